@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+if BUILD_CPU
+PLUGIN_MODULES += backends/cpu/cpu.la
+PLUGIN_MANIFESTS += backends/cpu/cpu.plugin
+noinst_LTLIBRARIES += backends/cpu/cpu.la
+backends_cpu_cpu_la_SOURCES = \
+	backends/cpu/cpu.c
+backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+
+PLUGIN_MODULES += backends/cpu/cpu_rt.la
+PLUGIN_MANIFESTS += backends/cpu/cpu_rt.plugin
+noinst_LTLIBRARIES += backends/cpu/cpu_rt.la
+backends_cpu_cpu_rt_la_SOURCES = \
+	backends/cpu/device.c
+backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
+backends_cpu_cpu_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+endif

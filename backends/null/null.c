@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+/* The null backend, compiler half. */
+#include "tenon/base/status.h"
+
+typedef int null_not_empty;

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+lib_LTLIBRARIES += core/base/libtenon-base.la
+core_base_libtenon_base_la_SOURCES = \
+	core/base/status.c
+core_base_libtenon_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
+core_base_libtenon_base_la_LDFLAGS = $(LIBRARY_LDFLAGS)
+core_base_libtenon_base_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) $(LTDL_LIBS)
+
+tenonbase_HEADERS += \
+	include/tenon/base/diag.h \
+	include/tenon/base/dtype.h \
+	include/tenon/base/mem.h \
+	include/tenon/base/status.h

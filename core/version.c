@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The version of libtenon, for programs that want to know which library they run with. */
+#include "config.h"
+#include "tenon/base/status.h"
+
+TNB_EXPORT const char *
+tn_version(void);
+
+const char *
+tn_version(void)
+{
+    return PACKAGE_VERSION;
+}

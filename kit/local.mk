@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+lib_LTLIBRARIES += kit/libtenon-kit.la
+kit_libtenon_kit_la_SOURCES = \
+	kit/version.c
+kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
+kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
+
+tenonkit_HEADERS +=

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+if BUILD_ONNX
+PLUGIN_MODULES += plugins/onnx/onnx.la
+PLUGIN_MANIFESTS += plugins/onnx/onnx.plugin
+noinst_LTLIBRARIES += plugins/onnx/onnx.la
+plugins_onnx_onnx_la_SOURCES = \
+	plugins/onnx/onnx.c
+plugins_onnx_onnx_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+plugins_onnx_onnx_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(PROTOBUF_C_LIBS)
+plugins_onnx_onnx_la_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_C_CFLAGS) -Iplugins/onnx
+nodist_plugins_onnx_onnx_la_SOURCES = \
+	plugins/onnx/onnx.pb-c.c \
+	plugins/onnx/onnx.pb-c.h
+BUILT_SOURCES += plugins/onnx/onnx.pb-c.c plugins/onnx/onnx.pb-c.h
+CLEANFILES += plugins/onnx/onnx.pb-c.c plugins/onnx/onnx.pb-c.h
+
+# The message definitions come from the system's onnx.proto.
+plugins/onnx/onnx.pb-c.c: $(ONNX_PROTO_DIR)/onnx/onnx.proto
+	$(AM_V_GEN)$(MKDIR_P) plugins/onnx && \
+	$(PROTOC) --c_out=plugins/onnx -I$(ONNX_PROTO_DIR)/onnx $(ONNX_PROTO_DIR)/onnx/onnx.proto
+plugins/onnx/onnx.pb-c.h: plugins/onnx/onnx.pb-c.c
+endif

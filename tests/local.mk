@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests run in parallel under automake's harness. A unit test is a cmocka program:
+#
+#     check_PROGRAMS += tests/AREA/t_name
+#     TESTS += tests/AREA/t_name
+#     tests_AREA_t_name_SOURCES = tests/AREA/t_name.c
+#     tests_AREA_t_name_CPPFLAGS = $(TEST_CPPFLAGS)
+#     tests_AREA_t_name_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+#
+# inside `if HAVE_CMOCKA`; scripts end in .sh or .py, are listed in TESTS and EXTRA_DIST, and exit
+# with 77 to skip.
+TEST_EXTENSIONS = .sh .py
+SH_LOG_COMPILER = $(SHELL)
+PY_LOG_COMPILER = $(PYTHON)
+TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+
+AM_TESTS_ENVIRONMENT = \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir; \
+	TENON='$(abs_top_builddir)/tools/tenon'; export TENON; \
+	TENON_PLUGIN_PATH='$(abs_top_builddir)/plugins-stage'; export TENON_PLUGIN_PATH; \
+	TENON_SYSCONFDIR='$(abs_top_srcdir)/conf'; export TENON_SYSCONFDIR; \
+	TENON_DATADIR='$(abs_top_srcdir)/conf/data'; export TENON_DATADIR; \
+	XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
+	XDG_CACHE_HOME='$(abs_top_builddir)/tests/home/cache'; export XDG_CACHE_HOME; \
+	LD_LIBRARY_PATH='$(LIBRARY_DIRS)'"$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"; export LD_LIBRARY_PATH; \
+	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON;
+
+include tests/base/local.mk
+include tests/core/local.mk
+include tests/text/local.mk
+include tests/arith/local.mk
+include tests/kit/local.mk
+include tests/runtime/local.mk
+include tests/ops/local.mk
+include tests/transform/local.mk
+include tests/interp/local.mk
+include tests/onnx/local.mk
+include tests/tools/local.mk
+include tests/device/local.mk
+include tests/pass/local.mk
