@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry: operators, passes, targets, importers and the rest that plugins provide; and the
+ * descriptor by which a compiler plugin offers them.
+ *
+ * A plugin exports one constant symbol `tn_plugin` of type tn_plugin_desc through TN_PLUGIN(...). Tables are declarative;
+ * `init` and `fini` are optional. Every table entry carries its size, so that members unknown to an older plugin read as zero.
+ */
+#ifndef TENON_CORE_REGISTRY_H
+#define TENON_CORE_REGISTRY_H
+
+#include "tenon/base/plugin.h"
+#include "tenon/core/pass.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Types of higher layers that tables may hold. */
+struct tnk_rule;     /* tenon/kit/rule.h: schedule rules */
+struct tnk_codegen;  /* tenon/kit/codegen.h: target code generators */
+struct tnk_importer; /* tenon/kit/importer.h */
+struct tn_evaluator; /* tenon/core/eval.h */
+
+/* A target kind that a backend serves. */
+typedef struct tn_target_kind {
+    uint32_t size;
+    const char *name; /* "cpu" */
+    const char *doc;
+    const char *const *kinds; /* kinds of the IR it serves, NULL-terminated: "llvm", "c" */
+    const tn_attr_schema *attrs; /* attribute schema of [target NAME] */
+    /* the four lists, NULL-terminated arrays of pass items */
+    const char *const *library_dispatch;
+    const char *const *legalize;
+    const char *const *finalize; /* "@generic" stands for the list that targets share */
+    const char *const *lower;
+    const struct tnk_codegen *codegen;
+    /* Fills attributes from the machine ("native"); returns the Dict. May be NULL. */
+    const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
+    const char *device; /* name of the device driver that runs its artifacts: "cpu" */
+    void *self;
+} tn_target_kind;
+
+/* A target-specific legalization: overrides the operator's own. */
+typedef struct tn_legalizer {
+    uint32_t size;
+    const char *op;
+    const char *target; /* target kind */
+    const tn_expr *(*legalize)(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
+    void *self;
+} tn_legalizer;
+
+/* The tables; each is an array of `n` entries of the type's size. */
+typedef struct tn_plugin_desc {
+    tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
+    const tn_pass *passes;
+    uint32_t n_passes;
+    const tn_op *ops;
+    uint32_t n_ops;
+    const tn_target_kind *targets;
+    uint32_t n_targets;
+    const tn_legalizer *legalizers;
+    uint32_t n_legalizers;
+    const struct tnk_rule *rules;
+    uint32_t n_rules;
+    const struct tnk_importer *importers;
+    uint32_t n_importers;
+    const struct tn_evaluator *evaluators;
+    uint32_t n_evaluators;
+    /* reg: the registry being filled. May be NULL. */
+    tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
+    void (*fini)(void);
+} tn_plugin_desc;
+
+/* plugins: the index made from the configuration; NULL: no plugins (tests add tables by hand). Both are
+ * borrowed and must outlive the registry. */
+TNB_EXPORT tn_registry *
+tn_registry_new(tnb_plugins *plugins);
+TNB_EXPORT void
+tn_registry_free(tn_registry *r);
+/* Adds the tables of a descriptor (a loaded plugin, or one linked in). */
+TNB_EXPORT tnb_status
+tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err);
+
+/* Finding loads the plugin that provides the name when needed; NULL if nobody does or loading failed (err tells, may be NULL). */
+TNB_EXPORT const tn_op *
+tn_find_op(tn_registry *r, const char *name, tnb_err *err);
+TNB_EXPORT const tn_pass *
+tn_find_pass(tn_registry *r, const char *name, tnb_err *err);
+TNB_EXPORT const tn_target_kind *
+tn_find_target(tn_registry *r, const char *name, tnb_err *err); /* by name or served kind */
+TNB_EXPORT const tn_legalizer *
+tn_find_legalizer(tn_registry *r, const char *op, const char *target);
+TNB_EXPORT const struct tn_evaluator *
+tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err); /* NULL name: the first */
+/* Generic lookup for kit's tables: kind "rule" or "importer". */
+TNB_EXPORT const void *
+tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
+/* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept for `why`. */
+TNB_EXPORT void
+tn_registry_load_all(tn_registry *r, const char *kind);
+/* Iteration over what is loaded, in registration order; NULL past the end. */
+TNB_EXPORT const void *
+tn_registry_entry(tn_registry *r, const char *kind, uint32_t i);
+/* The nearest registered name, for hints; NULL if none is near. */
+TNB_EXPORT const char *
+tn_nearest_name(tn_registry *r, const char *kind, const char *name);
+
+/* Core's own tables: the structural operators and scalar intrinsics. */
+TNB_EXPORT extern const tn_op *const tn_structural_ops;
+TNB_EXPORT extern const uint32_t tn_n_structural_ops;
+TNB_EXPORT extern const tn_op *const tn_scalar_intrinsics;
+TNB_EXPORT extern const uint32_t tn_n_scalar_intrinsics;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
