@@ -12,7 +12,7 @@
 TEST_EXTENSIONS = .sh .py
 SH_LOG_COMPILER = $(SHELL)
 PY_LOG_COMPILER = $(PYTHON)
-TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(CMOCKA_CFLAGS)
 
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 lib_LTLIBRARIES += core/base/libtenon-base.la
 core_base_libtenon_base_la_SOURCES = \
+	core/base/arena.c \
+	core/base/buf.c \
+	core/base/diag.c \
+	core/base/dtype.c \
+	core/base/map.c \
 	core/base/status.c
 core_base_libtenon_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 core_base_libtenon_base_la_LDFLAGS = $(LIBRARY_LDFLAGS)

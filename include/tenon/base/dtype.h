@@ -133,9 +133,10 @@ tnb_bfloat_to_float(uint16_t h);
 TNB_EXPORT uint16_t
 tnb_float_to_bfloat(float f);
 
-/* Reads or writes element `i` of a dense array of dtype `d` (one lane) as a number: floats through
- * double, integers and bool through int64 (uint64 keeps its bit pattern). Returns false when the dtype
- * has no such reading. Stores wrap integers and round floats as a C cast would. */
+/* Reads or writes element `i` of a dense array of dtype `d` (one lane; widths below 8 bits are packed,
+ * the first element lowest). The f64 pair takes every float, integer and bool dtype, the i64 load only
+ * integers and bool (uint64 keeps its bit pattern), the i64 store all of them. Returns false when the
+ * dtype has no such reading. Stores wrap integers and round floats as a C cast would. */
 TNB_EXPORT bool
 tnb_load_f64(const void *data, tnb_dtype d, uint64_t i, double *out);
 TNB_EXPORT bool
