@@ -88,7 +88,8 @@ tn_none_value(tn_ctx *ctx);
 
 /* ---- scalar expressions ---- */
 /* The folding operators: match dtypes, fold literals and units exactly as upstream's operators do while
- * parsing (research: tvmscript.md section 1). kind: a binary kind. */
+ * parsing (research: tvmscript.md section 1). kind: a binary kind. Comparisons match dtypes (a literal takes the
+ * other side's) and, like AND and OR, are not folded; see tn_cmp, tn_and, tn_or. */
 TNB_EXPORT const tn_expr *
 tn_bin(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
@@ -108,7 +109,32 @@ tn_max(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
 tn_ceildiv(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
-tn_not(tn_ctx *ctx, const tn_expr *a);
+tn_neg(tn_ctx *ctx, const tn_expr *a); /* a * -1; a negated literal is a literal */
+TNB_EXPORT const tn_expr *
+tn_not(tn_ctx *ctx, const tn_expr *a); /* folds literals */
+/* Comparison, conjunction and disjunction that fold literals. tn_and and tn_or take NULL for an absent operand. */
+TNB_EXPORT const tn_expr *
+tn_cmp(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b);
+TNB_EXPORT const tn_expr *
+tn_and(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+TNB_EXPORT const tn_expr *
+tn_or(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+/* Bits and shifts: calls of the intrinsics bitwise_and ... shift_right, dtypes matched, literals folded. */
+TNB_EXPORT const tn_expr *
+tn_bitwise_and(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+TNB_EXPORT const tn_expr *
+tn_bitwise_or(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+TNB_EXPORT const tn_expr *
+tn_bitwise_xor(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+TNB_EXPORT const tn_expr *
+tn_bitwise_not(tn_ctx *ctx, const tn_expr *a);
+TNB_EXPORT const tn_expr *
+tn_shift_left(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+TNB_EXPORT const tn_expr *
+tn_shift_right(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+/* Brings both operands to one dtype and lane count by casts and broadcasts. False after recording an error. */
+TNB_EXPORT bool
+tn_match_dtypes(tn_ctx *ctx, const tn_expr **a, const tn_expr **b);
 TNB_EXPORT const tn_expr *
 tn_cast_to(tn_ctx *ctx, tnb_dtype d, const tn_expr *v); /* folds literals; no node if same dtype */
 TNB_EXPORT const tn_expr *
