@@ -16,3 +16,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/dtype.h \
 	include/tenon/base/mem.h \
 	include/tenon/base/status.h
+
+# TensorProto files
+core_base_libtenon_base_la_SOURCES += core/base/tensor_pb.c core/base/wire.c
+tenonbase_HEADERS += include/tenon/base/tensor_pb.h include/tenon/base/wire.h
