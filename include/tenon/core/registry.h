@@ -49,22 +49,22 @@ typedef struct tn_legalizer {
     void *self;
 } tn_legalizer;
 
-/* The tables; each is an array of `n` entries of the type's size. */
+/* The tables: arrays of n pointers to entries, so that entries may stand in a file each and differ in size. */
 typedef struct tn_plugin_desc {
     tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
-    const tn_pass *passes;
+    const tn_pass *const *passes;
     uint32_t n_passes;
-    const tn_op *ops;
+    const tn_op *const *ops;
     uint32_t n_ops;
-    const tn_target_kind *targets;
+    const tn_target_kind *const *targets;
     uint32_t n_targets;
-    const tn_legalizer *legalizers;
+    const tn_legalizer *const *legalizers;
     uint32_t n_legalizers;
-    const struct tnk_rule *rules;
+    const struct tnk_rule *const *rules;
     uint32_t n_rules;
-    const struct tnk_importer *importers;
+    const struct tnk_importer *const *importers;
     uint32_t n_importers;
-    const struct tn_evaluator *evaluators;
+    const struct tn_evaluator *const *evaluators;
     uint32_t n_evaluators;
     /* reg: the registry being filled. May be NULL. */
     tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
