@@ -121,16 +121,16 @@ tnb_ptrmap_has(const tnb_ptrmap *m, const void *key)
 }
 
 void
-tnb_ptrmap_set(tnb_ptrmap *m, const void *key, void *value)
+tnb_ptrmap_set(tnb_ptrmap *m, const void *key, const void *value)
 {
     struct tnb_ptrmap_entry *e = ptr_find(m, key);
     if (e) {
-        e->value = value;
+        e->value = (void *)(uintptr_t)value;
         return;
     }
     if (!key || (m->n == m->cap && !ptr_grow(m)))
         return;
-    m->at[m->n] = (struct tnb_ptrmap_entry){key, value};
+    m->at[m->n] = (struct tnb_ptrmap_entry){key, (void *)(uintptr_t)value};
     if (m->slots)
         insert_slot(m->slots, m->n_slots, hash_ptr(key), m->n);
     m->n++;
@@ -220,13 +220,13 @@ tnb_strmap_has(const tnb_strmap *m, const char *key)
 }
 
 void
-tnb_strmap_set(tnb_strmap *m, const char *key, void *value)
+tnb_strmap_set(tnb_strmap *m, const char *key, const void *value)
 {
     size_t n = strlen(key);
     uint64_t hash = hash_str(key, n);
     struct tnb_strmap_entry *e = str_find(m, key, hash);
     if (e) {
-        e->value = value;
+        e->value = (void *)(uintptr_t)value;
         return;
     }
     if (m->n == m->cap && !str_grow(m))
@@ -234,7 +234,7 @@ tnb_strmap_set(tnb_strmap *m, const char *key, void *value)
     const char *copy = tnb_strndup(m->arena, key, n);
     if (tnb_arena_failed(m->arena))
         return;
-    m->at[m->n] = (struct tnb_strmap_entry){copy, value, hash};
+    m->at[m->n] = (struct tnb_strmap_entry){copy, (void *)(uintptr_t)value, hash};
     if (m->slots)
         insert_slot(m->slots, m->n_slots, hash, m->n);
     m->n++;

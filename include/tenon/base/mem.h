@@ -83,7 +83,8 @@ TNB_EXPORT void *
 tnb_vec_grow(tnb_arena *a, void *old, uint32_t n, uint32_t *cap, size_t item);
 
 /* ---- hash maps (open addressing, in an arena; never shrink) ---- */
-/* Keys are pointers compared by identity. A missing key reads as NULL. Iteration order is insertion
+/* Keys are pointers compared by identity. Values are given back without const, as strchr does. A missing
+ * key reads as NULL. Iteration order is insertion
  * order: entries [0, n). A removed entry has key NULL and is to be skipped. */
 typedef struct tnb_ptrmap {
     tnb_arena *arena;
@@ -101,7 +102,7 @@ tnb_ptrmap_get(const tnb_ptrmap *m, const void *key);
 TNB_EXPORT bool
 tnb_ptrmap_has(const tnb_ptrmap *m, const void *key);
 TNB_EXPORT void
-tnb_ptrmap_set(tnb_ptrmap *m, const void *key, void *value);
+tnb_ptrmap_set(tnb_ptrmap *m, const void *key, const void *value);
 TNB_EXPORT void
 tnb_ptrmap_remove(tnb_ptrmap *m, const void *key);
 
@@ -123,7 +124,7 @@ tnb_strmap_get(const tnb_strmap *m, const char *key);
 TNB_EXPORT bool
 tnb_strmap_has(const tnb_strmap *m, const char *key);
 TNB_EXPORT void
-tnb_strmap_set(tnb_strmap *m, const char *key, void *value);
+tnb_strmap_set(tnb_strmap *m, const char *key, const void *value);
 TNB_EXPORT void
 tnb_strmap_remove(tnb_strmap *m, const char *key);
 
