@@ -82,6 +82,9 @@ struct tn_op {
     const char *script_name;
     /* Lowering of a structural operator to run-time calls (LowerRuntimeBuiltin); NULL: none. */
     const tn_expr *(*lower_builtin)(tn_ctx *ctx, const tn_call *call);
+    /* The attributes in their canonical form (padding completed to all sides, out_layout from data_layout), after defaults were
+     * filled in and types checked; NULL after an error. May be NULL. */
+    const tn_node *(*complete)(tn_ctx *ctx, const tn_op *op, const tn_node *attrs);
 };
 
 /* In a legalization or inference: the attribute `key` of the call (defaults are always present); NULL when None. */

@@ -12,7 +12,7 @@
  *     return tnk_te_call(te, builder, "matmul", inputs, n_inputs, &C, 1);
  *
  * Symbolic extents: the graph's variables are replaced by fresh ones of the PrimFunc; one that no bare extent of an input
- * defines becomes a scalar parameter, passed by tnk_te_call.
+ * defines (nor one of an output) becomes a scalar parameter, passed by tnk_te_call.
  */
 #ifndef TENON_KIT_TE_H
 #define TENON_KIT_TE_H
