@@ -3,10 +3,34 @@ lib_LTLIBRARIES += core/base/libtenon-base.la
 core_base_libtenon_base_la_SOURCES = \
 	core/base/arena.c \
 	core/base/buf.c \
+	core/base/conf.c \
+	core/base/conf_private.h \
+	core/base/confget.c \
 	core/base/diag.c \
 	core/base/dtype.c \
+	core/base/elf.c \
+	core/base/file.c \
+	core/base/hash.c \
+	core/base/ini.c \
+	core/base/ini.h \
+	core/base/loader.c \
+	core/base/loader.h \
+	core/base/log.c \
 	core/base/map.c \
-	core/base/status.c
+	core/base/nearest.c \
+	core/base/npy.c \
+	core/base/num.c \
+	core/base/out.c \
+	core/base/path.c \
+	core/base/places.c \
+	core/base/plugin.c \
+	core/base/plugin_private.h \
+	core/base/pluginload.c \
+	core/base/progress.c \
+	core/base/schema.c \
+	core/base/status.c \
+	core/base/threads.c \
+	core/base/trust.c
 core_base_libtenon_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 core_base_libtenon_base_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 core_base_libtenon_base_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) $(LTDL_LIBS)

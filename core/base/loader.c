@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening modules. libltdl brings preloaded modules and one interface for all systems; its stock loader
+ * binds lazily, exports what it opens and forgets the system's message, so it is replaced by this one.
+ */
+#include "loader.h"
+#include "tenon/base/mem.h"
+#include <dlfcn.h>
+#include <libltdl/lt_dlloader.h>
+#include <ltdl.h>
+#include <stdio.h>
+
+static char reason[512];
+
+static void
+keep_reason(void)
+{
+    const char *s = dlerror();
+    snprintf(reason, sizeof reason, "%s", s ? s : "no reason given");
+}
+
+static lt_module
+open_module(lt_user_data data, const char *path, lt_dladvise advise)
+{
+    (void)data;
+    (void)advise;
+    if (!path || *path != '/')
+        return NULL;
+    void *m = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!m)
+        keep_reason();
+    return m;
+}
+
+static int
+close_module(lt_user_data data, lt_module module)
+{
+    (void)data;
+    return dlclose(module);
+}
+
+static void *
+find_symbol(lt_user_data data, lt_module module, const char *symbol)
+{
+    (void)data;
+    void *p = dlsym(module, symbol);
+    if (!p)
+        keep_reason();
+    return p;
+}
+
+static bool
+start(tnb_err *err)
+{
+    static bool started;
+    static const lt_dlvtable ours = {
+        .name = "tenon",
+        .module_open = open_module,
+        .module_close = close_module,
+        .find_sym = find_symbol,
+        .priority = LT_DLLOADER_PREPEND,
+    };
+    if (started)
+        return true;
+    if (lt_dlinit() != 0 || lt_dlloader_add(&ours) != 0) {
+        tnb_fail(err, TNB_INTERNAL, "libltdl cannot be started: %s", lt_dlerror());
+        return false;
+    }
+    lt_dlloader_remove("lt_dlopen");
+    started = true;
+    return true;
+}
+
+tnb_status
+tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_err *err)
+{
+    *found = NULL;
+    if (!start(err))
+        return TNB_INTERNAL;
+    reason[0] = 0;
+    lt_dlhandle h = lt_dlopen(path);
+    if (!h) {
+        const char *lt = reason[0] ? reason : lt_dlerror();
+        const char *undefined = strstr(lt, "undefined symbol: ");
+        tnb_fail(err, TNB_ABI, "'%s' cannot be loaded: %s", path, lt ? lt : "no reason given");
+        if (undefined)
+            tnb_hint(err, "rebuild the plugin against this Tenon; nothing loaded here defines '%.*s'",
+                     (int)strcspn(undefined + 18, " ,("), undefined + 18);
+        else
+            tnb_hint(err, "a library that it needs may be missing: see ldd '%s'", path);
+        return TNB_ABI;
+    }
+    lt_dlmakeresident(h);
+    *found = lt_dlsym(h, symbol);
+    if (*found)
+        return TNB_OK;
+    tnb_fail(err, TNB_ABI, "'%s' has no symbol '%s'", path, symbol);
+    tnb_hint(err, "a plugin exports its descriptor by the entry macro, once, with default visibility");
+    return TNB_ABI;
+}

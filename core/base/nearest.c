@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "Did you mean": the nearest name by edit distance. */
+#include "tenon/base/conf.h"
+
+enum { LONGEST = 63 };
+
+static char
+lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* Insertions, removals, changes and swaps of neighbours that turn `a` into `b`; case costs nothing. */
+static unsigned
+distance(const char *a, size_t n, const char *b, size_t m)
+{
+    unsigned rows[3][LONGEST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
+    for (size_t j = 0; j <= m; j++)
+        last[j] = before[j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            unsigned d = last[j - 1] + !same;
+            if (last[j] + 1 < d)
+                d = last[j] + 1;
+            if (now[j - 1] + 1 < d)
+                d = now[j - 1] + 1;
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]) && before[j - 2] + 1 < d)
+                d = before[j - 2] + 1;
+            now[j] = d;
+        }
+        unsigned *t = before;
+        before = last;
+        last = now;
+        now = t;
+    }
+    return last[m];
+}
+
+const char *
+tnb_nearest(const char *s, const char *const *names, uint32_t n)
+{
+    size_t k = strlen(s);
+    const char *best = NULL;
+    if (k == 0 || k > LONGEST)
+        return NULL;
+    unsigned least = (unsigned)k / 3 + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t m = strlen(names[i]);
+        if (m > LONGEST || (m > k ? m - k : k - m) > least)
+            continue;
+        unsigned d = distance(s, k, names[i], m);
+        if (d < least || (d == least && !best)) {
+            least = d;
+            best = names[i];
+        }
+    }
+    return best;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The index of plugins: manifests read, candidates judged by the rules that need no module, and questions
+ * answered. Loading is in pluginload.c.
+ */
+#include "config.h"
+#include "plugin_private.h"
+#include "ini.h"
+#include "tenon/base/file.h"
+#include "tenon/base/num.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MAX_MANIFEST = 1 << 20 };
+
+static void
+mark(tnb_plugins *p, tnb_plugin *c, tnb_plugin_state state, const char *why, const char *cure)
+{
+    c->state = state;
+    c->why = tnb_strdup(p->arena, why);
+    c->cure = tnb_strdup(p->arena, cure);
+}
+
+void
+tnb_plugins_refuse(tnb_plugins *p, const tnb_plugin *plugin, const tnb_err *why)
+{
+    mark(p, &tnb_candidate_of(p, plugin)->pub, TNB_PLUGIN_REFUSED, why->message, why->hint);
+}
+
+/* "1.0" */
+static bool
+read_version(const char *s, uint32_t *major, uint32_t *minor)
+{
+    uint64_t a, b;
+    const char *dot = strchr(s, '.');
+    if (!dot || !tnb_read_u64(s, (size_t)(dot - s), &a) || !tnb_read_u64(dot + 1, strlen(dot + 1), &b) ||
+        a > UINT32_MAX || b > UINT32_MAX)
+        return false;
+    *major = (uint32_t)a;
+    *minor = (uint32_t)b;
+    return true;
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static tnb_status
+take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
+{
+    static const char *const keys[] = {"name",    "version", "abi",      "kind",    "module",
+                                       "licence", "summary", "provides", "requires"};
+    enum { N_KEYS = sizeof keys / sizeof *keys };
+    unsigned k = 0;
+    if (strcmp(e->section, "plugin") != 0 || *e->name)
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: a manifest has the section [plugin] only", c->manifest,
+                        e->line);
+    while (k < N_KEYS && strcmp(keys[k], e->key) != 0)
+        k++;
+    uint32_t n;
+    const char **items;
+    switch (k) {
+    case 0:
+        c->name = e->value;
+        return TNB_OK;
+    case 1:
+        c->version = e->value;
+        return TNB_OK;
+    case 2:
+        if (read_version(e->value, &c->abi_major, &c->abi_minor))
+            return TNB_OK;
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: abi is '%s'; MAJOR.MINOR is wanted", c->manifest, e->line,
+                        e->value);
+    case 3:
+        c->kind = strcmp(e->value, "compiler") == 0  ? TNB_PLUGIN_COMPILER
+                  : strcmp(e->value, "runtime") == 0 ? TNB_PLUGIN_RUNTIME
+                                                     : (tnb_plugin_kind)0;
+        if (c->kind)
+            return TNB_OK;
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: kind is '%s'; compiler or runtime is wanted", c->manifest,
+                        e->line, e->value);
+    case 4:
+        if (!*e->value || strchr(e->value, '/'))
+            return tnb_fail(err, TNB_FORMAT, "%s:%u: module is '%s'; the name of a file beside the manifest is wanted",
+                            c->manifest, e->line, e->value);
+        c->module = tnb_path_join(p->arena, c->folder, e->value);
+        return TNB_OK;
+    case 5:
+        c->licence = e->value;
+        return TNB_OK;
+    case 6:
+        c->summary = e->value;
+        return TNB_OK;
+    case 7:
+    case 8:
+        items = tnb_conf_split(p->arena, e->value, &n);
+        if (n)
+            qsort(items, n, sizeof *items, by_bytes);
+        for (uint32_t i = 0; k == 7 && i < n; i++) {
+            const char *colon = strchr(items[i], ':');
+            if (!colon || colon == items[i] || !colon[1])
+                return tnb_fail(err, TNB_FORMAT, "%s:%u: provides '%s'; KIND:NAME is wanted", c->manifest,
+                                e->line, items[i]);
+        }
+        if (k == 7) {
+            c->provides = items;
+            c->n_provides = n;
+        } else {
+            c->requires_ = items;
+            c->n_requires = n;
+        }
+        return TNB_OK;
+    default: {
+        const char *near = tnb_nearest(e->key, keys, N_KEYS);
+        tnb_fail(err, TNB_FORMAT, "%s:%u: unknown key '%s'", c->manifest, e->line, e->key);
+        if (near)
+            tnb_hint(err, "did you mean '%s'?", near);
+        return TNB_FORMAT;
+    }
+    }
+}
+
+static tnb_status
+read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
+{
+    tnb_mapping m;
+    char reason[128];
+    int fd = open(c->manifest, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return tnb_fail(err, TNB_IO, "cannot open '%s': %s", c->manifest,
+                        strerror_r(errno, reason, sizeof reason));
+    tnb_status s = tnb_trust_fd(fd, c->manifest, p->owners, p->n_owners, err);
+    if (s == TNB_OK)
+        s = tnb_map_fd(fd, c->manifest, MAX_MANIFEST, &m, err);
+    close(fd);
+    if (s != TNB_OK)
+        return s;
+    tnb_ini_entry *e;
+    uint32_t n;
+    tnb_diags *d = tnb_diags_new();
+    if (!d) {
+        tnb_unmap(&m);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for '%s'", c->manifest);
+    }
+    if (!tnb_ini_read(p->arena, c->manifest, m.data, (size_t)m.size, &e, &n, d))
+        s = tnb_diags_first(d, err);
+    tnb_diags_free(d);
+    tnb_unmap(&m);
+    for (uint32_t i = 0; s == TNB_OK && i < n; i++)
+        s = take_entry(p, c, &e[i], err);
+    if (s != TNB_OK)
+        return s;
+    const char *missing = !*c->name      ? "name"
+                          : !c->abi_major ? "abi"
+                          : !c->kind      ? "kind"
+                          : !*c->module   ? "module"
+                                          : NULL;
+    if (missing)
+        return tnb_fail(err, TNB_FORMAT, "%s: the manifest lacks '%s'", c->manifest, missing);
+    if (!tnb_is_ini_name(c->name, strlen(c->name)))
+        return tnb_fail(err, TNB_FORMAT, "%s: name '%s' is not made of letters, digits, '_' and '-'",
+                        c->manifest, c->name);
+    return TNB_OK;
+}
+
+tnb_status
+tnb_plugin_abi_check(const char *path, uint32_t major, uint32_t minor, tnb_err *err)
+{
+    if (major == TNB_ABI_MAJOR && minor <= TNB_ABI_MINOR)
+        return TNB_OK;
+    tnb_fail(err, TNB_ABI, "'%s' was built for Tenon ABI %u.%u; this Tenon has ABI %d.%d", path, major,
+             minor, TNB_ABI_MAJOR, TNB_ABI_MINOR);
+    if (major > TNB_ABI_MAJOR || (major == TNB_ABI_MAJOR && minor > TNB_ABI_MINOR))
+        tnb_hint(err, "update Tenon, or rebuild the plugin against the installed headers");
+    else
+        tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
+    return TNB_ABI;
+}
+
+static tnb_candidate *
+named(const tnb_plugins *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        tnb_candidate *c = p->all.at[i];
+        if ((c->pub.state == TNB_PLUGIN_READY || c->pub.state == TNB_PLUGIN_LOADED) &&
+            strcmp(c->pub.name, name) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static bool
+allowed(const tnb_plugins *p, const char *name)
+{
+    uint32_t n;
+    const char *list = tnb_conf_text(p->conf, "tenon", NULL, "plugins");
+    const char **items = tnb_conf_split(p->arena, list ? list : "*", &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(items[i], "*") == 0 || strcmp(items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void
+add_candidate(tnb_plugins *p, const char *folder, const char *file, const char *from)
+{
+    tnb_err err;
+    tnb_candidate *c = TNB_NEW(p->arena, tnb_candidate);
+    tnb_plugin *g = &c->pub;
+    g->name = tnb_strndup(p->arena, file, strlen(file) - strlen(".plugin"));
+    g->version = g->licence = g->summary = g->module = g->cure = "";
+    g->folder = folder;
+    g->manifest = tnb_path_join(p->arena, folder, file);
+    TNB_PUSH(p->arena, p->all, c);
+    g->state = TNB_PLUGIN_REFUSED;
+    tnb_status s = read_manifest(p, g, &err);
+    if (s == TNB_OK)
+        s = tnb_plugin_abi_check(g->manifest, g->abi_major, g->abi_minor, &err);
+    if (s != TNB_OK) {
+        tnb_plugins_refuse(p, g, &err);
+        return;
+    }
+    const tnb_candidate *before = named(p, g->name);
+    if (before)
+        mark(p, g, TNB_PLUGIN_HIDDEN, tnb_printf(p->arena, "'%s' comes first", before->pub.manifest), "");
+    else if (!allowed(p, g->name))
+        mark(p, g, TNB_PLUGIN_BLOCKED, "[tenon] plugins does not list it",
+             "add it to [tenon] plugins in tenon.ini");
+    else
+        mark(p, g, TNB_PLUGIN_READY, from, "");
+}
+
+static void
+add_folder(tnb_plugins *p, const char *folder, const char *from)
+{
+    const char **names;
+    uint32_t n;
+    char *real = realpath(folder, NULL);
+    if (*folder != '/' || !real) {
+        free(real);
+        return;
+    }
+    const char *kept = tnb_strdup(p->arena, real);
+    free(real);
+    for (uint32_t i = 0; i < p->folders.n; i++)
+        if (strcmp(p->folders.at[i], kept) == 0)
+            return;
+    TNB_PUSH(p->arena, p->folders, kept);
+    if (tnb_list_dir(p->arena, kept, ".plugin", &names, &n, NULL) != TNB_OK)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        if (*names[i] != '.')
+            add_candidate(p, kept, names[i], from);
+}
+
+static void
+add_path(tnb_plugins *p, const char *list, const char *from)
+{
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+        char *folder = tnb_strndup(p->arena, list, n);
+        char *absolute = n ? realpath(folder, NULL) : NULL;
+        if (absolute)
+            add_folder(p, absolute, from);
+        free(absolute);
+        list += n + (list[n] == ':');
+    }
+}
+
+/* Numbers of users, from trusted files only. */
+static void
+read_owners(tnb_plugins *p)
+{
+    uint32_t n;
+    const tnb_conf_value *v = tnb_conf_find(p->conf, "tenon", NULL, "trust_owners");
+    if (!v || !v->trusted)
+        return;
+    const char **items = tnb_conf_split(p->arena, v->value, &n);
+    p->owners = TNB_NEW_N(p->arena, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t u;
+        if (tnb_read_u64(items[i], strlen(items[i]), &u) && u < UINT32_MAX)
+            p->owners[p->n_owners++] = (uint32_t)u;
+    }
+}
+
+static void
+add_configured(tnb_plugins *p)
+{
+    uint32_t n;
+    const tnb_conf_value *v = tnb_conf_find(p->conf, "tenon", NULL, "plugin_path");
+    if (!v || !v->trusted)
+        return;
+    const char *base = v->line ? tnb_path_dir(p->arena, v->file) : "";
+    const char **items = tnb_conf_split(p->arena, v->value, &n);
+    for (uint32_t i = 0; i < n; i++)
+        add_folder(p, tnb_path_join(p->arena, base, items[i]), "found through [tenon] plugin_path");
+}
+
+tnb_status
+tnb_plugins_open(const tnb_conf *conf, const char *path, tnb_plugins **out, tnb_err *err)
+{
+    *out = NULL;
+    tnb_plugins *p = calloc(1, sizeof *p);
+    if (p && !(p->arena = tnb_arena_new())) {
+        free(p);
+        p = NULL;
+    }
+    const tnb_places *places = tnb_places_get();
+    if (!p || !places) {
+        tnb_plugins_close(p);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of plugins");
+    }
+    p->conf = conf;
+    read_owners(p);
+    add_path(p, path, "found through --plugin-path");
+    add_path(p, tnb_env("TENON_PLUGIN_PATH"), "found through TENON_PLUGIN_PATH");
+    add_configured(p);
+    add_folder(p, places->plugins, places->build_tree ? "built here" : "installed");
+    if (tnb_arena_failed(p->arena)) {
+        tnb_plugins_close(p);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of plugins");
+    }
+    *out = p;
+    return TNB_OK;
+}
+
+void
+tnb_plugins_close(tnb_plugins *p)
+{
+    if (!p)
+        return;
+    tnb_arena_free(p->arena);
+    free(p);
+}
+
+uint32_t
+tnb_plugins_count(const tnb_plugins *p)
+{
+    return p->all.n;
+}
+
+const tnb_plugin *
+tnb_plugins_get(const tnb_plugins *p, uint32_t i)
+{
+    return i < p->all.n ? &p->all.at[i]->pub : NULL;
+}
+
+const tnb_plugin *
+tnb_plugins_named(const tnb_plugins *p, const char *name)
+{
+    const tnb_candidate *c = named(p, name);
+    return c ? &c->pub : NULL;
+}
+
+/* The name behind "KIND:" when the promise is of that kind. */
+static const char *
+promise(const char *text, const char *kind)
+{
+    size_t n = strlen(kind);
+    return strncmp(text, kind, n) == 0 && text[n] == ':' ? text + n + 1 : NULL;
+}
+
+static bool
+usable(const tnb_plugin *c)
+{
+    return c->state == TNB_PLUGIN_READY || c->state == TNB_PLUGIN_LOADED;
+}
+
+/* What [tenon] prefer.NAME or prefer.KIND:NAME says; NULL if nothing. ':' would end a key, so '.' stands
+ * for it. */
+static const char *
+preferred(const tnb_plugins *p, const char *kind, const char *name)
+{
+    const char *v = tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s.%s", kind, name));
+    return v ? v : tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s", name));
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    const tnb_provided *x = a, *y = b;
+    int r = strcmp(x->name, y->name);
+    return r ? r : strcmp(x->plugin->name, y->plugin->name);
+}
+
+const tnb_provided *
+tnb_plugins_provided(const tnb_plugins *p, tnb_arena *a, const char *kind, uint32_t *n)
+{
+    TNB_VEC(tnb_provided) v = {0};
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        const tnb_plugin *c = &p->all.at[i]->pub;
+        for (uint32_t k = 0; usable(c) && k < c->n_provides; k++) {
+            const char *name = promise(c->provides[k], kind);
+            if (name)
+                TNB_PUSH(a, v, ((tnb_provided){kind, name, c}));
+        }
+    }
+    if (v.n)
+        qsort(v.at, v.n, sizeof *v.at, by_name);
+    /* Of several providers of one name only the preferred one stays. */
+    uint32_t kept = 0;
+    for (uint32_t i = 0, end; i < v.n; i = end) {
+        const char *wanted = NULL;
+        uint32_t hit = UINT32_MAX;
+        for (end = i + 1; end < v.n && strcmp(v.at[end].name, v.at[i].name) == 0;)
+            end++;
+        if (end > i + 1)
+            wanted = preferred(p, kind, v.at[i].name);
+        for (uint32_t k = i; wanted && k < end; k++)
+            if (strcmp(v.at[k].plugin->name, wanted) == 0)
+                hit = k;
+        for (uint32_t k = i; k < end; k++)
+            if (hit == UINT32_MAX || hit == k)
+                v.at[kept++] = v.at[k];
+    }
+    *n = kept;
+    return v.at;
+}
+
+static void
+not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
+{
+    const char *wanted = tnb_printf(p->arena, "%s:%s", kind, name);
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        const tnb_plugin *c = &p->all.at[i]->pub;
+        for (uint32_t k = 0; !usable(c) && c->state != TNB_PLUGIN_HIDDEN && k < c->n_provides; k++)
+            if (strcmp(c->provides[k], wanted) == 0) {
+                tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': plugin '%s' promises it but cannot be used: %s", kind,
+                         name, c->name, c->why);
+                tnb_hint(err, "%s", c->cure);
+                return;
+            }
+    }
+    uint32_t n;
+    const tnb_provided *all = tnb_plugins_provided(p, p->arena, kind, &n);
+    const char **names = TNB_NEW_N(p->arena, const char *, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = all[i].name;
+    const char *near = tnb_nearest(name, names, n);
+    tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': no usable plugin provides it", kind, name);
+    if (near)
+        tnb_hint(err, "did you mean '%s'?", near);
+    else
+        tnb_hint(err, "tenon list plugins --why shows every plugin and what became of it");
+}
+
+const tnb_plugin *
+tnb_plugins_find(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
+{
+    const tnb_plugin *first = NULL, *second = NULL;
+    const char *wanted = preferred(p, kind, name);
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        const tnb_plugin *c = &p->all.at[i]->pub;
+        for (uint32_t k = 0; usable(c) && k < c->n_provides; k++) {
+            const char *s = promise(c->provides[k], kind);
+            if (!s || strcmp(s, name) != 0)
+                continue;
+            if (wanted && strcmp(c->name, wanted) == 0)
+                return c;
+            if (!first)
+                first = c;
+            else if (c != first && !second)
+                second = c;
+        }
+    }
+    if (!first) {
+        not_found(p, kind, name, err);
+        return NULL;
+    }
+    if (second) {
+        tnb_fail(err, TNB_INVALID, "%s '%s' is provided by plugin '%s' and by plugin '%s'%s%s", kind, name,
+                 first->name, second->name, wanted ? ", and not by the preferred " : "",
+                 wanted ? wanted : "");
+        tnb_hint(err, "say which one serves: prefer.%s = %s in [tenon]", name, first->name);
+        return NULL;
+    }
+    return first;
+}

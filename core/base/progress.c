@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bar on a terminal. */
+#include "tenon/base/log.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Drawn from `FIRST` milliseconds on, then every `EACH`. */
+enum { FIRST = 400, EACH = 60, BAR = 24 };
+
+struct tnb_progress {
+    pthread_mutex_t lock;
+    const char *what;
+    uint64_t total, done;
+    int64_t next; /* milliseconds */
+    bool drawn;
+};
+
+static int64_t
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+tnb_progress *
+tnb_progress_start(const char *what, uint64_t total)
+{
+    const char *term = getenv("TERM");
+    if (!isatty(2) || !term || strcmp(term, "dumb") == 0)
+        return NULL;
+    tnb_progress *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    pthread_mutex_init(&p->lock, NULL);
+    p->what = what;
+    p->total = total ? total : 1;
+    p->next = now() + FIRST;
+    return p;
+}
+
+static void
+draw(tnb_progress *p, const char *item)
+{
+    char bar[BAR + 1];
+    uint64_t done = p->done < p->total ? p->done : p->total;
+    int full = (int)((double)done / (double)p->total * BAR);
+    memset(bar, '#', (size_t)full);
+    memset(bar + full, '.', (size_t)(BAR - full));
+    bar[BAR] = 0;
+    fprintf(stderr, "\r%s [%s] %llu/%llu %.40s\033[K", p->what, bar, (unsigned long long)done,
+            (unsigned long long)p->total, item ? item : "");
+    fflush(stderr);
+    p->drawn = true;
+}
+
+void
+tnb_progress_step(tnb_progress *p, uint64_t by, const char *item)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->done += by;
+    int64_t t = now();
+    if (t >= p->next) {
+        p->next = t + EACH;
+        draw(p, item);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+void
+tnb_progress_end(tnb_progress *p)
+{
+    if (!p)
+        return;
+    if (p->drawn) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
