@@ -3,6 +3,7 @@
 #ifndef TESTS_BASE_HARNESS_H
 #define TESTS_BASE_HARNESS_H
 
+#include "config.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
