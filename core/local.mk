@@ -1,8 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
 lib_LTLIBRARIES += core/libtenon.la
 core_libtenon_la_SOURCES = \
-	core/version.c
+	core/brief.c \
+	core/build_attr.c \
+	core/build_graph.c \
+	core/build_leaf.c \
+	core/build_scalar.c \
+	core/build_tensor.c \
+	core/copy.c \
+	core/ctx.c \
+	core/data.c \
+	core/equal.c \
+	core/free_vars.c \
+	core/hash.c \
+	core/infer.c \
+	core/infer_call.c \
+	core/intern.c \
+	core/intrin.c \
+	core/kinds.c \
+	core/make.c \
+	core/module.c \
+	core/op_structural.c \
+	core/private.h \
+	core/registry.c \
+	core/rewrite.c \
+	core/scalar.c \
+	core/scalar.h \
+	core/schema.c \
+	core/typerel.c \
+	core/types.c \
+	core/value.c \
+	core/value.h \
+	core/version.c \
+	core/walk.c
+core_libtenon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 core_libtenon_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 core_libtenon_la_LIBADD = $(BASE_LIB)
 
-tenoncore_HEADERS +=
+EXTRA_DIST += core/README.md
+
+tenoncore_HEADERS += \
+	include/tenon/core/arith.h \
+	include/tenon/core/build.h \
+	include/tenon/core/builder.h \
+	include/tenon/core/ctx.h \
+	include/tenon/core/eval.h \
+	include/tenon/core/node.h \
+	include/tenon/core/nodes.def \
+	include/tenon/core/op.h \
+	include/tenon/core/pass.h \
+	include/tenon/core/registry.h \
+	include/tenon/core/text.h \
+	include/tenon/core/walk.h

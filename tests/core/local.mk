@@ -1,2 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of core.
+if HAVE_CMOCKA
+core_tests = \
+	tests/core/t_nodes
+check_PROGRAMS += $(core_tests)
+TESTS += $(core_tests)
+
+tests_core_t_nodes_SOURCES = tests/core/t_nodes.c tests/core/tcore.h
+tests_core_t_nodes_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_t_nodes_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+endif

@@ -209,6 +209,14 @@ tn_binding_block(tn_ctx *ctx, tn_list bindings, bool dataflow);
 TNB_EXPORT const tn_expr *
 tn_function_of(tn_ctx *ctx, tn_list params, const tn_expr *body, const tn_type *ret, bool pure,
                const tn_node *attrs);
+/* The Callable type of a Function, PrimFunc or ExternFunc. */
+TNB_EXPORT const tn_type *
+tn_func_type(tn_ctx *ctx, const tn_node *func);
+/* What a call of something of type `callee` gives for these arguments: the result type with the symbolic
+ * variables of the parameters replaced by what the arguments have there. `params`: the callee's parameter
+ * variables where known (scalar parameters may occur in the result type), else empty. For calls of GlobalVars. */
+TNB_EXPORT const tn_type *
+tn_call_result_type(tn_ctx *ctx, const tn_type *callee, tn_list params, tn_list args);
 /* The Call behind `e` if it calls the operator `name` ("relax.call_tir"), else NULL. */
 TNB_EXPORT const tn_call *
 tn_is_call_to(const tn_expr *e, const char *name);

@@ -34,7 +34,11 @@ struct tn_node {
 
 /* Set by constructors. CLOSED: no variable occurs in the node (so substitution may skip it). INTERNED:
  * identity is equality (only together with CLOSED). */
-enum { TN_FLAG_CLOSED = 1, TN_FLAG_INTERNED = 2 };
+enum { TN_FLAG_CLOSED = 1, TN_FLAG_INTERNED = 2, TN_DEPTH_SHIFT = 4, TN_MAX_DEPTH = 2000 };
+
+/* Levels of nodes below `n`, itself included. Constructors refuse what is deeper than TN_MAX_DEPTH, so
+ * that traversals may recurse. */
+#define TN_DEPTH(n) ((uint32_t)((n)->flags >> TN_DEPTH_SHIFT))
 
 typedef struct tn_list {
     const tn_node *const *at;
@@ -43,7 +47,7 @@ typedef struct tn_list {
 
 typedef enum tn_kind {
 #define TN_STRUCT(name, fields)
-#define TN_F(type, field)
+#define TN_F(name, type, field)
 #define TN_K(kind, name) TN_KIND_##kind,
 #include "tenon/core/nodes.def"
 #undef TN_K
@@ -74,7 +78,7 @@ typedef enum tn_kind {
 #define TN_FT_DTYPE tnb_dtype
 #define TN_FT_OP const tn_op *
 #define TN_FT_DATA const tn_data *
-#define TN_F(ftype, field) TN_FT_##ftype field;
+#define TN_F(sname, ftype, field) TN_FT_##ftype field;
 #define TN_K(kind, name)
 #define TN_STRUCT(name, fields)                                                                    \
     typedef struct tn_##name {                                                                     \
@@ -89,7 +93,7 @@ typedef enum tn_kind {
 /* which structure a kind has */
 typedef enum tn_struct_id {
 #define TN_STRUCT(name, fields) TN_STRUCT_##name,
-#define TN_F(ftype, field)
+#define TN_F(sname, ftype, field)
 #define TN_K(kind, name)
 #include "tenon/core/nodes.def"
 #undef TN_STRUCT
@@ -127,7 +131,7 @@ typedef struct tn_kind_info {
 TNB_EXPORT extern const tn_kind_info tn_kinds[TN_KIND_COUNT];
 
 /* checked down-casts: tn_as_call(n) etc.; NULL in, NULL out */
-#define TN_F(ftype, field)
+#define TN_F(sname, ftype, field)
 #define TN_K(kind, name)
 #define TN_STRUCT(name, fields)                                                                    \
     static inline const tn_##name *tn_as_##name(const tn_node *n)                                  \

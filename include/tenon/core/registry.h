@@ -20,6 +20,7 @@ struct tnk_rule;     /* tenon/kit/rule.h: schedule rules */
 struct tnk_codegen;  /* tenon/kit/codegen.h: target code generators */
 struct tnk_importer; /* tenon/kit/importer.h */
 struct tn_evaluator; /* tenon/core/eval.h */
+/* Every table entry begins with a 32-bit size, another 32 bits, and its name. */
 
 /* A target kind that a backend serves. */
 typedef struct tn_target_kind {
@@ -71,6 +72,18 @@ typedef struct tn_plugin_desc {
     void (*fini)(void);
 } tn_plugin_desc;
 
+/* The one symbol of a compiler plugin:
+ *
+ *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets, .n_targets = 1);
+ */
+#define TN_PLUGIN(name_, version_, licence_, summary_, ...)                                        \
+    TNB_PLUGIN_NOTE(TNB_PLUGIN_COMPILER);                                                          \
+    TNB_EXPORT extern const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin);                    \
+    const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin) = {                                   \
+        .head = TNB_PLUGIN_HEAD(tn_plugin_desc, TNB_PLUGIN_COMPILER, #name_, version_, licence_,   \
+                                summary_),                                                         \
+        __VA_ARGS__}
+
 /* plugins: the index made from the configuration; NULL: no plugins (tests add tables by hand). Both are
  * borrowed and must outlive the registry. */
 TNB_EXPORT tn_registry *
@@ -106,9 +119,9 @@ TNB_EXPORT const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name);
 
 /* Core's own tables: the structural operators and scalar intrinsics. */
-TNB_EXPORT extern const tn_op *const tn_structural_ops;
+TNB_EXPORT extern const tn_op tn_structural_ops[];
 TNB_EXPORT extern const uint32_t tn_n_structural_ops;
-TNB_EXPORT extern const tn_op *const tn_scalar_intrinsics;
+TNB_EXPORT extern const tn_op tn_scalar_intrinsics[];
 TNB_EXPORT extern const uint32_t tn_n_scalar_intrinsics;
 
 #ifdef __cplusplus

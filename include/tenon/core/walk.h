@@ -16,8 +16,10 @@ extern "C" {
 typedef enum tn_walk_step { TN_WALK_ON, TN_WALK_SKIP, TN_WALK_STOP } tn_walk_step;
 
 /* Calls `enter` before the children of each node (SKIP: not into them; STOP: end of the walk) and
- * `leave` (may be NULL) after them. Types are entered only with TN_WALK_TYPES. */
-enum { TN_WALK_TYPES = 1 };
+ * `leave` (may be NULL) after them. Types are entered only with TN_WALK_TYPES. Every occurrence of a
+ * node is visited, or with TN_WALK_ONCE only the first (what expressions share is then not multiplied).
+ * Types of variables and fields of buffers are visited where these are defined, not at uses. */
+enum { TN_WALK_TYPES = 1, TN_WALK_ONCE = 2 };
 typedef tn_walk_step (*tn_visit_fn)(void *user, const tn_node *n);
 TNB_EXPORT bool /* false when stopped */
 tn_walk(const tn_node *n, unsigned flags, tn_visit_fn enter, tn_visit_fn leave, void *user);
@@ -28,7 +30,8 @@ tn_walk(const tn_node *n, unsigned flags, tn_visit_fn enter, tn_visit_fn leave, 
  * type or fields change is renewed at its definition and replaced at its uses. Types of calls and
  * variables are rewritten with the rest; with `retype`, types of expressions whose children changed are
  * inferred again. Both callbacks may be NULL. What did not change keeps its pointer.
- * Removing: `post` may return tn_removed() for a statement or binding. */
+ * Removing: `post` may return tn_removed() for a statement or binding; loops and blocks left empty go
+ * with it. A Seq in place of a statement, or a block in place of a binding, is spliced in. */
 typedef struct tn_rewriter tn_rewriter;
 struct tn_rewriter {
     tn_ctx *ctx;
@@ -36,6 +39,7 @@ struct tn_rewriter {
     const tn_node *(*pre)(tn_rewriter *, const tn_node *);
     const tn_node *(*post)(tn_rewriter *, const tn_node *);
     bool retype;
+    bool in_context; /* a result depends on where the node stands: shared nodes are rewritten each time */
     tnb_ptrmap *map; /* node -> replacement, consulted before `pre` (variables, buffers); may be NULL */
     void *state;     /* private */
 };
@@ -44,6 +48,12 @@ tn_rewrite(tn_rewriter *r, const tn_node *n);
 /* For use inside `pre`: rewrites a child with the same rewriter. */
 TNB_EXPORT const tn_node *
 tn_rewrite_child(tn_rewriter *r, const tn_node *n);
+/* Likewise: the children of `n` itself, `n` rebuilt; neither `pre` nor `post` is called for it. */
+TNB_EXPORT const tn_node *
+tn_rewrite_children(tn_rewriter *r, const tn_node *n);
+/* Likewise: a variable or buffer at the place that defines it. */
+TNB_EXPORT const tn_node *
+tn_rewrite_def(tn_rewriter *r, const tn_node *n);
 TNB_EXPORT tn_list
 tn_rewrite_list(tn_rewriter *r, tn_list l);
 TNB_EXPORT const tn_node *

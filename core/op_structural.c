@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The structural operators: calls of tensor programs and packed functions, closures, memory, VM, shapes,
+ * devices, checks. How their calls look is described in core/README.md.
+ */
+#include "private.h"
+
+static const char *
+name_of(const tn_call *c)
+{
+    return tn_call_op_of(c)->name;
+}
+
+static const tn_type *
+void_type(tn_ctx *ctx, const tn_call *c)
+{
+    (void)c;
+    return tn_ty_tuple_of(ctx, (tn_list){0});
+}
+
+static const tn_type *
+any_type(tn_ctx *ctx, const tn_call *c)
+{
+    (void)c;
+    return tn_ty_any(ctx);
+}
+
+static const tn_type *
+like_argument(tn_ctx *ctx, const tn_call *c)
+{
+    const tn_type *t = c->args.at[0]->type;
+    return t ? t : tn_ty_any(ctx);
+}
+
+/* The types given with the call: one, several as a tuple, none as Any. */
+static const tn_type *
+as_given(tn_ctx *ctx, const tn_call *c)
+{
+    if (!c->ty_args.n)
+        return tn_ty_any(ctx);
+    return c->ty_args.n == 1 ? c->ty_args.at[0] : tn_ty_tuple_of(ctx, c->ty_args);
+}
+
+/* ---- calls ---- */
+static bool
+callee_is(tn_ctx *ctx, const tn_call *c, bool global)
+{
+    const tn_expr *f = c->args.at[0];
+    bool ok = global ? tn_is(f, TN_KIND_GLOBAL_VAR) || tn_is_var(f)
+                     : tn_is(f, TN_KIND_EXTERN_FUNC) || tn_is(f, TN_KIND_GLOBAL_VAR);
+    if (!ok)
+        tn_error(ctx, 0, TNB_TYPE, "the callee of %s must be %s, not %s", name_of(c),
+                 global ? "a tensor program of the module" : "an external function",
+                 tn_brief(ctx, f));
+    return ok;
+}
+
+/* Checks what calls in destination-passing style share; their type is the one given. */
+static const tn_type *
+dps(tn_ctx *ctx, const tn_call *c, bool global)
+{
+    if (!callee_is(ctx, c, global))
+        return tn_error_node(ctx);
+    const tn_expr *args = c->args.at[1];
+    if (!tn_is(args, TN_KIND_TUPLE) && !tn_is(args->type, TN_KIND_TY_TUPLE))
+        return tn_error(ctx, 0, TNB_TYPE, "the arguments of %s must be a tuple, not %s", name_of(c),
+                        tn_brief(ctx, args));
+    if (!c->ty_args.n)
+        return tn_error(ctx, 0, TNB_INVALID, "%s needs the type of its result (out_ty)", name_of(c));
+    return as_given(ctx, c);
+}
+
+static const tn_type *
+call_tir(tn_ctx *ctx, const tn_call *c)
+{
+    return dps(ctx, c, true);
+}
+
+static const tn_type *
+call_dps_packed(tn_ctx *ctx, const tn_call *c)
+{
+    return dps(ctx, c, false);
+}
+
+static const tn_type *
+call_tir_inplace(tn_ctx *ctx, const tn_call *c)
+{
+    const tn_type *t = dps(ctx, c, true);
+    if (tn_is_error(t))
+        return t;
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
+    uint32_t outputs = tuple ? tuple->fields.n : 1;
+    const tn_tuple *args = tn_as_tuple(c->args.at[1]);
+    const tn_array *idx = tn_as_array(tn_call_attr(c, "inplace_indices"));
+    uint32_t n = idx ? idx->items.n : 0;
+    if (n != outputs)
+        return tn_error(ctx, 0, TNB_INVALID, "%u in-place indices for %u outputs", n, outputs);
+    bool fresh_only = true;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t k = -1;
+        tn_int_value(idx->items.at[i], &k);
+        if (k < -1 || (args && k >= (int64_t)args->fields.n))
+            return tn_error(ctx, 0, TNB_BOUNDS, "in-place index %lld is not an argument", (long long)k);
+        if (k < 0)
+            continue;
+        fresh_only = false;
+        for (uint32_t j = 0; j < i; j++)
+            if (tn_is_int_const(idx->items.at[j], k))
+                return tn_error(ctx, 0, TNB_INVALID, "in-place index %lld stands twice", (long long)k);
+        const tn_type *out = tuple ? tuple->fields.at[i] : t;
+        const tn_type *in = args ? args->fields.at[k]->type : NULL;
+        if (in && tn_is(in, TN_KIND_TY_TENSOR) && tn_type_check(ctx, out, in) == TN_SUBTYPE_FAIL)
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "output %u is computed in place of argument %lld, but their types differ: "
+                            "%s and %s",
+                            i, (long long)k, tn_brief(ctx, out), tn_brief(ctx, in));
+    }
+    if (fresh_only)
+        return tn_error(ctx, 0, TNB_INVALID, "no output of %s is in place", name_of(c));
+    return t;
+}
+
+static const tn_type *
+call_packed(tn_ctx *ctx, const tn_call *c)
+{
+    return callee_is(ctx, c, false) ? as_given(ctx, c) : tn_error_node(ctx);
+}
+
+/* ---- shapes ---- */
+static bool
+tensor_arg(tn_ctx *ctx, const tn_call *c, uint32_t i)
+{
+    const tn_type *t = c->args.at[i]->type;
+    if (tn_is(t, TN_KIND_TY_TENSOR) || tn_is(t, TN_KIND_TY_ANY))
+        return true;
+    tn_error(ctx, 0, TNB_TYPE, "argument %u of %s must be a tensor, not %s", i, name_of(c),
+             t ? tn_brief(ctx, t) : "untyped");
+    return false;
+}
+
+static const tn_type *
+shape_of(tn_ctx *ctx, const tn_call *c)
+{
+    if (!tensor_arg(ctx, c, 0))
+        return tn_error_node(ctx);
+    tn_list dims;
+    const tn_type *t = c->args.at[0]->type;
+    return tn_type_dims(t, &dims) ? tn_ty_shape_of(ctx, dims)
+                                  : tn_ty_shape_rank(ctx, tn_type_ndim(t));
+}
+
+static const tn_type *
+tensor_to_shape(tn_ctx *ctx, const tn_call *c)
+{
+    if (!tensor_arg(ctx, c, 0))
+        return tn_error_node(ctx);
+    const tn_type *t = c->args.at[0]->type;
+    tnb_dtype d = tn_type_dtype(t);
+    int64_t n = -1;
+    tn_list dims;
+    if (tn_type_ndim(t) != 1 && tn_type_ndim(t) != -1)
+        return tn_error(ctx, 0, TNB_SHAPE, "tensor_to_shape needs a tensor of one dimension, not %lld",
+                        (long long)tn_type_ndim(t));
+    if (!tnb_dtype_is_void(d) && !tnb_dtype_is_int(d))
+        return tn_error(ctx, 0, TNB_TYPE, "tensor_to_shape needs integers, not %s",
+                        tnb_dtype_print(d).s);
+    if (tn_type_dims(t, &dims))
+        tn_int_value(dims.at[0], &n);
+    return tn_ty_shape_rank(ctx, n);
+}
+
+static const tn_type *
+shape_to_tensor(tn_ctx *ctx, const tn_call *c)
+{
+    const tn_type *t = c->args.at[0]->type;
+    if (!tn_is(t, TN_KIND_TY_SHAPE))
+        return tn_error(ctx, 0, TNB_TYPE, "shape_to_tensor needs a shape, not %s",
+                        tn_brief(ctx, c->args.at[0]));
+    int64_t n = tn_type_ndim(t);
+    if (n < 0)
+        return tn_ty_tensor_of(ctx, NULL, TNB_I64, 1, NULL);
+    const tn_node *dim = tn_i64(ctx, n);
+    return tn_ty_tensor_dims(ctx, (tn_list){&dim, 1}, TNB_I64);
+}
+
+/* ---- memory ---- */
+/* Type of a tensor given by a shape and a dtype argument. */
+static const tn_type *
+tensor_by(tn_ctx *ctx, const tn_call *c, uint32_t shape_at, uint32_t dtype_at)
+{
+    const tn_expr *shape = c->args.at[shape_at];
+    const tn_dtype_imm *d = tn_as_dtype_imm(c->args.at[dtype_at]);
+    if (!tn_is(shape->type, TN_KIND_TY_SHAPE))
+        return tn_error(ctx, 0, TNB_TYPE, "argument %u of %s must be a shape, not %s", shape_at,
+                        name_of(c), tn_brief(ctx, shape));
+    if (!d)
+        return tn_error(ctx, 0, TNB_TYPE, "argument %u of %s must be a dtype, not %s", dtype_at,
+                        name_of(c), tn_brief(ctx, c->args.at[dtype_at]));
+    if (!tn_is(shape, TN_KIND_SHAPE_EXPR) && !tn_is_var(shape))
+        return tn_ty_tensor_of(ctx, NULL, d->value, tn_type_ndim(shape->type), NULL);
+    return tn_ty_tensor_of(ctx, shape, d->value, -1, NULL);
+}
+
+static const tn_type *
+builtin_alloc_tensor(tn_ctx *ctx, const tn_call *c)
+{
+    return tensor_by(ctx, c, 0, 1);
+}
+
+static const tn_type *
+storage_alloc_tensor(tn_ctx *ctx, const tn_call *c)
+{
+    return tensor_by(ctx, c, 2, 3);
+}
+
+/* An optional argument that is not given stands as the empty tuple. */
+static const tn_expr *
+given_arg(const tn_call *c, uint32_t i)
+{
+    const tn_expr *a = i < c->args.n ? c->args.at[i] : NULL;
+    return a && tn_is(a, TN_KIND_TUPLE) && !((const tn_tuple *)a)->fields.n ? NULL : a;
+}
+
+static const tn_type *
+memory_view(tn_ctx *ctx, const tn_call *c)
+{
+    if (!tensor_arg(ctx, c, 0))
+        return tn_error_node(ctx);
+    const tn_type *t = c->args.at[0]->type;
+    const tn_expr *shape = given_arg(c, 1), *dtype = given_arg(c, 2);
+    const tn_ty_tensor *old = tn_as_ty_tensor(t);
+    tnb_dtype d = dtype && tn_is(dtype, TN_KIND_DTYPE_IMM) ? ((const tn_dtype_imm *)dtype)->value
+                  : dtype                                   ? TNB_VOID
+                                                            : tn_type_dtype(t);
+    if (shape && !tn_is(shape->type, TN_KIND_TY_SHAPE))
+        return tn_error(ctx, 0, TNB_TYPE, "the shape of memory.view must be a shape, not %s",
+                        tn_brief(ctx, shape));
+    const tn_node *vdevice = old ? old->vdevice : NULL;
+    if (!shape)
+        return old ? tn_ty_tensor_of(ctx, old->shape, d, old->ndim, vdevice)
+                   : tn_ty_tensor_of(ctx, NULL, d, -1, NULL);
+    if (!tn_is(shape, TN_KIND_SHAPE_EXPR) && !tn_is_var(shape))
+        return tn_ty_tensor_of(ctx, NULL, d, tn_type_ndim(shape->type), vdevice);
+    return tn_ty_tensor_of(ctx, shape, d, -1, vdevice);
+}
+
+/* ---- devices and parameters ---- */
+static const tn_type *
+to_vdevice(tn_ctx *ctx, const tn_call *c)
+{
+    if (!tensor_arg(ctx, c, 0))
+        return tn_error_node(ctx);
+    const tn_ty_tensor *t = tn_as_ty_tensor(c->args.at[0]->type);
+    const tn_node *dev = tn_call_attr(c, "dst_vdevice");
+    return t ? tn_ty_tensor_of(ctx, t->shape, t->dtype, t->ndim, dev) : tn_ty_any(ctx);
+}
+
+static const tn_type *
+wrap_param(tn_ctx *ctx, const tn_call *c)
+{
+    if (!tensor_arg(ctx, c, 0))
+        return tn_error_node(ctx);
+    const tn_ty_tensor *t = tn_as_ty_tensor(c->args.at[0]->type);
+    return t ? tn_ty_tensor_of(ctx, t->shape, tn_call_dtype(c, "dtype"), t->ndim, t->vdevice)
+             : tn_ty_any(ctx);
+}
+
+/* ---- schemas ---- */
+#define ARGS(id, ...) static const tn_arg_schema id[] = {__VA_ARGS__, {NULL, NULL}}
+ARGS(callee_args, {"func", "what is called"}, {"args", "a tuple"});
+ARGS(packed_args, {"func", "an external function"}, {"args", "its arguments"});
+ARGS(closure_args, {"closure", NULL}, {"args", "a tuple"});
+ARGS(one_arg, {"x", NULL});
+ARGS(many_args, {"args", NULL});
+ARGS(assert_args, {"condition", "scalar bool"}, {"args", "values for the format"});
+ARGS(alloc_args, {"shape", NULL}, {"dtype", NULL}, {"device_index", NULL}, {"scope", NULL});
+ARGS(mem_storage_args, {"size", "bytes, as a shape"}, {"device_index", NULL}, {"scope", NULL},
+     {"dtype", NULL});
+ARGS(vm_storage_args, {"size", "bytes, as a shape"}, {"device_index", NULL}, {"dtype", NULL},
+     {"scope", NULL});
+ARGS(storage_tensor_args, {"storage", NULL}, {"offset", "bytes"}, {"shape", NULL}, {"dtype", NULL},
+     {"device_index", NULL});
+ARGS(view_args, {"x", NULL}, {"shape", NULL}, {"dtype", NULL}, {"relative_byte_offset", NULL});
+static const tn_arg_schema no_args[] = {{NULL, NULL}};
+
+#define ATTRS(id, ...) static const tn_attr_schema id[] = {__VA_ARGS__, {NULL, 0, 0, NULL, NULL}}
+ATTRS(inplace_attrs,
+      {"inplace_indices", TN_ATTR_INTS, 0, NULL, "the argument that each output replaces; -1: none"});
+ATTRS(grad_attrs, {"te_grad_name", TN_ATTR_STR, 0, NULL, "name of the gradient function"},
+      {"te_grad_kwargs", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "its keyword arguments"});
+ATTRS(format_attrs, {"format", TN_ATTR_STR, 0, "\"\"", "text with {} for each value"});
+ATTRS(hint_attrs, {"device_type", TN_ATTR_INT, 0, "1", "DLPack's device type"},
+      {"index", TN_ATTR_INT, 0, "0", NULL}, {"memory_scope", TN_ATTR_STR, 0, "\"global\"", NULL});
+ATTRS(vdevice_attrs, {"dst_vdevice", TN_ATTR_VDEVICE, 0, NULL, "where the copy shall lie"});
+ATTRS(dtype_attrs, {"dtype", TN_ATTR_DTYPE, 0, "float32", NULL});
+
+/* ---- the table ---- */
+#define OP(n, fl, a, min, at, rule, d)                                                             \
+    {.size = sizeof(tn_op), .flags = (fl), .name = "relax." n, .doc = d, .args = a,                \
+     .min_args = min, .attrs = at, .infer = rule}
+
+const tn_op tn_structural_ops[] = {
+    OP("call_tir", 0, callee_args, -1, NULL, call_tir, "call of a tensor program; out_ty gives the outputs"),
+    OP("call_tir_inplace", 0, callee_args, -1, inplace_attrs, call_tir_inplace,
+       "call of a tensor program that overwrites arguments"),
+    OP("call_tir_with_grad", 0, callee_args, -1, grad_attrs, call_tir, "call_tir with its gradient's name"),
+    OP("call_dps_packed", 0, callee_args, -1, NULL, call_dps_packed,
+       "call of a packed function that writes into outputs made by the caller"),
+    OP("call_pure_packed", TN_OP_VARIADIC, packed_args, 1, NULL, call_packed,
+       "call of a packed function without effects"),
+    OP("call_inplace_packed", TN_OP_VARIADIC, packed_args, 1, inplace_attrs, call_packed,
+       "call of a packed function that overwrites arguments"),
+    OP("call_builtin_with_ctx", TN_OP_IMPURE, callee_args, -1, NULL, call_packed,
+       "call of a run-time function that gets the virtual machine"),
+    OP("make_closure", 0, callee_args, -1, NULL, any_type, "a function with its first arguments bound"),
+    OP("invoke_closure", TN_OP_IMPURE, closure_args, -1, NULL, as_given, "call of a closure"),
+    OP("invoke_pure_closure", 0, closure_args, -1, NULL, as_given, "call of a closure without effects"),
+    OP("null_value", 0, no_args, -1, NULL, any_type, "the null object"),
+    OP("shape_of", 0, one_arg, -1, NULL, shape_of, "the shape of a tensor"),
+    OP("tensor_to_shape", 0, one_arg, -1, NULL, tensor_to_shape, "an integer tensor as a shape"),
+    OP("shape_to_tensor", 0, one_arg, -1, NULL, shape_to_tensor, "a shape as an integer tensor"),
+    OP("to_vdevice", 0, one_arg, -1, vdevice_attrs, to_vdevice, "a copy on another device"),
+    OP("hint_on_device", 0, one_arg, -1, hint_attrs, like_argument, "where a tensor should lie"),
+    OP("assert_op", TN_OP_IMPURE | TN_OP_VARIADIC, assert_args, 1, format_attrs, void_type,
+       "an error at run time unless the condition holds"),
+    OP("print", TN_OP_IMPURE | TN_OP_VARIADIC, many_args, 0, format_attrs, void_type, "print values"),
+    OP("wrap_param", 0, one_arg, -1, dtype_attrs, wrap_param, "a parameter in another dtype"),
+    OP("builtin.stop_lift_params", 0, one_arg, -1, NULL, like_argument,
+       "what follows is not moved into the parameters' transformation"),
+    OP("builtin.alloc_tensor", TN_OP_ALLOCATES, alloc_args, 3, NULL, builtin_alloc_tensor, "a new tensor"),
+    OP("memory.alloc_storage", TN_OP_ALLOCATES, mem_storage_args, -1, NULL, any_type, "new memory"),
+    OP("memory.alloc_tensor", TN_OP_ALLOCATES, storage_tensor_args, 4, NULL, storage_alloc_tensor,
+       "a tensor in memory made before"),
+    OP("memory.kill_tensor", TN_OP_IMPURE, one_arg, -1, NULL, void_type, "the tensor is not used again"),
+    OP("memory.kill_storage", TN_OP_IMPURE, one_arg, -1, NULL, void_type, "the memory is not used again"),
+    OP("memory.view", 0, view_args, 1, NULL, memory_view, "the same memory as another shape or dtype"),
+    OP("memory.ensure_zero_offset", 0, one_arg, -1, NULL, like_argument, "a tensor that begins at byte 0"),
+    OP("vm.alloc_storage", TN_OP_ALLOCATES, vm_storage_args, 3, NULL, any_type, "new memory"),
+    OP("vm.alloc_tensor", TN_OP_ALLOCATES, storage_tensor_args, 4, NULL, storage_alloc_tensor,
+       "a tensor in memory made before"),
+    OP("vm.kill_object", TN_OP_IMPURE, one_arg, -1, NULL, void_type, "the value is not used again"),
+    OP("vm.call_tir_dyn", TN_OP_IMPURE, callee_args, -1, NULL, void_type,
+       "call of a tensor program whose last argument is a shape of scalars"),
+};
+const uint32_t tn_n_structural_ops = sizeof tn_structural_ops / sizeof *tn_structural_ops;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the core share and nobody else sees: the context's insides, making nodes, field
+ * access by the table of kinds.
+ */
+#ifndef TENON_CORE_PRIVATE_H
+#define TENON_CORE_PRIVATE_H
+
+#include "tenon/core/builder.h"
+#include "tenon/core/registry.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+
+/* A set of things found by hash and compared by a function: interned texts, nodes, places. */
+typedef struct tn_intern {
+    const void **at;
+    uint64_t *hash;
+    uint32_t n, n_slots; /* slots: 0 or a power of two, at least twice n */
+} tn_intern;
+typedef bool (*tn_same_fn)(const void *stored, const void *key, size_t extra);
+const void *
+tn_intern_find(const tn_intern *t, uint64_t hash, tn_same_fn same, const void *key, size_t extra);
+bool
+tn_intern_add(tn_intern *t, uint64_t hash, const void *item); /* false without memory */
+void
+tn_intern_free(tn_intern *t);
+
+typedef struct tn_owned {
+    void *p;
+    void (*release)(void *);
+} tn_owned;
+
+struct tn_ctx {
+    const tn_ctx *parent; /* of a child context; its tables are read, never changed */
+    tnb_arena *perm;      /* interned texts, nodes, places; constants' descriptions */
+    tnb_arena *arena;     /* everything else that is IR */
+    tnb_arena *scratch;
+    tnb_diags *diags;
+    tn_registry *reg;
+    bool own_reg;
+    tn_intern strings, nodes, places;
+    TNB_VEC(tnb_place) locs; /* tn_loc - 1 - first_loc indexes it */
+    uint32_t first_loc;
+    tn_loc at;
+    struct {
+        const char *file, *text;
+        size_t n;
+    } *sources;
+    uint32_t n_sources, cap_sources;
+    TNB_VEC(tn_owned) owned;
+    TNB_VEC(const tn_data *) datas;
+    tn_node error_node;
+    tnb_arena *pool[4]; /* idle arenas */
+    uint32_t n_pool;
+};
+
+void
+tn_data_free_all(tn_ctx *ctx);
+
+typedef TNB_VEC(const tn_node *) tn_node_vec;
+
+/* An empty arena for one piece of work, and back again; taken from and returned to a small pool. */
+tnb_arena *
+tn_borrow_arena(tn_ctx *ctx); /* NULL without memory */
+void
+tn_return_arena(tn_ctx *ctx, tnb_arena *a);
+
+/* Copies `m` into a new arena and frees the old one with all that is not part of `m`. The caller holds no
+ * other node that is not interned. */
+const tn_module *
+tn_compact(tn_ctx *ctx, const tn_module *m);
+
+/* Variables that stand alone as an extent in a type, in order of first occurrence: what a parameter or
+ * match_cast of this type defines. */
+tn_list
+tn_symbols_of_type(tn_ctx *ctx, const tn_type *t);
+
+/* ---- hashing ---- */
+static inline uint64_t
+tn_mix(uint64_t h, uint64_t v)
+{
+    h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
+    h *= 0xff51afd7ed558ccdu;
+    return h ^ (h >> 33);
+}
+static inline uint64_t
+tn_mix_dtype(uint64_t h, tnb_dtype d)
+{
+    return tn_mix(h, (uint64_t)d.code | (uint64_t)d.bits << 8 | (uint64_t)d.lanes << 16);
+}
+uint64_t
+tn_hash_bytes(const void *p, size_t n);
+
+/* ---- fields by table ---- */
+static inline const void *
+tn_field_at(const tn_node *n, const tn_field *f)
+{
+    return (const char *)n + f->offset;
+}
+static inline const tn_node *
+tn_field_node(const tn_node *n, const tn_field *f)
+{
+    return *(const tn_node *const *)tn_field_at(n, f);
+}
+static inline tn_list
+tn_field_list(const tn_node *n, const tn_field *f)
+{
+    return *(const tn_list *)tn_field_at(n, f);
+}
+/* Room for a copy of any node. */
+typedef union tn_any_node {
+    tn_node base;
+#define TN_K(kind, name)
+#define TN_F(sname, ftype, field)
+#define TN_STRUCT(name, fields) tn_##name as_##name;
+#include "tenon/core/nodes.def"
+#undef TN_STRUCT
+#undef TN_F
+#undef TN_K
+} tn_any_node;
+
+/* ---- making nodes ---- */
+/* A node of `kind` with the given fields (base ignored but for the location, 0: the current one). Sets
+ * flags, interns what is interned. With `copy_lists` the entries of lists are copied, else they must
+ * already live in the context's arena. Depth is checked. `type` is stored as it is. */
+const tn_node *
+tn_make(tn_ctx *ctx, tn_kind kind, const void *fields, const tn_type *type, bool copy_lists);
+/* The type that an expression with these fields has; NULL for kinds without one; the error node after
+ * recording what is wrong. `n->kind` is set, `n->type` not read unless the kind keeps its type (Var ...). */
+const tn_type *
+tn_infer(tn_ctx *ctx, const tn_node *n);
+/* True if one of the operands is the error node; a missing operand is recorded as an error. */
+bool
+tn_bad(tn_ctx *ctx, const tn_node *n);
+bool
+tn_bad_list(tn_ctx *ctx, tn_list l); /* entries may be NULL */
+/* NULL for an empty Dict. */
+const tn_node *
+tn_norm_dict(const tn_node *d);
+bool
+tn_is_dict_or_null(tn_ctx *ctx, const tn_node *d, const char *what);
+
+#define TN_MAKE(ctx, kind, sname, type, ...)                                                       \
+    tn_make((ctx), (kind), &(tn_##sname){.base = {0}, __VA_ARGS__}, (type), true)
+
+/* Call types (core/infer_call.c). */
+const tn_type *
+tn_infer_call(tn_ctx *ctx, const tn_call *call);
+
+/* The unique-looking text of a node for a message. */
+const char *
+tn_brief(tn_ctx *ctx, const tn_node *n);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry: tables of what the core and loaded plugins provide, by kind and name. A plugin is loaded
+ * when a name that its manifest promises is first asked for.
+ */
+#include "private.h"
+#include "tenon/core/eval.h"
+#include <stdio.h>
+
+/* ORDER TABLE: row t of `kinds` describes table t. */
+enum table { T_PASS, T_OP, T_TARGET, T_LEGALIZER, T_RULE, T_IMPORTER, T_EVALUATOR, N_TABLES };
+
+static const struct {
+    const char *kind; /* as in manifests: "op:relax.add" */
+    size_t size;      /* 0: of a higher layer, kept by pointer */
+} kinds[N_TABLES] = {
+    {"pass", sizeof(tn_pass)},
+    {"op", sizeof(tn_op)},
+    {"target", sizeof(tn_target_kind)},
+    {"legalizer", sizeof(tn_legalizer)},
+    {"rule", 0},
+    {"importer", 0},
+    {"evaluator", sizeof(tn_evaluator)},
+};
+
+/* How every entry begins. */
+struct entry {
+    uint32_t size, flags;
+    const char *name;
+};
+
+struct table_data {
+    TNB_VEC(const struct entry *) entries;
+    tnb_strmap by_name; /* legalizers: "op@target" */
+};
+
+struct tn_registry {
+    tnb_arena *arena;
+    tnb_plugins *plugins;
+    struct table_data tables[N_TABLES];
+    TNB_VEC(const tn_plugin_desc *) descs;
+    const tnb_plugin *loading; /* whose tables are being added */
+    tnb_strmap added;          /* names of plugins added */
+};
+
+static int
+table_of(const char *kind)
+{
+    for (int t = 0; t < N_TABLES; t++)
+        if (strcmp(kinds[t].kind, kind) == 0)
+            return t;
+    return -1;
+}
+
+/* ---- adding ---- */
+static const struct entry *
+own_copy(tn_registry *r, enum table t, const struct entry *e)
+{
+    if (!kinds[t].size || e->size == kinds[t].size)
+        return e; /* the same layout: used in place */
+    struct entry *copy = tnb_alloc(r->arena, kinds[t].size);
+    tnb_copy_sized(copy, kinds[t].size, e, e->size);
+    return copy;
+}
+
+static const char *
+key_of(tn_registry *r, enum table t, const struct entry *e)
+{
+    if (t != T_LEGALIZER)
+        return e->name;
+    const tn_legalizer *l = (const tn_legalizer *)(const void *)e;
+    return tnb_printf(r->arena, "%s@%s", l->op, l->target);
+}
+
+/* Where two plugins hold a name, the index decides; it has refused the name already if it cannot. */
+static bool
+new_one_serves(tn_registry *r, enum table t, const char *name)
+{
+    if (!r->plugins || !r->loading)
+        return false;
+    return tnb_plugins_find(r->plugins, kinds[t].kind, name, NULL) == r->loading;
+}
+
+static tnb_status
+add_entry(tn_registry *r, enum table t, const void *entry, const char *plugin, tnb_err *err)
+{
+    const struct entry *e = entry;
+    if (!e || e->size < sizeof *e || !e->name)
+        return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin, kinds[t].kind);
+    e = own_copy(r, t, e);
+    struct table_data *td = &r->tables[t];
+    const char *key = key_of(r, t, e);
+    if (tnb_strmap_has(&td->by_name, key)) {
+        if (!r->plugins || !r->loading)
+            return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
+                            kinds[t].kind, key);
+        if (!new_one_serves(r, t, key))
+            return TNB_OK;
+    }
+    TNB_PUSH(r->arena, td->entries, e);
+    tnb_strmap_set(&td->by_name, key, e);
+    if (t == T_PASS && ((const tn_pass *)(const void *)e)->alias &&
+        !tnb_strmap_has(&td->by_name, ((const tn_pass *)(const void *)e)->alias))
+        tnb_strmap_set(&td->by_name, ((const tn_pass *)(const void *)e)->alias, e);
+    return TNB_OK;
+}
+
+static tnb_status
+add_table(tn_registry *r, enum table t, const void *const *at, uint32_t n, const char *plugin,
+          tnb_err *err)
+{
+    for (uint32_t i = 0; i < n; i++)
+        TNB_TRY(add_entry(r, t, at[i], plugin, err));
+    return TNB_OK;
+}
+
+/* The tables of a descriptor in the order of `kinds`. */
+struct span {
+    const void *const *at;
+    uint32_t n;
+};
+
+static void
+spans_of(const tn_plugin_desc *d, struct span out[N_TABLES])
+{
+    out[T_PASS] = (struct span){(const void *const *)d->passes, d->n_passes};
+    out[T_OP] = (struct span){(const void *const *)d->ops, d->n_ops};
+    out[T_TARGET] = (struct span){(const void *const *)d->targets, d->n_targets};
+    out[T_LEGALIZER] = (struct span){(const void *const *)d->legalizers, d->n_legalizers};
+    out[T_RULE] = (struct span){(const void *const *)d->rules, d->n_rules};
+    out[T_IMPORTER] = (struct span){(const void *const *)d->importers, d->n_importers};
+    out[T_EVALUATOR] = (struct span){(const void *const *)d->evaluators, d->n_evaluators};
+}
+
+static tnb_status
+add_desc(tn_registry *r, const tn_plugin_desc *given, const char *folder, tnb_err *err)
+{
+    tn_plugin_desc *d = TNB_NEW(r->arena, tn_plugin_desc);
+    tnb_copy_sized(d, sizeof *d, given, given->head.size ? given->head.size : sizeof *d);
+    const char *name = d->head.name ? d->head.name : "(unnamed)";
+    struct span spans[N_TABLES];
+    spans_of(d, spans);
+    for (int t = 0; t < N_TABLES; t++)
+        TNB_TRY(add_table(r, t, spans[t].at, spans[t].n, name, err));
+    const tn_plugin_desc *added = d;
+    TNB_PUSH(r->arena, r->descs, added);
+    tnb_strmap_set(&r->added, name, d);
+    if (d->init)
+        TNB_TRY(d->init(r, folder, err));
+    return tnb_arena_failed(r->arena) ? tnb_fail(err, TNB_NO_MEMORY, "no memory for the registry")
+                                      : TNB_OK;
+}
+
+tnb_status
+tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err)
+{
+    return add_desc(r, d, NULL, err);
+}
+
+tn_registry *
+tn_registry_new(tnb_plugins *plugins)
+{
+    tnb_arena *a = tnb_arena_new();
+    if (!a)
+        return NULL;
+    tn_registry *r = TNB_NEW(a, tn_registry);
+    r->arena = a;
+    r->plugins = plugins;
+    for (int t = 0; t < N_TABLES; t++)
+        tnb_strmap_init(&r->tables[t].by_name, a);
+    tnb_strmap_init(&r->added, a);
+    tnb_status s = TNB_OK;
+    for (uint32_t i = 0; i < tn_n_structural_ops && s == TNB_OK; i++)
+        s = add_entry(r, T_OP, &tn_structural_ops[i], "core", NULL);
+    for (uint32_t i = 0; i < tn_n_scalar_intrinsics && s == TNB_OK; i++)
+        s = add_entry(r, T_OP, &tn_scalar_intrinsics[i], "core", NULL);
+    if (s != TNB_OK || tnb_arena_failed(a)) {
+        tnb_arena_free(a);
+        return NULL;
+    }
+    return r;
+}
+
+void
+tn_registry_free(tn_registry *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = r->descs.n; i-- > 0;)
+        if (r->descs.at[i]->fini)
+            r->descs.at[i]->fini();
+    tnb_arena_free(r->arena);
+}
+
+/* ---- loading ---- */
+/* What a descriptor's tables hold, as manifests say it. Legalizers go with their target. */
+static tnb_status
+check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *given, tnb_err *err)
+{
+    tn_plugin_desc d;
+    tnb_copy_sized(&d, sizeof d, given, given->head.size);
+    struct span spans[N_TABLES];
+    spans_of(&d, spans);
+    TNB_VEC(const char *) holds = {0};
+    for (int t = 0; t < N_TABLES; t++)
+        for (uint32_t i = 0; t != T_LEGALIZER && i < spans[t].n; i++) {
+            const struct entry *e = spans[t].at[i];
+            if (!e || !e->name)
+                return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no name", p->name, kinds[t].kind);
+            const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, e->name);
+            TNB_PUSH(r->arena, holds, text);
+        }
+    return tnb_plugins_check(r->plugins, p, holds.at, holds.n, err);
+}
+
+static tnb_status
+load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
+{
+    if (tnb_strmap_has(&r->added, p->name))
+        return TNB_OK;
+    for (uint32_t i = 0; i < p->n_requires; i++) {
+        const tnb_plugin *needed = tnb_plugins_named(r->plugins, p->requires_[i]);
+        if (needed && needed->kind == TNB_PLUGIN_COMPILER && needed != p)
+            TNB_TRY(load(r, needed, err));
+    }
+    const tnb_plugin_head *head = tnb_plugins_load(r->plugins, p, err);
+    if (!head)
+        return err->status ? err->status : TNB_INVALID;
+    const tn_plugin_desc *d = (const tn_plugin_desc *)(const void *)head;
+    TNB_TRY(check_promise(r, p, d, err));
+    const tnb_plugin *outer = r->loading;
+    r->loading = p;
+    tnb_status s = add_desc(r, d, p->folder, err);
+    r->loading = outer;
+    if (s != TNB_OK)
+        tnb_plugins_refuse(r->plugins, p, err);
+    return s;
+}
+
+static const struct entry *
+find(tn_registry *r, enum table t, const char *name, tnb_err *err)
+{
+    tnb_err local = {0};
+    if (!err)
+        err = &local;
+    const struct entry *e = tnb_strmap_get(&r->tables[t].by_name, name);
+    if (e)
+        return e;
+    if (!r->plugins) {
+        tnb_fail(err, TNB_NOT_FOUND, "no %s '%s'", kinds[t].kind, name);
+        return NULL;
+    }
+    const tnb_plugin *p = tnb_plugins_find(r->plugins, kinds[t].kind, name, err);
+    if (!p)
+        return NULL;
+    if (p->kind != TNB_PLUGIN_COMPILER) {
+        tnb_fail(err, TNB_NOT_FOUND, "no %s '%s'", kinds[t].kind, name);
+        return NULL;
+    }
+    if (load(r, p, err) != TNB_OK)
+        return NULL;
+    e = tnb_strmap_get(&r->tables[t].by_name, name);
+    if (!e)
+        tnb_fail(err, TNB_NOT_FOUND, "plugin %s does not hold the %s '%s'", p->name, kinds[t].kind,
+                 name);
+    return e;
+}
+
+/* ---- questions ---- */
+const tn_op *
+tn_find_op(tn_registry *r, const char *name, tnb_err *err)
+{
+    return (const tn_op *)(const void *)find(r, T_OP, name, err);
+}
+
+const tn_pass *
+tn_find_pass(tn_registry *r, const char *name, tnb_err *err)
+{
+    const struct entry *e = find(r, T_PASS, name, err);
+    if (!e && r->plugins) { /* manifests do not list aliases */
+        tn_registry_load_all(r, "pass");
+        e = tnb_strmap_get(&r->tables[T_PASS].by_name, name);
+    }
+    return (const tn_pass *)(const void *)e;
+}
+
+static const tn_target_kind *
+serving(const tn_registry *r, const char *kind)
+{
+    for (uint32_t i = 0; i < r->tables[T_TARGET].entries.n; i++) {
+        const tn_target_kind *k = (const tn_target_kind *)(const void *)r->tables[T_TARGET].entries.at[i];
+        for (const char *const *p = k->kinds; p && *p; p++)
+            if (strcmp(*p, kind) == 0)
+                return k;
+    }
+    return NULL;
+}
+
+const tn_target_kind *
+tn_find_target(tn_registry *r, const char *name, tnb_err *err)
+{
+    tnb_err local = {0};
+    const struct entry *e = tnb_strmap_get(&r->tables[T_TARGET].by_name, name);
+    const tn_target_kind *k = (const tn_target_kind *)(const void *)e;
+    if (!k)
+        k = serving(r, name);
+    if (!k)
+        k = (const tn_target_kind *)(const void *)find(r, T_TARGET, name, err ? err : &local);
+    if (!k && r->plugins) {
+        tn_registry_load_all(r, "target");
+        k = serving(r, name);
+    }
+    return k;
+}
+
+const tn_legalizer *
+tn_find_legalizer(tn_registry *r, const char *op, const char *target)
+{
+    char key[256];
+    int n = snprintf(key, sizeof key, "%s@%s", op, target);
+    if (n < 0 || (size_t)n >= sizeof key)
+        return NULL;
+    const void *e = tnb_strmap_get(&r->tables[T_LEGALIZER].by_name, key);
+    return e;
+}
+
+const struct tn_evaluator *
+tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err)
+{
+    if (name)
+        return (const tn_evaluator *)(const void *)find(r, T_EVALUATOR, name, err);
+    if (!r->tables[T_EVALUATOR].entries.n)
+        tn_registry_load_all(r, "evaluator");
+    if (!r->tables[T_EVALUATOR].entries.n) {
+        tnb_fail(err, TNB_NOT_FOUND, "no plugin provides an evaluator");
+        tnb_hint(err, "the plugin `interp` has the reference interpreter");
+        return NULL;
+    }
+    return (const tn_evaluator *)(const void *)r->tables[T_EVALUATOR].entries.at[0];
+}
+
+const void *
+tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err)
+{
+    int t = table_of(kind);
+    if (t < 0) {
+        tnb_fail(err, TNB_INVALID, "no table of kind '%s'", kind);
+        return NULL;
+    }
+    return find(r, (enum table)t, name, err);
+}
+
+void
+tn_registry_load_all(tn_registry *r, const char *kind)
+{
+    if (!r->plugins)
+        return;
+    uint32_t n = 0;
+    const tnb_provided *all = tnb_plugins_provided(r->plugins, r->arena, kind, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        tnb_err err = {0};
+        if (all[i].plugin->kind == TNB_PLUGIN_COMPILER && load(r, all[i].plugin, &err) != TNB_OK)
+            tnb_plugins_refuse(r->plugins, all[i].plugin, &err);
+    }
+}
+
+const void *
+tn_registry_entry(tn_registry *r, const char *kind, uint32_t i)
+{
+    int t = table_of(kind);
+    return t >= 0 && i < r->tables[t].entries.n ? r->tables[t].entries.at[i] : NULL;
+}
+
+const char *
+tn_nearest_name(tn_registry *r, const char *kind, const char *name)
+{
+    int t = table_of(kind);
+    if (t < 0)
+        return NULL;
+    TNB_VEC(const char *) names = {0};
+    tnb_arena *a = tnb_arena_new();
+    if (!a)
+        return NULL;
+    for (uint32_t i = 0; i < r->tables[t].entries.n; i++)
+        TNB_PUSH(a, names, r->tables[t].entries.at[i]->name);
+    uint32_t n = 0;
+    const tnb_provided *all = r->plugins ? tnb_plugins_provided(r->plugins, a, kind, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        TNB_PUSH(a, names, all[i].name);
+    const char *near = tnb_nearest(name, names.at, names.n);
+    tnb_arena_free(a);
+    return near;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attribute schemas: defaults, conversions, checks. One schema serves operators, passes and targets. */
+#include "tenon/base/conf.h"
+#include "value.h"
+
+static const char *const wanted[] = {
+    /* ORDER ATTR_TYPE */
+    "any value",
+    "an integer",
+    "a number",
+    "a boolean",
+    "a text",
+    "a dtype",
+    "a list of integers",
+    "a list of numbers",
+    "a list of texts",
+    "a list of scalar expressions",
+    "an index map",
+    "a virtual device",
+};
+_Static_assert(sizeof wanted / sizeof *wanted == TN_ATTR_VDEVICE + 1, "one row for each type");
+
+static const tn_node *
+to_int(tn_ctx *ctx, const tn_node *v)
+{
+    int64_t i;
+    return tn_int_value(v, &i) ? tn_i64(ctx, i) : NULL;
+}
+
+static const tn_node *
+to_float(tn_ctx *ctx, const tn_node *v)
+{
+    int64_t i;
+    if (tn_is(v, TN_KIND_FLOAT_IMM))
+        return tn_float_imm_of(ctx, TNB_F64, ((const tn_float_imm *)v)->value);
+    return tn_int_value(v, &i) ? tn_float_imm_of(ctx, TNB_F64, (double)i) : NULL;
+}
+
+static const tn_node *
+to_bool(tn_ctx *ctx, const tn_node *v)
+{
+    int64_t i;
+    return tn_int_value(v, &i) && (i == 0 || i == 1) ? tn_bool(ctx, i != 0) : NULL;
+}
+
+static const tn_node *
+to_str(tn_ctx *ctx, const tn_node *v)
+{
+    (void)ctx;
+    return tn_is(v, TN_KIND_STRING_IMM) ? v : NULL;
+}
+
+static const tn_node *
+to_dtype(tn_ctx *ctx, const tn_node *v)
+{
+    if (tn_is(v, TN_KIND_DTYPE_IMM))
+        return v;
+    if (!tn_is(v, TN_KIND_STRING_IMM))
+        return NULL;
+    const char *s = ((const tn_string_imm *)v)->value;
+    tnb_dtype d = TNB_VOID;
+    if (*s && strcmp(s, "void") != 0 && !tnb_dtype_parse(s, strlen(s), &d))
+        return NULL;
+    return tn_dtype_value(ctx, d);
+}
+
+static const tn_node *
+to_scalar(tn_ctx *ctx, const tn_node *v)
+{
+    (void)ctx;
+    return tn_is_scalar(v) ? v : NULL;
+}
+
+/* A list, converted entry by entry; a lone entry is a list of one. */
+static const tn_node *
+to_list(tn_ctx *ctx, const tn_node *v, const tn_node *(*one)(tn_ctx *, const tn_node *))
+{
+    tn_list l;
+    if (tn_is(v, TN_KIND_ARRAY))
+        l = ((const tn_array *)v)->items;
+    else if (tn_is(v, TN_KIND_TUPLE))
+        l = ((const tn_tuple *)v)->fields;
+    else if (tn_is(v, TN_KIND_SHAPE_EXPR))
+        l = ((const tn_shape_expr *)v)->values;
+    else
+        l = (tn_list){&v, 1};
+    const tn_node **at = TNB_NEW_N(tn_scratch(ctx), const tn_node *, l.n);
+    bool same = tn_is(v, TN_KIND_ARRAY);
+    for (uint32_t i = 0; i < l.n; i++) {
+        at[i] = one(ctx, l.at[i]);
+        if (!at[i])
+            return NULL;
+        same &= at[i] == l.at[i];
+    }
+    return same ? v : tn_array_of(ctx, (tn_list){at, l.n});
+}
+
+static const tn_node *
+convert(tn_ctx *ctx, const tn_attr_schema *s, const tn_node *v)
+{
+    if (tn_is(v, TN_KIND_NONE) && (s->flags & TN_ATTR_OPTIONAL))
+        return v;
+    switch (s->type) {
+    case TN_ATTR_ANY:
+        return v;
+    case TN_ATTR_INT:
+        return to_int(ctx, v);
+    case TN_ATTR_FLOAT:
+        return to_float(ctx, v);
+    case TN_ATTR_BOOL:
+        return to_bool(ctx, v);
+    case TN_ATTR_STR:
+        return to_str(ctx, v);
+    case TN_ATTR_DTYPE:
+        return to_dtype(ctx, v);
+    case TN_ATTR_INTS:
+        return to_list(ctx, v, to_int);
+    case TN_ATTR_FLOATS:
+        return to_list(ctx, v, to_float);
+    case TN_ATTR_STRS:
+        return to_list(ctx, v, to_str);
+    case TN_ATTR_EXPRS:
+        return to_list(ctx, v, to_scalar);
+    case TN_ATTR_INDEX_MAP:
+        return tn_is(v, TN_KIND_INDEX_MAP) ? v : NULL;
+    case TN_ATTR_VDEVICE:
+        return tn_is(v, TN_KIND_VDEVICE) ? v : NULL;
+    }
+    return NULL;
+}
+
+static const tn_node *
+default_of(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *s)
+{
+    if (!s->fallback) {
+        if (s->flags & TN_ATTR_OPTIONAL)
+            return tn_none_value(ctx);
+        tn_error(ctx, 0, TNB_INVALID, "%s needs the %s '%s' (%s)", owner, what, s->name,
+                 wanted[s->type]);
+        return NULL;
+    }
+    const tn_node *v = s->type == TN_ATTR_DTYPE || s->type == TN_ATTR_STR
+                           ? NULL
+                           : tn_value_of_text(ctx, s->fallback);
+    if (!v) { /* a bare or quoted text, or None */
+        size_t n = strlen(s->fallback);
+        if (strcmp(s->fallback, "None") == 0)
+            v = tn_none_value(ctx);
+        else if (n >= 2 && s->fallback[0] == '"')
+            v = tn_string(ctx, tn_strn(ctx, s->fallback + 1, n - 2));
+        else
+            v = tn_string(ctx, s->fallback);
+    }
+    const tn_node *c = tn_is_error(v) ? NULL : convert(ctx, s, v);
+    if (!c)
+        tn_error(ctx, 0, TNB_INTERNAL, "the default %s of the %s '%s' of %s is not %s", s->fallback,
+                 what, s->name, owner, wanted[s->type]);
+    return c;
+}
+
+static bool
+unknown_names(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
+              uint32_t n, const tn_dict *given)
+{
+    for (uint32_t i = 0; given && i < given->items.n; i++) {
+        const char *key = ((const tn_pair *)given->items.at[i])->key;
+        uint32_t k = 0;
+        while (k < n && strcmp(schema[k].name, key) != 0)
+            k++;
+        if (k < n)
+            continue;
+        tn_error(ctx, 0, TNB_INVALID, "%s has no %s '%s'", owner, what, key);
+        const char **names = TNB_NEW_N(tn_scratch(ctx), const char *, n);
+        for (k = 0; k < n; k++)
+            names[k] = schema[k].name;
+        const char *near = tnb_nearest(key, names, n);
+        if (near)
+            tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        return true;
+    }
+    return false;
+}
+
+const tn_node *
+tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
+                const tn_node *given)
+{
+    uint32_t n = 0;
+    while (schema && schema[n].name)
+        n++;
+    const tn_dict *d = tn_as_dict(given);
+    if (unknown_names(ctx, owner, what, schema, n, d))
+        return tn_error_node(ctx);
+    const char **keys = TNB_NEW_N(tn_scratch(ctx), const char *, n);
+    const tn_node **values = TNB_NEW_N(tn_scratch(ctx), const tn_node *, n);
+    bool same = d && d->items.n == n;
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_node *v = tn_dict_get(given, schema[i].name);
+        keys[i] = schema[i].name;
+        values[i] = v ? convert(ctx, &schema[i], v) : default_of(ctx, owner, what, &schema[i]);
+        if (v && !values[i]) {
+            tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what, schema[i].name,
+                     wanted[schema[i].type], tn_brief(ctx, v));
+        }
+        if (!values[i])
+            return tn_error_node(ctx);
+        same &= values[i] == v;
+    }
+    return same ? given : tn_dict_of(ctx, keys, values, n);
+}
+
+const tn_node *
+tn_op_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *given)
+{
+    const tn_node *d = tn_schema_apply(ctx, op->name, "attribute", op->attrs, given);
+    if (!tn_is_error(d) && op->complete)
+        d = op->complete(ctx, op, d);
+    return tn_is_error(d) ? NULL : d;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing attribute values as short text (core/value.c). Not installed. */
+#ifndef TENON_CORE_VALUE_H
+#define TENON_CORE_VALUE_H
+
+#include "private.h"
+
+typedef struct tn_value_reader {
+    tn_ctx *ctx;
+    const char *p, *end;
+    const char *error, *error_at; /* the first mistake; no diagnostic is recorded */
+    int depth;
+} tn_value_reader;
+
+/* The value at r->p, which moves behind it; NULL after setting r->error. */
+const tn_node *
+tn_value_read(tn_value_reader *r);
+void
+tn_value_skip_blank(tn_value_reader *r);
+bool
+tn_value_bareword_char(char c);
+/* The whole text as one value; the error node after recording an error. */
+const tn_node *
+tn_value_of_text(tn_ctx *ctx, const char *text);
+/* Appends the text of a value that tn_value_read gives back. */
+void
+tn_value_write(const tn_node *v, tnb_buf *out);
+
+/* Checks `given` (Dict or NULL) against a schema and fills in what is missing. `owner` is for messages:
+ * "relax.nn.conv2d", "pass FuseOps". The Dict, or the error node after recording an error. */
+const tn_node *
+tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
+                const tn_node *given);
+
+#endif
