@@ -1,9 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 lib_LTLIBRARIES += runtime/libtenon-rt.la
 runtime_libtenon_rt_la_SOURCES = \
-	runtime/version.c
+	runtime/artifact.c \
+	runtime/builtin.c \
+	runtime/device.c \
+	runtime/internal.h \
+	runtime/machine.c \
+	runtime/metadata.c \
+	runtime/program.c \
+	runtime/runtime.c \
+	runtime/tensor.c \
+	runtime/value.c \
+	runtime/version.c \
+	runtime/vm.c
+runtime_libtenon_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 runtime_libtenon_rt_la_LDFLAGS = $(LIBRARY_LDFLAGS)
-runtime_libtenon_rt_la_LIBADD = $(BASE_LIB)
+runtime_libtenon_rt_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 runtime_libtenon_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 
 tenonrt_HEADERS += \
@@ -14,3 +26,4 @@ tenonrt_HEADERS += \
 	include/tenon/rt/tensor.h \
 	include/tenon/rt/value.h \
 	include/tenon/rt/vm.h
+tenonbase_HEADERS += include/tenon/base/tno.h include/tenon/base/vmcode.h

@@ -120,7 +120,7 @@ typedef struct tnr_device tnr_device;
 /* The device NAME (a driver's) number `id`, opened when first asked for. Borrowed from the runtime. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err);
-/* The device where values of the host live: the driver "cpu" where it is there, else plain memory. Never NULL. */
+/* Plain memory of the host, where shape values live and results can be read. Never NULL. */
 TNB_EXPORT tnr_device *
 tnr_device_host(tnr_runtime *rt);
 TNB_EXPORT const tnr_driver *

@@ -21,6 +21,16 @@ typedef struct tnr_plugin_desc {
     void (*fini)(void);
 } tnr_plugin_desc;
 
+/* Begins the definition of a runtime plugin's descriptor:
+ *
+ *     TNR_PLUGIN(null_rt, "1.0", "Apache-2.0", "what it is for") .drivers = &driver, .n_drivers = 1};
+ */
+#define TNR_PLUGIN(name_, version_, licence_, summary_)                                            \
+    TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                           \
+    TNB_EXPORT extern const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin);                  \
+    const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin) = {                                 \
+        .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, #name_, version_, licence_, summary_),
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,7 +63,7 @@ TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err);
-/* The tensor on another device: itself (retained) where it is there already. */
+/* The tensor on another device: itself (retained) where it is there already, or where both devices use the host's memory. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err);
 /* Address of the first element in host memory; NULL when the tensor is not there. */

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Artifacts: maps the file and checks header, section table, hashes and programs before anything is used; picks a variant. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+#include "tenon/base/file.h"
+#include "tenon/base/hash.h"
+
+/* ---- sections ---- */
+
+static tnb_status
+check_header(const tnr_artifact *a, tnb_tno_header *h, tnb_err *err)
+{
+    if (a->n < sizeof *h)
+        return tnb_fail(err, TNB_FORMAT, "%" PRIu64 " bytes are too short for an artifact", a->n);
+    memcpy(h, a->map, sizeof *h);
+    if (memcmp(h->magic, TNB_TNO_MAGIC, sizeof h->magic) != 0)
+        return tnb_fail(err, TNB_FORMAT, "not an artifact of Tenon: it does not begin with '%s'", TNB_TNO_MAGIC);
+    if (h->byte_order != TNB_TNO_BYTE_ORDER)
+        return tnb_fail(err, TNB_FORMAT, "the artifact's byte order is not this machine's");
+    if (h->major != TNB_TNO_MAJOR || h->minor > TNB_TNO_MINOR) {
+        (void)tnb_fail(err, TNB_ABI, "the artifact has format %u.%u, this runtime reads up to %d.%d", h->major, h->minor,
+                       TNB_TNO_MAJOR, TNB_TNO_MINOR);
+        tnb_hint(err, "compile the model again with the Tenon that is installed, or update the runtime");
+        return TNB_ABI;
+    }
+    for (size_t i = 0; i < sizeof h->reserved; i++)
+        if (h->reserved[i])
+            return tnb_fail(err, TNB_FORMAT, "a reserved byte of the header is not zero");
+    if (h->file_size != a->n)
+        return tnb_fail(err, TNB_FORMAT, "the header says %" PRIu64 " bytes, the file has %" PRIu64, h->file_size, a->n);
+    if (h->n_sections > TNB_TNO_MAX_SECTIONS || h->n_sections * sizeof(tnb_tno_section) > a->n - sizeof *h)
+        return tnb_fail(err, TNB_FORMAT, "a table of %" PRIu32 " sections does not fit the file", h->n_sections);
+    if (h->n_variants == 0 || h->n_variants > h->n_sections)
+        return tnb_fail(err, TNB_FORMAT, "%" PRIu32 " variants in %" PRIu32 " sections", h->n_variants, h->n_sections);
+    return TNB_OK;
+}
+
+static int
+by_offset(const void *x, const void *y)
+{
+    const tnb_tno_section *a = x, *b = y;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static const char *
+section_name(uint32_t kind)
+{
+    static const char *const names[] = {"?", "metadata", "program", "code", "constants"};
+    return kind <= TNB_TNO_CONSTANTS ? names[kind] : names[0];
+}
+
+/* Puts one section where it belongs; a second one of the same purpose is refused. */
+static tnb_status
+place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadata, tnb_err *err)
+{
+    struct section *to = NULL;
+    bool per_variant = s->kind == TNB_TNO_PROGRAM || s->kind == TNB_TNO_CODE;
+    if (s->kind < TNB_TNO_METADATA || s->kind > TNB_TNO_CONSTANTS)
+        return tnb_fail(err, TNB_FORMAT, "a section of unknown kind %" PRIu32, s->kind);
+    if (per_variant ? s->variant >= a->n_variants : s->variant != 0)
+        return tnb_fail(err, TNB_FORMAT, "a %s section is for variant %" PRIu32 " of %" PRIu32, section_name(s->kind),
+                        s->variant, a->n_variants);
+    switch (s->kind) {
+    case TNB_TNO_METADATA:
+        to = metadata;
+        break;
+    case TNB_TNO_PROGRAM:
+        to = &a->variants[s->variant].program;
+        break;
+    case TNB_TNO_CODE:
+        to = &a->variants[s->variant].code;
+        break;
+    default:
+        to = &a->constants;
+        a->constants_hash = s->hash;
+    }
+    if (to->at)
+        return tnb_fail(err, TNB_FORMAT, "two %s sections for one purpose", section_name(s->kind));
+    *to = (struct section){.at = a->map + s->offset, .n = s->size};
+    if (s->kind != TNB_TNO_CONSTANTS && tnb_hash_128(to->at, to->n).lo != s->hash)
+        return tnb_fail(err, TNB_FORMAT, "the %s section is damaged (its hash differs)", section_name(s->kind));
+    return TNB_OK;
+}
+
+static tnb_status
+read_sections(tnr_artifact *a, const tnb_tno_header *h, struct section *metadata, tnb_err *err)
+{
+    uint64_t table_bytes = h->n_sections * sizeof(tnb_tno_section);
+    if (tnb_hash_128(a->map + sizeof *h, table_bytes).lo != h->table_hash)
+        return tnb_fail(err, TNB_FORMAT, "the section table is damaged (its hash differs)");
+    tnb_tno_section *t = tnb_dup(a->arena, a->map + sizeof *h, table_bytes);
+    a->n_variants = h->n_variants;
+    a->variants = TNB_NEW_N(a->arena, struct variant, h->n_variants);
+    if (tnb_arena_failed(a->arena))
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to read an artifact");
+    qsort(t, h->n_sections, sizeof *t, by_offset);
+    uint64_t end = sizeof *h + table_bytes;
+    for (uint32_t i = 0; i < h->n_sections; i++) {
+        if (t[i].offset % TNB_TNO_ALIGN || t[i].offset < end || t[i].offset > a->n || t[i].size > a->n - t[i].offset)
+            return tnb_fail(err, TNB_FORMAT,
+                            "the %s section at offset %" PRIu64 " of %" PRIu64 " bytes does not lie in the file, or in another "
+                            "section",
+                            section_name(t[i].kind), t[i].offset, t[i].size);
+        end = t[i].offset + t[i].size;
+        TNB_TRY(place_section(a, &t[i], metadata, err));
+    }
+    if (!metadata->at)
+        return tnb_fail(err, TNB_FORMAT, "the artifact has no metadata");
+    for (uint32_t i = 0; i < a->n_variants; i++)
+        if (!a->variants[i].program.at)
+            return tnb_fail(err, TNB_FORMAT, "variant %" PRIu32 " has no program", i);
+    return TNB_OK;
+}
+
+static void
+free_artifact(tnr_object *o)
+{
+    tnr_artifact *a = (tnr_artifact *)o;
+    tnb_mapping m = {.data = a->map, .size = a->n};
+    if (a->allocated)
+        free(a->map);
+    else
+        tnb_unmap(&m);
+    tnb_arena_free(a->arena);
+    free(a->name);
+    free(a);
+}
+
+/* Takes the bytes over, also on failure. */
+static tnb_status
+open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact **out, tnb_err *err)
+{
+    tnr_artifact *a = calloc(1, sizeof *a);
+    if (!a) {
+        tnb_mapping m = {.data = map, .size = n};
+        if (allocated)
+            free(map);
+        else
+            tnb_unmap(&m);
+        return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to open an artifact", name);
+    }
+    a->object = (tnr_object){.refs = 1, .destroy = free_artifact};
+    a->map = map;
+    a->n = n;
+    a->allocated = allocated;
+    a->name = strdup(name);
+    a->arena = tnb_arena_new();
+    tnb_status st = a->name && a->arena ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory to open an artifact");
+    tnb_tno_header h;
+    struct section metadata = {0};
+    if (st == TNB_OK)
+        st = check_header(a, &h, err);
+    if (st == TNB_OK)
+        st = read_sections(a, &h, &metadata, err);
+    if (st == TNB_OK)
+        st = tnr_artifact_read_metadata(a, metadata.at, metadata.n, err);
+    for (uint32_t i = 0; st == TNB_OK && i < a->n_variants; i++) {
+        struct program p;
+        st = tnr_program_verify(a->variants[i].program.at, a->variants[i].program.n, a->constants.n, &p, err);
+        if (st != TNB_OK)
+            tnb_err_prefix(err, "variant %" PRIu32, i);
+    }
+    if (st != TNB_OK) {
+        tnb_err_prefix(err, "%s", name);
+        tnr_artifact_close(a);
+        return st;
+    }
+    *out = a;
+    return TNB_OK;
+}
+
+tnb_status
+tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err)
+{
+    tnb_mapping m = {0};
+    TNB_TRY(tnb_map_file(path, 0, &m, err));
+    return open_bytes((void *)(uintptr_t)m.data, m.size, false, path, out, err);
+}
+
+tnb_status
+tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err)
+{
+    tnb_mapping m = {0};
+    TNB_TRY(tnb_map_fd(fd, name, 0, &m, err));
+    return open_bytes((void *)(uintptr_t)m.data, m.size, false, name, out, err);
+}
+
+tnb_status
+tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_artifact **out, tnb_err *err)
+{
+    void *copy;
+    if (posix_memalign(&copy, TNB_TNO_PAGE, n ? n : 1) != 0)
+        return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for an artifact of %zu bytes", name, n);
+    if (n)
+        memcpy(copy, bytes, n);
+    return open_bytes(copy, n, true, name, out, err);
+}
+
+void
+tnr_artifact_close(tnr_artifact *a)
+{
+    if (a)
+        tnr_object_release(&a->object);
+}
+
+/* ---- questions ---- */
+
+const char *
+tnr_artifact_metadata(const tnr_artifact *a)
+{
+    return a->metadata;
+}
+
+tnb_status
+tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err)
+{
+    if (a->constants.at && tnb_hash_128(a->constants.at, a->constants.n).lo != a->constants_hash)
+        return tnb_fail(err, TNB_FORMAT, "%s: the constants are damaged (their hash differs)", a->name);
+    return TNB_OK;
+}
+
+uint32_t
+tnr_artifact_variants(const tnr_artifact *a)
+{
+    return a->n_variants;
+}
+
+const tnr_variant *
+tnr_artifact_variant(const tnr_artifact *a, uint32_t i)
+{
+    return i < a->n_variants ? &a->variants[i].info : NULL;
+}
+
+const tnr_signature *
+tnr_artifact_function(const tnr_artifact *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->n_functions; i++)
+        if (strcmp(a->functions[i].name, name) == 0)
+            return &a->functions[i];
+    return NULL;
+}
+
+const tnr_signature *
+tnr_artifact_function_at(const tnr_artifact *a, uint32_t i)
+{
+    return i < a->n_functions ? &a->functions[i] : NULL;
+}
+
+/* ---- choosing a variant ---- */
+
+static tnb_status
+can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
+{
+    tnr_device *dev;
+    TNB_TRY(tnr_device_open(rt, v->device, 0, &dev, err));
+    const tnr_driver *drv = tnr_device_driver(dev);
+    if (v->code_bytes && rt->opt.no_native && drv->flags & TNR_DRIVER_NATIVE) {
+        (void)tnb_fail(err, TNB_UNTRUSTED, "it holds machine code of the host, which is not allowed here");
+        tnb_hint(err, "leave out --no-native for artifacts that you trust");
+        return TNB_UNTRUSTED;
+    }
+    if (v->code_bytes) {
+        bool known = false;
+        for (const char *const *f = drv->formats; f && *f; f++)
+            known |= strcmp(*f, v->format) == 0;
+        if (!known)
+            return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'", drv->name, v->format);
+    }
+    TNB_TRY(drv->check_features(tnr_device_handle(dev), v->features, v->n_features, err));
+    for (uint32_t i = 0; i < v->n_packed; i++)
+        if (!tnr_find_packed(rt, v->packed[i], err))
+            return TNB_NOT_FOUND;
+    return TNB_OK;
+}
+
+tnb_status
+tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant, tnb_buf *why, tnb_err *err)
+{
+    tnb_buf lines = {0}, *w = why ? why : &lines;
+    size_t start = w->n;
+    tnb_err first = {0};
+    for (uint32_t i = 0; i < a->n_variants; i++) {
+        const tnr_variant *v = &a->variants[i].info;
+        tnb_err e = {0};
+        if (wanted && strcmp(wanted, v->name) != 0 && strcmp(wanted, v->device) != 0)
+            (void)tnb_fail(&e, TNB_NOT_FOUND, "'%s' was asked for", wanted);
+        else if (can_run(rt, v, &e) == TNB_OK) {
+            *variant = i;
+            tnb_buf_free(&lines);
+            return TNB_OK;
+        }
+        if (first.status == TNB_OK || (first.status == TNB_NOT_FOUND && e.status != TNB_NOT_FOUND))
+            first = e;
+        tnb_buf_printf(w, "%svariant %" PRIu32 " (%s on %s): %s", w->n > start ? "\n" : "", i, v->name, v->device, e.message);
+    }
+    tnb_status st = tnb_fail(err, first.status, "%s: no variant runs here: %s", a->name, w->s ? w->s + start : first.message);
+    if (first.hint[0])
+        tnb_hint(err, "%s", first.hint);
+    tnb_buf_free(&lines);
+    return st;
+}

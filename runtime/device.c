@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opened devices: a bounded pool of storage over the driver's memory, and the host's plain memory as a driver for programs
+ * that have no other device there.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+/* ---- the pool ---- */
+/* Blocks that were given back wait here for a request of nearly their size. What is cached stays under half of the peak in
+ * use plus a constant; the oldest block leaves first. */
+
+enum { POOL_SLACK = 16 << 20 };
+
+static void
+pool_drop(tnr_device *dev, uint32_t i)
+{
+    dev->driver->free(dev->handle, dev->blocks[i].mem);
+    dev->stats.cached -= dev->blocks[i].bytes;
+    dev->blocks[i] = dev->blocks[--dev->n_blocks];
+}
+
+static void
+pool_drop_oldest(tnr_device *dev)
+{
+    uint32_t oldest = 0;
+    for (uint32_t i = 1; i < dev->n_blocks; i++)
+        if (dev->blocks[i].stamp < dev->blocks[oldest].stamp)
+            oldest = i;
+    pool_drop(dev, oldest);
+}
+
+tnb_status
+tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity, tnb_err *err)
+{
+    uint64_t grain = bytes >= 1 << 20 ? 65536 : bytes >= 4096 ? 4096 : 64;
+    uint64_t want;
+    if (!tnb_add_u64(bytes ? bytes : 1, grain - 1, &want) || want > INT64_MAX)
+        return tnb_fail(err, TNB_NO_MEMORY, "a storage of %" PRIu64 " bytes is too large", bytes);
+    want -= want % grain;
+    pthread_mutex_lock(&dev->lock);
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < dev->n_blocks; i++) {
+        const struct pool_block *b = &dev->blocks[i];
+        if (b->bytes >= want && b->bytes - want <= want / 4 && strcmp(b->scope, scope) == 0 &&
+            (best == UINT32_MAX || b->bytes < dev->blocks[best].bytes))
+            best = i;
+    }
+    tnb_status st = TNB_OK;
+    if (best != UINT32_MAX) {
+        *mem = dev->blocks[best].mem;
+        *capacity = dev->blocks[best].bytes;
+        dev->stats.cached -= *capacity;
+        dev->blocks[best] = dev->blocks[--dev->n_blocks];
+        dev->stats.reuses++;
+    } else {
+        *capacity = want;
+        st = dev->driver->alloc(dev->handle, want, scope, mem, err);
+        while (st == TNB_NO_MEMORY && dev->n_blocks) { /* what is cached may make room */
+            pool_drop_oldest(dev);
+            st = dev->driver->alloc(dev->handle, want, scope, mem, err);
+        }
+        dev->stats.allocs += st == TNB_OK;
+    }
+    if (st == TNB_OK) {
+        dev->stats.in_use += *capacity;
+        if (dev->stats.in_use + dev->stats.cached > dev->stats.peak)
+            dev->stats.peak = dev->stats.in_use + dev->stats.cached;
+    }
+    pthread_mutex_unlock(&dev->lock);
+    return st;
+}
+
+void
+tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope)
+{
+    pthread_mutex_lock(&dev->lock);
+    dev->stats.in_use -= capacity;
+    while (dev->n_blocks &&
+           (dev->n_blocks == POOL_BLOCKS || dev->stats.cached + capacity > dev->stats.peak / 2 + POOL_SLACK))
+        pool_drop_oldest(dev);
+    if (dev->n_blocks < POOL_BLOCKS && dev->stats.cached + capacity <= dev->stats.peak + POOL_SLACK) {
+        dev->blocks[dev->n_blocks++] =
+            (struct pool_block){.mem = mem, .bytes = capacity, .scope = scope, .stamp = ++dev->stamp};
+        dev->stats.cached += capacity;
+    } else {
+        dev->driver->free(dev->handle, mem);
+    }
+    pthread_mutex_unlock(&dev->lock);
+}
+
+void
+tnr_device_trim(tnr_device *dev)
+{
+    pthread_mutex_lock(&dev->lock);
+    while (dev->n_blocks)
+        pool_drop(dev, dev->n_blocks - 1);
+    pthread_mutex_unlock(&dev->lock);
+}
+
+void
+tnr_device_memory(tnr_device *dev, tnr_memory_stats *out)
+{
+    pthread_mutex_lock(&dev->lock);
+    *out = dev->stats;
+    pthread_mutex_unlock(&dev->lock);
+}
+
+/* ---- opening ---- */
+
+static void
+free_device(tnr_object *o)
+{
+    tnr_device *dev = (tnr_device *)o;
+    tnr_device_trim(dev);
+    dev->driver->close(dev->handle);
+    pthread_mutex_destroy(&dev->lock);
+    free(dev);
+}
+
+tnb_status
+tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out, tnb_err *err)
+{
+    int count = 0;
+    tnb_err why = {0};
+    TNB_TRY(drv->count(drv->self, &count, &why) == TNB_OK ? TNB_OK : tnb_fail(err, why.status, "%s", why.message));
+    if (count == 0)
+        return tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->name, why.message[0] ? ": " : "", why.message);
+    if (id < 0 || id >= count)
+        return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; number %d was asked for", drv->name, count, id);
+    tnr_device *dev = calloc(1, sizeof *dev);
+    if (!dev)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to open a device");
+    dev->object = (tnr_object){.refs = 1, .destroy = free_device};
+    dev->table = *drv;
+    dev->driver = &dev->table;
+    dev->dl = (tnb_device){.type = drv->type, .id = id};
+    pthread_mutex_init(&dev->lock, NULL);
+    tnb_status st = drv->open(drv->self, id, opt, &dev->handle, err);
+    if (st != TNB_OK) {
+        pthread_mutex_destroy(&dev->lock);
+        free(dev);
+        return st;
+    }
+    *out = dev;
+    return TNB_OK;
+}
+
+const tnr_driver *
+tnr_device_driver(const tnr_device *dev)
+{
+    return dev->driver;
+}
+
+void *
+tnr_device_handle(const tnr_device *dev)
+{
+    return dev->handle;
+}
+
+tnb_device
+tnr_device_dl(const tnr_device *dev)
+{
+    return dev->dl;
+}
+
+int
+tnr_device_is_host(const tnr_device *dev)
+{
+    return (dev->driver->flags & TNR_DRIVER_HOST_MEMORY) != 0;
+}
+
+tnb_status
+tnr_device_sync(tnr_device *dev, tnb_err *err)
+{
+    return dev->driver->sync(dev->handle, NULL, err);
+}
+
+/* ---- plain host memory ---- */
+
+static tnb_status
+host_count(void *self, int *n, tnb_err *err)
+{
+    (void)self, (void)err;
+    *n = 1;
+    return TNB_OK;
+}
+
+static tnb_status
+host_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err)
+{
+    (void)self, (void)id, (void)opt, (void)err;
+    *dev = NULL;
+    return TNB_OK;
+}
+
+static void
+host_close(void *dev)
+{
+    (void)dev;
+}
+
+static void
+host_describe(void *dev, char *out, size_t n)
+{
+    (void)dev;
+    if (n) {
+        strncpy(out, "memory of the host", n - 1);
+        out[n - 1] = '\0';
+    }
+}
+
+static tnb_status
+host_features(void *dev, const char *const *features, uint32_t n, tnb_err *err)
+{
+    (void)dev, (void)features;
+    return n ? tnb_fail(err, TNB_UNSUPPORTED, "plain host memory runs no kernels") : TNB_OK;
+}
+
+static tnb_status
+host_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
+{
+    (void)dev, (void)scope;
+    if (posix_memalign(mem, 64, bytes ? bytes : 1) != 0)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a storage of %" PRIu64 " bytes", bytes);
+    return TNB_OK;
+}
+
+static void
+host_free(void *dev, void *mem)
+{
+    (void)dev;
+    free(mem);
+}
+
+static tnb_status
+host_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
+{
+    (void)dev, (void)stream, (void)err;
+    if (c->bytes)
+        memmove((char *)c->dst + c->dst_offset, (const char *)c->src + c->src_offset, c->bytes);
+    return TNB_OK;
+}
+
+static tnb_status
+host_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
+{
+    (void)dev, (void)stream, (void)err;
+    memset((char *)mem + offset, 0, bytes);
+    return TNB_OK;
+}
+
+static tnb_status
+host_sync(void *dev, void *stream, tnb_err *err)
+{
+    (void)dev, (void)stream, (void)err;
+    return TNB_OK;
+}
+
+static tnb_status
+host_module_load(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err)
+{
+    (void)dev, (void)format, (void)code, (void)n, (void)module;
+    return tnb_fail(err, TNB_UNSUPPORTED, "plain host memory runs no kernels");
+}
+
+const tnr_driver tnr_host_driver = {.size = sizeof(tnr_driver),
+                                    .flags = TNR_DRIVER_HOST_MEMORY,
+                                    .name = "host",
+                                    .doc = "memory of the host, without kernels",
+                                    .type = TNB_CPU,
+                                    .alignment = 64,
+                                    .count = host_count,
+                                    .open = host_open,
+                                    .close = host_close,
+                                    .describe = host_describe,
+                                    .check_features = host_features,
+                                    .alloc = host_alloc,
+                                    .free = host_free,
+                                    .copy = host_copy,
+                                    .zero = host_zero,
+                                    .sync = host_sync,
+                                    .module_load = host_module_load};

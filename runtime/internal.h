@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Structures of the runtime that its own files share. */
+#ifndef TENON_RUNTIME_INTERNAL_H
+#define TENON_RUNTIME_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "tenon/base/tno.h"
+#include "tenon/rt/plugin.h"
+#include "tenon/rt/vm.h"
+
+/* ---- devices ---- */
+enum { POOL_BLOCKS = 64 };
+struct pool_block {
+    void *mem;
+    uint64_t bytes;
+    const char *scope;
+    uint64_t stamp; /* when it came back: the oldest leaves first */
+};
+struct tnr_device {
+    tnr_object object;
+    const tnr_driver *driver; /* &table */
+    tnr_driver table;         /* a copy: storages may outlive the runtime */
+    void *handle;
+    tnb_device dl;
+    pthread_mutex_t lock; /* of the pool */
+    struct pool_block blocks[POOL_BLOCKS];
+    uint32_t n_blocks;
+    uint64_t stamp;
+    tnr_memory_stats stats;
+    struct tnr_device *next;
+};
+/* Memory of at least `bytes` for the scope; *capacity is what to give back. */
+tnb_status
+tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity, tnb_err *err);
+void
+tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope);
+/* Opens a driver's device outside of any runtime's list. */
+tnb_status
+tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out, tnb_err *err);
+extern const tnr_driver tnr_host_driver;
+
+/* ---- the runtime ---- */
+struct tnr_runtime {
+    tnr_runtime_options opt;
+    int threads;
+    pthread_mutex_t lock; /* of the lists below */
+    tnr_driver **drivers; /* copies, so that members unknown to an older plugin read as zero */
+    uint32_t n_drivers;
+    tnr_packed *packed; /* open addressing by name; name NULL: free */
+    uint32_t n_packed, packed_slots;
+    tnr_device *devices, *host;
+};
+
+/* ---- programs ---- */
+struct program {
+    tnb_tno_program head;
+    const tnb_tno_function *functions;
+    const tnb_vm_insn *insns;
+    const uint32_t *operands;
+    const tnb_tno_kernel *kernels;
+    const tnb_tno_buffer *buffers;
+    const tnb_dtype *scalars;
+    const tnb_tno_constant *constants;
+    const int64_t *dims;
+    const uint32_t *packed;
+    const tnb_tno_device *devices;
+    const char *text;
+};
+/* Checks every count, index, jump target, register and operand. `bytes` must stay mapped and aligned to 8. */
+tnb_status
+tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out, tnb_err *err);
+
+/* ---- artifacts ---- */
+struct section {
+    const void *at;
+    uint64_t n;
+};
+struct variant {
+    tnr_variant info;
+    struct section program, code;
+};
+struct tnr_artifact {
+    tnr_object object;
+    char *name; /* for messages */
+    uint8_t *map;
+    uint64_t n;
+    bool allocated; /* map is from malloc, else mapped */
+    tnb_arena *arena;
+    const char *metadata;
+    struct section constants;
+    uint64_t constants_hash;
+    struct variant *variants;
+    uint32_t n_variants;
+    tnr_signature *functions;
+    uint32_t n_functions;
+};
+tnb_status
+tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err *err);
+
+/* ---- closures ---- */
+struct tnr_closure {
+    tnr_object object;
+    tnr_vm *vm; /* borrowed: a closure is used only with the machine that made it */
+    uint32_t function, n_bound;
+    tnr_value bound[];
+};
+
+/* ---- the machine ---- */
+struct kernel {
+    void *handle;
+    uint64_t calls, bytes;
+    double seconds;
+};
+struct frame {
+    uint32_t function, pc, values, scalars, dst; /* bases in the stacks; where the caller wants the result */
+};
+struct tnr_vm {
+    tnr_runtime *rt;
+    tnr_artifact *artifact;
+    const struct variant *variant;
+    struct program p;
+    tnr_device **devices;
+    tnr_device *device; /* devices[0], or the host's */
+    void **modules;     /* per device; NULL: no kernel there */
+    struct kernel *kernels;
+    const tnr_packed **packed;
+    tnr_value *constants; /* null until used */
+    tnr_value *values;    /* stacks */
+    int64_t *scalars;
+    struct frame *frames;
+    uint32_t n_values, n_scalars, n_frames;       /* in use */
+    uint32_t cap_values, cap_scalars, cap_frames; /* allocated */
+    uint32_t depth;                               /* of calls from packed functions into the machine */
+    tnr_buffer_arg *buffer_args;
+    tnr_scalar *scalar_args;
+    bool profiling;
+    atomic_bool cancel;
+    tnr_kernel_time *times;
+};
+tnb_status
+tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err);
+
+extern const tnr_packed tnr_builtins[];
+extern const uint32_t tnr_n_builtins;
+
+/* Truth of a condition; element of a one-element tensor as a number. */
+tnb_status
+tnr_value_truth(tnr_value v, bool *out, tnb_err *err);
+tnb_status
+tnr_value_int(tnr_value v, int64_t *out, tnb_err *err);
+tnb_status
+tnr_value_float(tnr_value v, double *out, tnb_err *err);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a virtual machine from a variant of an artifact, calling its functions, timing its kernels. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+/* ---- making ---- */
+
+static tnb_status
+find_packed(tnr_vm *vm, tnb_err *err)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_packed; i++) {
+        vm->packed[i] = tnr_find_packed(vm->rt, vm->p.text + vm->p.packed[i], err);
+        if (!vm->packed[i])
+            return TNB_NOT_FOUND;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+open_devices(tnr_vm *vm, tnb_err *err)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_devices; i++) {
+        const tnb_tno_device *d = &vm->p.devices[i];
+        TNB_TRY(tnr_device_open(vm->rt, vm->p.text + d->driver, (int)d->id, &vm->devices[i], err));
+    }
+    vm->device = vm->p.head.n_devices ? vm->devices[0] : tnr_device_host(vm->rt);
+    return TNB_OK;
+}
+
+/* One module a device that has kernels; entries of the same device share it. */
+static tnb_status
+device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
+{
+    tnr_device *dev = vm->devices[i];
+    for (uint32_t j = 0; j < i; j++)
+        if (vm->devices[j] == dev && vm->modules[j])
+            return vm->modules[i] = vm->modules[j], TNB_OK;
+    if (vm->modules[i])
+        return TNB_OK;
+    if (!vm->variant->code.at)
+        return tnb_fail(err, TNB_FORMAT, "the program has kernels, but the variant holds no code");
+    if (vm->rt->opt.no_native && dev->driver->flags & TNR_DRIVER_NATIVE)
+        return tnb_fail(err, TNB_UNTRUSTED, "the artifact holds machine code of the host, which is not allowed here");
+    tnb_status st = dev->driver->module_load(dev->handle, vm->variant->info.format, vm->variant->code.at,
+                                             vm->variant->code.n, &vm->modules[i], err);
+    if (st != TNB_OK)
+        tnb_err_prefix(err, "loading kernels for '%s'", dev->driver->name);
+    return st;
+}
+
+static tnb_status
+load_kernels(tnr_vm *vm, tnb_err *err)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_kernels; i++) {
+        const tnb_tno_kernel *k = &vm->p.kernels[i];
+        tnr_device *dev = vm->devices[k->device];
+        TNB_TRY(device_module(vm, k->device, err));
+        TNB_TRY(dev->driver->module_kernel(dev->handle, vm->modules[k->device], vm->p.text + k->name,
+                                           &vm->kernels[i].handle, err));
+    }
+    return TNB_OK;
+}
+
+static void *
+table(uint32_t n, size_t item, bool *failed)
+{
+    void *p = calloc(n ? n : 1, item);
+    *failed |= p == NULL;
+    return p;
+}
+
+static tnb_status
+allocate(tnr_vm *vm, tnb_err *err)
+{
+    const tnb_tno_program *h = &vm->p.head;
+    uint32_t buffers = 0, scalars = 0;
+    bool failed = false;
+    for (uint32_t i = 0; i < h->n_kernels; i++) {
+        if (vm->p.kernels[i].n_buffers > buffers)
+            buffers = vm->p.kernels[i].n_buffers;
+        if (vm->p.kernels[i].n_scalars > scalars)
+            scalars = vm->p.kernels[i].n_scalars;
+    }
+    vm->devices = table(h->n_devices, sizeof *vm->devices, &failed);
+    vm->modules = table(h->n_devices, sizeof *vm->modules, &failed);
+    vm->kernels = table(h->n_kernels, sizeof *vm->kernels, &failed);
+    vm->packed = table(h->n_packed, sizeof *vm->packed, &failed);
+    vm->constants = table(h->n_constants, sizeof *vm->constants, &failed);
+    vm->buffer_args = table(buffers, sizeof *vm->buffer_args, &failed);
+    vm->scalar_args = table(scalars, sizeof *vm->scalar_args, &failed);
+    vm->times = table(h->n_kernels, sizeof *vm->times, &failed);
+    return failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for a virtual machine") : TNB_OK;
+}
+
+tnb_status
+tnr_vm_new(tnr_runtime *rt, tnr_artifact *a, uint32_t variant, tnr_vm **out, tnb_err *err)
+{
+    if (variant >= a->n_variants)
+        return tnb_fail(err, TNB_BOUNDS, "variant %" PRIu32 " of %" PRIu32, variant, a->n_variants);
+    tnr_vm *vm = calloc(1, sizeof *vm);
+    if (!vm)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a virtual machine");
+    vm->rt = rt;
+    vm->artifact = a;
+    tnr_object_retain(&a->object);
+    vm->variant = &a->variants[variant];
+    tnb_status st =
+        tnr_program_verify(vm->variant->program.at, vm->variant->program.n, a->constants.n, &vm->p, err);
+    if (st == TNB_OK)
+        st = allocate(vm, err);
+    if (st == TNB_OK)
+        st = find_packed(vm, err);
+    if (st == TNB_OK)
+        st = open_devices(vm, err);
+    if (st == TNB_OK)
+        st = load_kernels(vm, err);
+    if (st != TNB_OK) {
+        tnb_err_prefix(err, "%s", a->name);
+        tnr_vm_free(vm);
+        return st;
+    }
+    *out = vm;
+    return TNB_OK;
+}
+
+static void
+free_modules(tnr_vm *vm)
+{
+    for (uint32_t i = 0; vm->modules && i < vm->p.head.n_devices; i++) {
+        bool shared = false;
+        for (uint32_t j = 0; j < i; j++)
+            shared |= vm->modules[j] == vm->modules[i];
+        if (vm->modules[i] && !shared) {
+            tnb_err err;
+            (void)tnr_device_sync(vm->devices[i], &err); /* a kernel may still run */
+            vm->devices[i]->driver->module_free(vm->devices[i]->handle, vm->modules[i]);
+        }
+    }
+}
+
+void
+tnr_vm_free(tnr_vm *vm)
+{
+    if (!vm)
+        return;
+    for (uint32_t i = 0; vm->constants && i < vm->p.head.n_constants; i++)
+        tnr_release(&vm->constants[i]);
+    free_modules(vm);
+    tnr_artifact_close(vm->artifact);
+    free(vm->devices);
+    free(vm->modules);
+    free(vm->kernels);
+    free(vm->packed);
+    free(vm->constants);
+    free(vm->values);
+    free(vm->scalars);
+    free(vm->frames);
+    free(vm->buffer_args);
+    free(vm->scalar_args);
+    free(vm->times);
+    free(vm);
+}
+
+tnr_runtime *
+tnr_vm_runtime(tnr_vm *vm)
+{
+    return vm->rt;
+}
+
+tnr_device *
+tnr_vm_device(tnr_vm *vm)
+{
+    return vm->device;
+}
+
+void
+tnr_vm_cancel(tnr_vm *vm)
+{
+    atomic_store(&vm->cancel, true);
+}
+
+/* ---- closures ---- */
+
+static void
+free_closure(tnr_object *o)
+{
+    tnr_closure *c = (tnr_closure *)o;
+    for (uint32_t i = 0; i < c->n_bound; i++)
+        tnr_release(&c->bound[i]);
+    free(c);
+}
+
+tnb_status
+tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t n, tnr_value *out, tnb_err *err)
+{
+    if (function >= vm->p.head.n_functions || n > vm->p.functions[function].n_params)
+        return tnb_fail(err, TNB_BOUNDS, "a closure of function %" PRIu32 " with %" PRIu32 " bound values", function, n);
+    tnr_closure *c = malloc(sizeof *c + n * sizeof *bound);
+    if (!c)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a closure");
+    *c = (tnr_closure){.object = {.refs = 1, .destroy = free_closure}, .vm = vm, .function = function, .n_bound = n};
+    for (uint32_t i = 0; i < n; i++) {
+        c->bound[i] = bound[i];
+        tnr_retain(bound[i]);
+    }
+    *out = (tnr_value){.tag = TNR_CLOSURE, .u.closure = c};
+    return TNB_OK;
+}
+
+/* ---- calling ---- */
+
+/* The argument as the machine takes it: tensors on its device, compact. The result is the caller's. */
+static tnb_status
+take_argument(tnr_vm *vm, tnr_value v, int depth, tnr_value *out, tnb_err *err)
+{
+    if (v.tag == TNR_TENSOR) {
+        if (!tnr_tensor_is_compact(v.u.tensor)) {
+            (void)tnb_fail(err, TNB_UNSUPPORTED, "the tensor's elements are not compact and row-major");
+            tnb_hint(err, "make it contiguous first");
+            return TNB_UNSUPPORTED;
+        }
+        return tnr_tensor_to(v.u.tensor, vm->device, out, err);
+    }
+    if (v.tag != TNR_TUPLE) {
+        tnr_retain(v);
+        *out = v;
+        return TNB_OK;
+    }
+    if (depth > 32)
+        return tnb_fail(err, TNB_BOUNDS, "tuples nest too deep");
+    tnr_value t;
+    TNB_TRY(tnr_tuple_new(NULL, v.u.tuple->n, &t, err));
+    for (uint32_t i = 0; i < v.u.tuple->n; i++) {
+        tnb_status st = take_argument(vm, v.u.tuple->items[i], depth + 1, &t.u.tuple->items[i], err);
+        if (st != TNB_OK) {
+            tnr_release(&t);
+            return st;
+        }
+    }
+    *out = t;
+    return TNB_OK;
+}
+
+static tnb_status
+find_public(const tnr_vm *vm, const char *name, uint32_t *index, tnb_err *err)
+{
+    tnb_buf names = {0};
+    for (uint32_t i = 0; i < vm->p.head.n_functions; i++) {
+        const tnb_tno_function *f = &vm->p.functions[i];
+        if (!(f->flags & TNB_TNO_PUBLIC))
+            continue;
+        if (strcmp(vm->p.text + f->name, name) == 0) {
+            tnb_buf_free(&names);
+            *index = i;
+            return TNB_OK;
+        }
+        tnb_buf_printf(&names, "%s%s", names.n ? ", " : "", vm->p.text + f->name);
+    }
+    (void)tnb_fail(err, TNB_NOT_FOUND, "%s: no function '%s'", vm->artifact->name, name);
+    if (names.s)
+        tnb_hint(err, "it has: %s", names.s);
+    tnb_buf_free(&names);
+    return TNB_NOT_FOUND;
+}
+
+tnb_status
+tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n, tnr_value *ret, tnb_err *err)
+{
+    uint32_t index, taken = 0;
+    *ret = tnr_null();
+    TNB_TRY(find_public(vm, function, &index, err));
+    tnr_value closure = tnr_null(), *own = malloc((n ? n : 1) * sizeof *own);
+    if (!own)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the arguments of '%s'", function);
+    tnb_status st = tnr_closure_new(vm, index, NULL, 0, &closure, err);
+    for (; st == TNB_OK && taken < n; taken++) {
+        own[taken] = tnr_null();
+        st = take_argument(vm, args[taken], 0, &own[taken], err);
+        if (st != TNB_OK)
+            tnb_err_prefix(err, "argument %" PRIu32 " of '%s'", taken, function);
+    }
+    if (st == TNB_OK) {
+        atomic_store(&vm->cancel, false);
+        st = tnr_vm_call_closure(vm, closure.u.closure, own, n, ret, err);
+    }
+    while (taken)
+        tnr_release(&own[--taken]);
+    tnr_release(&closure);
+    free(own);
+    return st;
+}
+
+/* ---- timing ---- */
+
+void
+tnr_vm_set_profile(tnr_vm *vm, bool on)
+{
+    if (on)
+        for (uint32_t i = 0; i < vm->p.head.n_kernels; i++) {
+            vm->kernels[i].calls = vm->kernels[i].bytes = 0;
+            vm->kernels[i].seconds = 0;
+        }
+    vm->profiling = on;
+}
+
+static int
+longest_first(const void *x, const void *y)
+{
+    const tnr_kernel_time *a = x, *b = y;
+    if (a->seconds != b->seconds)
+        return a->seconds < b->seconds ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+const tnr_kernel_time *
+tnr_vm_profile(tnr_vm *vm, uint32_t *n)
+{
+    *n = 0;
+    for (uint32_t i = 0; i < vm->p.head.n_kernels; i++)
+        if (vm->kernels[i].calls)
+            vm->times[(*n)++] = (tnr_kernel_time){.name = vm->p.text + vm->p.kernels[i].name,
+                                                  .calls = vm->kernels[i].calls,
+                                                  .seconds = vm->kernels[i].seconds,
+                                                  .bytes = vm->kernels[i].bytes};
+    if (*n)
+        qsort(vm->times, *n, sizeof *vm->times, longest_first);
+    return vm->times;
+}

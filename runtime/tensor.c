@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors over counted storage, copies between devices, exchange through DLPack. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+/* ---- storage ---- */
+
+static void
+free_storage(tnr_object *o)
+{
+    tnr_storage *s = (tnr_storage *)o;
+    if (s->release)
+        s->release(s->owner);
+    else
+        tnr_pool_put(s->device, s->mem, s->capacity, s->scope);
+    tnr_object_release(&s->device->object);
+    free(s);
+}
+
+static tnr_storage *
+storage_struct(tnr_device *dev, tnb_err *err)
+{
+    tnr_storage *s = calloc(1, sizeof *s);
+    if (!s) {
+        (void)tnb_fail(err, TNB_NO_MEMORY, "no memory for a storage");
+        return NULL;
+    }
+    s->object = (tnr_object){.refs = 1, .destroy = free_storage};
+    s->device = dev;
+    return s;
+}
+
+/* Scopes are compared by text and outlive storages: the few that drivers know are kept here. */
+static const char *
+keep_scope(const char *scope)
+{
+    static const char *const known[] = {"global", "global.texture", "global.texture-nhwc", "global.texture-weight",
+                                        "host"};
+    for (size_t i = 0; scope && i < sizeof known / sizeof *known; i++)
+        if (strcmp(scope, known[i]) == 0)
+            return known[i];
+    return scope && *scope ? NULL : known[0];
+}
+
+tnb_status
+tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *out, tnb_err *err)
+{
+    const char *kept = keep_scope(scope);
+    if (!kept)
+        return tnb_fail(err, TNB_UNSUPPORTED, "memory scope '%s' is not known", scope);
+    tnr_storage *s = storage_struct(dev, err);
+    if (!s)
+        return TNB_NO_MEMORY;
+    s->scope = kept;
+    s->size = bytes;
+    tnb_status st = tnr_pool_get(dev, bytes, kept, &s->mem, &s->capacity, err);
+    if (st != TNB_OK) {
+        free(s);
+        return st;
+    }
+    tnr_object_retain(&dev->object);
+    *out = (tnr_value){.tag = TNR_STORAGE, .u.storage = s};
+    return TNB_OK;
+}
+
+tnb_status
+tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner, void (*release)(void *),
+                 tnr_value *out, tnb_err *err)
+{
+    tnr_storage *s = storage_struct(dev, err);
+    if (!s)
+        return TNB_NO_MEMORY;
+    s->scope = "global";
+    s->mem = mem;
+    s->size = bytes;
+    s->flags = flags;
+    s->owner = owner;
+    s->release = release;
+    tnr_object_retain(&dev->object);
+    *out = (tnr_value){.tag = TNR_STORAGE, .u.storage = s};
+    return TNB_OK;
+}
+
+/* ---- tensors ---- */
+
+static void
+free_tensor(tnr_object *o)
+{
+    tnr_tensor *t = (tnr_tensor *)o;
+    tnr_object_release(&t->storage->object);
+    free(t);
+}
+
+/* Elements and bytes of a shape, checked. */
+static tnb_status
+measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, uint64_t *bytes, tnb_err *err)
+{
+    if (ndim > TNB_TNO_MAX_DIMS)
+        return tnb_fail(err, TNB_SHAPE, "a tensor of %" PRIu32 " dimensions; at most %d are supported", ndim,
+                        TNB_TNO_MAX_DIMS);
+    if (tnb_dtype_is_void(dtype) || dtype.lanes == 0)
+        return tnb_fail(err, TNB_TYPE, "a tensor needs an element type");
+    uint64_t n = 1;
+    bool empty = false;
+    for (uint32_t i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return tnb_fail(err, TNB_SHAPE, "extent %" PRIu32 " of a tensor is negative: %" PRId64, i, shape[i]);
+        empty |= shape[i] == 0;
+        if (shape[i] && !tnb_mul_u64(n, (uint64_t)shape[i], &n))
+            return tnb_fail(err, TNB_BOUNDS, "the element count of a tensor overflows 64 bits");
+    }
+    *elems = empty ? 0 : n;
+    TNB_TRY(tnb_dtype_storage(dtype, n, bytes, err));
+    if (*bytes > INT64_MAX)
+        return tnb_fail(err, TNB_BOUNDS, "a tensor of %" PRIu64 " bytes is too large", *bytes);
+    if (empty)
+        *bytes = 0;
+    return TNB_OK;
+}
+
+tnb_status
+tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim, tnb_dtype dtype, tnr_value *out,
+                tnb_err *err)
+{
+    uint64_t elems, bytes;
+    TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
+    if (offset > s->size || bytes > s->size - offset)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "a tensor of %" PRIu64 " bytes at offset %" PRIu64 " does not fit its storage of %" PRIu64 " bytes",
+                        bytes, offset, s->size);
+    tnr_tensor *t = malloc(sizeof *t + ndim * sizeof *shape);
+    if (!t)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a tensor");
+    memset(t, 0, sizeof *t);
+    t->object = (tnr_object){.refs = 1, .destroy = free_tensor};
+    if (ndim)
+        memcpy(t->dims, shape, ndim * sizeof *shape);
+    t->dl = (tnb_dltensor){.data = s->mem,
+                           .device = s->device->dl,
+                           .ndim = (int32_t)ndim,
+                           .dtype = dtype,
+                           .shape = t->dims,
+                           .byte_offset = s->offset + offset};
+    t->storage = s;
+    t->n_elems = elems;
+    t->n_bytes = bytes;
+    tnr_object_retain(&s->object);
+    *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
+    return TNB_OK;
+}
+
+tnb_status
+tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype dtype, tnr_value *out, tnb_err *err)
+{
+    uint64_t elems, bytes;
+    TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
+    tnr_value s;
+    TNB_TRY(tnr_storage_new(dev, bytes, NULL, &s, err));
+    tnb_status st = tnr_tensor_view(s.u.storage, 0, shape, ndim, dtype, out, err);
+    tnr_release(&s);
+    return st;
+}
+
+tnb_status
+tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_t ndim, tnb_dtype dtype, tnr_value *out,
+                tnb_err *err)
+{
+    tnr_value v;
+    TNB_TRY(tnr_tensor_new(dev, shape, ndim, dtype, &v, err));
+    tnb_status st = tnr_tensor_write(v.u.tensor, data, v.u.tensor->n_bytes, err);
+    if (st != TNB_OK)
+        tnr_release(&v);
+    else
+        *out = v;
+    return st;
+}
+
+bool
+tnr_tensor_is_compact(const tnr_tensor *t)
+{
+    if (!t->dl.strides)
+        return true;
+    int64_t expect = 1;
+    for (int32_t i = t->dl.ndim - 1; i >= 0; i--) {
+        if (t->dl.shape[i] != 1 && t->dl.strides[i] != expect)
+            return t->n_elems == 0;
+        expect *= t->dl.shape[i];
+    }
+    return true;
+}
+
+static tnb_status
+need_compact(const tnr_tensor *t, tnb_err *err)
+{
+    if (tnr_tensor_is_compact(t))
+        return TNB_OK;
+    (void)tnb_fail(err, TNB_UNSUPPORTED, "the tensor's elements are not compact and row-major");
+    tnb_hint(err, "make it contiguous first");
+    return TNB_UNSUPPORTED;
+}
+
+tnb_status
+tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr_value *out, tnb_err *err)
+{
+    uint64_t elems, bytes;
+    TNB_TRY(measure(shape, ndim, t->dl.dtype, &elems, &bytes, err));
+    if (elems != t->n_elems) {
+        char from[128], to[128];
+        tnr_value v;
+        tnr_describe((tnr_value){.tag = TNR_TENSOR, .u.tensor = (tnr_tensor *)(uintptr_t)t}, from, sizeof from);
+        TNB_TRY(tnr_shape_new(shape, ndim, &v, err));
+        tnr_describe(v, to, sizeof to);
+        tnr_release(&v);
+        return tnb_fail(err, TNB_SHAPE, "%s cannot be reshaped to %s: %" PRIu64 " elements against %" PRIu64, from, to,
+                        t->n_elems, elems);
+    }
+    TNB_TRY(need_compact(t, err));
+    return tnr_tensor_view(t->storage, t->dl.byte_offset - t->storage->offset, shape, ndim, t->dl.dtype, out, err);
+}
+
+void *
+tnr_tensor_data(const tnr_tensor *t)
+{
+    return t->storage->device->driver->flags & TNR_DRIVER_HOST_MEMORY ? (char *)t->dl.data + t->dl.byte_offset : NULL;
+}
+
+tnb_status
+tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err)
+{
+    if (bytes != t->n_bytes)
+        return tnb_fail(err, TNB_SHAPE, "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were asked for", t->n_bytes, bytes);
+    TNB_TRY(need_compact(t, err));
+    tnr_device *dev = t->storage->device;
+    tnr_copy c = {
+        .kind = TNR_COPY_TO_HOST, .dst = host, .src = t->dl.data, .src_offset = t->dl.byte_offset, .bytes = bytes};
+    return bytes ? dev->driver->copy(dev->handle, NULL, &c, err) : TNB_OK;
+}
+
+tnb_status
+tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err)
+{
+    if (bytes != t->n_bytes)
+        return tnb_fail(err, TNB_SHAPE, "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were given", t->n_bytes, bytes);
+    TNB_TRY(need_compact(t, err));
+    if (t->storage->flags & TNR_STORAGE_READ_ONLY)
+        return tnb_fail(err, TNB_INVALID, "the tensor is a constant of the artifact and cannot be written");
+    tnr_device *dev = t->storage->device;
+    tnr_copy c = {
+        .kind = TNR_COPY_TO_DEVICE, .dst = t->dl.data, .dst_offset = t->dl.byte_offset, .src = host, .bytes = bytes};
+    return bytes ? dev->driver->copy(dev->handle, NULL, &c, err) : TNB_OK;
+}
+
+tnb_status
+tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
+{
+    if (!tnb_dtype_eq(from->dl.dtype, to->dl.dtype) || from->n_elems != to->n_elems)
+        return tnb_fail(err, TNB_SHAPE, "tensors to copy differ: %s, %" PRIu64 " elements against %s, %" PRIu64 " elements",
+                        tnb_dtype_print(from->dl.dtype).s, from->n_elems, tnb_dtype_print(to->dl.dtype).s, to->n_elems);
+    tnr_device *a = from->storage->device, *b = to->storage->device;
+    if (a->driver->flags & TNR_DRIVER_HOST_MEMORY) {
+        TNB_TRY(need_compact(from, err));
+        return tnr_tensor_write(to, (char *)from->dl.data + from->dl.byte_offset, from->n_bytes, err);
+    }
+    if (b->driver->flags & TNR_DRIVER_HOST_MEMORY) {
+        TNB_TRY(need_compact(to, err));
+        if (to->storage->flags & TNR_STORAGE_READ_ONLY)
+            return tnb_fail(err, TNB_INVALID, "the tensor is a constant of the artifact and cannot be written");
+        return tnr_tensor_read(from, (char *)to->dl.data + to->dl.byte_offset, to->n_bytes, err);
+    }
+    if (a == b) {
+        TNB_TRY(need_compact(from, err));
+        TNB_TRY(need_compact(to, err));
+        tnr_copy c = {.kind = TNR_COPY_ON_DEVICE,
+                      .dst = to->dl.data,
+                      .dst_offset = to->dl.byte_offset,
+                      .src = from->dl.data,
+                      .src_offset = from->dl.byte_offset,
+                      .bytes = from->n_bytes};
+        return c.bytes ? a->driver->copy(a->handle, NULL, &c, err) : TNB_OK;
+    }
+    /* two devices whose memory the host does not see: by way of the host */
+    void *bounce = malloc(from->n_bytes ? from->n_bytes : 1);
+    if (!bounce)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to copy %" PRIu64 " bytes between devices", from->n_bytes);
+    tnb_status st = tnr_tensor_read(from, bounce, from->n_bytes, err);
+    if (st == TNB_OK)
+        st = tnr_tensor_write(to, bounce, to->n_bytes, err);
+    free(bounce);
+    return st;
+}
+
+tnb_status
+tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err)
+{
+    if (t->storage->device == dev || (tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev))) {
+        *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
+        tnr_retain(*out);
+        return TNB_OK;
+    }
+    tnr_value v;
+    TNB_TRY(tnr_tensor_new(dev, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v, err));
+    tnb_status st = tnr_tensor_copy(t, v.u.tensor, err);
+    if (st != TNB_OK)
+        tnr_release(&v);
+    else
+        *out = v;
+    return st;
+}
+
+/* ---- DLPack ---- */
+
+static void
+delete_export(tnr_dlmanaged *m)
+{
+    if (!m)
+        return;
+    tnr_tensor *t = m->manager_ctx;
+    tnr_object_release(&t->object);
+    free(m);
+}
+
+tnb_status
+tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err)
+{
+    tnr_dlmanaged *m = malloc(sizeof *m);
+    if (!m)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to export a tensor");
+    *m = (tnr_dlmanaged){.dl = t->dl, .manager_ctx = t, .deleter = delete_export};
+    tnr_object_retain(&t->object);
+    *out = m;
+    return TNB_OK;
+}
+
+static void
+delete_import(void *p)
+{
+    tnr_dlmanaged *m = p;
+    if (m->deleter)
+        m->deleter(m);
+}
+
+static void
+keep_nothing(void *p)
+{
+    (void)p;
+}
+
+/* Bytes from the first to past the last element, with strides. */
+static tnb_status
+strided_extent(const tnb_dltensor *dl, uint64_t *bytes, tnb_err *err)
+{
+    int64_t last = 0;
+    for (int32_t i = 0; i < dl->ndim; i++) {
+        int64_t step;
+        if (dl->shape[i] == 0) {
+            *bytes = 0;
+            return TNB_OK;
+        }
+        if (dl->strides[i] < 0)
+            return tnb_fail(err, TNB_UNSUPPORTED, "a tensor with a negative stride cannot be imported");
+        if (!tnb_mul_i64(dl->shape[i] - 1, dl->strides[i], &step) || !tnb_add_i64(last, step, &last))
+            return tnb_fail(err, TNB_BOUNDS, "the strides of a tensor overflow 64 bits");
+    }
+    return tnb_dtype_storage(dl->dtype, (uint64_t)last + 1, bytes, err);
+}
+
+tnb_status
+tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_err *err)
+{
+    const tnb_dltensor *dl = &m->dl;
+    uint64_t elems, bytes, extent;
+    if (dl->device.type != dev->dl.type || dl->device.id != dev->dl.id)
+        return tnb_fail(err, TNB_INVALID, "the tensor lies on device (%d, %d), not on %s %d", dl->device.type, dl->device.id,
+                        dev->driver->name, dev->dl.id);
+    if (dl->ndim < 0 || (dl->ndim && !dl->shape))
+        return tnb_fail(err, TNB_INVALID, "the tensor's description is broken");
+    uint32_t ndim = (uint32_t)dl->ndim;
+    TNB_TRY(measure(dl->shape, ndim, dl->dtype, &elems, &bytes, err));
+    extent = bytes;
+    if (dl->strides)
+        TNB_TRY(strided_extent(dl, &extent, err));
+    if (extent && !dl->data)
+        return tnb_fail(err, TNB_INVALID, "the tensor has no data");
+    tnr_tensor *t = malloc(sizeof *t + 2 * ndim * sizeof *dl->shape);
+    tnr_value s;
+    tnb_status st = t ? tnr_storage_wrap(dev, dl->data, 0, 0, m, keep_nothing, &s, err)
+                      : tnb_fail(err, TNB_NO_MEMORY, "no memory to import a tensor");
+    if (st != TNB_OK) {
+        free(t);
+        return st;
+    }
+    s.u.storage->offset = dl->byte_offset;
+    s.u.storage->size = extent;
+    s.u.storage->release = delete_import;
+    memset(t, 0, sizeof *t);
+    t->object = (tnr_object){.refs = 1, .destroy = free_tensor};
+    if (ndim)
+        memcpy(t->dims, dl->shape, ndim * sizeof *t->dims);
+    t->dl = *dl;
+    t->dl.shape = t->dims;
+    t->n_elems = elems;
+    t->n_bytes = bytes;
+    t->storage = s.u.storage; /* takes the reference over */
+    if (dl->strides && ndim) {
+        memcpy(t->dims + ndim, dl->strides, ndim * sizeof *t->dims);
+        t->dl.strides = t->dims + ndim;
+        if (tnr_tensor_is_compact(t))
+            t->dl.strides = NULL;
+    } else {
+        t->dl.strides = NULL;
+    }
+    *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
+    return TNB_OK;
+}

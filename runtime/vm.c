@@ -1,0 +1,1040 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter of VM code. The program was verified when the machine was made (runtime/program.c): here only what depends
+ * on data is checked.
+ *
+ * Frames, value registers and scalar registers are three stacks that grow and are reused. A packed function may call back into the
+ * machine, which may move the stacks: register pointers are read again after every call.
+ */
+#include "config.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "internal.h"
+
+enum { MAX_FRAMES = 1 << 14, MAX_STACK = 1 << 24, MAX_DEPTH = 200, FEW_ARGS = 24 };
+
+/* ---- frames ---- */
+
+static tnb_status
+grow_stacks(tnr_vm *vm, uint32_t values, uint32_t scalars, tnb_err *err)
+{
+    if (vm->n_frames >= MAX_FRAMES || values > MAX_STACK || scalars > MAX_STACK)
+        return tnb_fail(err, TNB_BOUNDS, "calls nest too deep (%" PRIu32 " frames)", vm->n_frames);
+    if (vm->n_frames == vm->cap_frames) {
+        uint32_t cap = vm->cap_frames ? vm->cap_frames * 2 : 16;
+        struct frame *f = realloc(vm->frames, cap * sizeof *f);
+        if (!f)
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory for the stack");
+        vm->frames = f;
+        vm->cap_frames = cap;
+    }
+    if (values > vm->cap_values) {
+        uint32_t cap = values < 256 ? 512 : values * 2;
+        tnr_value *v = realloc(vm->values, cap * sizeof *v);
+        if (!v)
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory for the stack");
+        vm->values = v;
+        vm->cap_values = cap;
+    }
+    if (scalars > vm->cap_scalars || !vm->scalars) {
+        uint32_t cap = scalars < 256 ? 512 : scalars * 2;
+        int64_t *s = realloc(vm->scalars, cap * sizeof *s);
+        if (!s)
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory for the stack");
+        vm->scalars = s;
+        vm->cap_scalars = cap;
+    }
+    return TNB_OK;
+}
+
+/* A frame with null values and zero scalars on top of the stacks. */
+static tnb_status
+push_frame(tnr_vm *vm, uint32_t function, uint32_t dst, tnb_err *err)
+{
+    const tnb_tno_function *f = &vm->p.functions[function];
+    TNB_TRY(grow_stacks(vm, vm->n_values + f->n_values, vm->n_scalars + f->n_scalars, err));
+    vm->frames[vm->n_frames++] =
+        (struct frame){.function = function, .values = vm->n_values, .scalars = vm->n_scalars, .dst = dst};
+    memset(vm->values + vm->n_values, 0, f->n_values * sizeof *vm->values);
+    if (f->n_scalars)
+        memset(vm->scalars + vm->n_scalars, 0, f->n_scalars * sizeof *vm->scalars);
+    vm->n_values += f->n_values;
+    vm->n_scalars += f->n_scalars;
+    return TNB_OK;
+}
+
+static void
+pop_frame(tnr_vm *vm)
+{
+    const struct frame *f = &vm->frames[--vm->n_frames];
+    while (vm->n_values > f->values)
+        tnr_release(&vm->values[--vm->n_values]);
+    vm->n_scalars = f->scalars;
+}
+
+/* ---- operands ---- */
+
+static double
+as_double(int64_t bits)
+{
+    double f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static int64_t
+as_bits(double f)
+{
+    int64_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* The value of an operand, borrowed: registers and the constant cache hold the reference. */
+static tnb_status
+operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *err)
+{
+    uint32_t i = TNB_VM_OPERAND_INDEX(o);
+    switch (TNB_VM_OPERAND_KIND(o)) {
+    case TNB_VM_VALUE:
+        *out = vm->values[f->values + i];
+        return TNB_OK;
+    case TNB_VM_INT:
+        *out = tnr_int(vm->scalars[f->scalars + i]);
+        return TNB_OK;
+    case TNB_VM_FLOAT:
+        *out = tnr_float(as_double(vm->scalars[f->scalars + i]));
+        return TNB_OK;
+    default:
+        if (vm->constants[i].tag == TNR_NULL)
+            return tnr_vm_constant(vm, i, out, err);
+        *out = vm->constants[i];
+        return TNB_OK;
+    }
+}
+
+static const struct frame *
+top(const tnr_vm *vm)
+{
+    return &vm->frames[vm->n_frames - 1];
+}
+
+static const uint32_t *
+operands(const tnr_vm *vm, const tnb_vm_insn *in)
+{
+    return vm->p.operands + in->c;
+}
+
+static int64_t
+int_operand(const tnr_vm *vm, const struct frame *f, uint32_t o)
+{
+    return vm->scalars[f->scalars + TNB_VM_OPERAND_INDEX(o)];
+}
+
+/* Puts a value that the caller owns into a register of the top frame. */
+static void
+set(tnr_vm *vm, uint32_t reg, tnr_value v)
+{
+    tnr_value *to = &vm->values[top(vm)->values + reg];
+    tnr_value old = *to;
+    *to = v;
+    tnr_release(&old);
+}
+
+/* ---- constants ---- */
+
+static void
+release_artifact(void *a)
+{
+    tnr_artifact_close(a);
+}
+
+static tnb_status
+tensor_constant(tnr_vm *vm, const tnb_tno_constant *c, tnr_value *out, tnb_err *err)
+{
+    tnr_device *dev = vm->device;
+    tnr_artifact *a = vm->artifact;
+    void *at = a->map + ((const uint8_t *)a->constants.at - a->map) + c->data;
+    const int64_t *dims = vm->p.dims + c->first_dim;
+    if (!tnr_device_is_host(dev))
+        return tnr_tensor_from(dev, at, dims, c->n_dims, c->dtype, out, err);
+    tnr_value s;
+    TNB_TRY(tnr_storage_wrap(dev, at, c->bytes, TNR_STORAGE_READ_ONLY, a, release_artifact, &s, err));
+    tnr_object_retain(&a->object);
+    tnb_status st = tnr_tensor_view(s.u.storage, 0, dims, c->n_dims, c->dtype, out, err);
+    tnr_release(&s);
+    return st;
+}
+
+tnb_status
+tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err)
+{
+    const tnb_tno_constant *c = &vm->p.constants[index];
+    tnr_value v = tnr_null();
+    switch (c->kind) {
+    case TNB_TNO_TENSOR:
+        TNB_TRY(tensor_constant(vm, c, &v, err));
+        break;
+    case TNB_TNO_STRING:
+        TNB_TRY(tnr_string_new(vm->p.text + c->data, strlen(vm->p.text + c->data), &v, err));
+        break;
+    case TNB_TNO_DTYPE:
+        v = (tnr_value){.tag = TNR_DTYPE, .u.dtype = c->dtype};
+        break;
+    case TNB_TNO_SHAPE:
+        TNB_TRY(tnr_shape_new(vm->p.dims + c->first_dim, c->n_dims, &v, err));
+        break;
+    case TNB_TNO_INT:
+        v = tnr_int((int64_t)c->data);
+        break;
+    case TNB_TNO_FLOAT:
+        v = tnr_float(as_double((int64_t)c->data));
+        break;
+    case TNB_TNO_BOOL:
+        v = tnr_bool(c->data != 0);
+        break;
+    case TNB_TNO_FUNCTION:
+        TNB_TRY(tnr_closure_new(vm, (uint32_t)c->data, NULL, 0, &v, err));
+        break;
+    default:
+        break;
+    }
+    *out = vm->constants[index] = v;
+    return TNB_OK;
+}
+
+/* ---- scalar operations that can fail or take more than a line ---- */
+
+static int64_t
+floor_div(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* One of the four signed divisions; b is not 0. Division of the least integer by -1 wraps. */
+static int64_t
+divide(uint16_t op, int64_t a, int64_t b)
+{
+    if (b == -1)
+        return op == TNB_VM_DIV || op == TNB_VM_FLOORDIV ? (int64_t)(0 - (uint64_t)a) : 0;
+    switch (op) {
+    case TNB_VM_DIV:
+        return a / b;
+    case TNB_VM_MOD:
+        return a % b;
+    case TNB_VM_FLOORDIV:
+        return floor_div(a, b);
+    default:
+        return a - floor_div(a, b) * b;
+    }
+}
+
+static int64_t
+extend(int64_t v, uint16_t aux)
+{
+    unsigned shift = 64 - (aux & 255u);
+    uint64_t u = (uint64_t)v << shift;
+    return aux & 256 ? (int64_t)u >> shift : (int64_t)(u >> shift);
+}
+
+static double
+round_to(double f, uint16_t aux)
+{
+    unsigned bits = aux >> 8, code = aux & 255;
+    if (bits == 32)
+        return (double)(float)f;
+    if (bits == 16)
+        return code == TNB_BFLOAT ? (double)tnb_bfloat_to_float(tnb_float_to_bfloat((float)f))
+                                  : (double)tnb_half_to_float(tnb_double_to_half(f));
+    return f;
+}
+
+static int64_t
+to_signed(double f)
+{
+    if (isnan(f))
+        return 0;
+    return f >= 0x1p63 ? INT64_MAX : f < -0x1p63 ? INT64_MIN : (int64_t)f;
+}
+
+static int64_t
+to_unsigned(double f)
+{
+    if (!(f > 0))
+        return 0;
+    return f >= 0x1p64 ? -1 : (int64_t)(uint64_t)f;
+}
+
+static double
+math1(uint16_t id, double x)
+{
+    switch (id) {
+#define CASE(n)                                                                                    \
+    case TNB_VM_MATH_##n:                                                                          \
+        return n(x);
+        CASE(exp) CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt)
+        CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos) CASE(atan) CASE(asinh)
+        CASE(acosh) CASE(atanh) CASE(erf) CASE(floor) CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
+#undef CASE
+    case TNB_VM_MATH_rsqrt:
+        return 1.0 / sqrt(x);
+    case TNB_VM_MATH_sigmoid:
+        return 1.0 / (1.0 + exp(-x));
+    case TNB_VM_MATH_isnan:
+        return isnan(x) != 0;
+    case TNB_VM_MATH_isinf:
+        return isinf(x) != 0;
+    case TNB_VM_MATH_isfinite:
+        return isfinite(x) != 0;
+    default:
+        return NAN; /* excluded by the verifier */
+    }
+}
+
+static double
+math2(uint16_t id, double x, double y)
+{
+    switch (id) {
+    case TNB_VM_MATH_pow:
+        return pow(x, y);
+    case TNB_VM_MATH_fmod:
+        return fmod(x, y);
+    case TNB_VM_MATH_atan2:
+        return atan2(x, y);
+    case TNB_VM_MATH_hypot:
+        return hypot(x, y);
+    case TNB_VM_MATH_copysign:
+        return copysign(x, y);
+    case TNB_VM_MATH_nextafter:
+        return nextafter(x, y);
+    case TNB_VM_MATH_ldexp:
+        return y > 100000 || y < -100000 ? ldexp(x, y > 0 ? 100000 : -100000) : ldexp(x, (int)y);
+    default:
+        return NAN; /* excluded by the verifier */
+    }
+}
+
+/* ---- values ---- */
+
+static tnb_status
+wrong(tnr_value v, const char *want, tnb_err *err)
+{
+    char text[160];
+    tnr_describe(v, text, sizeof text);
+    return tnb_fail(err, TNB_TYPE, "found %s where %s is needed", text, want);
+}
+
+static tnb_status
+extent(tnr_value v, uint32_t dim, int64_t *out, tnb_err *err)
+{
+    if (v.tag == TNR_TENSOR && dim < (uint32_t)v.u.tensor->dl.ndim)
+        *out = v.u.tensor->dl.shape[dim];
+    else if (v.tag == TNR_SHAPE && dim < (uint32_t)v.u.shape->n)
+        *out = v.u.shape->dims[dim];
+    else if (v.tag == TNR_TENSOR || v.tag == TNR_SHAPE)
+        return tnb_fail(err, TNB_SHAPE, "extent %" PRIu32 " of a value of fewer dimensions", dim);
+    else
+        return wrong(v, "a tensor or a shape", err);
+    return TNB_OK;
+}
+
+static tnb_status
+stride(tnr_value v, uint32_t dim, int64_t *out, tnb_err *err)
+{
+    if (v.tag != TNR_TENSOR)
+        return wrong(v, "a tensor", err);
+    const tnb_dltensor *t = &v.u.tensor->dl;
+    if (dim >= (uint32_t)t->ndim)
+        return tnb_fail(err, TNB_SHAPE, "stride %" PRIu32 " of a tensor of %" PRId32 " dimensions", dim, t->ndim);
+    uint64_t n = 1; /* wraps for empty tensors of huge extents, where no element is addressed */
+    for (int32_t i = t->ndim - 1; i > (int32_t)dim; i--)
+        n *= (uint64_t)t->shape[i];
+    *out = t->strides ? t->strides[dim] : (int64_t)n;
+    return TNB_OK;
+}
+
+/* The address and dtype of element `index` of a host tensor of the dtype that the instruction states. */
+static tnb_status
+element(tnr_value v, int64_t index, uint16_t aux, void **base, tnb_dtype *d, tnb_err *err)
+{
+    if (v.tag != TNR_TENSOR)
+        return wrong(v, "a tensor", err);
+    const tnr_tensor *t = v.u.tensor;
+    *d = t->dl.dtype;
+    *base = tnr_tensor_data(t);
+    if (!*base || t->dl.strides)
+        return tnb_fail(err, TNB_DEVICE, "the host reads or writes a tensor that is not in its memory");
+    if (TNB_VM_DTYPE(*d) != aux || d->lanes != 1)
+        return tnb_fail(err, TNB_TYPE, "a host access to a tensor of %s with another type", tnb_dtype_print(*d).s);
+    if (index < 0 || (uint64_t)index >= t->n_elems)
+        return tnb_fail(err, TNB_BOUNDS, "element %" PRId64 " of a tensor of %" PRIu64 " elements", index, t->n_elems);
+    return TNB_OK;
+}
+
+static tnb_status
+load(const tnr_vm *vm, const tnb_vm_insn *in, int64_t *s, tnb_err *err)
+{
+    void *base;
+    tnb_dtype d;
+    double f = 0;
+    bool done;
+    TNB_TRY(element(vm->values[top(vm)->values + in->b], s[in->c], in->aux, &base, &d, err));
+    if (in->op == TNB_VM_LOADI) {
+        done = tnb_load_i64(base, d, (uint64_t)s[in->c], &s[in->a]);
+    } else {
+        done = tnb_load_f64(base, d, (uint64_t)s[in->c], &f);
+        s[in->a] = as_bits(f);
+    }
+    return done ? TNB_OK : tnb_fail(err, TNB_UNSUPPORTED, "the host cannot read elements of %s", tnb_dtype_print(d).s);
+}
+
+static tnb_status
+store(const tnr_vm *vm, const tnb_vm_insn *in, const int64_t *s, tnb_err *err)
+{
+    void *base;
+    tnb_dtype d;
+    tnr_value v = vm->values[top(vm)->values + in->b];
+    TNB_TRY(element(v, s[in->c], in->aux, &base, &d, err));
+    if (v.u.tensor->storage->flags & TNR_STORAGE_READ_ONLY)
+        return tnb_fail(err, TNB_INVALID, "the host writes a constant");
+    bool done = in->op == TNB_VM_STOREI ? tnb_store_i64(base, d, (uint64_t)s[in->c], s[in->a])
+                                        : tnb_store_f64(base, d, (uint64_t)s[in->c], as_double(s[in->a]));
+    return done ? TNB_OK : tnb_fail(err, TNB_UNSUPPORTED, "the host cannot write elements of %s", tnb_dtype_print(d).s);
+}
+
+static tnb_dtype
+insn_dtype(uint32_t bits)
+{
+    tnb_dtype d = {.code = (uint8_t)bits, .bits = (uint8_t)(bits >> 8), .lanes = (uint16_t)(bits >> 16)};
+    return d;
+}
+
+static tnb_status
+make_shape(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    int64_t dims[TNB_TNO_MAX_DIMS];
+    for (uint32_t i = 0; i < in->aux; i++)
+        dims[i] = int_operand(vm, top(vm), operands(vm, in)[i]);
+    tnr_value v;
+    TNB_TRY(tnr_shape_new(dims, in->aux, &v, err));
+    set(vm, in->a, v);
+    return TNB_OK;
+}
+
+static tnb_status
+make_tuple(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    tnr_value v, item;
+    TNB_TRY(tnr_tuple_new(NULL, in->aux, &v, err));
+    for (uint32_t i = 0; i < in->aux; i++) {
+        tnb_status st = operand(vm, top(vm), operands(vm, in)[i], &item, err);
+        if (st != TNB_OK) {
+            tnr_release(&v);
+            return st;
+        }
+        tnr_retain(item);
+        v.u.tuple->items[i] = item;
+    }
+    set(vm, in->a, v);
+    return TNB_OK;
+}
+
+static tnb_status
+get_item(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    tnr_value t = vm->values[top(vm)->values + in->b];
+    if (t.tag != TNR_TUPLE)
+        return wrong(t, "a tuple", err);
+    if (in->c >= t.u.tuple->n)
+        return tnb_fail(err, TNB_BOUNDS, "item %" PRIu32 " of a tuple of %" PRIu32, in->c, t.u.tuple->n);
+    tnr_retain(t.u.tuple->items[in->c]);
+    set(vm, in->a, t.u.tuple->items[in->c]);
+    return TNB_OK;
+}
+
+static tnb_status
+alloc_storage(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    int64_t bytes = vm->scalars[top(vm)->scalars + in->b];
+    tnr_value v;
+    if (bytes < 0)
+        return tnb_fail(err, TNB_BOUNDS, "a storage of %" PRId64 " bytes", bytes);
+    /* What the register held goes first, so that a loop reuses its memory. */
+    tnr_release(&vm->values[top(vm)->values + in->a]);
+    TNB_TRY(tnr_storage_new(vm->devices[in->c], (uint64_t)bytes, vm->p.text + vm->p.devices[in->c].scope, &v, err));
+    set(vm, in->a, v);
+    return TNB_OK;
+}
+
+static tnb_status
+alloc_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    const struct frame *f = top(vm);
+    const uint32_t *list = operands(vm, in);
+    int64_t own[TNB_TNO_MAX_DIMS], offset = int_operand(vm, f, list[1]);
+    const int64_t *dims = own;
+    uint32_t n = in->aux - 2u;
+    tnr_value storage, shape, v;
+    TNB_TRY(operand(vm, f, list[0], &storage, err));
+    if (storage.tag != TNR_STORAGE)
+        return wrong(storage, "a storage", err);
+    if (offset < 0)
+        return tnb_fail(err, TNB_BOUNDS, "a tensor at offset %" PRId64, offset);
+    if (n == 1 && TNB_VM_OPERAND_KIND(list[2]) != TNB_VM_INT) {
+        TNB_TRY(operand(vm, f, list[2], &shape, err));
+        if (shape.tag != TNR_SHAPE)
+            return wrong(shape, "a shape", err);
+        dims = shape.u.shape->dims;
+        n = (uint32_t)shape.u.shape->n;
+    } else {
+        for (uint32_t i = 0; i < n; i++)
+            own[i] = int_operand(vm, f, list[i + 2]);
+    }
+    TNB_TRY(tnr_tensor_view(storage.u.storage, (uint64_t)offset, dims, n, insn_dtype(in->b), &v, err));
+    set(vm, in->a, v);
+    return TNB_OK;
+}
+
+static tnb_status
+host_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    int64_t dims[TNB_TNO_MAX_DIMS];
+    for (uint32_t i = 0; i < in->aux; i++)
+        dims[i] = int_operand(vm, top(vm), operands(vm, in)[i]);
+    tnr_value v;
+    TNB_TRY(tnr_tensor_new(tnr_device_host(vm->rt), dims, in->aux, insn_dtype(in->b), &v, err));
+    if (v.u.tensor->n_bytes)
+        memset(tnr_tensor_data(v.u.tensor), 0, v.u.tensor->n_bytes);
+    set(vm, in->a, v);
+    return TNB_OK;
+}
+
+/* ---- launches ---- */
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static tnb_status
+buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tnb_err *err)
+{
+    const tnb_tno_buffer *want = &vm->p.buffers[k->first_buffer + i];
+    tnr_device *dev = vm->devices[k->device];
+    if (v.tag != TNR_TENSOR)
+        return wrong(v, "a tensor", err);
+    const tnr_tensor *t = v.u.tensor;
+    if ((!tnb_dtype_is_void(want->dtype) && !tnb_dtype_eq(want->dtype, t->dl.dtype)) ||
+        (want->ndim >= 0 && want->ndim != t->dl.ndim)) {
+        char text[160];
+        tnr_describe(v, text, sizeof text);
+        return tnb_fail(err, TNB_TYPE, "argument %" PRIu32 " is %s, the kernel takes %s of %d dimensions", i, text,
+                        tnb_dtype_print(want->dtype).s, want->ndim);
+    }
+    if (t->storage->device != dev && !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev)))
+        return tnb_fail(err, TNB_DEVICE, "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
+                        t->storage->device->driver->name, dev->driver->name);
+    if (t->dl.strides)
+        return tnb_fail(err, TNB_UNSUPPORTED, "argument %" PRIu32 " is not compact", i);
+    bool written = want->flags & TNB_TNO_WRITTEN;
+    if (written && t->storage->flags & TNR_STORAGE_READ_ONLY)
+        return tnb_fail(err, TNB_INVALID, "argument %" PRIu32 ", which the kernel writes, is a constant", i);
+    vm->buffer_args[i] = (tnr_buffer_arg){
+        .mem = t->dl.data, .offset = t->dl.byte_offset, .bytes = t->n_bytes, .written = written};
+    return TNB_OK;
+}
+
+static tnb_status
+run_launch(tnr_vm *vm, struct kernel *kernel, tnr_device *dev, const tnr_launch *l, tnb_err *err)
+{
+    if (!vm->profiling)
+        return dev->driver->launch(dev->handle, NULL, kernel->handle, l, err);
+    TNB_TRY(dev->driver->sync(dev->handle, NULL, err));
+    double start = now();
+    TNB_TRY(dev->driver->launch(dev->handle, NULL, kernel->handle, l, err));
+    TNB_TRY(dev->driver->sync(dev->handle, NULL, err));
+    kernel->seconds += now() - start;
+    kernel->calls++;
+    for (uint32_t i = 0; i < l->n_buffers; i++)
+        kernel->bytes += l->buffers[i].bytes;
+    return TNB_OK;
+}
+
+static tnb_status
+launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    const tnb_tno_kernel *k = &vm->p.kernels[in->b];
+    const struct frame *f = top(vm);
+    const uint32_t *list = operands(vm, in);
+    tnr_value v;
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        TNB_TRY(operand(vm, f, list[i], &v, err));
+        tnb_status st = buffer_argument(vm, k, i, v, err);
+        if (st != TNB_OK) {
+            tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
+            return st;
+        }
+    }
+    for (uint32_t i = 0; i < k->n_scalars; i++)
+        vm->scalar_args[i].i = int_operand(vm, f, list[k->n_buffers + i]); /* doubles travel as bits */
+    tnr_launch l = {.size = sizeof l,
+                    .n_buffers = k->n_buffers,
+                    .n_scalars = k->n_scalars,
+                    .buffers = vm->buffer_args,
+                    .scalars = vm->scalar_args,
+                    .scalar_dtypes = vm->p.scalars + k->first_scalar};
+    if (k->flags & TNB_TNO_GRID) {
+        list += k->n_buffers + k->n_scalars;
+        l.has_grid = 1;
+        for (int i = 0; i < 6; i++) {
+            int64_t n = int_operand(vm, f, list[i]);
+            if (n == 0)
+                return TNB_OK; /* nothing to do */
+            if (n < 0 || n > UINT32_MAX)
+                return tnb_fail(err, TNB_BOUNDS, "kernel '%s': a launch of %" PRId64, vm->p.text + k->name, n);
+            *(i < 3 ? &l.grid[i] : &l.block[i - 3]) = (uint64_t)n;
+        }
+        int64_t shared = int_operand(vm, f, list[6]);
+        if (shared < 0)
+            return tnb_fail(err, TNB_BOUNDS, "kernel '%s': negative shared memory", vm->p.text + k->name);
+        l.shared_bytes = (uint64_t)shared;
+    }
+    tnb_status st = run_launch(vm, &vm->kernels[in->b], vm->devices[k->device], &l, err);
+    if (st != TNB_OK)
+        tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
+    return st;
+}
+
+/* ---- calls ---- */
+
+/* Fills the first values of the frame just pushed from the operands of the instruction in the caller's frame. */
+static tnb_status
+pass_arguments(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    const struct frame *callee = top(vm), *caller = callee - 1;
+    for (uint32_t i = 0; i < in->aux; i++) {
+        tnr_value v;
+        TNB_TRY(operand(vm, caller, operands(vm, in)[i], &v, err));
+        tnr_retain(v);
+        vm->values[callee->values + i] = v;
+    }
+    return TNB_OK;
+}
+
+/* New arguments in place of the old ones, everything else null: the function begins again. */
+static tnb_status
+tail_call(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    const struct frame *f = top(vm);
+    const tnb_tno_function *fn = &vm->p.functions[f->function];
+    tnr_value few[FEW_ARGS], *args = in->aux <= FEW_ARGS ? few : malloc(in->aux * sizeof *args);
+    if (!args)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the arguments of a call");
+    tnb_status st = TNB_OK;
+    uint32_t n = 0;
+    for (; n < in->aux && st == TNB_OK; n++) {
+        st = operand(vm, f, operands(vm, in)[n], &args[n], err);
+        if (st == TNB_OK)
+            tnr_retain(args[n]);
+    }
+    if (st == TNB_OK) {
+        for (uint32_t i = 0; i < fn->n_values; i++)
+            tnr_release(&vm->values[f->values + i]);
+        for (uint32_t i = 0; i < n; i++)
+            vm->values[f->values + i] = args[i];
+        if (fn->n_scalars)
+            memset(vm->scalars + f->scalars, 0, fn->n_scalars * sizeof *vm->scalars);
+    } else {
+        for (uint32_t i = 0; i + 1 < n; i++)
+            tnr_release(&args[i]);
+    }
+    if (args != few)
+        free(args);
+    return st;
+}
+
+static tnb_status
+gather(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnb_err *err)
+{
+    for (uint32_t i = 0; i < in->aux; i++)
+        TNB_TRY(operand(vm, top(vm), operands(vm, in)[i], &args[i], err));
+    return TNB_OK;
+}
+
+static tnb_status
+invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_err *err)
+{
+    if (in->op == TNB_VM_CALLV) {
+        tnr_value c = vm->values[top(vm)->values + in->b];
+        return c.tag == TNR_CLOSURE ? tnr_vm_call_closure(vm, c.u.closure, args, in->aux, ret, err)
+                                    : wrong(c, "a closure", err);
+    }
+    const tnr_packed *p = vm->packed[in->b];
+    if (in->aux < p->min_args || (p->max_args >= 0 && in->aux > p->max_args))
+        return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments", p->name, in->aux);
+    return p->call(vm, args, in->aux, ret, err);
+}
+
+/* Packed functions and closures: they may call back into the machine. Values stay in the caller's registers meanwhile. */
+static tnb_status
+call_out(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    tnr_value few[FEW_ARGS], *args = in->aux <= FEW_ARGS ? few : malloc(in->aux * sizeof *args);
+    tnr_value ret = tnr_null();
+    if (!args)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the arguments of a call");
+    tnb_status st = gather(vm, in, args, err);
+    if (st == TNB_OK)
+        st = invoke(vm, in, args, &ret, err);
+    if (args != few)
+        free(args);
+    if (st == TNB_OK)
+        set(vm, in->a, ret);
+    else
+        tnr_release(&ret);
+    return st;
+}
+
+/* ---- the loop ---- */
+
+static tnb_status
+cancelled(tnr_vm *vm, tnb_err *err)
+{
+    if (atomic_load_explicit(&vm->cancel, memory_order_relaxed))
+        return tnb_fail(err, TNB_CANCELLED, "stopped on request");
+    return TNB_OK;
+}
+
+static tnb_status
+boxed(tnr_vm *vm, const tnb_vm_insn *in, int64_t *s, tnb_err *err)
+{
+    tnr_value v = vm->values[top(vm)->values + in->b];
+    double f = 0;
+    bool b = false;
+    tnb_status st;
+    switch (in->op) {
+    case TNB_VM_UNBOXI:
+        return tnr_value_int(v, &s[in->a], err);
+    case TNB_VM_UNBOXF:
+        st = tnr_value_float(v, &f, err);
+        s[in->a] = as_bits(f);
+        return st;
+    default:
+        st = tnr_value_truth(v, &b, err);
+        s[in->a] = b;
+        return st;
+    }
+}
+
+/* Runs the top frame until the number of frames falls to `base`; the result is the caller's. */
+static tnb_status
+run(tnr_vm *vm, uint32_t base, tnr_value *ret, tnb_err *err)
+{
+    static const void *const labels[] = {/* ORDER VM_OP */
+#define X(name, a, b, c) &&op_##name,
+                                         TNB_VM_OPS(X)
+#undef X
+    };
+    const tnb_vm_insn *code, *in;
+    int64_t *s;
+    tnr_value v;
+    tnb_status st;
+#define FRAME()                                                                                    \
+    do {                                                                                           \
+        const struct frame *fr_ = top(vm);                                                         \
+        code = vm->p.insns + vm->p.functions[fr_->function].first_insn;                            \
+        s = vm->scalars + fr_->scalars;                                                            \
+        in = code + fr_->pc;                                                                       \
+    } while (0)
+#define SAVE() (vm->frames[vm->n_frames - 1].pc = (uint32_t)(in - code))
+#define GO() goto *labels[in->op]
+#define NEXT()                                                                                     \
+    do {                                                                                           \
+        in++;                                                                                      \
+        GO();                                                                                      \
+    } while (0)
+#define MUST(expr)                                                                                 \
+    do {                                                                                           \
+        st = (expr);                                                                               \
+        if (__builtin_expect(st != TNB_OK, 0))                                                     \
+            goto fail;                                                                             \
+    } while (0)
+#define JUMP(target)                                                                               \
+    do {                                                                                           \
+        const tnb_vm_insn *to_ = code + (target);                                                  \
+        if (to_ <= in)                                                                             \
+            MUST(cancelled(vm, err));                                                              \
+        in = to_;                                                                                  \
+        GO();                                                                                      \
+    } while (0)
+#define INT(name, expr)                                                                            \
+    op_##name:                                                                                     \
+    {                                                                                              \
+        uint64_t a = (uint64_t)s[in->b], b = (uint64_t)s[in->c];                                   \
+        int64_t ia = (int64_t)a, ib = (int64_t)b;                                                  \
+        (void)ia, (void)ib, (void)a, (void)b;                                                      \
+        s[in->a] = (int64_t)(expr);                                                                \
+        NEXT();                                                                                    \
+    }
+#define FLOAT(name, expr)                                                                          \
+    op_##name:                                                                                     \
+    {                                                                                              \
+        double a = as_double(s[in->b]), b = as_double(s[in->c]);                                   \
+        s[in->a] = as_bits(expr);                                                                  \
+        NEXT();                                                                                    \
+    }
+#define FCMP(name, expr)                                                                           \
+    op_##name:                                                                                     \
+    {                                                                                              \
+        double a = as_double(s[in->b]), b = as_double(s[in->c]);                                   \
+        s[in->a] = (expr);                                                                         \
+        NEXT();                                                                                    \
+    }
+    FRAME();
+    GO();
+op_NOP:
+    NEXT();
+op_LDI:
+    s[in->a] = (int64_t)((uint64_t)in->c << 32 | in->b);
+    NEXT();
+op_MOVS:
+    s[in->a] = s[in->b];
+    NEXT();
+    INT(ADD, a + b)
+    INT(SUB, a - b)
+    INT(MUL, a * b)
+    INT(MIN, ia < ib ? ia : ib)
+    INT(MAX, ia > ib ? ia : ib)
+    INT(MINU, a < b ? a : b)
+    INT(MAXU, a > b ? a : b)
+    INT(AND, a & b)
+    INT(OR, a | b)
+    INT(XOR, a ^ b)
+    INT(SHL, a << (b & 63))
+    INT(SHR, ia >> (b & 63))
+    INT(SHRU, a >> (b & 63))
+    INT(EQ, a == b)
+    INT(NE, a != b)
+    INT(LT, ia < ib)
+    INT(LE, ia <= ib)
+    INT(LTU, a < b)
+    INT(LEU, a <= b)
+op_DIV:
+op_MOD:
+op_FLOORDIV:
+op_FLOORMOD:
+    if (s[in->c] == 0)
+        goto division;
+    s[in->a] = divide(in->op, s[in->b], s[in->c]);
+    NEXT();
+op_DIVU:
+op_MODU:
+    if (s[in->c] == 0)
+        goto division;
+    s[in->a] = (int64_t)(in->op == TNB_VM_DIVU ? (uint64_t)s[in->b] / (uint64_t)s[in->c]
+                                               : (uint64_t)s[in->b] % (uint64_t)s[in->c]);
+    NEXT();
+op_NOT:
+    s[in->a] = s[in->b] == 0;
+    NEXT();
+op_EXT:
+    s[in->a] = extend(s[in->b], in->aux);
+    NEXT();
+    FLOAT(FADD, a + b)
+    FLOAT(FSUB, a - b)
+    FLOAT(FMUL, a * b)
+    FLOAT(FDIV, a / b)
+    FLOAT(FMIN, a < b ? a : b)
+    FLOAT(FMAX, a > b ? a : b)
+    FCMP(FEQ, a == b)
+    FCMP(FNE, a != b)
+    FCMP(FLT, a < b)
+    FCMP(FLE, a <= b)
+op_FROUND:
+    s[in->a] = as_bits(round_to(as_double(s[in->b]), in->aux));
+    NEXT();
+op_I2F:
+    s[in->a] = as_bits((double)s[in->b]);
+    NEXT();
+op_U2F:
+    s[in->a] = as_bits((double)(uint64_t)s[in->b]);
+    NEXT();
+op_F2I:
+    s[in->a] = to_signed(as_double(s[in->b]));
+    NEXT();
+op_F2U:
+    s[in->a] = to_unsigned(as_double(s[in->b]));
+    NEXT();
+op_FMATH1:
+    s[in->a] = as_bits(math1(in->aux, as_double(s[in->b])));
+    NEXT();
+op_FMATH2:
+    s[in->a] = as_bits(math2(in->aux, as_double(s[in->b]), as_double(s[in->c])));
+    NEXT();
+op_SEL:
+    s[in->a] = s[in->a] ? s[in->b] : s[in->c];
+    NEXT();
+op_JMP:
+    JUMP(in->a);
+op_JZ:
+    if (s[in->a] == 0)
+        JUMP(in->b);
+    NEXT();
+op_JNZ:
+    if (s[in->a] != 0)
+        JUMP(in->b);
+    NEXT();
+op_JLT:
+    if (s[in->a] < s[in->b])
+        JUMP(in->c);
+    NEXT();
+op_JGE:
+    if (s[in->a] >= s[in->b])
+        JUMP(in->c);
+    NEXT();
+op_ASSERT:
+    if (s[in->a] == 0) {
+        st = tnb_fail(err, TNB_INVALID, "%s", vm->p.text + in->b);
+        goto fail;
+    }
+    NEXT();
+op_TAIL:
+    MUST(cancelled(vm, err));
+    MUST(tail_call(vm, in, err));
+    in = code;
+    GO();
+op_RET: {
+    uint32_t dst = top(vm)->dst;
+    tnr_value *reg = &vm->values[top(vm)->values + in->a];
+    v = *reg;
+    *reg = tnr_null();
+    pop_frame(vm);
+    if (vm->n_frames == base) {
+        *ret = v;
+        return TNB_OK;
+    }
+    set(vm, dst, v);
+    FRAME();
+    NEXT();
+}
+op_KILL:
+    tnr_release(&vm->values[top(vm)->values + in->a]);
+    NEXT();
+op_MOVV:
+    v = vm->values[top(vm)->values + in->b];
+    tnr_retain(v);
+    set(vm, in->a, v);
+    NEXT();
+op_CONST:
+    MUST(operand(vm, top(vm), TNB_VM_OPERAND(TNB_VM_CONST_, in->b), &v, err));
+    tnr_retain(v);
+    set(vm, in->a, v);
+    NEXT();
+op_BOXI:
+    set(vm, in->a, tnr_int(s[in->b]));
+    NEXT();
+op_BOXF:
+    set(vm, in->a, tnr_float(as_double(s[in->b])));
+    NEXT();
+op_BOXB:
+    set(vm, in->a, tnr_bool(s[in->b] != 0));
+    NEXT();
+op_UNBOXI:
+op_UNBOXF:
+op_TRUTH:
+    MUST(boxed(vm, in, s, err));
+    NEXT();
+op_SHAPE:
+    MUST(make_shape(vm, in, err));
+    NEXT();
+op_DIM:
+    MUST(extent(vm->values[top(vm)->values + in->b], in->c, &s[in->a], err));
+    NEXT();
+op_STRIDE:
+    MUST(stride(vm->values[top(vm)->values + in->b], in->c, &s[in->a], err));
+    NEXT();
+op_TUPLE:
+    MUST(make_tuple(vm, in, err));
+    NEXT();
+op_GET:
+    MUST(get_item(vm, in, err));
+    NEXT();
+op_LOADI:
+op_LOADF:
+    MUST(load(vm, in, s, err));
+    NEXT();
+op_STOREI:
+op_STOREF:
+    MUST(store(vm, in, s, err));
+    NEXT();
+op_ALLOCS:
+    MUST(alloc_storage(vm, in, err));
+    NEXT();
+op_ALLOCT:
+    MUST(alloc_tensor(vm, in, err));
+    NEXT();
+op_HOSTT:
+    MUST(host_tensor(vm, in, err));
+    NEXT();
+op_CALL:
+    MUST(cancelled(vm, err));
+    SAVE();
+    MUST(push_frame(vm, in->b, in->a, err));
+    st = pass_arguments(vm, in, err);
+    if (st != TNB_OK) {
+        pop_frame(vm);
+        goto fail;
+    }
+    FRAME();
+    GO();
+op_CALLV:
+op_CALLP:
+    MUST(cancelled(vm, err));
+    SAVE();
+    MUST(call_out(vm, in, err));
+    FRAME();
+    NEXT();
+op_LAUNCH:
+    MUST(cancelled(vm, err));
+    MUST(launch(vm, in, err));
+    NEXT();
+division:
+    st = tnb_fail(err, TNB_INVALID, "integer division by zero");
+fail:
+    SAVE();
+    tnb_err_prefix(err, "function '%s', instruction %" PRIu32, vm->p.text + vm->p.functions[top(vm)->function].name,
+                   top(vm)->pc);
+    while (vm->n_frames > base)
+        pop_frame(vm);
+    return st;
+}
+
+tnb_status
+tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t n, tnr_value *ret, tnb_err *err)
+{
+    if (c->vm != vm)
+        return tnb_fail(err, TNB_INVALID, "the closure belongs to another machine");
+    const tnb_tno_function *f = &vm->p.functions[c->function];
+    if (n > f->n_params || n + c->n_bound != f->n_params)
+        return tnb_fail(err, TNB_INVALID, "function '%s' takes %" PRIu32 " arguments, %" PRIu32 " were given",
+                        vm->p.text + f->name, f->n_params - (c->n_bound < f->n_params ? c->n_bound : f->n_params), n);
+    if (vm->depth >= MAX_DEPTH)
+        return tnb_fail(err, TNB_BOUNDS, "calls between packed functions and the machine nest too deep");
+    uint32_t base = vm->n_frames;
+    TNB_TRY(push_frame(vm, c->function, 0, err));
+    tnr_value *to = vm->values + top(vm)->values;
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        to[i] = i < n ? args[i] : c->bound[i - n];
+        tnr_retain(to[i]);
+    }
+    vm->depth++;
+    tnb_status st = run(vm, base, ret, err);
+    vm->depth--;
+    return st;
+}
