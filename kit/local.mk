@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 lib_LTLIBRARIES += kit/libtenon-kit.la
 kit_libtenon_kit_la_SOURCES = \
+	kit/artifact.c \
+	kit/program.c \
 	kit/version.c
 kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
 
-tenonkit_HEADERS +=
+tenonkit_HEADERS += include/tenon/kit/artifact.h include/tenon/kit/driver.h

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
+#include "tenon/base/log.h"
 
 /* ---- making ---- */
 
@@ -134,7 +135,8 @@ free_modules(tnr_vm *vm)
             shared |= vm->modules[j] == vm->modules[i];
         if (vm->modules[i] && !shared) {
             tnb_err err;
-            (void)tnr_device_sync(vm->devices[i], &err); /* a kernel may still run */
+            if (tnr_device_sync(vm->devices[i], &err) != TNB_OK) /* a kernel may still run */
+                tnb_log(TNB_LOG_WARN, "%s", err.message);
             vm->devices[i]->driver->module_free(vm->devices[i]->handle, vm->modules[i]);
         }
     }

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file around VM programs: constant data streamed first, then the other sections, then header and table.
+ *
+ * A file with a name is written beside its place and renamed; without one it is anonymous memory of the system. Equal constants
+ * are found by hash and then compared with what the file holds.
+ */
+#include "config.h"
+#include "tenon/kit/artifact.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <fcntl.h>
+#include "tenon/base/file.h"
+#include "tenon/base/hash.h"
+
+struct stored {
+    tnb_hash128 hash;
+    uint64_t offset, bytes; /* in the constants section */
+    uint32_t next;          /* with the same bucket; UINT32_MAX ends */
+};
+
+enum { N_BUCKETS = 1024, CHUNK = 1 << 20 };
+
+struct tnk_artifact {
+    tnb_arena *arena;
+    int fd;
+    char *path, *temporary; /* NULL for an anonymous file */
+    uint32_t n_variants, max_sections;
+    tnb_tno_section *sections;
+    uint32_t n_sections;
+    uint64_t end;       /* of what was written */
+    uint64_t constants; /* offset of the section; 0: not begun */
+    bool constants_done;
+    tnb_hasher *hasher; /* of the constants */
+    TNB_VEC(struct stored) stored;
+    uint32_t buckets[N_BUCKETS];
+    char *chunk;
+};
+
+static uint64_t
+align_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static tnb_status
+write_at(tnk_artifact *a, uint64_t at, const void *bytes, uint64_t n, tnb_err *err)
+{
+    const char *p = bytes;
+    while (n) {
+        ssize_t k = pwrite(a->fd, p, n < 1u << 30 ? n : 1u << 30, (off_t)at);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return tnb_fail(err, TNB_IO, "%s: writing failed: %s", a->path ? a->path : "artifact", strerror(errno));
+        p += k;
+        at += (uint64_t)k;
+        n -= (uint64_t)k;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+read_at(tnk_artifact *a, uint64_t at, void *bytes, uint64_t n, tnb_err *err)
+{
+    char *p = bytes;
+    while (n) {
+        ssize_t k = pread(a->fd, p, n, (off_t)at);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return tnb_fail(err, TNB_IO, "%s: reading back failed", a->path ? a->path : "artifact");
+        p += k;
+        at += (uint64_t)k;
+        n -= (uint64_t)k;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+open_file(tnk_artifact *a, const char *path, tnb_err *err)
+{
+    if (!path) {
+        a->fd = memfd_create("tenon-artifact", MFD_CLOEXEC);
+        return a->fd >= 0 ? TNB_OK : tnb_fail(err, TNB_IO, "no anonymous file for the artifact: %s", strerror(errno));
+    }
+    a->path = tnb_strdup(a->arena, path);
+    a->temporary = tnb_printf(a->arena, "%s/.%s.XXXXXX", tnb_path_dir(a->arena, path), tnb_path_name(path));
+    if (tnb_arena_failed(a->arena))
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
+    a->fd = mkostemp(a->temporary, O_CLOEXEC);
+    if (a->fd >= 0)
+        return TNB_OK;
+    a->temporary = NULL;
+    return tnb_fail(err, TNB_IO, "%s: cannot write there: %s", path, strerror(errno));
+}
+
+tnb_status
+tnk_artifact_new(const char *path, uint32_t n_variants, tnk_artifact **out, tnb_err *err)
+{
+    if (n_variants == 0 || 2 + 2 * (uint64_t)n_variants > TNB_TNO_MAX_SECTIONS)
+        return tnb_fail(err, TNB_INVALID, "an artifact of %" PRIu32 " variants", n_variants);
+    tnb_arena *arena = tnb_arena_new();
+    tnk_artifact *a = arena ? TNB_NEW(arena, tnk_artifact) : NULL;
+    if (!a)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
+    a->arena = arena;
+    a->fd = -1;
+    a->n_variants = n_variants;
+    a->max_sections = 2 + 2 * n_variants;
+    a->sections = TNB_NEW_N(arena, tnb_tno_section, a->max_sections);
+    a->chunk = tnb_alloc(arena, CHUNK);
+    a->end = sizeof(tnb_tno_header) + a->max_sections * sizeof(tnb_tno_section);
+    memset(a->buckets, 0xff, sizeof a->buckets);
+    a->hasher = tnb_hasher_new();
+    tnb_status st = a->hasher && !tnb_arena_failed(arena) ? open_file(a, path, err)
+                                                          : tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
+    if (st != TNB_OK)
+        tnk_artifact_abandon(a);
+    else
+        *out = a;
+    return st;
+}
+
+/* ---- constants ---- */
+
+/* Appends zeros up to `to`, to file and hash. */
+static tnb_status
+pad_constants(tnk_artifact *a, uint64_t to, tnb_err *err)
+{
+    static const char zeros[TNB_TNO_ALIGN];
+    uint64_t n = to - a->end;
+    if (n == 0)
+        return TNB_OK;
+    TNB_TRY(write_at(a, a->end, zeros, n, err));
+    tnb_hasher_put(a->hasher, zeros, n);
+    a->end = to;
+    return TNB_OK;
+}
+
+static tnb_status
+same_bytes(tnk_artifact *a, const struct stored *s, const void *bytes, bool *same, tnb_err *err)
+{
+    *same = true;
+    for (uint64_t at = 0; *same && at < s->bytes; at += CHUNK) {
+        uint64_t n = s->bytes - at < CHUNK ? s->bytes - at : CHUNK;
+        TNB_TRY(read_at(a, a->constants + s->offset + at, a->chunk, n, err));
+        *same = memcmp(a->chunk, (const char *)bytes + at, n) == 0;
+    }
+    return TNB_OK;
+}
+
+tnb_status
+tnk_artifact_constant(tnk_artifact *a, const void *bytes, uint64_t n, uint64_t *offset, tnb_err *err)
+{
+    if (a->constants_done)
+        return tnb_fail(err, TNB_INTERNAL, "a constant after the other sections");
+    if (!a->constants) {
+        a->end = a->constants = align_up(a->end, TNB_TNO_PAGE);
+    }
+    tnb_hash128 h = tnb_hash_128(bytes, n);
+    uint32_t *bucket = &a->buckets[h.lo % N_BUCKETS];
+    for (uint32_t i = *bucket; i != UINT32_MAX; i = a->stored.at[i].next) {
+        const struct stored *s = &a->stored.at[i];
+        bool same;
+        if (s->bytes != n || s->hash.lo != h.lo || s->hash.hi != h.hi)
+            continue;
+        TNB_TRY(same_bytes(a, s, bytes, &same, err));
+        if (same) {
+            *offset = s->offset;
+            return TNB_OK;
+        }
+    }
+    TNB_TRY(pad_constants(a, align_up(a->end, TNB_TNO_ALIGN), err));
+    *offset = a->end - a->constants;
+    TNB_TRY(write_at(a, a->end, bytes, n, err));
+    tnb_hasher_put(a->hasher, bytes, n);
+    a->end += n;
+    struct stored s = {.hash = h, .offset = *offset, .bytes = n, .next = *bucket};
+    *bucket = a->stored.n;
+    TNB_PUSH(a->arena, a->stored, s);
+    return tnb_arena_failed(a->arena) ? tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact") : TNB_OK;
+}
+
+static tnb_status
+add_section(tnk_artifact *a, tnb_tno_section s, tnb_err *err)
+{
+    if (a->n_sections == a->max_sections)
+        return tnb_fail(err, TNB_INTERNAL, "more sections than the artifact has room for");
+    a->sections[a->n_sections++] = s;
+    return TNB_OK;
+}
+
+static tnb_status
+end_constants(tnk_artifact *a, tnb_err *err)
+{
+    if (a->constants_done)
+        return TNB_OK;
+    a->constants_done = true;
+    if (!a->constants)
+        return TNB_OK;
+    tnb_tno_section s = {.kind = TNB_TNO_CONSTANTS,
+                         .offset = a->constants,
+                         .size = a->end - a->constants,
+                         .hash = tnb_hasher_get(a->hasher).lo};
+    return add_section(a, s, err);
+}
+
+/* ---- sections ---- */
+
+tnb_status
+tnk_artifact_section(tnk_artifact *a, tnb_tno_kind kind, uint32_t variant, const void *bytes, uint64_t n, tnb_err *err)
+{
+    TNB_TRY(end_constants(a, err));
+    a->end = align_up(a->end, TNB_TNO_ALIGN);
+    tnb_tno_section s = {
+        .kind = kind, .variant = variant, .offset = a->end, .size = n, .hash = tnb_hash_128(bytes, n).lo};
+    TNB_TRY(write_at(a, a->end, bytes, n, err));
+    a->end += n;
+    return add_section(a, s, err);
+}
+
+static tnb_status
+write_header(tnk_artifact *a, tnb_err *err)
+{
+    tnb_tno_header h = {.magic = TNB_TNO_MAGIC,
+                        .byte_order = TNB_TNO_BYTE_ORDER,
+                        .major = TNB_TNO_MAJOR,
+                        .minor = TNB_TNO_MINOR,
+                        .file_size = a->end,
+                        .n_sections = a->n_sections,
+                        .n_variants = a->n_variants,
+                        .table_hash = tnb_hash_128(a->sections, a->n_sections * sizeof *a->sections).lo};
+    TNB_TRY(write_at(a, 0, &h, sizeof h, err));
+    TNB_TRY(write_at(a, sizeof h, a->sections, a->n_sections * sizeof *a->sections, err));
+    if (ftruncate(a->fd, (off_t)a->end) != 0) /* an empty last section leaves the file short */
+        return tnb_fail(err, TNB_IO, "%s: %s", a->path ? a->path : "artifact", strerror(errno));
+    return TNB_OK;
+}
+
+static tnb_status
+put_in_place(tnk_artifact *a, tnb_err *err)
+{
+    if (!a->temporary)
+        return TNB_OK;
+    mode_t mask = umask(0); /* there is no other way to ask; the main thread does this */
+    umask(mask);
+    if (fchmod(a->fd, 0666 & ~mask) != 0 || close(a->fd) != 0) {
+        a->fd = -1;
+        return tnb_fail(err, TNB_IO, "%s: %s", a->path, strerror(errno));
+    }
+    a->fd = -1;
+    if (rename(a->temporary, a->path) != 0)
+        return tnb_fail(err, TNB_IO, "%s: cannot be put in place: %s", a->path, strerror(errno));
+    a->temporary = NULL;
+    return TNB_OK;
+}
+
+tnb_status
+tnk_artifact_finish(tnk_artifact *a, int *fd, uint64_t *bytes, tnb_err *err)
+{
+    tnb_status st = end_constants(a, err);
+    if (st == TNB_OK)
+        st = write_header(a, err);
+    if (st == TNB_OK)
+        st = put_in_place(a, err);
+    if (st == TNB_OK) {
+        *bytes = a->end;
+        *fd = a->fd;
+        a->fd = -1;
+    }
+    tnk_artifact_abandon(a);
+    return st;
+}
+
+void
+tnk_artifact_abandon(tnk_artifact *a)
+{
+    if (!a)
+        return;
+    if (a->fd >= 0)
+        close(a->fd);
+    if (a->temporary)
+        unlink(a->temporary);
+    tnb_hasher_free(a->hasher);
+    tnb_arena_free(a->arena);
+}
