@@ -112,11 +112,9 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
             return tnb_fail(err, TNB_BOUNDS, "the element count of a tensor overflows 64 bits");
     }
     *elems = empty ? 0 : n;
-    TNB_TRY(tnb_dtype_storage(dtype, n, bytes, err));
+    TNB_TRY(tnb_dtype_storage(dtype, *elems, bytes, err));
     if (*bytes > INT64_MAX)
         return tnb_fail(err, TNB_BOUNDS, "a tensor of %" PRIu64 " bytes is too large", *bytes);
-    if (empty)
-        *bytes = 0;
     return TNB_OK;
 }
 
