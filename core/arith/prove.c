@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bounds of polynomials and proofs of comparisons.
+ *
+ * Bounds are intervals of the atoms, added up. Where they are open, a proof of p >= 0 subtracts
+ * known nonnegative polynomials (assumptions, symbolic ranges, and what holds of every quotient,
+ * remainder, minimum and maximum) so that a term cancels, and asks again. The search is bounded in
+ * depth and steps.
+ */
+#include "poly.h"
+
+/* ---- saturating interval arithmetic; the two infinities are absorbing ---- */
+
+/* `open` is the infinity that wins when both occur: TN_NEG_INF for lower bounds. */
+static int64_t
+sat_add(int64_t x, int64_t y, int64_t open)
+{
+    int64_t other = open == TN_NEG_INF ? TN_POS_INF : TN_NEG_INF, r;
+    if (x == open || y == open)
+        return open;
+    if (x == other || y == other)
+        return other;
+    return tnb_add_i64(x, y, &r) ? r : x < 0 ? TN_NEG_INF : TN_POS_INF;
+}
+
+static int64_t
+sat_mul(int64_t x, int64_t y)
+{
+    if (x == 0 || y == 0)
+        return 0;
+    int64_t r;
+    bool open = x == TN_NEG_INF || x == TN_POS_INF || y == TN_NEG_INF || y == TN_POS_INF;
+    if (!open && tnb_mul_i64(x, y, &r))
+        return r;
+    return (x < 0) == (y < 0) ? TN_POS_INF : TN_NEG_INF;
+}
+
+typedef struct span {
+    int64_t lo, hi;
+} span;
+
+static span
+span_mul(span x, span y)
+{
+    int64_t c[4] = {sat_mul(x.lo, y.lo), sat_mul(x.lo, y.hi), sat_mul(x.hi, y.lo),
+                    sat_mul(x.hi, y.hi)};
+    span r = {c[0], c[0]};
+    for (int i = 1; i < 4; i++) {
+        r.lo = c[i] < r.lo ? c[i] : r.lo;
+        r.hi = c[i] > r.hi ? c[i] : r.hi;
+    }
+    return r;
+}
+
+static int64_t
+sat_floor_div(int64_t x, int64_t y) /* y > 0 */
+{
+    if (x == TN_NEG_INF || x == TN_POS_INF)
+        return x;
+    return tn_floor_div_i64(x, y);
+}
+
+static int64_t
+min64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t
+max64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+/* ---- bounds ---- */
+
+static span
+poly_span(tn_arith *a, const tn_poly *p);
+
+static span
+dtype_span(tnb_dtype d)
+{
+    if (d.code == TNB_BOOL)
+        return (span){0, 1};
+    if (d.code == TNB_UINT && d.bits < 63)
+        return (span){0, (int64_t)(((uint64_t)1 << d.bits) - 1)};
+    if (d.code == TNB_INT && d.bits < 32)
+        return (span){-((int64_t)1 << (d.bits - 1)), ((int64_t)1 << (d.bits - 1)) - 1};
+    return (span){d.code == TNB_UINT ? 0 : TN_NEG_INF, TN_POS_INF};
+}
+
+static span
+expr_span(tn_arith *a, const tn_expr *e)
+{
+    tnb_dtype d = tn_dtype_of(e);
+    int64_t v;
+    if (tn_int_value(e, &v) && !(d.code == TNB_UINT && v < 0))
+        return (span){v, v};
+    if (tn_is_index_dtype(d))
+        return poly_span(a, tn_poly_of(a, e));
+    return dtype_span(d);
+}
+
+static span
+span_union(span x, span y)
+{
+    return (span){min64(x.lo, y.lo), max64(x.hi, y.hi)};
+}
+
+static span
+opaque_span(tn_arith *a, const tn_expr *e)
+{
+    span open = {TN_NEG_INF, TN_POS_INF};
+    const tn_select *s = tn_as_select(e);
+    if (s)
+        return span_union(expr_span(a, s->a), expr_span(a, s->b));
+    const tn_cast *c = tn_as_cast(e);
+    if (c) {
+        span x = expr_span(a, c->value);
+        tnb_dtype from = tn_dtype_of(c->value), to = tn_dtype_of(e);
+        if (tnb_dtype_is_float(from))
+            return open;
+        /* a narrowing cast may wrap */
+        if (to.bits >= 64 || (x.lo >= INT32_MIN && x.hi <= INT32_MAX))
+            return x.hi == TN_POS_INF && from.code == TNB_UINT && from.bits == 64 ? open : x;
+        return open;
+    }
+    const tn_call *call = tn_as_call(e);
+    const tn_op *op = call ? tn_call_op_of(call) : NULL;
+    if (!op || !(op->flags & TN_OP_SCALAR))
+        return open;
+    if (call->args.n == 3 && strcmp(op->name, "tirx.if_then_else") == 0)
+        return span_union(expr_span(a, call->args.at[1]), expr_span(a, call->args.at[2]));
+    if (call->args.n == 2 && strcmp(op->name, "tirx.bitwise_and") == 0) {
+        for (uint32_t i = 0; i < 2; i++) {
+            span m = expr_span(a, call->args.at[i]);
+            if (m.lo >= 0)
+                return (span){0, m.hi};
+        }
+    }
+    int64_t n;
+    if (call->args.n == 2 && strcmp(op->name, "tirx.shift_right") == 0 &&
+        tn_int_value(call->args.at[1], &n) && n >= 0 && n < 62) {
+        span x = expr_span(a, call->args.at[0]);
+        return (span){sat_floor_div(x.lo, (int64_t)1 << n), sat_floor_div(x.hi, (int64_t)1 << n)};
+    }
+    return open;
+}
+
+static span
+structural_span(tn_arith *a, const tn_atom *t)
+{
+    span x = t->p ? poly_span(a, t->p) : (span){TN_NEG_INF, TN_POS_INF};
+    span y = t->q ? poly_span(a, t->q) : x;
+    switch (t->kind) {
+    case TN_ATOM_SPLIT:
+        if (t->u == 0)
+            return (span){sat_floor_div(x.lo, t->l), sat_floor_div(x.hi, t->l)};
+        if (x.lo >= 0 && x.hi < t->u)
+            return (span){sat_floor_div(x.lo, t->l), sat_floor_div(x.hi, t->l)};
+        return (span){0, t->u / t->l - 1};
+    case TN_ATOM_DIV:
+        if (y.lo > 0 && x.lo >= 0)
+            return (span){0, sat_floor_div(x.hi, y.lo)};
+        if (y.lo > 0)
+            return (span){min64(x.lo, 0), max64(x.hi, -1)};
+        return (span){TN_NEG_INF, TN_POS_INF};
+    case TN_ATOM_MOD:
+        if (y.lo > 0)
+            return (span){0, x.lo >= 0 ? min64(x.hi, sat_add(y.hi, -1, TN_POS_INF))
+                                       : sat_add(y.hi, -1, TN_POS_INF)};
+        return (span){TN_NEG_INF, TN_POS_INF};
+    case TN_ATOM_MIN:
+        return (span){min64(x.lo, y.lo), min64(x.hi, y.hi)};
+    case TN_ATOM_MAX:
+        return (span){max64(x.lo, y.lo), max64(x.hi, y.hi)};
+    case TN_ATOM_CAST:
+        return x;
+    case TN_ATOM_OPAQUE:
+        return opaque_span(a, t->expr);
+    default:
+        return (span){TN_NEG_INF, TN_POS_INF};
+    }
+}
+
+static span
+atom_span(tn_arith *a, tn_atom *t)
+{
+    if (t->epoch == a->epoch)
+        return (span){t->lo, t->hi};
+    span s = {TN_NEG_INF, TN_POS_INF};
+    if (!t->nested) {
+        t->nested = true;
+        s = structural_span(a, t);
+        t->nested = false;
+    }
+    s.lo = max64(s.lo, t->known_lo);
+    s.hi = min64(s.hi, t->known_hi);
+    t->lo = s.lo;
+    t->hi = s.hi;
+    t->epoch = a->epoch;
+    return s;
+}
+
+static span
+mono_span(tn_arith *a, const tn_mono *m)
+{
+    span s = {1, 1};
+    for (uint32_t i = 0; i < m->n; i++) {
+        span x = atom_span(a, m->at[i]);
+        uint32_t same = 1;
+        for (; i + 1 < m->n && m->at[i + 1] == m->at[i]; i++, same++)
+            ;
+        span power = x;
+        for (uint32_t k = 1; k < same; k++)
+            power = span_mul(power, x);
+        if (same % 2 == 0 && power.lo < 0)
+            power.lo = 0;
+        s = span_mul(s, power);
+    }
+    return s;
+}
+
+static span
+poly_span(tn_arith *a, const tn_poly *p)
+{
+    span s = {p->k, p->k};
+    for (uint32_t i = 0; i < p->n; i++) {
+        span m = span_mul((span){p->t[i].coef, p->t[i].coef}, mono_span(a, p->t[i].mono));
+        s.lo = sat_add(s.lo, m.lo, TN_NEG_INF);
+        s.hi = sat_add(s.hi, m.hi, TN_POS_INF);
+    }
+    return s;
+}
+
+void
+tn_poly_bounds(tn_arith *a, const tn_poly *p, int64_t *lo, int64_t *hi)
+{
+    span s = poly_span(a, p);
+    *lo = s.lo;
+    *hi = s.hi;
+}
+
+/* ---- proofs ---- */
+
+enum { MAX_STEPS = 160, MAX_DEPTH = 5, MAX_DEGREE = 8 };
+
+static bool
+prove_ge0(tn_arith *a, const tn_poly *p, int depth);
+
+/* Tries f >= 0 on the term `t` of p: p*|cf| - f*M*|cp| >= 0 with M >= 0 implies p >= 0. As p is an
+ * integer, c*p + c - 1 >= 0 is enough for c*p >= 0. */
+static bool
+use_fact(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_poly *f, int depth)
+{
+    for (uint32_t j = 0; j < f->n; j++) {
+        tn_atom *rest[MAX_DEGREE];
+        uint32_t n;
+        const tn_term *ft = &f->t[j];
+        if ((ft->coef < 0) != (t->coef < 0) || t->mono->n > MAX_DEGREE ||
+            !tn_mono_quotient(t->mono, ft->mono, rest, &n))
+            continue;
+        const tn_poly *g = f;
+        if (n) {
+            tn_term one = {1, tn_mono_of(a, rest, n)};
+            if (mono_span(a, one.mono).lo < 0)
+                continue;
+            g = tn_poly_mul(a, f, tn_poly_of_terms(a, 0, &one, 1));
+        }
+        int64_t cp = t->coef < 0 ? -t->coef : t->coef, cf = ft->coef < 0 ? -ft->coef : ft->coef;
+        int64_t x = cf, y = cp;
+        while (y) {
+            int64_t r = x % y;
+            x = y;
+            y = r;
+        }
+        const tn_poly *next = tn_poly_lin(a, cf / x, p, -(cp / x), g);
+        next = tn_poly_add_const(a, next, cf / x - 1);
+        if (!next || a->budget-- <= 0)
+            return false;
+        if (prove_ge0(a, next, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* What always holds of an atom, used on term `t` of p. */
+static bool
+use_atom(tn_arith *a, const tn_poly *p, const tn_term *t, tn_atom *at, int depth)
+{
+    const tn_poly *self = tn_poly_atom(a, at), *f[2] = {NULL, NULL};
+    switch (at->kind) {
+    case TN_ATOM_SPLIT:
+        if (at->u == 0) { /* l*s <= x <= l*s + l - 1 */
+            f[0] = tn_poly_lin(a, 1, at->p, -at->l, self);
+            f[1] = tn_poly_add_const(a, tn_poly_lin(a, at->l, self, -1, at->p), at->l - 1);
+        } else if (poly_span(a, at->p).lo >= 0) { /* l*s <= x */
+            f[0] = tn_poly_lin(a, 1, at->p, -at->l, self);
+        }
+        break;
+    case TN_ATOM_DIV: {
+        if (poly_span(a, at->q).lo <= 0)
+            break;
+        const tn_poly *back = tn_poly_mul(a, at->q, self);
+        f[0] = tn_poly_lin(a, 1, at->p, -1, back);
+        f[1] = tn_poly_lin(a, 1, tn_poly_lin(a, 1, back, -1, at->p), 1,
+                           tn_poly_add_const(a, at->q, -1));
+        break;
+    }
+    case TN_ATOM_MOD:
+        if (poly_span(a, at->q).lo <= 0)
+            break;
+        f[0] = tn_poly_add_const(a, tn_poly_lin(a, 1, at->q, -1, self), -1);
+        if (poly_span(a, at->p).lo >= 0)
+            f[1] = tn_poly_lin(a, 1, at->p, -1, self);
+        break;
+    case TN_ATOM_MIN:
+        f[0] = tn_poly_lin(a, 1, at->p, -1, self);
+        f[1] = tn_poly_lin(a, 1, at->q, -1, self);
+        break;
+    case TN_ATOM_MAX:
+        f[0] = tn_poly_lin(a, 1, self, -1, at->p);
+        f[1] = tn_poly_lin(a, 1, self, -1, at->q);
+        break;
+    default:
+        break;
+    }
+    return (f[0] && use_fact(a, p, t, f[0], depth)) || (f[1] && use_fact(a, p, t, f[1], depth));
+}
+
+/* max(x, y) + r >= 0 needs one of the sides, min(x, y) + r >= 0 both. */
+static bool
+by_cases(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_atom *at, int depth)
+{
+    if (t->mono->n != 1 || (at->kind != TN_ATOM_MIN && at->kind != TN_ATOM_MAX))
+        return false;
+    const tn_poly *rest = tn_poly_lin(a, 1, p, -1, tn_poly_of_terms(a, 0, t, 1));
+    const tn_poly *x = tn_poly_lin(a, 1, rest, t->coef, at->p);
+    const tn_poly *y = tn_poly_lin(a, 1, rest, t->coef, at->q);
+    bool both = (at->kind == TN_ATOM_MIN) == (t->coef > 0);
+    if (!x || !y || a->budget-- <= 0)
+        return false;
+    if (both)
+        return prove_ge0(a, x, depth + 1) && prove_ge0(a, y, depth + 1);
+    return prove_ge0(a, x, depth + 1) || prove_ge0(a, y, depth + 1);
+}
+
+static bool
+prove_ge0(tn_arith *a, const tn_poly *p, int depth)
+{
+    if (!p || p->impure)
+        return false;
+    span s = poly_span(a, p);
+    if (s.lo >= 0)
+        return true;
+    if (s.hi < 0 || depth >= MAX_DEPTH || p->n == 0)
+        return false;
+    /* first the terms that pull the bound down, then the others */
+    for (uint32_t i = 0; i < 2 * p->n; i++) {
+        const tn_term *t = &p->t[i % p->n];
+        span m = span_mul((span){t->coef, t->coef}, mono_span(a, t->mono));
+        if (t->coef == INT64_MIN || (m.lo < 0) != (i < p->n))
+            continue;
+        for (uint32_t k = 0; k < a->facts.n && a->budget > 0; k++)
+            if (!a->facts.at[k].nonzero && use_fact(a, p, t, a->facts.at[k].p, depth))
+                return true;
+        for (uint32_t j = 0; j < t->mono->n && a->budget > 0; j++)
+            if (use_atom(a, p, t, t->mono->at[j], depth) ||
+                by_cases(a, p, t, t->mono->at[j], depth))
+                return true;
+    }
+    return false;
+}
+
+bool
+tn_poly_ge0(tn_arith *a, const tn_poly *p)
+{
+    if (!p || p->impure)
+        return false;
+    span s = poly_span(a, p);
+    if (s.lo >= 0)
+        return true;
+    if (s.hi < 0 || a->proving >= 3) /* proofs that division asks for inside proofs stay shallow */
+        return false;
+    int saved = a->budget;
+    a->budget = a->proving ? 16 : MAX_STEPS;
+    a->proving++;
+    bool ok = prove_ge0(a, p, 0);
+    a->proving--;
+    a->budget = saved;
+    return ok;
+}
+
+/* p = coeff*j + base for every value: gcd of coefficients, with split pieces taken as they are. */
+bool
+tn_poly_ne0(tn_arith *a, const tn_poly *p)
+{
+    if (!p || p->impure)
+        return false;
+    span s = poly_span(a, p);
+    if (s.lo > 0 || s.hi < 0)
+        return true;
+    if (p->n == 0)
+        return p->k != 0;
+    int64_t g = tn_poly_gcd(p);
+    if (g > 1 && p->k % g != 0)
+        return true;
+    for (uint32_t i = 0; i < a->facts.n; i++) {
+        if (!a->facts.at[i].nonzero)
+            continue;
+        const tn_poly *f = a->facts.at[i].p;
+        const tn_poly *minus = tn_poly_lin(a, -1, f, 0, f);
+        if (tn_poly_same(f, p) || (minus && tn_poly_same(minus, p)))
+            return true;
+    }
+    if (tn_poly_ge0(a, tn_poly_add_const(a, p, -1)))
+        return true;
+    const tn_poly *n = tn_poly_lin(a, -1, p, 0, p);
+    return n && tn_poly_ge0(a, tn_poly_add_const(a, n, -1));
+}
+
+static bool
+prove_le0(tn_arith *a, const tn_poly *p)
+{
+    return p && tn_poly_ge0(a, tn_poly_lin(a, -1, p, 0, p));
+}
+
+static bool
+prove_gt0(tn_arith *a, const tn_poly *p)
+{
+    return p && tn_poly_ge0(a, tn_poly_add_const(a, p, -1));
+}
+
+static bool
+prove_lt0(tn_arith *a, const tn_poly *p)
+{
+    return p && prove_gt0(a, tn_poly_lin(a, -1, p, 0, p));
+}
+
+int
+tn_poly_decide(tn_arith *a, tn_kind kind, const tn_poly *diff)
+{
+    if (!diff || diff->impure)
+        return -1;
+    switch (kind) {
+    case TN_KIND_LT:
+        return prove_lt0(a, diff) ? 1 : tn_poly_ge0(a, diff) ? 0 : -1;
+    case TN_KIND_LE:
+        return prove_le0(a, diff) ? 1 : prove_gt0(a, diff) ? 0 : -1;
+    case TN_KIND_GT:
+        return prove_gt0(a, diff) ? 1 : prove_le0(a, diff) ? 0 : -1;
+    case TN_KIND_GE:
+        return tn_poly_ge0(a, diff) ? 1 : prove_lt0(a, diff) ? 0 : -1;
+    case TN_KIND_EQ:
+        if (diff->n == 0)
+            return diff->k == 0;
+        if (tn_poly_ne0(a, diff))
+            return 0;
+        return tn_poly_ge0(a, diff) && prove_le0(a, diff) ? 1 : -1;
+    case TN_KIND_NE: {
+        int eq = tn_poly_decide(a, TN_KIND_EQ, diff);
+        return eq < 0 ? -1 : !eq;
+    }
+    default:
+        return -1;
+    }
+}
+
+/* ---- assumptions ---- */
+
+static void
+add_fact(tn_arith *a, const tn_poly *p, bool nonzero)
+{
+    if (!p || p->impure)
+        return;
+    if (p->n == 1 && p->t[0].mono->n == 1 && !nonzero && p->t[0].coef != INT64_MIN &&
+        p->k != INT64_MIN) {
+        /* c*x + k >= 0 is a bound of x */
+        tn_atom *t = p->t[0].mono->at[0];
+        tn_known old = {t, t->known_lo, t->known_hi};
+        int64_t c = p->t[0].coef;
+        TNB_PUSH(a->arena, a->undo, old);
+        if (c > 0)
+            t->known_lo = max64(t->known_lo, -tn_floor_div_i64(p->k, c));
+        else
+            t->known_hi = min64(t->known_hi, tn_floor_div_i64(p->k, -c));
+        a->epoch++;
+        return;
+    }
+    if (p->n == 0)
+        return;
+    tn_fact f = {p, nonzero};
+    TNB_PUSH(a->arena, a->facts, f);
+    a->epoch++;
+}
+
+void
+tn_arith_assume(tn_arith *a, const tn_expr *e)
+{
+    const tn_binary *b = tn_as_binary(e);
+    if (b && e->kind == TN_KIND_AND) {
+        tn_arith_assume(a, b->a);
+        tn_arith_assume(a, b->b);
+        return;
+    }
+    if (b && tn_is_compare(e->kind) && tn_is_index_dtype(tn_dtype_of(b->a))) {
+        const tn_poly *d = tn_poly_lin(a, 1, tn_poly_of(a, b->a), -1, tn_poly_of(a, b->b));
+        const tn_poly *n = d ? tn_poly_lin(a, -1, d, 0, d) : NULL;
+        switch (e->kind) {
+        case TN_KIND_LT:
+            add_fact(a, tn_poly_add_const(a, n, -1), false);
+            return;
+        case TN_KIND_LE:
+            add_fact(a, n, false);
+            return;
+        case TN_KIND_GT:
+            add_fact(a, tn_poly_add_const(a, d, -1), false);
+            return;
+        case TN_KIND_GE:
+            add_fact(a, d, false);
+            return;
+        case TN_KIND_EQ:
+            add_fact(a, d, false);
+            add_fact(a, n, false);
+            return;
+        default:
+            add_fact(a, d, true);
+            return;
+        }
+    }
+    const tn_unary *u = tn_as_unary(e);
+    if (u && e->kind == TN_KIND_NOT) {
+        TNB_PUSH(a->arena, a->falses, u->a);
+        return;
+    }
+    if (!tn_is(e, TN_KIND_INT_IMM))
+        TNB_PUSH(a->arena, a->conds, e);
+}
