@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 lib_LTLIBRARIES += core/libtenon.la
 core_libtenon_la_SOURCES = \
+	core/arith/arith.c \
+	core/arith/interval.c \
+	core/arith/itermap.c \
+	core/arith/poly.c \
+	core/arith/poly.h \
+	core/arith/prove.c \
+	core/arith/rules.c \
+	core/arith/simplify.c \
+	core/arith/simplify.h \
+	core/arith/split.c \
+	core/arith/vector.c \
 	core/brief.c \
 	core/build_attr.c \
 	core/build_graph.c \

@@ -200,7 +200,7 @@ typedef struct tn_arith_rule {
 extern TNB_EXPORT const tn_arith_rule tn_arith_rules[];
 extern TNB_EXPORT const uint32_t tn_n_arith_rules;
 /* The result of the first rule that fits, NULL: none. */
-const tn_expr *
+TNB_EXPORT const tn_expr *
 tn_apply_rules(tn_ctx *ctx, const tn_expr *e);
 
 #endif

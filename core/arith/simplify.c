@@ -489,7 +489,10 @@ simp_index(tn_arith *a, const tn_expr *e)
     if (r == e)
         return e;
     uint32_t size = count_nodes(e, LIMIT);
-    if (r && count_nodes(r, LIMIT) > size) {
+    /* a product of sums is left as it is unless expanding makes it shorter */
+    const tn_binary *b = tn_is(e, TN_KIND_MUL) ? tn_as_binary(e) : NULL;
+    bool product = b && !tn_is(b->a, TN_KIND_INT_IMM) && !tn_is(b->b, TN_KIND_INT_IMM);
+    if (r && count_nodes(r, LIMIT) + product > size) {
         const tn_expr *s = rebuild(a, e); /* expanding did not pay: only the parts */
         if (count_nodes(s, LIMIT) <= size)
             r = s;
