@@ -7,7 +7,8 @@
 #     tests_AREA_t_name_CPPFLAGS = $(TEST_CPPFLAGS)
 #     tests_AREA_t_name_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 #
-# inside `if HAVE_CMOCKA`; scripts end in .sh or .py, are listed in TESTS and EXTRA_DIST, and exit
+# inside `if HAVE_CMOCKA`. A test that takes minutes goes to LONG_TESTS (make check-long), or looks at TENON_LONG
+# and SHARD; scripts end in .sh or .py, are listed in TESTS and EXTRA_DIST, and exit
 # with 77 to skip.
 TEST_EXTENSIONS = .sh .py
 SH_LOG_COMPILER = $(SHELL)
@@ -24,6 +25,8 @@ AM_TESTS_ENVIRONMENT = \
 	XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
 	XDG_CACHE_HOME='$(abs_top_builddir)/tests/home/cache'; export XDG_CACHE_HOME; \
 	LD_LIBRARY_PATH='$(LIBRARY_DIRS)'"$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"; export LD_LIBRARY_PATH; \
+	TENON_LONG='$(TENON_LONG)'; export TENON_LONG; SHARD='$(SHARD)'; export SHARD; \
+	CC='$(CC)'; export CC; CXX17='$(CXX17)'; export CXX17; MAKE='$(MAKE)'; export MAKE; \
 	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON;
 
 include tests/base/local.mk
@@ -39,3 +42,4 @@ include tests/onnx/local.mk
 include tests/tools/local.mk
 include tests/device/local.mk
 include tests/pass/local.mk
+include tests/tree/local.mk

@@ -7,16 +7,6 @@
 #include <dlfcn.h>
 #include <libltdl/lt_dlloader.h>
 #include <ltdl.h>
-#include <stdio.h>
-
-static char reason[512];
-
-static void
-keep_reason(void)
-{
-    const char *s = dlerror();
-    snprintf(reason, sizeof reason, "%s", s ? s : "no reason given");
-}
 
 static lt_module
 open_module(lt_user_data data, const char *path, lt_dladvise advise)
@@ -25,10 +15,7 @@ open_module(lt_user_data data, const char *path, lt_dladvise advise)
     (void)advise;
     if (!path || *path != '/')
         return NULL;
-    void *m = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!m)
-        keep_reason();
-    return m;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int
@@ -42,10 +29,7 @@ static void *
 find_symbol(lt_user_data data, lt_module module, const char *symbol)
 {
     (void)data;
-    void *p = dlsym(module, symbol);
-    if (!p)
-        keep_reason();
-    return p;
+    return dlsym(module, symbol);
 }
 
 static bool
@@ -76,12 +60,13 @@ tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_er
     *found = NULL;
     if (!start(err))
         return TNB_INTERNAL;
-    reason[0] = 0;
-    lt_dlhandle h = lt_dlopen(path);
-    if (!h) {
-        const char *lt = reason[0] ? reason : lt_dlerror();
-        const char *undefined = strstr(lt, "undefined symbol: ");
-        tnb_fail(err, TNB_ABI, "'%s' cannot be loaded: %s", path, lt ? lt : "no reason given");
+    /* Tried here first: libltdl forgets the memory of a handle whose module does not open. */
+    void *tried = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!tried) {
+        const char *text = dlerror();
+        text = text ? text : "no reason given";
+        const char *undefined = strstr(text, "undefined symbol: ");
+        tnb_fail(err, TNB_ABI, "'%s' cannot be loaded: %s", path, text);
         if (undefined)
             tnb_hint(err, "rebuild the plugin against this Tenon; nothing loaded here defines '%.*s'",
                      (int)strcspn(undefined + 18, " ,("), undefined + 18);
@@ -89,6 +74,10 @@ tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_er
             tnb_hint(err, "a library that it needs may be missing: see ldd '%s'", path);
         return TNB_ABI;
     }
+    lt_dlhandle h = lt_dlopen(path);
+    dlclose(tried);
+    if (!h)
+        return tnb_fail(err, TNB_ABI, "'%s' cannot be loaded: %s", path, lt_dlerror());
     lt_dlmakeresident(h);
     *found = lt_dlsym(h, symbol);
     if (*found)

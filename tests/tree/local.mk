@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the tree itself: its layers, its headers, what it installs.
+TREE_TESTS = tests/tree/layers.py tests/tree/headers.sh tests/tree/install.sh
+TESTS += $(TREE_TESTS)
+LONG_TESTS += tests/tree/reproducible.sh
+EXTRA_DIST += $(TREE_TESTS) tests/tree/reproducible.sh tests/tree/installed.sh tests/tree/libraries.sh
+
+# The headers that are installed, for headers.sh.
+check_DATA = tests/tree/headers.list
+tests/tree/headers.list: Makefile
+	$(AM_V_GEN)$(MKDIR_P) tests/tree && \
+	printf '%s\n' $(tenonbase_HEADERS) $(tenoncore_HEADERS) $(tenonkit_HEADERS) $(tenonrt_HEADERS) > $@
+CLEANFILES += tests/tree/headers.list
