@@ -49,17 +49,3 @@ core_libtenon_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 core_libtenon_la_LIBADD = $(BASE_LIB)
 
 EXTRA_DIST += core/README.md
-
-tenoncore_HEADERS += \
-	include/tenon/core/arith.h \
-	include/tenon/core/build.h \
-	include/tenon/core/builder.h \
-	include/tenon/core/ctx.h \
-	include/tenon/core/eval.h \
-	include/tenon/core/node.h \
-	include/tenon/core/nodes.def \
-	include/tenon/core/op.h \
-	include/tenon/core/pass.h \
-	include/tenon/core/registry.h \
-	include/tenon/core/text.h \
-	include/tenon/core/walk.h

@@ -6,5 +6,3 @@ kit_libtenon_kit_la_SOURCES = \
 	kit/version.c
 kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
-
-tenonkit_HEADERS += include/tenon/kit/artifact.h include/tenon/kit/driver.h

@@ -17,13 +17,3 @@ runtime_libtenon_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 runtime_libtenon_rt_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 runtime_libtenon_rt_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 runtime_libtenon_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
-
-tenonrt_HEADERS += \
-	include/tenon/rt/artifact.h \
-	include/tenon/rt/device.h \
-	include/tenon/rt/packed.h \
-	include/tenon/rt/plugin.h \
-	include/tenon/rt/tensor.h \
-	include/tenon/rt/value.h \
-	include/tenon/rt/vm.h
-tenonbase_HEADERS += include/tenon/base/tno.h include/tenon/base/vmcode.h

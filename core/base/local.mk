@@ -35,20 +35,6 @@ core_base_libtenon_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CF
 core_base_libtenon_base_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 core_base_libtenon_base_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) $(LTDL_LIBS)
 
-tenonbase_HEADERS += \
-	include/tenon/base/conf.h \
-	include/tenon/base/diag.h \
-	include/tenon/base/dtype.h \
-	include/tenon/base/file.h \
-	include/tenon/base/hash.h \
-	include/tenon/base/log.h \
-	include/tenon/base/mem.h \
-	include/tenon/base/npy.h \
-	include/tenon/base/num.h \
-	include/tenon/base/plugin.h \
-	include/tenon/base/status.h \
-	include/tenon/base/threads.h
 
 # TensorProto files
 core_base_libtenon_base_la_SOURCES += core/base/tensor_pb.c core/base/wire.c
-tenonbase_HEADERS += include/tenon/base/tensor_pb.h include/tenon/base/wire.h
