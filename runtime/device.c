@@ -40,6 +40,12 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
         return tnb_fail(err, TNB_NO_MEMORY, "a storage of %" PRIu64 " bytes is too large", bytes);
     want -= want % grain;
     pthread_mutex_lock(&dev->lock);
+    if (dev->limit && (want > dev->limit || dev->stats.in_use > dev->limit - want)) {
+        pthread_mutex_unlock(&dev->lock);
+        return tnb_fail(err, TNB_NO_MEMORY,
+                        "a storage of %" PRIu64 " bytes exceeds the limit of %" PRIu64 " bytes on '%s'", bytes, dev->limit,
+                        dev->driver->name);
+    }
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < dev->n_blocks; i++) {
         const struct pool_block *b = &dev->blocks[i];

@@ -26,7 +26,7 @@ struct tnr_device {
     pthread_mutex_t lock; /* of the pool */
     struct pool_block blocks[POOL_BLOCKS];
     uint32_t n_blocks;
-    uint64_t stamp;
+    uint64_t stamp, limit;
     tnr_memory_stats stats;
     struct tnr_device *next;
 };

@@ -244,6 +244,7 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
             .size = sizeof opt, .threads = rt->threads, .setting = device_setting, .user = &section};
         st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : TNB_NOT_FOUND;
         if (st == TNB_OK) {
+            dev->limit = rt->opt.memory_limit;
             dev->next = rt->devices;
             rt->devices = dev;
         }

@@ -3,10 +3,21 @@
  * the checks behind the hashes are reached. Each must end in an error or in a program that runs without harm.
  */
 #include "assemble.h"
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include "tenon/base/hash.h"
 
 static tnb_arena *arena;
+static tnr_vm *volatile running; /* stopped by a timer when a mutant loops for ever */
+
+static void
+stop(int signal_number)
+{
+    (void)signal_number;
+    if (running)
+        tnr_vm_cancel(running);
+}
 
 /* A program with one of everything that has an index. */
 static tnk_program *
@@ -73,8 +84,11 @@ survives(tnr_runtime *rt, const uint8_t *bytes, size_t n)
     tnr_vm *vm = NULL;
     tnr_value ret = tnr_null();
     bool done = false;
-    if (tnr_artifact_open_memory(bytes, n, "mutant", &a, &err) == TNB_OK && tnr_vm_new(rt, a, 0, &vm, &err) == TNB_OK)
+    if (tnr_artifact_open_memory(bytes, n, "mutant", &a, &err) == TNB_OK && tnr_vm_new(rt, a, 0, &vm, &err) == TNB_OK) {
+        running = vm;
         done = tnr_vm_call(vm, "main", NULL, 0, &ret, &err) == TNB_OK;
+        running = NULL;
+    }
     if (!done)
         assert_true(err.message[0] != '\0' && err.status != TNB_OK);
     tnr_release(&ret);
@@ -88,8 +102,13 @@ setup(void **state)
 {
     arena = tnb_arena_new();
     tnr_runtime *rt = NULL;
-    OK(tnr_runtime_new(NULL, &rt, &err));
+    tnr_runtime_options opt = {.memory_limit = 1 << 20};
+    struct itimerval every = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}};
+    struct sigaction act = {.sa_handler = stop, .sa_flags = SA_RESTART};
+    OK(tnr_runtime_new(&opt, &rt, &err));
     *state = rt;
+    sigaction(SIGALRM, &act, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
     return 0;
 }
 

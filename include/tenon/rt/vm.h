@@ -30,6 +30,7 @@ typedef struct tnr_runtime_options {
     const struct tnb_conf *conf; /* [device NAME] settings; borrowed; may be NULL */
     int threads;                 /* 0: affinity mask and control group */
     bool no_native;              /* refuse artifacts that hold machine code of the host */
+    uint64_t memory_limit;       /* bytes of storage in use on each device; 0: what the device has */
 } tnr_runtime_options;
 
 /* opt may be NULL. Free after everything made from it. */
