@@ -1,5 +1,433 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu backend, device half. */
-#include "tenon/base/status.h"
+/* The cpu backend, device half: memory of the host, kernels from one shared object that is loaded from memory.
+ *
+ * Kernels run in the calling thread and its OpenMP team (tenon/base/kernel_abi.h). Settings of [device cpu]: none but the
+ * runtime's number of threads.
+ */
+#include "config.h"
 
-typedef int cpu_rt_not_empty;
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "features.h"
+#include "tenon/base/kernel_abi.h"
+#include "tenon/base/mem.h"
+#include "tenon/base/threads.h"
+#include "tenon/rt/plugin.h"
+
+enum { CPU_ALIGN = 64, CPU_HUGE = 2 << 20, CPU_FEW = 32 };
+
+/* Temporary memory of one launch; kept for the next one. */
+struct cpu_workspace {
+    struct cpu_workspace *next;
+    void **blocks;
+    size_t *sizes;
+    uint32_t n, cap, used; /* blocks [0, used) were handed out in this launch */
+};
+
+struct cpu_device {
+    int threads;
+    pthread_mutex_t lock; /* of the list */
+    struct cpu_workspace *idle;
+};
+
+/* ---- opening ---- */
+
+static tnb_status
+cpu_count(void *self, int *n, tnb_err *err)
+{
+    (void)self, (void)err;
+    *n = 1;
+    return TNB_OK;
+}
+
+static void
+cpu_set_threads(void *dev, int threads)
+{
+    ((struct cpu_device *)dev)->threads = threads > 0 ? threads : (int)tnb_threads_default();
+}
+
+static tnb_status
+cpu_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err)
+{
+    (void)self, (void)id;
+    struct cpu_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to open the cpu device");
+    pthread_mutex_init(&d->lock, NULL);
+    cpu_set_threads(d, opt ? opt->threads : 0);
+    *dev = d;
+    return TNB_OK;
+}
+
+static void
+free_workspace(struct cpu_workspace *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        free(w->blocks[i]);
+    free(w->blocks);
+    free(w->sizes);
+    free(w);
+}
+
+static void
+cpu_close(void *dev)
+{
+    struct cpu_device *d = dev;
+    while (d->idle) {
+        struct cpu_workspace *next = d->idle->next;
+        free_workspace(d->idle);
+        d->idle = next;
+    }
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+static void
+list_features(char *out, size_t n, const char *const *names, uint32_t count)
+{
+    size_t at = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < count && at < n; i++)
+        at += (size_t)snprintf(out + at, n - at, "%s%s", i ? " " : "", names[i]);
+}
+
+static void
+cpu_describe(void *dev, char *out, size_t n)
+{
+    const char *names[CPU_MAX_FEATURES];
+    char list[512];
+    uint32_t count = cpu_features(names, CPU_MAX_FEATURES);
+    list_features(list, sizeof list, names, count);
+    snprintf(out, n, "%d threads; %s", ((struct cpu_device *)dev)->threads, list);
+}
+
+static tnb_status
+cpu_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err *err)
+{
+    const char *names[CPU_MAX_FEATURES], *missing = NULL;
+    uint32_t count = cpu_features(names, CPU_MAX_FEATURES);
+    (void)dev;
+    for (uint32_t i = 0; i < n && !missing; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < count; k++)
+            found |= strcmp(names[k], wanted[i]) == 0;
+        if (!found)
+            missing = wanted[i];
+    }
+    if (!missing)
+        return TNB_OK;
+    char need[256], have[384];
+    list_features(need, sizeof need, wanted, n);
+    list_features(have, sizeof have, names, count);
+    (void)tnb_fail(err, TNB_UNSUPPORTED, "the processor lacks '%s': the code needs [%s], this machine has [%s]", missing, need,
+                   have);
+    tnb_hint(err, "compile the model for this machine, for instance with --set target.cpu.features=native");
+    return TNB_UNSUPPORTED;
+}
+
+/* ---- memory ---- */
+
+static tnb_status
+cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
+{
+    (void)dev, (void)scope;
+    size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
+    if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
+    if (align == CPU_HUGE)
+        (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
+    return TNB_OK;
+}
+
+static void
+cpu_free(void *dev, void *mem)
+{
+    (void)dev;
+    free(mem);
+}
+
+static tnb_status
+cpu_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
+{
+    (void)dev, (void)stream, (void)err;
+    if (c->bytes)
+        memmove((char *)c->dst + c->dst_offset, (const char *)c->src + c->src_offset, c->bytes);
+    return TNB_OK;
+}
+
+static tnb_status
+cpu_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
+{
+    (void)dev, (void)stream, (void)err;
+    if (bytes)
+        memset((char *)mem + offset, 0, bytes);
+    return TNB_OK;
+}
+
+static tnb_status
+cpu_sync(void *dev, void *stream, tnb_err *err)
+{
+    (void)dev, (void)stream, (void)err;
+    return TNB_OK;
+}
+
+/* ---- modules ---- */
+
+static bool
+write_all(int fd, const void *code, size_t n)
+{
+    const char *p = code;
+    while (n) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+/* Through an anonymous file, so that nothing is left on disk and no place for it has to be found. */
+static void *
+open_from_memory(const void *code, size_t n, char *why, size_t why_n)
+{
+    char path[64];
+    void *so = NULL;
+    int fd = memfd_create("tenon-kernels", MFD_CLOEXEC);
+    if (fd < 0 || !write_all(fd, code, n)) {
+        snprintf(why, why_n, "anonymous file: %s", strerror(errno));
+    } else {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!so)
+            snprintf(why, why_n, "%s", dlerror());
+    }
+    if (fd >= 0)
+        close(fd);
+    return so;
+}
+
+/* Where /proc is not there, or anonymous files may not be executed: through a private file that is removed at once. */
+static void *
+open_from_file(const void *code, size_t n, char *why, size_t why_n)
+{
+    const char *dir = secure_getenv("TMPDIR");
+    char path[512];
+    void *so = NULL;
+    if (snprintf(path, sizeof path, "%s/tenon-kernels-XXXXXX", dir && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof path) {
+        snprintf(why, why_n, "TMPDIR is too long");
+        return NULL;
+    }
+    int fd = mkostemp(path, O_CLOEXEC); /* mode 0600 */
+    if (fd < 0) {
+        snprintf(why, why_n, "%.200s: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (!write_all(fd, code, n)) {
+        snprintf(why, why_n, "%.200s: %s", path, strerror(errno));
+    } else {
+        so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!so)
+            snprintf(why, why_n, "%s", dlerror());
+    }
+    unlink(path);
+    close(fd);
+    return so;
+}
+
+static tnb_status
+cpu_module_load(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err)
+{
+    char first[300] = "", second[300] = "";
+    (void)dev;
+    if (strcmp(format, "elf") != 0)
+        return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device takes code of format 'elf', not '%s'", format);
+    if (n < 64 || memcmp(code, "\177ELF", 4) != 0)
+        return tnb_fail(err, TNB_FORMAT, "the code is no shared object (%zu bytes)", n);
+    *module = open_from_memory(code, n, first, sizeof first);
+    if (!*module)
+        *module = open_from_file(code, n, second, sizeof second);
+    if (!*module)
+        return tnb_fail(err, TNB_FORMAT, "the shared object of the kernels cannot be loaded: %s; %s", first, second);
+    return TNB_OK;
+}
+
+static void
+cpu_module_free(void *dev, void *module)
+{
+    (void)dev;
+    dlclose(module);
+}
+
+static tnb_status
+cpu_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_err *err)
+{
+    (void)dev;
+    *kernel = dlsym(module, name);
+    return *kernel ? TNB_OK : tnb_fail(err, TNB_NOT_FOUND, "the shared object has no kernel '%s'", name);
+}
+
+/* ---- launches ---- */
+
+static struct cpu_workspace *
+take_workspace(struct cpu_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    struct cpu_workspace *w = d->idle;
+    if (w)
+        d->idle = w->next;
+    pthread_mutex_unlock(&d->lock);
+    return w ? w : calloc(1, sizeof *w);
+}
+
+static void
+give_workspace(struct cpu_device *d, struct cpu_workspace *w)
+{
+    w->used = 0;
+    pthread_mutex_lock(&d->lock);
+    w->next = d->idle;
+    d->idle = w;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* The next block of the launch, of at least `bytes`: the one that was there in the last launch, if it is large enough. */
+static void *
+workspace_block(struct cpu_workspace *w, size_t bytes)
+{
+    if (w->used == w->cap) {
+        uint32_t cap = w->cap ? w->cap * 2 : 8;
+        void **blocks = realloc(w->blocks, cap * sizeof *blocks);
+        if (blocks)
+            w->blocks = blocks;
+        size_t *sizes = realloc(w->sizes, cap * sizeof *sizes);
+        if (sizes)
+            w->sizes = sizes;
+        if (!blocks || !sizes)
+            return NULL;
+        w->cap = cap;
+    }
+    if (w->used == w->n) {
+        w->blocks[w->n] = NULL;
+        w->sizes[w->n++] = 0;
+    }
+    uint32_t i = w->used;
+    if (w->sizes[i] < bytes || !w->blocks[i]) {
+        free(w->blocks[i]);
+        w->sizes[i] = 0;
+        if (bytes > PTRDIFF_MAX || posix_memalign(&w->blocks[i], CPU_ALIGN, bytes ? bytes : 1) != 0) {
+            w->blocks[i] = NULL;
+            return NULL;
+        }
+        w->sizes[i] = bytes;
+    }
+    w->used++;
+    return w->blocks[i];
+}
+
+static void *
+kernel_workspace(tnb_kernel_env *env, size_t bytes)
+{
+    return workspace_block(env->user, bytes);
+}
+
+/* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory) is replaced by a copy. */
+static tnb_status
+align_buffers(const tnr_launch *l, void **buffers, struct cpu_workspace *w, tnb_err *err)
+{
+    for (uint32_t i = 0; i < l->n_buffers; i++) {
+        char *p = (char *)l->buffers[i].mem + l->buffers[i].offset;
+        buffers[i] = p;
+        if ((uintptr_t)p % CPU_ALIGN == 0)
+            continue;
+        buffers[i] = workspace_block(w, l->buffers[i].bytes);
+        if (!buffers[i])
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory for an aligned copy of argument %" PRIu32, i);
+        if (l->buffers[i].bytes)
+            memcpy(buffers[i], p, l->buffers[i].bytes);
+    }
+    return TNB_OK;
+}
+
+static void
+copy_back(const tnr_launch *l, void *const *buffers)
+{
+    for (uint32_t i = 0; i < l->n_buffers; i++) {
+        char *p = (char *)l->buffers[i].mem + l->buffers[i].offset;
+        if (buffers[i] != p && l->buffers[i].written && l->buffers[i].bytes)
+            memcpy(p, buffers[i], l->buffers[i].bytes);
+    }
+}
+
+static tnb_status
+run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, const tnr_launch *l, void **buffers,
+           tnb_err *err)
+{
+    _Static_assert(sizeof(tnr_scalar) == sizeof(tnb_kernel_scalar), "scalars are passed as they are");
+    TNB_TRY(align_buffers(l, buffers, w, err));
+    tnb_kernel_env env = {.threads = d->threads, .workspace = kernel_workspace, .user = w};
+    int32_t rc = fn(buffers, (const tnb_kernel_scalar *)l->scalars, &env);
+    if (rc == TNB_KERNEL_NO_MEMORY)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the kernel's temporaries");
+    if (rc != TNB_KERNEL_OK)
+        return tnb_fail(err, TNB_INVALID, "assertion %" PRId32 " of the kernel failed", rc);
+    copy_back(l, buffers);
+    return TNB_OK;
+}
+
+static tnb_status
+cpu_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err)
+{
+    void *few[CPU_FEW], **buffers = l->n_buffers <= CPU_FEW ? few : malloc(l->n_buffers * sizeof *buffers);
+    struct cpu_workspace *w = buffers ? take_workspace(dev) : NULL;
+    tnb_cpu_kernel fn;
+    (void)stream;
+    memcpy(&fn, &kernel, sizeof fn);
+    tnb_status st = w ? run_kernel(dev, w, fn, l, buffers, err) : tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
+    if (w)
+        give_workspace(dev, w);
+    if (buffers != few)
+        free(buffers);
+    return st;
+}
+
+static const char *const cpu_formats[] = {"elf", NULL};
+
+static const tnr_driver cpu_driver = {
+    .size = sizeof(tnr_driver),
+    .flags = TNR_DRIVER_HOST_MEMORY | TNR_DRIVER_NATIVE,
+    .name = "cpu",
+    .doc = "the processor of this machine",
+    .type = TNB_CPU,
+    .alignment = CPU_ALIGN,
+    .count = cpu_count,
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .check_features = cpu_check_features,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .copy = cpu_copy,
+    .zero = cpu_zero,
+    .sync = cpu_sync,
+    .formats = cpu_formats,
+    .module_load = cpu_module_load,
+    .module_free = cpu_module_free,
+    .module_kernel = cpu_module_kernel,
+    .launch = cpu_launch,
+    .set_threads = cpu_set_threads,
+};
+
+TNR_PLUGIN(cpu_rt, PACKAGE_VERSION, "Apache-2.0", "runs kernels on the processor")
+    .drivers = &cpu_driver,
+    .n_drivers = 1,
+};

@@ -12,7 +12,9 @@ PLUGIN_MODULES += backends/cpu/cpu_rt.la
 PLUGIN_MANIFESTS += backends/cpu/cpu_rt.plugin
 noinst_LTLIBRARIES += backends/cpu/cpu_rt.la
 backends_cpu_cpu_rt_la_SOURCES = \
-	backends/cpu/device.c
+	backends/cpu/device.c \
+	backends/cpu/features.c \
+	backends/cpu/features.h
 backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
 backends_cpu_cpu_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
