@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -245,6 +246,27 @@ open_from_file(const void *code, size_t n, char *why, size_t why_n)
     return so;
 }
 
+/* Whether the program headers and what they load lie inside the file: the system's loader would touch pages behind its end. */
+static bool
+is_whole_elf(const uint8_t *code, size_t n)
+{
+    Elf64_Ehdr e;
+    if (n < sizeof e)
+        return false;
+    memcpy(&e, code, sizeof e);
+    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_type != ET_DYN ||
+        e.e_phentsize != sizeof(Elf64_Phdr) || e.e_phoff > n || (uint64_t)e.e_phnum * sizeof(Elf64_Phdr) > n - e.e_phoff ||
+        e.e_shoff > n || (uint64_t)e.e_shnum * e.e_shentsize > n - e.e_shoff)
+        return false;
+    for (uint32_t i = 0; i < e.e_phnum; i++) {
+        Elf64_Phdr h;
+        memcpy(&h, code + e.e_phoff + i * sizeof h, sizeof h);
+        if (h.p_type != PT_GNU_STACK && (h.p_offset > n || h.p_filesz > n - h.p_offset))
+            return false;
+    }
+    return e.e_phnum > 0;
+}
+
 static tnb_status
 cpu_module_load(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err)
 {
@@ -252,8 +274,8 @@ cpu_module_load(void *dev, const char *format, const void *code, size_t n, void 
     (void)dev;
     if (strcmp(format, "elf") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device takes code of format 'elf', not '%s'", format);
-    if (n < 64 || memcmp(code, "\177ELF", 4) != 0)
-        return tnb_fail(err, TNB_FORMAT, "the code is no shared object (%zu bytes)", n);
+    if (!is_whole_elf(code, n))
+        return tnb_fail(err, TNB_FORMAT, "the code is no whole shared object (%zu bytes)", n);
     *module = open_from_memory(code, n, first, sizeof first);
     if (!*module)
         *module = open_from_file(code, n, second, sizeof second);
