@@ -36,6 +36,7 @@ static bool
 start(tnb_err *err)
 {
     static bool started;
+    static const lt_dlvtable *stock; /* what libltdl gives back and does not keep */
     static const lt_dlvtable ours = {
         .name = "tenon",
         .module_open = open_module,
@@ -49,8 +50,9 @@ start(tnb_err *err)
         tnb_fail(err, TNB_INTERNAL, "libltdl cannot be started: %s", lt_dlerror());
         return false;
     }
-    lt_dlloader_remove("lt_dlopen");
+    stock = lt_dlloader_remove("lt_dlopen");
     started = true;
+    (void)stock;
     return true;
 }
 
