@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <libltdl/lt_dlloader.h>
 #include <ltdl.h>
+#include <stdlib.h>
 
 static lt_module
 open_module(lt_user_data data, const char *path, lt_dladvise advise)
@@ -36,7 +37,6 @@ static bool
 start(tnb_err *err)
 {
     static bool started;
-    static const lt_dlvtable *stock; /* what libltdl gives back and does not keep */
     static const lt_dlvtable ours = {
         .name = "tenon",
         .module_open = open_module,
@@ -50,9 +50,9 @@ start(tnb_err *err)
         tnb_fail(err, TNB_INTERNAL, "libltdl cannot be started: %s", lt_dlerror());
         return false;
     }
-    stock = lt_dlloader_remove("lt_dlopen");
+    /* What libltdl hands over is nobody else's from now on. */
+    free((void *)(uintptr_t)lt_dlloader_remove("lt_dlopen"));
     started = true;
-    (void)stock;
     return true;
 }
 
