@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FoldConstant: replaces tensor programs over constants by their results.
+ *
+ *     lv = R.call_tir(cls.add, (R.const(1.0), R.const(2.0)), ...)      gv = R.multiply(x, R.const(3.0))
+ *     gv = R.multiply(x, lv)
+ *
+ * Folds call_tir on constants with a static result; inside dataflow blocks also single operators whose legalization is one such
+ * call; tensor_to_shape of a constant and shape_to_tensor of a static shape. Operators without tensor arguments fold up to 1024 elements. Small
+ * results are evaluated at once, large ones become deferred constants, made natively when the artifact is written. Unused bindings go.
+ * Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
+ */
+#include "transform.h"
+
+#include "tenon/core/builder.h"
+#include "tenon/core/registry.h"
+#include "tenon/core/walk.h"
+
+/* Work (elements read and written) up to which a result is computed at once. */
+enum { EAGER_WORK = 1 << 16, MAX_CREATED = 1024 };
+
+typedef struct folder {
+    tn_ctx *ctx;
+    const tn_module *m;
+    tnb_ptrmap known; /* variable -> Constant, ShapeExpr or Tuple it stands for */
+    bool can_evaluate;
+} folder;
+
+/* ---- leaves ---- */
+
+/* The leaf with known variables replaced. Shapes are replaced only where a shape is wanted anyway: everywhere. */
+static const tn_expr *
+resolve(folder *f, const tn_expr *e)
+{
+    if (tn_is_var(e)) {
+        const tn_expr *k = tnb_ptrmap_get(&f->known, e);
+        return k ? k : e;
+    }
+    const tn_tuple *t = tn_as_tuple(e);
+    if (!t)
+        return e;
+    tn_list fields = t->fields;
+    for (uint32_t i = 0; i < t->fields.n; i++) {
+        const tn_expr *r = resolve(f, t->fields.at[i]);
+        if (r != fields.at[i])
+            fields = tn_list_with(f->ctx, fields, i, r);
+    }
+    return fields.at == t->fields.at ? e : tn_tuple_of(f->ctx, fields);
+}
+
+static const tn_expr *
+resolve_args(folder *f, const tn_call *c)
+{
+    tn_list args = c->args;
+    for (uint32_t i = 0; i < c->args.n; i++) {
+        const tn_expr *r = resolve(f, c->args.at[i]);
+        if (r != args.at[i])
+            args = tn_list_with(f->ctx, args, i, r);
+    }
+    if (args.at == c->args.at)
+        return TN_NODE(c);
+    return tn_call_of(f->ctx, c->op, args, c->attrs, c->ty_args, c->base.type);
+}
+
+/* ---- evaluation ---- */
+
+static bool
+static_shape(const tn_type *t, int64_t *shape, int max, uint64_t *elems)
+{
+    tn_list dims;
+    if (!tn_is(t, TN_KIND_TY_TENSOR) || !tn_type_dims(t, &dims) || dims.n > (uint32_t)max ||
+        tnb_dtype_is_void(tn_type_dtype(t)))
+        return false;
+    *elems = 1;
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (!tn_int_value(dims.at[i], &shape[i]) || shape[i] < 0 ||
+            !tnb_mul_u64(*elems, (uint64_t)shape[i], elems))
+            return false;
+    return true;
+}
+
+static const tn_expr *
+make_result(folder *f, const tn_type *type, const tn_node *program, const tn_data *const *inputs, uint32_t n_inputs,
+            uint64_t in_work, uint32_t result)
+{
+    int64_t shape[64];
+    uint64_t elems;
+    if (!static_shape(type, shape, 64, &elems))
+        return NULL;
+    tn_list dims;
+    tn_type_dims(type, &dims);
+    tnb_dtype d = tn_type_dtype(type);
+    const tn_data *lazy =
+        tn_data_deferred(f->ctx, d, (int32_t)dims.n, shape, program, inputs, n_inputs, result);
+    if (!lazy)
+        return NULL;
+    if (in_work + elems > EAGER_WORK)
+        return tn_constant_of(f->ctx, lazy);
+    const void *bytes = tn_data_get(f->ctx, lazy);
+    void *copy;
+    const tn_data *done = bytes ? tn_data_new(f->ctx, d, (int32_t)dims.n, shape, &copy) : NULL;
+    if (!done)
+        return tn_error_node(f->ctx);
+    memcpy(copy, bytes, done->n_bytes);
+    tn_data_release(f->ctx, lazy);
+    return tn_constant_of(f->ctx, done);
+}
+
+/* The Constant (or Tuple of such) that a call_tir over constants gives; NULL: leave it. */
+static const tn_expr *
+fold_call_tir(folder *f, const tn_module *m, const tn_call *c, bool created)
+{
+    const tn_tuple *args = c->args.n > 1 ? tn_as_tuple(c->args.at[1]) : NULL;
+    const tn_global_var *gv = tn_as_global_var(c->args.at[0]);
+    const tn_prim_func *callee = gv ? tn_as_prim_func(tn_module_get(m, gv->name)) : NULL;
+    if (!f->can_evaluate || !args || !callee)
+        return NULL;
+    const tn_data **inputs = TNB_NEW_N(tn_scratch(f->ctx), const tn_data *, args->fields.n);
+    uint64_t work = 0;
+    for (uint32_t i = 0; i < args->fields.n; i++) {
+        const tn_constant *k = tn_as_constant(args->fields.at[i]);
+        if (!k)
+            return NULL;
+        inputs[i] = k->data;
+        work += k->data->n_elems;
+    }
+    const tn_type *out = c->ty_args.n ? c->ty_args.at[0] : c->base.type;
+    int64_t shape[64];
+    uint64_t elems;
+    if (created && (!static_shape(out, shape, 64, &elems) || elems > MAX_CREATED))
+        return NULL;
+    const tn_ty_tuple *outs = tn_as_ty_tuple(out);
+    if (!outs)
+        return make_result(f, out, TN_NODE(callee), inputs, args->fields.n, work, 0);
+    tn_list fields = {0};
+    for (uint32_t i = 0; i < outs->fields.n; i++) {
+        const tn_expr *r = make_result(f, outs->fields.at[i], TN_NODE(callee), inputs, args->fields.n, work, i);
+        if (!r || tn_is_error(r))
+            return r;
+        fields = tn_list_append(f->ctx, fields, r);
+    }
+    return tn_tuple_of(f->ctx, fields);
+}
+
+/* Whether a call has tensor arguments, and all of them are constants. */
+static bool
+only_constants(const tn_call *c, bool *any)
+{
+    *any = false;
+    for (uint32_t i = 0; i < c->args.n; i++) {
+        const tn_expr *a = c->args.at[i];
+        const tn_tuple *t = tn_as_tuple(a);
+        for (uint32_t k = 0; k < (t ? t->fields.n : 1); k++) {
+            const tn_expr *leaf = t ? t->fields.at[k] : a;
+            if (tn_is(leaf, TN_KIND_CONSTANT))
+                *any = true;
+            else if (tn_is_var(leaf))
+                return false;
+        }
+    }
+    return true;
+}
+
+static const tn_expr *
+fold_operator(folder *f, const tn_call *c, const tn_op *op)
+{
+    bool any;
+    if (!op->legalize || (op->flags & TN_OP_IMPURE) || !only_constants(c, &any))
+        return NULL;
+    int64_t shape[64];
+    uint64_t elems;
+    if (!static_shape(c->base.type, shape, 64, &elems) || (!any && elems > MAX_CREATED))
+        return NULL;
+    tn_builder *b = tn_builder_new(f->ctx, f->m);
+    tn_builder_begin_function(b, (tn_list){0});
+    tn_builder_begin_block(b, true);
+    const tn_expr *e = op->legalize(b, c);
+    const tn_call *call = tn_is_call_to(e, "relax.call_tir");
+    return call ? fold_call_tir(f, tn_builder_module(b), call, !any) : NULL;
+}
+
+static const tn_expr *
+tensor_to_shape(folder *f, const tn_constant *k)
+{
+    const void *bytes = k->data->ndim == 1 ? tn_data_get(f->ctx, k->data) : NULL;
+    tn_list dims = {0};
+    for (uint64_t i = 0; bytes && i < k->data->n_elems; i++) {
+        int64_t v;
+        if (!tnb_load_i64(bytes, k->data->dtype, i, &v))
+            return NULL;
+        dims = tn_list_append(f->ctx, dims, tn_i64(f->ctx, v));
+    }
+    return bytes ? tn_shape(f->ctx, dims) : NULL;
+}
+
+static const tn_expr *
+shape_to_tensor(folder *f, const tn_shape_expr *s)
+{
+    int64_t n = s->values.n;
+    void *bytes;
+    const tn_data *d = tn_data_new(f->ctx, TNB_I64, 1, &n, &bytes);
+    for (uint32_t i = 0; d && i < s->values.n; i++) {
+        int64_t v;
+        if (!tn_int_value(s->values.at[i], &v))
+            return NULL;
+        ((int64_t *)bytes)[i] = v;
+    }
+    return d ? tn_constant_of(f->ctx, d) : NULL;
+}
+
+static const tn_expr *
+fold_value(folder *f, const tn_expr *v, bool dataflow)
+{
+    const tn_tuple_get *get = tn_as_tuple_get(v);
+    if (get) {
+        const tn_tuple *t = tn_as_tuple(resolve(f, get->tuple));
+        return t ? tn_tuple_get_of(f->ctx, TN_NODE(t), get->index) : v;
+    }
+    const tn_call *c = tn_as_call(v);
+    if (!c)
+        return resolve(f, v);
+    v = resolve_args(f, c);
+    c = tn_as_call(v);
+    if (!c)
+        return v;
+    const tn_op *op = tn_call_op_of(c);
+    if (!op)
+        return v;
+    const tn_expr *folded = NULL;
+    bool any;
+    if (tn_is_call_to(v, "relax.call_tir")) {
+        const tn_tuple *args = c->args.n > 1 ? tn_as_tuple(c->args.at[1]) : NULL;
+        folded = fold_call_tir(f, f->m, c, args && args->fields.n == 0);
+    } else if (tn_is_call_to(v, "relax.tensor_to_shape") && tn_is(c->args.at[0], TN_KIND_CONSTANT)) {
+        folded = tensor_to_shape(f, (const tn_constant *)c->args.at[0]);
+    } else if (tn_is_call_to(v, "relax.shape_to_tensor") && tn_is(c->args.at[0], TN_KIND_SHAPE_EXPR)) {
+        folded = shape_to_tensor(f, (const tn_shape_expr *)c->args.at[0]);
+    } else if (dataflow && f->can_evaluate && only_constants(c, &any)) {
+        folded = fold_operator(f, c, op);
+    }
+    return folded ? folded : v;
+}
+
+/* ---- functions ---- */
+
+static bool
+is_knowledge(const tn_expr *v)
+{
+    if (tn_is(v, TN_KIND_CONSTANT) || tn_is(v, TN_KIND_SHAPE_EXPR))
+        return true;
+    const tn_tuple *t = tn_as_tuple(v);
+    for (uint32_t i = 0; t && i < t->fields.n; i++)
+        if (!tn_is(t->fields.at[i], TN_KIND_CONSTANT))
+            return false;
+    return t && t->fields.n;
+}
+
+static tn_list
+fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
+{
+    tn_list list = block->bindings;
+    for (uint32_t i = 0; i < block->bindings.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
+        if (!vb)
+            continue;
+        const tn_expr *v = fold_value(f, vb->value, dataflow);
+        if (is_knowledge(v) && !tnb_ptrmap_has(&f->known, vb->var))
+            tnb_ptrmap_set(&f->known, vb->var, v);
+        if (v == vb->value)
+            continue;
+        tn_loc old = tn_at(f->ctx, vb->base.loc);
+        list = tn_list_with(f->ctx, list, i, tn_binding(f->ctx, vb->var, v));
+        tn_at(f->ctx, old);
+    }
+    return list;
+}
+
+static tn_walk_step
+count_use(void *user, const tn_node *n)
+{
+    if (tn_is_var(n))
+        tnb_ptrmap_set(user, n, user);
+    return TN_WALK_ON;
+}
+
+static bool
+is_pure_value(const tn_expr *v)
+{
+    const tn_call *c = tn_as_call(v);
+    if (c)
+        return tn_call_is_pure(c);
+    return !tn_is(v, TN_KIND_IF_EXPR);
+}
+
+/* Drops bindings whose variable nobody uses, from the end, so that chains go at once. */
+static const tn_node *
+drop_unused(folder *f, const tn_function *fn, const tn_seq_expr *seq)
+{
+    tnb_ptrmap used;
+    tnb_ptrmap_init(&used, tn_scratch(f->ctx));
+    tn_walk(seq->body, TN_WALK_TYPES, count_use, NULL, &used);
+    tn_walk(fn->ret, TN_WALK_TYPES, count_use, NULL, &used);
+    tn_list blocks = seq->blocks;
+    for (uint32_t b = seq->blocks.n; b-- > 0;) {
+        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
+        const tn_node **kept = TNB_NEW_N(tn_scratch(f->ctx), const tn_node *, block->bindings.n);
+        uint32_t n = block->bindings.n, at = n;
+        for (uint32_t i = n; i-- > 0;) {
+            const tn_node *binding = block->bindings.at[i];
+            const tn_var_binding *vb = tn_as_var_binding(binding);
+            if (vb && !tnb_ptrmap_has(&used, vb->var) && is_pure_value(vb->value))
+                continue;
+            kept[--at] = binding;
+            const tn_match_cast *mc = tn_as_match_cast(binding);
+            tn_walk(vb ? vb->value : mc->value, TN_WALK_TYPES, count_use, NULL, &used);
+            if (mc)
+                tn_walk(mc->to, TN_WALK_TYPES, count_use, NULL, &used);
+        }
+        if (at)
+            blocks = tn_list_with(f->ctx, blocks, b,
+                                  tn_binding_block(f->ctx, tn_list_of(f->ctx, kept + at, n - at),
+                                                   tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
+    }
+    if (blocks.at == seq->blocks.at)
+        return TN_NODE(fn);
+    /* blocks that became empty go too */
+    tn_list left = {0};
+    for (uint32_t b = 0; b < blocks.n; b++)
+        if (((const tn_bindings_block *)blocks.at[b])->bindings.n)
+            left = tn_list_append(f->ctx, left, blocks.at[b]);
+    const tn_expr *body = tn_seq_expr_of(f->ctx, left, seq->body);
+    return tn_function_of(f->ctx, fn->params, body, fn->ret, fn->pure, fn->attrs);
+}
+
+static const tn_node *
+fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+{
+    (void)name;
+    (void)user;
+    const tn_function *fn = tn_as_function(func);
+    const tn_seq_expr *seq = fn ? tn_as_seq_expr(fn->body) : NULL;
+    if (!seq)
+        return func;
+    folder f = {.ctx = pc->ctx, .m = m};
+    f.can_evaluate = tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
+    tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));
+    uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
+    tn_list blocks = seq->blocks;
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
+        bool dataflow = tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK);
+        tn_list list = fold_bindings(&f, block, dataflow);
+        if (list.at != block->bindings.at)
+            blocks = tn_list_with(pc->ctx, blocks, b, tn_binding_block(pc->ctx, list, dataflow));
+    }
+    if (tnb_diags_errors(tn_diags(pc->ctx)) != errors)
+        return NULL;
+    if (blocks.at == seq->blocks.at)
+        return func;
+    const tn_expr *body = tn_seq_expr_of(pc->ctx, blocks, seq->body);
+    const tn_expr *nf = tn_function_of(pc->ctx, fn->params, body, fn->ret, fn->pure, fn->attrs);
+    if (tn_is_error(nf))
+        return NULL;
+    return drop_unused(&f, (const tn_function *)nf, (const tn_seq_expr *)body);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tn_map_functions(pc, m, TN_FUNCTIONS, fold_function, NULL);
+}
+
+const tn_pass transform_fold_constant = {
+    .size = sizeof(tn_pass),
+    .name = "FoldConstant",
+    .doc = "replace tensor programs over constants by their results",
+    .keeps = TN_KEEPS_TOLERANCE,
+    .run = run,
+    .needs = "evaluator",
+};

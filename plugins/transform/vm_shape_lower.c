@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* VMShapeLower: checks of arguments and symbolic shapes become calls of the runtime on a heap of integers.
+ *
+ *     def f(x: R.Tensor((n, m))):                    shape_heap = vm.builtin.alloc_shape_heap(3)
+ *         s = R.shape([n * m])                       vm.builtin.check_tensor_info(x, 2, "float32", "")
+ *         ...                                        vm.builtin.match_shape(x, shape_heap, 2, 1, 0, 1, 1, "")
+ *                                                    shape_func(shape_heap)      # heap[2] = heap[0] * heap[1]
+ *                                                    s = vm.builtin.make_shape(shape_heap, 1, 1, 2)
+ *
+ * One slot a distinct symbolic expression, numbered by first encounter: parameters, body, result. Option emit_err_ctx: texts that say which argument
+ * a failed check belongs to. Pure functions have to be marked relax.force_pure; nested functions are an error. Cases: tests/pass/VMShapeLower.
+ */
+#include "transform.h"
+
+#include "tenon/core/arith.h"
+#include "tenon/core/builder.h"
+#include "tenon/core/registry.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+
+/* ORDER MATCH_CODE, ORDER MAKE_CODE: the runtime's numbers (upstream's). */
+enum { MATCH_EQUAL_IMM = 0, MATCH_STORE = 1, MATCH_NOTHING = 2, MATCH_EQUAL_SLOT = 3 };
+enum { MAKE_IMM = 0, MAKE_LOAD = 1 };
+
+typedef struct slot {
+    const tn_expr *expr;
+    bool computed;
+} slot;
+
+/* A shape (or scalar) whose extents have to be matched against `dims`. */
+typedef struct todo {
+    const tn_expr *value;
+    tn_list dims;
+    bool is_scalar;
+    const char *context;
+} todo;
+
+typedef struct lowering {
+    tn_ctx *ctx;
+    tnb_arena *scratch;
+    tn_builder *b;
+    const char *name; /* of the function */
+    bool contexts;
+    int64_t num_input;
+    TNB_VEC(slot) slots;
+    tnb_ptrmap values; /* variables that are values (parameters, bindings), not symbols */
+    const tn_expr *heap;
+    TNB_VEC(const tn_node *) out;
+    TNB_VEC(todo) todos;
+    bool failed;
+} lowering;
+
+/* ---- slots ---- */
+
+static bool
+is_symbolic(const lowering *l, const tn_node *e)
+{
+    if (!tn_is_scalar(e) || tn_is(e, TN_KIND_INT_IMM) || tn_is(e, TN_KIND_FLOAT_IMM))
+        return false;
+    return !tnb_dtype_is_float(tn_dtype_of(e)) && !(tn_is_var(e) && tnb_ptrmap_has(&l->values, e));
+}
+
+enum { NO_SLOT = 0x7fffffff };
+
+static uint32_t
+find_slot(const lowering *l, const tn_expr *e)
+{
+    for (uint32_t i = 0; i < l->slots.n; i++)
+        if (l->slots.at[i].expr == e || tn_equal(l->ctx, l->slots.at[i].expr, e, false, NULL))
+            return i;
+    return NO_SLOT;
+}
+
+/* The slot of an expression; a new one only while slots are collected. */
+static uint32_t
+slot_of(lowering *l, const tn_expr *e)
+{
+    uint32_t found = find_slot(l, e);
+    if (found != NO_SLOT)
+        return found;
+    slot s = {e, false};
+    TNB_PUSH(l->scratch, l->slots, s);
+    return l->slots.n - 1;
+}
+
+static void
+collect_dims(lowering *l, tn_list dims)
+{
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (!tn_is(dims.at[i], TN_KIND_INT_IMM))
+            slot_of(l, dims.at[i]);
+}
+
+static void
+collect_type(lowering *l, const tn_type *t)
+{
+    tn_list dims;
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
+    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
+        collect_type(l, tuple->fields.at[i]);
+    if (!tuple && t && tn_type_dims(t, &dims))
+        collect_dims(l, dims);
+}
+
+static tn_walk_step
+collect_value(void *user, const tn_node *n)
+{
+    lowering *l = user;
+    const tn_shape_expr *s = tn_as_shape_expr(n);
+    const tn_match_cast *mc = tn_as_match_cast(n);
+    const tn_var_binding *vb = tn_as_var_binding(n);
+    if (vb && tn_is_scalar(vb->var))
+        tnb_ptrmap_set(&l->values, vb->var, vb->var);
+    if (s) {
+        collect_dims(l, s->values);
+        return TN_WALK_SKIP;
+    }
+    if (mc)
+        collect_type(l, mc->to);
+    if (is_symbolic(l, n)) {
+        slot_of(l, n);
+        return TN_WALK_SKIP;
+    }
+    return tn_is(n, TN_KIND_CONSTANT) ? TN_WALK_SKIP : TN_WALK_ON;
+}
+
+/* ---- emitting ---- */
+
+static const tn_expr *
+emit(lowering *l, const tn_expr *value, const char *name)
+{
+    const tn_expr *v = tn_var_new(l->ctx, name, value->type);
+    TNB_PUSH(l->scratch, l->out, tn_binding(l->ctx, v, value));
+    return v;
+}
+
+static const tn_type *
+nothing(lowering *l)
+{
+    return tn_ty_tuple_of(l->ctx, (tn_list){0});
+}
+
+static void
+emit_check(lowering *l, const char *builtin, tn_list args)
+{
+    emit(l, tn_call_packed(l->ctx, builtin, args, nothing(l)), "_");
+}
+
+static const char *
+context_text(lowering *l, const char *where, const tn_type *t)
+{
+    if (!l->contexts)
+        return "";
+    return tn_strf(l->ctx, "ErrorContext(fn=%s, loc=%s, annotation=%s)", l->name, where, tn_text(l->ctx, t));
+}
+
+/* ---- matching ---- */
+
+/* The pairs for one list of extents; stores new variables. *pending: some extent cannot be compared yet. */
+static tn_list
+match_codes(lowering *l, tn_list dims, bool *pending, bool *useful)
+{
+    tn_list args = {0};
+    *pending = *useful = false;
+    for (uint32_t i = 0; i < dims.n; i++) {
+        const tn_expr *d = dims.at[i];
+        int64_t code, value;
+        if (tn_int_value(d, &value)) {
+            code = MATCH_EQUAL_IMM;
+        } else {
+            uint32_t k = slot_of(l, d);
+            value = k;
+            if (l->slots.at[k].computed) {
+                code = MATCH_EQUAL_SLOT;
+            } else if (tn_is_var(d)) {
+                code = MATCH_STORE;
+                l->slots.at[k].computed = true;
+            } else {
+                code = MATCH_NOTHING;
+                value = 0;
+                *pending = true;
+            }
+        }
+        *useful |= code != MATCH_NOTHING;
+        args = tn_list_append(l->ctx, args, tn_i64(l->ctx, code));
+        args = tn_list_append(l->ctx, args, tn_i64(l->ctx, value));
+    }
+    return args;
+}
+
+static void
+emit_match(lowering *l, const todo *t, bool *pending)
+{
+    bool useful;
+    tn_list codes = match_codes(l, t->dims, pending, &useful);
+    if (!useful && t->dims.n)
+        return;
+    tn_list args = tn_listv(l->ctx, t->value, l->heap, NULL);
+    if (!t->is_scalar)
+        args = tn_list_append(l->ctx, args, tn_i64(l->ctx, t->dims.n));
+    for (uint32_t i = 0; i < codes.n; i++)
+        args = tn_list_append(l->ctx, args, codes.at[i]);
+    args = tn_list_append(l->ctx, args, tn_string(l->ctx, t->context));
+    emit_check(l, t->is_scalar ? "vm.builtin.match_prim_value" : "vm.builtin.match_shape", args);
+}
+
+/* Computes every expression whose variables are known: one host function that reads and writes the heap. */
+static void
+emit_compute(lowering *l)
+{
+    tn_ctx *ctx = l->ctx;
+    const tn_expr *size = tn_i64(ctx, l->slots.n);
+    const tn_node *heap = tn_buffer_new(ctx, "H", tn_listv(ctx, size, NULL), TNB_I64, NULL);
+    tn_list stmts = {0};
+    for (uint32_t i = 0; i < l->slots.n; i++) {
+        slot *s = &l->slots.at[i];
+        if (s->computed || tn_is_var(s->expr))
+            continue;
+        tn_list vars = tn_free_vars(ctx, s->expr, false);
+        tnb_ptrmap map;
+        tnb_ptrmap_init(&map, l->scratch);
+        bool known = true;
+        for (uint32_t k = 0; k < vars.n && known; k++) {
+            uint32_t from = find_slot(l, vars.at[k]);
+            known = from != NO_SLOT && l->slots.at[from].computed;
+            if (!known)
+                break;
+            const tn_expr *load = tn_load(ctx, heap, tn_listv(ctx, tn_i64(ctx, from), NULL));
+            tnb_ptrmap_set(&map, vars.at[k], tn_cast_to(ctx, tn_dtype_of(vars.at[k]), load));
+        }
+        if (!known)
+            continue;
+        s->computed = true;
+        const tn_expr *value = tn_subst(ctx, s->expr, &map);
+        stmts = tn_list_append(ctx, stmts, tn_store(ctx, heap, value, tn_listv(ctx, tn_i64(ctx, i), NULL)));
+    }
+    if (!stmts.n)
+        return;
+    const tn_expr *param = tn_var_dtype(ctx, "H", TNB_DTYPE(TNB_HANDLE, 64));
+    const tn_node *attrs = tn_dictv(ctx, "tirx.is_host_func", tn_bool(ctx, true), "s_tir", tn_bool(ctx, true), NULL);
+    const tn_node *func = tn_prim_func_of(ctx, tn_listv(ctx, param, NULL), tn_listv(ctx, heap, NULL), tn_seq_of(ctx, stmts), NULL, attrs);
+    const tn_expr *gv = tn_builder_add_function(l->b, func, "shape_func");
+    emit(l, tn_call_of(ctx, gv, tn_listv(ctx, l->heap, NULL), NULL, (tn_list){0}, nothing(l)), "_");
+}
+
+/* Matches everything that was queued; expressions over variables that only later ones define are compared in a second round. */
+static void
+run_todos(lowering *l)
+{
+    TNB_VEC(todo) left = {0};
+    for (uint32_t i = 0; i < l->todos.n; i++) {
+        bool pending;
+        emit_match(l, &l->todos.at[i], &pending);
+        if (pending)
+            TNB_PUSH(l->scratch, left, l->todos.at[i]);
+    }
+    l->todos.n = 0;
+    emit_compute(l);
+    for (uint32_t i = 0; i < left.n; i++) {
+        bool pending;
+        emit_match(l, &left.at[i], &pending);
+        if (pending && !l->failed) {
+            tn_error(l->ctx, left.at[i].value->loc, TNB_SHAPE, "function '%s': an extent of %s uses a symbolic variable that nothing defines",
+                     l->name, tn_text(l->ctx, left.at[i].value->type));
+            l->failed = true;
+        }
+    }
+}
+
+/* ---- checks by type ---- */
+
+static void
+check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight, const char *context)
+{
+    tn_ctx *ctx = l->ctx;
+    const tn_expr *err = tn_string(ctx, context);
+    const tn_ty_tensor *tensor = tn_as_ty_tensor(t);
+    const tn_ty_shape *shape = tn_as_ty_shape(t);
+    const tn_ty_prim *prim = tn_as_ty_prim(t);
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
+    todo match = {.value = value, .context = context};
+    if (tensor) {
+        if (!is_weight)
+            emit_check(l, "vm.builtin.check_tensor_info",
+                       tn_listv(ctx, value, tn_i64(ctx, tensor->ndim), tn_dtype_value(ctx, tensor->dtype), err, NULL));
+        bool dynamic = false;
+        if (tn_type_dims(t, &match.dims))
+            for (uint32_t i = 0; i < match.dims.n; i++)
+                dynamic |= !tn_is(match.dims.at[i], TN_KIND_INT_IMM);
+        if (tn_type_dims(t, &match.dims) && (!is_weight || dynamic))
+            TNB_PUSH(l->scratch, l->todos, match);
+    } else if (shape) {
+        emit_check(l, "vm.builtin.check_shape_info", tn_listv(ctx, value, tn_i64(ctx, shape->ndim), err, NULL));
+        if (tn_type_dims(t, &match.dims))
+            TNB_PUSH(l->scratch, l->todos, match);
+    } else if (prim) {
+        emit_check(l, "vm.builtin.check_prim_value_info", tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
+        bool used = false;
+        for (uint32_t i = 0; i < l->slots.n; i++)
+            used |= l->slots.at[i].expr == value;
+        if (used) {
+            match.dims = tn_listv(ctx, value, NULL);
+            match.is_scalar = true;
+            TNB_PUSH(l->scratch, l->todos, match);
+        }
+    } else if (tuple) {
+        emit_check(l, "vm.builtin.check_tuple_info", tn_listv(ctx, value, tn_i64(ctx, tuple->fields.n), err, NULL));
+        for (uint32_t i = 0; i < tuple->fields.n; i++) {
+            const tn_expr *field = tn_is(value, TN_KIND_TUPLE) ? ((const tn_tuple *)value)->fields.at[i]
+                                                               : emit(l, tn_tuple_get_of(ctx, value, i), "field");
+            check_value(l, field, tuple->fields.at[i], is_weight, context);
+        }
+    } else if (tn_is(t, TN_KIND_TY_FUNC)) {
+        emit_check(l, "vm.builtin.check_func_info", tn_listv(ctx, value, err, NULL));
+    }
+}
+
+/* ---- uses ---- */
+
+static const tn_expr *
+make_shape(lowering *l, const tn_shape_expr *s)
+{
+    bool symbolic = false;
+    for (uint32_t i = 0; i < s->values.n; i++)
+        symbolic |= !tn_is(s->values.at[i], TN_KIND_INT_IMM);
+    if (!symbolic)
+        return TN_NODE(s);
+    tn_list args = tn_listv(l->ctx, l->heap, tn_i64(l->ctx, s->values.n), NULL);
+    for (uint32_t i = 0; i < s->values.n; i++) {
+        int64_t v;
+        bool imm = tn_int_value(s->values.at[i], &v);
+        args = tn_list_append(l->ctx, args, tn_i64(l->ctx, imm ? MAKE_IMM : MAKE_LOAD));
+        args = tn_list_append(l->ctx, args, imm ? s->values.at[i] : tn_i64(l->ctx, slot_of(l, s->values.at[i])));
+    }
+    return tn_call_packed(l->ctx, "vm.builtin.make_shape", args, tn_ty_shape_rank(l->ctx, s->values.n));
+}
+
+static const tn_expr *
+make_scalar(lowering *l, const tn_expr *e)
+{
+    const tn_expr *load = tn_i64(l->ctx, MAKE_LOAD), *at = tn_i64(l->ctx, slot_of(l, e));
+    return tn_call_packed(l->ctx, "vm.builtin.make_prim_value", tn_listv(l->ctx, l->heap, load, at, NULL), e->type);
+}
+
+/* A leaf as it is used: what is made at run time is bound first. */
+static const tn_expr *
+lower_leaf(lowering *l, const tn_expr *e)
+{
+    const tn_shape_expr *s = tn_as_shape_expr(e);
+    const tn_tuple *t = tn_as_tuple(e);
+    if (s) {
+        const tn_expr *made = make_shape(l, s);
+        return made == e ? e : emit(l, made, "sh");
+    }
+    if (t) {
+        tn_list fields = t->fields;
+        for (uint32_t i = 0; i < fields.n; i++) {
+            const tn_expr *f = lower_leaf(l, fields.at[i]);
+            if (f != fields.at[i])
+                fields = tn_list_with(l->ctx, fields, i, f);
+        }
+        return fields.at == t->fields.at ? e : tn_tuple_of(l->ctx, fields);
+    }
+    return is_symbolic(l, e) ? emit(l, make_scalar(l, e), "pv") : e;
+}
+
+static const tn_expr *lower_sequence(lowering *l, const tn_seq_expr *seq);
+
+static const tn_expr *
+lower_branch(lowering *l, const tn_expr *e)
+{
+    /* what a branch matches is not known after it */
+    bool *known = TNB_NEW_N(l->scratch, bool, l->slots.n + 1);
+    uint32_t n = l->slots.n;
+    for (uint32_t i = 0; i < n; i++)
+        known[i] = l->slots.at[i].computed;
+    const tn_seq_expr *seq = tn_as_seq_expr(e);
+    const tn_expr *out = seq ? lower_sequence(l, seq) : e;
+    for (uint32_t i = 0; i < l->slots.n; i++)
+        l->slots.at[i].computed = i < n && known[i];
+    return out;
+}
+
+static const tn_expr *
+lower_value(lowering *l, const tn_expr *v)
+{
+    const tn_call *c = tn_as_call(v);
+    const tn_if_expr *branch = tn_as_if_expr(v);
+    const tn_tuple_get *get = tn_as_tuple_get(v);
+    if (tn_is(v, TN_KIND_FUNCTION)) {
+        if (!l->failed)
+            tn_error(l->ctx, v->loc, TNB_UNSUPPORTED, "VMShapeLower: function '%s' holds a nested function: run LambdaLift before", l->name);
+        l->failed = true;
+        return v;
+    }
+    if (branch) {
+        const tn_expr *cond = lower_leaf(l, branch->cond);
+        const tn_expr *yes = lower_branch(l, branch->then_branch), *no = lower_branch(l, branch->else_branch);
+        return tn_if(l->ctx, cond, yes, no);
+    }
+    if (tn_is(v, TN_KIND_SHAPE_EXPR))
+        return make_shape(l, (const tn_shape_expr *)v);
+    if (get || !c)
+        return is_symbolic(l, v) ? make_scalar(l, v) : get ? v : lower_leaf(l, v);
+    tn_list args = c->args;
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_expr *a = lower_leaf(l, args.at[i]);
+        if (a != args.at[i])
+            args = tn_list_with(l->ctx, args, i, a);
+    }
+    return args.at == c->args.at ? v : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
+}
+
+static const tn_expr *
+lower_sequence(lowering *l, const tn_seq_expr *seq)
+{
+    tn_list blocks = {0};
+    /* bindings of an enclosing sequence are put aside */
+    const tn_node **outer = l->out.at;
+    uint32_t outer_n = l->out.n, outer_cap = l->out.cap;
+    l->out.at = NULL;
+    l->out.n = l->out.cap = 0;
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
+        for (uint32_t i = 0; i < block->bindings.n; i++) {
+            const tn_node *binding = block->bindings.at[i];
+            const tn_match_cast *mc = tn_as_match_cast(binding);
+            const tn_var_binding *vb = tn_as_var_binding(binding);
+            tn_loc old = tn_at(l->ctx, binding->loc);
+            if (mc) {
+                const tn_expr *value = lower_leaf(l, mc->value);
+                check_value(l, value, mc->to, false, context_text(l, "match_cast", mc->to));
+                run_todos(l);
+                TNB_PUSH(l->scratch, l->out, tn_binding(l->ctx, mc->var, value));
+            } else {
+                const tn_expr *value = lower_value(l, vb->value);
+                TNB_PUSH(l->scratch, l->out, value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
+            }
+            tn_at(l->ctx, old);
+        }
+        if (b + 1 < seq->blocks.n) {
+            blocks = tn_list_append(l->ctx, blocks, tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false));
+            l->out.n = 0;
+        }
+    }
+    const tn_expr *body = lower_leaf(l, seq->body);
+    if (l->out.n)
+        blocks = tn_list_append(l->ctx, blocks, tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false));
+    l->out.at = outer;
+    l->out.n = outer_n;
+    l->out.cap = outer_cap;
+    return tn_seq_expr_of(l->ctx, blocks, body);
+}
+
+/* ---- the function ---- */
+
+static void
+collect_function(lowering *l, const tn_function *fn)
+{
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        if (tn_is_scalar(fn->params.at[i]))
+            tnb_ptrmap_set(&l->values, fn->params.at[i], fn->params.at[i]);
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        collect_type(l, fn->params.at[i]->type);
+    tn_walk(fn->body, 0, collect_value, NULL, l);
+    collect_type(l, fn->ret);
+}
+
+static const tn_node *
+lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_function *fn)
+{
+    tn_ctx *ctx = pc->ctx;
+    const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
+    if (!seq)
+        return TN_NODE(fn);
+    lowering l = {.ctx = ctx, .scratch = tn_scratch(ctx), .b = b, .name = name, .contexts = tn_option_bool(pc, "emit_err_ctx")};
+    l.num_input = tn_dict_int(fn->attrs, "num_input", -1);
+    tnb_ptrmap_init(&l.values, l.scratch);
+    collect_function(&l, fn);
+
+    const tn_type *heap_type = tn_ty_tensor_of(ctx, NULL, TNB_I64, 1, NULL);
+    const tn_expr *heap_call;
+    if (l.slots.n) {
+        const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_builtin_with_ctx", NULL);
+        const tn_expr *size = tn_tuple_of(ctx, tn_listv(ctx, tn_i64(ctx, l.slots.n), NULL));
+        heap_call = tn_call_of(ctx, tn_op_ref_of(ctx, op), tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.alloc_shape_heap"), size, NULL),
+                               NULL, tn_listv(ctx, heap_type, NULL), heap_type);
+    } else {
+        heap_call = tn_call_opv(ctx, "relax.null_value", NULL, NULL);
+    }
+    l.heap = emit(&l, heap_call, "shape_heap");
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const tn_expr *p = fn->params.at[i];
+        const char *where = tn_strf(ctx, "param[%u], param=%s", i, tn_var_name(p));
+        check_value(&l, p, p->type, l.num_input >= 0 && (int64_t)i >= l.num_input, context_text(&l, where, p->type));
+    }
+    run_todos(&l);
+    const tn_node *head = tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false);
+    l.out.n = 0;
+    const tn_expr *body = lower_sequence(&l, seq);
+    if (l.failed || tn_is_error(body))
+        return NULL;
+    tn_list blocks = tn_listv(ctx, head, NULL);
+    const tn_seq_expr *lowered = (const tn_seq_expr *)body;
+    for (uint32_t i = 0; i < lowered->blocks.n; i++)
+        blocks = tn_list_append(ctx, blocks, lowered->blocks.at[i]);
+    if (tn_type_check(ctx, fn->ret, seq->body->type) != TN_SUBTYPE_YES) {
+        check_value(&l, lowered->body, fn->ret, false, context_text(&l, "return", fn->ret));
+        run_todos(&l);
+        if (l.failed)
+            return NULL;
+        if (l.out.n)
+            blocks = tn_list_append(ctx, blocks, tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false));
+    }
+    return tn_function_of(ctx, fn->params, tn_seq_expr_of(ctx, blocks, lowered->body), fn->ret, fn->pure, fn->attrs);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    tn_builder *b = tn_builder_new(pc->ctx, m);
+    TNB_VEC(const char *) names = {0};
+    TNB_VEC(const tn_node *) funcs = {0};
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_function *fn = tn_as_function(m->funcs.at[i]);
+        if (!fn)
+            continue;
+        const tn_node *nf = lower_function(pc, b, tn_module_name(m, i), fn);
+        if (!nf || tn_is_error(nf))
+            return NULL;
+        TNB_PUSH(tn_scratch(pc->ctx), names, tn_module_name(m, i));
+        TNB_PUSH(tn_scratch(pc->ctx), funcs, nf);
+    }
+    return names.n ? tn_module_set_all(pc->ctx, tn_builder_module(b), names.at, funcs.at, names.n) : m;
+}
+
+static const tn_attr_schema options[] = {
+    {"emit_err_ctx", TN_ATTR_BOOL, 0, "True", "say in each check which argument it belongs to"}, {0}};
+
+const tn_pass transform_vm_shape_lower = {
+    .size = sizeof(tn_pass),
+    .name = "VMShapeLower",
+    .doc = "turn argument checks and symbolic shapes into calls of the runtime",
+    .options = options,
+    .keeps = TN_KEEPS_BITS,
+    .run = run,
+};
