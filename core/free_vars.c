@@ -105,14 +105,14 @@ bind_unused(struct free_vars *w, tn_list symbols)
 static void
 define(struct free_vars *w, const tn_node *n, bool data_is_use)
 {
-    bind(w, n);
-    if (tn_is_var(n)) {
-        visit(w, n->type);
+    const tn_buffer *b = tn_as_buffer(n);
+    if (!b && !tn_is_var(n)) { /* an iteration variable or match_buffer, which defines inside */
+        visit(w, n);
         return;
     }
-    const tn_buffer *b = tn_as_buffer(n);
+    bind(w, n);
     if (!b) {
-        visit(w, n);
+        visit(w, n->type);
         return;
     }
     if (data_is_use)

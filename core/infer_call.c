@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The type of a call: by the operator's rule, by the types given with the call, or by the callee's type. */
 #include "private.h"
+#include "tenon/core/arith.h"
 
 const tn_type *
 tn_func_type(tn_ctx *ctx, const tn_node *func)
@@ -56,6 +57,12 @@ match_types(tnb_ptrmap *map, const tn_type *param, const tn_type *arg)
         match_types(map, pt->fields.at[i], at->fields.at[i]);
 }
 
+static const tn_node *
+simplify_dim(tn_rewriter *r, const tn_node *n)
+{
+    return tn_is_binary(n) || tn_is(n, TN_KIND_CAST) ? tn_simplify_now(r->ctx, n) : NULL;
+}
+
 const tn_type *
 tn_call_result_type(tn_ctx *ctx, const tn_type *callee, tn_list params, tn_list args)
 {
@@ -71,7 +78,8 @@ tn_call_result_type(tn_ctx *ctx, const tn_type *callee, tn_list params, tn_list 
             match_dim(&map, params.at[i], args.at[i]);
         match_types(&map, f->params.at[i], args.at[i]->type);
     }
-    const tn_type *ret = tn_subst(ctx, f->ret, &map);
+    tn_rewriter simplify = {.ctx = ctx, .pre = simplify_dim};
+    const tn_type *ret = tn_rewrite(&simplify, tn_subst(ctx, f->ret, &map));
     tn_list used = tn_free_vars(ctx, ret, false);
     TNB_VEC(const tn_node *) keep = {0};
     for (uint32_t i = 0; i < used.n; i++) {

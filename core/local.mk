@@ -18,10 +18,12 @@ core_libtenon_la_SOURCES = \
 	core/build_leaf.c \
 	core/build_scalar.c \
 	core/build_tensor.c \
+	core/builder.c \
 	core/copy.c \
 	core/ctx.c \
 	core/data.c \
 	core/equal.c \
+	core/eval.c \
 	core/free_vars.c \
 	core/hash.c \
 	core/infer.c \
@@ -32,16 +34,26 @@ core_libtenon_la_SOURCES = \
 	core/make.c \
 	core/module.c \
 	core/op_structural.c \
+	core/pass_list.c \
+	core/pass_options.c \
+	core/pass_private.h \
+	core/pass_run.c \
 	core/private.h \
 	core/registry.c \
 	core/rewrite.c \
 	core/scalar.c \
 	core/scalar.h \
 	core/schema.c \
+	core/trace.c \
 	core/typerel.c \
 	core/types.c \
 	core/value.c \
 	core/value.h \
+	core/verify.c \
+	core/verify.h \
+	core/verify_call.c \
+	core/verify_graph.c \
+	core/verify_tensor.c \
 	core/version.c \
 	core/walk.c
 core_libtenon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)

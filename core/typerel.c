@@ -3,9 +3,6 @@
 #include "private.h"
 #include "tenon/core/arith.h"
 
-#pragma weak tn_prove_equal
-#pragma weak tn_simplify_now
-
 /* ---- equality ---- */
 static bool
 dims_equal(tn_ctx *ctx, tn_list a, tn_list b)
@@ -13,7 +10,7 @@ dims_equal(tn_ctx *ctx, tn_list a, tn_list b)
     if (a.n != b.n)
         return false;
     for (uint32_t i = 0; i < a.n; i++)
-        if (a.at[i] != b.at[i] && !(tn_prove_equal && tn_prove_equal(ctx, a.at[i], b.at[i])))
+        if (a.at[i] != b.at[i] && !tn_prove_equal(ctx, a.at[i], b.at[i]))
             return false;
     return true;
 }
@@ -74,12 +71,10 @@ least(tn_subtype a, tn_subtype b)
 static tn_subtype
 check_dim(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
 {
-    if (a == b || (tn_prove_equal && tn_prove_equal(ctx, a, b)))
+    if (a == b || tn_prove_equal(ctx, a, b))
         return TN_SUBTYPE_YES;
     int64_t d;
-    const tn_expr *diff = tn_sub(ctx, a, b);
-    if (tn_simplify_now)
-        diff = tn_simplify_now(ctx, diff);
+    const tn_expr *diff = tn_simplify_now(ctx, tn_sub(ctx, a, b));
     return tn_int_value(diff, &d) && d != 0 ? TN_SUBTYPE_FAIL : TN_SUBTYPE_MAYBE;
 }
 

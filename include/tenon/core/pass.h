@@ -84,6 +84,8 @@ typedef struct tn_pass_run {
     int opt_level;         /* 0: default 2; -1: level 0 */
     bool no_verify;        /* skip the verifier after each pass */
     bool roundtrip;        /* print, read, print, compare after each pass */
+    /* Frees garbage between phases when it outgrows what is alive. Nodes of the context that are neither part of
+     * the module nor interned die with it: the input module, other modules of the same file. */
     bool compact;
     const tn_pass_check *check;
     const char *dump_dir;        /* modules before and after each pass as files NNN-Pass.py; NULL: none */
@@ -96,6 +98,7 @@ typedef struct tn_pass_run {
     /* per item, filled if not NULL: seconds and whether the module changed */
     double *seconds;
     bool *changed;
+    bool compact_always; /* after each pass, for finding passes that keep pointers */
 } tn_pass_run;
 
 /* Runs the list over m. NULL after recording an error; the failing pass is named in a note. */

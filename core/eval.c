@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values: made up for a function's parameters, and compared. Running functions is an evaluator's work. */
+#include "tenon/core/eval.h"
+#include <math.h>
+#include "private.h"
+#include "tenon/base/num.h"
+#include "tenon/core/arith.h"
+
+/* ---- made-up arguments ---- */
+struct maker {
+    tn_ctx *ctx;
+    uint64_t state;
+    const tn_node *dims;
+    tnb_ptrmap symbols; /* variable -> IntImm */
+};
+
+/* splitmix64 */
+static uint64_t
+next_random(struct maker *k)
+{
+    uint64_t z = k->state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static double
+next_unit(struct maker *k) /* in [0, 1) */
+{
+    return (double)(next_random(k) >> 11) * 0x1p-53;
+}
+
+/* The extent that a symbolic variable stands for: as asked for by name, else 2 to 5. */
+static const tn_expr *
+symbol_value(struct maker *k, const tn_expr *v)
+{
+    const tn_expr *known = tnb_ptrmap_get(&k->symbols, v);
+    if (known)
+        return known;
+    int64_t n = tn_dict_int(k->dims, tn_var_name(v), -1);
+    if (n < 0)
+        n = 2 + (int64_t)(next_random(k) % 4);
+    known = tn_int_imm_of(k->ctx, tn_dtype_of(v), n);
+    tnb_ptrmap_set(&k->symbols, v, known);
+    return known;
+}
+
+/* A dimension as a number; false after recording an error. */
+static bool
+dim_value(struct maker *k, const tn_expr *dim, int64_t *out)
+{
+    tn_list used = tn_free_vars(k->ctx, dim, false);
+    for (uint32_t i = 0; i < used.n; i++)
+        symbol_value(k, used.at[i]);
+    const tn_expr *e = tn_simplify_now(k->ctx, tn_subst(k->ctx, dim, &k->symbols));
+    if (tn_int_value(e, out) && *out >= 0)
+        return true;
+    if (!tn_is_error(e))
+        tn_error(k->ctx, 0, TNB_SHAPE, "the extent %s has no value for made-up arguments",
+                 tn_brief(k->ctx, dim));
+    return false;
+}
+
+static const tn_expr *
+random_tensor(struct maker *k, tn_list dims, tnb_dtype d)
+{
+    int64_t shape[64];
+    void *bytes;
+    if (dims.n > 64)
+        return tn_error(k->ctx, 0, TNB_UNSUPPORTED, "a tensor of %u dimensions", dims.n);
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (!dim_value(k, dims.at[i], &shape[i]))
+            return tn_error_node(k->ctx);
+    if (tnb_dtype_is_void(d))
+        d = TNB_F32;
+    const tn_data *data = tn_data_new(k->ctx, d, (int32_t)dims.n, shape, &bytes);
+    if (!data)
+        return tn_error_node(k->ctx);
+    tnb_dtype one = {d.code, d.bits, 1};
+    uint64_t n = data->n_elems * d.lanes;
+    bool ok = true;
+    for (uint64_t i = 0; i < n && ok; i++) {
+        if (tnb_dtype_is_float(d))
+            ok = tnb_store_f64(bytes, one, i, 2 * next_unit(k) - 1);
+        else /* small, so that integers serve as indices too */
+            ok = tnb_store_i64(bytes, one, i,
+                               (int64_t)(next_random(k) % (tnb_dtype_is_bool(d) ? 2 : 4)));
+    }
+    if (!ok)
+        return tn_error(k->ctx, 0, TNB_UNSUPPORTED, "no made-up values of dtype %s",
+                        tnb_dtype_print(d).s);
+    return tn_constant_of(k->ctx, data);
+}
+
+static const tn_expr *
+random_scalar(struct maker *k, const tn_expr *var, tnb_dtype d)
+{
+    if (var && tnb_dtype_is_int(d))
+        return symbol_value(k, var);
+    if (tnb_dtype_is_float(d))
+        return tn_float_imm_of(k->ctx, d, 2 * next_unit(k) - 1);
+    return tn_int_imm_of(k->ctx, d, (int64_t)(next_random(k) % (tnb_dtype_is_bool(d) ? 2 : 4)));
+}
+
+static const tn_expr *
+random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *name)
+{
+    tn_list dims = {0};
+    switch ((tn_kind)t->kind) {
+    case TN_KIND_TY_TENSOR: {
+        if (tn_type_dims(t, &dims) || tn_type_ndim(t) == 0)
+            return random_tensor(k, dims, tn_type_dtype(t));
+        int64_t ndim = tn_type_ndim(t) < 0 ? 1 : tn_type_ndim(t);
+        const tn_node *some[64];
+        for (int64_t i = 0; i < ndim && i < 64; i++)
+            some[i] = tn_i64(k->ctx, 2 + (int64_t)(next_random(k) % 4));
+        return random_tensor(k, (tn_list){some, (uint32_t)ndim}, tn_type_dtype(t));
+    }
+    case TN_KIND_TY_PRIM:
+        return random_scalar(k, var, tn_type_dtype(t));
+    case TN_KIND_TY_SHAPE: {
+        bool known = tn_type_dims(t, &dims);
+        int64_t n = known ? dims.n : tn_type_ndim(t) < 0 ? 1 : tn_type_ndim(t), v = 0;
+        const tn_node **at = TNB_NEW_N(tn_scratch(k->ctx), const tn_node *, (size_t)n);
+        for (int64_t i = 0; i < n; i++) {
+            if (known && !dim_value(k, dims.at[i], &v))
+                return tn_error_node(k->ctx);
+            at[i] = tn_i64(k->ctx, known ? v : 2 + (int64_t)(next_random(k) % 4));
+        }
+        return tn_shape(k->ctx, (tn_list){at, (uint32_t)n});
+    }
+    case TN_KIND_TY_TUPLE: {
+        tn_list l = ((const tn_ty_tuple *)t)->fields;
+        const tn_node **at = TNB_NEW_N(tn_scratch(k->ctx), const tn_node *, l.n);
+        for (uint32_t i = 0; i < l.n; i++) {
+            at[i] = random_value(k, NULL, l.at[i], name);
+            if (tn_is_error(at[i]))
+                return at[i];
+        }
+        return tn_tuple_of(k->ctx, (tn_list){at, l.n});
+    }
+    default:
+        return tn_error(k->ctx, 0, TNB_UNSUPPORTED, "no value can be made up for parameter '%s' of type %s",
+                        name, tn_brief(k->ctx, t));
+    }
+}
+
+/* Symbols first: scalar parameters named in shapes get the shape's value. */
+bool
+tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args)
+{
+    struct maker k = {.ctx = ctx, .state = seed * 0x9E3779B97F4A7C15u + 1, .dims = dims};
+    tnb_ptrmap_init(&k.symbols, tn_scratch(ctx));
+    const tn_function *f = tn_as_function(func);
+    const tn_prim_func *p = tn_as_prim_func(func);
+    if (!f && !p) {
+        tn_error(ctx, 0, TNB_TYPE, "arguments can be made up for functions of the module only");
+        return false;
+    }
+    tn_list params = f ? f->params : p->params;
+    const tn_node **at = TNB_NEW_N(tn_scratch(ctx), const tn_node *, params.n);
+    for (uint32_t i = 0; i < params.n; i++) {
+        const tn_expr *v = params.at[i];
+        const tn_buffer *b = p ? tn_as_buffer(p->buffers.at[i]) : NULL;
+        at[i] = b ? random_tensor(&k, b->shape, b->dtype) : random_value(&k, v, v->type, tn_var_name(v));
+        if (tn_is_error(at[i]))
+            return false;
+    }
+    *args = tn_list_of(ctx, at, params.n);
+    return true;
+}
+
+/* ---- comparison ---- */
+struct closeness {
+    double rtol, atol, max_abs, max_rel;
+    uint64_t compared, wrong;
+};
+
+static bool
+close_numbers(struct closeness *c, double a, double b)
+{
+    c->compared++;
+    bool same = a == b || (isnan(a) && isnan(b));
+    if (!same && isfinite(a) && isfinite(b)) {
+        double diff = fabs(a - b), rel = b != 0 ? diff / fabs(b) : INFINITY;
+        if (diff > c->max_abs)
+            c->max_abs = diff;
+        if (rel > c->max_rel && b != 0)
+            c->max_rel = rel;
+        same = diff <= c->atol + c->rtol * fabs(b);
+    }
+    c->wrong += !same;
+    return same;
+}
+
+static void
+put_index(tnb_buf *why, const tn_data *d, uint64_t at)
+{
+    tnb_buf_puts(why, "element [");
+    uint64_t below = d->n_elems;
+    for (int32_t i = 0; i < d->ndim; i++) {
+        below = d->shape[i] ? below / (uint64_t)d->shape[i] : 1;
+        tnb_buf_printf(why, "%s%llu", i ? ", " : "", (unsigned long long)(below ? at / below : 0));
+        at = below ? at % below : 0;
+    }
+    tnb_buf_puts(why, "]");
+}
+
+static bool
+read_number(const void *p, tnb_dtype d, uint64_t i, double *out)
+{
+    int64_t v;
+    if (tnb_dtype_is_float(d))
+        return tnb_load_f64(p, d, i, out);
+    if (!tnb_load_i64(p, d, i, &v))
+        return false;
+    *out = d.code == TNB_UINT ? (double)(uint64_t)v : (double)v;
+    return true;
+}
+
+static bool
+close_data(tn_ctx *ctx, const tn_data *a, const tn_data *b, struct closeness *c, tnb_buf *why)
+{
+    if (!tnb_dtype_eq(a->dtype, b->dtype)) {
+        tnb_buf_printf(why, "dtype %s instead of %s", tnb_dtype_print(a->dtype).s,
+                       tnb_dtype_print(b->dtype).s);
+        return false;
+    }
+    bool same_shape = a->ndim == b->ndim;
+    for (int32_t i = 0; same_shape && i < a->ndim; i++)
+        same_shape = a->shape[i] == b->shape[i];
+    if (!same_shape) {
+        tnb_buf_puts(why, "shape (");
+        for (int32_t i = 0; i < a->ndim; i++)
+            tnb_buf_printf(why, "%s%lld", i ? ", " : "", (long long)a->shape[i]);
+        tnb_buf_puts(why, ") instead of (");
+        for (int32_t i = 0; i < b->ndim; i++)
+            tnb_buf_printf(why, "%s%lld", i ? ", " : "", (long long)b->shape[i]);
+        tnb_buf_puts(why, ")");
+        return false;
+    }
+    const void *p = tn_data_get(ctx, a), *q = p ? tn_data_get(ctx, b) : NULL;
+    if (!q) {
+        tnb_buf_puts(why, "a constant could not be evaluated");
+        return false;
+    }
+    tnb_dtype one = {a->dtype.code, a->dtype.bits, 1};
+    uint64_t n = a->n_elems * a->dtype.lanes, first = n, wrong = 0;
+    double x, y, fx = 0, fy = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!read_number(p, one, i, &x) || !read_number(q, one, i, &y)) {
+            tnb_buf_printf(why, "elements of dtype %s cannot be compared", tnb_dtype_print(one).s);
+            return false;
+        }
+        if (close_numbers(c, x, y))
+            continue;
+        if (!wrong++) {
+            first = i;
+            fx = x;
+            fy = y;
+        }
+    }
+    if (!wrong)
+        return true;
+    put_index(why, a, first / a->dtype.lanes);
+    tnb_buf_printf(why, " is %s instead of %s; %llu of %llu elements differ", tnb_print_f64(fx).s,
+                   tnb_print_f64(fy).s, (unsigned long long)wrong, (unsigned long long)n);
+    return false;
+}
+
+static bool
+close_values(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, struct closeness *c, tnb_buf *why)
+{
+    if (!a || !b || a->kind != b->kind) {
+        tnb_buf_printf(why, "a %s instead of a %s", a ? tn_kinds[a->kind].name : "missing value",
+                       b ? tn_kinds[b->kind].name : "missing value");
+        return false;
+    }
+    switch ((tn_kind)a->kind) {
+    case TN_KIND_CONSTANT:
+        return close_data(ctx, ((const tn_constant *)a)->data, ((const tn_constant *)b)->data, c, why);
+    case TN_KIND_INT_IMM:
+    case TN_KIND_FLOAT_IMM: {
+        double x = a->kind == TN_KIND_INT_IMM ? (double)((const tn_int_imm *)a)->value
+                                              : ((const tn_float_imm *)a)->value;
+        double y = b->kind == TN_KIND_INT_IMM ? (double)((const tn_int_imm *)b)->value
+                                              : ((const tn_float_imm *)b)->value;
+        if (a->type != b->type)
+            tnb_buf_printf(why, "dtype %s instead of %s", tnb_dtype_print(tn_dtype_of(a)).s,
+                           tnb_dtype_print(tn_dtype_of(b)).s);
+        else if (!close_numbers(c, x, y))
+            tnb_buf_printf(why, "%s instead of %s", tnb_print_f64(x).s, tnb_print_f64(y).s);
+        else
+            return true;
+        return false;
+    }
+    case TN_KIND_TUPLE: {
+        tn_list l = ((const tn_tuple *)a)->fields, m = ((const tn_tuple *)b)->fields;
+        if (l.n != m.n) {
+            tnb_buf_printf(why, "a tuple of %u fields instead of %u", l.n, m.n);
+            return false;
+        }
+        for (uint32_t i = 0; i < l.n; i++) {
+            tnb_buf inner = {0};
+            bool same = close_values(ctx, l.at[i], m.at[i], c, &inner);
+            if (!same)
+                tnb_buf_printf(why, "field %u: %s", i, inner.s ? inner.s : "");
+            tnb_buf_free(&inner);
+            if (!same)
+                return false;
+        }
+        return true;
+    }
+    default:
+        if (tn_equal(ctx, a, b, false, NULL))
+            return true;
+        tnb_buf_printf(why, "%s instead of %s", tn_brief(ctx, a), tn_brief(ctx, b));
+        return false;
+    }
+}
+
+bool
+tn_values_close(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, double rtol, double atol, tnb_buf *why)
+{
+    struct closeness c = {.rtol = rtol, .atol = atol};
+    tnb_buf text = {0};
+    bool same = close_values(ctx, a, b, &c, &text);
+    if (why && !same)
+        tnb_buf_puts(why, text.s ? text.s : "different");
+    if (why && c.max_abs > 0)
+        tnb_buf_printf(why, "%slargest error %s absolute, %s relative", same ? "" : "; ",
+                       tnb_print_f64(c.max_abs).s, tnb_print_f64(c.max_rel).s);
+    tnb_buf_free(&text);
+    return same;
+}

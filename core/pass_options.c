@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of a pass: looked up, checked, completed; and how a pass reads them. */
+#include "pass_private.h"
+#include "tenon/base/npy.h"
+
+static const tn_node *
+constant_of_file(tn_ctx *ctx, const char *path)
+{
+    tnb_array a = {0};
+    tnb_err err;
+    if (tnb_npy_read(path, &a, &err) != TNB_OK)
+        return tn_error(ctx, 0, err.status, "%s", err.message);
+    void *bytes;
+    const tn_data *d = tn_data_new(ctx, a.dtype, a.ndim, a.shape, &bytes);
+    if (d && d->n_bytes == a.bytes && a.bytes)
+        memcpy(bytes, a.data, (size_t)a.bytes);
+    tnb_array_free(&a);
+    return tn_constant_of(ctx, d);
+}
+
+static const tn_node *
+look_up(tn_ctx *ctx, const tn_pass *pass, const tn_pair *ref, const tn_module *m)
+{
+    const char *name = ((const tn_string_imm *)ref->value)->value;
+    if (strcmp(ref->key, TN_PASS_FILE) == 0)
+        return constant_of_file(ctx, name);
+    const tn_node *v = tn_dict_get(m->attrs, name);
+    return v ? v
+             : tn_error(ctx, 0, TNB_NOT_FOUND, "pass %s: the module has no attribute '%s'",
+                        pass->name, name);
+}
+
+const tn_node *
+tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, const tn_module *m)
+{
+    const tn_node *given = item->options;
+    const tn_dict *d = tn_as_dict(given);
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const tn_pair *p = (const tn_pair *)d->items.at[i];
+        if (!tn_is(p->value, TN_KIND_PAIR))
+            continue;
+        const tn_node *v = look_up(ctx, pass, (const tn_pair *)p->value, m);
+        if (tn_is_error(v))
+            return v;
+        given = tn_dict_set(ctx, given, p->key, v);
+    }
+    return tn_schema_apply(ctx, tn_strf(ctx, "pass %s", pass->name), "option", pass->options, given);
+}
+
+int64_t
+tn_option_int(const tn_pass_ctx *pc, const char *key)
+{
+    return tn_dict_int(pc->options, key, 0);
+}
+
+bool
+tn_option_bool(const tn_pass_ctx *pc, const char *key)
+{
+    return tn_dict_int(pc->options, key, 0) != 0;
+}
+
+const char *
+tn_option_str(const tn_pass_ctx *pc, const char *key)
+{
+    return tn_dict_str(pc->options, key, NULL);
+}
+
+const tn_module *
+tn_map_functions(const tn_pass_ctx *pc, const tn_module *m, unsigned which,
+                 const tn_node *(*fn)(const tn_pass_ctx *pc, const tn_module *m, const char *name,
+                                      const tn_node *func, void *user),
+                 void *user)
+{
+    uint32_t n = 0;
+    const char **names = TNB_NEW_N(tn_scratch(pc->ctx), const char *, m->names.n);
+    const tn_node **funcs = TNB_NEW_N(tn_scratch(pc->ctx), const tn_node *, m->names.n);
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_node *f = m->funcs.at[i];
+        unsigned kind = tn_is(f, TN_KIND_FUNCTION)    ? TN_FUNCTIONS
+                        : tn_is(f, TN_KIND_PRIM_FUNC) ? TN_PRIM_FUNCS
+                                                      : 0;
+        if (!(kind & which))
+            continue;
+        const char *name = tn_module_name(m, i);
+        const tn_node *now = fn(pc, m, name, f, user);
+        if (!now || tn_is_error(now))
+            return NULL;
+        if (pc->progress)
+            pc->progress(pc->progress_user, i + 1, m->names.n);
+        if (now == f)
+            continue;
+        names[n] = name;
+        funcs[n++] = now;
+    }
+    return n ? tn_module_set_all(pc->ctx, m, names, funcs, n) : m;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pass manager: runs a list, and around each pass verifies, times, dumps, prints, traces, compares. */
+#include <stdio.h>
+#include <time.h>
+#include "pass_private.h"
+#include "tenon/base/file.h"
+#include "tenon/base/log.h"
+
+#pragma weak tn_print
+#pragma weak tn_read_module
+
+struct run {
+    tn_ctx *ctx;
+    const tn_pass_list *list;
+    tn_pass_run *opt;
+    uint32_t at; /* the item running */
+    int level;
+    size_t live; /* bytes after the last compaction */
+    tnb_progress *bar;
+};
+
+static double
+now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool
+named_in(const char *const *names, const tn_pass *pass)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, pass->name) == 0 || (pass->alias && strcmp(*names, pass->alias) == 0))
+            return true;
+    return false;
+}
+
+/* ---- texts of modules ---- */
+static bool
+text_of(struct run *r, const tn_module *m, bool whole, tnb_buf *out)
+{
+    tn_print_options po = {.inline_constants = whole};
+    if (!tn_print) {
+        tn_error(r->ctx, 0, TNB_UNSUPPORTED, "this build cannot print modules");
+        return false;
+    }
+    tnb_status s = tn_print(r->ctx, &m->base, &po, out);
+    if (s == TNB_OK && !out->failed)
+        return true;
+    if (!tnb_diags_errors(tn_diags(r->ctx)))
+        tn_error(r->ctx, 0, s == TNB_OK ? TNB_NO_MEMORY : s, "the module could not be printed");
+    return false;
+}
+
+static bool
+dump(struct run *r, const tn_module *m, uint32_t number, const char *name)
+{
+    if (!r->opt->dump_dir)
+        return true;
+    tnb_buf b = {0};
+    tnb_err err;
+    bool ok = text_of(r, m, false, &b);
+    const char *path = tn_strf(r->ctx, "%s/%03u-%s.py", r->opt->dump_dir, number, name);
+    if (ok && number == 0 && tnb_make_dirs(r->opt->dump_dir, 0777, &err) != TNB_OK)
+        ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
+    if (ok && tnb_write_file(path, b.s ? b.s : "", b.n, &err) != TNB_OK)
+        ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
+    tnb_buf_free(&b);
+    return ok;
+}
+
+static bool
+roundtrip(struct run *r, const tn_module *m, const char *name)
+{
+    tnb_buf first = {0}, second = {0}, where = {0};
+    bool ok = text_of(r, m, true, &first);
+    const tn_module *again = NULL;
+    if (ok) {
+        again = tn_read_module ? tn_read_module(r->ctx, tn_strf(r->ctx, "text-after-%s.py", name),
+                                                first.s, first.n)
+                               : NULL;
+        ok = again != NULL;
+    }
+    if (ok && !tn_equal(r->ctx, &m->base, &again->base, false, &where)) {
+        ok = false;
+        tn_error(r->ctx, 0, TNB_DIFFERS, "printed and read again, the module is another one: %s",
+                 where.s ? where.s : "");
+    }
+    if (ok && text_of(r, again, true, &second) &&
+        (first.n != second.n || memcmp(first.s, second.s, first.n) != 0)) {
+        ok = false;
+        tn_error(r->ctx, 0, TNB_DIFFERS, "printed, read and printed again, the text is another one");
+    }
+    tnb_buf_free(&first);
+    tnb_buf_free(&second);
+    tnb_buf_free(&where);
+    return ok;
+}
+
+/* The module that a failing pass was given, with the command that fails. */
+static void
+write_reproducer(struct run *r, const tn_module *m)
+{
+    if (!r->opt->reproducer)
+        return;
+    tnb_buf b = {0};
+    tnb_err err = {0};
+    tn_pass_list rest = {r->list->at + r->at, r->list->n - r->at};
+    tnb_buf_puts(&b, "# tenon opt FILE -p '");
+    tn_pass_list_print(&rest, &b);
+    tnb_buf_puts(&b, "'\n");
+    if (tn_print && tn_print(r->ctx, &m->base, &(tn_print_options){.inline_constants = true}, &b) == TNB_OK &&
+        tnb_write_file(r->opt->reproducer, b.s, b.n, &err) == TNB_OK)
+        tnb_diag_note(tn_diags(r->ctx), "its input and the rest of the list are in %s",
+                      r->opt->reproducer);
+    tnb_buf_free(&b);
+}
+
+/* ---- failing ---- */
+static const tn_module *
+fail(struct run *r, const tn_module *before, const char *what)
+{
+    const tn_pass_item *item = &r->list->at[r->at];
+    tnb_diag_note(tn_diags(r->ctx), "%s pass %s (number %u of %u%s%s%s%s)", what, item->name, r->at + 1,
+                  r->list->n, item->phase ? ", phase " : "", item->phase ? item->phase : "",
+                  item->origin ? ", from " : "", item->origin ? item->origin : "");
+    write_reproducer(r, before);
+    return NULL;
+}
+
+static const tn_pass *
+find_pass(struct run *r, const tn_pass_item *item)
+{
+    tnb_err err = {0};
+    const tn_pass *pass = tn_find_pass(r->ctx->reg, item->name, &err);
+    if (pass)
+        return pass;
+    tn_error(r->ctx, 0, err.status ? err.status : TNB_NOT_FOUND, "no pass '%s'", item->name);
+    if (err.status != TNB_NOT_FOUND && *err.message)
+        tnb_diag_note(tn_diags(r->ctx), "%s", err.message);
+    const char *near = tn_nearest_name(r->ctx->reg, "pass", item->name);
+    if (near)
+        tnb_diag_hint(tn_diags(r->ctx), "did you mean '%s'?", near);
+    return NULL;
+}
+
+static void
+load_needs(struct run *r, const tn_pass *pass)
+{
+    for (const char *p = pass->needs; p && *p;) {
+        size_t n = strcspn(p, " ");
+        if (n)
+            tn_registry_load_all(r->ctx->reg, tn_strn(r->ctx, p, n));
+        p += n + (p[n] == ' ');
+    }
+}
+
+/* ---- one pass ---- */
+static void
+step_bar(void *user, uint32_t done, uint32_t total)
+{
+    (void)done;
+    (void)total;
+    struct run *r = user;
+    tnb_progress_step(r->bar, 0, r->list->at[r->at].name);
+}
+
+/* After a pass: everything that could show it wrong. */
+static bool
+check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_module *after,
+      const char **what)
+{
+    uint32_t errors = tnb_diags_errors(tn_diags(r->ctx));
+    *what = "the module is not well-formed after";
+    if (!r->opt->no_verify && after != before && tn_verify(r->ctx, after))
+        return false;
+    *what = "after";
+    if (r->opt->roundtrip && !roundtrip(r, after, pass->name))
+        return false;
+    *what = "the results differ after";
+    if (r->opt->check && r->opt->check->compare && after != before && pass->keeps != TN_KEEPS_NOTHING &&
+        !r->opt->check->compare(r->opt->check->user, r->ctx, &r->list->at[r->at], pass->keeps, before,
+                                after))
+        return false;
+    return tnb_diags_errors(tn_diags(r->ctx)) == errors;
+}
+
+static const tn_module *
+run_one(struct run *r, const tn_pass *pass, const tn_module *m)
+{
+    tn_ctx *ctx = r->ctx;
+    const tn_pass_item *item = &r->list->at[r->at];
+    uint32_t errors = tnb_diags_errors(tn_diags(ctx));
+    const tn_node *options = tn_pass_options(ctx, pass, item, m);
+    if (tn_is_error(options))
+        return fail(r, m, "in the options of");
+    load_needs(r, pass);
+    tn_pass_ctx pc = {.ctx = ctx,
+                      .target = r->opt->target,
+                      .options = options,
+                      .config = r->opt->config,
+                      .opt_level = r->level,
+                      .self = pass->self,
+                      .progress = step_bar,
+                      .progress_user = r};
+    double start = now_s();
+    tn_loc at = tn_at(ctx, 0);
+    const tn_module *after = pass->run(&pc, m);
+    tn_at(ctx, at);
+    double took = now_s() - start;
+    if (r->opt->seconds)
+        r->opt->seconds[r->at] = took;
+    if (r->opt->changed)
+        r->opt->changed[r->at] = after != m;
+    tn_trace_event(r->opt->trace, item->phase ? item->phase : "pass", pass->name, start, took, 0);
+    tnb_log(TNB_LOG_DEBUG, "pass %s: %.3f ms%s", pass->name, took * 1e3,
+            after == m ? ", nothing changed" : "");
+    if (tnb_arena_failed(ctx->arena) || tnb_arena_failed(ctx->scratch) || tnb_arena_failed(ctx->perm))
+        tn_error(ctx, 0, TNB_NO_MEMORY, "memory ran out");
+    if (!after && tnb_diags_errors(tn_diags(ctx)) == errors)
+        tn_error(ctx, 0, TNB_INTERNAL, "pass %s failed and did not say why", pass->name);
+    if (!after || tnb_diags_errors(tn_diags(ctx)) != errors)
+        return fail(r, m, "in");
+    const char *what;
+    if (!check(r, pass, m, after, &what))
+        return fail(r, m, what);
+    if (!dump(r, after, r->at + 1, pass->name))
+        return NULL;
+    if (named_in(r->opt->print, pass)) {
+        tnb_buf b = {0};
+        if (text_of(r, after, false, &b))
+            fprintf(stderr, "# after %s\n%s", pass->name, b.s ? b.s : "");
+        tnb_buf_free(&b);
+    }
+    return after;
+}
+
+/* Between phases, when more than half of a sizeable arena is garbage. */
+static const tn_module *
+compact(struct run *r, const tn_module *m)
+{
+    enum { SMALL = 32 << 20 };
+    const tn_pass_item *item = &r->list->at[r->at];
+    bool phase_ends = r->at + 1 == r->list->n || item->phase != r->list->at[r->at + 1].phase;
+    size_t used = tnb_arena_used(r->ctx->arena);
+    if (!r->opt->compact_always && (!phase_ends || used < SMALL || used < 2 * r->live))
+        return m;
+    m = tn_compact(r->ctx, m);
+    r->live = tnb_arena_used(r->ctx->arena);
+    return m;
+}
+
+static const tn_module *
+run_list(struct run *r, const tn_module *m)
+{
+    tn_ctx *ctx = r->ctx;
+    if (!r->opt->no_verify && tn_verify(ctx, m)) {
+        tnb_diag_note(tn_diags(ctx), "the module is not well-formed before the first pass");
+        return NULL;
+    }
+    if (!dump(r, m, 0, "input"))
+        return NULL;
+    for (r->at = 0; r->at < r->list->n; r->at++) {
+        const tn_pass_item *item = &r->list->at[r->at];
+        const tn_pass *pass = find_pass(r, item);
+        if (!pass)
+            return fail(r, m, "looking for");
+        tnb_progress_step(r->bar, 1, pass->name);
+        if (named_in(r->opt->skip, pass) || pass->opt_level > r->level) {
+            tnb_log(TNB_LOG_DEBUG, "pass %s: left out", pass->name);
+        } else {
+            m = run_one(r, pass, m);
+            if (!m)
+                return NULL;
+            if (r->opt->compact || r->opt->compact_always)
+                m = compact(r, m);
+        }
+        tnb_arena_reset(ctx->scratch);
+        if (r->opt->stop_after && (strcmp(r->opt->stop_after, pass->name) == 0 ||
+                                   (pass->alias && strcmp(r->opt->stop_after, pass->alias) == 0)))
+            break;
+    }
+    return m;
+}
+
+const tn_module *
+tn_run_passes(tn_ctx *ctx, const tn_module *m, const tn_pass_list *l, tn_pass_run *run)
+{
+    tn_pass_run none = {0};
+    struct run r = {.ctx = ctx, .list = l, .opt = run ? run : &none};
+    r.live = tnb_arena_used(ctx->arena);
+    r.level = r.opt->opt_level == 0 ? 2 : r.opt->opt_level < 0 ? 0 : r.opt->opt_level;
+    if (r.opt->progress)
+        r.bar = tnb_progress_start("passes", l->n);
+    m = run_list(&r, m);
+    tnb_progress_end(r.bar);
+    return m;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verifier's state, shared by its graph and tensor parts. Not installed. */
+#ifndef TENON_CORE_VERIFY_H
+#define TENON_CORE_VERIFY_H
+
+#include "private.h"
+
+typedef struct verifier {
+    tn_ctx *ctx;
+    const tn_module *module;
+    const char *func; /* the function being looked at */
+    tnb_arena *arena;
+    uint32_t errors;
+    tnb_ptrmap owner;   /* graph: variable or symbol -> name of the function that defines it */
+    tnb_ptrmap defined; /* what may be used here: variables, symbols, buffers */
+    tnb_ptrmap seen;    /* types and scalar expressions found right in this function */
+} verifier;
+
+enum { MAX_ERRORS_PER_FUNCTION = 20 };
+
+/* Records an error at the node's place, or in the function when it has none. Always false. */
+bool
+tn_verify_error(verifier *v, const tn_node *n, const char *fmt, ...) TNB_PRINTF(3, 4);
+/* All variables in a scalar expression or type are defined, dtypes of operands agree. */
+void
+tn_verify_scalar(verifier *v, const tn_node *e);
+void
+tn_verify_prim_func(verifier *v, const tn_prim_func *f);
+void
+tn_verify_function(verifier *v, const tn_function *f);
+/* A call of a tensor program by call_tir against the program's parameters. */
+void
+tn_verify_call_tir(verifier *v, const tn_call *c);
+
+#endif
