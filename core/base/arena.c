@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arena: a bump allocator over a list of blocks, freed as a whole.
  *
- * An arena without memory goes on from a reserve of address space (pages that the system grants when
- * they are touched), then from a small region that lies in the arena itself, so that code which
- * checks later does not write through NULL. In the stress build every allocation is a malloc of its
- * own, so that the sanitizers see each overrun and each use after a reset.
+ * An arena without memory goes on from a reserve of address space (pages that the system grants
+ * when they are touched), then from a small region that lies in the arena itself, so that code
+ * which checks later does not write through NULL. In the stress build every allocation is a malloc
+ * of its own, so that the sanitizers see each overrun and each use after a reset.
  */
 #include "config.h"
 #include "tenon/base/mem.h"

@@ -3,7 +3,7 @@
  * confget.c. */
 #include "config.h"
 #include "conf_private.h"
-#include "ini.h"
+#include "ini_text.h"
 #include "tenon/base/file.h"
 #include "tenon/base/num.h"
 #include "tenon/base/plugin.h"
@@ -51,7 +51,8 @@ tnb_conf_as_bool(const char *s, bool *out)
 
 /* Records an error at the place of a value that is not kept yet. */
 static void
-refuse(tnb_diags *d, const tnb_conf_value *v, tnb_status status, const char *fmt, ...) TNB_PRINTF(4, 5);
+refuse(tnb_diags *d, const tnb_conf_value *v, tnb_status status, const char *fmt, ...)
+    TNB_PRINTF(4, 5);
 static void
 refuse(tnb_diags *d, const tnb_conf_value *v, tnb_status status, const char *fmt, ...)
 {
@@ -104,13 +105,14 @@ known(const tnb_conf_value *v, tnb_diags *d)
     if (!s) {
         for (s = tnb_conf_schema(); s->name && n < 64; s++)
             names[n++] = s->name;
-        refuse(d, v, TNB_INVALID, "unknown section [%s%s%s]", v->section, *v->name ? " " : "", v->name);
+        refuse(d, v, TNB_INVALID, "unknown section [%s%s%s]", v->section, *v->name ? " " : "",
+               v->name);
         hint_nearest(d, v->section, names, n);
         return NULL;
     }
     if (s->named != (*v->name != 0)) {
-        refuse(d, v, TNB_INVALID, s->named ? "section [%s] lacks a name" : "section [%s] takes no name",
-               s->name);
+        refuse(d, v, TNB_INVALID,
+               s->named ? "section [%s] lacks a name" : "section [%s] takes no name", s->name);
         if (s->named)
             tnb_diag_hint(d, "write [%s NAME]", s->name);
         return NULL;
@@ -119,8 +121,8 @@ known(const tnb_conf_value *v, tnb_diags *d)
         return s;
     for (const tnb_conf_key *k = s->keys; k && k->name && n < 64; k++)
         names[n++] = k->name;
-    refuse(d, v, TNB_INVALID, "unknown key '%s' in [%s%s%s]", v->key, v->section, *v->name ? " " : "",
-           v->name);
+    refuse(d, v, TNB_INVALID, "unknown key '%s' in [%s%s%s]", v->key, v->section,
+           *v->name ? " " : "", v->name);
     hint_nearest(d, v->key, names, n);
     return NULL;
 }
@@ -152,9 +154,10 @@ add_locks(tnb_conf *c, const tnb_conf_value *v)
     for (uint32_t i = 0; i < n; i++) {
         const char *dot = strchr(items[i], '.');
         tnb_conf_lock *l = TNB_NEW(c->arena, tnb_conf_lock);
-        char *section = tnb_strndup(c->arena, items[i], dot ? (size_t)(dot - items[i]) : strlen(items[i]));
+        char *section =
+            tnb_strndup(c->arena, items[i], dot ? (size_t)(dot - items[i]) : strlen(items[i]));
         const tnb_conf_section *s = tnb_conf_section_named(section);
-        l->id = !dot ? tnb_printf(c->arena, "%s.*", section)
+        l->id = !dot             ? tnb_printf(c->arena, "%s.*", section)
                 : s && !s->named ? tnb_printf(c->arena, "%s..%s", section, dot + 1)
                                  : items[i];
         l->from = v;
@@ -248,7 +251,8 @@ load_folder(tnb_conf *c, const char *dir, const char *sub, const char *unless, t
         if (*names[i] == '.')
             continue;
         if (unless &&
-            access(tnb_path_join(c->arena, tnb_path_join(c->arena, unless, sub), names[i]), F_OK) == 0)
+            access(tnb_path_join(c->arena, tnb_path_join(c->arena, unless, sub), names[i]), F_OK) ==
+                0)
             continue;
         load_file(c, tnb_path_join(c->arena, folder, names[i]), layer, d);
     }
@@ -345,7 +349,8 @@ tnb_conf_load(const tnb_conf_options *o, tnb_diags *diags)
         c = NULL;
     }
     if (!c) {
-        tnb_report(diags, TNB_ERROR, TNB_NO_MEMORY, (tnb_place){0}, "no memory for the configuration");
+        tnb_report(diags, TNB_ERROR, TNB_NO_MEMORY, (tnb_place){0},
+                   "no memory for the configuration");
         return NULL;
     }
     tnb_strmap_init(&c->values, c->arena);
@@ -359,7 +364,8 @@ tnb_conf_load(const tnb_conf_options *o, tnb_diags *diags)
     for (uint32_t i = 0; i < o->n_sets; i++)
         load_set(c, o->sets[i], diags);
     if (tnb_arena_failed(c->arena))
-        tnb_report(diags, TNB_ERROR, TNB_NO_MEMORY, (tnb_place){0}, "no memory for the configuration");
+        tnb_report(diags, TNB_ERROR, TNB_NO_MEMORY, (tnb_place){0},
+                   "no memory for the configuration");
     if (tnb_diags_errors(diags) == errors)
         return c;
     tnb_conf_free(c);

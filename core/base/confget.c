@@ -61,8 +61,8 @@ tnb_conf_int(const tnb_conf *c, const char *section, const char *name, const cha
 }
 
 bool
-tnb_conf_bool(const tnb_conf *c, const char *section, const char *name, const char *key, bool otherwise,
-              bool *out, tnb_diags *diags)
+tnb_conf_bool(const tnb_conf *c, const char *section, const char *name, const char *key,
+              bool otherwise, bool *out, tnb_diags *diags)
 {
     const char *s = tnb_conf_text(c, section, name, key);
     const tnb_conf_value *v = tnb_conf_find(c, section, name, key);

@@ -71,6 +71,8 @@ keep(tnb_diags *d, const char *s, size_t n, const char *otherwise)
 }
 
 static const char *
+keepv(tnb_diags *d, const char *fmt, va_list ap) TNB_PRINTF(2, 0);
+static const char *
 keepv(tnb_diags *d, const char *fmt, va_list ap)
 {
     char text[512];
@@ -177,7 +179,9 @@ print_source(const char *line, uint32_t column, tnb_buf *out)
     }
     tnb_buf_puts(out, "    ");
     for (size_t i = from; i < n; i++)
-        tnb_buf_putc(out, ((unsigned char)line[i] < 32 && line[i] != '\t') || line[i] == 127 ? '?' : line[i]);
+        tnb_buf_putc(out, ((unsigned char)line[i] < 32 && line[i] != '\t') || line[i] == 127
+                              ? '?'
+                              : line[i]);
     tnb_buf_putc(out, '\n');
     if (!column)
         return;

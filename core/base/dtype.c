@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ORDER DTYPE. `bits` is what the name alone means; names with an underscore have one width only. */
+/* ORDER DTYPE. `bits` is what the name alone means; names with an underscore have one width only.
+ */
 static const struct dtype_name {
     const char *name;
     uint8_t code, bits;
@@ -211,7 +212,8 @@ encode(const small_float *f, double v)
     int m = f->mantissa, bias = (1 << (f->exponent - 1)) - 1;
     uint32_t sign = signbit(v) ? 1u << (f->exponent + m) : 0;
     uint32_t top = (1u << f->exponent) - 1, all = (top << m) | ((1u << m) - 1);
-    uint32_t highest = f->finite ? (f->nan ? all - 1 : all) : (top << m) - 1; /* largest finite code */
+    uint32_t highest =
+        f->finite ? (f->nan ? all - 1 : all) : (top << m) - 1; /* largest finite code */
     if (isnan(v))
         return (uint16_t)(!f->nan ? 0 : f->finite ? sign | all : sign | top << m | 1u << (m - 1));
     double a = fabs(v);
@@ -223,7 +225,8 @@ encode(const small_float *f, double v)
         e -= 1; /* a = 1.xxx * 2^e */
         if (a == 0 || e < 1 - bias)
             e = 1 - bias;
-        double scaled = nearbyint(ldexp(a, m - e)); /* an integer below 2^(m+1), exact before rounding */
+        double scaled =
+            nearbyint(ldexp(a, m - e)); /* an integer below 2^(m+1), exact before rounding */
         if (scaled <= ldexp(1, m + 1)) {
             /* Adding lets a mantissa that rounded up carry into the exponent. */
             int64_t c = ((int64_t)(e + bias - 1) << m) + (int64_t)scaled;
@@ -243,7 +246,8 @@ static double
 decode(const small_float *f, uint16_t code)
 {
     int m = f->mantissa, bias = (1 << (f->exponent - 1)) - 1;
-    uint32_t top = (1u << f->exponent) - 1, e = (uint32_t)code >> m & top, x = code & ((1u << m) - 1);
+    uint32_t top = (1u << f->exponent) - 1, e = (uint32_t)code >> m & top,
+             x = code & ((1u << m) - 1);
     double sign = code >> (f->exponent + m) & 1 ? -1 : 1;
     if (f->finite) {
         if (f->nan && e == top && x == (1u << m) - 1)
@@ -328,7 +332,8 @@ store_bits(void *data, unsigned bits, uint64_t i, uint64_t v)
     case 2:
     case 4: {
         unsigned per = 8 / bits, shift = (unsigned)(i % per) * bits, mask = (1u << bits) - 1;
-        p[i / per] = (unsigned char)((p[i / per] & ~(mask << shift)) | ((unsigned)v & mask) << shift);
+        p[i / per] =
+            (unsigned char)((p[i / per] & ~(mask << shift)) | ((unsigned)v & mask) << shift);
         return true;
     }
     case 8:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an ELF module says of itself, read from the file before any of its code runs: Tenon's note, and
- * the Tenon libraries that it needs. Every offset is checked against the file.
+/* What an ELF module says of itself, read from the file before any of its code runs: Tenon's note,
+ * and the Tenon libraries that it needs. Every offset is checked against the file.
  */
 #include "config.h"
 #include "tenon/base/file.h"
@@ -14,7 +14,7 @@ typedef struct image {
     uint64_t size;
     const char *path;
     tnb_err *err;
-    const ElfW(Phdr) *ph;
+    const ElfW(Phdr) * ph;
     unsigned n_ph;
 } image;
 

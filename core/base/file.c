@@ -107,8 +107,9 @@ read_all(int fd, const char *path, uint64_t max, size_t first, char **data, size
         have += (size_t)got;
         if (have > max) {
             free(p);
-            return tnb_fail(err, TNB_BOUNDS, "'%s' has more than the %llu bytes that are accepted here",
-                            path, (unsigned long long)max);
+            return tnb_fail(err, TNB_BOUNDS,
+                            "'%s' has more than the %llu bytes that are accepted here", path,
+                            (unsigned long long)max);
         }
         if (got == 0)
             break;
@@ -160,8 +161,9 @@ tnb_read_file(const char *path, uint64_t max, char **data, size_t *n, tnb_err *e
 static tnb_status
 refused(tnb_err *err, const char *dir, const char *relative, const char *why)
 {
-    return tnb_fail(err, TNB_UNTRUSTED, "'%s' is refused: it %s, and only files inside '%s' are read",
-                    relative, why, dir);
+    return tnb_fail(err, TNB_UNTRUSTED,
+                    "'%s' is refused: it %s, and only files inside '%s' are read", relative, why,
+                    dir);
 }
 
 /* ORDER: each folder is opened from the one above without following a link, so that nothing changed
@@ -197,8 +199,9 @@ tnb_open_below(const char *dir, const char *relative, int *fd, tnb_err *err)
         if (s == TNB_OK) {
             memcpy(part, p, n);
             part[n] = 0;
-            int deeper = openat(at, part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
-                                              (last ? 0 : O_DIRECTORY));
+            int deeper = openat(at, part,
+                                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
+                                    (last ? 0 : O_DIRECTORY));
             struct stat st;
             if (deeper < 0 && (errno == ELOOP || errno == ENOTDIR) &&
                 fstatat(at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))

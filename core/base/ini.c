@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One INI text. inih cuts over-long lines, sections and keys without a word, joins a duplicate key and a
- * continuation line into one case, and does not say where an entry stands. So the lines go through a reader
- * that counts and judges them; inih sees only lines that fit it, and an empty one in place of a bad one.
+/* One INI text. inih cuts over-long lines, sections and keys without a word, joins a duplicate key
+ * and a continuation line into one case, and does not say where an entry stands. So the lines go
+ * through a reader that counts and judges them; inih sees only lines that fit it, and an empty one
+ * in place of a bad one.
  */
-#include "ini.h"
+#include "ini_text.h"
 #include <ini.h>
 #include <stdlib.h>
 
@@ -73,7 +74,8 @@ read_header(front *f, const char *line, const char *p, const char *end)
     while (rest < end && is_blank(*rest))
         rest++;
     if (rest < end && *rest != ';' && *rest != '#') {
-        wrong(f, (uint32_t)(rest - line) + 1, line, n, "nothing but a comment may follow a section header");
+        wrong(f, (uint32_t)(rest - line) + 1, line, n,
+              "nothing but a comment may follow a section header");
         return false;
     }
     if (close - p - 1 >= NAME_ROOM) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening modules. libltdl brings preloaded modules and one interface for all systems; its stock loader
- * binds lazily, exports what it opens and forgets the system's message, so it is replaced by this one.
+/* Opening modules. libltdl brings preloaded modules and one interface for all systems; its stock
+ * loader binds lazily, exports what it opens and forgets the system's message, so it is replaced by
+ * this one.
  */
 #include "loader.h"
 #include "tenon/base/mem.h"
@@ -70,7 +71,8 @@ tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_er
         const char *undefined = strstr(text, "undefined symbol: ");
         tnb_fail(err, TNB_ABI, "'%s' cannot be loaded: %s", path, text);
         if (undefined)
-            tnb_hint(err, "rebuild the plugin against this Tenon; nothing loaded here defines '%.*s'",
+            tnb_hint(err,
+                     "rebuild the plugin against this Tenon; nothing loaded here defines '%.*s'",
                      (int)strcspn(undefined + 18, " ,("), undefined + 18);
         else
             tnb_hint(err, "a library that it needs may be missing: see ldd '%s'", path);
@@ -85,6 +87,7 @@ tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_er
     if (*found)
         return TNB_OK;
     tnb_fail(err, TNB_ABI, "'%s' has no symbol '%s'", path, symbol);
-    tnb_hint(err, "a plugin exports its descriptor by the entry macro, once, with default visibility");
+    tnb_hint(err,
+             "a plugin exports its descriptor by the entry macro, once, with default visibility");
     return TNB_ABI;
 }

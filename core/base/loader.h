@@ -5,8 +5,8 @@
 
 #include "tenon/base/status.h"
 
-/* Opens the module at the absolute `path` for good and finds `symbol` in it. On failure the message is the
- * system's. Main thread only. */
+/* Opens the module at the absolute `path` for good and finds `symbol` in it. On failure the message
+ * is the system's. Main thread only. */
 TNB_MUST_CHECK tnb_status
 tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_err *err);
 

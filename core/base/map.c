@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash maps in an arena: an array of entries in insertion order, and from the ninth entry on a table of
- * slots with linear probing. A slot holds an entry's index plus one; a removed entry keeps its slot
- * (so that probing goes on past it) until the table grows.
+/* Hash maps in an arena: an array of entries in insertion order, and from the ninth entry on a
+ * table of slots with linear probing. A slot holds an entry's index plus one; a removed entry keeps
+ * its slot (so that probing goes on past it) until the table grows.
  */
 #include "config.h"
 #include "tenon/base/mem.h"

@@ -10,7 +10,8 @@ lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/* Insertions, removals, changes and swaps of neighbours that turn `a` into `b`; case costs nothing. */
+/* Insertions, removals, changes and swaps of neighbours that turn `a` into `b`; case costs nothing.
+ */
 static unsigned
 distance(const char *a, size_t n, const char *b, size_t m)
 {

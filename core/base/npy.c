@@ -84,11 +84,14 @@ read_descr(reader *r, const char *s, size_t n, tnb_npy *out)
         uint8_t size;
         tnb_dtype dtype;
     } known[] = {
-        {'b', 1, {TNB_BOOL, 8, 1}},      {'i', 1, {TNB_INT, 8, 1}},       {'i', 2, {TNB_INT, 16, 1}},
-        {'i', 4, {TNB_INT, 32, 1}},      {'i', 8, {TNB_INT, 64, 1}},      {'u', 1, {TNB_UINT, 8, 1}},
-        {'u', 2, {TNB_UINT, 16, 1}},     {'u', 4, {TNB_UINT, 32, 1}},     {'u', 8, {TNB_UINT, 64, 1}},
-        {'f', 2, {TNB_FLOAT, 16, 1}},    {'f', 4, {TNB_FLOAT, 32, 1}},    {'f', 8, {TNB_FLOAT, 64, 1}},
-        {'c', 8, {TNB_COMPLEX, 64, 1}},  {'c', 16, {TNB_COMPLEX, 128, 1}}, {'V', 2, {TNB_BFLOAT, 16, 1}},
+        {'b', 1, {TNB_BOOL, 8, 1}},     {'i', 1, {TNB_INT, 8, 1}},
+        {'i', 2, {TNB_INT, 16, 1}},     {'i', 4, {TNB_INT, 32, 1}},
+        {'i', 8, {TNB_INT, 64, 1}},     {'u', 1, {TNB_UINT, 8, 1}},
+        {'u', 2, {TNB_UINT, 16, 1}},    {'u', 4, {TNB_UINT, 32, 1}},
+        {'u', 8, {TNB_UINT, 64, 1}},    {'f', 2, {TNB_FLOAT, 16, 1}},
+        {'f', 4, {TNB_FLOAT, 32, 1}},   {'f', 8, {TNB_FLOAT, 64, 1}},
+        {'c', 8, {TNB_COMPLEX, 64, 1}}, {'c', 16, {TNB_COMPLEX, 128, 1}},
+        {'V', 2, {TNB_BFLOAT, 16, 1}},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (size && s[i] == known[k].kind && size == known[k].size) {
@@ -96,8 +99,8 @@ read_descr(reader *r, const char *s, size_t n, tnb_npy *out)
             out->swapped = little != host_is_little && size > 1;
             return TNB_OK;
         }
-    tnb_fail(r->err, TNB_UNSUPPORTED, "%s: elements of NumPy type '%.*s' are not supported", r->name,
-             (int)(n < 40 ? n : 40), s);
+    tnb_fail(r->err, TNB_UNSUPPORTED, "%s: elements of NumPy type '%.*s' are not supported",
+             r->name, (int)(n < 40 ? n : 40), s);
     tnb_hint(r->err, "convert the array to a numeric type with .astype() before saving it");
     return TNB_UNSUPPORTED;
 }
@@ -118,8 +121,9 @@ read_shape(reader *r, tnb_npy *out)
             return expected(r, "an extent");
         }
         if (out->ndim == TNB_NPY_MAX_DIMS)
-            return tnb_fail(r->err, TNB_UNSUPPORTED, "%s: arrays of more than %d dimensions are not supported",
-                            r->name, TNB_NPY_MAX_DIMS);
+            return tnb_fail(r->err, TNB_UNSUPPORTED,
+                            "%s: arrays of more than %d dimensions are not supported", r->name,
+                            TNB_NPY_MAX_DIMS);
         out->shape[out->ndim++] = (int64_t)v;
         if (r->p < r->end && *r->p == 'L')
             r->p++;
@@ -174,8 +178,8 @@ read_dictionary(reader *r, tnb_npy *out)
                             (int)(n < 40 ? n : 40), key);
         }
         if (seen & which)
-            return tnb_fail(r->err, TNB_FORMAT, "%s: bad .npy header: key '%.*s' twice", r->name, (int)n,
-                            key);
+            return tnb_fail(r->err, TNB_FORMAT, "%s: bad .npy header: key '%.*s' twice", r->name,
+                            (int)n, key);
         seen |= which;
         if (!take(r, ',')) {
             if (!take(r, '}'))
@@ -197,15 +201,17 @@ tnb_npy_parse(const void *file, uint64_t size, const char *name, tnb_npy *out, t
     const unsigned char *b = file;
     memset(out, 0, sizeof *out);
     if (size < 10 || memcmp(b, magic, sizeof magic) != 0)
-        return tnb_fail(err, TNB_FORMAT, "%s: not a .npy file (it does not begin with \\x93NUMPY)", name);
+        return tnb_fail(err, TNB_FORMAT, "%s: not a .npy file (it does not begin with \\x93NUMPY)",
+                        name);
     if (b[6] < 1 || b[6] > 3)
-        return tnb_fail(err, TNB_UNSUPPORTED, "%s: .npy format version %u.%u; 1.0 to 3.0 are known", name,
-                        b[6], b[7]);
+        return tnb_fail(err, TNB_UNSUPPORTED, "%s: .npy format version %u.%u; 1.0 to 3.0 are known",
+                        name, b[6], b[7]);
     uint64_t start = b[6] == 1 ? 10 : 12, length = b[8] | (uint64_t)b[9] << 8;
     if (b[6] > 1 && size >= 12)
         length |= (uint64_t)b[10] << 16 | (uint64_t)b[11] << 24;
     if (size < start || length > size - start)
-        return tnb_fail(err, TNB_FORMAT, "%s: cut off in the .npy header: it should have %llu bytes", name,
+        return tnb_fail(err, TNB_FORMAT,
+                        "%s: cut off in the .npy header: it should have %llu bytes", name,
                         (unsigned long long)length);
     reader r = {(const char *)b + start, (const char *)b + start + length, name, err};
     TNB_TRY(read_dictionary(&r, out));
@@ -220,13 +226,14 @@ tnb_npy_parse(const void *file, uint64_t size, const char *name, tnb_npy *out, t
     }
     fits = fits && extent <= INT64_MAX / 16;
     if (!fits)
-        return tnb_fail(err, TNB_BOUNDS, "%s: the array's shape has more elements than fit the address space",
-                        name);
+        return tnb_fail(err, TNB_BOUNDS,
+                        "%s: the array's shape has more elements than fit the address space", name);
     out->bytes = out->count * tnb_dtype_bytes(out->dtype);
     if (out->bytes > size - out->offset)
         return tnb_fail(err, TNB_FORMAT,
-                        "%s: cut off: shape and type want %llu bytes of data, the file has %llu", name,
-                        (unsigned long long)out->bytes, (unsigned long long)(size - out->offset));
+                        "%s: cut off: shape and type want %llu bytes of data, the file has %llu",
+                        name, (unsigned long long)out->bytes,
+                        (unsigned long long)(size - out->offset));
     return TNB_OK;
 }
 
@@ -314,18 +321,23 @@ tnb_npy_write(const char *path, tnb_dtype d, int32_t ndim, const int64_t *shape,
         return tnb_fail(err, TNB_UNSUPPORTED, "%s: the .npy format has no type for %s", path,
                         tnb_dtype_print(d).s);
     if (ndim < 0 || ndim > TNB_NPY_MAX_DIMS)
-        return tnb_fail(err, TNB_UNSUPPORTED, "%s: an array of %d dimensions; at most %d are supported",
-                        path, ndim, TNB_NPY_MAX_DIMS);
+        return tnb_fail(err, TNB_UNSUPPORTED,
+                        "%s: an array of %d dimensions; at most %d are supported", path, ndim,
+                        TNB_NPY_MAX_DIMS);
     char header[1024];
     char order = d.bits == 8 ? '|' : host_is_little ? '<' : '>';
-    int n = 10 + snprintf(header + 10, 128, "{'descr': '%c%c%u', 'fortran_order': False, 'shape': (",
-                          order, kind, d.bits / 8u);
+    int n =
+        10 + snprintf(header + 10, 128, "{'descr': '%c%c%u', 'fortran_order': False, 'shape': (",
+                      order, kind, d.bits / 8u);
     uint64_t bytes = d.bits / 8u;
     for (int32_t i = 0; i < ndim; i++) {
         if (shape[i] < 0 || !tnb_mul_u64(bytes, (uint64_t)shape[i], &bytes))
-            return tnb_fail(err, TNB_SHAPE, "%s: extent %lld of dimension %d cannot be written", path,
-                            (long long)shape[i], i);
-        n += snprintf(header + n, 32, ndim == 1 ? "%lld," : i + 1 < ndim ? "%lld, " : "%lld",
+            return tnb_fail(err, TNB_SHAPE, "%s: extent %lld of dimension %d cannot be written",
+                            path, (long long)shape[i], i);
+        n += snprintf(header + n, 32,
+                      ndim == 1      ? "%lld,"
+                      : i + 1 < ndim ? "%lld, "
+                                     : "%lld",
                       (long long)shape[i]);
     }
     n += snprintf(header + n, 8, "), }");

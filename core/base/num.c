@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as text, the same in every locale: the C library's conversions under a C locale of our own. */
+/* Numbers as text, the same in every locale: the C library's conversions under a C locale of our
+ * own. */
 #include "config.h"
 #include "tenon/base/num.h"
 #include <ctype.h>
@@ -140,7 +141,8 @@ tnb_read_f32(const char *s, size_t n, float *out)
     return read_float(s, n, NULL, out);
 }
 
-/* The digits (no point, at most 17, `*exponent` that of the first) of |v| rounded to `precision`. */
+/* The digits (no point, at most 17, `*exponent` that of the first) of |v| rounded to `precision`.
+ */
 static void
 digits_of(double v, int precision, char digits[24], int *exponent)
 {
@@ -171,12 +173,12 @@ reads_back(const char *digits, int exponent, double v, bool single)
     return tnb_read_f64(text, strlen(text), &d) && d == fabs(v);
 }
 
-/* ORDER: as Python's repr does it: plain from 1e-4 to below 1e16, else with an exponent of two or more
- * digits. */
+/* ORDER: as Python's repr does it: plain from 1e-4 to below 1e16, else with an exponent of two or
+ * more digits. */
 static tnb_num_text
 spell(const char *digits, int exponent, bool negative)
 {
-    tnb_num_text t;
+    tnb_num_text t = {{0}};
     char *p = t.s;
     int n = (int)strlen(digits);
     while (n > 1 && digits[n - 1] == '0')
@@ -216,7 +218,7 @@ spell(const char *digits, int exponent, bool negative)
 static tnb_num_text
 print_float(double v, bool single)
 {
-    tnb_num_text t;
+    tnb_num_text t = {{0}};
     if (isnan(v) || isinf(v)) {
         snprintf(t.s, sizeof t.s, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return t;

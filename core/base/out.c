@@ -16,7 +16,7 @@ struct tnb_out {
     int fd;
     bool direct, standard;
     tnb_status failed;
-    uint64_t pos;   /* bytes given to us */
+    uint64_t pos; /* bytes given to us */
     uint64_t flushed;
     size_t pending;
     char *path, *temporary;

@@ -29,8 +29,9 @@ tnb_list_dir(tnb_arena *a, const char *dir, const char *suffix, const char ***na
     char reason[128];
     DIR *d = opendir(dir);
     if (!d)
-        return tnb_fail(err, errno == ENOENT ? TNB_NOT_FOUND : TNB_IO, "cannot open folder '%s': %s",
-                        dir, strerror_r(errno, reason, sizeof reason));
+        return tnb_fail(err, errno == ENOENT ? TNB_NOT_FOUND : TNB_IO,
+                        "cannot open folder '%s': %s", dir,
+                        strerror_r(errno, reason, sizeof reason));
     TNB_VEC(const char *) v = {0};
     for (;;) {
         errno = 0;

@@ -61,7 +61,8 @@ in_build_tree(tnb_arena *a)
     char *build = tnb_strndup(a, places.library, strlen(places.library) - strlen(tail)), *source;
     size_t n;
     tnb_err err;
-    if (tnb_read_file(tnb_path_join(a, build, "tenon-build-tree"), 4096, &source, &n, &err) != TNB_OK)
+    if (tnb_read_file(tnb_path_join(a, build, "tenon-build-tree"), 4096, &source, &n, &err) !=
+        TNB_OK)
         return false;
     source[strcspn(source, "\n")] = 0;
     places.plugins = tnb_path_join(a, build, "plugins-stage");
@@ -117,7 +118,8 @@ tnb_cache_dir(tnb_arena *a, const char *wanted, const char **dir, tnb_err *err)
         else if (home && *home == '/')
             base = tnb_path_join(a, home, ".cache/tenon");
         else
-            return tnb_fail(err, TNB_IO, "no folder for caches: neither XDG_CACHE_HOME nor HOME is set");
+            return tnb_fail(err, TNB_IO,
+                            "no folder for caches: neither XDG_CACHE_HOME nor HOME is set");
     }
     char *path = tnb_printf(a, "%s/%d", base, TNB_ABI_MAJOR);
     TNB_TRY(tnb_make_dirs(path, 0700, err));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The index of plugins: manifests read, candidates judged by the rules that need no module, and questions
- * answered. Loading is in pluginload.c.
+/* The index of plugins: manifests read, candidates judged by the rules that need no module, and
+ * questions answered. Loading is in pluginload.c.
  */
 #include "config.h"
 #include "plugin_private.h"
-#include "ini.h"
+#include "ini_text.h"
 #include "tenon/base/file.h"
 #include "tenon/base/num.h"
 #include <errno.h>
@@ -34,8 +34,8 @@ read_version(const char *s, uint32_t *major, uint32_t *minor)
 {
     uint64_t a, b;
     const char *dot = strchr(s, '.');
-    if (!dot || !tnb_read_u64(s, (size_t)(dot - s), &a) || !tnb_read_u64(dot + 1, strlen(dot + 1), &b) ||
-        a > UINT32_MAX || b > UINT32_MAX)
+    if (!dot || !tnb_read_u64(s, (size_t)(dot - s), &a) ||
+        !tnb_read_u64(dot + 1, strlen(dot + 1), &b) || a > UINT32_MAX || b > UINT32_MAX)
         return false;
     *major = (uint32_t)a;
     *minor = (uint32_t)b;
@@ -56,8 +56,8 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
     enum { N_KEYS = sizeof keys / sizeof *keys };
     unsigned k = 0;
     if (strcmp(e->section, "plugin") != 0 || *e->name)
-        return tnb_fail(err, TNB_FORMAT, "%s:%u: a manifest has the section [plugin] only", c->manifest,
-                        e->line);
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: a manifest has the section [plugin] only",
+                        c->manifest, e->line);
     while (k < N_KEYS && strcmp(keys[k], e->key) != 0)
         k++;
     uint32_t n;
@@ -72,20 +72,22 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
     case 2:
         if (read_version(e->value, &c->abi_major, &c->abi_minor))
             return TNB_OK;
-        return tnb_fail(err, TNB_FORMAT, "%s:%u: abi is '%s'; MAJOR.MINOR is wanted", c->manifest, e->line,
-                        e->value);
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: abi is '%s'; MAJOR.MINOR is wanted", c->manifest,
+                        e->line, e->value);
     case 3:
         c->kind = strcmp(e->value, "compiler") == 0  ? TNB_PLUGIN_COMPILER
                   : strcmp(e->value, "runtime") == 0 ? TNB_PLUGIN_RUNTIME
                                                      : (tnb_plugin_kind)0;
         if (c->kind)
             return TNB_OK;
-        return tnb_fail(err, TNB_FORMAT, "%s:%u: kind is '%s'; compiler or runtime is wanted", c->manifest,
-                        e->line, e->value);
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: kind is '%s'; compiler or runtime is wanted",
+                        c->manifest, e->line, e->value);
     case 4:
         if (!*e->value || strchr(e->value, '/'))
-            return tnb_fail(err, TNB_FORMAT, "%s:%u: module is '%s'; the name of a file beside the manifest is wanted",
-                            c->manifest, e->line, e->value);
+            return tnb_fail(
+                err, TNB_FORMAT,
+                "%s:%u: module is '%s'; the name of a file beside the manifest is wanted",
+                c->manifest, e->line, e->value);
         c->module = tnb_path_join(p->arena, c->folder, e->value);
         return TNB_OK;
     case 5:
@@ -102,8 +104,8 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
         for (uint32_t i = 0; k == 7 && i < n; i++) {
             const char *colon = strchr(items[i], ':');
             if (!colon || colon == items[i] || !colon[1])
-                return tnb_fail(err, TNB_FORMAT, "%s:%u: provides '%s'; KIND:NAME is wanted", c->manifest,
-                                e->line, items[i]);
+                return tnb_fail(err, TNB_FORMAT, "%s:%u: provides '%s'; KIND:NAME is wanted",
+                                c->manifest, e->line, items[i]);
         }
         if (k == 7) {
             c->provides = items;
@@ -153,7 +155,7 @@ read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
         s = take_entry(p, c, &e[i], err);
     if (s != TNB_OK)
         return s;
-    const char *missing = !*c->name      ? "name"
+    const char *missing = !*c->name       ? "name"
                           : !c->abi_major ? "abi"
                           : !c->kind      ? "kind"
                           : !*c->module   ? "module"
@@ -161,8 +163,9 @@ read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
     if (missing)
         return tnb_fail(err, TNB_FORMAT, "%s: the manifest lacks '%s'", c->manifest, missing);
     if (!tnb_is_ini_name(c->name, strlen(c->name)))
-        return tnb_fail(err, TNB_FORMAT, "%s: name '%s' is not made of letters, digits, '_' and '-'",
-                        c->manifest, c->name);
+        return tnb_fail(err, TNB_FORMAT,
+                        "%s: name '%s' is not made of letters, digits, '_' and '-'", c->manifest,
+                        c->name);
     return TNB_OK;
 }
 
@@ -171,8 +174,8 @@ tnb_plugin_abi_check(const char *path, uint32_t major, uint32_t minor, tnb_err *
 {
     if (major == TNB_ABI_MAJOR && minor <= TNB_ABI_MINOR)
         return TNB_OK;
-    tnb_fail(err, TNB_ABI, "'%s' was built for Tenon ABI %u.%u; this Tenon has ABI %d.%d", path, major,
-             minor, TNB_ABI_MAJOR, TNB_ABI_MINOR);
+    tnb_fail(err, TNB_ABI, "'%s' was built for Tenon ABI %u.%u; this Tenon has ABI %d.%d", path,
+             major, minor, TNB_ABI_MAJOR, TNB_ABI_MINOR);
     if (major > TNB_ABI_MAJOR || (major == TNB_ABI_MAJOR && minor > TNB_ABI_MINOR))
         tnb_hint(err, "update Tenon, or rebuild the plugin against the installed headers");
     else
@@ -225,7 +228,8 @@ add_candidate(tnb_plugins *p, const char *folder, const char *file, const char *
     }
     const tnb_candidate *before = named(p, g->name);
     if (before)
-        mark(p, g, TNB_PLUGIN_HIDDEN, tnb_printf(p->arena, "'%s' comes first", before->pub.manifest), "");
+        mark(p, g, TNB_PLUGIN_HIDDEN,
+             tnb_printf(p->arena, "'%s' comes first", before->pub.manifest), "");
     else if (!allowed(p, g->name))
         mark(p, g, TNB_PLUGIN_BLOCKED, "[tenon] plugins does not list it",
              "add it to [tenon] plugins in tenon.ini");
@@ -370,12 +374,13 @@ usable(const tnb_plugin *c)
     return c->state == TNB_PLUGIN_READY || c->state == TNB_PLUGIN_LOADED;
 }
 
-/* What [tenon] prefer.NAME or prefer.KIND:NAME says; NULL if nothing. ':' would end a key, so '.' stands
- * for it. */
+/* What [tenon] prefer.NAME or prefer.KIND:NAME says; NULL if nothing. ':' would end a key, so '.'
+ * stands for it. */
 static const char *
 preferred(const tnb_plugins *p, const char *kind, const char *name)
 {
-    const char *v = tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s.%s", kind, name));
+    const char *v =
+        tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s.%s", kind, name));
     return v ? v : tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s", name));
 }
 
@@ -429,8 +434,9 @@ not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err
         const tnb_plugin *c = &p->all.at[i]->pub;
         for (uint32_t k = 0; !usable(c) && c->state != TNB_PLUGIN_HIDDEN && k < c->n_provides; k++)
             if (strcmp(c->provides[k], wanted) == 0) {
-                tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': plugin '%s' promises it but cannot be used: %s", kind,
-                         name, c->name, c->why);
+                tnb_fail(err, TNB_NOT_FOUND,
+                         "no %s '%s': plugin '%s' promises it but cannot be used: %s", kind, name,
+                         c->name, c->why);
                 tnb_hint(err, "%s", c->cure);
                 return;
             }
@@ -472,8 +478,8 @@ tnb_plugins_find(const tnb_plugins *p, const char *kind, const char *name, tnb_e
         return NULL;
     }
     if (second) {
-        tnb_fail(err, TNB_INVALID, "%s '%s' is provided by plugin '%s' and by plugin '%s'%s%s", kind, name,
-                 first->name, second->name, wanted ? ", and not by the preferred " : "",
+        tnb_fail(err, TNB_INVALID, "%s '%s' is provided by plugin '%s' and by plugin '%s'%s%s",
+                 kind, name, first->name, second->name, wanted ? ", and not by the preferred " : "",
                  wanted ? wanted : "");
         tnb_hint(err, "say which one serves: prefer.%s = %s in [tenon]", name, first->name);
         return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading a plugin.
  *
- * ORDER: trust, digest, note and needed libraries are checked on the open file before the system's loader
- * sees it, because loading runs constructors; the descriptor is checked again afterwards.
+ * ORDER: trust, digest, note and needed libraries are checked on the open file before the system's
+ * loader sees it, because loading runs constructors; the descriptor is checked again afterwards.
  */
 #include "config.h"
 #include "loader.h"
@@ -66,16 +66,18 @@ check_facts(const tnb_plugin *c, const tnb_module_facts *f, tnb_err *err)
         return TNB_ABI;
     }
     if (*lacking(f->cpu, text, sizeof text)) {
-        tnb_fail(err, TNB_UNSUPPORTED, "'%s' was compiled for processors with %s, which this one lacks",
-                 c->module, text);
+        tnb_fail(err, TNB_UNSUPPORTED,
+                 "'%s' was compiled for processors with %s, which this one lacks", c->module, text);
         tnb_hint(err, "rebuild the plugin without -march options");
         return TNB_UNSUPPORTED;
     }
-    if (f->abi_major != c->abi_major || f->abi_minor != c->abi_minor || f->kind != (uint32_t)c->kind) {
-        tnb_fail(err, TNB_ABI, "the manifest '%s' says ABI %u.%u, %s; the module says ABI %u.%u, %s",
-                 c->manifest, c->abi_major, c->abi_minor,
-                 c->kind == TNB_PLUGIN_COMPILER ? "compiler" : "runtime", f->abi_major, f->abi_minor,
-                 f->kind == TNB_PLUGIN_COMPILER ? "compiler" : "runtime");
+    if (f->abi_major != c->abi_major || f->abi_minor != c->abi_minor ||
+        f->kind != (uint32_t)c->kind) {
+        tnb_fail(err, TNB_ABI,
+                 "the manifest '%s' says ABI %u.%u, %s; the module says ABI %u.%u, %s", c->manifest,
+                 c->abi_major, c->abi_minor,
+                 c->kind == TNB_PLUGIN_COMPILER ? "compiler" : "runtime", f->abi_major,
+                 f->abi_minor, f->kind == TNB_PLUGIN_COMPILER ? "compiler" : "runtime");
         tnb_hint(err, "install module and manifest of one version");
         return TNB_ABI;
     }
@@ -95,8 +97,8 @@ check_digest(const tnb_plugins *p, const tnb_plugin *c, int fd, tnb_err *err)
     tnb_unmap(&m);
     if (strcmp(wanted, found) == 0)
         return TNB_OK;
-    tnb_fail(err, TNB_UNTRUSTED, "'%s' has SHA-256 %s; [plugin %s] digest demands %s", c->module, found,
-             c->name, wanted);
+    tnb_fail(err, TNB_UNTRUSTED, "'%s' has SHA-256 %s; [plugin %s] digest demands %s", c->module,
+             found, c->name, wanted);
     tnb_hint(err, "install the module that the site expects, or correct the digest");
     return TNB_UNTRUSTED;
 }
@@ -108,7 +110,8 @@ check_file(const tnb_plugins *p, const tnb_plugin *c, tnb_err *err)
     tnb_module_facts facts;
     int fd = open(c->module, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        tnb_fail(err, TNB_IO, "cannot open '%s': %s", c->module, strerror_r(errno, reason, sizeof reason));
+        tnb_fail(err, TNB_IO, "cannot open '%s': %s", c->module,
+                 strerror_r(errno, reason, sizeof reason));
         tnb_hint(err, "the manifest '%s' names it; reinstall the plugin or remove the manifest",
                  c->manifest);
         return TNB_IO;
@@ -134,10 +137,11 @@ check_head(const tnb_plugin *c, const tnb_plugin_head *h, tnb_err *err)
     }
     TNB_TRY(tnb_plugin_abi_check(c->module, h->abi_major, h->abi_minor, err));
     if (h->kind != (uint32_t)c->kind)
-        return tnb_fail(err, TNB_ABI, "'%s' has a descriptor of another kind than its note", c->module);
+        return tnb_fail(err, TNB_ABI, "'%s' has a descriptor of another kind than its note",
+                        c->module);
     if (strcmp(h->name, c->name) != 0 || (*c->version && strcmp(h->version, c->version) != 0)) {
-        tnb_fail(err, TNB_ABI, "the manifest '%s' says %s %s; the module is %s %s", c->manifest, c->name,
-                 c->version, h->name, h->version);
+        tnb_fail(err, TNB_ABI, "the manifest '%s' says %s %s; the module is %s %s", c->manifest,
+                 c->name, c->version, h->name, h->version);
         tnb_hint(err, "install module and manifest of one version");
         return TNB_ABI;
     }
@@ -154,7 +158,8 @@ load_required(tnb_plugins *p, const tnb_plugin *c, tnb_err *err)
             for (uint32_t k = 0; k < p->all.n; k++)
                 if (strcmp(p->all.at[k]->pub.name, c->requires_[i]) == 0)
                     why = p->all.at[k]->pub.why;
-            tnb_fail(err, TNB_NOT_FOUND, "plugin '%s' requires plugin '%s', which cannot be used: %s", c->name,
+            tnb_fail(err, TNB_NOT_FOUND,
+                     "plugin '%s' requires plugin '%s', which cannot be used: %s", c->name,
                      c->requires_[i], why);
             tnb_hint(err, "tenon list plugins --why shows every plugin and what became of it");
             return TNB_NOT_FOUND;
@@ -197,7 +202,8 @@ tnb_plugins_load(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err)
         s = load_required(p, plugin, err);
     if (s == TNB_OK)
         s = tnb_loader_open(plugin->module,
-                            plugin->kind == TNB_PLUGIN_COMPILER ? "tn_plugin" : "tnr_plugin", &found, err);
+                            plugin->kind == TNB_PLUGIN_COMPILER ? "tn_plugin" : "tnr_plugin",
+                            &found, err);
     if (s == TNB_OK) {
         head = found;
         s = check_head(plugin, head, err);
@@ -240,9 +246,12 @@ tnb_plugins_check(tnb_plugins *p, const tnb_plugin *plugin, const char *const *h
             continue;
         }
         tnb_fail(err, TNB_ABI, "the manifest '%s' %s %s, which the module %s", plugin->manifest,
-                 order < 0 ? "does not promise" : "promises", order < 0 ? sorted[i] : plugin->provides[k],
+                 order < 0 ? "does not promise" : "promises",
+                 order < 0 ? sorted[i] : plugin->provides[k],
                  order < 0 ? "holds" : "does not hold");
-        tnb_hint(err, "correct 'provides' in the manifest, or install module and manifest of one version");
+        tnb_hint(
+            err,
+            "correct 'provides' in the manifest, or install module and manifest of one version");
         tnb_plugins_refuse(p, plugin, err);
         return TNB_ABI;
     }

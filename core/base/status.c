@@ -6,9 +6,9 @@
 
 /* ORDER STATUS */
 static const char *const names[] = {
-    "ok",           "invalid argument", "out of memory",   "input/output error", "bad format",
-    "wrong type",   "wrong shape",      "not supported",   "not found",          "out of bounds",
-    "device error", "build failed",     "not trusted",     "wrong ABI",          "differs",
+    "ok",           "invalid argument", "out of memory", "input/output error", "bad format",
+    "wrong type",   "wrong shape",      "not supported", "not found",          "out of bounds",
+    "device error", "build failed",     "not trusted",   "wrong ABI",          "differs",
     "cancelled",    "internal error",
 };
 _Static_assert(sizeof names / sizeof *names == TNB_INTERNAL + 1, "one name for each status");
@@ -20,7 +20,8 @@ tnb_status_name(tnb_status s)
     return i < sizeof names / sizeof *names ? names[i] : "unknown status";
 }
 
-/* Marks text that did not fit; `n` is what vsnprintf returned. Never cuts a UTF-8 sequence in two. */
+/* Marks text that did not fit; `n` is what vsnprintf returned. Never cuts a UTF-8 sequence in two.
+ */
 static void
 mark_cut(char *s, size_t size, int n)
 {

@@ -27,7 +27,8 @@ from_affinity(void)
     return n > 0 ? (uint32_t)n : 1;
 }
 
-/* Processors that "QUOTA PERIOD" (microseconds; QUOTA may be "max") grants, rounded up; 0: no limit. */
+/* Processors that "QUOTA PERIOD" (microseconds; QUOTA may be "max") grants, rounded up; 0: no
+ * limit. */
 static uint32_t
 quota_in(const char *path)
 {
@@ -40,8 +41,8 @@ quota_in(const char *path)
     if (k < n) {
         const char *period = text + k + 1;
         int64_t q, p;
-        if (tnb_read_i64(text, k, &q) && tnb_read_i64(period, strcspn(period, "\n "), &p) && q > 0 &&
-            p > 0 && (q + p - 1) / p < UINT32_MAX)
+        if (tnb_read_i64(text, k, &q) && tnb_read_i64(period, strcspn(period, "\n "), &p) &&
+            q > 0 && p > 0 && (q + p - 1) / p < UINT32_MAX)
             out = (uint32_t)((q + p - 1) / p);
     }
     free(text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files may be loaded as code or decide what is: by owner and permission of the file and of every
- * folder above it, up to one that this library lies in too (who can write there can replace Tenon itself).
+/* Which files may be loaded as code or decide what is: by owner and permission of the file and of
+ * every folder above it, up to one that this library lies in too (who can write there can replace
+ * Tenon itself).
  */
 #include "config.h"
 #include "tenon/base/file.h"
@@ -37,8 +38,8 @@ check(const judge *j, const char *what, const struct stat *st)
     bool folder = S_ISDIR(st->st_mode), same = strcmp(what, j->path) == 0;
     const char *because = folder ? "its folder" : "the file";
     if (!accepted(j, st->st_uid)) {
-        tnb_fail(j->err, TNB_UNTRUSTED, "'%s' is not trusted: %s%s%s belongs to user %u", j->path, because,
-                 same ? "" : " ", same ? "" : what, (unsigned)st->st_uid);
+        tnb_fail(j->err, TNB_UNTRUSTED, "'%s' is not trusted: %s%s%s belongs to user %u", j->path,
+                 because, same ? "" : " ", same ? "" : what, (unsigned)st->st_uid);
         tnb_hint(j->err, "chown %u '%s', or add %u to trust_owners in the site's tenon.ini",
                  (unsigned)j->user, what, (unsigned)st->st_uid);
         return TNB_UNTRUSTED;

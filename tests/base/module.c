@@ -28,7 +28,8 @@ const descriptor other_symbol =
 #else
 const descriptor tn_plugin =
 #endif
-    {TNB_PLUGIN_HEAD(descriptor, TNB_PLUGIN_COMPILER, "test", "1.5", "Apache-2.0", "for tests"), 42};
+    {TNB_PLUGIN_HEAD(descriptor, TNB_PLUGIN_COMPILER, "test", "1.5", "Apache-2.0", "for tests"),
+     42};
 
 #ifdef MODULE_UNRESOLVED
 TNB_EXPORT int

@@ -12,9 +12,12 @@ load(const char *text, const char *const *sets, uint32_t n_sets)
 {
     const char *path = write_scratch("test.ini", text, strlen(text));
     tnb_diags_clear(diags);
-    return tnb_conf_load(
-        &(tnb_conf_options){.files = &path, .n_files = 1, .sets = sets, .n_sets = n_sets, .only_these = true},
-        diags);
+    return tnb_conf_load(&(tnb_conf_options){.files = &path,
+                                             .n_files = 1,
+                                             .sets = sets,
+                                             .n_sets = n_sets,
+                                             .only_these = true},
+                         diags);
 }
 
 static void
@@ -24,8 +27,8 @@ refused(const char *text, unsigned line, const char *message, const char *hint)
     const tnb_diag *d = tnb_diags_get(diags, 0);
     assert_null(c);
     assert_non_null(d);
-    if (!strstr(d->message, message) || d->place.line != line || !tnb_ends_with(d->place.file, "test.ini") ||
-        (hint && (!d->hint || !strstr(d->hint, hint))))
+    if (!strstr(d->message, message) || d->place.line != line ||
+        !tnb_ends_with(d->place.file, "test.ini") || (hint && (!d->hint || !strstr(d->hint, hint))))
         fail_msg("line %u: %s (hint %s)", d->place.line, d->message, d->hint ? d->hint : "none");
 }
 
@@ -100,11 +103,13 @@ bad_files_are_refused_with_their_line(void **state)
     refused(text, 3, "a key of 50 characters; at most 49", NULL);
     snprintf(text, sizeof text, "[target %.*s]\nkind = x\n", 50, a);
     refused(text, 1, "a section header of 57 characters", NULL);
-    refused("[tenon]\nlog = a\nthreads = 1\nlog = b\n", 4, "key 'log' of [tenon] is set twice", NULL);
+    refused("[tenon]\nlog = a\nthreads = 1\nlog = b\n", 4, "key 'log' of [tenon] is set twice",
+            NULL);
     refused("[target a]\nkind = x\n[tenon]\n[target a]\nkind = y\n", 5, "set twice", NULL);
     refused("[tenon]\nthread = 1\n", 2, "unknown key 'thread' in [tenon]", "'threads'");
     refused("[tenno]\nthreads = 1\n", 2, "unknown section [tenno]", "'tenon'");
-    refused("[pipeline cpu]\nlegalise = X\n", 2, "unknown key 'legalise' in [pipeline cpu]", "'legalize'");
+    refused("[pipeline cpu]\nlegalise = X\n", 2, "unknown key 'legalise' in [pipeline cpu]",
+            "'legalize'");
     refused("[target]\nkind = x\n", 2, "lacks a name", "[target NAME]");
     refused("[tenon x]\nlog = x\n", 2, "takes no name", NULL);
     refused("[target a.b]\nkind = x\n", 1, "letters, digits", NULL);
@@ -126,7 +131,9 @@ every_error_of_a_file_is_reported(void **state)
     (void)state;
     assert_null(load("[tenon]\nx = 1\nthreads = z\n[y]\nk = 1\n", NULL, 0));
     assert_int_equal(tnb_diags_errors(diags), 3);
-    tnb_conf_options o = {.only_these = true, .n_files = 1, .files = (const char *const[]){"/no/such.ini"}};
+    tnb_conf_options o = {.only_these = true,
+                          .n_files = 1,
+                          .files = (const char *const[]){"/no/such.ini"}};
     tnb_diags_clear(diags);
     assert_null(tnb_conf_load(&o, diags));
     assert_string_equal(tnb_diags_get(diags, 0)->place.file, "/no/such.ini");
@@ -136,7 +143,8 @@ static void
 set_overrides_and_is_judged(void **state)
 {
     (void)state;
-    static const char *const good[] = {"tenon.threads=5", "target.cpu.mattr=+a,+b", "pipeline.cpu.insert.x.y=after legalize: A",
+    static const char *const good[] = {"tenon.threads=5", "target.cpu.mattr=+a,+b",
+                                       "pipeline.cpu.insert.x.y=after legalize: A",
                                        "tenon.prefer.a.b=c=d"};
     tnb_conf *c = load("[tenon]\nthreads = 3\n", good, 4);
     assert_non_null(c);
@@ -146,8 +154,8 @@ set_overrides_and_is_judged(void **state)
     assert_string_equal(tnb_conf_text(c, "tenon", NULL, "prefer.a.b"), "c=d");
     assert_string_equal(tnb_conf_find(c, "tenon", NULL, "threads")->file, "--set");
     tnb_conf_free(c);
-    static const char *const bad[] = {"threads=5", "tenon.thread=5", "target.cpu=5", "x", "", "=", ".=", "tenon.=1",
-                                      "target..k=1"};
+    static const char *const bad[] = {"threads=5", "tenon.thread=5", "target.cpu=5", "x", "", "=",
+                                      ".=",        "tenon.=1",       "target..k=1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(load("", &bad[i], 1));
         assert_true(tnb_diags_errors(diags) == 1);
@@ -171,7 +179,8 @@ layers_follow_each_other(void **state)
     PUT("data/targets/b.ini", "[target b]\nkind = data\nmore = data\n");
     PUT("etc/targets/b.ini", "[target b]\nkind = etc\n");
     PUT("etc/targets/c.ini.bak", "broken");
-    PUT("etc/tenon.ini", "[tenon]\nthreads = 1\nlog = info\ncache_dir = sub/cache\nlock = tenon.cache_dir, target.a.*\n");
+    PUT("etc/tenon.ini", "[tenon]\nthreads = 1\nlog = info\ncache_dir = sub/cache\nlock = "
+                         "tenon.cache_dir, target.a.*\n");
     PUT("home/tenon/tenon.ini", "[tenon]\nthreads = 2\n");
     PUT("env.ini", "[tenon]\nlog = debug\n");
     setenv("TENON_SYSCONFDIR", etc, 1);
@@ -217,7 +226,9 @@ no_bytes_crash_the_reader(void **state)
             text[i] = alphabet[(size_t)rand() % (sizeof alphabet - 1)];
         const char *path = write_scratch("fuzz.ini", text, n);
         tnb_diags_clear(diags);
-        tnb_conf_free(tnb_conf_load(&(tnb_conf_options){.files = &path, .n_files = 1, .only_these = true}, diags));
+        tnb_conf_free(
+            tnb_conf_load(&(tnb_conf_options){.files = &path, .n_files = 1, .only_these = true},
+                          diags));
     }
 }
 

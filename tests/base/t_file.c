@@ -126,8 +126,10 @@ only_files_below_the_folder_open(void **state)
         assert_int_equal(tnb_open_below(kept, good[i], &fd, &err), TNB_OK);
         close(fd);
     }
-    static const char *const bad[] = {"../secret", "/etc/passwd", "deep/../../secret", "link", "folderlink/data",
-                                      "", "deep/..", ".."};
+    static const char *const bad[] = {"../secret",         "/etc/passwd",
+                                      "deep/../../secret", "link",
+                                      "folderlink/data",   "",
+                                      "deep/..",           ".."};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(tnb_open_below(kept, bad[i], &fd, &err), TNB_UNTRUSTED);
         assert_int_equal(fd, -1);

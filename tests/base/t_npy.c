@@ -22,9 +22,10 @@ arrays_come_back_as_written(void **state)
 {
     (void)state;
     tnb_err err;
-    static const char *const names[] = {"bool",   "int8",  "int16",  "int32",   "int64",   "uint8",    "uint16",
-                                        "uint32", "uint64", "float16", "float32", "float64", "bfloat16",
-                                        "complex64", "complex128"};
+    static const char *const names[] = {"bool",     "int8",      "int16",     "int32",
+                                        "int64",    "uint8",     "uint16",    "uint32",
+                                        "uint64",   "float16",   "float32",   "float64",
+                                        "bfloat16", "complex64", "complex128"};
     static const int64_t shapes[][3] = {{2, 3, 4}, {0, 5, 1}, {7, 0, 0}};
     static const int32_t dims[] = {3, 2, 1, 0};
     unsigned char data[24 * 16];
@@ -78,10 +79,13 @@ damaged_files_are_refused(void **state)
         const char *header, *message;
     } cases[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", "cut off"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", "address space"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807, 9), }", "address space"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }",
+         "address space"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807, 9), }",
+         "address space"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "an extent"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "an extent"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+         "an extent"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1", "',' or ')'"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", "True or False"},
         {"{'descr': '<f4', 'fortran_order': False, }", "no 'shape'"},
@@ -93,7 +97,8 @@ damaged_files_are_refused(void **state)
         {"{'descr: '<f4'", "':'"},
         {"{'evil': 1}", "unknown key 'evil'"},
         {"", "expected '{'"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': "
+         "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
          "1,1,1,1,1,1,1,1,1,1), }",
          "32 dimensions"},
     };
@@ -109,7 +114,8 @@ damaged_files_are_refused(void **state)
     tnb_npy h;
     tnb_err err;
     assert_int_equal(tnb_npy_parse("PK\3\4aaaaaaaaaaa", 15, "z", &h, &err), TNB_FORMAT);
-    assert_int_equal(tnb_npy_parse("\x93NUMPY\x09\x00\x01\x00 ", 11, "z", &h, &err), TNB_UNSUPPORTED);
+    assert_int_equal(tnb_npy_parse("\x93NUMPY\x09\x00\x01\x00 ", 11, "z", &h, &err),
+                     TNB_UNSUPPORTED);
     assert_int_equal(tnb_npy_parse("\x93NUMPY\x02\x00\xff\xff\xff", 11, "z", &h, &err), TNB_FORMAT);
     assert_int_equal(tnb_npy_parse("\x93NUMPY\x01\x00\xff\xff {", 12, "z", &h, &err), TNB_FORMAT);
 }
@@ -119,7 +125,8 @@ every_cut_and_every_changed_byte_is_survived(void **state)
 {
     (void)state;
     char file[256];
-    size_t n = make(file, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }\n", "0123456789abcdef", 16);
+    size_t n = make(file, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }\n",
+                    "0123456789abcdef", 16);
     tnb_npy h;
     tnb_err err;
     assert_int_equal(tnb_npy_parse(file, n, "x", &h, &err), TNB_OK);

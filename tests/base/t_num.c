@@ -25,8 +25,9 @@ integers_are_whole_texts_in_range(void **state)
     assert_true(tnb_read_i64("0x7f", 4, &i) && i == 127);
     assert_true(tnb_read_u64("18446744073709551615", 20, &u) && u == UINT64_MAX);
     assert_true(tnb_read_u64("123", 2, &u) && u == 12);
-    static const char *const bad[] = {"",   "-", "+",   "9223372036854775808", "12 ", " 12",
-                                      "1a", "0x", "0xg", "--1", "1.0", "0x11111111111111111"};
+    static const char *const bad[] = {"",    "-",   "+",   "9223372036854775808",
+                                      "12 ", " 12", "1a",  "0x",
+                                      "0xg", "--1", "1.0", "0x11111111111111111"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         assert_false(tnb_read_i64(bad[k], strlen(bad[k]), &i));
     assert_false(tnb_read_u64("18446744073709551616", 20, &u));
@@ -48,13 +49,17 @@ floats_are_whole_texts(void **state)
     memset(longer, '1', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     assert_true(f64(longer, &d) && isinf(d) == 0 ? d > 1e300 : isinf(d));
-    static const char *const bad[] = {"", ".", "+", "1,5", "1.5 ", " 1", "nan(1)", "inf1", "e5", "1e", "1..2", "0x"};
+    static const char *const bad[] = {"",       ".",    "+",  "1,5", "1.5 ", " 1",
+                                      "nan(1)", "inf1", "e5", "1e",  "1..2", "0x"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         assert_false(f64(bad[k], &d));
-    assert_false(tnb_read_f64("1\0" "2", 3, &d));
+    assert_false(tnb_read_f64("1\0"
+                              "2",
+                              3, &d));
     float f;
     /* Halfway between two floats as a double, above it as text: one rounding goes up. */
-    assert_true(tnb_read_f32("1.00000005960464477539062500001", 31, &f) && f == 1.0000001192092896f);
+    assert_true(tnb_read_f32("1.00000005960464477539062500001", 31, &f) &&
+                f == 1.0000001192092896f);
 }
 
 static void
@@ -65,10 +70,21 @@ printing_gives_the_shortest_form(void **state)
         double v;
         const char *text;
     } cases[] = {
-        {0, "0.0"}, {-0.0, "-0.0"}, {1, "1.0"}, {0.1, "0.1"}, {-2.5, "-2.5"}, {1e-5, "1e-05"},
-        {0.0001, "0.0001"}, {1e15, "1000000000000000.0"}, {1e16, "1e+16"}, {1.5e300, "1.5e+300"},
-        {5e-324, "5e-324"}, {1.7976931348623157e308, "1.7976931348623157e+308"}, {123456.789, "123456.789"},
-        {1.0 / 3, "0.3333333333333333"}, {9007199254740993.0, "9007199254740992.0"},
+        {0, "0.0"},
+        {-0.0, "-0.0"},
+        {1, "1.0"},
+        {0.1, "0.1"},
+        {-2.5, "-2.5"},
+        {1e-5, "1e-05"},
+        {0.0001, "0.0001"},
+        {1e15, "1000000000000000.0"},
+        {1e16, "1e+16"},
+        {1.5e300, "1.5e+300"},
+        {5e-324, "5e-324"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {123456.789, "123456.789"},
+        {1.0 / 3, "0.3333333333333333"},
+        {9007199254740993.0, "9007199254740992.0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(tnb_print_f64(cases[i].v).s, cases[i].text);
@@ -106,7 +122,8 @@ static void
 a_comma_locale_changes_nothing(void **state)
 {
     (void)state;
-    static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "ps_AF.UTF-8"};
+    static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8",
+                                          "ps_AF.UTF-8"};
     random_numbers_read_back();
     for (size_t i = 0; i < sizeof locales / sizeof *locales; i++)
         if (setlocale(LC_ALL, locales[i]))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins: the good one loads; each bad one is refused with a reason and a cure, before its code runs where
- * that can be, and the others go on working. */
+/* Plugins: the good one loads; each bad one is refused with a reason and a cure, before its code
+ * runs where that can be, and the others go on working. */
 #include "tests/base/scratch.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/plugin.h"
 #include <fcntl.h>
 
-static const char good_manifest[] = "[plugin]\nname = test\nversion = 1.5\nabi = 1.0\nkind = compiler\n"
-                                    "module = test.so\nprovides = pass:A, pass:B,\n  op:x.y\n";
+static const char good_manifest[] =
+    "[plugin]\nname = test\nversion = 1.5\nabi = 1.0\nkind = compiler\n"
+    "module = test.so\nprovides = pass:A, pass:B,\n  op:x.y\n";
 
 static tnb_plugins *index_;
 static tnb_conf *conf;
@@ -147,11 +148,13 @@ a_manifest_that_lies_is_refused(void **state)
     assert_non_null(tnb_plugins_load(index_, p, &err));
     assert_int_equal(tnb_plugins_check(index_, p, more, 2, &err), TNB_ABI);
     has(err.message, "promises op:x.y, which the module does not hold");
-    put("module_good", "[plugin]\nname = test\nversion = 2.0\nabi = 1.0\nkind = compiler\nmodule = test.so\n");
+    put("module_good",
+        "[plugin]\nname = test\nversion = 2.0\nabi = 1.0\nkind = compiler\nmodule = test.so\n");
     p = look(NULL, 0);
     assert_null(tnb_plugins_load(index_, p, &err));
     has(err.message, "says test 2.0; the module is test 1.5");
-    put("module_good", "[plugin]\nname = test\nversion = 1.5\nabi = 1.0\nkind = runtime\nmodule = test.so\n");
+    put("module_good",
+        "[plugin]\nname = test\nversion = 1.5\nabi = 1.0\nkind = runtime\nmodule = test.so\n");
     p = look(NULL, 0);
     assert_null(tnb_plugins_load(index_, p, &err));
     has(err.message, "says ABI 1.0, runtime; the module says ABI 1.0, compiler");
@@ -162,11 +165,14 @@ static void
 bad_modules_are_refused(void **state)
 {
     (void)state;
-    refused_on_loading("module_abi", "was built for Tenon ABI 9.0; this Tenon has ABI 1.0", "rebuild the plugin", false);
-    refused_on_loading("module_minor", "was built for Tenon ABI 1.77; this Tenon has ABI 1.0", "update Tenon", false);
+    refused_on_loading("module_abi", "was built for Tenon ABI 9.0; this Tenon has ABI 1.0",
+                       "rebuild the plugin", false);
+    refused_on_loading("module_minor", "was built for Tenon ABI 1.77; this Tenon has ABI 1.0",
+                       "update Tenon", false);
     refused_on_loading("module_nonote", "has no Tenon note", "entry macro", false);
     refused_on_loading("module_nosymbol", "has no symbol 'tn_plugin'", "entry macro", true);
-    refused_on_loading("module_unresolved", "undefined symbol: tenon_no_such_function", "defines 'tenon_no_such_function'", false);
+    refused_on_loading("module_unresolved", "undefined symbol: tenon_no_such_function",
+                       "defines 'tenon_no_such_function'", false);
     refused_on_loading(NULL, "cannot open", "reinstall the plugin", false);
 }
 
@@ -214,14 +220,18 @@ bad_manifests_are_refused(void **state)
     refused_on_listing("[plugin]\nname = test\nabi = 2.0\nkind = compiler\nmodule = test.so\n",
                        "was built for Tenon ABI 2.0; this Tenon has ABI 1.0", "update Tenon");
     refused_on_listing("[plugin]\nname = test\nabi = 1.0\nkind = compiler\n", "lacks 'module'", "");
-    refused_on_listing("[plugin]\nname = test\nabi = one\n", ":3: abi is 'one'; MAJOR.MINOR is wanted", "");
-    refused_on_listing("[plugin]\nname = test\nabi = 1.0\nkind = compiler\nmodule = ../x.so\n", "a file beside the manifest", "");
-    refused_on_listing("[plugin]\nprovide = pass:A\n", ":2: unknown key 'provide'", "did you mean 'provides'?");
+    refused_on_listing("[plugin]\nname = test\nabi = one\n",
+                       ":3: abi is 'one'; MAJOR.MINOR is wanted", "");
+    refused_on_listing("[plugin]\nname = test\nabi = 1.0\nkind = compiler\nmodule = ../x.so\n",
+                       "a file beside the manifest", "");
+    refused_on_listing("[plugin]\nprovide = pass:A\n", ":2: unknown key 'provide'",
+                       "did you mean 'provides'?");
     refused_on_listing("[plugin]\nprovides = A\n", ":2: provides 'A'; KIND:NAME is wanted", "");
     refused_on_listing("[plugin]\nname = a\nname = b\n", "set twice", "");
     refused_on_listing("[other]\nname = a\n", "section [plugin] only", "");
     refused_on_listing("", "lacks", "");
-    refused_on_listing("[plugin]\nname = a/b\nabi = 1.0\nkind = compiler\nmodule = x.so\n", "letters, digits", "");
+    refused_on_listing("[plugin]\nname = a/b\nabi = 1.0\nkind = compiler\nmodule = x.so\n",
+                       "letters, digits", "");
 }
 
 static void
@@ -321,8 +331,9 @@ one_name_of_two_plugins_needs_a_preference(void **state)
     (void)state;
     put("module_good", good_manifest);
     char other[4400];
-    static const char text[] = "[plugin]\nname = twin\nabi = 1.0\nkind = compiler\nmodule = test.so\nprovides = pass:A\n"
-                               "requires = test, twin\n";
+    static const char text[] =
+        "[plugin]\nname = twin\nabi = 1.0\nkind = compiler\nmodule = test.so\nprovides = pass:A\n"
+        "requires = test, twin\n";
     snprintf(other, sizeof other, "%s/twin.plugin", folder);
     assert_int_equal(tnb_write_file(other, text, sizeof text - 1, &err), TNB_OK);
     look(NULL, 0);

@@ -19,8 +19,8 @@ extern "C" {
 
 typedef enum tnb_severity { TNB_ERROR = 0, TNB_WARNING = 1, TNB_INFO = 2 } tnb_severity;
 
-/* A place: a file with line and column (both from 1; 0: unknown), or a file and a node's description
- * such as "node 'fire2/conv' (Conv)". Any member may be NULL or 0. */
+/* A place: a file with line and column (both from 1; 0: unknown), or a file and a node's
+ * description such as "node 'fire2/conv' (Conv)". Any member may be NULL or 0. */
 typedef struct tnb_place {
     const char *file;
     uint32_t line, column;

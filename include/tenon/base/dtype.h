@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and the tensor description that is exchanged between layers: DLPack's layout.
  *
- * tnb_dtype and tnb_dltensor have the same memory layout as DLPack 1.0's DLDataType and DLTensor, so a
- * pointer may be handed to and taken from other software without copying.
+ * tnb_dtype and tnb_dltensor have the same memory layout as DLPack 1.0's DLDataType and DLTensor,
+ * so a pointer may be handed to and taken from other software without copying.
  */
 #ifndef TENON_BASE_DTYPE_H
 #define TENON_BASE_DTYPE_H
@@ -28,7 +28,8 @@ typedef enum tnb_dtype_code {
     TNB_FLOAT4_E2M1FN = 17
 } tnb_dtype_code;
 
-/* `lanes` > 1 is a vector; bits == 0 means "void": no or unknown dtype. A bool has 8 bits in memory. */
+/* `lanes` > 1 is a vector; bits == 0 means "void": no or unknown dtype. A bool has 8 bits in
+ * memory. */
 typedef struct tnb_dtype {
     uint8_t code;
     uint8_t bits;
@@ -51,8 +52,8 @@ typedef struct tnb_device {
     int32_t id;
 } tnb_device;
 
-/* Borrowed description of a tensor. strides (in elements) may be NULL: compact, row-major. The first
- * element lies at (char *)data + byte_offset. */
+/* Borrowed description of a tensor. strides (in elements) may be NULL: compact, row-major. The
+ * first element lies at (char *)data + byte_offset. */
 typedef struct tnb_dltensor {
     void *data;
     tnb_device device;
@@ -88,7 +89,8 @@ tnb_dtype_is_void(tnb_dtype d)
 static inline bool
 tnb_dtype_is_float(tnb_dtype d)
 {
-    return d.bits != 0 && (d.code == TNB_FLOAT || d.code == TNB_BFLOAT || d.code >= TNB_FLOAT8_E4M3FN);
+    return d.bits != 0 &&
+           (d.code == TNB_FLOAT || d.code == TNB_BFLOAT || d.code >= TNB_FLOAT8_E4M3FN);
 }
 /* Signed or unsigned integer; bool is not one. */
 static inline bool
@@ -133,10 +135,11 @@ tnb_bfloat_to_float(uint16_t h);
 TNB_EXPORT uint16_t
 tnb_float_to_bfloat(float f);
 
-/* Reads or writes element `i` of a dense array of dtype `d` (one lane; widths below 8 bits are packed,
- * the first element lowest). The f64 pair takes every float, integer and bool dtype, the i64 load only
- * integers and bool (uint64 keeps its bit pattern), the i64 store all of them. Returns false when the
- * dtype has no such reading. Stores wrap integers and round floats as a C cast would. */
+/* Reads or writes element `i` of a dense array of dtype `d` (one lane; widths below 8 bits are
+ * packed, the first element lowest). The f64 pair takes every float, integer and bool dtype, the
+ * i64 load only integers and bool (uint64 keeps its bit pattern), the i64 store all of them.
+ * Returns false when the dtype has no such reading. Stores wrap integers and round floats as a C
+ * cast would. */
 TNB_EXPORT bool
 tnb_load_f64(const void *data, tnb_dtype d, uint64_t i, double *out);
 TNB_EXPORT bool

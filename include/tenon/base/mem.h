@@ -3,7 +3,8 @@
  *
  * Compiler code allocates from arenas and never checks for NULL: an arena that cannot grow sets its
  * `failed` flag and hands out a small emergency region again and again, so that code runs on to the
- * next check (tnb_arena_failed) and the work is then reported as TNB_NO_MEMORY. Runtime code uses malloc and checks.
+ * next check (tnb_arena_failed) and the work is then reported as TNB_NO_MEMORY. Runtime code uses
+ * malloc and checks.
  */
 #ifndef TENON_BASE_MEM_H
 #define TENON_BASE_MEM_H
@@ -48,8 +49,8 @@ TNB_EXPORT void *
 tnb_alloc_n(tnb_arena *a, size_t n, size_t size);
 
 /* ---- growing text (malloc) ---- */
-/* `s` is terminated once anything was appended; NULL before. Zero-initialise, free with tnb_buf_free.
- * After a failed allocation `failed` is set and appends do nothing. */
+/* `s` is terminated once anything was appended; NULL before. Zero-initialise, free with
+ * tnb_buf_free. After a failed allocation `failed` is set and appends do nothing. */
 typedef struct tnb_buf {
     char *s;
     size_t n, cap;
@@ -68,30 +69,30 @@ tnb_buf_free(tnb_buf *b);
 
 /* ---- growing arrays in an arena ---- */
 /* TNB_VEC(T) name; zero-initialised. Growth copies: old storage stays until the arena is reset. */
-#define TNB_VEC(T)                                                                                 \
-    struct {                                                                                       \
-        T *at;                                                                                     \
-        uint32_t n, cap;                                                                           \
+#define TNB_VEC(T)       \
+    struct {             \
+        T *at;           \
+        uint32_t n, cap; \
     }
-#define TNB_PUSH(arena, vec, item)                                                                 \
-    do {                                                                                           \
-        if ((vec).n == (vec).cap)                                                                  \
-            (vec).at = tnb_vec_grow((arena), (vec).at, (vec).n, &(vec).cap, sizeof *(vec).at);     \
-        (vec).at[(vec).n++] = (item);                                                              \
+#define TNB_PUSH(arena, vec, item)                                                             \
+    do {                                                                                       \
+        if ((vec).n == (vec).cap)                                                              \
+            (vec).at = tnb_vec_grow((arena), (vec).at, (vec).n, &(vec).cap, sizeof *(vec).at); \
+        (vec).at[(vec).n++] = (item);                                                          \
     } while (0)
 TNB_EXPORT void *
 tnb_vec_grow(tnb_arena *a, void *old, uint32_t n, uint32_t *cap, size_t item);
 
 /* ---- hash maps (open addressing, in an arena; never shrink) ---- */
-/* Keys are pointers compared by identity. Values are given back without const, as strchr does. A missing
- * key reads as NULL. Iteration order is insertion
- * order: entries [0, n). A removed entry has key NULL and is to be skipped. */
+/* Keys are pointers compared by identity. Values are given back without const, as strchr does. A
+ * missing key reads as NULL. Iteration order is insertion order: entries [0, n). A removed entry
+ * has key NULL and is to be skipped. */
 typedef struct tnb_ptrmap {
     tnb_arena *arena;
     struct tnb_ptrmap_entry {
         const void *key;
         void *value;
-    } *at;
+    } * at;
     uint32_t *slots;
     uint32_t n, cap, n_slots;
 } tnb_ptrmap;
@@ -113,7 +114,7 @@ typedef struct tnb_strmap {
         const char *key;
         void *value;
         uint64_t hash;
-    } *at;
+    } * at;
     uint32_t *slots;
     uint32_t n, cap, n_slots;
 } tnb_strmap;

@@ -2,8 +2,8 @@
 /* Status codes and the error record that every fallible function of Tenon shares.
  *
  * Two ways of reporting exist. The runtime and base fill a caller-owned tnb_err (fixed size: the
- * error path allocates nothing). The compiler records diagnostics in its context (tenon/base/diag.h)
- * and returns NULL or the error node.
+ * error path allocates nothing). The compiler records diagnostics in its context
+ * (tenon/base/diag.h) and returns NULL or the error node.
  */
 #ifndef TENON_BASE_STATUS_H
 #define TENON_BASE_STATUS_H
@@ -29,22 +29,22 @@ extern "C" {
 /* ORDER STATUS: tnb_status_name() has a row for each, in this order. Grows at the end only. */
 typedef enum tnb_status {
     TNB_OK = 0,
-    TNB_INVALID,      /* an argument or option is wrong */
-    TNB_NO_MEMORY,    /* an allocation failed */
-    TNB_IO,           /* the system refused a file operation */
-    TNB_FORMAT,       /* a file or text is not what its format demands */
-    TNB_TYPE,         /* wrong dtype or kind of value */
-    TNB_SHAPE,        /* wrong rank or extent */
-    TNB_UNSUPPORTED,  /* valid, but this build, target or device lacks it */
-    TNB_NOT_FOUND,    /* a name that nobody provides */
-    TNB_BOUNDS,       /* an index, count or offset out of range */
-    TNB_DEVICE,       /* a device or driver call failed */
-    TNB_BUILD,        /* an external compiler failed */
-    TNB_UNTRUSTED,    /* refused by ownership, permission or digest */
-    TNB_ABI,          /* made for another version of Tenon */
-    TNB_DIFFERS,      /* a comparison found a difference */
-    TNB_CANCELLED,    /* stopped on request */
-    TNB_INTERNAL      /* a fault of Tenon itself */
+    TNB_INVALID,     /* an argument or option is wrong */
+    TNB_NO_MEMORY,   /* an allocation failed */
+    TNB_IO,          /* the system refused a file operation */
+    TNB_FORMAT,      /* a file or text is not what its format demands */
+    TNB_TYPE,        /* wrong dtype or kind of value */
+    TNB_SHAPE,       /* wrong rank or extent */
+    TNB_UNSUPPORTED, /* valid, but this build, target or device lacks it */
+    TNB_NOT_FOUND,   /* a name that nobody provides */
+    TNB_BOUNDS,      /* an index, count or offset out of range */
+    TNB_DEVICE,      /* a device or driver call failed */
+    TNB_BUILD,       /* an external compiler failed */
+    TNB_UNTRUSTED,   /* refused by ownership, permission or digest */
+    TNB_ABI,         /* made for another version of Tenon */
+    TNB_DIFFERS,     /* a comparison found a difference */
+    TNB_CANCELLED,   /* stopped on request */
+    TNB_INTERNAL     /* a fault of Tenon itself */
 } tnb_status;
 
 /* One error, owned by the caller. `message` says what happened (lower case, no full stop), `hint`
@@ -75,11 +75,11 @@ TNB_EXPORT void
 tnb_err_prefix(tnb_err *err, const char *fmt, ...) TNB_PRINTF(2, 3);
 
 /* Returns from the calling function with the status of `expr` unless it is TNB_OK. */
-#define TNB_TRY(expr)                                                                              \
-    do {                                                                                           \
-        tnb_status tnb_try_s = (expr);                                                             \
-        if (tnb_try_s != TNB_OK)                                                                   \
-            return tnb_try_s;                                                                      \
+#define TNB_TRY(expr)                  \
+    do {                               \
+        tnb_status tnb_try_s = (expr); \
+        if (tnb_try_s != TNB_OK)       \
+            return tnb_try_s;          \
     } while (0)
 
 #ifdef __cplusplus

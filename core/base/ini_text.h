@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading one INI text: inih with a reader of ours in front. Internal to base. */
-#ifndef TENON_CORE_BASE_INI_H
-#define TENON_CORE_BASE_INI_H
+#ifndef TENON_CORE_BASE_INI_TEXT_H
+#define TENON_CORE_BASE_INI_TEXT_H
 
 #include "tenon/base/diag.h"
 
