@@ -9,3 +9,6 @@ static const tn_pass *const passes[] = {
 #include "passes.def"
 #undef TRANSFORM_PASS
 };
+
+TN_PLUGIN(transform, "0.1.0", "Apache-2.0", "the graph passes", .passes = passes,
+          .n_passes = sizeof passes / sizeof *passes);
