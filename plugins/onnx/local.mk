@@ -4,7 +4,32 @@ PLUGIN_MODULES += plugins/onnx/onnx.la
 PLUGIN_MANIFESTS += plugins/onnx/onnx.plugin
 noinst_LTLIBRARIES += plugins/onnx/onnx.la
 plugins_onnx_onnx_la_SOURCES = \
-	plugins/onnx/onnx.c
+	plugins/onnx/attr.c \
+	plugins/onnx/check.c \
+	plugins/onnx/control.c \
+	plugins/onnx/conv_pool.c \
+	plugins/onnx/elementwise.c \
+	plugins/onnx/emit.c \
+	plugins/onnx/fold.c \
+	plugins/onnx/fold.h \
+	plugins/onnx/graph.c \
+	plugins/onnx/import.c \
+	plugins/onnx/import.h \
+	plugins/onnx/index.c \
+	plugins/onnx/linear.c \
+	plugins/onnx/manipulate.c \
+	plugins/onnx/model.c \
+	plugins/onnx/model.h \
+	plugins/onnx/normalize.c \
+	plugins/onnx/onnx.c \
+	plugins/onnx/onnx.h \
+	plugins/onnx/quant.c \
+	plugins/onnx/reduce.c \
+	plugins/onnx/resize.c \
+	plugins/onnx/rnn.c \
+	plugins/onnx/shape.c \
+	plugins/onnx/table.c \
+	plugins/onnx/value.c
 plugins_onnx_onnx_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_onnx_onnx_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(PROTOBUF_C_LIBS)
 plugins_onnx_onnx_la_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_C_CFLAGS) -Iplugins/onnx

@@ -19,6 +19,9 @@ typedef struct tnk_import_options {
 typedef struct tnk_model {
     const tn_module *module;
     const char *profile; /* applied automatically ("llm"); NULL: none */
+    /* After a failure: Array of StringImm, names of run-time inputs whose values decide shapes and have to be bound
+     * (tnk_import_options.inputs) before the model can be compiled; NULL: none. */
+    const tn_node *must_bind;
 } tnk_model;
 
 typedef struct tnk_importer {

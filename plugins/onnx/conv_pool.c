@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution and pooling: attributes that windows share, then the operators. */
+#include <inttypes.h>
+#include <math.h>
+#include "import.h"
+
+enum { MAX_SPATIAL = 3 };
+
+typedef struct window {
+    int rank; /* spatial */
+    int64_t kernel[MAX_SPATIAL], strides[MAX_SPATIAL], dilations[MAX_SPATIAL], pads[2 * MAX_SPATIAL];
+    bool same;
+} window;
+
+enum { NOTSET, SAME_UPPER, SAME_LOWER, VALID };
+static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
+
+static bool
+window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise, int64_t least)
+{
+    int64_t v[2 * MAX_SPATIAL + 2];
+    int have = onnx_attr_ints(n, name, v, 2 * MAX_SPATIAL + 2);
+    if (n->failed)
+        return false;
+    if (have >= 0 && have != want)
+        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %d", name, have, want);
+    for (int i = 0; i < want; i++) {
+        out[i] = have < 0 ? otherwise : v[i];
+        if (out[i] < least || out[i] > INT32_MAX)
+            return onnx_fail(n, TNB_INVALID, "entry %d of attribute '%s' is %" PRId64 ", wanted %" PRId64 " or more", i, name,
+                             out[i], least);
+    }
+    return true;
+}
+
+/* Everything but the kernel's extents, which the caller has set. */
+static bool
+read_window(onnx_node *n, const tn_expr *x, window *w)
+{
+    int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
+    if (mode < 0 || !window_ints(n, "strides", w->strides, w->rank, 1, 1) ||
+        !window_ints(n, "dilations", w->dilations, w->rank, 1, 1) ||
+        !window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN))
+        return false;
+    w->same = mode == SAME_UPPER || mode == SAME_LOWER;
+    if (mode == VALID)
+        memset(w->pads, 0, sizeof w->pads);
+    for (int i = 0; i < w->rank && w->same; i++) {
+        int64_t extent = onnx_dim(x, 2 + i), span = (w->kernel[i] - 1) * w->dilations[i] + 1, s = w->strides[i], total;
+        if (extent < 0 && s != 1) {
+            onnx_fail(n, TNB_UNSUPPORTED, "attribute 'auto_pad' is %s with stride %" PRId64 ", but extent %d of the input is dynamic",
+                      auto_pads[mode], s, 2 + i);
+            onnx_hint(n, "fix the dimension: --dim NAME=VALUE");
+            return false;
+        }
+        total = s == 1 ? span - 1 : ((extent + s - 1) / s - 1) * s + span - extent;
+        total = total < 0 ? 0 : total;
+        w->pads[i] = mode == SAME_UPPER ? total / 2 : total - total / 2;
+        w->pads[w->rank + i] = total - w->pads[i];
+    }
+    return true;
+}
+
+static bool
+spatial_rank(onnx_node *n, const tn_expr *x, window *w)
+{
+    int64_t r = onnx_rank(n, x);
+    if (r < 0)
+        return false;
+    if (r < 3 || r > 2 + MAX_SPATIAL)
+        return onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", wanted 3, 4 or 5", r);
+    w->rank = (int)r - 2;
+    return true;
+}
+
+static const tn_node *
+ints(onnx_node *n, const int64_t *v, int count)
+{
+    return tn_int_array(n->ctx, v, (uint32_t)count);
+}
+
+/* The bias as [1, C, 1, ...] and added. */
+static const tn_expr *
+add_bias(onnx_node *n, const tn_expr *y, const tn_expr *bias, int spatial)
+{
+    const tn_expr *dims[2 + MAX_SPATIAL];
+    tn_list have;
+    if (!onnx_dims(n, bias, &have))
+        return tn_error_node(n->ctx);
+    if (have.n != 1) {
+        onnx_fail(n, TNB_SHAPE, "the bias has rank %u, wanted 1", have.n);
+        return tn_error_node(n->ctx);
+    }
+    for (int i = 0; i < 2 + spatial; i++)
+        dims[i] = i == 1 ? have.at[0] : tn_i64(n->ctx, 1);
+    return onnx_bin(n, "add", y, onnx_reshape(n, bias, dims, (uint32_t)(2 + spatial)));
+}
+
+/* ---- convolution ---- */
+
+static bool
+kernel_of(onnx_node *n, const tn_expr *w, window *win)
+{
+    int64_t r = onnx_rank(n, w), given[MAX_SPATIAL];
+    if (r < 0)
+        return false;
+    if (r != win->rank + 2)
+        return onnx_fail(n, TNB_SHAPE, "the input has rank %d, but the weight has rank %" PRId64, win->rank + 2, r);
+    for (int i = 0; i < win->rank; i++) {
+        win->kernel[i] = onnx_dim(w, 2 + i);
+        if (win->kernel[i] < 1)
+            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is not a positive number", 2 + i);
+    }
+    if (!onnx_attr(n, "kernel_shape"))
+        return true;
+    if (!window_ints(n, "kernel_shape", given, win->rank, 1, 1))
+        return false;
+    for (int i = 0; i < win->rank; i++)
+        if (given[i] != win->kernel[i])
+            return onnx_fail(n, TNB_SHAPE, "entry %d of attribute 'kernel_shape' is %" PRId64 ", but the weight has %" PRId64, i,
+                             given[i], win->kernel[i]);
+    return true;
+}
+
+static bool
+check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, int64_t group)
+{
+    int64_t c = onnx_dim(x, 1), o = onnx_dim(w, 0), per = onnx_dim(w, 1);
+    if (group < 1)
+        return onnx_fail(n, TNB_INVALID, "attribute 'group' is %" PRId64 ", wanted 1 or more", group);
+    if (c >= 0 && c % group)
+        onnx_fail(n, TNB_SHAPE, "attribute 'group' is %" PRId64 ", but the %" PRId64 " input channels are not a multiple of %" PRId64,
+                  group, c, group);
+    else if (o >= 0 && o % group)
+        onnx_fail(n, TNB_SHAPE, "attribute 'group' is %" PRId64 ", but the %" PRId64 " output channels are not a multiple of %" PRId64,
+                  group, o, group);
+    else if (c >= 0 && per >= 0 && c / group != per)
+        onnx_fail(n, TNB_SHAPE, "the input has %" PRId64 " channels in %" PRId64 " groups, but the weight takes %" PRId64 " a group", c,
+                  group, per);
+    if (!n->failed)
+        return true;
+    onnx_note(n, "weight '%s' has type %s", n->in[1]->name, tn_text(n->ctx, w->type));
+    onnx_hint(n, "check the exporter's group setting");
+    return false;
+}
+
+static const char *const conv_names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
+static const char *const conv_t_names[] = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"};
+
+static bool
+import_conv(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *w = onnx_in(n, 1), *y;
+    window win = {0};
+    int64_t group = onnx_attr_int(n, "group", 1);
+    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) || !read_window(n, x, &win) || !check_groups(n, x, w, group))
+        return false;
+    y = onnx_emit(n, conv_names[win.rank - 1],
+                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding", ints(n, win.pads, 2 * win.rank),
+                           "dilation", ints(n, win.dilations, win.rank), "groups", tn_i64(n->ctx, group), NULL),
+                  x, w, NULL);
+    return onnx_ret(n, onnx_has(n, 2) ? add_bias(n, y, onnx_in(n, 2), win.rank) : y);
+}
+
+/* Paddings of a transposed convolution whose output extents are given. */
+static bool
+pads_for_output(onnx_node *n, const tn_expr *x, window *win, int64_t *out_pad, const int64_t *want, bool upper)
+{
+    for (int i = 0; i < win->rank; i++) {
+        int64_t extent = onnx_dim(x, 2 + i);
+        if (extent < 0)
+            return onnx_fail(n, TNB_UNSUPPORTED, "the output's extents are given, but extent %d of the input is dynamic", 2 + i);
+        int64_t full = win->strides[i] * (extent - 1) + out_pad[i] + (win->kernel[i] - 1) * win->dilations[i] + 1;
+        int64_t total = full - (want ? want[i] : extent * win->strides[i]);
+        if (total < 0) { /* the rest of the output gets no contribution */
+            out_pad[i] -= total;
+            total = 0;
+        }
+        win->pads[i] = upper ? total / 2 : total - total / 2;
+        win->pads[win->rank + i] = total - win->pads[i];
+    }
+    return true;
+}
+
+static bool
+import_conv_transpose(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *w = onnx_in(n, 1), *y;
+    window win = {0};
+    int64_t group = onnx_attr_int(n, "group", 1), out_pad[MAX_SPATIAL], want[MAX_SPATIAL + 2];
+    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) ||
+        !window_ints(n, "output_padding", out_pad, win.rank, 0, 0))
+        return false;
+    int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
+    if (mode < 0 || !window_ints(n, "strides", win.strides, win.rank, 1, 1) ||
+        !window_ints(n, "dilations", win.dilations, win.rank, 1, 1) ||
+        !window_ints(n, "pads", win.pads, 2 * win.rank, 0, INT32_MIN))
+        return false;
+    int64_t c = onnx_dim(x, 1), ci = onnx_dim(w, 0);
+    if (group < 1 || (c >= 0 && c % group) || (c >= 0 && ci >= 0 && c != ci))
+        return onnx_fail(n, TNB_SHAPE, "the input has %" PRId64 " channels in %" PRId64 " groups, but the weight takes %" PRId64, c,
+                         group, ci);
+    if (mode == VALID)
+        memset(win.pads, 0, sizeof win.pads);
+    int given = onnx_attr_ints(n, "output_shape", want, MAX_SPATIAL + 2);
+    if (given >= 0 && given != win.rank && given != win.rank + 2)
+        return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, wanted %d", given, win.rank);
+    bool same = mode == SAME_UPPER || mode == SAME_LOWER;
+    if ((given >= 0 || same) &&
+        !pads_for_output(n, x, &win, out_pad, given < 0 ? NULL : want + (given - win.rank), mode == SAME_UPPER))
+        return false;
+    y = onnx_emit(n, conv_t_names[win.rank - 1],
+                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding", ints(n, win.pads, 2 * win.rank),
+                           "output_padding", ints(n, out_pad, win.rank), "dilation", ints(n, win.dilations, win.rank), "groups",
+                           tn_i64(n->ctx, group), NULL),
+                  x, w, NULL);
+    return onnx_ret(n, onnx_has(n, 2) ? add_bias(n, y, onnx_in(n, 2), win.rank) : y);
+}
+
+/* ---- pooling ---- */
+
+static const tn_expr *
+emit_pool(onnx_node *n, const char *kind, const tn_expr *x, const window *w, const tn_node *more)
+{
+    const tn_node *attrs = tn_dictv(n->ctx, "pool_size", ints(n, w->kernel, w->rank), "strides", ints(n, w->strides, w->rank),
+                                    "padding", ints(n, w->pads, 2 * w->rank), "dilation", ints(n, w->dilations, w->rank),
+                                    "ceil_mode", tn_bool(n->ctx, onnx_attr_int(n, "ceil_mode", 0) != 0), NULL);
+    const tn_dict *d = tn_as_dict(more);
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const tn_pair *p = tn_as_pair(d->items.at[i]);
+        attrs = tn_dict_set(n->ctx, attrs, p->key, p->value);
+    }
+    return onnx_emit(n, tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank, tn_dict_get(more, "storage_order") ? "_with_indices" : ""),
+                     attrs, x, NULL);
+}
+
+static bool
+pool_window(onnx_node *n, const tn_expr *x, window *w)
+{
+    if (!spatial_rank(n, x, w))
+        return false;
+    if (!onnx_attr(n, "kernel_shape"))
+        return onnx_fail(n, TNB_INVALID, "attribute 'kernel_shape' is missing");
+    return window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) && read_window(n, x, w);
+}
+
+static bool
+import_max_pool(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    window w = {0};
+    int64_t order = onnx_attr_int(n, "storage_order", 0);
+    if (!pool_window(n, x, &w))
+        return false;
+    if (n->n_out < 2)
+        return onnx_ret(n, emit_pool(n, "max", x, &w, NULL));
+    return onnx_ret(n, emit_pool(n, "max", x, &w, tn_dictv(n->ctx, "storage_order", tn_i64(n->ctx, order), NULL)));
+}
+
+static bool
+import_average_pool(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    window w = {0};
+    bool padded = onnx_attr_int(n, "count_include_pad", 0) != 0;
+    if (!pool_window(n, x, &w))
+        return false;
+    return onnx_ret(n, emit_pool(n, "avg", x, &w, tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, padded), NULL)));
+}
+
+/* (sum of |x|^p)^(1/p): the average over the window times its size. */
+static bool
+import_lp_pool(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *y;
+    window w = {0};
+    double p = n->version < 2 ? onnx_attr_float(n, "p", 2) : (double)onnx_attr_int(n, "p", 2), size = 1;
+    if (!pool_window(n, x, &w))
+        return false;
+    for (int i = 0; i < w.rank; i++)
+        size *= (double)w.kernel[i];
+    y = onnx_bin_num(n, "power", onnx_un(n, "abs", x), p);
+    y = emit_pool(n, "avg", y, &w, tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, true), NULL));
+    return onnx_ret(n, onnx_bin_num(n, "power", onnx_bin_num(n, "multiply", y, size), 1 / p));
+}
+
+static uint32_t
+spatial_axes(onnx_node *n, const tn_expr *x, int64_t *axes)
+{
+    int64_t r = onnx_rank(n, x);
+    if (r >= 0 && r < 3)
+        onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or more", r);
+    for (int64_t i = 2; i < r && i < ONNX_MAX_DIMS; i++)
+        axes[i - 2] = i;
+    return r > 2 ? (uint32_t)r - 2 : 0;
+}
+
+static bool
+global_pool(onnx_node *n, const char *op)
+{
+    int64_t axes[ONNX_MAX_DIMS];
+    const tn_expr *x = onnx_in(n, 0);
+    uint32_t count = spatial_axes(n, x, axes);
+    return onnx_ret(n, onnx_reduce(n, op, x, axes, count, true));
+}
+
+static bool
+import_global_average_pool(onnx_node *n)
+{
+    return global_pool(n, "mean");
+}
+
+static bool
+import_global_max_pool(onnx_node *n)
+{
+    return global_pool(n, "max");
+}
+
+static bool
+import_global_lp_pool(onnx_node *n)
+{
+    int64_t axes[ONNX_MAX_DIMS];
+    double p = n->version < 2 ? onnx_attr_float(n, "p", 2) : (double)onnx_attr_int(n, "p", 2);
+    const tn_expr *x = onnx_in(n, 0);
+    uint32_t count = spatial_axes(n, x, axes);
+    x = onnx_reduce(n, "sum", onnx_bin_num(n, "power", onnx_un(n, "abs", x), p), axes, count, true);
+    return onnx_ret(n, onnx_bin_num(n, "power", x, 1 / p));
+}
+
+/* Values back to the places that MaxPool's indices name; indices count in the default output. */
+static bool
+import_max_unpool(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *places = onnx_in(n, 1);
+    window w = {0};
+    int64_t dims[ONNX_MAX_DIMS], out[ONNX_MAX_DIMS], zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, flat = -1, total = 1;
+    uint32_t count;
+    if (!pool_window(n, x, &w) || onnx_static_dims(n, x, dims, "the input") < 0)
+        return false;
+    for (int i = 0; i < w.rank + 2; i++) {
+        if (i >= 2)
+            dims[i] = (dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] - w.pads[i - 2] - w.pads[w.rank + i - 2];
+        total *= dims[i];
+    }
+    const tn_expr *size = tn_i64(n->ctx, total);
+    const tn_expr *y = onnx_emit(n, "scatter_elements",
+                                 tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), "reduction", tn_string(n->ctx, "update"), NULL),
+                                 onnx_full(n, &size, 1, onnx_dtype(x), 0), onnx_reshape_ints(n, places, &flat, 1),
+                                 onnx_reshape_ints(n, x, &flat, 1), NULL);
+    y = onnx_reshape_ints(n, y, dims, (uint32_t)w.rank + 2);
+    if (onnx_has(n, 2)) {
+        if (!onnx_ints(n, 2, "the output's shape", out, ONNX_MAX_DIMS, &count))
+            return false;
+        if (count != (uint32_t)w.rank + 2)
+            return onnx_fail(n, TNB_SHAPE, "the output's shape has %u entries, wanted %d", count, w.rank + 2);
+        for (uint32_t i = 0; i < count; i++)
+            more[i] = out[i] - dims[i];
+        y = onnx_pad(n, y, zeros, more, count, 0);
+    }
+    return onnx_ret(n, y);
+}
+
+const onnx_op onnx_conv_pool_ops[] = {
+    {"Conv", 1, 0, 2, 3, 1, 1, import_conv, NULL, 0, NULL},
+    {"ConvTranspose", 1, 0, 2, 3, 1, 1, import_conv_transpose, NULL, 0, NULL},
+    {"MaxPool", 1, 0, 1, 1, 1, 2, import_max_pool, NULL, 0, NULL},
+    {"AveragePool", 1, 0, 1, 1, 1, 1, import_average_pool, NULL, 0, NULL},
+    {"LpPool", 1, 0, 1, 1, 1, 1, import_lp_pool, NULL, 0, NULL},
+    {"GlobalAveragePool", 1, 0, 1, 1, 1, 1, import_global_average_pool, NULL, 0, NULL},
+    {"GlobalMaxPool", 1, 0, 1, 1, 1, 1, import_global_max_pool, NULL, 0, NULL},
+    {"GlobalLpPool", 1, 0, 1, 1, 1, 1, import_global_lp_pool, NULL, 0, NULL},
+    {"MaxUnpool", 9, 0, 2, 3, 1, 1, import_max_unpool, NULL, 0, NULL},
+    {0},
+};

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise operators and activations. */
+#include <math.h>
+#include "fold.h"
+
+/* ---- two operands ---- */
+
+/* Up to opset 6 the second operand is aligned by the attributes `broadcast` and `axis`. */
+static const tn_expr *
+align_old(onnx_node *n, const tn_expr *a, const tn_expr *b)
+{
+    int64_t axes[ONNX_MAX_DIMS];
+    if (n->version >= 7 || !onnx_attr_int(n, "broadcast", 0) || !onnx_attr(n, "axis"))
+        return b;
+    int64_t ra = onnx_rank(n, a), rb = onnx_rank(n, b), axis = onnx_attr_int(n, "axis", 0);
+    if (ra < 0 || rb < 0 || !onnx_axis(n, ra, &axis))
+        return tn_error_node(n->ctx);
+    if (axis + rb > ra) {
+        onnx_fail(n, TNB_SHAPE, "attribute 'axis' is %d, but an operand of rank %d does not fit into rank %d there", (int)axis,
+                  (int)rb, (int)ra);
+        return tn_error_node(n->ctx);
+    }
+    uint32_t count = (uint32_t)(ra - axis - rb);
+    for (uint32_t i = 0; i < count; i++)
+        axes[i] = rb + i;
+    return onnx_unsqueeze(n, b, axes, count);
+}
+
+static bool
+binary(onnx_node *n, const char *op)
+{
+    const tn_expr *a = onnx_in(n, 0), *b = onnx_in(n, 1);
+    if (n->failed || tn_is_error(a) || tn_is_error(b))
+        return false;
+    if (!tnb_dtype_eq(onnx_dtype(a), onnx_dtype(b)))
+        return onnx_fail(n, TNB_TYPE, "the operands have dtypes %s and %s, wanted the same", tnb_dtype_print(onnx_dtype(a)).s,
+                         tnb_dtype_print(onnx_dtype(b)).s);
+    return onnx_ret(n, onnx_bin(n, op, a, align_old(n, a, b)));
+}
+
+#define BINARY(fn, relax)                                                                          \
+    static bool fn(onnx_node *n)                                                                   \
+    {                                                                                              \
+        return binary(n, relax);                                                                   \
+    }
+BINARY(import_add, "add")
+BINARY(import_sub, "subtract")
+BINARY(import_mul, "multiply")
+BINARY(import_div, "divide")
+BINARY(import_and, "logical_and")
+BINARY(import_or, "logical_or")
+BINARY(import_xor, "logical_xor")
+BINARY(import_equal, "equal")
+BINARY(import_less, "less")
+BINARY(import_less_equal, "less_equal")
+BINARY(import_greater, "greater")
+BINARY(import_greater_equal, "greater_equal")
+BINARY(import_bitwise_and, "bitwise_and")
+BINARY(import_bitwise_or, "bitwise_or")
+BINARY(import_bitwise_xor, "bitwise_xor")
+
+static bool
+import_mod(onnx_node *n)
+{
+    bool fmod_sign = onnx_attr_int(n, "fmod", 0) != 0;
+    if (!fmod_sign && tnb_dtype_is_float(onnx_in_dtype(n, 0)))
+        return onnx_fail(n, TNB_INVALID, "attribute 'fmod' is 0, but the operands are floats");
+    return binary(n, fmod_sign ? "mod" : "floor_mod");
+}
+
+static bool
+import_bit_shift(onnx_node *n)
+{
+    static const char *const directions[] = {"LEFT", "RIGHT", NULL};
+    int right = onnx_attr_choice(n, "direction", "", directions);
+    return right >= 0 && binary(n, right ? "right_shift" : "left_shift");
+}
+
+/* The result has the base's type; the exponent may have another one. */
+static bool
+import_pow(onnx_node *n)
+{
+    const tn_expr *a = onnx_in(n, 0), *b = onnx_in(n, 1), *r;
+    if (tn_is_error(a) || tn_is_error(b))
+        return false;
+    tnb_dtype da = onnx_dtype(a), db = onnx_dtype(b);
+    if (onnx_known(n, 1) && n->in[1]->n_elems == 1 && tnb_dtype_is_float(da) && n->in[1]->ndim <= onnx_rank(n, a)) {
+        uint32_t count;
+        double e;
+        if (onnx_floats(n, 1, "the exponent", &e, 1, &count) && (e == 2.0 || e == 0.5 || e == 1.0))
+            return onnx_ret(n, e == 2.0 ? onnx_bin(n, "multiply", a, a) : e == 0.5 ? onnx_un(n, "sqrt", a) : a);
+    }
+    if (tnb_dtype_is_float(db) && !tnb_dtype_is_float(da)) {
+        r = onnx_bin(n, "power", onnx_astype(n, a, TNB_F64), onnx_astype(n, b, TNB_F64));
+        return onnx_ret(n, onnx_astype(n, r, da));
+    }
+    return onnx_ret(n, onnx_bin(n, "power", a, align_old(n, a, onnx_astype(n, b, da))));
+}
+
+/* ---- any number of operands ---- */
+
+static bool
+variadic(onnx_node *n, const char *op, bool mean)
+{
+    const tn_expr *r = onnx_in(n, 0);
+    for (uint32_t i = 1; i < n->n_in; i++)
+        r = onnx_bin(n, op, r, onnx_in(n, i));
+    return onnx_ret(n, mean && n->n_in > 1 ? onnx_bin_num(n, "divide", r, (double)n->n_in) : r);
+}
+
+static bool
+import_max(onnx_node *n)
+{
+    return variadic(n, "maximum", false);
+}
+
+static bool
+import_min(onnx_node *n)
+{
+    return variadic(n, "minimum", false);
+}
+
+static bool
+import_sum(onnx_node *n)
+{
+    return variadic(n, "add", false);
+}
+
+static bool
+import_mean(onnx_node *n)
+{
+    return variadic(n, "add", true);
+}
+
+/* ---- one operand ---- */
+
+static const struct unary_row {
+    const char *onnx, *relax;
+} unary_rows[] = {
+    {"Abs", "abs"},       {"Acos", "acos"},     {"Acosh", "acosh"}, {"Asin", "asin"},     {"Asinh", "asinh"},
+    {"Atan", "atan"},     {"Atanh", "atanh"},   {"Ceil", "ceil"},   {"Cos", "cos"},       {"Cosh", "cosh"},
+    {"Erf", "erf"},       {"Exp", "exp"},       {"Floor", "floor"}, {"Log", "log"},       {"Neg", "negative"},
+    {"Not", "logical_not"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
+    {"Sinh", "sinh"},     {"Sqrt", "sqrt"},     {"Tan", "tan"},     {"Tanh", "tanh"},     {"IsNaN", "isnan"},
+    {"BitwiseNot", "bitwise_not"}, {"Relu", "nn.relu"}, {"Softsign", "nn.softsign"}, {"HardSwish", "nn.hardswish"},
+    {"Mish", "nn.mish"}, {"Softplus", "nn.softplus"},
+};
+
+static bool
+import_unary(onnx_node *n)
+{
+    for (size_t i = 0; i < sizeof unary_rows / sizeof *unary_rows; i++)
+        if (strcmp(unary_rows[i].onnx, n->op) == 0)
+            return onnx_ret(n, onnx_un(n, unary_rows[i].relax, onnx_in(n, 0)));
+    return false;
+}
+
+static bool
+import_reciprocal(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    return !tn_is_error(x) && onnx_ret(n, onnx_bin(n, "divide", onnx_scalar(n, onnx_dtype(x), 1), x));
+}
+
+static bool
+import_isinf(onnx_node *n)
+{
+    bool neg = onnx_attr_int(n, "detect_negative", 1) != 0, pos = onnx_attr_int(n, "detect_positive", 1) != 0;
+    const tn_expr *x = onnx_in(n, 0), *r = onnx_un(n, "isinf", x);
+    if (!neg || !pos)
+        r = onnx_bin(n, "logical_and", r, onnx_bin_num(n, pos ? "greater" : "less", x, 0));
+    if (!neg && !pos)
+        r = onnx_bin(n, "logical_and", r, onnx_un(n, "logical_not", r));
+    return onnx_ret(n, r);
+}
+
+/* ---- activations with parameters ---- */
+
+static const tn_node *
+float_attr(onnx_node *n, double v)
+{
+    return tn_float_imm_of(n->ctx, TNB_F64, v);
+}
+
+static bool
+import_leaky_relu(onnx_node *n)
+{
+    return onnx_ret(n, onnx_emit(n, "nn.leakyrelu",
+                                 tn_dictv(n->ctx, "alpha", float_attr(n, onnx_attr_float(n, "alpha", (double)0.01f)), NULL),
+                                 onnx_in(n, 0), NULL));
+}
+
+static bool
+import_elu(onnx_node *n)
+{
+    return onnx_ret(n, onnx_emit(n, "nn.elu", tn_dictv(n->ctx, "alpha", float_attr(n, onnx_attr_float(n, "alpha", 1)), NULL),
+                                 onnx_in(n, 0), NULL));
+}
+
+static bool
+import_hard_sigmoid(onnx_node *n)
+{
+    double alpha = onnx_attr_float(n, "alpha", (double)0.2f), beta = onnx_attr_float(n, "beta", 0.5);
+    return onnx_ret(n, onnx_emit(n, "nn.hardsigmoid",
+                                 tn_dictv(n->ctx, "alpha", float_attr(n, alpha), "beta", float_attr(n, beta), NULL),
+                                 onnx_in(n, 0), NULL));
+}
+
+/* alpha * (exp(x) - 1) */
+static const tn_expr *
+exp_branch(onnx_node *n, const tn_expr *x, double alpha)
+{
+    return onnx_bin_num(n, "multiply", onnx_bin_num(n, "subtract", onnx_un(n, "exp", x), 1), alpha);
+}
+
+static bool
+import_selu(onnx_node *n)
+{
+    double alpha = onnx_attr_float(n, "alpha", 1.67326319217681884765625), gamma = onnx_attr_float(n, "gamma", 1.05070102214813232421875);
+    const tn_expr *x = onnx_in(n, 0);
+    const tn_expr *r = onnx_where(n, onnx_bin_num(n, "greater", x, 0), x, exp_branch(n, x, alpha));
+    return onnx_ret(n, onnx_bin_num(n, "multiply", r, gamma));
+}
+
+static bool
+import_celu(onnx_node *n)
+{
+    double alpha = onnx_attr_float(n, "alpha", 1);
+    const tn_expr *x = onnx_in(n, 0);
+    const tn_expr *below = exp_branch(n, onnx_bin_num(n, "divide", x, alpha), alpha);
+    return onnx_ret(n, onnx_bin(n, "add", onnx_bin_num(n, "maximum", x, 0), onnx_bin_num(n, "minimum", below, 0)));
+}
+
+static bool
+import_thresholded_relu(onnx_node *n)
+{
+    double alpha = onnx_attr_float(n, "alpha", 1);
+    const tn_expr *x = onnx_in(n, 0);
+    return !tn_is_error(x) &&
+           onnx_ret(n, onnx_where(n, onnx_bin_num(n, "greater", x, alpha), x, onnx_scalar(n, onnx_dtype(x), 0)));
+}
+
+static bool
+import_shrink(onnx_node *n)
+{
+    double lambd = onnx_attr_float(n, "lambd", 0.5), bias = onnx_attr_float(n, "bias", 0);
+    const tn_expr *x = onnx_in(n, 0);
+    if (tn_is_error(x))
+        return false;
+    const tn_expr *above = onnx_where(n, onnx_bin_num(n, "greater", x, lambd), onnx_bin_num(n, "subtract", x, bias),
+                                      onnx_scalar_int(n, onnx_dtype(x), 0));
+    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, -lambd), onnx_bin_num(n, "add", x, bias), above));
+}
+
+static bool
+import_gelu(onnx_node *n)
+{
+    static const char *const kinds[] = {"none", "tanh", NULL};
+    int fast = onnx_attr_choice(n, "approximate", "none", kinds);
+    return fast >= 0 && onnx_ret(n, onnx_un(n, fast ? "nn.gelu_tanh" : "nn.gelu", onnx_in(n, 0)));
+}
+
+static bool
+import_swish(onnx_node *n)
+{
+    double alpha = onnx_attr_float(n, "alpha", 1);
+    const tn_expr *x = onnx_in(n, 0);
+    if (alpha == 1)
+        return onnx_ret(n, onnx_un(n, "nn.silu", x));
+    return onnx_ret(n, onnx_bin(n, "multiply", x, onnx_un(n, "sigmoid", onnx_bin_num(n, "multiply", x, alpha))));
+}
+
+static bool
+import_prelu(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *slope = onnx_in(n, 1);
+    int64_t r = onnx_rank(n, x), rs = onnx_rank(n, slope), axes[ONNX_MAX_DIMS];
+    if (r < 0 || rs < 0)
+        return false;
+    if (n->version < 7 && rs == 1 && r > 2 && onnx_dim(slope, 0) != 1) { /* one a channel */
+        for (int64_t i = 0; i < r - 2; i++)
+            axes[i] = i + 1;
+        slope = onnx_unsqueeze(n, slope, axes, (uint32_t)(r - 2));
+    }
+    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, 0), onnx_bin(n, "multiply", x, slope), x));
+}
+
+static bool
+import_clip(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    double lo = 0, hi = 0;
+    uint32_t count = 1;
+    if (tn_is_error(x))
+        return false;
+    if (n->version < 11) {
+        bool has_lo = onnx_attr(n, "min") != NULL, has_hi = onnx_attr(n, "max") != NULL;
+        lo = onnx_attr_float(n, "min", 0);
+        hi = onnx_attr_float(n, "max", 0);
+        if (has_lo && has_hi)
+            return onnx_ret(n, onnx_clip(n, x, lo, hi));
+        x = has_lo ? onnx_bin_num(n, "maximum", x, lo) : x;
+        return onnx_ret(n, has_hi ? onnx_bin_num(n, "minimum", x, hi) : x);
+    }
+    if (tnb_dtype_is_float(onnx_dtype(x)) && onnx_known(n, 1) && onnx_known(n, 2)) {
+        if (!onnx_floats(n, 1, "the lower bound", &lo, 1, &count) || !onnx_floats(n, 2, "the upper bound", &hi, 1, &count))
+            return false;
+        return onnx_ret(n, onnx_clip(n, x, lo, hi));
+    }
+    x = onnx_has(n, 1) ? onnx_bin(n, "maximum", x, onnx_in(n, 1)) : x;
+    return onnx_ret(n, onnx_has(n, 2) ? onnx_bin(n, "minimum", x, onnx_in(n, 2)) : x);
+}
+
+static bool
+import_where(onnx_node *n)
+{
+    return onnx_ret(n, onnx_where(n, onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2)));
+}
+
+/* ---- types ---- */
+
+static bool
+import_cast(onnx_node *n)
+{
+    int64_t to = onnx_attr_int(n, "to", 0);
+    tnb_dtype d = tnb_onnx_dtype(to);
+    const Onnx__AttributeProto *a = onnx_attr(n, "to");
+    if (n->version < 6 && a && a->has_s) /* a name: "FLOAT" */
+        for (to = 1; to < 17; to++)
+            if (strcmp(tnb_onnx_type_name(to), onnx_attr_str(n, "to", "")) == 0)
+                d = tnb_onnx_dtype(to);
+    onnx_attr(n, "saturate");
+    onnx_attr(n, "round_mode");
+    if (!d.bits)
+        return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'to' is %d (%s), a type that is not supported", (int)to,
+                         tnb_onnx_type_name(to));
+    return onnx_ret(n, onnx_astype(n, onnx_in(n, 0), d));
+}
+
+static bool
+import_cast_like(onnx_node *n)
+{
+    onnx_attr(n, "saturate");
+    tnb_dtype d = onnx_in_dtype(n, 1);
+    if (!d.bits)
+        return onnx_fail(n, TNB_TYPE, "the dtype of input 1 is not known");
+    return onnx_ret(n, onnx_astype(n, onnx_in(n, 0), d));
+}
+
+static bool
+import_dropout(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t training = 0;
+    tn_list dims;
+    onnx_attr(n, "ratio");
+    onnx_attr(n, "seed");
+    onnx_attr(n, "is_test");
+    onnx_attr(n, "consumed_inputs");
+    if (onnx_has(n, 2) && !onnx_in_int(n, 2, "the training mode", &training))
+        return false;
+    if (training) {
+        double ratio = 0.5;
+        if (onnx_has(n, 1) && !onnx_in_float(n, 1, "the ratio", &ratio))
+            return false;
+        if (ratio != 0)
+            return onnx_fail(n, TNB_UNSUPPORTED, "training mode is not supported: Tenon compiles for inference");
+    }
+    if (!onnx_ret_at(n, 0, x))
+        return false;
+    if (n->n_out > 1 && onnx_dims(n, x, &dims))
+        return onnx_ret_at(n, 1, onnx_full(n, dims.at, dims.n, n->version >= 10 ? TNB_B8 : onnx_dtype(x), 1));
+    return !n->failed;
+}
+
+#define UNARY(name, since, fold) {name, since, 0, 1, 1, 1, 1, import_unary, fold, 0, NULL}
+#define BINARY_ROW(name, since, fn, fold) {name, since, 0, 2, 2, 1, 1, fn, fold, 0, NULL}
+
+const onnx_op onnx_elementwise_ops[] = {
+    BINARY_ROW("Add", 1, import_add, onnx_fold_binary),
+    BINARY_ROW("Sub", 1, import_sub, onnx_fold_binary),
+    BINARY_ROW("Mul", 1, import_mul, onnx_fold_binary),
+    BINARY_ROW("Div", 1, import_div, onnx_fold_binary),
+    BINARY_ROW("Mod", 10, import_mod, onnx_fold_binary),
+    BINARY_ROW("Pow", 1, import_pow, NULL),
+    BINARY_ROW("And", 1, import_and, onnx_fold_binary),
+    BINARY_ROW("Or", 1, import_or, onnx_fold_binary),
+    BINARY_ROW("Xor", 1, import_xor, NULL),
+    BINARY_ROW("Equal", 1, import_equal, onnx_fold_binary),
+    BINARY_ROW("Less", 1, import_less, onnx_fold_binary),
+    BINARY_ROW("LessOrEqual", 12, import_less_equal, onnx_fold_binary),
+    BINARY_ROW("Greater", 1, import_greater, onnx_fold_binary),
+    BINARY_ROW("GreaterOrEqual", 12, import_greater_equal, onnx_fold_binary),
+    BINARY_ROW("BitShift", 11, import_bit_shift, NULL),
+    BINARY_ROW("BitwiseAnd", 18, import_bitwise_and, NULL),
+    BINARY_ROW("BitwiseOr", 18, import_bitwise_or, NULL),
+    BINARY_ROW("BitwiseXor", 18, import_bitwise_xor, NULL),
+    {"Max", 1, 0, 1, -1, 1, 1, import_max, onnx_fold_binary, 0, NULL},
+    {"Min", 1, 0, 1, -1, 1, 1, import_min, onnx_fold_binary, 0, NULL},
+    {"Sum", 1, 0, 1, -1, 1, 1, import_sum, NULL, 0, NULL},
+    {"Mean", 1, 0, 1, -1, 1, 1, import_mean, NULL, 0, NULL},
+    UNARY("Abs", 1, onnx_fold_unary),
+    UNARY("Acos", 7, NULL),
+    UNARY("Acosh", 9, NULL),
+    UNARY("Asin", 7, NULL),
+    UNARY("Asinh", 9, NULL),
+    UNARY("Atan", 7, NULL),
+    UNARY("Atanh", 9, NULL),
+    UNARY("Ceil", 1, onnx_fold_unary),
+    UNARY("Cos", 7, NULL),
+    UNARY("Cosh", 9, NULL),
+    UNARY("Erf", 9, NULL),
+    UNARY("Exp", 1, NULL),
+    UNARY("Floor", 1, onnx_fold_unary),
+    UNARY("Log", 1, NULL),
+    UNARY("Neg", 1, onnx_fold_unary),
+    UNARY("Not", 1, onnx_fold_unary),
+    UNARY("Round", 11, NULL),
+    UNARY("Sigmoid", 1, NULL),
+    UNARY("Sign", 9, NULL),
+    UNARY("Sin", 7, NULL),
+    UNARY("Sinh", 9, NULL),
+    UNARY("Sqrt", 1, onnx_fold_unary),
+    UNARY("Tan", 7, NULL),
+    UNARY("Tanh", 1, NULL),
+    UNARY("IsNaN", 9, NULL),
+    UNARY("BitwiseNot", 18, NULL),
+    UNARY("Relu", 1, NULL),
+    UNARY("Softsign", 1, NULL),
+    UNARY("Softplus", 1, NULL),
+    UNARY("HardSwish", 14, NULL),
+    UNARY("Mish", 18, NULL),
+    {"Reciprocal", 1, 0, 1, 1, 1, 1, import_reciprocal, NULL, 0, NULL},
+    {"IsInf", 10, 0, 1, 1, 1, 1, import_isinf, NULL, 0, NULL},
+    {"LeakyRelu", 1, 0, 1, 1, 1, 1, import_leaky_relu, NULL, 0, NULL},
+    {"Elu", 1, 0, 1, 1, 1, 1, import_elu, NULL, 0, NULL},
+    {"HardSigmoid", 1, 0, 1, 1, 1, 1, import_hard_sigmoid, NULL, 0, NULL},
+    {"Selu", 1, 0, 1, 1, 1, 1, import_selu, NULL, 0, NULL},
+    {"Celu", 12, 0, 1, 1, 1, 1, import_celu, NULL, 0, NULL},
+    {"ThresholdedRelu", 1, 0, 1, 1, 1, 1, import_thresholded_relu, NULL, 0, NULL},
+    {"Shrink", 9, 0, 1, 1, 1, 1, import_shrink, NULL, 0, NULL},
+    {"Gelu", 20, 0, 1, 1, 1, 1, import_gelu, NULL, 0, NULL},
+    {"Swish", 24, 0, 1, 1, 1, 1, import_swish, NULL, 0, NULL},
+    {"PRelu", 1, 0, 2, 2, 1, 1, import_prelu, NULL, 0, NULL},
+    {"Clip", 1, 0, 1, 3, 1, 1, import_clip, NULL, 0, NULL},
+    {"Where", 9, 0, 3, 3, 1, 1, import_where, onnx_fold_where, 0, NULL},
+    {"Cast", 1, 0, 1, 1, 1, 1, import_cast, onnx_fold_cast, 0, NULL},
+    {"CastLike", 15, 0, 2, 2, 1, 1, import_cast_like, NULL, 0, NULL},
+    {"Dropout", 1, 0, 1, 3, 1, 2, import_dropout, NULL, 0, NULL},
+    {0},
+};

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Emitting Relax calls: one helper an operator that many handlers need, in the form this IR wants. */
+#include <inttypes.h>
+#include <math.h>
+#include "import.h"
+
+const tn_expr *
+onnx_emit_call(onnx_node *n, const tn_expr *call)
+{
+    if (n->failed || !call || tn_is_error(call)) {
+        n->failed = true;
+        return tn_error_node(n->ctx);
+    }
+    if (tn_is_var(call) || tn_is(call, TN_KIND_CONSTANT))
+        return call;
+    const tn_expr *v = tn_emit(n->imp->b, call, "lv");
+    n->failed |= tn_is_error(v);
+    return v;
+}
+
+const tn_expr *
+onnx_emit(onnx_node *n, const char *op, const tn_node *attrs, ...)
+{
+    const tn_expr *args[16], *a;
+    uint32_t count = 0;
+    va_list ap;
+    bool bad = n->failed;
+    va_start(ap, attrs);
+    while ((a = va_arg(ap, const tn_expr *)) && count < 16) {
+        bad |= tn_is_error(a);
+        args[count++] = a;
+    }
+    va_end(ap);
+    if (bad) {
+        n->failed = true;
+        return tn_error_node(n->ctx);
+    }
+    return onnx_emit_call(n, tn_call_op(n->ctx, op, tn_list_of(n->ctx, args, count), attrs));
+}
+
+/* ---- types ---- */
+
+tnb_dtype
+onnx_dtype(const tn_expr *x)
+{
+    return x && x->type ? tn_type_dtype(x->type) : TNB_VOID;
+}
+
+int64_t
+onnx_rank(onnx_node *n, const tn_expr *x)
+{
+    int64_t r = x && x->type && !tn_is_error(x) ? tn_type_ndim(x->type) : -1;
+    if (r < 0 && !n->failed)
+        onnx_fail(n, TNB_UNSUPPORTED, "the rank of an input is not known");
+    return r;
+}
+
+bool
+onnx_dims(onnx_node *n, const tn_expr *x, tn_list *dims)
+{
+    if (x && x->type && !tn_is_error(x) && tn_type_dims(x->type, dims))
+        return true;
+    if (!n->failed)
+        onnx_fail(n, TNB_UNSUPPORTED, "the shape of an input is not known");
+    return false;
+}
+
+int64_t
+onnx_dim(const tn_expr *x, int64_t i)
+{
+    tn_list dims;
+    int64_t v = -1;
+    if (!x || !x->type || !tn_type_dims(x->type, &dims) || i < 0 || (uint64_t)i >= dims.n || !tn_int_value(dims.at[i], &v))
+        return -1;
+    return v;
+}
+
+int
+onnx_static_dims(onnx_node *n, const tn_expr *x, int64_t *out, const char *what)
+{
+    tn_list dims;
+    if (!onnx_dims(n, x, &dims))
+        return -1;
+    for (uint32_t i = 0; i < dims.n && i < ONNX_MAX_DIMS; i++)
+        if (!tn_int_value(dims.at[i], &out[i])) {
+            onnx_fail(n, TNB_UNSUPPORTED, "extent %u of %s is %s, wanted a number", i, what, tn_text(n->ctx, dims.at[i]));
+            onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
+            return -1;
+        }
+    return (int)dims.n;
+}
+
+const tn_expr *
+onnx_simplify(onnx_node *n, const tn_expr *e)
+{
+    return tn_is(e, TN_KIND_INT_IMM) || tn_is_var(e) ? e : tn_simplify_now(n->ctx, e);
+}
+
+/* ---- constants ---- */
+
+const tn_expr *
+onnx_scalar(onnx_node *n, tnb_dtype d, double v)
+{
+    return tn_scalar_constant(n->ctx, d, v);
+}
+
+const tn_expr *
+onnx_const_ints(onnx_node *n, tnb_dtype d, const int64_t *v, uint32_t count)
+{
+    void *mem = NULL;
+    int64_t shape = count;
+    const tn_data *data = tn_data_new(n->ctx, d, 1, &shape, &mem);
+    if (!data)
+        return tn_error_node(n->ctx);
+    for (uint32_t i = 0; i < count; i++)
+        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, (double)v[i]) : !tnb_store_i64(mem, d, i, v[i]))
+            return tn_error_node(n->ctx);
+    return tn_constant_of(n->ctx, data);
+}
+
+const tn_expr *
+onnx_scalar_int(onnx_node *n, tnb_dtype d, int64_t v)
+{
+    void *mem = NULL;
+    const tn_data *data = tn_data_new(n->ctx, d, 0, NULL, &mem);
+    if (!data || (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, 0, (double)v) : !tnb_store_i64(mem, d, 0, v)))
+        return tn_error_node(n->ctx);
+    return tn_constant_of(n->ctx, data);
+}
+
+static const tn_expr *
+literal_constant(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d, int32_t ndim,
+                 const int64_t *dims)
+{
+    void *mem = NULL;
+    const tn_data *data = tn_data_new(n->ctx, d, ndim, dims, &mem);
+    if (!data)
+        return tn_error_node(n->ctx);
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_float_imm *f = tn_as_float_imm(elems[i]);
+        int64_t v = 0;
+        bool is_int = tn_int_value(elems[i], &v);
+        if (!f && !is_int)
+            return NULL;
+        double x = f ? f->value : (double)v;
+        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, x) : !tnb_store_i64(mem, d, i, f ? (int64_t)x : v))
+            return NULL;
+    }
+    return tn_constant_of(n->ctx, data);
+}
+
+const tn_expr *
+onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d, int32_t ndim, const int64_t *dims)
+{
+    bool literal = true, ints = true;
+    const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_cast *c = tn_as_cast(elems[i]);
+        const tn_float_imm *f = tn_as_float_imm(elems[i]);
+        e[i] = c ? c->value : f && f->value == floor(f->value) && fabs(f->value) < 1e15 ? tn_i64(n->ctx, (int64_t)f->value)
+                                                                                  : elems[i];
+        if (tnb_dtype_is_int(tn_dtype_of(e[i])))
+            e[i] = onnx_simplify(n, e[i]);
+        else
+            ints = false;
+        literal &= f || tn_is(tnb_dtype_is_int(tn_dtype_of(elems[i])) ? e[i] : elems[i], TN_KIND_INT_IMM);
+    }
+    if (literal) {
+        for (uint32_t i = 0; i < count; i++)
+            e[i] = tn_is(elems[i], TN_KIND_FLOAT_IMM) ? elems[i] : e[i];
+        return literal_constant(n, e, count, d, ndim, dims);
+    }
+    if (!ints)
+        return NULL;
+    const tn_expr *x = onnx_emit(n, "shape_to_tensor", NULL, tn_shape(n->ctx, tn_list_of(n->ctx, e, count)), NULL);
+    if (ndim != 1)
+        x = onnx_reshape_ints(n, x, dims, (uint32_t)ndim);
+    return onnx_astype(n, x, d);
+}
+
+/* ---- calls ---- */
+
+const tn_expr *
+onnx_un(onnx_node *n, const char *op, const tn_expr *a)
+{
+    return onnx_emit(n, op, NULL, a, NULL);
+}
+
+const tn_expr *
+onnx_bin(onnx_node *n, const char *op, const tn_expr *a, const tn_expr *b)
+{
+    return onnx_emit(n, op, NULL, a, b, NULL);
+}
+
+const tn_expr *
+onnx_bin_num(onnx_node *n, const char *op, const tn_expr *x, double v)
+{
+    if (tn_is_error(x))
+        return x;
+    tnb_dtype d = onnx_dtype(x);
+    return onnx_bin(n, op, x, tnb_dtype_is_float(d) ? onnx_scalar(n, d, v) : onnx_scalar_int(n, d, (int64_t)v));
+}
+
+const tn_expr *
+onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d)
+{
+    if (tn_is_error(x) || tnb_dtype_eq(onnx_dtype(x), d))
+        return x;
+    return onnx_emit(n, "astype", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x, NULL);
+}
+
+static bool
+has_dims(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims)
+{
+    tn_list have;
+    if (!x || !x->type || !tn_type_dims(x->type, &have) || have.n != n_dims)
+        return false;
+    for (uint32_t i = 0; i < n_dims; i++)
+        if (have.at[i] != dims[i] && !tn_prove_equal(n->ctx, have.at[i], dims[i]))
+            return false;
+    return true;
+}
+
+/* The same constant with other extents: no copy of large data. NULL: not possible. */
+static const tn_expr *
+constant_reshaped(onnx_node *n, const tn_data *d, const tn_expr *const *dims, uint32_t n_dims)
+{
+    int64_t shape[ONNX_MAX_DIMS];
+    uint64_t count = 1;
+    void *mem;
+    for (uint32_t i = 0; i < n_dims; i++)
+        if (n_dims > ONNX_MAX_DIMS || !tn_int_value(dims[i], &shape[i]) || shape[i] < 0 ||
+            !tnb_mul_u64(count, (uint64_t)shape[i], &count))
+            return NULL;
+    if (count != d->n_elems)
+        return NULL;
+    if (d->kind == TN_DATA_SPLAT)
+        return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d->dtype, (int32_t)n_dims, shape, d->splat));
+    if (d->kind == TN_DATA_FILE)
+        return tn_constant_of(
+            n->ctx, tn_data_file(n->ctx, d->dtype, (int32_t)n_dims, shape, d->bytes, d->file, d->offset));
+    if (d->kind != TN_DATA_BYTES || d->n_bytes > 1 << 16)
+        return NULL;
+    const tn_data *copy = tn_data_new(n->ctx, d->dtype, (int32_t)n_dims, shape, &mem);
+    if (!copy)
+        return tn_error_node(n->ctx);
+    memcpy(mem, d->bytes, d->n_bytes);
+    return tn_constant_of(n->ctx, copy);
+}
+
+const tn_expr *
+onnx_reshape(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims)
+{
+    if (tn_is_error(x) || has_dims(n, x, dims, n_dims))
+        return x;
+    const tn_constant *c = tn_as_constant(x);
+    const tn_expr *same = c ? constant_reshaped(n, c->data, dims, n_dims) : NULL;
+    if (same)
+        return same;
+    return onnx_bin(n, "reshape", x, tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)));
+}
+
+static const tn_expr **
+literals(onnx_node *n, const int64_t *v, uint32_t count)
+{
+    const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        e[i] = tn_i64(n->ctx, v[i]);
+    return e;
+}
+
+const tn_expr *
+onnx_reshape_ints(onnx_node *n, const tn_expr *x, const int64_t *dims, uint32_t n_dims)
+{
+    return onnx_reshape(n, x, literals(n, dims, n_dims), n_dims);
+}
+
+const tn_expr *
+onnx_permute(onnx_node *n, const tn_expr *x, const int64_t *perm, uint32_t rank)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < rank; i++)
+        same &= perm[i] == i;
+    if (same)
+        return x;
+    return onnx_emit(n, "permute_dims", tn_dictv(n->ctx, "axes", tn_int_array(n->ctx, perm, rank), NULL), x, NULL);
+}
+
+const tn_expr *
+onnx_unsqueeze(onnx_node *n, const tn_expr *x, const int64_t *axes, uint32_t count)
+{
+    if (!count)
+        return x;
+    return onnx_emit(n, "expand_dims", tn_dictv(n->ctx, "axis", tn_int_array(n->ctx, axes, count), NULL), x, NULL);
+}
+
+const tn_expr *
+onnx_squeeze(onnx_node *n, const tn_expr *x, const int64_t *axes, uint32_t count)
+{
+    if (!count)
+        return x;
+    return onnx_emit(n, "squeeze", tn_dictv(n->ctx, "axis", tn_int_array(n->ctx, axes, count), NULL), x, NULL);
+}
+
+const tn_expr *
+onnx_concat(onnx_node *n, const tn_expr *const *x, uint32_t count, int64_t axis)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (tn_is_error(x[i]))
+            return x[i];
+    if (count == 1)
+        return x[0];
+    return onnx_emit(n, "concat", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL),
+                     tn_tuple_of(n->ctx, tn_list_of(n->ctx, x, count)), NULL);
+}
+
+const tn_expr *
+onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *const *begin, const tn_expr *const *end,
+           const int64_t *stride, uint32_t count)
+{
+    tn_ctx *ctx = n->ctx;
+    if (!count || tn_is_error(x))
+        return x;
+    int64_t *ones = TNB_NEW_N(n->imp->arena, int64_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        ones[i] = 1;
+    return onnx_emit(n, "strided_slice", tn_dictv(ctx, "assume_inbound", tn_bool(ctx, false), NULL), x,
+                     tn_tuple_of(ctx, tn_list_of(ctx, literals(n, axes, count), count)),
+                     tn_tuple_of(ctx, tn_list_of(ctx, begin, count)), tn_tuple_of(ctx, tn_list_of(ctx, end, count)),
+                     tn_tuple_of(ctx, tn_list_of(ctx, literals(n, stride ? stride : ones, count), count)), NULL);
+}
+
+const tn_expr *
+onnx_slice_ints(onnx_node *n, const tn_expr *x, int64_t axis, int64_t begin, int64_t end)
+{
+    if (begin == 0 && onnx_dim(x, axis) == end)
+        return x;
+    const tn_expr *b = tn_i64(n->ctx, begin), *e = tn_i64(n->ctx, end);
+    return onnx_slice(n, x, &axis, &b, &e, NULL, 1);
+}
+
+const tn_expr *
+onnx_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims)
+{
+    if (tn_is_error(x) || has_dims(n, x, dims, n_dims))
+        return x;
+    return onnx_bin(n, "broadcast_to", x, tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)));
+}
+
+const tn_expr *
+onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis)
+{
+    return onnx_emit(n, "take", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, indices, NULL);
+}
+
+const tn_expr *
+onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d, double v)
+{
+    int64_t shape[ONNX_MAX_DIMS];
+    uint8_t elem[16] = {0};
+    bool fixed = n_dims <= ONNX_MAX_DIMS;
+    for (uint32_t i = 0; i < n_dims && fixed; i++)
+        fixed = tn_int_value(dims[i], &shape[i]);
+    if (fixed && (tnb_dtype_is_float(d) ? tnb_store_f64(elem, d, 0, v) : tnb_store_i64(elem, d, 0, (int64_t)v)))
+        return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, (int32_t)n_dims, shape, elem));
+    return onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
+                     tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)), onnx_scalar(n, d, v), NULL);
+}
+
+const tn_expr *
+onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step, tnb_dtype d)
+{
+    return onnx_emit(n, "arange", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), start, end, step, NULL);
+}
+
+const tn_expr *
+onnx_reduce(onnx_node *n, const char *op, const tn_expr *x, const int64_t *axes, uint32_t count, bool keep)
+{
+    return onnx_emit(n, op,
+                     tn_dictv(n->ctx, "axis", axes ? tn_int_array(n->ctx, axes, count) : tn_none_value(n->ctx), "keepdims",
+                              tn_bool(n->ctx, keep), NULL),
+                     x, NULL);
+}
+
+const tn_expr *
+onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *end, uint32_t rank, double value)
+{
+    int64_t width[2 * ONNX_MAX_DIMS];
+    bool none = true;
+    for (uint32_t i = 0; i < rank; i++) {
+        width[2 * i] = begin[i];
+        width[2 * i + 1] = end[i];
+        none &= !begin[i] && !end[i];
+    }
+    if (none)
+        return x;
+    return onnx_emit(n, "nn.pad",
+                     tn_dictv(n->ctx, "pad_width", tn_int_array(n->ctx, width, 2 * rank), "pad_value",
+                              tn_float_imm_of(n->ctx, TNB_F64, value), NULL),
+                     x, NULL);
+}
+
+const tn_expr *
+onnx_where(onnx_node *n, const tn_expr *c, const tn_expr *a, const tn_expr *b)
+{
+    return onnx_emit(n, "where", NULL, c, a, b, NULL);
+}
+
+const tn_expr *
+onnx_clip(onnx_node *n, const tn_expr *x, double lo, double hi)
+{
+    if (tn_is_error(x))
+        return x;
+    tnb_dtype d = onnx_dtype(x);
+    return onnx_emit(n, "clip", NULL, x, tn_literal(n->ctx, d, lo), tn_literal(n->ctx, d, hi), NULL);
+}
+
+const tn_expr *
+onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i)
+{
+    if (tn_is_error(t))
+        return t;
+    const tn_ty_tuple *ty = tn_as_ty_tuple(t->type);
+    if (!ty || i >= ty->fields.n) {
+        onnx_fail(n, TNB_INVALID, "there is no output %u", i);
+        return tn_error_node(n->ctx);
+    }
+    return onnx_emit_call(n, tn_tuple_get_of(n->ctx, t, i));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computing with known elements while importing: the `fold` functions of operators (see import.h). */
+#ifndef ONNX_FOLD_H
+#define ONNX_FOLD_H
+
+#include "import.h"
+
+bool
+onnx_fold_binary(onnx_node *n); /* Add Sub Mul Div Mod Min Max Equal Less ... And Or: by the operator's name */
+bool
+onnx_fold_unary(onnx_node *n); /* Neg Abs Floor Ceil Not Sqrt */
+bool
+onnx_fold_where(onnx_node *n);
+bool
+onnx_fold_cast(onnx_node *n);
+bool
+onnx_fold_shape(onnx_node *n);
+bool
+onnx_fold_size(onnx_node *n);
+bool
+onnx_fold_reshape(onnx_node *n); /* Reshape Squeeze Unsqueeze Flatten Identity */
+bool
+onnx_fold_gather(onnx_node *n);
+bool
+onnx_fold_concat(onnx_node *n);
+bool
+onnx_fold_slice(onnx_node *n);
+bool
+onnx_fold_split(onnx_node *n);
+bool
+onnx_fold_transpose(onnx_node *n);
+bool
+onnx_fold_expand(onnx_node *n);
+bool
+onnx_fold_constant_of_shape(onnx_node *n);
+bool
+onnx_fold_range(onnx_node *n);
+bool
+onnx_fold_reduce(onnx_node *n); /* ReduceProd ReduceSum ReduceMin ReduceMax */
+
+/* Shared with the handlers of the same operators. */
+/* The extents that Reshape makes: target with 0 and -1 resolved against the input's. */
+bool
+onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count, bool zero_copies,
+                    const tn_expr **out);
+/* Slices normalised for one axis: starts and ends in the file's meaning. */
+typedef struct onnx_slices {
+    uint32_t count;
+    int64_t axes[ONNX_MAX_DIMS], steps[ONNX_MAX_DIMS];
+    const tn_expr *starts[ONNX_MAX_DIMS], *ends[ONNX_MAX_DIMS];
+} onnx_slices;
+bool
+onnx_read_slices(onnx_node *n, int64_t rank, onnx_slices *s);
+/* Sizes of Split's parts; false after an error. */
+bool
+onnx_split_sizes(onnx_node *n, int64_t extent, int64_t *sizes, uint32_t *count);
+
+#endif

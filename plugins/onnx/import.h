@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an ONNX graph to a Relax function: what the handlers of operators share.
+ *
+ * A value is a tensor expression, or a list of known elements, or both. Elements are scalar expressions (int64 for
+ * integers and bool, float64 for floats): literals, or terms over the symbolic dimensions. Small integer tensors that
+ * describe shapes are carried as elements through the graph, so that computed shapes become shape expressions; they
+ * become tensors only where an operator wants one.
+ *
+ * A handler reads its inputs with onnx_in, attributes with onnx_attr_*, and ends with onnx_ret. Expressions are emitted at
+ * once. After an error every function here goes on silently with the error node.
+ */
+#ifndef ONNX_IMPORT_H
+#define ONNX_IMPORT_H
+
+#include "model.h"
+#include "tenon/core/arith.h"
+#include "tenon/core/builder.h"
+#include "tenon/core/text.h"
+#include "tenon/kit/importer.h"
+
+enum {
+    ONNX_MAX_RANK = 8,       /* of tensors carried as elements */
+    ONNX_MAX_ELEMS = 1024,   /* carried as elements when computed */
+    ONNX_MAX_LITERALS = 256, /* of a constant that is read as elements */
+    ONNX_MAX_DIMS = TNB_TENSOR_PB_MAX_DIMS
+};
+
+typedef struct onnx_value onnx_value;
+typedef struct onnx_scope onnx_scope;
+typedef struct onnx_node onnx_node;
+typedef struct onnx_import onnx_import;
+
+struct onnx_value {
+    const char *name;     /* interned */
+    const tn_expr *expr;  /* NULL: not yet a tensor */
+    const tn_expr *const *elems;
+    uint32_t n_elems;
+    bool has_elems, tried_elems;
+    int32_t ndim; /* of the elements */
+    int64_t dims[ONNX_MAX_RANK];
+    tnb_dtype dtype;                /* of the elements */
+    const Onnx__TensorProto *init;  /* an initializer that was not read yet */
+    const char *run_time_input;     /* the graph input's name, if it is one */
+    onnx_value *const *deps;        /* inputs of the node that makes it */
+    uint32_t n_deps;
+    bool shape_only;                /* that node looks at shapes only */
+    const Onnx__NodeProto *producer;
+    const char *producer_text;
+    uint32_t mark;
+};
+
+/* Names of one graph. Inner graphs see the names of outer ones. */
+struct onnx_scope {
+    tnb_strmap values;
+    onnx_scope *outer;
+    /* a function's body: what ref_attr_name means */
+    onnx_node *call;
+    const Onnx__FunctionProto *function;
+};
+
+struct onnx_import {
+    tn_ctx *ctx;
+    tn_builder *b;
+    tnb_arena *arena; /* lives as long as the import */
+    onnx_model *model;
+    const tnk_import_options *opt;
+    onnx_scope *scope;
+    tnb_strmap dims;      /* name of a dynamic dimension -> scalar expression */
+    tnb_strmap functions; /* "domain:name" -> FunctionProto */
+    int64_t opset;        /* of the default domain */
+    const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
+    int function_depth, graph_depth;
+    bool has_control;     /* general If, Loop: no dataflow block */
+    bool restart;         /* such a node was found: begin again without one */
+    uint32_t mark, n_nodes;
+    tn_list must_bind;    /* StringImm: run-time inputs whose value decides a shape */
+};
+
+typedef struct onnx_op {
+    const char *name;
+    int16_t since, until; /* opset versions [since, until]; until 0: no end */
+    int16_t min_in, max_in, min_out, max_out; /* max -1: any number */
+    bool (*import)(onnx_node *n);
+    /* Computes outputs as elements when all inputs have some; false: not possible (nothing recorded). NULL: never. */
+    bool (*fold)(onnx_node *n);
+    unsigned flags; /* ONNX_OP_* */
+    const char *domain; /* NULL: the default */
+} onnx_op;
+enum {
+    ONNX_OP_SHAPE_ONLY = 1,  /* looks at its inputs' shapes only */
+    ONNX_OP_FOLD_SHAPE = 2   /* `fold` wants no elements of its inputs */
+};
+
+struct onnx_node {
+    onnx_import *imp;
+    tn_ctx *ctx;
+    const Onnx__NodeProto *proto;
+    const char *op;
+    const onnx_op *row;
+    int64_t version;
+    const char *text; /* "node 'fire2/conv' (Conv)" */
+    onnx_value **in;  /* NULL entries: left out */
+    uint32_t n_in;
+    onnx_value **out; /* likewise */
+    uint32_t n_out;
+    uint64_t attrs_read;
+    bool failed;
+};
+
+/* ---- errors (import.c) ---- */
+/* Records an error at the node and returns false. */
+bool
+onnx_fail(onnx_node *n, tnb_status status, const char *fmt, ...) TNB_PRINTF(3, 4);
+void
+onnx_note(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
+void
+onnx_hint(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
+
+/* ---- values (value.c) ---- */
+onnx_value *
+onnx_value_new(onnx_import *imp, const char *name);
+bool
+onnx_has(const onnx_node *n, uint32_t i);
+/* Input i as a tensor; the error node after recording an error. */
+const tn_expr *
+onnx_in(onnx_node *n, uint32_t i);
+/* A value as a tensor. */
+const tn_expr *
+onnx_value_expr(onnx_node *n, onnx_value *v);
+/* Dtype of an input, without making it a tensor. */
+tnb_dtype
+onnx_in_dtype(onnx_node *n, uint32_t i);
+/* Whether the elements of input i are known: then v->elems. */
+bool
+onnx_known(onnx_node *n, uint32_t i);
+bool
+onnx_value_known(onnx_node *n, onnx_value *v);
+/* Elements of input i as int64 expressions; false after an error that says which input to bind. `what`: "the target shape". */
+bool
+onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count);
+/* The same as plain numbers. */
+bool
+onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max, uint32_t *count);
+bool
+onnx_floats(onnx_node *n, uint32_t i, const char *what, double *out, uint32_t max, uint32_t *count);
+/* One number. */
+bool
+onnx_in_int(onnx_node *n, uint32_t i, const char *what, int64_t *out);
+bool
+onnx_in_float(onnx_node *n, uint32_t i, const char *what, double *out);
+/* Ends a handler: output 0 (a Tuple: all outputs). False if `e` is an error. */
+bool
+onnx_ret(onnx_node *n, const tn_expr *e);
+bool
+onnx_ret_at(onnx_node *n, uint32_t i, const tn_expr *e);
+/* Output i as elements. */
+bool
+onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_t *dims, const tn_expr *const *elems);
+/* A constant node from a TensorProto of the model. */
+const tn_expr *
+onnx_tensor(onnx_node *n, const Onnx__TensorProto *t, const char *what);
+
+/* ---- attributes (attr.c): defaults where absent; a wrong type records an error ---- */
+const Onnx__AttributeProto *
+onnx_attr(onnx_node *n, const char *name); /* NULL: absent */
+int64_t
+onnx_attr_int(onnx_node *n, const char *name, int64_t otherwise);
+double
+onnx_attr_float(onnx_node *n, const char *name, double otherwise);
+const char *
+onnx_attr_str(onnx_node *n, const char *name, const char *otherwise);
+/* The count; -1 absent (or wrong: n->failed). */
+int
+onnx_attr_ints(onnx_node *n, const char *name, int64_t *out, int max);
+int
+onnx_attr_floats(onnx_node *n, const char *name, double *out, int max);
+int
+onnx_attr_strs(onnx_node *n, const char *name, const char **out, int max);
+/* Names one of a NULL-terminated list; its index, or -1 after an error. */
+int
+onnx_attr_choice(onnx_node *n, const char *name, const char *otherwise, const char *const *choices);
+const Onnx__GraphProto *
+onnx_attr_graph(onnx_node *n, const char *name);
+/* An axis attribute or number in [-rank, rank), made non-negative. False after an error. */
+bool
+onnx_axis(onnx_node *n, int64_t rank, int64_t *axis);
+bool
+onnx_axes(onnx_node *n, int64_t rank, int64_t *axes, int count);
+/* Axes as an attribute (old) or as input `i` (new): the count, -1 absent; n->failed after an error. */
+int
+onnx_axes_in(onnx_node *n, uint32_t i, int64_t *out, int max);
+void
+onnx_attrs_check(onnx_node *n);
+
+/* ---- emitting (emit.c) ---- */
+const tn_expr *
+onnx_emit(onnx_node *n, const char *op, const tn_node *attrs, ...) __attribute__((sentinel));
+const tn_expr *
+onnx_emit_call(onnx_node *n, const tn_expr *call);
+int64_t
+onnx_rank(onnx_node *n, const tn_expr *x); /* -1 after an error */
+tnb_dtype
+onnx_dtype(const tn_expr *x);
+/* Extents; false after an error when unknown. */
+bool
+onnx_dims(onnx_node *n, const tn_expr *x, tn_list *dims);
+/* Extent i as a number, else -1. */
+int64_t
+onnx_dim(const tn_expr *x, int64_t i);
+/* All extents as numbers; the rank, or -1 after an error. */
+int
+onnx_static_dims(onnx_node *n, const tn_expr *x, int64_t *out, const char *what);
+const tn_expr *
+onnx_scalar(onnx_node *n, tnb_dtype d, double v); /* a 0-d constant */
+const tn_expr *
+onnx_scalar_int(onnx_node *n, tnb_dtype d, int64_t v);
+const tn_expr *
+onnx_const_ints(onnx_node *n, tnb_dtype d, const int64_t *v, uint32_t count);
+const tn_expr *
+onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d);
+const tn_expr *
+onnx_reshape(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims);
+const tn_expr *
+onnx_reshape_ints(onnx_node *n, const tn_expr *x, const int64_t *dims, uint32_t n_dims);
+const tn_expr *
+onnx_permute(onnx_node *n, const tn_expr *x, const int64_t *perm, uint32_t rank);
+const tn_expr *
+onnx_unsqueeze(onnx_node *n, const tn_expr *x, const int64_t *axes, uint32_t count);
+const tn_expr *
+onnx_squeeze(onnx_node *n, const tn_expr *x, const int64_t *axes, uint32_t count);
+const tn_expr *
+onnx_concat(onnx_node *n, const tn_expr *const *x, uint32_t count, int64_t axis);
+/* stride NULL: 1. Begins and ends within the extent and in the meaning of Python slices. */
+const tn_expr *
+onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *const *begin, const tn_expr *const *end,
+           const int64_t *stride, uint32_t count);
+const tn_expr *
+onnx_slice_ints(onnx_node *n, const tn_expr *x, int64_t axis, int64_t begin, int64_t end);
+const tn_expr *
+onnx_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims);
+const tn_expr *
+onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis);
+const tn_expr *
+onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d, double v);
+const tn_expr *
+onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step, tnb_dtype d);
+/* "sum", "mean", "max", "min", "prod"; count 0 with axes NULL: all. */
+const tn_expr *
+onnx_reduce(onnx_node *n, const char *op, const tn_expr *x, const int64_t *axes, uint32_t count, bool keep);
+/* begin and end amounts, constant mode. */
+const tn_expr *
+onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *end, uint32_t rank, double value);
+const tn_expr *
+onnx_where(onnx_node *n, const tn_expr *c, const tn_expr *a, const tn_expr *b);
+const tn_expr *
+onnx_clip(onnx_node *n, const tn_expr *x, double lo, double hi);
+const tn_expr *
+onnx_bin(onnx_node *n, const char *op, const tn_expr *a, const tn_expr *b);
+const tn_expr *
+onnx_un(onnx_node *n, const char *op, const tn_expr *a);
+/* x OP number, in the dtype of x */
+const tn_expr *
+onnx_bin_num(onnx_node *n, const char *op, const tn_expr *x, double v);
+const tn_expr *
+onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i);
+/* Elements as a tensor (import of known shapes); NULL if they cannot be (float terms). */
+const tn_expr *
+onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d, int32_t ndim, const int64_t *dims);
+const tn_expr *
+onnx_simplify(onnx_node *n, const tn_expr *e);
+
+/* ---- graphs (graph.c) ---- */
+onnx_value *
+onnx_find_value(const onnx_import *imp, const char *name);
+/* A graph's nodes in the current scope. */
+bool
+onnx_import_nodes(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n);
+bool
+onnx_import_initializers(onnx_import *imp, const Onnx__GraphProto *g);
+void
+onnx_scope_push(onnx_import *imp, onnx_scope *s);
+void
+onnx_scope_pop(onnx_import *imp);
+/* Imports a sub-graph with the given values for its inputs; outs[0..n) get its results. */
+bool
+onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *args, uint32_t n_args, onnx_value **outs,
+                  uint32_t n_outs);
+/* Sets an output of the node to what another value is. */
+void
+onnx_ret_value(onnx_node *n, uint32_t i, const onnx_value *v);
+
+/* ---- operators (table.c) ---- */
+const onnx_op *
+onnx_find_op(const char *domain, const char *name, int64_t version, bool *other_version);
+bool
+onnx_is_default_domain(const char *domain);
+
+extern const onnx_op onnx_elementwise_ops[], onnx_conv_pool_ops[], onnx_manipulate_ops[], onnx_shape_ops[], onnx_reduce_ops[],
+    onnx_normalize_ops[], onnx_linear_ops[], onnx_resize_ops[], onnx_index_ops[], onnx_rnn_ops[], onnx_quant_ops[],
+    onnx_control_ops[], onnx_signal_ops[], onnx_vision_ops[], onnx_attention_ops[];
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathering, scattering, sorting, and results whose extents depend on values. */
+#include <inttypes.h>
+#include "fold.h"
+
+static bool
+import_gather(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *idx = onnx_in(n, 1);
+    int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, x), v;
+    tn_list dims;
+    if (rank < 0 || !onnx_axis(n, rank, &axis) || !onnx_dims(n, x, &dims))
+        return false;
+    if (onnx_known(n, 1)) { /* known indices: negative ones are resolved here */
+        onnx_value *k = n->in[1];
+        const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, k->n_elems + 1);
+        bool changed = false;
+        for (uint32_t i = 0; i < k->n_elems; i++) {
+            bool negative = tn_int_value(k->elems[i], &v) && v < 0;
+            e[i] = negative ? onnx_simplify(n, tn_add(n->ctx, dims.at[axis], k->elems[i])) : k->elems[i];
+            changed |= negative;
+            int64_t extent;
+            if (tn_int_value(dims.at[axis], &extent) && tn_int_value(e[i], &v) && (v < 0 || v >= extent))
+                return onnx_fail(n, TNB_BOUNDS, "index %" PRId64 " is out of range for an axis of %" PRId64 " entries",
+                                 negative ? v - extent : v, extent);
+        }
+        if (changed)
+            idx = onnx_elems_expr(n, e, k->n_elems, k->dtype, k->ndim, k->dims);
+        return idx && onnx_ret(n, onnx_take(n, x, idx, axis));
+    }
+    if (n->version >= 11 && onnx_dtype(idx).code == TNB_INT) {
+        const tn_expr *extent = onnx_elems_expr(n, &dims.at[axis], 1, onnx_dtype(idx), 0, NULL);
+        idx = onnx_where(n, onnx_bin_num(n, "less", idx, 0), onnx_bin(n, "add", idx, extent), idx);
+    }
+    return onnx_ret(n, onnx_take(n, x, idx, axis));
+}
+
+static bool
+import_gather_elements(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axis = onnx_attr_int(n, "axis", 0);
+    return onnx_axis(n, onnx_rank(n, x), &axis) &&
+           onnx_ret(n, onnx_emit(n, "gather_elements", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x,
+                                 onnx_in(n, 1), NULL));
+}
+
+static bool
+import_gather_nd(onnx_node *n)
+{
+    int64_t batch = onnx_attr_int(n, "batch_dims", 0);
+    return onnx_ret(n, onnx_emit(n, "gather_nd", tn_dictv(n->ctx, "batch_dims", tn_i64(n->ctx, batch), NULL), onnx_in(n, 0),
+                                 onnx_in(n, 1), NULL));
+}
+
+static const char *const reductions[] = {"none", "add", "mul", "max", "min", NULL};
+static const char *const relax_reductions[] = {"update", "add", "mul", "max", "min"};
+
+static bool
+import_scatter_elements(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axis = onnx_attr_int(n, "axis", 0);
+    int r = onnx_attr_choice(n, "reduction", "none", reductions);
+    if (r < 0 || !onnx_axis(n, onnx_rank(n, x), &axis))
+        return false;
+    return onnx_ret(n, onnx_emit(n, "scatter_elements",
+                                 tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "reduction",
+                                          tn_string(n->ctx, relax_reductions[r]), NULL),
+                                 x, onnx_in(n, 1), onnx_in(n, 2), NULL));
+}
+
+static bool
+import_scatter_nd(onnx_node *n)
+{
+    int r = onnx_attr_choice(n, "reduction", "none", reductions);
+    return r >= 0 && onnx_ret(n, onnx_emit(n, "scatter_nd",
+                                           tn_dictv(n->ctx, "reduction", tn_string(n->ctx, relax_reductions[r]), NULL),
+                                           onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
+}
+
+static bool
+import_topk(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axis = onnx_attr_int(n, "axis", -1), k = onnx_attr_int(n, "k", -1), extent;
+    bool largest = onnx_attr_int(n, "largest", 1) != 0;
+    onnx_attr(n, "sorted");
+    if (!onnx_axis(n, onnx_rank(n, x), &axis) || (n->version >= 10 && !onnx_in_int(n, 1, "k", &k)))
+        return false;
+    extent = onnx_dim(x, axis);
+    if (k < 1 || (extent >= 0 && k > extent))
+        return onnx_fail(n, TNB_BOUNDS, "k is %" PRId64 ", but axis %" PRId64 " has %" PRId64 " entries", k, axis, extent);
+    return onnx_ret(n, onnx_emit(n, "topk",
+                                 tn_dictv(n->ctx, "k", tn_i64(n->ctx, k), "axis", tn_i64(n->ctx, axis), "largest",
+                                          tn_bool(n->ctx, largest), "dtype", tn_dtype_value(n->ctx, TNB_I64), NULL),
+                                 x, NULL));
+}
+
+/* The entries of an axis where a condition holds, which has to be known: its count decides the shape. */
+static bool
+import_compress(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *const *c;
+    int64_t axis = onnx_attr_int(n, "axis", 0), picked[ONNX_MAX_LITERALS], flat = -1, v;
+    uint32_t count, kept = 0;
+    if (tn_is_error(x) || !onnx_elems(n, 1, "the condition", &c, &count))
+        return false;
+    if (!onnx_attr(n, "axis"))
+        x = onnx_reshape_ints(n, x, &flat, 1);
+    else if (!onnx_axis(n, onnx_rank(n, x), &axis))
+        return false;
+    for (uint32_t i = 0; i < count && i < ONNX_MAX_LITERALS; i++)
+        if (tn_int_value(c[i], &v) && v)
+            picked[kept++] = i;
+    return onnx_ret(n, onnx_take(n, x, onnx_const_ints(n, TNB_I64, picked, kept), axis));
+}
+
+static bool
+import_nonzero(onnx_node *n)
+{
+    return onnx_ret(n, onnx_un(n, "nonzero", onnx_in(n, 0)));
+}
+
+static bool
+import_unique(onnx_node *n)
+{
+    bool sorted = onnx_attr_int(n, "sorted", 1) != 0;
+    const Onnx__AttributeProto *axis = onnx_attr(n, "axis");
+    const tn_expr *yes = tn_bool(n->ctx, true);
+    return onnx_ret(n, onnx_emit(n, "unique", NULL, onnx_in(n, 0), tn_bool(n->ctx, sorted), yes, yes, yes,
+                                 axis ? tn_i64(n->ctx, axis->i) : NULL, NULL));
+}
+
+static bool
+import_nms(onnx_node *n)
+{
+    int64_t most = 0;
+    double iou = 0, score = -3.4e38;
+    if ((onnx_has(n, 2) && !onnx_in_int(n, 2, "the number of boxes", &most)) ||
+        (onnx_has(n, 3) && !onnx_in_float(n, 3, "the overlap limit", &iou)) ||
+        (onnx_has(n, 4) && !onnx_in_float(n, 4, "the score limit", &score)))
+        return false;
+    return onnx_ret(n, onnx_emit(n, "vision.all_class_non_max_suppression",
+                                 tn_dictv(n->ctx, "center_point_box", tn_i64(n->ctx, onnx_attr_int(n, "center_point_box", 0)), NULL),
+                                 onnx_in(n, 0), onnx_in(n, 1), tn_i64(n->ctx, most), tn_float_imm_of(n->ctx, TNB_F32, iou),
+                                 tn_float_imm_of(n->ctx, TNB_F32, score), NULL));
+}
+
+const onnx_op onnx_index_ops[] = {
+    {"Gather", 1, 0, 2, 2, 1, 1, import_gather, onnx_fold_gather, 0, NULL},
+    {"GatherElements", 11, 0, 2, 2, 1, 1, import_gather_elements, NULL, 0, NULL},
+    {"GatherND", 11, 0, 2, 2, 1, 1, import_gather_nd, NULL, 0, NULL},
+    {"Scatter", 9, 0, 3, 3, 1, 1, import_scatter_elements, NULL, 0, NULL},
+    {"ScatterElements", 11, 0, 3, 3, 1, 1, import_scatter_elements, NULL, 0, NULL},
+    {"ScatterND", 11, 0, 3, 3, 1, 1, import_scatter_nd, NULL, 0, NULL},
+    {"TopK", 1, 0, 1, 2, 1, 2, import_topk, NULL, 0, NULL},
+    {"Compress", 9, 0, 2, 2, 1, 1, import_compress, NULL, 0, NULL},
+    {"NonZero", 9, 0, 1, 1, 1, 1, import_nonzero, NULL, 0, NULL},
+    {"Unique", 11, 0, 1, 1, 1, 4, import_unique, NULL, 0, NULL},
+    {"NonMaxSuppression", 10, 0, 2, 5, 1, 1, import_nms, NULL, 0, NULL},
+    {0},
+};

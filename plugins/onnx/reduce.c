@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions, positions of extremes, running sums. */
+#include <inttypes.h>
+#include "fold.h"
+
+typedef enum before { PLAIN, ABS, SQUARE, EXP } before;
+typedef enum after { NOTHING, ROOT, LOG } after;
+
+static bool
+reduce(onnx_node *n, const char *op, before first, after last)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
+    int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
+    if (rank < 0 || n->failed || (count > 0 && !onnx_axes(n, rank, axes, count)))
+        return false;
+    if (first == SQUARE)
+        x = onnx_bin(n, "multiply", x, x);
+    else if (first != PLAIN)
+        x = onnx_un(n, first == ABS ? "abs" : "exp", x);
+    if (count <= 0 && !noop)
+        for (count = 0; count < rank; count++)
+            axes[count] = count;
+    if (count > 0)
+        x = onnx_reduce(n, op, x, axes, (uint32_t)count, keep);
+    return onnx_ret(n, last == NOTHING ? x : onnx_un(n, last == ROOT ? "sqrt" : "log", x));
+}
+
+#define REDUCE(fn, op, first, last)                                                                \
+    static bool fn(onnx_node *n)                                                                   \
+    {                                                                                              \
+        return reduce(n, op, first, last);                                                         \
+    }
+REDUCE(import_sum, "sum", PLAIN, NOTHING)
+REDUCE(import_mean, "mean", PLAIN, NOTHING)
+REDUCE(import_prod, "prod", PLAIN, NOTHING)
+REDUCE(import_l1, "sum", ABS, NOTHING)
+REDUCE(import_l2, "sum", SQUARE, ROOT)
+REDUCE(import_sum_square, "sum", SQUARE, NOTHING)
+REDUCE(import_log_sum, "sum", PLAIN, LOG)
+
+static bool
+extreme(onnx_node *n, const char *op)
+{
+    if (!tnb_dtype_is_bool(onnx_in_dtype(n, 0)))
+        return reduce(n, op, PLAIN, NOTHING);
+    return reduce(n, op[1] == 'a' ? "any" : "all", PLAIN, NOTHING);
+}
+
+static bool
+import_max(onnx_node *n)
+{
+    return extreme(n, "max");
+}
+
+static bool
+import_min(onnx_node *n)
+{
+    return extreme(n, "min");
+}
+
+/* log(sum(exp(x - m))) + m with m the maximum, so that nothing overflows; infinite maxima are taken as 0. */
+static bool
+import_log_sum_exp(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
+    int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
+    if (rank < 0 || n->failed || (count > 0 && !onnx_axes(n, rank, axes, count)))
+        return false;
+    if (count <= 0 && noop)
+        return onnx_ret(n, x);
+    if (count <= 0)
+        for (count = 0; count < rank; count++)
+            axes[count] = count;
+    for (int i = 0; i < count; i++) /* an empty axis has no maximum: the plain form */
+        if (onnx_dim(x, axes[i]) == 0)
+            return reduce(n, "sum", EXP, LOG);
+    const tn_expr *m = onnx_reduce(n, "max", x, axes, (uint32_t)count, true);
+    if (tn_is_error(m))
+        return false;
+    m = onnx_where(n, onnx_un(n, "isfinite", m), m, onnx_scalar(n, onnx_dtype(m), 0));
+    const tn_expr *s = onnx_reduce(n, "sum", onnx_un(n, "exp", onnx_bin(n, "subtract", x, m)), axes, (uint32_t)count, true);
+    s = onnx_bin(n, "add", onnx_un(n, "log", s), m);
+    return onnx_ret(n, keep ? s : onnx_squeeze(n, s, axes, (uint32_t)count));
+}
+
+/* Also the last of equal ones: positions counted from the end. */
+static bool
+arg_extreme(onnx_node *n, const char *op)
+{
+    const tn_expr *x = onnx_in(n, 0), *y;
+    int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, x);
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, last = onnx_attr_int(n, "select_last_index", 0) != 0;
+    if (rank < 0 || !onnx_axis(n, rank, &axis))
+        return false;
+    if (last)
+        x = onnx_emit(n, "flip", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, NULL);
+    y = onnx_emit(n, op, tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "keepdims", tn_bool(n->ctx, keep), NULL), x, NULL);
+    if (last) {
+        tn_list dims;
+        if (!onnx_dims(n, x, &dims))
+            return false;
+        const tn_expr *end = tn_sub(n->ctx, dims.at[axis], tn_i64(n->ctx, 1));
+        const tn_expr *top = onnx_elems_expr(n, &end, 1, TNB_I64, 0, NULL);
+        y = onnx_bin(n, "subtract", top, y);
+    }
+    return onnx_ret(n, y);
+}
+
+static bool
+import_argmax(onnx_node *n)
+{
+    return arg_extreme(n, "argmax");
+}
+
+static bool
+import_argmin(onnx_node *n)
+{
+    return arg_extreme(n, "argmin");
+}
+
+static bool
+scan(onnx_node *n, const char *op)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axis = 0, rank = onnx_rank(n, x);
+    bool exclusive = onnx_attr_int(n, "exclusive", 0) != 0, reverse = onnx_attr_int(n, "reverse", 0) != 0;
+    if (rank < 0 || !onnx_in_int(n, 1, "the axis", &axis) || !onnx_axis(n, rank, &axis))
+        return false;
+    const tn_node *flip = tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL);
+    x = reverse ? onnx_emit(n, "flip", flip, x, NULL) : x;
+    x = onnx_emit(n, op, tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "exclusive", tn_bool(n->ctx, exclusive), NULL), x, NULL);
+    return onnx_ret(n, reverse ? onnx_emit(n, "flip", flip, x, NULL) : x);
+}
+
+static bool
+import_cumsum(onnx_node *n)
+{
+    return scan(n, "cumsum");
+}
+
+static bool
+import_cumprod(onnx_node *n)
+{
+    return scan(n, "cumprod");
+}
+
+#define ROW(name, fn, fold) {name, 1, 0, 1, 2, 1, 1, fn, fold, 0, NULL}
+
+const onnx_op onnx_reduce_ops[] = {
+    ROW("ReduceSum", import_sum, onnx_fold_reduce),
+    ROW("ReduceMean", import_mean, NULL),
+    ROW("ReduceProd", import_prod, onnx_fold_reduce),
+    ROW("ReduceMax", import_max, onnx_fold_reduce),
+    ROW("ReduceMin", import_min, onnx_fold_reduce),
+    ROW("ReduceL1", import_l1, NULL),
+    ROW("ReduceL2", import_l2, NULL),
+    ROW("ReduceSumSquare", import_sum_square, NULL),
+    ROW("ReduceLogSum", import_log_sum, NULL),
+    ROW("ReduceLogSumExp", import_log_sum_exp, NULL),
+    {"ArgMax", 1, 0, 1, 1, 1, 1, import_argmax, NULL, 0, NULL},
+    {"ArgMin", 1, 0, 1, 1, 1, 1, import_argmin, NULL, 0, NULL},
+    {"CumSum", 11, 0, 2, 2, 1, 1, import_cumsum, NULL, 0, NULL},
+    {"CumProd", 26, 0, 2, 2, 1, 1, import_cumprod, NULL, 0, NULL},
+    {0},
+};

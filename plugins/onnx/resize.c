@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images of other sizes and sampled images. */
+#include <inttypes.h>
+#include <math.h>
+#include "fold.h"
+
+typedef struct resize {
+    int rank, n_axes;
+    int64_t in[ONNX_MAX_DIMS], axes[ONNX_MAX_DIMS], size[ONNX_MAX_DIMS]; /* size, scale, roi: one an input axis */
+    double scale[ONNX_MAX_DIMS], roi[2 * ONNX_MAX_DIMS];
+    bool by_scale, has_roi;
+    const char *method, *coordinates, *rounding;
+} resize;
+
+/* Scales or sizes for `r->axes` to all axes. */
+static bool
+read_target(onnx_node *n, resize *r, uint32_t i_scales, uint32_t i_sizes)
+{
+    static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
+    uint32_t count = 0;
+    double s[ONNX_MAX_DIMS];
+    int64_t v[ONNX_MAX_DIMS];
+    int policy = onnx_attr_choice(n, "keep_aspect_ratio_policy", "stretch", policies);
+    bool has_sizes = onnx_has(n, i_sizes);
+    if (policy < 0)
+        return false;
+    for (int i = 0; i < r->rank; i++) {
+        r->scale[i] = 1;
+        r->size[i] = r->in[i];
+    }
+    if (has_sizes && !onnx_ints(n, i_sizes, "the sizes", v, ONNX_MAX_DIMS, &count))
+        return false;
+    if (!has_sizes && !onnx_floats(n, i_scales, "the scales", s, ONNX_MAX_DIMS, &count))
+        return false;
+    if (count != (uint32_t)r->n_axes)
+        return onnx_fail(n, TNB_SHAPE, "there are %u %s for %d axes", count, has_sizes ? "sizes" : "scales", r->n_axes);
+    r->by_scale = !has_sizes;
+    double common = policy == 1 ? INFINITY : 0;
+    for (uint32_t k = 0; k < count && has_sizes; k++) {
+        int64_t a = r->axes[k];
+        if (v[k] < 1 || r->in[a] < 1)
+            return onnx_fail(n, TNB_SHAPE, "size %u is %" PRId64, k, v[k]);
+        r->size[a] = v[k];
+        r->scale[a] = (double)v[k] / (double)r->in[a];
+        common = policy == 1 ? fmin(common, r->scale[a]) : fmax(common, r->scale[a]);
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t a = r->axes[k];
+        if (has_sizes && policy) {
+            r->scale[a] = common;
+            r->size[a] = (int64_t)floor(common * (double)r->in[a] + 0.5);
+            r->by_scale = true;
+        } else if (!has_sizes) {
+            if (!(s[k] > 0 && s[k] < 1e6))
+                return onnx_fail(n, TNB_INVALID, "scale %u is %g, wanted a number above 0", k, s[k]);
+            r->scale[a] = s[k];
+            r->size[a] = (int64_t)floor((double)r->in[a] * s[k] + 1e-9);
+        }
+    }
+    return true;
+}
+
+static bool
+read_roi(onnx_node *n, resize *r, uint32_t i)
+{
+    double v[2 * ONNX_MAX_DIMS];
+    uint32_t count;
+    for (int k = 0; k < r->rank; k++) {
+        r->roi[k] = 0;
+        r->roi[r->rank + k] = 1;
+    }
+    if (strcmp(r->coordinates, "tf_crop_and_resize") != 0)
+        return true;
+    if (!onnx_floats(n, i, "the region", v, 2 * ONNX_MAX_DIMS, &count))
+        return false;
+    if (count != 2 * (uint32_t)r->n_axes)
+        return onnx_fail(n, TNB_SHAPE, "the region has %u entries, wanted %d", count, 2 * r->n_axes);
+    r->has_roi = true;
+    for (int k = 0; k < r->n_axes; k++) {
+        r->roi[r->axes[k]] = v[k];
+        r->roi[r->rank + r->axes[k]] = v[r->n_axes + k];
+    }
+    return true;
+}
+
+static const tn_node *
+floats(onnx_node *n, const double *v, int count)
+{
+    const tn_node *e[2 * ONNX_MAX_DIMS];
+    for (int i = 0; i < count; i++)
+        e[i] = tn_float_imm_of(n->ctx, TNB_F64, v[i]);
+    return tn_array_of(n->ctx, tn_list_of(n->ctx, e, (uint32_t)count));
+}
+
+/* The resized axes go last, up to three of them, the others are batch: [outer, 1, a, b, c]. */
+static bool
+emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
+{
+    int64_t moved[ONNX_MAX_DIMS], back[ONNX_MAX_DIMS], shape[5], out[ONNX_MAX_DIMS], outer = 1;
+    double scales[3], roi[6];
+    const tn_expr *size[3];
+    int spatial = 0, kept = 0, order[ONNX_MAX_DIMS];
+    for (int i = 0; i < r->rank; i++)
+        if (r->size[i] == r->in[i] && r->scale[i] == 1 && !(r->has_roi && (r->roi[i] != 0 || r->roi[r->rank + i] != 1)))
+            order[kept++] = i;
+    for (int i = 0, at = kept; i < r->rank; i++) {
+        bool is_kept = false;
+        for (int k = 0; k < kept; k++)
+            is_kept |= order[k] == i;
+        if (!is_kept)
+            order[at++] = i;
+    }
+    if (kept == r->rank)
+        return onnx_ret(n, x);
+    if (r->rank - kept > 3)
+        return onnx_fail(n, TNB_UNSUPPORTED, "%d axes are resized, at most 3 are supported", r->rank - kept);
+    tnb_dtype d = onnx_dtype(x);
+    for (int i = 0; i < r->rank; i++) {
+        moved[i] = order[i];
+        back[order[i]] = i;
+        out[i] = r->size[order[i]];
+        if (i < kept)
+            outer *= r->in[order[i]];
+    }
+    shape[0] = outer;
+    shape[1] = 1;
+    int n_spatial = r->rank - kept;
+    for (int i = kept; i < r->rank; i++, spatial++) {
+        shape[2 + spatial] = r->in[order[i]];
+        scales[spatial] = r->scale[order[i]];
+        size[spatial] = tn_i64(n->ctx, r->size[order[i]]);
+        roi[spatial] = r->roi[order[i]];
+        roi[n_spatial + spatial] = r->roi[r->rank + order[i]];
+    }
+    const tn_node *attrs = tn_dictv(
+        n->ctx, "method", tn_string(n->ctx, r->method), "coordinate_transformation_mode", tn_string(n->ctx, r->coordinates),
+        "rounding_method", tn_string(n->ctx, r->rounding), "cubic_alpha",
+        tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "cubic_coeff_a", -0.75)), "cubic_exclude",
+        tn_i64(n->ctx, onnx_attr_int(n, "exclude_outside", 0)), "extrapolation_value",
+        tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "extrapolation_value", 0)), "antialias",
+        tn_bool(n->ctx, onnx_attr_int(n, "antialias", 0) != 0), "roi",
+        r->has_roi ? floats(n, roi, 2 * n_spatial) : tn_array_of(n->ctx, (tn_list){0}), NULL);
+    if (r->by_scale)
+        attrs = tn_dict_set(n->ctx, attrs, "scales", floats(n, scales, n_spatial));
+    static const char *const names[] = {"image.resize1d", "image.resize2d", "image.resize3d"};
+    x = onnx_permute(n, x, moved, (uint32_t)r->rank);
+    x = onnx_reshape_ints(n, x, shape, 2 + (uint32_t)n_spatial);
+    x = onnx_emit(n, names[n_spatial - 1], attrs, x, tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)n_spatial)), NULL);
+    x = onnx_permute(n, onnx_reshape_ints(n, x, out, (uint32_t)r->rank), back, (uint32_t)r->rank);
+    return onnx_ret(n, onnx_astype(n, x, d));
+}
+
+static const char *
+method_of(onnx_node *n, int mode)
+{
+    static const char *const methods[] = {"nearest_neighbor", "linear", "cubic", "linear"};
+    (void)n;
+    return methods[mode];
+}
+static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", NULL};
+
+static bool
+import_resize(onnx_node *n)
+{
+    static const char *const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+                                              "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric", NULL};
+    static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+    const tn_expr *x = onnx_in(n, 0);
+    resize r = {0};
+    int mode = onnx_attr_choice(n, "mode", "nearest", modes);
+    int coords = onnx_attr_choice(n, "coordinate_transformation_mode", n->version < 11 ? "asymmetric" : "half_pixel", coordinates);
+    int round = onnx_attr_choice(n, "nearest_mode", n->version < 11 ? "floor" : "round_prefer_floor", nearest);
+    if (mode < 0 || coords < 0 || round < 0 || (r.rank = onnx_static_dims(n, x, r.in, "the image")) < 0)
+        return false;
+    r.method = method_of(n, mode);
+    r.coordinates = coordinates[coords];
+    r.rounding = nearest[round];
+    r.n_axes = onnx_attr_ints(n, "axes", r.axes, ONNX_MAX_DIMS);
+    if (n->failed)
+        return false;
+    if (r.n_axes < 0)
+        for (r.n_axes = 0; r.n_axes < r.rank; r.n_axes++)
+            r.axes[r.n_axes] = r.n_axes;
+    if (!onnx_axes(n, r.rank, r.axes, r.n_axes))
+        return false;
+    if (n->version < 11)
+        return read_target(n, &r, 1, 99) && read_roi(n, &r, 99) && emit_resize(n, x, &r);
+    /* empty scales stand for none */
+    bool empty = onnx_has(n, 2) && onnx_known(n, 2) && n->in[2]->n_elems == 0;
+    if (!onnx_has(n, 3) && (!onnx_has(n, 2) || empty))
+        return onnx_fail(n, TNB_INVALID, "neither scales nor sizes are given");
+    return read_target(n, &r, 2, 3) && read_roi(n, &r, 1) && emit_resize(n, x, &r);
+}
+
+static bool
+import_upsample(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    resize r = {0};
+    double s[ONNX_MAX_DIMS];
+    int mode = onnx_attr_choice(n, "mode", "nearest", modes);
+    if (mode < 0 || (r.rank = onnx_static_dims(n, x, r.in, "the image")) < 0)
+        return false;
+    r.method = method_of(n, mode);
+    r.coordinates = "asymmetric";
+    r.rounding = "floor";
+    for (r.n_axes = 0; r.n_axes < r.rank; r.n_axes++)
+        r.axes[r.n_axes] = r.n_axes;
+    if (n->version >= 9)
+        return read_target(n, &r, 1, 99) && read_roi(n, &r, 99) && emit_resize(n, x, &r);
+    int count = onnx_attr_floats(n, "scales", s, ONNX_MAX_DIMS);
+    if (count < 0 && r.rank == 4) {
+        s[0] = s[1] = 1;
+        s[2] = onnx_attr_float(n, "height_scale", 1);
+        s[3] = onnx_attr_float(n, "width_scale", 1);
+        count = 4;
+    }
+    if (count != r.rank)
+        return n->failed ? false : onnx_fail(n, TNB_SHAPE, "attribute 'scales' has %d entries, wanted %d", count, r.rank);
+    r.by_scale = true;
+    for (int i = 0; i < count; i++) {
+        if (!(s[i] > 0 && s[i] < 1e6))
+            return onnx_fail(n, TNB_INVALID, "scale %d is %g, wanted a number above 0", i, s[i]);
+        r.scale[i] = s[i];
+        r.size[i] = (int64_t)floor((double)r.in[i] * s[i] + 1e-9);
+    }
+    return read_roi(n, &r, 99) && emit_resize(n, x, &r);
+}
+
+static bool
+import_grid_sample(onnx_node *n)
+{
+    static const char *const kinds[] = {"bilinear", "linear", "nearest", "bicubic", "cubic", NULL};
+    static const char *const methods[] = {"bilinear", "bilinear", "nearest", "bicubic", "bicubic"};
+    static const char *const paddings[] = {"zeros", "border", "reflection", NULL};
+    const tn_expr *x = onnx_in(n, 0);
+    int kind = onnx_attr_choice(n, "mode", n->version < 20 ? "bilinear" : "linear", kinds);
+    int padding = onnx_attr_choice(n, "padding_mode", "zeros", paddings);
+    bool align = onnx_attr_int(n, "align_corners", 0) != 0;
+    if (kind < 0 || padding < 0 || onnx_rank(n, x) < 0)
+        return false;
+    if (onnx_rank(n, x) != 4)
+        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", only 4 is supported", onnx_rank(n, x));
+    return onnx_ret(n, onnx_emit(n, "image.grid_sample",
+                                 tn_dictv(n->ctx, "method", tn_string(n->ctx, methods[kind]), "padding_mode",
+                                          tn_string(n->ctx, paddings[padding]), "align_corners", tn_bool(n->ctx, align), NULL),
+                                 x, onnx_in(n, 1), NULL));
+}
+
+static bool
+import_roi_align(onnx_node *n)
+{
+    static const char *const kinds[] = {"avg", "max", NULL};
+    static const char *const coords[] = {"half_pixel", "output_half_pixel", NULL};
+    int kind = onnx_attr_choice(n, "mode", "avg", kinds);
+    int shift = onnx_attr_choice(n, "coordinate_transformation_mode", n->version < 16 ? "output_half_pixel" : "half_pixel", coords);
+    int64_t size[2] = {onnx_attr_int(n, "output_height", 1), onnx_attr_int(n, "output_width", 1)};
+    int64_t samples = onnx_attr_int(n, "sampling_ratio", 0);
+    double scale = onnx_attr_float(n, "spatial_scale", 1);
+    if (kind < 0 || shift < 0)
+        return false;
+    return onnx_ret(n, onnx_emit(n, "vision.roi_align",
+                                 tn_dictv(n->ctx, "pooled_size", tn_int_array(n->ctx, size, 2), "spatial_scale",
+                                          tn_float_imm_of(n->ctx, TNB_F64, scale), "sample_ratio", tn_i64(n->ctx, samples),
+                                          "mode", tn_string(n->ctx, kinds[kind]), "aligned", tn_bool(n->ctx, shift == 0), NULL),
+                                 onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
+}
+
+const onnx_op onnx_resize_ops[] = {
+    {"Resize", 10, 0, 1, 4, 1, 1, import_resize, NULL, 0, NULL},
+    {"Upsample", 1, 9, 1, 2, 1, 1, import_upsample, NULL, 0, NULL},
+    {"GridSample", 16, 0, 2, 2, 1, 1, import_grid_sample, NULL, 0, NULL},
+    {"RoiAlign", 10, 0, 3, 3, 1, 1, import_roi_align, NULL, 0, NULL},
+    {0},
+};
