@@ -114,8 +114,11 @@ import_loop(onnx_node *n)
     uint32_t scans = total - 1 - carried;
     onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, carried + 2);
     const tn_expr ***parts = TNB_NEW_N(n->imp->arena, const tn_expr **, scans + 1);
-    for (uint32_t i = 0; i < carried; i++)
+    for (uint32_t i = 0; i < carried; i++) {
         args[2 + i] = n->in[2 + i];
+        if (!args[2 + i])
+            return onnx_fail(n, TNB_INVALID, "input %u is left out, but the body needs it", 2 + i);
+    }
     for (uint32_t i = 0; i < scans; i++)
         parts[i] = TNB_NEW_N(n->imp->arena, const tn_expr *, MAX_TURNS);
     for (; turn < count && cond; turn++) {
@@ -193,7 +196,7 @@ static bool
 read_scan(onnx_node *n, scan *s, uint32_t first)
 {
     s->body = onnx_attr_graph(n, "body");
-    int64_t inputs = onnx_attr_int(n, "num_scan_inputs", 0), available = (int64_t)n->n_in - first;
+    int64_t inputs = onnx_attr_int(n, "num_scan_inputs", 0), available = (int64_t)n->n_in - (int64_t)first;
     if (!s->body)
         return false;
     if (inputs < 1 || inputs > 64 || inputs > available)
@@ -229,7 +232,8 @@ import_scan(onnx_node *n)
         return false;
     onnx_value **state = TNB_NEW_N(n->imp->arena, onnx_value *, s.states + 1);
     for (uint32_t i = 0; i < s.states; i++)
-        state[i] = n->in[i];
+        if (!(state[i] = n->in[i]))
+            return onnx_fail(n, TNB_INVALID, "input %u is left out, but the body needs it", i);
     for (uint32_t i = 0; i < s.inputs; i++) {
         x[i] = onnx_in(n, s.states + i);
         if (!onnx_axis(n, onnx_rank(n, x[i]), &s.in_axes[i]))
@@ -287,8 +291,8 @@ import_scan_8(onnx_node *n)
 
 const onnx_op onnx_control_ops[] = {
     {"If", 1, 0, 1, 1, 1, -1, import_if, NULL, 0, NULL},
-    {"Loop", 1, 0, 2, -1, 1, -1, import_loop, NULL, 0, NULL},
-    {"Scan", 8, 8, 2, -1, 1, -1, import_scan_8, NULL, 0, NULL},
+    {"Loop", 1, 0, 0, -1, 1, -1, import_loop, NULL, 0, NULL},
+    {"Scan", 8, 8, 0, -1, 1, -1, import_scan_8, NULL, 0, NULL},
     {"Scan", 9, 0, 1, -1, 1, -1, import_scan, NULL, 0, NULL},
     {0},
 };

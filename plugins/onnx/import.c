@@ -241,6 +241,7 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
         const tn_type *t = input_type(imp, info);
         if (!t)
             return false;
+        v->place = index;
         v->expr = bound_value(imp, info->name, index++);
         if (v->expr) {
             if (!tn_is(v->expr, TN_KIND_CONSTANT) || !tnb_dtype_eq(onnx_dtype(v->expr), tn_type_dtype(t)))
@@ -374,7 +375,7 @@ onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_opt
     } else if (onnx_model_open(ctx, path, &model)) {
         tnb_strmap_init(&imp.functions, imp.arena);
         out->module = import_model(&imp);
-        out->must_bind = imp.must_bind.n ? tn_array_of(ctx, imp.must_bind) : NULL;
+        out->must_bind = imp.must_bind;
         if (!out->module && !tnb_diags_errors(tn_diags(ctx)))
             fail(&imp, TNB_NO_MEMORY, "no memory to import the model");
         onnx_model_close(&model);

@@ -41,6 +41,7 @@ struct onnx_value {
     tnb_dtype dtype;                /* of the elements */
     const Onnx__TensorProto *init;  /* an initializer that was not read yet */
     const char *run_time_input;     /* the graph input's name, if it is one */
+    uint32_t place;                 /* and its place */
     onnx_value *const *deps;        /* inputs of the node that makes it */
     uint32_t n_deps;
     bool shape_only;                /* that node looks at shapes only */
@@ -73,7 +74,7 @@ struct onnx_import {
     bool has_control;     /* general If, Loop: no dataflow block */
     bool restart;         /* such a node was found: begin again without one */
     uint32_t mark, n_nodes;
-    tn_list must_bind;    /* StringImm: run-time inputs whose value decides a shape */
+    const tn_node *must_bind; /* Dict: run-time inputs whose value decides a shape -> place; NULL: none */
 };
 
 typedef struct onnx_op {

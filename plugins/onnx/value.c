@@ -173,11 +173,12 @@ onnx_in_dtype(onnx_node *n, uint32_t i)
 
 /* ---- what must be known at compile time ---- */
 
-/* Adds the run-time inputs that `v` is computed from (not those whose shape alone is used) to `out`. */
-static void
-find_run_time_inputs(onnx_import *imp, onnx_value *v, tn_list *out)
+/* The run-time inputs that `v` is computed from (not those whose shape alone is used): Dict name -> place, or NULL. */
+static const tn_node *
+find_run_time_inputs(onnx_import *imp, onnx_value *v)
 {
     TNB_VEC(onnx_value *) todo = {0};
+    const tn_node *found = NULL;
     uint32_t mark = ++imp->mark;
     TNB_PUSH(imp->arena, todo, v);
     while (todo.n) {
@@ -186,32 +187,33 @@ find_run_time_inputs(onnx_import *imp, onnx_value *v, tn_list *out)
             continue;
         at->mark = mark;
         if (at->run_time_input)
-            *out = tn_list_append(imp->ctx, *out, tn_string(imp->ctx, at->run_time_input));
+            found = tn_dict_set(imp->ctx, found, at->run_time_input, tn_i64(imp->ctx, at->place));
         for (uint32_t i = 0; i < at->n_deps && !at->shape_only; i++)
             TNB_PUSH(imp->arena, todo, at->deps[i]);
     }
+    return found;
 }
 
 static bool
 must_know(onnx_node *n, uint32_t i, const char *what)
 {
     onnx_import *imp = n->imp;
-    tn_list inputs = {0};
     if (n->failed)
         return false;
     if (!onnx_has(n, i))
         return onnx_fail(n, TNB_INVALID, "input %u (%s) is missing", i, what);
-    find_run_time_inputs(imp, n->in[i], &inputs);
+    const tn_dict *inputs = tn_as_dict(find_run_time_inputs(imp, n->in[i]));
     onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') has to be known when the model is compiled", what, i,
               n->in[i]->name);
-    for (uint32_t k = 0; k < inputs.n; k++) {
-        const char *name = tn_as_string_imm(inputs.at[k])->value;
-        onnx_note(n, "it depends on the value of the run-time input '%s'", name);
-        imp->must_bind = tn_list_append(n->ctx, imp->must_bind, inputs.at[k]);
+    for (uint32_t k = 0; inputs && k < inputs->items.n; k++) {
+        const tn_pair *p = tn_as_pair(inputs->items.at[k]);
+        onnx_note(n, "it depends on the value of the run-time input '%s'", p->key);
+        imp->must_bind = tn_dict_set(n->ctx, imp->must_bind, p->key, p->value);
     }
-    if (inputs.n)
-        onnx_hint(n, "give the value of input '%s' at compile time: --bind %s=FILE",
-                  tn_as_string_imm(inputs.at[0])->value, tn_as_string_imm(inputs.at[0])->value);
+    if (inputs && inputs->items.n) {
+        const char *name = tn_as_pair(inputs->items.at[0])->key;
+        onnx_hint(n, "give the value of input '%s' at compile time: --bind %s=FILE", name, name);
+    }
     return false;
 }
 

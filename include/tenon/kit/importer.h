@@ -19,8 +19,8 @@ typedef struct tnk_import_options {
 typedef struct tnk_model {
     const tn_module *module;
     const char *profile; /* applied automatically ("llm"); NULL: none */
-    /* After a failure: Array of StringImm, names of run-time inputs whose values decide shapes and have to be bound
-     * (tnk_import_options.inputs) before the model can be compiled; NULL: none. */
+    /* After a failure: Dict from names of run-time inputs whose values decide shapes, and so have to be bound
+     * (tnk_import_options.inputs), to their places among the model's inputs; NULL: none. */
     const tn_node *must_bind;
 } tnk_model;
 

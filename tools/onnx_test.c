@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon onnx-test: runs ONNX backend test cases, each in a process of its own.
+ *
+ * A case is a folder with model.onnx and folders test_data_set_N, which hold input_K.pb and output_K.pb. Inputs whose values
+ * decide shapes are bound at compile time when the importer asks for it; how many cases needed that is printed.
+ */
+#include "tool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tenon/base/file.h"
+#include "tenon/base/tensor_pb.h"
+#include "tenon/core/eval.h"
+#include "tenon/core/walk.h"
+#include "tenon/rt/tensor.h"
+
+static const tnt_option options[] = {
+    {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
+    {"jobs", 'j', TNT_VALUE, "N", "cases to run at the same time (default 1)"},
+    {"list", 0, TNT_FLAG, NULL, "only print the cases found"},
+    {"quiet", 'q', TNT_FLAG, NULL, "do not print a line for cases that pass"},
+    {"interp", 0, TNT_FLAG, NULL, "run the imported module on the reference interpreter, without compiling it"},
+    {"import-only", 0, TNT_FLAG, NULL, "only read the models and verify the modules"},
+    {"rtol", 0, TNT_VALUE, "X", "relative tolerance (default 1e-3)"},
+    {"atol", 0, TNT_VALUE, "X", "absolute tolerance (default 1e-7)"},
+    {"timeout", 0, TNT_VALUE, "S", "seconds a case may take (default 300)"},
+    {"threads", 0, TNT_VALUE, "N", "processors that a case may use (default 1)"},
+    {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
+    {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
+    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+    {0}};
+
+enum { MAX_TENSORS = 256, MAX_SETS = 1000, MAX_DEPTH = 4, MAX_LINE = 1024 };
+
+typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
+
+/* What a child tells its parent: one record through the pipe. */
+typedef struct report {
+    int32_t verdict;
+    int32_t bound; /* inputs bound at compile time */
+    char why[MAX_LINE];
+} report;
+
+/* ---- one case (in the child) ---- */
+
+typedef struct one_case {
+    tnt_session *s;
+    const tnt_args *a;
+    const char *dir;
+    double rtol, atol;
+    report *out;
+    /* of the data set at hand */
+    const tn_expr *inputs[MAX_TENSORS], *outputs[MAX_TENSORS];
+    uint32_t n_inputs, n_outputs;
+    const tn_node *bound; /* Dict name -> Constant */
+    bool is_bound[MAX_TENSORS];
+} one_case;
+
+static bool
+give_up(one_case *c, verdict v, const char *fmt, ...) TNB_PRINTF(3, 4);
+
+static bool
+give_up(one_case *c, verdict v, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->out->why, sizeof c->out->why, fmt, ap);
+    va_end(ap);
+    for (char *p = c->out->why; *p; p++)
+        if (*p == '\n')
+            *p = ' ';
+    c->out->verdict = (int32_t)v;
+    return false;
+}
+
+/* What is missing skips a case; everything else that goes wrong fails it. */
+static verdict
+verdict_of(tnb_status s)
+{
+    return s == TNB_UNSUPPORTED ? SKIPPED : FAILED;
+}
+
+/* Ends the case with the first error that the context recorded. */
+static bool
+give_up_recorded(one_case *c, const char *doing)
+{
+    tnb_diags *d = tn_diags(c->s->ctx);
+    for (uint32_t i = 0; i < tnb_diags_count(d); i++) {
+        const tnb_diag *e = tnb_diags_get(d, i);
+        if (e->severity == TNB_ERROR)
+            return give_up(c, verdict_of(e->status), "%s: %s%s%s", doing, e->place.node ? e->place.node : "",
+                           e->place.node ? ": " : "", e->message);
+    }
+    return give_up(c, FAILED, "%s: failed without an error message", doing);
+}
+
+/* Reads input_0.pb ... or output_0.pb ... ; 0 files are fine. */
+static bool
+load_tensors(one_case *c, const char *set, const char *kind, const tn_expr **out, uint32_t *n)
+{
+    tnb_arena *arena = tn_arena(c->s->ctx);
+    for (*n = 0; *n < MAX_TENSORS; ++*n) {
+        tnb_tensor_pb t;
+        tnb_err err = {0};
+        void *bytes;
+        const char *path = tnb_printf(arena, "%s/%s_%u.pb", set, kind, *n);
+        if (access(path, F_OK) != 0)
+            return true;
+        if (tnb_tensor_pb_read(path, &t, &err) != TNB_OK)
+            return give_up(c, verdict_of(err.status), "%s", err.message);
+        const tn_data *d = tn_data_new(c->s->ctx, t.dtype, t.ndim, t.shape, &bytes);
+        if (d && t.n_bytes)
+            memcpy(bytes, t.data, t.n_bytes);
+        tnb_tensor_pb_free(&t);
+        if (!d)
+            return give_up_recorded(c, "reading the data");
+        out[*n] = tn_constant_of(c->s->ctx, d);
+    }
+    return true;
+}
+
+static bool
+import_dims(one_case *c, tnk_import_options *o)
+{
+    uint32_t n;
+    const char **dims = tnt_values(c->a, "dim", &n);
+    for (uint32_t i = 0; dims && i < n; i++) {
+        const char *eq = strrchr(dims[i], '=');
+        char *end;
+        long long v = eq ? strtoll(eq + 1, &end, 10) : 0;
+        if (!eq || *end || end == eq + 1) {
+            give_up(c, FAILED, "option '--dim' wants NAME=N, not '%s'", dims[i]);
+            free(dims);
+            return false;
+        }
+        o->dims = tn_dict_set(c->s->ctx, o->dims, tn_strn(c->s->ctx, dims[i], (size_t)(eq - dims[i])), tn_i64(c->s->ctx, v));
+    }
+    free(dims);
+    return true;
+}
+
+/* Binds the inputs that the importer asked for. False when there are none, or they are bound already. */
+static bool
+bind_wanted(one_case *c, const tn_node *wanted)
+{
+    const tn_dict *d = tn_as_dict(wanted);
+    bool any = false;
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const tn_pair *p = tn_as_pair(d->items.at[i]);
+        int64_t place = -1;
+        if (!tn_int_value(p->value, &place) || place < 0 || place >= (int64_t)c->n_inputs || c->is_bound[place])
+            continue;
+        c->bound = tn_dict_set(c->s->ctx, c->bound, p->key, c->inputs[place]);
+        c->is_bound[place] = true;
+        any = true;
+    }
+    return any;
+}
+
+static bool
+import_model(one_case *c, tnk_model *model)
+{
+    const char *path = tnb_printf(tn_arena(c->s->ctx), "%s/model.onnx", c->dir);
+    tnk_import_options o = {0};
+    if (!import_dims(c, &o))
+        return false;
+    for (;;) {
+        o.inputs = c->bound;
+        memset(model, 0, sizeof *model);
+        if (tnk_import(c->s->ctx, path, &o, model) == TNB_OK)
+            break;
+        if (!bind_wanted(c, model->must_bind))
+            return give_up_recorded(c, "import");
+        tnb_diags_clear(tn_diags(c->s->ctx));
+    }
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        c->out->bound += c->is_bound[i];
+    tnb_diags_clear(tn_diags(c->s->ctx)); /* warnings */
+    if (tn_verify(c->s->ctx, model->module))
+        return give_up_recorded(c, "the imported module is not well-formed");
+    return true;
+}
+
+/* The inputs that are given at run time, in order. */
+static uint32_t
+run_time_inputs(const one_case *c, const tn_expr **args)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        if (!c->is_bound[i])
+            args[n++] = c->inputs[i];
+    return n;
+}
+
+static bool
+compare(one_case *c, const char *set, const tn_expr *const *results, uint32_t n)
+{
+    if (n != c->n_outputs)
+        return give_up(c, FAILED, "%s: the model has %u outputs, the data set %u", tnb_path_name(set), n, c->n_outputs);
+    for (uint32_t i = 0; i < n; i++) {
+        tnb_buf why = {0};
+        if (!tn_values_close(c->s->ctx, results[i], c->outputs[i], c->rtol, c->atol, &why))
+            give_up(c, FAILED, "%s: output %u differs: %s", tnb_path_name(set), i, why.s ? why.s : "");
+        tnb_buf_free(&why);
+        if (c->out->verdict != PASSED)
+            return false;
+    }
+    return true;
+}
+
+static bool
+run_interpreted(one_case *c, const char *set, const tnk_model *model)
+{
+    tnb_err err = {0};
+    const tn_expr *args[MAX_TENSORS];
+    tn_eval_options opt = {0};
+    const tn_evaluator *e = tn_find_evaluator(c->s->registry, NULL, &err);
+    if (!e)
+        return give_up(c, FAILED, "%s", err.message);
+    uint32_t n = run_time_inputs(c, args);
+    const tn_expr *r = e->run(e->self, c->s->ctx, model->module, "main", args, n, &opt);
+    if (!r)
+        return give_up_recorded(c, "interpreter");
+    const tn_tuple *t = tn_as_tuple(r);
+    return compare(c, set, t ? t->fields.at : &r, t ? t->fields.n : 1);
+}
+
+static bool
+call_compiled(one_case *c, const char *set, tnr_vm *vm)
+{
+    tnr_value args[MAX_TENSORS] = {{0}}, ret = tnr_null();
+    const tn_expr *given[MAX_TENSORS], *results[MAX_TENSORS];
+    tnb_err err = {0};
+    uint32_t n = run_time_inputs(c, given), n_results = 0;
+    tnb_status st = TNB_OK;
+    for (uint32_t i = 0; i < n && st == TNB_OK; i++)
+        st = tnt_to_runtime(tnr_vm_device(vm), given[i], c->s->ctx, &args[i], &err);
+    if (st == TNB_OK)
+        st = tnr_vm_call(vm, "main", args, n, &ret, &err);
+    for (uint32_t i = 0; i < n; i++)
+        tnr_release(&args[i]);
+    bool ok = st == TNB_OK || give_up(c, verdict_of(st), "%s: run: %s", tnb_path_name(set), err.message);
+    if (ok) {
+        const tnr_value *values = tnt_results(&ret, &n_results);
+        for (uint32_t i = 0; i < n_results && i < MAX_TENSORS && ok; i++) {
+            results[i] = tnt_from_runtime(c->s, values[i]);
+            ok = results[i] || give_up(c, FAILED, "%s: result %u cannot be read", tnb_path_name(set), i);
+        }
+        ok = ok && compare(c, set, results, n_results);
+    }
+    tnr_release(&ret);
+    return ok;
+}
+
+static bool
+run_compiled(one_case *c, const char *set, const tnk_model *model)
+{
+    tnt_program p = {.compiled.fd = -1};
+    tnk_compile_options opt;
+    tnb_err err = {0};
+    uint32_t variant = 0;
+    tnr_runtime *rt = tnt_runtime(c->s, c->a);
+    if (!rt || !tnt_compile_options(c->s, c->a, &opt))
+        return give_up(c, FAILED, "the runtime could not be started");
+    opt.jobs = 1;
+    opt.progress = false;
+    opt.n_targets = opt.n_targets ? 1 : 0;
+    if (tnk_compile(c->s->ctx, model, &opt, &p.compiled) != TNB_OK)
+        return give_up_recorded(c, "compile");
+    p.was_compiled = true;
+    tnb_status st = tnr_artifact_open_fd(p.compiled.fd, c->dir, &p.artifact, &err);
+    if (st == TNB_OK)
+        st = tnr_artifact_pick(rt, p.artifact, NULL, &variant, NULL, &err);
+    if (st == TNB_OK)
+        st = tnr_vm_new(rt, p.artifact, variant, &p.vm, &err);
+    bool ok = st == TNB_OK ? call_compiled(c, set, p.vm) : give_up(c, verdict_of(st), "load: %s", err.message);
+    tnt_program_close(&p);
+    return ok;
+}
+
+static bool
+run_set(one_case *c, const char *set)
+{
+    tnk_model model;
+    c->bound = NULL;
+    memset(c->is_bound, 0, sizeof c->is_bound);
+    c->out->bound = 0;
+    if (!load_tensors(c, set, "input", c->inputs, &c->n_inputs) || !load_tensors(c, set, "output", c->outputs, &c->n_outputs))
+        return false;
+    if (!c->n_outputs)
+        return give_up(c, SKIPPED, "%s holds no output_0.pb", tnb_path_name(set));
+    if (!import_model(c, &model) || tnt_has(c->a, "import-only"))
+        return c->out->verdict == PASSED;
+    return tnt_has(c->a, "interp") ? run_interpreted(c, set, &model) : run_compiled(c, set, &model);
+}
+
+static void
+run_case(tnt_session *s, const tnt_args *a, const char *dir, double rtol, double atol, report *out)
+{
+    one_case c = {.s = s, .a = a, .dir = dir, .rtol = rtol, .atol = atol, .out = out};
+    uint32_t sets = 0;
+    for (; sets < MAX_SETS; sets++) {
+        const char *set = tnb_printf(tn_arena(s->ctx), "%s/test_data_set_%u", dir, sets);
+        if (access(set, F_OK) != 0 || !run_set(&c, set))
+            break;
+    }
+    if (!sets && out->verdict == PASSED && !*out->why)
+        give_up(&c, SKIPPED, "the folder has no test_data_set_0");
+}
+
+/* ---- finding cases ---- */
+
+typedef struct case_list {
+    tnb_arena *arena;
+    TNB_VEC(const char *) dirs;
+} case_list;
+
+static bool
+find_cases(case_list *l, const char *dir, int depth)
+{
+    tnb_err err = {0};
+    const char **names;
+    uint32_t n;
+    if (access(tnb_path_join(l->arena, dir, "model.onnx"), F_OK) == 0) {
+        TNB_PUSH(l->arena, l->dirs, dir);
+        return true;
+    }
+    if (tnb_list_dir(l->arena, dir, NULL, &names, &n, &err) != TNB_OK) {
+        if (depth == 0)
+            tnt_complain(&err);
+        return depth > 0; /* a plain file among the folders */
+    }
+    for (uint32_t i = 0; i < n && depth < MAX_DEPTH; i++)
+        if (names[i][0] != '.' && !find_cases(l, tnb_path_join(l->arena, dir, names[i]), depth + 1))
+            return false;
+    return true;
+}
+
+/* ---- children (in the parent) ---- */
+
+typedef struct child {
+    pid_t pid; /* 0: free */
+    int fd;
+    uint32_t index; /* of the case */
+    double deadline;
+    size_t got;
+    report report;
+} child;
+
+static bool
+start_child(tnt_session *s, const tnt_args *a, const char *dir, double rtol, double atol, double timeout, child *out)
+{
+    int fds[2];
+    fflush(stdout);
+    fflush(stderr);
+    if (pipe(fds) != 0)
+        return false;
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(fds[0]);
+        close(fds[1]);
+        return false;
+    }
+    if (pid == 0) {
+        report r = {0};
+        close(fds[0]);
+        run_case(s, a, dir, rtol, atol, &r);
+        const char *p = (const char *)&r;
+        for (size_t n = 0; n < sizeof r;) {
+            ssize_t k = write(fds[1], p + n, sizeof r - n);
+            if (k < 0 && errno != EINTR)
+                break;
+            n += k > 0 ? (size_t)k : 0;
+        }
+        close(fds[1]);
+        tnt_session_close(s);
+        exit(0); /* not _exit: a leak checker has its say */
+    }
+    close(fds[1]);
+    *out = (child){.pid = pid, .fd = fds[0], .deadline = tnt_now() + timeout};
+    return true;
+}
+
+/* Reads what has come; true at the end of the pipe. */
+static bool
+read_child(child *c)
+{
+    char *to = (char *)&c->report + c->got;
+    ssize_t k = read(c->fd, to, sizeof c->report - c->got);
+    if (k < 0)
+        return errno != EINTR && errno != EAGAIN;
+    c->got += (size_t)k;
+    return k == 0;
+}
+
+static void
+finish_child(child *c, bool late, double timeout)
+{
+    int status = 0;
+    if (late)
+        kill(c->pid, SIGKILL);
+    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    close(c->fd);
+    report *r = &c->report;
+    if (late)
+        snprintf(r->why, sizeof r->why, "no result within %g seconds", timeout);
+    else if (WIFSIGNALED(status))
+        snprintf(r->why, sizeof r->why, "crashed: %s", strsignal(WTERMSIG(status)));
+    else if (c->got != sizeof *r || WEXITSTATUS(status))
+        snprintf(r->why, sizeof r->why, "ended with exit status %d", WEXITSTATUS(status));
+    else
+        return;
+    r->verdict = FAILED;
+}
+
+typedef struct totals {
+    uint32_t count[3], bound;
+} totals;
+
+static void
+print_line(const tnt_args *a, const char *dir, const report *r, totals *t)
+{
+    static const char *const words[] = {"PASS", "FAIL", "SKIP"};
+    int32_t v = r->verdict >= 0 && r->verdict <= SKIPPED ? r->verdict : FAILED;
+    t->count[v]++;
+    t->bound += r->bound > 0 && v != SKIPPED;
+    if (v == PASSED && tnt_has(a, "quiet"))
+        return;
+    printf("%s %s", words[v], tnb_path_name(dir));
+    if (r->bound)
+        printf(" (%d input%s bound)", (int)r->bound, r->bound > 1 ? "s" : "");
+    printf("%s%s\n", *r->why ? ": " : "", r->why);
+    fflush(stdout);
+}
+
+/* Runs all cases, `jobs` at a time, and prints them in order. */
+static bool
+run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, double atol, double timeout, uint32_t jobs, totals *t)
+{
+    child *slots = calloc(jobs, sizeof *slots);
+    struct pollfd *polls = calloc(jobs, sizeof *polls);
+    report *reports = calloc(l->dirs.n + 1u, sizeof *reports);
+    bool *done = calloc(l->dirs.n + 1u, sizeof *done), ok = slots && polls && reports && done;
+    uint32_t next = 0, printed = 0, running = 0;
+    while (ok && printed < l->dirs.n) {
+        for (uint32_t i = 0; i < jobs && next < l->dirs.n; i++)
+            if (!slots[i].pid) {
+                if (!start_child(s, a, l->dirs.at[next], rtol, atol, timeout, &slots[i])) {
+                    fprintf(stderr, "tenon: a process for a case could not be started: %s\n", strerror(errno));
+                    ok = running > 0;
+                    break;
+                }
+                slots[i].index = next++;
+                running++;
+            }
+        for (uint32_t i = 0; i < jobs; i++)
+            polls[i] = (struct pollfd){.fd = slots[i].pid ? slots[i].fd : -1, .events = POLLIN};
+        if (running)
+            poll(polls, jobs, 200);
+        for (uint32_t i = 0; i < jobs; i++) {
+            bool late = slots[i].pid && tnt_now() > slots[i].deadline;
+            if (!slots[i].pid || (!late && !(polls[i].revents && read_child(&slots[i]))))
+                continue;
+            finish_child(&slots[i], late, timeout);
+            reports[slots[i].index] = slots[i].report;
+            done[slots[i].index] = true;
+            slots[i].pid = 0;
+            running--;
+        }
+        for (; printed < l->dirs.n && done[printed]; printed++)
+            print_line(a, l->dirs.at[printed], &reports[printed], t);
+    }
+    for (uint32_t i = 0; slots && i < jobs; i++)
+        if (slots[i].pid)
+            finish_child(&slots[i], true, timeout);
+    free(slots);
+    free(polls);
+    free(reports);
+    free(done);
+    return ok;
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    case_list l = {.arena = tn_arena(s->ctx)};
+    totals t = {0};
+    double rtol, atol, timeout;
+    int64_t jobs;
+    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-7, &atol) ||
+        !tnt_float(a, "timeout", 300, &timeout) || !tnt_int(a, "jobs", 1, 1, 256, &jobs))
+        return TNT_USAGE;
+    for (int i = 0; i < a->n_operands; i++)
+        if (!find_cases(&l, a->operands[i], 0))
+            return TNT_FAILED;
+    if (!l.dirs.n) {
+        fputs("tenon: no case was found: a case is a folder with a file model.onnx\n", stderr);
+        return TNT_FAILED;
+    }
+    if (tnt_has(a, "list")) {
+        for (uint32_t i = 0; i < l.dirs.n; i++)
+            puts(l.dirs.at[i]);
+        return TNT_OK;
+    }
+    bool ok = run_all(s, a, &l, rtol, atol, timeout, (uint32_t)jobs, &t);
+    if (t.bound)
+        printf("%u cases needed inputs that decide shapes to be bound at compile time\n", t.bound);
+    printf("%u passed, %u failed, %u skipped\n", t.count[PASSED], t.count[FAILED], t.count[SKIPPED]);
+    return ok && !t.count[FAILED] ? TNT_OK : TNT_FAILED;
+}
+
+const tnt_command tnt_command_onnx_test = {
+    .name = "onnx-test",
+    .operands = "DIR...",
+    .summary = "run ONNX backend test cases",
+    .details = "A case is a folder with model.onnx and folders test_data_set_N that hold input_K.pb and output_K.pb; other folders are "
+               "searched for cases. Each case is compiled and run in a process of its own and gives one line: PASS, FAIL with the "
+               "difference, or SKIP with the operator or type that is missing. The last line counts them.\n\nInputs whose values decide "
+               "shapes are made constants at compile time; the line says how many.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = -1,
+    .run = run,
+};
