@@ -23,8 +23,8 @@ select_branch(onnx_node *n, onnx_value *const *a, onnx_value *const *b)
         for (uint32_t k = 0; k < dx.n && same; k++)
             same = tn_prove_equal(n->ctx, dx.at[k], dy.at[k]);
         if (!same) {
-            onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i, tn_text(n->ctx, x->type),
-                      tn_text(n->ctx, y->type));
+            onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i, onnx_type_text(n->imp, x->type),
+                      onnx_type_text(n->imp, y->type));
             onnx_hint(n, "make the condition known at compile time");
             return false;
         }

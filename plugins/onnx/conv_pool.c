@@ -139,7 +139,7 @@ check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, int64_t group)
                   group, per);
     if (!n->failed)
         return true;
-    onnx_note(n, "weight '%s' has type %s", n->in[1]->name, tn_text(n->ctx, w->type));
+    onnx_note(n, "weight '%s' has type %s", n->in[1]->name, onnx_type_text(n->imp, w->type));
     onnx_hint(n, "check the exporter's group setting");
     return false;
 }

@@ -15,7 +15,6 @@
 #include "model.h"
 #include "tenon/core/arith.h"
 #include "tenon/core/builder.h"
-#include "tenon/core/text.h"
 #include "tenon/kit/importer.h"
 
 enum {
@@ -116,6 +115,12 @@ void
 onnx_note(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
 void
 onnx_hint(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
+
+/* A type as "float32[1, n, 3]", an extent as "n * 2": for messages. (message.c) */
+const char *
+onnx_type_text(onnx_import *imp, const tn_type *t);
+const char *
+onnx_dim_text(onnx_import *imp, const tn_expr *e);
 
 /* ---- values (value.c) ---- */
 onnx_value *

@@ -24,8 +24,8 @@ import_gemm(onnx_node *n)
     int64_t ka = onnx_dim(a, ta ? 0 : 1), kb = onnx_dim(b, tb ? 1 : 0);
     if (ka >= 0 && kb >= 0 && ka != kb) {
         onnx_fail(n, TNB_SHAPE, "the operands cannot be multiplied: %" PRId64 " columns by %" PRId64 " rows", ka, kb);
-        onnx_note(n, "'%s' has type %s%s, '%s' has type %s%s", n->in[0]->name, tn_text(n->ctx, a->type), ta ? ", transposed" : "",
-                  n->in[1]->name, tn_text(n->ctx, b->type), tb ? ", transposed" : "");
+        onnx_note(n, "'%s' has type %s%s, '%s' has type %s%s", n->in[0]->name, onnx_type_text(n->imp, a->type), ta ? ", transposed" : "",
+                  n->in[1]->name, onnx_type_text(n->imp, b->type), tb ? ", transposed" : "");
         return false;
     }
     y = onnx_bin(n, "matmul", transposed(n, a, ta), transposed(n, b, tb));

@@ -18,6 +18,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/index.c \
 	plugins/onnx/linear.c \
 	plugins/onnx/manipulate.c \
+	plugins/onnx/message.c \
 	plugins/onnx/model.c \
 	plugins/onnx/model.h \
 	plugins/onnx/normalize.c \

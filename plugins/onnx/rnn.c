@@ -96,14 +96,14 @@ read_layer(onnx_node *n, layer *l, int gates, const char *const *defaults, int p
     if (n->failed)
         return false;
     if (l->steps < 0 || l->steps > MAX_STEPS) {
-        onnx_fail(n, TNB_UNSUPPORTED, "the number of steps is %s, wanted a number up to %d", tn_text(n->ctx, d.at[0]), MAX_STEPS);
+        onnx_fail(n, TNB_UNSUPPORTED, "the number of steps is %s, wanted a number up to %d", onnx_dim_text(n->imp, d.at[0]), MAX_STEPS);
         onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
         return false;
     }
     if (l->hidden < 1 || onnx_dim(onnx_in(n, 1), 1) != gates * l->hidden || onnx_dim(onnx_in(n, 2), 1) != gates * l->hidden ||
         onnx_dim(onnx_in(n, 1), 0) != l->dirs)
         return onnx_fail(n, TNB_SHAPE, "the weights have types %s and %s, wanted [%d, %d * %" PRId64 ", ...]",
-                         tn_text(n->ctx, onnx_in(n, 1)->type), tn_text(n->ctx, onnx_in(n, 2)->type), l->dirs, gates, l->hidden);
+                         onnx_type_text(n->imp, onnx_in(n, 1)->type), onnx_type_text(n->imp, onnx_in(n, 2)->type), l->dirs, gates, l->hidden);
     double given[6];
     const char *names[6];
     int n_acts = onnx_attr_strs(n, "activations", names, 6);

@@ -243,7 +243,7 @@ onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max
     for (uint32_t k = 0; k < *count; k++)
         if (!tn_int_value(onnx_simplify(n, e[k]), &out[k])) {
             onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is %s, wanted a number", k, what, i,
-                      n->in[i]->name, tn_text(n->ctx, e[k]));
+                      n->in[i]->name, onnx_dim_text(n->imp, e[k]));
             onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE");
             return false;
         }

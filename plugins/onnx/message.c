@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types and extents in messages, the way ONNX tools write shapes. */
+#include <inttypes.h>
+#include "import.h"
+
+enum { DEEPEST = 6 };
+
+static void
+put_dim(tnb_buf *b, const tn_expr *e, int depth)
+{
+    int64_t v;
+    const tn_binary *two = tn_is_binary(e) ? tn_as_binary(e) : NULL;
+    const char *sign = tn_is(e, TN_KIND_ADD) ? " + " : tn_is(e, TN_KIND_SUB) ? " - " : tn_is(e, TN_KIND_MUL) ? " * "
+                     : tn_is(e, TN_KIND_FLOOR_DIV) ? " // " : tn_is(e, TN_KIND_FLOOR_MOD) ? " % " : NULL;
+    if (tn_int_value(e, &v))
+        tnb_buf_printf(b, "%" PRId64, v);
+    else if (tn_is_var(e))
+        tnb_buf_puts(b, tn_var_name(e));
+    else if (two && sign && depth < DEEPEST) {
+        tnb_buf_puts(b, depth ? "(" : "");
+        put_dim(b, two->a, depth + 1);
+        tnb_buf_puts(b, sign);
+        put_dim(b, two->b, depth + 1);
+        tnb_buf_puts(b, depth ? ")" : "");
+    } else
+        tnb_buf_puts(b, "?");
+}
+
+static const char *
+take(onnx_import *imp, tnb_buf *b)
+{
+    const char *s = tnb_strdup(imp->arena, b->s ? b->s : "");
+    tnb_buf_free(b);
+    return s;
+}
+
+const char *
+onnx_dim_text(onnx_import *imp, const tn_expr *e)
+{
+    tnb_buf b = {0};
+    put_dim(&b, e, 0);
+    return take(imp, &b);
+}
+
+const char *
+onnx_type_text(onnx_import *imp, const tn_type *t)
+{
+    tnb_buf b = {0};
+    tn_list dims;
+    if (!t || t->kind != TN_KIND_TY_TENSOR)
+        return "something that is no tensor";
+    tnb_buf_puts(&b, tnb_dtype_print(tn_type_dtype(t)).s);
+    if (!tn_type_dims(t, &dims)) {
+        tnb_buf_puts(&b, " of unknown shape");
+        return take(imp, &b);
+    }
+    tnb_buf_putc(&b, '[');
+    for (uint32_t i = 0; i < dims.n; i++) {
+        tnb_buf_puts(&b, i ? ", " : "");
+        put_dim(&b, dims.at[i], 0);
+    }
+    tnb_buf_putc(&b, ']');
+    return take(imp, &b);
+}
