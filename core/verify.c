@@ -3,6 +3,14 @@
 #include "verify.h"
 #include <stdio.h>
 
+tn_loc
+tn_verify_at(verifier *v, const tn_node *n)
+{
+    if (n && n->loc)
+        return n->loc;
+    return tn_loc_make(v->ctx, (tnb_place){.node = tn_strf(v->ctx, "function '%s'", v->func)});
+}
+
 bool
 tn_verify_error(verifier *v, const tn_node *n, const char *fmt, ...)
 {
@@ -12,10 +20,7 @@ tn_verify_error(verifier *v, const tn_node *n, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     v->errors++;
-    tn_loc loc = n ? n->loc : 0;
-    if (!loc)
-        loc = tn_loc_make(v->ctx, (tnb_place){.node = tn_strf(v->ctx, "function '%s'", v->func)});
-    tn_error(v->ctx, loc, TNB_INVALID, "%s", text);
+    tn_error(v->ctx, tn_verify_at(v, n), TNB_INVALID, "%s", text);
     if (n && n->loc)
         tnb_diag_note(tn_diags(v->ctx), "in function '%s'", v->func);
     return false;
@@ -41,7 +46,7 @@ check_dtype(verifier *v, const tn_node *e)
     if (e->kind < TN_KIND_FIRST_SCALAR || e->kind > TN_KIND_LAST_SCALAR)
         return;
     uint32_t errors = tnb_diags_errors(tn_diags(v->ctx));
-    tn_loc old = tn_at(v->ctx, e->loc);
+    tn_loc old = tn_at(v->ctx, tn_verify_at(v, e));
     const tn_type *t = tn_infer(v->ctx, e);
     tn_at(v->ctx, old);
     if (tn_is_error(t))

@@ -18,6 +18,9 @@ typedef struct verifier {
 
 enum { MAX_ERRORS_PER_FUNCTION = 20 };
 
+/* The place of a node, or its function when it has none. */
+tn_loc
+tn_verify_at(verifier *v, const tn_node *n);
 /* Records an error at the node's place, or in the function when it has none. Always false. */
 bool
 tn_verify_error(verifier *v, const tn_node *n, const char *fmt, ...) TNB_PRINTF(3, 4);

@@ -134,7 +134,7 @@ check_call_type(verifier *v, const tn_call *c)
     uint32_t errors = tnb_diags_errors(tn_diags(v->ctx));
     tn_call copy = *c;
     copy.base.type = NULL;
-    tn_loc old = tn_at(v->ctx, c->base.loc);
+    tn_loc old = tn_at(v->ctx, tn_verify_at(v, &c->base));
     const tn_type *t = op->infer(v->ctx, &copy);
     tn_at(v->ctx, old);
     if (tn_is_error(t) || !t)
