@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dialects of the C family. */
+#include "tenon/kit/emit.h"
+
+static const char c_prologue[] =
+    "#include <stddef.h>\n"
+    "#include <stdint.h>\n"
+    "#include <math.h>\n"
+    "#ifdef _OPENMP\n"
+    "#include <omp.h>\n"
+    "#endif\n"
+    "typedef union tnb_kernel_scalar {\n"
+    "    int64_t i;\n"
+    "    double f;\n"
+    "} tnb_kernel_scalar;\n"
+    "typedef struct tnb_kernel_env {\n"
+    "    int32_t threads, reserved;\n"
+    "    void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);\n"
+    "    void *user;\n"
+    "} tnb_kernel_env;\n"
+    "#define TK_KERNEL __attribute__((visibility(\"default\")))\n";
+
+static const char *const opencl_threads[] = {
+    "threadIdx.x", "(int)get_local_id(0)", "threadIdx.y", "(int)get_local_id(1)", "threadIdx.z", "(int)get_local_id(2)",
+    "blockIdx.x",  "(int)get_group_id(0)", "blockIdx.y",  "(int)get_group_id(1)", "blockIdx.z",  "(int)get_group_id(2)",
+    NULL,
+};
+static const char *const cuda_threads[] = {
+    "threadIdx.x", "(int)threadIdx.x", "threadIdx.y", "(int)threadIdx.y", "threadIdx.z", "(int)threadIdx.z",
+    "blockIdx.x",  "(int)blockIdx.x",  "blockIdx.y",  "(int)blockIdx.y",  "blockIdx.z",  "(int)blockIdx.z",
+    NULL,
+};
+
+static const tnk_dialect dialects[] = {
+    {
+        .size = sizeof(tnk_dialect),
+        .name = "c",
+        .id = TN_DIALECT_C,
+        .calling = TNK_CALL_HOST_TABLE,
+        .kernel = "TK_KERNEL int32_t",
+        .global_ptr = "",
+        .shared = "",
+        .local = "",
+        .restrict_ = "restrict",
+        .inline_ = "static inline",
+        .int64 = "int64_t",
+        .uint64 = "uint64_t",
+        .int32 = "int32_t",
+        .uint32 = "uint32_t",
+        .int16 = "int16_t",
+        .uint16 = "uint16_t",
+        .int8 = "int8_t",
+        .uint8 = "uint8_t",
+        .gnu_vectors = true,
+        .openmp = true,
+        .prologue = c_prologue,
+    },
+    {
+        .size = sizeof(tnk_dialect),
+        .name = "opencl",
+        .id = TN_DIALECT_OPENCL,
+        .calling = TNK_CALL_DIRECT,
+        .kernel = "__kernel void",
+        .global_ptr = "__global ",
+        .shared = "__local ",
+        .local = "",
+        .restrict_ = "restrict",
+        .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+        .inline_ = "inline",
+        .threads = opencl_threads,
+        .int64 = "long",
+        .uint64 = "ulong",
+        .int32 = "int",
+        .uint32 = "uint",
+        .int16 = "short",
+        .uint16 = "ushort",
+        .int8 = "char",
+        .uint8 = "uchar",
+        .prologue = "",
+    },
+    {
+        .size = sizeof(tnk_dialect),
+        .name = "cuda",
+        .id = TN_DIALECT_CUDA,
+        .calling = TNK_CALL_DIRECT,
+        .kernel = "extern \"C\" __global__ void",
+        .global_ptr = "",
+        .shared = "__shared__ ",
+        .local = "",
+        .restrict_ = "__restrict__",
+        .barrier = "__syncthreads();",
+        .inline_ = "static __device__ __forceinline__",
+        .threads = cuda_threads,
+        .int64 = "long long",
+        .uint64 = "unsigned long long",
+        .int32 = "int",
+        .uint32 = "unsigned int",
+        .int16 = "short",
+        .uint16 = "unsigned short",
+        .int8 = "signed char",
+        .uint8 = "unsigned char",
+        .prologue = "",
+    },
+};
+
+const tnk_dialect *
+tnk_dialect_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++)
+        if (!strcmp(dialects[i].name, name))
+            return &dialects[i];
+    return NULL;
+}

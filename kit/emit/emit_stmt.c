@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements and whole kernels of emitted source. */
+#include "emit_private.h"
+
+enum { PARALLEL_WORK = 32768 /* scalar operations below which a second thread does not pay */ };
+
+static void stmt(tnk_emitter *e, const tn_stmt *s);
+
+static void
+line(tnk_emitter *e)
+{
+    for (int i = 0; i < e->indent; i++)
+        tnb_buf_puts(e->out, "    ");
+}
+
+static void
+text(tnk_emitter *e, const char *s)
+{
+    line(e);
+    tnb_buf_puts(e->out, s);
+}
+
+static void
+block(tnk_emitter *e, const tn_stmt *s)
+{
+    e->indent++;
+    stmt(e, s);
+    e->indent--;
+}
+
+/* A rough count of the scalar operations of a statement; loops of unknown length count 256 turns. */
+static double
+work(const tn_stmt *s)
+{
+    if (!s)
+        return 0;
+    switch (s->kind) {
+    case TN_KIND_SEQ: {
+        double w = 0;
+        for (uint32_t i = 0; i < ((const tn_seq *)s)->stmts.n; i++)
+            w += work(((const tn_seq *)s)->stmts.at[i]);
+        return w;
+    }
+    case TN_KIND_FOR: {
+        int64_t n;
+        return work(((const tn_for_loop *)s)->body) * (tn_int_value(((const tn_for_loop *)s)->extent, &n) ? (double)n : 256.0);
+    }
+    case TN_KIND_IF_STMT:
+        return 1 + work(((const tn_if_stmt *)s)->then_case) + work(((const tn_if_stmt *)s)->else_case);
+    case TN_KIND_WHILE:
+        return 64 * work(((const tn_while_loop *)s)->body);
+    case TN_KIND_ATTR_STMT:
+        return work(((const tn_attr_stmt *)s)->body);
+    case TN_KIND_BUFFER_STORE:
+        return 4.0 * tn_dtype_of(((const tn_buffer_store *)s)->value).lanes;
+    default:
+        return 2;
+    }
+}
+
+static void
+for_stmt(tnk_emitter *e, const tn_for_loop *f)
+{
+    tnb_dtype d = tn_dtype_of(f->var);
+    if (f->for_kind == TN_FOR_THREAD_BINDING) {
+        const char *tag = NULL;
+        for (const char *const *t = e->d->threads; t && *t; t += 2)
+            if (!strcmp(t[0], f->thread_tag))
+                tag = t[1];
+        if (!tag) {
+            tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have", f->thread_tag, e->d->name);
+            return;
+        }
+        line(e);
+        tnb_buf_printf(e->out, "{\n");
+        e->indent++;
+        line(e);
+        tnb_buf_printf(e->out, "const %s %s = %s;\n", tnk_c_type(e, d), tnk_name_of(e, f->var), tag);
+        stmt(e, f->body);
+        e->indent--;
+        text(e, "}\n");
+        return;
+    }
+    bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->openmp && !e->in_parallel;
+    bool team = parallel && work(TN_NODE(f)) >= PARALLEL_WORK;
+    const char *v = tnk_name_of(e, f->var), *t = tnk_c_type(e, d);
+    if (team)
+        text(e, "#pragma omp parallel for num_threads(tk_threads) schedule(static) if (tk_threads > 1)\n");
+    line(e);
+    tnb_buf_printf(e->out, "for (%s %s = ", t, v);
+    tnk_emit_expr(e, f->min);
+    tnb_buf_printf(e->out, "; %s < ", v);
+    tnk_emit_expr(e, tn_add(e->ctx, f->min, f->extent));
+    tnb_buf_printf(e->out, "; %s++) {\n", v);
+    bool was = e->in_parallel;
+    e->in_parallel |= parallel;
+    block(e, f->body);
+    e->in_parallel = was;
+    text(e, "}\n");
+}
+
+static void
+if_stmt(tnk_emitter *e, const tn_if_stmt *i)
+{
+    text(e, "if (");
+    tnk_emit_expr(e, i->cond);
+    tnb_buf_puts(e->out, ") {\n");
+    block(e, i->then_case);
+    if (i->else_case) {
+        text(e, "} else {\n");
+        block(e, i->else_case);
+    }
+    text(e, "}\n");
+}
+
+/* Declares a temporary at the place of its allocation. */
+static void
+alloc(tnk_emitter *e, const tn_node *buffer)
+{
+    const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(buffer)->data);
+    if (!m)
+        return;
+    if (m->promoted) {
+        tnb_dtype v = m->elem;
+        v.lanes = (uint16_t)m->lanes;
+        line(e);
+        tnb_buf_printf(e->out, "%s ", tnk_c_type(e, v));
+        int64_t n = (m->count + m->lanes - 1) / m->lanes;
+        for (int64_t i = 0; i < n; i++)
+            tnb_buf_printf(e->out, "%s%s_%lld", i ? ", " : "", m->name, (long long)i);
+        tnb_buf_puts(e->out, ";\n");
+        return;
+    }
+    if (m->count == -3)
+        return; /* declared with the workspace */
+    bool shared = !strncmp(tn_as_buffer(buffer)->scope ? tn_as_buffer(buffer)->scope : "", "shared", 6);
+    line(e);
+    if (m->count >= 0) /* on the stack */
+        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", shared ? e->d->shared : e->d->local, tnk_c_type(e, m->elem), m->name,
+                       (long long)(m->count ? m->count : 1), e->d->gnu_vectors ? " __attribute__((aligned(64)))" : "");
+    else /* one share a thread */
+        tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)TK_THREAD;\n", tnk_c_type(e, m->elem), e->d->restrict_,
+                       m->name, m->name, m->name);
+}
+
+static void
+evaluate(tnk_emitter *e, const tn_evaluate *v)
+{
+    if (tn_is(v->value, TN_KIND_INT_IMM))
+        return;
+    if (tn_is_call_to(v->value, "tirx.tvm_storage_sync") && e->d->barrier) {
+        line(e);
+        tnb_buf_printf(e->out, "%s\n", e->d->barrier);
+        return;
+    }
+    text(e, "(void)");
+    tnk_emit_expr(e, v->value);
+    tnb_buf_puts(e->out, ";\n");
+}
+
+static void
+stmt(tnk_emitter *e, const tn_stmt *s)
+{
+    if (!s || e->failed)
+        return;
+    switch (s->kind) {
+    case TN_KIND_SEQ: {
+        const tn_seq *q = (const tn_seq *)s;
+        for (uint32_t i = 0; i < q->stmts.n; i++)
+            stmt(e, q->stmts.at[i]);
+        return;
+    }
+    case TN_KIND_FOR:
+        for_stmt(e, (const tn_for_loop *)s);
+        return;
+    case TN_KIND_IF_STMT:
+        if_stmt(e, (const tn_if_stmt *)s);
+        return;
+    case TN_KIND_BUFFER_STORE:
+        line(e);
+        tnk_emit_store(e, (const tn_buffer_store *)s);
+        return;
+    case TN_KIND_BIND: {
+        const tn_bind *b = (const tn_bind *)s;
+        tnb_dtype d = tnk_compute_dtype(tn_dtype_of(b->var));
+        line(e);
+        tnb_buf_printf(e->out, "const %s %s = ", tnk_c_type(e, d), tnk_name_of(e, b->var));
+        tnk_emit_expr(e, b->value);
+        tnb_buf_puts(e->out, ";\n");
+        line(e);
+        tnb_buf_printf(e->out, "(void)%s;\n", tnk_name_of(e, b->var));
+        return;
+    }
+    case TN_KIND_ALLOC_BUFFER:
+        alloc(e, ((const tn_alloc_buffer *)s)->buffer);
+        return;
+    case TN_KIND_DECL_BUFFER:
+        return;
+    case TN_KIND_ATTR_STMT:
+        stmt(e, ((const tn_attr_stmt *)s)->body);
+        return;
+    case TN_KIND_ASSERT:
+        e->asserts++;
+        if (e->in_parallel || e->d->calling != TNK_CALL_HOST_TABLE)
+            return; /* a parallel loop cannot be left */
+        text(e, "if (!");
+        tnb_buf_puts(e->out, "(");
+        tnk_emit_expr(e, ((const tn_assert_stmt *)s)->cond);
+        tnb_buf_printf(e->out, "))\n");
+        e->indent++;
+        line(e);
+        tnb_buf_printf(e->out, "return %u;\n", e->asserts);
+        e->indent--;
+        return;
+    case TN_KIND_EVALUATE:
+        evaluate(e, (const tn_evaluate *)s);
+        return;
+    case TN_KIND_WHILE:
+        text(e, "while (");
+        tnk_emit_expr(e, ((const tn_while_loop *)s)->cond);
+        tnb_buf_puts(e->out, ") {\n");
+        block(e, ((const tn_while_loop *)s)->body);
+        text(e, "}\n");
+        return;
+    case TN_KIND_BREAK:
+        text(e, "break;\n");
+        return;
+    case TN_KIND_CONTINUE:
+        text(e, "continue;\n");
+        return;
+    default:
+        tnk_emit_fail(e, s->loc, "a statement of kind %s has no form in source", tn_kinds[s->kind].name);
+    }
+}
+
+/* ---- kernels ---- */
+
+/* Memory that the host provides, asked for once, before any parallel region. */
+static void
+workspaces(tnk_emitter *e, tnk_temporaries *t)
+{
+    for (uint32_t i = 0; i < t->v.n; i++) {
+        tnk_temporary *x = &t->v.at[i];
+        if (!x->workspace)
+            continue;
+        const char *n = x->memory->name, *c = tnk_c_type(e, x->memory->elem);
+        if (e->d->calling != TNK_CALL_HOST_TABLE) {
+            tnk_emit_fail(e, 0, "the temporary '%s' is too large for %s source", n, e->d->name);
+            return;
+        }
+        line(e);
+        tnb_buf_printf(e->out, "const size_t tk_size_%s = ((size_t)(", n);
+        tnk_emit_expr(e, x->size);
+        tnb_buf_printf(e->out, ") + 15) / 16 * 16;\n");
+        line(e);
+        if (x->per_thread) {
+            x->memory->count = -2;
+            tnb_buf_printf(e->out, "%s *tk_ws_%s = env->workspace(env, tk_size_%s * sizeof(%s) * (size_t)tk_threads);\n", c, n, n, c);
+        } else {
+            x->memory->count = -3;
+            tnb_buf_printf(e->out, "%s *%s %s = env->workspace(env, tk_size_%s * sizeof(%s));\n", c, e->d->restrict_, n, n, c);
+        }
+        line(e);
+        tnb_buf_printf(e->out, "if (!%s%s)\n", x->per_thread ? "tk_ws_" : "", n);
+        e->indent++;
+        text(e, "return -1;\n");
+        e->indent--;
+    }
+}
+
+static void
+host_table(tnk_emitter *e, bool noalias)
+{
+    const tnk_kernel *k = e->kernel;
+    tnb_buf_printf(e->out, "%s\n%s(void *const *buffers, const tnb_kernel_scalar *scalars, tnb_kernel_env *env)\n{\n", e->d->kernel,
+                   k->name);
+    e->indent = 1;
+    text(e, "const int tk_threads = env->threads;\n");
+    text(e, "(void)buffers, (void)scalars, (void)tk_threads;\n");
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+        line(e);
+        tnb_buf_printf(e->out, "%s%s *%s %s = buffers[%u];\n", k->written[i] ? "" : "const ", tnk_c_type(e, m->elem),
+                       noalias ? e->d->restrict_ : "", m->name, i);
+        line(e);
+        tnb_buf_printf(e->out, "(void)%s;\n", m->name);
+    }
+    for (uint32_t i = 0; i < k->n_scalars; i++) {
+        tnb_dtype d = tnk_compute_dtype(k->scalars[i].dtype);
+        line(e);
+        tnb_buf_printf(e->out, "const %s %s = (%s)scalars[%u].%s;\n", tnk_c_type(e, d), tnk_name_of(e, k->scalars[i].var),
+                       tnk_c_type(e, d), i, tnb_dtype_is_float(d) ? "f" : "i");
+    }
+}
+
+static void
+direct(tnk_emitter *e, bool noalias)
+{
+    const tnk_kernel *k = e->kernel;
+    tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+        tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", e->d->global_ptr, k->written[i] ? "" : "const ",
+                       tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "", m->name);
+    }
+    for (uint32_t i = 0; i < k->n_scalars; i++)
+        tnb_buf_printf(e->out, "%s%s %s", i || k->n_buffers ? ", " : "", tnk_c_type(e, tnk_compute_dtype(k->scalars[i].dtype)),
+                       tnk_name_of(e, k->scalars[i].var));
+    tnb_buf_puts(e->out, ")\n{\n");
+    e->indent = 1;
+}
+
+void
+tnk_emit_kernel(tnk_emitter *e)
+{
+    const tnk_kernel *k = e->kernel;
+    const tn_prim_func *f = tn_as_prim_func(k->func);
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        const tn_buffer *b = tn_as_buffer(k->buffers[i]);
+        tnk_memory *m = TNB_NEW(tn_scratch(e->ctx), tnk_memory);
+        tnb_dtype d = b->dtype;
+        d.lanes = 1;
+        m->name = tnk_new_name(e, b->name);
+        m->elem = tnk_storage_dtype(d);
+        m->lanes = 1;
+        m->count = -3;
+        tnb_ptrmap_set(&e->memory, b->data, m);
+    }
+    tnk_temporaries t = {0};
+    if (!tnk_plan_temporaries(e, &t))
+        return;
+    bool noalias = tn_dict_int(f->attrs, "tirx.noalias", tn_dict_int(f->attrs, "tir.noalias", 0)) != 0;
+    bool table = e->d->calling == TNK_CALL_HOST_TABLE;
+    if (table)
+        host_table(e, noalias);
+    else
+        direct(e, noalias);
+    workspaces(e, &t);
+    stmt(e, f->body);
+    if (table)
+        text(e, "return 0;\n");
+    tnb_buf_puts(e->out, "}\n");
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source text in the making: kernels and the helpers they need. */
+#include "emit_private.h"
+
+#include <stdio.h>
+
+static const char thread_macro[] =
+    "#ifdef _OPENMP\n#define TK_THREAD omp_get_thread_num()\n#else\n#define TK_THREAD 0\n#endif\n";
+
+static void
+release(void *p)
+{
+    tnk_source *s = p;
+    tnb_buf_free(&s->helpers);
+    tnb_buf_free(&s->kernels);
+    tnb_buf_free(&s->last);
+}
+
+tnk_source *
+tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
+{
+    tnk_source *s = TNB_NEW(tn_arena(ctx), tnk_source);
+    s->ctx = ctx;
+    s->d = d;
+    tnb_strmap_init(&s->have, tn_arena(ctx));
+    tn_ctx_own(ctx, s, release);
+    return s;
+}
+
+void
+tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...)
+{
+    if (e->failed)
+        return;
+    e->failed = true;
+    va_list ap;
+    va_start(ap, fmt);
+    char message[512];
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    tn_error(e->ctx, loc, TNB_UNSUPPORTED, "kernel '%s': %s", e->kernel->name, message);
+}
+
+static const char *const reserved[] = {
+    "auto",   "break",  "case",   "char",   "const",    "continue", "default", "do",     "double",  "else",     "enum",
+    "extern", "float",  "for",    "goto",   "if",       "inline",   "int",     "long",   "register", "restrict", "return",
+    "short",  "signed", "sizeof", "static", "struct",   "switch",   "typedef", "union",  "unsigned", "void",     "volatile",
+    "while",  "env",    "buffers", "scalars", "exp",    "log",      "pow",     "sin",    "cos",     "tan",      "sqrt",
+    "floor",  "ceil",   "round",  "y0",     "y1",       "yn",       "j0",      "j1",     "jn",      "gamma",    "signgam",
+    "half",   "kernel", "global", "local",  "constant", "unix",     "linux",   "main",   "abs",     "asm",      "typeof",
+    "erf",    "tanh",   "index",  "I",
+};
+
+const char *
+tnk_new_name(tnk_emitter *e, const char *wanted)
+{
+    char clean[64];
+    size_t n = 0;
+    for (const char *c = wanted ? wanted : "v"; *c && n + 1 < sizeof clean; c++)
+        clean[n++] = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_';
+    clean[n] = 0;
+    const char *name = tn_strf(e->ctx, "%s%s", n == 0 || (clean[0] >= '0' && clean[0] <= '9') || clean[0] == '_' ||
+                                                       !strncmp(clean, "tk_", 3)
+                                                   ? "v"
+                                                   : "",
+                               clean);
+    bool taken = tnb_strmap_has(&e->used, name);
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0] && !taken; i++)
+        taken = !strcmp(reserved[i], name);
+    const char *stem = name;
+    for (int i = 1; taken; i++) {
+        name = tn_strf(e->ctx, "%s_v%d", stem, i);
+        taken = tnb_strmap_has(&e->used, name);
+    }
+    tnb_strmap_set(&e->used, name, (void *)(uintptr_t)1);
+    return name;
+}
+
+const char *
+tnk_name_of(tnk_emitter *e, const tn_expr *var)
+{
+    const char *n = tnb_ptrmap_get(&e->names, var);
+    if (!n) {
+        n = tnk_new_name(e, tn_var_name(var));
+        tnb_ptrmap_set(&e->names, var, n);
+    }
+    return n;
+}
+
+bool
+tnk_source_add(tnk_source *s, const tnk_kernel *k)
+{
+    tnb_buf_free(&s->last);
+    s->last = (tnb_buf){0};
+    tnk_emitter e = {.ctx = s->ctx, .src = s, .d = s->d, .kernel = k, .out = &s->last};
+    tnb_arena *a = tn_scratch(s->ctx);
+    tnb_ptrmap_init(&e.names, a);
+    tnb_ptrmap_init(&e.memory, a);
+    tnb_strmap_init(&e.used, a);
+    tnk_emit_kernel(&e);
+    if (e.failed) {
+        s->failed = true;
+        return false;
+    }
+    tnb_buf_put(&s->kernels, s->last.s, s->last.n);
+    tnb_buf_puts(&s->kernels, "\n");
+    return true;
+}
+
+const char *
+tnk_source_last(const tnk_source *s)
+{
+    return s->last.s ? s->last.s : "";
+}
+
+void
+tnk_source_text(tnk_source *s, tnb_buf *out)
+{
+    tnb_buf_puts(out, s->d->prologue);
+    if (s->d->openmp)
+        tnb_buf_puts(out, thread_macro);
+    tnb_buf_puts(out, "\n");
+    if (s->helpers.n)
+        tnb_buf_put(out, s->helpers.s, s->helpers.n);
+    tnb_buf_puts(out, "\n");
+    if (s->kernels.n)
+        tnb_buf_put(out, s->kernels.s, s->kernels.n);
+}

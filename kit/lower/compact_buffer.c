@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CompactBufferAllocation: an allocated buffer shrinks to the region that is accessed where it lives.
+ *
+ *     for i in range(8):                            for i in range(8):
+ *         B = T.alloc_buffer((8, 16))                   B = T.alloc_buffer((1, 16))
+ *         for j in range(16): B[i, j] = ...     =>      for j in range(16): B[0, j] = ...
+ *
+ * The region is the hull of all accesses over the loops inside; an extent that is not constant is bounded by its greatest value.
+ * A dimension whose accesses are not known stays whole. Needs: no blocks.
+ */
+#include "region.h"
+
+typedef struct compaction {
+    const tn_node *old, *new_;
+    const tn_expr **origin; /* per dimension; NULL: unchanged */
+} compaction;
+
+typedef struct compact_state {
+    tnb_ptrmap by_buffer; /* Buffer -> compaction */
+} compact_state;
+
+/* The least of the lows, the greatest of the highs; decided by proof where possible. */
+static const tn_expr *
+pick(tn_ctx *ctx, tn_arith *arith, const tn_expr *a, const tn_expr *b, bool least)
+{
+    if (!a || a == b)
+        return b;
+    if (tn_prove(arith, tn_bin(ctx, least ? TN_KIND_LE : TN_KIND_GE, a, b)))
+        return a;
+    if (tn_prove(arith, tn_bin(ctx, least ? TN_KIND_LE : TN_KIND_GE, b, a)))
+        return b;
+    return tn_simplify(arith, least ? tn_min(ctx, a, b) : tn_max(ctx, a, b));
+}
+
+/* Greatest value of `e` as a constant, or -1. */
+static int64_t
+constant_bound(tn_arith *arith, const tn_expr *e)
+{
+    int64_t lo, hi;
+    tn_bounds(arith, e, &lo, &hi);
+    return hi == TN_POS_INF ? -1 : hi;
+}
+
+static compaction *
+plan(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
+{
+    tn_ctx *ctx = r->ctx;
+    const tn_buffer *b = tn_as_buffer(buffer);
+    tnk_accesses acc;
+    if (b->strides.n || b->elem_offset)
+        return NULL;
+    tnk_collect_accesses(ctx, r->arith, rest, buffer, &acc);
+    if (acc.opaque || acc.v.n == 0)
+        return NULL;
+    compaction *c = TNB_NEW(tn_scratch(ctx), compaction);
+    c->old = buffer;
+    c->origin = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, b->shape.n + 1);
+    tn_list shape = b->shape;
+    bool any = false;
+    for (uint32_t d = 0; d < b->shape.n; d++) {
+        const tn_expr *lo = NULL, *hi = NULL;
+        bool known = true;
+        for (uint32_t i = 0; i < acc.v.n && known; i++) {
+            known = acc.v.at[i].lo[d] != NULL;
+            if (known) {
+                lo = pick(ctx, r->arith, lo, acc.v.at[i].lo[d], true);
+                hi = pick(ctx, r->arith, hi, acc.v.at[i].hi[d], false);
+            }
+        }
+        if (!known)
+            continue;
+        const tn_expr *extent = tn_simplify(r->arith, tn_add(ctx, tn_sub(ctx, hi, lo), tn_int_imm_of(ctx, tn_dtype_of(lo), 1)));
+        int64_t n = constant_bound(r->arith, extent), whole = constant_bound(r->arith, b->shape.at[d]);
+        int64_t fixed;
+        if (n < 1 || (tn_int_value(b->shape.at[d], &fixed) && n >= fixed) || (whole >= 0 && n >= whole))
+            continue;
+        shape = tn_list_with(ctx, shape, d, tn_int_imm_of(ctx, tn_dtype_of(b->shape.at[d]), n));
+        c->origin[d] = lo;
+        any = true;
+    }
+    if (!any)
+        return NULL;
+    tn_buffer copy = *b;
+    copy.shape = shape;
+    c->new_ = tn_buffer_of(ctx, &copy);
+    return c;
+}
+
+static const tn_node *
+replace(tn_rewriter *rw, const tn_node *n)
+{
+    compaction *c = rw->user;
+    if (n->kind == TN_KIND_ALLOC_BUFFER && ((const tn_alloc_buffer *)n)->buffer == c->old)
+        return tn_alloc_buffer_of(rw->ctx, c->new_, ((const tn_alloc_buffer *)n)->annotations);
+    tn_list idx;
+    if (tnk_accessed(n, &idx) != c->old)
+        return NULL;
+    tn_list out = idx;
+    for (uint32_t d = 0; d < idx.n; d++) {
+        if (!c->origin[d])
+            continue;
+        const tn_expr *i = idx.at[d];
+        if (tn_is(i, TN_KIND_RAMP)) {
+            const tn_ramp *rp = tn_as_ramp(i);
+            i = tn_ramp_of(rw->ctx, tn_sub(rw->ctx, rp->start, c->origin[d]), rp->stride, rp->lanes);
+        } else {
+            i = tn_sub(rw->ctx, i, c->origin[d]);
+        }
+        out = tn_list_with(rw->ctx, out, d, i);
+    }
+    if (n->kind == TN_KIND_BUFFER_LOAD)
+        return tn_load(rw->ctx, c->new_, out);
+    return tn_store(rw->ctx, c->new_, ((const tn_buffer_store *)n)->value, out);
+}
+
+static const tn_stmt *
+pre(tnk_ranged *r, const tn_stmt *s)
+{
+    if (s->kind != TN_KIND_SEQ)
+        return NULL;
+    const tn_stmt *now = s;
+    /* one allocation after the other; positions stay */
+    for (uint32_t i = 0; i < ((const tn_seq *)s)->stmts.n; i++) {
+        const tn_seq *q = tn_as_seq(now);
+        if (!q || i >= q->stmts.n || q->stmts.at[i]->kind != TN_KIND_ALLOC_BUFFER)
+            continue;
+        const tn_node *buffer = tn_as_alloc_buffer(q->stmts.at[i])->buffer;
+        const tn_stmt *rest = tnk_seq(r->ctx, q->stmts.at + i + 1, q->stmts.n - i - 1);
+        compaction *c = plan(r, rest, buffer);
+        if (!c)
+            continue;
+        tn_rewriter rw = {.ctx = r->ctx, .user = c, .post = replace};
+        now = tn_rewrite(&rw, now);
+    }
+    if (now == s)
+        return NULL;
+    /* go on into the children of the new sequence without coming back here for it */
+    const tn_seq *q = tn_as_seq(now);
+    if (!q)
+        return tnk_ranged_rewrite(r, now);
+    TNB_VEC(const tn_stmt *) v = {0};
+    for (uint32_t i = 0; i < q->stmts.n; i++)
+        TNB_PUSH(tn_scratch(r->ctx), v, tnk_ranged_rewrite(r, q->stmts.at[i]));
+    return tn_seq_of(r->ctx, (tn_list){v.at, v.n});
+}
+
+static const tn_stmt *
+run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
+{
+    (void)pc;
+    tnk_ranged r = {.pre = pre};
+    tnk_ranged_init(&r, ctx, f);
+    return tnk_ranged_rewrite(&r, f->body);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tnk_map_bodies(pc, m, run_body);
+}
+
+const tn_pass tnk_pass_compact = {
+    .size = sizeof(tn_pass),
+    .name = "CompactBufferAllocation",
+    .doc = "Shrinks allocated buffers to the region that is accessed.",
+    .keeps = TN_KEEPS_BITS,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};

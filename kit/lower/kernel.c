@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tnk_lower_kernel: runs a target's `lower` list over one PrimFunc and describes the result as a kernel: buffers in order, which
+ * of them are written, and where each scalar comes from.
+ */
+#include "lower.h"
+
+#include "tenon/kit/codegen.h"
+
+static bool
+find_source(const tn_prim_func *f, const tn_expr *var, tnk_kernel_scalar_param *out)
+{
+    uint32_t scalar = 0, buffer = 0;
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        if (f->params.at[i] == var) {
+            *out = (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_PARAM, scalar, 0};
+            return true;
+        }
+        const tn_buffer *b = i < f->buffers.n ? tn_as_buffer(f->buffers.at[i]) : NULL;
+        scalar += b ? 0 : 1;
+    }
+    for (uint32_t i = 0; i < f->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
+        if (!b)
+            continue;
+        for (uint32_t d = 0; d < b->shape.n; d++)
+            if (b->shape.at[d] == var) {
+                *out = (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_SHAPE, buffer, d};
+                return true;
+            }
+        for (uint32_t d = 0; d < b->strides.n; d++)
+            if (b->strides.at[d] == var) {
+                *out = (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_STRIDE, buffer, d};
+                return true;
+            }
+        buffer++;
+    }
+    return false;
+}
+
+typedef struct writes {
+    const tn_node *const *buffers;
+    uint8_t *written;
+    uint32_t n;
+} writes;
+
+static void
+mark(writes *w, const tn_expr *data)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (tn_as_buffer(w->buffers[i])->data == data)
+            w->written[i] = 1;
+}
+
+static tn_walk_step
+note_writes(void *user, const tn_node *n)
+{
+    if (n->kind == TN_KIND_BUFFER_STORE)
+        mark(user, tn_as_buffer(((const tn_buffer_store *)n)->buffer)->data);
+    /* a data pointer handed to a call may be written through */
+    if (n->kind == TN_KIND_CALL)
+        for (uint32_t i = 0; i < ((const tn_call *)n)->args.n; i++) {
+            const tn_node *a = ((const tn_call *)n)->args.at[i];
+            mark(user, a);
+            if (a && a->kind == TN_KIND_BUFFER_LOAD && tn_is_call_to(n, "tirx.address_of"))
+                mark(user, tn_as_buffer(((const tn_buffer_load *)a)->buffer)->data);
+        }
+    return TN_WALK_ON;
+}
+
+static const char *
+identifier(tn_ctx *ctx, const char *name)
+{
+    char *s = tnb_strdup(tn_arena(ctx), name);
+    for (char *c = s; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
+            *c = '_';
+    return *s >= '0' && *s <= '9' ? tnb_printf(tn_arena(ctx), "k_%s", s) : s;
+}
+
+static const tnk_kernel *
+describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_prim_func *f)
+{
+    tnb_arena *a = tn_arena(ctx);
+    tnk_kernel *k = TNB_NEW(a, tnk_kernel);
+    k->name = identifier(ctx, name);
+    const tn_node **buffers = TNB_NEW_N(a, const tn_node *, f->params.n + 1);
+    uint8_t *written = TNB_NEW_N(a, uint8_t, f->params.n + 1);
+    tnk_kernel_scalar_param *scalars = TNB_NEW_N(a, tnk_kernel_scalar_param, f->params.n + 1);
+    TNB_VEC(const tn_node *) params = {0}, maps = {0};
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (i < f->buffers.n && f->buffers.at[i]) {
+            buffers[k->n_buffers++] = f->buffers.at[i];
+            TNB_PUSH(tn_scratch(ctx), params, f->params.at[i]);
+            TNB_PUSH(tn_scratch(ctx), maps, f->buffers.at[i]);
+        }
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        if (i < f->buffers.n && f->buffers.at[i])
+            continue;
+        const tn_expr *v = f->params.at[i];
+        if (!tn_uses(f->body, v))
+            continue;
+        if (!find_source(original, v, &scalars[k->n_scalars])) {
+            tn_error(ctx, TN_NODE(f)->loc, TNB_INTERNAL, "kernel '%s': the scalar '%s' of the lowered function has no source", name,
+                     tn_var_name(v));
+            return NULL;
+        }
+        k->n_scalars++;
+        TNB_PUSH(tn_scratch(ctx), params, v);
+        TNB_PUSH(tn_scratch(ctx), maps, NULL);
+    }
+    k->buffers = buffers;
+    k->written = written;
+    k->scalars = scalars;
+    writes w = {buffers, written, k->n_buffers};
+    tn_walk(f->body, 0, note_writes, NULL, &w);
+    k->func = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n), tn_list_of(ctx, maps.at, maps.n), f->body, f->ret,
+                              f->attrs);
+    return tn_is_error(k->func) ? NULL : k;
+}
+
+const tnk_kernel *
+tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name,
+                 const tn_node *prim_func)
+{
+    const tn_prim_func *f = tn_as_prim_func(prim_func);
+    if (!f) {
+        tn_error(ctx, 0, TNB_INVALID, "'%s' is no tensor program and cannot become a kernel", name);
+        return NULL;
+    }
+    if (!kind->lower) {
+        tn_error(ctx, 0, TNB_INVALID, "target '%s' has no list of lowering passes", kind->name);
+        return NULL;
+    }
+    tn_pass_list list = {0};
+    TNB_VEC(tn_pass_item) items = {0};
+    for (uint32_t i = 0; kind->lower[i]; i++) {
+        tn_pass_list part;
+        if (!tn_pass_list_parse(ctx, kind->lower[i], kind->name, &part))
+            return NULL;
+        for (uint32_t p = 0; p < part.n; p++)
+            TNB_PUSH(tn_arena(ctx), items, part.at[p]);
+    }
+    list = (tn_pass_list){items.at, items.n};
+    const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), name, prim_func);
+    tn_pass_run run = {.target = target, .no_verify = true};
+    m = m ? tn_run_passes(ctx, m, &list, &run) : NULL;
+    const tn_prim_func *low = m ? tn_as_prim_func(tn_module_get(m, name)) : NULL;
+    return low ? describe(ctx, name, f, low) : NULL;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LoopPartition: a loop is cut where a condition in its body becomes or stops being true, so that the long part needs no test.
+ *
+ *     for i in range(4):                            for i in range(3):
+ *         for j in T.vectorized(8):                     for j in T.vectorized(8): A[i * 8 + j] = 0
+ *             if i * 8 + j < 30:            =>      for j in T.vectorized(8):
+ *                 A[i * 8 + j] = 0                      if 24 + j < 30: A[24 + j] = 0
+ *
+ * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of loops further inside are relaxed.
+ * The pieces are simplified with what is known in them. Needs: no blocks; works best after FlattenBuffer and Simplify.
+ */
+#include "lower.h"
+
+enum { MAX_CUTS = 24, MAX_BODY = 4000 };
+
+typedef struct cut_state {
+    uint32_t cuts;
+} cut_state;
+
+typedef struct finder {
+    tnk_ranged *r;
+    const tn_expr *var;
+    TNB_VEC(const tn_expr *) vars, mins, extents; /* loops between */
+    const tn_expr *lo, *hi; /* the variable's values [lo, hi) for which every condition seen holds; NULL: no limit */
+    uint32_t found, size;
+} finder;
+
+static const tn_expr *
+relax(finder *f, const tn_expr *e)
+{
+    const tn_expr *lo, *hi;
+    for (uint32_t i = f->vars.n; i-- > 0;) {
+        if (!tn_uses(e, f->vars.at[i]))
+            continue;
+        if (!tn_interval(f->r->arith, e, &f->vars.at[i], &f->mins.at[i], &f->extents.at[i], 1, &lo, &hi) || !hi)
+            return NULL;
+        e = hi;
+    }
+    return e;
+}
+
+/* e < 0 */
+static void
+negative(finder *f, const tn_expr *e)
+{
+    tn_ctx *ctx = f->r->ctx;
+    const tn_expr *coeff, *rest;
+    int64_t c;
+    if (!tn_linear(f->r->arith, e, &f->var, 1, &coeff, &rest) || !tn_int_value(coeff, &c) || c == 0)
+        return;
+    rest = relax(f, rest);
+    if (!rest || tn_uses(rest, f->var))
+        return;
+    tnb_dtype d = tn_dtype_of(f->var);
+    rest = tn_cast_to(ctx, d, rest);
+    const tn_expr *abs_c = tn_int_imm_of(ctx, d, c < 0 ? -c : c);
+    const tn_expr *one = tn_int_imm_of(ctx, d, 1), *zero = tn_int_imm_of(ctx, d, 0);
+    if (c > 0) { /* var < ceil(-rest / c) */
+        const tn_expr *hi = tn_floordiv(ctx, tn_add(ctx, tn_sub(ctx, zero, rest), tn_sub(ctx, abs_c, one)), abs_c);
+        hi = tn_simplify(f->r->arith, hi);
+        f->hi = f->hi ? tn_simplify(f->r->arith, tn_min(ctx, f->hi, hi)) : hi;
+    } else { /* var >= floor(rest / |c|) + 1 */
+        const tn_expr *lo = tn_simplify(f->r->arith, tn_add(ctx, tn_floordiv(ctx, rest, abs_c), one));
+        f->lo = f->lo ? tn_simplify(f->r->arith, tn_max(ctx, f->lo, lo)) : lo;
+    }
+    f->found++;
+}
+
+static void
+condition(finder *f, const tn_expr *e)
+{
+    tn_ctx *ctx = f->r->ctx;
+    const tn_binary *b = tn_as_binary(e);
+    if (e->kind == TN_KIND_CALL && ((const tn_call *)e)->args.n == 1 && tn_is_call_to(e, "tirx.likely")) {
+        condition(f, ((const tn_call *)e)->args.at[0]);
+        return;
+    }
+    if (!b || !tn_uses(e, f->var))
+        return;
+    if (e->kind == TN_KIND_AND) {
+        condition(f, b->a);
+        condition(f, b->b);
+        return;
+    }
+    if (!tnb_dtype_is_int(tn_dtype_of(b->a)) || tn_dtype_of(b->a).lanes != 1)
+        return;
+    const tn_expr *one = tn_int_imm_of(ctx, tn_dtype_of(b->a), 1);
+    switch (e->kind) {
+    case TN_KIND_LT:
+        negative(f, tn_sub(ctx, b->a, b->b));
+        return;
+    case TN_KIND_LE:
+        negative(f, tn_sub(ctx, tn_sub(ctx, b->a, b->b), one));
+        return;
+    case TN_KIND_GT:
+        negative(f, tn_sub(ctx, b->b, b->a));
+        return;
+    case TN_KIND_GE:
+        negative(f, tn_sub(ctx, tn_sub(ctx, b->b, b->a), one));
+        return;
+    default:
+        return;
+    }
+}
+
+static tn_walk_step
+enter(void *user, const tn_node *n)
+{
+    finder *f = user;
+    tnb_arena *a = tn_scratch(f->r->ctx);
+    f->size++;
+    if (n->kind == TN_KIND_FOR) {
+        const tn_for_loop *l = (const tn_for_loop *)n;
+        TNB_PUSH(a, f->vars, l->var);
+        TNB_PUSH(a, f->mins, l->min);
+        TNB_PUSH(a, f->extents, l->extent);
+        tn_arith_range(f->r->arith, l->var, l->min, l->extent);
+    }
+    if (n->kind == TN_KIND_IF_STMT)
+        condition(f, ((const tn_if_stmt *)n)->cond);
+    if (tn_is_call_to(n, "tirx.if_then_else"))
+        condition(f, ((const tn_call *)n)->args.at[0]);
+    return TN_WALK_ON;
+}
+
+static tn_walk_step
+leave(void *user, const tn_node *n)
+{
+    finder *f = user;
+    if (n->kind == TN_KIND_FOR) {
+        f->vars.n--;
+        f->mins.n--;
+        f->extents.n--;
+    }
+    return TN_WALK_ON;
+}
+
+/* The loop from `from` to `to`, with variables of its own. */
+static const tn_stmt *
+piece(tnk_ranged *r, const tn_for_loop *f, const tn_expr *from, const tn_expr *to)
+{
+    tn_ctx *ctx = r->ctx;
+    const tn_expr *extent = tn_simplify(r->arith, tn_sub(ctx, to, from));
+    int64_t n;
+    if (tn_int_value(extent, &n) && n <= 0)
+        return tnk_nothing(ctx);
+    /* vectorized loops start at 0 */
+    const tn_expr *v = tn_var_dtype(ctx, tn_var_name(f->var), tn_dtype_of(f->var));
+    bool rebase = f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_UNROLLED;
+    const tn_stmt *body = tn_fresh_copy(ctx, f->body, NULL);
+    const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(v), 0);
+    body = tn_subst1(ctx, body, f->var, rebase ? tn_add(ctx, v, from) : v);
+    return tn_for(ctx, v, rebase ? zero : from, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, body);
+}
+
+static const tn_expr *
+clamp(tnk_ranged *r, const tn_expr *e, const tn_expr *lo, const tn_expr *hi)
+{
+    return tn_simplify(r->arith, tn_min(r->ctx, tn_max(r->ctx, e, lo), hi));
+}
+
+static const tn_stmt *
+pre(tnk_ranged *r, const tn_stmt *s)
+{
+    cut_state *st = r->user;
+    if (s->kind != TN_KIND_FOR || st->cuts >= MAX_CUTS)
+        return NULL;
+    const tn_for_loop *f = (const tn_for_loop *)s;
+    if (f->for_kind == TN_FOR_THREAD_BINDING || tn_is_int_const(f->extent, 1))
+        return NULL;
+    finder fi = {.r = r, .var = f->var};
+    tn_arith_range(r->arith, f->var, f->min, f->extent);
+    tn_walk(f->body, 0, enter, leave, &fi);
+    if (fi.found == 0 || fi.size > MAX_BODY)
+        return NULL;
+    tn_ctx *ctx = r->ctx;
+    const tn_expr *begin = f->min, *end = tn_simplify(r->arith, tn_add(ctx, f->min, f->extent));
+    const tn_expr *a = fi.lo ? clamp(r, fi.lo, begin, end) : begin;
+    const tn_expr *b = fi.hi ? clamp(r, fi.hi, a, end) : end;
+    if (tn_prove_eq(r->arith, a, begin) && tn_prove_eq(r->arith, b, end))
+        return NULL;
+    int64_t na, nb;
+    bool fixed = tn_int_value(a, &na) && tn_int_value(b, &nb);
+    if (fixed && nb <= na)
+        return NULL; /* nowhere always true: cutting would not help */
+    if (!fixed && (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_UNROLLED))
+        return NULL;
+    st->cuts++;
+    const tn_stmt *parts[3] = {piece(r, f, begin, a), piece(r, f, a, b), piece(r, f, b, end)};
+    for (int i = 0; i < 3; i++) {
+        /* what is left in the pieces is cut further; a piece is no longer cut at the same place since it is decided there */
+        if (parts[i]->kind != TN_KIND_FOR)
+            continue;
+        const tn_for_loop *p = (const tn_for_loop *)parts[i];
+        tn_arith_range(r->arith, p->var, p->min, p->extent);
+        tnk_ranged inner = {.ctx = ctx, .arith = r->arith, .expr = r->expr, .pre = r->pre, .post = r->post, .user = r->user};
+        const tn_stmt *body = tnk_ranged_rewrite(&inner, p->body);
+        parts[i] = tnk_for_with(ctx, p, p->min, p->extent, body);
+        if (r->post) {
+            const tn_stmt *n = r->post(r, parts[i]);
+            parts[i] = n ? n : parts[i];
+        }
+    }
+    return tnk_seq(ctx, parts, 3);
+}
+
+static const tn_expr *
+simplify_expr(tnk_ranged *r, const tn_expr *e)
+{
+    return tn_simplify(r->arith, e);
+}
+
+static const tn_stmt *
+post(tnk_ranged *r, const tn_stmt *s)
+{
+    if (s->kind == TN_KIND_IF_STMT) {
+        const tn_if_stmt *i = (const tn_if_stmt *)s;
+        if (tn_is_int_const(i->cond, 1) || tn_prove(r->arith, i->cond))
+            return i->then_case;
+        if (tn_is_int_const(i->cond, 0) || tn_prove(r->arith, tn_not(r->ctx, i->cond)))
+            return i->else_case ? i->else_case : tnk_nothing(r->ctx);
+    }
+    if (s->kind == TN_KIND_FOR) {
+        const tn_for_loop *f = (const tn_for_loop *)s;
+        if (tnk_is_nothing(f->body))
+            return tnk_nothing(r->ctx);
+        if (tn_is_int_const(f->extent, 1) && f->for_kind != TN_FOR_THREAD_BINDING && !f->annotations) {
+            const tn_stmt *body = tn_subst1(r->ctx, f->body, f->var, f->min);
+            return tnk_ranged_rewrite(r, body);
+        }
+    }
+    return NULL;
+}
+
+static const tn_stmt *
+run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
+{
+    (void)pc;
+    cut_state st = {0};
+    tnk_ranged r = {.expr = simplify_expr, .pre = pre, .post = post, .user = &st};
+    tnk_ranged_init(&r, ctx, f);
+    return tnk_ranged_rewrite(&r, f->body);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tnk_map_bodies(pc, m, run_body);
+}
+
+const tn_pass tnk_pass_loop_partition = {
+    .size = sizeof(tn_pass),
+    .name = "LoopPartition",
+    .doc = "Cuts loops where conditions of their bodies change, so that the long part needs no test.",
+    .keeps = TN_KEEPS_BITS,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PlanAndUpdateBufferAllocationLocation: allocations move into the innermost loop that may hold them.
+ *
+ *     B = T.alloc_buffer((8, 16))               for i in range(8):
+ *     for i in range(8):                            B = T.alloc_buffer((8, 16))
+ *         for j in range(16): B[i, j] = ...   =>    for j in range(16): B[i, j] = ...
+ *         for j in range(16): C[i, j] = B[i, j]     for j in range(16): C[i, j] = B[i, j]
+ *
+ * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write that does not depend on a
+ * condition of the outside, and its region holds that of every read (proved; else the allocation stays). Needs: no blocks.
+ */
+#include "region.h"
+
+/* Whether each turn of the loop that `body` belongs to starts with the buffer's contents of no interest. */
+static bool
+self_contained(tn_ctx *ctx, tn_arith *arith, const tn_stmt *body, const tn_node *buffer)
+{
+    tnk_accesses acc;
+    tnk_collect_accesses(ctx, arith, body, buffer, &acc);
+    if (acc.opaque || acc.v.n == 0 || !acc.v.at[0].is_store || acc.v.at[0].guarded)
+        return false;
+    uint32_t rank = tn_as_buffer(buffer)->shape.n;
+    const tnk_access *w = &acc.v.at[0];
+    for (uint32_t d = 0; d < rank; d++)
+        if (!w->lo[d])
+            return false;
+    for (uint32_t i = 1; i < acc.v.n; i++) {
+        const tnk_access *a = &acc.v.at[i];
+        if (a->is_store)
+            continue;
+        for (uint32_t d = 0; d < rank; d++)
+            if (!a->lo[d] || !tn_prove(arith, tn_bin(ctx, TN_KIND_GE, a->lo[d], w->lo[d])) ||
+                !tn_prove(arith, tn_bin(ctx, TN_KIND_LE, a->hi[d], w->hi[d])))
+                return false;
+    }
+    return true;
+}
+
+static bool
+uses_buffer(const tn_stmt *s, const tn_node *buffer)
+{
+    return tn_uses(s, buffer) || tn_uses(s, tn_as_buffer(buffer)->data);
+}
+
+static const tn_stmt *
+put(tn_ctx *ctx, const tn_stmt *alloc, const tn_stmt *s)
+{
+    return tn_seqv(ctx, alloc, s, NULL);
+}
+
+/* `s` with the allocation inside, as deep as allowed. */
+static const tn_stmt *
+sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, const tn_stmt *s)
+{
+    if (s->kind == TN_KIND_SEQ) {
+        const tn_seq *q = (const tn_seq *)s;
+        uint32_t first = UINT32_MAX, last = 0;
+        for (uint32_t i = 0; i < q->stmts.n; i++)
+            if (uses_buffer(q->stmts.at[i], buffer)) {
+                first = first == UINT32_MAX ? i : first;
+                last = i;
+            }
+        if (first == UINT32_MAX)
+            return s; /* never used: gone */
+        TNB_VEC(const tn_stmt *) v = {0};
+        for (uint32_t i = 0; i < q->stmts.n; i++) {
+            if (i == first && first == last) {
+                TNB_PUSH(tn_scratch(ctx), v, sink(ctx, arith, alloc, buffer, q->stmts.at[i]));
+                continue;
+            }
+            if (i == first)
+                TNB_PUSH(tn_scratch(ctx), v, alloc);
+            TNB_PUSH(tn_scratch(ctx), v, q->stmts.at[i]);
+        }
+        return tn_seq_of(ctx, (tn_list){v.at, v.n});
+    }
+    if (s->kind == TN_KIND_FOR) {
+        const tn_for_loop *f = (const tn_for_loop *)s;
+        /* a vectorized loop has no room for an allocation */
+        if (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_THREAD_BINDING || tn_uses(f->min, buffer) ||
+            tn_uses(f->extent, buffer))
+            return put(ctx, alloc, s);
+        tn_arith_range(arith, f->var, f->min, f->extent);
+        if (!self_contained(ctx, arith, f->body, buffer))
+            return put(ctx, alloc, s);
+        return tnk_for_with(ctx, f, f->min, f->extent, sink(ctx, arith, alloc, buffer, f->body));
+    }
+    if (s->kind == TN_KIND_ATTR_STMT) {
+        const tn_attr_stmt *a = (const tn_attr_stmt *)s;
+        return tn_attr_of(ctx, a->node, a->key, a->value, sink(ctx, arith, alloc, buffer, a->body));
+    }
+    return put(ctx, alloc, s);
+}
+
+static const tn_stmt *
+post(tnk_ranged *r, const tn_stmt *s)
+{
+    if (s->kind != TN_KIND_SEQ)
+        return NULL;
+    const tn_seq *q = (const tn_seq *)s;
+    for (uint32_t i = q->stmts.n; i-- > 0;) {
+        const tn_alloc_buffer *a = q->stmts.at[i]->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(q->stmts.at[i]) : NULL;
+        if (!a || i + 1 == q->stmts.n)
+            continue;
+        const tn_stmt *rest = tnk_seq(r->ctx, q->stmts.at + i + 1, q->stmts.n - i - 1);
+        const tn_stmt *sunk = sink(r->ctx, r->arith, TN_NODE(a), a->buffer, rest);
+        TNB_VEC(const tn_stmt *) v = {0};
+        for (uint32_t k = 0; k < i; k++)
+            TNB_PUSH(tn_scratch(r->ctx), v, q->stmts.at[k]);
+        TNB_PUSH(tn_scratch(r->ctx), v, sunk);
+        const tn_stmt *n = tnk_seq(r->ctx, v.at, v.n);
+        q = tn_as_seq(n);
+        if (!q)
+            return n;
+        s = n;
+    }
+    return TN_NODE(q);
+}
+
+static const tn_stmt *
+run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
+{
+    (void)pc;
+    tnk_ranged r = {.post = post};
+    tnk_ranged_init(&r, ctx, f);
+    return tnk_ranged_rewrite(&r, f->body);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tnk_map_bodies(pc, m, run_body);
+}
+
+const tn_pass tnk_pass_plan_location = {
+    .size = sizeof(tn_pass),
+    .name = "PlanAndUpdateBufferAllocationLocation",
+    .doc = "Moves allocations into the innermost loops that may hold them.",
+    .keeps = TN_KEEPS_BITS,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small helpers on statements that the lowering passes share. */
+#include "lower.h"
+
+const tn_stmt *
+tnk_nothing(tn_ctx *ctx)
+{
+    return tn_evaluate_of(ctx, tn_i32(ctx, 0));
+}
+
+bool
+tnk_is_nothing(const tn_stmt *s)
+{
+    if (!s)
+        return true;
+    if (s->kind == TN_KIND_SEQ)
+        return ((const tn_seq *)s)->stmts.n == 0;
+    return s->kind == TN_KIND_EVALUATE && tn_is(((const tn_evaluate *)s)->value, TN_KIND_INT_IMM);
+}
+
+const tn_stmt *
+tnk_seq(tn_ctx *ctx, const tn_stmt *const *at, uint32_t n)
+{
+    TNB_VEC(const tn_stmt *) v = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (!tnk_is_nothing(at[i]))
+            TNB_PUSH(tn_scratch(ctx), v, at[i]);
+    if (v.n == 0)
+        return tnk_nothing(ctx);
+    return v.n == 1 ? v.at[0] : tn_seq_of(ctx, (tn_list){v.at, v.n});
+}
+
+const tn_stmt *
+tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_expr *extent, const tn_stmt *body)
+{
+    if (min == f->min && extent == f->extent && body == f->body)
+        return TN_NODE(f);
+    tn_loc was = tn_at(ctx, f->base.loc);
+    const tn_stmt *s =
+        tn_for(ctx, f->var, min, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, body);
+    tn_at(ctx, was);
+    return s;
+}
+
+const tn_node *
+tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body)
+{
+    if (body == f->body)
+        return TN_NODE(f);
+    tn_loc was = tn_at(ctx, f->base.loc);
+    const tn_node *n = tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, f->attrs);
+    tn_at(ctx, was);
+    return n;
+}
+
+const tn_node *
+tnk_accessed(const tn_node *n, tn_list *indices)
+{
+    if (n->kind == TN_KIND_BUFFER_LOAD) {
+        *indices = ((const tn_buffer_load *)n)->indices;
+        return ((const tn_buffer_load *)n)->buffer;
+    }
+    if (n->kind == TN_KIND_BUFFER_STORE) {
+        *indices = ((const tn_buffer_store *)n)->indices;
+        return ((const tn_buffer_store *)n)->buffer;
+    }
+    return NULL;
+}
+
+typedef struct map_user {
+    const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f);
+} map_user;
+
+static const tn_node *
+map_one(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+{
+    (void)m;
+    (void)name;
+    const tn_prim_func *f = tn_as_prim_func(func);
+    const tn_stmt *body = ((map_user *)user)->fn(pc->ctx, pc, f);
+    if (!body || tn_is_error(body))
+        return NULL;
+    return tnk_func_with_body(pc->ctx, f, body);
+}
+
+const tn_module *
+tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
+               const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f))
+{
+    map_user u = {fn};
+    return tn_map_functions(pc, m, TN_PRIM_FUNCS, map_one, &u);
+}
