@@ -35,8 +35,11 @@ tenonkit_HEADERS += \
 	include/tenon/kit/artifact.h \
 	include/tenon/kit/codegen.h \
 	include/tenon/kit/driver.h \
+	include/tenon/kit/emit.h \
 	include/tenon/kit/importer.h \
+	include/tenon/kit/passes.h \
 	include/tenon/kit/rule.h \
+	include/tenon/kit/schedule.h \
 	include/tenon/kit/te.h
 tenonrt_HEADERS += \
 	include/tenon/rt/artifact.h \

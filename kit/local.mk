@@ -6,3 +6,7 @@ kit_libtenon_kit_la_SOURCES = \
 	kit/version.c
 kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
+
+include kit/lower/local.mk
+include kit/emit/local.mk
+include kit/schedule/local.mk

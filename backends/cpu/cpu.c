@@ -1,5 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu backend, compiler half. */
-#include "tenon/base/status.h"
+/* The cpu backend, compiler half: its descriptor and the attributes of its target. Lists of passes: pipeline.c. */
+#include "cpu.h"
 
-typedef int cpu_not_empty;
+static const char *const kinds[] = {"cpu", "llvm", "c", NULL};
+
+static const tn_attr_schema attrs[] = {
+    {"mcpu", TN_ATTR_STR, 0, "\"\"", "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, generic, or native (resolved to a list of features); "
+                                     "empty: x86-64-v3 on x86"},
+    {"features", TN_ATTR_STRS, TN_ATTR_OPTIONAL, NULL, "further processor features, called as by the compiler (avx2, fma); native: those of this machine"},
+    {"vector_bytes", TN_ATTR_INT, 0, "0", "width of vectors in bytes; 0: that of the processor's registers"},
+    {"num_threads", TN_ATTR_INT, 0, "0", "threads that schedules are made for; 0: not known"},
+    {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
+    {0},
+};
+
+static const tn_target_kind cpu = {
+    .size = sizeof(tn_target_kind),
+    .name = "cpu",
+    .doc = "Processors, through C source and the system's C compiler.",
+    .kinds = kinds,
+    .attrs = attrs,
+    .library_dispatch = cpu_library_dispatch,
+    .legalize = cpu_legalize,
+    .finalize = cpu_finalize,
+    .lower = cpu_lower,
+    .codegen = &cpu_codegen,
+    .probe = cpu_probe,
+    .device = "cpu",
+};
+static const tn_target_kind *const targets[] = {&cpu};
+
+static const tnk_rule *const rules[] = {
+#define CPU_RULE(id) &cpu_rule_##id,
+#include "rules.def"
+#undef CPU_RULE
+};
+
+TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler", .targets = targets, .n_targets = 1,
+          .rules = rules, .n_rules = sizeof rules / sizeof rules[0]);

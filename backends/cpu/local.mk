@@ -4,7 +4,18 @@ PLUGIN_MODULES += backends/cpu/cpu.la
 PLUGIN_MANIFESTS += backends/cpu/cpu.plugin
 noinst_LTLIBRARIES += backends/cpu/cpu.la
 backends_cpu_cpu_la_SOURCES = \
-	backends/cpu/cpu.c
+	backends/cpu/attrs.c \
+	backends/cpu/cache.c \
+	backends/cpu/codegen.c \
+	backends/cpu/cpu.c \
+	backends/cpu/cpu.h \
+	backends/cpu/features.c \
+	backends/cpu/features.h \
+	backends/cpu/pipeline.c \
+	backends/cpu/rules.def \
+	backends/cpu/rules/fallback.c \
+	backends/cpu/toolchain.c
+backends_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cpu
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 

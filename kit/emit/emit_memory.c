@@ -27,7 +27,7 @@ access(planner *p, const tn_node *buffer, const tn_expr *index)
     use *u = tnb_ptrmap_get(&p->uses, tn_as_buffer(buffer)->data);
     if (!u)
         return;
-    int64_t at, lanes = tn_dtype_of(index).lanes;
+    int64_t at = -1, lanes = tn_dtype_of(index).lanes;
     const tn_ramp *r = tn_as_ramp(index);
     bool fixed = r ? tn_is_int_const(r->stride, 1) && tn_int_value(r->start, &at) : tn_int_value(index, &at);
     if (!fixed || at < 0 || at % lanes || (u->lanes && u->lanes != lanes))

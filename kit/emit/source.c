@@ -114,7 +114,7 @@ tnk_source_last(const tnk_source *s)
 }
 
 void
-tnk_source_text(tnk_source *s, tnb_buf *out)
+tnk_source_header(tnk_source *s, tnb_buf *out)
 {
     tnb_buf_puts(out, s->d->prologue);
     if (s->d->openmp)
@@ -123,6 +123,12 @@ tnk_source_text(tnk_source *s, tnb_buf *out)
     if (s->helpers.n)
         tnb_buf_put(out, s->helpers.s, s->helpers.n);
     tnb_buf_puts(out, "\n");
+}
+
+void
+tnk_source_text(tnk_source *s, tnb_buf *out)
+{
+    tnk_source_header(s, out);
     if (s->kernels.n)
         tnb_buf_put(out, s->kernels.s, s->kernels.n);
 }

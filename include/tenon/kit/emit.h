@@ -56,6 +56,9 @@ tnk_source_add(tnk_source *s, const tnk_kernel *k);
 /* Appends the whole source to `out`. */
 TNB_EXPORT void
 tnk_source_text(tnk_source *s, tnb_buf *out);
+/* Appends what stands in front of the kernels: the prologue and all helpers needed so far. */
+TNB_EXPORT void
+tnk_source_header(tnk_source *s, tnb_buf *out);
 /* The text of the kernel added last, without the prologue; borrowed until the next call. */
 TNB_EXPORT const char *
 tnk_source_last(const tnk_source *s);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a target's attributes say about the processor: a level of the x86-64 psABI, an explicit list of features, or this machine.
+ *
+ * Features are called as compilers call them (-mavx2 is "avx2"; features.c). An artifact never says "native": it carries the list.
+ */
+#include "cpu.h"
+#include "features.h"
+
+/* ORDER LEVEL: the features that levels 2, 3 and 4 add. */
+static const char *const level_features[3][9] = {
+    {"cx16", "sahf", "popcnt", "sse3", "ssse3", "sse4.1", "sse4.2", NULL},
+    {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", NULL},
+    {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", NULL},
+};
+
+static int
+level_of(const char *mcpu)
+{
+    static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(levels[i], mcpu))
+            return i + 1;
+    return 0;
+}
+
+static bool
+says_native(const tn_node *attrs)
+{
+    const tn_array *a = tn_as_array(tn_dict_get(attrs, "features"));
+    for (uint32_t i = 0; a && i < a->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
+        if (s && !strcmp(s->value, "native"))
+            return true;
+    }
+    return !strcmp(tn_dict_str(attrs, "mcpu", ""), "native");
+}
+
+#if defined(__x86_64__)
+static const char base_cpu[] = "x86-64", usual_cpu[] = "x86-64-v3";
+#else
+static const char base_cpu[] = "generic", usual_cpu[] = "generic";
+#endif
+
+const tn_node *
+cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self)
+{
+    (void)self;
+    if (says_native(attrs)) {
+        const char *names[CPU_MAX_FEATURES];
+        const tn_node *list[CPU_MAX_FEATURES];
+        uint32_t n = cpu_features(names, CPU_MAX_FEATURES);
+        for (uint32_t i = 0; i < n; i++)
+            list[i] = tn_string(ctx, names[i]);
+        attrs = tn_dict_set(ctx, attrs, "features", tn_array_of(ctx, tn_list_of(ctx, list, n)));
+        return tn_dict_set(ctx, attrs, "mcpu", tn_string(ctx, base_cpu));
+    }
+    if (!*tn_dict_str(attrs, "mcpu", ""))
+        return tn_dict_set(ctx, attrs, "mcpu", tn_string(ctx, usual_cpu));
+    return attrs;
+}
+
+static void
+add(const char **names, cpu_needs *out, const char *name)
+{
+    for (uint32_t i = 0; i < out->n; i++)
+        if (!strcmp(names[i], name))
+            return;
+    names[out->n++] = name;
+    if (!strcmp(name, "avx") && out->vector_bytes < 32)
+        out->vector_bytes = 32;
+    if (!strcmp(name, "avx512f"))
+        out->vector_bytes = 64;
+}
+
+bool
+cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
+{
+    *out = (cpu_needs){.vector_bytes = 16};
+    attrs = cpu_probe(ctx, attrs, NULL);
+    const char *mcpu = tn_dict_str(attrs, "mcpu", "");
+    int level = level_of(mcpu);
+    if (level == 0 && strcmp(mcpu, "generic")) {
+        tn_error(ctx, 0, TNB_INVALID, "target cpu: mcpu is '%s', which is not known", mcpu);
+        tnb_diag_hint(tn_diags(ctx), "use x86-64, x86-64-v2, x86-64-v3, x86-64-v4, native or generic, and `features` for more");
+        return false;
+    }
+    const char **names = TNB_NEW_N(tn_arena(ctx), const char *, 2 * CPU_MAX_FEATURES);
+    for (int l = 2; l <= level; l++)
+        for (const char *const *f = level_features[l - 2]; *f; f++)
+            add(names, out, *f);
+    const tn_array *more = tn_as_array(tn_dict_get(attrs, "features"));
+    for (uint32_t k = 0; more && k < more->items.n; k++) {
+        const tn_string_imm *s = tn_as_string_imm(more->items.at[k]);
+        if (!s || !cpu_feature_known(s->value)) {
+            tn_error(ctx, 0, TNB_INVALID, "target cpu: the feature '%s' is not known", s ? s->value : "?");
+            tnb_diag_hint(tn_diags(ctx), "features are called as by the compiler's -m options: avx2, fma, f16c, avx512f ...");
+            return false;
+        }
+        add(names, out, s->value);
+    }
+    out->names = names;
+    out->march = level ? mcpu : NULL;
+    int64_t bytes = tn_dict_int(attrs, "vector_bytes", 0);
+    if (bytes > 0)
+        out->vector_bytes = (int)bytes;
+    return true;
+}
+
+int
+cpu_vector_bytes(tn_ctx *ctx, const tn_target *target)
+{
+    cpu_needs f;
+    return target && cpu_needs_of(ctx, target->attrs, &f) ? f.vector_bytes : 16;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code generation of the cpu target: kernels become C source, the system's compiler makes one shared object of it.
+ *
+ * The source is split into files of about equal size, so that several compilers can run at once; the split depends on the kernels
+ * alone, so the result does not depend on `jobs`. Kernels with equal source share their code. The object is kept under the hash of
+ * source, flags, compiler and features. Paths, times and build identifiers do not get into it.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "tenon/base/file.h"
+#include "tenon/base/hash.h"
+#include "tenon/kit/emit.h"
+
+enum { GROUP_BYTES = 24576, MAX_GROUPS = 16 };
+
+static const char *const base_flags[] = {
+    "-std=gnu11", "-O2", "-fPIC", "-fopenmp", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
+    "-fno-trapping-math", "-ffp-contract=fast", "-fno-semantic-interposition", "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables", "-ffile-prefix-map=.=kernels", "-w",
+};
+
+typedef struct unit {
+    const char *text; /* of one kernel, without its name's uses elsewhere */
+    size_t n;
+    uint64_t hash;
+    uint32_t same_as; /* index of an equal kernel; itself if none */
+    uint32_t group;
+} unit;
+
+typedef struct work {
+    tnk_build *b;
+    tn_ctx *ctx;
+    cpu_needs needs;
+    cpu_toolchain cc;
+    TNB_VEC(const char *) flags;
+    tnk_kernel *kernels;
+    unit *units;
+    uint32_t n, n_groups;
+    const char *prologue;
+    const char **sources; /* per group */
+    char folder[64];
+} work;
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+collect_flags(work *w)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    for (size_t i = 0; i < sizeof base_flags / sizeof base_flags[0]; i++)
+        TNB_PUSH(a, w->flags, base_flags[i]);
+    if (w->needs.march)
+        TNB_PUSH(a, w->flags, tnb_printf(a, "-march=%s", w->needs.march));
+    for (uint32_t i = 0; w->needs.march && i < w->needs.n; i++)
+        TNB_PUSH(a, w->flags, tnb_printf(a, "-m%s", w->needs.names[i]));
+}
+
+/* The text of a kernel with a neutral name, so that equal kernels are equal texts. */
+static const char *
+neutral(tn_ctx *ctx, const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    if (!at)
+        return text;
+    return tnb_printf(tn_scratch(ctx), "%.*s%s", (int)(at - text), text, at + strlen(name));
+}
+
+static bool
+emit_all(work *w)
+{
+    tnk_source *src = tnk_source_new(w->ctx, tnk_dialect_find("c"));
+    tnb_strmap seen;
+    tnb_strmap_init(&seen, tn_arena(w->ctx));
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (!tnk_source_add(src, &w->kernels[i]))
+            return false;
+        unit *u = &w->units[i];
+        u->text = tnb_strdup(tn_arena(w->ctx), tnk_source_last(src));
+        u->n = strlen(u->text);
+        u->same_as = i;
+        const char *key = neutral(w->ctx, u->text, w->kernels[i].name);
+        const uint32_t *first = tnb_strmap_get(&seen, key);
+        if (first) {
+            u->same_as = *first;
+        } else {
+            uint32_t *own = TNB_NEW(tn_arena(w->ctx), uint32_t);
+            *own = i;
+            tnb_strmap_set(&seen, key, own);
+        }
+        if (w->b->keep_source)
+            w->kernels[i].source = u->text;
+    }
+    tnb_buf head = {0};
+    tnk_source_header(src, &head);
+    w->prologue = tnb_strdup(tn_arena(w->ctx), head.s ? head.s : "");
+    tnb_buf_free(&head);
+    return true;
+}
+
+static int
+by_size(const void *a, const void *b, void *user)
+{
+    const work *w = user;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (w->units[x].n != w->units[y].n)
+        return w->units[x].n > w->units[y].n ? -1 : 1;
+    return x < y ? -1 : 1;
+}
+
+/* The largest kernels first, each into the group that is smallest so far. */
+static void
+make_groups(work *w)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    size_t total = 0;
+    uint32_t distinct = 0;
+    uint32_t *order = TNB_NEW_N(a, uint32_t, w->n + 1);
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->units[i].same_as == i) {
+            total += w->units[i].n;
+            order[distinct++] = i;
+        }
+    size_t groups = total / GROUP_BYTES + 1;
+    groups = groups > MAX_GROUPS ? MAX_GROUPS : groups < 2 && distinct > 1 ? 2 : groups;
+    w->n_groups = (uint32_t)(groups > distinct ? (distinct ? distinct : 1) : groups);
+    qsort_r(order, distinct, sizeof *order, by_size, w);
+    size_t *fill = TNB_NEW_N(a, size_t, w->n_groups);
+    for (uint32_t k = 0; k < distinct; k++) {
+        uint32_t best = 0;
+        for (uint32_t g = 1; g < w->n_groups; g++)
+            if (fill[g] < fill[best])
+                best = g;
+        w->units[order[k]].group = best;
+        fill[best] += w->units[order[k]].n;
+    }
+    w->sources = TNB_NEW_N(a, const char *, w->n_groups);
+    for (uint32_t g = 0; g < w->n_groups; g++) {
+        tnb_buf b = {0};
+        tnb_buf_puts(&b, w->prologue);
+        for (uint32_t i = 0; i < w->n; i++)
+            if (w->units[i].same_as == i && w->units[i].group == g) {
+                tnb_buf_puts(&b, w->units[i].text);
+                for (uint32_t k = i + 1; k < w->n; k++)
+                    if (w->units[k].same_as == i)
+                        tnb_buf_printf(&b, "TK_KERNEL int32_t\n%s(void *const *, const tnb_kernel_scalar *, tnb_kernel_env *)\n"
+                                           "    __attribute__((alias(\"%s\")));\n",
+                                       w->kernels[k].name, w->kernels[i].name);
+                tnb_buf_puts(&b, "\n");
+            }
+        w->sources[g] = tnb_strdup(a, b.s ? b.s : "");
+        tnb_buf_free(&b);
+    }
+}
+
+static const char *
+cache_key(work *w)
+{
+    tnb_buf b = {0};
+    tnb_buf_puts(&b, w->cc.identity);
+    for (uint32_t i = 0; i < w->flags.n; i++)
+        tnb_buf_printf(&b, "\n%s", w->flags.at[i]);
+    for (uint32_t g = 0; g < w->n_groups; g++)
+        tnb_buf_printf(&b, "\n--- %s", w->sources[g]);
+    tnb_hash_text t = tnb_hash_print(tnb_hash_128(b.s, b.n));
+    tnb_buf_free(&b);
+    return tnb_strdup(tn_arena(w->ctx), t.s);
+}
+
+static const char *const *
+command(work *w, const char *const *rest, uint32_t n_rest, bool with_flags)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    const char **argv = TNB_NEW_N(a, const char *, w->cc.n + w->flags.n + n_rest + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->cc.n; i++)
+        argv[n++] = w->cc.command[i];
+    for (uint32_t i = 0; with_flags && i < w->flags.n; i++)
+        argv[n++] = w->flags.at[i];
+    for (uint32_t i = 0; i < n_rest; i++)
+        argv[n++] = rest[i];
+    return argv;
+}
+
+static tnb_status
+compiler_error(work *w, const char *what, const char *log, uint32_t group)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    char *text = NULL;
+    size_t n = 0;
+    const char *path = tnb_printf(a, "%s/%s", w->folder, log);
+    if (tnb_read_file(path, 1u << 20, &text, &n, NULL) != TNB_OK)
+        text = NULL;
+    const char *name = "";
+    /* "g0.c: In function 'NAME':" */
+    const char *in = text ? strstr(text, "In function '") : NULL;
+    if (in)
+        name = tnb_strndup(a, in + 13, strcspn(in + 13, "'"));
+    else if (group != UINT32_MAX)
+        for (uint32_t i = 0; i < w->n && !*name; i++)
+            if (w->units[i].group == group)
+                name = w->kernels[i].name;
+    tn_error(w->ctx, 0, TNB_BUILD, "%s failed%s%s: %s", what, *name ? " at kernel " : "", name, w->cc.command[0]);
+    for (char *p = text; p && *p;) {
+        size_t len = strcspn(p, "\n");
+        if (len)
+            tnb_diag_note(tn_diags(w->ctx), "%.*s", (int)(len > 400 ? 400 : len), p);
+        p += len + (p[len] != 0);
+        if (p - text > 4000)
+            break;
+    }
+    free(text);
+    return TNB_BUILD;
+}
+
+static void
+remove_folder(work *w)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    const char **names;
+    uint32_t n;
+    if (tnb_list_dir(a, w->folder, NULL, &names, &n, NULL) == TNB_OK)
+        for (uint32_t i = 0; i < n; i++)
+            (void)unlink(tnb_path_join(a, w->folder, names[i]));
+    (void)rmdir(w->folder);
+}
+
+static void
+report(void *user, uint32_t done)
+{
+    work *w = user;
+    if (w->b->progress)
+        w->b->progress(w->b->progress_user, done, w->n_groups + 1);
+}
+
+static tnb_status
+compile_all(work *w, tnk_code *out)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    cpu_job *jobs = TNB_NEW_N(a, cpu_job, w->n_groups + 1);
+    TNB_VEC(const char *) link = {0};
+    static const char *const link_first[] = {"-shared", "-fopenmp", "-Wl,--build-id=none", "-Wl,-s", "-o", "kernels.so"};
+    for (size_t i = 0; i < sizeof link_first / sizeof link_first[0]; i++)
+        TNB_PUSH(a, link, link_first[i]);
+    for (uint32_t g = 0; g < w->n_groups; g++) {
+        const char *src = tnb_printf(a, "g%u.c", g), *obj = tnb_printf(a, "g%u.o", g);
+        tnb_err err = {0};
+        if (tnb_write_file(tnb_path_join(a, w->folder, src), w->sources[g], strlen(w->sources[g]), &err) != TNB_OK) {
+            tn_error(w->ctx, 0, err.status, "%s", err.message);
+            return err.status;
+        }
+        const char *const rest[] = {"-c", src, "-o", obj};
+        jobs[g] = (cpu_job){.argv = command(w, rest, 4, true), .log = tnb_printf(a, "g%u.log", g)};
+        TNB_PUSH(a, link, obj);
+    }
+    TNB_PUSH(a, link, "-lm");
+    if (!cpu_run_jobs(w->folder, jobs, w->n_groups, w->b->jobs, report, w)) {
+        tn_error(w->ctx, 0, TNB_BUILD, "cannot start the C compiler %s", w->cc.command[0]);
+        return TNB_BUILD;
+    }
+    for (uint32_t g = 0; g < w->n_groups; g++)
+        if (jobs[g].status != 0)
+            return compiler_error(w, "compiling", jobs[g].log, g);
+    cpu_job *l = &jobs[w->n_groups];
+    *l = (cpu_job){.argv = command(w, link.at, link.n, false), .log = "link.log"};
+    if (!cpu_run_jobs(w->folder, l, 1, 1, NULL, NULL) || l->status != 0)
+        return compiler_error(w, "linking", l->log, UINT32_MAX);
+    tnb_mapping m = {0};
+    tnb_err err = {0};
+    if (tnb_map_file(tnb_path_join(a, w->folder, "kernels.so"), 0, &m, &err) != TNB_OK) {
+        tn_error(w->ctx, 0, err.status, "%s", err.message);
+        return err.status;
+    }
+    out->bytes = tnb_dup(a, m.data, (size_t)m.size);
+    out->n_bytes = (size_t)m.size;
+    tnb_unmap(&m);
+    return TNB_OK;
+}
+
+static tnb_status
+in_folder(work *w, tnk_code *out)
+{
+    const char *tmp = tnb_env("TMPDIR");
+    snprintf(w->folder, sizeof w->folder, "%s/tenon-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+    if (!mkdtemp(w->folder)) {
+        tn_error(w->ctx, 0, TNB_IO, "cannot make a folder for compiling kernels: %s", w->folder);
+        tnb_diag_hint(tn_diags(w->ctx), "set TMPDIR to a writable folder");
+        return TNB_IO;
+    }
+    double t = now();
+    tnb_status s = compile_all(w, out);
+    w->b->compiler_seconds += now() - t;
+    remove_folder(w);
+    return s;
+}
+
+static tnb_status
+build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
+{
+    (void)self;
+    tn_ctx *ctx = b->ctx;
+    const tn_node *attrs = b->target ? b->target->attrs : NULL;
+    work w = {.b = b, .ctx = ctx, .kernels = kernels, .n = n};
+    w.units = TNB_NEW_N(tn_arena(ctx), unit, n + 1);
+    *out = (tnk_code){.format = "elf"};
+    if (!cpu_needs_of(ctx, attrs, &w.needs))
+        return TNB_INVALID;
+    const tn_node **names = TNB_NEW_N(tn_arena(ctx), const tn_node *, w.needs.n + 1);
+    for (uint32_t i = 0; i < w.needs.n; i++)
+        names[i] = tn_string(ctx, w.needs.names[i]);
+    out->requires_ = tn_dictv(ctx, "features", tn_array_of(ctx, tn_list_of(ctx, names, w.needs.n)), NULL);
+    if (!emit_all(&w))
+        return TNB_UNSUPPORTED;
+    TNB_TRY(cpu_toolchain_find(ctx, attrs, &w.cc));
+    collect_flags(&w);
+    make_groups(&w);
+    cpu_cache cache;
+    cpu_cache_open(ctx, b->cache_dir, &cache);
+    const char *key = cache_key(&w);
+    out->bytes = cpu_cache_get(ctx, &cache, key, &out->n_bytes);
+    if (out->bytes) {
+        b->cache_hits++;
+        return TNB_OK;
+    }
+    b->cache_misses++;
+    TNB_TRY(in_folder(&w, out));
+    cpu_cache_put(ctx, &cache, key, out->bytes, out->n_bytes);
+    return TNB_OK;
+}
+
+const tnk_codegen cpu_codegen = {
+    .size = sizeof(tnk_codegen),
+    .name = "cpu",
+    .build = build,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pipeline of the cpu target: what happens to a module, in order. An INI file may change any of it:
+ *
+ *     [pipeline cpu]
+ *     insert.mine = after FuseTIR: MyPass{level=2}
+ */
+#include "cpu.h"
+
+const char *const cpu_library_dispatch[] = {
+    NULL,
+};
+
+const char *const cpu_legalize[] = {
+    "LegalizeOps",
+    "AnnotateTIROpPattern",
+    "FoldConstant",
+    "FuseOps",
+    "FuseTIR",
+    "ApplyDefaultSchedule{rules=[Fallback]}",
+    NULL,
+};
+
+const char *const cpu_finalize[] = {
+    "@generic",
+    NULL,
+};
+
+/* From a scheduled tensor program to what codegen.c reads. */
+const char *const cpu_lower[] = {
+    "LowerInitBlock",
+    "LowerMatchBuffer",
+    "ConvertBlocksToOpaque",
+    "Simplify",
+    "PlanAndUpdateBufferAllocationLocation",
+    "CompactBufferAllocation",
+    "FlattenBuffer",
+    "Simplify",
+    "LoopPartition",
+    "VectorizeLoop",
+    "UnrollLoop",
+    "Simplify",
+    "HoistIfThenElse",
+    "RemoveNoOp",
+    "LowerIntrin",
+    NULL,
+};

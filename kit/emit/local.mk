@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+kit_libtenon_kit_la_SOURCES += \
+	kit/emit/dialect.c \
+	kit/emit/emit_expr.c \
+	kit/emit/emit_helpers.c \
+	kit/emit/emit_math.c \
+	kit/emit/emit_memory.c \
+	kit/emit/emit_private.h \
+	kit/emit/emit_stmt.c \
+	kit/emit/emit_types.c \
+	kit/emit/source.c

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+kit_libtenon_kit_la_SOURCES += \
+	kit/lower/compact_buffer.c \
+	kit/lower/convert_blocks.c \
+	kit/lower/flatten_buffer.c \
+	kit/lower/hoist_if.c \
+	kit/lower/kernel.c \
+	kit/lower/loop_partition.c \
+	kit/lower/lower.h \
+	kit/lower/lower_init_block.c \
+	kit/lower/lower_intrin.c \
+	kit/lower/lower_match_buffer.c \
+	kit/lower/narrow_data_type.c \
+	kit/lower/passes.c \
+	kit/lower/plan_location.c \
+	kit/lower/ranged.c \
+	kit/lower/region.c \
+	kit/lower/region.h \
+	kit/lower/remove_no_op.c \
+	kit/lower/simplify.c \
+	kit/lower/stmt.c \
+	kit/lower/unroll_loop.c \
+	kit/lower/vectorize_loop.c

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of tensor-program passes. */
+#include "tenon/kit/passes.h"
+
+#include "../schedule/schedule_private.h"
+#include "lower.h"
+
+const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
+    &tnk_pass_lower_init_block,
+    &tnk_pass_lower_match_buffer,
+    &tnk_pass_convert_blocks,
+    &tnk_pass_plan_location,
+    &tnk_pass_compact,
+    &tnk_pass_flatten,
+    &tnk_pass_simplify,
+    &tnk_pass_loop_partition,
+    &tnk_pass_vectorize,
+    &tnk_pass_unroll,
+    &tnk_pass_remove_no_op,
+    &tnk_pass_hoist_if,
+    &tnk_pass_narrow,
+    &tnk_pass_lower_intrin,
+    &tnk_pass_apply_default_schedule,
+};

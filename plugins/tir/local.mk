@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+PLUGIN_MODULES += plugins/tir/tir.la
+PLUGIN_MANIFESTS += plugins/tir/tir.plugin
+noinst_LTLIBRARIES += plugins/tir/tir.la
+plugins_tir_tir_la_SOURCES = \
+	plugins/tir/tir.c
+plugins_tir_tir_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+plugins_tir_tir_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
