@@ -4,7 +4,10 @@
  * A file is a header (magic, size, hash of the content) and the content, so that damage is noticed when it is read. Files are
  * written beside their place and renamed. When the folder grows beyond its limit, the files unused for longest go.
  */
+#include "config.h"
+
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -5,6 +5,8 @@
  * alone, so the result does not depend on `jobs`. Kernels with equal source share their code. The object is kept under the hash of
  * source, flags, compiler and features. Paths, times and build identifiers do not get into it.
  */
+#include "config.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

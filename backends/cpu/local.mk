@@ -14,8 +14,10 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/pipeline.c \
 	backends/cpu/rules.def \
 	backends/cpu/rules/fallback.c \
+	backends/cpu/rules/inline.c \
+	backends/cpu/rules/nest.c \
+	backends/cpu/rules/rules.h \
 	backends/cpu/toolchain.c
-backends_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cpu
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The system's C compiler: finding it, running it without a shell. */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/apply_default_schedule.c \
-	kit/schedule/schedule_private.h
+	kit/schedule/cache_write.c \
+	kit/schedule/compute_at.c \
+	kit/schedule/decompose.c \
+	kit/schedule/inline.c \
+	kit/schedule/loops.c \
+	kit/schedule/schedule_private.h \
+	kit/schedule/tree.c

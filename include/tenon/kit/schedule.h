@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schedule core: transformations of a PrimFunc in block form that keep its meaning.
+ *
+ * A schedule holds the function as a tree of loops and blocks that its primitives change in place. Each primitive checks that it is
+ * legal; if not it records a located error that says why, and the schedule is then broken: later primitives do nothing and
+ * tnk_sch_finish gives NULL.
+ *
+ *     tnk_sch *s = tnk_sch_new(ctx, func);
+ *     tnk_item *b = tnk_sch_block(s, "T_matmul"), *l[8], *i[2];
+ *     uint32_t n = tnk_sch_loops(s, b, l, 8);
+ *     tnk_split(s, l[0], 32, i);                          i[0] outer, i[1] inner with extent 32
+ *     tnk_set_kind(s, i[0], TN_FOR_PARALLEL);
+ *     return tnk_sch_finish(s);
+ */
+#ifndef TENON_KIT_SCHEDULE_H
+#define TENON_KIT_SCHEDULE_H
+
+#include "tenon/core/build.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tnk_sch tnk_sch;
+typedef struct tnk_item tnk_item; /* a loop or a block of the tree; valid until it is consumed by a primitive */
+
+/* In the context's scratch arena. NULL, with nothing recorded, when the function has statements beside loops and blocks. */
+TNB_EXPORT tnk_sch *
+tnk_sch_new(tn_ctx *ctx, const tn_node *prim_func);
+/* The scheduled function; NULL when a primitive failed. */
+TNB_EXPORT const tn_node *
+tnk_sch_finish(tnk_sch *s);
+TNB_EXPORT bool
+tnk_sch_ok(const tnk_sch *s);
+/* What was done, one primitive a line: "split(T_matmul, i, 32)". */
+TNB_EXPORT const char *
+tnk_sch_trace(tnk_sch *s);
+
+/* ---- looking ---- */
+TNB_EXPORT tnk_item *
+tnk_sch_block(tnk_sch *s, const char *name); /* NULL: none */
+/* All blocks in order of execution; the count. */
+TNB_EXPORT uint32_t
+tnk_sch_blocks(tnk_sch *s, tnk_item **out, uint32_t max);
+/* The loops around a block, outermost first; the count (at most max are written). */
+TNB_EXPORT uint32_t
+tnk_sch_loops(tnk_sch *s, const tnk_item *block, tnk_item **out, uint32_t max);
+TNB_EXPORT const tn_block *
+tnk_item_block(const tnk_item *block); /* as it stands now */
+TNB_EXPORT const char *
+tnk_item_name(const tnk_item *i); /* of a block, or of a loop's variable */
+/* True and the extent of a loop, if it is constant. */
+TNB_EXPORT bool
+tnk_loop_extent(const tnk_item *loop, int64_t *n);
+TNB_EXPORT bool
+tnk_block_is_reduction(const tnk_item *block);
+/* Whether a loop's variable occurs in a value of one of the block's reduction iterators. */
+TNB_EXPORT bool
+tnk_loop_reduces(const tnk_item *loop, const tnk_item *block);
+/* A block of spatial iterators alone with one store of a value that is a function of loads: element i of the result depends on
+ * nothing else. */
+TNB_EXPORT bool
+tnk_block_is_injective(const tnk_item *block);
+/* Blocks that read (or write) a buffer. */
+TNB_EXPORT uint32_t
+tnk_sch_readers(tnk_sch *s, const tn_node *buffer, tnk_item **out, uint32_t max);
+TNB_EXPORT tnk_item *
+tnk_sch_writer(tnk_sch *s, const tn_node *buffer); /* the last one; NULL: none */
+/* The one buffer that a block writes; NULL if there are several. */
+TNB_EXPORT const tn_node *
+tnk_block_output(const tnk_item *block);
+TNB_EXPORT bool
+tnk_sch_is_param(const tnk_sch *s, const tn_node *buffer);
+
+/* ---- loops ---- */
+/* Splits by a constant factor: out[0] outer, out[1] inner. When the factor does not divide the extent, blocks get a predicate. */
+TNB_EXPORT bool
+tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
+/* As tnk_split for an extent that the factor does not divide, but the last turn is moved back so that it ends with the extent: some
+ * elements are computed twice, none needs a test. Only for blocks for which that makes no difference; factor <= extent. */
+TNB_EXPORT bool
+tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
+/* Two loops, the inner one the only thing in the outer one, become one. */
+TNB_EXPORT tnk_item *
+tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner);
+/* Puts loops of one chain into the order given (outermost first), in the places that they hold now. */
+TNB_EXPORT bool
+tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n);
+/* Serial, parallel, vectorized or unrolled. */
+TNB_EXPORT bool
+tnk_set_kind(tnk_sch *s, tnk_item *loop, tn_for_kind kind);
+/* value NULL removes. */
+TNB_EXPORT bool
+tnk_annotate(tnk_sch *s, tnk_item *loop, const char *key, const tn_node *value);
+/* A loop of one turn around a block that has none. */
+TNB_EXPORT tnk_item *
+tnk_add_unit_loop(tnk_sch *s, tnk_item *block);
+
+/* ---- blocks ---- */
+/* Puts the block's expression where its result is read, and removes the block. */
+TNB_EXPORT bool
+tnk_compute_inline(tnk_sch *s, tnk_item *block);
+/* Whether that would be legal; nothing is recorded. */
+TNB_EXPORT bool
+tnk_can_inline(tnk_sch *s, tnk_item *block);
+/* The block writes a new buffer in `scope`; a new block copies that to where it wrote before. Gives the new block. */
+TNB_EXPORT tnk_item *
+tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope);
+/* Moves a producer into a loop that contains all its readers; it then computes what the loop's body reads. */
+TNB_EXPORT bool
+tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);
+/* Takes the init of a reduction out into a block of its own before `loop`. Gives the new block. */
+TNB_EXPORT tnk_item *
+tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop);
+/* Changes the memory scope of an allocated buffer ("local"). */
+TNB_EXPORT bool
+tnk_set_scope(tnk_sch *s, const tn_node *buffer, const char *scope);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scheduling one block by itself: the element-wise nest, the reduction nest. */
+#include "rules.h"
+
+enum { ENOUGH_TURNS = 64 /* of a parallel loop: more do not balance better */ };
+
+int64_t
+cpu_lanes(int vector_bytes, tnb_dtype d)
+{
+    /* 16-bit floats are computed in 32 bits */
+    int64_t bytes = tnb_dtype_is_bool(d) ? 4 : (int64_t)tnb_dtype_bytes(TNB_DTYPE(d.code, d.bits));
+    if (tnb_dtype_is_float(d) && bytes == 2)
+        bytes = 4;
+    return bytes > 0 && vector_bytes / bytes > 1 ? vector_bytes / bytes : 1;
+}
+
+void
+cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n)
+{
+    if (n == 0)
+        return;
+    tnk_item *l = loops[0];
+    int64_t turns = 0, e;
+    bool known = tnk_loop_extent(l, &turns);
+    for (uint32_t i = 1; i < n && known && turns < ENOUGH_TURNS; i++) {
+        known = tnk_loop_extent(loops[i], &e);
+        l = known ? tnk_fuse(s, l, loops[i]) : l;
+        turns *= known ? e : 1;
+        if (!l)
+            return;
+    }
+    int64_t one;
+    if (!tnk_loop_extent(l, &one) || one > 1)
+        (void)tnk_set_kind(s, l, TN_FOR_PARALLEL);
+}
+
+void
+cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
+{
+    const tn_block *b = tnk_item_block(block);
+    for (uint32_t i = 0; i < b->iters.n; i++) {
+        int64_t k = tn_as_iter_var(b->iters.at[i])->iter_kind;
+        if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE)
+            return;
+    }
+    if (b->iters.n == 0)
+        return;
+    tnk_item *l[CPU_MAX_LOOPS];
+    uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS);
+    if (n == 0 || n > CPU_MAX_LOOPS)
+        return;
+    uint32_t spatial = 0;
+    while (spatial < n && !tnk_loop_reduces(l[spatial], block))
+        spatial++;
+    if (b->init && spatial < n)
+        (void)tnk_decompose_reduction(s, block, l[spatial]);
+    if (spatial == 0 || !tnk_sch_ok(s))
+        return;
+    int64_t e, lanes = cpu_lanes(vector_bytes, tn_as_buffer(tnk_block_output(block) ? tnk_block_output(block)
+                                                                                    : tn_as_buffer_region(b->writes.at[0])->buffer)
+                                                   ->dtype);
+    uint32_t outer = spatial;
+    bool vector = spatial == n && tnk_block_is_injective(block) && lanes > 1;
+    if (vector && tnk_loop_extent(l[n - 1], &e)) {
+        tnk_item *part[2];
+        if (e > lanes && tnk_split(s, l[n - 1], lanes, part)) {
+            (void)tnk_set_kind(s, part[1], TN_FOR_VECTORIZED);
+            l[n - 1] = part[0];
+        } else if (e > 1 && n > 1) {
+            (void)tnk_set_kind(s, l[n - 1], TN_FOR_VECTORIZED);
+            outer--;
+        }
+    }
+    if (tnk_sch_ok(s))
+        cpu_parallel_outer(s, l, outer);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decompose_reduction: the init of a reduction becomes a block of its own before a loop.
+ *
+ *     for i: for k:                          for i:
+ *         with T.init(): C[i] = 0     =>         C[i] = 0
+ *         C[i] += A[i, k]                        for k: C[i] += A[i, k]
+ */
+#include "schedule_private.h"
+
+tnk_item *
+tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
+{
+    if (s->broken)
+        return NULL;
+    tn_ctx *ctx = s->ctx;
+    const tn_block *b = block->block;
+    if (!b->init || !tnk_item_contains(loop, block)) {
+        tnk_sch_fail(s, block, "decompose_reduction", "%s", b->init ? "it is not in the loop" : "it has no init");
+        return NULL;
+    }
+    for (const tnk_item *p = loop->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent)
+        if (tnk_loop_reduces(p, block)) {
+            tnk_sch_fail(s, block, "decompose_reduction", "the loop '%s' around '%s' reduces too, so the init would run again",
+                         tn_var_name(p->var), tn_var_name(loop->var));
+            return NULL;
+        }
+    /* the spatial loops from `loop` inwards again, with variables of their own */
+    tnk_item *path[64];
+    uint32_t n = 0;
+    for (tnk_item *p = block->parent; p; p = p->parent) {
+        if (n < 64)
+            path[n++] = p;
+        if (p == loop)
+            break;
+    }
+    tnk_item *top = NULL, *at = NULL;
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    for (uint32_t i = n; i-- > 0;) {
+        bool spatial = false;
+        for (uint32_t k = 0; k < b->iters.n; k++)
+            spatial |= tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_SPATIAL && tn_uses(block->values[k], path[i]->var);
+        if (!spatial)
+            continue;
+        if (tnk_loop_reduces(path[i], block)) {
+            tnk_sch_fail(s, block, "decompose_reduction", "the loop '%s' is both spatial and reducing", tn_var_name(path[i]->var));
+            return NULL;
+        }
+        tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
+        l->loc = path[i]->loc;
+        l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(path[i]->var)), tn_dtype_of(path[i]->var));
+        l->min = tn_subst(ctx, path[i]->min, &map);
+        l->extent = tn_subst(ctx, path[i]->extent, &map);
+        l->for_kind = path[i]->for_kind;
+        tnb_ptrmap_set(&map, path[i]->var, l->var);
+        if (at)
+            tnk_item_insert(s, at, 0, l);
+        else
+            top = l;
+        at = l;
+    }
+    tnk_item *init = tnk_item_new(s, TNK_ITEM_BLOCK, NULL);
+    init->loc = block->loc;
+    init->values = TNB_NEW_N(tn_arena(ctx), const tn_expr *, b->iters.n + 1);
+    tnb_ptrmap iters;
+    tnb_ptrmap_init(&iters, tn_scratch(ctx));
+    tn_list list = {0};
+    for (uint32_t k = 0; k < b->iters.n; k++) {
+        const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);
+        if (iv->iter_kind != TN_ITER_SPATIAL)
+            continue;
+        const tn_expr *v = tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(iv->var)), tn_dtype_of(iv->var));
+        tnb_ptrmap_set(&iters, iv->var, v);
+        init->values[list.n] = tn_subst(ctx, block->values[k], &map);
+        list = tn_list_append(ctx, list, tn_iter_var_of(ctx, iv->dom, v, TN_ITER_SPATIAL, NULL));
+    }
+    /* of the predicate, what does not depend on reducing loops */
+    init->predicate = tn_bool(ctx, true);
+    const tn_expr *rest = block->predicate;
+    while (rest) {
+        const tn_expr *one = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->b : rest;
+        rest = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->a : NULL;
+        bool reduces = false;
+        for (const tnk_item *p = block->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent)
+            reduces |= tnk_loop_reduces(p, block) && tn_uses(one, p->var);
+        if (!reduces && !tn_is_int_const(one, 1)) {
+            const tn_expr *c = tn_subst(ctx, one, &map);
+            init->predicate = tn_is_int_const(init->predicate, 1) ? c : tn_bin(ctx, TN_KIND_AND, c, init->predicate);
+        }
+    }
+    tn_block fields = {.name = tn_strf(ctx, "%s_init", b->name), .iters = list, .body = tn_subst(ctx, b->init, &iters)};
+    tnk_block_set(s, init, &fields);
+    if (at)
+        tnk_item_insert(s, at, 0, init);
+    else
+        top = init;
+    tnk_item_insert(s, loop->parent, tnk_item_index(loop), top);
+    tn_block update = *b;
+    update.init = NULL;
+    update.name = tn_strf(ctx, "%s_update", b->name);
+    tnk_block_set(s, block, &update);
+    tnk_sch_note(s, "decompose_reduction(%s, %s)", b->name, tn_var_name(loop->var));
+    return s->broken ? NULL : init;
+}

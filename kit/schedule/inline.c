@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compute_inline: a block's expression goes where its result is read.
+ *
+ *     B[vi] = A[vi] * 2
+ *     C[vi] = B[vi] + 1         =>      C[vi] = A[vi] * 2 + 1
+ */
+#include "schedule_private.h"
+
+/* Why the block cannot be inlined; NULL if it can. */
+static const char *
+obstacle(tnk_sch *s, const tnk_item *block)
+{
+    const tn_block *b = block->block;
+    const tn_buffer_store *st = tnk_block_store(b);
+    if (!tnk_block_is_injective(block))
+        return "it is not one store of a value without reduction";
+    if (tnk_sch_is_param(s, st->buffer))
+        return "its result is a parameter of the function";
+    if (!tn_is_int_const(block->predicate, 1))
+        return "it is guarded by a predicate";
+    for (uint32_t i = 0; i < st->indices.n; i++) {
+        bool iter = false;
+        for (uint32_t k = 0; k < b->iters.n; k++)
+            iter |= tn_as_iter_var(b->iters.at[k])->var == st->indices.at[i];
+        /* a constant index is fine in a dimension of extent 1 */
+        if (!iter && !(tn_is(st->indices.at[i], TN_KIND_INT_IMM) && tn_is_int_const(tn_as_buffer(st->buffer)->shape.at[i], 1)))
+            return "it does not store at its iterators";
+        for (uint32_t k = 0; k < i; k++)
+            if (iter && st->indices.at[k] == st->indices.at[i])
+                return "it stores along a diagonal";
+    }
+    for (uint32_t k = 0; k < b->iters.n; k++) {
+        const tn_expr *v = tn_as_iter_var(b->iters.at[k])->var;
+        bool stored = false;
+        for (uint32_t i = 0; i < st->indices.n; i++)
+            stored |= st->indices.at[i] == v;
+        if (!stored && tn_uses(st->value, v))
+            return "its value uses an iterator that its result does not have";
+    }
+    uint32_t n_writers = 0;
+    tnk_item *all[256];
+    uint32_t n = tnk_sch_blocks(s, all, 256);
+    for (uint32_t i = 0; i < n && i < 256; i++)
+        for (uint32_t w = 0; w < all[i]->block->writes.n; w++)
+            if (tn_as_buffer_region(all[i]->block->writes.at[w])->buffer == st->buffer)
+                n_writers++;
+    if (n > 256 || n_writers != 1)
+        return "another block writes the same buffer";
+    tnk_item *readers[64];
+    uint32_t n_readers = tnk_sch_readers(s, st->buffer, readers, 64);
+    if (n_readers == 0 || n_readers > 64)
+        return "nothing reads its result";
+    for (uint32_t i = 0; i < n_readers; i++)
+        if (readers[i]->block->match_buffers.n)
+            return "a reader matches a part of its result";
+    /* what it loads must not change between it and its readers: each buffer is written by one block, before it */
+    for (uint32_t r = 0; r < b->reads.n; r++) {
+        const tn_node *buf = tn_as_buffer_region(b->reads.at[r])->buffer;
+        bool before = true;
+        for (uint32_t i = 0; i < n; i++) {
+            if (all[i] == block)
+                before = false;
+            for (uint32_t w = 0; w < all[i]->block->writes.n && !before; w++)
+                if (tn_as_buffer_region(all[i]->block->writes.at[w])->buffer == buf)
+                    return "what it reads is written again later";
+        }
+    }
+    return NULL;
+}
+
+bool
+tnk_can_inline(tnk_sch *s, tnk_item *block)
+{
+    return !s->broken && !obstacle(s, block);
+}
+
+typedef struct inliner {
+    const tn_block *producer;
+    const tn_buffer_store *store;
+    bool bad;
+} inliner;
+
+static const tn_node *
+replace(tn_rewriter *r, const tn_node *n)
+{
+    inliner *in = r->user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    if (!l || l->buffer != in->store->buffer)
+        return NULL;
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(r->ctx));
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        if (tn_is_var(in->store->indices.at[i])) {
+            tnb_dtype d = tn_dtype_of(in->store->indices.at[i]);
+            in->bad |= tn_dtype_of(l->indices.at[i]).lanes != 1;
+            tnb_ptrmap_set(&map, in->store->indices.at[i], tn_cast_to(r->ctx, d, l->indices.at[i]));
+        }
+    const tn_expr *value = tn_subst(r->ctx, in->store->value, &map);
+    /* lets inside need variables of their own at each place */
+    return tn_fresh_copy(r->ctx, value, NULL);
+}
+
+bool
+tnk_compute_inline(tnk_sch *s, tnk_item *block)
+{
+    if (s->broken)
+        return false;
+    const char *why = obstacle(s, block);
+    if (why)
+        return tnk_sch_fail(s, block, "compute_inline", "%s", why);
+    inliner in = {block->block, tnk_block_store(block->block), false};
+    tnk_item *readers[64];
+    uint32_t n = tnk_sch_readers(s, in.store->buffer, readers, 64);
+    for (uint32_t i = 0; i < n; i++) {
+        tn_rewriter r = {.ctx = s->ctx, .user = &in, .post = replace};
+        tn_block b = *readers[i]->block;
+        b.body = tn_rewrite(&r, b.body);
+        b.init = b.init ? tn_rewrite(&r, b.init) : NULL;
+        if (in.bad)
+            return tnk_sch_fail(s, readers[i], "compute_inline", "it reads vectors");
+        tnk_block_set(s, readers[i], &b);
+    }
+    const tn_node *buffer = in.store->buffer;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < s->allocs.n; i++)
+        if (s->allocs.at[i] != buffer)
+            s->allocs.at[k++] = s->allocs.at[i];
+    s->allocs.n = k;
+    tnk_item_remove(block);
+    tnk_sch_note(s, "compute_inline(%s)", tnk_item_name(block));
+    return !s->broken;
+}

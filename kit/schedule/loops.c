@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Primitives on loops: split, fuse, reorder, kinds, annotations. */
+#include "schedule_private.h"
+
+typedef struct check {
+    const tnk_item *loop;
+    const tnk_item *bad;
+    const char *why;
+} check;
+
+static tnk_item *
+loop_new(tnk_sch *s, const tnk_item *like, const char *suffix, const tn_expr *extent)
+{
+    tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
+    tnb_dtype d = tn_dtype_of(like->var);
+    l->loc = like->loc;
+    l->var = tn_var_dtype(s->ctx, tn_strf(s->ctx, "%s_%s", tn_var_name(like->var), suffix), d);
+    l->min = tn_int_imm_of(s->ctx, d, 0);
+    l->extent = extent;
+    l->thread_tag = like->thread_tag;
+    return l;
+}
+
+static void
+add_predicate(tnk_sch *s, tnk_item *i, const tn_expr *cond)
+{
+    if (i->kind == TNK_ITEM_BLOCK)
+        i->predicate = tn_is_int_const(i->predicate, 1) ? cond : tn_bin(s->ctx, TN_KIND_AND, i->predicate, cond);
+    for (uint32_t k = 0; k < i->children.n; k++)
+        add_predicate(s, i->children.at[k], cond);
+}
+
+/* Replaces `loop` by `outer` around `inner`, its variable by `value`. */
+static void
+put_split(tnk_sch *s, tnk_item *loop, tnk_item *outer, tnk_item *inner, const tn_expr *value)
+{
+    for (uint32_t k = 0; k < loop->children.n; k++)
+        tnk_item_subst(s, loop->children.at[k], loop->var, value);
+    tnk_item_replace(loop, outer);
+    inner->children = loop->children;
+    for (uint32_t k = 0; k < inner->children.n; k++)
+        inner->children.at[k]->parent = inner;
+    tnk_item_insert(s, outer, 0, inner);
+}
+
+bool
+tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
+{
+    if (s->broken)
+        return false;
+    tn_ctx *ctx = s->ctx;
+    if (factor <= 0)
+        return tnk_sch_fail(s, loop, "split", "the factor %lld is not positive", (long long)factor);
+    if (loop->annotations || loop->for_kind == TN_FOR_THREAD_BINDING)
+        return tnk_sch_fail(s, loop, "split", "the loop is annotated or bound to a thread");
+    if (loop->for_kind == TN_FOR_VECTORIZED)
+        return tnk_sch_fail(s, loop, "split", "the loop is vectorized");
+    tnb_dtype d = tn_dtype_of(loop->var);
+    const tn_expr *f = tn_int_imm_of(ctx, d, factor);
+    tn_arith *a = tnk_sch_arith(s, loop);
+    const tn_expr *turns = tn_simplify(a, tn_ceildiv(ctx, loop->extent, f));
+    tnk_item *outer = loop_new(s, loop, "0", turns), *inner = loop_new(s, loop, "1", f);
+    const tn_expr *at = tn_add(ctx, tn_mul(ctx, outer->var, f), inner->var);
+    bool exact = tn_prove_eq(a, tn_mul(ctx, turns, f), loop->extent);
+    if (!exact)
+        for (uint32_t k = 0; k < loop->children.n; k++)
+            add_predicate(s, loop->children.at[k], tn_bin(ctx, TN_KIND_LT, at, loop->extent));
+    outer->for_kind = inner->for_kind = loop->for_kind;
+    put_split(s, loop, outer, inner, tn_add(ctx, loop->min, at));
+    out[0] = outer;
+    out[1] = inner;
+    tnk_sch_note(s, "split(%s, %lld)", tn_var_name(loop->var), (long long)factor);
+    return true;
+}
+
+static void
+repeatable(tnk_item *b, void *user)
+{
+    check *c = user;
+    if (c->bad)
+        return;
+    const tn_block *blk = b->block;
+    bool ok = !blk->init;
+    for (uint32_t i = 0; i < blk->iters.n; i++)
+        ok &= tn_as_iter_var(blk->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
+    for (uint32_t w = 0; w < blk->writes.n; w++)
+        for (uint32_t r = 0; r < blk->reads.n; r++)
+            ok &= tn_as_buffer_region(blk->writes.at[w])->buffer != tn_as_buffer_region(blk->reads.at[r])->buffer;
+    if (!ok)
+        c->bad = b;
+}
+
+bool
+tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
+{
+    int64_t n;
+    if (s->broken)
+        return false;
+    tn_ctx *ctx = s->ctx;
+    if (!tn_int_value(loop->extent, &n) || factor <= 0 || factor > n)
+        return tnk_sch_fail(s, loop, "split_overlap", "the factor %lld does not fit into a constant extent", (long long)factor);
+    if (n % factor == 0)
+        return tnk_split(s, loop, factor, out);
+    check c = {.loop = loop};
+    tnk_each_block(loop, repeatable, &c);
+    if (c.bad || loop->annotations || loop->for_kind != TN_FOR_SERIAL)
+        return tnk_sch_fail(s, loop, "split_overlap", "%s%s cannot be computed twice", c.bad ? "block " : "the loop",
+                            c.bad ? tnk_item_name(c.bad) : "");
+    tnb_dtype d = tn_dtype_of(loop->var);
+    tnk_item *outer = loop_new(s, loop, "0", tn_int_imm_of(ctx, d, (n + factor - 1) / factor));
+    tnk_item *inner = loop_new(s, loop, "1", tn_int_imm_of(ctx, d, factor));
+    const tn_expr *start = tn_min(ctx, tn_mul(ctx, outer->var, inner->extent), tn_int_imm_of(ctx, d, n - factor));
+    put_split(s, loop, outer, inner, tn_add(ctx, loop->min, tn_add(ctx, start, inner->var)));
+    out[0] = outer;
+    out[1] = inner;
+    tnk_sch_note(s, "split_overlap(%s, %lld)", tn_var_name(loop->var), (long long)factor);
+    return true;
+}
+
+tnk_item *
+tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
+{
+    if (s->broken)
+        return NULL;
+    tn_ctx *ctx = s->ctx;
+    if (inner->parent != outer || outer->children.n != 1) {
+        tnk_sch_fail(s, outer, "fuse", "'%s' is not the only thing in it", tn_var_name(inner->var));
+        return NULL;
+    }
+    if (tn_uses(inner->extent, outer->var) || tn_uses(inner->min, outer->var) || outer->annotations || inner->annotations ||
+        outer->for_kind != inner->for_kind || outer->for_kind == TN_FOR_THREAD_BINDING) {
+        tnk_sch_fail(s, outer, "fuse", "the loops depend on each other or are marked differently");
+        return NULL;
+    }
+    const tn_expr *extent = tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, outer->extent, inner->extent));
+    tnk_item *f = loop_new(s, outer, tn_var_name(inner->var), extent);
+    f->for_kind = outer->for_kind;
+    const tn_expr *vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, inner->extent));
+    const tn_expr *vi = tn_add(ctx, inner->min, tn_floormod(ctx, f->var, inner->extent));
+    for (uint32_t k = 0; k < inner->children.n; k++) {
+        tnk_item_subst(s, inner->children.at[k], outer->var, vo);
+        tnk_item_subst(s, inner->children.at[k], inner->var, vi);
+    }
+    tnk_item_replace(outer, f);
+    f->children = inner->children;
+    for (uint32_t k = 0; k < f->children.n; k++)
+        f->children.at[k]->parent = f;
+    tnk_sch_note(s, "fuse(%s, %s)", tn_var_name(outer->var), tn_var_name(inner->var));
+    return f;
+}
+
+static void
+plain_iterators(tnk_item *b, void *user)
+{
+    check *c = user;
+    for (uint32_t i = 0; i < b->block->iters.n; i++) {
+        int64_t k = tn_as_iter_var(b->block->iters.at[i])->iter_kind;
+        if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE)
+            c->bad = b;
+    }
+    if (b->block->iters.n == 0)
+        c->bad = b;
+}
+
+bool
+tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
+{
+    if (s->broken || n < 2)
+        return !s->broken;
+    /* the outermost and the innermost of them in the tree */
+    tnk_item *top = loops[0], *bottom = loops[0];
+    for (uint32_t i = 1; i < n; i++) {
+        if (tnk_item_contains(loops[i], top))
+            top = loops[i];
+        if (tnk_item_contains(bottom, loops[i]))
+            bottom = loops[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!tnk_item_contains(top, loops[i]) || !tnk_item_contains(loops[i], bottom))
+            return tnk_sch_fail(s, loops[i], "reorder", "the loops are not one inside the other");
+    tnk_items chain = {0};
+    for (tnk_item *p = bottom;; p = p->parent) {
+        TNB_PUSH(tn_scratch(s->ctx), chain, p);
+        if (p != bottom && p->children.n != 1)
+            return tnk_sch_fail(s, p, "reorder", "it holds more than one thing");
+        if (p == top)
+            break;
+    }
+    check c = {0};
+    tnk_each_block(top, plain_iterators, &c);
+    if (c.bad)
+        return tnk_sch_fail(s, top, "reorder", "block '%s' depends on the order of its iterations", tnk_item_name(c.bad));
+    /* new order, outermost first */
+    tnk_items order = {0};
+    uint32_t next = 0;
+    for (uint32_t i = chain.n; i-- > 0;) {
+        bool moved = false;
+        for (uint32_t k = 0; k < n; k++)
+            moved |= chain.at[i] == loops[k];
+        TNB_PUSH(tn_scratch(s->ctx), order, moved ? loops[next++] : chain.at[i]);
+    }
+    for (uint32_t i = 0; i < order.n; i++)
+        for (uint32_t k = i; k < order.n; k++)
+            if (tn_uses(order.at[i]->extent, order.at[k]->var) || tn_uses(order.at[i]->min, order.at[k]->var))
+                return tnk_sch_fail(s, order.at[i], "reorder", "its bounds depend on '%s', which would come after it",
+                                    tn_var_name(order.at[k]->var));
+    tnk_items inside = bottom->children;
+    tnk_item *parent = top->parent;
+    uint32_t at = tnk_item_index(top);
+    for (uint32_t i = 0; i < order.n; i++) {
+        tnk_item *l = order.at[i];
+        l->children = (tnk_items){0};
+        if (i == 0) {
+            parent->children.at[at] = l;
+            l->parent = parent;
+        } else {
+            tnk_item_insert(s, order.at[i - 1], 0, l);
+        }
+    }
+    tnk_item *last = order.at[order.n - 1];
+    last->children = inside;
+    for (uint32_t k = 0; k < inside.n; k++)
+        inside.at[k]->parent = last;
+    tnk_sch_note(s, "reorder(%s, ... %u loops)", tn_var_name(loops[0]->var), n);
+    return true;
+}
+
+static void
+independent(tnk_item *b, void *user)
+{
+    check *c = user;
+    if (c->bad)
+        return;
+    bool bound = false;
+    for (uint32_t i = 0; i < b->block->iters.n; i++) {
+        bool spatial = tn_as_iter_var(b->block->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
+        bool uses = tn_uses(b->values[i], c->loop->var);
+        bound |= uses;
+        if (uses && !spatial) {
+            c->bad = b;
+            c->why = "carries results from one turn to the next";
+        }
+    }
+    if (!bound && !tn_uses(b->predicate, c->loop->var)) {
+        int64_t n;
+        if (!tn_int_value(c->loop->extent, &n) || n != 1) {
+            c->bad = b;
+            c->why = "does the same in every turn";
+        }
+    }
+}
+
+bool
+tnk_set_kind(tnk_sch *s, tnk_item *loop, tn_for_kind kind)
+{
+    static const char *const names[] = {"serial", "parallel", "vectorize", "unroll", "bind"};
+    if (s->broken)
+        return false;
+    int64_t n;
+    if (kind == TN_FOR_THREAD_BINDING)
+        return tnk_sch_fail(s, loop, names[kind], "this primitive does not bind threads");
+    if (kind == TN_FOR_PARALLEL || kind == TN_FOR_VECTORIZED) {
+        check c = {.loop = loop};
+        tnk_each_block(loop, independent, &c);
+        if (c.bad)
+            return tnk_sch_fail(s, loop, names[kind], "block '%s' %s", tnk_item_name(c.bad), c.why);
+    }
+    if ((kind == TN_FOR_VECTORIZED || kind == TN_FOR_UNROLLED) && !tn_int_value(loop->extent, &n))
+        return tnk_sch_fail(s, loop, names[kind], "its extent is not constant");
+    loop->for_kind = kind;
+    tnk_sch_note(s, "%s(%s)", names[kind], tn_var_name(loop->var));
+    return true;
+}
+
+bool
+tnk_annotate(tnk_sch *s, tnk_item *loop, const char *key, const tn_node *value)
+{
+    if (s->broken)
+        return false;
+    loop->annotations = tn_dict_set(s->ctx, loop->annotations, key, value);
+    tnk_sch_note(s, "annotate(%s, \"%s\")", tn_var_name(loop->var), key);
+    return true;
+}
+
+tnk_item *
+tnk_add_unit_loop(tnk_sch *s, tnk_item *block)
+{
+    if (s->broken)
+        return NULL;
+    tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
+    l->loc = block->loc;
+    l->var = tn_var_dtype(s->ctx, "u", TNB_I64);
+    l->min = tn_i64(s->ctx, 0);
+    l->extent = tn_i64(s->ctx, 1);
+    tnk_item_replace(block, l);
+    tnk_item_insert(s, l, 0, block);
+    tnk_sch_note(s, "add_unit_loop(%s)", tnk_item_name(block));
+    return l;
+}
