@@ -27,7 +27,8 @@ AM_TESTS_ENVIRONMENT = \
 	LD_LIBRARY_PATH='$(LIBRARY_DIRS)'"$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"; export LD_LIBRARY_PATH; \
 	TENON_LONG='$(TENON_LONG)'; export TENON_LONG; SHARD='$(SHARD)'; export SHARD; \
 	CC='$(CC)'; export CC; CXX17='$(CXX17)'; export CXX17; MAKE='$(MAKE)'; export MAKE; \
-	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON;
+	BLESS='$(BLESS)'; export BLESS; \
+	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON; $(TESTS_PRELOAD)
 
 include tests/base/local.mk
 include tests/core/local.mk

@@ -295,6 +295,7 @@ an_unknown_owner_is_refused_until_trusted(void **state)
     assert_null(tnb_plugins_load(index_, p, &err));
     has(err.message, "its group may write");
     assert_int_equal(chown(path, 0, 0), 0);
+    assert_int_equal(chmod(path, 0775), 0);
     p = look(NULL, 0);
     assert_non_null(tnb_plugins_load(index_, p, &err));
 }

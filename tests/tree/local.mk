@@ -11,3 +11,8 @@ tests/tree/headers.list: Makefile
 	$(AM_V_GEN)$(MKDIR_P) tests/tree && \
 	printf '%s\n' $(tenonbase_HEADERS) $(tenoncore_HEADERS) $(tenonkit_HEADERS) $(tenonrt_HEADERS) > $@
 CLEANFILES += tests/tree/headers.list
+
+# For make check-locale.
+check_LTLIBRARIES += tests/tree/comma.la
+tests_tree_comma_la_SOURCES = tests/tree/comma.c
+tests_tree_comma_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
