@@ -2,6 +2,8 @@
 /* Tensor-expression builder: stages, the loops and the block of each. */
 #include "te.h"
 
+#include <math.h>
+
 typedef struct stage {
     tnk_stage pub;
     const char *name; /* of the buffer and the block */
@@ -231,9 +233,11 @@ identity_of(tn_ctx *ctx, tnk_reduction kind, tnb_dtype d)
     case TNK_PROD:
         return tn_literal(ctx, d, 1);
     case TNK_MAX:
-        return tn_min_value(ctx, d);
+        return tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, -INFINITY) : tn_min_value(ctx, d);
     case TNK_MIN:
-        return tn_max_value(ctx, d);
+        return tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, INFINITY) : tn_max_value(ctx, d);
+    case TNK_MAX_FINITE:
+        return tn_min_value(ctx, d);
     case TNK_ANY:
         return tn_bool(ctx, false);
     case TNK_ALL:
@@ -251,6 +255,7 @@ combine(tn_ctx *ctx, tnk_reduction kind, const tn_expr *acc, const tn_expr *x)
     case TNK_PROD:
         return tn_mul(ctx, acc, x);
     case TNK_MAX:
+    case TNK_MAX_FINITE:
         return tn_max(ctx, acc, x);
     case TNK_MIN:
         return tn_min(ctx, acc, x);

@@ -63,7 +63,8 @@ tnk_te_read_at(tnk_te *te, const tn_node *buffer, const tn_expr *const *idx, uin
 /* Ends a stage; the buffer filled. */
 TNB_EXPORT const tn_node *
 tnk_te_define(tnk_stage *s, const tn_expr *value);
-typedef enum tnk_reduction { TNK_SUM, TNK_PROD, TNK_MAX, TNK_MIN, TNK_ANY, TNK_ALL } tnk_reduction;
+/* Maxima of floats start from -infinity; MAX_FINITE from the least finite value. */
+typedef enum tnk_reduction { TNK_SUM, TNK_PROD, TNK_MAX, TNK_MIN, TNK_ANY, TNK_ALL, TNK_MAX_FINITE } tnk_reduction;
 TNB_EXPORT const tn_node *
 tnk_te_reduce(tnk_stage *s, tnk_reduction kind, const tn_expr *value);
 TNB_EXPORT const tn_node *

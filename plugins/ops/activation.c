@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Activations: elementwise functions of neural networks. */
+#include "emit.h"
+
+const tn_type *
+infer_prelu(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0), *a = infer_tensor(ctx, call, 1);
+    tn_list dims, alpha;
+    tnb_dtype d;
+    int64_t axis;
+    if (!t || !a || !infer_same_dtype(ctx, call, t->dtype, a->dtype, &d))
+        return tn_error_node(ctx);
+    if (a->ndim > 1)
+        return infer_fail(ctx, call, TNB_SHAPE, "alpha must be a vector, but has %lld axes",
+                          (long long)a->ndim);
+    if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
+        return tn_error_node(ctx);
+    if (tn_type_dims(TN_NODE(t), &dims) && tn_type_dims(TN_NODE(a), &alpha) && alpha.n == 1 &&
+        !tn_is_int_const(alpha.at[0], 1) && dim_differ(ctx, alpha.at[0], dims.at[axis]))
+        return infer_fail(ctx, call, TNB_SHAPE, "alpha has %s entries, axis %lld of the data has %s",
+                          tn_text(ctx, alpha.at[0]), (long long)axis, tn_text(ctx, dims.at[axis]));
+    return infer_same(ctx, call, t, d);
+}
+
+static const tn_expr *
+gelu_erf(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
+{
+    const tn_expr *z = CAST(emit_wide(d), MUL(x, LIT(d, 0.7071067811865476)));
+    return MUL(x, ADD(LIT(d, 0.5), MUL(CAST(d, MATH1("erf", z)), LIT(d, 0.5))));
+}
+
+static const tn_expr *
+gelu_tanh(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
+{
+    const tn_expr *inner = MUL(MUL(LIT(d, 0.7978845608028654), x),
+                               ADD(LIT(d, 1), MUL(MUL(LIT(d, 0.044715), x), x)));
+    return MUL(MUL(LIT(d, 0.5), x), ADD(LIT(d, 1), MATH1("tanh", inner)));
+}
+
+/* log(1 + exp(z)) without overflow. */
+static const tn_expr *
+softplus(tn_ctx *ctx, const tn_expr *z, tnb_dtype d)
+{
+    const tn_expr *tail = MATH1("log", ADD(LIT(d, 1), MATH1("exp", SUB(LIT(d, 0), MATH1("fabs", z)))));
+    return ADD(GREATEST(z, LIT(d, 0)), tail);
+}
+
+static const tn_expr *
+softplus_scaled(tn_ctx *ctx, const tn_call *call, const tn_expr *x, tnb_dtype d)
+{
+    double beta = tn_call_float(call, "beta"), threshold = tn_call_float(call, "threshold");
+    const tn_expr *z = MUL(x, LIT(d, beta));
+    return SELECT(GREATER(z, LIT(d, threshold)), x, DIVIDE(softplus(ctx, z, d), LIT(d, beta)));
+}
+
+static const tn_expr *
+selu(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
+{
+    const double alpha = 1.6732632423543772, scale = 1.0507009873554805;
+    const tn_expr *below = MUL(LIT(d, scale * alpha), SUB(MATH1("exp", x), LIT(d, 1)));
+    return SELECT(GREATER(x, LIT(d, 0)), MUL(LIT(d, scale), x), below);
+}
+
+static const tn_expr *
+hard_sigmoid(tn_ctx *ctx, const tn_expr *x, tnb_dtype d, double alpha, double beta)
+{
+    const tn_expr *line = ADD(MUL(x, LIT(d, alpha)), LIT(d, beta));
+    return GREATEST(LEAST(line, LIT(d, 1)), LIT(d, 0));
+}
+
+static const tn_expr *
+activation_value(tn_ctx *ctx, const tn_call *call, const char *op, const tn_expr *x)
+{
+    tnb_dtype d = tn_dtype_of(x);
+    if (!strcmp(op, "relu"))
+        return GREATEST(x, LIT(d, 0));
+    if (!strcmp(op, "relu6"))
+        return LEAST(GREATEST(x, LIT(d, 0)), LIT(d, 6));
+    if (!strcmp(op, "leakyrelu"))
+        return SELECT(LESS(LIT(d, 0), x), x, MUL(x, LIT(d, tn_call_float(call, "alpha"))));
+    if (!strcmp(op, "elu"))
+        return SELECT(LESS(LIT(d, 0), x), x,
+                      MUL(SUB(MATH1("exp", x), LIT(d, 1)), LIT(d, tn_call_float(call, "alpha"))));
+    if (!strcmp(op, "gelu"))
+        return gelu_erf(ctx, x, d);
+    if (!strcmp(op, "gelu_tanh"))
+        return gelu_tanh(ctx, x, d);
+    if (!strcmp(op, "silu"))
+        return MUL(x, MATH1("sigmoid", x));
+    if (!strcmp(op, "selu"))
+        return selu(ctx, x, d);
+    if (!strcmp(op, "softplus"))
+        return softplus_scaled(ctx, call, x, d);
+    if (!strcmp(op, "hardsigmoid"))
+        return hard_sigmoid(ctx, x, d, tn_call_float(call, "alpha"), tn_call_float(call, "beta"));
+    if (!strcmp(op, "hardswish"))
+        return MUL(x, hard_sigmoid(ctx, x, d, 1.0 / 6, 0.5));
+    if (!strcmp(op, "mish"))
+        return MUL(x, MATH1("tanh", softplus(ctx, x, d)));
+    /* softsign */
+    return DIVIDE(x, ADD(LIT(d, 1), MATH1("fabs", x)));
+}
+
+const tn_expr *
+legalize_activation(tn_builder *b, const tn_call *call)
+{
+    const char *op = infer_op_name(call) + strlen("nn.");
+    emit e = emit_begin(b, call);
+    const tn_node *a = emit_input(&e, call->args.at[0]);
+    tnk_stage *s = emit_stage(&e, "compute");
+    const tn_expr *x = tnk_te_read_at(e.te, a, s->axes, s->n_axes);
+    const tn_node *out = tnk_te_define(s, activation_value(e.ctx, call, op, x));
+    return emit_end(&e, !strcmp(op, "leakyrelu") ? "leaky_relu" : op, out);
+}
+
+const tn_expr *
+legalize_prelu(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    const tn_node *x = emit_input(&e, call->args.at[0]), *alpha = emit_input(&e, call->args.at[1]);
+    tnb_dtype d = emit_dtype(x);
+    int64_t axis = tn_call_int(call, "axis");
+    if (axis < 0)
+        axis += emit_ndim(x);
+    tnk_stage *s = emit_stage(&e, "T_prelu");
+    const tn_expr *v = tnk_te_read_at(e.te, x, s->axes, s->n_axes), *at = s->axes[axis];
+    if (emit_ndim(alpha) && tn_is_int_const(emit_dim(alpha, 0), 1))
+        at = I64(0);
+    const tn_expr *slope = tnk_te_read_at(e.te, alpha, &at, emit_ndim(alpha));
+    v = SELECT(LESS(LIT(d, 0), v), v, MUL(v, slope));
+    return emit_end(&e, "prelu", tnk_te_define(s, v));
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binary elementwise operators with broadcasting, where and ewise_fma. */
+#include "emit.h"
+
+/* ---- type inference ---- */
+
+/* The operand's dtype: of a tensor, or void for a scalar value, which takes the other's. */
+static bool
+operand(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor **t)
+{
+    const tn_expr *e = infer_arg(call, i);
+    *t = NULL;
+    if (e && tn_is(e->type, TN_KIND_TY_PRIM))
+        return true;
+    *t = infer_tensor(ctx, call, i);
+    return *t != NULL;
+}
+
+/* Shape and dtype of the result; `to` void: the operands' dtype. */
+static const tn_type *
+binary_type(tn_ctx *ctx, const tn_call *call, tnb_dtype to,
+            bool (*allowed)(tnb_dtype d), const char *wanted)
+{
+    const tn_ty_tensor *a, *b;
+    tnb_dtype d;
+    tn_list x, y, dims;
+    if (!operand(ctx, call, 0, &a) || !operand(ctx, call, 1, &b))
+        return tn_error_node(ctx);
+    if (!a && !b)
+        return infer_fail(ctx, call, TNB_TYPE, "one operand must be a tensor");
+    const tn_ty_tensor *one = a ? a : b;
+    if (!infer_same_dtype(ctx, call, one->dtype, a && b ? b->dtype : one->dtype, &d))
+        return tn_error_node(ctx);
+    if (allowed && !tnb_dtype_is_void(d) && !allowed(d))
+        return infer_fail(ctx, call, TNB_TYPE, "operands must be %s, but are of %s", wanted,
+                          tnb_dtype_print(d).s);
+    if (!tnb_dtype_is_void(to))
+        d = to;
+    if (!a || !b)
+        return infer_same(ctx, call, one, d);
+    if (tn_type_dims(TN_NODE(a), &x) && tn_type_dims(TN_NODE(b), &y)) {
+        int known = infer_broadcast(ctx, call, x, y, &dims);
+        if (known < 0)
+            return tn_error_node(ctx);
+        if (known)
+            return infer_known(ctx, call, dims, d);
+    } else if (a->shape && a->shape == b->shape) { /* one Shape variable */
+        return infer_same(ctx, call, a, d);
+    }
+    if (a->ndim < 0 || b->ndim < 0)
+        return infer_rank(ctx, call, -1, d);
+    return infer_rank(ctx, call, a->ndim > b->ndim ? a->ndim : b->ndim, d);
+}
+
+static bool
+int_or_bool(tnb_dtype d)
+{
+    return tnb_dtype_is_int(d) || tnb_dtype_is_bool(d);
+}
+
+const tn_type *
+infer_binary(tn_ctx *ctx, const tn_call *call)
+{
+    return binary_type(ctx, call, TNB_VOID, NULL, NULL);
+}
+
+const tn_type *
+infer_binary_int(tn_ctx *ctx, const tn_call *call)
+{
+    return binary_type(ctx, call, TNB_VOID, int_or_bool, "integer or bool");
+}
+
+const tn_type *
+infer_binary_bool(tn_ctx *ctx, const tn_call *call)
+{
+    return binary_type(ctx, call, TNB_VOID, tnb_dtype_is_bool, "bool");
+}
+
+const tn_type *
+infer_compare(tn_ctx *ctx, const tn_call *call)
+{
+    return binary_type(ctx, call, TNB_B8, NULL, NULL);
+}
+
+const tn_type *
+infer_ewise_fma(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    for (uint32_t i = 1; t && i < 3; i++) {
+        const tn_ty_tensor *u = infer_tensor(ctx, call, i);
+        tnb_dtype d;
+        if (!u || !infer_same_dtype(ctx, call, t->dtype, u->dtype, &d))
+            return tn_error_node(ctx);
+        if (tn_type_check(ctx, TN_NODE(t), TN_NODE(u)) == TN_SUBTYPE_FAIL)
+            return infer_fail(ctx, call, TNB_SHAPE, "operands have types %s and %s",
+                              tn_text(ctx, TN_NODE(t)), tn_text(ctx, TN_NODE(u)));
+    }
+    return t ? infer_same(ctx, call, t, t->dtype) : tn_error_node(ctx);
+}
+
+const tn_type *
+infer_where(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t[3];
+    tn_list dims[3], xy, all;
+    tnb_dtype d;
+    bool known = true;
+    int64_t ndim = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        t[i] = infer_tensor(ctx, call, i);
+        if (!t[i])
+            return tn_error_node(ctx);
+        known &= tn_type_dims(TN_NODE(t[i]), &dims[i]);
+        ndim = t[i]->ndim < 0 || ndim < 0 ? -1 : t[i]->ndim > ndim ? t[i]->ndim : ndim;
+    }
+    if (!tnb_dtype_is_void(t[0]->dtype) && !tnb_dtype_is_bool(t[0]->dtype))
+        return infer_fail(ctx, call, TNB_TYPE, "the condition must be bool, but is of %s",
+                          tnb_dtype_print(t[0]->dtype).s);
+    if (!infer_same_dtype(ctx, call, t[1]->dtype, t[2]->dtype, &d))
+        return tn_error_node(ctx);
+    if (!known)
+        return infer_rank(ctx, call, ndim, d);
+    int ok = infer_broadcast(ctx, call, dims[1], dims[2], &xy);
+    if (ok > 0)
+        ok = infer_broadcast(ctx, call, dims[0], xy, &all);
+    if (ok < 0)
+        return tn_error_node(ctx);
+    return ok ? infer_known(ctx, call, all, d) : infer_rank(ctx, call, ndim, d);
+}
+
+/* ---- values ---- */
+
+static const tn_expr *
+power_value(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
+{
+    tnb_dtype d = tn_dtype_of(x);
+    const tn_float_imm *f = tn_as_float_imm(y);
+    int64_t i;
+    double p = f ? f->value : tn_int_value(y, &i) ? (double)i : -1;
+    if (p == 0)
+        return LIT(d, 1);
+    if (p == 1)
+        return x;
+    if (p == 2)
+        return MUL(x, x);
+    if (p == 3)
+        return MUL(MUL(x, x), x);
+    if (p == 0.5)
+        return CAST(d, MATH1("sqrt", CAST(emit_wide(d), x)));
+    tnb_dtype wide = tnb_dtype_is_float(d) ? emit_wide(d) : TNB_F64;
+    return CAST(d, MATH2("pow", CAST(wide, x), CAST(wide, y)));
+}
+
+static const tn_expr *
+log_add_exp(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
+{
+    const tn_expr *most = GREATEST(x, y), *least = LEAST(x, y);
+    const tn_expr *tail = MATH1("log", ADD(LIT(tn_dtype_of(x), 1), MATH1("exp", SUB(least, most))));
+    return SELECT(EQUAL(x, y), ADD(x, LIT(tn_dtype_of(x), 0.6931471805599453)), ADD(most, tail));
+}
+
+/* x - floor(x / y) * y for floats. */
+static const tn_expr *
+floor_mod(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
+{
+    if (!tnb_dtype_is_float(tn_dtype_of(x)))
+        return FLOORMOD(x, y);
+    return SUB(x, MUL(MATH1("floor", DIVIDE(x, y)), y));
+}
+
+static const tn_expr *
+bits(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
+{
+    if (tnb_dtype_is_bool(tn_dtype_of(x)))
+        return !strcmp(op, "bitwise_and")  ? AND(x, y)
+               : !strcmp(op, "bitwise_or") ? OR(x, y)
+                                           : tn_bin(ctx, TN_KIND_NE, x, y);
+    return MATH2(op, x, y);
+}
+
+/* Operators that are one binary node. */
+static const struct {
+    const char *op;
+    tn_kind kind;
+} simple[] = {
+    {"add", TN_KIND_ADD},        {"subtract", TN_KIND_SUB},      {"multiply", TN_KIND_MUL},
+    {"divide", TN_KIND_DIV},     {"maximum", TN_KIND_MAX},       {"minimum", TN_KIND_MIN},
+    {"equal", TN_KIND_EQ},       {"not_equal", TN_KIND_NE},      {"less", TN_KIND_LT},
+    {"less_equal", TN_KIND_LE},  {"greater", TN_KIND_GT},        {"greater_equal", TN_KIND_GE},
+    {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR},    {"logical_xor", TN_KIND_NE},
+};
+
+static const tn_expr *
+binary_value(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
+{
+    bool is_float = tnb_dtype_is_float(tn_dtype_of(x));
+    for (unsigned i = 0; i < sizeof simple / sizeof *simple; i++) {
+        if (!strcmp(simple[i].op, op))
+            return tn_bin(ctx, simple[i].kind, x, y);
+    }
+    if (!strcmp(op, "power"))
+        return power_value(ctx, x, y);
+    if (!strcmp(op, "floor_divide"))
+        return is_float ? MATH1("floor", DIVIDE(x, y)) : FLOORDIV(x, y);
+    if (!strcmp(op, "mod"))
+        return is_float ? MATH2("fmod", x, y) : tn_bin(ctx, TN_KIND_MOD, x, y);
+    if (!strcmp(op, "floor_mod"))
+        return floor_mod(ctx, x, y);
+    if (!strcmp(op, "atan2"))
+        return MATH2("atan2", x, y);
+    if (!strcmp(op, "log_add_exp"))
+        return log_add_exp(ctx, x, y);
+    if (!strcmp(op, "left_shift"))
+        return MATH2("shift_left", x, y);
+    if (!strcmp(op, "right_shift"))
+        return MATH2("shift_right", x, y);
+    return bits(ctx, op, x, y);
+}
+
+/* ---- legalization ---- */
+
+/* An operand of an elementwise program: a tensor to read, or a literal or parameter. */
+typedef struct place {
+    const tn_node *buffer;
+    const tn_expr *value;
+} place;
+
+static place
+make_place(emit *e, const tn_expr *arg, tnb_dtype d, bool inline_constant)
+{
+    place p = {NULL, NULL};
+    if (tn_is(arg->type, TN_KIND_TY_PRIM)) {
+        p.value = emit_scalar(e, arg, d);
+        return p;
+    }
+    if (inline_constant)
+        p.value = emit_constant(e->ctx, arg, d);
+    if (!p.value)
+        p.buffer = emit_input(e, arg);
+    return p;
+}
+
+static const tn_expr *
+place_value(emit *e, place p, const tnk_stage *s)
+{
+    return p.value ? p.value : emit_broadcast(e, p.buffer, s);
+}
+
+const tn_expr *
+legalize_binary(tn_builder *b, const tn_call *call)
+{
+    const char *op = infer_op_name(call);
+    emit e = emit_begin(b, call);
+    const tn_expr *x = call->args.at[0], *y = call->args.at[1];
+    tnb_dtype d = tn_is(x->type, TN_KIND_TY_PRIM) ? tn_type_dtype(y->type) : tn_type_dtype(x->type);
+    /* A constant is written into the program: the second operand if it is one, else the first. */
+    bool second = emit_constant(e.ctx, y, d) != NULL;
+    place px = make_place(&e, x, d, !second), py = make_place(&e, y, d, second);
+    tnk_stage *s = emit_stage(&e, tnb_printf(tn_scratch(e.ctx), "T_%s", op));
+    const tn_expr *v = binary_value(e.ctx, op, place_value(&e, px, s), place_value(&e, py, s));
+    return emit_end(&e, op, tnk_te_define(s, v));
+}
+
+const tn_expr *
+legalize_ewise_fma(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    const tn_expr *v[3];
+    const tn_node *in[3];
+    for (uint32_t i = 0; i < 3; i++)
+        in[i] = emit_input(&e, call->args.at[i]);
+    tnk_stage *s = emit_stage(&e, "T_add");
+    for (uint32_t i = 0; i < 3; i++)
+        v[i] = emit_broadcast(&e, in[i], s);
+    return emit_end(&e, "fma", tnk_te_define(s, ADD(MUL(v[0], v[1]), v[2])));
+}
+
+const tn_expr *
+legalize_where(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    tnb_dtype d = tn_type_dtype(call->base.type);
+    place c = make_place(&e, call->args.at[0], TNB_B8, false);
+    place px = make_place(&e, call->args.at[1], d, true), py = make_place(&e, call->args.at[2], d, true);
+    tnk_stage *s = emit_stage(&e, "T_where");
+    const tn_expr *cond = place_value(&e, c, s);
+    const tn_expr *v = SELECT(cond, place_value(&e, px, s), place_value(&e, py, s));
+    return emit_end(&e, "where", tnk_te_define(s, v));
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What legalizations share. */
+#include "emit.h"
+
+emit
+emit_begin(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    return (emit){.ctx = ctx, .b = b, .call = call, .te = tnk_te_new(ctx)};
+}
+
+const tn_node *
+emit_input(emit *e, const tn_expr *tensor)
+{
+    char name[2] = {(char)('A' + e->args.n % 26), 0};
+    TNB_PUSH(tn_scratch(e->ctx), e->args, tensor);
+    return tnk_te_input(e->te, tn_str(e->ctx, name), tensor->type);
+}
+
+const tn_expr *
+emit_scalar(emit *e, const tn_expr *value, tnb_dtype d)
+{
+    tnb_dtype own = tn_dtype_of(value);
+    bool shape_value = tnb_dtype_eq(own, TNB_I64);
+    if (tn_is(value, TN_KIND_INT_IMM) || tn_is(value, TN_KIND_FLOAT_IMM) || shape_value)
+        return tn_cast_to(e->ctx, d, tnk_te_expr(e->te, value));
+    TNB_PUSH(tn_scratch(e->ctx), e->scalars, value);
+    return tn_cast_to(e->ctx, d, tnk_te_scalar(e->te, "p", own));
+}
+
+const tn_expr *
+emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n)
+{
+    for (uint32_t i = 0; i < e->scalars.n; i++)
+        TNB_PUSH(tn_scratch(e->ctx), e->args, e->scalars.at[i]);
+    return tnk_te_call(e->te, e->b, hint, e->args.at, e->args.n, outs, n);
+}
+
+const tn_expr *
+emit_end(emit *e, const char *hint, const tn_node *out)
+{
+    return emit_end_n(e, hint, &out, 1);
+}
+
+const tn_expr *
+emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d)
+{
+    const tn_constant *c = tn_as_constant(e);
+    double f;
+    int64_t i;
+    if (!c || c->data->n_elems != 1 || c->data->kind == TN_DATA_DEFERRED)
+        return NULL;
+    const void *bytes = c->data->kind == TN_DATA_SPLAT ? c->data->splat : tn_data_get(ctx, c->data);
+    if (!bytes)
+        return NULL;
+    tnb_dtype own = c->data->dtype;
+    if (tnb_dtype_is_float(own))
+        return tnb_load_f64(bytes, own, 0, &f)
+                   ? tn_cast_to(ctx, d, tn_float_imm_of(ctx, own, f))
+                   : NULL;
+    return tnb_load_i64(bytes, own, 0, &i) ? tn_cast_to(ctx, d, tn_int_imm_of(ctx, own, i)) : NULL;
+}
+
+tnk_stage *
+emit_stage_of(emit *e, const char *name, const tn_type *type, tnb_dtype d)
+{
+    tn_list dims = {0};
+    tn_type_dims(type, &dims);
+    return tnk_te_stage(e->te, name, dims.at, dims.n, d);
+}
+
+tnk_stage *
+emit_stage(emit *e, const char *name)
+{
+    const tn_type *t = e->call->base.type;
+    return emit_stage_of(e, name, t, tn_type_dtype(t));
+}
+
+const tn_expr *
+emit_dim(const tn_node *buffer, uint32_t i)
+{
+    return tn_as_buffer(buffer)->shape.at[i];
+}
+
+uint32_t
+emit_ndim(const tn_node *buffer)
+{
+    return tn_as_buffer(buffer)->shape.n;
+}
+
+tnb_dtype
+emit_dtype(const tn_node *buffer)
+{
+    return tn_as_buffer(buffer)->dtype;
+}
+
+tn_list
+emit_dims(const tn_expr *tensor)
+{
+    tn_list dims = {0};
+    tn_type_dims(tensor->type, &dims);
+    return dims;
+}
+
+const tn_expr *
+emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
+                  const tn_expr *const *extents, uint32_t n)
+{
+    tn_ctx *ctx = e->ctx;
+    uint32_t rank = emit_ndim(buffer);
+    const tn_expr **at = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank);
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t k = n - rank + i;
+        bool one = tn_is_int_const(emit_dim(buffer, i), 1) && !tn_is_int_const(extents[k], 1);
+        at[i] = one ? I64(0) : idx[k];
+    }
+    return tnk_te_read_at(e->te, buffer, at, rank);
+}
+
+const tn_expr *
+emit_broadcast(emit *e, const tn_node *buffer, const tnk_stage *s)
+{
+    tn_list dims = {0};
+    tn_type_dims(e->call->base.type, &dims);
+    return emit_broadcast_at(e, buffer, s->axes, dims.at, s->n_axes);
+}
+
+tnb_dtype
+emit_wide(tnb_dtype d)
+{
+    return tnb_dtype_is_float(d) && d.bits < 32 ? TNB_F32 : d;
+}
+
+const tn_expr *
+emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap)
+{
+    i = CAST(TNB_I64, i);
+    return wrap ? SELECT(LESS(i, I64(0)), ADD(i, wrap), i) : i;
+}
+
+const tn_expr *
+emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents, uint32_t n)
+{
+    const tn_expr *pos = I64(0);
+    for (uint32_t i = 0; i < n; i++)
+        pos = ADD(MUL(pos, extents[i]), idx[i]);
+    return pos;
+}
+
+void
+emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, uint32_t n,
+               const tn_expr **idx)
+{
+    for (uint32_t i = n; i-- > 0;) {
+        idx[i] = i ? FLOORMOD(pos, extents[i]) : pos;
+        if (i)
+            pos = FLOORDIV(pos, extents[i]);
+    }
+}
+
+bool
+emit_ints(const tn_call *call, const char *key, int64_t *out, int n)
+{
+    return tn_call_ints(call, key, out, n) == n;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What legalizations share: one tensor program and its call, and short names for scalar arithmetic. */
+#ifndef TENON_PLUGINS_OPS_EMIT_H
+#define TENON_PLUGINS_OPS_EMIT_H
+
+#include "infer.h"
+
+#include "tenon/kit/te.h"
+
+enum { EMIT_MAX_INPUTS = 1024 };
+
+/* A tensor program in the making. */
+typedef struct emit {
+    tn_ctx *ctx;
+    tn_builder *b;
+    const tn_call *call;
+    tnk_te *te;
+    TNB_VEC(const tn_expr *) args;    /* of the call_tir: tensors */
+    TNB_VEC(const tn_expr *) scalars; /* then scalar values */
+} emit;
+
+emit emit_begin(tn_builder *b, const tn_call *call);
+/* A tensor expression becomes an input; its buffer. */
+const tn_node *emit_input(emit *e, const tn_expr *tensor);
+/* A scalar value: a literal or an expression of shape variables stays in the program, anything else becomes a parameter. */
+const tn_expr *emit_scalar(emit *e, const tn_expr *value, tnb_dtype d);
+/* The program's call. */
+const tn_expr *emit_end(emit *e, const char *hint, const tn_node *out);
+const tn_expr *emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n);
+
+/* The literal that a one-element constant holds, as dtype d; NULL for anything else. */
+const tn_expr *emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d);
+/* A stage shaped as the call's type (which must be one tensor of known shape). */
+tnk_stage *emit_stage(emit *e, const char *name);
+/* A stage shaped as any tensor type. */
+tnk_stage *emit_stage_of(emit *e, const char *name, const tn_type *type, tnb_dtype d);
+/* buffer[axes aligned at the end, 0 where an extent of 1 is broadcast] */
+const tn_expr *emit_broadcast(emit *e, const tn_node *buffer, const tnk_stage *s);
+const tn_expr *emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
+                                 const tn_expr *const *extents, uint32_t n);
+/* An expression's value at the stage's place, which a tensor operand (input), scalar operand or constant gives. */
+const tn_expr *emit_dim(const tn_node *buffer, uint32_t i);
+uint32_t emit_ndim(const tn_node *buffer);
+tnb_dtype emit_dtype(const tn_node *buffer);
+/* The extents of a tensor expression; an internal error is impossible where LegalizeOps asked for shapes. */
+tn_list emit_dims(const tn_expr *tensor);
+/* float32 for float16 and bfloat16, else the dtype itself: what sums are computed in. */
+tnb_dtype emit_wide(tnb_dtype d);
+/* An index of any integer type as int64; with `wrap` counting from the end when negative. */
+const tn_expr *emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap);
+/* The row-major position of idx in extents; and back: idx[] of a position. */
+const tn_expr *emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents,
+                            uint32_t n);
+void emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, uint32_t n,
+                    const tn_expr **idx);
+/* The integers of an attribute with exactly n entries; false when it has another count. */
+bool emit_ints(const tn_call *call, const char *key, int64_t *out, int n);
+
+/* ---- scalar arithmetic; `ctx` must be in scope ---- */
+#define ADD(a, b) tn_add(ctx, (a), (b))
+#define SUB(a, b) tn_sub(ctx, (a), (b))
+#define MUL(a, b) tn_mul(ctx, (a), (b))
+#define DIVIDE(a, b) tn_bin(ctx, TN_KIND_DIV, (a), (b))
+#define FLOORDIV(a, b) tn_floordiv(ctx, (a), (b))
+#define FLOORMOD(a, b) tn_floormod(ctx, (a), (b))
+#define LEAST(a, b) tn_min(ctx, (a), (b))
+#define GREATEST(a, b) tn_max(ctx, (a), (b))
+#define LESS(a, b) tn_bin(ctx, TN_KIND_LT, (a), (b))
+#define LESS_EQ(a, b) tn_bin(ctx, TN_KIND_LE, (a), (b))
+#define GREATER(a, b) tn_bin(ctx, TN_KIND_GT, (a), (b))
+#define GREATER_EQ(a, b) tn_bin(ctx, TN_KIND_GE, (a), (b))
+#define EQUAL(a, b) tn_bin(ctx, TN_KIND_EQ, (a), (b))
+#define AND(a, b) tn_bin(ctx, TN_KIND_AND, (a), (b))
+#define OR(a, b) tn_bin(ctx, TN_KIND_OR, (a), (b))
+#define SELECT(c, a, b) tn_select_of(ctx, (c), (a), (b))
+#define GUARDED(c, a, b) tn_if_then_else(ctx, (c), (a), (b))
+#define CAST(d, a) tn_cast_to(ctx, (d), (a))
+#define LIT(d, v) tn_literal(ctx, (d), (v))
+#define I64(v) tn_i64(ctx, (v))
+#define MATH1(name, a) tn_intrin1(ctx, (name), (a))
+#define MATH2(name, a, b) tn_intrin(ctx, (name), tn_listv(ctx, (a), (b), NULL))
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions over 1 to 3 spatial axes, and transposed ones.
+ *
+ * A convolution becomes a padding stage (left out where nothing is padded) and one reduction block over
+ * result axes, input channels and kernel axes. A transposed convolution spreads its input (zeros between
+ * the elements and around) and is then a convolution with the flipped kernel. Float16 sums run in float32.
+ */
+#include "emit.h"
+#include "layout.h"
+
+typedef struct conv {
+    int n; /* spatial axes */
+    const char *axes, *kernel_axes;
+    layout data, kernel, out;
+    window w;
+    int64_t groups;
+    tn_list data_dims, kernel_dims;
+} conv;
+
+static bool
+read_conv(tn_ctx *ctx, const tn_call *call, conv *c)
+{
+    c->n = infer_spatial_axes(call);
+    c->axes = layout_data_axes(c->n);
+    c->kernel_axes = layout_kernel_axes(c->n);
+    c->groups = tn_call_int(call, "groups");
+    if (!layout_read(ctx, call, "data_layout", c->axes, &c->data) ||
+        !layout_read(ctx, call, "kernel_layout", c->kernel_axes, &c->kernel) ||
+        !window_read(ctx, call, c->n, &c->w))
+        return false;
+    if (tn_call_attr(call, "out_layout")) {
+        if (!layout_read(ctx, call, "out_layout", c->axes, &c->out))
+            return false;
+    } else {
+        c->out = c->data;
+    }
+    if (c->groups < 1) {
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'groups' is %lld, wanted at least 1",
+                   (long long)c->groups);
+        return false;
+    }
+    return true;
+}
+
+/* Ranks and element types. */
+static bool
+check_operands(tn_ctx *ctx, const tn_call *call, const conv *c, const tn_ty_tensor *x,
+               const tn_ty_tensor *k, tnb_dtype *d)
+{
+    const tn_ty_tensor *t[2] = {x, k};
+    const layout *l[2] = {&c->data, &c->kernel};
+    for (int i = 0; i < 2; i++) {
+        if (t[i]->ndim >= 0 && t[i]->ndim != l[i]->n) {
+            infer_fail(ctx, call, TNB_SHAPE, "the %s has %lld axes, its layout %s has %d",
+                       i ? "kernel" : "data", (long long)t[i]->ndim, l[i]->text, l[i]->n);
+            return false;
+        }
+    }
+    *d = tn_call_dtype(call, "out_dtype");
+    if (tnb_dtype_is_void(*d))
+        return infer_same_dtype(ctx, call, x->dtype, k->dtype, d);
+    return true;
+}
+
+/* in_channels is what one group of the kernel takes, out_channels what the whole result has. */
+static bool
+check_channels(tn_ctx *ctx, const tn_call *call, const conv *c, const tn_expr *data_channels,
+               const tn_expr *kernel_channels, const tn_expr *grouped)
+{
+    int64_t in, per, g = c->groups;
+    if (tn_int_value(data_channels, &in) && tn_int_value(kernel_channels, &per) && in != per * g) {
+        infer_fail(ctx, call, TNB_SHAPE,
+                   "the data has %lld channels, the kernel takes %lld in each of %lld groups",
+                   (long long)in, (long long)per, (long long)g);
+        return false;
+    }
+    if (tn_int_value(grouped, &in) && in % g != 0) {
+        infer_fail(ctx, call, TNB_SHAPE, "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
+                   (long long)g, (long long)in);
+        return false;
+    }
+    return true;
+}
+
+static bool
+check_extent(tn_ctx *ctx, const tn_call *call, const tn_expr *e, char axis)
+{
+    int64_t v;
+    if (tn_int_value(e, &v) && v < 0) {
+        infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c", axis);
+        return false;
+    }
+    return true;
+}
+
+const tn_type *
+infer_conv(tn_ctx *ctx, const tn_call *call)
+{
+    conv c;
+    tnb_dtype d;
+    tn_list x, k;
+    const tn_expr *out[5];
+    const tn_ty_tensor *tx = infer_tensor(ctx, call, 0), *tk = infer_tensor(ctx, call, 1);
+    if (!tx || !tk || !read_conv(ctx, call, &c) || !check_operands(ctx, call, &c, tx, tk, &d))
+        return tn_error_node(ctx);
+    if (!tn_type_dims(TN_NODE(tx), &x) || !tn_type_dims(TN_NODE(tk), &k))
+        return infer_rank(ctx, call, c.out.n, d);
+    const tn_expr *channels = layout_extent(ctx, &c.data, x, 'C');
+    out[0] = layout_extent(ctx, &c.data, x, 'N');
+    out[1] = layout_extent(ctx, &c.kernel, k, 'O');
+    if (!check_channels(ctx, call, &c, channels, layout_extent(ctx, &c.kernel, k, 'I'), out[1]))
+        return tn_error_node(ctx);
+    for (int i = 0; i < c.n; i++) {
+        char axis = LAYOUT_SPATIAL(c.axes)[i];
+        const tn_expr *in = layout_extent(ctx, &c.data, x, axis);
+        const tn_expr *size = layout_extent(ctx, &c.kernel, k, axis);
+        const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c.w.dilation[i]);
+        const tn_expr *room = dim_sub(ctx, dim_addi(ctx, in, c.w.before[i] + c.w.after[i] - 1), reach);
+        out[2 + i] = dim_addi(ctx, dim_floordiv(ctx, room, c.w.stride[i]), 1);
+        if (!check_extent(ctx, call, out[2 + i], axis))
+            return tn_error_node(ctx);
+    }
+    return infer_known(ctx, call, layout_dims(ctx, &c.out, c.axes, out), d);
+}
+
+const tn_type *
+infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
+{
+    conv c;
+    tnb_dtype d;
+    tn_list x, k;
+    int64_t extra[3];
+    const tn_expr *out[5];
+    const tn_ty_tensor *tx = infer_tensor(ctx, call, 0), *tk = infer_tensor(ctx, call, 1);
+    if (!tx || !tk || !read_conv(ctx, call, &c) || !check_operands(ctx, call, &c, tx, tk, &d) ||
+        !window_ints(ctx, call, "output_padding", c.n, 0, extra))
+        return tn_error_node(ctx);
+    for (int i = 0; i < c.n; i++) {
+        if (extra[i] >= c.w.stride[i] && extra[i] >= c.w.dilation[i]) {
+            infer_fail(ctx, call, TNB_INVALID, "output_padding %lld must be below the stride %lld or dilation %lld",
+                       (long long)extra[i], (long long)c.w.stride[i], (long long)c.w.dilation[i]);
+            return tn_error_node(ctx);
+        }
+    }
+    if (!tn_type_dims(TN_NODE(tx), &x) || !tn_type_dims(TN_NODE(tk), &k))
+        return infer_rank(ctx, call, c.out.n, d);
+    /* The kernel's I is the data's channels, its O those of one group of the result. */
+    const tn_expr *channels = layout_extent(ctx, &c.data, x, 'C');
+    const tn_expr *taken = layout_extent(ctx, &c.kernel, k, 'I');
+    if (dim_differ(ctx, channels, taken))
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has %s channels, the kernel takes %s",
+                          tn_text(ctx, channels), tn_text(ctx, taken));
+    int64_t in;
+    if (tn_int_value(channels, &in) && in % c.groups)
+        return infer_fail(ctx, call, TNB_SHAPE, "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
+                          (long long)c.groups, (long long)in);
+    out[0] = layout_extent(ctx, &c.data, x, 'N');
+    out[1] = dim_muli(ctx, layout_extent(ctx, &c.kernel, k, 'O'), c.groups);
+    for (int i = 0; i < c.n; i++) {
+        char axis = LAYOUT_SPATIAL(c.axes)[i];
+        const tn_expr *size = layout_extent(ctx, &c.kernel, k, axis);
+        const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c.w.dilation[i]);
+        const tn_expr *spread =
+            dim_muli(ctx, dim_addi(ctx, layout_extent(ctx, &c.data, x, axis), -1), c.w.stride[i]);
+        out[2 + i] = dim_addi(ctx, dim_add(ctx, spread, reach), 1 + extra[i] - c.w.before[i] - c.w.after[i]);
+        if (!check_extent(ctx, call, out[2 + i], axis))
+            return tn_error_node(ctx);
+    }
+    return infer_known(ctx, call, layout_dims(ctx, &c.out, c.axes, out), d);
+}
+
+/* ---- legalization ---- */
+
+/* The data with zeros around its spatial axes; the data itself where nothing is padded. */
+static const tn_node *
+pad_data(emit *e, const conv *c, const tn_node *x)
+{
+    tn_ctx *ctx = e->ctx;
+    const tn_expr *dims[5], *idx[5], *inside = NULL;
+    bool any = false;
+    for (int i = 0; i < c->data.n; i++)
+        dims[i] = emit_dim(x, (uint32_t)i);
+    for (int i = 0; i < c->n; i++) {
+        int at = layout_find(&c->data, LAYOUT_SPATIAL(c->axes)[i]);
+        dims[at] = dim_addi(ctx, dims[at], c->w.before[i] + c->w.after[i]);
+        any |= c->w.before[i] || c->w.after[i];
+    }
+    if (!any)
+        return x;
+    tnk_stage *s = tnk_te_stage(e->te, "pad_temp", dims, (uint32_t)c->data.n, emit_dtype(x));
+    memcpy(idx, s->axes, (size_t)c->data.n * sizeof *idx);
+    for (int i = 0; i < c->n; i++) {
+        int at = layout_find(&c->data, LAYOUT_SPATIAL(c->axes)[i]);
+        int64_t before = c->w.before[i];
+        if (!before && !c->w.after[i])
+            continue;
+        const tn_expr *end = ADD(emit_dim(x, (uint32_t)at), I64(before));
+        const tn_expr *low = GREATER_EQ(s->axes[at], I64(before)), *high = LESS(s->axes[at], end);
+        idx[at] = before ? SUB(s->axes[at], I64(before)) : s->axes[at];
+        if (before)
+            inside = inside ? AND(inside, low) : low;
+        if (c->w.after[i])
+            inside = inside ? AND(inside, high) : high;
+    }
+    const tn_expr *v = tnk_te_read_at(e->te, x, idx, (uint32_t)c->data.n);
+    return tnk_te_define(s, GUARDED(inside, v, LIT(emit_dtype(x), 0)));
+}
+
+/* The sum's element type and, where that is not the result's, the last stage that converts. */
+static const tn_expr *
+finish_sum(emit *e, tnk_stage *s, const tn_expr *product, tnb_dtype wanted, const char *hint)
+{
+    const tn_node *out = tnk_te_sum(s, product);
+    if (!tnb_dtype_eq(emit_dtype(out), wanted)) {
+        tnk_stage *t = tnk_te_stage_like(e->te, "T_cast", out, wanted);
+        out = tnk_te_define(t, tn_cast_to(e->ctx, wanted, tnk_te_read_at(e->te, out, t->axes, t->n_axes)));
+    }
+    return emit_end(e, hint, out);
+}
+
+/* "conv2d", "depthwise_conv2d", "group_conv2d". */
+static const char *
+conv_hint(emit *e, const conv *c, const tn_node *kernel)
+{
+    const char *kind = "";
+    if (c->groups > 1) {
+        int at = layout_find(&c->kernel, 'I');
+        kind = tn_is_int_const(emit_dim(kernel, (uint32_t)at), 1) ? "depthwise_" : "group_";
+    }
+    return tnb_printf(tn_scratch(e->ctx), "%sconv%dd", kind, c->n);
+}
+
+const tn_expr *
+legalize_conv(tn_builder *b, const tn_call *call)
+{
+    conv c;
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    if (!read_conv(ctx, call, &c) || layout_blocked(&c.data) || layout_blocked(&c.kernel) ||
+        layout_blocked(&c.out))
+        return NULL;
+    tnb_dtype d = tn_type_dtype(call->base.type), sum = emit_wide(d);
+    const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
+    const tn_node *padded = pad_data(&e, &c, x);
+    const tn_expr *at[5], *kat[5];
+    tnk_stage *s = emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, sum);
+    const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
+    int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
+    const tn_expr *ic = tnk_te_reduce_axis(s, "rc", emit_dim(k, (uint32_t)i_at));
+    const tn_expr *channel = ic;
+    if (c.groups > 1) {
+        const tn_expr *outs = FLOORDIV(emit_dim(k, (uint32_t)o_at), I64(c.groups));
+        channel = ADD(MUL(FLOORDIV(oc, outs), emit_dim(k, (uint32_t)i_at)), ic);
+    }
+    at[layout_find(&c.data, 'N')] = s->axes[layout_find(&c.out, 'N')];
+    at[layout_find(&c.data, 'C')] = channel;
+    kat[o_at] = oc;
+    kat[i_at] = ic;
+    for (int i = 0; i < c.n; i++) {
+        static const char *const names[] = {"rz", "ry", "rx"};
+        char axis = LAYOUT_SPATIAL(c.axes)[i];
+        int k_at = layout_find(&c.kernel, axis);
+        const tn_expr *r = tnk_te_reduce_axis(s, names[3 - c.n + i], emit_dim(k, (uint32_t)k_at));
+        const tn_expr *o = s->axes[layout_find(&c.out, axis)];
+        kat[k_at] = r;
+        at[layout_find(&c.data, axis)] = ADD(MUL(o, I64(c.w.stride[i])), MUL(r, I64(c.w.dilation[i])));
+    }
+    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
+    const tn_expr *w = CAST(sum, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
+    return finish_sum(&e, s, MUL(v, w), d, conv_hint(&e, &c, k));
+}
+
+/* The data with stride - 1 zeros between elements along spatial axes and as many around as the kernel reaches. */
+static const tn_node *
+spread_data(emit *e, const conv *c, const tn_node *x, const tn_node *k, tn_list out_dims)
+{
+    tn_ctx *ctx = e->ctx;
+    const tn_expr *dims[5], *idx[5], *inside = tn_bool(ctx, true);
+    for (int i = 0; i < c->data.n; i++)
+        dims[i] = emit_dim(x, (uint32_t)i);
+    for (int i = 0; i < c->n; i++) {
+        char axis = LAYOUT_SPATIAL(c->axes)[i];
+        const tn_expr *size = emit_dim(k, (uint32_t)layout_find(&c->kernel, axis));
+        const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c->w.dilation[i]);
+        const tn_expr *out = tnk_te_expr(e->te, out_dims.at[layout_find(&c->out, axis)]);
+        dims[layout_find(&c->data, axis)] = dim_add(ctx, out, reach);
+    }
+    tnk_stage *s = tnk_te_stage(e->te, "data_dilate", dims, (uint32_t)c->data.n, emit_dtype(x));
+    memcpy(idx, s->axes, (size_t)c->data.n * sizeof *idx);
+    for (int i = 0; i < c->n; i++) {
+        char axis = LAYOUT_SPATIAL(c->axes)[i];
+        int at = layout_find(&c->data, axis);
+        const tn_expr *size = emit_dim(k, (uint32_t)layout_find(&c->kernel, axis));
+        const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c->w.dilation[i]);
+        const tn_expr *place = SUB(ADD(s->axes[at], I64(c->w.before[i])), reach);
+        const tn_expr *stride = I64(c->w.stride[i]);
+        const tn_expr *end = MUL(emit_dim(x, (uint32_t)at), stride);
+        inside = AND(inside, AND(GREATER_EQ(place, I64(0)), LESS(place, end)));
+        if (c->w.stride[i] > 1)
+            inside = AND(inside, EQUAL(FLOORMOD(place, stride), I64(0)));
+        idx[at] = FLOORDIV(place, stride);
+    }
+    const tn_expr *v = tnk_te_read_at(e->te, x, idx, (uint32_t)c->data.n);
+    return tnk_te_define(s, GUARDED(inside, v, LIT(emit_dtype(x), 0)));
+}
+
+const tn_expr *
+legalize_conv_transpose(tn_builder *b, const tn_call *call)
+{
+    conv c;
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    if (!read_conv(ctx, call, &c) || layout_blocked(&c.data) || layout_blocked(&c.kernel) ||
+        layout_blocked(&c.out))
+        return NULL;
+    tnb_dtype d = tn_type_dtype(call->base.type), sum = emit_wide(d);
+    tn_list out_dims = {0};
+    tn_type_dims(call->base.type, &out_dims);
+    const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
+    const tn_node *wide = spread_data(&e, &c, x, k, out_dims);
+    const tn_expr *at[5], *kat[5];
+    const char *name = tnb_printf(tn_scratch(ctx), "conv%dd_transpose", c.n);
+    tnk_stage *s = emit_stage_of(&e, name, call->base.type, sum);
+    const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
+    int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
+    const tn_expr *group_in = FLOORDIV(emit_dim(k, (uint32_t)i_at), I64(c.groups));
+    const tn_expr *group_out = emit_dim(k, (uint32_t)o_at);
+    const tn_expr *ic = tnk_te_reduce_axis(s, "rc", group_in), *channel = ic, *o_in = oc;
+    if (c.groups > 1) {
+        channel = ADD(MUL(FLOORDIV(oc, group_out), group_in), ic);
+        o_in = FLOORMOD(oc, group_out);
+    }
+    at[layout_find(&c.data, 'N')] = s->axes[layout_find(&c.out, 'N')];
+    at[layout_find(&c.data, 'C')] = channel;
+    kat[o_at] = o_in;
+    kat[i_at] = channel;
+    for (int i = 0; i < c.n; i++) {
+        static const char *const names[] = {"rz", "ry", "rx"};
+        char axis = LAYOUT_SPATIAL(c.axes)[i];
+        int k_at = layout_find(&c.kernel, axis);
+        const tn_expr *size = emit_dim(k, (uint32_t)k_at);
+        const tn_expr *r = tnk_te_reduce_axis(s, names[3 - c.n + i], size);
+        kat[k_at] = SUB(SUB(size, I64(1)), r);
+        at[layout_find(&c.data, axis)] =
+            ADD(s->axes[layout_find(&c.out, axis)], MUL(r, I64(c.w.dilation[i])));
+    }
+    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n));
+    const tn_expr *w = CAST(sum, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
+    return finish_sum(&e, s, MUL(v, w), d, name);
+}

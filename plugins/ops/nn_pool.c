@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pooling over 1 to 3 spatial axes: maximum and mean, by windows or to a given size. */
+#include "emit.h"
+#include "layout.h"
+
+#include <math.h>
+
+typedef struct pool {
+    int n;
+    const char *axes;
+    layout data, out;
+    window w;
+    int64_t size[3];
+    bool ceil;
+} pool;
+
+static bool
+read_layouts(tn_ctx *ctx, const tn_call *call, pool *p)
+{
+    p->n = infer_spatial_axes(call);
+    p->axes = layout_data_axes(p->n);
+    if (!layout_read(ctx, call, "layout", p->axes, &p->data))
+        return false;
+    if (!tn_call_attr(call, "out_layout")) {
+        p->out = p->data;
+        return true;
+    }
+    return layout_read(ctx, call, "out_layout", p->axes, &p->out);
+}
+
+static bool
+read_pool(tn_ctx *ctx, const tn_call *call, pool *p)
+{
+    p->ceil = tn_call_int(call, "ceil_mode") != 0;
+    return window_read(ctx, call, p->n, &p->w) &&
+           window_ints(ctx, call, "pool_size", p->n, 1, p->size);
+}
+
+static bool
+check_rank(tn_ctx *ctx, const tn_call *call, const pool *p, const tn_ty_tensor *t)
+{
+    if (t->ndim >= 0 && t->ndim != p->data.n) {
+        infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, its layout %s has %d",
+                   (long long)t->ndim, p->data.text, p->data.n);
+        return false;
+    }
+    return true;
+}
+
+/* The result's extents for N, C and the spatial axes; false after an error. */
+static bool
+pooled(tn_ctx *ctx, const tn_call *call, const pool *p, tn_list x, const tn_expr **out)
+{
+    out[0] = layout_extent(ctx, &p->data, x, 'N');
+    out[1] = layout_extent(ctx, &p->data, x, 'C');
+    for (int i = 0; i < p->n; i++) {
+        const tn_expr *in = layout_extent(ctx, &p->data, x, LAYOUT_SPATIAL(p->axes)[i]);
+        int64_t add = p->w.before[i] + p->w.after[i] - p->w.dilation[i] * (p->size[i] - 1) - 1, v;
+        const tn_expr *room = dim_addi(ctx, in, add);
+        const tn_expr *steps = p->ceil ? dim_ceildiv(ctx, room, p->w.stride[i])
+                                       : dim_floordiv(ctx, room, p->w.stride[i]);
+        out[2 + i] = dim_addi(ctx, steps, 1);
+        if (tn_int_value(out[2 + i], &v) && v < 0) {
+            infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c",
+                       LAYOUT_SPATIAL(p->axes)[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+const tn_type *
+infer_pool(tn_ctx *ctx, const tn_call *call)
+{
+    pool p;
+    tn_list x;
+    const tn_expr *out[5];
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    if (!t || !read_layouts(ctx, call, &p) || !read_pool(ctx, call, &p) ||
+        !check_rank(ctx, call, &p, t))
+        return tn_error_node(ctx);
+    if (!tn_type_dims(TN_NODE(t), &x))
+        return infer_rank(ctx, call, p.out.n, t->dtype);
+    if (!pooled(ctx, call, &p, x, out))
+        return tn_error_node(ctx);
+    return infer_known(ctx, call, layout_dims(ctx, &p.out, p.axes, out), t->dtype);
+}
+
+const tn_type *
+infer_adaptive_pool(tn_ctx *ctx, const tn_call *call)
+{
+    pool p;
+    tn_list x;
+    const tn_expr *out[5];
+    int64_t size[3];
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    bool given = tn_call_attr(call, "output_size") != NULL;
+    if (!t || !read_layouts(ctx, call, &p) || !check_rank(ctx, call, &p, t) ||
+        (given && !window_ints(ctx, call, "output_size", p.n, 1, size)))
+        return tn_error_node(ctx);
+    if (!tn_type_dims(TN_NODE(t), &x))
+        return infer_rank(ctx, call, p.out.n, t->dtype);
+    for (int i = 0; i < p.n + 2; i++)
+        out[i] = i >= 2 && given ? tn_i64(ctx, size[i - 2])
+                                 : layout_extent(ctx, &p.data, x, p.axes[i]);
+    return infer_known(ctx, call, layout_dims(ctx, &p.out, p.axes, out), t->dtype);
+}
+
+const tn_type *
+infer_pool_indices(tn_ctx *ctx, const tn_call *call)
+{
+    pool p = {.n = infer_spatial_axes(call)};
+    tn_list x;
+    const tn_expr *out[5];
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    p.axes = layout_data_axes(p.n);
+    p.data = (layout){.text = p.axes, .n = p.n + 2};
+    memcpy(p.data.axis, p.axes, (size_t)p.n + 2);
+    if (!t || !read_pool(ctx, call, &p) || !check_rank(ctx, call, &p, t))
+        return tn_error_node(ctx);
+    const tn_type *value, *index;
+    if (tn_type_dims(TN_NODE(t), &x)) {
+        if (!pooled(ctx, call, &p, x, out))
+            return tn_error_node(ctx);
+        tn_list dims = tn_list_of(ctx, out, (uint32_t)p.n + 2);
+        value = infer_known(ctx, call, dims, t->dtype);
+        index = infer_known(ctx, call, dims, TNB_I64);
+    } else {
+        value = infer_rank(ctx, call, p.n + 2, t->dtype);
+        index = infer_rank(ctx, call, p.n + 2, TNB_I64);
+    }
+    return tn_ty_tuple_of(ctx, tn_listv(ctx, value, index, NULL));
+}
+
+/* ---- legalization ---- */
+
+static const tn_expr *
+lowest(tn_ctx *ctx, tnb_dtype d)
+{
+    return tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, -INFINITY) : tn_min_value(ctx, d);
+}
+
+/* The data with `fill` around, so large that every window lies inside; the data itself if it already is. */
+static const tn_node *
+pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_expr *fill)
+{
+    tn_ctx *ctx = e->ctx;
+    uint32_t n = emit_ndim(x);
+    const tn_expr *dims[5], *idx[5], *inside = NULL;
+    bool padded[5] = {false};
+    for (uint32_t i = 0; i < n; i++)
+        dims[i] = emit_dim(x, i);
+    for (int i = 0; i < p->n; i++) {
+        char axis = LAYOUT_SPATIAL(p->axes)[i];
+        int at = layout_find(&p->data, axis);
+        const tn_expr *out = tnk_te_expr(e->te, out_dims.at[layout_find(&p->out, axis)]);
+        const tn_expr *room = dim_addi(ctx, dims[at], p->w.before[i] + p->w.after[i]);
+        const tn_expr *need = dim_addi(ctx, dim_muli(ctx, dim_addi(ctx, out, -1), p->w.stride[i]),
+                                       p->w.dilation[i] * (p->size[i] - 1) + 1);
+        padded[at] = p->w.before[i] || p->w.after[i];
+        if (p->ceil && !dim_equal(ctx, need, room)) {
+            room = dim_simplify(ctx, GREATEST(room, need));
+            padded[at] |= !dim_equal(ctx, room, dims[at]);
+        }
+        dims[at] = room;
+    }
+    tnk_stage *s = NULL;
+    for (int i = 0; i < p->n; i++) {
+        int at = layout_find(&p->data, LAYOUT_SPATIAL(p->axes)[i]);
+        if (!padded[at])
+            continue;
+        if (!s) {
+            s = tnk_te_stage(e->te, "pad_temp", dims, n, emit_dtype(x));
+            memcpy(idx, s->axes, n * sizeof *idx);
+        }
+        const tn_expr *before = I64(p->w.before[i]);
+        const tn_expr *ok = LESS(s->axes[at], ADD(emit_dim(x, (uint32_t)at), before));
+        if (p->w.before[i])
+            ok = AND(GREATER_EQ(s->axes[at], before), ok);
+        inside = inside ? AND(inside, ok) : ok;
+        idx[at] = SUB(s->axes[at], before);
+    }
+    if (!s)
+        return x;
+    return tnk_te_define(s, GUARDED(inside, tnk_te_read_at(e->te, x, idx, n), fill));
+}
+
+/* How many elements of the window at o lie inside the data (or, counting padding, inside the padded data). */
+static const tn_expr *
+window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr *in, bool with_padding)
+{
+    const tn_expr *dilation = I64(p->w.dilation[i]);
+    const tn_expr *start = SUB(MUL(o, I64(p->w.stride[i])), I64(p->w.before[i]));
+    const tn_expr *last = ADD(start, I64(p->w.dilation[i] * (p->size[i] - 1)));
+    const tn_expr *low = I64(with_padding ? -p->w.before[i] : 0);
+    const tn_expr *high = SUB(with_padding ? ADD(in, I64(p->w.after[i])) : in, I64(1));
+    /* steps to get from the start to the first element that is not below the border */
+    const tn_expr *skip = GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, I64(1))), dilation), I64(0));
+    const tn_expr *cut = GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, I64(1))), dilation), I64(0));
+    return SUB(SUB(I64(p->size[i]), skip), cut);
+}
+
+static const tn_expr *
+divisor(emit *e, const pool *p, const tn_node *x, const tnk_stage *s, bool with_padding)
+{
+    tn_ctx *ctx = e->ctx;
+    const tn_expr *count = I64(1);
+    for (int i = 0; i < p->n; i++) {
+        char axis = LAYOUT_SPATIAL(p->axes)[i];
+        bool border = p->ceil || (!with_padding && (p->w.before[i] || p->w.after[i]));
+        const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p->data, axis));
+        const tn_expr *o = s->axes[layout_find(&p->out, axis)];
+        count = MUL(count, border ? window_count(ctx, p, i, o, in, with_padding) : I64(p->size[i]));
+    }
+    return tn_is(count, TN_KIND_INT_IMM) ? count : GREATEST(count, I64(1));
+}
+
+static const char *const reduce_names[] = {"rv0", "rv1", "rv2"};
+
+const tn_expr *
+legalize_pool(tn_builder *b, const tn_call *call)
+{
+    pool p;
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    bool max = strncmp(infer_op_name(call), "nn.max", 6) == 0;
+    if (!read_layouts(ctx, call, &p) || !read_pool(ctx, call, &p) || layout_blocked(&p.data) ||
+        layout_blocked(&p.out))
+        return NULL;
+    tn_list out_dims = {0};
+    tn_type_dims(call->base.type, &out_dims);
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
+    const tn_node *padded = pad_data(&e, &p, x, out_dims, max ? lowest(ctx, d) : LIT(d, 0));
+    tnk_stage *s = emit_stage_of(&e, max ? "pool_max" : "pool_sum", call->base.type, sum);
+    const tn_expr *at[5];
+    at[layout_find(&p.data, 'N')] = s->axes[layout_find(&p.out, 'N')];
+    at[layout_find(&p.data, 'C')] = s->axes[layout_find(&p.out, 'C')];
+    for (int i = 0; i < p.n; i++) {
+        char axis = LAYOUT_SPATIAL(p.axes)[i];
+        const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
+        const tn_expr *o = s->axes[layout_find(&p.out, axis)];
+        at[layout_find(&p.data, axis)] = ADD(MUL(o, I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i])));
+    }
+    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, padded, at, (uint32_t)p.data.n));
+    const tn_node *out = tnk_te_reduce(s, max ? TNK_MAX : TNK_SUM, v);
+    if (!max) {
+        tnk_stage *t = emit_stage(&e, "pool_avg");
+        const tn_expr *count = divisor(&e, &p, x, t, tn_call_int(call, "count_include_pad") != 0);
+        v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
+        out = tnk_te_define(t, CAST(d, v));
+    }
+    return emit_end(&e, infer_op_name(call) + strlen("nn."), out);
+}
+
+/* Part o of the axis is [floor(o * in / out), ceil((o + 1) * in / out)). */
+const tn_expr *
+legalize_adaptive_pool(tn_builder *b, const tn_call *call)
+{
+    pool p;
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    bool max = strstr(infer_op_name(call), "max") != NULL;
+    if (!read_layouts(ctx, call, &p) || layout_blocked(&p.data) || layout_blocked(&p.out))
+        return NULL;
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
+    tnk_stage *s = emit_stage_of(&e, max ? "adaptive_pool_max" : "adaptive_pool_sum", call->base.type, sum);
+    tn_list out_dims = {0};
+    tn_type_dims(call->base.type, &out_dims);
+    const tn_expr *at[5], *size[3], *first[3], *inside = NULL;
+    at[layout_find(&p.data, 'N')] = s->axes[layout_find(&p.out, 'N')];
+    at[layout_find(&p.data, 'C')] = s->axes[layout_find(&p.out, 'C')];
+    for (int i = 0; i < p.n; i++) {
+        char axis = LAYOUT_SPATIAL(p.axes)[i];
+        const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p.data, axis)), *r;
+        const tn_expr *out = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
+        const tn_expr *o = s->axes[layout_find(&p.out, axis)];
+        int64_t iv, ov;
+        if (tn_is_int_const(out, 1) || (tn_int_value(in, &iv) && tn_int_value(out, &ov) && ov && iv % ov == 0)) {
+            size[i] = tn_is_int_const(out, 1) ? in : I64(iv / ov);
+            r = tnk_te_reduce_axis(s, reduce_names[i], size[i]);
+            first[i] = MUL(o, size[i]);
+        } else {
+            size[i] = NULL;
+            r = tnk_te_reduce_axis(s, reduce_names[i], dim_simplify(ctx, ADD(FLOORDIV(in, out), I64(2))));
+            first[i] = FLOORDIV(MUL(o, in), out);
+            const tn_expr *ok = LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), out));
+            inside = inside ? AND(inside, ok) : ok;
+        }
+        at[layout_find(&p.data, axis)] = ADD(first[i], r);
+    }
+    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, x, at, (uint32_t)p.data.n));
+    if (inside)
+        v = GUARDED(inside, v, max ? lowest(ctx, sum) : LIT(sum, 0));
+    const tn_node *out = tnk_te_reduce(s, max ? TNK_MAX : TNK_SUM, v);
+    if (!max) {
+        tnk_stage *t = emit_stage(&e, "adaptive_pool_avg");
+        const tn_expr *count = I64(1);
+        for (int i = 0; i < p.n; i++) {
+            char axis = LAYOUT_SPATIAL(p.axes)[i];
+            const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p.data, axis));
+            const tn_expr *extent = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
+            const tn_expr *o = t->axes[layout_find(&p.out, axis)];
+            count = MUL(count, size[i] ? size[i]
+                                       : SUB(tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), extent),
+                                             FLOORDIV(MUL(o, in), extent)));
+        }
+        v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
+        out = tnk_te_define(t, CAST(d, v));
+    }
+    return emit_end(&e, infer_op_name(call) + strlen("nn."), out);
+}
+
+/* The larger value with its position; the earlier one of equal values. Positions below zero lie outside the data. */
+static void
+combine_indexed(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
+                uint32_t n, void *user)
+{
+    (void)n;
+    (void)user;
+    const tn_expr *take = AND(GREATER_EQ(x[1], I64(0)), OR(LESS(acc[1], I64(0)), GREATER(x[0], acc[0])));
+    next[0] = SELECT(take, x[0], acc[0]);
+    next[1] = SELECT(take, x[1], acc[1]);
+}
+
+const tn_expr *
+legalize_pool_indices(tn_builder *b, const tn_call *call)
+{
+    pool p = {.n = infer_spatial_axes(call)};
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    if (!read_pool(ctx, call, &p))
+        return NULL;
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    tnb_dtype d = emit_dtype(x), dtypes[2] = {d, TNB_I64};
+    uint32_t n = (uint32_t)p.n + 2;
+    const tn_type *value_type = tn_as_ty_tuple(call->base.type)->fields.at[0];
+    tnk_stage *s = emit_stage_of(&e, "pool_max", value_type, d);
+    const tn_expr *at[5] = {s->axes[0], s->axes[1]}, *inside = tn_bool(ctx, true);
+    const tn_expr *order[5] = {s->axes[0], s->axes[1]}, *extents[5];
+    for (uint32_t i = 0; i < n; i++)
+        extents[i] = emit_dim(x, i);
+    for (int i = 0; i < p.n; i++) {
+        const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
+        const tn_expr *place = SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i]))),
+                                   I64(p.w.before[i]));
+        at[2 + i] = place;
+        if (p.w.before[i])
+            inside = AND(inside, GREATER_EQ(place, I64(0)));
+        if (p.w.after[i] || p.ceil)
+            inside = AND(inside, LESS(place, extents[2 + i]));
+    }
+    /* column-major: the spatial axes count in the opposite order */
+    bool column = tn_call_int(call, "storage_order") != 0;
+    const tn_expr *ordered[5] = {extents[0], extents[1]};
+    for (int i = 0; i < p.n; i++) {
+        int from = column ? p.n - 1 - i : i;
+        order[2 + i] = at[2 + from];
+        ordered[2 + i] = extents[2 + from];
+    }
+    const tn_expr *values[2] = {GUARDED(inside, tnk_te_read_at(e.te, x, at, n), lowest(ctx, d)),
+                                SELECT(inside, emit_flatten(ctx, order, ordered, n), I64(-1))};
+    const tn_expr *init[2] = {lowest(ctx, d), I64(-1)};
+    const tn_node *outs[2];
+    tnk_te_reduce_tuple(s, dtypes, values, init, 2, combine_indexed, NULL, outs);
+    return emit_end_n(&e, infer_op_name(call) + strlen("nn."), outs, 2);
+}
