@@ -276,7 +276,7 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
         const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p.data, axis)), *r;
         const tn_expr *out = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
         const tn_expr *o = s->axes[layout_find(&p.out, axis)];
-        int64_t iv, ov;
+        int64_t iv = 0, ov = 0;
         if (tn_is_int_const(out, 1) || (tn_int_value(in, &iv) && tn_int_value(out, &ov) && ov && iv % ov == 0)) {
             size[i] = tn_is_int_const(out, 1) ? in : I64(iv / ov);
             r = tnk_te_reduce_axis(s, reduce_names[i], size[i]);
