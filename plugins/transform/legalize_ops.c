@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LegalizeOps: replaces operator calls by calls of tensor programs.
+ *
+ *     lv = R.add(x, y)      =>      lv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((8, 4), "float32"))
+ *                                   and the PrimFunc `add`
+ *
+ * A call is taken when the shapes and element types of its arguments, and of its result unless that depends on data, are known.
+ * The rule is the target's (tn_find_legalizer), else the operator's own. What a rule returns or emits is legalized in turn.
+ * Calls without a rule, or whose rule declines, stay. Options: skip_ops, enable_warning. Cases: tests/pass/LegalizeOps.
+ */
+#include "transform.h"
+
+#include "tenon/core/builder.h"
+#include "tenon/core/registry.h"
+#include "tenon/core/walk.h"
+
+enum { MAX_DEPTH = 64 };
+
+typedef struct bindings {
+    TNB_VEC(const tn_node *) at;
+    bool dataflow;
+    bool changed;
+} bindings;
+
+typedef struct legalizer {
+    const tn_pass_ctx *pc;
+    tn_ctx *ctx;
+    tnb_arena *arena;
+    tn_builder *b;
+    tn_list skip;
+    bool warn, failed;
+    int depth;
+    TNB_VEC(const char *) replaced; /* programs that were copied for a device */
+} legalizer;
+
+static const tn_expr *legal_value(legalizer *l, bindings *out, const tn_expr *value);
+
+/* ---- which calls, which rule ---- */
+
+static bool
+is_known(const tn_type *t)
+{
+    tn_list dims;
+    if (tn_is(t, TN_KIND_TY_TENSOR))
+        return tn_type_dims(t, &dims) && !tnb_dtype_is_void(tn_type_dtype(t));
+    if (tn_is(t, TN_KIND_TY_SHAPE))
+        return tn_type_dims(t, &dims);
+    if (tn_is(t, TN_KIND_TY_TUPLE)) {
+        tn_list fields = tn_as_ty_tuple(t)->fields;
+        for (uint32_t i = 0; i < fields.n; i++) {
+            if (!is_known(fields.at[i]))
+                return false;
+        }
+        return true;
+    }
+    return tn_is(t, TN_KIND_TY_PRIM) || tn_is(t, TN_KIND_TY_ANY);
+}
+
+static bool
+is_eligible(const tn_call *call, const tn_op *op)
+{
+    for (uint32_t i = 0; (op->flags & TN_OP_ARG_SHAPES) && i < call->args.n; i++) {
+        if (!is_known(call->args.at[i]->type))
+            return false;
+    }
+    return (op->flags & TN_OP_DATA_DEPENDENT) || is_known(call->base.type);
+}
+
+static bool
+is_skipped(const legalizer *l, const tn_op *op)
+{
+    for (uint32_t i = 0; i < l->skip.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(l->skip.at[i]);
+        if (s && strcmp(s->value, op->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const tn_legalizer *
+target_rule(const legalizer *l, const tn_op *op)
+{
+    const tn_target *target = l->pc->target;
+    tn_registry *reg = tn_ctx_registry(l->ctx);
+    return target && reg ? tn_find_legalizer(reg, op->name, target->kind) : NULL;
+}
+
+/* Runs the rule; NULL: the call stays. */
+static const tn_expr *
+apply_rule(legalizer *l, const tn_call *call, const tn_op *op)
+{
+    const tn_target *target = l->pc->target;
+    const tn_legalizer *own = target_rule(l, op);
+    if (own) {
+        const tn_expr *r = own->legalize(l->b, call, target, own->self);
+        if (r)
+            return r;
+    }
+    return op->legalize ? op->legalize(l->b, call) : NULL;
+}
+
+/* ---- virtual devices ---- */
+
+static const tn_node *
+device_of(const tn_type *t)
+{
+    if (tn_is(t, TN_KIND_TY_TENSOR))
+        return tn_as_ty_tensor(t)->vdevice;
+    const tn_ty_tuple *u = tn_as_ty_tuple(t);
+    for (uint32_t i = 0; u && i < u->fields.n; i++) {
+        const tn_node *v = device_of(u->fields.at[i]);
+        if (v)
+            return v;
+    }
+    return NULL;
+}
+
+/* A program whose result lies on a virtual device is copied with that device's target. */
+static const tn_expr *
+place_on_device(legalizer *l, const tn_expr *e, const tn_type *type)
+{
+    const tn_node *v = device_of(type);
+    const tn_call *call = tn_is_call_to(e, "relax.call_tir");
+    if (!v || !call || device_of(e->type))
+        return e;
+    const tn_target *target = tn_as_target(tn_as_vdevice(v)->target);
+    const tn_global_var *gv = tn_as_global_var(call->args.at[0]);
+    if (!target || !gv)
+        return e;
+    const tn_node *func = tn_module_get(tn_builder_module(l->b), gv->name);
+    func = tn_func_with_attr(l->ctx, func, "target", TN_NODE(target));
+    const char *hint = tnb_printf(l->arena, "%s_%s", gv->name, target->kind);
+    const tn_expr *placed = tn_builder_add_function(l->b, func, hint);
+    TNB_PUSH(l->arena, l->replaced, gv->name);
+    tn_list args = tn_list_with(l->ctx, call->args, 0, placed);
+    tn_list types = call->ty_args.n == 1 ? tn_listv(l->ctx, type, NULL) : call->ty_args;
+    return tn_call_of(l->ctx, call->op, args, call->attrs, types, type);
+}
+
+/* ---- one call ---- */
+
+static const tn_expr *
+fresh_var(legalizer *l, const bindings *out, const tn_type *type)
+{
+    return out->dataflow ? tn_dataflow_var(l->ctx, "lv", type) : tn_var_new(l->ctx, "gv", type);
+}
+
+static void
+push_value(legalizer *l, bindings *out, const tn_expr *var, const tn_expr *value)
+{
+    TNB_PUSH(l->arena, out->at, tn_binding(l->ctx, var, value));
+}
+
+/* A leaf for `e`: what is not one gets a binding of its own. */
+static const tn_expr *
+as_leaf(legalizer *l, bindings *out, const tn_expr *e)
+{
+    const tn_tuple *t = tn_as_tuple(e);
+    if (t) {
+        const tn_node **fields = TNB_NEW_N(l->arena, const tn_node *, t->fields.n);
+        bool same = true;
+        for (uint32_t i = 0; i < t->fields.n; i++) {
+            fields[i] = as_leaf(l, out, t->fields.at[i]);
+            same &= fields[i] == t->fields.at[i];
+        }
+        return same ? e : tn_tuple_of(l->ctx, tn_list_of(l->ctx, fields, t->fields.n));
+    }
+    if (!tn_is(e, TN_KIND_CALL) && !tn_is(e, TN_KIND_TUPLE_GET) && !tn_is(e, TN_KIND_IF_EXPR))
+        return e;
+    if (tn_is_scalar(e))
+        return e;
+    const tn_expr *value = legal_value(l, out, e), *var = fresh_var(l, out, value->type);
+    push_value(l, out, var, value);
+    return var;
+}
+
+static const tn_expr *
+with_leaf_args(legalizer *l, bindings *out, const tn_call *call)
+{
+    tn_list args = call->args;
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_expr *leaf = as_leaf(l, out, call->args.at[i]);
+        if (leaf != call->args.at[i])
+            args = tn_list_with(l->ctx, args, i, leaf);
+    }
+    if (args.at == call->args.at)
+        return TN_NODE(call);
+    return tn_call_of(l->ctx, call->op, args, call->attrs, call->ty_args, call->base.type);
+}
+
+/* The bindings that a rule emitted into the builder's function, legalized. */
+static void
+take_emitted(legalizer *l, bindings *out, const tn_expr *func)
+{
+    const tn_seq_expr *seq = func ? tn_as_seq_expr(tn_as_function(func)->body) : NULL;
+    for (uint32_t i = 0; seq && i < seq->blocks.n; i++) {
+        tn_list at = tn_as_bindings_block(seq->blocks.at[i])->bindings;
+        for (uint32_t k = 0; k < at.n; k++) {
+            const tn_var_binding *v = tn_as_var_binding(at.at[k]);
+            if (v)
+                push_value(l, out, v->var, legal_value(l, out, v->value));
+            else
+                TNB_PUSH(l->arena, out->at, at.at[k]);
+        }
+    }
+}
+
+static const tn_expr *
+legal_call(legalizer *l, bindings *out, const tn_call *call)
+{
+    const tn_op *op = tn_call_op_of(call);
+    if (!op || (!op->legalize && !target_rule(l, op)) || is_skipped(l, op) || !is_eligible(call, op))
+        return TN_NODE(call);
+    if (l->depth == MAX_DEPTH) {
+        tn_error(l->ctx, call->base.loc, TNB_INTERNAL, "legalizing %s does not end", op->name);
+        l->failed = true;
+        return TN_NODE(call);
+    }
+    tn_loc before = tn_at(l->ctx, call->base.loc);
+    tn_builder_begin_function(l->b, (tn_list){0});
+    tn_builder_begin_block(l->b, out->dataflow);
+    const tn_expr *r = apply_rule(l, call, op);
+    tn_builder_end_block(l->b);
+    const tn_expr *emitted =
+        tn_builder_end_function(l->b, tn_tuple_of(l->ctx, (tn_list){0}), NULL, true, NULL);
+    tn_at(l->ctx, before);
+    if (tn_is_error(r)) {
+        l->failed = true;
+        return TN_NODE(call);
+    }
+    if (!r || r == TN_NODE(call)) {
+        if (l->warn && !r && op->legalize)
+            tn_warn(l->ctx, call->base.loc, "%s was not legalized", op->name);
+        return TN_NODE(call);
+    }
+    out->changed = true;
+    l->depth++;
+    take_emitted(l, out, emitted);
+    r = legal_value(l, out, place_on_device(l, r, call->base.type));
+    l->depth--;
+    return r;
+}
+
+/* ---- functions ---- */
+
+static const tn_expr *legal_seq(legalizer *l, const tn_expr *e);
+
+static const tn_expr *
+legal_function(legalizer *l, const tn_function *f)
+{
+    const tn_expr *body = legal_seq(l, f->body);
+    return body == f->body ? TN_NODE(f)
+                           : tn_function_of(l->ctx, f->params, body, f->ret, f->pure != 0, f->attrs);
+}
+
+static const tn_expr *
+legal_value(legalizer *l, bindings *out, const tn_expr *value)
+{
+    const tn_if_expr *cond = tn_as_if_expr(value);
+    if (tn_is(value, TN_KIND_CALL)) {
+        const tn_expr *e = with_leaf_args(l, out, tn_as_call(value));
+        return legal_call(l, out, tn_as_call(e));
+    }
+    if (cond) {
+        const tn_expr *a = legal_seq(l, cond->then_branch), *b = legal_seq(l, cond->else_branch);
+        if (a == cond->then_branch && b == cond->else_branch)
+            return value;
+        return tn_if(l->ctx, cond->cond, a, b);
+    }
+    if (tn_is(value, TN_KIND_FUNCTION))
+        return legal_function(l, tn_as_function(value));
+    if (tn_is(value, TN_KIND_TUPLE_GET)) {
+        const tn_tuple_get *g = tn_as_tuple_get(value);
+        const tn_expr *t = as_leaf(l, out, g->tuple);
+        return t == g->tuple ? value : tn_tuple_get_of(l->ctx, t, g->index);
+    }
+    return tn_is(value, TN_KIND_TUPLE) ? as_leaf(l, out, value) : value;
+}
+
+static const tn_node *
+legal_block(legalizer *l, const tn_node *block)
+{
+    tn_list at = tn_as_bindings_block(block)->bindings;
+    bindings out = {.dataflow = block->kind == TN_KIND_DATAFLOW_BLOCK};
+    bool same = true;
+    for (uint32_t i = 0; i < at.n; i++) {
+        const tn_var_binding *v = tn_as_var_binding(at.at[i]);
+        const tn_expr *value = v ? legal_value(l, &out, v->value) : NULL;
+        if (!v || value == v->value) {
+            TNB_PUSH(l->arena, out.at, at.at[i]);
+            continue;
+        }
+        same = false;
+        tn_loc before = tn_at(l->ctx, at.at[i]->loc);
+        push_value(l, &out, v->var, value);
+        tn_at(l->ctx, before);
+    }
+    return same && out.at.n == at.n
+               ? block
+               : tn_binding_block(l->ctx, tn_list_of(l->ctx, out.at.at, out.at.n), out.dataflow);
+}
+
+static const tn_expr *
+legal_seq(legalizer *l, const tn_expr *e)
+{
+    const tn_seq_expr *seq = tn_as_seq_expr(e);
+    if (!seq)
+        return e;
+    tn_list blocks = seq->blocks;
+    for (uint32_t i = 0; i < seq->blocks.n; i++) {
+        const tn_node *block = legal_block(l, seq->blocks.at[i]);
+        if (block != seq->blocks.at[i])
+            blocks = tn_list_with(l->ctx, blocks, i, block);
+    }
+    return blocks.at == seq->blocks.at ? e : tn_seq_expr_of(l->ctx, blocks, seq->body);
+}
+
+/* ---- the module ---- */
+
+typedef struct name_search {
+    const char *name;
+    bool found;
+} name_search;
+
+static tn_walk_step
+find_name(void *user, const tn_node *n)
+{
+    name_search *s = user;
+    const tn_global_var *gv = tn_as_global_var(n);
+    s->found |= gv && strcmp(gv->name, s->name) == 0;
+    return s->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Removes programs that were only made to be copied for a device. */
+static const tn_module *
+drop_replaced(legalizer *l, const tn_module *m)
+{
+    for (uint32_t i = 0; i < l->replaced.n; i++) {
+        name_search s = {l->replaced.at[i], false};
+        for (uint32_t k = 0; k < m->funcs.n && !s.found; k++)
+            tn_walk(m->funcs.at[k], 0, find_name, NULL, &s);
+        if (!s.found)
+            m = tn_module_set(l->ctx, m, s.name, NULL);
+    }
+    return m;
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    legalizer l = {.pc = pc, .ctx = pc->ctx, .arena = tn_scratch(pc->ctx)};
+    const tn_array *skip = tn_as_array(tn_dict_get(pc->options, "skip_ops"));
+    int64_t apply = 1;
+    if (tn_int_value(tn_dict_get(pc->config, "relax.transform.apply_legalize_ops"), &apply) && !apply)
+        return m;
+    l.skip = skip ? skip->items : (tn_list){0};
+    l.warn = tn_option_bool(pc, "enable_warning");
+    l.b = tn_builder_new(pc->ctx, m);
+    uint32_t n = 0;
+    const char **names = TNB_NEW_N(l.arena, const char *, m->funcs.n);
+    const tn_node **funcs = TNB_NEW_N(l.arena, const tn_node *, m->funcs.n);
+    for (uint32_t i = 0; i < m->funcs.n && !l.failed; i++) {
+        const tn_function *f = tn_as_function(m->funcs.at[i]);
+        if (!f)
+            continue;
+        tn_builder_know(l.b, TN_NODE(f));
+        const tn_node *g = legal_function(&l, f);
+        if (g != TN_NODE(f)) {
+            names[n] = tn_module_name(m, i);
+            funcs[n++] = g;
+        }
+        if (pc->progress)
+            pc->progress(pc->progress_user, i + 1, m->funcs.n);
+    }
+    if (l.failed)
+        return NULL;
+    if (!n)
+        return m;
+    return drop_replaced(&l, tn_module_set_all(pc->ctx, tn_builder_module(l.b), names, funcs, n));
+}
+
+static const tn_attr_schema options[] = {
+    {"skip_ops", TN_ATTR_STRS, 0, "[]", "operators left alone: \"relax.add\""},
+    {"enable_warning", TN_ATTR_BOOL, 0, "False", "warn of operators that no rule takes"},
+    {NULL, TN_ATTR_ANY, 0, NULL, NULL},
+};
+
+const tn_pass transform_legalize_ops = {
+    .size = sizeof(tn_pass),
+    .opt_level = 0,
+    .name = "LegalizeOps",
+    .doc = "replaces operator calls by calls of tensor programs",
+    .options = options,
+    .keeps = TN_KEEPS_TOLERANCE,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+    .needs = "op legalizer",
+};
