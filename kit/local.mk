@@ -3,6 +3,9 @@ lib_LTLIBRARIES += kit/libtenon-kit.la
 kit_libtenon_kit_la_SOURCES = \
 	kit/artifact.c \
 	kit/program.c \
+	kit/te/stage.c \
+	kit/te/te.c \
+	kit/te/te.h \
 	kit/version.c
 kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)

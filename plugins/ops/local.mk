@@ -2,7 +2,39 @@
 PLUGIN_MODULES += plugins/ops/ops.la
 PLUGIN_MANIFESTS += plugins/ops/ops.plugin
 noinst_LTLIBRARIES += plugins/ops/ops.la
+OPS_TABLES = \
+	plugins/ops/table/elementwise.def \
+	plugins/ops/table/matmul.def \
+	plugins/ops/table/nn_activation.def \
+	plugins/ops/table/nn_window.def \
+	plugins/ops/table/reduce.def
 plugins_ops_ops_la_SOURCES = \
-	plugins/ops/ops.c
+	$(OPS_TABLES) \
+	plugins/ops/activation.c \
+	plugins/ops/binary.c \
+	plugins/ops/complete.h \
+	plugins/ops/emit.c \
+	plugins/ops/emit.h \
+	plugins/ops/infer.c \
+	plugins/ops/infer.h \
+	plugins/ops/layout.c \
+	plugins/ops/layout.h \
+	plugins/ops/matmul.c \
+	plugins/ops/nn_conv.c \
+	plugins/ops/nn_pool.c \
+	plugins/ops/ops.c \
+	plugins/ops/reduce.c \
+	plugins/ops/schema.h \
+	plugins/ops/softmax.c \
+	plugins/ops/tables.def \
+	plugins/ops/unary.c
 plugins_ops_ops_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_ops_ops_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+EXTRA_DIST += plugins/ops/ops.plugin.in plugins/ops/README.md
+
+# The manifest promises what the tables hold.
+plugins/ops/ops.plugin: plugins/ops/ops.plugin.in $(OPS_TABLES)
+	$(AM_V_GEN)$(MKDIR_P) plugins/ops && { cat $(srcdir)/plugins/ops/ops.plugin.in && \
+	echo 'provides =' && ( cd $(srcdir) && \
+	$(SED) -n 's|^OP("\([^"]*\)".*|    op:relax.\1|p' $(OPS_TABLES) ); } > $@.tmp && mv $@.tmp $@
+CLEANFILES += plugins/ops/ops.plugin

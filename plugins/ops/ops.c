@@ -1,5 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator set. */
-#include "tenon/base/status.h"
+/* Descriptor of the plugin `ops`: the operator set, made from the tables. */
+#include "complete.h"
+#include "infer.h"
+#include "schema.h"
 
-typedef int ops_not_empty;
+#include "tenon/core/registry.h"
+
+#include <config.h>
+
+#define MIN_ARGS(flags) ((int)((flags) >> 24) ? (int)((flags) >> 24) : -1)
+#define FLAGS(flags) (((flags) & 0xffffffu) | TN_OP_ARG_SHAPES)
+
+static const tn_op *const ops[] = {
+#define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_) \
+    &(const tn_op){.size = sizeof(tn_op),                         \
+                   .flags = FLAGS((unsigned)(flags_)),            \
+                   .name = "relax." name_,                        \
+                   .doc = doc_,                                   \
+                   .args = args_,                                 \
+                   .min_args = MIN_ARGS((unsigned)(flags_)),      \
+                   .attrs = attrs_,                               \
+                   .infer = infer_,                               \
+                   .legalize = legalize_,                         \
+                   .complete = complete_attrs},
+#include "tables.def"
+#undef OP
+};
+
+TN_PLUGIN(ops, PACKAGE_VERSION, "Apache-2.0", "the operator set", .ops = ops,
+          .n_ops = sizeof ops / sizeof *ops);
