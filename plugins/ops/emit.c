@@ -158,6 +158,33 @@ emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, u
     }
 }
 
+void
+emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr **idx, uint32_t n)
+{
+    tn_ctx *ctx = tnk_te_ctx(s->te);
+    tn_arith *a = tn_arith_new(ctx);
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        tn_arith_range(a, s->axes[i], I64(0), tnk_te_expr(s->te, extents[i]));
+    for (uint32_t i = 0; i < n; i++)
+        idx[i] = tn_simplify(a, idx[i]);
+}
+
+void
+emit_loop_vars(tn_ctx *ctx, const tn_expr **vars, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        vars[i] = tn_var_dtype(ctx, tn_strf(ctx, "i%u", i), TNB_I64);
+}
+
+const tn_stmt *
+emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n,
+           const tn_stmt *body)
+{
+    for (uint32_t i = n; i-- > 0;)
+        body = tn_for(ctx, vars[i], I64(0), extents[i], TN_FOR_SERIAL, NULL, NULL, body);
+    return body;
+}
+
 bool
 emit_ints(const tn_call *call, const char *key, int64_t *out, int n)
 {

@@ -38,7 +38,7 @@ tnk_stage *emit_stage_of(emit *e, const char *name, const tn_type *type, tnb_dty
 const tn_expr *emit_broadcast(emit *e, const tn_node *buffer, const tnk_stage *s);
 const tn_expr *emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
                                  const tn_expr *const *extents, uint32_t n);
-/* An expression's value at the stage's place, which a tensor operand (input), scalar operand or constant gives. */
+/* Extents, rank and element type of a buffer. */
 const tn_expr *emit_dim(const tn_node *buffer, uint32_t i);
 uint32_t emit_ndim(const tn_node *buffer);
 tnb_dtype emit_dtype(const tn_node *buffer);
@@ -53,6 +53,12 @@ const tn_expr *emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_exp
                             uint32_t n);
 void emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, uint32_t n,
                     const tn_expr **idx);
+/* Index expressions made simpler by the ranges of the stage's axes. */
+void emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr **idx, uint32_t n);
+/* Loop variables for hand-written programs, and the nest of serial loops over them. */
+void emit_loop_vars(tn_ctx *ctx, const tn_expr **vars, uint32_t n);
+const tn_stmt *emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n,
+                          const tn_stmt *body);
 /* The integers of an attribute with exactly n entries; false when it has another count. */
 bool emit_ints(const tn_call *call, const char *key, int64_t *out, int n);
 

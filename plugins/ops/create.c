@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creation: full, ones, zeros and their likes, eye, arange, windows, triangles. */
+#include "emit.h"
+
+#include <math.h>
+
+static tnb_dtype
+wanted_dtype(const tn_call *call, tnb_dtype otherwise)
+{
+    tnb_dtype d = tn_call_dtype(call, "dtype");
+    return tnb_dtype_is_void(d) ? otherwise : d;
+}
+
+static bool
+is_full(const tn_call *call)
+{
+    return strncmp(infer_op_name(call), "full", 4) == 0;
+}
+
+/* The fill value's type; false after an error. Its dtype is void for ones and zeros. */
+static bool
+fill_dtype(tn_ctx *ctx, const tn_call *call, tnb_dtype *d)
+{
+    *d = TNB_VOID;
+    if (!is_full(call))
+        return true;
+    const tn_ty_tensor *v = infer_tensor(ctx, call, 1);
+    if (!v)
+        return false;
+    if (v->ndim > 0) {
+        infer_fail(ctx, call, TNB_SHAPE, "the fill value must have no axes, but has %lld", (long long)v->ndim);
+        return false;
+    }
+    *d = v->dtype;
+    return true;
+}
+
+const tn_type *
+infer_full(tn_ctx *ctx, const tn_call *call)
+{
+    tn_list dims;
+    int64_t ndim;
+    tnb_dtype d;
+    int known = infer_shape_arg(ctx, call, 0, &dims, &ndim);
+    if (known < 0 || !fill_dtype(ctx, call, &d))
+        return tn_error_node(ctx);
+    d = wanted_dtype(call, d);
+    if (!is_full(call) && tnb_dtype_is_void(d))
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'dtype' must not be void");
+    const tn_expr *arg = infer_arg(call, 0);
+    if (!known)
+        return tn_is_var(arg) ? tn_ty_tensor_of(ctx, arg, d, ndim, NULL) : infer_rank(ctx, call, ndim, d);
+    for (uint32_t i = 0; i < dims.n; i++) {
+        int64_t v;
+        if (tn_int_value(dims.at[i], &v) && v < 0)
+            return infer_fail(ctx, call, TNB_SHAPE, "extent %u is %lld", i, (long long)v);
+    }
+    return infer_known(ctx, call, dims, d);
+}
+
+const tn_type *
+infer_like(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    tnb_dtype d;
+    if (!t || !fill_dtype(ctx, call, &d))
+        return tn_error_node(ctx);
+    if (!strcmp(infer_op_name(call), "eye_like") && t->ndim >= 0 && t->ndim != 2)
+        return infer_fail(ctx, call, TNB_SHAPE, "the tensor must be a matrix, but has %lld axes", (long long)t->ndim);
+    return infer_same(ctx, call, t, wanted_dtype(call, tnb_dtype_is_void(d) ? t->dtype : d));
+}
+
+const tn_expr *
+legalize_full(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    tnb_dtype d = tn_type_dtype(call->base.type);
+    const char *op = infer_op_name(call);
+    const tn_expr *value;
+    const tn_node *fill = NULL;
+    if (is_full(call)) {
+        value = emit_constant(ctx, call->args.at[1], d);
+        if (!value)
+            fill = emit_input(&e, call->args.at[1]);
+    } else {
+        value = LIT(d, op[0] == 'o' ? 1 : 0);
+    }
+    tnk_stage *s = emit_stage(&e, "T_full");
+    if (fill)
+        value = CAST(d, tnk_te_read_at(e.te, fill, NULL, 0));
+    return emit_end(&e, is_full(call) ? "full" : op[0] == 'o' ? "ones" : "zeros", tnk_te_define(s, value));
+}
+
+const tn_type *
+infer_eye(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_expr *n = infer_scalar(ctx, call, 0), *m = infer_scalar(ctx, call, 1);
+    if (!n || !m || !infer_scalar(ctx, call, 2))
+        return tn_error_node(ctx);
+    if (!tnb_dtype_is_int(tn_dtype_of(n)) || !tnb_dtype_is_int(tn_dtype_of(m)))
+        return infer_fail(ctx, call, TNB_TYPE, "rows and columns must be integers");
+    tn_list dims = tn_listv(ctx, tn_cast_to(ctx, TNB_I64, n), tn_cast_to(ctx, TNB_I64, m), NULL);
+    return infer_known(ctx, call, dims, tn_call_dtype(call, "dtype"));
+}
+
+const tn_expr *
+legalize_eye(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    tnb_dtype d = tn_type_dtype(call->base.type);
+    const tn_expr *k = emit_scalar(&e, call->args.at[call->args.n - 1], TNB_I64);
+    tnk_stage *s = emit_stage(&e, "T_eye");
+    const tn_expr *hit = EQUAL(SUB(s->axes[1], s->axes[0]), k);
+    return emit_end(&e, "eye", tnk_te_define(s, SELECT(hit, LIT(d, 1), LIT(d, 0))));
+}
+
+static double
+number(const tn_expr *e)
+{
+    int64_t i;
+    return tn_int_value(e, &i) ? (double)i : tn_as_float_imm(e) ? tn_as_float_imm(e)->value : NAN;
+}
+
+const tn_type *
+infer_arange(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_expr *v[3];
+    bool literal = true, ints = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        v[i] = infer_scalar(ctx, call, i);
+        if (!v[i])
+            return tn_error_node(ctx);
+        literal &= !isnan(number(v[i]));
+        ints &= tnb_dtype_is_int(tn_dtype_of(v[i]));
+    }
+    tnb_dtype d = tn_call_dtype(call, "dtype");
+    if (number(v[2]) == 0)
+        return infer_fail(ctx, call, TNB_INVALID, "the step is 0");
+    if (literal) {
+        double n = ceil((number(v[1]) - number(v[0])) / number(v[2]));
+        if (n > (double)(INT64_C(1) << 40))
+            return infer_fail(ctx, call, TNB_UNSUPPORTED, "a range of %.0f numbers", n);
+        return infer_known(ctx, call, tn_listv(ctx, tn_i64(ctx, n > 0 ? (int64_t)n : 0), NULL), d);
+    }
+    if (!ints)
+        return infer_rank(ctx, call, 1, d);
+    const tn_expr *span = tn_sub(ctx, tn_cast_to(ctx, TNB_I64, v[1]), tn_cast_to(ctx, TNB_I64, v[0]));
+    const tn_expr *step = tn_cast_to(ctx, TNB_I64, v[2]);
+    const tn_expr *n = tn_is_int_const(step, 1) ? span : tn_ceildiv(ctx, span, step);
+    return infer_known(ctx, call, tn_listv(ctx, dim_simplify(ctx, n), NULL), d);
+}
+
+const tn_expr *
+legalize_arange(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    tnb_dtype d = tn_type_dtype(call->base.type), wide = emit_wide(d);
+    const tn_expr *start = emit_scalar(&e, call->args.at[0], wide), *step = emit_scalar(&e, call->args.at[2], wide);
+    tnk_stage *s = emit_stage(&e, "T_arange");
+    const tn_expr *v = ADD(start, MUL(CAST(wide, s->axes[0]), step));
+    return emit_end(&e, "arange", tnk_te_define(s, CAST(d, v)));
+}
+
+const tn_type *
+infer_hamming_window(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_expr *n = infer_scalar(ctx, call, 0);
+    for (uint32_t i = 1; n && i < 4; i++)
+        n = infer_scalar(ctx, call, i) ? n : NULL;
+    if (!n)
+        return tn_error_node(ctx);
+    if (!tnb_dtype_is_int(tn_dtype_of(n)))
+        return infer_fail(ctx, call, TNB_TYPE, "the window size must be an integer");
+    if (!tnb_dtype_is_float(tn_call_dtype(call, "dtype")))
+        return infer_fail(ctx, call, TNB_TYPE, "attribute 'dtype' must be a float type");
+    return infer_known(ctx, call, tn_listv(ctx, tn_cast_to(ctx, TNB_I64, n), NULL), tn_call_dtype(call, "dtype"));
+}
+
+const tn_expr *
+legalize_hamming_window(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    tnb_dtype d = tn_type_dtype(call->base.type), wide = emit_wide(d);
+    int64_t periodic;
+    if (!tn_int_value(call->args.at[1], &periodic))
+        return NULL;
+    const tn_expr *n = CAST(wide, emit_scalar(&e, call->args.at[0], TNB_I64));
+    const tn_expr *alpha = emit_scalar(&e, call->args.at[2], wide), *beta = emit_scalar(&e, call->args.at[3], wide);
+    tnk_stage *s = emit_stage(&e, "T_hamming_window");
+    const tn_expr *span = GREATEST(periodic ? n : SUB(n, LIT(wide, 1)), LIT(wide, 1));
+    const tn_expr *turn = DIVIDE(MUL(CAST(wide, s->axes[0]), LIT(wide, 6.283185307179586)), span);
+    return emit_end(&e, "hamming_window", tnk_te_define(s, CAST(d, SUB(alpha, MUL(beta, MATH1("cos", turn))))));
+}
+
+const tn_type *
+infer_triangle(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    if (!t || !infer_scalar(ctx, call, 1))
+        return tn_error_node(ctx);
+    if (t->ndim >= 0 && t->ndim < 2)
+        return infer_fail(ctx, call, TNB_SHAPE, "the tensor must have at least two axes, but has %lld", (long long)t->ndim);
+    return infer_same(ctx, call, t, t->dtype);
+}
+
+const tn_expr *
+legalize_triangle(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    bool upper = !strcmp(infer_op_name(call), "triu");
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    const tn_expr *k = emit_scalar(&e, call->args.at[1], TNB_I64);
+    tnk_stage *s = emit_stage(&e, "trilu");
+    const tn_expr *row = s->axes[s->n_axes - 2], *column = s->axes[s->n_axes - 1];
+    const tn_expr *kept = upper ? GREATER_EQ(SUB(column, row), k) : LESS_EQ(SUB(column, row), k);
+    const tn_expr *v = SELECT(kept, tnk_te_read_at(e.te, x, s->axes, s->n_axes), LIT(emit_dtype(x), 0));
+    return emit_end(&e, upper ? "triu" : "tril", tnk_te_define(s, v));
+}
