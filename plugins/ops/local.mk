@@ -3,20 +3,26 @@ PLUGIN_MODULES += plugins/ops/ops.la
 PLUGIN_MANIFESTS += plugins/ops/ops.plugin
 noinst_LTLIBRARIES += plugins/ops/ops.la
 OPS_TABLES = \
+	plugins/ops/table/create.def \
 	plugins/ops/table/elementwise.def \
+	plugins/ops/table/index.def \
 	plugins/ops/table/matmul.def \
 	plugins/ops/table/nn_activation.def \
 	plugins/ops/table/nn_window.def \
-	plugins/ops/table/reduce.def
+	plugins/ops/table/reduce.def \
+	plugins/ops/table/shape.def
 plugins_ops_ops_la_SOURCES = \
 	$(OPS_TABLES) \
 	plugins/ops/activation.c \
 	plugins/ops/binary.c \
 	plugins/ops/complete.h \
+	plugins/ops/create.c \
 	plugins/ops/emit.c \
 	plugins/ops/emit.h \
+	plugins/ops/index.c \
 	plugins/ops/infer.c \
 	plugins/ops/infer.h \
+	plugins/ops/join.c \
 	plugins/ops/layout.c \
 	plugins/ops/layout.h \
 	plugins/ops/matmul.c \
@@ -24,10 +30,14 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/nn_pool.c \
 	plugins/ops/ops.c \
 	plugins/ops/reduce.c \
+	plugins/ops/repeat.c \
+	plugins/ops/reshape.c \
+	plugins/ops/scatter.c \
 	plugins/ops/schema.h \
+	plugins/ops/slice.c \
 	plugins/ops/softmax.c \
-	plugins/ops/tables.def \
-	plugins/ops/unary.c
+	plugins/ops/unary.c \
+	plugins/ops/tables.def
 plugins_ops_ops_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_ops_ops_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += plugins/ops/ops.plugin.in plugins/ops/README.md
