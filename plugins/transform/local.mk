@@ -2,25 +2,42 @@
 PLUGIN_MODULES += plugins/transform/transform.la
 PLUGIN_MANIFESTS += plugins/transform/transform.plugin
 noinst_LTLIBRARIES += plugins/transform/transform.la
-plugins_transform_transform_la_SOURCES = \
+# One pass a file; passes.def lists them too.
+TRANSFORM_PASSES = \
+	plugins/transform/annotate_tir_op_pattern.c \
 	plugins/transform/attach_global_symbol.c \
+	plugins/transform/call_tir_rewrite.c \
 	plugins/transform/compute_prim_value.c \
 	plugins/transform/fold_constant.c \
-	plugins/transform/fuse_graph.c \
-	plugins/transform/fuse_graph.h \
 	plugins/transform/fuse_ops.c \
 	plugins/transform/fuse_tir.c \
 	plugins/transform/kill_after_last_use.c \
-	plugins/transform/memory_plan.c \
-	plugins/transform/memory_plan.h \
-	plugins/transform/memory_tokens.c \
-	plugins/transform/passes.def \
-	plugins/transform/plugin.c \
-	plugins/transform/reachable.c \
+	plugins/transform/legalize_ops.c \
+	plugins/transform/lower_alloc_tensor.c \
+	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/remove_purity_checking.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_non_dataflow.c \
+	plugins/transform/vm_shape_lower.c
+plugins_transform_transform_la_SOURCES = \
+	$(TRANSFORM_PASSES) \
+	plugins/transform/fuse_graph.c \
+	plugins/transform/fuse_graph.h \
+	plugins/transform/memory_plan.c \
+	plugins/transform/memory_plan.h \
+	plugins/transform/memory_tokens.c \
+	plugins/transform/plugin.c \
+	plugins/transform/reachable.c \
 	plugins/transform/transform.h \
+	plugins/transform/passes.def
 plugins_transform_transform_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/transform
 plugins_transform_transform_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_transform_transform_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+EXTRA_DIST += plugins/transform/transform.plugin.in
+
+# The manifest promises what the pass files hold.
+plugins/transform/transform.plugin: plugins/transform/transform.plugin.in $(TRANSFORM_PASSES)
+	$(AM_V_GEN)$(MKDIR_P) plugins/transform && { cat $(srcdir)/plugins/transform/transform.plugin.in && \
+	echo 'provides =' && ( cd $(srcdir) && \
+	$(SED) -n 's|^    \.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES) ); } > $@.tmp && mv $@.tmp $@
+CLEANFILES += plugins/transform/transform.plugin
