@@ -47,7 +47,8 @@ tn_scalar_constant(tn_ctx *ctx, tnb_dtype d, double v)
     const tn_data *data = tn_data_new(ctx, d, 0, NULL, &p);
     if (!data)
         return tn_error_node(ctx);
-    bool ok = tnb_dtype_is_float(d) ? tnb_store_f64(p, d, 0, v) : tnb_store_i64(p, d, 0, (int64_t)v);
+    bool ok =
+        tnb_dtype_is_float(d) ? tnb_store_f64(p, d, 0, v) : tnb_store_i64(p, d, 0, (int64_t)v);
     if (!ok)
         return tn_error(ctx, 0, TNB_UNSUPPORTED, "constants of dtype %s are not supported",
                         tnb_dtype_print(d).s);
@@ -121,7 +122,8 @@ check_arg_count(tn_ctx *ctx, const tn_op *op, uint32_t got)
         tn_error(ctx, 0, TNB_INVALID, "%s takes %u argument%s, not %u", op->name, max,
                  max == 1 ? "" : "s", got);
     else
-        tn_error(ctx, 0, TNB_INVALID, "%s takes %u to %u arguments, not %u", op->name, min, max, got);
+        tn_error(ctx, 0, TNB_INVALID, "%s takes %u to %u arguments, not %u", op->name, min, max,
+                 got);
     return false;
 }
 
@@ -192,7 +194,8 @@ tn_call_tir(tn_ctx *ctx, const tn_expr *gv, tn_list args, const tn_type *out)
         return tn_error_node(ctx);
     const tn_node *both[] = {gv, tuple};
     const tn_op *op = tn_find_op(ctx->reg, "relax.call_tir", NULL);
-    return tn_call_of(ctx, tn_op_ref_of(ctx, op), (tn_list){both, 2}, NULL, (tn_list){&out, 1}, NULL);
+    return tn_call_of(ctx, tn_op_ref_of(ctx, op), (tn_list){both, 2}, NULL, (tn_list){&out, 1},
+                      NULL);
 }
 
 const tn_expr *
@@ -219,7 +222,8 @@ tn_call_is_pure(const tn_call *c)
     if (op)
         return !(op->flags & TN_OP_IMPURE);
     const tn_ty_func *f = tn_as_ty_func(c->op->type);
-    /* A GlobalVar has no type of its own: whether the callee is pure is for the verifier, which has the module. */
+    /* A GlobalVar has no type of its own: whether the callee is pure is for the verifier, which has
+     * the module. */
     return tn_is(c->op, TN_KIND_GLOBAL_VAR) || (f && f->pure);
 }
 
@@ -237,8 +241,9 @@ tn_if(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch, const tn_exp
         return tn_error(ctx, 0, TNB_TYPE, "a condition must be a scalar bool, not %s",
                         tn_brief(ctx, cond->type));
     return finish(ctx, TN_KIND_IF_EXPR,
-                  &(tn_if_expr){
-                      .cond = cond, .then_branch = then_branch, .else_branch = else_branch});
+                  &(tn_if_expr){.cond = cond,
+                                .then_branch = then_branch,
+                                .else_branch = else_branch});
 }
 
 const tn_expr *

@@ -55,7 +55,8 @@ tn_int_imm_of(tn_ctx *ctx, tnb_dtype d, int64_t v)
     if (!(tnb_dtype_is_int(d) || tnb_dtype_is_bool(d)) || d.lanes != 1)
         return tn_error(ctx, 0, TNB_TYPE, "an integer literal cannot have dtype %s",
                         tnb_dtype_print(d).s);
-    return TN_MAKE(ctx, TN_KIND_INT_IMM, int_imm, tn_ty_prim_of(ctx, d), .value = tn_wrap_int(d, v));
+    return TN_MAKE(ctx, TN_KIND_INT_IMM, int_imm, tn_ty_prim_of(ctx, d),
+                   .value = tn_wrap_int(d, v));
 }
 
 const tn_expr *
@@ -115,8 +116,8 @@ tn_global_var_of(tn_ctx *ctx, const char *name)
 const tn_expr *
 tn_extern_func_of(tn_ctx *ctx, const char *name)
 {
-    return TN_MAKE(ctx, TN_KIND_EXTERN_FUNC, extern_func,
-                   tn_ty_func_opaque(ctx, NULL, false, NULL), .name = tn_str(ctx, name));
+    return TN_MAKE(ctx, TN_KIND_EXTERN_FUNC, extern_func, tn_ty_func_opaque(ctx, NULL, false, NULL),
+                   .name = tn_str(ctx, name));
 }
 
 const tn_expr *

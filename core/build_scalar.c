@@ -72,7 +72,8 @@ tn_load(tn_ctx *ctx, const tn_node *buffer, tn_list indices)
     for (uint32_t i = 0; i < indices.n; i++)
         if (!scalar(ctx, indices.at[i], "an index"))
             return tn_error_node(ctx);
-    return finish(ctx, TN_KIND_BUFFER_LOAD, &(tn_buffer_load){.buffer = buffer, .indices = indices});
+    return finish(ctx, TN_KIND_BUFFER_LOAD,
+                  &(tn_buffer_load){.buffer = buffer, .indices = indices});
 }
 
 const tn_expr *

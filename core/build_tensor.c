@@ -71,17 +71,18 @@ tn_buffer_of(tn_ctx *ctx, const tn_buffer *given)
     if (!b.data)
         b.data = tn_var_new(ctx, b.name, tn_ty_ptr_of(ctx, b.dtype, b.scope));
     if (tn_is_error(b.data) || !tn_is_var(b.data) || !tn_is_scalar(b.data))
-        return tn_is_error(b.data) ? tn_error_node(ctx)
-                                   : tn_error(ctx, 0, TNB_TYPE,
-                                              "the data of buffer '%s' must be a pointer variable",
-                                              b.name);
+        return tn_is_error(b.data)
+                   ? tn_error_node(ctx)
+                   : tn_error(ctx, 0, TNB_TYPE,
+                              "the data of buffer '%s' must be a pointer variable", b.name);
     return tn_make(ctx, TN_KIND_BUFFER, &b, NULL, true);
 }
 
 const tn_node *
 tn_buffer_new(tn_ctx *ctx, const char *name, tn_list shape, tnb_dtype d, const char *scope)
 {
-    return tn_buffer_of(ctx, &(tn_buffer){.name = name, .dtype = d, .shape = shape, .scope = scope});
+    return tn_buffer_of(ctx,
+                        &(tn_buffer){.name = name, .dtype = d, .shape = shape, .scope = scope});
 }
 
 const tn_node *
@@ -128,8 +129,7 @@ tn_region_point(tn_ctx *ctx, const tn_node *buffer, tn_list indices)
     for (uint32_t i = 0; i < indices.n; i++) {
         if (!is_scalar(ctx, indices.at[i], true, "an index"))
             return tn_error_node(ctx);
-        at[i] = tn_range_of(ctx, indices.at[i],
-                            tn_int_imm_of(ctx, tn_dtype_of(indices.at[i]), 1));
+        at[i] = tn_range_of(ctx, indices.at[i], tn_int_imm_of(ctx, tn_dtype_of(indices.at[i]), 1));
     }
     return tn_region_of(ctx, buffer, (tn_list){at, indices.n});
 }
@@ -311,13 +311,15 @@ tn_for(tn_ctx *ctx, const tn_expr *var, const tn_expr *min, const tn_expr *exten
         return tn_error_node(ctx);
     tnb_dtype d = tn_dtype_of(var);
     if (!tnb_dtype_eq(d, tn_dtype_of(min)) || !tnb_dtype_eq(d, tn_dtype_of(extent)))
-        return tn_error(ctx, 0, TNB_TYPE, "loop variable '%s' is %s, but the loop runs from %s over %s",
-                        tn_var_name(var), tnb_dtype_print(d).s,
-                        tnb_dtype_print(tn_dtype_of(min)).s, tnb_dtype_print(tn_dtype_of(extent)).s);
+        return tn_error(ctx, 0, TNB_TYPE,
+                        "loop variable '%s' is %s, but the loop runs from %s over %s",
+                        tn_var_name(var), tnb_dtype_print(d).s, tnb_dtype_print(tn_dtype_of(min)).s,
+                        tnb_dtype_print(tn_dtype_of(extent)).s);
     bool bound = kind == TN_FOR_THREAD_BINDING;
     if (bound != (thread_tag && *thread_tag))
-        return tn_error(ctx, 0, TNB_INVALID, bound ? "a bound loop needs a thread tag"
-                                                   : "only a bound loop has a thread tag");
+        return tn_error(ctx, 0, TNB_INVALID,
+                        bound ? "a bound loop needs a thread tag"
+                              : "only a bound loop has a thread tag");
     return TN_MAKE(ctx, TN_KIND_FOR, for_loop, NULL, .min = min, .extent = extent, .var = var,
                    .for_kind = kind, .thread_tag = tn_str(ctx, bound ? thread_tag : ""),
                    .annotations = tn_norm_dict(annotations), .body = body);

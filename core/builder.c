@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The block builder: normalises expressions, binds them to fresh variables, collects blocks and functions. */
+/* The block builder: normalises expressions, binds them to fresh variables, collects blocks and
+ * functions. */
 #include "private.h"
 #include <ctype.h>
 
@@ -25,10 +26,10 @@ struct tn_builder {
     tnb_arena *arena;
     const tn_module *module;
     struct scope *scope;
-    tnb_ptrmap values;     /* variable -> bound value */
-    tnb_ptrmap functions;  /* hash, as a key -> struct known */
+    tnb_ptrmap values;    /* variable -> bound value */
+    tnb_ptrmap functions; /* hash, as a key -> struct known */
     bool indexed;
-    tnb_strmap next_name;  /* hint -> next number to try, as a pointer */
+    tnb_strmap next_name; /* hint -> next number to try, as a pointer */
 };
 
 tn_builder *
@@ -82,8 +83,8 @@ flush(tn_builder *b)
 {
     struct scope *s = b->scope;
     if (s->bindings.n) {
-        const tn_node *block = tn_binding_block(
-            b->ctx, (tn_list){s->bindings.at, s->bindings.n}, s->open && s->dataflow);
+        const tn_node *block = tn_binding_block(b->ctx, (tn_list){s->bindings.at, s->bindings.n},
+                                                s->open && s->dataflow);
         TNB_PUSH(b->arena, s->blocks, block);
     }
     s->bindings.n = 0;
@@ -257,7 +258,10 @@ normalize(tn_builder *b, const tn_expr *e)
         tn_list args = leaves(b, c->args);
         if (op != c->op || args.at != c->args.at)
             e = tn_rebuild(b->ctx, TN_KIND_CALL,
-                           &(tn_call){.base.loc = e->loc, .op = op, .args = args, .attrs = c->attrs,
+                           &(tn_call){.base.loc = e->loc,
+                                      .op = op,
+                                      .args = args,
+                                      .attrs = c->attrs,
                                       .ty_args = c->ty_args},
                            e->type);
         return with_callee_type(b, e);

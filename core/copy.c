@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deep copies: from a child context into its parent, and of what is alive into a new arena (compaction).
- * Sharing and identities of variables are kept.
+/* Deep copies: from a child context into its parent, and of what is alive into a new arena
+ * (compaction). Sharing and identities of variables are kept.
  */
 #include "private.h"
 
@@ -24,7 +24,8 @@ copy_list(struct copier *c, tn_list l)
     return (tn_list){at, l.n};
 }
 
-/* Constants of a child are owned by it: their bytes are copied, file ranges and splats described anew. */
+/* Constants of a child are owned by it: their bytes are copied, file ranges and splats described
+ * anew. */
 static const tn_data *
 copy_data(struct copier *c, const tn_data *d)
 {

@@ -41,8 +41,8 @@ describe(tn_ctx *ctx, tn_data_kind kind, tnb_dtype dtype, int32_t ndim, const in
     d->pub.kind = kind;
     d->pub.ndim = ndim;
     d->pub.dtype = dtype;
-    d->pub.shape = tnb_dup(ctx->perm, shape ? shape : (const int64_t[]){0},
-                           (size_t)ndim * sizeof *shape);
+    d->pub.shape =
+        tnb_dup(ctx->perm, shape ? shape : (const int64_t[]){0}, (size_t)ndim * sizeof *shape);
     d->pub.n_elems = n;
     d->pub.n_bytes = bytes;
     const tn_data *pub = &d->pub;
@@ -174,7 +174,8 @@ run_program(tn_ctx *ctx, owned_data *d)
         args[i] = is_input ? tn_constant_of(ctx, d->pub.inputs[i])
                            : output_arg(ctx, i < f->buffers.n ? f->buffers.at[i] : NULL);
         if (!args[i]) {
-            tn_error(ctx, 0, TNB_SHAPE, "result %u of a deferred constant's program has no fixed shape",
+            tn_error(ctx, 0, TNB_SHAPE,
+                     "result %u of a deferred constant's program has no fixed shape",
                      i - d->pub.n_inputs);
             return NULL;
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structural equality up to the names of bound variables.
  *
- * Walking both trees in step, each definition ties its variables to one another; uses must agree with the
- * ties. In a defining region (types of a function's parameters, buffers of a PrimFunc, the type of a
- * match_cast) variables met for the first time are tied there.
+ * Walking both trees in step, each definition ties its variables to one another; uses must agree
+ * with the ties. In a defining region (types of a function's parameters, buffers of a PrimFunc, the
+ * type of a match_cast) variables met for the first time are tied there.
  */
 #include "private.h"
 
@@ -39,8 +39,8 @@ note_path(struct eq *e, const char *field, int64_t index)
 {
     if (!e->wants_path || e->n_path == MAX_PATH)
         return;
-    e->path[e->n_path++] = index < 0 ? field
-                                     : tnb_printf(e->arena, "%s[%lld]", field, (long long)index);
+    e->path[e->n_path++] =
+        index < 0 ? field : tnb_printf(e->arena, "%s[%lld]", field, (long long)index);
 }
 
 static void
@@ -105,11 +105,11 @@ eq_define(struct eq *e, const tn_node *a, const tn_node *b, tn_kind parent)
     int t = tied(e, a, b);
     if (t == 1 && !is_var)
         return true;
-    bool signature = parent == TN_KIND_FUNCTION || parent == TN_KIND_PRIM_FUNC ||
-                     parent == TN_KIND_MATCH_BUFFER;
+    bool signature =
+        parent == TN_KIND_FUNCTION || parent == TN_KIND_PRIM_FUNC || parent == TN_KIND_MATCH_BUFFER;
     e->defining += signature;
-    bool same = is_var ? eq(e, a->type, b->type)
-                       : eq_buffer_fields(e, a, b, parent == TN_KIND_DECL_BUFFER);
+    bool same =
+        is_var ? eq(e, a->type, b->type) : eq_buffer_fields(e, a, b, parent == TN_KIND_DECL_BUFFER);
     e->defining -= signature;
     if (!same)
         return false;
@@ -223,8 +223,8 @@ eq_buffer_fields(struct eq *e, const tn_node *a, const tn_node *b, bool data_is_
 {
     const tn_buffer *x = (const tn_buffer *)a, *y = (const tn_buffer *)b;
     for (const tn_field *f = tn_kinds[a->kind].fields; f->name; f++) {
-        bool same = data_is_use && f->type == TN_FIELD_DEF ? eq(e, x->data, y->data)
-                                                           : eq_field(e, a, b, f);
+        bool same =
+            data_is_use && f->type == TN_FIELD_DEF ? eq(e, x->data, y->data) : eq_field(e, a, b, f);
         if (!same)
             return false;
     }
@@ -234,8 +234,8 @@ eq_buffer_fields(struct eq *e, const tn_node *a, const tn_node *b, bool data_is_
 static bool
 eq(struct eq *e, const tn_node *a, const tn_node *b)
 {
-    if (a == b && (!a || (a->flags & TN_FLAG_CLOSED) ||
-                   (!e->map_free && !e->renamed && !e->defining)))
+    if (a == b &&
+        (!a || (a->flags & TN_FLAG_CLOSED) || (!e->map_free && !e->renamed && !e->defining)))
         return true;
     if (!a || !b)
         return differ(e, "only one side has this");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values: made up for a function's parameters, and compared. Running functions is an evaluator's work. */
+/* Values: made up for a function's parameters, and compared. Running functions is an evaluator's
+ * work. */
 #include "tenon/core/eval.h"
 #include <math.h>
 #include "private.h"
@@ -140,8 +141,9 @@ random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *
         return tn_tuple_of(k->ctx, (tn_list){at, l.n});
     }
     default:
-        return tn_error(k->ctx, 0, TNB_UNSUPPORTED, "no value can be made up for parameter '%s' of type %s",
-                        name, tn_brief(k->ctx, t));
+        return tn_error(k->ctx, 0, TNB_UNSUPPORTED,
+                        "no value can be made up for parameter '%s' of type %s", name,
+                        tn_brief(k->ctx, t));
     }
 }
 
@@ -162,7 +164,8 @@ tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *d
     for (uint32_t i = 0; i < params.n; i++) {
         const tn_expr *v = params.at[i];
         const tn_buffer *b = p ? tn_as_buffer(p->buffers.at[i]) : NULL;
-        at[i] = b ? random_tensor(&k, b->shape, b->dtype) : random_value(&k, v, v->type, tn_var_name(v));
+        at[i] = b ? random_tensor(&k, b->shape, b->dtype)
+                  : random_value(&k, v, v->type, tn_var_name(v));
         if (tn_is_error(at[i]))
             return false;
     }
@@ -278,7 +281,8 @@ close_values(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, struct closeness *
     }
     switch ((tn_kind)a->kind) {
     case TN_KIND_CONSTANT:
-        return close_data(ctx, ((const tn_constant *)a)->data, ((const tn_constant *)b)->data, c, why);
+        return close_data(ctx, ((const tn_constant *)a)->data, ((const tn_constant *)b)->data, c,
+                          why);
     case TN_KIND_INT_IMM:
     case TN_KIND_FLOAT_IMM: {
         double x = a->kind == TN_KIND_INT_IMM ? (double)((const tn_int_imm *)a)->value
@@ -320,7 +324,8 @@ close_values(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, struct closeness *
 }
 
 bool
-tn_values_close(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, double rtol, double atol, tnb_buf *why)
+tn_values_close(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, double rtol, double atol,
+                tnb_buf *why)
 {
     struct closeness c = {.rtol = rtol, .atol = atol};
     tnb_buf text = {0};

@@ -190,7 +190,8 @@ visit(struct free_vars *w, const tn_node *n)
         for (uint32_t i = 0; i < params.n; i++)
             bind_unused(w, tn_symbols_of_type(w->ctx, params.at[i]));
     }
-    /* A function's own type lists its parameters' types: nothing new, and its scope is the function's. */
+    /* A function's own type lists its parameters' types: nothing new, and its scope is the
+     * function's. */
     if (n->kind != TN_KIND_FUNCTION)
         visit(w, n->type);
     visit_fields(w, n);

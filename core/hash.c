@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structural hash: equal nodes (core/equal.c) have equal hashes.
  *
- * Bound variables count by the order of their definitions, variables bound inside expressions (which may
- * be shared and so be met again) only by their dtype.
+ * Bound variables count by the order of their definitions, variables bound inside expressions
+ * (which may be shared and so be met again) only by their dtype.
  */
 #include "private.h"
 
@@ -51,13 +51,13 @@ hash_define(struct hasher *h, const tn_node *n, tn_kind parent)
         return hash(h, n);
     if (!is_var && tnb_ptrmap_has(&h->number, n))
         return hash_use(h, n);
-    bool signature = parent == TN_KIND_FUNCTION || parent == TN_KIND_PRIM_FUNC ||
-                     parent == TN_KIND_MATCH_BUFFER;
+    bool signature =
+        parent == TN_KIND_FUNCTION || parent == TN_KIND_PRIM_FUNC || parent == TN_KIND_MATCH_BUFFER;
     h->defining += signature;
     uint64_t x = is_var ? hash(h, n->type) : hash_fields(h, n, parent == TN_KIND_DECL_BUFFER);
     h->defining -= signature;
-    number(h, n, parent == TN_KIND_LET || parent == TN_KIND_INDEX_MAP ||
-                     parent == TN_KIND_COMM_REDUCER);
+    number(h, n,
+           parent == TN_KIND_LET || parent == TN_KIND_INDEX_MAP || parent == TN_KIND_COMM_REDUCER);
     return tn_mix(x, hash_use(h, n));
 }
 
@@ -109,7 +109,7 @@ hash_fields(struct hasher *h, const tn_node *n, bool data_is_use)
             c = tn_field_node(n, f);
             defining = n->kind == TN_KIND_MATCH_CAST && strcmp(f->name, "to") == 0;
             h->defining += defining;
-            x = tn_mix(x, !c                                      ? 0
+            x = tn_mix(x, !c                                        ? 0
                           : f->type == TN_FIELD_DEF && !data_is_use ? hash_define(h, c, n->kind)
                                                                     : hash(h, c));
             h->defining -= defining;
@@ -120,7 +120,7 @@ hash_fields(struct hasher *h, const tn_node *n, bool data_is_use)
             h->defining += n->kind == TN_KIND_TY_FUNC;
             x = tn_mix(x, l.n);
             for (uint32_t i = 0; i < l.n; i++)
-                x = tn_mix(x, !l.at[i]                     ? 0
+                x = tn_mix(x, !l.at[i]                   ? 0
                               : f->type == TN_FIELD_DEFS ? hash_define(h, l.at[i], n->kind)
                                                          : hash(h, l.at[i]));
             h->defining -= n->kind == TN_KIND_TY_FUNC;

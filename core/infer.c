@@ -47,7 +47,8 @@ infer_select(tn_ctx *ctx, const tn_select *e)
         return tn_error(ctx, 0, TNB_TYPE, "the condition of a select must be bool, not %s",
                         tnb_dtype_print(c).s);
     if (!tnb_dtype_eq(a, b))
-        return tn_error(ctx, 0, TNB_TYPE, "the choices of a select have different dtypes: %s and %s",
+        return tn_error(ctx, 0, TNB_TYPE,
+                        "the choices of a select have different dtypes: %s and %s",
                         tnb_dtype_print(a).s, tnb_dtype_print(b).s);
     return e->a->type;
 }
@@ -61,7 +62,8 @@ infer_shuffle(tn_ctx *ctx, const tn_shuffle *e)
     for (uint32_t i = 1; i < e->vectors.n; i++) {
         tnb_dtype o = tn_dtype_of(e->vectors.at[i]);
         if (o.code != d.code || o.bits != d.bits)
-            return tn_error(ctx, 0, TNB_TYPE, "vectors of a shuffle have different dtypes: %s and %s",
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "vectors of a shuffle have different dtypes: %s and %s",
                             tnb_dtype_print(d).s, tnb_dtype_print(o).s);
     }
     return prim(ctx, d, e->indices.n);
@@ -73,7 +75,8 @@ infer_load(tn_ctx *ctx, const tn_buffer_load *e)
 {
     const tn_buffer *b = (const tn_buffer *)e->buffer;
     if (!tn_is(e->buffer, TN_KIND_BUFFER))
-        return tn_error(ctx, 0, TNB_TYPE, "a load needs a buffer, not %s", tn_brief(ctx, e->buffer));
+        return tn_error(ctx, 0, TNB_TYPE, "a load needs a buffer, not %s",
+                        tn_brief(ctx, e->buffer));
     if (e->indices.n != b->shape.n)
         return tn_error(ctx, 0, TNB_SHAPE, "buffer '%s' has %u dimensions, the access %u indices",
                         b->name, b->shape.n, e->indices.n);
@@ -163,9 +166,10 @@ tn_infer(tn_ctx *ctx, const tn_node *n)
         const tn_ramp *r = (const tn_ramp *)n;
         d = tn_dtype_of(r->start);
         if (!tnb_dtype_is_int(d) || !tnb_dtype_eq(d, tn_dtype_of(r->stride)))
-            return tn_error(ctx, 0, TNB_TYPE, "start and stride of a ramp must be integers of one "
-                            "dtype, not %s and %s", tnb_dtype_print(d).s,
-                            tnb_dtype_print(tn_dtype_of(r->stride)).s);
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "start and stride of a ramp must be integers of one "
+                            "dtype, not %s and %s",
+                            tnb_dtype_print(d).s, tnb_dtype_print(tn_dtype_of(r->stride)).s);
         if (r->lanes < 1 || r->lanes > UINT16_MAX)
             return lanes_error(ctx, "a ramp", r->lanes);
         return prim(ctx, d, d.lanes * r->lanes);

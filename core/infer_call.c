@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The type of a call: by the operator's rule, by the types given with the call, or by the callee's type. */
+/* The type of a call: by the operator's rule, by the types given with the call, or by the callee's
+ * type. */
 #include "private.h"
 #include "tenon/core/arith.h"
 
@@ -31,7 +32,8 @@ tn_func_type(tn_ctx *ctx, const tn_node *func)
     return tn_ty_func_of(ctx, (tn_list){at, f->params.n}, ret, false);
 }
 
-/* Binds the symbolic variables of a parameter's type by what the argument's type has in their place. */
+/* Binds the symbolic variables of a parameter's type by what the argument's type has in their
+ * place. */
 static void
 match_dim(tnb_ptrmap *map, const tn_expr *param, const tn_expr *arg)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of scalar intrinsics: arity, type, effect, spelling per source dialect, value on doubles. */
+/* The table of scalar intrinsics: arity, type, effect, spelling per source dialect, value on
+ * doubles. */
 #include "private.h"
 #include <math.h>
 
@@ -8,8 +9,7 @@ static const tn_type *
 like_first(tn_ctx *ctx, const tn_call *c)
 {
     if (!c->args.n || !tn_is_scalar(c->args.at[0]))
-        return tn_error(ctx, 0, TNB_TYPE, "%s needs scalar arguments",
-                        tn_call_op_of(c)->name);
+        return tn_error(ctx, 0, TNB_TYPE, "%s needs scalar arguments", tn_call_op_of(c)->name);
     return c->args.at[0]->type;
 }
 
@@ -79,19 +79,19 @@ choice(tn_ctx *ctx, const tn_call *c)
 }
 
 /* ---- values ---- */
-#define EVAL1(name, expr)                                                                          \
-    static double eval_##name(const double *a, int n)                                              \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        double x = a[0];                                                                           \
-        return (expr);                                                                             \
+#define EVAL1(name, expr)                             \
+    static double eval_##name(const double *a, int n) \
+    {                                                 \
+        (void)n;                                      \
+        double x = a[0];                              \
+        return (expr);                                \
     }
-#define EVAL2(name, expr)                                                                          \
-    static double eval_##name(const double *a, int n)                                              \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        double x = a[0], y = a[1];                                                                 \
-        return (expr);                                                                             \
+#define EVAL2(name, expr)                             \
+    static double eval_##name(const double *a, int n) \
+    {                                                 \
+        (void)n;                                      \
+        double x = a[0], y = a[1];                    \
+        return (expr);                                \
     }
 EVAL1(exp, exp(x))
 EVAL1(exp2, exp2(x))
@@ -136,30 +136,49 @@ EVAL2(nextafter, nextafter(x, y))
 /* ---- the table ---- */
 static const tn_arg_schema x_arg[] = {{"x", NULL}, {NULL, NULL}};
 static const tn_arg_schema xy_args[] = {{"x", NULL}, {"y", NULL}, {NULL, NULL}};
-static const tn_arg_schema choice_args[] = {{"cond", "bool"}, {"t", "if true"}, {"f", "if false"}, {NULL, NULL}};
+static const tn_arg_schema choice_args[] = {{"cond", "bool"},
+                                            {"t", "if true"},
+                                            {"f", "if false"},
+                                            {NULL, NULL}};
 static const tn_arg_schema any_args[] = {{"args", NULL}, {NULL, NULL}};
 
 /* math of one or two operands; the value has the operand's dtype */
 #define M1(n, c, cl, cu, d)                                                                        \
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = x_arg,    \
-     .min_args = -1, .infer = like_first, .spelling = {c, cl, cu}, .eval = eval_##n}
-#define M2(n, rule, c, cl, cu, d)                                                                  \
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = xy_args,  \
-     .min_args = -1, .infer = rule, .spelling = {c, cl, cu}, .eval = eval_##n}
+    {                                                                                              \
+        .size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = x_arg, \
+        .min_args = -1, .infer = like_first, .spelling = {c, cl, cu}, .eval = eval_##n             \
+    }
+#define M2(n, rule, c, cl, cu, d)                                                                 \
+    {                                                                                             \
+        .size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d,               \
+        .args = xy_args, .min_args = -1, .infer = rule, .spelling = {c, cl, cu}, .eval = eval_##n \
+    }
 #define TEST(n, c, cl, cu, d)                                                                      \
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = x_arg,    \
-     .min_args = -1, .infer = to_bool, .spelling = {c, cl, cu}, .eval = eval_##n}
+    {                                                                                              \
+        .size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = x_arg, \
+        .min_args = -1, .infer = to_bool, .spelling = {c, cl, cu}, .eval = eval_##n                \
+    }
 /* operations on bits */
 #define BITS1(n, rule, c, cl, cu, d)                                                               \
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = x_arg,    \
-     .min_args = -1, .infer = rule, .spelling = {c, cl, cu}}
-#define BITS2(n, d)                                                                                \
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = xy_args,  \
-     .min_args = -1, .infer = like_both}
+    {                                                                                              \
+        .size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, .args = x_arg, \
+        .min_args = -1, .infer = rule, .spelling = {                                               \
+            c,                                                                                     \
+            cl,                                                                                    \
+            cu                                                                                     \
+        }                                                                                          \
+    }
+#define BITS2(n, d)                                                                 \
+    {                                                                               \
+        .size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx." #n, .doc = d, \
+        .args = xy_args, .min_args = -1, .infer = like_both                         \
+    }
 /* any number of arguments, at least `min` */
-#define ANY(n, fl, min, rule, d)                                                                   \
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR | TN_OP_VARIADIC | (fl), .name = "tirx." n,      \
-     .doc = d, .args = any_args, .min_args = min, .infer = rule}
+#define ANY(n, fl, min, rule, d)                                                                 \
+    {                                                                                            \
+        .size = sizeof(tn_op), .flags = TN_OP_SCALAR | TN_OP_VARIADIC | (fl), .name = "tirx." n, \
+        .doc = d, .args = any_args, .min_args = min, .infer = rule                               \
+    }
 #define EFFECT (TN_OP_IMPURE | TN_OP_READS_MEMORY)
 #define READS TN_OP_READS_MEMORY
 
@@ -205,19 +224,28 @@ const tn_op tn_scalar_intrinsics[] = {
     M2(hypot, like_both, "hypotf", "hypot", "hypotf", "sqrt(x * x + y * y)"),
     M2(copysign, like_both, "copysignf", "copysign", "copysignf", "x with the sign of y"),
     M2(ldexp, like_first, "ldexpf", "ldexp", "ldexpf", "x * 2^y"),
-    M2(nextafter, like_both, "nextafterf", "nextafter", "nextafterf", "next number after x towards y"),
+    M2(nextafter, like_both, "nextafterf", "nextafter", "nextafterf",
+       "next number after x towards y"),
     BITS2(bitwise_and, "x & y"),
     BITS2(bitwise_or, "x | y"),
     BITS2(bitwise_xor, "x ^ y"),
     BITS1(bitwise_not, like_first, NULL, NULL, NULL, "~x"),
     BITS2(shift_left, "x << y"),
     BITS2(shift_right, "x >> y, arithmetic for signed x"),
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR | TN_OP_LAZY, .name = "tirx.if_then_else",
-     .doc = "t or f; only the chosen one is evaluated", .args = choice_args, .min_args = -1,
+    {.size = sizeof(tn_op),
+     .flags = TN_OP_SCALAR | TN_OP_LAZY,
+     .name = "tirx.if_then_else",
+     .doc = "t or f; only the chosen one is evaluated",
+     .args = choice_args,
+     .min_args = -1,
      .infer = choice},
     BITS1(likely, like_first, NULL, NULL, NULL, "x, which is probably true"),
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx.reinterpret",
-     .doc = "the bits of x as another dtype", .args = x_arg, .min_args = -1},
+    {.size = sizeof(tn_op),
+     .flags = TN_OP_SCALAR,
+     .name = "tirx.reinterpret",
+     .doc = "the bits of x as another dtype",
+     .args = x_arg,
+     .min_args = -1},
     ANY("q_multiply_shift", 0, 4, like_first, "fixed-point x * y with shift s"),
     ANY("large_uint_imm", 0, 2, NULL, "an unsigned literal from its two halves"),
     ANY("undef", 0, 0, NULL, "any value"),
@@ -239,8 +267,13 @@ const tn_op tn_scalar_intrinsics[] = {
     ANY("tvm_throw_last_error", EFFECT, 0, just_i32, "report the last error"),
     ANY("ret", EFFECT, 1, NULL, "the function's result"),
     /* memory */
-    {.size = sizeof(tn_op), .flags = TN_OP_SCALAR, .name = "tirx.address_of",
-     .doc = "the address of a buffer's element", .args = x_arg, .min_args = -1, .infer = just_handle},
+    {.size = sizeof(tn_op),
+     .flags = TN_OP_SCALAR,
+     .name = "tirx.address_of",
+     .doc = "the address of a buffer's element",
+     .args = x_arg,
+     .min_args = -1,
+     .infer = just_handle},
     ANY("tvm_access_ptr", READS, 5, just_handle,
         "a pointer: type, data, offset, extent, mask (1: read, 2: write)"),
     ANY("type_annotation", 0, 0, NULL, "a dtype as an operand"),
@@ -256,7 +289,8 @@ const tn_op tn_scalar_intrinsics[] = {
     ANY("tvm_storage_sync", EFFECT, 1, just_i32, "barrier: scope"),
     ANY("tvm_global_barrier_kinit", EFFECT, 0, just_i32, "initialise the barrier of all blocks"),
     ANY("tvm_thread_allreduce", EFFECT, 3, just_handle, "reduction over threads"),
-    ANY("tvm_warp_shuffle", EFFECT, 5, NULL, "a value of another lane: mask, value, lane, width, warp size"),
+    ANY("tvm_warp_shuffle", EFFECT, 5, NULL,
+        "a value of another lane: mask, value, lane, width, warp size"),
     ANY("tvm_warp_shuffle_up", EFFECT, 5, NULL, "a value of a lower lane"),
     ANY("tvm_warp_shuffle_down", EFFECT, 5, NULL, "a value of a higher lane"),
     ANY("tvm_warp_shuffle_xor", EFFECT, 5, NULL, "a value of the lane with flipped bits"),
@@ -277,6 +311,7 @@ const tn_op tn_scalar_intrinsics[] = {
     ANY("make_filled_simdgroup_matrix", EFFECT, 5, just_handle, "fill a Metal matrix"),
     ANY("simdgroup_load", EFFECT, 6, just_handle, "load a Metal matrix"),
     ANY("simdgroup_store", EFFECT, 6, just_handle, "store a Metal matrix"),
-    ANY("simdgroup_multiply_accumulate", EFFECT, 8, just_handle, "multiply and accumulate Metal matrices"),
+    ANY("simdgroup_multiply_accumulate", EFFECT, 8, just_handle,
+        "multiply and accumulate Metal matrices"),
 };
 const uint32_t tn_n_scalar_intrinsics = sizeof tn_scalar_intrinsics / sizeof *tn_scalar_intrinsics;

@@ -13,8 +13,8 @@
 
 #define TN_F(sname, ftype, field)
 #define TN_STRUCT(name, fields)
-#define TN_K(kind, sname)                                                                          \
-    {#kind, TN_STRUCT_##sname, sizeof(tn_##sname), sizeof fields_##sname / sizeof(tn_field) - 1,   \
+#define TN_K(kind, sname)                                                                        \
+    {#kind, TN_STRUCT_##sname, sizeof(tn_##sname), sizeof fields_##sname / sizeof(tn_field) - 1, \
      fields_##sname},
 const tn_kind_info tn_kinds[TN_KIND_COUNT] = {
 #include "tenon/core/nodes.def"

@@ -163,8 +163,8 @@ tn_make(tn_ctx *ctx, tn_kind kind, const void *fields, const tn_type *type, bool
     n->type = type;
     struct summary s = summarize(n, type);
     if (s.depth > TN_MAX_DEPTH)
-        return tn_error(ctx, n->loc, TNB_UNSUPPORTED, "expression or statement nested deeper than %d",
-                        TN_MAX_DEPTH);
+        return tn_error(ctx, n->loc, TNB_UNSUPPORTED,
+                        "expression or statement nested deeper than %d", TN_MAX_DEPTH);
     n->flags = (uint16_t)(s.depth << TN_DEPTH_SHIFT);
     if (s.closed)
         n->flags |= TN_FLAG_CLOSED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The structural operators: calls of tensor programs and packed functions, closures, memory, VM, shapes,
- * devices, checks. How their calls look is described in core/README.md.
+/* The structural operators: calls of tensor programs and packed functions, closures, memory, VM,
+ * shapes, devices, checks. How their calls look is described in core/README.md.
  */
 #include "private.h"
 
@@ -65,7 +65,8 @@ dps(tn_ctx *ctx, const tn_call *c, bool global)
         return tn_error(ctx, 0, TNB_TYPE, "the arguments of %s must be a tuple, not %s", name_of(c),
                         tn_brief(ctx, args));
     if (!c->ty_args.n)
-        return tn_error(ctx, 0, TNB_INVALID, "%s needs the type of its result (out_ty)", name_of(c));
+        return tn_error(ctx, 0, TNB_INVALID, "%s needs the type of its result (out_ty)",
+                        name_of(c));
     return as_given(ctx, c);
 }
 
@@ -99,20 +100,23 @@ call_tir_inplace(tn_ctx *ctx, const tn_call *c)
         int64_t k = -1;
         tn_int_value(idx->items.at[i], &k);
         if (k < -1 || (args && k >= (int64_t)args->fields.n))
-            return tn_error(ctx, 0, TNB_BOUNDS, "in-place index %lld is not an argument", (long long)k);
+            return tn_error(ctx, 0, TNB_BOUNDS, "in-place index %lld is not an argument",
+                            (long long)k);
         if (k < 0)
             continue;
         fresh_only = false;
         for (uint32_t j = 0; j < i; j++)
             if (tn_is_int_const(idx->items.at[j], k))
-                return tn_error(ctx, 0, TNB_INVALID, "in-place index %lld stands twice", (long long)k);
+                return tn_error(ctx, 0, TNB_INVALID, "in-place index %lld stands twice",
+                                (long long)k);
         const tn_type *out = tuple ? tuple->fields.at[i] : t;
         const tn_type *in = args ? args->fields.at[k]->type : NULL;
         if (in && tn_is(in, TN_KIND_TY_TENSOR) && tn_type_check(ctx, out, in) == TN_SUBTYPE_FAIL)
-            return tn_error(ctx, 0, TNB_TYPE,
-                            "output %u is computed in place of argument %lld, but their types differ: "
-                            "%s and %s",
-                            i, (long long)k, tn_brief(ctx, out), tn_brief(ctx, in));
+            return tn_error(
+                ctx, 0, TNB_TYPE,
+                "output %u is computed in place of argument %lld, but their types differ: "
+                "%s and %s",
+                i, (long long)k, tn_brief(ctx, out), tn_brief(ctx, in));
     }
     if (fresh_only)
         return tn_error(ctx, 0, TNB_INVALID, "no output of %s is in place", name_of(c));
@@ -158,7 +162,8 @@ tensor_to_shape(tn_ctx *ctx, const tn_call *c)
     int64_t n = -1;
     tn_list dims;
     if (tn_type_ndim(t) != 1 && tn_type_ndim(t) != -1)
-        return tn_error(ctx, 0, TNB_SHAPE, "tensor_to_shape needs a tensor of one dimension, not %lld",
+        return tn_error(ctx, 0, TNB_SHAPE,
+                        "tensor_to_shape needs a tensor of one dimension, not %lld",
                         (long long)tn_type_ndim(t));
     if (!tnb_dtype_is_void(d) && !tnb_dtype_is_int(d))
         return tn_error(ctx, 0, TNB_TYPE, "tensor_to_shape needs integers, not %s",
@@ -229,8 +234,8 @@ memory_view(tn_ctx *ctx, const tn_call *c)
     const tn_expr *shape = given_arg(c, 1), *dtype = given_arg(c, 2);
     const tn_ty_tensor *old = tn_as_ty_tensor(t);
     tnb_dtype d = dtype && tn_is(dtype, TN_KIND_DTYPE_IMM) ? ((const tn_dtype_imm *)dtype)->value
-                  : dtype                                   ? TNB_VOID
-                                                            : tn_type_dtype(t);
+                  : dtype                                  ? TNB_VOID
+                                                           : tn_type_dtype(t);
     if (shape && !tn_is(shape->type, TN_KIND_TY_SHAPE))
         return tn_error(ctx, 0, TNB_TYPE, "the shape of memory.view must be a shape, not %s",
                         tn_brief(ctx, shape));
@@ -283,8 +288,8 @@ ARGS(view_args, {"x", NULL}, {"shape", NULL}, {"dtype", NULL}, {"relative_byte_o
 static const tn_arg_schema no_args[] = {{NULL, NULL}};
 
 #define ATTRS(id, ...) static const tn_attr_schema id[] = {__VA_ARGS__, {NULL, 0, 0, NULL, NULL}}
-ATTRS(inplace_attrs,
-      {"inplace_indices", TN_ATTR_INTS, 0, NULL, "the argument that each output replaces; -1: none"});
+ATTRS(inplace_attrs, {"inplace_indices", TN_ATTR_INTS, 0, NULL,
+                      "the argument that each output replaces; -1: none"});
 ATTRS(grad_attrs, {"te_grad_name", TN_ATTR_STR, 0, NULL, "name of the gradient function"},
       {"te_grad_kwargs", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "its keyword arguments"});
 ATTRS(format_attrs, {"format", TN_ATTR_STR, 0, "\"\"", "text with {} for each value"});
@@ -294,15 +299,19 @@ ATTRS(vdevice_attrs, {"dst_vdevice", TN_ATTR_VDEVICE, 0, NULL, "where the copy s
 ATTRS(dtype_attrs, {"dtype", TN_ATTR_DTYPE, 0, "float32", NULL});
 
 /* ---- the table ---- */
-#define OP(n, fl, a, min, at, rule, d)                                                             \
-    {.size = sizeof(tn_op), .flags = (fl), .name = "relax." n, .doc = d, .args = a,                \
-     .min_args = min, .attrs = at, .infer = rule}
+#define OP(n, fl, a, min, at, rule, d)                                                 \
+    {                                                                                  \
+        .size = sizeof(tn_op), .flags = (fl), .name = "relax." n, .doc = d, .args = a, \
+        .min_args = min, .attrs = at, .infer = rule                                    \
+    }
 
 const tn_op tn_structural_ops[] = {
-    OP("call_tir", 0, callee_args, -1, NULL, call_tir, "call of a tensor program; out_ty gives the outputs"),
+    OP("call_tir", 0, callee_args, -1, NULL, call_tir,
+       "call of a tensor program; out_ty gives the outputs"),
     OP("call_tir_inplace", 0, callee_args, -1, inplace_attrs, call_tir_inplace,
        "call of a tensor program that overwrites arguments"),
-    OP("call_tir_with_grad", 0, callee_args, -1, grad_attrs, call_tir, "call_tir with its gradient's name"),
+    OP("call_tir_with_grad", 0, callee_args, -1, grad_attrs, call_tir,
+       "call_tir with its gradient's name"),
     OP("call_dps_packed", 0, callee_args, -1, NULL, call_dps_packed,
        "call of a packed function that writes into outputs made by the caller"),
     OP("call_pure_packed", TN_OP_VARIADIC, packed_args, 1, NULL, call_packed,
@@ -311,9 +320,11 @@ const tn_op tn_structural_ops[] = {
        "call of a packed function that overwrites arguments"),
     OP("call_builtin_with_ctx", TN_OP_IMPURE, callee_args, -1, NULL, call_packed,
        "call of a run-time function that gets the virtual machine"),
-    OP("make_closure", 0, callee_args, -1, NULL, any_type, "a function with its first arguments bound"),
+    OP("make_closure", 0, callee_args, -1, NULL, any_type,
+       "a function with its first arguments bound"),
     OP("invoke_closure", TN_OP_IMPURE, closure_args, -1, NULL, as_given, "call of a closure"),
-    OP("invoke_pure_closure", 0, closure_args, -1, NULL, as_given, "call of a closure without effects"),
+    OP("invoke_pure_closure", 0, closure_args, -1, NULL, as_given,
+       "call of a closure without effects"),
     OP("null_value", 0, no_args, -1, NULL, any_type, "the null object"),
     OP("shape_of", 0, one_arg, -1, NULL, shape_of, "the shape of a tensor"),
     OP("tensor_to_shape", 0, one_arg, -1, NULL, tensor_to_shape, "an integer tensor as a shape"),
@@ -322,18 +333,24 @@ const tn_op tn_structural_ops[] = {
     OP("hint_on_device", 0, one_arg, -1, hint_attrs, like_argument, "where a tensor should lie"),
     OP("assert_op", TN_OP_IMPURE | TN_OP_VARIADIC, assert_args, 1, format_attrs, void_type,
        "an error at run time unless the condition holds"),
-    OP("print", TN_OP_IMPURE | TN_OP_VARIADIC, many_args, 0, format_attrs, void_type, "print values"),
+    OP("print", TN_OP_IMPURE | TN_OP_VARIADIC, many_args, 0, format_attrs, void_type,
+       "print values"),
     OP("wrap_param", 0, one_arg, -1, dtype_attrs, wrap_param, "a parameter in another dtype"),
     OP("builtin.stop_lift_params", 0, one_arg, -1, NULL, like_argument,
        "what follows is not moved into the parameters' transformation"),
-    OP("builtin.alloc_tensor", TN_OP_ALLOCATES, alloc_args, 3, NULL, builtin_alloc_tensor, "a new tensor"),
+    OP("builtin.alloc_tensor", TN_OP_ALLOCATES, alloc_args, 3, NULL, builtin_alloc_tensor,
+       "a new tensor"),
     OP("memory.alloc_storage", TN_OP_ALLOCATES, mem_storage_args, -1, NULL, any_type, "new memory"),
     OP("memory.alloc_tensor", TN_OP_ALLOCATES, storage_tensor_args, 4, NULL, storage_alloc_tensor,
        "a tensor in memory made before"),
-    OP("memory.kill_tensor", TN_OP_IMPURE, one_arg, -1, NULL, void_type, "the tensor is not used again"),
-    OP("memory.kill_storage", TN_OP_IMPURE, one_arg, -1, NULL, void_type, "the memory is not used again"),
-    OP("memory.view", 0, view_args, 1, NULL, memory_view, "the same memory as another shape or dtype"),
-    OP("memory.ensure_zero_offset", 0, one_arg, -1, NULL, like_argument, "a tensor that begins at byte 0"),
+    OP("memory.kill_tensor", TN_OP_IMPURE, one_arg, -1, NULL, void_type,
+       "the tensor is not used again"),
+    OP("memory.kill_storage", TN_OP_IMPURE, one_arg, -1, NULL, void_type,
+       "the memory is not used again"),
+    OP("memory.view", 0, view_args, 1, NULL, memory_view,
+       "the same memory as another shape or dtype"),
+    OP("memory.ensure_zero_offset", 0, one_arg, -1, NULL, like_argument,
+       "a tensor that begins at byte 0"),
     OP("vm.alloc_storage", TN_OP_ALLOCATES, vm_storage_args, 3, NULL, any_type, "new memory"),
     OP("vm.alloc_tensor", TN_OP_ALLOCATES, storage_tensor_args, 4, NULL, storage_alloc_tensor,
        "a tensor in memory made before"),

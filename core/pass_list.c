@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass lists as text: `LegalizeOps, FuseOps{fuse_opt_level=2}, ApplyDefaultSchedule{rules=[Matmul,GEMV]}`.
+/* Pass lists as text: `LegalizeOps, FuseOps{fuse_opt_level=2},
+ * ApplyDefaultSchedule{rules=[Matmul,GEMV]}`.
  *
- * Items are separated by commas or line ends. Two values are looked up when the pass runs, and stand in the
- * options as a Pair until then: `@attr(NAME)`, an attribute of the module, and `@FILE.npy`, a constant.
+ * Items are separated by commas or line ends. Two values are looked up when the pass runs, and
+ * stand in the options as a Pair until then: `@attr(NAME)`, an attribute of the module, and
+ * `@FILE.npy`, a constant.
  */
 #include "pass_private.h"
 #include <ctype.h>

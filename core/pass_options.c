@@ -44,7 +44,8 @@ tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, cons
             return v;
         given = tn_dict_set(ctx, given, p->key, v);
     }
-    return tn_schema_apply(ctx, tn_strf(ctx, "pass %s", pass->name), "option", pass->options, given);
+    return tn_schema_apply(ctx, tn_strf(ctx, "pass %s", pass->name), "option", pass->options,
+                           given);
 }
 
 int64_t

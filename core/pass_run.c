@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pass manager: runs a list, and around each pass verifies, times, dumps, prints, traces, compares. */
+/* The pass manager: runs a list, and around each pass verifies, times, dumps, prints, traces,
+ * compares. */
 #include <stdio.h>
 #include <time.h>
 #include "pass_private.h"
@@ -90,7 +91,8 @@ roundtrip(struct run *r, const tn_module *m, const char *name)
     if (ok && text_of(r, again, true, &second) &&
         (first.n != second.n || memcmp(first.s, second.s, first.n) != 0)) {
         ok = false;
-        tn_error(r->ctx, 0, TNB_DIFFERS, "printed, read and printed again, the text is another one");
+        tn_error(r->ctx, 0, TNB_DIFFERS,
+                 "printed, read and printed again, the text is another one");
     }
     tnb_buf_free(&first);
     tnb_buf_free(&second);
@@ -110,7 +112,8 @@ write_reproducer(struct run *r, const tn_module *m)
     tnb_buf_puts(&b, "# tenon opt FILE -p '");
     tn_pass_list_print(&rest, &b);
     tnb_buf_puts(&b, "'\n");
-    if (tn_print && tn_print(r->ctx, &m->base, &(tn_print_options){.inline_constants = true}, &b) == TNB_OK &&
+    if (tn_print &&
+        tn_print(r->ctx, &m->base, &(tn_print_options){.inline_constants = true}, &b) == TNB_OK &&
         tnb_write_file(r->opt->reproducer, b.s, b.n, &err) == TNB_OK)
         tnb_diag_note(tn_diags(r->ctx), "its input and the rest of the list are in %s",
                       r->opt->reproducer);
@@ -122,9 +125,10 @@ static const tn_module *
 fail(struct run *r, const tn_module *before, const char *what)
 {
     const tn_pass_item *item = &r->list->at[r->at];
-    tnb_diag_note(tn_diags(r->ctx), "%s pass %s (number %u of %u%s%s%s%s)", what, item->name, r->at + 1,
-                  r->list->n, item->phase ? ", phase " : "", item->phase ? item->phase : "",
-                  item->origin ? ", from " : "", item->origin ? item->origin : "");
+    tnb_diag_note(tn_diags(r->ctx), "%s pass %s (number %u of %u%s%s%s%s)", what, item->name,
+                  r->at + 1, r->list->n, item->phase ? ", phase " : "",
+                  item->phase ? item->phase : "", item->origin ? ", from " : "",
+                  item->origin ? item->origin : "");
     write_reproducer(r, before);
     return NULL;
 }
@@ -179,9 +183,10 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
     if (r->opt->roundtrip && !roundtrip(r, after, pass->name))
         return false;
     *what = "the results differ after";
-    if (r->opt->check && r->opt->check->compare && after != before && pass->keeps != TN_KEEPS_NOTHING &&
-        !r->opt->check->compare(r->opt->check->user, r->ctx, &r->list->at[r->at], pass->keeps, before,
-                                after))
+    if (r->opt->check && r->opt->check->compare && after != before &&
+        pass->keeps != TN_KEEPS_NOTHING &&
+        !r->opt->check->compare(r->opt->check->user, r->ctx, &r->list->at[r->at], pass->keeps,
+                                before, after))
         return false;
     return tnb_diags_errors(tn_diags(r->ctx)) == errors;
 }
@@ -216,7 +221,8 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
     tn_trace_event(r->opt->trace, item->phase ? item->phase : "pass", pass->name, start, took, 0);
     tnb_log(TNB_LOG_DEBUG, "pass %s: %.3f ms%s", pass->name, took * 1e3,
             after == m ? ", nothing changed" : "");
-    if (tnb_arena_failed(ctx->arena) || tnb_arena_failed(ctx->scratch) || tnb_arena_failed(ctx->perm))
+    if (tnb_arena_failed(ctx->arena) || tnb_arena_failed(ctx->scratch) ||
+        tnb_arena_failed(ctx->perm))
         tn_error(ctx, 0, TNB_NO_MEMORY, "memory ran out");
     if (!after && tnb_diags_errors(tn_diags(ctx)) == errors)
         tn_error(ctx, 0, TNB_INTERNAL, "pass %s failed and did not say why", pass->name);

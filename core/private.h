@@ -44,7 +44,7 @@ struct tn_ctx {
     struct {
         const char *file, *text;
         size_t n;
-    } *sources;
+    } * sources;
     uint32_t n_sources, cap_sources;
     TNB_VEC(tn_owned) owned;
     TNB_VEC(const tn_data *) datas;
@@ -64,13 +64,13 @@ tn_borrow_arena(tn_ctx *ctx); /* NULL without memory */
 void
 tn_return_arena(tn_ctx *ctx, tnb_arena *a);
 
-/* Copies `m` into a new arena and frees the old one with all that is not part of `m`. The caller holds no
- * other node that is not interned. */
+/* Copies `m` into a new arena and frees the old one with all that is not part of `m`. The caller
+ * holds no other node that is not interned. */
 const tn_module *
 tn_compact(tn_ctx *ctx, const tn_module *m);
 
-/* Variables that stand alone as an extent in a type, in order of first occurrence: what a parameter or
- * match_cast of this type defines. */
+/* Variables that stand alone as an extent in a type, in order of first occurrence: what a parameter
+ * or match_cast of this type defines. */
 tn_list
 tn_symbols_of_type(tn_ctx *ctx, const tn_type *t);
 
@@ -119,13 +119,14 @@ typedef union tn_any_node {
 } tn_any_node;
 
 /* ---- making nodes ---- */
-/* A node of `kind` with the given fields (base ignored but for the location, 0: the current one). Sets
- * flags, interns what is interned. With `copy_lists` the entries of lists are copied, else they must
- * already live in the context's arena. Depth is checked. `type` is stored as it is. */
+/* A node of `kind` with the given fields (base ignored but for the location, 0: the current one).
+ * Sets flags, interns what is interned. With `copy_lists` the entries of lists are copied, else
+ * they must already live in the context's arena. Depth is checked. `type` is stored as it is. */
 const tn_node *
 tn_make(tn_ctx *ctx, tn_kind kind, const void *fields, const tn_type *type, bool copy_lists);
-/* The type that an expression with these fields has; NULL for kinds without one; the error node after
- * recording what is wrong. `n->kind` is set, `n->type` not read unless the kind keeps its type (Var ...). */
+/* The type that an expression with these fields has; NULL for kinds without one; the error node
+ * after recording what is wrong. `n->kind` is set, `n->type` not read unless the kind keeps its
+ * type (Var ...). */
 const tn_type *
 tn_infer(tn_ctx *ctx, const tn_node *n);
 /* True if one of the operands is the error node; a missing operand is recorded as an error. */
@@ -139,7 +140,7 @@ tn_norm_dict(const tn_node *d);
 bool
 tn_is_dict_or_null(tn_ctx *ctx, const tn_node *d, const char *what);
 
-#define TN_MAKE(ctx, kind, sname, type, ...)                                                       \
+#define TN_MAKE(ctx, kind, sname, type, ...) \
     tn_make((ctx), (kind), &(tn_##sname){.base = {0}, __VA_ARGS__}, (type), true)
 
 /* Call types (core/infer_call.c). */

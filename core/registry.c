@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: tables of what the core and loaded plugins provide, by kind and name. A plugin is loaded
- * when a name that its manifest promises is first asked for.
+/* The registry: tables of what the core and loaded plugins provide, by kind and name. A plugin is
+ * loaded when a name that its manifest promises is first asked for.
  */
 #include "private.h"
 #include "tenon/core/eval.h"
@@ -13,12 +13,8 @@ static const struct {
     const char *kind; /* as in manifests: "op:relax.add" */
     size_t size;      /* 0: of a higher layer, kept by pointer */
 } kinds[N_TABLES] = {
-    {"pass", sizeof(tn_pass)},
-    {"op", sizeof(tn_op)},
-    {"target", sizeof(tn_target_kind)},
-    {"legalizer", sizeof(tn_legalizer)},
-    {"rule", 0},
-    {"importer", 0},
+    {"pass", sizeof(tn_pass)},           {"op", sizeof(tn_op)}, {"target", sizeof(tn_target_kind)},
+    {"legalizer", sizeof(tn_legalizer)}, {"rule", 0},           {"importer", 0},
     {"evaluator", sizeof(tn_evaluator)},
 };
 
@@ -71,7 +67,8 @@ key_of(tn_registry *r, enum table t, const struct entry *e)
     return tnb_printf(r->arena, "%s@%s", l->op, l->target);
 }
 
-/* Where two plugins hold a name, the index decides; it has refused the name already if it cannot. */
+/* Where two plugins hold a name, the index decides; it has refused the name already if it cannot.
+ */
 static bool
 new_one_serves(tn_registry *r, enum table t, const char *name)
 {
@@ -85,7 +82,8 @@ add_entry(tn_registry *r, enum table t, const void *entry, const char *plugin, t
 {
     const struct entry *e = entry;
     if (!e || e->size < sizeof *e || !e->name)
-        return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin, kinds[t].kind);
+        return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin,
+                        kinds[t].kind);
     e = own_copy(r, t, e);
     struct table_data *td = &r->tables[t];
     const char *key = key_of(r, t, e);
@@ -205,7 +203,8 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *given, 
         for (uint32_t i = 0; t != T_LEGALIZER && i < spans[t].n; i++) {
             const struct entry *e = spans[t].at[i];
             if (!e || !e->name)
-                return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no name", p->name, kinds[t].kind);
+                return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no name", p->name,
+                                kinds[t].kind);
             const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, e->name);
             TNB_PUSH(r->arena, holds, text);
         }
@@ -287,7 +286,8 @@ static const tn_target_kind *
 serving(const tn_registry *r, const char *kind)
 {
     for (uint32_t i = 0; i < r->tables[T_TARGET].entries.n; i++) {
-        const tn_target_kind *k = (const tn_target_kind *)(const void *)r->tables[T_TARGET].entries.at[i];
+        const tn_target_kind *k =
+            (const tn_target_kind *)(const void *)r->tables[T_TARGET].entries.at[i];
         for (const char *const *p = k->kinds; p && *p; p++)
             if (strcmp(*p, kind) == 0)
                 return k;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The path-copying rewriter, and substitution on top of it.
  *
- * A node is rebuilt only if a child changed. Definitions (fields DEF and DEFS) are renewed when their
- * own fields change, and uses follow through the map `renewed`. Results of deep nodes are remembered, so
- * that shared subexpressions are rewritten once.
+ * A node is rebuilt only if a child changed. Definitions (fields DEF and DEFS) are renewed when
+ * their own fields change, and uses follow through the map `renewed`. Results of deep nodes are
+ * remembered, so that shared subexpressions are rewritten once.
  */
 #include "private.h"
 #include <stddef.h>
@@ -16,11 +16,12 @@ struct state {
     tnb_ptrmap memo;
     const tn_node *root;
     tnb_arena *arena;
-    bool fresh;              /* definitions are renewed even if nothing in them changed */
-    tnb_ptrmap used;         /* fresh: free variables met as uses */
+    bool fresh;      /* definitions are renewed even if nothing in them changed */
+    tnb_ptrmap used; /* fresh: free variables met as uses */
 };
 
-static const tn_node removed = {.kind = TN_KIND_NONE, .flags = TN_FLAG_CLOSED | 1u << TN_DEPTH_SHIFT};
+static const tn_node removed = {.kind = TN_KIND_NONE,
+                                .flags = TN_FLAG_CLOSED | 1u << TN_DEPTH_SHIFT};
 
 const tn_node *
 tn_removed(void)
@@ -71,7 +72,8 @@ child(tn_rewriter *r, const tn_node *c, bool is_def)
 }
 
 /* ---- lists ---- */
-/* Appends what a statement or binding became, flattening Seqs among statements and blocks among bindings. */
+/* Appends what a statement or binding became, flattening Seqs among statements and blocks among
+ * bindings. */
 static void
 append(tnb_arena *a, tn_node_vec *out, const tn_node *was, const tn_node *now)
 {
@@ -123,7 +125,8 @@ no_op(tn_ctx *ctx)
     return tn_evaluate_of(ctx, tn_i32(ctx, 0));
 }
 
-/* What becomes of a statement or block one of whose parts was removed. NULL: build it as it is now. */
+/* What becomes of a statement or block one of whose parts was removed. NULL: build it as it is now.
+ */
 static const tn_node *
 after_removal(tn_ctx *ctx, const tn_node *was, tn_any_node *now)
 {
@@ -228,7 +231,8 @@ follow_body(tn_rewriter *r, const tn_function *was, tn_function *now)
         return;
     if (!tn_equal(r->ctx, was->ret, was->body->type, false, NULL))
         return;
-    const tn_expr *f = tn_function_of(r->ctx, now->params, now->body, NULL, now->pure != 0, now->attrs);
+    const tn_expr *f =
+        tn_function_of(r->ctx, now->params, now->body, NULL, now->pure != 0, now->attrs);
     if (tn_as_function(f))
         now->ret = ((const tn_function *)f)->ret;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attribute schemas: defaults, conversions, checks. One schema serves operators, passes and targets. */
+/* Attribute schemas: defaults, conversions, checks. One schema serves operators, passes and
+ * targets. */
 #include "tenon/base/conf.h"
 #include "value.h"
 
@@ -199,8 +200,8 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
         keys[i] = schema[i].name;
         values[i] = v ? convert(ctx, &schema[i], v) : default_of(ctx, owner, what, &schema[i]);
         if (v && !values[i]) {
-            tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what, schema[i].name,
-                     wanted[schema[i].type], tn_brief(ctx, v));
+            tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what,
+                     schema[i].name, wanted[schema[i].type], tn_brief(ctx, v));
         }
         if (!values[i])
             return tn_error_node(ctx);

@@ -55,7 +55,8 @@ tn_trace_event(tn_trace *t, const char *category, const char *name, double start
     pthread_mutex_lock(&t->lock);
     tnb_buf *b = &t->line;
     b->n = 0;
-    tnb_buf_puts(b, t->any ? ",\n{\"ph\":\"X\",\"pid\":1,\"cat\":" : "{\"ph\":\"X\",\"pid\":1,\"cat\":");
+    tnb_buf_puts(b, t->any ? ",\n{\"ph\":\"X\",\"pid\":1,\"cat\":"
+                           : "{\"ph\":\"X\",\"pid\":1,\"cat\":");
     put_text(b, category);
     tnb_buf_puts(b, ",\"name\":");
     put_text(b, name);

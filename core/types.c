@@ -51,9 +51,10 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
         else if (tn_is_var(shape) && tn_is(shape->type, TN_KIND_TY_SHAPE))
             rank = tn_type_ndim(shape->type);
         else
-            return tn_error(ctx, 0, TNB_TYPE,
-                            "the shape of a tensor must be a shape or a variable of shape type, not %s",
-                            tn_brief(ctx, shape));
+            return tn_error(
+                ctx, 0, TNB_TYPE,
+                "the shape of a tensor must be a shape or a variable of shape type, not %s",
+                tn_brief(ctx, shape));
         if (ndim >= 0 && rank >= 0 && rank != ndim)
             return tn_error(ctx, 0, TNB_SHAPE, "ndim is %lld, but the shape has %lld dimensions",
                             (long long)ndim, (long long)rank);
@@ -63,10 +64,11 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
     if (ndim < -1)
         return tn_error(ctx, 0, TNB_SHAPE, "rank %lld is negative", (long long)ndim);
     if (vdevice && vdevice->kind != TN_KIND_VDEVICE)
-        return tn_error(ctx, 0, TNB_TYPE, "the vdevice of a tensor must be a virtual device, not %s",
+        return tn_error(ctx, 0, TNB_TYPE,
+                        "the vdevice of a tensor must be a virtual device, not %s",
                         tn_brief(ctx, vdevice));
-    return TN_MAKE(ctx, TN_KIND_TY_TENSOR, ty_tensor, NULL, .shape = shape, .dtype = d, .ndim = ndim,
-                   .vdevice = vdevice);
+    return TN_MAKE(ctx, TN_KIND_TY_TENSOR, ty_tensor, NULL, .shape = shape, .dtype = d,
+                   .ndim = ndim, .vdevice = vdevice);
 }
 
 const tn_type *

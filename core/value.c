@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attribute values as short text: defaults in schemas and options in pass lists.
  *
- *     value := number | "text" | True | False | None | [value, ...] | {"key": value, ...} | bareword
+ *     value := number | "text" | True | False | None | [value, ...] | {"key": value, ...} |
+ * bareword
  *
  * A superset of JSON: Python's spellings of true, false and null, and barewords, which are text.
  */
@@ -161,7 +162,8 @@ read_word(tn_value_reader *r)
     double f;
     if (tnb_read_i64(s, n, &i))
         return tn_i64(r->ctx, i);
-    if ((isdigit((unsigned char)*s) || *s == '-' || *s == '+' || *s == '.') && tnb_read_f64(s, n, &f))
+    if ((isdigit((unsigned char)*s) || *s == '-' || *s == '+' || *s == '.') &&
+        tnb_read_f64(s, n, &f))
         return tn_float_imm_of(r->ctx, TNB_F64, f);
     return tn_string(r->ctx, tn_strn(r->ctx, s, n));
 }

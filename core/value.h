@@ -26,8 +26,9 @@ tn_value_of_text(tn_ctx *ctx, const char *text);
 void
 tn_value_write(const tn_node *v, tnb_buf *out);
 
-/* Checks `given` (Dict or NULL) against a schema and fills in what is missing. `owner` is for messages:
- * "relax.nn.conv2d", "pass FuseOps". The Dict, or the error node after recording an error. */
+/* Checks `given` (Dict or NULL) against a schema and fills in what is missing. `owner` is for
+ * messages: "relax.nn.conv2d", "pass FuseOps". The Dict, or the error node after recording an
+ * error. */
 const tn_node *
 tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
                 const tn_node *given);

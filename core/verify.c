@@ -120,7 +120,8 @@ tn_verify(tn_ctx *ctx, const tn_module *m)
 {
     verifier v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx)};
     if (!m || !v.arena) {
-        tn_error(ctx, 0, m ? TNB_NO_MEMORY : TNB_INTERNAL, m ? "no memory for verifying" : "no module");
+        tn_error(ctx, 0, m ? TNB_NO_MEMORY : TNB_INTERNAL,
+                 m ? "no memory for verifying" : "no module");
         tn_return_arena(ctx, v.arena);
         return 1;
     }

@@ -48,8 +48,8 @@ check_tensor(struct call *c, const tn_node *param, const tn_type *got, const cha
     }
     int64_t ndim = tn_type_ndim(got);
     if (ndim >= 0 && ndim != (int64_t)b->shape.n) {
-        tn_verify_error(v, &c->call->base, "%s %u of '%s' must have %u dimensions, not %lld", what, i,
-                        c->name, b->shape.n, (long long)ndim);
+        tn_verify_error(v, &c->call->base, "%s %u of '%s' must have %u dimensions, not %lld", what,
+                        i, c->name, b->shape.n, (long long)ndim);
         return;
     }
     tn_list dims;
@@ -57,8 +57,8 @@ check_tensor(struct call *c, const tn_node *param, const tn_type *got, const cha
         return;
     for (uint32_t k = 0; k < dims.n; k++)
         if (wrong_dim(c, b->shape.at[k], dims.at[k])) {
-            tn_verify_error(v, &c->call->base, "%s %u of '%s': extent %u must be %s, not %s", what, i,
-                            c->name, k, tn_brief(v->ctx, b->shape.at[k]),
+            tn_verify_error(v, &c->call->base, "%s %u of '%s': extent %u must be %s, not %s", what,
+                            i, c->name, k, tn_brief(v->ctx, b->shape.at[k]),
                             tn_brief(v->ctx, dims.at[k]));
             return;
         }
@@ -78,8 +78,9 @@ check_param(struct call *c, uint32_t at, const tn_type *got, const tn_expr *arg,
         if (wants_tensor)
             check_tensor(c, buffer, got, what, i);
         else
-            tn_verify_error(v, &c->call->base, "%s %u of '%s' must be a scalar of dtype %s, not a tensor",
-                            what, i, c->name, tnb_dtype_print(tn_dtype_of(param)).s);
+            tn_verify_error(v, &c->call->base,
+                            "%s %u of '%s' must be a scalar of dtype %s, not a tensor", what, i,
+                            c->name, tnb_dtype_print(tn_dtype_of(param)).s);
     } else if (tn_is(got, TN_KIND_TY_PRIM) && !wants_tensor) {
         tnb_dtype d = ((const tn_ty_prim *)got)->dtype;
         if (!tnb_dtype_eq(d, tn_dtype_of(param)))
@@ -89,7 +90,8 @@ check_param(struct call *c, uint32_t at, const tn_type *got, const tn_expr *arg,
             tnb_ptrmap_set(&c->symbols, param, arg);
     } else {
         tn_verify_error(v, &c->call->base, "%s %u of '%s' must be %s, not %s", what, i, c->name,
-                        wants_tensor ? "a tensor" : "a scalar", got ? tn_brief(v->ctx, got) : "untyped");
+                        wants_tensor ? "a tensor" : "a scalar",
+                        got ? tn_brief(v->ctx, got) : "untyped");
     }
 }
 
@@ -129,7 +131,8 @@ tn_verify_call_tir(verifier *v, const tn_call *call)
     for (uint32_t i = 0; i < outs.n; i++)
         fresh += !inplace || (i < inplace->items.n && tn_is_int_const(inplace->items.at[i], -1));
     if (args->fields.n + fresh != c.callee->params.n) {
-        tn_verify_error(v, &call->base, "'%s' has %u parameters, but the call brings %u arguments and %u outputs",
+        tn_verify_error(v, &call->base,
+                        "'%s' has %u parameters, but the call brings %u arguments and %u outputs",
                         c.name, c.callee->params.n, args->fields.n, fresh);
         return;
     }

@@ -4,7 +4,7 @@
 
 struct graph {
     verifier *v;
-    bool pure;          /* no impure call allowed */
+    bool pure; /* no impure call allowed */
     bool in_dataflow;
     tnb_ptrmap *locals; /* dataflow variables of the block */
 };
@@ -94,8 +94,8 @@ check_leaf(struct graph *g, const tn_expr *e, const char *what)
     case TN_KIND_IF_EXPR:
     case TN_KIND_SEQ_EXPR:
     case TN_KIND_FUNCTION:
-        tn_verify_error(v, e, "%s is a %s; only variables, constants and the like may stand there", what,
-                        tn_kinds[e->kind].name);
+        tn_verify_error(v, e, "%s is a %s; only variables, constants and the like may stand there",
+                        what, tn_kinds[e->kind].name);
         return;
     case TN_KIND_ERROR:
         tn_verify_error(v, e, "an error node is part of the module");
@@ -140,8 +140,8 @@ check_call_type(verifier *v, const tn_call *c)
     if (tn_is_error(t) || !t)
         v->errors += tnb_diags_errors(tn_diags(v->ctx)) - errors;
     else if (tn_type_check(v->ctx, c->base.type, t) == TN_SUBTYPE_FAIL)
-        tn_verify_error(v, &c->base, "the call of %s has type %s, but the operator gives %s", op->name,
-                        tn_brief(v->ctx, c->base.type), tn_brief(v->ctx, t));
+        tn_verify_error(v, &c->base, "the call of %s has type %s, but the operator gives %s",
+                        op->name, tn_brief(v->ctx, c->base.type), tn_brief(v->ctx, t));
 }
 
 static void
@@ -194,7 +194,8 @@ check_value(struct graph *g, const tn_expr *e)
         return;
     }
     case TN_KIND_SEQ_EXPR:
-        tn_verify_error(v, e, "a sequence is bound to a variable; it may only be a body or a branch");
+        tn_verify_error(v, e,
+                        "a sequence is bound to a variable; it may only be a body or a branch");
         return;
     case TN_KIND_FUNCTION:
         check_function(g, v, (const tn_function *)e);
@@ -222,7 +223,8 @@ check_binding(struct graph *g, const tn_node *n)
     const tn_match_cast *m = tn_as_match_cast(n);
     const tn_expr *var = b ? b->var : m->var;
     if (var->kind == TN_KIND_DATAFLOW_VAR && !g->in_dataflow)
-        tn_verify_error(v, n, "dataflow variable '%s' is bound outside a dataflow block", tn_var_name(var));
+        tn_verify_error(v, n, "dataflow variable '%s' is bound outside a dataflow block",
+                        tn_var_name(var));
     if (b) {
         bool recursive = tn_is(b->value, TN_KIND_FUNCTION);
         if (recursive) /* a local function may call itself */
@@ -254,7 +256,8 @@ check_block(struct graph *g, const tn_node *n)
 {
     const tn_bindings_block *b = tn_as_bindings_block(n);
     if (!b) {
-        tn_verify_error(g->v, n, "a sequence holds a %s instead of a block", tn_kinds[n->kind].name);
+        tn_verify_error(g->v, n, "a sequence holds a %s instead of a block",
+                        tn_kinds[n->kind].name);
         return;
     }
     struct graph inner = *g;
@@ -273,7 +276,8 @@ check_seq(struct graph *g, const tn_expr *e, const char *where)
 {
     const tn_seq_expr *s = tn_as_seq_expr(e);
     if (!s) {
-        tn_verify_error(g->v, e, "%s is a %s; it must be a sequence", where, tn_kinds[e->kind].name);
+        tn_verify_error(g->v, e, "%s is a %s; it must be a sequence", where,
+                        tn_kinds[e->kind].name);
         return;
     }
     for (uint32_t i = 0; i < s->blocks.n; i++)
@@ -301,7 +305,9 @@ check_function(struct graph *outer, verifier *v, const tn_function *f)
     for (uint32_t i = 0; i < f->params.n; i++)
         check_type(v, f->params.at[i]->type);
     check_type(v, f->ret);
-    struct graph g = {.v = v, .pure = f->pure && !force_pure, .locals = outer ? outer->locals : NULL};
+    struct graph g = {.v = v,
+                      .pure = f->pure && !force_pure,
+                      .locals = outer ? outer->locals : NULL};
     check_seq(&g, f->body, "the body of a function");
     if (f->ret && f->body->type && tn_type_check(v->ctx, f->ret, f->body->type) == TN_SUBTYPE_FAIL)
         tn_verify_error(v, &f->base, "the function returns %s, but is declared to return %s",

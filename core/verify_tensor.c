@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verifier, tensor level: scopes of variables and buffers, dtypes of stores, rules of blocks. */
+/* The verifier, tensor level: scopes of variables and buffers, dtypes of stores, rules of blocks.
+ */
 #include "verify.h"
 
 struct scope {
     verifier *v;
-    uint32_t loops;       /* loops around, for break and continue */
-    tn_node_vec *open;    /* what to leave undefined again at the end of the enclosing scope */
-    tn_node_vec *loop_vars; /* loop variables around the block; hidden inside one with iteration variables */
+    uint32_t loops;    /* loops around, for break and continue */
+    tn_node_vec *open; /* what to leave undefined again at the end of the enclosing scope */
+    tn_node_vec *
+        loop_vars; /* loop variables around the block; hidden inside one with iteration variables */
 };
 
 static void
@@ -26,7 +28,8 @@ define(struct scope *s, const tn_node *n)
     TNB_PUSH(v->arena, *s->open, n);
 }
 
-/* Ends the scope of what was defined since `mark`. Expressions found right may use what is gone now. */
+/* Ends the scope of what was defined since `mark`. Expressions found right may use what is gone
+ * now. */
 static void
 leave(struct scope *s, uint32_t mark)
 {
@@ -44,7 +47,8 @@ check_list(struct scope *s, tn_list l)
         tn_verify_scalar(s->v, l.at[i]);
 }
 
-/* A buffer's description is in order; its data pointer comes from `define_data` or is defined already. */
+/* A buffer's description is in order; its data pointer comes from `define_data` or is defined
+ * already. */
 static void
 define_buffer(struct scope *s, const tn_node *n, bool own_data)
 {
@@ -85,8 +89,8 @@ check_store(struct scope *s, const tn_buffer_store *st)
         return;
     }
     if (st->indices.n != b->shape.n) {
-        tn_verify_error(v, &st->base, "buffer '%s' has %u dimensions, the store %u indices", b->name,
-                        b->shape.n, st->indices.n);
+        tn_verify_error(v, &st->base, "buffer '%s' has %u dimensions, the store %u indices",
+                        b->name, b->shape.n, st->indices.n);
         return;
     }
     tnb_dtype want = b->dtype, got = tn_dtype_of(st->value);
@@ -147,8 +151,9 @@ check_block(struct scope *s, const tn_block *b)
         for (uint32_t i = 0; i < b->iters.n; i++) {
             const tn_iter_var *iv = tn_as_iter_var(b->iters.at[i]);
             if (iv && iv->iter_kind == TN_ITER_REDUCE && tn_uses(b->init, iv->var))
-                tn_verify_error(v, b->init, "the init of block '%s' uses its reduction variable '%s'",
-                                b->name, tn_var_name(iv->var));
+                tn_verify_error(v, b->init,
+                                "the init of block '%s' uses its reduction variable '%s'", b->name,
+                                tn_var_name(iv->var));
         }
         check(s, b->init);
     }
@@ -173,9 +178,8 @@ check_realize(struct scope *s, const tn_block_realize *r)
     if (b->iters.n) {
         for (uint32_t i = 0; i < s->loop_vars->n; i++)
             if (tn_uses(r->block, s->loop_vars->at[i])) {
-                tn_verify_error(v, r->block,
-                                "block '%s' uses the loop variable '%s' directly", b->name,
-                                tn_var_name(s->loop_vars->at[i]));
+                tn_verify_error(v, r->block, "block '%s' uses the loop variable '%s' directly",
+                                b->name, tn_var_name(s->loop_vars->at[i]));
                 tnb_diag_hint(tn_diags(v->ctx), "bind it to an iteration variable of the block");
             }
         inner.loop_vars = &none;
@@ -191,8 +195,8 @@ check_for(struct scope *s, const tn_for_loop *f)
     tn_verify_scalar(v, f->extent);
     tnb_dtype d = tn_dtype_of(f->var);
     if (!tnb_dtype_eq(d, tn_dtype_of(f->min)) || !tnb_dtype_eq(d, tn_dtype_of(f->extent)))
-        tn_verify_error(v, &f->base, "loop variable '%s' is %s, but its bounds are not", tn_var_name(f->var),
-                        tnb_dtype_print(d).s);
+        tn_verify_error(v, &f->base, "loop variable '%s' is %s, but its bounds are not",
+                        tn_var_name(f->var), tnb_dtype_print(d).s);
     if ((f->for_kind == TN_FOR_THREAD_BINDING) != (f->thread_tag && *f->thread_tag))
         tn_verify_error(v, &f->base, "the loop over '%s' is %s", tn_var_name(f->var),
                         f->for_kind == TN_FOR_THREAD_BINDING ? "bound to no thread"
@@ -289,7 +293,8 @@ check(struct scope *s, const tn_node *n)
     case TN_KIND_BREAK:
     case TN_KIND_CONTINUE:
         if (!s->loops)
-            tn_verify_error(v, n, "%s outside a loop", n->kind == TN_KIND_BREAK ? "break" : "continue");
+            tn_verify_error(v, n, "%s outside a loop",
+                            n->kind == TN_KIND_BREAK ? "break" : "continue");
         return;
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = (const tn_if_stmt *)n;
@@ -324,14 +329,16 @@ tn_verify_prim_func(verifier *v, const tn_prim_func *f)
     tn_node_vec open = {0}, loop_vars = {0};
     struct scope s = {.v = v, .open = &open, .loop_vars = &loop_vars};
     if (f->params.n != f->buffers.n) {
-        tn_verify_error(v, &f->base, "%u parameters with %u buffer entries", f->params.n, f->buffers.n);
+        tn_verify_error(v, &f->base, "%u parameters with %u buffer entries", f->params.n,
+                        f->buffers.n);
         return;
     }
     for (uint32_t i = 0; i < f->params.n; i++) {
         define(&s, f->params.at[i]);
         if (f->buffers.at[i] && tn_dtype_of(f->params.at[i]).code != TNB_HANDLE)
             tn_verify_error(v, f->params.at[i], "parameter '%s' is %s, but stands for a buffer",
-                            tn_var_name(f->params.at[i]), tnb_dtype_print(tn_dtype_of(f->params.at[i])).s);
+                            tn_var_name(f->params.at[i]),
+                            tnb_dtype_print(tn_dtype_of(f->params.at[i])).s);
     }
     tn_list symbols = tn_defined_symbols(v->ctx, &f->base);
     for (uint32_t i = 0; i < symbols.n; i++)

@@ -60,8 +60,7 @@ visit(struct walk *w, const tn_node *n, bool is_def)
         break;
     }
     bool identity = tn_is_var(n) || n->kind == TN_KIND_BUFFER;
-    if (n->type && (w->flags & TN_WALK_TYPES) && (is_def || !identity) &&
-        !visit(w, n->type, false))
+    if (n->type && (w->flags & TN_WALK_TYPES) && (is_def || !identity) && !visit(w, n->type, false))
         return false;
     if ((is_def || !identity) && !visit_children(w, n))
         return false;

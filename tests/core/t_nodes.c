@@ -109,8 +109,9 @@ dictionaries_answer(void **state)
 {
     tn_ctx *ctx = *state;
     int64_t pads[] = {1, 2, 3}, got[4];
-    const tn_node *d = tn_dictv(ctx, "s", tn_string(ctx, "NCHW"), "i", tn_i64(ctx, 4), "f",
-                                tn_float_imm_of(ctx, TNB_F64, 0.5), "p", tn_int_array(ctx, pads, 3), NULL);
+    const tn_node *d =
+        tn_dictv(ctx, "s", tn_string(ctx, "NCHW"), "i", tn_i64(ctx, 4), "f",
+                 tn_float_imm_of(ctx, TNB_F64, 0.5), "p", tn_int_array(ctx, pads, 3), NULL);
     assert_int_equal(tn_dict_int(d, "i", 0), 4);
     assert_int_equal(tn_dict_int(d, "s", -1), -1);
     assert_true(tn_dict_float(d, "f", 0) == 0.5);
@@ -154,7 +155,9 @@ calls_get_types_defaults_and_checks(void **state)
 {
     tn_ctx *ctx = *state;
     const tn_node *n = tn_var_dtype(ctx, "n", TNB_I64);
-    const tn_expr *x = tn_var_new(ctx, "x", tn_ty_tensor_dims(ctx, tn_listv(ctx, n, tn_i64(ctx, 4), NULL), TNB_F32));
+    const tn_expr *x =
+        tn_var_new(ctx, "x",
+                   tn_ty_tensor_dims(ctx, tn_listv(ctx, n, tn_i64(ctx, 4), NULL), TNB_F32));
     const tn_expr *s = tn_call_opv(ctx, "shape_of", NULL, x, NULL);
     tn_list dims;
     assert_true(tn_type_dims(s->type, &dims));
@@ -183,7 +186,8 @@ call_tir_keeps_its_output_type(void **state)
     assert_ptr_equal(c->type, t);
     assert_non_null(tn_is_call_to(c, "relax.call_tir"));
     assert_null(tn_is_call_to(c, "relax.call_dps_packed"));
-    assert_true(tn_is_error(tn_call_opv(ctx, "call_tir", NULL, tn_global_var_of(ctx, "f"), x, NULL)));
+    assert_true(
+        tn_is_error(tn_call_opv(ctx, "call_tir", NULL, tn_global_var_of(ctx, "f"), x, NULL)));
 }
 
 static void
@@ -210,8 +214,9 @@ functions_erase_what_the_caller_cannot_know(void **state)
     const tn_expr *y = tn_var_new(ctx, "y", tm);
     const tn_node *b = tn_match_cast_of(ctx, y, x, tm);
     const tn_node *block = tn_binding_block(ctx, (tn_list){&b, 1}, false);
-    const tn_expr *f = tn_function_of(ctx, (tn_list){&x, 1},
-                                      tn_seq_expr_of(ctx, (tn_list){&block, 1}, y), NULL, true, NULL);
+    const tn_expr *f =
+        tn_function_of(ctx, (tn_list){&x, 1}, tn_seq_expr_of(ctx, (tn_list){&block, 1}, y), NULL,
+                       true, NULL);
     const tn_type *ret = tn_as_function(f)->ret;
     assert_int_equal(tn_type_ndim(ret), 1);
     tn_list dims;

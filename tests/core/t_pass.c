@@ -30,7 +30,8 @@ run_break(const tn_pass_ctx *pc, const tn_module *m)
     const tn_expr *x = tn_var_new(pc->ctx, "x", tn_ty_any(pc->ctx));
     const tn_expr *y = tn_var_new(pc->ctx, "y", tn_ty_any(pc->ctx));
     return tn_module_set(pc->ctx, m, "broken",
-                         tn_function_of(pc->ctx, (tn_list){&x, 1}, y, tn_ty_any(pc->ctx), true, NULL));
+                         tn_function_of(pc->ctx, (tn_list){&x, 1}, y, tn_ty_any(pc->ctx), true,
+                                        NULL));
 }
 
 static const tn_module *
@@ -54,7 +55,9 @@ strip(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
 {
     (void)m;
     (*(int *)user)++;
-    return strcmp(name, "keep") == 0 ? func : tn_func_with_attr(pc->ctx, func, "seen", tn_bool(pc->ctx, true));
+    return strcmp(name, "keep") == 0
+               ? func
+               : tn_func_with_attr(pc->ctx, func, "seen", tn_bool(pc->ctx, true));
 }
 
 static const tn_module *
@@ -72,7 +75,8 @@ static const tn_attr_schema mark_options[] = {
     {"list", TN_ATTR_STRS, 0, "[]", NULL},
     {NULL, 0, 0, NULL, NULL},
 };
-#define PASS(id, f, ...) static const tn_pass id = {.size = sizeof(tn_pass), .name = #id, .run = f, __VA_ARGS__}
+#define PASS(id, f, ...) \
+    static const tn_pass id = {.size = sizeof(tn_pass), .name = #id, .run = f, __VA_ARGS__}
 PASS(Nothing, run_nothing, .alias = "Idle");
 PASS(Mark, run_mark, .options = mark_options);
 PASS(Break, run_break);
@@ -81,8 +85,9 @@ PASS(Silent, run_silent);
 PASS(Map, run_map);
 PASS(Third, run_break, .opt_level = 3);
 static const tn_pass *const passes[] = {&Nothing, &Mark, &Break, &Fail, &Silent, &Map, &Third};
-static const tn_plugin_desc plugin = {
-    .head = {.size = sizeof plugin, .name = "test"}, .passes = passes, .n_passes = sizeof passes / sizeof *passes};
+static const tn_plugin_desc plugin = {.head = {.size = sizeof plugin, .name = "test"},
+                                      .passes = passes,
+                                      .n_passes = sizeof passes / sizeof *passes};
 
 struct fixture {
     tn_registry *reg;
@@ -155,9 +160,29 @@ hostile_lists_are_refused_with_a_place(void **state)
 {
     struct fixture *f = *state;
     static const char *const bad[] = {
-        ",", "A,", "A B", "A{", "A{x", "A{x=", "A{x=1", "A{x=1,,y=2}", "A{x=[1}", "A{x=[1 2]}", "A{x=\"}",
-        "A{x={1:2}}", "A{x={\"a\":1,\"a\":2}}", "A{x=1,x=2}", "A{=1}", "A}", "A{x=@}", "A{x=@attr()}",
-        "A{x=@attr(}", "A{x=\"\\ud800\"}", "A{x=\"\\u0000\"}", "\x01", "A{x=\"\\q\"}",
+        ",",
+        "A,",
+        "A B",
+        "A{",
+        "A{x",
+        "A{x=",
+        "A{x=1",
+        "A{x=1,,y=2}",
+        "A{x=[1}",
+        "A{x=[1 2]}",
+        "A{x=\"}",
+        "A{x={1:2}}",
+        "A{x={\"a\":1,\"a\":2}}",
+        "A{x=1,x=2}",
+        "A{=1}",
+        "A}",
+        "A{x=@}",
+        "A{x=@attr()}",
+        "A{x=@attr(}",
+        "A{x=\"\\ud800\"}",
+        "A{x=\"\\u0000\"}",
+        "\x01",
+        "A{x=\"\\q\"}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tn_pass_list l;
@@ -208,7 +233,8 @@ a_broken_pass_is_named(void **state)
     assert_null(run(f, "Nothing, Break, Mark", NULL, NULL));
     const tnb_diag *d = tnb_diags_get(tn_diags(f->ctx), tnb_diags_count(tn_diags(f->ctx)) - 1);
     assert_non_null(strstr(d->message, "variable 'y' is used, but not defined"));
-    assert_non_null(strstr(d->notes[d->n_notes - 1], "not well-formed after pass Break (number 2 of 3"));
+    assert_non_null(
+        strstr(d->notes[d->n_notes - 1], "not well-formed after pass Break (number 2 of 3"));
     tnb_diags_clear(tn_diags(f->ctx));
     assert_null(run(f, "Fail", NULL, NULL));
     d = tnb_diags_get(tn_diags(f->ctx), 0);
@@ -262,7 +288,8 @@ functions_are_mapped(void **state)
     const char *names[] = {"keep", "other"};
     for (int i = 0; i < 2; i++) {
         const tn_expr *x = tn_var_new(ctx, "x", tn_ty_any(ctx));
-        m = tn_module_set(ctx, m, names[i], tn_function_of(ctx, (tn_list){&x, 1}, x, NULL, true, NULL));
+        m = tn_module_set(ctx, m, names[i],
+                          tn_function_of(ctx, (tn_list){&x, 1}, x, NULL, true, NULL));
     }
     m = tn_module_set(ctx, m, "ext", tn_extern_func_of(ctx, "e"));
     const tn_module *now = run(f, "Map", NULL, m);
@@ -324,7 +351,9 @@ an_older_entry_reads_as_zero_beyond_its_size(void **state)
         const char *name;
     } old = {sizeof old, 1, "Old"};
     const tn_pass *const list[] = {(const tn_pass *)(const void *)&old};
-    const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "old"}, .passes = list, .n_passes = 1};
+    const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "old"},
+                              .passes = list,
+                              .n_passes = 1};
     tnb_err err;
     assert_int_equal(tn_registry_add(f->reg, &d, &err), TNB_OK);
     const tn_pass *p = tn_find_pass(f->reg, "Old", &err);
@@ -341,9 +370,12 @@ made_up_arguments_fit_and_repeat(void **state)
     struct fixture *f = *state;
     tn_ctx *ctx = f->ctx;
     const tn_expr *n = tn_var_dtype(ctx, "n", TNB_I64);
-    const tn_type *a = tn_ty_tensor_dims(ctx, tn_listv(ctx, n, tn_mul(ctx, n, tn_i64(ctx, 2)), NULL), TNB_F32);
-    const tn_expr *params[] = {tn_var_new(ctx, "x", a), n,
-                               tn_var_new(ctx, "t", tn_ty_tuple_of(ctx, tn_listv(ctx, a, tn_ty_shape_rank(ctx, 2), NULL)))};
+    const tn_type *a =
+        tn_ty_tensor_dims(ctx, tn_listv(ctx, n, tn_mul(ctx, n, tn_i64(ctx, 2)), NULL), TNB_F32);
+    const tn_expr *params[] = {
+        tn_var_new(ctx, "x", a), n,
+        tn_var_new(ctx, "t",
+                   tn_ty_tuple_of(ctx, tn_listv(ctx, a, tn_ty_shape_rank(ctx, 2), NULL)))};
     const tn_expr *func = tn_function_of(ctx, (tn_list){params, 3}, params[0], NULL, true, NULL);
     tn_list one, two;
     assert_true(tn_random_args(ctx, func, 1, NULL, &one));

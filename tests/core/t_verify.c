@@ -37,18 +37,20 @@ vec(tn_ctx *ctx, int64_t n)
 static const tn_expr *
 func(tn_ctx *ctx, const tn_expr *param, const tn_node *block, const tn_expr *result, bool pure)
 {
-    return tn_function_of(ctx, (tn_list){&param, 1}, tn_seq_expr_of(ctx, (tn_list){&block, 1}, result),
-                          NULL, pure, NULL);
+    return tn_function_of(ctx, (tn_list){&param, 1},
+                          tn_seq_expr_of(ctx, (tn_list){&block, 1}, result), NULL, pure, NULL);
 }
 
 static void
 graph_rules(void **state)
 {
     tn_ctx *ctx = *state;
-    const tn_expr *x = tn_var_new(ctx, "x", vec(ctx, 4)), *y = tn_var_new(ctx, "y", tn_ty_shape_rank(ctx, 1));
+    const tn_expr *x = tn_var_new(ctx, "x", vec(ctx, 4)),
+                  *y = tn_var_new(ctx, "y", tn_ty_shape_rank(ctx, 1));
     const tn_expr *shape = tn_call_opv(ctx, "shape_of", NULL, x, NULL);
     const tn_node *good = tn_binding(ctx, y, shape);
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&good, 1}, false), y, true), NULL);
+    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&good, 1}, false), y, true),
+           NULL);
 
     const tn_expr *z = tn_var_new(ctx, "z", vec(ctx, 4));
     const tn_node *b = tn_binding(ctx, y, tn_call_opv(ctx, "shape_of", NULL, z, NULL));
@@ -82,19 +84,22 @@ graph_rules(void **state)
     expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, true),
            "variable 'u' has type");
 
-    const tn_expr *forced = func(ctx, x, tn_binding_block(ctx, (tn_list){&good, 1}, false), y, false);
+    const tn_expr *forced =
+        func(ctx, x, tn_binding_block(ctx, (tn_list){&good, 1}, false), y, false);
     expect(ctx, "f", tn_func_with_attr(ctx, forced, "relax.force_pure", tn_bool(ctx, true)),
            "relax.force_pure is set on a function that is not pure");
     expect(ctx, "f", tn_func_with_attr(ctx, forced, "global_symbol", tn_string(ctx, "g")),
            "global_symbol is 'g'");
 
     b = tn_binding(ctx, tn_var_new(ctx, "c", tn_ty_any(ctx)),
-                   tn_call_of(ctx, tn_global_var_of(ctx, "nobody"), (tn_list){&x, 1}, NULL, (tn_list){0}, NULL));
+                   tn_call_of(ctx, tn_global_var_of(ctx, "nobody"), (tn_list){&x, 1}, NULL,
+                              (tn_list){0}, NULL));
     expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, false),
            "the module has no function 'nobody'");
 
     const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64);
-    b = tn_binding(ctx, tn_var_new(ctx, "s", tn_ty_shape_rank(ctx, 1)), tn_shape(ctx, (tn_list){&k, 1}));
+    b = tn_binding(ctx, tn_var_new(ctx, "s", tn_ty_shape_rank(ctx, 1)),
+                   tn_shape(ctx, (tn_list){&k, 1}));
     expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, true),
            "variable 'k' is used, but not defined");
 }
@@ -109,9 +114,10 @@ copy_program(tn_ctx *ctx)
     const tn_node *params[] = {tn_var_dtype(ctx, "a", TNB_DTYPE(TNB_HANDLE, 64)),
                                tn_var_dtype(ctx, "b", TNB_DTYPE(TNB_HANDLE, 64))};
     const tn_expr *i = tn_var_dtype(ctx, "i", TNB_I64);
-    const tn_stmt *body = tn_for(ctx, i, tn_i64(ctx, 0), four, TN_FOR_SERIAL, NULL, NULL,
-                                 tn_store(ctx, buffers[1], tn_load(ctx, buffers[0], (tn_list){&i, 1}),
-                                          (tn_list){&i, 1}));
+    const tn_stmt *body =
+        tn_for(ctx, i, tn_i64(ctx, 0), four, TN_FOR_SERIAL, NULL, NULL,
+               tn_store(ctx, buffers[1], tn_load(ctx, buffers[0], (tn_list){&i, 1}),
+                        (tn_list){&i, 1}));
     return tn_prim_func_of(ctx, (tn_list){params, 2}, (tn_list){buffers, 2}, body, NULL, NULL);
 }
 
@@ -120,8 +126,9 @@ expect_call(tn_ctx *ctx, const tn_type *in, const tn_type *out, uint32_t n_args,
 {
     const tn_expr *x = tn_var_new(ctx, "x", in), *y = tn_var_new(ctx, "y", out);
     const tn_node *args[] = {x, x};
-    const tn_node *b = tn_binding(ctx, y, tn_call_tir(ctx, tn_global_var_of(ctx, "copy"),
-                                                      (tn_list){args, n_args}, out));
+    const tn_node *b =
+        tn_binding(ctx, y,
+                   tn_call_tir(ctx, tn_global_var_of(ctx, "copy"), (tn_list){args, n_args}, out));
     const tn_expr *f = func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, true), x, true);
     const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), "copy", copy_program(ctx));
     m = tn_module_set(ctx, m, "f", f);
@@ -143,7 +150,8 @@ calls_fit_their_programs(void **state)
     expect_call(ctx, vec(ctx, 4), vec(ctx, 3), 1, "output 0 of 'copy': extent 0 must be");
     expect_call(ctx, tn_ty_tensor_dims(ctx, (tn_list){&four, 1}, TNB_F16), vec(ctx, 4), 1,
                 "must be float32, not float16");
-    expect_call(ctx, tn_ty_tensor_of(ctx, NULL, TNB_F32, 2, NULL), vec(ctx, 4), 1, "must have 1 dimensions");
+    expect_call(ctx, tn_ty_tensor_of(ctx, NULL, TNB_F32, 2, NULL), vec(ctx, 4), 1,
+                "must have 1 dimensions");
     expect_call(ctx, tn_ty_shape_rank(ctx, 1), vec(ctx, 4), 1, "must be a tensor");
 }
 
@@ -169,7 +177,8 @@ tensor_rules(void **state)
            "buffer 'C' is used, but not defined");
     const tn_stmt *inner = tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
                                   tn_store(ctx, a, one, (tn_list){&i, 1}));
-    expect(ctx, "f", with_body(ctx, a, tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL, inner)),
+    expect(ctx, "f",
+           with_body(ctx, a, tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL, inner)),
            "variable 'i' is defined again");
     /* a store of another dtype cannot be constructed, but a rewriter could leave one */
     tn_buffer_store wrong = *tn_as_buffer_store(tn_store(ctx, a, one, (tn_list){&zero, 1}));
@@ -178,7 +187,8 @@ tensor_rules(void **state)
            "takes float32 here, the value is float16");
     expect(ctx, "f", with_body(ctx, a, tn_rebuild(ctx, TN_KIND_BREAK, &(tn_none){0}, NULL)),
            "break outside a loop");
-    const tn_expr *bad = tn_rebuild(ctx, TN_KIND_ADD, &(tn_binary){.a = one, .b = tn_i64(ctx, 1)}, one->type);
+    const tn_expr *bad =
+        tn_rebuild(ctx, TN_KIND_ADD, &(tn_binary){.a = one, .b = tn_i64(ctx, 1)}, one->type);
     expect(ctx, "f", with_body(ctx, a, tn_evaluate_of(ctx, bad)), "different dtypes");
 }
 
@@ -189,15 +199,18 @@ blocked(tn_ctx *ctx, bool direct, bool init_uses_reduce)
     const tn_node *a = tn_buffer_new(ctx, "A", (tn_list){&four, 1}, TNB_F32, NULL);
     const tn_expr *i = tn_var_dtype(ctx, "i", TNB_I64), *vi = tn_var_dtype(ctx, "vi", TNB_I64);
     const tn_expr *one = tn_float_imm_of(ctx, TNB_F32, 1);
-    const tn_node *iter = tn_iter_var_of(ctx, tn_range_of(ctx, zero, four), vi, TN_ITER_REDUCE, NULL);
+    const tn_node *iter =
+        tn_iter_var_of(ctx, tn_range_of(ctx, zero, four), vi, TN_ITER_REDUCE, NULL);
     const tn_expr *at = direct ? i : vi;
-    const tn_node *block = tn_block_of(
-        ctx, &(tn_block){.name = "b",
-                         .iters = {&iter, 1},
-                         .init = tn_store(ctx, a, one, (tn_list){init_uses_reduce ? &vi : &zero, 1}),
-                         .body = tn_store(ctx, a, one, (tn_list){&at, 1})});
-    return with_body(ctx, a, tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
-                                    tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block)));
+    const tn_node *block =
+        tn_block_of(ctx, &(tn_block){.name = "b",
+                                     .iters = {&iter, 1},
+                                     .init = tn_store(ctx, a, one,
+                                                      (tn_list){init_uses_reduce ? &vi : &zero, 1}),
+                                     .body = tn_store(ctx, a, one, (tn_list){&at, 1})});
+    return with_body(ctx, a,
+                     tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
+                            tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block)));
 }
 
 static void

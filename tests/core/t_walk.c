@@ -11,12 +11,17 @@ program(tn_ctx *ctx, const char *names, int64_t constant)
     const tn_node *b = tn_buffer_new(ctx, names, (tn_list){&n, 1}, TNB_F32, NULL);
     const tn_expr *i = tn_var_dtype(ctx, names, TNB_I64), *vi = tn_var_dtype(ctx, names, TNB_I64);
     const tn_expr *x = tn_load(ctx, a, (tn_list){&vi, 1});
-    const tn_expr *v = tn_raw_binary(ctx, TN_KIND_ADD, x, tn_float_imm_of(ctx, TNB_F32, (double)constant));
-    const tn_node *iter = tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), n), vi, TN_ITER_SPATIAL, NULL);
+    const tn_expr *v =
+        tn_raw_binary(ctx, TN_KIND_ADD, x, tn_float_imm_of(ctx, TNB_F32, (double)constant));
+    const tn_node *iter =
+        tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), n), vi, TN_ITER_SPATIAL, NULL);
     const tn_node *r = tn_region_point(ctx, a, (tn_list){&vi, 1});
     const tn_node *w = tn_region_point(ctx, b, (tn_list){&vi, 1});
     const tn_node *block =
-        tn_block_of(ctx, &(tn_block){.name = names, .iters = {&iter, 1}, .reads = {&r, 1}, .writes = {&w, 1},
+        tn_block_of(ctx, &(tn_block){.name = names,
+                                     .iters = {&iter, 1},
+                                     .reads = {&r, 1},
+                                     .writes = {&w, 1},
                                      .body = tn_store(ctx, b, v, (tn_list){&vi, 1})});
     const tn_stmt *body = tn_for(ctx, i, tn_i64(ctx, 0), n, TN_FOR_SERIAL, NULL, NULL,
                                  tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block));
@@ -56,7 +61,8 @@ names_do_not_matter_and_everything_else_does(void **state)
     assert_non_null(strstr(where.s, "value.b"));
     tnb_buf_free(&where);
     assert_int_not_equal(tn_hash(ctx, a, false), tn_hash(ctx, c, false));
-    const tn_expr *f = graph(ctx, "p", false), *g = graph(ctx, "q", false), *h = graph(ctx, "p", true);
+    const tn_expr *f = graph(ctx, "p", false), *g = graph(ctx, "q", false),
+                  *h = graph(ctx, "p", true);
     assert_true(tn_equal(ctx, f, g, false, NULL));
     assert_int_equal(tn_hash(ctx, f, false), tn_hash(ctx, g, false));
     assert_false(tn_equal(ctx, f, h, false, NULL));
@@ -67,7 +73,8 @@ free_variables_correspond_only_when_asked(void **state)
 {
     tn_ctx *ctx = *state;
     const tn_expr *x = tn_var_dtype(ctx, "x", TNB_I64), *y = tn_var_dtype(ctx, "y", TNB_I64);
-    const tn_expr *xx = tn_raw_binary(ctx, TN_KIND_ADD, x, x), *yy = tn_raw_binary(ctx, TN_KIND_ADD, y, y);
+    const tn_expr *xx = tn_raw_binary(ctx, TN_KIND_ADD, x, x),
+                  *yy = tn_raw_binary(ctx, TN_KIND_ADD, y, y);
     const tn_expr *xy = tn_raw_binary(ctx, TN_KIND_ADD, x, y);
     assert_false(tn_equal(ctx, xx, yy, false, NULL));
     assert_true(tn_equal(ctx, xx, yy, true, NULL));
@@ -159,7 +166,7 @@ what_is_defined_inside_is_not_free(void **state)
     const tn_prim_func *f = tn_as_prim_func(program(ctx, "x", 1));
     assert_int_equal(tn_free_vars(ctx, &f->base, true).n, 0);
     tn_list in_body = tn_free_vars(ctx, f->body, true);
-    assert_int_equal(in_body.n, 3); /* n, A, B */
+    assert_int_equal(in_body.n, 3);                           /* n, A, B */
     assert_int_equal(tn_free_vars(ctx, f->body, false).n, 3); /* n and the two data pointers */
     const tn_expr *v = tn_var_dtype(ctx, "v", TNB_I64);
     const tn_expr *let = tn_let_of(ctx, v, tn_i64(ctx, 1), tn_raw_binary(ctx, TN_KIND_ADD, v, v));
@@ -206,12 +213,16 @@ subtypes_follow_what_is_known(void **state)
     assert_int_equal(tn_type_check(ctx, known, any), TN_SUBTYPE_MAYBE);
     assert_int_equal(tn_type_check(ctx, rank2, known), TN_SUBTYPE_YES);
     assert_int_equal(tn_type_check(ctx, known, rank2), TN_SUBTYPE_MAYBE);
-    assert_int_equal(tn_type_check(ctx, known, tensor(ctx, n, tn_i64(ctx, 5), TNB_F32)), TN_SUBTYPE_FAIL);
+    assert_int_equal(tn_type_check(ctx, known, tensor(ctx, n, tn_i64(ctx, 5), TNB_F32)),
+                     TN_SUBTYPE_FAIL);
     assert_int_equal(tn_type_check(ctx, known, tensor(ctx, four, four, TNB_F32)), TN_SUBTYPE_MAYBE);
     assert_int_equal(tn_type_check(ctx, known, tensor(ctx, n, four, TNB_F16)), TN_SUBTYPE_FAIL);
-    assert_int_equal(tn_type_check(ctx, tn_ty_tensor_of(ctx, NULL, TNB_VOID, -1, NULL), known), TN_SUBTYPE_YES);
-    assert_int_equal(tn_type_check(ctx, rank2, tn_ty_tensor_of(ctx, NULL, TNB_F32, 3, NULL)), TN_SUBTYPE_FAIL);
-    assert_int_equal(tn_type_check(ctx, tn_ty_shape_rank(ctx, -1), tn_ty_shape_rank(ctx, 2)), TN_SUBTYPE_YES);
+    assert_int_equal(tn_type_check(ctx, tn_ty_tensor_of(ctx, NULL, TNB_VOID, -1, NULL), known),
+                     TN_SUBTYPE_YES);
+    assert_int_equal(tn_type_check(ctx, rank2, tn_ty_tensor_of(ctx, NULL, TNB_F32, 3, NULL)),
+                     TN_SUBTYPE_FAIL);
+    assert_int_equal(tn_type_check(ctx, tn_ty_shape_rank(ctx, -1), tn_ty_shape_rank(ctx, 2)),
+                     TN_SUBTYPE_YES);
     assert_int_equal(tn_type_check(ctx, tn_ty_tuple_of(ctx, tn_listv(ctx, rank2, any, NULL)),
                                    tn_ty_tuple_of(ctx, tn_listv(ctx, known, known, NULL))),
                      TN_SUBTYPE_YES);
@@ -224,7 +235,8 @@ dimensions_are_equal_by_proof(void **state)
     tn_ctx *ctx = *state;
     const tn_expr *n = tn_var_dtype(ctx, "n", TNB_I64), *one = tn_i64(ctx, 1);
     const tn_expr *twice = tn_mul(ctx, n, tn_i64(ctx, 2)), *sum = tn_add(ctx, n, n);
-    assert_true(tn_type_equal(ctx, tensor(ctx, twice, one, TNB_F32), tensor(ctx, sum, one, TNB_F32)));
+    assert_true(
+        tn_type_equal(ctx, tensor(ctx, twice, one, TNB_F32), tensor(ctx, sum, one, TNB_F32)));
     assert_false(tn_type_equal(ctx, tensor(ctx, n, one, TNB_F32), tensor(ctx, sum, one, TNB_F32)));
     assert_int_equal(tn_type_check(ctx, tensor(ctx, n, one, TNB_F32),
                                    tensor(ctx, tn_add(ctx, n, one), one, TNB_F32)),
@@ -272,8 +284,8 @@ the_builder_normalises_and_names(void **state)
     tn_builder *b = tn_builder_new(ctx, NULL);
     tn_builder_begin_function(b, (tn_list){&x, 1});
     tn_builder_begin_block(b, true);
-    const tn_expr *nested =
-        tn_call_opv(ctx, "shape_to_tensor", NULL, tn_call_opv(ctx, "shape_of", NULL, x, NULL), NULL);
+    const tn_expr *nested = tn_call_opv(ctx, "shape_to_tensor", NULL,
+                                        tn_call_opv(ctx, "shape_of", NULL, x, NULL), NULL);
     const tn_expr *y = tn_emit_output(b, nested, NULL);
     tn_builder_end_block(b);
     const tn_expr *f = tn_builder_end_function(b, y, NULL, true, NULL);
