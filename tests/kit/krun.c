@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "krun.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tenon/base/kernel_abi.h"
+
+bool
+krun_open(krun *k)
+{
+    tnb_err err = {0};
+    if (tnb_plugins_open(NULL, NULL, &k->plugins, &err) != TNB_OK) {
+        fprintf(stderr, "plugins: %s\n", err.message);
+        return false;
+    }
+    k->reg = tn_registry_new(k->plugins);
+    k->ctx = tn_ctx_new(k->reg);
+    k->kind = tn_find_target(k->reg, "cpu", &err);
+    if (!k->kind) {
+        fprintf(stderr, "target cpu: %s\n", err.message);
+        return false;
+    }
+    const tn_node *attrs = k->kind->probe(k->ctx, tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, "native"), NULL), NULL);
+    k->target = tn_as_target(tn_target_of(k->ctx, "cpu", attrs));
+    k->threads = 2;
+    k->repeat = 1;
+    return true;
+}
+
+void
+krun_close(krun *k)
+{
+    tn_ctx_free(k->ctx);
+    tn_registry_free(k->reg);
+    tnb_plugins_close(k->plugins);
+}
+
+void
+krun_print_errors(krun *k)
+{
+    tnb_buf b = {0};
+    tnb_diags_print(tn_diags(k->ctx), &b);
+    fprintf(stderr, "%s\n", b.s ? b.s : "");
+    tnb_buf_free(&b);
+}
+
+const tn_node *
+krun_schedule(krun *k, const tn_node *func, const char *rules)
+{
+    tn_ctx *ctx = k->ctx;
+    char text[300];
+    snprintf(text, sizeof text, "ApplyDefaultSchedule{rules=[%s]}", rules);
+    tn_pass_list list;
+    if (!tn_pass_list_parse(ctx, text, "test", &list))
+        return NULL;
+    const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), "f", func);
+    tn_pass_run run = {.target = k->target};
+    m = tn_run_passes(ctx, m, &list, &run);
+    return m ? tn_module_get(m, "f") : NULL;
+}
+
+static void *
+workspace(struct tnb_kernel_env *env, size_t bytes)
+{
+    void **list = env->user;
+    for (int i = 0; i < 16; i++)
+        if (!list[i]) {
+            list[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+            return list[i];
+        }
+    return NULL;
+}
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool
+call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
+{
+    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!so) {
+        fprintf(stderr, "%s\n", dlerror());
+        return false;
+    }
+    union {
+        void *p;
+        tnb_cpu_kernel f;
+    } entry = {dlsym(so, kernel->name)};
+    void *buffers[32];
+    const tn_data *data[32];
+    tnb_kernel_scalar scalars[32];
+    const tn_expr *plain[32];
+    uint32_t nb = 0, ns = 0;
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_constant *c = tn_as_constant(args.at[i]);
+        if (!c) {
+            plain[ns++] = args.at[i];
+            continue;
+        }
+        data[nb] = c->data;
+        buffers[nb++] = (void *)(uintptr_t)tn_data_get(k->ctx, c->data);
+    }
+    for (uint32_t i = 0; i < kernel->n_scalars; i++) {
+        const tnk_kernel_scalar_param *p = &kernel->scalars[i];
+        if (p->source == TNK_SCALAR_PARAM) {
+            const tn_float_imm *f = tn_as_float_imm(plain[p->index]);
+            if (f)
+                scalars[i].f = f->value;
+            else
+                (void)tn_int_value(plain[p->index], &scalars[i].i);
+        } else {
+            scalars[i].i = data[p->index]->shape[p->dim];
+        }
+    }
+    int32_t rc = -1;
+    k->seconds = 1e9;
+    for (int r = 0; r < k->repeat && entry.f; r++) {
+        void *temporary[16] = {0};
+        tnb_kernel_env env = {.threads = k->threads, .workspace = workspace, .user = temporary};
+        double t = now();
+        rc = entry.f(buffers, scalars, &env);
+        t = now() - t;
+        k->seconds = t < k->seconds ? t : k->seconds;
+        for (int i = 0; i < 16; i++)
+            free(temporary[i]);
+    }
+    /* libgomp's threads live on: the object stays loaded */
+    if (rc != 0)
+        fprintf(stderr, "kernel '%s' returned %d\n", kernel->name, rc);
+    return rc == 0;
+}
+
+bool
+krun_run(krun *k, const tn_node *func, tn_list args)
+{
+    const tnk_kernel *kernel = tnk_lower_kernel(k->ctx, k->target, k->kind, "f", func);
+    if (!kernel) {
+        krun_print_errors(k);
+        return false;
+    }
+    tnk_kernel copy = *kernel;
+    tnk_build b = {.ctx = k->ctx, .target = k->target, .jobs = 1, .keep_source = true};
+    tnk_code code;
+    tnb_status s = k->kind->codegen->build(k->kind->codegen->self, &b, &copy, 1, &code);
+    k->last_source = copy.source;
+    if (k->keep_source)
+        fprintf(stderr, "%s\n", copy.source ? copy.source : "(none)");
+    if (s != TNB_OK) {
+        krun_print_errors(k);
+        return false;
+    }
+    char path[] = "/tmp/tenon-krun-XXXXXX";
+    int fd = mkstemp(path);
+    bool ok = fd >= 0 && write(fd, code.bytes, code.n_bytes) == (ssize_t)code.n_bytes;
+    if (fd >= 0)
+        close(fd);
+    ok = ok && call(k, &copy, path, args);
+    (void)unlink(path);
+    return ok;
+}
+
+tn_list
+krun_copy(krun *k, tn_list args)
+{
+    tn_list out = {0};
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_constant *c = tn_as_constant(args.at[i]);
+        const tn_node *n = args.at[i];
+        if (c) {
+            void *bytes;
+            const tn_data *d = tn_data_new(k->ctx, c->data->dtype, c->data->ndim, c->data->shape, &bytes);
+            memcpy(bytes, tn_data_get(k->ctx, c->data), c->data->n_bytes);
+            n = tn_constant_of(k->ctx, d);
+        }
+        out = tn_list_append(k->ctx, out, n);
+    }
+    return out;
+}
+
+bool
+krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol, double atol)
+{
+    tn_list args;
+    if (!scheduled || !tn_random_args(k->ctx, func, 1, dims, &args)) {
+        krun_print_errors(k);
+        return false;
+    }
+    tn_list other = krun_copy(k, args);
+    if (!krun_run(k, func, args) || !krun_run(k, scheduled, other))
+        return false;
+    for (uint32_t i = 0; i < args.n; i++) {
+        tnb_buf why = {0};
+        bool ok = tn_values_close(k->ctx, other.at[i], args.at[i], rtol, atol, &why);
+        if (!ok)
+            fprintf(stderr, "argument %u: %s\n%s\n", i, why.s ? why.s : "", k->last_source ? k->last_source : "");
+        tnb_buf_free(&why);
+        if (!ok)
+            return false;
+    }
+    return true;
+}

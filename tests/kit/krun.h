@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs tensor programs through a target's schedule rules, lowering, code generation and the processor. */
+#ifndef TESTS_KIT_KRUN_H
+#define TESTS_KIT_KRUN_H
+
+#include "tenon/core/eval.h"
+#include "tenon/core/registry.h"
+#include "tenon/kit/codegen.h"
+
+typedef struct krun {
+    tn_ctx *ctx;
+    tn_registry *reg;
+    tnb_plugins *plugins;
+    const tn_target_kind *kind;
+    const tn_target *target;
+    const char *last_source; /* of the kernel run last */
+    bool keep_source;
+    int threads;
+    double seconds; /* of the last run, the best of `repeat` */
+    int repeat;
+} krun;
+
+/* False (with a message on stderr) when the cpu plugin cannot be loaded. */
+bool
+krun_open(krun *k);
+void
+krun_close(krun *k);
+/* Prints what the context has recorded. */
+void
+krun_print_errors(krun *k);
+/* ApplyDefaultSchedule with the rules, as "Conv2d,Fallback"; NULL on an error. */
+const tn_node *
+krun_schedule(krun *k, const tn_node *func, const char *rules);
+/* Compiles and runs; args are Constants (changed in place) and scalars. */
+bool
+krun_run(krun *k, const tn_node *func, tn_list args);
+/* Copies of Constants. */
+tn_list
+krun_copy(krun *k, tn_list args);
+/* Runs `func` as it is and `scheduled` on equal random arguments and compares all of them. */
+bool
+krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol, double atol);
+
+#endif
