@@ -8,6 +8,8 @@ OPS_TABLES = \
 	plugins/ops/table/index.def \
 	plugins/ops/table/matmul.def \
 	plugins/ops/table/nn_activation.def \
+	plugins/ops/table/nn_more.def \
+	plugins/ops/table/nn_norm.def \
 	plugins/ops/table/nn_window.def \
 	plugins/ops/table/reduce.def \
 	plugins/ops/table/shape.def
@@ -27,6 +29,8 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/layout.h \
 	plugins/ops/matmul.c \
 	plugins/ops/nn_conv.c \
+	plugins/ops/nn_more.c \
+	plugins/ops/nn_norm.c \
 	plugins/ops/nn_pool.c \
 	plugins/ops/ops.c \
 	plugins/ops/reduce.c \

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Padding, pixel shuffle, attention, negative log likelihood. */
+#include "emit.h"
+
+#include <math.h>
+
+/* ---- pad ---- */
+
+enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR, PAD_UNKNOWN };
+
+static enum pad_mode
+pad_mode_of(const tn_call *call)
+{
+    static const struct {
+        const char *name;
+        enum pad_mode mode;
+    } modes[] = {{"constant", PAD_CONSTANT}, {"reflect", PAD_REFLECT},   {"replicate", PAD_REPLICATE},
+                 {"edge", PAD_REPLICATE},    {"circular", PAD_CIRCULAR}, {"wrap", PAD_CIRCULAR}};
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (!strcmp(modes[i].name, tn_call_str(call, "pad_mode")))
+            return modes[i].mode;
+    }
+    return PAD_UNKNOWN;
+}
+
+const tn_type *
+infer_pad(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    int64_t w[2 * INFER_MAX_DIMS];
+    tn_list dims;
+    if (!t)
+        return tn_error_node(ctx);
+    if (pad_mode_of(call) == PAD_UNKNOWN) {
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'pad_mode' is \"%s\"", tn_call_str(call, "pad_mode"));
+        tnb_diag_hint(tn_diags(ctx), "modes are constant, reflect, replicate (edge), circular (wrap)");
+        return tn_error_node(ctx);
+    }
+    int n = tn_call_ints(call, "pad_width", w, 2 * INFER_MAX_DIMS);
+    if (n < 0 || (t->ndim >= 0 && n != 2 * t->ndim))
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'pad_width' has %d entries for %lld axes, wanted two an axis", n,
+                          (long long)t->ndim);
+    if (!tn_type_dims(TN_NODE(t), &dims))
+        return infer_rank(ctx, call, t->ndim, t->dtype);
+    for (uint32_t i = 0; i < dims.n; i++) {
+        int64_t v;
+        const tn_expr *e = dim_addi(ctx, dims.at[i], w[2 * i] + w[2 * i + 1]);
+        if (tn_int_value(e, &v) && v < 0)
+            return infer_fail(ctx, call, TNB_SHAPE, "attribute 'pad_width' cuts axis %u to %lld", i, (long long)v);
+        dims = tn_list_with(ctx, dims, i, e);
+    }
+    return infer_known(ctx, call, dims, t->dtype);
+}
+
+/* Where the padded axis' place p (already without the border's width) reads from. */
+static const tn_expr *
+pad_source(tn_ctx *ctx, enum pad_mode mode, const tn_expr *p, const tn_expr *n)
+{
+    const tn_expr *last = SUB(n, I64(1));
+    if (mode == PAD_REPLICATE)
+        return LEAST(GREATEST(p, I64(0)), last);
+    if (mode == PAD_CIRCULAR)
+        return FLOORMOD(p, n);
+    const tn_expr *period = GREATEST(MUL(last, I64(2)), I64(1));
+    const tn_expr *m = FLOORMOD(p, period);
+    return SELECT(LESS(m, n), m, SUB(period, m));
+}
+
+const tn_expr *
+legalize_pad(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    enum pad_mode mode = pad_mode_of(call);
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    int64_t w[2 * INFER_MAX_DIMS];
+    uint32_t n = emit_ndim(x);
+    const tn_expr *idx[INFER_MAX_DIMS], *inside = NULL;
+    if (n > INFER_MAX_DIMS || tn_call_ints(call, "pad_width", w, 2 * INFER_MAX_DIMS) != (int)(2 * n))
+        return NULL;
+    tnk_stage *s = emit_stage(&e, "PadInput");
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_expr *dim = emit_dim(x, i);
+        idx[i] = w[2 * i] ? SUB(s->axes[i], I64(w[2 * i])) : s->axes[i];
+        if (mode != PAD_CONSTANT) {
+            if (w[2 * i] || w[2 * i + 1])
+                idx[i] = pad_source(ctx, mode, idx[i], dim);
+            continue;
+        }
+        if (w[2 * i] > 0) {
+            const tn_expr *c = GREATER_EQ(s->axes[i], I64(w[2 * i]));
+            inside = inside ? AND(inside, c) : c;
+        }
+        if (w[2 * i + 1] > 0) {
+            const tn_expr *c = LESS(idx[i], dim);
+            inside = inside ? AND(inside, c) : c;
+        }
+    }
+    const tn_expr *v = tnk_te_read_at(e.te, x, idx, n);
+    if (inside)
+        v = GUARDED(inside, v, LIT(emit_dtype(x), tn_call_float(call, "pad_value")));
+    static const char *const hints[] = {"pad", "reflect_pad", "replicate_pad", "circular_pad"};
+    return emit_end(&e, hints[mode], tnk_te_define(s, v));
+}
+
+/* ---- pixel_shuffle ---- */
+
+const tn_type *
+infer_pixel_shuffle(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    int64_t r = tn_call_int(call, "upscale_factor"), c;
+    tn_list dims;
+    if (!t)
+        return tn_error_node(ctx);
+    if (r < 1 || r > INT32_MAX)
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'upscale_factor' is %lld, wanted at least 1", (long long)r);
+    if (t->ndim >= 0 && t->ndim < 3)
+        return infer_fail(ctx, call, TNB_SHAPE, "the data must have at least three axes, but has %lld", (long long)t->ndim);
+    if (!tn_type_dims(TN_NODE(t), &dims))
+        return infer_rank(ctx, call, t->ndim, t->dtype);
+    uint32_t at = dims.n - 3;
+    if (tn_int_value(dims.at[at], &c) && c % (r * r))
+        return infer_fail(ctx, call, TNB_SHAPE, "%lld channels are not a multiple of upscale_factor squared (%lld)", (long long)c,
+                          (long long)(r * r));
+    dims = tn_list_with(ctx, dims, at, dim_floordiv(ctx, dims.at[at], r * r));
+    dims = tn_list_with(ctx, dims, at + 1, dim_muli(ctx, dims.at[at + 1], r));
+    return infer_known(ctx, call, tn_list_with(ctx, dims, at + 2, dim_muli(ctx, dims.at[at + 2], r)), t->dtype);
+}
+
+const tn_expr *
+legalize_pixel_shuffle(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    const tn_expr *r = I64(tn_call_int(call, "upscale_factor")), *idx[INFER_MAX_DIMS];
+    tnk_stage *s = emit_stage(&e, "T_pixel_shuffle");
+    uint32_t n = s->n_axes;
+    if (n > INFER_MAX_DIMS)
+        return NULL;
+    memcpy(idx, s->axes, n * sizeof *idx);
+    const tn_expr *row = s->axes[n - 2], *column = s->axes[n - 1];
+    idx[n - 3] = ADD(MUL(ADD(MUL(s->axes[n - 3], r), FLOORMOD(row, r)), r), FLOORMOD(column, r));
+    idx[n - 2] = FLOORDIV(row, r);
+    idx[n - 1] = FLOORDIV(column, r);
+    return emit_end(&e, "pixel_shuffle", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
+}
+
+/* ---- attention ---- */
+
+const tn_type *
+infer_attention(tn_ctx *ctx, const tn_call *call)
+{
+    static const char *const names[] = {"query", "key", "value"};
+    const tn_ty_tensor *t[3];
+    tn_list d[3];
+    tnb_dtype dtype = TNB_VOID;
+    bool known = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        t[i] = infer_tensor(ctx, call, i);
+        if (!t[i])
+            return tn_error_node(ctx);
+        if (t[i]->ndim >= 0 && t[i]->ndim != 4)
+            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have 4 axes, but has %lld", names[i], (long long)t[i]->ndim);
+        if (i == 0)
+            dtype = t[i]->dtype;
+        else if (!infer_same_dtype(ctx, call, dtype, t[i]->dtype, &dtype))
+            return tn_error_node(ctx);
+        known &= tn_type_dims(TN_NODE(t[i]), &d[i]);
+    }
+    if (infer_arg(call, 3) && !infer_tensor(ctx, call, 3))
+        return tn_error_node(ctx);
+    const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
+    if (mask && strcmp(mask, "TopLeft") && strcmp(mask, "BottomRight"))
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'causal_mask' is \"%s\", wanted TopLeft, BottomRight or None", mask);
+    if (!known)
+        return infer_rank(ctx, call, 4, dtype);
+    if (dim_differ(ctx, d[0].at[0], d[1].at[0]) || dim_differ(ctx, d[0].at[0], d[2].at[0]))
+        return infer_fail(ctx, call, TNB_SHAPE, "batches differ");
+    if (dim_differ(ctx, d[0].at[3], d[1].at[3]))
+        return infer_fail(ctx, call, TNB_SHAPE, "query has head size %s, key %s", tn_text(ctx, d[0].at[3]), tn_text(ctx, d[1].at[3]));
+    if (dim_differ(ctx, d[1].at[1], d[2].at[1]))
+        return infer_fail(ctx, call, TNB_SHAPE, "key has %s positions, value %s", tn_text(ctx, d[1].at[1]), tn_text(ctx, d[2].at[1]));
+    int64_t h, hk;
+    if (dim_differ(ctx, d[1].at[2], d[2].at[2]) ||
+        (tn_int_value(d[0].at[2], &h) && tn_int_value(d[1].at[2], &hk) && (hk == 0 || h % hk)))
+        return infer_fail(ctx, call, TNB_SHAPE, "query has %s heads, key %s, value %s", tn_text(ctx, d[0].at[2]),
+                          tn_text(ctx, d[1].at[2]), tn_text(ctx, d[2].at[2]));
+    return infer_known(ctx, call, tn_list_with(ctx, d[0], 3, d[2].at[3]), dtype);
+}
+
+static const tn_expr *
+op1(tn_builder *b, const char *op, const tn_node *attrs, const tn_expr *x)
+{
+    return tn_emit(b, tn_call_opv(tn_builder_ctx(b), op, attrs, x, NULL), "lv");
+}
+
+static const tn_expr *
+op2(tn_builder *b, const char *op, const tn_expr *x, const tn_expr *y)
+{
+    return tn_emit(b, tn_call_opv(tn_builder_ctx(b), op, NULL, x, y, NULL), "lv");
+}
+
+static const tn_expr *
+permuted(tn_builder *b, const tn_expr *x, int64_t i, int64_t j, int64_t k, int64_t l)
+{
+    int64_t axes[4] = {i, j, k, l};
+    tn_ctx *ctx = tn_builder_ctx(b);
+    return op1(b, "permute_dims", tn_dictv(ctx, "axes", tn_int_array(ctx, axes, 4), NULL), x);
+}
+
+/* Heads of key and value repeated to those of the query. */
+static const tn_expr *
+repeated_heads(tn_builder *b, const tn_expr *x, const tn_expr *heads)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    int64_t h, own;
+    if (!tn_int_value(heads, &h) || !tn_int_value(emit_dims(x).at[2], &own) || h == own)
+        return x;
+    return op1(b, "repeat", tn_dictv(ctx, "repeats", I64(h / own), "axis", I64(2), NULL), x);
+}
+
+/* Scores [b, h, i, j] where position i may not look at j become -infinity. */
+static const tn_expr *
+masked(tn_builder *b, const tn_call *call, const tn_expr *scores)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
+    const tn_node *window = tn_call_attr(call, "window_size");
+    if (!mask && !window)
+        return scores;
+    emit e = emit_begin(b, call);
+    const tn_node *x = emit_input(&e, scores);
+    tnb_dtype d = emit_dtype(x);
+    tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_mask", x, d);
+    const tn_expr *i = s->axes[2], *j = s->axes[3], *seen = tn_bool(ctx, true);
+    if (!mask || !strcmp(mask, "BottomRight"))
+        i = ADD(i, SUB(emit_dim(x, 3), emit_dim(x, 2)));
+    if (mask)
+        seen = AND(seen, LESS_EQ(j, i));
+    if (window)
+        seen = AND(seen, LESS(SUB(i, j), I64(tn_call_int(call, "window_size"))));
+    const tn_expr *v = SELECT(seen, tnk_te_read_at(e.te, x, s->axes, 4), tn_float_imm_of(ctx, d, -INFINITY));
+    return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
+}
+
+const tn_expr *
+legalize_attention(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tn_list dims = emit_dims(call->args.at[0]);
+    tnb_dtype d = tn_type_dtype(call->base.type);
+    int64_t head;
+    const tn_node *given = tn_call_attr(call, "scale");
+    if (!given && !tn_int_value(dims.at[3], &head))
+        return NULL;
+    double scale = given ? tn_call_float(call, "scale") : 1 / sqrt((double)head);
+    const tn_expr *q = permuted(b, call->args.at[0], 0, 2, 1, 3);
+    const tn_expr *k = permuted(b, repeated_heads(b, call->args.at[1], dims.at[2]), 0, 2, 3, 1);
+    const tn_expr *v = permuted(b, repeated_heads(b, call->args.at[2], dims.at[2]), 0, 2, 1, 3);
+    const tn_expr *scores = op2(b, "matmul", q, k);
+    scores = op2(b, "multiply", scores, tn_scalar_constant(ctx, d, scale));
+    if (infer_arg(call, 3))
+        scores = op2(b, "add", scores, call->args.at[3]);
+    scores = masked(b, call, scores);
+    const tn_expr *weights = op1(b, "nn.softmax", NULL, scores);
+    return permuted(b, op2(b, "matmul", weights, v), 0, 2, 1, 3);
+}
+
+/* ---- nll_loss ---- */
+
+const tn_type *
+infer_nll_loss(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *p = infer_tensor(ctx, call, 0), *t = infer_tensor(ctx, call, 1);
+    const char *how = tn_call_str(call, "reduction");
+    tn_list pd, td;
+    if (!p || !t || (infer_arg(call, 2) && !infer_tensor(ctx, call, 2)))
+        return tn_error_node(ctx);
+    if (strcmp(how, "none") && strcmp(how, "mean") && strcmp(how, "sum"))
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'reduction' is \"%s\", wanted none, mean or sum", how);
+    if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_int(t->dtype))
+        return infer_fail(ctx, call, TNB_TYPE, "targets must be integers, but are of %s", tnb_dtype_print(t->dtype).s);
+    if (p->ndim == 0 || (p->ndim > 0 && t->ndim >= 0 && t->ndim != p->ndim - 1))
+        return infer_fail(ctx, call, TNB_SHAPE, "predictions have %lld axes, targets %lld", (long long)p->ndim, (long long)t->ndim);
+    if (tn_type_dims(TN_NODE(p), &pd) && tn_type_dims(TN_NODE(t), &td)) {
+        for (uint32_t i = 0; i < td.n; i++) {
+            if (dim_differ(ctx, td.at[i], pd.at[i ? i + 1 : 0]))
+                return infer_fail(ctx, call, TNB_SHAPE, "predictions are %s, targets %s", tn_text(ctx, tn_shape(ctx, pd)),
+                                  tn_text(ctx, tn_shape(ctx, td)));
+        }
+    }
+    if (strcmp(how, "none"))
+        return infer_known(ctx, call, (tn_list){0}, p->dtype);
+    return infer_same(ctx, call, t, p->dtype);
+}
+
+typedef struct nll {
+    emit e;
+    const tn_node *p, *t, *w;
+    int64_t ignored;
+} nll;
+
+/* The weight of the target at a place: 0 if it does not count. And with `value` the loss there. */
+static const tn_expr *
+loss_at(nll *l, const tn_expr *const *at, bool value)
+{
+    tn_ctx *ctx = l->e.ctx;
+    tnb_dtype d = emit_dtype(l->p);
+    uint32_t n = emit_ndim(l->t), m = emit_ndim(l->p);
+    const tn_expr *idx[INFER_MAX_DIMS + 1], *target = CAST(TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
+    const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &target, 1) : LIT(d, 1), *v = w;
+    if (value) {
+        idx[m > 1] = target;
+        for (uint32_t i = 0; i < n; i++)
+            idx[i ? i + 1 : 0] = at[i];
+        v = SUB(LIT(d, 0), MUL(tnk_te_read_at(l->e.te, l->p, idx, m), w));
+    }
+    return GUARDED(tn_bin(ctx, TN_KIND_NE, target, I64(l->ignored)), v, LIT(d, 0));
+}
+
+static const tn_node *
+loss_sum(nll *l, const char *name, bool value)
+{
+    tn_ctx *ctx = l->e.ctx;
+    const tn_expr *at[INFER_MAX_DIMS];
+    tnk_stage *s = tnk_te_stage(l->e.te, name, NULL, 0, emit_dtype(l->p));
+    for (uint32_t i = 0; i < emit_ndim(l->t); i++)
+        at[i] = tnk_te_reduce_axis(s, tnb_printf(tn_scratch(ctx), "k%u", i), emit_dim(l->t, i));
+    return tnk_te_sum(s, loss_at(l, at, value));
+}
+
+const tn_expr *
+legalize_nll_loss(tn_builder *b, const tn_call *call)
+{
+    nll l = {.e = emit_begin(b, call), .ignored = tn_call_int(call, "ignore_index")};
+    tn_ctx *ctx = l.e.ctx;
+    const char *how = tn_call_str(call, "reduction");
+    l.p = emit_input(&l.e, call->args.at[0]);
+    l.t = emit_input(&l.e, call->args.at[1]);
+    l.w = infer_arg(call, 2) ? emit_input(&l.e, call->args.at[2]) : NULL;
+    const char *hint = l.w ? "nll_loss" : "nll_loss_without_weight";
+    if (emit_ndim(l.p) > INFER_MAX_DIMS)
+        return NULL;
+    if (!strcmp(how, "none")) {
+        tnk_stage *s = emit_stage(&l.e, "nll_loss");
+        return emit_end(&l.e, hint, tnk_te_define(s, loss_at(&l, s->axes, true)));
+    }
+    const tn_node *sum = loss_sum(&l, "nll_loss", true);
+    if (!strcmp(how, "mean")) {
+        const tn_node *weights = loss_sum(&l, "weights_sum", false);
+        tnk_stage *s = emit_stage(&l.e, "T_divide");
+        sum = tnk_te_define(s, DIVIDE(tnk_te_read_at(l.e.te, sum, NULL, 0), tnk_te_read_at(l.e.te, weights, NULL, 0)));
+    }
+    return emit_end(&l.e, hint, sum);
+}
