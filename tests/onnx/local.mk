@@ -1,2 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of onnx.
+# Tests of the ONNX importer, through the staged plugins.
+EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h
+if HAVE_CMOCKA
+check_PROGRAMS += tests/onnx/t_tensor_pb
+TESTS += tests/onnx/t_tensor_pb
+tests_onnx_t_tensor_pb_SOURCES = tests/onnx/t_tensor_pb.c
+tests_onnx_t_tensor_pb_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_onnx_t_tensor_pb_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
+if BUILD_ONNX
+ONNX_TESTS = tests/onnx/t_broken tests/onnx/t_import
+ONNX_FIXTURE = tests/onnx/import_fixture.c tests/onnx/model_writer.c
+ONNX_TEST_LIBS = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+check_PROGRAMS += $(ONNX_TESTS)
+TESTS += $(ONNX_TESTS)
+tests_onnx_t_broken_SOURCES = tests/onnx/t_broken.c $(ONNX_FIXTURE)
+tests_onnx_t_broken_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_onnx_t_broken_LDADD = $(ONNX_TEST_LIBS)
+tests_onnx_t_import_SOURCES = tests/onnx/t_import.c $(ONNX_FIXTURE)
+tests_onnx_t_import_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_onnx_t_import_LDADD = $(ONNX_TEST_LIBS)
+endif
+endif
