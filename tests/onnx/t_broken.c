@@ -2,6 +2,7 @@
 /* Broken models: each kind ends in a message that names the file and the place, and never in a crash. */
 #include "import_fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
