@@ -246,6 +246,36 @@ tn_if(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch, const tn_exp
                                 .else_branch = else_branch});
 }
 
+/* Neighbouring ordinary blocks are one, and none is empty: text cannot tell otherwise. */
+tn_list
+tn_merge_blocks(tn_ctx *ctx, tn_list blocks)
+{
+    bool change = false;
+    for (uint32_t i = 0; i < blocks.n && !change; i++)
+        change = tn_is(blocks.at[i], TN_KIND_BINDING_BLOCK) &&
+                 (!((const tn_bindings_block *)blocks.at[i])->bindings.n ||
+                  (i && tn_is(blocks.at[i - 1], TN_KIND_BINDING_BLOCK)));
+    if (!change)
+        return blocks;
+    tn_node_vec out = {0}, run = {0};
+    tnb_arena *scratch = tn_scratch(ctx);
+    for (uint32_t i = 0; i <= blocks.n; i++) {
+        bool plain = i < blocks.n && tn_is(blocks.at[i], TN_KIND_BINDING_BLOCK);
+        if (!plain && run.n) {
+            TNB_PUSH(scratch, out, tn_binding_block(ctx, (tn_list){run.at, run.n}, false));
+            run.n = 0;
+        }
+        if (i == blocks.n)
+            break;
+        tn_list l = plain ? ((const tn_bindings_block *)blocks.at[i])->bindings : (tn_list){0};
+        for (uint32_t k = 0; k < l.n; k++)
+            TNB_PUSH(scratch, run, l.at[k]);
+        if (!plain)
+            TNB_PUSH(scratch, out, blocks.at[i]);
+    }
+    return tn_list_of(ctx, out.at, out.n);
+}
+
 const tn_expr *
 tn_seq_expr_of(tn_ctx *ctx, tn_list blocks, const tn_expr *body)
 {
@@ -255,7 +285,7 @@ tn_seq_expr_of(tn_ctx *ctx, tn_list blocks, const tn_expr *body)
         if (!tn_as_bindings_block(blocks.at[i]))
             return tn_error(ctx, 0, TNB_TYPE, "a sequence consists of binding blocks, not %s",
                             tn_brief(ctx, blocks.at[i]));
-    return finish(ctx, TN_KIND_SEQ_EXPR, &(tn_seq_expr){.blocks = blocks, .body = body});
+    return finish(ctx, TN_KIND_SEQ_EXPR, &(tn_seq_expr){.blocks = tn_merge_blocks(ctx, blocks), .body = body});
 }
 
 /* ---- bindings ---- */

@@ -137,6 +137,8 @@ tn_bad_list(tn_ctx *ctx, tn_list l); /* entries may be NULL */
 /* NULL for an empty Dict. */
 const tn_node *
 tn_norm_dict(const tn_node *d);
+tn_list
+tn_merge_blocks(tn_ctx *ctx, tn_list blocks);
 bool
 tn_is_dict_or_null(tn_ctx *ctx, const tn_node *d, const char *what);
 

@@ -278,6 +278,8 @@ renew_children(tn_rewriter *r, const tn_node *n)
     const tn_node *instead = changed ? after_removal(r->ctx, n, &copy) : NULL;
     if (instead)
         return instead;
+    if (n->kind == TN_KIND_SEQ_EXPR)
+        copy.as_seq_expr.blocks = tn_merge_blocks(r->ctx, copy.as_seq_expr.blocks);
     if (n->kind == TN_KIND_FUNCTION)
         follow_body(r, (const tn_function *)n, &copy.as_function);
     const tn_type *t = changed ? new_type(r, n, &copy.base) : copy.base.type;

@@ -195,6 +195,38 @@ removing_statements_removes_empty_loops(void **state)
     assert_true(tn_is(tn_rewrite(&r, loop), TN_KIND_EVALUATE));
 }
 
+static const tn_node *
+to_plain(tn_rewriter *r, const tn_node *n)
+{
+    return tn_is(n, TN_KIND_DATAFLOW_BLOCK)
+               ? tn_binding_block(r->ctx, ((const tn_bindings_block *)n)->bindings, false)
+               : NULL;
+}
+
+static void
+neighbouring_ordinary_blocks_are_one(void **state)
+{
+    tn_ctx *ctx = *state;
+    const tn_expr *x = tn_var_new(ctx, "x", tn_ty_any(ctx));
+    const tn_node *blocks[3];
+    const tn_expr *v = x;
+    for (int i = 0; i < 3; i++) {
+        const tn_expr *next = tn_var_new(ctx, "v", tn_ty_any(ctx));
+        const tn_node *b = tn_binding(ctx, next, v);
+        blocks[i] = tn_binding_block(ctx, (tn_list){&b, 1}, i == 1);
+        v = next;
+    }
+    const tn_expr *seq = tn_seq_expr_of(ctx, (tn_list){blocks, 3}, v);
+    assert_int_equal(((const tn_seq_expr *)seq)->blocks.n, 3);
+    tn_rewriter r = {.ctx = ctx, .post = to_plain};
+    const tn_seq_expr *now = tn_as_seq_expr(tn_rewrite(&r, seq));
+    assert_int_equal(now->blocks.n, 1);
+    assert_int_equal(((const tn_bindings_block *)now->blocks.at[0])->bindings.n, 3);
+    blocks[2] = tn_binding_block(ctx, (tn_list){0}, false);
+    seq = tn_seq_expr_of(ctx, (tn_list){blocks, 3}, x);
+    assert_int_equal(((const tn_seq_expr *)seq)->blocks.n, 2);
+}
+
 /* ---- types ---- */
 static const tn_type *
 tensor(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, tnb_dtype d)
@@ -331,6 +363,7 @@ main(void)
         T(a_fresh_copy_shares_no_variable),
         T(what_is_defined_inside_is_not_free),
         T(removing_statements_removes_empty_loops),
+        T(neighbouring_ordinary_blocks_are_one),
         T(subtypes_follow_what_is_known),
         T(dimensions_are_equal_by_proof),
         T(joins_forget_what_differs),
