@@ -13,8 +13,11 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/features.h \
 	backends/cpu/pipeline.c \
 	backends/cpu/rules.def \
+	backends/cpu/rules/contraction.c \
+	backends/cpu/rules/conv2d.c \
 	backends/cpu/rules/fallback.c \
 	backends/cpu/rules/inline.c \
+	backends/cpu/rules/matmul.c \
 	backends/cpu/rules/nest.c \
 	backends/cpu/rules/rules.h \
 	backends/cpu/toolchain.c

@@ -16,7 +16,7 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Fallback]}",
+    "ApplyDefaultSchedule{rules=[Conv2d,Matmul,Fallback]}",
     NULL,
 };
 

@@ -135,7 +135,7 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
         ex(e, index);
         put(e, "]");
     } else if (r && tn_int_value(r->stride, &stride) && stride == 1) {
-        tnb_buf_printf(e->out, "(*(const %s%s *)", e->d->global_ptr, tnk_c_access_type(e, v));
+        tnb_buf_printf(e->out, "((%s)*(const %s%s *)", tnk_c_type(e, v), e->d->global_ptr, tnk_c_access_type(e, v));
         element_address(e, m, s, r->start);
         put(e, ")");
     } else if (r && tn_int_value(r->stride, &stride) && stride == 0) {

@@ -245,17 +245,23 @@ half_scalars(tnk_emitter *e)
         return;
     tnb_buf_printf(&e->src->helpers,
                    "%s float tk_h2f(uint16_t h)\n{\n"
+                   "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
+                   "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
+                   "    return __builtin_ia32_vcvtph2ps((tk_v8hi){(short)h})[0];\n#else\n"
                    "    union { uint32_t u; float f; } o = {(uint32_t)(h & 0x7fff) << 13};\n"
                    "    o.f *= 0x1p112f;\n"
                    "    if ((h & 0x7c00) == 0x7c00)\n        o.u |= 0x7f800000u;\n"
-                   "    o.u |= (uint32_t)(h & 0x8000) << 16;\n    return o.f;\n}\n"
+                   "    o.u |= (uint32_t)(h & 0x8000) << 16;\n    return o.f;\n#endif\n}\n"
                    "%s uint16_t tk_f2h(float x)\n{\n"
+                   "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
+                   "    typedef float tk_v4sf __attribute__((vector_size(16)));\n"
+                   "    return (uint16_t)__builtin_ia32_vcvtps2ph((tk_v4sf){x}, 0)[0];\n#else\n"
                    "    union { float f; uint32_t u; } v = {x};\n"
                    "    uint32_t s = v.u >> 16 & 0x8000u, r;\n    v.u &= 0x7fffffffu;\n"
                    "    if (v.u >= 0x47800000u) {\n        r = v.u > 0x7f800000u ? 0x7e00u : 0x7c00u;\n"
                    "    } else if (v.u < 0x38800000u) {\n        v.f += 0.5f;\n        r = v.u - 0x3f000000u;\n"
                    "    } else {\n        v.u += 0xc8000fffu + (v.u >> 13 & 1u);\n        r = v.u >> 13;\n    }\n"
-                   "    return (uint16_t)(r | s);\n}\n",
+                   "    return (uint16_t)(r | s);\n#endif\n}\n",
                    e->d->inline_, e->d->inline_);
 }
 

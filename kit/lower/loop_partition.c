@@ -183,7 +183,8 @@ pre(tnk_ranged *r, const tn_stmt *s)
     bool fixed = tn_int_value(a, &na) && tn_int_value(b, &nb);
     if (fixed && nb <= na)
         return NULL; /* nowhere always true: cutting would not help */
-    if (!fixed && (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_UNROLLED))
+    /* the cuts of a loop of known length have to be known too: else the pieces are small and many */
+    if (!fixed && (tn_is(f->extent, TN_KIND_INT_IMM) || f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_UNROLLED))
         return NULL;
     st->cuts++;
     const tn_stmt *parts[3] = {piece(r, f, begin, a), piece(r, f, a, b), piece(r, f, b, end)};

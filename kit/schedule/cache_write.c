@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_write, set_scope: where results of a block go first.
+/* cache_write, cache_read, set_scope: where results of a block go first, where its operands come from.
  *
  *     C[vi, vj] += ...         =>      C_local[vi, vj] += ...
  *                                      C[v0, v1] = C_local[v0, v1]
@@ -8,23 +8,33 @@
 
 typedef struct swap {
     const tn_node *from, *to;
+    const uint32_t *perm; /* dimension i of `to` is dimension perm[i] of `from`; NULL: the same */
+    bool loads_only;
 } swap;
+
+static tn_list
+permuted(tn_ctx *ctx, tn_list l, const uint32_t *perm)
+{
+    tn_list out = l;
+    for (uint32_t i = 0; perm && i < l.n; i++)
+        out = tn_list_with(ctx, out, i, l.at[perm[i]]);
+    return out;
+}
 
 static const tn_node *
 replace(tn_rewriter *r, const tn_node *n)
 {
     const swap *w = r->user;
     if (n->kind == TN_KIND_BUFFER_LOAD && ((const tn_buffer_load *)n)->buffer == w->from)
-        return tn_load(r->ctx, w->to, ((const tn_buffer_load *)n)->indices);
-    if (n->kind == TN_KIND_BUFFER_STORE && ((const tn_buffer_store *)n)->buffer == w->from)
+        return tn_load(r->ctx, w->to, permuted(r->ctx, ((const tn_buffer_load *)n)->indices, w->perm));
+    if (!w->loads_only && n->kind == TN_KIND_BUFFER_STORE && ((const tn_buffer_store *)n)->buffer == w->from)
         return tn_store(r->ctx, w->to, ((const tn_buffer_store *)n)->value, ((const tn_buffer_store *)n)->indices);
     return NULL;
 }
 
 static void
-swap_buffer(tnk_sch *s, tnk_item *i, const tn_node *from, const tn_node *to)
+swap_buffer(tnk_sch *s, tnk_item *i, swap w)
 {
-    swap w = {from, to};
     tn_rewriter r = {.ctx = s->ctx, .user = &w, .post = replace};
     tn_block b = *i->block;
     b.body = tn_rewrite(&r, b.body);
@@ -35,7 +45,7 @@ swap_buffer(tnk_sch *s, tnk_item *i, const tn_node *from, const tn_node *to)
 
 /* A nest of loops over the shape of `to` around a block that copies `from` to it. */
 static tnk_item *
-copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const char *name, tnk_item **block)
+copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *perm, const char *name, tnk_item **block)
 {
     tn_ctx *ctx = s->ctx;
     const tn_buffer *b = tn_as_buffer(to);
@@ -64,7 +74,10 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const char *name, 
         tnk_item_insert(s, at, 0, *block);
     else
         top = *block;
-    tn_block fields = {.name = tn_str(ctx, name), .iters = iters, .body = tn_store(ctx, to, tn_load(ctx, from, idx), idx)};
+    tn_list source = idx;
+    for (uint32_t i = 0; perm && i < idx.n; i++)
+        source = tn_list_with(ctx, source, perm[i], idx.at[i]);
+    tn_block fields = {.name = tn_str(ctx, name), .iters = iters, .body = tn_store(ctx, to, tn_load(ctx, from, source), idx)};
     tnk_block_set(s, *block, &fields);
     return top;
 }
@@ -90,15 +103,49 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
     }
     const tn_buffer *b = tn_as_buffer(to);
     const tn_node *local = tn_buffer_new(s->ctx, tn_strf(s->ctx, "%s_%s", b->name, scope), b->shape, b->dtype, scope);
-    swap_buffer(s, block, to, local);
+    swap_buffer(s, block, (swap){.from = to, .to = local});
     TNB_PUSH(tn_arena(s->ctx), s->allocs, local);
     tnk_item *top = block;
     while (top->parent->kind == TNK_ITEM_LOOP)
         top = top->parent;
     tnk_item *copy;
-    tnk_item *nest = copy_nest(s, local, to, tn_strf(s->ctx, "%s_%s", b->name, scope), &copy);
+    tnk_item *nest = copy_nest(s, local, to, NULL, tn_strf(s->ctx, "%s_%s", b->name, scope), &copy);
     tnk_item_insert(s, s->root, tnk_item_index(top) + 1, nest);
     tnk_sch_note(s, "cache_write(%s, \"%s\")", tnk_item_name(block), scope);
+    return s->broken ? NULL : copy;
+}
+
+tnk_item *
+tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope, const uint32_t *perm)
+{
+    if (s->broken)
+        return NULL;
+    tnk_item *all[256], *writer = tnk_sch_writer(s, buffer);
+    uint32_t n = tnk_sch_blocks(s, all, 256), at_writer = 0, at_block = 0;
+    for (uint32_t i = 0; i < n && i < 256; i++) {
+        at_writer = all[i] == writer ? i + 1 : at_writer;
+        at_block = all[i] == block ? i + 1 : at_block;
+    }
+    if (n > 256 || at_writer >= at_block) {
+        tnk_sch_fail(s, block, "cache_read", "'%s' is not complete before it", tn_as_buffer(buffer)->name);
+        return NULL;
+    }
+    const tn_buffer *b = tn_as_buffer(buffer);
+    const char *name = tn_strf(s->ctx, "%s_%s", b->name, *scope ? scope : "copy");
+    const tn_node *copy_of = tn_buffer_new(s->ctx, name, permuted(s->ctx, b->shape, perm), b->dtype, scope);
+    tnk_item *top = block, *copy;
+    while (top->parent->kind == TNK_ITEM_LOOP)
+        top = top->parent;
+    for (tnk_item *w = writer; w; w = w->parent)
+        if (w == top) {
+            tnk_sch_fail(s, block, "cache_read", "'%s' is written in the same nest", b->name);
+            return NULL;
+        }
+    swap_buffer(s, block, (swap){.from = buffer, .to = copy_of, .perm = perm, .loads_only = true});
+    TNB_PUSH(tn_arena(s->ctx), s->allocs, copy_of);
+    tnk_item *nest = copy_nest(s, buffer, copy_of, perm, name, &copy);
+    tnk_item_insert(s, s->root, tnk_item_index(top), nest);
+    tnk_sch_note(s, "cache_read(%s, %s, \"%s\")", tnk_item_name(block), b->name, scope);
     return s->broken ? NULL : copy;
 }
 
@@ -118,7 +165,7 @@ tnk_set_scope(tnk_sch *s, const tn_node *buffer, const char *scope)
         tnk_item *all[256];
         uint32_t n = tnk_sch_blocks(s, all, 256);
         for (uint32_t k = 0; k < n && k < 256; k++)
-            swap_buffer(s, all[k], buffer, to);
+            swap_buffer(s, all[k], (swap){.from = buffer, .to = to});
         tnk_sch_note(s, "set_scope(%s, \"%s\")", tn_as_buffer(buffer)->name, scope);
         return !s->broken;
     }

@@ -471,6 +471,12 @@ tnk_loop_extent(const tnk_item *loop, int64_t *n)
     return tn_int_value(loop->extent, n);
 }
 
+tn_for_kind
+tnk_loop_kind(const tnk_item *loop)
+{
+    return loop->for_kind;
+}
+
 bool
 tnk_block_is_reduction(const tnk_item *block)
 {

@@ -34,6 +34,22 @@ cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n)
         (void)tnk_set_kind(s, l, TN_FOR_PARALLEL);
 }
 
+bool
+cpu_is_alone(tnk_sch *s, tnk_item *block)
+{
+    tnk_item *l[CPU_MAX_LOOPS], *all[CPU_MAX_BLOCKS], *other[CPU_MAX_LOOPS];
+    uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS), n_blocks = tnk_sch_blocks(s, all, CPU_MAX_BLOCKS);
+    if (n == 0 || n > CPU_MAX_LOOPS || n_blocks > CPU_MAX_BLOCKS)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (tnk_loop_kind(l[i]) != TN_FOR_SERIAL)
+            return false;
+    for (uint32_t i = 0; i < n_blocks; i++)
+        if (all[i] != block && tnk_sch_loops(s, all[i], other, CPU_MAX_LOOPS) > 0 && other[0] == l[0])
+            return false;
+    return true;
+}
+
 void
 cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
 {

@@ -22,7 +22,14 @@ bool cpu_is_guarded(const tnk_item *block);
 void cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n);
 /* Schedules one block on its own: parallel outside, reductions decomposed, vectors inside where that pays. */
 void cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes);
+/* Whether no loop around the block was marked or contains another block. */
+bool cpu_is_alone(tnk_sch *s, tnk_item *block);
 /* Lanes of a dtype in a vector register. */
 int64_t cpu_lanes(int vector_bytes, tnb_dtype d);
+
+/* ---- contraction.c ---- */
+/* Schedules a function with one sum of products whose result has a rank in the range; NULL: it is none. */
+const tn_node *cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank,
+                                        uint32_t max_rank);
 
 #endif

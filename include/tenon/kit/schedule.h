@@ -52,6 +52,8 @@ tnk_item_name(const tnk_item *i); /* of a block, or of a loop's variable */
 /* True and the extent of a loop, if it is constant. */
 TNB_EXPORT bool
 tnk_loop_extent(const tnk_item *loop, int64_t *n);
+TNB_EXPORT tn_for_kind
+tnk_loop_kind(const tnk_item *loop);
 TNB_EXPORT bool
 tnk_block_is_reduction(const tnk_item *block);
 /* Whether a loop's variable occurs in a value of one of the block's reduction iterators. */
@@ -106,6 +108,10 @@ tnk_can_inline(tnk_sch *s, tnk_item *block);
 /* The block writes a new buffer in `scope`; a new block copies that to where it wrote before. Gives the new block. */
 TNB_EXPORT tnk_item *
 tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope);
+/* The block reads a copy of `buffer` in `scope`, made by a new block in front of its nest, whose dimension i is the buffer's dimension
+ * perm[i] (perm NULL: as it is). Gives the new block. */
+TNB_EXPORT tnk_item *
+tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope, const uint32_t *perm);
 /* Moves a producer into a loop that contains all its readers; it then computes what the loop's body reads. */
 TNB_EXPORT bool
 tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);

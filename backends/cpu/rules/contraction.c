@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Register tiles for contractions: sums of products such as matrix products and convolutions.
+ *
+ * The result's last dimension x is computed in vectors: the operand that runs along x is loaded (a step of 2 is shuffled), the other one
+ * broadcast. A tile is ty rows of y (a dimension that only the broadcast operand has: output channels, rows of a matrix) times th
+ * rows of the dimension before x times tw vectors; its accumulators stay in registers while the reduction runs:
+ *
+ *     for n, y0, h0: (parallel)
+ *         for x0:
+ *             acc[ty][th][tw * lanes] = 0
+ *             for k...: acc[i][h][...] += B[y0 * ty + i, k] * A[k, ...]
+ *             out[...] = epilogue(acc)
+ *
+ * Extents that the tile does not divide are covered by moving the last tile back, so that no iteration needs a test.
+ */
+#include "rules.h"
+
+enum { REGISTERS = 16, MAX_ACCUMULATORS = 12 };
+
+typedef struct operand {
+    const tn_buffer_load *load;
+    bool uses_x, uses_y, uses_h;
+    int64_t step; /* elements between neighbours along x */
+} operand;
+
+typedef struct contraction {
+    tnk_sch *s;
+    tn_ctx *ctx;
+    tnk_item *block;
+    operand a, b; /* a runs along x, b does not */
+    uint32_t x, h, y; /* output dimensions; h, y UINT32_MAX: none */
+    int64_t ext[CPU_MAX_LOOPS];
+    int64_t lanes;
+    int64_t ty, th, tw;
+    double reduce; /* turns of the reduction */
+} contraction;
+
+/* acc + a * b: the two loads. */
+static bool
+product_of(const tn_block *b, const tn_buffer_load **l, const tn_buffer_load **r)
+{
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    const tn_binary *sum = st && st->value->kind == TN_KIND_ADD ? tn_as_binary(st->value) : NULL;
+    if (!sum || !b->init)
+        return false;
+    const tn_buffer_load *acc = tn_as_buffer_load(sum->a);
+    const tn_expr *rest = sum->b;
+    if (!acc || acc->buffer != st->buffer) {
+        acc = tn_as_buffer_load(sum->b);
+        rest = sum->a;
+    }
+    if (!acc || acc->buffer != st->buffer)
+        return false;
+    while (rest->kind == TN_KIND_CAST)
+        rest = ((const tn_cast *)rest)->value;
+    const tn_binary *mul = rest->kind == TN_KIND_MUL ? tn_as_binary(rest) : NULL;
+    if (!mul)
+        return false;
+    const tn_expr *x = mul->a, *y = mul->b;
+    while (x->kind == TN_KIND_CAST)
+        x = ((const tn_cast *)x)->value;
+    while (y->kind == TN_KIND_CAST)
+        y = ((const tn_cast *)y)->value;
+    *l = tn_as_buffer_load(x);
+    *r = tn_as_buffer_load(y);
+    return *l && *r;
+}
+
+static bool
+load_uses(const tn_buffer_load *l, const tn_expr *v)
+{
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        if (tn_uses(l->indices.at[i], v))
+            return true;
+    return false;
+}
+
+/* Elements between neighbours along v; 0: not the same everywhere. */
+static int64_t
+step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
+{
+    tn_arith *a = tn_arith_new(ctx);
+    const tn_list shape = tn_as_buffer(l->buffer)->shape;
+    int64_t stride = 1, total = 0;
+    for (uint32_t i = l->indices.n; i-- > 0;) {
+        if (tn_uses(l->indices.at[i], v)) {
+            const tn_expr *coeff, *rest;
+            int64_t c;
+            if (!tn_linear(a, l->indices.at[i], &v, 1, &coeff, &rest) || !tn_int_value(coeff, &c) || stride < 0)
+                return 0;
+            total += c * stride;
+        }
+        int64_t e;
+        stride = stride > 0 && tn_int_value(shape.at[i], &e) ? stride * e : -1;
+    }
+    return total;
+}
+
+static bool
+recognize(contraction *c)
+{
+    const tn_block *b = tnk_item_block(c->block);
+    const tn_buffer_load *l, *r;
+    if (!product_of(b, &l, &r))
+        return false;
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    uint32_t rank = st->indices.n;
+    if (rank < 2 || rank > 8)
+        return false;
+    const tn_expr *iv[8];
+    c->reduce = 1;
+    for (uint32_t k = 0; k < b->iters.n; k++) {
+        const tn_iter_var *it = tn_as_iter_var(b->iters.at[k]);
+        int64_t e;
+        if (!tn_int_value(tn_as_range(it->dom)->extent, &e) || !tn_is_int_const(tn_as_range(it->dom)->min, 0))
+            return false;
+        if (it->iter_kind == TN_ITER_REDUCE)
+            c->reduce *= (double)e;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        iv[i] = st->indices.at[i];
+        if (!tn_is_var(iv[i]) || !tn_int_value(tn_as_buffer(st->buffer)->shape.at[i], &c->ext[i]))
+            return false;
+    }
+    c->x = rank - 1;
+    bool lx = load_uses(l, iv[c->x]), rx = load_uses(r, iv[c->x]);
+    if (lx == rx)
+        return false;
+    c->a.load = lx ? l : r;
+    c->b.load = lx ? r : l;
+    c->a.step = step_along(c->ctx, c->a.load, iv[c->x]);
+    /* y: the largest dimension that only the broadcast operand has; h: one that only the other has */
+    c->y = c->h = UINT32_MAX;
+    for (uint32_t i = 0; i < rank - 1; i++) {
+        bool ua = load_uses(c->a.load, iv[i]), ub = load_uses(c->b.load, iv[i]);
+        if (ub && !ua && c->ext[i] > 1 && (c->y == UINT32_MAX || c->ext[i] > c->ext[c->y]))
+            c->y = i;
+        if (ua && !ub && i == rank - 2 && c->ext[i] > 1)
+            c->h = i;
+    }
+    /* groups: the channel is in both operands, but only as channel // size in the data */
+    for (uint32_t i = 0; i < rank - 1 && c->y == UINT32_MAX; i++)
+        if (load_uses(c->b.load, iv[i]) && load_uses(c->a.load, iv[i]) && step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1)
+            c->y = i;
+    return true;
+}
+
+static int64_t
+turns(int64_t extent, int64_t tile)
+{
+    return (extent + tile - 1) / tile;
+}
+
+/* The tile with the least estimated time. False when no vector fits. */
+static bool
+choose_tile(contraction *c, int vector_bytes)
+{
+    tnb_dtype d = tn_as_buffer(tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer)->dtype;
+    int64_t full = cpu_lanes(vector_bytes, d), X = c->ext[c->x];
+    int64_t Y = c->y == UINT32_MAX ? 1 : c->ext[c->y], H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
+    double best = 1e30;
+    for (int64_t lanes = full; lanes >= 4 && lanes * 2 >= full; lanes /= 2)
+        for (int64_t tw = 1; tw <= 4; tw++)
+            for (int64_t th = 1; th <= 6; th++)
+                for (int64_t ty = 1; ty <= 12; ty++) {
+                    int64_t fmas = ty * th * tw;
+                    if (tw * lanes > X || th > H || ty > Y || fmas > MAX_ACCUMULATORS || fmas + th * tw + 1 > REGISTERS)
+                        continue;
+                    double loads = (double)ty + (double)(th * tw) * (c->a.step == 1 ? 1.0 : 3.5);
+                    double cycles = (double)fmas / 2, by_load = loads / 2.2;
+                    cycles = cycles < by_load ? by_load : cycles;
+                    cycles = cycles < 4 ? 4 : cycles; /* latency of one multiply-add */
+                    cycles += 0.6;                    /* the loop */
+                    double tiles = (double)(turns(X, tw * lanes) * turns(H, th) * turns(Y, ty));
+                    double time = tiles * cycles + tiles * (double)fmas * 3 / c->reduce;
+                    if (time < best) {
+                        best = time;
+                        c->lanes = lanes;
+                        c->tw = tw;
+                        c->th = th;
+                        c->ty = ty;
+                    }
+                }
+    return best < 1e30;
+}
+
+/* The block that the tile is made for: the one reader of the result if it is element-wise at the same place, else a copy. */
+static tnk_item *
+tile_root(contraction *c)
+{
+    const tn_node *out = tnk_block_output(c->block);
+    tnk_item *readers[4];
+    uint32_t n = 0;
+    if (!tnk_sch_is_param(c->s, out)) {
+        tnk_item *r[8];
+        uint32_t all = tnk_sch_readers(c->s, out, r, 8);
+        for (uint32_t i = 0; i < all && i < 8; i++)
+            if (r[i] != c->block && n < 4)
+                readers[n++] = r[i];
+    }
+    if (n == 1 && tnk_block_is_injective(readers[0])) {
+        const tn_block *b = tnk_item_block(readers[0]);
+        const tn_buffer_store *st = tn_as_buffer_store(b->body);
+        const tn_buffer_region *reg = NULL;
+        for (uint32_t i = 0; i < b->reads.n; i++)
+            if (tn_as_buffer_region(b->reads.at[i])->buffer == out)
+                reg = tn_as_buffer_region(b->reads.at[i]);
+        bool same = reg && st->indices.n == reg->ranges.n;
+        for (uint32_t i = 0; same && i < st->indices.n; i++) {
+            const tn_range *rg = tn_as_range(reg->ranges.at[i]);
+            same = (rg->min == st->indices.at[i] || (c->ext[i] == 1 && tn_is_int_const(rg->min, 0))) && tn_is_int_const(rg->extent, 1);
+        }
+        if (same)
+            return readers[0];
+    }
+    return tnk_cache_write(c->s, c->block, "local");
+}
+
+static tnk_item *
+loop_of_dim(contraction *c, tnk_item *root, tnk_item **l, uint32_t n, uint32_t dim)
+{
+    (void)c;
+    const tn_block *b = tnk_item_block(root);
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    for (uint32_t k = 0; k < b->iters.n; k++)
+        if (tn_as_iter_var(b->iters.at[k])->var == st->indices.at[dim])
+            return k < n ? l[k] : NULL;
+    return NULL;
+}
+
+/* Unrolls a loop of the tile; the last dimension becomes unrolled vectors. */
+static bool
+finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
+{
+    tnk_item *v[2];
+    if (y && !tnk_set_kind(c->s, y, TN_FOR_UNROLLED))
+        return false;
+    if (h && !tnk_set_kind(c->s, h, TN_FOR_UNROLLED))
+        return false;
+    return tnk_split(c->s, x, c->lanes, v) && tnk_set_kind(c->s, v[0], TN_FOR_UNROLLED) &&
+           tnk_set_kind(c->s, v[1], TN_FOR_VECTORIZED);
+}
+
+static bool
+tile(contraction *c)
+{
+    tnk_sch *s = c->s;
+    tnk_item *root = tile_root(c);
+    if (!root)
+        return false;
+    tnk_item *l[CPU_MAX_LOOPS], *outer[CPU_MAX_LOOPS], *inner[CPU_MAX_LOOPS], *part[2];
+    uint32_t n = tnk_sch_loops(s, root, l, CPU_MAX_LOOPS), n_outer = 0, n_inner = 0;
+    if (n != tnk_item_block(root)->iters.n || n > CPU_MAX_LOOPS / 2)
+        return false;
+    tnk_item *lx = loop_of_dim(c, root, l, n, c->x), *ly = c->y == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->y);
+    tnk_item *lh = c->h == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->h);
+    tnk_item *ix = NULL, *iy = NULL, *ih = NULL;
+    if (!lx)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t t = l[i] == lx ? c->tw * c->lanes : l[i] == ly ? c->ty : l[i] == lh ? c->th : 1;
+        if (t == 1) {
+            outer[n_outer++] = l[i];
+            continue;
+        }
+        if (!tnk_split_overlap(s, l[i], t, part))
+            return false;
+        outer[n_outer++] = part[0];
+        inner[n_inner++] = part[1];
+        if (l[i] == lx)
+            ix = part[1];
+        else if (l[i] == ly)
+            iy = part[1];
+        else
+            ih = part[1];
+    }
+    tnk_item *order[CPU_MAX_LOOPS];
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n_outer; i++)
+        order[k++] = outer[i];
+    for (uint32_t i = 0; i < n_inner; i++)
+        order[k++] = inner[i];
+    if (!tnk_reorder(s, order, k) || !tnk_compute_at(s, c->block, outer[n_outer - 1]))
+        return false;
+    /* the contraction's own loops: one a dimension of the result, then the reduction */
+    tnk_item *m[CPU_MAX_LOOPS];
+    n = tnk_sch_loops(s, c->block, m, CPU_MAX_LOOPS);
+    const tn_block *b = tnk_item_block(c->block);
+    uint32_t own = b->iters.n, first = n - own, spatial = 0;
+    if (n > CPU_MAX_LOOPS || n < own)
+        return false;
+    for (uint32_t i = 0; i < own; i++)
+        spatial += tn_as_iter_var(b->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
+    tnk_item **red = m + first + spatial, **sp = m + first;
+    uint32_t n_red = own - spatial;
+    if (n_red == 0)
+        return false;
+    k = 0;
+    for (uint32_t i = 0; i < n_red; i++)
+        order[k++] = red[i];
+    for (uint32_t i = 0; i < spatial; i++)
+        order[k++] = sp[i];
+    if (!tnk_reorder(s, order, k))
+        return false;
+    /* spatial iterators stand in the order of the block's iterators; find those of the tile by the store's indices */
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    tnk_item *tile_loop[3] = {NULL, NULL, NULL};
+    const uint32_t dims[3] = {c->x, c->y, c->h};
+    for (uint32_t t = 0; t < 3; t++) {
+        uint32_t at = 0;
+        for (uint32_t i = 0; i < own && dims[t] != UINT32_MAX; i++) {
+            const tn_iter_var *it = tn_as_iter_var(b->iters.at[i]);
+            if (it->iter_kind != TN_ITER_SPATIAL)
+                continue;
+            if (it->var == st->indices.at[dims[t]])
+                tile_loop[t] = sp[at];
+            at++;
+        }
+    }
+    if (!tile_loop[0])
+        return false;
+    int64_t kw;
+    if (n_red >= 2 && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 && kw * c->ty * c->th * c->tw <= 64)
+        (void)tnk_set_kind(s, red[n_red - 1], TN_FOR_UNROLLED);
+    if (!finish_tile(c, iy ? tile_loop[1] : NULL, ih ? tile_loop[2] : NULL, tile_loop[0]))
+        return false;
+    if (!tnk_decompose_reduction(s, c->block, red[0]) || !finish_tile(c, iy, ih, ix))
+        return false;
+    /* parallel over everything but the tiles of one row */
+    cpu_parallel_outer(s, outer, n_outer > 1 ? n_outer - 1 : n_outer);
+    return tnk_sch_ok(s);
+}
+
+/* Operands that the vectors cannot run along, and 16-bit ones that would be converted again and again, are copied first. */
+static bool
+stage_operands(contraction *c, int vector_bytes)
+{
+    operand *ops[2] = {&c->a, &c->b};
+    const tn_block *b = tnk_item_block(c->block);
+    const tn_expr *x = tn_as_buffer_store(b->body)->indices.at[c->x];
+    for (int i = 0; i < 2; i++) {
+        const tn_node *buffer = ops[i]->load->buffer;
+        const tn_buffer *buf = tn_as_buffer(buffer);
+        bool small = tnb_dtype_is_float(buf->dtype) && buf->dtype.bits == 16 && tnk_sch_is_param(c->s, buffer);
+        uint32_t perm[8], rank = buf->shape.n, along = rank;
+        bool turn = i == 0 && ops[i]->step != 1 && ops[i]->step != 2;
+        if (!small && !turn)
+            continue;
+        for (uint32_t k = 0; k < rank && k < 8; k++) {
+            perm[k] = k;
+            if (ops[i]->load->indices.at[k] == x)
+                along = k;
+        }
+        if (rank > 8 || (turn && along == rank))
+            return false;
+        if (turn) { /* that dimension last */
+            for (uint32_t k = along; k + 1 < rank; k++)
+                perm[k] = k + 1;
+            perm[rank - 1] = along;
+        }
+        tnk_item *copy = tnk_cache_read(c->s, c->block, buffer, "global", turn ? perm : NULL);
+        if (!copy)
+            return false;
+        cpu_schedule_block(c->s, copy, vector_bytes);
+    }
+    return tnk_sch_ok(c->s) && recognize(c);
+}
+
+const tn_node *
+cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank, uint32_t max_rank)
+{
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
+    if (!s)
+        return NULL;
+    int bytes = cpu_vector_bytes(ctx, target);
+    cpu_inline_cheap(s, CPU_KEEP_PADDING);
+    tnk_item *blocks[CPU_MAX_BLOCKS], *main_block = NULL;
+    uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
+        if (tnk_block_is_reduction(blocks[i])) {
+            if (main_block)
+                return NULL; /* several reductions */
+            main_block = blocks[i];
+        }
+    if (!main_block || n > CPU_MAX_BLOCKS || !tnk_block_output(main_block))
+        return NULL;
+    uint32_t rank = tn_as_buffer(tnk_block_output(main_block))->shape.n;
+    contraction c = {.s = s, .ctx = ctx, .block = main_block};
+    if (rank < min_rank || rank > max_rank || !recognize(&c) || !choose_tile(&c, bytes))
+        return NULL;
+    bool turn = c.a.step != 1 && c.a.step != 2;
+    if (turn && c.y == UINT32_MAX)
+        return NULL; /* a copy would cost more than it gains */
+    if (turn && c.ext[c.y] < 4)
+        return NULL;
+    if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes) || !tile(&c))
+        return tnk_sch_finish(s);
+    /* what is left: padding before, anything after */
+    n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
+        if (cpu_is_alone(s, blocks[i]))
+            cpu_schedule_block(s, blocks[i], bytes);
+    return tnk_sch_finish(s);
+}

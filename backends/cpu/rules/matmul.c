@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.Matmul: matrix products, batched and transposed ones included, with an element-wise epilogue. See contraction.c. */
+#include "rules.h"
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    return cpu_schedule_contraction(ctx, prim_func, target, 2, 4);
+}
+
+const tnk_rule cpu_rule_matmul = {
+    .size = sizeof(tnk_rule),
+    .name = "cpu.Matmul",
+    .doc = "Matrix products: register tiles over rows and vectors of columns.",
+    .apply = apply,
+};
