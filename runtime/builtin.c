@@ -389,6 +389,44 @@ ensure_zero_offset(ARGS)
     return TNB_OK;
 }
 
+/* An optional argument that is not given stands as null or as an empty tuple. */
+static bool
+given(const tnr_value *args, int n, int i)
+{
+    return i < n && args[i].tag != TNR_NULL && !(args[i].tag == TNR_TUPLE && args[i].u.tuple->n == 0);
+}
+
+/* (x, shape, dtype, relative byte offset): the same memory under another description. */
+static tnb_status
+create_view(ARGS)
+{
+    static const char fn[] = "runtime.TVMTensorCreateView";
+    int64_t offset = 0;
+    (void)vm;
+    TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
+    const tnr_tensor *t = args[0].u.tensor;
+    tnb_dtype dtype = t->dl.dtype;
+    const int64_t *dims = t->dl.shape;
+    int32_t ndim = t->dl.ndim;
+    if (given(args, n, 1)) {
+        TNB_TRY(tnr_expect(fn, args, 1, TNR_SHAPE, err));
+        dims = args[1].u.shape->dims;
+        ndim = args[1].u.shape->n;
+    }
+    if (given(args, n, 2))
+        TNB_TRY(dtype_arg(fn, args, 2, &dtype, err));
+    if (given(args, n, 3))
+        TNB_TRY(tnr_expect_int(fn, args, 3, &offset, err));
+    if (offset < 0 || !tnr_tensor_is_compact(t))
+        return tnb_fail(err, TNB_INVALID, "%s: offset %" PRId64 " of a tensor", fn, offset);
+    uint64_t start = t->dl.byte_offset - t->storage->offset;
+    TNB_TRY(tnr_tensor_view(t->storage, start + (uint64_t)offset, dims, (uint32_t)ndim, dtype, ret, err));
+    if (ret->u.tensor->n_bytes > t->n_bytes || (uint64_t)offset > t->n_bytes - ret->u.tensor->n_bytes)
+        return tnb_fail(err, TNB_BOUNDS, "%s: the view of %" PRIu64 " bytes does not fit the tensor of %" PRIu64, fn,
+                        ret->u.tensor->n_bytes, t->n_bytes);
+    return TNB_OK;
+}
+
 /* (x, DLPack device type, id, scope) */
 static tnb_status
 to_device(ARGS)
@@ -539,5 +577,10 @@ const tnr_packed tnr_builtins[] = {
     BUILTIN(make_closure, 1, -1, TNR_PACKED_VM),
     BUILTIN(invoke_closure, 1, -1, TNR_PACKED_VM),
     BUILTIN(call_tir_dyn, 2, -1, TNR_PACKED_VM),
+    {.size = sizeof(tnr_packed),
+     .name = "runtime.TVMTensorCreateView",
+     .call = create_view,
+     .min_args = 1,
+     .max_args = 4},
 };
 const uint32_t tnr_n_builtins = sizeof tnr_builtins / sizeof *tnr_builtins;

@@ -62,7 +62,7 @@ typedef struct tnk_compile_options {
     double verify_rtol, verify_atol; /* 0: 1e-3 and 1e-5 */
     uint64_t seed;
     /* debugging, as in tn_pass_run */
-    bool no_verify_ir, roundtrip, compact, progress, keep_source;
+    bool no_verify_ir, roundtrip, progress, keep_source;
     const char *dump_dir, *stop_after, *reproducer;
     const char *const *skip, *const *print;
     struct tn_trace *trace;

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole compilation: for each target the phases of its pipeline, kernels, VM code; then one artifact for all of them. */
+#include "driver_private.h"
+
+#include <time.h>
+#include "tenon/base/threads.h"
+
+struct driver {
+    tn_ctx *ctx;
+    const tnk_model *model;
+    const tnk_compile_options *opt;
+    tnk_compile_result *out;
+    tnk_verify *verify;
+    tnk_artifact *artifact;
+    struct driver_variant *variants;
+    const char *const *publics;
+    uint32_t n_publics;
+    TNB_VEC(tnk_stage_time) times;
+};
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Notes the time since `start` under a name. */
+static void
+timed(struct driver *d, const char *name, double start)
+{
+    tnk_stage_time t = {.name = name, .seconds = now() - start};
+    TNB_PUSH(tn_arena(d->ctx), d->times, t);
+    if (d->opt->trace)
+        tn_trace_event(d->opt->trace, "driver", name, start, t.seconds, 0);
+}
+
+/* ---- phases ---- */
+
+static const tn_module *
+run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p, tnk_phase first, tnk_phase last,
+           const tnk_compile_options *opt, const tn_pass_check *check)
+{
+    tn_pass_list all = {0};
+    TNB_VEC(tn_pass_item) items = {0};
+    for (int ph = first; ph <= (int)last; ph++)
+        for (uint32_t i = 0; i < p->phases[ph].n; i++)
+            TNB_PUSH(tn_arena(ctx), items, p->phases[ph].at[i]);
+    all.at = items.at;
+    all.n = items.n;
+    tn_pass_run run = {.target = t->target,
+                       .config = opt->config,
+                       .opt_level = opt->opt_level,
+                       .no_verify = opt->no_verify_ir,
+                       .roundtrip = opt->roundtrip,
+                       .check = check,
+                       .dump_dir = opt->dump_dir,
+                       .skip = opt->skip,
+                       .print = opt->print,
+                       .stop_after = opt->stop_after,
+                       .reproducer = opt->reproducer,
+                       .trace = opt->trace,
+                       .progress = opt->progress};
+    return tn_run_passes(ctx, m, &all, &run);
+}
+
+const tn_module *
+tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p, tnk_phase first, tnk_phase last,
+               const tnk_compile_options *opt)
+{
+    static const tnk_compile_options none;
+    return run_phases(ctx, m, t, p, first, last, opt ? opt : &none, NULL);
+}
+
+/* ---- kernels ---- */
+
+/* The target's kind with the effective `lower` list in place of the plugin's. */
+static const tn_target_kind *
+kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower)
+{
+    tn_target_kind *k = tnb_dup(tn_arena(ctx), kind, sizeof *kind);
+    const char **texts = TNB_NEW_N(tn_arena(ctx), const char *, lower->n + 1);
+    for (uint32_t i = 0; i < lower->n; i++) {
+        tn_pass_list one = {.at = &lower->at[i], .n = 1};
+        tnb_buf b = {0};
+        tn_pass_list_print(&one, &b);
+        texts[i] = tn_str(ctx, b.s ? b.s : lower->at[i].name);
+        tnb_buf_free(&b);
+    }
+    k->lower = texts;
+    return k;
+}
+
+static tnb_status
+lower_kernels(struct driver *d, struct driver_variant *v, const tn_target_kind *kind)
+{
+    tn_ctx *ctx = d->ctx;
+    const tn_module *m = v->module;
+    v->kernels = TNB_NEW_N(tn_arena(ctx), tnk_kernel, m->names.n);
+    v->kernel_funcs = TNB_NEW_N(tn_arena(ctx), const char *, m->names.n);
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_node *f = m->funcs.at[i];
+        if (!tn_as_prim_func(f) || tnk_is_host_func(f))
+            continue;
+        const char *name = tn_module_name(m, i);
+        const tnk_kernel *k = tnk_lower_kernel(ctx, v->target.target, kind, name, f);
+        if (!k) {
+            tnb_diag_note(tn_diags(ctx), "while lowering tensor program '%s' for target '%s'", name, v->target.name);
+            return TNB_UNSUPPORTED;
+        }
+        v->kernels[v->n_kernels] = *k;
+        v->kernel_funcs[v->n_kernels++] = name;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+generate(struct driver *d, struct driver_variant *v)
+{
+    const tnk_codegen *cg = v->target.kind->codegen;
+    if (v->n_kernels == 0)
+        return TNB_OK;
+    if (!cg || !cg->build) {
+        tn_error(d->ctx, 0, TNB_UNSUPPORTED, "target '%s' has no code generator", v->target.name);
+        return TNB_UNSUPPORTED;
+    }
+    tnk_build b = {.ctx = d->ctx,
+                   .target = v->target.target,
+                   .jobs = d->opt->jobs > 0 ? d->opt->jobs : (int)tnb_threads_default(),
+                   .cache_dir = d->opt->cache_dir,
+                   .keep_source = d->opt->keep_source};
+    tnb_status st = cg->build(cg->self, &b, v->kernels, v->n_kernels, &v->code);
+    d->out->compiler_seconds += b.compiler_seconds;
+    d->out->cache_hits += b.cache_hits;
+    d->out->cache_misses += b.cache_misses;
+    if (st != TNB_OK && tnb_diags_errors(tn_diags(d->ctx)) == 0)
+        tn_error(d->ctx, 0, st, "the code generator of target '%s' failed", v->target.name);
+    return st;
+}
+
+/* ---- VM code and constants ---- */
+
+static bool
+put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
+{
+    struct driver *d = user;
+    tnb_err err = {0};
+    const void *bytes = tn_data_get(ctx, data);
+    if (!bytes)
+        return false;
+    tnb_status st = tnk_artifact_constant(d->artifact, bytes, data->n_bytes, offset, &err);
+    tn_data_release(ctx, data);
+    if (st != TNB_OK)
+        driver_error(ctx, &err);
+    else
+        d->out->constant_bytes += data->n_bytes;
+    return st == TNB_OK;
+}
+
+static tnb_status
+make_program(struct driver *d, struct driver_variant *v)
+{
+    tnk_vm_input in = {.module = v->module,
+                       .device = v->target.kind->device ? v->target.kind->device : v->target.kind->name,
+                       .kernels = v->kernels,
+                       .kernel_funcs = v->kernel_funcs,
+                       .n_kernels = v->n_kernels,
+                       .publics = d->publics,
+                       .n_publics = d->n_publics,
+                       .constants = {.put = put_constant, .user = d}};
+    v->program = tnk_program_new(tn_arena(d->ctx));
+    return tnk_vm_build(d->ctx, &in, v->program);
+}
+
+/* ---- one variant ---- */
+
+static tnb_status
+compile_variant(struct driver *d, struct driver_variant *v)
+{
+    tn_ctx *ctx = d->ctx;
+    const char *profile = d->opt->profile ? d->opt->profile : d->model->profile;
+    tnk_pipeline pipeline;
+    double start = now();
+    if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline))
+        return TNB_INVALID;
+    v->module = d->model->module;
+    for (int p = 0; p <= TNK_FINALIZE; p++) {
+        v->module = run_phases(ctx, v->module, &v->target, &pipeline, (tnk_phase)p, (tnk_phase)p, d->opt,
+                               d->verify ? tnk_verify_check(d->verify) : NULL);
+        if (!v->module)
+            return TNB_UNSUPPORTED;
+        timed(d, tn_strf(ctx, "%s: %s", v->target.name, tnk_phase_name((tnk_phase)p)), start);
+        start = now();
+    }
+    TNB_TRY(lower_kernels(d, v, kind_with_lower(ctx, v->target.kind, &pipeline.phases[TNK_LOWER])));
+    timed(d, tn_strf(ctx, "%s: lower", v->target.name), start);
+    start = now();
+    TNB_TRY(generate(d, v));
+    timed(d, tn_strf(ctx, "%s: kernels", v->target.name), start);
+    start = now();
+    TNB_TRY(make_program(d, v));
+    timed(d, tn_strf(ctx, "%s: virtual machine code and constants", v->target.name), start);
+    return TNB_OK;
+}
+
+/* ---- the artifact ---- */
+
+static tnb_status
+write_variants(struct driver *d, tnb_err *err)
+{
+    for (uint32_t i = 0; i < d->opt->n_targets; i++) {
+        tnb_buf program = {0};
+        tnb_status st = tnk_program_write(d->variants[i].program, &program, err);
+        if (st == TNB_OK)
+            st = tnk_artifact_section(d->artifact, TNB_TNO_PROGRAM, i, program.s, program.n, err);
+        if (st == TNB_OK && d->variants[i].code.n_bytes)
+            st = tnk_artifact_section(d->artifact, TNB_TNO_CODE, i, d->variants[i].code.bytes, d->variants[i].code.n_bytes,
+                                      err);
+        tnb_buf_free(&program);
+        TNB_TRY(st);
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+write_artifact(struct driver *d)
+{
+    tnb_err err = {0};
+    tnb_buf json = {0};
+    double start = now();
+    tnb_status st = driver_metadata(d->ctx, d->model->module, d->publics, d->n_publics, d->variants, d->opt->n_targets, &json);
+    if (st == TNB_OK)
+        st = tnk_artifact_section(d->artifact, TNB_TNO_METADATA, 0, json.s, json.n, &err);
+    else
+        tnb_fail(&err, st, "the artifact's metadata cannot be written");
+    tnb_buf_free(&json);
+    if (st == TNB_OK)
+        st = write_variants(d, &err);
+    if (st == TNB_OK) {
+        st = tnk_artifact_finish(d->artifact, &d->out->fd, &d->out->bytes, &err);
+        d->artifact = NULL;
+    }
+    if (st != TNB_OK)
+        driver_error(d->ctx, &err);
+    timed(d, "write", start);
+    return st;
+}
+
+static tnb_status
+compile_all(struct driver *d)
+{
+    tnb_err err = {0};
+    uint32_t n = d->opt->n_targets;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tnk_target_find(d->ctx, d->opt->conf, d->opt->targets[i], &d->variants[i].target))
+            return TNB_INVALID;
+    tnb_status st = tnk_artifact_new(d->opt->output, n, &d->artifact, &err);
+    if (st != TNB_OK) {
+        driver_error(d->ctx, &err);
+        return st;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        TNB_TRY(compile_variant(d, &d->variants[i]));
+    return write_artifact(d);
+}
+
+static void
+fill_result(struct driver *d)
+{
+    tnb_arena *a = tn_arena(d->ctx);
+    uint32_t n = d->opt->n_targets, *counts = TNB_NEW_N(a, uint32_t, n);
+    const tn_module **modules = TNB_NEW_N(a, const tn_module *, n);
+    const tnk_kernel **kernels = TNB_NEW_N(a, const tnk_kernel *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        modules[i] = d->variants[i].module;
+        kernels[i] = d->variants[i].kernels;
+        counts[i] = d->variants[i].n_kernels;
+    }
+    d->out->modules = modules;
+    d->out->kernels = kernels;
+    d->out->n_kernels = counts;
+    d->out->n_targets = n;
+    d->out->times = d->times.at;
+    d->out->n_times = d->times.n;
+    if (d->verify)
+        tnk_verify_report(d->verify, &d->out->verified, &d->out->unverified, &d->out->n_unverified);
+}
+
+tnb_status
+tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt, tnk_compile_result *out)
+{
+    struct driver d = {.ctx = ctx, .model = model, .opt = opt, .out = out};
+    memset(out, 0, sizeof *out);
+    out->fd = -1;
+    if (opt->n_targets == 0) {
+        tn_error(ctx, 0, TNB_INVALID, "no target to compile for");
+        return TNB_INVALID;
+    }
+    d.variants = TNB_NEW_N(tn_arena(ctx), struct driver_variant, opt->n_targets);
+    d.publics = driver_publics(ctx, model->module, &d.n_publics);
+    if (opt->verify)
+        d.verify = tnk_verify_new(ctx, opt->verify_budget, opt->verify_rtol, opt->verify_atol, opt->seed);
+    tnb_status st = compile_all(&d);
+    if (st == TNB_OK && tnb_arena_failed(tn_arena(ctx))) {
+        tnb_err err;
+        st = tnb_fail(&err, TNB_NO_MEMORY, "no memory to compile the model");
+        driver_error(ctx, &err);
+    }
+    tnk_artifact_abandon(d.artifact);
+    fill_result(&d);
+    return st;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the importer of a model file, and reading the file with it. */
+#include "driver_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include "tenon/base/file.h"
+
+enum { HEAD_BYTES = 4096 };
+
+static bool
+read_head(tn_ctx *ctx, const char *path, char *head, size_t *n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t k = fd >= 0 ? read(fd, head, HEAD_BYTES) : -1;
+    int e = errno;
+    if (fd >= 0)
+        close(fd);
+    if (k < 0) {
+        tnb_report(tn_diags(ctx), TNB_ERROR, e == ENOENT ? TNB_NOT_FOUND : TNB_IO, (tnb_place){.file = path},
+                   "cannot be read: %s", strerror(e));
+        return false;
+    }
+    *n = (size_t)k;
+    return true;
+}
+
+static bool
+has_extension(const tnk_importer *imp, const char *path)
+{
+    for (const char *const *e = imp->extensions; e && *e; e++)
+        if (tnb_ends_with(path, *e))
+            return true;
+    return false;
+}
+
+const tnk_importer *
+tnk_find_importer(tn_ctx *ctx, const char *path)
+{
+    char head[HEAD_BYTES];
+    size_t n;
+    if (!read_head(ctx, path, head, &n))
+        return NULL;
+    tn_registry *reg = tn_ctx_registry(ctx);
+    const tnk_importer *imp, *by_name = NULL;
+    if (reg)
+        tn_registry_load_all(reg, "importer");
+    for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++) {
+        if (imp->recognize && imp->recognize(path, head, n))
+            return imp;
+        if (has_extension(imp, path) && !by_name)
+            by_name = imp; /* it will say what is wrong with the file */
+    }
+    if (by_name)
+        return by_name;
+    tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path}, "no importer knows this kind of file");
+    tnb_diag_hint(tn_diags(ctx), "`tenon list importers --why` tells which there are");
+    return NULL;
+}
+
+tnb_status
+tnk_import(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out)
+{
+    static const tnk_import_options none;
+    memset(out, 0, sizeof *out);
+    if (tnb_ends_with(path, ".py")) {
+        out->module = tn_read_module_file(ctx, path);
+        return out->module ? TNB_OK : TNB_FORMAT;
+    }
+    const tnk_importer *imp = tnk_find_importer(ctx, path);
+    return imp ? imp->import(imp->self, ctx, path, opt ? opt : &none, out) : TNB_NOT_FOUND;
+}

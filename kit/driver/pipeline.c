@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The effective pass lists of a target: the plugin's own, then what INI files replace, drop, insert and set.
+ *
+ * Sections that count, in this order: [pipeline KIND] of the backend, of the target's IR kind, of the target's section;
+ * then [profile NAME]; then [pass NAME] for options. Within a section: replaced phases, then `drop`, then inserts.
+ */
+#include "driver_private.h"
+
+#include "tenon/base/num.h"
+
+static const char *const phase_names[TNK_N_PHASES] = {/* ORDER PHASE */
+                                                      "library_dispatch", "legalize", "finalize", "lower"};
+
+/* What "@generic" in a `finalize` list stands for. */
+static const char generic_finalize[] = "ToNonDataflow, RemovePurityChecking, CallTIRRewrite, StaticPlanBlockMemory, LowerAllocTensor, "
+                                       "KillAfterLastUse, LowerRuntimeBuiltin, ComputePrimValue, VMShapeLower, AttachGlobalSymbol";
+
+const char *
+tnk_phase_name(tnk_phase p)
+{
+    return p < TNK_N_PHASES ? phase_names[p] : "?";
+}
+
+struct maker {
+    tn_ctx *ctx;
+    const tnb_conf *conf;
+    tnk_pipeline *out;
+    bool failed;
+};
+
+static void
+push(struct maker *m, tn_pass_list *l, tn_pass_item item)
+{
+    TNB_VEC(tn_pass_item) v = {.at = l->at, .n = l->n, .cap = l->n}; /* lists are short: growth copies */
+    TNB_PUSH(tn_arena(m->ctx), v, item);
+    l->at = v.at;
+    l->n = v.n;
+}
+
+/* Parses a list and appends it, with "@generic" replaced by what it stands for. */
+static void
+parse_into(struct maker *m, const char *text, const char *origin, tnk_phase phase, tn_pass_list *l)
+{
+    tn_pass_list parsed = {0};
+    if (!tn_pass_list_parse(m->ctx, text, origin, &parsed)) {
+        m->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < parsed.n; i++) {
+        if (strcmp(parsed.at[i].name, "@generic") == 0 && phase == TNK_FINALIZE) {
+            parse_into(m, generic_finalize, "generic finalize list", phase, l);
+            continue;
+        }
+        parsed.at[i].phase = phase_names[phase];
+        push(m, l, parsed.at[i]);
+    }
+}
+
+static void
+plugin_lists(struct maker *m, const tn_target_kind *kind)
+{
+    const char *const *const own[TNK_N_PHASES] = {kind->library_dispatch, kind->legalize, kind->finalize, kind->lower};
+    const char *origin = tn_strf(m->ctx, "%s plugin", kind->name);
+    for (int p = 0; p < TNK_N_PHASES; p++)
+        for (const char *const *s = own[p]; s && *s; s++)
+            parse_into(m, *s, origin, (tnk_phase)p, &m->out->phases[p]);
+}
+
+static const char *
+origin_of(struct maker *m, const tnb_conf_value *v)
+{
+    return v->line ? tn_strf(m->ctx, "%s:%u", v->file, v->line) : tn_str(m->ctx, v->file);
+}
+
+static void
+complain(struct maker *m, const tnb_conf_value *v, const char *what, const char *name)
+{
+    m->failed = true;
+    tnb_conf_report(v, tn_diags(m->ctx), TNB_NOT_FOUND, what, name);
+}
+
+/* ---- replace and drop ---- */
+
+static void
+replace_phases(struct maker *m, const tnb_conf_value *const *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (int p = 0; p < TNK_N_PHASES; p++)
+            if (strcmp(values[i]->key, phase_names[p]) == 0) {
+                tn_pass_list fresh = {0};
+                for (uint32_t k = 0; k < m->out->phases[p].n; k++) {
+                    tn_pass_item gone = m->out->phases[p].at[k];
+                    gone.origin = origin_of(m, values[i]);
+                    push(m, &m->out->dropped, gone);
+                }
+                parse_into(m, values[i]->value, origin_of(m, values[i]), (tnk_phase)p, &fresh);
+                m->out->phases[p] = fresh;
+            }
+}
+
+static void
+drop_one(struct maker *m, const tnb_conf_value *v, const char *name)
+{
+    bool found = false;
+    for (int p = 0; p < TNK_N_PHASES; p++) {
+        tn_pass_list kept = {0}, *l = &m->out->phases[p];
+        for (uint32_t i = 0; i < l->n; i++) {
+            tn_pass_item item = l->at[i];
+            if (strcmp(item.name, name) != 0) {
+                push(m, &kept, item);
+                continue;
+            }
+            item.origin = origin_of(m, v);
+            push(m, &m->out->dropped, item);
+            found = true;
+        }
+        *l = kept;
+    }
+    if (!found)
+        complain(m, v, "the pipeline has no pass '%s' to drop", name);
+}
+
+static void
+drop(struct maker *m, const tnb_conf_value *const *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t count;
+        if (strcmp(values[i]->key, "drop") != 0)
+            continue;
+        const char **names = tnb_conf_split(tn_arena(m->ctx), values[i]->value, &count);
+        for (uint32_t k = 0; k < count; k++)
+            drop_one(m, values[i], names[k]);
+    }
+}
+
+/* ---- inserts: before|after PHASE-or-PASS[#k]: list ---- */
+
+struct anchor {
+    bool after;
+    const char *name;
+    int64_t occurrence; /* from 1 */
+    const char *list;
+};
+
+static bool
+parse_anchor(struct maker *m, const tnb_conf_value *v, struct anchor *a)
+{
+    const char *s = v->value, *colon = strchr(s, ':');
+    while (*s == ' ' || *s == '\n')
+        s++;
+    a->after = strncmp(s, "after ", 6) == 0;
+    if (!colon || (!a->after && strncmp(s, "before ", 7) != 0))
+        return false;
+    s += a->after ? 6 : 7;
+    while (*s == ' ')
+        s++;
+    const char *end = colon;
+    while (end > s && end[-1] == ' ')
+        end--;
+    const char *hash = memchr(s, '#', (size_t)(end - s));
+    a->occurrence = 1;
+    if (hash && (!tnb_read_i64(hash + 1, (size_t)(end - hash - 1), &a->occurrence) || a->occurrence < 1))
+        return false;
+    a->name = tn_strn(m->ctx, s, (size_t)((hash ? hash : end) - s));
+    a->list = colon + 1;
+    return *a->name != '\0';
+}
+
+static bool
+find_anchor(struct maker *m, const struct anchor *a, tnk_phase *phase, uint32_t *at)
+{
+    int64_t left = a->occurrence;
+    for (int p = 0; p < TNK_N_PHASES; p++) {
+        const tn_pass_list *l = &m->out->phases[p];
+        *phase = (tnk_phase)p;
+        if (strcmp(phase_names[p], a->name) == 0) {
+            *at = a->after ? l->n : 0;
+            return true;
+        }
+        for (uint32_t i = 0; i < l->n; i++)
+            if (strcmp(l->at[i].name, a->name) == 0 && --left == 0) {
+                *at = a->after ? i + 1 : i;
+                return true;
+            }
+    }
+    return false;
+}
+
+static void
+insert_one(struct maker *m, const tnb_conf_value *v)
+{
+    struct anchor a;
+    tnk_phase phase;
+    uint32_t at;
+    if (!*v->value)
+        return; /* removed by a later file */
+    if (!parse_anchor(m, v, &a)) {
+        complain(m, v, "'%s' is not of the form 'before|after PHASE-or-PASS[#k]: list'", v->value);
+        return;
+    }
+    if (!find_anchor(m, &a, &phase, &at)) {
+        complain(m, v, "the pipeline has no phase or pass '%s' to insert at", a.name);
+        return;
+    }
+    tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];
+    parse_into(m, a.list, origin_of(m, v), phase, &extra);
+    for (uint32_t i = 0; i <= l->n; i++) {
+        for (uint32_t k = 0; i == at && k < extra.n; k++)
+            push(m, &merged, extra.at[k]);
+        if (i < l->n)
+            push(m, &merged, l->at[i]);
+    }
+    *l = merged;
+}
+
+static void
+edit(struct maker *m, const char *section, const char *name)
+{
+    uint32_t n;
+    const tnb_conf_value **values = tnb_conf_section_values(m->conf, tn_arena(m->ctx), section, name, &n);
+    replace_phases(m, values, n);
+    drop(m, values, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strncmp(values[i]->key, "insert.", 7) == 0)
+            insert_one(m, values[i]);
+}
+
+/* ---- options of passes ---- */
+
+static const tn_node *
+option_value(tn_ctx *ctx, const char *text)
+{
+    int64_t i;
+    double f;
+    tnb_err err;
+    const tn_node *v = NULL;
+    if (tnb_read_i64(text, strlen(text), &i))
+        return tn_i64(ctx, i);
+    if (tnb_read_f64(text, strlen(text), &f))
+        return tn_float_imm_of(ctx, TNB_F64, f);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        return tn_bool(ctx, *text == 't');
+    if (*text == '[' || *text == '{' || *text == '"')
+        v = tn_value_from_json(ctx, text, strlen(text), &err);
+    return v ? v : tn_string(ctx, text);
+}
+
+static void
+set_options(struct maker *m)
+{
+    for (int p = 0; p < TNK_N_PHASES; p++)
+        for (uint32_t i = 0; i < m->out->phases[p].n; i++) {
+            tn_pass_item *item = &m->out->phases[p].at[i];
+            uint32_t n;
+            const tnb_conf_value **values = tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
+            for (uint32_t k = 0; k < n; k++)
+                item->options = tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key),
+                                            option_value(m->ctx, values[k]->value));
+            if (n)
+                item->origin = tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[0]));
+        }
+}
+
+bool
+tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const char *profile, tnk_pipeline *out)
+{
+    struct maker m = {.ctx = ctx, .conf = conf, .out = out};
+    memset(out, 0, sizeof *out);
+    plugin_lists(&m, t->kind);
+    if (conf) {
+        edit(&m, "pipeline", t->kind->name);
+        if (strcmp(t->target->kind, t->kind->name) != 0)
+            edit(&m, "pipeline", t->target->kind);
+        if (strcmp(t->name, t->kind->name) != 0 && strcmp(t->name, t->target->kind) != 0)
+            edit(&m, "pipeline", t->name);
+        if (profile && !tnb_conf_has(conf, "profile", profile)) {
+            tn_error(ctx, 0, TNB_NOT_FOUND, "there is no [profile %s] in the configuration", profile);
+            return false;
+        }
+        if (profile)
+            edit(&m, "profile", profile);
+        set_options(&m);
+    }
+    return !m.failed;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `-t TEXT` means: a [target NAME] of the configuration, a kind, an upstream tag, or a target as JSON. */
+#include "driver_private.h"
+
+#include "tenon/base/num.h"
+
+enum { MAX_TAG_DEPTH = 8 };
+
+void
+driver_error(tn_ctx *ctx, const tnb_err *err)
+{
+    tnb_report(tn_diags(ctx), TNB_ERROR, err->status, (tnb_place){0}, "%s", err->message);
+    if (err->hint[0])
+        tnb_diag_hint(tn_diags(ctx), "%s", err->hint);
+}
+
+static uint32_t
+schema_names(const tn_target_kind *kind, const char **names, uint32_t max)
+{
+    uint32_t n = 0;
+    for (const tn_attr_schema *a = kind->attrs; a && a->name && n < max; a++)
+        names[n++] = a->name;
+    return n;
+}
+
+static const tn_attr_schema *
+schema_of(const tn_target_kind *kind, const char *name)
+{
+    for (const tn_attr_schema *a = kind->attrs; a && a->name; a++)
+        if (strcmp(a->name, name) == 0)
+            return a;
+    return NULL;
+}
+
+static const tn_node *
+number(tn_ctx *ctx, const char *text)
+{
+    int64_t i;
+    double f;
+    if (tnb_read_i64(text, strlen(text), &i))
+        return tn_i64(ctx, i);
+    if (tnb_read_f64(text, strlen(text), &f))
+        return tn_float_imm_of(ctx, TNB_F64, f);
+    return tn_string(ctx, text);
+}
+
+static const tn_node *
+truth(tn_ctx *ctx, const char *text)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no", "off", "0"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(text, yes[i]) == 0)
+            return tn_bool(ctx, true);
+        if (strcmp(text, no[i]) == 0)
+            return tn_bool(ctx, false);
+    }
+    return tn_string(ctx, text);
+}
+
+/* The text of an INI value as the schema's type wants it. What does not fit is left as text, and refused with the schema. */
+static const tn_node *
+ini_value(tn_ctx *ctx, const tn_attr_schema *s, const char *text)
+{
+    switch (s->type) {
+    case TN_ATTR_INT:
+    case TN_ATTR_FLOAT:
+        return number(ctx, text);
+    case TN_ATTR_BOOL:
+        return truth(ctx, text);
+    case TN_ATTR_INTS:
+    case TN_ATTR_FLOATS:
+    case TN_ATTR_STRS: {
+        uint32_t n;
+        const char **items = tnb_conf_split(tn_arena(ctx), text, &n);
+        const tn_node **nodes = TNB_NEW_N(tn_arena(ctx), const tn_node *, n);
+        for (uint32_t i = 0; i < n; i++)
+            nodes[i] = s->type == TN_ATTR_STRS ? tn_string(ctx, items[i]) : number(ctx, items[i]);
+        return tn_array_of(ctx, tn_list_of(ctx, nodes, n));
+    }
+    case TN_ATTR_ANY:
+        if (text[0] == '{' || text[0] == '[') {
+            tnb_err err;
+            const tn_node *v = tn_value_from_json(ctx, text, strlen(text), &err);
+            if (v)
+                return v;
+        }
+        return number(ctx, text);
+    default:
+        return tn_string(ctx, text);
+    }
+}
+
+/* The attributes that a section gives; NULL after recording an error. */
+static const tn_node *
+section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_target_kind *kind)
+{
+    const char *known[256];
+    uint32_t n, n_known = schema_names(kind, known, 256);
+    if (!tnb_conf_check(conf, "target", section, known, n_known, tn_diags(ctx)))
+        return NULL;
+    const tn_node *attrs = tn_dict_of(ctx, NULL, NULL, 0);
+    const tnb_conf_value **values = tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_attr_schema *s = schema_of(kind, values[i]->key);
+        if (s)
+            attrs = tn_dict_set(ctx, attrs, s->name, ini_value(ctx, s, values[i]->value));
+    }
+    return attrs;
+}
+
+static const tn_target_kind *
+find_kind(tn_ctx *ctx, const char *name)
+{
+    tnb_err err = {0};
+    const tn_target_kind *k = tn_find_target(tn_ctx_registry(ctx), name, &err);
+    if (!k)
+        driver_error(ctx, &err);
+    return k;
+}
+
+/* Checks attributes, fills defaults, asks the machine. */
+static bool
+complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind, const tn_node *attrs, tnk_target *out)
+{
+    tn_op schema = {.size = sizeof schema, .name = tn_strf(ctx, "target %s", name), .attrs = kind->attrs};
+    attrs = tn_op_attrs(ctx, &schema, attrs);
+    if (attrs && kind->probe)
+        attrs = kind->probe(ctx, attrs, kind->self);
+    if (!attrs || tn_is_error(attrs))
+        return false;
+    if (strcmp(ir_kind, kind->name) == 0 && kind->kinds && kind->kinds[0])
+        ir_kind = kind->kinds[0];
+    *out = (tnk_target){.name = tn_str(ctx, name),
+                        .target = tn_as_target(tn_target_of(ctx, ir_kind, attrs)),
+                        .kind = kind};
+    return out->target != NULL;
+}
+
+static bool
+from_json(tn_ctx *ctx, const char *name, const char *json, tnk_target *out)
+{
+    tnb_err err = {0};
+    const tn_node *d = tn_value_from_json(ctx, json, strlen(json), &err);
+    if (!d) {
+        tnb_err_prefix(&err, "target '%s'", name);
+        driver_error(ctx, &err);
+        return false;
+    }
+    const char *kind_name = tn_is(d, TN_KIND_DICT) ? tn_dict_str(d, "kind", NULL) : NULL;
+    if (!kind_name) {
+        tn_error(ctx, 0, TNB_INVALID, "target '%s' names no kind", name);
+        tnb_diag_hint(tn_diags(ctx), "a target as JSON looks like {\"kind\": \"llvm\", \"mcpu\": \"x86-64-v3\"}");
+        return false;
+    }
+    const tn_target_kind *kind = find_kind(ctx, kind_name);
+    return kind && complete(ctx, name, kind_name, kind, tn_dict_set(ctx, d, "kind", NULL), out);
+}
+
+static bool
+find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target *out)
+{
+    if (text[0] == '{')
+        return from_json(ctx, "json", text, out);
+    if (conf && tnb_conf_has(conf, "target", text)) {
+        const tnb_conf_value *k = tnb_conf_find(conf, "target", text, "kind");
+        const tn_target_kind *kind = find_kind(ctx, k ? k->value : text);
+        if (!kind) {
+            if (k)
+                tnb_diag_note(tn_diags(ctx), "the kind is named in [target %s], %s:%u", text, k->file, k->line);
+            return false;
+        }
+        const tn_node *attrs = section_attrs(ctx, conf, text, kind);
+        return attrs && complete(ctx, text, k ? k->value : text, kind, attrs, out);
+    }
+    const tnb_conf_value *tag = conf ? tnb_conf_find(conf, "tags", "", text) : NULL;
+    if (tag && depth < MAX_TAG_DEPTH) {
+        if (tag->value[0] == '{')
+            return from_json(ctx, text, tag->value, out);
+        return find(ctx, conf, tag->value, depth + 1, out);
+    }
+    const tn_target_kind *kind = find_kind(ctx, text);
+    return kind && complete(ctx, text, text, kind, tn_dict_of(ctx, NULL, NULL, 0), out);
+}
+
+bool
+tnk_target_find(tn_ctx *ctx, const tnb_conf *conf, const char *text, tnk_target *out)
+{
+    while (*text == ' ')
+        text++;
+    return find(ctx, conf, text, 0, out);
+}

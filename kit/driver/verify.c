@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --verify: every pass is executed before and after, on the reference interpreter with seeded random inputs.
+ *
+ * A module's results are kept while it is the state that the next pass starts from, so each state runs once. A function is
+ * run again only if it, or something it can reach, changed. What could not be compared is remembered with its reason.
+ */
+#include "driver_private.h"
+
+#include "tenon/core/eval.h"
+#include "tenon/core/walk.h"
+
+enum { FIRST_BUDGET = 1000000000 };
+
+struct outcome {
+    const char *function;
+    const tn_node *func; /* in the module that gave it */
+    const tn_expr *value; /* NULL: not run */
+    const char *why;      /* then the reason */
+    uint64_t spent;
+};
+
+struct tnk_verify {
+    tn_ctx *ctx;
+    tn_pass_check check;
+    uint64_t budget, seed;
+    double rtol, atol;
+    const tn_module *state; /* whose outcomes these are */
+    TNB_VEC(struct outcome) outcomes;
+    uint32_t verified;
+    TNB_VEC(const char *) unverified;
+};
+
+/* ---- what can be run ---- */
+
+/* Whether seeded values can be made up for a type. */
+static bool
+can_make(const tn_type *t)
+{
+    tn_list dims;
+    switch ((int)t->kind) {
+    case TN_KIND_TY_TENSOR:
+        return tn_type_dims(t, &dims) && !tnb_dtype_is_void(tn_type_dtype(t));
+    case TN_KIND_TY_SHAPE:
+        return tn_type_dims(t, &dims);
+    case TN_KIND_TY_PRIM:
+        return true;
+    case TN_KIND_TY_TUPLE:
+        for (uint32_t i = 0; i < tn_as_ty_tuple(t)->fields.n; i++)
+            if (!can_make(tn_as_ty_tuple(t)->fields.at[i]))
+                return false;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const tn_expr *
+run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, struct outcome *o)
+{
+    tnb_err err = {0};
+    const tn_evaluator *ev = tn_find_evaluator(tn_ctx_registry(v->ctx), "interp", &err);
+    if (!ev) {
+        o->why = tn_strf(v->ctx, "%s", err.message);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (!can_make(f->params.at[i]->type)) {
+            o->why = tn_strf(v->ctx, "no values can be made up for parameter '%s'", tn_var_name(f->params.at[i]));
+            return NULL;
+        }
+    tn_list args;
+    tn_eval_options opt = {.budget = v->budget};
+    tn_ctx *child = tn_ctx_child(v->ctx); /* errors of a run are reasons here, not failures */
+    if (!child)
+        return NULL;
+    const tn_expr *r = NULL;
+    if (tn_random_args(child, &f->base, v->seed, NULL, &args))
+        r = ev->run(ev->self, child, m, name, args.at, args.n, &opt);
+    o->spent = opt.spent;
+    if (!r || tn_is_error(r)) {
+        tnb_diags_first(tn_diags(child), &err);
+        o->why = opt.out_of_budget
+                     ? tn_strf(v->ctx, "the budget of %llu operations is used up", (unsigned long long)v->budget)
+                     : tn_strf(v->ctx, "it could not be run: %s", err.message);
+        r = NULL;
+    } else {
+        r = tn_ctx_splice(v->ctx, child, r);
+    }
+    tn_ctx_free(child);
+    return r;
+}
+
+/* ---- what changed ---- */
+
+struct reach {
+    const tn_module *before, *after;
+    tnb_strmap seen;
+    bool changed;
+};
+
+static void
+compare_reach(struct reach *r, const char *name);
+
+static tn_walk_step
+follow(void *user, const tn_node *n)
+{
+    const tn_global_var *g = tn_as_global_var(n);
+    if (g)
+        compare_reach(user, g->name);
+    return ((struct reach *)user)->changed ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+static void
+compare_reach(struct reach *r, const char *name)
+{
+    if (r->changed || tnb_strmap_has(&r->seen, name))
+        return;
+    tnb_strmap_set(&r->seen, name, r);
+    const tn_node *a = tn_module_get(r->before, name), *b = tn_module_get(r->after, name);
+    if (a != b)
+        r->changed = true;
+    else if (b)
+        tn_walk(b, 0, follow, NULL, r);
+}
+
+static bool
+differs(tnk_verify *v, const tn_module *before, const tn_module *after, const char *name)
+{
+    struct reach r = {.before = before, .after = after};
+    tnb_strmap_init(&r.seen, tn_scratch(v->ctx));
+    compare_reach(&r, name);
+    return r.changed;
+}
+
+static bool
+same_signature(tn_ctx *ctx, const tn_function *a, const tn_function *b)
+{
+    if (a->params.n != b->params.n)
+        return false;
+    for (uint32_t i = 0; i < a->params.n; i++) {
+        const tn_type *x = a->params.at[i]->type, *y = b->params.at[i]->type;
+        if (x->kind != y->kind || tn_type_ndim(x) != tn_type_ndim(y) ||
+            (tn_is(x, TN_KIND_TY_TENSOR) && !tnb_dtype_eq(tn_type_dtype(x), tn_type_dtype(y))))
+            return false;
+        if (!tn_equal(ctx, x, y, true, NULL))
+            return false;
+    }
+    return true;
+}
+
+/* ---- comparing ---- */
+
+static struct outcome *
+outcome_of(tnk_verify *v, const char *name)
+{
+    for (uint32_t i = 0; i < v->outcomes.n; i++)
+        if (strcmp(v->outcomes.at[i].function, name) == 0)
+            return &v->outcomes.at[i];
+    struct outcome o = {.function = tn_str(v->ctx, name)};
+    TNB_PUSH(tn_arena(v->ctx), v->outcomes, o);
+    return &v->outcomes.at[v->outcomes.n - 1];
+}
+
+static void
+leave_unverified(tnk_verify *v, const tn_pass_item *item, const char *name, const char *why)
+{
+    const char *line = tn_strf(v->ctx, "%s: %s: %s", item->name, name, why);
+    for (uint32_t i = 0; i < v->unverified.n; i++)
+        if (v->unverified.at[i] == line)
+            return;
+    TNB_PUSH(tn_arena(v->ctx), v->unverified, line);
+}
+
+static bool
+compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_module *before, const tn_module *after,
+                 const char *name)
+{
+    const tn_function *a = tn_as_function(tn_module_get(before, name)), *b = tn_as_function(tn_module_get(after, name));
+    if (!b || !same_signature(v->ctx, a, b)) {
+        if (keeps != TN_KEEPS_SIGNATURES)
+            leave_unverified(v, item, name, b ? "its signature changed" : "it is gone");
+        return true;
+    }
+    struct outcome *o = outcome_of(v, name);
+    if (v->state != before || o->func != &a->base) {
+        *o = (struct outcome){.function = o->function, .func = &a->base};
+        o->value = run(v, before, name, a, o);
+    }
+    if (!differs(v, before, after, name)) {
+        o->func = &b->base;
+        return true;
+    }
+    struct outcome next = {.function = o->function, .func = &b->base};
+    if (o->value) {
+        next.value = run(v, after, name, b, &next);
+        if (!next.value && !next.why)
+            next.why = "it could not be run";
+    } else {
+        next.why = o->why;
+    }
+    bool equal = true;
+    if (!next.value) {
+        leave_unverified(v, item, name, next.why ? next.why : "it could not be run");
+    } else {
+        bool exact = keeps == TN_KEEPS_BITS;
+        tnb_buf why = {0};
+        equal = tn_values_close(v->ctx, o->value, next.value, exact ? 0 : v->rtol, exact ? 0 : v->atol, &why);
+        if (equal)
+            v->verified++;
+        else {
+            tn_error(v->ctx, b->base.loc, TNB_DIFFERS, "pass %s changes what '%s' computes", item->name, name);
+            tnb_diag_note(tn_diags(v->ctx), "%s", why.s ? why.s : "the results differ");
+            tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu; %s", (unsigned long long)v->seed,
+                          exact ? "the pass promises equal bits" : "compared within the tolerance");
+        }
+        tnb_buf_free(&why);
+    }
+    *outcome_of(v, name) = next;
+    return equal;
+}
+
+static bool
+compare(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps, const tn_module *before, const tn_module *after)
+{
+    tnk_verify *v = user;
+    bool equal = true;
+    (void)ctx;
+    if (keeps == TN_KEEPS_NOTHING)
+        return true;
+    for (uint32_t i = 0; i < before->names.n; i++) {
+        const tn_function *f = tn_as_function(before->funcs.at[i]);
+        if (f && tn_func_attr(&f->base, "global_symbol"))
+            equal &= compare_function(v, item, keeps, before, after, tn_module_name(before, i));
+    }
+    v->state = after;
+    return equal;
+}
+
+tnk_verify *
+tnk_verify_new(tn_ctx *ctx, uint64_t budget, double rtol, double atol, uint64_t seed)
+{
+    tnk_verify *v = TNB_NEW(tn_arena(ctx), tnk_verify);
+    v->ctx = ctx;
+    v->check = (tn_pass_check){.user = v, .compare = compare};
+    v->budget = budget ? budget : FIRST_BUDGET;
+    v->rtol = rtol > 0 ? rtol : 1e-3;
+    v->atol = atol > 0 ? atol : 1e-5;
+    v->seed = seed;
+    return v;
+}
+
+const tn_pass_check *
+tnk_verify_check(tnk_verify *v)
+{
+    return &v->check;
+}
+
+void
+tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified, uint32_t *n_unverified)
+{
+    *verified = v->verified;
+    *unverified = v->unverified.at;
+    *n_unverified = v->unverified.n;
+}

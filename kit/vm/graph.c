@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graph functions in VM form as VM functions.
+ *
+ *     storage = R.vm.alloc_storage(R.shape([4096]), 0, "uint8", "global")     ALLOCS
+ *     t = R.vm.alloc_tensor(storage, 0, R.shape([32, 32]), "float32", 0)      ALLOCT
+ *     _ = cls.matmul(x, w, t)                                                 LAUNCH
+ *     _ = R.vm.kill_object(storage)                                           KILL
+ *     return cls.loop(i, t)      (in cls.loop)                                TAIL
+ *
+ * Every variable has a register of its own until it is killed; registers of the dead are used again at the same depth of
+ * nested Ifs. A variable bound to another one gets a copy of the reference, so that both may be killed.
+ */
+#include "vm_private.h"
+
+static uint32_t
+operand(struct vm_gen *g, const tn_expr *e);
+static void
+body(struct vm_gen *g, const tn_expr *e, bool tail, uint32_t dst);
+
+/* ---- registers ---- */
+
+static uint32_t
+new_value(struct vm_gen *g)
+{
+    return g->free_values.n ? g->free_values.at[--g->free_values.n] : tnk_program_value_reg(g->p);
+}
+
+static void
+define(struct vm_gen *g, const tn_node *var, uint32_t reg)
+{
+    tnb_ptrmap_set(&g->values, var, (void *)(uintptr_t)(TNB_VM_OPERAND(TNB_VM_VALUE, reg) + 1));
+    tnb_ptrmap_set(&g->depths, var, (void *)(uintptr_t)(g->depth + 1));
+}
+
+/* The register of an operand; constants are put into one. */
+static uint32_t
+in_register(struct vm_gen *g, uint32_t o)
+{
+    uint32_t r;
+    switch (TNB_VM_OPERAND_KIND(o)) {
+    case TNB_VM_VALUE:
+        return TNB_VM_OPERAND_INDEX(o);
+    case TNB_VM_CONST_:
+        r = tnk_program_value_reg(g->p);
+        tnk_program_emit(g->p, TNB_VM_CONST, 0, r, TNB_VM_OPERAND_INDEX(o), 0);
+        return r;
+    default:
+        r = tnk_program_value_reg(g->p);
+        tnk_program_emit(g->p, TNB_VM_OPERAND_KIND(o) == TNB_VM_INT ? TNB_VM_BOXI : TNB_VM_BOXF, 0, r,
+                         TNB_VM_OPERAND_INDEX(o), 0);
+        return r;
+    }
+}
+
+/* ---- leaves ---- */
+
+static uint32_t
+const_operand(uint32_t index)
+{
+    return TNB_VM_OPERAND(TNB_VM_CONST_, index);
+}
+
+static uint32_t
+tensor_constant(struct vm_gen *g, const tn_constant *c)
+{
+    uintptr_t known = (uintptr_t)tnb_ptrmap_get(&g->consts, c->data);
+    uint64_t offset;
+    if (known)
+        return const_operand((uint32_t)(known - 1));
+    if (!g->in->constants.put(g->in->constants.user, g->ctx, c->data, &offset)) {
+        g->failed = true;
+        return const_operand(0);
+    }
+    uint32_t i =
+        tnk_program_tensor(g->p, c->data->dtype, c->data->shape, (uint32_t)c->data->ndim, offset, c->data->n_bytes);
+    tnb_ptrmap_set(&g->consts, c->data, (void *)(uintptr_t)(i + 1));
+    return const_operand(i);
+}
+
+static uint32_t
+shape_operand(struct vm_gen *g, const tn_shape_expr *s)
+{
+    int64_t *dims = TNB_NEW_N(g->arena, int64_t, s->values.n);
+    uint32_t *regs = TNB_NEW_N(g->arena, uint32_t, s->values.n);
+    bool constant = true;
+    for (uint32_t i = 0; i < s->values.n; i++)
+        constant &= tn_int_value(s->values.at[i], &dims[i]);
+    if (constant)
+        return const_operand(tnk_program_shape(g->p, dims, s->values.n));
+    for (uint32_t i = 0; i < s->values.n; i++)
+        regs[i] = TNB_VM_OPERAND(TNB_VM_INT, vm_scalar(g, s->values.at[i]));
+    uint32_t v = tnk_program_value_reg(g->p);
+    tnk_program_emit_list(g->p, TNB_VM_SHAPE, v, 0, regs, s->values.n);
+    return TNB_VM_OPERAND(TNB_VM_VALUE, v);
+}
+
+static struct callee *
+callee_named(struct vm_gen *g, const tn_node *at, const char *name)
+{
+    struct callee *c = tnb_strmap_get(&g->callees, name);
+    if (!c)
+        vm_error(g, at, "the module has no function '%s'", name);
+    return c;
+}
+
+static uint32_t
+function_value(struct vm_gen *g, const tn_expr *e)
+{
+    struct callee *c = callee_named(g, e, tn_as_global_var(e)->name);
+    if (!c)
+        return const_operand(0);
+    if (c->function == NO_REG) {
+        c->function = tnk_program_function(g->p, c->name, 0, tn_as_prim_func(c->func)->params.n);
+        TNB_PUSH(g->arena, g->wrappers, c);
+    }
+    return const_operand(tnk_program_value(g->p, TNB_TNO_FUNCTION, TNB_VOID, c->function));
+}
+
+static uint32_t
+list_operands(struct vm_gen *g, tn_list l, uint32_t **out)
+{
+    uint32_t *o = TNB_NEW_N(g->arena, uint32_t, l.n);
+    for (uint32_t i = 0; i < l.n; i++)
+        o[i] = operand(g, l.at[i]);
+    *out = o;
+    return l.n;
+}
+
+static uint32_t
+tuple_operand(struct vm_gen *g, const tn_tuple *t)
+{
+    uint32_t *items, n = list_operands(g, t->fields, &items), v = tnk_program_value_reg(g->p);
+    tnk_program_emit_list(g->p, TNB_VM_TUPLE, v, 0, items, n);
+    return TNB_VM_OPERAND(TNB_VM_VALUE, v);
+}
+
+static uint32_t
+literal(struct vm_gen *g, const tn_expr *e)
+{
+    tnb_dtype d = tn_dtype_of(e);
+    if (e->kind == TN_KIND_INT_IMM)
+        return const_operand(tnk_program_value(g->p, tnb_dtype_is_bool(d) ? TNB_TNO_BOOL : TNB_TNO_INT, d,
+                                               (uint64_t)tn_as_int_imm(e)->value));
+    uint64_t bits;
+    memcpy(&bits, &tn_as_float_imm(e)->value, sizeof bits);
+    return const_operand(tnk_program_value(g->p, TNB_TNO_FLOAT, d, bits));
+}
+
+/* An argument: a leaf of the graph, or a small expression over leaves. */
+static uint32_t
+operand(struct vm_gen *g, const tn_expr *e)
+{
+    switch ((int)e->kind) {
+    case TN_KIND_VAR:
+    case TN_KIND_DATAFLOW_VAR: {
+        uintptr_t known = (uintptr_t)tnb_ptrmap_get(&g->values, e);
+        if (known)
+            return (uint32_t)(known - 1);
+        vm_error(g, e, "variable '%s' has no value here", tn_var_name(e));
+        return const_operand(0);
+    }
+    case TN_KIND_CONSTANT:
+        return tensor_constant(g, tn_as_constant(e));
+    case TN_KIND_SHAPE_EXPR:
+        return shape_operand(g, tn_as_shape_expr(e));
+    case TN_KIND_INT_IMM:
+    case TN_KIND_FLOAT_IMM:
+        return literal(g, e);
+    case TN_KIND_STRING_IMM:
+        return const_operand(tnk_program_string(g->p, tn_as_string_imm(e)->value));
+    case TN_KIND_DTYPE_IMM:
+        if (tnb_dtype_is_void(tn_as_dtype_imm(e)->value))
+            return const_operand(tnk_program_value(g->p, TNB_TNO_NULL, TNB_VOID, 0));
+        return const_operand(tnk_program_value(g->p, TNB_TNO_DTYPE, tn_as_dtype_imm(e)->value, 0));
+    case TN_KIND_GLOBAL_VAR:
+        return function_value(g, e);
+    case TN_KIND_TUPLE:
+        return tuple_operand(g, tn_as_tuple(e));
+    case TN_KIND_NONE:
+        return const_operand(tnk_program_value(g->p, TNB_TNO_NULL, TNB_VOID, 0));
+    case TN_KIND_TUPLE_GET: {
+        uint32_t v = tnk_program_value_reg(g->p);
+        tnk_program_emit(g->p, TNB_VM_GET, 0, v, in_register(g, operand(g, tn_as_tuple_get(e)->tuple)),
+                         (uint32_t)tn_as_tuple_get(e)->index);
+        return TNB_VM_OPERAND(TNB_VM_VALUE, v);
+    }
+    case TN_KIND_CALL:
+        if (tn_is_call_to(e, "relax.null_value"))
+            return const_operand(tnk_program_value(g->p, TNB_TNO_NULL, TNB_VOID, 0));
+        break;
+    default:
+        break;
+    }
+    if (tn_is_scalar(e)) {
+        uint32_t s = vm_scalar(g, e);
+        return TNB_VM_OPERAND(tnb_dtype_is_float(tn_dtype_of(e)) ? TNB_VM_FLOAT : TNB_VM_INT, s);
+    }
+    vm_error(g, e, "an argument of kind %s is not in virtual-machine form: %s", tn_kinds[e->kind].name, tn_text(g->ctx, e));
+    return const_operand(0);
+}
+
+/* An operand as a scalar register. */
+static uint32_t
+scalar_operand(struct vm_gen *g, uint32_t o, tnb_dtype d)
+{
+    if (TNB_VM_OPERAND_KIND(o) == TNB_VM_INT || TNB_VM_OPERAND_KIND(o) == TNB_VM_FLOAT)
+        return TNB_VM_OPERAND_INDEX(o);
+    uint32_t r = tnk_program_scalar_reg(g->p);
+    tnk_program_emit(g->p, tnb_dtype_is_float(d) ? TNB_VM_UNBOXF : TNB_VM_UNBOXI, 0, r, in_register(g, o), 0);
+    return r;
+}
+
+/* ---- launches ---- */
+
+/* The argument that is the index-th buffer (or scalar) of the PrimFunc. */
+static bool
+nth_argument(const tn_prim_func *f, bool buffer, uint32_t index, uint32_t *at)
+{
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        bool is_buffer = i < f->buffers.n && f->buffers.at[i];
+        if (is_buffer == buffer && index-- == 0) {
+            *at = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t
+kernel_scalar(struct vm_gen *g, const tn_node *at, const struct callee *c, const tnk_kernel_scalar_param *s,
+              const uint32_t *args, uint32_t n)
+{
+    uint32_t i = 0, r;
+    if (!nth_argument(tn_as_prim_func(c->func), s->source != TNK_SCALAR_PARAM, s->index, &i) || i >= n) {
+        vm_error(g, at, "kernel '%s' has a scalar parameter that its function does not give", c->kernel->name);
+        return 0;
+    }
+    if (s->source == TNK_SCALAR_PARAM)
+        return scalar_operand(g, args[i], s->dtype);
+    r = tnk_program_scalar_reg(g->p);
+    tnk_program_emit(g->p, s->source == TNK_SCALAR_SHAPE ? TNB_VM_DIM : TNB_VM_STRIDE, 0, r, in_register(g, args[i]), s->dim);
+    return r;
+}
+
+static uint32_t
+size_operand(struct vm_gen *g, const tn_expr *e, int64_t otherwise)
+{
+    return TNB_VM_OPERAND(TNB_VM_INT, e ? vm_scalar(g, e) : vm_load_int(g, otherwise));
+}
+
+void
+vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args, uint32_t n)
+{
+    const tnk_kernel *k = c->kernel;
+    const tn_prim_func *f = tn_as_prim_func(c->func);
+    bool grid = k->grid[0] || k->block[0];
+    uint32_t total = k->n_buffers + k->n_scalars + (grid ? 7 : 0), at_op = 0;
+    uint32_t *ops = TNB_NEW_N(g->arena, uint32_t, total);
+    if (n != f->params.n) {
+        vm_error(g, at, "'%s' takes %u arguments, %u are given", c->name, f->params.n, n);
+        return;
+    }
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        uint32_t arg = 0;
+        if (!nth_argument(f, true, i, &arg)) {
+            vm_error(g, at, "kernel '%s' has a buffer that its function does not give", k->name);
+            return;
+        }
+        ops[at_op++] = args[arg];
+        if (TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_VALUE && TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_CONST_)
+            vm_error(g, at, "argument %u of '%s' must be a tensor", arg, c->name);
+    }
+    for (uint32_t i = 0; i < k->n_scalars; i++) {
+        uint32_t r = kernel_scalar(g, at, c, &k->scalars[i], args, n);
+        ops[at_op++] = TNB_VM_OPERAND(tnb_dtype_is_float(k->scalars[i].dtype) ? TNB_VM_FLOAT : TNB_VM_INT, r);
+        if (grid)
+            vm_define_scalar(g, k->scalars[i].var, r);
+    }
+    for (int i = 0; grid && i < 6; i++)
+        ops[at_op++] = size_operand(g, i < 3 ? k->grid[i] : k->block[i - 3], 1);
+    if (grid)
+        ops[at_op++] = size_operand(g, k->dyn_shared_bytes, 0);
+    tnk_program_emit_list(g->p, TNB_VM_LAUNCH, 0, c->kernel_index, ops, total);
+}
+
+void
+vm_wrapper(struct vm_gen *g, struct callee *c)
+{
+    uint32_t n = tn_as_prim_func(c->func)->params.n, *args = TNB_NEW_N(g->arena, uint32_t, n);
+    tnk_program_begin(g->p, c->function);
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = TNB_VM_OPERAND(TNB_VM_VALUE, i);
+    vm_launch(g, c->func, c, args, n);
+    tnk_program_emit(g->p, TNB_VM_RET, 0, tnk_program_value_reg(g->p), 0, 0);
+    tnk_program_end(g->p);
+}
+
+/* ---- calls; the result goes to register `dst` ---- */
+
+static bool
+too_many(struct vm_gen *g, const tn_node *at, uint32_t n)
+{
+    if (n > UINT16_MAX)
+        vm_error(g, at, "a call with %u arguments", n);
+    return n > UINT16_MAX;
+}
+
+static void
+call_global(struct vm_gen *g, const tn_call *c, uint32_t dst)
+{
+    struct callee *f = callee_named(g, &c->base, tn_as_global_var(c->op)->name);
+    uint32_t *args, n = list_operands(g, c->args, &args);
+    if (!f || too_many(g, &c->base, n))
+        return;
+    if (f->kernel) {
+        vm_launch(g, &c->base, f, args, n);
+        return;
+    }
+    uint32_t want = tn_as_function(f->func) ? tn_as_function(f->func)->params.n : tn_as_prim_func(f->func)->params.n;
+    if (n != want)
+        vm_error(g, &c->base, "'%s' takes %u arguments, %u are given", f->name, want, n);
+    tnk_program_emit_list(g->p, TNB_VM_CALL, dst, f->function, args, n);
+}
+
+static void
+call_packed(struct vm_gen *g, const tn_node *at, const char *name, tn_list list, uint32_t dst)
+{
+    uint32_t *args, n = list_operands(g, list, &args);
+    if (!too_many(g, at, n))
+        tnk_program_emit_list(g->p, TNB_VM_CALLP, dst, tnk_program_packed(g->p, name), args, n);
+}
+
+/* The bytes of a storage: a shape of one extent. */
+static uint32_t
+storage_bytes(struct vm_gen *g, const tn_expr *size)
+{
+    const tn_shape_expr *s = tn_as_shape_expr(size);
+    if (s && s->values.n == 1)
+        return vm_scalar(g, s->values.at[0]);
+    uint32_t r = tnk_program_scalar_reg(g->p);
+    tnk_program_emit(g->p, TNB_VM_DIM, 0, r, in_register(g, operand(g, size)), 0);
+    return r;
+}
+
+/* R.vm.alloc_storage(size, device index, dtype, scope) */
+static void
+alloc_storage(struct vm_gen *g, const tn_call *c, uint32_t dst)
+{
+    int64_t index = 0;
+    const tn_string_imm *scope = c->args.n > 3 ? tn_as_string_imm(c->args.at[3]) : NULL;
+    if (c->args.n < 2 || !tn_int_value(c->args.at[1], &index) || index < 0 || index > 65535) {
+        vm_error(g, &c->base, "R.vm.alloc_storage needs a size and a device index");
+        return;
+    }
+    uint32_t device = tnk_program_device(g->p, g->in->device, (uint32_t)index, scope && scope->value ? scope->value : "global");
+    tnk_program_emit(g->p, TNB_VM_ALLOCS, 0, dst, storage_bytes(g, c->args.at[0]), device);
+}
+
+/* R.vm.alloc_tensor(storage, offset, shape, dtype[, device index]) */
+static void
+alloc_tensor(struct vm_gen *g, const tn_call *c, uint32_t dst)
+{
+    const tn_dtype_imm *d = c->args.n > 3 ? tn_as_dtype_imm(c->args.at[3]) : NULL;
+    if (!d) {
+        vm_error(g, &c->base, "R.vm.alloc_tensor needs a storage, an offset, a shape and a dtype");
+        return;
+    }
+    uint32_t list[3] = {operand(g, c->args.at[0]),
+                        TNB_VM_OPERAND(TNB_VM_INT, tn_is_scalar(c->args.at[1])
+                                                       ? vm_scalar(g, c->args.at[1])
+                                                       : scalar_operand(g, operand(g, c->args.at[1]), TNB_I64)),
+                        operand(g, c->args.at[2])};
+    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, dst, TNB_VM_DTYPE(d->value) | (uint32_t)d->value.lanes << 16, list, 3);
+}
+
+static void
+kill(struct vm_gen *g, const tn_call *c)
+{
+    const tn_expr *v = c->args.n ? c->args.at[0] : NULL;
+    uintptr_t known = tn_is_var(v) ? (uintptr_t)tnb_ptrmap_get(&g->values, v) : 0;
+    if (!known || TNB_VM_OPERAND_KIND((uint32_t)(known - 1)) != TNB_VM_VALUE)
+        return; /* a constant or a scalar: nothing to forget */
+    uint32_t reg = TNB_VM_OPERAND_INDEX((uint32_t)(known - 1));
+    tnk_program_emit(g->p, TNB_VM_KILL, 0, reg, 0, 0);
+    if ((uintptr_t)tnb_ptrmap_get(&g->depths, v) != g->depth + 1)
+        return; /* another branch may still use it */
+    if (reg >= g->n_params)
+        TNB_PUSH(g->arena, g->free_values, reg);
+    tnb_ptrmap_remove(&g->values, v);
+}
+
+static tn_list
+tuple_fields(const tn_expr *e)
+{
+    const tn_tuple *t = tn_as_tuple(e);
+    return t ? t->fields : (tn_list){.at = NULL, .n = 0};
+}
+
+/* R.call_builtin_with_ctx("name", (args)) and its kin. */
+static void
+call_with_tuple(struct vm_gen *g, const tn_call *c, const char *packed, uint32_t dst)
+{
+    const tn_extern_func *f = c->args.n == 2 ? tn_as_extern_func(c->args.at[0]) : NULL;
+    if (!packed && !f) {
+        vm_error(g, &c->base, "the callee of %s is not an external function", tn_call_op_of(c)->name);
+        return;
+    }
+    if (!packed) {
+        call_packed(g, &c->base, f->name, tuple_fields(c->args.at[1]), dst);
+        return;
+    }
+    tn_list rest = tuple_fields(c->args.at[1]);
+    const tn_node **all = TNB_NEW_N(g->arena, const tn_node *, rest.n + 1);
+    all[0] = c->args.at[0];
+    for (uint32_t i = 0; i < rest.n; i++)
+        all[i + 1] = rest.at[i];
+    call_packed(g, &c->base, packed, (tn_list){.at = all, .n = rest.n + 1}, dst);
+}
+
+static void
+call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
+{
+    static const struct {
+        const char *op, *packed;
+    } plain[] = {{"relax.shape_of", "vm.builtin.shape_of"},
+                 {"relax.tensor_to_shape", "vm.builtin.tensor_to_shape"},
+                 {"relax.reshape", "vm.builtin.reshape"},
+                 {"relax.memory.ensure_zero_offset", "vm.builtin.ensure_zero_offset"},
+                 {"relax.memory.view", "runtime.TVMTensorCreateView"}};
+    const char *name = tn_call_op_of(c)->name;
+    if (strcmp(name, "relax.vm.alloc_storage") == 0)
+        alloc_storage(g, c, dst);
+    else if (strcmp(name, "relax.vm.alloc_tensor") == 0)
+        alloc_tensor(g, c, dst);
+    else if (strcmp(name, "relax.vm.kill_object") == 0 || strcmp(name, "relax.memory.kill_tensor") == 0 ||
+             strcmp(name, "relax.memory.kill_storage") == 0)
+        kill(g, c);
+    else if (strcmp(name, "relax.call_builtin_with_ctx") == 0)
+        call_with_tuple(g, c, NULL, dst);
+    else if (strcmp(name, "relax.make_closure") == 0)
+        call_with_tuple(g, c, "vm.builtin.make_closure", dst);
+    else if (strcmp(name, "relax.invoke_closure") == 0 || strcmp(name, "relax.invoke_pure_closure") == 0)
+        call_with_tuple(g, c, "vm.builtin.invoke_closure", dst);
+    else if (strcmp(name, "relax.vm.call_tir_dyn") == 0)
+        call_with_tuple(g, c, "vm.builtin.call_tir_dyn", dst);
+    else if (strcmp(name, "relax.null_value") == 0)
+        tnk_program_emit(g->p, TNB_VM_KILL, 0, dst, 0, 0);
+    else {
+        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+            if (strcmp(name, plain[i].op) == 0) {
+                call_packed(g, &c->base, plain[i].packed, c->args, dst);
+                return;
+            }
+        vm_error(g, &c->base, "operator %s is left in the module: no pass lowered it", name);
+        tnb_diag_hint(tn_diags(g->ctx), "the pipeline must hold LegalizeOps, CallTIRRewrite and LowerRuntimeBuiltin; or the "
+                                        "operator has no legalization for this use");
+    }
+}
+
+static void
+call(struct vm_gen *g, const tn_call *c, uint32_t dst)
+{
+    switch ((int)c->op->kind) {
+    case TN_KIND_GLOBAL_VAR:
+        call_global(g, c, dst);
+        break;
+    case TN_KIND_EXTERN_FUNC:
+        call_packed(g, &c->base, tn_as_extern_func(c->op)->name, c->args, dst);
+        break;
+    case TN_KIND_OP_REF:
+        call_operator(g, c, dst);
+        break;
+    default: {
+        uint32_t f = in_register(g, operand(g, c->op)), *args, n = list_operands(g, c->args, &args);
+        if (!too_many(g, &c->base, n))
+            tnk_program_emit_list(g->p, TNB_VM_CALLV, dst, f, args, n);
+    }
+    }
+}
+
+/* ---- bindings ---- */
+
+static void
+if_expr(struct vm_gen *g, const tn_if_expr *e, bool tail, uint32_t dst)
+{
+    uint32_t cond = tnk_program_scalar_reg(g->p);
+    if (tn_is_scalar(e->cond) && !tn_is_var(e->cond))
+        cond = vm_scalar(g, e->cond);
+    else
+        tnk_program_emit(g->p, TNB_VM_TRUTH, 0, cond, in_register(g, operand(g, e->cond)), 0);
+    uint32_t otherwise = tnk_program_emit(g->p, TNB_VM_JZ, 0, cond, 0, 0), end = NO_REG;
+    g->depth++;
+    g->free_values.n = 0; /* registers that die in one branch may live in the other */
+    body(g, e->then_branch, tail, dst);
+    if (!tail)
+        end = tnk_program_emit(g->p, TNB_VM_JMP, 0, 0, 0, 0);
+    tnk_program_patch(g->p, otherwise, tnk_program_here(g->p));
+    g->free_values.n = 0;
+    body(g, e->else_branch, tail, dst);
+    if (!tail)
+        tnk_program_patch(g->p, end, tnk_program_here(g->p));
+    g->depth--;
+    g->free_values.n = 0;
+}
+
+/* Puts the value of an expression into a register. */
+static void
+value_to(struct vm_gen *g, const tn_expr *e, uint32_t dst)
+{
+    if (tn_is(e, TN_KIND_CALL) && (!tn_is_scalar(e) || !tn_call_op_of(tn_as_call(e)) ||
+                                  strncmp(tn_call_op_of(tn_as_call(e))->name, "tirx.", 5) != 0)) {
+        call(g, tn_as_call(e), dst);
+        return;
+    }
+    if (tn_is(e, TN_KIND_IF_EXPR)) {
+        if_expr(g, tn_as_if_expr(e), false, dst);
+        return;
+    }
+    if (tn_is(e, TN_KIND_SEQ_EXPR)) {
+        body(g, e, false, dst);
+        return;
+    }
+    uint32_t o = operand(g, e);
+    switch (TNB_VM_OPERAND_KIND(o)) {
+    case TNB_VM_VALUE:
+        tnk_program_emit(g->p, TNB_VM_MOVV, 0, dst, TNB_VM_OPERAND_INDEX(o), 0);
+        break;
+    case TNB_VM_CONST_:
+        tnk_program_emit(g->p, TNB_VM_CONST, 0, dst, TNB_VM_OPERAND_INDEX(o), 0);
+        break;
+    default:
+        tnk_program_emit(g->p,
+                         TNB_VM_OPERAND_KIND(o) == TNB_VM_FLOAT       ? TNB_VM_BOXF
+                         : tnb_dtype_is_bool(tn_dtype_of(e)) ? TNB_VM_BOXB
+                                                             : TNB_VM_BOXI,
+                         0, dst, TNB_VM_OPERAND_INDEX(o), 0);
+    }
+}
+
+static bool
+is_kill(const tn_node *binding)
+{
+    const tn_var_binding *b = tn_as_var_binding(binding);
+    return b && (tn_is_call_to(b->value, "relax.vm.kill_object") || tn_is_call_to(b->value, "relax.memory.kill_tensor") ||
+                 tn_is_call_to(b->value, "relax.memory.kill_storage"));
+}
+
+static void
+bind(struct vm_gen *g, const tn_node *binding)
+{
+    const tn_var_binding *b = tn_as_var_binding(binding);
+    const tn_match_cast *m = tn_as_match_cast(binding);
+    const tn_expr *value = b ? b->value : m ? m->value : NULL;
+    const tn_node *var = b ? b->var : m ? m->var : NULL;
+    if (!value || !var) {
+        vm_error(g, binding, "a binding that is not in virtual-machine form");
+        return;
+    }
+    if (is_kill(binding)) {
+        kill(g, tn_as_call(value));
+        return;
+    }
+    if (b && tn_is(value, TN_KIND_CONSTANT)) { /* not killed, not copied */
+        tnb_ptrmap_set(&g->values, var, (void *)(uintptr_t)(operand(g, value) + 1));
+        return;
+    }
+    uint32_t dst = new_value(g);
+    value_to(g, value, dst);
+    define(g, var, dst);
+}
+
+/* Returns the value of a leaf. */
+static void
+give_back(struct vm_gen *g, const tn_expr *e)
+{
+    uint32_t dst = tnk_program_value_reg(g->p);
+    value_to(g, e, dst);
+    tnk_program_emit(g->p, TNB_VM_RET, 0, dst, 0, 0);
+}
+
+/* The last binding that does something, if its variable is the result: it may be a jump. */
+static const tn_expr *
+tail_value(const tn_seq_expr *s, uint32_t *block, uint32_t *index)
+{
+    for (uint32_t b = s->blocks.n; b-- > 0;) {
+        const tn_bindings_block *bb = tn_as_bindings_block(s->blocks.at[b]);
+        for (uint32_t i = bb->bindings.n; i-- > 0;) {
+            if (is_kill(bb->bindings.at[i]))
+                continue;
+            const tn_var_binding *vb = tn_as_var_binding(bb->bindings.at[i]);
+            *block = b;
+            *index = i;
+            return vb && vb->var == s->body ? vb->value : NULL;
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_self_call(const struct vm_gen *g, const tn_expr *e)
+{
+    const tn_call *c = tn_as_call(e);
+    return c && tn_is(c->op, TN_KIND_GLOBAL_VAR) && strcmp(tn_as_global_var(c->op)->name, g->function) == 0 &&
+           c->args.n == g->n_params;
+}
+
+static void
+bind_until(struct vm_gen *g, const tn_seq_expr *s, uint32_t block, uint32_t index)
+{
+    for (uint32_t b = 0; b < s->blocks.n && b <= block; b++) {
+        const tn_bindings_block *bb = tn_as_bindings_block(s->blocks.at[b]);
+        for (uint32_t i = 0; i < bb->bindings.n && (b < block || i < index); i++)
+            bind(g, bb->bindings.at[i]);
+    }
+}
+
+/* A body: with `tail` its value is returned, else it goes to `dst`. */
+static void
+body(struct vm_gen *g, const tn_expr *e, bool tail, uint32_t dst)
+{
+    const tn_seq_expr *s = tn_as_seq_expr(e);
+    uint32_t block, index;
+    if (!s) {
+        if (tail)
+            give_back(g, e);
+        else
+            value_to(g, e, dst);
+        return;
+    }
+    const tn_expr *last = tail ? tail_value(s, &block, &index) : NULL;
+    if (last && is_self_call(g, last)) {
+        uint32_t *args, n;
+        bind_until(g, s, block, index);
+        n = list_operands(g, tn_as_call(last)->args, &args);
+        tnk_program_emit_list(g->p, TNB_VM_TAIL, 0, 0, args, n);
+        return;
+    }
+    if (last && tn_is(last, TN_KIND_IF_EXPR)) {
+        bind_until(g, s, block, index);
+        if_expr(g, tn_as_if_expr(last), true, dst);
+        return;
+    }
+    bind_until(g, s, UINT32_MAX, UINT32_MAX);
+    if (tail)
+        give_back(g, s->body);
+    else
+        value_to(g, s->body, dst);
+}
+
+void
+vm_graph_func(struct vm_gen *g, const struct callee *c)
+{
+    const tn_function *f = tn_as_function(c->func);
+    tnk_program_begin(g->p, c->function);
+    g->n_params = f->params.n;
+    for (uint32_t i = 0; i < f->params.n; i++)
+        define(g, f->params.at[i], i);
+    body(g, f->body, true, 0);
+    tnk_program_end(g->p);
+}
