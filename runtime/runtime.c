@@ -93,12 +93,10 @@ tnr_runtime_add(tnr_runtime *rt, const tnr_plugin_desc *given, tnb_err *err)
 {
     tnr_plugin_desc d;
     tnb_copy_sized(&d, sizeof d, given, given->head.size);
-    const char *p = (const char *)d.drivers;
-    for (uint32_t i = 0; i < d.n_drivers; i++, p += ((const tnr_driver *)(const void *)p)->size)
-        TNB_TRY(add_driver(rt, (const tnr_driver *)(const void *)p, err));
-    p = (const char *)d.packed;
-    for (uint32_t i = 0; i < d.n_packed; i++, p += ((const tnr_packed *)(const void *)p)->size)
-        TNB_TRY(tnr_runtime_add_packed(rt, (const tnr_packed *)(const void *)p, err));
+    for (uint32_t i = 0; i < d.n_drivers; i++)
+        TNB_TRY(add_driver(rt, d.drivers[i], err));
+    for (uint32_t i = 0; i < d.n_packed; i++)
+        TNB_TRY(tnr_runtime_add_packed(rt, d.packed[i], err));
     return TNB_OK;
 }
 
@@ -111,12 +109,10 @@ check_promises(tnr_runtime *rt, const tnb_plugin *plugin, const tnr_plugin_desc 
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to load a plugin");
     const char **holds = TNB_NEW_N(a, const char *, (size_t)d->n_drivers + d->n_packed);
     uint32_t n = 0;
-    const char *p = (const char *)d->drivers;
-    for (uint32_t i = 0; i < d->n_drivers; i++, p += ((const tnr_driver *)(const void *)p)->size)
-        holds[n++] = tnb_printf(a, "device:%s", ((const tnr_driver *)(const void *)p)->name);
-    p = (const char *)d->packed;
-    for (uint32_t i = 0; i < d->n_packed; i++, p += ((const tnr_packed *)(const void *)p)->size)
-        holds[n++] = tnb_printf(a, "packed:%s", ((const tnr_packed *)(const void *)p)->name);
+    for (uint32_t i = 0; i < d->n_drivers; i++)
+        holds[n++] = tnb_printf(a, "device:%s", d->drivers[i]->name);
+    for (uint32_t i = 0; i < d->n_packed; i++)
+        holds[n++] = tnb_printf(a, "packed:%s", d->packed[i]->name);
     tnb_status st = tnb_arena_failed(a) ? tnb_fail(err, TNB_NO_MEMORY, "no memory to load a plugin")
                                         : tnb_plugins_check(rt->opt.plugins, plugin, holds, n, err);
     tnb_arena_free(a);

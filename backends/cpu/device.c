@@ -449,7 +449,6 @@ static const tnr_driver cpu_driver = {
     .set_threads = cpu_set_threads,
 };
 
-TNR_PLUGIN(cpu_rt, PACKAGE_VERSION, "Apache-2.0", "runs kernels on the processor")
-    .drivers = &cpu_driver,
-    .n_drivers = 1,
-};
+static const tnr_driver *const cpu_drivers[] = {&cpu_driver};
+
+TNR_PLUGIN(cpu_rt, PACKAGE_VERSION, "Apache-2.0", "runs kernels on the processor", .drivers = cpu_drivers, .n_drivers = 1);

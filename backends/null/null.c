@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* The null backend, compiler half. */
-#include "tenon/base/status.h"
+/* The null backend, compiler half: the descriptor. Lists of passes: pipeline.c. Code: codegen.c. */
+#include "null.h"
 
-typedef int null_not_empty;
+static const char *const kinds[] = {"null", NULL};
+
+static const tn_attr_schema attrs[] = {{0}};
+
+static const tn_target_kind null_kind = {
+    .size = sizeof(tn_target_kind),
+    .name = "null",
+    .doc = "The smallest complete backend: kernels run on a little stack machine. For teaching, copying and tests.",
+    .kinds = kinds,
+    .attrs = attrs,
+    .library_dispatch = null_library_dispatch,
+    .legalize = null_legalize,
+    .finalize = null_finalize,
+    .lower = null_lower,
+    .codegen = &null_codegen,
+    .device = "null",
+};
+static const tn_target_kind *const targets[] = {&null_kind};
+
+TN_PLUGIN(null, "0.1.0", "Apache-2.0 OR MIT-0", "the smallest complete backend", .targets = targets, .n_targets = 1);

@@ -76,7 +76,7 @@ static void
 complain(struct maker *m, const tnb_conf_value *v, const char *what, const char *name)
 {
     m->failed = true;
-    tnb_conf_report(v, tn_diags(m->ctx), TNB_NOT_FOUND, what, name);
+    tnb_conf_report(v, tn_diags(m->ctx), TNB_NOT_FOUND, "'%s' %s", name, what);
 }
 
 /* ---- replace and drop ---- */
@@ -117,7 +117,7 @@ drop_one(struct maker *m, const tnb_conf_value *v, const char *name)
         *l = kept;
     }
     if (!found)
-        complain(m, v, "the pipeline has no pass '%s' to drop", name);
+        complain(m, v, "cannot be dropped: the pipeline has no such pass", name);
 }
 
 static void
@@ -195,11 +195,11 @@ insert_one(struct maker *m, const tnb_conf_value *v)
     if (!*v->value)
         return; /* removed by a later file */
     if (!parse_anchor(m, v, &a)) {
-        complain(m, v, "'%s' is not of the form 'before|after PHASE-or-PASS[#k]: list'", v->value);
+        complain(m, v, "is not of the form 'before|after PHASE-or-PASS[#k]: list'", v->value);
         return;
     }
     if (!find_anchor(m, &a, &phase, &at)) {
-        complain(m, v, "the pipeline has no phase or pass '%s' to insert at", a.name);
+        complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there", a.name);
         return;
     }
     tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];

@@ -165,16 +165,18 @@ apply_twice(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *e
     return st;
 }
 
-static const tnr_packed test_packed[] = {{.size = sizeof(tnr_packed),
-                                          .flags = TNR_PACKED_VM,
-                                          .name = "test.apply_twice",
-                                          .call = apply_twice,
-                                          .min_args = 2,
-                                          .max_args = 2}};
+static const tnr_packed twice = {.size = sizeof(tnr_packed),
+                                 .flags = TNR_PACKED_VM,
+                                 .name = "test.apply_twice",
+                                 .call = apply_twice,
+                                 .min_args = 2,
+                                 .max_args = 2};
+static const tnr_packed *const test_packed[] = {&twice};
+static const tnr_driver *const test_drivers[] = {&test_driver};
 
 static const tnr_plugin_desc test_plugin = {
     .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, "test", "1", "Apache-2.0", "for tests"),
-    .drivers = &test_driver,
+    .drivers = test_drivers,
     .n_drivers = 1,
     .packed = test_packed,
     .n_packed = 1};

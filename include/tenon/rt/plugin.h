@@ -13,23 +13,25 @@ extern "C" {
 
 typedef struct tnr_plugin_desc {
     tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
-    const tnr_driver *drivers;
+    const tnr_driver *const *drivers; /* arrays of pointers */
     uint32_t n_drivers;
-    const tnr_packed *packed;
+    const tnr_packed *const *packed;
     uint32_t n_packed;
     tnb_status (*init)(const char *plugin_dir, tnb_err *err); /* may be NULL */
     void (*fini)(void);
 } tnr_plugin_desc;
 
-/* Begins the definition of a runtime plugin's descriptor:
+/* The definition of a runtime plugin's descriptor:
  *
- *     TNR_PLUGIN(null_rt, "1.0", "Apache-2.0", "what it is for") .drivers = &driver, .n_drivers = 1};
+ *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers, .n_drivers = 1);
  */
-#define TNR_PLUGIN(name_, version_, licence_, summary_)                                            \
+#define TNR_PLUGIN(name_, version_, licence_, summary_, ...)                                       \
     TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                           \
     TNB_EXPORT extern const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin);                  \
     const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin) = {                                 \
-        .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, #name_, version_, licence_, summary_),
+        .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, #name_, version_, licence_,   \
+                                summary_),                                                         \
+        __VA_ARGS__}
 
 #ifdef __cplusplus
 }

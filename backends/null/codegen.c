@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+/* The null backend, compiler half: from lowered kernels to the code of code.h, one walk over statements and expressions. */
+#include "null.h"
+
+#include "code.h"
+
+struct gen {
+    tn_ctx *ctx;
+    tnb_arena *arena;
+    TNB_VEC(null_insn) insns;
+    TNB_VEC(null_value) constants;
+    TNB_VEC(const tn_node *) buffers; /* data pointers: parameters, then allocations */
+    tnb_ptrmap locals;                /* Var -> index + 1 */
+    uint32_t n_locals;
+    TNB_VEC(uint32_t) breaks, continues; /* jumps of the innermost loop */
+    bool failed;
+};
+
+static void
+expr(struct gen *g, const tn_expr *e);
+static void
+stmt(struct gen *g, const tn_stmt *s);
+
+static void
+refuse(struct gen *g, const tn_node *n)
+{
+    tn_error(g->ctx, n->loc, TNB_UNSUPPORTED, "the null target cannot express this: %s", tn_kinds[n->kind].name);
+    g->failed = true;
+}
+
+/* ---- instructions ---- */
+
+static uint32_t
+emit(struct gen *g, enum null_op op, tnb_dtype d, uint32_t arg)
+{
+    null_insn in = {.op = (uint16_t)op, .code = d.code, .bits = d.bits, .arg = arg};
+    TNB_PUSH(g->arena, g->insns, in);
+    return g->insns.n - 1;
+}
+
+static void
+patch(struct gen *g, uint32_t jump)
+{
+    g->insns.at[jump].arg = g->insns.n;
+}
+
+static void
+push_int(struct gen *g, int64_t v)
+{
+    null_value c = {.i = v};
+    TNB_PUSH(g->arena, g->constants, c);
+    emit(g, NULL_CONST, TNB_I64, g->constants.n - 1);
+}
+
+static uint32_t
+local(struct gen *g, const tn_node *var)
+{
+    uintptr_t known = (uintptr_t)tnb_ptrmap_get(&g->locals, var);
+    if (known)
+        return (uint32_t)known - 1;
+    tnb_ptrmap_set(&g->locals, var, (void *)(uintptr_t)(g->n_locals + 1));
+    return g->n_locals++;
+}
+
+static uint32_t
+buffer_slot(struct gen *g, const tn_node *at, const tn_node *buffer)
+{
+    const tn_node *data = tn_as_buffer(buffer)->data;
+    for (uint32_t i = 0; i < g->buffers.n; i++)
+        if (g->buffers.at[i] == data)
+            return i;
+    refuse(g, at);
+    return 0;
+}
+
+/* ---- expressions: each leaves its value on the stack ---- */
+
+static void
+binary(struct gen *g, const tn_binary *e)
+{
+    static const struct {
+        tn_kind kind;
+        enum null_op op;
+        bool swap;
+    } table[] = {{TN_KIND_ADD, NULL_ADD, false},
+                 {TN_KIND_SUB, NULL_SUB, false},
+                 {TN_KIND_MUL, NULL_MUL, false},
+                 {TN_KIND_DIV, NULL_DIV, false},
+                 {TN_KIND_MOD, NULL_MOD, false},
+                 {TN_KIND_FLOOR_DIV, NULL_FLOOR_DIV, false},
+                 {TN_KIND_FLOOR_MOD, NULL_FLOOR_MOD, false},
+                 {TN_KIND_MIN, NULL_MIN, false},
+                 {TN_KIND_MAX, NULL_MAX, false},
+                 {TN_KIND_EQ, NULL_EQ, false},
+                 {TN_KIND_NE, NULL_NE, false},
+                 {TN_KIND_LT, NULL_LT, false},
+                 {TN_KIND_LE, NULL_LE, false},
+                 {TN_KIND_GT, NULL_LT, true},
+                 {TN_KIND_GE, NULL_LE, true}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (e->base.kind == table[i].kind) {
+            expr(g, table[i].swap ? e->b : e->a);
+            expr(g, table[i].swap ? e->a : e->b);
+            emit(g, table[i].op, tn_dtype_of(e->a), 0);
+            return;
+        }
+    refuse(g, &e->base);
+}
+
+/* c ? a : b, with only the chosen side evaluated; `and` and `or` are such choices too. */
+static void
+choice(struct gen *g, const tn_expr *c, const tn_expr *a, const tn_expr *b)
+{
+    expr(g, c);
+    uint32_t otherwise = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0), result = g->n_locals++;
+    expr(g, a);
+    emit(g, NULL_SET, TNB_I64, result);
+    uint32_t end = emit(g, NULL_JUMP, TNB_B8, 0);
+    patch(g, otherwise);
+    expr(g, b);
+    emit(g, NULL_SET, TNB_I64, result);
+    patch(g, end);
+    emit(g, NULL_GET, TNB_I64, result);
+}
+
+static void
+call(struct gen *g, const tn_call *c)
+{
+    static const struct {
+        const char *name;
+        enum null_op op;
+        uint32_t arg;
+        uint32_t n;
+    } table[] = {{"bitwise_and", NULL_BIT_AND, 0, 2},
+                 {"bitwise_or", NULL_BIT_OR, 0, 2},
+                 {"bitwise_xor", NULL_BIT_XOR, 0, 2},
+                 {"shift_left", NULL_SHL, 0, 2},
+                 {"shift_right", NULL_SHR, 0, 2},
+#define X(name, n) {#name, n == 1 ? NULL_MATH1 : NULL_MATH2, TNB_VM_MATH_##name, n},
+                 TNB_VM_MATHS(X)
+#undef X
+    };
+    const tn_op *op = tn_call_op_of(c);
+    const char *name = op && strncmp(op->name, "tirx.", 5) == 0 ? op->name + 5 : "";
+    tnb_dtype d = c->args.n ? tn_dtype_of(c->args.at[0]) : TNB_VOID;
+    if (strcmp(name, "if_then_else") == 0) {
+        choice(g, c->args.at[0], c->args.at[1], c->args.at[2]);
+        return;
+    }
+    if (strcmp(name, "likely") == 0) {
+        expr(g, c->args.at[0]);
+        return;
+    }
+    if (strcmp(name, "abs") == 0) /* max(x, 0 - x) */
+        name = tnb_dtype_is_float(d) ? "fabs" : name;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, name) == 0 && c->args.n == table[i].n &&
+            (table[i].op < NULL_MATH1 || tnb_dtype_is_float(d))) {
+            for (uint32_t k = 0; k < c->args.n; k++) {
+                expr(g, c->args.at[k]);
+                if (table[i].op == NULL_MATH2 && !tnb_dtype_is_float(tn_dtype_of(c->args.at[k])))
+                    emit(g, NULL_CAST, TNB_F64, TNB_VM_DTYPE(tn_dtype_of(c->args.at[k])));
+            }
+            emit(g, table[i].op, d, table[i].arg);
+            if (table[i].op == NULL_MATH1 && tnb_dtype_is_bool(tn_dtype_of(&c->base)))
+                emit(g, NULL_CAST, TNB_B8, TNB_VM_DTYPE(d));
+            return;
+        }
+    if (strcmp(name, "abs") == 0) {
+        expr(g, c->args.at[0]);
+        push_int(g, 0);
+        expr(g, c->args.at[0]);
+        emit(g, NULL_SUB, d, 0);
+        emit(g, NULL_MAX, d, 0);
+    } else if (strcmp(name, "bitwise_not") == 0) {
+        expr(g, c->args.at[0]);
+        push_int(g, -1);
+        emit(g, NULL_BIT_XOR, d, 0);
+    } else {
+        refuse(g, &c->base);
+    }
+}
+
+static void
+expr(struct gen *g, const tn_expr *e)
+{
+    if (tn_dtype_of(e).lanes > 1) {
+        refuse(g, e);
+        return;
+    }
+    switch ((int)e->kind) {
+    case TN_KIND_INT_IMM:
+        push_int(g, tn_as_int_imm(e)->value);
+        break;
+    case TN_KIND_FLOAT_IMM: {
+        null_value c = {.f = tn_as_float_imm(e)->value};
+        push_int(g, c.i);
+        break;
+    }
+    case TN_KIND_VAR:
+        emit(g, NULL_GET, tn_dtype_of(e), local(g, e));
+        break;
+    case TN_KIND_CAST:
+        expr(g, tn_as_cast(e)->value);
+        emit(g, NULL_CAST, tn_dtype_of(e), TNB_VM_DTYPE(tn_dtype_of(tn_as_cast(e)->value)));
+        break;
+    case TN_KIND_NOT:
+        expr(g, tn_as_unary(e)->a);
+        emit(g, NULL_NOT, TNB_B8, 0);
+        break;
+    case TN_KIND_AND:
+        choice(g, tn_as_binary(e)->a, tn_as_binary(e)->b, tn_bool(g->ctx, false));
+        break;
+    case TN_KIND_OR:
+        choice(g, tn_as_binary(e)->a, tn_bool(g->ctx, true), tn_as_binary(e)->b);
+        break;
+    case TN_KIND_SELECT:
+        choice(g, tn_as_select(e)->cond, tn_as_select(e)->a, tn_as_select(e)->b);
+        break;
+    case TN_KIND_LET:
+        expr(g, tn_as_let(e)->value);
+        emit(g, NULL_SET, TNB_I64, local(g, tn_as_let(e)->var));
+        expr(g, tn_as_let(e)->body);
+        break;
+    case TN_KIND_BUFFER_LOAD: {
+        const tn_buffer_load *l = tn_as_buffer_load(e);
+        if (l->indices.n > 1)
+            refuse(g, e);
+        if (l->indices.n)
+            expr(g, l->indices.at[0]);
+        else
+            push_int(g, 0);
+        emit(g, NULL_LOAD, tn_as_buffer(l->buffer)->dtype, buffer_slot(g, e, l->buffer));
+        break;
+    }
+    case TN_KIND_CALL:
+        call(g, tn_as_call(e));
+        break;
+    default:
+        if (tn_is_binary(e))
+            binary(g, tn_as_binary(e));
+        else
+            refuse(g, e);
+    }
+}
+
+/* ---- statements ---- */
+
+static void
+loop(struct gen *g, const tn_for_loop *f)
+{
+    uint32_t var = local(g, f->var), end = g->n_locals++, b0 = g->breaks.n, c0 = g->continues.n;
+    tnb_dtype d = tn_dtype_of(f->var);
+    if (f->for_kind == TN_FOR_THREAD_BINDING)
+        refuse(g, &f->base);
+    expr(g, f->min);
+    emit(g, NULL_SET, d, var);
+    expr(g, f->min);
+    expr(g, f->extent);
+    emit(g, NULL_ADD, d, 0);
+    emit(g, NULL_SET, d, end);
+    uint32_t top = g->insns.n;
+    emit(g, NULL_GET, d, var);
+    emit(g, NULL_GET, d, end);
+    emit(g, NULL_LT, d, 0);
+    uint32_t out = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
+    stmt(g, f->body);
+    for (; g->continues.n > c0; g->continues.n--)
+        patch(g, g->continues.at[g->continues.n - 1]);
+    emit(g, NULL_GET, d, var);
+    push_int(g, 1);
+    emit(g, NULL_ADD, d, 0);
+    emit(g, NULL_SET, d, var);
+    emit(g, NULL_JUMP, TNB_B8, top);
+    patch(g, out);
+    for (; g->breaks.n > b0; g->breaks.n--)
+        patch(g, g->breaks.at[g->breaks.n - 1]);
+}
+
+static void
+while_loop(struct gen *g, const tn_while_loop *w)
+{
+    uint32_t top = g->insns.n, b0 = g->breaks.n, c0 = g->continues.n;
+    expr(g, w->cond);
+    uint32_t out = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
+    stmt(g, w->body);
+    for (; g->continues.n > c0; g->continues.n--)
+        patch(g, g->continues.at[g->continues.n - 1]);
+    emit(g, NULL_JUMP, TNB_B8, top);
+    patch(g, out);
+    for (; g->breaks.n > b0; g->breaks.n--)
+        patch(g, g->breaks.at[g->breaks.n - 1]);
+}
+
+static void
+alloc(struct gen *g, const tn_alloc_buffer *a)
+{
+    const tn_buffer *b = tn_as_buffer(a->buffer);
+    push_int(g, (int64_t)tnb_dtype_bytes(b->dtype));
+    for (uint32_t i = 0; i < b->shape.n; i++) {
+        expr(g, b->shape.at[i]);
+        emit(g, NULL_MUL, TNB_I64, 0);
+    }
+    TNB_PUSH(g->arena, g->buffers, b->data);
+    emit(g, NULL_ALLOC, b->dtype, g->buffers.n - 1);
+}
+
+static void
+branch(struct gen *g, const tn_if_stmt *s)
+{
+    expr(g, s->cond);
+    uint32_t otherwise = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
+    stmt(g, s->then_case);
+    if (s->else_case) {
+        uint32_t end = emit(g, NULL_JUMP, TNB_B8, 0);
+        patch(g, otherwise);
+        stmt(g, s->else_case);
+        patch(g, end);
+    } else {
+        patch(g, otherwise);
+    }
+}
+
+static void
+store(struct gen *g, const tn_buffer_store *s)
+{
+    if (s->indices.n > 1)
+        refuse(g, &s->base);
+    expr(g, s->value);
+    if (s->indices.n)
+        expr(g, s->indices.at[0]);
+    else
+        push_int(g, 0);
+    emit(g, NULL_STORE, tn_as_buffer(s->buffer)->dtype, buffer_slot(g, &s->base, s->buffer));
+}
+
+static void
+stmt(struct gen *g, const tn_stmt *s)
+{
+    switch ((int)s->kind) {
+    case TN_KIND_SEQ:
+        for (uint32_t i = 0; i < tn_as_seq(s)->stmts.n; i++)
+            stmt(g, tn_as_seq(s)->stmts.at[i]);
+        break;
+    case TN_KIND_BUFFER_STORE:
+        store(g, tn_as_buffer_store(s));
+        break;
+    case TN_KIND_BIND:
+        expr(g, tn_as_bind(s)->value);
+        emit(g, NULL_SET, TNB_I64, local(g, tn_as_bind(s)->var));
+        break;
+    case TN_KIND_ALLOC_BUFFER:
+        alloc(g, tn_as_alloc_buffer(s));
+        break;
+    case TN_KIND_DECL_BUFFER: /* a view of memory that is there: found by its data pointer */
+        break;
+    case TN_KIND_ATTR_STMT:
+        stmt(g, tn_as_attr_stmt(s)->body);
+        break;
+    case TN_KIND_ASSERT:
+        expr(g, tn_as_assert_stmt(s)->cond);
+        emit(g, NULL_ASSERT, TNB_B8, 0);
+        break;
+    case TN_KIND_EVALUATE:
+        if (!tn_is(tn_as_evaluate(s)->value, TN_KIND_INT_IMM))
+            refuse(g, s);
+        break;
+    case TN_KIND_IF_STMT:
+        branch(g, tn_as_if_stmt(s));
+        break;
+    case TN_KIND_FOR:
+        loop(g, tn_as_for_loop(s));
+        break;
+    case TN_KIND_WHILE:
+        while_loop(g, tn_as_while_loop(s));
+        break;
+    case TN_KIND_BREAK:
+        TNB_PUSH(g->arena, g->breaks, emit(g, NULL_JUMP, TNB_B8, 0));
+        break;
+    case TN_KIND_CONTINUE:
+        TNB_PUSH(g->arena, g->continues, emit(g, NULL_JUMP, TNB_B8, 0));
+        break;
+    default:
+        refuse(g, s);
+    }
+}
+
+/* ---- kernels ---- */
+
+static bool
+kernel(tn_ctx *ctx, const tnk_kernel *k, tnb_buf *out)
+{
+    struct gen g = {.ctx = ctx, .arena = tn_arena(ctx)};
+    tnb_ptrmap_init(&g.locals, g.arena);
+    for (uint32_t i = 0; i < k->n_scalars; i++)
+        local(&g, k->scalars[i].var);
+    for (uint32_t i = 0; i < k->n_buffers; i++)
+        TNB_PUSH(g.arena, g.buffers, tn_as_buffer(k->buffers[i])->data);
+    stmt(&g, tn_as_prim_func(k->func)->body);
+    emit(&g, NULL_END, TNB_B8, 0);
+    null_kernel head = {.n_insns = g.insns.n,
+                        .n_constants = g.constants.n,
+                        .n_buffers = k->n_buffers,
+                        .n_allocs = g.buffers.n - k->n_buffers,
+                        .n_scalars = k->n_scalars,
+                        .n_locals = g.n_locals};
+    if (strlen(k->name) >= NULL_NAME || g.n_locals > NULL_MAX_LOCALS || g.buffers.n > NULL_MAX_BUFFERS) {
+        tn_error(ctx, k->func->loc, TNB_UNSUPPORTED, "kernel '%s' is too large for the null device", k->name);
+        return false;
+    }
+    memcpy(head.name, k->name, strlen(k->name));
+    tnb_buf_put(out, &head, sizeof head);
+    tnb_buf_put(out, g.insns.at, g.insns.n * sizeof *g.insns.at);
+    if (g.constants.n)
+        tnb_buf_put(out, g.constants.at, g.constants.n * sizeof *g.constants.at);
+    return !g.failed;
+}
+
+static tnb_status
+build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
+{
+    null_file file = {.magic = NULL_MAGIC, .n_kernels = n};
+    tnb_buf bytes = {0};
+    bool ok = true;
+    (void)self;
+    tnb_buf_put(&bytes, &file, sizeof file);
+    for (uint32_t i = 0; i < n; i++)
+        ok &= kernel(b->ctx, &kernels[i], &bytes);
+    ok &= !bytes.failed;
+    if (ok)
+        *out = (tnk_code){
+            .format = "null", .bytes = tnb_dup(tn_arena(b->ctx), bytes.s, bytes.n), .n_bytes = bytes.n};
+    tnb_buf_free(&bytes);
+    return ok ? TNB_OK : TNB_UNSUPPORTED;
+}
+
+const tnk_codegen null_codegen = {.size = sizeof(tnk_codegen), .name = "null", .build = build};

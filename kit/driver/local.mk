@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+kit_libtenon_kit_la_SOURCES += \
+	kit/driver/compile.c \
+	kit/driver/driver_private.h \
+	kit/driver/import.c \
+	kit/driver/metadata.c \
+	kit/driver/pipeline.c \
+	kit/driver/target.c \
+	kit/driver/verify.c
