@@ -161,15 +161,8 @@ tn_call_op(tn_ctx *ctx, const char *name, tn_list args, const tn_node *attrs)
     const char *full = op ? name : tn_strf(ctx, "relax.%s", name);
     if (!op)
         op = tn_find_op(ctx->reg, full, &err);
-    if (!op) {
-        tn_error(ctx, 0, TNB_NOT_FOUND, "no operator '%s'", name);
-        if (err.status != TNB_OK && err.status != TNB_NOT_FOUND)
-            tnb_diag_note(ctx->diags, "%s", err.message);
-        const char *near = tn_nearest_name(ctx->reg, "op", full);
-        if (near)
-            tnb_diag_hint(ctx->diags, "the nearest name is '%s'", near);
-        return tn_error_node(ctx);
-    }
+    if (!op)
+        return tn_missing(ctx, "op", full, &err);
     return tn_call_of(ctx, tn_op_ref_of(ctx, op), args, attrs, (tn_list){0}, NULL);
 }
 

@@ -94,13 +94,8 @@ tn_intrin(tn_ctx *ctx, const char *name, tn_list args)
     tnb_err err = {0};
     const char *full = strncmp(name, "tirx.", 5) == 0 ? name : tn_strf(ctx, "tirx.%s", name);
     const tn_op *op = tn_find_op(ctx->reg, full, &err);
-    if (!op) {
-        tn_error(ctx, 0, TNB_NOT_FOUND, "no scalar intrinsic '%s'", name);
-        const char *near = tn_nearest_name(ctx->reg, "op", full);
-        if (near)
-            tnb_diag_hint(ctx->diags, "the nearest name is '%s'", near);
-        return tn_error_node(ctx);
-    }
+    if (!op)
+        return tn_missing(ctx, "op", full, &err);
     return tn_call_of(ctx, tn_op_ref_of(ctx, op), args, NULL, (tn_list){0}, NULL);
 }
 

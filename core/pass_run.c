@@ -138,15 +138,9 @@ find_pass(struct run *r, const tn_pass_item *item)
 {
     tnb_err err = {0};
     const tn_pass *pass = tn_find_pass(r->ctx->reg, item->name, &err);
-    if (pass)
-        return pass;
-    tn_error(r->ctx, 0, err.status ? err.status : TNB_NOT_FOUND, "no pass '%s'", item->name);
-    if (err.status != TNB_NOT_FOUND && *err.message)
-        tnb_diag_note(tn_diags(r->ctx), "%s", err.message);
-    const char *near = tn_nearest_name(r->ctx->reg, "pass", item->name);
-    if (near)
-        tnb_diag_hint(tn_diags(r->ctx), "did you mean '%s'?", near);
-    return NULL;
+    if (!pass)
+        tn_missing(r->ctx, "pass", item->name, &err);
+    return pass;
 }
 
 static void

@@ -142,6 +142,10 @@ tn_merge_blocks(tn_ctx *ctx, tn_list blocks);
 bool
 tn_is_dict_or_null(tn_ctx *ctx, const tn_node *d, const char *what);
 
+/* Reports that the registry has no such name, as `err` says; the error node. */
+const tn_node *
+tn_missing(tn_ctx *ctx, const char *kind, const char *name, const tnb_err *err);
+
 #define TN_MAKE(ctx, kind, sname, type, ...) \
     tn_make((ctx), (kind), &(tn_##sname){.base = {0}, __VA_ARGS__}, (type), true)
 

@@ -390,3 +390,15 @@ tn_nearest_name(tn_registry *r, const char *kind, const char *name)
     tnb_arena_free(a);
     return near;
 }
+
+const tn_node *
+tn_missing(tn_ctx *ctx, const char *kind, const char *name, const tnb_err *err)
+{
+    tn_error(ctx, 0, err->status ? err->status : TNB_NOT_FOUND, "%s", err->message);
+    const char *near = tn_nearest_name(ctx->reg, kind, name);
+    if (near && strcmp(near, name) != 0)
+        tnb_diag_hint(ctx->diags, "did you mean '%s'?", near);
+    else if (*err->hint)
+        tnb_diag_hint(ctx->diags, "%s", err->hint);
+    return tn_error_node(ctx);
+}
