@@ -36,7 +36,7 @@ plugins_transform_transform_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += plugins/transform/transform.plugin.in
 
 # The manifest promises what the pass files hold.
-plugins/transform/transform.plugin: plugins/transform/transform.plugin.in $(TRANSFORM_PASSES)
+plugins/transform/transform.plugin: plugins/transform/transform.plugin.in $(TRANSFORM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/transform && { cat $(srcdir)/plugins/transform/transform.plugin.in && \
 	echo 'provides =' && ( cd $(srcdir) && \
 	$(SED) -n 's|^    \.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES) ); } > $@.tmp && mv $@.tmp $@
