@@ -44,6 +44,30 @@ core_libtenon_la_SOURCES = \
 	core/scalar.c \
 	core/scalar.h \
 	core/schema.c \
+	core/text/ast.h \
+	core/text/constants.c \
+	core/text/eval.c \
+	core/text/json.c \
+	core/text/lex.c \
+	core/text/parse.c \
+	core/text/print.c \
+	core/text/print_const.c \
+	core/text/print_graph.c \
+	core/text/print_scalar.c \
+	core/text/print_tensor.c \
+	core/text/print_value.c \
+	core/text/printer.h \
+	core/text/read_block.c \
+	core/text/read_buffer.c \
+	core/text/read_call.c \
+	core/text/read_graph.c \
+	core/text/read_module.c \
+	core/text/read_scalar.c \
+	core/text/read_tensor.c \
+	core/text/read_type.c \
+	core/text/reader.h \
+	core/text/regions.c \
+	core/text/scope.c \
 	core/trace.c \
 	core/typerel.c \
 	core/types.c \
@@ -56,8 +80,8 @@ core_libtenon_la_SOURCES = \
 	core/verify_tensor.c \
 	core/version.c \
 	core/walk.c
-core_libtenon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
+core_libtenon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS)
 core_libtenon_la_LDFLAGS = $(LIBRARY_LDFLAGS)
-core_libtenon_la_LIBADD = $(BASE_LIB)
+core_libtenon_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 
 EXTRA_DIST += core/README.md
