@@ -2,7 +2,22 @@
 PLUGIN_MODULES += plugins/interp/interp.la
 PLUGIN_MANIFESTS += plugins/interp/interp.plugin
 noinst_LTLIBRARIES += plugins/interp/interp.la
-plugins_interp_interp_la_SOURCES = \
-	plugins/interp/interp.c
+INTERP_SOURCES = \
+	plugins/interp/builtin.c \
+	plugins/interp/cexpr.c \
+	plugins/interp/code.h \
+	plugins/interp/compile.h \
+	plugins/interp/cstmt.c \
+	plugins/interp/exec.c \
+	plugins/interp/graph.c \
+	plugins/interp/interp.c \
+	plugins/interp/interp.h \
+	plugins/interp/legal.c \
+	plugins/interp/memory.c \
+	plugins/interp/structural.c \
+	plugins/interp/value.c
+plugins_interp_interp_la_SOURCES = $(INTERP_SOURCES)
 plugins_interp_interp_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-plugins_interp_interp_la_LIBADD = $(RT_LIB) $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+plugins_interp_interp_la_LIBADD = $(CORE_LIB) $(BASE_LIB) -lm
+
+EXTRA_DIST += plugins/interp/README.md

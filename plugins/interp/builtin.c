@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packed functions that finalized modules call: vm.builtin.*. */
+#include "interp.h"
+
+#include <stdlib.h>
+
+typedef struct builtin_call {
+    interp *vm;
+    interp_env *env;
+    const char *name;
+    interp_val *const *v;
+    uint32_t n;
+    const tn_call *c;
+} builtin_call;
+
+static interp_val *
+wrong(const builtin_call *b, uint32_t i, const char *wanted)
+{
+    tn_error(b->vm->ctx, b->c->base.loc, TNB_TYPE, "%s: %s: argument %u is %s, but %s is wanted",
+             b->env->func, b->name, i, interp_describe(b->vm, i < b->n ? b->v[i] : NULL), wanted);
+    return NULL;
+}
+
+static bool
+is(const builtin_call *b, uint32_t i, interp_val_kind k)
+{
+    return i < b->n && b->v[i]->kind == (uint32_t)k;
+}
+
+static interp_val *
+done(const builtin_call *b)
+{
+    return interp_tuple_val(b->vm, NULL, 0);
+}
+
+/* The text that the caller gave for a failed check, or ours. */
+static interp_val *
+check_failed(const builtin_call *b, const char *what)
+{
+    const interp_val *last = b->n ? b->v[b->n - 1] : NULL;
+    const char *text = last && last->kind == INTERP_V_STR ? last->name : "";
+    tn_error(b->vm->ctx, b->c->base.loc, TNB_SHAPE, "%s: %s%s%s", b->env->func, text,
+             *text ? ": " : "", what);
+    return NULL;
+}
+
+/* ---- the heap of symbolic values ---- */
+
+static interp_val *
+alloc_shape_heap(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_SCALAR))
+        return wrong(b, 0, "an integer");
+    int64_t n = b->v[0]->scalar.i;
+    return interp_tensor_new(b->vm, TNB_I64, 1, &n, b->c->base.loc);
+}
+
+static int64_t *
+slot(const builtin_call *b, const interp_val *heap, int64_t i)
+{
+    if (heap->kind != INTERP_V_TENSOR || heap->ndim != 1 || i < 0 || i >= heap->shape[0] ||
+        !tnb_dtype_eq(heap->dtype, TNB_I64)) {
+        wrong(b, 1, "a shape heap with the slot asked for");
+        return NULL;
+    }
+    if (heap->mem->shadow)
+        memset(heap->mem->shadow + (heap->offset / 8 + (uint64_t)i), 0xff,
+               1); /* bytes of one slot: eight bits */
+    return (int64_t *)(void *)(heap->mem->bytes + heap->offset) + i;
+}
+
+/* code 0: equal to the number; 1: store into the slot; 2: nothing; 3: equal to the slot */
+static bool
+match_one(const builtin_call *b, const interp_val *heap, int64_t code, int64_t arg, int64_t value,
+          int dim)
+{
+    int64_t *s = code == 1 || code == 3 ? slot(b, heap, arg) : NULL;
+    if ((code == 1 || code == 3) && !s)
+        return false;
+    if (code == 1)
+        *s = value;
+    int64_t want = code == 0 ? arg : code == 3 ? *s : value;
+    if (want == value)
+        return true;
+    check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "dimension %d is %lld, but %lld is wanted",
+                               dim, (long long)value, (long long)want));
+    return false;
+}
+
+static interp_val *
+match_shape(const builtin_call *b)
+{
+    const interp_val *x = b->n ? b->v[0] : NULL;
+    if (!x || (x->kind != INTERP_V_TENSOR && x->kind != INTERP_V_SHAPE) ||
+        !is(b, 2, INTERP_V_SCALAR))
+        return wrong(b, 0, "a tensor or shape");
+    int64_t n = b->v[2]->scalar.i;
+    if (n != x->ndim)
+        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "rank is %d, but %lld is wanted",
+                                          x->ndim, (long long)n));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t at = 3 + 2 * (uint32_t)i;
+        if (!is(b, at, INTERP_V_SCALAR) || !is(b, at + 1, INTERP_V_SCALAR))
+            return wrong(b, at, "a code and a number");
+        if (!match_one(b, b->v[1], b->v[at]->scalar.i, b->v[at + 1]->scalar.i, x->shape[i], (int)i))
+            return NULL;
+    }
+    return done(b);
+}
+
+static interp_val *
+match_prim_value(const builtin_call *b)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        if (i != 1 && !is(b, i, INTERP_V_SCALAR))
+            return wrong(b, i, "a scalar");
+    return match_one(b, b->v[1], b->v[2]->scalar.i, b->v[3]->scalar.i, b->v[0]->scalar.i, 0)
+               ? done(b)
+               : NULL;
+}
+
+/* code 0: the number; 1: from the slot */
+static bool
+made(const builtin_call *b, uint32_t at, const interp_val *heap, int64_t *out)
+{
+    if (!is(b, at, INTERP_V_SCALAR) || !is(b, at + 1, INTERP_V_SCALAR))
+        return wrong(b, at, "a code and a number") != NULL;
+    *out = b->v[at + 1]->scalar.i;
+    if (b->v[at]->scalar.i == 0)
+        return true;
+    const int64_t *s = slot(b, heap, *out);
+    if (s)
+        *out = *s;
+    return s != NULL;
+}
+
+static interp_val *
+make_shape(const builtin_call *b)
+{
+    int64_t dims[64];
+    if (!is(b, 1, INTERP_V_SCALAR) || b->v[1]->scalar.i < 0 || b->v[1]->scalar.i > 64)
+        return wrong(b, 1, "a rank");
+    int64_t n = b->v[1]->scalar.i;
+    for (int64_t i = 0; i < n; i++)
+        if (!made(b, 2 + 2 * (uint32_t)i, b->v[0], &dims[i]))
+            return NULL;
+    return interp_shape_val(b->vm, (int32_t)n, dims);
+}
+
+static interp_val *
+make_prim_value(const builtin_call *b)
+{
+    int64_t v;
+    return b->n >= 3 && made(b, 1, b->v[0], &v) ? interp_int_val(b->vm, v) : NULL;
+}
+
+/* ---- checks ---- */
+
+static interp_val *
+check_tensor_info(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_TENSOR))
+        return check_failed(b, "a tensor is wanted");
+    if (is(b, 1, INTERP_V_SCALAR) && b->v[1]->scalar.i >= 0 && b->v[1]->scalar.i != b->v[0]->ndim)
+        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "rank is %d, but %lld is wanted",
+                                          b->v[0]->ndim, (long long)b->v[1]->scalar.i));
+    if (is(b, 2, INTERP_V_DTYPE) && !tnb_dtype_is_void(b->v[2]->dtype) &&
+        !tnb_dtype_eq(b->v[2]->dtype, b->v[0]->dtype))
+        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "dtype is %s, but %s is wanted",
+                                          tnb_dtype_print(b->v[0]->dtype).s,
+                                          tnb_dtype_print(b->v[2]->dtype).s));
+    return done(b);
+}
+
+static interp_val *
+check_shape_info(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_SHAPE))
+        return check_failed(b, "a shape is wanted");
+    if (is(b, 1, INTERP_V_SCALAR) && b->v[1]->scalar.i >= 0 && b->v[1]->scalar.i != b->v[0]->ndim)
+        return check_failed(b, "the shape has another rank");
+    return done(b);
+}
+
+static interp_val *
+check_prim_value_info(const builtin_call *b)
+{
+    return is(b, 0, INTERP_V_SCALAR) ? done(b) : check_failed(b, "a scalar is wanted");
+}
+
+static interp_val *
+check_tuple_info(const builtin_call *b)
+{
+    bool ok = is(b, 0, INTERP_V_TUPLE) && is(b, 1, INTERP_V_SCALAR) &&
+              b->v[1]->scalar.i == (int64_t)b->v[0]->n;
+    return ok ? done(b) : check_failed(b, "a tuple of another length is wanted");
+}
+
+static interp_val *
+check_func_info(const builtin_call *b)
+{
+    bool ok = is(b, 0, INTERP_V_FUNC) || is(b, 0, INTERP_V_EXTERN);
+    return ok ? done(b) : check_failed(b, "a function is wanted");
+}
+
+/* ---- tensors and shapes ---- */
+
+static interp_val *
+shape_of(const builtin_call *b)
+{
+    return is(b, 0, INTERP_V_TENSOR) ? interp_shape_val(b->vm, b->v[0]->ndim, b->v[0]->shape)
+                                     : wrong(b, 0, "a tensor");
+}
+
+static interp_val *
+reshape(const builtin_call *b)
+{
+    uint64_t x, y;
+    if (!is(b, 0, INTERP_V_TENSOR) || !is(b, 1, INTERP_V_SHAPE))
+        return wrong(b, 0, "a tensor and a shape");
+    interp_val *t = interp_tensor_of(b->vm, b->v[0]->mem, b->v[0]->offset, b->v[0]->dtype,
+                                     b->v[1]->ndim, b->v[1]->shape);
+    if (t && (!interp_val_bytes(t, &x) || !interp_val_bytes(b->v[0], &y) || x != y)) {
+        interp_val_unref(b->vm, t);
+        return wrong(b, 1, "a shape with as many elements");
+    }
+    return t;
+}
+
+static interp_val *
+tensor_to_shape(const builtin_call *b)
+{
+    int64_t dims[64];
+    const interp_val *t = b->n ? b->v[0] : NULL;
+    if (!is(b, 0, INTERP_V_TENSOR) || t->ndim != 1 || t->shape[0] > 64)
+        return wrong(b, 0, "a tensor of one dimension");
+    for (int64_t i = 0; i < t->shape[0]; i++)
+        if (!tnb_load_i64(t->mem->bytes + t->offset, t->dtype, (uint64_t)i, &dims[i]))
+            return wrong(b, 0, "an integer tensor");
+    return interp_shape_val(b->vm, (int32_t)t->shape[0], dims);
+}
+
+static interp_val *
+same(const builtin_call *b)
+{
+    return b->n ? interp_val_ref(b->v[0]) : wrong(b, 0, "a value");
+}
+
+static interp_val *
+null_value(const builtin_call *b)
+{
+    return interp_val_new(b->vm, INTERP_V_NULL);
+}
+
+static interp_val *
+read_if_cond(const builtin_call *b)
+{
+    int64_t i = 0;
+    if (is(b, 0, INTERP_V_SCALAR))
+        i = b->v[0]->scalar.i;
+    else if (!is(b, 0, INTERP_V_TENSOR) || b->v[0]->ndim != 0 ||
+             !tnb_load_i64(b->v[0]->mem->bytes + b->v[0]->offset, b->v[0]->dtype, 0, &i))
+        return wrong(b, 0, "a scalar bool");
+    interp_val *v = interp_int_val(b->vm, i != 0);
+    if (v)
+        v->dtype = TNB_B8;
+    return v;
+}
+
+static interp_val *
+tuple_getitem(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_TUPLE) || !is(b, 1, INTERP_V_SCALAR) || b->v[1]->scalar.u >= b->v[0]->n)
+        return wrong(b, 0, "a tuple and an index into it");
+    return interp_val_ref(b->v[0]->items[b->v[1]->scalar.i]);
+}
+
+static interp_val *
+make_tuple(const builtin_call *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        interp_val_ref(b->v[i]);
+    return interp_tuple_val(b->vm, b->v, b->n);
+}
+
+static interp_val *
+alloc_storage(const builtin_call *b)
+{
+    uint64_t bytes = 1;
+    if (!is(b, 0, INTERP_V_SHAPE))
+        return wrong(b, 0, "a shape");
+    for (int32_t i = 0; i < b->v[0]->ndim; i++)
+        if (b->v[0]->shape[i] < 0 || !tnb_mul_u64(bytes, (uint64_t)b->v[0]->shape[i], &bytes))
+            return wrong(b, 0, "a size");
+    interp_val *v = interp_val_new(b->vm, INTERP_V_STORAGE);
+    if (v && !(v->mem = interp_mem_new(b->vm, bytes, b->c->base.loc))) {
+        interp_val_unref(b->vm, v);
+        return NULL;
+    }
+    return v;
+}
+
+/* ---- functions ---- */
+
+static interp_val *
+make_closure(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_FUNC))
+        return wrong(b, 0, "a function");
+    const interp_val *f = b->v[0];
+    interp_val *v = interp_val_new(b->vm, INTERP_V_FUNC);
+    uint32_t bound = f->n + b->n - 1;
+    interp_val **items = v ? calloc((size_t)bound + f->n_captured + 1, sizeof *items) : NULL;
+    if (!items) {
+        interp_val_unref(b->vm, v);
+        tn_error(b->vm->ctx, b->c->base.loc, TNB_NO_MEMORY, "no memory for a closure");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < f->n; i++)
+        items[i] = interp_val_ref(f->items[i]);
+    for (uint32_t i = 1; i < b->n; i++)
+        items[f->n + i - 1] = interp_val_ref(b->v[i]);
+    for (uint32_t i = 0; i < f->n_captured; i++)
+        items[bound + i] = interp_val_ref(f->items[f->n + i]);
+    v->node = f->node;
+    v->name = f->name;
+    v->m = f->m;
+    v->vars = f->vars;
+    v->n = bound;
+    v->n_captured = f->n_captured;
+    v->items = items;
+    return v;
+}
+
+/* closure, then its arguments or one tuple of them */
+static interp_val *
+invoke_closure(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_FUNC))
+        return wrong(b, 0, "a closure");
+    bool packed = b->n == 2 && is(b, 1, INTERP_V_TUPLE);
+    interp_val *const *args = packed ? b->v[1]->items : b->v + 1;
+    return interp_call_val(b->vm, b->v[0], args, packed ? b->v[1]->n : b->n - 1, b->c->base.loc);
+}
+
+static const struct builtin_row {
+    const char *name; /* without "vm.builtin." */
+    interp_val *(*run)(const builtin_call *b);
+} rows[] = {
+    {"alloc_shape_heap", alloc_shape_heap},
+    {"match_shape", match_shape},
+    {"match_prim_value", match_prim_value},
+    {"make_shape", make_shape},
+    {"make_prim_value", make_prim_value},
+    {"check_tensor_info", check_tensor_info},
+    {"check_shape_info", check_shape_info},
+    {"check_prim_value_info", check_prim_value_info},
+    {"check_tuple_info", check_tuple_info},
+    {"check_func_info", check_func_info},
+    {"shape_of", shape_of},
+    {"reshape", reshape},
+    {"tensor_to_shape", tensor_to_shape},
+    {"to_device", same},
+    {"copy", same},
+    {"stop_lift_params", same},
+    {"ensure_zero_offset", same},
+    {"null_value", null_value},
+    {"read_if_cond", read_if_cond},
+    {"tuple_getitem", tuple_getitem},
+    {"make_tuple", make_tuple},
+    {"alloc_storage", alloc_storage},
+    {"make_closure", make_closure},
+    {"invoke_closure", invoke_closure},
+    {"call_tir_dyn", invoke_closure},
+};
+
+interp_val *
+interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
+               const tn_call *c)
+{
+    static const char prefix[] = "vm.builtin.";
+    builtin_call b = {vm, env, name, args, n, c};
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (strcmp(rows[i].name, name + sizeof prefix - 1) == 0)
+                return rows[i].run(&b);
+    /* a function of the module may be named like an external one: its meaning */
+    const tn_node *f = tn_module_get(env->m, name);
+    if (f && !tn_is(f, TN_KIND_EXTERN_FUNC))
+        return interp_call_func(vm, env->m, name, f, args, n, NULL, c->base.loc);
+    tn_error(vm->ctx, c->base.loc, TNB_NOT_FOUND, "%s: the interpreter has no packed function '%s'",
+             env->func, name);
+    return NULL;
+}
