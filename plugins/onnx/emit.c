@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "import.h"
+#include "tenon/core/walk.h"
 
 const tn_expr *
 onnx_emit_call(onnx_node *n, const tn_expr *call)
@@ -186,9 +187,47 @@ onnx_un(onnx_node *n, const char *op, const tn_expr *a)
     return onnx_emit(n, op, NULL, a, NULL);
 }
 
+/* Whether two extents are terms over the same variables that nobody can compare now, as n and min(n, 8). */
+static bool
+must_agree(onnx_node *n, const tn_expr *x, const tn_expr *y)
+{
+    if (x == y || tn_is(x, TN_KIND_INT_IMM) || tn_is(y, TN_KIND_INT_IMM) || tn_prove_equal(n->ctx, x, y))
+        return false;
+    tn_list vx = tn_free_vars(n->ctx, x, false);
+    for (uint32_t i = 0; i < vx.n; i++)
+        if (!tn_uses(y, vx.at[i]))
+            return false;
+    return vx.n && tn_free_vars(n->ctx, y, false).n == vx.n;
+}
+
+/* Operands that must be broadcast at run time although their extents differ as terms: the second one gets the first one's
+ * extents by a check at run time. */
+static const tn_expr *
+agreed(onnx_node *n, const tn_expr *a, const tn_expr *b)
+{
+    tn_list da, db;
+    const tn_expr *out[ONNX_MAX_DIMS];
+    bool changed = false;
+    if (!a || !b || !a->type || !b->type || a->type->kind != TN_KIND_TY_TENSOR || b->type->kind != TN_KIND_TY_TENSOR ||
+        !tn_type_dims(a->type, &da) || !tn_type_dims(b->type, &db) || db.n > ONNX_MAX_DIMS)
+        return b;
+    for (uint32_t i = 0; i < db.n; i++) {
+        out[i] = db.at[i];
+        if (i + da.n < db.n || !must_agree(n, da.at[i + da.n - db.n], db.at[i]))
+            continue;
+        out[i] = da.at[i + da.n - db.n];
+        changed = true;
+    }
+    if (!changed)
+        return b;
+    return tn_emit_match_cast(n->imp->b, b, tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, out, db.n), onnx_dtype(b)), "mc");
+}
+
 const tn_expr *
 onnx_bin(onnx_node *n, const char *op, const tn_expr *a, const tn_expr *b)
 {
+    if (!tn_is_error(a) && !tn_is_error(b) && strcmp(op, "matmul") != 0)
+        b = agreed(n, a, b);
     return onnx_emit(n, op, NULL, a, b, NULL);
 }
 

@@ -17,6 +17,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/import.h \
 	plugins/onnx/index.c \
 	plugins/onnx/linear.c \
+	plugins/onnx/loss.c \
 	plugins/onnx/manipulate.c \
 	plugins/onnx/message.c \
 	plugins/onnx/model.c \
@@ -29,6 +30,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/resize.c \
 	plugins/onnx/rnn.c \
 	plugins/onnx/shape.c \
+	plugins/onnx/signal.c \
 	plugins/onnx/table.c \
 	plugins/onnx/value.c
 plugins_onnx_onnx_la_LDFLAGS = $(PLUGIN_LDFLAGS)

@@ -101,7 +101,10 @@ import_slice(onnx_node *n)
         s.starts[i] = onnx_simplify(n, s.starts[i]);
         s.ends[i] = onnx_simplify(n, s.ends[i]);
         /* "to the end" is written as a very large number */
-        if (tn_int_value(s.ends[i], &v) && (v > INT32_MAX || v < INT32_MIN))
+        tn_list dims;
+        if (tn_int_value(s.ends[i], &v) && v >= 1000000000 && tn_type_dims(x->type, &dims))
+            s.ends[i] = dims.at[s.axes[i]];
+        else if (tn_int_value(s.ends[i], &v) && (v > INT32_MAX || v < INT32_MIN))
             s.ends[i] = tn_i64(n->ctx, v > 0 ? INT32_MAX : INT32_MIN);
         if (tn_int_value(s.starts[i], &v) && (v > INT32_MAX || v < INT32_MIN))
             s.starts[i] = tn_i64(n->ctx, v > 0 ? INT32_MAX : INT32_MIN);

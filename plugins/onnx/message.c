@@ -16,7 +16,13 @@ put_dim(tnb_buf *b, const tn_expr *e, int depth)
         tnb_buf_printf(b, "%" PRId64, v);
     else if (tn_is_var(e))
         tnb_buf_puts(b, tn_var_name(e));
-    else if (two && sign && depth < DEEPEST) {
+    else if (two && (tn_is(e, TN_KIND_MIN) || tn_is(e, TN_KIND_MAX)) && depth < DEEPEST) {
+        tnb_buf_puts(b, tn_is(e, TN_KIND_MIN) ? "min(" : "max(");
+        put_dim(b, two->a, depth + 1);
+        tnb_buf_puts(b, ", ");
+        put_dim(b, two->b, depth + 1);
+        tnb_buf_putc(b, ')');
+    } else if (two && sign && depth < DEEPEST) {
         tnb_buf_puts(b, depth ? "(" : "");
         put_dim(b, two->a, depth + 1);
         tnb_buf_puts(b, sign);

@@ -4,13 +4,108 @@
 #include <math.h>
 #include "fold.h"
 
+/* Extents may be symbolic; scales are numbers (NaN: not known, the quotient of symbolic extents). */
 typedef struct resize {
     int rank, n_axes;
-    int64_t in[ONNX_MAX_DIMS], axes[ONNX_MAX_DIMS], size[ONNX_MAX_DIMS]; /* size, scale, roi: one an input axis */
+    int64_t axes[ONNX_MAX_DIMS];
+    const tn_expr *in[ONNX_MAX_DIMS], *size[ONNX_MAX_DIMS]; /* size, scale, roi: one an input axis */
     double scale[ONNX_MAX_DIMS], roi[2 * ONNX_MAX_DIMS];
     bool by_scale, has_roi;
     const char *method, *coordinates, *rounding;
 } resize;
+
+static bool
+begin_resize(onnx_node *n, const tn_expr *x, resize *r)
+{
+    tn_list dims;
+    if (!onnx_dims(n, x, &dims))
+        return false;
+    if (dims.n > ONNX_MAX_DIMS)
+        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %u", dims.n);
+    r->rank = (int)dims.n;
+    for (int i = 0; i < r->rank; i++) {
+        r->in[i] = r->size[i] = dims.at[i];
+        r->scale[i] = 1;
+    }
+    return true;
+}
+
+/* floor(extent * scale); a symbolic extent wants a whole factor or divisor. */
+static const tn_expr *
+scaled(onnx_node *n, const tn_expr *extent, double scale)
+{
+    int64_t v;
+    double inverse = 1 / scale;
+    if (tn_int_value(extent, &v))
+        return tn_i64(n->ctx, (int64_t)floor((double)v * scale + 1e-9));
+    if (scale == floor(scale))
+        return onnx_simplify(n, tn_mul(n->ctx, extent, tn_i64(n->ctx, (int64_t)scale)));
+    if (fabs(inverse - round(inverse)) < 1e-9)
+        return onnx_simplify(n, tn_floordiv(n->ctx, extent, tn_i64(n->ctx, (int64_t)round(inverse))));
+    onnx_fail(n, TNB_UNSUPPORTED, "the dynamic extent %s cannot be scaled by %g", onnx_dim_text(n->imp, extent), scale);
+    onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
+    return tn_error_node(n->ctx);
+}
+
+static bool
+sizes_with_policy(onnx_node *n, resize *r, int policy)
+{
+    double common = policy == 1 ? INFINITY : 0;
+    int64_t v;
+    for (int k = 0; k < r->n_axes; k++) {
+        if (isnan(r->scale[r->axes[k]]))
+            return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'keep_aspect_ratio_policy' wants extents that are known");
+        common = policy == 1 ? fmin(common, r->scale[r->axes[k]]) : fmax(common, r->scale[r->axes[k]]);
+    }
+    for (int k = 0; k < r->n_axes; k++) {
+        int64_t a = r->axes[k];
+        if (tn_int_value(r->in[a], &v))
+            r->size[a] = tn_i64(n->ctx, (int64_t)floor(common * (double)v + 0.5));
+        r->scale[a] = common;
+    }
+    r->by_scale = true;
+    return true;
+}
+
+static bool
+read_sizes(onnx_node *n, resize *r, uint32_t i_sizes, int policy)
+{
+    const tn_expr *const *e;
+    uint32_t count;
+    int64_t v, in;
+    if (!onnx_elems(n, i_sizes, "the sizes", &e, &count))
+        return false;
+    if (count != (uint32_t)r->n_axes)
+        return onnx_fail(n, TNB_SHAPE, "there are %u sizes for %d axes", count, r->n_axes);
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t a = r->axes[k];
+        r->size[a] = onnx_simplify(n, e[k]);
+        bool number = tn_int_value(r->size[a], &v);
+        if (number && v < 1)
+            return onnx_fail(n, TNB_SHAPE, "size %u is %" PRId64, k, v);
+        if (number && tn_int_value(r->in[a], &in) && in > 0)
+            r->scale[a] = (double)v / (double)in;
+        else
+            r->scale[a] = tn_prove_equal(n->ctx, r->size[a], r->in[a]) ? 1 : NAN;
+    }
+    return !policy || sizes_with_policy(n, r, policy);
+}
+
+static bool
+take_scales(onnx_node *n, resize *r, const double *s, uint32_t count)
+{
+    if (count != (uint32_t)r->n_axes)
+        return onnx_fail(n, TNB_SHAPE, "there are %u scales for %d axes", count, r->n_axes);
+    r->by_scale = true;
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t a = r->axes[k];
+        if (!(s[k] > 0 && s[k] < 1e6))
+            return onnx_fail(n, TNB_INVALID, "scale %u is %g, wanted a number above 0", k, s[k]);
+        r->scale[a] = s[k];
+        r->size[a] = scaled(n, r->in[a], s[k]);
+    }
+    return !n->failed;
+}
 
 /* Scales or sizes for `r->axes` to all axes. */
 static bool
@@ -19,45 +114,12 @@ read_target(onnx_node *n, resize *r, uint32_t i_scales, uint32_t i_sizes)
     static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
     uint32_t count = 0;
     double s[ONNX_MAX_DIMS];
-    int64_t v[ONNX_MAX_DIMS];
     int policy = onnx_attr_choice(n, "keep_aspect_ratio_policy", "stretch", policies);
-    bool has_sizes = onnx_has(n, i_sizes);
     if (policy < 0)
         return false;
-    for (int i = 0; i < r->rank; i++) {
-        r->scale[i] = 1;
-        r->size[i] = r->in[i];
-    }
-    if (has_sizes && !onnx_ints(n, i_sizes, "the sizes", v, ONNX_MAX_DIMS, &count))
-        return false;
-    if (!has_sizes && !onnx_floats(n, i_scales, "the scales", s, ONNX_MAX_DIMS, &count))
-        return false;
-    if (count != (uint32_t)r->n_axes)
-        return onnx_fail(n, TNB_SHAPE, "there are %u %s for %d axes", count, has_sizes ? "sizes" : "scales", r->n_axes);
-    r->by_scale = !has_sizes;
-    double common = policy == 1 ? INFINITY : 0;
-    for (uint32_t k = 0; k < count && has_sizes; k++) {
-        int64_t a = r->axes[k];
-        if (v[k] < 1 || r->in[a] < 1)
-            return onnx_fail(n, TNB_SHAPE, "size %u is %" PRId64, k, v[k]);
-        r->size[a] = v[k];
-        r->scale[a] = (double)v[k] / (double)r->in[a];
-        common = policy == 1 ? fmin(common, r->scale[a]) : fmax(common, r->scale[a]);
-    }
-    for (uint32_t k = 0; k < count; k++) {
-        int64_t a = r->axes[k];
-        if (has_sizes && policy) {
-            r->scale[a] = common;
-            r->size[a] = (int64_t)floor(common * (double)r->in[a] + 0.5);
-            r->by_scale = true;
-        } else if (!has_sizes) {
-            if (!(s[k] > 0 && s[k] < 1e6))
-                return onnx_fail(n, TNB_INVALID, "scale %u is %g, wanted a number above 0", k, s[k]);
-            r->scale[a] = s[k];
-            r->size[a] = (int64_t)floor((double)r->in[a] * s[k] + 1e-9);
-        }
-    }
-    return true;
+    if (onnx_has(n, i_sizes))
+        return read_sizes(n, r, i_sizes, policy);
+    return onnx_floats(n, i_scales, "the scales", s, ONNX_MAX_DIMS, &count) && take_scales(n, r, s, count);
 }
 
 static bool
@@ -92,45 +154,50 @@ floats(onnx_node *n, const double *v, int count)
     return tn_array_of(n->ctx, tn_list_of(n->ctx, e, (uint32_t)count));
 }
 
+static bool
+stays(const resize *r, int axis)
+{
+    bool cropped = r->has_roi && (r->roi[axis] != 0 || r->roi[r->rank + axis] != 1);
+    return r->scale[axis] == 1 && !cropped;
+}
+
 /* The resized axes go last, up to three of them, the others are batch: [outer, 1, a, b, c]. */
 static bool
 emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
 {
-    int64_t moved[ONNX_MAX_DIMS], back[ONNX_MAX_DIMS], shape[5], out[ONNX_MAX_DIMS], outer = 1;
+    static const char *const names[] = {"image.resize1d", "image.resize2d", "image.resize3d"};
+    int64_t order[ONNX_MAX_DIMS], back[ONNX_MAX_DIMS];
+    const tn_expr *shape[5], *out[ONNX_MAX_DIMS], *size[3];
     double scales[3], roi[6];
-    const tn_expr *size[3];
-    int spatial = 0, kept = 0, order[ONNX_MAX_DIMS];
+    int kept = 0, at = 0;
+    bool known = true;
     for (int i = 0; i < r->rank; i++)
-        if (r->size[i] == r->in[i] && r->scale[i] == 1 && !(r->has_roi && (r->roi[i] != 0 || r->roi[r->rank + i] != 1)))
+        if (stays(r, i))
             order[kept++] = i;
-    for (int i = 0, at = kept; i < r->rank; i++) {
-        bool is_kept = false;
-        for (int k = 0; k < kept; k++)
-            is_kept |= order[k] == i;
-        if (!is_kept)
-            order[at++] = i;
-    }
-    if (kept == r->rank)
+    int spatial = r->rank - kept;
+    for (int i = 0; i < r->rank; i++)
+        if (!stays(r, i))
+            order[kept + at++] = i;
+    if (!spatial)
         return onnx_ret(n, x);
-    if (r->rank - kept > 3)
-        return onnx_fail(n, TNB_UNSUPPORTED, "%d axes are resized, at most 3 are supported", r->rank - kept);
+    if (spatial > 3)
+        return onnx_fail(n, TNB_UNSUPPORTED, "%d axes are resized, at most 3 are supported", spatial);
     tnb_dtype d = onnx_dtype(x);
+    shape[0] = shape[1] = tn_i64(n->ctx, 1);
     for (int i = 0; i < r->rank; i++) {
-        moved[i] = order[i];
         back[order[i]] = i;
         out[i] = r->size[order[i]];
         if (i < kept)
-            outer *= r->in[order[i]];
+            shape[0] = onnx_simplify(n, tn_mul(n->ctx, shape[0], r->in[order[i]]));
     }
-    shape[0] = outer;
-    shape[1] = 1;
-    int n_spatial = r->rank - kept;
-    for (int i = kept; i < r->rank; i++, spatial++) {
-        shape[2 + spatial] = r->in[order[i]];
-        scales[spatial] = r->scale[order[i]];
-        size[spatial] = tn_i64(n->ctx, r->size[order[i]]);
-        roi[spatial] = r->roi[order[i]];
-        roi[n_spatial + spatial] = r->roi[r->rank + order[i]];
+    for (int k = 0; k < spatial; k++) {
+        int64_t axis = order[kept + k];
+        shape[2 + k] = r->in[axis];
+        size[k] = r->size[axis];
+        scales[k] = r->scale[axis];
+        known &= !isnan(scales[k]);
+        roi[k] = r->roi[axis];
+        roi[spatial + k] = r->roi[r->rank + axis];
     }
     const tn_node *attrs = tn_dictv(
         n->ctx, "method", tn_string(n->ctx, r->method), "coordinate_transformation_mode", tn_string(n->ctx, r->coordinates),
@@ -139,14 +206,13 @@ emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
         tn_i64(n->ctx, onnx_attr_int(n, "exclude_outside", 0)), "extrapolation_value",
         tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "extrapolation_value", 0)), "antialias",
         tn_bool(n->ctx, onnx_attr_int(n, "antialias", 0) != 0), "roi",
-        r->has_roi ? floats(n, roi, 2 * n_spatial) : tn_array_of(n->ctx, (tn_list){0}), NULL);
-    if (r->by_scale)
-        attrs = tn_dict_set(n->ctx, attrs, "scales", floats(n, scales, n_spatial));
-    static const char *const names[] = {"image.resize1d", "image.resize2d", "image.resize3d"};
-    x = onnx_permute(n, x, moved, (uint32_t)r->rank);
-    x = onnx_reshape_ints(n, x, shape, 2 + (uint32_t)n_spatial);
-    x = onnx_emit(n, names[n_spatial - 1], attrs, x, tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)n_spatial)), NULL);
-    x = onnx_permute(n, onnx_reshape_ints(n, x, out, (uint32_t)r->rank), back, (uint32_t)r->rank);
+        r->has_roi ? floats(n, roi, 2 * spatial) : tn_array_of(n->ctx, (tn_list){0}), NULL);
+    if (r->by_scale && known)
+        attrs = tn_dict_set(n->ctx, attrs, "scales", floats(n, scales, spatial));
+    x = onnx_permute(n, x, order, (uint32_t)r->rank);
+    x = onnx_reshape(n, x, shape, 2 + (uint32_t)spatial);
+    x = onnx_emit(n, names[spatial - 1], attrs, x, tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)spatial)), NULL);
+    x = onnx_permute(n, onnx_reshape(n, x, out, (uint32_t)r->rank), back, (uint32_t)r->rank);
     return onnx_ret(n, onnx_astype(n, x, d));
 }
 
@@ -170,7 +236,7 @@ import_resize(onnx_node *n)
     int mode = onnx_attr_choice(n, "mode", "nearest", modes);
     int coords = onnx_attr_choice(n, "coordinate_transformation_mode", n->version < 11 ? "asymmetric" : "half_pixel", coordinates);
     int round = onnx_attr_choice(n, "nearest_mode", n->version < 11 ? "floor" : "round_prefer_floor", nearest);
-    if (mode < 0 || coords < 0 || round < 0 || (r.rank = onnx_static_dims(n, x, r.in, "the image")) < 0)
+    if (mode < 0 || coords < 0 || round < 0 || !begin_resize(n, x, &r))
         return false;
     r.method = method_of(n, mode);
     r.coordinates = coordinates[coords];
@@ -199,7 +265,7 @@ import_upsample(onnx_node *n)
     resize r = {0};
     double s[ONNX_MAX_DIMS];
     int mode = onnx_attr_choice(n, "mode", "nearest", modes);
-    if (mode < 0 || (r.rank = onnx_static_dims(n, x, r.in, "the image")) < 0)
+    if (mode < 0 || !begin_resize(n, x, &r))
         return false;
     r.method = method_of(n, mode);
     r.coordinates = "asymmetric";
@@ -215,15 +281,10 @@ import_upsample(onnx_node *n)
         s[3] = onnx_attr_float(n, "width_scale", 1);
         count = 4;
     }
-    if (count != r.rank)
-        return n->failed ? false : onnx_fail(n, TNB_SHAPE, "attribute 'scales' has %d entries, wanted %d", count, r.rank);
-    r.by_scale = true;
-    for (int i = 0; i < count; i++) {
-        if (!(s[i] > 0 && s[i] < 1e6))
-            return onnx_fail(n, TNB_INVALID, "scale %d is %g, wanted a number above 0", i, s[i]);
-        r.scale[i] = s[i];
-        r.size[i] = (int64_t)floor((double)r.in[i] * s[i] + 1e-9);
-    }
+    if (count < 0)
+        return n->failed ? false : onnx_fail(n, TNB_INVALID, "attribute 'scales' is missing");
+    if (!take_scales(n, &r, s, (uint32_t)count))
+        return false;
     return read_roi(n, &r, 99) && emit_resize(n, x, &r);
 }
 

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signal processing: windows and filter banks are constants, Fourier transforms are products with constant matrices. */
+#include <inttypes.h>
+#include <math.h>
+#include "import.h"
+
+enum { MAX_WINDOW = 1 << 24, MAX_DFT = 8192 };
+
+static const tn_expr *
+numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, double (*value)(const double *, int64_t, int64_t),
+        const double *parameters)
+{
+    void *mem = NULL;
+    const tn_data *data = tn_data_new(n->ctx, d, ndim, dims, &mem);
+    if (!data)
+        return tn_error_node(n->ctx);
+    int64_t cols = ndim > 1 ? dims[1] : dims[0], rows = ndim > 1 ? dims[0] : 1;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < cols; k++)
+            if (!tnb_store_f64(mem, d, (uint64_t)(i * cols + k), value(parameters, i, k)))
+                return tn_error_node(n->ctx);
+    return tn_constant_of(n->ctx, data);
+}
+
+/* p: coefficients of 1, cos and cos of the double angle; the period */
+static double
+window_value(const double *p, int64_t row, int64_t i)
+{
+    double angle = 2 * M_PI * (double)i / p[3];
+    (void)row;
+    return p[0] + p[1] * cos(angle) + p[2] * cos(2 * angle);
+}
+
+static bool
+window(onnx_node *n, double a, double b, double c)
+{
+    int64_t size, type = onnx_attr_int(n, "output_datatype", 1);
+    bool periodic = onnx_attr_int(n, "periodic", 1) != 0;
+    tnb_dtype d = tnb_onnx_dtype(type);
+    if (!onnx_in_int(n, 0, "the window's size", &size))
+        return false;
+    if (size < 0 || size > MAX_WINDOW || !tnb_dtype_is_float(d))
+        return onnx_fail(n, TNB_UNSUPPORTED, "a window of %" PRId64 " elements of type %s is not supported", size,
+                         tnb_onnx_type_name(type));
+    const double p[4] = {a, b, c, (double)(periodic || size < 2 ? size : size - 1)};
+    return onnx_ret(n, numbers(n, d, 1, &size, window_value, p));
+}
+
+static bool
+import_hann(onnx_node *n)
+{
+    return window(n, 0.5, -0.5, 0);
+}
+
+static bool
+import_hamming(onnx_node *n)
+{
+    return window(n, 25.0 / 46, -21.0 / 46, 0);
+}
+
+static bool
+import_blackman(onnx_node *n)
+{
+    return window(n, 0.42, -0.5, 0.08);
+}
+
+/* ---- mel filters ---- */
+
+static int64_t
+mel_bin(double low, double step, int64_t i, int64_t length, int64_t rate)
+{
+    double hz = 700 * (pow(10, ((double)i * step + low) / 2595) - 1);
+    return (int64_t)floor((double)(length + 1) * hz / (double)rate);
+}
+
+static bool
+import_mel(onnx_node *n)
+{
+    int64_t bins, length, rate, type = onnx_attr_int(n, "output_datatype", 1);
+    double lower, upper;
+    void *mem;
+    tnb_dtype d = tnb_onnx_dtype(type);
+    if (!onnx_in_int(n, 0, "the number of bins", &bins) || !onnx_in_int(n, 1, "the DFT's length", &length) ||
+        !onnx_in_int(n, 2, "the sample rate", &rate) || !onnx_in_float(n, 3, "the lower edge", &lower) ||
+        !onnx_in_float(n, 4, "the upper edge", &upper))
+        return false;
+    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 || rate < 1 || lower < 0 || upper < lower || !tnb_dtype_is_float(d))
+        return onnx_fail(n, TNB_INVALID, "%" PRId64 " bins of a DFT of length %" PRId64 " at rate %" PRId64 " make no filter bank", bins,
+                         length, rate);
+    int64_t dims[2] = {length / 2 + 1, bins};
+    double low = 2595 * log10(1 + lower / 700), step = (2595 * log10(1 + upper / 700) - low) / (double)(bins + 2);
+    const tn_data *data = tn_data_new(n->ctx, d, 2, dims, &mem);
+    if (!data)
+        return false;
+    for (int64_t i = 0; i < bins; i++) {
+        int64_t a = mel_bin(low, step, i, length, rate), b = mel_bin(low, step, i + 1, length, rate),
+                c = mel_bin(low, step, i + 2, length, rate);
+        if (a < 0 || c > dims[0])
+            return onnx_fail(n, TNB_BOUNDS, "the upper edge %g lies above half the sample rate", upper);
+        for (int64_t k = a; k <= b && k < dims[0]; k++)
+            if (!tnb_store_f64(mem, d, (uint64_t)(k * bins + i), b == a ? 1 : (double)(k - a) / (double)(b - a)))
+                return false;
+        for (int64_t k = b; k < c; k++)
+            if (c > b && !tnb_store_f64(mem, d, (uint64_t)(k * bins + i), (double)(c - k) / (double)(c - b)))
+                return false;
+    }
+    return onnx_ret(n, tn_constant_of(n->ctx, data));
+}
+
+/* ---- Fourier transforms ---- */
+
+static double
+cosine(const double *p, int64_t i, int64_t k)
+{
+    return cos(2 * M_PI * (double)(i * k % (int64_t)p[0]) / p[0]);
+}
+
+static double
+sine(const double *p, int64_t i, int64_t k)
+{
+    return sin(2 * M_PI * (double)(i * k % (int64_t)p[0]) / p[0]);
+}
+
+/* x: [..., samples, 1 or 2] to [..., bins, 2] over `length` samples. */
+static const tn_expr *
+transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool onesided)
+{
+    int64_t rank = onnx_rank(n, x), last = rank - 1, parts = onnx_dim(x, last), samples = onnx_dim(x, last - 1);
+    int64_t zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0};
+    const double p[1] = {(double)length};
+    if (n->failed || parts < 1 || parts > 2 || samples < 1) {
+        if (!n->failed)
+            onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2", parts);
+        return tn_error_node(n->ctx);
+    }
+    if (length > samples) {
+        more[last - 1] = length - samples;
+        x = onnx_pad(n, x, zeros, more, (uint32_t)rank, 0);
+    } else {
+        x = onnx_slice_ints(n, x, last - 1, 0, length);
+    }
+    int64_t dims[2] = {length, onesided ? length / 2 + 1 : length};
+    const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine, p), *s = numbers(n, onnx_dtype(x), 2, dims, sine, p);
+    const tn_expr *re = onnx_squeeze(n, onnx_slice_ints(n, x, last, 0, 1), &last, 1), *out[2];
+    out[0] = onnx_bin(n, "matmul", re, c);
+    out[1] = onnx_bin(n, "matmul", re, s);
+    if (!inverse)
+        out[1] = onnx_un(n, "negative", out[1]);
+    if (parts == 2) {
+        const tn_expr *im = onnx_squeeze(n, onnx_slice_ints(n, x, last, 1, 2), &last, 1);
+        const tn_expr *im_s = onnx_bin(n, "matmul", im, s);
+        out[0] = onnx_bin(n, inverse ? "subtract" : "add", out[0], im_s);
+        out[1] = onnx_bin(n, "add", out[1], onnx_bin(n, "matmul", im, c));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (inverse)
+            out[i] = onnx_bin_num(n, "divide", out[i], (double)length);
+        out[i] = onnx_unsqueeze(n, out[i], &last, 1);
+    }
+    return onnx_concat(n, out, 2, last);
+}
+
+static bool
+import_dft(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t rank = onnx_rank(n, x), axis = n->version < 20 ? onnx_attr_int(n, "axis", 1) : -2, length, perm[ONNX_MAX_DIMS];
+    bool inverse = onnx_attr_int(n, "inverse", 0) != 0, onesided = onnx_attr_int(n, "onesided", 0) != 0;
+    if (rank < 0 || (onnx_has(n, 2) && !onnx_in_int(n, 2, "the axis", &axis)) || !onnx_axis(n, rank, &axis))
+        return false;
+    if (axis == rank - 1 || rank < 2)
+        return onnx_fail(n, TNB_INVALID, "axis %" PRId64 " holds the parts of complex numbers", axis);
+    length = onnx_dim(x, axis);
+    if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the DFT's length", &length))
+        return false;
+    if (length < 1 || length > MAX_DFT)
+        return onnx_fail(n, TNB_UNSUPPORTED, "a transform of %" PRId64 " samples is not supported (1 to %d are)", length, MAX_DFT);
+    for (int64_t i = 0; i < rank; i++)
+        perm[i] = i == axis ? rank - 2 : i == rank - 2 ? axis : i; /* its own inverse */
+    x = transform(n, onnx_permute(n, x, perm, (uint32_t)rank), length, inverse, onesided);
+    return onnx_ret(n, onnx_permute(n, x, perm, (uint32_t)rank));
+}
+
+static bool
+import_stft(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t step, length = 0, two = 1, total;
+    bool onesided = onnx_attr_int(n, "onesided", 1) != 0;
+    if (onnx_rank(n, x) == 2)
+        x = onnx_unsqueeze(n, x, (int64_t[]){2}, 1);
+    total = onnx_dim(x, 1);
+    if (n->failed || !onnx_in_int(n, 1, "the frame step", &step))
+        return false;
+    if (onnx_has(n, 3) && !onnx_in_int(n, 3, "the frame length", &length))
+        return false;
+    if (!onnx_has(n, 3) && onnx_has(n, 2))
+        length = onnx_dim(onnx_in(n, 2), 0);
+    if (total < 1 || step < 1 || length < 1 || length > total || length > MAX_DFT || onnx_rank(n, x) != 3)
+        return onnx_fail(n, TNB_INVALID, "frames of %" PRId64 " samples with step %" PRId64 " cannot be cut from %" PRId64 " samples", length,
+                         step, total);
+    int64_t frames = (total - length) / step + 1, dims[2] = {frames, length};
+    void *mem;
+    const tn_data *places = tn_data_new(n->ctx, TNB_I64, 2, dims, &mem);
+    if (!places)
+        return false;
+    for (int64_t i = 0; i < frames * length; i++)
+        ((int64_t *)mem)[i] = i / length * step + i % length;
+    x = onnx_take(n, x, tn_constant_of(n->ctx, places), 1); /* [batch, frames, length, parts] */
+    if (onnx_has(n, 2))
+        x = onnx_bin(n, "multiply", x, onnx_unsqueeze(n, onnx_in(n, 2), &two, 1));
+    return onnx_ret(n, transform(n, x, length, false, onesided));
+}
+
+const onnx_op onnx_signal_ops[] = {
+    {"HannWindow", 17, 0, 1, 1, 1, 1, import_hann, NULL, 0, NULL},
+    {"HammingWindow", 17, 0, 1, 1, 1, 1, import_hamming, NULL, 0, NULL},
+    {"BlackmanWindow", 17, 0, 1, 1, 1, 1, import_blackman, NULL, 0, NULL},
+    {"MelWeightMatrix", 17, 0, 5, 5, 1, 1, import_mel, NULL, 0, NULL},
+    {"DFT", 17, 0, 1, 3, 1, 1, import_dft, NULL, 0, NULL},
+    {"STFT", 17, 0, 2, 4, 1, 1, import_stft, NULL, 0, NULL},
+    {0},
+};
