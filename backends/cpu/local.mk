@@ -16,9 +16,11 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/contraction.c \
 	backends/cpu/rules/conv2d.c \
 	backends/cpu/rules/fallback.c \
+	backends/cpu/rules/gemv.c \
 	backends/cpu/rules/inline.c \
 	backends/cpu/rules/matmul.c \
 	backends/cpu/rules/nest.c \
+	backends/cpu/rules/pool.c \
 	backends/cpu/rules/rules.h \
 	backends/cpu/toolchain.c
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)

@@ -16,7 +16,7 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Conv2d,Matmul,Fallback]}",
+    "ApplyDefaultSchedule{rules=[Conv2d,Matmul,Pool,GEMV,Fallback]}",
     NULL,
 };
 

@@ -84,7 +84,7 @@ static void
 all_rules_keep_results(void **state)
 {
     (void)state;
-    keeps_results("Conv2d,Matmul,Fallback");
+    keeps_results("Conv2d,Matmul,Pool,GEMV,Fallback");
 }
 
 int

@@ -17,23 +17,7 @@
 
 enum { REGISTERS = 16, MAX_ACCUMULATORS = 12 };
 
-typedef struct operand {
-    const tn_buffer_load *load;
-    bool uses_x, uses_y, uses_h;
-    int64_t step; /* elements between neighbours along x */
-} operand;
-
-typedef struct contraction {
-    tnk_sch *s;
-    tn_ctx *ctx;
-    tnk_item *block;
-    operand a, b; /* a runs along x, b does not */
-    uint32_t x, h, y; /* output dimensions; h, y UINT32_MAX: none */
-    int64_t ext[CPU_MAX_LOOPS];
-    int64_t lanes;
-    int64_t ty, th, tw;
-    double reduce; /* turns of the reduction */
-} contraction;
+typedef cpu_tile contraction;
 
 /* acc + a * b: the two loads. */
 static bool
@@ -66,8 +50,8 @@ product_of(const tn_block *b, const tn_buffer_load **l, const tn_buffer_load **r
     return *l && *r;
 }
 
-static bool
-load_uses(const tn_buffer_load *l, const tn_expr *v)
+bool
+cpu_load_uses(const tn_buffer_load *l, const tn_expr *v)
 {
     for (uint32_t i = 0; i < l->indices.n; i++)
         if (tn_uses(l->indices.at[i], v))
@@ -76,8 +60,8 @@ load_uses(const tn_buffer_load *l, const tn_expr *v)
 }
 
 /* Elements between neighbours along v; 0: not the same everywhere. */
-static int64_t
-step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
+int64_t
+cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
 {
     tn_arith *a = tn_arith_new(ctx);
     const tn_list shape = tn_as_buffer(l->buffer)->shape;
@@ -96,19 +80,24 @@ step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
     return total;
 }
 
-static bool
-recognize(contraction *c)
+bool
+cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
 {
+    *c = (cpu_tile){.s = s, .ctx = ctx, .y = UINT32_MAX, .h = UINT32_MAX, .reduce = 1, .ty = 1, .th = 1, .tw = 1, .lanes = 1};
+    tnk_item *blocks[CPU_MAX_BLOCKS];
+    uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
+        if (tnk_block_is_reduction(blocks[i])) {
+            if (c->block)
+                return false; /* several */
+            c->block = blocks[i];
+        }
+    if (!c->block || n > CPU_MAX_BLOCKS || !tnk_block_output(c->block))
+        return false;
     const tn_block *b = tnk_item_block(c->block);
-    const tn_buffer_load *l, *r;
-    if (!product_of(b, &l, &r))
-        return false;
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
-    uint32_t rank = st->indices.n;
-    if (rank < 2 || rank > 8)
+    if (!st || !b->init || st->indices.n == 0 || st->indices.n > 8)
         return false;
-    const tn_expr *iv[8];
-    c->reduce = 1;
     for (uint32_t k = 0; k < b->iters.n; k++) {
         const tn_iter_var *it = tn_as_iter_var(b->iters.at[k]);
         int64_t e;
@@ -117,30 +106,40 @@ recognize(contraction *c)
         if (it->iter_kind == TN_ITER_REDUCE)
             c->reduce *= (double)e;
     }
-    for (uint32_t i = 0; i < rank; i++) {
-        iv[i] = st->indices.at[i];
-        if (!tn_is_var(iv[i]) || !tn_int_value(tn_as_buffer(st->buffer)->shape.at[i], &c->ext[i]))
+    for (uint32_t i = 0; i < st->indices.n; i++)
+        if (!tn_is_var(st->indices.at[i]) || !tn_int_value(tn_as_buffer(st->buffer)->shape.at[i], &c->ext[i]))
             return false;
-    }
-    c->x = rank - 1;
-    bool lx = load_uses(l, iv[c->x]), rx = load_uses(r, iv[c->x]);
+    c->x = st->indices.n - 1;
+    return true;
+}
+
+static bool
+recognize(contraction *c)
+{
+    const tn_buffer_load *l, *r;
+    if (!product_of(tnk_item_block(c->block), &l, &r))
+        return false;
+    const tn_buffer_store *st = tn_as_buffer_store(tnk_item_block(c->block)->body);
+    const tn_expr *const *iv = st->indices.at;
+    bool lx = cpu_load_uses(l, iv[c->x]), rx = cpu_load_uses(r, iv[c->x]);
     if (lx == rx)
         return false;
     c->a.load = lx ? l : r;
     c->b.load = lx ? r : l;
-    c->a.step = step_along(c->ctx, c->a.load, iv[c->x]);
+    c->a.step = cpu_step_along(c->ctx, c->a.load, iv[c->x]);
     /* y: the largest dimension that only the broadcast operand has; h: one that only the other has */
     c->y = c->h = UINT32_MAX;
-    for (uint32_t i = 0; i < rank - 1; i++) {
-        bool ua = load_uses(c->a.load, iv[i]), ub = load_uses(c->b.load, iv[i]);
+    for (uint32_t i = 0; i < c->x; i++) {
+        bool ua = cpu_load_uses(c->a.load, iv[i]), ub = cpu_load_uses(c->b.load, iv[i]);
         if (ub && !ua && c->ext[i] > 1 && (c->y == UINT32_MAX || c->ext[i] > c->ext[c->y]))
             c->y = i;
-        if (ua && !ub && i == rank - 2 && c->ext[i] > 1)
+        if (ua && !ub && i + 1 == c->x && c->ext[i] > 1)
             c->h = i;
     }
     /* groups: the channel is in both operands, but only as channel // size in the data */
-    for (uint32_t i = 0; i < rank - 1 && c->y == UINT32_MAX; i++)
-        if (load_uses(c->b.load, iv[i]) && load_uses(c->a.load, iv[i]) && step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1)
+    for (uint32_t i = 0; i < c->x && c->y == UINT32_MAX; i++)
+        if (cpu_load_uses(c->b.load, iv[i]) && cpu_load_uses(c->a.load, iv[i]) && cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 &&
+            c->ext[i] > 1)
             c->y = i;
     return true;
 }
@@ -237,12 +236,14 @@ finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
         return false;
     if (h && !tnk_set_kind(c->s, h, TN_FOR_UNROLLED))
         return false;
+    if (c->lanes == 1)
+        return tnk_set_kind(c->s, x, TN_FOR_UNROLLED);
     return tnk_split(c->s, x, c->lanes, v) && tnk_set_kind(c->s, v[0], TN_FOR_UNROLLED) &&
            tnk_set_kind(c->s, v[1], TN_FOR_VECTORIZED);
 }
 
-static bool
-tile(contraction *c)
+bool
+cpu_apply_tile(cpu_tile *c)
 {
     tnk_sch *s = c->s;
     tnk_item *root = tile_root(c);
@@ -335,7 +336,7 @@ tile(contraction *c)
 static bool
 stage_operands(contraction *c, int vector_bytes)
 {
-    operand *ops[2] = {&c->a, &c->b};
+    cpu_operand *ops[2] = {&c->a, &c->b};
     const tn_block *b = tnk_item_block(c->block);
     const tn_expr *x = tn_as_buffer_store(b->body)->indices.at[c->x];
     for (int i = 0; i < 2; i++) {
@@ -367,6 +368,17 @@ stage_operands(contraction *c, int vector_bytes)
 }
 
 const tn_node *
+cpu_finish_rest(tnk_sch *s, int vector_bytes)
+{
+    tnk_item *blocks[CPU_MAX_BLOCKS];
+    uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
+        if (cpu_is_alone(s, blocks[i]))
+            cpu_schedule_block(s, blocks[i], vector_bytes);
+    return tnk_sch_finish(s);
+}
+
+const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank, uint32_t max_rank)
 {
     tnk_sch *s = tnk_sch_new(ctx, prim_func);
@@ -374,31 +386,13 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
         return NULL;
     int bytes = cpu_vector_bytes(ctx, target);
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
-    tnk_item *blocks[CPU_MAX_BLOCKS], *main_block = NULL;
-    uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
-    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
-        if (tnk_block_is_reduction(blocks[i])) {
-            if (main_block)
-                return NULL; /* several reductions */
-            main_block = blocks[i];
-        }
-    if (!main_block || n > CPU_MAX_BLOCKS || !tnk_block_output(main_block))
-        return NULL;
-    uint32_t rank = tn_as_buffer(tnk_block_output(main_block))->shape.n;
-    contraction c = {.s = s, .ctx = ctx, .block = main_block};
-    if (rank < min_rank || rank > max_rank || !recognize(&c) || !choose_tile(&c, bytes))
+    cpu_tile c;
+    if (!cpu_find_reduction(ctx, s, &c) || c.x + 1 < min_rank || c.x + 1 > max_rank || !recognize(&c) || !choose_tile(&c, bytes))
         return NULL;
     bool turn = c.a.step != 1 && c.a.step != 2;
-    if (turn && c.y == UINT32_MAX)
+    if (turn && (c.y == UINT32_MAX || c.ext[c.y] < 4))
         return NULL; /* a copy would cost more than it gains */
-    if (turn && c.ext[c.y] < 4)
-        return NULL;
-    if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes) || !tile(&c))
+    if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes) || !cpu_apply_tile(&c))
         return tnk_sch_finish(s);
-    /* what is left: padding before, anything after */
-    n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
-    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
-        if (cpu_is_alone(s, blocks[i]))
-            cpu_schedule_block(s, blocks[i], bytes);
-    return tnk_sch_finish(s);
+    return cpu_finish_rest(s, bytes);
 }

@@ -28,6 +28,32 @@ bool cpu_is_alone(tnk_sch *s, tnk_item *block);
 int64_t cpu_lanes(int vector_bytes, tnb_dtype d);
 
 /* ---- contraction.c ---- */
+typedef struct cpu_operand {
+    const tn_buffer_load *load;
+    int64_t step; /* elements between neighbours along x; 0: not the same everywhere */
+} cpu_operand;
+
+/* A tile of accumulators for a reduction: ty of dimension y, th of h, tw * lanes of x, the result's last dimension. */
+typedef struct cpu_tile {
+    tnk_sch *s;
+    tn_ctx *ctx;
+    tnk_item *block;
+    cpu_operand a, b; /* of a product: a runs along x, b does not */
+    uint32_t x, h, y; /* dimensions of the result; h, y UINT32_MAX: none */
+    int64_t ext[CPU_MAX_LOOPS];
+    int64_t ty, th, tw, lanes; /* lanes 1: x is unrolled, not vectorized */
+    double reduce;             /* turns of the reduction */
+} cpu_tile;
+/* Makes the loops of the tile. False: not possible, the schedule may be broken. */
+bool cpu_apply_tile(cpu_tile *c);
+/* Elements between neighbours along variable v of a load; 0: not the same everywhere. */
+int64_t cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v);
+bool cpu_load_uses(const tn_buffer_load *l, const tn_expr *v);
+/* The function's one block with a reduction, if it has one result whose shape and domains are constant and that it stores at its
+ * iterators; fills s, ctx, block, x, ext and reduce. */
+bool cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c);
+/* Schedules the blocks that no tile has touched, and gives the function. */
+const tn_node *cpu_finish_rest(tnk_sch *s, int vector_bytes);
 /* Schedules a function with one sum of products whose result has a rank in the range; NULL: it is none. */
 const tn_node *cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank,
                                         uint32_t max_rank);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.GEMV: reductions along memory, such as a matrix times a vector or a mean over an image: eight results at a time, so that eight
+ * sums run side by side and hide the latency of addition. Memory is the limit then.
+ */
+#include "rules.h"
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
+    cpu_tile c;
+    if (!s)
+        return NULL;
+    int bytes = cpu_vector_bytes(ctx, target);
+    cpu_inline_cheap(s, CPU_KEEP_PADDING);
+    if (!cpu_find_reduction(ctx, s, &c))
+        return NULL;
+    /* the last dimension that is longer than 1 */
+    while (c.x > 0 && c.ext[c.x] == 1)
+        c.x--;
+    if (c.ext[c.x] < 4 || c.reduce < 4)
+        return NULL;
+    c.tw = c.ext[c.x] >= 8 ? 8 : 4;
+    if (!cpu_apply_tile(&c))
+        return tnk_sch_finish(s);
+    return cpu_finish_rest(s, bytes);
+}
+
+const tnk_rule cpu_rule_gemv = {
+    .size = sizeof(tnk_rule),
+    .name = "cpu.GEMV",
+    .doc = "Matrix times vector, and other reductions along memory: eight results side by side.",
+    .apply = apply,
+};

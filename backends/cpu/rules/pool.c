@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.Pool: reductions other than sums of products whose results lie side by side: pooling windows, sums over leading dimensions.
+ * The result's last dimension is computed in vectors, with accumulators in registers.
+ */
+#include "rules.h"
+
+typedef struct loads {
+    tn_ctx *ctx;
+    const tn_expr *x;
+    const tn_node *out;
+    bool bad, any;
+} loads;
+
+static tn_walk_step
+look(void *user, const tn_node *n)
+{
+    loads *l = user;
+    if (n->kind == TN_KIND_CALL) {
+        const tn_op *op = tn_call_op_of((const tn_call *)n);
+        l->bad |= !op || (op->flags & TN_OP_LAZY && tn_uses(n, l->x));
+    }
+    const tn_buffer_load *b = tn_as_buffer_load(n);
+    if (b && b->buffer != l->out && cpu_load_uses(b, l->x)) {
+        int64_t step = cpu_step_along(l->ctx, b, l->x);
+        l->any = true;
+        l->bad |= step < 1 || step > 4;
+    }
+    return TN_WALK_ON;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
+    cpu_tile c;
+    if (!s)
+        return NULL;
+    int bytes = cpu_vector_bytes(ctx, target);
+    cpu_inline_cheap(s, CPU_KEEP_PADDING);
+    if (!cpu_find_reduction(ctx, s, &c))
+        return NULL;
+    const tn_block *b = tnk_item_block(c.block);
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    loads l = {.ctx = ctx, .x = st->indices.at[c.x], .out = st->buffer};
+    tn_walk(st->value, 0, look, NULL, &l);
+    int64_t full = cpu_lanes(bytes, tn_as_buffer(st->buffer)->dtype);
+    c.lanes = c.ext[c.x] >= full ? full : full / 2;
+    if (l.bad || !l.any || c.lanes < 2 || c.ext[c.x] < c.lanes)
+        return NULL;
+    c.tw = c.ext[c.x] >= 2 * c.lanes ? 2 : 1;
+    if (!cpu_apply_tile(&c))
+        return tnk_sch_finish(s);
+    return cpu_finish_rest(s, bytes);
+}
+
+const tnk_rule cpu_rule_pool = {
+    .size = sizeof(tnk_rule),
+    .name = "cpu.Pool",
+    .doc = "Pooling and reductions over leading dimensions: vectors along the result's last dimension.",
+    .apply = apply,
+};
