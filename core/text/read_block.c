@@ -105,7 +105,9 @@ rd_bind_axes(reader *r, const ast *target, value axes)
     bool many = target->kind == AST_TUPLE || target->kind == AST_LIST;
     uint32_t names = many ? target->list.n : 1;
     tensor_block *b = r->tensor->block;
-    if (names != axes.n) {
+    bool packed = !many && axes.n != 1 && target->kind == AST_NAME;
+    value *items = packed ? TNB_NEW_N(r->arena, value, axes.n) : NULL;
+    if (names != axes.n && !packed) {
         rd_error(r, target, TNB_INVALID, "%u names for %u iteration variables", names, axes.n);
         return;
     }
@@ -119,12 +121,18 @@ rd_bind_axes(reader *r, const ast *target, value axes)
         rd_at(r, t);
         const tn_range *dom = tn_as_range(v.node);
         tnb_dtype d = dtype.kind == V_NONE ? tn_dtype_of(dom->extent) : ((const tn_dtype_imm *)dtype.node)->value;
-        const tn_expr *var = tn_var_dtype(r->ctx, t->text, d);
-        rd_bind(r, t->text, rd_node(var));
+        const tn_expr *var =
+            tn_var_dtype(r->ctx, packed ? tn_strf(r->ctx, "%s_%u", t->text, i) : t->text, d);
+        if (packed)
+            items[i] = rd_node(var);
+        else
+            rd_bind(r, t->text, rd_node(var));
         TNB_PUSH(r->arena, b->iters, tn_iter_var_of(r->ctx, v.node, var, (tn_iter_kind)v.n, NULL));
         if (v.other)
             TNB_PUSH(r->arena, b->values, v.other);
     }
+    if (packed)
+        rd_bind(r, target->text, (value){.kind = V_TUPLE, .n = axes.n, .items = items});
 }
 
 /* ---- statements of a block's head ---- */

@@ -439,6 +439,9 @@ operator_argument(reader *r, const ast *e, value v, const char *name)
             return tn_is_error(s) ? NULL : s;
         }
     }
+    tnb_dtype d;
+    if (!strcmp(name, "dtype") && (v.kind == V_STR || v.kind == V_PATH))
+        return rd_dtype(r, e, v, &d) ? tn_dtype_value(r->ctx, d) : NULL;
     return rd_leaf(r, e, v);
 }
 
@@ -462,6 +465,14 @@ operator_attribute(reader *r, const ast *e, value v, const tn_attr_schema *s)
 static int
 schema_argument(const tn_op *op, const char *name)
 {
+    /* spellings of the Python functions */
+    static const char *const aliases[][2] = {
+        {"runtime_device_index", "device_index"}, {"runtime_device_ind", "device_index"},
+        {"virtual_device_index", "device_index"}, {"storage_scope", "scope"}};
+    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++)
+        for (int i = 0; !strcmp(name, aliases[k][0]) && op->args && op->args[i].name; i++)
+            if (!strcmp(op->args[i].name, aliases[k][1]))
+                return i;
     for (int i = 0; op->args && op->args[i].name; i++)
         if (!strcmp(op->args[i].name, name))
             return i;
@@ -524,6 +535,9 @@ finish_call(reader *r, const ast *e, operator_call *c)
 {
     node_vec args = {0};
     for (uint32_t i = 0; i < c->n_args; i++) {
+        /* an optional argument left out in front of others */
+        if (!c->args[i] && c->op->min_args >= 0 && i >= (uint32_t)c->op->min_args)
+            c->args[i] = tn_tuple_of(r->ctx, (tn_list){0});
         if (!c->args[i])
             return rd_error(r, e, TNB_INVALID, "%s: argument '%s' is missing", c->op->name,
                             c->op->args ? c->op->args[i].name : "?");

@@ -447,6 +447,9 @@ for_statement(reader *r, const ast *s)
         rd_error(r, s->a, TNB_FORMAT, "one loop has one variable");
         return;
     }
+    bool packed = grid && !many && s->b->list.n != 1; /* one name for the tuple of all variables */
+    if (packed)
+        n = s->b->list.n;
     if (grid && (s->b->list.n != n || s->b->more.n)) {
         rd_error(r, s->b, TNB_INVALID, "T.grid of %u extents for %u variables", s->b->list.n, n);
         return;
@@ -477,10 +480,17 @@ for_statement(reader *r, const ast *s)
         if (!ok)
             continue;
         rd_at(r, target);
-        vars[i] = tn_var_dtype(r->ctx, target->text, tn_dtype_of(loops[i].min));
+        const char *name = packed ? tn_strf(r->ctx, "%s_%u", target->text, i) : target->text;
+        vars[i] = tn_var_dtype(r->ctx, name, tn_dtype_of(loops[i].min));
         tnb_ptrmap_set(&r->tensor->loop_doms, vars[i], tn_range_of(r->ctx, loops[i].min, loops[i].extent));
     }
-    for (uint32_t i = 0; i < n; i++) {
+    if (packed && ok) {
+        value *items = TNB_NEW_N(r->arena, value, n);
+        for (uint32_t i = 0; i < n; i++)
+            items[i] = rd_node(vars[i]);
+        rd_bind(r, s->a->text, (value){.kind = V_TUPLE, .n = n, .items = items});
+    }
+    for (uint32_t i = 0; i < n && !(packed && ok); i++) {
         const ast *target = many ? s->a->list.at[i] : s->a;
         if (target->kind == AST_NAME)
             rd_bind(r, target->text, ok ? rd_node(vars[i]) : FAILED);

@@ -184,12 +184,15 @@ tensor_type(reader *r, const ast *e, const char *name)
     int64_t ndim = -1;
     const tn_node *vdevice = NULL;
     bool ok = shape.kind != V_ERROR && dtype.kind != V_ERROR && rd_dtype(r, dtype_at, dtype, &d);
-    bool has_ndim = rd_keyword(r, &a, "ndim", &v, &where) && v.kind != V_NONE;
+    value device;
+    const ast *device_at = e;
+    bool has_device = rd_arg(r, &a, "vdevice", &device, &device_at);
+    bool has_ndim = rd_arg(r, &a, "ndim", &v, &where) && v.kind != V_NONE;
     if (has_ndim)
         ok &= rd_int(r, where, v, &ndim);
-    if (rd_keyword(r, &a, "vdevice", &v, &where)) {
-        vdevice = rd_vdevice(r, where, v);
-        ok &= vdevice || v.kind == V_NONE;
+    if (has_device) {
+        vdevice = rd_vdevice(r, device_at, device);
+        ok &= vdevice || device.kind == V_NONE;
     }
     ok &= rd_args_end(r, &a);
     if (!ok)
