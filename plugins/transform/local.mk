@@ -16,11 +16,14 @@ TRANSFORM_PASSES = \
 	plugins/transform/lower_alloc_tensor.c \
 	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/remove_purity_checking.c \
+	plugins/transform/rewrite_cuda_graph.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_non_dataflow.c \
 	plugins/transform/vm_shape_lower.c
 plugins_transform_transform_la_SOURCES = \
 	$(TRANSFORM_PASSES) \
+	plugins/transform/cuda_graph.h \
+	plugins/transform/cuda_graph_find.c \
 	plugins/transform/fuse_graph.c \
 	plugins/transform/fuse_graph.h \
 	plugins/transform/memory_plan.c \
