@@ -6,12 +6,14 @@ OPS_TABLES = \
 	plugins/ops/table/create.def \
 	plugins/ops/table/elementwise.def \
 	plugins/ops/table/index.def \
+	plugins/ops/table/linalg.def \
 	plugins/ops/table/matmul.def \
 	plugins/ops/table/nn_activation.def \
 	plugins/ops/table/nn_more.def \
 	plugins/ops/table/nn_norm.def \
 	plugins/ops/table/nn_window.def \
 	plugins/ops/table/reduce.def \
+	plugins/ops/table/scan_sort.def \
 	plugins/ops/table/shape.def
 plugins_ops_ops_la_SOURCES = \
 	$(OPS_TABLES) \
@@ -27,19 +29,23 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/join.c \
 	plugins/ops/layout.c \
 	plugins/ops/layout.h \
+	plugins/ops/linalg.c \
 	plugins/ops/matmul.c \
 	plugins/ops/nn_conv.c \
 	plugins/ops/nn_more.c \
 	plugins/ops/nn_norm.c \
 	plugins/ops/nn_pool.c \
 	plugins/ops/ops.c \
+	plugins/ops/quantize.c \
 	plugins/ops/reduce.c \
 	plugins/ops/repeat.c \
 	plugins/ops/reshape.c \
+	plugins/ops/scan.c \
 	plugins/ops/scatter.c \
 	plugins/ops/schema.h \
 	plugins/ops/slice.c \
 	plugins/ops/softmax.c \
+	plugins/ops/sort.c \
 	plugins/ops/unary.c \
 	plugins/ops/tables.def
 plugins_ops_ops_la_LDFLAGS = $(PLUGIN_LDFLAGS)

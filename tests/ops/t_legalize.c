@@ -186,6 +186,19 @@ indexing(tops *t)
     CASE("eye", NULL, INT(3), INT(4), INT(-1));
     CASE("arange", ATTRS("dtype", STR("int64")), INT(3), INT(10), INT(2));
     CASE("hamming_window", NULL, INT(10), tn_bool(t->ctx, true), FLT(0.54), FLT(0.46));
+    CASE("cumsum", ATTRS("axis", INT(1), "exclusive", tn_bool(t->ctx, true)), F32(2, 3));
+    CASE("cumprod", NULL, F32(2, 3));
+    CASE("sort", ATTRS("descending", tn_bool(t->ctx, true)), F32(2, 5));
+    CASE("argsort", ATTRS("axis", INT(0)), F32(5, 2));
+    CASE("topk", ATTRS("k", INT(2)), F32(2, 5));
+    CASE("topk", ATTRS("k", INT(2), "ret_type", STR("indices"), "largest", tn_bool(t->ctx, false)), F32(2, 5));
+    CASE("bucketize", NULL, F32(2, 2), POS(4));
+    CASE("einsum", ATTRS("subscripts", STR("ij,jk->ik")), TUPLE(F32(2, 3), F32(3, 4)));
+    CASE("einsum", ATTRS("subscripts", STR("...ii ->...i")), TUPLE(F16(2, 3, 3)));
+    CASE("det", NULL, F32(2, 3, 3));
+    CASE("quantize", NULL, F32(2, 3), POS(3), tops_const(t, TNB_I8, NULL, SHAPE(3)));
+    CASE("dequantize", ATTRS("out_dtype", STR("float16")), tops_const(t, TNB_I8, NULL, SHAPE(2, 3)), POS(3),
+         tops_const(t, TNB_I8, NULL, SHAPE(3)));
     CASE("tril", NULL, F32(2, 3, 3), INT(0));
     CASE("triu", NULL, F32(3, 3), INT(1));
 }
