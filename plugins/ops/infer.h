@@ -8,8 +8,6 @@
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 
-#pragma weak tn_text
-
 /* every inference and legalization function that the tables name */
 #define OP(name, args, attrs, flags, infer, legalize, doc)    \
     const tn_type *infer(tn_ctx *ctx, const tn_call *call);   \

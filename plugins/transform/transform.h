@@ -5,8 +5,6 @@
 
 #include "tenon/core/pass.h"
 
-#pragma weak tn_text
-
 #define TRANSFORM_PASS(name) extern const tn_pass transform_##name;
 #include "passes.def"
 #undef TRANSFORM_PASS
