@@ -13,3 +13,24 @@ tests_runtime_t_artifact_SOURCES = tests/runtime/t_artifact.c tests/runtime/asse
 tests_runtime_t_artifact_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_artifact_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
+
+# From a module's text to results, on the null and the cpu target.
+RUNTIME_MODULES = \
+	tests/runtime/modules/branch.py \
+	tests/runtime/modules/constants.py \
+	tests/runtime/modules/elementwise.py \
+	tests/runtime/modules/host_scalars.py \
+	tests/runtime/modules/loop.py \
+	tests/runtime/modules/matmul.py \
+	tests/runtime/modules/symbolic.py \
+	tests/runtime/modules/tuples.py
+EXTRA_DIST += $(RUNTIME_MODULES)
+if HAVE_CMOCKA
+if BUILD_CPU
+check_PROGRAMS += tests/runtime/t_compile
+TESTS += tests/runtime/t_compile
+tests_runtime_t_compile_SOURCES = tests/runtime/t_compile.c tests/runtime/assemble.h
+tests_runtime_t_compile_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_compile_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+endif
+endif
