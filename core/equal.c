@@ -209,9 +209,21 @@ eq_field(struct eq *e, const tn_node *a, const tn_node *b, const tn_field *f)
     return same;
 }
 
+/* A local function may call itself: its variable is known before its value. */
+static bool
+eq_local_function(struct eq *e, const tn_node *a, const tn_node *b)
+{
+    const tn_var_binding *x = tn_as_var_binding(a), *y = tn_as_var_binding(b);
+    if (!x || !y || !tn_is(x->value, TN_KIND_FUNCTION) || !tn_is(y->value, TN_KIND_FUNCTION))
+        return true;
+    return eq_define(e, x->var, y->var, TN_KIND_VAR_BINDING);
+}
+
 static bool
 eq_fields(struct eq *e, const tn_node *a, const tn_node *b)
 {
+    if (!eq_local_function(e, a, b))
+        return false;
     for (const tn_field *f = tn_kinds[a->kind].fields; f->name; f++)
         if (!eq_field(e, a, b, f))
             return false;
@@ -248,7 +260,9 @@ eq(struct eq *e, const tn_node *a, const tn_node *b)
     bool memo = TN_DEPTH(a) >= MEMO_DEPTH && !tn_is_stmt(a);
     if (memo && tnb_ptrmap_get(&e->memo, a) == b)
         return true;
-    if (a->type != b->type && a->kind != TN_KIND_FUNCTION && !eq(e, a->type, b->type)) {
+    /* the types of these two follow from their parts, and may name variables defined there */
+    bool typed = a->kind != TN_KIND_FUNCTION && a->kind != TN_KIND_SEQ_EXPR;
+    if (typed && a->type != b->type && !eq(e, a->type, b->type)) {
         note_path(e, "type", -1);
         return false;
     }

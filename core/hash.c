@@ -99,6 +99,9 @@ static uint64_t
 hash_fields(struct hasher *h, const tn_node *n, bool data_is_use)
 {
     uint64_t x = n->kind;
+    const tn_var_binding *b = tn_as_var_binding(n);
+    if (b && tn_is(b->value, TN_KIND_FUNCTION)) /* may call itself */
+        x = tn_mix(x, hash_define(h, b->var, TN_KIND_VAR_BINDING));
     for (const tn_field *f = tn_kinds[n->kind].fields; f->name; f++) {
         const tn_node *c;
         tn_list l;
@@ -143,7 +146,8 @@ hash(struct hasher *h, const tn_node *n)
     const uint64_t *known = memo ? tnb_ptrmap_get(&h->memo, n) : NULL;
     if (known)
         return *known;
-    uint64_t x = n->kind == TN_KIND_FUNCTION ? 0 : hash(h, n->type);
+    bool typed = n->kind != TN_KIND_FUNCTION && n->kind != TN_KIND_SEQ_EXPR; /* as in core/equal.c */
+    uint64_t x = typed ? hash(h, n->type) : 0;
     x = tn_mix(x, hash_fields(h, n, false));
     if (memo)
         tnb_ptrmap_set(&h->memo, n, tnb_dup(h->arena, &x, sizeof x));

@@ -153,6 +153,44 @@ module_function(reader *r, module_read *m, const ast *def)
     }
 }
 
+static void
+read_function(reader *r, global *g, int depth);
+
+/* Reads first what e calls and what has no result type written, so that the calls can be typed. */
+static void
+read_callees(reader *r, const ast *e, int depth)
+{
+    if (!e)
+        return;
+    if (e->kind == AST_ATTR || e->kind == AST_NAME) {
+        global *g = tnb_strmap_get(&r->globals, e->text);
+        if (g && g->def && !g->tensor && !g->type && !g->started)
+            read_function(r, g, depth + 1);
+    }
+    read_callees(r, e->a, depth);
+    read_callees(r, e->b, depth);
+    read_callees(r, e->c, depth);
+    for (uint32_t i = 0; i < e->list.n; i++)
+        read_callees(r, e->list.at[i], depth);
+    for (uint32_t i = 0; i < e->more.n; i++)
+        read_callees(r, e->more.at[i], depth);
+}
+
+static void
+read_function(reader *r, global *g, int depth)
+{
+    if (g->started || !g->def || g->failed)
+        return;
+    g->started = true;
+    if (g->tensor) {
+        g->func = rd_prim_func(r, g->def, g->name);
+        return;
+    }
+    for (uint32_t i = 0; r->untyped && depth < AST_MAX_INDENT / 4 && i < g->def->more.n; i++)
+        read_callees(r, g->def->more.at[i], depth);
+    g->func = rd_graph_function(r, g->def, g->name);
+}
+
 static const tn_module *
 read_module(reader *r, const char *class_name, ast_list body)
 {
@@ -162,6 +200,7 @@ read_module(reader *r, const char *class_name, ast_list body)
     tnb_ptrmap_init(&r->by_var, r->arena);
     tnb_ptrmap_init(&r->gone, r->arena);
     r->infos = NULL;
+    r->untyped = false;
     r->level = LEVEL_MODULE;
     rd_push(r);
     if (class_name)
@@ -182,13 +221,12 @@ read_module(reader *r, const char *class_name, ast_list body)
         if (m.funcs.at[i]->def && m.funcs.at[i]->tensor)
             rd_declare_tensor(r, m.funcs.at[i]);
         else if (m.funcs.at[i]->def)
-            rd_declare_graph(r, m.funcs.at[i]);
+            r->untyped |= rd_declare_graph(r, m.funcs.at[i]) && !m.funcs.at[i]->type;
     const char **names = TNB_NEW_N(r->arena, const char *, m.funcs.n);
     const tn_node **funcs = TNB_NEW_N(r->arena, const tn_node *, m.funcs.n);
     for (uint32_t i = 0; i < m.funcs.n; i++) {
         global *g = m.funcs.at[i];
-        if (g->def && !g->failed)
-            g->func = g->tensor ? rd_prim_func(r, g->def, g->name) : rd_graph_function(r, g->def, g->name);
+        read_function(r, g, 0);
         names[i] = g->name;
         funcs[i] = g->func;
     }

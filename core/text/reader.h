@@ -73,6 +73,7 @@ typedef struct global {
     const tn_type *type;  /* of a graph function: TyFunc; NULL until known */
     tn_list params;       /* the parameters that `type` speaks of */
     bool failed;          /* its signature had errors */
+    bool started;         /* its body is read or being read */
     const tn_node *func;  /* once read */
     bool tensor, external;
     const tn_type *ret; /* of a tensor program: Prim, or NULL */
@@ -154,6 +155,7 @@ typedef struct reader {
     const char *module_name;
     graph_scope *graph;
     tensor_scope *tensor;
+    bool untyped;      /* some graph function of the module has no result type written */
     bool defining;     /* string dimensions may define variables (a signature) */
     const tn_node *infos, *module_attrs;
     struct constant_table *constants;
