@@ -7,9 +7,6 @@
 #include "tenon/base/file.h"
 #include "tenon/base/log.h"
 
-#pragma weak tn_print
-#pragma weak tn_read_module
-
 struct run {
     tn_ctx *ctx;
     const tn_pass_list *list;
@@ -42,10 +39,6 @@ static bool
 text_of(struct run *r, const tn_module *m, bool whole, tnb_buf *out)
 {
     tn_print_options po = {.inline_constants = whole};
-    if (!tn_print) {
-        tn_error(r->ctx, 0, TNB_UNSUPPORTED, "this build cannot print modules");
-        return false;
-    }
     tnb_status s = tn_print(r->ctx, &m->base, &po, out);
     if (s == TNB_OK && !out->failed)
         return true;
@@ -78,9 +71,7 @@ roundtrip(struct run *r, const tn_module *m, const char *name)
     bool ok = text_of(r, m, true, &first);
     const tn_module *again = NULL;
     if (ok) {
-        again = tn_read_module ? tn_read_module(r->ctx, tn_strf(r->ctx, "text-after-%s.py", name),
-                                                first.s, first.n)
-                               : NULL;
+        again = tn_read_module(r->ctx, tn_strf(r->ctx, "text-after-%s.py", name), first.s, first.n);
         ok = again != NULL;
     }
     if (ok && !tn_equal(r->ctx, &m->base, &again->base, false, &where)) {
@@ -112,8 +103,7 @@ write_reproducer(struct run *r, const tn_module *m)
     tnb_buf_puts(&b, "# tenon opt FILE -p '");
     tn_pass_list_print(&rest, &b);
     tnb_buf_puts(&b, "'\n");
-    if (tn_print &&
-        tn_print(r->ctx, &m->base, &(tn_print_options){.inline_constants = true}, &b) == TNB_OK &&
+    if (tn_print(r->ctx, &m->base, &(tn_print_options){.inline_constants = true}, &b) == TNB_OK &&
         tnb_write_file(r->opt->reproducer, b.s, b.n, &err) == TNB_OK)
         tnb_diag_note(tn_diags(r->ctx), "its input and the rest of the list are in %s",
                       r->opt->reproducer);

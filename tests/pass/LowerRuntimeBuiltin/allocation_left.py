@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # An allocation that nobody lowered is an error.
-# error: builtin.alloc_tensor
+# error: an allocation was not lowered
 @I.ir_module
 class Before:
     @R.function(pure=False)

@@ -21,3 +21,29 @@ class Before:
         d: R.Tensor((4,), dtype="float32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))
         _3: R.Tuple = cls.twice(c, d)
         return d
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @T.prim_func(private=True)
+    def twice(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            y[i] = x[i] * T.float32(2.0)
+
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Expected
+        storage: R.Any = R.memory.alloc_storage(R.shape([128]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
+        a: R.Tensor((4,), dtype="float32") = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([4]), R.dtype("float32"), R.prim_value(0))
+        _: R.Tuple = cls.twice(x, a)
+        b: R.Tensor((4,), dtype="float32") = R.memory.alloc_tensor(storage, R.prim_value(64), R.shape([4]), R.dtype("float32"), R.prim_value(0))
+        _1: R.Tuple = cls.twice(a, b)
+        c: R.Tensor((4,), dtype="float32") = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([4]), R.dtype("float32"), R.prim_value(0))
+        _2: R.Tuple = cls.twice(b, c)
+        d: R.Tensor((4,), dtype="float32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+        _3: R.Tuple = cls.twice(c, d)
+        return d
