@@ -2,10 +2,14 @@
 # Tests of kit. Kernels run on the processor through the plugins cpu and tir.
 if HAVE_CMOCKA
 if BUILD_CPU
-check_PROGRAMS += tests/kit/t_kernels
-TESTS += tests/kit/t_kernels
+KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random
+check_PROGRAMS += $(KIT_KERNEL_TESTS)
+TESTS += $(KIT_KERNEL_TESTS)
 tests_kit_t_kernels_SOURCES = tests/kit/t_kernels.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_kernels_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_kernels_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_random_SOURCES = tests/kit/t_random.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_random_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_random_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
