@@ -2,7 +2,7 @@
 # Tests of kit. Kernels run on the processor through the plugins cpu and tir.
 if HAVE_CMOCKA
 if BUILD_CPU
-KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random
+KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
 TESTS += $(KIT_KERNEL_TESTS)
 tests_kit_t_kernels_SOURCES = tests/kit/t_kernels.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
@@ -11,5 +11,11 @@ tests_kit_t_kernels_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_random_SOURCES = tests/kit/t_random.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_random_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_random_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_schedule_SOURCES = tests/kit/t_schedule.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_schedule_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_schedule_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_source_SOURCES = tests/kit/t_source.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_source_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_source_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every schedule primitive: legal uses keep the results, illegal ones are refused with their reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "krun.h"
+#include "programs.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/schedule.h"
+
+static krun k;
+static tnk_sch *s;
+static const tn_node *func;
+static tnk_item *l[16], *part[2];
+static uint32_t n;
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    return krun_open(&k) ? 0 : -1;
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    krun_close(&k);
+    return 0;
+}
+
+/* A schedule of a program of the collection. */
+static void
+begin(const char *program)
+{
+    func = NULL;
+    for (int i = 0; i < program_count() && !func; i++) {
+        const char *name;
+        const tn_node *dims;
+        const tn_node *f = program_get(k.ctx, i, &name, &dims);
+        func = strcmp(name, program) ? NULL : f;
+    }
+    assert_non_null(func);
+    tnb_diags_clear(tn_diags(k.ctx));
+    s = tnk_sch_new(k.ctx, func);
+    assert_non_null(s);
+}
+
+static tnk_item *
+block(const char *name)
+{
+    tnk_item *b = tnk_sch_block(s, name);
+    assert_non_null(b);
+    n = tnk_sch_loops(s, b, l, 16);
+    return b;
+}
+
+static void
+legal(const char *trace)
+{
+    const tn_node *out = tnk_sch_finish(s);
+    if (!out)
+        krun_print_errors(&k);
+    assert_non_null(out);
+    assert_non_null(strstr(tnk_sch_trace(s), trace));
+    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", out);
+    uint32_t faults = tn_verify(k.ctx, m);
+    if (faults)
+        krun_print_errors(&k);
+    assert_int_equal(faults, 0);
+    assert_true(krun_same(&k, func, out, tn_dictv(k.ctx, "n", tn_i64(k.ctx, 5), "m", tn_i64(k.ctx, 19), NULL), 1e-4, 1e-5));
+}
+
+static void
+illegal(const char *reason)
+{
+    assert_false(tnk_sch_ok(s));
+    assert_null(tnk_sch_finish(s));
+    assert_int_equal(tnb_diags_errors(tn_diags(k.ctx)), 1);
+    const tnb_diag *d = tnb_diags_get(tn_diags(k.ctx), 0);
+    if (!strstr(d->message, reason))
+        fail_msg("'%s' does not say '%s'", d->message, reason);
+}
+
+static void
+split(void **state)
+{
+    (void)state;
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_split(s, l[1], 8, part));
+    assert_true(tnk_split(s, l[2], 4, part)); /* 21: a predicate */
+    legal("split(ax1, 8)");
+    begin("symbolic_add");
+    block("T_add");
+    assert_true(tnk_split(s, l[1], 8, part));
+    legal("split");
+    begin("matmul");
+    block("T_matmul");
+    assert_false(tnk_split(s, l[0], 0, part));
+    illegal("not positive");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_set_kind(s, l[1], TN_FOR_VECTORIZED));
+    assert_false(tnk_split(s, l[1], 4, part));
+    illegal("is vectorized");
+}
+
+static void
+split_overlap(void **state)
+{
+    (void)state;
+    begin("transpose");
+    block("T_transpose");
+    assert_true(tnk_split_overlap(s, l[2], 8, part));
+    assert_true(tnk_set_kind(s, part[1], TN_FOR_VECTORIZED));
+    legal("split_overlap");
+    begin("matmul");
+    block("T_matmul");
+    assert_false(tnk_split_overlap(s, l[0], 8, part));
+    illegal("computed twice");
+    begin("transpose");
+    block("T_transpose");
+    assert_false(tnk_split_overlap(s, l[2], 64, part));
+    illegal("does not fit");
+}
+
+static void
+fuse(void **state)
+{
+    (void)state;
+    begin("matmul");
+    block("T_matmul");
+    tnk_item *f = tnk_fuse(s, l[0], l[1]);
+    assert_non_null(f);
+    assert_true(tnk_set_kind(s, f, TN_FOR_PARALLEL));
+    legal("fuse(ax0, ax1)");
+    begin("matmul");
+    block("T_matmul");
+    assert_null(tnk_fuse(s, l[0], l[2]));
+    illegal("not the only thing");
+}
+
+static void
+reorder(void **state)
+{
+    (void)state;
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
+    legal("reorder(k");
+    begin("softmax");
+    block("T_softmax_exp");
+    tnk_item *other[16];
+    tnk_item *b = tnk_sch_block(s, "T_softmax_norm");
+    tnk_sch_loops(s, b, other, 16);
+    assert_false(tnk_reorder(s, (tnk_item *[]){l[0], other[0]}, 2));
+    illegal("not one inside the other");
+}
+
+static void
+kinds(void **state)
+{
+    (void)state;
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_split(s, l[1], 8, part));
+    assert_true(tnk_reorder(s, (tnk_item *[]){l[2], part[1]}, 2));
+    assert_true(tnk_set_kind(s, part[1], TN_FOR_VECTORIZED));
+    assert_true(tnk_set_kind(s, l[0], TN_FOR_PARALLEL));
+    assert_true(tnk_annotate(s, part[0], "note", tn_i64(k.ctx, 1)));
+    legal("vectorize(");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_split(s, l[2], 3, part));
+    assert_true(tnk_set_kind(s, part[1], TN_FOR_UNROLLED));
+    legal("unroll(");
+    begin("matmul");
+    block("T_matmul");
+    assert_false(tnk_set_kind(s, l[2], TN_FOR_PARALLEL));
+    illegal("from one turn to the next");
+    begin("symbolic_add");
+    block("T_add");
+    assert_false(tnk_set_kind(s, l[1], TN_FOR_VECTORIZED));
+    illegal("not constant");
+}
+
+static void
+compute_inline(void **state)
+{
+    (void)state;
+    begin("matmul_bias");
+    assert_true(tnk_compute_inline(s, block("T_add")));
+    assert_null(tnk_sch_block(s, "T_add"));
+    legal("compute_inline(T_add)");
+    begin("conv_3x3");
+    assert_true(tnk_compute_inline(s, block("pad_temp")));
+    legal("compute_inline(pad_temp)");
+    begin("matmul_bias");
+    assert_false(tnk_compute_inline(s, block("NT_matmul")));
+    illegal("without reduction");
+    begin("matmul_bias");
+    assert_false(tnk_compute_inline(s, block("T_tanh")));
+    illegal("parameter");
+}
+
+static void
+caches(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul");
+    assert_non_null(tnk_cache_write(s, b, "local"));
+    legal("cache_write(T_matmul, \"local\")");
+    begin("matmul");
+    b = block("T_matmul");
+    const tn_node *input = tn_as_prim_func(func)->buffers.at[1];
+    assert_non_null(tnk_cache_read(s, b, input, "global", (uint32_t[]){1, 0}));
+    legal("cache_read(T_matmul, B");
+    begin("matmul_bias");
+    b = block("T_add");
+    const tn_node *late = tnk_block_output(tnk_sch_block(s, "T_add"));
+    assert_null(tnk_cache_read(s, block("NT_matmul"), late, "global", NULL));
+    illegal("not complete before it");
+    begin("matmul_bias");
+    assert_true(tnk_set_scope(s, tnk_block_output(block("T_add")), "local"));
+    legal("set_scope");
+}
+
+static void
+compute_at(void **state)
+{
+    (void)state;
+    begin("matmul_bias");
+    tnk_item *product = block("NT_matmul");
+    assert_true(tnk_compute_inline(s, tnk_sch_block(s, "T_add")));
+    block("T_tanh");
+    assert_true(tnk_split_overlap(s, l[1], 8, part));
+    assert_true(tnk_compute_at(s, product, part[0]));
+    legal("compute_at(NT_matmul, ax1_0)");
+    begin("softmax");
+    tnk_item *e = block("T_softmax_exp");
+    block("T_softmax_norm");
+    assert_false(tnk_compute_at(s, e, l[0]));
+    illegal("outside of the loop");
+    begin("matmul_bias");
+    product = block("T_tanh");
+    block("T_add");
+    assert_false(tnk_compute_at(s, product, l[0]));
+    illegal("allocated buffer");
+}
+
+static void
+decompose_reduction(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul");
+    assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[1]}, 2));
+    assert_non_null(tnk_decompose_reduction(s, b, l[2]));
+    legal("decompose_reduction(T_matmul, k)");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_true(tnk_split(s, l[2], 4, part)); /* the predicate is of the reducing loop: the init has none */
+    assert_non_null(tnk_decompose_reduction(s, b, part[0]));
+    legal("decompose_reduction");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
+    assert_null(tnk_decompose_reduction(s, b, l[1]));
+    illegal("reduces too");
+    begin("transpose");
+    assert_null(tnk_decompose_reduction(s, block("T_transpose"), l[0]));
+    illegal("has no init");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(split),      cmocka_unit_test(split_overlap), cmocka_unit_test(fuse),
+        cmocka_unit_test(reorder),    cmocka_unit_test(kinds),         cmocka_unit_test(compute_inline),
+        cmocka_unit_test(caches),     cmocka_unit_test(compute_at),    cmocka_unit_test(decompose_reduction),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Emitted source is free of warnings and of undefined behaviour: every program, unscheduled and scheduled, is compiled with all
+ * warnings as errors and the undefined-behaviour sanitizer, which traps, and run; also for a processor without wide vectors.
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "krun.h"
+#include "programs.h"
+#include "tenon/kit/emit.h"
+
+static krun k;
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    return krun_open(&k) ? 0 : -1;
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    krun_close(&k);
+    return 0;
+}
+
+static const tnk_kernel *
+lowered(int i, const char *rules, const char **name)
+{
+    const tn_node *dims, *f = program_get(k.ctx, i, name, &dims);
+    assert_non_null(f);
+    f = *rules ? krun_schedule(&k, f, rules) : f;
+    assert_non_null(f);
+    const tnk_kernel *kernel = tnk_lower_kernel(k.ctx, k.target, k.kind, *name, f);
+    if (!kernel)
+        krun_print_errors(&k);
+    assert_non_null(kernel);
+    return kernel;
+}
+
+static void
+compiles_without_warning(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"", "Fallback", "Conv2d,Matmul,Pool,GEMV,Fallback"};
+    static const char *const flags[] = {"", "-march=x86-64-v3", "-march=x86-64-v2 -fsanitize=undefined"};
+    for (int r = 0; r < 3; r++) {
+        tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find("c"));
+        for (int i = 0; i < program_count(); i++) {
+            const char *name;
+            assert_true(tnk_source_add(src, lowered(i, rules[r], &name)));
+        }
+        tnb_buf text = {0};
+        tnk_source_text(src, &text);
+        char path[] = "/tmp/tenon-source-XXXXXX", command[400];
+        int fd = mkstemp(path);
+        assert_true(fd >= 0 && write(fd, text.s, text.n) == (ssize_t)text.n);
+        close(fd);
+        tnb_buf_free(&text);
+#if defined(__x86_64__)
+        const char *more = flags[r];
+#else
+        const char *more = "";
+        (void)flags;
+#endif
+        const char *cc = getenv("TENON_TEST_CC") ? getenv("TENON_TEST_CC") : "cc";
+        snprintf(command, sizeof command,
+                 "%s -std=gnu11 -Wall -Wextra -Werror -Wno-psabi -O1 -fwrapv -fopenmp %s -x c -c -o /dev/null %s", cc, more, path);
+        int rc = system(command);
+        if (rc != 0)
+            fprintf(stderr, "%s\n", command);
+        else
+            (void)unlink(path);
+        assert_int_equal(rc, 0);
+    }
+}
+
+/* The code generator itself, with a compiler command that adds the sanitizer. */
+static void
+runs_without_undefined_behaviour(void **state)
+{
+    (void)state;
+    const tn_target *usual = k.target;
+    const tn_node *attrs = tn_dict_set(k.ctx, usual->attrs, "cc",
+                                       tn_string(k.ctx, "cc -fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"));
+    k.target = tn_as_target(tn_target_of(k.ctx, "cpu", attrs));
+    for (int i = 0; i < program_count(); i += 2) {
+        const char *name;
+        const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
+        const tn_node *s = krun_schedule(&k, f, "Conv2d,Matmul,Pool,GEMV,Fallback");
+        tn_list args;
+        assert_true(tn_random_args(k.ctx, f, 7, dims, &args));
+        if (!s || !krun_run(&k, s, args))
+            fail_msg("program %s", name);
+    }
+    k.target = usual;
+}
+
+static void
+runs_on_small_vectors(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    const tn_target *usual = k.target;
+    k.target = tn_as_target(tn_target_of(k.ctx, "cpu", tn_dictv(k.ctx, "mcpu", tn_string(k.ctx, "x86-64"), NULL)));
+    for (int i = 1; i < program_count(); i += 2) {
+        const char *name;
+        const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
+        bool half = strstr(name, "half") != NULL;
+        if (!krun_same(&k, f, krun_schedule(&k, f, "Conv2d,Matmul,Pool,GEMV,Fallback"), dims, half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
+            fail_msg("program %s", name);
+    }
+    k.target = usual;
+#endif
+}
+
+/* One source in three dialects: the parts that the table names differ. */
+static void
+dialects_differ_by_their_table(void **state)
+{
+    (void)state;
+    const char *name;
+    const tnk_kernel *kernel = lowered(1, "", &name); /* no vectors, no large temporaries in it */
+    static const struct {
+        const char *dialect, *has, *lacks;
+    } rows[] = {
+        {"c", "TK_KERNEL int32_t", "__global"},
+        {"opencl", "__kernel void\nmatmul_bias(__global const float *restrict A", "TK_KERNEL"},
+        {"cuda", "extern \"C\" __global__ void\nmatmul_bias(const float *__restrict__ A", "TK_KERNEL"},
+    };
+    for (int i = 0; i < 3; i++) {
+        tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(rows[i].dialect));
+        if (!tnk_source_add(src, kernel))
+            krun_print_errors(&k);
+        const char *text = tnk_source_last(src);
+        if (!strstr(text, rows[i].has) || strstr(text, rows[i].lacks))
+            fail_msg("%s:\n%s", rows[i].dialect, text);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compiles_without_warning),
+        cmocka_unit_test(runs_without_undefined_behaviour),
+        cmocka_unit_test(runs_on_small_vectors),
+        cmocka_unit_test(dialects_differ_by_their_table),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
