@@ -48,8 +48,24 @@ static const char *const reserved[] = {
     "while",  "env",    "buffers", "scalars", "exp",    "log",      "pow",     "sin",    "cos",     "tan",      "sqrt",
     "floor",  "ceil",   "round",  "y0",     "y1",       "yn",       "j0",      "j1",     "jn",      "gamma",    "signgam",
     "half",   "kernel", "global", "local",  "constant", "unix",     "linux",   "main",   "abs",     "asm",      "typeof",
-    "erf",    "tanh",   "index",  "I",
+    "erf",    "tanh",   "index",  "I",      "acos",     "asin",     "atan",    "atan2",  "acosh",   "asinh",    "atanh",
+    "cosh",   "sinh",   "exp2",   "exp10",  "log2",     "log10",    "log1p",   "expm1",  "erfc",    "fmod",     "fmax",
+    "fmin",   "fdim",   "fabs",   "fma",    "hypot",    "cbrt",     "ldexp",   "frexp",  "modf",    "scalb",    "logb",
+    "ilogb",  "trunc",  "rint",   "lrint",  "lround",   "llrint",   "llround", "nearbyint", "nextafter", "remainder", "remquo",
+    "copysign", "isnan", "isinf", "isfinite", "signbit", "lgamma",   "tgamma",  "drem",   "significand", "nan", "pow10", "finite",
 };
+
+bool
+tnk_is_reserved_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+        size_t n = strlen(reserved[i]);
+        /* the library has each function for float and long double too */
+        if (!strncmp(reserved[i], name, n) && (name[n] == 0 || ((name[n] == 'f' || name[n] == 'l') && name[n + 1] == 0)))
+            return true;
+    }
+    return !strncmp(name, "tk_", 3) || !strncmp(name, "omp_", 4);
+}
 
 const char *
 tnk_new_name(tnk_emitter *e, const char *wanted)
@@ -64,9 +80,7 @@ tnk_new_name(tnk_emitter *e, const char *wanted)
                                                    ? "v"
                                                    : "",
                                clean);
-    bool taken = tnb_strmap_has(&e->used, name);
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0] && !taken; i++)
-        taken = !strcmp(reserved[i], name);
+    bool taken = tnb_strmap_has(&e->used, name) || tnk_is_reserved_name(name);
     const char *stem = name;
     for (int i = 1; taken; i++) {
         name = tn_strf(e->ctx, "%s_v%d", stem, i);

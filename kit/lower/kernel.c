@@ -5,6 +5,7 @@
 #include "lower.h"
 
 #include "tenon/kit/codegen.h"
+#include "tenon/kit/emit.h"
 
 static bool
 find_source(const tn_prim_func *f, const tn_expr *var, tnk_kernel_scalar_param *out)
@@ -74,7 +75,7 @@ identifier(tn_ctx *ctx, const char *name)
     for (char *c = s; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
             *c = '_';
-    return *s >= '0' && *s <= '9' ? tnb_printf(tn_arena(ctx), "k_%s", s) : s;
+    return !*s || (*s >= '0' && *s <= '9') || tnk_is_reserved_name(s) ? tnb_printf(tn_arena(ctx), "k_%s", s) : s;
 }
 
 static const tnk_kernel *

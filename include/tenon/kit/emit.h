@@ -46,6 +46,10 @@ typedef struct tnk_dialect {
 TNB_EXPORT const tnk_dialect *
 tnk_dialect_find(const char *name);
 
+/* Names that no kernel or variable may have: keywords and library functions of the C family. */
+TNB_EXPORT bool
+tnk_is_reserved_name(const char *name);
+
 typedef struct tnk_source tnk_source;
 /* In the context's arena. */
 TNB_EXPORT tnk_source *
