@@ -530,9 +530,34 @@ add_argument(reader *r, operator_call *c, const ast *e, value v, uint32_t positi
     return true;
 }
 
+/* R.arange(end), R.arange(start, end): the rest as Python's range has it. */
+static void
+complete_arange(reader *r, operator_call *c)
+{
+    if (c->n_args == 1) {
+        c->args[1] = c->args[0];
+        c->args[0] = tn_i64(r->ctx, 0);
+        c->n_args = 2;
+    }
+    if (c->n_args == 2) {
+        c->args[2] = tn_i64(r->ctx, 1);
+        c->n_args = 3;
+    }
+    for (uint32_t i = 0; i < c->keys.n; i++)
+        if (!strcmp(c->keys.at[i], "dtype"))
+            return;
+    bool floats = false;
+    for (uint32_t i = 0; i < c->n_args; i++)
+        floats |= c->args[i] && tnb_dtype_is_float(tn_dtype_of(c->args[i]));
+    TNB_PUSH(r->arena, c->keys, "dtype");
+    TNB_PUSH(r->arena, c->values, tn_dtype_value(r->ctx, floats ? TNB_F32 : TNB_I64));
+}
+
 static value
 finish_call(reader *r, const ast *e, operator_call *c)
 {
+    if (!strcmp(c->op->name, "relax.arange"))
+        complete_arange(r, c);
     node_vec args = {0};
     for (uint32_t i = 0; i < c->n_args; i++) {
         /* an optional argument left out in front of others */

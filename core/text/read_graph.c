@@ -195,6 +195,9 @@ bound_value(reader *r, const ast *target, const ast *where, value v, const tn_ty
     case V_META:
         return v.items[0];
     case V_DECLARED:
+        if (annotation && !tnb_dtype_eq(tn_type_dtype(annotation), tn_dtype_of(v.node)))
+            return rd_error(r, target, TNB_TYPE, "'%s' is annotated %s, but declared %s", target->text,
+                            tn_text(r->ctx, annotation), tnb_dtype_print(tn_dtype_of(v.node)).s);
         return declare_symbol(r, target, target->text, v);
     case V_CAST:
         return bind_cast(r, target, v, annotation);
@@ -649,7 +652,16 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
         if (!p->a) {
             rd_error(r, p, TNB_FORMAT, "parameter '%s' has no type", p->text);
             ok = false;
-        } else if (is_prim_annotation(p->a)) {
+            continue;
+        }
+        /* a scalar parameter serves the dimensions of those behind it */
+        rd_collect_symbols(r, p->a);
+        if (is_prim_annotation(p->a)) {
+            const bound *known = tnb_ptrmap_get(&r->names, p->text);
+            if (known && known->frame == r->frame && known->v.kind == V_NODE && tn_is_scalar(known->v.node)) {
+                rd_error(r, p, TNB_INVALID, "dimension '%s' stands before the parameter of that name", p->text);
+                ok = false;
+            }
             const tn_type *t = rd_type(r, p->a, rd_eval(r, p->a));
             rd_at(r, p);
             early[i] = t ? tn_var_new(r->ctx, p->text, t) : NULL;
@@ -657,8 +669,6 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
             ok &= t != NULL;
         }
     }
-    for (uint32_t i = 0; i < def->list.n; i++)
-        rd_collect_symbols(r, def->list.at[i]->a);
     rd_collect_symbols(r, def->a);
     for (uint32_t i = 0; i < def->list.n && ok; i++) {
         const ast *p = def->list.at[i];

@@ -235,7 +235,11 @@ choose(reader *r, const ast *e, const char *name)
     bool select = !strcmp(name, "Select");
     if (!one_scalar(r, &a, select ? "condition" : "cond", &c) ||
         !rd_need(r, &a, select ? "true_value" : "t", &x, &x_at) ||
-        !rd_need(r, &a, select ? "false_value" : "f", &y, &y_at) || !rd_args_end(r, &a))
+        !rd_need(r, &a, select ? "false_value" : "f", &y, &y_at))
+        return FAILED;
+    value unused; /* old text repeats the dtype */
+    rd_keyword(r, &a, "dtype", &unused, NULL);
+    if (!rd_args_end(r, &a))
         return FAILED;
     const tn_expr *p = rd_scalar(r, x_at, x), *q = p ? rd_scalar(r, y_at, y) : NULL;
     if (!q)
@@ -464,6 +468,8 @@ intrinsic(reader *r, const ast *e, const char *name)
         const char *alias, *name;
     } aliases[] = {{"power", "pow"}, {"abs", "fabs"}};
     const char *full = name;
+    if (!strncmp(name, "metal.", 6)) /* the table has no dialect below tirx */
+        full = name = name + 6;
     tn_registry *reg = tn_ctx_registry(r->ctx);
     const tn_op *op = tn_find_op(reg, tn_strf(r->ctx, "tirx.%s", name), NULL);
     for (size_t i = 0; !op && i < sizeof aliases / sizeof *aliases; i++)
@@ -487,6 +493,20 @@ intrinsic(reader *r, const ast *e, const char *name)
     if ((typed && !rd_dtype(r, where, t, &d)) || !rd_scalars(r, &a, &args) || !rd_args_end(r, &a))
         return FAILED;
     rd_at(r, e);
+    if (!typed && !op->infer) {
+        /* the dtype of the result leads the arguments, or is that of the value shuffled */
+        const tn_string_imm *first = args.n ? tn_as_string_imm(args.at[0]) : NULL;
+        if (first && tnb_dtype_parse(first->value, strlen(first->value), &d))
+            typed = true;
+        else if (!strncmp(full, "tvm_warp_shuffle", 16) && args.n > 1)
+            typed = !tnb_dtype_is_void(d = tn_dtype_of(args.at[1]));
+        else if (!strcmp(full, "tvm_warp_activemask"))
+            typed = !tnb_dtype_is_void(d = TNB_DTYPE(TNB_UINT, 32));
+        if (!typed) {
+            rd_error(r, e, TNB_TYPE, "T.%s needs dtype=, the dtype of its result", name);
+            return FAILED;
+        }
+    }
     if (typed)
         return rd_node(tn_scalar_call(r->ctx, d, tn_op_ref_of(r->ctx, op), (tn_list){args.at, args.n}, NULL));
     return rd_node(tn_intrin(r->ctx, tn_strf(r->ctx, "tirx.%s", full), (tn_list){args.at, args.n}));

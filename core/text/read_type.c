@@ -79,7 +79,7 @@ rd_dims(reader *r, const ast *e, value v, node_vec *out)
     }
     const value *items;
     uint32_t n;
-    if (!rd_items(r, e, v, true, &items, &n))
+    if (!rd_items(r, e, v, false, &items, &n))
         return false;
     bool each = (e->kind == AST_TUPLE || e->kind == AST_LIST) && e->list.n == n;
     for (uint32_t i = 0; i < n; i++) {
