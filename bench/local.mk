@@ -1,1 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+
+# Operations a second of the reference interpreter: make bench/interp/speed && run with the plugins' path.
+EXTRA_PROGRAMS = bench/interp/speed
+bench_interp_speed_SOURCES = bench/interp/speed.c
+bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
