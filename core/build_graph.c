@@ -139,6 +139,8 @@ tn_call_of(tn_ctx *ctx, const tn_expr *op, tn_list args, const tn_node *attrs, t
         const tn_op *o = ((const tn_op_ref *)op)->op;
         if (!type && !check_arg_count(ctx, o, args.n))
             return tn_error_node(ctx);
+        if (!(o->flags & TN_OP_SCALAR) && o->min_args >= 0 && !(o->flags & TN_OP_VARIADIC))
+            args = tn_complete_args(ctx, o, args);
         if (!(o->flags & TN_OP_SCALAR) && (attrs || o->attrs)) {
             attrs = tn_op_attrs(ctx, o, attrs);
             if (!attrs || tn_is_error(attrs))

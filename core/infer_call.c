@@ -29,7 +29,7 @@ tn_func_type(tn_ctx *ctx, const tn_node *func)
         at[i] = t;
     }
     const tn_type *ret = f->ret ? f->ret : tn_ty_tuple_of(ctx, (tn_list){0});
-    return tn_ty_func_of(ctx, (tn_list){at, f->params.n}, ret, false);
+    return tn_ty_func_of(ctx, (tn_list){at, f->params.n}, ret, true);
 }
 
 /* Binds the symbolic variables of a parameter's type by what the argument's type has in their

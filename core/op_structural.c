@@ -269,6 +269,35 @@ wrap_param(tn_ctx *ctx, const tn_call *c)
              : tn_ty_any(ctx);
 }
 
+/* ---- arguments that may be left out ---- */
+tn_list
+tn_complete_args(tn_ctx *ctx, const tn_op *op, tn_list args)
+{
+    enum { NOTHING, DEVICE_0, GLOBAL_SCOPE };
+    static const struct {
+        const char *op;
+        uint32_t n; /* arguments when complete */
+        int what;
+    } rows[] = {
+        {"relax.memory.alloc_tensor", 5, DEVICE_0},
+        {"relax.vm.alloc_tensor", 5, DEVICE_0},
+        {"relax.builtin.alloc_tensor", 4, GLOBAL_SCOPE},
+        {"relax.vm.alloc_storage", 4, GLOBAL_SCOPE},
+        {"relax.memory.view", 4, NOTHING},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(op->name, rows[i].op) != 0)
+            continue;
+        while (args.n < rows[i].n)
+            args = tn_list_append(ctx, args,
+                                  rows[i].what == DEVICE_0       ? tn_i64(ctx, 0)
+                                  : rows[i].what == GLOBAL_SCOPE ? tn_string(ctx, "global")
+                                                                 : tn_tuple_of(ctx, (tn_list){0}));
+        break;
+    }
+    return args;
+}
+
 /* ---- schemas ---- */
 #define ARGS(id, ...) static const tn_arg_schema id[] = {__VA_ARGS__, {NULL, NULL}}
 ARGS(callee_args, {"func", "what is called"}, {"args", "a tuple"});

@@ -142,6 +142,9 @@ tn_merge_blocks(tn_ctx *ctx, tn_list blocks);
 bool
 tn_is_dict_or_null(tn_ctx *ctx, const tn_node *d, const char *what);
 
+/* `args` of a structural operator with those that were left out (device, scope) filled in. */
+tn_list
+tn_complete_args(tn_ctx *ctx, const tn_op *op, tn_list args);
 /* Reports that the registry has no such name, as `err` says; the error node. */
 const tn_node *
 tn_missing(tn_ctx *ctx, const char *kind, const char *name, const tnb_err *err);
