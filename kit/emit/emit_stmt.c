@@ -20,6 +20,27 @@ text(tnk_emitter *e, const char *s)
     tnb_buf_puts(e->out, s);
 }
 
+/* "(CONDITION)": the parentheses of the expression itself serve. */
+static void
+condition(tnk_emitter *e, const tn_expr *x)
+{
+    size_t from = e->out->n;
+    tnk_emit_expr(e, x);
+    const char *t = e->out->s ? e->out->s + from : "";
+    size_t n = e->out->n - from;
+    int depth = 0;
+    bool own = n > 1 && t[0] == '(';
+    for (size_t i = 0; i + 1 < n && own; i++) {
+        depth += t[i] == '(' ? 1 : t[i] == ')' ? -1 : 0;
+        own = depth > 0;
+    }
+    if (own)
+        return;
+    char *copy = tnb_strndup(tn_scratch(e->ctx), t, n);
+    e->out->n = from;
+    tnb_buf_printf(e->out, "(%s)", copy);
+}
+
 static void
 block(tnk_emitter *e, const tn_stmt *s)
 {
@@ -102,9 +123,9 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
 static void
 if_stmt(tnk_emitter *e, const tn_if_stmt *i)
 {
-    text(e, "if (");
-    tnk_emit_expr(e, i->cond);
-    tnb_buf_puts(e->out, ") {\n");
+    text(e, "if ");
+    condition(e, i->cond);
+    tnb_buf_puts(e->out, " {\n");
     block(e, i->then_case);
     if (i->else_case) {
         text(e, "} else {\n");
@@ -216,9 +237,9 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         evaluate(e, (const tn_evaluate *)s);
         return;
     case TN_KIND_WHILE:
-        text(e, "while (");
-        tnk_emit_expr(e, ((const tn_while_loop *)s)->cond);
-        tnb_buf_puts(e->out, ") {\n");
+        text(e, "while ");
+        condition(e, ((const tn_while_loop *)s)->cond);
+        tnb_buf_puts(e->out, " {\n");
         block(e, ((const tn_while_loop *)s)->body);
         text(e, "}\n");
         return;
