@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += plugins/ops/ops.la
 OPS_TABLES = \
 	plugins/ops/table/create.def \
 	plugins/ops/table/elementwise.def \
+	plugins/ops/table/image.def \
 	plugins/ops/table/index.def \
 	plugins/ops/table/linalg.def \
 	plugins/ops/table/matmul.def \
@@ -23,6 +24,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/create.c \
 	plugins/ops/emit.c \
 	plugins/ops/emit.h \
+	plugins/ops/grid_sample.c \
 	plugins/ops/index.c \
 	plugins/ops/infer.c \
 	plugins/ops/infer.h \
@@ -40,6 +42,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/reduce.c \
 	plugins/ops/repeat.c \
 	plugins/ops/reshape.c \
+	plugins/ops/resize.c \
 	plugins/ops/scan.c \
 	plugins/ops/scatter.c \
 	plugins/ops/schema.h \
