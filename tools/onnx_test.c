@@ -188,14 +188,33 @@ import_model(one_case *c, tnk_model *model)
     return true;
 }
 
+/* Older data sets store bfloat16 tensors as uint16 of the same bits. */
+static const tn_expr *
+with_type(one_case *c, const tn_expr *e, tnb_dtype wanted)
+{
+    const tn_data *d = ((const tn_constant *)e)->data;
+    static const tnb_dtype u16 = {TNB_UINT, 16, 1};
+    void *bytes;
+    if (!tnb_dtype_eq(wanted, TNB_BF16) || !tnb_dtype_eq(d->dtype, u16))
+        return e;
+    const tn_data *copy = tn_data_new(c->s->ctx, wanted, d->ndim, d->shape, &bytes);
+    if (!copy)
+        return e;
+    memcpy(bytes, tn_data_get(c->s->ctx, d), d->n_bytes);
+    return tn_constant_of(c->s->ctx, copy);
+}
+
 /* The inputs that are given at run time, in order. */
 static uint32_t
-run_time_inputs(const one_case *c, const tn_expr **args)
+run_time_inputs(one_case *c, const tnk_model *model, const tn_expr **args)
 {
+    const tn_function *f = tn_as_function(tn_module_get(model->module, "main"));
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_inputs; i++)
-        if (!c->is_bound[i])
-            args[n++] = c->inputs[i];
+        if (!c->is_bound[i]) {
+            tnb_dtype wanted = f && n < f->params.n ? tn_type_dtype(f->params.at[n]->type) : TNB_VOID;
+            args[n++] = with_type(c, c->inputs[i], wanted);
+        }
     return n;
 }
 
@@ -206,7 +225,8 @@ compare(one_case *c, const char *set, const tn_expr *const *results, uint32_t n)
         return give_up(c, FAILED, "%s: the model has %u outputs, the data set %u", tnb_path_name(set), n, c->n_outputs);
     for (uint32_t i = 0; i < n; i++) {
         tnb_buf why = {0};
-        if (!tn_values_close(c->s->ctx, results[i], c->outputs[i], c->rtol, c->atol, &why))
+        const tn_expr *want = with_type(c, c->outputs[i], tn_type_dtype(results[i]->type));
+        if (!tn_values_close(c->s->ctx, results[i], want, c->rtol, c->atol, &why))
             give_up(c, FAILED, "%s: output %u differs: %s", tnb_path_name(set), i, why.s ? why.s : "");
         tnb_buf_free(&why);
         if (c->out->verdict != PASSED)
@@ -224,7 +244,7 @@ run_interpreted(one_case *c, const char *set, const tnk_model *model)
     const tn_evaluator *e = tn_find_evaluator(c->s->registry, NULL, &err);
     if (!e)
         return give_up(c, FAILED, "%s", err.message);
-    uint32_t n = run_time_inputs(c, args);
+    uint32_t n = run_time_inputs(c, model, args);
     const tn_expr *r = e->run(e->self, c->s->ctx, model->module, "main", args, n, &opt);
     if (!r)
         return give_up_recorded(c, "interpreter");
@@ -233,12 +253,12 @@ run_interpreted(one_case *c, const char *set, const tnk_model *model)
 }
 
 static bool
-call_compiled(one_case *c, const char *set, tnr_vm *vm)
+call_compiled(one_case *c, const char *set, const tnk_model *model, tnr_vm *vm)
 {
     tnr_value args[MAX_TENSORS] = {{0}}, ret = tnr_null();
     const tn_expr *given[MAX_TENSORS], *results[MAX_TENSORS];
     tnb_err err = {0};
-    uint32_t n = run_time_inputs(c, given), n_results = 0;
+    uint32_t n = run_time_inputs(c, model, given), n_results = 0;
     tnb_status st = TNB_OK;
     for (uint32_t i = 0; i < n && st == TNB_OK; i++)
         st = tnt_to_runtime(tnr_vm_device(vm), given[i], c->s->ctx, &args[i], &err);
@@ -280,7 +300,7 @@ run_compiled(one_case *c, const char *set, const tnk_model *model)
         st = tnr_artifact_pick(rt, p.artifact, NULL, &variant, NULL, &err);
     if (st == TNB_OK)
         st = tnr_vm_new(rt, p.artifact, variant, &p.vm, &err);
-    bool ok = st == TNB_OK ? call_compiled(c, set, p.vm) : give_up(c, verdict_of(st), "load: %s", err.message);
+    bool ok = st == TNB_OK ? call_compiled(c, set, model, p.vm) : give_up(c, verdict_of(st), "load: %s", err.message);
     tnt_program_close(&p);
     return ok;
 }

@@ -425,7 +425,7 @@ const onnx_op onnx_elementwise_ops[] = {
     UNARY("Tanh", 1, NULL),
     UNARY("IsNaN", 9, NULL),
     UNARY("BitwiseNot", 18, NULL),
-    UNARY("Relu", 1, NULL),
+    UNARY("Relu", 1, onnx_fold_unary),
     UNARY("Softsign", 1, NULL),
     UNARY("Softplus", 1, NULL),
     UNARY("HardSwish", 14, NULL),

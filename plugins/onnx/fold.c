@@ -230,6 +230,7 @@ unary(tn_ctx *ctx, const char *op, const tn_expr *a, bool floats)
         bool lit = tn_int_value(a, &v);
         return !strcmp(op, "Neg") ? tn_sub(ctx, tn_i64(ctx, 0), a)
              : !strcmp(op, "Abs") ? (is_nonneg(ctx, a) ? a : lit && v > INT64_MIN ? tn_i64(ctx, -v) : NULL)
+             : !strcmp(op, "Relu") ? tn_max(ctx, a, tn_i64(ctx, 0))
              : !strcmp(op, "Not") ? (lit ? truth(ctx, !v) : NULL) : NULL;
     }
     const tn_binary *q = tn_is(a, TN_KIND_DIV) ? tn_as_binary(a) : NULL;
@@ -243,8 +244,8 @@ unary(tn_ctx *ctx, const char *op, const tn_expr *a, bool floats)
     if (!float_value(a, &x))
         return NULL;
     double r = !strcmp(op, "Neg") ? -x : !strcmp(op, "Abs") ? fabs(x) : !strcmp(op, "Floor") ? floor(x)
-             : !strcmp(op, "Ceil") ? ceil(x) : !strcmp(op, "Sqrt") ? sqrt(x) : NAN;
-    return strstr("Neg Abs Floor Ceil Sqrt", op) ? tn_float_imm_of(ctx, TNB_F64, r) : NULL;
+             : !strcmp(op, "Ceil") ? ceil(x) : !strcmp(op, "Sqrt") ? sqrt(x) : x > 0 ? x : 0;
+    return strstr("Neg Abs Floor Ceil Sqrt Relu", op) ? tn_float_imm_of(ctx, TNB_F64, r) : NULL;
 }
 
 bool

@@ -8,7 +8,7 @@
 bool
 onnx_fold_binary(onnx_node *n); /* Add Sub Mul Div Mod Min Max Equal Less ... And Or: by the operator's name */
 bool
-onnx_fold_unary(onnx_node *n); /* Neg Abs Floor Ceil Not Sqrt */
+onnx_fold_unary(onnx_node *n); /* Neg Abs Floor Ceil Not Sqrt Relu */
 bool
 onnx_fold_where(onnx_node *n);
 bool
