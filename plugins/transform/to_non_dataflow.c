@@ -12,19 +12,22 @@
 
 #include "tenon/core/walk.h"
 
-/* Uses of a variable come after its definition, so replacing definitions fills the map in time. */
-static const tn_node *
-replace(tn_rewriter *r, const tn_node *n)
+typedef struct renaming {
+    tn_ctx *ctx;
+    tnb_ptrmap *map;
+} renaming;
+
+/* The rewriter takes definitions from the map: it has to be full before. */
+static tn_walk_step
+collect(void *user, const tn_node *n)
 {
-    if (tn_is(n, TN_KIND_DATAFLOW_VAR)) {
-        const tn_node *v = tnb_ptrmap_get(r->map, n);
-        if (!v) {
-            v = tn_var_new(r->ctx, tn_var_name(n), n->type);
-            tnb_ptrmap_set(r->map, n, v);
-        }
-        return v;
-    }
-    return NULL;
+    renaming *r = user;
+    const tn_expr *v = tn_is(n, TN_KIND_VAR_BINDING)  ? ((const tn_var_binding *)n)->var
+                       : tn_is(n, TN_KIND_MATCH_CAST) ? ((const tn_match_cast *)n)->var
+                                                      : NULL;
+    if (tn_is(v, TN_KIND_DATAFLOW_VAR))
+        tnb_ptrmap_set(r->map, v, tn_var_new(r->ctx, tn_var_name(v), v->type));
+    return TN_WALK_ON;
 }
 
 static const tn_node *
@@ -43,7 +46,9 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)user;
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(pc->ctx));
-    tn_rewriter r = {.ctx = pc->ctx, .pre = replace, .post = plain_block, .map = &map};
+    renaming names = {pc->ctx, &map};
+    tn_walk(func, 0, collect, NULL, &names);
+    tn_rewriter r = {.ctx = pc->ctx, .post = plain_block, .map = &map};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) ? NULL : out;
 }
