@@ -553,7 +553,7 @@ index_path(reader *r, const ast *e, const char *path)
             call->list.n = 1;
         }
         call->b = NULL;
-        return rd_buffer_call(r, call, "T.Buffer", "buffer");
+        return rd_buffer_call(r, call, "T.Buffer", r->hint ? r->hint : "buffer");
     }
     return rd_error(r, e, TNB_INVALID, "%s cannot be subscripted", path);
 }

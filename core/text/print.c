@@ -330,7 +330,7 @@ module_lines(printer *p, const tn_module *m)
     pr_printf(p, "class %s:", p->module_name);
     pr_end_line(p);
     p->indent++;
-    bool any = false;
+    bool any = false, externals = false;
     if (pr_dict_count(m->attrs, NULL)) {
         pr_puts(p, "I.module_attrs(");
         pr_dict(p, m->attrs, NULL);
@@ -352,9 +352,10 @@ module_lines(printer *p, const tn_module *m)
                 const char *name = tn_module_name(m, i);
                 if (group_of(f) != group || (!strcmp(name, "main")) != (last == 1))
                     continue;
-                if (any)
+                if (any && !(group == 1 && externals))
                     blank_line(p);
                 any = true;
+                externals = group == 1;
                 if (group == 1)
                     external(p, f, name);
                 else
@@ -429,8 +430,11 @@ any_node(printer *p, const tn_node *n)
         pr_type(p, n);
     } else if (n->kind == TN_KIND_ITER_VAR) {
         pr_puts(p, pr_name(p, ((const tn_iter_var *)n)->var));
-    } else if (n->kind == TN_KIND_CONSTANT || n->kind == TN_KIND_SHAPE_EXPR || n->kind == TN_KIND_TUPLE) {
-        pr_value(p, n);
+    } else if (n->kind >= TN_KIND_FIRST_EXPR && n->kind <= TN_KIND_LAST_EXPR && !tn_is_scalar(n)) {
+        if (n->kind == TN_KIND_STRING_IMM)
+            pr_expr(p, n, PREC_TEST);
+        else
+            pr_value(p, n);
     } else if (n->kind >= TN_KIND_FIRST_EXPR && n->kind <= TN_KIND_LAST_EXPR) {
         pr_expr(p, n, PREC_TEST);
     } else {

@@ -277,7 +277,7 @@ pr_value(printer *p, const tn_expr *e)
         pr_puts(p, "R.ExternFunc(");
         pr_string(p, ((const tn_extern_func *)e)->name);
         const tn_ty_func *f = tn_as_ty_func(e->type);
-        if (f && (!f->opaque || f->ret || f->pure || f->derive)) {
+        if (f && (!f->opaque || (f->ret && !tn_is(f->ret, TN_KIND_TY_ANY)) || f->pure || f->derive)) {
             pr_puts(p, ", ");
             pr_type(p, e->type);
         }
@@ -496,12 +496,6 @@ body_lines(printer *p, const tn_seq_expr *seq)
         }
         for (uint32_t k = 0; k < b->bindings.n; k++)
             pr_binding(p, b->bindings.at[k]);
-        /* `pass` ends a block where nothing else does */
-        bool another = i + 1 < seq->blocks.n && seq->blocks.at[i + 1]->kind == TN_KIND_BINDING_BLOCK;
-        if (another || !b->bindings.n) {
-            pr_puts(p, "pass");
-            pr_end_line(p);
-        }
     }
 }
 

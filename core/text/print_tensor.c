@@ -455,6 +455,22 @@ bind_line(printer *p, const tn_bind *s)
     pr_end_line(p);
 }
 
+/* A text, or a kind of error and the parts of its message. */
+static void
+assert_message(printer *p, const tn_node *m)
+{
+    const tn_array *a = tn_as_array(m);
+    if (!a || a->items.n != 2) {
+        pr_attr(p, m);
+        return;
+    }
+    pr_puts(p, "(");
+    pr_attr(p, a->items.at[0]);
+    pr_puts(p, ", ");
+    pr_attr(p, a->items.at[1]);
+    pr_puts(p, ")");
+}
+
 static void
 evaluate_line(printer *p, const tn_evaluate *s)
 {
@@ -509,7 +525,7 @@ pr_stmt(printer *p, const tn_stmt *s)
         pr_puts(p, "assert ");
         pr_expr(p, a->cond, PREC_TEST);
         pr_puts(p, ", ");
-        pr_attr(p, a->message);
+        assert_message(p, a->message);
         pr_end_line(p);
         break;
     }

@@ -137,11 +137,12 @@ func_type(printer *p, const tn_ty_func *f)
 {
     if (f->opaque) {
         const char *comma = "";
+        bool any = !f->ret || tn_is(f->ret, TN_KIND_TY_ANY);
         pr_puts(p, "R.Callable");
-        if (!f->ret && !f->pure && !f->derive)
+        if (any && !f->pure && !f->derive)
             return;
         pr_puts(p, "(");
-        if (f->ret) {
+        if (!any) {
             pr_puts(p, "ret=");
             pr_type(p, f->ret);
             comma = ", ";

@@ -526,6 +526,13 @@ branch(reader *r, const ast *where, ast_list body, const char **name, const tn_t
     return e;
 }
 
+/* Where a branch ends; bodies whose statements all had errors are empty. */
+static const ast *
+last_of(ast_list body, const ast *otherwise)
+{
+    return body.n ? body.at[body.n - 1] : otherwise;
+}
+
 static void
 if_statement(reader *r, const ast *s)
 {
@@ -543,9 +550,9 @@ if_statement(reader *r, const ast *s)
     const tn_type *type = NULL, *other_type = NULL;
     if (!rd_enter(r, s))
         return;
-    const tn_expr *then_branch = branch(r, s->list.at[s->list.n - 1], s->list, &name, &type, "_then");
+    const tn_expr *then_branch = branch(r, last_of(s->list, s), s->list, &name, &type, "_then");
     const tn_expr *else_branch =
-        branch(r, s->more.at[s->more.n - 1], s->more, &other_name, &other_type, "_else");
+        branch(r, last_of(s->more, s), s->more, &other_name, &other_type, "_else");
     rd_leave(r);
     if (!cond || !then_branch || !else_branch) {
         if (name)
@@ -897,9 +904,6 @@ graph_statement(reader *r, const ast *s)
         return_statement(r, s);
         break;
     case AST_PASS:
-        /* ends the block of bindings: two plain blocks in a row print with this between them */
-        if (!g->dataflow)
-            flush(r, true);
         break;
     default:
         rd_error(r, s, TNB_FORMAT, "this statement has no meaning in a graph function");

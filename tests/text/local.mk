@@ -3,3 +3,12 @@
 check_PROGRAMS += tests/text/text_check
 tests_text_text_check_SOURCES = tests/text/text_check.c
 tests_text_text_check_LDADD = $(CORE_LIB) $(BASE_LIB)
+if HAVE_CMOCKA
+check_PROGRAMS += tests/text/t_text
+TESTS += tests/text/t_text
+tests_text_t_text_SOURCES = tests/text/t_text.c
+tests_text_t_text_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_text_t_text_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+endif
+EXTRA_DIST += tests/text/errors.txt tests/text/cases/graph.py tests/text/cases/tensor.py \
+	tests/text/cases/lowered.py tests/text/cases/old.py tests/text/cases/old.printed
