@@ -90,13 +90,13 @@ is_kernel(const finder *w, const tn_expr *e)
     return f && strncmp(f->name, "vm.builtin.", 11) != 0;
 }
 
-/* May stand inside a region: kernels, views and allocations in storages, rearrangements of values. */
+/* May stand inside a region: kernels, views and allocations in storages and their ends, rearrangements of values. */
 static bool
 may_be_captured(const finder *w, const tn_expr *e)
 {
     switch ((tn_kind)e->kind) {
     case TN_KIND_CALL:
-        return is_kernel(w, e) || is_alias(e) || tn_is_call_to(e, "relax.null_value") != NULL;
+        return is_kernel(w, e) || is_alias(e) || tn_is_call_to(e, "relax.null_value") || tn_is_call_to(e, "relax.memory.kill_tensor");
     case TN_KIND_IF_EXPR:
     case TN_KIND_FUNCTION:
     case TN_KIND_SEQ_EXPR:

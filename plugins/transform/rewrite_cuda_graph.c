@@ -141,18 +141,38 @@ call_with_ctx(rewriting *w, const char *name, tn_list args, const tn_type *type)
 }
 
 
-/* The variable is used by a binding behind the region, or by the result. */
-static bool
-used_later(const cuda_graph_plan *p, const cuda_graph_region *r, const tn_expr *var)
+typedef struct uses {
+    tn_ctx *ctx;
+    const tnb_ptrmap *inside; /* variables that the region binds */
+    tnb_ptrmap seen;
+    tn_list out;
+} uses;
+
+static tn_walk_step
+note_use(void *user, const tn_node *n)
 {
+    uses *u = user;
+    if (tn_is_var(n) && tnb_ptrmap_has(u->inside, n) && !tnb_ptrmap_has(&u->seen, n)) {
+        tnb_ptrmap_set(&u->seen, n, u);
+        u->out = tn_list_append(u->ctx, u->out, n);
+    }
+    return TN_WALK_ON;
+}
+
+/* Which of the region's variables are used by bindings behind it or by the result, in the order of first use. */
+static tn_list
+used_later(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, const tnb_ptrmap *inside)
+{
+    uses u = {.ctx = w->ctx, .inside = inside};
+    tnb_ptrmap_init(&u.seen, tn_scratch(w->ctx));
     const tn_seq_expr *body = (const tn_seq_expr *)p->func->body;
     for (uint32_t b = r->block; b < body->blocks.n; b++) {
         tn_list l = ((const tn_bindings_block *)body->blocks.at[b])->bindings;
         for (uint32_t i = b == r->block ? r->last + 1 : 0; i < l.n; i++)
-            if (tn_uses(l.at[i], var))
-                return true;
+            tn_walk(l.at[i], TN_WALK_TYPES, note_use, NULL, &u);
     }
-    return tn_uses(body->body, var);
+    tn_walk(body->body, 0, note_use, NULL, &u);
+    return u.out;
 }
 
 static bool
@@ -169,23 +189,25 @@ static bool
 capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_list bindings)
 {
     tn_ctx *ctx = w->ctx;
-    tn_list inside = {0}, params = {0}, symbols = {0}, outputs = {0}, types = {0};
+    tn_list inside = {0}, params = {0}, symbols = {0}, types = {0};
+    tnb_ptrmap bound;
+    tnb_ptrmap_init(&bound, tn_scratch(ctx));
     for (uint32_t i = r->first; i <= r->last; i++) {
         const tn_var_binding *vb = tn_as_var_binding(bindings.at[i]);
         if (is_storage(p, vb->var))
             continue;
         inside = tn_list_append(ctx, inside, bindings.at[i]);
-        if (used_later(p, r, vb->var)) {
-            outputs = tn_list_append(ctx, outputs, vb->var);
-            types = tn_list_append(ctx, types, vb->var->type);
-        }
+        tnb_ptrmap_set(&bound, vb->var, &bound);
     }
+    tn_list outputs = used_later(w, p, r, &bound);
+    for (uint32_t i = 0; i < outputs.n; i++)
+        types = tn_list_append(ctx, types, outputs.at[i]->type);
     const tn_node *block = tn_binding_block(ctx, inside, false);
     const tn_type *type = tn_ty_tuple_of(ctx, types);
     const tn_expr *result = tn_var_new(ctx, "gv", type);
     const tn_node *last = tn_binding(ctx, result, tn_tuple_of(ctx, outputs));
     block = tn_binding_block(ctx, tn_list_append(ctx, ((const tn_bindings_block *)block)->bindings, last), false);
-    const tn_expr *seq = tn_seq_expr_of(ctx, (tn_list){&block, 1}, result);
+    const tn_expr *seq = tn_seq_expr_of(ctx, (tn_list){&block, 1}, outputs.n ? result : tn_tuple_of(ctx, outputs));
     if (tn_is_error(seq))
         return false;
     tn_list used = tn_free_vars(ctx, seq, false);
@@ -196,8 +218,10 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
             params = tn_list_append(ctx, params, used.at[i]);
     }
     tn_list args = params;
-    if (symbols.n)
+    if (symbols.n) {
         params = tn_list_append(ctx, params, tn_var_new(ctx, "shape_expr", tn_ty_shape_of(ctx, symbols)));
+        args = tn_list_append(ctx, args, tn_shape(ctx, symbols));
+    }
     const tn_node *attrs = tn_dictv(ctx, "relax.force_pure", tn_bool(ctx, true), NULL);
     const tn_node *f = tn_fresh_copy(ctx, tn_function_of(ctx, params, seq, type, true, attrs), NULL);
     const tn_expr *gv = tn_builder_add_function(w->b, f, tn_strf(ctx, "%s_cuda_graph_capture", p->name));
@@ -205,8 +229,11 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
     if (symbols.n)
         call = tn_list_append(ctx, call, tn_shape(ctx, symbols));
     const tn_expr *got = tn_emit(w->b, call_with_ctx(w, "vm.builtin.cuda_graph.run_or_capture", call, type), "gv");
-    for (uint32_t i = 0; i < outputs.n && !tn_is_error(got); i++)
-        tn_emit_binding(w->b, tn_binding(ctx, outputs.at[i], tn_tuple_get_of(ctx, got, i)));
+    /* bound again in the order of their definitions */
+    for (uint32_t k = 0; k < inside.n && !tn_is_error(got); k++)
+        for (uint32_t i = 0; i < outputs.n; i++)
+            if (((const tn_var_binding *)inside.at[k])->var == outputs.at[i])
+                tn_emit_binding(w->b, tn_binding(ctx, outputs.at[i], tn_tuple_get_of(ctx, got, i)));
     return !tn_is_error(got);
 }
 
