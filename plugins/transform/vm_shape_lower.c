@@ -41,6 +41,7 @@ typedef struct lowering {
     tn_builder *b;
     const char *name; /* of the function */
     bool contexts;
+    bool trusted; /* past the parameters: types of values hold, only what they leave open is checked */
     int64_t num_input;
     TNB_VEC(slot) slots;
     tnb_ptrmap values; /* variables that are values (parameters, bindings), not symbols */
@@ -269,6 +270,52 @@ run_todos(lowering *l)
 
 /* ---- checks by type ---- */
 
+static bool
+is_dynamic(const tn_type *t)
+{
+    tn_list dims;
+    if (tn_type_dims(t, &dims))
+        for (uint32_t i = 0; i < dims.n; i++)
+            if (!tn_is(dims.at[i], TN_KIND_INT_IMM))
+                return true;
+    return false;
+}
+
+/* Nothing is checked of a weight whose type has no symbolic extent. */
+static bool
+needs_check(const tn_type *t, bool is_weight)
+{
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
+    bool any = !is_weight || (!tuple && is_dynamic(t));
+    for (uint32_t i = 0; tuple && i < tuple->fields.n && !any; i++)
+        any = needs_check(tuple->fields.at[i], is_weight);
+    return any && !tn_is(t, TN_KIND_TY_ANY);
+}
+
+static const tn_expr *
+dtype_arg(lowering *l, tnb_dtype d)
+{
+    return tnb_dtype_is_void(d) ? emit(l, tn_call_opv(l->ctx, "relax.null_value", NULL, NULL), "gv") : tn_dtype_value(l->ctx, d);
+}
+
+static bool
+is_known(lowering *l, const tn_expr *value, const tn_type *t)
+{
+    return l->trusted && value->type && tn_type_check(l->ctx, t, value->type) == TN_SUBTYPE_YES;
+}
+
+/* A field of a tuple, or of something that has to be one. */
+static const tn_expr *
+field_of(lowering *l, const tn_expr *value, uint32_t i)
+{
+    if (tn_is(value, TN_KIND_TUPLE))
+        return ((const tn_tuple *)value)->fields.at[i];
+    if (tn_is(value->type, TN_KIND_TY_TUPLE))
+        return emit(l, tn_tuple_get_of(l->ctx, value, i), "field");
+    return emit(l, tn_call_packed(l->ctx, "vm.builtin.tuple_getitem", tn_listv(l->ctx, value, tn_i64(l->ctx, i), NULL), tn_ty_any(l->ctx)),
+                "field");
+}
+
 static void
 check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight, const char *context)
 {
@@ -280,21 +327,22 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
     const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
     todo match = {.value = value, .context = context};
     if (tensor) {
-        if (!is_weight)
+        if (!needs_check(t, is_weight))
+            return;
+        const tn_type *form = tn_ty_tensor_of(ctx, NULL, tensor->dtype, tensor->ndim, NULL);
+        if (!is_known(l, value, form))
             emit_check(l, "vm.builtin.check_tensor_info",
-                       tn_listv(ctx, value, tn_i64(ctx, tensor->ndim), tn_dtype_value(ctx, tensor->dtype), err, NULL));
-        bool dynamic = false;
-        if (tn_type_dims(t, &match.dims))
-            for (uint32_t i = 0; i < match.dims.n; i++)
-                dynamic |= !tn_is(match.dims.at[i], TN_KIND_INT_IMM);
-        if (tn_type_dims(t, &match.dims) && (!is_weight || dynamic))
+                       tn_listv(ctx, value, tn_i64(ctx, tensor->ndim), dtype_arg(l, tensor->dtype), err, NULL));
+        if (tn_type_dims(t, &match.dims) && !is_known(l, value, t))
             TNB_PUSH(l->scratch, l->todos, match);
     } else if (shape) {
-        emit_check(l, "vm.builtin.check_shape_info", tn_listv(ctx, value, tn_i64(ctx, shape->ndim), err, NULL));
-        if (tn_type_dims(t, &match.dims))
+        if (!is_known(l, value, tn_ty_shape_rank(ctx, shape->ndim)))
+            emit_check(l, "vm.builtin.check_shape_info", tn_listv(ctx, value, tn_i64(ctx, shape->ndim), err, NULL));
+        if (tn_type_dims(t, &match.dims) && !is_known(l, value, t))
             TNB_PUSH(l->scratch, l->todos, match);
     } else if (prim) {
-        emit_check(l, "vm.builtin.check_prim_value_info", tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
+        if (!is_known(l, value, t))
+            emit_check(l, "vm.builtin.check_prim_value_info", tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
         bool used = false;
         for (uint32_t i = 0; i < l->slots.n; i++)
             used |= l->slots.at[i].expr == value;
@@ -304,12 +352,11 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
             TNB_PUSH(l->scratch, l->todos, match);
         }
     } else if (tuple) {
-        emit_check(l, "vm.builtin.check_tuple_info", tn_listv(ctx, value, tn_i64(ctx, tuple->fields.n), err, NULL));
-        for (uint32_t i = 0; i < tuple->fields.n; i++) {
-            const tn_expr *field = tn_is(value, TN_KIND_TUPLE) ? ((const tn_tuple *)value)->fields.at[i]
-                                                               : emit(l, tn_tuple_get_of(ctx, value, i), "field");
-            check_value(l, field, tuple->fields.at[i], is_weight, context);
-        }
+        if (!tn_is(value->type, TN_KIND_TY_TUPLE) || !l->trusted)
+            emit_check(l, "vm.builtin.check_tuple_info", tn_listv(ctx, value, tn_i64(ctx, tuple->fields.n), err, NULL));
+        for (uint32_t i = 0; i < tuple->fields.n; i++)
+            if (needs_check(tuple->fields.at[i], is_weight))
+                check_value(l, field_of(l, value, i), tuple->fields.at[i], is_weight, context);
     } else if (tn_is(t, TN_KIND_TY_FUNC)) {
         emit_check(l, "vm.builtin.check_func_info", tn_listv(ctx, value, err, NULL));
     }
@@ -431,7 +478,7 @@ lower_sequence(lowering *l, const tn_seq_expr *seq)
                 const tn_expr *value = lower_leaf(l, mc->value);
                 check_value(l, value, mc->to, false, context_text(l, "match_cast", mc->to));
                 run_todos(l);
-                TNB_PUSH(l->scratch, l->out, tn_binding(l->ctx, mc->var, value));
+                TNB_PUSH(l->scratch, l->out, value == mc->value ? binding : tn_match_cast_of(l->ctx, mc->var, value, mc->to));
             } else {
                 const tn_expr *value = lower_value(l, vb->value);
                 TNB_PUSH(l->scratch, l->out, value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
@@ -495,6 +542,7 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
         check_value(&l, p, p->type, l.num_input >= 0 && (int64_t)i >= l.num_input, context_text(&l, where, p->type));
     }
     run_todos(&l);
+    l.trusted = true;
     const tn_node *head = tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false);
     l.out.n = 0;
     const tn_expr *body = lower_sequence(&l, seq);
