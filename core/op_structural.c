@@ -111,12 +111,18 @@ call_tir_inplace(tn_ctx *ctx, const tn_call *c)
                                 (long long)k);
         const tn_type *out = tuple ? tuple->fields.at[i] : t;
         const tn_type *in = args ? args->fields.at[k]->type : NULL;
-        if (in && tn_is(in, TN_KIND_TY_TENSOR) && tn_type_check(ctx, out, in) == TN_SUBTYPE_FAIL)
-            return tn_error(
-                ctx, 0, TNB_TYPE,
-                "output %u is computed in place of argument %lld, but their types differ: "
-                "%s and %s",
-                i, (long long)k, tn_brief(ctx, out), tn_brief(ctx, in));
+        if (!in)
+            continue;
+        if (!tn_is(in, TN_KIND_TY_TENSOR))
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "output %u cannot be computed in place of argument %lld, which is no "
+                            "tensor but of type %s",
+                            i, (long long)k, tn_brief(ctx, in));
+        if (tn_type_check(ctx, out, in) == TN_SUBTYPE_FAIL)
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "output %u is computed in place of argument %lld, but their types "
+                            "differ: %s and %s",
+                            i, (long long)k, tn_brief(ctx, out), tn_brief(ctx, in));
     }
     if (fresh_only)
         return tn_error(ctx, 0, TNB_INVALID, "no output of %s is in place", name_of(c));

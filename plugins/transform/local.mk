@@ -24,6 +24,7 @@ plugins_transform_transform_la_SOURCES = \
 	$(TRANSFORM_PASSES) \
 	plugins/transform/cuda_graph.h \
 	plugins/transform/cuda_graph_find.c \
+	plugins/transform/cuda_graph_merge.c \
 	plugins/transform/fuse_graph.c \
 	plugins/transform/fuse_graph.h \
 	plugins/transform/memory_plan.c \

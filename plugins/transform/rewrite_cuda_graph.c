@@ -11,8 +11,6 @@
  * captured must be the same in each run: constants, weights (parameters from num_input on), such storages, and what depends on these alone
  * (cuda_graph_find.c). Needs StaticPlanBlockMemory before it. Cases: tests/pass/RewriteCUDAGraph.
  */
-#include <stdlib.h>
-
 #include "cuda_graph.h"
 #include "transform.h"
 
@@ -20,94 +18,16 @@
 #include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
 
-typedef struct slot {
-    const char *scope;
-    int64_t bytes;
-    const tn_call *largest;
-} slot;
-
 typedef struct rewriting {
     tn_ctx *ctx;
     tn_builder *b;
-    TNB_VEC(slot) slots;
+    cuda_graph_slots slots;
     const tn_expr *alloc; /* cls.cuda_graph_alloc */
     const tn_type *alloc_type;
     int64_t next_index; /* of captured regions, over the module */
 } rewriting;
 
 /* ---- one allocation for all ---- */
-
-static int
-by_scope_and_size(const void *a, const void *b)
-{
-    const cuda_graph_storage *x = *(cuda_graph_storage *const *)a, *y = *(cuda_graph_storage *const *)b;
-    int c = strcmp(x->scope, y->scope);
-    if (c)
-        return c;
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x < y ? -1 : x > y; /* order of definition */
-}
-
-static int
-slots_by_scope(const void *a, const void *b)
-{
-    const slot *x = a, *y = b;
-    int c = strcmp(x->scope, y->scope);
-    return c ? c : (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
-
-/* Sorted view of a function's storages. */
-static cuda_graph_storage **
-sorted(rewriting *w, cuda_graph_plan *p)
-{
-    cuda_graph_storage **at = TNB_NEW_N(tn_scratch(w->ctx), cuda_graph_storage *, p->storages.n);
-    for (uint32_t i = 0; i < p->storages.n; i++)
-        at[i] = &p->storages.at[i];
-    if (p->storages.n > 1)
-        qsort(at, p->storages.n, sizeof *at, by_scope_and_size);
-    return at;
-}
-
-/* The k-th slot of a scope. */
-static slot *
-slot_at(rewriting *w, const char *scope, uint32_t k)
-{
-    for (uint32_t i = 0; i < w->slots.n; i++)
-        if (strcmp(w->slots.at[i].scope, scope) == 0 && k-- == 0)
-            return &w->slots.at[i];
-    return NULL;
-}
-
-static void
-merge_storages(rewriting *w, cuda_graph_plan *plans, uint32_t n)
-{
-    for (uint32_t f = 0; f < n; f++) {
-        cuda_graph_storage **at = sorted(w, &plans[f]);
-        for (uint32_t i = 0, k = 0; i < plans[f].storages.n; i++, k++) {
-            if (i && strcmp(at[i]->scope, at[i - 1]->scope) != 0)
-                k = 0;
-            slot *s = slot_at(w, at[i]->scope, k);
-            if (!s) {
-                slot fresh = {at[i]->scope, at[i]->bytes, at[i]->call};
-                TNB_PUSH(tn_scratch(w->ctx), w->slots, fresh);
-            } else if (at[i]->bytes > s->bytes) {
-                s->bytes = at[i]->bytes;
-                s->largest = at[i]->call;
-            }
-        }
-    }
-    if (w->slots.n > 1)
-        qsort(w->slots.at, w->slots.n, sizeof *w->slots.at, slots_by_scope);
-    for (uint32_t f = 0; f < n; f++) {
-        cuda_graph_storage **at = sorted(w, &plans[f]);
-        for (uint32_t i = 0, k = 0; i < plans[f].storages.n; i++, k++) {
-            if (i && strcmp(at[i]->scope, at[i - 1]->scope) != 0)
-                k = 0;
-            at[i]->slot = (uint32_t)(slot_at(w, at[i]->scope, k) - w->slots.at);
-        }
-    }
-}
 
 static void
 add_alloc_function(rewriting *w)
@@ -294,7 +214,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     }
     if (!n)
         return m;
-    merge_storages(&w, plans, n);
+    cuda_graph_merge(pc->ctx, plans, n, &w.slots);
     if (w.slots.n)
         add_alloc_function(&w);
     const char **names = TNB_NEW_N(tn_scratch(pc->ctx), const char *, n);

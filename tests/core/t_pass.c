@@ -6,6 +6,7 @@
 #include "tcore.h"
 #include "tenon/base/file.h"
 #include "tenon/core/eval.h"
+#include "tenon/core/text.h"
 
 /* ---- passes to run ---- */
 static const tn_module *
@@ -320,7 +321,7 @@ compaction_keeps_what_lives(void **state)
 }
 
 static void
-traces_and_reproducers_are_written(void **state)
+traces_are_written(void **state)
 {
     struct fixture *f = *state;
     char path[64];
@@ -338,6 +339,60 @@ traces_and_reproducers_are_written(void **state)
     assert_true(text[0] == '[' && text[n - 2] == ']');
     free(text);
     unlink(path);
+}
+
+static const tn_module *
+small_module(tn_ctx *ctx)
+{
+    const tn_expr *n = tn_var_dtype(ctx, "n", TNB_I64);
+    const tn_expr *x = tn_var_new(ctx, "x", tn_ty_tensor_dims(ctx, (tn_list){&n, 1}, TNB_F32));
+    tn_builder *b = tn_builder_new(ctx, NULL);
+    tn_builder_begin_function(b, (tn_list){&x, 1});
+    tn_builder_begin_block(b, true);
+    const tn_expr *s = tn_emit_output(b, tn_call_opv(ctx, "shape_of", NULL, x, NULL), NULL);
+    tn_builder_end_block(b);
+    tn_builder_add_function(b, tn_builder_end_function(b, s, NULL, true, NULL), "f");
+    return tn_builder_module(b);
+}
+
+static void
+modules_survive_printing_and_reading(void **state)
+{
+    struct fixture *f = *state;
+    tn_pass_run opt = {.roundtrip = true};
+    assert_non_null(run(f, "Nothing, Mark", &opt, small_module(f->ctx)));
+}
+
+static void
+dumps_and_reproducers_can_be_read_again(void **state)
+{
+    struct fixture *f = *state;
+    char dir[64], path[96];
+    snprintf(dir, sizeof dir, "dump-%ld", (long)getpid());
+    snprintf(path, sizeof path, "%s.py", dir);
+    tn_pass_run opt = {.dump_dir = dir, .reproducer = path};
+    const tn_module *m = small_module(f->ctx);
+    assert_null(run(f, "Mark{value=5}, Break, Nothing", &opt, m));
+    tnb_err err;
+    char *text;
+    size_t n;
+    static const char *const files[] = {"000-input.py", "001-Mark.py"};
+    for (int i = 0; i < 2; i++) {
+        char file[128];
+        snprintf(file, sizeof file, "%s/%s", dir, files[i]);
+        const tn_module *again = tn_read_module_file(f->ctx, file);
+        assert_non_null(again);
+        assert_int_equal(tn_dict_int(again->attrs, "mark", 0), i ? 5 : 0);
+        unlink(file);
+    }
+    assert_int_equal(tnb_read_file(path, 0, &text, &n, &err), TNB_OK);
+    assert_non_null(strstr(text, "-p 'Break, Nothing'"));
+    const tn_module *again = tn_read_module(f->ctx, path, text, n);
+    assert_non_null(again);
+    assert_int_equal(tn_dict_int(again->attrs, "mark", 0), 5);
+    free(text);
+    unlink(path);
+    rmdir(dir);
 }
 
 /* ---- the registry ---- */
@@ -430,7 +485,9 @@ main(void)
         P(an_ill_formed_input_is_told_before_any_pass),
         P(functions_are_mapped),
         P(compaction_keeps_what_lives),
-        P(traces_and_reproducers_are_written),
+        P(traces_are_written),
+        P(modules_survive_printing_and_reading),
+        P(dumps_and_reproducers_can_be_read_again),
         P(an_older_entry_reads_as_zero_beyond_its_size),
         P(made_up_arguments_fit_and_repeat),
         P(values_are_close_by_the_stated_rule),
