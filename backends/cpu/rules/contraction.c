@@ -101,14 +101,17 @@ cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
     for (uint32_t k = 0; k < b->iters.n; k++) {
         const tn_iter_var *it = tn_as_iter_var(b->iters.at[k]);
         int64_t e;
-        if (!tn_int_value(tn_as_range(it->dom)->extent, &e) || !tn_is_int_const(tn_as_range(it->dom)->min, 0))
+        if (!tn_is_int_const(tn_as_range(it->dom)->min, 0))
             return false;
         if (it->iter_kind == TN_ITER_REDUCE)
-            c->reduce *= (double)e;
+            c->reduce *= tn_int_value(tn_as_range(it->dom)->extent, &e) ? (double)e : 64.0;
     }
-    for (uint32_t i = 0; i < st->indices.n; i++)
-        if (!tn_is_var(st->indices.at[i]) || !tn_int_value(tn_as_buffer(st->buffer)->shape.at[i], &c->ext[i]))
+    for (uint32_t i = 0; i < st->indices.n; i++) {
+        if (!tn_is_var(st->indices.at[i]))
             return false;
+        if (!tn_int_value(tn_as_buffer(st->buffer)->shape.at[i], &c->ext[i]))
+            c->ext[i] = -1; /* not known: no dimension of a tile */
+    }
     c->x = st->indices.n - 1;
     return true;
 }

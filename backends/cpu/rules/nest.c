@@ -20,14 +20,15 @@ cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n)
     if (n == 0)
         return;
     tnk_item *l = loops[0];
-    int64_t turns = 0, e;
-    bool known = tnk_loop_extent(l, &turns);
-    for (uint32_t i = 1; i < n && known && turns < ENOUGH_TURNS; i++) {
-        known = tnk_loop_extent(loops[i], &e);
-        l = known ? tnk_fuse(s, l, loops[i]) : l;
-        turns *= known ? e : 1;
+    int64_t turns = 1, e;
+    if (tnk_loop_extent(l, &e))
+        turns = e;
+    /* an extent that is not known is taken for 1: it often is a batch */
+    for (uint32_t i = 1; i < n && turns < ENOUGH_TURNS; i++) {
+        l = tnk_fuse(s, l, loops[i]);
         if (!l)
             return;
+        turns *= tnk_loop_extent(loops[i], &e) ? e : 1;
     }
     int64_t one;
     if (!tnk_loop_extent(l, &one) || one > 1)
