@@ -3,7 +3,7 @@
  * what models spend time in, and call the scalar function lane by lane for the rest.
  *
  * Stated greatest errors of the vector functions (units in the last place of the result, over all float32 arguments):
- *   exp 2, log 2, sigmoid 4, tanh 6, erf 8.
+ *   exp 2, log 2, sigmoid 4, tanh 6, erf 8. Results below the normal range may come out as 0.
  */
 #include "emit_private.h"
 

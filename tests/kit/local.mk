@@ -2,7 +2,8 @@
 # Tests of kit. Kernels run on the processor through the plugins cpu and tir.
 if HAVE_CMOCKA
 if BUILD_CPU
-KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source
+KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source \
+	tests/kit/t_codegen tests/kit/t_math
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
 TESTS += $(KIT_KERNEL_TESTS)
 tests_kit_t_kernels_SOURCES = tests/kit/t_kernels.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
@@ -17,5 +18,11 @@ tests_kit_t_schedule_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_source_SOURCES = tests/kit/t_source.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_source_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_source_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_codegen_SOURCES = tests/kit/t_codegen.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_codegen_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_codegen_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_math_SOURCES = tests/kit/t_math.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_math_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_math_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
