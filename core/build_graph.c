@@ -217,9 +217,21 @@ tn_call_is_pure(const tn_call *c)
     if (op)
         return !(op->flags & TN_OP_IMPURE);
     const tn_ty_func *f = tn_as_ty_func(c->op->type);
-    /* A GlobalVar has no type of its own: whether the callee is pure is for the verifier, which has
-     * the module. */
-    return tn_is(c->op, TN_KIND_GLOBAL_VAR) || (f && f->pure);
+    return f && f->pure;
+}
+
+bool
+tn_call_is_pure_in(const tn_module *m, const tn_call *c)
+{
+    const tn_global_var *gv = tn_as_global_var(c->op);
+    const tn_node *f = gv && m ? tn_module_get(m, gv->name) : NULL;
+    if (tn_is(f, TN_KIND_FUNCTION))
+        return ((const tn_function *)f)->pure != 0;
+    const tn_prim_func *p = tn_as_prim_func(f);
+    for (uint32_t i = 0; p && i < p->params.n; i++)
+        if (p->buffers.at[i] || tn_dtype_of(p->params.at[i]).code == TNB_HANDLE)
+            return false; /* writes into its arguments */
+    return p ? p->ret != NULL : tn_call_is_pure(c);
 }
 
 /* ---- control ---- */
@@ -280,7 +292,8 @@ tn_seq_expr_of(tn_ctx *ctx, tn_list blocks, const tn_expr *body)
         if (!tn_as_bindings_block(blocks.at[i]))
             return tn_error(ctx, 0, TNB_TYPE, "a sequence consists of binding blocks, not %s",
                             tn_brief(ctx, blocks.at[i]));
-    return finish(ctx, TN_KIND_SEQ_EXPR, &(tn_seq_expr){.blocks = tn_merge_blocks(ctx, blocks), .body = body});
+    return finish(ctx, TN_KIND_SEQ_EXPR,
+                  &(tn_seq_expr){.blocks = tn_merge_blocks(ctx, blocks), .body = body});
 }
 
 /* ---- bindings ---- */

@@ -165,6 +165,17 @@ calls_get_types_defaults_and_checks(void **state)
     const tn_expr *p = tn_call_opv(ctx, "print", NULL, x, NULL);
     assert_string_equal(tn_call_str(tn_as_call(p), "format"), "");
     assert_false(tn_call_is_pure(tn_as_call(p)));
+    assert_true(tn_call_is_pure(tn_as_call(s)));
+    const tn_module *m = tn_module_new(ctx);
+    m = tn_module_set(ctx, m, "loud", tn_function_of(ctx, (tn_list){&x, 1}, x, NULL, false, NULL));
+    m = tn_module_set(ctx, m, "quiet", tn_function_of(ctx, (tn_list){&x, 1}, x, NULL, true, NULL));
+    const tn_call *loud = tn_as_call(
+        tn_call_of(ctx, tn_global_var_of(ctx, "loud"), (tn_list){&x, 1}, NULL, (tn_list){0}, NULL));
+    const tn_call *quiet = tn_as_call(tn_call_of(ctx, tn_global_var_of(ctx, "quiet"),
+                                                 (tn_list){&x, 1}, NULL, (tn_list){0}, NULL));
+    assert_false(tn_call_is_pure(quiet));
+    assert_true(tn_call_is_pure_in(m, quiet));
+    assert_false(tn_call_is_pure_in(m, loud));
     assert_true(tn_is_error(tn_call_opv(ctx, "shape_of", NULL, x, x, NULL)));
     assert_true(tn_is_error(tn_call_opv(ctx, "shape_off", NULL, x, NULL)));
     const tnb_diag *d = tnb_diags_get(tn_diags(ctx), 1);

@@ -107,8 +107,13 @@ tn_call_op_of(const tn_call *c)
 {
     return tn_is(c->op, TN_KIND_OP_REF) ? ((const tn_op_ref *)c->op)->op : NULL;
 }
+/* The call has no effects, so that it may go when its result is not used, and equal calls may be merged (unless the
+ * operator allocates). False for GlobalVars, whose functions the call does not know. */
 TNB_EXPORT bool
 tn_call_is_pure(const tn_call *c);
+/* The same with the module at hand: a graph function as it says, a tensor program only if it writes no memory. */
+TNB_EXPORT bool
+tn_call_is_pure_in(const tn_module *m, const tn_call *c);
 
 /* Fills defaults and checks names, types and argument counts against the schema; the complete Dict, or NULL after an error. */
 TNB_EXPORT const tn_node *
