@@ -271,5 +271,7 @@ main(void)
             cmocka_unit_test(test_every_pass_is_verified),
         cmocka_unit_test(test_equal_input_gives_equal_bytes_and_variants_share_constants),
     };
+    if (getenv("TESTS_ONLY")) /* a pattern, to run some by hand */
+        cmocka_set_test_filter(getenv("TESTS_ONLY"));
     return cmocka_run_group_tests(tests, setup, teardown);
 }
