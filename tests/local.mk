@@ -33,6 +33,7 @@ AM_TESTS_ENVIRONMENT = \
 include tests/base/local.mk
 include tests/core/local.mk
 include tests/text/local.mk
+include tests/fuzz/local.mk
 include tests/arith/local.mk
 include tests/kit/local.mk
 include tests/runtime/local.mk

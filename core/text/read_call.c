@@ -45,6 +45,8 @@ static value
 structural_call(reader *r, const ast *e, const char *op, node_vec args, const tn_node *attrs,
                 const tn_type *type)
 {
+    if (r->level == LEVEL_TENSOR)
+        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", op + strlen("relax."));
     rd_at(r, e);
     const tn_op *o = tn_find_op(tn_ctx_registry(r->ctx), op, NULL);
     if (!o)
@@ -583,6 +585,8 @@ rd_op_call(reader *r, const ast *e, const char *name)
 {
     tn_registry *reg = tn_ctx_registry(r->ctx);
     tnb_err err = {0};
+    if (r->level == LEVEL_TENSOR)
+        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", name + strlen("relax."));
     operator_call c = {.op = tn_find_op(reg, name, &err)};
     if (!c.op) {
         const char *near = tn_nearest_name(reg, "op", name);

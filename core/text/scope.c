@@ -325,8 +325,6 @@ rd_scalar(reader *r, const ast *e, value v)
             return v.node;
         if (v.node->kind == TN_KIND_BUFFER && ((const tn_buffer *)v.node)->shape.n == 0)
             return tn_load(r->ctx, v.node, (tn_list){NULL, 0});
-        if (v.node->kind == TN_KIND_CALL && r->level == LEVEL_TENSOR)
-            return v.node;
         if (v.node->kind == TN_KIND_ITER_VAR)
             return ((const tn_iter_var *)v.node)->var;
         break;

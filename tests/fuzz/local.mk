@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fuzzers of readers. Each replays its corpus under `make check`; `make check-fuzz T=60` runs them for T
+# seconds each (configure with --enable-asan for the most of it), SEED chooses another course.
+check_PROGRAMS += tests/fuzz/fuzz_text
+tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c
+tests_fuzz_fuzz_text_LDADD = $(CORE_LIB) $(BASE_LIB)
+TESTS += tests/fuzz/fuzz_text.sh
+EXTRA_DIST += tests/fuzz/fuzz_text.sh tests/fuzz/text/branches.py tests/fuzz/text/scopes.py \
+	tests/fuzz/text/types.py
+
+T = 60
+SEED = 1
+.PHONY: check-fuzz
+check-fuzz: tests/fuzz/fuzz_text
+	$(LIBTOOL) --mode=execute tests/fuzz/fuzz_text -t $(T) -s $(SEED) $(srcdir)/tests/text/cases \
+	    $(srcdir)/tests/fuzz/text
