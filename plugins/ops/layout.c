@@ -207,7 +207,7 @@ complete_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *attrs)
     if (!own)
         own = tn_dict_get(attrs, "layout");
     const tn_string_imm *text = tn_as_string_imm(out);
-    if (own && (!out || tn_is(out, TN_KIND_NONE) || (text && !text->value[0])))
+    if (own && out && (tn_is(out, TN_KIND_NONE) || (text && !text->value[0])))
         attrs = tn_dict_set(ctx, attrs, "out_layout", own);
     return attrs;
 }
