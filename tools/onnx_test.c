@@ -166,9 +166,32 @@ bind_wanted(one_case *c, const tn_node *wanted)
     return any;
 }
 
+/* A few data sets have another rank than their model declares: the data's extents are then given for the input. */
+static bool
+adjust_ranks(one_case *c, const tnk_model *model, tnk_import_options *o)
+{
+    const tn_function *f = tn_as_function(tn_module_get(model->module, "main"));
+    const tn_array *names = tn_as_array(tn_dict_get(model->module->attrs, "input_names"));
+    uint32_t n = 0;
+    bool any = false;
+    for (uint32_t i = 0; f && names && i < c->n_inputs; i++) {
+        if (c->is_bound[i] || n >= f->params.n || n >= names->items.n)
+            continue;
+        const tn_data *d = ((const tn_constant *)c->inputs[i])->data;
+        int64_t rank = tn_type_ndim(f->params.at[n]->type);
+        const char *name = tn_as_string_imm(names->items.at[n++])->value;
+        if (rank < 0 || rank == d->ndim)
+            continue;
+        o->dims = tn_dict_set(c->s->ctx, o->dims, name, tn_int_array(c->s->ctx, d->shape, (uint32_t)d->ndim));
+        any = true;
+    }
+    return any;
+}
+
 static bool
 import_model(one_case *c, tnk_model *model)
 {
+    bool adjusted = false;
     const char *path = tnb_printf(tn_arena(c->s->ctx), "%s/model.onnx", c->dir);
     tnk_import_options o = {0};
     if (!import_dims(c, &o))
@@ -176,9 +199,11 @@ import_model(one_case *c, tnk_model *model)
     for (;;) {
         o.inputs = c->bound;
         memset(model, 0, sizeof *model);
-        if (tnk_import(c->s->ctx, path, &o, model) == TNB_OK)
+        bool ok = tnk_import(c->s->ctx, path, &o, model) == TNB_OK;
+        if (ok && (adjusted || !adjust_ranks(c, model, &o)))
             break;
-        if (!bind_wanted(c, model->must_bind))
+        adjusted |= ok;
+        if (!ok && !bind_wanted(c, model->must_bind))
             return give_up_recorded(c, "import");
         tnb_diags_clear(tn_diags(c->s->ctx));
     }

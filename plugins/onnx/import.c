@@ -192,14 +192,13 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
         fail(imp, TNB_UNSUPPORTED, "input '%s' has %zu dimensions, at most %d are supported", info->name, n, ONNX_MAX_DIMS);
         return NULL;
     }
-    if (given && shape && given->items.n != shape->n_dim) {
-        fail(imp, TNB_SHAPE, "input '%s' has rank %zu, but %u extents were given for it", info->name, shape->n_dim,
-             given->items.n);
-        return NULL;
-    }
+    if (given && shape && given->items.n != shape->n_dim)
+        tnb_report(tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE, (tnb_place){.file = imp->model->file},
+                   "input '%s' is declared with rank %zu, but %u extents were given for it: these hold", info->name,
+                   shape->n_dim, given->items.n);
     const tn_node *dims[ONNX_MAX_DIMS];
     for (size_t i = 0; i < n; i++) {
-        const Onnx__TensorShapeProto__Dimension *dim = shape ? shape->dim[i] : NULL;
+        const Onnx__TensorShapeProto__Dimension *dim = given ? NULL : shape->dim[i];
         if (given)
             dims[i] = given->items.at[i];
         else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the ONNX importer, through the staged plugins.
-EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h
+EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh
+if BUILD_ONNX
+TESTS += tests/onnx/suite.sh
+endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/onnx/t_tensor_pb
 TESTS += tests/onnx/t_tensor_pb
