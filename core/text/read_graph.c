@@ -11,6 +11,10 @@ graph_statements(reader *r, ast_list body);
 bool
 rd_is_leaf(const tn_expr *e)
 {
+    const tn_call *call = tn_as_call(e);
+    const tn_op *op = call ? tn_call_op_of(call) : NULL;
+    if (call || tn_is(e, TN_KIND_TUPLE_GET) || tn_is(e, TN_KIND_IF_EXPR))
+        return op && (op->flags & TN_OP_SCALAR); /* of scalar type, but bound, if it is graph code */
     if (tn_is_scalar(e))
         return true;
     switch ((tn_kind)e->kind) {
