@@ -109,7 +109,7 @@ discard_token(finder *f, memory_token *t)
 static void
 return_token(finder *f, memory_token *t)
 {
-    bool dynamic = !tn_is(t->size, TN_KIND_INT_IMM);
+    bool dynamic = !(t->alloc->args.at[0]->flags & TN_FLAG_CLOSED);
     if (dynamic && t->bytes >= 0 && tn_dict_get(f->fn->attrs, "relax.memory_plan_dynamic_func_output"))
         t->output = true;
     else
@@ -117,6 +117,24 @@ return_token(finder *f, memory_token *t)
 }
 
 /* ---- bindings ---- */
+
+/* The bytes of a tensor, or the most that they can be: literal extents and those with a bound make one factor, the rest
+ * another. */
+static const tn_expr *
+bytes_of(finder *f, tn_list dims, int64_t elem)
+{
+    const tn_expr *open = NULL;
+    int64_t known = elem;
+    for (uint32_t i = 0; i < dims.n; i++) {
+        int64_t lo, hi, product;
+        tn_bounds(f->arith, dims.at[i], &lo, &hi);
+        if (hi != TN_POS_INF && hi >= 0 && tnb_mul_i64(known, hi, &product))
+            known = product;
+        else
+            open = open ? tn_mul(f->ctx, open, dims.at[i]) : dims.at[i];
+    }
+    return open ? tn_mul(f->ctx, tn_i64(f->ctx, known), open) : tn_i64(f->ctx, known);
+}
 
 static void
 new_token(finder *f, const tn_node *var, const tn_call *c)
@@ -137,16 +155,9 @@ new_token(finder *f, const tn_node *var, const tn_call *c)
     t->device = device;
     t->scope = scope ? scope->value : tn_str(f->ctx, "global");
     t->dtype = d->value;
-    t->size = tn_simplify(f->arith, tn_mul(f->ctx, tn_product(f->ctx, shape->values), tn_i64(f->ctx, elem)));
+    t->size = bytes_of(f, shape->values, elem);
     t->first = t->last = f->now;
-    t->bytes = -1;
-    if (tn_int_value(t->size, &exact)) {
-        t->bytes = exact;
-    } else {
-        int64_t lo, hi;
-        tn_bounds(f->arith, t->size, &lo, &hi);
-        t->bytes = hi == TN_POS_INF ? -1 : hi;
-    }
+    t->bytes = tn_int_value(t->size, &exact) ? exact : -1;
     TNB_PUSH(f->scratch, f->tokens, t);
     held *h = TNB_NEW(f->scratch, held);
     h->token = t;
