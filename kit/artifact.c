@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file around VM programs: constant data streamed first, then the other sections, then header and table.
+/* The file around VM programs: constant data streamed first, then the other sections, then header
+ * and table.
  *
- * A file with a name is written beside its place and renamed; without one it is anonymous memory of the system. Equal constants
- * are found by hash and then compared with what the file holds.
+ * A file with a name is written beside its place and renamed; without one it is anonymous memory of
+ * the system. Equal constants are found by hash and then compared with what the file holds.
  */
 #include "config.h"
 #include "tenon/kit/artifact.h"
@@ -57,7 +58,8 @@ write_at(tnk_artifact *a, uint64_t at, const void *bytes, uint64_t n, tnb_err *e
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
-            return tnb_fail(err, TNB_IO, "%s: writing failed: %s", a->path ? a->path : "artifact", strerror(errno));
+            return tnb_fail(err, TNB_IO, "%s: writing failed: %s", a->path ? a->path : "artifact",
+                            strerror(errno));
         p += k;
         at += (uint64_t)k;
         n -= (uint64_t)k;
@@ -87,10 +89,13 @@ open_file(tnk_artifact *a, const char *path, tnb_err *err)
 {
     if (!path) {
         a->fd = memfd_create("tenon-artifact", MFD_CLOEXEC);
-        return a->fd >= 0 ? TNB_OK : tnb_fail(err, TNB_IO, "no anonymous file for the artifact: %s", strerror(errno));
+        return a->fd >= 0 ? TNB_OK
+                          : tnb_fail(err, TNB_IO, "no anonymous file for the artifact: %s",
+                                     strerror(errno));
     }
     a->path = tnb_strdup(a->arena, path);
-    a->temporary = tnb_printf(a->arena, "%s/.%s.XXXXXX", tnb_path_dir(a->arena, path), tnb_path_name(path));
+    a->temporary =
+        tnb_printf(a->arena, "%s/.%s.XXXXXX", tnb_path_dir(a->arena, path), tnb_path_name(path));
     if (tnb_arena_failed(a->arena))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
     a->fd = mkostemp(a->temporary, O_CLOEXEC);
@@ -118,8 +123,9 @@ tnk_artifact_new(const char *path, uint32_t n_variants, tnk_artifact **out, tnb_
     a->end = sizeof(tnb_tno_header) + a->max_sections * sizeof(tnb_tno_section);
     memset(a->buckets, 0xff, sizeof a->buckets);
     a->hasher = tnb_hasher_new();
-    tnb_status st = a->hasher && !tnb_arena_failed(arena) ? open_file(a, path, err)
-                                                          : tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
+    tnb_status st = a->hasher && !tnb_arena_failed(arena)
+                        ? open_file(a, path, err)
+                        : tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
     if (st != TNB_OK)
         tnk_artifact_abandon(a);
     else
@@ -156,7 +162,8 @@ same_bytes(tnk_artifact *a, const struct stored *s, const void *bytes, bool *sam
 }
 
 tnb_status
-tnk_artifact_constant(tnk_artifact *a, const void *bytes, uint64_t n, uint64_t *offset, tnb_err *err)
+tnk_artifact_constant(tnk_artifact *a, const void *bytes, uint64_t n, uint64_t *offset,
+                      tnb_err *err)
 {
     if (a->constants_done)
         return tnb_fail(err, TNB_INTERNAL, "a constant after the other sections");
@@ -184,7 +191,9 @@ tnk_artifact_constant(tnk_artifact *a, const void *bytes, uint64_t n, uint64_t *
     struct stored s = {.hash = h, .offset = *offset, .bytes = n, .next = *bucket};
     *bucket = a->stored.n;
     TNB_PUSH(a->arena, a->stored, s);
-    return tnb_arena_failed(a->arena) ? tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact") : TNB_OK;
+    return tnb_arena_failed(a->arena)
+               ? tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact")
+               : TNB_OK;
 }
 
 static tnb_status
@@ -214,12 +223,16 @@ end_constants(tnk_artifact *a, tnb_err *err)
 /* ---- sections ---- */
 
 tnb_status
-tnk_artifact_section(tnk_artifact *a, tnb_tno_kind kind, uint32_t variant, const void *bytes, uint64_t n, tnb_err *err)
+tnk_artifact_section(tnk_artifact *a, tnb_tno_kind kind, uint32_t variant, const void *bytes,
+                     uint64_t n, tnb_err *err)
 {
     TNB_TRY(end_constants(a, err));
     a->end = align_up(a->end, TNB_TNO_ALIGN);
-    tnb_tno_section s = {
-        .kind = kind, .variant = variant, .offset = a->end, .size = n, .hash = tnb_hash_128(bytes, n).lo};
+    tnb_tno_section s = {.kind = kind,
+                         .variant = variant,
+                         .offset = a->end,
+                         .size = n,
+                         .hash = tnb_hash_128(bytes, n).lo};
     TNB_TRY(write_at(a, a->end, bytes, n, err));
     a->end += n;
     return add_section(a, s, err);
@@ -235,7 +248,8 @@ write_header(tnk_artifact *a, tnb_err *err)
                         .file_size = a->end,
                         .n_sections = a->n_sections,
                         .n_variants = a->n_variants,
-                        .table_hash = tnb_hash_128(a->sections, a->n_sections * sizeof *a->sections).lo};
+                        .table_hash =
+                            tnb_hash_128(a->sections, a->n_sections * sizeof *a->sections).lo};
     TNB_TRY(write_at(a, 0, &h, sizeof h, err));
     TNB_TRY(write_at(a, sizeof h, a->sections, a->n_sections * sizeof *a->sections, err));
     if (ftruncate(a->fd, (off_t)a->end) != 0) /* an empty last section leaves the file short */

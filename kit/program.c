@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An assembler of VM programs: tables without duplicates, functions filled one after the other, the section's bytes. */
+/* An assembler of VM programs: tables without duplicates, functions filled one after the other, the
+ * section's bytes. */
 #include "tenon/kit/artifact.h"
 
 #include <inttypes.h>
@@ -109,7 +110,8 @@ tnk_program_device(tnk_program *p, const char *driver, uint32_t id, const char *
 {
     uint32_t d = tnk_program_text(p, driver), s = tnk_program_text(p, scope);
     for (uint32_t i = 0; i < p->devices.n; i++)
-        if (p->devices.at[i].driver == d && p->devices.at[i].id == id && p->devices.at[i].scope == s)
+        if (p->devices.at[i].driver == d && p->devices.at[i].id == id &&
+            p->devices.at[i].scope == s)
             return i;
     tnb_tno_device dev = {.driver = d, .scope = s, .id = id};
     TNB_PUSH(p->arena, p->devices, dev);
@@ -125,7 +127,8 @@ add_dims(tnk_program *p, const int64_t *dims, uint32_t n)
     return first;
 }
 
-/* The constant that the key describes completely, made from `c` and `dims` unless it is there already. */
+/* The constant that the key describes completely, made from `c` and `dims` unless it is there
+ * already. */
 static uint32_t
 constant(tnk_program *p, const char *key, tnb_tno_constant c, const int64_t *dims)
 {
@@ -149,9 +152,11 @@ dims_key(tnk_program *p, const char *prefix, const int64_t *dims, uint32_t n)
 }
 
 uint32_t
-tnk_program_tensor(tnk_program *p, tnb_dtype d, const int64_t *shape, uint32_t ndim, uint64_t offset, uint64_t bytes)
+tnk_program_tensor(tnk_program *p, tnb_dtype d, const int64_t *shape, uint32_t ndim,
+                   uint64_t offset, uint64_t bytes)
 {
-    tnb_tno_constant c = {.kind = TNB_TNO_TENSOR, .dtype = d, .n_dims = ndim, .data = offset, .bytes = bytes};
+    tnb_tno_constant c = {
+        .kind = TNB_TNO_TENSOR, .dtype = d, .n_dims = ndim, .data = offset, .bytes = bytes};
     char *key = tnb_printf(p->arena, "t%d.%d.%d@%" PRIu64, d.code, d.bits, d.lanes, offset);
     return constant(p, dims_key(p, key, shape, ndim), c, shape);
 }
@@ -167,7 +172,10 @@ uint32_t
 tnk_program_value(tnk_program *p, tnb_tno_constant_kind kind, tnb_dtype d, uint64_t data)
 {
     tnb_tno_constant c = {.kind = kind, .dtype = d, .data = data};
-    return constant(p, tnb_printf(p->arena, "v%d.%d.%d.%d.%" PRIu64, (int)kind, d.code, d.bits, d.lanes, data), c, NULL);
+    return constant(p,
+                    tnb_printf(p->arena, "v%d.%d.%d.%d.%" PRIu64, (int)kind, d.code, d.bits,
+                               d.lanes, data),
+                    c, NULL);
 }
 
 uint32_t
@@ -177,8 +185,9 @@ tnk_program_string(tnk_program *p, const char *s)
 }
 
 uint32_t
-tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t device, const tnb_tno_buffer *buffers,
-                   uint32_t n_buffers, const tnb_dtype *scalars, uint32_t n_scalars)
+tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t device,
+                   const tnb_tno_buffer *buffers, uint32_t n_buffers, const tnb_dtype *scalars,
+                   uint32_t n_scalars)
 {
     tnb_tno_kernel k = {.name = tnk_program_text(p, name),
                         .flags = flags,
@@ -200,8 +209,10 @@ tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t de
 uint32_t
 tnk_program_function(tnk_program *p, const char *name, uint32_t flags, uint32_t n_params)
 {
-    struct function fn = {
-        .f = {.name = tnk_program_text(p, name), .flags = flags, .n_params = n_params, .n_values = n_params}};
+    struct function fn = {.f = {.name = tnk_program_text(p, name),
+                                .flags = flags,
+                                .n_params = n_params,
+                                .n_values = n_params}};
     TNB_PUSH(p->arena, p->functions, fn);
     return p->functions.n - 1;
 }
@@ -240,7 +251,8 @@ tnk_program_emit(tnk_program *p, tnb_vm_op op, uint16_t aux, uint32_t a, uint32_
 }
 
 uint32_t
-tnk_program_emit_list(tnk_program *p, tnb_vm_op op, uint32_t a, uint32_t b, const uint32_t *operands, uint32_t n)
+tnk_program_emit_list(tnk_program *p, tnb_vm_op op, uint32_t a, uint32_t b,
+                      const uint32_t *operands, uint32_t n)
 {
     uint32_t first = p->operands.n;
     for (uint32_t i = 0; i < n; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Artifacts: maps the file and checks header, section table, hashes and programs before anything is used; picks a variant. */
+/* Artifacts: maps the file and checks header, section table, hashes and programs before anything is
+ * used; picks a variant. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +17,31 @@ check_header(const tnr_artifact *a, tnb_tno_header *h, tnb_err *err)
         return tnb_fail(err, TNB_FORMAT, "%" PRIu64 " bytes are too short for an artifact", a->n);
     memcpy(h, a->map, sizeof *h);
     if (memcmp(h->magic, TNB_TNO_MAGIC, sizeof h->magic) != 0)
-        return tnb_fail(err, TNB_FORMAT, "not an artifact of Tenon: it does not begin with '%s'", TNB_TNO_MAGIC);
+        return tnb_fail(err, TNB_FORMAT, "not an artifact of Tenon: it does not begin with '%s'",
+                        TNB_TNO_MAGIC);
     if (h->byte_order != TNB_TNO_BYTE_ORDER)
         return tnb_fail(err, TNB_FORMAT, "the artifact's byte order is not this machine's");
     if (h->major != TNB_TNO_MAJOR || h->minor > TNB_TNO_MINOR) {
-        (void)tnb_fail(err, TNB_ABI, "the artifact has format %u.%u, this runtime reads up to %d.%d", h->major, h->minor,
-                       TNB_TNO_MAJOR, TNB_TNO_MINOR);
-        tnb_hint(err, "compile the model again with the Tenon that is installed, or update the runtime");
+        (void)tnb_fail(err, TNB_ABI,
+                       "the artifact has format %u.%u, this runtime reads up to %d.%d", h->major,
+                       h->minor, TNB_TNO_MAJOR, TNB_TNO_MINOR);
+        tnb_hint(err,
+                 "compile the model again with the Tenon that is installed, or update the runtime");
         return TNB_ABI;
     }
     for (size_t i = 0; i < sizeof h->reserved; i++)
         if (h->reserved[i])
             return tnb_fail(err, TNB_FORMAT, "a reserved byte of the header is not zero");
     if (h->file_size != a->n)
-        return tnb_fail(err, TNB_FORMAT, "the header says %" PRIu64 " bytes, the file has %" PRIu64, h->file_size, a->n);
-    if (h->n_sections > TNB_TNO_MAX_SECTIONS || h->n_sections * sizeof(tnb_tno_section) > a->n - sizeof *h)
-        return tnb_fail(err, TNB_FORMAT, "a table of %" PRIu32 " sections does not fit the file", h->n_sections);
+        return tnb_fail(err, TNB_FORMAT, "the header says %" PRIu64 " bytes, the file has %" PRIu64,
+                        h->file_size, a->n);
+    if (h->n_sections > TNB_TNO_MAX_SECTIONS ||
+        h->n_sections * sizeof(tnb_tno_section) > a->n - sizeof *h)
+        return tnb_fail(err, TNB_FORMAT, "a table of %" PRIu32 " sections does not fit the file",
+                        h->n_sections);
     if (h->n_variants == 0 || h->n_variants > h->n_sections)
-        return tnb_fail(err, TNB_FORMAT, "%" PRIu32 " variants in %" PRIu32 " sections", h->n_variants, h->n_sections);
+        return tnb_fail(err, TNB_FORMAT, "%" PRIu32 " variants in %" PRIu32 " sections",
+                        h->n_variants, h->n_sections);
     return TNB_OK;
 }
 
@@ -60,8 +68,8 @@ place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadat
     if (s->kind < TNB_TNO_METADATA || s->kind > TNB_TNO_CONSTANTS)
         return tnb_fail(err, TNB_FORMAT, "a section of unknown kind %" PRIu32, s->kind);
     if (per_variant ? s->variant >= a->n_variants : s->variant != 0)
-        return tnb_fail(err, TNB_FORMAT, "a %s section is for variant %" PRIu32 " of %" PRIu32, section_name(s->kind),
-                        s->variant, a->n_variants);
+        return tnb_fail(err, TNB_FORMAT, "a %s section is for variant %" PRIu32 " of %" PRIu32,
+                        section_name(s->kind), s->variant, a->n_variants);
     switch (s->kind) {
     case TNB_TNO_METADATA:
         to = metadata;
@@ -80,7 +88,8 @@ place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadat
         return tnb_fail(err, TNB_FORMAT, "two %s sections for one purpose", section_name(s->kind));
     *to = (struct section){.at = a->map + s->offset, .n = s->size};
     if (s->kind != TNB_TNO_CONSTANTS && tnb_hash_128(to->at, to->n).lo != s->hash)
-        return tnb_fail(err, TNB_FORMAT, "the %s section is damaged (its hash differs)", section_name(s->kind));
+        return tnb_fail(err, TNB_FORMAT, "the %s section is damaged (its hash differs)",
+                        section_name(s->kind));
     return TNB_OK;
 }
 
@@ -98,9 +107,11 @@ read_sections(tnr_artifact *a, const tnb_tno_header *h, struct section *metadata
     qsort(t, h->n_sections, sizeof *t, by_offset);
     uint64_t end = sizeof *h + table_bytes;
     for (uint32_t i = 0; i < h->n_sections; i++) {
-        if (t[i].offset % TNB_TNO_ALIGN || t[i].offset < end || t[i].offset > a->n || t[i].size > a->n - t[i].offset)
+        if (t[i].offset % TNB_TNO_ALIGN || t[i].offset < end || t[i].offset > a->n ||
+            t[i].size > a->n - t[i].offset)
             return tnb_fail(err, TNB_FORMAT,
-                            "the %s section at offset %" PRIu64 " of %" PRIu64 " bytes does not lie in the file, or in another "
+                            "the %s section at offset %" PRIu64 " of %" PRIu64
+                            " bytes does not lie in the file, or in another "
                             "section",
                             section_name(t[i].kind), t[i].offset, t[i].size);
         end = t[i].offset + t[i].size;
@@ -130,7 +141,8 @@ free_artifact(tnr_object *o)
 
 /* Takes the bytes over, also on failure. */
 static tnb_status
-open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact **out, tnb_err *err)
+open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact **out,
+           tnb_err *err)
 {
     tnr_artifact *a = calloc(1, sizeof *a);
     if (!a) {
@@ -147,7 +159,9 @@ open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact
     a->allocated = allocated;
     a->name = strdup(name);
     a->arena = tnb_arena_new();
-    tnb_status st = a->name && a->arena ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory to open an artifact");
+    tnb_status st = a->name && a->arena
+                        ? TNB_OK
+                        : tnb_fail(err, TNB_NO_MEMORY, "no memory to open an artifact");
     tnb_tno_header h;
     struct section metadata = {0};
     if (st == TNB_OK)
@@ -158,7 +172,8 @@ open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact
         st = tnr_artifact_read_metadata(a, metadata.at, metadata.n, err);
     for (uint32_t i = 0; st == TNB_OK && i < a->n_variants; i++) {
         struct program p;
-        st = tnr_program_verify(a->variants[i].program.at, a->variants[i].program.n, a->constants.n, &p, err);
+        st = tnr_program_verify(a->variants[i].program.at, a->variants[i].program.n, a->constants.n,
+                                &p, err);
         if (st != TNB_OK)
             tnb_err_prefix(err, "variant %" PRIu32, i);
     }
@@ -188,7 +203,8 @@ tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err)
 }
 
 tnb_status
-tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_artifact **out, tnb_err *err)
+tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_artifact **out,
+                         tnb_err *err)
 {
     void *copy;
     if (posix_memalign(&copy, TNB_TNO_PAGE, n ? n : 1) != 0)
@@ -217,7 +233,8 @@ tnb_status
 tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err)
 {
     if (a->constants.at && tnb_hash_128(a->constants.at, a->constants.n).lo != a->constants_hash)
-        return tnb_fail(err, TNB_FORMAT, "%s: the constants are damaged (their hash differs)", a->name);
+        return tnb_fail(err, TNB_FORMAT, "%s: the constants are damaged (their hash differs)",
+                        a->name);
     return TNB_OK;
 }
 
@@ -257,7 +274,8 @@ can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
     TNB_TRY(tnr_device_open(rt, v->device, 0, &dev, err));
     const tnr_driver *drv = tnr_device_driver(dev);
     if (v->code_bytes && rt->opt.no_native && drv->flags & TNR_DRIVER_NATIVE) {
-        (void)tnb_fail(err, TNB_UNTRUSTED, "it holds machine code of the host, which is not allowed here");
+        (void)tnb_fail(err, TNB_UNTRUSTED,
+                       "it holds machine code of the host, which is not allowed here");
         tnb_hint(err, "leave out --no-native for artifacts that you trust");
         return TNB_UNTRUSTED;
     }
@@ -266,7 +284,8 @@ can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
         for (const char *const *f = drv->formats; f && *f; f++)
             known |= strcmp(*f, v->format) == 0;
         if (!known)
-            return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'", drv->name, v->format);
+            return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'",
+                            drv->name, v->format);
     }
     TNB_TRY(drv->check_features(tnr_device_handle(dev), v->features, v->n_features, err));
     for (uint32_t i = 0; i < v->n_packed; i++)
@@ -276,7 +295,8 @@ can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
 }
 
 tnb_status
-tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant, tnb_buf *why, tnb_err *err)
+tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant,
+                  tnb_buf *why, tnb_err *err)
 {
     tnb_buf lines = {0}, *w = why ? why : &lines;
     size_t start = w->n;
@@ -293,9 +313,11 @@ tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, ui
         }
         if (first.status == TNB_OK || (first.status == TNB_NOT_FOUND && e.status != TNB_NOT_FOUND))
             first = e;
-        tnb_buf_printf(w, "%svariant %" PRIu32 " (%s on %s): %s", w->n > start ? "\n" : "", i, v->name, v->device, e.message);
+        tnb_buf_printf(w, "%svariant %" PRIu32 " (%s on %s): %s", w->n > start ? "\n" : "", i,
+                       v->name, v->device, e.message);
     }
-    tnb_status st = tnb_fail(err, first.status, "%s: no variant runs here: %s", a->name, w->s ? w->s + start : first.message);
+    tnb_status st = tnb_fail(err, first.status, "%s: no variant runs here: %s", a->name,
+                             w->s ? w->s + start : first.message);
     if (first.hint[0])
         tnb_hint(err, "%s", first.hint);
     tnb_buf_free(&lines);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The packed functions that finalized modules call: vm.builtin.*, under upstream's names.
  *
- * Shape heap: a host tensor of int64, one slot a symbolic value. match_* and make_* take pairs (code, value):
- *   match  0: equal to the value   1: store into slot   2: anything   3: equal to slot
+ * Shape heap: a host tensor of int64, one slot a symbolic value. match_* and make_* take pairs
+ * (code, value): match  0: equal to the value   1: store into slot   2: anything   3: equal to slot
  *   make   0: the value            1: from slot
  * The checks take the text to put in front of their message as their last argument.
  */
@@ -49,7 +49,8 @@ alloc_shape_heap(ARGS)
 
 /* The slots of a heap argument; a null argument has none. */
 static tnb_status
-heap_slots(const char *fn, const tnr_value *args, int i, int64_t **slots, uint64_t *count, tnb_err *err)
+heap_slots(const char *fn, const tnr_value *args, int i, int64_t **slots, uint64_t *count,
+           tnb_err *err)
 {
     *slots = NULL;
     *count = 0;
@@ -57,7 +58,8 @@ heap_slots(const char *fn, const tnr_value *args, int i, int64_t **slots, uint64
         return TNB_OK;
     TNB_TRY(tnr_expect(fn, args, i, TNR_TENSOR, err));
     const tnr_tensor *t = args[i].u.tensor;
-    if (!tnb_dtype_eq(t->dl.dtype, TNB_I64) || !tnr_tensor_data(t) || t->storage->flags & TNR_STORAGE_READ_ONLY)
+    if (!tnb_dtype_eq(t->dl.dtype, TNB_I64) || !tnr_tensor_data(t) ||
+        t->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_TYPE, "%s: argument %d is no shape heap", fn, i);
     *slots = tnr_tensor_data(t);
     *count = t->n_elems;
@@ -68,15 +70,16 @@ static tnb_status
 slot_at(const char *fn, int64_t *slots, uint64_t count, int64_t i, int64_t **slot, tnb_err *err)
 {
     if (i < 0 || (uint64_t)i >= count)
-        return tnb_fail(err, TNB_BOUNDS, "%s: slot %" PRId64 " of a shape heap of %" PRIu64, fn, i, count);
+        return tnb_fail(err, TNB_BOUNDS, "%s: slot %" PRId64 " of a shape heap of %" PRIu64, fn, i,
+                        count);
     *slot = slots + i;
     return TNB_OK;
 }
 
 /* One (code, value) pair of a match against `found`. */
 static tnb_status
-match_one(const char *fn, const tnr_value *pair, int64_t found, int64_t *slots, uint64_t count, bool *equal, int64_t *want,
-          tnb_err *err)
+match_one(const char *fn, const tnr_value *pair, int64_t found, int64_t *slots, uint64_t count,
+          bool *equal, int64_t *want, tnb_err *err)
 {
     int64_t code, value, *slot;
     TNB_TRY(tnr_expect_int(fn, pair, 0, &code, err));
@@ -130,14 +133,16 @@ match_shape(ARGS)
     if (ndim != rank) {
         char text[160];
         tnr_describe(args[0], text, sizeof text);
-        return mismatch(err, TNB_SHAPE, context, "%s has %" PRId32 " dimensions, expected %" PRId64, text, ndim, rank);
+        return mismatch(err, TNB_SHAPE, context, "%s has %" PRId32 " dimensions, expected %" PRId64,
+                        text, ndim, rank);
     }
     for (int i = 0; i < rank; i++) {
         TNB_TRY(match_one(fn, args + 3 + 2 * i, dims[i], slots, count, &equal, &want, err));
         if (!equal) {
             char text[160];
             tnr_describe(args[0], text, sizeof text);
-            return mismatch(err, TNB_SHAPE, context, "extent %d of %s is %" PRId64 ", expected %" PRId64, i, text, dims[i],
+            return mismatch(err, TNB_SHAPE, context,
+                            "extent %d of %s is %" PRId64 ", expected %" PRId64, i, text, dims[i],
                             want);
         }
     }
@@ -157,13 +162,14 @@ match_prim_value(ARGS)
     TNB_TRY(heap_slots(fn, args, 1, &slots, &count, err));
     TNB_TRY(match_one(fn, args + 2, found, slots, count, &equal, &want, err));
     if (!equal)
-        return mismatch(err, TNB_SHAPE, n > 4 ? args[4] : tnr_null(), "a scalar is %" PRId64 ", expected %" PRId64, found,
-                        want);
+        return mismatch(err, TNB_SHAPE, n > 4 ? args[4] : tnr_null(),
+                        "a scalar is %" PRId64 ", expected %" PRId64, found, want);
     return TNB_OK;
 }
 
 static tnb_status
-make_one(const char *fn, const tnr_value *pair, int64_t *slots, uint64_t count, int64_t *out, tnb_err *err)
+make_one(const char *fn, const tnr_value *pair, int64_t *slots, uint64_t count, int64_t *out,
+         tnb_err *err)
 {
     int64_t code, value, *slot;
     TNB_TRY(tnr_expect_int(fn, pair, 0, &code, err));
@@ -253,11 +259,12 @@ check_tensor_info(ARGS)
     if (ndim >= 0 && t->ndim != ndim) {
         char text[160];
         tnr_describe(args[0], text, sizeof text);
-        return mismatch(err, TNB_SHAPE, context, "%s has %" PRId32 " dimensions, expected %" PRId64, text, t->ndim, ndim);
+        return mismatch(err, TNB_SHAPE, context, "%s has %" PRId32 " dimensions, expected %" PRId64,
+                        text, t->ndim, ndim);
     }
     if (!tnb_dtype_is_void(dtype) && !tnb_dtype_eq(dtype, t->dtype))
-        return mismatch(err, TNB_TYPE, context, "a tensor of %s, expected %s", tnb_dtype_print(t->dtype).s,
-                        tnb_dtype_print(dtype).s);
+        return mismatch(err, TNB_TYPE, context, "a tensor of %s, expected %s",
+                        tnb_dtype_print(t->dtype).s, tnb_dtype_print(dtype).s);
     return TNB_OK;
 }
 
@@ -271,8 +278,8 @@ check_shape_info(ARGS)
     if (args[0].tag != TNR_SHAPE)
         return found_instead(args, args[n - 1], "a shape", err);
     if (ndim >= 0 && args[0].u.shape->n != ndim)
-        return mismatch(err, TNB_SHAPE, args[n - 1], "a shape of rank %" PRId32 ", expected %" PRId64, args[0].u.shape->n,
-                        ndim);
+        return mismatch(err, TNB_SHAPE, args[n - 1],
+                        "a shape of rank %" PRId32 ", expected %" PRId64, args[0].u.shape->n, ndim);
     return TNB_OK;
 }
 
@@ -302,7 +309,8 @@ check_tuple_info(ARGS)
     if (args[0].tag != TNR_TUPLE)
         return found_instead(args, args[n - 1], "a tuple", err);
     if (args[0].u.tuple->n != want)
-        return mismatch(err, TNB_TYPE, args[n - 1], "a tuple of %" PRIu32 " items, expected %" PRId64, args[0].u.tuple->n,
+        return mismatch(err, TNB_TYPE, args[n - 1],
+                        "a tuple of %" PRIu32 " items, expected %" PRId64, args[0].u.tuple->n,
                         want);
     return TNB_OK;
 }
@@ -311,7 +319,8 @@ static tnb_status
 check_func_info(ARGS)
 {
     (void)vm, (void)ret;
-    return args[0].tag == TNR_CLOSURE ? TNB_OK : found_instead(args, args[n - 1], "a function", err);
+    return args[0].tag == TNR_CLOSURE ? TNB_OK
+                                      : found_instead(args, args[n - 1], "a function", err);
 }
 
 /* ---- tensors and shapes ---- */
@@ -345,7 +354,8 @@ tensor_to_shape(ARGS)
     (void)vm, (void)n;
     TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
     const tnr_tensor *t = args[0].u.tensor;
-    if (t->dl.ndim != 1 || t->n_elems > TNB_TNO_MAX_DIMS || !tnb_dtype_is_int(t->dl.dtype) || t->n_bytes > sizeof raw) {
+    if (t->dl.ndim != 1 || t->n_elems > TNB_TNO_MAX_DIMS || !tnb_dtype_is_int(t->dl.dtype) ||
+        t->n_bytes > sizeof raw) {
         char text[160];
         tnr_describe(args[0], text, sizeof text);
         return tnb_fail(err, TNB_TYPE, "%s: %s cannot be a shape", fn, text);
@@ -353,7 +363,8 @@ tensor_to_shape(ARGS)
     TNB_TRY(tnr_tensor_read(t, raw, t->n_bytes, err));
     for (uint64_t i = 0; i < t->n_elems; i++)
         if (!tnb_load_i64(raw, t->dl.dtype, i, &dims[i]))
-            return tnb_fail(err, TNB_TYPE, "%s: elements of %s", fn, tnb_dtype_print(t->dl.dtype).s);
+            return tnb_fail(err, TNB_TYPE, "%s: elements of %s", fn,
+                            tnb_dtype_print(t->dl.dtype).s);
     return tnr_shape_new(dims, (uint32_t)t->n_elems, ret, err);
 }
 
@@ -369,7 +380,8 @@ copy(ARGS)
     }
     const tnr_tensor *t = args[0].u.tensor;
     tnr_value v;
-    TNB_TRY(tnr_tensor_new(t->storage->device, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v, err));
+    TNB_TRY(tnr_tensor_new(t->storage->device, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v,
+                           err));
     tnb_status st = tnr_tensor_copy(t, v.u.tensor, err);
     if (st != TNB_OK)
         tnr_release(&v);
@@ -393,7 +405,8 @@ ensure_zero_offset(ARGS)
 static bool
 given(const tnr_value *args, int n, int i)
 {
-    return i < n && args[i].tag != TNR_NULL && !(args[i].tag == TNR_TUPLE && args[i].u.tuple->n == 0);
+    return i < n && args[i].tag != TNR_NULL &&
+           !(args[i].tag == TNR_TUPLE && args[i].u.tuple->n == 0);
 }
 
 /* (x, shape, dtype, relative byte offset): the same memory under another description. */
@@ -420,9 +433,12 @@ create_view(ARGS)
     if (offset < 0 || !tnr_tensor_is_compact(t))
         return tnb_fail(err, TNB_INVALID, "%s: offset %" PRId64 " of a tensor", fn, offset);
     uint64_t start = t->dl.byte_offset - t->storage->offset;
-    TNB_TRY(tnr_tensor_view(t->storage, start + (uint64_t)offset, dims, (uint32_t)ndim, dtype, ret, err));
-    if (ret->u.tensor->n_bytes > t->n_bytes || (uint64_t)offset > t->n_bytes - ret->u.tensor->n_bytes)
-        return tnb_fail(err, TNB_BOUNDS, "%s: the view of %" PRIu64 " bytes does not fit the tensor of %" PRIu64, fn,
+    TNB_TRY(tnr_tensor_view(t->storage, start + (uint64_t)offset, dims, (uint32_t)ndim, dtype, ret,
+                            err));
+    if (ret->u.tensor->n_bytes > t->n_bytes ||
+        (uint64_t)offset > t->n_bytes - ret->u.tensor->n_bytes)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "%s: the view of %" PRIu64 " bytes does not fit the tensor of %" PRIu64, fn,
                         ret->u.tensor->n_bytes, t->n_bytes);
     return TNB_OK;
 }
@@ -442,7 +458,8 @@ to_device(ARGS)
             return tnr_tensor_to(args[0].u.tensor, vm->devices[i], ret, err);
     if (type == TNB_CPU)
         return tnr_tensor_to(args[0].u.tensor, tnr_device_host(tnr_vm_runtime(vm)), ret, err);
-    return tnb_fail(err, TNB_NOT_FOUND, "%s: the program has no device (%" PRId64 ", %" PRId64 ")", fn, type, id);
+    return tnb_fail(err, TNB_NOT_FOUND, "%s: the program has no device (%" PRId64 ", %" PRId64 ")",
+                    fn, type, id);
 }
 
 /* ---- values ---- */
@@ -474,7 +491,8 @@ tuple_getitem(ARGS)
     TNB_TRY(tnr_expect(fn, args, 0, TNR_TUPLE, err));
     TNB_TRY(tnr_expect_int(fn, args, 1, &i, err));
     if (i < 0 || i >= args[0].u.tuple->n)
-        return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i, args[0].u.tuple->n);
+        return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i,
+                        args[0].u.tuple->n);
     *ret = args[0].u.tuple->items[i];
     tnr_retain(*ret);
     return TNB_OK;
@@ -490,7 +508,8 @@ tuple_reset_item(ARGS)
     TNB_TRY(tnr_expect(fn, args, 0, TNR_TUPLE, err));
     TNB_TRY(tnr_expect_int(fn, args, 1, &i, err));
     if (i < 0 || i >= args[0].u.tuple->n)
-        return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i, args[0].u.tuple->n);
+        return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i,
+                        args[0].u.tuple->n);
     tnr_release(&args[0].u.tuple->items[i]);
     return TNB_OK;
 }
@@ -547,10 +566,10 @@ call_tir_dyn(ARGS)
     return tnr_vm_call_closure(vm, args[0].u.closure, all, k, ret, err);
 }
 
-#define BUILTIN(fn, least, most, more)                                                             \
-    {                                                                                              \
-        .size = sizeof(tnr_packed), .flags = (more), .name = "vm.builtin." #fn, .call = fn,        \
-        .min_args = (least), .max_args = (most)                                                    \
+#define BUILTIN(fn, least, most, more)                                                      \
+    {                                                                                       \
+        .size = sizeof(tnr_packed), .flags = (more), .name = "vm.builtin." #fn, .call = fn, \
+        .min_args = (least), .max_args = (most)                                             \
     }
 const tnr_packed tnr_builtins[] = {
     BUILTIN(alloc_shape_heap, 1, 1, TNR_PACKED_VM),

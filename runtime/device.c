@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opened devices: a bounded pool of storage over the driver's memory, and the host's plain memory as a driver for programs
- * that have no other device there.
+/* Opened devices: a bounded pool of storage over the driver's memory, and the host's plain memory
+ * as a driver for programs that have no other device there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "internal.h"
 
 /* ---- the pool ---- */
-/* Blocks that were given back wait here for a request of nearly their size. What is cached stays under half of the peak in
- * use plus a constant; the oldest block leaves first. */
+/* Blocks that were given back wait here for a request of nearly their size. What is cached stays
+ * under half of the peak in use plus a constant; the oldest block leaves first. */
 
 enum { POOL_SLACK = 16 << 20 };
 
@@ -32,7 +32,8 @@ pool_drop_oldest(tnr_device *dev)
 }
 
 tnb_status
-tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity, tnb_err *err)
+tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity,
+             tnb_err *err)
 {
     uint64_t grain = bytes >= 1 << 20 ? 65536 : bytes >= 4096 ? 4096 : 64;
     uint64_t want;
@@ -43,8 +44,9 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
     if (dev->limit && (want > dev->limit || dev->stats.in_use > dev->limit - want)) {
         pthread_mutex_unlock(&dev->lock);
         return tnb_fail(err, TNB_NO_MEMORY,
-                        "a storage of %" PRIu64 " bytes exceeds the limit of %" PRIu64 " bytes on '%s'", bytes, dev->limit,
-                        dev->driver->name);
+                        "a storage of %" PRIu64 " bytes exceeds the limit of %" PRIu64
+                        " bytes on '%s'",
+                        bytes, dev->limit, dev->driver->name);
     }
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < dev->n_blocks; i++) {
@@ -83,12 +85,15 @@ tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope)
 {
     pthread_mutex_lock(&dev->lock);
     dev->stats.in_use -= capacity;
-    while (dev->n_blocks &&
-           (dev->n_blocks == POOL_BLOCKS || dev->stats.cached + capacity > dev->stats.peak / 2 + POOL_SLACK))
+    while (dev->n_blocks && (dev->n_blocks == POOL_BLOCKS ||
+                             dev->stats.cached + capacity > dev->stats.peak / 2 + POOL_SLACK))
         pool_drop_oldest(dev);
-    if (dev->n_blocks < POOL_BLOCKS && dev->stats.cached + capacity <= dev->stats.peak + POOL_SLACK) {
-        dev->blocks[dev->n_blocks++] =
-            (struct pool_block){.mem = mem, .bytes = capacity, .scope = scope, .stamp = ++dev->stamp};
+    if (dev->n_blocks < POOL_BLOCKS &&
+        dev->stats.cached + capacity <= dev->stats.peak + POOL_SLACK) {
+        dev->blocks[dev->n_blocks++] = (struct pool_block){.mem = mem,
+                                                           .bytes = capacity,
+                                                           .scope = scope,
+                                                           .stamp = ++dev->stamp};
         dev->stats.cached += capacity;
     } else {
         dev->driver->free(dev->handle, mem);
@@ -126,15 +131,20 @@ free_device(tnr_object *o)
 }
 
 tnb_status
-tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out, tnb_err *err)
+tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out,
+               tnb_err *err)
 {
     int count = 0;
     tnb_err why = {0};
-    TNB_TRY(drv->count(drv->self, &count, &why) == TNB_OK ? TNB_OK : tnb_fail(err, why.status, "%s", why.message));
+    TNB_TRY(drv->count(drv->self, &count, &why) == TNB_OK
+                ? TNB_OK
+                : tnb_fail(err, why.status, "%s", why.message));
     if (count == 0)
-        return tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->name, why.message[0] ? ": " : "", why.message);
+        return tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->name,
+                        why.message[0] ? ": " : "", why.message);
     if (id < 0 || id >= count)
-        return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; number %d was asked for", drv->name, count, id);
+        return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; number %d was asked for",
+                        drv->name, count, id);
     tnr_device *dev = calloc(1, sizeof *dev);
     if (!dev)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open a device");
@@ -265,7 +275,8 @@ host_sync(void *dev, void *stream, tnb_err *err)
 }
 
 static tnb_status
-host_module_load(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err)
+host_module_load(void *dev, const char *format, const void *code, size_t n, void **module,
+                 tnb_err *err)
 {
     (void)dev, (void)format, (void)code, (void)n, (void)module;
     return tnb_fail(err, TNB_UNSUPPORTED, "plain host memory runs no kernels");

@@ -32,12 +32,14 @@ struct tnr_device {
 };
 /* Memory of at least `bytes` for the scope; *capacity is what to give back. */
 tnb_status
-tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity, tnb_err *err);
+tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity,
+             tnb_err *err);
 void
 tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope);
 /* Opens a driver's device outside of any runtime's list. */
 tnb_status
-tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out, tnb_err *err);
+tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out,
+               tnb_err *err);
 extern const tnr_driver tnr_host_driver;
 
 /* ---- the runtime ---- */
@@ -67,9 +69,11 @@ struct program {
     const tnb_tno_device *devices;
     const char *text;
 };
-/* Checks every count, index, jump target, register and operand. `bytes` must stay mapped and aligned to 8. */
+/* Checks every count, index, jump target, register and operand. `bytes` must stay mapped and
+ * aligned to 8. */
 tnb_status
-tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out, tnb_err *err);
+tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out,
+                   tnb_err *err);
 
 /* ---- artifacts ---- */
 struct section {
@@ -113,7 +117,8 @@ struct kernel {
     double seconds;
 };
 struct frame {
-    uint32_t function, pc, values, scalars, dst; /* bases in the stacks; where the caller wants the result */
+    uint32_t function, pc, values, scalars,
+        dst; /* bases in the stacks; where the caller wants the result */
 };
 struct tnr_vm {
     tnr_runtime *rt;
@@ -131,7 +136,7 @@ struct tnr_vm {
     struct frame *frames;
     uint32_t n_values, n_scalars, n_frames;       /* in use */
     uint32_t cap_values, cap_scalars, cap_frames; /* allocated */
-    uint32_t depth;                               /* of calls from packed functions into the machine */
+    uint32_t depth; /* of calls from packed functions into the machine */
     tnr_buffer_arg *buffer_args;
     tnr_scalar *scalar_args;
     bool profiling;

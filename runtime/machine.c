@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a virtual machine from a variant of an artifact, calling its functions, timing its kernels. */
+/* Making a virtual machine from a variant of an artifact, calling its functions, timing its
+ * kernels. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,11 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     if (!vm->variant->code.at)
         return tnb_fail(err, TNB_FORMAT, "the program has kernels, but the variant holds no code");
     if (vm->rt->opt.no_native && dev->driver->flags & TNR_DRIVER_NATIVE)
-        return tnb_fail(err, TNB_UNTRUSTED, "the artifact holds machine code of the host, which is not allowed here");
-    tnb_status st = dev->driver->module_load(dev->handle, vm->variant->info.format, vm->variant->code.at,
-                                             vm->variant->code.n, &vm->modules[i], err);
+        return tnb_fail(err, TNB_UNTRUSTED,
+                        "the artifact holds machine code of the host, which is not allowed here");
+    tnb_status st =
+        dev->driver->module_load(dev->handle, vm->variant->info.format, vm->variant->code.at,
+                                 vm->variant->code.n, &vm->modules[i], err);
     if (st != TNB_OK)
         tnb_err_prefix(err, "loading kernels for '%s'", dev->driver->name);
     return st;
@@ -58,8 +61,8 @@ load_kernels(tnr_vm *vm, tnb_err *err)
         const tnb_tno_kernel *k = &vm->p.kernels[i];
         tnr_device *dev = vm->devices[k->device];
         TNB_TRY(device_module(vm, k->device, err));
-        TNB_TRY(dev->driver->module_kernel(dev->handle, vm->modules[k->device], vm->p.text + k->name,
-                                           &vm->kernels[i].handle, err));
+        TNB_TRY(dev->driver->module_kernel(dev->handle, vm->modules[k->device],
+                                           vm->p.text + k->name, &vm->kernels[i].handle, err));
     }
     return TNB_OK;
 }
@@ -107,8 +110,8 @@ tnr_vm_new(tnr_runtime *rt, tnr_artifact *a, uint32_t variant, tnr_vm **out, tnb
     vm->artifact = a;
     tnr_object_retain(&a->object);
     vm->variant = &a->variants[variant];
-    tnb_status st =
-        tnr_program_verify(vm->variant->program.at, vm->variant->program.n, a->constants.n, &vm->p, err);
+    tnb_status st = tnr_program_verify(vm->variant->program.at, vm->variant->program.n,
+                                       a->constants.n, &vm->p, err);
     if (st == TNB_OK)
         st = allocate(vm, err);
     if (st == TNB_OK)
@@ -195,14 +198,20 @@ free_closure(tnr_object *o)
 }
 
 tnb_status
-tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t n, tnr_value *out, tnb_err *err)
+tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t n, tnr_value *out,
+                tnb_err *err)
 {
     if (function >= vm->p.head.n_functions || n > vm->p.functions[function].n_params)
-        return tnb_fail(err, TNB_BOUNDS, "a closure of function %" PRIu32 " with %" PRIu32 " bound values", function, n);
+        return tnb_fail(err, TNB_BOUNDS,
+                        "a closure of function %" PRIu32 " with %" PRIu32 " bound values", function,
+                        n);
     tnr_closure *c = malloc(sizeof *c + n * sizeof *bound);
     if (!c)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a closure");
-    *c = (tnr_closure){.object = {.refs = 1, .destroy = free_closure}, .vm = vm, .function = function, .n_bound = n};
+    *c = (tnr_closure){.object = {.refs = 1, .destroy = free_closure},
+                       .vm = vm,
+                       .function = function,
+                       .n_bound = n};
     for (uint32_t i = 0; i < n; i++) {
         c->bound[i] = bound[i];
         tnr_retain(bound[i]);
@@ -213,13 +222,15 @@ tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t 
 
 /* ---- calling ---- */
 
-/* The argument as the machine takes it: tensors on its device, compact. The result is the caller's. */
+/* The argument as the machine takes it: tensors on its device, compact. The result is the caller's.
+ */
 static tnb_status
 take_argument(tnr_vm *vm, tnr_value v, int depth, tnr_value *out, tnb_err *err)
 {
     if (v.tag == TNR_TENSOR) {
         if (!tnr_tensor_is_compact(v.u.tensor)) {
-            (void)tnb_fail(err, TNB_UNSUPPORTED, "the tensor's elements are not compact and row-major");
+            (void)tnb_fail(err, TNB_UNSUPPORTED,
+                           "the tensor's elements are not compact and row-major");
             tnb_hint(err, "make it contiguous first");
             return TNB_UNSUPPORTED;
         }
@@ -235,7 +246,8 @@ take_argument(tnr_vm *vm, tnr_value v, int depth, tnr_value *out, tnb_err *err)
     tnr_value t;
     TNB_TRY(tnr_tuple_new(NULL, v.u.tuple->n, &t, err));
     for (uint32_t i = 0; i < v.u.tuple->n; i++) {
-        tnb_status st = take_argument(vm, v.u.tuple->items[i], depth + 1, &t.u.tuple->items[i], err);
+        tnb_status st =
+            take_argument(vm, v.u.tuple->items[i], depth + 1, &t.u.tuple->items[i], err);
         if (st != TNB_OK) {
             tnr_release(&t);
             return st;
@@ -268,7 +280,8 @@ find_public(const tnr_vm *vm, const char *name, uint32_t *index, tnb_err *err)
 }
 
 tnb_status
-tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n, tnr_value *ret, tnb_err *err)
+tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n, tnr_value *ret,
+            tnb_err *err)
 {
     uint32_t index, taken = 0;
     *ret = tnr_null();

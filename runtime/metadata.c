@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metadata of an artifact: signatures of its functions and what its variants need, from checked JSON. */
+/* The metadata of an artifact: signatures of its functions and what its variants need, from checked
+ * JSON. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -12,7 +13,8 @@ missing(tnb_err *err, const char *where, const char *key, const char *want)
 }
 
 static tnb_status
-get_text(tnb_arena *ar, json_t *o, const char *where, const char *key, const char **out, tnb_err *err)
+get_text(tnb_arena *ar, json_t *o, const char *where, const char *key, const char **out,
+         tnb_err *err)
 {
     json_t *v = json_object_get(o, key);
     if (!json_is_string(v))
@@ -22,7 +24,8 @@ get_text(tnb_arena *ar, json_t *o, const char *where, const char *key, const cha
 }
 
 static tnb_status
-get_texts(tnb_arena *ar, json_t *o, const char *where, const char *key, const char *const **out, uint32_t *n, tnb_err *err)
+get_texts(tnb_arena *ar, json_t *o, const char *where, const char *key, const char *const **out,
+          uint32_t *n, tnb_err *err)
 {
     json_t *list = json_object_get(o, key), *v;
     size_t i;
@@ -77,7 +80,8 @@ read_io(tnb_arena *ar, json_t *o, const char *where, tnr_io *io, tnb_err *err)
 }
 
 static tnb_status
-read_ios(tnb_arena *ar, json_t *f, const char *where, const char *key, const tnr_io **out, uint32_t *n, tnb_err *err)
+read_ios(tnb_arena *ar, json_t *f, const char *where, const char *key, const tnr_io **out,
+         uint32_t *n, tnb_err *err)
 {
     json_t *list = json_object_get(f, key), *v;
     size_t i;
@@ -112,9 +116,10 @@ read_functions(tnr_artifact *a, json_t *root, tnb_err *err)
         TNB_TRY(read_ios(a->arena, f, name, "results", &s->results, &s->n_results, err));
         s->tuple_result = json_is_true(json_object_get(f, "tuple_result"));
         json_t *n = json_object_get(f, "num_input");
-        s->n_inputs = json_is_integer(n) && json_integer_value(n) >= 0 && json_integer_value(n) <= s->n_params
-                          ? (uint32_t)json_integer_value(n)
-                          : s->n_params;
+        s->n_inputs =
+            json_is_integer(n) && json_integer_value(n) >= 0 && json_integer_value(n) <= s->n_params
+                ? (uint32_t)json_integer_value(n)
+                : s->n_params;
     }
     if (!tnb_arena_failed(a->arena) && a->n_functions)
         qsort(a->functions, a->n_functions, sizeof *a->functions, by_name);
@@ -127,7 +132,9 @@ read_variants(tnr_artifact *a, json_t *root, tnb_err *err)
     json_t *list = json_object_get(root, "variants"), *v;
     size_t i;
     if (!json_is_array(list) || json_array_size(list) != a->n_variants)
-        return tnb_fail(err, TNB_FORMAT, "metadata: 'variants' does not describe the %" PRIu32 " variants of the file",
+        return tnb_fail(err, TNB_FORMAT,
+                        "metadata: 'variants' does not describe the %" PRIu32
+                        " variants of the file",
                         a->n_variants);
     json_array_foreach(list, i, v)
     {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verifies a VM program once, so that the interpreter needs no structural check: counts that add up to the section's size,
- * texts that end, functions without gaps, jump targets, registers, operands and constants in range, launches that fit their
- * kernels. Works on hostile bytes.
+/* Verifies a VM program once, so that the interpreter needs no structural check: counts that add up
+ * to the section's size, texts that end, functions without gaps, jump targets, registers, operands
+ * and constants in range, launches that fit their kernels. Works on hostile bytes.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -66,11 +66,13 @@ static tnb_status
 take_arrays(struct cursor *c, struct program *p, tnb_err *err)
 {
     const tnb_tno_program *h = &p->head;
-    const uint32_t counts[] = {h->n_functions, h->n_insns, h->n_operands, h->n_kernels, h->n_buffers, h->n_scalars,
-                               h->n_constants, h->n_dims,  h->n_packed,   h->n_devices, h->n_text};
+    const uint32_t counts[] = {h->n_functions, h->n_insns,   h->n_operands,  h->n_kernels,
+                               h->n_buffers,   h->n_scalars, h->n_constants, h->n_dims,
+                               h->n_packed,    h->n_devices, h->n_text};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i] > MAX_COUNT)
-            return broken(err, "count %zu of the program is %" PRIu32 ", more than any program has", i, counts[i]);
+            return broken(err, "count %zu of the program is %" PRIu32 ", more than any program has",
+                          i, counts[i]);
     if (h->reserved)
         return broken(err, "a reserved field of the program is not zero");
     p->functions = take(c, h->n_functions, sizeof *p->functions);
@@ -96,7 +98,8 @@ take_arrays(struct cursor *c, struct program *p, tnb_err *err)
 static tnb_status
 check_text(const struct program *p, uint64_t offset, const char *what, tnb_err *err)
 {
-    return offset < p->head.n_text ? TNB_OK : broken(err, "the name of %s lies outside the texts", what);
+    return offset < p->head.n_text ? TNB_OK
+                                   : broken(err, "the name of %s lies outside the texts", what);
 }
 
 /* [first, first + n) within [0, total)? */
@@ -129,7 +132,8 @@ check_constants(const struct program *p, uint64_t constants_bytes, tnb_err *err)
         if (c->kind == TNB_TNO_STRING)
             TNB_TRY(check_text(p, c->data, "a constant", err));
         if (c->kind == TNB_TNO_FUNCTION && c->data >= p->head.n_functions)
-            return broken(err, "constant %" PRIu32 " is function %" PRIu64 " of %" PRIu32, i, c->data, p->head.n_functions);
+            return broken(err, "constant %" PRIu32 " is function %" PRIu64 " of %" PRIu32, i,
+                          c->data, p->head.n_functions);
         if (c->kind == TNB_TNO_DTYPE && c->dtype.bits && !plain_dtype(c->dtype))
             return broken(err, "constant %" PRIu32 " is no dtype", i);
         if (c->kind != TNB_TNO_TENSOR)
@@ -143,9 +147,15 @@ check_constants(const struct program *p, uint64_t constants_bytes, tnb_err *err)
         }
         tnb_err why;
         if (tnb_dtype_storage(c->dtype, elems, &bytes, &why) != TNB_OK || bytes != c->bytes)
-            return broken(err, "constant %" PRIu32 " has %" PRIu64 " bytes, which its shape does not give", i, c->bytes);
-        if (c->data % TNB_TNO_ALIGN || c->data > constants_bytes || c->bytes > constants_bytes - c->data)
-            return broken(err, "constant %" PRIu32 " lies outside the constants of %" PRIu64 " bytes", i, constants_bytes);
+            return broken(err,
+                          "constant %" PRIu32 " has %" PRIu64
+                          " bytes, which its shape does not give",
+                          i, c->bytes);
+        if (c->data % TNB_TNO_ALIGN || c->data > constants_bytes ||
+            c->bytes > constants_bytes - c->data)
+            return broken(err,
+                          "constant %" PRIu32 " lies outside the constants of %" PRIu64 " bytes", i,
+                          constants_bytes);
     }
     return TNB_OK;
 }
@@ -169,8 +179,10 @@ check_tables(const struct program *p, uint64_t constants_bytes, tnb_err *err)
         const tnb_tno_kernel *k = &p->kernels[i];
         TNB_TRY(check_text(p, k->name, "a kernel", err));
         if (k->device >= h->n_devices)
-            return broken(err, "kernel %" PRIu32 " is for device %" PRIu32 " of %" PRIu32, i, k->device, h->n_devices);
-        if (!within(k->first_buffer, k->n_buffers, h->n_buffers) || !within(k->first_scalar, k->n_scalars, h->n_scalars))
+            return broken(err, "kernel %" PRIu32 " is for device %" PRIu32 " of %" PRIu32, i,
+                          k->device, h->n_devices);
+        if (!within(k->first_buffer, k->n_buffers, h->n_buffers) ||
+            !within(k->first_scalar, k->n_scalars, h->n_scalars))
             return broken(err, "the parameters of kernel %" PRIu32 " lie outside the tables", i);
         if (k->n_buffers + k->n_scalars > UINT16_MAX - 8)
             return broken(err, "kernel %" PRIu32 " has too many parameters", i);
@@ -191,8 +203,11 @@ struct place {
 static tnb_status
 bad(const struct place *w, tnb_err *err, const char *what, uint64_t found, uint64_t limit)
 {
-    return broken(err, "function '%s', instruction %" PRIu32 " (%s): %s %" PRIu64 " is out of range (%" PRIu64 ")",
-                  w->p->text + w->f->name, w->at, w->insn->op < TNB_VM_N_OPS ? op_infos[w->insn->op].name : "?", what, found,
+    return broken(err,
+                  "function '%s', instruction %" PRIu32 " (%s): %s %" PRIu64
+                  " is out of range (%" PRIu64 ")",
+                  w->p->text + w->f->name, w->at,
+                  w->insn->op < TNB_VM_N_OPS ? op_infos[w->insn->op].name : "?", what, found,
                   limit);
 }
 
@@ -224,7 +239,8 @@ check_field(const struct place *w, uint8_t use, uint32_t v, tnb_err *err)
     case DV:
         return v < h->n_devices ? TNB_OK : bad(w, err, "device", v, h->n_devices);
     case L:
-        return within(v, w->insn->aux, h->n_operands) ? TNB_OK : bad(w, err, "operand", v, h->n_operands);
+        return within(v, w->insn->aux, h->n_operands) ? TNB_OK
+                                                      : bad(w, err, "operand", v, h->n_operands);
     default:
         return TNB_OK; /* immediate */
     }
@@ -257,7 +273,11 @@ need_kind(const struct place *w, uint32_t i, unsigned mask, tnb_err *err)
     return mask >> kind & 1 ? TNB_OK : bad(w, err, "kind of an operand:", kind, i);
 }
 
-enum { OBJECTS = 1 << TNB_VM_VALUE | 1 << TNB_VM_CONST_, INTS = 1 << TNB_VM_INT, FLOATS = 1 << TNB_VM_FLOAT };
+enum {
+    OBJECTS = 1 << TNB_VM_VALUE | 1 << TNB_VM_CONST_,
+    INTS = 1 << TNB_VM_INT,
+    FLOATS = 1 << TNB_VM_FLOAT
+};
 
 static tnb_status
 check_launch(const struct place *w, tnb_err *err)
@@ -282,7 +302,9 @@ check_launch(const struct place *w, tnb_err *err)
 static tnb_dtype
 insn_dtype(uint32_t bits)
 {
-    tnb_dtype d = {.code = (uint8_t)bits, .bits = (uint8_t)(bits >> 8), .lanes = (uint16_t)(bits >> 16)};
+    tnb_dtype d = {.code = (uint8_t)bits,
+                   .bits = (uint8_t)(bits >> 8),
+                   .lanes = (uint16_t)(bits >> 16)};
     return d;
 }
 
@@ -294,7 +316,9 @@ check_special(const struct place *w, tnb_err *err)
     tnb_dtype d = insn_dtype(in->aux | 1u << 16);
     switch (in->op) {
     case TNB_VM_EXT:
-        return (in->aux & 255) >= 1 && (in->aux & 255) <= 64 && in->aux < 512 ? TNB_OK : bad(w, err, "width", in->aux, 64);
+        return (in->aux & 255) >= 1 && (in->aux & 255) <= 64 && in->aux < 512
+                   ? TNB_OK
+                   : bad(w, err, "width", in->aux, 64);
     case TNB_VM_FROUND:
         return tnb_dtype_is_float(d) && (d.bits == 16 || d.bits == 32 || d.bits == 64)
                    ? TNB_OK
@@ -306,19 +330,22 @@ check_special(const struct place *w, tnb_err *err)
                    : bad(w, err, "mathematical function", in->aux, TNB_VM_N_MATHS);
     case TNB_VM_LOADI:
     case TNB_VM_STOREI:
-        return tnb_dtype_is_int(d) || tnb_dtype_is_bool(d) ? TNB_OK : bad(w, err, "dtype", in->aux, 0);
+        return tnb_dtype_is_int(d) || tnb_dtype_is_bool(d) ? TNB_OK
+                                                           : bad(w, err, "dtype", in->aux, 0);
     case TNB_VM_LOADF:
     case TNB_VM_STOREF:
         return tnb_dtype_is_float(d) ? TNB_OK : bad(w, err, "dtype", in->aux, 0);
     case TNB_VM_SHAPE:
         for (uint32_t i = 0; i < in->aux; i++)
             TNB_TRY(need_kind(w, i, INTS, err));
-        return in->aux <= TNB_TNO_MAX_DIMS ? TNB_OK : bad(w, err, "rank", in->aux, TNB_TNO_MAX_DIMS);
+        return in->aux <= TNB_TNO_MAX_DIMS ? TNB_OK
+                                           : bad(w, err, "rank", in->aux, TNB_TNO_MAX_DIMS);
     case TNB_VM_HOSTT:
         for (uint32_t i = 0; i < in->aux; i++)
             TNB_TRY(need_kind(w, i, INTS, err));
-        return in->aux <= TNB_TNO_MAX_DIMS && plain_dtype(insn_dtype(in->b)) ? TNB_OK
-                                                                             : bad(w, err, "dtype or rank", in->b, in->aux);
+        return in->aux <= TNB_TNO_MAX_DIMS && plain_dtype(insn_dtype(in->b))
+                   ? TNB_OK
+                   : bad(w, err, "dtype or rank", in->b, in->aux);
     case TNB_VM_ALLOCT:
         if (in->aux < 2 || in->aux > TNB_TNO_MAX_DIMS + 2 || !plain_dtype(insn_dtype(in->b)))
             return bad(w, err, "dtype or rank", in->b, in->aux);
@@ -332,7 +359,9 @@ check_special(const struct place *w, tnb_err *err)
         return in->aux == want ? TNB_OK : bad(w, err, "number of arguments", in->aux, want);
     }
     case TNB_VM_TAIL:
-        return in->aux == w->f->n_params ? TNB_OK : bad(w, err, "number of arguments", in->aux, w->f->n_params);
+        return in->aux == w->f->n_params
+                   ? TNB_OK
+                   : bad(w, err, "number of arguments", in->aux, w->f->n_params);
     case TNB_VM_LAUNCH:
         return check_launch(w, err);
     default:
@@ -347,7 +376,9 @@ check_function(const struct program *p, uint32_t index, tnb_err *err)
     if (f->n_insns == 0)
         return broken(err, "function '%s' is empty", p->text + f->name);
     if (f->n_params > f->n_values || f->n_values > MAX_REGISTERS || f->n_scalars > MAX_REGISTERS)
-        return broken(err, "function '%s' has %" PRIu32 " parameters, %" PRIu32 " value and %" PRIu32 " scalar registers",
+        return broken(err,
+                      "function '%s' has %" PRIu32 " parameters, %" PRIu32 " value and %" PRIu32
+                      " scalar registers",
                       p->text + f->name, f->n_params, f->n_values, f->n_scalars);
     for (uint32_t i = 0; i < f->n_insns; i++) {
         const tnb_vm_insn *in = &p->insns[f->first_insn + i];
@@ -369,7 +400,8 @@ check_function(const struct program *p, uint32_t index, tnb_err *err)
 }
 
 tnb_status
-tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out, tnb_err *err)
+tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out,
+                   tnb_err *err)
 {
     struct program p = {0};
     struct cursor c = {.at = bytes, .left = n};
@@ -381,11 +413,13 @@ tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, stru
     TNB_TRY(take_arrays(&c, &p, err));
     TNB_TRY(check_tables(&p, constants_bytes, err));
     uint32_t next = 0;
-    for (uint32_t i = 0; i < p.head.n_functions; i++) { /* names and ranges first: calls refer to other functions */
+    for (uint32_t i = 0; i < p.head.n_functions;
+         i++) { /* names and ranges first: calls refer to other functions */
         const tnb_tno_function *f = &p.functions[i];
         TNB_TRY(check_text(&p, f->name, "a function", err));
         if (f->first_insn != next || f->n_insns > p.head.n_insns - next)
-            return broken(err, "the instructions of function '%s' do not follow those before", p.text + f->name);
+            return broken(err, "the instructions of function '%s' do not follow those before",
+                          p.text + f->name);
         next += f->n_insns;
     }
     if (next != p.head.n_insns)

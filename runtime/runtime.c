@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime: device drivers and packed functions, from plugins (loaded when first needed) or added by hand, and the devices
- * opened through them.
+/* The runtime: device drivers and packed functions, from plugins (loaded when first needed) or
+ * added by hand, and the devices opened through them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,11 +57,12 @@ tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 static tnb_status
 check_driver(const tnr_driver *d, tnb_err *err)
 {
-    if (d->name && d->count && d->open && d->close && d->describe && d->check_features && d->alloc && d->free && d->copy &&
-        d->zero && d->sync && d->module_load &&
+    if (d->name && d->count && d->open && d->close && d->describe && d->check_features &&
+        d->alloc && d->free && d->copy && d->zero && d->sync && d->module_load &&
         (!d->formats || (d->module_free && d->module_kernel && d->launch)))
         return TNB_OK;
-    return tnb_fail(err, TNB_ABI, "the driver '%s' lacks functions that every driver has", d->name ? d->name : "?");
+    return tnb_fail(err, TNB_ABI, "the driver '%s' lacks functions that every driver has",
+                    d->name ? d->name : "?");
 }
 
 static tnb_status
@@ -234,10 +235,13 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
         dev = dev->next;
     tnb_status st = TNB_OK;
     if (!dev) {
-        const tnr_driver *drv = strcmp(name, "host") == 0 ? &tnr_host_driver : tnr_find_driver(rt, name, err);
+        const tnr_driver *drv =
+            strcmp(name, "host") == 0 ? &tnr_host_driver : tnr_find_driver(rt, name, err);
         struct conf_section section = {.conf = rt->opt.conf, .name = name};
-        tnr_device_options opt = {
-            .size = sizeof opt, .threads = rt->threads, .setting = device_setting, .user = &section};
+        tnr_device_options opt = {.size = sizeof opt,
+                                  .threads = rt->threads,
+                                  .setting = device_setting,
+                                  .user = &section};
         st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : TNB_NOT_FOUND;
         if (st == TNB_OK) {
             dev->limit = rt->opt.memory_limit;

@@ -36,8 +36,8 @@ storage_struct(tnr_device *dev, tnb_err *err)
 static const char *
 keep_scope(const char *scope)
 {
-    static const char *const known[] = {"global", "global.texture", "global.texture-nhwc", "global.texture-weight",
-                                        "host"};
+    static const char *const known[] = {"global", "global.texture", "global.texture-nhwc",
+                                        "global.texture-weight", "host"};
     for (size_t i = 0; scope && i < sizeof known / sizeof *known; i++)
         if (strcmp(scope, known[i]) == 0)
             return known[i];
@@ -66,8 +66,8 @@ tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *o
 }
 
 tnb_status
-tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner, void (*release)(void *),
-                 tnr_value *out, tnb_err *err)
+tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner,
+                 void (*release)(void *), tnr_value *out, tnb_err *err)
 {
     tnr_storage *s = storage_struct(dev, err);
     if (!s)
@@ -95,10 +95,12 @@ free_tensor(tnr_object *o)
 
 /* Elements and bytes of a shape, checked. */
 static tnb_status
-measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, uint64_t *bytes, tnb_err *err)
+measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, uint64_t *bytes,
+        tnb_err *err)
 {
     if (ndim > TNB_TNO_MAX_DIMS)
-        return tnb_fail(err, TNB_SHAPE, "a tensor of %" PRIu32 " dimensions; at most %d are supported", ndim,
+        return tnb_fail(err, TNB_SHAPE,
+                        "a tensor of %" PRIu32 " dimensions; at most %d are supported", ndim,
                         TNB_TNO_MAX_DIMS);
     if (tnb_dtype_is_void(dtype) || dtype.lanes == 0)
         return tnb_fail(err, TNB_TYPE, "a tensor needs an element type");
@@ -106,7 +108,8 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
     bool empty = false;
     for (uint32_t i = 0; i < ndim; i++) {
         if (shape[i] < 0)
-            return tnb_fail(err, TNB_SHAPE, "extent %" PRIu32 " of a tensor is negative: %" PRId64, i, shape[i]);
+            return tnb_fail(err, TNB_SHAPE, "extent %" PRIu32 " of a tensor is negative: %" PRId64,
+                            i, shape[i]);
         empty |= shape[i] == 0;
         if (shape[i] && !tnb_mul_u64(n, (uint64_t)shape[i], &n))
             return tnb_fail(err, TNB_BOUNDS, "the element count of a tensor overflows 64 bits");
@@ -119,14 +122,15 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
 }
 
 tnb_status
-tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim, tnb_dtype dtype, tnr_value *out,
-                tnb_err *err)
+tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim,
+                tnb_dtype dtype, tnr_value *out, tnb_err *err)
 {
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
     if (offset > s->size || bytes > s->size - offset)
         return tnb_fail(err, TNB_BOUNDS,
-                        "a tensor of %" PRIu64 " bytes at offset %" PRIu64 " does not fit its storage of %" PRIu64 " bytes",
+                        "a tensor of %" PRIu64 " bytes at offset %" PRIu64
+                        " does not fit its storage of %" PRIu64 " bytes",
                         bytes, offset, s->size);
     tnr_tensor *t = malloc(sizeof *t + ndim * sizeof *shape);
     if (!t)
@@ -150,7 +154,8 @@ tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t 
 }
 
 tnb_status
-tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype dtype, tnr_value *out, tnb_err *err)
+tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype dtype,
+               tnr_value *out, tnb_err *err)
 {
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
@@ -162,8 +167,8 @@ tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype d
 }
 
 tnb_status
-tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_t ndim, tnb_dtype dtype, tnr_value *out,
-                tnb_err *err)
+tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_t ndim,
+                tnb_dtype dtype, tnr_value *out, tnb_err *err)
 {
     tnr_value v;
     TNB_TRY(tnr_tensor_new(dev, shape, ndim, dtype, &v, err));
@@ -200,39 +205,50 @@ need_compact(const tnr_tensor *t, tnb_err *err)
 }
 
 tnb_status
-tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr_value *out, tnb_err *err)
+tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr_value *out,
+                   tnb_err *err)
 {
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, t->dl.dtype, &elems, &bytes, err));
     if (elems != t->n_elems) {
         char from[128], to[128];
         tnr_value v;
-        tnr_describe((tnr_value){.tag = TNR_TENSOR, .u.tensor = (tnr_tensor *)(uintptr_t)t}, from, sizeof from);
+        tnr_describe((tnr_value){.tag = TNR_TENSOR, .u.tensor = (tnr_tensor *)(uintptr_t)t}, from,
+                     sizeof from);
         TNB_TRY(tnr_shape_new(shape, ndim, &v, err));
         tnr_describe(v, to, sizeof to);
         tnr_release(&v);
-        return tnb_fail(err, TNB_SHAPE, "%s cannot be reshaped to %s: %" PRIu64 " elements against %" PRIu64, from, to,
-                        t->n_elems, elems);
+        return tnb_fail(err, TNB_SHAPE,
+                        "%s cannot be reshaped to %s: %" PRIu64 " elements against %" PRIu64, from,
+                        to, t->n_elems, elems);
     }
     TNB_TRY(need_compact(t, err));
-    return tnr_tensor_view(t->storage, t->dl.byte_offset - t->storage->offset, shape, ndim, t->dl.dtype, out, err);
+    return tnr_tensor_view(t->storage, t->dl.byte_offset - t->storage->offset, shape, ndim,
+                           t->dl.dtype, out, err);
 }
 
 void *
 tnr_tensor_data(const tnr_tensor *t)
 {
-    return t->storage->device->driver->flags & TNR_DRIVER_HOST_MEMORY ? (char *)t->dl.data + t->dl.byte_offset : NULL;
+    return t->storage->device->driver->flags & TNR_DRIVER_HOST_MEMORY
+               ? (char *)t->dl.data + t->dl.byte_offset
+               : NULL;
 }
 
 tnb_status
 tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err)
 {
     if (bytes != t->n_bytes)
-        return tnb_fail(err, TNB_SHAPE, "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were asked for", t->n_bytes, bytes);
+        return tnb_fail(err, TNB_SHAPE,
+                        "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were asked for",
+                        t->n_bytes, bytes);
     TNB_TRY(need_compact(t, err));
     tnr_device *dev = t->storage->device;
-    tnr_copy c = {
-        .kind = TNR_COPY_TO_HOST, .dst = host, .src = t->dl.data, .src_offset = t->dl.byte_offset, .bytes = bytes};
+    tnr_copy c = {.kind = TNR_COPY_TO_HOST,
+                  .dst = host,
+                  .src = t->dl.data,
+                  .src_offset = t->dl.byte_offset,
+                  .bytes = bytes};
     return bytes ? dev->driver->copy(dev->handle, NULL, &c, err) : TNB_OK;
 }
 
@@ -240,13 +256,19 @@ tnb_status
 tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err)
 {
     if (bytes != t->n_bytes)
-        return tnb_fail(err, TNB_SHAPE, "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were given", t->n_bytes, bytes);
+        return tnb_fail(err, TNB_SHAPE,
+                        "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were given", t->n_bytes,
+                        bytes);
     TNB_TRY(need_compact(t, err));
     if (t->storage->flags & TNR_STORAGE_READ_ONLY)
-        return tnb_fail(err, TNB_INVALID, "the tensor is a constant of the artifact and cannot be written");
+        return tnb_fail(err, TNB_INVALID,
+                        "the tensor is a constant of the artifact and cannot be written");
     tnr_device *dev = t->storage->device;
-    tnr_copy c = {
-        .kind = TNR_COPY_TO_DEVICE, .dst = t->dl.data, .dst_offset = t->dl.byte_offset, .src = host, .bytes = bytes};
+    tnr_copy c = {.kind = TNR_COPY_TO_DEVICE,
+                  .dst = t->dl.data,
+                  .dst_offset = t->dl.byte_offset,
+                  .src = host,
+                  .bytes = bytes};
     return bytes ? dev->driver->copy(dev->handle, NULL, &c, err) : TNB_OK;
 }
 
@@ -254,17 +276,22 @@ tnb_status
 tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
 {
     if (!tnb_dtype_eq(from->dl.dtype, to->dl.dtype) || from->n_elems != to->n_elems)
-        return tnb_fail(err, TNB_SHAPE, "tensors to copy differ: %s, %" PRIu64 " elements against %s, %" PRIu64 " elements",
-                        tnb_dtype_print(from->dl.dtype).s, from->n_elems, tnb_dtype_print(to->dl.dtype).s, to->n_elems);
+        return tnb_fail(err, TNB_SHAPE,
+                        "tensors to copy differ: %s, %" PRIu64 " elements against %s, %" PRIu64
+                        " elements",
+                        tnb_dtype_print(from->dl.dtype).s, from->n_elems,
+                        tnb_dtype_print(to->dl.dtype).s, to->n_elems);
     tnr_device *a = from->storage->device, *b = to->storage->device;
     if (a->driver->flags & TNR_DRIVER_HOST_MEMORY) {
         TNB_TRY(need_compact(from, err));
-        return tnr_tensor_write(to, (char *)from->dl.data + from->dl.byte_offset, from->n_bytes, err);
+        return tnr_tensor_write(to, (char *)from->dl.data + from->dl.byte_offset, from->n_bytes,
+                                err);
     }
     if (b->driver->flags & TNR_DRIVER_HOST_MEMORY) {
         TNB_TRY(need_compact(to, err));
         if (to->storage->flags & TNR_STORAGE_READ_ONLY)
-            return tnb_fail(err, TNB_INVALID, "the tensor is a constant of the artifact and cannot be written");
+            return tnb_fail(err, TNB_INVALID,
+                            "the tensor is a constant of the artifact and cannot be written");
         return tnr_tensor_read(from, (char *)to->dl.data + to->dl.byte_offset, to->n_bytes, err);
     }
     if (a == b) {
@@ -281,7 +308,8 @@ tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
     /* two devices whose memory the host does not see: by way of the host */
     void *bounce = malloc(from->n_bytes ? from->n_bytes : 1);
     if (!bounce)
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory to copy %" PRIu64 " bytes between devices", from->n_bytes);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to copy %" PRIu64 " bytes between devices",
+                        from->n_bytes);
     tnb_status st = tnr_tensor_read(from, bounce, from->n_bytes, err);
     if (st == TNB_OK)
         st = tnr_tensor_write(to, bounce, to->n_bytes, err);
@@ -292,7 +320,8 @@ tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
 tnb_status
 tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err)
 {
-    if (t->storage->device == dev || (tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev))) {
+    if (t->storage->device == dev ||
+        (tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev))) {
         *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
         tnr_retain(*out);
         return TNB_OK;
@@ -357,8 +386,10 @@ strided_extent(const tnb_dltensor *dl, uint64_t *bytes, tnb_err *err)
             return TNB_OK;
         }
         if (dl->strides[i] < 0)
-            return tnb_fail(err, TNB_UNSUPPORTED, "a tensor with a negative stride cannot be imported");
-        if (!tnb_mul_i64(dl->shape[i] - 1, dl->strides[i], &step) || !tnb_add_i64(last, step, &last))
+            return tnb_fail(err, TNB_UNSUPPORTED,
+                            "a tensor with a negative stride cannot be imported");
+        if (!tnb_mul_i64(dl->shape[i] - 1, dl->strides[i], &step) ||
+            !tnb_add_i64(last, step, &last))
             return tnb_fail(err, TNB_BOUNDS, "the strides of a tensor overflow 64 bits");
     }
     return tnb_dtype_storage(dl->dtype, (uint64_t)last + 1, bytes, err);
@@ -370,8 +401,8 @@ tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_er
     const tnb_dltensor *dl = &m->dl;
     uint64_t elems, bytes, extent;
     if (dl->device.type != dev->dl.type || dl->device.id != dev->dl.id)
-        return tnb_fail(err, TNB_INVALID, "the tensor lies on device (%d, %d), not on %s %d", dl->device.type, dl->device.id,
-                        dev->driver->name, dev->dl.id);
+        return tnb_fail(err, TNB_INVALID, "the tensor lies on device (%d, %d), not on %s %d",
+                        dl->device.type, dl->device.id, dev->driver->name, dev->dl.id);
     if (dl->ndim < 0 || (dl->ndim && !dl->shape))
         return tnb_fail(err, TNB_INVALID, "the tensor's description is broken");
     uint32_t ndim = (uint32_t)dl->ndim;

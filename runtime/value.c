@@ -78,7 +78,9 @@ tnb_status
 tnr_shape_new(const int64_t *dims, uint32_t n, tnr_value *out, tnb_err *err)
 {
     if (n > TNB_TNO_MAX_DIMS)
-        return tnb_fail(err, TNB_SHAPE, "a shape of %" PRIu32 " dimensions; at most %d are supported", n, TNB_TNO_MAX_DIMS);
+        return tnb_fail(err, TNB_SHAPE,
+                        "a shape of %" PRIu32 " dimensions; at most %d are supported", n,
+                        TNB_TNO_MAX_DIMS);
     tnr_shape *s = malloc(sizeof *s + n * sizeof *dims);
     if (!s)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a shape");
@@ -127,8 +129,9 @@ const char *
 tnr_tag_name(uint32_t tag)
 {
     static const char *const names[TNR_N_TAGS] = {/* ORDER TNR_TAG */
-                                                  "null",  "int",    "float", "bool",    "dtype",   "device", "tensor",
-                                                  "shape", "string", "tuple", "storage", "closure", "object"};
+                                                  "null",    "int",     "float", "bool",   "dtype",
+                                                  "device",  "tensor",  "shape", "string", "tuple",
+                                                  "storage", "closure", "object"};
     return tag < TNR_N_TAGS ? names[tag] : "unknown value";
 }
 
@@ -182,7 +185,8 @@ tnr_expect(const char *function, const tnr_value *args, int i, uint32_t tag, tnb
         return TNB_OK;
     char text[160];
     tnr_describe(args[i], text, sizeof text);
-    return tnb_fail(err, TNB_TYPE, "%s: argument %d is a %s, expected a %s", function, i, text, tnr_tag_name(tag));
+    return tnb_fail(err, TNB_TYPE, "%s: argument %d is a %s, expected a %s", function, i, text,
+                    tnr_tag_name(tag));
 }
 
 tnb_status

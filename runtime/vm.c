@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter of VM code. The program was verified when the machine was made (runtime/program.c): here only what depends
- * on data is checked.
+/* The interpreter of VM code. The program was verified when the machine was made
+ * (runtime/program.c): here only what depends on data is checked.
  *
- * Frames, value registers and scalar registers are three stacks that grow and are reused. A packed function may call back into the
- * machine, which may move the stacks: register pointers are read again after every call.
+ * Frames, value registers and scalar registers are three stacks that grow and are reused. A packed
+ * function may call back into the machine, which may move the stacks: register pointers are read
+ * again after every call.
  */
 #include "config.h"
 #include <inttypes.h>
@@ -55,8 +56,10 @@ push_frame(tnr_vm *vm, uint32_t function, uint32_t dst, tnb_err *err)
 {
     const tnb_tno_function *f = &vm->p.functions[function];
     TNB_TRY(grow_stacks(vm, vm->n_values + f->n_values, vm->n_scalars + f->n_scalars, err));
-    vm->frames[vm->n_frames++] =
-        (struct frame){.function = function, .values = vm->n_values, .scalars = vm->n_scalars, .dst = dst};
+    vm->frames[vm->n_frames++] = (struct frame){.function = function,
+                                                .values = vm->n_values,
+                                                .scalars = vm->n_scalars,
+                                                .dst = dst};
     memset(vm->values + vm->n_values, 0, f->n_values * sizeof *vm->values);
     if (f->n_scalars)
         memset(vm->scalars + vm->n_scalars, 0, f->n_scalars * sizeof *vm->scalars);
@@ -161,7 +164,8 @@ tensor_constant(tnr_vm *vm, const tnb_tno_constant *c, tnr_value *out, tnb_err *
     if (!tnr_device_is_host(dev))
         return tnr_tensor_from(dev, at, dims, c->n_dims, c->dtype, out, err);
     tnr_value s;
-    TNB_TRY(tnr_storage_wrap(dev, at, c->bytes, TNR_STORAGE_READ_ONLY, a, release_artifact, &s, err));
+    TNB_TRY(
+        tnr_storage_wrap(dev, at, c->bytes, TNR_STORAGE_READ_ONLY, a, release_artifact, &s, err));
     tnr_object_retain(&a->object);
     tnb_status st = tnr_tensor_view(s.u.storage, 0, dims, c->n_dims, c->dtype, out, err);
     tnr_release(&s);
@@ -272,15 +276,17 @@ static double
 math1(uint16_t id, double x)
 {
     switch (id) {
-#define CASE(n)                                                                                    \
-    case TNB_VM_MATH_##n:                                                                          \
+#define CASE(n)           \
+    case TNB_VM_MATH_##n: \
         return n(x);
-        CASE(exp) CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt)
-        CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos) CASE(atan) CASE(asinh)
-        CASE(acosh) CASE(atanh) CASE(erf) CASE(floor) CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
+        CASE(exp)
+            CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1)
+                CASE(sqrt) CASE(cbrt) CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh)
+                    CASE(asin) CASE(acos) CASE(atan) CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf)
+                        CASE(floor) CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
 #undef CASE
-    case TNB_VM_MATH_rsqrt:
-        return 1.0 / sqrt(x);
+                            case TNB_VM_MATH_rsqrt : return 1.0 /
+                                                     sqrt(x);
     case TNB_VM_MATH_sigmoid:
         return 1.0 / (1.0 + exp(-x));
     case TNB_VM_MATH_isnan:
@@ -348,7 +354,8 @@ stride(tnr_value v, uint32_t dim, int64_t *out, tnb_err *err)
         return wrong(v, "a tensor", err);
     const tnb_dltensor *t = &v.u.tensor->dl;
     if (dim >= (uint32_t)t->ndim)
-        return tnb_fail(err, TNB_SHAPE, "stride %" PRIu32 " of a tensor of %" PRId32 " dimensions", dim, t->ndim);
+        return tnb_fail(err, TNB_SHAPE, "stride %" PRIu32 " of a tensor of %" PRId32 " dimensions",
+                        dim, t->ndim);
     uint64_t n = 1; /* wraps for empty tensors of huge extents, where no element is addressed */
     for (int32_t i = t->ndim - 1; i > (int32_t)dim; i--)
         n *= (uint64_t)t->shape[i];
@@ -356,7 +363,8 @@ stride(tnr_value v, uint32_t dim, int64_t *out, tnb_err *err)
     return TNB_OK;
 }
 
-/* The address and dtype of element `index` of a host tensor of the dtype that the instruction states. */
+/* The address and dtype of element `index` of a host tensor of the dtype that the instruction
+ * states. */
 static tnb_status
 element(tnr_value v, int64_t index, uint16_t aux, void **base, tnb_dtype *d, tnb_err *err)
 {
@@ -366,11 +374,14 @@ element(tnr_value v, int64_t index, uint16_t aux, void **base, tnb_dtype *d, tnb
     *d = t->dl.dtype;
     *base = tnr_tensor_data(t);
     if (!*base || t->dl.strides)
-        return tnb_fail(err, TNB_DEVICE, "the host reads or writes a tensor that is not in its memory");
+        return tnb_fail(err, TNB_DEVICE,
+                        "the host reads or writes a tensor that is not in its memory");
     if (TNB_VM_DTYPE(*d) != aux || d->lanes != 1)
-        return tnb_fail(err, TNB_TYPE, "a host access to a tensor of %s with another type", tnb_dtype_print(*d).s);
+        return tnb_fail(err, TNB_TYPE, "a host access to a tensor of %s with another type",
+                        tnb_dtype_print(*d).s);
     if (index < 0 || (uint64_t)index >= t->n_elems)
-        return tnb_fail(err, TNB_BOUNDS, "element %" PRId64 " of a tensor of %" PRIu64 " elements", index, t->n_elems);
+        return tnb_fail(err, TNB_BOUNDS, "element %" PRId64 " of a tensor of %" PRIu64 " elements",
+                        index, t->n_elems);
     return TNB_OK;
 }
 
@@ -388,7 +399,9 @@ load(const tnr_vm *vm, const tnb_vm_insn *in, int64_t *s, tnb_err *err)
         done = tnb_load_f64(base, d, (uint64_t)s[in->c], &f);
         s[in->a] = as_bits(f);
     }
-    return done ? TNB_OK : tnb_fail(err, TNB_UNSUPPORTED, "the host cannot read elements of %s", tnb_dtype_print(d).s);
+    return done ? TNB_OK
+                : tnb_fail(err, TNB_UNSUPPORTED, "the host cannot read elements of %s",
+                           tnb_dtype_print(d).s);
 }
 
 static tnb_status
@@ -400,15 +413,20 @@ store(const tnr_vm *vm, const tnb_vm_insn *in, const int64_t *s, tnb_err *err)
     TNB_TRY(element(v, s[in->c], in->aux, &base, &d, err));
     if (v.u.tensor->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_INVALID, "the host writes a constant");
-    bool done = in->op == TNB_VM_STOREI ? tnb_store_i64(base, d, (uint64_t)s[in->c], s[in->a])
-                                        : tnb_store_f64(base, d, (uint64_t)s[in->c], as_double(s[in->a]));
-    return done ? TNB_OK : tnb_fail(err, TNB_UNSUPPORTED, "the host cannot write elements of %s", tnb_dtype_print(d).s);
+    bool done = in->op == TNB_VM_STOREI
+                    ? tnb_store_i64(base, d, (uint64_t)s[in->c], s[in->a])
+                    : tnb_store_f64(base, d, (uint64_t)s[in->c], as_double(s[in->a]));
+    return done ? TNB_OK
+                : tnb_fail(err, TNB_UNSUPPORTED, "the host cannot write elements of %s",
+                           tnb_dtype_print(d).s);
 }
 
 static tnb_dtype
 insn_dtype(uint32_t bits)
 {
-    tnb_dtype d = {.code = (uint8_t)bits, .bits = (uint8_t)(bits >> 8), .lanes = (uint16_t)(bits >> 16)};
+    tnb_dtype d = {.code = (uint8_t)bits,
+                   .bits = (uint8_t)(bits >> 8),
+                   .lanes = (uint16_t)(bits >> 16)};
     return d;
 }
 
@@ -449,7 +467,8 @@ get_item(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     if (t.tag != TNR_TUPLE)
         return wrong(t, "a tuple", err);
     if (in->c >= t.u.tuple->n)
-        return tnb_fail(err, TNB_BOUNDS, "item %" PRIu32 " of a tuple of %" PRIu32, in->c, t.u.tuple->n);
+        return tnb_fail(err, TNB_BOUNDS, "item %" PRIu32 " of a tuple of %" PRIu32, in->c,
+                        t.u.tuple->n);
     tnr_retain(t.u.tuple->items[in->c]);
     set(vm, in->a, t.u.tuple->items[in->c]);
     return TNB_OK;
@@ -464,7 +483,8 @@ alloc_storage(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
         return tnb_fail(err, TNB_BOUNDS, "a storage of %" PRId64 " bytes", bytes);
     /* What the register held goes first, so that a loop reuses its memory. */
     tnr_release(&vm->values[top(vm)->values + in->a]);
-    TNB_TRY(tnr_storage_new(vm->devices[in->c], (uint64_t)bytes, vm->p.text + vm->p.devices[in->c].scope, &v, err));
+    TNB_TRY(tnr_storage_new(vm->devices[in->c], (uint64_t)bytes,
+                            vm->p.text + vm->p.devices[in->c].scope, &v, err));
     set(vm, in->a, v);
     return TNB_OK;
 }
@@ -493,7 +513,8 @@ alloc_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
         for (uint32_t i = 0; i < n; i++)
             own[i] = int_operand(vm, f, list[i + 2]);
     }
-    TNB_TRY(tnr_tensor_view(storage.u.storage, (uint64_t)offset, dims, n, insn_dtype(in->b), &v, err));
+    TNB_TRY(
+        tnr_tensor_view(storage.u.storage, (uint64_t)offset, dims, n, insn_dtype(in->b), &v, err));
     set(vm, in->a, v);
     return TNB_OK;
 }
@@ -534,19 +555,25 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
         (want->ndim >= 0 && want->ndim != t->dl.ndim)) {
         char text[160];
         tnr_describe(v, text, sizeof text);
-        return tnb_fail(err, TNB_TYPE, "argument %" PRIu32 " is %s, the kernel takes %s of %d dimensions", i, text,
+        return tnb_fail(err, TNB_TYPE,
+                        "argument %" PRIu32 " is %s, the kernel takes %s of %d dimensions", i, text,
                         tnb_dtype_print(want->dtype).s, want->ndim);
     }
-    if (t->storage->device != dev && !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev)))
-        return tnb_fail(err, TNB_DEVICE, "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
+    if (t->storage->device != dev &&
+        !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev)))
+        return tnb_fail(err, TNB_DEVICE,
+                        "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
                         t->storage->device->driver->name, dev->driver->name);
     if (t->dl.strides)
         return tnb_fail(err, TNB_UNSUPPORTED, "argument %" PRIu32 " is not compact", i);
     bool written = want->flags & TNB_TNO_WRITTEN;
     if (written && t->storage->flags & TNR_STORAGE_READ_ONLY)
-        return tnb_fail(err, TNB_INVALID, "argument %" PRIu32 ", which the kernel writes, is a constant", i);
-    vm->buffer_args[i] = (tnr_buffer_arg){
-        .mem = t->dl.data, .offset = t->dl.byte_offset, .bytes = t->n_bytes, .written = written};
+        return tnb_fail(err, TNB_INVALID,
+                        "argument %" PRIu32 ", which the kernel writes, is a constant", i);
+    vm->buffer_args[i] = (tnr_buffer_arg){.mem = t->dl.data,
+                                          .offset = t->dl.byte_offset,
+                                          .bytes = t->n_bytes,
+                                          .written = written};
     return TNB_OK;
 }
 
@@ -582,7 +609,8 @@ launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
         }
     }
     for (uint32_t i = 0; i < k->n_scalars; i++)
-        vm->scalar_args[i].i = int_operand(vm, f, list[k->n_buffers + i]); /* doubles travel as bits */
+        vm->scalar_args[i].i =
+            int_operand(vm, f, list[k->n_buffers + i]); /* doubles travel as bits */
     tnr_launch l = {.size = sizeof l,
                     .n_buffers = k->n_buffers,
                     .n_scalars = k->n_scalars,
@@ -597,12 +625,14 @@ launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
             if (n == 0)
                 return TNB_OK; /* nothing to do */
             if (n < 0 || n > UINT32_MAX)
-                return tnb_fail(err, TNB_BOUNDS, "kernel '%s': a launch of %" PRId64, vm->p.text + k->name, n);
+                return tnb_fail(err, TNB_BOUNDS, "kernel '%s': a launch of %" PRId64,
+                                vm->p.text + k->name, n);
             *(i < 3 ? &l.grid[i] : &l.block[i - 3]) = (uint64_t)n;
         }
         int64_t shared = int_operand(vm, f, list[6]);
         if (shared < 0)
-            return tnb_fail(err, TNB_BOUNDS, "kernel '%s': negative shared memory", vm->p.text + k->name);
+            return tnb_fail(err, TNB_BOUNDS, "kernel '%s': negative shared memory",
+                            vm->p.text + k->name);
         l.shared_bytes = (uint64_t)shared;
     }
     tnb_status st = run_launch(vm, &vm->kernels[in->b], vm->devices[k->device], &l, err);
@@ -613,7 +643,8 @@ launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 
 /* ---- calls ---- */
 
-/* Fills the first values of the frame just pushed from the operands of the instruction in the caller's frame. */
+/* Fills the first values of the frame just pushed from the operands of the instruction in the
+ * caller's frame. */
 static tnb_status
 pass_arguments(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 {
@@ -677,11 +708,13 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
     }
     const tnr_packed *p = vm->packed[in->b];
     if (in->aux < p->min_args || (p->max_args >= 0 && in->aux > p->max_args))
-        return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments", p->name, in->aux);
+        return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments",
+                        p->name, in->aux);
     return p->call(vm, args, in->aux, ret, err);
 }
 
-/* Packed functions and closures: they may call back into the machine. Values stay in the caller's registers meanwhile. */
+/* Packed functions and closures: they may call back into the machine. Values stay in the caller's
+ * registers meanwhile. */
 static tnb_status
 call_out(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 {
@@ -745,56 +778,56 @@ run(tnr_vm *vm, uint32_t base, tnr_value *ret, tnb_err *err)
     int64_t *s;
     tnr_value v;
     tnb_status st;
-#define FRAME()                                                                                    \
-    do {                                                                                           \
-        const struct frame *fr_ = top(vm);                                                         \
-        code = vm->p.insns + vm->p.functions[fr_->function].first_insn;                            \
-        s = vm->scalars + fr_->scalars;                                                            \
-        in = code + fr_->pc;                                                                       \
+#define FRAME()                                                         \
+    do {                                                                \
+        const struct frame *fr_ = top(vm);                              \
+        code = vm->p.insns + vm->p.functions[fr_->function].first_insn; \
+        s = vm->scalars + fr_->scalars;                                 \
+        in = code + fr_->pc;                                            \
     } while (0)
 #define SAVE() (vm->frames[vm->n_frames - 1].pc = (uint32_t)(in - code))
 #define GO() goto *labels[in->op]
-#define NEXT()                                                                                     \
-    do {                                                                                           \
-        in++;                                                                                      \
-        GO();                                                                                      \
+#define NEXT() \
+    do {       \
+        in++;  \
+        GO();  \
     } while (0)
-#define MUST(expr)                                                                                 \
-    do {                                                                                           \
-        st = (expr);                                                                               \
-        if (__builtin_expect(st != TNB_OK, 0))                                                     \
-            goto fail;                                                                             \
+#define MUST(expr)                             \
+    do {                                       \
+        st = (expr);                           \
+        if (__builtin_expect(st != TNB_OK, 0)) \
+            goto fail;                         \
     } while (0)
-#define JUMP(target)                                                                               \
-    do {                                                                                           \
-        const tnb_vm_insn *to_ = code + (target);                                                  \
-        if (to_ <= in)                                                                             \
-            MUST(cancelled(vm, err));                                                              \
-        in = to_;                                                                                  \
-        GO();                                                                                      \
+#define JUMP(target)                              \
+    do {                                          \
+        const tnb_vm_insn *to_ = code + (target); \
+        if (to_ <= in)                            \
+            MUST(cancelled(vm, err));             \
+        in = to_;                                 \
+        GO();                                     \
     } while (0)
-#define INT(name, expr)                                                                            \
-    op_##name:                                                                                     \
-    {                                                                                              \
-        uint64_t a = (uint64_t)s[in->b], b = (uint64_t)s[in->c];                                   \
-        int64_t ia = (int64_t)a, ib = (int64_t)b;                                                  \
-        (void)ia, (void)ib, (void)a, (void)b;                                                      \
-        s[in->a] = (int64_t)(expr);                                                                \
-        NEXT();                                                                                    \
+#define INT(name, expr)                                          \
+    op_##name:                                                   \
+    {                                                            \
+        uint64_t a = (uint64_t)s[in->b], b = (uint64_t)s[in->c]; \
+        int64_t ia = (int64_t)a, ib = (int64_t)b;                \
+        (void)ia, (void)ib, (void)a, (void)b;                    \
+        s[in->a] = (int64_t)(expr);                              \
+        NEXT();                                                  \
     }
-#define FLOAT(name, expr)                                                                          \
-    op_##name:                                                                                     \
-    {                                                                                              \
-        double a = as_double(s[in->b]), b = as_double(s[in->c]);                                   \
-        s[in->a] = as_bits(expr);                                                                  \
-        NEXT();                                                                                    \
+#define FLOAT(name, expr)                                        \
+    op_##name:                                                   \
+    {                                                            \
+        double a = as_double(s[in->b]), b = as_double(s[in->c]); \
+        s[in->a] = as_bits(expr);                                \
+        NEXT();                                                  \
     }
-#define FCMP(name, expr)                                                                           \
-    op_##name:                                                                                     \
-    {                                                                                              \
-        double a = as_double(s[in->b]), b = as_double(s[in->c]);                                   \
-        s[in->a] = (expr);                                                                         \
-        NEXT();                                                                                    \
+#define FCMP(name, expr)                                         \
+    op_##name:                                                   \
+    {                                                            \
+        double a = as_double(s[in->b]), b = as_double(s[in->c]); \
+        s[in->a] = (expr);                                       \
+        NEXT();                                                  \
     }
     FRAME();
     GO();
@@ -909,7 +942,7 @@ op_TAIL:
     MUST(tail_call(vm, in, err));
     in = code;
     GO();
-op_RET: {
+op_RET : {
     uint32_t dst = top(vm)->dst;
     tnr_value *reg = &vm->values[top(vm)->values + in->a];
     v = *reg;
@@ -1008,24 +1041,28 @@ division:
     st = tnb_fail(err, TNB_INVALID, "integer division by zero");
 fail:
     SAVE();
-    tnb_err_prefix(err, "function '%s', instruction %" PRIu32, vm->p.text + vm->p.functions[top(vm)->function].name,
-                   top(vm)->pc);
+    tnb_err_prefix(err, "function '%s', instruction %" PRIu32,
+                   vm->p.text + vm->p.functions[top(vm)->function].name, top(vm)->pc);
     while (vm->n_frames > base)
         pop_frame(vm);
     return st;
 }
 
 tnb_status
-tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t n, tnr_value *ret, tnb_err *err)
+tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t n, tnr_value *ret,
+                    tnb_err *err)
 {
     if (c->vm != vm)
         return tnb_fail(err, TNB_INVALID, "the closure belongs to another machine");
     const tnb_tno_function *f = &vm->p.functions[c->function];
     if (n > f->n_params || n + c->n_bound != f->n_params)
-        return tnb_fail(err, TNB_INVALID, "function '%s' takes %" PRIu32 " arguments, %" PRIu32 " were given",
-                        vm->p.text + f->name, f->n_params - (c->n_bound < f->n_params ? c->n_bound : f->n_params), n);
+        return tnb_fail(err, TNB_INVALID,
+                        "function '%s' takes %" PRIu32 " arguments, %" PRIu32 " were given",
+                        vm->p.text + f->name,
+                        f->n_params - (c->n_bound < f->n_params ? c->n_bound : f->n_params), n);
     if (vm->depth >= MAX_DEPTH)
-        return tnb_fail(err, TNB_BOUNDS, "calls between packed functions and the machine nest too deep");
+        return tnb_fail(err, TNB_BOUNDS,
+                        "calls between packed functions and the machine nest too deep");
     uint32_t base = vm->n_frames;
     TNB_TRY(push_frame(vm, c->function, 0, err));
     tnr_value *to = vm->values + top(vm)->values;

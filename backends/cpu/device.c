@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu backend, device half: memory of the host, kernels from one shared object that is loaded from memory.
+/* The cpu backend, device half: memory of the host, kernels from one shared object that is loaded
+ * from memory.
  *
- * Kernels run in the calling thread and its OpenMP team (tenon/base/kernel_abi.h). Settings of [device cpu]: none but the
- * runtime's number of threads.
+ * Kernels run in the calling thread and its OpenMP team (tenon/base/kernel_abi.h). Settings of
+ * [device cpu]: none but the runtime's number of threads.
  */
 #include "config.h"
 
@@ -128,9 +129,12 @@ cpu_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err *er
     char need[256], have[384];
     list_features(need, sizeof need, wanted, n);
     list_features(have, sizeof have, names, count);
-    (void)tnb_fail(err, TNB_UNSUPPORTED, "the processor lacks '%s': the code needs [%s], this machine has [%s]", missing, need,
-                   have);
-    tnb_hint(err, "compile the model for this machine, for instance with --set target.cpu.features=native");
+    (void)tnb_fail(err, TNB_UNSUPPORTED,
+                   "the processor lacks '%s': the code needs [%s], this machine has [%s]", missing,
+                   need, have);
+    tnb_hint(
+        err,
+        "compile the model for this machine, for instance with --set target.cpu.features=native");
     return TNB_UNSUPPORTED;
 }
 
@@ -198,7 +202,8 @@ write_all(int fd, const void *code, size_t n)
     return true;
 }
 
-/* Through an anonymous file, so that nothing is left on disk and no place for it has to be found. */
+/* Through an anonymous file, so that nothing is left on disk and no place for it has to be found.
+ */
 static void *
 open_from_memory(const void *code, size_t n, char *why, size_t why_n)
 {
@@ -218,14 +223,16 @@ open_from_memory(const void *code, size_t n, char *why, size_t why_n)
     return so;
 }
 
-/* Where /proc is not there, or anonymous files may not be executed: through a private file that is removed at once. */
+/* Where /proc is not there, or anonymous files may not be executed: through a private file that is
+ * removed at once. */
 static void *
 open_from_file(const void *code, size_t n, char *why, size_t why_n)
 {
     const char *dir = secure_getenv("TMPDIR");
     char path[512];
     void *so = NULL;
-    if (snprintf(path, sizeof path, "%s/tenon-kernels-XXXXXX", dir && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/tenon-kernels-XXXXXX",
+                 dir && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof path) {
         snprintf(why, why_n, "TMPDIR is too long");
         return NULL;
     }
@@ -246,7 +253,8 @@ open_from_file(const void *code, size_t n, char *why, size_t why_n)
     return so;
 }
 
-/* Whether the program headers and what they load lie inside the file: the system's loader would touch pages behind its end. */
+/* Whether the program headers and what they load lie inside the file: the system's loader would
+ * touch pages behind its end. */
 static bool
 is_whole_elf(const uint8_t *code, size_t n)
 {
@@ -254,9 +262,10 @@ is_whole_elf(const uint8_t *code, size_t n)
     if (n < sizeof e)
         return false;
     memcpy(&e, code, sizeof e);
-    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_type != ET_DYN ||
-        e.e_phentsize != sizeof(Elf64_Phdr) || e.e_phoff > n || (uint64_t)e.e_phnum * sizeof(Elf64_Phdr) > n - e.e_phoff ||
-        e.e_shoff > n || (uint64_t)e.e_shnum * e.e_shentsize > n - e.e_shoff)
+    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+        e.e_type != ET_DYN || e.e_phentsize != sizeof(Elf64_Phdr) || e.e_phoff > n ||
+        (uint64_t)e.e_phnum * sizeof(Elf64_Phdr) > n - e.e_phoff || e.e_shoff > n ||
+        (uint64_t)e.e_shnum * e.e_shentsize > n - e.e_shoff)
         return false;
     for (uint32_t i = 0; i < e.e_phnum; i++) {
         Elf64_Phdr h;
@@ -267,11 +276,13 @@ is_whole_elf(const uint8_t *code, size_t n)
     return e.e_phnum > 0;
 }
 
-/* The OpenMP library that a module brought in keeps threads waiting, so it must not go when the module does. */
+/* The OpenMP library that a module brought in keeps threads waiting, so it must not go when the
+ * module does. */
 static void
 keep_openmp_loaded(void)
 {
-    static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
+    static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libomp.so",
+                                            "libiomp5.so"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         void *so = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         if (so)
@@ -280,19 +291,22 @@ keep_openmp_loaded(void)
 }
 
 static tnb_status
-cpu_module_load(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err)
+cpu_module_load(void *dev, const char *format, const void *code, size_t n, void **module,
+                tnb_err *err)
 {
     char first[300] = "", second[300] = "";
     (void)dev;
     if (strcmp(format, "elf") != 0)
-        return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device takes code of format 'elf', not '%s'", format);
+        return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device takes code of format 'elf', not '%s'",
+                        format);
     if (!is_whole_elf(code, n))
         return tnb_fail(err, TNB_FORMAT, "the code is no whole shared object (%zu bytes)", n);
     *module = open_from_memory(code, n, first, sizeof first);
     if (!*module)
         *module = open_from_file(code, n, second, sizeof second);
     if (!*module)
-        return tnb_fail(err, TNB_FORMAT, "the shared object of the kernels cannot be loaded: %s; %s", first, second);
+        return tnb_fail(err, TNB_FORMAT,
+                        "the shared object of the kernels cannot be loaded: %s; %s", first, second);
     keep_openmp_loaded();
     return TNB_OK;
 }
@@ -309,7 +323,8 @@ cpu_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_
 {
     (void)dev;
     *kernel = dlsym(module, name);
-    return *kernel ? TNB_OK : tnb_fail(err, TNB_NOT_FOUND, "the shared object has no kernel '%s'", name);
+    return *kernel ? TNB_OK
+                   : tnb_fail(err, TNB_NOT_FOUND, "the shared object has no kernel '%s'", name);
 }
 
 /* ---- launches ---- */
@@ -335,7 +350,8 @@ give_workspace(struct cpu_device *d, struct cpu_workspace *w)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* The next block of the launch, of at least `bytes`: the one that was there in the last launch, if it is large enough. */
+/* The next block of the launch, of at least `bytes`: the one that was there in the last launch, if
+ * it is large enough. */
 static void *
 workspace_block(struct cpu_workspace *w, size_t bytes)
 {
@@ -359,7 +375,8 @@ workspace_block(struct cpu_workspace *w, size_t bytes)
     if (w->sizes[i] < bytes || !w->blocks[i]) {
         free(w->blocks[i]);
         w->sizes[i] = 0;
-        if (bytes > PTRDIFF_MAX || posix_memalign(&w->blocks[i], CPU_ALIGN, bytes ? bytes : 1) != 0) {
+        if (bytes > PTRDIFF_MAX ||
+            posix_memalign(&w->blocks[i], CPU_ALIGN, bytes ? bytes : 1) != 0) {
             w->blocks[i] = NULL;
             return NULL;
         }
@@ -375,7 +392,8 @@ kernel_workspace(tnb_kernel_env *env, size_t bytes)
     return workspace_block(env->user, bytes);
 }
 
-/* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory) is replaced by a copy. */
+/* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory)
+ * is replaced by a copy. */
 static tnb_status
 align_buffers(const tnr_launch *l, void **buffers, struct cpu_workspace *w, tnb_err *err)
 {
@@ -386,7 +404,8 @@ align_buffers(const tnr_launch *l, void **buffers, struct cpu_workspace *w, tnb_
             continue;
         buffers[i] = workspace_block(w, l->buffers[i].bytes);
         if (!buffers[i])
-            return tnb_fail(err, TNB_NO_MEMORY, "no memory for an aligned copy of argument %" PRIu32, i);
+            return tnb_fail(err, TNB_NO_MEMORY,
+                            "no memory for an aligned copy of argument %" PRIu32, i);
         if (l->buffers[i].bytes)
             memcpy(buffers[i], p, l->buffers[i].bytes);
     }
@@ -404,10 +423,11 @@ copy_back(const tnr_launch *l, void *const *buffers)
 }
 
 static tnb_status
-run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, const tnr_launch *l, void **buffers,
-           tnb_err *err)
+run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, const tnr_launch *l,
+           void **buffers, tnb_err *err)
 {
-    _Static_assert(sizeof(tnr_scalar) == sizeof(tnb_kernel_scalar), "scalars are passed as they are");
+    _Static_assert(sizeof(tnr_scalar) == sizeof(tnb_kernel_scalar),
+                   "scalars are passed as they are");
     TNB_TRY(align_buffers(l, buffers, w, err));
     tnb_kernel_env env = {.threads = d->threads, .workspace = kernel_workspace, .user = w};
     int32_t rc = fn(buffers, (const tnb_kernel_scalar *)l->scalars, &env);
@@ -422,12 +442,14 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
 static tnb_status
 cpu_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err)
 {
-    void *few[CPU_FEW], **buffers = l->n_buffers <= CPU_FEW ? few : malloc(l->n_buffers * sizeof *buffers);
+    void *few[CPU_FEW],
+        **buffers = l->n_buffers <= CPU_FEW ? few : malloc(l->n_buffers * sizeof *buffers);
     struct cpu_workspace *w = buffers ? take_workspace(dev) : NULL;
     tnb_cpu_kernel fn;
     (void)stream;
     memcpy(&fn, &kernel, sizeof fn);
-    tnb_status st = w ? run_kernel(dev, w, fn, l, buffers, err) : tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
+    tnb_status st = w ? run_kernel(dev, w, fn, l, buffers, err)
+                      : tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
     if (w)
         give_workspace(dev, w);
     if (buffers != few)
@@ -464,4 +486,5 @@ static const tnr_driver cpu_driver = {
 
 static const tnr_driver *const cpu_drivers[] = {&cpu_driver};
 
-TNR_PLUGIN(cpu_rt, PACKAGE_VERSION, "Apache-2.0", "runs kernels on the processor", .drivers = cpu_drivers, .n_drivers = 1);
+TNR_PLUGIN(cpu_rt, PACKAGE_VERSION, "Apache-2.0", "runs kernels on the processor",
+           .drivers = cpu_drivers, .n_drivers = 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the processor of this machine can, under the names that C compilers give to it (-mavx2 is "avx2"). */
+/* What the processor of this machine can, under the names that C compilers give to it (-mavx2 is
+ * "avx2"). */
 #include "features.h"
 
 #include <stdbool.h>
@@ -87,9 +88,9 @@ static const struct feature {
     const char *name;
     uint8_t word, bit; /* of AT_HWCAP (0) or AT_HWCAP2 (1) */
 } features[] = {
-    {"neon", 0, 1},  {"simd", 0, 1},    {"fp", 0, 0},    {"aes", 0, 3},  {"crc", 0, 7},  {"lse", 0, 8},
-    {"fp16", 0, 9},  {"rdm", 0, 12},    {"rdma", 0, 12}, {"rcpc", 0, 15}, {"dotprod", 0, 20}, {"sve", 0, 22},
-    {"sve2", 1, 1},  {"i8mm", 1, 13},   {"bf16", 1, 14},
+    {"neon", 0, 1},     {"simd", 0, 1}, {"fp", 0, 0},   {"aes", 0, 3},   {"crc", 0, 7},
+    {"lse", 0, 8},      {"fp16", 0, 9}, {"rdm", 0, 12}, {"rdma", 0, 12}, {"rcpc", 0, 15},
+    {"dotprod", 0, 20}, {"sve", 0, 22}, {"sve2", 1, 1}, {"i8mm", 1, 13}, {"bf16", 1, 14},
 };
 
 static uint32_t

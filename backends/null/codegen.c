@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* The null backend, compiler half: from lowered kernels to the code of code.h, one walk over statements and expressions. */
+/* The null backend, compiler half: from lowered kernels to the code of code.h, one walk over
+ * statements and expressions. */
 #include "null.h"
 
 #include "code.h"
@@ -24,7 +25,8 @@ stmt(struct gen *g, const tn_stmt *s);
 static void
 refuse(struct gen *g, const tn_node *n)
 {
-    tn_error(g->ctx, n->loc, TNB_UNSUPPORTED, "the null target cannot express this: %s", tn_kinds[n->kind].name);
+    tn_error(g->ctx, n->loc, TNB_UNSUPPORTED, "the null target cannot express this: %s",
+             tn_kinds[n->kind].name);
     g->failed = true;
 }
 
@@ -404,8 +406,10 @@ kernel(tn_ctx *ctx, const tnk_kernel *k, tnb_buf *out)
                         .n_allocs = g.buffers.n - k->n_buffers,
                         .n_scalars = k->n_scalars,
                         .n_locals = g.n_locals};
-    if (strlen(k->name) >= NULL_NAME || g.n_locals > NULL_MAX_LOCALS || g.buffers.n > NULL_MAX_BUFFERS) {
-        tn_error(ctx, k->func->loc, TNB_UNSUPPORTED, "kernel '%s' is too large for the null device", k->name);
+    if (strlen(k->name) >= NULL_NAME || g.n_locals > NULL_MAX_LOCALS ||
+        g.buffers.n > NULL_MAX_BUFFERS) {
+        tn_error(ctx, k->func->loc, TNB_UNSUPPORTED, "kernel '%s' is too large for the null device",
+                 k->name);
         return false;
     }
     memcpy(head.name, k->name, strlen(k->name));
@@ -428,8 +432,9 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
         ok &= kernel(b->ctx, &kernels[i], &bytes);
     ok &= !bytes.failed;
     if (ok)
-        *out = (tnk_code){
-            .format = "null", .bytes = tnb_dup(tn_arena(b->ctx), bytes.s, bytes.n), .n_bytes = bytes.n};
+        *out = (tnk_code){.format = "null",
+                          .bytes = tnb_dup(tn_arena(b->ctx), bytes.s, bytes.n),
+                          .n_bytes = bytes.n};
     tnb_buf_free(&bytes);
     return ok ? TNB_OK : TNB_UNSUPPORTED;
 }

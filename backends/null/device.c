@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The null backend, device half: memory of the host, kernels on the stack machine of code.h.
  *
- * A module is checked when it is loaded (every argument, every jump, the depth of the stack at every instruction), so that a
- * launch checks only element indices and divisions.
+ * A module is checked when it is loaded (every argument, every jump, the depth of the stack at
+ * every instruction), so that a launch checks only element indices and divisions.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -48,7 +48,9 @@ static tnb_status
 null_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err)
 {
     (void)dev;
-    return n ? tnb_fail(err, TNB_UNSUPPORTED, "the code needs '%s'; the null device has no features", features[0]) : TNB_OK;
+    return n ? tnb_fail(err, TNB_UNSUPPORTED,
+                        "the code needs '%s'; the null device has no features", features[0])
+             : TNB_OK;
 }
 
 static tnb_status
@@ -127,7 +129,8 @@ argument_ok(const struct kernel *k, const null_insn *in)
     case NULL_LOCAL:
         return in->arg < k->head.n_locals;
     case NULL_BUFFER:
-        return in->arg < k->head.n_buffers + k->head.n_allocs && (in->op != NULL_ALLOC || in->arg >= k->head.n_buffers);
+        return in->arg < k->head.n_buffers + k->head.n_allocs &&
+               (in->op != NULL_ALLOC || in->arg >= k->head.n_buffers);
     case NULL_TARGET:
         return in->arg < k->head.n_insns;
     case NULL_DTYPE:
@@ -139,7 +142,8 @@ argument_ok(const struct kernel *k, const null_insn *in)
     }
 }
 
-/* Follows the depth of the stack: the same by every way, never below 0 or above the limit; the last instruction ends. */
+/* Follows the depth of the stack: the same by every way, never below 0 or above the limit; the last
+ * instruction ends. */
 static bool
 kernel_ok(const struct kernel *k, int16_t *depth)
 {
@@ -181,9 +185,11 @@ read_kernel(const uint8_t *bytes, size_t n, size_t *at, struct kernel *k)
         return false;
     memcpy(&k->head, bytes + *at, sizeof *h);
     *at += sizeof *h;
-    uint64_t code = (uint64_t)h->n_insns * sizeof *k->insns, constants = (uint64_t)h->n_constants * sizeof *k->constants;
+    uint64_t code = (uint64_t)h->n_insns * sizeof *k->insns,
+             constants = (uint64_t)h->n_constants * sizeof *k->constants;
     if (memchr(h->name, '\0', NULL_NAME) == NULL || code > n - *at || constants > n - *at - code ||
-        h->n_locals > NULL_MAX_LOCALS || h->n_buffers > NULL_MAX_BUFFERS || h->n_allocs > NULL_MAX_BUFFERS - h->n_buffers)
+        h->n_locals > NULL_MAX_LOCALS || h->n_buffers > NULL_MAX_BUFFERS ||
+        h->n_allocs > NULL_MAX_BUFFERS - h->n_buffers)
         return false;
     k->insns = (const null_insn *)(const void *)(bytes + *at);
     k->constants = (const null_value *)(const void *)(bytes + *at + code);
@@ -195,14 +201,17 @@ read_kernel(const uint8_t *bytes, size_t n, size_t *at, struct kernel *k)
 }
 
 static tnb_status
-null_module_load(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err)
+null_module_load(void *dev, const char *format, const void *code, size_t n, void **module,
+                 tnb_err *err)
 {
     null_file file;
     size_t at = sizeof file;
     (void)dev;
     if (strcmp(format, "null") != 0)
-        return tnb_fail(err, TNB_UNSUPPORTED, "the null device takes code of format 'null', not '%s'", format);
-    if (n < sizeof file || (memcpy(&file, code, sizeof file), memcmp(file.magic, NULL_MAGIC, 8) != 0) ||
+        return tnb_fail(err, TNB_UNSUPPORTED,
+                        "the null device takes code of format 'null', not '%s'", format);
+    if (n < sizeof file ||
+        (memcpy(&file, code, sizeof file), memcmp(file.magic, NULL_MAGIC, 8) != 0) ||
         file.n_kernels > n / sizeof(null_kernel))
         return tnb_fail(err, TNB_FORMAT, "this is no code of the null device (%zu bytes)", n);
     struct module *m = calloc(1, sizeof *m + file.n_kernels * sizeof *m->kernels);
@@ -217,7 +226,8 @@ null_module_load(void *dev, const char *format, const void *code, size_t n, void
         if (!read_kernel(m->bytes, n, &at, &m->kernels[m->n])) {
             free(m->bytes);
             free(m);
-            return tnb_fail(err, TNB_FORMAT, "the code of a kernel is broken, near byte %zu of %zu", at, n);
+            return tnb_fail(err, TNB_FORMAT, "the code of a kernel is broken, near byte %zu of %zu",
+                            at, n);
         }
     *module = m;
     return TNB_OK;
@@ -272,15 +282,16 @@ static double
 math1(uint32_t id, double x)
 {
     switch (id) {
-#define CASE(f)                                                                                    \
-    case TNB_VM_MATH_##f:                                                                          \
+#define CASE(f)           \
+    case TNB_VM_MATH_##f: \
         return f(x);
-        CASE(exp) CASE(exp2) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt) CASE(sin)
-        CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos) CASE(atan) CASE(asinh) CASE(acosh)
-        CASE(atanh) CASE(erf) CASE(floor) CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
+        CASE(exp)
+        CASE(exp2) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt)
+            CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos)
+                CASE(atan) CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf) CASE(floor) CASE(ceil)
+                    CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
 #undef CASE
-    case TNB_VM_MATH_exp10:
-        return pow(10, x);
+                        case TNB_VM_MATH_exp10 : return pow(10, x);
     case TNB_VM_MATH_rsqrt:
         return 1 / sqrt(x);
     case TNB_VM_MATH_sigmoid:
@@ -405,9 +416,10 @@ cast(tnb_dtype from, tnb_dtype to, null_value v)
     if (tnb_dtype_is_bool(to))
         return (null_value){.i = is_float(from) ? v.f != 0 : v.i != 0};
     if (is_float(from) && !is_float(to))
-        v.i = isnan(v.f) ? 0 : v.f >= 0x1p63 ? (v.f < 0x1p64 ? (int64_t)(uint64_t)v.f : INT64_MAX)
-                           : v.f < -0x1p63   ? INT64_MIN
-                                             : (int64_t)v.f;
+        v.i = isnan(v.f)      ? 0
+              : v.f >= 0x1p63 ? (v.f < 0x1p64 ? (int64_t)(uint64_t)v.f : INT64_MAX)
+              : v.f < -0x1p63 ? INT64_MIN
+                              : (int64_t)v.f;
     else if (!is_float(from) && is_float(to))
         v.f = from.code == TNB_UINT ? (double)(uint64_t)v.i : (double)v.i;
     return fit(to, v);
@@ -433,11 +445,15 @@ access_element(struct run *r, const null_insn *in, null_value *sp, tnb_err *err)
     void *data = r->buffers[in->arg].data;
     bool done;
     if (index < 0 || (uint64_t)index >= room)
-        return tnb_fail(err, TNB_BOUNDS, "element %" PRId64 " of buffer %" PRIu32 ", which has %" PRIu64, index, in->arg, room);
+        return tnb_fail(err, TNB_BOUNDS,
+                        "element %" PRId64 " of buffer %" PRIu32 ", which has %" PRIu64, index,
+                        in->arg, room);
     if (in->op == NULL_LOAD)
-        done = is_float(d) ? tnb_load_f64(data, d, (uint64_t)index, &sp[-1].f) : tnb_load_i64(data, d, (uint64_t)index, &sp[-1].i);
+        done = is_float(d) ? tnb_load_f64(data, d, (uint64_t)index, &sp[-1].f)
+                           : tnb_load_i64(data, d, (uint64_t)index, &sp[-1].i);
     else
-        done = is_float(d) ? tnb_store_f64(data, d, (uint64_t)index, sp[-2].f) : tnb_store_i64(data, d, (uint64_t)index, sp[-2].i);
+        done = is_float(d) ? tnb_store_f64(data, d, (uint64_t)index, sp[-2].f)
+                           : tnb_store_i64(data, d, (uint64_t)index, sp[-2].i);
     return done ? TNB_OK : tnb_fail(err, TNB_UNSUPPORTED, "elements of %s", tnb_dtype_print(d).s);
 }
 
@@ -447,7 +463,9 @@ allocate(struct run *r, uint32_t slot, int64_t bytes, tnb_err *err)
     free(r->buffers[slot].data);
     r->buffers[slot].data = bytes >= 0 ? calloc(1, bytes ? (size_t)bytes : 1) : NULL;
     r->buffers[slot].bytes = r->buffers[slot].data ? (uint64_t)bytes : 0;
-    return r->buffers[slot].data ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRId64 " bytes", bytes);
+    return r->buffers[slot].data
+               ? TNB_OK
+               : tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRId64 " bytes", bytes);
 }
 
 static tnb_status
@@ -502,7 +520,8 @@ execute(struct run *r, tnb_err *err)
             sp[-1] = fit(d, (null_value){.f = math1(in->arg, sp[-1].f)});
             break;
         default: { /* two operands */
-            bool compares = in->op == NULL_EQ || in->op == NULL_NE || in->op == NULL_LT || in->op == NULL_LE;
+            bool compares =
+                in->op == NULL_EQ || in->op == NULL_NE || in->op == NULL_LT || in->op == NULL_LE;
             null_value v;
             sp--;
             if (!is_float(d) && in->op >= NULL_DIV && in->op <= NULL_FLOOR_MOD && sp->i == 0)
@@ -532,8 +551,9 @@ null_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err 
     r->k = k;
     tnb_status st = TNB_OK;
     if (l->n_buffers != k->head.n_buffers || l->n_scalars != k->head.n_scalars)
-        st = tnb_fail(err, TNB_INVALID, "the kernel takes %" PRIu32 " buffers and %" PRIu32 " scalars", k->head.n_buffers,
-                      k->head.n_scalars);
+        st = tnb_fail(err, TNB_INVALID,
+                      "the kernel takes %" PRIu32 " buffers and %" PRIu32 " scalars",
+                      k->head.n_buffers, k->head.n_scalars);
     for (uint32_t i = 0; st == TNB_OK && i < l->n_buffers; i++) {
         r->buffers[i].data = (char *)l->buffers[i].mem + l->buffers[i].offset;
         r->buffers[i].bytes = l->buffers[i].bytes;
@@ -576,5 +596,5 @@ static const tnr_driver null_driver = {
 };
 static const tnr_driver *const null_drivers[] = {&null_driver};
 
-TNR_PLUGIN(null_rt, "0.1.0", "Apache-2.0 OR MIT-0", "the device of the null backend", .drivers = null_drivers,
-           .n_drivers = 1);
+TNR_PLUGIN(null_rt, "0.1.0", "Apache-2.0 OR MIT-0", "the device of the null backend",
+           .drivers = null_drivers, .n_drivers = 1);

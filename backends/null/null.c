@@ -9,7 +9,8 @@ static const tn_attr_schema attrs[] = {{0}};
 static const tn_target_kind null_kind = {
     .size = sizeof(tn_target_kind),
     .name = "null",
-    .doc = "The smallest complete backend: kernels run on a little stack machine. For teaching, copying and tests.",
+    .doc = "The smallest complete backend: kernels run on a little stack machine. For teaching, "
+           "copying and tests.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = null_library_dispatch,
@@ -21,4 +22,5 @@ static const tn_target_kind null_kind = {
 };
 static const tn_target_kind *const targets[] = {&null_kind};
 
-TN_PLUGIN(null, "0.1.0", "Apache-2.0 OR MIT-0", "the smallest complete backend", .targets = targets, .n_targets = 1);
+TN_PLUGIN(null, "0.1.0", "Apache-2.0 OR MIT-0", "the smallest complete backend", .targets = targets,
+          .n_targets = 1);

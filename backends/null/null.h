@@ -5,7 +5,8 @@
 
 #include "tenon/kit/codegen.h"
 
-extern const char *const null_library_dispatch[], *const null_legalize[], *const null_finalize[], *const null_lower[];
+extern const char *const null_library_dispatch[], *const null_legalize[], *const null_finalize[],
+                                                                              *const null_lower[];
 extern const tnk_codegen null_codegen;
 
 #endif

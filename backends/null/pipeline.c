@@ -7,12 +7,7 @@ const char *const null_library_dispatch[] = {
 };
 
 const char *const null_legalize[] = {
-    "LegalizeOps",
-    "AnnotateTIROpPattern",
-    "FoldConstant",
-    "FuseOps",
-    "FuseTIR",
-    NULL,
+    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", NULL,
 };
 
 const char *const null_finalize[] = {

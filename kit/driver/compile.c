@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole compilation: for each target the phases of its pipeline, kernels, VM code; then one artifact for all of them. */
+/* A whole compilation: for each target the phases of its pipeline, kernels, VM code; then one
+ * artifact for all of them. */
 #include "driver_private.h"
 
 #include <time.h>
@@ -39,8 +40,9 @@ timed(struct driver *d, const char *name, double start)
 /* ---- phases ---- */
 
 static const tn_module *
-run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p, tnk_phase first, tnk_phase last,
-           const tnk_compile_options *opt, const tn_pass_check *check)
+run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p,
+           tnk_phase first, tnk_phase last, const tnk_compile_options *opt,
+           const tn_pass_check *check)
 {
     tn_pass_list all = {0};
     TNB_VEC(tn_pass_item) items = {0};
@@ -66,8 +68,8 @@ run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipel
 }
 
 const tn_module *
-tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p, tnk_phase first, tnk_phase last,
-               const tnk_compile_options *opt)
+tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p,
+               tnk_phase first, tnk_phase last, const tnk_compile_options *opt)
 {
     static const tnk_compile_options none;
     return run_phases(ctx, m, t, p, first, last, opt ? opt : &none, NULL);
@@ -106,7 +108,8 @@ lower_kernels(struct driver *d, struct driver_variant *v, const tn_target_kind *
         const char *name = tn_module_name(m, i);
         const tnk_kernel *k = tnk_lower_kernel(ctx, v->target.target, kind, name, f);
         if (!k) {
-            tnb_diag_note(tn_diags(ctx), "while lowering tensor program '%s' for target '%s'", name, v->target.name);
+            tnb_diag_note(tn_diags(ctx), "while lowering tensor program '%s' for target '%s'", name,
+                          v->target.name);
             return TNB_UNSUPPORTED;
         }
         v->kernels[v->n_kernels] = *k;
@@ -162,7 +165,8 @@ static tnb_status
 make_program(struct driver *d, struct driver_variant *v)
 {
     tnk_vm_input in = {.module = v->module,
-                       .device = v->target.kind->device ? v->target.kind->device : v->target.kind->name,
+                       .device =
+                           v->target.kind->device ? v->target.kind->device : v->target.kind->name,
                        .kernels = v->kernels,
                        .kernel_funcs = v->kernel_funcs,
                        .n_kernels = v->n_kernels,
@@ -186,8 +190,8 @@ compile_variant(struct driver *d, struct driver_variant *v)
         return TNB_INVALID;
     v->module = d->model->module;
     for (int p = 0; p <= TNK_FINALIZE; p++) {
-        v->module = run_phases(ctx, v->module, &v->target, &pipeline, (tnk_phase)p, (tnk_phase)p, d->opt,
-                               d->verify ? tnk_verify_check(d->verify) : NULL);
+        v->module = run_phases(ctx, v->module, &v->target, &pipeline, (tnk_phase)p, (tnk_phase)p,
+                               d->opt, d->verify ? tnk_verify_check(d->verify) : NULL);
         if (!v->module)
             return TNB_UNSUPPORTED;
         timed(d, tn_strf(ctx, "%s: %s", v->target.name, tnk_phase_name((tnk_phase)p)), start);
@@ -215,8 +219,8 @@ write_variants(struct driver *d, tnb_err *err)
         if (st == TNB_OK)
             st = tnk_artifact_section(d->artifact, TNB_TNO_PROGRAM, i, program.s, program.n, err);
         if (st == TNB_OK && d->variants[i].code.n_bytes)
-            st = tnk_artifact_section(d->artifact, TNB_TNO_CODE, i, d->variants[i].code.bytes, d->variants[i].code.n_bytes,
-                                      err);
+            st = tnk_artifact_section(d->artifact, TNB_TNO_CODE, i, d->variants[i].code.bytes,
+                                      d->variants[i].code.n_bytes, err);
         tnb_buf_free(&program);
         TNB_TRY(st);
     }
@@ -229,7 +233,8 @@ write_artifact(struct driver *d)
     tnb_err err = {0};
     tnb_buf json = {0};
     double start = now();
-    tnb_status st = driver_metadata(d->ctx, d->model->module, d->publics, d->n_publics, d->variants, d->opt->n_targets, &json);
+    tnb_status st = driver_metadata(d->ctx, d->model->module, d->publics, d->n_publics, d->variants,
+                                    d->opt->n_targets, &json);
     if (st == TNB_OK)
         st = tnk_artifact_section(d->artifact, TNB_TNO_METADATA, 0, json.s, json.n, &err);
     else
@@ -288,7 +293,8 @@ fill_result(struct driver *d)
 }
 
 tnb_status
-tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt, tnk_compile_result *out)
+tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
+            tnk_compile_result *out)
 {
     struct driver d = {.ctx = ctx, .model = model, .opt = opt, .out = out};
     memset(out, 0, sizeof *out);
@@ -300,7 +306,8 @@ tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
     d.variants = TNB_NEW_N(tn_arena(ctx), struct driver_variant, opt->n_targets);
     d.publics = driver_publics(ctx, model->module, &d.n_publics);
     if (opt->verify)
-        d.verify = tnk_verify_new(ctx, opt->verify_budget, opt->verify_rtol, opt->verify_atol, opt->seed);
+        d.verify =
+            tnk_verify_new(ctx, opt->verify_budget, opt->verify_rtol, opt->verify_atol, opt->seed);
     tnb_status st = compile_all(&d);
     if (st == TNB_OK && tnb_arena_failed(tn_arena(ctx))) {
         tnb_err err;

@@ -24,12 +24,14 @@ struct driver_variant {
     tnk_program *program;
 };
 
-/* The names of functions that can be called from outside: those with a global symbol, or all graph functions. */
+/* The names of functions that can be called from outside: those with a global symbol, or all graph
+ * functions. */
 const char *const *
 driver_publics(tn_ctx *ctx, const tn_module *m, uint32_t *n);
 /* The artifact's metadata as JSON. */
 tnb_status
-driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publics, uint32_t n_publics,
-                const struct driver_variant *variants, uint32_t n, tnb_buf *out);
+driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publics,
+                uint32_t n_publics, const struct driver_variant *variants, uint32_t n,
+                tnb_buf *out);
 
 #endif

@@ -18,8 +18,8 @@ read_head(tn_ctx *ctx, const char *path, char *head, size_t *n)
     if (fd >= 0)
         close(fd);
     if (k < 0) {
-        tnb_report(tn_diags(ctx), TNB_ERROR, e == ENOENT ? TNB_NOT_FOUND : TNB_IO, (tnb_place){.file = path},
-                   "cannot be read: %s", strerror(e));
+        tnb_report(tn_diags(ctx), TNB_ERROR, e == ENOENT ? TNB_NOT_FOUND : TNB_IO,
+                   (tnb_place){.file = path}, "cannot be read: %s", strerror(e));
         return false;
     }
     *n = (size_t)k;
@@ -54,7 +54,8 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     }
     if (by_name)
         return by_name;
-    tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path}, "no importer knows this kind of file");
+    tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
+               "no importer knows this kind of file");
     tnb_diag_hint(tn_diags(ctx), "`tenon list importers --why` tells which there are");
     return NULL;
 }

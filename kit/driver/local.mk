@@ -7,3 +7,4 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/driver/pipeline.c \
 	kit/driver/target.c \
 	kit/driver/verify.c
+EXTRA_DIST += kit/driver/README.md

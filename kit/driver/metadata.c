@@ -10,7 +10,8 @@ driver_publics(tn_ctx *ctx, const tn_module *m, uint32_t *n)
     TNB_VEC(const char *) names = {0};
     for (int any = 0; any < 2 && !names.n; any++)
         for (uint32_t i = 0; i < m->names.n; i++)
-            if (tn_as_function(m->funcs.at[i]) && (any || tn_func_attr(m->funcs.at[i], "global_symbol")))
+            if (tn_as_function(m->funcs.at[i]) &&
+                (any || tn_func_attr(m->funcs.at[i], "global_symbol")))
                 TNB_PUSH(tn_arena(ctx), names, tn_module_name(m, i));
     *n = names.n;
     return names.at;
@@ -23,7 +24,8 @@ extents(tn_ctx *ctx, tn_list dims)
 {
     const tn_node **items = TNB_NEW_N(tn_arena(ctx), const tn_node *, dims.n);
     for (uint32_t i = 0; i < dims.n; i++)
-        items[i] = tn_is(dims.at[i], TN_KIND_INT_IMM) ? dims.at[i] : tn_string(ctx, tn_text(ctx, dims.at[i]));
+        items[i] = tn_is(dims.at[i], TN_KIND_INT_IMM) ? dims.at[i]
+                                                      : tn_string(ctx, tn_text(ctx, dims.at[i]));
     return tn_array_of(ctx, tn_list_of(ctx, items, dims.n));
 }
 
@@ -37,7 +39,8 @@ describe(tn_ctx *ctx, const char *name, const tn_type *t)
                        : tn_is(t, TN_KIND_TY_PRIM)  ? "scalar"
                        : tn_is(t, TN_KIND_TY_TUPLE) ? "tuple"
                                                     : "object";
-    const tn_node *d = tn_dictv(ctx, "name", tn_string(ctx, name), "kind", tn_string(ctx, kind), NULL);
+    const tn_node *d =
+        tn_dictv(ctx, "name", tn_string(ctx, name), "kind", tn_string(ctx, kind), NULL);
     if (!tn_is(t, TN_KIND_TY_TENSOR) && !tn_is(t, TN_KIND_TY_SHAPE) && !tn_is(t, TN_KIND_TY_PRIM))
         return d;
     if (!tn_is(t, TN_KIND_TY_SHAPE) && !tnb_dtype_is_void(tn_type_dtype(t)))
@@ -49,10 +52,13 @@ describe(tn_ctx *ctx, const char *name, const tn_type *t)
 
 /* The i-th name that the model gives to its inputs or outputs; only for `main`. */
 static const char *
-model_name(tn_ctx *ctx, const tn_module *m, const char *func, const char *key, uint32_t i, const char *otherwise)
+model_name(tn_ctx *ctx, const tn_module *m, const char *func, const char *key, uint32_t i,
+           const char *otherwise)
 {
-    const tn_array *names = strcmp(func, "main") == 0 ? tn_as_array(tn_dict_get(m->attrs, key)) : NULL;
-    const tn_string_imm *s = names && i < names->items.n ? tn_as_string_imm(names->items.at[i]) : NULL;
+    const tn_array *names =
+        strcmp(func, "main") == 0 ? tn_as_array(tn_dict_get(m->attrs, key)) : NULL;
+    const tn_string_imm *s =
+        names && i < names->items.n ? tn_as_string_imm(names->items.at[i]) : NULL;
     return s ? s->value : tn_str(ctx, otherwise);
 }
 
@@ -62,22 +68,24 @@ signature(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *
     tnb_arena *a = tn_arena(ctx);
     const tn_node **params = TNB_NEW_N(a, const tn_node *, f->params.n);
     for (uint32_t i = 0; i < f->params.n; i++)
-        params[i] = describe(ctx, model_name(ctx, m, name, "input_names", i, tn_var_name(f->params.at[i])),
-                             f->params.at[i]->type);
+        params[i] =
+            describe(ctx, model_name(ctx, m, name, "input_names", i, tn_var_name(f->params.at[i])),
+                     f->params.at[i]->type);
     const tn_type *ret = f->ret ? f->ret : f->body->type;
     const tn_ty_tuple *tuple = tn_as_ty_tuple(ret);
     uint32_t n = tuple ? tuple->fields.n : 1;
     const tn_node **results = TNB_NEW_N(a, const tn_node *, n);
     for (uint32_t i = 0; i < n; i++)
-        results[i] = describe(ctx, model_name(ctx, m, name, "output_names", i, tn_strf(ctx, "output%u", i)),
-                              tuple ? tuple->fields.at[i] : ret);
+        results[i] =
+            describe(ctx, model_name(ctx, m, name, "output_names", i, tn_strf(ctx, "output%u", i)),
+                     tuple ? tuple->fields.at[i] : ret);
     int64_t inputs = f->params.n;
     const tn_node *num = tn_func_attr(&f->base, "num_input");
     if (num)
         tn_int_value(num, &inputs);
-    return tn_dictv(ctx, "params", tn_array_of(ctx, tn_list_of(ctx, params, f->params.n)), "results",
-                    tn_array_of(ctx, tn_list_of(ctx, results, n)), "tuple_result", tn_bool(ctx, tuple != NULL), "num_input",
-                    tn_i64(ctx, inputs), NULL);
+    return tn_dictv(ctx, "params", tn_array_of(ctx, tn_list_of(ctx, params, f->params.n)),
+                    "results", tn_array_of(ctx, tn_list_of(ctx, results, n)), "tuple_result",
+                    tn_bool(ctx, tuple != NULL), "num_input", tn_i64(ctx, inputs), NULL);
 }
 
 /* ---- variants ---- */
@@ -87,7 +95,8 @@ target_text(tn_ctx *ctx, const tn_target *t)
 {
     const tn_node *d = tn_dict_set(ctx, t->attrs, "kind", tn_string(ctx, t->kind));
     tnb_buf b = {0};
-    const tn_node *s = tn_value_to_json(d, &b) == TNB_OK && b.s ? tn_string(ctx, b.s) : tn_string(ctx, t->kind);
+    const tn_node *s =
+        tn_value_to_json(d, &b) == TNB_OK && b.s ? tn_string(ctx, b.s) : tn_string(ctx, t->kind);
     tnb_buf_free(&b);
     return s;
 }
@@ -100,10 +109,11 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
     for (uint32_t i = 0; i < n; i++)
         packed[i] = tn_string(ctx, tnk_program_packed_name(v->program, i));
     const tn_node *features = tn_dict_get(v->code.requires_, "features");
-    return tn_dictv(ctx, "name", tn_string(ctx, v->target.name), "target", target_text(ctx, v->target.target), "device",
+    return tn_dictv(ctx, "name", tn_string(ctx, v->target.name), "target",
+                    target_text(ctx, v->target.target), "device",
                     tn_string(ctx, v->target.kind->device), "format",
-                    tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""), "features",
-                    features ? features : tn_array_of(ctx, (tn_list){0}), "packed",
+                    tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""),
+                    "features", features ? features : tn_array_of(ctx, (tn_list){0}), "packed",
                     tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
 }
 
@@ -111,7 +121,8 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
 static const tn_node *
 attributes(tn_ctx *ctx, const tn_module *m)
 {
-    static const char *const kept[] = {"input_names", "output_names", "metadata", "model_name", "producer"};
+    static const char *const kept[] = {"input_names", "output_names", "metadata", "model_name",
+                                       "producer"};
     const tn_node *d = tn_dict_of(ctx, NULL, NULL, 0);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (tn_dict_get(m->attrs, kept[i]))
@@ -120,12 +131,13 @@ attributes(tn_ctx *ctx, const tn_module *m)
 }
 
 tnb_status
-driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publics, uint32_t n_publics,
-                const struct driver_variant *variants, uint32_t n, tnb_buf *out)
+driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publics,
+                uint32_t n_publics, const struct driver_variant *variants, uint32_t n, tnb_buf *out)
 {
     tnb_arena *a = tn_arena(ctx);
     const char **names = TNB_NEW_N(a, const char *, n_publics);
-    const tn_node **sigs = TNB_NEW_N(a, const tn_node *, n_publics), **vs = TNB_NEW_N(a, const tn_node *, n);
+    const tn_node **sigs = TNB_NEW_N(a, const tn_node *, n_publics),
+                  **vs = TNB_NEW_N(a, const tn_node *, n);
     uint32_t k = 0;
     for (uint32_t i = 0; i < n_publics; i++) {
         const tn_function *now = tn_as_function(tn_module_get(variants[0].module, publics[i]));
@@ -138,8 +150,9 @@ driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publi
     }
     for (uint32_t i = 0; i < n; i++)
         vs[i] = variant(ctx, &variants[i]);
-    const tn_node *root =
-        tn_dictv(ctx, "tenon", tn_string(ctx, PACKAGE_VERSION), "functions", tn_dict_of(ctx, names, sigs, k), "variants",
-                 tn_array_of(ctx, tn_list_of(ctx, vs, n)), "attrs", attributes(ctx, original), NULL);
+    const tn_node *root = tn_dictv(ctx, "tenon", tn_string(ctx, PACKAGE_VERSION), "functions",
+                                   tn_dict_of(ctx, names, sigs, k), "variants",
+                                   tn_array_of(ctx, tn_list_of(ctx, vs, n)), "attrs",
+                                   attributes(ctx, original), NULL);
     return tn_is_error(root) ? TNB_INTERNAL : tn_value_to_json(root, out);
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The effective pass lists of a target: the plugin's own, then what INI files replace, drop, insert and set.
+/* The effective pass lists of a target: the plugin's own, then what INI files replace, drop, insert
+ * and set.
  *
- * Sections that count, in this order: [pipeline KIND] of the backend, of the target's IR kind, of the target's section;
- * then [profile NAME]; then [pass NAME] for options. Within a section: replaced phases, then `drop`, then inserts.
+ * Sections that count, in this order: [pipeline KIND] of the backend, of the target's IR kind, of
+ * the target's section; then [profile NAME]; then [pass NAME] for options. Within a section:
+ * replaced phases, then `drop`, then inserts.
  */
 #include "driver_private.h"
 
 #include "tenon/base/num.h"
 
 static const char *const phase_names[TNK_N_PHASES] = {/* ORDER PHASE */
-                                                      "library_dispatch", "legalize", "finalize", "lower"};
+                                                      "library_dispatch", "legalize", "finalize",
+                                                      "lower"};
 
 /* What "@generic" in a `finalize` list stands for. */
-static const char generic_finalize[] = "ToNonDataflow, RemovePurityChecking, CallTIRRewrite, StaticPlanBlockMemory, LowerAllocTensor, "
-                                       "KillAfterLastUse, LowerRuntimeBuiltin, ComputePrimValue, VMShapeLower, AttachGlobalSymbol";
+static const char generic_finalize[] =
+    "ToNonDataflow, RemovePurityChecking, CallTIRRewrite, StaticPlanBlockMemory, LowerAllocTensor, "
+    "KillAfterLastUse, LowerRuntimeBuiltin, ComputePrimValue, VMShapeLower, AttachGlobalSymbol";
 
 const char *
 tnk_phase_name(tnk_phase p)
@@ -31,7 +35,8 @@ struct maker {
 static void
 push(struct maker *m, tn_pass_list *l, tn_pass_item item)
 {
-    TNB_VEC(tn_pass_item) v = {.at = l->at, .n = l->n, .cap = l->n}; /* lists are short: growth copies */
+    TNB_VEC(tn_pass_item)
+    v = {.at = l->at, .n = l->n, .cap = l->n}; /* lists are short: growth copies */
     TNB_PUSH(tn_arena(m->ctx), v, item);
     l->at = v.at;
     l->n = v.n;
@@ -59,7 +64,8 @@ parse_into(struct maker *m, const char *text, const char *origin, tnk_phase phas
 static void
 plugin_lists(struct maker *m, const tn_target_kind *kind)
 {
-    const char *const *const own[TNK_N_PHASES] = {kind->library_dispatch, kind->legalize, kind->finalize, kind->lower};
+    const char *const *const own[TNK_N_PHASES] = {kind->library_dispatch, kind->legalize,
+                                                  kind->finalize, kind->lower};
     const char *origin = tn_strf(m->ctx, "%s plugin", kind->name);
     for (int p = 0; p < TNK_N_PHASES; p++)
         for (const char *const *s = own[p]; s && *s; s++)
@@ -159,7 +165,8 @@ parse_anchor(struct maker *m, const tnb_conf_value *v, struct anchor *a)
         end--;
     const char *hash = memchr(s, '#', (size_t)(end - s));
     a->occurrence = 1;
-    if (hash && (!tnb_read_i64(hash + 1, (size_t)(end - hash - 1), &a->occurrence) || a->occurrence < 1))
+    if (hash &&
+        (!tnb_read_i64(hash + 1, (size_t)(end - hash - 1), &a->occurrence) || a->occurrence < 1))
         return false;
     a->name = tn_strn(m->ctx, s, (size_t)((hash ? hash : end) - s));
     a->list = colon + 1;
@@ -199,7 +206,8 @@ insert_one(struct maker *m, const tnb_conf_value *v)
         return;
     }
     if (!find_anchor(m, &a, &phase, &at)) {
-        complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there", a.name);
+        complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there",
+                 a.name);
         return;
     }
     tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];
@@ -217,7 +225,8 @@ static void
 edit(struct maker *m, const char *section, const char *name)
 {
     uint32_t n;
-    const tnb_conf_value **values = tnb_conf_section_values(m->conf, tn_arena(m->ctx), section, name, &n);
+    const tnb_conf_value **values =
+        tnb_conf_section_values(m->conf, tn_arena(m->ctx), section, name, &n);
     replace_phases(m, values, n);
     drop(m, values, n);
     for (uint32_t i = 0; i < n; i++)
@@ -252,17 +261,20 @@ set_options(struct maker *m)
         for (uint32_t i = 0; i < m->out->phases[p].n; i++) {
             tn_pass_item *item = &m->out->phases[p].at[i];
             uint32_t n;
-            const tnb_conf_value **values = tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
+            const tnb_conf_value **values =
+                tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
             for (uint32_t k = 0; k < n; k++)
                 item->options = tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key),
                                             option_value(m->ctx, values[k]->value));
             if (n)
-                item->origin = tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[0]));
+                item->origin =
+                    tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[0]));
         }
 }
 
 bool
-tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const char *profile, tnk_pipeline *out)
+tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const char *profile,
+                  tnk_pipeline *out)
 {
     struct maker m = {.ctx = ctx, .conf = conf, .out = out};
     memset(out, 0, sizeof *out);
@@ -274,7 +286,8 @@ tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const 
         if (strcmp(t->name, t->kind->name) != 0 && strcmp(t->name, t->target->kind) != 0)
             edit(&m, "pipeline", t->name);
         if (profile && !tnb_conf_has(conf, "profile", profile)) {
-            tn_error(ctx, 0, TNB_NOT_FOUND, "there is no [profile %s] in the configuration", profile);
+            tn_error(ctx, 0, TNB_NOT_FOUND, "there is no [profile %s] in the configuration",
+                     profile);
             return false;
         }
         if (profile)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `-t TEXT` means: a [target NAME] of the configuration, a kind, an upstream tag, or a target as JSON. */
+/* What `-t TEXT` means: a [target NAME] of the configuration, a kind, an upstream tag, or a target
+ * as JSON. */
 #include "driver_private.h"
 
 #include "tenon/base/num.h"
@@ -47,7 +48,8 @@ number(tn_ctx *ctx, const char *text)
 static const tn_node *
 truth(tn_ctx *ctx, const char *text)
 {
-    static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no", "off", "0"};
+    static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no",
+                                                                                "off", "0"};
     for (int i = 0; i < 4; i++) {
         if (strcmp(text, yes[i]) == 0)
             return tn_bool(ctx, true);
@@ -57,7 +59,8 @@ truth(tn_ctx *ctx, const char *text)
     return tn_string(ctx, text);
 }
 
-/* The text of an INI value as the schema's type wants it. What does not fit is left as text, and refused with the schema. */
+/* The text of an INI value as the schema's type wants it. What does not fit is left as text, and
+ * refused with the schema. */
 static const tn_node *
 ini_value(tn_ctx *ctx, const tn_attr_schema *s, const char *text)
 {
@@ -99,7 +102,8 @@ section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_t
     if (!tnb_conf_check(conf, "target", section, known, n_known, tn_diags(ctx)))
         return NULL;
     const tn_node *attrs = tn_dict_of(ctx, NULL, NULL, 0);
-    const tnb_conf_value **values = tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
     for (uint32_t i = 0; i < n; i++) {
         const tn_attr_schema *s = schema_of(kind, values[i]->key);
         if (s)
@@ -120,9 +124,12 @@ find_kind(tn_ctx *ctx, const char *name)
 
 /* Checks attributes, fills defaults, asks the machine. */
 static bool
-complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind, const tn_node *attrs, tnk_target *out)
+complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind,
+         const tn_node *attrs, tnk_target *out)
 {
-    tn_op schema = {.size = sizeof schema, .name = tn_strf(ctx, "target %s", name), .attrs = kind->attrs};
+    tn_op schema = {.size = sizeof schema,
+                    .name = tn_strf(ctx, "target %s", name),
+                    .attrs = kind->attrs};
     attrs = tn_op_attrs(ctx, &schema, attrs);
     if (attrs && kind->probe)
         attrs = kind->probe(ctx, attrs, kind->self);
@@ -149,7 +156,8 @@ from_json(tn_ctx *ctx, const char *name, const char *json, tnk_target *out)
     const char *kind_name = tn_is(d, TN_KIND_DICT) ? tn_dict_str(d, "kind", NULL) : NULL;
     if (!kind_name) {
         tn_error(ctx, 0, TNB_INVALID, "target '%s' names no kind", name);
-        tnb_diag_hint(tn_diags(ctx), "a target as JSON looks like {\"kind\": \"llvm\", \"mcpu\": \"x86-64-v3\"}");
+        tnb_diag_hint(tn_diags(ctx),
+                      "a target as JSON looks like {\"kind\": \"llvm\", \"mcpu\": \"x86-64-v3\"}");
         return false;
     }
     const tn_target_kind *kind = find_kind(ctx, kind_name);
@@ -166,7 +174,8 @@ find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target 
         const tn_target_kind *kind = find_kind(ctx, k ? k->value : text);
         if (!kind) {
             if (k)
-                tnb_diag_note(tn_diags(ctx), "the kind is named in [target %s], %s:%u", text, k->file, k->line);
+                tnb_diag_note(tn_diags(ctx), "the kind is named in [target %s], %s:%u", text,
+                              k->file, k->line);
             return false;
         }
         const tn_node *attrs = section_attrs(ctx, conf, text, kind);

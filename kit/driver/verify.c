@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --verify: every pass is executed before and after, on the reference interpreter with seeded random inputs.
+/* --verify: every pass is executed before and after, on the reference interpreter with seeded
+ * random inputs.
  *
- * A module's results are kept while it is the state that the next pass starts from, so each state runs once. A function is
- * run again only if it, or something it can reach, changed. What could not be compared is remembered with its reason.
+ * A module's results are kept while it is the state that the next pass starts from, so each state
+ * runs once. A function is run again only if it, or something it can reach, changed. What could not
+ * be compared is remembered with its reason.
  */
 #include "driver_private.h"
 
@@ -13,7 +15,7 @@ enum { FIRST_BUDGET = 1000000000 };
 
 struct outcome {
     const char *function;
-    const tn_node *func; /* in the module that gave it */
+    const tn_node *func;  /* in the module that gave it */
     const tn_expr *value; /* NULL: not run */
     const char *why;      /* then the reason */
     uint64_t spent;
@@ -65,7 +67,8 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     }
     for (uint32_t i = 0; i < f->params.n; i++)
         if (!can_make(f->params.at[i]->type)) {
-            o->why = tn_strf(v->ctx, "no values can be made up for parameter '%s'", tn_var_name(f->params.at[i]));
+            o->why = tn_strf(v->ctx, "no values can be made up for parameter '%s'",
+                             tn_var_name(f->params.at[i]));
             return NULL;
         }
     tn_list args;
@@ -79,9 +82,9 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     o->spent = opt.spent;
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
-        o->why = opt.out_of_budget
-                     ? tn_strf(v->ctx, "the budget of %llu operations is used up", (unsigned long long)v->budget)
-                     : tn_strf(v->ctx, "it could not be run: %s", err.message);
+        o->why = opt.out_of_budget ? tn_strf(v->ctx, "the budget of %llu operations is used up",
+                                             (unsigned long long)v->budget)
+                                   : tn_strf(v->ctx, "it could not be run: %s", err.message);
         r = NULL;
     } else {
         r = tn_ctx_splice(v->ctx, child, r);
@@ -172,10 +175,11 @@ leave_unverified(tnk_verify *v, const tn_pass_item *item, const char *name, cons
 }
 
 static bool
-compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_module *before, const tn_module *after,
-                 const char *name)
+compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
+                 const tn_module *after, const char *name)
 {
-    const tn_function *a = tn_as_function(tn_module_get(before, name)), *b = tn_as_function(tn_module_get(after, name));
+    const tn_function *a = tn_as_function(tn_module_get(before, name)),
+                      *b = tn_as_function(tn_module_get(after, name));
     if (!b || !same_signature(v->ctx, a, b)) {
         if (keeps != TN_KEEPS_SIGNATURES)
             leave_unverified(v, item, name, b ? "its signature changed" : "it is gone");
@@ -204,13 +208,16 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
     } else {
         bool exact = keeps == TN_KEEPS_BITS;
         tnb_buf why = {0};
-        equal = tn_values_close(v->ctx, o->value, next.value, exact ? 0 : v->rtol, exact ? 0 : v->atol, &why);
+        equal = tn_values_close(v->ctx, o->value, next.value, exact ? 0 : v->rtol,
+                                exact ? 0 : v->atol, &why);
         if (equal)
             v->verified++;
         else {
-            tn_error(v->ctx, b->base.loc, TNB_DIFFERS, "pass %s changes what '%s' computes", item->name, name);
+            tn_error(v->ctx, b->base.loc, TNB_DIFFERS, "pass %s changes what '%s' computes",
+                     item->name, name);
             tnb_diag_note(tn_diags(v->ctx), "%s", why.s ? why.s : "the results differ");
-            tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu; %s", (unsigned long long)v->seed,
+            tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu; %s",
+                          (unsigned long long)v->seed,
                           exact ? "the pass promises equal bits" : "compared within the tolerance");
         }
         tnb_buf_free(&why);
@@ -220,7 +227,8 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
 }
 
 static bool
-compare(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps, const tn_module *before, const tn_module *after)
+compare(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
+        const tn_module *after)
 {
     tnk_verify *v = user;
     bool equal = true;
@@ -256,7 +264,8 @@ tnk_verify_check(tnk_verify *v)
 }
 
 void
-tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified, uint32_t *n_unverified)
+tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified,
+                  uint32_t *n_unverified)
 {
     *verified = v->verified;
     *unverified = v->unverified.at;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole module as a VM program: declares all functions and kernels, then fills them in the order of their names. */
+/* A whole module as a VM program: declares all functions and kernels, then fills them in the order
+ * of their names. */
 #include "vm_private.h"
 
 bool
@@ -28,19 +29,22 @@ declare_kernel(struct vm_gen *g, struct callee *c)
     tnb_dtype *scalars = TNB_NEW_N(g->arena, tnb_dtype, k->n_scalars);
     const tn_prim_func *f = tn_as_prim_func(c->func);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < f->buffers.n && n < k->n_buffers; i++) { /* the shape before flattening is what callers pass */
+    for (uint32_t i = 0; i < f->buffers.n && n < k->n_buffers;
+         i++) { /* the shape before flattening is what callers pass */
         const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
         if (b) {
             bool written = !k->written || k->written[n];
-            buffers[n++] = (tnb_tno_buffer){
-                .dtype = b->dtype, .ndim = (int16_t)b->shape.n, .flags = written ? TNB_TNO_WRITTEN : 0};
+            buffers[n++] = (tnb_tno_buffer){.dtype = b->dtype,
+                                            .ndim = (int16_t)b->shape.n,
+                                            .flags = written ? TNB_TNO_WRITTEN : 0};
         }
     }
     for (uint32_t i = 0; i < k->n_scalars; i++)
         scalars[i] = k->scalars[i].dtype;
     uint32_t device = tnk_program_device(g->p, g->in->device, 0, "global");
-    c->kernel_index = tnk_program_kernel(g->p, k->name, k->grid[0] || k->block[0] ? TNB_TNO_GRID : 0, device, buffers,
-                                         k->n_buffers, scalars, k->n_scalars);
+    c->kernel_index =
+        tnk_program_kernel(g->p, k->name, k->grid[0] || k->block[0] ? TNB_TNO_GRID : 0, device,
+                           buffers, k->n_buffers, scalars, k->n_scalars);
 }
 
 static void

@@ -7,8 +7,9 @@
  *     _ = R.vm.kill_object(storage)                                           KILL
  *     return cls.loop(i, t)      (in cls.loop)                                TAIL
  *
- * Every variable has a register of its own until it is killed; registers of the dead are used again at the same depth of
- * nested Ifs. A variable bound to another one gets a copy of the reference, so that both may be killed.
+ * Every variable has a register of its own until it is killed; registers of the dead are used again
+ * at the same depth of nested Ifs. A variable bound to another one gets a copy of the reference, so
+ * that both may be killed.
  */
 #include "vm_private.h"
 
@@ -46,8 +47,8 @@ in_register(struct vm_gen *g, uint32_t o)
         return r;
     default:
         r = tnk_program_value_reg(g->p);
-        tnk_program_emit(g->p, TNB_VM_OPERAND_KIND(o) == TNB_VM_INT ? TNB_VM_BOXI : TNB_VM_BOXF, 0, r,
-                         TNB_VM_OPERAND_INDEX(o), 0);
+        tnk_program_emit(g->p, TNB_VM_OPERAND_KIND(o) == TNB_VM_INT ? TNB_VM_BOXI : TNB_VM_BOXF, 0,
+                         r, TNB_VM_OPERAND_INDEX(o), 0);
         return r;
     }
 }
@@ -71,8 +72,8 @@ tensor_constant(struct vm_gen *g, const tn_constant *c)
         g->failed = true;
         return const_operand(0);
     }
-    uint32_t i =
-        tnk_program_tensor(g->p, c->data->dtype, c->data->shape, (uint32_t)c->data->ndim, offset, c->data->n_bytes);
+    uint32_t i = tnk_program_tensor(g->p, c->data->dtype, c->data->shape, (uint32_t)c->data->ndim,
+                                    offset, c->data->n_bytes);
     tnb_ptrmap_set(&g->consts, c->data, (void *)(uintptr_t)(i + 1));
     return const_operand(i);
 }
@@ -139,7 +140,8 @@ literal(struct vm_gen *g, const tn_expr *e)
 {
     tnb_dtype d = tn_dtype_of(e);
     if (e->kind == TN_KIND_INT_IMM)
-        return const_operand(tnk_program_value(g->p, tnb_dtype_is_bool(d) ? TNB_TNO_BOOL : TNB_TNO_INT, d,
+        return const_operand(tnk_program_value(g->p,
+                                               tnb_dtype_is_bool(d) ? TNB_TNO_BOOL : TNB_TNO_INT, d,
                                                (uint64_t)tn_as_int_imm(e)->value));
     uint64_t bits;
     memcpy(&bits, &tn_as_float_imm(e)->value, sizeof bits);
@@ -180,7 +182,8 @@ operand(struct vm_gen *g, const tn_expr *e)
         return const_operand(tnk_program_value(g->p, TNB_TNO_NULL, TNB_VOID, 0));
     case TN_KIND_TUPLE_GET: {
         uint32_t v = tnk_program_value_reg(g->p);
-        tnk_program_emit(g->p, TNB_VM_GET, 0, v, in_register(g, operand(g, tn_as_tuple_get(e)->tuple)),
+        tnk_program_emit(g->p, TNB_VM_GET, 0, v,
+                         in_register(g, operand(g, tn_as_tuple_get(e)->tuple)),
                          (uint32_t)tn_as_tuple_get(e)->index);
         return TNB_VM_OPERAND(TNB_VM_VALUE, v);
     }
@@ -195,7 +198,8 @@ operand(struct vm_gen *g, const tn_expr *e)
         uint32_t s = vm_scalar(g, e);
         return TNB_VM_OPERAND(tnb_dtype_is_float(tn_dtype_of(e)) ? TNB_VM_FLOAT : TNB_VM_INT, s);
     }
-    vm_error(g, e, "an argument of kind %s is not in virtual-machine form: %s", tn_kinds[e->kind].name, tn_text(g->ctx, e));
+    vm_error(g, e, "an argument of kind %s is not in virtual-machine form: %s",
+             tn_kinds[e->kind].name, tn_text(g->ctx, e));
     return const_operand(0);
 }
 
@@ -206,7 +210,8 @@ scalar_operand(struct vm_gen *g, uint32_t o, tnb_dtype d)
     if (TNB_VM_OPERAND_KIND(o) == TNB_VM_INT || TNB_VM_OPERAND_KIND(o) == TNB_VM_FLOAT)
         return TNB_VM_OPERAND_INDEX(o);
     uint32_t r = tnk_program_scalar_reg(g->p);
-    tnk_program_emit(g->p, tnb_dtype_is_float(d) ? TNB_VM_UNBOXF : TNB_VM_UNBOXI, 0, r, in_register(g, o), 0);
+    tnk_program_emit(g->p, tnb_dtype_is_float(d) ? TNB_VM_UNBOXF : TNB_VM_UNBOXI, 0, r,
+                     in_register(g, o), 0);
     return r;
 }
 
@@ -227,18 +232,21 @@ nth_argument(const tn_prim_func *f, bool buffer, uint32_t index, uint32_t *at)
 }
 
 static uint32_t
-kernel_scalar(struct vm_gen *g, const tn_node *at, const struct callee *c, const tnk_kernel_scalar_param *s,
-              const uint32_t *args, uint32_t n)
+kernel_scalar(struct vm_gen *g, const tn_node *at, const struct callee *c,
+              const tnk_kernel_scalar_param *s, const uint32_t *args, uint32_t n)
 {
     uint32_t i = 0, r;
-    if (!nth_argument(tn_as_prim_func(c->func), s->source != TNK_SCALAR_PARAM, s->index, &i) || i >= n) {
-        vm_error(g, at, "kernel '%s' has a scalar parameter that its function does not give", c->kernel->name);
+    if (!nth_argument(tn_as_prim_func(c->func), s->source != TNK_SCALAR_PARAM, s->index, &i) ||
+        i >= n) {
+        vm_error(g, at, "kernel '%s' has a scalar parameter that its function does not give",
+                 c->kernel->name);
         return 0;
     }
     if (s->source == TNK_SCALAR_PARAM)
         return scalar_operand(g, args[i], s->dtype);
     r = tnk_program_scalar_reg(g->p);
-    tnk_program_emit(g->p, s->source == TNK_SCALAR_SHAPE ? TNB_VM_DIM : TNB_VM_STRIDE, 0, r, in_register(g, args[i]), s->dim);
+    tnk_program_emit(g->p, s->source == TNK_SCALAR_SHAPE ? TNB_VM_DIM : TNB_VM_STRIDE, 0, r,
+                     in_register(g, args[i]), s->dim);
     return r;
 }
 
@@ -249,7 +257,8 @@ size_operand(struct vm_gen *g, const tn_expr *e, int64_t otherwise)
 }
 
 void
-vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args, uint32_t n)
+vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args,
+          uint32_t n)
 {
     const tnk_kernel *k = c->kernel;
     const tn_prim_func *f = tn_as_prim_func(c->func);
@@ -267,12 +276,14 @@ vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uin
             return;
         }
         ops[at_op++] = args[arg];
-        if (TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_VALUE && TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_CONST_)
+        if (TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_VALUE &&
+            TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_CONST_)
             vm_error(g, at, "argument %u of '%s' must be a tensor", arg, c->name);
     }
     for (uint32_t i = 0; i < k->n_scalars; i++) {
         uint32_t r = kernel_scalar(g, at, c, &k->scalars[i], args, n);
-        ops[at_op++] = TNB_VM_OPERAND(tnb_dtype_is_float(k->scalars[i].dtype) ? TNB_VM_FLOAT : TNB_VM_INT, r);
+        ops[at_op++] =
+            TNB_VM_OPERAND(tnb_dtype_is_float(k->scalars[i].dtype) ? TNB_VM_FLOAT : TNB_VM_INT, r);
         if (grid)
             vm_define_scalar(g, k->scalars[i].var, r);
     }
@@ -316,7 +327,8 @@ call_global(struct vm_gen *g, const tn_call *c, uint32_t dst)
         vm_launch(g, &c->base, f, args, n);
         return;
     }
-    uint32_t want = tn_as_function(f->func) ? tn_as_function(f->func)->params.n : tn_as_prim_func(f->func)->params.n;
+    uint32_t want = tn_as_function(f->func) ? tn_as_function(f->func)->params.n
+                                            : tn_as_prim_func(f->func)->params.n;
     if (n != want)
         vm_error(g, &c->base, "'%s' takes %u arguments, %u are given", f->name, want, n);
     tnk_program_emit_list(g->p, TNB_VM_CALL, dst, f->function, args, n);
@@ -352,7 +364,8 @@ alloc_storage(struct vm_gen *g, const tn_call *c, uint32_t dst)
         vm_error(g, &c->base, "R.vm.alloc_storage needs a size and a device index");
         return;
     }
-    uint32_t device = tnk_program_device(g->p, g->in->device, (uint32_t)index, scope && scope->value ? scope->value : "global");
+    uint32_t device = tnk_program_device(g->p, g->in->device, (uint32_t)index,
+                                         scope && scope->value ? scope->value : "global");
     tnk_program_emit(g->p, TNB_VM_ALLOCS, 0, dst, storage_bytes(g, c->args.at[0]), device);
 }
 
@@ -366,11 +379,13 @@ alloc_tensor(struct vm_gen *g, const tn_call *c, uint32_t dst)
         return;
     }
     uint32_t list[3] = {operand(g, c->args.at[0]),
-                        TNB_VM_OPERAND(TNB_VM_INT, tn_is_scalar(c->args.at[1])
-                                                       ? vm_scalar(g, c->args.at[1])
-                                                       : scalar_operand(g, operand(g, c->args.at[1]), TNB_I64)),
+                        TNB_VM_OPERAND(TNB_VM_INT,
+                                       tn_is_scalar(c->args.at[1])
+                                           ? vm_scalar(g, c->args.at[1])
+                                           : scalar_operand(g, operand(g, c->args.at[1]), TNB_I64)),
                         operand(g, c->args.at[2])};
-    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, dst, TNB_VM_DTYPE(d->value) | (uint32_t)d->value.lanes << 16, list, 3);
+    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, dst,
+                          TNB_VM_DTYPE(d->value) | (uint32_t)d->value.lanes << 16, list, 3);
 }
 
 static void
@@ -402,7 +417,8 @@ call_with_tuple(struct vm_gen *g, const tn_call *c, const char *packed, uint32_t
 {
     const tn_extern_func *f = c->args.n == 2 ? tn_as_extern_func(c->args.at[0]) : NULL;
     if (!packed && !f) {
-        vm_error(g, &c->base, "the callee of %s is not an external function", tn_call_op_of(c)->name);
+        vm_error(g, &c->base, "the callee of %s is not an external function",
+                 tn_call_op_of(c)->name);
         return;
     }
     if (!packed) {
@@ -432,14 +448,16 @@ call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
         alloc_storage(g, c, dst);
     else if (strcmp(name, "relax.vm.alloc_tensor") == 0)
         alloc_tensor(g, c, dst);
-    else if (strcmp(name, "relax.vm.kill_object") == 0 || strcmp(name, "relax.memory.kill_tensor") == 0 ||
+    else if (strcmp(name, "relax.vm.kill_object") == 0 ||
+             strcmp(name, "relax.memory.kill_tensor") == 0 ||
              strcmp(name, "relax.memory.kill_storage") == 0)
         kill(g, c);
     else if (strcmp(name, "relax.call_builtin_with_ctx") == 0)
         call_with_tuple(g, c, NULL, dst);
     else if (strcmp(name, "relax.make_closure") == 0)
         call_with_tuple(g, c, "vm.builtin.make_closure", dst);
-    else if (strcmp(name, "relax.invoke_closure") == 0 || strcmp(name, "relax.invoke_pure_closure") == 0)
+    else if (strcmp(name, "relax.invoke_closure") == 0 ||
+             strcmp(name, "relax.invoke_pure_closure") == 0)
         call_with_tuple(g, c, "vm.builtin.invoke_closure", dst);
     else if (strcmp(name, "relax.vm.call_tir_dyn") == 0)
         call_with_tuple(g, c, "vm.builtin.call_tir_dyn", dst);
@@ -452,8 +470,10 @@ call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
                 return;
             }
         vm_error(g, &c->base, "operator %s is left in the module: no pass lowered it", name);
-        tnb_diag_hint(tn_diags(g->ctx), "the pipeline must hold LegalizeOps, CallTIRRewrite and LowerRuntimeBuiltin; or the "
-                                        "operator has no legalization for this use");
+        tnb_diag_hint(
+            tn_diags(g->ctx),
+            "the pipeline must hold LegalizeOps, CallTIRRewrite and LowerRuntimeBuiltin; or the "
+            "operator has no legalization for this use");
     }
 }
 
@@ -508,7 +528,7 @@ static void
 value_to(struct vm_gen *g, const tn_expr *e, uint32_t dst)
 {
     if (tn_is(e, TN_KIND_CALL) && (!tn_is_scalar(e) || !tn_call_op_of(tn_as_call(e)) ||
-                                  strncmp(tn_call_op_of(tn_as_call(e))->name, "tirx.", 5) != 0)) {
+                                   strncmp(tn_call_op_of(tn_as_call(e))->name, "tirx.", 5) != 0)) {
         call(g, tn_as_call(e), dst);
         return;
     }
@@ -530,9 +550,9 @@ value_to(struct vm_gen *g, const tn_expr *e, uint32_t dst)
         break;
     default:
         tnk_program_emit(g->p,
-                         TNB_VM_OPERAND_KIND(o) == TNB_VM_FLOAT       ? TNB_VM_BOXF
-                         : tnb_dtype_is_bool(tn_dtype_of(e)) ? TNB_VM_BOXB
-                                                             : TNB_VM_BOXI,
+                         TNB_VM_OPERAND_KIND(o) == TNB_VM_FLOAT ? TNB_VM_BOXF
+                         : tnb_dtype_is_bool(tn_dtype_of(e))    ? TNB_VM_BOXB
+                                                                : TNB_VM_BOXI,
                          0, dst, TNB_VM_OPERAND_INDEX(o), 0);
     }
 }
@@ -541,7 +561,8 @@ static bool
 is_kill(const tn_node *binding)
 {
     const tn_var_binding *b = tn_as_var_binding(binding);
-    return b && (tn_is_call_to(b->value, "relax.vm.kill_object") || tn_is_call_to(b->value, "relax.memory.kill_tensor") ||
+    return b && (tn_is_call_to(b->value, "relax.vm.kill_object") ||
+                 tn_is_call_to(b->value, "relax.memory.kill_tensor") ||
                  tn_is_call_to(b->value, "relax.memory.kill_storage"));
 }
 
@@ -600,8 +621,8 @@ static bool
 is_self_call(const struct vm_gen *g, const tn_expr *e)
 {
     const tn_call *c = tn_as_call(e);
-    return c && tn_is(c->op, TN_KIND_GLOBAL_VAR) && strcmp(tn_as_global_var(c->op)->name, g->function) == 0 &&
-           c->args.n == g->n_params;
+    return c && tn_is(c->op, TN_KIND_GLOBAL_VAR) &&
+           strcmp(tn_as_global_var(c->op)->name, g->function) == 0 && c->args.n == g->n_params;
 }
 
 static void

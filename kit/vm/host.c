@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host functions (PrimFuncs with tirx.is_host_func) as VM functions: shape arithmetic, scalar computation, plain loops. */
+/* Host functions (PrimFuncs with tirx.is_host_func) as VM functions: shape arithmetic, scalar
+ * computation, plain loops. */
 #include "vm_private.h"
 
 static void
@@ -38,8 +39,8 @@ store(struct vm_gen *g, const tn_buffer_store *s)
         return;
     }
     uint32_t value = vm_scalar(g, s->value), index = vm_element(g, &s->base, b, s->indices);
-    tnk_program_emit(g->p, tnb_dtype_is_float(b->dtype) ? TNB_VM_STOREF : TNB_VM_STOREI, TNB_VM_DTYPE(b->dtype), value,
-                     vm_buffer_value(g, &s->base, s->buffer), index);
+    tnk_program_emit(g->p, tnb_dtype_is_float(b->dtype) ? TNB_VM_STOREF : TNB_VM_STOREI,
+                     TNB_VM_DTYPE(b->dtype), value, vm_buffer_value(g, &s->base, s->buffer), index);
 }
 
 /* Returns a scalar boxed by its dtype; NULL: nothing. */
@@ -49,18 +50,20 @@ give_back(struct vm_gen *g, const tn_expr *e)
     uint32_t v = tnk_program_value_reg(g->p);
     if (e) {
         tnb_dtype d = tn_dtype_of(e);
-        tnb_vm_op box = tnb_dtype_is_float(d) ? TNB_VM_BOXF : tnb_dtype_is_bool(d) ? TNB_VM_BOXB : TNB_VM_BOXI;
+        tnb_vm_op box = tnb_dtype_is_float(d)  ? TNB_VM_BOXF
+                        : tnb_dtype_is_bool(d) ? TNB_VM_BOXB
+                                               : TNB_VM_BOXI;
         tnk_program_emit(g->p, box, 0, v, vm_scalar(g, e), 0);
     }
     tnk_program_emit(g->p, TNB_VM_RET, 0, v, 0, 0);
 }
 
 /* Makes the jumps collected since `from` go to `target`, and forgets them. */
-#define PATCH_ALL(g, jumps, from, target)                                                          \
-    do {                                                                                           \
-        for (uint32_t k_ = (from); k_ < (g)->jumps.n; k_++)                                        \
-            tnk_program_patch((g)->p, (g)->jumps.at[k_], (target));                                \
-        (g)->jumps.n = (from);                                                                     \
+#define PATCH_ALL(g, jumps, from, target)                           \
+    do {                                                            \
+        for (uint32_t k_ = (from); k_ < (g)->jumps.n; k_++)         \
+            tnk_program_patch((g)->p, (g)->jumps.at[k_], (target)); \
+        (g)->jumps.n = (from);                                      \
     } while (0)
 
 static void
@@ -68,10 +71,12 @@ loop(struct vm_gen *g, const tn_for_loop *f)
 {
     uint32_t b0 = g->breaks.n, c0 = g->continues.n;
     if (f->for_kind == TN_FOR_THREAD_BINDING) {
-        vm_error(g, &f->base, "a loop bound to '%s' in host code", f->thread_tag ? f->thread_tag : "?");
+        vm_error(g, &f->base, "a loop bound to '%s' in host code",
+                 f->thread_tag ? f->thread_tag : "?");
         return;
     }
-    uint32_t i = tnk_program_scalar_reg(g->p), end = tnk_program_scalar_reg(g->p), first = vm_scalar(g, f->min);
+    uint32_t i = tnk_program_scalar_reg(g->p), end = tnk_program_scalar_reg(g->p),
+             first = vm_scalar(g, f->min);
     tnk_program_emit(g->p, TNB_VM_MOVS, 0, i, first, 0);
     tnk_program_emit(g->p, TNB_VM_ADD, 0, end, first, vm_scalar(g, f->extent));
     uint32_t one = vm_load_int(g, 1);
@@ -112,7 +117,8 @@ branch(struct vm_gen *g, const tn_if_stmt *s)
     tnk_program_patch(g->p, end, tnk_program_here(g->p));
 }
 
-/* A block in host code: its iteration variables are the values given; reductions initialise when all of theirs are first. */
+/* A block in host code: its iteration variables are the values given; reductions initialise when
+ * all of theirs are first. */
 static void
 block(struct vm_gen *g, const tn_block_realize *r)
 {
@@ -126,8 +132,10 @@ block(struct vm_gen *g, const tn_block_realize *r)
         vm_define_scalar(g, iv->var, v);
         if (iv->iter_kind == TN_ITER_REDUCE && b->init) {
             uint32_t at_start = tnk_program_scalar_reg(g->p), both = tnk_program_scalar_reg(g->p);
-            tnk_program_emit(g->p, TNB_VM_EQ, 0, at_start, v, vm_scalar(g, tn_as_range(iv->dom)->min));
-            tnk_program_emit(g->p, TNB_VM_AND, 0, both, at_start, first == NO_REG ? at_start : first);
+            tnk_program_emit(g->p, TNB_VM_EQ, 0, at_start, v,
+                             vm_scalar(g, tn_as_range(iv->dom)->min));
+            tnk_program_emit(g->p, TNB_VM_AND, 0, both, at_start,
+                             first == NO_REG ? at_start : first);
             first = both;
         }
     }
@@ -136,7 +144,8 @@ block(struct vm_gen *g, const tn_block_realize *r)
     if (b->match_buffers.n)
         vm_error(g, &b->base, "matched buffers in host code");
     if (b->init) {
-        uint32_t over = first == NO_REG ? NO_REG : tnk_program_emit(g->p, TNB_VM_JZ, 0, first, 0, 0);
+        uint32_t over =
+            first == NO_REG ? NO_REG : tnk_program_emit(g->p, TNB_VM_JZ, 0, first, 0, 0);
         statement(g, b->init);
         if (over != NO_REG)
             tnk_program_patch(g->p, over, tnk_program_here(g->p));
@@ -150,14 +159,16 @@ static void
 declare(struct vm_gen *g, const tn_alloc_buffer *d)
 {
     const tn_buffer *b = tn_as_buffer(d->buffer);
-    for (uint32_t i = 0; i < g->values.n; i++) { /* a view of memory that exists, of the same element type */
+    for (uint32_t i = 0; i < g->values.n;
+         i++) { /* a view of memory that exists, of the same element type */
         const tn_buffer *old = tn_as_buffer(g->values.at[i].key);
         if (old && b && old->data == b->data && tnb_dtype_eq(old->dtype, b->dtype)) {
             tnb_ptrmap_set(&g->values, d->buffer, g->values.at[i].value);
             return;
         }
     }
-    vm_error(g, &d->base, "buffer '%s' views memory that host code does not know", b ? b->name : "?");
+    vm_error(g, &d->base, "buffer '%s' views memory that host code does not know",
+             b ? b->name : "?");
 }
 
 static void
@@ -261,7 +272,10 @@ vm_host_func(struct vm_gen *g, const struct callee *c)
             continue;
         }
         uint32_t r = tnk_program_scalar_reg(g->p);
-        tnk_program_emit(g->p, tnb_dtype_is_float(tn_dtype_of(f->params.at[i])) ? TNB_VM_UNBOXF : TNB_VM_UNBOXI, 0, r, i, 0);
+        tnk_program_emit(g->p,
+                         tnb_dtype_is_float(tn_dtype_of(f->params.at[i])) ? TNB_VM_UNBOXF
+                                                                          : TNB_VM_UNBOXI,
+                         0, r, i, 0);
         vm_define_scalar(g, f->params.at[i], r);
     }
     for (uint32_t i = 0; i < f->buffers.n; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scalar expressions of host code as VM instructions.
  *
- * Integers live extended to 64 bits; an operation that may leave the range of a narrower dtype is followed by EXT. Floats are
- * doubles, rounded after each operation of a narrower format, which gives that format's results for + - * / and sqrt.
+ * Integers live extended to 64 bits; an operation that may leave the range of a narrower dtype is
+ * followed by EXT. Floats are doubles, rounded after each operation of a narrower format, which
+ * gives that format's results for + - * / and sqrt.
  */
 #include "vm_private.h"
 
@@ -13,9 +14,11 @@ vm_error(struct vm_gen *g, const tn_node *at, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    tnb_reportv(tn_diags(g->ctx), TNB_ERROR, TNB_UNSUPPORTED, tn_loc_place(g->ctx, at ? at->loc : 0), fmt, ap);
+    tnb_reportv(tn_diags(g->ctx), TNB_ERROR, TNB_UNSUPPORTED,
+                tn_loc_place(g->ctx, at ? at->loc : 0), fmt, ap);
     va_end(ap);
-    tnb_diag_note(tn_diags(g->ctx), "in function '%s', on its way to virtual-machine code", g->function ? g->function : "?");
+    tnb_diag_note(tn_diags(g->ctx), "in function '%s', on its way to virtual-machine code",
+                  g->function ? g->function : "?");
     g->failed = true;
 }
 
@@ -80,16 +83,20 @@ float_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype d, uint32_t a, uint32
         tnb_vm_op op;
         bool swap;
     } table[] = {
-        {TN_KIND_ADD, TNB_VM_FADD, false}, {TN_KIND_SUB, TNB_VM_FSUB, false}, {TN_KIND_MUL, TNB_VM_FMUL, false},
-        {TN_KIND_DIV, TNB_VM_FDIV, false}, {TN_KIND_MIN, TNB_VM_FMIN, false}, {TN_KIND_MAX, TNB_VM_FMAX, false},
-        {TN_KIND_EQ, TNB_VM_FEQ, false},   {TN_KIND_NE, TNB_VM_FNE, false},   {TN_KIND_LT, TNB_VM_FLT, false},
-        {TN_KIND_LE, TNB_VM_FLE, false},   {TN_KIND_GT, TNB_VM_FLT, true},    {TN_KIND_GE, TNB_VM_FLE, true},
+        {TN_KIND_ADD, TNB_VM_FADD, false}, {TN_KIND_SUB, TNB_VM_FSUB, false},
+        {TN_KIND_MUL, TNB_VM_FMUL, false}, {TN_KIND_DIV, TNB_VM_FDIV, false},
+        {TN_KIND_MIN, TNB_VM_FMIN, false}, {TN_KIND_MAX, TNB_VM_FMAX, false},
+        {TN_KIND_EQ, TNB_VM_FEQ, false},   {TN_KIND_NE, TNB_VM_FNE, false},
+        {TN_KIND_LT, TNB_VM_FLT, false},   {TN_KIND_LE, TNB_VM_FLE, false},
+        {TN_KIND_GT, TNB_VM_FLT, true},    {TN_KIND_GE, TNB_VM_FLE, true},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (e->kind == table[i].kind)
-            return fit(g, d, emit3(g, table[i].op, 0, table[i].swap ? b : a, table[i].swap ? a : b));
+            return fit(g, d,
+                       emit3(g, table[i].op, 0, table[i].swap ? b : a, table[i].swap ? a : b));
     if (e->kind == TN_KIND_FLOOR_DIV)
-        return fit(g, d, emit3(g, TNB_VM_FMATH1, TNB_VM_MATH_floor, emit3(g, TNB_VM_FDIV, 0, a, b), 0));
+        return fit(g, d,
+                   emit3(g, TNB_VM_FMATH1, TNB_VM_MATH_floor, emit3(g, TNB_VM_FDIV, 0, a, b), 0));
     if (e->kind == TN_KIND_MOD)
         return fit(g, d, emit3(g, TNB_VM_FMATH2, TNB_VM_MATH_fmod, a, b));
     if (e->kind == TN_KIND_FLOOR_MOD) { /* a - floor(a / b) * b */
@@ -101,7 +108,8 @@ float_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype d, uint32_t a, uint32
 }
 
 static uint32_t
-int_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype operand, tnb_dtype d, uint32_t a, uint32_t b)
+int_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype operand, tnb_dtype d, uint32_t a,
+           uint32_t b)
 {
     bool u = is_unsigned(operand);
     switch ((int)e->kind) {
@@ -147,7 +155,8 @@ logical(struct vm_gen *g, const tn_binary *e)
 {
     uint32_t r = new_reg(g);
     tnk_program_emit(g->p, TNB_VM_MOVS, 0, r, vm_scalar(g, e->a), 0);
-    uint32_t skip = tnk_program_emit(g->p, e->base.kind == TN_KIND_AND ? TNB_VM_JZ : TNB_VM_JNZ, 0, r, 0, 0);
+    uint32_t skip =
+        tnk_program_emit(g->p, e->base.kind == TN_KIND_AND ? TNB_VM_JZ : TNB_VM_JNZ, 0, r, 0, 0);
     tnk_program_emit(g->p, TNB_VM_MOVS, 0, r, vm_scalar(g, e->b), 0);
     tnk_program_patch(g->p, skip, tnk_program_here(g->p));
     return r;
@@ -160,7 +169,8 @@ binary(struct vm_gen *g, const tn_binary *e)
         return logical(g, e);
     uint32_t a = vm_scalar(g, e->a), b = vm_scalar(g, e->b);
     tnb_dtype operand = tn_dtype_of(e->a), d = tn_dtype_of(&e->base);
-    return tnb_dtype_is_float(operand) ? float_binary(g, &e->base, d, a, b) : int_binary(g, &e->base, operand, d, a, b);
+    return tnb_dtype_is_float(operand) ? float_binary(g, &e->base, d, a, b)
+                                       : int_binary(g, &e->base, operand, d, a, b);
 }
 
 /* ---- other expressions ---- */
@@ -213,18 +223,23 @@ vm_buffer_value(struct vm_gen *g, const tn_node *at, const tn_node *buffer)
 uint32_t
 vm_element(struct vm_gen *g, const tn_node *at, const tn_buffer *b, tn_list indices)
 {
-    uint32_t r = b->elem_offset && !tn_is_int_const(b->elem_offset, 0) ? vm_scalar(g, b->elem_offset) : NO_REG;
+    uint32_t r = b->elem_offset && !tn_is_int_const(b->elem_offset, 0)
+                     ? vm_scalar(g, b->elem_offset)
+                     : NO_REG;
     uint32_t sum = NO_REG;
     if (indices.n != b->shape.n)
-        vm_error(g, at, "buffer '%s' of %u dimensions is indexed with %u", b->name, b->shape.n, indices.n);
+        vm_error(g, at, "buffer '%s' of %u dimensions is indexed with %u", b->name, b->shape.n,
+                 indices.n);
     for (uint32_t i = 0; i < indices.n && i < b->shape.n; i++) {
         uint32_t x = vm_scalar(g, indices.at[i]);
         if (b->strides.n == b->shape.n) {
             x = emit3(g, TNB_VM_MUL, 0, x, vm_scalar(g, b->strides.at[i]));
             sum = sum == NO_REG ? x : emit3(g, TNB_VM_ADD, 0, sum, x);
         } else {
-            sum = sum == NO_REG ? x
-                                : emit3(g, TNB_VM_ADD, 0, emit3(g, TNB_VM_MUL, 0, sum, vm_scalar(g, b->shape.at[i])), x);
+            sum = sum == NO_REG
+                      ? x
+                      : emit3(g, TNB_VM_ADD, 0,
+                              emit3(g, TNB_VM_MUL, 0, sum, vm_scalar(g, b->shape.at[i])), x);
         }
     }
     if (sum == NO_REG)
@@ -240,8 +255,10 @@ load(struct vm_gen *g, const tn_buffer_load *e)
         vm_error(g, &e->base, "host code reads single elements of buffers only");
         return 0;
     }
-    uint32_t index = vm_element(g, &e->base, b, e->indices), v = vm_buffer_value(g, &e->base, e->buffer);
-    return emit3(g, tnb_dtype_is_float(b->dtype) ? TNB_VM_LOADF : TNB_VM_LOADI, TNB_VM_DTYPE(b->dtype), v, index);
+    uint32_t index = vm_element(g, &e->base, b, e->indices),
+             v = vm_buffer_value(g, &e->base, e->buffer);
+    return emit3(g, tnb_dtype_is_float(b->dtype) ? TNB_VM_LOADF : TNB_VM_LOADI,
+                 TNB_VM_DTYPE(b->dtype), v, index);
 }
 
 static const struct {
@@ -261,7 +278,8 @@ math_call(struct vm_gen *g, const tn_call *c, const char *name)
     for (size_t i = 0; i < sizeof maths / sizeof *maths; i++) {
         if (strcmp(maths[i].name, name) != 0 || c->args.n != (uint32_t)maths[i].args)
             continue;
-        uint32_t a = vm_scalar(g, c->args.at[0]), b = maths[i].args == 2 ? vm_scalar(g, c->args.at[1]) : 0;
+        uint32_t a = vm_scalar(g, c->args.at[0]),
+                 b = maths[i].args == 2 ? vm_scalar(g, c->args.at[1]) : 0;
         if (!tnb_dtype_is_float(tn_dtype_of(c->args.at[0]))) { /* floor(int) and the like */
             if (maths[i].args == 1 && !tnb_dtype_is_float(d) && !tnb_dtype_is_bool(d))
                 return a;
@@ -270,7 +288,8 @@ math_call(struct vm_gen *g, const tn_call *c, const char *name)
         }
         if (maths[i].args == 2 && !tnb_dtype_is_float(tn_dtype_of(c->args.at[1])))
             b = emit3(g, TNB_VM_I2F, 0, b, 0);
-        uint32_t r = emit3(g, maths[i].args == 1 ? TNB_VM_FMATH1 : TNB_VM_FMATH2, (uint16_t)maths[i].id, a, b);
+        uint32_t r = emit3(g, maths[i].args == 1 ? TNB_VM_FMATH1 : TNB_VM_FMATH2,
+                           (uint16_t)maths[i].id, a, b);
         if (tnb_dtype_is_bool(d))
             return emit3(g, TNB_VM_FNE, 0, r, load_float(g, 0));
         return fit(g, d, r);
@@ -296,8 +315,11 @@ call(struct vm_gen *g, const tn_call *c)
     static const struct {
         const char *name;
         tnb_vm_op op;
-    } bits[] = {{"bitwise_and", TNB_VM_AND}, {"bitwise_or", TNB_VM_OR}, {"bitwise_xor", TNB_VM_XOR},
-                {"shift_left", TNB_VM_SHL}, {"shift_right", TNB_VM_SHR}};
+    } bits[] = {{"bitwise_and", TNB_VM_AND},
+                {"bitwise_or", TNB_VM_OR},
+                {"bitwise_xor", TNB_VM_XOR},
+                {"shift_left", TNB_VM_SHL},
+                {"shift_right", TNB_VM_SHR}};
     const tn_op *op = tn_call_op_of(c);
     if (!op || strncmp(op->name, "tirx.", 5) != 0) {
         vm_error(g, &c->base, "host code cannot make this call: %s", tn_text(g->ctx, &c->base));

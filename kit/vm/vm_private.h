@@ -21,16 +21,16 @@ struct vm_gen {
     tn_ctx *ctx;
     const tnk_vm_input *in;
     tnk_program *p;
-    tnb_arena *arena; /* scratch */
-    tnb_strmap callees; /* name -> struct callee */
+    tnb_arena *arena;                  /* scratch */
+    tnb_strmap callees;                /* name -> struct callee */
     TNB_VEC(struct callee *) wrappers; /* kernels to be made callable as values */
     bool failed;
     /* of the function being made */
     const char *function;
-    tnb_ptrmap scalars; /* Var -> scalar register + 1 */
-    tnb_ptrmap values;  /* Var (graph) or Buffer (host) -> operand + 1 */
-    tnb_ptrmap consts;  /* Constant -> index + 1 */
-    tnb_ptrmap depths;  /* Var -> depth of If at which its register was made + 1 */
+    tnb_ptrmap scalars;            /* Var -> scalar register + 1 */
+    tnb_ptrmap values;             /* Var (graph) or Buffer (host) -> operand + 1 */
+    tnb_ptrmap consts;             /* Constant -> index + 1 */
+    tnb_ptrmap depths;             /* Var -> depth of If at which its register was made + 1 */
     TNB_VEC(uint32_t) free_values; /* registers of dead values, made at the current depth */
     uint32_t depth, self, n_params;
     TNB_VEC(uint32_t) breaks, continues; /* jumps of the innermost loop to patch */
@@ -67,6 +67,7 @@ void
 vm_wrapper(struct vm_gen *g, struct callee *c);
 /* Code that launches a kernel; args: one operand for each parameter of the PrimFunc. */
 void
-vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args, uint32_t n);
+vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args,
+          uint32_t n);
 
 #endif

@@ -3,9 +3,10 @@
  *
  *     device-conformance DRIVER [ID] [--module FORMAT FILE]
  *
- * Drivers are found as always (TENON_PLUGIN_PATH, the configuration). With a module that holds a kernel `add_f32` (two inputs and
- * an output of float32, then the element count as an int64 scalar), launches are checked too. Prints a line a check; exits with
- * 1 if one failed, 77 if there is no such device here.
+ * Drivers are found as always (TENON_PLUGIN_PATH, the configuration). With a module that holds a
+ * kernel `add_f32` (two inputs and an output of float32, then the element count as an int64
+ * scalar), launches are checked too. Prints a line a check; exits with 1 if one failed, 77 if there
+ * is no such device here.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,28 +31,29 @@ struct suite {
 
 static char reason[1024];
 
-#define NEED(cond)                                                                                 \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            snprintf(reason, sizeof reason, "line %d: %s", __LINE__, #cond);                       \
-            return false;                                                                          \
-        }                                                                                          \
+#define NEED(cond)                                                           \
+    do {                                                                     \
+        if (!(cond)) {                                                       \
+            snprintf(reason, sizeof reason, "line %d: %s", __LINE__, #cond); \
+            return false;                                                    \
+        }                                                                    \
     } while (0)
-#define DONE(expr)                                                                                 \
-    do {                                                                                           \
-        tnb_err err = {0};                                                                         \
-        tnb_status st_ = (expr);                                                                   \
-        if (st_ != TNB_OK) {                                                                       \
-            snprintf(reason, sizeof reason, "line %d: %s: %s", __LINE__, #expr, err.message);      \
-            return false;                                                                          \
-        }                                                                                          \
+#define DONE(expr)                                                                            \
+    do {                                                                                      \
+        tnb_err err = {0};                                                                    \
+        tnb_status st_ = (expr);                                                              \
+        if (st_ != TNB_OK) {                                                                  \
+            snprintf(reason, sizeof reason, "line %d: %s: %s", __LINE__, #expr, err.message); \
+            return false;                                                                     \
+        }                                                                                     \
     } while (0)
 /* The call fails with a message. */
 #define REFUSED(expr)                                                                              \
     do {                                                                                           \
         tnb_err err = {0};                                                                         \
         if ((expr) == TNB_OK || err.status == TNB_OK || !err.message[0]) {                         \
-            snprintf(reason, sizeof reason, "line %d: %s is not refused with a message", __LINE__, #expr); \
+            snprintf(reason, sizeof reason, "line %d: %s is not refused with a message", __LINE__, \
+                     #expr);                                                                       \
             return false;                                                                          \
         }                                                                                          \
     } while (0)
@@ -61,7 +63,8 @@ static char reason[1024];
 static bool
 up(struct suite *s, void *mem, uint64_t offset, const void *host, uint64_t n)
 {
-    tnr_copy c = {.kind = TNR_COPY_TO_DEVICE, .dst = mem, .dst_offset = offset, .src = host, .bytes = n};
+    tnr_copy c = {
+        .kind = TNR_COPY_TO_DEVICE, .dst = mem, .dst_offset = offset, .src = host, .bytes = n};
     DONE(s->d->copy(s->dev, NULL, &c, &err));
     return true;
 }
@@ -69,13 +72,15 @@ up(struct suite *s, void *mem, uint64_t offset, const void *host, uint64_t n)
 static bool
 down(struct suite *s, const void *mem, uint64_t offset, void *host, uint64_t n)
 {
-    tnr_copy c = {.kind = TNR_COPY_TO_HOST, .dst = host, .src = mem, .src_offset = offset, .bytes = n};
+    tnr_copy c = {
+        .kind = TNR_COPY_TO_HOST, .dst = host, .src = mem, .src_offset = offset, .bytes = n};
     DONE(s->d->copy(s->dev, NULL, &c, &err));
     return true;
 }
 
 static bool
-across(struct suite *s, void *to, uint64_t to_offset, const void *from, uint64_t from_offset, uint64_t n)
+across(struct suite *s, void *to, uint64_t to_offset, const void *from, uint64_t from_offset,
+       uint64_t n)
 {
     tnr_copy c = {.kind = TNR_COPY_ON_DEVICE,
                   .dst = to,
@@ -306,7 +311,8 @@ launches_compute(struct suite *s)
         y[i] = 0.5f * (float)i;
     }
     z[0] = z[N + 1] = -1;
-    for (unsigned shift = 0; shift <= 64; shift += 4) { /* aligned or not, a launch gives the same */
+    for (unsigned shift = 0; shift <= 64;
+         shift += 4) { /* aligned or not, a launch gives the same */
         uint64_t ox = 0, oy = 4096 + shift, oz = 2 * 4096 + 64;
         NEED(up(s, mem, ox, x, 4 * N) && up(s, mem, oy, y, 4 * N) && up(s, mem, oz - 4, z, 4) &&
              up(s, mem, oz + 4 * N, &z[N + 1], 4));
@@ -340,11 +346,22 @@ static const struct check {
     const char *name;
     bool (*run)(struct suite *s);
 } checks[] = {
-#define CHECK(f) {#f, f}
-    CHECK(describes_itself),          CHECK(memory_keeps_what_is_written),  CHECK(allocations_are_apart_and_aligned),
-    CHECK(no_bytes_are_no_error),     CHECK(copies_honour_offsets),         CHECK(copies_may_overlap),
-    CHECK(zero_touches_its_range_only), CHECK(too_much_memory_is_an_error), CHECK(unknown_features_are_refused),
-    CHECK(sync_and_streams),          CHECK(garbage_is_no_module),          CHECK(truncated_modules_are_refused),
+#define CHECK(f) \
+    {            \
+#f, f    \
+    }
+    CHECK(describes_itself),
+    CHECK(memory_keeps_what_is_written),
+    CHECK(allocations_are_apart_and_aligned),
+    CHECK(no_bytes_are_no_error),
+    CHECK(copies_honour_offsets),
+    CHECK(copies_may_overlap),
+    CHECK(zero_touches_its_range_only),
+    CHECK(too_much_memory_is_an_error),
+    CHECK(unknown_features_are_refused),
+    CHECK(sync_and_streams),
+    CHECK(garbage_is_no_module),
+    CHECK(truncated_modules_are_refused),
     CHECK(launches_compute),
 };
 
@@ -359,7 +376,8 @@ run_all(struct suite *s)
             printf("# %s\n", reason);
         s->failed += !ok;
     }
-    printf("# %s: %d checks, %d failed%s\n", s->d->name, n, s->failed, s->code ? "" : ", launches not checked (no module given)");
+    printf("# %s: %d checks, %d failed%s\n", s->d->name, n, s->failed,
+           s->code ? "" : ", launches not checked (no module given)");
     return s->failed ? 1 : 0;
 }
 
@@ -389,7 +407,8 @@ main(int argc, char **argv)
     tnr_runtime *rt = NULL;
     tnr_device *dev = NULL;
     tnr_runtime_options opt = {.conf = conf};
-    tnb_status st = conf ? tnb_plugins_open(conf, NULL, &plugins, &err) : tnb_fail(&err, TNB_FORMAT, "bad configuration");
+    tnb_status st = conf ? tnb_plugins_open(conf, NULL, &plugins, &err)
+                         : tnb_fail(&err, TNB_FORMAT, "bad configuration");
     opt.plugins = plugins;
     if (st == TNB_OK && file)
         st = tnb_read_file(file, 0, &code, &s.n_code, &err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module of kernels for the conformance suite on the cpu device; uses temporary memory as kernels may. */
+/* A module of kernels for the conformance suite on the cpu device; uses temporary memory as kernels
+ * may. */
 #include <string.h>
 #include "tenon/base/kernel_abi.h"
 #include "tenon/base/status.h"
@@ -11,7 +12,8 @@ int32_t
 add_f32(void *const *buffers, const tnb_kernel_scalar *scalars, tnb_kernel_env *env)
 {
     int64_t n = scalars[0].i;
-    const float *x = __builtin_assume_aligned(buffers[0], 64), *y = __builtin_assume_aligned(buffers[1], 64);
+    const float *x = __builtin_assume_aligned(buffers[0], 64),
+                *y = __builtin_assume_aligned(buffers[1], 64);
     for (int i = 0; i < 3; i++)
         if ((uintptr_t)buffers[i] % 64)
             return 1;

@@ -15,26 +15,27 @@
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
 
-#define OK(expr)                                                                                   \
-    do {                                                                                           \
-        tnb_err err = {0};                                                                         \
-        if ((expr) != TNB_OK)                                                                      \
-            fail_msg("%s: %s", #expr, err.message);                                                \
+#define OK(expr)                                    \
+    do {                                            \
+        tnb_err err = {0};                          \
+        if ((expr) != TNB_OK)                       \
+            fail_msg("%s: %s", #expr, err.message); \
     } while (0)
 /* The expression fails with the status and a message that contains the text. */
-#define FAILS(expr, want, text)                                                                    \
-    do {                                                                                           \
-        tnb_err err = {0};                                                                         \
-        assert_int_equal((expr), (want));                                                          \
-        if (!strstr(err.message, (text)))                                                          \
-            fail_msg("message '%s' lacks '%s'", err.message, (text));                              \
+#define FAILS(expr, want, text)                                       \
+    do {                                                              \
+        tnb_err err = {0};                                            \
+        assert_int_equal((expr), (want));                             \
+        if (!strstr(err.message, (text)))                             \
+            fail_msg("message '%s' lacks '%s'", err.message, (text)); \
     } while (0)
 
 #define V(i) TNB_VM_OPERAND(TNB_VM_VALUE, i)
 #define I(i) TNB_VM_OPERAND(TNB_VM_INT, i)
 #define F(i) TNB_VM_OPERAND(TNB_VM_FLOAT, i)
 #define C(i) TNB_VM_OPERAND(TNB_VM_CONST_, i)
-#define LIST(...) (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+#define LIST(...) \
+    (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
 #define OP(name, ...) tnk_program_emit(p, TNB_VM_##name, __VA_ARGS__)
 #define OPL(name, a, b, ...) tnk_program_emit_list(p, TNB_VM_##name, a, b, LIST(__VA_ARGS__))
 
@@ -53,10 +54,12 @@ assemble_fd(tnk_program *p, const char *device, const void *constants, size_t n_
     tnk_artifact *a = NULL;
     uint64_t offset, total;
     int fd = -1;
-    snprintf(json, sizeof json,
-             "{\"functions\": {\"main\": {\"params\": [], \"results\": []}}, \"variants\": [{\"name\": \"t\", \"target\": "
-             "\"{}\", \"device\": \"%s\", \"format\": \"test\", \"features\": [], \"packed\": []}]}",
-             device);
+    snprintf(
+        json, sizeof json,
+        "{\"functions\": {\"main\": {\"params\": [], \"results\": []}}, \"variants\": [{\"name\": "
+        "\"t\", \"target\": "
+        "\"{}\", \"device\": \"%s\", \"format\": \"test\", \"features\": [], \"packed\": []}]}",
+        device);
     OK(tnk_program_write(p, &bytes, &err));
     OK(tnk_artifact_new(NULL, 1, &a, &err));
     if (n_constants)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The artifact reader on damaged and hostile files: every truncation, and random changes with hashes made right again, so that
- * the checks behind the hashes are reached. Each must end in an error or in a program that runs without harm.
+/* The artifact reader on damaged and hostile files: every truncation, and random changes with
+ * hashes made right again, so that the checks behind the hashes are reached. Each must end in an
+ * error or in a program that runs without harm.
  */
 #include "assemble.h"
 #include <signal.h>
@@ -31,7 +32,8 @@ sample(void)
              fn = tnk_program_value(p, TNB_TNO_FUNCTION, TNB_VOID, 0);
     uint32_t helper = tnk_program_function(p, "helper", 0, 1);
     tnk_program_begin(p, helper);
-    uint32_t a = tnk_program_scalar_reg(p), b = tnk_program_scalar_reg(p), h = tnk_program_value_reg(p);
+    uint32_t a = tnk_program_scalar_reg(p), b = tnk_program_scalar_reg(p),
+             h = tnk_program_value_reg(p);
     load_int(p, a, 3);
     OPL(HOSTT, h, TNB_VM_DTYPE(TNB_I64) | 1u << 16, I(a));
     OP(DIM, 0, b, h, 0);
@@ -84,7 +86,8 @@ survives(tnr_runtime *rt, const uint8_t *bytes, size_t n)
     tnr_vm *vm = NULL;
     tnr_value ret = tnr_null();
     bool done = false;
-    if (tnr_artifact_open_memory(bytes, n, "mutant", &a, &err) == TNB_OK && tnr_vm_new(rt, a, 0, &vm, &err) == TNB_OK) {
+    if (tnr_artifact_open_memory(bytes, n, "mutant", &a, &err) == TNB_OK &&
+        tnr_vm_new(rt, a, 0, &vm, &err) == TNB_OK) {
         running = vm;
         done = tnr_vm_call(vm, "main", NULL, 0, &ret, &err) == TNB_OK;
         running = NULL;
@@ -212,16 +215,20 @@ test_random_changes_never_harm(void **state)
 {
     size_t n;
     uint8_t *bytes = sample_bytes(&n), *mutant = malloc(n);
-    static const uint32_t nasty[] = {0, 1, 2, 63, 64, 255, 65535, 1u << 20, 1u << 28, 0x3fffffff, 0x7fffffff, 0x80000000, ~0u};
+    static const uint32_t nasty[] = {0,          1,          2,        63,       64,
+                                     255,        65535,      1u << 20, 1u << 28, 0x3fffffff,
+                                     0x7fffffff, 0x80000000, ~0u};
     const char *turns_text = getenv("TENON_FUZZ_TURNS");
     uint64_t seed = 88172645463325252u;
     long turns = turns_text ? atol(turns_text) : 20000;
     for (long turn = 0; turn < turns; turn++) {
         memcpy(mutant, bytes, n);
-        /* the page of constants is dull: changes go to the header, the table and what follows the constants */
+        /* the page of constants is dull: changes go to the header, the table and what follows the
+         * constants */
         size_t tail = 4096 + 64;
         for (uint64_t k = next_random(&seed) % 3 + 1; k; k--) {
-            size_t at = next_random(&seed) % 4 ? tail + next_random(&seed) % (n - tail) : next_random(&seed) % 200;
+            size_t at = next_random(&seed) % 4 ? tail + next_random(&seed) % (n - tail)
+                                               : next_random(&seed) % 200;
             uint32_t v = nasty[next_random(&seed) % (sizeof nasty / sizeof *nasty)];
             switch (next_random(&seed) % 3) {
             case 0:
@@ -280,9 +287,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_sample_itself_runs),        cmocka_unit_test(test_every_truncation_is_refused),
-        cmocka_unit_test(test_damage_is_found_by_hashes),     cmocka_unit_test(test_random_changes_never_harm),
-        cmocka_unit_test(test_equal_constants_are_stored_once), cmocka_unit_test(test_abandoned_files_leave_nothing),
+        cmocka_unit_test(test_the_sample_itself_runs),
+        cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_damage_is_found_by_hashes),
+        cmocka_unit_test(test_random_changes_never_harm),
+        cmocka_unit_test(test_equal_constants_are_stored_once),
+        cmocka_unit_test(test_abandoned_files_leave_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a module's text to results: compiled for the null and the cpu target, run by the runtime, compared with the
- * interpreter's results on the original module. The modules lie in tests/runtime/modules.
+/* From a module's text to results: compiled for the null and the cpu target, run by the runtime,
+ * compared with the interpreter's results on the original module. The modules lie in
+ * tests/runtime/modules.
  */
 #include "assemble.h"
 #include "tenon/base/conf.h"
@@ -58,7 +59,8 @@ to_runtime(const tn_expr *e)
     int64_t i;
     if (tn_as_constant(e)) {
         const tn_data *d = tn_as_constant(e)->data;
-        OK(tnr_tensor_from(tnr_device_host(rt), d->bytes, d->shape, (uint32_t)d->ndim, d->dtype, &v, &err));
+        OK(tnr_tensor_from(tnr_device_host(rt), d->bytes, d->shape, (uint32_t)d->ndim, d->dtype, &v,
+                           &err));
     } else if (tn_as_tuple(e)) {
         OK(tnr_tuple_new(NULL, tn_as_tuple(e)->fields.n, &v, &err));
         for (uint32_t k = 0; k < tn_as_tuple(e)->fields.n; k++)
@@ -120,7 +122,8 @@ static tnr_artifact *
 compile(tn_ctx *ctx, const tn_module *m, const char *target, bool verify)
 {
     tnk_model model = {.module = m};
-    tnk_compile_options opt = {.conf = conf, .targets = &target, .n_targets = 1, .jobs = 2, .verify = verify};
+    tnk_compile_options opt = {
+        .conf = conf, .targets = &target, .n_targets = 1, .jobs = 2, .verify = verify};
     tnk_compile_result result;
     tnr_artifact *a = NULL;
     if (tnk_compile(ctx, &model, &opt, &result) != TNB_OK) {
@@ -174,17 +177,18 @@ check(const char *name, const char *target, bool verify)
     tn_ctx_free(ctx);
 }
 
-#define CASES(X) X(elementwise) X(constants) X(branch) X(loop) X(symbolic) X(tuples) X(host_scalars) X(matmul)
-#define X(name)                                                                                    \
-    static void test_##name##_on_null(void **state)                                                \
-    {                                                                                              \
-        (void)state;                                                                               \
-        check(#name, "null", false);                                                               \
-    }                                                                                              \
-    static void test_##name##_on_cpu(void **state)                                                 \
-    {                                                                                              \
-        (void)state;                                                                               \
-        check(#name, "cpu", false);                                                                \
+#define CASES(X) \
+    X(elementwise) X(constants) X(branch) X(loop) X(symbolic) X(tuples) X(host_scalars) X(matmul)
+#define X(name)                                     \
+    static void test_##name##_on_null(void **state) \
+    {                                               \
+        (void)state;                                \
+        check(#name, "null", false);                \
+    }                                               \
+    static void test_##name##_on_cpu(void **state)  \
+    {                                               \
+        (void)state;                                \
+        check(#name, "cpu", false);                 \
     }
 CASES(X)
 #undef X
@@ -204,7 +208,8 @@ compile_to(const char *path, const char *const *targets, uint32_t n, int jobs)
 {
     tn_ctx *ctx = tn_ctx_new(registry);
     tnk_model model = {.module = read_module(ctx, "constants")};
-    tnk_compile_options opt = {.conf = conf, .targets = targets, .n_targets = n, .jobs = jobs, .output = path};
+    tnk_compile_options opt = {
+        .conf = conf, .targets = targets, .n_targets = n, .jobs = jobs, .output = path};
     tnk_compile_result result;
     if (tnk_compile(ctx, &model, &opt, &result) != TNB_OK) {
         print_errors(ctx);
@@ -245,7 +250,8 @@ test_equal_input_gives_equal_bytes_and_variants_share_constants(void **state)
     assert_int_equal(v, 1);
     assert_non_null(strstr(why.s, "variant 0 (null on null): 'cpu' was asked for"));
     tnb_buf_free(&why);
-    FAILS(tnr_artifact_pick(rt, art, "cuda", &v, NULL, &err), TNB_NOT_FOUND, "no variant runs here");
+    FAILS(tnr_artifact_pick(rt, art, "cuda", &v, NULL, &err), TNB_NOT_FOUND,
+          "no variant runs here");
     tnr_runtime *wary = NULL;
     tnr_runtime_options opt = {.plugins = plugins, .conf = conf, .no_native = true};
     OK(tnr_runtime_new(&opt, &wary, &err));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The virtual machine on programs put together by hand: every group of instructions, calls, closures, launches, errors. */
+/* The virtual machine on programs put together by hand: every group of instructions, calls,
+ * closures, launches, errors. */
 #include "assemble.h"
 #include <math.h>
 
@@ -48,7 +49,9 @@ test_get(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
     (void)dev, (void)scope;
     *mem = bytes < 1u << 30 ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
-    return *mem ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+    return *mem ? TNB_OK
+                : tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes",
+                           (unsigned long long)bytes);
 }
 
 static void
@@ -87,8 +90,9 @@ test_load(void *dev, const char *format, const void *code, size_t n, void **modu
     (void)dev;
     static int loaded;
     *module = &loaded;
-    return strcmp(format, "test") == 0 && n == 4 && memcmp(code, "code", 4) == 0 ? TNB_OK
-                                                                               : tnb_fail(err, TNB_FORMAT, "no test code");
+    return strcmp(format, "test") == 0 && n == 4 && memcmp(code, "code", 4) == 0
+               ? TNB_OK
+               : tnb_fail(err, TNB_FORMAT, "no test code");
 }
 
 static void
@@ -174,12 +178,13 @@ static const tnr_packed twice = {.size = sizeof(tnr_packed),
 static const tnr_packed *const test_packed[] = {&twice};
 static const tnr_driver *const test_drivers[] = {&test_driver};
 
-static const tnr_plugin_desc test_plugin = {
-    .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, "test", "1", "Apache-2.0", "for tests"),
-    .drivers = test_drivers,
-    .n_drivers = 1,
-    .packed = test_packed,
-    .n_packed = 1};
+static const tnr_plugin_desc test_plugin = {.head = TNB_PLUGIN_HEAD(tnr_plugin_desc,
+                                                                    TNB_PLUGIN_RUNTIME, "test", "1",
+                                                                    "Apache-2.0", "for tests"),
+                                            .drivers = test_drivers,
+                                            .n_drivers = 1,
+                                            .packed = test_packed,
+                                            .n_packed = 1};
 
 /* ---- the machine of one test ---- */
 
@@ -349,7 +354,8 @@ test_division_by_zero_is_an_error_with_its_place(void **state)
     OP(RET, 0, 0, 0, 0);
     tnk_program_end(p);
     start(NULL, 0);
-    FAILS(tnr_vm_call(vm, "main", NULL, 0, &ret, &err), TNB_INVALID, "function 'main', instruction 0: integer division");
+    FAILS(tnr_vm_call(vm, "main", NULL, 0, &ret, &err), TNB_INVALID,
+          "function 'main', instruction 0: integer division");
 }
 
 static void
@@ -377,8 +383,9 @@ test_recursion(void **state)
     OP(RET, 0, 1, 0, 0);
     tnk_program_end(p);
     tnk_program_begin(p, fib);
-    uint32_t r = tnk_program_value_reg(p), n = tnk_program_scalar_reg(p), two = tnk_program_scalar_reg(p),
-             one = tnk_program_scalar_reg(p), sum = tnk_program_scalar_reg(p);
+    uint32_t r = tnk_program_value_reg(p), n = tnk_program_scalar_reg(p),
+             two = tnk_program_scalar_reg(p), one = tnk_program_scalar_reg(p),
+             sum = tnk_program_scalar_reg(p);
     OP(UNBOXI, 0, n, 0, 0);
     load_int(p, two, 2);
     load_int(p, one, 1);
@@ -413,7 +420,8 @@ test_endless_recursion_ends_with_an_error(void **state)
     tnk_program_end(p);
     start(NULL, 0);
     FAILS(tnr_vm_call(vm, "main", NULL, 0, &ret, &err), TNB_BOUNDS, "calls nest too deep");
-    FAILS(tnr_vm_call(vm, "main", NULL, 0, &ret, &err), TNB_BOUNDS, "calls nest too deep"); /* still usable */
+    FAILS(tnr_vm_call(vm, "main", NULL, 0, &ret, &err), TNB_BOUNDS,
+          "calls nest too deep"); /* still usable */
 }
 
 /* count(i, n) = i == n ? i : count(i + 1, n), with a storage allocated each turn */
@@ -422,8 +430,8 @@ test_tail_calls_reuse_frame_and_storage(void **state)
 {
     (void)state;
     tnk_program_begin(p, tnk_program_function(p, "main", TNB_TNO_PUBLIC, 2));
-    uint32_t s = tnk_program_value_reg(p), i = tnk_program_scalar_reg(p), n = tnk_program_scalar_reg(p),
-             one = tnk_program_scalar_reg(p);
+    uint32_t s = tnk_program_value_reg(p), i = tnk_program_scalar_reg(p),
+             n = tnk_program_scalar_reg(p), one = tnk_program_scalar_reg(p);
     OP(UNBOXI, 0, i, 0, 0);
     OP(UNBOXI, 0, n, 1, 0);
     uint32_t go = OP(JLT, 0, i, n, 0);
@@ -480,7 +488,8 @@ test_unknown_functions_are_named(void **state)
     start(NULL, 0);
     FAILS(tnr_vm_call(vm, "mian", NULL, 0, &ret, &err), TNB_NOT_FOUND, "no function 'mian'");
     tnr_value one = tnr_int(1);
-    FAILS(tnr_vm_call(vm, "main", &one, 1, &ret, &err), TNB_INVALID, "takes 0 arguments, 1 were given");
+    FAILS(tnr_vm_call(vm, "main", &one, 1, &ret, &err), TNB_INVALID,
+          "takes 0 arguments, 1 were given");
 }
 
 /* ---- values ---- */
@@ -534,7 +543,8 @@ test_host_tensors_are_read_and_written_with_bounds(void **state)
     start(NULL, 0);
     assert_int_equal(call_int(&index, 1), 77);
     index = tnr_int(3);
-    FAILS(tnr_vm_call(vm, "main", &index, 1, &ret, &err), TNB_BOUNDS, "element 3 of a tensor of 3 elements");
+    FAILS(tnr_vm_call(vm, "main", &index, 1, &ret, &err), TNB_BOUNDS,
+          "element 3 of a tensor of 3 elements");
     index = tnr_int(-1);
     FAILS(tnr_vm_call(vm, "main", &index, 1, &ret, &err), TNB_BOUNDS, "element -1");
 }
@@ -543,15 +553,19 @@ static void
 test_shapes_through_the_heap(void **state)
 {
     (void)state;
-    uint32_t zero = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 0), one = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 1),
-             two = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 2), four = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 4),
-             three = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 3), text = tnk_program_string(p, "input x");
+    uint32_t zero = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 0),
+             one = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 1),
+             two = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 2),
+             four = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 4),
+             three = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 3),
+             text = tnk_program_string(p, "input x");
     begin_main(1, 4, 0);
     OPL(CALLP, 1, tnk_program_packed(p, "vm.builtin.alloc_shape_heap"), C(one));
     /* x: (n, 4, n) */
-    OPL(CALLP, 2, tnk_program_packed(p, "vm.builtin.match_shape"), V(0), V(1), C(three), C(one), C(zero), C(zero), C(four),
-        C(three), C(zero), C(text));
-    OPL(CALLP, 3, tnk_program_packed(p, "vm.builtin.make_shape"), V(1), C(two), C(one), C(zero), C(zero), C(four));
+    OPL(CALLP, 2, tnk_program_packed(p, "vm.builtin.match_shape"), V(0), V(1), C(three), C(one),
+        C(zero), C(zero), C(four), C(three), C(zero), C(text));
+    OPL(CALLP, 3, tnk_program_packed(p, "vm.builtin.make_shape"), V(1), C(two), C(one), C(zero),
+        C(zero), C(four));
     OP(RET, 0, 3, 0, 0);
     tnk_program_end(p);
     start(NULL, 0);
@@ -565,7 +579,8 @@ test_shapes_through_the_heap(void **state)
     tnr_release(&ret);
     tnr_release(&x);
     OK(tnr_shape_new((int64_t[]){5, 4, 6}, 3, &x, &err));
-    FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_SHAPE, "input x: extent 2 of shape [5, 4, 6] is 6, expected 5");
+    FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_SHAPE,
+          "input x: extent 2 of shape [5, 4, 6] is 6, expected 5");
     tnr_release(&x);
     OK(tnr_shape_new((int64_t[]){5, 4}, 2, &x, &err));
     FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_SHAPE, "has 2 dimensions, expected 3");
@@ -590,7 +605,8 @@ test_conditions_take_tensors(void **state)
     start(NULL, 0);
     for (int truth = 0; truth < 2; truth++) {
         tnr_value c;
-        OK(tnr_tensor_from(tnr_device_host(rt), &(uint8_t){(uint8_t)truth}, NULL, 0, TNB_B8, &c, &err));
+        OK(tnr_tensor_from(tnr_device_host(rt), &(uint8_t){(uint8_t)truth}, NULL, 0, TNB_B8, &c,
+                           &err));
         assert_int_equal(call_int(&c, 1), truth ? 11 : 22);
         tnr_release(&c);
     }
@@ -600,7 +616,9 @@ test_conditions_take_tensors(void **state)
 
 static const tnb_tno_buffer three_floats[] = {{.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
                                               {.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
-                                              {.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1, .flags = TNB_TNO_WRITTEN}};
+                                              {.dtype = {TNB_FLOAT, 32, 1},
+                                               .ndim = 1,
+                                               .flags = TNB_TNO_WRITTEN}};
 
 /* main(x) = x + constant, in a tensor at an offset of its storage */
 static void
@@ -663,9 +681,12 @@ test_launch_checks_its_arguments(void **state)
     (void)state;
     tnr_value ret, x, i = tnr_int(3);
     build_add(false);
-    OK(tnr_tensor_from(tnr_device_host(rt), (const double[]){1, 2, 3, 4}, &(int64_t){4}, 1, TNB_F64, &x, &err));
-    FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_TYPE, "kernel 'add': argument 0 is tensor float64[4]");
-    FAILS(tnr_vm_call(vm, "main", &i, 1, &ret, &err), TNB_TYPE, "found int 3 where a tensor is needed");
+    OK(tnr_tensor_from(tnr_device_host(rt), (const double[]){1, 2, 3, 4}, &(int64_t){4}, 1, TNB_F64,
+                       &x, &err));
+    FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_TYPE,
+          "kernel 'add': argument 0 is tensor float64[4]");
+    FAILS(tnr_vm_call(vm, "main", &i, 1, &ret, &err), TNB_TYPE,
+          "found int 3 where a tensor is needed");
     tnr_release(&x);
 }
 
@@ -723,7 +744,8 @@ test_device_errors_name_the_kernel(void **state)
     tnk_program_end(p);
     start(NULL, 0);
     tnr_value x = floats((const float[]){1}, 1);
-    FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_DEVICE, "kernel 'fail': the device is lost");
+    FAILS(tnr_vm_call(vm, "main", &x, 1, &ret, &err), TNB_DEVICE,
+          "kernel 'fail': the device is lost");
     tnr_release(&x);
 }
 
@@ -833,10 +855,14 @@ test_views_must_fit_their_storage(void **state)
     OK(tnr_storage_new(tnr_device_host(rt), 100, NULL, &s, &err));
     OK(tnr_tensor_view(s.u.storage, 0, (int64_t[]){25}, 1, TNB_F32, &v, &err));
     tnr_release(&v);
-    FAILS(tnr_tensor_view(s.u.storage, 4, (int64_t[]){25}, 1, TNB_F32, &v, &err), TNB_BOUNDS, "does not fit");
-    FAILS(tnr_tensor_view(s.u.storage, UINT64_MAX, (int64_t[]){1}, 1, TNB_F32, &v, &err), TNB_BOUNDS, "does not fit");
-    FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){INT64_MAX, 8}, 2, TNB_F32, &v, &err), TNB_BOUNDS, "overflow");
-    FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){-1}, 1, TNB_F32, &v, &err), TNB_SHAPE, "negative");
+    FAILS(tnr_tensor_view(s.u.storage, 4, (int64_t[]){25}, 1, TNB_F32, &v, &err), TNB_BOUNDS,
+          "does not fit");
+    FAILS(tnr_tensor_view(s.u.storage, UINT64_MAX, (int64_t[]){1}, 1, TNB_F32, &v, &err),
+          TNB_BOUNDS, "does not fit");
+    FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){INT64_MAX, 8}, 2, TNB_F32, &v, &err),
+          TNB_BOUNDS, "overflow");
+    FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){-1}, 1, TNB_F32, &v, &err), TNB_SHAPE,
+          "negative");
     OK(tnr_tensor_view(s.u.storage, 100, (int64_t[]){0, INT64_MAX}, 2, TNB_F32, &v, &err));
     assert_int_equal(v.u.tensor->n_bytes, 0);
     tnr_release(&v);

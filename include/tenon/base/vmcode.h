@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions of the virtual machine: host code is VM code.
  *
- * A function has two banks of registers: scalars (64 bits: an integer or a double) and values (tagged references: tensors,
- * shapes, tuples ...). Parameters arrive in the first value registers; the others start as null, scalars as 0. Integers
- * narrower than 64 bits are kept sign- or zero-extended; EXT makes them so again after arithmetic.
+ * A function has two banks of registers: scalars (64 bits: an integer or a double) and values
+ * (tagged references: tensors, shapes, tuples ...). Parameters arrive in the first value registers;
+ * the others start as null, scalars as 0. Integers narrower than 64 bits are kept sign- or
+ * zero-extended; EXT makes them so again after arithmetic.
  *
- * An instruction is 16 bytes: opcode, a 16-bit `aux`, and three 32-bit fields a, b, c whose meaning the table below gives.
- * Argument lists lie in the function-independent operand pool: `aux` operands from index c on; an operand is a register or a
- * constant (see TNB_VM_OPERAND). The loader verifies every index, target and list, so execution needs no such check;
- * what depends on data (tags, ranks, bounds of host loads and stores, division by zero) is checked as it runs.
+ * An instruction is 16 bytes: opcode, a 16-bit `aux`, and three 32-bit fields a, b, c whose meaning
+ * the table below gives. Argument lists lie in the function-independent operand pool: `aux`
+ * operands from index c on; an operand is a register or a constant (see TNB_VM_OPERAND). The loader
+ * verifies every index, target and list, so execution needs no such check; what depends on data
+ * (tags, ranks, bounds of host loads and stores, division by zero) is checked as it runs.
  */
 #ifndef TENON_BASE_VMCODE_H
 #define TENON_BASE_VMCODE_H
@@ -22,11 +24,11 @@ extern "C" {
 /* How a field is used and checked:
  *   NO  unused (zero)       SD  scalar register written   SS  scalar register read
  *   VD  value register written     VS  value register read       T   instruction of this function
- *   FN  function            PK  packed function     KN  kernel      CO  constant     ST  text     DV  device
- *   IM  immediate           L   first operand of a list of `aux`
+ *   FN  function            PK  packed function     KN  kernel      CO  constant     ST  text DV
+ * device IM  immediate           L   first operand of a list of `aux`
  */
-/* ORDER VM_OP: the interpreter's jump table follows; grows at the end only (a minor version of the format).
- *            name       a   b   c  */
+/* ORDER VM_OP: the interpreter's jump table follows; grows at the end only (a minor version of the
+ * format). name       a   b   c  */
 #define TNB_VM_OPS(X)                                                                              \
     X(NOP, NO, NO, NO)                                                                             \
     /* scalars; LDI: low and high half of the value */                                             \
@@ -95,9 +97,9 @@ extern "C" {
     X(BOXB, VD, SS, NO)                                                                            \
     X(UNBOXI, SD, VS, NO) /* of an int, a bool, or a tensor of one integer */                      \
     X(UNBOXF, SD, VS, NO)                                                                          \
-    X(TRUTH, SD, VS, NO) /* of a condition: scalar, or a tensor of one element */                  \
-    X(SHAPE, VD, NO, L)  /* list: integers */                                                      \
-    X(DIM, SD, VS, IM)   /* extent c of a tensor or shape */                                       \
+    X(TRUTH, SD, VS, NO)  /* of a condition: scalar, or a tensor of one element */                 \
+    X(SHAPE, VD, NO, L)   /* list: integers */                                                     \
+    X(DIM, SD, VS, IM)    /* extent c of a tensor or shape */                                      \
     X(STRIDE, SD, VS, IM) /* in elements */                                                        \
     X(TUPLE, VD, NO, L)                                                                            \
     X(GET, VD, VS, IM)                                                                             \
@@ -105,13 +107,14 @@ extern "C" {
     X(LOADF, SD, VS, SS)                                                                           \
     X(STOREI, SS, VS, SS) /* element c of tensor b = a */                                          \
     X(STOREF, SS, VS, SS)                                                                          \
-    X(ALLOCS, VD, SS, DV)  /* storage of b bytes on device c */                                    \
-    X(ALLOCT, VD, IM, L)   /* list: storage, byte offset, then a shape value or extents; b: dtype */ \
-    X(HOSTT, VD, IM, L)    /* a zeroed host tensor; list: extents; b: dtype */                     \
+    X(ALLOCS, VD, SS, DV) /* storage of b bytes on device c */                                     \
+    X(ALLOCT, VD, IM, L) /* list: storage, byte offset, then a shape value or extents; b: dtype */ \
+    X(HOSTT, VD, IM, L)  /* a zeroed host tensor; list: extents; b: dtype */                       \
     X(CALL, VD, FN, L)                                                                             \
     X(CALLV, VD, VS, L) /* of a closure */                                                         \
     X(CALLP, VD, PK, L)                                                                            \
-    X(LAUNCH, NO, KN, L) /* buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them */
+    X(LAUNCH, NO, KN,                                                                              \
+      L) /* buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them */
 
 typedef enum tnb_vm_op {
 #define TNB_VM_X(name, a, b, c) TNB_VM_##name,
@@ -140,13 +143,14 @@ enum {
 #define TNB_VM_DTYPE(d) ((uint16_t)((d).code | (d).bits << 8))
 
 /* ORDER VM_MATH */
-#define TNB_VM_MATHS(X)                                                                            \
-    X(exp, 1) X(exp2, 1) X(exp10, 1) X(log, 1) X(log2, 1) X(log10, 1) X(log1p, 1) X(expm1, 1)      \
-    X(sqrt, 1) X(rsqrt, 1) X(cbrt, 1) X(sin, 1) X(cos, 1) X(tan, 1) X(sinh, 1) X(cosh, 1)          \
-    X(tanh, 1) X(asin, 1) X(acos, 1) X(atan, 1) X(asinh, 1) X(acosh, 1) X(atanh, 1) X(erf, 1)      \
-    X(floor, 1) X(ceil, 1) X(round, 1) X(nearbyint, 1) X(trunc, 1) X(fabs, 1) X(sigmoid, 1)        \
-    X(isnan, 1) X(isinf, 1) X(isfinite, 1)                                                         \
-    X(pow, 2) X(fmod, 2) X(atan2, 2) X(hypot, 2) X(copysign, 2) X(nextafter, 2) X(ldexp, 2)
+#define TNB_VM_MATHS(X)                                                                        \
+    X(exp, 1)                                                                                  \
+    X(exp2, 1) X(exp10, 1) X(log, 1) X(log2, 1) X(log10, 1) X(log1p, 1) X(expm1, 1) X(sqrt, 1) \
+        X(rsqrt, 1) X(cbrt, 1) X(sin, 1) X(cos, 1) X(tan, 1) X(sinh, 1) X(cosh, 1) X(tanh, 1)  \
+            X(asin, 1) X(acos, 1) X(atan, 1) X(asinh, 1) X(acosh, 1) X(atanh, 1) X(erf, 1)     \
+                X(floor, 1) X(ceil, 1) X(round, 1) X(nearbyint, 1) X(trunc, 1) X(fabs, 1)      \
+                    X(sigmoid, 1) X(isnan, 1) X(isinf, 1) X(isfinite, 1) X(pow, 2) X(fmod, 2)  \
+                        X(atan2, 2) X(hypot, 2) X(copysign, 2) X(nextafter, 2) X(ldexp, 2)
 typedef enum tnb_vm_math {
 #define TNB_VM_X(name, n) TNB_VM_MATH_##name,
     TNB_VM_MATHS(TNB_VM_X)

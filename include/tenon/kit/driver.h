@@ -2,10 +2,11 @@
 /* A whole compilation: model -> profile -> pipeline phases of a target -> kernels -> artifact.
  *
  *     tnk_model model;                        tnk_import(ctx, "model.onnx", NULL, &model)
- *     tnk_compile_options opt = {.conf = conf, .targets = targets, .n_targets = 1, .output = "model.tno"};
- *     tnk_compile_result result;              tnk_compile(ctx, &model, &opt, &result)
+ *     tnk_compile_options opt = {.conf = conf, .targets = targets, .n_targets = 1, .output =
+ * "model.tno"}; tnk_compile_result result;              tnk_compile(ctx, &model, &opt, &result)
  *
- * Errors are recorded in the context. Same input and options give the same bytes, whatever `jobs` and the cache's state.
+ * Errors are recorded in the context. Same input and options give the same bytes, whatever `jobs`
+ * and the cache's state.
  */
 #ifndef TENON_KIT_DRIVER_H
 #define TENON_KIT_DRIVER_H
@@ -21,49 +22,61 @@ struct tnb_conf; /* tenon/base/conf.h */
 
 /* ---- targets ---- */
 typedef struct tnk_target {
-    const char *name;           /* as the user calls it: a section's name, a kind, a tag, or "json" */
-    const tn_target *target;    /* attributes complete, `native` resolved */
+    const char *name;        /* as the user calls it: a section's name, a kind, a tag, or "json" */
+    const tn_target *target; /* attributes complete, `native` resolved */
     const tn_target_kind *kind; /* the backend that serves it */
 } tnk_target;
-/* text: a [target NAME], a kind, an upstream tag, or a JSON target. conf may be NULL. False after recording an error. */
+/* text: a [target NAME], a kind, an upstream tag, or a JSON target. conf may be NULL. False after
+ * recording an error. */
 TNB_EXPORT bool
 tnk_target_find(tn_ctx *ctx, const struct tnb_conf *conf, const char *text, tnk_target *out);
 
 /* ---- pipelines ---- */
 /* ORDER PHASE */
-typedef enum tnk_phase { TNK_LIBRARY_DISPATCH, TNK_LEGALIZE, TNK_FINALIZE, TNK_LOWER, TNK_N_PHASES } tnk_phase;
+typedef enum tnk_phase {
+    TNK_LIBRARY_DISPATCH,
+    TNK_LEGALIZE,
+    TNK_FINALIZE,
+    TNK_LOWER,
+    TNK_N_PHASES
+} tnk_phase;
 TNB_EXPORT const char *
 tnk_phase_name(tnk_phase p);
 
-/* The effective lists of a target, after the edits of [pipeline NAME] (the section's name, then the kind it serves),
- * of the profile, and the options of [pass NAME]. Every entry keeps its origin: "cpu plugin", "site.ini:12". */
+/* The effective lists of a target, after the edits of [pipeline NAME] (the section's name, then the
+ * kind it serves), of the profile, and the options of [pass NAME]. Every entry keeps its origin:
+ * "cpu plugin", "site.ini:12". */
 typedef struct tnk_pipeline {
     tn_pass_list phases[TNK_N_PHASES];
-    /* passes that a `drop` or a replaced phase took out, with the origin of the edit as `origin`; for `show pipeline` */
+    /* passes that a `drop` or a replaced phase took out, with the origin of the edit as `origin`;
+     * for `show pipeline` */
     tn_pass_list dropped;
 } tnk_pipeline;
 TNB_EXPORT bool
-tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t, const char *profile, tnk_pipeline *out);
+tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
+                  const char *profile, tnk_pipeline *out);
 
 /* ---- compilation ---- */
 typedef struct tnk_compile_options {
     const struct tnb_conf *conf; /* NULL: built-in defaults only */
     const char *const *targets;  /* texts; each becomes a variant, in this order */
     uint32_t n_targets;
-    const char *profile; /* NULL: the model's own */
-    const char *output;  /* path of the .tno, written beside and renamed; NULL: an anonymous file (result.fd) */
-    int jobs;            /* 0: all processors */
+    const char *profile;   /* NULL: the model's own */
+    const char *output;    /* path of the .tno, written beside and renamed; NULL: an anonymous file
+                              (result.fd) */
+    int jobs;              /* 0: all processors */
     const char *cache_dir; /* of generated kernels; NULL: no cache */
     const tn_node *config; /* pass configuration under upstream's keys; Dict or NULL */
     int opt_level;
     /* --verify: every pass is executed before and after on the evaluator `interp` */
     bool verify;
-    uint64_t verify_budget; /* scalar operations a function and pass; 0: 10^9 */
+    uint64_t verify_budget;          /* scalar operations a function and pass; 0: 10^9 */
     double verify_rtol, verify_atol; /* 0: 1e-3 and 1e-5 */
     uint64_t seed;
     /* debugging, as in tn_pass_run */
     bool no_verify_ir, roundtrip, progress, keep_source;
-    bool compact; /* for `tenon opt`; a compilation keeps its pass lists in the arena and never compacts */
+    bool compact; /* for `tenon opt`; a compilation keeps its pass lists in the arena and never
+                     compacts */
     const char *dump_dir, *stop_after, *reproducer;
     const char *const *skip, *const *print;
     struct tn_trace *trace;
@@ -76,9 +89,9 @@ typedef struct tnk_stage_time {
 
 /* In the context's arena, except the descriptor. */
 typedef struct tnk_compile_result {
-    int fd;                /* without `output`: the artifact, to be closed by the caller; else -1 */
-    uint64_t bytes;        /* size of the artifact */
-    const tn_module *const *modules; /* per target: the finalized module */
+    int fd;         /* without `output`: the artifact, to be closed by the caller; else -1 */
+    uint64_t bytes; /* size of the artifact */
+    const tn_module *const *modules;  /* per target: the finalized module */
     const tnk_kernel *const *kernels; /* per target: an array */
     const uint32_t *n_kernels;
     uint32_t n_targets;
@@ -87,19 +100,22 @@ typedef struct tnk_compile_result {
     double compiler_seconds; /* in external compilers (wall time) */
     uint32_t cache_hits, cache_misses;
     uint64_t constant_bytes;
-    /* --verify: functions compared over all passes, and what a budget or a pass left unverified (one line each) */
+    /* --verify: functions compared over all passes, and what a budget or a pass left unverified
+     * (one line each) */
     uint32_t verified;
     const char *const *unverified;
     uint32_t n_unverified;
 } tnk_compile_result;
 
 TNB_EXPORT TNB_MUST_CHECK tnb_status
-tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt, tnk_compile_result *out);
+tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
+            tnk_compile_result *out);
 
-/* Runs phases [first, last] of a pipeline over m. NULL after recording an error. For tools that stop half way. */
+/* Runs phases [first, last] of a pipeline over m. NULL after recording an error. For tools that
+ * stop half way. */
 TNB_EXPORT const tn_module *
-tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p, tnk_phase first, tnk_phase last,
-               const tnk_compile_options *opt);
+tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p,
+               tnk_phase first, tnk_phase last, const tnk_compile_options *opt);
 
 /* ---- execution checking of passes ---- */
 typedef struct tnk_verify tnk_verify;
@@ -109,7 +125,8 @@ tnk_verify_new(tn_ctx *ctx, uint64_t budget, double rtol, double atol, uint64_t 
 TNB_EXPORT const tn_pass_check *
 tnk_verify_check(tnk_verify *v);
 TNB_EXPORT void
-tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified, uint32_t *n_unverified);
+tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified,
+                  uint32_t *n_unverified);
 
 #ifdef __cplusplus
 }

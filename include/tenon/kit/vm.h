@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Where constants go: the offset of the data in the artifact's constants. Records an error and returns false on failure. */
+/* Where constants go: the offset of the data in the artifact's constants. Records an error and
+ * returns false on failure. */
 typedef struct tnk_constant_sink {
     bool (*put)(void *user, tn_ctx *ctx, const tn_data *d, uint64_t *offset);
     void *user;
@@ -19,7 +20,8 @@ typedef struct tnk_constant_sink {
 typedef struct tnk_vm_input {
     const tn_module *module; /* in VM form */
     const char *device;      /* driver that runs the kernels */
-    const tnk_kernel *kernels; /* one for each PrimFunc that is not a host function; func_names parallel */
+    const tnk_kernel
+        *kernels; /* one for each PrimFunc that is not a host function; func_names parallel */
     const char *const *kernel_funcs; /* the module's names of their PrimFuncs */
     uint32_t n_kernels;
     const char *const *publics; /* functions that may be called from outside */
@@ -30,7 +32,8 @@ typedef struct tnk_vm_input {
 /* Whether a PrimFunc is host code (attribute tirx.is_host_func). */
 TNB_EXPORT bool
 tnk_is_host_func(const tn_node *prim_func);
-/* Fills `out` with the code of all functions of the module. What is not in VM form is a located error. */
+/* Fills `out` with the code of all functions of the module. What is not in VM form is a located
+ * error. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnk_vm_build(tn_ctx *ctx, const tnk_vm_input *in, tnk_program *out);
 

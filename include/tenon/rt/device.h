@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device drivers: the table of functions that a backend's device half provides, and devices opened through it.
+/* Device drivers: the table of functions that a backend's device half provides, and devices opened
+ * through it.
  *
- * A driver's functions get `dev`, what its `open` gave. Memory is an opaque handle with byte offsets; where the driver says
- * TNR_DRIVER_HOST_MEMORY the handle is an address that the host may read and write. Work is queued on a stream (NULL: the
- * device's own) in order; copies with the host and `sync` wait for it. Functions marked optional may be NULL.
+ * A driver's functions get `dev`, what its `open` gave. Memory is an opaque handle with byte
+ * offsets; where the driver says TNR_DRIVER_HOST_MEMORY the handle is an address that the host may
+ * read and write. Work is queued on a stream (NULL: the device's own) in order; copies with the
+ * host and `sync` wait for it. Functions marked optional may be NULL.
  */
 #ifndef TENON_RT_DEVICE_H
 #define TENON_RT_DEVICE_H
@@ -59,8 +61,9 @@ typedef struct tnr_launch {
 } tnr_launch;
 
 enum {
-    TNR_DRIVER_HOST_MEMORY = 1, /* memory handles are host addresses, work is done when a call returns */
-    TNR_DRIVER_NATIVE = 2       /* module code is machine code of the host: --no-native refuses it */
+    TNR_DRIVER_HOST_MEMORY =
+        1,                /* memory handles are host addresses, work is done when a call returns */
+    TNR_DRIVER_NATIVE = 2 /* module code is machine code of the host: --no-native refuses it */
 };
 
 typedef struct tnr_driver {
@@ -68,8 +71,8 @@ typedef struct tnr_driver {
     uint32_t flags;
     const char *name; /* "cpu" */
     const char *doc;
-    int32_t type;        /* DLPack's device type */
-    uint32_t alignment;  /* of memory given out, bytes */
+    int32_t type;       /* DLPack's device type */
+    uint32_t alignment; /* of memory given out, bytes */
     void *self;
     /* Devices present. None: *n = 0, TNB_OK, and `err` (may be NULL) tells why. */
     tnb_status (*count)(void *self, int *n, tnb_err *err);
@@ -84,7 +87,8 @@ typedef struct tnr_driver {
     tnb_status (*alloc)(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
     void (*free)(void *dev, void *mem);
     tnb_status (*copy)(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
-    tnb_status (*zero)(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
+    tnb_status (*zero)(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes,
+                       tnb_err *err);
     tnb_status (*sync)(void *dev, void *stream, tnb_err *err);
 
     /* streams and events: optional, all or none of each group */
@@ -93,14 +97,18 @@ typedef struct tnr_driver {
     tnb_status (*event_new)(void *dev, void **event, tnb_err *err);
     void (*event_free)(void *dev, void *event);
     tnb_status (*event_record)(void *dev, void *event, void *stream, tnb_err *err);
-    tnb_status (*event_wait)(void *dev, void *event, void *stream, tnb_err *err); /* the stream waits */
+    tnb_status (*event_wait)(void *dev, void *event, void *stream,
+                             tnb_err *err); /* the stream waits */
     tnb_status (*event_seconds)(void *dev, void *from, void *to, double *seconds, tnb_err *err);
 
-    /* modules: code in one of `formats` (NULL-terminated). The bytes may be unmapped after module_free only. */
+    /* modules: code in one of `formats` (NULL-terminated). The bytes may be unmapped after
+     * module_free only. */
     const char *const *formats;
-    tnb_status (*module_load)(void *dev, const char *format, const void *code, size_t n, void **module, tnb_err *err);
+    tnb_status (*module_load)(void *dev, const char *format, const void *code, size_t n,
+                              void **module, tnb_err *err);
     void (*module_free)(void *dev, void *module);
-    tnb_status (*module_kernel)(void *dev, void *module, const char *name, void **kernel, tnb_err *err);
+    tnb_status (*module_kernel)(void *dev, void *module, const char *name, void **kernel,
+                                tnb_err *err);
     tnb_status (*launch)(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err);
 
     /* graph capture: optional */
@@ -117,7 +125,8 @@ typedef struct tnr_driver {
 typedef struct tnr_runtime tnr_runtime;
 typedef struct tnr_device tnr_device;
 
-/* The device NAME (a driver's) number `id`, opened when first asked for. Borrowed from the runtime. */
+/* The device NAME (a driver's) number `id`, opened when first asked for. Borrowed from the runtime.
+ */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err);
 /* Plain memory of the host, where shape values live and results can be read. Never NULL. */

@@ -11,9 +11,10 @@ extern "C" {
 
 typedef struct tnr_vm tnr_vm;
 
-/* args are borrowed; what is left in `ret` (null on entry) belongs to the caller. vm is NULL when called from outside of one, unless
- * the function is flagged TNR_PACKED_VM. */
-typedef tnb_status (*tnr_packed_fn)(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+/* args are borrowed; what is left in `ret` (null on entry) belongs to the caller. vm is NULL when
+ * called from outside of one, unless the function is flagged TNR_PACKED_VM. */
+typedef tnb_status (*tnr_packed_fn)(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret,
+                                    tnb_err *err);
 
 enum {
     TNR_PACKED_VM = 1,        /* needs the VM */
@@ -29,7 +30,8 @@ typedef struct tnr_packed {
     int min_args, max_args; /* checked before the call; max -1: no limit */
 } tnr_packed;
 
-/* For packed functions: fails unless args[i] has the tag, naming function, argument and what was given. */
+/* For packed functions: fails unless args[i] has the tag, naming function, argument and what was
+ * given. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_expect(const char *function, const tnr_value *args, int i, uint32_t tag, tnb_err *err);
 /* An integer argument: int or bool. */

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct tnr_plugin_desc {
-    tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
+    tnb_plugin_head head;             /* magic, ABI, name, version: filled by the macro */
     const tnr_driver *const *drivers; /* arrays of pointers */
     uint32_t n_drivers;
     const tnr_packed *const *packed;
@@ -23,14 +23,15 @@ typedef struct tnr_plugin_desc {
 
 /* The definition of a runtime plugin's descriptor:
  *
- *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers, .n_drivers = 1);
+ *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers,
+ * .n_drivers = 1);
  */
-#define TNR_PLUGIN(name_, version_, licence_, summary_, ...)                                       \
-    TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                           \
-    TNB_EXPORT extern const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin);                  \
-    const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin) = {                                 \
-        .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, #name_, version_, licence_,   \
-                                summary_),                                                         \
+#define TNR_PLUGIN(name_, version_, licence_, summary_, ...)                                     \
+    TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                         \
+    TNB_EXPORT extern const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin);                \
+    const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin) = {                               \
+        .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, #name_, version_, licence_, \
+                                summary_),                                                       \
         __VA_ARGS__}
 
 #ifdef __cplusplus

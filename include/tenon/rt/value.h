@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tagged, reference-counted values: what functions of the virtual machine and packed functions take and give.
+/* Tagged, reference-counted values: what functions of the virtual machine and packed functions take
+ * and give.
  *
- * A tnr_value is 16 bytes and copied freely; one that holds an object (tag >= TNR_FIRST_OBJECT) owns a reference only where a
- * function says so. Reference counts are atomic; contents of shapes, strings and tuples do not change once shared.
+ * A tnr_value is 16 bytes and copied freely; one that holds an object (tag >= TNR_FIRST_OBJECT)
+ * owns a reference only where a function says so. Reference counts are atomic; contents of shapes,
+ * strings and tuples do not change once shared.
  */
 #ifndef TENON_RT_VALUE_H
 #define TENON_RT_VALUE_H
@@ -32,7 +34,8 @@ typedef enum tnr_tag {
     TNR_FIRST_OBJECT = TNR_TENSOR
 } tnr_tag;
 
-/* The head of every counted object. `destroy` frees the object; it is called when the last reference goes. */
+/* The head of every counted object. `destroy` frees the object; it is called when the last
+ * reference goes. */
 typedef struct tnr_object {
     uint32_t refs;
     uint32_t reserved;
@@ -81,7 +84,8 @@ typedef struct tnr_tuple {
     tnr_value items[]; /* owned */
 } tnr_tuple;
 
-/* Takes and gives back a reference. Values without an object: nothing happens. tnr_release leaves `v` null. */
+/* Takes and gives back a reference. Values without an object: nothing happens. tnr_release leaves
+ * `v` null. */
 TNB_EXPORT void
 tnr_retain(tnr_value v);
 TNB_EXPORT void
@@ -112,7 +116,8 @@ tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err);
 /* "tensor", "shape" ...; for messages. */
 TNB_EXPORT const char *
 tnr_tag_name(uint32_t tag);
-/* A short description of a value for messages: "tensor float32[1, 3, 224, 224]", "int 5". Always terminated. */
+/* A short description of a value for messages: "tensor float32[1, 3, 224, 224]", "int 5". Always
+ * terminated. */
 TNB_EXPORT void
 tnr_describe(tnr_value v, char *out, size_t n);
 
