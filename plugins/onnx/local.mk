@@ -33,6 +33,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/shape.c \
 	plugins/onnx/signal.c \
 	plugins/onnx/table.c \
+	plugins/onnx/text.c \
 	plugins/onnx/value.c
 plugins_onnx_onnx_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_onnx_onnx_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(PROTOBUF_C_LIBS)
