@@ -46,7 +46,8 @@ callee_is(tn_ctx *ctx, const tn_call *c, bool global)
 {
     const tn_expr *f = c->args.at[0];
     bool ok = global ? tn_is(f, TN_KIND_GLOBAL_VAR) || tn_is_var(f)
-                     : tn_is(f, TN_KIND_EXTERN_FUNC) || tn_is(f, TN_KIND_GLOBAL_VAR);
+                     : tn_is(f, TN_KIND_EXTERN_FUNC) || tn_is(f, TN_KIND_GLOBAL_VAR) ||
+                           (tn_is_var(f) && tn_is(f->type, TN_KIND_TY_FUNC));
     if (!ok)
         tn_error(ctx, 0, TNB_TYPE, "the callee of %s must be %s, not %s", name_of(c),
                  global ? "a tensor program of the module" : "an external function",

@@ -227,7 +227,7 @@ skipped(const char *skip, const char *key)
     size_t n = strlen(key);
     for (const char *s = skip; s && *s;) {
         size_t k = strcspn(s, " ");
-        if (k == n && !memcmp(s, key, n))
+        if (k && k == n && !memcmp(s, key, n))
             return true;
         s += k + (s[k] == ' ');
     }

@@ -164,6 +164,8 @@ call_packed(reader *r, const ast *e, const char *name)
     const tn_type *out;
     const tn_node *attrs = NULL;
     bool plain = !strcmp(name, "call_packed");
+    if (r->level == LEVEL_TENSOR)
+        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", name);
     if (!rd_need(r, &a, "func", &f, &f_at))
         return FAILED;
     const tn_expr *callee_expr = callee(r, f_at, f);

@@ -396,7 +396,7 @@ static void
 note_targets(reader *r, tnb_ptrmap *names, const ast *target, const ast *statement)
 {
     if (target->kind == AST_NAME && tnb_ptrmap_has(names, target->text))
-        tnb_ptrmap_set(names, target->text, (void *)(uintptr_t)statement);
+        tnb_ptrmap_set(names, target->text, statement);
     for (uint32_t i = 0; (target->kind == AST_TUPLE || target->kind == AST_LIST) && i < target->list.n; i++)
         note_targets(r, names, target->list.at[i], statement);
 }
@@ -412,14 +412,24 @@ find_outputs(reader *r, ast_list body, tnb_ptrmap *names)
             continue;
         for (uint32_t k = 0; k < s->a->list.n; k++)
             if (s->a->list.at[k]->kind == AST_NAME)
-                tnb_ptrmap_set(names, s->a->list.at[k]->text, (void *)(uintptr_t)s);
+                tnb_ptrmap_set(names, s->a->list.at[k]->text, s);
+    }
+    /* what a block returns outlives it */
+    const ast *last = body.n ? body.at[body.n - 1] : NULL;
+    if (last && last->kind == AST_RETURN && last->a) {
+        tnb_ptrmap_set(names, tn_str(r->ctx, "gv"), last);
+        if (last->a->kind == AST_NAME)
+            tnb_ptrmap_set(names, last->a->text, last);
+        for (uint32_t i = 0; last->a->kind == AST_TUPLE && i < last->a->list.n; i++)
+            if (last->a->list.at[i]->kind == AST_NAME)
+                tnb_ptrmap_set(names, last->a->list.at[i]->text, last);
     }
     for (uint32_t i = 0; i < body.n; i++) {
         const ast *s = body.at[i];
         if (s->kind == AST_ASSIGN || s->kind == AST_ANNOTATED)
             note_targets(r, names, s->a, s);
         if (s->kind == AST_DEF && tnb_ptrmap_has(names, s->text))
-            tnb_ptrmap_set(names, s->text, (void *)(uintptr_t)s);
+            tnb_ptrmap_set(names, s->text, s);
     }
 }
 
@@ -433,7 +443,7 @@ close_frame(reader *r, const char *why, bool keep_vars)
         bool local = b->v.kind == V_NODE && tn_is_var(b->v.node) &&
                      (tn_is(b->v.node, TN_KIND_DATAFLOW_VAR) || (!keep_vars && !tn_is_scalar(b->v.node)));
         if (local)
-            tnb_ptrmap_set(&r->gone, b->name, (void *)(uintptr_t)why);
+            tnb_ptrmap_set(&r->gone, b->name, why);
         else
             TNB_PUSH(r->arena, kept, b);
     }
@@ -464,7 +474,7 @@ dataflow(reader *r, const ast *with)
     close_frame(r, "it is a variable of a dataflow block that has ended; name it in R.output", true);
     flush(r, true);
     g->dataflow = false;
-    g->closed = false;
+    g->closed = g->result != NULL;
     g->outputs = NULL;
     g->statement = NULL;
 }
@@ -841,8 +851,8 @@ static void
 return_statement(reader *r, const ast *s)
 {
     graph_scope *g = r->graph;
-    if (g->in_branch || g->dataflow) {
-        rd_error(r, s, TNB_FORMAT, "return inside %s", g->in_branch ? "a branch" : "a dataflow block");
+    if (g->in_branch) {
+        rd_error(r, s, TNB_FORMAT, "return inside a branch");
         return;
     }
     g->closed = true;
@@ -856,7 +866,9 @@ return_statement(reader *r, const ast *s)
                           .text = tn_str(r->ctx, "gv")};
         v = bind_cast(r, &name, v, NULL);
     }
-    const tn_expr *e = rd_leaf(r, s->a, v);
+    const tn_expr *e = rd_expr(r, s->a, v);
+    if (e && !rd_is_leaf(e))
+        e = rd_emit(r, s->a, e, tn_str(r->ctx, "gv"), NULL);
     g->result = e;
 }
 
