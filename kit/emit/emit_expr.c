@@ -187,6 +187,48 @@ load(tnk_emitter *e, const tn_buffer_load *l)
         put(e, ")");
 }
 
+/* Whether a 16-bit float value can be had as it lies in memory: moved, not computed. */
+static bool
+is_moved(tnk_emitter *e, const tn_expr *x)
+{
+    if (tn_is_call_to(x, "tirx.if_then_else")) {
+        const tn_call *c = (const tn_call *)x;
+        return is_moved(e, c->args.at[1]) && is_moved(e, c->args.at[2]);
+    }
+    if (x->kind == TN_KIND_BROADCAST)
+        return is_moved(e, ((const tn_broadcast *)x)->value);
+    if (x->kind == TN_KIND_FLOAT_IMM)
+        return ((const tn_float_imm *)x)->value == 0 && !signbit(((const tn_float_imm *)x)->value);
+    const tn_buffer_load *l = tn_as_buffer_load(x);
+    const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
+    return m && stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT && tn_as_buffer(l->buffer)->dtype.lanes == 1;
+}
+
+static void
+moved(tnk_emitter *e, const tn_expr *x)
+{
+    uint16_t n = tn_dtype_of(x).lanes;
+    if (x->kind == TN_KIND_CALL) {
+        const tn_call *c = (const tn_call *)x;
+        put(e, "(");
+        ex(e, c->args.at[0]);
+        put(e, " ? ");
+        moved(e, c->args.at[1]);
+        put(e, " : ");
+        moved(e, c->args.at[2]);
+        put(e, ")");
+    } else if (x->kind == TN_KIND_BUFFER_LOAD) {
+        const tn_buffer_load *l = (const tn_buffer_load *)x;
+        load_raw(e, memory_of(e, l->buffer, x->loc), TNB_DTYPE(TNB_UINT, 16), l->indices.at[0]);
+    } else if (x->kind == TN_KIND_BROADCAST) {
+        tnb_buf_printf(e->out, "%s(", tnk_help_broadcast(e, (tnb_dtype){TNB_UINT, 16, n}));
+        moved(e, ((const tn_broadcast *)x)->value);
+        put(e, ")");
+    } else {
+        put(e, "0");
+    }
+}
+
 /* The value to be stored, in the form that memory wants. */
 static void
 stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *value)
@@ -206,6 +248,10 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
         return;
     }
     if (tnb_dtype_is_float(d) && !tnb_dtype_eq(s, with_lanes(tnk_compute_dtype(d), 1))) {
+        if (tnb_dtype_eq(tn_dtype_of(value), d) && is_moved(e, value)) {
+            moved(e, value);
+            return;
+        }
         tnb_buf_printf(e->out, "%s(", tnk_help_narrow(e, d));
         ex(e, value);
         put(e, ")");

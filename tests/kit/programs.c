@@ -157,6 +157,21 @@ half_ops(tn_ctx *ctx)
     return tnk_te_finish(te, &o, 1);
 }
 
+/* y = concat(x, 0): float16 moved under a condition */
+static const tn_node *
+half_concat(tn_ctx *ctx)
+{
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *x = input(te, "x", (int64_t[]){6, 19}, 2, TNB_F16), *y = input(te, "y", (int64_t[]){4, 19}, 2, TNB_F16);
+    tnk_stage *s = stage(te, "T_concat", (int64_t[]){12, 19}, 2, TNB_F16);
+    const tn_expr *i = s->axes[0], *six = tn_i64(ctx, 6), *ten = tn_i64(ctx, 10);
+    const tn_expr *b = tnk_te_read(te, y, tn_sub(ctx, i, six), s->axes[1], NULL);
+    b = tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, ten), b, tn_literal(ctx, TNB_F16, 0));
+    const tn_expr *a = tnk_te_read_at(te, x, s->axes, 2);
+    const tn_node *o = tnk_te_define(s, tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, six), a, b));
+    return tnk_te_finish(te, &o, 1);
+}
+
 static const tn_node *
 int_ops(tn_ctx *ctx)
 {
@@ -262,7 +277,7 @@ static const struct {
     const tn_node *(*make)(tn_ctx *ctx);
 } all[] = {
     {"matmul", matmul_small}, {"matmul_bias", matmul_bias}, {"matmul_half", matmul_half}, {"softmax", softmax},
-    {"max_pool", max_pool}, {"transpose", transpose}, {"math", math}, {"half", half_ops}, {"int", int_ops}, {"bool", bool_ops},
+    {"max_pool", max_pool}, {"transpose", transpose}, {"math", math}, {"half", half_ops}, {"half_concat", half_concat}, {"int", int_ops}, {"bool", bool_ops},
     {"symbolic_add", symbolic_add}, {"symbolic_sum", symbolic_sum}, {"conv_3x3", conv_3x3}, {"conv_stride", conv_stride},
     {"conv_1x1", conv_1x1}, {"conv_depthwise", conv_depthwise}, {"conv_depthwise_stride", conv_depthwise_stride},
     {"conv_groups", conv_groups}, {"conv_half", conv_half}, {"conv_tiny", conv_tiny},

@@ -186,6 +186,41 @@ choose_tile(contraction *c, int vector_bytes)
     return best < 1e30;
 }
 
+static double
+bytes_of(const tn_buffer_load *l, double batch)
+{
+    const tn_buffer *b = tn_as_buffer(l->buffer);
+    double n = (double)tnb_dtype_bytes(b->dtype);
+    for (uint32_t i = 0; i < b->shape.n; i++) {
+        int64_t e;
+        n *= tn_int_value(b->shape.at[i], &e) ? (double)e : 1;
+    }
+    return n / batch;
+}
+
+/* Relative time to read a byte again that belongs to a working set of this size. */
+static double
+reread(double bytes)
+{
+    return bytes <= 24e3 ? 0.3 : bytes <= 250e3 ? 1 : bytes <= 6e6 ? 2.5 : 8;
+}
+
+/* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a near cache. */
+static void
+choose_order(contraction *c)
+{
+    double X = (double)c->ext[c->x], H = c->h == UINT32_MAX ? 1 : (double)c->ext[c->h];
+    double nx = (double)turns(c->ext[c->x], c->tw * c->lanes), nh = c->h == UINT32_MAX ? 1 : (double)turns(c->ext[c->h], c->th);
+    double ny = c->y == UINT32_MAX ? 1 : (double)turns(c->ext[c->y], c->ty);
+    double batch = c->x >= 2 && c->ext[0] > 0 && c->y != 0 ? (double)c->ext[0] : 1;
+    double a = bytes_of(c->a.load, batch), b = bytes_of(c->b.load, 1);
+    double rows = nh > 1 ? a * ((double)c->th + 2) / H : a, panel = rows * ((double)(c->tw * c->lanes) + 2) / X;
+    double yhx = ny * a * reread(a) + b * reread(b);
+    double hyx = ny * a * reread(rows) + nh * b * reread(b);
+    double hxy = ny * a * reread(panel) + nh * nx * b * reread(b);
+    c->order = yhx <= hyx && yhx <= hxy ? CPU_ORDER_YHX : hyx <= hxy ? CPU_ORDER_HYX : CPU_ORDER_HXY;
+}
+
 /* The block that the tile is made for: the one reader of the result if it is element-wise at the same place, else a copy. */
 static tnk_item *
 tile_root(contraction *c)
@@ -245,6 +280,24 @@ finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
            tnk_set_kind(c->s, v[1], TN_FOR_VECTORIZED);
 }
 
+/* outer[i] is the loop over tiles of what was loop l[i]; moves y's behind h's or behind x's. */
+static void
+order_tiles(const contraction *c, tnk_item *const *l, tnk_item **outer, uint32_t n, const tnk_item *ly, const tnk_item *lx)
+{
+    uint32_t y = n, x = n;
+    for (uint32_t i = 0; i < n; i++) {
+        y = l[i] == ly ? i : y;
+        x = l[i] == lx ? i : x;
+    }
+    if (c->order == CPU_ORDER_YHX || y == n || x == n || y > x)
+        return;
+    uint32_t to = c->order == CPU_ORDER_HXY ? x : x - 1;
+    tnk_item *moved = outer[y];
+    for (uint32_t i = y; i < to; i++)
+        outer[i] = outer[i + 1];
+    outer[to] = moved;
+}
+
 bool
 cpu_apply_tile(cpu_tile *c)
 {
@@ -278,6 +331,7 @@ cpu_apply_tile(cpu_tile *c)
         else
             ih = part[1];
     }
+    order_tiles(c, l, outer, n_outer, ly, lx);
     tnk_item *order[CPU_MAX_LOOPS];
     uint32_t k = 0;
     for (uint32_t i = 0; i < n_outer; i++)
@@ -395,7 +449,10 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     bool turn = c.a.step != 1 && c.a.step != 2;
     if (turn && (c.y == UINT32_MAX || c.ext[c.y] < 4))
         return NULL; /* a copy would cost more than it gains */
-    if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes) || !cpu_apply_tile(&c))
+    if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes))
+        return tnk_sch_finish(s);
+    choose_order(&c);
+    if (!cpu_apply_tile(&c))
         return tnk_sch_finish(s);
     return cpu_finish_rest(s, bytes);
 }

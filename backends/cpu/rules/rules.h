@@ -43,6 +43,7 @@ typedef struct cpu_tile {
     int64_t ext[CPU_MAX_LOOPS];
     int64_t ty, th, tw, lanes; /* lanes 1: x is unrolled, not vectorized */
     double reduce;             /* turns of the reduction */
+    enum { CPU_ORDER_YHX, CPU_ORDER_HYX, CPU_ORDER_HXY } order; /* of the loops over tiles, outermost first */
 } cpu_tile;
 /* Makes the loops of the tile. False: not possible, the schedule may be broken. */
 bool cpu_apply_tile(cpu_tile *c);
