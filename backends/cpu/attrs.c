@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a target's attributes say about the processor: a level of the x86-64 psABI, an explicit list of features, or this machine.
+/* What a target's attributes say about the processor: a level of the x86-64 psABI, an explicit list
+ * of features, or this machine.
  *
- * Features are called as compilers call them (-mavx2 is "avx2"; features.c). An artifact never says "native": it carries the list.
+ * Features are called as compilers call them (-mavx2 is "avx2"; features.c). An artifact never says
+ * "native": it carries the list.
  */
 #include "cpu.h"
 #include "features.h"
@@ -81,7 +83,8 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
     int level = level_of(mcpu);
     if (level == 0 && strcmp(mcpu, "generic")) {
         tn_error(ctx, 0, TNB_INVALID, "target cpu: mcpu is '%s', which is not known", mcpu);
-        tnb_diag_hint(tn_diags(ctx), "use x86-64, x86-64-v2, x86-64-v3, x86-64-v4, native or generic, and `features` for more");
+        tnb_diag_hint(tn_diags(ctx), "use x86-64, x86-64-v2, x86-64-v3, x86-64-v4, native or "
+                                     "generic, and `features` for more");
         return false;
     }
     const char **names = TNB_NEW_N(tn_arena(ctx), const char *, 2 * CPU_MAX_FEATURES);
@@ -92,8 +95,10 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
     for (uint32_t k = 0; more && k < more->items.n; k++) {
         const tn_string_imm *s = tn_as_string_imm(more->items.at[k]);
         if (!s || !cpu_feature_known(s->value)) {
-            tn_error(ctx, 0, TNB_INVALID, "target cpu: the feature '%s' is not known", s ? s->value : "?");
-            tnb_diag_hint(tn_diags(ctx), "features are called as by the compiler's -m options: avx2, fma, f16c, avx512f ...");
+            tn_error(ctx, 0, TNB_INVALID, "target cpu: the feature '%s' is not known",
+                     s ? s->value : "?");
+            tnb_diag_hint(tn_diags(ctx), "features are called as by the compiler's -m options: "
+                                         "avx2, fma, f16c, avx512f ...");
             return false;
         }
         add(names, out, s->value);

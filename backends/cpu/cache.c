@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of compiled kernels: one file a shared object, named by the hash of what it is made from.
+/* The cache of compiled kernels: one file a shared object, named by the hash of what it is made
+ * from.
  *
- * A file is a header (magic, size, hash of the content) and the content, so that damage is noticed when it is read. Files are
- * written beside their place and renamed. When the folder grows beyond its limit, the files unused for longest go.
+ * A file is a header (magic, size, hash of the content) and the content, so that damage is noticed
+ * when it is read. Files are written beside their place and renamed. When the folder grows beyond
+ * its limit, the files unused for longest go.
  */
 #include "config.h"
 
@@ -57,7 +59,8 @@ cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n)
     struct stat st;
     tnb_mapping m = {0};
     const void *out = NULL;
-    bool mine = fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & 022) == 0;
+    bool mine = fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+                (st.st_mode & 022) == 0;
     if (mine && tnb_map_fd(fd, path, limit_bytes, &m, NULL) == TNB_OK && m.size > sizeof(header)) {
         header h;
         memcpy(&h, m.data, sizeof h);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code generation of the cpu target: kernels become C source, the system's compiler makes one shared object of it.
+/* Code generation of the cpu target: kernels become C source, the system's compiler makes one
+ * shared object of it.
  *
- * The source is split into files of about equal size, so that several compilers can run at once; the split depends on the kernels
- * alone, so the result does not depend on `jobs`. Kernels with equal source share their code. The object is kept under the hash of
- * source, flags, compiler and features. Paths, times and build identifiers do not get into it.
+ * The source is split into files of about equal size, so that several compilers can run at once;
+ * the split depends on the kernels alone, so the result does not depend on `jobs`. Kernels with
+ * equal source share their code. The object is kept under the hash of source, flags, compiler and
+ * features. Paths, times and build identifiers do not get into it.
  */
 #include "config.h"
 
@@ -21,9 +23,21 @@
 enum { GROUP_BYTES = 24576, MAX_GROUPS = 16 };
 
 static const char *const base_flags[] = {
-    "-std=gnu11", "-O2", "-fPIC", "-fopenmp", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
-    "-fno-trapping-math", "-ffp-contract=fast", "-fno-semantic-interposition", "-fno-stack-protector",
-    "-fno-asynchronous-unwind-tables", "-ffile-prefix-map=.=kernels", "-w",
+    "-std=gnu11",
+    "-O2",
+    "-fPIC",
+    "-fopenmp",
+    "-fvisibility=hidden",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+    "-fno-semantic-interposition",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-ffile-prefix-map=.=kernels",
+    "-w",
 };
 
 typedef struct unit {
@@ -155,8 +169,10 @@ make_groups(work *w)
                 tnb_buf_puts(&b, w->units[i].text);
                 for (uint32_t k = i + 1; k < w->n; k++)
                     if (w->units[k].same_as == i)
-                        tnb_buf_printf(&b, "TK_KERNEL int32_t\n%s(void *const *, const tnb_kernel_scalar *, tnb_kernel_env *)\n"
-                                           "    __attribute__((alias(\"%s\")));\n",
+                        tnb_buf_printf(&b,
+                                       "TK_KERNEL int32_t\n%s(void *const *, const "
+                                       "tnb_kernel_scalar *, tnb_kernel_env *)\n"
+                                       "    __attribute__((alias(\"%s\")));\n",
                                        w->kernels[k].name, w->kernels[i].name);
                 tnb_buf_puts(&b, "\n");
             }
@@ -212,7 +228,8 @@ compiler_error(work *w, const char *what, const char *log, uint32_t group)
         for (uint32_t i = 0; i < w->n && !*name; i++)
             if (w->units[i].group == group)
                 name = w->kernels[i].name;
-    tn_error(w->ctx, 0, TNB_BUILD, "%s failed%s%s: %s", what, *name ? " at kernel " : "", name, w->cc.command[0]);
+    tn_error(w->ctx, 0, TNB_BUILD, "%s failed%s%s: %s", what, *name ? " at kernel " : "", name,
+             w->cc.command[0]);
     for (char *p = text; p && *p;) {
         size_t len = strcspn(p, "\n");
         if (len)
@@ -251,13 +268,15 @@ compile_all(work *w, tnk_code *out)
     tnb_arena *a = tn_arena(w->ctx);
     cpu_job *jobs = TNB_NEW_N(a, cpu_job, w->n_groups + 1);
     TNB_VEC(const char *) link = {0};
-    static const char *const link_first[] = {"-shared", "-fopenmp", "-Wl,--build-id=none", "-Wl,-s", "-o", "kernels.so"};
+    static const char *const link_first[] = {"-shared", "-fopenmp", "-Wl,--build-id=none",
+                                             "-Wl,-s",  "-o",       "kernels.so"};
     for (size_t i = 0; i < sizeof link_first / sizeof link_first[0]; i++)
         TNB_PUSH(a, link, link_first[i]);
     for (uint32_t g = 0; g < w->n_groups; g++) {
         const char *src = tnb_printf(a, "g%u.c", g), *obj = tnb_printf(a, "g%u.o", g);
         tnb_err err = {0};
-        if (tnb_write_file(tnb_path_join(a, w->folder, src), w->sources[g], strlen(w->sources[g]), &err) != TNB_OK) {
+        if (tnb_write_file(tnb_path_join(a, w->folder, src), w->sources[g], strlen(w->sources[g]),
+                           &err) != TNB_OK) {
             tn_error(w->ctx, 0, err.status, "%s", err.message);
             return err.status;
         }
@@ -293,7 +312,8 @@ static tnb_status
 in_folder(work *w, tnk_code *out)
 {
     const char *tmp = tnb_env("TMPDIR");
-    snprintf(w->folder, sizeof w->folder, "%s/tenon-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+    snprintf(w->folder, sizeof w->folder, "%s/tenon-XXXXXX",
+             tmp && strlen(tmp) < 40 ? tmp : "/tmp");
     if (!mkdtemp(w->folder)) {
         tn_error(w->ctx, 0, TNB_IO, "cannot make a folder for compiling kernels: %s", w->folder);
         tnb_diag_hint(tn_diags(w->ctx), "set TMPDIR to a writable folder");
@@ -320,7 +340,8 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     const tn_node **names = TNB_NEW_N(tn_arena(ctx), const tn_node *, w.needs.n + 1);
     for (uint32_t i = 0; i < w.needs.n; i++)
         names[i] = tn_string(ctx, w.needs.names[i]);
-    out->requires_ = tn_dictv(ctx, "features", tn_array_of(ctx, tn_list_of(ctx, names, w.needs.n)), NULL);
+    out->requires_ =
+        tn_dictv(ctx, "features", tn_array_of(ctx, tn_list_of(ctx, names, w.needs.n)), NULL);
     if (!emit_all(&w))
         return TNB_UNSUPPORTED;
     TNB_TRY(cpu_toolchain_find(ctx, attrs, &w.cc));

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu backend, compiler half: its descriptor and the attributes of its target. Lists of passes: pipeline.c. */
+/* The cpu backend, compiler half: its descriptor and the attributes of its target. Lists of passes:
+ * pipeline.c. */
 #include "cpu.h"
 
 static const char *const kinds[] = {"cpu", "llvm", "c", NULL};
 
 static const tn_attr_schema attrs[] = {
-    {"mcpu", TN_ATTR_STR, 0, "\"\"", "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, generic, or native (resolved to a list of features); "
-                                     "empty: x86-64-v3 on x86"},
-    {"features", TN_ATTR_STRS, TN_ATTR_OPTIONAL, NULL, "further processor features, called as by the compiler (avx2, fma); native: those of this machine"},
-    {"vector_bytes", TN_ATTR_INT, 0, "0", "width of vectors in bytes; 0: that of the processor's registers"},
+    {"mcpu", TN_ATTR_STR, 0, "\"\"",
+     "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, generic, or native (resolved to a list of "
+     "features); "
+     "empty: x86-64-v3 on x86"},
+    {"features", TN_ATTR_STRS, TN_ATTR_OPTIONAL, NULL,
+     "further processor features, called as by the compiler (avx2, fma); native: those of this "
+     "machine"},
+    {"vector_bytes", TN_ATTR_INT, 0, "0",
+     "width of vectors in bytes; 0: that of the processor's registers"},
     {"num_threads", TN_ATTR_INT, 0, "0", "threads that schedules are made for; 0: not known"},
     {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
     {0},
@@ -36,5 +42,6 @@ static const tnk_rule *const rules[] = {
 #undef CPU_RULE
 };
 
-TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler", .targets = targets, .n_targets = 1,
-          .rules = rules, .n_rules = sizeof rules / sizeof rules[0]);
+TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler",
+          .targets = targets, .n_targets = 1, .rules = rules,
+          .n_rules = sizeof rules / sizeof rules[0]);

@@ -7,32 +7,37 @@
 #include "tenon/kit/rule.h"
 
 /* ---- pipeline.c ---- */
-extern const char *const cpu_library_dispatch[], *const cpu_legalize[], *const cpu_finalize[], *const cpu_lower[];
+extern const char *const cpu_library_dispatch[], *const cpu_legalize[], *const cpu_finalize[],
+                                                                            *const cpu_lower[];
 
 /* ---- attrs.c: what a target asks of the processor ---- */
 typedef struct cpu_needs {
     const char *const *names; /* of features, as in features.h */
     uint32_t n;
-    const char *march;        /* for the compiler: "x86-64-v3"; NULL: none given */
-    int vector_bytes;         /* width of a vector register */
+    const char *march; /* for the compiler: "x86-64-v3"; NULL: none given */
+    int vector_bytes;  /* width of a vector register */
 } cpu_needs;
 /* From a target's attributes; false after recording an error. */
-bool cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out);
+bool
+cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out);
 /* Fills a target's attributes from the machine: resolves mcpu "native". */
-const tn_node *cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
-int cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
+const tn_node *
+cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
+int
+cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
 
 /* ---- codegen.c ---- */
 extern const tnk_codegen cpu_codegen;
 
 /* ---- toolchain.c: the system's compiler ---- */
 typedef struct cpu_toolchain {
-    const char **command;     /* words of the compiler command, n of them */
+    const char **command; /* words of the compiler command, n of them */
     uint32_t n;
-    const char *identity;     /* what distinguishes it from another compiler */
+    const char *identity; /* what distinguishes it from another compiler */
 } cpu_toolchain;
 /* The compiler: attribute `cc`, $CC, or the first of cc, gcc, clang on PATH. */
-tnb_status cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out);
+tnb_status
+cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out);
 /* A program running in a folder; its standard error goes to a file there. */
 typedef struct cpu_job {
     const char *const *argv;
@@ -41,16 +46,21 @@ typedef struct cpu_job {
     long pid;
 } cpu_job;
 /* Runs all jobs, at most `at_once` at a time. False when one could not be started. */
-bool cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, void (*done)(void *user, uint32_t n), void *user);
+bool
+cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
+             void (*done)(void *user, uint32_t n), void *user);
 
 /* ---- cache.c: shared objects by the hash of what they are made from ---- */
 typedef struct cpu_cache {
     const char *dir; /* NULL: no cache */
 } cpu_cache;
-void cpu_cache_open(tn_ctx *ctx, const char *wanted, cpu_cache *out);
+void
+cpu_cache_open(tn_ctx *ctx, const char *wanted, cpu_cache *out);
 /* The content, in the context's arena; NULL if it is not there or damaged. */
-const void *cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n);
-void cpu_cache_put(tn_ctx *ctx, const cpu_cache *c, const char *key, const void *p, size_t n);
+const void *
+cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n);
+void
+cpu_cache_put(tn_ctx *ctx, const cpu_cache *c, const char *key, const void *p, size_t n);
 
 /* ---- rules ---- */
 #define CPU_RULE(id) extern const tnk_rule cpu_rule_##id;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pipeline of the cpu target: what happens to a module, in order. An INI file may change any of it:
+/* The pipeline of the cpu target: what happens to a module, in order. An INI file may change any of
+ * it:
  *
  *     [pipeline cpu]
  *     insert.mine = after FuseTIR: MyPass{level=2}
@@ -11,12 +12,9 @@ const char *const cpu_library_dispatch[] = {
 };
 
 const char *const cpu_legalize[] = {
-    "LegalizeOps",
-    "AnnotateTIROpPattern",
-    "FoldConstant",
-    "FuseOps",
-    "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Conv2d,Matmul,Pool,GEMV,Fallback]}",
+    "LegalizeOps",  "AnnotateTIROpPattern",
+    "FoldConstant", "FuseOps",
+    "FuseTIR",      "ApplyDefaultSchedule{rules=[Conv2d,Matmul,Pool,GEMV,Fallback]}",
     NULL,
 };
 

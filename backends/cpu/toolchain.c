@@ -76,7 +76,8 @@ output_of(tn_ctx *ctx, const char *const *argv)
     char *text = tnb_alloc(tn_arena(ctx), 1024);
     size_t n = 0;
     ssize_t got;
-    while (rc == 0 && n < 1023 && ((got = read(fd[0], text + n, 1023 - n)) > 0 || (got < 0 && errno == EINTR)))
+    while (rc == 0 && n < 1023 &&
+           ((got = read(fd[0], text + n, 1023 - n)) > 0 || (got < 0 && errno == EINTR)))
         n += got > 0 ? (size_t)got : 0;
     close(fd[0]);
     int status = -1;
@@ -106,15 +107,21 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
         struct stat st = {0};
         (void)stat(full, &st);
         char *version = output_of(ctx, argv);
-        out->identity = tnb_printf(tn_arena(ctx), "%s %lld %lld.%ld %s", full, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                                   st.st_mtim.tv_nsec, version ? version : "?");
+        out->identity =
+            tnb_printf(tn_arena(ctx), "%s %lld %lld.%ld %s", full, (long long)st.st_size,
+                       (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, version ? version : "?");
         for (uint32_t k = 1; k < out->n; k++)
             out->identity = tnb_printf(tn_arena(ctx), "%s %s", out->identity, out->command[k]);
         return TNB_OK;
     }
-    tn_error(ctx, 0, TNB_NOT_FOUND, "no C compiler: %s%s%s", *wanted ? "the target's cc = " : env ? "$CC is " : "none of cc, gcc, clang",
-             *wanted || env ? tries[0] : "", *wanted || env ? ", which is not there" : " is on PATH");
-    tnb_diag_hint(tn_diags(ctx), "install one (Debian: apt-get install gcc libc6-dev), or set `cc` in the [target cpu] section or CC");
+    tn_error(ctx, 0, TNB_NOT_FOUND, "no C compiler: %s%s%s",
+             *wanted ? "the target's cc = "
+             : env   ? "$CC is "
+                     : "none of cc, gcc, clang",
+             *wanted || env ? tries[0] : "",
+             *wanted || env ? ", which is not there" : " is on PATH");
+    tnb_diag_hint(tn_diags(ctx), "install one (Debian: apt-get install gcc libc6-dev), or set `cc` "
+                                 "in the [target cpu] section or CC");
     return TNB_NOT_FOUND;
 }
 
@@ -157,7 +164,8 @@ start(const char *folder, cpu_job *j, char *const *env)
 }
 
 bool
-cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, void (*done)(void *user, uint32_t n), void *user)
+cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
+             void (*done)(void *user, uint32_t n), void *user)
 {
     char *const *env = compiler_environment();
     uint32_t next = 0, finished = 0, running = 0;
@@ -180,7 +188,8 @@ cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, void (*
         bool reaped = false;
         for (uint32_t i = 0; i < next; i++) {
             int status = 0;
-            if (jobs[i].pid && waitpid((pid_t)jobs[i].pid, &status, WNOHANG) == (pid_t)jobs[i].pid) {
+            if (jobs[i].pid &&
+                waitpid((pid_t)jobs[i].pid, &status, WNOHANG) == (pid_t)jobs[i].pid) {
                 jobs[i].status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
                 jobs[i].pid = 0;
                 finished++, running--;

@@ -21,13 +21,15 @@ static const char c_prologue[] =
     "#define TK_KERNEL __attribute__((visibility(\"default\")))\n";
 
 static const char *const opencl_threads[] = {
-    "threadIdx.x", "(int)get_local_id(0)", "threadIdx.y", "(int)get_local_id(1)", "threadIdx.z", "(int)get_local_id(2)",
-    "blockIdx.x",  "(int)get_group_id(0)", "blockIdx.y",  "(int)get_group_id(1)", "blockIdx.z",  "(int)get_group_id(2)",
+    "threadIdx.x", "(int)get_local_id(0)", "threadIdx.y", "(int)get_local_id(1)",
+    "threadIdx.z", "(int)get_local_id(2)", "blockIdx.x",  "(int)get_group_id(0)",
+    "blockIdx.y",  "(int)get_group_id(1)", "blockIdx.z",  "(int)get_group_id(2)",
     NULL,
 };
 static const char *const cuda_threads[] = {
-    "threadIdx.x", "(int)threadIdx.x", "threadIdx.y", "(int)threadIdx.y", "threadIdx.z", "(int)threadIdx.z",
-    "blockIdx.x",  "(int)blockIdx.x",  "blockIdx.y",  "(int)blockIdx.y",  "blockIdx.z",  "(int)blockIdx.z",
+    "threadIdx.x", "(int)threadIdx.x", "threadIdx.y", "(int)threadIdx.y",
+    "threadIdx.z", "(int)threadIdx.z", "blockIdx.x",  "(int)blockIdx.x",
+    "blockIdx.y",  "(int)blockIdx.y",  "blockIdx.z",  "(int)blockIdx.z",
     NULL,
 };
 

@@ -54,17 +54,20 @@ float_literal(tnk_emitter *e, tnb_dtype d, double v)
 {
     bool f64 = d.bits == 64, c = e->d->id == TN_DIALECT_C;
     if (isnan(v)) {
-        put(e, c ? (f64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")") : (f64 ? "(0.0 / 0.0)" : "(0.0f / 0.0f)"));
+        put(e, c ? (f64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")")
+                 : (f64 ? "(0.0 / 0.0)" : "(0.0f / 0.0f)"));
         return;
     }
     if (isinf(v)) {
-        const char *inf = c ? (f64 ? "__builtin_inf()" : "__builtin_inff()") : (f64 ? "(1.0 / 0.0)" : "(1.0f / 0.0f)");
+        const char *inf = c ? (f64 ? "__builtin_inf()" : "__builtin_inff()")
+                            : (f64 ? "(1.0 / 0.0)" : "(1.0f / 0.0f)");
         tnb_buf_printf(e->out, v < 0 ? "(-%s)" : "%s", inf);
         return;
     }
     tnb_num_text t = f64 ? tnb_print_f64(v) : tnb_print_f32((float)v);
     bool negative = t.s[0] == '-';
-    tnb_buf_printf(e->out, "%s%s%s%s", negative ? "(" : "", t.s, f64 ? "" : "f", negative ? ")" : "");
+    tnb_buf_printf(e->out, "%s%s%s%s", negative ? "(" : "", t.s, f64 ? "" : "f",
+                   negative ? ")" : "");
 }
 
 /* ---- memory ---- */
@@ -75,7 +78,9 @@ memory_of(tnk_emitter *e, const tn_node *buffer, tn_loc loc)
     const tn_buffer *b = tn_as_buffer(buffer);
     const tnk_memory *m = tnb_ptrmap_get(&e->memory, b->data);
     if (!m)
-        tnk_emit_fail(e, loc, "the memory of buffer '%s' is neither a parameter nor allocated in the kernel", b->name);
+        tnk_emit_fail(
+            e, loc, "the memory of buffer '%s' is neither a parameter nor allocated in the kernel",
+            b->name);
     return m;
 }
 
@@ -135,7 +140,8 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
         ex(e, index);
         put(e, "]");
     } else if (r && tn_int_value(r->stride, &stride) && stride == 1) {
-        tnb_buf_printf(e->out, "((%s)*(const %s%s *)", tnk_c_type(e, v), e->d->global_ptr, tnk_c_access_type(e, v));
+        tnb_buf_printf(e->out, "((%s)*(const %s%s *)", tnk_c_type(e, v), e->d->global_ptr,
+                       tnk_c_access_type(e, v));
         element_address(e, m, s, r->start);
         put(e, ")");
     } else if (r && tn_int_value(r->stride, &stride) && stride == 0) {
@@ -176,12 +182,15 @@ load(tnk_emitter *e, const tn_buffer_load *l)
     const tn_buffer *b = tn_as_buffer(l->buffer);
     tnb_dtype d = with_lanes(b->dtype, 1), s = stored_dtype(b, m);
     if (b->dtype.lanes != 1) {
-        tnk_emit_fail(e, l->base.loc, "buffer '%s' has vector elements, which source emission does not handle", b->name);
+        tnk_emit_fail(e, l->base.loc,
+                      "buffer '%s' has vector elements, which source emission does not handle",
+                      b->name);
         return;
     }
     bool convert = !tnb_dtype_eq(s, tnk_compute_dtype(d)) && tnb_dtype_is_float(d);
     if (convert)
-        tnb_buf_printf(e->out, "%s(", tnk_help_widen(e, with_lanes(d, tn_dtype_of(l->indices.at[0]).lanes)));
+        tnb_buf_printf(e->out, "%s(",
+                       tnk_help_widen(e, with_lanes(d, tn_dtype_of(l->indices.at[0]).lanes)));
     load_raw(e, m, s, l->indices.at[0]);
     if (convert)
         put(e, ")");
@@ -201,7 +210,8 @@ is_moved(tnk_emitter *e, const tn_expr *x)
         return ((const tn_float_imm *)x)->value == 0 && !signbit(((const tn_float_imm *)x)->value);
     const tn_buffer_load *l = tn_as_buffer_load(x);
     const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
-    return m && stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT && tn_as_buffer(l->buffer)->dtype.lanes == 1;
+    return m && stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
+           tn_as_buffer(l->buffer)->dtype.lanes == 1;
 }
 
 static void
@@ -268,7 +278,9 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
         return;
     const tn_buffer *b = tn_as_buffer(st->buffer);
     if (b->dtype.lanes != 1) {
-        tnk_emit_fail(e, st->base.loc, "buffer '%s' has vector elements, which source emission does not handle", b->name);
+        tnk_emit_fail(e, st->base.loc,
+                      "buffer '%s' has vector elements, which source emission does not handle",
+                      b->name);
         return;
     }
     const tn_expr *index = st->indices.at[0];
@@ -368,10 +380,11 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         return;
     }
     if (b) {
-        const char *op = x->kind == TN_KIND_AND || x->kind == TN_KIND_MUL || x->kind == TN_KIND_MIN ? "&"
-                         : x->kind == TN_KIND_OR || x->kind == TN_KIND_ADD || x->kind == TN_KIND_MAX ? "|"
-                         : x->kind == TN_KIND_NE || x->kind == TN_KIND_EQ                           ? "^"
-                                                                                                    : NULL;
+        const char *op =
+            x->kind == TN_KIND_AND || x->kind == TN_KIND_MUL || x->kind == TN_KIND_MIN  ? "&"
+            : x->kind == TN_KIND_OR || x->kind == TN_KIND_ADD || x->kind == TN_KIND_MAX ? "|"
+            : x->kind == TN_KIND_NE || x->kind == TN_KIND_EQ                            ? "^"
+                                                                                        : NULL;
         if (!op) {
             tnk_emit_fail(e, x->loc, "an operation on vectors of bool has no form in source");
             return;
@@ -390,7 +403,8 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         put(e, ")");
         return;
     case TN_KIND_BROADCAST:
-        tnb_buf_printf(e->out, "%s((%s)-(", tnk_help_broadcast(e, tnk_mask_dtype(bits, n)), tnk_c_type(e, tnk_mask_dtype(bits, 1)));
+        tnb_buf_printf(e->out, "%s((%s)-(", tnk_help_broadcast(e, tnk_mask_dtype(bits, n)),
+                       tnk_c_type(e, tnk_mask_dtype(bits, 1)));
         ex(e, ((const tn_broadcast *)x)->value);
         put(e, " != 0))");
         return;
@@ -455,7 +469,8 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
             close_mask(e, d.bits, bits, n);
             return;
         }
-        if (c->args.n == 2 && (!strcmp(name, "bitwise_and") || !strcmp(name, "bitwise_or") || !strcmp(name, "bitwise_xor"))) {
+        if (c->args.n == 2 && (!strcmp(name, "bitwise_and") || !strcmp(name, "bitwise_or") ||
+                               !strcmp(name, "bitwise_xor"))) {
             put(e, "(");
             tnk_emit_mask(e, c->args.at[0], bits);
             put(e, name[8] == 'a' ? " & " : name[8] == 'o' ? " | " : " ^ ");
@@ -536,13 +551,16 @@ division(tnk_emitter *e, const tn_expr *x, tnb_dtype d)
         }
         const char *f = tn_strf(e->ctx, "tk_ffmod_%s", tnk_c_type(e, d));
         if (tnk_once(e, f))
-            tnb_buf_printf(&e->src->helpers, "%s %s %s(%s a, %s b)\n{\n    return a - %s(a / b) * b;\n}\n", e->d->inline_,
-                           tnk_c_type(e, d), f, tnk_c_type(e, d), tnk_c_type(e, d), floor_fn);
+            tnb_buf_printf(&e->src->helpers,
+                           "%s %s %s(%s a, %s b)\n{\n    return a - %s(a / b) * b;\n}\n",
+                           e->d->inline_, tnk_c_type(e, d), f, tnk_c_type(e, d), tnk_c_type(e, d),
+                           floor_fn);
         call2(e, f, b->a, b->b);
         return;
     }
     int64_t by;
-    const tn_expr *divisor = tn_is(b->b, TN_KIND_BROADCAST) ? ((const tn_broadcast *)b->b)->value : b->b;
+    const tn_expr *divisor =
+        tn_is(b->b, TN_KIND_BROADCAST) ? ((const tn_broadcast *)b->b)->value : b->b;
     bool plain = tn_int_value(divisor, &by) && by > 0 &&
                  (kind == TN_KIND_DIV || kind == TN_KIND_MOD || d.code != TNB_INT);
     if (plain) {
@@ -692,15 +710,19 @@ reinterpret(tnk_emitter *e, const tn_call *c)
     tnb_dtype from = tn_dtype_of(c->args.at[0]), to = tn_dtype_of(TN_NODE(c));
     tnb_dtype sf = tnk_storage_dtype(from), st = tnk_storage_dtype(to);
     if (from.lanes != 1 || sf.bits != st.bits) {
-        tnk_emit_fail(e, c->base.loc, "reinterpret from %s to %s has no form in source", tnb_dtype_print(from).s,
-                      tnb_dtype_print(to).s);
+        tnk_emit_fail(e, c->base.loc, "reinterpret from %s to %s has no form in source",
+                      tnb_dtype_print(from).s, tnb_dtype_print(to).s);
         return;
     }
     const char *f = tn_strf(e->ctx, "tk_bits_%s_%s", tnk_short_name(sf), tnk_short_name(st));
     if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",
-                       e->d->inline_, tnk_c_type(e, st), f, tnk_c_type(e, sf), tnk_c_type(e, sf), tnk_c_type(e, st));
-    bool narrow = tnb_dtype_is_float(from) && from.bits == 16, widen = tnb_dtype_is_float(to) && to.bits == 16;
+        tnb_buf_printf(
+            &e->src->helpers,
+            "%s %s %s(%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",
+            e->d->inline_, tnk_c_type(e, st), f, tnk_c_type(e, sf), tnk_c_type(e, sf),
+            tnk_c_type(e, st));
+    bool narrow = tnb_dtype_is_float(from) && from.bits == 16,
+         widen = tnb_dtype_is_float(to) && to.bits == 16;
     tnb_buf_printf(e->out, "%s%s%s(", widen ? tnk_help_widen(e, to) : "", widen ? "(" : "", f);
     if (narrow)
         tnb_buf_printf(e->out, "%s(", tnk_help_narrow(e, from));
@@ -753,8 +775,10 @@ call(tnk_emitter *e, const tn_expr *x)
         call2(e, d.lanes > 1 ? tnk_help_map(e, d, d, f, 2) : f, a[0], a[1]);
     } else if (n == 1 && (!strcmp(name, "abs") || !strcmp(name, "fabs"))) {
         absolute(e, c, d);
-    } else if (n == 1 && (!strcmp(name, "isnan") || !strcmp(name, "isinf") || !strcmp(name, "isfinite"))) {
-        tnb_buf_printf(e->out, "(%s%s(", e->d->id == TN_DIALECT_C ? "0 != __builtin_" : "0 != ", name);
+    } else if (n == 1 &&
+               (!strcmp(name, "isnan") || !strcmp(name, "isinf") || !strcmp(name, "isfinite"))) {
+        tnb_buf_printf(e->out, "(%s%s(",
+                       e->d->id == TN_DIALECT_C ? "0 != __builtin_" : "0 != ", name);
         ex(e, a[0]);
         put(e, "))");
     } else if (n == 1 && (!strcmp(name, "popcount") || !strcmp(name, "clz")) && d.lanes == 1) {
@@ -762,9 +786,11 @@ call(tnk_emitter *e, const tn_expr *x)
         bool pop = name[0] == 'p';
         tnb_buf_printf(e->out, "((%s)", tnk_c_type(e, d));
         if (pop)
-            tnb_buf_printf(e->out, "__builtin_popcountll((uint64_t)(u%s)", tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
+            tnb_buf_printf(e->out, "__builtin_popcountll((uint64_t)(u%s)",
+                           tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
         else
-            tnb_buf_printf(e->out, "(__builtin_clzll(((uint64_t)(u%s)", tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
+            tnb_buf_printf(e->out, "(__builtin_clzll(((uint64_t)(u%s)",
+                           tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
         ex(e, a[0]);
         if (pop)
             put(e, "))");
@@ -797,7 +823,8 @@ let(tnk_emitter *e, const tn_let *l)
 {
     tnb_dtype d = tnk_compute_dtype(tn_dtype_of(l->var));
     if (!e->d->gnu_vectors) {
-        tnk_emit_fail(e, l->base.loc, "a let inside of an expression has no form in %s source", e->d->name);
+        tnk_emit_fail(e, l->base.loc, "a let inside of an expression has no form in %s source",
+                      e->d->name);
         return;
     }
     const char *name = tnk_name_of(e, l->var);
@@ -881,6 +908,7 @@ tnk_emit_expr(tnk_emitter *e, const tn_expr *x)
         call(e, x);
         return;
     default:
-        tnk_emit_fail(e, x->loc, "an expression of kind %s has no form in source", tn_kinds[x->kind].name);
+        tnk_emit_fail(e, x->loc, "an expression of kind %s has no form in source",
+                      tn_kinds[x->kind].name);
     }
 }

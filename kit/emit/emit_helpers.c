@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper functions of emitted source: each is written in front of the kernels when it is first needed. */
+/* Helper functions of emitted source: each is written in front of the kernels when it is first
+ * needed. */
 #include "emit_private.h"
 
 bool
@@ -23,10 +24,12 @@ named(tnk_emitter *e, const char *what, tnb_dtype d)
 {
     const char *s = tnk_short_name(scalar_of(d));
     if (!s) {
-        tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(d).s, e->d->name);
+        tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(d).s,
+                      e->d->name);
         s = "i32";
     }
-    return d.lanes > 1 ? tn_strf(e->ctx, "tk_%s_%sx%d", what, s, d.lanes) : tn_strf(e->ctx, "tk_%s_%s", what, s);
+    return d.lanes > 1 ? tn_strf(e->ctx, "tk_%s_%sx%d", what, s, d.lanes)
+                       : tn_strf(e->ctx, "tk_%s_%s", what, s);
 }
 
 /* "X0, X1, ..." with `fmt` taking the lane. */
@@ -49,7 +52,8 @@ tnk_help_broadcast(tnk_emitter *e, tnb_dtype d)
         tnb_buf all = {0};
         for (uint16_t i = 0; i < d.lanes; i++)
             tnb_buf_puts(&all, i ? ", x" : "x");
-        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return (%s){%s};\n}\n", e->d->inline_, v, f, s, v, all.s);
+        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return (%s){%s};\n}\n",
+                       e->d->inline_, v, f, s, v, all.s);
         tnb_buf_free(&all);
     }
     return f;
@@ -58,21 +62,26 @@ tnk_help_broadcast(tnk_emitter *e, tnb_dtype d)
 const char *
 tnk_help_ramp(tnk_emitter *e, tnb_dtype d)
 {
-    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *bc = tnk_help_broadcast(e, d), *f = named(e, "ramp", d);
+    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)),
+               *bc = tnk_help_broadcast(e, d), *f = named(e, "ramp", d);
     if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers,
-                       "%s %s %s(%s start, %s stride)\n{\n    return %s(start) + %s(stride) * (%s){%s};\n}\n", e->d->inline_, v,
-                       f, s, s, bc, bc, v, lanes(e, "", "", d.lanes));
+        tnb_buf_printf(
+            &e->src->helpers,
+            "%s %s %s(%s start, %s stride)\n{\n    return %s(start) + %s(stride) * (%s){%s};\n}\n",
+            e->d->inline_, v, f, s, s, bc, bc, v, lanes(e, "", "", d.lanes));
     return f;
 }
 
 const char *
 tnk_help_select(tnk_emitter *e, tnb_dtype d)
 {
-    const char *v = tnk_c_type(e, d), *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)), *f = named(e, "sel", d);
+    const char *v = tnk_c_type(e, d), *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)),
+               *f = named(e, "sel", d);
     if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s m, %s a, %s b)\n{\n    return (%s)((m & (%s)a) | (~m & (%s)b));\n}\n",
-                       e->d->inline_, v, f, m, v, v, v, m, m);
+        tnb_buf_printf(
+            &e->src->helpers,
+            "%s %s %s(%s m, %s a, %s b)\n{\n    return (%s)((m & (%s)a) | (~m & (%s)b));\n}\n",
+            e->d->inline_, v, f, m, v, v, v, m, m);
     return f;
 }
 
@@ -94,10 +103,13 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     unsigned bits = (unsigned)d.bits * d.lanes;
     bool native = d.code == TNB_FLOAT && (bits == 128 || bits == 256);
     if (native)
-        tnb_buf_printf(b, "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return __builtin_ia32_%s%s%s(a, b);\n#else\n",
-                       bits == 256 ? "__AVX__" : "__SSE2__", max ? "max" : "min", d.bits == 64 ? "pd" : "ps",
-                       bits == 256 ? "256" : "");
-    tnb_buf_printf(b, "    return %s((%s)(a %c b), a, b);\n%s}\n", sel, m, max ? '>' : '<', native ? "#endif\n" : "");
+        tnb_buf_printf(b,
+                       "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
+                       "__builtin_ia32_%s%s%s(a, b);\n#else\n",
+                       bits == 256 ? "__AVX__" : "__SSE2__", max ? "max" : "min",
+                       d.bits == 64 ? "pd" : "ps", bits == 256 ? "256" : "");
+    tnb_buf_printf(b, "    return %s((%s)(a %c b), a, b);\n%s}\n", sel, m, max ? '>' : '<',
+                   native ? "#endif\n" : "");
     return f;
 }
 
@@ -105,7 +117,10 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
 const char *
 tnk_help_int_div(tnk_emitter *e, tnb_dtype d, tn_kind kind)
 {
-    const char *what = kind == TN_KIND_DIV ? "div" : kind == TN_KIND_MOD ? "mod" : kind == TN_KIND_FLOOR_DIV ? "fdiv" : "fmod";
+    const char *what = kind == TN_KIND_DIV         ? "div"
+                       : kind == TN_KIND_MOD       ? "mod"
+                       : kind == TN_KIND_FLOOR_DIV ? "fdiv"
+                                                   : "fmod";
     const char *t = tnk_c_type(e, d), *f = named(e, what, d);
     if (!tnk_once(e, f))
         return f;
@@ -124,10 +139,15 @@ tnk_help_int_div(tnk_emitter *e, tnb_dtype d, tn_kind kind)
     if (kind == TN_KIND_DIV || kind == TN_KIND_MOD)
         tnb_buf_printf(b, "    return (%s)(a %c b);\n}\n", t, quotient ? '/' : '%');
     else if (quotient)
-        tnb_buf_printf(b, "    %s q = (%s)(a / b), r = (%s)(a %% b);\n    return (%s)(q - (r != 0 && (r < 0) != (b < 0)));\n}\n", t, t,
-                       t, t);
+        tnb_buf_printf(b,
+                       "    %s q = (%s)(a / b), r = (%s)(a %% b);\n    return (%s)(q - (r != 0 && "
+                       "(r < 0) != (b < 0)));\n}\n",
+                       t, t, t, t);
     else
-        tnb_buf_printf(b, "    %s r = (%s)(a %% b);\n    return r != 0 && (r < 0) != (b < 0) ? (%s)(r + b) : r;\n}\n", t, t, t);
+        tnb_buf_printf(b,
+                       "    %s r = (%s)(a %% b);\n    return r != 0 && (r < 0) != (b < 0) ? (%s)(r "
+                       "+ b) : r;\n}\n",
+                       t, t, t);
     return f;
 }
 
@@ -139,7 +159,8 @@ tnk_help_shift(tnk_emitter *e, tnb_dtype d, bool left)
     if (!tnk_once(e, f))
         return f;
     tnb_buf *b = &e->src->helpers;
-    tnb_buf_printf(b, "%s %s %s(%s a, %s n)\n{\n    if ((uint64_t)n >= %d)\n        return %s;\n", e->d->inline_, t, f, t, t, d.bits,
+    tnb_buf_printf(b, "%s %s %s(%s a, %s n)\n{\n    if ((uint64_t)n >= %d)\n        return %s;\n",
+                   e->d->inline_, t, f, t, t, d.bits,
                    left || d.code != TNB_INT ? "0" : "a < 0 ? -1 : 0");
     if (left)
         tnb_buf_printf(b, "    return (%s)((uint64_t)a << n);\n}\n", t);
@@ -148,7 +169,8 @@ tnk_help_shift(tnk_emitter *e, tnb_dtype d, bool left)
     return f;
 }
 
-/* Float to integer: towards zero, NaN gives 0, out of range the nearest of 64 bits, which is then wrapped. */
+/* Float to integer: towards zero, NaN gives 0, out of range the nearest of 64 bits, which is then
+ * wrapped. */
 const char *
 tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to)
 {
@@ -158,13 +180,18 @@ tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to)
         return f;
     tnb_buf *b = &e->src->helpers;
     bool u64 = to.code == TNB_UINT && to.bits == 64;
-    tnb_buf_printf(b, "%s %s %s(%s x)\n{\n    if (x != x)\n        return 0;\n", e->d->inline_, tt, f, ft);
+    tnb_buf_printf(b, "%s %s %s(%s x)\n{\n    if (x != x)\n        return 0;\n", e->d->inline_, tt,
+                   f, ft);
     if (u64)
-        tnb_buf_puts(b, "    if (x >= 18446744073709551616.0)\n        return UINT64_MAX;\n    if (x <= -9223372036854775808.0)\n"
-                        "        return (uint64_t)INT64_MIN;\n    return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;\n}\n");
+        tnb_buf_puts(b, "    if (x >= 18446744073709551616.0)\n        return UINT64_MAX;\n    if "
+                        "(x <= -9223372036854775808.0)\n"
+                        "        return (uint64_t)INT64_MIN;\n    return x < 0 ? "
+                        "(uint64_t)(int64_t)x : (uint64_t)x;\n}\n");
     else
-        tnb_buf_printf(b, "    if (x >= 9223372036854775808.0)\n        return (%s)INT64_MAX;\n    if (x <= -9223372036854775808.0)\n"
-                          "        return (%s)INT64_MIN;\n    return (%s)(int64_t)x;\n}\n",
+        tnb_buf_printf(b,
+                       "    if (x >= 9223372036854775808.0)\n        return (%s)INT64_MAX;\n    if "
+                       "(x <= -9223372036854775808.0)\n"
+                       "        return (%s)INT64_MIN;\n    return (%s)(int64_t)x;\n}\n",
                        tt, tt, tt);
     return f;
 }
@@ -174,8 +201,9 @@ tnk_help_strided_load(tnk_emitter *e, tnb_dtype d)
 {
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *f = named(e, "lds", d);
     if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers, "%s %s %s(const %s *p, int64_t s)\n{\n    return (%s){%s};\n}\n", e->d->inline_, v, f, s, v,
-                       lanes(e, "p[", " * s]", d.lanes));
+        tnb_buf_printf(&e->src->helpers,
+                       "%s %s %s(const %s *p, int64_t s)\n{\n    return (%s){%s};\n}\n",
+                       e->d->inline_, v, f, s, v, lanes(e, "p[", " * s]", d.lanes));
     return f;
 }
 
@@ -183,18 +211,20 @@ tnk_help_strided_load(tnk_emitter *e, tnb_dtype d)
 const char *
 tnk_help_pair_load(tnk_emitter *e, tnb_dtype d)
 {
-    const char *v = tnk_c_type(e, d), *u = tnk_c_access_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *f = named(e, "ld2", d);
+    const char *v = tnk_c_type(e, d), *u = tnk_c_access_type(e, d),
+               *s = tnk_c_type(e, scalar_of(d)), *f = named(e, "ld2", d);
     tnb_dtype id = {TNB_INT, d.bits, d.lanes};
     const char *iv = tnk_c_type(e, id);
     if (tnk_once(e, f)) {
         tnb_buf idx = {0};
         for (int i = 0; i < d.lanes; i++) /* a: 0 .. n-1; b: n-1 .. 2n-2 */
             tnb_buf_printf(&idx, "%s%d", i ? ", " : "", 2 * i < d.lanes ? 2 * i : 2 * i + 1);
-        tnb_buf_printf(&e->src->helpers,
-                       "%s %s %s(const %s *p)\n{\n    %s a = *(const %s *)p, b = *(const %s *)(p + %d);\n"
-                       "#if defined(__clang__)\n    return __builtin_shufflevector(a, b, %s);\n#else\n"
-                       "    return __builtin_shuffle(a, b, (%s){%s});\n#endif\n}\n",
-                       e->d->inline_, v, f, s, v, u, u, d.lanes - 1, idx.s, iv, idx.s);
+        tnb_buf_printf(
+            &e->src->helpers,
+            "%s %s %s(const %s *p)\n{\n    %s a = *(const %s *)p, b = *(const %s *)(p + %d);\n"
+            "#if defined(__clang__)\n    return __builtin_shufflevector(a, b, %s);\n#else\n"
+            "    return __builtin_shuffle(a, b, (%s){%s});\n#endif\n}\n",
+            e->d->inline_, v, f, s, v, u, u, d.lanes - 1, idx.s, iv, idx.s);
         tnb_buf_free(&idx);
     }
     return f;
@@ -204,10 +234,12 @@ const char *
 tnk_help_gather(tnk_emitter *e, tnb_dtype d)
 {
     tnb_dtype id = {TNB_INT, 64, d.lanes};
-    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id), *f = named(e, "ldg", d);
+    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id),
+               *f = named(e, "ldg", d);
     if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers, "%s %s %s(const %s *p, %s i)\n{\n    return (%s){%s};\n}\n", e->d->inline_, v, f, s, iv, v,
-                       lanes(e, "p[i[", "]]", d.lanes));
+        tnb_buf_printf(&e->src->helpers,
+                       "%s %s %s(const %s *p, %s i)\n{\n    return (%s){%s};\n}\n", e->d->inline_,
+                       v, f, s, iv, v, lanes(e, "p[i[", "]]", d.lanes));
     return f;
 }
 
@@ -216,7 +248,8 @@ tnk_help_strided_store(tnk_emitter *e, tnb_dtype d)
 {
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *f = named(e, "sts", d);
     if (tnk_once(e, f)) {
-        tnb_buf_printf(&e->src->helpers, "%s void %s(%s *p, int64_t s, %s x)\n{\n", e->d->inline_, f, s, v);
+        tnb_buf_printf(&e->src->helpers, "%s void %s(%s *p, int64_t s, %s x)\n{\n", e->d->inline_,
+                       f, s, v);
         for (int i = 0; i < d.lanes; i++)
             tnb_buf_printf(&e->src->helpers, "    p[%d * s] = x[%d];\n", i, i);
         tnb_buf_puts(&e->src->helpers, "}\n");
@@ -228,9 +261,11 @@ const char *
 tnk_help_scatter(tnk_emitter *e, tnb_dtype d)
 {
     tnb_dtype id = {TNB_INT, 64, d.lanes};
-    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id), *f = named(e, "stg", d);
+    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id),
+               *f = named(e, "stg", d);
     if (tnk_once(e, f)) {
-        tnb_buf_printf(&e->src->helpers, "%s void %s(%s *p, %s i, %s x)\n{\n", e->d->inline_, f, s, iv, v);
+        tnb_buf_printf(&e->src->helpers, "%s void %s(%s *p, %s i, %s x)\n{\n", e->d->inline_, f, s,
+                       iv, v);
         for (int i = 0; i < d.lanes; i++)
             tnb_buf_printf(&e->src->helpers, "    p[i[%d]] = x[%d];\n", i, i);
         tnb_buf_puts(&e->src->helpers, "}\n");
@@ -243,26 +278,29 @@ half_scalars(tnk_emitter *e)
 {
     if (!tnk_once(e, "tk_half"))
         return;
-    tnb_buf_printf(&e->src->helpers,
-                   "%s float tk_h2f(uint16_t h)\n{\n"
-                   "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-                   "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
-                   "    return __builtin_ia32_vcvtph2ps((tk_v8hi){(short)h})[0];\n#else\n"
-                   "    union { uint32_t u; float f; } o = {(uint32_t)(h & 0x7fff) << 13};\n"
-                   "    o.f *= 0x1p112f;\n"
-                   "    if ((h & 0x7c00) == 0x7c00)\n        o.u |= 0x7f800000u;\n"
-                   "    o.u |= (uint32_t)(h & 0x8000) << 16;\n    return o.f;\n#endif\n}\n"
-                   "%s uint16_t tk_f2h(float x)\n{\n"
-                   "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-                   "    typedef float tk_v4sf __attribute__((vector_size(16)));\n"
-                   "    return (uint16_t)__builtin_ia32_vcvtps2ph((tk_v4sf){x}, 0)[0];\n#else\n"
-                   "    union { float f; uint32_t u; } v = {x};\n"
-                   "    uint32_t s = v.u >> 16 & 0x8000u, r;\n    v.u &= 0x7fffffffu;\n"
-                   "    if (v.u >= 0x47800000u) {\n        r = v.u > 0x7f800000u ? 0x7e00u : 0x7c00u;\n"
-                   "    } else if (v.u < 0x38800000u) {\n        v.f += 0.5f;\n        r = v.u - 0x3f000000u;\n"
-                   "    } else {\n        v.u += 0xc8000fffu + (v.u >> 13 & 1u);\n        r = v.u >> 13;\n    }\n"
-                   "    return (uint16_t)(r | s);\n#endif\n}\n",
-                   e->d->inline_, e->d->inline_);
+    tnb_buf_printf(
+        &e->src->helpers,
+        "%s float tk_h2f(uint16_t h)\n{\n"
+        "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
+        "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
+        "    return __builtin_ia32_vcvtph2ps((tk_v8hi){(short)h})[0];\n#else\n"
+        "    union { uint32_t u; float f; } o = {(uint32_t)(h & 0x7fff) << 13};\n"
+        "    o.f *= 0x1p112f;\n"
+        "    if ((h & 0x7c00) == 0x7c00)\n        o.u |= 0x7f800000u;\n"
+        "    o.u |= (uint32_t)(h & 0x8000) << 16;\n    return o.f;\n#endif\n}\n"
+        "%s uint16_t tk_f2h(float x)\n{\n"
+        "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
+        "    typedef float tk_v4sf __attribute__((vector_size(16)));\n"
+        "    return (uint16_t)__builtin_ia32_vcvtps2ph((tk_v4sf){x}, 0)[0];\n#else\n"
+        "    union { float f; uint32_t u; } v = {x};\n"
+        "    uint32_t s = v.u >> 16 & 0x8000u, r;\n    v.u &= 0x7fffffffu;\n"
+        "    if (v.u >= 0x47800000u) {\n        r = v.u > 0x7f800000u ? 0x7e00u : 0x7c00u;\n"
+        "    } else if (v.u < 0x38800000u) {\n        v.f += 0.5f;\n        r = v.u - "
+        "0x3f000000u;\n"
+        "    } else {\n        v.u += 0xc8000fffu + (v.u >> 13 & 1u);\n        r = v.u >> 13;\n    "
+        "}\n"
+        "    return (uint16_t)(r | s);\n#endif\n}\n",
+        e->d->inline_, e->d->inline_);
 }
 
 static void
@@ -271,7 +309,8 @@ bfloat_scalars(tnk_emitter *e)
     if (!tnk_once(e, "tk_bfloat"))
         return;
     tnb_buf_printf(&e->src->helpers,
-                   "%s float tk_b2f(uint16_t h)\n{\n    union { uint32_t u; float f; } o = {(uint32_t)h << 16};\n    return o.f;\n}\n"
+                   "%s float tk_b2f(uint16_t h)\n{\n    union { uint32_t u; float f; } o = "
+                   "{(uint32_t)h << 16};\n    return o.f;\n}\n"
                    "%s uint16_t tk_f2b(float x)\n{\n    union { float f; uint32_t u; } v = {x};\n"
                    "    if (x != x)\n        return (uint16_t)(v.u >> 16 | 0x40u);\n"
                    "    return (uint16_t)((v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16);\n}\n",
@@ -290,19 +329,23 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
     if (small.lanes == 1)
         return scalar;
     tnb_dtype fd = {TNB_FLOAT, 32, small.lanes}, ud = {TNB_UINT, 16, small.lanes};
-    const char *fv = tnk_c_type(e, fd), *uv = tnk_c_type(e, ud), *f = tn_strf(e->ctx, "%s_x%d", scalar, small.lanes);
+    const char *fv = tnk_c_type(e, fd), *uv = tnk_c_type(e, ud),
+               *f = tn_strf(e->ctx, "%s_x%d", scalar, small.lanes);
     if (!tnk_once(e, f))
         return f;
     tnb_buf *b = &e->src->helpers;
     tnb_buf_printf(b, "%s %s %s(%s x)\n{\n", e->d->inline_, widen ? fv : uv, f, widen ? uv : fv);
     bool native = half && small.lanes == 8;
     if (native)
-        tnb_buf_puts(b, widen ? "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-                                "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
-                                "    return __builtin_ia32_vcvtph2ps256((tk_v8hi)x);\n#else\n"
-                              : "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-                                "    return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0);\n#else\n");
-    tnb_buf_printf(b, "    %s r;\n    for (int i = 0; i < %d; i++)\n        r[i] = %s(x[i]);\n    return r;\n%s}\n",
+        tnb_buf_puts(b, widen
+                            ? "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
+                              "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
+                              "    return __builtin_ia32_vcvtph2ps256((tk_v8hi)x);\n#else\n"
+                            : "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
+                              "    return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0);\n#else\n");
+    tnb_buf_printf(b,
+                   "    %s r;\n    for (int i = 0; i < %d; i++)\n        r[i] = %s(x[i]);\n    "
+                   "return r;\n%s}\n",
                    widen ? fv : uv, small.lanes, scalar, native ? "#endif\n" : "");
     return f;
 }
@@ -327,8 +370,11 @@ tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *fn, int n
     if (!tnk_once(e, f))
         return f;
     tnb_buf *b = &e->src->helpers;
-    tnb_buf_printf(b, "%s %s %s(%s a%s%s%s%s)\n{\n    %s r;\n    for (int i = 0; i < %d; i++)\n        r[i] = %s(a[i]%s%s);\n    return r;\n}\n",
+    tnb_buf_printf(b,
+                   "%s %s %s(%s a%s%s%s%s)\n{\n    %s r;\n    for (int i = 0; i < %d; i++)\n       "
+                   " r[i] = %s(a[i]%s%s);\n    return r;\n}\n",
                    e->d->inline_, rv, f, av, n > 1 ? ", " : "", n > 1 ? av : "", n > 1 ? " b" : "",
-                   n > 2 ? tn_strf(e->ctx, ", %s c", av) : "", rv, ret.lanes, fn, n > 1 ? ", b[i]" : "", n > 2 ? ", c[i]" : "");
+                   n > 2 ? tn_strf(e->ctx, ", %s c", av) : "", rv, ret.lanes, fn,
+                   n > 1 ? ", b[i]" : "", n > 2 ? ", c[i]" : "");
     return f;
 }

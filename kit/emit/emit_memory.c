@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a kernel's temporaries live: in variables (a small buffer whose accesses are all whole vectors, or single elements, at
- * constant places: what is left of a register tile after unrolling), on the stack, or in the workspace that the host gives.
+/* Where a kernel's temporaries live: in variables (a small buffer whose accesses are all whole
+ * vectors, or single elements, at constant places: what is left of a register tile after
+ * unrolling), on the stack, or in the workspace that the host gives.
  */
 #include "emit_private.h"
 
 enum { STACK_BYTES = 32768, MAX_REGISTERS = 128 };
 
 typedef struct use {
-    int64_t lanes;  /* of all accesses so far; 0: none yet */
-    bool constant;  /* all at constant places that are multiples of lanes */
-    bool aliased;   /* another buffer views the memory */
+    int64_t lanes; /* of all accesses so far; 0: none yet */
+    bool constant; /* all at constant places that are multiples of lanes */
+    bool aliased;  /* another buffer views the memory */
 } use;
 
 typedef struct planner {
@@ -29,7 +30,8 @@ access(planner *p, const tn_node *buffer, const tn_expr *index)
         return;
     int64_t at = -1, lanes = tn_dtype_of(index).lanes;
     const tn_ramp *r = tn_as_ramp(index);
-    bool fixed = r ? tn_is_int_const(r->stride, 1) && tn_int_value(r->start, &at) : tn_int_value(index, &at);
+    bool fixed =
+        r ? tn_is_int_const(r->stride, 1) && tn_int_value(r->start, &at) : tn_int_value(index, &at);
     if (!fixed || at < 0 || at % lanes || (u->lanes && u->lanes != lanes))
         u->constant = false;
     u->lanes = lanes;
@@ -51,7 +53,8 @@ in_expr(void *user, const tn_node *n)
             if (u)
                 u->constant = false, u->aliased = true;
             if (tn_is_call_to(n, "tirx.address_of") && a->kind == TN_KIND_BUFFER_LOAD) {
-                u = tnb_ptrmap_get(&p->uses, tn_as_buffer(((const tn_buffer_load *)a)->buffer)->data);
+                u = tnb_ptrmap_get(&p->uses,
+                                   tn_as_buffer(((const tn_buffer_load *)a)->buffer)->data);
                 if (u)
                     u->constant = false, u->aliased = true;
             }
@@ -100,7 +103,9 @@ alloc(planner *p, const tn_stmt *s)
     tnk_temporary t = {.buffer = buffer, .per_thread = p->parallel > 0, .fixed = -1};
     t.size = b->shape.n == 1 ? host_size(p, b->shape.at[0]) : NULL;
     if (!t.size) {
-        tnk_emit_fail(p->e, s->loc, "the size of the temporary '%s' is not known before the kernel runs", b->name);
+        tnk_emit_fail(p->e, s->loc,
+                      "the size of the temporary '%s' is not known before the kernel runs",
+                      b->name);
         p->ok = false;
         return;
     }
@@ -196,15 +201,20 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         tnb_dtype d = b->dtype;
         d.lanes = 1;
         x->memory->name = tnk_new_name(e, b->name);
-        x->memory->elem = u->aliased ? tnk_storage_dtype(d) : tnb_dtype_is_bool(d) ? tnk_storage_dtype(d) : tnk_compute_dtype(d);
+        x->memory->elem = u->aliased             ? tnk_storage_dtype(d)
+                          : tnb_dtype_is_bool(d) ? tnk_storage_dtype(d)
+                                                 : tnk_compute_dtype(d);
         x->memory->count = x->fixed;
         x->memory->lanes = u->lanes ? u->lanes : 1;
         int64_t registers = x->fixed > 0 ? (x->fixed + x->memory->lanes - 1) / x->memory->lanes : 0;
-        if (x->fixed >= 0 && u->constant && u->lanes && registers <= MAX_REGISTERS && !tnb_dtype_is_bool(d)) {
+        if (x->fixed >= 0 && u->constant && u->lanes && registers <= MAX_REGISTERS &&
+            !tnb_dtype_is_bool(d)) {
             x->memory->promoted = true;
             continue;
         }
-        int64_t bytes = x->fixed >= 0 && x->fixed < STACK_BYTES ? x->fixed * (int64_t)tnb_dtype_bytes(x->memory->elem) : INT64_MAX;
+        int64_t bytes = x->fixed >= 0 && x->fixed < STACK_BYTES
+                            ? x->fixed * (int64_t)tnb_dtype_bytes(x->memory->elem)
+                            : INT64_MAX;
         x->workspace = bytes > STACK_BYTES || stack + bytes > STACK_BYTES;
         if (!x->workspace)
             stack += bytes;

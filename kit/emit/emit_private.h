@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State and parts of source emission. Not installed.
  *
- * Values: a float16 or bfloat16 value is computed as float32 and rounded where it is stored or cast; a bool is an int, a vector of
- * bools a vector of integers that are 0 or -1. Memory: float16 and bfloat16 are uint16_t, bool is uint8_t; a float16 temporary of
- * the kernel itself is kept as float32.
+ * Values: a float16 or bfloat16 value is computed as float32 and rounded where it is stored or
+ * cast; a bool is an int, a vector of bools a vector of integers that are 0 or -1. Memory: float16
+ * and bfloat16 are uint16_t, bool is uint8_t; a float16 temporary of the kernel itself is kept as
+ * float32.
  */
 #ifndef TENON_KIT_EMIT_PRIVATE_H
 #define TENON_KIT_EMIT_PRIVATE_H
@@ -23,8 +24,8 @@ struct tnk_source {
 /* Memory behind a data pointer. */
 typedef struct tnk_memory {
     const char *name;
-    tnb_dtype elem;    /* as stored, lanes 1 */
-    bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
+    tnb_dtype elem; /* as stored, lanes 1 */
+    bool promoted;  /* variables NAME_0, NAME_1 ... of `lanes` elements each */
     int64_t lanes, count;
 } tnk_memory;
 
@@ -34,9 +35,9 @@ typedef struct tnk_emitter {
     const tnk_dialect *d;
     const tnk_kernel *kernel;
     tnb_buf *out;
-    tnb_ptrmap names;    /* Var -> C name */
-    tnb_ptrmap memory;   /* data Var -> tnk_memory */
-    tnb_strmap used;     /* C names taken in this kernel */
+    tnb_ptrmap names;  /* Var -> C name */
+    tnb_ptrmap memory; /* data Var -> tnk_memory */
+    tnb_strmap used;   /* C names taken in this kernel */
     int indent;
     bool in_parallel, failed;
     uint32_t asserts;
@@ -44,65 +45,99 @@ typedef struct tnk_emitter {
 
 /* ---- emit_types.c ---- */
 /* "f32", "i64": the name of a scalar dtype in helper names. */
-const char *tnk_short_name(tnb_dtype d);
+const char *
+tnk_short_name(tnb_dtype d);
 /* The dtype that values of `d` are computed in; that they are stored as. Lanes are kept. */
-tnb_dtype tnk_compute_dtype(tnb_dtype d);
-tnb_dtype tnk_storage_dtype(tnb_dtype d);
-/* The C type of a dtype as it is (compute or storage), scalar or vector; a vector type is declared at first use. */
-const char *tnk_c_type(tnk_emitter *e, tnb_dtype d);
+tnb_dtype
+tnk_compute_dtype(tnb_dtype d);
+tnb_dtype
+tnk_storage_dtype(tnb_dtype d);
+/* The C type of a dtype as it is (compute or storage), scalar or vector; a vector type is declared
+ * at first use. */
+const char *
+tnk_c_type(tnk_emitter *e, tnb_dtype d);
 /* The same for accesses at any address. */
-const char *tnk_c_access_type(tnk_emitter *e, tnb_dtype d);
-tnb_dtype tnk_mask_dtype(uint8_t bits, uint16_t lanes);
+const char *
+tnk_c_access_type(tnk_emitter *e, tnb_dtype d);
+tnb_dtype
+tnk_mask_dtype(uint8_t bits, uint16_t lanes);
 
 /* ---- emit_helpers.c: each gives the name of a helper function, emitted at first use ---- */
 /* True at the first call with this key. */
-bool tnk_once(tnk_emitter *e, const char *key);
-const char *tnk_help_broadcast(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_ramp(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_select(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max);
-const char *tnk_help_int_div(tnk_emitter *e, tnb_dtype scalar, tn_kind kind);
-const char *tnk_help_shift(tnk_emitter *e, tnb_dtype scalar, bool left);
-const char *tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to);
-const char *tnk_help_strided_load(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_pair_load(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_gather(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_strided_store(tnk_emitter *e, tnb_dtype vec);
-const char *tnk_help_scatter(tnk_emitter *e, tnb_dtype vec);
+bool
+tnk_once(tnk_emitter *e, const char *key);
+const char *
+tnk_help_broadcast(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_ramp(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_select(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max);
+const char *
+tnk_help_int_div(tnk_emitter *e, tnb_dtype scalar, tn_kind kind);
+const char *
+tnk_help_shift(tnk_emitter *e, tnb_dtype scalar, bool left);
+const char *
+tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to);
+const char *
+tnk_help_strided_load(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_pair_load(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_gather(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_strided_store(tnk_emitter *e, tnb_dtype vec);
+const char *
+tnk_help_scatter(tnk_emitter *e, tnb_dtype vec);
 /* From and to the storage of a 16-bit float, scalar or vector. */
-const char *tnk_help_widen(tnk_emitter *e, tnb_dtype small);
-const char *tnk_help_narrow(tnk_emitter *e, tnb_dtype small);
-/* An elementwise helper over the scalar function `scalar_fn` with n arguments of type `arg` (vector) and result `ret`. */
-const char *tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *scalar_fn, int n);
+const char *
+tnk_help_widen(tnk_emitter *e, tnb_dtype small);
+const char *
+tnk_help_narrow(tnk_emitter *e, tnb_dtype small);
+/* An elementwise helper over the scalar function `scalar_fn` with n arguments of type `arg`
+ * (vector) and result `ret`. */
+const char *
+tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *scalar_fn, int n);
 
 /* ---- emit_math.c ---- */
-/* The function for the intrinsic `op` ("exp") on compute dtype d (scalar or vector); NULL if there is none. */
-const char *tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc, int n_args);
+/* The function for the intrinsic `op` ("exp") on compute dtype d (scalar or vector); NULL if there
+ * is none. */
+const char *
+tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc, int n_args);
 
 /* ---- emit_expr.c ---- */
-void tnk_emit_expr(tnk_emitter *e, const tn_expr *x);
+void
+tnk_emit_expr(tnk_emitter *e, const tn_expr *x);
 /* A vector of bools as integers of `bits`, 0 or -1. */
-void tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits);
-void tnk_emit_store(tnk_emitter *e, const tn_buffer_store *s);
-const char *tnk_name_of(tnk_emitter *e, const tn_expr *var);
-const char *tnk_new_name(tnk_emitter *e, const char *wanted);
+void
+tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits);
+void
+tnk_emit_store(tnk_emitter *e, const tn_buffer_store *s);
+const char *
+tnk_name_of(tnk_emitter *e, const tn_expr *var);
+const char *
+tnk_new_name(tnk_emitter *e, const char *wanted);
 /* Records an error naming the kernel; emission of it ends. */
-void tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4);
+void
+tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4);
 
 /* ---- emit_stmt.c ---- */
-void tnk_emit_kernel(tnk_emitter *e);
+void
+tnk_emit_kernel(tnk_emitter *e);
 /* ---- emit_memory.c: which temporaries are registers, on the stack, in the workspace ---- */
 typedef struct tnk_temporary {
     const tn_node *buffer;
     tnk_memory *memory;
-    const tn_expr *size;  /* elements, in terms of the kernel's scalars */
-    int64_t fixed;        /* the same as a number; -1: not constant */
-    bool workspace;       /* else registers or stack */
-    bool per_thread;      /* allocated inside of a parallel loop */
+    const tn_expr *size; /* elements, in terms of the kernel's scalars */
+    int64_t fixed;       /* the same as a number; -1: not constant */
+    bool workspace;      /* else registers or stack */
+    bool per_thread;     /* allocated inside of a parallel loop */
 } tnk_temporary;
 typedef struct tnk_temporaries {
     TNB_VEC(tnk_temporary) v;
 } tnk_temporaries;
-bool tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t);
+bool
+tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t);
 
 #endif

@@ -4,7 +4,8 @@
 
 enum { PARALLEL_WORK = 32768 /* scalar operations below which a second thread does not pay */ };
 
-static void stmt(tnk_emitter *e, const tn_stmt *s);
+static void
+stmt(tnk_emitter *e, const tn_stmt *s);
 
 static void
 line(tnk_emitter *e)
@@ -49,7 +50,8 @@ block(tnk_emitter *e, const tn_stmt *s)
     e->indent--;
 }
 
-/* A rough count of the scalar operations of a statement; loops of unknown length count 256 turns. */
+/* A rough count of the scalar operations of a statement; loops of unknown length count 256 turns.
+ */
 static double
 work(const tn_stmt *s)
 {
@@ -64,10 +66,12 @@ work(const tn_stmt *s)
     }
     case TN_KIND_FOR: {
         int64_t n;
-        return work(((const tn_for_loop *)s)->body) * (tn_int_value(((const tn_for_loop *)s)->extent, &n) ? (double)n : 256.0);
+        return work(((const tn_for_loop *)s)->body) *
+               (tn_int_value(((const tn_for_loop *)s)->extent, &n) ? (double)n : 256.0);
     }
     case TN_KIND_IF_STMT:
-        return 1 + work(((const tn_if_stmt *)s)->then_case) + work(((const tn_if_stmt *)s)->else_case);
+        return 1 + work(((const tn_if_stmt *)s)->then_case) +
+               work(((const tn_if_stmt *)s)->else_case);
     case TN_KIND_WHILE:
         return 64 * work(((const tn_while_loop *)s)->body);
     case TN_KIND_ATTR_STMT:
@@ -89,14 +93,16 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
             if (!strcmp(t[0], f->thread_tag))
                 tag = t[1];
         if (!tag) {
-            tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have", f->thread_tag, e->d->name);
+            tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have",
+                          f->thread_tag, e->d->name);
             return;
         }
         line(e);
         tnb_buf_printf(e->out, "{\n");
         e->indent++;
         line(e);
-        tnb_buf_printf(e->out, "const %s %s = %s;\n", tnk_c_type(e, d), tnk_name_of(e, f->var), tag);
+        tnb_buf_printf(e->out, "const %s %s = %s;\n", tnk_c_type(e, d), tnk_name_of(e, f->var),
+                       tag);
         stmt(e, f->body);
         e->indent--;
         text(e, "}\n");
@@ -106,7 +112,8 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
     bool team = parallel && work(TN_NODE(f)) >= PARALLEL_WORK;
     const char *v = tnk_name_of(e, f->var), *t = tnk_c_type(e, d);
     if (team)
-        text(e, "#pragma omp parallel for num_threads(tk_threads) schedule(static) if (tk_threads > 1)\n");
+        text(e, "#pragma omp parallel for num_threads(tk_threads) schedule(static) if (tk_threads "
+                "> 1)\n");
     line(e);
     tnb_buf_printf(e->out, "for (%s %s = ", t, v);
     tnk_emit_expr(e, f->min);
@@ -154,14 +161,16 @@ alloc(tnk_emitter *e, const tn_node *buffer)
     }
     if (m->count == -3)
         return; /* declared with the workspace */
-    bool shared = !strncmp(tn_as_buffer(buffer)->scope ? tn_as_buffer(buffer)->scope : "", "shared", 6);
+    bool shared =
+        !strncmp(tn_as_buffer(buffer)->scope ? tn_as_buffer(buffer)->scope : "", "shared", 6);
     line(e);
     if (m->count >= 0) /* on the stack */
-        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", shared ? e->d->shared : e->d->local, tnk_c_type(e, m->elem), m->name,
-                       (long long)(m->count ? m->count : 1), e->d->gnu_vectors ? " __attribute__((aligned(64)))" : "");
+        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", shared ? e->d->shared : e->d->local,
+                       tnk_c_type(e, m->elem), m->name, (long long)(m->count ? m->count : 1),
+                       e->d->gnu_vectors ? " __attribute__((aligned(64)))" : "");
     else /* one share a thread */
-        tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)TK_THREAD;\n", tnk_c_type(e, m->elem), e->d->restrict_,
-                       m->name, m->name, m->name);
+        tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)TK_THREAD;\n",
+                       tnk_c_type(e, m->elem), e->d->restrict_, m->name, m->name, m->name);
 }
 
 static void
@@ -250,7 +259,8 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         text(e, "continue;\n");
         return;
     default:
-        tnk_emit_fail(e, s->loc, "a statement of kind %s has no form in source", tn_kinds[s->kind].name);
+        tnk_emit_fail(e, s->loc, "a statement of kind %s has no form in source",
+                      tn_kinds[s->kind].name);
     }
 }
 
@@ -276,10 +286,14 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
         line(e);
         if (x->per_thread) {
             x->memory->count = -2;
-            tnb_buf_printf(e->out, "%s *tk_ws_%s = env->workspace(env, tk_size_%s * sizeof(%s) * (size_t)tk_threads);\n", c, n, n, c);
+            tnb_buf_printf(e->out,
+                           "%s *tk_ws_%s = env->workspace(env, tk_size_%s * sizeof(%s) * "
+                           "(size_t)tk_threads);\n",
+                           c, n, n, c);
         } else {
             x->memory->count = -3;
-            tnb_buf_printf(e->out, "%s *%s %s = env->workspace(env, tk_size_%s * sizeof(%s));\n", c, e->d->restrict_, n, n, c);
+            tnb_buf_printf(e->out, "%s *%s %s = env->workspace(env, tk_size_%s * sizeof(%s));\n", c,
+                           e->d->restrict_, n, n, c);
         }
         line(e);
         tnb_buf_printf(e->out, "if (!%s%s)\n", x->per_thread ? "tk_ws_" : "", n);
@@ -293,24 +307,27 @@ static void
 host_table(tnk_emitter *e, bool noalias)
 {
     const tnk_kernel *k = e->kernel;
-    tnb_buf_printf(e->out, "%s\n%s(void *const *buffers, const tnb_kernel_scalar *scalars, tnb_kernel_env *env)\n{\n", e->d->kernel,
-                   k->name);
+    tnb_buf_printf(
+        e->out,
+        "%s\n%s(void *const *buffers, const tnb_kernel_scalar *scalars, tnb_kernel_env *env)\n{\n",
+        e->d->kernel, k->name);
     e->indent = 1;
     text(e, "const int tk_threads = env->threads;\n");
     text(e, "(void)buffers, (void)scalars, (void)tk_threads;\n");
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
         line(e);
-        tnb_buf_printf(e->out, "%s%s *%s %s = buffers[%u];\n", k->written[i] ? "" : "const ", tnk_c_type(e, m->elem),
-                       noalias ? e->d->restrict_ : "", m->name, i);
+        tnb_buf_printf(e->out, "%s%s *%s %s = buffers[%u];\n", k->written[i] ? "" : "const ",
+                       tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "", m->name, i);
         line(e);
         tnb_buf_printf(e->out, "(void)%s;\n", m->name);
     }
     for (uint32_t i = 0; i < k->n_scalars; i++) {
         tnb_dtype d = tnk_compute_dtype(k->scalars[i].dtype);
         line(e);
-        tnb_buf_printf(e->out, "const %s %s = (%s)scalars[%u].%s;\n", tnk_c_type(e, d), tnk_name_of(e, k->scalars[i].var),
-                       tnk_c_type(e, d), i, tnb_dtype_is_float(d) ? "f" : "i");
+        tnb_buf_printf(e->out, "const %s %s = (%s)scalars[%u].%s;\n", tnk_c_type(e, d),
+                       tnk_name_of(e, k->scalars[i].var), tnk_c_type(e, d), i,
+                       tnb_dtype_is_float(d) ? "f" : "i");
     }
 }
 
@@ -321,11 +338,13 @@ direct(tnk_emitter *e, bool noalias)
     tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
-        tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", e->d->global_ptr, k->written[i] ? "" : "const ",
-                       tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "", m->name);
+        tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", e->d->global_ptr,
+                       k->written[i] ? "" : "const ", tnk_c_type(e, m->elem),
+                       noalias ? e->d->restrict_ : "", m->name);
     }
     for (uint32_t i = 0; i < k->n_scalars; i++)
-        tnb_buf_printf(e->out, "%s%s %s", i || k->n_buffers ? ", " : "", tnk_c_type(e, tnk_compute_dtype(k->scalars[i].dtype)),
+        tnb_buf_printf(e->out, "%s%s %s", i || k->n_buffers ? ", " : "",
+                       tnk_c_type(e, tnk_compute_dtype(k->scalars[i].dtype)),
                        tnk_name_of(e, k->scalars[i].var));
     tnb_buf_puts(e->out, ")\n{\n");
     e->indent = 1;
@@ -350,7 +369,8 @@ tnk_emit_kernel(tnk_emitter *e)
     tnk_temporaries t = {0};
     if (!tnk_plan_temporaries(e, &t))
         return;
-    bool noalias = tn_dict_int(f->attrs, "tirx.noalias", tn_dict_int(f->attrs, "tir.noalias", 0)) != 0;
+    bool noalias =
+        tn_dict_int(f->attrs, "tirx.noalias", tn_dict_int(f->attrs, "tir.noalias", 0)) != 0;
     bool table = e->d->calling == TNK_CALL_HOST_TABLE;
     if (table)
         host_table(e, noalias);

@@ -5,7 +5,9 @@
 const char *
 tnk_short_name(tnb_dtype d)
 {
-    static const char *const ints[4] = {"i8", "i16", "i32", "i64"}, *const uints[4] = {"u8", "u16", "u32", "u64"};
+    static const char *const ints[4] = {"i8", "i16", "i32", "i64"}, *const uints[4] = {"u8", "u16",
+                                                                                       "u32",
+                                                                                       "u64"};
     int k = d.bits == 8 ? 0 : d.bits == 16 ? 1 : d.bits == 32 ? 2 : d.bits == 64 ? 3 : -1;
     if (k < 0)
         return NULL;
@@ -75,7 +77,8 @@ vector_type(tnk_emitter *e, tnb_dtype d, bool anywhere)
     s.lanes = 1;
     const char *elem = scalar_type(e, s), *name = tnk_short_name(s);
     if (!name || (d.lanes & (d.lanes - 1))) {
-        tnk_emit_fail(e, 0, "a vector of %d %s has no form in source", d.lanes, tnb_dtype_print(s).s);
+        tnk_emit_fail(e, 0, "a vector of %d %s has no form in source", d.lanes,
+                      tnb_dtype_print(s).s);
         return "int";
     }
     const char *v = tn_strf(e->ctx, "%sx%d", name, d.lanes);

@@ -42,17 +42,24 @@ tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...)
 }
 
 static const char *const reserved[] = {
-    "auto",   "break",  "case",   "char",   "const",    "continue", "default", "do",     "double",  "else",     "enum",
-    "extern", "float",  "for",    "goto",   "if",       "inline",   "int",     "long",   "register", "restrict", "return",
-    "short",  "signed", "sizeof", "static", "struct",   "switch",   "typedef", "union",  "unsigned", "void",     "volatile",
-    "while",  "env",    "buffers", "scalars", "exp",    "log",      "pow",     "sin",    "cos",     "tan",      "sqrt",
-    "floor",  "ceil",   "round",  "y0",     "y1",       "yn",       "j0",      "j1",     "jn",      "gamma",    "signgam",
-    "half",   "kernel", "global", "local",  "constant", "unix",     "linux",   "main",   "abs",     "asm",      "typeof",
-    "erf",    "tanh",   "index",  "I",      "acos",     "asin",     "atan",    "atan2",  "acosh",   "asinh",    "atanh",
-    "cosh",   "sinh",   "exp2",   "exp10",  "log2",     "log10",    "log1p",   "expm1",  "erfc",    "fmod",     "fmax",
-    "fmin",   "fdim",   "fabs",   "fma",    "hypot",    "cbrt",     "ldexp",   "frexp",  "modf",    "scalb",    "logb",
-    "ilogb",  "trunc",  "rint",   "lrint",  "lround",   "llrint",   "llround", "nearbyint", "nextafter", "remainder", "remquo",
-    "copysign", "isnan", "isinf", "isfinite", "signbit", "lgamma",   "tgamma",  "drem",   "significand", "nan", "pow10", "finite",
+    "auto",    "break",     "case",      "char",      "const",    "continue", "default",
+    "do",      "double",    "else",      "enum",      "extern",   "float",    "for",
+    "goto",    "if",        "inline",    "int",       "long",     "register", "restrict",
+    "return",  "short",     "signed",    "sizeof",    "static",   "struct",   "switch",
+    "typedef", "union",     "unsigned",  "void",      "volatile", "while",    "env",
+    "buffers", "scalars",   "exp",       "log",       "pow",      "sin",      "cos",
+    "tan",     "sqrt",      "floor",     "ceil",      "round",    "y0",       "y1",
+    "yn",      "j0",        "j1",        "jn",        "gamma",    "signgam",  "half",
+    "kernel",  "global",    "local",     "constant",  "unix",     "linux",    "main",
+    "abs",     "asm",       "typeof",    "erf",       "tanh",     "index",    "I",
+    "acos",    "asin",      "atan",      "atan2",     "acosh",    "asinh",    "atanh",
+    "cosh",    "sinh",      "exp2",      "exp10",     "log2",     "log10",    "log1p",
+    "expm1",   "erfc",      "fmod",      "fmax",      "fmin",     "fdim",     "fabs",
+    "fma",     "hypot",     "cbrt",      "ldexp",     "frexp",    "modf",     "scalb",
+    "logb",    "ilogb",     "trunc",     "rint",      "lrint",    "lround",   "llrint",
+    "llround", "nearbyint", "nextafter", "remainder", "remquo",   "copysign", "isnan",
+    "isinf",   "isfinite",  "signbit",   "lgamma",    "tgamma",   "drem",     "significand",
+    "nan",     "pow10",     "finite",
 };
 
 bool
@@ -61,7 +68,8 @@ tnk_is_reserved_name(const char *name)
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
         size_t n = strlen(reserved[i]);
         /* the library has each function for float and long double too */
-        if (!strncmp(reserved[i], name, n) && (name[n] == 0 || ((name[n] == 'f' || name[n] == 'l') && name[n + 1] == 0)))
+        if (!strncmp(reserved[i], name, n) &&
+            (name[n] == 0 || ((name[n] == 'f' || name[n] == 'l') && name[n + 1] == 0)))
             return true;
     }
     return !strncmp(name, "tk_", 3) || !strncmp(name, "omp_", 4);
@@ -73,12 +81,15 @@ tnk_new_name(tnk_emitter *e, const char *wanted)
     char clean[64];
     size_t n = 0;
     for (const char *c = wanted ? wanted : "v"; *c && n + 1 < sizeof clean; c++)
-        clean[n++] = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_';
+        clean[n++] =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c
+                                                                                             : '_';
     clean[n] = 0;
-    const char *name = tn_strf(e->ctx, "%s%s", n == 0 || (clean[0] >= '0' && clean[0] <= '9') || clean[0] == '_' ||
-                                                       !strncmp(clean, "tk_", 3)
-                                                   ? "v"
-                                                   : "",
+    const char *name = tn_strf(e->ctx, "%s%s",
+                               n == 0 || (clean[0] >= '0' && clean[0] <= '9') || clean[0] == '_' ||
+                                       !strncmp(clean, "tk_", 3)
+                                   ? "v"
+                                   : "",
                                clean);
     bool taken = tnb_strmap_has(&e->used, name) || tnk_is_reserved_name(name);
     const char *stem = name;

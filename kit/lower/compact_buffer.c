@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CompactBufferAllocation: an allocated buffer shrinks to the region that is accessed where it lives.
+/* CompactBufferAllocation: an allocated buffer shrinks to the region that is accessed where it
+ * lives.
  *
  *     for i in range(8):                            for i in range(8):
  *         B = T.alloc_buffer((8, 16))                   B = T.alloc_buffer((1, 16))
  *         for j in range(16): B[i, j] = ...     =>      for j in range(16): B[0, j] = ...
  *
- * The region is the hull of all accesses over the loops inside; an extent that is not constant is bounded by its greatest value.
- * A dimension whose accesses are not known stays whole. Needs: no blocks.
+ * The region is the hull of all accesses over the loops inside; an extent that is not constant is
+ * bounded by its greatest value. A dimension whose accesses are not known stays whole. Needs: no
+ * blocks.
  */
 #include "region.h"
 
@@ -69,10 +71,14 @@ plan(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
         }
         if (!known)
             continue;
-        const tn_expr *extent = tn_simplify(r->arith, tn_add(ctx, tn_sub(ctx, hi, lo), tn_int_imm_of(ctx, tn_dtype_of(lo), 1)));
-        int64_t n = constant_bound(r->arith, extent), whole = constant_bound(r->arith, b->shape.at[d]);
+        const tn_expr *extent =
+            tn_simplify(r->arith,
+                        tn_add(ctx, tn_sub(ctx, hi, lo), tn_int_imm_of(ctx, tn_dtype_of(lo), 1)));
+        int64_t n = constant_bound(r->arith, extent),
+                whole = constant_bound(r->arith, b->shape.at[d]);
         int64_t fixed;
-        if (n < 1 || (tn_int_value(b->shape.at[d], &fixed) && n >= fixed) || (whole >= 0 && n >= whole))
+        if (n < 1 || (tn_int_value(b->shape.at[d], &fixed) && n >= fixed) ||
+            (whole >= 0 && n >= whole))
             continue;
         shape = tn_list_with(ctx, shape, d, tn_int_imm_of(ctx, tn_dtype_of(b->shape.at[d]), n));
         c->origin[d] = lo;
@@ -102,7 +108,8 @@ replace(tn_rewriter *rw, const tn_node *n)
         const tn_expr *i = idx.at[d];
         if (tn_is(i, TN_KIND_RAMP)) {
             const tn_ramp *rp = tn_as_ramp(i);
-            i = tn_ramp_of(rw->ctx, tn_sub(rw->ctx, rp->start, c->origin[d]), rp->stride, rp->lanes);
+            i = tn_ramp_of(rw->ctx, tn_sub(rw->ctx, rp->start, c->origin[d]), rp->stride,
+                           rp->lanes);
         } else {
             i = tn_sub(rw->ctx, i, c->origin[d]);
         }

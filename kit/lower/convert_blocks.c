@@ -7,9 +7,9 @@
  *             T.where(i < 6)
  *             B[vi] = A[vi] * 2
  *
- * Iteration variables are replaced by their values, predicates become ifs, allocations AllocBuffer statements at the place of the
- * block. Needs: no init, no match_buffers. (Upstream keeps opaque blocks and removes them in LowerOpaqueBlock, which is accepted
- * as another name of this pass.)
+ * Iteration variables are replaced by their values, predicates become ifs, allocations AllocBuffer
+ * statements at the place of the block. Needs: no init, no match_buffers. (Upstream keeps opaque
+ * blocks and removes them in LowerOpaqueBlock, which is accepted as another name of this pass.)
  */
 #include "lower.h"
 
@@ -58,7 +58,8 @@ const tn_pass tnk_pass_convert_blocks = {
     .size = sizeof(tn_pass),
     .name = "ConvertBlocksToOpaque",
     .alias = "LowerOpaqueBlock",
-    .doc = "Removes blocks: substitutes iteration variables, turns predicates into ifs and allocations into statements.",
+    .doc = "Removes blocks: substitutes iteration variables, turns predicates into ifs and "
+           "allocations into statements.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

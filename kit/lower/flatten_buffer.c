@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FlattenBuffer: buffers of any rank become buffers of one dimension; strides and offsets become part of the index.
+/* FlattenBuffer: buffers of any rank become buffers of one dimension; strides and offsets become
+ * part of the index.
  *
  *     A: T.Buffer((8, 4))                      A: T.Buffer((32,))
  *     A[i, j] = 1                      =>      A[i * 4 + j] = 1
  *
- * A parameter's elem_offset is dropped: a kernel gets the address of the first element. Symbolic variables that the shapes and
- * strides of parameters defined become scalar parameters at the end. Needs: no blocks.
+ * A parameter's elem_offset is dropped: a kernel gets the address of the first element. Symbolic
+ * variables that the shapes and strides of parameters defined become scalar parameters at the end.
+ * Needs: no blocks.
  */
 #include "lower.h"
 
@@ -72,10 +74,12 @@ mul_stride(tn_ctx *ctx, const tn_expr *idx, const tn_expr *stride)
     stride = tn_cast_to(ctx, TNB_I64, stride);
     if (d.lanes > 1 && tn_is(idx, TN_KIND_RAMP)) { /* keeps the ramp a ramp */
         const tn_ramp *rp = tn_as_ramp(idx);
-        return tn_ramp_of(ctx, tn_mul(ctx, rp->start, stride), tn_mul(ctx, rp->stride, stride), rp->lanes);
+        return tn_ramp_of(ctx, tn_mul(ctx, rp->start, stride), tn_mul(ctx, rp->stride, stride),
+                          rp->lanes);
     }
-    return d.lanes > 1 && !tn_is_int_const(stride, 1) ? tn_mul(ctx, idx, tn_broadcast_of(ctx, stride, d.lanes))
-                                                      : (d.lanes > 1 ? idx : tn_mul(ctx, idx, stride));
+    return d.lanes > 1 && !tn_is_int_const(stride, 1)
+               ? tn_mul(ctx, idx, tn_broadcast_of(ctx, stride, d.lanes))
+               : (d.lanes > 1 ? idx : tn_mul(ctx, idx, stride));
 }
 
 static const tn_expr *
@@ -123,7 +127,8 @@ post(tn_rewriter *r, const tn_node *n)
         const tn_node *flat = flat_of(ctx, st, a->buffer);
         if (flat == a->buffer)
             return NULL;
-        return n->kind == TN_KIND_ALLOC_BUFFER ? tn_alloc_buffer_of(ctx, flat, a->annotations) : tn_decl_buffer_of(ctx, flat);
+        return n->kind == TN_KIND_ALLOC_BUFFER ? tn_alloc_buffer_of(ctx, flat, a->annotations)
+                                               : tn_decl_buffer_of(ctx, flat);
     }
     tn_list idx;
     const tn_node *buffer = tnk_accessed(n, &idx);
@@ -155,13 +160,15 @@ without_offsets(tn_ctx *ctx, const tn_prim_func *f, tnb_ptrmap *offsets)
     for (uint32_t i = 0; i < f->buffers.n; i++) {
         const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
         if (b && tn_is_var(b->elem_offset) && !in_list(f->params, b->elem_offset))
-            tnb_ptrmap_set(offsets, b->elem_offset, tn_int_imm_of(ctx, tn_dtype_of(b->elem_offset), 0));
+            tnb_ptrmap_set(offsets, b->elem_offset,
+                           tn_int_imm_of(ctx, tn_dtype_of(b->elem_offset), 0));
     }
     return offsets->n ? tn_subst(ctx, f->body, offsets) : f->body;
 }
 
 static const tn_node *
-flatten(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+flatten(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+        void *user)
 {
     (void)m;
     (void)name;

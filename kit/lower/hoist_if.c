@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HoistIfThenElse: an if that is the whole body of a loop and does not depend on it moves out of it.
+/* HoistIfThenElse: an if that is the whole body of a loop and does not depend on it moves out of
+ * it.
  *
  *     for i in range(8):                 if n > 4:
  *         if n > 4:              =>          for i in range(8):
@@ -31,7 +32,8 @@ post(tnk_ranged *r, const tn_stmt *s)
     const tn_stmt *a = tnk_for_with(r->ctx, f, f->min, f->extent, i->then_case), *b = NULL;
     if (i->else_case) {
         const tn_for_loop *copy = tn_as_for_loop(tn_fresh_copy(r->ctx, s, NULL));
-        b = tnk_for_with(r->ctx, copy, copy->min, copy->extent, tn_as_if_stmt(copy->body)->else_case);
+        b = tnk_for_with(r->ctx, copy, copy->min, copy->extent,
+                         tn_as_if_stmt(copy->body)->else_case);
     }
     return tn_if_stmt_of(r->ctx, i->cond, a, b);
 }

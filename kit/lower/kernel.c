@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tnk_lower_kernel: runs a target's `lower` list over one PrimFunc and describes the result as a kernel: buffers in order, which
- * of them are written, and where each scalar comes from.
+/* tnk_lower_kernel: runs a target's `lower` list over one PrimFunc and describes the result as a
+ * kernel: buffers in order, which of them are written, and where each scalar comes from.
  */
 #include "lower.h"
 
@@ -25,12 +25,14 @@ find_source(const tn_prim_func *f, const tn_expr *var, tnk_kernel_scalar_param *
             continue;
         for (uint32_t d = 0; d < b->shape.n; d++)
             if (b->shape.at[d] == var) {
-                *out = (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_SHAPE, buffer, d};
+                *out =
+                    (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_SHAPE, buffer, d};
                 return true;
             }
         for (uint32_t d = 0; d < b->strides.n; d++)
             if (b->strides.at[d] == var) {
-                *out = (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_STRIDE, buffer, d};
+                *out =
+                    (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_STRIDE, buffer, d};
                 return true;
             }
         buffer++;
@@ -73,9 +75,12 @@ identifier(tn_ctx *ctx, const char *name)
 {
     char *s = tnb_strdup(tn_arena(ctx), name);
     for (char *c = s; *c; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+              *c == '_'))
             *c = '_';
-    return !*s || (*s >= '0' && *s <= '9') || tnk_is_reserved_name(s) ? tnb_printf(tn_arena(ctx), "k_%s", s) : s;
+    return !*s || (*s >= '0' && *s <= '9') || tnk_is_reserved_name(s)
+               ? tnb_printf(tn_arena(ctx), "k_%s", s)
+               : s;
 }
 
 static const tnk_kernel *
@@ -101,7 +106,8 @@ describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_p
         if (!tn_uses(f->body, v))
             continue;
         if (!find_source(original, v, &scalars[k->n_scalars])) {
-            tn_error(ctx, TN_NODE(f)->loc, TNB_INTERNAL, "kernel '%s': the scalar '%s' of the lowered function has no source", name,
+            tn_error(ctx, TN_NODE(f)->loc, TNB_INTERNAL,
+                     "kernel '%s': the scalar '%s' of the lowered function has no source", name,
                      tn_var_name(v));
             return NULL;
         }
@@ -114,8 +120,8 @@ describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_p
     k->scalars = scalars;
     writes w = {buffers, written, k->n_buffers};
     tn_walk(f->body, 0, note_writes, NULL, &w);
-    k->func = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n), tn_list_of(ctx, maps.at, maps.n), f->body, f->ret,
-                              f->attrs);
+    k->func = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n),
+                              tn_list_of(ctx, maps.at, maps.n), f->body, f->ret, f->attrs);
     return tn_is_error(k->func) ? NULL : k;
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LoopPartition: a loop is cut where a condition in its body becomes or stops being true, so that the long part needs no test.
+/* LoopPartition: a loop is cut where a condition in its body becomes or stops being true, so that
+ * the long part needs no test.
  *
  *     for i in range(4):                            for i in range(3):
  *         for j in T.vectorized(8):                     for j in T.vectorized(8): A[i * 8 + j] = 0
  *             if i * 8 + j < 30:            =>      for j in T.vectorized(8):
  *                 A[i * 8 + j] = 0                      if 24 + j < 30: A[24 + j] = 0
  *
- * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of loops further inside are relaxed.
- * The pieces are simplified with what is known in them. Needs: no blocks; works best after FlattenBuffer and Simplify.
+ * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of
+ * loops further inside are relaxed. The pieces are simplified with what is known in them. Needs: no
+ * blocks; works best after FlattenBuffer and Simplify.
  */
 #include "lower.h"
 
@@ -21,7 +23,8 @@ typedef struct finder {
     tnk_ranged *r;
     const tn_expr *var;
     TNB_VEC(const tn_expr *) vars, mins, extents; /* loops between */
-    const tn_expr *lo, *hi; /* the variable's values [lo, hi) for which every condition seen holds; NULL: no limit */
+    const tn_expr *lo, *hi; /* the variable's values [lo, hi) for which every condition seen holds;
+                               NULL: no limit */
     uint32_t found, size;
 } finder;
 
@@ -32,7 +35,9 @@ relax(finder *f, const tn_expr *e)
     for (uint32_t i = f->vars.n; i-- > 0;) {
         if (!tn_uses(e, f->vars.at[i]))
             continue;
-        if (!tn_interval(f->r->arith, e, &f->vars.at[i], &f->mins.at[i], &f->extents.at[i], 1, &lo, &hi) || !hi)
+        if (!tn_interval(f->r->arith, e, &f->vars.at[i], &f->mins.at[i], &f->extents.at[i], 1, &lo,
+                         &hi) ||
+            !hi)
             return NULL;
         e = hi;
     }
@@ -56,11 +61,13 @@ negative(finder *f, const tn_expr *e)
     const tn_expr *abs_c = tn_int_imm_of(ctx, d, c < 0 ? -c : c);
     const tn_expr *one = tn_int_imm_of(ctx, d, 1), *zero = tn_int_imm_of(ctx, d, 0);
     if (c > 0) { /* var < ceil(-rest / c) */
-        const tn_expr *hi = tn_floordiv(ctx, tn_add(ctx, tn_sub(ctx, zero, rest), tn_sub(ctx, abs_c, one)), abs_c);
+        const tn_expr *hi =
+            tn_floordiv(ctx, tn_add(ctx, tn_sub(ctx, zero, rest), tn_sub(ctx, abs_c, one)), abs_c);
         hi = tn_simplify(f->r->arith, hi);
         f->hi = f->hi ? tn_simplify(f->r->arith, tn_min(ctx, f->hi, hi)) : hi;
     } else { /* var >= floor(rest / |c|) + 1 */
-        const tn_expr *lo = tn_simplify(f->r->arith, tn_add(ctx, tn_floordiv(ctx, rest, abs_c), one));
+        const tn_expr *lo =
+            tn_simplify(f->r->arith, tn_add(ctx, tn_floordiv(ctx, rest, abs_c), one));
         f->lo = f->lo ? tn_simplify(f->r->arith, tn_max(ctx, f->lo, lo)) : lo;
     }
     f->found++;
@@ -71,7 +78,8 @@ condition(finder *f, const tn_expr *e)
 {
     tn_ctx *ctx = f->r->ctx;
     const tn_binary *b = tn_as_binary(e);
-    if (e->kind == TN_KIND_CALL && ((const tn_call *)e)->args.n == 1 && tn_is_call_to(e, "tirx.likely")) {
+    if (e->kind == TN_KIND_CALL && ((const tn_call *)e)->args.n == 1 &&
+        tn_is_call_to(e, "tirx.likely")) {
         condition(f, ((const tn_call *)e)->args.at[0]);
         return;
     }
@@ -150,7 +158,8 @@ piece(tnk_ranged *r, const tn_for_loop *f, const tn_expr *from, const tn_expr *t
     const tn_stmt *body = tn_fresh_copy(ctx, f->body, NULL);
     const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(v), 0);
     body = tn_subst1(ctx, body, f->var, rebase ? tn_add(ctx, v, from) : v);
-    return tn_for(ctx, v, rebase ? zero : from, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, body);
+    return tn_for(ctx, v, rebase ? zero : from, extent, (tn_for_kind)f->for_kind, f->thread_tag,
+                  f->annotations, body);
 }
 
 static const tn_expr *
@@ -183,18 +192,26 @@ pre(tnk_ranged *r, const tn_stmt *s)
     bool fixed = tn_int_value(a, &na) && tn_int_value(b, &nb);
     if (fixed && nb <= na)
         return NULL; /* nowhere always true: cutting would not help */
-    /* the cuts of a loop of known length have to be known too: else the pieces are small and many */
-    if (!fixed && (tn_is(f->extent, TN_KIND_INT_IMM) || f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_UNROLLED))
+    /* the cuts of a loop of known length have to be known too: else the pieces are small and many
+     */
+    if (!fixed && (tn_is(f->extent, TN_KIND_INT_IMM) || f->for_kind == TN_FOR_VECTORIZED ||
+                   f->for_kind == TN_FOR_UNROLLED))
         return NULL;
     st->cuts++;
     const tn_stmt *parts[3] = {piece(r, f, begin, a), piece(r, f, a, b), piece(r, f, b, end)};
     for (int i = 0; i < 3; i++) {
-        /* what is left in the pieces is cut further; a piece is no longer cut at the same place since it is decided there */
+        /* what is left in the pieces is cut further; a piece is no longer cut at the same place
+         * since it is decided there */
         if (parts[i]->kind != TN_KIND_FOR)
             continue;
         const tn_for_loop *p = (const tn_for_loop *)parts[i];
         tn_arith_range(r->arith, p->var, p->min, p->extent);
-        tnk_ranged inner = {.ctx = ctx, .arith = r->arith, .expr = r->expr, .pre = r->pre, .post = r->post, .user = r->user};
+        tnk_ranged inner = {.ctx = ctx,
+                            .arith = r->arith,
+                            .expr = r->expr,
+                            .pre = r->pre,
+                            .post = r->post,
+                            .user = r->user};
         const tn_stmt *body = tnk_ranged_rewrite(&inner, p->body);
         parts[i] = tnk_for_with(ctx, p, p->min, p->extent, body);
         if (r->post) {
@@ -225,7 +242,8 @@ post(tnk_ranged *r, const tn_stmt *s)
         const tn_for_loop *f = (const tn_for_loop *)s;
         if (tnk_is_nothing(f->body))
             return tnk_nothing(r->ctx);
-        if (tn_is_int_const(f->extent, 1) && f->for_kind != TN_FOR_THREAD_BINDING && !f->annotations) {
+        if (tn_is_int_const(f->extent, 1) && f->for_kind != TN_FOR_THREAD_BINDING &&
+            !f->annotations) {
             const tn_stmt *body = tn_subst1(r->ctx, f->body, f->var, f->min);
             return tnk_ranged_rewrite(r, body);
         }
@@ -252,7 +270,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 const tn_pass tnk_pass_loop_partition = {
     .size = sizeof(tn_pass),
     .name = "LoopPartition",
-    .doc = "Cuts loops where conditions of their bodies change, so that the long part needs no test.",
+    .doc =
+        "Cuts loops where conditions of their bodies change, so that the long part needs no test.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -5,11 +5,12 @@
  *
  *     LowerInitBlock                          no block has an `init`
  *     LowerMatchBuffer                        no block has match_buffers
- *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are AllocBuffer statements
- *     PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the innermost loop that may hold it
- *     CompactBufferAllocation                 buffers are as small as their accesses allow
- *     FlattenBuffer                           one dimension, offsets explicit
- *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
+ *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are
+ * AllocBuffer statements PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the
+ * innermost loop that may hold it CompactBufferAllocation                 buffers are as small as
+ * their accesses allow FlattenBuffer                           one dimension, offsets explicit
+ *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin,
+ * NarrowDataType
  */
 #ifndef TENON_KIT_LOWER_H
 #define TENON_KIT_LOWER_H
@@ -18,41 +19,55 @@
 #include "tenon/core/pass.h"
 #include "tenon/core/walk.h"
 
-/* ---- ranged.c: rewriting statements while the ranges of loop variables and the conditions on the way are known ---- */
+/* ---- ranged.c: rewriting statements while the ranges of loop variables and the conditions on the
+ * way are known ---- */
 typedef struct tnk_ranged tnk_ranged;
 struct tnk_ranged {
     tn_ctx *ctx;
     tn_arith *arith;
     /* Each expression of a statement (index, value, condition, bound); NULL: left as it is. */
     const tn_expr *(*expr)(tnk_ranged *r, const tn_expr *e);
-    /* A statement, before its children: a replacement (not visited further) or NULL. May be NULL. */
+    /* A statement, before its children: a replacement (not visited further) or NULL. May be NULL.
+     */
     const tn_stmt *(*pre)(tnk_ranged *r, const tn_stmt *s);
     /* A statement, after its children. May be NULL. */
     const tn_stmt *(*post)(tnk_ranged *r, const tn_stmt *s);
     void *user;
 };
 /* Ranges and shape variables of `f` are registered first. */
-void tnk_ranged_init(tnk_ranged *r, tn_ctx *ctx, const tn_prim_func *f);
-const tn_stmt *tnk_ranged_rewrite(tnk_ranged *r, const tn_stmt *s);
+void
+tnk_ranged_init(tnk_ranged *r, tn_ctx *ctx, const tn_prim_func *f);
+const tn_stmt *
+tnk_ranged_rewrite(tnk_ranged *r, const tn_stmt *s);
 
 /* ---- stmt.c: small helpers on statements ---- */
 /* The statement that does nothing, and whether `s` is one. */
-const tn_stmt *tnk_nothing(tn_ctx *ctx);
-bool tnk_is_nothing(const tn_stmt *s);
+const tn_stmt *
+tnk_nothing(tn_ctx *ctx);
+bool
+tnk_is_nothing(const tn_stmt *s);
 /* The sequence of the statements that do something. */
-const tn_stmt *tnk_seq(tn_ctx *ctx, const tn_stmt *const *at, uint32_t n);
-const tn_stmt *tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_expr *extent, const tn_stmt *body);
+const tn_stmt *
+tnk_seq(tn_ctx *ctx, const tn_stmt *const *at, uint32_t n);
+const tn_stmt *
+tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_expr *extent,
+             const tn_stmt *body);
 /* A copy of `f` around another body. */
-const tn_node *tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body);
-/* The buffer a statement or expression accesses (BufferStore, BufferLoad), else NULL; its indices. */
-const tn_node *tnk_accessed(const tn_node *n, tn_list *indices);
+const tn_node *
+tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body);
+/* The buffer a statement or expression accesses (BufferStore, BufferLoad), else NULL; its indices.
+ */
+const tn_node *
+tnk_accessed(const tn_node *n, tn_list *indices);
 /* Runs `fn` over the body of every PrimFunc of a module that the pass may lower. */
-const tn_module *tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
-                                const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f));
+const tn_module *
+tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
+               const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f));
 
 /* ---- the passes ---- */
-extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer, tnk_pass_convert_blocks, tnk_pass_plan_location,
-    tnk_pass_compact, tnk_pass_flatten, tnk_pass_simplify, tnk_pass_loop_partition, tnk_pass_vectorize, tnk_pass_unroll,
+extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
+    tnk_pass_convert_blocks, tnk_pass_plan_location, tnk_pass_compact, tnk_pass_flatten,
+    tnk_pass_simplify, tnk_pass_loop_partition, tnk_pass_vectorize, tnk_pass_unroll,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin;
 
 #endif

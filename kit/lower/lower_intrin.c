@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LowerIntrin: floor division and modulo become the truncating ones where both agree, which every machine has.
+/* LowerIntrin: floor division and modulo become the truncating ones where both agree, which every
+ * machine has.
  *
  *     A[i // 4, i % 4]        =>      A[T.truncdiv(i, 4), T.truncmod(i, 4)]      (0 <= i)
  *
@@ -26,7 +27,8 @@ lower(tn_rewriter *rw, const tn_node *n)
     }
     if (alo < 0 || blo <= 0)
         return NULL;
-    return tn_raw_binary(rw->ctx, n->kind == TN_KIND_FLOOR_DIV ? TN_KIND_DIV : TN_KIND_MOD, b->a, b->b);
+    return tn_raw_binary(rw->ctx, n->kind == TN_KIND_FLOOR_DIV ? TN_KIND_DIV : TN_KIND_MOD, b->a,
+                         b->b);
 }
 
 static const tn_expr *

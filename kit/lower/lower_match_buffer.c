@@ -4,8 +4,9 @@
  *     M = T.match_buffer(A[i*4:i*4+4, 0:4], (4, 4))
  *     M[a, b] = 1                                     =>     A[i*4 + a, 0 + b] = 1
  *
- * The region's leading dimensions that the matched buffer lacks have extent 1. Symbolic shapes, strides and offsets that the match
- * defines are replaced by the region's. Needs: blocks. Leaves: no block with match_buffers.
+ * The region's leading dimensions that the matched buffer lacks have extent 1. Symbolic shapes,
+ * strides and offsets that the match defines are replaced by the region's. Needs: blocks. Leaves:
+ * no block with match_buffers.
  */
 #include "lower.h"
 
@@ -43,8 +44,9 @@ enter_block(tn_ctx *ctx, match_state *st, const tn_block *b)
         const tn_buffer *from = tn_as_buffer(src->buffer);
         if (src->ranges.n < to->shape.n || !tnb_dtype_eq(from->dtype, to->dtype)) {
             tn_error(ctx, mb->base.loc, TNB_UNSUPPORTED,
-                     "cannot lower the matched buffer '%s': it is another view of '%s' than a part of equal dtype", to->name,
-                     from->name);
+                     "cannot lower the matched buffer '%s': it is another view of '%s' than a part "
+                     "of equal dtype",
+                     to->name, from->name);
             return false;
         }
         uint32_t lead = src->ranges.n - to->shape.n;
@@ -55,7 +57,9 @@ enter_block(tn_ctx *ctx, match_state *st, const tn_block *b)
         if (to->elem_offset) {
             const tn_expr *off = from->elem_offset ? from->elem_offset : tn_i64(ctx, 0);
             for (uint32_t k = 0; k < src->ranges.n; k++)
-                off = tn_add(ctx, off, tn_mul(ctx, tn_as_range(src->ranges.at[k])->min, row_major_stride(ctx, from, k)));
+                off = tn_add(ctx, off,
+                             tn_mul(ctx, tn_as_range(src->ranges.at[k])->min,
+                                    row_major_stride(ctx, from, k)));
             define(st, to->elem_offset, off);
         }
         define(st, to->data, from->data);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NarrowDataType: 64-bit index arithmetic becomes 32-bit where every intermediate value provably fits.
+/* NarrowDataType: 64-bit index arithmetic becomes 32-bit where every intermediate value provably
+ * fits.
  *
  *     for i in range(T.int64(16)):              for i in range(16):
  *         A[i * T.int64(4)] = 0         =>          A[i * 4] = 0
  *
- * Option target_bits: the width to narrow to. A loop is narrowed when all its uses are. For devices whose registers are 32 bits
- * wide; processors keep 64 bits. Needs: flat buffers.
+ * Option target_bits: the width to narrow to. A loop is narrowed when all its uses are. For devices
+ * whose registers are 32 bits wide; processors keep 64 bits. Needs: flat buffers.
  */
 #include "lower.h"
 
@@ -41,7 +42,9 @@ narrow(tnk_ranged *r, const tn_expr *e)
         return v ? v : tn_raw_cast(r->ctx, to, e);
     }
     case TN_KIND_CAST:
-        return tn_dtype_of(((const tn_cast *)e)->value).code == TNB_INT ? narrow(r, ((const tn_cast *)e)->value) : NULL;
+        return tn_dtype_of(((const tn_cast *)e)->value).code == TNB_INT
+                   ? narrow(r, ((const tn_cast *)e)->value)
+                   : NULL;
     case TN_KIND_ADD:
     case TN_KIND_SUB:
     case TN_KIND_MUL:
@@ -74,8 +77,9 @@ in_access(tn_rewriter *rw, const tn_node *n)
     if (!i)
         return NULL;
     tn_list one = tn_list_of(rw->ctx, &i, 1);
-    return n->kind == TN_KIND_BUFFER_LOAD ? tn_load(rw->ctx, buffer, one)
-                                          : tn_store(rw->ctx, buffer, ((const tn_buffer_store *)n)->value, one);
+    return n->kind == TN_KIND_BUFFER_LOAD
+               ? tn_load(rw->ctx, buffer, one)
+               : tn_store(rw->ctx, buffer, ((const tn_buffer_store *)n)->value, one);
 }
 
 static const tn_expr *
@@ -94,14 +98,17 @@ pre(tnk_ranged *r, const tn_stmt *s)
         return NULL;
     tn_arith_range(r->arith, f->var, f->min, f->extent);
     const tn_expr *min = narrow(r, f->min), *extent = narrow(r, f->extent);
-    if (!min || !extent || !fits(r, f->var, st->bits) || !fits(r, tn_add(r->ctx, f->min, f->extent), st->bits))
+    if (!min || !extent || !fits(r, f->var, st->bits) ||
+        !fits(r, tn_add(r->ctx, f->min, f->extent), st->bits))
         return NULL;
-    const tn_expr *v = tn_var_dtype(r->ctx, tn_var_name(f->var), TNB_DTYPE(TNB_INT, (uint8_t)st->bits));
+    const tn_expr *v =
+        tn_var_dtype(r->ctx, tn_var_name(f->var), TNB_DTYPE(TNB_INT, (uint8_t)st->bits));
     tnb_ptrmap_set(&st->vars, f->var, v);
     tn_arith_range(r->arith, v, min, extent);
     const tn_stmt *body = tnk_ranged_rewrite(r, f->body);
     body = tn_subst1(r->ctx, body, f->var, tn_cast_to(r->ctx, tn_dtype_of(f->var), v));
-    return tn_for(r->ctx, v, min, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, body);
+    return tn_for(r->ctx, v, min, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations,
+                  body);
 }
 
 static const tn_stmt *

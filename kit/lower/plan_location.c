@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PlanAndUpdateBufferAllocationLocation: allocations move into the innermost loop that may hold them.
+/* PlanAndUpdateBufferAllocationLocation: allocations move into the innermost loop that may hold
+ * them.
  *
  *     B = T.alloc_buffer((8, 16))               for i in range(8):
  *     for i in range(8):                            B = T.alloc_buffer((8, 16))
  *         for j in range(16): B[i, j] = ...   =>    for j in range(16): B[i, j] = ...
  *         for j in range(16): C[i, j] = B[i, j]     for j in range(16): C[i, j] = B[i, j]
  *
- * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write that does not depend on a
- * condition of the outside, and its region holds that of every read (proved; else the allocation stays). Needs: no blocks.
+ * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write
+ * that does not depend on a condition of the outside, and its region holds that of every read
+ * (proved; else the allocation stays). Needs: no blocks.
  */
 #include "region.h"
 
-/* Whether each turn of the loop that `body` belongs to starts with the buffer's contents of no interest. */
+/* Whether each turn of the loop that `body` belongs to starts with the buffer's contents of no
+ * interest. */
 static bool
 self_contained(tn_ctx *ctx, tn_arith *arith, const tn_stmt *body, const tn_node *buffer)
 {
@@ -77,8 +80,8 @@ sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, 
     if (s->kind == TN_KIND_FOR) {
         const tn_for_loop *f = (const tn_for_loop *)s;
         /* a vectorized loop has no room for an allocation */
-        if (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_THREAD_BINDING || tn_uses(f->min, buffer) ||
-            tn_uses(f->extent, buffer))
+        if (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_THREAD_BINDING ||
+            tn_uses(f->min, buffer) || tn_uses(f->extent, buffer))
             return put(ctx, alloc, s);
         tn_arith_range(arith, f->var, f->min, f->extent);
         if (!self_contained(ctx, arith, f->body, buffer))
@@ -99,7 +102,9 @@ post(tnk_ranged *r, const tn_stmt *s)
         return NULL;
     const tn_seq *q = (const tn_seq *)s;
     for (uint32_t i = q->stmts.n; i-- > 0;) {
-        const tn_alloc_buffer *a = q->stmts.at[i]->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(q->stmts.at[i]) : NULL;
+        const tn_alloc_buffer *a = q->stmts.at[i]->kind == TN_KIND_ALLOC_BUFFER
+                                       ? tn_as_alloc_buffer(q->stmts.at[i])
+                                       : NULL;
         if (!a || i + 1 == q->stmts.n)
             continue;
         const tn_stmt *rest = tnk_seq(r->ctx, q->stmts.at + i + 1, q->stmts.n - i - 1);

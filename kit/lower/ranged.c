@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk that several lowering passes are made of: it rewrites statements bottom-up while an analyzer knows the ranges of the
- * enclosing loops and the conditions that hold at the place.
+/* The walk that several lowering passes are made of: it rewrites statements bottom-up while an
+ * analyzer knows the ranges of the enclosing loops and the conditions that hold at the place.
  */
 #include "lower.h"
 

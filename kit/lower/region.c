@@ -49,11 +49,11 @@ bound(collector *c, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
     /* inner loops may have bounds that use other inner loops: relax from the innermost outwards */
     const tn_expr *l = e, *h = last, *unused;
     for (uint32_t i = c->vars.n; i-- > 0;) {
-        if (tn_uses(l, c->vars.at[i]) &&
-            !tn_interval(c->arith, l, &c->vars.at[i], &c->mins.at[i], &c->extents.at[i], 1, &l, &unused))
+        if (tn_uses(l, c->vars.at[i]) && !tn_interval(c->arith, l, &c->vars.at[i], &c->mins.at[i],
+                                                      &c->extents.at[i], 1, &l, &unused))
             return;
-        if (tn_uses(h, c->vars.at[i]) &&
-            !tn_interval(c->arith, h, &c->vars.at[i], &c->mins.at[i], &c->extents.at[i], 1, &unused, &h))
+        if (tn_uses(h, c->vars.at[i]) && !tn_interval(c->arith, h, &c->vars.at[i], &c->mins.at[i],
+                                                      &c->extents.at[i], 1, &unused, &h))
             return;
         if (!l || !h)
             return;
@@ -184,9 +184,14 @@ stmt(collector *c, const tn_stmt *s)
 }
 
 void
-tnk_collect_accesses(tn_ctx *ctx, tn_arith *arith, const tn_stmt *s, const tn_node *buffer, tnk_accesses *out)
+tnk_collect_accesses(tn_ctx *ctx, tn_arith *arith, const tn_stmt *s, const tn_node *buffer,
+                     tnk_accesses *out)
 {
-    collector c = {.ctx = ctx, .arith = arith, .buffer = buffer, .data = tn_as_buffer(buffer)->data, .out = out};
+    collector c = {.ctx = ctx,
+                   .arith = arith,
+                   .buffer = buffer,
+                   .data = tn_as_buffer(buffer)->data,
+                   .out = out};
     *out = (tnk_accesses){0};
     tnb_ptrmap_init(&c.inner, tn_scratch(ctx));
     stmt(&c, s);

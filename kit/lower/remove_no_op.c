@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RemoveNoOp: statements without effect disappear: empty loops and ifs, evaluations of literals, loops of no turn, stores of a
- * value to the place it was just loaded from.
+/* RemoveNoOp: statements without effect disappear: empty loops and ifs, evaluations of literals,
+ * loops of no turn, stores of a value to the place it was just loaded from.
  *
  *     for i in range(8):
  *         T.evaluate(0)          =>      (nothing)
@@ -28,7 +28,8 @@ post(tnk_ranged *r, const tn_stmt *s)
         return stores_itself(r->ctx, (const tn_buffer_store *)s) ? tnk_nothing(r->ctx) : NULL;
     case TN_KIND_FOR: {
         const tn_for_loop *f = (const tn_for_loop *)s;
-        return tnk_is_nothing(f->body) || tn_is_int_const(f->extent, 0) ? tnk_nothing(r->ctx) : NULL;
+        return tnk_is_nothing(f->body) || tn_is_int_const(f->extent, 0) ? tnk_nothing(r->ctx)
+                                                                        : NULL;
     }
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = (const tn_if_stmt *)s;

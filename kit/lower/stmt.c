@@ -31,13 +31,14 @@ tnk_seq(tn_ctx *ctx, const tn_stmt *const *at, uint32_t n)
 }
 
 const tn_stmt *
-tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_expr *extent, const tn_stmt *body)
+tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_expr *extent,
+             const tn_stmt *body)
 {
     if (min == f->min && extent == f->extent && body == f->body)
         return TN_NODE(f);
     tn_loc was = tn_at(ctx, f->base.loc);
-    const tn_stmt *s =
-        tn_for(ctx, f->var, min, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, body);
+    const tn_stmt *s = tn_for(ctx, f->var, min, extent, (tn_for_kind)f->for_kind, f->thread_tag,
+                              f->annotations, body);
     tn_at(ctx, was);
     return s;
 }
@@ -72,7 +73,8 @@ typedef struct map_user {
 } map_user;
 
 static const tn_node *
-map_one(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+map_one(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+        void *user)
 {
     (void)m;
     (void)name;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* VectorizeLoop: loops marked vectorized become vector expressions.
  *
- *     for i in T.vectorized(8):              A[T.Ramp(0, 1, 8)] = B[T.Ramp(0, 1, 8)] * T.Broadcast(x, 8)
- *         A[i] = B[i] * x            =>
+ *     for i in T.vectorized(8):              A[T.Ramp(0, 1, 8)] = B[T.Ramp(0, 1, 8)] *
+ * T.Broadcast(x, 8) A[i] = B[i] * x            =>
  *
- * An extent that is no power of two is cut into powers of two. A loop whose body has no vector form (an if on the variable, an
- * access guarded by it, a call without vector meaning) becomes a serial loop, with the same results. Needs: flat buffers.
+ * An extent that is no power of two is cut into powers of two. A loop whose body has no vector form
+ * (an if on the variable, an access guarded by it, a call without vector meaning) becomes a serial
+ * loop, with the same results. Needs: flat buffers.
  */
 #include "lower.h"
 
@@ -17,7 +18,8 @@ typedef struct vectorizer {
     tnb_ptrmap lets; /* scalar variable -> its vector variable */
 } vectorizer;
 
-static const tn_expr *vec(vectorizer *v, const tn_expr *e);
+static const tn_expr *
+vec(vectorizer *v, const tn_expr *e);
 
 static const tn_expr *
 fail(vectorizer *v)
@@ -65,13 +67,15 @@ binary(vectorizer *v, const tn_expr *e)
         if (ry && lanes_of(x) == 1)
             return tn_ramp_of(ctx, tn_add(ctx, x, ry->start), ry->stride, v->lanes);
         if (rx && ry)
-            return tn_ramp_of(ctx, tn_add(ctx, rx->start, ry->start), tn_add(ctx, rx->stride, ry->stride), v->lanes);
+            return tn_ramp_of(ctx, tn_add(ctx, rx->start, ry->start),
+                              tn_add(ctx, rx->stride, ry->stride), v->lanes);
         break;
     case TN_KIND_SUB:
         if (rx && lanes_of(y) == 1)
             return tn_ramp_of(ctx, tn_sub(ctx, rx->start, y), rx->stride, v->lanes);
         if (rx && ry)
-            return tn_ramp_of(ctx, tn_sub(ctx, rx->start, ry->start), tn_sub(ctx, rx->stride, ry->stride), v->lanes);
+            return tn_ramp_of(ctx, tn_sub(ctx, rx->start, ry->start),
+                              tn_sub(ctx, rx->stride, ry->stride), v->lanes);
         break;
     case TN_KIND_MUL:
         if (rx && lanes_of(y) == 1)
@@ -108,15 +112,18 @@ call(vectorizer *v, const tn_expr *e)
     }
     if (!op || (op->flags & (TN_OP_IMPURE | TN_OP_READS_MEMORY)))
         return fail(v);
-    if (op->flags & TN_OP_LAZY) { /* a branch must not be evaluated where its condition does not hold */
+    if (op->flags &
+        TN_OP_LAZY) { /* a branch must not be evaluated where its condition does not hold */
         if (args.n != 3 || lanes_of(args.at[0]) > 1)
             return fail(v);
         const tn_expr *three[3] = {args.at[0], widen(v, args.at[1]), widen(v, args.at[2])};
-        return tn_scalar_call(ctx, with_lanes(tn_dtype_of(e), v->lanes), c->op, tn_list_of(ctx, three, 3), c->attrs);
+        return tn_scalar_call(ctx, with_lanes(tn_dtype_of(e), v->lanes), c->op,
+                              tn_list_of(ctx, three, 3), c->attrs);
     }
     for (uint32_t i = 0; i < args.n; i++)
         args.at[i] = widen(v, args.at[i]);
-    return tn_scalar_call(ctx, with_lanes(tn_dtype_of(e), v->lanes), c->op, tn_list_of(ctx, args.at, args.n), c->attrs);
+    return tn_scalar_call(ctx, with_lanes(tn_dtype_of(e), v->lanes), c->op,
+                          tn_list_of(ctx, args.at, args.n), c->attrs);
 }
 
 static const tn_expr *
@@ -158,7 +165,8 @@ vec(vectorizer *v, const tn_expr *e)
             return v->failed ? NULL : e;
         tnb_dtype to = with_lanes(tn_dtype_of(e), lanes_of(x));
         const tn_ramp *rp = tn_as_ramp(x);
-        if (rp && to.code == TNB_INT && tn_dtype_of(x).code == TNB_INT && to.bits >= tn_dtype_of(x).bits)
+        if (rp && to.code == TNB_INT && tn_dtype_of(x).code == TNB_INT &&
+            to.bits >= tn_dtype_of(x).bits)
             return tn_ramp_of(ctx, tn_cast_to(ctx, with_lanes(to, 1), rp->start),
                               tn_cast_to(ctx, with_lanes(to, 1), rp->stride), rp->lanes);
         return tn_raw_cast(ctx, to, x);
@@ -169,7 +177,8 @@ vec(vectorizer *v, const tn_expr *e)
     }
     case TN_KIND_SELECT: {
         const tn_select *s = (const tn_select *)e;
-        const tn_expr *c = vec(v, s->cond), *a = v->failed ? NULL : vec(v, s->a), *b = v->failed ? NULL : vec(v, s->b);
+        const tn_expr *c = vec(v, s->cond), *a = v->failed ? NULL : vec(v, s->a),
+                      *b = v->failed ? NULL : vec(v, s->b);
         if (v->failed)
             return NULL;
         if (c == s->cond && a == s->a && b == s->b)
@@ -231,7 +240,8 @@ stmt(vectorizer *v, const tn_stmt *s)
         const tn_expr *c = vec(v, i->cond);
         if (v->failed || lanes_of(c) > 1)
             return fail(v);
-        const tn_stmt *a = stmt(v, i->then_case), *b = i->else_case && !v->failed ? stmt(v, i->else_case) : NULL;
+        const tn_stmt *a = stmt(v, i->then_case),
+                      *b = i->else_case && !v->failed ? stmt(v, i->else_case) : NULL;
         return v->failed ? NULL : tn_if_stmt_of(ctx, i->cond, a, b);
     }
     default:
@@ -300,7 +310,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 const tn_pass tnk_pass_vectorize = {
     .size = sizeof(tn_pass),
     .name = "VectorizeLoop",
-    .doc = "Turns loops marked vectorized into vector expressions, or into serial loops where there is no vector form.",
+    .doc = "Turns loops marked vectorized into vector expressions, or into serial loops where "
+           "there is no vector form.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ApplyDefaultSchedule: gives each unscheduled PrimFunc the schedule of the first rule that takes it.
+/* ApplyDefaultSchedule: gives each unscheduled PrimFunc the schedule of the first rule that takes
+ * it.
  *
  *     ApplyDefaultSchedule{rules=[Matmul, Fallback]}
  *
- * A rule is looked for under "TARGET.NAME" (cpu.Matmul) and then under its name as written. Functions with tirx.is_scheduled are
- * left alone; scheduled ones get it. A function that no rule takes stays as it is.
+ * A rule is looked for under "TARGET.NAME" (cpu.Matmul) and then under its name as written.
+ * Functions with tirx.is_scheduled are left alone; scheduled ones get it. A function that no rule
+ * takes stays as it is.
  */
 #include "schedule_private.h"
 
@@ -30,7 +32,8 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
         uint32_t errors = tnb_diags_errors(tn_diags(ctx));
         const tn_node *f = st->rules[i]->apply(ctx, func, target, st->rules[i]->self);
         if (tnb_diags_errors(tn_diags(ctx)) != errors || tn_is_error(f)) {
-            tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'", st->rules[i]->name, name);
+            tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'", st->rules[i]->name,
+                          name);
             return NULL;
         }
         if (f)
@@ -51,7 +54,8 @@ find(const tn_pass_ctx *pc, const char *name)
     if (!r)
         r = tn_find_entry(reg, "rule", name, &err);
     if (!r) {
-        tn_error(pc->ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name, kind ? kind->name : "none");
+        tn_error(pc->ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name,
+                 kind ? kind->name : "none");
         tnb_diag_note(tn_diags(pc->ctx), "%s", err.message);
     }
     return r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_write, cache_read, set_scope: where results of a block go first, where its operands come from.
+/* cache_write, cache_read, set_scope: where results of a block go first, where its operands come
+ * from.
  *
  *     C[vi, vj] += ...         =>      C_local[vi, vj] += ...
  *                                      C[v0, v1] = C_local[v0, v1]
@@ -26,9 +27,12 @@ replace(tn_rewriter *r, const tn_node *n)
 {
     const swap *w = r->user;
     if (n->kind == TN_KIND_BUFFER_LOAD && ((const tn_buffer_load *)n)->buffer == w->from)
-        return tn_load(r->ctx, w->to, permuted(r->ctx, ((const tn_buffer_load *)n)->indices, w->perm));
-    if (!w->loads_only && n->kind == TN_KIND_BUFFER_STORE && ((const tn_buffer_store *)n)->buffer == w->from)
-        return tn_store(r->ctx, w->to, ((const tn_buffer_store *)n)->value, ((const tn_buffer_store *)n)->indices);
+        return tn_load(r->ctx, w->to,
+                       permuted(r->ctx, ((const tn_buffer_load *)n)->indices, w->perm));
+    if (!w->loads_only && n->kind == TN_KIND_BUFFER_STORE &&
+        ((const tn_buffer_store *)n)->buffer == w->from)
+        return tn_store(r->ctx, w->to, ((const tn_buffer_store *)n)->value,
+                        ((const tn_buffer_store *)n)->indices);
     return NULL;
 }
 
@@ -45,7 +49,8 @@ swap_buffer(tnk_sch *s, tnk_item *i, swap w)
 
 /* A nest of loops over the shape of `to` around a block that copies `from` to it. */
 static tnk_item *
-copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *perm, const char *name, tnk_item **block)
+copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *perm,
+          const char *name, tnk_item **block)
 {
     tn_ctx *ctx = s->ctx;
     const tn_buffer *b = tn_as_buffer(to);
@@ -61,7 +66,9 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *pe
         l->min = tn_int_imm_of(ctx, d, 0);
         l->extent = b->shape.at[i];
         const tn_expr *v = tn_var_dtype(ctx, tn_strf(ctx, "v%u", i), d);
-        iters = tn_list_append(ctx, iters, tn_iter_var_of(ctx, tn_range_of(ctx, l->min, l->extent), v, TN_ITER_SPATIAL, NULL));
+        iters = tn_list_append(ctx, iters,
+                               tn_iter_var_of(ctx, tn_range_of(ctx, l->min, l->extent), v,
+                                              TN_ITER_SPATIAL, NULL));
         idx = tn_list_append(ctx, idx, v);
         (*block)->values[i] = l->var;
         if (at)
@@ -77,7 +84,9 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *pe
     tn_list source = idx;
     for (uint32_t i = 0; perm && i < idx.n; i++)
         source = tn_list_with(ctx, source, perm[i], idx.at[i]);
-    tn_block fields = {.name = tn_str(ctx, name), .iters = iters, .body = tn_store(ctx, to, tn_load(ctx, from, source), idx)};
+    tn_block fields = {.name = tn_str(ctx, name),
+                       .iters = iters,
+                       .body = tn_store(ctx, to, tn_load(ctx, from, source), idx)};
     tnk_block_set(s, *block, &fields);
     return top;
 }
@@ -102,7 +111,8 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
         return NULL;
     }
     const tn_buffer *b = tn_as_buffer(to);
-    const tn_node *local = tn_buffer_new(s->ctx, tn_strf(s->ctx, "%s_%s", b->name, scope), b->shape, b->dtype, scope);
+    const tn_node *local =
+        tn_buffer_new(s->ctx, tn_strf(s->ctx, "%s_%s", b->name, scope), b->shape, b->dtype, scope);
     swap_buffer(s, block, (swap){.from = to, .to = local});
     TNB_PUSH(tn_arena(s->ctx), s->allocs, local);
     tnk_item *top = block;
@@ -116,7 +126,8 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
 }
 
 tnk_item *
-tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope, const uint32_t *perm)
+tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope,
+               const uint32_t *perm)
 {
     if (s->broken)
         return NULL;
@@ -127,12 +138,14 @@ tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *s
         at_block = all[i] == block ? i + 1 : at_block;
     }
     if (n > 256 || at_writer >= at_block) {
-        tnk_sch_fail(s, block, "cache_read", "'%s' is not complete before it", tn_as_buffer(buffer)->name);
+        tnk_sch_fail(s, block, "cache_read", "'%s' is not complete before it",
+                     tn_as_buffer(buffer)->name);
         return NULL;
     }
     const tn_buffer *b = tn_as_buffer(buffer);
     const char *name = tn_strf(s->ctx, "%s_%s", b->name, *scope ? scope : "copy");
-    const tn_node *copy_of = tn_buffer_new(s->ctx, name, permuted(s->ctx, b->shape, perm), b->dtype, scope);
+    const tn_node *copy_of =
+        tn_buffer_new(s->ctx, name, permuted(s->ctx, b->shape, perm), b->dtype, scope);
     tnk_item *top = block, *copy;
     while (top->parent->kind == TNK_ITEM_LOOP)
         top = top->parent;
@@ -169,5 +182,6 @@ tnk_set_scope(tnk_sch *s, const tn_node *buffer, const char *scope)
         tnk_sch_note(s, "set_scope(%s, \"%s\")", tn_as_buffer(buffer)->name, scope);
         return !s->broken;
     }
-    return tnk_sch_fail(s, NULL, "set_scope", "the buffer '%s' is not allocated in the function", tn_as_buffer(buffer)->name);
+    return tnk_sch_fail(s, NULL, "set_scope", "the buffer '%s' is not allocated in the function",
+                        tn_as_buffer(buffer)->name);
 }

@@ -25,9 +25,11 @@ relax(need *n, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
     *lo = *hi = e;
     const tn_expr *unused;
     for (const tnk_item *p = n->reader->parent; p && p != n->loop; p = p->parent) {
-        if (tn_uses(*lo, p->var) && (!tn_interval(n->arith, *lo, &p->var, &p->min, &p->extent, 1, lo, &unused) || !*lo))
+        if (tn_uses(*lo, p->var) &&
+            (!tn_interval(n->arith, *lo, &p->var, &p->min, &p->extent, 1, lo, &unused) || !*lo))
             return false;
-        if (tn_uses(*hi, p->var) && (!tn_interval(n->arith, *hi, &p->var, &p->min, &p->extent, 1, &unused, hi) || !*hi))
+        if (tn_uses(*hi, p->var) &&
+            (!tn_interval(n->arith, *hi, &p->var, &p->min, &p->extent, 1, &unused, hi) || !*hi))
             return false;
     }
     *lo = tn_simplify(n->arith, *lo);
@@ -105,19 +107,24 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     const tn_node *buffer = tnk_block_output(block);
     const tn_buffer_store *st = tnk_block_store(b);
     if (!buffer || !st || tnk_sch_is_param(s, buffer))
-        return tnk_sch_fail(s, block, "compute_at", "it does not fill one allocated buffer by one store");
+        return tnk_sch_fail(s, block, "compute_at",
+                            "it does not fill one allocated buffer by one store");
     if (!tn_is_int_const(block->predicate, 1) || tnk_item_contains(loop, block))
-        return tnk_sch_fail(s, block, "compute_at", "it is guarded by a predicate or in the loop already");
+        return tnk_sch_fail(s, block, "compute_at",
+                            "it is guarded by a predicate or in the loop already");
     tnk_item *readers[64];
-    uint32_t n_readers = tnk_sch_readers(s, buffer, readers, 64), rank = st->indices.n, first = UINT32_MAX;
-    need n = {.s = s, .arith = tnk_sch_arith(s, loop), .buffer = buffer, .loop = loop, .rank = rank};
+    uint32_t n_readers = tnk_sch_readers(s, buffer, readers, 64), rank = st->indices.n,
+             first = UINT32_MAX;
+    need n = {
+        .s = s, .arith = tnk_sch_arith(s, loop), .buffer = buffer, .loop = loop, .rank = rank};
     n.lo = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
     n.hi = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
     for (uint32_t i = 0; i < n_readers && i < 64; i++) {
         if (readers[i] == block)
             continue;
         if (!tnk_item_contains(loop, readers[i]))
-            return tnk_sch_fail(s, block, "compute_at", "block '%s' outside of the loop '%s' reads its result",
+            return tnk_sch_fail(s, block, "compute_at",
+                                "block '%s' outside of the loop '%s' reads its result",
                                 tnk_item_name(readers[i]), tn_var_name(loop->var));
         n.reader = readers[i];
         tn_walk(readers[i]->block->body, 0, in_reader, NULL, &n);
@@ -128,8 +135,11 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
         first = at < first ? at : first;
     }
     if (n_readers > 64 || n.bad || !n.any)
-        return tnk_sch_fail(s, block, "compute_at", "what the loop '%s' reads of its result is not known", tn_var_name(loop->var));
-    /* iterators that the result is indexed by run over the region, the others over their whole domain */
+        return tnk_sch_fail(s, block, "compute_at",
+                            "what the loop '%s' reads of its result is not known",
+                            tn_var_name(loop->var));
+    /* iterators that the result is indexed by run over the region, the others over their whole
+     * domain */
     const tn_expr **values = TNB_NEW_N(tn_arena(ctx), const tn_expr *, b->iters.n + 1);
     tnk_item *top = NULL, *at = NULL;
     const tn_expr *predicate = tn_bool(ctx, true);
@@ -143,7 +153,9 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
             for (uint32_t i = 0; i < rank; i++)
                 dim = st->indices.at[i] == iv->var ? i : dim;
             if (dim == rank && !reduce && !tn_is_int_const(dom->extent, 1))
-                return tnk_sch_fail(s, block, "compute_at", "its iterator '%s' is no index of its result", tn_var_name(iv->var));
+                return tnk_sch_fail(s, block, "compute_at",
+                                    "its iterator '%s' is no index of its result",
+                                    tn_var_name(iv->var));
             tnb_dtype d = tn_dtype_of(iv->var);
             const tn_expr *start = dom->min, *extent = dom->extent;
             if (dim < rank) {
@@ -161,18 +173,24 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
             values[k] = tn_simplify(n.arith, tn_add(ctx, start, l->var));
             tn_arith_range(n.arith, l->var, l->min, l->extent);
             const tn_expr *end = tn_add(ctx, dom->min, dom->extent);
-            const tn_expr *below = tn_bin(ctx, TN_KIND_LT, values[k], end), *above = tn_bin(ctx, TN_KIND_GE, values[k], dom->min);
+            const tn_expr *below = tn_bin(ctx, TN_KIND_LT, values[k], end),
+                          *above = tn_bin(ctx, TN_KIND_GE, values[k], dom->min);
             if (!tn_prove(n.arith, below))
-                predicate = tn_is_int_const(predicate, 1) ? below : tn_bin(ctx, TN_KIND_AND, predicate, below);
+                predicate = tn_is_int_const(predicate, 1)
+                                ? below
+                                : tn_bin(ctx, TN_KIND_AND, predicate, below);
             if (!tn_prove(n.arith, above))
-                predicate = tn_is_int_const(predicate, 1) ? above : tn_bin(ctx, TN_KIND_AND, predicate, above);
+                predicate = tn_is_int_const(predicate, 1)
+                                ? above
+                                : tn_bin(ctx, TN_KIND_AND, predicate, above);
             if (at)
                 tnk_item_insert(s, at, 0, l);
             else
                 top = l;
             at = l;
         }
-    tnk_item *hole = tnk_item_new(s, TNK_ITEM_BLOCK, NULL); /* in the block's old place until its loops are removed */
+    tnk_item *hole = tnk_item_new(s, TNK_ITEM_BLOCK,
+                                  NULL); /* in the block's old place until its loops are removed */
     tnk_item_replace(block, hole);
     block->values = values;
     block->predicate = predicate;

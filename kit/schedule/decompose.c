@@ -15,12 +15,14 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     tn_ctx *ctx = s->ctx;
     const tn_block *b = block->block;
     if (!b->init || !tnk_item_contains(loop, block)) {
-        tnk_sch_fail(s, block, "decompose_reduction", "%s", b->init ? "it is not in the loop" : "it has no init");
+        tnk_sch_fail(s, block, "decompose_reduction", "%s",
+                     b->init ? "it is not in the loop" : "it has no init");
         return NULL;
     }
     for (const tnk_item *p = loop->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent)
         if (tnk_loop_reduces(p, block)) {
-            tnk_sch_fail(s, block, "decompose_reduction", "the loop '%s' around '%s' reduces too, so the init would run again",
+            tnk_sch_fail(s, block, "decompose_reduction",
+                         "the loop '%s' around '%s' reduces too, so the init would run again",
                          tn_var_name(p->var), tn_var_name(loop->var));
             return NULL;
         }
@@ -39,16 +41,19 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     for (uint32_t i = n; i-- > 0;) {
         bool spatial = false;
         for (uint32_t k = 0; k < b->iters.n; k++)
-            spatial |= tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_SPATIAL && tn_uses(block->values[k], path[i]->var);
+            spatial |= tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_SPATIAL &&
+                       tn_uses(block->values[k], path[i]->var);
         if (!spatial)
             continue;
         if (tnk_loop_reduces(path[i], block)) {
-            tnk_sch_fail(s, block, "decompose_reduction", "the loop '%s' is both spatial and reducing", tn_var_name(path[i]->var));
+            tnk_sch_fail(s, block, "decompose_reduction",
+                         "the loop '%s' is both spatial and reducing", tn_var_name(path[i]->var));
             return NULL;
         }
         tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
         l->loc = path[i]->loc;
-        l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(path[i]->var)), tn_dtype_of(path[i]->var));
+        l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(path[i]->var)),
+                              tn_dtype_of(path[i]->var));
         l->min = tn_subst(ctx, path[i]->min, &map);
         l->extent = tn_subst(ctx, path[i]->extent, &map);
         l->for_kind = path[i]->for_kind;
@@ -69,7 +74,8 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
         const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);
         if (iv->iter_kind != TN_ITER_SPATIAL)
             continue;
-        const tn_expr *v = tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(iv->var)), tn_dtype_of(iv->var));
+        const tn_expr *v =
+            tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(iv->var)), tn_dtype_of(iv->var));
         tnb_ptrmap_set(&iters, iv->var, v);
         init->values[list.n] = tn_subst(ctx, block->values[k], &map);
         list = tn_list_append(ctx, list, tn_iter_var_of(ctx, iv->dom, v, TN_ITER_SPATIAL, NULL));
@@ -85,10 +91,14 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
             reduces |= tnk_loop_reduces(p, block) && tn_uses(one, p->var);
         if (!reduces && !tn_is_int_const(one, 1)) {
             const tn_expr *c = tn_subst(ctx, one, &map);
-            init->predicate = tn_is_int_const(init->predicate, 1) ? c : tn_bin(ctx, TN_KIND_AND, c, init->predicate);
+            init->predicate = tn_is_int_const(init->predicate, 1)
+                                  ? c
+                                  : tn_bin(ctx, TN_KIND_AND, c, init->predicate);
         }
     }
-    tn_block fields = {.name = tn_strf(ctx, "%s_init", b->name), .iters = list, .body = tn_subst(ctx, b->init, &iters)};
+    tn_block fields = {.name = tn_strf(ctx, "%s_init", b->name),
+                       .iters = list,
+                       .body = tn_subst(ctx, b->init, &iters)};
     tnk_block_set(s, init, &fields);
     if (at)
         tnk_item_insert(s, at, 0, init);

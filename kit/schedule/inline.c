@@ -23,7 +23,8 @@ obstacle(tnk_sch *s, const tnk_item *block)
         for (uint32_t k = 0; k < b->iters.n; k++)
             iter |= tn_as_iter_var(b->iters.at[k])->var == st->indices.at[i];
         /* a constant index is fine in a dimension of extent 1 */
-        if (!iter && !(tn_is(st->indices.at[i], TN_KIND_INT_IMM) && tn_is_int_const(tn_as_buffer(st->buffer)->shape.at[i], 1)))
+        if (!iter && !(tn_is(st->indices.at[i], TN_KIND_INT_IMM) &&
+                       tn_is_int_const(tn_as_buffer(st->buffer)->shape.at[i], 1)))
             return "it does not store at its iterators";
         for (uint32_t k = 0; k < i; k++)
             if (iter && st->indices.at[k] == st->indices.at[i])
@@ -53,7 +54,8 @@ obstacle(tnk_sch *s, const tnk_item *block)
     for (uint32_t i = 0; i < n_readers; i++)
         if (readers[i]->block->match_buffers.n)
             return "a reader matches a part of its result";
-    /* what it loads must not change between it and its readers: each buffer is written by one block, before it */
+    /* what it loads must not change between it and its readers: each buffer is written by one
+     * block, before it */
     for (uint32_t r = 0; r < b->reads.n; r++) {
         const tn_node *buf = tn_as_buffer_region(b->reads.at[r])->buffer;
         bool before = true;

@@ -25,7 +25,9 @@ static void
 add_predicate(tnk_sch *s, tnk_item *i, const tn_expr *cond)
 {
     if (i->kind == TNK_ITEM_BLOCK)
-        i->predicate = tn_is_int_const(i->predicate, 1) ? cond : tn_bin(s->ctx, TN_KIND_AND, i->predicate, cond);
+        i->predicate = tn_is_int_const(i->predicate, 1)
+                           ? cond
+                           : tn_bin(s->ctx, TN_KIND_AND, i->predicate, cond);
     for (uint32_t k = 0; k < i->children.n; k++)
         add_predicate(s, i->children.at[k], cond);
 }
@@ -85,7 +87,8 @@ repeatable(tnk_item *b, void *user)
         ok &= tn_as_iter_var(blk->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
     for (uint32_t w = 0; w < blk->writes.n; w++)
         for (uint32_t r = 0; r < blk->reads.n; r++)
-            ok &= tn_as_buffer_region(blk->writes.at[w])->buffer != tn_as_buffer_region(blk->reads.at[r])->buffer;
+            ok &= tn_as_buffer_region(blk->writes.at[w])->buffer !=
+                  tn_as_buffer_region(blk->reads.at[r])->buffer;
     if (!ok)
         c->bad = b;
 }
@@ -98,18 +101,21 @@ tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
         return false;
     tn_ctx *ctx = s->ctx;
     if (!tn_int_value(loop->extent, &n) || factor <= 0 || factor > n)
-        return tnk_sch_fail(s, loop, "split_overlap", "the factor %lld does not fit into a constant extent", (long long)factor);
+        return tnk_sch_fail(s, loop, "split_overlap",
+                            "the factor %lld does not fit into a constant extent",
+                            (long long)factor);
     if (n % factor == 0)
         return tnk_split(s, loop, factor, out);
     check c = {.loop = loop};
     tnk_each_block(loop, repeatable, &c);
     if (c.bad || loop->annotations || loop->for_kind != TN_FOR_SERIAL)
-        return tnk_sch_fail(s, loop, "split_overlap", "%s%s cannot be computed twice", c.bad ? "block " : "the loop",
-                            c.bad ? tnk_item_name(c.bad) : "");
+        return tnk_sch_fail(s, loop, "split_overlap", "%s%s cannot be computed twice",
+                            c.bad ? "block " : "the loop", c.bad ? tnk_item_name(c.bad) : "");
     tnb_dtype d = tn_dtype_of(loop->var);
     tnk_item *outer = loop_new(s, loop, "0", tn_int_imm_of(ctx, d, (n + factor - 1) / factor));
     tnk_item *inner = loop_new(s, loop, "1", tn_int_imm_of(ctx, d, factor));
-    const tn_expr *start = tn_min(ctx, tn_mul(ctx, outer->var, inner->extent), tn_int_imm_of(ctx, d, n - factor));
+    const tn_expr *start =
+        tn_min(ctx, tn_mul(ctx, outer->var, inner->extent), tn_int_imm_of(ctx, d, n - factor));
     put_split(s, loop, outer, inner, tn_add(ctx, loop->min, tn_add(ctx, start, inner->var)));
     out[0] = outer;
     out[1] = inner;
@@ -127,12 +133,14 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
         tnk_sch_fail(s, outer, "fuse", "'%s' is not the only thing in it", tn_var_name(inner->var));
         return NULL;
     }
-    if (tn_uses(inner->extent, outer->var) || tn_uses(inner->min, outer->var) || outer->annotations || inner->annotations ||
-        outer->for_kind != inner->for_kind || outer->for_kind == TN_FOR_THREAD_BINDING) {
+    if (tn_uses(inner->extent, outer->var) || tn_uses(inner->min, outer->var) ||
+        outer->annotations || inner->annotations || outer->for_kind != inner->for_kind ||
+        outer->for_kind == TN_FOR_THREAD_BINDING) {
         tnk_sch_fail(s, outer, "fuse", "the loops depend on each other or are marked differently");
         return NULL;
     }
-    const tn_expr *extent = tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, outer->extent, inner->extent));
+    const tn_expr *extent =
+        tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, outer->extent, inner->extent));
     tnk_item *f = loop_new(s, outer, tn_var_name(inner->var), extent);
     f->for_kind = outer->for_kind;
     const tn_expr *vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, inner->extent));
@@ -189,7 +197,8 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
     check c = {0};
     tnk_each_block(top, plain_iterators, &c);
     if (c.bad)
-        return tnk_sch_fail(s, top, "reorder", "block '%s' depends on the order of its iterations", tnk_item_name(c.bad));
+        return tnk_sch_fail(s, top, "reorder", "block '%s' depends on the order of its iterations",
+                            tnk_item_name(c.bad));
     /* new order, outermost first */
     tnk_items order = {0};
     uint32_t next = 0;
@@ -201,8 +210,10 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
     }
     for (uint32_t i = 0; i < order.n; i++)
         for (uint32_t k = i; k < order.n; k++)
-            if (tn_uses(order.at[i]->extent, order.at[k]->var) || tn_uses(order.at[i]->min, order.at[k]->var))
-                return tnk_sch_fail(s, order.at[i], "reorder", "its bounds depend on '%s', which would come after it",
+            if (tn_uses(order.at[i]->extent, order.at[k]->var) ||
+                tn_uses(order.at[i]->min, order.at[k]->var))
+                return tnk_sch_fail(s, order.at[i], "reorder",
+                                    "its bounds depend on '%s', which would come after it",
                                     tn_var_name(order.at[k]->var));
     tnk_items inside = bottom->children;
     tnk_item *parent = top->parent;

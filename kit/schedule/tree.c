@@ -16,8 +16,8 @@ tnk_sch_fail(tnk_sch *s, const tnk_item *at, const char *primitive, const char *
     va_end(ap);
     if (!s->broken) {
         const char *what = at && at->kind == TNK_ITEM_BLOCK ? "block" : "loop";
-        tn_error(s->ctx, at ? at->loc : 0, TNB_INVALID, "%s of %s '%s' is not legal: %s", primitive, what,
-                 at ? tnk_item_name(at) : "?", text);
+        tn_error(s->ctx, at ? at->loc : 0, TNB_INVALID, "%s of %s '%s' is not legal: %s", primitive,
+                 what, at ? tnk_item_name(at) : "?", text);
     }
     s->broken = true;
     return false;
@@ -183,7 +183,8 @@ add_access(region_list *r, const tn_node *buffer, tn_list idx)
     bool point = true;
     for (uint32_t i = 0; i < idx.n; i++)
         point &= tn_dtype_of(idx.at[i]).lanes == 1 && !uses_local(r, idx.at[i]);
-    const tn_node *region = point ? tn_region_point(r->ctx, buffer, idx) : tn_region_full(r->ctx, buffer);
+    const tn_node *region =
+        point ? tn_region_point(r->ctx, buffer, idx) : tn_region_full(r->ctx, buffer);
     for (uint32_t i = 0; i < r->buffers.n; i++) {
         if (r->buffers.at[i] != buffer)
             continue;
@@ -207,7 +208,8 @@ static tn_walk_step
 find_writes(void *user, const tn_node *n)
 {
     if (n->kind == TN_KIND_BUFFER_STORE)
-        add_access(user, ((const tn_buffer_store *)n)->buffer, ((const tn_buffer_store *)n)->indices);
+        add_access(user, ((const tn_buffer_store *)n)->buffer,
+                   ((const tn_buffer_store *)n)->indices);
     return TN_WALK_ON;
 }
 
@@ -242,7 +244,8 @@ tnk_block_set(tnk_sch *s, tnk_item *i, const tn_block *fields)
         for (uint32_t k = 0; k < b.reads.n; k++) {
             bool written = false;
             for (uint32_t w = 0; w < b.writes.n; w++)
-                written |= tn_as_buffer_region(b.writes.at[w])->buffer == tn_as_buffer_region(b.reads.at[k])->buffer;
+                written |= tn_as_buffer_region(b.writes.at[w])->buffer ==
+                           tn_as_buffer_region(b.reads.at[k])->buffer;
             if (!written)
                 reads = tn_list_append(s->ctx, reads, b.reads.at[k]);
         }
@@ -259,7 +262,8 @@ tnk_block_set(tnk_sch *s, tnk_item *i, const tn_block *fields)
 
 /* ---- from a function ---- */
 
-static bool read_stmt(tnk_sch *s, tnk_item *parent, const tn_stmt *st);
+static bool
+read_stmt(tnk_sch *s, tnk_item *parent, const tn_stmt *st);
 
 static bool
 read_stmt(tnk_sch *s, tnk_item *parent, const tn_stmt *st)
@@ -351,7 +355,8 @@ build(tnk_sch *s, tnk_item *i)
     if (i->kind == TNK_ITEM_ROOT)
         return body;
     tn_loc was = tn_at(ctx, i->loc);
-    const tn_stmt *f = tn_for(ctx, i->var, i->min, i->extent, i->for_kind, i->thread_tag, i->annotations, body);
+    const tn_stmt *f =
+        tn_for(ctx, i->var, i->min, i->extent, i->for_kind, i->thread_tag, i->annotations, body);
     tn_at(ctx, was);
     return f;
 }
@@ -373,7 +378,8 @@ tnk_sch_finish(tnk_sch *s)
         body = tn_block_realize_of(ctx, (tn_list){0}, tn_bool(ctx, true), b);
     }
     tn_loc was = tn_at(ctx, s->func->base.loc);
-    const tn_node *f = tn_prim_func_of(ctx, s->func->params, s->func->buffers, body, s->func->ret, s->func->attrs);
+    const tn_node *f =
+        tn_prim_func_of(ctx, s->func->params, s->func->buffers, body, s->func->ret, s->func->attrs);
     tn_at(ctx, was);
     return tn_is_error(f) ? NULL : f;
 }
@@ -395,7 +401,9 @@ tnk_sch_trace(tnk_sch *s)
 const char *
 tnk_item_name(const tnk_item *i)
 {
-    return i->kind == TNK_ITEM_BLOCK ? i->block->name : i->kind == TNK_ITEM_LOOP ? tn_var_name(i->var) : "root";
+    return i->kind == TNK_ITEM_BLOCK  ? i->block->name
+           : i->kind == TNK_ITEM_LOOP ? tn_var_name(i->var)
+                                      : "root";
 }
 
 const tn_block *
@@ -490,7 +498,8 @@ bool
 tnk_loop_reduces(const tnk_item *loop, const tnk_item *block)
 {
     for (uint32_t i = 0; i < block->block->iters.n; i++)
-        if (tn_as_iter_var(block->block->iters.at[i])->iter_kind != TN_ITER_SPATIAL && tn_uses(block->values[i], loop->var))
+        if (tn_as_iter_var(block->block->iters.at[i])->iter_kind != TN_ITER_SPATIAL &&
+            tn_uses(block->values[i], loop->var))
             return true;
     return false;
 }
@@ -569,7 +578,8 @@ tnk_sch_writer(tnk_sch *s, const tn_node *buffer)
 const tn_node *
 tnk_block_output(const tnk_item *block)
 {
-    return block->block->writes.n == 1 ? tn_as_buffer_region(block->block->writes.at[0])->buffer : NULL;
+    return block->block->writes.n == 1 ? tn_as_buffer_region(block->block->writes.at[0])->buffer
+                                       : NULL;
 }
 
 bool

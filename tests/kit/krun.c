@@ -24,7 +24,8 @@ krun_open(krun *k)
         fprintf(stderr, "target cpu: %s\n", err.message);
         return false;
     }
-    const tn_node *attrs = k->kind->probe(k->ctx, tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, "native"), NULL), NULL);
+    const tn_node *attrs =
+        k->kind->probe(k->ctx, tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, "native"), NULL), NULL);
     k->target = tn_as_target(tn_target_of(k->ctx, "cpu", attrs));
     k->threads = 2;
     k->repeat = 1;
@@ -177,7 +178,8 @@ krun_copy(krun *k, tn_list args)
         const tn_node *n = args.at[i];
         if (c) {
             void *bytes;
-            const tn_data *d = tn_data_new(k->ctx, c->data->dtype, c->data->ndim, c->data->shape, &bytes);
+            const tn_data *d =
+                tn_data_new(k->ctx, c->data->dtype, c->data->ndim, c->data->shape, &bytes);
             memcpy(bytes, tn_data_get(k->ctx, c->data), c->data->n_bytes);
             n = tn_constant_of(k->ctx, d);
         }
@@ -187,7 +189,8 @@ krun_copy(krun *k, tn_list args)
 }
 
 bool
-krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol, double atol)
+krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol,
+          double atol)
 {
     tn_list args;
     if (!scheduled || !tn_random_args(k->ctx, func, 1, dims, &args)) {
@@ -201,7 +204,8 @@ krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node 
         tnb_buf why = {0};
         bool ok = tn_values_close(k->ctx, other.at[i], args.at[i], rtol, atol, &why);
         if (!ok)
-            fprintf(stderr, "argument %u: %s\n%s\n", i, why.s ? why.s : "", k->last_source ? k->last_source : "");
+            fprintf(stderr, "argument %u: %s\n%s\n", i, why.s ? why.s : "",
+                    k->last_source ? k->last_source : "");
         tnb_buf_free(&why);
         if (!ok)
             return false;

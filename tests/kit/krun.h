@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs tensor programs through a target's schedule rules, lowering, code generation and the processor. */
+/* Runs tensor programs through a target's schedule rules, lowering, code generation and the
+ * processor. */
 #ifndef TESTS_KIT_KRUN_H
 #define TESTS_KIT_KRUN_H
 
@@ -39,6 +40,7 @@ tn_list
 krun_copy(krun *k, tn_list args);
 /* Runs `func` as it is and `scheduled` on equal random arguments and compares all of them. */
 bool
-krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol, double atol);
+krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol,
+          double atol);
 
 #endif

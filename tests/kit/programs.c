@@ -29,10 +29,12 @@ const tn_node *
 program_matmul(tn_ctx *ctx, int64_t m, int64_t n, int64_t k, tnb_dtype d)
 {
     tnk_te *te = tnk_te_new(ctx);
-    const tn_node *a = input(te, "A", (int64_t[]){m, k}, 2, d), *b = input(te, "B", (int64_t[]){k, n}, 2, d);
+    const tn_node *a = input(te, "A", (int64_t[]){m, k}, 2, d),
+                  *b = input(te, "B", (int64_t[]){k, n}, 2, d);
     tnk_stage *s = stage(te, "T_matmul", (int64_t[]){m, n}, 2, d);
     const tn_expr *r = tnk_te_reduce_axis(s, "k", tn_i64(ctx, k));
-    const tn_node *c = tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, a, s->axes[0], r, NULL), tnk_te_read(te, b, r, s->axes[1], NULL)));
+    const tn_node *c = tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, a, s->axes[0], r, NULL),
+                                            tnk_te_read(te, b, r, s->axes[1], NULL)));
     return tnk_te_finish(te, &c, 1);
 }
 
@@ -40,14 +42,16 @@ static const tn_node *
 matmul_bias(tn_ctx *ctx)
 {
     tnk_te *te = tnk_te_new(ctx);
-    const tn_node *a = input(te, "A", (int64_t[]){33, 40}, 2, TNB_F32), *b = input(te, "B", (int64_t[]){20, 40}, 2, TNB_F32);
+    const tn_node *a = input(te, "A", (int64_t[]){33, 40}, 2, TNB_F32),
+                  *b = input(te, "B", (int64_t[]){20, 40}, 2, TNB_F32);
     const tn_node *bias = input(te, "bias", (int64_t[]){20}, 1, TNB_F32);
     tnk_stage *s = stage(te, "NT_matmul", (int64_t[]){33, 20}, 2, TNB_F32);
     const tn_expr *r = tnk_te_reduce_axis(s, "k", tn_i64(ctx, 40));
-    const tn_node *c = tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, a, s->axes[0], r, NULL), tnk_te_read(te, b, s->axes[1], r, NULL)));
+    const tn_node *c = tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, a, s->axes[0], r, NULL),
+                                            tnk_te_read(te, b, s->axes[1], r, NULL)));
     tnk_stage *e = stage(te, "T_add", (int64_t[]){33, 20}, 2, TNB_F32);
-    const tn_node *o = tnk_te_define(
-        e, tn_add(ctx, tnk_te_read_at(te, c, e->axes, 2), tnk_te_read(te, bias, e->axes[1], NULL)));
+    const tn_node *o = tnk_te_define(e, tn_add(ctx, tnk_te_read_at(te, c, e->axes, 2),
+                                               tnk_te_read(te, bias, e->axes[1], NULL)));
     tnk_stage *t = stage(te, "T_tanh", (int64_t[]){33, 20}, 2, TNB_F32);
     o = tnk_te_define(t, tn_intrin1(ctx, "tanh", tnk_te_read_at(te, o, t->axes, 2)));
     return tnk_te_finish(te, &o, 1);
@@ -71,21 +75,26 @@ program_conv(tn_ctx *ctx, conv_shape c, tnb_dtype d)
                                           tn_bin(ctx, TN_KIND_LT, y, tn_i64(ctx, c.h + c.pad))),
                                    tn_bin(ctx, TN_KIND_AND, tn_bin(ctx, TN_KIND_LE, pad, z),
                                           tn_bin(ctx, TN_KIND_LT, z, tn_i64(ctx, c.w + c.pad))));
-        const tn_expr *v = tnk_te_read(te, x, p->axes[0], p->axes[1], tn_sub(ctx, y, pad), tn_sub(ctx, z, pad), NULL);
+        const tn_expr *v = tnk_te_read(te, x, p->axes[0], p->axes[1], tn_sub(ctx, y, pad),
+                                       tn_sub(ctx, z, pad), NULL);
         x = tnk_te_define(p, tn_if_then_else(ctx, in, v, tn_literal(ctx, d, 0)));
     }
     tnk_stage *s = stage(te, "conv2d_nchw", (int64_t[]){c.n, c.oc, oh, ow}, 4, d);
     const tn_expr *rc = tnk_te_reduce_axis(s, "rc", tn_i64(ctx, icg));
-    const tn_expr *ry = tnk_te_reduce_axis(s, "ry", tn_i64(ctx, c.kh)), *rx = tnk_te_reduce_axis(s, "rx", tn_i64(ctx, c.kw));
+    const tn_expr *ry = tnk_te_reduce_axis(s, "ry", tn_i64(ctx, c.kh)),
+                  *rx = tnk_te_reduce_axis(s, "rx", tn_i64(ctx, c.kw));
     const tn_expr *stride = tn_i64(ctx, c.stride);
     const tn_expr *group = tn_floordiv(ctx, s->axes[1], tn_i64(ctx, ocg));
     const tn_expr *ch = c.groups == 1 ? rc : tn_add(ctx, tn_mul(ctx, group, tn_i64(ctx, icg)), rc);
-    const tn_expr *a = tnk_te_read(te, x, s->axes[0], ch, tn_add(ctx, tn_mul(ctx, s->axes[2], stride), ry),
-                                   tn_add(ctx, tn_mul(ctx, s->axes[3], stride), rx), NULL);
-    const tn_node *y = tnk_te_sum(s, tn_mul(ctx, a, tnk_te_read(te, w, s->axes[1], rc, ry, rx, NULL)));
+    const tn_expr *a =
+        tnk_te_read(te, x, s->axes[0], ch, tn_add(ctx, tn_mul(ctx, s->axes[2], stride), ry),
+                    tn_add(ctx, tn_mul(ctx, s->axes[3], stride), rx), NULL);
+    const tn_node *y =
+        tnk_te_sum(s, tn_mul(ctx, a, tnk_te_read(te, w, s->axes[1], rc, ry, rx, NULL)));
     tnk_stage *e = tnk_te_stage_like(te, "T_add", y, d);
     const tn_expr *zero = tn_i64(ctx, 0);
-    y = tnk_te_define(e, tn_add(ctx, tnk_te_read_at(te, y, e->axes, 4), tnk_te_read(te, bias, zero, e->axes[1], zero, zero, NULL)));
+    y = tnk_te_define(e, tn_add(ctx, tnk_te_read_at(te, y, e->axes, 4),
+                                tnk_te_read(te, bias, zero, e->axes[1], zero, zero, NULL)));
     tnk_stage *r = tnk_te_stage_like(te, "T_relu", y, d);
     y = tnk_te_define(r, tn_max(ctx, tnk_te_read_at(te, y, r->axes, 4), tn_literal(ctx, d, 0)));
     return tnk_te_finish(te, &y, 1);
@@ -100,12 +109,15 @@ softmax(tn_ctx *ctx)
     const tn_expr *k = tnk_te_reduce_axis(s, "k", tn_i64(ctx, 37));
     const tn_node *mx = tnk_te_reduce(s, TNK_MAX, tnk_te_read(te, x, s->axes[0], k, NULL));
     s = stage(te, "T_softmax_exp", (int64_t[]){5, 37}, 2, TNB_F32);
-    const tn_node *e = tnk_te_define(s, tn_intrin1(ctx, "exp", tn_sub(ctx, tnk_te_read_at(te, x, s->axes, 2), tnk_te_read_at(te, mx, s->axes, 1))));
+    const tn_node *e = tnk_te_define(s, tn_intrin1(ctx, "exp",
+                                                   tn_sub(ctx, tnk_te_read_at(te, x, s->axes, 2),
+                                                          tnk_te_read_at(te, mx, s->axes, 1))));
     s = stage(te, "T_softmax_expsum", (int64_t[]){5}, 1, TNB_F32);
     k = tnk_te_reduce_axis(s, "k", tn_i64(ctx, 37));
     const tn_node *sum = tnk_te_sum(s, tnk_te_read(te, e, s->axes[0], k, NULL));
     s = stage(te, "T_softmax_norm", (int64_t[]){5, 37}, 2, TNB_F32);
-    const tn_node *o = tnk_te_define(s, tn_bin(ctx, TN_KIND_DIV, tnk_te_read_at(te, e, s->axes, 2), tnk_te_read_at(te, sum, s->axes, 1)));
+    const tn_node *o = tnk_te_define(s, tn_bin(ctx, TN_KIND_DIV, tnk_te_read_at(te, e, s->axes, 2),
+                                               tnk_te_read_at(te, sum, s->axes, 1)));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -115,9 +127,14 @@ max_pool(tn_ctx *ctx)
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *x = input(te, "x", (int64_t[]){1, 6, 17, 23}, 4, TNB_F32);
     tnk_stage *s = stage(te, "pool_max", (int64_t[]){1, 6, 8, 11}, 4, TNB_F32);
-    const tn_expr *a = tnk_te_reduce_axis(s, "rv0", tn_i64(ctx, 3)), *b = tnk_te_reduce_axis(s, "rv1", tn_i64(ctx, 3));
+    const tn_expr *a = tnk_te_reduce_axis(s, "rv0", tn_i64(ctx, 3)),
+                  *b = tnk_te_reduce_axis(s, "rv1", tn_i64(ctx, 3));
     const tn_expr *two = tn_i64(ctx, 2);
-    const tn_node *o = tnk_te_reduce(s, TNK_MAX, tnk_te_read(te, x, s->axes[0], s->axes[1], tn_add(ctx, tn_mul(ctx, s->axes[2], two), a), tn_add(ctx, tn_mul(ctx, s->axes[3], two), b), NULL));
+    const tn_node *o =
+        tnk_te_reduce(s, TNK_MAX,
+                      tnk_te_read(te, x, s->axes[0], s->axes[1],
+                                  tn_add(ctx, tn_mul(ctx, s->axes[2], two), a),
+                                  tn_add(ctx, tn_mul(ctx, s->axes[3], two), b), NULL));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -127,7 +144,8 @@ transpose(tn_ctx *ctx)
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *x = input(te, "x", (int64_t[]){3, 17, 29}, 3, TNB_F32);
     tnk_stage *s = stage(te, "T_transpose", (int64_t[]){3, 29, 17}, 3, TNB_F32);
-    const tn_node *o = tnk_te_define(s, tnk_te_read(te, x, s->axes[0], s->axes[2], s->axes[1], NULL));
+    const tn_node *o =
+        tnk_te_define(s, tnk_te_read(te, x, s->axes[0], s->axes[2], s->axes[1], NULL));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -136,11 +154,14 @@ static const tn_node *
 math(tn_ctx *ctx)
 {
     tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = input(te, "x", (int64_t[]){4, 53}, 2, TNB_F32), *y = input(te, "y", (int64_t[]){53}, 1, TNB_F32);
+    const tn_node *x = input(te, "x", (int64_t[]){4, 53}, 2, TNB_F32),
+                  *y = input(te, "y", (int64_t[]){53}, 1, TNB_F32);
     tnk_stage *s = stage(te, "compute", (int64_t[]){4, 53}, 2, TNB_F32);
     const tn_expr *a = tnk_te_read_at(te, x, s->axes, 2), *b = tnk_te_read(te, y, s->axes[1], NULL);
     const tn_expr *t = tn_add(ctx, tn_intrin1(ctx, "sigmoid", a), tn_intrin1(ctx, "erf", b));
-    const tn_expr *f = tn_intrin1(ctx, "log", tn_add(ctx, tn_intrin1(ctx, "fabs", a), tn_literal(ctx, TNB_F32, 1)));
+    const tn_expr *f =
+        tn_intrin1(ctx, "log",
+                   tn_add(ctx, tn_intrin1(ctx, "fabs", a), tn_literal(ctx, TNB_F32, 1)));
     const tn_node *o = tnk_te_define(s, tn_select_of(ctx, tn_bin(ctx, TN_KIND_GT, a, b), t, f));
     return tnk_te_finish(te, &o, 1);
 }
@@ -151,7 +172,8 @@ half_ops(tn_ctx *ctx)
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *x = input(te, "x", (int64_t[]){6, 40}, 2, TNB_F16);
     tnk_stage *s = stage(te, "T_relu", (int64_t[]){6, 40}, 2, TNB_F16);
-    const tn_node *o = tnk_te_define(s, tn_max(ctx, tnk_te_read_at(te, x, s->axes, 2), tn_literal(ctx, TNB_F16, 0)));
+    const tn_node *o = tnk_te_define(s, tn_max(ctx, tnk_te_read_at(te, x, s->axes, 2),
+                                               tn_literal(ctx, TNB_F16, 0)));
     s = stage(te, "cast", (int64_t[]){6, 40}, 2, TNB_F32);
     o = tnk_te_define(s, tn_cast_to(ctx, TNB_F32, tnk_te_read_at(te, o, s->axes, 2)));
     return tnk_te_finish(te, &o, 1);
@@ -162,13 +184,15 @@ static const tn_node *
 half_concat(tn_ctx *ctx)
 {
     tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = input(te, "x", (int64_t[]){6, 19}, 2, TNB_F16), *y = input(te, "y", (int64_t[]){4, 19}, 2, TNB_F16);
+    const tn_node *x = input(te, "x", (int64_t[]){6, 19}, 2, TNB_F16),
+                  *y = input(te, "y", (int64_t[]){4, 19}, 2, TNB_F16);
     tnk_stage *s = stage(te, "T_concat", (int64_t[]){12, 19}, 2, TNB_F16);
     const tn_expr *i = s->axes[0], *six = tn_i64(ctx, 6), *ten = tn_i64(ctx, 10);
     const tn_expr *b = tnk_te_read(te, y, tn_sub(ctx, i, six), s->axes[1], NULL);
     b = tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, ten), b, tn_literal(ctx, TNB_F16, 0));
     const tn_expr *a = tnk_te_read_at(te, x, s->axes, 2);
-    const tn_node *o = tnk_te_define(s, tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, six), a, b));
+    const tn_node *o =
+        tnk_te_define(s, tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, six), a, b));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -176,9 +200,11 @@ static const tn_node *
 int_ops(tn_ctx *ctx)
 {
     tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = input(te, "x", (int64_t[]){77}, 1, TNB_I32), *y = input(te, "y", (int64_t[]){77}, 1, TNB_I32);
+    const tn_node *x = input(te, "x", (int64_t[]){77}, 1, TNB_I32),
+                  *y = input(te, "y", (int64_t[]){77}, 1, TNB_I32);
     tnk_stage *s = stage(te, "compute", (int64_t[]){77}, 1, TNB_I64);
-    const tn_expr *a = tnk_te_read(te, x, s->axes[0], NULL), *b = tnk_te_read(te, y, s->axes[0], NULL);
+    const tn_expr *a = tnk_te_read(te, x, s->axes[0], NULL),
+                  *b = tnk_te_read(te, y, s->axes[0], NULL);
     const tn_expr *q = tn_add(ctx, tn_floordiv(ctx, a, b), tn_floormod(ctx, a, tn_i32(ctx, -7)));
     q = tn_add(ctx, q, tn_bin(ctx, TN_KIND_MOD, b, tn_i32(ctx, 5)));
     const tn_node *o = tnk_te_define(s, tn_cast_to(ctx, TNB_I64, q));
@@ -193,7 +219,8 @@ symbolic_add(tn_ctx *ctx)
     const tn_type *t = tn_ty_tensor_dims(ctx, tn_listv(ctx, n, m, NULL), TNB_F32);
     const tn_node *x = tnk_te_input(te, "x", t), *y = tnk_te_input(te, "y", t);
     tnk_stage *s = tnk_te_stage_like(te, "T_add", x, TNB_F32);
-    const tn_node *o = tnk_te_define(s, tn_add(ctx, tnk_te_read_at(te, x, s->axes, 2), tnk_te_read_at(te, y, s->axes, 2)));
+    const tn_node *o = tnk_te_define(s, tn_add(ctx, tnk_te_read_at(te, x, s->axes, 2),
+                                               tnk_te_read_at(te, y, s->axes, 2)));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -202,7 +229,8 @@ symbolic_sum(tn_ctx *ctx)
 {
     tnk_te *te = tnk_te_new(ctx);
     const tn_expr *n = tn_var_dtype(ctx, "n", TNB_I64), *m = tn_var_dtype(ctx, "m", TNB_I64);
-    const tn_node *x = tnk_te_input(te, "x", tn_ty_tensor_dims(ctx, tn_listv(ctx, n, m, NULL), TNB_F32));
+    const tn_node *x =
+        tnk_te_input(te, "x", tn_ty_tensor_dims(ctx, tn_listv(ctx, n, m, NULL), TNB_F32));
     const tn_expr *dn = tnk_te_expr(te, n), *dm = tnk_te_expr(te, m);
     tnk_stage *s = tnk_te_stage(te, "T_sum", &dn, 1, TNB_F32);
     const tn_expr *k = tnk_te_reduce_axis(s, "k", dm);
@@ -214,10 +242,13 @@ static const tn_node *
 bool_ops(tn_ctx *ctx)
 {
     tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = input(te, "x", (int64_t[]){3, 41}, 2, TNB_F32), *y = input(te, "y", (int64_t[]){3, 41}, 2, TNB_B8);
+    const tn_node *x = input(te, "x", (int64_t[]){3, 41}, 2, TNB_F32),
+                  *y = input(te, "y", (int64_t[]){3, 41}, 2, TNB_B8);
     tnk_stage *s = stage(te, "compute", (int64_t[]){3, 41}, 2, TNB_B8);
-    const tn_expr *c = tn_bin(ctx, TN_KIND_LT, tnk_te_read_at(te, x, s->axes, 2), tn_literal(ctx, TNB_F32, 0.5));
-    const tn_node *o = tnk_te_define(s, tn_bin(ctx, TN_KIND_AND, tn_not(ctx, c), tnk_te_read_at(te, y, s->axes, 2)));
+    const tn_expr *c =
+        tn_bin(ctx, TN_KIND_LT, tnk_te_read_at(te, x, s->axes, 2), tn_literal(ctx, TNB_F32, 0.5));
+    const tn_node *o = tnk_te_define(s, tn_bin(ctx, TN_KIND_AND, tn_not(ctx, c),
+                                               tnk_te_read_at(te, y, s->axes, 2)));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -276,11 +307,27 @@ static const struct {
     const char *name;
     const tn_node *(*make)(tn_ctx *ctx);
 } all[] = {
-    {"matmul", matmul_small}, {"matmul_bias", matmul_bias}, {"matmul_half", matmul_half}, {"softmax", softmax},
-    {"max_pool", max_pool}, {"transpose", transpose}, {"math", math}, {"half", half_ops}, {"half_concat", half_concat}, {"int", int_ops}, {"bool", bool_ops},
-    {"symbolic_add", symbolic_add}, {"symbolic_sum", symbolic_sum}, {"conv_3x3", conv_3x3}, {"conv_stride", conv_stride},
-    {"conv_1x1", conv_1x1}, {"conv_depthwise", conv_depthwise}, {"conv_depthwise_stride", conv_depthwise_stride},
-    {"conv_groups", conv_groups}, {"conv_half", conv_half}, {"conv_tiny", conv_tiny},
+    {"matmul", matmul_small},
+    {"matmul_bias", matmul_bias},
+    {"matmul_half", matmul_half},
+    {"softmax", softmax},
+    {"max_pool", max_pool},
+    {"transpose", transpose},
+    {"math", math},
+    {"half", half_ops},
+    {"half_concat", half_concat},
+    {"int", int_ops},
+    {"bool", bool_ops},
+    {"symbolic_add", symbolic_add},
+    {"symbolic_sum", symbolic_sum},
+    {"conv_3x3", conv_3x3},
+    {"conv_stride", conv_stride},
+    {"conv_1x1", conv_1x1},
+    {"conv_depthwise", conv_depthwise},
+    {"conv_depthwise_stride", conv_depthwise_stride},
+    {"conv_groups", conv_groups},
+    {"conv_half", conv_half},
+    {"conv_tiny", conv_tiny},
 };
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu code generator around the compiler: equal bytes whatever `jobs` and the cache, damage in the cache, a missing and a
- * failing compiler, features.
+/* The cpu code generator around the compiler: equal bytes whatever `jobs` and the cache, damage in
+ * the cache, a missing and a failing compiler, features.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,9 @@ build(const tn_target *target, int jobs, const char *cache_dir, tnk_build *b, tn
 static const tn_target *
 with(const char *key, const char *value)
 {
-    return tn_as_target(tn_target_of(k.ctx, "cpu", tn_dict_set(k.ctx, k.target->attrs, key, tn_string(k.ctx, value))));
+    return tn_as_target(
+        tn_target_of(k.ctx, "cpu",
+                     tn_dict_set(k.ctx, k.target->attrs, key, tn_string(k.ctx, value))));
 }
 
 static void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels through lowering, emission and the processor: against formulas, and scheduled against unscheduled. */
+/* Kernels through lowering, emission and the processor: against formulas, and scheduled against
+ * unscheduled. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

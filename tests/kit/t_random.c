@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs: what the rules make of them computes what the unscheduled program computes. The seed is printed; TENON_SEED
- * sets it, TENON_ROUNDS the number of programs.
+/* Random programs: what the rules make of them computes what the unscheduled program computes. The
+ * seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,8 +83,10 @@ convolutions(void **state)
         }
         bool half = between(0, 5) == 0;
         char what[160];
-        snprintf(what, sizeof what, "conv n=%d ic=%d h=%d w=%d oc=%d kh=%d kw=%d stride=%d pad=%d groups=%d half=%d", (int)c.n,
-                 (int)c.ic, (int)c.h, (int)c.w, (int)c.oc, (int)c.kh, (int)c.kw, (int)c.stride, (int)c.pad, (int)c.groups, half);
+        snprintf(what, sizeof what,
+                 "conv n=%d ic=%d h=%d w=%d oc=%d kh=%d kw=%d stride=%d pad=%d groups=%d half=%d",
+                 (int)c.n, (int)c.ic, (int)c.h, (int)c.w, (int)c.oc, (int)c.kh, (int)c.kw,
+                 (int)c.stride, (int)c.pad, (int)c.groups, half);
         check(program_conv(k.ctx, c, half ? TNB_F16 : TNB_F32), half, what);
     }
 }
@@ -98,7 +100,8 @@ products(void **state)
         tnb_dtype types[] = {TNB_F32, TNB_F32, TNB_F64, TNB_I32, TNB_F16};
         tnb_dtype d = types[between(0, 4)];
         char what[100];
-        snprintf(what, sizeof what, "matmul %d %d %d %s", (int)m, (int)n, (int)r, tnb_dtype_print(d).s);
+        snprintf(what, sizeof what, "matmul %d %d %d %s", (int)m, (int)n, (int)r,
+                 tnb_dtype_print(d).s);
         check(program_matmul(k.ctx, m, n, r, d), d.bits == 16, what);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every schedule primitive: legal uses keep the results, illegal ones are refused with their reason. */
+/* Every schedule primitive: legal uses keep the results, illegal ones are refused with their
+ * reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,9 @@ legal(const char *trace)
     if (faults)
         krun_print_errors(&k);
     assert_int_equal(faults, 0);
-    assert_true(krun_same(&k, func, out, tn_dictv(k.ctx, "n", tn_i64(k.ctx, 5), "m", tn_i64(k.ctx, 19), NULL), 1e-4, 1e-5));
+    assert_true(krun_same(&k, func, out,
+                          tn_dictv(k.ctx, "n", tn_i64(k.ctx, 5), "m", tn_i64(k.ctx, 19), NULL),
+                          1e-4, 1e-5));
 }
 
 static void
@@ -267,7 +270,8 @@ decompose_reduction(void **state)
     legal("decompose_reduction(T_matmul, k)");
     begin("matmul");
     b = block("T_matmul");
-    assert_true(tnk_split(s, l[2], 4, part)); /* the predicate is of the reducing loop: the init has none */
+    assert_true(
+        tnk_split(s, l[2], 4, part)); /* the predicate is of the reducing loop: the init has none */
     assert_non_null(tnk_decompose_reduction(s, b, part[0]));
     legal("decompose_reduction");
     begin("matmul");
@@ -284,9 +288,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split),      cmocka_unit_test(split_overlap), cmocka_unit_test(fuse),
-        cmocka_unit_test(reorder),    cmocka_unit_test(kinds),         cmocka_unit_test(compute_inline),
-        cmocka_unit_test(caches),     cmocka_unit_test(compute_at),    cmocka_unit_test(decompose_reduction),
+        cmocka_unit_test(split),
+        cmocka_unit_test(split_overlap),
+        cmocka_unit_test(fuse),
+        cmocka_unit_test(reorder),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(compute_inline),
+        cmocka_unit_test(caches),
+        cmocka_unit_test(compute_at),
+        cmocka_unit_test(decompose_reduction),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

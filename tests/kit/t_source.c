@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emitted source is free of warnings and of undefined behaviour: every program, unscheduled and scheduled, is compiled with all
- * warnings as errors and the undefined-behaviour sanitizer, which traps, and run; also for a processor without wide vectors.
+/* Emitted source is free of warnings and of undefined behaviour: every program, unscheduled and
+ * scheduled, is compiled with all warnings as errors and the undefined-behaviour sanitizer, which
+ * traps, and run; also for a processor without wide vectors.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -53,7 +54,8 @@ compiles_without_warning(void **state)
 {
     (void)state;
     static const char *const rules[] = {"", "Fallback", "Conv2d,Matmul,Pool,GEMV,Fallback"};
-    static const char *const flags[] = {"", "-march=x86-64-v3", "-march=x86-64-v2 -fsanitize=undefined"};
+    static const char *const flags[] = {"", "-march=x86-64-v3",
+                                        "-march=x86-64-v2 -fsanitize=undefined"};
     for (int r = 0; r < 3; r++) {
         tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find("c"));
         for (int i = 0; i < program_count(); i++) {
@@ -75,7 +77,9 @@ compiles_without_warning(void **state)
 #endif
         const char *cc = getenv("TENON_TEST_CC") ? getenv("TENON_TEST_CC") : "cc";
         snprintf(command, sizeof command,
-                 "%s -std=gnu11 -Wall -Wextra -Werror -Wno-psabi -O1 -fwrapv -fopenmp %s -x c -c -o /dev/null %s", cc, more, path);
+                 "%s -std=gnu11 -Wall -Wextra -Werror -Wno-psabi -O1 -fwrapv -fopenmp %s -x c -c "
+                 "-o /dev/null %s",
+                 cc, more, path);
         int rc = system(command);
         if (rc != 0)
             fprintf(stderr, "%s\n", command);
@@ -91,8 +95,9 @@ runs_without_undefined_behaviour(void **state)
 {
     (void)state;
     const tn_target *usual = k.target;
-    const tn_node *attrs = tn_dict_set(k.ctx, usual->attrs, "cc",
-                                       tn_string(k.ctx, "cc -fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"));
+    const tn_node *attrs = tn_dict_set(
+        k.ctx, usual->attrs, "cc",
+        tn_string(k.ctx, "cc -fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"));
     k.target = tn_as_target(tn_target_of(k.ctx, "cpu", attrs));
     for (int i = 0; i < program_count(); i += 2) {
         const char *name;
@@ -112,12 +117,14 @@ runs_on_small_vectors(void **state)
     (void)state;
 #if defined(__x86_64__)
     const tn_target *usual = k.target;
-    k.target = tn_as_target(tn_target_of(k.ctx, "cpu", tn_dictv(k.ctx, "mcpu", tn_string(k.ctx, "x86-64"), NULL)));
+    k.target = tn_as_target(
+        tn_target_of(k.ctx, "cpu", tn_dictv(k.ctx, "mcpu", tn_string(k.ctx, "x86-64"), NULL)));
     for (int i = 1; i < program_count(); i += 2) {
         const char *name;
         const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
         bool half = strstr(name, "half") != NULL;
-        if (!krun_same(&k, f, krun_schedule(&k, f, "Conv2d,Matmul,Pool,GEMV,Fallback"), dims, half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
+        if (!krun_same(&k, f, krun_schedule(&k, f, "Conv2d,Matmul,Pool,GEMV,Fallback"), dims,
+                       half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
             fail_msg("program %s", name);
     }
     k.target = usual;
@@ -136,7 +143,8 @@ dialects_differ_by_their_table(void **state)
     } rows[] = {
         {"c", "TK_KERNEL int32_t", "__global"},
         {"opencl", "__kernel void\nmatmul_bias(__global const float *restrict A", "TK_KERNEL"},
-        {"cuda", "extern \"C\" __global__ void\nmatmul_bias(const float *__restrict__ A", "TK_KERNEL"},
+        {"cuda", "extern \"C\" __global__ void\nmatmul_bias(const float *__restrict__ A",
+         "TK_KERNEL"},
     };
     for (int i = 0; i < 3; i++) {
         tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(rows[i].dialect));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Register tiles for contractions: sums of products such as matrix products and convolutions.
  *
- * The result's last dimension x is computed in vectors: the operand that runs along x is loaded (a step of 2 is shuffled), the other one
- * broadcast. A tile is ty rows of y (a dimension that only the broadcast operand has: output channels, rows of a matrix) times th
- * rows of the dimension before x times tw vectors; its accumulators stay in registers while the reduction runs:
+ * The result's last dimension x is computed in vectors: the operand that runs along x is loaded (a
+ * step of 2 is shuffled), the other one broadcast. A tile is ty rows of y (a dimension that only
+ * the broadcast operand has: output channels, rows of a matrix) times th rows of the dimension
+ * before x times tw vectors; its accumulators stay in registers while the reduction runs:
  *
  *     for n, y0, h0: (parallel)
  *         for x0:
@@ -11,7 +12,8 @@
  *             for k...: acc[i][h][...] += B[y0 * ty + i, k] * A[k, ...]
  *             out[...] = epilogue(acc)
  *
- * Extents that the tile does not divide are covered by moving the last tile back, so that no iteration needs a test.
+ * Extents that the tile does not divide are covered by moving the last tile back, so that no
+ * iteration needs a test.
  */
 #include "rules.h"
 
@@ -70,7 +72,8 @@ cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
         if (tn_uses(l->indices.at[i], v)) {
             const tn_expr *coeff, *rest;
             int64_t c;
-            if (!tn_linear(a, l->indices.at[i], &v, 1, &coeff, &rest) || !tn_int_value(coeff, &c) || stride < 0)
+            if (!tn_linear(a, l->indices.at[i], &v, 1, &coeff, &rest) || !tn_int_value(coeff, &c) ||
+                stride < 0)
                 return 0;
             total += c * stride;
         }
@@ -83,7 +86,15 @@ cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
 bool
 cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
 {
-    *c = (cpu_tile){.s = s, .ctx = ctx, .y = UINT32_MAX, .h = UINT32_MAX, .reduce = 1, .ty = 1, .th = 1, .tw = 1, .lanes = 1};
+    *c = (cpu_tile){.s = s,
+                    .ctx = ctx,
+                    .y = UINT32_MAX,
+                    .h = UINT32_MAX,
+                    .reduce = 1,
+                    .ty = 1,
+                    .th = 1,
+                    .tw = 1,
+                    .lanes = 1};
     tnk_item *blocks[CPU_MAX_BLOCKS];
     uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
     for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
@@ -130,7 +141,8 @@ recognize(contraction *c)
     c->a.load = lx ? l : r;
     c->b.load = lx ? r : l;
     c->a.step = cpu_step_along(c->ctx, c->a.load, iv[c->x]);
-    /* y: the largest dimension that only the broadcast operand has; h: one that only the other has */
+    /* y: the largest dimension that only the broadcast operand has; h: one that only the other has
+     */
     c->y = c->h = UINT32_MAX;
     for (uint32_t i = 0; i < c->x; i++) {
         bool ua = cpu_load_uses(c->a.load, iv[i]), ub = cpu_load_uses(c->b.load, iv[i]);
@@ -141,8 +153,8 @@ recognize(contraction *c)
     }
     /* groups: the channel is in both operands, but only as channel // size in the data */
     for (uint32_t i = 0; i < c->x && c->y == UINT32_MAX; i++)
-        if (cpu_load_uses(c->b.load, iv[i]) && cpu_load_uses(c->a.load, iv[i]) && cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 &&
-            c->ext[i] > 1)
+        if (cpu_load_uses(c->b.load, iv[i]) && cpu_load_uses(c->a.load, iv[i]) &&
+            cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1)
             c->y = i;
     return true;
 }
@@ -166,7 +178,8 @@ choose_tile(contraction *c, int vector_bytes)
             for (int64_t th = 1; th <= 6; th++)
                 for (int64_t ty = 1; ty <= 12; ty++) {
                     int64_t fmas = ty * th * tw;
-                    if (tw * lanes > X || th > H || ty > Y || fmas > MAX_ACCUMULATORS || fmas + th * tw + 1 > REGISTERS)
+                    if (tw * lanes > X || th > H || ty > Y || fmas > MAX_ACCUMULATORS ||
+                        fmas + th * tw + 1 > REGISTERS)
                         continue;
                     double loads = (double)ty + (double)(th * tw) * (c->a.step == 1 ? 1.0 : 3.5);
                     double cycles = (double)fmas / 2, by_load = loads / 2.2;
@@ -205,23 +218,29 @@ reread(double bytes)
     return bytes <= 24e3 ? 0.3 : bytes <= 250e3 ? 1 : bytes <= 6e6 ? 2.5 : 8;
 }
 
-/* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a near cache. */
+/* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a
+ * near cache. */
 static void
 choose_order(contraction *c)
 {
     double X = (double)c->ext[c->x], H = c->h == UINT32_MAX ? 1 : (double)c->ext[c->h];
-    double nx = (double)turns(c->ext[c->x], c->tw * c->lanes), nh = c->h == UINT32_MAX ? 1 : (double)turns(c->ext[c->h], c->th);
+    double nx = (double)turns(c->ext[c->x], c->tw * c->lanes),
+           nh = c->h == UINT32_MAX ? 1 : (double)turns(c->ext[c->h], c->th);
     double ny = c->y == UINT32_MAX ? 1 : (double)turns(c->ext[c->y], c->ty);
     double batch = c->x >= 2 && c->ext[0] > 0 && c->y != 0 ? (double)c->ext[0] : 1;
     double a = bytes_of(c->a.load, batch), b = bytes_of(c->b.load, 1);
-    double rows = nh > 1 ? a * ((double)c->th + 2) / H : a, panel = rows * ((double)(c->tw * c->lanes) + 2) / X;
+    double rows = nh > 1 ? a * ((double)c->th + 2) / H : a,
+           panel = rows * ((double)(c->tw * c->lanes) + 2) / X;
     double yhx = ny * a * reread(a) + b * reread(b);
     double hyx = ny * a * reread(rows) + nh * b * reread(b);
     double hxy = ny * a * reread(panel) + nh * nx * b * reread(b);
-    c->order = yhx <= hyx && yhx <= hxy ? CPU_ORDER_YHX : hyx <= hxy ? CPU_ORDER_HYX : CPU_ORDER_HXY;
+    c->order = yhx <= hyx && yhx <= hxy ? CPU_ORDER_YHX
+               : hyx <= hxy             ? CPU_ORDER_HYX
+                                        : CPU_ORDER_HXY;
 }
 
-/* The block that the tile is made for: the one reader of the result if it is element-wise at the same place, else a copy. */
+/* The block that the tile is made for: the one reader of the result if it is element-wise at the
+ * same place, else a copy. */
 static tnk_item *
 tile_root(contraction *c)
 {
@@ -245,7 +264,9 @@ tile_root(contraction *c)
         bool same = reg && st->indices.n == reg->ranges.n;
         for (uint32_t i = 0; same && i < st->indices.n; i++) {
             const tn_range *rg = tn_as_range(reg->ranges.at[i]);
-            same = (rg->min == st->indices.at[i] || (c->ext[i] == 1 && tn_is_int_const(rg->min, 0))) && tn_is_int_const(rg->extent, 1);
+            same =
+                (rg->min == st->indices.at[i] || (c->ext[i] == 1 && tn_is_int_const(rg->min, 0))) &&
+                tn_is_int_const(rg->extent, 1);
         }
         if (same)
             return readers[0];
@@ -282,7 +303,8 @@ finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
 
 /* outer[i] is the loop over tiles of what was loop l[i]; moves y's behind h's or behind x's. */
 static void
-order_tiles(const contraction *c, tnk_item *const *l, tnk_item **outer, uint32_t n, const tnk_item *ly, const tnk_item *lx)
+order_tiles(const contraction *c, tnk_item *const *l, tnk_item **outer, uint32_t n,
+            const tnk_item *ly, const tnk_item *lx)
 {
     uint32_t y = n, x = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -309,7 +331,8 @@ cpu_apply_tile(cpu_tile *c)
     uint32_t n = tnk_sch_loops(s, root, l, CPU_MAX_LOOPS), n_outer = 0, n_inner = 0;
     if (n != tnk_item_block(root)->iters.n || n > CPU_MAX_LOOPS / 2)
         return false;
-    tnk_item *lx = loop_of_dim(c, root, l, n, c->x), *ly = c->y == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->y);
+    tnk_item *lx = loop_of_dim(c, root, l, n, c->x),
+             *ly = c->y == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->y);
     tnk_item *lh = c->h == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->h);
     tnk_item *ix = NULL, *iy = NULL, *ih = NULL;
     if (!lx)
@@ -360,7 +383,8 @@ cpu_apply_tile(cpu_tile *c)
         order[k++] = sp[i];
     if (!tnk_reorder(s, order, k))
         return false;
-    /* spatial iterators stand in the order of the block's iterators; find those of the tile by the store's indices */
+    /* spatial iterators stand in the order of the block's iterators; find those of the tile by the
+     * store's indices */
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
     tnk_item *tile_loop[3] = {NULL, NULL, NULL};
     const uint32_t dims[3] = {c->x, c->y, c->h};
@@ -378,7 +402,8 @@ cpu_apply_tile(cpu_tile *c)
     if (!tile_loop[0])
         return false;
     int64_t kw;
-    if (n_red >= 2 && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 && kw * c->ty * c->th * c->tw <= 64)
+    if (n_red >= 2 && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 &&
+        kw * c->ty * c->th * c->tw <= 64)
         (void)tnk_set_kind(s, red[n_red - 1], TN_FOR_UNROLLED);
     if (!finish_tile(c, iy ? tile_loop[1] : NULL, ih ? tile_loop[2] : NULL, tile_loop[0]))
         return false;
@@ -389,7 +414,8 @@ cpu_apply_tile(cpu_tile *c)
     return tnk_sch_ok(s);
 }
 
-/* Operands that the vectors cannot run along, and 16-bit ones that would be converted again and again, are copied first. */
+/* Operands that the vectors cannot run along, and 16-bit ones that would be converted again and
+ * again, are copied first. */
 static bool
 stage_operands(contraction *c, int vector_bytes)
 {
@@ -399,7 +425,8 @@ stage_operands(contraction *c, int vector_bytes)
     for (int i = 0; i < 2; i++) {
         const tn_node *buffer = ops[i]->load->buffer;
         const tn_buffer *buf = tn_as_buffer(buffer);
-        bool small = tnb_dtype_is_float(buf->dtype) && buf->dtype.bits == 16 && tnk_sch_is_param(c->s, buffer);
+        bool small = tnb_dtype_is_float(buf->dtype) && buf->dtype.bits == 16 &&
+                     tnk_sch_is_param(c->s, buffer);
         uint32_t perm[8], rank = buf->shape.n, along = rank;
         bool turn = i == 0 && ops[i]->step != 1 && ops[i]->step != 2;
         if (!small && !turn)
@@ -436,7 +463,8 @@ cpu_finish_rest(tnk_sch *s, int vector_bytes)
 }
 
 const tn_node *
-cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank, uint32_t max_rank)
+cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
+                         uint32_t min_rank, uint32_t max_rank)
 {
     tnk_sch *s = tnk_sch_new(ctx, prim_func);
     if (!s)
@@ -444,7 +472,8 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     int bytes = cpu_vector_bytes(ctx, target);
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
     cpu_tile c;
-    if (!cpu_find_reduction(ctx, s, &c) || c.x + 1 < min_rank || c.x + 1 > max_rank || !recognize(&c) || !choose_tile(&c, bytes))
+    if (!cpu_find_reduction(ctx, s, &c) || c.x + 1 < min_rank || c.x + 1 > max_rank ||
+        !recognize(&c) || !choose_tile(&c, bytes))
         return NULL;
     bool turn = c.a.step != 1 && c.a.step != 2;
     if (turn && (c.y == UINT32_MAX || c.ext[c.y] < 4))

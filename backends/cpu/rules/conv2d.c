@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.Conv2d: convolutions of any group count in NCHW, with padding before and an element-wise epilogue. See contraction.c. */
+/* cpu.Conv2d: convolutions of any group count in NCHW, with padding before and an element-wise
+ * epilogue. See contraction.c. */
 #include "rules.h"
 
 static const tn_node *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.Fallback: right for every function, symbolic shapes included. Cheap element-wise blocks are inlined; every other block gets
- * parallel outer loops, its reduction decomposed, and vectors inside where its value is element-wise.
+/* cpu.Fallback: right for every function, symbolic shapes included. Cheap element-wise blocks are
+ * inlined; every other block gets parallel outer loops, its reduction decomposed, and vectors
+ * inside where its value is element-wise.
  */
 #include "rules.h"
 
@@ -23,6 +24,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 const tnk_rule cpu_rule_fallback = {
     .size = sizeof(tnk_rule),
     .name = "cpu.Fallback",
-    .doc = "Parallel outer loops, decomposed reductions, vectors for element-wise blocks; takes any function.",
+    .doc = "Parallel outer loops, decomposed reductions, vectors for element-wise blocks; takes "
+           "any function.",
     .apply = apply,
 };

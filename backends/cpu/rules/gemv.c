@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.GEMV: reductions along memory, such as a matrix times a vector or a mean over an image: eight results at a time, so that eight
- * sums run side by side and hide the latency of addition. Memory is the limit then.
+/* cpu.GEMV: reductions along memory, such as a matrix times a vector or a mean over an image: eight
+ * results at a time, so that eight sums run side by side and hide the latency of addition. Memory
+ * is the limit then.
  */
 #include "rules.h"
 

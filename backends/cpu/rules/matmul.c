@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.Matmul: matrix products, batched and transposed ones included, with an element-wise epilogue. See contraction.c. */
+/* cpu.Matmul: matrix products, batched and transposed ones included, with an element-wise epilogue.
+ * See contraction.c. */
 #include "rules.h"
 
 static const tn_node *

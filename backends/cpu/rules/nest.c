@@ -39,14 +39,16 @@ bool
 cpu_is_alone(tnk_sch *s, tnk_item *block)
 {
     tnk_item *l[CPU_MAX_LOOPS], *all[CPU_MAX_BLOCKS], *other[CPU_MAX_LOOPS];
-    uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS), n_blocks = tnk_sch_blocks(s, all, CPU_MAX_BLOCKS);
+    uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS),
+             n_blocks = tnk_sch_blocks(s, all, CPU_MAX_BLOCKS);
     if (n == 0 || n > CPU_MAX_LOOPS || n_blocks > CPU_MAX_BLOCKS)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (tnk_loop_kind(l[i]) != TN_FOR_SERIAL)
             return false;
     for (uint32_t i = 0; i < n_blocks; i++)
-        if (all[i] != block && tnk_sch_loops(s, all[i], other, CPU_MAX_LOOPS) > 0 && other[0] == l[0])
+        if (all[i] != block && tnk_sch_loops(s, all[i], other, CPU_MAX_LOOPS) > 0 &&
+            other[0] == l[0])
             return false;
     return true;
 }
@@ -73,9 +75,11 @@ cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
         (void)tnk_decompose_reduction(s, block, l[spatial]);
     if (spatial == 0 || !tnk_sch_ok(s))
         return;
-    int64_t e, lanes = cpu_lanes(vector_bytes, tn_as_buffer(tnk_block_output(block) ? tnk_block_output(block)
-                                                                                    : tn_as_buffer_region(b->writes.at[0])->buffer)
-                                                   ->dtype);
+    int64_t e, lanes = cpu_lanes(vector_bytes,
+                                 tn_as_buffer(tnk_block_output(block)
+                                                  ? tnk_block_output(block)
+                                                  : tn_as_buffer_region(b->writes.at[0])->buffer)
+                                     ->dtype);
     uint32_t outer = spatial;
     bool vector = spatial == n && tnk_block_is_injective(block) && lanes > 1;
     if (vector && tnk_loop_extent(l[n - 1], &e)) {

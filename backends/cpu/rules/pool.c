@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.Pool: reductions other than sums of products whose results lie side by side: pooling windows, sums over leading dimensions.
- * The result's last dimension is computed in vectors, with accumulators in registers.
+/* cpu.Pool: reductions other than sums of products whose results lie side by side: pooling windows,
+ * sums over leading dimensions. The result's last dimension is computed in vectors, with
+ * accumulators in registers.
  */
 #include "rules.h"
 
@@ -57,6 +58,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 const tnk_rule cpu_rule_pool = {
     .size = sizeof(tnk_rule),
     .name = "cpu.Pool",
-    .doc = "Pooling and reductions over leading dimensions: vectors along the result's last dimension.",
+    .doc = "Pooling and reductions over leading dimensions: vectors along the result's last "
+           "dimension.",
     .apply = apply,
 };

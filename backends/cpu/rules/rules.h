@@ -13,19 +13,26 @@ enum { CPU_MAX_BLOCKS = 64, CPU_MAX_LOOPS = 16 };
 /* ---- inline.c ---- */
 enum { CPU_KEEP_PADDING = 1 /* guarded producers of reductions stay blocks of their own */ };
 /* Inlines element-wise blocks whose results are cheap to compute again or read once. */
-void cpu_inline_cheap(tnk_sch *s, unsigned flags);
+void
+cpu_inline_cheap(tnk_sch *s, unsigned flags);
 /* Whether the block's value is guarded by a condition (padding). */
-bool cpu_is_guarded(const tnk_item *block);
+bool
+cpu_is_guarded(const tnk_item *block);
 
 /* ---- nest.c ---- */
 /* Fuses the outermost `n` loops as far as it is worth and makes them parallel. */
-void cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n);
-/* Schedules one block on its own: parallel outside, reductions decomposed, vectors inside where that pays. */
-void cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes);
+void
+cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n);
+/* Schedules one block on its own: parallel outside, reductions decomposed, vectors inside where
+ * that pays. */
+void
+cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes);
 /* Whether no loop around the block was marked or contains another block. */
-bool cpu_is_alone(tnk_sch *s, tnk_item *block);
+bool
+cpu_is_alone(tnk_sch *s, tnk_item *block);
 /* Lanes of a dtype in a vector register. */
-int64_t cpu_lanes(int vector_bytes, tnb_dtype d);
+int64_t
+cpu_lanes(int vector_bytes, tnb_dtype d);
 
 /* ---- contraction.c ---- */
 typedef struct cpu_operand {
@@ -33,7 +40,8 @@ typedef struct cpu_operand {
     int64_t step; /* elements between neighbours along x; 0: not the same everywhere */
 } cpu_operand;
 
-/* A tile of accumulators for a reduction: ty of dimension y, th of h, tw * lanes of x, the result's last dimension. */
+/* A tile of accumulators for a reduction: ty of dimension y, th of h, tw * lanes of x, the result's
+ * last dimension. */
 typedef struct cpu_tile {
     tnk_sch *s;
     tn_ctx *ctx;
@@ -43,20 +51,31 @@ typedef struct cpu_tile {
     int64_t ext[CPU_MAX_LOOPS];
     int64_t ty, th, tw, lanes; /* lanes 1: x is unrolled, not vectorized */
     double reduce;             /* turns of the reduction */
-    enum { CPU_ORDER_YHX, CPU_ORDER_HYX, CPU_ORDER_HXY } order; /* of the loops over tiles, outermost first */
+    enum {
+        CPU_ORDER_YHX,
+        CPU_ORDER_HYX,
+        CPU_ORDER_HXY
+    } order; /* of the loops over tiles, outermost first */
 } cpu_tile;
 /* Makes the loops of the tile. False: not possible, the schedule may be broken. */
-bool cpu_apply_tile(cpu_tile *c);
+bool
+cpu_apply_tile(cpu_tile *c);
 /* Elements between neighbours along variable v of a load; 0: not the same everywhere. */
-int64_t cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v);
-bool cpu_load_uses(const tn_buffer_load *l, const tn_expr *v);
-/* The function's one block with a reduction, if it has one result whose shape and domains are constant and that it stores at its
- * iterators; fills s, ctx, block, x, ext and reduce. */
-bool cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c);
+int64_t
+cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v);
+bool
+cpu_load_uses(const tn_buffer_load *l, const tn_expr *v);
+/* The function's one block with a reduction, if it has one result whose shape and domains are
+ * constant and that it stores at its iterators; fills s, ctx, block, x, ext and reduce. */
+bool
+cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c);
 /* Schedules the blocks that no tile has touched, and gives the function. */
-const tn_node *cpu_finish_rest(tnk_sch *s, int vector_bytes);
-/* Schedules a function with one sum of products whose result has a rank in the range; NULL: it is none. */
-const tn_node *cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank,
-                                        uint32_t max_rank);
+const tn_node *
+cpu_finish_rest(tnk_sch *s, int vector_bytes);
+/* Schedules a function with one sum of products whose result has a rank in the range; NULL: it is
+ * none. */
+const tn_node *
+cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
+                         uint32_t min_rank, uint32_t max_rank);
 
 #endif

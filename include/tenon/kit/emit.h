@@ -5,7 +5,8 @@
  *
  *     tnk_source *s = tnk_source_new(ctx, tnk_dialect_find("c"));
  *     tnk_source_add(s, kernel);                      for each
- *     tnk_source_text(s, &buf);                       prologue with the helpers that are used, then the kernels
+ *     tnk_source_text(s, &buf);                       prologue with the helpers that are used, then
+ * the kernels
  */
 #ifndef TENON_KIT_EMIT_H
 #define TENON_KIT_EMIT_H
@@ -27,14 +28,16 @@ typedef struct tnk_dialect {
     const char *name; /* "c", "opencl", "cuda" */
     tn_dialect id;    /* column of the intrinsics' spelling table */
     tnk_calling calling;
-    const char *kernel;     /* before a kernel's name: "__kernel void", "extern \"C\" __global__ void" */
+    const char
+        *kernel; /* before a kernel's name: "__kernel void", "extern \"C\" __global__ void" */
     const char *global_ptr; /* address-space qualifiers, "" where there are none */
     const char *shared;
     const char *local;
     const char *restrict_;
     const char *barrier; /* statement for T.tvm_storage_sync("shared") */
     const char *inline_; /* of helper functions */
-    /* spelling of thread indices: {"threadIdx.x", "get_local_id(0)", ...}; pairs, NULL-terminated; may be NULL */
+    /* spelling of thread indices: {"threadIdx.x", "get_local_id(0)", ...}; pairs, NULL-terminated;
+     * may be NULL */
     const char *const *threads;
     const char *int64, *uint64; /* C's names differ: "int64_t", "long", "long long" */
     const char *int32, *uint32, *int16, *uint16, *int8, *uint8;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tensor-program passes that kit holds: kernel lowering and ApplyDefaultSchedule. The plugin `tir` offers them; a program that
- * links kit without plugins adds tnk_tir_passes to its registry by hand.
+/* The tensor-program passes that kit holds: kernel lowering and ApplyDefaultSchedule. The plugin
+ * `tir` offers them; a program that links kit without plugins adds tnk_tir_passes to its registry
+ * by hand.
  */
 #ifndef TENON_KIT_PASSES_H
 #define TENON_KIT_PASSES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule core: transformations of a PrimFunc in block form that keep its meaning.
  *
- * A schedule holds the function as a tree of loops and blocks that its primitives change in place. Each primitive checks that it is
- * legal; if not it records a located error that says why, and the schedule is then broken: later primitives do nothing and
- * tnk_sch_finish gives NULL.
+ * A schedule holds the function as a tree of loops and blocks that its primitives change in place.
+ * Each primitive checks that it is legal; if not it records a located error that says why, and the
+ * schedule is then broken: later primitives do nothing and tnk_sch_finish gives NULL.
  *
  *     tnk_sch *s = tnk_sch_new(ctx, func);
  *     tnk_item *b = tnk_sch_block(s, "T_matmul"), *l[8], *i[2];
@@ -22,9 +22,11 @@ extern "C" {
 #endif
 
 typedef struct tnk_sch tnk_sch;
-typedef struct tnk_item tnk_item; /* a loop or a block of the tree; valid until it is consumed by a primitive */
+typedef struct tnk_item
+    tnk_item; /* a loop or a block of the tree; valid until it is consumed by a primitive */
 
-/* In the context's scratch arena. NULL, with nothing recorded, when the function has statements beside loops and blocks. */
+/* In the context's scratch arena. NULL, with nothing recorded, when the function has statements
+ * beside loops and blocks. */
 TNB_EXPORT tnk_sch *
 tnk_sch_new(tn_ctx *ctx, const tn_node *prim_func);
 /* The scheduled function; NULL when a primitive failed. */
@@ -59,8 +61,8 @@ tnk_block_is_reduction(const tnk_item *block);
 /* Whether a loop's variable occurs in a value of one of the block's reduction iterators. */
 TNB_EXPORT bool
 tnk_loop_reduces(const tnk_item *loop, const tnk_item *block);
-/* A block of spatial iterators alone with one store of a value that is a function of loads: element i of the result depends on
- * nothing else. */
+/* A block of spatial iterators alone with one store of a value that is a function of loads: element
+ * i of the result depends on nothing else. */
 TNB_EXPORT bool
 tnk_block_is_injective(const tnk_item *block);
 /* Blocks that read (or write) a buffer. */
@@ -75,17 +77,20 @@ TNB_EXPORT bool
 tnk_sch_is_param(const tnk_sch *s, const tn_node *buffer);
 
 /* ---- loops ---- */
-/* Splits by a constant factor: out[0] outer, out[1] inner. When the factor does not divide the extent, blocks get a predicate. */
+/* Splits by a constant factor: out[0] outer, out[1] inner. When the factor does not divide the
+ * extent, blocks get a predicate. */
 TNB_EXPORT bool
 tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
-/* As tnk_split for an extent that the factor does not divide, but the last turn is moved back so that it ends with the extent: some
- * elements are computed twice, none needs a test. Only for blocks for which that makes no difference; factor <= extent. */
+/* As tnk_split for an extent that the factor does not divide, but the last turn is moved back so
+ * that it ends with the extent: some elements are computed twice, none needs a test. Only for
+ * blocks for which that makes no difference; factor <= extent. */
 TNB_EXPORT bool
 tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
 /* Two loops, the inner one the only thing in the outer one, become one. */
 TNB_EXPORT tnk_item *
 tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner);
-/* Puts loops of one chain into the order given (outermost first), in the places that they hold now. */
+/* Puts loops of one chain into the order given (outermost first), in the places that they hold now.
+ */
 TNB_EXPORT bool
 tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n);
 /* Serial, parallel, vectorized or unrolled. */
@@ -105,14 +110,17 @@ tnk_compute_inline(tnk_sch *s, tnk_item *block);
 /* Whether that would be legal; nothing is recorded. */
 TNB_EXPORT bool
 tnk_can_inline(tnk_sch *s, tnk_item *block);
-/* The block writes a new buffer in `scope`; a new block copies that to where it wrote before. Gives the new block. */
+/* The block writes a new buffer in `scope`; a new block copies that to where it wrote before. Gives
+ * the new block. */
 TNB_EXPORT tnk_item *
 tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope);
-/* The block reads a copy of `buffer` in `scope`, made by a new block in front of its nest, whose dimension i is the buffer's dimension
- * perm[i] (perm NULL: as it is). Gives the new block. */
+/* The block reads a copy of `buffer` in `scope`, made by a new block in front of its nest, whose
+ * dimension i is the buffer's dimension perm[i] (perm NULL: as it is). Gives the new block. */
 TNB_EXPORT tnk_item *
-tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope, const uint32_t *perm);
-/* Moves a producer into a loop that contains all its readers; it then computes what the loop's body reads. */
+tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope,
+               const uint32_t *perm);
+/* Moves a producer into a loop that contains all its readers; it then computes what the loop's body
+ * reads. */
 TNB_EXPORT bool
 tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);
 /* Takes the init of a reduction out into a block of its own before `loop`. Gives the new block. */
