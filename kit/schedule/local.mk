@@ -8,3 +8,4 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/loops.c \
 	kit/schedule/schedule_private.h \
 	kit/schedule/tree.c
+EXTRA_DIST += kit/lower/README.md kit/emit/README.md kit/schedule/README.md
