@@ -781,6 +781,8 @@ eval_call(reader *r, const ast *e)
     case V_PATH:
         return call_path(r, e, f.s);
     case V_METHOD:
+        if (!strcmp(f.name, "astype") && !tn_is_scalar(f.node) && r->level == LEVEL_TENSOR)
+            return rd_error(r, e, TNB_TYPE, "only scalars can be cast in a tensor program");
         if (!strcmp(f.name, "astype") && !tn_is_scalar(f.node)) {
             const tn_expr *x = rd_leaf(r, e->a, rd_node(f.node));
             call_args a = rd_args(e, "astype");

@@ -193,11 +193,17 @@ pr_range_bounds(printer *p, const tn_node *n, const tn_expr **end)
     *end = tn_add(p->child, g->min, g->extent);
     if (tn_int_value(g->min, &a) && tn_int_value(g->extent, &b))
         return tn_is(*end, TN_KIND_INT_IMM) && ((const tn_int_imm *)*end)->value == a + b;
-    /* as the reader does it */
-    const tn_expr *extent = tn_sub(p->child, *end, g->min);
-    if (!tn_is(extent, TN_KIND_INT_IMM) && !tn_is_error(extent))
-        extent = tn_simplify_now(p->child, extent);
-    return !tn_is_error(extent) && tn_equal(p->child, extent, g->extent, false, NULL);
+    const tn_expr *ends[] = {tn_simplify_now(p->child, *end), *end};
+    for (int i = 0; i < 2; i++) {
+        /* as the reader does it */
+        const tn_expr *extent = tn_sub(p->child, ends[i], g->min);
+        if (!tn_is(extent, TN_KIND_INT_IMM) && !tn_is_error(extent))
+            extent = tn_simplify_now(p->child, extent);
+        *end = ends[i];
+        if (!tn_is_error(extent) && tn_equal(p->child, extent, g->extent, false, NULL))
+            return true;
+    }
+    return false;
 }
 
 void

@@ -45,8 +45,6 @@ static value
 structural_call(reader *r, const ast *e, const char *op, node_vec args, const tn_node *attrs,
                 const tn_type *type)
 {
-    if (r->level == LEVEL_TENSOR)
-        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", op + strlen("relax."));
     rd_at(r, e);
     const tn_op *o = tn_find_op(tn_ctx_registry(r->ctx), op, NULL);
     if (!o)
@@ -164,8 +162,6 @@ call_packed(reader *r, const ast *e, const char *name)
     const tn_type *out;
     const tn_node *attrs = NULL;
     bool plain = !strcmp(name, "call_packed");
-    if (r->level == LEVEL_TENSOR)
-        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", name);
     if (!rd_need(r, &a, "func", &f, &f_at))
         return FAILED;
     const tn_expr *callee_expr = callee(r, f_at, f);
@@ -587,8 +583,6 @@ rd_op_call(reader *r, const ast *e, const char *name)
 {
     tn_registry *reg = tn_ctx_registry(r->ctx);
     tnb_err err = {0};
-    if (r->level == LEVEL_TENSOR)
-        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", name + strlen("relax."));
     operator_call c = {.op = tn_find_op(reg, name, &err)};
     if (!c.op) {
         const char *near = tn_nearest_name(reg, "op", name);
@@ -643,6 +637,9 @@ value
 rd_graph_op(reader *r, const ast *e, const char *op, const tn_expr *a, const tn_expr *b)
 {
     const tn_node *both[] = {a, b};
+    if (r->level == LEVEL_TENSOR)
+        return rd_error(r, e, TNB_TYPE, "a tensor program computes with scalars, not with %s",
+                        rd_what(r, rd_node(a)));
     rd_at(r, e);
     return rd_node(tn_call_op(r->ctx, op, (tn_list){both, b ? 2u : 1u}, NULL));
 }
@@ -707,6 +704,11 @@ rd_graph_call(reader *r, const ast *e, const char *name)
     value v = rd_type_call(r, e, name, &known);
     if (known)
         return v;
+    bool value_only = !strcmp(name, "str") || !strcmp(name, "dtype") || !strcmp(name, "ExternFunc") ||
+                      !strcmp(name, "const") || !strcmp(name, "prim_value") || !strcmp(name, "shape") ||
+                      !strcmp(name, "op") || !strcmp(name, "device");
+    if (r->level == LEVEL_TENSOR && !value_only)
+        return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", name);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(name, table[i].name))
             return table[i].read(r, e, name);

@@ -10,6 +10,7 @@
 typedef struct access {
     const tn_node *buffer;
     const tn_expr **lo, **hi; /* inclusive; hi NULL: the whole extent */
+    const tn_expr **extent;   /* as written where no loop widens it and nothing was joined; else NULL */
 } access;
 
 typedef TNB_VEC(access) access_vec;
@@ -38,7 +39,8 @@ smaller(regions *g, const tn_expr *a, const tn_expr *b, tn_kind kind)
 }
 
 static void
-add(regions *g, access_vec *to, const tn_node *buffer, const tn_expr **lo, const tn_expr **hi)
+add(regions *g, access_vec *to, const tn_node *buffer, const tn_expr **lo, const tn_expr **hi,
+    const tn_expr **extent)
 {
     uint32_t n = tn_as_buffer(buffer)->shape.n;
     for (uint32_t i = 0; i < to->n; i++) {
@@ -46,6 +48,11 @@ add(regions *g, access_vec *to, const tn_node *buffer, const tn_expr **lo, const
         if (a->buffer != buffer)
             continue;
         for (uint32_t k = 0; k < n; k++) {
+            bool same = a->extent[k] && extent[k] && tn_equal(g->ctx, a->lo[k], lo[k], false, NULL) &&
+                        tn_equal(g->ctx, a->extent[k], extent[k], false, NULL);
+            if (same)
+                continue;
+            a->extent[k] = NULL;
             if (!a->hi[k] || !hi[k]) {
                 a->lo[k] = a->hi[k] = NULL;
                 continue;
@@ -55,32 +62,64 @@ add(regions *g, access_vec *to, const tn_node *buffer, const tn_expr **lo, const
         }
         return;
     }
-    access a = {buffer, lo, hi};
+    access a = {buffer, lo, hi, extent};
     TNB_PUSH(g->arena, *to, a);
 }
 
-/* Bounds of [min, min + extent) over the loops inside the block. */
-static void
-widen(regions *g, const tn_expr *min, const tn_expr *extent, const tn_expr **lo, const tn_expr **hi)
+static tn_walk_step
+find_call(void *user, const tn_node *n)
 {
-    uint32_t n = g->loops.n;
-    const tn_expr **vars = TNB_NEW_N(g->arena, const tn_expr *, n);
-    const tn_expr **mins = TNB_NEW_N(g->arena, const tn_expr *, n);
-    const tn_expr **extents = TNB_NEW_N(g->arena, const tn_expr *, n);
-    for (uint32_t i = 0; i < n; i++) {
-        vars[i] = g->loops.at[i]->var;
-        mins[i] = g->loops.at[i]->min;
-        extents[i] = g->loops.at[i]->extent;
-    }
+    bool *found = user;
+    *found |= n->kind == TN_KIND_CALL;
+    return *found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Bounds of [min, min + extent) over the loops inside the block; *as_is: the extent where none of them
+ * matters. */
+static void
+widen(regions *g, const tn_expr *min, const tn_expr *extent, const tn_expr **lo, const tn_expr **hi,
+      const tn_expr **as_is)
+{
+    uint32_t n = 0;
+    const tn_expr **vars = TNB_NEW_N(g->arena, const tn_expr *, g->loops.n);
+    const tn_expr **mins = TNB_NEW_N(g->arena, const tn_expr *, g->loops.n);
+    const tn_expr **extents = TNB_NEW_N(g->arena, const tn_expr *, g->loops.n);
     if (g->lets.n) {
         min = tn_subst(g->ctx, min, &g->lets);
         extent = tn_subst(g->ctx, extent, &g->lets);
     }
+    bool used = false;
+    for (uint32_t i = 0; i < g->loops.n; i++) {
+        const tn_for_loop *f = g->loops.at[i];
+        used |= tn_uses(min, f->var) || tn_uses(extent, f->var);
+        vars[n] = f->var;
+        mins[n] = f->min;
+        extents[n++] = f->extent;
+    }
+    *as_is = used ? NULL : extent;
     const tn_expr *last = tn_sub(g->ctx, tn_add(g->ctx, min, extent), tn_literal(g->ctx, tn_dtype_of(extent), 1));
     const tn_expr *unused;
     *lo = *hi = NULL;
     if (tn_dtype_of(min).lanes > 1 || tn_is_error(last))
         return;
+    bool opaque = false;
+    int64_t least, most;
+    tn_walk(min, 0, find_call, NULL, &opaque);
+    if (!used && opaque) { /* what a call gives is anything within the bounds that the rest sets */
+        tnb_dtype d = tn_dtype_of(min);
+        tn_bounds(g->arith, min, &least, &most);
+        *as_is = NULL;
+        if (least > TN_NEG_INF && most < TN_POS_INF && tn_is_int_const(extent, 1)) {
+            *lo = tn_int_imm_of(g->ctx, d, least);
+            *hi = tn_int_imm_of(g->ctx, d, most);
+        }
+        return;
+    }
+    if (!used) {
+        *lo = min;
+        *hi = last;
+        return;
+    }
     if (!tn_interval(g->arith, min, vars, mins, extents, n, lo, &unused) || !*lo ||
         !tn_interval(g->arith, last, vars, mins, extents, n, &unused, hi) || !*hi)
         *lo = *hi = NULL;
@@ -108,6 +147,7 @@ touch(regions *g, access_vec *to, const tn_node *buffer, const tn_node *const *p
     uint32_t n = tn_as_buffer(buffer)->shape.n;
     const tn_expr **lo = TNB_NEW_N(g->arena, const tn_expr *, n);
     const tn_expr **hi = TNB_NEW_N(g->arena, const tn_expr *, n);
+    const tn_expr **as_is = TNB_NEW_N(g->arena, const tn_expr *, n);
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *min = parts[i], *extent;
         const tn_ramp *ramp = points ? tn_as_ramp(min) : NULL;
@@ -124,9 +164,9 @@ touch(regions *g, access_vec *to, const tn_node *buffer, const tn_node *const *p
             d.lanes = 1;
             extent = tn_int_imm_of(g->ctx, d, 1);
         }
-        widen(g, min, extent, &lo[i], &hi[i]);
+        widen(g, min, extent, &lo[i], &hi[i], &as_is[i]);
     }
-    add(g, to, buffer, lo, hi);
+    add(g, to, buffer, lo, hi, as_is);
 }
 
 static void
@@ -135,8 +175,8 @@ touch_all(regions *g, access_vec *to, const tn_node *buffer)
     if (tnb_ptrmap_has(&g->inside, buffer) || touch_source(g, to, buffer))
         return;
     uint32_t n = tn_as_buffer(buffer)->shape.n;
-    const tn_expr **none = TNB_NEW_N(g->arena, const tn_expr *, (size_t)n * 2);
-    add(g, to, buffer, none, none + n);
+    const tn_expr **none = TNB_NEW_N(g->arena, const tn_expr *, (size_t)n * 3);
+    add(g, to, buffer, none, none + n, none + 2 * (size_t)n);
 }
 
 /* ---- the walk ---- */
@@ -236,7 +276,10 @@ finish(regions *g, const access *at, uint32_t n, const tnb_ptrmap *except)
         for (uint32_t k = 0; k < b->shape.n; k++) {
             const tn_expr *min, *extent;
             tnb_dtype d = tn_dtype_of(b->shape.at[k]);
-            if (at[i].hi[k]) {
+            if (at[i].hi[k] && at[i].extent[k]) {
+                min = at[i].lo[k];
+                extent = at[i].extent[k];
+            } else if (at[i].hi[k]) {
                 min = tn_simplify(g->arith, at[i].lo[k]);
                 extent = tn_simplify(g->arith, tn_add(g->ctx, tn_sub(g->ctx, at[i].hi[k], at[i].lo[k]),
                                                       tn_literal(g->ctx, tn_dtype_of(min), 1)));
@@ -258,12 +301,6 @@ text_block_regions(tn_ctx *ctx, const tnb_ptrmap *by_data, const tn_block *b, tn
     tnb_ptrmap_init(&g.inside, g.arena);
     tnb_ptrmap_init(&g.lets, g.arena);
     tnb_ptrmap_init(&g.matched, g.arena);
-    for (uint32_t i = 0; i < b->iters.n; i++) {
-        const tn_iter_var *v = tn_as_iter_var(b->iters.at[i]);
-        const tn_range *dom = tn_as_range(v->dom);
-        if (dom)
-            tn_arith_range(g.arith, v->var, dom->min, dom->extent);
-    }
     for (uint32_t i = 0; i < b->allocs.n; i++)
         tnb_ptrmap_set(&g.inside, b->allocs.at[i], b);
     for (uint32_t i = 0; i < b->match_buffers.n; i++) {
