@@ -35,7 +35,7 @@ struct tnk_sch {
     const tn_block *root_block; /* NULL: the function had none */
     TNB_VEC(const tn_node *) allocs;
     tn_list symbols;
-    bool broken;
+    bool broken, quiet;
     tnb_buf trace;
 };
 

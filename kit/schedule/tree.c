@@ -14,7 +14,7 @@ tnk_sch_fail(tnk_sch *s, const tnk_item *at, const char *primitive, const char *
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    if (!s->broken) {
+    if (!s->broken && !s->quiet) {
         const char *what = at && at->kind == TNK_ITEM_BLOCK ? "block" : "loop";
         tn_error(s->ctx, at ? at->loc : 0, TNB_INVALID, "%s of %s '%s' is not legal: %s", primitive,
                  what, at ? tnk_item_name(at) : "?", text);
@@ -385,6 +385,12 @@ tnk_sch_finish(tnk_sch *s)
 }
 
 /* ---- looking ---- */
+
+void
+tnk_sch_quiet(tnk_sch *s)
+{
+    s->quiet = true;
+}
 
 bool
 tnk_sch_ok(const tnk_sch *s)

@@ -181,7 +181,9 @@ choose_tile(contraction *c, int vector_bytes)
                     if (tw * lanes > X || th > H || ty > Y || fmas > MAX_ACCUMULATORS ||
                         fmas + th * tw + 1 > REGISTERS)
                         continue;
-                    double loads = (double)ty + (double)(th * tw) * (c->a.step == 1 ? 1.0 : 3.5);
+                    double loads = (double)ty + (double)(th * tw) * (c->a.step == 1   ? 1.0
+                                                                     : c->a.step == 2 ? 3.5
+                                                                                      : 10.0);
                     double cycles = (double)fmas / 2, by_load = loads / 2.2;
                     cycles = cycles < by_load ? by_load : cycles;
                     cycles = cycles < 4 ? 4 : cycles; /* latency of one multiply-add */
@@ -428,7 +430,7 @@ stage_operands(contraction *c, int vector_bytes)
         bool small = tnb_dtype_is_float(buf->dtype) && buf->dtype.bits == 16 &&
                      tnk_sch_is_param(c->s, buffer);
         uint32_t perm[8], rank = buf->shape.n, along = rank;
-        bool turn = i == 0 && ops[i]->step != 1 && ops[i]->step != 2;
+        bool turn = i == 0 && !cpu_runs_along(ops[i]->step);
         if (!small && !turn)
             continue;
         for (uint32_t k = 0; k < rank && k < 8; k++) {
@@ -469,19 +471,20 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     tnk_sch *s = tnk_sch_new(ctx, prim_func);
     if (!s)
         return NULL;
+    tnk_sch_quiet(s);
     int bytes = cpu_vector_bytes(ctx, target);
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
     cpu_tile c;
     if (!cpu_find_reduction(ctx, s, &c) || c.x + 1 < min_rank || c.x + 1 > max_rank ||
         !recognize(&c) || !choose_tile(&c, bytes))
         return NULL;
-    bool turn = c.a.step != 1 && c.a.step != 2;
+    bool turn = !cpu_runs_along(c.a.step);
     if (turn && (c.y == UINT32_MAX || c.ext[c.y] < 4))
         return NULL; /* a copy would cost more than it gains */
     if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes))
-        return tnk_sch_finish(s);
+        return NULL;
     choose_order(&c);
     if (!cpu_apply_tile(&c))
-        return tnk_sch_finish(s);
+        return NULL;
     return cpu_finish_rest(s, bytes);
 }

@@ -13,12 +13,14 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (!s)
         return prim_func; /* written by hand; it stays as it is */
     cpu_inline_cheap(s, 0);
+    tnk_sch_quiet(s);
     int bytes = cpu_vector_bytes(ctx, target);
     tnk_item *blocks[CPU_MAX_BLOCKS];
     uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
     for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
         cpu_schedule_block(s, blocks[i], bytes);
-    return tnk_sch_finish(s);
+    const tn_node *f = tnk_sch_finish(s);
+    return f ? f : prim_func;
 }
 
 const tnk_rule cpu_rule_fallback = {

@@ -13,6 +13,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     cpu_tile c;
     if (!s)
         return NULL;
+    tnk_sch_quiet(s);
     int bytes = cpu_vector_bytes(ctx, target);
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
     if (!cpu_find_reduction(ctx, s, &c))
@@ -24,7 +25,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         return NULL;
     c.tw = c.ext[c.x] >= 8 ? 8 : 4;
     if (!cpu_apply_tile(&c))
-        return tnk_sch_finish(s);
+        return NULL;
     return cpu_finish_rest(s, bytes);
 }
 

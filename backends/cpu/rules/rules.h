@@ -57,6 +57,13 @@ typedef struct cpu_tile {
         CPU_ORDER_HXY
     } order; /* of the loops over tiles, outermost first */
 } cpu_tile;
+/* Whether a vector of elements with this step may be loaded as it lies: by one load, a shuffle, or
+ * element by element, which a tile with several rows still pays for. */
+static inline bool
+cpu_runs_along(int64_t step)
+{
+    return step >= 1 && step <= 8;
+}
 /* Makes the loops of the tile. False: not possible, the schedule may be broken. */
 bool
 cpu_apply_tile(cpu_tile *c);

@@ -29,6 +29,10 @@ typedef struct tnk_item
  * beside loops and blocks. */
 TNB_EXPORT tnk_sch *
 tnk_sch_new(tn_ctx *ctx, const tn_node *prim_func);
+/* From now on a primitive that is not legal breaks the schedule without recording an error: for
+ * rules, which then leave the function to the next rule. */
+TNB_EXPORT void
+tnk_sch_quiet(tnk_sch *s);
 /* The scheduled function; NULL when a primitive failed. */
 TNB_EXPORT const tn_node *
 tnk_sch_finish(tnk_sch *s);
