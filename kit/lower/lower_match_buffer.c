@@ -90,6 +90,10 @@ pre(tn_rewriter *r, const tn_node *n)
         return tn_error_node(r->ctx);
     if (tn_is_var(n))
         return tnb_ptrmap_get(&st->values, n);
+    /* the matches themselves go; meanwhile they keep their identity */
+    if (n->kind == TN_KIND_MATCH_BUFFER ||
+        (n->kind == TN_KIND_BUFFER && tnb_ptrmap_has(&st->by_buffer, n)))
+        return n;
     return NULL;
 }
 
