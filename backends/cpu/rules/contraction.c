@@ -453,6 +453,14 @@ stage_operands(contraction *c, int vector_bytes)
     return tnk_sch_ok(c->s) && recognize(c);
 }
 
+bool
+cpu_is_noalias(const tn_node *prim_func)
+{
+    const tn_node *a = tn_func_attr(prim_func, "tirx.noalias");
+    a = a ? a : tn_func_attr(prim_func, "tir.noalias");
+    return a && !tn_is_int_const(a, 0);
+}
+
 const tn_node *
 cpu_finish_rest(tnk_sch *s, int vector_bytes)
 {
@@ -468,7 +476,7 @@ const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                          uint32_t min_rank, uint32_t max_rank)
 {
-    tnk_sch *s = tnk_sch_new(ctx, prim_func);
+    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
     if (!s)
         return NULL;
     tnk_sch_quiet(s);

@@ -64,6 +64,10 @@ cpu_runs_along(int64_t step)
 {
     return step >= 1 && step <= 8;
 }
+/* Whether the function promises that its buffers do not overlap. Tiles compute some elements twice,
+ * which must not read what the first time wrote. */
+bool
+cpu_is_noalias(const tn_node *prim_func);
 /* Makes the loops of the tile. False: not possible, the schedule may be broken. */
 bool
 cpu_apply_tile(cpu_tile *c);
