@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The syntax tree of a text module: the subset of Python that TVMScript is written in. Private to the
- * reader. Nodes live in the reader's own arena, which is freed when reading ends.
+/* The syntax tree of a text module: the subset of Python that TVMScript is written in. Private to
+ * the reader. Nodes live in the reader's own arena, which is freed when reading ends.
  */
 #ifndef TENON_TEXT_AST_H
 #define TENON_TEXT_AST_H
 
 #include "tenon/core/ctx.h"
 
-/* Deepest expression or nest of blocks that is read. IR walkers recurse over what the reader builds. */
+/* Deepest expression or nest of blocks that is read. IR walkers recurse over what the reader
+ * builds. */
 #define AST_MAX_DEPTH 200
 #define AST_MAX_INDENT 190
 /* Long sums lean to the left; their depth is bounded separately. */
@@ -35,16 +36,16 @@ typedef enum ast_kind {
     AST_INDEX,   /* a, b */
     AST_SLICE,   /* a : b : c, each may be NULL */
     /* statements */
-    AST_CLASS,    /* text; list: body; more: decorators */
-    AST_DEF,      /* text; list: AST_ARGs; more: body; a: result annotation; b: AST_TUPLE of decorators;
-                     c: AST_TUPLE of type variables */
-    AST_ARG,      /* text; a: annotation */
-    AST_WITH,     /* list: AST_WITH_ITEMs; more: body */
+    AST_CLASS, /* text; list: body; more: decorators */
+    AST_DEF,  /* text; list: AST_ARGs; more: body; a: result annotation; b: AST_TUPLE of decorators;
+                 c: AST_TUPLE of type variables */
+    AST_ARG,  /* text; a: annotation */
+    AST_WITH, /* list: AST_WITH_ITEMs; more: body */
     AST_WITH_ITEM, /* a as b */
-    AST_FOR,      /* a in b; list: body */
-    AST_WHILE,    /* a; list: body */
-    AST_IF,       /* a; list; more */
-    AST_ASSIGN,   /* a = b; c: a second target (an error of graph functions) */
+    AST_FOR,       /* a in b; list: body */
+    AST_WHILE,     /* a; list: body */
+    AST_IF,        /* a; list; more */
+    AST_ASSIGN,    /* a = b; c: a second target (an error of graph functions) */
     AST_ANNOTATED, /* a: b = c (c may be NULL) */
     AST_AUGMENTED, /* a op= b */
     AST_EXPR,
@@ -147,8 +148,7 @@ typedef struct source {
 
 /* Records a located syntax error. After 20 of them further ones are only counted. */
 void
-text_syntax_error(source *s, uint32_t line, uint32_t column, const char *fmt, ...)
-    TNB_PRINTF(4, 5);
+text_syntax_error(source *s, uint32_t line, uint32_t column, const char *fmt, ...) TNB_PRINTF(4, 5);
 
 /* Splits the text; errors are recorded and skipped over. The result ends with TOK_END. */
 tokens
@@ -162,7 +162,8 @@ text_lex_part(source *s, const char *text, size_t n, uint32_t line, uint32_t col
 ast_list
 text_parse(source *s);
 
-/* Parses one expression (a string dimension such as "n + 1"), placed at line:column; NULL after an error. */
+/* Parses one expression (a string dimension such as "n + 1"), placed at line:column; NULL after an
+ * error. */
 ast *
 text_parse_expr(source *s, const char *text, size_t n, uint32_t line, uint32_t column);
 

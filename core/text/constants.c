@@ -5,14 +5,16 @@
  *     R.const([[1, 2], [3, 4]], "int32")            its shape is that of the lists
  *     R.const(0, "float32", shape=[1024, 1024])     one value everywhere, kept as such
  *     R.const([], "float32", shape=[0, 3])          no elements
- *     R.const(bytes="0000c07f", dtype="float32")    the bytes, where decimals would not give them back
+ *     R.const(bytes="0000c07f", dtype="float32")    the bytes, where decimals would not give them
+ * back
  *
  * The table of large constants stands in front of the module:
  *
  *     metadata = tvm.ir.load_json("""{"relax.expr.Constant": [{"dtype": "float32", "hash": "...",
  *         "offset": 0, "shape": [1024, 10]}], "file": "model.py.consts"}""")
  *
- * and the bytes lie at the offset of that file, beside the text; without "file" only the hashes are known.
+ * and the bytes lie at the offset of that file, beside the text; without "file" only the hashes are
+ * known.
  */
 #include <stdlib.h>
 
@@ -20,14 +22,16 @@
 #include "tenon/base/hash.h"
 #include "reader.h"
 
-#define FAILED ((value){.kind = V_ERROR})
 #define MAX_DIMS 64
 
 /* ---- R.const ---- */
 static int
 hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static bool
@@ -77,7 +81,8 @@ from_bytes(reader *r, const ast *e, const char *hex, tnb_dtype d, int32_t ndim, 
     if (n != want && n == tnb_dtype_bytes(d) && count > 1 && n <= 16)
         return rd_node(tn_constant_of(r->ctx, tn_data_splat(r->ctx, d, ndim, dims, bytes)));
     if (n != want)
-        return rd_error(r, e, TNB_SHAPE, "the constant has %zu bytes, its shape and dtype want %llu", n,
+        return rd_error(r, e, TNB_SHAPE,
+                        "the constant has %zu bytes, its shape and dtype want %llu", n,
                         (unsigned long long)want);
     void *to;
     const tn_data *data = tn_data_new(r->ctx, d, ndim, dims, &to);
@@ -102,8 +107,9 @@ store_element(reader *r, const ast *e, value v, tnb_dtype d, void *to, uint64_t 
         }
         ok = tnb_store_f64(to, d, i, v.f);
     } else if (v.kind == V_INT || v.kind == V_BOOL) {
-        ok = tnb_dtype_is_float(d) ? tnb_store_f64(to, d, i, v.big ? (double)(uint64_t)v.i : (double)v.i)
-                                   : tnb_store_i64(to, d, i, tnb_dtype_is_bool(d) ? v.i != 0 : v.i);
+        ok = tnb_dtype_is_float(d)
+                 ? tnb_store_f64(to, d, i, v.big ? (double)(uint64_t)v.i : (double)v.i)
+                 : tnb_store_i64(to, d, i, tnb_dtype_is_bool(d) ? v.i != 0 : v.i);
     } else {
         if (v.kind != V_ERROR)
             rd_error(r, e, TNB_TYPE, "expected a number, found %s", rd_what(r, v));
@@ -122,7 +128,8 @@ is_list(value v)
 }
 
 static bool
-fill(reader *r, const ast *e, value v, tnb_dtype d, const int64_t *dims, int32_t ndim, void *to, uint64_t *i)
+fill(reader *r, const ast *e, value v, tnb_dtype d, const int64_t *dims, int32_t ndim, void *to,
+     uint64_t *i)
 {
     if (ndim == 0)
         return store_element(r, e, v, d, to, (*i)++);
@@ -161,14 +168,14 @@ rd_const_call(reader *r, const ast *e)
     bool has_bytes = rd_keyword(r, &a, "bytes", &bytes, &bytes_at);
     bool has_value = rd_arg(r, &a, "value", &v, &v_at);
     if (rd_arg(r, &a, "dtype", &t, &t_at) && !rd_dtype(r, t_at, t, &d))
-        return FAILED;
+        return rd_failed();
     bool has_shape = rd_keyword(r, &a, "shape", &s, &s_at);
     if (!rd_args_end(r, &a) || (has_shape && !shape_argument(r, s_at, s, dims, &ndim)))
-        return FAILED;
+        return rd_failed();
     if (has_bytes && !has_value) {
         const char *hex = rd_text(r, bytes_at, bytes);
         if (!hex)
-            return FAILED;
+            return rd_failed();
         if (tnb_dtype_is_void(d))
             return rd_error(r, e, TNB_TYPE, "R.const of bytes needs a dtype");
         return from_bytes(r, bytes_at, hex, d, ndim, dims);
@@ -180,19 +187,21 @@ rd_const_call(reader *r, const ast *e)
     if (tnb_dtype_is_void(d))
         d = default_dtype(v);
     if (d.lanes != 1 || tnb_dtype_is_void(d))
-        return rd_error(r, e, TNB_TYPE, "a constant of dtype %s is not possible", tnb_dtype_print(d).s);
+        return rd_error(r, e, TNB_TYPE, "a constant of dtype %s is not possible",
+                        tnb_dtype_print(d).s);
     rd_at(r, e);
     if (has_shape && !is_list(v)) {
         uint8_t element[16] = {0};
         if (tnb_dtype_bytes(d) > sizeof element || !store_element(r, v_at, v, d, element, 0))
-            return FAILED;
+            return rd_failed();
         return rd_node(tn_constant_of(r->ctx, tn_data_splat(r->ctx, d, ndim, dims, element)));
     }
     if (!has_shape) {
         value x = v;
         while (is_list(x)) {
             if (ndim == MAX_DIMS)
-                return rd_error(r, v_at, TNB_SHAPE, "a constant has at most %d dimensions", MAX_DIMS);
+                return rd_error(r, v_at, TNB_SHAPE, "a constant has at most %d dimensions",
+                                MAX_DIMS);
             dims[ndim++] = x.n;
             if (!x.n)
                 break;
@@ -205,9 +214,9 @@ rd_const_call(reader *r, const ast *e)
     const tn_data *data = tn_data_new(r->ctx, d, ndim, dims, &to);
     uint64_t i = 0;
     if (!data)
-        return FAILED;
+        return rd_failed();
     if (data->n_elems && !fill(r, v_at, v, d, dims, ndim, to, &i))
-        return FAILED;
+        return rd_failed();
     return rd_node(tn_constant_of(r->ctx, data));
 }
 
@@ -276,29 +285,35 @@ load_constant(reader *r, const ast *e, constant_table *t, const tn_node *entry, 
     uint64_t count = 1, bytes;
     tnb_err err = {0};
     if (!tnb_dtype_parse(dtype, strlen(dtype), &d) || ndim < 0)
-        return rd_error(r, e, TNB_FORMAT, "constant %lld of the metadata has no dtype and shape", (long long)index);
+        return rd_error(r, e, TNB_FORMAT, "constant %lld of the metadata has no dtype and shape",
+                        (long long)index);
     for (int i = 0; i < ndim; i++)
         if (dims[i] < 0 || !tnb_mul_u64(count, (uint64_t)dims[i], &count))
-            return rd_error(r, e, TNB_SHAPE, "constant %lld of the metadata has an impossible shape", (long long)index);
+            return rd_error(r, e, TNB_SHAPE,
+                            "constant %lld of the metadata has an impossible shape",
+                            (long long)index);
     if (tnb_dtype_storage(d, count, &bytes, &err) != TNB_OK)
         return rd_error(r, e, err.status, "%s", err.message);
     if (!t->file || offset < 0) {
-        rd_error(r, e, TNB_NOT_FOUND, "the bytes of constant %lld (%s) are not at hand", (long long)index, hash);
+        rd_error(r, e, TNB_NOT_FOUND, "the bytes of constant %lld (%s) are not at hand",
+                 (long long)index, hash);
         rd_hint(r, "print the module with its constants in a file beside it");
-        return FAILED;
+        return rd_failed();
     }
     if (!map_sidecar(r, e, t))
-        return FAILED;
+        return rd_failed();
     uint64_t end;
     if (!tnb_add_u64((uint64_t)offset, bytes, &end) || end > t->map->size)
-        return rd_error(r, e, TNB_BOUNDS, "constant %lld lies behind the end of '%s'", (long long)index, t->file);
+        return rd_error(r, e, TNB_BOUNDS, "constant %lld lies behind the end of '%s'",
+                        (long long)index, t->file);
     const char *at = (const char *)t->map->data + offset;
     if (*hash && strcmp(tnb_hash_print(tnb_hash_128(at, bytes)).s, hash) != 0)
-        return rd_error(r, e, TNB_DIFFERS, "constant %lld in '%s' is not the one that the module was printed with",
+        return rd_error(r, e, TNB_DIFFERS,
+                        "constant %lld in '%s' is not the one that the module was printed with",
                         (long long)index, t->file);
     rd_at(r, e);
-    return rd_node(tn_constant_of(
-        r->ctx, tn_data_file(r->ctx, d, ndim, dims, at, tn_str(r->ctx, t->path), (uint64_t)offset)));
+    return rd_node(tn_constant_of(r->ctx, tn_data_file(r->ctx, d, ndim, dims, at,
+                                                       tn_str(r->ctx, t->path), (uint64_t)offset)));
 }
 
 value
@@ -308,8 +323,9 @@ rd_constant_at(reader *r, const ast *e, const char *key, int64_t i)
     if (strcmp(key, "relax.expr.Constant") != 0)
         return rd_error(r, e, TNB_UNSUPPORTED, "metadata of kind '%s' is not supported", key);
     if (!t || !t->entries) {
-        rd_error(r, e, TNB_NOT_FOUND, "the module refers to constant %lld, but brings no metadata", (long long)i);
-        return FAILED;
+        rd_error(r, e, TNB_NOT_FOUND, "the module refers to constant %lld, but brings no metadata",
+                 (long long)i);
+        return rd_failed();
     }
     if (i < 0 || i >= (int64_t)t->entries->items.n)
         return rd_error(r, e, TNB_BOUNDS, "constant %lld of %u", (long long)i, t->entries->items.n);

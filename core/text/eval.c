@@ -16,8 +16,8 @@ is_number(value v)
 static bool
 is_graph_value(value v)
 {
-    return v.kind == V_NODE && v.node->kind >= TN_KIND_FIRST_EXPR && v.node->kind <= TN_KIND_LAST_EXPR &&
-           !tn_is_scalar(v.node);
+    return v.kind == V_NODE && v.node->kind >= TN_KIND_FIRST_EXPR &&
+           v.node->kind <= TN_KIND_LAST_EXPR && !tn_is_scalar(v.node);
 }
 
 /* ---- Python's numbers ---- */
@@ -43,8 +43,7 @@ python_int(reader *r, const ast *e, int op, int64_t a, int64_t b)
     if ((op == TOK_FLOOR || op == TOK_PERCENT || op == TOK_SLASH) && b == 0)
         return rd_error(r, e, TNB_INVALID, "division by zero");
     if ((op == TOK_FLOOR || op == TOK_PERCENT) && b == -1)
-        return op == TOK_FLOOR ? python_int(r, e, TOK_MINUS, 0, a)
-                               : (value){.kind = V_INT};
+        return op == TOK_FLOOR ? python_int(r, e, TOK_MINUS, 0, a) : (value){.kind = V_INT};
     switch (op) {
     case TOK_PLUS: {
         bool ok = tnb_add_i64(a, b, &v);
@@ -191,7 +190,7 @@ graph_operator(reader *r, const ast *e, const char *op, value a, value b)
                         as_double(is_number(a) ? a : b));
     const tn_expr *x = rd_leaf(r, e, a), *y = rd_leaf(r, e, b);
     if (!x || !y)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     return rd_graph_op(r, e, op, x, y);
 }
@@ -213,7 +212,7 @@ scalar_intrinsic(reader *r, const ast *e, int op, const tn_expr *a, const tn_exp
         return rd_node(tn_shift_right(r->ctx, a, b));
     default: {
         if (!tn_match_dtypes(r->ctx, &a, &b))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         const tn_node *both[] = {a, b};
         return rd_node(tn_intrin(r->ctx, "pow", (tn_list){both, 2}));
     }
@@ -228,14 +227,15 @@ rd_binary(reader *r, const ast *e, int op, value a, value b)
     if (b.kind == V_META)
         b = b.items[0];
     if (a.kind == V_ERROR || b.kind == V_ERROR)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     bool compare = op >= TOK_LT && op <= TOK_NE;
     if (is_number(a) && is_number(b)) {
         if (compare)
             return python_compare(op, a, b);
         if (a.kind == V_FLOAT || b.kind == V_FLOAT || a.big || b.big)
-            return a.big || b.big ? rd_error(r, e, TNB_BOUNDS, "arithmetic on integers above 63 bits")
-                                  : python_float(r, e, op, as_double(a), as_double(b));
+            return a.big || b.big
+                       ? rd_error(r, e, TNB_BOUNDS, "arithmetic on integers above 63 bits")
+                       : python_float(r, e, op, as_double(a), as_double(b));
         return python_int(r, e, op, a.i, b.i);
     }
     if (op == TOK_PLUS && a.kind == b.kind && (a.kind == V_TUPLE || a.kind == V_LIST)) {
@@ -253,7 +253,7 @@ rd_binary(reader *r, const ast *e, int op, value a, value b)
         return graph_operator(r, e, operators[k].graph, a, b);
     const tn_expr *x = rd_scalar(r, e, a), *y = rd_scalar(r, e, b);
     if (!x || !y)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     if (operators[k].kind < 0)
         return scalar_intrinsic(r, e, op, x, y);
@@ -261,7 +261,7 @@ rd_binary(reader *r, const ast *e, int op, value a, value b)
     if (op == TOK_SLASH && !tnb_dtype_is_float(dx) && !tnb_dtype_is_float(dy)) {
         rd_error(r, e, TNB_TYPE, "'/' on two integers is ambiguous");
         rd_hint(r, "write '//' or T.floordiv for the floor, T.truncdiv to round toward zero");
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     }
     return rd_node(tn_bin(r->ctx, (tn_kind)operators[k].kind, x, y));
 }
@@ -293,7 +293,7 @@ eval_unary(reader *r, const ast *e)
         const tn_expr *x = rd_leaf(r, e->a, v);
         rd_at(r, e);
         if (!x || e->op == TOK_PLUS)
-            return x ? rd_node(x) : (value){.kind = V_ERROR};
+            return x ? rd_node(x) : rd_failed();
         return rd_graph_op(r, e,
                            e->op == TOK_MINUS ? "relax.negative"
                            : e->op == TOK_NOT ? "relax.logical_not"
@@ -302,7 +302,7 @@ eval_unary(reader *r, const ast *e)
     }
     const tn_expr *x = rd_scalar(r, e->a, v);
     if (!x)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     switch (e->op) {
     case TOK_MINUS:
@@ -330,10 +330,11 @@ eval_logic(reader *r, const ast *e)
         return e->op == TOK_AND ? (x ? b : a) : (x ? a : b);
     }
     if (is_graph_value(a) || is_graph_value(b))
-        return graph_operator(r, e, e->op == TOK_AND ? "relax.logical_and" : "relax.logical_or", a, b);
+        return graph_operator(r, e, e->op == TOK_AND ? "relax.logical_and" : "relax.logical_or", a,
+                              b);
     const tn_expr *x = rd_scalar(r, e->a, a), *y = rd_scalar(r, e->b, b);
     if (!x || !y)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_bin(r->ctx, e->op == TOK_AND ? TN_KIND_AND : TN_KIND_OR, x, y));
 }
@@ -350,7 +351,7 @@ eval_if(reader *r, const ast *e)
     const tn_expr *x = cond ? rd_scalar(r, e->a, rd_eval(r, e->a)) : NULL;
     const tn_expr *y = x ? rd_scalar(r, e->c, rd_eval(r, e->c)) : NULL;
     if (!y)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_if_then_else(r->ctx, cond, x, y));
 }
@@ -390,7 +391,8 @@ slice_ramp(reader *r, const ast *e, value s)
     if (s.items[2].kind != V_NONE && !rd_int(r, e, s.items[2], &step))
         return NULL;
     if (!tn_int_value(g->extent, &extent) || step <= 0) {
-        rd_error(r, e, TNB_INVALID, "a vector access needs a constant number of elements and a positive step");
+        rd_error(r, e, TNB_INVALID,
+                 "a vector access needs a constant number of elements and a positive step");
         return NULL;
     }
     int64_t lanes = (extent + step - 1) / step;
@@ -402,7 +404,8 @@ slice_ramp(reader *r, const ast *e, value s)
 }
 
 bool
-rd_buffer_indices(reader *r, const ast *e, const tn_node *buffer, value index, bool vector, node_vec *out)
+rd_buffer_indices(reader *r, const ast *e, const tn_node *buffer, value index, bool vector,
+                  node_vec *out)
 {
     const value *items;
     uint32_t n;
@@ -411,7 +414,7 @@ rd_buffer_indices(reader *r, const ast *e, const tn_node *buffer, value index, b
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *x = items[i].kind == V_SLICE && vector ? slice_ramp(r, e, items[i])
-                                                             : rd_scalar(r, e, items[i]);
+                                                              : rd_scalar(r, e, items[i]);
         if (!x)
             return false;
         TNB_PUSH(r->arena, *out, x);
@@ -426,7 +429,7 @@ rd_index_buffer(reader *r, const ast *e, const tn_node *buffer, value index, boo
     const value *items;
     uint32_t n;
     if (!rd_items(r, e, index, true, &items, &n))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     bool region = n < b->shape.n, vector = false;
     for (uint32_t i = 0; i < n; i++) {
         if (items[i].kind == V_SLICE && items[i].items[2].kind != V_NONE)
@@ -439,7 +442,7 @@ rd_index_buffer(reader *r, const ast *e, const tn_node *buffer, value index, boo
     node_vec v = {0};
     if (!region) {
         if (!rd_buffer_indices(r, e, buffer, index, true, &v))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         rd_at(r, e);
         return rd_node(tn_load(r->ctx, buffer, (tn_list){v.at, v.n}));
     }
@@ -468,7 +471,7 @@ rd_index_buffer(reader *r, const ast *e, const tn_node *buffer, value index, boo
             range = tn_range_of(r->ctx, tn_int_imm_of(r->ctx, d, 0), b->shape.at[i]);
         }
         if (!range || tn_is_error(range))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         TNB_PUSH(r->arena, v, range);
     }
     rd_at(r, e);
@@ -516,19 +519,18 @@ index_path(reader *r, const ast *e, const char *path)
     if (!strcmp(path, "metadata")) {
         value key = rd_eval(r, e->b);
         const char *s = rd_text(r, e->b, key);
-        return s ? (value){.kind = V_PATH, .s = tn_strf(r->ctx, "metadata.%s", s)}
-                 : (value){.kind = V_ERROR};
+        return s ? (value){.kind = V_PATH, .s = tn_strf(r->ctx, "metadata.%s", s)} : rd_failed();
     }
     if (!strncmp(path, "metadata.", 9)) {
         int64_t i;
         if (!rd_int(r, e->b, rd_eval(r, e->b), &i))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         return rd_constant_at(r, e, path + 9, i);
     }
     if (!strcmp(path, "T.let")) {
         value type = rd_eval(r, e->b);
         const tn_type *t = rd_type(r, e->b, type);
-        return t ? (value){.kind = V_ANNOTATION, .s = "let", .other = t} : (value){.kind = V_ERROR};
+        return t ? (value){.kind = V_ANNOTATION, .s = "let", .other = t} : rd_failed();
     }
     tnb_dtype d;
     if (!strncmp(path, "T.", 2) && tnb_dtype_parse(path + 2, strlen(path + 2), &d)) {
@@ -574,7 +576,7 @@ eval_index(reader *r, const ast *e)
     int64_t i;
     if (base.kind == V_TUPLE || base.kind == V_LIST) {
         if (!rd_int(r, e->b, index, &i))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         if (i < 0)
             i += base.n;
         if (i < 0 || i >= (int64_t)base.n)
@@ -599,10 +601,10 @@ eval_index(reader *r, const ast *e)
     }
     if (is_graph_value(base)) {
         if (!rd_int(r, e->b, index, &i))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         const tn_expr *t = rd_leaf(r, e->a, base);
         if (!t)
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         rd_at(r, e);
         return rd_node(tn_tuple_get_of(r->ctx, t, i));
     }
@@ -633,7 +635,8 @@ buffer_attribute(reader *r, const ast *e, const tn_buffer *b)
         return rd_node(b->elem_offset ? b->elem_offset : tn_i32(r->ctx, 0));
     if (!strcmp(name, "dtype"))
         return rd_str(tn_str(r->ctx, tnb_dtype_print(b->dtype).s));
-    if (!strcmp(name, "vload") || !strcmp(name, "vstore") || !strcmp(name, "access_ptr") || !strcmp(name, "scope"))
+    if (!strcmp(name, "vload") || !strcmp(name, "vstore") || !strcmp(name, "access_ptr") ||
+        !strcmp(name, "scope"))
         return (value){.kind = V_METHOD, .node = &b->base, .name = name};
     return rd_error(r, e, TNB_NOT_FOUND, "a buffer has no attribute '%s'", name);
 }
@@ -645,7 +648,7 @@ global_value(reader *r, const ast *e, const char *name)
     if (g)
         return rd_node(g->var);
     rd_error(r, e, TNB_NOT_FOUND, "the module has no function '%s'", name);
-    return (value){.kind = V_ERROR};
+    return rd_failed();
 }
 
 static value
@@ -699,8 +702,9 @@ call_method(reader *r, const ast *e, value m)
     const ast *where = e;
     tnb_dtype d;
     if (!strcmp(m.name, "astype")) {
-        if (!rd_need(r, &a, "dtype", &v, &where) || !rd_dtype(r, where, v, &d) || !rd_args_end(r, &a))
-            return (value){.kind = V_ERROR};
+        if (!rd_need(r, &a, "dtype", &v, &where) || !rd_dtype(r, where, v, &d) ||
+            !rd_args_end(r, &a))
+            return rd_failed();
         if (!tn_is_scalar(m.node))
             return rd_op_call(r, e, "relax.astype");
         rd_at(r, e);
@@ -714,12 +718,12 @@ call_method(reader *r, const ast *e, value m)
         node_vec at = {0};
         if (!rd_need(r, &a, "begin", &index, &where) ||
             !rd_buffer_indices(r, where, m.node, index, true, &at))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         d = b->dtype;
         if (rd_arg(r, &a, "dtype", &v, &where) && !rd_dtype(r, where, v, &d))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         if (!rd_args_end(r, &a))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         rd_at(r, e);
         if (at.n && b->dtype.lanes && d.lanes > b->dtype.lanes) {
             const tn_expr *last = at.at[at.n - 1];
@@ -747,21 +751,21 @@ call_path(reader *r, const ast *e, const char *path)
         value v;
         const ast *where = e;
         if (!rd_need(r, &a, "x", &v, &where) || !rd_args_end(r, &a))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         if (is_number(v))
             return (value){.kind = V_FLOAT, .f = as_double(v)};
         const char *s = rd_text(r, where, v);
         value f = {.kind = V_FLOAT};
         if (s && !tnb_read_f64(s, strlen(s), &f.f))
             return rd_error(r, where, TNB_FORMAT, "'%.60s' is not a number", s);
-        return s ? f : (value){.kind = V_ERROR};
+        return s ? f : rd_failed();
     }
     if (!strcmp(path, "TypeVar") || !strcmp(path, "typing.TypeVar")) {
         call_args a = rd_args(e, "TypeVar");
         value v;
         const ast *where = e;
         const char *s = rd_need(r, &a, "name", &v, &where) ? rd_text(r, where, v) : NULL;
-        return s ? (value){.kind = V_TYPE_VAR, .s = s} : (value){.kind = V_ERROR};
+        return s ? (value){.kind = V_TYPE_VAR, .s = s} : rd_failed();
     }
     if (!strcmp(path, "tvm.tir.IndexMap") || !strcmp(path, "tvm.tirx.IndexMap"))
         return rd_tensor_call(r, e, "index_map");
@@ -790,7 +794,7 @@ eval_call(reader *r, const ast *e)
             const ast *where = e;
             tnb_dtype d;
             if (!x || !rd_need(r, &a, "dtype", &v, &where) || !rd_dtype(r, where, v, &d))
-                return (value){.kind = V_ERROR};
+                return rd_failed();
             rd_at(r, e);
             const tn_node *attrs = tn_dictv(r->ctx, "dtype", tn_dtype_value(r->ctx, d), NULL);
             return rd_node(tn_call_op(r->ctx, "relax.astype", (tn_list){&x, 1}, attrs));
@@ -814,7 +818,7 @@ eval_items(reader *r, const ast *e, value_kind kind)
             items[i] = items[i].items[0];
         bad |= items[i].kind == V_ERROR;
     }
-    return bad ? (value){.kind = V_ERROR} : (value){.kind = (uint8_t)kind, .n = e->list.n, .items = items};
+    return bad ? rd_failed() : (value){.kind = (uint8_t)kind, .n = e->list.n, .items = items};
 }
 
 static value
@@ -827,7 +831,7 @@ eval_dict(reader *r, const ast *e)
         items[2 * i + 1] = rd_eval(r, e->more.at[i]);
         bad |= items[2 * i].kind == V_ERROR || items[2 * i + 1].kind == V_ERROR;
     }
-    return bad ? (value){.kind = V_ERROR} : (value){.kind = V_DICT, .n = e->list.n, .items = items};
+    return bad ? rd_failed() : (value){.kind = V_DICT, .n = e->list.n, .items = items};
 }
 
 value

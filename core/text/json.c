@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attribute values as JSON: numbers, texts, booleans, null, arrays, objects. What JSON lacks is written
- * as an object with one key that begins with "$": {"$dtype": "float16"}, {"$float": "nan"}, and so on.
+/* Attribute values as JSON: numbers, texts, booleans, null, arrays, objects. What JSON lacks is
+ * written as an object with one key that begins with "$": {"$dtype": "float16"}, {"$float": "nan"},
+ * and so on.
  */
 #include <jansson.h>
 #include <math.h>
@@ -68,7 +69,8 @@ from_object(tn_ctx *ctx, const json_t *j, int depth, tnb_err *err)
     json_object_foreach((json_t *)(uintptr_t)j, key, v)
     {
         if (n == 1 && key[0] == '$') {
-            const tn_node *x = json_is_array(v) ? typed(ctx, key, v, depth, err) : special(ctx, key, v);
+            const tn_node *x =
+                json_is_array(v) ? typed(ctx, key, v, depth, err) : special(ctx, key, v);
             if (!x)
                 tnb_fail(err, TNB_FORMAT, "malformed value \"%s\"", key);
             return x;
@@ -178,7 +180,8 @@ int_to_json(const tn_int_imm *i, tnb_buf *out)
     else if (tnb_dtype_eq(d, TNB_I64))
         tnb_buf_printf(out, "%lld", (long long)i->value);
     else
-        tnb_buf_printf(out, "{\"$int\": [\"%s\", \"%lld\"]}", tnb_dtype_print(d).s, (long long)i->value);
+        tnb_buf_printf(out, "{\"$int\": [\"%s\", \"%lld\"]}", tnb_dtype_print(d).s,
+                       (long long)i->value);
 }
 
 static void
@@ -214,7 +217,8 @@ to_json(const tn_node *v, tnb_buf *out, int depth)
         put_string(out, ((const tn_string_imm *)v)->value);
         return TNB_OK;
     case TN_KIND_DTYPE_IMM:
-        tnb_buf_printf(out, "{\"$dtype\": \"%s\"}", tnb_dtype_print(((const tn_dtype_imm *)v)->value).s);
+        tnb_buf_printf(out, "{\"$dtype\": \"%s\"}",
+                       tnb_dtype_print(((const tn_dtype_imm *)v)->value).s);
         return TNB_OK;
     case TN_KIND_ARRAY:
         return list_to_json(((const tn_array *)v)->items, out, depth);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits a text module into tokens by the rules of Python: indentation becomes INDENT and DEDENT, line
- * ends inside brackets do not count, comments vanish. Bytes that fit nowhere are reported and skipped.
+/* Splits a text module into tokens by the rules of Python: indentation becomes INDENT and DEDENT,
+ * line ends inside brackets do not count, comments vanish. Bytes that fit nowhere are reported and
+ * skipped.
  */
 #include <stdio.h>
 
@@ -25,8 +26,7 @@ text_syntax_error(source *s, uint32_t line, uint32_t column, const char *fmt, ..
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    tn_loc loc =
-        tn_loc_make(s->ctx, (tnb_place){.file = s->file, .line = line, .column = column});
+    tn_loc loc = tn_loc_make(s->ctx, (tnb_place){.file = s->file, .line = line, .column = column});
     tn_error(s->ctx, loc, TNB_FORMAT, "%s", message);
 }
 
@@ -67,9 +67,11 @@ static int
 utf8_length(const char *p, const char *end)
 {
     unsigned char c = (unsigned char)*p;
-    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3
-            : c >= 0xf0 && c < 0xf5                                           ? 4
-                                                                              : 0;
+    int n = c < 0x80                ? 1
+            : c >= 0xc2 && c < 0xe0 ? 2
+            : c >= 0xe0 && c < 0xf0 ? 3
+            : c >= 0xf0 && c < 0xf5 ? 4
+                                    : 0;
     if (n == 0 || end - p < n)
         return 0;
     for (int i = 1; i < n; i++)
@@ -232,21 +234,50 @@ static const struct {
     uint8_t kind, op;
 } punctuation[] = {
     /* longest first */
-    {"**=", TOK_AUG, TOK_POWER},   {"//=", TOK_AUG, TOK_FLOOR}, {"<<=", TOK_AUG, TOK_SHL},
-    {">>=", TOK_AUG, TOK_SHR},     {"**", TOK_POWER, 0},        {"//", TOK_FLOOR, 0},
-    {"<<", TOK_SHL, 0},            {">>", TOK_SHR, 0},          {"<=", TOK_LE, 0},
-    {">=", TOK_GE, 0},             {"==", TOK_EQ, 0},           {"!=", TOK_NE, 0},
-    {"->", TOK_ARROW, 0},          {"+=", TOK_AUG, TOK_PLUS},   {"-=", TOK_AUG, TOK_MINUS},
-    {"*=", TOK_AUG, TOK_STAR},     {"/=", TOK_AUG, TOK_SLASH},  {"%=", TOK_AUG, TOK_PERCENT},
-    {"&=", TOK_AUG, TOK_AMP},      {"|=", TOK_AUG, TOK_BAR},    {"^=", TOK_AUG, TOK_CARET},
-    {"+", TOK_PLUS, 0},            {"-", TOK_MINUS, 0},         {"*", TOK_STAR, 0},
-    {"/", TOK_SLASH, 0},           {"%", TOK_PERCENT, 0},       {"@", TOK_AT, 0},
-    {"&", TOK_AMP, 0},             {"|", TOK_BAR, 0},           {"^", TOK_CARET, 0},
-    {"~", TOK_TILDE, 0},           {"<", TOK_LT, 0},            {">", TOK_GT, 0},
-    {"=", TOK_ASSIGN, 0},          {"(", TOK_LPAREN, 0},        {")", TOK_RPAREN, 0},
-    {"[", TOK_LBRACKET, 0},        {"]", TOK_RBRACKET, 0},      {"{", TOK_LBRACE, 0},
-    {"}", TOK_RBRACE, 0},          {",", TOK_COMMA, 0},         {":", TOK_COLON, 0},
-    {".", TOK_DOT, 0},             {";", TOK_SEMICOLON, 0},
+    {"**=", TOK_AUG, TOK_POWER},
+    {"//=", TOK_AUG, TOK_FLOOR},
+    {"<<=", TOK_AUG, TOK_SHL},
+    {">>=", TOK_AUG, TOK_SHR},
+    {"**", TOK_POWER, 0},
+    {"//", TOK_FLOOR, 0},
+    {"<<", TOK_SHL, 0},
+    {">>", TOK_SHR, 0},
+    {"<=", TOK_LE, 0},
+    {">=", TOK_GE, 0},
+    {"==", TOK_EQ, 0},
+    {"!=", TOK_NE, 0},
+    {"->", TOK_ARROW, 0},
+    {"+=", TOK_AUG, TOK_PLUS},
+    {"-=", TOK_AUG, TOK_MINUS},
+    {"*=", TOK_AUG, TOK_STAR},
+    {"/=", TOK_AUG, TOK_SLASH},
+    {"%=", TOK_AUG, TOK_PERCENT},
+    {"&=", TOK_AUG, TOK_AMP},
+    {"|=", TOK_AUG, TOK_BAR},
+    {"^=", TOK_AUG, TOK_CARET},
+    {"+", TOK_PLUS, 0},
+    {"-", TOK_MINUS, 0},
+    {"*", TOK_STAR, 0},
+    {"/", TOK_SLASH, 0},
+    {"%", TOK_PERCENT, 0},
+    {"@", TOK_AT, 0},
+    {"&", TOK_AMP, 0},
+    {"|", TOK_BAR, 0},
+    {"^", TOK_CARET, 0},
+    {"~", TOK_TILDE, 0},
+    {"<", TOK_LT, 0},
+    {">", TOK_GT, 0},
+    {"=", TOK_ASSIGN, 0},
+    {"(", TOK_LPAREN, 0},
+    {")", TOK_RPAREN, 0},
+    {"[", TOK_LBRACKET, 0},
+    {"]", TOK_RBRACKET, 0},
+    {"{", TOK_LBRACE, 0},
+    {"}", TOK_RBRACE, 0},
+    {",", TOK_COMMA, 0},
+    {":", TOK_COLON, 0},
+    {".", TOK_DOT, 0},
+    {";", TOK_SEMICOLON, 0},
 };
 
 static bool

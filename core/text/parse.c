@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From tokens to a syntax tree. Recursive descent over the subset of Python that TVMScript uses; what
- * lies outside it (comprehensions, star arguments, formatted strings) is reported where it stands.
- * After a syntax error the parser goes on with the next statement.
+/* From tokens to a syntax tree. Recursive descent over the subset of Python that TVMScript uses;
+ * what lies outside it (comprehensions, star arguments, formatted strings) is reported where it
+ * stands. After a syntax error the parser goes on with the next statement.
  */
 #include "ast.h"
 #include "tenon/base/num.h"
@@ -73,16 +73,20 @@ fail(parser *p, const char *wanted)
     const token *t = peek(p);
     switch (t->kind) {
     case TOK_END:
-        text_syntax_error(p->s, t->line, t->column, "expected %s, found the end of the file", wanted);
+        text_syntax_error(p->s, t->line, t->column, "expected %s, found the end of the file",
+                          wanted);
         break;
     case TOK_NEWLINE:
-        text_syntax_error(p->s, t->line, t->column, "expected %s, found the end of the line", wanted);
+        text_syntax_error(p->s, t->line, t->column, "expected %s, found the end of the line",
+                          wanted);
         break;
     case TOK_INDENT:
-        text_syntax_error(p->s, t->line, t->column, "expected %s, found a deeper indentation", wanted);
+        text_syntax_error(p->s, t->line, t->column, "expected %s, found a deeper indentation",
+                          wanted);
         break;
     case TOK_DEDENT:
-        text_syntax_error(p->s, t->line, t->column, "expected %s, found the end of the block", wanted);
+        text_syntax_error(p->s, t->line, t->column, "expected %s, found the end of the block",
+                          wanted);
         break;
     default:
         text_syntax_error(p->s, t->line, t->column, "expected %s, found '%.*s'", wanted,
@@ -130,8 +134,8 @@ deeper(parser *p)
     return false;
 }
 
-/* Left-leaning chains (sums, attribute paths, calls of calls) grow without recursion here, but others
- * recurse over them. */
+/* Left-leaning chains (sums, attribute paths, calls of calls) grow without recursion here, but
+ * others recurse over them. */
 static ast *
 chained(parser *p, ast *n, const ast *first, const ast *second)
 {
@@ -170,10 +174,10 @@ static ast *
 parse_lambda(parser *p);
 
 static const char *const reserved[] = {
-    "and",  "as",     "assert", "async",  "await", "break",    "class", "continue", "def",
-    "del",  "elif",   "else",   "except", "for",   "finally",  "from",  "global",   "if",
-    "import", "in",   "is",     "lambda", "nonlocal", "not",   "or",    "pass",     "raise",
-    "return", "try",  "while",  "with",   "yield",
+    "and",    "as",   "assert", "async",  "await",  "break",  "class",    "continue",
+    "def",    "del",  "elif",   "else",   "except", "for",    "finally",  "from",
+    "global", "if",   "import", "in",     "is",     "lambda", "nonlocal", "not",
+    "or",     "pass", "raise",  "return", "try",    "while",  "with",     "yield",
 };
 
 static bool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants: inline up to 64 elements, else a reference into the table of metadata (see constants.c for
- * the forms). What decimals would not give back bit by bit is printed as bytes.
+/* Constants: inline up to 64 elements, else a reference into the table of metadata (see constants.c
+ * for the forms). What decimals would not give back bit by bit is printed as bytes.
  */
 #include <stdio.h>
 
@@ -34,7 +34,8 @@ element_text(const void *bytes, tnb_dtype d, uint64_t i, char *out, size_t room)
         return true;
     }
     int64_t v;
-    if (!tnb_load_i64(bytes, d, i, &v) || !tnb_store_i64(again, d, 0, v) || memcmp(again, raw, size) != 0)
+    if (!tnb_load_i64(bytes, d, i, &v) || !tnb_store_i64(again, d, 0, v) ||
+        memcmp(again, raw, size) != 0)
         return false;
     if (tnb_dtype_is_bool(d)) {
         if (v != 0 && v != 1)
@@ -59,7 +60,8 @@ all_printable(const void *bytes, tnb_dtype d, uint64_t n)
 }
 
 static void
-elements(printer *p, const void *bytes, tnb_dtype d, const int64_t *shape, int32_t ndim, uint64_t *i)
+elements(printer *p, const void *bytes, tnb_dtype d, const int64_t *shape, int32_t ndim,
+         uint64_t *i)
 {
     char text[48] = "";
     if (ndim == 0) {
@@ -182,7 +184,8 @@ write_sidecar(printer *p, const char *path, tnb_err *err)
     for (uint32_t i = 0; i < p->constants.n; i++) {
         printed_constant *c = &p->constants.at[i];
         const void *bytes = tn_data_get(p->ctx, c->data);
-        tnb_status s = bytes ? tnb_out_align(o, 64, err) : tnb_fail(err, TNB_INVALID, "a constant has no value");
+        tnb_status s = bytes ? tnb_out_align(o, 64, err)
+                             : tnb_fail(err, TNB_INVALID, "a constant has no value");
         c->offset = tnb_out_pos(o);
         if (s == TNB_OK)
             s = tnb_out_write(o, bytes, c->data->n_bytes, err);

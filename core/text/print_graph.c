@@ -122,15 +122,18 @@ type_follows(printer *p, const tn_call *c, const tn_op *op)
     tn_call again = *c;
     again.base.type = NULL;
     const tn_type *t = op->infer(p->child, &again);
-    return t && !tn_is_error(t) && (t == c->base.type || tn_equal(p->child, t, c->base.type, false, NULL));
+    return t && !tn_is_error(t) &&
+           (t == c->base.type || tn_equal(p->child, t, c->base.type, false, NULL));
 }
 
 static bool
 structural_call(printer *p, const tn_call *c, const char *name)
 {
-    static const char *const programs[] = {"call_tir", "call_tir_inplace", "call_tir_with_grad", "call_dps_packed"};
+    static const char *const programs[] = {"call_tir", "call_tir_inplace", "call_tir_with_grad",
+                                           "call_dps_packed"};
     static const char *const packed[] = {"call_pure_packed", "call_inplace_packed"};
-    static const char *const with_tuple[] = {"call_builtin_with_ctx", "invoke_closure", "invoke_pure_closure"};
+    static const char *const with_tuple[] = {"call_builtin_with_ctx", "invoke_closure",
+                                             "invoke_pure_closure"};
     const tn_op *op = tn_call_op_of(c);
     for (size_t i = 0; i < 4; i++)
         if (!strcmp(name, programs[i]) && c->args.n == 2) {
@@ -179,7 +182,8 @@ structural_call(printer *p, const tn_call *c, const char *name)
             return true;
         }
     if (!strcmp(name, "hint_on_device") && c->args.n == 1) {
-        const tn_node *type = tn_dict_get(c->attrs, "device_type"), *index = tn_dict_get(c->attrs, "index");
+        const tn_node *type = tn_dict_get(c->attrs, "device_type"),
+                      *index = tn_dict_get(c->attrs, "index");
         pr_puts(p, "R.hint_on_device(");
         pr_value(p, c->args.at[0]);
         pr_puts(p, ", R.device(");
@@ -247,7 +251,8 @@ call(printer *p, const tn_call *c)
         }
         const tn_dict *d = tn_as_dict(c->attrs);
         for (uint32_t i = 0; d && i < d->items.n; i++)
-            keyword_attr(p, tn_as_pair(d->items.at[i])->key, tn_as_pair(d->items.at[i])->value, NULL);
+            keyword_attr(p, tn_as_pair(d->items.at[i])->key, tn_as_pair(d->items.at[i])->value,
+                         NULL);
         given_type(p, "ty_args", c->ty_args, true);
         pr_puts(p, ")");
         return;
@@ -277,7 +282,8 @@ pr_value(printer *p, const tn_expr *e)
         pr_puts(p, "R.ExternFunc(");
         pr_string(p, ((const tn_extern_func *)e)->name);
         const tn_ty_func *f = tn_as_ty_func(e->type);
-        if (f && (!f->opaque || (f->ret && !tn_is(f->ret, TN_KIND_TY_ANY)) || f->pure || f->derive)) {
+        if (f &&
+            (!f->opaque || (f->ret && !tn_is(f->ret, TN_KIND_TY_ANY)) || f->pure || f->derive)) {
             pr_puts(p, ", ");
             pr_type(p, e->type);
         }
@@ -372,7 +378,8 @@ annotate(printer *p, const tn_expr *var, const tn_expr *value)
         return true;
     if (p->opt && p->opt->hide_types)
         return tn_is_scalar(value); /* a scalar binding needs its type to be one */
-    return !tn_is_call_to(value, "relax.call_tir") && !tn_is_call_to(value, "relax.call_dps_packed");
+    return !tn_is_call_to(value, "relax.call_tir") &&
+           !tn_is_call_to(value, "relax.call_dps_packed");
 }
 
 /* A call for its effect only: printed as a statement. */
@@ -452,7 +459,8 @@ pr_binding(printer *p, const tn_node *b)
         return;
     }
     bool annotated = annotate(p, v->var, v->value);
-    /* the annotation may declare symbols in front; the variable's own name comes first in the line */
+    /* the annotation may declare symbols in front; the variable's own name comes first in the line
+     */
     pr_puts(p, pr_define(p, v->var, tn_var_name(v->var)));
     if (annotated)
         annotation(p, v->var->type);
@@ -555,7 +563,8 @@ signature(printer *p, const tn_function *f, const char *name)
 }
 
 void
-pr_graph_function(printer *p, const tn_function *f, const char *name, const char *given_name, bool local)
+pr_graph_function(printer *p, const tn_function *f, const char *name, const char *given_name,
+                  bool local)
 {
     const tn_string_imm *symbol = tn_as_string_imm(tn_dict_get(f->attrs, "global_symbol"));
     const char *own = given_name ? given_name : name;

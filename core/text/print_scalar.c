@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalar expressions, with as few parentheses as precedence allows. Where the reader would fold what an
- * operator says, the node's own spelling is printed (T.Add, T.Cast, T.call_intrin), which it takes as is.
+/* Scalar expressions, with as few parentheses as precedence allows. Where the reader would fold
+ * what an operator says, the node's own spelling is printed (T.Add, T.Cast, T.call_intrin), which
+ * it takes as is.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ pr_float(printer *p, const tn_expr *e, bool bare_f64)
     tnb_dtype d = tn_dtype_of(e);
     double v = ((const tn_float_imm *)e)->value;
     tnb_num_text text = (double)(float)v == v && !tnb_dtype_eq(d, TNB_F64) ? tnb_print_f32((float)v)
-                                                                          : tnb_print_f64(v);
+                                                                           : tnb_print_f64(v);
     bool finite = isfinite(v), bare = bare_f64 && tnb_dtype_eq(d, TNB_F64);
     if (!finite && isnan(v) && signbit(v))
         snprintf(text.s, sizeof text.s, "-nan");
@@ -246,22 +247,26 @@ intrinsic_reads_back(printer *p, const tn_call *c, const tn_op *op)
         if (!has_literal(c->args))
             return true;
         if (!strcmp(name, "if_then_else"))
-            made = c->args.n == 3 ? tn_if_then_else(p->child, c->args.at[0], c->args.at[1], c->args.at[2]) : NULL;
+            made = c->args.n == 3
+                       ? tn_if_then_else(p->child, c->args.at[0], c->args.at[1], c->args.at[2])
+                       : NULL;
         else if (c->args.n == 1)
             made = tn_bitwise_not(p->child, c->args.at[0]);
         else if (c->args.n == 2)
             made = (!strcmp(name, "bitwise_and")   ? tn_bitwise_and
                     : !strcmp(name, "bitwise_or")  ? tn_bitwise_or
                     : !strcmp(name, "bitwise_xor") ? tn_bitwise_xor
-                    : !strcmp(name, "shift_left")  ? tn_shift_left
-                                                   : tn_shift_right)(p->child, c->args.at[0], c->args.at[1]);
+                    : !strcmp(name, "shift_left")
+                        ? tn_shift_left
+                        : tn_shift_right)(p->child, c->args.at[0], c->args.at[1]);
     } else {
         if (!op->infer)
             return false;
         made = tn_intrin(p->child, op->name, c->args);
     }
     const tn_call *m = tn_as_call(made);
-    if (!m || m->args.n != c->args.n || tn_call_op_of(m) != op || m->base.type->kind != c->base.type->kind ||
+    if (!m || m->args.n != c->args.n || tn_call_op_of(m) != op ||
+        m->base.type->kind != c->base.type->kind ||
         !tnb_dtype_eq(tn_dtype_of(made), tn_dtype_of(&c->base)))
         return false;
     for (uint32_t i = 0; i < c->args.n; i++)
@@ -271,8 +276,8 @@ intrinsic_reads_back(printer *p, const tn_call *c, const tn_op *op)
 }
 
 static void
-call_by_name(printer *p, const tn_call *c, const char *function, const char *dtype, const char *name,
-             uint32_t first)
+call_by_name(printer *p, const tn_call *c, const char *function, const char *dtype,
+             const char *name, uint32_t first)
 {
     pr_printf(p, "T.%s(", function);
     bool comma = false;
@@ -309,13 +314,15 @@ operator_call(printer *p, const tn_call *c, const tn_op *op)
         call_by_name(p, c, name, dtype, NULL, 0);
     } else if ((!strcmp(name, "tvm_call_packed") || !strcmp(name, "tvm_call_cpacked")) &&
                tnb_dtype_eq(tn_dtype_of(&c->base), TNB_I32)) {
-        call_by_name(p, c, !strcmp(name, "tvm_call_packed") ? "call_packed" : "call_cpacked", NULL, NULL, 0);
+        call_by_name(p, c, !strcmp(name, "tvm_call_packed") ? "call_packed" : "call_cpacked", NULL,
+                     NULL, 0);
     } else if (!strcmp(name, "tvm_struct_get") && c->args.n == 3) {
         pr_puts(p, "T.tvm_struct_get(");
         pr_exprs(p, c->args);
         pr_printf(p, ", \"%s\")", dtype);
     } else if (!strncmp(op->name, "tirx.", 5) && intrinsic_reads_back(p, c, op)) {
-        bool metal = !strncmp(name, "simdgroup_", 10) || !strncmp(name, "make_filled_simdgroup", 21);
+        bool metal =
+            !strncmp(name, "simdgroup_", 10) || !strncmp(name, "make_filled_simdgroup", 21);
         call_by_name(p, c, metal ? tnb_printf(p->arena, "metal.%s", name) : name, NULL, NULL, 0);
     } else {
         call_by_name(p, c, "call_intrin", dtype, op->name, 0);

@@ -8,7 +8,8 @@ static bool
 default_data(const tn_buffer *b)
 {
     const tn_ty_ptr *t = tn_as_ty_ptr(b->data->type);
-    return t && tnb_dtype_eq(t->elem, b->dtype) && !strcmp(t->scope && *t->scope ? t->scope : "global", b->scope);
+    return t && tnb_dtype_eq(t->elem, b->dtype) &&
+           !strcmp(t->scope && *t->scope ? t->scope : "global", b->scope);
 }
 
 /* shape, dtype and what differs from the defaults. `always_dtype`: T.Buffer shows float32 too. */
@@ -58,7 +59,8 @@ pr_buffer_type(printer *p, const tn_node *buffer)
     buffer_arguments(p, tn_as_buffer(buffer), true, false);
 }
 
-/* Names a buffer that is defined here, and its data pointer with it; whether `data=` must be printed. */
+/* Names a buffer that is defined here, and its data pointer with it; whether `data=` must be
+ * printed. */
 static bool
 define_buffer(printer *p, const tn_node *buffer, const char **name)
 {
@@ -72,8 +74,8 @@ define_buffer(printer *p, const tn_node *buffer, const char **name)
 
 /* NAME = T.FUNCTION(first, shape, dtype, ...) */
 static void
-buffer_line(printer *p, const tn_node *buffer, const char *function, const char *first, bool data_is_use,
-            const tn_node *annotations)
+buffer_line(printer *p, const tn_node *buffer, const char *function, const char *first,
+            bool data_is_use, const tn_node *annotations)
 {
     const char *name;
     bool with_data = define_buffer(p, buffer, &name);
@@ -101,7 +103,8 @@ pr_region(printer *p, const tn_node *n)
         const tn_expr *end;
         if (i)
             pr_puts(p, ", ");
-        if (tn_is_int_const(g->extent, 1) && tnb_dtype_eq(tn_dtype_of(g->extent), tn_dtype_of(g->min))) {
+        if (tn_is_int_const(g->extent, 1) &&
+            tnb_dtype_eq(tn_dtype_of(g->extent), tn_dtype_of(g->min))) {
             pr_expr(p, g->min, PREC_TEST);
         } else if (pr_range_bounds(p, r->ranges.at[i], &end)) {
             pr_expr(p, g->min, PREC_TEST);
@@ -146,8 +149,9 @@ followed_loop(printer *p, const tn_iter_var *v, const tn_expr *value)
         return NULL;
     if (v->thread_tag && *v->thread_tag)
         return NULL;
-    bool same = (dom->min == f->min || tn_equal(p->child, dom->min, f->min, false, NULL)) &&
-                (dom->extent == f->extent || tn_equal(p->child, dom->extent, f->extent, false, NULL));
+    bool same =
+        (dom->min == f->min || tn_equal(p->child, dom->min, f->min, false, NULL)) &&
+        (dom->extent == f->extent || tn_equal(p->child, dom->extent, f->extent, false, NULL));
     return same && tnb_dtype_eq(tn_dtype_of(v->var), tn_dtype_of(dom->extent)) ? f : NULL;
 }
 
@@ -186,7 +190,8 @@ iteration_variables(printer *p, tn_list iters, tn_list values)
 {
     for (uint32_t i = 0; i < iters.n;) {
         uint32_t k = i;
-        while (k < iters.n && k < values.n && followed_loop(p, tn_as_iter_var(iters.at[k]), values.at[k]))
+        while (k < iters.n && k < values.n &&
+               followed_loop(p, tn_as_iter_var(iters.at[k]), values.at[k]))
             k++;
         if (k == i) {
             axis(p, tn_as_iter_var(iters.at[i]), i < values.n ? values.at[i] : NULL);
@@ -302,7 +307,8 @@ static void
 one_loop(printer *p, const tn_for_loop *f)
 {
     /* ORDER FOR_KIND */
-    static const char *const kinds[] = {"T.serial", "T.parallel", "T.vectorized", "T.unroll", "T.thread_binding"};
+    static const char *const kinds[] = {"T.serial", "T.parallel", "T.vectorized", "T.unroll",
+                                        "T.thread_binding"};
     /* the bounds do not see the variable */
     size_t start = p->line.n;
     loop_bounds(p, f);
@@ -415,11 +421,12 @@ attr_lines(printer *p, const tn_attr_stmt *s)
 {
     const tn_iter_var *v = tn_as_iter_var(s->node);
     const tn_range *dom = v ? tn_as_range(v->dom) : NULL;
-    bool launch = dom && !strcmp(s->key, "thread_extent") && v->iter_kind == TN_ITER_THREAD &&
-                  tn_is_int_const(dom->min, 0) && !pr_known(p, v->var) &&
-                  tnb_dtype_eq(tn_dtype_of(v->var), tn_dtype_of(s->value)) &&
-                  tnb_dtype_eq(tn_dtype_of(dom->min), tn_dtype_of(s->value)) &&
-                  (dom->extent == s->value || tn_equal(p->child, dom->extent, s->value, false, NULL));
+    bool launch =
+        dom && !strcmp(s->key, "thread_extent") && v->iter_kind == TN_ITER_THREAD &&
+        tn_is_int_const(dom->min, 0) && !pr_known(p, v->var) &&
+        tnb_dtype_eq(tn_dtype_of(v->var), tn_dtype_of(s->value)) &&
+        tnb_dtype_eq(tn_dtype_of(dom->min), tn_dtype_of(s->value)) &&
+        (dom->extent == s->value || tn_equal(p->child, dom->extent, s->value, false, NULL));
     if (launch) {
         pr_puts(p, "with T.launch_thread(");
         pr_string(p, v->thread_tag);
@@ -676,10 +683,12 @@ pr_prim_func(printer *p, const tn_prim_func *f, const char *name, const char *gi
 {
     const tn_string_imm *symbol = tn_as_string_imm(tn_dict_get(f->attrs, "global_symbol"));
     bool implied = symbol && !strcmp(symbol->value, given_name ? given_name : name);
-    const tn_node *flag = tn_dict_get(f->attrs, "s_tir"), *fixed = tn_dict_get(f->attrs, "tirx.persistent");
-    bool s_tir = tn_is(flag, TN_KIND_INT_IMM) && tnb_dtype_is_bool(tn_dtype_of(flag)) && tn_is_int_const(flag, 1);
-    bool persistent =
-        tn_is(fixed, TN_KIND_INT_IMM) && tnb_dtype_is_bool(tn_dtype_of(fixed)) && tn_is_int_const(fixed, 1);
+    const tn_node *flag = tn_dict_get(f->attrs, "s_tir"),
+                  *fixed = tn_dict_get(f->attrs, "tirx.persistent");
+    bool s_tir = tn_is(flag, TN_KIND_INT_IMM) && tnb_dtype_is_bool(tn_dtype_of(flag)) &&
+                 tn_is_int_const(flag, 1);
+    bool persistent = tn_is(fixed, TN_KIND_INT_IMM) && tnb_dtype_is_bool(tn_dtype_of(fixed)) &&
+                      tn_is_int_const(fixed, 1);
     bool blocks = false;
     tn_walk(f->body, 0, find_block, NULL, &blocks);
     p->tensor = true;
@@ -688,8 +697,8 @@ pr_prim_func(printer *p, const tn_prim_func *f, const char *name, const char *gi
     signature(p, f, name);
     p->indent++;
     p->in_function = true;
-    const char *skip = tnb_printf(p->arena, "%s %s %s", implied ? "global_symbol" : "", s_tir ? "s_tir" : "",
-                                  persistent ? "tirx.persistent" : "");
+    const char *skip = tnb_printf(p->arena, "%s %s %s", implied ? "global_symbol" : "",
+                                  s_tir ? "s_tir" : "", persistent ? "tirx.persistent" : "");
     if (pr_dict_count(f->attrs, skip)) {
         pr_puts(p, "T.func_attr(");
         pr_dict(p, f->attrs, skip);
@@ -698,7 +707,8 @@ pr_prim_func(printer *p, const tn_prim_func *f, const char *name, const char *gi
     }
     for (uint32_t i = 0; i < f->params.n; i++)
         if (f->buffers.at[i] && !pr_known(p, f->buffers.at[i]))
-            buffer_line(p, f->buffers.at[i], "match_buffer", pr_name(p, f->params.at[i]), false, NULL);
+            buffer_line(p, f->buffers.at[i], "match_buffer", pr_name(p, f->params.at[i]), false,
+                        NULL);
     const tn_block *root = s_tir ? implicit_root(f) : NULL;
     if (root) {
         pr_puts(p, "# with T.sblock(\"root\"):");

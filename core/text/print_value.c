@@ -269,7 +269,8 @@ lambda(printer *p, const tn_index_map *m)
 {
     pr_puts(p, "lambda ");
     for (uint32_t i = 0; i < m->vars.n; i++)
-        pr_printf(p, "%s%s", i ? ", " : "", pr_define(p, m->vars.at[i], tn_var_name(m->vars.at[i])));
+        pr_printf(p, "%s%s", i ? ", " : "",
+                  pr_define(p, m->vars.at[i], tn_var_name(m->vars.at[i])));
     pr_puts(p, ": (");
     bool tensor = p->tensor;
     p->tensor = m->vars.n && tnb_dtype_eq(tn_dtype_of(m->vars.at[0]), TNB_I32);
@@ -327,7 +328,8 @@ static void
 iter_var(printer *p, const tn_iter_var *v)
 {
     /* ORDER ITER_KIND */
-    static const char *const kinds[] = {"DataPar", "CommReduce", "Ordered", "Opaque", "ThreadIndex"};
+    static const char *const kinds[] = {"DataPar", "CommReduce", "Ordered", "Opaque",
+                                        "ThreadIndex"};
     if (!pr_known(p, v->var))
         pr_name(p, v->var);
     pr_printf(p, "T.iter_var(%s, ", pr_name(p, v->var));

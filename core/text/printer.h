@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The printer's insides. Private to core/text.
  *
- * A line is put together in `line` and ended by pr_end_line; what an expression needs declared first (a
- * symbolic variable, the variable of a T.Let) goes as a line of its own in front of it.
+ * A line is put together in `line` and ended by pr_end_line; what an expression needs declared
+ * first (a symbolic variable, the variable of a T.Let) goes as a line of its own in front of it.
  */
 #ifndef TENON_TEXT_PRINTER_H
 #define TENON_TEXT_PRINTER_H
@@ -42,15 +42,15 @@ typedef struct printer {
     const char *module_name;
     tnb_buf out, line;
     int indent;
-    bool tensor;      /* in a tensor program: bare integers are int32 */
-    bool quote;       /* dimensions as strings (a signature) */
-    bool one_line;    /* no lines in front: messages */
-    bool in_function; /* declarations may stand in front of the line */
-    tnb_ptrmap names; /* node -> text */
-    tnb_strmap taken; /* names in use -> next suffix */
-    tnb_ptrmap uses;  /* variables used in the function at hand */
-    tnb_ptrmap loops; /* loop Var -> For, while inside */
-    tnb_ptrmap func_names; /* GlobalVar name (interned) -> identifier */
+    bool tensor;            /* in a tensor program: bare integers are int32 */
+    bool quote;             /* dimensions as strings (a signature) */
+    bool one_line;          /* no lines in front: messages */
+    bool in_function;       /* declarations may stand in front of the line */
+    tnb_ptrmap names;       /* node -> text */
+    tnb_strmap taken;       /* names in use -> next suffix */
+    tnb_ptrmap uses;        /* variables used in the function at hand */
+    tnb_ptrmap loops;       /* loop Var -> For, while inside */
+    tnb_ptrmap func_names;  /* GlobalVar name (interned) -> identifier */
     const char *module_ref; /* "cls" or the module's name */
     TNB_VEC(printed_constant) constants;
     tnb_strmap constant_index; /* hash -> index + 1 */
@@ -109,7 +109,8 @@ pr_range_node(printer *p, const tn_node *range); /* I.Range.from_min_extent(...)
 void
 pr_attr(printer *p, const tn_node *v); /* an attribute value */
 void
-pr_dict(printer *p, const tn_node *dict, const char *skip); /* without the keys in `skip` (separated by spaces) */
+pr_dict(printer *p, const tn_node *dict,
+        const char *skip); /* without the keys in `skip` (separated by spaces) */
 void
 pr_type(printer *p, const tn_type *t);
 void
@@ -129,7 +130,8 @@ pr_metadata(printer *p, tnb_buf *out);
 
 /* ---- print_graph.c, print_tensor.c ---- */
 void
-pr_graph_function(printer *p, const tn_function *f, const char *name, const char *decorator_name, bool local);
+pr_graph_function(printer *p, const tn_function *f, const char *name, const char *decorator_name,
+                  bool local);
 void
 pr_value(printer *p, const tn_expr *e); /* a graph expression */
 void

@@ -2,11 +2,10 @@
 /* Blocks of tensor programs: iteration variables, predicate, regions, annotations, init. */
 #include "reader.h"
 
-#define FAILED ((value){.kind = V_ERROR})
-
 /* ---- iteration variables ---- */
 static value
-axis_item(reader *r, value *at, tn_iter_kind kind, const tn_node *dom, const tn_expr *binding, value dtype)
+axis_item(reader *r, value *at, tn_iter_kind kind, const tn_node *dom, const tn_expr *binding,
+          value dtype)
 {
     (void)r;
     at[0] = (value){.kind = V_NODE, .n = (uint32_t)kind, .node = dom, .other = binding};
@@ -23,26 +22,28 @@ remap(reader *r, const ast *e)
     const ast *kinds_at = e, *loops_at = e;
     const value *items;
     uint32_t n;
-    if (!rd_need(r, &a, "kinds", &kinds, &kinds_at) || !rd_need(r, &a, "bindings", &loops, &loops_at) ||
-        !rd_args_end(r, &a))
-        return FAILED;
+    if (!rd_need(r, &a, "kinds", &kinds, &kinds_at) ||
+        !rd_need(r, &a, "bindings", &loops, &loops_at) || !rd_args_end(r, &a))
+        return rd_failed();
     const char *k = rd_text(r, kinds_at, kinds);
     if (!k || !rd_items(r, loops_at, loops, false, &items, &n))
-        return FAILED;
+        return rd_failed();
     if (strlen(k) != n)
         return rd_error(r, e, TNB_INVALID, "%zu kinds for %u loop variables", strlen(k), n);
     value *out = TNB_NEW_N(r->arena, value, (size_t)n * 2);
     for (uint32_t i = 0; i < n; i++) {
-        const tn_node *dom = items[i].kind == V_NODE ? tnb_ptrmap_get(&r->tensor->loop_doms, items[i].node) : NULL;
+        const tn_node *dom =
+            items[i].kind == V_NODE ? tnb_ptrmap_get(&r->tensor->loop_doms, items[i].node) : NULL;
         if (!dom)
-            return items[i].kind == V_ERROR
-                       ? FAILED
-                       : rd_error(r, loops_at, TNB_INVALID, "T.axis.remap takes loop variables, not %s",
-                                  rd_what(r, items[i]));
+            return items[i].kind == V_ERROR ? rd_failed()
+                                            : rd_error(r, loops_at, TNB_INVALID,
+                                                       "T.axis.remap takes loop variables, not %s",
+                                                       rd_what(r, items[i]));
         if (k[i] != 'S' && k[i] != 'R')
-            return rd_error(r, kinds_at, TNB_INVALID, "kinds are 'S' (spatial) and 'R' (reduce), not '%c'", k[i]);
-        axis_item(r, out + 2 * (size_t)i, k[i] == 'S' ? TN_ITER_SPATIAL : TN_ITER_REDUCE, dom, items[i].node,
-                  (value){.kind = V_NONE});
+            return rd_error(r, kinds_at, TNB_INVALID,
+                            "kinds are 'S' (spatial) and 'R' (reduce), not '%c'", k[i]);
+        axis_item(r, out + 2 * (size_t)i, k[i] == 'S' ? TN_ITER_SPATIAL : TN_ITER_REDUCE, dom,
+                  items[i].node, (value){.kind = V_NONE});
     }
     return (value){.kind = V_AXES, .n = n, .items = out};
 }
@@ -69,16 +70,16 @@ rd_axis(reader *r, const ast *e, const char *name)
     value dom, binding = {.kind = V_NONE}, dtype = {.kind = V_NONE};
     const ast *dom_at = e, *binding_at = e, *dtype_at = e;
     if (!rd_need(r, &a, "dom", &dom, &dom_at))
-        return FAILED;
+        return rd_failed();
     rd_arg(r, &a, "binding", &binding, &binding_at);
     tnb_dtype d;
     if (rd_arg(r, &a, "dtype", &dtype, &dtype_at)) {
         if (!rd_dtype(r, dtype_at, dtype, &d))
-            return FAILED;
+            return rd_failed();
         dtype = rd_node(tn_dtype_value(r->ctx, d));
     }
     if (!rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     const tn_node *range = NULL;
     if (rd_is_node(dom, TN_KIND_RANGE))
         range = dom.node;
@@ -90,10 +91,10 @@ rd_axis(reader *r, const ast *e, const char *name)
     if (range && binding.kind != V_NONE) {
         x = rd_scalar(r, binding_at, binding);
         if (!x)
-            return FAILED;
+            return rd_failed();
     }
     if (!range)
-        return FAILED;
+        return rd_failed();
     value *out = TNB_NEW_N(r->arena, value, 2);
     axis_item(r, out, kinds[k].kind, range, x, dtype);
     return (value){.kind = V_AXES, .n = 1, .items = out};
@@ -120,7 +121,8 @@ rd_bind_axes(reader *r, const ast *target, value axes)
         }
         rd_at(r, t);
         const tn_range *dom = tn_as_range(v.node);
-        tnb_dtype d = dtype.kind == V_NONE ? tn_dtype_of(dom->extent) : ((const tn_dtype_imm *)dtype.node)->value;
+        tnb_dtype d = dtype.kind == V_NONE ? tn_dtype_of(dom->extent)
+                                           : ((const tn_dtype_imm *)dtype.node)->value;
         const tn_expr *var =
             tn_var_dtype(r->ctx, packed ? tn_strf(r->ctx, "%s_%u", t->text, i) : t->text, d);
         if (packed)
@@ -170,7 +172,8 @@ bool
 rd_block_statement(reader *r, const char *name, const ast *e)
 {
     tensor_block *b = r->tensor->block;
-    bool reads = !strcmp(name, "reads"), writes = !strcmp(name, "writes"), where = !strcmp(name, "where");
+    bool reads = !strcmp(name, "reads"), writes = !strcmp(name, "writes"),
+         where = !strcmp(name, "where");
     bool attr = !strcmp(name, "sblock_attr") || !strcmp(name, "block_attr");
     if (!reads && !writes && !where && !attr)
         return false;
@@ -260,6 +263,7 @@ rd_sblock(reader *r, const ast *with, const ast *e)
         rd_error(r, with, TNB_INVALID, "an iteration variable of block '%s' has no value", name);
         return NULL;
     }
-    const tn_stmt *s = tn_block_realize_of(r->ctx, (tn_list){b.values.at, b.values.n}, b.predicate, block);
+    const tn_stmt *s =
+        tn_block_realize_of(r->ctx, (tn_list){b.values.at, b.values.n}, b.predicate, block);
     return tn_is_error(s) ? NULL : s;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers as text: T.Buffer, T.match_buffer, T.decl_buffer and the ways of allocating one. All take the
- * same arguments after the shape.
+/* Buffers as text: T.Buffer, T.match_buffer, T.decl_buffer and the ways of allocating one. All take
+ * the same arguments after the shape.
  */
 #include "reader.h"
 
-#define FAILED ((value){.kind = V_ERROR})
-
 /* ---- extents ---- */
-/* One extent: as written; a string may define a variable in a signature (int32 unless it is known). */
+/* One extent: as written; a string may define a variable in a signature (int32 unless it is known).
+ */
 static const tn_expr *
 extent(reader *r, const ast *e, value v)
 {
@@ -28,7 +27,8 @@ extent(reader *r, const ast *e, value v)
     }
     const tn_expr *x = rd_scalar(r, e, v);
     if (x && !tnb_dtype_is_int(tn_dtype_of(x))) {
-        rd_error(r, e, TNB_TYPE, "an extent must be an integer, not %s", tnb_dtype_print(tn_dtype_of(x)).s);
+        rd_error(r, e, TNB_TYPE, "an extent must be an integer, not %s",
+                 tnb_dtype_print(tn_dtype_of(x)).s);
         return NULL;
     }
     return x;
@@ -94,7 +94,8 @@ int_field(reader *r, call_args *a, const char *key, bool positional, int64_t *ou
     return rd_int(r, where, v, out);
 }
 
-/* What follows the first argument: (shape, dtype, data, strides, elem_offset, scope, align, ...). */
+/* What follows the first argument: (shape, dtype, data, strides, elem_offset, scope, align, ...).
+ */
 static bool
 fields(reader *r, call_args *a, const char *hint, bool short_form, buffer_fields *out)
 {
@@ -118,7 +119,8 @@ fields(reader *r, call_args *a, const char *hint, bool short_form, buffer_fields
                 return false;
         }
     }
-    if (!b->data && rd_arg(r, a, "data", &v, &where) && v.kind != V_NONE && !(b->data = rd_scalar(r, where, v)))
+    if (!b->data && rd_arg(r, a, "data", &v, &where) && v.kind != V_NONE &&
+        !(b->data = rd_scalar(r, where, v)))
         return false;
     if (rd_arg(r, a, "strides", &v, &where) && !strides(r, where, v, &dims, &steps))
         return false;
@@ -173,7 +175,8 @@ match_param(reader *r, const ast *e, const tn_expr *param, const tn_node *buffer
     tensor_scope *t = r->tensor;
     uintptr_t index = (uintptr_t)tnb_ptrmap_get(&t->params, param);
     if (!index)
-        return rd_error(r, e, TNB_INVALID, "'%s' is not a parameter that a buffer can be matched with",
+        return rd_error(r, e, TNB_INVALID,
+                        "'%s' is not a parameter that a buffer can be matched with",
                         tn_var_name(param));
     if (t->param_buffers[index - 1])
         return rd_error(r, e, TNB_INVALID, "parameter '%s' is matched twice", tn_var_name(param));
@@ -190,27 +193,27 @@ match_buffer(reader *r, const ast *e, call_args *a, const char *hint)
     if (!r->tensor)
         return rd_error(r, e, TNB_FORMAT, "T.match_buffer outside of a tensor program");
     if (!rd_need(r, a, "param", &from, &from_at) || from.kind == V_ERROR)
-        return FAILED;
+        return rd_failed();
     /* the shape of a region is known */
     const tn_node *region = NULL;
     if (from.kind == V_NODE && !tn_is_var(from.node)) {
         region = rd_region(r, from_at, from);
         if (!region)
-            return FAILED;
+            return rd_failed();
     }
     if (!fields(r, a, hint, false, &f))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     const tn_node *b = tn_buffer_of(r->ctx, &f.b);
     if (tn_is_error(b))
-        return FAILED;
+        return rd_failed();
     if (!region) {
         const tn_expr *param = rd_scalar(r, from_at, from);
-        return param ? match_param(r, from_at, param, b) : FAILED;
+        return param ? match_param(r, from_at, param, b) : rd_failed();
     }
     const tn_node *m = tn_match_buffer_of(r->ctx, b, region);
     if (tn_is_error(m))
-        return FAILED;
+        return rd_failed();
     if (!r->tensor->block->is_block)
         return rd_error(r, e, TNB_FORMAT, "a region can be matched only inside a block");
     TNB_PUSH(r->arena, r->tensor->block->matches, m);
@@ -230,13 +233,13 @@ rd_buffer_call(reader *r, const ast *e, const char *what, const char *hint)
     bool block = !strcmp(name, "sblock_alloc_buffer") || !strcmp(name, "block_alloc_buffer");
     bool alloc = !strcmp(name, "alloc_buffer");
     if (!fields(r, &a, hint, local || shared, &f))
-        return FAILED;
+        return rd_failed();
     if (local || shared)
         f.b.scope = local ? "local" : "shared";
     rd_at(r, e);
     const tn_node *b = tn_buffer_of(r->ctx, &f.b);
     if (tn_is_error(b))
-        return FAILED;
+        return rd_failed();
     if (!strcmp(name, "Buffer") || !strcmp(name, "buffer") || !strcmp(name, "buffer_decl"))
         return rd_node(b);
     if (!r->tensor)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the graph level: the structural operators with forms of their own, and every other operator
- * by its schema.
+/* Calls of the graph level: the structural operators with forms of their own, and every other
+ * operator by its schema.
  */
 #include "reader.h"
-
-#define FAILED ((value){.kind = V_ERROR})
 
 /* ---- results ---- */
 /* One type, or several as one Tuple type; NULL after an error. */
@@ -27,7 +25,8 @@ result_type(reader *r, const ast *e, value v)
 
 /* out_ty= or ty_args=, old spellings taken. False after an error; *out NULL when absent. */
 static bool
-type_keyword(reader *r, call_args *a, const char *now, const char *old, bool positional, const tn_type **out)
+type_keyword(reader *r, call_args *a, const char *now, const char *old, bool positional,
+             const tn_type **out)
 {
     value v;
     const ast *where;
@@ -109,22 +108,23 @@ call_tir(reader *r, const ast *e, const char *name)
     const tn_type *out;
     const tn_node *attrs = NULL;
     bool dps = !strcmp(name, "call_dps_packed");
-    if (!rd_need(r, &a, dps ? "func" : "gvar", &f, &f_at) || !rd_need(r, &a, "args", &args, &args_at))
-        return FAILED;
+    if (!rd_need(r, &a, dps ? "func" : "gvar", &f, &f_at) ||
+        !rd_need(r, &a, "args", &args, &args_at))
+        return rd_failed();
     if (!strcmp(name, "call_tir_inplace")) {
         if (!rd_need(r, &a, "inplace_indices", &v, &where))
-            return FAILED;
+            return rd_failed();
         if (v.kind == V_INT)
             v = rd_list(r, V_LIST, &v, 1);
         const tn_node *indices = rd_attr(r, where, v);
         if (!indices)
-            return FAILED;
+            return rd_failed();
         attrs = tn_dictv(r->ctx, "inplace_indices", indices, NULL);
     }
     if (!type_keyword(r, &a, "out_ty", "out_sinfo", true, &out))
-        return FAILED;
+        return rd_failed();
     if (rd_keyword(r, &a, "tir_vars", &extra, &where) && extra.kind == V_ERROR)
-        return FAILED;
+        return rd_failed();
     if (!strcmp(name, "call_tir_with_grad")) {
         if (!rd_keyword(r, &a, "te_grad_name", &v, &where))
             return rd_error(r, e, TNB_INVALID, "R.call_tir_with_grad needs te_grad_name");
@@ -132,19 +132,19 @@ call_tir(reader *r, const ast *e, const char *name)
         if (rd_keyword(r, &a, "te_grad_kwargs", &v, &where) && v.kind != V_NONE)
             kwargs = rd_attr(r, where, v);
         if (!grad)
-            return FAILED;
+            return rd_failed();
         attrs = tn_dictv(r->ctx, "te_grad_name", grad, NULL);
         if (kwargs)
             attrs = tn_dict_set(r->ctx, attrs, "te_grad_kwargs", kwargs);
     }
     if (!rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     if (!out)
         return rd_error(r, e, TNB_INVALID, "R.%s needs out_ty, the type of its result", name);
     const tn_expr *gv = callee(r, f_at, f);
     const tn_expr *tuple = gv ? argument_tuple(r, args_at, args, extra) : NULL;
     if (!tuple)
-        return FAILED;
+        return rd_failed();
     if (gv->kind == TN_KIND_EXTERN_FUNC && !strcmp(name, "call_tir"))
         name = "call_dps_packed";
     node_vec both = {0};
@@ -163,10 +163,10 @@ call_packed(reader *r, const ast *e, const char *name)
     const tn_node *attrs = NULL;
     bool plain = !strcmp(name, "call_packed");
     if (!rd_need(r, &a, "func", &f, &f_at))
-        return FAILED;
+        return rd_failed();
     const tn_expr *callee_expr = callee(r, f_at, f);
     if (!callee_expr)
-        return FAILED;
+        return rd_failed();
     node_vec args = {0};
     if (!plain)
         TNB_PUSH(r->arena, args, callee_expr);
@@ -174,20 +174,20 @@ call_packed(reader *r, const ast *e, const char *name)
         rd_arg(r, &a, NULL, &v, &where);
         const tn_expr *x = rd_leaf(r, where, v);
         if (!x)
-            return FAILED;
+            return rd_failed();
         TNB_PUSH(r->arena, args, x);
     }
     if (!type_keyword(r, &a, "ty_args", "sinfo_args", false, &out))
-        return FAILED;
+        return rd_failed();
     for (uint32_t i = 0; i < e->more.n; i++) {
         const ast *k = e->more.at[i];
         if (i < 64 && a.seen >> i & 1)
             continue;
         const tn_node *x = rd_attr(r, k->a, rd_eval(r, k->a));
         if (!x)
-            return FAILED;
-        attrs = attrs ? tn_dict_set(r->ctx, attrs, k->text, x)
-                      : tn_dict_of(r->ctx, &k->text, &x, 1);
+            return rd_failed();
+        attrs =
+            attrs ? tn_dict_set(r->ctx, attrs, k->text, x) : tn_dict_of(r->ctx, &k->text, &x, 1);
     }
     if (!plain)
         return structural_call(r, e, tn_strf(r->ctx, "relax.%s", name), args, attrs, out);
@@ -206,11 +206,11 @@ call_with_tuple(reader *r, const ast *e, const char *name)
     const tn_type *out;
     if (!rd_need(r, &a, "func", &f, &f_at) || !rd_need(r, &a, "args", &args, &args_at) ||
         !type_keyword(r, &a, "ty_args", "sinfo_args", true, &out) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     const tn_expr *c = callee(r, f_at, f);
     const tn_expr *tuple = c ? argument_tuple(r, args_at, args, (value){.kind = V_NONE}) : NULL;
     if (!tuple)
-        return FAILED;
+        return rd_failed();
     node_vec both = {0};
     TNB_PUSH(r->arena, both, c);
     TNB_PUSH(r->arena, both, tuple);
@@ -226,12 +226,12 @@ emit_with_type(reader *r, const ast *e)
     const ast *op_at = e, *args_at = e, *types_at = e;
     if (!rd_need(r, &a, "op", &op, &op_at) || !rd_need(r, &a, "args", &args, &args_at) ||
         !rd_need(r, &a, "ty_args", &types, &types_at))
-        return FAILED;
+        return rd_failed();
     const char *name = rd_text(r, op_at, op);
     const tn_type *type = name ? result_type(r, types_at, types) : NULL;
     const tn_expr *tuple = type ? argument_tuple(r, args_at, args, (value){.kind = V_NONE}) : NULL;
     if (!tuple)
-        return FAILED;
+        return rd_failed();
     tnb_err err = {0};
     const tn_op *o = tn_find_op(tn_ctx_registry(r->ctx), name, &err);
     if (!o)
@@ -243,8 +243,9 @@ emit_with_type(reader *r, const ast *e)
             continue;
         const tn_node *x = rd_attr(r, k->a, rd_eval(r, k->a));
         if (!x)
-            return FAILED;
-        attrs = attrs ? tn_dict_set(r->ctx, attrs, k->text, x) : tn_dict_of(r->ctx, &k->text, &x, 1);
+            return rd_failed();
+        attrs =
+            attrs ? tn_dict_set(r->ctx, attrs, k->text, x) : tn_dict_of(r->ctx, &k->text, &x, 1);
     }
     rd_at(r, e);
     return rd_node(tn_call_of(r->ctx, tn_op_ref_of(r->ctx, o), tn_as_tuple(tuple)->fields, attrs,
@@ -259,16 +260,17 @@ prim_value(reader *r, const ast *e)
     value v;
     const ast *where = e;
     if (!rd_need(r, &a, "value", &v, &where))
-        return FAILED;
+        return rd_failed();
     value d;
     const ast *d_at = e;
     tnb_dtype dtype = TNB_VOID;
     if (rd_keyword(r, &a, "dtype", &d, &d_at) && !rd_dtype(r, d_at, d, &dtype))
-        return FAILED;
+        return rd_failed();
     if (!rd_args_end(r, &a))
-        return FAILED;
-    const tn_expr *x = tnb_dtype_is_void(dtype) ? rd_scalar(r, where, v) : rd_scalar_of(r, where, v, dtype);
-    return x ? rd_node(x) : FAILED;
+        return rd_failed();
+    const tn_expr *x =
+        tnb_dtype_is_void(dtype) ? rd_scalar(r, where, v) : rd_scalar_of(r, where, v, dtype);
+    return x ? rd_node(x) : rd_failed();
 }
 
 static value
@@ -279,7 +281,7 @@ shape_value(reader *r, const ast *e)
     const ast *where = e;
     node_vec dims = {0};
     if (!rd_need(r, &a, "value", &v, &where) || !rd_args_end(r, &a) || !rd_dims(r, where, v, &dims))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_shape(r->ctx, (tn_list){dims.at, dims.n}));
 }
@@ -291,7 +293,7 @@ tuple_value(reader *r, const ast *e)
     for (uint32_t i = 0; i < e->list.n; i++) {
         const tn_expr *x = rd_leaf(r, e->list.at[i], rd_eval(r, e->list.at[i]));
         if (!x)
-            return FAILED;
+            return rd_failed();
         TNB_PUSH(r->arena, fields, x);
     }
     rd_at(r, e);
@@ -305,7 +307,7 @@ simple_value(reader *r, const ast *e, const char *name)
     value v, t;
     const ast *where = e, *t_at = e;
     if (!rd_need(r, &a, "value", &v, &where))
-        return FAILED;
+        return rd_failed();
     const tn_node *n = NULL;
     tnb_dtype d;
     const char *s;
@@ -325,14 +327,14 @@ simple_value(reader *r, const ast *e, const char *name)
         value name_value;
         if (n && rd_keyword(r, &a, "name", &name_value, &t_at) && !rd_text(r, t_at, name_value))
             n = NULL; /* the name in the module, see read_module.c */
-    } else { /* TupleGetItem */
+    } else {          /* TupleGetItem */
         const tn_expr *tuple = rd_leaf(r, where, v);
         if (!rd_need(r, &a, "index", &t, &t_at) || !rd_int(r, t_at, t, &i))
-            return FAILED;
+            return rd_failed();
         rd_at(r, e);
         n = tuple ? tn_tuple_get_of(r->ctx, tuple, i) : NULL;
     }
-    return n && rd_args_end(r, &a) ? rd_node(n) : FAILED;
+    return n && rd_args_end(r, &a) ? rd_node(n) : rd_failed();
 }
 
 static value
@@ -342,15 +344,15 @@ match_cast(reader *r, const ast *e)
     value v, t;
     const ast *v_at = e, *t_at = e;
     if (!rd_need(r, &a, "value", &v, &v_at))
-        return FAILED;
+        return rd_failed();
     if (!rd_arg(r, &a, "ty", &t, &t_at) && !rd_keyword(r, &a, "struct_info", &t, &t_at))
         return rd_error(r, e, TNB_INVALID, "R.match_cast: the type is missing");
     if (!rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     const tn_expr *x = rd_leaf(r, v_at, v);
     const tn_type *type = x ? rd_type(r, t_at, t) : NULL;
     if (!type)
-        return FAILED;
+        return rd_failed();
     return (value){.kind = V_CAST, .node = x, .other = type};
 }
 
@@ -363,9 +365,10 @@ op_value(reader *r, const ast *e)
     const ast *where = e;
     const char *s = rd_need(r, &a, "name", &v, &where) ? rd_text(r, where, v) : NULL;
     if (!s || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     const tn_op *op = tn_find_op(tn_ctx_registry(r->ctx), s, NULL);
-    return op ? rd_node(tn_op_ref_of(r->ctx, op)) : rd_error(r, where, TNB_NOT_FOUND, "no operator '%s'", s);
+    return op ? rd_node(tn_op_ref_of(r->ctx, op))
+              : rd_error(r, where, TNB_NOT_FOUND, "no operator '%s'", s);
 }
 
 /* R.hint_on_device(x, R.device(4, 0), "global") */
@@ -378,13 +381,14 @@ hint_on_device(reader *r, const ast *e)
     const tn_node *scope = NULL, *type = NULL, *index = NULL;
     bool has_device = false;
     if (!rd_need(r, &a, "data", &x, &x_at))
-        return FAILED;
+        return rd_failed();
     if (rd_arg(r, &a, "dst_vdevice", &d, &d_at)) {
         has_device = d.kind == V_TUPLE && d.n == 2;
         if (!has_device)
-            return d.kind == V_ERROR ? FAILED
-                                     : rd_error(r, d_at, TNB_TYPE, "expected R.device(type, index), found %s",
-                                                rd_what(r, d));
+            return d.kind == V_ERROR
+                       ? rd_failed()
+                       : rd_error(r, d_at, TNB_TYPE, "expected R.device(type, index), found %s",
+                                  rd_what(r, d));
         type = rd_attr(r, d_at, d.items[0]);
         index = rd_attr(r, d_at, d.items[1]);
     }
@@ -396,7 +400,7 @@ hint_on_device(reader *r, const ast *e)
         index = rd_attr(r, where, v);
     const tn_expr *t = rd_args_end(r, &a) ? rd_leaf(r, x_at, x) : NULL;
     if (!t)
-        return FAILED;
+        return rd_failed();
     const char *keys[3];
     const tn_node *values[3];
     uint32_t n = 0;
@@ -416,7 +420,8 @@ hint_on_device(reader *r, const ast *e)
 static bool
 is_shape_argument(const char *name)
 {
-    static const char *const names[] = {"shape", "size", "new_shape", "newshape", "target_shape", "out_shape"};
+    static const char *const names[] = {"shape",    "size",         "new_shape",
+                                        "newshape", "target_shape", "out_shape"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name))
             return true;
@@ -466,9 +471,10 @@ static int
 schema_argument(const tn_op *op, const char *name)
 {
     /* spellings of the Python functions */
-    static const char *const aliases[][2] = {
-        {"runtime_device_index", "device_index"}, {"runtime_device_ind", "device_index"},
-        {"virtual_device_index", "device_index"}, {"storage_scope", "scope"}};
+    static const char *const aliases[][2] = {{"runtime_device_index", "device_index"},
+                                             {"runtime_device_ind", "device_index"},
+                                             {"virtual_device_index", "device_index"},
+                                             {"storage_scope", "scope"}};
     for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++)
         for (int i = 0; !strcmp(name, aliases[k][0]) && op->args && op->args[i].name; i++)
             if (!strcmp(op->args[i].name, aliases[k][1]))
@@ -571,11 +577,12 @@ finish_call(reader *r, const ast *e, operator_call *c)
     for (uint32_t i = 0; i < c->rest.n; i++)
         TNB_PUSH(r->arena, args, c->rest.at[i]);
     rd_at(r, e);
-    const tn_node *attrs = c->keys.n ? tn_dict_of(r->ctx, c->keys.at, c->values.at, c->keys.n) : NULL;
+    const tn_node *attrs =
+        c->keys.n ? tn_dict_of(r->ctx, c->keys.at, c->values.at, c->keys.n) : NULL;
     if (tn_is_error(attrs))
-        return FAILED;
-    return rd_node(tn_call_of(r->ctx, tn_op_ref_of(r->ctx, c->op), (tn_list){args.at, args.n}, attrs,
-                              (tn_list){0}, NULL));
+        return rd_failed();
+    return rd_node(tn_call_of(r->ctx, tn_op_ref_of(r->ctx, c->op), (tn_list){args.at, args.n},
+                              attrs, (tn_list){0}, NULL));
 }
 
 value
@@ -583,8 +590,9 @@ rd_op_call(reader *r, const ast *e, const char *name)
 {
     tn_registry *reg = tn_ctx_registry(r->ctx);
     tnb_err err = {0};
-    operator_call c = {.op = tn_find_op(reg, name, &err)};
-    if (!c.op) {
+    const tn_op *op = tn_find_op(reg, name, &err);
+    operator_call c = {.op = op};
+    if (!op) {
         const char *near = tn_nearest_name(reg, "op", name);
         rd_error(r, e, TNB_NOT_FOUND, "no operator 'R.%s'", name + strlen("relax."));
         if (err.status != TNB_OK && err.status != TNB_NOT_FOUND)
@@ -593,10 +601,10 @@ rd_op_call(reader *r, const ast *e, const char *name)
             rd_hint(r, "the nearest name is 'R.%s'", near + 6);
         else if (near)
             rd_hint(r, "the nearest name is '%s'", near);
-        return FAILED;
+        return rd_failed();
     }
     uint32_t n_args = 0;
-    while (c.op->args && c.op->args[n_args].name)
+    while (op->args && op->args[n_args].name)
         n_args++;
     bool variadic = c.op->flags & TN_OP_VARIADIC || !c.op->args;
     const tn_attr_schema *next = c.op->attrs;
@@ -612,8 +620,8 @@ rd_op_call(reader *r, const ast *e, const char *name)
             ok &= add_attribute(r, &c, x, v, next->name, next);
             next++;
         } else {
-            return rd_error(r, x, TNB_INVALID, "R.%s takes %u argument%s, found %u", name + 6, n_args,
-                            n_args == 1 ? "" : "s", e->list.n);
+            return rd_error(r, x, TNB_INVALID, "R.%s takes %u argument%s, found %u", name + 6,
+                            n_args, n_args == 1 ? "" : "s", e->list.n);
         }
     }
     for (uint32_t i = 0; i < e->more.n && ok; i++) {
@@ -630,7 +638,7 @@ rd_op_call(reader *r, const ast *e, const char *name)
         else
             ok &= add_argument(r, &c, k->a, v, (uint32_t)position);
     }
-    return ok ? finish_call(r, e, &c) : FAILED;
+    return ok ? finish_call(r, e, &c) : rd_failed();
 }
 
 value
@@ -657,7 +665,7 @@ rd_call_node(reader *r, const ast *e, const tn_node *f)
         value v = rd_eval(r, x);
         const tn_expr *arg = tensor ? rd_scalar(r, x, v) : rd_leaf(r, x, v);
         if (!arg)
-            return FAILED;
+            return rd_failed();
         TNB_PUSH(r->arena, args, arg);
     }
     tn_list list = {args.at, args.n};
@@ -666,7 +674,8 @@ rd_call_node(reader *r, const ast *e, const tn_node *f)
     const global *g = gv ? tnb_ptrmap_get(&r->by_var, f) : NULL;
     if (tensor) {
         if (!gv)
-            return rd_error(r, e, TNB_TYPE, "a tensor program calls functions of the module, not %s",
+            return rd_error(r, e, TNB_TYPE,
+                            "a tensor program calls functions of the module, not %s",
                             rd_what(r, rd_node(f)));
         tnb_dtype d = g && g->ret ? tn_dtype_of(&(tn_node){.type = g->ret}) : TNB_VOID;
         return rd_node(tn_scalar_call(r->ctx, d, f, list, NULL));
@@ -679,7 +688,7 @@ rd_call_node(reader *r, const ast *e, const tn_node *f)
         type = tn_call_result_type(r->ctx, g->type ? g->type : tn_func_type(r->ctx, g->func),
                                    fn ? fn->params : g->params, list);
         if (tn_is_error(type))
-            return FAILED;
+            return rd_failed();
     }
     return rd_node(tn_call_of(r->ctx, f, list, NULL, (tn_list){0}, type));
 }
@@ -691,21 +700,30 @@ rd_graph_call(reader *r, const ast *e, const char *name)
         const char *name;
         value (*read)(reader *, const ast *, const char *);
     } table[] = {
-        {"ExternFunc", simple_value},       {"TupleGetItem", simple_value},
-        {"call_builtin_with_ctx", call_with_tuple}, {"call_dps_packed", call_tir},
-        {"call_inplace_packed", call_packed},       {"call_packed", call_packed},
-        {"call_pure_packed", call_packed},          {"call_tir", call_tir},
-        {"call_tir_inplace", call_tir},             {"call_tir_with_grad", call_tir},
-        {"dtype", simple_value},                    {"invoke_closure", call_with_tuple},
-        {"invoke_pure_closure", call_with_tuple},   {"make_closure", call_with_tuple},
-        {"str", simple_value},                      {"vm.call_tir_dyn", call_with_tuple},
+        {"ExternFunc", simple_value},
+        {"TupleGetItem", simple_value},
+        {"call_builtin_with_ctx", call_with_tuple},
+        {"call_dps_packed", call_tir},
+        {"call_inplace_packed", call_packed},
+        {"call_packed", call_packed},
+        {"call_pure_packed", call_packed},
+        {"call_tir", call_tir},
+        {"call_tir_inplace", call_tir},
+        {"call_tir_with_grad", call_tir},
+        {"dtype", simple_value},
+        {"invoke_closure", call_with_tuple},
+        {"invoke_pure_closure", call_with_tuple},
+        {"make_closure", call_with_tuple},
+        {"str", simple_value},
+        {"vm.call_tir_dyn", call_with_tuple},
     };
     bool known;
     value v = rd_type_call(r, e, name, &known);
     if (known)
         return v;
-    bool value_only = !strcmp(name, "str") || !strcmp(name, "dtype") || !strcmp(name, "ExternFunc") ||
-                      !strcmp(name, "const") || !strcmp(name, "prim_value") || !strcmp(name, "shape") ||
+    bool value_only = !strcmp(name, "str") || !strcmp(name, "dtype") ||
+                      !strcmp(name, "ExternFunc") || !strcmp(name, "const") ||
+                      !strcmp(name, "prim_value") || !strcmp(name, "shape") ||
                       !strcmp(name, "op") || !strcmp(name, "device");
     if (r->level == LEVEL_TENSOR && !value_only)
         return rd_error(r, e, TNB_FORMAT, "R.%s has no meaning in a tensor program", name);
@@ -732,10 +750,11 @@ rd_graph_call(reader *r, const ast *e, const char *name)
         call_args a = rd_args(e, "R.device");
         value both[2];
         if (!rd_need(r, &a, "device_type", &both[0], NULL))
-            return FAILED;
-        if (!rd_arg(r, &a, "device_id", &both[1], NULL) && !rd_keyword(r, &a, "device_index", &both[1], NULL))
+            return rd_failed();
+        if (!rd_arg(r, &a, "device_id", &both[1], NULL) &&
+            !rd_keyword(r, &a, "device_index", &both[1], NULL))
             both[1] = (value){.kind = V_INT};
-        return rd_args_end(r, &a) ? rd_list(r, V_TUPLE, both, 2) : FAILED;
+        return rd_args_end(r, &a) ? rd_list(r, V_TUPLE, both, 2) : rd_failed();
     }
     if (!strcmp(name, "output") || !strcmp(name, "func_attr") || !strcmp(name, "dataflow"))
         return rd_error(r, e, TNB_FORMAT, "R.%s must be a statement of its own", name);

@@ -14,7 +14,8 @@ rd_is_leaf(const tn_expr *e)
     const tn_call *call = tn_as_call(e);
     const tn_op *op = call ? tn_call_op_of(call) : NULL;
     if (call || tn_is(e, TN_KIND_TUPLE_GET) || tn_is(e, TN_KIND_IF_EXPR))
-        return op && (op->flags & TN_OP_SCALAR); /* of scalar type, but bound, if it is graph code */
+        return op &&
+               (op->flags & TN_OP_SCALAR); /* of scalar type, but bound, if it is graph code */
     if (tn_is_scalar(e))
         return true;
     switch ((tn_kind)e->kind) {
@@ -105,8 +106,8 @@ static const tn_expr *
 new_var(reader *r, const char *name, const tn_type *type)
 {
     const graph_scope *g = r->graph;
-    bool output = !g->dataflow || (g->outputs && tnb_ptrmap_get(g->outputs, name) == g->statement &&
-                                   g->statement);
+    bool output = !g->dataflow ||
+                  (g->outputs && tnb_ptrmap_get(g->outputs, name) == g->statement && g->statement);
     return output ? tn_var_new(r->ctx, name, type) : tn_dataflow_var(r->ctx, name, type);
 }
 
@@ -150,15 +151,16 @@ declare_symbol(reader *r, const ast *e, const char *name, value v)
 }
 
 static value
-bind_expr(reader *r, const ast *target, const ast *where, const tn_expr *x, const tn_type *annotation)
+bind_expr(reader *r, const ast *target, const ast *where, const tn_expr *x,
+          const tn_type *annotation)
 {
     if (annotation && x->type && tn_type_check(r->ctx, annotation, x->type) == TN_SUBTYPE_FAIL) {
         rd_error(r, where, TNB_TYPE, "'%s' is annotated %s, but its value is %s", target->text,
                  tn_text(r->ctx, annotation), tn_text(r->ctx, x->type));
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     }
     const tn_expr *var = rd_emit(r, target, x, target->text, annotation);
-    return var ? rd_node(var) : (value){.kind = V_ERROR};
+    return var ? rd_node(var) : rd_failed();
 }
 
 static value
@@ -167,13 +169,13 @@ bind_cast(reader *r, const ast *target, value v, const tn_type *annotation)
     if (annotation && tn_type_check(r->ctx, annotation, v.other) == TN_SUBTYPE_FAIL) {
         rd_error(r, target, TNB_TYPE, "'%s' is annotated %s, but cast to %s", target->text,
                  tn_text(r->ctx, annotation), tn_text(r->ctx, v.other));
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     }
     rd_at(r, target);
     const tn_expr *var = new_var(r, target->text, annotation ? annotation : v.other);
     const tn_node *b = tn_match_cast_of(r->ctx, var, v.node, v.other);
     if (tn_is_error(b))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     TNB_PUSH(r->arena, r->graph->bindings, b);
     return rd_node(var);
 }
@@ -200,8 +202,9 @@ bound_value(reader *r, const ast *target, const ast *where, value v, const tn_ty
         return v.items[0];
     case V_DECLARED:
         if (annotation && !tnb_dtype_eq(tn_type_dtype(annotation), tn_dtype_of(v.node)))
-            return rd_error(r, target, TNB_TYPE, "'%s' is annotated %s, but declared %s", target->text,
-                            tn_text(r->ctx, annotation), tnb_dtype_print(tn_dtype_of(v.node)).s);
+            return rd_error(r, target, TNB_TYPE, "'%s' is annotated %s, but declared %s",
+                            target->text, tn_text(r->ctx, annotation),
+                            tnb_dtype_print(tn_dtype_of(v.node)).s);
         return declare_symbol(r, target, target->text, v);
     case V_CAST:
         return bind_cast(r, target, v, annotation);
@@ -209,12 +212,12 @@ bound_value(reader *r, const ast *target, const ast *where, value v, const tn_ty
     case V_FLOAT:
     case V_BOOL:
         x = number_value(r, where, v, annotation);
-        return x ? bind_expr(r, target, where, x, annotation) : (value){.kind = V_ERROR};
+        return x ? bind_expr(r, target, where, x, annotation) : rd_failed();
     case V_STR:
     case V_TUPLE:
     case V_LIST:
         x = rd_expr(r, where, v);
-        return x ? bind_expr(r, target, where, x, annotation) : (value){.kind = V_ERROR};
+        return x ? bind_expr(r, target, where, x, annotation) : rd_failed();
     case V_NODE:
         if (v.node->kind >= TN_KIND_FIRST_EXPR && v.node->kind <= TN_KIND_LAST_EXPR)
             return bind_expr(r, target, where, v.node, annotation);
@@ -244,9 +247,11 @@ bind_target(reader *r, const ast *target, const ast *where, value v, const tn_ty
         const tn_ty_tuple *t = x ? tn_as_ty_tuple(x->type) : NULL;
         if (x && (!t || t->fields.n != n)) {
             if (t)
-                rd_error(r, where, TNB_SHAPE, "%u names for the %u fields of the tuple", n, t->fields.n);
+                rd_error(r, where, TNB_SHAPE, "%u names for the %u fields of the tuple", n,
+                         t->fields.n);
             else
-                rd_error(r, where, TNB_TYPE, "%s is not a tuple and cannot be unpacked", rd_what(r, v));
+                rd_error(r, where, TNB_TYPE, "%s is not a tuple and cannot be unpacked",
+                         rd_what(r, v));
             x = NULL;
         }
     } else if (v.kind != V_TUPLE && v.kind != V_LIST) {
@@ -291,7 +296,7 @@ assignment(reader *r, const ast *s, const ast *annotation, const ast *what)
     r->hint = s->a->kind == AST_NAME ? s->a->text : NULL;
     value v = rd_eval(r, what);
     r->hint = NULL;
-    bind_target(r, s->a, what, bad ? (value){.kind = V_ERROR} : v, type);
+    bind_target(r, s->a, what, bad ? rd_failed() : v, type);
 }
 
 /* ---- statements ---- */
@@ -323,7 +328,8 @@ func_attr(reader *r, const ast *e)
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = tn_as_pair(d->items.at[i]);
         if (!strcmp(p->key, "global_symbol") && f->explicit_private) {
-            rd_error(r, e, TNB_INVALID, "a private function cannot have the attribute \"global_symbol\"");
+            rd_error(r, e, TNB_INVALID,
+                     "a private function cannot have the attribute \"global_symbol\"");
             continue;
         }
         f->attrs = f->attrs ? tn_dict_set(r->ctx, f->attrs, p->key, p->value)
@@ -397,7 +403,8 @@ note_targets(reader *r, tnb_ptrmap *names, const ast *target, const ast *stateme
 {
     if (target->kind == AST_NAME && tnb_ptrmap_has(names, target->text))
         tnb_ptrmap_set(names, target->text, statement);
-    for (uint32_t i = 0; (target->kind == AST_TUPLE || target->kind == AST_LIST) && i < target->list.n; i++)
+    for (uint32_t i = 0;
+         (target->kind == AST_TUPLE || target->kind == AST_LIST) && i < target->list.n; i++)
         note_targets(r, names, target->list.at[i], statement);
 }
 
@@ -440,8 +447,9 @@ close_frame(reader *r, const char *why, bool keep_vars)
     TNB_VEC(bound *) kept = {0};
     for (uint32_t i = r->log.n; i-- > 0 && r->log.at[i]->frame == r->frame;) {
         bound *b = r->log.at[i];
-        bool local = b->v.kind == V_NODE && tn_is_var(b->v.node) &&
-                     (tn_is(b->v.node, TN_KIND_DATAFLOW_VAR) || (!keep_vars && !tn_is_scalar(b->v.node)));
+        bool local =
+            b->v.kind == V_NODE && tn_is_var(b->v.node) &&
+            (tn_is(b->v.node, TN_KIND_DATAFLOW_VAR) || (!keep_vars && !tn_is_scalar(b->v.node)));
         if (local)
             tnb_ptrmap_set(&r->gone, b->name, why);
         else
@@ -471,7 +479,8 @@ dataflow(reader *r, const ast *with)
     find_outputs(r, with->more, &outputs);
     rd_push(r);
     graph_statements(r, with->more);
-    close_frame(r, "it is a variable of a dataflow block that has ended; name it in R.output", true);
+    close_frame(r, "it is a variable of a dataflow block that has ended; name it in R.output",
+                true);
     flush(r, true);
     g->dataflow = false;
     g->closed = g->result != NULL;
@@ -486,8 +495,10 @@ branch_result(reader *r, const ast *where, graph_scope *g, const char **name, co
               const char *suffix)
 {
     flush(r, false);
-    const tn_bindings_block *last = g->blocks.n ? tn_as_bindings_block(g->blocks.at[g->blocks.n - 1]) : NULL;
-    const tn_node *binding = last && last->bindings.n ? last->bindings.at[last->bindings.n - 1] : NULL;
+    const tn_bindings_block *last =
+        g->blocks.n ? tn_as_bindings_block(g->blocks.at[g->blocks.n - 1]) : NULL;
+    const tn_node *binding =
+        last && last->bindings.n ? last->bindings.at[last->bindings.n - 1] : NULL;
     const tn_var_binding *vb = tn_as_var_binding(binding);
     const tn_match_cast *mc = tn_as_match_cast(binding);
     if (!vb && !mc) {
@@ -570,9 +581,9 @@ if_statement(reader *r, const ast *s)
     rd_leave(r);
     if (!cond || !then_branch || !else_branch) {
         if (name)
-            rd_bind(r, name, (value){.kind = V_ERROR});
+            rd_bind(r, name, rd_failed());
         if (other_name)
-            rd_bind(r, other_name, (value){.kind = V_ERROR});
+            rd_bind(r, other_name, rd_failed());
         return;
     }
     if (name != other_name) {
@@ -589,7 +600,7 @@ if_statement(reader *r, const ast *s)
         tn_type_check(r->ctx, type, e->type) == TN_SUBTYPE_FAIL)
         type = NULL;
     const tn_expr *var = rd_emit(r, s, e, name, type);
-    rd_bind(r, name, var ? rd_node(var) : (value){.kind = V_ERROR});
+    rd_bind(r, name, var ? rd_node(var) : rd_failed());
 }
 
 /* ---- functions ---- */
@@ -638,8 +649,10 @@ read_decorator(reader *r, const ast *def)
             } else if (!strcmp(key->text, "pure")) {
                 if (rd_bool(r, key->a, v, &flag))
                     d.pure = flag;
-            } else if (strcmp(key->text, "check_well_formed") != 0 && strcmp(key->text, "name") != 0) {
-                rd_error(r, key, TNB_INVALID, "R.function does not know the option '%s'", key->text);
+            } else if (strcmp(key->text, "check_well_formed") != 0 &&
+                       strcmp(key->text, "name") != 0) {
+                rd_error(r, key, TNB_INVALID, "R.function does not know the option '%s'",
+                         key->text);
             }
         }
     }
@@ -679,14 +692,16 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
         rd_collect_symbols(r, p->a);
         if (is_prim_annotation(p->a)) {
             const bound *known = tnb_ptrmap_get(&r->names, p->text);
-            if (known && known->frame == r->frame && known->v.kind == V_NODE && tn_is_scalar(known->v.node)) {
-                rd_error(r, p, TNB_INVALID, "dimension '%s' stands before the parameter of that name", p->text);
+            if (known && known->frame == r->frame && known->v.kind == V_NODE &&
+                tn_is_scalar(known->v.node)) {
+                rd_error(r, p, TNB_INVALID,
+                         "dimension '%s' stands before the parameter of that name", p->text);
                 ok = false;
             }
             const tn_type *t = rd_type(r, p->a, rd_eval(r, p->a));
             rd_at(r, p);
             early[i] = t ? tn_var_new(r->ctx, p->text, t) : NULL;
-            rd_bind(r, p->text, t ? rd_node(early[i]) : (value){.kind = V_ERROR});
+            rd_bind(r, p->text, t ? rd_node(early[i]) : rd_failed());
             ok &= t != NULL;
         }
     }
@@ -810,7 +825,7 @@ local_function(reader *r, const ast *def)
         if (v.kind == V_PATH && !strncmp(v.s, "T.", 2)) {
             rd_error(r, def, TNB_FORMAT, "a tensor program cannot stand inside a graph function");
             rd_hint(r, "move '%s' to the module", def->text);
-            rd_bind(r, def->text, (value){.kind = V_ERROR});
+            rd_bind(r, def->text, rd_failed());
             return;
         }
         if (v.kind == V_PATH && strcmp(v.s, "R.function") != 0)
@@ -823,11 +838,12 @@ local_function(reader *r, const ast *def)
         global g = {.def = def};
         bool ok = rd_declare_graph(r, &g);
         if (ok && !g.type) {
-            rd_error(r, def, TNB_FORMAT, "function '%s' calls itself and needs a result type", def->text);
+            rd_error(r, def, TNB_FORMAT, "function '%s' calls itself and needs a result type",
+                     def->text);
             ok = false;
         }
         if (!ok) {
-            rd_bind(r, def->text, (value){.kind = V_ERROR});
+            rd_bind(r, def->text, rd_failed());
             return;
         }
         rd_at(r, def);
@@ -836,7 +852,7 @@ local_function(reader *r, const ast *def)
     }
     const tn_expr *f = rd_graph_function(r, def, NULL);
     if (!f) {
-        rd_bind(r, def->text, (value){.kind = V_ERROR});
+        rd_bind(r, def->text, rd_failed());
         return;
     }
     rd_at(r, def);
@@ -844,7 +860,7 @@ local_function(reader *r, const ast *def)
         var = new_var(r, def->text, f->type);
     const tn_node *b = tn_binding(r->ctx, var, f);
     TNB_PUSH(r->arena, r->graph->bindings, b);
-    rd_bind(r, def->text, tn_is_error(b) ? (value){.kind = V_ERROR} : rd_node(var));
+    rd_bind(r, def->text, tn_is_error(b) ? rd_failed() : rd_node(var));
 }
 
 static void
@@ -862,7 +878,9 @@ return_statement(reader *r, const ast *s)
     }
     value v = rd_eval(r, s->a);
     if (v.kind == V_CAST) {
-        const ast name = {.kind = AST_NAME, .line = s->line, .column = s->column,
+        const ast name = {.kind = AST_NAME,
+                          .line = s->line,
+                          .column = s->column,
                           .text = tn_str(r->ctx, "gv")};
         v = bind_cast(r, &name, v, NULL);
     }
@@ -882,8 +900,9 @@ graph_statement(reader *r, const ast *s)
         if (path && !strcmp(path, "R.output"))
             rd_error(r, s, TNB_FORMAT, "a dataflow block has one R.output");
         else if (s->kind != AST_PASS)
-            rd_error(r, s, TNB_FORMAT, g->dataflow ? "a statement after R.output"
-                                                   : "a statement after the function's return");
+            rd_error(r, s, TNB_FORMAT,
+                     g->dataflow ? "a statement after R.output"
+                                 : "a statement after the function's return");
         return;
     }
     g->statement = s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and modules: imports, module attributes, global infos, functions in three steps (names, then
- * signatures, then bodies), so that references forward are fine.
+/* Files and modules: imports, module attributes, global infos, functions in three steps (names,
+ * then signatures, then bodies), so that references forward are fine.
  */
 #include <stdlib.h>
 
@@ -146,7 +146,8 @@ module_function(reader *r, module_read *m, const ast *def)
         rd_hint(r, "write @R.function or @T.prim_func above it");
         return;
     }
-    global *g = add_global(r, m, def, def->text, name && name->kind == AST_STR ? name->text : def->text);
+    global *g =
+        add_global(r, m, def, def->text, name && name->kind == AST_STR ? name->text : def->text);
     if (g) {
         g->def = def;
         g->tensor = path[0] == 'T';
@@ -234,7 +235,8 @@ read_module(reader *r, const char *class_name, ast_list body)
     if (tnb_diags_errors(tn_diags(r->ctx)) != before)
         return NULL;
     tn_at(r->ctx, 0);
-    const tn_module *made = tn_module_set_all(r->ctx, tn_module_new(r->ctx), names, funcs, m.funcs.n);
+    const tn_module *made =
+        tn_module_set_all(r->ctx, tn_module_new(r->ctx), names, funcs, m.funcs.n);
     if (made && m.attrs)
         made = tn_module_with_attrs(r->ctx, made, m.attrs);
     if (made && m.infos)
@@ -298,7 +300,8 @@ read_file(reader *r, ast_list body, module_vec *out)
         }
     }
     if (bare.n) {
-        tn_named_module m = {.name = "", .module = read_module(r, NULL, (ast_list){bare.at, bare.n})};
+        tn_named_module m = {.name = "",
+                             .module = read_module(r, NULL, (ast_list){bare.at, bare.n})};
         TNB_PUSH(r->arena, *out, m);
     }
 }
@@ -324,7 +327,8 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
     tnb_ptrmap_init(&r.gone, arena);
     tnb_strmap_init(&r.globals, arena);
     tnb_ptrmap_init(&r.by_var, arena);
-    static const char *const names[] = {"I", "T", "R", "tvm", "float", "range", "metadata", "TypeVar", "typing"};
+    static const char *const names[] = {"I",     "T",        "R",       "tvm",   "float",
+                                        "range", "metadata", "TypeVar", "typing"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         bind_path(&r, names[i], names[i]);
     ast_list body = text_parse(&r.src);
@@ -334,8 +338,8 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
     if (tnb_arena_failed(arena))
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory to read '%s'", file);
     else if (!modules.n && tnb_diags_errors(tn_diags(ctx)) == errors)
-        tn_error(ctx, tn_loc_make(ctx, (tnb_place){.file = file, .line = 1, .column = 1}), TNB_FORMAT,
-                 "no module or function in this file");
+        tn_error(ctx, tn_loc_make(ctx, (tnb_place){.file = file, .line = 1, .column = 1}),
+                 TNB_FORMAT, "no module or function in this file");
     bool failed = r.src.errors || tnb_arena_failed(arena);
     tn_named_module *out = TNB_NEW_N(tn_arena(ctx), tn_named_module, modules.n);
     for (uint32_t i = 0; i < modules.n; i++) {
@@ -358,7 +362,8 @@ tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n)
         return NULL;
     if (count > 1) {
         tn_error(ctx, tn_loc_make(ctx, (tnb_place){.file = file}), TNB_INVALID,
-                 "the file holds %u modules, one is wanted ('%s', '%s', ...)", count, m[0].name, m[1].name);
+                 "the file holds %u modules, one is wanted ('%s', '%s', ...)", count, m[0].name,
+                 m[1].name);
         return NULL;
     }
     return m[0].module;

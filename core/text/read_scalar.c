@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the tensor level in expressions: T.int64(3), T.min(a, b), T.Select(...), intrinsics; and the
- * few functions of the module dialect (I.Range, I.vdevice, ...).
+/* Calls of the tensor level in expressions: T.int64(3), T.min(a, b), T.Select(...), intrinsics; and
+ * the few functions of the module dialect (I.Range, I.vdevice, ...).
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "reader.h"
-
-#define FAILED ((value){.kind = V_ERROR})
 
 typedef value (*read_fn)(reader *r, const ast *e, const char *name);
 
@@ -33,11 +31,11 @@ rd_literal(reader *r, const ast *e, tnb_dtype d, value v)
     }
     if (v.kind == V_INT || v.kind == V_FLOAT || v.kind == V_BOOL) {
         const tn_expr *x = rd_scalar_of(r, e, v, d);
-        return x ? rd_node(x) : FAILED;
+        return x ? rd_node(x) : rd_failed();
     }
     const tn_expr *x = rd_scalar(r, e, v);
     if (!x)
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_cast_to(r->ctx, d, x));
 }
@@ -52,11 +50,11 @@ dtype_call(reader *r, const ast *e, const char *name, tnb_dtype d)
         value flag;
         rd_keyword(r, &a, "is_size_var", &flag, NULL);
         if (!rd_args_end(r, &a))
-            return FAILED;
+            return rd_failed();
         const tn_expr *var = tn_var_dtype(r->ctx, r->hint ? r->hint : "v", d);
-        return tn_is_error(var) ? FAILED : (value){.kind = V_DECLARED, .node = var};
+        return tn_is_error(var) ? rd_failed() : (value){.kind = V_DECLARED, .node = var};
     }
-    return rd_args_end(r, &a) ? rd_literal(r, where, d, v) : FAILED;
+    return rd_args_end(r, &a) ? rd_literal(r, where, d, v) : rd_failed();
 }
 
 /* T.handle(), T.handle("float32", "shared"), T.var("int64") */
@@ -73,16 +71,16 @@ declared(reader *r, const ast *e, const char *name)
         if (v.kind == V_NODE && tn_is_type(v.node))
             type = v.node;
         else if (!rd_dtype(r, where, v, &d))
-            return FAILED;
+            return rd_failed();
         const char *scope = "global";
         value s;
         if (!var && rd_arg(r, &a, "storage_scope", &s, &where) && !(scope = rd_text(r, where, s)))
-            return FAILED;
+            return rd_failed();
         if (!type)
             type = var ? tn_ty_prim_of(r->ctx, d) : tn_ty_ptr_of(r->ctx, d, scope);
     }
     if (!rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     if (!type)
         type = tn_ty_prim_of(r->ctx, d);
     rd_at(r, e);
@@ -97,13 +95,15 @@ cast(reader *r, const ast *e, const char *name)
     const ast *v_at = e, *t_at = e;
     bool dtype_first = !strcmp(name, "Cast") || !strcmp(name, "reinterpret");
     tnb_dtype d;
-    if (!rd_need(r, &a, dtype_first ? "dtype" : "value", dtype_first ? &t : &v, dtype_first ? &t_at : &v_at) ||
-        !rd_need(r, &a, dtype_first ? "value" : "dtype", dtype_first ? &v : &t, dtype_first ? &v_at : &t_at) ||
+    if (!rd_need(r, &a, dtype_first ? "dtype" : "value", dtype_first ? &t : &v,
+                 dtype_first ? &t_at : &v_at) ||
+        !rd_need(r, &a, dtype_first ? "value" : "dtype", dtype_first ? &v : &t,
+                 dtype_first ? &v_at : &t_at) ||
         !rd_args_end(r, &a) || !rd_dtype(r, t_at, t, &d))
-        return FAILED;
+        return rd_failed();
     const tn_expr *x = rd_scalar(r, v_at, v);
     if (!x)
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     if (!strcmp(name, "Cast"))
         return rd_node(tn_raw_cast(r->ctx, d, x));
@@ -122,9 +122,9 @@ immediate(reader *r, const ast *e, const char *name)
     value v, t;
     const ast *v_at = e, *t_at = e;
     tnb_dtype d;
-    if (!rd_need(r, &a, "dtype", &t, &t_at) || !rd_need(r, &a, "value", &v, &v_at) || !rd_args_end(r, &a) ||
-        !rd_dtype(r, t_at, t, &d))
-        return FAILED;
+    if (!rd_need(r, &a, "dtype", &t, &t_at) || !rd_need(r, &a, "value", &v, &v_at) ||
+        !rd_args_end(r, &a) || !rd_dtype(r, t_at, t, &d))
+        return rd_failed();
     return rd_literal(r, v_at, d, v);
 }
 
@@ -135,7 +135,7 @@ string_immediate(reader *r, const ast *e, const char *name)
     value v;
     const ast *where = e;
     const char *s = rd_need(r, &a, "value", &v, &where) ? rd_text(r, where, v) : NULL;
-    return s && rd_args_end(r, &a) ? rd_node(tn_string(r->ctx, s)) : FAILED;
+    return s && rd_args_end(r, &a) ? rd_node(tn_string(r->ctx, s)) : rd_failed();
 }
 
 /* ---- operators as functions ---- */
@@ -144,19 +144,32 @@ static const struct {
     int kind;
     bool raw; /* the node as it is */
 } binaries[] = {
-    {"Add", TN_KIND_ADD, true},           {"Sub", TN_KIND_SUB, true},
-    {"Mul", TN_KIND_MUL, true},           {"Div", TN_KIND_DIV, true},
-    {"Mod", TN_KIND_MOD, true},           {"FloorDiv", TN_KIND_FLOOR_DIV, true},
-    {"FloorMod", TN_KIND_FLOOR_MOD, true}, {"Min", TN_KIND_MIN, true},
-    {"Max", TN_KIND_MAX, true},           {"EQ", TN_KIND_EQ, true},
-    {"NE", TN_KIND_NE, true},             {"LT", TN_KIND_LT, true},
-    {"LE", TN_KIND_LE, true},             {"GT", TN_KIND_GT, true},
-    {"GE", TN_KIND_GE, true},             {"And", TN_KIND_AND, true},
-    {"Or", TN_KIND_OR, true},             {"min", TN_KIND_MIN, false},
-    {"max", TN_KIND_MAX, false},          {"floordiv", TN_KIND_FLOOR_DIV, false},
-    {"floormod", TN_KIND_FLOOR_MOD, false}, {"truncdiv", TN_KIND_DIV, false},
-    {"truncmod", TN_KIND_MOD, false},     {"div", TN_KIND_DIV, false},
-    {"indexdiv", TN_KIND_FLOOR_DIV, false}, {"indexmod", TN_KIND_FLOOR_MOD, false},
+    {"Add", TN_KIND_ADD, true},
+    {"Sub", TN_KIND_SUB, true},
+    {"Mul", TN_KIND_MUL, true},
+    {"Div", TN_KIND_DIV, true},
+    {"Mod", TN_KIND_MOD, true},
+    {"FloorDiv", TN_KIND_FLOOR_DIV, true},
+    {"FloorMod", TN_KIND_FLOOR_MOD, true},
+    {"Min", TN_KIND_MIN, true},
+    {"Max", TN_KIND_MAX, true},
+    {"EQ", TN_KIND_EQ, true},
+    {"NE", TN_KIND_NE, true},
+    {"LT", TN_KIND_LT, true},
+    {"LE", TN_KIND_LE, true},
+    {"GT", TN_KIND_GT, true},
+    {"GE", TN_KIND_GE, true},
+    {"And", TN_KIND_AND, true},
+    {"Or", TN_KIND_OR, true},
+    {"min", TN_KIND_MIN, false},
+    {"max", TN_KIND_MAX, false},
+    {"floordiv", TN_KIND_FLOOR_DIV, false},
+    {"floormod", TN_KIND_FLOOR_MOD, false},
+    {"truncdiv", TN_KIND_DIV, false},
+    {"truncmod", TN_KIND_MOD, false},
+    {"div", TN_KIND_DIV, false},
+    {"indexdiv", TN_KIND_FLOOR_DIV, false},
+    {"indexmod", TN_KIND_FLOOR_MOD, false},
 };
 
 static value
@@ -167,11 +180,12 @@ binary(reader *r, const ast *e, const char *name)
     const ast *x_at = e, *y_at = e;
     if (!rd_need(r, &a, "a", &x, &x_at) || !rd_need(r, &a, "b", &y, &y_at) || !rd_args_end(r, &a) ||
         x.kind == V_ERROR || y.kind == V_ERROR)
-        return FAILED;
+        return rd_failed();
     size_t k = 0;
     while (strcmp(binaries[k].name, name) != 0)
         k++;
-    bool x_bare = x.kind == V_INT || x.kind == V_FLOAT, y_bare = y.kind == V_INT || y.kind == V_FLOAT;
+    bool x_bare = x.kind == V_INT || x.kind == V_FLOAT,
+         y_bare = y.kind == V_INT || y.kind == V_FLOAT;
     const tn_expr *p = NULL, *q = NULL;
     if (binaries[k].raw && x_bare != y_bare) {
         /* a bare literal takes the dtype of the other operand */
@@ -187,10 +201,11 @@ binary(reader *r, const ast *e, const char *name)
         q = p ? rd_scalar(r, y_at, y) : NULL;
     }
     if (!p || !q)
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     tn_kind kind = (tn_kind)binaries[k].kind;
-    return rd_node(binaries[k].raw ? tn_raw_binary(r->ctx, kind, p, q) : tn_bin(r->ctx, kind, p, q));
+    return rd_node(binaries[k].raw ? tn_raw_binary(r->ctx, kind, p, q)
+                                   : tn_bin(r->ctx, kind, p, q));
 }
 
 static value
@@ -200,13 +215,14 @@ folding_pair(reader *r, const ast *e, const char *name)
         const char *name;
         const tn_expr *(*make)(tn_ctx *, const tn_expr *, const tn_expr *);
     } table[] = {
-        {"bitwise_and", tn_bitwise_and}, {"bitwise_or", tn_bitwise_or}, {"bitwise_xor", tn_bitwise_xor},
-        {"ceildiv", tn_ceildiv},         {"shift_left", tn_shift_left}, {"shift_right", tn_shift_right},
+        {"bitwise_and", tn_bitwise_and}, {"bitwise_or", tn_bitwise_or},
+        {"bitwise_xor", tn_bitwise_xor}, {"ceildiv", tn_ceildiv},
+        {"shift_left", tn_shift_left},   {"shift_right", tn_shift_right},
     };
     call_args a = rd_args(e, tn_strf(r->ctx, "T.%s", name));
     const tn_expr *x, *y;
     if (!one_scalar(r, &a, "a", &x) || !one_scalar(r, &a, "b", &y) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     size_t k = 0;
     while (strcmp(table[k].name, name) != 0)
         k++;
@@ -220,7 +236,7 @@ logical_not(reader *r, const ast *e, const char *name)
     call_args a = rd_args(e, tn_strf(r->ctx, "T.%s", name));
     const tn_expr *x;
     if (!one_scalar(r, &a, "a", &x) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(!strcmp(name, "Not") ? tn_raw_not(r->ctx, x) : tn_bitwise_not(r->ctx, x));
 }
@@ -236,19 +252,19 @@ choose(reader *r, const ast *e, const char *name)
     if (!one_scalar(r, &a, select ? "condition" : "cond", &c) ||
         !rd_need(r, &a, select ? "true_value" : "t", &x, &x_at) ||
         !rd_need(r, &a, select ? "false_value" : "f", &y, &y_at))
-        return FAILED;
+        return rd_failed();
     value unused; /* old text repeats the dtype */
     rd_keyword(r, &a, "dtype", &unused, NULL);
     if (!rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     const tn_expr *p = rd_scalar(r, x_at, x), *q = p ? rd_scalar(r, y_at, y) : NULL;
     if (!q)
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     if (!select)
         return rd_node(tn_if_then_else(r->ctx, c, p, q));
     if (!tn_match_dtypes(r->ctx, &p, &q))
-        return FAILED;
+        return rd_failed();
     return rd_node(tn_select_of(r->ctx, c, p, q));
 }
 
@@ -260,7 +276,7 @@ limit(reader *r, const ast *e, const char *name)
     const ast *where = e;
     tnb_dtype d;
     if (!rd_need(r, &a, "dtype", &t, &where) || !rd_dtype(r, where, t, &d) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     if (!strcmp(name, "min_value"))
         return rd_node(tn_min_value(r->ctx, d));
@@ -288,18 +304,18 @@ vector(reader *r, const ast *e, const char *name)
     int64_t lanes;
     if (!strcmp(name, "Broadcast") || !strcmp(name, "broadcast")) {
         if (!one_scalar(r, &a, "value", &x) || !lanes_of(r, &a, &lanes) || !rd_args_end(r, &a))
-            return FAILED;
+            return rd_failed();
         rd_at(r, e);
         return rd_node(tn_broadcast_of(r->ctx, x, lanes));
     }
     value stride;
     const ast *where = e;
     if (!one_scalar(r, &a, "base", &x) || !rd_need(r, &a, "stride", &stride, &where))
-        return FAILED;
+        return rd_failed();
     tnb_dtype one = tn_dtype_of(x);
     const tn_expr *s = rd_scalar_of(r, where, stride, one);
     if (!s || !lanes_of(r, &a, &lanes) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_ramp_of(r->ctx, x, s, lanes));
 }
@@ -328,11 +344,12 @@ shuffle(reader *r, const ast *e, const char *name)
     const ast *v_at = e, *i_at = e;
     node_vec vectors = {0}, indices = {0};
     if (!rd_need(r, &a, "vectors", &v, &v_at) || !rd_need(r, &a, "indices", &i, &i_at) ||
-        !rd_args_end(r, &a) || !scalar_items(r, v_at, v, &vectors) || !scalar_items(r, i_at, i, &indices))
-        return FAILED;
+        !rd_args_end(r, &a) || !scalar_items(r, v_at, v, &vectors) ||
+        !scalar_items(r, i_at, i, &indices))
+        return rd_failed();
     rd_at(r, e);
-    return rd_node(tn_shuffle_of(r->ctx, (tn_list){vectors.at, vectors.n},
-                                 (tn_list){indices.at, indices.n}));
+    return rd_node(
+        tn_shuffle_of(r->ctx, (tn_list){vectors.at, vectors.n}, (tn_list){indices.at, indices.n}));
 }
 
 /* T.Let(body, where={v: e}): the keys are new names. */
@@ -353,7 +370,7 @@ let(reader *r, const ast *e, const char *name)
     const ast *key = where->list.at[0];
     const tn_expr *v = rd_scalar(r, where->more.at[0], rd_eval(r, where->more.at[0]));
     if (!v || !rd_enter(r, e))
-        return FAILED;
+        return rd_failed();
     rd_at(r, key);
     /* a variable declared before by T.int32() is the one meant, unless an outer T.Let took it */
     const value *known = rd_find(r, key->text);
@@ -366,7 +383,7 @@ let(reader *r, const ast *e, const char *name)
     rd_pop(r);
     rd_leave(r);
     if (!b)
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_let_of(r->ctx, var, v, b));
 }
@@ -379,7 +396,8 @@ named_call(reader *r, const ast *e, const char *op, tnb_dtype d, node_vec args)
     if (!o)
         return rd_error(r, e, TNB_NOT_FOUND, "no scalar intrinsic '%s'", op);
     rd_at(r, e);
-    return rd_node(tn_scalar_call(r->ctx, d, tn_op_ref_of(r->ctx, o), (tn_list){args.at, args.n}, NULL));
+    return rd_node(
+        tn_scalar_call(r->ctx, d, tn_op_ref_of(r->ctx, o), (tn_list){args.at, args.n}, NULL));
 }
 
 /* T.call_intrin("float32", "tirx.exp", x), T.call_extern("int32", "f", x) */
@@ -393,26 +411,26 @@ typed_call(reader *r, const ast *e, const char *name)
     node_vec args = {0};
     if (!rd_need(r, &a, "dtype", &t, &t_at) || !rd_dtype(r, t_at, t, &d) ||
         !rd_need(r, &a, "func_name", &f, &f_at) || f.kind == V_ERROR)
-        return FAILED;
+        return rd_failed();
     bool intrinsic = !strcmp(name, "call_intrin");
     if (rd_is_node(f, TN_KIND_GLOBAL_VAR)) {
         if (!rd_scalars(r, &a, &args) || !rd_args_end(r, &a))
-            return FAILED;
+            return rd_failed();
         rd_at(r, e);
         return rd_node(tn_scalar_call(r->ctx, d, f.node, (tn_list){args.at, args.n}, NULL));
     }
     const char *s = rd_text(r, f_at, f);
     if (!s)
-        return FAILED;
+        return rd_failed();
     if (!intrinsic)
         TNB_PUSH(r->arena, args, tn_string(r->ctx, s));
     if (!rd_scalars(r, &a, &args) || !rd_args_end(r, &a))
-        return FAILED;
-    const char *op = !intrinsic                 ? tn_strf(r->ctx, "tirx.%s", name)
-                     : !strncmp(s, "tir.", 4)   ? tn_strf(r->ctx, "tirx.%s", s + 4)
-                     : !strncmp(s, "tirx.", 5)  ? s
-                     : strchr(s, '.')           ? s
-                                                : tn_strf(r->ctx, "tirx.%s", s);
+        return rd_failed();
+    const char *op = !intrinsic                ? tn_strf(r->ctx, "tirx.%s", name)
+                     : !strncmp(s, "tir.", 4)  ? tn_strf(r->ctx, "tirx.%s", s + 4)
+                     : !strncmp(s, "tirx.", 5) ? s
+                     : strchr(s, '.')          ? s
+                                               : tn_strf(r->ctx, "tirx.%s", s);
     return named_call(r, e, op, d, args);
 }
 
@@ -422,8 +440,10 @@ call_packed(reader *r, const ast *e, const char *name)
     call_args a = rd_args(e, tn_strf(r->ctx, "T.%s", name));
     node_vec args = {0};
     if (!rd_scalars(r, &a, &args) || !rd_args_end(r, &a))
-        return FAILED;
-    return named_call(r, e, !strcmp(name, "call_packed") ? "tirx.tvm_call_packed" : "tirx.tvm_call_cpacked",
+        return rd_failed();
+    return named_call(r, e,
+                      !strcmp(name, "call_packed") ? "tirx.tvm_call_packed"
+                                                   : "tirx.tvm_call_cpacked",
                       TNB_I32, args);
 }
 
@@ -436,7 +456,7 @@ type_annotation(reader *r, const ast *e, const char *name)
     const ast *where = e;
     tnb_dtype d;
     if (!rd_need(r, &a, "dtype", &t, &where) || !rd_dtype(r, where, t, &d) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     return named_call(r, e, "tirx.type_annotation", d, (node_vec){0});
 }
 
@@ -453,11 +473,11 @@ struct_get(reader *r, const ast *e, const char *name)
         static const char *const keys[] = {"arr", "index", "field"};
         const tn_expr *x;
         if (!one_scalar(r, &a, keys[i], &x))
-            return FAILED;
+            return rd_failed();
         TNB_PUSH(r->arena, args, x);
     }
     if (!rd_need(r, &a, "dtype", &t, &where) || !rd_dtype(r, where, t, &d) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     return named_call(r, e, "tirx.tvm_struct_get", d, args);
 }
 
@@ -482,7 +502,7 @@ intrinsic(reader *r, const ast *e, const char *name)
         const char *near = tn_nearest_name(reg, "op", tn_strf(r->ctx, "tirx.%s", name));
         if (near && !strncmp(near, "tirx.", 5))
             rd_hint(r, "the nearest name is 'T.%s'", near + 5);
-        return FAILED;
+        return rd_failed();
     }
     call_args a = rd_args(e, tn_strf(r->ctx, "T.%s", name));
     node_vec args = {0};
@@ -491,7 +511,7 @@ intrinsic(reader *r, const ast *e, const char *name)
     tnb_dtype d = TNB_VOID;
     bool typed = rd_keyword(r, &a, "dtype", &t, &where);
     if ((typed && !rd_dtype(r, where, t, &d)) || !rd_scalars(r, &a, &args) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     if (!typed && !op->infer) {
         /* the dtype of the result leads the arguments, or is that of the value shuffled */
@@ -504,11 +524,12 @@ intrinsic(reader *r, const ast *e, const char *name)
             typed = !tnb_dtype_is_void(d = TNB_DTYPE(TNB_UINT, 32));
         if (!typed) {
             rd_error(r, e, TNB_TYPE, "T.%s needs dtype=, the dtype of its result", name);
-            return FAILED;
+            return rd_failed();
         }
     }
     if (typed)
-        return rd_node(tn_scalar_call(r->ctx, d, tn_op_ref_of(r->ctx, op), (tn_list){args.at, args.n}, NULL));
+        return rd_node(
+            tn_scalar_call(r->ctx, d, tn_op_ref_of(r->ctx, op), (tn_list){args.at, args.n}, NULL));
     return rd_node(tn_intrin(r->ctx, tn_strf(r->ctx, "tirx.%s", full), (tn_list){args.at, args.n}));
 }
 
@@ -574,15 +595,16 @@ index_map_call(reader *r, const ast *e, const char *name)
     const ast *f_at = e, *inv_at = e, *t_at = e;
     tnb_dtype d = TNB_I64;
     if (!rd_need(r, &a, "mapping", &f, &f_at))
-        return FAILED;
+        return rd_failed();
     rd_keyword(r, &a, "inverse_index_map", &inv, &inv_at);
     if (rd_keyword(r, &a, "index_dtype", &t, &t_at) && !rd_dtype(r, t_at, t, &d))
-        return FAILED;
+        return rd_failed();
     if (!rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     if (f.kind != V_LAMBDA)
-        return f.kind == V_ERROR ? FAILED
-                                 : rd_error(r, f_at, TNB_TYPE, "expected a lambda, found %s", rd_what(r, f));
+        return f.kind == V_ERROR
+                   ? rd_failed()
+                   : rd_error(r, f_at, TNB_TYPE, "expected a lambda, found %s", rd_what(r, f));
     const tn_node *inverse = NULL;
     if (inv.kind == V_LAMBDA)
         inverse = index_map(r, inv.ast, d, NULL);
@@ -591,9 +613,9 @@ index_map_call(reader *r, const ast *e, const char *name)
     if (inv.kind != V_NONE && !inverse)
         return inv.kind == V_NODE
                    ? rd_error(r, inv_at, TNB_TYPE, "expected a lambda, found %s", rd_what(r, inv))
-                   : FAILED;
+                   : rd_failed();
     const tn_node *m = index_map(r, f.ast, d, inverse);
-    return m ? rd_node(m) : FAILED;
+    return m ? rd_node(m) : rd_failed();
 }
 
 /* T.comm_reducer(lambda x, y: x + y, [T.float32(0)]) */
@@ -606,7 +628,7 @@ comm_reducer(reader *r, const ast *e, const char *name)
     node_vec identity = {0}, vars = {0}, result = {0};
     if (!rd_need(r, &a, "combiner", &f, &f_at) || !rd_need(r, &a, "identity", &id, &id_at) ||
         !rd_args_end(r, &a) || !scalar_items(r, id_at, id, &identity))
-        return FAILED;
+        return rd_failed();
     if (f.kind != V_LAMBDA || f.ast->list.n != 2 * identity.n)
         return rd_error(r, f_at, TNB_TYPE, "expected a lambda of two parameters for each identity");
     rd_push(r);
@@ -622,14 +644,15 @@ comm_reducer(reader *r, const ast *e, const char *name)
     uint32_t n;
     bool ok = rd_items(r, f.ast->a, v, true, &items, &n);
     for (uint32_t i = 0; ok && i < n; i++) {
-        const tn_expr *x = i < identity.n ? rd_scalar_of(r, f.ast->a, items[i], tn_dtype_of(identity.at[i]))
-                                          : rd_scalar(r, f.ast->a, items[i]);
+        const tn_expr *x = i < identity.n
+                               ? rd_scalar_of(r, f.ast->a, items[i], tn_dtype_of(identity.at[i]))
+                               : rd_scalar(r, f.ast->a, items[i]);
         ok = x != NULL;
         TNB_PUSH(r->arena, result, x);
     }
     rd_pop(r);
     if (!ok)
-        return FAILED;
+        return rd_failed();
     tn_comm_reducer c = {.lhs = {vars.at, identity.n},
                          .rhs = {vars.at + identity.n, identity.n},
                          .result = {result.at, result.n},
@@ -678,8 +701,9 @@ target_from_text(reader *r, const ast *e, const char *s)
             const char *key = eq ? tn_strn(r->ctx, word, (size_t)(eq - word)) : word;
             int64_t i;
             const tn_node *v = !eq ? tn_bool(r->ctx, true)
-                               : tnb_read_i64(eq + 1, strlen(eq + 1), &i) ? tn_i64(r->ctx, i)
-                                                                          : tn_string(r->ctx, eq + 1);
+                               : tnb_read_i64(eq + 1, strlen(eq + 1), &i)
+                                   ? tn_i64(r->ctx, i)
+                                   : tn_string(r->ctx, eq + 1);
             attrs = attrs ? tn_dict_set(r->ctx, attrs, key, v) : tn_dict_of(r->ctx, &key, &v, 1);
         }
         p = end;
@@ -707,7 +731,7 @@ target(reader *r, const ast *e, const char *name)
     value v, h;
     const ast *where = e, *h_at = e;
     if (!rd_need(r, &a, "target", &v, &where))
-        return FAILED;
+        return rd_failed();
     const tn_node *t = target_value(r, where, v);
     if (t && rd_arg(r, &a, "host", &h, &h_at) && h.kind != V_NONE) {
         const tn_node *host = target_value(r, h_at, h);
@@ -718,7 +742,7 @@ target(reader *r, const ast *e, const char *name)
                                            : tn_dict_of(r->ctx, &key, &host, 1))
                  : NULL;
     }
-    return t && rd_args_end(r, &a) ? rd_node(t) : FAILED;
+    return t && rd_args_end(r, &a) ? rd_node(t) : rd_failed();
 }
 
 static value
@@ -728,19 +752,19 @@ range(reader *r, const ast *e, const char *name)
     value x, y;
     const ast *x_at = e, *y_at = e;
     if (!rd_need(r, &a, "begin", &x, &x_at))
-        return FAILED;
+        return rd_failed();
     bool two = rd_arg(r, &a, "end", &y, &y_at);
     if (!rd_args_end(r, &a) || x.kind == V_ERROR)
-        return FAILED;
+        return rd_failed();
     if (strcmp(name, "Range.from_min_extent") != 0) {
         const tn_node *g = rd_range(r, e, two ? x : (value){.kind = V_INT}, two ? y : x);
-        return g ? rd_node(g) : FAILED;
+        return g ? rd_node(g) : rd_failed();
     }
     if (!two)
         return rd_error(r, e, TNB_INVALID, "I.Range.from_min_extent takes a minimum and an extent");
     const tn_expr *min = rd_scalar(r, x_at, x), *extent = min ? rd_scalar(r, y_at, y) : NULL;
     if (!extent)
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_range_of(r->ctx, min, extent));
 }
@@ -751,7 +775,7 @@ meta_var(reader *r, const ast *e, const char *name)
     call_args a = rd_args(e, name);
     value *v = TNB_NEW(r->arena, value);
     if (!rd_need(r, &a, "value", v, NULL) || !rd_args_end(r, &a) || v->kind == V_ERROR)
-        return FAILED;
+        return rd_failed();
     if (v->kind == V_META)
         return *v;
     return (value){.kind = V_META, .items = v, .n = 1};
@@ -764,26 +788,31 @@ iter_var(reader *r, const ast *e, const char *name)
     static const struct {
         const char *name;
         tn_iter_kind kind;
-    } kinds[] = {{"DataPar", TN_ITER_SPATIAL},   {"CommReduce", TN_ITER_REDUCE}, {"Ordered", TN_ITER_SCAN},
-                 {"Opaque", TN_ITER_OPAQUE},     {"ThreadIndex", TN_ITER_THREAD}};
+    } kinds[] = {{"DataPar", TN_ITER_SPATIAL},
+                 {"CommReduce", TN_ITER_REDUCE},
+                 {"Ordered", TN_ITER_SCAN},
+                 {"Opaque", TN_ITER_OPAQUE},
+                 {"ThreadIndex", TN_ITER_THREAD}};
     call_args a = rd_args(e, tn_strf(r->ctx, "T.%s", name));
     value var, dom, kind, tag;
     const ast *var_at = e, *dom_at = e, *kind_at = e, *tag_at = e;
     if (!rd_need(r, &a, "var", &var, &var_at) || !rd_need(r, &a, "dom", &dom, &dom_at) ||
-        !rd_need(r, &a, "iter_type", &kind, &kind_at) || !rd_need(r, &a, "thread_tag", &tag, &tag_at) ||
-        !rd_args_end(r, &a))
-        return FAILED;
+        !rd_need(r, &a, "iter_type", &kind, &kind_at) ||
+        !rd_need(r, &a, "thread_tag", &tag, &tag_at) || !rd_args_end(r, &a))
+        return rd_failed();
     const char *k = rd_text(r, kind_at, kind), *t = k ? rd_text(r, tag_at, tag) : NULL;
     const tn_expr *v = t ? rd_scalar(r, var_at, var) : NULL;
     if (!v)
-        return FAILED;
+        return rd_failed();
     if (dom.kind != V_NONE && !rd_is_node(dom, TN_KIND_RANGE))
-        return dom.kind == V_ERROR ? FAILED
-                                   : rd_error(r, dom_at, TNB_TYPE, "expected I.Range, found %s", rd_what(r, dom));
+        return dom.kind == V_ERROR
+                   ? rd_failed()
+                   : rd_error(r, dom_at, TNB_TYPE, "expected I.Range, found %s", rd_what(r, dom));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kinds[i].name, k)) {
             rd_at(r, e);
-            return rd_node(tn_iter_var_of(r->ctx, dom.kind == V_NONE ? NULL : dom.node, v, kinds[i].kind, t));
+            return rd_node(
+                tn_iter_var_of(r->ctx, dom.kind == V_NONE ? NULL : dom.node, v, kinds[i].kind, t));
         }
     return rd_error(r, kind_at, TNB_NOT_FOUND, "'%s' is not a kind of iteration variable", k);
 }
@@ -796,8 +825,9 @@ env_thread(reader *r, const ast *e, const char *name)
     const ast *where = e, *t_at = e;
     tnb_dtype d = TNB_I32;
     const char *s = rd_need(r, &a, "thread_tag", &tag, &where) ? rd_text(r, where, tag) : NULL;
-    if (!s || (rd_arg(r, &a, "dtype", &t, &t_at) && !rd_dtype(r, t_at, t, &d)) || !rd_args_end(r, &a))
-        return FAILED;
+    if (!s || (rd_arg(r, &a, "dtype", &t, &t_at) && !rd_dtype(r, t_at, t, &d)) ||
+        !rd_args_end(r, &a))
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_iter_var_of(r->ctx, NULL, tn_var_dtype(r->ctx, r->hint ? r->hint : "v", d),
                                   TN_ITER_THREAD, s));
@@ -816,15 +846,18 @@ scalar_cell(reader *r, const ast *e, const char *name)
     value t, s;
     const ast *t_at = e, *s_at = e;
     tnb_dtype d = TNB_F32;
-    const char *scope = !strcmp(name, "local_scalar") || !strcmp(name, "local_cell") ? "local" : "global";
+    const char *scope =
+        !strcmp(name, "local_scalar") || !strcmp(name, "local_cell") ? "local" : "global";
     if ((rd_arg(r, &a, "dtype", &t, &t_at) && !rd_dtype(r, t_at, t, &d)) ||
-        (rd_arg(r, &a, "scope", &s, &s_at) && !(scope = rd_text(r, s_at, s))) || !rd_args_end(r, &a))
-        return FAILED;
+        (rd_arg(r, &a, "scope", &s, &s_at) && !(scope = rd_text(r, s_at, s))) ||
+        !rd_args_end(r, &a))
+        return rd_failed();
     rd_at(r, e);
     const tn_node *one = tn_i32(r->ctx, 1);
-    const tn_node *b = tn_buffer_new(r->ctx, r->hint ? r->hint : "scalar", (tn_list){&one, 1}, d, scope);
+    const tn_node *b =
+        tn_buffer_new(r->ctx, r->hint ? r->hint : "scalar", (tn_list){&one, 1}, d, scope);
     if (tn_is_error(b))
-        return FAILED;
+        return rd_failed();
     rd_push_stmt(r, tn_alloc_buffer_of(r->ctx, b, NULL));
     return (value){.kind = V_SCALAR, .node = b};
 }
@@ -837,13 +870,15 @@ buffer_load(reader *r, const ast *e, const char *name)
     value b, i;
     const ast *b_at = e, *i_at = e;
     node_vec at = {0};
-    if (!rd_need(r, &a, "buffer", &b, &b_at) || !rd_need(r, &a, "indices", &i, &i_at) || !rd_args_end(r, &a))
-        return FAILED;
+    if (!rd_need(r, &a, "buffer", &b, &b_at) || !rd_need(r, &a, "indices", &i, &i_at) ||
+        !rd_args_end(r, &a))
+        return rd_failed();
     if (!rd_is_node(b, TN_KIND_BUFFER))
-        return b.kind == V_ERROR ? FAILED
-                                 : rd_error(r, b_at, TNB_TYPE, "expected a buffer, found %s", rd_what(r, b));
+        return b.kind == V_ERROR
+                   ? rd_failed()
+                   : rd_error(r, b_at, TNB_TYPE, "expected a buffer, found %s", rd_what(r, b));
     if (!rd_buffer_indices(r, i_at, b.node, i, true, &at))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_load(r->ctx, b.node, (tn_list){at.at, at.n}));
 }
@@ -854,7 +889,7 @@ any_all(reader *r, const ast *e, const char *name)
     call_args a = rd_args(e, tn_strf(r->ctx, "T.%s", name));
     node_vec args = {0};
     if (!rd_scalars(r, &a, &args) || !rd_args_end(r, &a))
-        return FAILED;
+        return rd_failed();
     if (!args.n)
         return rd_error(r, e, TNB_INVALID, "T.%s needs an argument", name);
     const tn_expr *x = args.at[0];
@@ -969,7 +1004,8 @@ rd_tensor_call(reader *r, const ast *e, const char *name)
     const void *hit =
         bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions, by_name);
     if (hit)
-        return functions[((const char *)hit - (const char *)functions) / sizeof *functions].read(r, e, name);
+        return functions[((const char *)hit - (const char *)functions) / sizeof *functions].read(
+            r, e, name);
     tnb_dtype d;
     if (tnb_dtype_parse(name, strlen(name), &d) && !tnb_dtype_is_void(d))
         return dtype_call(r, e, name, d);
@@ -1000,10 +1036,10 @@ rd_module_call(reader *r, const ast *e, const char *name)
         if ((rd_arg(r, &a, "vdevice_id", &i, &i_at) && !rd_int(r, i_at, i, &id)) ||
             (rd_arg(r, &a, "memory_scope", &s, &s_at) && !(scope = rd_text(r, s_at, s))) ||
             !rd_args_end(r, &a))
-            return FAILED;
+            return rd_failed();
         const tn_node *t = target_value(r, v_at, v);
         if (!t)
-            return FAILED;
+            return rd_failed();
         rd_at(r, e);
         return rd_node(tn_vdevice_of(r->ctx, t, id, scope));
     }
@@ -1018,8 +1054,9 @@ rd_module_call(reader *r, const ast *e, const char *name)
         const ast *k_at = e, *v_at = e;
         const char *kind = rd_need(r, &a, "kind", &k, &k_at) ? rd_text(r, k_at, k) : NULL;
         const tn_node *x = NULL;
-        if (!kind || (rd_arg(r, &a, "value", &v, &v_at) && !(x = rd_attr(r, v_at, v))) || !rd_args_end(r, &a))
-            return FAILED;
+        if (!kind || (rd_arg(r, &a, "value", &v, &v_at) && !(x = rd_attr(r, v_at, v))) ||
+            !rd_args_end(r, &a))
+            return rd_failed();
         tn_global_info g = {.kind = kind, .value = x};
         rd_at(r, e);
         return rd_node(tn_rebuild(r->ctx, TN_KIND_GLOBAL_INFO, &g, NULL));

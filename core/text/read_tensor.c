@@ -2,8 +2,6 @@
 /* Tensor programs: signatures, statements, loops, the implicit root block. */
 #include "reader.h"
 
-#define FAILED ((value){.kind = V_ERROR})
-
 /* ---- statements ---- */
 void
 rd_push_stmt(reader *r, const tn_stmt *s)
@@ -75,13 +73,14 @@ right_side(reader *r, const ast *e)
     value index = rd_eval(r, e->b);
     node_vec at = {0};
     if (index.kind == V_ERROR || !rd_buffer_indices(r, e->b, base.node, index, true, &at))
-        return FAILED;
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_load(r->ctx, base.node, (tn_list){at.at, at.n}));
 }
 
 static void
-store(reader *r, const ast *where, const tn_node *buffer, const node_vec *at, const ast *what, value v)
+store(reader *r, const ast *where, const tn_node *buffer, const node_vec *at, const ast *what,
+      value v)
 {
     const tn_expr *x = rd_scalar(r, what, v);
     if (!x)
@@ -106,7 +105,8 @@ store_target(reader *r, const ast *target, const ast *what, value v)
     if (base.kind == V_ERROR || index.kind == V_ERROR || v.kind == V_ERROR)
         return;
     if (!rd_is_node(base, TN_KIND_BUFFER) && base.kind != V_SCALAR) {
-        rd_error(r, target, TNB_TYPE, "only elements of buffers can be assigned to, not of %s", rd_what(r, base));
+        rd_error(r, target, TNB_TYPE, "only elements of buffers can be assigned to, not of %s",
+                 rd_what(r, base));
         return;
     }
     if (rd_buffer_indices(r, target->b, base.node, index, true, &at))
@@ -125,7 +125,7 @@ let(reader *r, const ast *target, const ast *what, value v, const tn_type *type)
         rd_at(r, what);
         rd_push_stmt(r, tn_bind_of(r->ctx, var, x));
     }
-    rd_bind(r, target->text, var ? rd_node(var) : FAILED);
+    rd_bind(r, target->text, var ? rd_node(var) : rd_failed());
 }
 
 /* x = e: a cell of one element that later assignments overwrite. */
@@ -136,7 +136,7 @@ new_cell(reader *r, const ast *target, tnb_dtype d)
     const tn_node *one = tn_i32(r->ctx, 1);
     const tn_node *b = tn_buffer_new(r->ctx, target->text, (tn_list){&one, 1}, d, "local");
     if (tn_is_error(b))
-        return FAILED;
+        return rd_failed();
     rd_push_stmt(r, tn_alloc_buffer_of(r->ctx, b, NULL));
     return (value){.kind = V_SCALAR, .node = b};
 }
@@ -150,8 +150,9 @@ declare(reader *r, const ast *target, value v)
         tn_is(v.node->type, TN_KIND_TY_PRIM) && tnb_ptrmap_has(&r->tensor->symbols, known->node)) {
         if (tnb_dtype_eq(tn_dtype_of(known->node), tn_dtype_of(v.node)))
             return *known;
-        return rd_error(r, target, TNB_TYPE, "'%s' is %s in the signature, declared here as %s", target->text,
-                        tnb_dtype_print(tn_dtype_of(known->node)).s, tnb_dtype_print(tn_dtype_of(v.node)).s);
+        return rd_error(r, target, TNB_TYPE, "'%s' is %s in the signature, declared here as %s",
+                        target->text, tnb_dtype_print(tn_dtype_of(known->node)).s,
+                        tnb_dtype_print(tn_dtype_of(v.node)).s);
     }
     rd_at(r, target);
     return (value){.kind = V_DECLARED, .node = tn_var_new(r->ctx, target->text, v.node->type)};
@@ -180,7 +181,7 @@ bind_name(reader *r, const ast *target, const ast *what, value v)
         let(r, target, what, v, NULL);
     } else if (scalar) {
         const tn_expr *x = rd_scalar(r, what, v);
-        value cell = x ? new_cell(r, target, tn_dtype_of(x)) : FAILED;
+        value cell = x ? new_cell(r, target, tn_dtype_of(x)) : rd_failed();
         rd_bind(r, target->text, cell);
         if (cell.kind == V_SCALAR)
             store_cell(r, target, cell.node, what, rd_node(x));
@@ -218,10 +219,11 @@ bind_target(reader *r, const ast *target, const ast *what, value v)
             rd_error(r, what, TNB_TYPE, "%s cannot be unpacked", rd_what(r, v));
         v.kind = V_ERROR;
     }
-    bool each = (what->kind == AST_TUPLE || what->kind == AST_LIST) && what->list.n == target->list.n;
+    bool each =
+        (what->kind == AST_TUPLE || what->kind == AST_LIST) && what->list.n == target->list.n;
     for (uint32_t i = 0; i < target->list.n; i++)
         bind_target(r, target->list.at[i], each ? what->list.at[i] : what,
-                    v.kind == V_ERROR ? FAILED : v.items[i]);
+                    v.kind == V_ERROR ? rd_failed() : v.items[i]);
 }
 
 /* x: T.let[T.int32] = e, x: T.int32 = e, x: T.float32[8] */
@@ -316,7 +318,8 @@ attr_around(reader *r, const ast *e, const tn_stmt *body)
         }
         return body;
     }
-    if (!rd_need(r, &a, "attr_key", &key, &key_at) || !rd_need(r, &a, "value", &v, &v_at) || !rd_args_end(r, &a))
+    if (!rd_need(r, &a, "attr_key", &key, &key_at) || !rd_need(r, &a, "value", &v, &v_at) ||
+        !rd_args_end(r, &a))
         return NULL;
     const char *k = rd_text(r, key_at, key);
     const tn_expr *x = k ? rd_scalar(r, v_at, v) : NULL;
@@ -339,7 +342,8 @@ launch(reader *r, const ast *e, const tn_node **iter, const tn_expr **extent)
     const ast *t_at = e, *n_at = e;
     const char *hint = r->hint;
     r->hint = NULL;
-    if (!rd_need(r, &a, "thread", &t, &t_at) || !rd_need(r, &a, "extent", &n, &n_at) || !rd_args_end(r, &a))
+    if (!rd_need(r, &a, "thread", &t, &t_at) || !rd_need(r, &a, "extent", &n, &n_at) ||
+        !rd_args_end(r, &a))
         return false;
     *extent = rd_scalar(r, n_at, n);
     if (!*extent)
@@ -351,7 +355,8 @@ launch(reader *r, const ast *e, const tn_node **iter, const tn_expr **extent)
         return false;
     tnb_dtype d = known ? tn_dtype_of(known->var) : tn_dtype_of(*extent);
     const tn_expr *var = known ? known->var : tn_var_dtype(r->ctx, hint ? hint : "v", d);
-    const tn_node *dom = tn_range_of(r->ctx, tn_int_imm_of(r->ctx, tn_dtype_of(*extent), 0), *extent);
+    const tn_node *dom =
+        tn_range_of(r->ctx, tn_int_imm_of(r->ctx, tn_dtype_of(*extent), 0), *extent);
     *iter = tn_iter_var_of(r->ctx, dom, var, TN_ITER_THREAD, tag);
     return !tn_is_error(*iter);
 }
@@ -378,13 +383,15 @@ loop_bounds(reader *r, const ast *e, call_args *a, loop *out)
         return true;
     }
     bool two = false;
-    if (a->used < e->list.n && !(out->kind == TN_FOR_THREAD_BINDING && e->list.at[a->used]->kind == AST_STR))
+    if (a->used < e->list.n &&
+        !(out->kind == TN_FOR_THREAD_BINDING && e->list.at[a->used]->kind == AST_STR))
         two = rd_arg(r, a, "stop", &y, &y_at);
     else
         two = rd_keyword(r, a, "stop", &y, &y_at) && y.kind != V_NONE;
     if (two && y.kind == V_NONE)
         two = false;
-    const tn_range *g = tn_as_range(two ? rd_range(r, e, x, y) : rd_range(r, e, (value){.kind = V_NONE}, x));
+    const tn_range *g =
+        tn_as_range(two ? rd_range(r, e, x, y) : rd_range(r, e, (value){.kind = V_NONE}, x));
     if (!g)
         return false;
     out->min = g->min;
@@ -398,9 +405,9 @@ read_loop(reader *r, const ast *e, const char *name, loop *out)
     static const struct {
         const char *name;
         tn_for_kind kind;
-    } kinds[] = {{"range", TN_FOR_SERIAL},           {"T.serial", TN_FOR_SERIAL},
-                 {"T.parallel", TN_FOR_PARALLEL},    {"T.vectorized", TN_FOR_VECTORIZED},
-                 {"T.unroll", TN_FOR_UNROLLED},      {"T.thread_binding", TN_FOR_THREAD_BINDING}};
+    } kinds[] = {{"range", TN_FOR_SERIAL},        {"T.serial", TN_FOR_SERIAL},
+                 {"T.parallel", TN_FOR_PARALLEL}, {"T.vectorized", TN_FOR_VECTORIZED},
+                 {"T.unroll", TN_FOR_UNROLLED},   {"T.thread_binding", TN_FOR_THREAD_BINDING}};
     size_t k = 0, all = sizeof kinds / sizeof *kinds;
     while (k < all && strcmp(kinds[k].name, name) != 0)
         k++;
@@ -437,7 +444,8 @@ for_statement(reader *r, const ast *s)
 {
     const char *path = call_path(r, s->b);
     if (!path) {
-        rd_error(r, s->b, TNB_FORMAT, "expected a loop such as range(n), T.serial(n) or T.grid(m, n)");
+        rd_error(r, s->b, TNB_FORMAT,
+                 "expected a loop such as range(n), T.serial(n) or T.grid(m, n)");
         return;
     }
     bool grid = !strcmp(path, "T.grid");
@@ -482,7 +490,8 @@ for_statement(reader *r, const ast *s)
         rd_at(r, target);
         const char *name = packed ? tn_strf(r->ctx, "%s_%u", target->text, i) : target->text;
         vars[i] = tn_var_dtype(r->ctx, name, tn_dtype_of(loops[i].min));
-        tnb_ptrmap_set(&r->tensor->loop_doms, vars[i], tn_range_of(r->ctx, loops[i].min, loops[i].extent));
+        tnb_ptrmap_set(&r->tensor->loop_doms, vars[i],
+                       tn_range_of(r->ctx, loops[i].min, loops[i].extent));
     }
     if (packed && ok) {
         value *items = TNB_NEW_N(r->arena, value, n);
@@ -493,7 +502,7 @@ for_statement(reader *r, const ast *s)
     for (uint32_t i = 0; i < n && !(packed && ok); i++) {
         const ast *target = many ? s->a->list.at[i] : s->a;
         if (target->kind == AST_NAME)
-            rd_bind(r, target->text, ok ? rd_node(vars[i]) : FAILED);
+            rd_bind(r, target->text, ok ? rd_node(vars[i]) : rd_failed());
     }
     r->nest += n;
     const tn_stmt *body = rd_body(r, s, s->list);
@@ -549,7 +558,8 @@ with_item(reader *r, const ast *s, uint32_t i)
     } else if (!strcmp(path, "T.init")) {
         tensor_block *b = r->tensor->block;
         if (!b->is_block || b->init) {
-            rd_error(r, e, TNB_FORMAT, b->is_block ? "T.init twice in one block" : "T.init outside of a block");
+            rd_error(r, e, TNB_FORMAT,
+                     b->is_block ? "T.init twice in one block" : "T.init outside of a block");
             return;
         }
         b->init = rd_body(r, s, s->more);
@@ -566,7 +576,7 @@ with_item(reader *r, const ast *s, uint32_t i)
         r->hint = NULL;
         rd_push(r);
         if (target)
-            rd_bind(r, target, ok ? rd_node(tn_as_iter_var(iter)->var) : FAILED);
+            rd_bind(r, target, ok ? rd_node(tn_as_iter_var(iter)->var) : rd_failed());
         const tn_stmt *body = scoped_body(r, s, i + 1);
         rd_pop(r);
         rd_at(r, e);
@@ -619,7 +629,8 @@ func_attr(reader *r, const ast *e)
         if (!strcmp(key, "T.noalias"))
             key = tn_str(r->ctx, "tirx.noalias");
         if (!strcmp(key, "global_symbol") && t->is_private) {
-            rd_error(r, e, TNB_INVALID, "a private function cannot have the attribute \"global_symbol\"");
+            rd_error(r, e, TNB_INVALID,
+                     "a private function cannot have the attribute \"global_symbol\"");
             continue;
         }
         t->attrs = t->attrs ? tn_dict_set(r->ctx, t->attrs, key, p->value)
@@ -669,8 +680,9 @@ expression_statement(reader *r, const ast *e)
             call_args a = rd_args(e, path);
             value v;
             const ast *where = e;
-            const tn_expr *x =
-                rd_need(r, &a, "value", &v, &where) && rd_args_end(r, &a) ? rd_scalar(r, where, v) : NULL;
+            const tn_expr *x = rd_need(r, &a, "value", &v, &where) && rd_args_end(r, &a)
+                                   ? rd_scalar(r, where, v)
+                                   : NULL;
             rd_at(r, e);
             if (x)
                 rd_push_stmt(r, tn_return_of(r->ctx, x));
@@ -692,7 +704,8 @@ expression_statement(reader *r, const ast *e)
         }
     }
     value v = rd_eval(r, e);
-    bool scalar = v.kind == V_INT || v.kind == V_BOOL || (v.kind == V_NODE && tn_is_scalar(v.node)) ||
+    bool scalar = v.kind == V_INT || v.kind == V_BOOL ||
+                  (v.kind == V_NODE && tn_is_scalar(v.node)) ||
                   (v.kind == V_NODE && v.node->kind == TN_KIND_CALL);
     if (scalar)
         evaluate(r, e, v);
@@ -823,7 +836,8 @@ opens_scope(reader *r, const ast *s)
     if (!e || e->kind != AST_CALL)
         return false;
     const char *path = call_path(r, e);
-    return path && ((!strcmp(path, "T.attr") && s->kind == AST_EXPR) || !strcmp(path, "T.launch_thread"));
+    return path &&
+           ((!strcmp(path, "T.attr") && s->kind == AST_EXPR) || !strcmp(path, "T.launch_thread"));
 }
 
 void
@@ -876,7 +890,8 @@ read_decorator(reader *r, const ast *def)
             else if (!strcmp(key->text, "persistent"))
                 d.persistent = flag;
             else
-                rd_error(r, key, TNB_INVALID, "T.prim_func does not know the option '%s'", key->text);
+                rd_error(r, key, TNB_INVALID, "T.prim_func does not know the option '%s'",
+                         key->text);
         }
     }
     return d;
@@ -892,7 +907,8 @@ dialect(const ast *e)
         return 0;
     int seen = 0;
     if (e->kind == AST_ATTR && e->a->kind == AST_NAME) {
-        if (!strcmp(e->text, "block") || !strcmp(e->text, "block_attr") || !strcmp(e->text, "block_alloc_buffer"))
+        if (!strcmp(e->text, "block") || !strcmp(e->text, "block_attr") ||
+            !strcmp(e->text, "block_alloc_buffer"))
             seen |= SAW_OLD;
         if (!strncmp(e->text, "sblock", 6))
             seen |= SAW_NEW;
@@ -933,12 +949,12 @@ parameter(reader *r, const ast *p, value v, const tn_node **buffer)
     } else {
         const tn_type *t = rd_type(r, p->a, v);
         if (t && !tn_is(t, TN_KIND_TY_PRIM) && !tn_is(t, TN_KIND_TY_PTR))
-            rd_error(r, p, TNB_TYPE, "parameter '%s' must be a buffer, handle or scalar, not %s", p->text,
-                     tn_text(r->ctx, t));
+            rd_error(r, p, TNB_TYPE, "parameter '%s' must be a buffer, handle or scalar, not %s",
+                     p->text, tn_text(r->ctx, t));
         else if (t)
             var = tn_var_new(r->ctx, p->text, t);
     }
-    rd_bind(r, p->text, var ? rd_node(var) : FAILED);
+    rd_bind(r, p->text, var ? rd_node(var) : rd_failed());
     return var;
 }
 

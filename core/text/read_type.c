@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types as text: R.Tensor, R.Shape, R.Prim, R.Tuple, R.Callable and their older spellings; dimensions,
- * including those written as strings; virtual devices.
+/* Types as text: R.Tensor, R.Shape, R.Prim, R.Tuple, R.Callable and their older spellings;
+ * dimensions, including those written as strings; virtual devices.
  */
 #include <stdio.h>
 
@@ -12,7 +12,8 @@ is_identifier(const char *s)
     if (!*s || (*s >= '0' && *s <= '9'))
         return false;
     for (; *s; s++)
-        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+              *s == '_'))
             return false;
     return true;
 }
@@ -36,7 +37,7 @@ dim_value(reader *r, const ast *e, value v)
     if (!part) {
         if (r->src.errors == before)
             rd_error(r, e, TNB_FORMAT, "'%s' is not an expression", v.s);
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     }
     return rd_eval(r, part);
 }
@@ -91,8 +92,8 @@ rd_dims(reader *r, const ast *e, value v, node_vec *out)
     return true;
 }
 
-/* Defines what identifier strings among the dimensions of an annotation name, wherever they stand, so
- * that compound ones may come first. */
+/* Defines what identifier strings among the dimensions of an annotation name, wherever they stand,
+ * so that compound ones may come first. */
 void
 rd_collect_symbols(reader *r, const ast *e)
 {
@@ -175,7 +176,8 @@ tensor_type(reader *r, const ast *e, const char *name)
     bool has_shape = rd_arg(r, &a, "shape", &shape, &shape_at);
     bool has_dtype = rd_arg(r, &a, "dtype", &dtype, &dtype_at);
     /* R.Tensor("float32") */
-    if (has_shape && !has_dtype && (shape.kind == V_STR || (shape.kind == V_PATH && shape.s[0] == 'T'))) {
+    if (has_shape && !has_dtype &&
+        (shape.kind == V_STR || (shape.kind == V_PATH && shape.s[0] == 'T'))) {
         dtype = shape;
         dtype_at = shape_at;
         shape = (value){.kind = V_NONE};
@@ -196,17 +198,17 @@ tensor_type(reader *r, const ast *e, const char *name)
     }
     ok &= rd_args_end(r, &a);
     if (!ok)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     const tn_expr *s = NULL;
     if (shape.kind == V_NODE && tn_is_var(shape.node) && !tn_is_scalar(shape.node)) {
         s = shape.node;
     } else if (shape.kind != V_NONE) {
         node_vec dims = {0};
         if (!rd_dims(r, shape_at, shape, &dims))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         if (has_ndim && ndim >= 0 && ndim != (int64_t)dims.n)
-            return rd_error(r, e, TNB_SHAPE, "%s: ndim is %lld, but the shape has %u dimensions", name,
-                            (long long)ndim, dims.n);
+            return rd_error(r, e, TNB_SHAPE, "%s: ndim is %lld, but the shape has %u dimensions",
+                            name, (long long)ndim, dims.n);
         rd_at(r, e);
         s = tn_shape(r->ctx, (tn_list){dims.at, dims.n});
         ndim = dims.n;
@@ -226,18 +228,19 @@ shape_type(reader *r, const ast *e, const char *name)
     int64_t ndim = -1;
     bool has_values = rd_arg(r, &a, "values", &v, &where) && v.kind != V_NONE;
     bool has_ndim = rd_keyword(r, &a, "ndim", &n, &n_at);
-    if ((has_ndim && !rd_int(r, n_at, n, &ndim)) || !rd_args_end(r, &a) || (has_values && v.kind == V_ERROR))
-        return (value){.kind = V_ERROR};
+    if ((has_ndim && !rd_int(r, n_at, n, &ndim)) || !rd_args_end(r, &a) ||
+        (has_values && v.kind == V_ERROR))
+        return rd_failed();
     if (!has_values) {
         rd_at(r, e);
         return rd_node(tn_ty_shape_rank(r->ctx, ndim < 0 ? -1 : ndim));
     }
     node_vec dims = {0};
     if (!rd_dims(r, where, v, &dims))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     if (has_ndim && ndim >= 0 && ndim != (int64_t)dims.n)
-        return rd_error(r, e, TNB_SHAPE, "%s: ndim is %lld, but there are %u values", name, (long long)ndim,
-                        dims.n);
+        return rd_error(r, e, TNB_SHAPE, "%s: ndim is %lld, but there are %u values", name,
+                        (long long)ndim, dims.n);
     rd_at(r, e);
     return rd_node(tn_ty_shape_of(r->ctx, (tn_list){dims.at, dims.n}));
 }
@@ -250,17 +253,17 @@ prim_type(reader *r, const ast *e, const char *name)
     const ast *where = e;
     tnb_dtype d = TNB_VOID;
     if (rd_arg(r, &a, "dtype", &v, &where) && !rd_dtype(r, where, v, &d))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     /* the old R.Prim(value=n): its dtype */
     if (rd_keyword(r, &a, "value", &v, &where)) {
         const tn_expr *x = rd_dim(r, where, v);
         if (!x)
-            return (value){.kind = V_ERROR};
+            return rd_failed();
         if (tnb_dtype_is_void(d))
             d = tn_dtype_of(x);
     }
     if (!rd_args_end(r, &a))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     if (tnb_dtype_is_void(d))
         return rd_error(r, e, TNB_TYPE, "R.Prim needs a dtype");
     return rd_node(tn_ty_prim_of(r->ctx, d));
@@ -292,10 +295,10 @@ tuple_type(reader *r, const ast *e, const char *name)
     while (a.used < e->list.n) {
         rd_arg(r, &a, NULL, &v, &where);
         if (!type_list(r, where, v, &fields))
-            return (value){.kind = V_ERROR};
+            return rd_failed();
     }
     if (!rd_args_end(r, &a))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     return rd_node(tn_ty_tuple_of(r->ctx, (tn_list){fields.at, fields.n}));
 }
@@ -308,22 +311,24 @@ callable_type(reader *r, const ast *e, const char *name)
     const ast *params_at = e, *ret_at = e, *where = e;
     bool has_params = rd_arg(r, &a, "params", &params, &params_at) && params.kind != V_NONE;
     const tn_type *result = NULL;
-    if (rd_arg(r, &a, "ret", &ret, &ret_at) && ret.kind != V_NONE && !(result = rd_type(r, ret_at, ret)))
-        return (value){.kind = V_ERROR};
+    if (rd_arg(r, &a, "ret", &ret, &ret_at) && ret.kind != V_NONE &&
+        !(result = rd_type(r, ret_at, ret)))
+        return rd_failed();
     bool pure = has_params;
     const char *derive = NULL;
     if (rd_arg(r, &a, "purity", &v, &where) && !rd_bool(r, where, v, &pure))
-        return (value){.kind = V_ERROR};
-    if (rd_keyword(r, &a, "derive_func", &v, &where) && v.kind != V_NONE && !(derive = rd_text(r, where, v)))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
+    if (rd_keyword(r, &a, "derive_func", &v, &where) && v.kind != V_NONE &&
+        !(derive = rd_text(r, where, v)))
+        return rd_failed();
     if (!rd_args_end(r, &a) || params.kind == V_ERROR)
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     rd_at(r, e);
     if (!has_params)
         return rd_node(tn_ty_func_opaque(r->ctx, result, pure, derive));
     node_vec types = {0};
     if (!type_list(r, params_at, params, &types))
-        return (value){.kind = V_ERROR};
+        return rd_failed();
     if (!result)
         return rd_error(r, e, TNB_INVALID, "R.Callable with parameters needs a result type");
     return rd_node(tn_ty_func_of(r->ctx, (tn_list){types.at, types.n}, result, pure));
@@ -336,21 +341,23 @@ rd_type_call(reader *r, const ast *e, const char *name, bool *known)
         const char *name, *full;
         value (*read)(reader *, const ast *, const char *);
     } table[] = {
-        {"Tensor", "R.Tensor", tensor_type},       {"Shape", "R.Shape", shape_type},
-        {"Prim", "R.Prim", prim_type},             {"Tuple", "R.Tuple", tuple_type},
+        {"Tensor", "R.Tensor", tensor_type},
+        {"Shape", "R.Shape", shape_type},
+        {"Prim", "R.Prim", prim_type},
+        {"Tuple", "R.Tuple", tuple_type},
         {"Callable", "R.Callable", callable_type},
     };
     *known = true;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(name, table[i].name))
             return table[i].read(r, e, table[i].full);
-    if ((!strcmp(name, "Any") || !strcmp(name, "Object") || !strcmp(name, "PackedFunc")) && !e->list.n &&
-        !e->more.n)
+    if ((!strcmp(name, "Any") || !strcmp(name, "Object") || !strcmp(name, "PackedFunc")) &&
+        !e->list.n && !e->more.n)
         return rd_node(rd_bare_type(r, tn_strf(r->ctx, "R.%s", name)));
     if (!strcmp(name, "DTensor") || !strcmp(name, "dist.DTensor"))
         return rd_error(r, e, TNB_UNSUPPORTED, "distributed tensors are not supported");
     *known = false;
-    return (value){.kind = V_ERROR};
+    return rd_failed();
 }
 
 const tn_type *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader's insides: a small evaluator of the Python subset whose values are IR nodes, Python's own
- * numbers, texts and containers, and names of the dialects (R.add, T.int64, ...). Private to core/text.
+/* The reader's insides: a small evaluator of the Python subset whose values are IR nodes, Python's
+ * own numbers, texts and containers, and names of the dialects (R.add, T.int64, ...). Private to
+ * core/text.
  *
- * What went wrong is recorded once, where it happened, and gives V_ERROR, which everything passes on
- * silently; a name bound to it stays bound, so that one mistake is one message.
+ * What went wrong is recorded once, where it happened, and gives V_ERROR, which everything passes
+ * on silently; a name bound to it stays bound, so that one mistake is one message.
  */
 #ifndef TENON_TEXT_READER_H
 #define TENON_TEXT_READER_H
@@ -26,19 +27,19 @@ typedef enum value_kind {
     V_NONE,
     V_TUPLE, /* items, n */
     V_LIST,
-    V_DICT,    /* items: keys (V_STR or any) and values alternating; n pairs */
-    V_SLICE,   /* items[3]: start, stop, step (V_NONE: absent) */
-    V_PATH,    /* s: a dialect's name, "R.nn.relu" */
-    V_METHOD,  /* node, s: a method of a node: x.astype */
-    V_MODULE,  /* the module class itself */
-    V_LAMBDA,  /* ast */
-    V_TYPE_VAR, /* s: TypeVar("n"), made a variable by each function that uses it */
-    V_CAST,    /* node, other: R.match_cast(node, other) before it is bound */
-    V_META,    /* wraps items[0]: I.meta_var(e) */
-    V_AXES,    /* T.axis.*: items are the iteration variables' values; bound by name */
-    V_DECLARED, /* node: T.int64() before it gets its name */
-    V_SCALAR,  /* node: a buffer of one element, T.local_scalar() */
-    V_FRAME,   /* ast: T.attr(...), T.launch_thread(...): opens a scope */
+    V_DICT,      /* items: keys (V_STR or any) and values alternating; n pairs */
+    V_SLICE,     /* items[3]: start, stop, step (V_NONE: absent) */
+    V_PATH,      /* s: a dialect's name, "R.nn.relu" */
+    V_METHOD,    /* node, s: a method of a node: x.astype */
+    V_MODULE,    /* the module class itself */
+    V_LAMBDA,    /* ast */
+    V_TYPE_VAR,  /* s: TypeVar("n"), made a variable by each function that uses it */
+    V_CAST,      /* node, other: R.match_cast(node, other) before it is bound */
+    V_META,      /* wraps items[0]: I.meta_var(e) */
+    V_AXES,      /* T.axis.*: items are the iteration variables' values; bound by name */
+    V_DECLARED,  /* node: T.int64() before it gets its name */
+    V_SCALAR,    /* node: a buffer of one element, T.local_scalar() */
+    V_FRAME,     /* ast: T.attr(...), T.launch_thread(...): opens a scope */
     V_ANNOTATION /* s: T.let or T.int32[...]; node: type; items: extents */
 } value_kind;
 
@@ -69,12 +70,12 @@ typedef TNB_VEC(value) value_vec;
 typedef struct global {
     const char *name; /* in the module */
     const ast *def;
-    const tn_expr *var;   /* its GlobalVar */
-    const tn_type *type;  /* of a graph function: TyFunc; NULL until known */
-    tn_list params;       /* the parameters that `type` speaks of */
-    bool failed;          /* its signature had errors */
-    bool started;         /* its body is read or being read */
-    const tn_node *func;  /* once read */
+    const tn_expr *var;  /* its GlobalVar */
+    const tn_type *type; /* of a graph function: TyFunc; NULL until known */
+    tn_list params;      /* the parameters that `type` speaks of */
+    bool failed;         /* its signature had errors */
+    bool started;        /* its body is read or being read */
+    const tn_node *func; /* once read */
     bool tensor, external;
     const tn_type *ret; /* of a tensor program: Prim, or NULL */
 } global;
@@ -84,7 +85,8 @@ typedef struct graph_scope {
     node_vec blocks, bindings;
     bool dataflow;
     bool in_branch;
-    tnb_ptrmap *outputs; /* in a dataflow block: name -> the statement (ast) whose binding is the output */
+    tnb_ptrmap
+        *outputs; /* in a dataflow block: name -> the statement (ast) whose binding is the output */
     const ast *statement; /* the one at hand */
     bool closed;          /* R.output or return was seen */
     const tn_expr *result;
@@ -148,15 +150,15 @@ typedef struct reader {
     tnb_ptrmap names; /* interned name -> innermost bound */
     TNB_VEC(bound *) log;
     uint32_t frame;
-    tnb_ptrmap gone; /* names of dataflow variables and branch variables that ended: why */
-    tnb_strmap globals;   /* name in the text -> global */
-    tnb_ptrmap by_var;    /* GlobalVar -> global */
-    const char *hint;     /* the name that what is being read will get; NULL: none */
+    tnb_ptrmap gone;    /* names of dataflow variables and branch variables that ended: why */
+    tnb_strmap globals; /* name in the text -> global */
+    tnb_ptrmap by_var;  /* GlobalVar -> global */
+    const char *hint;   /* the name that what is being read will get; NULL: none */
     const char *module_name;
     graph_scope *graph;
     tensor_scope *tensor;
-    bool untyped;      /* some graph function of the module has no result type written */
-    bool defining;     /* string dimensions may define variables (a signature) */
+    bool untyped;  /* some graph function of the module has no result type written */
+    bool defining; /* string dimensions may define variables (a signature) */
     const tn_node *infos, *module_attrs;
     struct constant_table *constants;
     uint32_t nest;
@@ -188,9 +190,20 @@ rd_enter(reader *r, const ast *e); /* one level deeper in nested IR; false after
 void
 rd_leave(reader *r);
 static inline value
+rd_failed(void)
+{
+    value v = {.kind = V_ERROR};
+    return v;
+}
+static inline value
 rd_node(const tn_node *n)
 {
-    return !n || n->kind == TN_KIND_ERROR ? (value){.kind = V_ERROR} : (value){.kind = V_NODE, .node = n};
+    value v = {.kind = V_ERROR};
+    if (n && n->kind != TN_KIND_ERROR) {
+        v.kind = V_NODE;
+        v.node = n;
+    }
+    return v;
 }
 static inline bool
 rd_is_node(value v, tn_kind k)
@@ -207,11 +220,13 @@ rd_what(reader *r, value v);
 
 /* Conversions. NULL after an error (silently for V_ERROR). */
 const tn_expr *
-rd_scalar(reader *r, const ast *e, value v); /* bare ints: int32 in tensor programs, int64 elsewhere */
+rd_scalar(reader *r, const ast *e,
+          value v); /* bare ints: int32 in tensor programs, int64 elsewhere */
 const tn_expr *
 rd_scalar_of(reader *r, const ast *e, value v, tnb_dtype d); /* bare numbers take dtype d */
 const tn_expr *
-rd_expr(reader *r, const ast *e, value v); /* a graph expression, normalised to a leaf where need be */
+rd_expr(reader *r, const ast *e,
+        value v); /* a graph expression, normalised to a leaf where need be */
 const tn_expr *
 rd_leaf(reader *r, const ast *e, value v);
 const tn_node *
@@ -225,7 +240,8 @@ rd_bool(reader *r, const ast *e, value v, bool *out);
 const char *
 rd_text(reader *r, const ast *e, value v);
 bool
-rd_dtype(reader *r, const ast *e, value v, tnb_dtype *out); /* "float32", T.float32, R.Prim's dtype */
+rd_dtype(reader *r, const ast *e, value v,
+         tnb_dtype *out); /* "float32", T.float32, R.Prim's dtype */
 /* Items of a tuple or list; a lone value counts as one item if `lone`. False after an error. */
 bool
 rd_items(reader *r, const ast *e, value v, bool lone, const value **items, uint32_t *n);
@@ -269,7 +285,8 @@ rd_index_buffer(reader *r, const ast *e, const tn_node *buffer, value index, boo
 const tn_node *
 rd_region(reader *r, const ast *e, value v); /* a BufferRegion from a region, load or buffer */
 bool
-rd_buffer_indices(reader *r, const ast *e, const tn_node *buffer, value index, bool vector, node_vec *out);
+rd_buffer_indices(reader *r, const ast *e, const tn_node *buffer, value index, bool vector,
+                  node_vec *out);
 const tn_node *
 rd_range(reader *r, const ast *e, value begin, value end); /* [begin, end) */
 
@@ -342,15 +359,17 @@ void
 rd_set_block_attr(reader *r, const ast *e, value v);
 
 /* ---- regions.c ---- */
-/* Reads and writes of a block, computed from its body (and init): hulls of the accesses of each buffer
- * that the block does not allocate itself. by_data: data Var -> Buffer, for opaque accesses. */
+/* Reads and writes of a block, computed from its body (and init): hulls of the accesses of each
+ * buffer that the block does not allocate itself. by_data: data Var -> Buffer, for opaque accesses.
+ */
 void
 text_block_regions(tn_ctx *ctx, const tnb_ptrmap *by_data, const tn_block *b, tn_list *reads,
                    tn_list *writes);
 
 /* ---- constants.c ---- */
 typedef struct constant_table constant_table;
-/* The table of metadata["relax.expr.Constant"], from `metadata = ...` or from the sidecar beside the file. */
+/* The table of metadata["relax.expr.Constant"], from `metadata = ...` or from the sidecar beside
+ * the file. */
 constant_table *
 rd_constants(reader *r, const ast *e, const char *json);
 value

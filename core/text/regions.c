@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which parts of which buffers a block reads and writes, for blocks whose text does not say.
  *
- * Each access is widened over the loops inside the block; accesses of one buffer are joined to their
- * hull. An access whose bounds cannot be told counts as the whole extent. A block with an init does not
- * read what it writes. Regions of nested blocks count with their iteration variables replaced.
+ * Each access is widened over the loops inside the block; accesses of one buffer are joined to
+ * their hull. An access whose bounds cannot be told counts as the whole extent. A block with an
+ * init does not read what it writes. Regions of nested blocks count with their iteration variables
+ * replaced.
  */
 #include "reader.h"
 
 typedef struct access {
     const tn_node *buffer;
     const tn_expr **lo, **hi; /* inclusive; hi NULL: the whole extent */
-    const tn_expr **extent;   /* as written where no loop widens it and nothing was joined; else NULL */
+    const tn_expr *
+        *extent; /* as written where no loop widens it and nothing was joined; else NULL */
 } access;
 
 typedef TNB_VEC(access) access_vec;
@@ -21,8 +23,8 @@ typedef struct regions {
     const tnb_ptrmap *by_data; /* data Var -> Buffer */
     tn_arith *arith;
     TNB_VEC(const tn_for_loop *) loops;
-    tnb_ptrmap inside; /* buffers that the block itself makes */
-    tnb_ptrmap lets;   /* Bind variables -> values */
+    tnb_ptrmap inside;  /* buffers that the block itself makes */
+    tnb_ptrmap lets;    /* Bind variables -> values */
     tnb_ptrmap matched; /* Buffer of a match_buffer -> its source region */
     access_vec reads, writes;
 } regions;
@@ -31,7 +33,8 @@ typedef struct regions {
 static const tn_expr *
 smaller(regions *g, const tn_expr *a, const tn_expr *b, tn_kind kind)
 {
-    if (a == b || tn_prove(g->arith, tn_bin(g->ctx, kind == TN_KIND_MIN ? TN_KIND_LE : TN_KIND_GE, a, b)))
+    if (a == b ||
+        tn_prove(g->arith, tn_bin(g->ctx, kind == TN_KIND_MIN ? TN_KIND_LE : TN_KIND_GE, a, b)))
         return a;
     if (tn_prove(g->arith, tn_bin(g->ctx, kind == TN_KIND_MIN ? TN_KIND_LE : TN_KIND_GE, b, a)))
         return b;
@@ -48,7 +51,8 @@ add(regions *g, access_vec *to, const tn_node *buffer, const tn_expr **lo, const
         if (a->buffer != buffer)
             continue;
         for (uint32_t k = 0; k < n; k++) {
-            bool same = a->extent[k] && extent[k] && tn_equal(g->ctx, a->lo[k], lo[k], false, NULL) &&
+            bool same = a->extent[k] && extent[k] &&
+                        tn_equal(g->ctx, a->lo[k], lo[k], false, NULL) &&
                         tn_equal(g->ctx, a->extent[k], extent[k], false, NULL);
             if (same)
                 continue;
@@ -74,8 +78,8 @@ find_call(void *user, const tn_node *n)
     return *found ? TN_WALK_STOP : TN_WALK_ON;
 }
 
-/* Bounds of [min, min + extent) over the loops inside the block; *as_is: the extent where none of them
- * matters. */
+/* Bounds of [min, min + extent) over the loops inside the block; *as_is: the extent where none of
+ * them matters. */
 static void
 widen(regions *g, const tn_expr *min, const tn_expr *extent, const tn_expr **lo, const tn_expr **hi,
       const tn_expr **as_is)
@@ -97,7 +101,8 @@ widen(regions *g, const tn_expr *min, const tn_expr *extent, const tn_expr **lo,
         extents[n++] = f->extent;
     }
     *as_is = used ? NULL : extent;
-    const tn_expr *last = tn_sub(g->ctx, tn_add(g->ctx, min, extent), tn_literal(g->ctx, tn_dtype_of(extent), 1));
+    const tn_expr *last =
+        tn_sub(g->ctx, tn_add(g->ctx, min, extent), tn_literal(g->ctx, tn_dtype_of(extent), 1));
     const tn_expr *unused;
     *lo = *hi = NULL;
     if (tn_dtype_of(min).lanes > 1 || tn_is_error(last))
@@ -222,7 +227,8 @@ enter(void *user, const tn_node *n)
         TNB_PUSH(g->arena, g->loops, (const tn_for_loop *)n);
         break;
     case TN_KIND_BIND:
-        tnb_ptrmap_set(&g->lets, ((const tn_bind *)n)->var, tn_subst(g->ctx, ((const tn_bind *)n)->value, &g->lets));
+        tnb_ptrmap_set(&g->lets, ((const tn_bind *)n)->var,
+                       tn_subst(g->ctx, ((const tn_bind *)n)->value, &g->lets));
         break;
     case TN_KIND_ALLOC_BUFFER:
     case TN_KIND_DECL_BUFFER:
@@ -281,8 +287,9 @@ finish(regions *g, const access *at, uint32_t n, const tnb_ptrmap *except)
                 extent = at[i].extent[k];
             } else if (at[i].hi[k]) {
                 min = tn_simplify(g->arith, at[i].lo[k]);
-                extent = tn_simplify(g->arith, tn_add(g->ctx, tn_sub(g->ctx, at[i].hi[k], at[i].lo[k]),
-                                                      tn_literal(g->ctx, tn_dtype_of(min), 1)));
+                extent =
+                    tn_simplify(g->arith, tn_add(g->ctx, tn_sub(g->ctx, at[i].hi[k], at[i].lo[k]),
+                                                 tn_literal(g->ctx, tn_dtype_of(min), 1)));
             } else {
                 min = tn_int_imm_of(g->ctx, d, 0);
                 extent = b->shape.at[k];
@@ -295,9 +302,13 @@ finish(regions *g, const access *at, uint32_t n, const tnb_ptrmap *except)
 }
 
 void
-text_block_regions(tn_ctx *ctx, const tnb_ptrmap *by_data, const tn_block *b, tn_list *reads, tn_list *writes)
+text_block_regions(tn_ctx *ctx, const tnb_ptrmap *by_data, const tn_block *b, tn_list *reads,
+                   tn_list *writes)
 {
-    regions g = {.ctx = ctx, .arena = tn_scratch(ctx), .by_data = by_data, .arith = tn_arith_new(ctx)};
+    regions g = {.ctx = ctx,
+                 .arena = tn_scratch(ctx),
+                 .by_data = by_data,
+                 .arith = tn_arith_new(ctx)};
     tnb_ptrmap_init(&g.inside, g.arena);
     tnb_ptrmap_init(&g.lets, g.arena);
     tnb_ptrmap_init(&g.matched, g.arena);

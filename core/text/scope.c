@@ -8,8 +8,9 @@ void
 rd_at(reader *r, const ast *e)
 {
     if (e)
-        tn_at(r->ctx, tn_loc_make(r->ctx, (tnb_place){.file = r->src.file, .line = e->line,
-                                                      .column = e->column}));
+        tn_at(r->ctx,
+              tn_loc_make(r->ctx,
+                          (tnb_place){.file = r->src.file, .line = e->line, .column = e->column}));
 }
 
 value
@@ -22,7 +23,7 @@ rd_error(reader *r, const ast *e, tnb_status s, const char *fmt, ...)
     va_end(ap);
     rd_at(r, e);
     tn_error(r->ctx, 0, s, "%s", message);
-    return (value){.kind = V_ERROR};
+    return rd_failed();
 }
 
 void
@@ -140,7 +141,8 @@ rd_lookup(reader *r, const ast *e)
     if (v)
         return *v;
     const char *why = tnb_ptrmap_get(&r->gone, e->text);
-    rd_error(r, e, TNB_NOT_FOUND, "'%s' is not defined%s%s", e->text, why ? ": " : "", why ? why : "");
+    rd_error(r, e, TNB_NOT_FOUND, "'%s' is not defined%s%s", e->text, why ? ": " : "",
+             why ? why : "");
     const char *best = NULL;
     int best_distance = 3;
     for (uint32_t i = 0; !why && i < r->names.n && i < 5000; i++) {
@@ -155,8 +157,8 @@ rd_lookup(reader *r, const ast *e)
     }
     if (best)
         rd_hint(r, "the nearest name is '%s'", best);
-    rd_bind(r, e->text, (value){.kind = V_ERROR}); /* once is enough */
-    return (value){.kind = V_ERROR};
+    rd_bind(r, e->text, rd_failed()); /* once is enough */
+    return rd_failed();
 }
 
 bool
@@ -245,7 +247,8 @@ fits(tnb_dtype d, value v)
         return d.code == TNB_UINT && d.bits == 64;
     if (d.code == TNB_UINT)
         return v.i >= 0 && (d.bits >= 63 || v.i < (int64_t)1 << d.bits);
-    return d.bits >= 64 || (v.i >= -((int64_t)1 << (d.bits - 1)) && v.i < (int64_t)1 << (d.bits - 1));
+    return d.bits >= 64 ||
+           (v.i >= -((int64_t)1 << (d.bits - 1)) && v.i < (int64_t)1 << (d.bits - 1));
 }
 
 static double
@@ -262,7 +265,8 @@ number(reader *r, const ast *e, value v, tnb_dtype d)
     if (tnb_dtype_is_float(d))
         return tn_float_imm_of(r->ctx, d, as_double(v));
     if (v.kind == V_FLOAT) {
-        rd_error(r, e, TNB_TYPE, "%g is not an integer, but %s is wanted", v.f, tnb_dtype_print(d).s);
+        rd_error(r, e, TNB_TYPE, "%g is not an integer, but %s is wanted", v.f,
+                 tnb_dtype_print(d).s);
         return NULL;
     }
     if (d.code == TNB_HANDLE) {
@@ -583,14 +587,15 @@ bool
 rd_args_end(reader *r, call_args *a)
 {
     if (a->used < a->call->list.n) {
-        rd_error(r, a->call->list.at[a->used], TNB_INVALID, "%s takes %u positional argument%s, found %u",
-                 a->name, a->used, a->used == 1 ? "" : "s", a->call->list.n);
+        rd_error(r, a->call->list.at[a->used], TNB_INVALID,
+                 "%s takes %u positional argument%s, found %u", a->name, a->used,
+                 a->used == 1 ? "" : "s", a->call->list.n);
         return false;
     }
     for (uint32_t i = 0; i < a->call->more.n; i++)
         if (i >= 64 || !(a->seen >> i & 1)) {
-            rd_error(r, a->call->more.at[i], TNB_INVALID, "%s does not know the argument '%s'", a->name,
-                     a->call->more.at[i]->text);
+            rd_error(r, a->call->more.at[i], TNB_INVALID, "%s does not know the argument '%s'",
+                     a->name, a->call->more.at[i]->text);
             return false;
         }
     return true;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzing of the text reader: whatever the bytes are, reading ends with a module or with a located error;
- * a module prints, and what is printed reads back as the same module and prints the same.
+/* Fuzzing of the text reader: whatever the bytes are, reading ends with a module or with a located
+ * error; a module prints, and what is printed reads back as the same module and prints the same.
  *
  * With -DTENON_LIBFUZZER this is a libFuzzer target. Else a program of its own:
  *
  *     fuzz_text [-t SECONDS] [-s SEED] [-r ROUNDS] FILE|DIR...
  *
- * replays the files; with -t or -r it goes on to mutate them (pieces moved, bytes and words changed, files
- * spliced). What breaks a promise is written to crash-text-SEED-ROUND and ends the program with status 1.
+ * replays the files; with -t or -r it goes on to mutate them (pieces moved, bytes and words
+ * changed, files spliced). What breaks a promise is written to crash-text-SEED-ROUND and ends the
+ * program with status 1.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ one_input(const char *data, size_t n)
         if (!ok) {
             tnb_buf why = {0};
             tnb_diags_print(tn_diags(ctx), &why);
-            fprintf(stderr, "does not come back: %s\n%s\n%s\n", where.s ? where.s : "", why.s ? why.s : "", first.s);
+            fprintf(stderr, "does not come back: %s\n%s\n%s\n", where.s ? where.s : "",
+                    why.s ? why.s : "", first.s);
             tnb_buf_free(&why);
         }
         tnb_buf_free(&where);
@@ -169,7 +171,8 @@ mutate(const file *files, uint32_t n, tnb_buf *out)
             continue;
         case 1: /* a word replaced */
             word(files, n, &piece, &piece_n);
-            while (len < 30 && at + len < out->n && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", out->s[at + len]))
+            while (len < 30 && at + len < out->n &&
+                   strchr("abcdefghijklmnopqrstuvwxyz0123456789_", out->s[at + len]))
                 len++;
             break;
         case 2: { /* a line of another file put in */
@@ -250,7 +253,8 @@ main(int argc, char **argv)
         status = checked(b.s ? b.s : "", b.n) ? 0 : 1;
         tnb_buf_free(&b);
     }
-    printf("%u files, %llu mutations, seed %llu\n", n, (unsigned long long)round, (unsigned long long)seed);
+    printf("%u files, %llu mutations, seed %llu\n", n, (unsigned long long)round,
+           (unsigned long long)seed);
     for (uint32_t i = 0; i < n; i++)
         free(files[i].text);
     free(files);

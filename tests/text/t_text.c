@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the text reader and printer promise: texts come back, errors stand where they are made, hostile
- * input is refused without harm, long input is read in linear time.
+/* What the text reader and printer promise: texts come back, errors stand where they are made,
+ * hostile input is refused without harm, long input is read in linear time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,8 @@ text_comes_back(const char *text)
 static void
 case_files_come_back(void **state)
 {
-    static const char *const files[] = {"cases/graph.py", "cases/tensor.py", "cases/lowered.py", "cases/old.py"};
+    static const char *const files[] = {"cases/graph.py", "cases/tensor.py", "cases/lowered.py",
+                                        "cases/old.py"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         tn_ctx *ctx = tn_ctx_new(registry);
@@ -95,7 +96,8 @@ the_dialect_is_todays(void **state)
     size_t n;
     tnb_err err;
     const tn_module *m = tn_read_module_file(ctx, source_path(a, "cases/old.py"));
-    assert_int_equal(tnb_read_file(source_path(a, "cases/old.printed"), 0, &want, &n, &err), TNB_OK);
+    assert_int_equal(tnb_read_file(source_path(a, "cases/old.printed"), 0, &want, &n, &err),
+                     TNB_OK);
     got = comes_back(ctx, m);
     assert_string_equal(got, want);
     free(got);
@@ -180,16 +182,21 @@ unfolded_nodes_come_back(void **state)
     const operands o = {tn_var_dtype(ctx, "x", TNB_I32), tn_var_dtype(ctx, "y", TNB_I32),
                         tn_var_dtype(ctx, "f", TNB_F32), tn_var_dtype(ctx, "h", TNB_F16),
                         tn_var_dtype(ctx, "b", TNB_B8)};
-    const tn_expr *ints[] = {tn_i32(ctx, 0), tn_i32(ctx, 1), tn_i32(ctx, -1), tn_i32(ctx, INT32_MIN), o.x, o.y};
-    const tn_expr *floats[] = {tn_float_imm_of(ctx, TNB_F32, 0), tn_float_imm_of(ctx, TNB_F32, -0.0),
-                               tn_float_imm_of(ctx, TNB_F32, 1), tn_float_imm_of(ctx, TNB_F32, 1e-45),
-                               tn_float_imm_of(ctx, TNB_F32, __builtin_inf()), o.f};
+    const tn_expr *ints[] = {
+        tn_i32(ctx, 0), tn_i32(ctx, 1), tn_i32(ctx, -1), tn_i32(ctx, INT32_MIN), o.x, o.y};
+    const tn_expr *floats[] = {tn_float_imm_of(ctx, TNB_F32, 0),
+                               tn_float_imm_of(ctx, TNB_F32, -0.0),
+                               tn_float_imm_of(ctx, TNB_F32, 1),
+                               tn_float_imm_of(ctx, TNB_F32, 1e-45),
+                               tn_float_imm_of(ctx, TNB_F32, __builtin_inf()),
+                               o.f};
     for (int k = TN_KIND_FIRST_BINARY; k <= TN_KIND_GE; k++)
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++) {
                 expression_comes_back(ctx, &o, tn_raw_binary(ctx, (tn_kind)k, ints[i], ints[j]));
                 if (k != TN_KIND_MOD && k != TN_KIND_FLOOR_DIV && k != TN_KIND_FLOOR_MOD)
-                    expression_comes_back(ctx, &o, tn_raw_binary(ctx, (tn_kind)k, floats[i], floats[j]));
+                    expression_comes_back(ctx, &o,
+                                          tn_raw_binary(ctx, (tn_kind)k, floats[i], floats[j]));
             }
     const tn_expr *bools[] = {tn_bool(ctx, true), tn_bool(ctx, false), o.b,
                               tn_raw_binary(ctx, TN_KIND_LT, o.x, o.y)};
@@ -203,7 +210,8 @@ unfolded_nodes_come_back(void **state)
             expression_comes_back(ctx, &o, tn_select_of(ctx, bools[i], o.x, ints[j]));
         }
     }
-    static const char *const bits[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right"};
+    static const char *const bits[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "shift_left",
+                                       "shift_right"};
     for (int k = 0; k < 5; k++)
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++) {
@@ -232,9 +240,10 @@ random_tree(tn_ctx *ctx, const operands *o, unsigned *seed, int depth)
     unsigned pick = *seed >> 16;
     if (depth == 0 || pick % 5 == 0)
         return pick % 3 == 0 ? o->x : pick % 3 == 1 ? o->y : tn_i32(ctx, (int32_t)(pick % 7) - 3);
-    static const tn_kind kinds[] = {TN_KIND_ADD, TN_KIND_SUB, TN_KIND_MUL, TN_KIND_FLOOR_DIV,
+    static const tn_kind kinds[] = {TN_KIND_ADD,       TN_KIND_SUB, TN_KIND_MUL, TN_KIND_FLOOR_DIV,
                                     TN_KIND_FLOOR_MOD, TN_KIND_MIN, TN_KIND_MAX};
-    const tn_expr *a = random_tree(ctx, o, seed, depth - 1), *b = random_tree(ctx, o, seed, depth - 1);
+    const tn_expr *a = random_tree(ctx, o, seed, depth - 1),
+                  *b = random_tree(ctx, o, seed, depth - 1);
     return tn_raw_binary(ctx, kinds[pick % 7], a, b);
 }
 
@@ -251,7 +260,8 @@ random_expressions_come_back(void **state)
         const tn_expr *a = random_tree(ctx, &o, &seed, 5), *b = random_tree(ctx, &o, &seed, 5);
         const tn_expr *c = tn_raw_binary(ctx, TN_KIND_LE, a, b);
         const tn_expr *d = tn_raw_binary(ctx, TN_KIND_EQ, b, random_tree(ctx, &o, &seed, 2));
-        c = tn_raw_binary(ctx, TN_KIND_OR, tn_raw_not(ctx, tn_raw_binary(ctx, TN_KIND_AND, c, d)), c);
+        c = tn_raw_binary(ctx, TN_KIND_OR, tn_raw_not(ctx, tn_raw_binary(ctx, TN_KIND_AND, c, d)),
+                          c);
         expression_comes_back(ctx, &o, c);
         tn_ctx_free(ctx);
     }
@@ -290,7 +300,8 @@ one_error_case(const char *want, char *text)
     bool found = false;
     for (uint32_t i = 0; i < tnb_diags_count(tn_diags(ctx)); i++) {
         const tnb_diag *d = tnb_diags_get(tn_diags(ctx), i);
-        found |= d->place.line == line && strstr(d->message, want) && d->place.column > 0 && d->source_line;
+        found |= d->place.line == line && strstr(d->message, want) && d->place.column > 0 &&
+                 d->source_line;
     }
     if (!found) {
         char what[400];
@@ -390,11 +401,15 @@ depth_is_bounded(void **state)
         {"@T.prim_func\ndef f(x: T.bool):\n    T.evaluate(", "not ", "x", "", ")\n", "too deeply"},
         {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(x", "", "", " + x", ")\n", "too long"},
         {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(x", "", "", ".a", ")\n", "too long"},
-        {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(", "T.exp(", "x", ")", ")\n", "too deeply"},
-        {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(", "x if x else ", "x", "", ")\n", "too deeply"},
-        {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(", "lambda: ", "x", "", ")\n", "too deeply"},
+        {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(", "T.exp(", "x", ")", ")\n",
+         "too deeply"},
+        {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(", "x if x else ", "x", "", ")\n",
+         "too deeply"},
+        {"@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(", "lambda: ", "x", "", ")\n",
+         "too deeply"},
         {"@R.function\ndef f(x: ", "R.Tuple(", "R.Tensor", ")", "):\n    return x\n", "too deeply"},
-        {"@T.prim_func\ndef f(x: T.int32):\n", "    T.attr(0, \"k\", 1)\n", "    T.evaluate(0)\n", "", "", "too deeply"},
+        {"@T.prim_func\ndef f(x: T.int32):\n", "    T.attr(0, \"k\", 1)\n", "    T.evaluate(0)\n",
+         "", "", "too deeply"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tnb_buf b = {0};
@@ -430,12 +445,17 @@ strange_bytes_are_refused(void **state)
     (void)state;
     must_be_refused("\0\0\0", 3, "unexpected byte 0x00");
     must_be_refused("", 0, "no module");
-    must_be_refused("\xff\xfe" "a", 3, "unexpected byte 0xff");
-    static const char bad_string[] = "@R.function\ndef f(x: R.Tensor):\n    y = R.str(\"\xc3(\")\n    return y\n";
+    must_be_refused("\xff\xfe"
+                    "a",
+                    3, "unexpected byte 0xff");
+    static const char bad_string[] =
+        "@R.function\ndef f(x: R.Tensor):\n    y = R.str(\"\xc3(\")\n    return y\n";
     must_be_refused(bad_string, strlen(bad_string), "not valid UTF-8");
-    static const char surrogate[] = "@R.function\ndef f(x: R.Tensor):\n    y = R.str(\"\\ud800\")\n    return y\n";
+    static const char surrogate[] =
+        "@R.function\ndef f(x: R.Tensor):\n    y = R.str(\"\\ud800\")\n    return y\n";
     must_be_refused(surrogate, strlen(surrogate), "malformed escape");
-    static const char zero[] = "@R.function\ndef f(x: R.Tensor):\n    y = R.str(\"\\0\")\n    return y\n";
+    static const char zero[] =
+        "@R.function\ndef f(x: R.Tensor):\n    y = R.str(\"\\0\")\n    return y\n";
     must_be_refused(zero, strlen(zero), "malformed escape");
 }
 
@@ -530,18 +550,25 @@ long_module(tnb_buf *b, size_t bytes)
     for (int k = 0; b->n < bytes; k++) {
         tnb_buf_printf(b,
                        "    @T.prim_func(private=True, s_tir=True)\n"
-                       "    def f%d(A: T.Buffer((128, 128), \"float32\"), B: T.Buffer((128, 128), \"float32\")):\n"
+                       "    def f%d(A: T.Buffer((128, 128), \"float32\"), B: T.Buffer((128, 128), "
+                       "\"float32\")):\n"
                        "        for i, j in T.grid(128, 128):\n"
                        "            with T.sblock(\"b\"):\n"
                        "                vi, vj = T.axis.remap(\"SS\", [i, j])\n"
                        "                T.reads(A[vi, vj])\n"
                        "                T.writes(B[vi, vj])\n"
-                       "                B[vi, vj] = T.exp(A[vi, vj] * T.float32(2)) + A[vi, (vj * 4 + 3) %% 128]\n",
+                       "                B[vi, vj] = T.exp(A[vi, vj] * T.float32(2)) + A[vi, (vj * "
+                       "4 + 3) %% 128]\n",
                        k);
-        tnb_buf_printf(b, "    @R.function\n    def g%d(x: R.Tensor((128, 128), \"float32\")) -> R.Tensor((128, 128), \"float32\"):\n"
-                          "        with R.dataflow():\n", k);
+        tnb_buf_printf(b,
+                       "    @R.function\n    def g%d(x: R.Tensor((128, 128), \"float32\")) -> "
+                       "R.Tensor((128, 128), \"float32\"):\n"
+                       "        with R.dataflow():\n",
+                       k);
         for (int i = 0; i < 10; i++)
-            tnb_buf_printf(b, "            lv%d = R.call_tir(Module.f%d, (%s,), out_ty=R.Tensor((128, 128), \"float32\"))\n",
+            tnb_buf_printf(b,
+                           "            lv%d = R.call_tir(Module.f%d, (%s,), out_ty=R.Tensor((128, "
+                           "128), \"float32\"))\n",
                            i, k, i ? "lv0" : "x");
         tnb_buf_puts(b, "            gv = lv9\n            R.output(gv)\n        return gv\n");
     }
@@ -573,7 +600,8 @@ large_constants_lie_beside_the_text(void **state)
     char dir[] = "/tmp/tenon-text-XXXXXX";
     assert_non_null(mkdtemp(dir));
     tnb_arena *a = tn_arena(ctx);
-    const char *path = tnb_path_join(a, dir, "m.py"), *sidecar = tnb_path_join(a, dir, "m.py.consts");
+    const char *path = tnb_path_join(a, dir, "m.py"),
+               *sidecar = tnb_path_join(a, dir, "m.py.consts");
     int64_t shape[] = {10, 20};
     void *bytes;
     const tn_data *d = tn_data_new(ctx, TNB_F32, 2, shape, &bytes);
@@ -582,7 +610,8 @@ large_constants_lie_beside_the_text(void **state)
     const tn_expr *c = tn_constant_of(ctx, d);
     const tn_expr *pair[] = {c, tn_constant_of(ctx, d)};
     const tn_expr *t = tn_tuple_of(ctx, (tn_list){pair, 2});
-    const tn_expr *f = tn_function_of(ctx, (tn_list){0}, tn_seq_expr_of(ctx, (tn_list){0}, t), NULL, true, NULL);
+    const tn_expr *f =
+        tn_function_of(ctx, (tn_list){0}, tn_seq_expr_of(ctx, (tn_list){0}, t), NULL, true, NULL);
     const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), "main", f);
     tnb_buf text = {0}, hashes = {0};
     const tn_print_options how = {.sidecar = sidecar};
@@ -620,8 +649,17 @@ static void
 constants_keep_their_bits(void **state)
 {
     (void)state;
-    static const tnb_dtype dtypes[] = {TNB_F32, TNB_F64, TNB_F16, TNB_BF16, TNB_I8, TNB_I32, TNB_I64, TNB_U8, TNB_B8,
-                                       TNB_DTYPE(TNB_UINT, 64), TNB_DTYPE(TNB_FLOAT8_E4M3FN, 8),
+    static const tnb_dtype dtypes[] = {TNB_F32,
+                                       TNB_F64,
+                                       TNB_F16,
+                                       TNB_BF16,
+                                       TNB_I8,
+                                       TNB_I32,
+                                       TNB_I64,
+                                       TNB_U8,
+                                       TNB_B8,
+                                       TNB_DTYPE(TNB_UINT, 64),
+                                       TNB_DTYPE(TNB_FLOAT8_E4M3FN, 8),
                                        TNB_DTYPE(TNB_FLOAT8_E5M2, 8)};
     uint64_t seed = 99;
     for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
@@ -632,7 +670,8 @@ constants_keep_their_bits(void **state)
             const tn_data *d = tn_data_new(ctx, dtypes[k], 2, shape, &bytes);
             for (uint64_t i = 0; i < d->n_bytes; i++) {
                 seed = seed * 6364136223846793005u + 1442695040888963407u;
-                ((uint8_t *)bytes)[i] = tnb_dtype_is_bool(dtypes[k]) ? seed >> 63 : (uint8_t)(seed >> 56);
+                ((uint8_t *)bytes)[i] =
+                    tnb_dtype_is_bool(dtypes[k]) ? seed >> 63 : (uint8_t)(seed >> 56);
             }
             const tn_expr *body = tn_seq_expr_of(ctx, (tn_list){0}, tn_constant_of(ctx, d));
             const tn_expr *f = tn_function_of(ctx, (tn_list){0}, body, NULL, true, NULL);
@@ -647,8 +686,9 @@ json_values_come_back(void **state)
 {
     (void)state;
     tn_ctx *ctx = tn_ctx_new(registry);
-    static const char text[] = "{\"a\": [1, -2, 3.5, true, false, null, \"x\\\"\\n\\u00e9\"], \"b\": {}, \"c\": "
-                               "9223372036854775807}";
+    static const char text[] =
+        "{\"a\": [1, -2, 3.5, true, false, null, \"x\\\"\\n\\u00e9\"], \"b\": {}, \"c\": "
+        "9223372036854775807}";
     tnb_err err;
     const tn_node *v = tn_value_from_json(ctx, text, strlen(text), &err);
     assert_non_null(v);
@@ -663,7 +703,8 @@ json_values_come_back(void **state)
     assert_non_null(again);
     assert_true(tn_equal(ctx, more, again, false, NULL));
     tnb_buf_free(&b);
-    static const char *const bad[] = {"", "{", "[1, 2", "{\"a\": 1, \"a\": 2}", "{\"$dtype\": \"nonsense\"}", "nul"};
+    static const char *const bad[] = {
+        "", "{", "[1, 2", "{\"a\": 1, \"a\": 2}", "{\"$dtype\": \"nonsense\"}", "nul"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_null(tn_value_from_json(ctx, bad[i], strlen(bad[i]), &err));
     tn_ctx_free(ctx);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @R.function
 def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
     if c:

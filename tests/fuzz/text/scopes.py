@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @T.prim_func
 def f(A: T.Buffer((16,), "float32")):
     R.print(A)

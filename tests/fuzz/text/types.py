@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 metadata = tvm.ir.load_json("""{"relax.expr.Constant": [{"dtype": "float32", "shape": [1], "offset": 0}]}""")
 n = TypeVar("n")
 @R.function
