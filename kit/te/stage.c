@@ -13,7 +13,7 @@ typedef struct stage {
     struct iter {
         const tn_expr *loop, *var, *extent;
         tn_iter_kind kind;
-    } *iters;
+    } * iters;
     uint32_t cap;
 } stage;
 
@@ -175,8 +175,7 @@ close_stage(stage *s, tn_list in, tn_list out, const tn_stmt *init, const tn_stm
     const tn_node **values = TNB_NEW_N(te->arena, const tn_node *, s->n_iters);
     for (uint32_t i = 0; i < s->n_iters; i++) {
         const struct iter *it = &s->iters[i];
-        iters[i] =
-            tn_iter_var_of(ctx, tn_range_of(ctx, zero, it->extent), it->var, it->kind, NULL);
+        iters[i] = tn_iter_var_of(ctx, tn_range_of(ctx, zero, it->extent), it->var, it->kind, NULL);
         values[i] = scalar ? zero : it->loop;
     }
     tn_block b = {.name = s->name,

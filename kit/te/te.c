@@ -101,8 +101,8 @@ tnk_te_input(tnk_te *te, const char *name, const tn_type *tensor)
     tn_list dims;
     if (!tn_type_dims(tensor, &dims)) {
         te->bad = true;
-        return tn_error(te->ctx, 0, TNB_INTERNAL, "input '%s' of a tensor program has no known shape",
-                        name);
+        return tn_error(te->ctx, 0, TNB_INTERNAL,
+                        "input '%s' of a tensor program has no known shape", name);
     }
     const tn_node *b = tn_buffer_new(te->ctx, te_name(te, name), te_exprs(te, dims.at, dims.n),
                                      tn_type_dtype(tensor), NULL);

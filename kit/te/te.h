@@ -8,13 +8,13 @@
 
 struct tnk_te {
     tn_ctx *ctx;
-    tnb_arena *arena; /* scratch */
-    bool bad;         /* an error was recorded */
-    tnb_strmap names; /* taken by buffers and blocks */
-    tnb_ptrmap own;   /* variables of the PrimFunc */
-    tnb_ptrmap inner; /* the graph's variable -> the PrimFunc's */
-    tnb_ptrmap outer; /* and back */
-    tnb_ptrmap known; /* variables that a bare extent of a parameter defines */
+    tnb_arena *arena;                 /* scratch */
+    bool bad;                         /* an error was recorded */
+    tnb_strmap names;                 /* taken by buffers and blocks */
+    tnb_ptrmap own;                   /* variables of the PrimFunc */
+    tnb_ptrmap inner;                 /* the graph's variable -> the PrimFunc's */
+    tnb_ptrmap outer;                 /* and back */
+    tnb_ptrmap known;                 /* variables that a bare extent of a parameter defines */
     TNB_VEC(const tn_node *) inputs;  /* Buffers */
     TNB_VEC(const tn_node *) scalars; /* Vars */
     TNB_VEC(const tn_node *) symbols; /* Vars that stand for the graph's, in order of first use */
@@ -22,10 +22,14 @@ struct tnk_te {
     TNB_VEC(const tn_node *) stages;  /* statements */
 };
 
-const char *te_name(tnk_te *te, const char *hint);
-const tn_expr *te_var(tnk_te *te, const char *name, tnb_dtype d);
-tn_list te_exprs(tnk_te *te, const tn_expr *const *e, uint32_t n);
+const char *
+te_name(tnk_te *te, const char *hint);
+const tn_expr *
+te_var(tnk_te *te, const char *name, tnb_dtype d);
+tn_list
+te_exprs(tnk_te *te, const tn_expr *const *e, uint32_t n);
 /* The parameter that stands for a buffer. */
-const tn_expr *te_handle(tnk_te *te, const tn_node *buffer);
+const tn_expr *
+te_handle(tnk_te *te, const tn_node *buffer);
 
 #endif

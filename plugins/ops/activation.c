@@ -18,7 +18,8 @@ infer_prelu(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (tn_type_dims(TN_NODE(t), &dims) && tn_type_dims(TN_NODE(a), &alpha) && alpha.n == 1 &&
         !tn_is_int_const(alpha.at[0], 1) && dim_differ(ctx, alpha.at[0], dims.at[axis]))
-        return infer_fail(ctx, call, TNB_SHAPE, "alpha has %s entries, axis %lld of the data has %s",
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "alpha has %s entries, axis %lld of the data has %s",
                           tn_text(ctx, alpha.at[0]), (long long)axis, tn_text(ctx, dims.at[axis]));
     return infer_same(ctx, call, t, d);
 }
@@ -33,8 +34,8 @@ gelu_erf(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 static const tn_expr *
 gelu_tanh(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 {
-    const tn_expr *inner = MUL(MUL(LIT(d, 0.7978845608028654), x),
-                               ADD(LIT(d, 1), MUL(MUL(LIT(d, 0.044715), x), x)));
+    const tn_expr *inner =
+        MUL(MUL(LIT(d, 0.7978845608028654), x), ADD(LIT(d, 1), MUL(MUL(LIT(d, 0.044715), x), x)));
     return MUL(MUL(LIT(d, 0.5), x), ADD(LIT(d, 1), MATH1("tanh", inner)));
 }
 
@@ -42,7 +43,8 @@ gelu_tanh(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 static const tn_expr *
 softplus(tn_ctx *ctx, const tn_expr *z, tnb_dtype d)
 {
-    const tn_expr *tail = MATH1("log", ADD(LIT(d, 1), MATH1("exp", SUB(LIT(d, 0), MATH1("fabs", z)))));
+    const tn_expr *tail =
+        MATH1("log", ADD(LIT(d, 1), MATH1("exp", SUB(LIT(d, 0), MATH1("fabs", z)))));
     return ADD(GREATEST(z, LIT(d, 0)), tail);
 }
 

@@ -18,8 +18,8 @@ operand(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor **t)
 
 /* Shape and dtype of the result; `to` void: the operands' dtype. */
 static const tn_type *
-binary_type(tn_ctx *ctx, const tn_call *call, tnb_dtype to,
-            bool (*allowed)(tnb_dtype d), const char *wanted)
+binary_type(tn_ctx *ctx, const tn_call *call, tnb_dtype to, bool (*allowed)(tnb_dtype d),
+            const char *wanted)
 {
     const tn_ty_tensor *a, *b;
     tnb_dtype d;
@@ -183,11 +183,11 @@ static const struct {
     const char *op;
     tn_kind kind;
 } simple[] = {
-    {"add", TN_KIND_ADD},        {"subtract", TN_KIND_SUB},      {"multiply", TN_KIND_MUL},
-    {"divide", TN_KIND_DIV},     {"maximum", TN_KIND_MAX},       {"minimum", TN_KIND_MIN},
-    {"equal", TN_KIND_EQ},       {"not_equal", TN_KIND_NE},      {"less", TN_KIND_LT},
-    {"less_equal", TN_KIND_LE},  {"greater", TN_KIND_GT},        {"greater_equal", TN_KIND_GE},
-    {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR},    {"logical_xor", TN_KIND_NE},
+    {"add", TN_KIND_ADD},         {"subtract", TN_KIND_SUB},  {"multiply", TN_KIND_MUL},
+    {"divide", TN_KIND_DIV},      {"maximum", TN_KIND_MAX},   {"minimum", TN_KIND_MIN},
+    {"equal", TN_KIND_EQ},        {"not_equal", TN_KIND_NE},  {"less", TN_KIND_LT},
+    {"less_equal", TN_KIND_LE},   {"greater", TN_KIND_GT},    {"greater_equal", TN_KIND_GE},
+    {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR}, {"logical_xor", TN_KIND_NE},
 };
 
 static const tn_expr *
@@ -283,7 +283,8 @@ legalize_where(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = e.ctx;
     tnb_dtype d = tn_type_dtype(call->base.type);
     place c = make_place(&e, call->args.at[0], TNB_B8, false);
-    place px = make_place(&e, call->args.at[1], d, true), py = make_place(&e, call->args.at[2], d, true);
+    place px = make_place(&e, call->args.at[1], d, true),
+          py = make_place(&e, call->args.at[2], d, true);
     tnk_stage *s = emit_stage(&e, "T_where");
     const tn_expr *cond = place_value(&e, c, s);
     const tn_expr *v = SELECT(cond, place_value(&e, px, s), place_value(&e, py, s));

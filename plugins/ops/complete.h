@@ -5,7 +5,9 @@
 
 #include "tenon/core/op.h"
 
-/* Windows: padding for both sides of all spatial axes, lone values for all axes, out_layout as the data's. */
-const tn_node *complete_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *attrs);
+/* Windows: padding for both sides of all spatial axes, lone values for all axes, out_layout as the
+ * data's. */
+const tn_node *
+complete_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *attrs);
 
 #endif

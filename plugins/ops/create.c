@@ -28,7 +28,8 @@ fill_dtype(tn_ctx *ctx, const tn_call *call, tnb_dtype *d)
     if (!v)
         return false;
     if (v->ndim > 0) {
-        infer_fail(ctx, call, TNB_SHAPE, "the fill value must have no axes, but has %lld", (long long)v->ndim);
+        infer_fail(ctx, call, TNB_SHAPE, "the fill value must have no axes, but has %lld",
+                   (long long)v->ndim);
         return false;
     }
     *d = v->dtype;
@@ -49,7 +50,8 @@ infer_full(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_INVALID, "attribute 'dtype' must not be void");
     const tn_expr *arg = infer_arg(call, 0);
     if (!known)
-        return tn_is_var(arg) ? tn_ty_tensor_of(ctx, arg, d, ndim, NULL) : infer_rank(ctx, call, ndim, d);
+        return tn_is_var(arg) ? tn_ty_tensor_of(ctx, arg, d, ndim, NULL)
+                              : infer_rank(ctx, call, ndim, d);
     for (uint32_t i = 0; i < dims.n; i++) {
         int64_t v;
         if (tn_int_value(dims.at[i], &v) && v < 0)
@@ -66,7 +68,8 @@ infer_like(tn_ctx *ctx, const tn_call *call)
     if (!t || !fill_dtype(ctx, call, &d))
         return tn_error_node(ctx);
     if (!strcmp(infer_op_name(call), "eye_like") && t->ndim >= 0 && t->ndim != 2)
-        return infer_fail(ctx, call, TNB_SHAPE, "the tensor must be a matrix, but has %lld axes", (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "the tensor must be a matrix, but has %lld axes",
+                          (long long)t->ndim);
     return infer_same(ctx, call, t, wanted_dtype(call, tnb_dtype_is_void(d) ? t->dtype : d));
 }
 
@@ -89,7 +92,11 @@ legalize_full(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "T_full");
     if (fill)
         value = CAST(d, tnk_te_read_at(e.te, fill, NULL, 0));
-    return emit_end(&e, is_full(call) ? "full" : op[0] == 'o' ? "ones" : "zeros", tnk_te_define(s, value));
+    return emit_end(&e,
+                    is_full(call)  ? "full"
+                    : op[0] == 'o' ? "ones"
+                                   : "zeros",
+                    tnk_te_define(s, value));
 }
 
 const tn_type *
@@ -146,7 +153,8 @@ infer_arange(tn_ctx *ctx, const tn_call *call)
     }
     if (!ints)
         return infer_rank(ctx, call, 1, d);
-    const tn_expr *span = tn_sub(ctx, tn_cast_to(ctx, TNB_I64, v[1]), tn_cast_to(ctx, TNB_I64, v[0]));
+    const tn_expr *span =
+        tn_sub(ctx, tn_cast_to(ctx, TNB_I64, v[1]), tn_cast_to(ctx, TNB_I64, v[0]));
     const tn_expr *step = tn_cast_to(ctx, TNB_I64, v[2]);
     const tn_expr *n = tn_is_int_const(step, 1) ? span : tn_ceildiv(ctx, span, step);
     return infer_known(ctx, call, tn_listv(ctx, dim_simplify(ctx, n), NULL), d);
@@ -158,7 +166,8 @@ legalize_arange(tn_builder *b, const tn_call *call)
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     tnb_dtype d = tn_type_dtype(call->base.type), wide = emit_wide(d);
-    const tn_expr *start = emit_scalar(&e, call->args.at[0], wide), *step = emit_scalar(&e, call->args.at[2], wide);
+    const tn_expr *start = emit_scalar(&e, call->args.at[0], wide),
+                  *step = emit_scalar(&e, call->args.at[2], wide);
     tnk_stage *s = emit_stage(&e, "T_arange");
     const tn_expr *v = ADD(start, MUL(CAST(wide, s->axes[0]), step));
     return emit_end(&e, "arange", tnk_te_define(s, CAST(d, v)));
@@ -176,7 +185,8 @@ infer_hamming_window(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_TYPE, "the window size must be an integer");
     if (!tnb_dtype_is_float(tn_call_dtype(call, "dtype")))
         return infer_fail(ctx, call, TNB_TYPE, "attribute 'dtype' must be a float type");
-    return infer_known(ctx, call, tn_listv(ctx, tn_cast_to(ctx, TNB_I64, n), NULL), tn_call_dtype(call, "dtype"));
+    return infer_known(ctx, call, tn_listv(ctx, tn_cast_to(ctx, TNB_I64, n), NULL),
+                       tn_call_dtype(call, "dtype"));
 }
 
 const tn_expr *
@@ -189,11 +199,13 @@ legalize_hamming_window(tn_builder *b, const tn_call *call)
     if (!tn_int_value(call->args.at[1], &periodic))
         return NULL;
     const tn_expr *n = CAST(wide, emit_scalar(&e, call->args.at[0], TNB_I64));
-    const tn_expr *alpha = emit_scalar(&e, call->args.at[2], wide), *beta = emit_scalar(&e, call->args.at[3], wide);
+    const tn_expr *alpha = emit_scalar(&e, call->args.at[2], wide),
+                  *beta = emit_scalar(&e, call->args.at[3], wide);
     tnk_stage *s = emit_stage(&e, "T_hamming_window");
     const tn_expr *span = GREATEST(periodic ? n : SUB(n, LIT(wide, 1)), LIT(wide, 1));
     const tn_expr *turn = DIVIDE(MUL(CAST(wide, s->axes[0]), LIT(wide, 6.283185307179586)), span);
-    return emit_end(&e, "hamming_window", tnk_te_define(s, CAST(d, SUB(alpha, MUL(beta, MATH1("cos", turn))))));
+    return emit_end(&e, "hamming_window",
+                    tnk_te_define(s, CAST(d, SUB(alpha, MUL(beta, MATH1("cos", turn))))));
 }
 
 const tn_type *
@@ -203,7 +215,9 @@ infer_triangle(tn_ctx *ctx, const tn_call *call)
     if (!t || !infer_scalar(ctx, call, 1))
         return tn_error_node(ctx);
     if (t->ndim >= 0 && t->ndim < 2)
-        return infer_fail(ctx, call, TNB_SHAPE, "the tensor must have at least two axes, but has %lld", (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "the tensor must have at least two axes, but has %lld",
+                          (long long)t->ndim);
     return infer_same(ctx, call, t, t->dtype);
 }
 
@@ -218,6 +232,7 @@ legalize_triangle(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "trilu");
     const tn_expr *row = s->axes[s->n_axes - 2], *column = s->axes[s->n_axes - 1];
     const tn_expr *kept = upper ? GREATER_EQ(SUB(column, row), k) : LESS_EQ(SUB(column, row), k);
-    const tn_expr *v = SELECT(kept, tnk_te_read_at(e.te, x, s->axes, s->n_axes), LIT(emit_dtype(x), 0));
+    const tn_expr *v =
+        SELECT(kept, tnk_te_read_at(e.te, x, s->axes, s->n_axes), LIT(emit_dtype(x), 0));
     return emit_end(&e, upper ? "triu" : "tril", tnk_te_define(s, v));
 }

@@ -55,9 +55,8 @@ emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d)
         return NULL;
     tnb_dtype own = c->data->dtype;
     if (tnb_dtype_is_float(own))
-        return tnb_load_f64(bytes, own, 0, &f)
-                   ? tn_cast_to(ctx, d, tn_float_imm_of(ctx, own, f))
-                   : NULL;
+        return tnb_load_f64(bytes, own, 0, &f) ? tn_cast_to(ctx, d, tn_float_imm_of(ctx, own, f))
+                                               : NULL;
     return tnb_load_i64(bytes, own, 0, &i) ? tn_cast_to(ctx, d, tn_int_imm_of(ctx, own, i)) : NULL;
 }
 

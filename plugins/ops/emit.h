@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What legalizations share: one tensor program and its call, and short names for scalar arithmetic. */
+/* What legalizations share: one tensor program and its call, and short names for scalar arithmetic.
+ */
 #ifndef TENON_PLUGINS_OPS_EMIT_H
 #define TENON_PLUGINS_OPS_EMIT_H
 
@@ -19,48 +20,71 @@ typedef struct emit {
     TNB_VEC(const tn_expr *) scalars; /* then scalar values */
 } emit;
 
-emit emit_begin(tn_builder *b, const tn_call *call);
+emit
+emit_begin(tn_builder *b, const tn_call *call);
 /* A tensor expression becomes an input; its buffer. */
-const tn_node *emit_input(emit *e, const tn_expr *tensor);
-/* A scalar value: a literal or an expression of shape variables stays in the program, anything else becomes a parameter. */
-const tn_expr *emit_scalar(emit *e, const tn_expr *value, tnb_dtype d);
+const tn_node *
+emit_input(emit *e, const tn_expr *tensor);
+/* A scalar value: a literal or an expression of shape variables stays in the program, anything else
+ * becomes a parameter. */
+const tn_expr *
+emit_scalar(emit *e, const tn_expr *value, tnb_dtype d);
 /* The program's call. */
-const tn_expr *emit_end(emit *e, const char *hint, const tn_node *out);
-const tn_expr *emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n);
+const tn_expr *
+emit_end(emit *e, const char *hint, const tn_node *out);
+const tn_expr *
+emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n);
 
 /* The literal that a one-element constant holds, as dtype d; NULL for anything else. */
-const tn_expr *emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d);
+const tn_expr *
+emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d);
 /* A stage shaped as the call's type (which must be one tensor of known shape). */
-tnk_stage *emit_stage(emit *e, const char *name);
+tnk_stage *
+emit_stage(emit *e, const char *name);
 /* A stage shaped as any tensor type. */
-tnk_stage *emit_stage_of(emit *e, const char *name, const tn_type *type, tnb_dtype d);
+tnk_stage *
+emit_stage_of(emit *e, const char *name, const tn_type *type, tnb_dtype d);
 /* buffer[axes aligned at the end, 0 where an extent of 1 is broadcast] */
-const tn_expr *emit_broadcast(emit *e, const tn_node *buffer, const tnk_stage *s);
-const tn_expr *emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
-                                 const tn_expr *const *extents, uint32_t n);
+const tn_expr *
+emit_broadcast(emit *e, const tn_node *buffer, const tnk_stage *s);
+const tn_expr *
+emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
+                  const tn_expr *const *extents, uint32_t n);
 /* Extents, rank and element type of a buffer. */
-const tn_expr *emit_dim(const tn_node *buffer, uint32_t i);
-uint32_t emit_ndim(const tn_node *buffer);
-tnb_dtype emit_dtype(const tn_node *buffer);
-/* The extents of a tensor expression; an internal error is impossible where LegalizeOps asked for shapes. */
-tn_list emit_dims(const tn_expr *tensor);
+const tn_expr *
+emit_dim(const tn_node *buffer, uint32_t i);
+uint32_t
+emit_ndim(const tn_node *buffer);
+tnb_dtype
+emit_dtype(const tn_node *buffer);
+/* The extents of a tensor expression; an internal error is impossible where LegalizeOps asked for
+ * shapes. */
+tn_list
+emit_dims(const tn_expr *tensor);
 /* float32 for float16 and bfloat16, else the dtype itself: what sums are computed in. */
-tnb_dtype emit_wide(tnb_dtype d);
+tnb_dtype
+emit_wide(tnb_dtype d);
 /* An index of any integer type as int64; with `wrap` counting from the end when negative. */
-const tn_expr *emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap);
+const tn_expr *
+emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap);
 /* The row-major position of idx in extents; and back: idx[] of a position. */
-const tn_expr *emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents,
-                            uint32_t n);
-void emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, uint32_t n,
-                    const tn_expr **idx);
+const tn_expr *
+emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents, uint32_t n);
+void
+emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, uint32_t n,
+               const tn_expr **idx);
 /* Index expressions made simpler by the ranges of the stage's axes. */
-void emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr **idx, uint32_t n);
+void
+emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr **idx, uint32_t n);
 /* Loop variables for hand-written programs, and the nest of serial loops over them. */
-void emit_loop_vars(tn_ctx *ctx, const tn_expr **vars, uint32_t n);
-const tn_stmt *emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n,
-                          const tn_stmt *body);
+void
+emit_loop_vars(tn_ctx *ctx, const tn_expr **vars, uint32_t n);
+const tn_stmt *
+emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n,
+           const tn_stmt *body);
 /* The integers of an attribute with exactly n entries; false when it has another count. */
-bool emit_ints(const tn_call *call, const char *key, int64_t *out, int n);
+bool
+emit_ints(const tn_call *call, const char *key, int64_t *out, int n);
 
 /* ---- scalar arithmetic; `ctx` must be in scope ---- */
 #define ADD(a, b) tn_add(ctx, (a), (b))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.grid_sample: an image (NCHW) read at places that a grid gives as x and y between -1 and 1. */
+/* image.grid_sample: an image (NCHW) read at places that a grid gives as x and y between -1 and 1.
+ */
 #include "emit.h"
 
 static bool
@@ -16,22 +17,27 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
     if (!t || !g)
         return tn_error_node(ctx);
     if (!is_one_of(tn_call_str(call, "method"), "bilinear", "nearest", "bicubic"))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'method' is \"%s\", wanted bilinear, nearest or bicubic",
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'method' is \"%s\", wanted bilinear, nearest or bicubic",
                           tn_call_str(call, "method"));
     if (!is_one_of(tn_call_str(call, "padding_mode"), "zeros", "border", "reflection"))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'padding_mode' is \"%s\", wanted zeros, border or reflection",
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'padding_mode' is \"%s\", wanted zeros, border or reflection",
                           tn_call_str(call, "padding_mode"));
     if (strcmp(tn_call_str(call, "layout"), "NCHW"))
-        return infer_fail(ctx, call, TNB_UNSUPPORTED, "attribute 'layout' is \"%s\", wanted NCHW", tn_call_str(call, "layout"));
+        return infer_fail(ctx, call, TNB_UNSUPPORTED, "attribute 'layout' is \"%s\", wanted NCHW",
+                          tn_call_str(call, "layout"));
     if ((t->ndim >= 0 && t->ndim != 4) || (g->ndim >= 0 && g->ndim != 4))
-        return infer_fail(ctx, call, TNB_SHAPE, "data and grid must have 4 axes, but have %lld and %lld", (long long)t->ndim,
-                          (long long)g->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "data and grid must have 4 axes, but have %lld and %lld",
+                          (long long)t->ndim, (long long)g->ndim);
     if (!tn_type_dims(TN_NODE(t), &x) || !tn_type_dims(TN_NODE(g), &grid))
         return infer_rank(ctx, call, 4, t->dtype);
     if (dim_differ(ctx, grid.at[3], tn_i64(ctx, 2)) || dim_differ(ctx, x.at[0], grid.at[0]))
-        return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s", tn_text(ctx, tn_shape(ctx, grid)),
-                          tn_text(ctx, tn_shape(ctx, x)));
-    return infer_known(ctx, call, tn_listv(ctx, x.at[0], x.at[1], grid.at[1], grid.at[2], NULL), t->dtype);
+        return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s",
+                          tn_text(ctx, tn_shape(ctx, grid)), tn_text(ctx, tn_shape(ctx, x)));
+    return infer_known(ctx, call, tn_listv(ctx, x.at[0], x.at[1], grid.at[1], grid.at[2], NULL),
+                       t->dtype);
 }
 
 typedef struct sampler {
@@ -60,10 +66,12 @@ mirrored(const sampler *s, const tn_expr *v, const tn_expr *extent)
 {
     tn_ctx *ctx = s->e->ctx;
     tnb_dtype d = s->wide;
-    const tn_expr *n = CAST(d, extent), *low = LIT(d, s->corners ? 0 : -0.5), *span = s->corners ? SUB(n, LIT(d, 1)) : n;
+    const tn_expr *n = CAST(d, extent), *low = LIT(d, s->corners ? 0 : -0.5),
+                  *span = s->corners ? SUB(n, LIT(d, 1)) : n;
     span = GREATEST(span, LIT(d, s->corners ? 1e-30 : 1));
     const tn_expr *far = MATH1("fabs", SUB(v, low)), *turns = MATH1("floor", DIVIDE(far, span));
-    const tn_expr *rest = SUB(far, MUL(turns, span)), *pairs = MATH1("floor", MUL(turns, LIT(d, 0.5)));
+    const tn_expr *rest = SUB(far, MUL(turns, span)),
+                  *pairs = MATH1("floor", MUL(turns, LIT(d, 0.5)));
     const tn_expr *even = EQUAL(MUL(pairs, LIT(d, 2)), turns);
     return ADD(SELECT(even, rest, SUB(span, rest)), low);
 }
@@ -101,9 +109,13 @@ weights(const sampler *s, bool cubic, const tn_expr *t, const tn_expr **w)
     }
     const double alpha = -0.75;
     for (int k = 0; k < 4; k++) {
-        const tn_expr *x = k == 0 ? ADD(t, one) : k == 1 ? t : k == 2 ? SUB(one, t) : SUB(LIT(d, 2), t);
+        const tn_expr *x = k == 0   ? ADD(t, one)
+                           : k == 1 ? t
+                           : k == 2 ? SUB(one, t)
+                                    : SUB(LIT(d, 2), t);
         bool outer = k == 0 || k == 3;
-        w[k] = outer ? MUL(LIT(d, alpha), SUB(MUL(ADD(MUL(SUB(x, LIT(d, 5)), x), LIT(d, 8)), x), LIT(d, 4)))
+        w[k] = outer ? MUL(LIT(d, alpha),
+                           SUB(MUL(ADD(MUL(SUB(x, LIT(d, 5)), x), LIT(d, 8)), x), LIT(d, 4)))
                      : ADD(MUL(MUL(SUB(MUL(LIT(d, alpha + 2), x), LIT(d, alpha + 3)), x), x), one);
     }
 }
@@ -123,7 +135,8 @@ sample(const sampler *s, const tn_call *call, const tn_expr *y, const tn_expr *x
     const tn_expr *i = CAST(TNB_I64, fy), *j = CAST(TNB_I64, fx);
     for (int a = 0; a < taps; a++) {
         for (int k = 0; k < taps; k++) {
-            const tn_expr *v = MUL(pixel(s, ADD(i, I64(a - before)), ADD(j, I64(k - before))), MUL(wy[a], wx[k]));
+            const tn_expr *v =
+                MUL(pixel(s, ADD(i, I64(a - before)), ADD(j, I64(k - before))), MUL(wy[a], wx[k]));
             sum = sum ? ADD(sum, v) : v;
         }
     }
@@ -150,10 +163,12 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
                  .extent = {emit_dim(x, 2), emit_dim(x, 3)}};
     const tn_expr *at[2];
     for (int i = 0; i < 2; i++) { /* y, then x, which comes first in the grid */
-        const tn_expr *v = tnk_te_read(e.te, grid, st->axes[0], st->axes[2], st->axes[3], I64(1 - i), NULL);
+        const tn_expr *v =
+            tnk_te_read(e.te, grid, st->axes[0], st->axes[2], st->axes[3], I64(1 - i), NULL);
         at[i] = in_elements(&s, CAST(wide, v), s.extent[i]);
         if (!strcmp(padding, "border"))
-            at[i] = LEAST(GREATEST(at[i], LIT(wide, 0)), SUB(CAST(wide, s.extent[i]), LIT(wide, 1)));
+            at[i] =
+                LEAST(GREATEST(at[i], LIT(wide, 0)), SUB(CAST(wide, s.extent[i]), LIT(wide, 1)));
         if (s.reflect && strcmp(tn_call_str(call, "method"), "bicubic"))
             at[i] = mirrored(&s, at[i], s.extent[i]);
     }

@@ -9,7 +9,8 @@ check_indices(tn_ctx *ctx, const tn_call *call, tnb_dtype d)
 {
     if (tnb_dtype_is_void(d) || tnb_dtype_is_int(d))
         return true;
-    infer_fail(ctx, call, TNB_TYPE, "indices must be integers, but are of %s", tnb_dtype_print(d).s);
+    infer_fail(ctx, call, TNB_TYPE, "indices must be integers, but are of %s",
+               tnb_dtype_print(d).s);
     return false;
 }
 
@@ -34,18 +35,23 @@ infer_take(tn_ctx *ctx, const tn_call *call)
     tn_list dims, at = {0};
     int64_t axis = 0;
     bool scalar = index && tn_is(index->type, TN_KIND_TY_PRIM), flat = !tn_call_attr(call, "axis");
-    if (!t || (!scalar && !(u = infer_tensor(ctx, call, 1))) || !check_indices(ctx, call, tn_type_dtype(index->type)))
+    if (!t || (!scalar && !(u = infer_tensor(ctx, call, 1))) ||
+        !check_indices(ctx, call, tn_type_dtype(index->type)))
         return tn_error_node(ctx);
     if (!is_one_of(tn_call_str(call, "mode"), modes))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'mode' is \"%s\", wanted fast, wrap, clip or nan",
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'mode' is \"%s\", wanted fast, wrap, clip or nan",
                           tn_call_str(call, "mode"));
     if (flat && t->ndim >= 0 && t->ndim != 1)
-        return infer_fail(ctx, call, TNB_INVALID, "a tensor with %lld axes needs the attribute 'axis'", (long long)t->ndim);
-    if (!flat && t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "a tensor with %lld axes needs the attribute 'axis'", (long long)t->ndim);
+    if (!flat && t->ndim >= 0 &&
+        !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
         return tn_error_node(ctx);
     int64_t index_ndim = scalar ? 0 : u->ndim;
     if (!tn_type_dims(TN_NODE(t), &dims) || (!scalar && !tn_type_dims(TN_NODE(u), &at)))
-        return infer_rank(ctx, call, t->ndim < 0 || index_ndim < 0 ? -1 : t->ndim - 1 + index_ndim, t->dtype);
+        return infer_rank(ctx, call, t->ndim < 0 || index_ndim < 0 ? -1 : t->ndim - 1 + index_ndim,
+                          t->dtype);
     tn_list out = {0};
     for (uint32_t i = 0; i < dims.n; i++) {
         if (i != axis)
@@ -97,8 +103,9 @@ legalize_take(tn_builder *b, const tn_call *call)
     }
     const tn_expr *v = tnk_te_read_at(e.te, x, idx, n);
     if (inside)
-        v = GUARDED(inside, v, tnb_dtype_is_float(emit_dtype(x)) ? tn_float_imm_of(ctx, emit_dtype(x), NAN)
-                                                                 : LIT(emit_dtype(x), 0));
+        v = GUARDED(inside, v,
+                    tnb_dtype_is_float(emit_dtype(x)) ? tn_float_imm_of(ctx, emit_dtype(x), NAN)
+                                                      : LIT(emit_dtype(x), 0));
     return emit_end(&e, "take", tnk_te_define(s, v));
 }
 
@@ -112,8 +119,8 @@ infer_gather_elements(tn_ctx *ctx, const tn_call *call)
     if (!t || !u || !check_indices(ctx, call, u->dtype))
         return tn_error_node(ctx);
     if (t->ndim >= 0 && u->ndim >= 0 && t->ndim != u->ndim)
-        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the indices %lld", (long long)t->ndim,
-                          (long long)u->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the indices %lld",
+                          (long long)t->ndim, (long long)u->ndim);
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
         return tn_error_node(ctx);
     return infer_same(ctx, call, u, t->dtype);
@@ -131,8 +138,10 @@ legalize_gather_elements(tn_builder *b, const tn_call *call)
         return NULL;
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     axis += axis < 0 ? (int64_t)s->n_axes : 0;
-    idx[axis] = emit_index(e.ctx, tnk_te_read_at(e.te, at, s->axes, s->n_axes), emit_dim(x, (uint32_t)axis));
-    return emit_end(&e, "gather_elements", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
+    idx[axis] = emit_index(e.ctx, tnk_te_read_at(e.te, at, s->axes, s->n_axes),
+                           emit_dim(x, (uint32_t)axis));
+    return emit_end(&e, "gather_elements",
+                    tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
 
 const tn_type *
@@ -143,14 +152,19 @@ infer_gather_nd(tn_ctx *ctx, const tn_call *call)
     tn_list dims, at;
     if (!t || !u || !check_indices(ctx, call, u->dtype))
         return tn_error_node(ctx);
-    if (u->ndim == 0 || batch < 0 || (u->ndim >= 0 && batch >= u->ndim) || (t->ndim >= 0 && batch > t->ndim))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'batch_dims' is %lld, the indices have %lld axes",
+    if (u->ndim == 0 || batch < 0 || (u->ndim >= 0 && batch >= u->ndim) ||
+        (t->ndim >= 0 && batch > t->ndim))
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'batch_dims' is %lld, the indices have %lld axes",
                           (long long)batch, (long long)u->ndim);
-    if (!tn_type_dims(TN_NODE(t), &dims) || !tn_type_dims(TN_NODE(u), &at) || !tn_int_value(at.at[at.n - 1], &depth))
+    if (!tn_type_dims(TN_NODE(t), &dims) || !tn_type_dims(TN_NODE(u), &at) ||
+        !tn_int_value(at.at[at.n - 1], &depth))
         return infer_rank(ctx, call, -1, t->dtype);
     if (depth < 1 || batch + depth > dims.n)
-        return infer_fail(ctx, call, TNB_SHAPE, "index vectors of %lld entries do not fit the data's %u axes (batch_dims %lld)",
-                          (long long)depth, dims.n, (long long)batch);
+        return infer_fail(
+            ctx, call, TNB_SHAPE,
+            "index vectors of %lld entries do not fit the data's %u axes (batch_dims %lld)",
+            (long long)depth, dims.n, (long long)batch);
     tn_list out = tn_list_of(ctx, at.at, at.n - 1);
     for (uint32_t i = (uint32_t)(batch + depth); i < dims.n; i++)
         out = tn_list_append(ctx, out, dims.at[i]);
@@ -194,7 +208,8 @@ infer_index_tensor(tn_ctx *ctx, const tn_call *call)
     if (!t || !infer_tensors(ctx, call, 1, &fields))
         return tn_error_node(ctx);
     if (fields.n == 0 || (t->ndim >= 0 && fields.n > t->ndim))
-        return infer_fail(ctx, call, TNB_SHAPE, "%u index tensors for %lld axes", fields.n, (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "%u index tensors for %lld axes", fields.n,
+                          (long long)t->ndim);
     for (uint32_t i = 0; i < fields.n; i++) {
         if (!check_indices(ctx, call, tn_type_dtype(fields.at[i])))
             return tn_error_node(ctx);
@@ -240,7 +255,8 @@ legalize_index_tensor(tn_builder *b, const tn_call *call)
         if (i >= k)
             idx[i] = s->axes[shared + i - k];
         else
-            idx[i] = emit_index(ctx, emit_broadcast_at(&e, at[i], s->axes, dims.at, shared), emit_dim(x, i));
+            idx[i] = emit_index(ctx, emit_broadcast_at(&e, at[i], s->axes, dims.at, shared),
+                                emit_dim(x, i));
     }
     return emit_end(&e, "index_tensor", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
 }
@@ -253,14 +269,16 @@ infer_one_hot(tn_ctx *ctx, const tn_call *call)
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     int64_t depth = tn_call_int(call, "depth"), axis;
     tn_list dims, out = {0};
-    if (!t || !check_indices(ctx, call, t->dtype) || !infer_scalar(ctx, call, 1) || !infer_scalar(ctx, call, 2))
+    if (!t || !check_indices(ctx, call, t->dtype) || !infer_scalar(ctx, call, 1) ||
+        !infer_scalar(ctx, call, 2))
         return tn_error_node(ctx);
     tnb_dtype d = tn_dtype_of(infer_arg(call, 1));
     if (!tnb_dtype_eq(d, tn_dtype_of(infer_arg(call, 2))))
-        return infer_fail(ctx, call, TNB_TYPE, "on_value is of %s, off_value of %s", tnb_dtype_print(d).s,
-                          tnb_dtype_print(tn_dtype_of(infer_arg(call, 2))).s);
+        return infer_fail(ctx, call, TNB_TYPE, "on_value is of %s, off_value of %s",
+                          tnb_dtype_print(d).s, tnb_dtype_print(tn_dtype_of(infer_arg(call, 2))).s);
     if (depth < 0)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'depth' is %lld, wanted at least 0", (long long)depth);
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'depth' is %lld, wanted at least 0",
+                          (long long)depth);
     if (t->ndim < 0)
         return infer_rank(ctx, call, -1, d);
     if (!infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim + 1, &axis))
@@ -279,7 +297,8 @@ legalize_one_hot(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = e.ctx;
     const tn_node *at = emit_input(&e, call->args.at[0]);
     tnb_dtype d = tn_type_dtype(call->base.type);
-    const tn_expr *on = emit_scalar(&e, call->args.at[1], d), *off = emit_scalar(&e, call->args.at[2], d);
+    const tn_expr *on = emit_scalar(&e, call->args.at[1], d),
+                  *off = emit_scalar(&e, call->args.at[2], d);
     tnk_stage *s = emit_stage(&e, "T_one_hot");
     int64_t axis = tn_call_int(call, "axis");
     const tn_expr *idx[INFER_MAX_DIMS];
@@ -290,6 +309,7 @@ legalize_one_hot(tn_builder *b, const tn_call *call)
         if (i != axis)
             idx[k++] = s->axes[i];
     }
-    const tn_expr *hot = emit_index(ctx, tnk_te_read_at(e.te, at, idx, s->n_axes - 1), I64(tn_call_int(call, "depth")));
+    const tn_expr *hot = emit_index(ctx, tnk_te_read_at(e.te, at, idx, s->n_axes - 1),
+                                    I64(tn_call_int(call, "depth")));
     return emit_end(&e, "one_hot", tnk_te_define(s, SELECT(EQUAL(hot, s->axes[axis]), on, off)));
 }

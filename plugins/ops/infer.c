@@ -332,6 +332,7 @@ dim_floordiv(tn_ctx *ctx, const tn_expr *a, int64_t b)
 const tn_expr *
 dim_ceildiv(tn_ctx *ctx, const tn_expr *a, int64_t b)
 {
-    return b == 1 ? a : dim_simplify(ctx, tn_floordiv(ctx, tn_add(ctx, a, tn_i64(ctx, b - 1)),
-                                                      tn_i64(ctx, b)));
+    return b == 1 ? a
+                  : dim_simplify(ctx, tn_floordiv(ctx, tn_add(ctx, a, tn_i64(ctx, b - 1)),
+                                                  tn_i64(ctx, b)));
 }

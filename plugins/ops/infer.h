@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What type inference functions share. All errors are recorded at the call and name the operator. */
+/* What type inference functions share. All errors are recorded at the call and name the operator.
+ */
 #ifndef TENON_PLUGINS_OPS_INFER_H
 #define TENON_PLUGINS_OPS_INFER_H
 
@@ -9,8 +10,8 @@
 #include "tenon/core/walk.h"
 
 /* every inference and legalization function that the tables name */
-#define OP(name, args, attrs, flags, infer, legalize, doc)    \
-    const tn_type *infer(tn_ctx *ctx, const tn_call *call);   \
+#define OP(name, args, attrs, flags, infer, legalize, doc)  \
+    const tn_type *infer(tn_ctx *ctx, const tn_call *call); \
     const tn_expr *legalize(tn_builder *b, const tn_call *call);
 #include "tables.def"
 #undef OP
@@ -18,55 +19,82 @@
 enum { INFER_MAX_DIMS = 32 };
 
 /* Records an error at the call and returns the error node. */
-const tn_type *infer_fail(tn_ctx *ctx, const tn_call *call, tnb_status status, const char *fmt, ...)
+const tn_type *
+infer_fail(tn_ctx *ctx, const tn_call *call, tnb_status status, const char *fmt, ...)
     TNB_PRINTF(4, 5);
 
 /* The operator's name without "relax.". */
-const char *infer_op_name(const tn_call *call);
+const char *
+infer_op_name(const tn_call *call);
 /* Its number of spatial axes, from the digit in names such as "nn.conv2d". */
-int infer_spatial_axes(const tn_call *call);
+int
+infer_spatial_axes(const tn_call *call);
 /* The call's i-th argument; NULL when it was left out. */
-const tn_expr *infer_arg(const tn_call *call, uint32_t i);
+const tn_expr *
+infer_arg(const tn_call *call, uint32_t i);
 
 /* The type of argument i, which must be a tensor; NULL after an error. */
-const tn_ty_tensor *infer_tensor(tn_ctx *ctx, const tn_call *call, uint32_t i);
+const tn_ty_tensor *
+infer_tensor(tn_ctx *ctx, const tn_call *call, uint32_t i);
 /* Argument i as a scalar value (Prim type); NULL after an error. */
-const tn_expr *infer_scalar(tn_ctx *ctx, const tn_call *call, uint32_t i);
+const tn_expr *
+infer_scalar(tn_ctx *ctx, const tn_call *call, uint32_t i);
 /* Argument i as a tuple's field types; false after an error. */
-bool infer_tensors(tn_ctx *ctx, const tn_call *call, uint32_t i, tn_list *fields);
-/* The values of a shape argument: ShapeExpr, or a variable with known Shape type. 1: known; 0: not; -1 after an error. */
-int infer_shape_arg(tn_ctx *ctx, const tn_call *call, uint32_t i, tn_list *values, int64_t *ndim);
+bool
+infer_tensors(tn_ctx *ctx, const tn_call *call, uint32_t i, tn_list *fields);
+/* The values of a shape argument: ShapeExpr, or a variable with known Shape type. 1: known; 0: not;
+ * -1 after an error. */
+int
+infer_shape_arg(tn_ctx *ctx, const tn_call *call, uint32_t i, tn_list *values, int64_t *ndim);
 
 /* Tensor types of the result; the virtual device is that of the first argument that has one. */
-const tn_type *infer_known(tn_ctx *ctx, const tn_call *call, tn_list dims, tnb_dtype d);
-const tn_type *infer_rank(tn_ctx *ctx, const tn_call *call, int64_t ndim, tnb_dtype d);
+const tn_type *
+infer_known(tn_ctx *ctx, const tn_call *call, tn_list dims, tnb_dtype d);
+const tn_type *
+infer_rank(tn_ctx *ctx, const tn_call *call, int64_t ndim, tnb_dtype d);
 /* As `t`, with another dtype. */
-const tn_type *infer_same(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, tnb_dtype d);
+const tn_type *
+infer_same(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, tnb_dtype d);
 
 /* Brings an axis into [0, ndim); false after an error. */
-bool infer_axis(tn_ctx *ctx, const tn_call *call, const char *what, int64_t axis, int64_t ndim,
-                int64_t *out);
-/* Attribute `key`: different axes, ascending order not needed. `used[i]` tells whether axis i is named. None: all. The number of axes, or
- * -1 after an error. */
-int infer_axes(tn_ctx *ctx, const tn_call *call, const char *key, int64_t ndim, bool *used,
-               int64_t *list);
+bool
+infer_axis(tn_ctx *ctx, const tn_call *call, const char *what, int64_t axis, int64_t ndim,
+           int64_t *out);
+/* Attribute `key`: different axes, ascending order not needed. `used[i]` tells whether axis i is
+ * named. None: all. The number of axes, or -1 after an error. */
+int
+infer_axes(tn_ctx *ctx, const tn_call *call, const char *key, int64_t ndim, bool *used,
+           int64_t *list);
 
-/* The extents of two operands broadcast together. 1: known; 0: not decidable now; -1 after an error. */
-int infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list *out);
+/* The extents of two operands broadcast together. 1: known; 0: not decidable now; -1 after an
+ * error. */
+int
+infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list *out);
 /* The common dtype of both, void if one is unknown; false after an error when they differ. */
-bool infer_same_dtype(tn_ctx *ctx, const tn_call *call, tnb_dtype a, tnb_dtype b, tnb_dtype *out);
+bool
+infer_same_dtype(tn_ctx *ctx, const tn_call *call, tnb_dtype a, tnb_dtype b, tnb_dtype *out);
 
 /* Simplified arithmetic on extents. */
-const tn_expr *dim_add(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
-const tn_expr *dim_sub(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
-const tn_expr *dim_mul(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
-const tn_expr *dim_addi(tn_ctx *ctx, const tn_expr *a, int64_t b);
-const tn_expr *dim_muli(tn_ctx *ctx, const tn_expr *a, int64_t b);
-const tn_expr *dim_floordiv(tn_ctx *ctx, const tn_expr *a, int64_t b);
-const tn_expr *dim_ceildiv(tn_ctx *ctx, const tn_expr *a, int64_t b);
-const tn_expr *dim_simplify(tn_ctx *ctx, const tn_expr *e);
-bool dim_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+const tn_expr *
+dim_add(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+const tn_expr *
+dim_sub(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+const tn_expr *
+dim_mul(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+const tn_expr *
+dim_addi(tn_ctx *ctx, const tn_expr *a, int64_t b);
+const tn_expr *
+dim_muli(tn_ctx *ctx, const tn_expr *a, int64_t b);
+const tn_expr *
+dim_floordiv(tn_ctx *ctx, const tn_expr *a, int64_t b);
+const tn_expr *
+dim_ceildiv(tn_ctx *ctx, const tn_expr *a, int64_t b);
+const tn_expr *
+dim_simplify(tn_ctx *ctx, const tn_expr *e);
+bool
+dim_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 /* Both are literals and differ. */
-bool dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+bool
+dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 
 #endif

@@ -2,7 +2,8 @@
 /* Joining and cutting: concat, stack, split. */
 #include "emit.h"
 
-/* The fields' common rank and dtype; -1 ranks and void dtypes are those of unknown fields. False after an error. */
+/* The fields' common rank and dtype; -1 ranks and void dtypes are those of unknown fields. False
+ * after an error. */
 static bool
 common_kind(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t *ndim, tnb_dtype *d)
 {
@@ -15,13 +16,13 @@ common_kind(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t *ndim, tnb
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_ty_tensor *t = tn_as_ty_tensor(fields.at[i]);
         if (t->ndim >= 0 && *ndim >= 0 && t->ndim != *ndim) {
-            infer_fail(ctx, call, TNB_SHAPE, "tensor 0 has %lld axes, tensor %u has %lld", (long long)*ndim, i,
-                       (long long)t->ndim);
+            infer_fail(ctx, call, TNB_SHAPE, "tensor 0 has %lld axes, tensor %u has %lld",
+                       (long long)*ndim, i, (long long)t->ndim);
             return false;
         }
         if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_void(*d) && !tnb_dtype_eq(t->dtype, *d)) {
-            infer_fail(ctx, call, TNB_TYPE, "tensors have element types %s and %s", tnb_dtype_print(*d).s,
-                       tnb_dtype_print(t->dtype).s);
+            infer_fail(ctx, call, TNB_TYPE, "tensors have element types %s and %s",
+                       tnb_dtype_print(*d).s, tnb_dtype_print(t->dtype).s);
             return false;
         }
         if (t->ndim >= 0)
@@ -32,9 +33,11 @@ common_kind(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t *ndim, tnb
     return true;
 }
 
-/* All extents but that of `except` agree; false after an error. `first`: the extents of the first known field, more precise ones put in. */
+/* All extents but that of `except` agree; false after an error. `first`: the extents of the first
+ * known field, more precise ones put in. */
 static bool
-merge_extents(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t except, bool *all_known, tn_list *merged)
+merge_extents(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t except, bool *all_known,
+              tn_list *merged)
 {
     tn_list dims;
     bool some = false;
@@ -52,7 +55,8 @@ merge_extents(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t except, 
                            tn_text(ctx, tn_shape(ctx, *merged)), tn_text(ctx, tn_shape(ctx, dims)));
                 return false;
             }
-            if (tn_is(dims.at[k], TN_KIND_INT_IMM) && !tn_is(merged->at[k], TN_KIND_INT_IMM) && (int64_t)k != except)
+            if (tn_is(dims.at[k], TN_KIND_INT_IMM) && !tn_is(merged->at[k], TN_KIND_INT_IMM) &&
+                (int64_t)k != except)
                 *merged = tn_list_with(ctx, *merged, k, dims.at[k]);
         }
         some = true;
@@ -74,12 +78,15 @@ infer_concat(tn_ctx *ctx, const tn_call *call)
         d = TNB_VOID;
         for (uint32_t i = 0; i < fields.n; i++) {
             const tn_ty_tensor *t = tn_as_ty_tensor(fields.at[i]);
-            total = total && tn_type_dims(fields.at[i], &dims) ? dim_add(ctx, total, tn_product(ctx, dims)) : NULL;
+            total = total && tn_type_dims(fields.at[i], &dims)
+                        ? dim_add(ctx, total, tn_product(ctx, dims))
+                        : NULL;
             if (i && !infer_same_dtype(ctx, call, d, t->dtype, &d))
                 return tn_error_node(ctx);
             d = i ? d : t->dtype;
         }
-        return total ? infer_known(ctx, call, tn_listv(ctx, total, NULL), d) : infer_rank(ctx, call, 1, d);
+        return total ? infer_known(ctx, call, tn_listv(ctx, total, NULL), d)
+                     : infer_rank(ctx, call, 1, d);
     }
     if (!common_kind(ctx, call, fields, &ndim, &d))
         return tn_error_node(ctx);
@@ -123,7 +130,8 @@ infer_stack(tn_ctx *ctx, const tn_call *call)
     return infer_known(ctx, call, tn_list_of(ctx, out, (uint32_t)ndim + 1), d);
 }
 
-/* Where the parts begin: n + 1 expressions. The number of parts, -1 after an error, 0 when extents are unknown. */
+/* Where the parts begin: n + 1 expressions. The number of parts, -1 after an error, 0 when extents
+ * are unknown. */
 static int
 cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_expr ***points)
 {
@@ -132,7 +140,8 @@ cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_exp
     int64_t n;
     if (tn_int_value(spec, &n)) {
         if (n < 1 || n > 1 << 16) {
-            infer_fail(ctx, call, TNB_INVALID, "attribute 'indices_or_sections' is %lld, wanted at least 1", (long long)n);
+            infer_fail(ctx, call, TNB_INVALID,
+                       "attribute 'indices_or_sections' is %lld, wanted at least 1", (long long)n);
             return -1;
         }
         const tn_expr **p = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, (size_t)n + 1);
@@ -147,7 +156,8 @@ cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_exp
         return (int)n;
     }
     if (!list) {
-        infer_fail(ctx, call, TNB_TYPE, "attribute 'indices_or_sections' must be an integer or a list of integers");
+        infer_fail(ctx, call, TNB_TYPE,
+                   "attribute 'indices_or_sections' must be an integer or a list of integers");
         return -1;
     }
     const tn_expr **p = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, (size_t)list->items.n + 2);
@@ -195,14 +205,16 @@ infer_split(tn_ctx *ctx, const tn_call *call)
             continue;
         }
         const tn_expr *extent = dim_sub(ctx, points[i + 1], points[i]);
-        types[i] = infer_known(ctx, call, tn_list_with(ctx, dims, (uint32_t)axis, extent), t->dtype);
+        types[i] =
+            infer_known(ctx, call, tn_list_with(ctx, dims, (uint32_t)axis, extent), t->dtype);
     }
     return tn_ty_tuple_of(ctx, tn_list_of(ctx, types, (uint32_t)n));
 }
 
 /* ---- legalization ---- */
 
-/* The tensors of a tuple argument: its fields, those of the tuple its variable is bound to, or new tuple-gets. */
+/* The tensors of a tuple argument: its fields, those of the tuple its variable is bound to, or new
+ * tuple-gets. */
 static tn_list
 tuple_fields(tn_builder *b, const tn_expr *e)
 {
@@ -228,7 +240,8 @@ legalize_concat(tn_builder *b, const tn_call *call)
         const tn_node **flat = TNB_NEW_N(tn_scratch(ctx), const tn_node *, fields.n);
         for (uint32_t i = 0; i < fields.n; i++)
             flat[i] = tn_call_opv(ctx, "flatten", NULL, fields.at[i], NULL);
-        return tn_call_opv(ctx, "concat", NULL, tn_tuple_of(ctx, tn_list_of(ctx, flat, fields.n)), NULL);
+        return tn_call_opv(ctx, "concat", NULL, tn_tuple_of(ctx, tn_list_of(ctx, flat, fields.n)),
+                           NULL);
     }
     emit e = emit_begin(b, call);
     int64_t axis = tn_call_int(call, "axis");

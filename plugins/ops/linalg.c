@@ -6,7 +6,8 @@
 
 enum { MAX_OPERANDS = 16, ELLIPSIS = '.' };
 
-/* The labels of an operand or of the result: letters, and those of axes under "..." as bytes from 128 on, counted from the last. */
+/* The labels of an operand or of the result: letters, and those of axes under "..." as bytes from
+ * 128 on, counted from the last. */
 typedef struct labels {
     unsigned char at[INFER_MAX_DIMS];
     uint32_t n;
@@ -20,9 +21,11 @@ typedef struct einsum {
     uint32_t n_summed;
 } einsum;
 
-/* Reads the labels of one term. `rank`: of the operand, or -1: of the result, where "..." stands for `dots` axes. */
+/* Reads the labels of one term. `rank`: of the operand, or -1: of the result, where "..." stands
+ * for `dots` axes. */
 static bool
-read_term(const char *s, const char *end, int64_t rank, uint32_t dots, labels *out, uint32_t *own_dots)
+read_term(const char *s, const char *end, int64_t rank, uint32_t dots, labels *out,
+          uint32_t *own_dots)
 {
     uint32_t letters = 0;
     bool has_dots = false;
@@ -54,7 +57,8 @@ read_term(const char *s, const char *end, int64_t rank, uint32_t dots, labels *o
     return rank < 0 || has_dots || out->n == rank;
 }
 
-/* The result's labels where "->" is missing: the broadcast axes, then letters that occur once, in alphabetical order. */
+/* The result's labels where "->" is missing: the broadcast axes, then letters that occur once, in
+ * alphabetical order. */
 static void
 implied_result(einsum *e, uint32_t dots)
 {
@@ -84,7 +88,9 @@ read_einsum(tn_ctx *ctx, const tn_call *call, tn_list fields, einsum *e)
         own = 0;
         if (e->n == MAX_OPERANDS || e->n >= fields.n || !tn_type_dims(fields.at[e->n], &dims) ||
             !read_term(s, stop, dims.n, 0, &e->in[e->n], &own)) {
-            infer_fail(ctx, call, TNB_INVALID, "attribute 'subscripts' is \"%s\", which does not fit the %u operands", text, fields.n);
+            infer_fail(ctx, call, TNB_INVALID,
+                       "attribute 'subscripts' is \"%s\", which does not fit the %u operands", text,
+                       fields.n);
             return false;
         }
         dots = own > dots ? own : dots;
@@ -94,7 +100,8 @@ read_einsum(tn_ctx *ctx, const tn_call *call, tn_list fields, einsum *e)
                 *d = dims.at[k];
             } else if (!tn_is_int_const(dims.at[k], 1) && dim_differ(ctx, *d, dims.at[k])) {
                 infer_fail(ctx, call, TNB_SHAPE, "label '%c' has extents %s and %s",
-                           e->in[e->n].at[k] < 128 ? e->in[e->n].at[k] : ELLIPSIS, tn_text(ctx, *d), tn_text(ctx, dims.at[k]));
+                           e->in[e->n].at[k] < 128 ? e->in[e->n].at[k] : ELLIPSIS, tn_text(ctx, *d),
+                           tn_text(ctx, dims.at[k]));
                 return false;
             }
         }
@@ -114,7 +121,9 @@ read_einsum(tn_ctx *ctx, const tn_call *call, tn_list fields, einsum *e)
         used[e->out.at[i]] = true;
     }
     if (!ok) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'subscripts' is \"%s\", which does not fit the %u operands", text, fields.n);
+        infer_fail(ctx, call, TNB_INVALID,
+                   "attribute 'subscripts' is \"%s\", which does not fit the %u operands", text,
+                   fields.n);
         return false;
     }
     for (int c = 0; c < 256; c++) {
@@ -173,10 +182,12 @@ legalize_einsum(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < es.out.n; i++)
         axis[es.out.at[i]] = s->axes[i];
     for (uint32_t i = 0; i < es.n_summed; i++)
-        axis[es.summed[i]] = tnk_te_reduce_axis(s, tnb_printf(tn_scratch(ctx), "k%u", i), es.extent[es.summed[i]]);
+        axis[es.summed[i]] =
+            tnk_te_reduce_axis(s, tnb_printf(tn_scratch(ctx), "k%u", i), es.extent[es.summed[i]]);
     for (uint32_t i = 0; i < es.n; i++) {
         for (uint32_t k = 0; k < es.in[i].n; k++) {
-            bool one = tn_is_int_const(emit_dim(in[i], k), 1) && !tn_is_int_const(es.extent[es.in[i].at[k]], 1);
+            bool one = tn_is_int_const(emit_dim(in[i], k), 1) &&
+                       !tn_is_int_const(es.extent[es.in[i].at[k]], 1);
             idx[k] = one ? I64(0) : axis[es.in[i].at[k]];
         }
         const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, in[i], idx, es.in[i].n));
@@ -200,14 +211,17 @@ infer_det(tn_ctx *ctx, const tn_call *call)
     if (!t)
         return tn_error_node(ctx);
     if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_float(t->dtype))
-        return infer_fail(ctx, call, TNB_TYPE, "the operand must be of a float type, but is of %s", tnb_dtype_print(t->dtype).s);
+        return infer_fail(ctx, call, TNB_TYPE, "the operand must be of a float type, but is of %s",
+                          tnb_dtype_print(t->dtype).s);
     if (t->ndim >= 0 && t->ndim < 2)
-        return infer_fail(ctx, call, TNB_SHAPE, "the operand must have at least two axes, but has %lld", (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "the operand must have at least two axes, but has %lld",
+                          (long long)t->ndim);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, t->ndim < 0 ? -1 : t->ndim - 2, t->dtype);
     if (dim_differ(ctx, dims.at[dims.n - 1], dims.at[dims.n - 2]))
-        return infer_fail(ctx, call, TNB_SHAPE, "matrices must be square, but are %s x %s", tn_text(ctx, dims.at[dims.n - 2]),
-                          tn_text(ctx, dims.at[dims.n - 1]));
+        return infer_fail(ctx, call, TNB_SHAPE, "matrices must be square, but are %s x %s",
+                          tn_text(ctx, dims.at[dims.n - 2]), tn_text(ctx, dims.at[dims.n - 1]));
     return infer_known(ctx, call, tn_list_of(ctx, dims.at, dims.n - 2), t->dtype);
 }
 
@@ -242,13 +256,17 @@ static const tn_stmt *
 swap_rows(elimination *g, const tn_expr *c)
 {
     tn_ctx *ctx = g->e.ctx;
-    const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64), *p = tnk_te_read(g->e.te, g->best, I64(0), NULL);
+    const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64),
+                  *p = tnk_te_read(g->e.te, g->best, I64(0), NULL);
     tnb_dtype d = emit_dtype(g->work);
     const tn_expr *held = tn_var_dtype(ctx, "held", d);
-    const tn_stmt *swap = tn_seqv(ctx, tn_bind_of(ctx, held, entry(g, c, k)), set_entry(g, c, k, entry(g, p, k)),
-                                  set_entry(g, p, k, held), NULL);
+    const tn_stmt *swap =
+        tn_seqv(ctx, tn_bind_of(ctx, held, entry(g, c, k)), set_entry(g, c, k, entry(g, p, k)),
+                set_entry(g, p, k, held), NULL);
     return tn_if_stmt_of(ctx, tn_bin(ctx, TN_KIND_NE, p, c),
-                         tn_seqv(ctx, emit_loops(ctx, &k, &g->n, 1, swap), multiply_result(g, LIT(emit_dtype(g->out), -1)), NULL), NULL);
+                         tn_seqv(ctx, emit_loops(ctx, &k, &g->n, 1, swap),
+                                 multiply_result(g, LIT(emit_dtype(g->out), -1)), NULL),
+                         NULL);
 }
 
 /* Column c: the row with the largest entry comes up, then the rows below lose theirs. */
@@ -258,17 +276,22 @@ eliminate_column(elimination *g, const tn_expr *c)
     tn_ctx *ctx = g->e.ctx;
     tnb_dtype d = emit_dtype(g->work);
     tn_list zero = tn_listv(ctx, I64(0), NULL);
-    const tn_expr *below = SUB(SUB(g->n, c), I64(1)), *r = tn_var_dtype(ctx, "r", TNB_I64), *row = ADD(ADD(c, I64(1)), r);
+    const tn_expr *below = SUB(SUB(g->n, c), I64(1)), *r = tn_var_dtype(ctx, "r", TNB_I64),
+                  *row = ADD(ADD(c, I64(1)), r);
     const tn_expr *p = tnk_te_read(g->e.te, g->best, I64(0), NULL);
     const tn_expr *larger = GREATER(MATH1("fabs", entry(g, row, c)), MATH1("fabs", entry(g, p, c)));
     const tn_stmt *search = tn_if_stmt_of(ctx, larger, tn_store(ctx, g->best, row, zero), NULL);
-    const tn_expr *r2 = tn_var_dtype(ctx, "r", TNB_I64), *row2 = ADD(ADD(c, I64(1)), r2), *k = tn_var_dtype(ctx, "k", TNB_I64);
+    const tn_expr *r2 = tn_var_dtype(ctx, "r", TNB_I64), *row2 = ADD(ADD(c, I64(1)), r2),
+                  *k = tn_var_dtype(ctx, "k", TNB_I64);
     const tn_expr *pivot = entry(g, c, c), *times = tn_var_dtype(ctx, "times", d);
     const tn_stmt *take = set_entry(g, row2, k, SUB(entry(g, row2, k), MUL(times, entry(g, c, k))));
-    const tn_stmt *clear = tn_seqv(ctx, tn_bind_of(ctx, times, DIVIDE(entry(g, row2, c), pivot)), emit_loops(ctx, &k, &g->n, 1, take), NULL);
-    const tn_stmt *rest = tn_if_stmt_of(ctx, tn_bin(ctx, TN_KIND_NE, pivot, LIT(d, 0)), emit_loops(ctx, &r2, &below, 1, clear), NULL);
-    return tn_seqv(ctx, tn_store(ctx, g->best, c, zero), emit_loops(ctx, &r, &below, 1, search), swap_rows(g, c),
-                   multiply_result(g, CAST(emit_dtype(g->out), pivot)), rest, NULL);
+    const tn_stmt *clear = tn_seqv(ctx, tn_bind_of(ctx, times, DIVIDE(entry(g, row2, c), pivot)),
+                                   emit_loops(ctx, &k, &g->n, 1, take), NULL);
+    const tn_stmt *rest = tn_if_stmt_of(ctx, tn_bin(ctx, TN_KIND_NE, pivot, LIT(d, 0)),
+                                        emit_loops(ctx, &r2, &below, 1, clear), NULL);
+    return tn_seqv(ctx, tn_store(ctx, g->best, c, zero), emit_loops(ctx, &r, &below, 1, search),
+                   swap_rows(g, c), multiply_result(g, CAST(emit_dtype(g->out), pivot)), rest,
+                   NULL);
 }
 
 const tn_expr *
@@ -282,7 +305,8 @@ legalize_det(tn_builder *b, const tn_call *call)
         return NULL;
     tnb_dtype d = emit_dtype(x), wide = emit_wide(d);
     g.n = emit_dim(x, n - 1);
-    const tn_expr *square[2] = {g.n, g.n}, *one = I64(1), *vars[INFER_MAX_DIMS], *extents[INFER_MAX_DIMS], *c = tn_var_dtype(ctx, "c", TNB_I64);
+    const tn_expr *square[2] = {g.n, g.n}, *one = I64(1), *vars[INFER_MAX_DIMS],
+                  *extents[INFER_MAX_DIMS], *c = tn_var_dtype(ctx, "c", TNB_I64);
     g.out = tnk_te_buffer(g.e.te, "T_det", tn_as_buffer(x)->shape.at, batch, d);
     g.work = tnk_te_buffer(g.e.te, "work", square, 2, wide);
     g.best = tnk_te_buffer(g.e.te, "best", &one, 1, TNB_I64);
@@ -290,9 +314,11 @@ legalize_det(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < n; i++)
         extents[i] = emit_dim(x, i);
     g.place = tn_list_of(ctx, vars, batch);
-    const tn_stmt *copy = set_entry(&g, vars[n - 2], vars[n - 1], CAST(wide, tnk_te_read_at(g.e.te, x, vars, n)));
+    const tn_stmt *copy =
+        set_entry(&g, vars[n - 2], vars[n - 1], CAST(wide, tnk_te_read_at(g.e.te, x, vars, n)));
     const tn_stmt *body = tn_seqv(ctx, emit_loops(ctx, vars + batch, extents + batch, 2, copy),
-                                  tn_store(ctx, g.out, LIT(d, 1), g.place), emit_loops(ctx, &c, &g.n, 1, eliminate_column(&g, c)), NULL);
+                                  tn_store(ctx, g.out, LIT(d, 1), g.place),
+                                  emit_loops(ctx, &c, &g.n, 1, eliminate_column(&g, c)), NULL);
     const tn_node *outs[3] = {g.out, g.work, g.best};
     tnk_te_extern(g.e.te, "det", &x, 1, outs, 3, emit_loops(ctx, vars, extents, batch, body));
     return emit_end(&g.e, "det", g.out);

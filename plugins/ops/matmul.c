@@ -3,7 +3,8 @@
 #include "emit.h"
 
 static bool
-product_dtype(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *a, const tn_ty_tensor *b, tnb_dtype *d)
+product_dtype(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *a, const tn_ty_tensor *b,
+              tnb_dtype *d)
 {
     *d = tn_call_dtype(call, "out_dtype");
     return !tnb_dtype_is_void(*d) || infer_same_dtype(ctx, call, a->dtype, b->dtype, d);
@@ -14,7 +15,8 @@ check_inner(tn_ctx *ctx, const tn_call *call, const tn_expr *a, const tn_expr *b
 {
     if (!dim_differ(ctx, a, b))
         return true;
-    infer_fail(ctx, call, TNB_SHAPE, "the summed extents differ: %s of the first operand, %s of the second",
+    infer_fail(ctx, call, TNB_SHAPE,
+               "the summed extents differ: %s of the first operand, %s of the second",
                tn_text(ctx, a), tn_text(ctx, b));
     return false;
 }
@@ -28,12 +30,15 @@ infer_matmul(tn_ctx *ctx, const tn_call *call)
     if (!a || !b || !product_dtype(ctx, call, a, b, &d))
         return tn_error_node(ctx);
     if (a->ndim == 0 || b->ndim == 0)
-        return infer_fail(ctx, call, TNB_SHAPE, "operands must have at least one axis, but operand %d has none",
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "operands must have at least one axis, but operand %d has none",
                           a->ndim == 0 ? 1 : 2);
     if (a->ndim < 0 || b->ndim < 0)
         return infer_rank(ctx, call, -1, d);
     int64_t most = a->ndim > b->ndim ? a->ndim : b->ndim;
-    int64_t rank = a->ndim == 1 && b->ndim == 1 ? 0 : a->ndim == 1 || b->ndim == 1 ? most - 1 : most;
+    int64_t rank = a->ndim == 1 && b->ndim == 1   ? 0
+                   : a->ndim == 1 || b->ndim == 1 ? most - 1
+                                                  : most;
     if (!tn_type_dims(TN_NODE(a), &x) || !tn_type_dims(TN_NODE(b), &y))
         return infer_rank(ctx, call, rank, d);
     if (!check_inner(ctx, call, x.at[x.n - 1], y.at[y.n > 1 ? y.n - 2 : 0]))
@@ -79,13 +84,15 @@ legalize_matmul(tn_builder *b, const tn_call *call)
     if (emit_ndim(x) > INFER_MAX_DIMS || emit_ndim(y) > INFER_MAX_DIMS)
         return NULL;
     tnk_stage *s = emit_stage_of(&e, "matmul", call->base.type, sum);
-    uint32_t rows = emit_ndim(x) > 1, columns = emit_ndim(y) > 1, n_batch = s->n_axes - rows - columns;
+    uint32_t rows = emit_ndim(x) > 1, columns = emit_ndim(y) > 1,
+             n_batch = s->n_axes - rows - columns;
     const tn_expr *k = tnk_te_reduce_axis(s, "k", emit_dim(x, emit_ndim(x) - 1));
-    const tn_expr *i = rows ? s->axes[n_batch] : NULL, *j = columns ? s->axes[n_batch + rows] : NULL;
+    const tn_expr *i = rows ? s->axes[n_batch] : NULL,
+                  *j = columns ? s->axes[n_batch + rows] : NULL;
     const tn_expr *vx = CAST(sum, operand_at(&e, x, s, n_batch, i, k));
     /* the second operand's row is the summed axis; a vector has only that */
-    const tn_expr *vy = CAST(sum, columns ? operand_at(&e, y, s, n_batch, k, j)
-                                          : tnk_te_read(e.te, y, k, NULL));
+    const tn_expr *vy =
+        CAST(sum, columns ? operand_at(&e, y, s, n_batch, k, j) : tnk_te_read(e.te, y, k, NULL));
     const tn_node *out = tnk_te_sum(s, MUL(vx, vy));
     if (!tnb_dtype_eq(sum, d)) {
         s = emit_stage(&e, "T_cast");
@@ -104,7 +111,8 @@ infer_linear(tn_ctx *ctx, const tn_call *call)
         (infer_arg(call, 2) && !infer_tensor(ctx, call, 2)))
         return tn_error_node(ctx);
     if (w->ndim >= 0 && w->ndim != 2)
-        return infer_fail(ctx, call, TNB_SHAPE, "the weight must have two axes, but has %lld", (long long)w->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "the weight must have two axes, but has %lld",
+                          (long long)w->ndim);
     if (x->ndim == 0)
         return infer_fail(ctx, call, TNB_SHAPE, "the data must have at least one axis");
     if (!tn_type_dims(TN_NODE(x), &xd) || !tn_type_dims(TN_NODE(w), &wd))
@@ -119,7 +127,8 @@ legalize_linear(tn_builder *b, const tn_call *call)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *w = tn_call_opv(ctx, "permute_dims", NULL, call->args.at[1], NULL);
-    const tn_node *attrs = tn_dictv(ctx, "out_dtype", tn_dtype_value(ctx, tn_call_dtype(call, "out_dtype")), NULL);
+    const tn_node *attrs =
+        tn_dictv(ctx, "out_dtype", tn_dtype_value(ctx, tn_call_dtype(call, "out_dtype")), NULL);
     const tn_expr *y = tn_call_opv(ctx, "matmul", attrs, call->args.at[0], w, NULL);
     return infer_arg(call, 2) ? tn_call_opv(ctx, "add", NULL, y, call->args.at[2], NULL) : y;
 }
@@ -133,7 +142,8 @@ infer_outer(tn_ctx *ctx, const tn_call *call)
     if (!a || !b || !infer_same_dtype(ctx, call, a->dtype, b->dtype, &d))
         return tn_error_node(ctx);
     if ((a->ndim >= 0 && a->ndim != 1) || (b->ndim >= 0 && b->ndim != 1))
-        return infer_fail(ctx, call, TNB_SHAPE, "operands must be vectors, but have %lld and %lld axes",
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "operands must be vectors, but have %lld and %lld axes",
                           (long long)a->ndim, (long long)b->ndim);
     if (!tn_type_dims(TN_NODE(a), &x) || !tn_type_dims(TN_NODE(b), &y))
         return infer_rank(ctx, call, 2, d);
@@ -147,6 +157,7 @@ legalize_outer(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = e.ctx;
     const tn_node *x = emit_input(&e, call->args.at[0]), *y = emit_input(&e, call->args.at[1]);
     tnk_stage *s = emit_stage(&e, "T_outer");
-    const tn_expr *v = MUL(tnk_te_read(e.te, x, s->axes[0], NULL), tnk_te_read(e.te, y, s->axes[1], NULL));
+    const tn_expr *v =
+        MUL(tnk_te_read(e.te, x, s->axes[0], NULL), tnk_te_read(e.te, y, s->axes[1], NULL));
     return emit_end(&e, "outer", tnk_te_define(s, v));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions over 1 to 3 spatial axes, and transposed ones.
  *
- * A convolution becomes a padding stage (left out where nothing is padded) and one reduction block over
- * result axes, input channels and kernel axes. A transposed convolution spreads its input (zeros between
- * the elements and around) and is then a convolution with the flipped kernel. Float16 sums run in float32.
+ * A convolution becomes a padding stage (left out where nothing is padded) and one reduction block
+ * over result axes, input channels and kernel axes. A transposed convolution spreads its input
+ * (zeros between the elements and around) and is then a convolution with the flipped kernel.
+ * Float16 sums run in float32.
  */
 #include "emit.h"
 #include "layout.h"
@@ -75,7 +76,8 @@ check_channels(tn_ctx *ctx, const tn_call *call, const conv *c, const tn_expr *d
         return false;
     }
     if (tn_int_value(grouped, &in) && in % g != 0) {
-        infer_fail(ctx, call, TNB_SHAPE, "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
+        infer_fail(ctx, call, TNB_SHAPE,
+                   "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
                    (long long)g, (long long)in);
         return false;
     }
@@ -87,7 +89,8 @@ check_extent(tn_ctx *ctx, const tn_call *call, const tn_expr *e, char axis)
 {
     int64_t v;
     if (tn_int_value(e, &v) && v < 0) {
-        infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c", axis);
+        infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c",
+                   axis);
         return false;
     }
     return true;
@@ -115,7 +118,8 @@ infer_conv(tn_ctx *ctx, const tn_call *call)
         const tn_expr *in = layout_extent(ctx, &c.data, x, axis);
         const tn_expr *size = layout_extent(ctx, &c.kernel, k, axis);
         const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c.w.dilation[i]);
-        const tn_expr *room = dim_sub(ctx, dim_addi(ctx, in, c.w.before[i] + c.w.after[i] - 1), reach);
+        const tn_expr *room =
+            dim_sub(ctx, dim_addi(ctx, in, c.w.before[i] + c.w.after[i] - 1), reach);
         out[2 + i] = dim_addi(ctx, dim_floordiv(ctx, room, c.w.stride[i]), 1);
         if (!check_extent(ctx, call, out[2 + i], axis))
             return tn_error_node(ctx);
@@ -137,7 +141,8 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     for (int i = 0; i < c.n; i++) {
         if (extra[i] >= c.w.stride[i] && extra[i] >= c.w.dilation[i]) {
-            infer_fail(ctx, call, TNB_INVALID, "output_padding %lld must be below the stride %lld or dilation %lld",
+            infer_fail(ctx, call, TNB_INVALID,
+                       "output_padding %lld must be below the stride %lld or dilation %lld",
                        (long long)extra[i], (long long)c.w.stride[i], (long long)c.w.dilation[i]);
             return tn_error_node(ctx);
         }
@@ -152,7 +157,8 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
                           tn_text(ctx, channels), tn_text(ctx, taken));
     int64_t in;
     if (tn_int_value(channels, &in) && in % c.groups)
-        return infer_fail(ctx, call, TNB_SHAPE, "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
                           (long long)c.groups, (long long)in);
     out[0] = layout_extent(ctx, &c.data, x, 'N');
     out[1] = dim_muli(ctx, layout_extent(ctx, &c.kernel, k, 'O'), c.groups);
@@ -162,7 +168,8 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
         const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c.w.dilation[i]);
         const tn_expr *spread =
             dim_muli(ctx, dim_addi(ctx, layout_extent(ctx, &c.data, x, axis), -1), c.w.stride[i]);
-        out[2 + i] = dim_addi(ctx, dim_add(ctx, spread, reach), 1 + extra[i] - c.w.before[i] - c.w.after[i]);
+        out[2 + i] =
+            dim_addi(ctx, dim_add(ctx, spread, reach), 1 + extra[i] - c.w.before[i] - c.w.after[i]);
         if (!check_extent(ctx, call, out[2 + i], axis))
             return tn_error_node(ctx);
     }
@@ -213,7 +220,8 @@ finish_sum(emit *e, tnk_stage *s, const tn_expr *product, tnb_dtype wanted, cons
     const tn_node *out = tnk_te_sum(s, product);
     if (!tnb_dtype_eq(emit_dtype(out), wanted)) {
         tnk_stage *t = tnk_te_stage_like(e->te, "T_cast", out, wanted);
-        out = tnk_te_define(t, tn_cast_to(e->ctx, wanted, tnk_te_read_at(e->te, out, t->axes, t->n_axes)));
+        out = tnk_te_define(t, tn_cast_to(e->ctx, wanted,
+                                          tnk_te_read_at(e->te, out, t->axes, t->n_axes)));
     }
     return emit_end(e, hint, out);
 }
@@ -243,7 +251,8 @@ legalize_conv(tn_builder *b, const tn_call *call)
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
     const tn_node *padded = pad_data(&e, &c, x);
     const tn_expr *at[5], *kat[5];
-    tnk_stage *s = emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, sum);
+    tnk_stage *s =
+        emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, sum);
     const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
     int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
     const tn_expr *ic = tnk_te_reduce_axis(s, "rc", emit_dim(k, (uint32_t)i_at));
@@ -263,14 +272,16 @@ legalize_conv(tn_builder *b, const tn_call *call)
         const tn_expr *r = tnk_te_reduce_axis(s, names[3 - c.n + i], emit_dim(k, (uint32_t)k_at));
         const tn_expr *o = s->axes[layout_find(&c.out, axis)];
         kat[k_at] = r;
-        at[layout_find(&c.data, axis)] = ADD(MUL(o, I64(c.w.stride[i])), MUL(r, I64(c.w.dilation[i])));
+        at[layout_find(&c.data, axis)] =
+            ADD(MUL(o, I64(c.w.stride[i])), MUL(r, I64(c.w.dilation[i])));
     }
     const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
     const tn_expr *w = CAST(sum, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
     return finish_sum(&e, s, MUL(v, w), d, conv_hint(&e, &c, k));
 }
 
-/* The data with stride - 1 zeros between elements along spatial axes and as many around as the kernel reaches. */
+/* The data with stride - 1 zeros between elements along spatial axes and as many around as the
+ * kernel reaches. */
 static const tn_node *
 spread_data(emit *e, const conv *c, const tn_node *x, const tn_node *k, tn_list out_dims)
 {

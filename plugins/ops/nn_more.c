@@ -14,8 +14,9 @@ pad_mode_of(const tn_call *call)
     static const struct {
         const char *name;
         enum pad_mode mode;
-    } modes[] = {{"constant", PAD_CONSTANT}, {"reflect", PAD_REFLECT},   {"replicate", PAD_REPLICATE},
-                 {"edge", PAD_REPLICATE},    {"circular", PAD_CIRCULAR}, {"wrap", PAD_CIRCULAR}};
+    } modes[] = {{"constant", PAD_CONSTANT},   {"reflect", PAD_REFLECT},
+                 {"replicate", PAD_REPLICATE}, {"edge", PAD_REPLICATE},
+                 {"circular", PAD_CIRCULAR},   {"wrap", PAD_CIRCULAR}};
     for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
         if (!strcmp(modes[i].name, tn_call_str(call, "pad_mode")))
             return modes[i].mode;
@@ -32,21 +33,25 @@ infer_pad(tn_ctx *ctx, const tn_call *call)
     if (!t)
         return tn_error_node(ctx);
     if (pad_mode_of(call) == PAD_UNKNOWN) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'pad_mode' is \"%s\"", tn_call_str(call, "pad_mode"));
-        tnb_diag_hint(tn_diags(ctx), "modes are constant, reflect, replicate (edge), circular (wrap)");
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'pad_mode' is \"%s\"",
+                   tn_call_str(call, "pad_mode"));
+        tnb_diag_hint(tn_diags(ctx),
+                      "modes are constant, reflect, replicate (edge), circular (wrap)");
         return tn_error_node(ctx);
     }
     int n = tn_call_ints(call, "pad_width", w, 2 * INFER_MAX_DIMS);
     if (n < 0 || (t->ndim >= 0 && n != 2 * t->ndim))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'pad_width' has %d entries for %lld axes, wanted two an axis", n,
-                          (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'pad_width' has %d entries for %lld axes, wanted two an axis",
+                          n, (long long)t->ndim);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, t->ndim, t->dtype);
     for (uint32_t i = 0; i < dims.n; i++) {
         int64_t v;
         const tn_expr *e = dim_addi(ctx, dims.at[i], w[2 * i] + w[2 * i + 1]);
         if (tn_int_value(e, &v) && v < 0)
-            return infer_fail(ctx, call, TNB_SHAPE, "attribute 'pad_width' cuts axis %u to %lld", i, (long long)v);
+            return infer_fail(ctx, call, TNB_SHAPE, "attribute 'pad_width' cuts axis %u to %lld", i,
+                              (long long)v);
         dims = tn_list_with(ctx, dims, i, e);
     }
     return infer_known(ctx, call, dims, t->dtype);
@@ -76,7 +81,8 @@ legalize_pad(tn_builder *b, const tn_call *call)
     int64_t w[2 * INFER_MAX_DIMS];
     uint32_t n = emit_ndim(x);
     const tn_expr *idx[INFER_MAX_DIMS], *inside = NULL;
-    if (n > INFER_MAX_DIMS || tn_call_ints(call, "pad_width", w, 2 * INFER_MAX_DIMS) != (int)(2 * n))
+    if (n > INFER_MAX_DIMS ||
+        tn_call_ints(call, "pad_width", w, 2 * INFER_MAX_DIMS) != (int)(2 * n))
         return NULL;
     tnk_stage *s = emit_stage(&e, "PadInput");
     for (uint32_t i = 0; i < n; i++) {
@@ -114,18 +120,24 @@ infer_pixel_shuffle(tn_ctx *ctx, const tn_call *call)
     if (!t)
         return tn_error_node(ctx);
     if (r < 1 || r > INT32_MAX)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'upscale_factor' is %lld, wanted at least 1", (long long)r);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'upscale_factor' is %lld, wanted at least 1", (long long)r);
     if (t->ndim >= 0 && t->ndim < 3)
-        return infer_fail(ctx, call, TNB_SHAPE, "the data must have at least three axes, but has %lld", (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "the data must have at least three axes, but has %lld",
+                          (long long)t->ndim);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, t->ndim, t->dtype);
     uint32_t at = dims.n - 3;
     if (tn_int_value(dims.at[at], &c) && c % (r * r))
-        return infer_fail(ctx, call, TNB_SHAPE, "%lld channels are not a multiple of upscale_factor squared (%lld)", (long long)c,
-                          (long long)(r * r));
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "%lld channels are not a multiple of upscale_factor squared (%lld)",
+                          (long long)c, (long long)(r * r));
     dims = tn_list_with(ctx, dims, at, dim_floordiv(ctx, dims.at[at], r * r));
     dims = tn_list_with(ctx, dims, at + 1, dim_muli(ctx, dims.at[at + 1], r));
-    return infer_known(ctx, call, tn_list_with(ctx, dims, at + 2, dim_muli(ctx, dims.at[at + 2], r)), t->dtype);
+    return infer_known(ctx, call,
+                       tn_list_with(ctx, dims, at + 2, dim_muli(ctx, dims.at[at + 2], r)),
+                       t->dtype);
 }
 
 const tn_expr *
@@ -162,7 +174,8 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
         if (!t[i])
             return tn_error_node(ctx);
         if (t[i]->ndim >= 0 && t[i]->ndim != 4)
-            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have 4 axes, but has %lld", names[i], (long long)t[i]->ndim);
+            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have 4 axes, but has %lld",
+                              names[i], (long long)t[i]->ndim);
         if (i == 0)
             dtype = t[i]->dtype;
         else if (!infer_same_dtype(ctx, call, dtype, t[i]->dtype, &dtype))
@@ -173,20 +186,25 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
     if (mask && strcmp(mask, "TopLeft") && strcmp(mask, "BottomRight"))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'causal_mask' is \"%s\", wanted TopLeft, BottomRight or None", mask);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'causal_mask' is \"%s\", wanted TopLeft, BottomRight or None",
+                          mask);
     if (!known)
         return infer_rank(ctx, call, 4, dtype);
     if (dim_differ(ctx, d[0].at[0], d[1].at[0]) || dim_differ(ctx, d[0].at[0], d[2].at[0]))
         return infer_fail(ctx, call, TNB_SHAPE, "batches differ");
     if (dim_differ(ctx, d[0].at[3], d[1].at[3]))
-        return infer_fail(ctx, call, TNB_SHAPE, "query has head size %s, key %s", tn_text(ctx, d[0].at[3]), tn_text(ctx, d[1].at[3]));
+        return infer_fail(ctx, call, TNB_SHAPE, "query has head size %s, key %s",
+                          tn_text(ctx, d[0].at[3]), tn_text(ctx, d[1].at[3]));
     if (dim_differ(ctx, d[1].at[1], d[2].at[1]))
-        return infer_fail(ctx, call, TNB_SHAPE, "key has %s positions, value %s", tn_text(ctx, d[1].at[1]), tn_text(ctx, d[2].at[1]));
+        return infer_fail(ctx, call, TNB_SHAPE, "key has %s positions, value %s",
+                          tn_text(ctx, d[1].at[1]), tn_text(ctx, d[2].at[1]));
     int64_t h, hk;
     if (dim_differ(ctx, d[1].at[2], d[2].at[2]) ||
         (tn_int_value(d[0].at[2], &h) && tn_int_value(d[1].at[2], &hk) && (hk == 0 || h % hk)))
-        return infer_fail(ctx, call, TNB_SHAPE, "query has %s heads, key %s, value %s", tn_text(ctx, d[0].at[2]),
-                          tn_text(ctx, d[1].at[2]), tn_text(ctx, d[2].at[2]));
+        return infer_fail(ctx, call, TNB_SHAPE, "query has %s heads, key %s, value %s",
+                          tn_text(ctx, d[0].at[2]), tn_text(ctx, d[1].at[2]),
+                          tn_text(ctx, d[2].at[2]));
     return infer_known(ctx, call, tn_list_with(ctx, d[0], 3, d[2].at[3]), dtype);
 }
 
@@ -241,7 +259,8 @@ masked(tn_builder *b, const tn_call *call, const tn_expr *scores)
         seen = AND(seen, LESS_EQ(j, i));
     if (window)
         seen = AND(seen, LESS(SUB(i, j), I64(tn_call_int(call, "window_size"))));
-    const tn_expr *v = SELECT(seen, tnk_te_read_at(e.te, x, s->axes, 4), tn_float_imm_of(ctx, d, -INFINITY));
+    const tn_expr *v =
+        SELECT(seen, tnk_te_read_at(e.te, x, s->axes, 4), tn_float_imm_of(ctx, d, -INFINITY));
     return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
 }
 
@@ -279,16 +298,19 @@ infer_nll_loss(tn_ctx *ctx, const tn_call *call)
     if (!p || !t || (infer_arg(call, 2) && !infer_tensor(ctx, call, 2)))
         return tn_error_node(ctx);
     if (strcmp(how, "none") && strcmp(how, "mean") && strcmp(how, "sum"))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'reduction' is \"%s\", wanted none, mean or sum", how);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'reduction' is \"%s\", wanted none, mean or sum", how);
     if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_int(t->dtype))
-        return infer_fail(ctx, call, TNB_TYPE, "targets must be integers, but are of %s", tnb_dtype_print(t->dtype).s);
+        return infer_fail(ctx, call, TNB_TYPE, "targets must be integers, but are of %s",
+                          tnb_dtype_print(t->dtype).s);
     if (p->ndim == 0 || (p->ndim > 0 && t->ndim >= 0 && t->ndim != p->ndim - 1))
-        return infer_fail(ctx, call, TNB_SHAPE, "predictions have %lld axes, targets %lld", (long long)p->ndim, (long long)t->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "predictions have %lld axes, targets %lld",
+                          (long long)p->ndim, (long long)t->ndim);
     if (tn_type_dims(TN_NODE(p), &pd) && tn_type_dims(TN_NODE(t), &td)) {
         for (uint32_t i = 0; i < td.n; i++) {
             if (dim_differ(ctx, td.at[i], pd.at[i ? i + 1 : 0]))
-                return infer_fail(ctx, call, TNB_SHAPE, "predictions are %s, targets %s", tn_text(ctx, tn_shape(ctx, pd)),
-                                  tn_text(ctx, tn_shape(ctx, td)));
+                return infer_fail(ctx, call, TNB_SHAPE, "predictions are %s, targets %s",
+                                  tn_text(ctx, tn_shape(ctx, pd)), tn_text(ctx, tn_shape(ctx, td)));
         }
     }
     if (strcmp(how, "none"))
@@ -309,7 +331,8 @@ loss_at(nll *l, const tn_expr *const *at, bool value)
     tn_ctx *ctx = l->e.ctx;
     tnb_dtype d = emit_dtype(l->p);
     uint32_t n = emit_ndim(l->t), m = emit_ndim(l->p);
-    const tn_expr *idx[INFER_MAX_DIMS + 1], *target = CAST(TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
+    const tn_expr *idx[INFER_MAX_DIMS + 1],
+        *target = CAST(TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
     const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &target, 1) : LIT(d, 1), *v = w;
     if (value) {
         idx[m > 1] = target;
@@ -351,7 +374,8 @@ legalize_nll_loss(tn_builder *b, const tn_call *call)
     if (!strcmp(how, "mean")) {
         const tn_node *weights = loss_sum(&l, "weights_sum", false);
         tnk_stage *s = emit_stage(&l.e, "T_divide");
-        sum = tnk_te_define(s, DIVIDE(tnk_te_read_at(l.e.te, sum, NULL, 0), tnk_te_read_at(l.e.te, weights, NULL, 0)));
+        sum = tnk_te_define(s, DIVIDE(tnk_te_read_at(l.e.te, sum, NULL, 0),
+                                      tnk_te_read_at(l.e.te, weights, NULL, 0)));
     }
     return emit_end(&l.e, hint, sum);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normalization: batch_norm, layer_norm, group_norm, instance_norm, rms_norm, lrn, dropout.
  *
- * Means and variances are computed in two passes, narrow floats in float32. Inference's batch_norm becomes one multiplication and one
- * addition by vectors that fold to constants when the statistics are.
+ * Means and variances are computed in two passes, narrow floats in float32. Inference's batch_norm
+ * becomes one multiplication and one addition by vectors that fold to constants when the statistics
+ * are.
  */
 #include "emit.h"
 
@@ -13,7 +14,8 @@ check_float(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t)
 {
     if (tnb_dtype_is_void(t->dtype) || tnb_dtype_is_float(t->dtype))
         return true;
-    infer_fail(ctx, call, TNB_TYPE, "the data must be of a float type, but is of %s", tnb_dtype_print(t->dtype).s);
+    infer_fail(ctx, call, TNB_TYPE, "the data must be of a float type, but is of %s",
+               tnb_dtype_print(t->dtype).s);
     return false;
 }
 
@@ -27,12 +29,13 @@ check_vector(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_expr *channe
     if (!v)
         return false;
     if (v->ndim >= 0 && v->ndim != 1) {
-        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must be a vector, but has %lld axes", name, (long long)v->ndim);
+        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must be a vector, but has %lld axes", name,
+                   (long long)v->ndim);
         return false;
     }
     if (channels && tn_type_dims(TN_NODE(v), &dims) && dim_differ(ctx, dims.at[0], channels)) {
-        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries for %s channels", name, tn_text(ctx, dims.at[0]),
-                   tn_text(ctx, channels));
+        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries for %s channels", name,
+                   tn_text(ctx, dims.at[0]), tn_text(ctx, channels));
         return false;
     }
     return true;
@@ -52,13 +55,15 @@ infer_batch_norm(tn_ctx *ctx, const tn_call *call)
         if (!check_vector(ctx, call, i, channels))
             return tn_error_node(ctx);
     }
-    return tn_ty_tuple_of(ctx, tn_listv(ctx, infer_same(ctx, call, t, t->dtype), call->args.at[3]->type,
-                                        call->args.at[4]->type, NULL));
+    return tn_ty_tuple_of(ctx, tn_listv(ctx, infer_same(ctx, call, t, t->dtype),
+                                        call->args.at[3]->type, call->args.at[4]->type, NULL));
 }
 
-/* Scale and offset of the given arguments match the normalised axes, in the order in which they are named. */
+/* Scale and offset of the given arguments match the normalised axes, in the order in which they are
+ * named. */
 static bool
-check_scales(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, uint32_t first, uint32_t last, int n, const int64_t *axes)
+check_scales(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, uint32_t first, uint32_t last,
+             int n, const int64_t *axes)
 {
     tn_list dims, own;
     bool known = tn_type_dims(TN_NODE(t), &dims);
@@ -68,12 +73,14 @@ check_scales(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, uint32_t f
         if (!v)
             return false;
         if (v->ndim >= 0 && n >= 0 && v->ndim != n) {
-            infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes for %d normalised ones", name, (long long)v->ndim, n);
+            infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes for %d normalised ones",
+                       name, (long long)v->ndim, n);
             return false;
         }
         for (int k = 0; known && n >= 0 && tn_type_dims(TN_NODE(v), &own) && k < n; k++) {
             if (dim_differ(ctx, own.at[k], dims.at[axes[k]])) {
-                infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has extent %s where the data has %s", name,
+                infer_fail(ctx, call, TNB_SHAPE,
+                           "argument '%s' has extent %s where the data has %s", name,
                            tn_text(ctx, own.at[k]), tn_text(ctx, dims.at[axes[k]]));
                 return false;
             }
@@ -122,18 +129,22 @@ infer_group_norm(tn_ctx *ctx, const tn_call *call)
     if (!t || !check_float(ctx, call, t))
         return tn_error_node(ctx);
     if (groups < 1)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'num_groups' is %lld, wanted at least 1", (long long)groups);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'num_groups' is %lld, wanted at least 1", (long long)groups);
     if (t->ndim >= 0) {
-        if (!infer_axis(ctx, call, "channel_axis", tn_call_int(call, "channel_axis"), t->ndim, &axis) ||
+        if (!infer_axis(ctx, call, "channel_axis", tn_call_int(call, "channel_axis"), t->ndim,
+                        &axis) ||
             infer_axes(ctx, call, "axes", t->ndim, used, axes) < 0)
             return tn_error_node(ctx);
         if (used[axis])
-            return infer_fail(ctx, call, TNB_INVALID, "the channel axis %lld is among 'axes'", (long long)axis);
+            return infer_fail(ctx, call, TNB_INVALID, "the channel axis %lld is among 'axes'",
+                              (long long)axis);
     }
     bool known = tn_type_dims(TN_NODE(t), &dims);
     if (known && tn_int_value(dims.at[axis], &channels) && channels % groups)
-        return infer_fail(ctx, call, TNB_SHAPE, "%lld channels are not a multiple of num_groups %lld", (long long)channels,
-                          (long long)groups);
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "%lld channels are not a multiple of num_groups %lld",
+                          (long long)channels, (long long)groups);
     for (uint32_t i = 1; i < 3; i++) {
         if (!check_vector(ctx, call, i, known ? dims.at[axis] : NULL))
             return tn_error_node(ctx);
@@ -150,7 +161,8 @@ infer_lrn(tn_ctx *ctx, const tn_call *call)
         (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     if (tn_call_int(call, "size") < 1)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'size' is %lld, wanted at least 1", (long long)tn_call_int(call, "size"));
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'size' is %lld, wanted at least 1",
+                          (long long)tn_call_int(call, "size"));
     return infer_same(ctx, call, t, t->dtype);
 }
 
@@ -194,7 +206,8 @@ along_axis(tn_builder *b, const tn_expr *v, int64_t axis, int64_t ndim)
     uint32_t n = 0;
     for (int64_t i = axis + 1; i < ndim; i++)
         fresh[n++] = i - axis;
-    return n ? op1(b, "expand_dims", tn_dictv(ctx, "axis", tn_int_array(ctx, fresh, n), NULL), v) : v;
+    return n ? op1(b, "expand_dims", tn_dictv(ctx, "axis", tn_int_array(ctx, fresh, n), NULL), v)
+             : v;
 }
 
 const tn_expr *
@@ -303,7 +316,9 @@ row_stage(norm *m, const char *name, const tn_expr **idx)
         if (m->groups && i == m->channel) {
             const tn_expr *size = dim_floordiv(ctx, dim, m->groups);
             const tn_expr *group = s->axes[r++];
-            idx[i] = tn_is_int_const(size, 1) ? group : ADD(MUL(group, size), tnk_te_reduce_axis(s, k, size));
+            idx[i] = tn_is_int_const(size, 1)
+                         ? group
+                         : ADD(MUL(group, size), tnk_te_reduce_axis(s, k, size));
         } else {
             idx[i] = m->reduced[i] ? tnk_te_reduce_axis(s, k, dim) : s->axes[r++];
         }
@@ -352,22 +367,26 @@ mean_of(norm *m, const tn_node *sum, const char *name)
 {
     tn_ctx *ctx = m->e.ctx;
     tnk_stage *s = tnk_te_stage_like(m->e.te, name, sum, m->wide);
-    return tnk_te_define(s, DIVIDE(tnk_te_read_at(m->e.te, sum, s->axes, s->n_axes), CAST(m->wide, m->count)));
+    return tnk_te_define(s, DIVIDE(tnk_te_read_at(m->e.te, sum, s->axes, s->n_axes),
+                                   CAST(m->wide, m->count)));
 }
 
 static const tn_expr *
 normalize(norm *m, const tn_call *call, const char *hint)
 {
     tn_ctx *ctx = m->e.ctx;
-    const tn_node *gamma = emit_input(&m->e, call->args.at[1]), *beta = emit_input(&m->e, call->args.at[2]);
+    const tn_node *gamma = emit_input(&m->e, call->args.at[1]),
+                  *beta = emit_input(&m->e, call->args.at[2]);
     const tn_expr *idx[INFER_MAX_DIMS];
     tnk_stage *s = row_stage(m, "x_red", idx);
     const tn_node *mean = mean_of(m, tnk_te_sum(s, element(m, m->x, idx, m->n)), "x_mean");
     s = row_stage(m, "x_sq_red", idx);
-    const tn_expr *far = SUB(element(m, m->x, idx, m->n), tnk_te_read_at(m->e.te, mean, s->axes, s->n_axes));
+    const tn_expr *far =
+        SUB(element(m, m->x, idx, m->n), tnk_te_read_at(m->e.te, mean, s->axes, s->n_axes));
     const tn_node *var = mean_of(m, tnk_te_sum(s, MUL(far, far)), "x_var");
     s = emit_stage(&m->e, tnb_printf(tn_scratch(ctx), "T_%s", hint));
-    const tn_expr *root = MATH1("rsqrt", ADD(of_row(m, var, s->axes), LIT(m->wide, tn_call_float(call, "epsilon"))));
+    const tn_expr *root =
+        MATH1("rsqrt", ADD(of_row(m, var, s->axes), LIT(m->wide, tn_call_float(call, "epsilon"))));
     const tn_expr *v = MUL(SUB(element(m, m->x, s->axes, m->n), of_row(m, mean, s->axes)), root);
     if (tn_call_int(call, "scale"))
         v = MUL(v, factor(m, gamma, s->axes));
@@ -387,7 +406,8 @@ const tn_expr *
 legalize_group_norm(tn_builder *b, const tn_call *call)
 {
     norm m = {0};
-    bool ok = norm_begin(&m, b, call, tn_call_int(call, "channel_axis"), tn_call_int(call, "num_groups"));
+    bool ok =
+        norm_begin(&m, b, call, tn_call_int(call, "channel_axis"), tn_call_int(call, "num_groups"));
     return ok ? normalize(&m, call, "group_norm") : NULL;
 }
 
@@ -416,10 +436,13 @@ legalize_rms_norm(tn_builder *b, const tn_call *call)
     const tn_expr *v = element(&m, m.x, idx, m.n);
     const tn_node *sum = tnk_te_sum(s, MUL(v, v));
     s = tnk_te_stage_like(m.e.te, "rsqrt", sum, m.wide);
-    const tn_expr *mean = DIVIDE(tnk_te_read_at(m.e.te, sum, s->axes, s->n_axes), CAST(m.wide, m.count));
-    const tn_node *root = tnk_te_define(s, MATH1("rsqrt", ADD(mean, LIT(m.wide, tn_call_float(call, "epsilon")))));
+    const tn_expr *mean =
+        DIVIDE(tnk_te_read_at(m.e.te, sum, s->axes, s->n_axes), CAST(m.wide, m.count));
+    const tn_node *root =
+        tnk_te_define(s, MATH1("rsqrt", ADD(mean, LIT(m.wide, tn_call_float(call, "epsilon")))));
     s = emit_stage(&m.e, "T_rms_norm");
-    v = MUL(MUL(element(&m, m.x, s->axes, m.n), of_row(&m, root, s->axes)), factor(&m, weight, s->axes));
+    v = MUL(MUL(element(&m, m.x, s->axes, m.n), of_row(&m, root, s->axes)),
+            factor(&m, weight, s->axes));
     return emit_end(&m.e, "rms_norm", tnk_te_define(s, CAST(emit_dtype(m.x), v)));
 }
 
@@ -442,12 +465,14 @@ legalize_lrn(tn_builder *b, const tn_call *call)
     memcpy(idx, s->axes, n * sizeof *idx);
     const tn_expr *k = tnk_te_reduce_axis(s, "k", I64(size));
     idx[axis] = SUB(ADD(s->axes[axis], k), I64((size - 1) / 2));
-    const tn_expr *inside = AND(GREATER_EQ(idx[axis], I64(0)), LESS(idx[axis], emit_dim(x, (uint32_t)axis)));
+    const tn_expr *inside =
+        AND(GREATER_EQ(idx[axis], I64(0)), LESS(idx[axis], emit_dim(x, (uint32_t)axis)));
     const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, x, idx, n));
     const tn_node *sum = tnk_te_sum(s, GUARDED(inside, MUL(v, v), LIT(wide, 0)));
     s = emit_stage(&e, "T_lrn");
     v = CAST(wide, tnk_te_read_at(e.te, x, s->axes, n));
-    const tn_expr *total = MUL(tnk_te_read_at(e.te, sum, s->axes, n), LIT(wide, tn_call_float(call, "alpha") / (double)size));
+    const tn_expr *total = MUL(tnk_te_read_at(e.te, sum, s->axes, n),
+                               LIT(wide, tn_call_float(call, "alpha") / (double)size));
     const tn_expr *base = ADD(LIT(wide, tn_call_float(call, "bias")), total);
     v = DIVIDE(v, MATH2("pow", base, LIT(wide, tn_call_float(call, "beta"))));
     return emit_end(&e, "lrn", tnk_te_define(s, CAST(d, v)));

@@ -61,7 +61,8 @@ pooled(tn_ctx *ctx, const tn_call *call, const pool *p, tn_list x, const tn_expr
                                        : dim_floordiv(ctx, room, p->w.stride[i]);
         out[2 + i] = dim_addi(ctx, steps, 1);
         if (tn_int_value(out[2 + i], &v) && v < 0) {
-            infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c",
+            infer_fail(ctx, call, TNB_SHAPE,
+                       "the window is larger than the padded data along axis %c",
                        LAYOUT_SPATIAL(p->axes)[i]);
             return false;
         }
@@ -101,8 +102,8 @@ infer_adaptive_pool(tn_ctx *ctx, const tn_call *call)
     if (!tn_type_dims(TN_NODE(t), &x))
         return infer_rank(ctx, call, p.out.n, t->dtype);
     for (int i = 0; i < p.n + 2; i++)
-        out[i] = i >= 2 && given ? tn_i64(ctx, size[i - 2])
-                                 : layout_extent(ctx, &p.data, x, p.axes[i]);
+        out[i] =
+            i >= 2 && given ? tn_i64(ctx, size[i - 2]) : layout_extent(ctx, &p.data, x, p.axes[i]);
     return infer_known(ctx, call, layout_dims(ctx, &p.out, p.axes, out), t->dtype);
 }
 
@@ -140,7 +141,8 @@ lowest(tn_ctx *ctx, tnb_dtype d)
     return tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, -INFINITY) : tn_min_value(ctx, d);
 }
 
-/* The data with `fill` around, so large that every window lies inside; the data itself if it already is. */
+/* The data with `fill` around, so large that every window lies inside; the data itself if it
+ * already is. */
 static const tn_node *
 pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_expr *fill)
 {
@@ -185,9 +187,11 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
     return tnk_te_define(s, GUARDED(inside, tnk_te_read_at(e->te, x, idx, n), fill));
 }
 
-/* How many elements of the window at o lie inside the data (or, counting padding, inside the padded data). */
+/* How many elements of the window at o lie inside the data (or, counting padding, inside the padded
+ * data). */
 static const tn_expr *
-window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr *in, bool with_padding)
+window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr *in,
+             bool with_padding)
 {
     const tn_expr *dilation = I64(p->w.dilation[i]);
     const tn_expr *start = SUB(MUL(o, I64(p->w.stride[i])), I64(p->w.before[i]));
@@ -195,8 +199,10 @@ window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr 
     const tn_expr *low = I64(with_padding ? -p->w.before[i] : 0);
     const tn_expr *high = SUB(with_padding ? ADD(in, I64(p->w.after[i])) : in, I64(1));
     /* steps to get from the start to the first element that is not below the border */
-    const tn_expr *skip = GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, I64(1))), dilation), I64(0));
-    const tn_expr *cut = GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, I64(1))), dilation), I64(0));
+    const tn_expr *skip =
+        GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, I64(1))), dilation), I64(0));
+    const tn_expr *cut =
+        GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, I64(1))), dilation), I64(0));
     return SUB(SUB(I64(p->size[i]), skip), cut);
 }
 
@@ -240,7 +246,8 @@ legalize_pool(tn_builder *b, const tn_call *call)
         char axis = LAYOUT_SPATIAL(p.axes)[i];
         const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
         const tn_expr *o = s->axes[layout_find(&p.out, axis)];
-        at[layout_find(&p.data, axis)] = ADD(MUL(o, I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i])));
+        at[layout_find(&p.data, axis)] =
+            ADD(MUL(o, I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i])));
     }
     const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, padded, at, (uint32_t)p.data.n));
     const tn_node *out = tnk_te_reduce(s, max ? TNK_MAX : TNK_SUM, v);
@@ -265,7 +272,8 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
         return NULL;
     const tn_node *x = emit_input(&e, call->args.at[0]);
     tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
-    tnk_stage *s = emit_stage_of(&e, max ? "adaptive_pool_max" : "adaptive_pool_sum", call->base.type, sum);
+    tnk_stage *s =
+        emit_stage_of(&e, max ? "adaptive_pool_max" : "adaptive_pool_sum", call->base.type, sum);
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);
     const tn_expr *at[5], *size[3], *first[3], *inside = NULL;
@@ -277,15 +285,18 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
         const tn_expr *out = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
         const tn_expr *o = s->axes[layout_find(&p.out, axis)];
         int64_t iv = 0, ov = 0;
-        if (tn_is_int_const(out, 1) || (tn_int_value(in, &iv) && tn_int_value(out, &ov) && ov && iv % ov == 0)) {
+        if (tn_is_int_const(out, 1) ||
+            (tn_int_value(in, &iv) && tn_int_value(out, &ov) && ov && iv % ov == 0)) {
             size[i] = tn_is_int_const(out, 1) ? in : I64(iv / ov);
             r = tnk_te_reduce_axis(s, reduce_names[i], size[i]);
             first[i] = MUL(o, size[i]);
         } else {
             size[i] = NULL;
-            r = tnk_te_reduce_axis(s, reduce_names[i], dim_simplify(ctx, ADD(FLOORDIV(in, out), I64(2))));
+            r = tnk_te_reduce_axis(s, reduce_names[i],
+                                   dim_simplify(ctx, ADD(FLOORDIV(in, out), I64(2))));
             first[i] = FLOORDIV(MUL(o, in), out);
-            const tn_expr *ok = LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), out));
+            const tn_expr *ok =
+                LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), out));
             inside = inside ? AND(inside, ok) : ok;
         }
         at[layout_find(&p.data, axis)] = ADD(first[i], r);
@@ -312,14 +323,16 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
     return emit_end(&e, infer_op_name(call) + strlen("nn."), out);
 }
 
-/* The larger value with its position; the earlier one of equal values. Positions below zero lie outside the data. */
+/* The larger value with its position; the earlier one of equal values. Positions below zero lie
+ * outside the data. */
 static void
-combine_indexed(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
-                uint32_t n, void *user)
+combine_indexed(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x,
+                const tn_expr **next, uint32_t n, void *user)
 {
     (void)n;
     (void)user;
-    const tn_expr *take = AND(GREATER_EQ(x[1], I64(0)), OR(LESS(acc[1], I64(0)), GREATER(x[0], acc[0])));
+    const tn_expr *take =
+        AND(GREATER_EQ(x[1], I64(0)), OR(LESS(acc[1], I64(0)), GREATER(x[0], acc[0])));
     next[0] = SELECT(take, x[0], acc[0]);
     next[1] = SELECT(take, x[1], acc[1]);
 }
@@ -343,8 +356,9 @@ legalize_pool_indices(tn_builder *b, const tn_call *call)
         extents[i] = emit_dim(x, i);
     for (int i = 0; i < p.n; i++) {
         const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
-        const tn_expr *place = SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i]))),
-                                   I64(p.w.before[i]));
+        const tn_expr *place =
+            SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i]))),
+                I64(p.w.before[i]));
         at[2 + i] = place;
         if (p.w.before[i])
             inside = AND(inside, GREATER_EQ(place, I64(0)));

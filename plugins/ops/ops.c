@@ -9,7 +9,7 @@
 #include <config.h>
 
 #define MIN_ARGS(flags) ((int)((flags) >> 24) ? (int)((flags) >> 24) : -1)
-#define FLAGS(flags) (((flags) & 0xffffffu) | TN_OP_ARG_SHAPES)
+#define FLAGS(flags) (((flags)&0xffffffu) | TN_OP_ARG_SHAPES)
 
 static const tn_op *const ops[] = {
 #define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_) \

@@ -15,7 +15,8 @@ check_parameter(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor
     if (!p)
         return false;
     if (p->ndim > 1) {
-        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have at most one axis, but has %lld", name, (long long)p->ndim);
+        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have at most one axis, but has %lld",
+                   name, (long long)p->ndim);
         return false;
     }
     if (p->ndim != 1 || x->ndim < 0)
@@ -26,8 +27,8 @@ check_parameter(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor
     if (!infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), x->ndim, &axis))
         return false;
     if (known && tn_type_dims(TN_NODE(x), &dims) && dim_differ(ctx, own.at[0], dims.at[axis])) {
-        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries, axis %lld of the data %s", name, tn_text(ctx, own.at[0]),
-                   (long long)axis, tn_text(ctx, dims.at[axis]));
+        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries, axis %lld of the data %s",
+                   name, tn_text(ctx, own.at[0]), (long long)axis, tn_text(ctx, dims.at[axis]));
         return false;
     }
     return true;
@@ -39,8 +40,10 @@ infer_quantize(tn_ctx *ctx, const tn_call *call)
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     if (!t || !check_parameter(ctx, call, 1, t) || !check_parameter(ctx, call, 2, t))
         return tn_error_node(ctx);
-    if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_float(t->dtype) && !tnb_dtype_eq(t->dtype, TNB_I32))
-        return infer_fail(ctx, call, TNB_TYPE, "the data must be float or int32, but is of %s", tnb_dtype_print(t->dtype).s);
+    if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_float(t->dtype) &&
+        !tnb_dtype_eq(t->dtype, TNB_I32))
+        return infer_fail(ctx, call, TNB_TYPE, "the data must be float or int32, but is of %s",
+                          tnb_dtype_print(t->dtype).s);
     tnb_dtype d = tn_call_dtype(call, "out_dtype");
     if (!tnb_dtype_is_int(d) && !tnb_dtype_is_float(d))
         return infer_fail(ctx, call, TNB_TYPE, "attribute 'out_dtype' is %s", tnb_dtype_print(d).s);
@@ -55,7 +58,8 @@ infer_dequantize(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     tnb_dtype d = tn_call_dtype(call, "out_dtype");
     if (!tnb_dtype_is_float(d))
-        return infer_fail(ctx, call, TNB_TYPE, "attribute 'out_dtype' is %s, wanted a float type", tnb_dtype_print(d).s);
+        return infer_fail(ctx, call, TNB_TYPE, "attribute 'out_dtype' is %s, wanted a float type",
+                          tnb_dtype_print(d).s);
     return infer_same(ctx, call, t, d);
 }
 
@@ -99,7 +103,8 @@ legalize_quantize(tn_builder *b, const tn_call *call)
     if (tnb_dtype_eq(emit_dtype(x), TNB_F64))
         wide = TNB_F64;
     tnk_stage *s = emit_stage(&e, "quantized");
-    const tn_expr *scale = CAST(wide, parameter_at(&e, ps, s, call)), *zero = CAST(wide, parameter_at(&e, pz, s, call));
+    const tn_expr *scale = CAST(wide, parameter_at(&e, ps, s, call)),
+                  *zero = CAST(wide, parameter_at(&e, pz, s, call));
     const tn_expr *v = DIVIDE(CAST(wide, tnk_te_read_at(e.te, x, s->axes, s->n_axes)), scale);
     if (tnb_dtype_is_int(d)) {
         double low = d.code == TNB_UINT ? 0 : -ldexp(1, d.bits - 1);
@@ -123,7 +128,8 @@ legalize_dequantize(tn_builder *b, const tn_call *call)
     tnb_dtype wide = tnb_dtype_eq(d, TNB_F64) ? TNB_F64 : TNB_F32;
     tnb_dtype exact = tnb_dtype_is_int(from) ? (from.bits >= 32 ? TNB_I64 : TNB_I32) : wide;
     tnk_stage *s = emit_stage(&e, "dequantized");
-    const tn_expr *zero = CAST(exact, parameter_at(&e, pz, s, call)), *scale = CAST(wide, parameter_at(&e, ps, s, call));
+    const tn_expr *zero = CAST(exact, parameter_at(&e, pz, s, call)),
+                  *scale = CAST(wide, parameter_at(&e, ps, s, call));
     const tn_expr *v = SUB(CAST(exact, tnk_te_read_at(e.te, x, s->axes, s->n_axes)), zero);
     v = MUL(CAST(wide, v), scale);
     if (tnb_dtype_eq(d, TNB_F16))

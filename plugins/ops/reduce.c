@@ -37,7 +37,8 @@ infer_reduce(tn_ctx *ctx, const tn_call *call)
     bool logical = !strcmp(op, "any") || !strcmp(op, "all");
     bool mean = !strcmp(op, "mean") || !strcmp(op, "variance") || !strcmp(op, "std");
     if (logical && !tnb_dtype_is_void(d) && !tnb_dtype_is_bool(d))
-        return infer_fail(ctx, call, TNB_TYPE, "the operand must be bool, but is of %s", tnb_dtype_print(d).s);
+        return infer_fail(ctx, call, TNB_TYPE, "the operand must be bool, but is of %s",
+                          tnb_dtype_print(d).s);
     if (mean && !tnb_dtype_is_void(d) && !tnb_dtype_is_float(d))
         return infer_fail(ctx, call, TNB_TYPE, "the operand must be of a float type, but is of %s",
                           tnb_dtype_print(d).s);
@@ -117,7 +118,8 @@ reduction_stage(reduction *r, const char *name, tnb_dtype d, const tn_expr **idx
     tnk_stage *s = tnk_te_stage(r->e.te, name, r->out_dims.at, r->out_dims.n, d);
     for (uint32_t i = 0, o = 0; i < r->n; i++) {
         if (r->used[i]) {
-            idx[i] = tnk_te_reduce_axis(s, tnb_printf(tn_scratch(r->e.ctx), "k%u", i), emit_dim(r->x, i));
+            idx[i] = tnk_te_reduce_axis(s, tnb_printf(tn_scratch(r->e.ctx), "k%u", i),
+                                        emit_dim(r->x, i));
             o += r->keep;
         } else {
             idx[i] = s->axes[o++];
@@ -126,7 +128,8 @@ reduction_stage(reduction *r, const char *name, tnb_dtype d, const tn_expr **idx
     return s;
 }
 
-/* The element of a result-shaped buffer that belongs to idx of the input, inside the current stage. */
+/* The element of a result-shaped buffer that belongs to idx of the input, inside the current stage.
+ */
 static const tn_expr *
 of_result(reduction *r, const tn_node *buffer, const tnk_stage *s)
 {
@@ -164,7 +167,8 @@ legalize_mean(reduction *r, const char *op)
         return emit_end(&r->e, "mean", converted(r, mean, d));
     /* the second pass: squares of the distances */
     s = reduction_stage(r, "T_red", wide, idx);
-    const tn_expr *far = SUB(CAST(wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)), of_result(r, mean, s));
+    const tn_expr *far =
+        SUB(CAST(wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)), of_result(r, mean, s));
     const tn_node *var = mean_of(r, tnk_te_sum(s, MUL(far, far)), "T_divide", wide);
     if (!strcmp(op, "std")) {
         s = tnk_te_stage_like(r->e.te, "compute", var, wide);
@@ -228,9 +232,10 @@ legalize_arg_reduce(tn_builder *b, const tn_call *call)
         if (r.used[i])
             position = ADD(MUL(position, emit_dim(r.x, i)), idx[i]);
     }
-    const tn_expr *worst = tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, max ? -INFINITY : INFINITY)
-                           : max                 ? tn_min_value(ctx, d)
-                                                 : tn_max_value(ctx, d);
+    const tn_expr *worst = tnb_dtype_is_float(d)
+                               ? tn_float_imm_of(ctx, d, max ? -INFINITY : INFINITY)
+                           : max ? tn_min_value(ctx, d)
+                                 : tn_max_value(ctx, d);
     const tn_expr *values[2] = {position, tnk_te_read_at(r.e.te, r.x, idx, r.n)};
     const tn_expr *init[2] = {I64(-1), worst};
     const tn_node *outs[2];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Repeating, reversing and relabelling: repeat, tile, flip, reverse_sequence, meshgrid, collapse_sum_*, layout_transform. */
+/* Repeating, reversing and relabelling: repeat, tile, flip, reverse_sequence, meshgrid,
+ * collapse_sum_*, layout_transform. */
 #include "emit.h"
 
 /* ---- repeat, tile, flip ---- */
@@ -13,18 +14,22 @@ infer_repeat(tn_ctx *ctx, const tn_call *call)
     if (!t)
         return tn_error_node(ctx);
     if (n < 0)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'repeats' is %lld, wanted at least 0", (long long)n);
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'repeats' is %lld, wanted at least 0",
+                          (long long)n);
     bool known = tn_type_dims(TN_NODE(t), &dims);
     if (!tn_call_attr(call, "axis")) {
         if (!known)
             return infer_rank(ctx, call, 1, t->dtype);
-        return infer_known(ctx, call, tn_listv(ctx, dim_muli(ctx, tn_product(ctx, dims), n), NULL), t->dtype);
+        return infer_known(ctx, call, tn_listv(ctx, dim_muli(ctx, tn_product(ctx, dims), n), NULL),
+                           t->dtype);
     }
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
         return tn_error_node(ctx);
     if (!known)
         return infer_rank(ctx, call, t->ndim, t->dtype);
-    return infer_known(ctx, call, tn_list_with(ctx, dims, (uint32_t)axis, dim_muli(ctx, dims.at[axis], n)), t->dtype);
+    return infer_known(ctx, call,
+                       tn_list_with(ctx, dims, (uint32_t)axis, dim_muli(ctx, dims.at[axis], n)),
+                       t->dtype);
 }
 
 const tn_expr *
@@ -34,7 +39,8 @@ legalize_repeat(tn_builder *b, const tn_call *call)
     int64_t n = tn_call_int(call, "repeats");
     if (!tn_call_attr(call, "axis")) {
         const tn_expr *flat = tn_call_opv(ctx, "flatten", NULL, call->args.at[0], NULL);
-        return tn_call_opv(ctx, "repeat", tn_dictv(ctx, "repeats", I64(n), "axis", I64(0), NULL), flat, NULL);
+        return tn_call_opv(ctx, "repeat", tn_dictv(ctx, "repeats", I64(n), "axis", I64(0), NULL),
+                           flat, NULL);
     }
     emit e = emit_begin(b, call);
     const tn_node *x = emit_input(&e, call->args.at[0]);
@@ -63,7 +69,8 @@ infer_tile(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     for (int i = 0; i < n; i++) {
         if (r[i] < 0)
-            return infer_fail(ctx, call, TNB_INVALID, "attribute 'repeats' holds %lld, wanted at least 0", (long long)r[i]);
+            return infer_fail(ctx, call, TNB_INVALID,
+                              "attribute 'repeats' holds %lld, wanted at least 0", (long long)r[i]);
     }
     if (t->ndim < 0 || t->ndim > INFER_MAX_DIMS || n < 0)
         return infer_rank(ctx, call, -1, t->dtype);
@@ -101,7 +108,8 @@ infer_flip(tn_ctx *ctx, const tn_call *call)
 {
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     int64_t axis;
-    if (!t || (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
+    if (!t ||
+        (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     return infer_same(ctx, call, t, t->dtype);
 }
@@ -131,13 +139,16 @@ infer_reverse_sequence(tn_ctx *ctx, const tn_call *call)
     int64_t seq, batch;
     if (!t || !n)
         return tn_error_node(ctx);
-    if ((n->ndim >= 0 && n->ndim != 1) || (!tnb_dtype_is_void(n->dtype) && !tnb_dtype_is_int(n->dtype)))
+    if ((n->ndim >= 0 && n->ndim != 1) ||
+        (!tnb_dtype_is_void(n->dtype) && !tnb_dtype_is_int(n->dtype)))
         return infer_fail(ctx, call, TNB_TYPE, "seq_lengths must be a vector of integers");
-    if (t->ndim >= 0 && (!infer_axis(ctx, call, "seq_axis", tn_call_int(call, "seq_axis"), t->ndim, &seq) ||
-                         !infer_axis(ctx, call, "batch_axis", tn_call_int(call, "batch_axis"), t->ndim, &batch)))
+    if (t->ndim >= 0 &&
+        (!infer_axis(ctx, call, "seq_axis", tn_call_int(call, "seq_axis"), t->ndim, &seq) ||
+         !infer_axis(ctx, call, "batch_axis", tn_call_int(call, "batch_axis"), t->ndim, &batch)))
         return tn_error_node(ctx);
     if (t->ndim >= 0 && seq == batch)
-        return infer_fail(ctx, call, TNB_INVALID, "seq_axis and batch_axis are both %lld", (long long)seq);
+        return infer_fail(ctx, call, TNB_INVALID, "seq_axis and batch_axis are both %lld",
+                          (long long)seq);
     return infer_same(ctx, call, t, t->dtype);
 }
 
@@ -155,9 +166,11 @@ legalize_reverse_sequence(tn_builder *b, const tn_call *call)
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     seq += seq < 0 ? (int64_t)s->n_axes : 0;
     batch += batch < 0 ? (int64_t)s->n_axes : 0;
-    const tn_expr *length = CAST(TNB_I64, tnk_te_read(e.te, n, s->axes[batch], NULL)), *at = s->axes[seq];
+    const tn_expr *length = CAST(TNB_I64, tnk_te_read(e.te, n, s->axes[batch], NULL)),
+                  *at = s->axes[seq];
     idx[seq] = SELECT(LESS(at, length), SUB(SUB(length, I64(1)), at), at);
-    return emit_end(&e, "reverse_sequence", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
+    return emit_end(&e, "reverse_sequence",
+                    tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
 
 /* ---- meshgrid ---- */
@@ -171,14 +184,17 @@ infer_meshgrid(tn_ctx *ctx, const tn_call *call)
     if (!infer_tensors(ctx, call, 0, &fields))
         return tn_error_node(ctx);
     if (strcmp(indexing, "ij") && strcmp(indexing, "xy"))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'indexing' is \"%s\", wanted \"ij\" or \"xy\"", indexing);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'indexing' is \"%s\", wanted \"ij\" or \"xy\"", indexing);
     if (fields.n == 0 || fields.n > INFER_MAX_DIMS)
-        return infer_fail(ctx, call, TNB_INVALID, "%u vectors, wanted 1 to %d", fields.n, INFER_MAX_DIMS);
+        return infer_fail(ctx, call, TNB_INVALID, "%u vectors, wanted 1 to %d", fields.n,
+                          INFER_MAX_DIMS);
     bool known = true;
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_ty_tensor *t = tn_as_ty_tensor(fields.at[i]);
         if (t->ndim > 1)
-            return infer_fail(ctx, call, TNB_SHAPE, "tensor %u has %lld axes, wanted a vector", i, (long long)t->ndim);
+            return infer_fail(ctx, call, TNB_SHAPE, "tensor %u has %lld axes, wanted a vector", i,
+                              (long long)t->ndim);
         if (tn_type_dims(fields.at[i], &dims))
             extents[i] = dims.n ? dims.at[0] : tn_i64(ctx, 1);
         else
@@ -192,7 +208,8 @@ infer_meshgrid(tn_ctx *ctx, const tn_call *call)
     const tn_type **types = TNB_NEW_N(tn_scratch(ctx), const tn_type *, fields.n);
     for (uint32_t i = 0; i < fields.n; i++) {
         tnb_dtype d = tn_type_dtype(fields.at[i]);
-        types[i] = known ? infer_known(ctx, call, tn_list_of(ctx, extents, fields.n), d) : infer_rank(ctx, call, fields.n, d);
+        types[i] = known ? infer_known(ctx, call, tn_list_of(ctx, extents, fields.n), d)
+                         : infer_rank(ctx, call, fields.n, d);
     }
     return tn_ty_tuple_of(ctx, tn_list_of(ctx, types, fields.n));
 }
@@ -279,9 +296,11 @@ legalize_collapse_sum(tn_builder *b, const tn_call *call)
     if (n > INFER_MAX_DIMS)
         return NULL;
     for (uint32_t i = 0; i < n; i++) {
-        bool summed = i < extra || (tn_is_int_const(to.at[i - extra], 1) && !tn_is_int_const(emit_dim(x, i), 1));
-        idx[i] = summed ? tnk_te_reduce_axis(s, tnb_printf(tn_scratch(ctx), "k%u", i), emit_dim(x, i))
-                        : s->axes[i - extra];
+        bool summed = i < extra ||
+                      (tn_is_int_const(to.at[i - extra], 1) && !tn_is_int_const(emit_dim(x, i), 1));
+        idx[i] = summed
+                     ? tnk_te_reduce_axis(s, tnb_printf(tn_scratch(ctx), "k%u", i), emit_dim(x, i))
+                     : s->axes[i - extra];
     }
     return emit_end(&e, "collapse_sum", tnk_te_sum(s, tnk_te_read_at(e.te, x, idx, n)));
 }
@@ -313,7 +332,8 @@ infer_layout_transform(tn_ctx *ctx, const tn_call *call)
     if (!m)
         return infer_fail(ctx, call, TNB_TYPE, "attribute 'index_map' must be an index map");
     if (t->ndim >= 0 && t->ndim != m->vars.n)
-        return infer_fail(ctx, call, TNB_SHAPE, "the index map takes %u indices, the tensor has %lld axes", m->vars.n,
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "the index map takes %u indices, the tensor has %lld axes", m->vars.n,
                           (long long)t->ndim);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, m->result.n, t->dtype);
@@ -327,7 +347,8 @@ infer_layout_transform(tn_ctx *ctx, const tn_call *call)
     }
     for (uint32_t i = 0; i < m->result.n; i++) {
         const tn_expr *low, *high;
-        if (!tn_interval(a, m->result.at[i], m->vars.at, mins, dims.at, dims.n, &low, &high) || !high)
+        if (!tn_interval(a, m->result.at[i], m->vars.at, mins, dims.at, dims.n, &low, &high) ||
+            !high)
             return infer_rank(ctx, call, m->result.n, t->dtype);
         out[i] = dim_addi(ctx, high, 1);
     }
@@ -353,15 +374,19 @@ legalize_layout_transform(tn_builder *b, const tn_call *call)
     tn_arith *a = tn_arith_new(ctx);
     for (uint32_t i = 0; i < n; i++)
         tn_arith_range(a, m->vars.at[i], I64(0), extents[i]);
-    bool exact = dim_equal(ctx, tn_product(ctx, emit_dims(call->args.at[0])), tn_product(ctx, out_dims));
+    bool exact =
+        dim_equal(ctx, tn_product(ctx, emit_dims(call->args.at[0])), tn_product(ctx, out_dims));
     tnk_stage *s = exact ? emit_stage(&e, "te_layout_transform") : NULL;
-    if (exact && tn_iter_map_inverse(a, m->result.at, m->result.n, m->vars.at, extents, n, s->axes, inverse)) {
+    if (exact && tn_iter_map_inverse(a, m->result.at, m->result.n, m->vars.at, extents, n, s->axes,
+                                     inverse)) {
         emit_simplify(s, out_dims.at, inverse, n);
-        return emit_end(&e, "te_layout_transform", tnk_te_define(s, tnk_te_read_at(e.te, x, inverse, n)));
+        return emit_end(&e, "te_layout_transform",
+                        tnk_te_define(s, tnk_te_read_at(e.te, x, inverse, n)));
     }
     /* places are left over: fill, then put every element where the map says */
     const tn_expr *vars[INFER_MAX_DIMS], *places[INFER_MAX_DIMS], *outs[INFER_MAX_DIMS];
-    const tn_node *out = tnk_te_buffer(e.te, "T_layout_trans", out_dims.at, out_dims.n, emit_dtype(x));
+    const tn_node *out =
+        tnk_te_buffer(e.te, "T_layout_trans", out_dims.at, out_dims.n, emit_dtype(x));
     emit_loop_vars(ctx, vars, n);
     emit_loop_vars(ctx, places, out_dims.n);
     for (uint32_t i = 0; i < out_dims.n; i++)

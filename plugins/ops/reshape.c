@@ -15,7 +15,8 @@ fill_in_rest(tn_ctx *ctx, const tn_call *call, tn_list *shape, const tn_expr *co
         if (!tn_int_value(shape->at[i], &v) || v >= 0) {
             others = dim_mul(ctx, others, shape->at[i]);
         } else if (v != -1 || rest) {
-            infer_fail(ctx, call, TNB_SHAPE, "the new shape %s has %s", tn_text(ctx, tn_shape(ctx, *shape)),
+            infer_fail(ctx, call, TNB_SHAPE, "the new shape %s has %s",
+                       tn_text(ctx, tn_shape(ctx, *shape)),
                        rest ? "more than one -1" : "a negative extent");
             return false;
         } else {
@@ -64,8 +65,8 @@ infer_reshape(tn_ctx *ctx, const tn_call *call)
     if (!fill_in_rest(ctx, call, &shape, count))
         return tn_error_node(ctx);
     if (dim_differ(ctx, count, tn_product(ctx, shape)))
-        return infer_fail(ctx, call, TNB_SHAPE, "%s elements cannot be arranged as %s", tn_text(ctx, count),
-                          tn_text(ctx, tn_shape(ctx, shape)));
+        return infer_fail(ctx, call, TNB_SHAPE, "%s elements cannot be arranged as %s",
+                          tn_text(ctx, count), tn_text(ctx, tn_shape(ctx, shape)));
     return infer_known(ctx, call, shape, t->dtype);
 }
 
@@ -81,8 +82,9 @@ infer_broadcast_to(tn_ctx *ctx, const tn_call *call)
     if (known < 0)
         return tn_error_node(ctx);
     if (ndim >= 0 && t->ndim > ndim)
-        return infer_fail(ctx, call, TNB_SHAPE, "a tensor with %lld axes cannot be broadcast to %lld",
-                          (long long)t->ndim, (long long)ndim);
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "a tensor with %lld axes cannot be broadcast to %lld", (long long)t->ndim,
+                          (long long)ndim);
     const tn_expr *arg = infer_arg(call, 1);
     if (!known)
         return tn_is_var(arg) ? tn_ty_tensor_of(ctx, arg, t->dtype, ndim, t->vdevice)
@@ -92,7 +94,8 @@ infer_broadcast_to(tn_ctx *ctx, const tn_call *call)
             const tn_expr *from = dims.at[i], *to = shape.at[shape.n - dims.n + i];
             if (!tn_is_int_const(from, 1) && dim_differ(ctx, from, to))
                 return infer_fail(ctx, call, TNB_SHAPE, "%s cannot be broadcast to %s",
-                                  tn_text(ctx, tn_shape(ctx, dims)), tn_text(ctx, tn_shape(ctx, shape)));
+                                  tn_text(ctx, tn_shape(ctx, dims)),
+                                  tn_text(ctx, tn_shape(ctx, shape)));
         }
     }
     return infer_known(ctx, call, shape, t->dtype);
@@ -144,7 +147,8 @@ infer_squeeze(tn_ctx *ctx, const tn_call *call)
         int64_t v;
         if (all ? tn_is_int_const(dims.at[i], 1) : used[i]) {
             if (tn_int_value(dims.at[i], &v) && v != 1)
-                return infer_fail(ctx, call, TNB_SHAPE, "axis %u cannot be removed: its extent is %lld, not 1", i,
+                return infer_fail(ctx, call, TNB_SHAPE,
+                                  "axis %u cannot be removed: its extent is %lld, not 1", i,
                                   (long long)v);
             continue;
         }
@@ -180,7 +184,8 @@ infer_batch_flatten(tn_ctx *ctx, const tn_call *call)
     return infer_known(ctx, call, tn_listv(ctx, dims.at[0], tn_product(ctx, rest), NULL), t->dtype);
 }
 
-/* The permutation: place i of the result is axis order[i] of the operand. The count, -1 after an error. */
+/* The permutation: place i of the result is axis order[i] of the operand. The count, -1 after an
+ * error. */
 static int
 read_order(tn_ctx *ctx, const tn_call *call, int64_t ndim, int64_t *order)
 {
@@ -189,7 +194,8 @@ read_order(tn_ctx *ctx, const tn_call *call, int64_t ndim, int64_t *order)
     if (n < 0)
         return -1;
     if (n != ndim) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'axes' has %d entries, the operand %lld axes", n, (long long)ndim);
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'axes' has %d entries, the operand %lld axes",
+                   n, (long long)ndim);
         return -1;
     }
     for (int i = 0; !tn_call_attr(call, "axes") && i < n; i++)

@@ -65,7 +65,8 @@ infer_bucketize(tn_ctx *ctx, const tn_call *call)
     if (!t || !u || !infer_same_dtype(ctx, call, t->dtype, u->dtype, &d))
         return tn_error_node(ctx);
     if (u->ndim >= 0 && u->ndim != 1)
-        return infer_fail(ctx, call, TNB_SHAPE, "boundaries must be a vector, but have %lld axes", (long long)u->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "boundaries must be a vector, but have %lld axes",
+                          (long long)u->ndim);
     return infer_same(ctx, call, t, tn_call_int(call, "out_int32") ? TNB_I32 : TNB_I64);
 }
 
@@ -78,7 +79,8 @@ legalize_bucketize(tn_builder *b, const tn_call *call)
     tnb_dtype d = tn_type_dtype(call->base.type);
     tnk_stage *s = emit_stage(&e, "bucketize");
     const tn_expr *k = tnk_te_reduce_axis(s, "k", emit_dim(limits, 0));
-    const tn_expr *v = tnk_te_read_at(e.te, x, s->axes, s->n_axes), *limit = tnk_te_read(e.te, limits, k, NULL);
+    const tn_expr *v = tnk_te_read_at(e.te, x, s->axes, s->n_axes),
+                  *limit = tnk_te_read(e.te, limits, k, NULL);
     const tn_expr *past = tn_call_int(call, "right") ? LESS_EQ(limit, v) : LESS(limit, v);
     return emit_end(&e, "bucketize", tnk_te_sum(s, SELECT(past, LIT(d, 1), LIT(d, 0))));
 }

@@ -22,7 +22,8 @@ clamp_bound(tn_ctx *ctx, const tn_expr *v, const tn_expr *dim, bool forward, boo
             return lowest;
         if (i < 0)
             v = dim_addi(ctx, dim, i);
-    } else if (!inbound && !tn_prove(tn_arith_new(ctx), tn_bin(ctx, TN_KIND_GE, v, tn_i64(ctx, 0)))) {
+    } else if (!inbound &&
+               !tn_prove(tn_arith_new(ctx), tn_bin(ctx, TN_KIND_GE, v, tn_i64(ctx, 0)))) {
         v = tn_select_of(ctx, tn_bin(ctx, TN_KIND_LT, v, tn_i64(ctx, 0)), tn_add(ctx, v, dim), v);
     }
     if (inbound)
@@ -41,7 +42,8 @@ slice_length(tn_ctx *ctx, const tn_expr *begin, const tn_expr *end, int64_t step
     }
     const tn_expr *span = step > 0 ? tn_sub(ctx, end, begin) : tn_sub(ctx, begin, end);
     int64_t width = step > 0 ? step : -step;
-    const tn_expr *n = dim_simplify(ctx, tn_floordiv(ctx, tn_add(ctx, span, tn_i64(ctx, width - 1)), tn_i64(ctx, width)));
+    const tn_expr *n = dim_simplify(ctx, tn_floordiv(ctx, tn_add(ctx, span, tn_i64(ctx, width - 1)),
+                                                     tn_i64(ctx, width)));
     tn_arith *a = tn_arith_new(ctx);
     tn_list vars = tn_free_vars(ctx, n, false);
     for (uint32_t i = 0; i < vars.n; i++)
@@ -70,7 +72,8 @@ scalars_of(tn_ctx *ctx, const tn_call *call, uint32_t i, const char *what, tn_li
     *out = t ? t->fields : s->values;
     for (uint32_t k = 0; k < out->n; k++) {
         if (!tn_is_scalar(out->at[k]) || tnb_dtype_is_float(tn_dtype_of(out->at[k]))) {
-            infer_fail(ctx, call, TNB_TYPE, "field %u of argument '%s' must be an integer", k, what);
+            infer_fail(ctx, call, TNB_TYPE, "field %u of argument '%s' must be an integer", k,
+                       what);
             return false;
         }
     }
@@ -86,8 +89,11 @@ read_slices(tn_ctx *ctx, const tn_call *call, int64_t ndim, slices *s)
         !scalars_of(ctx, call, 3, "end", &end) ||
         (infer_arg(call, 4) && !scalars_of(ctx, call, 4, "strides", &steps)))
         return false;
-    if (axes.n != begin.n || axes.n != end.n || (infer_arg(call, 4) && steps.n != axes.n) || axes.n > INFER_MAX_DIMS) {
-        infer_fail(ctx, call, TNB_INVALID, "axes, begin, end and strides must have equally many entries, but have %u, %u, %u and %u",
+    if (axes.n != begin.n || axes.n != end.n || (infer_arg(call, 4) && steps.n != axes.n) ||
+        axes.n > INFER_MAX_DIMS) {
+        infer_fail(ctx, call, TNB_INVALID,
+                   "axes, begin, end and strides must have equally many entries, but have %u, %u, "
+                   "%u and %u",
                    axes.n, begin.n, end.n, infer_arg(call, 4) ? steps.n : axes.n);
         return false;
     }
@@ -95,7 +101,8 @@ read_slices(tn_ctx *ctx, const tn_call *call, int64_t ndim, slices *s)
     for (int i = 0; i < s->n; i++) {
         int64_t axis;
         s->step[i] = 1;
-        if (!tn_int_value(axes.at[i], &axis) || (steps.n && !tn_int_value(steps.at[i], &s->step[i]))) {
+        if (!tn_int_value(axes.at[i], &axis) ||
+            (steps.n && !tn_int_value(steps.at[i], &s->step[i]))) {
             infer_fail(ctx, call, TNB_INVALID, "axes and strides must be literals");
             return false;
         }
@@ -103,7 +110,8 @@ read_slices(tn_ctx *ctx, const tn_call *call, int64_t ndim, slices *s)
         if (ndim >= 0 && !infer_axis(ctx, call, "axis", axis, ndim, &s->axis[i]))
             return false;
         if (s->step[i] == 0 || s->step[i] == INT64_MIN) {
-            infer_fail(ctx, call, TNB_INVALID, "a stride of %s", s->step[i] ? "the least integer" : "0");
+            infer_fail(ctx, call, TNB_INVALID, "a stride of %s",
+                       s->step[i] ? "the least integer" : "0");
             return false;
         }
         if (ndim >= 0 && seen[s->axis[i]]) {
@@ -134,7 +142,8 @@ infer_strided_slice(tn_ctx *ctx, const tn_call *call)
         bool forward = s.step[i] > 0;
         const tn_expr *begin = clamp_bound(ctx, s.begin[i], dim, forward, inbound);
         const tn_expr *end = clamp_bound(ctx, s.end[i], dim, forward, inbound);
-        dims = tn_list_with(ctx, dims, (uint32_t)s.axis[i], slice_length(ctx, begin, end, s.step[i]));
+        dims =
+            tn_list_with(ctx, dims, (uint32_t)s.axis[i], slice_length(ctx, begin, end, s.step[i]));
     }
     return infer_known(ctx, call, dims, t->dtype);
 }
@@ -172,10 +181,14 @@ infer_dynamic_strided_slice(tn_ctx *ctx, const tn_call *call)
         const tn_ty_tensor *v = infer_tensor(ctx, call, i);
         if (!v)
             return tn_error_node(ctx);
-        if ((v->ndim >= 0 && v->ndim != 1) || (!tnb_dtype_is_void(v->dtype) && !tnb_dtype_eq(v->dtype, TNB_I64)))
-            return infer_fail(ctx, call, TNB_TYPE, "argument '%s' must be a vector of int64", names[i]);
-        if (t->ndim >= 0 && tn_type_dims(TN_NODE(v), &dims) && dim_differ(ctx, dims.at[0], tn_i64(ctx, t->ndim)))
-            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries, the data %lld axes", names[i],
+        if ((v->ndim >= 0 && v->ndim != 1) ||
+            (!tnb_dtype_is_void(v->dtype) && !tnb_dtype_eq(v->dtype, TNB_I64)))
+            return infer_fail(ctx, call, TNB_TYPE, "argument '%s' must be a vector of int64",
+                              names[i]);
+        if (t->ndim >= 0 && tn_type_dims(TN_NODE(v), &dims) &&
+            dim_differ(ctx, dims.at[0], tn_i64(ctx, t->ndim)))
+            return infer_fail(ctx, call, TNB_SHAPE,
+                              "argument '%s' has %s entries, the data %lld axes", names[i],
                               tn_text(ctx, dims.at[0]), (long long)t->ndim);
     }
     return t ? infer_rank(ctx, call, t->ndim, t->dtype) : tn_error_node(ctx);
@@ -183,15 +196,16 @@ infer_dynamic_strided_slice(tn_ctx *ctx, const tn_call *call)
 
 /* begin and end of axis i of x as the program sees them, clamped; and the step. */
 static void
-dynamic_bounds(emit *e, const tn_node *const *v, const tn_expr *i, const tn_expr *dim, const tn_expr **begin,
-               const tn_expr **end, const tn_expr **step)
+dynamic_bounds(emit *e, const tn_node *const *v, const tn_expr *i, const tn_expr *dim,
+               const tn_expr **begin, const tn_expr **end, const tn_expr **step)
 {
     tn_ctx *ctx = e->ctx;
     const tn_expr *raw[3];
     for (int k = 0; k < 3; k++)
         raw[k] = tnk_te_read(e->te, v[k], i, NULL);
     const tn_expr *forward = GREATER(raw[2], I64(0));
-    const tn_expr *low = SELECT(forward, I64(0), I64(-1)), *high = SELECT(forward, dim, SUB(dim, I64(1)));
+    const tn_expr *low = SELECT(forward, I64(0), I64(-1)),
+                  *high = SELECT(forward, dim, SUB(dim, I64(1)));
     *begin = LEAST(GREATEST(emit_index(ctx, raw[0], dim), low), high);
     *end = LEAST(GREATEST(emit_index(ctx, raw[1], dim), low), high);
     *step = raw[2];
@@ -217,11 +231,13 @@ legalize_dynamic_strided_slice(tn_builder *b, const tn_call *call)
     dynamic_bounds(&e, v, s->axes[0], dim, &begin, &end, &step);
     const tn_expr *width = SELECT(GREATER(step, I64(0)), step, SUB(I64(0), step));
     const tn_expr *span = SELECT(GREATER(step, I64(0)), SUB(end, begin), SUB(begin, end));
-    const tn_expr *n = GREATEST(FLOORDIV(SUB(ADD(span, width), I64(1)), GREATEST(width, I64(1))), I64(0));
+    const tn_expr *n =
+        GREATEST(FLOORDIV(SUB(ADD(span, width), I64(1)), GREATEST(width, I64(1))), I64(0));
     const tn_expr *extents = tn_emit(b, emit_end(&e, "shape_func", tnk_te_define(s, n)), "gv");
 
     /* then its extents, as variables */
-    const tn_expr *shape = tn_emit(b, tn_call_opv(ctx, "tensor_to_shape", NULL, extents, NULL), "gv");
+    const tn_expr *shape =
+        tn_emit(b, tn_call_opv(ctx, "tensor_to_shape", NULL, extents, NULL), "gv");
     const tn_node *names[INFER_MAX_DIMS];
     for (uint32_t i = 0; i < dims.n; i++)
         names[i] = tn_var_dtype(ctx, tn_strf(ctx, "s%u", i), TNB_I64);
@@ -238,7 +254,8 @@ legalize_dynamic_strided_slice(tn_builder *b, const tn_call *call)
         dynamic_bounds(&e, v, I64(i), emit_dim(x, i), &begin, &end, &step);
         idx[i] = ADD(begin, MUL(s->axes[i], step));
     }
-    return emit_end(&e, "dynamic_strided_slice", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, dims.n)));
+    return emit_end(&e, "dynamic_strided_slice",
+                    tnk_te_define(s, tnk_te_read_at(e.te, x, idx, dims.n)));
 }
 
 const tn_type *
@@ -254,10 +271,11 @@ infer_slice_scatter(tn_ctx *ctx, const tn_call *call)
             return tn_error_node(ctx);
     }
     if (tn_is_int_const(infer_arg(call, 4), 0) || (tn_is(infer_arg(call, 4), TN_KIND_INT_IMM) &&
-                                                    tn_as_int_imm(infer_arg(call, 4))->value < 0))
+                                                   tn_as_int_imm(infer_arg(call, 4))->value < 0))
         return infer_fail(ctx, call, TNB_INVALID, "the step must be at least 1");
     if (t->ndim >= 0 && u->ndim >= 0 && t->ndim != u->ndim)
-        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the source %lld", (long long)t->ndim, (long long)u->ndim);
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the source %lld",
+                          (long long)t->ndim, (long long)u->ndim);
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
         return tn_error_node(ctx);
     return infer_same(ctx, call, t, d);
@@ -272,7 +290,8 @@ legalize_slice_scatter(tn_builder *b, const tn_call *call)
     int64_t axis = tn_call_int(call, "axis");
     if (axis < 0)
         axis += emit_ndim(x);
-    const tn_expr *dim = emit_dim(x, (uint32_t)axis), *bound[2], *step = emit_scalar(&e, call->args.at[4], TNB_I64);
+    const tn_expr *dim = emit_dim(x, (uint32_t)axis), *bound[2],
+                  *step = emit_scalar(&e, call->args.at[4], TNB_I64);
     for (int i = 0; i < 2; i++) {
         const tn_expr *v = emit_index(ctx, emit_scalar(&e, call->args.at[2 + i], TNB_I64), dim);
         bound[i] = LEAST(GREATEST(v, I64(0)), dim);
@@ -283,7 +302,9 @@ legalize_slice_scatter(tn_builder *b, const tn_call *call)
         return NULL;
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     idx[axis] = FLOORDIV(off, step);
-    const tn_expr *hit = AND(AND(GREATER_EQ(at, bound[0]), LESS(at, bound[1])), EQUAL(FLOORMOD(off, step), I64(0)));
-    const tn_expr *v = GUARDED(hit, tnk_te_read_at(e.te, src, idx, s->n_axes), tnk_te_read_at(e.te, x, s->axes, s->n_axes));
+    const tn_expr *hit =
+        AND(AND(GREATER_EQ(at, bound[0]), LESS(at, bound[1])), EQUAL(FLOORMOD(off, step), I64(0)));
+    const tn_expr *v = GUARDED(hit, tnk_te_read_at(e.te, src, idx, s->n_axes),
+                               tnk_te_read_at(e.te, x, s->axes, s->n_axes));
     return emit_end(&e, "slice_scatter", tnk_te_define(s, v));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting: sort, argsort, topk, by a bottom-up merge sort of positions, which is stable and needs loops only. */
+/* Sorting: sort, argsort, topk, by a bottom-up merge sort of positions, which is stable and needs
+ * loops only. */
 #include "emit.h"
 
 const tn_type *
@@ -7,7 +8,8 @@ infer_sort(tn_ctx *ctx, const tn_call *call)
 {
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     int64_t axis;
-    if (!t || (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
+    if (!t ||
+        (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     bool positions = !strcmp(infer_op_name(call), "argsort");
     return infer_same(ctx, call, t, positions ? tn_call_dtype(call, "dtype") : t->dtype);
@@ -20,16 +22,19 @@ infer_topk(tn_ctx *ctx, const tn_call *call)
     const char *what = tn_call_str(call, "ret_type");
     int64_t axis, k = tn_call_int(call, "k"), n;
     tn_list dims;
-    if (!t || (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
+    if (!t ||
+        (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     if (strcmp(what, "both") && strcmp(what, "values") && strcmp(what, "indices"))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'ret_type' is \"%s\", wanted both, values or indices", what);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'ret_type' is \"%s\", wanted both, values or indices", what);
     tnb_dtype d = tn_call_dtype(call, "dtype");
     const tn_type *values, *indices;
     if (tn_type_dims(TN_NODE(t), &dims)) {
         if (tn_int_value(dims.at[axis], &n) && k > n)
-            return infer_fail(ctx, call, TNB_INVALID, "attribute 'k' is %lld, but axis %lld has %lld elements", (long long)k,
-                              (long long)axis, (long long)n);
+            return infer_fail(ctx, call, TNB_INVALID,
+                              "attribute 'k' is %lld, but axis %lld has %lld elements",
+                              (long long)k, (long long)axis, (long long)n);
         if (k > 0)
             dims = tn_list_with(ctx, dims, (uint32_t)axis, tn_i64(ctx, k));
         values = infer_known(ctx, call, dims, t->dtype);
@@ -48,7 +53,8 @@ typedef struct sorter {
     const tn_node *x, *order, *cursor;
     uint32_t n, axis;
     bool descending;
-    const tn_expr *vars[INFER_MAX_DIMS], *extents[INFER_MAX_DIMS]; /* of the input; the axis' variable is the innermost */
+    const tn_expr *vars[INFER_MAX_DIMS],
+        *extents[INFER_MAX_DIMS]; /* of the input; the axis' variable is the innermost */
 } sorter;
 
 static const tn_expr *
@@ -72,20 +78,26 @@ set(sorter *s, const tn_node *buffer, const tn_expr *value, const tn_expr *i, co
     return tn_store(s->e.ctx, buffer, value, tn_listv(s->e.ctx, i, j, NULL));
 }
 
-/* One step of a merge: the smaller head of two runs goes to `to`. The cursors are the heads' places. */
+/* One step of a merge: the smaller head of two runs goes to `to`. The cursors are the heads'
+ * places. */
 static const tn_stmt *
-merge_step(sorter *s, const tn_expr *from, const tn_expr *to, const tn_expr *place, const tn_expr *mid, const tn_expr *high)
+merge_step(sorter *s, const tn_expr *from, const tn_expr *to, const tn_expr *place,
+           const tn_expr *mid, const tn_expr *high)
 {
     tn_ctx *ctx = s->e.ctx;
-    const tn_expr *i = tnk_te_read(s->e.te, s->cursor, I64(0), NULL), *j = tnk_te_read(s->e.te, s->cursor, I64(1), NULL);
-    const tn_expr *left = at_axis(s, order_at(s, from, i)), *right = at_axis(s, order_at(s, from, j));
+    const tn_expr *i = tnk_te_read(s->e.te, s->cursor, I64(0), NULL),
+                  *j = tnk_te_read(s->e.te, s->cursor, I64(1), NULL);
+    const tn_expr *left = at_axis(s, order_at(s, from, i)),
+                  *right = at_axis(s, order_at(s, from, j));
     const tn_expr *right_first = s->descending ? GREATER(right, left) : LESS(right, left);
     const tn_expr *both = GUARDED(LESS(j, high), tn_not(ctx, right_first), tn_bool(ctx, true));
     const tn_expr *take_left = GUARDED(LESS(i, mid), both, tn_bool(ctx, false));
-    const tn_stmt *a = tn_seqv(ctx, set(s, s->order, order_at(s, from, i), to, place),
-                               tn_store(ctx, s->cursor, ADD(i, I64(1)), tn_listv(ctx, I64(0), NULL)), NULL);
-    const tn_stmt *b = tn_seqv(ctx, set(s, s->order, order_at(s, from, j), to, place),
-                               tn_store(ctx, s->cursor, ADD(j, I64(1)), tn_listv(ctx, I64(1), NULL)), NULL);
+    const tn_stmt *a =
+        tn_seqv(ctx, set(s, s->order, order_at(s, from, i), to, place),
+                tn_store(ctx, s->cursor, ADD(i, I64(1)), tn_listv(ctx, I64(0), NULL)), NULL);
+    const tn_stmt *b =
+        tn_seqv(ctx, set(s, s->order, order_at(s, from, j), to, place),
+                tn_store(ctx, s->cursor, ADD(j, I64(1)), tn_listv(ctx, I64(1), NULL)), NULL);
     return tn_if_stmt_of(ctx, take_left, a, b);
 }
 
@@ -95,7 +107,8 @@ sort_row(sorter *s, int64_t *result)
 {
     tn_ctx *ctx = s->e.ctx;
     const tn_expr *n = s->extents[s->axis], *v[4];
-    int64_t count, passes = 32; /* an even number that is enough for any extent known only at run time */
+    int64_t count,
+        passes = 32; /* an even number that is enough for any extent known only at run time */
     if (tn_int_value(n, &count)) {
         for (passes = 0; (INT64_C(1) << passes) < count; passes++)
             ;
@@ -105,23 +118,29 @@ sort_row(sorter *s, int64_t *result)
     const tn_stmt *start = emit_loops(ctx, &v[0], &n, 1, set(s, s->order, v[0], I64(0), v[0]));
     if (passes == 0)
         return start;
-    const tn_expr *pass = tn_var_dtype(ctx, "level", TNB_I64), *run = tn_var_dtype(ctx, "run", TNB_I64);
+    const tn_expr *pass = tn_var_dtype(ctx, "level", TNB_I64),
+                  *run = tn_var_dtype(ctx, "run", TNB_I64);
     const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64);
     const tn_expr *width = MATH2("shift_left", I64(1), pass), *pair = MUL(width, I64(2));
-    const tn_expr *low = MUL(run, pair), *mid = LEAST(ADD(low, width), n), *high = LEAST(ADD(low, pair), n);
+    const tn_expr *low = MUL(run, pair), *mid = LEAST(ADD(low, width), n),
+                  *high = LEAST(ADD(low, pair), n);
     const tn_expr *from = FLOORMOD(pass, I64(2)), *to = SUB(I64(1), from);
-    const tn_expr *length = SUB(high, low), *runs = FLOORDIV(SUB(ADD(n, pair), I64(1)), pair), *levels = I64(passes);
-    const tn_stmt *merge = tn_seqv(ctx, tn_store(ctx, s->cursor, low, tn_listv(ctx, I64(0), NULL)),
-                                   tn_store(ctx, s->cursor, mid, tn_listv(ctx, I64(1), NULL)),
-                                   emit_loops(ctx, &k, &length, 1, merge_step(s, from, to, ADD(low, k), mid, high)), NULL);
+    const tn_expr *length = SUB(high, low), *runs = FLOORDIV(SUB(ADD(n, pair), I64(1)), pair),
+                  *levels = I64(passes);
+    const tn_stmt *merge =
+        tn_seqv(ctx, tn_store(ctx, s->cursor, low, tn_listv(ctx, I64(0), NULL)),
+                tn_store(ctx, s->cursor, mid, tn_listv(ctx, I64(1), NULL)),
+                emit_loops(ctx, &k, &length, 1, merge_step(s, from, to, ADD(low, k), mid, high)),
+                NULL);
     merge = emit_loops(ctx, &run, &runs, 1, merge);
     return tn_seqv(ctx, start, emit_loops(ctx, &pass, &levels, 1, merge), NULL);
 }
 
-/* Sorts and writes the first `count` elements and positions of each row; either result may be NULL. */
+/* Sorts and writes the first `count` elements and positions of each row; either result may be NULL.
+ */
 static const tn_expr *
-sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool values, bool positions, const tn_expr *count,
-       tnb_dtype position_dtype)
+sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool values, bool positions,
+       const tn_expr *count, tnb_dtype position_dtype)
 {
     s->e = emit_begin(b, call);
     tn_ctx *ctx = s->e.ctx;
@@ -167,7 +186,8 @@ sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool val
         write[values] = tn_store(ctx, outs[n_outs - 1], CAST(position_dtype, from), at);
     const tn_stmt *both = write[1] ? tn_seqv(ctx, write[0], write[1], NULL) : write[0];
     body = tn_seqv(ctx, body, emit_loops(ctx, &k, &dims[s->axis], 1, both), NULL);
-    tnk_te_extern(s->e.te, hint, &s->x, 1, made, n_outs + 2, emit_loops(ctx, outer, outer_extents, n_outer, body));
+    tnk_te_extern(s->e.te, hint, &s->x, 1, made, n_outs + 2,
+                  emit_loops(ctx, outer, outer_extents, n_outer, body));
     return emit_end_n(&s->e, hint, outs, n_outs);
 }
 

@@ -5,9 +5,10 @@
  *         with T.sblock("add"):                =>    ... the program as before
  *             C[vi, vj] = A[vi, vj] + 1
  *
- * Kinds: 0 elementwise, 1 broadcast, 2 injective, 3 commutative reduction, 4 takes elementwise work behind it
- * (products, convolutions, pooling, softmax), 8 opaque. Programs that have a non-zero op_pattern keep theirs.
- * Needs blocks, as legalization writes them. Cases: tests/pass/AnnotateTIROpPattern.
+ * Kinds: 0 elementwise, 1 broadcast, 2 injective, 3 commutative reduction, 4 takes elementwise work
+ * behind it (products, convolutions, pooling, softmax), 8 opaque. Programs that have a non-zero
+ * op_pattern keep theirs. Needs blocks, as legalization writes them. Cases:
+ * tests/pass/AnnotateTIROpPattern.
  */
 #include "transform.h"
 
@@ -53,7 +54,8 @@ collect(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
-/* The load's indices occur in order among the store's; a dimension of extent 1 read at 0 does not count. */
+/* The load's indices occur in order among the store's; a dimension of extent 1 read at 0 does not
+ * count. */
 static bool
 is_broadcast(const tn_buffer_store *s, const tn_buffer_load *l)
 {
@@ -223,7 +225,8 @@ classify(analysis *a, const tn_block *b)
     else if (!has_iter(b, TN_ITER_REDUCE))
         a->kind = OPAQUE;
     else
-        a->kind = most(a->kind, is_multiply_add(a->store) || has_window(a, b) ? OUT_FUSABLE : REDUCE);
+        a->kind =
+            most(a->kind, is_multiply_add(a->store) || has_window(a, b) ? OUT_FUSABLE : REDUCE);
 }
 
 static tn_walk_step
@@ -238,7 +241,8 @@ enter(void *user, const tn_node *n)
 }
 
 static const tn_node *
-annotate(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+annotate(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+         void *user)
 {
     int64_t given;
     (void)m;

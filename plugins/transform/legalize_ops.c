@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LegalizeOps: replaces operator calls by calls of tensor programs.
  *
- *     lv = R.add(x, y)      =>      lv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((8, 4), "float32"))
- *                                   and the PrimFunc `add`
+ *     lv = R.add(x, y)      =>      lv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((8, 4),
+ * "float32")) and the PrimFunc `add`
  *
- * A call is taken when the shapes and element types of its arguments, and of its result unless that depends on data, are known.
- * The rule is the target's (tn_find_legalizer), else the operator's own. What a rule returns or emits is legalized in turn.
- * Calls without a rule, or whose rule declines, stay. Options: skip_ops, enable_warning. Cases: tests/pass/LegalizeOps.
+ * A call is taken when the shapes and element types of its arguments, and of its result unless that
+ * depends on data, are known. The rule is the target's (tn_find_legalizer), else the operator's
+ * own. What a rule returns or emits is legalized in turn. Calls without a rule, or whose rule
+ * declines, stay. Options: skip_ops, enable_warning. Cases: tests/pass/LegalizeOps.
  */
 #include "transform.h"
 
@@ -33,7 +34,8 @@ typedef struct legalizer {
     TNB_VEC(const char *) replaced; /* programs that were copied for a device */
 } legalizer;
 
-static const tn_expr *legal_value(legalizer *l, bindings *out, const tn_expr *value);
+static const tn_expr *
+legal_value(legalizer *l, bindings *out, const tn_expr *value);
 
 /* ---- which calls, which rule ---- */
 
@@ -209,7 +211,8 @@ static const tn_expr *
 legal_call(legalizer *l, bindings *out, const tn_call *call)
 {
     const tn_op *op = tn_call_op_of(call);
-    if (!op || (!op->legalize && !target_rule(l, op)) || is_skipped(l, op) || !is_eligible(call, op))
+    if (!op || (!op->legalize && !target_rule(l, op)) || is_skipped(l, op) ||
+        !is_eligible(call, op))
         return TN_NODE(call);
     if (l->depth == MAX_DEPTH) {
         tn_error(l->ctx, call->base.loc, TNB_INTERNAL, "legalizing %s does not end", op->name);
@@ -243,14 +246,16 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
 
 /* ---- functions ---- */
 
-static const tn_expr *legal_seq(legalizer *l, const tn_expr *e);
+static const tn_expr *
+legal_seq(legalizer *l, const tn_expr *e);
 
 static const tn_expr *
 legal_function(legalizer *l, const tn_function *f)
 {
     const tn_expr *body = legal_seq(l, f->body);
-    return body == f->body ? TN_NODE(f)
-                           : tn_function_of(l->ctx, f->params, body, f->ret, f->pure != 0, f->attrs);
+    return body == f->body
+               ? TN_NODE(f)
+               : tn_function_of(l->ctx, f->params, body, f->ret, f->pure != 0, f->attrs);
 }
 
 static const tn_expr *
@@ -351,7 +356,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     legalizer l = {.pc = pc, .ctx = pc->ctx, .arena = tn_scratch(pc->ctx)};
     const tn_array *skip = tn_as_array(tn_dict_get(pc->options, "skip_ops"));
     int64_t apply = 1;
-    if (tn_int_value(tn_dict_get(pc->config, "relax.transform.apply_legalize_ops"), &apply) && !apply)
+    if (tn_int_value(tn_dict_get(pc->config, "relax.transform.apply_legalize_ops"), &apply) &&
+        !apply)
         return m;
     l.skip = skip ? skip->items : (tn_list){0};
     l.warn = tn_option_bool(pc, "enable_warning");

@@ -13,15 +13,18 @@
 #define VAR(...) tops_var(t, TNB_F32, (const int64_t[]){__VA_ARGS__, TOPS_END})
 #define VARD(d, ...) tops_var(t, d, (const int64_t[]){__VA_ARGS__, TOPS_END})
 #define ATTRS(...) tn_dictv(t->ctx, __VA_ARGS__, NULL)
-#define INTS(...) tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+#define INTS(...) \
+    tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 #define INT(v) tn_i64(t->ctx, v)
 #define STR(v) tn_string(t->ctx, v)
 #define DIMS(...) tn_shape(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
 #define TUPLE(...) tn_tuple_of(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
-#define ARGS(...) (const tn_expr *[]){__VA_ARGS__}, sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *)
+#define ARGS(...) \
+    (const tn_expr *[]){__VA_ARGS__}, sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *)
 
 static void
-expect_type(tops *t, const char *wanted, const char *op, const tn_node *attrs, const tn_expr *const *args, uint32_t n)
+expect_type(tops *t, const char *wanted, const char *op, const tn_node *attrs,
+            const tn_expr *const *args, uint32_t n)
 {
     const tn_expr *call = tn_call_op(t->ctx, op, tn_list_of(t->ctx, args, n), attrs);
     const char *got = tn_is_error(call) ? "an error" : tn_text(t->ctx, call->type);
@@ -31,7 +34,8 @@ expect_type(tops *t, const char *wanted, const char *op, const tn_node *attrs, c
 }
 
 static void
-expect_error(tops *t, const char *part, const char *op, const tn_node *attrs, const tn_expr *const *args, uint32_t n)
+expect_error(tops *t, const char *part, const char *op, const tn_node *attrs,
+             const tn_expr *const *args, uint32_t n)
 {
     tnb_buf b = {0};
     const tn_expr *call = tn_call_op(t->ctx, op, tn_list_of(t->ctx, args, n), attrs);
@@ -48,20 +52,27 @@ static void
 shapes_follow_the_operands(void **state)
 {
     tops *t = *state;
-    expect_type(t, "R.Tensor((2, 4, 3), dtype=\"float32\")", "add", NULL, ARGS(VAR(2, 1, 3), VAR(4, 1)));
+    expect_type(t, "R.Tensor((2, 4, 3), dtype=\"float32\")", "add", NULL,
+                ARGS(VAR(2, 1, 3), VAR(4, 1)));
     expect_type(t, "R.Tensor((2, 3), dtype=\"bool\")", "less", NULL, ARGS(VAR(2, 3), VAR(3)));
-    expect_type(t, "R.Tensor((5, 2, 4), dtype=\"float32\")", "matmul", NULL, ARGS(VAR(2, 3), VAR(5, 3, 4)));
-    expect_type(t, "R.Tensor((2, 1), dtype=\"float32\")", "sum", ATTRS("axis", INTS(-1), "keepdims", tn_bool(t->ctx, true)),
-                ARGS(VAR(2, 3)));
+    expect_type(t, "R.Tensor((5, 2, 4), dtype=\"float32\")", "matmul", NULL,
+                ARGS(VAR(2, 3), VAR(5, 3, 4)));
+    expect_type(t, "R.Tensor((2, 1), dtype=\"float32\")", "sum",
+                ATTRS("axis", INTS(-1), "keepdims", tn_bool(t->ctx, true)), ARGS(VAR(2, 3)));
     expect_type(t, "R.Tensor((), dtype=\"int64\")", "argmax", NULL, ARGS(VAR(2, 3)));
-    expect_type(t, "R.Tensor((3, 4), dtype=\"float32\")", "reshape", NULL, ARGS(VAR(2, 6), DIMS(INT(3), INT(-1))));
-    expect_type(t, "R.Tensor((1, 8, 3, 5), dtype=\"float32\")", "nn.conv2d", ATTRS("strides", INTS(2, 1), "padding", INTS(1)),
+    expect_type(t, "R.Tensor((3, 4), dtype=\"float32\")", "reshape", NULL,
+                ARGS(VAR(2, 6), DIMS(INT(3), INT(-1))));
+    expect_type(t, "R.Tensor((1, 8, 3, 5), dtype=\"float32\")", "nn.conv2d",
+                ATTRS("strides", INTS(2, 1), "padding", INTS(1)),
                 ARGS(VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)));
-    expect_type(t, "R.Tensor((1, 3, 7), dtype=\"float32\")", "nn.conv1d_transpose", ATTRS("strides", INTS(2)),
-                ARGS(VAR(1, 2, 3), VAR(2, 3, 3)));
+    expect_type(t, "R.Tensor((1, 3, 7), dtype=\"float32\")", "nn.conv1d_transpose",
+                ATTRS("strides", INTS(2)), ARGS(VAR(1, 2, 3), VAR(2, 3, 3)));
     expect_type(t, "R.Tensor((1, 2, 3, 3), dtype=\"float32\")", "nn.max_pool2d",
-                ATTRS("pool_size", INTS(2), "strides", INTS(2), "ceil_mode", tn_bool(t->ctx, true)), ARGS(VAR(1, 2, 5, 5)));
-    expect_type(t, "R.Tuple(R.Tensor((2, 3), dtype=\"float32\"), R.Tensor((2, 3), dtype=\"float32\"), R.Tensor((2, 1), dtype=\"float32\"))",
+                ATTRS("pool_size", INTS(2), "strides", INTS(2), "ceil_mode", tn_bool(t->ctx, true)),
+                ARGS(VAR(1, 2, 5, 5)));
+    expect_type(t,
+                "R.Tuple(R.Tensor((2, 3), dtype=\"float32\"), R.Tensor((2, 3), dtype=\"float32\"), "
+                "R.Tensor((2, 1), dtype=\"float32\"))",
                 "split", ATTRS("indices_or_sections", INT(3), "axis", INT(1)), ARGS(VAR(2, 7)));
     expect_type(t, "R.Tensor((2, 2), dtype=\"float32\")", "strided_slice", NULL,
                 ARGS(VAR(2, 5), TUPLE(INT(1)), TUPLE(INT(-1)), TUPLE(INT(0)), TUPLE(INT(-2))));
@@ -72,10 +83,12 @@ symbols_stay_in_types(void **state)
 {
     tops *t = *state;
     expect_type(t, "R.Tensor((n, 4), dtype=\"float32\")", "add", NULL, ARGS(VAR(-1, 1), VAR(4)));
-    expect_type(t, "R.Tensor((n,), dtype=\"float32\")", "max", ATTRS("axis", INTS(1)), ARGS(VAR(-1, -2)));
-    expect_type(t, "R.Tensor((n, 12), dtype=\"float32\")", "reshape", NULL, ARGS(VAR(-1, 3, 4), DIMS(INT(-1), INT(12))));
-    expect_type(t, "R.Tensor((n, 8, 5, 5), dtype=\"float32\")", "nn.conv2d", ATTRS("padding", INTS(1)),
-                ARGS(VAR(-1, 4, 5, 5), VAR(8, 4, 3, 3)));
+    expect_type(t, "R.Tensor((n,), dtype=\"float32\")", "max", ATTRS("axis", INTS(1)),
+                ARGS(VAR(-1, -2)));
+    expect_type(t, "R.Tensor((n, 12), dtype=\"float32\")", "reshape", NULL,
+                ARGS(VAR(-1, 3, 4), DIMS(INT(-1), INT(12))));
+    expect_type(t, "R.Tensor((n, 8, 5, 5), dtype=\"float32\")", "nn.conv2d",
+                ATTRS("padding", INTS(1)), ARGS(VAR(-1, 4, 5, 5), VAR(8, 4, 3, 3)));
     expect_type(t, "R.Tensor((4, n), dtype=\"float32\")", "permute_dims", NULL, ARGS(VAR(-1, 4)));
 }
 
@@ -89,12 +102,17 @@ wrong_uses_are_told(void **state)
     expect_error(t, "float type", "exp", NULL, ARGS(VARD(TNB_I64, 2)));
     expect_error(t, "must be a tensor", "nn.relu", NULL, ARGS(INT(1)));
     expect_error(t, "summed extents differ: 3", "matmul", NULL, ARGS(VAR(2, 3), VAR(4, 2)));
-    expect_error(t, "multiple", "nn.conv2d", ATTRS("groups", INT(3)), ARGS(VAR(1, 12, 5, 5), VAR(16, 4, 3, 3)));
+    expect_error(t, "multiple", "nn.conv2d", ATTRS("groups", INT(3)),
+                 ARGS(VAR(1, 12, 5, 5), VAR(16, 4, 3, 3)));
     expect_error(t, "has 4 channels", "nn.conv2d", NULL, ARGS(VAR(1, 4, 5, 5), VAR(8, 3, 3, 3)));
-    expect_error(t, "its layout NCHW has 4", "nn.conv2d", NULL, ARGS(VAR(4, 5, 5), VAR(8, 4, 3, 3)));
-    expect_error(t, "no order of the axes NCHW", "nn.conv2d", ATTRS("data_layout", STR("NCWW")), ARGS(VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)));
-    expect_error(t, "larger than the padded data", "nn.max_pool2d", ATTRS("pool_size", INTS(9)), ARGS(VAR(1, 4, 5, 5)));
-    expect_error(t, "wanted at least 1", "nn.max_pool2d", ATTRS("strides", INTS(0)), ARGS(VAR(1, 4, 5, 5)));
+    expect_error(t, "its layout NCHW has 4", "nn.conv2d", NULL,
+                 ARGS(VAR(4, 5, 5), VAR(8, 4, 3, 3)));
+    expect_error(t, "no order of the axes NCHW", "nn.conv2d", ATTRS("data_layout", STR("NCWW")),
+                 ARGS(VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)));
+    expect_error(t, "larger than the padded data", "nn.max_pool2d", ATTRS("pool_size", INTS(9)),
+                 ARGS(VAR(1, 4, 5, 5)));
+    expect_error(t, "wanted at least 1", "nn.max_pool2d", ATTRS("strides", INTS(0)),
+                 ARGS(VAR(1, 4, 5, 5)));
     expect_error(t, "out of range", "nn.softmax", ATTRS("axis", INT(2)), ARGS(VAR(2, 3)));
     expect_error(t, "twice", "sum", ATTRS("axis", INTS(0, -2)), ARGS(VAR(2, 3)));
     expect_error(t, "cannot be arranged", "reshape", NULL, ARGS(VAR(2, 3), DIMS(INT(4), INT(-1))));
@@ -103,13 +121,18 @@ wrong_uses_are_told(void **state)
     expect_error(t, "a stride of 0", "strided_slice", NULL,
                  ARGS(VAR(2, 5), TUPLE(INT(1)), TUPLE(INT(0)), TUPLE(INT(4)), TUPLE(INT(0))));
     expect_error(t, "not 1", "squeeze", ATTRS("axis", INTS(0)), ARGS(VAR(2, 3)));
-    expect_error(t, "wanted fast, wrap, clip or nan", "take", ATTRS("mode", STR("x"), "axis", INT(0)), ARGS(VAR(2), VARD(TNB_I64, 2)));
+    expect_error(t, "wanted fast, wrap, clip or nan", "take",
+                 ATTRS("mode", STR("x"), "axis", INT(0)), ARGS(VAR(2), VARD(TNB_I64, 2)));
     expect_error(t, "must be integers", "take", ATTRS("axis", INT(0)), ARGS(VAR(2), VAR(2)));
     expect_error(t, "two an axis", "nn.pad", ATTRS("pad_width", INTS(1)), ARGS(VAR(2)));
-    expect_error(t, "does not fit", "einsum", ATTRS("subscripts", STR("ijk->i")), ARGS(TUPLE(VAR(2, 3))));
-    expect_error(t, "which is unknown", "image.resize2d", ATTRS("method", STR("best")), ARGS(VAR(1, 1, 2, 2), DIMS(INT(4), INT(4))));
-    expect_error(t, "has 4 entries", "nn.batch_norm", ATTRS("axis", INT(1)), ARGS(VAR(2, 3), VAR(4), VAR(3), VAR(3), VAR(3)));
-    expect_error(t, "has no attribute 'stride'", "nn.conv2d", ATTRS("stride", INTS(1)), ARGS(VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)));
+    expect_error(t, "does not fit", "einsum", ATTRS("subscripts", STR("ijk->i")),
+                 ARGS(TUPLE(VAR(2, 3))));
+    expect_error(t, "which is unknown", "image.resize2d", ATTRS("method", STR("best")),
+                 ARGS(VAR(1, 1, 2, 2), DIMS(INT(4), INT(4))));
+    expect_error(t, "has 4 entries", "nn.batch_norm", ATTRS("axis", INT(1)),
+                 ARGS(VAR(2, 3), VAR(4), VAR(3), VAR(3), VAR(3)));
+    expect_error(t, "has no attribute 'stride'", "nn.conv2d", ATTRS("stride", INTS(1)),
+                 ARGS(VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)));
 }
 
 /* Paddings for one side or all axes, lone numbers and a missing out_layout become the full form. */
@@ -118,7 +141,8 @@ attributes_become_canonical(void **state)
 {
     tops *t = *state;
     const tn_expr *args[] = {VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)};
-    const tn_expr *call = tn_call_op(t->ctx, "nn.conv2d", tn_list_of(t->ctx, args, 2), ATTRS("padding", INTS(1, 2), "strides", INTS(2)));
+    const tn_expr *call = tn_call_op(t->ctx, "nn.conv2d", tn_list_of(t->ctx, args, 2),
+                                     ATTRS("padding", INTS(1, 2), "strides", INTS(2)));
     int64_t v[8];
     const tn_call *c = tn_as_call(call);
     assert_int_equal(tn_call_ints(c, "padding", v, 8), 4);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every operator becomes tensor programs that pass the verifier; where the interpreter is at hand they also run. */
+/* Every operator becomes tensor programs that pass the verifier; where the interpreter is at hand
+ * they also run. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,14 +16,16 @@
 #define INT64(...) tops_const(t, TNB_I64, zeros_ones, SHAPE(__VA_ARGS__))
 #define BOOLS(...) tops_const(t, TNB_B8, zeros_ones, SHAPE(__VA_ARGS__))
 #define ATTRS(...) tn_dictv(t->ctx, __VA_ARGS__, NULL)
-#define INTS(...) tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+#define INTS(...) \
+    tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 #define INT(v) tn_i64(t->ctx, v)
 #define FLT(v) tn_float_imm_of(t->ctx, TNB_F32, v)
 #define STR(v) tn_string(t->ctx, v)
 #define TUPLE(...) tn_tuple_of(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
 #define DIMS(...) tn_shape(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
-#define CASE(op, attrs, ...)                                                                       \
-    check(t, op, attrs, (const tn_expr *[]){__VA_ARGS__}, sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *))
+#define CASE(op, attrs, ...)                              \
+    check(t, op, attrs, (const tn_expr *[]){__VA_ARGS__}, \
+          sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *))
 
 static double positive[512], zeros_ones[512];
 static int failures;
@@ -44,16 +47,28 @@ check(tops *t, const char *op, const tn_node *attrs, const tn_expr *const *args,
 static void
 elementwise(tops *t)
 {
-    static const char *const unary[] = {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log",
-                                        "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "abs", "ceil", "floor",
-                                        "negative", "round", "sign", "square", "trunc", "isfinite", "isinf", "isnan", "nn.relu",
-                                        "nn.relu6", "nn.leakyrelu", "nn.elu", "nn.gelu", "nn.gelu_tanh", "nn.silu", "nn.selu",
-                                        "nn.softplus", "nn.hardsigmoid", "nn.hardswish", "nn.mish", "nn.softsign", "nn.softmax",
-                                        "nn.log_softmax"};
-    static const char *const binary[] = {"add", "subtract", "multiply", "divide", "floor_divide", "power", "mod", "floor_mod",
-                                         "atan2", "log_add_exp", "maximum", "minimum", "equal", "not_equal", "less",
-                                         "less_equal", "greater", "greater_equal"};
-    static const char *const bits[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "floor_mod", "mod"};
+    static const char *const unary[] = {"acos",         "acosh",         "asin",
+                                        "asinh",        "atan",          "atanh",
+                                        "cos",          "cosh",          "erf",
+                                        "exp",          "log",           "rsqrt",
+                                        "sigmoid",      "sin",           "sinh",
+                                        "sqrt",         "tan",           "tanh",
+                                        "abs",          "ceil",          "floor",
+                                        "negative",     "round",         "sign",
+                                        "square",       "trunc",         "isfinite",
+                                        "isinf",        "isnan",         "nn.relu",
+                                        "nn.relu6",     "nn.leakyrelu",  "nn.elu",
+                                        "nn.gelu",      "nn.gelu_tanh",  "nn.silu",
+                                        "nn.selu",      "nn.softplus",   "nn.hardsigmoid",
+                                        "nn.hardswish", "nn.mish",       "nn.softsign",
+                                        "nn.softmax",   "nn.log_softmax"};
+    static const char *const binary[] = {"add",          "subtract",     "multiply", "divide",
+                                         "floor_divide", "power",        "mod",      "floor_mod",
+                                         "atan2",        "log_add_exp",  "maximum",  "minimum",
+                                         "equal",        "not_equal",    "less",     "less_equal",
+                                         "greater",      "greater_equal"};
+    static const char *const bits[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
+                                       "right_shift", "floor_mod",  "mod"};
     static const char *const logic[] = {"logical_and", "logical_or", "logical_xor", "bitwise_and"};
     for (unsigned i = 0; i < sizeof unary / sizeof *unary; i++) {
         CASE(unary[i], NULL, POS(2, 3));
@@ -100,28 +115,40 @@ static void
 neural(tops *t)
 {
     CASE("nn.conv1d", ATTRS("padding", INTS(1)), F32(1, 4, 7), F32(6, 4, 3));
-    CASE("nn.conv2d", ATTRS("padding", INTS(1, 1, 0, 2), "strides", INTS(2, 1)), F32(1, 4, 7, 6), F32(6, 4, 3, 2));
+    CASE("nn.conv2d", ATTRS("padding", INTS(1, 1, 0, 2), "strides", INTS(2, 1)), F32(1, 4, 7, 6),
+         F32(6, 4, 3, 2));
     CASE("nn.conv2d", ATTRS("groups", INT(4)), F16(1, 4, 5, 5), F16(8, 1, 3, 3));
-    CASE("nn.conv2d", ATTRS("data_layout", STR("NHWC"), "kernel_layout", STR("HWIO")), F32(1, 5, 5, 4), F32(3, 3, 4, 2));
+    CASE("nn.conv2d", ATTRS("data_layout", STR("NHWC"), "kernel_layout", STR("HWIO")),
+         F32(1, 5, 5, 4), F32(3, 3, 4, 2));
     CASE("nn.conv3d", ATTRS("dilation", INTS(1, 2, 1)), F32(1, 2, 3, 5, 3), F32(2, 2, 2, 2, 2));
     CASE("nn.conv1d_transpose", NULL, F32(1, 2, 4), F32(2, 3, 3));
-    CASE("nn.conv2d_transpose", ATTRS("strides", INTS(2), "padding", INTS(1), "output_padding", INTS(1), "groups", INT(2)),
+    CASE("nn.conv2d_transpose",
+         ATTRS("strides", INTS(2), "padding", INTS(1), "output_padding", INTS(1), "groups", INT(2)),
          F32(1, 4, 3, 3), F32(4, 2, 3, 3));
     CASE("nn.conv3d_transpose", NULL, F32(1, 2, 2, 2, 2), F32(2, 1, 2, 2, 2));
     CASE("nn.max_pool1d", ATTRS("pool_size", INTS(2)), F32(1, 2, 5));
-    CASE("nn.max_pool2d", ATTRS("pool_size", INTS(3), "strides", INTS(2), "padding", INTS(1), "ceil_mode", tn_bool(t->ctx, true)),
+    CASE("nn.max_pool2d",
+         ATTRS("pool_size", INTS(3), "strides", INTS(2), "padding", INTS(1), "ceil_mode",
+               tn_bool(t->ctx, true)),
          F32(1, 2, 6, 6));
-    CASE("nn.avg_pool2d", ATTRS("pool_size", INTS(3), "strides", INTS(2), "padding", INTS(1)), F16(1, 2, 6, 6));
-    CASE("nn.avg_pool3d", ATTRS("pool_size", INTS(2), "count_include_pad", tn_bool(t->ctx, true), "padding", INTS(1)),
+    CASE("nn.avg_pool2d", ATTRS("pool_size", INTS(3), "strides", INTS(2), "padding", INTS(1)),
+         F16(1, 2, 6, 6));
+    CASE("nn.avg_pool3d",
+         ATTRS("pool_size", INTS(2), "count_include_pad", tn_bool(t->ctx, true), "padding",
+               INTS(1)),
          F32(1, 1, 3, 3, 3));
-    CASE("nn.max_pool2d_with_indices", ATTRS("pool_size", INTS(2), "padding", INTS(1), "storage_order", INT(1)), F32(1, 2, 4, 4));
+    CASE("nn.max_pool2d_with_indices",
+         ATTRS("pool_size", INTS(2), "padding", INTS(1), "storage_order", INT(1)), F32(1, 2, 4, 4));
     CASE("nn.adaptive_avg_pool2d", ATTRS("output_size", INTS(2, 3)), F32(1, 2, 5, 6));
     CASE("nn.adaptive_max_pool1d", ATTRS("output_size", INTS(1)), F32(1, 2, 5));
-    CASE("nn.batch_norm", ATTRS("axis", INT(1), "training", tn_bool(t->ctx, false)), F32(2, 3, 4), POS(3), POS(3), POS(3), POS(3));
+    CASE("nn.batch_norm", ATTRS("axis", INT(1), "training", tn_bool(t->ctx, false)), F32(2, 3, 4),
+         POS(3), POS(3), POS(3), POS(3));
     CASE("nn.batch_norm", ATTRS("axis", INT(1)), F32(2, 3, 4), POS(3), POS(3), POS(3), POS(3));
     CASE("nn.layer_norm", ATTRS("axes", INTS(-2, -1)), F16(2, 3, 4), F16(3, 4), F16(3, 4));
-    CASE("nn.group_norm", ATTRS("num_groups", INT(2), "channel_axis", INT(1), "axes", INTS(2)), F32(2, 4, 3), F32(4), F32(4));
-    CASE("nn.instance_norm", ATTRS("channel_axis", INT(1), "axes", INTS(2)), F32(2, 4, 3), F32(4), F32(4));
+    CASE("nn.group_norm", ATTRS("num_groups", INT(2), "channel_axis", INT(1), "axes", INTS(2)),
+         F32(2, 4, 3), F32(4), F32(4));
+    CASE("nn.instance_norm", ATTRS("channel_axis", INT(1), "axes", INTS(2)), F32(2, 4, 3), F32(4),
+         F32(4));
     CASE("nn.rms_norm", NULL, F16(2, 4), F16(4));
     CASE("nn.lrn", ATTRS("size", INT(3)), F32(1, 4, 2));
     CASE("nn.dropout", NULL, F32(2, 2));
@@ -129,7 +156,8 @@ neural(tops *t)
     for (int i = 0; i < 4; i++)
         CASE("nn.pad", ATTRS("pad_width", INTS(0, 0, 1, 2), "pad_mode", STR(modes[i])), F32(2, 3));
     CASE("nn.pixel_shuffle", ATTRS("upscale_factor", INT(2)), F32(1, 8, 2, 3));
-    CASE("nn.attention", ATTRS("causal_mask", STR("BottomRight")), F32(1, 3, 2, 4), F32(1, 5, 2, 4), F32(1, 5, 2, 6));
+    CASE("nn.attention", ATTRS("causal_mask", STR("BottomRight")), F32(1, 3, 2, 4), F32(1, 5, 2, 4),
+         F32(1, 5, 2, 6));
     CASE("nn.attention", NULL, F32(1, 3, 4, 4), F32(1, 5, 2, 4), F32(1, 5, 2, 6), F32(1, 4, 3, 5));
     CASE("nn.nll_loss", NULL, F32(2, 3, 4), INT64(2, 4), POS(3));
     CASE("nn.nll_loss", ATTRS("reduction", STR("none")), F32(2, 3), INT64(2));
@@ -160,9 +188,10 @@ shapes(tops *t)
     CASE("meshgrid", NULL, TUPLE(F32(2), F32(3)));
     CASE("collapse_sum_to", NULL, F32(4, 2, 3), DIMS(INT(2), INT(1)));
     CASE("collapse_sum_like", NULL, F32(4, 2, 3), F32(3));
-    CASE("strided_slice", NULL, F32(5, 6), TUPLE(INT(0), INT(-1)), TUPLE(INT(-1), INT(1)), TUPLE(INT(INT64_MIN), INT(100)),
-         TUPLE(INT(-2), INT(2)));
-    CASE("dynamic_strided_slice", NULL, F32(2, 3), INT64(2), tops_const(t, TNB_I64, VALUES(2, 3), SHAPE(2)),
+    CASE("strided_slice", NULL, F32(5, 6), TUPLE(INT(0), INT(-1)), TUPLE(INT(-1), INT(1)),
+         TUPLE(INT(INT64_MIN), INT(100)), TUPLE(INT(-2), INT(2)));
+    CASE("dynamic_strided_slice", NULL, F32(2, 3), INT64(2),
+         tops_const(t, TNB_I64, VALUES(2, 3), SHAPE(2)),
          tops_const(t, TNB_I64, VALUES(1, 2), SHAPE(2)));
     CASE("slice_scatter", ATTRS("axis", INT(1)), F32(2, 6), F32(2, 2), INT(1), INT(5), INT(2));
 }
@@ -177,7 +206,8 @@ indexing(tops *t)
     CASE("gather_nd", ATTRS("batch_dims", INT(1)), F32(2, 3, 2), INT64(2, 1));
     CASE("index_tensor", NULL, F32(3, 3, 2), TUPLE(INT64(2, 1), INT64(3)));
     CASE("index_put", NULL, F32(3, 2), TUPLE(INT64(2)), F32(2, 2));
-    CASE("scatter_elements", ATTRS("axis", INT(1), "reduction", STR("mean")), F32(2, 3), INT64(2, 2), F32(2, 2));
+    CASE("scatter_elements", ATTRS("axis", INT(1), "reduction", STR("mean")), F32(2, 3),
+         INT64(2, 2), F32(2, 2));
     CASE("scatter_nd", ATTRS("reduction", STR("add")), F32(3, 2), INT64(4, 1), F32(4, 2));
     CASE("one_hot", ATTRS("depth", INT(3)), INT64(2), FLT(1), FLT(0));
     CASE("full", NULL, DIMS(INT(2)), tops_const(t, TNB_F32, NULL, (const int64_t[]){-1}));
@@ -191,14 +221,15 @@ indexing(tops *t)
     CASE("sort", ATTRS("descending", tn_bool(t->ctx, true)), F32(2, 5));
     CASE("argsort", ATTRS("axis", INT(0)), F32(5, 2));
     CASE("topk", ATTRS("k", INT(2)), F32(2, 5));
-    CASE("topk", ATTRS("k", INT(2), "ret_type", STR("indices"), "largest", tn_bool(t->ctx, false)), F32(2, 5));
+    CASE("topk", ATTRS("k", INT(2), "ret_type", STR("indices"), "largest", tn_bool(t->ctx, false)),
+         F32(2, 5));
     CASE("bucketize", NULL, F32(2, 2), POS(4));
     CASE("einsum", ATTRS("subscripts", STR("ij,jk->ik")), TUPLE(F32(2, 3), F32(3, 4)));
     CASE("einsum", ATTRS("subscripts", STR("...ii ->...i")), TUPLE(F16(2, 3, 3)));
     CASE("det", NULL, F32(2, 3, 3));
     CASE("quantize", NULL, F32(2, 3), POS(3), tops_const(t, TNB_I8, NULL, SHAPE(3)));
-    CASE("dequantize", ATTRS("out_dtype", STR("float16")), tops_const(t, TNB_I8, NULL, SHAPE(2, 3)), POS(3),
-         tops_const(t, TNB_I8, NULL, SHAPE(3)));
+    CASE("dequantize", ATTRS("out_dtype", STR("float16")), tops_const(t, TNB_I8, NULL, SHAPE(2, 3)),
+         POS(3), tops_const(t, TNB_I8, NULL, SHAPE(3)));
     CASE("tril", NULL, F32(2, 3, 3), INT(0));
     CASE("triu", NULL, F32(3, 3), INT(1));
 }

@@ -11,10 +11,12 @@
 
 #define F32(...) tops_const(t, TNB_F32, NULL, SHAPE(__VA_ARGS__))
 #define ATTRS(...) tn_dictv(t->ctx, __VA_ARGS__, NULL)
-#define INTS(...) tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+#define INTS(...) \
+    tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 #define INT(v) tn_i64(t->ctx, v)
-#define RUN(op, attrs, ...)                                                                        \
-    tops_run(t, op, attrs, (const tn_expr *[]){__VA_ARGS__}, sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *))
+#define RUN(op, attrs, ...)                                  \
+    tops_run(t, op, attrs, (const tn_expr *[]){__VA_ARGS__}, \
+             sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *))
 
 /* The elements that tops_const gives without values. */
 static double
@@ -54,7 +56,8 @@ elementwise_and_reductions(void **state)
             sum += (pattern(4 * r + i) - mean) * (pattern(4 * r + i) - mean) / 4;
         near(t, v, (uint64_t)r, sum);
     }
-    v = RUN("argmax", ATTRS("axis", INT(0)), tops_const(t, TNB_F32, VALUES(1, 5, 3, 5, 3, 5), SHAPE(3, 2)));
+    v = RUN("argmax", ATTRS("axis", INT(0)),
+            tops_const(t, TNB_F32, VALUES(1, 5, 3, 5, 3, 5), SHAPE(3, 2)));
     near(t, v, 0, 1); /* the first of equal ones */
     near(t, v, 1, 0);
     v = RUN("floor_mod", NULL, tops_const(t, TNB_I32, VALUES(-7, 7), SHAPE(2)), tn_i32(t->ctx, 3));
@@ -68,7 +71,8 @@ static void
 softmax_does_not_overflow(void **state)
 {
     tops *t = *state;
-    const tn_expr *v = RUN("nn.softmax", NULL, tops_const(t, TNB_F32, VALUES(1000, 1001, 1002), SHAPE(3)));
+    const tn_expr *v =
+        RUN("nn.softmax", NULL, tops_const(t, TNB_F32, VALUES(1000, 1001, 1002), SHAPE(3)));
     for (int i = 0; i < 3; i++)
         near(t, v, (uint64_t)i, exp(i - 2) / (1 + exp(-1) + exp(-2)));
 }
@@ -78,8 +82,10 @@ convolution_is_the_sum_of_products(void **state)
 {
     tops *t = *state;
     enum { C = 4, H = 5, W = 6, O = 6, K = 3, G = 2, OH = 3, OW = 4 };
-    const tn_expr *v = RUN("nn.conv2d", ATTRS("padding", INTS(1, 0, 1, 0), "strides", INTS(2, 1), "groups", INT(G)), F32(1, C, H, W),
-                           F32(O, C / G, K, K));
+    const tn_expr *v =
+        RUN("nn.conv2d",
+            ATTRS("padding", INTS(1, 0, 1, 0), "strides", INTS(2, 1), "groups", INT(G)),
+            F32(1, C, H, W), F32(O, C / G, K, K));
     for (int o = 0; o < O; o++)
         for (int y = 0; y < OH; y++)
             for (int x = 0; x < OW; x++) {
@@ -89,7 +95,8 @@ convolution_is_the_sum_of_products(void **state)
                         for (int j = 0; j < K; j++) {
                             int row = 2 * y + i - 1, in = o / (O / G) * (C / G) + c;
                             if (row >= 0 && row < H)
-                                sum += pattern((in * H + row) * W + x + j) * pattern(((o * (C / G) + c) * K + i) * K + j);
+                                sum += pattern((in * H + row) * W + x + j) *
+                                       pattern(((o * (C / G) + c) * K + i) * K + j);
                         }
                 near(t, v, (uint64_t)((o * OH + y) * OW + x), sum);
             }
@@ -102,7 +109,8 @@ transposed_convolution_scatters(void **state)
     tops *t = *state;
     enum { I = 2, L = 4, O = 3, K = 3, S = 2, OUT = (L - 1) * S + K - 1 + 1 - 2 };
     double sum[O][OUT] = {{0}};
-    const tn_expr *v = RUN("nn.conv1d_transpose", ATTRS("strides", INTS(S), "padding", INTS(1)), F32(1, I, L), F32(I, O, K));
+    const tn_expr *v = RUN("nn.conv1d_transpose", ATTRS("strides", INTS(S), "padding", INTS(1)),
+                           F32(1, I, L), F32(I, O, K));
     for (int c = 0; c < I; c++)
         for (int i = 0; i < L; i++)
             for (int o = 0; o < O; o++)
@@ -158,11 +166,13 @@ places_of_elements(void **state)
     v = RUN("take", ATTRS("axis", INT(1)), x, tops_const(t, TNB_I64, VALUES(2, -3), SHAPE(2)));
     for (int i = 0; i < 4; i++)
         near(t, v, (uint64_t)i, pattern(i / 2 * 3 + (i % 2 ? 0 : 2)));
-    v = RUN("scatter_elements", ATTRS("reduction", tn_string(t->ctx, "add")), F32(3), tops_const(t, TNB_I64, VALUES(1, 1), SHAPE(2)),
+    v = RUN("scatter_elements", ATTRS("reduction", tn_string(t->ctx, "add")), F32(3),
+            tops_const(t, TNB_I64, VALUES(1, 1), SHAPE(2)),
             tops_const(t, TNB_F32, VALUES(10, 20), SHAPE(2)));
     for (int i = 0; i < 3; i++)
         near(t, v, (uint64_t)i, pattern(i) + (i == 1 ? 30 : 0));
-    v = RUN("cumsum", ATTRS("axis", INT(0), "exclusive", tn_bool(t->ctx, true)), tops_const(t, TNB_F32, VALUES(1, 2, 4), SHAPE(3)));
+    v = RUN("cumsum", ATTRS("axis", INT(0), "exclusive", tn_bool(t->ctx, true)),
+            tops_const(t, TNB_F32, VALUES(1, 2, 4), SHAPE(3)));
     for (int i = 0; i < 3; i++)
         near(t, v, (uint64_t)i, i == 2 ? 3 : i);
 }
@@ -205,10 +215,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise_and_reductions),      cmocka_unit_test(softmax_does_not_overflow),
-        cmocka_unit_test(convolution_is_the_sum_of_products), cmocka_unit_test(transposed_convolution_scatters),
-        cmocka_unit_test(pooling_leaves_padding_out),      cmocka_unit_test(products_of_matrices),
-        cmocka_unit_test(places_of_elements),              cmocka_unit_test(sorting_is_stable),
+        cmocka_unit_test(elementwise_and_reductions),
+        cmocka_unit_test(softmax_does_not_overflow),
+        cmocka_unit_test(convolution_is_the_sum_of_products),
+        cmocka_unit_test(transposed_convolution_scatters),
+        cmocka_unit_test(pooling_leaves_padding_out),
+        cmocka_unit_test(products_of_matrices),
+        cmocka_unit_test(places_of_elements),
+        cmocka_unit_test(sorting_is_stable),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
