@@ -17,6 +17,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/remove_purity_checking.c \
 	plugins/transform/rewrite_cuda_graph.c \
+	plugins/transform/rewrite_dataflow_reshape.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_non_dataflow.c \
 	plugins/transform/vm_shape_lower.c

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RewriteDataflowReshape: tensor programs that only give their input another shape become R.reshape, which copies nothing.
+ *
+ *     lv = R.call_tir(cls.flatten, (x,), out_ty=R.Tensor((6,), "float32"))      lv = R.reshape(x, R.shape([6]))
+ *
+ * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory planning relies on it. The program has to read one
+ * tensor, keep its dtype and element count, and copy element for element in row-major order (through any number of blocks), which the simplifier
+ * proves on the flattened indices. Cases: tests/pass/RewriteDataflowReshape.
+ */
+#include "transform.h"
+
+#include "tenon/core/arith.h"
+#include "tenon/core/walk.h"
+
+/* ---- recognising a reshape ---- */
+
+typedef struct recognizer {
+    tn_ctx *ctx;
+    const tn_node *current; /* the buffer whose elements have been carried so far */
+    bool ok;
+} recognizer;
+
+static const tn_expr *
+flat_index(tn_ctx *ctx, tn_list indices, tn_list shape)
+{
+    const tn_expr *flat = tn_i64(ctx, 0);
+    for (uint32_t i = 0; i < indices.n && i < shape.n; i++)
+        flat = tn_add(ctx, tn_mul(ctx, flat, tn_cast_to(ctx, TNB_I64, shape.at[i])), tn_cast_to(ctx, TNB_I64, indices.at[i]));
+    return flat;
+}
+
+/* B[v0, v1, ...] = A[f(v)] with every element of B written once, and both flat indices equal. */
+static bool
+is_copy_in_order(tn_ctx *ctx, const tn_block *block, const tn_node *source, const tn_node **target)
+{
+    const tn_buffer_store *store = tn_as_buffer_store(block->body);
+    const tn_buffer_load *load = store ? tn_as_buffer_load(store->value) : NULL;
+    if (!load || block->init || load->buffer != source)
+        return false;
+    const tn_buffer *to = tn_as_buffer(store->buffer), *from = tn_as_buffer(load->buffer);
+    if (!tnb_dtype_eq(to->dtype, from->dtype) || store->indices.n != block->iters.n || store->indices.n != to->shape.n ||
+        load->indices.n != from->shape.n)
+        return false;
+    tn_arith *a = tn_arith_new(ctx);
+    for (uint32_t i = 0; i < block->iters.n; i++) {
+        const tn_iter_var *iv = tn_as_iter_var(block->iters.at[i]);
+        const tn_range *dom = tn_as_range(iv->dom);
+        if (iv->iter_kind != TN_ITER_SPATIAL || store->indices.at[i] != iv->var || !tn_is_int_const(dom->min, 0) ||
+            !tn_prove_equal(ctx, tn_cast_to(ctx, TNB_I64, dom->extent), tn_cast_to(ctx, TNB_I64, to->shape.at[i])))
+            return false;
+        tn_arith_range(a, iv->var, dom->min, dom->extent);
+    }
+    *target = store->buffer;
+    return tn_prove_eq(a, flat_index(ctx, load->indices, from->shape), flat_index(ctx, store->indices, to->shape));
+}
+
+static tn_walk_step
+follow_block(void *user, const tn_node *n)
+{
+    recognizer *r = user;
+    const tn_block *b = tn_as_block(n);
+    if (tn_is(n, TN_KIND_BUFFER_STORE) || tn_is(n, TN_KIND_EVALUATE))
+        r->ok = false; /* work outside blocks */
+    if (!b || (!b->iters.n && strcmp(b->name, "root") == 0))
+        return r->ok ? TN_WALK_ON : TN_WALK_STOP;
+    if (r->ok && is_copy_in_order(r->ctx, b, r->current, &r->current))
+        return TN_WALK_SKIP;
+    r->ok = false;
+    return TN_WALK_STOP;
+}
+
+/* Every block realize has to bind its variables to loops that cover their domains: a te stage's form. */
+static tn_walk_step
+check_realize(void *user, const tn_node *n)
+{
+    recognizer *r = user;
+    const tn_block_realize *br = tn_as_block_realize(n);
+    for (uint32_t i = 0; br && i < br->values.n; i++)
+        r->ok &= tn_is_var(br->values.at[i]);
+    if (br && !tn_is_int_const(br->predicate, 1))
+        r->ok = false;
+    return r->ok ? TN_WALK_ON : TN_WALK_STOP;
+}
+
+static bool
+is_reshape(tn_ctx *ctx, const tn_prim_func *f)
+{
+    const tn_node *in = NULL, *out = NULL;
+    for (uint32_t i = 0; i < f->buffers.n; i++) {
+        if (!f->buffers.at[i])
+            continue; /* shape variables */
+        if (out && in)
+            return false;
+        in = in ? in : f->buffers.at[i];
+        out = f->buffers.at[i];
+    }
+    if (!in || in == out)
+        return false;
+    recognizer r = {.ctx = ctx, .current = in, .ok = true};
+    tn_walk(f->body, 0, follow_block, NULL, &r);
+    tn_walk(f->body, 0, check_realize, NULL, &r);
+    return r.ok && r.current == out;
+}
+
+/* ---- rewriting ---- */
+
+typedef struct rewriting {
+    tn_ctx *ctx;
+    const tn_module *m;
+} rewriting;
+
+static const tn_expr *
+as_reshape(rewriting *w, const tn_expr *value)
+{
+    const tn_call *c = tn_is_call_to(value, "relax.call_tir");
+    const tn_global_var *gv = c ? tn_as_global_var(c->args.at[0]) : NULL;
+    const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(w->m, gv->name)) : NULL;
+    const tn_tuple *args = c ? tn_as_tuple(c->args.at[1]) : NULL;
+    tn_list in, out;
+    if (!f || !args || !args->fields.n || !tn_type_dims(args->fields.at[0]->type, &in) || !tn_type_dims(value->type, &out))
+        return NULL;
+    for (uint32_t i = 1; i < args->fields.n; i++)
+        if (!tn_is_scalar(args->fields.at[i]))
+            return NULL;
+    const tn_expr *x = args->fields.at[0];
+    if (!tnb_dtype_eq(tn_type_dtype(x->type), tn_type_dtype(value->type)) ||
+        !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)) || !is_reshape(w->ctx, f))
+        return NULL;
+    return tn_call_opv(w->ctx, "relax.reshape", NULL, x, tn_shape(w->ctx, out), NULL);
+}
+
+static const tn_node *
+rewrite_block(tn_rewriter *r, const tn_node *n)
+{
+    rewriting *w = r->user;
+    if (!tn_is(n, TN_KIND_DATAFLOW_BLOCK))
+        return NULL;
+    tn_list bindings = ((const tn_bindings_block *)n)->bindings;
+    const tn_node *const *before = bindings.at;
+    for (uint32_t i = 0; i < bindings.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(bindings.at[i]);
+        const tn_expr *reshape = vb && tn_is(vb->var, TN_KIND_DATAFLOW_VAR) ? as_reshape(w, vb->value) : NULL;
+        if (reshape && !tn_is_error(reshape))
+            bindings = tn_list_with(w->ctx, bindings, i, tn_binding(w->ctx, vb->var, reshape));
+    }
+    return bindings.at == before ? NULL : tn_binding_block(w->ctx, bindings, true);
+}
+
+static const tn_node *
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+{
+    (void)name;
+    (void)user;
+    rewriting w = {pc->ctx, m};
+    tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block};
+    const tn_node *out = tn_rewrite(&r, func);
+    return tn_is_error(out) ? NULL : out;
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tn_map_functions(pc, m, TN_FUNCTIONS, each_function, NULL);
+}
+
+const tn_pass transform_rewrite_dataflow_reshape = {
+    .size = sizeof(tn_pass),
+    .name = "RewriteDataflowReshape",
+    .doc = "replace tensor programs that only reshape by R.reshape",
+    .keeps = TN_KEEPS_BITS,
+    .run = run,
+    .needs = "op",
+};
