@@ -1,1 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+noinst_PROGRAMS += examples/digits/digits
+examples_digits_digits_SOURCES = examples/digits/digits.c
+examples_digits_digits_LDADD = $(RT_LIB) $(BASE_LIB)
+EXTRA_DIST += \
+	examples/digits/README.md \
+	examples/digits/digit0.npy \
+	examples/digits/digit1.npy \
+	examples/digits/digit2.npy \
+	examples/digits/digit3.npy \
+	examples/digits/digit4.npy \
+	examples/digits/digit5.npy \
+	examples/digits/digit6.npy \
+	examples/digits/digit7.npy \
+	examples/digits/digits.onnx \
+	examples/digits/run.sh \
+	examples/digits/train.py

@@ -1,6 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += tools/tenon
 tools_tenon_SOURCES = \
-	tools/main.c
+	tools/bench.c \
+	tools/compile.c \
+	tools/diff.c \
+	tools/doctor.c \
+	tools/help.c \
+	tools/list.c \
+	tools/main.c \
+	tools/onnx_test.c \
+	tools/opt.c \
+	tools/options.c \
+	tools/run.c \
+	tools/session.c \
+	tools/show.c \
+	tools/tool.h \
+	tools/values.c
 tools_tenon_LDFLAGS = $(AM_LDFLAGS) '-Wl,-rpath,$$ORIGIN/@TENON_LIB_FROM_BIN@'
 tools_tenon_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB)
+
+# Manual pages and shell completion come from the tables of options: made by the program itself.
+TENON_COMMANDS = bench check compile diff doctor help list onnx-test opt run show
+TENON_MANUALS = tools/man/tenon.1 $(TENON_COMMANDS:%=tools/man/tenon-%.1)
+man1_MANS = $(TENON_MANUALS)
+completiondir = $(datadir)/bash-completion/completions
+completion_DATA = tools/completion/tenon
+CLEANFILES += $(TENON_MANUALS) tools/completion/tenon
+
+$(TENON_MANUALS): tools/tenon$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) tools/man; \
+	case $@ in \
+	*/tenon.1) tools/tenon$(EXEEXT) help --man > $@.tmp ;; \
+	*) tools/tenon$(EXEEXT) help `basename $@ .1 | $(SED) 's/^tenon-//'` --man > $@.tmp ;; \
+	esac && mv $@.tmp $@
+
+tools/completion/tenon: tools/tenon$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) tools/completion; tools/tenon$(EXEEXT) help --completion > $@.tmp && mv $@.tmp $@

@@ -1,11 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line `tenon`: finds the subcommand and runs it. */
+/* The command line `tenon`: finds the subcommand, opens a session, runs it. */
 #include "config.h"
-#include <stdio.h>
+#include "tool.h"
+
+#include <stdlib.h>
+
+#include "tenon/base/conf.h"
+
+const tnt_command *const tnt_commands[] = {
+    &tnt_command_compile, &tnt_command_run,  &tnt_command_bench,  &tnt_command_opt,  &tnt_command_check,
+    &tnt_command_diff,    &tnt_command_onnx_test, &tnt_command_list, &tnt_command_show,
+    &tnt_command_doctor,  &tnt_command_help, NULL};
+
+static const tnt_command *
+find_command(const char *name)
+{
+    for (int i = 0; tnt_commands[i]; i++)
+        if (strcmp(tnt_commands[i]->name, name) == 0)
+            return tnt_commands[i];
+    return NULL;
+}
+
+static int
+unknown_command(const char *name)
+{
+    const char *names[64];
+    uint32_t n = 0;
+    for (int i = 0; tnt_commands[i] && n < 64; i++)
+        names[n++] = tnt_commands[i]->name;
+    fprintf(stderr, "tenon: '%s' is not a subcommand\n", name);
+    const char *near = tnb_nearest(name, names, n);
+    if (near)
+        fprintf(stderr, "  hint: did you mean 'tenon %s'?\n", near);
+    else
+        fputs("  hint: tenon --help lists them\n", stderr);
+    return TNT_USAGE;
+}
 
 int
-main(void)
+main(int argc, char **argv)
 {
-    puts("tenon " PACKAGE_VERSION);
-    return 0;
+    if (argc < 2) {
+        tnt_print_help(NULL);
+        return TNT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        tnt_print_help(NULL);
+        return TNT_OK;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("tenon %s (ABI %d.%d)\n", PACKAGE_VERSION, TNB_ABI_MAJOR, TNB_ABI_MINOR);
+        return TNT_OK;
+    }
+    const tnt_command *c = find_command(name);
+    if (!c)
+        return unknown_command(name);
+    for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            tnt_print_help(c);
+            return TNT_OK;
+        }
+    tnt_args args;
+    int status = tnt_parse(c, argc - 2, argv + 2, &args);
+    if (status != TNT_OK)
+        return status;
+    tnt_session session = {0};
+    if (!c->bare)
+        status = tnt_session_open(&args, &session);
+    if (status == TNT_OK)
+        status = c->run(c->bare ? NULL : &session, &args);
+    if (!c->bare)
+        tnt_session_close(&session);
+    tnt_args_free(&args);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("tenon: standard output could not be written\n", stderr);
+        return TNT_FAILED;
+    }
+    return status;
 }

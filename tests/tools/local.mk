@@ -1,2 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of tools.
+# Tests of the command line: Python's standard library only.
+TOOLS_TESTS = \
+	tests/tools/broken_inputs.py \
+	tests/tools/configuration.py \
+	tests/tools/expect.py \
+	tests/tools/reproducible.py \
+	tests/tools/usage.py
+TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
+EXTRA_DIST += tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the command line share: running tenon, reading and writing .npy files, counting failures."""
+import atexit
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+TENON = os.environ["TENON"]
+SRC = os.environ["top_srcdir"]
+BUILD = os.environ["top_builddir"]
+DIGITS = os.path.join(SRC, "examples", "digits")
+WORK = tempfile.mkdtemp(prefix="tenon-test-")
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
+
+_failed = []
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def write(name, data):
+    p = path(name)
+    os.makedirs(os.path.dirname(p), exist_ok=True)
+    with open(p, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+    return p
+
+
+def tenon(*args, env=None, timeout=300):
+    """Runs tenon; the result has returncode, stdout, stderr."""
+    full = dict(os.environ)
+    full.update(env or {})
+    return subprocess.run([TENON, *map(str, args)], capture_output=True, text=True, errors="replace", env=full,
+                          timeout=timeout)
+
+
+def check(holds, what, result=None):
+    """Records a failure unless `holds`."""
+    print(("ok   " if holds else "FAIL ") + what, flush=True)
+    if not holds:
+        _failed.append(what)
+        if result is not None:
+            print(f"  exit status {result.returncode}\n  stdout: {result.stdout[-2000:]}\n  stderr: {result.stderr[-3000:]}")
+
+
+def refused(what, result, *texts, status=(1, 2)):
+    """The command failed cleanly and its message holds every text."""
+    ok = result.returncode in status and all(t in result.stderr for t in texts)
+    ok = ok and "Sanitizer" not in result.stderr and result.stderr.strip() != ""
+    check(ok, what + ": refused" + (f", naming {', '.join(map(repr, texts))}" if texts else ""), result)
+
+
+def done():
+    print(f"{len(_failed)} failed")
+    sys.exit(1 if _failed else 0)
+
+
+FORMATS = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i", "|u1": "B"}
+
+
+def npy_bytes(descr, shape, values):
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (
+        descr, "".join(f"{d}, " for d in shape))
+    header += " " * ((-(10 + len(header) + 1)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(
+        "<%d%s" % (len(values), FORMATS[descr]), *values)
+
+
+def read_npy(p):
+    """descr, shape, values of a version 1 file."""
+    with open(p, "rb") as f:
+        data = f.read()
+    (n,) = struct.unpack_from("<H", data, 8)
+    header = eval(data[10:10 + n].decode(), {})  # written by tenon or by this project
+    count = 1
+    for d in header["shape"]:
+        count *= d
+    values = struct.unpack_from("<%d%s" % (count, FORMATS[header["descr"]]), data, 10 + n)
+    return header["descr"], header["shape"], list(values)

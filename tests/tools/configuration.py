@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""INI files change pipelines, show where things come from, and are refused with file and line when wrong."""
+import os
+import re
+
+from clitest import DIGITS, check, done, refused, tenon, write
+
+r = tenon("show", "pipeline", "cpu")
+check(r.returncode == 0 and all(p in r.stdout for p in ("library_dispatch:", "legalize:", "finalize:", "lower:")),
+      "show pipeline prints the four lists", r)
+entries = [l for l in r.stdout.splitlines() if l.startswith("  ")]
+check(entries and all(re.search(r"\S\s{2,}\S|\S \S", l.strip()) and "plugin" in l for l in entries),
+      "each entry of the default lists names the plugin it comes from", r)
+check("FuseOps" in r.stdout and "VMShapeLower" in r.stdout, "the default lists hold the known passes", r)
+
+edit = write("edit.ini", """[pipeline cpu]
+drop = FuseOps, FuseTIR
+insert.again = after LegalizeOps: FoldConstant
+""")
+r = tenon("show", "pipeline", "cpu", "--config", edit)
+lists = r.stdout.split("dropped:")[0]
+lines = [l.strip() for l in lists.splitlines()]
+at = [i for i, l in enumerate(lines) if l.startswith("LegalizeOps")]
+check(r.returncode == 0 and not any(l.startswith("Fuse") for l in lines), "drop takes passes out", r)
+check(at and lines[at[0] + 1].startswith("FoldConstant") and f"{edit}:3" in lines[at[0] + 1],
+      "insert puts a pass behind another and shows file and line", r)
+image = f"image={DIGITS}/digit5.npy"
+r = tenon("run", os.path.join(DIGITS, "digits.onnx"), "-i", image, "--config", edit)
+check(r.returncode == 0 and "top [5]" in r.stdout, "the edited pipeline compiles and gives the same answer", r)
+
+replaced = write("replace.ini", """[pipeline cpu]
+legalize = LegalizeOps,
+    AnnotateTIROpPattern
+""")
+r = tenon("show", "pipeline", "cpu", "--config", replaced)
+body = r.stdout.split("legalize:")[1].split("finalize:")[0]
+check(r.returncode == 0 and [l.split()[0] for l in body.splitlines() if l.strip()] == ["LegalizeOps", "AnnotateTIROpPattern"],
+      "a phase can be replaced", r)
+r = tenon("show", "config", "--set", "tenon.threads=1")
+check(r.returncode == 0 and re.search(r"threads = 1 +; --set", r.stdout) is not None, "show config prints origins", r)
+
+
+def bad(what, text, *texts):
+    p = write(what.replace(" ", "_") + ".ini", text)
+    refused(what, tenon("show", "config", "--config", p), p, *texts)
+
+
+bad("a duplicate key", "[tenon]\nthreads = 1\nthreads = 2\n", ":3")
+bad("an unknown key", "[tenon]\nthreds = 1\n", ":2", "threads")
+bad("an unknown section", "[tenno]\nthreads = 1\n", ":1", "tenon")
+bad("a line that is too long", "[tenon]\nplugin_path = " + "x" * 70000 + "\n", ":2")
+bad("a name that is too long", "[target " + "n" * 300 + "]\nkind = cpu\n", ":1")
+bad("a value of the wrong type", "[tenon]\nthreads = many\n", ":2", "many")
+bad("a key outside sections", "threads = 1\n", ":1")
+bad("no equals sign", "[tenon]\nthreads\n", ":2")
+p = write("pass.ini", "[pipeline cpu]\ninsert.x = after NoSuchPass: FuseOps\n")
+refused("an insert behind a pass that is not there", tenon("show", "pipeline", "cpu", "--config", p), "NoSuchPass", f"{p}:2")
+p = write("pass2.ini", "[pipeline cpu]\nlegalize = LegalizeOpps\n")
+refused("an unknown pass", tenon("run", os.path.join(DIGITS, "digits.onnx"), "--config", p), "LegalizeOpps", "LegalizeOps")
+refused("an unknown target", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-t", "cpuu"), "cpuu")
+refused("a missing INI file", tenon("show", "config", "--config", "/nonexistent/x.ini"), "/nonexistent/x.ini")
+refused("a --set without a value", tenon("show", "config", "--set", "tenon.threads"), "tenon.threads")
+done()

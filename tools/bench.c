@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon bench: how long a function takes, warm. */
+#include "tool.h"
+
+#include <stdlib.h>
+
+static const tnt_option options[] = {
+    {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
+    {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
+    {"input", 'i', TNT_LIST, "NAME=FILE", "an input from a .npy or .pb file (default: random)"},
+    {"threads", 0, TNT_VALUE, "N", "processors to use"},
+    {"seconds", 0, TNT_VALUE, "X", "time to spend measuring (default 3)"},
+    {"runs", 0, TNT_VALUE, "N", "exactly so many runs instead"},
+    {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
+    {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
+    {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
+    {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
+    {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+    {0}};
+
+static int
+by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+enum { MAX_RUNS = 100000, WARM_RUNS = 2 };
+
+static int
+measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *args, uint32_t n)
+{
+    int64_t runs;
+    double budget;
+    if (!tnt_int(a, "runs", 0, 1, MAX_RUNS, &runs) || !tnt_float(a, "seconds", 3, &budget))
+        return TNT_USAGE;
+    double *t = malloc(MAX_RUNS * sizeof *t);
+    if (!t)
+        return TNT_FAILED;
+    uint32_t done = 0;
+    tnb_err err = {0};
+    double start = 0;
+    for (int64_t i = -WARM_RUNS; i < (runs ? runs : MAX_RUNS); i++) {
+        if (i == 0)
+            start = tnt_now();
+        tnr_value ret = tnr_null();
+        double before = tnt_now();
+        tnb_status st = tnr_vm_call(p->vm, name, args, n, &ret, &err);
+        double after = tnt_now();
+        tnr_release(&ret);
+        if (st != TNB_OK) {
+            tnt_complain(&err);
+            free(t);
+            return TNT_FAILED;
+        }
+        if (i < 0)
+            continue;
+        t[done++] = after - before;
+        if (!runs && done >= 3 && after - start > budget)
+            break;
+    }
+    qsort(t, done, sizeof *t, by_value);
+    double sum = 0;
+    for (uint32_t i = 0; i < done; i++)
+        sum += t[i];
+    int threads = tnr_runtime_threads(tnr_vm_runtime(p->vm));
+    if (tnt_has(a, "json"))
+        printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %.4f, \"median_ms\": %.4f, \"mean_ms\": %.4f, \"max_ms\": %.4f, "
+               "\"compile_ms\": %.1f, \"compiler_ms\": %.1f, \"load_ms\": %.2f}\n",
+               done, threads, 1e3 * t[0], 1e3 * t[done / 2], 1e3 * sum / done, 1e3 * t[done - 1], 1e3 * p->compile_seconds,
+               1e3 * p->compiled.compiler_seconds, 1e3 * p->load_seconds);
+    else
+        printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms\n", done, threads, 1e3 * t[0],
+               1e3 * t[done / 2], 1e3 * sum / done, 1e3 * t[done - 1]);
+    free(t);
+    return TNT_OK;
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    tnt_program p;
+    if (!tnt_program_open(s, a, a->operands[0], &p))
+        return TNT_FAILED;
+    const char *name = tnt_value(a, "function", "main");
+    const tnr_signature *sig = tnr_artifact_function(p.artifact, name);
+    tnr_value *args = NULL;
+    uint32_t n = 0;
+    int status = TNT_FAILED;
+    if (!sig)
+        fprintf(stderr, "tenon: %s has no function '%s'\n", a->operands[0], name);
+    else if (tnt_make_inputs(s, a, &p, sig, &args, &n))
+        status = measure(a, &p, name, args, n);
+    for (uint32_t i = 0; i < n; i++)
+        tnr_release(&args[i]);
+    free(args);
+    tnt_program_close(&p);
+    return status;
+}
+
+const tnt_command tnt_command_bench = {
+    .name = "bench",
+    .operands = "MODEL|FILE.tno",
+    .summary = "measure how long a model takes to run",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon compile: a model into an artifact. */
+#include "tool.h"
+
+#include "tenon/base/file.h"
+
+static const tnt_option options[] = {
+    {"target", 't', TNT_VALUE, "NAME[,NAME...]", "targets: section names, kinds, tags or JSON (default: cpu)"},
+    {"output", 'o', TNT_VALUE, "FILE.tno", "where to write (default: the model's name with .tno)"},
+    {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
+    {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
+    {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
+    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+    {"reproducer", 0, TNT_VALUE, "FILE.py", "when a pass fails, write module and remaining passes here"},
+    {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
+    {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time (default: all processors)"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+    {"timing", 0, TNT_FLAG, NULL, "print the time of each stage on standard error"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
+    {0}};
+
+static void
+print_unverified(const tnk_compile_result *r)
+{
+    fprintf(stderr, "tenon: %u functions verified by execution\n", r->verified);
+    for (uint32_t i = 0; i < r->n_unverified; i++)
+        fprintf(stderr, "  not verified: %s\n", r->unverified[i]);
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    const char *path = a->operands[0];
+    const char *out = tnt_value(a, "output", NULL);
+    if (!out) {
+        const char *name = tnb_path_name(path), *dot = strrchr(name, '.');
+        out = tn_strf(s->ctx, "%.*s.tno", (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
+    }
+    tnk_model model;
+    tnk_compile_options opt;
+    double start = tnt_now();
+    if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
+        return TNT_FAILED;
+    double imported = tnt_now();
+    opt.output = out;
+    tnk_compile_result r;
+    tnb_status st = tnk_compile(s->ctx, &model, &opt, &r);
+    tnb_err err = {0};
+    if (opt.trace && tn_trace_close(opt.trace, &err) != TNB_OK) {
+        tnt_complain(&err);
+        st = st == TNB_OK ? TNB_IO : st;
+    }
+    tnt_report(s);
+    if (st != TNB_OK)
+        return TNT_FAILED;
+    if (opt.verify)
+        print_unverified(&r);
+    if (tnt_has(a, "timing")) {
+        double all = tnt_now() - start;
+        fprintf(stderr, "%-24s %9.1f ms\n", "import", 1e3 * (imported - start));
+        for (uint32_t i = 0; i < r.n_times; i++)
+            fprintf(stderr, "%-24s %9.1f ms\n", r.times[i].name, 1e3 * r.times[i].seconds);
+        fprintf(stderr, "%-24s %9.1f ms, of it outside the C compiler %.1f ms; cache: %u hits, %u misses\n", "all", 1e3 * all,
+                1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
+    }
+    fprintf(stderr, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
+    return TNT_OK;
+}
+
+const tnt_command tnt_command_compile = {
+    .name = "compile",
+    .operands = "MODEL",
+    .summary = "compile a model into an artifact (.tno)",
+    .details = "MODEL is an ONNX file, or a module as TVMScript text (.py). The artifact holds one variant per target; "
+               "tenon run and the runtime library execute it without a compiler.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

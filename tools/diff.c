@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon diff: whether two modules are structurally equal, or compute the same. */
+#include "tool.h"
+
+#include <math.h>
+
+#include "tenon/core/eval.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+
+static const tnt_option options[] = {
+    {"function", 0, TNT_VALUE, "NAME", "compare only this function"},
+    {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the results"},
+    {"seed", 0, TNT_VALUE, "N", "seed of --exec"},
+    {"budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function (default 1e9)"},
+    {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --exec (default 1e-3)"},
+    {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --exec (default 1e-5)"},
+    {0}};
+
+static void
+count_elements(tnt_session *s, const tn_expr *v, uint64_t *elems, uint64_t *nans)
+{
+    const tn_tuple *t = tn_as_tuple(v);
+    for (uint32_t i = 0; t && i < t->fields.n; i++)
+        count_elements(s, t->fields.at[i], elems, nans);
+    const tn_constant *c = tn_as_constant(v);
+    const void *bytes = c ? tn_data_get(s->ctx, c->data) : NULL;
+    double x;
+    for (uint64_t i = 0; bytes && i < c->data->n_elems; i++)
+        *nans += tnb_dtype_is_float(c->data->dtype) && tnb_load_f64(bytes, c->data->dtype, i, &x) && isnan(x);
+    *elems += c ? c->data->n_elems : !t;
+}
+
+static int
+exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module *y, const char *only)
+{
+    double rtol, atol;
+    int64_t seed, budget;
+    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-5, &atol) ||
+        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !tnt_int(a, "budget", 1000000000, 1, INT64_MAX, &budget))
+        return TNT_USAGE;
+    tnb_err err = {0};
+    const tn_evaluator *ev = tn_find_evaluator(s->registry, "interp", &err);
+    if (!ev) {
+        tnt_complain(&err);
+        return TNT_FAILED;
+    }
+    uint32_t ran = 0, differ = 0;
+    uint64_t elems = 0, nans = 0;
+    for (uint32_t i = 0; i < x->names.n; i++) {
+        const char *name = tn_module_name(x, i);
+        const tn_node *f = x->funcs.at[i], *g = tn_module_get(y, name);
+        if ((only && strcmp(only, name)) || !tn_is(f, TN_KIND_FUNCTION) || (!only && !tn_func_attr(f, "global_symbol")))
+            continue;
+        if (!tn_is(g, TN_KIND_FUNCTION)) {
+            printf("%s: only in the first module\n", name);
+            continue;
+        }
+        tn_list args;
+        if (!tn_random_args(s->ctx, f, (uint64_t)seed, NULL, &args)) {
+            tnt_report(s);
+            return TNT_FAILED;
+        }
+        tn_eval_options o1 = {.budget = (uint64_t)budget}, o2 = o1;
+        const tn_expr *r1 = ev->run(ev->self, s->ctx, x, name, args.at, args.n, &o1);
+        const tn_expr *r2 = r1 ? ev->run(ev->self, s->ctx, y, name, args.at, args.n, &o2) : NULL;
+        tnt_report(s);
+        if (!r2)
+            return TNT_FAILED;
+        ran++;
+        count_elements(s, r1, &elems, &nans);
+        tnb_buf why = {0};
+        if (!tn_values_close(s->ctx, r1, r2, rtol, atol, &why)) {
+            printf("%s: %s\n", name, why.n ? why.s : "results differ");
+            differ++;
+        }
+        tnb_buf_free(&why);
+    }
+    printf("%u functions run, %llu elements compared, %.1f%% NaN; %u differ\n", ran, (unsigned long long)elems,
+           elems ? 100.0 * (double)nans / (double)elems : 0.0, differ);
+    return ran && !differ ? TNT_OK : TNT_FAILED;
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    const tn_module *x = tnt_read(s, a->operands[0]), *y = tnt_read(s, a->operands[1]);
+    const char *only = tnt_value(a, "function", NULL);
+    if (!x || !y)
+        return TNT_FAILED;
+    const tn_node *n1 = TN_NODE(x), *n2 = TN_NODE(y);
+    if (only) {
+        n1 = tn_module_get(x, only);
+        n2 = tn_module_get(y, only);
+        if (!n1 || !n2) {
+            fprintf(stderr, "tenon: %s has no function '%s'\n", a->operands[n1 ? 1 : 0], only);
+            return TNT_FAILED;
+        }
+    }
+    if (tnt_has(a, "exec"))
+        return exec_diff(s, a, x, y, only);
+    tnb_buf where = {0};
+    bool equal = tn_equal(s->ctx, n1, n2, false, &where);
+    if (equal)
+        puts("structurally equal");
+    else
+        printf("different: %s\n", where.n ? where.s : "");
+    tnb_buf_free(&where);
+    tnt_report(s);
+    return equal ? TNT_OK : TNT_FAILED;
+}
+
+const tnt_command tnt_command_diff = {
+    .name = "diff",
+    .operands = "A.py B.py",
+    .summary = "compare two modules, by structure or by execution",
+    .details = "Structural equality is up to the names of bound variables. --exec runs the functions of both (the public ones, or that of "
+               "--function) in the reference interpreter and prints functions run, elements compared and the share of NaN.",
+    .options = options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon help: help on a subcommand; and the manual pages and shell completion that are installed. */
+#include "tool.h"
+
+static const tnt_option options[] = {
+    {"man", 0, TNT_FLAG, NULL, "as a manual page (roff)"},
+    {"completion", 0, TNT_FLAG, NULL, "the completion script for bash"},
+    {0}};
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    (void)s;
+    const tnt_command *c = NULL;
+    for (int i = 0; a->n_operands && tnt_commands[i]; i++)
+        if (strcmp(tnt_commands[i]->name, a->operands[0]) == 0)
+            c = tnt_commands[i];
+    if (a->n_operands && !c)
+        return tnt_usage(a->command, "there is no subcommand '%s'", a->operands[0]);
+    if (tnt_has(a, "completion"))
+        tnt_print_completion(stdout);
+    else if (tnt_has(a, "man"))
+        tnt_print_manual(c, stdout);
+    else
+        tnt_print_help(c);
+    return TNT_OK;
+}
+
+const tnt_command tnt_command_help = {
+    .name = "help",
+    .operands = "[SUBCOMMAND]",
+    .summary = "show help, manual pages, shell completion",
+    .options = options,
+    .max_operands = 1,
+    .bare = true,
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon list: what is there. Reads manifests only; nothing is loaded but for devices. */
+#include "tool.h"
+
+static const tnt_option options[] = {
+    {"why", 0, TNT_FLAG, NULL, "plugins: every candidate, chosen or not, and the rule that decided"}, {0}};
+
+static int
+list_plugins(tnt_session *s, bool why)
+{
+    static const char *const states[] = {"ready", "loaded", "hidden", "blocked", "refused"};
+    for (uint32_t i = 0; i < tnb_plugins_count(s->plugins); i++) {
+        const tnb_plugin *p = tnb_plugins_get(s->plugins, i);
+        if (!why && p->state > TNB_PLUGIN_LOADED)
+            continue;
+        printf("%-12s %-8s %-9s %s\n", p->name, p->version, p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler", p->summary);
+        if (!why)
+            continue;
+        printf("    %s: %s\n    module %s\n", states[p->state], p->why, p->module);
+        if (*p->cure)
+            printf("    hint: %s\n", p->cure);
+    }
+    return TNT_OK;
+}
+
+static int
+list_provided(tnt_session *s, const char *kind)
+{
+    uint32_t n;
+    const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), kind, &n);
+    for (uint32_t i = 0; i < n; i++)
+        printf("%-36s %s\n", p[i].name, p[i].plugin->name);
+    return TNT_OK;
+}
+
+static int
+list_ops(tnt_session *s)
+{
+    for (uint32_t i = 0; i < tn_n_structural_ops; i++)
+        printf("%-36s %s\n", tn_structural_ops[i].name, "core");
+    return list_provided(s, "op");
+}
+
+static int
+list_targets(tnt_session *s)
+{
+    uint32_t n;
+    const char **names = tnb_conf_names(s->conf, tn_arena(s->ctx), "target", &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *kind = tnb_conf_text(s->conf, "target", names[i], "kind");
+        printf("%-20s kind %s\n", names[i], kind ? kind : names[i]);
+    }
+    uint32_t m;
+    const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "target", &m);
+    for (uint32_t i = 0; i < m; i++)
+        if (!tnb_conf_has(s->conf, "target", p[i].name))
+            printf("%-20s kind %s (plugin %s)\n", p[i].name, p[i].name, p[i].plugin->name);
+    return TNT_OK;
+}
+
+static int
+list_devices(tnt_session *s, const tnt_args *a)
+{
+    tnr_runtime *rt = tnt_runtime(s, a);
+    if (!rt)
+        return TNT_FAILED;
+    tnr_load_drivers(rt);
+    const tnr_driver *d;
+    for (uint32_t i = 0; (d = tnr_driver_at(rt, i)); i++)
+        printf("%-12s %s\n", d->name, d->doc ? d->doc : "");
+    return TNT_OK;
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    const char *what = a->operands[0];
+    if (strcmp(what, "plugins") == 0)
+        return list_plugins(s, tnt_has(a, "why"));
+    if (strcmp(what, "passes") == 0)
+        return list_provided(s, "pass");
+    if (strcmp(what, "ops") == 0)
+        return list_ops(s);
+    if (strcmp(what, "targets") == 0)
+        return list_targets(s);
+    if (strcmp(what, "devices") == 0)
+        return list_devices(s, a);
+    if (strcmp(what, "importers") == 0)
+        return list_provided(s, "importer");
+    return tnt_usage(a->command, "there is no list of '%s'", what);
+}
+
+const tnt_command tnt_command_list = {
+    .name = "list",
+    .operands = "plugins|passes|ops|targets|devices|importers",
+    .summary = "list what is installed",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

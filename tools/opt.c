@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon opt: runs passes over a TVMScript module. tenon check: reads and verifies one. */
+#include "tool.h"
+
+#include <stdlib.h>
+
+#include "tenon/base/file.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+
+static bool
+write_module(tnt_session *s, const tn_module *m, const char *path)
+{
+    tnb_buf b = {0};
+    tnb_err err = {0};
+    tn_print_options o = {.inline_constants = strcmp(path, "-") == 0};
+    if (!o.inline_constants)
+        o.sidecar = tn_strf(s->ctx, "%s.consts", path);
+    tnb_status st = tn_print(s->ctx, TN_NODE(m), &o, &b);
+    if (st == TNB_OK && strcmp(path, "-") == 0)
+        fwrite(b.s, 1, b.n, stdout);
+    else if (st == TNB_OK)
+        st = tnb_write_file(path, b.s, b.n, &err);
+    if (err.status != TNB_OK)
+        tnt_complain(&err);
+    tnt_report(s);
+    tnb_buf_free(&b);
+    return st == TNB_OK;
+}
+
+/* KEY=JSON, e.g. relax.FuseOps.max_depth=10 */
+static bool
+pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
+{
+    uint32_t n;
+    const char **given = tnt_values(a, "pass-config", &n);
+    bool ok = given != NULL;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const char *eq = strchr(given[i], '=');
+        tnb_err err = {0};
+        const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
+        if (v)
+            *config = tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
+        else
+            tnt_usage(a->command, "option '--pass-config' wants KEY=JSON, not '%s'%s%s", given[i], *err.message ? ": " : "",
+                      err.message);
+        ok = v != NULL;
+    }
+    free(given);
+    return ok;
+}
+
+static int
+run_opt(tnt_session *s, const tnt_args *a)
+{
+    const char *list_text = tnt_value(a, "passes", NULL);
+    if (!list_text)
+        return tnt_usage(a->command, "no passes given: add -p LIST");
+    const tn_module *m = tnt_read(s, a->operands[0]);
+    tnk_compile_options opt;
+    const tn_node *config = NULL;
+    if (!m || !pass_config(s, a, &config) || !tnt_compile_options(s, a, &opt))
+        return TNT_FAILED;
+    tnk_target target = {0};
+    if (tnt_has(a, "target") && !tnk_target_find(s->ctx, s->conf, opt.targets[0], &target)) {
+        tnt_report(s);
+        return TNT_FAILED;
+    }
+    tn_pass_list list;
+    int64_t level;
+    if (!tnt_int(a, "opt-level", 2, 0, 4, &level))
+        return TNT_USAGE;
+    if (!tn_pass_list_parse(s->ctx, list_text, "-p", &list)) {
+        tnt_report(s);
+        return TNT_FAILED;
+    }
+    tnk_verify *check = NULL;
+    if (opt.verify)
+        check = tnk_verify_new(s->ctx, opt.verify_budget, 0, 0, opt.seed);
+    double *seconds = TNB_NEW_N(tn_arena(s->ctx), double, list.n + 1);
+    bool *changed = TNB_NEW_N(tn_arena(s->ctx), bool, list.n + 1);
+    tn_pass_run run = {.target = target.target,
+                       .config = config,
+                       .opt_level = level ? (int)level : -1,
+                       .no_verify = opt.no_verify_ir,
+                       .roundtrip = opt.roundtrip,
+                       .compact = opt.compact,
+                       .check = check ? tnk_verify_check(check) : NULL,
+                       .dump_dir = opt.dump_dir,
+                       .skip = opt.skip,
+                       .print = opt.print,
+                       .stop_after = opt.stop_after,
+                       .reproducer = opt.reproducer,
+                       .trace = opt.trace,
+                       .progress = opt.progress,
+                       .seconds = seconds,
+                       .changed = changed};
+    m = tn_run_passes(s->ctx, m, &list, &run);
+    tnt_report(s);
+    tnb_err err = {0};
+    if (opt.trace && tn_trace_close(opt.trace, &err) != TNB_OK)
+        tnt_complain(&err);
+    if (tnt_has(a, "timing"))
+        for (uint32_t i = 0; i < list.n; i++)
+            fprintf(stderr, "%9.3f ms  %s%s\n", 1e3 * seconds[i], list.at[i].name, changed[i] ? "" : "  (no change)");
+    if (check) {
+        uint32_t verified, n;
+        const char *const *left;
+        tnk_verify_report(check, &verified, &left, &n);
+        fprintf(stderr, "tenon: %u functions verified by execution\n", verified);
+        for (uint32_t i = 0; i < n; i++)
+            fprintf(stderr, "  not verified: %s\n", left[i]);
+    }
+    return m && write_module(s, m, tnt_value(a, "output", "-")) ? TNT_OK : TNT_FAILED;
+}
+
+static int
+run_check(tnt_session *s, const tnt_args *a)
+{
+    int status = TNT_OK;
+    for (int i = 0; i < a->n_operands; i++) {
+        const tn_module *m = tnt_read(s, a->operands[i]);
+        uint32_t errors = m ? tn_verify(s->ctx, m) : 1;
+        tnt_report(s);
+        if (errors)
+            status = TNT_FAILED;
+        else
+            printf("%s: %u functions, well formed\n", a->operands[i], m->names.n);
+    }
+    return status;
+}
+
+static const tnt_option opt_options[] = {
+    {"passes", 'p', TNT_VALUE, "LIST", "passes as Name or Name{option=value, ...}, separated by commas"},
+    {"target", 't', TNT_VALUE, "NAME", "the current target of the passes"},
+    {"output", 'o', TNT_VALUE, "FILE.py", "where to write (default: standard output)"},
+    {"pass-config", 0, TNT_LIST, "KEY=JSON", "pass configuration under upstream's keys"},
+    {"opt-level", 0, TNT_VALUE, "N", "passes above this level are skipped (default 2)"},
+    {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
+    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+    {"reproducer", 0, TNT_VALUE, "FILE.py", "when a pass fails, write module and remaining passes here"},
+    {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
+    {"timing", 0, TNT_FLAG, NULL, "print the time of each pass on standard error"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
+    {0}};
+
+const tnt_command tnt_command_opt = {
+    .name = "opt",
+    .operands = "IN.py",
+    .summary = "run passes over a TVMScript module",
+    .details = "Prints the resulting module. A reproducer written by a failed compilation is such a module, with its remaining "
+               "passes in the first line.",
+    .options = opt_options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_opt,
+};
+
+const tnt_command tnt_command_check = {
+    .name = "check",
+    .operands = "IN.py...",
+    .summary = "read TVMScript modules and verify them",
+    .min_operands = 1,
+    .max_operands = -1,
+    .run = run_check,
+};

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of subcommands from declared tables: parsing, help, manual pages, shell completion. */
+#include "config.h"
+#include "tool.h"
+
+#include <stdlib.h>
+
+#include "tenon/base/num.h"
+
+const tnt_option tnt_common_options[] = {
+    {"config", 0, TNT_LIST, "FILE", "read this INI file after the others; may be repeated"},
+    {"set", 0, TNT_LIST, "SECTION.NAME.KEY=VALUE", "set one configuration value; [tenon] keys as tenon.KEY"},
+    {"plugin-path", 0, TNT_VALUE, "DIRS", "look for plugins here first; colon-separated"},
+    {"debug", 0, TNT_VALUE, "LIST",
+     "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, print=PASS"},
+    {"log", 0, TNT_VALUE, "LEVEL", "error, warn, info or debug"},
+    {"help", 'h', TNT_FLAG, NULL, "show this help"},
+    {0}};
+
+/* ---- parsing ---- */
+
+static const tnt_option *
+find_in(const tnt_option *table, const char *name, size_t n, char letter)
+{
+    for (; table && table->name; table++)
+        if (name ? (strlen(table->name) == n && memcmp(table->name, name, n) == 0) : table->letter == letter)
+            return table;
+    return NULL;
+}
+
+static const tnt_option *
+find_option(const tnt_command *c, const char *name, size_t n, char letter)
+{
+    const tnt_option *o = find_in(c->options, name, n, letter);
+    return o ? o : find_in(tnt_common_options, name, n, letter);
+}
+
+int
+tnt_usage(const tnt_command *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "tenon %s: ", c->name);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\n  hint: usage: tenon %s [options]%s%s; tenon %s --help\n", c->name, *c->operands ? " " : "",
+            c->operands, c->name);
+    return TNT_USAGE;
+}
+
+static int
+unknown_option(const tnt_command *c, const char *text, size_t n)
+{
+    const char *names[96];
+    uint32_t k = 0;
+    for (const tnt_option *o = c->options; o && o->name && k < 64; o++)
+        names[k++] = o->name;
+    for (const tnt_option *o = tnt_common_options; o->name && k < 96; o++)
+        names[k++] = o->name;
+    char name[64] = "";
+    snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), text);
+    const char *near = tnb_nearest(name, names, k);
+    return near ? tnt_usage(c, "unknown option '--%s' (did you mean '--%s'?)", name, near)
+                : tnt_usage(c, "unknown option '--%s'", name);
+}
+
+static void
+give(tnt_args *a, const tnt_option *o, const char *value)
+{
+    a->given[a->n_given].option = o;
+    a->given[a->n_given++].value = value;
+}
+
+/* -abc, -ofile, -o file */
+static int
+parse_short(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
+{
+    for (const char *p = argv[*i] + 1; *p; p++) {
+        const tnt_option *o = find_option(c, NULL, 0, *p);
+        if (!o)
+            return tnt_usage(c, "unknown option '-%c'", *p);
+        if (o->kind == TNT_FLAG) {
+            give(out, o, NULL);
+            continue;
+        }
+        const char *v = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+        if (!v)
+            return tnt_usage(c, "option '-%c' needs a value (%s)", *p, o->metavar);
+        give(out, o, v);
+        return TNT_OK;
+    }
+    return TNT_OK;
+}
+
+static int
+parse_long(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
+{
+    const char *text = argv[*i] + 2, *eq = strchr(text, '=');
+    size_t n = eq ? (size_t)(eq - text) : strlen(text);
+    const tnt_option *o = find_option(c, text, n, 0);
+    if (!o)
+        return unknown_option(c, text, n);
+    if (o->kind == TNT_FLAG) {
+        if (eq)
+            return tnt_usage(c, "option '--%s' takes no value", o->name);
+        give(out, o, NULL);
+        return TNT_OK;
+    }
+    const char *v = eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+    if (!v)
+        return tnt_usage(c, "option '--%s' needs a value (%s)", o->name, o->metavar);
+    give(out, o, v);
+    return TNT_OK;
+}
+
+int
+tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out)
+{
+    memset(out, 0, sizeof *out);
+    out->command = c;
+    /* each word gives at most as many options as it has letters */
+    size_t room = 1;
+    for (int i = 0; i < argc; i++)
+        room += strlen(argv[i]) + 1;
+    out->operands = calloc((size_t)argc + 1, sizeof *out->operands);
+    out->given = calloc(room, sizeof *out->given);
+    if (!out->operands || !out->given) {
+        tnt_args_free(out);
+        fputs("tenon: out of memory\n", stderr);
+        return TNT_FAILED;
+    }
+    int status = TNT_OK;
+    for (int i = 0, only = 0; i < argc && status == TNT_OK; i++) {
+        const char *w = argv[i];
+        if (!only && strcmp(w, "--") == 0)
+            only = 1;
+        else if (!only && w[0] == '-' && w[1] == '-')
+            status = parse_long(c, argc, argv, &i, out);
+        else if (!only && w[0] == '-' && w[1])
+            status = parse_short(c, argc, argv, &i, out);
+        else
+            out->operands[out->n_operands++] = w;
+    }
+    if (status == TNT_OK && out->n_operands < c->min_operands)
+        status = tnt_usage(c, out->n_operands ? "an operand is missing" : "nothing to work on");
+    if (status == TNT_OK && c->max_operands >= 0 && out->n_operands > c->max_operands)
+        status = tnt_usage(c, "one operand too many: '%s'", out->operands[c->max_operands]);
+    if (status != TNT_OK)
+        tnt_args_free(out);
+    return status;
+}
+
+void
+tnt_args_free(tnt_args *a)
+{
+    free(a->operands);
+    free(a->given);
+    memset(a, 0, sizeof *a);
+}
+
+/* ---- values ---- */
+
+bool
+tnt_has(const tnt_args *a, const char *name)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *
+tnt_value(const tnt_args *a, const char *name, const char *otherwise)
+{
+    for (int i = a->n_given; i-- > 0;)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            return a->given[i].value;
+    return otherwise;
+}
+
+const char **
+tnt_values(const tnt_args *a, const char *name, uint32_t *n)
+{
+    const char **out = calloc((size_t)a->n_given + 1, sizeof *out);
+    *n = 0;
+    for (int i = 0; out && i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            out[(*n)++] = a->given[i].value;
+    return out;
+}
+
+bool
+tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi, int64_t *out)
+{
+    const char *v = tnt_value(a, name, NULL);
+    *out = otherwise;
+    if (!v)
+        return true;
+    if (tnb_read_i64(v, strlen(v), out) && *out >= lo && *out <= hi)
+        return true;
+    tnt_usage(a->command, "option '--%s' wants a whole number from %lld to %lld, not '%s'", name, (long long)lo,
+              (long long)hi, v);
+    return false;
+}
+
+bool
+tnt_float(const tnt_args *a, const char *name, double otherwise, double *out)
+{
+    const char *v = tnt_value(a, name, NULL);
+    *out = otherwise;
+    if (!v || (tnb_read_f64(v, strlen(v), out) && *out >= 0))
+        return true;
+    tnt_usage(a->command, "option '--%s' wants a number that is not negative, not '%s'", name, v);
+    return false;
+}
+
+/* ---- help ---- */
+
+static void
+print_options(const tnt_option *o)
+{
+    for (; o && o->name; o++) {
+        char left[64];
+        char letter[8] = "    ";
+        if (o->letter)
+            snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->metavar ? " " : "", o->metavar ? o->metavar : "");
+        printf(strlen(left) > 30 ? "  %s\n%34s%s\n" : "  %-30s  %s%s\n", left, strlen(left) > 30 ? "" : o->doc,
+               strlen(left) > 30 ? o->doc : "");
+    }
+}
+
+void
+tnt_print_help(const tnt_command *c)
+{
+    if (!c) {
+        puts("Usage: tenon SUBCOMMAND [options] ...\n\nCompiles machine-learning models and runs them.\n\nSubcommands:");
+        for (int i = 0; tnt_commands[i]; i++)
+            printf("  %-10s  %s\n", tnt_commands[i]->name, tnt_commands[i]->summary);
+        puts("\n`tenon SUBCOMMAND --help` tells more; `tenon --version` prints the version.");
+        return;
+    }
+    printf("Usage: tenon %s [options]%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands, c->summary);
+    if (c->details)
+        printf("\n%s\n", c->details);
+    if (c->options && c->options->name) {
+        puts("\nOptions:");
+        print_options(c->options);
+    }
+    puts("\nCommon options:");
+    print_options(tnt_common_options);
+}
+
+/* ---- manual pages ---- */
+
+static void
+roff(FILE *out, const char *s)
+{
+    for (bool start = true; *s; s++) {
+        if (start && (*s == '.' || *s == '\''))
+            fputs("\\&", out);
+        if (*s == '-')
+            fputs("\\-", out);
+        else if (*s == '\\')
+            fputs("\\e", out);
+        else if (*s == '\n' && s[1] == '\n') {
+            fputs("\n.PP\n", out);
+            s++;
+        } else
+            fputc(*s, out);
+        start = *s == '\n';
+    }
+}
+
+static void
+roff_options(FILE *out, const tnt_option *o)
+{
+    for (; o && o->name; o++) {
+        fputs(".TP\n", out);
+        if (o->letter)
+            fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
+        fputs("\\fB\\-\\-", out);
+        roff(out, o->name);
+        fputs("\\fR", out);
+        if (o->metavar) {
+            fputs(" \\fI", out);
+            roff(out, o->metavar);
+            fputs("\\fR", out);
+        }
+        fputs("\n", out);
+        roff(out, o->doc);
+        fputs("\n", out);
+    }
+}
+
+void
+tnt_print_manual(const tnt_command *c, FILE *out)
+{
+    if (!c) {
+        fprintf(out, ".TH TENON 1 \"\" \"tenon %s\"\n.SH NAME\ntenon \\- compile machine\\-learning models and run them\n"
+                     ".SH SYNOPSIS\n\\fBtenon\\fR \\fISUBCOMMAND\\fR [options] ...\n.SH SUBCOMMANDS\n",
+                PACKAGE_VERSION);
+        for (int i = 0; tnt_commands[i]; i++) {
+            fprintf(out, ".TP\n\\fBtenon\\-%s\\fR(1)\n", tnt_commands[i]->name);
+            roff(out, tnt_commands[i]->summary);
+            fputs("\n", out);
+        }
+        fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or differs; 2: wrong usage.\n", out);
+        return;
+    }
+    fprintf(out, ".TH TENON\\-%s 1 \"\" \"tenon %s\"\n.SH NAME\ntenon\\-%s \\- ", c->name, PACKAGE_VERSION, c->name);
+    roff(out, c->summary);
+    fprintf(out, "\n.SH SYNOPSIS\n\\fBtenon %s\\fR [options]", c->name);
+    if (*c->operands) {
+        fputs(" \\fI", out);
+        roff(out, c->operands);
+        fputs("\\fR", out);
+    }
+    fputs("\n", out);
+    if (c->details) {
+        fputs(".SH DESCRIPTION\n", out);
+        roff(out, c->details);
+        fputs("\n", out);
+    }
+    if (c->options && c->options->name) {
+        fputs(".SH OPTIONS\n", out);
+        roff_options(out, c->options);
+    }
+    fputs(".SH COMMON OPTIONS\n", out);
+    roff_options(out, tnt_common_options);
+    fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or differs; 2: wrong usage.\n"
+          ".SH SEE ALSO\n\\fBtenon\\fR(1)\n",
+          out);
+}
+
+/* ---- completion ---- */
+
+static void
+completion_words(FILE *out, const tnt_option *o)
+{
+    for (; o && o->name; o++)
+        fprintf(out, " --%s", o->name);
+}
+
+void
+tnt_print_completion(FILE *out)
+{
+    fputs("# bash completion for tenon\n_tenon()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version",
+          out);
+    for (int i = 0; tnt_commands[i]; i++)
+        fprintf(out, " %s", tnt_commands[i]->name);
+    fputs("\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]} in\n", out);
+    for (int i = 0; tnt_commands[i]; i++) {
+        fprintf(out, "        %s) words=\"", tnt_commands[i]->name);
+        completion_words(out, tnt_commands[i]->options);
+        completion_words(out, tnt_common_options);
+        fputs("\" ;;\n", out);
+    }
+    fputs("        esac\n    else\n        case ${COMP_WORDS[1]} in\n"
+          "        list) words=\"plugins passes ops targets devices importers\" ;;\n"
+          "        show) words=\"plugin pass op target pipeline config kernel model\" ;;\n"
+          "        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n        esac\n    fi\n"
+          "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _tenon tenon\n",
+          out);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon run: compiles if need be, runs a function, shows, saves or compares its results. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tenon/base/file.h"
+#include "tenon/base/npy.h"
+#include "tenon/base/num.h"
+#include "tenon/core/eval.h"
+
+static const tnt_option options[] = {
+    {"target", 't', TNT_VALUE, "NAME", "target (default: cpu); for an artifact: which variant"},
+    {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
+    {"input", 'i', TNT_LIST, "NAME=FILE", "an input from a .npy or .pb file; #INDEX=FILE counts from 0"},
+    {"output-dir", 'o', TNT_VALUE, "DIR", "write every result as INDEX-NAME.npy"},
+    {"expect", 0, TNT_LIST, "NAME=FILE", "compare a result; exit status 1 if it differs"},
+    {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)"},
+    {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --expect (default 1e-4)"},
+    {"threads", 0, TNT_VALUE, "N", "processors to use (default: all that this process may)"},
+    {"profile-kernels", 0, TNT_FLAG, NULL, "time each kernel and print a table on standard error"},
+    {"timing", 0, TNT_FLAG, NULL, "print compile, load and run time on standard error"},
+    {"no-native", 0, TNT_FLAG, NULL, "refuse artifacts that hold machine code"},
+    {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
+    {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
+    {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
+    {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
+    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+    {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
+    {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+    {0}};
+
+/* ---- showing ---- */
+
+typedef struct ranked {
+    double value;
+    uint64_t index;
+} ranked;
+
+static void
+print_result(const char *name, const tn_data *d, const void *bytes)
+{
+    printf("%s: %s[", name, tnb_dtype_print(d->dtype).s);
+    for (int32_t k = 0; k < d->ndim; k++)
+        printf("%s%lld", k ? ", " : "", (long long)d->shape[k]);
+    printf("]");
+    ranked top[5];
+    uint32_t n_top = 0;
+    double lo = INFINITY, hi = -INFINITY;
+    uint64_t nans = 0;
+    for (uint64_t i = 0; i < d->n_elems; i++) {
+        double v;
+        int64_t iv;
+        if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &v) : !tnb_load_i64(bytes, d->dtype, i, &iv))
+            break;
+        if (!tnb_dtype_is_float(d->dtype))
+            v = (double)iv;
+        if (isnan(v)) {
+            nans++;
+            continue;
+        }
+        lo = v < lo ? v : lo;
+        hi = v > hi ? v : hi;
+        uint32_t at = n_top < 5 ? n_top++ : v > top[4].value ? 4 : 5;
+        if (at < 5) {
+            for (; at > 0 && top[at - 1].value < v; at--)
+                top[at] = top[at - 1];
+            top[at] = (ranked){v, i};
+        }
+    }
+    if (n_top)
+        printf(" from %s to %s", tnb_print_f64(lo).s, tnb_print_f64(hi).s);
+    if (nans)
+        printf(", %llu NaN", (unsigned long long)nans);
+    for (uint32_t i = 0; i < n_top; i++)
+        printf("%s[%llu] %s", i ? ", " : "; top ", (unsigned long long)top[i].index, tnb_print_f64(top[i].value).s);
+    putchar('\n');
+}
+
+static bool
+save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const tn_data *d, const void *bytes)
+{
+    tnb_err err = {0};
+    char *safe = tnb_strdup(tn_arena(s->ctx), name);
+    for (char *c = safe; *c; c++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *c))
+            *c = '_';
+    const char *path = tn_strf(s->ctx, "%s/%u-%s.npy", dir, i, safe);
+    if (tnb_make_dirs(dir, 0777, &err) == TNB_OK &&
+        tnb_npy_write(path, d->dtype, d->ndim, d->shape, bytes, &err) == TNB_OK)
+        return true;
+    tnt_complain(&err);
+    return false;
+}
+
+/* ---- comparing ---- */
+
+static int
+compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results, const char *const *names, uint32_t n)
+{
+    double rtol, atol;
+    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-4, &atol))
+        return TNT_USAGE;
+    uint32_t n_expect, failed = 0;
+    const char **expect = tnt_values(a, "expect", &n_expect);
+    int status = TNT_OK;
+    for (uint32_t e = 0; expect && e < n_expect; e++) {
+        const char *file;
+        int i = tnt_assignment(expect[e], names, n, "result", &file);
+        const tn_expr *want = i < 0 ? NULL : tnt_load_tensor(s, file);
+        if (!want) {
+            status = TNT_FAILED;
+            continue;
+        }
+        tnb_buf why = {0};
+        if (tn_values_close(s->ctx, results[i], want, rtol, atol, &why)) {
+            fprintf(stderr, "tenon: '%s' equals %s%s%s\n", names[i], file, why.n ? ": " : "", why.n ? why.s : "");
+        } else {
+            fprintf(stderr, "tenon: '%s' differs from %s: %s\n", names[i], file, why.n ? why.s : "");
+            failed++;
+        }
+        tnb_buf_free(&why);
+    }
+    tnt_report(s);
+    free(expect);
+    return failed ? TNT_FAILED : status;
+}
+
+static void
+print_profile(tnr_vm *vm)
+{
+    uint32_t n;
+    const tnr_kernel_time *t = tnr_vm_profile(vm, &n);
+    double all = 0;
+    for (uint32_t i = 0; i < n; i++)
+        all += t[i].seconds;
+    fprintf(stderr, "%9s %6s %7s %9s  kernel\n", "ms", "%", "calls", "GB/s");
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(stderr, "%9.3f %6.1f %7llu %9.2f  %s\n", 1e3 * t[i].seconds, all > 0 ? 100 * t[i].seconds / all : 0,
+                (unsigned long long)t[i].calls, t[i].seconds > 0 ? 1e-9 * (double)t[i].bytes / t[i].seconds : 0, t[i].name);
+    fprintf(stderr, "%9.3f  all kernels\n", 1e3 * all);
+}
+
+/* ---- the command ---- */
+
+static int
+show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const tnr_value *ret)
+{
+    uint32_t n;
+    const tnr_value *values = tnt_results(ret, &n);
+    const tn_expr **results = TNB_NEW_N(tn_arena(s->ctx), const tn_expr *, n);
+    const char **names = TNB_NEW_N(tn_arena(s->ctx), const char *, n);
+    bool compare = tnt_has(a, "expect");
+    const char *dir = tnt_value(a, "output-dir", NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = i < sig->n_results && sig->results[i].name ? sig->results[i].name : tn_strf(s->ctx, "output%u", i);
+        results[i] = tnt_from_runtime(s, values[i]);
+        if (!results[i])
+            return TNT_FAILED;
+        const tn_data *d = ((const tn_constant *)results[i])->data;
+        const void *bytes = tn_data_get(s->ctx, d);
+        if (dir && !save_result(s, dir, i, names[i], d, bytes))
+            return TNT_FAILED;
+        if (!dir && !compare)
+            print_result(names[i], d, bytes);
+    }
+    return compare ? compare_results(s, a, results, names, n) : TNT_OK;
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    tnt_program p;
+    if (!tnt_program_open(s, a, a->operands[0], &p))
+        return TNT_FAILED;
+    if (tnt_has(a, "verify")) {
+        fprintf(stderr, "tenon: %u functions verified by execution\n", p.compiled.verified);
+        for (uint32_t i = 0; i < p.compiled.n_unverified; i++)
+            fprintf(stderr, "  not verified: %s\n", p.compiled.unverified[i]);
+    }
+    const char *name = tnt_value(a, "function", "main");
+    const tnr_signature *sig = tnr_artifact_function(p.artifact, name);
+    int status = TNT_FAILED;
+    tnr_value *args = NULL, ret = tnr_null();
+    uint32_t n = 0;
+    tnb_err err = {0};
+    if (!sig) {
+        fprintf(stderr, "tenon: %s has no function '%s'\n  hint: it has", a->operands[0], name);
+        for (uint32_t i = 0; (sig = tnr_artifact_function_at(p.artifact, i)); i++)
+            fprintf(stderr, "%s '%s'", i ? "," : "", sig->name);
+        fputs("\n", stderr);
+    } else if (tnt_make_inputs(s, a, &p, sig, &args, &n)) {
+        if (tnt_has(a, "profile-kernels"))
+            tnr_vm_set_profile(p.vm, true);
+        double start = tnt_now();
+        tnb_status st = tnr_vm_call(p.vm, name, args, n, &ret, &err);
+        double seconds = tnt_now() - start;
+        if (st != TNB_OK)
+            tnt_complain(&err);
+        else
+            status = show_results(s, a, sig, &ret);
+        if (st == TNB_OK && tnt_has(a, "timing"))
+            fprintf(stderr, "compile %.1f ms (%.1f ms in the C compiler), load %.1f ms, run %.3f ms\n", 1e3 * p.compile_seconds,
+                    1e3 * p.compiled.compiler_seconds, 1e3 * p.load_seconds, 1e3 * seconds);
+        if (st == TNB_OK && tnt_has(a, "profile-kernels"))
+            print_profile(p.vm);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        tnr_release(&args[i]);
+    free(args);
+    tnr_release(&ret);
+    tnt_program_close(&p);
+    return status;
+}
+
+const tnt_command tnt_command_run = {
+    .name = "run",
+    .operands = "MODEL|FILE.tno",
+    .summary = "run a model or an artifact",
+    .details = "Without -i the inputs are random, from a seed. Results are printed with shape, range and their five largest "
+               "elements, unless -o or --expect is given.\n\nTwo results are equal when dtype and shape agree and each element does: NaN "
+               "with NaN, infinity with the same infinity, else |a-b| <= atol + rtol*|b|.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session: configuration, plugin index, registry and context, made from the common options; and programs opened in it. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tenon/base/file.h"
+#include "tenon/base/log.h"
+#include "tenon/core/text.h"
+
+double
+tnt_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- messages ---- */
+
+static void
+print_diags(tnb_diags *d)
+{
+    tnb_buf b = {0};
+    tnb_diags_print(d, &b);
+    if (b.n)
+        fwrite(b.s, 1, b.n, stderr);
+    tnb_buf_free(&b);
+    tnb_diags_clear(d);
+}
+
+void
+tnt_report(tnt_session *s)
+{
+    if (s->ctx)
+        print_diags(tn_diags(s->ctx));
+}
+
+void
+tnt_complain(const tnb_err *err)
+{
+    fprintf(stderr, "tenon: %s\n", *err->message ? err->message : tnb_status_name(err->status));
+    if (*err->hint)
+        fprintf(stderr, "  hint: %s\n", err->hint);
+}
+
+/* ---- opening ---- */
+
+int
+tnt_session_open(const tnt_args *a, tnt_session *out)
+{
+    memset(out, 0, sizeof *out);
+    tnb_err err = {0};
+    const char *level = tnt_value(a, "log", NULL);
+    tnb_log_level l;
+    if (level && !tnb_log_parse_level(level, &l))
+        return tnt_usage(a->command, "option '--log' wants error, warn, info or debug, not '%s'", level);
+    if (level)
+        tnb_log_set_level(l);
+    out->diags = tnb_diags_new();
+    tnb_conf_options o = {0};
+    o.files = tnt_values(a, "config", &o.n_files);
+    o.sets = tnt_values(a, "set", &o.n_sets);
+    if (out->diags && o.files && o.sets)
+        out->conf = tnb_conf_load(&o, out->diags);
+    free((void *)(uintptr_t)o.files);
+    free((void *)(uintptr_t)o.sets);
+    if (!out->diags) {
+        fputs("tenon: out of memory\n", stderr);
+        return TNT_FAILED;
+    }
+    print_diags(out->diags);
+    if (!out->conf)
+        return TNT_FAILED;
+    if (tnb_plugins_open(out->conf, tnt_value(a, "plugin-path", NULL), &out->plugins, &err) != TNB_OK) {
+        tnt_complain(&err);
+        return TNT_FAILED;
+    }
+    out->registry = tn_registry_new(out->plugins);
+    out->ctx = out->registry ? tn_ctx_new(out->registry) : NULL;
+    if (!out->ctx) {
+        fputs("tenon: out of memory\n", stderr);
+        return TNT_FAILED;
+    }
+    return TNT_OK;
+}
+
+void
+tnt_session_close(tnt_session *s)
+{
+    tnr_runtime_free(s->runtime);
+    tn_ctx_free(s->ctx);
+    tn_registry_free(s->registry);
+    tnb_plugins_close(s->plugins);
+    tnb_conf_free(s->conf);
+    tnb_diags_free(s->diags);
+    memset(s, 0, sizeof *s);
+}
+
+tnr_runtime *
+tnt_runtime(tnt_session *s, const tnt_args *a)
+{
+    if (s->runtime)
+        return s->runtime;
+    int64_t threads, conf_threads = 0;
+    tnb_err err = {0};
+    tnb_conf_int(s->conf, "tenon", "", "threads", 0, &conf_threads, NULL);
+    if (!tnt_int(a, "threads", conf_threads, 0, 4096, &threads))
+        return NULL;
+    tnr_runtime_options o = {.plugins = s->plugins,
+                             .conf = s->conf,
+                             .threads = (int)threads,
+                             .no_native = tnt_has(a, "no-native")};
+    if (tnr_runtime_new(&o, &s->runtime, &err) != TNB_OK) {
+        tnt_complain(&err);
+        s->runtime = NULL;
+    }
+    return s->runtime;
+}
+
+/* ---- compile options ---- */
+
+const char **
+tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n)
+{
+    const char *text = tnt_value(a, "target", NULL);
+    if (!text)
+        text = tnb_conf_text(s->conf, "tenon", "", "default_target");
+    if (!text || !*text)
+        text = "cpu";
+    return tnb_conf_split(tn_arena(s->ctx), text, n);
+}
+
+/* The names after KEY= in --debug; a NULL-terminated array in the context's arena, NULL if none. */
+static const char *const *
+debug_names(tnt_session *s, const char **items, uint32_t n, const char *key)
+{
+    size_t k = strlen(key);
+    TNB_VEC(const char *) names = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (strncmp(items[i], key, k) == 0)
+            TNB_PUSH(tn_arena(s->ctx), names, items[i] + k);
+    if (!names.n)
+        return NULL;
+    TNB_PUSH(tn_arena(s->ctx), names, NULL);
+    return names.at;
+}
+
+static bool
+debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
+{
+    static const char *const known[] = {"verify-each", "no-verify", "roundtrip", "compact", "skip=", "stop-after=", "print="};
+    uint32_t n = 0;
+    const char *text = tnt_value(a, "debug", NULL);
+    const char **items = text ? tnb_conf_split(tn_arena(s->ctx), text, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        bool ok = false;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            ok |= strcmp(items[i], known[k]) == 0 ||
+                  (tnb_ends_with(known[k], "=") && strncmp(items[i], known[k], strlen(known[k])) == 0);
+        if (!ok) {
+            tnt_usage(a->command, "option '--debug' does not know '%s'", items[i]);
+            return false;
+        }
+        opt->no_verify_ir |= strcmp(items[i], "no-verify") == 0;
+        opt->roundtrip |= strcmp(items[i], "roundtrip") == 0;
+        opt->compact |= strcmp(items[i], "compact") == 0;
+        if (strncmp(items[i], "stop-after=", 11) == 0)
+            opt->stop_after = items[i] + 11;
+    }
+    opt->skip = debug_names(s, items, n, "skip=");
+    opt->print = debug_names(s, items, n, "print=");
+    return true;
+}
+
+bool
+tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
+{
+    memset(opt, 0, sizeof *opt);
+    opt->conf = s->conf;
+    opt->targets = tnt_targets(s, a, &opt->n_targets);
+    opt->profile = tnt_value(a, "profile", NULL);
+    int64_t jobs, budget, seed;
+    if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) || !tnt_int(a, "verify-budget", 0, 1, INT64_MAX, &budget) ||
+        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !debug_options(s, a, opt))
+        return false;
+    opt->jobs = (int)jobs;
+    opt->seed = (uint64_t)seed;
+    opt->verify = tnt_has(a, "verify");
+    opt->verify_budget = (uint64_t)budget;
+    opt->dump_dir = tnt_value(a, "dump-ir", NULL);
+    opt->reproducer = tnt_value(a, "reproducer", NULL);
+    opt->progress = isatty(STDERR_FILENO);
+    if (!tnt_has(a, "no-cache")) {
+        tnb_err err = {0};
+        if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"), &opt->cache_dir, &err) != TNB_OK) {
+            fprintf(stderr, "tenon: no cache of kernels: %s\n", err.message);
+            if (*err.hint)
+                fprintf(stderr, "  hint: %s\n", err.hint);
+            opt->cache_dir = NULL;
+        }
+    }
+    const char *trace = tnt_value(a, "trace", NULL);
+    tnb_err err = {0};
+    if (trace && !(opt->trace = tn_trace_open(trace, &err))) {
+        tnt_complain(&err);
+        return false;
+    }
+    return true;
+}
+
+/* ---- models ---- */
+
+static bool
+import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
+{
+    uint32_t n;
+    const char **dims = tnt_values(a, "dim", &n);
+    for (uint32_t i = 0; dims && i < n; i++) {
+        const char *eq = strrchr(dims[i], '=');
+        tnb_err err = {0};
+        const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
+        if (!v || (!tn_is(v, TN_KIND_INT_IMM) && !tn_is(v, TN_KIND_ARRAY))) {
+            tnt_usage(a->command, "option '--dim' wants NAME=NUMBER or INPUT=[NUMBER, ...], not '%s'", dims[i]);
+            free(dims);
+            return false;
+        }
+        o->dims = tn_dict_set(s->ctx, o->dims, tn_strn(s->ctx, dims[i], (size_t)(eq - dims[i])), v);
+    }
+    free(dims);
+    const char **binds = tnt_values(a, "bind", &n);
+    for (uint32_t i = 0; binds && i < n; i++) {
+        const char *eq = strchr(binds[i], '=');
+        const tn_expr *v = eq ? tnt_load_tensor(s, eq + 1) : NULL;
+        if (!eq)
+            tnt_usage(a->command, "option '--bind' wants NAME=FILE, not '%s'", binds[i]);
+        if (!v) {
+            free(binds);
+            return false;
+        }
+        o->inputs = tn_dict_set(s->ctx, o->inputs, tn_strn(s->ctx, binds[i], (size_t)(eq - binds[i])), v);
+    }
+    free(binds);
+    return true;
+}
+
+bool
+tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
+{
+    tnk_import_options o = {0};
+    if (!import_options(s, a, &o))
+        return false;
+    tnb_status st = tnk_import(s->ctx, path, &o, out);
+    tnt_report(s);
+    return st == TNB_OK;
+}
+
+const tn_module *
+tnt_read(tnt_session *s, const char *path)
+{
+    const tn_module *m = tn_read_module_file(s->ctx, path);
+    tnt_report(s);
+    return m;
+}
+
+bool
+tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out)
+{
+    memset(out, 0, sizeof *out);
+    out->compiled.fd = -1;
+    tnb_err err = {0};
+    tnr_runtime *rt = tnt_runtime(s, a);
+    if (!rt)
+        return false;
+    double start = tnt_now();
+    tnb_status st;
+    if (tnb_ends_with(path, ".tno")) {
+        if (tnt_has(a, "verify")) {
+            tnt_usage(a->command, "'--verify' checks a compilation; '%s' is compiled already", path);
+            return false;
+        }
+        st = tnr_artifact_open(path, &out->artifact, &err);
+    } else {
+        tnk_model model;
+        tnk_compile_options opt;
+        if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
+            return false;
+        opt.n_targets = opt.n_targets ? 1 : 0;
+        st = tnk_compile(s->ctx, &model, &opt, &out->compiled);
+        if (opt.trace)
+            st = tn_trace_close(opt.trace, &err) != TNB_OK && st == TNB_OK ? TNB_IO : st;
+        tnt_report(s);
+        if (st != TNB_OK) {
+            if (*err.message)
+                tnt_complain(&err);
+            return false;
+        }
+        out->was_compiled = true;
+        out->compile_seconds = tnt_now() - start;
+        start = tnt_now();
+        st = tnr_artifact_open_fd(out->compiled.fd, path, &out->artifact, &err);
+    }
+    uint32_t variant = 0;
+    if (st == TNB_OK)
+        st = tnr_artifact_pick(rt, out->artifact, out->was_compiled ? NULL : tnt_value(a, "target", NULL), &variant, NULL,
+                               &err);
+    if (st == TNB_OK)
+        st = tnr_vm_new(rt, out->artifact, variant, &out->vm, &err);
+    out->load_seconds = tnt_now() - start;
+    if (st == TNB_OK)
+        return true;
+    tnt_complain(&err);
+    tnt_program_close(out);
+    return false;
+}
+
+void
+tnt_program_close(tnt_program *p)
+{
+    tnr_vm_free(p->vm);
+    tnr_artifact_close(p->artifact);
+    if (p->was_compiled && p->compiled.fd >= 0)
+        close(p->compiled.fd);
+    memset(p, 0, sizeof *p);
+    p->compiled.fd = -1;
+}

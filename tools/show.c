@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon show: one thing in full: a plugin, pass, operator, target, pipeline, the configuration, a model's signature, a kernel's source. */
+#include "tool.h"
+
+#include "tenon/base/file.h"
+#include "tenon/core/text.h"
+
+static const tnt_option options[] = {
+    {"target", 't', TNT_VALUE, "NAME", "kernel: for this target (default: cpu)"},
+    {"profile", 0, TNT_VALUE, "NAME", "pipeline, kernel: with the passes of [profile NAME]"},
+    {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
+    {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
+    {"jobs", 'j', TNT_VALUE, "N", "kernel: compilers to run at the same time"},
+    {0}};
+
+static int
+not_found(const tnb_err *err)
+{
+    tnt_complain(err);
+    return TNT_FAILED;
+}
+
+static void
+print_attrs(const tn_attr_schema *a, const char *title)
+{
+    static const char *const types[] = {"any",  "int",    "float", "bool",  "string",    "dtype",
+                                        "ints", "floats", "strings", "exprs", "index map", "vdevice"};
+    if (a && a->name)
+        printf("\n%s:\n", title);
+    for (; a && a->name; a++)
+        printf("  %-20s %-9s %-14s %s\n", a->name, types[a->type],
+               a->fallback ? a->fallback : a->flags & TN_ATTR_OPTIONAL ? "None" : "required", a->doc ? a->doc : "");
+}
+
+static int
+show_plugin(tnt_session *s, const char *name)
+{
+    const tnb_plugin *p = NULL;
+    const char *names[256];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < tnb_plugins_count(s->plugins); i++) {
+        const tnb_plugin *q = tnb_plugins_get(s->plugins, i);
+        if (n < 256)
+            names[n++] = q->name;
+        if (!p && strcmp(q->name, name) == 0)
+            p = q;
+    }
+    if (!p) {
+        const char *near = tnb_nearest(name, names, n);
+        fprintf(stderr, "tenon: there is no plugin '%s'\n  hint: %s%s\n", name, near ? "did you mean " : "tenon list plugins",
+                near ? near : "");
+        return TNT_FAILED;
+    }
+    printf("%s %s (%s): %s\nABI %u.%u, module %s\n%s\nprovides:\n", p->name, p->version, p->licence, p->summary, p->abi_major,
+           p->abi_minor, p->module, p->why);
+    for (uint32_t i = 0; i < p->n_provides; i++)
+        printf("  %s\n", p->provides[i]);
+    return TNT_OK;
+}
+
+static int
+show_pass(tnt_session *s, const char *name)
+{
+    static const char *const keeps[] = {"results bit by bit", "results within tolerance", "results of functions with equal signatures",
+                                        "nothing comparable"};
+    tnb_err err = {0};
+    const tn_pass *p = tn_find_pass(s->registry, name, &err);
+    if (!p)
+        return not_found(&err);
+    printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level, keeps[p->keeps]);
+    print_attrs(p->options, "options");
+    return TNT_OK;
+}
+
+static int
+show_op(tnt_session *s, const char *name)
+{
+    tnb_err err = {0};
+    const tn_op *op = tn_find_op(s->registry, name, &err);
+    if (!op)
+        return not_found(&err);
+    printf("%s: %s\n", op->name, op->doc ? op->doc : "");
+    if (op->args && op->args->name)
+        puts("\narguments:");
+    int i = 0;
+    for (const tn_arg_schema *a = op->args; a && a->name; a++, i++)
+        printf("  %-20s %s%s\n", a->name, op->min_args >= 0 && i >= op->min_args ? "(optional) " : "", a->doc ? a->doc : "");
+    print_attrs(op->attrs, "attributes");
+    printf("\n%s%s%s\n", op->flags & TN_OP_IMPURE ? "has effects" : "pure",
+           op->flags & TN_OP_DATA_DEPENDENT ? "; the result's shape depends on values" : "",
+           op->legalize ? "; has a tensor program" : "");
+    return TNT_OK;
+}
+
+static int
+show_target(tnt_session *s, const char *name)
+{
+    tnk_target t;
+    bool ok = tnk_target_find(s->ctx, s->conf, name, &t);
+    tnt_report(s);
+    if (!ok)
+        return TNT_FAILED;
+    tnb_buf b = {0};
+    tnb_status st = t.target->attrs ? tn_value_to_json(t.target->attrs, &b) : TNB_OK;
+    printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind, t.kind->name, t.kind->device,
+           st == TNB_OK && b.n ? b.s : "{}");
+    tnb_buf_free(&b);
+    print_attrs(t.kind->attrs, "attributes it knows");
+    return TNT_OK;
+}
+
+static int
+show_pipeline(tnt_session *s, const tnt_args *a, const char *name)
+{
+    tnk_target t;
+    tnk_pipeline p;
+    bool ok = tnk_target_find(s->ctx, s->conf, name, &t) &&
+              tnk_pipeline_make(s->ctx, s->conf, &t, tnt_value(a, "profile", NULL), &p);
+    tnt_report(s);
+    if (!ok)
+        return TNT_FAILED;
+    for (int ph = 0; ph < TNK_N_PHASES; ph++) {
+        printf("%s:%s\n", tnk_phase_name((tnk_phase)ph), p.phases[ph].n ? "" : " (empty)");
+        for (uint32_t i = 0; i < p.phases[ph].n; i++) {
+            tnb_buf b = {0};
+            tn_pass_list one = {&p.phases[ph].at[i], 1};
+            tn_pass_list_print(&one, &b);
+            printf("  %-60s %s\n", b.s ? b.s : "", p.phases[ph].at[i].origin);
+            tnb_buf_free(&b);
+        }
+    }
+    if (p.dropped.n)
+        puts("dropped:");
+    for (uint32_t i = 0; i < p.dropped.n; i++)
+        printf("  %-60s %s\n", p.dropped.at[i].name, p.dropped.at[i].origin);
+    return TNT_OK;
+}
+
+static int
+show_config(tnt_session *s)
+{
+    uint32_t n;
+    const tnb_conf_value **v = tnb_conf_all(s->conf, tn_arena(s->ctx), &n);
+    const char *section = "", *name = "";
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(section, v[i]->section) || strcmp(name, v[i]->name))
+            printf("%s[%s%s%s]\n", i ? "\n" : "", v[i]->section, *v[i]->name ? " " : "", v[i]->name);
+        section = v[i]->section;
+        name = v[i]->name;
+        printf("%s = ", v[i]->key);
+        for (const char *c = v[i]->value; *c; c++)
+            fputs(*c == '\n' ? "\n    " : (char[]){*c, 0}, stdout);
+        if (v[i]->line)
+            printf("    ; %s:%u\n", v[i]->file, v[i]->line);
+        else
+            printf("    ; %s\n", v[i]->file);
+    }
+    return TNT_OK;
+}
+
+/* A function's parameters or results with the model's names. */
+static void
+print_io(tnt_session *s, const char *what, const tn_node *names, uint32_t i, const tn_type *t)
+{
+    const tn_array *a = tn_as_array(names);
+    const tn_string_imm *n = a && i < a->items.n ? tn_as_string_imm(a->items.at[i]) : NULL;
+    printf("  %s %-28s %s\n", what, n ? n->value : "", tn_text(s->ctx, t));
+}
+
+static void
+count_ops(tnt_session *s, const tn_function *f)
+{
+    tnb_strmap counts;
+    tnb_strmap_init(&counts, tn_arena(s->ctx));
+    const tn_seq_expr *seq = tn_as_seq_expr(f->body);
+    for (uint32_t b = 0; seq && b < seq->blocks.n; b++) {
+        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
+        for (uint32_t i = 0; i < block->bindings.n; i++) {
+            const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
+            const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
+            const tn_op *op = c ? tn_call_op_of(c) : NULL;
+            if (op)
+                tnb_strmap_set(&counts, op->name, (void *)((uintptr_t)tnb_strmap_get(&counts, op->name) + 1));
+        }
+    }
+    puts("operators:");
+    for (uint32_t i = 0; i < counts.n; i++)
+        printf("  %6lu %s\n", (unsigned long)(uintptr_t)counts.at[i].value, counts.at[i].key);
+}
+
+static int
+show_model(tnt_session *s, const tnt_args *a, const char *path)
+{
+    tnk_model m;
+    if (!tnt_import(s, a, path, &m))
+        return TNT_FAILED;
+    const tn_function *f = tn_as_function(tn_module_get(m.module, "main"));
+    if (!f) {
+        fprintf(stderr, "tenon: %s has no function 'main'\n", path);
+        return TNT_FAILED;
+    }
+    const tn_node *in = tn_dict_get(m.module->attrs, "input_names"), *out = tn_dict_get(m.module->attrs, "output_names");
+    printf("%s: %u functions\n", path, m.module->names.n);
+    int64_t n_in = tn_dict_int(f->attrs, "num_input", f->params.n);
+    for (uint32_t i = 0; i < f->params.n && (int64_t)i < n_in; i++)
+        print_io(s, "input ", in, i, f->params.at[i]->type);
+    const tn_ty_tuple *t = tn_as_ty_tuple(f->ret);
+    for (uint32_t i = 0; i < (t ? t->fields.n : 1); i++)
+        print_io(s, "output", out, i, t ? t->fields.at[i] : f->ret);
+    count_ops(s, f);
+    return TNT_OK;
+}
+
+static int
+show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *name)
+{
+    tnk_model m;
+    tnk_compile_options opt;
+    if (!tnt_import(s, a, path, &m) || !tnt_compile_options(s, a, &opt))
+        return TNT_FAILED;
+    opt.keep_source = true;
+    tnk_compile_result r;
+    tnb_status st = tnk_compile(s->ctx, &m, &opt, &r);
+    tnt_report(s);
+    if (st != TNB_OK)
+        return TNT_FAILED;
+    bool found = false;
+    for (uint32_t t = 0; t < r.n_targets; t++)
+        for (uint32_t i = 0; i < r.n_kernels[t]; i++) {
+            const tnk_kernel *k = &r.kernels[t][i];
+            if (!name)
+                printf("%s\n", k->name);
+            else if (strcmp(name, k->name) == 0)
+                printf("%s", k->source ? k->source : tn_text(s->ctx, k->func));
+            found |= !name || strcmp(name, k->name) == 0;
+        }
+    if (!found)
+        fprintf(stderr, "tenon: %s has no kernel '%s'\n  hint: tenon show kernel %s lists them\n", path, name, path);
+    return found ? TNT_OK : TNT_FAILED;
+}
+
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    const char *what = a->operands[0], *name = a->n_operands > 1 ? a->operands[1] : NULL;
+    if (strcmp(what, "config") == 0)
+        return show_config(s);
+    static const char *const kinds[] = {"plugin", "pass", "op", "target", "pipeline", "model", "kernel"};
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= strcmp(what, kinds[i]) == 0;
+    if (!known)
+        return tnt_usage(a->command, "it cannot show a '%s'", what);
+    if (!name && strcmp(what, "pipeline") && strcmp(what, "target"))
+        return tnt_usage(a->command, "which %s?", what);
+    if (!name) {
+        uint32_t n;
+        name = tnt_targets(s, a, &n)[0];
+    }
+    if (strcmp(what, "plugin") == 0)
+        return show_plugin(s, name);
+    if (strcmp(what, "pass") == 0)
+        return show_pass(s, name);
+    if (strcmp(what, "op") == 0)
+        return show_op(s, name);
+    if (strcmp(what, "target") == 0)
+        return show_target(s, name);
+    if (strcmp(what, "pipeline") == 0)
+        return show_pipeline(s, a, name);
+    if (strcmp(what, "model") == 0)
+        return show_model(s, a, name);
+    return show_kernel(s, a, name, a->n_operands > 2 ? a->operands[2] : NULL);
+}
+
+const tnt_command tnt_command_show = {
+    .name = "show",
+    .operands = "plugin|pass|op|target|pipeline|config|model|kernel [NAME]",
+    .summary = "show one thing in full",
+    .details = "`show config` prints every effective value with its origin; `show pipeline TARGET` the pass lists and where each entry "
+               "comes from; `show model FILE` inputs, outputs and operators; `show kernel FILE` the kernels of a model, and with a name "
+               "behind it that kernel's source.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 3,
+    .run = run,
+};

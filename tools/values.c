@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors from and to files and the runtime; arguments of functions from -i or from a seed. */
+#include "tool.h"
+
+#include <stdlib.h>
+
+#include "tenon/base/file.h"
+#include "tenon/base/npy.h"
+#include "tenon/base/num.h"
+#include "tenon/base/tensor_pb.h"
+#include "tenon/core/eval.h"
+#include "tenon/rt/tensor.h"
+
+/* What a symbolic extent of a random input becomes: 1 for a batch, else this. */
+enum { RANDOM_EXTENT = 64 };
+
+/* ---- files ---- */
+
+static const tn_expr *
+as_constant(tnt_session *s, tnb_dtype d, int32_t ndim, const int64_t *shape, const void *data)
+{
+    void *bytes;
+    const tn_data *t = tn_data_new(s->ctx, d, ndim, shape, &bytes);
+    if (!t) {
+        tnt_report(s);
+        return NULL;
+    }
+    if (t->n_bytes)
+        memcpy(bytes, data, t->n_bytes);
+    return tn_constant_of(s->ctx, t);
+}
+
+const tn_expr *
+tnt_load_tensor(tnt_session *s, const char *path)
+{
+    tnb_err err = {0};
+    const tn_expr *c = NULL;
+    if (tnb_ends_with(path, ".npy")) {
+        tnb_array a = {0};
+        if (tnb_npy_read(path, &a, &err) == TNB_OK)
+            c = as_constant(s, a.dtype, a.ndim, a.shape, a.data);
+        tnb_array_free(&a);
+    } else if (tnb_ends_with(path, ".pb")) {
+        tnb_tensor_pb t = {0};
+        if (tnb_tensor_pb_read(path, &t, &err) == TNB_OK) {
+            c = as_constant(s, t.dtype, t.ndim, t.shape, t.data);
+            tnb_tensor_pb_free(&t);
+        }
+    } else {
+        tnb_fail(&err, TNB_FORMAT, "%s: a tensor is read from .npy or .pb files", path);
+        tnb_hint(&err, "save it with numpy.save, or as an ONNX TensorProto");
+    }
+    if (err.status != TNB_OK)
+        tnt_complain(&err);
+    return c;
+}
+
+/* ---- the runtime ---- */
+
+tnb_status
+tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value *out, tnb_err *err)
+{
+    const tn_constant *c = tn_as_constant(constant);
+    const void *bytes = c ? tn_data_get(ctx, c->data) : NULL;
+    if (!bytes)
+        return tnb_fail(err, TNB_INVALID, "a value that is no tensor cannot be given to the runtime");
+    return tnr_tensor_from(dev, bytes, c->data->shape, (uint32_t)c->data->ndim, c->data->dtype, out, err);
+}
+
+const tn_expr *
+tnt_from_runtime(tnt_session *s, tnr_value v)
+{
+    tnb_err err = {0};
+    if (v.tag == TNR_INT || v.tag == TNR_BOOL)
+        return as_constant(s, v.tag == TNR_INT ? TNB_I64 : TNB_B8, 0, NULL, &v.u.i);
+    if (v.tag == TNR_FLOAT)
+        return as_constant(s, TNB_F64, 0, NULL, &v.u.f);
+    if (v.tag == TNR_SHAPE) {
+        int64_t n = v.u.shape->n;
+        return as_constant(s, TNB_I64, 1, &n, v.u.shape->dims);
+    }
+    if (v.tag != TNR_TENSOR) {
+        fprintf(stderr, "tenon: a result of kind %s has no elements to show\n", tnr_tag_name(v.tag));
+        return NULL;
+    }
+    const tnr_tensor *t = v.u.tensor;
+    void *bytes;
+    const tn_data *d = tn_data_new(s->ctx, t->dl.dtype, t->dl.ndim, t->dl.shape, &bytes);
+    if (!d) {
+        tnt_report(s);
+        return NULL;
+    }
+    if (tnr_tensor_read(t, bytes, d->n_bytes, &err) != TNB_OK) {
+        tnt_complain(&err);
+        return NULL;
+    }
+    return tn_constant_of(s->ctx, d);
+}
+
+const tnr_value *
+tnt_results(const tnr_value *ret, uint32_t *n)
+{
+    if (ret->tag == TNR_TUPLE) {
+        *n = ret->u.tuple->n;
+        return ret->u.tuple->items;
+    }
+    *n = 1;
+    return ret;
+}
+
+/* ---- names ---- */
+
+int
+tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what, const char **file)
+{
+    /* a name may hold '=' itself: the longest known name that fits wins */
+    size_t best = 0;
+    int found = -1;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t k = names[i] ? strlen(names[i]) : 0;
+        if (k >= best && k && strncmp(text, names[i], k) == 0 && text[k] == '=') {
+            best = k;
+            found = (int)i;
+        }
+    }
+    const char *eq = strchr(text, '=');
+    int64_t index;
+    if (found < 0 && text[0] == '#' && eq && tnb_read_i64(text + 1, (size_t)(eq - text - 1), &index) && index >= 0 &&
+        index < (int64_t)n) {
+        found = (int)index;
+        best = (size_t)(eq - text);
+    }
+    if (found >= 0) {
+        *file = text + best + 1;
+        return found;
+    }
+    if (!eq) {
+        fprintf(stderr, "tenon: '%s' should be NAME=FILE or #INDEX=FILE\n", text);
+        return -1;
+    }
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)(eq - text < 127 ? eq - text : 127), text);
+    fprintf(stderr, "tenon: there is no %s named '%s'\n", what, name);
+    const char *near = tnb_nearest(name, names, n);
+    fputs("  hint: ", stderr);
+    if (near)
+        fprintf(stderr, "did you mean '%s'? ", near);
+    fputs("there are", stderr);
+    for (uint32_t i = 0; i < n && i < 20; i++)
+        fprintf(stderr, "%s #%u '%s'", i ? "," : "", i, names[i] ? names[i] : "");
+    fputs(n > 20 ? ", ...\n" : "\n", stderr);
+    return -1;
+}
+
+/* ---- arguments ---- */
+
+static uint64_t
+next_random(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static tnb_status
+random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, const int64_t *extents, uint32_t n_symbols,
+              uint64_t seed, tnr_value *out, tnb_err *err)
+{
+    int64_t shape[TNB_NPY_MAX_DIMS];
+    uint64_t count = 1, bytes;
+    if (io->ndim < 0 || io->ndim > TNB_NPY_MAX_DIMS || tnb_dtype_is_void(io->dtype))
+        return tnb_fail(err, TNB_UNSUPPORTED, "input '%s' has no known rank and dtype: give it with -i", io->name);
+    for (int32_t k = 0; k < io->ndim; k++) {
+        shape[k] = io->dims[k];
+        for (uint32_t j = 0; shape[k] < 0 && io->symbols[k] && j < n_symbols; j++)
+            if (strcmp(io->symbols[k], symbols[j]) == 0)
+                shape[k] = extents[j];
+        if (shape[k] < 0)
+            shape[k] = io->symbols[k] && strstr(io->symbols[k], "batch") ? 1 : RANDOM_EXTENT;
+        if (!tnb_mul_u64(count, (uint64_t)shape[k], &count))
+            return tnb_fail(err, TNB_BOUNDS, "input '%s' is too large", io->name);
+    }
+    TNB_TRY(tnb_dtype_storage(io->dtype, count, &bytes, err));
+    void *host = calloc(1, bytes ? bytes : 1);
+    if (!host)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes of input '%s'", (unsigned long long)bytes, io->name);
+    bool is_float = tnb_dtype_is_float(io->dtype);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t r = next_random(&seed);
+        if (is_float)
+            tnb_store_f64(host, io->dtype, i, (double)(r >> 11) * 0x1p-53);
+        else
+            tnb_store_i64(host, io->dtype, i, (int64_t)(r % (tnb_dtype_is_bool(io->dtype) ? 2 : 10)));
+    }
+    tnb_status st = tnr_tensor_from(dev, host, shape, (uint32_t)io->ndim, io->dtype, out, err);
+    free(host);
+    return st;
+}
+
+/* Extents that the inputs given decide. */
+static uint32_t
+learn_extents(const tnr_signature *sig, const tnr_value *args, const char **symbols, int64_t *extents, uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < sig->n_inputs; i++)
+        for (int32_t k = 0; args[i].tag == TNR_TENSOR && k < sig->params[i].ndim && k < args[i].u.tensor->dl.ndim; k++)
+            if (sig->params[i].symbols[k] && n < max) {
+                symbols[n] = sig->params[i].symbols[k];
+                extents[n++] = args[i].u.tensor->dl.shape[k];
+            }
+    return n;
+}
+
+bool
+tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig, tnr_value **out, uint32_t *n)
+{
+    tnb_err err = {0};
+    uint32_t n_given;
+    const char **given = tnt_values(a, "input", &n_given);
+    tnr_value *args = calloc(sig->n_inputs + 1u, sizeof *args);
+    const char **names = calloc(sig->n_inputs + 1u, sizeof *names);
+    bool ok = given && args && names;
+    for (uint32_t i = 0; ok && i < sig->n_inputs; i++)
+        names[i] = sig->params[i].name;
+    tnr_device *dev = tnr_vm_device(p->vm);
+    for (uint32_t g = 0; ok && g < n_given; g++) {
+        const char *file;
+        int i = tnt_assignment(given[g], names, sig->n_inputs, "input", &file);
+        const tn_expr *c = i < 0 ? NULL : tnt_load_tensor(s, file);
+        ok = c && args[i].tag == TNR_NULL;
+        if (c && !ok)
+            fprintf(stderr, "tenon: input '%s' is given twice\n", names[i]);
+        if (ok && tnt_to_runtime(dev, c, s->ctx, &args[i], &err) != TNB_OK) {
+            tnt_complain(&err);
+            ok = false;
+        }
+    }
+    const char *symbols[64];
+    int64_t extents[64], seed;
+    uint32_t n_symbols = ok ? learn_extents(sig, args, symbols, extents, 64) : 0;
+    ok = ok && tnt_int(a, "seed", 0, 0, INT64_MAX, &seed);
+    for (uint32_t i = 0; ok && i < sig->n_inputs; i++) {
+        if (args[i].tag != TNR_NULL)
+            continue;
+        if (n_given) {
+            fprintf(stderr, "tenon: input '%s' is missing\n  hint: add -i '%s=FILE.npy'\n", names[i], names[i]);
+            ok = false;
+        } else if (strcmp(sig->params[i].kind, "tensor") != 0) {
+            fprintf(stderr, "tenon: input '%s' is a %s, not a tensor, and cannot be made up\n", names[i], sig->params[i].kind);
+            ok = false;
+        } else if (random_tensor(dev, &sig->params[i], symbols, extents, n_symbols, (uint64_t)seed * 1000003u + i, &args[i],
+                                 &err) != TNB_OK) {
+            tnt_complain(&err);
+            ok = false;
+        }
+    }
+    if (ok && !n_given && sig->n_inputs)
+        fprintf(stderr, "tenon: no -i given: random inputs (seed %lld)\n", (long long)seed);
+    free(given);
+    free(names);
+    if (!ok) {
+        for (uint32_t i = 0; args && i < sig->n_inputs; i++)
+            tnr_release(&args[i]);
+        free(args);
+        return false;
+    }
+    *out = args;
+    *n = sig->n_inputs;
+    return true;
+}
