@@ -76,7 +76,9 @@ static int
 show_op(tnt_session *s, const char *name)
 {
     tnb_err err = {0};
-    const tn_op *op = tn_find_op(s->registry, name, &err);
+    const tn_op *op = tn_find_op(s->registry, tn_strf(s->ctx, "relax.%s", name), NULL);
+    if (!op)
+        op = tn_find_op(s->registry, name, &err);
     if (!op)
         return not_found(&err);
     printf("%s: %s\n", op->name, op->doc ? op->doc : "");

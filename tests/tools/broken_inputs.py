@@ -61,7 +61,7 @@ def model(nodes, inputs=None, outputs=None, inits=(), opset=13):
 
 def onnx(name, data, *texts):
     p = write(name + ".onnx", data)
-    refused("onnx: " + name, tenon("compile", p, "-o", path("out.tno")), p, *texts, status=(1,))
+    refused("onnx: " + name, tenon("compile", p, "-o", path("out.tno")), os.path.basename(p), *texts, status=(1,))
 
 
 r = tenon("compile", write("good.onnx", model([node("Relu", ["x"], ["y"], "r")])), "-o", path("good.tno"))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help, lists, exit statuses and hints of the command line."""
-from clitest import check, done, refused, tenon
+import os
+
+from clitest import DIGITS, check, done, refused, tenon
 
 COMMANDS = "compile run bench opt check diff list show doctor onnx-test".split()
 r = tenon("--help")
@@ -18,7 +20,7 @@ refused("an unknown option", tenon("run", "x.onnx", "--thraeds", "1"), "--thraed
 refused("a missing value", tenon("run", "x.onnx", "-t"), "-t", status=(2,))
 refused("a missing operand", tenon("compile"), "usage:", status=(2,))
 refused("an operand too many", tenon("run", "a", "b"), "'b'", status=(2,))
-refused("a number that is none", tenon("bench", "x.onnx", "--runs", "two"), "--runs", "two")
+refused("a number that is none", tenon("bench", os.path.join(DIGITS, "digits.onnx"), "--runs", "two"), "--runs", "two")
 refused("a model that is not there", tenon("run", "/nonexistent/model.onnx"), "/nonexistent/model.onnx", status=(1,))
 r = tenon("list", "passes")
 check(r.returncode == 0 and "FuseOps" in r.stdout and "StaticPlanBlockMemory" in r.stdout, "list passes", r)

@@ -51,6 +51,9 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func(s_tir=True)

@@ -17,13 +17,17 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True)
     def bump(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
         for i in range(T.int64(4)):
             y[i] = x[i]
-            x[i] = x[i] + T.float32(1)
+            x[i] = x[i] + T.float32(1.0)
 
     @R.function
     def main(x: R.Tensor((4,), dtype="float32")) -> R.Tuple(R.Tensor((4,), dtype="float32"), R.Tensor((4,), dtype="float32")):

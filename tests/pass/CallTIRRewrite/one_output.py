@@ -17,12 +17,16 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True)
     def twice(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
         for i in range(T.int64(4)):
-            y[i] = x[i] * T.float32(2)
+            y[i] = x[i] * T.float32(2.0)
 
     @R.function
     def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
@@ -31,7 +35,7 @@ class Expected:
         alloc: R.Tensor((4,), dtype="float32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))
         _: R.Tuple = cls.twice(x, alloc)
         y: R.Tensor((4,), dtype="float32") = alloc
-        alloc1: R.Tensor((4,), dtype="float32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))
-        _1: R.Tuple = R.call_packed("helper", y, x, alloc1, ty_args=(R.Tuple,))
-        z: R.Tensor((4,), dtype="float32") = alloc1
+        alloc_1: R.Tensor((4,), dtype="float32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+        __1: R.Tuple = R.call_packed("helper", y, x, alloc_1, ty_args=(R.Tuple,))
+        z: R.Tensor((4,), dtype="float32") = alloc_1
         return z

@@ -18,12 +18,16 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True)
     def split(x: T.Buffer((T.int64(4),), "float32"), k: T.int64, y: T.Buffer((T.int64(4),), "float32"), z: T.Buffer((T.int64(4),), "int32")):
         for i in range(T.int64(4)):
-            y[i] = x[i] * T.float32(2)
+            y[i] = x[i] * T.float32(2.0)
             z[i] = T.Cast("int32", x[i]) + T.Cast("int32", k)
 
     @R.function
@@ -31,8 +35,8 @@ class Expected:
         R.func_attr({"relax.force_pure": True})
         cls = Expected
         alloc: R.Tensor((4,), dtype="float32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), R.prim_value(0), R.str("global"))
-        alloc1: R.Tensor((4,), dtype="int32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("int32"), R.prim_value(0), R.str("global"))
-        _: R.Tuple = cls.split(x, R.prim_value(5), alloc, alloc1)
-        y: R.Tuple(R.Tensor((4,), dtype="float32"), R.Tensor((4,), dtype="int32")) = (alloc, alloc1)
+        alloc_1: R.Tensor((4,), dtype="int32") = R.builtin.alloc_tensor(R.shape([4]), R.dtype("int32"), R.prim_value(0), R.str("global"))
+        _: R.Tuple = cls.split(x, R.prim_value(5), alloc, alloc_1)
+        y: R.Tuple(R.Tensor((4,), dtype="float32"), R.Tensor((4,), dtype="int32")) = (alloc, alloc_1)
         z: R.Tensor((4,), dtype="int32") = y[1]
         return z

@@ -11,6 +11,9 @@ class Before:
             for j in range(T.int64(8)):
                 C[i, j] = B[i, j + T.int64(4)]
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

@@ -10,6 +10,10 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True, s_tir=True)
@@ -21,6 +25,6 @@ class Expected:
     def main(x: R.Tensor(("n",), dtype="float32")) -> R.Tuple:
         n = T.int64()
         cls = Expected
-        gv: R.Prim("int64") = cls.compute_symbolic_expr(n)
-        _: R.Tuple = R.call_packed("helper", x, gv, R.prim_value(7), ty_args=(R.Tuple,))
+        pv: R.Prim("int64") = cls.compute_symbolic_expr(n)
+        _: R.Tuple = R.call_packed("helper", x, pv, R.prim_value(7), ty_args=(R.Tuple,))
         return _

@@ -22,6 +22,9 @@ class Before:
                     T.writes(C[vi])
                     C[vi] = B[vi] + T.float32(1)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func(s_tir=True)

@@ -10,6 +10,9 @@ class Before:
         for i, j in T.grid(n, T.int64(16)):
             A[i, j] = B[T.int64(3), j]
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

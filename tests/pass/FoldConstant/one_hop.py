@@ -18,3 +18,27 @@ class Before:
             gv = R.call_tir(cls.add, (x, lv1), out_ty=R.Tensor((3,), dtype="float32"))
             R.output(gv)
         return gv
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @T.prim_func(private=True, s_tir=True)
+    def add(x: T.Buffer((T.int64(3),), "float32"), y: T.Buffer((T.int64(3),), "float32"), z: T.Buffer((T.int64(3),), "float32")):
+        # with T.sblock("root"):
+        for i in range(T.int64(3)):
+            with T.sblock("add"):
+                vi = T.axis.remap("S", [i])
+                T.reads(x[vi], y[vi])
+                T.writes(z[vi])
+                z[vi] = x[vi] + y[vi]
+
+    @R.function
+    def main(x: R.Tensor((3,), dtype="float32")) -> R.Tensor((3,), dtype="float32"):
+        cls = Expected
+        with R.dataflow():
+            gv = R.call_tir(cls.add, (x, R.const([111.0, 222.0, 333.0], "float32")), out_ty=R.Tensor((3,), dtype="float32"))
+            R.output(gv)
+        return gv

@@ -11,6 +11,9 @@ class Before:
             if i < n:
                 A[i] = T.float32(2)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

@@ -13,6 +13,10 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True, s_tir=True)

@@ -9,6 +9,9 @@ class Before:
                 if i * T.int64(8) + j < T.int64(30):
                     A[i * T.int64(8) + j] = T.float32(0)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

@@ -19,6 +19,9 @@ class Before:
                 T.writes(D[vi])
                 D[vi] = C[vi] * T.float32(2)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func(s_tir=True)

@@ -7,6 +7,9 @@ class Before:
         for i in range(T.int64(64)):
             A[i] = i // T.int64(4) + i % T.int64(4) + m // T.int64(4)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

@@ -13,6 +13,9 @@ class Before:
                 for a, b in T.grid(T.int64(4), T.int64(4)):
                     M[a, b] = T.float32(1)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func(s_tir=True)

@@ -9,6 +9,9 @@ class Before:
         for i in range(T.int64(16)):
             B[i * T.int64(500000000)] = T.float32(0)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

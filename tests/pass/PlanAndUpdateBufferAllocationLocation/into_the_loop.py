@@ -14,6 +14,9 @@ class Before:
                 S[T.int64(0)] = S[T.int64(0)] + B[i, j]
                 C[i, j] = S[T.int64(0)]
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

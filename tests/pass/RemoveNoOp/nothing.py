@@ -10,6 +10,9 @@ class Before:
             A[T.int64(1)] = A[T.int64(1)]
         A[T.int64(0)] = T.float32(1)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

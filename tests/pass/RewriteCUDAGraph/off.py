@@ -25,12 +25,16 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True)
     def twice(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
         for i in range(T.int64(4)):
-            y[i] = x[i] * T.float32(2)
+            y[i] = x[i] * T.float32(2.0)
 
     @R.function
     def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):

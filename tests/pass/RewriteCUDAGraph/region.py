@@ -26,8 +26,17 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
+    @T.prim_func(private=True)
+    def twice(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            y[i] = x[i] * T.float32(2.0)
+
     @R.function(private=True)
     def cuda_graph_alloc() -> R.Tuple(R.Any, R.Any):
         R.func_attr({"relax.force_pure": True})
@@ -35,11 +44,6 @@ class Expected:
         storage1: R.Any = R.memory.alloc_storage(R.shape([16]), R.prim_value(0), R.str("global"), R.dtype("float32"))
         gv: R.Tuple(R.Any, R.Any) = (storage, storage1)
         return gv
-
-    @T.prim_func(private=True)
-    def twice(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
-        for i in range(T.int64(4)):
-            y[i] = x[i] * T.float32(2)
 
     @R.function(private=True)
     def main_cuda_graph_capture(a: R.Tensor((4,), dtype="float32"), b: R.Tensor((4,), dtype="float32"), storage: R.Any) -> R.Tuple(R.Tensor((4,), dtype="float32")):

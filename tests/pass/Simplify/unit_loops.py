@@ -11,6 +11,9 @@ class Before:
             if i < T.int64(0):
                 A[i] = T.float32(1)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

@@ -22,18 +22,22 @@ class Before:
 
 
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
 @I.ir_module
 class Expected:
     @T.prim_func(private=True)
     def twice(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
         for i in range(T.int64(4)):
-            y[i] = x[i] * T.float32(2)
+            y[i] = x[i] * T.float32(2.0)
 
     @R.function
     def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
         cls = Expected
-        a: R.Tensor((4,), dtype="float32") = R.call_tir(cls.twice, (x,), out_ty=R.Tensor((4,), dtype="float32"))
-        b: R.Tensor((4,), dtype="float32") = R.call_tir(cls.twice, (a,), out_ty=R.Tensor((4,), dtype="float32"))
-        c: R.Tensor((4,), dtype="float32") = R.call_tir(cls.twice, (b,), out_ty=R.Tensor((4,), dtype="float32"))
-        d: R.Tensor((4,), dtype="float32") = R.call_tir(cls.twice, (c,), out_ty=R.Tensor((4,), dtype="float32"))
+        a = R.call_tir(cls.twice, (x,), out_ty=R.Tensor((4,), dtype="float32"))
+        b = R.call_tir(cls.twice, (a,), out_ty=R.Tensor((4,), dtype="float32"))
+        c = R.call_tir(cls.twice, (b,), out_ty=R.Tensor((4,), dtype="float32"))
+        d = R.call_tir(cls.twice, (c,), out_ty=R.Tensor((4,), dtype="float32"))
         return d

@@ -8,6 +8,9 @@ class Before:
             for j in range(T.int64(4)):
                 A[i * T.int64(4) + j] = T.float32(0)
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func

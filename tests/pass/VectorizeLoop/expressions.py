@@ -12,6 +12,9 @@ class Before:
             if i < T.int64(5):
                 B[i + T.int64(16)] = A[i]
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
 @I.ir_module
 class Expected:
     @T.prim_func
