@@ -146,7 +146,8 @@ hash(struct hasher *h, const tn_node *n)
     const uint64_t *known = memo ? tnb_ptrmap_get(&h->memo, n) : NULL;
     if (known)
         return *known;
-    bool typed = n->kind != TN_KIND_FUNCTION && n->kind != TN_KIND_SEQ_EXPR; /* as in core/equal.c */
+    bool typed =
+        n->kind != TN_KIND_FUNCTION && n->kind != TN_KIND_SEQ_EXPR; /* as in core/equal.c */
     uint64_t x = typed ? hash(h, n->type) : 0;
     x = tn_mix(x, hash_fields(h, n, false));
     if (memo)

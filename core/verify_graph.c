@@ -115,8 +115,8 @@ callee_is_pure(const verifier *v, const tn_call *c)
     const tn_node *f = tn_module_get(v->module, gv->name);
     if (tn_is(f, TN_KIND_FUNCTION))
         return ((const tn_function *)f)->pure != 0;
-    /* A tensor program counts as pure: the tensors that it fills are the caller's. A missing function is told
-     * elsewhere. */
+    /* A tensor program counts as pure: the tensors that it fills are the caller's. A missing
+     * function is told elsewhere. */
     return tn_is(f, TN_KIND_PRIM_FUNC) || !f;
 }
 

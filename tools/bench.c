@@ -67,13 +67,14 @@ measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *ar
         sum += t[i];
     int threads = tnr_runtime_threads(tnr_vm_runtime(p->vm));
     if (tnt_has(a, "json"))
-        printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %.4f, \"median_ms\": %.4f, \"mean_ms\": %.4f, \"max_ms\": %.4f, "
+        printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %.4f, \"median_ms\": %.4f, "
+               "\"mean_ms\": %.4f, \"max_ms\": %.4f, "
                "\"compile_ms\": %.1f, \"compiler_ms\": %.1f, \"load_ms\": %.2f}\n",
-               done, threads, 1e3 * t[0], 1e3 * t[done / 2], 1e3 * sum / done, 1e3 * t[done - 1], 1e3 * p->compile_seconds,
-               1e3 * p->compiled.compiler_seconds, 1e3 * p->load_seconds);
+               done, threads, 1e3 * t[0], 1e3 * t[done / 2], 1e3 * sum / done, 1e3 * t[done - 1],
+               1e3 * p->compile_seconds, 1e3 * p->compiled.compiler_seconds, 1e3 * p->load_seconds);
     else
-        printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms\n", done, threads, 1e3 * t[0],
-               1e3 * t[done / 2], 1e3 * sum / done, 1e3 * t[done - 1]);
+        printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms\n",
+               done, threads, 1e3 * t[0], 1e3 * t[done / 2], 1e3 * sum / done, 1e3 * t[done - 1]);
     free(t);
     return TNT_OK;
 }

@@ -5,17 +5,21 @@
 #include "tenon/base/file.h"
 
 static const tnt_option options[] = {
-    {"target", 't', TNT_VALUE, "NAME[,NAME...]", "targets: section names, kinds, tags or JSON (default: cpu)"},
+    {"target", 't', TNT_VALUE, "NAME[,NAME...]",
+     "targets: section names, kinds, tags or JSON (default: cpu)"},
     {"output", 'o', TNT_VALUE, "FILE.tno", "where to write (default: the model's name with .tno)"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
-    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"verify-budget", 0, TNT_VALUE, "N",
+     "scalar operations to spend on a function and pass (default 1e9)"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
-    {"reproducer", 0, TNT_VALUE, "FILE.py", "when a pass fails, write module and remaining passes here"},
+    {"reproducer", 0, TNT_VALUE, "FILE.py",
+     "when a pass fails, write module and remaining passes here"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
-    {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time (default: all processors)"},
+    {"jobs", 'j', TNT_VALUE, "N",
+     "kernel compilers to run at the same time (default: all processors)"},
     {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
     {"timing", 0, TNT_FLAG, NULL, "print the time of each stage on standard error"},
     {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
@@ -36,7 +40,8 @@ run(tnt_session *s, const tnt_args *a)
     const char *out = tnt_value(a, "output", NULL);
     if (!out) {
         const char *name = tnb_path_name(path), *dot = strrchr(name, '.');
-        out = tn_strf(s->ctx, "%.*s.tno", (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
+        out = tn_strf(s->ctx, "%.*s.tno",
+                      (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
     }
     tnk_model model;
     tnk_compile_options opt;
@@ -62,8 +67,9 @@ run(tnt_session *s, const tnt_args *a)
         fprintf(stderr, "%-24s %9.1f ms\n", "import", 1e3 * (imported - start));
         for (uint32_t i = 0; i < r.n_times; i++)
             fprintf(stderr, "%-24s %9.1f ms\n", r.times[i].name, 1e3 * r.times[i].seconds);
-        fprintf(stderr, "%-24s %9.1f ms, of it outside the C compiler %.1f ms; cache: %u hits, %u misses\n", "all", 1e3 * all,
-                1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
+        fprintf(stderr,
+                "%-24s %9.1f ms, of it outside the C compiler %.1f ms; cache: %u hits, %u misses\n",
+                "all", 1e3 * all, 1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
     }
     fprintf(stderr, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
     return TNT_OK;
@@ -73,7 +79,8 @@ const tnt_command tnt_command_compile = {
     .name = "compile",
     .operands = "MODEL",
     .summary = "compile a model into an artifact (.tno)",
-    .details = "MODEL is an ONNX file, or a module as TVMScript text (.py). The artifact holds one variant per target; "
+    .details = "MODEL is an ONNX file, or a module as TVMScript text (.py). The artifact holds one "
+               "variant per target; "
                "tenon run and the runtime library execute it without a compiler.",
     .options = options,
     .min_operands = 1,

@@ -27,17 +27,20 @@ count_elements(tnt_session *s, const tn_expr *v, uint64_t *elems, uint64_t *nans
     const void *bytes = c ? tn_data_get(s->ctx, c->data) : NULL;
     double x;
     for (uint64_t i = 0; bytes && i < c->data->n_elems; i++)
-        *nans += tnb_dtype_is_float(c->data->dtype) && tnb_load_f64(bytes, c->data->dtype, i, &x) && isnan(x);
+        *nans += tnb_dtype_is_float(c->data->dtype) && tnb_load_f64(bytes, c->data->dtype, i, &x) &&
+                 isnan(x);
     *elems += c ? c->data->n_elems : !t;
 }
 
 static int
-exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module *y, const char *only)
+exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module *y,
+          const char *only)
 {
     double rtol, atol;
     int64_t seed, budget;
     if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-5, &atol) ||
-        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !tnt_int(a, "budget", 1000000000, 1, INT64_MAX, &budget))
+        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) ||
+        !tnt_int(a, "budget", 1000000000, 1, INT64_MAX, &budget))
         return TNT_USAGE;
     tnb_err err = {0};
     const tn_evaluator *ev = tn_find_evaluator(s->registry, "interp", &err);
@@ -50,7 +53,8 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
     for (uint32_t i = 0; i < x->names.n; i++) {
         const char *name = tn_module_name(x, i);
         const tn_node *f = x->funcs.at[i], *g = tn_module_get(y, name);
-        if ((only && strcmp(only, name)) || !tn_is(f, TN_KIND_FUNCTION) || (!only && !tn_func_attr(f, "global_symbol")))
+        if ((only && strcmp(only, name)) || !tn_is(f, TN_KIND_FUNCTION) ||
+            (!only && !tn_func_attr(f, "global_symbol")))
             continue;
         if (!tn_is(g, TN_KIND_FUNCTION)) {
             printf("%s: only in the first module\n", name);
@@ -76,8 +80,8 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
         }
         tnb_buf_free(&why);
     }
-    printf("%u functions run, %llu elements compared, %.1f%% NaN; %u differ\n", ran, (unsigned long long)elems,
-           elems ? 100.0 * (double)nans / (double)elems : 0.0, differ);
+    printf("%u functions run, %llu elements compared, %.1f%% NaN; %u differ\n", ran,
+           (unsigned long long)elems, elems ? 100.0 * (double)nans / (double)elems : 0.0, differ);
     return ran && !differ ? TNT_OK : TNT_FAILED;
 }
 
@@ -114,8 +118,10 @@ const tnt_command tnt_command_diff = {
     .name = "diff",
     .operands = "A.py B.py",
     .summary = "compare two modules, by structure or by execution",
-    .details = "Structural equality is up to the names of bound variables. --exec runs the functions of both (the public ones, or that of "
-               "--function) in the reference interpreter and prints functions run, elements compared and the share of NaN.",
+    .details = "Structural equality is up to the names of bound variables. --exec runs the "
+               "functions of both (the public ones, or that of "
+               "--function) in the reference interpreter and prints functions run, elements "
+               "compared and the share of NaN.",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

@@ -38,7 +38,8 @@ check_compiler(tnt_session *s)
             printf("ok       C compiler: %s\n", where);
             return true;
         }
-    puts("missing  C compiler, needed to compile for the target cpu\n         apt-get install gcc libc6-dev");
+    puts("missing  C compiler, needed to compile for the target cpu\n         apt-get install gcc "
+         "libc6-dev");
     return false;
 }
 
@@ -57,11 +58,14 @@ check_plugins(tnt_session *s)
         }
         usable += p->state <= TNB_PLUGIN_LOADED;
     }
-    printf("ok       %u plugins usable in %s\n", usable, tnb_places_get() ? tnb_places_get()->plugins : "");
+    printf("ok       %u plugins usable in %s\n", usable,
+           tnb_places_get() ? tnb_places_get()->plugins : "");
     static const char *const needed[] = {"ops", "transform", "interp", "onnx", "cpu"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!tnb_plugins_named(s->plugins, needed[i])) {
-            printf("missing  plugin %s\n         it is part of Tenon: install it again, or see `tenon list plugins --why`\n", needed[i]);
+            printf("missing  plugin %s\n         it is part of Tenon: install it again, or see "
+                   "`tenon list plugins --why`\n",
+                   needed[i]);
             ok = false;
         }
     return ok;
@@ -100,11 +104,13 @@ run(tnt_session *s, const tnt_args *a)
     ok &= check_plugins(s);
     ok &= check_devices(s, a);
     if (p)
-        printf("ok       %s tree; configuration in %s\n", p->build_tree ? "build" : "installed", p->conf);
+        printf("ok       %s tree; configuration in %s\n", p->build_tree ? "build" : "installed",
+               p->conf);
     printf("ok       %u processors may be used\n", tnb_threads_default());
     tnb_err err = {0};
     const char *dir;
-    if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"), &dir, &err) == TNB_OK) {
+    if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"), &dir,
+                      &err) == TNB_OK) {
         printf("ok       cache of kernels in %s\n", dir);
     } else {
         printf("warning  no cache of kernels: %s\n", err.message);

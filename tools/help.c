@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon help: help on a subcommand; and the manual pages and shell completion that are installed. */
+/* tenon help: help on a subcommand; and the manual pages and shell completion that are installed.
+ */
 #include "tool.h"
 
-static const tnt_option options[] = {
-    {"man", 0, TNT_FLAG, NULL, "as a manual page (roff)"},
-    {"completion", 0, TNT_FLAG, NULL, "the completion script for bash"},
-    {0}};
+static const tnt_option options[] = {{"man", 0, TNT_FLAG, NULL, "as a manual page (roff)"},
+                                     {"completion", 0, TNT_FLAG, NULL,
+                                      "the completion script for bash"},
+                                     {0}};
 
 static int
 run(tnt_session *s, const tnt_args *a)

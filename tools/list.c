@@ -3,7 +3,9 @@
 #include "tool.h"
 
 static const tnt_option options[] = {
-    {"why", 0, TNT_FLAG, NULL, "plugins: every candidate, chosen or not, and the rule that decided"}, {0}};
+    {"why", 0, TNT_FLAG, NULL,
+     "plugins: every candidate, chosen or not, and the rule that decided"},
+    {0}};
 
 static int
 list_plugins(tnt_session *s, bool why)
@@ -13,7 +15,8 @@ list_plugins(tnt_session *s, bool why)
         const tnb_plugin *p = tnb_plugins_get(s->plugins, i);
         if (!why && p->state > TNB_PLUGIN_LOADED)
             continue;
-        printf("%-12s %-8s %-9s %s\n", p->name, p->version, p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler", p->summary);
+        printf("%-12s %-8s %-9s %s\n", p->name, p->version,
+               p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler", p->summary);
         if (!why)
             continue;
         printf("    %s: %s\n    module %s\n", states[p->state], p->why, p->module);

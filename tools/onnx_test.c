@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon onnx-test: runs ONNX backend test cases, each in a process of its own.
  *
- * A case is a folder with model.onnx and folders test_data_set_N, which hold input_K.pb and output_K.pb. Inputs whose values
- * decide shapes are bound at compile time when the importer asks for it; how many cases needed that is printed.
+ * A case is a folder with model.onnx and folders test_data_set_N, which hold input_K.pb and
+ * output_K.pb. Inputs whose values decide shapes are bound at compile time when the importer asks
+ * for it; how many cases needed that is printed.
  */
 #include "tool.h"
 
@@ -24,7 +25,8 @@ static const tnt_option options[] = {
     {"jobs", 'j', TNT_VALUE, "N", "cases to run at the same time (default 1)"},
     {"list", 0, TNT_FLAG, NULL, "only print the cases found"},
     {"quiet", 'q', TNT_FLAG, NULL, "do not print a line for cases that pass"},
-    {"interp", 0, TNT_FLAG, NULL, "run the imported module on the reference interpreter, without compiling it"},
+    {"interp", 0, TNT_FLAG, NULL,
+     "run the imported module on the reference interpreter, without compiling it"},
     {"import-only", 0, TNT_FLAG, NULL, "only read the models and verify the modules"},
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance (default 1e-3)"},
     {"atol", 0, TNT_VALUE, "X", "absolute tolerance (default 1e-7)"},
@@ -33,7 +35,8 @@ static const tnt_option options[] = {
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
-    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"verify-budget", 0, TNT_VALUE, "N",
+     "scalar operations to spend on a function and pass (default 1e9)"},
     {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
     {0}};
 
@@ -97,8 +100,8 @@ give_up_recorded(one_case *c, const char *doing)
         if (e->severity != TNB_ERROR)
             continue;
         bool no_operator = e->status == TNB_NOT_FOUND && strncmp(e->message, "no op '", 7) == 0;
-        return give_up(c, no_operator ? SKIPPED : verdict_of(e->status), "%s: %s%s%s", doing, e->place.node ? e->place.node : "",
-                       e->place.node ? ": " : "", e->message);
+        return give_up(c, no_operator ? SKIPPED : verdict_of(e->status), "%s: %s%s%s", doing,
+                       e->place.node ? e->place.node : "", e->place.node ? ": " : "", e->message);
     }
     return give_up(c, FAILED, "%s: failed without an error message", doing);
 }
@@ -142,13 +145,16 @@ import_dims(one_case *c, tnk_import_options *o)
             free(dims);
             return false;
         }
-        o->dims = tn_dict_set(c->s->ctx, o->dims, tn_strn(c->s->ctx, dims[i], (size_t)(eq - dims[i])), tn_i64(c->s->ctx, v));
+        o->dims =
+            tn_dict_set(c->s->ctx, o->dims, tn_strn(c->s->ctx, dims[i], (size_t)(eq - dims[i])),
+                        tn_i64(c->s->ctx, v));
     }
     free(dims);
     return true;
 }
 
-/* Binds the inputs that the importer asked for. False when there are none, or they are bound already. */
+/* Binds the inputs that the importer asked for. False when there are none, or they are bound
+ * already. */
 static bool
 bind_wanted(one_case *c, const tn_node *wanted)
 {
@@ -157,7 +163,8 @@ bind_wanted(one_case *c, const tn_node *wanted)
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = tn_as_pair(d->items.at[i]);
         int64_t place = -1;
-        if (!tn_int_value(p->value, &place) || place < 0 || place >= (int64_t)c->n_inputs || c->is_bound[place])
+        if (!tn_int_value(p->value, &place) || place < 0 || place >= (int64_t)c->n_inputs ||
+            c->is_bound[place])
             continue;
         c->bound = tn_dict_set(c->s->ctx, c->bound, p->key, c->inputs[place]);
         c->is_bound[place] = true;
@@ -166,7 +173,8 @@ bind_wanted(one_case *c, const tn_node *wanted)
     return any;
 }
 
-/* A few data sets have another rank than their model declares: the data's extents are then given for the input. */
+/* A few data sets have another rank than their model declares: the data's extents are then given
+ * for the input. */
 static bool
 adjust_ranks(one_case *c, const tnk_model *model, tnk_import_options *o)
 {
@@ -182,7 +190,8 @@ adjust_ranks(one_case *c, const tnk_model *model, tnk_import_options *o)
         const char *name = tn_as_string_imm(names->items.at[n++])->value;
         if (rank < 0 || rank == d->ndim)
             continue;
-        o->dims = tn_dict_set(c->s->ctx, o->dims, name, tn_int_array(c->s->ctx, d->shape, (uint32_t)d->ndim));
+        o->dims = tn_dict_set(c->s->ctx, o->dims, name,
+                              tn_int_array(c->s->ctx, d->shape, (uint32_t)d->ndim));
         any = true;
     }
     return any;
@@ -239,7 +248,8 @@ run_time_inputs(one_case *c, const tnk_model *model, const tn_expr **args)
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_inputs; i++)
         if (!c->is_bound[i]) {
-            tnb_dtype wanted = f && n < f->params.n ? tn_type_dtype(f->params.at[n]->type) : TNB_VOID;
+            tnb_dtype wanted =
+                f && n < f->params.n ? tn_type_dtype(f->params.at[n]->type) : TNB_VOID;
             args[n++] = with_type(c, c->inputs[i], wanted);
         }
     return n;
@@ -249,12 +259,14 @@ static bool
 compare(one_case *c, const char *set, const tn_expr *const *results, uint32_t n)
 {
     if (n != c->n_outputs)
-        return give_up(c, FAILED, "%s: the model has %u outputs, the data set %u", tnb_path_name(set), n, c->n_outputs);
+        return give_up(c, FAILED, "%s: the model has %u outputs, the data set %u",
+                       tnb_path_name(set), n, c->n_outputs);
     for (uint32_t i = 0; i < n; i++) {
         tnb_buf why = {0};
         const tn_expr *want = with_type(c, c->outputs[i], tn_type_dtype(results[i]->type));
         if (!tn_values_close(c->s->ctx, results[i], want, c->rtol, c->atol, &why))
-            give_up(c, FAILED, "%s: output %u differs: %s", tnb_path_name(set), i, why.s ? why.s : "");
+            give_up(c, FAILED, "%s: output %u differs: %s", tnb_path_name(set), i,
+                    why.s ? why.s : "");
         tnb_buf_free(&why);
         if (c->out->verdict != PASSED)
             return false;
@@ -293,12 +305,14 @@ call_compiled(one_case *c, const char *set, const tnk_model *model, tnr_vm *vm)
         st = tnr_vm_call(vm, "main", args, n, &ret, &err);
     for (uint32_t i = 0; i < n; i++)
         tnr_release(&args[i]);
-    bool ok = st == TNB_OK || give_up(c, verdict_of(st), "%s: run: %s", tnb_path_name(set), err.message);
+    bool ok =
+        st == TNB_OK || give_up(c, verdict_of(st), "%s: run: %s", tnb_path_name(set), err.message);
     if (ok) {
         const tnr_value *values = tnt_results(&ret, &n_results);
         for (uint32_t i = 0; i < n_results && i < MAX_TENSORS && ok; i++) {
             results[i] = tnt_from_runtime(c->s, values[i]);
-            ok = results[i] || give_up(c, FAILED, "%s: result %u cannot be read", tnb_path_name(set), i);
+            ok = results[i] ||
+                 give_up(c, FAILED, "%s: result %u cannot be read", tnb_path_name(set), i);
         }
         ok = ok && compare(c, set, results, n_results);
     }
@@ -327,7 +341,8 @@ run_compiled(one_case *c, const char *set, const tnk_model *model)
         st = tnr_artifact_pick(rt, p.artifact, NULL, &variant, NULL, &err);
     if (st == TNB_OK)
         st = tnr_vm_new(rt, p.artifact, variant, &p.vm, &err);
-    bool ok = st == TNB_OK ? call_compiled(c, set, model, p.vm) : give_up(c, verdict_of(st), "load: %s", err.message);
+    bool ok = st == TNB_OK ? call_compiled(c, set, model, p.vm)
+                           : give_up(c, verdict_of(st), "load: %s", err.message);
     tnt_program_close(&p);
     return ok;
 }
@@ -346,7 +361,8 @@ run_set(one_case *c, const char *set)
     c->out->verdict = PASSED;
     c->out->why[0] = 0;
     tnb_diags_clear(tn_diags(c->s->ctx));
-    if (!load_tensors(c, set, "input", c->inputs, &c->n_inputs) || !load_tensors(c, set, "output", c->outputs, &c->n_outputs))
+    if (!load_tensors(c, set, "input", c->inputs, &c->n_inputs) ||
+        !load_tensors(c, set, "output", c->outputs, &c->n_outputs))
         return false;
     if (!c->n_outputs)
         return give_up(c, SKIPPED, "%s holds no output_0.pb", tnb_path_name(set));
@@ -409,7 +425,8 @@ typedef struct child {
 } child;
 
 static bool
-start_child(tnt_session *s, const tnt_args *a, const char *dir, double rtol, double atol, double timeout, child *out)
+start_child(tnt_session *s, const tnt_args *a, const char *dir, double rtol, double atol,
+            double timeout, child *out)
 {
     int fds[2];
     fflush(stdout);
@@ -497,7 +514,8 @@ print_line(const tnt_args *a, const char *dir, const report *r, totals *t)
 
 /* Runs all cases, `jobs` at a time, and prints them in order. */
 static bool
-run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, double atol, double timeout, uint32_t jobs, totals *t)
+run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, double atol,
+        double timeout, uint32_t jobs, totals *t)
 {
     child *slots = calloc(jobs, sizeof *slots);
     struct pollfd *polls = calloc(jobs, sizeof *polls);
@@ -508,7 +526,8 @@ run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, doub
         for (uint32_t i = 0; i < jobs && next < l->dirs.n; i++)
             if (!slots[i].pid) {
                 if (!start_child(s, a, l->dirs.at[next], rtol, atol, timeout, &slots[i])) {
-                    fprintf(stderr, "tenon: a process for a case could not be started: %s\n", strerror(errno));
+                    fprintf(stderr, "tenon: a process for a case could not be started: %s\n",
+                            strerror(errno));
                     ok = running > 0;
                     break;
                 }
@@ -567,7 +586,8 @@ run(tnt_session *s, const tnt_args *a)
     bool ok = run_all(s, a, &l, rtol, atol, timeout, (uint32_t)jobs, &t);
     if (t.bound)
         printf("%u cases needed inputs that decide shapes to be bound at compile time\n", t.bound);
-    printf("%u passed, %u failed, %u skipped\n", t.count[PASSED], t.count[FAILED], t.count[SKIPPED]);
+    printf("%u passed, %u failed, %u skipped\n", t.count[PASSED], t.count[FAILED],
+           t.count[SKIPPED]);
     return ok && !t.count[FAILED] ? TNT_OK : TNT_FAILED;
 }
 
@@ -575,9 +595,12 @@ const tnt_command tnt_command_onnx_test = {
     .name = "onnx-test",
     .operands = "DIR...",
     .summary = "run ONNX backend test cases",
-    .details = "A case is a folder with model.onnx and folders test_data_set_N that hold input_K.pb and output_K.pb; other folders are "
-               "searched for cases. Each case is compiled and run in a process of its own and gives one line: PASS, FAIL with the "
-               "difference, or SKIP with the operator or type that is missing. The last line counts them.\n\nInputs whose values decide "
+    .details = "A case is a folder with model.onnx and folders test_data_set_N that hold "
+               "input_K.pb and output_K.pb; other folders are "
+               "searched for cases. Each case is compiled and run in a process of its own and "
+               "gives one line: PASS, FAIL with the "
+               "difference, or SKIP with the operator or type that is missing. The last line "
+               "counts them.\n\nInputs whose values decide "
                "shapes are made constants at compile time; the line says how many.",
     .options = options,
     .min_operands = 1,

@@ -40,10 +40,11 @@ pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
         tnb_err err = {0};
         const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
         if (v)
-            *config = tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
+            *config =
+                tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
         else
-            tnt_usage(a->command, "option '--pass-config' wants KEY=JSON, not '%s'%s%s", given[i], *err.message ? ": " : "",
-                      err.message);
+            tnt_usage(a->command, "option '--pass-config' wants KEY=JSON, not '%s'%s%s", given[i],
+                      *err.message ? ": " : "", err.message);
         ok = v != NULL;
     }
     free(given);
@@ -102,7 +103,8 @@ run_opt(tnt_session *s, const tnt_args *a)
         tnt_complain(&err);
     if (tnt_has(a, "timing"))
         for (uint32_t i = 0; i < list.n; i++)
-            fprintf(stderr, "%9.3f ms  %s%s\n", 1e3 * seconds[i], list.at[i].name, changed[i] ? "" : "  (no change)");
+            fprintf(stderr, "%9.3f ms  %s%s\n", 1e3 * seconds[i], list.at[i].name,
+                    changed[i] ? "" : "  (no change)");
     if (check) {
         uint32_t verified, n;
         const char *const *left;
@@ -131,15 +133,18 @@ run_check(tnt_session *s, const tnt_args *a)
 }
 
 static const tnt_option opt_options[] = {
-    {"passes", 'p', TNT_VALUE, "LIST", "passes as Name or Name{option=value, ...}, separated by commas"},
+    {"passes", 'p', TNT_VALUE, "LIST",
+     "passes as Name or Name{option=value, ...}, separated by commas"},
     {"target", 't', TNT_VALUE, "NAME", "the current target of the passes"},
     {"output", 'o', TNT_VALUE, "FILE.py", "where to write (default: standard output)"},
     {"pass-config", 0, TNT_LIST, "KEY=JSON", "pass configuration under upstream's keys"},
     {"opt-level", 0, TNT_VALUE, "N", "passes above this level are skipped (default 2)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
-    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"verify-budget", 0, TNT_VALUE, "N",
+     "scalar operations to spend on a function and pass (default 1e9)"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
-    {"reproducer", 0, TNT_VALUE, "FILE.py", "when a pass fails, write module and remaining passes here"},
+    {"reproducer", 0, TNT_VALUE, "FILE.py",
+     "when a pass fails, write module and remaining passes here"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
     {"timing", 0, TNT_FLAG, NULL, "print the time of each pass on standard error"},
     {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
@@ -149,7 +154,8 @@ const tnt_command tnt_command_opt = {
     .name = "opt",
     .operands = "IN.py",
     .summary = "run passes over a TVMScript module",
-    .details = "Prints the resulting module. A reproducer written by a failed compilation is such a module, with its remaining "
+    .details = "Prints the resulting module. A reproducer written by a failed compilation is such "
+               "a module, with its remaining "
                "passes in the first line.",
     .options = opt_options,
     .min_operands = 1,

@@ -9,10 +9,12 @@
 
 const tnt_option tnt_common_options[] = {
     {"config", 0, TNT_LIST, "FILE", "read this INI file after the others; may be repeated"},
-    {"set", 0, TNT_LIST, "SECTION.NAME.KEY=VALUE", "set one configuration value; [tenon] keys as tenon.KEY"},
+    {"set", 0, TNT_LIST, "SECTION.NAME.KEY=VALUE",
+     "set one configuration value; [tenon] keys as tenon.KEY"},
     {"plugin-path", 0, TNT_VALUE, "DIRS", "look for plugins here first; colon-separated"},
     {"debug", 0, TNT_VALUE, "LIST",
-     "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, print=PASS"},
+     "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, "
+     "print=PASS"},
     {"log", 0, TNT_VALUE, "LEVEL", "error, warn, info or debug"},
     {"help", 'h', TNT_FLAG, NULL, "show this help"},
     {0}};
@@ -23,7 +25,8 @@ static const tnt_option *
 find_in(const tnt_option *table, const char *name, size_t n, char letter)
 {
     for (; table && table->name; table++)
-        if (name ? (strlen(table->name) == n && memcmp(table->name, name, n) == 0) : table->letter == letter)
+        if (name ? (strlen(table->name) == n && memcmp(table->name, name, n) == 0)
+                 : table->letter == letter)
             return table;
     return NULL;
 }
@@ -43,8 +46,8 @@ tnt_usage(const tnt_command *c, const char *fmt, ...)
     fprintf(stderr, "tenon %s: ", c->name);
     vfprintf(stderr, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\n  hint: usage: tenon %s [options]%s%s; tenon %s --help\n", c->name, *c->operands ? " " : "",
-            c->operands, c->name);
+    fprintf(stderr, "\n  hint: usage: tenon %s [options]%s%s; tenon %s --help\n", c->name,
+            *c->operands ? " " : "", c->operands, c->name);
     return TNT_USAGE;
 }
 
@@ -190,7 +193,8 @@ tnt_values(const tnt_args *a, const char *name, uint32_t *n)
 }
 
 bool
-tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi, int64_t *out)
+tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi,
+        int64_t *out)
 {
     const char *v = tnt_value(a, name, NULL);
     *out = otherwise;
@@ -198,8 +202,8 @@ tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int6
         return true;
     if (tnb_read_i64(v, strlen(v), out) && *out >= lo && *out <= hi)
         return true;
-    tnt_usage(a->command, "option '--%s' wants a whole number from %lld to %lld, not '%s'", name, (long long)lo,
-              (long long)hi, v);
+    tnt_usage(a->command, "option '--%s' wants a whole number from %lld to %lld, not '%s'", name,
+              (long long)lo, (long long)hi, v);
     return false;
 }
 
@@ -224,9 +228,10 @@ print_options(const tnt_option *o)
         char letter[8] = "    ";
         if (o->letter)
             snprintf(letter, sizeof letter, "-%c, ", o->letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->metavar ? " " : "", o->metavar ? o->metavar : "");
-        printf(strlen(left) > 30 ? "  %s\n%34s%s\n" : "  %-30s  %s%s\n", left, strlen(left) > 30 ? "" : o->doc,
-               strlen(left) > 30 ? o->doc : "");
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->metavar ? " " : "",
+                 o->metavar ? o->metavar : "");
+        printf(strlen(left) > 30 ? "  %s\n%34s%s\n" : "  %-30s  %s%s\n", left,
+               strlen(left) > 30 ? "" : o->doc, strlen(left) > 30 ? o->doc : "");
     }
 }
 
@@ -234,13 +239,15 @@ void
 tnt_print_help(const tnt_command *c)
 {
     if (!c) {
-        puts("Usage: tenon SUBCOMMAND [options] ...\n\nCompiles machine-learning models and runs them.\n\nSubcommands:");
+        puts("Usage: tenon SUBCOMMAND [options] ...\n\nCompiles machine-learning models and runs "
+             "them.\n\nSubcommands:");
         for (int i = 0; tnt_commands[i]; i++)
             printf("  %-10s  %s\n", tnt_commands[i]->name, tnt_commands[i]->summary);
         puts("\n`tenon SUBCOMMAND --help` tells more; `tenon --version` prints the version.");
         return;
     }
-    printf("Usage: tenon %s [options]%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands, c->summary);
+    printf("Usage: tenon %s [options]%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands,
+           c->summary);
     if (c->details)
         printf("\n%s\n", c->details);
     if (c->options && c->options->name) {
@@ -297,18 +304,23 @@ void
 tnt_print_manual(const tnt_command *c, FILE *out)
 {
     if (!c) {
-        fprintf(out, ".TH TENON 1 \"\" \"tenon %s\"\n.SH NAME\ntenon \\- compile machine\\-learning models and run them\n"
-                     ".SH SYNOPSIS\n\\fBtenon\\fR \\fISUBCOMMAND\\fR [options] ...\n.SH SUBCOMMANDS\n",
+        fprintf(out,
+                ".TH TENON 1 \"\" \"tenon %s\"\n.SH NAME\ntenon \\- compile machine\\-learning "
+                "models and run them\n"
+                ".SH SYNOPSIS\n\\fBtenon\\fR \\fISUBCOMMAND\\fR [options] ...\n.SH SUBCOMMANDS\n",
                 PACKAGE_VERSION);
         for (int i = 0; tnt_commands[i]; i++) {
             fprintf(out, ".TP\n\\fBtenon\\-%s\\fR(1)\n", tnt_commands[i]->name);
             roff(out, tnt_commands[i]->summary);
             fputs("\n", out);
         }
-        fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or differs; 2: wrong usage.\n", out);
+        fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed "
+              "or differs; 2: wrong usage.\n",
+              out);
         return;
     }
-    fprintf(out, ".TH TENON\\-%s 1 \"\" \"tenon %s\"\n.SH NAME\ntenon\\-%s \\- ", c->name, PACKAGE_VERSION, c->name);
+    fprintf(out, ".TH TENON\\-%s 1 \"\" \"tenon %s\"\n.SH NAME\ntenon\\-%s \\- ", c->name,
+            PACKAGE_VERSION, c->name);
     roff(out, c->summary);
     fprintf(out, "\n.SH SYNOPSIS\n\\fBtenon %s\\fR [options]", c->name);
     if (*c->operands) {
@@ -328,7 +340,8 @@ tnt_print_manual(const tnt_command *c, FILE *out)
     }
     fputs(".SH COMMON OPTIONS\n", out);
     roff_options(out, tnt_common_options);
-    fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or differs; 2: wrong usage.\n"
+    fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or "
+          "differs; 2: wrong usage.\n"
           ".SH SEE ALSO\n\\fBtenon\\fR(1)\n",
           out);
 }
@@ -345,9 +358,10 @@ completion_words(FILE *out, const tnt_option *o)
 void
 tnt_print_completion(FILE *out)
 {
-    fputs("# bash completion for tenon\n_tenon()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
-          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version",
-          out);
+    fputs(
+        "# bash completion for tenon\n_tenon()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version",
+        out);
     for (int i = 0; tnt_commands[i]; i++)
         fprintf(out, " %s", tnt_commands[i]->name);
     fputs("\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]} in\n", out);

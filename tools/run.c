@@ -13,7 +13,8 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu); for an artifact: which variant"},
     {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
-    {"input", 'i', TNT_LIST, "NAME=FILE", "an input from a .npy or .pb file; #INDEX=FILE counts from 0"},
+    {"input", 'i', TNT_LIST, "NAME=FILE",
+     "an input from a .npy or .pb file; #INDEX=FILE counts from 0"},
     {"output-dir", 'o', TNT_VALUE, "DIR", "write every result as INDEX-NAME.npy"},
     {"expect", 0, TNT_LIST, "NAME=FILE", "compare a result; exit status 1 if it differs"},
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)"},
@@ -27,7 +28,8 @@ static const tnt_option options[] = {
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
-    {"verify-budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function and pass (default 1e9)"},
+    {"verify-budget", 0, TNT_VALUE, "N",
+     "scalar operations to spend on a function and pass (default 1e9)"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},
@@ -55,7 +57,8 @@ print_result(const char *name, const tn_data *d, const void *bytes)
     for (uint64_t i = 0; i < d->n_elems; i++) {
         double v;
         int64_t iv;
-        if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &v) : !tnb_load_i64(bytes, d->dtype, i, &iv))
+        if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &v)
+                                         : !tnb_load_i64(bytes, d->dtype, i, &iv))
             break;
         if (!tnb_dtype_is_float(d->dtype))
             v = (double)iv;
@@ -77,12 +80,14 @@ print_result(const char *name, const tn_data *d, const void *bytes)
     if (nans)
         printf(", %llu NaN", (unsigned long long)nans);
     for (uint32_t i = 0; i < n_top; i++)
-        printf("%s[%llu] %s", i ? ", " : "; top ", (unsigned long long)top[i].index, tnb_print_f64(top[i].value).s);
+        printf("%s[%llu] %s", i ? ", " : "; top ", (unsigned long long)top[i].index,
+               tnb_print_f64(top[i].value).s);
     putchar('\n');
 }
 
 static bool
-save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const tn_data *d, const void *bytes)
+save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const tn_data *d,
+            const void *bytes)
 {
     tnb_err err = {0};
     char *safe = tnb_strdup(tn_arena(s->ctx), name);
@@ -100,7 +105,8 @@ save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const
 /* ---- comparing ---- */
 
 static int
-compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results, const char *const *names, uint32_t n)
+compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results,
+                const char *const *names, uint32_t n)
 {
     double rtol, atol;
     if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-4, &atol))
@@ -118,9 +124,11 @@ compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results
         }
         tnb_buf why = {0};
         if (tn_values_close(s->ctx, results[i], want, rtol, atol, &why)) {
-            fprintf(stderr, "tenon: '%s' equals %s%s%s\n", names[i], file, why.n ? ": " : "", why.n ? why.s : "");
+            fprintf(stderr, "tenon: '%s' equals %s%s%s\n", names[i], file, why.n ? ": " : "",
+                    why.n ? why.s : "");
         } else {
-            fprintf(stderr, "tenon: '%s' differs from %s: %s\n", names[i], file, why.n ? why.s : "");
+            fprintf(stderr, "tenon: '%s' differs from %s: %s\n", names[i], file,
+                    why.n ? why.s : "");
             failed++;
         }
         tnb_buf_free(&why);
@@ -140,8 +148,9 @@ print_profile(tnr_vm *vm)
         all += t[i].seconds;
     fprintf(stderr, "%9s %6s %7s %9s  kernel\n", "ms", "%", "calls", "GB/s");
     for (uint32_t i = 0; i < n; i++)
-        fprintf(stderr, "%9.3f %6.1f %7llu %9.2f  %s\n", 1e3 * t[i].seconds, all > 0 ? 100 * t[i].seconds / all : 0,
-                (unsigned long long)t[i].calls, t[i].seconds > 0 ? 1e-9 * (double)t[i].bytes / t[i].seconds : 0, t[i].name);
+        fprintf(stderr, "%9.3f %6.1f %7llu %9.2f  %s\n", 1e3 * t[i].seconds,
+                all > 0 ? 100 * t[i].seconds / all : 0, (unsigned long long)t[i].calls,
+                t[i].seconds > 0 ? 1e-9 * (double)t[i].bytes / t[i].seconds : 0, t[i].name);
     fprintf(stderr, "%9.3f  all kernels\n", 1e3 * all);
 }
 
@@ -157,7 +166,8 @@ show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const 
     bool compare = tnt_has(a, "expect");
     const char *dir = tnt_value(a, "output-dir", NULL);
     for (uint32_t i = 0; i < n; i++) {
-        names[i] = i < sig->n_results && sig->results[i].name ? sig->results[i].name : tn_strf(s->ctx, "output%u", i);
+        names[i] = i < sig->n_results && sig->results[i].name ? sig->results[i].name
+                                                              : tn_strf(s->ctx, "output%u", i);
         results[i] = tnt_from_runtime(s, values[i]);
         if (!results[i])
             return TNT_FAILED;
@@ -204,8 +214,10 @@ run(tnt_session *s, const tnt_args *a)
         else
             status = show_results(s, a, sig, &ret);
         if (st == TNB_OK && tnt_has(a, "timing"))
-            fprintf(stderr, "compile %.1f ms (%.1f ms in the C compiler), load %.1f ms, run %.3f ms\n", 1e3 * p.compile_seconds,
-                    1e3 * p.compiled.compiler_seconds, 1e3 * p.load_seconds, 1e3 * seconds);
+            fprintf(stderr,
+                    "compile %.1f ms (%.1f ms in the C compiler), load %.1f ms, run %.3f ms\n",
+                    1e3 * p.compile_seconds, 1e3 * p.compiled.compiler_seconds,
+                    1e3 * p.load_seconds, 1e3 * seconds);
         if (st == TNB_OK && tnt_has(a, "profile-kernels"))
             print_profile(p.vm);
     }
@@ -221,8 +233,10 @@ const tnt_command tnt_command_run = {
     .name = "run",
     .operands = "MODEL|FILE.tno",
     .summary = "run a model or an artifact",
-    .details = "Without -i the inputs are random, from a seed. Results are printed with shape, range and their five largest "
-               "elements, unless -o or --expect is given.\n\nTwo results are equal when dtype and shape agree and each element does: NaN "
+    .details = "Without -i the inputs are random, from a seed. Results are printed with shape, "
+               "range and their five largest "
+               "elements, unless -o or --expect is given.\n\nTwo results are equal when dtype and "
+               "shape agree and each element does: NaN "
                "with NaN, infinity with the same infinity, else |a-b| <= atol + rtol*|b|.",
     .options = options,
     .min_operands = 1,

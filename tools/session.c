@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session: configuration, plugin index, registry and context, made from the common options; and programs opened in it. */
+/* A session: configuration, plugin index, registry and context, made from the common options; and
+ * programs opened in it. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -56,7 +57,8 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     const char *level = tnt_value(a, "log", NULL);
     tnb_log_level l;
     if (level && !tnb_log_parse_level(level, &l))
-        return tnt_usage(a->command, "option '--log' wants error, warn, info or debug, not '%s'", level);
+        return tnt_usage(a->command, "option '--log' wants error, warn, info or debug, not '%s'",
+                         level);
     if (level)
         tnb_log_set_level(l);
     out->diags = tnb_diags_new();
@@ -74,7 +76,8 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     print_diags(out->diags);
     if (!out->conf)
         return TNT_FAILED;
-    if (tnb_plugins_open(out->conf, tnt_value(a, "plugin-path", NULL), &out->plugins, &err) != TNB_OK) {
+    if (tnb_plugins_open(out->conf, tnt_value(a, "plugin-path", NULL), &out->plugins, &err) !=
+        TNB_OK) {
         tnt_complain(&err);
         return TNT_FAILED;
     }
@@ -151,7 +154,8 @@ debug_names(tnt_session *s, const char **items, uint32_t n, const char *key)
 static bool
 debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
-    static const char *const known[] = {"verify-each", "no-verify", "roundtrip", "compact", "skip=", "stop-after=", "print="};
+    static const char *const known[] = {"verify-each", "no-verify",   "roundtrip", "compact",
+                                        "skip=",       "stop-after=", "print="};
     uint32_t n = 0;
     const char *text = tnt_value(a, "debug", NULL);
     const char **items = text ? tnb_conf_split(tn_arena(s->ctx), text, &n) : NULL;
@@ -159,7 +163,8 @@ debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
         bool ok = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             ok |= strcmp(items[i], known[k]) == 0 ||
-                  (tnb_ends_with(known[k], "=") && strncmp(items[i], known[k], strlen(known[k])) == 0);
+                  (tnb_ends_with(known[k], "=") &&
+                   strncmp(items[i], known[k], strlen(known[k])) == 0);
         if (!ok) {
             tnt_usage(a->command, "option '--debug' does not know '%s'", items[i]);
             return false;
@@ -183,7 +188,8 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     opt->targets = tnt_targets(s, a, &opt->n_targets);
     opt->profile = tnt_value(a, "profile", NULL);
     int64_t jobs, budget, seed;
-    if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) || !tnt_int(a, "verify-budget", 0, 1, INT64_MAX, &budget) ||
+    if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) ||
+        !tnt_int(a, "verify-budget", 0, 1, INT64_MAX, &budget) ||
         !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !debug_options(s, a, opt))
         return false;
     opt->jobs = (int)jobs;
@@ -195,7 +201,8 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     opt->progress = isatty(STDERR_FILENO);
     if (!tnt_has(a, "no-cache")) {
         tnb_err err = {0};
-        if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"), &opt->cache_dir, &err) != TNB_OK) {
+        if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"),
+                          &opt->cache_dir, &err) != TNB_OK) {
             fprintf(stderr, "tenon: no cache of kernels: %s\n", err.message);
             if (*err.hint)
                 fprintf(stderr, "  hint: %s\n", err.hint);
@@ -223,7 +230,8 @@ import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
         tnb_err err = {0};
         const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
         if (!v || (!tn_is(v, TN_KIND_INT_IMM) && !tn_is(v, TN_KIND_ARRAY))) {
-            tnt_usage(a->command, "option '--dim' wants NAME=NUMBER or INPUT=[NUMBER, ...], not '%s'", dims[i]);
+            tnt_usage(a->command,
+                      "option '--dim' wants NAME=NUMBER or INPUT=[NUMBER, ...], not '%s'", dims[i]);
             free(dims);
             return false;
         }
@@ -240,7 +248,8 @@ import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
             free(binds);
             return false;
         }
-        o->inputs = tn_dict_set(s->ctx, o->inputs, tn_strn(s->ctx, binds[i], (size_t)(eq - binds[i])), v);
+        o->inputs =
+            tn_dict_set(s->ctx, o->inputs, tn_strn(s->ctx, binds[i], (size_t)(eq - binds[i])), v);
     }
     free(binds);
     return true;
@@ -278,7 +287,8 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
     tnb_status st;
     if (tnb_ends_with(path, ".tno")) {
         if (tnt_has(a, "verify")) {
-            tnt_usage(a->command, "'--verify' checks a compilation; '%s' is compiled already", path);
+            tnt_usage(a->command, "'--verify' checks a compilation; '%s' is compiled already",
+                      path);
             return false;
         }
         st = tnr_artifact_open(path, &out->artifact, &err);
@@ -304,8 +314,9 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
     }
     uint32_t variant = 0;
     if (st == TNB_OK)
-        st = tnr_artifact_pick(rt, out->artifact, out->was_compiled ? NULL : tnt_value(a, "target", NULL), &variant, NULL,
-                               &err);
+        st = tnr_artifact_pick(rt, out->artifact,
+                               out->was_compiled ? NULL : tnt_value(a, "target", NULL), &variant,
+                               NULL, &err);
     if (st == TNB_OK)
         st = tnr_vm_new(rt, out->artifact, variant, &out->vm, &err);
     out->load_seconds = tnt_now() - start;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon show: one thing in full: a plugin, pass, operator, target, pipeline, the configuration, a model's signature, a kernel's source. */
+/* tenon show: one thing in full: a plugin, pass, operator, target, pipeline, the configuration, a
+ * model's signature, a kernel's source. */
 #include "tool.h"
 
 #include "tenon/base/file.h"
@@ -23,13 +24,17 @@ not_found(const tnb_err *err)
 static void
 print_attrs(const tn_attr_schema *a, const char *title)
 {
-    static const char *const types[] = {"any",  "int",    "float", "bool",  "string",    "dtype",
-                                        "ints", "floats", "strings", "exprs", "index map", "vdevice"};
+    static const char *const types[] = {"any",     "int",   "float",     "bool",
+                                        "string",  "dtype", "ints",      "floats",
+                                        "strings", "exprs", "index map", "vdevice"};
     if (a && a->name)
         printf("\n%s:\n", title);
     for (; a && a->name; a++)
         printf("  %-20s %-9s %-14s %s\n", a->name, types[a->type],
-               a->fallback ? a->fallback : a->flags & TN_ATTR_OPTIONAL ? "None" : "required", a->doc ? a->doc : "");
+               a->fallback                   ? a->fallback
+               : a->flags & TN_ATTR_OPTIONAL ? "None"
+                                             : "required",
+               a->doc ? a->doc : "");
 }
 
 static int
@@ -47,12 +52,12 @@ show_plugin(tnt_session *s, const char *name)
     }
     if (!p) {
         const char *near = tnb_nearest(name, names, n);
-        fprintf(stderr, "tenon: there is no plugin '%s'\n  hint: %s%s\n", name, near ? "did you mean " : "tenon list plugins",
-                near ? near : "");
+        fprintf(stderr, "tenon: there is no plugin '%s'\n  hint: %s%s\n", name,
+                near ? "did you mean " : "tenon list plugins", near ? near : "");
         return TNT_FAILED;
     }
-    printf("%s %s (%s): %s\nABI %u.%u, module %s\n%s\nprovides:\n", p->name, p->version, p->licence, p->summary, p->abi_major,
-           p->abi_minor, p->module, p->why);
+    printf("%s %s (%s): %s\nABI %u.%u, module %s\n%s\nprovides:\n", p->name, p->version, p->licence,
+           p->summary, p->abi_major, p->abi_minor, p->module, p->why);
     for (uint32_t i = 0; i < p->n_provides; i++)
         printf("  %s\n", p->provides[i]);
     return TNT_OK;
@@ -61,13 +66,15 @@ show_plugin(tnt_session *s, const char *name)
 static int
 show_pass(tnt_session *s, const char *name)
 {
-    static const char *const keeps[] = {"results bit by bit", "results within tolerance", "results of functions with equal signatures",
+    static const char *const keeps[] = {"results bit by bit", "results within tolerance",
+                                        "results of functions with equal signatures",
                                         "nothing comparable"};
     tnb_err err = {0};
     const tn_pass *p = tn_find_pass(s->registry, name, &err);
     if (!p)
         return not_found(&err);
-    printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level, keeps[p->keeps]);
+    printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level,
+           keeps[p->keeps]);
     print_attrs(p->options, "options");
     return TNT_OK;
 }
@@ -86,7 +93,8 @@ show_op(tnt_session *s, const char *name)
         puts("\narguments:");
     int i = 0;
     for (const tn_arg_schema *a = op->args; a && a->name; a++, i++)
-        printf("  %-20s %s%s\n", a->name, op->min_args >= 0 && i >= op->min_args ? "(optional) " : "", a->doc ? a->doc : "");
+        printf("  %-20s %s%s\n", a->name,
+               op->min_args >= 0 && i >= op->min_args ? "(optional) " : "", a->doc ? a->doc : "");
     print_attrs(op->attrs, "attributes");
     printf("\n%s%s%s\n", op->flags & TN_OP_IMPURE ? "has effects" : "pure",
            op->flags & TN_OP_DATA_DEPENDENT ? "; the result's shape depends on values" : "",
@@ -104,8 +112,8 @@ show_target(tnt_session *s, const char *name)
         return TNT_FAILED;
     tnb_buf b = {0};
     tnb_status st = t.target->attrs ? tn_value_to_json(t.target->attrs, &b) : TNB_OK;
-    printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind, t.kind->name, t.kind->device,
-           st == TNB_OK && b.n ? b.s : "{}");
+    printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind,
+           t.kind->name, t.kind->device, st == TNB_OK && b.n ? b.s : "{}");
     tnb_buf_free(&b);
     print_attrs(t.kind->attrs, "attributes it knows");
     return TNT_OK;
@@ -146,7 +154,8 @@ show_config(tnt_session *s)
     const char *section = "", *name = "";
     for (uint32_t i = 0; i < n; i++) {
         if (strcmp(section, v[i]->section) || strcmp(name, v[i]->name))
-            printf("%s[%s%s%s]\n", i ? "\n" : "", v[i]->section, *v[i]->name ? " " : "", v[i]->name);
+            printf("%s[%s%s%s]\n", i ? "\n" : "", v[i]->section, *v[i]->name ? " " : "",
+                   v[i]->name);
         section = v[i]->section;
         name = v[i]->name;
         printf("%s = ", v[i]->key);
@@ -182,7 +191,8 @@ count_ops(tnt_session *s, const tn_function *f)
             const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
             const tn_op *op = c ? tn_call_op_of(c) : NULL;
             if (op)
-                tnb_strmap_set(&counts, op->name, (void *)((uintptr_t)tnb_strmap_get(&counts, op->name) + 1));
+                tnb_strmap_set(&counts, op->name,
+                               (void *)((uintptr_t)tnb_strmap_get(&counts, op->name) + 1));
         }
     }
     puts("operators:");
@@ -201,7 +211,8 @@ show_model(tnt_session *s, const tnt_args *a, const char *path)
         fprintf(stderr, "tenon: %s has no function 'main'\n", path);
         return TNT_FAILED;
     }
-    const tn_node *in = tn_dict_get(m.module->attrs, "input_names"), *out = tn_dict_get(m.module->attrs, "output_names");
+    const tn_node *in = tn_dict_get(m.module->attrs, "input_names"),
+                  *out = tn_dict_get(m.module->attrs, "output_names");
     printf("%s: %u functions\n", path, m.module->names.n);
     int64_t n_in = tn_dict_int(f->attrs, "num_input", f->params.n);
     for (uint32_t i = 0; i < f->params.n && (int64_t)i < n_in; i++)
@@ -237,7 +248,8 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
             found |= !name || strcmp(name, k->name) == 0;
         }
     if (!found)
-        fprintf(stderr, "tenon: %s has no kernel '%s'\n  hint: tenon show kernel %s lists them\n", path, name, path);
+        fprintf(stderr, "tenon: %s has no kernel '%s'\n  hint: tenon show kernel %s lists them\n",
+                path, name, path);
     return found ? TNT_OK : TNT_FAILED;
 }
 
@@ -247,7 +259,8 @@ run(tnt_session *s, const tnt_args *a)
     const char *what = a->operands[0], *name = a->n_operands > 1 ? a->operands[1] : NULL;
     if (strcmp(what, "config") == 0)
         return show_config(s);
-    static const char *const kinds[] = {"plugin", "pass", "op", "target", "pipeline", "model", "kernel"};
+    static const char *const kinds[] = {"plugin",   "pass",  "op",    "target",
+                                        "pipeline", "model", "kernel"};
     bool known = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(what, kinds[i]) == 0;
@@ -278,8 +291,10 @@ const tnt_command tnt_command_show = {
     .name = "show",
     .operands = "plugin|pass|op|target|pipeline|config|model|kernel [NAME]",
     .summary = "show one thing in full",
-    .details = "`show config` prints every effective value with its origin; `show pipeline TARGET` the pass lists and where each entry "
-               "comes from; `show model FILE` inputs, outputs and operators; `show kernel FILE` the kernels of a model, and with a name "
+    .details = "`show config` prints every effective value with its origin; `show pipeline TARGET` "
+               "the pass lists and where each entry "
+               "comes from; `show model FILE` inputs, outputs and operators; `show kernel FILE` "
+               "the kernels of a model, and with a name "
                "behind it that kernel's source.",
     .options = options,
     .min_operands = 1,

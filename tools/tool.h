@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the subcommands of `tenon` share: declared options, a session (configuration, plugins, context,
- * runtime), tensors from and to files. Logic that a library user would miss does not belong here.
+/* What the subcommands of `tenon` share: declared options, a session (configuration, plugins,
+ * context, runtime), tensors from and to files. Logic that a library user would miss does not
+ * belong here.
  */
 #ifndef TENON_TOOLS_TOOL_H
 #define TENON_TOOLS_TOOL_H
@@ -16,7 +17,11 @@
 enum { TNT_OK = 0, TNT_FAILED = 1, TNT_USAGE = 2 };
 
 /* ---- options ---- */
-typedef enum tnt_option_kind { TNT_FLAG, TNT_VALUE, TNT_LIST /* may be repeated */ } tnt_option_kind;
+typedef enum tnt_option_kind {
+    TNT_FLAG,
+    TNT_VALUE,
+    TNT_LIST /* may be repeated */
+} tnt_option_kind;
 
 typedef struct tnt_option {
     const char *name; /* without dashes */
@@ -31,12 +36,12 @@ typedef struct tnt_session tnt_session;
 
 typedef struct tnt_command {
     const char *name;
-    const char *operands; /* "MODEL"; "" for none */
-    const char *summary;  /* one line */
-    const char *details;  /* paragraphs for the manual page */
-    const tnt_option *options; /* ends with a NULL name; the common ones come on top */
+    const char *operands;           /* "MODEL"; "" for none */
+    const char *summary;            /* one line */
+    const char *details;            /* paragraphs for the manual page */
+    const tnt_option *options;      /* ends with a NULL name; the common ones come on top */
     int min_operands, max_operands; /* max -1: no limit */
-    bool bare; /* works without a session: `s` is NULL */
+    bool bare;                      /* works without a session: `s` is NULL */
     int (*run)(tnt_session *s, const tnt_args *a);
 } tnt_command;
 
@@ -50,26 +55,38 @@ struct tnt_args {
     struct tnt_given {
         const tnt_option *option;
         const char *value;
-    } *given;
+    } * given;
     int n_given;
 };
 
 /* Parses argv after the subcommand's name. TNT_USAGE after a message. */
-int tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out);
-void tnt_args_free(tnt_args *a);
-bool tnt_has(const tnt_args *a, const char *name);
+int
+tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out);
+void
+tnt_args_free(tnt_args *a);
+bool
+tnt_has(const tnt_args *a, const char *name);
 /* The last value given; `otherwise` when none. */
-const char *tnt_value(const tnt_args *a, const char *name, const char *otherwise);
+const char *
+tnt_value(const tnt_args *a, const char *name, const char *otherwise);
 /* All values; the array is malloc'ed and ends with NULL. */
-const char **tnt_values(const tnt_args *a, const char *name, uint32_t *n);
+const char **
+tnt_values(const tnt_args *a, const char *name, uint32_t *n);
 /* Numbers: false after a message when the text is none or out of [lo, hi]. */
-bool tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi, int64_t *out);
-bool tnt_float(const tnt_args *a, const char *name, double otherwise, double *out);
-int tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
+bool
+tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi,
+        int64_t *out);
+bool
+tnt_float(const tnt_args *a, const char *name, double otherwise, double *out);
+int
+tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
 
-void tnt_print_help(const tnt_command *c); /* NULL: of the program */
-void tnt_print_manual(const tnt_command *c, FILE *out); /* roff */
-void tnt_print_completion(FILE *out);                   /* bash */
+void
+tnt_print_help(const tnt_command *c); /* NULL: of the program */
+void
+tnt_print_manual(const tnt_command *c, FILE *out); /* roff */
+void
+tnt_print_completion(FILE *out); /* bash */
 
 /* ---- session ---- */
 struct tnt_session {
@@ -81,22 +98,31 @@ struct tnt_session {
     tnr_runtime *runtime; /* made by tnt_runtime */
 };
 /* Status TNT_OK, or another after messages. */
-int tnt_session_open(const tnt_args *a, tnt_session *out);
-void tnt_session_close(tnt_session *s);
+int
+tnt_session_open(const tnt_args *a, tnt_session *out);
+void
+tnt_session_close(tnt_session *s);
 /* The runtime, made when first asked for; NULL after a message. */
-tnr_runtime *tnt_runtime(tnt_session *s, const tnt_args *a);
+tnr_runtime *
+tnt_runtime(tnt_session *s, const tnt_args *a);
 /* Prints what the context has recorded, and forgets it. */
-void tnt_report(tnt_session *s);
+void
+tnt_report(tnt_session *s);
 /* "tenon: message" and the hint. */
-void tnt_complain(const tnb_err *err);
+void
+tnt_complain(const tnb_err *err);
 /* Fills the parts of `opt` that come from common options. False after a message. */
-bool tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);
+bool
+tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);
 /* [-t] or [tenon] default_target or "cpu"; comma-separated names into a malloc'ed array. */
-const char **tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n);
+const char **
+tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n);
 /* Reads a model with --dim NAME=N and --bind NAME=FILE applied. */
-bool tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out);
+bool
+tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out);
 /* Reads a TVMScript module; NULL after messages. */
-const tn_module *tnt_read(tnt_session *s, const char *path);
+const tn_module *
+tnt_read(tnt_session *s, const char *path);
 /* Opens a .tno, or compiles a model in memory; and makes a machine. */
 typedef struct tnt_program {
     tnr_artifact *artifact;
@@ -105,26 +131,38 @@ typedef struct tnt_program {
     bool was_compiled;
     double compile_seconds, load_seconds;
 } tnt_program;
-bool tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out);
-void tnt_program_close(tnt_program *p);
-double tnt_now(void); /* seconds */
+bool
+tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out);
+void
+tnt_program_close(tnt_program *p);
+double
+tnt_now(void); /* seconds */
 
 /* ---- tensors and files ---- */
 /* A .npy or TensorProto .pb file as a Constant; NULL after a message. */
-const tn_expr *tnt_load_tensor(tnt_session *s, const char *path);
-tnb_status tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value *out, tnb_err *err);
+const tn_expr *
+tnt_load_tensor(tnt_session *s, const char *path);
+tnb_status
+tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value *out, tnb_err *err);
 /* A tensor value as a Constant. NULL after a message. */
-const tn_expr *tnt_from_runtime(tnt_session *s, tnr_value v);
-/* "NAME=FILE" or "#INDEX=FILE": the index among `n` names; -1 after a message. `file` points into text. */
-int tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what, const char **file);
+const tn_expr *
+tnt_from_runtime(tnt_session *s, tnr_value v);
+/* "NAME=FILE" or "#INDEX=FILE": the index among `n` names; -1 after a message. `file` points into
+ * text. */
+int
+tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what,
+               const char **file);
 /* Arguments for a function of the artifact: from -i, or seeded random. n values, to be released. */
-bool tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig, tnr_value **out,
-                     uint32_t *n);
+bool
+tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,
+                tnr_value **out, uint32_t *n);
 /* The results as a flat array of values (borrowed from `ret`). */
-const tnr_value *tnt_results(const tnr_value *ret, uint32_t *n);
+const tnr_value *
+tnt_results(const tnr_value *ret, uint32_t *n);
 
 /* ---- the subcommands ---- */
-extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt, tnt_command_check,
-    tnt_command_diff, tnt_command_list, tnt_command_show, tnt_command_onnx_test, tnt_command_doctor, tnt_command_help;
+extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt,
+    tnt_command_check, tnt_command_diff, tnt_command_list, tnt_command_show, tnt_command_onnx_test,
+    tnt_command_doctor, tnt_command_help;
 
 #endif

@@ -63,8 +63,10 @@ tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value 
     const tn_constant *c = tn_as_constant(constant);
     const void *bytes = c ? tn_data_get(ctx, c->data) : NULL;
     if (!bytes)
-        return tnb_fail(err, TNB_INVALID, "a value that is no tensor cannot be given to the runtime");
-    return tnr_tensor_from(dev, bytes, c->data->shape, (uint32_t)c->data->ndim, c->data->dtype, out, err);
+        return tnb_fail(err, TNB_INVALID,
+                        "a value that is no tensor cannot be given to the runtime");
+    return tnr_tensor_from(dev, bytes, c->data->shape, (uint32_t)c->data->ndim, c->data->dtype, out,
+                           err);
 }
 
 const tn_expr *
@@ -80,7 +82,8 @@ tnt_from_runtime(tnt_session *s, tnr_value v)
         return as_constant(s, TNB_I64, 1, &n, v.u.shape->dims);
     }
     if (v.tag != TNR_TENSOR) {
-        fprintf(stderr, "tenon: a result of kind %s has no elements to show\n", tnr_tag_name(v.tag));
+        fprintf(stderr, "tenon: a result of kind %s has no elements to show\n",
+                tnr_tag_name(v.tag));
         return NULL;
     }
     const tnr_tensor *t = v.u.tensor;
@@ -111,7 +114,8 @@ tnt_results(const tnr_value *ret, uint32_t *n)
 /* ---- names ---- */
 
 int
-tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what, const char **file)
+tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what,
+               const char **file)
 {
     /* a name may hold '=' itself: the longest known name that fits wins */
     size_t best = 0;
@@ -125,7 +129,8 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
     }
     const char *eq = strchr(text, '=');
     int64_t index;
-    if (found < 0 && text[0] == '#' && eq && tnb_read_i64(text + 1, (size_t)(eq - text - 1), &index) && index >= 0 &&
+    if (found < 0 && text[0] == '#' && eq &&
+        tnb_read_i64(text + 1, (size_t)(eq - text - 1), &index) && index >= 0 &&
         index < (int64_t)n) {
         found = (int)index;
         best = (size_t)(eq - text);
@@ -164,13 +169,14 @@ next_random(uint64_t *state) /* splitmix64 */
 }
 
 static tnb_status
-random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, const int64_t *extents, uint32_t n_symbols,
-              uint64_t seed, tnr_value *out, tnb_err *err)
+random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, const int64_t *extents,
+              uint32_t n_symbols, uint64_t seed, tnr_value *out, tnb_err *err)
 {
     int64_t shape[TNB_NPY_MAX_DIMS];
     uint64_t count = 1, bytes;
     if (io->ndim < 0 || io->ndim > TNB_NPY_MAX_DIMS || tnb_dtype_is_void(io->dtype))
-        return tnb_fail(err, TNB_UNSUPPORTED, "input '%s' has no known rank and dtype: give it with -i", io->name);
+        return tnb_fail(err, TNB_UNSUPPORTED,
+                        "input '%s' has no known rank and dtype: give it with -i", io->name);
     for (int32_t k = 0; k < io->ndim; k++) {
         shape[k] = io->dims[k];
         for (uint32_t j = 0; shape[k] < 0 && io->symbols[k] && j < n_symbols; j++)
@@ -184,14 +190,16 @@ random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, con
     TNB_TRY(tnb_dtype_storage(io->dtype, count, &bytes, err));
     void *host = calloc(1, bytes ? bytes : 1);
     if (!host)
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes of input '%s'", (unsigned long long)bytes, io->name);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes of input '%s'",
+                        (unsigned long long)bytes, io->name);
     bool is_float = tnb_dtype_is_float(io->dtype);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t r = next_random(&seed);
         if (is_float)
             tnb_store_f64(host, io->dtype, i, (double)(r >> 11) * 0x1p-53);
         else
-            tnb_store_i64(host, io->dtype, i, (int64_t)(r % (tnb_dtype_is_bool(io->dtype) ? 2 : 10)));
+            tnb_store_i64(host, io->dtype, i,
+                          (int64_t)(r % (tnb_dtype_is_bool(io->dtype) ? 2 : 10)));
     }
     tnb_status st = tnr_tensor_from(dev, host, shape, (uint32_t)io->ndim, io->dtype, out, err);
     free(host);
@@ -200,11 +208,14 @@ random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, con
 
 /* Extents that the inputs given decide. */
 static uint32_t
-learn_extents(const tnr_signature *sig, const tnr_value *args, const char **symbols, int64_t *extents, uint32_t max)
+learn_extents(const tnr_signature *sig, const tnr_value *args, const char **symbols,
+              int64_t *extents, uint32_t max)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < sig->n_inputs; i++)
-        for (int32_t k = 0; args[i].tag == TNR_TENSOR && k < sig->params[i].ndim && k < args[i].u.tensor->dl.ndim; k++)
+        for (int32_t k = 0;
+             args[i].tag == TNR_TENSOR && k < sig->params[i].ndim && k < args[i].u.tensor->dl.ndim;
+             k++)
             if (sig->params[i].symbols[k] && n < max) {
                 symbols[n] = sig->params[i].symbols[k];
                 extents[n++] = args[i].u.tensor->dl.shape[k];
@@ -213,7 +224,8 @@ learn_extents(const tnr_signature *sig, const tnr_value *args, const char **symb
 }
 
 bool
-tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig, tnr_value **out, uint32_t *n)
+tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,
+                tnr_value **out, uint32_t *n)
 {
     tnb_err err = {0};
     uint32_t n_given;
@@ -244,13 +256,15 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
         if (args[i].tag != TNR_NULL)
             continue;
         if (n_given) {
-            fprintf(stderr, "tenon: input '%s' is missing\n  hint: add -i '%s=FILE.npy'\n", names[i], names[i]);
+            fprintf(stderr, "tenon: input '%s' is missing\n  hint: add -i '%s=FILE.npy'\n",
+                    names[i], names[i]);
             ok = false;
         } else if (strcmp(sig->params[i].kind, "tensor") != 0) {
-            fprintf(stderr, "tenon: input '%s' is a %s, not a tensor, and cannot be made up\n", names[i], sig->params[i].kind);
+            fprintf(stderr, "tenon: input '%s' is a %s, not a tensor, and cannot be made up\n",
+                    names[i], sig->params[i].kind);
             ok = false;
-        } else if (random_tensor(dev, &sig->params[i], symbols, extents, n_symbols, (uint64_t)seed * 1000003u + i, &args[i],
-                                 &err) != TNB_OK) {
+        } else if (random_tensor(dev, &sig->params[i], symbols, extents, n_symbols,
+                                 (uint64_t)seed * 1000003u + i, &args[i], &err) != TNB_OK) {
             tnt_complain(&err);
             ok = false;
         }

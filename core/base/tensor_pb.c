@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorProto: reader and writer.
  *
- * Values come as `raw_data`, in a typed list that matches the type (float_data, int32_data for the small types,
- * int64_data, double_data, uint64_data), or from another file. Packed float lists are little-endian already and are
- * taken in place like raw data; the other lists are decoded.
+ * Values come as `raw_data`, in a typed list that matches the type (float_data, int32_data for the
+ * small types, int64_data, double_data, uint64_data), or from another file. Packed float lists are
+ * little-endian already and are taken in place like raw data; the other lists are decoded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,8 @@ enum {
     F_LOCATION = 14
 };
 
-/* ORDER ONNX TYPE: indexed by TensorProto.DataType. `list`: the typed field that may hold such elements. */
+/* ORDER ONNX TYPE: indexed by TensorProto.DataType. `list`: the typed field that may hold such
+ * elements. */
 static const struct onnx_type {
     const char *name;
     tnb_dtype dtype;
@@ -105,9 +106,11 @@ add_dim(reader *r, uint64_t v)
 {
     tnb_tensor_pb *t = r->t;
     if (t->ndim == TNB_TENSOR_PB_MAX_DIMS)
-        return tnb_fail(r->err, TNB_FORMAT, "a tensor has more than %d dimensions", TNB_TENSOR_PB_MAX_DIMS);
+        return tnb_fail(r->err, TNB_FORMAT, "a tensor has more than %d dimensions",
+                        TNB_TENSOR_PB_MAX_DIMS);
     if ((int64_t)v < 0)
-        return tnb_fail(r->err, TNB_FORMAT, "dimension %d of a tensor is %" PRId64, t->ndim, (int64_t)v);
+        return tnb_fail(r->err, TNB_FORMAT, "dimension %d of a tensor is %" PRId64, t->ndim,
+                        (int64_t)v);
     t->shape[t->ndim++] = (int64_t)v;
     return TNB_OK;
 }
@@ -128,7 +131,8 @@ external_number(reader *r, const char *key, const tnb_wire_field *f, uint64_t *o
         ok = digit <= 9 && tnb_mul_u64(v, 10, &v) && tnb_add_u64(v, digit, &v);
     }
     if (!ok)
-        return tnb_fail(r->err, TNB_FORMAT, "external data: '%s' is \"%.*s\", which is not a number of bytes", key,
+        return tnb_fail(r->err, TNB_FORMAT,
+                        "external data: '%s' is \"%.*s\", which is not a number of bytes", key,
                         (int)(f->n > 40 ? 40 : f->n), (const char *)f->data);
     *out = v;
     return TNB_OK;
@@ -218,7 +222,8 @@ take_field(reader *r, const tnb_wire_field *f)
         if (f->type == TNB_WIRE_BYTES && f->n == 0 && f->number != F_STRING)
             return TNB_OK;
         if (r->list_field && r->list_field != f->number)
-            return tnb_fail(r->err, TNB_FORMAT, "a tensor has values in two lists (fields %u and %u)", r->list_field,
+            return tnb_fail(r->err, TNB_FORMAT,
+                            "a tensor has values in two lists (fields %u and %u)", r->list_field,
                             f->number);
         r->list_field = f->number;
         r->list_chunks++;
@@ -228,7 +233,8 @@ take_field(reader *r, const tnb_wire_field *f)
     default:
         return TNB_OK;
     }
-    return tnb_fail(r->err, TNB_FORMAT, "field %u of a tensor has wire type %u", f->number, f->type);
+    return tnb_fail(r->err, TNB_FORMAT, "field %u of a tensor has wire type %u", f->number,
+                    f->type);
 }
 
 /* Stores one element of a typed list; for sub-byte types the list holds the packed bytes. */
@@ -257,7 +263,8 @@ decode_list(reader *r, const uint8_t *p, const uint8_t *end)
     bool fits = true, whole = true;
     uint8_t *out = calloc(1, t->n_bytes ? t->n_bytes : 1);
     if (!out)
-        return tnb_fail(r->err, TNB_NO_MEMORY, "no memory for a tensor of %" PRIu64 " bytes", t->n_bytes);
+        return tnb_fail(r->err, TNB_NO_MEMORY, "no memory for a tensor of %" PRIu64 " bytes",
+                        t->n_bytes);
     unsigned fixed = r->list_field == F_FLOAT ? 4 : r->list_field == F_DOUBLE ? 8 : 0;
     while (p < end && fits && whole) {
         tnb_wire_field f;
@@ -288,7 +295,8 @@ decode_list(reader *r, const uint8_t *p, const uint8_t *end)
         free(out);
         if (!whole)
             return tnb_fail(r->err, TNB_FORMAT, "the last value of a tensor is cut off");
-        return tnb_fail(r->err, TNB_FORMAT, "a tensor holds %s%" PRIu64 " values, but its shape and type want %" PRIu64,
+        return tnb_fail(r->err, TNB_FORMAT,
+                        "a tensor holds %s%" PRIu64 " values, but its shape and type want %" PRIu64,
                         fits ? "" : "at least ", count, t->n_bytes / each);
     }
     t->owned = out;
@@ -300,30 +308,37 @@ static tnb_status
 take_values(reader *r, const uint8_t *bytes, size_t n)
 {
     tnb_tensor_pb *t = r->t;
-    bool direct = (r->list_field == F_FLOAT || r->list_field == F_DOUBLE) && r->list_chunks == 1 && r->list_data;
+    bool direct = (r->list_field == F_FLOAT || r->list_field == F_DOUBLE) && r->list_chunks == 1 &&
+                  r->list_data;
     if (r->has_raw && r->list_field)
         return tnb_fail(r->err, TNB_FORMAT, "a tensor has raw data and a list of values");
     if (!r->has_raw && r->list_field && r->list_field != types[t->onnx_type].list)
-        return tnb_fail(r->err, TNB_FORMAT, "a tensor of type %s has its values in field %u, wanted field %u",
+        return tnb_fail(r->err, TNB_FORMAT,
+                        "a tensor of type %s has its values in field %u, wanted field %u",
                         types[t->onnx_type].name, r->list_field, types[t->onnx_type].list);
     if (r->has_raw || direct) {
         uint64_t have = r->has_raw ? r->raw_n : r->list_n;
         if (have != t->n_bytes)
             return tnb_fail(r->err, TNB_FORMAT,
-                            "a tensor holds %" PRIu64 " bytes, but its shape and type %s want %" PRIu64, have,
-                            types[t->onnx_type].name, t->n_bytes);
+                            "a tensor holds %" PRIu64
+                            " bytes, but its shape and type %s want %" PRIu64,
+                            have, types[t->onnx_type].name, t->n_bytes);
         t->data = r->has_raw ? r->raw : r->list_data;
         t->in_place = true;
         return TNB_OK;
     }
     if (!r->list_field && t->n_bytes)
-        return tnb_fail(r->err, TNB_FORMAT, "a tensor holds no values, but its shape and type %s want %" PRIu64 " bytes",
+        return tnb_fail(r->err, TNB_FORMAT,
+                        "a tensor holds no values, but its shape and type %s want %" PRIu64
+                        " bytes",
                         types[t->onnx_type].name, t->n_bytes);
-    /* An element of a list takes at least one byte, so that the allocation is bounded by the message. */
+    /* An element of a list takes at least one byte, so that the allocation is bounded by the
+     * message. */
     uint64_t per = r->list_field == F_FLOAT ? 4 : r->list_field == F_DOUBLE ? 8 : 1;
     uint64_t width = t->dtype.bits < 8 ? 1 : (uint64_t)t->dtype.bits / 8;
     if (t->n_bytes / width > n / per)
-        return tnb_fail(r->err, TNB_FORMAT, "a tensor has fewer values than its shape wants (%" PRIu64 ")", t->n_elems);
+        return tnb_fail(r->err, TNB_FORMAT,
+                        "a tensor has fewer values than its shape wants (%" PRIu64 ")", t->n_elems);
     return decode_list(r, bytes, bytes + n);
 }
 
@@ -347,7 +362,8 @@ tnb_tensor_pb_parse(const void *bytes, size_t n, tnb_tensor_pb *out, tnb_err *er
         return tnb_fail(err, TNB_FORMAT, "a tensor has no known element type");
     out->dtype = types[out->onnx_type].dtype;
     if (!out->dtype.bits)
-        return tnb_fail(err, TNB_UNSUPPORTED, "tensors of type %s are not supported", types[out->onnx_type].name);
+        return tnb_fail(err, TNB_UNSUPPORTED, "tensors of type %s are not supported",
+                        types[out->onnx_type].name);
     out->n_elems = 1;
     for (int i = 0; i < out->ndim; i++)
         if (!tnb_mul_u64(out->n_elems, (uint64_t)out->shape[i], &out->n_elems))
@@ -359,8 +375,8 @@ tnb_tensor_pb_parse(const void *bytes, size_t n, tnb_tensor_pb *out, tnb_err *er
         return tnb_fail(err, TNB_FORMAT, "a tensor with external data names no location");
     if (out->has_length && out->length != out->n_bytes)
         return tnb_fail(err, TNB_FORMAT,
-                        "a tensor's external data have length %" PRIu64 ", but its shape and type %s want %" PRIu64
-                        " bytes",
+                        "a tensor's external data have length %" PRIu64
+                        ", but its shape and type %s want %" PRIu64 " bytes",
                         out->length, types[out->onnx_type].name, out->n_bytes);
     return TNB_OK;
 }
@@ -390,7 +406,8 @@ read_file(const char *path, void **bytes, size_t *n, tnb_err *err)
     int e = errno;
     close(fd);
     if (!buf)
-        return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for %lld bytes", path, (long long)st.st_size);
+        return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for %lld bytes", path,
+                        (long long)st.st_size);
     if (have < (size_t)st.st_size) {
         free(buf);
         return tnb_fail(err, TNB_IO, "%s: %s", path, strerror(e));
@@ -438,7 +455,8 @@ tnb_tensor_pb_encode(tnb_buf *out, const char *name, const tnb_dltensor *t, tnb_
     uint64_t n = 1, bytes;
     int32_t type = tnb_onnx_type_of(t->dtype);
     if (!type)
-        return tnb_fail(err, TNB_UNSUPPORTED, "ONNX has no element type for %s", tnb_dtype_print(t->dtype).s);
+        return tnb_fail(err, TNB_UNSUPPORTED, "ONNX has no element type for %s",
+                        tnb_dtype_print(t->dtype).s);
     if (t->strides)
         for (int64_t i = t->ndim - 1, want = 1; i >= 0; want *= t->shape[i], i--)
             if (t->strides[i] != want && t->shape[i] > 1)
@@ -453,7 +471,9 @@ tnb_tensor_pb_encode(tnb_buf *out, const char *name, const tnb_dltensor *t, tnb_
     if (name)
         tnb_wire_put_text(out, F_NAME, name);
     tnb_wire_put_bytes(out, F_RAW, (const char *)t->data + t->byte_offset, bytes);
-    return out->failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for a tensor of %" PRIu64 " bytes", bytes) : TNB_OK;
+    return out->failed
+               ? tnb_fail(err, TNB_NO_MEMORY, "no memory for a tensor of %" PRIu64 " bytes", bytes)
+               : TNB_OK;
 }
 
 tnb_status

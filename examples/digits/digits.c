@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classifies pictures of handwritten digits with a compiled network: what a program that deploys a model looks
- * like. It links the runtime only (pkg-config tenon-rt); no compiler is loaded.
+/* Classifies pictures of handwritten digits with a compiled network: what a program that deploys a
+ * model looks like. It links the runtime only (pkg-config tenon-rt); no compiler is loaded.
  *
  *     digits DIGITS.tno IMAGE.npy...
  */
@@ -65,7 +65,8 @@ close_program(program *p)
 static void
 print_row(const float *pixels, int row)
 {
-    static const char *const shades[] = {"  ", "\xe2\x96\x91\xe2\x96\x91", "\xe2\x96\x92\xe2\x96\x92", "\xe2\x96\x93\xe2\x96\x93",
+    static const char *const shades[] = {"  ", "\xe2\x96\x91\xe2\x96\x91",
+                                         "\xe2\x96\x92\xe2\x96\x92", "\xe2\x96\x93\xe2\x96\x93",
                                          "\xe2\x96\x88\xe2\x96\x88"};
     for (int x = 0; x < SIDE; x++) {
         int shade = (int)(pixels[row * SIDE + x] * 4.99f);
@@ -84,7 +85,8 @@ classify(program *p, const char *path, int *answer, double *seconds, tnb_err *er
     if (image.count != SIDE * SIDE || !tnb_dtype_eq(image.dtype, TNB_F32))
         st = tnb_fail(err, TNB_SHAPE, "%s: an image has %d float32 values", path, SIDE * SIDE);
     if (st == TNB_OK)
-        st = tnr_tensor_from(tnr_vm_device(p->vm), image.data, (const int64_t[]){1, 1, SIDE, SIDE}, 4, TNB_F32, &in, err);
+        st = tnr_tensor_from(tnr_vm_device(p->vm), image.data, (const int64_t[]){1, 1, SIDE, SIDE},
+                             4, TNB_F32, &in, err);
     double start = now();
     if (st == TNB_OK)
         st = tnr_vm_call(p->vm, "main", &in, 1, &out, err);

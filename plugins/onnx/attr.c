@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of nodes: found by name, followed through a function's call, checked for their type. */
+/* Attributes of nodes: found by name, followed through a function's call, checked for their type.
+ */
 #include <inttypes.h>
 #include "import.h"
 
 #define AT(kind) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##kind
 
-static const char *const type_names[] = {"undefined", "float", "int", "string", "tensor", "graph", "floats", "ints",
-                                         "strings", "tensors", "graphs", "sparse tensor", "sparse tensors", "type",
-                                         "types"};
+static const char *const type_names[] = {"undefined",      "float",   "int",    "string",
+                                         "tensor",         "graph",   "floats", "ints",
+                                         "strings",        "tensors", "graphs", "sparse tensor",
+                                         "sparse tensors", "type",    "types"};
 
 static const char *
 type_name(int t)
 {
-    return t >= 0 && t < (int)(sizeof type_names / sizeof *type_names) ? type_names[t] : "of an unknown type";
+    return t >= 0 && t < (int)(sizeof type_names / sizeof *type_names) ? type_names[t]
+                                                                       : "of an unknown type";
 }
 
 /* Old files have no type field: what is filled counts. */
@@ -21,8 +24,15 @@ type_of(const Onnx__AttributeProto *a)
 {
     if (a->has_type && a->type != AT(UNDEFINED))
         return (int)a->type;
-    return a->has_f ? AT(FLOAT) : a->has_i ? AT(INT) : a->has_s ? AT(STRING) : a->t ? AT(TENSOR) : a->g ? AT(GRAPH)
-         : a->n_floats ? AT(FLOATS) : a->n_ints ? AT(INTS) : a->n_strings ? AT(STRINGS) : AT(UNDEFINED);
+    return a->has_f       ? AT(FLOAT)
+           : a->has_i     ? AT(INT)
+           : a->has_s     ? AT(STRING)
+           : a->t         ? AT(TENSOR)
+           : a->g         ? AT(GRAPH)
+           : a->n_floats  ? AT(FLOATS)
+           : a->n_ints    ? AT(INTS)
+           : a->n_strings ? AT(STRINGS)
+                          : AT(UNDEFINED);
 }
 
 static const Onnx__AttributeProto *
@@ -48,8 +58,9 @@ onnx_attr(onnx_node *n, const char *name)
         while (s && !s->function)
             s = s->outer;
         if (!s || !s->call) {
-            onnx_fail(n, TNB_FORMAT, "attribute '%s' refers to '%s' of a function, but stands outside of one", name,
-                      a->ref_attr_name);
+            onnx_fail(n, TNB_FORMAT,
+                      "attribute '%s' refers to '%s' of a function, but stands outside of one",
+                      name, a->ref_attr_name);
             return NULL;
         }
         /* absent at the call: the operator's own default holds */
@@ -70,8 +81,8 @@ typed(onnx_node *n, const char *name, int want)
     bool there = (want != AT(TENSOR) || a->t) && (want != AT(GRAPH) || a->g);
     if ((have == want || empty_list) && there)
         return a;
-    onnx_fail(n, TNB_TYPE, "attribute '%s' is %s, wanted %s", name, have == want ? "empty" : type_name(have),
-              type_name(want));
+    onnx_fail(n, TNB_TYPE, "attribute '%s' is %s, wanted %s", name,
+              have == want ? "empty" : type_name(have), type_name(want));
     return NULL;
 }
 
@@ -105,7 +116,8 @@ onnx_attr_str(onnx_node *n, const char *name, const char *otherwise)
 static int
 too_many(onnx_node *n, const char *name, size_t have, int max)
 {
-    onnx_fail(n, TNB_BOUNDS, "attribute '%s' has %zu entries, at most %d make sense", name, have, max);
+    onnx_fail(n, TNB_BOUNDS, "attribute '%s' has %zu entries, at most %d make sense", name, have,
+              max);
     return -1;
 }
 
@@ -160,7 +172,8 @@ onnx_attr_choice(onnx_node *n, const char *name, const char *otherwise, const ch
         }
         tnb_buf_printf(&all, "%s%s", i ? ", " : "", choices[i]);
     }
-    onnx_fail(n, TNB_INVALID, "attribute '%s' is '%s', wanted one of %s", name, s, all.s ? all.s : "none");
+    onnx_fail(n, TNB_INVALID, "attribute '%s' is '%s', wanted one of %s", name, s,
+              all.s ? all.s : "none");
     tnb_buf_free(&all);
     return -1;
 }
@@ -180,7 +193,9 @@ onnx_axis(onnx_node *n, int64_t rank, int64_t *axis)
     if (rank < 0)
         return false;
     if (*axis < -rank || *axis >= rank)
-        return onnx_fail(n, TNB_BOUNDS, "axis %" PRId64 " is out of range for a tensor of rank %" PRId64, *axis, rank);
+        return onnx_fail(n, TNB_BOUNDS,
+                         "axis %" PRId64 " is out of range for a tensor of rank %" PRId64, *axis,
+                         rank);
     if (*axis < 0)
         *axis += rank;
     return true;

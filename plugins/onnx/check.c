@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk over a model's bytes before protobuf-c unpacks them.
  *
- * protobuf-c recurses once a nested message and believes the lengths it finds within the buffer. This walk uses a stack of
- * its own and the same descriptors. It refuses nesting deeper than 64, lengths past the parent's end, groups, wire types
- * that a field cannot have, texts with a zero byte, and numbers of messages that no model has. While walking it writes the
- * skeleton that is unpacked afterwards, so that tensors' data are never copied.
+ * protobuf-c recurses once a nested message and believes the lengths it finds within the buffer.
+ * This walk uses a stack of its own and the same descriptors. It refuses nesting deeper than 64,
+ * lengths past the parent's end, groups, wire types that a field cannot have, texts with a zero
+ * byte, and numbers of messages that no model has. While walking it writes the skeleton that is
+ * unpacked afterwards, so that tensors' data are never copied.
  *
- * Lengths of nested messages are written as varints of fixed width, filled in when the message ends.
+ * Lengths of nested messages are written as varints of fixed width, filled in when the message
+ * ends.
  */
 #include <inttypes.h>
 #include "model.h"
@@ -88,9 +90,11 @@ refuse(walk *w, const uint8_t *at, tnb_status status, const char *what)
     const frame *top = &w->stack[w->depth - 1];
     if (tnb_wire_varint(&p, top->end, &key) && key >> 3 && key >> 3 < UINT32_MAX)
         put_step(&path, top, (uint32_t)(key >> 3), at);
-    tnb_report(tn_diags(w->ctx), TNB_ERROR, status, (tnb_place){.file = w->file}, "byte %zu, in %s of %s: %s",
-               (size_t)(at - w->bytes), path.n ? path.s : "the first field", w->stack[0].type->short_name, what);
-    tnb_diag_hint(tn_diags(w->ctx), "the file is damaged or is no ONNX model: copy or export it again");
+    tnb_report(tn_diags(w->ctx), TNB_ERROR, status, (tnb_place){.file = w->file},
+               "byte %zu, in %s of %s: %s", (size_t)(at - w->bytes),
+               path.n ? path.s : "the first field", w->stack[0].type->short_name, what);
+    tnb_diag_hint(tn_diags(w->ctx),
+                  "the file is damaged or is no ONNX model: copy or export it again");
     tnb_buf_free(&path);
     return false;
 }
@@ -98,7 +102,8 @@ refuse(walk *w, const uint8_t *at, tnb_status status, const char *what)
 static bool
 is_number(const ProtobufCFieldDescriptor *d)
 {
-    return d->type != PROTOBUF_C_TYPE_STRING && d->type != PROTOBUF_C_TYPE_BYTES && d->type != PROTOBUF_C_TYPE_MESSAGE;
+    return d->type != PROTOBUF_C_TYPE_STRING && d->type != PROTOBUF_C_TYPE_BYTES &&
+           d->type != PROTOBUF_C_TYPE_MESSAGE;
 }
 
 static uint32_t
@@ -127,7 +132,8 @@ packed_fault(const ProtobufCFieldDescriptor *d, const tnb_wire_field *f)
 {
     uint32_t wire = wire_type_of(d);
     if (wire != TNB_WIRE_VARINT)
-        return f->n % (wire == TNB_WIRE_FIXED32 ? 4 : 8) ? "the last number of a list is cut off" : NULL;
+        return f->n % (wire == TNB_WIRE_FIXED32 ? 4 : 8) ? "the last number of a list is cut off"
+                                                         : NULL;
     const uint8_t *p = f->data, *end = p + f->n;
     uint64_t v;
     while (p < end)
@@ -137,7 +143,8 @@ packed_fault(const ProtobufCFieldDescriptor *d, const tnb_wire_field *f)
 }
 
 static bool
-push(walk *w, const ProtobufCMessageDescriptor *type, const uint8_t *data, uint64_t n, const uint8_t *at)
+push(walk *w, const ProtobufCMessageDescriptor *type, const uint8_t *data, uint64_t n,
+     const uint8_t *at)
 {
     if (w->depth == MAX_DEPTH)
         return refuse(w, at, TNB_FORMAT, "messages are nested more than 64 deep");
@@ -156,7 +163,8 @@ pop(walk *w)
         return;
     uint64_t n = w->out->n - f->length_at - LENGTH_WIDTH;
     for (int i = 0; i < LENGTH_WIDTH; i++, n >>= 7)
-        w->out->s[f->length_at + (size_t)i] = (char)((n & 0x7f) | (i + 1 < LENGTH_WIDTH ? 0x80 : 0));
+        w->out->s[f->length_at + (size_t)i] =
+            (char)((n & 0x7f) | (i + 1 < LENGTH_WIDTH ? 0x80 : 0));
 }
 
 /* A TensorProto is checked field by field, but only its name and its range are kept. */
@@ -195,7 +203,8 @@ is_dropped(const ProtobufCMessageDescriptor *m, const ProtobufCFieldDescriptor *
     return strcmp(d->name, "doc_string") == 0 ||
            (m == &onnx__model_proto__descriptor && strcmp(d->name, "training_info") == 0) ||
            (m == &onnx__graph_proto__descriptor &&
-            (strcmp(d->name, "value_info") == 0 || strcmp(d->name, "quantization_annotation") == 0));
+            (strcmp(d->name, "value_info") == 0 ||
+             strcmp(d->name, "quantization_annotation") == 0));
 }
 
 /* One field of the innermost message. */
@@ -210,7 +219,8 @@ take(walk *w)
         return refuse(w, at, TNB_FORMAT, wrong);
     if (++w->fields > MAX_FIELDS)
         return refuse(w, at, TNB_BOUNDS, "the model has more than 16777216 fields");
-    const ProtobufCFieldDescriptor *d = protobuf_c_message_descriptor_get_field(top->type, f.number);
+    const ProtobufCFieldDescriptor *d =
+        protobuf_c_message_descriptor_get_field(top->type, f.number);
     if (!d || is_dropped(top->type, d))
         return true;
     bool packed = f.type == TNB_WIRE_BYTES && is_number(d) && d->label == PROTOBUF_C_LABEL_REPEATED;
@@ -236,7 +246,10 @@ bool
 onnx_check_message(tn_ctx *ctx, const char *file, const uint8_t *bytes, size_t n, tnb_buf *out)
 {
     walk w = {.ctx = ctx, .file = file, .bytes = bytes, .out = out};
-    w.stack[0] = (frame){.type = &onnx__model_proto__descriptor, .start = bytes, .at = bytes, .end = bytes + n};
+    w.stack[0] = (frame){.type = &onnx__model_proto__descriptor,
+                         .start = bytes,
+                         .at = bytes,
+                         .end = bytes + n};
     w.depth = 1;
     while (w.depth) {
         frame *top = &w.stack[w.depth - 1];
@@ -246,7 +259,8 @@ onnx_check_message(tn_ctx *ctx, const char *file, const uint8_t *bytes, size_t n
             return false;
     }
     if (out->failed) {
-        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NO_MEMORY, (tnb_place){.file = file}, "no memory to read the model");
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NO_MEMORY, (tnb_place){.file = file},
+                   "no memory to read the model");
         return false;
     }
     return true;

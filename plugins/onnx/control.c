@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control flow: If, Loop, Scan.
  *
- * A condition known at compile time picks its branch. Otherwise both branches are computed and the result is selected,
- * which is right because branches have no effects; their results must then have one type. Loops whose count is known are
- * written out.
+ * A condition known at compile time picks its branch. Otherwise both branches are computed and the
+ * result is selected, which is right because branches have no effects; their results must then have
+ * one type. Loops whose count is known are written out.
  */
 #include <inttypes.h>
 #include "import.h"
@@ -23,8 +23,8 @@ select_branch(onnx_node *n, onnx_value *const *a, onnx_value *const *b)
         for (uint32_t k = 0; k < dx.n && same; k++)
             same = tn_prove_equal(n->ctx, dx.at[k], dy.at[k]);
         if (!same) {
-            onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i, onnx_type_text(n->imp, x->type),
-                      onnx_type_text(n->imp, y->type));
+            onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i,
+                      onnx_type_text(n->imp, x->type), onnx_type_text(n->imp, y->type));
             onnx_hint(n, "make the condition known at compile time");
             return false;
         }
@@ -37,14 +37,16 @@ select_branch(onnx_node *n, onnx_value *const *a, onnx_value *const *b)
 static bool
 import_if(onnx_node *n)
 {
-    const Onnx__GraphProto *g_then = onnx_attr_graph(n, "then_branch"), *g_else = onnx_attr_graph(n, "else_branch");
-    onnx_value **a = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1), **b = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
+    const Onnx__GraphProto *g_then = onnx_attr_graph(n, "then_branch"),
+                           *g_else = onnx_attr_graph(n, "else_branch");
+    onnx_value **a = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1),
+               **b = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
     int64_t cond;
     if (!g_then || !g_else)
         return false;
     if (!onnx_known(n, 0) || n->in[0]->n_elems != 1 || !tn_int_value(n->in[0]->elems[0], &cond))
-        return onnx_inline_graph(n, g_then, NULL, 0, a, n->n_out) && onnx_inline_graph(n, g_else, NULL, 0, b, n->n_out) &&
-               select_branch(n, a, b);
+        return onnx_inline_graph(n, g_then, NULL, 0, a, n->n_out) &&
+               onnx_inline_graph(n, g_else, NULL, 0, b, n->n_out) && select_branch(n, a, b);
     if (!onnx_inline_graph(n, cond ? g_then : g_else, NULL, 0, a, n->n_out))
         return false;
     for (uint32_t i = 0; i < n->n_out; i++)
@@ -79,7 +81,8 @@ stacked(onnx_node *n, const tn_expr **parts, uint32_t count, int64_t axis, bool 
 {
     const tn_expr **x = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
     if (!count) {
-        onnx_fail(n, TNB_UNSUPPORTED, "the loop makes no turn, so that the type of its collected results is not known");
+        onnx_fail(n, TNB_UNSUPPORTED,
+                  "the loop makes no turn, so that the type of its collected results is not known");
         return tn_error_node(n->ctx);
     }
     int64_t rank = onnx_rank(n, parts[0]);
@@ -109,8 +112,10 @@ import_loop(onnx_node *n)
         return false;
     uint32_t carried = n->n_in > 2 ? n->n_in - 2 : 0, total = (uint32_t)body->n_output;
     if (body->n_input < 2 + (size_t)carried || total < 1 + carried || n->n_out > total - 1)
-        return onnx_fail(n, TNB_INVALID, "the body has %zu inputs and %u outputs, which does not fit %u carried values",
-                         body->n_input, total, carried);
+        return onnx_fail(
+            n, TNB_INVALID,
+            "the body has %zu inputs and %u outputs, which does not fit %u carried values",
+            body->n_input, total, carried);
     uint32_t scans = total - 1 - carried;
     onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, carried + 2);
     const tn_expr ***parts = TNB_NEW_N(n->imp->arena, const tn_expr **, scans + 1);
@@ -129,7 +134,8 @@ import_loop(onnx_node *n)
         args[1] = known_int(n, TNB_B8, 1);
         if (!onnx_inline_graph(n, body, args, carried + 2, outs, total))
             return false;
-        if (!onnx_value_known(n, outs[0]) || outs[0]->n_elems != 1 || !tn_int_value(outs[0]->elems[0], &cond))
+        if (!onnx_value_known(n, outs[0]) || outs[0]->n_elems != 1 ||
+            !tn_int_value(outs[0]->elems[0], &cond))
             return onnx_fail(n, TNB_UNSUPPORTED, "the loop's condition is known only at run time");
         for (uint32_t i = 0; i < carried; i++)
             args[2 + i] = outs[1 + i];
@@ -139,7 +145,8 @@ import_loop(onnx_node *n)
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (i < carried)
             onnx_ret_value(n, i, args[2 + i]);
-        else if (n->out[i] && !onnx_ret_at(n, i, stacked(n, parts[i - carried], (uint32_t)turn, 0, false)))
+        else if (n->out[i] &&
+                 !onnx_ret_at(n, i, stacked(n, parts[i - carried], (uint32_t)turn, 0, false)))
             return false;
     }
     return true;
@@ -188,7 +195,8 @@ scan_list(onnx_node *n, const char *name, int64_t *out, uint32_t want)
 {
     int have = onnx_attr_ints(n, name, out, 64);
     if (have >= 0 && (uint32_t)have != want)
-        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %u", name, have, want);
+        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %u", name, have,
+                         want);
     return !n->failed;
 }
 
@@ -196,19 +204,28 @@ static bool
 read_scan(onnx_node *n, scan *s, uint32_t first)
 {
     s->body = onnx_attr_graph(n, "body");
-    int64_t inputs = onnx_attr_int(n, "num_scan_inputs", 0), available = (int64_t)n->n_in - (int64_t)first;
+    int64_t inputs = onnx_attr_int(n, "num_scan_inputs", 0),
+            available = (int64_t)n->n_in - (int64_t)first;
     if (!s->body)
         return false;
     if (inputs < 1 || inputs > 64 || inputs > available)
-        return onnx_fail(n, TNB_INVALID, "attribute 'num_scan_inputs' is %" PRId64 ", but the node has %" PRId64 " inputs", inputs, available);
+        return onnx_fail(n, TNB_INVALID,
+                         "attribute 'num_scan_inputs' is %" PRId64 ", but the node has %" PRId64
+                         " inputs",
+                         inputs, available);
     s->inputs = (uint32_t)inputs;
     s->states = (uint32_t)available - s->inputs;
-    if (s->body->n_output < s->states || s->body->n_output - s->states > 64 || s->body->n_input != s->states + s->inputs)
-        return onnx_fail(n, TNB_INVALID, "the body has %zu inputs and %zu outputs, wanted %u inputs and at least %u outputs",
-                         s->body->n_input, s->body->n_output, s->states + s->inputs, s->states);
+    if (s->body->n_output < s->states || s->body->n_output - s->states > 64 ||
+        s->body->n_input != s->states + s->inputs)
+        return onnx_fail(
+            n, TNB_INVALID,
+            "the body has %zu inputs and %zu outputs, wanted %u inputs and at least %u outputs",
+            s->body->n_input, s->body->n_output, s->states + s->inputs, s->states);
     s->outputs = (uint32_t)s->body->n_output - s->states;
-    return scan_list(n, n->version < 9 ? "directions" : "scan_input_directions", s->in_dirs, s->inputs) &&
-           scan_list(n, "scan_input_axes", s->in_axes, s->inputs) && scan_list(n, "scan_output_axes", s->out_axes, s->outputs) &&
+    return scan_list(n, n->version < 9 ? "directions" : "scan_input_directions", s->in_dirs,
+                     s->inputs) &&
+           scan_list(n, "scan_input_axes", s->in_axes, s->inputs) &&
+           scan_list(n, "scan_output_axes", s->out_axes, s->outputs) &&
            scan_list(n, "scan_output_directions", s->out_dirs, s->outputs);
 }
 
@@ -263,14 +280,17 @@ import_scan_8(onnx_node *n)
         return onnx_fail(n, TNB_UNSUPPORTED, "sequence lengths of Scan are not supported");
     int64_t batch = onnx_dim(onnx_in(n, 1), 0);
     if (n->failed || batch < 1 || batch > MAX_TURNS)
-        return n->failed ? false : onnx_fail(n, TNB_UNSUPPORTED, "the batch is not a number up to %d", MAX_TURNS);
+        return n->failed
+                   ? false
+                   : onnx_fail(n, TNB_UNSUPPORTED, "the batch is not a number up to %d", MAX_TURNS);
     const tn_expr ***all = TNB_NEW_N(n->imp->arena, const tn_expr **, s.states + s.outputs + 1);
     for (uint32_t i = 0; i < s.states + s.outputs; i++)
         all[i] = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)batch);
     for (int64_t b = 0; b < batch; b++) {
         onnx_value **state = TNB_NEW_N(n->imp->arena, onnx_value *, s.states + 1);
         for (uint32_t i = 0; i < s.states + s.inputs; i++) {
-            const tn_expr *one = onnx_squeeze(n, onnx_slice_ints(n, onnx_in(n, 1 + i), 0, b, b + 1), &zero, 1);
+            const tn_expr *one =
+                onnx_squeeze(n, onnx_slice_ints(n, onnx_in(n, 1 + i), 0, b, b + 1), &zero, 1);
             if (i < s.states)
                 state[i] = tensor_value(n, one);
             else

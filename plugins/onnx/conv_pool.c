@@ -8,7 +8,8 @@ enum { MAX_SPATIAL = 3 };
 
 typedef struct window {
     int rank; /* spatial */
-    int64_t kernel[MAX_SPATIAL], strides[MAX_SPATIAL], dilations[MAX_SPATIAL], pads[2 * MAX_SPATIAL];
+    int64_t kernel[MAX_SPATIAL], strides[MAX_SPATIAL], dilations[MAX_SPATIAL],
+        pads[2 * MAX_SPATIAL];
     bool same;
 } window;
 
@@ -16,19 +17,23 @@ enum { NOTSET, SAME_UPPER, SAME_LOWER, VALID };
 static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
 
 static bool
-window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise, int64_t least)
+window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
+            int64_t least)
 {
     int64_t v[2 * MAX_SPATIAL + 2];
     int have = onnx_attr_ints(n, name, v, 2 * MAX_SPATIAL + 2);
     if (n->failed)
         return false;
     if (have >= 0 && have != want)
-        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %d", name, have, want);
+        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %d", name, have,
+                         want);
     for (int i = 0; i < want; i++) {
         out[i] = have < 0 ? otherwise : v[i];
         if (out[i] < least || out[i] > INT32_MAX)
-            return onnx_fail(n, TNB_INVALID, "entry %d of attribute '%s' is %" PRId64 ", wanted %" PRId64 " or more", i, name,
-                             out[i], least);
+            return onnx_fail(n, TNB_INVALID,
+                             "entry %d of attribute '%s' is %" PRId64 ", wanted %" PRId64
+                             " or more",
+                             i, name, out[i], least);
     }
     return true;
 }
@@ -46,9 +51,12 @@ read_window(onnx_node *n, const tn_expr *x, window *w)
     if (mode == VALID)
         memset(w->pads, 0, sizeof w->pads);
     for (int i = 0; i < w->rank && w->same; i++) {
-        int64_t extent = onnx_dim(x, 2 + i), span = (w->kernel[i] - 1) * w->dilations[i] + 1, s = w->strides[i], total;
+        int64_t extent = onnx_dim(x, 2 + i), span = (w->kernel[i] - 1) * w->dilations[i] + 1,
+                s = w->strides[i], total;
         if (extent < 0 && s != 1) {
-            onnx_fail(n, TNB_UNSUPPORTED, "attribute 'auto_pad' is %s with stride %" PRId64 ", but extent %d of the input is dynamic",
+            onnx_fail(n, TNB_UNSUPPORTED,
+                      "attribute 'auto_pad' is %s with stride %" PRId64
+                      ", but extent %d of the input is dynamic",
                       auto_pads[mode], s, 2 + i);
             onnx_hint(n, "fix the dimension: --dim NAME=VALUE");
             return false;
@@ -105,11 +113,13 @@ kernel_of(onnx_node *n, const tn_expr *w, window *win)
     if (r < 0)
         return false;
     if (r != win->rank + 2)
-        return onnx_fail(n, TNB_SHAPE, "the input has rank %d, but the weight has rank %" PRId64, win->rank + 2, r);
+        return onnx_fail(n, TNB_SHAPE, "the input has rank %d, but the weight has rank %" PRId64,
+                         win->rank + 2, r);
     for (int i = 0; i < win->rank; i++) {
         win->kernel[i] = onnx_dim(w, 2 + i);
         if (win->kernel[i] < 1)
-            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is not a positive number", 2 + i);
+            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is not a positive number",
+                             2 + i);
     }
     if (!onnx_attr(n, "kernel_shape"))
         return true;
@@ -117,8 +127,10 @@ kernel_of(onnx_node *n, const tn_expr *w, window *win)
         return false;
     for (int i = 0; i < win->rank; i++)
         if (given[i] != win->kernel[i])
-            return onnx_fail(n, TNB_SHAPE, "entry %d of attribute 'kernel_shape' is %" PRId64 ", but the weight has %" PRId64, i,
-                             given[i], win->kernel[i]);
+            return onnx_fail(n, TNB_SHAPE,
+                             "entry %d of attribute 'kernel_shape' is %" PRId64
+                             ", but the weight has %" PRId64,
+                             i, given[i], win->kernel[i]);
     return true;
 }
 
@@ -127,16 +139,23 @@ check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, int64_t group)
 {
     int64_t c = onnx_dim(x, 1), o = onnx_dim(w, 0), per = onnx_dim(w, 1);
     if (group < 1)
-        return onnx_fail(n, TNB_INVALID, "attribute 'group' is %" PRId64 ", wanted 1 or more", group);
+        return onnx_fail(n, TNB_INVALID, "attribute 'group' is %" PRId64 ", wanted 1 or more",
+                         group);
     if (c >= 0 && c % group)
-        onnx_fail(n, TNB_SHAPE, "attribute 'group' is %" PRId64 ", but the %" PRId64 " input channels are not a multiple of %" PRId64,
+        onnx_fail(n, TNB_SHAPE,
+                  "attribute 'group' is %" PRId64 ", but the %" PRId64
+                  " input channels are not a multiple of %" PRId64,
                   group, c, group);
     else if (o >= 0 && o % group)
-        onnx_fail(n, TNB_SHAPE, "attribute 'group' is %" PRId64 ", but the %" PRId64 " output channels are not a multiple of %" PRId64,
+        onnx_fail(n, TNB_SHAPE,
+                  "attribute 'group' is %" PRId64 ", but the %" PRId64
+                  " output channels are not a multiple of %" PRId64,
                   group, o, group);
     else if (c >= 0 && per >= 0 && c / group != per)
-        onnx_fail(n, TNB_SHAPE, "the input has %" PRId64 " channels in %" PRId64 " groups, but the weight takes %" PRId64 " a group", c,
-                  group, per);
+        onnx_fail(n, TNB_SHAPE,
+                  "the input has %" PRId64 " channels in %" PRId64
+                  " groups, but the weight takes %" PRId64 " a group",
+                  c, group, per);
     if (!n->failed)
         return true;
     onnx_note(n, "weight '%s' has type %s", n->in[1]->name, onnx_type_text(n->imp, w->type));
@@ -145,7 +164,8 @@ check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, int64_t group)
 }
 
 static const char *const conv_names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
-static const char *const conv_t_names[] = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"};
+static const char *const conv_t_names[] = {"nn.conv1d_transpose", "nn.conv2d_transpose",
+                                           "nn.conv3d_transpose"};
 
 static bool
 import_conv(onnx_node *n)
@@ -153,24 +173,30 @@ import_conv(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0), *w = onnx_in(n, 1), *y;
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1);
-    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) || !read_window(n, x, &win) || !check_groups(n, x, w, group))
+    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) || !read_window(n, x, &win) ||
+        !check_groups(n, x, w, group))
         return false;
     y = onnx_emit(n, conv_names[win.rank - 1],
-                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding", ints(n, win.pads, 2 * win.rank),
-                           "dilation", ints(n, win.dilations, win.rank), "groups", tn_i64(n->ctx, group), NULL),
+                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding",
+                           ints(n, win.pads, 2 * win.rank), "dilation",
+                           ints(n, win.dilations, win.rank), "groups", tn_i64(n->ctx, group), NULL),
                   x, w, NULL);
     return onnx_ret(n, onnx_has(n, 2) ? add_bias(n, y, onnx_in(n, 2), win.rank) : y);
 }
 
 /* Paddings of a transposed convolution whose output extents are given. */
 static bool
-pads_for_output(onnx_node *n, const tn_expr *x, window *win, int64_t *out_pad, const int64_t *want, bool upper)
+pads_for_output(onnx_node *n, const tn_expr *x, window *win, int64_t *out_pad, const int64_t *want,
+                bool upper)
 {
     for (int i = 0; i < win->rank; i++) {
         int64_t extent = onnx_dim(x, 2 + i);
         if (extent < 0)
-            return onnx_fail(n, TNB_UNSUPPORTED, "the output's extents are given, but extent %d of the input is dynamic", 2 + i);
-        int64_t full = win->strides[i] * (extent - 1) + out_pad[i] + (win->kernel[i] - 1) * win->dilations[i] + 1;
+            return onnx_fail(
+                n, TNB_UNSUPPORTED,
+                "the output's extents are given, but extent %d of the input is dynamic", 2 + i);
+        int64_t full = win->strides[i] * (extent - 1) + out_pad[i] +
+                       (win->kernel[i] - 1) * win->dilations[i] + 1;
         int64_t total = full - (want ? want[i] : extent * win->strides[i]);
         if (total < 0) { /* the rest of the output gets no contribution */
             out_pad[i] -= total;
@@ -198,21 +224,26 @@ import_conv_transpose(onnx_node *n)
         return false;
     int64_t c = onnx_dim(x, 1), ci = onnx_dim(w, 0);
     if (group < 1 || (c >= 0 && c % group) || (c >= 0 && ci >= 0 && c != ci))
-        return onnx_fail(n, TNB_SHAPE, "the input has %" PRId64 " channels in %" PRId64 " groups, but the weight takes %" PRId64, c,
-                         group, ci);
+        return onnx_fail(n, TNB_SHAPE,
+                         "the input has %" PRId64 " channels in %" PRId64
+                         " groups, but the weight takes %" PRId64,
+                         c, group, ci);
     if (mode == VALID)
         memset(win.pads, 0, sizeof win.pads);
     int given = onnx_attr_ints(n, "output_shape", want, MAX_SPATIAL + 2);
     if (given >= 0 && given != win.rank && given != win.rank + 2)
-        return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, wanted %d", given, win.rank);
+        return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, wanted %d",
+                         given, win.rank);
     bool same = mode == SAME_UPPER || mode == SAME_LOWER;
     if ((given >= 0 || same) &&
-        !pads_for_output(n, x, &win, out_pad, given < 0 ? NULL : want + (given - win.rank), mode == SAME_UPPER))
+        !pads_for_output(n, x, &win, out_pad, given < 0 ? NULL : want + (given - win.rank),
+                         mode == SAME_UPPER))
         return false;
     y = onnx_emit(n, conv_t_names[win.rank - 1],
-                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding", ints(n, win.pads, 2 * win.rank),
-                           "output_padding", ints(n, out_pad, win.rank), "dilation", ints(n, win.dilations, win.rank), "groups",
-                           tn_i64(n->ctx, group), NULL),
+                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding",
+                           ints(n, win.pads, 2 * win.rank), "output_padding",
+                           ints(n, out_pad, win.rank), "dilation", ints(n, win.dilations, win.rank),
+                           "groups", tn_i64(n->ctx, group), NULL),
                   x, w, NULL);
     return onnx_ret(n, onnx_has(n, 2) ? add_bias(n, y, onnx_in(n, 2), win.rank) : y);
 }
@@ -222,15 +253,19 @@ import_conv_transpose(onnx_node *n)
 static const tn_expr *
 emit_pool(onnx_node *n, const char *kind, const tn_expr *x, const window *w, const tn_node *more)
 {
-    const tn_node *attrs = tn_dictv(n->ctx, "pool_size", ints(n, w->kernel, w->rank), "strides", ints(n, w->strides, w->rank),
-                                    "padding", ints(n, w->pads, 2 * w->rank), "dilation", ints(n, w->dilations, w->rank),
-                                    "ceil_mode", tn_bool(n->ctx, onnx_attr_int(n, "ceil_mode", 0) != 0), NULL);
+    const tn_node *attrs =
+        tn_dictv(n->ctx, "pool_size", ints(n, w->kernel, w->rank), "strides",
+                 ints(n, w->strides, w->rank), "padding", ints(n, w->pads, 2 * w->rank), "dilation",
+                 ints(n, w->dilations, w->rank), "ceil_mode",
+                 tn_bool(n->ctx, onnx_attr_int(n, "ceil_mode", 0) != 0), NULL);
     const tn_dict *d = tn_as_dict(more);
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = tn_as_pair(d->items.at[i]);
         attrs = tn_dict_set(n->ctx, attrs, p->key, p->value);
     }
-    return onnx_emit(n, tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank, tn_dict_get(more, "storage_order") ? "_with_indices" : ""),
+    return onnx_emit(n,
+                     tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank,
+                             tn_dict_get(more, "storage_order") ? "_with_indices" : ""),
                      attrs, x, NULL);
 }
 
@@ -254,7 +289,8 @@ import_max_pool(onnx_node *n)
         return false;
     if (n->n_out < 2)
         return onnx_ret(n, emit_pool(n, "max", x, &w, NULL));
-    return onnx_ret(n, emit_pool(n, "max", x, &w, tn_dictv(n->ctx, "storage_order", tn_i64(n->ctx, order), NULL)));
+    return onnx_ret(n, emit_pool(n, "max", x, &w,
+                                 tn_dictv(n->ctx, "storage_order", tn_i64(n->ctx, order), NULL)));
 }
 
 static bool
@@ -265,7 +301,9 @@ import_average_pool(onnx_node *n)
     bool padded = onnx_attr_int(n, "count_include_pad", 0) != 0;
     if (!pool_window(n, x, &w))
         return false;
-    return onnx_ret(n, emit_pool(n, "avg", x, &w, tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, padded), NULL)));
+    return onnx_ret(n, emit_pool(n, "avg", x, &w,
+                                 tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, padded),
+                                          NULL)));
 }
 
 /* (sum of |x|^p)^(1/p): the average over the window times its size. */
@@ -274,13 +312,15 @@ import_lp_pool(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0), *y;
     window w = {0};
-    double p = n->version < 2 ? onnx_attr_float(n, "p", 2) : (double)onnx_attr_int(n, "p", 2), size = 1;
+    double p = n->version < 2 ? onnx_attr_float(n, "p", 2) : (double)onnx_attr_int(n, "p", 2),
+           size = 1;
     if (!pool_window(n, x, &w))
         return false;
     for (int i = 0; i < w.rank; i++)
         size *= (double)w.kernel[i];
     y = onnx_bin_num(n, "power", onnx_un(n, "abs", x), p);
-    y = emit_pool(n, "avg", y, &w, tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, true), NULL));
+    y = emit_pool(n, "avg", y, &w,
+                  tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, true), NULL));
     return onnx_ret(n, onnx_bin_num(n, "power", onnx_bin_num(n, "multiply", y, size), 1 / p));
 }
 
@@ -333,26 +373,31 @@ import_max_unpool(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0), *places = onnx_in(n, 1);
     window w = {0};
-    int64_t dims[ONNX_MAX_DIMS], out[ONNX_MAX_DIMS], zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, flat = -1, total = 1;
+    int64_t dims[ONNX_MAX_DIMS], out[ONNX_MAX_DIMS],
+        zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, flat = -1, total = 1;
     uint32_t count;
     if (!pool_window(n, x, &w) || onnx_static_dims(n, x, dims, "the input") < 0)
         return false;
     for (int i = 0; i < w.rank + 2; i++) {
         if (i >= 2)
-            dims[i] = (dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] - w.pads[i - 2] - w.pads[w.rank + i - 2];
+            dims[i] = (dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] - w.pads[i - 2] -
+                      w.pads[w.rank + i - 2];
         total *= dims[i];
     }
     const tn_expr *size = tn_i64(n->ctx, total);
-    const tn_expr *y = onnx_emit(n, "scatter_elements",
-                                 tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), "reduction", tn_string(n->ctx, "update"), NULL),
-                                 onnx_full(n, &size, 1, onnx_dtype(x), 0), onnx_reshape_ints(n, places, &flat, 1),
-                                 onnx_reshape_ints(n, x, &flat, 1), NULL);
+    const tn_expr *y =
+        onnx_emit(n, "scatter_elements",
+                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), "reduction",
+                           tn_string(n->ctx, "update"), NULL),
+                  onnx_full(n, &size, 1, onnx_dtype(x), 0), onnx_reshape_ints(n, places, &flat, 1),
+                  onnx_reshape_ints(n, x, &flat, 1), NULL);
     y = onnx_reshape_ints(n, y, dims, (uint32_t)w.rank + 2);
     if (onnx_has(n, 2)) {
         if (!onnx_ints(n, 2, "the output's shape", out, ONNX_MAX_DIMS, &count))
             return false;
         if (count != (uint32_t)w.rank + 2)
-            return onnx_fail(n, TNB_SHAPE, "the output's shape has %u entries, wanted %d", count, w.rank + 2);
+            return onnx_fail(n, TNB_SHAPE, "the output's shape has %u entries, wanted %d", count,
+                             w.rank + 2);
         for (uint32_t i = 0; i < count; i++)
             more[i] = out[i] - dims[i];
         y = onnx_pad(n, y, zeros, more, count, 0);

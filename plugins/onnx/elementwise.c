@@ -16,8 +16,10 @@ align_old(onnx_node *n, const tn_expr *a, const tn_expr *b)
     if (ra < 0 || rb < 0 || !onnx_axis(n, ra, &axis))
         return tn_error_node(n->ctx);
     if (axis + rb > ra) {
-        onnx_fail(n, TNB_SHAPE, "attribute 'axis' is %d, but an operand of rank %d does not fit into rank %d there", (int)axis,
-                  (int)rb, (int)ra);
+        onnx_fail(
+            n, TNB_SHAPE,
+            "attribute 'axis' is %d, but an operand of rank %d does not fit into rank %d there",
+            (int)axis, (int)rb, (int)ra);
         return tn_error_node(n->ctx);
     }
     uint32_t count = (uint32_t)(ra - axis - rb);
@@ -33,15 +35,15 @@ binary(onnx_node *n, const char *op)
     if (n->failed || tn_is_error(a) || tn_is_error(b))
         return false;
     if (!tnb_dtype_eq(onnx_dtype(a), onnx_dtype(b)))
-        return onnx_fail(n, TNB_TYPE, "the operands have dtypes %s and %s, wanted the same", tnb_dtype_print(onnx_dtype(a)).s,
-                         tnb_dtype_print(onnx_dtype(b)).s);
+        return onnx_fail(n, TNB_TYPE, "the operands have dtypes %s and %s, wanted the same",
+                         tnb_dtype_print(onnx_dtype(a)).s, tnb_dtype_print(onnx_dtype(b)).s);
     return onnx_ret(n, onnx_bin(n, op, a, align_old(n, a, b)));
 }
 
-#define BINARY(fn, relax)                                                                          \
-    static bool fn(onnx_node *n)                                                                   \
-    {                                                                                              \
-        return binary(n, relax);                                                                   \
+#define BINARY(fn, relax)        \
+    static bool fn(onnx_node *n) \
+    {                            \
+        return binary(n, relax); \
     }
 BINARY(import_add, "add")
 BINARY(import_sub, "subtract")
@@ -84,11 +86,14 @@ import_pow(onnx_node *n)
     if (tn_is_error(a) || tn_is_error(b))
         return false;
     tnb_dtype da = onnx_dtype(a), db = onnx_dtype(b);
-    if (onnx_known(n, 1) && n->in[1]->n_elems == 1 && tnb_dtype_is_float(da) && n->in[1]->ndim <= onnx_rank(n, a)) {
+    if (onnx_known(n, 1) && n->in[1]->n_elems == 1 && tnb_dtype_is_float(da) &&
+        n->in[1]->ndim <= onnx_rank(n, a)) {
         uint32_t count;
         double e;
         if (onnx_floats(n, 1, "the exponent", &e, 1, &count) && (e == 2.0 || e == 0.5 || e == 1.0))
-            return onnx_ret(n, e == 2.0 ? onnx_bin(n, "multiply", a, a) : e == 0.5 ? onnx_un(n, "sqrt", a) : a);
+            return onnx_ret(n, e == 2.0   ? onnx_bin(n, "multiply", a, a)
+                               : e == 0.5 ? onnx_un(n, "sqrt", a)
+                                          : a);
     }
     if (tnb_dtype_is_float(db) && !tnb_dtype_is_float(da)) {
         r = onnx_bin(n, "power", onnx_astype(n, a, TNB_F64), onnx_astype(n, b, TNB_F64));
@@ -137,13 +142,37 @@ import_mean(onnx_node *n)
 static const struct unary_row {
     const char *onnx, *relax;
 } unary_rows[] = {
-    {"Abs", "abs"},       {"Acos", "acos"},     {"Acosh", "acosh"}, {"Asin", "asin"},     {"Asinh", "asinh"},
-    {"Atan", "atan"},     {"Atanh", "atanh"},   {"Ceil", "ceil"},   {"Cos", "cos"},       {"Cosh", "cosh"},
-    {"Erf", "erf"},       {"Exp", "exp"},       {"Floor", "floor"}, {"Log", "log"},       {"Neg", "negative"},
-    {"Not", "logical_not"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
-    {"Sinh", "sinh"},     {"Sqrt", "sqrt"},     {"Tan", "tan"},     {"Tanh", "tanh"},     {"IsNaN", "isnan"},
-    {"BitwiseNot", "bitwise_not"}, {"Relu", "nn.relu"}, {"Softsign", "nn.softsign"}, {"HardSwish", "nn.hardswish"},
-    {"Mish", "nn.mish"}, {"Softplus", "nn.softplus"},
+    {"Abs", "abs"},
+    {"Acos", "acos"},
+    {"Acosh", "acosh"},
+    {"Asin", "asin"},
+    {"Asinh", "asinh"},
+    {"Atan", "atan"},
+    {"Atanh", "atanh"},
+    {"Ceil", "ceil"},
+    {"Cos", "cos"},
+    {"Cosh", "cosh"},
+    {"Erf", "erf"},
+    {"Exp", "exp"},
+    {"Floor", "floor"},
+    {"Log", "log"},
+    {"Neg", "negative"},
+    {"Not", "logical_not"},
+    {"Round", "round"},
+    {"Sigmoid", "sigmoid"},
+    {"Sign", "sign"},
+    {"Sin", "sin"},
+    {"Sinh", "sinh"},
+    {"Sqrt", "sqrt"},
+    {"Tan", "tan"},
+    {"Tanh", "tanh"},
+    {"IsNaN", "isnan"},
+    {"BitwiseNot", "bitwise_not"},
+    {"Relu", "nn.relu"},
+    {"Softsign", "nn.softsign"},
+    {"HardSwish", "nn.hardswish"},
+    {"Mish", "nn.mish"},
+    {"Softplus", "nn.softplus"},
 };
 
 static bool
@@ -159,13 +188,15 @@ static bool
 import_reciprocal(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0);
-    return !tn_is_error(x) && onnx_ret(n, onnx_bin(n, "divide", onnx_scalar(n, onnx_dtype(x), 1), x));
+    return !tn_is_error(x) &&
+           onnx_ret(n, onnx_bin(n, "divide", onnx_scalar(n, onnx_dtype(x), 1), x));
 }
 
 static bool
 import_isinf(onnx_node *n)
 {
-    bool neg = onnx_attr_int(n, "detect_negative", 1) != 0, pos = onnx_attr_int(n, "detect_positive", 1) != 0;
+    bool neg = onnx_attr_int(n, "detect_negative", 1) != 0,
+         pos = onnx_attr_int(n, "detect_positive", 1) != 0;
     const tn_expr *x = onnx_in(n, 0), *r = onnx_un(n, "isinf", x);
     if (!neg || !pos)
         r = onnx_bin(n, "logical_and", r, onnx_bin_num(n, pos ? "greater" : "less", x, 0));
@@ -186,23 +217,29 @@ static bool
 import_leaky_relu(onnx_node *n)
 {
     return onnx_ret(n, onnx_emit(n, "nn.leakyrelu",
-                                 tn_dictv(n->ctx, "alpha", float_attr(n, onnx_attr_float(n, "alpha", (double)0.01f)), NULL),
+                                 tn_dictv(n->ctx, "alpha",
+                                          float_attr(n, onnx_attr_float(n, "alpha", (double)0.01f)),
+                                          NULL),
                                  onnx_in(n, 0), NULL));
 }
 
 static bool
 import_elu(onnx_node *n)
 {
-    return onnx_ret(n, onnx_emit(n, "nn.elu", tn_dictv(n->ctx, "alpha", float_attr(n, onnx_attr_float(n, "alpha", 1)), NULL),
+    return onnx_ret(n, onnx_emit(n, "nn.elu",
+                                 tn_dictv(n->ctx, "alpha",
+                                          float_attr(n, onnx_attr_float(n, "alpha", 1)), NULL),
                                  onnx_in(n, 0), NULL));
 }
 
 static bool
 import_hard_sigmoid(onnx_node *n)
 {
-    double alpha = onnx_attr_float(n, "alpha", (double)0.2f), beta = onnx_attr_float(n, "beta", 0.5);
+    double alpha = onnx_attr_float(n, "alpha", (double)0.2f),
+           beta = onnx_attr_float(n, "beta", 0.5);
     return onnx_ret(n, onnx_emit(n, "nn.hardsigmoid",
-                                 tn_dictv(n->ctx, "alpha", float_attr(n, alpha), "beta", float_attr(n, beta), NULL),
+                                 tn_dictv(n->ctx, "alpha", float_attr(n, alpha), "beta",
+                                          float_attr(n, beta), NULL),
                                  onnx_in(n, 0), NULL));
 }
 
@@ -216,7 +253,8 @@ exp_branch(onnx_node *n, const tn_expr *x, double alpha)
 static bool
 import_selu(onnx_node *n)
 {
-    double alpha = onnx_attr_float(n, "alpha", 1.67326319217681884765625), gamma = onnx_attr_float(n, "gamma", 1.05070102214813232421875);
+    double alpha = onnx_attr_float(n, "alpha", 1.67326319217681884765625),
+           gamma = onnx_attr_float(n, "gamma", 1.05070102214813232421875);
     const tn_expr *x = onnx_in(n, 0);
     const tn_expr *r = onnx_where(n, onnx_bin_num(n, "greater", x, 0), x, exp_branch(n, x, alpha));
     return onnx_ret(n, onnx_bin_num(n, "multiply", r, gamma));
@@ -228,7 +266,8 @@ import_celu(onnx_node *n)
     double alpha = onnx_attr_float(n, "alpha", 1);
     const tn_expr *x = onnx_in(n, 0);
     const tn_expr *below = exp_branch(n, onnx_bin_num(n, "divide", x, alpha), alpha);
-    return onnx_ret(n, onnx_bin(n, "add", onnx_bin_num(n, "maximum", x, 0), onnx_bin_num(n, "minimum", below, 0)));
+    return onnx_ret(n, onnx_bin(n, "add", onnx_bin_num(n, "maximum", x, 0),
+                                onnx_bin_num(n, "minimum", below, 0)));
 }
 
 static bool
@@ -236,8 +275,8 @@ import_thresholded_relu(onnx_node *n)
 {
     double alpha = onnx_attr_float(n, "alpha", 1);
     const tn_expr *x = onnx_in(n, 0);
-    return !tn_is_error(x) &&
-           onnx_ret(n, onnx_where(n, onnx_bin_num(n, "greater", x, alpha), x, onnx_scalar(n, onnx_dtype(x), 0)));
+    return !tn_is_error(x) && onnx_ret(n, onnx_where(n, onnx_bin_num(n, "greater", x, alpha), x,
+                                                     onnx_scalar(n, onnx_dtype(x), 0)));
 }
 
 static bool
@@ -247,9 +286,11 @@ import_shrink(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     if (tn_is_error(x))
         return false;
-    const tn_expr *above = onnx_where(n, onnx_bin_num(n, "greater", x, lambd), onnx_bin_num(n, "subtract", x, bias),
-                                      onnx_scalar_int(n, onnx_dtype(x), 0));
-    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, -lambd), onnx_bin_num(n, "add", x, bias), above));
+    const tn_expr *above =
+        onnx_where(n, onnx_bin_num(n, "greater", x, lambd), onnx_bin_num(n, "subtract", x, bias),
+                   onnx_scalar_int(n, onnx_dtype(x), 0));
+    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, -lambd),
+                                  onnx_bin_num(n, "add", x, bias), above));
 }
 
 static bool
@@ -267,7 +308,8 @@ import_swish(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     if (alpha == 1)
         return onnx_ret(n, onnx_un(n, "nn.silu", x));
-    return onnx_ret(n, onnx_bin(n, "multiply", x, onnx_un(n, "sigmoid", onnx_bin_num(n, "multiply", x, alpha))));
+    return onnx_ret(n, onnx_bin(n, "multiply", x,
+                                onnx_un(n, "sigmoid", onnx_bin_num(n, "multiply", x, alpha))));
 }
 
 static bool
@@ -282,7 +324,8 @@ import_prelu(onnx_node *n)
             axes[i] = i + 1;
         slope = onnx_unsqueeze(n, slope, axes, (uint32_t)(r - 2));
     }
-    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, 0), onnx_bin(n, "multiply", x, slope), x));
+    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, 0),
+                                  onnx_bin(n, "multiply", x, slope), x));
 }
 
 static bool
@@ -303,7 +346,8 @@ import_clip(onnx_node *n)
         return onnx_ret(n, has_hi ? onnx_bin_num(n, "minimum", x, hi) : x);
     }
     if (tnb_dtype_is_float(onnx_dtype(x)) && onnx_known(n, 1) && onnx_known(n, 2)) {
-        if (!onnx_floats(n, 1, "the lower bound", &lo, 1, &count) || !onnx_floats(n, 2, "the upper bound", &hi, 1, &count))
+        if (!onnx_floats(n, 1, "the lower bound", &lo, 1, &count) ||
+            !onnx_floats(n, 2, "the upper bound", &hi, 1, &count))
             return false;
         return onnx_ret(n, onnx_clip(n, x, lo, hi));
     }
@@ -332,7 +376,8 @@ import_cast(onnx_node *n)
     onnx_attr(n, "saturate");
     onnx_attr(n, "round_mode");
     if (!d.bits)
-        return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'to' is %d (%s), a type that is not supported", (int)to,
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "attribute 'to' is %d (%s), a type that is not supported", (int)to,
                          tnb_onnx_type_name(to));
     return onnx_ret(n, onnx_astype(n, onnx_in(n, 0), d));
 }
@@ -364,17 +409,26 @@ import_dropout(onnx_node *n)
         if (onnx_has(n, 1) && !onnx_in_float(n, 1, "the ratio", &ratio))
             return false;
         if (ratio != 0)
-            return onnx_fail(n, TNB_UNSUPPORTED, "training mode is not supported: Tenon compiles for inference");
+            return onnx_fail(n, TNB_UNSUPPORTED,
+                             "training mode is not supported: Tenon compiles for inference");
     }
     if (!onnx_ret_at(n, 0, x))
         return false;
     if (n->n_out > 1 && onnx_dims(n, x, &dims))
-        return onnx_ret_at(n, 1, onnx_full(n, dims.at, dims.n, n->version >= 10 ? TNB_B8 : onnx_dtype(x), 1));
+        return onnx_ret_at(n, 1,
+                           onnx_full(n, dims.at, dims.n, n->version >= 10 ? TNB_B8 : onnx_dtype(x),
+                                     1));
     return !n->failed;
 }
 
-#define UNARY(name, since, fold) {name, since, 0, 1, 1, 1, 1, import_unary, fold, 0, NULL}
-#define BINARY_ROW(name, since, fn, fold) {name, since, 0, 2, 2, 1, 1, fn, fold, 0, NULL}
+#define UNARY(name, since, fold)                                \
+    {                                                           \
+        name, since, 0, 1, 1, 1, 1, import_unary, fold, 0, NULL \
+    }
+#define BINARY_ROW(name, since, fn, fold)             \
+    {                                                 \
+        name, since, 0, 2, 2, 1, 1, fn, fold, 0, NULL \
+    }
 
 const onnx_op onnx_elementwise_ops[] = {
     BINARY_ROW("Add", 1, import_add, onnx_fold_binary),

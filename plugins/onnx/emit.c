@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emitting Relax calls: one helper an operator that many handlers need, in the form this IR wants. */
+/* Emitting Relax calls: one helper an operator that many handlers need, in the form this IR wants.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include "import.h"
@@ -71,7 +72,8 @@ onnx_dim(const tn_expr *x, int64_t i)
 {
     tn_list dims;
     int64_t v = -1;
-    if (!x || !x->type || !tn_type_dims(x->type, &dims) || i < 0 || (uint64_t)i >= dims.n || !tn_int_value(dims.at[i], &v))
+    if (!x || !x->type || !tn_type_dims(x->type, &dims) || i < 0 || (uint64_t)i >= dims.n ||
+        !tn_int_value(dims.at[i], &v))
         return -1;
     return v;
 }
@@ -84,7 +86,8 @@ onnx_static_dims(onnx_node *n, const tn_expr *x, int64_t *out, const char *what)
         return -1;
     for (uint32_t i = 0; i < dims.n && i < ONNX_MAX_DIMS; i++)
         if (!tn_int_value(dims.at[i], &out[i])) {
-            onnx_fail(n, TNB_UNSUPPORTED, "extent %u of %s is %s, wanted a number", i, what, onnx_dim_text(n->imp, dims.at[i]));
+            onnx_fail(n, TNB_UNSUPPORTED, "extent %u of %s is %s, wanted a number", i, what,
+                      onnx_dim_text(n->imp, dims.at[i]));
             onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
             return -1;
         }
@@ -114,7 +117,8 @@ onnx_const_ints(onnx_node *n, tnb_dtype d, const int64_t *v, uint32_t count)
     if (!data)
         return tn_error_node(n->ctx);
     for (uint32_t i = 0; i < count; i++)
-        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, (double)v[i]) : !tnb_store_i64(mem, d, i, v[i]))
+        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, (double)v[i])
+                                  : !tnb_store_i64(mem, d, i, v[i]))
             return tn_error_node(n->ctx);
     return tn_constant_of(n->ctx, data);
 }
@@ -124,14 +128,15 @@ onnx_scalar_int(onnx_node *n, tnb_dtype d, int64_t v)
 {
     void *mem = NULL;
     const tn_data *data = tn_data_new(n->ctx, d, 0, NULL, &mem);
-    if (!data || (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, 0, (double)v) : !tnb_store_i64(mem, d, 0, v)))
+    if (!data || (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, 0, (double)v)
+                                        : !tnb_store_i64(mem, d, 0, v)))
         return tn_error_node(n->ctx);
     return tn_constant_of(n->ctx, data);
 }
 
 static const tn_expr *
-literal_constant(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d, int32_t ndim,
-                 const int64_t *dims)
+literal_constant(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d,
+                 int32_t ndim, const int64_t *dims)
 {
     void *mem = NULL;
     const tn_data *data = tn_data_new(n->ctx, d, ndim, dims, &mem);
@@ -144,27 +149,32 @@ literal_constant(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_
         if (!f && !is_int)
             return NULL;
         double x = f ? f->value : (double)v;
-        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, x) : !tnb_store_i64(mem, d, i, f ? (int64_t)x : v))
+        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, x)
+                                  : !tnb_store_i64(mem, d, i, f ? (int64_t)x : v))
             return NULL;
     }
     return tn_constant_of(n->ctx, data);
 }
 
 const tn_expr *
-onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d, int32_t ndim, const int64_t *dims)
+onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d,
+                int32_t ndim, const int64_t *dims)
 {
     bool literal = true, ints = true;
     const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const tn_cast *c = tn_as_cast(elems[i]);
         const tn_float_imm *f = tn_as_float_imm(elems[i]);
-        e[i] = c ? c->value : f && f->value == floor(f->value) && fabs(f->value) < 1e15 ? tn_i64(n->ctx, (int64_t)f->value)
-                                                                                  : elems[i];
+        e[i] = c ? c->value
+               : f && f->value == floor(f->value) && fabs(f->value) < 1e15
+                   ? tn_i64(n->ctx, (int64_t)f->value)
+                   : elems[i];
         if (tnb_dtype_is_int(tn_dtype_of(e[i])))
             e[i] = onnx_simplify(n, e[i]);
         else
             ints = false;
-        literal &= f || tn_is(tnb_dtype_is_int(tn_dtype_of(elems[i])) ? e[i] : elems[i], TN_KIND_INT_IMM);
+        literal &=
+            f || tn_is(tnb_dtype_is_int(tn_dtype_of(elems[i])) ? e[i] : elems[i], TN_KIND_INT_IMM);
     }
     if (literal) {
         for (uint32_t i = 0; i < count; i++)
@@ -173,7 +183,8 @@ onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_d
     }
     if (!ints)
         return NULL;
-    const tn_expr *x = onnx_emit(n, "shape_to_tensor", NULL, tn_shape(n->ctx, tn_list_of(n->ctx, e, count)), NULL);
+    const tn_expr *x =
+        onnx_emit(n, "shape_to_tensor", NULL, tn_shape(n->ctx, tn_list_of(n->ctx, e, count)), NULL);
     if (ndim != 1)
         x = onnx_reshape_ints(n, x, dims, (uint32_t)ndim);
     return onnx_astype(n, x, d);
@@ -187,11 +198,13 @@ onnx_un(onnx_node *n, const char *op, const tn_expr *a)
     return onnx_emit(n, op, NULL, a, NULL);
 }
 
-/* Whether two extents are terms over the same variables that nobody can compare now, as n and min(n, 8). */
+/* Whether two extents are terms over the same variables that nobody can compare now, as n and
+ * min(n, 8). */
 static bool
 must_agree(onnx_node *n, const tn_expr *x, const tn_expr *y)
 {
-    if (x == y || tn_is(x, TN_KIND_INT_IMM) || tn_is(y, TN_KIND_INT_IMM) || tn_prove_equal(n->ctx, x, y))
+    if (x == y || tn_is(x, TN_KIND_INT_IMM) || tn_is(y, TN_KIND_INT_IMM) ||
+        tn_prove_equal(n->ctx, x, y))
         return false;
     tn_list vx = tn_free_vars(n->ctx, x, false);
     for (uint32_t i = 0; i < vx.n; i++)
@@ -200,16 +213,17 @@ must_agree(onnx_node *n, const tn_expr *x, const tn_expr *y)
     return vx.n && tn_free_vars(n->ctx, y, false).n == vx.n;
 }
 
-/* Operands that must be broadcast at run time although their extents differ as terms: the second one gets the first one's
- * extents by a check at run time. */
+/* Operands that must be broadcast at run time although their extents differ as terms: the second
+ * one gets the first one's extents by a check at run time. */
 static const tn_expr *
 agreed(onnx_node *n, const tn_expr *a, const tn_expr *b)
 {
     tn_list da, db;
     const tn_expr *out[ONNX_MAX_DIMS];
     bool changed = false;
-    if (!a || !b || !a->type || !b->type || a->type->kind != TN_KIND_TY_TENSOR || b->type->kind != TN_KIND_TY_TENSOR ||
-        !tn_type_dims(a->type, &da) || !tn_type_dims(b->type, &db) || db.n > ONNX_MAX_DIMS)
+    if (!a || !b || !a->type || !b->type || a->type->kind != TN_KIND_TY_TENSOR ||
+        b->type->kind != TN_KIND_TY_TENSOR || !tn_type_dims(a->type, &da) ||
+        !tn_type_dims(b->type, &db) || db.n > ONNX_MAX_DIMS)
         return b;
     for (uint32_t i = 0; i < db.n; i++) {
         out[i] = db.at[i];
@@ -220,7 +234,10 @@ agreed(onnx_node *n, const tn_expr *a, const tn_expr *b)
     }
     if (!changed)
         return b;
-    return tn_emit_match_cast(n->imp->b, b, tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, out, db.n), onnx_dtype(b)), "mc");
+    return tn_emit_match_cast(n->imp->b, b,
+                              tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, out, db.n),
+                                                onnx_dtype(b)),
+                              "mc");
 }
 
 const tn_expr *
@@ -237,7 +254,9 @@ onnx_bin_num(onnx_node *n, const char *op, const tn_expr *x, double v)
     if (tn_is_error(x))
         return x;
     tnb_dtype d = onnx_dtype(x);
-    return onnx_bin(n, op, x, tnb_dtype_is_float(d) ? onnx_scalar(n, d, v) : onnx_scalar_int(n, d, (int64_t)v));
+    return onnx_bin(n, op, x,
+                    tnb_dtype_is_float(d) ? onnx_scalar(n, d, v)
+                                          : onnx_scalar_int(n, d, (int64_t)v));
 }
 
 const tn_expr *
@@ -245,7 +264,8 @@ onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d)
 {
     if (tn_is_error(x) || tnb_dtype_eq(onnx_dtype(x), d))
         return x;
-    return onnx_emit(n, "astype", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x, NULL);
+    return onnx_emit(n, "astype", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x,
+                     NULL);
 }
 
 static bool
@@ -274,10 +294,11 @@ constant_reshaped(onnx_node *n, const tn_data *d, const tn_expr *const *dims, ui
     if (count != d->n_elems)
         return NULL;
     if (d->kind == TN_DATA_SPLAT)
-        return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d->dtype, (int32_t)n_dims, shape, d->splat));
+        return tn_constant_of(n->ctx,
+                              tn_data_splat(n->ctx, d->dtype, (int32_t)n_dims, shape, d->splat));
     if (d->kind == TN_DATA_FILE)
-        return tn_constant_of(
-            n->ctx, tn_data_file(n->ctx, d->dtype, (int32_t)n_dims, shape, d->bytes, d->file, d->offset));
+        return tn_constant_of(n->ctx, tn_data_file(n->ctx, d->dtype, (int32_t)n_dims, shape,
+                                                   d->bytes, d->file, d->offset));
     if (d->kind != TN_DATA_BYTES || d->n_bytes > 1 << 16)
         return NULL;
     const tn_data *copy = tn_data_new(n->ctx, d->dtype, (int32_t)n_dims, shape, &mem);
@@ -322,7 +343,8 @@ onnx_permute(onnx_node *n, const tn_expr *x, const int64_t *perm, uint32_t rank)
         same &= perm[i] == i;
     if (same)
         return x;
-    return onnx_emit(n, "permute_dims", tn_dictv(n->ctx, "axes", tn_int_array(n->ctx, perm, rank), NULL), x, NULL);
+    return onnx_emit(n, "permute_dims",
+                     tn_dictv(n->ctx, "axes", tn_int_array(n->ctx, perm, rank), NULL), x, NULL);
 }
 
 const tn_expr *
@@ -330,7 +352,8 @@ onnx_unsqueeze(onnx_node *n, const tn_expr *x, const int64_t *axes, uint32_t cou
 {
     if (!count)
         return x;
-    return onnx_emit(n, "expand_dims", tn_dictv(n->ctx, "axis", tn_int_array(n->ctx, axes, count), NULL), x, NULL);
+    return onnx_emit(n, "expand_dims",
+                     tn_dictv(n->ctx, "axis", tn_int_array(n->ctx, axes, count), NULL), x, NULL);
 }
 
 const tn_expr *
@@ -338,7 +361,8 @@ onnx_squeeze(onnx_node *n, const tn_expr *x, const int64_t *axes, uint32_t count
 {
     if (!count)
         return x;
-    return onnx_emit(n, "squeeze", tn_dictv(n->ctx, "axis", tn_int_array(n->ctx, axes, count), NULL), x, NULL);
+    return onnx_emit(n, "squeeze",
+                     tn_dictv(n->ctx, "axis", tn_int_array(n->ctx, axes, count), NULL), x, NULL);
 }
 
 const tn_expr *
@@ -354,8 +378,8 @@ onnx_concat(onnx_node *n, const tn_expr *const *x, uint32_t count, int64_t axis)
 }
 
 const tn_expr *
-onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *const *begin, const tn_expr *const *end,
-           const int64_t *stride, uint32_t count)
+onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *const *begin,
+           const tn_expr *const *end, const int64_t *stride, uint32_t count)
 {
     tn_ctx *ctx = n->ctx;
     if (!count || tn_is_error(x))
@@ -363,10 +387,13 @@ onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *c
     int64_t *ones = TNB_NEW_N(n->imp->arena, int64_t, count);
     for (uint32_t i = 0; i < count; i++)
         ones[i] = 1;
-    return onnx_emit(n, "strided_slice", tn_dictv(ctx, "assume_inbound", tn_bool(ctx, false), NULL), x,
-                     tn_tuple_of(ctx, tn_list_of(ctx, literals(n, axes, count), count)),
-                     tn_tuple_of(ctx, tn_list_of(ctx, begin, count)), tn_tuple_of(ctx, tn_list_of(ctx, end, count)),
-                     tn_tuple_of(ctx, tn_list_of(ctx, literals(n, stride ? stride : ones, count), count)), NULL);
+    return onnx_emit(n, "strided_slice", tn_dictv(ctx, "assume_inbound", tn_bool(ctx, false), NULL),
+                     x, tn_tuple_of(ctx, tn_list_of(ctx, literals(n, axes, count), count)),
+                     tn_tuple_of(ctx, tn_list_of(ctx, begin, count)),
+                     tn_tuple_of(ctx, tn_list_of(ctx, end, count)),
+                     tn_tuple_of(ctx, tn_list_of(ctx, literals(n, stride ? stride : ones, count),
+                                                 count)),
+                     NULL);
 }
 
 const tn_expr *
@@ -389,7 +416,8 @@ onnx_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint3
 const tn_expr *
 onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis)
 {
-    return onnx_emit(n, "take", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, indices, NULL);
+    return onnx_emit(n, "take", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, indices,
+                     NULL);
 }
 
 const tn_expr *
@@ -400,29 +428,36 @@ onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d
     bool fixed = n_dims <= ONNX_MAX_DIMS;
     for (uint32_t i = 0; i < n_dims && fixed; i++)
         fixed = tn_int_value(dims[i], &shape[i]);
-    if (fixed && (tnb_dtype_is_float(d) ? tnb_store_f64(elem, d, 0, v) : tnb_store_i64(elem, d, 0, (int64_t)v)))
+    if (fixed && (tnb_dtype_is_float(d) ? tnb_store_f64(elem, d, 0, v)
+                                        : tnb_store_i64(elem, d, 0, (int64_t)v)))
         return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, (int32_t)n_dims, shape, elem));
     return onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
-                     tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)), onnx_scalar(n, d, v), NULL);
+                     tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)), onnx_scalar(n, d, v),
+                     NULL);
 }
 
 const tn_expr *
-onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step, tnb_dtype d)
+onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step,
+            tnb_dtype d)
 {
-    return onnx_emit(n, "arange", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), start, end, step, NULL);
+    return onnx_emit(n, "arange", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), start,
+                     end, step, NULL);
 }
 
 const tn_expr *
-onnx_reduce(onnx_node *n, const char *op, const tn_expr *x, const int64_t *axes, uint32_t count, bool keep)
+onnx_reduce(onnx_node *n, const char *op, const tn_expr *x, const int64_t *axes, uint32_t count,
+            bool keep)
 {
     return onnx_emit(n, op,
-                     tn_dictv(n->ctx, "axis", axes ? tn_int_array(n->ctx, axes, count) : tn_none_value(n->ctx), "keepdims",
-                              tn_bool(n->ctx, keep), NULL),
+                     tn_dictv(n->ctx, "axis",
+                              axes ? tn_int_array(n->ctx, axes, count) : tn_none_value(n->ctx),
+                              "keepdims", tn_bool(n->ctx, keep), NULL),
                      x, NULL);
 }
 
 const tn_expr *
-onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *end, uint32_t rank, double value)
+onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *end, uint32_t rank,
+         double value)
 {
     int64_t width[2 * ONNX_MAX_DIMS];
     bool none = true;
@@ -434,8 +469,8 @@ onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *en
     if (none)
         return x;
     return onnx_emit(n, "nn.pad",
-                     tn_dictv(n->ctx, "pad_width", tn_int_array(n->ctx, width, 2 * rank), "pad_value",
-                              tn_float_imm_of(n->ctx, TNB_F64, value), NULL),
+                     tn_dictv(n->ctx, "pad_width", tn_int_array(n->ctx, width, 2 * rank),
+                              "pad_value", tn_float_imm_of(n->ctx, TNB_F64, value), NULL),
                      x, NULL);
 }
 
@@ -451,7 +486,8 @@ onnx_clip(onnx_node *n, const tn_expr *x, double lo, double hi)
     if (tn_is_error(x))
         return x;
     tnb_dtype d = onnx_dtype(x);
-    return onnx_emit(n, "clip", NULL, x, tn_literal(n->ctx, d, lo), tn_literal(n->ctx, d, hi), NULL);
+    return onnx_emit(n, "clip", NULL, x, tn_literal(n->ctx, d, lo), tn_literal(n->ctx, d, hi),
+                     NULL);
 }
 
 const tn_expr *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Known elements: arithmetic.
  *
- * Integers are terms over symbolic dimensions. Floats are literals, the cast of such a term, or its quotient by an integer
- * literal (scale computations: Cast, Div, Floor, Cast): what is more complicated is left to run time, as are comparisons
- * that the symbols do not decide.
+ * Integers are terms over symbolic dimensions. Floats are literals, the cast of such a term, or its
+ * quotient by an integer literal (scale computations: Cast, Div, Floor, Cast): what is more
+ * complicated is left to run time, as are comparisons that the symbols do not decide.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -74,14 +74,19 @@ float_binary(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
     double x, y;
     bool lit_x = float_value(a, &x), lit_y = float_value(b, &y);
     if (lit_x && lit_y) {
-        double r = !strcmp(op, "Add") ? x + y : !strcmp(op, "Sub") ? x - y : !strcmp(op, "Mul") ? x * y
-                 : !strcmp(op, "Div") ? x / y : !strcmp(op, "Min") ? (isnan(x) || x < y ? x : y)
-                 : !strcmp(op, "Max") ? (isnan(x) || x > y ? x : y) : NAN;
+        double r = !strcmp(op, "Add")   ? x + y
+                   : !strcmp(op, "Sub") ? x - y
+                   : !strcmp(op, "Mul") ? x * y
+                   : !strcmp(op, "Div") ? x / y
+                   : !strcmp(op, "Min") ? (isnan(x) || x < y ? x : y)
+                   : !strcmp(op, "Max") ? (isnan(x) || x > y ? x : y)
+                                        : NAN;
         bool known = strstr("Add Sub Mul Div Min Max", op) != NULL;
         return known ? tn_float_imm_of(ctx, TNB_F64, r) : NULL;
     }
     const tn_cast *ca = tn_as_cast(a), *cb = tn_as_cast(b);
-    bool whole_x = lit_x && x == floor(x) && fabs(x) < 1e9, whole_y = lit_y && y == floor(y) && fabs(y) < 1e9;
+    bool whole_x = lit_x && x == floor(x) && fabs(x) < 1e9,
+         whole_y = lit_y && y == floor(y) && fabs(y) < 1e9;
     const tn_expr *ia = ca ? ca->value : whole_x ? tn_i64(ctx, (int64_t)x) : NULL;
     const tn_expr *ib = cb ? cb->value : whole_y ? tn_i64(ctx, (int64_t)y) : NULL;
     if (!ia || !ib)
@@ -108,14 +113,18 @@ compare_ints(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
 {
     int64_t x = 0, y = 0;
     if (tn_int_value(a, &x) && tn_int_value(b, &y))
-        return truth(ctx, !strcmp(op, "Equal") ? x == y : !strcmp(op, "Less") ? x < y : !strcmp(op, "Greater") ? x > y
-                        : !strcmp(op, "LessOrEqual") ? x <= y : x >= y);
+        return truth(ctx, !strcmp(op, "Equal")         ? x == y
+                          : !strcmp(op, "Less")        ? x < y
+                          : !strcmp(op, "Greater")     ? x > y
+                          : !strcmp(op, "LessOrEqual") ? x <= y
+                                                       : x >= y);
     const tn_expr *d = tn_simplify_now(ctx, tn_sub(ctx, a, b));
     if (!strcmp(op, "Equal")) {
         if (tn_is_int_const(d, 0))
             return truth(ctx, true);
         /* an extent is never negative: -1 in a target shape is not one */
-        if ((tn_int_value(b, &y) && y < 0 && is_nonneg(ctx, a)) || (tn_int_value(a, &x) && x < 0 && is_nonneg(ctx, b)))
+        if ((tn_int_value(b, &y) && y < 0 && is_nonneg(ctx, a)) ||
+            (tn_int_value(a, &x) && x < 0 && is_nonneg(ctx, b)))
             return truth(ctx, false);
         return tn_int_value(d, &x) ? truth(ctx, x == 0) : NULL;
     }
@@ -144,7 +153,8 @@ int_binary(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
         if (tn_int_value(b, &y) && y == 0)
             return NULL;
         if (lit && !(x == INT64_MIN && y == -1))
-            return div ? tn_i64(ctx, x / y) : tn_i64(ctx, (x % y != 0 && (x % y < 0) != (y < 0)) ? x % y + y : x % y);
+            return div ? tn_i64(ctx, x / y)
+                       : tn_i64(ctx, (x % y != 0 && (x % y < 0) != (y < 0)) ? x % y + y : x % y);
         if (!is_nonneg(ctx, a) || !tn_int_value(b, &y) || y <= 0)
             return NULL;
         return div ? tn_floordiv(ctx, a, b) : tn_floormod(ctx, a, b);
@@ -159,17 +169,19 @@ int_binary(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
 static bool
 is_comparison(const char *op)
 {
-    return !strcmp(op, "Equal") || !strcmp(op, "Less") || !strcmp(op, "Greater") || !strcmp(op, "LessOrEqual") ||
-           !strcmp(op, "GreaterOrEqual");
+    return !strcmp(op, "Equal") || !strcmp(op, "Less") || !strcmp(op, "Greater") ||
+           !strcmp(op, "LessOrEqual") || !strcmp(op, "GreaterOrEqual");
 }
 
 /* The shape of two values broadcast together. */
 static bool
-broadcast_dims(const int64_t *a, int32_t na, const int64_t *b, int32_t nb, int64_t *out, int32_t *ndim)
+broadcast_dims(const int64_t *a, int32_t na, const int64_t *b, int32_t nb, int64_t *out,
+               int32_t *ndim)
 {
     *ndim = na > nb ? na : nb;
     for (int32_t i = 0; i < *ndim; i++) {
-        int64_t x = i < *ndim - na ? 1 : a[i - (*ndim - na)], y = i < *ndim - nb ? 1 : b[i - (*ndim - nb)];
+        int64_t x = i < *ndim - na ? 1 : a[i - (*ndim - na)],
+                y = i < *ndim - nb ? 1 : b[i - (*ndim - nb)];
         if (x != y && x != 1 && y != 1)
             return false;
         out[i] = x == 1 ? y : x;
@@ -198,7 +210,8 @@ onnx_fold_binary(onnx_node *n)
     if (n->n_in < 1 || onnx_attr(n, "axis") || onnx_attr(n, "broadcast"))
         return false;
     if (n->n_in == 1)
-        return onnx_ret_elems(n, 0, n->in[0]->dtype, n->in[0]->ndim, n->in[0]->dims, n->in[0]->elems);
+        return onnx_ret_elems(n, 0, n->in[0]->dtype, n->in[0]->ndim, n->in[0]->dims,
+                              n->in[0]->elems);
     if (n->n_in != 2 || !tnb_dtype_eq(n->in[0]->dtype, n->in[1]->dtype))
         return false;
     const onnx_value *a = n->in[0], *b = n->in[1];
@@ -228,23 +241,32 @@ unary(tn_ctx *ctx, const char *op, const tn_expr *a, bool floats)
     int64_t v = 0;
     if (!floats) {
         bool lit = tn_int_value(a, &v);
-        return !strcmp(op, "Neg") ? tn_sub(ctx, tn_i64(ctx, 0), a)
-             : !strcmp(op, "Abs") ? (is_nonneg(ctx, a) ? a : lit && v > INT64_MIN ? tn_i64(ctx, -v) : NULL)
-             : !strcmp(op, "Relu") ? tn_max(ctx, a, tn_i64(ctx, 0))
-             : !strcmp(op, "Not") ? (lit ? truth(ctx, !v) : NULL) : NULL;
+        return !strcmp(op, "Neg")    ? tn_sub(ctx, tn_i64(ctx, 0), a)
+               : !strcmp(op, "Abs")  ? (is_nonneg(ctx, a)      ? a
+                                        : lit && v > INT64_MIN ? tn_i64(ctx, -v)
+                                                               : NULL)
+               : !strcmp(op, "Relu") ? tn_max(ctx, a, tn_i64(ctx, 0))
+               : !strcmp(op, "Not")  ? (lit ? truth(ctx, !v) : NULL)
+                                     : NULL;
     }
     const tn_binary *q = tn_is(a, TN_KIND_DIV) ? tn_as_binary(a) : NULL;
     if (q && (!strcmp(op, "Floor") || !strcmp(op, "Ceil"))) {
         const tn_expr *top = ((const tn_cast *)q->a)->value;
         const tn_expr *by = tn_i64(ctx, (int64_t)((const tn_float_imm *)q->b)->value);
-        return tn_raw_cast(ctx, TNB_F64, op[0] == 'F' ? tn_floordiv(ctx, top, by) : tn_ceildiv(ctx, top, by));
+        return tn_raw_cast(ctx, TNB_F64,
+                           op[0] == 'F' ? tn_floordiv(ctx, top, by) : tn_ceildiv(ctx, top, by));
     }
     if (tn_is(a, TN_KIND_CAST))
         return !strcmp(op, "Floor") || !strcmp(op, "Ceil") ? a : NULL;
     if (!float_value(a, &x))
         return NULL;
-    double r = !strcmp(op, "Neg") ? -x : !strcmp(op, "Abs") ? fabs(x) : !strcmp(op, "Floor") ? floor(x)
-             : !strcmp(op, "Ceil") ? ceil(x) : !strcmp(op, "Sqrt") ? sqrt(x) : x > 0 ? x : 0;
+    double r = !strcmp(op, "Neg")     ? -x
+               : !strcmp(op, "Abs")   ? fabs(x)
+               : !strcmp(op, "Floor") ? floor(x)
+               : !strcmp(op, "Ceil")  ? ceil(x)
+               : !strcmp(op, "Sqrt")  ? sqrt(x)
+               : x > 0                ? x
+                                      : 0;
     return strstr("Neg Abs Floor Ceil Sqrt Relu", op) ? tn_float_imm_of(ctx, TNB_F64, r) : NULL;
 }
 
@@ -269,7 +291,8 @@ onnx_fold_where(onnx_node *n)
     int32_t n_ab, ndim;
     const onnx_value *cond = n->in[0], *a = n->in[1], *b = n->in[2];
     if (!broadcast_dims(a->dims, a->ndim, b->dims, b->ndim, ab, &n_ab) ||
-        !broadcast_dims(cond->dims, cond->ndim, ab, n_ab, dims, &ndim) || !tnb_dtype_eq(a->dtype, b->dtype))
+        !broadcast_dims(cond->dims, cond->ndim, ab, n_ab, dims, &ndim) ||
+        !tnb_dtype_eq(a->dtype, b->dtype))
         return false;
     uint64_t count = count_of(dims, ndim);
     const tn_expr **e = new_elems(n, count);
@@ -292,7 +315,8 @@ cast(tn_ctx *ctx, tnb_dtype to, const tn_expr *e, bool from_float)
         if (float_value(e, &x)) {
             if (!(fabs(x) < 9e18))
                 return NULL;
-            return to.code == TNB_BOOL ? truth(ctx, x != 0) : as_dtype(ctx, to, tn_i64(ctx, (int64_t)x));
+            return to.code == TNB_BOOL ? truth(ctx, x != 0)
+                                       : as_dtype(ctx, to, tn_i64(ctx, (int64_t)x));
         }
         if (to.code == TNB_BOOL)
             return NULL;
@@ -308,7 +332,8 @@ cast(tn_ctx *ctx, tnb_dtype to, const tn_expr *e, bool from_float)
     if (to.code == TNB_BOOL)
         return lit ? truth(ctx, v != 0) : NULL;
     if (tnb_dtype_is_float(to))
-        return lit ? as_dtype(ctx, to, tn_float_imm_of(ctx, TNB_F64, (double)v)) : tn_raw_cast(ctx, TNB_F64, e);
+        return lit ? as_dtype(ctx, to, tn_float_imm_of(ctx, TNB_F64, (double)v))
+                   : tn_raw_cast(ctx, TNB_F64, e);
     return lit ? as_dtype(ctx, to, e) : to.bits >= 32 ? e : NULL;
 }
 
@@ -316,10 +341,11 @@ bool
 onnx_fold_cast(onnx_node *n)
 {
     const onnx_value *v = n->in[0];
-    tnb_dtype to = !strcmp(n->op, "CastLike") ? n->in[1]->dtype : tnb_onnx_dtype(onnx_attr_int(n, "to", 0));
+    tnb_dtype to =
+        !strcmp(n->op, "CastLike") ? n->in[1]->dtype : tnb_onnx_dtype(onnx_attr_int(n, "to", 0));
     const tn_expr **e = new_elems(n, v->n_elems);
-    if (!to.bits || (!tnb_dtype_is_float(to) && !tnb_dtype_is_int(to) && to.code != TNB_BOOL) || to.bits < 8 ||
-        (to.code != TNB_FLOAT && tnb_dtype_is_float(to)))
+    if (!to.bits || (!tnb_dtype_is_float(to) && !tnb_dtype_is_int(to) && to.code != TNB_BOOL) ||
+        to.bits < 8 || (to.code != TNB_FLOAT && tnb_dtype_is_float(to)))
         return false;
     for (uint32_t k = 0; e && k < v->n_elems; k++) {
         e[k] = cast(n->ctx, to, v->elems[k], tnb_dtype_is_float(v->dtype));
@@ -352,7 +378,8 @@ onnx_fold_shape(onnx_node *n)
     tn_list dims;
     if (!dims_of(n, n->in[0], &dims))
         return false;
-    int64_t start = onnx_attr_int(n, "start", 0), end = onnx_attr_int(n, "end", INT64_MAX), rank = dims.n;
+    int64_t start = onnx_attr_int(n, "start", 0), end = onnx_attr_int(n, "end", INT64_MAX),
+            rank = dims.n;
     start = start < 0 ? start + rank : start;
     end = end < 0 ? end + rank : end;
     start = start < 0 ? 0 : start > rank ? rank : start;
@@ -376,8 +403,8 @@ onnx_fold_size(onnx_node *n)
 }
 
 bool
-onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count, bool zero_copies,
-                    const tn_expr **out)
+onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count,
+                    bool zero_copies, const tn_expr **out)
 {
     tn_ctx *ctx = n->ctx;
     int64_t v;
@@ -389,14 +416,17 @@ onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint
         out[i] = onnx_simplify(n, target[i]);
         if (tn_int_value(out[i], &v) && v == 0 && zero_copies) {
             if (i >= in.n)
-                return onnx_fail(n, TNB_SHAPE, "entry %u of the target shape is 0 (as the input's), but the input has rank %u",
-                                 i, in.n);
+                return onnx_fail(
+                    n, TNB_SHAPE,
+                    "entry %u of the target shape is 0 (as the input's), but the input has rank %u",
+                    i, in.n);
             out[i] = in.at[i];
         } else if (tn_int_value(out[i], &v) && v < -1) {
             return onnx_fail(n, TNB_SHAPE, "entry %u of the target shape is %" PRId64, i, v);
         } else if (tn_int_value(out[i], &v) && v == -1) {
             if (hole >= 0)
-                return onnx_fail(n, TNB_SHAPE, "entries %d and %u of the target shape are both -1", hole, i);
+                return onnx_fail(n, TNB_SHAPE, "entries %d and %u of the target shape are both -1",
+                                 hole, i);
             hole = (int)i;
             continue;
         }
@@ -410,8 +440,10 @@ onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint
     if (tn_int_value(known, &part) && part == 0)
         return onnx_fail(n, TNB_SHAPE, "the target shape has -1 beside 0");
     if (tn_int_value(all, &total) && tn_int_value(known, &part) && total % part)
-        return onnx_fail(n, TNB_SHAPE, "%" PRId64 " elements cannot be reshaped: they are not a multiple of %" PRId64, total,
-                         part);
+        return onnx_fail(n, TNB_SHAPE,
+                         "%" PRId64
+                         " elements cannot be reshaped: they are not a multiple of %" PRId64,
+                         total, part);
     out[hole] = onnx_simplify(n, tn_floordiv(ctx, all, known));
     return true;
 }
@@ -432,7 +464,8 @@ reshape_dims(onnx_node *n, const onnx_value *v, int64_t *dims, int32_t *ndim)
         if (n->n_in < 2 || n->in[1]->n_elems > ONNX_MAX_RANK)
             return false;
         if (!dims_of(n, n->in[0], &in) ||
-            !onnx_reshape_target(n, in, n->in[1]->elems, n->in[1]->n_elems, !onnx_attr_int(n, "allowzero", 0), out))
+            !onnx_reshape_target(n, in, n->in[1]->elems, n->in[1]->n_elems,
+                                 !onnx_attr_int(n, "allowzero", 0), out))
             return false;
         *ndim = (int32_t)n->in[1]->n_elems;
         for (int32_t i = 0; i < *ndim; i++)
@@ -491,7 +524,8 @@ onnx_fold_gather(onnx_node *n)
     int64_t axis = onnx_attr_int(n, "axis", 0), dims[2 * ONNX_MAX_RANK];
     if (v->ndim == 0 || !onnx_axis(n, v->ndim, &axis) || v->ndim - 1 + idx->ndim > ONNX_MAX_RANK)
         return false;
-    uint64_t before = count_of(v->dims, (int32_t)axis), after = count_of(v->dims + axis + 1, v->ndim - (int32_t)axis - 1);
+    uint64_t before = count_of(v->dims, (int32_t)axis),
+             after = count_of(v->dims + axis + 1, v->ndim - (int32_t)axis - 1);
     int32_t ndim = 0;
     for (int32_t i = 0; i < axis; i++)
         dims[ndim++] = v->dims[i];
@@ -507,8 +541,10 @@ onnx_fold_gather(onnx_node *n)
             if (!tn_int_value(idx->elems[k], &i))
                 return false;
             if (i < -v->dims[axis] || i >= v->dims[axis])
-                return onnx_fail(n, TNB_BOUNDS, "index %" PRId64 " is out of range for an axis of %" PRId64 " entries", i,
-                                 v->dims[axis]);
+                return onnx_fail(n, TNB_BOUNDS,
+                                 "index %" PRId64 " is out of range for an axis of %" PRId64
+                                 " entries",
+                                 i, v->dims[axis]);
             i = i < 0 ? i + v->dims[axis] : i;
             for (uint64_t a = 0; a < after; a++)
                 e[at++] = v->elems[(b * (uint64_t)v->dims[axis] + (uint64_t)i) * after + a];
@@ -553,7 +589,8 @@ onnx_fold_concat(onnx_node *n)
 }
 
 static bool
-list_or_input(onnx_node *n, const char *attr, uint32_t i, const char *what, const tn_expr **out, uint32_t *count)
+list_or_input(onnx_node *n, const char *attr, uint32_t i, const char *what, const tn_expr **out,
+              uint32_t *count)
 {
     int64_t v[ONNX_MAX_DIMS];
     int have = n->version < 10 ? onnx_attr_ints(n, attr, v, ONNX_MAX_DIMS) : -1;
@@ -594,7 +631,8 @@ onnx_read_slices(onnx_node *n, int64_t rank, onnx_slices *s)
     if (onnx_has(n, 4) && !onnx_ints(n, 4, "the steps", s->steps, ONNX_MAX_DIMS, &n_steps))
         return false;
     if (n_axes != s->count || n_steps != s->count)
-        return onnx_fail(n, TNB_SHAPE, "there are %u starts, but %u axes and %u steps", s->count, n_axes, n_steps);
+        return onnx_fail(n, TNB_SHAPE, "there are %u starts, but %u axes and %u steps", s->count,
+                         n_axes, n_steps);
     for (uint32_t i = 0; i < s->count; i++)
         if (!s->steps[i])
             return onnx_fail(n, TNB_INVALID, "step %u is 0", i);
@@ -616,7 +654,8 @@ onnx_fold_slice(onnx_node *n)
     }
     for (uint32_t i = 0; i < s.count; i++) {
         int64_t b, e, x = v->dims[s.axes[i]], st = s.steps[i];
-        if (!tn_int_value(onnx_simplify(n, s.starts[i]), &b) || !tn_int_value(onnx_simplify(n, s.ends[i]), &e))
+        if (!tn_int_value(onnx_simplify(n, s.starts[i]), &b) ||
+            !tn_int_value(onnx_simplify(n, s.ends[i]), &e))
             return false;
         b = b < 0 ? (b < -x ? -1 : b + x) : b;
         e = e < 0 ? (e < -x ? -1 : e + x) : e;
@@ -661,7 +700,9 @@ onnx_split_sizes(onnx_node *n, int64_t extent, int64_t *sizes, uint32_t *count)
     } else {
         int64_t parts = onnx_attr_int(n, "num_outputs", (int64_t)n->n_out);
         if (parts < 1 || parts > 64 || extent < 0)
-            return onnx_fail(n, TNB_UNSUPPORTED, "an axis of %" PRId64 " entries cannot be split into %" PRId64 " parts",
+            return onnx_fail(n, TNB_UNSUPPORTED,
+                             "an axis of %" PRId64 " entries cannot be split into %" PRId64
+                             " parts",
                              extent, parts);
         int64_t each = (extent + parts - 1) / parts;
         for (int64_t i = 0; i < parts; i++, given++)
@@ -677,7 +718,9 @@ onnx_split_sizes(onnx_node *n, int64_t extent, int64_t *sizes, uint32_t *count)
     if (given < n->n_out)
         return onnx_fail(n, TNB_SHAPE, "the node has %u outputs, but %u parts", n->n_out, given);
     if (extent >= 0 && sum != extent)
-        return onnx_fail(n, TNB_SHAPE, "the parts have %" PRId64 " entries together, but the axis has %" PRId64, sum, extent);
+        return onnx_fail(n, TNB_SHAPE,
+                         "the parts have %" PRId64 " entries together, but the axis has %" PRId64,
+                         sum, extent);
     return true;
 }
 
@@ -689,7 +732,8 @@ onnx_fold_split(onnx_node *n)
     uint32_t parts;
     if (!onnx_axis(n, v->ndim, &axis) || !onnx_split_sizes(n, v->dims[axis], sizes, &parts))
         return false;
-    uint64_t before = count_of(v->dims, (int32_t)axis), after = count_of(v->dims + axis + 1, v->ndim - (int32_t)axis - 1);
+    uint64_t before = count_of(v->dims, (int32_t)axis),
+             after = count_of(v->dims + axis + 1, v->ndim - (int32_t)axis - 1);
     memcpy(dims, v->dims, sizeof dims);
     for (uint32_t p = 0; p < parts; p++) {
         const tn_expr **e = new_elems(n, before * (uint64_t)sizes[p] * after);
@@ -697,7 +741,8 @@ onnx_fold_split(onnx_node *n)
         for (uint64_t b = 0; b < before; b++)
             for (int64_t k = 0; k < sizes[p]; k++)
                 for (uint64_t a = 0; a < after; a++)
-                    e[at++] = v->elems[(b * (uint64_t)v->dims[axis] + (uint64_t)(start + k)) * after + a];
+                    e[at++] =
+                        v->elems[(b * (uint64_t)v->dims[axis] + (uint64_t)(start + k)) * after + a];
         dims[axis] = sizes[p];
         start += sizes[p];
         onnx_ret_elems(n, p, v->dtype, v->ndim, dims, e);
@@ -810,12 +855,15 @@ onnx_fold_reduce(onnx_node *n)
     int64_t axes[ONNX_MAX_DIMS], one[1] = {1};
     int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
     bool keep = onnx_attr_int(n, "keepdims", 1) != 0;
-    if (v->ndim > 1 || tnb_dtype_is_float(v->dtype) || v->n_elems == 0 || onnx_attr_int(n, "noop_with_empty_axes", 0))
+    if (v->ndim > 1 || tnb_dtype_is_float(v->dtype) || v->n_elems == 0 ||
+        onnx_attr_int(n, "noop_with_empty_axes", 0))
         return false;
     if (count > 0 && !onnx_axes(n, v->ndim, axes, count))
         return false;
-    const char *op = !strcmp(n->op, "ReduceProd") ? "Mul" : !strcmp(n->op, "ReduceSum") ? "Add"
-                   : !strcmp(n->op, "ReduceMax") ? "Max" : "Min";
+    const char *op = !strcmp(n->op, "ReduceProd")  ? "Mul"
+                     : !strcmp(n->op, "ReduceSum") ? "Add"
+                     : !strcmp(n->op, "ReduceMax") ? "Max"
+                                                   : "Min";
     const tn_expr **e = new_elems(n, 1);
     e[0] = v->elems[0];
     for (uint32_t k = 1; k < v->n_elems; k++)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computing with known elements while importing: the `fold` functions of operators (see import.h). */
+/* Computing with known elements while importing: the `fold` functions of operators (see import.h).
+ */
 #ifndef ONNX_FOLD_H
 #define ONNX_FOLD_H
 
 #include "import.h"
 
 bool
-onnx_fold_binary(onnx_node *n); /* Add Sub Mul Div Mod Min Max Equal Less ... And Or: by the operator's name */
+onnx_fold_binary(
+    onnx_node *n); /* Add Sub Mul Div Mod Min Max Equal Less ... And Or: by the operator's name */
 bool
 onnx_fold_unary(onnx_node *n); /* Neg Abs Floor Ceil Not Sqrt Relu */
 bool
@@ -41,8 +43,8 @@ onnx_fold_reduce(onnx_node *n); /* ReduceProd ReduceSum ReduceMin ReduceMax */
 /* Shared with the handlers of the same operators. */
 /* The extents that Reshape makes: target with 0 and -1 resolved against the input's. */
 bool
-onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count, bool zero_copies,
-                    const tn_expr **out);
+onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count,
+                    bool zero_copies, const tn_expr **out);
 /* Slices normalised for one axis: starts and ends in the file's meaning. */
 typedef struct onnx_slices {
     uint32_t count;

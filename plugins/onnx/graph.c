@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: scopes of names, the order of nodes, one node after the other, sub-graphs and functions in place. */
+/* Graphs: scopes of names, the order of nodes, one node after the other, sub-graphs and functions
+ * in place. */
 #include <inttypes.h>
 #include "import.h"
 
@@ -45,14 +46,16 @@ node_text(onnx_import *imp, const Onnx__NodeProto *p)
 }
 
 static void
-report_at(onnx_import *imp, const char *node, tnb_status status, const char *fmt, ...) TNB_PRINTF(4, 5);
+report_at(onnx_import *imp, const char *node, tnb_status status, const char *fmt, ...)
+    TNB_PRINTF(4, 5);
 
 static void
 report_at(onnx_import *imp, const char *node, tnb_status status, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    tnb_reportv(tn_diags(imp->ctx), TNB_ERROR, status, (tnb_place){.file = imp->model->file, .node = node}, fmt, ap);
+    tnb_reportv(tn_diags(imp->ctx), TNB_ERROR, status,
+                (tnb_place){.file = imp->model->file, .node = node}, fmt, ap);
     va_end(ap);
 }
 
@@ -105,11 +108,14 @@ find_makers(sorter *s, size_t n)
             uintptr_t other = (uintptr_t)tnb_strmap_get(&s->makers, y);
             const onnx_value *old = tnb_strmap_get(&imp->scope->values, y);
             if (other || old) {
-                report_at(imp, node_text(imp, s->nodes[i]), TNB_FORMAT, "output '%s' exists already", y);
+                report_at(imp, node_text(imp, s->nodes[i]), TNB_FORMAT,
+                          "output '%s' exists already", y);
                 if (other)
-                    tnb_diag_note(tn_diags(imp->ctx), "%s makes it too", node_text(imp, s->nodes[other - 1]));
+                    tnb_diag_note(tn_diags(imp->ctx), "%s makes it too",
+                                  node_text(imp, s->nodes[other - 1]));
                 else
-                    tnb_diag_note(tn_diags(imp->ctx), "an input or initializer of the graph has this name");
+                    tnb_diag_note(tn_diags(imp->ctx),
+                                  "an input or initializer of the graph has this name");
                 return false;
             }
             tnb_strmap_set(&s->makers, y, (void *)(uintptr_t)(i + 1));
@@ -124,9 +130,11 @@ report_cycle(sorter *s, const index_list *way, uint32_t back)
     uint32_t first = way->n;
     while (first > 0 && way->at[first - 1] != back)
         first--;
-    report_at(imp, node_text(imp, s->nodes[back]), TNB_FORMAT, "the graph has a cycle: this node needs its own result");
+    report_at(imp, node_text(imp, s->nodes[back]), TNB_FORMAT,
+              "the graph has a cycle: this node needs its own result");
     for (uint32_t i = first; i < way->n && i < first + 8; i++)
-        tnb_diag_note(tn_diags(imp->ctx), "it is needed by %s", node_text(imp, s->nodes[way->at[i]]));
+        tnb_diag_note(tn_diags(imp->ctx), "it is needed by %s",
+                      node_text(imp, s->nodes[way->at[i]]));
     return false;
 }
 
@@ -175,7 +183,9 @@ find_inputs(onnx_node *n)
             continue;
         n->in[i] = onnx_find_value(n->imp, p->input[i]);
         if (!n->in[i])
-            return onnx_fail(n, TNB_NOT_FOUND, "input %zu, '%s', is made by no node, input or initializer", i, p->input[i]);
+            return onnx_fail(n, TNB_NOT_FOUND,
+                             "input %zu, '%s', is made by no node, input or initializer", i,
+                             p->input[i]);
     }
     n->n_in = (uint32_t)p->n_input;
     while (n->n_in && !n->in[n->n_in - 1])
@@ -250,7 +260,8 @@ outputs_made(onnx_node *n)
 static const char *
 function_key(onnx_import *imp, const char *domain, const char *name)
 {
-    return tn_strf(imp->ctx, "%s:%s", onnx_is_default_domain(domain) ? "" : domain, name ? name : "");
+    return tn_strf(imp->ctx, "%s:%s", onnx_is_default_domain(domain) ? "" : domain,
+                   name ? name : "");
 }
 
 static int64_t
@@ -268,10 +279,12 @@ call_function(onnx_node *n, const Onnx__FunctionProto *f)
     onnx_import *imp = n->imp;
     onnx_scope scope = {.call = n, .function = f};
     if (imp->function_depth == MAX_FUNCTION_DEPTH)
-        return onnx_fail(n, TNB_BOUNDS, "functions call each other more than %d deep", MAX_FUNCTION_DEPTH);
+        return onnx_fail(n, TNB_BOUNDS, "functions call each other more than %d deep",
+                         MAX_FUNCTION_DEPTH);
     if (n->n_in > f->n_input || n->n_out > f->n_output)
-        return onnx_fail(n, TNB_INVALID, "the node has %u inputs and %u outputs, the function '%s' %zu and %zu", n->n_in,
-                         n->n_out, f->name, f->n_input, f->n_output);
+        return onnx_fail(n, TNB_INVALID,
+                         "the node has %u inputs and %u outputs, the function '%s' %zu and %zu",
+                         n->n_in, n->n_out, f->name, f->n_input, f->n_output);
     int64_t opset = imp->opset;
     onnx_scope_push(imp, &scope);
     for (uint32_t i = 0; i < n->n_in; i++)
@@ -285,7 +298,8 @@ call_function(onnx_node *n, const Onnx__FunctionProto *f)
         if (v)
             onnx_ret_value(n, i, v);
         else
-            ok = onnx_fail(n, TNB_FORMAT, "the function '%s' does not make its output '%s'", f->name, f->output[i]);
+            ok = onnx_fail(n, TNB_FORMAT, "the function '%s' does not make its output '%s'",
+                           f->name, f->output[i]);
     }
     imp->function_depth--;
     imp->opset = opset;
@@ -297,18 +311,28 @@ static bool
 import_node(onnx_import *imp, const Onnx__NodeProto *p)
 {
     onnx_node *n = TNB_NEW(imp->arena, onnx_node);
-    const Onnx__FunctionProto *f = tnb_strmap_get(&imp->functions, function_key(imp, p->domain, p->op_type));
-    *n = (onnx_node){.imp = imp, .ctx = imp->ctx, .proto = p, .op = p->op_type ? p->op_type : "", .version = imp->opset};
+    const Onnx__FunctionProto *f =
+        tnb_strmap_get(&imp->functions, function_key(imp, p->domain, p->op_type));
+    *n = (onnx_node){.imp = imp,
+                     .ctx = imp->ctx,
+                     .proto = p,
+                     .op = p->op_type ? p->op_type : "",
+                     .version = imp->opset};
     n->text = node_text(imp, p);
-    tn_loc outer = tn_at(imp->ctx, tn_loc_make(imp->ctx, (tnb_place){.file = imp->model->file, .node = n->text}));
+    tn_loc outer =
+        tn_at(imp->ctx,
+              tn_loc_make(imp->ctx, (tnb_place){.file = imp->model->file, .node = n->text}));
     bool other = false;
     n->row = f ? NULL : onnx_find_op(p->domain, n->op, imp->opset, &other);
     uint32_t errors = tnb_diags_errors(tn_diags(imp->ctx));
     bool ok = true;
     if (++imp->n_nodes > MAX_NODES)
-        ok = onnx_fail(n, TNB_BOUNDS, "the model has more than %d nodes with functions and loops written out", MAX_NODES);
+        ok = onnx_fail(n, TNB_BOUNDS,
+                       "the model has more than %d nodes with functions and loops written out",
+                       MAX_NODES);
     else if (!f && !n->row)
-        ok = onnx_fail(n, TNB_UNSUPPORTED, "operator '%s' of domain '%s' is not supported in opset %" PRId64, n->op,
+        ok = onnx_fail(n, TNB_UNSUPPORTED,
+                       "operator '%s' of domain '%s' is not supported in opset %" PRId64, n->op,
                        p->domain && p->domain[0] ? p->domain : "ai.onnx", imp->opset);
     ok = ok && find_inputs(n);
     if (ok)
@@ -353,8 +377,10 @@ onnx_import_initializers(onnx_import *imp, const Onnx__GraphProto *g)
         const Onnx__TensorProto *t = g->initializer[i];
         const char *name = t->name ? t->name : "";
         if (!name[0] || tnb_strmap_get(&imp->scope->values, name)) {
-            report_at(imp, NULL, TNB_FORMAT, name[0] ? "initializer %zu has the name '%s', which exists already"
-                                                     : "initializer %zu has no name%s", i, name);
+            report_at(imp, NULL, TNB_FORMAT,
+                      name[0] ? "initializer %zu has the name '%s', which exists already"
+                              : "initializer %zu has no name%s",
+                      i, name);
             return false;
         }
         onnx_value *v = onnx_value_new(imp, name);
@@ -369,13 +395,14 @@ onnx_import_initializers(onnx_import *imp, const Onnx__GraphProto *g)
 }
 
 bool
-onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *args, uint32_t n_args, onnx_value **outs,
-                  uint32_t n_outs)
+onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *args, uint32_t n_args,
+                  onnx_value **outs, uint32_t n_outs)
 {
     onnx_import *imp = n->imp;
     onnx_scope *scope = TNB_NEW(imp->arena, onnx_scope);
     if (n_outs > g->n_output || n_args > g->n_input)
-        return onnx_fail(n, TNB_INVALID, "the sub-graph '%s' has %zu inputs and %zu outputs, wanted %u and %u",
+        return onnx_fail(n, TNB_INVALID,
+                         "the sub-graph '%s' has %zu inputs and %zu outputs, wanted %u and %u",
                          g->name ? g->name : "", g->n_input, g->n_output, n_args, n_outs);
     onnx_scope_push(imp, scope);
     for (uint32_t i = 0; i < n_args; i++)
@@ -386,7 +413,8 @@ onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *ar
         const char *name = g->output[i]->name ? g->output[i]->name : "";
         outs[i] = onnx_find_value(imp, name);
         if (!outs[i])
-            ok = onnx_fail(n, TNB_FORMAT, "the sub-graph '%s' does not make its output '%s'", g->name ? g->name : "", name);
+            ok = onnx_fail(n, TNB_FORMAT, "the sub-graph '%s' does not make its output '%s'",
+                           g->name ? g->name : "", name);
     }
     onnx_scope_pop(imp);
     n->failed |= !ok;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The importer's entry: a model's inputs become parameters, its nodes a dataflow block, its outputs the result. */
+/* The importer's entry: a model's inputs become parameters, its nodes a dataflow block, its outputs
+ * the result. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ onnx_fail(onnx_node *n, tnb_status status, const char *fmt, ...)
     va_list ap;
     n->failed = true;
     va_start(ap, fmt);
-    tnb_reportv(tn_diags(n->ctx), TNB_ERROR, status, (tnb_place){.file = n->imp->model->file, .node = n->text}, fmt, ap);
+    tnb_reportv(tn_diags(n->ctx), TNB_ERROR, status,
+                (tnb_place){.file = n->imp->model->file, .node = n->text}, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -51,7 +53,8 @@ fail(onnx_import *imp, tnb_status status, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    tnb_reportv(tn_diags(imp->ctx), TNB_ERROR, status, (tnb_place){.file = imp->model->file}, fmt, ap);
+    tnb_reportv(tn_diags(imp->ctx), TNB_ERROR, status, (tnb_place){.file = imp->model->file}, fmt,
+                ap);
     va_end(ap);
     return false;
 }
@@ -72,7 +75,8 @@ find_opset(onnx_import *imp)
     if (!found)
         imp->opset = MAX_OPSET; /* only other domains are used */
     if (imp->opset < MIN_OPSET || imp->opset > MAX_OPSET) {
-        fail(imp, TNB_UNSUPPORTED, "the model uses opset %" PRId64 ", known are %d to %d", imp->opset, MIN_OPSET, MAX_OPSET);
+        fail(imp, TNB_UNSUPPORTED, "the model uses opset %" PRId64 ", known are %d to %d",
+             imp->opset, MIN_OPSET, MAX_OPSET);
         tnb_diag_hint(tn_diags(imp->ctx), "export the model with opset %d", MAX_OPSET);
         return false;
     }
@@ -85,15 +89,17 @@ find_functions(onnx_import *imp)
     const Onnx__ModelProto *m = imp->model->proto;
     for (size_t i = 0; i < m->n_functions; i++) {
         const Onnx__FunctionProto *f = m->functions[i];
-        const char *key = tn_strf(imp->ctx, "%s:%s", onnx_is_default_domain(f->domain) ? "" : f->domain,
-                                  f->name ? f->name : "");
+        const char *key =
+            tn_strf(imp->ctx, "%s:%s", onnx_is_default_domain(f->domain) ? "" : f->domain,
+                    f->name ? f->name : "");
         tnb_strmap_set(&imp->functions, key, f);
     }
 }
 
 /* Collects what no row and no function serves; sub-graphs included (their nesting is bounded). */
 static void
-find_unsupported(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n, int64_t opset, tnb_strmap *found)
+find_unsupported(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n, int64_t opset,
+                 tnb_strmap *found)
 {
     for (size_t i = 0; i < n; i++) {
         const Onnx__NodeProto *p = nodes[i];
@@ -101,15 +107,16 @@ find_unsupported(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n, int6
         bool standard = onnx_is_default_domain(p->domain), other = false;
         const char *key = tn_strf(imp->ctx, "%s:%s", standard ? "" : p->domain, op);
         if (!tnb_strmap_has(&imp->functions, key) && !onnx_find_op(p->domain, op, opset, &other)) {
-            const char *text = tn_strf(imp->ctx, "operator '%s', domain '%s', opset %" PRId64 "%s", op,
-                                       standard ? "ai.onnx" : p->domain, opset,
+            const char *text = tn_strf(imp->ctx, "operator '%s', domain '%s', opset %" PRId64 "%s",
+                                       op, standard ? "ai.onnx" : p->domain, opset,
                                        other ? " (it exists in other versions only)" : "");
             if (!tnb_strmap_has(found, text))
                 tnb_strmap_set(found, text, p);
         }
         for (size_t k = 0; k < p->n_attribute; k++)
             if (p->attribute[k]->g)
-                find_unsupported(imp, p->attribute[k]->g->node, p->attribute[k]->g->n_node, opset, found);
+                find_unsupported(imp, p->attribute[k]->g->node, p->attribute[k]->g->n_node, opset,
+                                 found);
     }
 }
 
@@ -131,10 +138,13 @@ all_supported(onnx_import *imp)
     if (!found.n)
         return true;
     const Onnx__NodeProto *first = found.at[0].value;
-    const char *where = first->name && first->name[0] ? first->name : first->n_output ? first->output[0] : "";
+    const char *where = first->name && first->name[0] ? first->name
+                        : first->n_output             ? first->output[0]
+                                                      : "";
     tnb_report(tn_diags(imp->ctx), TNB_ERROR, TNB_UNSUPPORTED,
                (tnb_place){.file = imp->model->file,
-                           .node = tn_strf(imp->ctx, "node '%s' (%s)", where, first->op_type ? first->op_type : "")},
+                           .node = tn_strf(imp->ctx, "node '%s' (%s)", where,
+                                           first->op_type ? first->op_type : "")},
                "unsupported %s", found.at[0].key);
     for (uint32_t i = 1; i < found.n; i++)
         tnb_diag_note(tn_diags(imp->ctx), "also unsupported: %s", found.at[i].key);
@@ -147,7 +157,8 @@ all_supported(onnx_import *imp)
 static const char *
 identifier(onnx_import *imp, const char *name)
 {
-    char *s = tnb_printf(imp->arena, "%s%s", (name[0] >= '0' && name[0] <= '9') || !name[0] ? "x" : "", name);
+    char *s = tnb_printf(imp->arena, "%s%s",
+                         (name[0] >= '0' && name[0] <= '9') || !name[0] ? "x" : "", name);
     for (char *p = s; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')))
             *p = '_';
@@ -161,7 +172,8 @@ named_dim(onnx_import *imp, const char *name)
     if (!e) {
         const tn_node *given = imp->opt ? tn_dict_get(imp->opt->dims, name) : NULL;
         int64_t v;
-        e = tn_int_value(given, &v) ? tn_i64(imp->ctx, v) : tn_var_dtype(imp->ctx, identifier(imp, name), TNB_I64);
+        e = tn_int_value(given, &v) ? tn_i64(imp->ctx, v)
+                                    : tn_var_dtype(imp->ctx, identifier(imp, name), TNB_I64);
         tnb_strmap_set(&imp->dims, name, e);
     }
     return e;
@@ -173,14 +185,15 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
 {
     const Onnx__TypeProto *t = info->type;
     if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type) {
-        fail(imp, TNB_UNSUPPORTED, "input '%s' is not a tensor: sequences, maps and optional values are not supported",
+        fail(imp, TNB_UNSUPPORTED,
+             "input '%s' is not a tensor: sequences, maps and optional values are not supported",
              info->name);
         return NULL;
     }
     tnb_dtype d = tnb_onnx_dtype(t->tensor_type->elem_type);
     if (!d.bits) {
-        fail(imp, TNB_UNSUPPORTED, "input '%s' has element type %s, which is not supported", info->name,
-             tnb_onnx_type_name(t->tensor_type->elem_type));
+        fail(imp, TNB_UNSUPPORTED, "input '%s' has element type %s, which is not supported",
+             info->name, tnb_onnx_type_name(t->tensor_type->elem_type));
         return NULL;
     }
     const Onnx__TensorShapeProto *shape = t->tensor_type->shape;
@@ -189,22 +202,25 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
         return tn_ty_tensor_of(imp->ctx, NULL, d, -1, NULL);
     size_t n = given ? given->items.n : shape->n_dim;
     if (n > ONNX_MAX_DIMS) {
-        fail(imp, TNB_UNSUPPORTED, "input '%s' has %zu dimensions, at most %d are supported", info->name, n, ONNX_MAX_DIMS);
+        fail(imp, TNB_UNSUPPORTED, "input '%s' has %zu dimensions, at most %d are supported",
+             info->name, n, ONNX_MAX_DIMS);
         return NULL;
     }
     if (given && shape && given->items.n != shape->n_dim)
-        tnb_report(tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE, (tnb_place){.file = imp->model->file},
-                   "input '%s' is declared with rank %zu, but %u extents were given for it: these hold", info->name,
-                   shape->n_dim, given->items.n);
+        tnb_report(
+            tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE, (tnb_place){.file = imp->model->file},
+            "input '%s' is declared with rank %zu, but %u extents were given for it: these hold",
+            info->name, shape->n_dim, given->items.n);
     const tn_node *dims[ONNX_MAX_DIMS];
     for (size_t i = 0; i < n; i++) {
         const Onnx__TensorShapeProto__Dimension *dim = given ? NULL : shape->dim[i];
         if (given)
             dims[i] = given->items.at[i];
-        else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0)
+        else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+                 dim->dim_value >= 0)
             dims[i] = tn_i64(imp->ctx, dim->dim_value);
-        else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && dim->dim_param &&
-                 dim->dim_param[0])
+        else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                 dim->dim_param && dim->dim_param[0])
             dims[i] = named_dim(imp, dim->dim_param);
         else
             dims[i] = named_dim(imp, tn_strf(imp->ctx, "%s_d%zu", info->name, i));
@@ -243,9 +259,12 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
         v->place = index;
         v->expr = bound_value(imp, info->name, index++);
         if (v->expr) {
-            if (!tn_is(v->expr, TN_KIND_CONSTANT) || !tnb_dtype_eq(onnx_dtype(v->expr), tn_type_dtype(t)))
-                return fail(imp, TNB_TYPE, "the value bound to input '%s' has dtype %s, the model wants %s", info->name,
-                            tnb_dtype_print(onnx_dtype(v->expr)).s, tnb_dtype_print(tn_type_dtype(t)).s);
+            if (!tn_is(v->expr, TN_KIND_CONSTANT) ||
+                !tnb_dtype_eq(onnx_dtype(v->expr), tn_type_dtype(t)))
+                return fail(imp, TNB_TYPE,
+                            "the value bound to input '%s' has dtype %s, the model wants %s",
+                            info->name, tnb_dtype_print(onnx_dtype(v->expr)).s,
+                            tnb_dtype_print(tn_type_dtype(t)).s);
             continue;
         }
         v->run_time_input = v->name;
@@ -264,20 +283,23 @@ compare_declared(onnx_import *imp, const Onnx__ValueInfoProto *info, const tn_ex
 {
     tn_list dims;
     const Onnx__TypeProto *t = info->type;
-    if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type || !tn_type_dims(e->type, &dims))
+    if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type ||
+        !tn_type_dims(e->type, &dims))
         return;
     tnb_dtype d = tnb_onnx_dtype(t->tensor_type->elem_type);
     const Onnx__TensorShapeProto *s = t->tensor_type->shape;
     bool same = !s || s->n_dim == dims.n;
     for (size_t i = 0; s && i < s->n_dim && same; i++) {
         int64_t v;
-        if (s->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && tn_int_value(dims.at[i], &v))
+        if (s->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            tn_int_value(dims.at[i], &v))
             same = v == s->dim[i]->dim_value;
     }
     if (!same || (d.bits && !tnb_dtype_eq(d, tn_type_dtype(e->type))))
-        tnb_report(tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE, (tnb_place){.file = imp->model->file},
-                   "output '%s' is declared with another type than the graph computes: %s", info->name,
-                   onnx_type_text(imp, e->type));
+        tnb_report(tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE,
+                   (tnb_place){.file = imp->model->file},
+                   "output '%s' is declared with another type than the graph computes: %s",
+                   info->name, onnx_type_text(imp, e->type));
 }
 
 static bool
@@ -292,7 +314,8 @@ import_outputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *results, tn
         const char *name = g->output[i]->name ? g->output[i]->name : "";
         onnx_value *v = tnb_strmap_get(&imp->scope->values, name);
         if (!v)
-            return fail(imp, TNB_NOT_FOUND, "output '%s' of the graph is made by no node, input or initializer", name);
+            return fail(imp, TNB_NOT_FOUND,
+                        "output '%s' of the graph is made by no node, input or initializer", name);
         if (tnb_strmap_has(&seen, name))
             return fail(imp, TNB_FORMAT, "the graph has two outputs named '%s'", name);
         tnb_strmap_set(&seen, name, v);
@@ -324,16 +347,19 @@ import_graph(onnx_import *imp)
         return NULL;
     tn_builder_begin_function(imp->b, params);
     tn_builder_begin_block(imp->b, !imp->has_control);
-    bool ok = onnx_import_nodes(imp, g->node, g->n_node) && import_outputs(imp, g, &results, &out_names);
+    bool ok =
+        onnx_import_nodes(imp, g->node, g->n_node) && import_outputs(imp, g, &results, &out_names);
     tn_builder_end_block(imp->b);
-    const tn_expr *body = !ok ? tn_error_node(ctx) : results.n == 1 ? results.at[0] : tn_tuple_of(ctx, results);
+    const tn_expr *body = !ok              ? tn_error_node(ctx)
+                          : results.n == 1 ? results.at[0]
+                                           : tn_tuple_of(ctx, results);
     const tn_node *attrs = tn_dictv(ctx, "num_input", tn_i64(ctx, params.n), NULL);
     const tn_expr *f = tn_builder_end_function(imp->b, body, NULL, true, attrs);
     if (!ok || tn_is_error(f) || tn_is_error(tn_builder_add_function(imp->b, f, "main")))
         return NULL;
     return tn_module_with_attrs(ctx, tn_builder_module(imp->b),
-                                tn_dictv(ctx, "input_names", tn_array_of(ctx, in_names), "output_names",
-                                         tn_array_of(ctx, out_names), NULL));
+                                tn_dictv(ctx, "input_names", tn_array_of(ctx, in_names),
+                                         "output_names", tn_array_of(ctx, out_names), NULL));
 }
 
 static const tn_module *
@@ -362,7 +388,8 @@ import_model(onnx_import *imp)
 }
 
 tnb_status
-onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out)
+onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
+                 tnk_model *out)
 {
     (void)self;
     onnx_model model;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an ONNX graph to a Relax function: what the handlers of operators share.
  *
- * A value is a tensor expression, or a list of known elements, or both. Elements are scalar expressions (int64 for
- * integers and bool, float64 for floats): literals, or terms over the symbolic dimensions. Small integer tensors that
- * describe shapes are carried as elements through the graph, so that computed shapes become shape expressions; they
- * become tensors only where an operator wants one.
+ * A value is a tensor expression, or a list of known elements, or both. Elements are scalar
+ * expressions (int64 for integers and bool, float64 for floats): literals, or terms over the
+ * symbolic dimensions. Small integer tensors that describe shapes are carried as elements through
+ * the graph, so that computed shapes become shape expressions; they become tensors only where an
+ * operator wants one.
  *
- * A handler reads its inputs with onnx_in, attributes with onnx_attr_*, and ends with onnx_ret. Expressions are emitted at
- * once. After an error every function here goes on silently with the error node.
+ * A handler reads its inputs with onnx_in, attributes with onnx_attr_*, and ends with onnx_ret.
+ * Expressions are emitted at once. After an error every function here goes on silently with the
+ * error node.
  */
 #ifndef ONNX_IMPORT_H
 #define ONNX_IMPORT_H
@@ -30,20 +32,20 @@ typedef struct onnx_node onnx_node;
 typedef struct onnx_import onnx_import;
 
 struct onnx_value {
-    const char *name;     /* interned */
-    const tn_expr *expr;  /* NULL: not yet a tensor */
+    const char *name;    /* interned */
+    const tn_expr *expr; /* NULL: not yet a tensor */
     const tn_expr *const *elems;
     uint32_t n_elems;
     bool has_elems, tried_elems;
     int32_t ndim; /* of the elements */
     int64_t dims[ONNX_MAX_RANK];
-    tnb_dtype dtype;                /* of the elements */
-    const Onnx__TensorProto *init;  /* an initializer that was not read yet */
-    const char *run_time_input;     /* the graph input's name, if it is one */
-    uint32_t place;                 /* and its place */
-    onnx_value *const *deps;        /* inputs of the node that makes it */
+    tnb_dtype dtype;               /* of the elements */
+    const Onnx__TensorProto *init; /* an initializer that was not read yet */
+    const char *run_time_input;    /* the graph input's name, if it is one */
+    uint32_t place;                /* and its place */
+    onnx_value *const *deps;       /* inputs of the node that makes it */
     uint32_t n_deps;
-    bool shape_only;                /* that node looks at shapes only */
+    bool shape_only; /* that node looks at shapes only */
     const Onnx__NodeProto *producer;
     const char *producer_text;
     uint32_t mark;
@@ -65,30 +67,32 @@ struct onnx_import {
     onnx_model *model;
     const tnk_import_options *opt;
     onnx_scope *scope;
-    tnb_strmap dims;      /* name of a dynamic dimension -> scalar expression */
-    tnb_strmap functions; /* "domain:name" -> FunctionProto */
-    int64_t opset;        /* of the default domain */
+    tnb_strmap dims;                     /* name of a dynamic dimension -> scalar expression */
+    tnb_strmap functions;                /* "domain:name" -> FunctionProto */
+    int64_t opset;                       /* of the default domain */
     const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
     int function_depth, graph_depth;
-    bool has_control;     /* general If, Loop: no dataflow block */
-    bool restart;         /* such a node was found: begin again without one */
+    bool has_control; /* general If, Loop: no dataflow block */
+    bool restart;     /* such a node was found: begin again without one */
     uint32_t mark, n_nodes;
-    const tn_node *must_bind; /* Dict: run-time inputs whose value decides a shape -> place; NULL: none */
+    const tn_node
+        *must_bind; /* Dict: run-time inputs whose value decides a shape -> place; NULL: none */
 };
 
 typedef struct onnx_op {
     const char *name;
-    int16_t since, until; /* opset versions [since, until]; until 0: no end */
+    int16_t since, until;                     /* opset versions [since, until]; until 0: no end */
     int16_t min_in, max_in, min_out, max_out; /* max -1: any number */
     bool (*import)(onnx_node *n);
-    /* Computes outputs as elements when all inputs have some; false: not possible (nothing recorded). NULL: never. */
+    /* Computes outputs as elements when all inputs have some; false: not possible (nothing
+     * recorded). NULL: never. */
     bool (*fold)(onnx_node *n);
-    unsigned flags; /* ONNX_OP_* */
+    unsigned flags;     /* ONNX_OP_* */
     const char *domain; /* NULL: the default */
 } onnx_op;
 enum {
-    ONNX_OP_SHAPE_ONLY = 1,  /* looks at its inputs' shapes only */
-    ONNX_OP_FOLD_SHAPE = 2   /* `fold` wants no elements of its inputs */
+    ONNX_OP_SHAPE_ONLY = 1, /* looks at its inputs' shapes only */
+    ONNX_OP_FOLD_SHAPE = 2  /* `fold` wants no elements of its inputs */
 };
 
 struct onnx_node {
@@ -141,7 +145,8 @@ bool
 onnx_known(onnx_node *n, uint32_t i);
 bool
 onnx_value_known(onnx_node *n, onnx_value *v);
-/* Elements of input i as int64 expressions; false after an error that says which input to bind. `what`: "the target shape". */
+/* Elements of input i as int64 expressions; false after an error that says which input to bind.
+ * `what`: "the target shape". */
 bool
 onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count);
 /* The same as plain numbers. */
@@ -161,7 +166,8 @@ bool
 onnx_ret_at(onnx_node *n, uint32_t i, const tn_expr *e);
 /* Output i as elements. */
 bool
-onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_t *dims, const tn_expr *const *elems);
+onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_t *dims,
+               const tn_expr *const *elems);
 /* A constant node from a TensorProto of the model. */
 const tn_expr *
 onnx_tensor(onnx_node *n, const Onnx__TensorProto *t, const char *what);
@@ -192,7 +198,8 @@ bool
 onnx_axis(onnx_node *n, int64_t rank, int64_t *axis);
 bool
 onnx_axes(onnx_node *n, int64_t rank, int64_t *axes, int count);
-/* Axes as an attribute (old) or as input `i` (new): the count, -1 absent; n->failed after an error. */
+/* Axes as an attribute (old) or as input `i` (new): the count, -1 absent; n->failed after an error.
+ */
 int
 onnx_axes_in(onnx_node *n, uint32_t i, int64_t *out, int max);
 void
@@ -238,8 +245,8 @@ const tn_expr *
 onnx_concat(onnx_node *n, const tn_expr *const *x, uint32_t count, int64_t axis);
 /* stride NULL: 1. Begins and ends within the extent and in the meaning of Python slices. */
 const tn_expr *
-onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *const *begin, const tn_expr *const *end,
-           const int64_t *stride, uint32_t count);
+onnx_slice(onnx_node *n, const tn_expr *x, const int64_t *axes, const tn_expr *const *begin,
+           const tn_expr *const *end, const int64_t *stride, uint32_t count);
 const tn_expr *
 onnx_slice_ints(onnx_node *n, const tn_expr *x, int64_t axis, int64_t begin, int64_t end);
 const tn_expr *
@@ -249,13 +256,16 @@ onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis);
 const tn_expr *
 onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d, double v);
 const tn_expr *
-onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step, tnb_dtype d);
+onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step,
+            tnb_dtype d);
 /* "sum", "mean", "max", "min", "prod"; count 0 with axes NULL: all. */
 const tn_expr *
-onnx_reduce(onnx_node *n, const char *op, const tn_expr *x, const int64_t *axes, uint32_t count, bool keep);
+onnx_reduce(onnx_node *n, const char *op, const tn_expr *x, const int64_t *axes, uint32_t count,
+            bool keep);
 /* begin and end amounts, constant mode. */
 const tn_expr *
-onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *end, uint32_t rank, double value);
+onnx_pad(onnx_node *n, const tn_expr *x, const int64_t *begin, const int64_t *end, uint32_t rank,
+         double value);
 const tn_expr *
 onnx_where(onnx_node *n, const tn_expr *c, const tn_expr *a, const tn_expr *b);
 const tn_expr *
@@ -271,7 +281,8 @@ const tn_expr *
 onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i);
 /* Elements as a tensor (import of known shapes); NULL if they cannot be (float terms). */
 const tn_expr *
-onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d, int32_t ndim, const int64_t *dims);
+onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d,
+                int32_t ndim, const int64_t *dims);
 const tn_expr *
 onnx_simplify(onnx_node *n, const tn_expr *e);
 
@@ -289,8 +300,8 @@ void
 onnx_scope_pop(onnx_import *imp);
 /* Imports a sub-graph with the given values for its inputs; outs[0..n) get its results. */
 bool
-onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *args, uint32_t n_args, onnx_value **outs,
-                  uint32_t n_outs);
+onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *args, uint32_t n_args,
+                  onnx_value **outs, uint32_t n_outs);
 /* Sets an output of the node to what another value is. */
 void
 onnx_ret_value(onnx_node *n, uint32_t i, const onnx_value *v);
@@ -301,8 +312,9 @@ onnx_find_op(const char *domain, const char *name, int64_t version, bool *other_
 bool
 onnx_is_default_domain(const char *domain);
 
-extern const onnx_op onnx_elementwise_ops[], onnx_conv_pool_ops[], onnx_manipulate_ops[], onnx_shape_ops[], onnx_reduce_ops[],
-    onnx_normalize_ops[], onnx_linear_ops[], onnx_resize_ops[], onnx_index_ops[], onnx_rnn_ops[], onnx_quant_ops[],
-    onnx_control_ops[], onnx_signal_ops[], onnx_loss_ops[], onnx_text_ops[];
+extern const onnx_op onnx_elementwise_ops[], onnx_conv_pool_ops[], onnx_manipulate_ops[],
+    onnx_shape_ops[], onnx_reduce_ops[], onnx_normalize_ops[], onnx_linear_ops[], onnx_resize_ops[],
+    onnx_index_ops[], onnx_rnn_ops[], onnx_quant_ops[], onnx_control_ops[], onnx_signal_ops[],
+    onnx_loss_ops[], onnx_text_ops[];
 
 #endif

@@ -17,11 +17,15 @@ import_gather(onnx_node *n)
         bool changed = false;
         for (uint32_t i = 0; i < k->n_elems; i++) {
             bool negative = tn_int_value(k->elems[i], &v) && v < 0;
-            e[i] = negative ? onnx_simplify(n, tn_add(n->ctx, dims.at[axis], k->elems[i])) : k->elems[i];
+            e[i] = negative ? onnx_simplify(n, tn_add(n->ctx, dims.at[axis], k->elems[i]))
+                            : k->elems[i];
             changed |= negative;
             int64_t extent;
-            if (tn_int_value(dims.at[axis], &extent) && tn_int_value(e[i], &v) && (v < 0 || v >= extent))
-                return onnx_fail(n, TNB_BOUNDS, "index %" PRId64 " is out of range for an axis of %" PRId64 " entries",
+            if (tn_int_value(dims.at[axis], &extent) && tn_int_value(e[i], &v) &&
+                (v < 0 || v >= extent))
+                return onnx_fail(n, TNB_BOUNDS,
+                                 "index %" PRId64 " is out of range for an axis of %" PRId64
+                                 " entries",
                                  negative ? v - extent : v, extent);
         }
         if (changed)
@@ -41,7 +45,8 @@ import_gather_elements(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     int64_t axis = onnx_attr_int(n, "axis", 0);
     return onnx_axis(n, onnx_rank(n, x), &axis) &&
-           onnx_ret(n, onnx_emit(n, "gather_elements", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x,
+           onnx_ret(n, onnx_emit(n, "gather_elements",
+                                 tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x,
                                  onnx_in(n, 1), NULL));
 }
 
@@ -49,8 +54,9 @@ static bool
 import_gather_nd(onnx_node *n)
 {
     int64_t batch = onnx_attr_int(n, "batch_dims", 0);
-    return onnx_ret(n, onnx_emit(n, "gather_nd", tn_dictv(n->ctx, "batch_dims", tn_i64(n->ctx, batch), NULL), onnx_in(n, 0),
-                                 onnx_in(n, 1), NULL));
+    return onnx_ret(n, onnx_emit(n, "gather_nd",
+                                 tn_dictv(n->ctx, "batch_dims", tn_i64(n->ctx, batch), NULL),
+                                 onnx_in(n, 0), onnx_in(n, 1), NULL));
 }
 
 static const char *const reductions[] = {"none", "add", "mul", "max", "min", NULL};
@@ -75,7 +81,8 @@ import_scatter_nd(onnx_node *n)
 {
     int r = onnx_attr_choice(n, "reduction", "none", reductions);
     return r >= 0 && onnx_ret(n, onnx_emit(n, "scatter_nd",
-                                           tn_dictv(n->ctx, "reduction", tn_string(n->ctx, relax_reductions[r]), NULL),
+                                           tn_dictv(n->ctx, "reduction",
+                                                    tn_string(n->ctx, relax_reductions[r]), NULL),
                                            onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
 }
 
@@ -90,18 +97,22 @@ import_topk(onnx_node *n)
         return false;
     extent = onnx_dim(x, axis);
     if (k < 1 || (extent >= 0 && k > extent))
-        return onnx_fail(n, TNB_BOUNDS, "k is %" PRId64 ", but axis %" PRId64 " has %" PRId64 " entries", k, axis, extent);
+        return onnx_fail(n, TNB_BOUNDS,
+                         "k is %" PRId64 ", but axis %" PRId64 " has %" PRId64 " entries", k, axis,
+                         extent);
     return onnx_ret(n, onnx_emit(n, "topk",
-                                 tn_dictv(n->ctx, "k", tn_i64(n->ctx, k), "axis", tn_i64(n->ctx, axis), "largest",
-                                          tn_bool(n->ctx, largest), "dtype", tn_dtype_value(n->ctx, TNB_I64), NULL),
+                                 tn_dictv(n->ctx, "k", tn_i64(n->ctx, k), "axis",
+                                          tn_i64(n->ctx, axis), "largest", tn_bool(n->ctx, largest),
+                                          "dtype", tn_dtype_value(n->ctx, TNB_I64), NULL),
                                  x, NULL));
 }
 
-/* The entries of an axis where a condition holds, which has to be known: its count decides the shape. */
+/* The entries of an axis where a condition holds, which has to be known: its count decides the
+ * shape. */
 static bool
 import_compress(onnx_node *n)
 {
-    const tn_expr *x = onnx_in(n, 0), *const *c;
+    const tn_expr *x = onnx_in(n, 0), *const * c;
     int64_t axis = onnx_attr_int(n, "axis", 0), picked[ONNX_MAX_LITERALS], flat = -1, v;
     uint32_t count, kept = 0;
     if (tn_is_error(x) || !onnx_elems(n, 1, "the condition", &c, &count))
@@ -128,8 +139,8 @@ import_unique(onnx_node *n)
     bool sorted = onnx_attr_int(n, "sorted", 1) != 0;
     const Onnx__AttributeProto *axis = onnx_attr(n, "axis");
     const tn_expr *yes = tn_bool(n->ctx, true);
-    return onnx_ret(n, onnx_emit(n, "unique", NULL, onnx_in(n, 0), tn_bool(n->ctx, sorted), yes, yes, yes,
-                                 axis ? tn_i64(n->ctx, axis->i) : NULL, NULL));
+    return onnx_ret(n, onnx_emit(n, "unique", NULL, onnx_in(n, 0), tn_bool(n->ctx, sorted), yes,
+                                 yes, yes, axis ? tn_i64(n->ctx, axis->i) : NULL, NULL));
 }
 
 static bool
@@ -142,8 +153,11 @@ import_nms(onnx_node *n)
         (onnx_has(n, 4) && !onnx_in_float(n, 4, "the score limit", &score)))
         return false;
     return onnx_ret(n, onnx_emit(n, "vision.all_class_non_max_suppression",
-                                 tn_dictv(n->ctx, "center_point_box", tn_i64(n->ctx, onnx_attr_int(n, "center_point_box", 0)), NULL),
-                                 onnx_in(n, 0), onnx_in(n, 1), tn_i64(n->ctx, most), tn_float_imm_of(n->ctx, TNB_F32, iou),
+                                 tn_dictv(n->ctx, "center_point_box",
+                                          tn_i64(n->ctx, onnx_attr_int(n, "center_point_box", 0)),
+                                          NULL),
+                                 onnx_in(n, 0), onnx_in(n, 1), tn_i64(n->ctx, most),
+                                 tn_float_imm_of(n->ctx, TNB_F32, iou),
                                  tn_float_imm_of(n->ctx, TNB_F32, score), NULL));
 }
 

@@ -19,13 +19,19 @@ import_gemm(onnx_node *n)
     bool ta = onnx_attr_int(n, "transA", 0) != 0, tb = onnx_attr_int(n, "transB", 0) != 0;
     onnx_attr(n, "broadcast");
     if (onnx_rank(n, a) != 2 || onnx_rank(n, b) != 2)
-        return n->failed ? false : onnx_fail(n, TNB_SHAPE, "the operands have rank %" PRId64 " and %" PRId64 ", wanted 2 and 2",
-                                             onnx_rank(n, a), onnx_rank(n, b));
+        return n->failed
+                   ? false
+                   : onnx_fail(n, TNB_SHAPE,
+                               "the operands have rank %" PRId64 " and %" PRId64 ", wanted 2 and 2",
+                               onnx_rank(n, a), onnx_rank(n, b));
     int64_t ka = onnx_dim(a, ta ? 0 : 1), kb = onnx_dim(b, tb ? 1 : 0);
     if (ka >= 0 && kb >= 0 && ka != kb) {
-        onnx_fail(n, TNB_SHAPE, "the operands cannot be multiplied: %" PRId64 " columns by %" PRId64 " rows", ka, kb);
-        onnx_note(n, "'%s' has type %s%s, '%s' has type %s%s", n->in[0]->name, onnx_type_text(n->imp, a->type), ta ? ", transposed" : "",
-                  n->in[1]->name, onnx_type_text(n->imp, b->type), tb ? ", transposed" : "");
+        onnx_fail(n, TNB_SHAPE,
+                  "the operands cannot be multiplied: %" PRId64 " columns by %" PRId64 " rows", ka,
+                  kb);
+        onnx_note(n, "'%s' has type %s%s, '%s' has type %s%s", n->in[0]->name,
+                  onnx_type_text(n->imp, a->type), ta ? ", transposed" : "", n->in[1]->name,
+                  onnx_type_text(n->imp, b->type), tb ? ", transposed" : "");
         return false;
     }
     y = onnx_bin(n, "matmul", transposed(n, a, ta), transposed(n, b, tb));
@@ -61,8 +67,10 @@ import_einsum(onnx_node *n)
             tnb_buf_putc(&b, *p);
     const char *subscripts = tn_str(n->ctx, b.s ? b.s : "");
     tnb_buf_free(&b);
-    return onnx_ret(n, onnx_emit(n, "einsum", tn_dictv(n->ctx, "subscripts", tn_string(n->ctx, subscripts), NULL),
-                                 tn_tuple_of(n->ctx, tn_list_of(n->ctx, x, n->n_in)), NULL));
+    return onnx_ret(n,
+                    onnx_emit(n, "einsum",
+                              tn_dictv(n->ctx, "subscripts", tn_string(n->ctx, subscripts), NULL),
+                              tn_tuple_of(n->ctx, tn_list_of(n->ctx, x, n->n_in)), NULL));
 }
 
 static bool

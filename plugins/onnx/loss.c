@@ -10,8 +10,10 @@ nll(onnx_node *n, const tn_expr *log_prob)
     int64_t ignore = onnx_attr_int(n, "ignore_index", -100);
     if (r < 0)
         return tn_error_node(n->ctx);
-    const tn_node *attrs = tn_dictv(n->ctx, "reduction", tn_string(n->ctx, reductions[r]), "ignore_index", tn_i64(n->ctx, ignore), NULL);
-    return onnx_emit(n, "nn.nll_loss", attrs, log_prob, onnx_in(n, 1), onnx_has(n, 2) ? onnx_in(n, 2) : NULL, NULL);
+    const tn_node *attrs = tn_dictv(n->ctx, "reduction", tn_string(n->ctx, reductions[r]),
+                                    "ignore_index", tn_i64(n->ctx, ignore), NULL);
+    return onnx_emit(n, "nn.nll_loss", attrs, log_prob, onnx_in(n, 1),
+                     onnx_has(n, 2) ? onnx_in(n, 2) : NULL, NULL);
 }
 
 static bool
@@ -23,7 +25,9 @@ import_nll(onnx_node *n)
 static bool
 import_softmax_loss(onnx_node *n)
 {
-    const tn_expr *p = onnx_emit(n, "nn.log_softmax", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 1), NULL), onnx_in(n, 0), NULL);
+    const tn_expr *p =
+        onnx_emit(n, "nn.log_softmax", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 1), NULL),
+                  onnx_in(n, 0), NULL);
     return onnx_ret_at(n, 0, nll(n, p)) && (n->n_out < 2 || onnx_ret_at(n, 1, p));
 }
 

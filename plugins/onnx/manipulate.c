@@ -47,8 +47,11 @@ import_transpose(onnx_node *n)
         for (int64_t i = 0; i < rank; i++)
             perm[i] = rank - 1 - i;
     else if (count != rank)
-        return onnx_fail(n, TNB_SHAPE, "attribute 'perm' has %d entries, but the input has rank %" PRId64, count, rank);
-    return onnx_axes(n, rank, perm, (int)rank) && onnx_ret(n, onnx_permute(n, x, perm, (uint32_t)rank));
+        return onnx_fail(n, TNB_SHAPE,
+                         "attribute 'perm' has %d entries, but the input has rank %" PRId64, count,
+                         rank);
+    return onnx_axes(n, rank, perm, (int)rank) &&
+           onnx_ret(n, onnx_permute(n, x, perm, (uint32_t)rank));
 }
 
 static bool
@@ -64,7 +67,8 @@ import_concat(onnx_node *n)
         rank = r > rank ? r : rank;
     }
     rank = rank ? rank : 1;
-    for (uint32_t i = 0; i < n->n_in; i++) /* some exporters join scalars: each counts as one element */
+    for (uint32_t i = 0; i < n->n_in;
+         i++) /* some exporters join scalars: each counts as one element */
         if (rank == 1 && onnx_rank(n, x[i]) == 0)
             x[i] = onnx_unsqueeze(n, x[i], &zero, 1);
     return onnx_axis(n, rank, &axis) && onnx_ret(n, onnx_concat(n, x, n->n_in, axis));
@@ -76,14 +80,16 @@ import_split(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     int64_t axis = onnx_attr_int(n, "axis", 0), sizes[64], cuts[64], at = 0;
     uint32_t count;
-    if (!onnx_axis(n, onnx_rank(n, x), &axis) || !onnx_split_sizes(n, onnx_dim(x, axis), sizes, &count))
+    if (!onnx_axis(n, onnx_rank(n, x), &axis) ||
+        !onnx_split_sizes(n, onnx_dim(x, axis), sizes, &count))
         return false;
     if (count == 1)
         return onnx_ret(n, x);
     for (uint32_t i = 0; i + 1 < count; i++)
         cuts[i] = at += sizes[i];
     return onnx_ret(n, onnx_emit(n, "split",
-                                 tn_dictv(n->ctx, "indices_or_sections", tn_int_array(n->ctx, cuts, count - 1), "axis",
+                                 tn_dictv(n->ctx, "indices_or_sections",
+                                          tn_int_array(n->ctx, cuts, count - 1), "axis",
                                           tn_i64(n->ctx, axis), NULL),
                                  x, NULL));
 }
@@ -130,7 +136,8 @@ import_squeeze(onnx_node *n)
         return false;
     for (int i = 0; i < count; i++)
         if (onnx_dim(x, axes[i]) > 1 || onnx_dim(x, axes[i]) == 0)
-            return onnx_fail(n, TNB_SHAPE, "axis %" PRId64 " has %" PRId64 " entries, wanted 1", axes[i], onnx_dim(x, axes[i]));
+            return onnx_fail(n, TNB_SHAPE, "axis %" PRId64 " has %" PRId64 " entries, wanted 1",
+                             axes[i], onnx_dim(x, axes[i]));
     return onnx_ret(n, onnx_squeeze(n, x, axes, (uint32_t)count));
 }
 
@@ -144,7 +151,8 @@ import_unsqueeze(onnx_node *n)
         return false;
     if (count < 0)
         return onnx_fail(n, TNB_INVALID, "the list of axes is missing");
-    return onnx_axes(n, rank + count, axes, count) && onnx_ret(n, onnx_unsqueeze(n, x, axes, (uint32_t)count));
+    return onnx_axes(n, rank + count, axes, count) &&
+           onnx_ret(n, onnx_unsqueeze(n, x, axes, (uint32_t)count));
 }
 
 static bool
@@ -156,7 +164,9 @@ import_flatten(onnx_node *n)
     if (rank < 0 || !onnx_dims(n, x, &dims))
         return false;
     if (axis < -rank || axis > rank)
-        return onnx_fail(n, TNB_BOUNDS, "attribute 'axis' is %" PRId64 ", but the input has rank %" PRId64, axis, rank);
+        return onnx_fail(n, TNB_BOUNDS,
+                         "attribute 'axis' is %" PRId64 ", but the input has rank %" PRId64, axis,
+                         rank);
     axis = axis < 0 ? axis + rank : axis;
     out[0] = tn_product(n->ctx, (tn_list){dims.at, (uint32_t)axis});
     out[1] = tn_product(n->ctx, (tn_list){dims.at + axis, dims.n - (uint32_t)axis});
@@ -166,7 +176,7 @@ import_flatten(onnx_node *n)
 static bool
 import_expand(onnx_node *n)
 {
-    const tn_expr *x = onnx_in(n, 0), *const *want;
+    const tn_expr *x = onnx_in(n, 0), *const * want;
     const tn_expr *out[ONNX_MAX_DIMS];
     uint32_t count;
     tn_list dims;
@@ -177,10 +187,13 @@ import_expand(onnx_node *n)
         return onnx_fail(n, TNB_BOUNDS, "the target shape has %u entries", count);
     for (uint32_t i = 0; i < rank; i++) {
         const tn_expr *a = i < rank - dims.n ? tn_i64(n->ctx, 1) : dims.at[i - (rank - dims.n)];
-        const tn_expr *b = i < rank - count ? tn_i64(n->ctx, 1) : onnx_simplify(n, want[i - (rank - count)]);
+        const tn_expr *b =
+            i < rank - count ? tn_i64(n->ctx, 1) : onnx_simplify(n, want[i - (rank - count)]);
         int64_t va, vb;
         if (tn_int_value(a, &va) && tn_int_value(b, &vb) && va != vb && va != 1 && vb != 1)
-            return onnx_fail(n, TNB_SHAPE, "extent %" PRId64 " of axis %u cannot be expanded to %" PRId64, va, i, vb);
+            return onnx_fail(n, TNB_SHAPE,
+                             "extent %" PRId64 " of axis %u cannot be expanded to %" PRId64, va, i,
+                             vb);
         out[i] = tn_is_int_const(b, 1) ? a : b;
     }
     return onnx_ret(n, onnx_broadcast(n, x, out, rank));
@@ -195,8 +208,8 @@ import_tile(onnx_node *n)
     if (rank < 0)
         return false;
     if (n->version < 6) {
-        if (!onnx_in_int(n, 1, "the number of tiles", &tiles) || !onnx_in_int(n, 2, "the axis", &axis) ||
-            !onnx_axis(n, rank, &axis))
+        if (!onnx_in_int(n, 1, "the number of tiles", &tiles) ||
+            !onnx_in_int(n, 2, "the axis", &axis) || !onnx_axis(n, rank, &axis))
             return false;
         for (count = 0; count < rank; count++)
             repeats[count] = count == axis ? tiles : 1;
@@ -204,8 +217,12 @@ import_tile(onnx_node *n)
         return false;
     }
     if (count != rank)
-        return onnx_fail(n, TNB_SHAPE, "there are %u repeats, but the input has rank %" PRId64, count, rank);
-    return onnx_ret(n, onnx_emit(n, "tile", tn_dictv(n->ctx, "repeats", tn_int_array(n->ctx, repeats, count), NULL), x, NULL));
+        return onnx_fail(n, TNB_SHAPE, "there are %u repeats, but the input has rank %" PRId64,
+                         count, rank);
+    return onnx_ret(n, onnx_emit(n, "tile",
+                                 tn_dictv(n->ctx, "repeats", tn_int_array(n->ctx, repeats, count),
+                                          NULL),
+                                 x, NULL));
 }
 
 static bool
@@ -214,7 +231,8 @@ import_pad(onnx_node *n)
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap", NULL};
     static const char *const relax[] = {"constant", "reflect", "replicate", "circular"};
     const tn_expr *x = onnx_in(n, 0);
-    int64_t pads[2 * ONNX_MAX_DIMS], width[2 * ONNX_MAX_DIMS] = {0}, axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
+    int64_t pads[2 * ONNX_MAX_DIMS], width[2 * ONNX_MAX_DIMS] = {0}, axes[ONNX_MAX_DIMS],
+                                               rank = onnx_rank(n, x);
     int mode = onnx_attr_choice(n, "mode", "constant", modes);
     uint32_t count = 0, n_axes = 0;
     double value = 0;
@@ -234,17 +252,20 @@ import_pad(onnx_node *n)
     }
     for (n_axes = 0; n_axes < rank; n_axes++)
         axes[n_axes] = n_axes;
-    if (onnx_has(n, 3) && (!onnx_ints(n, 3, "the axes", axes, ONNX_MAX_DIMS, &n_axes) || !onnx_axes(n, rank, axes, (int)n_axes)))
+    if (onnx_has(n, 3) && (!onnx_ints(n, 3, "the axes", axes, ONNX_MAX_DIMS, &n_axes) ||
+                           !onnx_axes(n, rank, axes, (int)n_axes)))
         return false;
     if (count != 2 * n_axes)
-        return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, wanted %u", count, n_axes, 2 * n_axes);
+        return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, wanted %u", count,
+                         n_axes, 2 * n_axes);
     for (uint32_t i = 0; i < n_axes; i++) {
         width[2 * axes[i]] = pads[i];
         width[2 * axes[i] + 1] = pads[n_axes + i];
     }
     return onnx_ret(n, onnx_emit(n, "nn.pad",
-                                 tn_dictv(n->ctx, "pad_width", tn_int_array(n->ctx, width, 2 * (uint32_t)rank), "pad_mode",
-                                          tn_string(n->ctx, relax[mode]), "pad_value",
+                                 tn_dictv(n->ctx, "pad_width",
+                                          tn_int_array(n->ctx, width, 2 * (uint32_t)rank),
+                                          "pad_mode", tn_string(n->ctx, relax[mode]), "pad_value",
                                           tn_float_imm_of(n->ctx, TNB_F64, value), NULL),
                                  x, NULL));
 }
@@ -259,7 +280,8 @@ image_dims(onnx_node *n, const tn_expr *x, tn_list *d, int64_t *block)
     if (d->n != 4)
         return onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 4", d->n);
     return (*block > 0 && *block < 65536) ||
-           onnx_fail(n, TNB_INVALID, "attribute 'blocksize' is %" PRId64 ", wanted 1 or more", *block);
+           onnx_fail(n, TNB_INVALID, "attribute 'blocksize' is %" PRId64 ", wanted 1 or more",
+                     *block);
 }
 
 static bool
@@ -273,8 +295,10 @@ import_depth_to_space(onnx_node *n)
     tn_list d;
     if (crd < 0 || !image_dims(n, x, &d, &b))
         return false;
-    const tn_expr *k = tn_i64(n->ctx, b), *c = onnx_simplify(n, tn_floordiv(n->ctx, d.at[1], tn_i64(n->ctx, b * b)));
-    const tn_expr *six[2][6] = {{d.at[0], k, k, c, d.at[2], d.at[3]}, {d.at[0], c, k, k, d.at[2], d.at[3]}};
+    const tn_expr *k = tn_i64(n->ctx, b),
+                  *c = onnx_simplify(n, tn_floordiv(n->ctx, d.at[1], tn_i64(n->ctx, b * b)));
+    const tn_expr *six[2][6] = {{d.at[0], k, k, c, d.at[2], d.at[3]},
+                                {d.at[0], c, k, k, d.at[2], d.at[3]}};
     const tn_expr *out[] = {d.at[0], c, tn_mul(n->ctx, d.at[2], k), tn_mul(n->ctx, d.at[3], k)};
     x = onnx_permute(n, onnx_reshape(n, x, six[crd], 6), perms[crd], 6);
     return onnx_ret(n, onnx_reshape(n, x, out, 4));
@@ -293,7 +317,8 @@ import_space_to_depth(onnx_node *n)
                   *w = onnx_simplify(n, tn_floordiv(n->ctx, d.at[3], k));
     const tn_expr *six[] = {d.at[0], d.at[1], h, k, w, k};
     const tn_expr *out[] = {d.at[0], tn_mul(n->ctx, d.at[1], tn_i64(n->ctx, b * b)), h, w};
-    return onnx_ret(n, onnx_reshape(n, onnx_permute(n, onnx_reshape(n, x, six, 6), perm, 6), out, 4));
+    return onnx_ret(n,
+                    onnx_reshape(n, onnx_permute(n, onnx_reshape(n, x, six, 6), perm, 6), out, 4));
 }
 
 static bool
@@ -301,7 +326,8 @@ import_reverse_sequence(onnx_node *n)
 {
     int64_t seq = onnx_attr_int(n, "time_axis", 0), batch = onnx_attr_int(n, "batch_axis", 1);
     return onnx_ret(n, onnx_emit(n, "reverse_sequence",
-                                 tn_dictv(n->ctx, "seq_axis", tn_i64(n->ctx, seq), "batch_axis", tn_i64(n->ctx, batch), NULL),
+                                 tn_dictv(n->ctx, "seq_axis", tn_i64(n->ctx, seq), "batch_axis",
+                                          tn_i64(n->ctx, batch), NULL),
                                  onnx_in(n, 0), onnx_in(n, 1), NULL));
 }
 
@@ -312,23 +338,28 @@ import_trilu(onnx_node *n)
     bool upper = onnx_attr_int(n, "upper", 1) != 0;
     if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the diagonal", &k))
         return false;
-    return onnx_ret(n, onnx_emit(n, upper ? "triu" : "tril", NULL, onnx_in(n, 0), tn_i64(n->ctx, k), NULL));
+    return onnx_ret(n, onnx_emit(n, upper ? "triu" : "tril", NULL, onnx_in(n, 0), tn_i64(n->ctx, k),
+                                 NULL));
 }
 
 static bool
 import_center_crop_pad(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0);
-    int64_t dims[ONNX_MAX_DIMS], want[ONNX_MAX_DIMS], axes[ONNX_MAX_DIMS], before[ONNX_MAX_DIMS] = {0}, after[ONNX_MAX_DIMS] = {0};
+    int64_t dims[ONNX_MAX_DIMS], want[ONNX_MAX_DIMS], axes[ONNX_MAX_DIMS],
+        before[ONNX_MAX_DIMS] = {0}, after[ONNX_MAX_DIMS] = {0};
     uint32_t count;
-    int rank = onnx_static_dims(n, x, dims, "the input"), n_axes = onnx_attr_ints(n, "axes", axes, ONNX_MAX_DIMS);
+    int rank = onnx_static_dims(n, x, dims, "the input"),
+        n_axes = onnx_attr_ints(n, "axes", axes, ONNX_MAX_DIMS);
     if (rank < 0 || n->failed || !onnx_ints(n, 1, "the target shape", want, ONNX_MAX_DIMS, &count))
         return false;
     if (n_axes < 0)
         for (n_axes = 0; n_axes < rank; n_axes++)
             axes[n_axes] = n_axes;
     if (!onnx_axes(n, rank, axes, n_axes) || count != (uint32_t)n_axes)
-        return n->failed ? false : onnx_fail(n, TNB_SHAPE, "there are %u target extents for %d axes", count, n_axes);
+        return n->failed ? false
+                         : onnx_fail(n, TNB_SHAPE, "there are %u target extents for %d axes", count,
+                                     n_axes);
     for (int i = 0; i < n_axes; i++) {
         int64_t have = dims[axes[i]], more = want[i] - have;
         if (more < 0)

@@ -10,8 +10,12 @@ put_dim(tnb_buf *b, const tn_expr *e, int depth)
 {
     int64_t v;
     const tn_binary *two = tn_is_binary(e) ? tn_as_binary(e) : NULL;
-    const char *sign = tn_is(e, TN_KIND_ADD) ? " + " : tn_is(e, TN_KIND_SUB) ? " - " : tn_is(e, TN_KIND_MUL) ? " * "
-                     : tn_is(e, TN_KIND_FLOOR_DIV) ? " // " : tn_is(e, TN_KIND_FLOOR_MOD) ? " % " : NULL;
+    const char *sign = tn_is(e, TN_KIND_ADD)         ? " + "
+                       : tn_is(e, TN_KIND_SUB)       ? " - "
+                       : tn_is(e, TN_KIND_MUL)       ? " * "
+                       : tn_is(e, TN_KIND_FLOOR_DIV) ? " // "
+                       : tn_is(e, TN_KIND_FLOOR_MOD) ? " % "
+                                                     : NULL;
     if (tn_int_value(e, &v))
         tnb_buf_printf(b, "%" PRId64, v);
     else if (tn_is_var(e))

@@ -53,7 +53,8 @@ const uint8_t *
 onnx_model_tensor(const onnx_model *m, const Onnx__TensorProto *t, size_t *n)
 {
     /* the skeleton's writer put both numbers in range */
-    if (t->n_dims != 2 || (uint64_t)t->dims[0] > m->n || (uint64_t)t->dims[1] > m->n - (uint64_t)t->dims[0]) {
+    if (t->n_dims != 2 || (uint64_t)t->dims[0] > m->n ||
+        (uint64_t)t->dims[1] > m->n - (uint64_t)t->dims[0]) {
         *n = 0;
         return m->bytes;
     }
@@ -69,7 +70,8 @@ unpack(onnx_model *m)
     tnb_buf skeleton = {0};
     bool ok = onnx_check_message(m->ctx, m->file, m->bytes, m->n, &skeleton);
     if (ok) {
-        m->proto = onnx__model_proto__unpack(NULL, skeleton.n, (const uint8_t *)(skeleton.s ? skeleton.s : ""));
+        m->proto = onnx__model_proto__unpack(NULL, skeleton.n,
+                                             (const uint8_t *)(skeleton.s ? skeleton.s : ""));
         if (!m->proto)
             tnb_report(diags, TNB_ERROR, TNB_FORMAT, place, "the file is not an ONNX model");
     }
@@ -87,7 +89,9 @@ onnx_model_open(tn_ctx *ctx, const char *path, onnx_model *out)
 {
     tnb_err err = {0};
     tnb_mapping map = {0};
-    *out = (onnx_model){.ctx = ctx, .path = tn_str(ctx, path), .file = tn_str(ctx, tnb_path_name(path))};
+    *out = (onnx_model){.ctx = ctx,
+                        .path = tn_str(ctx, path),
+                        .file = tn_str(ctx, tnb_path_name(path))};
     tnb_ptrmap_init(&out->external, tn_arena(ctx));
     tnb_place place = {.file = out->file};
     if (tnb_map_file(path, 0, &map, &err) != TNB_OK) {

@@ -24,9 +24,10 @@ onnx_model_open(tn_ctx *ctx, const char *path, onnx_model *out);
 void
 onnx_model_close(onnx_model *m); /* the mapping stays with the context: constants point into it */
 
-/* The walk before unpacking: appends to `out` the message without documentation, unknown fields and training graphs, in which
- * each TensorProto holds its name, and as its dims the offset and length of the real one in `bytes`. Refuses what protobuf-c
- * must not see. False after recording an error with the field's path and the byte offset. */
+/* The walk before unpacking: appends to `out` the message without documentation, unknown fields and
+ * training graphs, in which each TensorProto holds its name, and as its dims the offset and length
+ * of the real one in `bytes`. Refuses what protobuf-c must not see. False after recording an error
+ * with the field's path and the byte offset. */
 bool
 onnx_check_message(tn_ctx *ctx, const char *file, const uint8_t *bytes, size_t n, tnb_buf *out);
 
@@ -34,7 +35,8 @@ onnx_check_message(tn_ctx *ctx, const char *file, const uint8_t *bytes, size_t n
 const uint8_t *
 onnx_model_tensor(const onnx_model *m, const Onnx__TensorProto *t, size_t *n);
 
-/* Maps `location` (n bytes of text) strictly below the folder of the model. NULL and `err` on failure. `*path`: its name. */
+/* Maps `location` (n bytes of text) strictly below the folder of the model. NULL and `err` on
+ * failure. `*path`: its name. */
 const tnb_mapping *
 onnx_model_external(onnx_model *m, const char *location, size_t n, const char **path, tnb_err *err);
 

@@ -17,15 +17,22 @@ softmax(onnx_node *n, const char *op)
     int64_t axis = onnx_attr_int(n, "axis", n->version < 13 ? 1 : -1), rank = onnx_rank(n, x);
     tn_list dims;
     if (rank < 0 || (rank > 0 && axis == rank && n->version < 13))
-        return rank < 0 ? false : onnx_fail(n, TNB_BOUNDS, "attribute 'axis' is %" PRId64 ", but the input has rank %" PRId64, axis, rank);
+        return rank < 0
+                   ? false
+                   : onnx_fail(n, TNB_BOUNDS,
+                               "attribute 'axis' is %" PRId64 ", but the input has rank %" PRId64,
+                               axis, rank);
     if (!onnx_axis(n, rank, &axis) || !onnx_dims(n, x, &dims))
         return false;
-    const tn_node *at = tn_dictv(n->ctx, "axis", tn_i64(n->ctx, n->version < 13 && axis != rank - 1 ? 1 : axis), NULL);
+    const tn_node *at =
+        tn_dictv(n->ctx, "axis", tn_i64(n->ctx, n->version < 13 && axis != rank - 1 ? 1 : axis),
+                 NULL);
     if (n->version >= 13 || axis == rank - 1)
         return onnx_ret(n, onnx_emit(n, op, at, x, NULL));
     two[0] = tn_product(n->ctx, (tn_list){dims.at, (uint32_t)axis});
     two[1] = tn_product(n->ctx, (tn_list){dims.at + axis, dims.n - (uint32_t)axis});
-    return onnx_ret(n, onnx_reshape(n, onnx_emit(n, op, at, onnx_reshape(n, x, two, 2), NULL), dims.at, dims.n));
+    return onnx_ret(n, onnx_reshape(n, onnx_emit(n, op, at, onnx_reshape(n, x, two, 2), NULL),
+                                    dims.at, dims.n));
 }
 
 static bool
@@ -61,12 +68,16 @@ import_hardmax(onnx_node *n)
     tn_list d;
     if (!onnx_dims(n, y, &d))
         return false;
-    const tn_expr *first = onnx_emit(n, "argmax", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, along), "keepdims", tn_bool(n->ctx, true), NULL), y, NULL);
+    const tn_expr *first = onnx_emit(n, "argmax",
+                                     tn_dictv(n->ctx, "axis", tn_i64(n->ctx, along), "keepdims",
+                                              tn_bool(n->ctx, true), NULL),
+                                     y, NULL);
     const tn_expr *at = onnx_arange(n, tn_i64(n->ctx, 0), d.at[along], tn_i64(n->ctx, 1), TNB_I64);
     const tn_expr *grid[ONNX_MAX_DIMS];
     for (int64_t i = 0; i < r; i++)
         grid[i] = i == along ? d.at[along] : tn_i64(n->ctx, 1);
-    y = onnx_astype(n, onnx_bin(n, "equal", first, onnx_reshape(n, at, grid, (uint32_t)r)), onnx_dtype(x));
+    y = onnx_astype(n, onnx_bin(n, "equal", first, onnx_reshape(n, at, grid, (uint32_t)r)),
+                    onnx_dtype(x));
     return onnx_ret(n, onnx_reshape(n, y, dims.at, dims.n));
 }
 
@@ -80,7 +91,8 @@ import_batch_norm(onnx_node *n)
     onnx_attr(n, "is_test");
     onnx_attr(n, "consumed_inputs");
     if (onnx_attr_int(n, "training_mode", 0) || (n->version >= 14 && n->n_out > 1)) {
-        onnx_fail(n, TNB_UNSUPPORTED, "attribute 'training_mode' is 1: Tenon compiles for inference");
+        onnx_fail(n, TNB_UNSUPPORTED,
+                  "attribute 'training_mode' is 1: Tenon compiles for inference");
         onnx_hint(n, "export the model in evaluation mode");
         return false;
     }
@@ -90,13 +102,16 @@ import_batch_norm(onnx_node *n)
         p[i] = onnx_in(n, i + 1);
         int64_t c = onnx_dim(x, 1), have = onnx_dim(p[i], 0);
         if (!n->failed && c >= 0 && have >= 0 && c != have)
-            return onnx_fail(n, TNB_SHAPE, "input %u has %" PRId64 " entries, but the data have %" PRId64 " channels", i + 1, have, c);
+            return onnx_fail(n, TNB_SHAPE,
+                             "input %u has %" PRId64 " entries, but the data have %" PRId64
+                             " channels",
+                             i + 1, have, c);
         if (!n->failed && !tnb_dtype_eq(onnx_dtype(p[i]), onnx_dtype(x)))
             p[i] = onnx_astype(n, p[i], onnx_dtype(x));
     }
     const tn_expr *t = onnx_emit(n, "nn.batch_norm",
-                                 tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 1), "epsilon", number(n, eps), "training",
-                                          tn_bool(n->ctx, false), NULL),
+                                 tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 1), "epsilon",
+                                          number(n, eps), "training", tn_bool(n->ctx, false), NULL),
                                  x, p[0], p[1], p[2], p[3], NULL);
     return !tn_is_error(t) && onnx_ret_at(n, 0, onnx_tuple_get(n, t, 0));
 }
@@ -117,14 +132,19 @@ import_instance_norm(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     int64_t rank = onnx_rank(n, x);
     if (rank < 3)
-        return rank < 0 ? false : onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or more", rank);
+        return rank < 0 ? false
+                        : onnx_fail(n, TNB_SHAPE,
+                                    "the input has rank %" PRId64 ", wanted 3 or more", rank);
     return onnx_ret(n, onnx_emit(n, "nn.instance_norm",
-                                 tn_dictv(n->ctx, "channel_axis", tn_i64(n->ctx, 1), "axes", axes_from(n, 2, rank), "epsilon",
-                                          number(n, onnx_attr_float(n, "epsilon", (double)1e-5f)), NULL),
+                                 tn_dictv(n->ctx, "channel_axis", tn_i64(n->ctx, 1), "axes",
+                                          axes_from(n, 2, rank), "epsilon",
+                                          number(n, onnx_attr_float(n, "epsilon", (double)1e-5f)),
+                                          NULL),
                                  x, onnx_in(n, 1), onnx_in(n, 2), NULL));
 }
 
-/* Statistics by composition: the mean and 1 / deviation are outputs too, and scales may be of any shape. */
+/* Statistics by composition: the mean and 1 / deviation are outputs too, and scales may be of any
+ * shape. */
 static bool
 import_layer_norm(onnx_node *n)
 {
@@ -138,19 +158,24 @@ import_layer_norm(onnx_node *n)
         axes[i - axis] = i;
     uint32_t count = (uint32_t)(rank - axis);
     tnb_dtype d = onnx_dtype(x);
-    if (n->n_out == 1 && onnx_rank(n, scale) == rank - axis && onnx_has(n, 2) && onnx_rank(n, onnx_in(n, 2)) == rank - axis)
+    if (n->n_out == 1 && onnx_rank(n, scale) == rank - axis && onnx_has(n, 2) &&
+        onnx_rank(n, onnx_in(n, 2)) == rank - axis)
         return onnx_ret(n, onnx_emit(n, "nn.layer_norm",
-                                     tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon", number(n, eps), NULL), x,
-                                     scale, onnx_in(n, 2), NULL));
+                                     tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon",
+                                              number(n, eps), NULL),
+                                     x, scale, onnx_in(n, 2), NULL));
     const tn_expr *f = onnx_astype(n, x, d.bits < 32 ? TNB_F32 : d);
     const tn_expr *mean = onnx_reduce(n, "mean", f, axes, count, true);
     const tn_expr *diff = onnx_bin(n, "subtract", f, mean);
-    const tn_expr *var = onnx_reduce(n, "mean", onnx_bin(n, "multiply", diff, diff), axes, count, true);
+    const tn_expr *var =
+        onnx_reduce(n, "mean", onnx_bin(n, "multiply", diff, diff), axes, count, true);
     const tn_expr *inv = onnx_un(n, "rsqrt", onnx_bin_num(n, "add", var, eps));
-    const tn_expr *y = onnx_bin(n, "multiply", onnx_astype(n, onnx_bin(n, "multiply", diff, inv), d), scale);
+    const tn_expr *y =
+        onnx_bin(n, "multiply", onnx_astype(n, onnx_bin(n, "multiply", diff, inv), d), scale);
     if (onnx_has(n, 2))
         y = onnx_bin(n, "add", y, onnx_in(n, 2));
-    return onnx_ret_at(n, 0, y) && (n->n_out < 2 || onnx_ret_at(n, 1, mean)) && (n->n_out < 3 || onnx_ret_at(n, 2, inv));
+    return onnx_ret_at(n, 0, y) && (n->n_out < 2 || onnx_ret_at(n, 1, mean)) &&
+           (n->n_out < 3 || onnx_ret_at(n, 2, inv));
 }
 
 static bool
@@ -166,9 +191,11 @@ import_rms_norm(onnx_node *n)
         axes[i - axis] = i;
     if (onnx_rank(n, scale) == rank - axis)
         return onnx_ret(n, onnx_emit(n, "nn.rms_norm",
-                                     tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon", number(n, eps), NULL), x,
-                                     scale, NULL));
-    const tn_expr *ms = onnx_reduce(n, "mean", onnx_bin(n, "multiply", x, x), axes, (uint32_t)(rank - axis), true);
+                                     tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon",
+                                              number(n, eps), NULL),
+                                     x, scale, NULL));
+    const tn_expr *ms =
+        onnx_reduce(n, "mean", onnx_bin(n, "multiply", x, x), axes, (uint32_t)(rank - axis), true);
     x = onnx_bin(n, "multiply", x, onnx_un(n, "rsqrt", onnx_bin_num(n, "add", ms, eps)));
     return onnx_ret(n, onnx_bin(n, "multiply", x, scale));
 }
@@ -182,30 +209,39 @@ import_group_norm(onnx_node *n)
     double eps = onnx_attr_float(n, "epsilon", (double)1e-5f);
     onnx_attr(n, "stash_type");
     if (rank < 3)
-        return rank < 0 ? false : onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or more", rank);
+        return rank < 0 ? false
+                        : onnx_fail(n, TNB_SHAPE,
+                                    "the input has rank %" PRId64 ", wanted 3 or more", rank);
     if (groups < 1 || c < 0 || c % groups)
-        return onnx_fail(n, TNB_SHAPE, "attribute 'num_groups' is %" PRId64 ", but the input has %" PRId64 " channels", groups, c);
+        return onnx_fail(n, TNB_SHAPE,
+                         "attribute 'num_groups' is %" PRId64 ", but the input has %" PRId64
+                         " channels",
+                         groups, c);
     if (n->version < 21 && groups != c) {
-        const tn_node *repeat = tn_dictv(n->ctx, "repeats", tn_i64(n->ctx, c / groups), "axis", tn_i64(n->ctx, 0), NULL);
+        const tn_node *repeat = tn_dictv(n->ctx, "repeats", tn_i64(n->ctx, c / groups), "axis",
+                                         tn_i64(n->ctx, 0), NULL);
         scale = onnx_emit(n, "repeat", repeat, scale, NULL);
         bias = onnx_emit(n, "repeat", repeat, bias, NULL);
     }
     return onnx_ret(n, onnx_emit(n, "nn.group_norm",
-                                 tn_dictv(n->ctx, "num_groups", tn_i64(n->ctx, groups), "channel_axis", tn_i64(n->ctx, 1),
-                                          "axes", axes_from(n, 2, rank), "epsilon", number(n, eps), NULL),
+                                 tn_dictv(n->ctx, "num_groups", tn_i64(n->ctx, groups),
+                                          "channel_axis", tn_i64(n->ctx, 1), "axes",
+                                          axes_from(n, 2, rank), "epsilon", number(n, eps), NULL),
                                  x, scale, bias, NULL));
 }
 
 static bool
 import_lrn(onnx_node *n)
 {
-    double alpha = onnx_attr_float(n, "alpha", (double)1e-4f), beta = onnx_attr_float(n, "beta", 0.75), bias = onnx_attr_float(n, "bias", 1);
+    double alpha = onnx_attr_float(n, "alpha", (double)1e-4f),
+           beta = onnx_attr_float(n, "beta", 0.75), bias = onnx_attr_float(n, "bias", 1);
     int64_t size = onnx_attr_int(n, "size", 0);
     if (size < 1)
         return onnx_fail(n, TNB_INVALID, "attribute 'size' is %" PRId64 ", wanted 1 or more", size);
     return onnx_ret(n, onnx_emit(n, "nn.lrn",
-                                 tn_dictv(n->ctx, "size", tn_i64(n->ctx, size), "axis", tn_i64(n->ctx, 1), "bias",
-                                          number(n, bias), "alpha", number(n, alpha), "beta", number(n, beta), NULL),
+                                 tn_dictv(n->ctx, "size", tn_i64(n->ctx, size), "axis",
+                                          tn_i64(n->ctx, 1), "bias", number(n, bias), "alpha",
+                                          number(n, alpha), "beta", number(n, beta), NULL),
                                  onnx_in(n, 0), NULL));
 }
 
@@ -213,17 +249,20 @@ static bool
 import_lp_norm(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0), *norm;
-    int64_t axis = onnx_attr_int(n, "axis", -1), p = onnx_attr_int(n, "p", 2), rank = onnx_rank(n, x);
+    int64_t axis = onnx_attr_int(n, "axis", -1), p = onnx_attr_int(n, "p", 2),
+            rank = onnx_rank(n, x);
     if (rank < 0 || !onnx_axis(n, rank, &axis))
         return false;
     if (p != 1 && p != 2)
         return onnx_fail(n, TNB_INVALID, "attribute 'p' is %" PRId64 ", wanted 1 or 2", p);
-    norm = onnx_reduce(n, "sum", p == 1 ? onnx_un(n, "abs", x) : onnx_bin(n, "multiply", x, x), &axis, 1, true);
+    norm = onnx_reduce(n, "sum", p == 1 ? onnx_un(n, "abs", x) : onnx_bin(n, "multiply", x, x),
+                       &axis, 1, true);
     norm = p == 1 ? norm : onnx_un(n, "sqrt", norm);
     if (tn_is_error(norm))
         return false;
     const tn_expr *zero = onnx_scalar(n, onnx_dtype(x), 0); /* a line of zeros stays zero */
-    return onnx_ret(n, onnx_where(n, onnx_bin(n, "equal", norm, zero), zero, onnx_bin(n, "divide", x, norm)));
+    return onnx_ret(n, onnx_where(n, onnx_bin(n, "equal", norm, zero), zero,
+                                  onnx_bin(n, "divide", x, norm)));
 }
 
 static bool
@@ -235,8 +274,11 @@ import_mvn(onnx_node *n)
     count = count < 0 ? 3 : count;
     if (rank < 0 || n->failed || !onnx_axes(n, rank, axes, count))
         return false;
-    const tn_expr *diff = onnx_bin(n, "subtract", x, onnx_reduce(n, "mean", x, axes, (uint32_t)count, true));
-    const tn_expr *dev = onnx_un(n, "sqrt", onnx_reduce(n, "mean", onnx_bin(n, "multiply", diff, diff), axes, (uint32_t)count, true));
+    const tn_expr *diff =
+        onnx_bin(n, "subtract", x, onnx_reduce(n, "mean", x, axes, (uint32_t)count, true));
+    const tn_expr *dev = onnx_un(n, "sqrt",
+                                 onnx_reduce(n, "mean", onnx_bin(n, "multiply", diff, diff), axes,
+                                             (uint32_t)count, true));
     return onnx_ret(n, onnx_bin(n, "divide", diff, onnx_bin_num(n, "add", dev, 1e-9)));
 }
 

@@ -4,7 +4,8 @@
 
 static const char *const extensions[] = {".onnx", NULL};
 
-/* A ModelProto begins with its format version (field 1, a small number), or with another small field of it. */
+/* A ModelProto begins with its format version (field 1, a small number), or with another small
+ * field of it. */
 static bool
 recognize(const char *path, const void *head, size_t n)
 {
@@ -12,7 +13,8 @@ recognize(const char *path, const void *head, size_t n)
     size_t len = strlen(path);
     if (len >= 5 && strcmp(path + len - 5, ".onnx") == 0)
         return true;
-    return n > 2 && p[0] == 0x08 && p[1] > 0 && p[1] < 0x20 && (p[2] == 0x12 || p[2] == 0x3a || p[2] == 0x42);
+    return n > 2 && p[0] == 0x08 && p[1] > 0 && p[1] < 0x20 &&
+           (p[2] == 0x12 || p[2] == 0x3a || p[2] == 0x42);
 }
 
 static const tnk_importer importer = {
@@ -25,4 +27,5 @@ static const tnk_importer importer = {
 };
 static const tnk_importer *const importers[] = {&importer};
 
-TN_PLUGIN(onnx, "0.1.0", "Apache-2.0", "the ONNX importer", .importers = importers, .n_importers = 1);
+TN_PLUGIN(onnx, "0.1.0", "Apache-2.0", "the ONNX importer", .importers = importers,
+          .n_importers = 1);

@@ -6,6 +6,7 @@
 #include "tenon/kit/importer.h"
 
 tnb_status
-onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out);
+onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
+                 tnk_model *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators, by composition: integer products are exact in int32, scaling is done in float32. */
+/* Quantized operators, by composition: integer products are exact in int32, scaling is done in
+ * float32. */
 #include <inttypes.h>
 #include "import.h"
 
@@ -9,7 +10,10 @@ no_blocks(onnx_node *n)
     int64_t block = onnx_attr_int(n, "block_size", 0);
     onnx_attr(n, "saturate");
     onnx_attr(n, "precision");
-    return !block || onnx_fail(n, TNB_UNSUPPORTED, "attribute 'block_size' is %" PRId64 ": blocked quantization is not supported", block);
+    return !block ||
+           onnx_fail(n, TNB_UNSUPPORTED,
+                     "attribute 'block_size' is %" PRId64 ": blocked quantization is not supported",
+                     block);
 }
 
 /* The zero point of input i, or zeros of `d` shaped like the scale. */
@@ -28,8 +32,9 @@ quantize(onnx_node *n, const tn_expr *x, const tn_expr *scale, const tn_expr *zp
     if (tn_is_error(x) || tn_is_error(zp))
         return tn_error_node(n->ctx);
     return onnx_emit(n, "quantize",
-                     tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "out_dtype", tn_dtype_value(n->ctx, onnx_dtype(zp)), NULL), x,
-                     scale, zp, NULL);
+                     tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "out_dtype",
+                              tn_dtype_value(n->ctx, onnx_dtype(zp)), NULL),
+                     x, scale, zp, NULL);
 }
 
 static bool
@@ -65,7 +70,8 @@ import_quantize(onnx_node *n)
     if (!d.bits)
         return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'output_dtype' is %" PRId64, type);
     const tn_expr *zp = scalar_if_one(n, zero_point(n, 2, scale, d));
-    return onnx_ret(n, quantize(n, onnx_astype(n, x, onnx_dtype(scale)), scalar_if_one(n, scale), zp, axis));
+    return onnx_ret(n, quantize(n, onnx_astype(n, x, onnx_dtype(scale)), scalar_if_one(n, scale),
+                                zp, axis));
 }
 
 static bool
@@ -90,12 +96,15 @@ import_dynamic_quantize(onnx_node *n)
     const tn_expr *lo = onnx_bin_num(n, "minimum", onnx_reduce(n, "min", x, NULL, 0, false), 0);
     const tn_expr *hi = onnx_bin_num(n, "maximum", onnx_reduce(n, "max", x, NULL, 0, false), 0);
     const tn_expr *scale = onnx_bin_num(n, "divide", onnx_bin(n, "subtract", hi, lo), 255);
-    const tn_expr *zp = onnx_un(n, "round", onnx_un(n, "negative", onnx_bin(n, "divide", lo, scale)));
+    const tn_expr *zp =
+        onnx_un(n, "round", onnx_un(n, "negative", onnx_bin(n, "divide", lo, scale)));
     zp = onnx_astype(n, onnx_clip(n, zp, 0, 255), TNB_U8);
-    return onnx_ret_at(n, 1, scale) && onnx_ret_at(n, 2, zp) && onnx_ret_at(n, 0, quantize(n, x, scale, zp, -1));
+    return onnx_ret_at(n, 1, scale) && onnx_ret_at(n, 2, zp) &&
+           onnx_ret_at(n, 0, quantize(n, x, scale, zp, -1));
 }
 
-/* int32(x) - zero point; the zero point is aligned with axis `axis` of x counted from the end when it has several entries. */
+/* int32(x) - zero point; the zero point is aligned with axis `axis` of x counted from the end when
+ * it has several entries. */
 static const tn_expr *
 centred(onnx_node *n, uint32_t i, uint32_t i_zp, int64_t trailing)
 {
@@ -145,30 +154,37 @@ conv_int32(onnx_node *n, const tn_expr *x, const tn_expr *w)
 {
     static const char *const names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
     static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
-    int64_t rank = onnx_rank(n, x) - 2, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, pads[6] = {0}, kernel[3];
+    int64_t rank = onnx_rank(n, x) - 2, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1},
+            pads[6] = {0}, kernel[3];
     int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
     if (n->failed || rank < 1 || rank > 3 || mode < 0) {
         if (!n->failed)
-            onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", wanted 3, 4 or 5", rank + 2);
+            onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", wanted 3, 4 or 5",
+                      rank + 2);
         return tn_error_node(n->ctx);
     }
-    int a = onnx_attr_ints(n, "strides", strides, 3), b = onnx_attr_ints(n, "dilations", dilations, 3),
-        c = onnx_attr_ints(n, "pads", pads, 6);
+    int a = onnx_attr_ints(n, "strides", strides, 3),
+        b = onnx_attr_ints(n, "dilations", dilations, 3), c = onnx_attr_ints(n, "pads", pads, 6);
     onnx_attr_ints(n, "kernel_shape", kernel, 3);
     if ((a >= 0 && a != rank) || (b >= 0 && b != rank) || (c >= 0 && c != 2 * rank))
-        onnx_fail(n, TNB_INVALID, "attributes 'strides', 'dilations' and 'pads' do not fit %" PRId64 " spatial axes", rank);
+        onnx_fail(n, TNB_INVALID,
+                  "attributes 'strides', 'dilations' and 'pads' do not fit %" PRId64
+                  " spatial axes",
+                  rank);
     for (int64_t i = 0; i < rank && (mode == 1 || mode == 2); i++) {
         int64_t in = onnx_dim(x, 2 + i), span = (onnx_dim(w, 2 + i) - 1) * dilations[i] + 1, total;
         if (in < 0 || strides[i] < 1)
-            onnx_fail(n, TNB_UNSUPPORTED, "attribute 'auto_pad' needs a known extent of axis %" PRId64, 2 + i);
-        total = strides[i] < 1 ? 0 : ((in + strides[i] - 1) / strides[i] - 1) * strides[i] + span - in;
+            onnx_fail(n, TNB_UNSUPPORTED,
+                      "attribute 'auto_pad' needs a known extent of axis %" PRId64, 2 + i);
+        total =
+            strides[i] < 1 ? 0 : ((in + strides[i] - 1) / strides[i] - 1) * strides[i] + span - in;
         total = total < 0 ? 0 : total;
         pads[i] = mode == 1 ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
     }
     return onnx_emit(n, names[rank - 1],
-                     tn_dictv(n->ctx, "strides", tn_int_array(n->ctx, strides, (uint32_t)rank), "padding",
-                              tn_int_array(n->ctx, pads, 2 * (uint32_t)rank), "dilation",
+                     tn_dictv(n->ctx, "strides", tn_int_array(n->ctx, strides, (uint32_t)rank),
+                              "padding", tn_int_array(n->ctx, pads, 2 * (uint32_t)rank), "dilation",
                               tn_int_array(n->ctx, dilations, (uint32_t)rank), "groups",
                               tn_i64(n->ctx, onnx_attr_int(n, "group", 1)), NULL),
                      x, w, NULL);
@@ -187,16 +203,21 @@ import_qlinear_conv(onnx_node *n)
     const tn_expr *w = onnx_in(n, 3);
     int64_t rank = onnx_rank(n, w), axes[ONNX_MAX_DIMS];
     if (rank < 3)
-        return n->failed ? false : onnx_fail(n, TNB_SHAPE, "the weight has rank %" PRId64 ", wanted 3 or more", rank);
+        return n->failed ? false
+                         : onnx_fail(n, TNB_SHAPE,
+                                     "the weight has rank %" PRId64 ", wanted 3 or more", rank);
     for (int64_t i = 0; i < rank - 2; i++)
         axes[i] = i + 1;
     const tn_expr *acc = conv_int32(n, centred(n, 0, 2, 0), centred(n, 3, 5, rank - 1));
     if (onnx_has(n, 8))
-        acc = onnx_bin(n, "add", acc, onnx_unsqueeze(n, onnx_astype(n, onnx_in(n, 8), TNB_I32), axes, (uint32_t)(rank - 2)));
+        acc = onnx_bin(n, "add", acc,
+                       onnx_unsqueeze(n, onnx_astype(n, onnx_in(n, 8), TNB_I32), axes,
+                                      (uint32_t)(rank - 2)));
     const tn_expr *sw = scalar_if_one(n, onnx_in(n, 4));
     if (onnx_rank(n, sw) == 1)
         sw = onnx_unsqueeze(n, sw, axes, (uint32_t)(rank - 2));
-    return onnx_ret(n, requantize(n, acc, onnx_bin(n, "multiply", scalar_if_one(n, onnx_in(n, 1)), sw), 6));
+    return onnx_ret(n, requantize(n, acc,
+                                  onnx_bin(n, "multiply", scalar_if_one(n, onnx_in(n, 1)), sw), 6));
 }
 
 const onnx_op onnx_quant_ops[] = {

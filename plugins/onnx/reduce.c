@@ -11,7 +11,8 @@ reduce(onnx_node *n, const char *op, before first, after last)
 {
     const tn_expr *x = onnx_in(n, 0);
     int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
-    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
+         noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
     int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
     if (rank < 0 || n->failed || (count > 0 && !onnx_axes(n, rank, axes, count)))
         return false;
@@ -27,10 +28,10 @@ reduce(onnx_node *n, const char *op, before first, after last)
     return onnx_ret(n, last == NOTHING ? x : onnx_un(n, last == ROOT ? "sqrt" : "log", x));
 }
 
-#define REDUCE(fn, op, first, last)                                                                \
-    static bool fn(onnx_node *n)                                                                   \
-    {                                                                                              \
-        return reduce(n, op, first, last);                                                         \
+#define REDUCE(fn, op, first, last)        \
+    static bool fn(onnx_node *n)           \
+    {                                      \
+        return reduce(n, op, first, last); \
     }
 REDUCE(import_sum, "sum", PLAIN, NOTHING)
 REDUCE(import_mean, "mean", PLAIN, NOTHING)
@@ -60,13 +61,15 @@ import_min(onnx_node *n)
     return extreme(n, "min");
 }
 
-/* log(sum(exp(x - m))) + m with m the maximum, so that nothing overflows; infinite maxima are taken as 0. */
+/* log(sum(exp(x - m))) + m with m the maximum, so that nothing overflows; infinite maxima are taken
+ * as 0. */
 static bool
 import_log_sum_exp(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0);
     int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
-    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
+         noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
     int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
     if (rank < 0 || n->failed || (count > 0 && !onnx_axes(n, rank, axes, count)))
         return false;
@@ -82,7 +85,8 @@ import_log_sum_exp(onnx_node *n)
     if (tn_is_error(m))
         return false;
     m = onnx_where(n, onnx_un(n, "isfinite", m), m, onnx_scalar(n, onnx_dtype(m), 0));
-    const tn_expr *s = onnx_reduce(n, "sum", onnx_un(n, "exp", onnx_bin(n, "subtract", x, m)), axes, (uint32_t)count, true);
+    const tn_expr *s = onnx_reduce(n, "sum", onnx_un(n, "exp", onnx_bin(n, "subtract", x, m)), axes,
+                                   (uint32_t)count, true);
     s = onnx_bin(n, "add", onnx_un(n, "log", s), m);
     return onnx_ret(n, keep ? s : onnx_squeeze(n, s, axes, (uint32_t)count));
 }
@@ -93,12 +97,16 @@ arg_extreme(onnx_node *n, const char *op)
 {
     const tn_expr *x = onnx_in(n, 0), *y;
     int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, x);
-    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, last = onnx_attr_int(n, "select_last_index", 0) != 0;
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
+         last = onnx_attr_int(n, "select_last_index", 0) != 0;
     if (rank < 0 || !onnx_axis(n, rank, &axis))
         return false;
     if (last)
         x = onnx_emit(n, "flip", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, NULL);
-    y = onnx_emit(n, op, tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "keepdims", tn_bool(n->ctx, keep), NULL), x, NULL);
+    y = onnx_emit(n, op,
+                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "keepdims", tn_bool(n->ctx, keep),
+                           NULL),
+                  x, NULL);
     if (last) {
         tn_list dims;
         if (!onnx_dims(n, x, &dims))
@@ -127,12 +135,16 @@ scan(onnx_node *n, const char *op)
 {
     const tn_expr *x = onnx_in(n, 0);
     int64_t axis = 0, rank = onnx_rank(n, x);
-    bool exclusive = onnx_attr_int(n, "exclusive", 0) != 0, reverse = onnx_attr_int(n, "reverse", 0) != 0;
+    bool exclusive = onnx_attr_int(n, "exclusive", 0) != 0,
+         reverse = onnx_attr_int(n, "reverse", 0) != 0;
     if (rank < 0 || !onnx_in_int(n, 1, "the axis", &axis) || !onnx_axis(n, rank, &axis))
         return false;
     const tn_node *flip = tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL);
     x = reverse ? onnx_emit(n, "flip", flip, x, NULL) : x;
-    x = onnx_emit(n, op, tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "exclusive", tn_bool(n->ctx, exclusive), NULL), x, NULL);
+    x = onnx_emit(n, op,
+                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "exclusive",
+                           tn_bool(n->ctx, exclusive), NULL),
+                  x, NULL);
     return onnx_ret(n, reverse ? onnx_emit(n, "flip", flip, x, NULL) : x);
 }
 
@@ -148,7 +160,10 @@ import_cumprod(onnx_node *n)
     return scan(n, "cumprod");
 }
 
-#define ROW(name, fn, fold) {name, 1, 0, 1, 2, 1, 1, fn, fold, 0, NULL}
+#define ROW(name, fn, fold)                       \
+    {                                             \
+        name, 1, 0, 1, 2, 1, 1, fn, fold, 0, NULL \
+    }
 
 const onnx_op onnx_reduce_ops[] = {
     ROW("ReduceSum", import_sum, onnx_fold_reduce),

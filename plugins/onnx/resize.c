@@ -4,11 +4,13 @@
 #include <math.h>
 #include "fold.h"
 
-/* Extents may be symbolic; scales are numbers (NaN: not known, the quotient of symbolic extents). */
+/* Extents may be symbolic; scales are numbers (NaN: not known, the quotient of symbolic extents).
+ */
 typedef struct resize {
     int rank, n_axes;
     int64_t axes[ONNX_MAX_DIMS];
-    const tn_expr *in[ONNX_MAX_DIMS], *size[ONNX_MAX_DIMS]; /* size, scale, roi: one an input axis */
+    const tn_expr *in[ONNX_MAX_DIMS],
+        *size[ONNX_MAX_DIMS]; /* size, scale, roi: one an input axis */
     double scale[ONNX_MAX_DIMS], roi[2 * ONNX_MAX_DIMS];
     bool by_scale, has_roi;
     const char *method, *coordinates, *rounding;
@@ -41,8 +43,10 @@ scaled(onnx_node *n, const tn_expr *extent, double scale)
     if (scale == floor(scale))
         return onnx_simplify(n, tn_mul(n->ctx, extent, tn_i64(n->ctx, (int64_t)scale)));
     if (fabs(inverse - round(inverse)) < 1e-9)
-        return onnx_simplify(n, tn_floordiv(n->ctx, extent, tn_i64(n->ctx, (int64_t)round(inverse))));
-    onnx_fail(n, TNB_UNSUPPORTED, "the dynamic extent %s cannot be scaled by %g", onnx_dim_text(n->imp, extent), scale);
+        return onnx_simplify(n,
+                             tn_floordiv(n->ctx, extent, tn_i64(n->ctx, (int64_t)round(inverse))));
+    onnx_fail(n, TNB_UNSUPPORTED, "the dynamic extent %s cannot be scaled by %g",
+              onnx_dim_text(n->imp, extent), scale);
     onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
     return tn_error_node(n->ctx);
 }
@@ -54,8 +58,10 @@ sizes_with_policy(onnx_node *n, resize *r, int policy)
     int64_t v;
     for (int k = 0; k < r->n_axes; k++) {
         if (isnan(r->scale[r->axes[k]]))
-            return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'keep_aspect_ratio_policy' wants extents that are known");
-        common = policy == 1 ? fmin(common, r->scale[r->axes[k]]) : fmax(common, r->scale[r->axes[k]]);
+            return onnx_fail(n, TNB_UNSUPPORTED,
+                             "attribute 'keep_aspect_ratio_policy' wants extents that are known");
+        common =
+            policy == 1 ? fmin(common, r->scale[r->axes[k]]) : fmax(common, r->scale[r->axes[k]]);
     }
     for (int k = 0; k < r->n_axes; k++) {
         int64_t a = r->axes[k];
@@ -119,7 +125,8 @@ read_target(onnx_node *n, resize *r, uint32_t i_scales, uint32_t i_sizes)
         return false;
     if (onnx_has(n, i_sizes))
         return read_sizes(n, r, i_sizes, policy);
-    return onnx_floats(n, i_scales, "the scales", s, ONNX_MAX_DIMS, &count) && take_scales(n, r, s, count);
+    return onnx_floats(n, i_scales, "the scales", s, ONNX_MAX_DIMS, &count) &&
+           take_scales(n, r, s, count);
 }
 
 static bool
@@ -136,7 +143,8 @@ read_roi(onnx_node *n, resize *r, uint32_t i)
     if (!onnx_floats(n, i, "the region", v, 2 * ONNX_MAX_DIMS, &count))
         return false;
     if (count != 2 * (uint32_t)r->n_axes)
-        return onnx_fail(n, TNB_SHAPE, "the region has %u entries, wanted %d", count, 2 * r->n_axes);
+        return onnx_fail(n, TNB_SHAPE, "the region has %u entries, wanted %d", count,
+                         2 * r->n_axes);
     r->has_roi = true;
     for (int k = 0; k < r->n_axes; k++) {
         r->roi[r->axes[k]] = v[k];
@@ -181,7 +189,8 @@ emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
     if (!spatial)
         return onnx_ret(n, x);
     if (spatial > 3)
-        return onnx_fail(n, TNB_UNSUPPORTED, "%d axes are resized, at most 3 are supported", spatial);
+        return onnx_fail(n, TNB_UNSUPPORTED, "%d axes are resized, at most 3 are supported",
+                         spatial);
     tnb_dtype d = onnx_dtype(x);
     shape[0] = shape[1] = tn_i64(n->ctx, 1);
     for (int i = 0; i < r->rank; i++) {
@@ -199,19 +208,23 @@ emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
         roi[k] = r->roi[axis];
         roi[spatial + k] = r->roi[r->rank + axis];
     }
-    const tn_node *attrs = tn_dictv(
-        n->ctx, "method", tn_string(n->ctx, r->method), "coordinate_transformation_mode", tn_string(n->ctx, r->coordinates),
-        "rounding_method", tn_string(n->ctx, r->rounding), "cubic_alpha",
-        tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "cubic_coeff_a", -0.75)), "cubic_exclude",
-        tn_i64(n->ctx, onnx_attr_int(n, "exclude_outside", 0)), "extrapolation_value",
-        tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "extrapolation_value", 0)), "antialias",
-        tn_bool(n->ctx, onnx_attr_int(n, "antialias", 0) != 0), "roi",
-        r->has_roi ? floats(n, roi, 2 * spatial) : tn_array_of(n->ctx, (tn_list){0}), NULL);
+    const tn_node *attrs =
+        tn_dictv(n->ctx, "method", tn_string(n->ctx, r->method), "coordinate_transformation_mode",
+                 tn_string(n->ctx, r->coordinates), "rounding_method",
+                 tn_string(n->ctx, r->rounding), "cubic_alpha",
+                 tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "cubic_coeff_a", -0.75)),
+                 "cubic_exclude", tn_i64(n->ctx, onnx_attr_int(n, "exclude_outside", 0)),
+                 "extrapolation_value",
+                 tn_float_imm_of(n->ctx, TNB_F64, onnx_attr_float(n, "extrapolation_value", 0)),
+                 "antialias", tn_bool(n->ctx, onnx_attr_int(n, "antialias", 0) != 0), "roi",
+                 r->has_roi ? floats(n, roi, 2 * spatial) : tn_array_of(n->ctx, (tn_list){0}),
+                 NULL);
     if (r->by_scale && known)
         attrs = tn_dict_set(n->ctx, attrs, "scales", floats(n, scales, spatial));
     x = onnx_permute(n, x, order, (uint32_t)r->rank);
     x = onnx_reshape(n, x, shape, 2 + (uint32_t)spatial);
-    x = onnx_emit(n, names[spatial - 1], attrs, x, tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)spatial)), NULL);
+    x = onnx_emit(n, names[spatial - 1], attrs, x,
+                  tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)spatial)), NULL);
     x = onnx_permute(n, onnx_reshape(n, x, out, (uint32_t)r->rank), back, (uint32_t)r->rank);
     return onnx_ret(n, onnx_astype(n, x, d));
 }
@@ -228,14 +241,19 @@ static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", NU
 static bool
 import_resize(onnx_node *n)
 {
-    static const char *const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                              "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric", NULL};
-    static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+    static const char *const coordinates[] = {"half_pixel",           "pytorch_half_pixel",
+                                              "align_corners",        "asymmetric",
+                                              "tf_half_pixel_for_nn", "tf_crop_and_resize",
+                                              "half_pixel_symmetric", NULL};
+    static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil", NULL};
     const tn_expr *x = onnx_in(n, 0);
     resize r = {0};
     int mode = onnx_attr_choice(n, "mode", "nearest", modes);
-    int coords = onnx_attr_choice(n, "coordinate_transformation_mode", n->version < 11 ? "asymmetric" : "half_pixel", coordinates);
-    int round = onnx_attr_choice(n, "nearest_mode", n->version < 11 ? "floor" : "round_prefer_floor", nearest);
+    int coords = onnx_attr_choice(n, "coordinate_transformation_mode",
+                                  n->version < 11 ? "asymmetric" : "half_pixel", coordinates);
+    int round = onnx_attr_choice(n, "nearest_mode",
+                                 n->version < 11 ? "floor" : "round_prefer_floor", nearest);
     if (mode < 0 || coords < 0 || round < 0 || !begin_resize(n, x, &r))
         return false;
     r.method = method_of(n, mode);
@@ -301,10 +319,12 @@ import_grid_sample(onnx_node *n)
     if (kind < 0 || padding < 0 || onnx_rank(n, x) < 0)
         return false;
     if (onnx_rank(n, x) != 4)
-        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", only 4 is supported", onnx_rank(n, x));
+        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", only 4 is supported",
+                         onnx_rank(n, x));
     return onnx_ret(n, onnx_emit(n, "image.grid_sample",
-                                 tn_dictv(n->ctx, "method", tn_string(n->ctx, methods[kind]), "padding_mode",
-                                          tn_string(n->ctx, paddings[padding]), "align_corners", tn_bool(n->ctx, align), NULL),
+                                 tn_dictv(n->ctx, "method", tn_string(n->ctx, methods[kind]),
+                                          "padding_mode", tn_string(n->ctx, paddings[padding]),
+                                          "align_corners", tn_bool(n->ctx, align), NULL),
                                  x, onnx_in(n, 1), NULL));
 }
 
@@ -314,16 +334,19 @@ import_roi_align(onnx_node *n)
     static const char *const kinds[] = {"avg", "max", NULL};
     static const char *const coords[] = {"half_pixel", "output_half_pixel", NULL};
     int kind = onnx_attr_choice(n, "mode", "avg", kinds);
-    int shift = onnx_attr_choice(n, "coordinate_transformation_mode", n->version < 16 ? "output_half_pixel" : "half_pixel", coords);
+    int shift = onnx_attr_choice(n, "coordinate_transformation_mode",
+                                 n->version < 16 ? "output_half_pixel" : "half_pixel", coords);
     int64_t size[2] = {onnx_attr_int(n, "output_height", 1), onnx_attr_int(n, "output_width", 1)};
     int64_t samples = onnx_attr_int(n, "sampling_ratio", 0);
     double scale = onnx_attr_float(n, "spatial_scale", 1);
     if (kind < 0 || shift < 0)
         return false;
     return onnx_ret(n, onnx_emit(n, "vision.roi_align",
-                                 tn_dictv(n->ctx, "pooled_size", tn_int_array(n->ctx, size, 2), "spatial_scale",
-                                          tn_float_imm_of(n->ctx, TNB_F64, scale), "sample_ratio", tn_i64(n->ctx, samples),
-                                          "mode", tn_string(n->ctx, kinds[kind]), "aligned", tn_bool(n->ctx, shift == 0), NULL),
+                                 tn_dictv(n->ctx, "pooled_size", tn_int_array(n->ctx, size, 2),
+                                          "spatial_scale", tn_float_imm_of(n->ctx, TNB_F64, scale),
+                                          "sample_ratio", tn_i64(n->ctx, samples), "mode",
+                                          tn_string(n->ctx, kinds[kind]), "aligned",
+                                          tn_bool(n->ctx, shift == 0), NULL),
                                  onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrent layers: LSTM, GRU, RNN, one step after the other.
  *
- * The products of all steps with the input weights are one matrix product before the steps. Steps past a sequence's length
- * keep the state and give zeros.
+ * The products of all steps with the input weights are one matrix product before the steps. Steps
+ * past a sequence's length keep the state and give zeros.
  */
 #include <inttypes.h>
 #include "import.h"
@@ -48,13 +48,24 @@ activate(onnx_node *n, const cell *k, int i, const tn_expr *x)
     if (!strcmp(a, "Affine"))
         return onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", x, k->alpha[i]), k->beta[i]);
     if (!strcmp(a, "ScaledTanh"))
-        return onnx_bin_num(n, "multiply", onnx_un(n, "tanh", onnx_bin_num(n, "multiply", x, k->beta[i])), k->alpha[i]);
+        return onnx_bin_num(n, "multiply",
+                            onnx_un(n, "tanh", onnx_bin_num(n, "multiply", x, k->beta[i])),
+                            k->alpha[i]);
     if (!strcmp(a, "HardSigmoid"))
-        return onnx_clip(n, onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", x, k->alpha[i]), k->beta[i]), 0, 1);
+        return onnx_clip(n,
+                         onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", x, k->alpha[i]),
+                                      k->beta[i]),
+                         0, 1);
     if (!strcmp(a, "LeakyRelu"))
-        return onnx_emit(n, "nn.leakyrelu", tn_dictv(n->ctx, "alpha", tn_float_imm_of(n->ctx, TNB_F64, k->alpha[i]), NULL), x, NULL);
+        return onnx_emit(n, "nn.leakyrelu",
+                         tn_dictv(n->ctx, "alpha", tn_float_imm_of(n->ctx, TNB_F64, k->alpha[i]),
+                                  NULL),
+                         x, NULL);
     if (!strcmp(a, "Elu"))
-        return onnx_emit(n, "nn.elu", tn_dictv(n->ctx, "alpha", tn_float_imm_of(n->ctx, TNB_F64, k->alpha[i]), NULL), x, NULL);
+        return onnx_emit(n, "nn.elu",
+                         tn_dictv(n->ctx, "alpha", tn_float_imm_of(n->ctx, TNB_F64, k->alpha[i]),
+                                  NULL),
+                         x, NULL);
     onnx_fail(n, TNB_UNSUPPORTED, "activation '%s' is not supported in a recurrent layer", a);
     return tn_error_node(n->ctx);
 }
@@ -96,19 +107,23 @@ read_layer(onnx_node *n, layer *l, int gates, const char *const *defaults, int p
     if (n->failed)
         return false;
     if (l->steps < 0 || l->steps > MAX_STEPS) {
-        onnx_fail(n, TNB_UNSUPPORTED, "the number of steps is %s, wanted a number up to %d", onnx_dim_text(n->imp, d.at[0]), MAX_STEPS);
+        onnx_fail(n, TNB_UNSUPPORTED, "the number of steps is %s, wanted a number up to %d",
+                  onnx_dim_text(n->imp, d.at[0]), MAX_STEPS);
         onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
         return false;
     }
-    if (l->hidden < 1 || onnx_dim(onnx_in(n, 1), 1) != gates * l->hidden || onnx_dim(onnx_in(n, 2), 1) != gates * l->hidden ||
-        onnx_dim(onnx_in(n, 1), 0) != l->dirs)
-        return onnx_fail(n, TNB_SHAPE, "the weights have types %s and %s, wanted [%d, %d * %" PRId64 ", ...]",
-                         onnx_type_text(n->imp, onnx_in(n, 1)->type), onnx_type_text(n->imp, onnx_in(n, 2)->type), l->dirs, gates, l->hidden);
+    if (l->hidden < 1 || onnx_dim(onnx_in(n, 1), 1) != gates * l->hidden ||
+        onnx_dim(onnx_in(n, 2), 1) != gates * l->hidden || onnx_dim(onnx_in(n, 1), 0) != l->dirs)
+        return onnx_fail(n, TNB_SHAPE,
+                         "the weights have types %s and %s, wanted [%d, %d * %" PRId64 ", ...]",
+                         onnx_type_text(n->imp, onnx_in(n, 1)->type),
+                         onnx_type_text(n->imp, onnx_in(n, 2)->type), l->dirs, gates, l->hidden);
     double given[6];
     const char *names[6];
     int n_acts = onnx_attr_strs(n, "activations", names, 6);
     if (n_acts >= 0 && n_acts != per_dir * l->dirs)
-        return onnx_fail(n, TNB_INVALID, "attribute 'activations' has %d entries, wanted %d", n_acts, per_dir * l->dirs);
+        return onnx_fail(n, TNB_INVALID, "attribute 'activations' has %d entries, wanted %d",
+                         n_acts, per_dir * l->dirs);
     int n_alpha = onnx_attr_floats(n, "activation_alpha", given, 6);
     for (int i = 0; i < per_dir * l->dirs; i++) {
         l->acts[i] = n_acts > 0 ? names[i] : defaults[i % per_dir];
@@ -116,7 +131,10 @@ read_layer(onnx_node *n, layer *l, int gates, const char *const *defaults, int p
     }
     int n_beta = onnx_attr_floats(n, "activation_beta", given, 6);
     for (int i = 0; i < per_dir * l->dirs; i++)
-        l->beta[i] = i < n_beta ? given[i] : !strcmp(l->acts[i], "HardSigmoid") ? 0.5 : !strcmp(l->acts[i], "ScaledTanh") ? 1 : 0;
+        l->beta[i] = i < n_beta                           ? given[i]
+                     : !strcmp(l->acts[i], "HardSigmoid") ? 0.5
+                     : !strcmp(l->acts[i], "ScaledTanh")  ? 1
+                                                          : 0;
     l->lens = onnx_has(n, 4) ? onnx_in(n, 4) : NULL;
     return !n->failed;
 }
@@ -148,7 +166,9 @@ reversed(onnx_node *n, const layer *l, const tn_expr *x)
     if (!l->lens)
         return onnx_emit(n, "flip", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), NULL), x, NULL);
     return onnx_emit(n, "reverse_sequence",
-                     tn_dictv(n->ctx, "seq_axis", tn_i64(n->ctx, 0), "batch_axis", tn_i64(n->ctx, 1), NULL), x, l->lens, NULL);
+                     tn_dictv(n->ctx, "seq_axis", tn_i64(n->ctx, 0), "batch_axis",
+                              tn_i64(n->ctx, 1), NULL),
+                     x, l->lens, NULL);
 }
 
 static const tn_expr *
@@ -163,7 +183,8 @@ initial_state(onnx_node *n, const layer *l, uint32_t input, int dir)
 }
 
 static bool
-begin_direction(onnx_node *n, const layer *l, int dir, bool backward, cell *k, int per_dir, bool merge_bias)
+begin_direction(onnx_node *n, const layer *l, int dir, bool backward, cell *k, int per_dir,
+                bool merge_bias)
 {
     static const int64_t swap[2] = {1, 0};
     const tn_expr *x = backward ? reversed(n, l, l->x) : l->x;
@@ -173,7 +194,8 @@ begin_direction(onnx_node *n, const layer *l, int dir, bool backward, cell *k, i
     k->rb = NULL;
     if (onnx_has(n, 3)) {
         const tn_expr *b = entry(n, onnx_in(n, 3), dir);
-        const tn_expr *wb = onnx_slice_ints(n, b, 0, 0, all), *rb = onnx_slice_ints(n, b, 0, all, 2 * all);
+        const tn_expr *wb = onnx_slice_ints(n, b, 0, 0, all),
+                      *rb = onnx_slice_ints(n, b, 0, all, 2 * all);
         if (merge_bias)
             wb = onnx_bin(n, "add", wb, rb);
         else
@@ -188,16 +210,19 @@ begin_direction(onnx_node *n, const layer *l, int dir, bool backward, cell *k, i
 }
 
 static void
-lstm_step(onnx_node *n, const layer *l, cell *k, const tn_expr *xw, const tn_expr **h, const tn_expr **c)
+lstm_step(onnx_node *n, const layer *l, cell *k, const tn_expr *xw, const tn_expr **h,
+          const tn_expr **c)
 {
     const tn_expr *g = onnx_bin(n, "add", xw, onnx_bin(n, "matmul", k->h, k->r));
-    const tn_expr *i = gate(n, l, g, 0, 2), *o = gate(n, l, g, 1, 2), *f = gate(n, l, g, 2, 2), *u = gate(n, l, g, 3, 2);
+    const tn_expr *i = gate(n, l, g, 0, 2), *o = gate(n, l, g, 1, 2), *f = gate(n, l, g, 2, 2),
+                  *u = gate(n, l, g, 3, 2);
     if (k->peep) {
         i = onnx_bin(n, "add", i, onnx_bin(n, "multiply", gate(n, l, k->peep, 0, 1), k->c));
         f = onnx_bin(n, "add", f, onnx_bin(n, "multiply", gate(n, l, k->peep, 2, 1), k->c));
     }
     i = activate(n, k, 0, clipped(n, l, i));
-    f = l->input_forget ? onnx_bin(n, "subtract", onnx_scalar(n, l->dtype, 1), i) : activate(n, k, 0, clipped(n, l, f));
+    f = l->input_forget ? onnx_bin(n, "subtract", onnx_scalar(n, l->dtype, 1), i)
+                        : activate(n, k, 0, clipped(n, l, f));
     u = activate(n, k, 1, clipped(n, l, u));
     *c = onnx_bin(n, "add", onnx_bin(n, "multiply", f, k->c), onnx_bin(n, "multiply", i, u));
     if (k->peep)
@@ -211,8 +236,10 @@ gru_step(onnx_node *n, const layer *l, cell *k, const tn_expr *xw, const tn_expr
 {
     int64_t hid = l->hidden;
     const tn_expr *one = onnx_scalar(n, l->dtype, 1);
-    const tn_expr *rzr = onnx_slice_ints(n, k->r, 1, 0, 2 * hid), *rh = onnx_slice_ints(n, k->r, 1, 2 * hid, 3 * hid);
-    const tn_expr *g = onnx_bin(n, "add", onnx_slice_ints(n, xw, 1, 0, 2 * hid), onnx_bin(n, "matmul", k->h, rzr));
+    const tn_expr *rzr = onnx_slice_ints(n, k->r, 1, 0, 2 * hid),
+                  *rh = onnx_slice_ints(n, k->r, 1, 2 * hid, 3 * hid);
+    const tn_expr *g =
+        onnx_bin(n, "add", onnx_slice_ints(n, xw, 1, 0, 2 * hid), onnx_bin(n, "matmul", k->h, rzr));
     if (k->rb)
         g = onnx_bin(n, "add", g, onnx_slice_ints(n, k->rb, 0, 0, 2 * hid));
     const tn_expr *z = activate(n, k, 0, clipped(n, l, gate(n, l, g, 0, 2)));
@@ -225,8 +252,10 @@ gru_step(onnx_node *n, const layer *l, cell *k, const tn_expr *xw, const tn_expr
         t = onnx_bin(n, "matmul", onnx_bin(n, "multiply", r, k->h), rh);
         t = bias ? onnx_bin(n, "add", t, bias) : t;
     }
-    t = activate(n, k, 1, clipped(n, l, onnx_bin(n, "add", onnx_slice_ints(n, xw, 1, 2 * hid, 3 * hid), t)));
-    *h = onnx_bin(n, "add", onnx_bin(n, "multiply", onnx_bin(n, "subtract", one, z), t), onnx_bin(n, "multiply", z, k->h));
+    t = activate(n, k, 1,
+                 clipped(n, l, onnx_bin(n, "add", onnx_slice_ints(n, xw, 1, 2 * hid, 3 * hid), t)));
+    *h = onnx_bin(n, "add", onnx_bin(n, "multiply", onnx_bin(n, "subtract", one, z), t),
+                  onnx_bin(n, "multiply", z, k->h));
 }
 
 /* All steps of a direction: *y [steps, 1, batch, hidden] in the order of the input. */
@@ -234,7 +263,8 @@ static bool
 run_direction(onnx_node *n, const layer *l, cell *k, bool backward, const tn_expr **y)
 {
     int64_t front[2] = {0, 1};
-    const tn_expr **ys = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)l->steps + 1), *lens = NULL;
+    const tn_expr **ys = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)l->steps + 1),
+                  *lens = NULL;
     if (l->lens)
         lens = onnx_unsqueeze(n, l->lens, &front[1], 1);
     for (int64_t t = 0; t < l->steps && !n->failed; t++) {
@@ -244,7 +274,8 @@ run_direction(onnx_node *n, const layer *l, cell *k, bool backward, const tn_exp
         else if (l->gates == 3)
             gru_step(n, l, k, xw, &h);
         else
-            h = activate(n, k, 0, clipped(n, l, onnx_bin(n, "add", xw, onnx_bin(n, "matmul", k->h, k->r))));
+            h = activate(n, k, 0,
+                         clipped(n, l, onnx_bin(n, "add", xw, onnx_bin(n, "matmul", k->h, k->r))));
         out = h;
         if (lens) {
             const tn_expr *live = onnx_bin_num(n, "greater", lens, (double)t);
@@ -286,14 +317,16 @@ recurrent(onnx_node *n, int gates, const char *const *defaults, int per_dir, uin
         h[d] = onnx_unsqueeze(n, k.h, &zero, 1);
         c[d] = gates == 4 ? onnx_unsqueeze(n, k.c, &zero, 1) : NULL;
     }
-    const tn_expr *all = onnx_concat(n, y, (uint32_t)l.dirs, 1), *last = onnx_concat(n, h, (uint32_t)l.dirs, 0);
+    const tn_expr *all = onnx_concat(n, y, (uint32_t)l.dirs, 1),
+                  *last = onnx_concat(n, h, (uint32_t)l.dirs, 0);
     const tn_expr *state = gates == 4 ? onnx_concat(n, c, (uint32_t)l.dirs, 0) : NULL;
     if (l.batch_first) {
         all = onnx_permute(n, all, back4, 4);
         last = onnx_permute(n, last, back3, 3);
         state = state ? onnx_permute(n, state, back3, 3) : NULL;
     }
-    return onnx_ret_at(n, 0, all) && onnx_ret_at(n, 1, last) && (!state || onnx_ret_at(n, 2, state));
+    return onnx_ret_at(n, 0, all) && onnx_ret_at(n, 1, last) &&
+           (!state || onnx_ret_at(n, 2, state));
 }
 
 static bool

@@ -39,7 +39,9 @@ import_constant(onnx_node *n)
         return onnx_ret(n, number_list(n, TNB_F32, &a->f, 1, 4, 0));
     if ((a = onnx_attr(n, "value_floats")))
         return onnx_ret(n, number_list(n, TNB_F32, a->floats, a->n_floats, 4, 1));
-    return onnx_fail(n, TNB_UNSUPPORTED, "the constant has no tensor or number (texts and sparse tensors are not supported)");
+    return onnx_fail(
+        n, TNB_UNSUPPORTED,
+        "the constant has no tensor or number (texts and sparse tensors are not supported)");
 }
 
 /* The fill value of ConstantOfShape as a splat's element. */
@@ -55,7 +57,8 @@ fill_value(onnx_node *n, tnb_dtype *d, uint8_t *elem)
     if (!c)
         return false;
     if (c->data->n_elems != 1)
-        return onnx_fail(n, TNB_SHAPE, "attribute 'value' has %" PRIu64 " elements, wanted one", c->data->n_elems);
+        return onnx_fail(n, TNB_SHAPE, "attribute 'value' has %" PRIu64 " elements, wanted one",
+                         c->data->n_elems);
     *d = c->data->dtype;
     memcpy(elem, tn_data_get(n->ctx, c->data), tnb_dtype_bytes(*d));
     return true;
@@ -82,10 +85,12 @@ import_constant_of_shape(onnx_node *n)
             return onnx_fail(n, TNB_SHAPE, "entry %u of the shape is %" PRId64, i, shape[i]);
     }
     if (fixed)
-        return onnx_ret(n, tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, (int32_t)count, shape, elem)));
+        return onnx_ret(n, tn_constant_of(n->ctx,
+                                          tn_data_splat(n->ctx, d, (int32_t)count, shape, elem)));
     const tn_expr *value = tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, 0, NULL, elem));
-    return onnx_ret(n, onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
-                                 tn_shape(n->ctx, tn_list_of(n->ctx, dims, count)), value, NULL));
+    return onnx_ret(n,
+                    onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
+                              tn_shape(n->ctx, tn_list_of(n->ctx, dims, count)), value, NULL));
 }
 
 static bool
@@ -101,7 +106,8 @@ float_range(onnx_node *n, tnb_dtype d)
     if (!(count < 1e9))
         return onnx_fail(n, TNB_BOUNDS, "the range has no sensible length");
     const tn_expr *zero = tn_i64(n->ctx, 0), *one = tn_i64(n->ctx, 1);
-    const tn_expr *i = onnx_astype(n, onnx_arange(n, zero, tn_i64(n->ctx, count > 0 ? (int64_t)count : 0), one, TNB_I64), d);
+    const tn_expr *i = onnx_astype(
+        n, onnx_arange(n, zero, tn_i64(n->ctx, count > 0 ? (int64_t)count : 0), one, TNB_I64), d);
     return onnx_ret(n, onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", i, step), start));
 }
 
@@ -133,16 +139,19 @@ import_eye_like(onnx_node *n)
     tnb_dtype d = type ? tnb_onnx_dtype(type) : onnx_dtype(x);
     if (!d.bits)
         return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'dtype' is %" PRId64, type);
-    return onnx_ret(n, onnx_emit(n, "eye_like", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x,
+    return onnx_ret(n, onnx_emit(n, "eye_like",
+                                 tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x,
                                  tn_i64(n->ctx, k), NULL));
 }
 
-/* on where the (wrapped) index is the position, off elsewhere: by comparison, so that values may be computed. */
+/* on where the (wrapped) index is the position, off elsewhere: by comparison, so that values may be
+ * computed. */
 static bool
 import_one_hot(onnx_node *n)
 {
     const tn_expr *idx = onnx_in(n, 0), *values = onnx_in(n, 2);
-    int64_t axis = onnx_attr_int(n, "axis", -1), rank = onnx_rank(n, idx), zero = 0, shape[ONNX_MAX_DIMS];
+    int64_t axis = onnx_attr_int(n, "axis", -1), rank = onnx_rank(n, idx), zero = 0,
+            shape[ONNX_MAX_DIMS];
     double depth;
     if (rank < 0 || !onnx_in_float(n, 1, "the depth", &depth) || !onnx_axis(n, rank + 1, &axis))
         return false;
@@ -153,7 +162,8 @@ import_one_hot(onnx_node *n)
     idx = onnx_unsqueeze(n, idx, &axis, 1);
     for (int64_t i = 0; i <= rank; i++)
         shape[i] = i == axis ? (int64_t)depth : 1;
-    const tn_expr *positions = onnx_arange(n, tn_i64(n->ctx, 0), tn_i64(n->ctx, (int64_t)depth), tn_i64(n->ctx, 1), TNB_I64);
+    const tn_expr *positions = onnx_arange(n, tn_i64(n->ctx, 0), tn_i64(n->ctx, (int64_t)depth),
+                                           tn_i64(n->ctx, 1), TNB_I64);
     positions = onnx_reshape_ints(n, positions, shape, (uint32_t)rank + 1);
     const tn_expr *off = onnx_squeeze(n, onnx_slice_ints(n, values, 0, 0, 1), &zero, 1);
     const tn_expr *on = onnx_squeeze(n, onnx_slice_ints(n, values, 0, 1, 2), &zero, 1);
@@ -161,10 +171,13 @@ import_one_hot(onnx_node *n)
 }
 
 const onnx_op onnx_shape_ops[] = {
-    {"Shape", 1, 0, 1, 1, 1, 1, import_shape, onnx_fold_shape, ONNX_OP_SHAPE_ONLY | ONNX_OP_FOLD_SHAPE, NULL},
-    {"Size", 1, 0, 1, 1, 1, 1, import_shape, onnx_fold_size, ONNX_OP_SHAPE_ONLY | ONNX_OP_FOLD_SHAPE, NULL},
+    {"Shape", 1, 0, 1, 1, 1, 1, import_shape, onnx_fold_shape,
+     ONNX_OP_SHAPE_ONLY | ONNX_OP_FOLD_SHAPE, NULL},
+    {"Size", 1, 0, 1, 1, 1, 1, import_shape, onnx_fold_size,
+     ONNX_OP_SHAPE_ONLY | ONNX_OP_FOLD_SHAPE, NULL},
     {"Constant", 1, 0, 0, 0, 1, 1, import_constant, NULL, 0, NULL},
-    {"ConstantOfShape", 9, 0, 1, 1, 1, 1, import_constant_of_shape, onnx_fold_constant_of_shape, 0, NULL},
+    {"ConstantOfShape", 9, 0, 1, 1, 1, 1, import_constant_of_shape, onnx_fold_constant_of_shape, 0,
+     NULL},
     {"Range", 11, 0, 3, 3, 1, 1, import_range, onnx_fold_range, 0, NULL},
     {"EyeLike", 9, 0, 1, 1, 1, 1, import_eye_like, NULL, ONNX_OP_SHAPE_ONLY, NULL},
     {"OneHot", 9, 0, 3, 3, 1, 1, import_one_hot, NULL, 0, NULL},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signal processing: windows and filter banks are constants, Fourier transforms are products with constant matrices. */
+/* Signal processing: windows and filter banks are constants, Fourier transforms are products with
+ * constant matrices. */
 #include <inttypes.h>
 #include <math.h>
 #include "import.h"
@@ -7,8 +8,8 @@
 enum { MAX_WINDOW = 1 << 24, MAX_DFT = 8192 };
 
 static const tn_expr *
-numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, double (*value)(const double *, int64_t, int64_t),
-        const double *parameters)
+numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims,
+        double (*value)(const double *, int64_t, int64_t), const double *parameters)
 {
     void *mem = NULL;
     const tn_data *data = tn_data_new(n->ctx, d, ndim, dims, &mem);
@@ -40,7 +41,8 @@ window(onnx_node *n, double a, double b, double c)
     if (!onnx_in_int(n, 0, "the window's size", &size))
         return false;
     if (size < 0 || size > MAX_WINDOW || !tnb_dtype_is_float(d))
-        return onnx_fail(n, TNB_UNSUPPORTED, "a window of %" PRId64 " elements of type %s is not supported", size,
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "a window of %" PRId64 " elements of type %s is not supported", size,
                          tnb_onnx_type_name(type));
     const double p[4] = {a, b, c, (double)(periodic || size < 2 ? size : size - 1)};
     return onnx_ret(n, numbers(n, d, 1, &size, window_value, p));
@@ -80,28 +82,38 @@ import_mel(onnx_node *n)
     double lower, upper;
     void *mem;
     tnb_dtype d = tnb_onnx_dtype(type);
-    if (!onnx_in_int(n, 0, "the number of bins", &bins) || !onnx_in_int(n, 1, "the DFT's length", &length) ||
-        !onnx_in_int(n, 2, "the sample rate", &rate) || !onnx_in_float(n, 3, "the lower edge", &lower) ||
+    if (!onnx_in_int(n, 0, "the number of bins", &bins) ||
+        !onnx_in_int(n, 1, "the DFT's length", &length) ||
+        !onnx_in_int(n, 2, "the sample rate", &rate) ||
+        !onnx_in_float(n, 3, "the lower edge", &lower) ||
         !onnx_in_float(n, 4, "the upper edge", &upper))
         return false;
-    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 || rate < 1 || lower < 0 || upper < lower || !tnb_dtype_is_float(d))
-        return onnx_fail(n, TNB_INVALID, "%" PRId64 " bins of a DFT of length %" PRId64 " at rate %" PRId64 " make no filter bank", bins,
-                         length, rate);
+    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 || rate < 1 || lower < 0 ||
+        upper < lower || !tnb_dtype_is_float(d))
+        return onnx_fail(n, TNB_INVALID,
+                         "%" PRId64 " bins of a DFT of length %" PRId64 " at rate %" PRId64
+                         " make no filter bank",
+                         bins, length, rate);
     int64_t dims[2] = {length / 2 + 1, bins};
-    double low = 2595 * log10(1 + lower / 700), step = (2595 * log10(1 + upper / 700) - low) / (double)(bins + 2);
+    double low = 2595 * log10(1 + lower / 700),
+           step = (2595 * log10(1 + upper / 700) - low) / (double)(bins + 2);
     const tn_data *data = tn_data_new(n->ctx, d, 2, dims, &mem);
     if (!data)
         return false;
     for (int64_t i = 0; i < bins; i++) {
-        int64_t a = mel_bin(low, step, i, length, rate), b = mel_bin(low, step, i + 1, length, rate),
+        int64_t a = mel_bin(low, step, i, length, rate),
+                b = mel_bin(low, step, i + 1, length, rate),
                 c = mel_bin(low, step, i + 2, length, rate);
         if (a < 0 || c > dims[0])
-            return onnx_fail(n, TNB_BOUNDS, "the upper edge %g lies above half the sample rate", upper);
+            return onnx_fail(n, TNB_BOUNDS, "the upper edge %g lies above half the sample rate",
+                             upper);
         for (int64_t k = a; k <= b && k < dims[0]; k++)
-            if (!tnb_store_f64(mem, d, (uint64_t)(k * bins + i), b == a ? 1 : (double)(k - a) / (double)(b - a)))
+            if (!tnb_store_f64(mem, d, (uint64_t)(k * bins + i),
+                               b == a ? 1 : (double)(k - a) / (double)(b - a)))
                 return false;
         for (int64_t k = b; k < c; k++)
-            if (c > b && !tnb_store_f64(mem, d, (uint64_t)(k * bins + i), (double)(c - k) / (double)(c - b)))
+            if (c > b &&
+                !tnb_store_f64(mem, d, (uint64_t)(k * bins + i), (double)(c - k) / (double)(c - b)))
                 return false;
     }
     return onnx_ret(n, tn_constant_of(n->ctx, data));
@@ -125,12 +137,14 @@ sine(const double *p, int64_t i, int64_t k)
 static const tn_expr *
 transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool onesided)
 {
-    int64_t rank = onnx_rank(n, x), last = rank - 1, parts = onnx_dim(x, last), samples = onnx_dim(x, last - 1);
+    int64_t rank = onnx_rank(n, x), last = rank - 1, parts = onnx_dim(x, last),
+            samples = onnx_dim(x, last - 1);
     int64_t zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0};
     const double p[1] = {(double)length};
     if (n->failed || parts < 1 || parts > 2 || samples < 1) {
         if (!n->failed)
-            onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2", parts);
+            onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
+                      parts);
         return tn_error_node(n->ctx);
     }
     if (length > samples) {
@@ -140,7 +154,8 @@ transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool one
         x = onnx_slice_ints(n, x, last - 1, 0, length);
     }
     int64_t dims[2] = {length, onesided ? length / 2 + 1 : length};
-    const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine, p), *s = numbers(n, onnx_dtype(x), 2, dims, sine, p);
+    const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine, p),
+                  *s = numbers(n, onnx_dtype(x), 2, dims, sine, p);
     const tn_expr *re = onnx_squeeze(n, onnx_slice_ints(n, x, last, 0, 1), &last, 1), *out[2];
     out[0] = onnx_bin(n, "matmul", re, c);
     out[1] = onnx_bin(n, "matmul", re, s);
@@ -164,17 +179,23 @@ static bool
 import_dft(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0);
-    int64_t rank = onnx_rank(n, x), axis = n->version < 20 ? onnx_attr_int(n, "axis", 1) : -2, length, perm[ONNX_MAX_DIMS];
-    bool inverse = onnx_attr_int(n, "inverse", 0) != 0, onesided = onnx_attr_int(n, "onesided", 0) != 0;
-    if (rank < 0 || (onnx_has(n, 2) && !onnx_in_int(n, 2, "the axis", &axis)) || !onnx_axis(n, rank, &axis))
+    int64_t rank = onnx_rank(n, x), axis = n->version < 20 ? onnx_attr_int(n, "axis", 1) : -2,
+            length, perm[ONNX_MAX_DIMS];
+    bool inverse = onnx_attr_int(n, "inverse", 0) != 0,
+         onesided = onnx_attr_int(n, "onesided", 0) != 0;
+    if (rank < 0 || (onnx_has(n, 2) && !onnx_in_int(n, 2, "the axis", &axis)) ||
+        !onnx_axis(n, rank, &axis))
         return false;
     if (axis == rank - 1 || rank < 2)
-        return onnx_fail(n, TNB_INVALID, "axis %" PRId64 " holds the parts of complex numbers", axis);
+        return onnx_fail(n, TNB_INVALID, "axis %" PRId64 " holds the parts of complex numbers",
+                         axis);
     length = onnx_dim(x, axis);
     if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the DFT's length", &length))
         return false;
     if (length < 1 || length > MAX_DFT)
-        return onnx_fail(n, TNB_UNSUPPORTED, "a transform of %" PRId64 " samples is not supported (1 to %d are)", length, MAX_DFT);
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "a transform of %" PRId64 " samples is not supported (1 to %d are)",
+                         length, MAX_DFT);
     for (int64_t i = 0; i < rank; i++)
         perm[i] = i == axis ? rank - 2 : i == rank - 2 ? axis : i; /* its own inverse */
     x = transform(n, onnx_permute(n, x, perm, (uint32_t)rank), length, inverse, onesided);
@@ -196,9 +217,12 @@ import_stft(onnx_node *n)
         return false;
     if (!onnx_has(n, 3) && onnx_has(n, 2))
         length = onnx_dim(onnx_in(n, 2), 0);
-    if (total < 1 || step < 1 || length < 1 || length > total || length > MAX_DFT || onnx_rank(n, x) != 3)
-        return onnx_fail(n, TNB_INVALID, "frames of %" PRId64 " samples with step %" PRId64 " cannot be cut from %" PRId64 " samples", length,
-                         step, total);
+    if (total < 1 || step < 1 || length < 1 || length > total || length > MAX_DFT ||
+        onnx_rank(n, x) != 3)
+        return onnx_fail(n, TNB_INVALID,
+                         "frames of %" PRId64 " samples with step %" PRId64
+                         " cannot be cut from %" PRId64 " samples",
+                         length, step, total);
     int64_t frames = (total - length) / step + 1, dims[2] = {frames, length};
     void *mem;
     const tn_data *places = tn_data_new(n->ctx, TNB_I64, 2, dims, &mem);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a graph: tensors, constants from TensorProtos, known elements; inputs and outputs of handlers. */
+/* Values of a graph: tensors, constants from TensorProtos, known elements; inputs and outputs of
+ * handlers. */
 #include <inttypes.h>
 #include "import.h"
 
-enum { COPY_BELOW = 4096 }; /* bytes: smaller constants are copied, so that the file's alignment does not matter */
+enum {
+    COPY_BELOW = 4096
+}; /* bytes: smaller constants are copied, so that the file's alignment does not matter */
 
 onnx_value *
 onnx_value_new(onnx_import *imp, const char *name)
@@ -22,12 +25,14 @@ onnx_has(const onnx_node *n, uint32_t i)
 /* ---- constants ---- */
 
 static const tn_expr *
-tensor_of(onnx_node *n, const tnb_tensor_pb *t, const void *bytes, const char *file, uint64_t offset)
+tensor_of(onnx_node *n, const tnb_tensor_pb *t, const void *bytes, const char *file,
+          uint64_t offset)
 {
     tn_ctx *ctx = n->ctx;
     bool in_file = file && t->n_bytes >= COPY_BELOW;
     if (in_file && t->dtype.code != TNB_BOOL)
-        return tn_constant_of(ctx, tn_data_file(ctx, t->dtype, t->ndim, t->shape, bytes, file, offset));
+        return tn_constant_of(ctx,
+                              tn_data_file(ctx, t->dtype, t->ndim, t->shape, bytes, file, offset));
     void *mem = NULL;
     const tn_data *d = tn_data_new(ctx, t->dtype, t->ndim, t->shape, &mem);
     if (!d)
@@ -54,7 +59,8 @@ onnx_tensor(onnx_node *n, const Onnx__TensorProto *proto, const char *what)
     }
     if (!t.external) {
         const char *file = t.in_place ? m->path : NULL;
-        e = tensor_of(n, &t, t.data, file, file ? (uint64_t)((const uint8_t *)t.data - m->bytes) : 0);
+        e = tensor_of(n, &t, t.data, file,
+                      file ? (uint64_t)((const uint8_t *)t.data - m->bytes) : 0);
         tnb_tensor_pb_free(&t);
         return e;
     }
@@ -68,8 +74,8 @@ onnx_tensor(onnx_node *n, const Onnx__TensorProto *proto, const char *what)
     }
     if (t.offset > map->size || t.n_bytes > map->size - t.offset) {
         onnx_fail(n, TNB_BOUNDS,
-                  "%s: external data at offset %" PRIu64 " with %" PRIu64 " bytes go past the end of '%s' (%" PRIu64
-                  " bytes)",
+                  "%s: external data at offset %" PRIu64 " with %" PRIu64
+                  " bytes go past the end of '%s' (%" PRIu64 " bytes)",
                   what, t.offset, t.n_bytes, path, map->size);
         return tn_error_node(n->ctx);
     }
@@ -92,7 +98,8 @@ elems_of_constant(onnx_node *n, onnx_value *v, const tn_data *d)
     for (uint32_t i = 0; i < d->n_elems; i++) {
         double f;
         int64_t k;
-        if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &f) : !tnb_load_i64(bytes, d->dtype, i, &k))
+        if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &f)
+                                         : !tnb_load_i64(bytes, d->dtype, i, &k))
             return false;
         e[i] = tnb_dtype_is_float(d->dtype) ? tn_float_imm_of(ctx, TNB_F64, f) : tn_i64(ctx, k);
     }
@@ -173,7 +180,8 @@ onnx_in_dtype(onnx_node *n, uint32_t i)
 
 /* ---- what must be known at compile time ---- */
 
-/* The run-time inputs that `v` is computed from (not those whose shape alone is used): Dict name -> place, or NULL. */
+/* The run-time inputs that `v` is computed from (not those whose shape alone is used): Dict name ->
+ * place, or NULL. */
 static const tn_node *
 find_run_time_inputs(onnx_import *imp, onnx_value *v)
 {
@@ -203,8 +211,8 @@ must_know(onnx_node *n, uint32_t i, const char *what)
     if (!onnx_has(n, i))
         return onnx_fail(n, TNB_INVALID, "input %u (%s) is missing", i, what);
     const tn_dict *inputs = tn_as_dict(find_run_time_inputs(imp, n->in[i]));
-    onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') has to be known when the model is compiled", what, i,
-              n->in[i]->name);
+    onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') has to be known when the model is compiled",
+              what, i, n->in[i]->name);
     for (uint32_t k = 0; inputs && k < inputs->items.n; k++) {
         const tn_pair *p = tn_as_pair(inputs->items.at[k]);
         onnx_note(n, "it depends on the value of the run-time input '%s'", p->key);
@@ -224,8 +232,8 @@ onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e,
         return must_know(n, i, what);
     onnx_value *v = n->in[i];
     if (tnb_dtype_is_float(v->dtype))
-        return onnx_fail(n, TNB_TYPE, "%s (input %u, '%s') has dtype %s, wanted integers", what, i, v->name,
-                         tnb_dtype_print(v->dtype).s);
+        return onnx_fail(n, TNB_TYPE, "%s (input %u, '%s') has dtype %s, wanted integers", what, i,
+                         v->name, tnb_dtype_print(v->dtype).s);
     *e = v->elems;
     *count = v->n_elems;
     return true;
@@ -238,12 +246,12 @@ onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max
     if (!onnx_elems(n, i, what, &e, count))
         return false;
     if (*count > max)
-        return onnx_fail(n, TNB_BOUNDS, "%s (input %u, '%s') has %u entries, at most %u make sense", what, i,
-                         n->in[i]->name, *count, max);
+        return onnx_fail(n, TNB_BOUNDS, "%s (input %u, '%s') has %u entries, at most %u make sense",
+                         what, i, n->in[i]->name, *count, max);
     for (uint32_t k = 0; k < *count; k++)
         if (!tn_int_value(onnx_simplify(n, e[k]), &out[k])) {
-            onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is %s, wanted a number", k, what, i,
-                      n->in[i]->name, onnx_dim_text(n->imp, e[k]));
+            onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is %s, wanted a number",
+                      k, what, i, n->in[i]->name, onnx_dim_text(n->imp, e[k]));
             onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE");
             return false;
         }
@@ -258,10 +266,11 @@ onnx_floats(onnx_node *n, uint32_t i, const char *what, double *out, uint32_t ma
     onnx_value *v = n->in[i];
     *count = v->n_elems;
     if (*count > max)
-        return onnx_fail(n, TNB_BOUNDS, "%s (input %u, '%s') has %u entries, at most %u make sense", what, i, v->name,
-                         *count, max);
+        return onnx_fail(n, TNB_BOUNDS, "%s (input %u, '%s') has %u entries, at most %u make sense",
+                         what, i, v->name, *count, max);
     for (uint32_t k = 0; k < *count; k++) {
-        const tn_expr *e = tnb_dtype_is_float(v->dtype) ? v->elems[k] : onnx_simplify(n, v->elems[k]);
+        const tn_expr *e =
+            tnb_dtype_is_float(v->dtype) ? v->elems[k] : onnx_simplify(n, v->elems[k]);
         const tn_float_imm *f = tn_as_float_imm(e);
         int64_t x;
         if (f)
@@ -269,7 +278,8 @@ onnx_floats(onnx_node *n, uint32_t i, const char *what, double *out, uint32_t ma
         else if (tn_int_value(e, &x))
             out[k] = (double)x;
         else
-            return onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is not a number", k, what, i, v->name);
+            return onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is not a number",
+                             k, what, i, v->name);
     }
     return true;
 }
@@ -277,8 +287,8 @@ onnx_floats(onnx_node *n, uint32_t i, const char *what, double *out, uint32_t ma
 static bool
 one(onnx_node *n, uint32_t i, const char *what, uint32_t count)
 {
-    return count == 1 || onnx_fail(n, TNB_SHAPE, "%s (input %u, '%s') has %u entries, wanted one", what, i,
-                                   n->in[i]->name, count);
+    return count == 1 || onnx_fail(n, TNB_SHAPE, "%s (input %u, '%s') has %u entries, wanted one",
+                                   what, i, n->in[i]->name, count);
 }
 
 bool
@@ -330,7 +340,8 @@ onnx_ret(onnx_node *n, const tn_expr *e)
 }
 
 bool
-onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_t *dims, const tn_expr *const *elems)
+onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_t *dims,
+               const tn_expr *const *elems)
 {
     if (i >= n->n_out || !n->out[i])
         return true;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary of the operator tables (table/NAME.def).
  *
- * A row is OP(name, arguments, attributes, flags, type inference, legalization, doc). The tables are read twice: for the
- * prototypes of the functions they name, and for the descriptor's array; the manifest's list is made from them too.
+ * A row is OP(name, arguments, attributes, flags, type inference, legalization, doc). The tables
+ * are read twice: for the prototypes of the functions they name, and for the descriptor's array;
+ * the manifest's list is made from them too.
  */
 #ifndef TENON_PLUGINS_OPS_SCHEMA_H
 #define TENON_PLUGINS_OPS_SCHEMA_H
 
 #include "tenon/core/op.h"
 
-#define A(name, doc) {name, doc}
+#define A(name, doc) \
+    {                \
+        name, doc    \
+    }
 #define ARGS(...) ((const tn_arg_schema[]){__VA_ARGS__, {NULL, NULL}})
 #define ATTRS(...) ((const tn_attr_schema[]){__VA_ARGS__, {NULL, TN_ATTR_ANY, 0, NULL, NULL}})
 #define NO_ATTRS NULL
@@ -27,7 +31,10 @@
 #define SHAPE A("shape", "extents")
 
 /* attributes; fallback: the default as text, NULL: required */
-#define ATTR_ROW(name, type, flags, fallback, doc) {name, type, flags, fallback, doc}
+#define ATTR_ROW(name, type, flags, fallback, doc) \
+    {                                              \
+        name, type, flags, fallback, doc           \
+    }
 #define INT_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_INT, 0, fallback, doc)
 #define FLOAT_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_FLOAT, 0, fallback, doc)
 #define BOOL_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_BOOL, 0, fallback, doc)
@@ -37,7 +44,8 @@
 #define FLOATS_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_FLOATS, 0, fallback, doc)
 #define ANY_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_ANY, 0, fallback, doc)
 #define INDEX_MAP_ATTR(name, doc) ATTR_ROW(name, TN_ATTR_INDEX_MAP, 0, NULL, doc)
-#define OPT_INT_DEFAULT(name, fallback, doc) ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, fallback, doc)
+#define OPT_INT_DEFAULT(name, fallback, doc) \
+    ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, fallback, doc)
 #define OPT_INT(name, doc) ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, NULL, doc)
 #define OPT_INTS(name, doc) ATTR_ROW(name, TN_ATTR_INTS, TN_ATTR_OPTIONAL, NULL, doc)
 #define OPT_FLOAT(name, doc) ATTR_ROW(name, TN_ATTR_FLOAT, TN_ATTR_OPTIONAL, NULL, doc)

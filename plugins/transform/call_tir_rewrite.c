@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CallTIRRewrite: destination-passing calls allocate their results explicitly.
  *
- *     gv = R.call_tir(cls.add, (x, y), out_ty=T)     alloc = R.builtin.alloc_tensor(R.shape([2]), R.dtype("float32"), R.prim_value(0), R.str("global"))
- *                                                    _ = cls.add(x, y, alloc)
- *                                                    gv = alloc
+ *     gv = R.call_tir(cls.add, (x, y), out_ty=T)     alloc = R.builtin.alloc_tensor(R.shape([2]),
+ * R.dtype("float32"), R.prim_value(0), R.str("global")) _ = cls.add(x, y, alloc) gv = alloc
  *
- * The same for call_tir_inplace (an index k >= 0: the output is argument k) and call_dps_packed. Several outputs: gv is bound to the tuple of
- * allocations; nested tuples are flattened for the call. Needs ordinary blocks (ToNonDataflow) and known output shapes. Cases: tests/pass/CallTIRRewrite.
+ * The same for call_tir_inplace (an index k >= 0: the output is argument k) and call_dps_packed.
+ * Several outputs: gv is bound to the tuple of allocations; nested tuples are flattened for the
+ * call. Needs ordinary blocks (ToNonDataflow) and known output shapes. Cases:
+ * tests/pass/CallTIRRewrite.
  */
 #include "transform.h"
 
@@ -38,7 +39,8 @@ device_index(const lowering *l, const tn_vdevice *d)
     for (uint32_t i = 0; all && i < all->items.n; i++) {
         const tn_vdevice *v = tn_as_vdevice(all->items.at[i]);
         const tn_target *vt = v ? tn_as_target(v->target) : NULL;
-        if (v == d || (v && vt && t && vt->kind == t->kind && v->id == d->id && v->scope == d->scope))
+        if (v == d ||
+            (v && vt && t && vt->kind == t->kind && v->id == d->id && v->scope == d->scope))
             return index;
         index += vt && t && vt->kind == t->kind;
     }
@@ -52,27 +54,34 @@ allocate(lowering *l, const tn_type *t, tn_loc loc)
     const tn_ty_tensor *ty = tn_as_ty_tensor(t);
     if (!ty || !ty->shape || tnb_dtype_is_void(ty->dtype)) {
         if (!l->failed)
-            tn_error(l->ctx, loc, TNB_SHAPE, "the shape and dtype of a call's output have to be known, but its type is %s", tn_text(l->ctx, t));
+            tn_error(l->ctx, loc, TNB_SHAPE,
+                     "the shape and dtype of a call's output have to be known, but its type is %s",
+                     tn_text(l->ctx, t));
         l->failed = true;
         return tn_error_node(l->ctx);
     }
     const tn_expr *shape = tn_type_dims(t, &dims) ? tn_shape(l->ctx, dims) : ty->shape;
     const tn_vdevice *dev = tn_as_vdevice(ty->vdevice);
-    const tn_expr *call =
-        tn_call_opv(l->ctx, "relax.builtin.alloc_tensor", NULL, shape, tn_dtype_value(l->ctx, ty->dtype),
-                    tn_i64(l->ctx, dev ? device_index(l, dev) : 0), tn_string(l->ctx, dev ? dev->scope : "global"), NULL);
+    const tn_expr *call = tn_call_opv(l->ctx, "relax.builtin.alloc_tensor", NULL, shape,
+                                      tn_dtype_value(l->ctx, ty->dtype),
+                                      tn_i64(l->ctx, dev ? device_index(l, dev) : 0),
+                                      tn_string(l->ctx, dev ? dev->scope : "global"), NULL);
     return bind(l, "alloc", call);
 }
 
-/* The outputs of a call: fresh allocations, or arguments for in-place indices. Appends what the call has to be given to `args`. */
+/* The outputs of a call: fresh allocations, or arguments for in-place indices. Appends what the
+ * call has to be given to `args`. */
 static const tn_expr *
-make_outputs(lowering *l, const tn_type *t, const tn_array *in_place, uint32_t *index, tn_list tensors, tn_list *args, tn_loc loc)
+make_outputs(lowering *l, const tn_type *t, const tn_array *in_place, uint32_t *index,
+             tn_list tensors, tn_list *args, tn_loc loc)
 {
     const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
     if (tuple) {
         tn_list fields = {0};
         for (uint32_t i = 0; i < tuple->fields.n; i++)
-            fields = tn_list_append(l->ctx, fields, make_outputs(l, tuple->fields.at[i], in_place, index, tensors, args, loc));
+            fields = tn_list_append(l->ctx, fields,
+                                    make_outputs(l, tuple->fields.at[i], in_place, index, tensors,
+                                                 args, loc));
         return tn_tuple_of(l->ctx, fields);
     }
     int64_t k = -1;
@@ -113,7 +122,9 @@ lower_call(lowering *l, const tn_node *var, const tn_expr *value)
     const tn_expr *result = make_outputs(l, out, in_place, &index, given, &args, value->loc);
     const tn_type *nothing = tn_ty_tuple_of(l->ctx, (tn_list){0});
     bool packed = tn_is(c->args.at[0], TN_KIND_EXTERN_FUNC);
-    const tn_expr *call = tn_call_of(l->ctx, c->args.at[0], args, NULL, packed ? tn_listv(l->ctx, nothing, NULL) : (tn_list){0}, nothing);
+    const tn_expr *call =
+        tn_call_of(l->ctx, c->args.at[0], args, NULL,
+                   packed ? tn_listv(l->ctx, nothing, NULL) : (tn_list){0}, nothing);
     bind(l, "_", call);
     TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, var, result));
     tn_at(l->ctx, old);
@@ -138,11 +149,13 @@ lower_block(tn_rewriter *r, const tn_node *n)
     }
     if (!any)
         return NULL;
-    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), tn_is(n, TN_KIND_DATAFLOW_BLOCK));
+    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                            tn_is(n, TN_KIND_DATAFLOW_BLOCK));
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)name;
     (void)user;

@@ -4,8 +4,9 @@
  *     R.call_packed("f", x, n * 4 + 1)               pv = cls.compute_symbolic_expr(n)
  *                                                    R.call_packed("f", x, pv)
  *
- * Concerns call arguments, bound values and If conditions, not the extents of shapes and types; integer literals and variables stay as they are. Equal
- * functions are shared. Cases: tests/pass/ComputePrimValue.
+ * Concerns call arguments, bound values and If conditions, not the extents of shapes and types;
+ * integer literals and variables stay as they are. Equal functions are shared. Cases:
+ * tests/pass/ComputePrimValue.
  */
 #include "transform.h"
 
@@ -22,7 +23,8 @@ typedef struct lowering {
 static bool
 is_compound(const tn_node *e)
 {
-    return tn_is_scalar(e) && !tn_is_var(e) && !tn_is(e, TN_KIND_INT_IMM) && !tn_is(e, TN_KIND_TUPLE_GET) && !tn_is(e, TN_KIND_IF_EXPR) &&
+    return tn_is_scalar(e) && !tn_is_var(e) && !tn_is(e, TN_KIND_INT_IMM) &&
+           !tn_is(e, TN_KIND_TUPLE_GET) && !tn_is(e, TN_KIND_IF_EXPR) &&
            !(tn_is(e, TN_KIND_CALL) && !tn_is(((const tn_call *)e)->op, TN_KIND_OP_REF)) &&
            !(tn_is(e, TN_KIND_CALL) && !(tn_call_op_of((const tn_call *)e)->flags & TN_OP_SCALAR));
 }
@@ -40,7 +42,8 @@ host_call(lowering *l, const tn_expr *e)
         params = tn_list_append(l->ctx, params, p);
         none = tn_list_append(l->ctx, none, NULL);
     }
-    const tn_node *attrs = tn_dictv(l->ctx, "s_tir", tn_bool(l->ctx, true), "tirx.is_host_func", tn_bool(l->ctx, true), NULL);
+    const tn_node *attrs = tn_dictv(l->ctx, "s_tir", tn_bool(l->ctx, true), "tirx.is_host_func",
+                                    tn_bool(l->ctx, true), NULL);
     const tn_stmt *body = tn_return_of(l->ctx, tn_subst(l->ctx, e, &map));
     const tn_node *func = tn_prim_func_of(l->ctx, params, none, body, e->type, attrs);
     const tn_expr *gv = tn_builder_add_function(l->b, func, "compute_symbolic_expr");
@@ -85,7 +88,8 @@ lower_value(lowering *l, const tn_expr *v)
         if (a != args.at[i])
             args = tn_list_with(l->ctx, args, i, a);
     }
-    return args.at == c->args.at ? v : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
+    return args.at == c->args.at ? v
+                                 : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
 }
 
 static const tn_node *
@@ -103,10 +107,13 @@ lower_block(tn_rewriter *r, const tn_node *n)
         tn_loc old = tn_at(l->ctx, binding->loc);
         const tn_expr *value = vb ? lower_value(l, vb->value) : NULL;
         changed |= vb && value != vb->value;
-        TNB_PUSH(tn_scratch(l->ctx), l->out, !vb || value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
+        TNB_PUSH(tn_scratch(l->ctx), l->out,
+                 !vb || value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
         tn_at(l->ctx, old);
     }
-    return changed ? tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), tn_is(n, TN_KIND_DATAFLOW_BLOCK)) : NULL;
+    return changed ? tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                                      tn_is(n, TN_KIND_DATAFLOW_BLOCK))
+                   : NULL;
 }
 
 static const tn_module *
@@ -127,7 +134,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             TNB_PUSH(tn_scratch(pc->ctx), funcs, nf);
         }
     }
-    return l.any ? tn_module_set_all(pc->ctx, tn_builder_module(l.b), names.at, funcs.at, names.n) : m;
+    return l.any ? tn_module_set_all(pc->ctx, tn_builder_module(l.b), names.at, funcs.at, names.n)
+                 : m;
 }
 
 const tn_pass transform_compute_prim_value = {

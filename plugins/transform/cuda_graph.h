@@ -37,9 +37,13 @@ typedef struct cuda_graph_slot {
 typedef TNB_VEC(cuda_graph_slot) cuda_graph_slots;
 
 /* Makes the slots and assigns one to each storage of the plans. */
-void cuda_graph_merge(tn_ctx *ctx, cuda_graph_plan *plans, uint32_t n, cuda_graph_slots *slots);
+void
+cuda_graph_merge(tn_ctx *ctx, cuda_graph_plan *plans, uint32_t n, cuda_graph_slots *slots);
 
-/* Fills the plan of a function; it stays empty where nothing can be captured. False after recording an error. */
-bool cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f, cuda_graph_plan *plan);
+/* Fills the plan of a function; it stays empty where nothing can be captured. False after recording
+ * an error. */
+bool
+cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f,
+                cuda_graph_plan *plan);
 
 #endif

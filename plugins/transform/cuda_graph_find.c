@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which values of a function are the same in every run, and which runs of bindings use only such values.
+/* Which values of a function are the same in every run, and which runs of bindings use only such
+ * values.
  *
- * Static are constants, weights (parameters from num_input on), storages of constant size that do not reach the
- * result, and what is computed from static values alone. Symbolic extents are static if a weight's shape has them
- * or the attribute relax.rewrite_cuda_graph.capture_symbolic_vars names them.
+ * Static are constants, weights (parameters from num_input on), storages of constant size that do
+ * not reach the result, and what is computed from static values alone. Symbolic extents are static
+ * if a weight's shape has them or the attribute relax.rewrite_cuda_graph.capture_symbolic_vars
+ * names them.
  */
 #include "cuda_graph.h"
 
@@ -24,8 +26,9 @@ typedef struct finder {
 static bool
 is_alias(const tn_expr *e)
 {
-    static const char *const ops[] = {"relax.memory.alloc_tensor", "relax.vm.alloc_tensor", "relax.memory.view",
-                                      "relax.memory.ensure_zero_offset", "relax.reshape"};
+    static const char *const ops[] = {"relax.memory.alloc_tensor", "relax.vm.alloc_tensor",
+                                      "relax.memory.view", "relax.memory.ensure_zero_offset",
+                                      "relax.reshape"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (tn_is_call_to(e, ops[i]))
             return true;
@@ -71,7 +74,8 @@ is_static(const finder *w, const tn_expr *e)
 {
     tn_list used = tn_free_vars(w->ctx, e, false);
     for (uint32_t i = 0; i < used.n; i++)
-        if (!tnb_ptrmap_has(&w->fixed, used.at[i]) && !tnb_ptrmap_has(&w->plan->symbols, used.at[i]))
+        if (!tnb_ptrmap_has(&w->fixed, used.at[i]) &&
+            !tnb_ptrmap_has(&w->plan->symbols, used.at[i]))
             return false;
     return true;
 }
@@ -90,13 +94,15 @@ is_kernel(const finder *w, const tn_expr *e)
     return f && strncmp(f->name, "vm.builtin.", 11) != 0;
 }
 
-/* May stand inside a region: kernels, views and allocations in storages and their ends, rearrangements of values. */
+/* May stand inside a region: kernels, views and allocations in storages and their ends,
+ * rearrangements of values. */
 static bool
 may_be_captured(const finder *w, const tn_expr *e)
 {
     switch ((tn_kind)e->kind) {
     case TN_KIND_CALL:
-        return is_kernel(w, e) || is_alias(e) || tn_is_call_to(e, "relax.null_value") || tn_is_call_to(e, "relax.memory.kill_tensor");
+        return is_kernel(w, e) || is_alias(e) || tn_is_call_to(e, "relax.null_value") ||
+               tn_is_call_to(e, "relax.memory.kill_tensor");
     case TN_KIND_IF_EXPR:
     case TN_KIND_FUNCTION:
     case TN_KIND_SEQ_EXPR:
@@ -118,7 +124,8 @@ add_storage(finder *w, const tn_expr *var, const tn_expr *value, bool *ok)
         !tn_int_value(c->args.at[1], &device) || tnb_ptrmap_has(&w->leaves, var))
         return false;
     if (device != 0) {
-        tn_error(w->ctx, value->loc, TNB_UNSUPPORTED, "a captured storage lies on device %lld; only device 0 can be captured",
+        tn_error(w->ctx, value->loc, TNB_UNSUPPORTED,
+                 "a captured storage lies on device %lld; only device 0 can be captured",
                  (long long)device);
         *ok = false;
         return false;
@@ -176,7 +183,8 @@ allow_symbols(finder *w, const tn_function *f)
             for (uint32_t k = 0; k < used.n; k++)
                 tnb_ptrmap_set(&w->plan->symbols, used.at[k], w);
         }
-    const tn_array *names = tn_as_array(tn_func_attr(&f->base, "relax.rewrite_cuda_graph.capture_symbolic_vars"));
+    const tn_array *names =
+        tn_as_array(tn_func_attr(&f->base, "relax.rewrite_cuda_graph.capture_symbolic_vars"));
     tn_list all = tn_defined_symbols(w->ctx, &f->base);
     for (uint32_t i = 0; names && i < names->items.n; i++) {
         const tn_string_imm *s = tn_as_string_imm(names->items.at[i]);
@@ -187,7 +195,8 @@ allow_symbols(finder *w, const tn_function *f)
 }
 
 bool
-cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f, cuda_graph_plan *plan)
+cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f,
+                cuda_graph_plan *plan)
 {
     finder w = {.ctx = ctx, .m = m, .plan = plan};
     tnb_arena *scratch = tn_scratch(ctx);

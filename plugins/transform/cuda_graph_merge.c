@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cached allocation for the storages of all functions: scopes by name, and in a scope the k-th largest storage of
- * each function share the k-th slot.
+/* One cached allocation for the storages of all functions: scopes by name, and in a scope the k-th
+ * largest storage of each function share the k-th slot.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,8 @@
 static int
 by_scope_and_size(const void *a, const void *b)
 {
-    const cuda_graph_storage *x = *(cuda_graph_storage *const *)a, *y = *(cuda_graph_storage *const *)b;
+    const cuda_graph_storage *x = *(cuda_graph_storage *const *)a,
+                             *y = *(cuda_graph_storage *const *)b;
     int c = strcmp(x->scope, y->scope);
     if (c)
         return c;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FoldConstant: replaces tensor programs over constants by their results.
  *
- *     lv = R.call_tir(cls.add, (R.const(1.0), R.const(2.0)), ...)      gv = R.multiply(x, R.const(3.0))
- *     gv = R.multiply(x, lv)
+ *     lv = R.call_tir(cls.add, (R.const(1.0), R.const(2.0)), ...)      gv = R.multiply(x,
+ * R.const(3.0)) gv = R.multiply(x, lv)
  *
- * Folds call_tir on constants with a static result; inside dataflow blocks also single operators whose legalization is one such
- * call; tensor_to_shape of a constant and shape_to_tensor of a static shape. Operators without tensor arguments fold up to 1024 elements. Small
- * results are evaluated at once, large ones become deferred constants, made natively when the artifact is written. Unused bindings go.
- * Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
+ * Folds call_tir on constants with a static result; inside dataflow blocks also single operators
+ * whose legalization is one such call; tensor_to_shape of a constant and shape_to_tensor of a
+ * static shape. Operators without tensor arguments fold up to 1024 elements. Small results are
+ * evaluated at once, large ones become deferred constants, made natively when the artifact is
+ * written. Unused bindings go. Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
  */
 #include "transform.h"
 
@@ -27,7 +28,8 @@ typedef struct folder {
 
 /* ---- leaves ---- */
 
-/* The leaf with known variables replaced. Shapes are replaced only where a shape is wanted anyway: everywhere. */
+/* The leaf with known variables replaced. Shapes are replaced only where a shape is wanted anyway:
+ * everywhere. */
 static const tn_expr *
 resolve(folder *f, const tn_expr *e)
 {
@@ -79,8 +81,8 @@ static_shape(const tn_type *t, int64_t *shape, int max, uint64_t *elems)
 }
 
 static const tn_expr *
-make_result(folder *f, const tn_type *type, const tn_node *program, const tn_data *const *inputs, uint32_t n_inputs,
-            uint64_t in_work, uint32_t result)
+make_result(folder *f, const tn_type *type, const tn_node *program, const tn_data *const *inputs,
+            uint32_t n_inputs, uint64_t in_work, uint32_t result)
 {
     int64_t shape[64];
     uint64_t elems;
@@ -133,7 +135,8 @@ fold_call_tir(folder *f, const tn_module *m, const tn_call *c, bool created)
         return make_result(f, out, TN_NODE(callee), inputs, args->fields.n, work, 0);
     tn_list fields = {0};
     for (uint32_t i = 0; i < outs->fields.n; i++) {
-        const tn_expr *r = make_result(f, outs->fields.at[i], TN_NODE(callee), inputs, args->fields.n, work, i);
+        const tn_expr *r =
+            make_result(f, outs->fields.at[i], TN_NODE(callee), inputs, args->fields.n, work, i);
         if (!r || tn_is_error(r))
             return r;
         fields = tn_list_append(f->ctx, fields, r);
@@ -230,9 +233,11 @@ fold_value(folder *f, const tn_expr *v, bool dataflow)
     if (tn_is_call_to(v, "relax.call_tir")) {
         const tn_tuple *args = c->args.n > 1 ? tn_as_tuple(c->args.at[1]) : NULL;
         folded = fold_call_tir(f, f->m, c, args && args->fields.n == 0);
-    } else if (tn_is_call_to(v, "relax.tensor_to_shape") && tn_is(c->args.at[0], TN_KIND_CONSTANT)) {
+    } else if (tn_is_call_to(v, "relax.tensor_to_shape") &&
+               tn_is(c->args.at[0], TN_KIND_CONSTANT)) {
         folded = tensor_to_shape(f, (const tn_constant *)c->args.at[0]);
-    } else if (tn_is_call_to(v, "relax.shape_to_tensor") && tn_is(c->args.at[0], TN_KIND_SHAPE_EXPR)) {
+    } else if (tn_is_call_to(v, "relax.shape_to_tensor") &&
+               tn_is(c->args.at[0], TN_KIND_SHAPE_EXPR)) {
         folded = shape_to_tensor(f, (const tn_shape_expr *)c->args.at[0]);
     } else if (dataflow && f->can_evaluate && only_constants(c, &any)) {
         folded = fold_operator(f, c, op);
@@ -332,7 +337,8 @@ drop_unused(folder *f, const tn_function *fn, const tn_seq_expr *seq)
 }
 
 static const tn_node *
-fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)name;
     (void)user;
@@ -341,7 +347,8 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     if (!seq)
         return func;
     folder f = {.ctx = pc->ctx, .m = m};
-    f.can_evaluate = tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
+    f.can_evaluate =
+        tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
     tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
     tn_list blocks = seq->blocks;

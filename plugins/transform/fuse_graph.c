@@ -135,8 +135,8 @@ path_allows(path_rule rule, fuse_pattern p, bool is_sink)
     }
 }
 
-/* Whether everything between `src` and `sink`, and `sink` itself, satisfies the rule. With `commit` the
- * groups on the way are merged into the sink's instead. The work list replaces recursion. */
+/* Whether everything between `src` and `sink`, and `sink` itself, satisfies the rule. With `commit`
+ * the groups on the way are merged into the sink's instead. The work list replaces recursion. */
 static bool
 walk_paths(partition *p, uint32_t src, uint32_t sink, path_rule rule, bool commit, uint32_t *count)
 {
@@ -154,7 +154,8 @@ walk_paths(partition *p, uint32_t src, uint32_t sink, path_rule rule, bool commi
                 p->groups[target].size += p->groups[root].size;
                 p->groups[root].parent = target;
                 p->groups[target].anchored |= p->groups[root].anchored;
-                p->groups[target].pattern = harder(p->groups[target].pattern, p->groups[root].pattern);
+                p->groups[target].pattern =
+                    harder(p->groups[target].pattern, p->groups[root].pattern);
             }
         } else if (i != src && !path_allows(rule, p->groups[root].pattern, i == sink)) {
             return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fusion graph: values of a function and how their consumers use them; its post-dominator tree; and
- * the partition of its nodes into groups that become one kernel.
+/* The fusion graph: values of a function and how their consumers use them; its post-dominator tree;
+ * and the partition of its nodes into groups that become one kernel.
  *
- * The method is that of TVM's operator fusion: a node may be fused into its immediate post-dominator
- * when every path between them consists of patterns that one loop nest can hold.
+ * The method is that of TVM's operator fusion: a node may be fused into its immediate
+ * post-dominator when every path between them consists of patterns that one loop nest can hold.
  */
 #ifndef TENON_PLUGINS_TRANSFORM_FUSE_GRAPH_H
 #define TENON_PLUGINS_TRANSFORM_FUSE_GRAPH_H
@@ -47,15 +47,22 @@ typedef struct fuse_group {
     uint32_t size; /* nodes, of a root */
 } fuse_group;
 
-void fuse_graph_init(fuse_graph *g, tnb_arena *arena);
+void
+fuse_graph_init(fuse_graph *g, tnb_arena *arena);
 /* Adds a node; its number. */
-uint32_t fuse_graph_add(fuse_graph *g, const tn_node *ref, const tn_node *binding, fuse_pattern p);
-void fuse_graph_edge(fuse_graph *g, uint32_t from, uint32_t to, fuse_pattern p);
+uint32_t
+fuse_graph_add(fuse_graph *g, const tn_node *ref, const tn_node *binding, fuse_pattern p);
+void
+fuse_graph_edge(fuse_graph *g, uint32_t from, uint32_t to, fuse_pattern p);
 /* The number of the node of `ref`, or UINT32_MAX. */
-uint32_t fuse_graph_find(const fuse_graph *g, const tn_node *ref);
+uint32_t
+fuse_graph_find(const fuse_graph *g, const tn_node *ref);
 
-/* One group a node, merged as far as the rules and max_depth (nodes of a group) allow. In the arena. */
-fuse_group *fuse_graph_partition(fuse_graph *g, uint32_t max_depth);
-uint32_t fuse_group_root(fuse_group *groups, uint32_t i);
+/* One group a node, merged as far as the rules and max_depth (nodes of a group) allow. In the
+ * arena. */
+fuse_group *
+fuse_graph_partition(fuse_graph *g, uint32_t max_depth);
+uint32_t
+fuse_group_root(fuse_group *groups, uint32_t i);
 
 #endif

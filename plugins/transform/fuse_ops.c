@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FuseOps: groups calls of tensor programs that one kernel can compute into private functions marked
- * Primitive, which FuseTIR then turns into one PrimFunc each.
+/* FuseOps: groups calls of tensor programs that one kernel can compute into private functions
+ * marked Primitive, which FuseTIR then turns into one PrimFunc each.
  *
  *     lv = R.call_tir(cls.add, (x, y), ...)          lv1 = cls.fused_add_relu(x, y)
  *     lv1 = R.call_tir(cls.relu, (lv,), ...)
  *
- * Needs op_pattern on PrimFuncs (AnnotateTIROpPattern); works on dataflow blocks of functions without
- * Primitive or Codegen; leaves everything else. Option fuse_opt_level: -1 the run's level, 0 nothing.
- * Config relax.FuseOps.max_depth bounds the members of a group. Cases: tests/pass/FuseOps.
+ * Needs op_pattern on PrimFuncs (AnnotateTIROpPattern); works on dataflow blocks of functions
+ * without Primitive or Codegen; leaves everything else. Option fuse_opt_level: -1 the run's level,
+ * 0 nothing. Config relax.FuseOps.max_depth bounds the members of a group. Cases:
+ * tests/pass/FuseOps.
  */
 #include "transform.h"
 #include "fuse_graph.h"
@@ -139,7 +140,7 @@ scan_function(scan *s)
 /* ---- one group becomes one function ---- */
 
 typedef struct group_fn {
-    uint32_t id;       /* root node of the group */
+    uint32_t id; /* root node of the group */
     uint32_t n_members;
     TNB_VEC(const tn_var_binding *) members;
     TNB_VEC(const tn_node *) outputs; /* outer variables that others use, in binding order */
@@ -154,13 +155,13 @@ typedef struct fuser {
     tnb_arena *arena;
     scan s;
     fuse_group *groups;
-    group_fn **of_node;   /* by node number; NULL: stays */
-    group_fn **of_root;   /* by root number */
+    group_fn **of_node; /* by node number; NULL: stays */
+    group_fn **of_root; /* by root number */
     tn_builder *b;
     /* state of build_function */
     group_fn *cur;
-    tnb_ptrmap inner;      /* outer value -> inner expression */
-    tnb_ptrmap partial;    /* outer tuple used by fields only -> itself */
+    tnb_ptrmap inner;   /* outer value -> inner expression */
+    tnb_ptrmap partial; /* outer tuple used by fields only -> itself */
     TNB_VEC(const tn_node *) params;
     TNB_VEC(const tn_node *) args;
     uint32_t n_consts;
@@ -208,7 +209,8 @@ import_leaf(fuser *f, const tn_expr *e)
     return p;
 }
 
-/* t[i] of a tuple from outside: the field alone becomes a parameter unless the whole tuple is used too. */
+/* t[i] of a tuple from outside: the field alone becomes a parameter unless the whole tuple is used
+ * too. */
 static const tn_expr *
 import_field(fuser *f, const tn_tuple_get *get)
 {
@@ -219,7 +221,8 @@ import_field(fuser *f, const tn_tuple_get *get)
         if (seen && seen->tuple == get->tuple && seen->index == get->index)
             return f->params.at[i];
     }
-    return add_param(f, TN_NODE(get), tn_strf(f->ctx, "%s_%d", tn_var_name(get->tuple), (int)get->index),
+    return add_param(f, TN_NODE(get),
+                     tn_strf(f->ctx, "%s_%d", tn_var_name(get->tuple), (int)get->index),
                      get->base.type);
 }
 
@@ -275,7 +278,8 @@ group_name(fuser *f)
     return name;
 }
 
-/* Symbolic variables that the body uses and no parameter's shape defines go into one trailing Shape parameter. */
+/* Symbolic variables that the body uses and no parameter's shape defines go into one trailing Shape
+ * parameter. */
 static void
 pass_symbols(fuser *f, const tn_expr *function)
 {
@@ -306,8 +310,9 @@ build_function(fuser *f, group_fn *g)
         for (uint32_t i = 0; i < g->outputs.n; i++)
             is_output |= g->outputs.at[i] == vb->var;
         const tn_expr *value = import_value(f, vb->value);
-        const tn_expr *var = is_output ? tn_var_new(f->ctx, tn_var_name(vb->var), vb->var->type)
-                                       : tn_dataflow_var(f->ctx, tn_var_name(vb->var), vb->var->type);
+        const tn_expr *var = is_output
+                                 ? tn_var_new(f->ctx, tn_var_name(vb->var), vb->var->type)
+                                 : tn_dataflow_var(f->ctx, tn_var_name(vb->var), vb->var->type);
         tnb_ptrmap_set(&f->inner, vb->var, var);
         TNB_PUSH(f->arena, bindings, tn_binding(f->ctx, var, value));
     }
@@ -320,7 +325,8 @@ build_function(fuser *f, group_fn *g)
             fields[i] = tnb_ptrmap_get(&f->inner, g->outputs.at[i]);
         body = tn_tuple_of(f->ctx, tn_list_of(f->ctx, fields, g->outputs.n));
     }
-    const tn_node *block = tn_binding_block(f->ctx, tn_list_of(f->ctx, bindings.at, bindings.n), true);
+    const tn_node *block =
+        tn_binding_block(f->ctx, tn_list_of(f->ctx, bindings.at, bindings.n), true);
     const tn_expr *seq = tn_seq_expr_of(f->ctx, tn_listv(f->ctx, block, NULL), body);
     const tn_node *attrs = tn_dictv(f->ctx, "Primitive", tn_bool(f->ctx, true), NULL);
     const tn_expr *fn = tn_function_of(f->ctx, tn_list_of(f->ctx, f->params.at, f->params.n), seq,
@@ -328,7 +334,8 @@ build_function(fuser *f, group_fn *g)
     uint32_t before = f->params.n;
     pass_symbols(f, fn);
     if (f->params.n != before)
-        fn = tn_function_of(f->ctx, tn_list_of(f->ctx, f->params.at, f->params.n), seq, body->type, true, attrs);
+        fn = tn_function_of(f->ctx, tn_list_of(f->ctx, f->params.at, f->params.n), seq, body->type,
+                            true, attrs);
     fn = tn_fresh_copy(f->ctx, fn, NULL);
     g->gv = tn_builder_add_function(f->b, fn, group_name(f));
     g->args = tn_list_of(f->ctx, f->args.at, f->args.n);
@@ -395,9 +402,9 @@ emit_group(fuser *f, group_fn *g, const tn_node ***out, uint32_t *n)
         (*out)[(*n)++] = tn_binding(f->ctx, g->outputs.at[i], tn_tuple_get_of(f->ctx, lv, i));
 }
 
-/* Members leave their places; each call stands as early as its arguments allow and no later than its first
- * user: units (groups and single bindings) are emitted in the order of their last binding, and a unit that
- * needs one not yet emitted pulls it forward. */
+/* Members leave their places; each call stands as early as its arguments allow and no later than
+ * its first user: units (groups and single bindings) are emitted in the order of their last
+ * binding, and a unit that needs one not yet emitted pulls it forward. */
 typedef struct orderer {
     fuser *f;
     const tn_node **out;
@@ -405,7 +412,8 @@ typedef struct orderer {
     tnb_ptrmap done; /* binding or group -> itself */
 } orderer;
 
-static void emit_unit(orderer *o, const tn_node *binding, group_fn *group);
+static void
+emit_unit(orderer *o, const tn_node *binding, group_fn *group);
 
 static void
 emit_needs(orderer *o, const tn_expr *value, const group_fn *self)
@@ -470,11 +478,13 @@ rewrite_block(fuser *f, const tn_node *node)
 }
 
 static const tn_node *
-fuse_function(const tn_pass_ctx *pc, const tn_module *m, tn_builder *b, const tn_function *fn, uint32_t max_depth)
+fuse_function(const tn_pass_ctx *pc, const tn_module *m, tn_builder *b, const tn_function *fn,
+              uint32_t max_depth)
 {
     tn_ctx *ctx = pc->ctx;
     fuser f = {.ctx = ctx, .arena = tn_scratch(ctx), .b = b};
-    f.s = (scan){.ctx = ctx, .m = m, .fn = fn, .num_input = tn_dict_int(fn->attrs, "num_input", -1)};
+    f.s =
+        (scan){.ctx = ctx, .m = m, .fn = fn, .num_input = tn_dict_int(fn->attrs, "num_input", -1)};
     fuse_graph_init(&f.s.g, f.arena);
     scan_function(&f.s);
     f.groups = fuse_graph_partition(&f.s.g, max_depth);
@@ -506,7 +516,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     if (level == 0)
         return m;
     int64_t depth = tn_dict_int(pc->config, "relax.FuseOps.max_depth", DEFAULT_MAX_DEPTH);
-    uint32_t max_depth = depth <= 0 ? DEFAULT_MAX_DEPTH : depth > INT32_MAX ? INT32_MAX : (uint32_t)depth;
+    uint32_t max_depth = depth <= 0          ? DEFAULT_MAX_DEPTH
+                         : depth > INT32_MAX ? INT32_MAX
+                                             : (uint32_t)depth;
 
     tn_builder *b = tn_builder_new(pc->ctx, m);
     TNB_VEC(const char *) names = {0};
@@ -528,8 +540,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return tn_module_set_all(pc->ctx, tn_builder_module(b), names.at, funcs.at, names.n);
 }
 
-static const tn_attr_schema options[] = {
-    {"fuse_opt_level", TN_ATTR_INT, 0, "-1", "-1: the level of the run; 0: nothing is fused"}, {0}};
+static const tn_attr_schema options[] = {{"fuse_opt_level", TN_ATTR_INT, 0, "-1",
+                                          "-1: the level of the run; 0: nothing is fused"},
+                                         {0}};
 
 const tn_pass transform_fuse_ops = {
     .size = sizeof(tn_pass),

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FuseTIR: turns each Primitive function (made by FuseOps) into one PrimFunc that holds the bodies of its callees.
+/* FuseTIR: turns each Primitive function (made by FuseOps) into one PrimFunc that holds the bodies
+ * of its callees.
  *
  *     @R.function(private=True)                      @T.prim_func(private=True)
  *     def fused_add_relu(x, y):  # Primitive         def fused_add_relu(x, y, p_output0):
- *         lv = R.call_tir(cls.add, (x, y))               T_add_intermediate = T.sblock_alloc_buffer(...)
- *         gv = R.call_tir(cls.relu, (lv,))               ... block of add ... block of relu ...
+ *         lv = R.call_tir(cls.add, (x, y))               T_add_intermediate =
+ * T.sblock_alloc_buffer(...) gv = R.call_tir(cls.relu, (lv,))               ... block of add ...
+ * block of relu ...
  *
- * and its call sites to R.call_tir. Needs Primitive functions of call_tir bindings, tuples and tuple-gets only; functions that are no longer
- * reachable from a public one are removed. Keeps the meaning bit by bit. Cases: tests/pass/FuseTIR.
+ * and its call sites to R.call_tir. Needs Primitive functions of call_tir bindings, tuples and
+ * tuple-gets only; functions that are no longer reachable from a public one are removed. Keeps the
+ * meaning bit by bit. Cases: tests/pass/FuseTIR.
  */
 #include "transform.h"
 
@@ -73,7 +76,8 @@ new_buffer(fusion *f, const char *name, const tn_type *type, tn_loc loc)
         fail(f, loc, "a tensor whose shape is not known cannot be fused");
         return NULL;
     }
-    return tn_buffer_new(f->ctx, unique_name(f, &f->buffer_names, name), dims, tn_type_dtype(type), NULL);
+    return tn_buffer_new(f->ctx, unique_name(f, &f->buffer_names, name), dims, tn_type_dtype(type),
+                         NULL);
 }
 
 static void
@@ -94,9 +98,11 @@ add_scalar_param(fusion *f, const tn_expr *var)
     TNB_PUSH(f->arena, f->buffers, NULL);
 }
 
-/* Tensors come first, as upstream orders them after sorting scalars to the end: two rounds, `scalars` says which. */
+/* Tensors come first, as upstream orders them after sorting scalars to the end: two rounds,
+ * `scalars` says which. */
 static value
-declare_param(fusion *f, const char *name, const tn_expr *var, const tn_type *type, bool scalars, tn_loc loc)
+declare_param(fusion *f, const char *name, const tn_expr *var, const tn_type *type, bool scalars,
+              tn_loc loc)
 {
     value v = {0};
     const tn_ty_tuple *tuple = tn_as_ty_tuple(type);
@@ -104,7 +110,8 @@ declare_param(fusion *f, const char *name, const tn_expr *var, const tn_type *ty
         v.n = tuple->fields.n;
         v.fields = TNB_NEW_N(f->arena, value, v.n);
         for (uint32_t i = 0; i < v.n; i++)
-            v.fields[i] = declare_param(f, tn_strf(f->ctx, "%s_%u", name, i), NULL, tuple->fields.at[i], scalars, loc);
+            v.fields[i] = declare_param(f, tn_strf(f->ctx, "%s_%u", name, i), NULL,
+                                        tuple->fields.at[i], scalars, loc);
         return v;
     }
     if (tn_is(type, TN_KIND_TY_TENSOR)) {
@@ -175,7 +182,8 @@ flatten(fusion *f, value v, value **out, uint32_t *n, uint32_t *cap)
 
 /* Learns the callee's shape variables from the extents of the actual buffer. */
 static void
-match_shape(fusion *f, tnb_ptrmap *map, const tn_buffer *formal, const tn_buffer *actual, tn_loc loc)
+match_shape(fusion *f, tnb_ptrmap *map, const tn_buffer *formal, const tn_buffer *actual,
+            tn_loc loc)
 {
     if (formal->shape.n != actual->shape.n) {
         fail(f, loc, "a tensor's rank differs from its callee's buffer");
@@ -189,7 +197,8 @@ match_shape(fusion *f, tnb_ptrmap *map, const tn_buffer *formal, const tn_buffer
         const tn_expr *known = tnb_ptrmap_get(map, dim);
         if (!known)
             tnb_ptrmap_set(map, dim, have);
-        else if (!tn_prove_equal(f->ctx, known, have) && tn_is(known, TN_KIND_INT_IMM) && tn_is(have, TN_KIND_INT_IMM))
+        else if (!tn_prove_equal(f->ctx, known, have) && tn_is(known, TN_KIND_INT_IMM) &&
+                 tn_is(have, TN_KIND_INT_IMM))
             fail(f, loc, "a symbolic extent of a callee would need two values");
     }
 }
@@ -241,7 +250,8 @@ bind_formal(fusion *f, tnb_ptrmap *map, const tn_node *formal, const tn_node *ac
     match_shape(f, map, fb, ab, loc);
 }
 
-/* The buffer that holds the k-th output of a call: an argument (in place), an output of the fused function, or an intermediate. */
+/* The buffer that holds the k-th output of a call: an argument (in place), an output of the fused
+ * function, or an intermediate. */
 static const tn_node *
 output_buffer(fusion *f, const value *made, const tn_type *type, const tn_node *formal, tn_loc loc)
 {
@@ -316,7 +326,8 @@ inline_call(fusion *f, const tn_call *c, const tn_node *var)
         if (pre)
             made = pre->fields ? &pre->fields[k] : pre;
         const tn_node *formal = callee->buffers.at[p++];
-        result.fields[k].buffer = output_buffer(f, made, outs ? outs->fields.at[k] : out_type, formal, loc);
+        result.fields[k].buffer =
+            output_buffer(f, made, outs ? outs->fields.at[k] : out_type, formal, loc);
         if (!f->failed)
             bind_formal(f, &map, formal, result.fields[k].buffer, loc);
     }
@@ -328,8 +339,8 @@ inline_call(fusion *f, const tn_call *c, const tn_node *var)
 
 /* ---- the whole function ---- */
 
-/* Buffers for what the function returns, in the order of the (flattened) result. Variables bound to a call whose result is returned
- * whole or by field write straight into them. */
+/* Buffers for what the function returns, in the order of the (flattened) result. Variables bound to
+ * a call whose result is returned whole or by field write straight into them. */
 static bool
 find_binding(const tn_seq_expr *seq, const tn_node *var, const tn_expr **bound)
 {
@@ -386,8 +397,10 @@ plan_output(fusion *f, const tn_seq_expr *seq, const tn_expr *e, uint32_t *count
             continue;
         if (in_place) {
             int64_t index = -1;
-            const tn_array *which = tn_as_array(tn_call_attr((const tn_call *)bound, "inplace_indices"));
-            if (which && k < which->items.n && tn_int_value(which->items.at[k], &index) && index >= 0)
+            const tn_array *which =
+                tn_as_array(tn_call_attr((const tn_call *)bound, "inplace_indices"));
+            if (which && k < which->items.n && tn_int_value(which->items.at[k], &index) &&
+                index >= 0)
                 continue;
         }
         slot->buffer = new_buffer(f, tn_strf(f->ctx, "p_output%u", (*count)++),
@@ -443,7 +456,8 @@ add_outputs(fusion *f, value result, fused *out)
         /* an intermediate that is returned becomes a parameter */
         for (uint32_t k = 0; k < f->allocs.n; k++)
             if (f->allocs.at[k] == flat[i].buffer) {
-                memmove(&f->allocs.at[k], &f->allocs.at[k + 1], (f->allocs.n - k - 1) * sizeof f->allocs.at[0]);
+                memmove(&f->allocs.at[k], &f->allocs.at[k + 1],
+                        (f->allocs.n - k - 1) * sizeof f->allocs.at[0]);
                 f->allocs.n--;
                 break;
             }
@@ -472,7 +486,8 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
         tnb_ptrmap_set(&f.values, p, v);
     }
     for (uint32_t i = 0; i < fn->params.n; i++)
-        declare_param(&f, tn_var_name(fn->params.at[i]), fn->params.at[i], fn->params.at[i]->type, true, 0);
+        declare_param(&f, tn_var_name(fn->params.at[i]), fn->params.at[i], fn->params.at[i]->type,
+                      true, 0);
     uint32_t n_out = 0;
     plan_output(&f, seq, seq->body, &n_out);
     for (uint32_t b = 0; b < seq->blocks.n && !f.failed; b++) {
@@ -485,7 +500,8 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
             }
             value *v = TNB_NEW(f.arena, value);
             const tn_tuple_get *get = tn_as_tuple_get(vb->value);
-            if (tn_is_call_to(vb->value, "relax.call_tir") || tn_is_call_to(vb->value, "relax.call_tir_inplace")) {
+            if (tn_is_call_to(vb->value, "relax.call_tir") ||
+                tn_is_call_to(vb->value, "relax.call_tir_inplace")) {
                 *v = inline_call(&f, (const tn_call *)vb->value, vb->var);
             } else if (get) {
                 value t = eval_leaf(&f, get->tuple);
@@ -583,7 +599,8 @@ regroup(tn_ctx *ctx, const tn_expr *flat, const tn_type *type, uint32_t *next)
     return tn_tuple_of(ctx, tn_list_of(ctx, fields, tuple->fields.n));
 }
 
-/* Rewrites the bindings of one block: a site may need bindings before (tuple-gets as leaves) and after (nested results). */
+/* Rewrites the bindings of one block: a site may need bindings before (tuple-gets as leaves) and
+ * after (nested results). */
 static const tn_node *
 rewrite_sites(tn_rewriter *r, const tn_node *n)
 {
@@ -617,31 +634,38 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
         for (uint32_t k = 0; k < scalars.n; k++)
             args = tn_list_append(ctx, args, scalars.at[k]);
         flatten_types(ctx, c->base.type, &types);
-        const tn_type *type = tn_is(c->base.type, TN_KIND_TY_TUPLE) ? tn_ty_tuple_of(ctx, types) : types.at[0];
+        const tn_type *type =
+            tn_is(c->base.type, TN_KIND_TY_TUPLE) ? tn_ty_tuple_of(ctx, types) : types.at[0];
         const tn_node *in_place = tnb_strmap_get(&s->in_place, gv->name);
         const tn_expr *call = tn_call_tir(ctx, c->op, args, type);
         if (in_place) {
             const tn_call *plain = (const tn_call *)call;
             const tn_node *attrs = tn_dictv(ctx, "inplace_indices", in_place, NULL);
             const tn_expr *tuple = tn_tuple_of(ctx, args);
-            call = tn_call_of(ctx, tn_op_ref_of(ctx, tn_find_op(tn_ctx_registry(ctx), "relax.call_tir_inplace", NULL)),
-                              tn_listv(ctx, plain->args.at[0], tuple, NULL), attrs, tn_listv(ctx, type, NULL), type);
+            call = tn_call_of(ctx,
+                              tn_op_ref_of(ctx, tn_find_op(tn_ctx_registry(ctx),
+                                                           "relax.call_tir_inplace", NULL)),
+                              tn_listv(ctx, plain->args.at[0], tuple, NULL), attrs,
+                              tn_listv(ctx, type, NULL), type);
         }
         if (!is_nested(c->base.type)) {
             TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, vb->var, call));
             continue;
         }
-        const tn_expr *flat = dataflow ? tn_dataflow_var(ctx, "lv", type) : tn_var_new(ctx, "gv", type);
+        const tn_expr *flat =
+            dataflow ? tn_dataflow_var(ctx, "lv", type) : tn_var_new(ctx, "gv", type);
         TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, flat, call));
         tn_list leaves = {0};
         for (uint32_t k = 0; k < types.n; k++) {
-            const tn_expr *leaf = dataflow ? tn_dataflow_var(ctx, "lv", types.at[k]) : tn_var_new(ctx, "gv", types.at[k]);
+            const tn_expr *leaf = dataflow ? tn_dataflow_var(ctx, "lv", types.at[k])
+                                           : tn_var_new(ctx, "gv", types.at[k]);
             TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, leaf, tn_tuple_get_of(ctx, flat, k)));
             leaves = tn_list_append(ctx, leaves, leaf);
         }
         uint32_t next = 0;
         TNB_PUSH(tn_scratch(ctx), out,
-                 tn_binding(ctx, vb->var, regroup(ctx, tn_tuple_of(ctx, leaves), c->base.type, &next)));
+                 tn_binding(ctx, vb->var,
+                            regroup(ctx, tn_tuple_of(ctx, leaves), c->base.type, &next)));
     }
     return any ? tn_binding_block(ctx, tn_list_of(ctx, out.at, out.n), dataflow) : NULL;
 }

@@ -6,8 +6,9 @@
  *     return alloc1                                  _ = R.memory.kill_tensor(alloc)
  *                                                    return alloc1
  *
- * Renamings (y = x) are removed first so that they do not hide uses. Per function and per If branch; after one binding tensors go first, then
- * storages, then objects, each in the order of definition. Never what is returned, constants, functions, shapes, scalars, or what an explicit
+ * Renamings (y = x) are removed first so that they do not hide uses. Per function and per If
+ * branch; after one binding tensors go first, then storages, then objects, each in the order of
+ * definition. Never what is returned, constants, functions, shapes, scalars, or what an explicit
  * kill names. Cases: tests/pass/KillAfterLastUse.
  */
 #include "transform.h"
@@ -28,7 +29,13 @@ drop_renaming(tn_rewriter *r, const tn_node *n)
 
 /* ---- last uses ---- */
 
-typedef enum kill_order { KILL_TENSOR, KILL_STORAGE, KILL_OBJECT, KILL_KINDS, KILL_NEVER } kill_order;
+typedef enum kill_order {
+    KILL_TENSOR,
+    KILL_STORAGE,
+    KILL_OBJECT,
+    KILL_KINDS,
+    KILL_NEVER
+} kill_order;
 
 typedef struct def {
     const tn_node *var;
@@ -46,10 +53,11 @@ typedef struct sequence {
 static kill_order
 order_of(const tn_expr *var, const tn_expr *value)
 {
-    if (tn_is_call_to(value, "relax.memory.alloc_storage") || tn_is_call_to(value, "relax.vm.alloc_storage"))
+    if (tn_is_call_to(value, "relax.memory.alloc_storage") ||
+        tn_is_call_to(value, "relax.vm.alloc_storage"))
         return KILL_STORAGE;
-    if (tn_is(value, TN_KIND_CONSTANT) || tn_is(value, TN_KIND_FUNCTION) || tn_is(value, TN_KIND_GLOBAL_VAR) ||
-        tn_is(value, TN_KIND_EXTERN_FUNC))
+    if (tn_is(value, TN_KIND_CONSTANT) || tn_is(value, TN_KIND_FUNCTION) ||
+        tn_is(value, TN_KIND_GLOBAL_VAR) || tn_is(value, TN_KIND_EXTERN_FUNC))
         return KILL_NEVER;
     switch (var->type->kind) {
     case TN_KIND_TY_TENSOR:
@@ -92,7 +100,8 @@ note_use(void *user, const tn_node *n)
 static const tn_node *
 kill_binding(tn_ctx *ctx, const def *d)
 {
-    static const char *const ops[] = {"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"};
+    static const char *const ops[] = {"relax.memory.kill_tensor", "relax.memory.kill_storage",
+                                      "relax.vm.kill_object"};
     const tn_expr *call = tn_call_opv(ctx, ops[d->order], NULL, d->var, NULL);
     return tn_binding(ctx, tn_var_new(ctx, "_", call->type), call);
 }
@@ -152,14 +161,16 @@ kill_in_sequence(tn_rewriter *r, const tn_node *n)
         }
         const tn_node *nb = TN_NODE(block);
         if (out.n != block->bindings.n)
-            nb = tn_binding_block(ctx, tn_list_of(ctx, out.at, out.n), tn_is(nb, TN_KIND_DATAFLOW_BLOCK));
+            nb = tn_binding_block(ctx, tn_list_of(ctx, out.at, out.n),
+                                  tn_is(nb, TN_KIND_DATAFLOW_BLOCK));
         blocks = tn_list_append(ctx, blocks, nb);
     }
     return tn_seq_expr_of(ctx, blocks, seq->body);
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)m;
     (void)name;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LowerAllocTensor: allocations that memory planning left become storage of their own.
  *
- *     x = R.builtin.alloc_tensor(R.shape([2, n]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+ *     x = R.builtin.alloc_tensor(R.shape([2, n]), R.dtype("float32"), R.prim_value(0),
+ * R.str("global"))
  *
- *     storage = R.memory.alloc_storage(R.shape([2 * n * 4]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
- *     x = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([2, n]), R.dtype("float32"), R.prim_value(0))
+ *     storage = R.memory.alloc_storage(R.shape([2 * n * 4]), R.prim_value(0), R.str("global"),
+ * R.dtype("uint8")) x = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([2, n]),
+ * R.dtype("float32"), R.prim_value(0))
  *
  * The shape has to be a ShapeExpr, or a variable bound to one. Cases: tests/pass/LowerAllocTensor.
  */
@@ -27,25 +29,31 @@ lower(lowering *l, const tn_node *var, const tn_expr *value)
     const tn_call *c = tn_is_call_to(value, "relax.builtin.alloc_tensor");
     if (!c || c->args.n < 3)
         return false;
-    const tn_node *known = tn_is_var(c->args.at[0]) ? tnb_ptrmap_get(&l->shapes, c->args.at[0]) : c->args.at[0];
+    const tn_node *known =
+        tn_is_var(c->args.at[0]) ? tnb_ptrmap_get(&l->shapes, c->args.at[0]) : c->args.at[0];
     const tn_shape_expr *shape = tn_as_shape_expr(known);
     const tn_dtype_imm *d = tn_as_dtype_imm(c->args.at[1]);
     if (!shape || !d) {
-        tn_error(l->ctx, value->loc, TNB_SHAPE, "an allocation's shape and dtype have to be known, but they are %s", tn_text(l->ctx, value));
+        tn_error(l->ctx, value->loc, TNB_SHAPE,
+                 "an allocation's shape and dtype have to be known, but they are %s",
+                 tn_text(l->ctx, value));
         l->failed = true;
         return true;
     }
     tn_loc old = tn_at(l->ctx, value->loc);
     int64_t bytes = (d->value.bits + 7) / 8 * d->value.lanes;
-    const tn_expr *size = tn_simplify_now(l->ctx, tn_mul(l->ctx, tn_product(l->ctx, shape->values), tn_i64(l->ctx, bytes)));
+    const tn_expr *size = tn_simplify_now(l->ctx, tn_mul(l->ctx, tn_product(l->ctx, shape->values),
+                                                         tn_i64(l->ctx, bytes)));
     const tn_expr *scope = c->args.n > 3 ? c->args.at[3] : tn_string(l->ctx, "global");
     tn_list one = tn_listv(l->ctx, size, NULL);
-    const tn_expr *alloc = tn_call_opv(l->ctx, "relax.memory.alloc_storage", NULL, tn_shape(l->ctx, one), c->args.at[2], scope,
-                                       tn_dtype_value(l->ctx, TNB_U8), NULL);
+    const tn_expr *alloc =
+        tn_call_opv(l->ctx, "relax.memory.alloc_storage", NULL, tn_shape(l->ctx, one),
+                    c->args.at[2], scope, tn_dtype_value(l->ctx, TNB_U8), NULL);
     const tn_expr *storage = tn_var_new(l->ctx, "storage", alloc->type);
     TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, storage, alloc));
-    const tn_expr *tensor = tn_call_opv(l->ctx, "relax.memory.alloc_tensor", NULL, storage, tn_i64(l->ctx, 0), TN_NODE(shape),
-                                        TN_NODE(d), c->args.at[2], NULL);
+    const tn_expr *tensor =
+        tn_call_opv(l->ctx, "relax.memory.alloc_tensor", NULL, storage, tn_i64(l->ctx, 0),
+                    TN_NODE(shape), TN_NODE(d), c->args.at[2], NULL);
     TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, var, tensor));
     tn_at(l->ctx, old);
     return true;
@@ -71,11 +79,13 @@ lower_block(tn_rewriter *r, const tn_node *n)
     }
     if (!any || l->failed)
         return NULL;
-    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), tn_is(n, TN_KIND_DATAFLOW_BLOCK));
+    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                            tn_is(n, TN_KIND_DATAFLOW_BLOCK));
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)m;
     (void)name;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LowerRuntimeBuiltin: graph-level builtins become run-time calls.
  *
- *     y = R.reshape(x, R.shape([6]))                 y = R.call_packed("vm.builtin.reshape", x, R.shape([6]), ty_args=(T,))
- *     s = R.memory.alloc_storage(size, 0, "global", "uint8")     s = R.vm.alloc_storage(size, 0, "uint8", "global")
- *     _ = R.memory.kill_tensor(y)                    _ = R.vm.kill_object(y)
+ *     y = R.reshape(x, R.shape([6]))                 y = R.call_packed("vm.builtin.reshape", x,
+ * R.shape([6]), ty_args=(T,)) s = R.memory.alloc_storage(size, 0, "global", "uint8")     s =
+ * R.vm.alloc_storage(size, 0, "uint8", "global") _ = R.memory.kill_tensor(y)                    _ =
+ * R.vm.kill_object(y)
  *
- * An operator's own lowering (tn_op.lower_builtin) comes first. The types of results are kept. A remaining builtin.alloc_tensor is an error.
- * Cases: tests/pass/LowerRuntimeBuiltin.
+ * An operator's own lowering (tn_op.lower_builtin) comes first. The types of results are kept. A
+ * remaining builtin.alloc_tensor is an error. Cases: tests/pass/LowerRuntimeBuiltin.
  */
 #include "transform.h"
 
@@ -14,7 +15,8 @@
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 
-/* Operators that become a packed function of the same arguments; with `tuple` the second argument's fields are spread. */
+/* Operators that become a packed function of the same arguments; with `tuple` the second argument's
+ * fields are spread. */
 static const struct simple {
     const char *op, *packed;
     bool spread;
@@ -29,7 +31,8 @@ static const struct simple {
 static const tn_expr *
 packed_call(tn_ctx *ctx, const char *name, tn_list args, const tn_type *type)
 {
-    return tn_call_of(ctx, tn_extern_func_of(ctx, name), args, NULL, tn_listv(ctx, type, NULL), type);
+    return tn_call_of(ctx, tn_extern_func_of(ctx, name), args, NULL, tn_listv(ctx, type, NULL),
+                      type);
 }
 
 static const tn_expr *
@@ -43,7 +46,9 @@ lower_simple(tn_ctx *ctx, const tn_call *c, const struct simple *s)
             args = tn_list_append(ctx, args, t->fields.at[i]);
     }
     if (strcmp(s->op, "relax.reshape") == 0 && !tn_is(c->args.at[1]->type, TN_KIND_TY_SHAPE))
-        return tn_error(ctx, c->base.loc, TNB_TYPE, "R.reshape: the new shape is of type %s, not a shape", tn_text(ctx, c->args.at[1]->type));
+        return tn_error(ctx, c->base.loc, TNB_TYPE,
+                        "R.reshape: the new shape is of type %s, not a shape",
+                        tn_text(ctx, c->args.at[1]->type));
     return packed_call(ctx, s->packed, args, c->base.type);
 }
 
@@ -60,14 +65,17 @@ lower_to_vdevice(tn_ctx *ctx, const tn_call *c)
     static const struct {
         const char *kind;
         int32_t type;
-    } devices[] = {{"llvm", TNB_CPU}, {"c", TNB_CPU}, {"cuda", TNB_CUDA}, {"opencl", TNB_OPENCL}, {"vulkan", TNB_VULKAN}, {"metal", TNB_METAL}, {"rocm", TNB_ROCM}};
+    } devices[] = {{"llvm", TNB_CPU},      {"c", TNB_CPU},         {"cuda", TNB_CUDA},
+                   {"opencl", TNB_OPENCL}, {"vulkan", TNB_VULKAN}, {"metal", TNB_METAL},
+                   {"rocm", TNB_ROCM}};
     const tn_vdevice *d = tn_as_vdevice(tn_call_attr(c, "dst_vdevice"));
     const tn_target *t = d ? tn_as_target(d->target) : NULL;
     int64_t type = TNB_CPU;
     for (size_t i = 0; t && i < sizeof devices / sizeof *devices; i++)
         if (strcmp(devices[i].kind, t->kind) == 0)
             type = devices[i].type;
-    tn_list args = tn_listv(ctx, c->args.at[0], tn_i64(ctx, type), tn_i64(ctx, d ? d->id : 0), tn_string(ctx, d && d->scope ? d->scope : "global"), NULL);
+    tn_list args = tn_listv(ctx, c->args.at[0], tn_i64(ctx, type), tn_i64(ctx, d ? d->id : 0),
+                            tn_string(ctx, d && d->scope ? d->scope : "global"), NULL);
     return packed_call(ctx, "vm.builtin.to_device", args, c->base.type);
 }
 
@@ -91,24 +99,31 @@ lower(tn_rewriter *r, const tn_node *n)
         tn_list args = tn_listv(ctx, c->args.at[0], NULL);
         for (uint32_t i = 0; t && i < t->fields.n; i++)
             args = tn_list_append(ctx, args, t->fields.at[i]);
-        const tn_op *with_ctx = tn_find_op(tn_ctx_registry(ctx), "relax.call_builtin_with_ctx", NULL);
-        tn_list outer = tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.invoke_closure"), tn_tuple_of(ctx, args), NULL);
+        const tn_op *with_ctx =
+            tn_find_op(tn_ctx_registry(ctx), "relax.call_builtin_with_ctx", NULL);
+        tn_list outer = tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.invoke_closure"),
+                                 tn_tuple_of(ctx, args), NULL);
         return tn_call_of(ctx, tn_op_ref_of(ctx, with_ctx), outer, NULL, c->ty_args, n->type);
     }
     if (strcmp(op->name, "relax.memory.alloc_storage") == 0) /* size, device, scope, dtype */
         return vm_op(ctx, "relax.vm.alloc_storage",
-                     tn_listv(ctx, c->args.at[0], c->args.at[1], tn_dtype_value(ctx, TNB_U8), c->args.at[2], NULL), n->type);
+                     tn_listv(ctx, c->args.at[0], c->args.at[1], tn_dtype_value(ctx, TNB_U8),
+                              c->args.at[2], NULL),
+                     n->type);
     if (strcmp(op->name, "relax.memory.alloc_tensor") == 0)
         return vm_op(ctx, "relax.vm.alloc_tensor", c->args, n->type);
-    if (strcmp(op->name, "relax.memory.kill_tensor") == 0 || strcmp(op->name, "relax.memory.kill_storage") == 0)
+    if (strcmp(op->name, "relax.memory.kill_tensor") == 0 ||
+        strcmp(op->name, "relax.memory.kill_storage") == 0)
         return vm_op(ctx, "relax.vm.kill_object", c->args, n->type);
     if (strcmp(op->name, "relax.builtin.alloc_tensor") == 0)
-        return tn_error(ctx, n->loc, TNB_UNSUPPORTED, "an allocation was not lowered: LowerAllocTensor has to run before");
+        return tn_error(ctx, n->loc, TNB_UNSUPPORTED,
+                        "an allocation was not lowered: LowerAllocTensor has to run before");
     return NULL;
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)m;
     (void)name;

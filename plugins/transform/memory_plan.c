@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two plans of StaticPlanBlockMemory: upstream's pool of storages, and one arena for each device and scope. */
+/* The two plans of StaticPlanBlockMemory: upstream's pool of storages, and one arena for each
+ * device and scope. */
 #include "memory_plan.h"
 
 #include <stdlib.h>
@@ -81,7 +82,9 @@ static int
 by_last_use(const void *a, const void *b)
 {
     const memory_token *x = *(memory_token *const *)a, *y = *(memory_token *const *)b;
-    return x->last != y->last ? (x->last < y->last ? -1 : 1) : x->first < y->first ? -1 : x->first > y->first;
+    return x->last != y->last    ? (x->last < y->last ? -1 : 1)
+           : x->first < y->first ? -1
+                                 : x->first > y->first;
 }
 
 void
@@ -137,7 +140,8 @@ aligned(int64_t bytes)
     return (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 }
 
-/* The lowest gap, among what is alive together with t, that t fits into (greedy by size; Pisarchyk and Lee, 2020). */
+/* The lowest gap, among what is alive together with t, that t fits into (greedy by size; Pisarchyk
+ * and Lee, 2020). */
 static int64_t
 place(tn_ctx *ctx, memory_token *const *placed, uint32_t n, const memory_token *t)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tokens of a function: which allocations can be planned, how large they are, how long they live. */
+/* The tokens of a function: which allocations can be planned, how large they are, how long they
+ * live. */
 #include "memory_plan.h"
 
 #include "tenon/core/arith.h"
@@ -36,7 +37,8 @@ check_bounds(finder *f, const char *key, const tn_node *value)
     for (uint32_t i = 0; ok && i < d->items.n; i++)
         ok = tn_is(((const tn_pair *)d->items.at[i])->value, TN_KIND_INT_IMM);
     if (!ok)
-        tn_error(f->ctx, f->fn->base.loc, TNB_TYPE, "the function attribute %s has to be a dictionary of integers", key);
+        tn_error(f->ctx, f->fn->base.loc, TNB_TYPE,
+                 "the function attribute %s has to be a dictionary of integers", key);
     return ok;
 }
 
@@ -46,12 +48,14 @@ learn_bounds(finder *f)
     const tn_node *upper = tn_dict_get(f->fn->attrs, "tir_var_upper_bound");
     const tn_node *lower = tn_dict_get(f->fn->attrs, "tir_var_lower_bound");
     const tn_node *natural = tn_dict_get(f->fn->attrs, "tir_non_negative_var");
-    if (!check_bounds(f, "tir_var_upper_bound", upper) || !check_bounds(f, "tir_var_lower_bound", lower))
+    if (!check_bounds(f, "tir_var_upper_bound", upper) ||
+        !check_bounds(f, "tir_var_lower_bound", lower))
         return false;
     const tn_array *names = tn_as_array(natural);
     for (uint32_t i = 0; natural && (!names || i < names->items.n); i++)
         if (!names || !tn_is(names->items.at[i], TN_KIND_STRING_IMM)) {
-            tn_error(f->ctx, f->fn->base.loc, TNB_TYPE, "the function attribute tir_non_negative_var has to be a list of names");
+            tn_error(f->ctx, f->fn->base.loc, TNB_TYPE,
+                     "the function attribute tir_non_negative_var has to be a list of names");
             return false;
         }
     tn_list symbols = tn_defined_symbols(f->ctx, TN_NODE(f->fn));
@@ -110,7 +114,8 @@ static void
 return_token(finder *f, memory_token *t)
 {
     bool dynamic = !(t->alloc->args.at[0]->flags & TN_FLAG_CLOSED);
-    if (dynamic && t->bytes >= 0 && tn_dict_get(f->fn->attrs, "relax.memory_plan_dynamic_func_output"))
+    if (dynamic && t->bytes >= 0 &&
+        tn_dict_get(f->fn->attrs, "relax.memory_plan_dynamic_func_output"))
         t->output = true;
     else
         t->discarded = true;
@@ -118,8 +123,8 @@ return_token(finder *f, memory_token *t)
 
 /* ---- bindings ---- */
 
-/* The bytes of a tensor, or the most that they can be: literal extents and those with a bound make one factor, the rest
- * another. */
+/* The bytes of a tensor, or the most that they can be: literal extents and those with a bound make
+ * one factor, the rest another. */
 static const tn_expr *
 bytes_of(finder *f, tn_list dims, int64_t elem)
 {
@@ -168,7 +173,8 @@ new_token(finder *f, const tn_node *var, const tn_call *c)
 static bool
 is_view(const tn_expr *v)
 {
-    static const char *const views[] = {"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"};
+    static const char *const views[] = {"relax.reshape", "relax.memory.view",
+                                        "relax.memory.ensure_zero_offset"};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++)
         if (tn_is_call_to(v, views[i]))
             return true;
@@ -177,7 +183,8 @@ is_view(const tn_expr *v)
     return e && strcmp(e->name, "vm.builtin.reshape") == 0;
 }
 
-/* Calls that only use their arguments while they run: tensor programs, packed functions, call_tir_dyn. */
+/* Calls that only use their arguments while they run: tensor programs, packed functions,
+ * call_tir_dyn. */
 static bool
 is_plain_use(const finder *f, const tn_call *c)
 {
@@ -196,7 +203,8 @@ discard_all(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
-static void visit_sequence(finder *f, const tn_expr *e);
+static void
+visit_sequence(finder *f, const tn_expr *e);
 
 static void
 visit_binding(finder *f, const tn_node *var, const tn_expr *value)
@@ -274,7 +282,8 @@ visit_sequence(finder *f, const tn_expr *e)
 bool
 memory_find_tokens(tn_ctx *ctx, const tn_module *m, const tn_function *fn, memory_tokens *out)
 {
-    finder f = {.ctx = ctx, .scratch = tn_scratch(ctx), .m = m, .fn = fn, .arith = tn_arith_new(ctx)};
+    finder f = {
+        .ctx = ctx, .scratch = tn_scratch(ctx), .m = m, .fn = fn, .arith = tn_arith_new(ctx)};
     tnb_ptrmap_init(&f.held, f.scratch);
     if (!learn_bounds(&f))
         return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removal of functions that no public function reaches: shared by the passes that replace functions. */
+/* Removal of functions that no public function reaches: shared by the passes that replace
+ * functions. */
 #include "transform.h"
 
 #include "tenon/core/walk.h"
@@ -30,7 +31,8 @@ transform_drop_unreachable(tn_ctx *ctx, const tn_module *m)
     reach r = {.ctx = ctx, .m = m};
     tnb_strmap_init(&r.seen, tn_scratch(ctx));
     for (uint32_t i = 0; i < m->names.n; i++)
-        if (tn_func_attr(m->funcs.at[i], "global_symbol") || tn_is(m->funcs.at[i], TN_KIND_EXTERN_FUNC))
+        if (tn_func_attr(m->funcs.at[i], "global_symbol") ||
+            tn_is(m->funcs.at[i], TN_KIND_EXTERN_FUNC))
             note_global(&r, m->names.at[i]);
     if (!r.work.n)
         return m; /* nothing is public: everything stays */

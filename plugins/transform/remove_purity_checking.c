@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RemovePurityChecking: pure functions are marked relax.force_pure, so that later passes may insert impure calls; wrappers that only claim
- * purity are taken off.
+/* RemovePurityChecking: pure functions are marked relax.force_pure, so that later passes may insert
+ * impure calls; wrappers that only claim purity are taken off.
  *
  *     R.call_pure_packed("f", x, ty_args=(T,))       R.call_packed("f", x, ty_args=(T,))
  *     R.invoke_pure_closure(c, (x,), ty_args=T)      R.invoke_closure(c, (x,), ty_args=T)
  *
- * Works on nested functions too; functions marked impure stay so. Cases: tests/pass/RemovePurityChecking.
+ * Works on nested functions too; functions marked impure stay so. Cases:
+ * tests/pass/RemovePurityChecking.
  */
 #include "transform.h"
 
@@ -26,7 +27,8 @@ unwrap(tn_rewriter *r, const tn_node *n)
         const tn_node *attrs = tn_dict_set(ctx, c->attrs, "inplace_indices", NULL);
         const tn_dict *d = tn_as_dict(attrs);
         tn_list args = {c->args.at + 1, c->args.n - 1};
-        return tn_call_of(ctx, c->args.at[0], args, d && d->items.n ? attrs : NULL, c->ty_args, n->type);
+        return tn_call_of(ctx, c->args.at[0], args, d && d->items.n ? attrs : NULL, c->ty_args,
+                          n->type);
     }
     c = tn_is_call_to(n, "relax.invoke_pure_closure");
     if (!c)
@@ -36,7 +38,8 @@ unwrap(tn_rewriter *r, const tn_node *n)
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)m;
     (void)name;

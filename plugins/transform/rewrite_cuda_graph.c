@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RewriteCUDAGraph: runs of kernels on fixed memory become functions that are recorded once and replayed.
+/* RewriteCUDAGraph: runs of kernels on fixed memory become functions that are recorded once and
+ * replayed.
  *
- *     storage = R.memory.alloc_storage(...)          gv = get_cached_alloc(cls.cuda_graph_alloc, 0);  storage = gv[0]
- *     a = R.memory.alloc_tensor(storage, ...)        a = R.memory.alloc_tensor(storage, ...)
- *     _ = cls.f(w, a)                                gv1 = run_or_capture(cls.main_cuda_graph_capture, (w, a), 0)
- *     _ = cls.g(a, b)
+ *     storage = R.memory.alloc_storage(...)          gv = get_cached_alloc(cls.cuda_graph_alloc,
+ * 0);  storage = gv[0] a = R.memory.alloc_tensor(storage, ...)        a =
+ * R.memory.alloc_tensor(storage, ...) _ = cls.f(w, a)                                gv1 =
+ * run_or_capture(cls.main_cuda_graph_capture, (w, a), 0) _ = cls.g(a, b)
  *
- * Only with the configuration relax.backend.use_cuda_graph. Storages of constant size that stay inside their functions are merged over all
- * functions of the module into one cached allocation: scopes by name, and in a scope the k-th largest of each function share a slot. What is
- * captured must be the same in each run: constants, weights (parameters from num_input on), such storages, and what depends on these alone
- * (cuda_graph_find.c). Needs StaticPlanBlockMemory before it. Cases: tests/pass/RewriteCUDAGraph.
+ * Only with the configuration relax.backend.use_cuda_graph. Storages of constant size that stay
+ * inside their functions are merged over all functions of the module into one cached allocation:
+ * scopes by name, and in a scope the k-th largest of each function share a slot. What is captured
+ * must be the same in each run: constants, weights (parameters from num_input on), such storages,
+ * and what depends on these alone (cuda_graph_find.c). Needs StaticPlanBlockMemory before it.
+ * Cases: tests/pass/RewriteCUDAGraph.
  */
 #include "cuda_graph.h"
 #include "transform.h"
@@ -37,7 +40,8 @@ add_alloc_function(rewriting *w)
     tn_builder_begin_function(w->b, (tn_list){0});
     tn_builder_begin_block(w->b, false);
     for (uint32_t i = 0; i < w->slots.n; i++) {
-        const tn_expr *call = tn_call_of(ctx, w->slots.at[i].largest->op, w->slots.at[i].largest->args, NULL, (tn_list){0}, NULL);
+        const tn_expr *call = tn_call_of(ctx, w->slots.at[i].largest->op,
+                                         w->slots.at[i].largest->args, NULL, (tn_list){0}, NULL);
         fields = tn_list_append(ctx, fields, tn_emit(w->b, call, "storage"));
         types = tn_list_append(ctx, types, tn_ty_any(ctx));
     }
@@ -57,9 +61,9 @@ call_with_ctx(rewriting *w, const char *name, tn_list args, const tn_type *type)
     const tn_expr *tuple = tn_tuple_of(w->ctx, args);
     const tn_node *both[] = {tn_extern_func_of(w->ctx, name), tuple};
     const tn_op *op = tn_find_op(tn_ctx_registry(w->ctx), "relax.call_builtin_with_ctx", NULL);
-    return tn_call_of(w->ctx, tn_op_ref_of(w->ctx, op), (tn_list){both, 2}, NULL, (tn_list){&type, 1}, NULL);
+    return tn_call_of(w->ctx, tn_op_ref_of(w->ctx, op), (tn_list){both, 2}, NULL,
+                      (tn_list){&type, 1}, NULL);
 }
-
 
 typedef struct uses {
     tn_ctx *ctx;
@@ -79,9 +83,11 @@ note_use(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
-/* Which of the region's variables are used by bindings behind it or by the result, in the order of first use. */
+/* Which of the region's variables are used by bindings behind it or by the result, in the order of
+ * first use. */
 static tn_list
-used_later(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, const tnb_ptrmap *inside)
+used_later(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r,
+           const tnb_ptrmap *inside)
 {
     uses u = {.ctx = w->ctx, .inside = inside};
     tnb_ptrmap_init(&u.seen, tn_scratch(w->ctx));
@@ -126,8 +132,12 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
     const tn_type *type = tn_ty_tuple_of(ctx, types);
     const tn_expr *result = tn_var_new(ctx, "gv", type);
     const tn_node *last = tn_binding(ctx, result, tn_tuple_of(ctx, outputs));
-    block = tn_binding_block(ctx, tn_list_append(ctx, ((const tn_bindings_block *)block)->bindings, last), false);
-    const tn_expr *seq = tn_seq_expr_of(ctx, (tn_list){&block, 1}, outputs.n ? result : tn_tuple_of(ctx, outputs));
+    block =
+        tn_binding_block(ctx,
+                         tn_list_append(ctx, ((const tn_bindings_block *)block)->bindings, last),
+                         false);
+    const tn_expr *seq =
+        tn_seq_expr_of(ctx, (tn_list){&block, 1}, outputs.n ? result : tn_tuple_of(ctx, outputs));
     if (tn_is_error(seq))
         return false;
     tn_list used = tn_free_vars(ctx, seq, false);
@@ -139,16 +149,20 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
     }
     tn_list args = params;
     if (symbols.n) {
-        params = tn_list_append(ctx, params, tn_var_new(ctx, "shape_expr", tn_ty_shape_of(ctx, symbols)));
+        params = tn_list_append(ctx, params,
+                                tn_var_new(ctx, "shape_expr", tn_ty_shape_of(ctx, symbols)));
         args = tn_list_append(ctx, args, tn_shape(ctx, symbols));
     }
     const tn_node *attrs = tn_dictv(ctx, "relax.force_pure", tn_bool(ctx, true), NULL);
-    const tn_node *f = tn_fresh_copy(ctx, tn_function_of(ctx, params, seq, type, true, attrs), NULL);
-    const tn_expr *gv = tn_builder_add_function(w->b, f, tn_strf(ctx, "%s_cuda_graph_capture", p->name));
+    const tn_node *f =
+        tn_fresh_copy(ctx, tn_function_of(ctx, params, seq, type, true, attrs), NULL);
+    const tn_expr *gv =
+        tn_builder_add_function(w->b, f, tn_strf(ctx, "%s_cuda_graph_capture", p->name));
     tn_list call = tn_listv(ctx, gv, tn_tuple_of(ctx, args), tn_i64(ctx, w->next_index++), NULL);
     if (symbols.n)
         call = tn_list_append(ctx, call, tn_shape(ctx, symbols));
-    const tn_expr *got = tn_emit(w->b, call_with_ctx(w, "vm.builtin.cuda_graph.run_or_capture", call, type), "gv");
+    const tn_expr *got =
+        tn_emit(w->b, call_with_ctx(w, "vm.builtin.cuda_graph.run_or_capture", call, type), "gv");
     /* bound again in the order of their definitions */
     for (uint32_t k = 0; k < inside.n && !tn_is_error(got); k++)
         for (uint32_t i = 0; i < outputs.n; i++)
@@ -170,16 +184,22 @@ rewrite_function(rewriting *w, const cuda_graph_plan *p)
         tn_list l = ((const tn_bindings_block *)body->blocks.at[b])->bindings;
         tn_builder_begin_block(w->b, tn_is(body->blocks.at[b], TN_KIND_DATAFLOW_BLOCK));
         for (uint32_t i = 0; i < l.n; i++) {
-            const cuda_graph_region *r = next < p->regions.n && p->regions.at[next].block == b ? &p->regions.at[next] : NULL;
+            const cuda_graph_region *r =
+                next < p->regions.n && p->regions.at[next].block == b ? &p->regions.at[next] : NULL;
             const tn_var_binding *vb = tn_as_var_binding(l.at[i]);
             for (uint32_t k = 0; vb && k < p->storages.n; k++) {
                 if (p->storages.at[k].var != vb->var)
                     continue;
                 if (!storages)
-                    storages = tn_emit(w->b, call_with_ctx(w, "vm.builtin.cuda_graph.get_cached_alloc",
-                                                           tn_listv(w->ctx, w->alloc, tn_i64(w->ctx, 0), NULL), w->alloc_type),
-                                       "gv");
-                tn_emit_binding(w->b, tn_binding(w->ctx, vb->var, tn_tuple_get_of(w->ctx, storages, p->storages.at[k].slot)));
+                    storages =
+                        tn_emit(w->b,
+                                call_with_ctx(w, "vm.builtin.cuda_graph.get_cached_alloc",
+                                              tn_listv(w->ctx, w->alloc, tn_i64(w->ctx, 0), NULL),
+                                              w->alloc_type),
+                                "gv");
+                tn_emit_binding(w->b, tn_binding(w->ctx, vb->var,
+                                                 tn_tuple_get_of(w->ctx, storages,
+                                                                 p->storages.at[k].slot)));
                 vb = NULL;
             }
             if (r && i == r->last) { /* storages inside the region came before it */
@@ -192,7 +212,8 @@ rewrite_function(rewriting *w, const cuda_graph_plan *p)
         }
         tn_builder_end_block(w->b);
     }
-    const tn_node *f = tn_builder_end_function(w->b, body->body, p->func->ret, p->func->pure != 0, p->func->attrs);
+    const tn_node *f =
+        tn_builder_end_function(w->b, body->body, p->func->ret, p->func->pure != 0, p->func->attrs);
     return tn_is_error(f) ? NULL : f;
 }
 
@@ -232,7 +253,8 @@ const tn_pass transform_rewrite_cuda_graph = {
     .size = sizeof(tn_pass),
     .opt_level = 1,
     .name = "RewriteCUDAGraph",
-    .doc = "record runs of kernels on fixed memory as CUDA graphs (configuration relax.backend.use_cuda_graph)",
+    .doc = "record runs of kernels on fixed memory as CUDA graphs (configuration "
+           "relax.backend.use_cuda_graph)",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RewriteDataflowReshape: tensor programs that only give their input another shape become R.reshape, which copies nothing.
+/* RewriteDataflowReshape: tensor programs that only give their input another shape become
+ * R.reshape, which copies nothing.
  *
- *     lv = R.call_tir(cls.flatten, (x,), out_ty=R.Tensor((6,), "float32"))      lv = R.reshape(x, R.shape([6]))
+ *     lv = R.call_tir(cls.flatten, (x,), out_ty=R.Tensor((6,), "float32"))      lv = R.reshape(x,
+ * R.shape([6]))
  *
- * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory planning relies on it. The program has to read one
- * tensor, keep its dtype and element count, and copy element for element in row-major order (through any number of blocks), which the simplifier
+ * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory
+ * planning relies on it. The program has to read one tensor, keep its dtype and element count, and
+ * copy element for element in row-major order (through any number of blocks), which the simplifier
  * proves on the flattened indices. Cases: tests/pass/RewriteDataflowReshape.
  */
 #include "transform.h"
@@ -25,7 +28,8 @@ flat_index(tn_ctx *ctx, tn_list indices, tn_list shape)
 {
     const tn_expr *flat = tn_i64(ctx, 0);
     for (uint32_t i = 0; i < indices.n && i < shape.n; i++)
-        flat = tn_add(ctx, tn_mul(ctx, flat, tn_cast_to(ctx, TNB_I64, shape.at[i])), tn_cast_to(ctx, TNB_I64, indices.at[i]));
+        flat = tn_add(ctx, tn_mul(ctx, flat, tn_cast_to(ctx, TNB_I64, shape.at[i])),
+                      tn_cast_to(ctx, TNB_I64, indices.at[i]));
     return flat;
 }
 
@@ -38,20 +42,23 @@ is_copy_in_order(tn_ctx *ctx, const tn_block *block, const tn_node *source, cons
     if (!load || block->init || load->buffer != source)
         return false;
     const tn_buffer *to = tn_as_buffer(store->buffer), *from = tn_as_buffer(load->buffer);
-    if (!tnb_dtype_eq(to->dtype, from->dtype) || store->indices.n != block->iters.n || store->indices.n != to->shape.n ||
-        load->indices.n != from->shape.n)
+    if (!tnb_dtype_eq(to->dtype, from->dtype) || store->indices.n != block->iters.n ||
+        store->indices.n != to->shape.n || load->indices.n != from->shape.n)
         return false;
     tn_arith *a = tn_arith_new(ctx);
     for (uint32_t i = 0; i < block->iters.n; i++) {
         const tn_iter_var *iv = tn_as_iter_var(block->iters.at[i]);
         const tn_range *dom = tn_as_range(iv->dom);
-        if (iv->iter_kind != TN_ITER_SPATIAL || store->indices.at[i] != iv->var || !tn_is_int_const(dom->min, 0) ||
-            !tn_prove_equal(ctx, tn_cast_to(ctx, TNB_I64, dom->extent), tn_cast_to(ctx, TNB_I64, to->shape.at[i])))
+        if (iv->iter_kind != TN_ITER_SPATIAL || store->indices.at[i] != iv->var ||
+            !tn_is_int_const(dom->min, 0) ||
+            !tn_prove_equal(ctx, tn_cast_to(ctx, TNB_I64, dom->extent),
+                            tn_cast_to(ctx, TNB_I64, to->shape.at[i])))
             return false;
         tn_arith_range(a, iv->var, dom->min, dom->extent);
     }
     *target = store->buffer;
-    return tn_prove_eq(a, flat_index(ctx, load->indices, from->shape), flat_index(ctx, store->indices, to->shape));
+    return tn_prove_eq(a, flat_index(ctx, load->indices, from->shape),
+                       flat_index(ctx, store->indices, to->shape));
 }
 
 static tn_walk_step
@@ -69,7 +76,8 @@ follow_block(void *user, const tn_node *n)
     return TN_WALK_STOP;
 }
 
-/* Every block realize has to bind its variables to loops that cover their domains: a te stage's form. */
+/* Every block realize has to bind its variables to loops that cover their domains: a te stage's
+ * form. */
 static tn_walk_step
 check_realize(void *user, const tn_node *n)
 {
@@ -117,14 +125,16 @@ as_reshape(rewriting *w, const tn_expr *value)
     const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(w->m, gv->name)) : NULL;
     const tn_tuple *args = c ? tn_as_tuple(c->args.at[1]) : NULL;
     tn_list in, out;
-    if (!f || !args || !args->fields.n || !tn_type_dims(args->fields.at[0]->type, &in) || !tn_type_dims(value->type, &out))
+    if (!f || !args || !args->fields.n || !tn_type_dims(args->fields.at[0]->type, &in) ||
+        !tn_type_dims(value->type, &out))
         return NULL;
     for (uint32_t i = 1; i < args->fields.n; i++)
         if (!tn_is_scalar(args->fields.at[i]))
             return NULL;
     const tn_expr *x = args->fields.at[0];
     if (!tnb_dtype_eq(tn_type_dtype(x->type), tn_type_dtype(value->type)) ||
-        !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)) || !is_reshape(w->ctx, f))
+        !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)) ||
+        !is_reshape(w->ctx, f))
         return NULL;
     return tn_call_opv(w->ctx, "relax.reshape", NULL, x, tn_shape(w->ctx, out), NULL);
 }
@@ -139,7 +149,8 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
     const tn_node *const *before = bindings.at;
     for (uint32_t i = 0; i < bindings.n; i++) {
         const tn_var_binding *vb = tn_as_var_binding(bindings.at[i]);
-        const tn_expr *reshape = vb && tn_is(vb->var, TN_KIND_DATAFLOW_VAR) ? as_reshape(w, vb->value) : NULL;
+        const tn_expr *reshape =
+            vb && tn_is(vb->var, TN_KIND_DATAFLOW_VAR) ? as_reshape(w, vb->value) : NULL;
         if (reshape && !tn_is_error(reshape))
             bindings = tn_list_with(w->ctx, bindings, i, tn_binding(w->ctx, vb->var, reshape));
     }
@@ -147,7 +158,8 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)name;
     (void)user;

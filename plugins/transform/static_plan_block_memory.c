@@ -6,10 +6,13 @@
  *     storage = R.memory.alloc_storage(R.shape([1024]), 0, "global", dtype)
  *     alloc = R.memory.alloc_tensor(storage, 0, shape, dtype, 0)
  *
- * Plain allocations stay where a tensor is returned, used in another binding block, in or by an If, or given to anything but a tensor program, a packed
- * function or call_tir_dyn. Option mode: `upstream` reproduces upstream's pool of storages, `arena` makes one storage for each device and scope and
- * places tensors at offsets. Sizes with symbols count by the upper bound that the function's attributes tir_var_upper_bound and tir_var_lower_bound give.
- * Works on functions after CallTIRRewrite. memory_tokens.c finds what can be planned, memory_plan.c plans. Cases: tests/pass/StaticPlanBlockMemory.
+ * Plain allocations stay where a tensor is returned, used in another binding block, in or by an If,
+ * or given to anything but a tensor program, a packed function or call_tir_dyn. Option mode:
+ * `upstream` reproduces upstream's pool of storages, `arena` makes one storage for each device and
+ * scope and places tensors at offsets. Sizes with symbols count by the upper bound that the
+ * function's attributes tir_var_upper_bound and tir_var_lower_bound give. Works on functions after
+ * CallTIRRewrite. memory_tokens.c finds what can be planned, memory_plan.c plans. Cases:
+ * tests/pass/StaticPlanBlockMemory.
  */
 #include "transform.h"
 #include "memory_plan.h"
@@ -25,8 +28,10 @@ typedef struct rewriting {
 static void
 emit_storage(rewriting *w, memory_storage *s)
 {
-    const tn_expr *call = tn_call_opv(w->ctx, "relax.memory.alloc_storage", NULL, tn_shape(w->ctx, tn_listv(w->ctx, s->size, NULL)),
-                                      tn_i64(w->ctx, s->device), tn_string(w->ctx, s->scope), tn_dtype_value(w->ctx, s->dtype), NULL);
+    const tn_expr *call =
+        tn_call_opv(w->ctx, "relax.memory.alloc_storage", NULL,
+                    tn_shape(w->ctx, tn_listv(w->ctx, s->size, NULL)), tn_i64(w->ctx, s->device),
+                    tn_string(w->ctx, s->scope), tn_dtype_value(w->ctx, s->dtype), NULL);
     s->var = tn_var_new(w->ctx, "storage", call->type);
     TNB_PUSH(tn_scratch(w->ctx), w->out, tn_binding(w->ctx, s->var, call));
 }
@@ -51,16 +56,21 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
         tn_loc old = tn_at(w->ctx, vb->base.loc);
         if (t->storage->before == t)
             emit_storage(w, t->storage);
-        const tn_expr *call = tn_call_opv(w->ctx, "relax.memory.alloc_tensor", NULL, t->storage->var, tn_i64(w->ctx, t->offset),
-                                          t->alloc->args.at[0], t->alloc->args.at[1], t->alloc->args.at[2], NULL);
+        const tn_expr *call =
+            tn_call_opv(w->ctx, "relax.memory.alloc_tensor", NULL, t->storage->var,
+                        tn_i64(w->ctx, t->offset), t->alloc->args.at[0], t->alloc->args.at[1],
+                        t->alloc->args.at[2], NULL);
         TNB_PUSH(tn_scratch(w->ctx), w->out, tn_binding(w->ctx, vb->var, call));
         tn_at(w->ctx, old);
     }
-    return any ? tn_binding_block(w->ctx, tn_list_of(w->ctx, w->out.at, w->out.n), tn_is(n, TN_KIND_DATAFLOW_BLOCK)) : NULL;
+    return any ? tn_binding_block(w->ctx, tn_list_of(w->ctx, w->out.at, w->out.n),
+                                  tn_is(n, TN_KIND_DATAFLOW_BLOCK))
+               : NULL;
 }
 
 static const tn_node *
-plan_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+plan_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)name;
     const char *mode = user;
@@ -89,14 +99,18 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     static char upstream[] = "upstream", arena[] = "arena";
     const char *mode = tn_option_str(pc, "mode");
     if (strcmp(mode, upstream) != 0 && strcmp(mode, arena) != 0) {
-        tn_error(pc->ctx, 0, TNB_INVALID, "StaticPlanBlockMemory: mode is '%s', not upstream or arena", mode);
+        tn_error(pc->ctx, 0, TNB_INVALID,
+                 "StaticPlanBlockMemory: mode is '%s', not upstream or arena", mode);
         return NULL;
     }
-    return tn_map_functions(pc, m, TN_FUNCTIONS, plan_function, strcmp(mode, arena) == 0 ? arena : upstream);
+    return tn_map_functions(pc, m, TN_FUNCTIONS, plan_function,
+                            strcmp(mode, arena) == 0 ? arena : upstream);
 }
 
 static const tn_attr_schema options[] = {
-    {"mode", TN_ATTR_STR, 0, "\"upstream\"", "upstream: a pool of storages; arena: one storage for each device and scope"}, {0}};
+    {"mode", TN_ATTR_STR, 0, "\"upstream\"",
+     "upstream: a pool of storages; arena: one storage for each device and scope"},
+    {0}};
 
 const tn_pass transform_static_plan_block_memory = {
     .size = sizeof(tn_pass),

@@ -39,7 +39,8 @@ plain_block(tn_rewriter *r, const tn_node *n)
 }
 
 static const tn_node *
-each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
 {
     (void)m;
     (void)name;

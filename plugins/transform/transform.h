@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of the plugin `transform`, and what some of them share. One pass, one file; passes.def lists them. */
+/* The passes of the plugin `transform`, and what some of them share. One pass, one file; passes.def
+ * lists them. */
 #ifndef TENON_PLUGINS_TRANSFORM_H
 #define TENON_PLUGINS_TRANSFORM_H
 
@@ -10,6 +11,7 @@
 #undef TRANSFORM_PASS
 
 /* The module without the functions that no public function reaches (reachable.c). */
-const tn_module *transform_drop_unreachable(tn_ctx *ctx, const tn_module *m);
+const tn_module *
+transform_drop_unreachable(tn_ctx *ctx, const tn_module *m);
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VMShapeLower: checks of arguments and symbolic shapes become calls of the runtime on a heap of integers.
+/* VMShapeLower: checks of arguments and symbolic shapes become calls of the runtime on a heap of
+ * integers.
  *
  *     def f(x: R.Tensor((n, m))):                    shape_heap = vm.builtin.alloc_shape_heap(3)
- *         s = R.shape([n * m])                       vm.builtin.check_tensor_info(x, 2, "float32", "")
- *         ...                                        vm.builtin.match_shape(x, shape_heap, 2, 1, 0, 1, 1, "")
- *                                                    shape_func(shape_heap)      # heap[2] = heap[0] * heap[1]
- *                                                    s = vm.builtin.make_shape(shape_heap, 1, 1, 2)
+ *         s = R.shape([n * m])                       vm.builtin.check_tensor_info(x, 2, "float32",
+ * "")
+ *         ...                                        vm.builtin.match_shape(x, shape_heap, 2, 1, 0,
+ * 1, 1, "") shape_func(shape_heap)      # heap[2] = heap[0] * heap[1] s =
+ * vm.builtin.make_shape(shape_heap, 1, 1, 2)
  *
- * One slot a distinct symbolic expression, numbered by first encounter: parameters, body, result. Option emit_err_ctx: texts that say which argument
- * a failed check belongs to. Pure functions have to be marked relax.force_pure; nested functions are an error. Cases: tests/pass/VMShapeLower.
+ * One slot a distinct symbolic expression, numbered by first encounter: parameters, body, result.
+ * Option emit_err_ctx: texts that say which argument a failed check belongs to. Pure functions have
+ * to be marked relax.force_pure; nested functions are an error. Cases: tests/pass/VMShapeLower.
  */
 #include "transform.h"
 
@@ -41,7 +44,8 @@ typedef struct lowering {
     tn_builder *b;
     const char *name; /* of the function */
     bool contexts;
-    bool trusted; /* past the parameters: types of values hold, only what they leave open is checked */
+    bool trusted; /* past the parameters: types of values hold, only what they leave open is checked
+                   */
     int64_t num_input;
     TNB_VEC(slot) slots;
     tnb_ptrmap values; /* variables that are values (parameters, bindings), not symbols */
@@ -152,12 +156,14 @@ context_text(lowering *l, const char *where, const tn_type *t)
 {
     if (!l->contexts)
         return "";
-    return tn_strf(l->ctx, "ErrorContext(fn=%s, loc=%s, annotation=%s)", l->name, where, tn_text(l->ctx, t));
+    return tn_strf(l->ctx, "ErrorContext(fn=%s, loc=%s, annotation=%s)", l->name, where,
+                   tn_text(l->ctx, t));
 }
 
 /* ---- matching ---- */
 
-/* The pairs for one list of extents; stores new variables. *pending: some extent cannot be compared yet. */
+/* The pairs for one list of extents; stores new variables. *pending: some extent cannot be compared
+ * yet. */
 static tn_list
 match_codes(lowering *l, tn_list dims, bool *pending, bool *useful)
 {
@@ -205,7 +211,8 @@ emit_match(lowering *l, const todo *t, bool *pending)
     emit_check(l, t->is_scalar ? "vm.builtin.match_prim_value" : "vm.builtin.match_shape", args);
 }
 
-/* Computes every expression whose variables are known: one host function that reads and writes the heap. */
+/* Computes every expression whose variables are known: one host function that reads and writes the
+ * heap. */
 static void
 emit_compute(lowering *l)
 {
@@ -233,18 +240,23 @@ emit_compute(lowering *l)
             continue;
         s->computed = true;
         const tn_expr *value = tn_subst(ctx, s->expr, &map);
-        stmts = tn_list_append(ctx, stmts, tn_store(ctx, heap, value, tn_listv(ctx, tn_i64(ctx, i), NULL)));
+        stmts = tn_list_append(ctx, stmts,
+                               tn_store(ctx, heap, value, tn_listv(ctx, tn_i64(ctx, i), NULL)));
     }
     if (!stmts.n)
         return;
     const tn_expr *param = tn_var_dtype(ctx, "H", TNB_DTYPE(TNB_HANDLE, 64));
-    const tn_node *attrs = tn_dictv(ctx, "tirx.is_host_func", tn_bool(ctx, true), "s_tir", tn_bool(ctx, true), NULL);
-    const tn_node *func = tn_prim_func_of(ctx, tn_listv(ctx, param, NULL), tn_listv(ctx, heap, NULL), tn_seq_of(ctx, stmts), NULL, attrs);
+    const tn_node *attrs =
+        tn_dictv(ctx, "tirx.is_host_func", tn_bool(ctx, true), "s_tir", tn_bool(ctx, true), NULL);
+    const tn_node *func =
+        tn_prim_func_of(ctx, tn_listv(ctx, param, NULL), tn_listv(ctx, heap, NULL),
+                        tn_seq_of(ctx, stmts), NULL, attrs);
     const tn_expr *gv = tn_builder_add_function(l->b, func, "shape_func");
     emit(l, tn_call_of(ctx, gv, tn_listv(ctx, l->heap, NULL), NULL, (tn_list){0}, nothing(l)), "_");
 }
 
-/* Matches everything that was queued; expressions over variables that only later ones define are compared in a second round. */
+/* Matches everything that was queued; expressions over variables that only later ones define are
+ * compared in a second round. */
 static void
 run_todos(lowering *l)
 {
@@ -261,7 +273,8 @@ run_todos(lowering *l)
         bool pending;
         emit_match(l, &left.at[i], &pending);
         if (pending && !l->failed) {
-            tn_error(l->ctx, left.at[i].value->loc, TNB_SHAPE, "function '%s': an extent of %s uses a symbolic variable that nothing defines",
+            tn_error(l->ctx, left.at[i].value->loc, TNB_SHAPE,
+                     "function '%s': an extent of %s uses a symbolic variable that nothing defines",
                      l->name, tn_text(l->ctx, left.at[i].value->type));
             l->failed = true;
         }
@@ -295,7 +308,8 @@ needs_check(const tn_type *t, bool is_weight)
 static const tn_expr *
 dtype_arg(lowering *l, tnb_dtype d)
 {
-    return tnb_dtype_is_void(d) ? emit(l, tn_call_opv(l->ctx, "relax.null_value", NULL, NULL), "gv") : tn_dtype_value(l->ctx, d);
+    return tnb_dtype_is_void(d) ? emit(l, tn_call_opv(l->ctx, "relax.null_value", NULL, NULL), "gv")
+                                : tn_dtype_value(l->ctx, d);
 }
 
 static bool
@@ -312,12 +326,15 @@ field_of(lowering *l, const tn_expr *value, uint32_t i)
         return ((const tn_tuple *)value)->fields.at[i];
     if (tn_is(value->type, TN_KIND_TY_TUPLE))
         return emit(l, tn_tuple_get_of(l->ctx, value, i), "field");
-    return emit(l, tn_call_packed(l->ctx, "vm.builtin.tuple_getitem", tn_listv(l->ctx, value, tn_i64(l->ctx, i), NULL), tn_ty_any(l->ctx)),
+    return emit(l,
+                tn_call_packed(l->ctx, "vm.builtin.tuple_getitem",
+                               tn_listv(l->ctx, value, tn_i64(l->ctx, i), NULL), tn_ty_any(l->ctx)),
                 "field");
 }
 
 static void
-check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight, const char *context)
+check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
+            const char *context)
 {
     tn_ctx *ctx = l->ctx;
     const tn_expr *err = tn_string(ctx, context);
@@ -332,17 +349,20 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
         const tn_type *form = tn_ty_tensor_of(ctx, NULL, tensor->dtype, tensor->ndim, NULL);
         if (!is_known(l, value, form))
             emit_check(l, "vm.builtin.check_tensor_info",
-                       tn_listv(ctx, value, tn_i64(ctx, tensor->ndim), dtype_arg(l, tensor->dtype), err, NULL));
+                       tn_listv(ctx, value, tn_i64(ctx, tensor->ndim), dtype_arg(l, tensor->dtype),
+                                err, NULL));
         if (tn_type_dims(t, &match.dims) && !is_known(l, value, t))
             TNB_PUSH(l->scratch, l->todos, match);
     } else if (shape) {
         if (!is_known(l, value, tn_ty_shape_rank(ctx, shape->ndim)))
-            emit_check(l, "vm.builtin.check_shape_info", tn_listv(ctx, value, tn_i64(ctx, shape->ndim), err, NULL));
+            emit_check(l, "vm.builtin.check_shape_info",
+                       tn_listv(ctx, value, tn_i64(ctx, shape->ndim), err, NULL));
         if (tn_type_dims(t, &match.dims) && !is_known(l, value, t))
             TNB_PUSH(l->scratch, l->todos, match);
     } else if (prim) {
         if (!is_known(l, value, t))
-            emit_check(l, "vm.builtin.check_prim_value_info", tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
+            emit_check(l, "vm.builtin.check_prim_value_info",
+                       tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
         bool used = false;
         for (uint32_t i = 0; i < l->slots.n; i++)
             used |= l->slots.at[i].expr == value;
@@ -353,7 +373,8 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
         }
     } else if (tuple) {
         if (!tn_is(value->type, TN_KIND_TY_TUPLE) || !l->trusted)
-            emit_check(l, "vm.builtin.check_tuple_info", tn_listv(ctx, value, tn_i64(ctx, tuple->fields.n), err, NULL));
+            emit_check(l, "vm.builtin.check_tuple_info",
+                       tn_listv(ctx, value, tn_i64(ctx, tuple->fields.n), err, NULL));
         for (uint32_t i = 0; i < tuple->fields.n; i++)
             if (needs_check(tuple->fields.at[i], is_weight))
                 check_value(l, field_of(l, value, i), tuple->fields.at[i], is_weight, context);
@@ -377,16 +398,19 @@ make_shape(lowering *l, const tn_shape_expr *s)
         int64_t v;
         bool imm = tn_int_value(s->values.at[i], &v);
         args = tn_list_append(l->ctx, args, tn_i64(l->ctx, imm ? MAKE_IMM : MAKE_LOAD));
-        args = tn_list_append(l->ctx, args, imm ? s->values.at[i] : tn_i64(l->ctx, slot_of(l, s->values.at[i])));
+        args = tn_list_append(l->ctx, args,
+                              imm ? s->values.at[i] : tn_i64(l->ctx, slot_of(l, s->values.at[i])));
     }
-    return tn_call_packed(l->ctx, "vm.builtin.make_shape", args, tn_ty_shape_rank(l->ctx, s->values.n));
+    return tn_call_packed(l->ctx, "vm.builtin.make_shape", args,
+                          tn_ty_shape_rank(l->ctx, s->values.n));
 }
 
 static const tn_expr *
 make_scalar(lowering *l, const tn_expr *e)
 {
     const tn_expr *load = tn_i64(l->ctx, MAKE_LOAD), *at = tn_i64(l->ctx, slot_of(l, e));
-    return tn_call_packed(l->ctx, "vm.builtin.make_prim_value", tn_listv(l->ctx, l->heap, load, at, NULL), e->type);
+    return tn_call_packed(l->ctx, "vm.builtin.make_prim_value",
+                          tn_listv(l->ctx, l->heap, load, at, NULL), e->type);
 }
 
 /* A leaf as it is used: what is made at run time is bound first. */
@@ -411,7 +435,8 @@ lower_leaf(lowering *l, const tn_expr *e)
     return is_symbolic(l, e) ? emit(l, make_scalar(l, e), "pv") : e;
 }
 
-static const tn_expr *lower_sequence(lowering *l, const tn_seq_expr *seq);
+static const tn_expr *
+lower_sequence(lowering *l, const tn_seq_expr *seq);
 
 static const tn_expr *
 lower_branch(lowering *l, const tn_expr *e)
@@ -436,13 +461,16 @@ lower_value(lowering *l, const tn_expr *v)
     const tn_tuple_get *get = tn_as_tuple_get(v);
     if (tn_is(v, TN_KIND_FUNCTION)) {
         if (!l->failed)
-            tn_error(l->ctx, v->loc, TNB_UNSUPPORTED, "VMShapeLower: function '%s' holds a nested function: run LambdaLift before", l->name);
+            tn_error(l->ctx, v->loc, TNB_UNSUPPORTED,
+                     "VMShapeLower: function '%s' holds a nested function: run LambdaLift before",
+                     l->name);
         l->failed = true;
         return v;
     }
     if (branch) {
         const tn_expr *cond = lower_leaf(l, branch->cond);
-        const tn_expr *yes = lower_branch(l, branch->then_branch), *no = lower_branch(l, branch->else_branch);
+        const tn_expr *yes = lower_branch(l, branch->then_branch),
+                      *no = lower_branch(l, branch->else_branch);
         return tn_if(l->ctx, cond, yes, no);
     }
     if (tn_is(v, TN_KIND_SHAPE_EXPR))
@@ -455,7 +483,8 @@ lower_value(lowering *l, const tn_expr *v)
         if (a != args.at[i])
             args = tn_list_with(l->ctx, args, i, a);
     }
-    return args.at == c->args.at ? v : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
+    return args.at == c->args.at ? v
+                                 : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
 }
 
 static const tn_expr *
@@ -478,21 +507,29 @@ lower_sequence(lowering *l, const tn_seq_expr *seq)
                 const tn_expr *value = lower_leaf(l, mc->value);
                 check_value(l, value, mc->to, false, context_text(l, "match_cast", mc->to));
                 run_todos(l);
-                TNB_PUSH(l->scratch, l->out, value == mc->value ? binding : tn_match_cast_of(l->ctx, mc->var, value, mc->to));
+                TNB_PUSH(l->scratch, l->out,
+                         value == mc->value ? binding
+                                            : tn_match_cast_of(l->ctx, mc->var, value, mc->to));
             } else {
                 const tn_expr *value = lower_value(l, vb->value);
-                TNB_PUSH(l->scratch, l->out, value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
+                TNB_PUSH(l->scratch, l->out,
+                         value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
             }
             tn_at(l->ctx, old);
         }
         if (b + 1 < seq->blocks.n) {
-            blocks = tn_list_append(l->ctx, blocks, tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false));
+            blocks =
+                tn_list_append(l->ctx, blocks,
+                               tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                                                false));
             l->out.n = 0;
         }
     }
     const tn_expr *body = lower_leaf(l, seq->body);
     if (l->out.n)
-        blocks = tn_list_append(l->ctx, blocks, tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false));
+        blocks = tn_list_append(l->ctx, blocks,
+                                tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                                                 false));
     l->out.at = outer;
     l->out.n = outer_n;
     l->out.cap = outer_cap;
@@ -520,7 +557,11 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
     const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
     if (!seq)
         return TN_NODE(fn);
-    lowering l = {.ctx = ctx, .scratch = tn_scratch(ctx), .b = b, .name = name, .contexts = tn_option_bool(pc, "emit_err_ctx")};
+    lowering l = {.ctx = ctx,
+                  .scratch = tn_scratch(ctx),
+                  .b = b,
+                  .name = name,
+                  .contexts = tn_option_bool(pc, "emit_err_ctx")};
     l.num_input = tn_dict_int(fn->attrs, "num_input", -1);
     tnb_ptrmap_init(&l.values, l.scratch);
     collect_function(&l, fn);
@@ -530,7 +571,9 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
     if (l.slots.n) {
         const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_builtin_with_ctx", NULL);
         const tn_expr *size = tn_tuple_of(ctx, tn_listv(ctx, tn_i64(ctx, l.slots.n), NULL));
-        heap_call = tn_call_of(ctx, tn_op_ref_of(ctx, op), tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.alloc_shape_heap"), size, NULL),
+        heap_call = tn_call_of(ctx, tn_op_ref_of(ctx, op),
+                               tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.alloc_shape_heap"),
+                                        size, NULL),
                                NULL, tn_listv(ctx, heap_type, NULL), heap_type);
     } else {
         heap_call = tn_call_opv(ctx, "relax.null_value", NULL, NULL);
@@ -539,7 +582,8 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const tn_expr *p = fn->params.at[i];
         const char *where = tn_strf(ctx, "param[%u], param=%s", i, tn_var_name(p));
-        check_value(&l, p, p->type, l.num_input >= 0 && (int64_t)i >= l.num_input, context_text(&l, where, p->type));
+        check_value(&l, p, p->type, l.num_input >= 0 && (int64_t)i >= l.num_input,
+                    context_text(&l, where, p->type));
     }
     run_todos(&l);
     l.trusted = true;
@@ -558,9 +602,12 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
         if (l.failed)
             return NULL;
         if (l.out.n)
-            blocks = tn_list_append(ctx, blocks, tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false));
+            blocks =
+                tn_list_append(ctx, blocks,
+                               tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false));
     }
-    return tn_function_of(ctx, fn->params, tn_seq_expr_of(ctx, blocks, lowered->body), fn->ret, fn->pure, fn->attrs);
+    return tn_function_of(ctx, fn->params, tn_seq_expr_of(ctx, blocks, lowered->body), fn->ret,
+                          fn->pure, fn->attrs);
 }
 
 static const tn_module *
@@ -579,11 +626,13 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         TNB_PUSH(tn_scratch(pc->ctx), names, tn_module_name(m, i));
         TNB_PUSH(tn_scratch(pc->ctx), funcs, nf);
     }
-    return names.n ? tn_module_set_all(pc->ctx, tn_builder_module(b), names.at, funcs.at, names.n) : m;
+    return names.n ? tn_module_set_all(pc->ctx, tn_builder_module(b), names.at, funcs.at, names.n)
+                   : m;
 }
 
-static const tn_attr_schema options[] = {
-    {"emit_err_ctx", TN_ATTR_BOOL, 0, "True", "say in each check which argument it belongs to"}, {0}};
+static const tn_attr_schema options[] = {{"emit_err_ctx", TN_ATTR_BOOL, 0, "True",
+                                          "say in each check which argument it belongs to"},
+                                         {0}};
 
 const tn_pass transform_vm_shape_lower = {
     .size = sizeof(tn_pass),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes small ONNX models for tests, straight as wire bytes, so that broken ones can be written too. */
+/* Writes small ONNX models for tests, straight as wire bytes, so that broken ones can be written
+ * too. */
 #ifndef TESTS_ONNX_MODEL_WRITER_H
 #define TESTS_ONNX_MODEL_WRITER_H
 

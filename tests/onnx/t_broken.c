@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Broken models: each kind ends in a message that names the file and the place, and never in a crash. */
+/* Broken models: each kind ends in a message that names the file and the place, and never in a
+ * crash. */
 #include "import_fixture.h"
 
 #include <stdio.h>
@@ -126,7 +127,8 @@ a_length_past_its_parent_is_refused(void **state)
 static void
 a_huge_length_is_refused(void **state)
 {
-    static const unsigned char bytes[] = {0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+    static const unsigned char bytes[] = {0x3a, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                          0xff, 0xff, 0xff, 0xff, 0x01};
     fixture *f = *state;
     fixture_write(f, "huge.onnx", bytes, sizeof bytes);
     fixture_import_file(f, "huge.onnx", NULL);
@@ -170,7 +172,8 @@ sub_graphs_nested_100000_deep_are_refused(void **state)
     enum { DEEP = 100000 };
     size_t cap = (size_t)DEEP * 18, at = cap;
     unsigned char *b = malloc(cap);
-    static const unsigned char keys[3] = {0x32, 0x2a, 0x0a}; /* AttributeProto.g, NodeProto.attribute, GraphProto.node */
+    static const unsigned char keys[3] = {
+        0x32, 0x2a, 0x0a}; /* AttributeProto.g, NodeProto.attribute, GraphProto.node */
     for (int i = 0; i < DEEP; i++)
         for (int k = 0; k < 3; k++) { /* from the inside out */
             uint64_t n = cap - at;
@@ -218,7 +221,8 @@ all_unknown_operators_are_listed_at_once(void **state)
     mw_put(&g, GRAPH_NODE, mw_node("Relu", "r", "a", "b"));
     mw_put(&g, GRAPH_NODE, mw_node("Defrobnicate", "last", "b", "y"));
     fixture_import(f, mw_model(g, 13), NULL);
-    fixture_refused(f, "model.onnx", "node 'first' (Frobnicate)", "ai.onnx", "opset 13", "Defrobnicate", NULL);
+    fixture_refused(f, "model.onnx", "node 'first' (Frobnicate)", "ai.onnx", "opset 13",
+                    "Defrobnicate", NULL);
 }
 
 static void
@@ -462,8 +466,10 @@ a_wrong_group_says_what_the_weight_is(void **state)
     mw_put(&g, GRAPH_NODE, n);
     free(w);
     fixture_import(f, mw_model(g, 13), NULL);
-    fixture_refused(f, "model.onnx: node 'fire2/conv' (Conv): attribute 'group' is 3, but the 64 input channels",
-                    "[16, 64, 1, 1]", "hint", NULL);
+    fixture_refused(
+        f,
+        "model.onnx: node 'fire2/conv' (Conv): attribute 'group' is 3, but the 64 input channels",
+        "[16, 64, 1, 1]", "hint", NULL);
 }
 
 static void
@@ -500,7 +506,8 @@ a_shape_known_at_run_time_only_names_the_input_to_bind(void **state)
     mw_put(&g, GRAPH_NODE, mw_node("Identity", "i", "target", "t2"));
     mw_put(&g, GRAPH_NODE, mw_node("Reshape", "r", "x t2", "y"));
     fixture_import(f, mw_model(g, 13), NULL);
-    fixture_refused(f, "node 'r' (Reshape)", "the target shape", "'target'", "--bind target=", NULL);
+    fixture_refused(f, "node 'r' (Reshape)", "the target shape", "'target'",
+                    "--bind target=", NULL);
     int64_t place = tn_dict_int(f->model.must_bind, "target", -1);
     assert_int_equal(place, 1);
 }

@@ -49,7 +49,8 @@ graph_in(const char *dim)
 {
     int64_t fixed[2] = {2, 6};
     mw g = {0};
-    mw_put(&g, GRAPH_INPUT, dim ? mw_named_dim("x", FLOAT, dim, 6) : mw_value("x", FLOAT, fixed, 2));
+    mw_put(&g, GRAPH_INPUT,
+           dim ? mw_named_dim("x", FLOAT, dim, 6) : mw_value("x", FLOAT, fixed, 2));
     mw_put(&g, GRAPH_OUTPUT, mw_value("y", FLOAT, NULL, -1));
     return g;
 }
@@ -232,7 +233,8 @@ static void
 a_function_is_expanded_with_its_attributes(void **state)
 {
     fixture *f = *state;
-    mw fn = {0}, opset = {0}, inner = mw_node("Transpose", "t", "a", "b"), n = mw_node("Turn", "turn", "x", "y");
+    mw fn = {0}, opset = {0}, inner = mw_node("Transpose", "t", "a", "b"),
+       n = mw_node("Turn", "turn", "x", "y");
     int64_t perm[2] = {1, 0};
     mw_attr_ref(&inner, "perm", "order", 7);
     tnb_wire_put_text(&fn, 1, "Turn");
@@ -297,7 +299,8 @@ static void
 old_attribute_forms_are_understood(void **state)
 {
     fixture *f = *state;
-    int64_t starts[1] = {1}, ends[1] = {5}, axes[1] = {1}, pads[4] = {0, 1, 0, 2}, shape[2] = {4, -1}, two[1] = {2};
+    int64_t starts[1] = {1}, ends[1] = {5}, axes[1] = {1}, pads[4] = {0, 1, 0, 2},
+            shape[2] = {4, -1}, two[1] = {2};
     float w[2] = {1, 2};
     mw g = graph_in(NULL), n = mw_node("Slice", NULL, "x", "a");
     mw_attr_ints(&n, "starts", starts, 1);

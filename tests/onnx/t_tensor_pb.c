@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto files: what is written is read back, every storage form is understood, broken ones are refused. */
+/* TensorProto files: what is written is read back, every storage form is understood, broken ones
+ * are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +16,10 @@ static void
 a_tensor_of_every_type_comes_back(void **state)
 {
     (void)state;
-    static const tnb_dtype dtypes[] = {TNB_F32, TNB_F64, TNB_F16, TNB_BF16, TNB_I8, TNB_I32, TNB_I64, TNB_U8, TNB_B8,
-                                       {TNB_UINT, 16, 1}, {TNB_UINT, 32, 1}, {TNB_UINT, 64, 1}, {TNB_INT, 16, 1},
-                                       {TNB_INT, 4, 1}, {TNB_UINT, 4, 1}};
+    static const tnb_dtype dtypes[] = {
+        TNB_F32,           TNB_F64,           TNB_F16,          TNB_BF16,        TNB_I8,
+        TNB_I32,           TNB_I64,           TNB_U8,           TNB_B8,          {TNB_UINT, 16, 1},
+        {TNB_UINT, 32, 1}, {TNB_UINT, 64, 1}, {TNB_INT, 16, 1}, {TNB_INT, 4, 1}, {TNB_UINT, 4, 1}};
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         uint8_t data[48];
         int64_t shape[2] = {2, 3};

@@ -3,14 +3,17 @@
  *
  *     run_cases CASE.py...
  *
- * A case is a TVMScript file PassName/what_holds.py with the module classes Before and Expected, and comments:
+ * A case is a TVMScript file PassName/what_holds.py with the module classes Before and Expected,
+ * and comments:
  *
  *     # passes: FuseOps{fuse_opt_level=0}     default: the folder's name
  *     # config: relax.FuseOps.max_depth=2     pass configuration, JSON value
  *     # target: cuda                          current target: a kind
- *     # error: text                           the passes must fail with this in a message; no Expected then
+ *     # error: text                           the passes must fail with this in a message; no
+ * Expected then
  *
- * The result has to be structurally equal to Expected. With BLESS=1 in the environment the text from the line
+ * The result has to be structurally equal to Expected. With BLESS=1 in the environment the text
+ * from the line
  * `# expected:` on is written anew.
  */
 #include <stdio.h>
@@ -120,8 +123,9 @@ compare(tn_ctx *ctx, const char *path, const tn_module *got, const tn_module *wa
     if (!ok) {
         tnb_buf b = {0};
         if (tn_print(ctx, TN_NODE(got), NULL, &b) == TNB_OK)
-            fprintf(stderr, "%s: %s%s\ngot:\n%s", path, want ? "differs from Expected: " : "no class Expected",
-                    where.n ? where.s : "", b.s);
+            fprintf(stderr, "%s: %s%s\ngot:\n%s", path,
+                    want ? "differs from Expected: " : "no class Expected", where.n ? where.s : "",
+                    b.s);
         tnb_buf_free(&b);
     }
     tnb_buf_free(&where);
@@ -152,7 +156,8 @@ run_case(session *s, const char *path)
     const char *eq = config ? strchr(config, '=') : NULL;
     if (eq) {
         const tn_node *v = tn_value_from_json(ctx, eq + 1, strlen(eq + 1), &err);
-        run.config = v ? tn_dict_set(ctx, NULL, tn_strn(ctx, config, (size_t)(eq - config)), v) : NULL;
+        run.config =
+            v ? tn_dict_set(ctx, NULL, tn_strn(ctx, config, (size_t)(eq - config)), v) : NULL;
     }
     if (target)
         run.target = (const tn_target *)tn_target_of(ctx, target, NULL);

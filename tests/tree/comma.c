@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded before a program (make check-locale): the program then runs in a locale with a decimal comma, as one
- * that called setlocale itself would. */
+/* Loaded before a program (make check-locale): the program then runs in a locale with a decimal
+ * comma, as one that called setlocale itself would. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

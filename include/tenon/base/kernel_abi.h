@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How host code calls a CPU kernel: shared by generated C code (which has a copy of these lines in its prologue),
- * the code generator and the CPU device.
+/* How host code calls a CPU kernel: shared by generated C code (which has a copy of these lines in
+ * its prologue), the code generator and the CPU device.
  */
 #ifndef TENON_BASE_KERNEL_ABI_H
 #define TENON_BASE_KERNEL_ABI_H
@@ -22,17 +22,23 @@ typedef union tnb_kernel_scalar {
 typedef struct tnb_kernel_env {
     int32_t threads; /* size of the team that T.parallel loops run on; 1: no OpenMP call is made */
     int32_t reserved;
-    /* Temporary memory, aligned to 64, freed by the host when the kernel returns; NULL without memory (the kernel then returns
-     * TNB_KERNEL_NO_MEMORY). Called outside parallel regions only. */
+    /* Temporary memory, aligned to 64, freed by the host when the kernel returns; NULL without
+     * memory (the kernel then returns TNB_KERNEL_NO_MEMORY). Called outside parallel regions only.
+     */
     void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);
     void *user;
 } tnb_kernel_env;
 
-enum { TNB_KERNEL_OK = 0, TNB_KERNEL_NO_MEMORY = -1 /* n > 0: the n-th assertion of the kernel failed */ };
+enum {
+    TNB_KERNEL_OK = 0,
+    TNB_KERNEL_NO_MEMORY = -1 /* n > 0: the n-th assertion of the kernel failed */
+};
 
-/* buffers[i]: address of the first element of the i-th buffer parameter (byte offset included, aligned to 64 unless the buffer
- * says otherwise). scalars: the kernel's scalar parameters and shape variables in the order its description lists. */
-typedef int32_t (*tnb_cpu_kernel)(void *const *buffers, const tnb_kernel_scalar *scalars, struct tnb_kernel_env *env);
+/* buffers[i]: address of the first element of the i-th buffer parameter (byte offset included,
+ * aligned to 64 unless the buffer says otherwise). scalars: the kernel's scalar parameters and
+ * shape variables in the order its description lists. */
+typedef int32_t (*tnb_cpu_kernel)(void *const *buffers, const tnb_kernel_scalar *scalars,
+                                  struct tnb_kernel_env *env);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX TensorProto messages: the constants of a model, and the inputs and outputs of test cases (`.pb` files).
+/* ONNX TensorProto messages: the constants of a model, and the inputs and outputs of test cases
+ * (`.pb` files).
  *
- * The reader trusts nothing: lengths, counts and dimensions are checked, and the data must have exactly the
- * size that shape and type demand.
+ * The reader trusts nothing: lengths, counts and dimensions are checked, and the data must have
+ * exactly the size that shape and type demand.
  */
 #ifndef TENON_BASE_TENSOR_PB_H
 #define TENON_BASE_TENSOR_PB_H
@@ -46,10 +47,12 @@ tnb_onnx_type_name(int64_t onnx_type);
 TNB_EXPORT int32_t
 tnb_onnx_type_of(tnb_dtype d);
 
-/* Reads one message; `bytes` must live as long as `out` is used. After an error nothing needs freeing. */
+/* Reads one message; `bytes` must live as long as `out` is used. After an error nothing needs
+ * freeing. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_tensor_pb_parse(const void *bytes, size_t n, tnb_tensor_pb *out, tnb_err *err);
-/* Reads a file that holds one message. Strings are TNB_UNSUPPORTED, as is data in a further file. */
+/* Reads a file that holds one message. Strings are TNB_UNSUPPORTED, as is data in a further file.
+ */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_tensor_pb_read(const char *path, tnb_tensor_pb *out, tnb_err *err);
 TNB_EXPORT void

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing the protobuf wire format: a cursor over bytes that never goes past its end.
  *
- * Used where a message is read straight from a file (TensorProto) or checked before a library unpacks it.
+ * Used where a message is read straight from a file (TensorProto) or checked before a library
+ * unpacks it.
  */
 #ifndef TENON_BASE_WIRE_H
 #define TENON_BASE_WIRE_H
@@ -41,7 +42,8 @@ tnb_wire_varint(const uint8_t **p, const uint8_t *end, uint64_t *out)
     return false;
 }
 
-/* The next field of [*p, end), which is not empty. NULL, or what is wrong with the bytes at `*p`. */
+/* The next field of [*p, end), which is not empty. NULL, or what is wrong with the bytes at `*p`.
+ */
 TNB_EXPORT const char *
 tnb_wire_next(const uint8_t **p, const uint8_t *end, tnb_wire_field *f);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symbolic integer arithmetic: simplify, prove, bounds, modular sets, affine iteration maps.
  *
- * An analyzer holds what is known of variables (ranges, values, assumptions). Unless bound otherwise,
- * shape variables registered with tn_arith_shape_var are >= 0.
+ * An analyzer holds what is known of variables (ranges, values, assumptions). Unless bound
+ * otherwise, shape variables registered with tn_arith_shape_var are >= 0.
  */
 #ifndef TENON_CORE_ARITH_H
 #define TENON_CORE_ARITH_H
@@ -36,7 +36,8 @@ tn_arith_push(tn_arith *a, const tn_expr *condition);
 TNB_EXPORT void
 tn_arith_pop(tn_arith *a, uint32_t mark);
 
-/* A canonical, usually shorter form: equal integers in all values that the bindings allow. Also floats: only exact rules. */
+/* A canonical, usually shorter form: equal integers in all values that the bindings allow. Also
+ * floats: only exact rules. */
 TNB_EXPORT const tn_expr *
 tn_simplify(tn_arith *a, const tn_expr *e);
 /* Certainly true; false means "not proved". */
@@ -50,14 +51,15 @@ tn_bounds(tn_arith *a, const tn_expr *e, int64_t *lo, int64_t *hi);
 /* e == coeff * k + base for some integer k; coeff 0: constant base. */
 TNB_EXPORT void
 tn_modular(tn_arith *a, const tn_expr *e, int64_t *coeff, int64_t *base);
-/* Bounds of e over ranges of some variables, as expressions of the rest; NULL: unknown. vars/mins/extents of length n. */
+/* Bounds of e over ranges of some variables, as expressions of the rest; NULL: unknown.
+ * vars/mins/extents of length n. */
 TNB_EXPORT bool
 tn_interval(tn_arith *a, const tn_expr *e, const tn_expr *const *vars, const tn_expr *const *mins,
             const tn_expr *const *extents, uint32_t n, const tn_expr **lo, const tn_expr **hi);
 /* e as sum of coeffs[i] * vars[i] + rest, when it is linear in vars; rest uses none of them. */
 TNB_EXPORT bool
-tn_linear(tn_arith *a, const tn_expr *e, const tn_expr *const *vars, uint32_t n, const tn_expr **coeffs,
-          const tn_expr **rest);
+tn_linear(tn_arith *a, const tn_expr *e, const tn_expr *const *vars, uint32_t n,
+          const tn_expr **coeffs, const tn_expr **rest);
 /* Shortcuts with a fresh analyzer whose free variables count as shape variables. */
 TNB_EXPORT const tn_expr *
 tn_simplify_now(tn_ctx *ctx, const tn_expr *e);
@@ -68,16 +70,19 @@ TNB_EXPORT const tn_expr *
 tn_product(tn_ctx *ctx, tn_list dims);
 
 /* ---- affine iteration maps ---- */
-/* Whether `indices`, over loop variables `vars` with ranges [0, extents[i]), form a map that splits and
- * fuses the variables (each index an affine form of disjoint pieces). bijective: every point hit once. */
+/* Whether `indices`, over loop variables `vars` with ranges [0, extents[i]), form a map that splits
+ * and fuses the variables (each index an affine form of disjoint pieces). bijective: every point
+ * hit once. */
 TNB_EXPORT bool
-tn_iter_map_check(tn_arith *a, const tn_expr *const *indices, uint32_t n_indices, const tn_expr *const *vars,
-                  const tn_expr *const *extents, uint32_t n_vars, const tn_expr *predicate, bool bijective);
-/* The loop variables as expressions of `outputs` (Vars standing for the indices); false if not invertible. */
+tn_iter_map_check(tn_arith *a, const tn_expr *const *indices, uint32_t n_indices,
+                  const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n_vars,
+                  const tn_expr *predicate, bool bijective);
+/* The loop variables as expressions of `outputs` (Vars standing for the indices); false if not
+ * invertible. */
 TNB_EXPORT bool
-tn_iter_map_inverse(tn_arith *a, const tn_expr *const *indices, uint32_t n_indices, const tn_expr *const *vars,
-                    const tn_expr *const *extents, uint32_t n_vars, const tn_expr *const *outputs,
-                    const tn_expr **inverse);
+tn_iter_map_inverse(tn_arith *a, const tn_expr *const *indices, uint32_t n_indices,
+                    const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n_vars,
+                    const tn_expr *const *outputs, const tn_expr **inverse);
 
 #ifdef __cplusplus
 }

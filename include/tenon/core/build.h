@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constructors of nodes.
  *
- * All take the context first, give the new node the context's current location (tn_at), and return the
- * error node after recording one diagnostic when operands are bad; an operand that is the error node
- * gives the error node silently. Types of expressions are inferred here, so a module under construction is always typed.
+ * All take the context first, give the new node the context's current location (tn_at), and return
+ * the error node after recording one diagnostic when operands are bad; an operand that is the error
+ * node gives the error node silently. Types of expressions are inferred here, so a module under
+ * construction is always typed.
  */
 #ifndef TENON_CORE_BUILD_H
 #define TENON_CORE_BUILD_H
@@ -27,7 +28,8 @@ TNB_EXPORT const tn_type *
 tn_ty_shape_rank(tn_ctx *ctx, int64_t ndim); /* -1: rank unknown */
 /* A tensor type. `shape`: ShapeExpr, Var of Shape type, or NULL (then ndim counts, -1 unknown). */
 TNB_EXPORT const tn_type *
-tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim, const tn_node *vdevice);
+tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
+                const tn_node *vdevice);
 /* Shortcut: tensor with the extents `dims` (int64 scalar expressions). */
 TNB_EXPORT const tn_type *
 tn_ty_tensor_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d);
@@ -87,9 +89,10 @@ TNB_EXPORT const tn_node *
 tn_none_value(tn_ctx *ctx);
 
 /* ---- scalar expressions ---- */
-/* The folding operators: match dtypes, fold literals and units exactly as upstream's operators do while
- * parsing (research: tvmscript.md section 1). kind: a binary kind. Comparisons match dtypes (a literal takes the
- * other side's) and, like AND and OR, are not folded; see tn_cmp, tn_and, tn_or. */
+/* The folding operators: match dtypes, fold literals and units exactly as upstream's operators do
+ * while parsing (research: tvmscript.md section 1). kind: a binary kind. Comparisons match dtypes
+ * (a literal takes the other side's) and, like AND and OR, are not folded; see tn_cmp, tn_and,
+ * tn_or. */
 TNB_EXPORT const tn_expr *
 tn_bin(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
@@ -112,14 +115,16 @@ TNB_EXPORT const tn_expr *
 tn_neg(tn_ctx *ctx, const tn_expr *a); /* a * -1; a negated literal is a literal */
 TNB_EXPORT const tn_expr *
 tn_not(tn_ctx *ctx, const tn_expr *a); /* folds literals */
-/* Comparison, conjunction and disjunction that fold literals. tn_and and tn_or take NULL for an absent operand. */
+/* Comparison, conjunction and disjunction that fold literals. tn_and and tn_or take NULL for an
+ * absent operand. */
 TNB_EXPORT const tn_expr *
 tn_cmp(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
 tn_and(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
 tn_or(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
-/* Bits and shifts: calls of the intrinsics bitwise_and ... shift_right, dtypes matched, literals folded. */
+/* Bits and shifts: calls of the intrinsics bitwise_and ... shift_right, dtypes matched, literals
+ * folded. */
 TNB_EXPORT const tn_expr *
 tn_bitwise_and(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
@@ -132,7 +137,8 @@ TNB_EXPORT const tn_expr *
 tn_shift_left(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
 tn_shift_right(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
-/* Brings both operands to one dtype and lane count by casts and broadcasts. False after recording an error. */
+/* Brings both operands to one dtype and lane count by casts and broadcasts. False after recording
+ * an error. */
 TNB_EXPORT bool
 tn_match_dtypes(tn_ctx *ctx, const tn_expr **a, const tn_expr **b);
 TNB_EXPORT const tn_expr *
@@ -158,7 +164,8 @@ TNB_EXPORT const tn_expr *
 tn_shuffle_of(tn_ctx *ctx, tn_list vectors, tn_list indices);
 TNB_EXPORT const tn_expr *
 tn_load(tn_ctx *ctx, const tn_node *buffer, tn_list indices);
-/* A call of a scalar intrinsic by name without prefix ("exp", "tirx.exp" also taken): type by the intrinsic's rule. */
+/* A call of a scalar intrinsic by name without prefix ("exp", "tirx.exp" also taken): type by the
+ * intrinsic's rule. */
 TNB_EXPORT const tn_expr *
 tn_intrin(tn_ctx *ctx, const char *name, tn_list args);
 TNB_EXPORT const tn_expr *
@@ -178,7 +185,8 @@ TNB_EXPORT const tn_expr *
 tn_tuple_of(tn_ctx *ctx, tn_list fields);
 TNB_EXPORT const tn_expr *
 tn_tuple_get_of(tn_ctx *ctx, const tn_expr *t, int64_t index); /* folds on a Tuple */
-/* A call of an operator by name ("relax.add" or "add"): defaults filled in, type inferred. `attrs`: Dict or NULL. */
+/* A call of an operator by name ("relax.add" or "add"): defaults filled in, type inferred. `attrs`:
+ * Dict or NULL. */
 TNB_EXPORT const tn_expr *
 tn_call_op(tn_ctx *ctx, const char *op, tn_list args, const tn_node *attrs);
 TNB_EXPORT const tn_expr *
@@ -187,7 +195,8 @@ tn_call_opv(tn_ctx *ctx, const char *op, const tn_node *attrs, ...) __attribute_
 TNB_EXPORT const tn_expr *
 tn_call_of(tn_ctx *ctx, const tn_expr *op, tn_list args, const tn_node *attrs, tn_list ty_args,
            const tn_type *type);
-/* R.call_tir(gv, args, out_ty=...): `args` tensors and scalars, `out` a Tensor type or a Tuple type of such. */
+/* R.call_tir(gv, args, out_ty=...): `args` tensors and scalars, `out` a Tensor type or a Tuple type
+ * of such. */
 TNB_EXPORT const tn_expr *
 tn_call_tir(tn_ctx *ctx, const tn_expr *gv, tn_list args, const tn_type *out);
 /* R.call_packed("name", args, ty_args=ret): impure. */
@@ -213,9 +222,10 @@ tn_function_of(tn_ctx *ctx, tn_list params, const tn_expr *body, const tn_type *
 /* The Callable type of a Function, PrimFunc or ExternFunc. */
 TNB_EXPORT const tn_type *
 tn_func_type(tn_ctx *ctx, const tn_node *func);
-/* What a call of something of type `callee` gives for these arguments: the result type with the symbolic
- * variables of the parameters replaced by what the arguments have there. `params`: the callee's parameter
- * variables where known (scalar parameters may occur in the result type), else empty. For calls of GlobalVars. */
+/* What a call of something of type `callee` gives for these arguments: the result type with the
+ * symbolic variables of the parameters replaced by what the arguments have there. `params`: the
+ * callee's parameter variables where known (scalar parameters may occur in the result type), else
+ * empty. For calls of GlobalVars. */
 TNB_EXPORT const tn_type *
 tn_call_result_type(tn_ctx *ctx, const tn_type *callee, tn_list params, tn_list args);
 /* The Call behind `e` if it calls the operator `name` ("relax.call_tir"), else NULL. */
@@ -270,9 +280,11 @@ tn_region_point(tn_ctx *ctx, const tn_node *buffer, tn_list indices);
 TNB_EXPORT const tn_node *
 tn_match_buffer_of(tn_ctx *ctx, const tn_node *buffer, const tn_node *source_region);
 TNB_EXPORT const tn_node *
-tn_iter_var_of(tn_ctx *ctx, const tn_node *dom, const tn_expr *var, tn_iter_kind kind, const char *tag);
+tn_iter_var_of(tn_ctx *ctx, const tn_node *dom, const tn_expr *var, tn_iter_kind kind,
+               const char *tag);
 TNB_EXPORT const tn_stmt *
-tn_store(tn_ctx *ctx, const tn_node *buffer, const tn_expr *value, tn_list indices); /* casts the value */
+tn_store(tn_ctx *ctx, const tn_node *buffer, const tn_expr *value,
+         tn_list indices); /* casts the value */
 TNB_EXPORT const tn_stmt *
 tn_bind_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *value);
 TNB_EXPORT const tn_stmt *
@@ -280,7 +292,8 @@ tn_alloc_buffer_of(tn_ctx *ctx, const tn_node *buffer, const tn_node *annotation
 TNB_EXPORT const tn_stmt *
 tn_decl_buffer_of(tn_ctx *ctx, const tn_node *buffer);
 TNB_EXPORT const tn_stmt *
-tn_attr_of(tn_ctx *ctx, const tn_node *node, const char *key, const tn_expr *value, const tn_stmt *body);
+tn_attr_of(tn_ctx *ctx, const tn_node *node, const char *key, const tn_expr *value,
+           const tn_stmt *body);
 TNB_EXPORT const tn_stmt *
 tn_assert_of(tn_ctx *ctx, const tn_expr *cond, const tn_node *message);
 TNB_EXPORT const tn_stmt *
@@ -305,9 +318,10 @@ TNB_EXPORT const tn_stmt *
 tn_block_realize_of(tn_ctx *ctx, tn_list values, const tn_expr *predicate, const tn_node *block);
 /* params: Vars; buffers parallel (NULL for scalars); attrs Dict or NULL; ret NULL: none. */
 TNB_EXPORT const tn_node *
-tn_prim_func_of(tn_ctx *ctx, tn_list params, tn_list buffers, const tn_stmt *body, const tn_type *ret,
-                const tn_node *attrs);
-/* A new node of n's kind with the given fields (a structure of the right type), type inferred again. */
+tn_prim_func_of(tn_ctx *ctx, tn_list params, tn_list buffers, const tn_stmt *body,
+                const tn_type *ret, const tn_node *attrs);
+/* A new node of n's kind with the given fields (a structure of the right type), type inferred
+ * again. */
 TNB_EXPORT const tn_node *
 tn_rebuild(tn_ctx *ctx, tn_kind kind, const void *fields, const tn_type *type);
 
@@ -315,17 +329,20 @@ tn_rebuild(tn_ctx *ctx, tn_kind kind, const void *fields, const tn_type *type);
 TNB_EXPORT const tn_module *
 tn_module_new(tn_ctx *ctx);
 TNB_EXPORT const tn_node *
-tn_module_get(const tn_module *m, const char *name); /* Function, PrimFunc, ExternFunc; NULL: none */
+tn_module_get(const tn_module *m,
+              const char *name); /* Function, PrimFunc, ExternFunc; NULL: none */
 TNB_EXPORT const tn_module *
-tn_module_set(tn_ctx *ctx, const tn_module *m, const char *name, const tn_node *func); /* NULL func removes */
+tn_module_set(tn_ctx *ctx, const tn_module *m, const char *name,
+              const tn_node *func); /* NULL func removes */
 /* Many changes at once: for each i names[i] becomes funcs[i]. */
 TNB_EXPORT const tn_module *
-tn_module_set_all(tn_ctx *ctx, const tn_module *m, const char *const *names, const tn_node *const *funcs,
-                  uint32_t n);
+tn_module_set_all(tn_ctx *ctx, const tn_module *m, const char *const *names,
+                  const tn_node *const *funcs, uint32_t n);
 TNB_EXPORT const tn_module *
 tn_module_with_attrs(tn_ctx *ctx, const tn_module *m, const tn_node *attrs);
 TNB_EXPORT const tn_module *
-tn_module_with_infos(tn_ctx *ctx, const tn_module *m, const tn_node *infos); /* Dict: kind -> Array */
+tn_module_with_infos(tn_ctx *ctx, const tn_module *m,
+                     const tn_node *infos); /* Dict: kind -> Array */
 TNB_EXPORT const char *
 tn_module_name(const tn_module *m, uint32_t i);
 /* Attributes of a Function or PrimFunc. */

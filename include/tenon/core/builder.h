@@ -31,7 +31,8 @@ tn_builder_module(tn_builder *b); /* the base with everything added so far */
 TNB_EXPORT void
 tn_builder_begin_function(tn_builder *b, tn_list params);
 TNB_EXPORT const tn_expr *
-tn_builder_end_function(tn_builder *b, const tn_expr *body, const tn_type *ret, bool pure, const tn_node *attrs);
+tn_builder_end_function(tn_builder *b, const tn_expr *body, const tn_type *ret, bool pure,
+                        const tn_node *attrs);
 TNB_EXPORT void
 tn_builder_begin_block(tn_builder *b, bool dataflow);
 TNB_EXPORT void
@@ -39,7 +40,8 @@ tn_builder_end_block(tn_builder *b);
 TNB_EXPORT bool
 tn_builder_in_dataflow(tn_builder *b);
 
-/* Normalises `e` (nested calls get their own bindings) and binds it to a fresh variable. A Var comes back as it is. */
+/* Normalises `e` (nested calls get their own bindings) and binds it to a fresh variable. A Var
+ * comes back as it is. */
 TNB_EXPORT const tn_expr *
 tn_emit(tn_builder *b, const tn_expr *e, const char *hint);
 /* As tn_emit, but the variable outlives the dataflow block. */
@@ -50,19 +52,21 @@ tn_emit_match_cast(tn_builder *b, const tn_expr *value, const tn_type *to, const
 /* Adds a binding built elsewhere (VarBinding or MatchCast) as it is. */
 TNB_EXPORT void
 tn_emit_binding(tn_builder *b, const tn_node *binding);
-/* The value that a variable was bound to in this builder or a function given to tn_builder_know; NULL: none. */
+/* The value that a variable was bound to in this builder or a function given to tn_builder_know;
+ * NULL: none. */
 TNB_EXPORT const tn_expr *
 tn_builder_lookup(tn_builder *b, const tn_expr *var);
 TNB_EXPORT void
 tn_builder_know(tn_builder *b, const tn_expr *function);
 
-/* Adds a Function or PrimFunc under `hint` (made unique: name, name1, name2 ...) and gives its GlobalVar;
- * a structurally equal function of the same hint family is reused. */
+/* Adds a Function or PrimFunc under `hint` (made unique: name, name1, name2 ...) and gives its
+ * GlobalVar; a structurally equal function of the same hint family is reused. */
 TNB_EXPORT const tn_expr *
 tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint);
 /* R.call_tir of a PrimFunc just added: out type from the call. */
 TNB_EXPORT const tn_expr *
-tn_builder_call_tir(tn_builder *b, const tn_node *prim_func, const char *hint, tn_list args, const tn_type *out);
+tn_builder_call_tir(tn_builder *b, const tn_node *prim_func, const char *hint, tn_list args,
+                    const tn_type *out);
 
 #ifdef __cplusplus
 }

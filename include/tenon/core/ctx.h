@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context: owner of every node, of interned texts and types, of constants, of diagnostics and of
- * the registry of operators, passes and targets. One context is used by one thread.
+/* The context: owner of every node, of interned texts and types, of constants, of diagnostics and
+ * of the registry of operators, passes and targets. One context is used by one thread.
  */
 #ifndef TENON_CORE_CTX_H
 #define TENON_CORE_CTX_H
@@ -14,14 +14,16 @@ extern "C" {
 
 typedef struct tn_registry tn_registry;
 
-/* NULL without memory. The registry (tenon/core/registry.h) is borrowed and may serve several contexts, one after the
- * other; NULL: only the structural operators and scalar intrinsics of the core are known. */
+/* NULL without memory. The registry (tenon/core/registry.h) is borrowed and may serve several
+ * contexts, one after the other; NULL: only the structural operators and scalar intrinsics of the
+ * core are known. */
 TNB_EXPORT tn_ctx *
 tn_ctx_new(tn_registry *reg);
 TNB_EXPORT void
 tn_ctx_free(tn_ctx *ctx);
-/* A child context for a worker thread: reads the parent's nodes and interned tables, allocates in its
- * own arena and records into its own diagnostics. The parent must not be changed while a child lives. */
+/* A child context for a worker thread: reads the parent's nodes and interned tables, allocates in
+ * its own arena and records into its own diagnostics. The parent must not be changed while a child
+ * lives. */
 TNB_EXPORT tn_ctx *
 tn_ctx_child(const tn_ctx *parent);
 /* Copies a node made in `child` into the parent `ctx` (interned things are interned again). */
@@ -31,7 +33,8 @@ tn_ctx_splice(tn_ctx *ctx, const tn_ctx *child, const tn_node *n);
 TNB_EXPORT tnb_arena *
 tn_arena(tn_ctx *ctx); /* where nodes live */
 TNB_EXPORT tnb_arena *
-tn_scratch(tn_ctx *ctx); /* analyses of the running pass; reset by the pass manager after each pass */
+tn_scratch(
+    tn_ctx *ctx); /* analyses of the running pass; reset by the pass manager after each pass */
 TNB_EXPORT tnb_diags *
 tn_diags(tn_ctx *ctx);
 TNB_EXPORT tn_registry *
@@ -53,7 +56,8 @@ tn_loc_place(const tn_ctx *ctx, tn_loc loc);
 /* The location that constructors give to new nodes. Returns the previous one. */
 TNB_EXPORT tn_loc
 tn_at(tn_ctx *ctx, tn_loc loc);
-/* Remembers the text of a source file, so that diagnostics can show its lines. Borrowed until freed. */
+/* Remembers the text of a source file, so that diagnostics can show its lines. Borrowed until
+ * freed. */
 TNB_EXPORT void
 tn_ctx_source(tn_ctx *ctx, const char *file, const char *text, size_t n);
 
@@ -95,17 +99,17 @@ struct tn_data {
     uint32_t result;
     const int64_t *shape;
     uint64_t n_elems, n_bytes;
-    const void *bytes;   /* BYTES and FILE; for others NULL until materialised */
-    uint8_t splat[16];   /* SPLAT: the element */
-    const char *file;    /* FILE: path, and offset there */
+    const void *bytes; /* BYTES and FILE; for others NULL until materialised */
+    uint8_t splat[16]; /* SPLAT: the element */
+    const char *file;  /* FILE: path, and offset there */
     uint64_t offset;
     const tn_node *program; /* DEFERRED: a PrimFunc in destination-passing style */
     const tn_data *const *inputs;
     uint32_t n_inputs;
 };
 
-/* A constant with memory for its elements, zeroed; `*bytes` may be written until the node is used. NULL
- * after recording an error (overflow, no memory). */
+/* A constant with memory for its elements, zeroed; `*bytes` may be written until the node is used.
+ * NULL after recording an error (overflow, no memory). */
 TNB_EXPORT const tn_data *
 tn_data_new(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, void **bytes);
 TNB_EXPORT const tn_data *
@@ -115,8 +119,9 @@ TNB_EXPORT const tn_data *
 tn_data_file(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, const void *bytes,
              const char *file, uint64_t offset);
 TNB_EXPORT const tn_data *
-tn_data_deferred(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, const tn_node *program,
-                 const tn_data *const *inputs, uint32_t n_inputs, uint32_t result);
+tn_data_deferred(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape,
+                 const tn_node *program, const tn_data *const *inputs, uint32_t n_inputs,
+                 uint32_t result);
 /* The elements in memory. Splats are expanded and deferred constants evaluated (kept until
  * tn_data_release). NULL after recording an error. */
 TNB_EXPORT const void *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation as a service: running functions of a module on values.
  *
- * Values are leaf expressions: Constants (tensors), IntImm/FloatImm (scalars), ShapeExprs of literals, StringImm, Tuples of such.
- * The interpreter provides the reference evaluator; a backend may provide a native one.
+ * Values are leaf expressions: Constants (tensors), IntImm/FloatImm (scalars), ShapeExprs of
+ * literals, StringImm, Tuples of such. The interpreter provides the reference evaluator; a backend
+ * may provide a native one.
  */
 #ifndef TENON_CORE_EVAL_H
 #define TENON_CORE_EVAL_H
@@ -14,11 +15,11 @@ extern "C" {
 #endif
 
 typedef struct tn_eval_options {
-    uint64_t budget;  /* scalar operations (arithmetic, loads, stores); 0: no limit */
-    bool no_checks;   /* leave out bounds and uninitialized-read checks */
-    int threads;      /* 0: one */
+    uint64_t budget; /* scalar operations (arithmetic, loads, stores); 0: no limit */
+    bool no_checks;  /* leave out bounds and uninitialized-read checks */
+    int threads;     /* 0: one */
     /* results */
-    uint64_t spent;   /* operations executed */
+    uint64_t spent; /* operations executed */
     bool out_of_budget;
 } tn_eval_options;
 
@@ -26,21 +27,24 @@ typedef struct tn_evaluator {
     uint32_t size;
     const char *name;
     const char *doc;
-    /* Runs function `func` of m, at any stage of compilation, graph function or PrimFunc. A PrimFunc takes
-     * its outputs as arguments too (Constants with writable storage made by the caller: tn_data_new); args are then modified in place.
-     * NULL after recording a located error. */
-    const tn_expr *(*run)(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr *const *args,
-                          uint32_t n_args, tn_eval_options *opt);
+    /* Runs function `func` of m, at any stage of compilation, graph function or PrimFunc. A
+     * PrimFunc takes its outputs as arguments too (Constants with writable storage made by the
+     * caller: tn_data_new); args are then modified in place. NULL after recording a located error.
+     */
+    const tn_expr *(*run)(void *self, tn_ctx *ctx, const tn_module *m, const char *func,
+                          const tn_expr *const *args, uint32_t n_args, tn_eval_options *opt);
     void *self;
 } tn_evaluator;
 
-/* Seeded random arguments for the function's parameters, symbolic extents chosen small (or as `dims` says:
- * Dict name -> int, may be NULL). False after recording an error. */
+/* Seeded random arguments for the function's parameters, symbolic extents chosen small (or as
+ * `dims` says: Dict name -> int, may be NULL). False after recording an error. */
 TNB_EXPORT bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args);
-/* DESIGN section 10's equality of two values; `why` tells the first difference and the largest errors. */
+/* DESIGN section 10's equality of two values; `why` tells the first difference and the largest
+ * errors. */
 TNB_EXPORT bool
-tn_values_close(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, double rtol, double atol, tnb_buf *why);
+tn_values_close(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, double rtol, double atol,
+                tnb_buf *why);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IR nodes: structures, kinds, field descriptions, checked down-casts.
  *
- * A node is immutable once built and lives in the arena of its context. One base structure serves all
- * kinds; the aliases tn_expr, tn_stmt, tn_type only say what is meant. tn_as_call(n) gives the node as
- * its structure, or NULL if it is of another one.
+ * A node is immutable once built and lives in the arena of its context. One base structure serves
+ * all kinds; the aliases tn_expr, tn_stmt, tn_type only say what is meant. tn_as_call(n) gives the
+ * node as its structure, or NULL if it is of another one.
  */
 #ifndef TENON_CORE_NODE_H
 #define TENON_CORE_NODE_H
@@ -32,12 +32,12 @@ struct tn_node {
     const tn_type *type; /* of expressions; NULL for types, statements and the rest */
 };
 
-/* Set by constructors. CLOSED: no variable occurs in the node (so substitution may skip it). INTERNED:
- * identity is equality (only together with CLOSED). */
+/* Set by constructors. CLOSED: no variable occurs in the node (so substitution may skip it).
+ * INTERNED: identity is equality (only together with CLOSED). */
 enum { TN_FLAG_CLOSED = 1, TN_FLAG_INTERNED = 2, TN_DEPTH_SHIFT = 4, TN_MAX_DEPTH = 2000 };
 
-/* Levels of nodes below `n`, itself included. Constructors refuse what is deeper than TN_MAX_DEPTH, so
- * that traversals may recurse. */
+/* Levels of nodes below `n`, itself included. Constructors refuse what is deeper than TN_MAX_DEPTH,
+ * so that traversals may recurse. */
 #define TN_DEPTH(n) ((uint32_t)((n)->flags >> TN_DEPTH_SHIFT))
 
 typedef struct tn_list {
@@ -80,10 +80,10 @@ typedef enum tn_kind {
 #define TN_FT_DATA const tn_data *
 #define TN_F(sname, ftype, field) TN_FT_##ftype field;
 #define TN_K(kind, name)
-#define TN_STRUCT(name, fields)                                                                    \
-    typedef struct tn_##name {                                                                     \
-        tn_node base;                                                                              \
-        fields                                                                                     \
+#define TN_STRUCT(name, fields) \
+    typedef struct tn_##name {  \
+        tn_node base;           \
+        fields                  \
     } tn_##name;
 #include "tenon/core/nodes.def"
 #undef TN_STRUCT
@@ -175,7 +175,8 @@ tn_is_error(const tn_node *n)
 {
     return n && n->kind == TN_KIND_ERROR;
 }
-/* A scalar expression: its type is Prim or Ptr. A Prim-typed Var is a graph and a scalar expression. */
+/* A scalar expression: its type is Prim or Ptr. A Prim-typed Var is a graph and a scalar
+ * expression. */
 static inline bool
 tn_is_scalar(const tn_node *n)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes, pass lists and the pass manager.
  *
- * A pass list is text: `LegalizeOps, FuseOps{fuse_opt_level=2}, ApplyDefaultSchedule{rules=[Matmul,GEMV]}`. The manager gives every
- * pass, without the pass knowing: verification, timing, dumps, trace, progress, execution checks, reproducers.
+ * A pass list is text: `LegalizeOps, FuseOps{fuse_opt_level=2},
+ * ApplyDefaultSchedule{rules=[Matmul,GEMV]}`. The manager gives every pass, without the pass
+ * knowing: verification, timing, dumps, trace, progress, execution checks, reproducers.
  */
 #ifndef TENON_CORE_PASS_H
 #define TENON_CORE_PASS_H
@@ -18,9 +19,9 @@ typedef struct tn_pass_ctx {
     tn_ctx *ctx;
     const tn_target *target; /* NULL: none */
     const tn_node *options;  /* Dict, checked against the schema, defaults filled in; never NULL */
-    const tn_node *config;   /* Dict under upstream's keys ("relax.FuseOps.max_depth"); may be NULL */
-    int opt_level;           /* of the run; default 2 */
-    void *self;              /* of the table entry */
+    const tn_node *config; /* Dict under upstream's keys ("relax.FuseOps.max_depth"); may be NULL */
+    int opt_level;         /* of the run; default 2 */
+    void *self;            /* of the table entry */
     void (*progress)(void *user, uint32_t done, uint32_t total); /* may be NULL */
     void *progress_user;
 } tn_pass_ctx;
@@ -29,23 +30,25 @@ typedef struct tn_pass_ctx {
 typedef enum tn_keeps {
     TN_KEEPS_BITS,       /* results are bit-equal */
     TN_KEEPS_TOLERANCE,  /* equal within tolerance (reassociation, fusion) */
-    TN_KEEPS_SIGNATURES, /* functions not present on both sides with equal signatures are left out */
+    TN_KEEPS_SIGNATURES, /* functions not present on both sides with equal signatures are left out
+                          */
     TN_KEEPS_NOTHING     /* not comparable by execution */
 } tn_keeps;
 
 typedef struct tn_pass {
     uint32_t size; /* sizeof(tn_pass) */
     int opt_level;
-    const char *name;  /* upstream's */
-    const char *alias; /* another accepted name, or NULL */
-    const char *doc;   /* one line, then details */
+    const char *name;              /* upstream's */
+    const char *alias;             /* another accepted name, or NULL */
+    const char *doc;               /* one line, then details */
     const tn_attr_schema *options; /* ends with a NULL name; may be NULL */
     tn_keeps keeps;
     unsigned flags; /* TN_PASS_* */
     /* The new module; the same pointer if nothing changed; NULL after recording an error. */
     const tn_module *(*run)(const tn_pass_ctx *pc, const tn_module *m);
     void *self;
-    /* Provider kinds the manager makes available (loads plugins for) before the run: "op", "rule", ... space separated. */
+    /* Provider kinds the manager makes available (loads plugins for) before the run: "op", "rule",
+     * ... space separated. */
     const char *needs;
 } tn_pass;
 
@@ -63,7 +66,8 @@ typedef struct tn_pass_list {
     uint32_t n;
 } tn_pass_list;
 
-/* Parses a list; texts go into the context's arena. `origin` is kept by pointer. False after recording an error. */
+/* Parses a list; texts go into the context's arena. `origin` is kept by pointer. False after
+ * recording an error. */
 TNB_EXPORT bool
 tn_pass_list_parse(tn_ctx *ctx, const char *text, const char *origin, tn_pass_list *out);
 TNB_EXPORT void
@@ -73,9 +77,10 @@ tn_pass_list_print(const tn_pass_list *l, tnb_buf *out);
 /* Execution checking: implemented outside the core (tenon/core/eval.h), set by the driver. */
 typedef struct tn_pass_check {
     void *user;
-    /* Compares the modules before and after `item`; false after recording an error naming the pass. */
-    bool (*compare)(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
-                    const tn_module *after);
+    /* Compares the modules before and after `item`; false after recording an error naming the pass.
+     */
+    bool (*compare)(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps,
+                    const tn_module *before, const tn_module *after);
 } tn_pass_check;
 
 typedef struct tn_pass_run {
@@ -84,17 +89,18 @@ typedef struct tn_pass_run {
     int opt_level;         /* 0: default 2; -1: level 0 */
     bool no_verify;        /* skip the verifier after each pass */
     bool roundtrip;        /* print, read, print, compare after each pass */
-    /* Frees garbage between phases when it outgrows what is alive. Nodes of the context that are neither part of
-     * the module nor interned die with it: the input module, other modules of the same file. */
+    /* Frees garbage between phases when it outgrows what is alive. Nodes of the context that are
+     * neither part of the module nor interned die with it: the input module, other modules of the
+     * same file. */
     bool compact;
     const tn_pass_check *check;
-    const char *dump_dir;        /* modules before and after each pass as files NNN-Pass.py; NULL: none */
-    const char *const *skip;     /* pass names, NULL-terminated; may be NULL */
-    const char *const *print;    /* print the module after these passes to stderr */
+    const char *dump_dir; /* modules before and after each pass as files NNN-Pass.py; NULL: none */
+    const char *const *skip;  /* pass names, NULL-terminated; may be NULL */
+    const char *const *print; /* print the module after these passes to stderr */
     const char *stop_after;
-    const char *reproducer;      /* path written when a pass fails; NULL: none */
-    struct tn_trace *trace;      /* Chrome trace; NULL: none */
-    bool progress;               /* a bar on standard error */
+    const char *reproducer; /* path written when a pass fails; NULL: none */
+    struct tn_trace *trace; /* Chrome trace; NULL: none */
+    bool progress;          /* a bar on standard error */
     /* per item, filled if not NULL: seconds and whether the module changed */
     double *seconds;
     bool *changed;
@@ -110,7 +116,8 @@ typedef struct tn_trace tn_trace;
 TNB_EXPORT tn_trace *
 tn_trace_open(const char *path, tnb_err *err);
 TNB_EXPORT void
-tn_trace_event(tn_trace *t, const char *category, const char *name, double start_s, double duration_s, int thread);
+tn_trace_event(tn_trace *t, const char *category, const char *name, double start_s,
+               double duration_s, int thread);
 TNB_EXPORT tnb_status
 tn_trace_close(tn_trace *t, tnb_err *err);
 
@@ -122,8 +129,8 @@ tn_option_bool(const tn_pass_ctx *pc, const char *key);
 TNB_EXPORT const char *
 tn_option_str(const tn_pass_ctx *pc, const char *key);
 
-/* For passes that work function by function: `fn` gives the new function (same pointer: unchanged; NULL: error). Runs over
- * Functions, PrimFuncs or both. */
+/* For passes that work function by function: `fn` gives the new function (same pointer: unchanged;
+ * NULL: error). Runs over Functions, PrimFuncs or both. */
 enum { TN_FUNCTIONS = 1, TN_PRIM_FUNCS = 2 };
 TNB_EXPORT const tn_module *
 tn_map_functions(const tn_pass_ctx *pc, const tn_module *m, unsigned which,

@@ -2,8 +2,9 @@
 /* The registry: operators, passes, targets, importers and the rest that plugins provide; and the
  * descriptor by which a compiler plugin offers them.
  *
- * A plugin exports one constant symbol `tn_plugin` of type tn_plugin_desc through TN_PLUGIN(...). Tables are declarative;
- * `init` and `fini` are optional. Every table entry carries its size, so that members unknown to an older plugin read as zero.
+ * A plugin exports one constant symbol `tn_plugin` of type tn_plugin_desc through TN_PLUGIN(...).
+ * Tables are declarative; `init` and `fini` are optional. Every table entry carries its size, so
+ * that members unknown to an older plugin read as zero.
  */
 #ifndef TENON_CORE_REGISTRY_H
 #define TENON_CORE_REGISTRY_H
@@ -27,7 +28,7 @@ typedef struct tn_target_kind {
     uint32_t size;
     const char *name; /* "cpu" */
     const char *doc;
-    const char *const *kinds; /* kinds of the IR it serves, NULL-terminated: "llvm", "c" */
+    const char *const *kinds;    /* kinds of the IR it serves, NULL-terminated: "llvm", "c" */
     const tn_attr_schema *attrs; /* attribute schema of [target NAME] */
     /* the four lists, NULL-terminated arrays of pass items */
     const char *const *library_dispatch;
@@ -46,11 +47,13 @@ typedef struct tn_legalizer {
     uint32_t size;
     const char *op;
     const char *target; /* target kind */
-    const tn_expr *(*legalize)(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
+    const tn_expr *(*legalize)(tn_builder *b, const tn_call *call, const tn_target *target,
+                               void *self);
     void *self;
 } tn_legalizer;
 
-/* The tables: arrays of n pointers to entries, so that entries may stand in a file each and differ in size. */
+/* The tables: arrays of n pointers to entries, so that entries may stand in a file each and differ
+ * in size. */
 typedef struct tn_plugin_desc {
     tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
     const tn_pass *const *passes;
@@ -74,18 +77,19 @@ typedef struct tn_plugin_desc {
 
 /* The one symbol of a compiler plugin:
  *
- *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets, .n_targets = 1);
+ *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets,
+ * .n_targets = 1);
  */
-#define TN_PLUGIN(name_, version_, licence_, summary_, ...)                                        \
-    TNB_PLUGIN_NOTE(TNB_PLUGIN_COMPILER);                                                          \
-    TNB_EXPORT extern const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin);                    \
-    const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin) = {                                   \
-        .head = TNB_PLUGIN_HEAD(tn_plugin_desc, TNB_PLUGIN_COMPILER, #name_, version_, licence_,   \
-                                summary_),                                                         \
+#define TN_PLUGIN(name_, version_, licence_, summary_, ...)                                      \
+    TNB_PLUGIN_NOTE(TNB_PLUGIN_COMPILER);                                                        \
+    TNB_EXPORT extern const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin);                  \
+    const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin) = {                                 \
+        .head = TNB_PLUGIN_HEAD(tn_plugin_desc, TNB_PLUGIN_COMPILER, #name_, version_, licence_, \
+                                summary_),                                                       \
         __VA_ARGS__}
 
-/* plugins: the index made from the configuration; NULL: no plugins (tests add tables by hand). Both are
- * borrowed and must outlive the registry. */
+/* plugins: the index made from the configuration; NULL: no plugins (tests add tables by hand). Both
+ * are borrowed and must outlive the registry. */
 TNB_EXPORT tn_registry *
 tn_registry_new(tnb_plugins *plugins);
 TNB_EXPORT void
@@ -94,7 +98,8 @@ tn_registry_free(tn_registry *r);
 TNB_EXPORT tnb_status
 tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err);
 
-/* Finding loads the plugin that provides the name when needed; NULL if nobody does or loading failed (err tells, may be NULL). */
+/* Finding loads the plugin that provides the name when needed; NULL if nobody does or loading
+ * failed (err tells, may be NULL). */
 TNB_EXPORT const tn_op *
 tn_find_op(tn_registry *r, const char *name, tnb_err *err);
 TNB_EXPORT const tn_pass *
@@ -108,7 +113,8 @@ tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err); /* NULL name:
 /* Generic lookup for kit's tables: kind "rule" or "importer". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
-/* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept for `why`. */
+/* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept
+ * for `why`. */
 TNB_EXPORT void
 tn_registry_load_all(tn_registry *r, const char *kind);
 /* Iteration over what is loaded, in registration order; NULL past the end. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traversals over any node: visit, rewrite, substitute, free variables, copy, structural equality and hash.
+/* Traversals over any node: visit, rewrite, substitute, free variables, copy, structural equality
+ * and hash.
  *
- * All work from the table of kinds (tenon/core/nodes.def), so no kind can be forgotten. Depth is bounded by the
- * reader and by constructors; traversals of long Seqs and binding lists do not recurse along them.
+ * All work from the table of kinds (tenon/core/nodes.def), so no kind can be forgotten. Depth is
+ * bounded by the reader and by constructors; traversals of long Seqs and binding lists do not
+ * recurse along them.
  */
 #ifndef TENON_CORE_WALK_H
 #define TENON_CORE_WALK_H
@@ -16,22 +18,24 @@ extern "C" {
 typedef enum tn_walk_step { TN_WALK_ON, TN_WALK_SKIP, TN_WALK_STOP } tn_walk_step;
 
 /* Calls `enter` before the children of each node (SKIP: not into them; STOP: end of the walk) and
- * `leave` (may be NULL) after them. Types are entered only with TN_WALK_TYPES. Every occurrence of a
- * node is visited, or with TN_WALK_ONCE only the first (what expressions share is then not multiplied).
- * Types of variables and fields of buffers are visited where these are defined, not at uses. */
+ * `leave` (may be NULL) after them. Types are entered only with TN_WALK_TYPES. Every occurrence of
+ * a node is visited, or with TN_WALK_ONCE only the first (what expressions share is then not
+ * multiplied). Types of variables and fields of buffers are visited where these are defined, not at
+ * uses. */
 enum { TN_WALK_TYPES = 1, TN_WALK_ONCE = 2 };
 typedef tn_walk_step (*tn_visit_fn)(void *user, const tn_node *n);
 TNB_EXPORT bool /* false when stopped */
 tn_walk(const tn_node *n, unsigned flags, tn_visit_fn enter, tn_visit_fn leave, void *user);
 
-/* Bottom-up path-copying rewriter. For each node: `pre` may give a replacement (returned as is, children
- * not visited) or NULL to go on; then the children are rewritten; then `post` may replace the node
- * rebuilt (or the same pointer if no child changed); NULL from `post` keeps it. A variable or buffer whose
- * type or fields change is renewed at its definition and replaced at its uses. Types of calls and
- * variables are rewritten with the rest; with `retype`, types of expressions whose children changed are
- * inferred again. Both callbacks may be NULL. What did not change keeps its pointer.
- * Removing: `post` may return tn_removed() for a statement or binding; loops and blocks left empty go
- * with it. A Seq in place of a statement, or a block in place of a binding, is spliced in. */
+/* Bottom-up path-copying rewriter. For each node: `pre` may give a replacement (returned as is,
+ * children not visited) or NULL to go on; then the children are rewritten; then `post` may replace
+ * the node rebuilt (or the same pointer if no child changed); NULL from `post` keeps it. A variable
+ * or buffer whose type or fields change is renewed at its definition and replaced at its uses.
+ * Types of calls and variables are rewritten with the rest; with `retype`, types of expressions
+ * whose children changed are inferred again. Both callbacks may be NULL. What did not change keeps
+ * its pointer. Removing: `post` may return tn_removed() for a statement or binding; loops and
+ * blocks left empty go with it. A Seq in place of a statement, or a block in place of a binding, is
+ * spliced in. */
 typedef struct tn_rewriter tn_rewriter;
 struct tn_rewriter {
     tn_ctx *ctx;
@@ -39,9 +43,11 @@ struct tn_rewriter {
     const tn_node *(*pre)(tn_rewriter *, const tn_node *);
     const tn_node *(*post)(tn_rewriter *, const tn_node *);
     bool retype;
-    bool in_context; /* a result depends on where the node stands: shared nodes are rewritten each time */
-    tnb_ptrmap *map; /* node -> replacement, consulted before `pre` (variables, buffers); may be NULL */
-    void *state;     /* private */
+    bool in_context; /* a result depends on where the node stands: shared nodes are rewritten each
+                        time */
+    tnb_ptrmap
+        *map;    /* node -> replacement, consulted before `pre` (variables, buffers); may be NULL */
+    void *state; /* private */
 };
 TNB_EXPORT const tn_node *
 tn_rewrite(tn_rewriter *r, const tn_node *n);
@@ -59,8 +65,8 @@ tn_rewrite_list(tn_rewriter *r, tn_list l);
 TNB_EXPORT const tn_node *
 tn_removed(void);
 
-/* Replaces variables and buffers (keys of `map`) by expressions, types included; definitions whose type
- * changes are renewed. */
+/* Replaces variables and buffers (keys of `map`) by expressions, types included; definitions whose
+ * type changes are renewed. */
 TNB_EXPORT const tn_node *
 tn_subst(tn_ctx *ctx, const tn_node *n, tnb_ptrmap *map);
 TNB_EXPORT const tn_node *
@@ -70,7 +76,8 @@ tn_subst1(tn_ctx *ctx, const tn_node *n, const tn_expr *var, const tn_expr *valu
 TNB_EXPORT const tn_node *
 tn_fresh_copy(tn_ctx *ctx, const tn_node *n, tnb_ptrmap *map);
 
-/* Variables (and with `buffers` Buffers) used but not defined in `n`, in order of first use, types included. */
+/* Variables (and with `buffers` Buffers) used but not defined in `n`, in order of first use, types
+ * included. */
 TNB_EXPORT tn_list
 tn_free_vars(tn_ctx *ctx, const tn_node *n, bool buffers);
 /* Symbolic variables that a function's parameters define (order of first occurrence). */
@@ -79,8 +86,8 @@ tn_defined_symbols(tn_ctx *ctx, const tn_node *func);
 TNB_EXPORT bool
 tn_uses(const tn_node *n, const tn_node *var);
 
-/* Structural equality up to the names of bound variables. `map_free`: free variables may correspond.
- * `where` (may be NULL) receives a short description of the first difference. */
+/* Structural equality up to the names of bound variables. `map_free`: free variables may
+ * correspond. `where` (may be NULL) receives a short description of the first difference. */
 TNB_EXPORT bool
 tn_equal(tn_ctx *ctx, const tn_node *a, const tn_node *b, bool map_free, tnb_buf *where);
 /* Equal nodes have equal hashes; names of bound variables do not matter. */
@@ -102,8 +109,8 @@ tn_type_join(tn_ctx *ctx, const tn_type *a, const tn_type *b);
 TNB_EXPORT const tn_type *
 tn_type_erase(tn_ctx *ctx, const tn_type *t, tn_list keep);
 
-/* The verifier: every invariant of the IR (research: tvmscript.md section 15), once. Records located
- * errors and returns how many. */
+/* The verifier: every invariant of the IR (research: tvmscript.md section 15), once. Records
+ * located errors and returns how many. */
 TNB_EXPORT uint32_t
 tn_verify(tn_ctx *ctx, const tn_module *m);
 

@@ -23,19 +23,21 @@ typedef struct tnk_kernel_scalar_param {
     uint32_t index, dim;
 } tnk_kernel_scalar_param;
 
-/* One kernel: the part of a PrimFunc that runs on the device, after the target's `lower` list: no blocks, flat buffers,
- * scalars explicit. On the CPU a PrimFunc is one kernel. */
+/* One kernel: the part of a PrimFunc that runs on the device, after the target's `lower` list: no
+ * blocks, flat buffers, scalars explicit. On the CPU a PrimFunc is one kernel. */
 typedef struct tnk_kernel {
-    const char *name;       /* unique symbol, a C identifier */
-    const tn_node *func;    /* lowered PrimFunc: params = buffer handles, then scalar Vars */
+    const char *name;    /* unique symbol, a C identifier */
+    const tn_node *func; /* lowered PrimFunc: params = buffer handles, then scalar Vars */
     uint32_t n_buffers;
     const tn_node *const *buffers; /* flattened parameter buffers in order */
-    const uint8_t *written; /* per buffer: 1 if the kernel writes it */
+    const uint8_t *written;        /* per buffer: 1 if the kernel writes it */
     uint32_t n_scalars;
     const tnk_kernel_scalar_param *scalars;
-    const tn_expr *grid[3], *block[3]; /* host expressions over the scalars; NULL: not bound (CPU) */
-    const tn_expr *dyn_shared_bytes;   /* NULL: none */
-    const char *source;     /* set by emission where the backend generates source text; for `tenon show kernel` */
+    const tn_expr *grid[3],
+        *block[3];                   /* host expressions over the scalars; NULL: not bound (CPU) */
+    const tn_expr *dyn_shared_bytes; /* NULL: none */
+    const char *source; /* set by emission where the backend generates source text; for `tenon show
+                           kernel` */
 } tnk_kernel;
 
 typedef struct tnk_code {
@@ -48,13 +50,13 @@ typedef struct tnk_code {
 typedef struct tnk_build {
     tn_ctx *ctx;
     const tn_target *target;
-    int jobs;               /* compilers to run at the same time */
-    const char *cache_dir;  /* NULL: no cache */
+    int jobs;              /* compilers to run at the same time */
+    const char *cache_dir; /* NULL: no cache */
     void (*progress)(void *user, uint32_t done, uint32_t total);
     void *progress_user;
-    double compiler_seconds; /* out: wall time spent in external compilers */
+    double compiler_seconds;           /* out: wall time spent in external compilers */
     uint32_t cache_hits, cache_misses; /* out */
-    bool keep_source;       /* fill tnk_kernel.source */
+    bool keep_source;                  /* fill tnk_kernel.source */
 } tnk_build;
 
 typedef struct tnk_codegen {
@@ -65,9 +67,11 @@ typedef struct tnk_codegen {
     void *self;
 } tnk_codegen;
 
-/* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an error. Implemented by kit/lower. */
+/* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an
+ * error. Implemented by kit/lower. */
 TNB_EXPORT const tnk_kernel *
-tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name, const tn_node *prim_func);
+tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name,
+                 const tn_node *prim_func);
 
 #ifdef __cplusplus
 }

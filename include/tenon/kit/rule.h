@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedule rules: ApplyDefaultSchedule tries them in order on each unscheduled PrimFunc; the first that takes the function wins. */
+/* Schedule rules: ApplyDefaultSchedule tries them in order on each unscheduled PrimFunc; the first
+ * that takes the function wins. */
 #ifndef TENON_KIT_RULE_H
 #define TENON_KIT_RULE_H
 
@@ -13,8 +14,10 @@ typedef struct tnk_rule {
     uint32_t size;
     const char *name; /* "cpu.Matmul" */
     const char *doc;
-    /* The scheduled PrimFunc; NULL: not for this rule (nothing recorded), or an error was recorded. */
-    const tn_node *(*apply)(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self);
+    /* The scheduled PrimFunc; NULL: not for this rule (nothing recorded), or an error was recorded.
+     */
+    const tn_node *(*apply)(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
+                            void *self);
     void *self;
 } tnk_rule;
 
