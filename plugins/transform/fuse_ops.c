@@ -379,27 +379,36 @@ collect_groups(fuser *f)
     }
 }
 
+typedef TNB_VEC(const tn_node *) binding_list;
+
 /* Emits the call of a group and binds the outer variables to its results. */
 static void
-emit_group(fuser *f, group_fn *g, const tn_node ***out, uint32_t *n)
+emit_group(fuser *f, group_fn *g, binding_list *out)
 {
     build_function(f, g);
-    const tn_expr *call = tn_call_of(f->ctx, g->gv, g->args, NULL, (tn_list){0}, NULL);
+    for (uint32_t i = 0; i < g->args.n; i++)
+        if (tn_is(g->args.at[i], TN_KIND_TUPLE_GET)) { /* an argument has to be a leaf */
+            const tn_expr *leaf = tn_dataflow_var(f->ctx, "lv", g->args.at[i]->type);
+            TNB_PUSH(f->arena, *out, tn_binding(f->ctx, leaf, g->args.at[i]));
+            g->args = tn_list_with(f->ctx, g->args, i, leaf);
+        }
     if (g->outputs.n == 1) {
         /* the result keeps its variable, and that its (equal) type */
-        call = tn_call_of(f->ctx, g->gv, g->args, NULL, (tn_list){0}, g->outputs.at[0]->type);
-        (*out)[(*n)++] = tn_binding(f->ctx, g->outputs.at[0], call);
+        const tn_expr *call =
+            tn_call_of(f->ctx, g->gv, g->args, NULL, (tn_list){0}, g->outputs.at[0]->type);
+        TNB_PUSH(f->arena, *out, tn_binding(f->ctx, g->outputs.at[0], call));
         return;
     }
     const tn_node **types = TNB_NEW_N(f->arena, const tn_node *, g->outputs.n);
     for (uint32_t i = 0; i < g->outputs.n; i++)
         types[i] = g->outputs.at[i]->type;
     const tn_type *tuple = tn_ty_tuple_of(f->ctx, tn_list_of(f->ctx, types, g->outputs.n));
-    call = tn_call_of(f->ctx, g->gv, g->args, NULL, (tn_list){0}, tuple);
+    const tn_expr *call = tn_call_of(f->ctx, g->gv, g->args, NULL, (tn_list){0}, tuple);
     const tn_expr *lv = tn_dataflow_var(f->ctx, "lv", tuple);
-    (*out)[(*n)++] = tn_binding(f->ctx, lv, call);
+    TNB_PUSH(f->arena, *out, tn_binding(f->ctx, lv, call));
     for (uint32_t i = 0; i < g->outputs.n; i++)
-        (*out)[(*n)++] = tn_binding(f->ctx, g->outputs.at[i], tn_tuple_get_of(f->ctx, lv, i));
+        TNB_PUSH(f->arena, *out,
+                 tn_binding(f->ctx, g->outputs.at[i], tn_tuple_get_of(f->ctx, lv, i)));
 }
 
 /* Members leave their places; each call stands as early as its arguments allow and no later than
@@ -407,8 +416,7 @@ emit_group(fuser *f, group_fn *g, const tn_node ***out, uint32_t *n)
  * binding, and a unit that needs one not yet emitted pulls it forward. */
 typedef struct orderer {
     fuser *f;
-    const tn_node **out;
-    uint32_t n;
+    binding_list out;
     tnb_ptrmap done; /* binding or group -> itself */
 } orderer;
 
@@ -437,7 +445,7 @@ emit_unit(orderer *o, const tn_node *binding, group_fn *group)
     if (!group) {
         const tn_var_binding *vb = tn_as_var_binding(binding);
         emit_needs(o, vb ? vb->value : ((const tn_match_cast *)binding)->value, NULL);
-        o->out[o->n++] = binding;
+        TNB_PUSH(o->f->arena, o->out, binding);
         return;
     }
     for (uint32_t i = 0; i < group->members.n; i++)
@@ -447,24 +455,22 @@ emit_unit(orderer *o, const tn_node *binding, group_fn *group)
                 group->members.n);
         return;
     }
-    emit_group(o->f, group, &o->out, &o->n);
+    emit_group(o->f, group, &o->out);
 }
 
 static const tn_node *
 rewrite_block(fuser *f, const tn_node *node)
 {
     const tn_bindings_block *block = tn_as_bindings_block(node);
-    uint32_t room = 0;
     bool any = false;
     for (uint32_t i = 0; i < block->bindings.n; i++) {
         const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
         uint32_t n = vb ? fuse_graph_find(&f->s.g, vb->var) : UINT32_MAX;
         any |= n != UINT32_MAX && f->of_node[n];
-        room += 2;
     }
     if (!any)
         return node;
-    orderer o = {.f = f, .out = TNB_NEW_N(f->arena, const tn_node *, room + 1)};
+    orderer o = {.f = f};
     tnb_ptrmap_init(&o.done, f->arena);
     for (uint32_t i = 0; i < block->bindings.n; i++) {
         const tn_node *binding = block->bindings.at[i];
@@ -474,7 +480,7 @@ rewrite_block(fuser *f, const tn_node *node)
         if (!group || group->last == binding)
             emit_unit(&o, binding, group);
     }
-    return tn_binding_block(f->ctx, tn_list_of(f->ctx, o.out, o.n), true);
+    return tn_binding_block(f->ctx, tn_list_of(f->ctx, o.out.at, o.out.n), true);
 }
 
 static const tn_node *

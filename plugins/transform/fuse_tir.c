@@ -599,6 +599,22 @@ regroup(tn_ctx *ctx, const tn_expr *flat, const tn_type *type, uint32_t *next)
     return tn_tuple_of(ctx, tn_list_of(ctx, fields, tuple->fields.n));
 }
 
+typedef TNB_VEC(const tn_node *) binding_list;
+
+/* A field of a tuple, of a tuple's field, ... becomes a variable: an argument has to be a leaf. */
+static const tn_expr *
+bind_field(tn_ctx *ctx, const tn_expr *e, bool dataflow, binding_list *out)
+{
+    const tn_tuple_get *get = tn_as_tuple_get(e);
+    if (!get)
+        return e;
+    const tn_expr *tuple = bind_field(ctx, get->tuple, dataflow, out);
+    const tn_expr *leaf =
+        dataflow ? tn_dataflow_var(ctx, "lv", e->type) : tn_var_new(ctx, "gv", e->type);
+    TNB_PUSH(tn_scratch(ctx), *out, tn_binding(ctx, leaf, tn_tuple_get_of(ctx, tuple, get->index)));
+    return leaf;
+}
+
 /* Rewrites the bindings of one block: a site may need bindings before (tuple-gets as leaves) and
  * after (nested results). */
 static const tn_node *
@@ -610,7 +626,7 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
     if (!block)
         return NULL;
     bool dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK), any = false;
-    TNB_VEC(const tn_node *) out = {0};
+    binding_list out = {0};
     for (uint32_t i = 0; i < block->bindings.n; i++) {
         const tn_node *binding = block->bindings.at[i];
         const tn_var_binding *vb = tn_as_var_binding(binding);
@@ -625,12 +641,7 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
         for (uint32_t k = 0; k < c->args.n; k++)
             flatten_args(ctx, c->args.at[k], &args, &scalars);
         for (uint32_t k = 0; k < args.n; k++)
-            if (tn_is(args.at[k], TN_KIND_TUPLE_GET)) {
-                const tn_expr *leaf = dataflow ? tn_dataflow_var(ctx, "lv", args.at[k]->type)
-                                               : tn_var_new(ctx, "gv", args.at[k]->type);
-                TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, leaf, args.at[k]));
-                args = tn_list_with(ctx, args, k, leaf);
-            }
+            args = tn_list_with(ctx, args, k, bind_field(ctx, args.at[k], dataflow, &out));
         for (uint32_t k = 0; k < scalars.n; k++)
             args = tn_list_append(ctx, args, scalars.at[k]);
         flatten_types(ctx, c->base.type, &types);
