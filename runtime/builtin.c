@@ -66,14 +66,14 @@ heap_slots(const char *fn, const tnr_value *args, int i, int64_t **slots, uint64
     return TNB_OK;
 }
 
-static tnb_status
-slot_at(const char *fn, int64_t *slots, uint64_t count, int64_t i, int64_t **slot, tnb_err *err)
+/* NULL after an error. */
+static int64_t *
+slot_at(const char *fn, int64_t *slots, uint64_t count, int64_t i, tnb_err *err)
 {
-    if (i < 0 || (uint64_t)i >= count)
-        return tnb_fail(err, TNB_BOUNDS, "%s: slot %" PRId64 " of a shape heap of %" PRIu64, fn, i,
-                        count);
-    *slot = slots + i;
-    return TNB_OK;
+    if (i >= 0 && (uint64_t)i < count)
+        return slots + i;
+    tnb_fail(err, TNB_BOUNDS, "%s: slot %" PRId64 " of a shape heap of %" PRIu64, fn, i, count);
+    return NULL;
 }
 
 /* One (code, value) pair of a match against `found`. */
@@ -91,13 +91,17 @@ match_one(const char *fn, const tnr_value *pair, int64_t found, int64_t *slots, 
         *equal = found == value;
         return TNB_OK;
     case 1:
-        TNB_TRY(slot_at(fn, slots, count, value, &slot, err));
+        slot = slot_at(fn, slots, count, value, err);
+        if (!slot)
+            return TNB_BOUNDS;
         *slot = found;
         return TNB_OK;
     case 2:
         return TNB_OK;
     case 3:
-        TNB_TRY(slot_at(fn, slots, count, value, &slot, err));
+        slot = slot_at(fn, slots, count, value, err);
+        if (!slot)
+            return TNB_BOUNDS;
         *want = *slot;
         *equal = found == *slot;
         return TNB_OK;
@@ -180,7 +184,9 @@ make_one(const char *fn, const tnr_value *pair, int64_t *slots, uint64_t count, 
     }
     if (code != 1)
         return tnb_fail(err, TNB_INVALID, "%s: code %" PRId64, fn, code);
-    TNB_TRY(slot_at(fn, slots, count, value, &slot, err));
+    slot = slot_at(fn, slots, count, value, err);
+    if (!slot)
+        return TNB_BOUNDS;
     *out = *slot;
     return TNB_OK;
 }

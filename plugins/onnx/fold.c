@@ -71,7 +71,7 @@ float_value(const tn_expr *e, double *v)
 static const tn_expr *
 float_binary(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
 {
-    double x, y;
+    double x = 0, y = 0;
     bool lit_x = float_value(a, &x), lit_y = float_value(b, &y);
     if (lit_x && lit_y) {
         double r = !strcmp(op, "Add")   ? x + y
