@@ -76,7 +76,7 @@ def deep_graph(levels):
     """Sub-graphs in sub-graphs, built from the outside in with lengths known beforehand."""
     parts, inner = [], 0
     for _ in range(levels):
-        for field in (1, 5, 6):
+        for field in (6, 5, 1):  # attribute's graph, node's attribute, graph's node
             head = varint(field << 3 | 2) + varint(inner)
             parts.append(head)
             inner += len(head)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The node cases of ONNX's backend tests (package libonnx-testdata) through the whole compiler: none may crash, hang or leak, and
-# at least MINIMUM pass. A case with one output byte altered fails.
+# at least MINIMUM pass. Nothing but what TRUNCATED lists gives another answer. A case with one output byte altered fails.
 MINIMUM=350
+# In these cases of ONNX 1.12 the expected bfloat16 values were cut off after 16 bits; Tenon rounds to the nearest, as ONNX has
+# required since. They count as failures of onnx-test, and are expected here.
+TRUNCATED='test_cast_FLOAT_to_BFLOAT16|test_castlike_FLOAT_to_BFLOAT16|test_castlike_FLOAT_to_BFLOAT16_expanded'
 data=${ONNX_TEST_DATA:-}
 if [ -z "$data" ]; then
     data=$(dpkg -L libonnx-testdata 2>/dev/null | grep -m 1 '/node$' || true)
@@ -26,10 +29,17 @@ if [ "$passed" -lt "$MINIMUM" ]; then
     echo "only $passed cases pass, at least $MINIMUM are expected"
     exit 1
 fi
+wrong=$(grep '^FAIL ' "$work/out" | grep -v ': compile: ' | grep -vE "^FAIL ($TRUNCATED):" || true)
+if [ -n "$wrong" ]; then
+    echo "$wrong"
+    echo "these cases compile and give another answer"
+    exit 1
+fi
 cp -r "$data/test_relu" "$work/altered"
 chmod -R u+w "$work/altered"
 size=$(wc -c < "$work/altered/test_data_set_0/output_0.pb")
-printf '\377' | dd of="$work/altered/test_data_set_0/output_0.pb" bs=1 seek=$((size - 2)) conv=notrunc 2>/dev/null
+# the last value, a zero of float32 written with the lowest byte first, becomes 2
+printf '\100' | dd of="$work/altered/test_data_set_0/output_0.pb" bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 if "$TENON" onnx-test "$work/altered" -t cpu > "$work/out"; then
     echo "a case with an altered output byte passes"
     cat "$work/out"
