@@ -3,4 +3,4 @@ dist_conf_DATA = conf/tenon.ini
 conftargetsdir = $(confdir)/targets
 dist_conftargets_DATA = conf/targets/cpu.ini
 confprofilesdir = $(confdir)/profiles
-dist_confprofiles_DATA =
+dist_confprofiles_DATA = conf/profiles/llm.ini

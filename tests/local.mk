@@ -43,5 +43,6 @@ include tests/interp/local.mk
 include tests/onnx/local.mk
 include tests/tools/local.mk
 include tests/device/local.mk
+include tests/llm/local.mk
 include tests/pass/local.mk
 include tests/tree/local.mk

@@ -8,10 +8,13 @@
  *
  *     # passes: FuseOps{fuse_opt_level=0}     default: the folder's name
  *     # config: relax.FuseOps.max_depth=2     pass configuration, JSON value
- *     # target: cuda                          current target: a kind
+ *     # target: cuda                          current target: a kind, or JSON with attributes
  *     # error: text                           the passes must fail with this in a message; no
  * Expected then
+ *     # at: 12                                the line that the error points at
+ *     # note: text                            and a text in one of its notes
  *
+ * @DIR@ in `passes` stands for the folder of the case.
  * The result has to be structurally equal to Expected. With BLESS=1 in the environment the text
  * from the line
  * `# expected:` on is written anew.
@@ -79,12 +82,47 @@ print_diags(tn_ctx *ctx)
 }
 
 static bool
-has_error(tn_ctx *ctx, const char *want)
+has_note(const tnb_diag *d, const char *want)
 {
-    for (uint32_t i = 0; i < tnb_diags_count(tn_diags(ctx)); i++)
-        if (strstr(tnb_diags_get(tn_diags(ctx), i)->message, want))
+    for (uint32_t i = 0; want && i < d->n_notes; i++)
+        if (strstr(d->notes[i], want))
             return true;
+    return want == NULL;
+}
+
+static bool
+has_error(tn_ctx *ctx, const char *want, const char *line, const char *note)
+{
+    for (uint32_t i = 0; i < tnb_diags_count(tn_diags(ctx)); i++) {
+        const tnb_diag *d = tnb_diags_get(tn_diags(ctx), i);
+        if (strstr(d->message, want) && has_note(d, note) &&
+            (!line || d->place.line == strtoul(line, NULL, 10)))
+            return true;
+    }
     return false;
+}
+
+/* The text with the folder of the case put in. */
+static const char *
+with_folder(tn_ctx *ctx, const char *text, const char *path)
+{
+    const char *at;
+    while ((at = strstr(text, "@DIR@")))
+        text = tn_strf(ctx, "%.*s%s%s", (int)(at - text), text, tnb_path_dir(tn_arena(ctx), path),
+                       at + 5);
+    return text;
+}
+
+/* A target's kind, or JSON. */
+static const tn_target *
+target_of(tn_ctx *ctx, const char *text)
+{
+    tnb_err err = {0};
+    if (*text != '{')
+        return (const tn_target *)tn_target_of(ctx, text, NULL);
+    const tn_node *d = tn_value_from_json(ctx, text, strlen(text), &err);
+    return (const tn_target *)tn_target_of(ctx, tn_dict_str(d, "kind", "?"),
+                                           tn_dict_set(ctx, d, "kind", NULL));
 }
 
 static const tn_module *
@@ -152,6 +190,7 @@ run_case(session *s, const char *path)
     const char *config = directive(ctx, text, "config"), *target = directive(ctx, text, "target");
     if (!passes)
         passes = tnb_path_name(tnb_path_dir(tn_arena(ctx), path));
+    passes = with_folder(ctx, passes, path);
     tn_pass_run run = {0};
     const char *eq = config ? strchr(config, '=') : NULL;
     if (eq) {
@@ -160,14 +199,15 @@ run_case(session *s, const char *path)
             v ? tn_dict_set(ctx, NULL, tn_strn(ctx, config, (size_t)(eq - config)), v) : NULL;
     }
     if (target)
-        run.target = (const tn_target *)tn_target_of(ctx, target, NULL);
+        run.target = target_of(ctx, target);
     tn_pass_list list;
     bool ok = before && tn_pass_list_parse(ctx, passes, path, &list);
     const tn_module *got = ok ? tn_run_passes(ctx, before, &list, &run) : NULL;
     if (error && ok) {
-        ok = !got && has_error(ctx, error);
+        ok =
+            !got && has_error(ctx, error, directive(ctx, text, "at"), directive(ctx, text, "note"));
         if (!ok)
-            fprintf(stderr, "%s: no error with the text '%s'\n", path, error);
+            fprintf(stderr, "%s: no error with the text '%s' as told\n", path, error);
     } else if (got && getenv("BLESS")) {
         ok = bless(ctx, path, text, got);
     } else {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AttachCUDAGraphSymbolicCaptureHints: symbolic variables for whose every value a graph may be
+ * captured.
+ *
+ *     AttachCUDAGraphSymbolicCaptureHints{hints={"batch_decode": ["batch_size"]}}
+ *     @R.function                            @R.function
+ *     def batch_decode(...):                 def batch_decode(...):
+ *         ... R.func_attr({"relax.rewrite_cuda_graph.capture_symbolic_vars":
+ *                                                             ["batch_size"]})
+ *
+ * Graph functions that `hints` does not name stay as they are, and a name without a function counts
+ * for nothing: one set of hints serves models with different functions. RewriteCUDAGraph reads the
+ * attribute. Cases: tests/pass/AttachCUDAGraphSymbolicCaptureHints.
+ */
+#include "llm.h"
+
+static bool
+is_names(const tn_node *v)
+{
+    const tn_array *a = tn_as_array(v);
+    for (uint32_t i = 0; a && i < a->items.n; i++)
+        if (!tn_is(a->items.at[i], TN_KIND_STRING_IMM))
+            return false;
+    return a != NULL;
+}
+
+static bool
+check(tn_ctx *ctx, const tn_node *hints)
+{
+    const tn_dict *d = tn_as_dict(hints);
+    if (!d)
+        tn_error(ctx, 0, TNB_TYPE,
+                 "AttachCUDAGraphSymbolicCaptureHints: hints is %s, but a dictionary from names of "
+                 "functions to lists of symbolic variables is wanted",
+                 tn_text(ctx, hints));
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const tn_pair *p = (const tn_pair *)d->items.at[i];
+        if (is_names(p->value))
+            continue;
+        tn_error(ctx, 0, TNB_TYPE,
+                 "AttachCUDAGraphSymbolicCaptureHints: the hint of '%s' is %s, but a list of names "
+                 "of symbolic variables is wanted",
+                 p->key, tn_text(ctx, p->value));
+        return false;
+    }
+    return d != NULL;
+}
+
+static const tn_node *
+attach(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
+{
+    const tn_node *hint = tn_dict_get(user, name);
+    (void)m;
+    return hint ? llm_attach(pc->ctx, func, "relax.rewrite_cuda_graph.capture_symbolic_vars", hint)
+                : func;
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const tn_node *hints = tn_dict_get(pc->options, "hints");
+    if (!hints || tn_is(hints, TN_KIND_NONE))
+        return m;
+    if (!check(pc->ctx, hints))
+        return NULL;
+    return tn_map_functions(pc, m, TN_FUNCTIONS, attach, (void *)(uintptr_t)hints);
+}
+
+static const tn_attr_schema options[] = {
+    {"hints", TN_ATTR_ANY, TN_ATTR_OPTIONAL, "None",
+     "dictionary: name of a function -> list of symbolic variables"},
+    {0},
+};
+
+const tn_pass llm_attach_cuda_graph_symbolic_capture_hints = {
+    .size = sizeof(tn_pass),
+    .name = "AttachCUDAGraphSymbolicCaptureHints",
+    .alias = "AttachCUDAGraphCaptureHints",
+    .doc = "name the symbolic variables for whose every value a CUDA graph may be captured",
+    .options = options,
+    .keeps = TN_KEEPS_BITS,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+PLUGIN_MODULES += plugins/llm/llm.la
+PLUGIN_MANIFESTS += plugins/llm/llm.plugin
+noinst_LTLIBRARIES += plugins/llm/llm.la
+# One pass a file; passes.def lists them too.
+LLM_PASSES = \
+	plugins/llm/attach_additional_prim_funcs.c \
+	plugins/llm/attach_cuda_graph_symbolic_capture_hints.c \
+	plugins/llm/attach_memory_plan_attr.c \
+	plugins/llm/attach_pipeline_parallel_stages.c \
+	plugins/llm/attach_sequence_length_padding_factor.c \
+	plugins/llm/attach_variable_bounds.c
+plugins_llm_llm_la_SOURCES = \
+	$(LLM_PASSES) \
+	plugins/llm/attach.c \
+	plugins/llm/llm.h \
+	plugins/llm/passes.def \
+	plugins/llm/plugin.c
+plugins_llm_llm_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/llm
+plugins_llm_llm_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+plugins_llm_llm_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
+EXTRA_DIST += plugins/llm/llm.plugin.in plugins/llm/README.md
+
+# The manifest promises what the pass files hold.
+plugins/llm/llm.plugin: plugins/llm/llm.plugin.in $(LLM_PASSES) Makefile
+	$(AM_V_GEN)$(MKDIR_P) plugins/llm && { cat $(srcdir)/plugins/llm/llm.plugin.in && \
+	echo 'provides =' && ( cd $(srcdir) && \
+	$(SED) -n 's|^    \.name = "\(.*\)",$$|    pass:\1|p' $(LLM_PASSES) ); } > $@.tmp && mv $@.tmp $@
+CLEANFILES += plugins/llm/llm.plugin

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# A function that has it stays as it is; another value is replaced.
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        R.func_attr({"relax.memory_plan_dynamic_func_output": True})
+        return x
+
+    @R.function
+    def other(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        R.func_attr({"relax.memory_plan_dynamic_func_output": False})
+        return x
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function
+    def other(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"relax.memory_plan_dynamic_func_output": True})
+        return x
+
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"relax.memory_plan_dynamic_func_output": True})
+        return x

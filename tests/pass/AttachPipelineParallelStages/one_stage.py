@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# One stage is the default.
+@I.ir_module
+class Before:
+    @R.function
+    def decode(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        return x
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function
+    def decode(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"pipeline_parallel_stages": 1})
+        return x

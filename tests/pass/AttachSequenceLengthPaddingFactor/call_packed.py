@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Only calls in destination-passing style count.
+# target: {"kind": "cuda", "arch": "sm_100a"}
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        y: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("cutlass.groupwise_scaled_gemm_e4m3fn_e4m3fn", x, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+        return y
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        y: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("cutlass.groupwise_scaled_gemm_e4m3fn_e4m3fn", x, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+        return y

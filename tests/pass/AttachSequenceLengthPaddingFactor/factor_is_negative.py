@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# So is a factor that is none.
+# target: {"kind": "cuda", "arch": "sm_100a"}
+# error: seqlen_padding_factor is -4, but a positive number is wanted
+@I.ir_module
+class Before:
+    I.module_attrs({"metadata": {"seqlen_padding_factor": -4}})
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        y0: R.Tensor((n, 4), dtype="float32") = R.call_dps_packed("cutlass.groupwise_scaled_gemm_e4m3fn_e4m3fn", (x,), out_ty=R.Tensor((n, 4), dtype="float32"))
+        return y0

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Without a positive bound the dictionary is there and empty.
+# passes: AttachVariableBounds{variable_bounds={"max_seq_len": -1}}
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        return x
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function
+    def main(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"tir_non_negative_var": ["vocab_size"], "tir_var_upper_bound": {}})
+        return x
