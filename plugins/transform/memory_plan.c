@@ -211,7 +211,7 @@ memory_plan_arena(tn_ctx *ctx, memory_tokens *tokens)
             memory_token *t = tokens->at[i];
             t->storage = TNB_NEW(tn_scratch(ctx), memory_storage);
             *t->storage = (memory_storage){.bytes = t->bytes,
-                                           .size = tn_i64(ctx, t->bytes),
+                                           .size = t->size,
                                            .device = t->device,
                                            .scope = t->scope,
                                            .dtype = TNB_U8,

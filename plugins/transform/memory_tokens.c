@@ -19,7 +19,8 @@ typedef struct finder {
     const tn_module *m;
     const tn_function *fn;
     tn_arith *arith;
-    tnb_ptrmap held; /* variable -> held */
+    TNB_VEC(const tn_expr *) bounded, bounded_min, bounded_extent; /* symbols with an upper bound */
+    tnb_ptrmap held;                                               /* variable -> held */
     TNB_VEC(memory_token *) tokens;
     uint32_t now;
     const tn_node *block, *branch;
@@ -63,6 +64,11 @@ learn_bounds(finder *f)
         const char *name = tn_var_name(symbols.at[i]);
         int64_t hi = tn_dict_int(upper, name, TN_POS_INF), lo = tn_dict_int(lower, name, 0);
         tn_arith_bounds_of_var(f->arith, symbols.at[i], lo, hi);
+        if (hi < TN_POS_INF && lo <= hi && lo >= 0) {
+            TNB_PUSH(f->scratch, f->bounded, symbols.at[i]);
+            TNB_PUSH(f->scratch, f->bounded_min, tn_i64(f->ctx, lo));
+            TNB_PUSH(f->scratch, f->bounded_extent, tn_i64(f->ctx, hi - lo + 1));
+        }
     }
     return true;
 }
@@ -110,18 +116,24 @@ discard_token(finder *f, memory_token *t)
     t->discarded = true;
 }
 
-static void
-return_token(finder *f, memory_token *t)
-{
-    bool dynamic = !(t->alloc->args.at[0]->flags & TN_FLAG_CLOSED);
-    if (dynamic && t->bytes >= 0 &&
-        tn_dict_get(f->fn->attrs, "relax.memory_plan_dynamic_func_output"))
-        t->output = true;
-    else
-        t->discarded = true;
-}
-
 /* ---- bindings ---- */
+
+/* An extent, or the most that it can be as far as bounds are known. */
+static const tn_expr *
+upper_extent(finder *f, const tn_expr *dim)
+{
+    int64_t lo, hi;
+    const tn_expr *low, *high;
+    tn_bounds(f->arith, dim, &lo, &hi);
+    if (hi != TN_POS_INF && hi >= 0)
+        return tn_i64(f->ctx, hi);
+    if (f->bounded.n &&
+        tn_interval(f->arith, dim, f->bounded.at, f->bounded_min.at, f->bounded_extent.at,
+                    f->bounded.n, &low, &high) &&
+        high)
+        return high;
+    return dim;
+}
 
 /* The bytes of a tensor, or the most that they can be: literal extents and those with a bound make
  * one factor, the rest another. */
@@ -131,14 +143,39 @@ bytes_of(finder *f, tn_list dims, int64_t elem)
     const tn_expr *open = NULL;
     int64_t known = elem;
     for (uint32_t i = 0; i < dims.n; i++) {
-        int64_t lo, hi, product;
-        tn_bounds(f->arith, dims.at[i], &lo, &hi);
-        if (hi != TN_POS_INF && hi >= 0 && tnb_mul_i64(known, hi, &product))
+        const tn_expr *dim = upper_extent(f, dims.at[i]);
+        int64_t extent, product;
+        if (tn_int_value(dim, &extent) && tnb_mul_i64(known, extent, &product))
             known = product;
         else
-            open = open ? tn_mul(f->ctx, open, dims.at[i]) : dims.at[i];
+            open = open ? tn_mul(f->ctx, open, dim) : dim;
     }
-    return open ? tn_mul(f->ctx, tn_i64(f->ctx, known), open) : tn_i64(f->ctx, known);
+    return !open        ? tn_i64(f->ctx, known)
+           : known == 1 ? open
+                        : tn_mul(f->ctx, tn_i64(f->ctx, known), open);
+}
+
+/* The same for an output with storage of its own, written as upstream writes it. */
+static const tn_expr *
+output_bytes(finder *f, const memory_token *t)
+{
+    tn_list dims = ((const tn_shape_expr *)t->alloc->args.at[0])->values;
+    const tn_expr *bytes = tn_i64(f->ctx, 1);
+    for (uint32_t i = 0; i < dims.n; i++)
+        bytes = tn_mul(f->ctx, bytes, upper_extent(f, dims.at[i]));
+    return tn_mul(f->ctx, bytes, tn_i64(f->ctx, (t->dtype.bits + 7) / 8 * t->dtype.lanes));
+}
+
+static void
+return_token(finder *f, memory_token *t)
+{
+    bool dynamic = !(t->alloc->args.at[0]->flags & TN_FLAG_CLOSED);
+    if (dynamic && tn_dict_int(f->fn->attrs, "relax.memory_plan_dynamic_func_output", 0)) {
+        t->output = true;
+        t->size = output_bytes(f, t);
+    } else {
+        t->discarded = true;
+    }
 }
 
 static void

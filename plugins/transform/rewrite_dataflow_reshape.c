@@ -2,13 +2,13 @@
 /* RewriteDataflowReshape: tensor programs that only give their input another shape become
  * R.reshape, which copies nothing.
  *
- *     lv = R.call_tir(cls.flatten, (x,), out_ty=R.Tensor((6,), "float32"))      lv = R.reshape(x,
- * R.shape([6]))
+ *     lv = R.call_tir(cls.flatten, (x,), out_ty=R.Tensor((6,), "float32"))
+ *  -> lv = R.reshape(x, R.shape([6]))
  *
  * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory
- * planning relies on it. The program has to read one tensor, keep its dtype and element count, and
- * copy element for element in row-major order (through any number of blocks), which the simplifier
- * proves on the flattened indices. Cases: tests/pass/RewriteDataflowReshape.
+ * planning relies on it. The program has to read one of its tensors only, keep its dtype and
+ * element count, and copy element for element in row-major order (through any number of blocks),
+ * which the simplifier proves on the flattened indices. Cases: tests/pass/RewriteDataflowReshape.
  */
 #include "transform.h"
 
@@ -33,32 +33,30 @@ flat_index(tn_ctx *ctx, tn_list indices, tn_list shape)
     return flat;
 }
 
-/* B[v0, v1, ...] = A[f(v)] with every element of B written once, and both flat indices equal. */
+/* B[g(v)] = A[f(v)] with equal flat indices. Elements of B that no iteration writes are undefined,
+ * so how the iterations come about (bindings, predicates, threads) does not matter. */
 static bool
-is_copy_in_order(tn_ctx *ctx, const tn_block *block, const tn_node *source, const tn_node **target)
+is_copy_in_order(recognizer *r, const tn_block *block, const tn_node **target)
 {
     const tn_buffer_store *store = tn_as_buffer_store(block->body);
     const tn_buffer_load *load = store ? tn_as_buffer_load(store->value) : NULL;
-    if (!load || block->init || load->buffer != source)
+    if (!load || block->init || load->buffer != r->current)
         return false;
     const tn_buffer *to = tn_as_buffer(store->buffer), *from = tn_as_buffer(load->buffer);
-    if (!tnb_dtype_eq(to->dtype, from->dtype) || store->indices.n != block->iters.n ||
-        store->indices.n != to->shape.n || load->indices.n != from->shape.n)
+    if (!tnb_dtype_eq(to->dtype, from->dtype) || store->indices.n != to->shape.n ||
+        load->indices.n != from->shape.n)
         return false;
-    tn_arith *a = tn_arith_new(ctx);
+    tn_arith *a = tn_arith_new(r->ctx);
     for (uint32_t i = 0; i < block->iters.n; i++) {
         const tn_iter_var *iv = tn_as_iter_var(block->iters.at[i]);
         const tn_range *dom = tn_as_range(iv->dom);
-        if (iv->iter_kind != TN_ITER_SPATIAL || store->indices.at[i] != iv->var ||
-            !tn_is_int_const(dom->min, 0) ||
-            !tn_prove_equal(ctx, tn_cast_to(ctx, TNB_I64, dom->extent),
-                            tn_cast_to(ctx, TNB_I64, to->shape.at[i])))
+        if (iv->iter_kind != TN_ITER_SPATIAL)
             return false;
         tn_arith_range(a, iv->var, dom->min, dom->extent);
     }
     *target = store->buffer;
-    return tn_prove_eq(a, flat_index(ctx, load->indices, from->shape),
-                       flat_index(ctx, store->indices, to->shape));
+    return tn_prove_eq(a, flat_index(r->ctx, load->indices, from->shape),
+                       flat_index(r->ctx, store->indices, to->shape));
 }
 
 static tn_walk_step
@@ -68,46 +66,52 @@ follow_block(void *user, const tn_node *n)
     const tn_block *b = tn_as_block(n);
     if (tn_is(n, TN_KIND_BUFFER_STORE) || tn_is(n, TN_KIND_EVALUATE))
         r->ok = false; /* work outside blocks */
-    if (!b || (!b->iters.n && strcmp(b->name, "root") == 0))
+    if (!b || (!b->iters.n && !tn_is(b->body, TN_KIND_BUFFER_STORE)))
         return r->ok ? TN_WALK_ON : TN_WALK_STOP;
-    if (r->ok && is_copy_in_order(r->ctx, b, r->current, &r->current))
+    if (r->ok && is_copy_in_order(r, b, &r->current))
         return TN_WALK_SKIP;
     r->ok = false;
     return TN_WALK_STOP;
 }
 
-/* Every block realize has to bind its variables to loops that cover their domains: a te stage's
- * form. */
+typedef struct usage {
+    const tn_node *buffer;
+    bool found;
+} usage;
+
 static tn_walk_step
-check_realize(void *user, const tn_node *n)
+find_use(void *user, const tn_node *n)
 {
-    recognizer *r = user;
-    const tn_block_realize *br = tn_as_block_realize(n);
-    for (uint32_t i = 0; br && i < br->values.n; i++)
-        r->ok &= tn_is_var(br->values.at[i]);
-    if (br && !tn_is_int_const(br->predicate, 1))
-        r->ok = false;
-    return r->ok ? TN_WALK_ON : TN_WALK_STOP;
+    usage *u = user;
+    const tn_buffer_load *load = tn_as_buffer_load(n);
+    const tn_buffer_store *store = tn_as_buffer_store(n);
+    u->found |= (load && load->buffer == u->buffer) || (store && store->buffer == u->buffer) ||
+                n == tn_as_buffer(u->buffer)->data;
+    return u->found ? TN_WALK_STOP : TN_WALK_ON;
 }
 
-static bool
-is_reshape(tn_ctx *ctx, const tn_prim_func *f)
+/* The number of the only tensor that the program reads and that becomes its output; -1 otherwise.
+ */
+static int
+reshaped_param(tn_ctx *ctx, const tn_prim_func *f)
 {
-    const tn_node *in = NULL, *out = NULL;
-    for (uint32_t i = 0; i < f->buffers.n; i++) {
-        if (!f->buffers.at[i])
+    const tn_node *out = f->buffers.n ? f->buffers.at[f->buffers.n - 1] : NULL;
+    int in = -1;
+    for (uint32_t i = 0; out && i + 1 < f->buffers.n; i++) {
+        usage u = {.buffer = f->buffers.at[i]};
+        if (!u.buffer)
             continue; /* shape variables */
-        if (out && in)
-            return false;
-        in = in ? in : f->buffers.at[i];
-        out = f->buffers.at[i];
+        tn_walk(f->body, TN_WALK_ONCE, find_use, NULL, &u);
+        if (u.found && in >= 0)
+            return -1;
+        if (u.found)
+            in = (int)i;
     }
-    if (!in || in == out)
-        return false;
-    recognizer r = {.ctx = ctx, .current = in, .ok = true};
+    if (in < 0)
+        return -1;
+    recognizer r = {.ctx = ctx, .current = f->buffers.at[in], .ok = true};
     tn_walk(f->body, 0, follow_block, NULL, &r);
-    tn_walk(f->body, 0, check_realize, NULL, &r);
-    return r.ok && r.current == out;
+    return r.ok && r.current == out ? in : -1;
 }
 
 /* ---- rewriting ---- */
@@ -125,16 +129,14 @@ as_reshape(rewriting *w, const tn_expr *value)
     const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(w->m, gv->name)) : NULL;
     const tn_tuple *args = c ? tn_as_tuple(c->args.at[1]) : NULL;
     tn_list in, out;
-    if (!f || !args || !args->fields.n || !tn_type_dims(args->fields.at[0]->type, &in) ||
-        !tn_type_dims(value->type, &out))
+    int which = f && args && tn_is(value->type, TN_KIND_TY_TENSOR) ? reshaped_param(w->ctx, f) : -1;
+    if (which < 0 || (uint32_t)which >= args->fields.n)
         return NULL;
-    for (uint32_t i = 1; i < args->fields.n; i++)
-        if (!tn_is_scalar(args->fields.at[i]))
-            return NULL;
-    const tn_expr *x = args->fields.at[0];
-    if (!tnb_dtype_eq(tn_type_dtype(x->type), tn_type_dtype(value->type)) ||
-        !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)) ||
-        !is_reshape(w->ctx, f))
+    const tn_expr *x = args->fields.at[which];
+    if (!tn_is(x->type, TN_KIND_TY_TENSOR) || !tn_type_dims(x->type, &in) ||
+        !tn_type_dims(value->type, &out) ||
+        !tnb_dtype_eq(tn_type_dtype(x->type), tn_type_dtype(value->type)) ||
+        !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)))
         return NULL;
     return tn_call_opv(w->ctx, "relax.reshape", NULL, x, tn_shape(w->ctx, out), NULL);
 }
