@@ -66,6 +66,10 @@ tn_buffer_of(tn_ctx *ctx, const tn_buffer *given)
     b.scope = tn_str(ctx, b.scope && *b.scope ? b.scope : "global");
     if (!b.align)
         b.align = 64;
+    if (tn_is_int_const(b.elem_offset, 0) && b.offset_factor <= 1) {
+        b.elem_offset = NULL; /* no offset, however it is written */
+        b.offset_factor = 0;
+    }
     if (b.elem_offset && !b.offset_factor)
         b.offset_factor = 1;
     if (!b.data)

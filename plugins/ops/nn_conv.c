@@ -202,7 +202,7 @@ pad_data(emit *e, const conv *c, const tn_node *x)
         if (!before && !c->w.after[i])
             continue;
         const tn_expr *end = ADD(emit_dim(x, (uint32_t)at), I64(before));
-        const tn_expr *low = GREATER_EQ(s->axes[at], I64(before)), *high = LESS(s->axes[at], end);
+        const tn_expr *low = LESS_EQ(I64(before), s->axes[at]), *high = LESS(s->axes[at], end);
         idx[at] = before ? SUB(s->axes[at], I64(before)) : s->axes[at];
         if (before)
             inside = inside ? AND(inside, low) : low;

@@ -178,7 +178,7 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
         const tn_expr *before = I64(p->w.before[i]);
         const tn_expr *ok = LESS(s->axes[at], ADD(emit_dim(x, (uint32_t)at), before));
         if (p->w.before[i])
-            ok = AND(GREATER_EQ(s->axes[at], before), ok);
+            ok = AND(LESS_EQ(before, s->axes[at]), ok);
         inside = inside ? AND(inside, ok) : ok;
         idx[at] = SUB(s->axes[at], before);
     }

@@ -14,6 +14,7 @@
  */
 #include "transform.h"
 
+#include "tenon/base/num.h"
 #include "tenon/core/arith.h"
 #include "tenon/core/builder.h"
 #include "tenon/core/registry.h"
@@ -57,8 +58,15 @@ unique_name(fusion *f, tnb_strmap *used, const char *name)
         tnb_strmap_set(used, name, used);
         return name;
     }
-    for (unsigned k = 1;; k++) {
-        const char *s = tn_strf(f->ctx, "%s_%u", name, k);
+    /* a name that ends in a number counts on from there */
+    size_t base = strlen(name);
+    while (base && name[base - 1] >= '0' && name[base - 1] <= '9')
+        base--;
+    int64_t k = 0;
+    if (!tnb_read_i64(name + base, strlen(name + base), &k) || k < 0 || k > INT32_MAX)
+        base = strlen(name), k = 0;
+    while (true) {
+        const char *s = tn_strf(f->ctx, "%.*s%lld", (int)base, name, (long long)++k);
         if (!tnb_strmap_has(used, s)) {
             tnb_strmap_set(used, s, used);
             return s;
@@ -411,6 +419,7 @@ plan_output(fusion *f, const tn_seq_expr *seq, const tn_expr *e, uint32_t *count
 typedef struct fused {
     const tn_node *func;
     const tn_node *in_place; /* Array of indices for call_tir_inplace; NULL: plain call_tir */
+    const bool *dropped;     /* by tensor argument: nothing reads it; NULL: all stay */
 } fused;
 
 static bool
@@ -468,6 +477,62 @@ add_outputs(fusion *f, value result, fused *out)
     return true;
 }
 
+typedef struct use_search {
+    const tn_buffer *buffer;
+    bool found;
+} use_search;
+
+static tn_walk_step
+find_use(void *user, const tn_node *n)
+{
+    use_search *u = user;
+    const tn_buffer_load *load = tn_as_buffer_load(n);
+    const tn_buffer_store *store = tn_as_buffer_store(n);
+    const tn_buffer_region *region = tn_as_buffer_region(n);
+    const tn_node *buffer = load     ? load->buffer
+                            : store  ? store->buffer
+                            : region ? region->buffer
+                                     : n;
+    u->found |= buffer == TN_NODE(u->buffer) || n == u->buffer->data;
+    return u->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Takes out tensor parameters that the body does not touch, as far as no symbolic variable is
+ * defined by them alone. */
+static void
+drop_unused(fusion *f, fused *out, uint32_t n_inputs)
+{
+    const tn_prim_func *p = (const tn_prim_func *)out->func;
+    bool *dropped = TNB_NEW_N(f->arena, bool, n_inputs);
+    uint32_t tensor = 0;
+    for (uint32_t i = 0, at = 0; i < n_inputs; i++, at++) {
+        const tn_buffer *b = tn_as_buffer(p->buffers.at[at]);
+        if (!b)
+            continue;
+        use_search u = {.buffer = b};
+        tn_walk(p->body, TN_WALK_ONCE, find_use, NULL, &u);
+        if (!u.found) {
+            tn_list params = p->params, buffers = p->buffers;
+            for (uint32_t k = at; k + 1 < params.n; k++) {
+                params = tn_list_with(f->ctx, params, k, params.at[k + 1]);
+                buffers = tn_list_with(f->ctx, buffers, k, buffers.at[k + 1]);
+            }
+            params.n--;
+            buffers.n--;
+            const tn_node *less =
+                tn_prim_func_of(f->ctx, params, buffers, p->body, p->ret, p->attrs);
+            if (!tn_free_vars(f->ctx, less, false).n) {
+                p = (const tn_prim_func *)less;
+                dropped[tensor] = true;
+                out->dropped = dropped;
+                at--;
+            }
+        }
+        tensor++;
+    }
+    out->func = TN_NODE(p);
+}
+
 static fused
 fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *fn)
 {
@@ -518,6 +583,7 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
     if (f.failed)
         return out;
     value result = eval_leaf(&f, seq->body);
+    uint32_t n_inputs = f.params.n;
     if (f.failed || !add_outputs(&f, result, &out))
         return (fused){0};
 
@@ -532,6 +598,8 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
     attrs = tn_dict_set(ctx, attrs, "global_symbol", NULL);
     out.func = tn_prim_func_of(ctx, tn_list_of(ctx, f.params.at, f.params.n),
                                tn_list_of(ctx, f.buffers.at, f.buffers.n), body, NULL, attrs);
+    if (!out.in_place && !tn_dict_get(fn->attrs, "global_symbol"))
+        drop_unused(&f, &out, n_inputs);
     out.func = tn_fresh_copy(ctx, out.func, NULL);
     return out;
 }
@@ -542,6 +610,7 @@ typedef struct sites {
     tn_ctx *ctx;
     const tn_module *old;
     tnb_strmap in_place; /* fused function -> Array */
+    tnb_strmap dropped;  /* fused function -> bool by tensor argument */
     tnb_strmap fused;    /* name -> non-NULL */
 } sites;
 
@@ -640,6 +709,12 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
         tn_list args = {0}, scalars = {0}, types = {0};
         for (uint32_t k = 0; k < c->args.n; k++)
             flatten_args(ctx, c->args.at[k], &args, &scalars);
+        const bool *dropped = tnb_strmap_get(&s->dropped, gv->name);
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < args.n; k++)
+            if (!dropped || !dropped[k])
+                args = tn_list_with(ctx, args, kept++, args.at[k]);
+        args.n = kept;
         for (uint32_t k = 0; k < args.n; k++)
             args = tn_list_with(ctx, args, k, bind_field(ctx, args.at[k], dataflow, &out));
         for (uint32_t k = 0; k < scalars.n; k++)
@@ -687,6 +762,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     tn_ctx *ctx = pc->ctx;
     sites s = {.ctx = ctx, .old = m};
     tnb_strmap_init(&s.in_place, tn_scratch(ctx));
+    tnb_strmap_init(&s.dropped, tn_scratch(ctx));
     tnb_strmap_init(&s.fused, tn_scratch(ctx));
     TNB_VEC(const char *) names = {0};
     TNB_VEC(const tn_node *) funcs = {0};
@@ -704,6 +780,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         tnb_strmap_set(&s.fused, name, &s);
         if (one.in_place)
             tnb_strmap_set(&s.in_place, name, one.in_place);
+        if (one.dropped)
+            tnb_strmap_set(&s.dropped, name, one.dropped);
     }
     if (tnb_diags_errors(tn_diags(ctx)) != errors)
         return NULL;
