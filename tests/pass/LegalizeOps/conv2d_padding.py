@@ -27,7 +27,7 @@ class Expected:
                 v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
                 T.reads(A[v_ax0, v_ax1, v_ax2 - T.int64(1), v_ax3 - T.int64(1)])
                 T.writes(pad_temp[v_ax0, v_ax1, v_ax2, v_ax3])
-                pad_temp[v_ax0, v_ax1, v_ax2, v_ax3] = T.if_then_else(v_ax2 >= T.int64(1) and v_ax2 < T.int64(6) and v_ax3 >= T.int64(1) and v_ax3 < T.int64(6), A[v_ax0, v_ax1, v_ax2 - T.int64(1), v_ax3 - T.int64(1)], T.float32(0.0))
+                pad_temp[v_ax0, v_ax1, v_ax2, v_ax3] = T.if_then_else(T.int64(1) <= v_ax2 and v_ax2 < T.int64(6) and T.int64(1) <= v_ax3 and v_ax3 < T.int64(6), A[v_ax0, v_ax1, v_ax2 - T.int64(1), v_ax3 - T.int64(1)], T.float32(0.0))
         for ax0_1, ax1_1, ax2_1, ax3_1, rc, ry, rx in T.grid(T.int64(1), T.int64(3), T.int64(5), T.int64(5), T.int64(2), T.int64(3), T.int64(3)):
             with T.sblock("conv2d"):
                 v_ax0_1, v_ax1_1, v_ax2_1, v_ax3_1, v_rc, v_ry, v_rx = T.axis.remap("SSSSRRR", [ax0_1, ax1_1, ax2_1, ax3_1, rc, ry, rx])
