@@ -685,12 +685,13 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
 {
     const char *t = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_abs_%s", t);
     const char *mx = d.code == TNB_FLOAT ? NULL : tnk_help_minmax(e, d, true);
+    /* before the helper is begun: it may write the type's definition */
+    const char *m = d.code == TNB_FLOAT ? tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)) : NULL;
     if (d.code == TNB_FLOAT && d.lanes == 1)
         f = tnk_math_function(e, "fabs", d, NULL, 1);
     else if (tnk_once(e, f)) {
         tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n", e->d->inline_, t, f, t);
         if (d.code == TNB_FLOAT) {
-            const char *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes));
             tnb_buf_printf(&e->src->helpers, "    return (%s)((%s)x & %s);\n}\n", t, m,
                            d.bits == 64 ? "0x7fffffffffffffff" : "0x7fffffff");
         } else if (d.code == TNB_UINT) {

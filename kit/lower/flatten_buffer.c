@@ -196,15 +196,15 @@ flatten(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_no
     const tn_stmt *body = tn_rewrite(&r, start);
     if (tn_is_error(body))
         return NULL;
-    if (body == f->body && buffers.at == f->buffers.at)
-        return func;
-    tn_list params = f->params;
-    tn_list symbols = tn_defined_symbols(ctx, func);
+    tn_list params = f->params, symbols = tn_defined_symbols(ctx, func);
+    bool changed = body != f->body || buffers.at != f->buffers.at;
     for (uint32_t i = 0; i < symbols.n; i++)
         if (!in_list(params, symbols.at[i]) && !tnb_ptrmap_has(&offsets, symbols.at[i])) {
             params = tn_list_append(ctx, params, symbols.at[i]);
             buffers = tn_list_append(ctx, buffers, NULL);
         }
+    if (!changed && params.n == f->params.n)
+        return func;
     tn_loc was = tn_at(ctx, func->loc);
     const tn_node *n = tn_prim_func_of(ctx, params, buffers, body, f->ret, f->attrs);
     tn_at(ctx, was);

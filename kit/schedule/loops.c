@@ -143,8 +143,12 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
         tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, outer->extent, inner->extent));
     tnk_item *f = loop_new(s, outer, tn_var_name(inner->var), extent);
     f->for_kind = outer->for_kind;
-    const tn_expr *vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, inner->extent));
-    const tn_expr *vi = tn_add(ctx, inner->min, tn_floormod(ctx, f->var, inner->extent));
+    /* a loop without turns: the variables may have any value */
+    const tn_expr *by = tn_is_int_const(inner->extent, 0)
+                            ? tn_int_imm_of(ctx, tn_dtype_of(inner->extent), 1)
+                            : inner->extent;
+    const tn_expr *vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, by));
+    const tn_expr *vi = tn_add(ctx, inner->min, tn_floormod(ctx, f->var, by));
     for (uint32_t k = 0; k < inner->children.n; k++) {
         tnk_item_subst(s, inner->children.at[k], outer->var, vo);
         tnk_item_subst(s, inner->children.at[k], inner->var, vi);

@@ -162,12 +162,28 @@ read_regions(stage *s, const tn_expr *const *values, uint32_t n)
 
 /* ---- loops and block ---- */
 
+/* A reduction over nothing: its loops would not even run the init. */
+static bool
+reduces_nothing(const stage *s)
+{
+    for (uint32_t i = s->pub.n_axes; i < s->n_iters; i++)
+        if (tn_is_int_const(s->iters[i].extent, 0))
+            return true;
+    return false;
+}
+
 static void
 close_stage(stage *s, tn_list in, tn_list out, const tn_stmt *init, const tn_stmt *body)
 {
     tnk_te *te = s->pub.te;
     tn_ctx *ctx = te->ctx;
     const tn_expr *zero = tn_i64(ctx, 0);
+    if (init && reduces_nothing(s)) {
+        body = init;
+        init = NULL;
+        in = (tn_list){0};
+        s->n_iters = s->pub.n_axes;
+    }
     bool scalar = s->n_iters == 0; /* a block has at least one iterator */
     if (scalar)
         add_iter(s, "i", tn_i64(ctx, 1), TN_ITER_SPATIAL);

@@ -164,7 +164,7 @@ static const tn_expr *
 floor_mod(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 {
     if (!tnb_dtype_is_float(tn_dtype_of(x)))
-        return FLOORMOD(x, y);
+        return tn_floormod(ctx, x, y);
     return SUB(x, MUL(MATH1("floor", DIVIDE(x, y)), y));
 }
 
@@ -201,7 +201,7 @@ binary_value(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
     if (!strcmp(op, "power"))
         return power_value(ctx, x, y);
     if (!strcmp(op, "floor_divide"))
-        return is_float ? MATH1("floor", DIVIDE(x, y)) : FLOORDIV(x, y);
+        return is_float ? MATH1("floor", DIVIDE(x, y)) : tn_floordiv(ctx, x, y);
     if (!strcmp(op, "mod"))
         return is_float ? MATH2("fmod", x, y) : tn_bin(ctx, TN_KIND_MOD, x, y);
     if (!strcmp(op, "floor_mod"))

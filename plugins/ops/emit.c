@@ -138,6 +138,12 @@ emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap)
 }
 
 const tn_expr *
+emit_divisor(tn_ctx *ctx, const tn_expr *extent)
+{
+    return tn_is_int_const(extent, 0) ? tn_int_imm_of(ctx, tn_dtype_of(extent), 1) : extent;
+}
+
+const tn_expr *
 emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents, uint32_t n)
 {
     const tn_expr *pos = I64(0);

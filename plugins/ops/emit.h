@@ -73,6 +73,9 @@ emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *exten
 void
 emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, uint32_t n,
                const tn_expr **idx);
+/* An extent to divide positions by. Where it is 0 there are no positions: 1 does as well. */
+const tn_expr *
+emit_divisor(tn_ctx *ctx, const tn_expr *extent);
 /* Index expressions made simpler by the ranges of the stage's axes. */
 void
 emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr **idx, uint32_t n);
@@ -91,8 +94,8 @@ emit_ints(const tn_call *call, const char *key, int64_t *out, int n);
 #define SUB(a, b) tn_sub(ctx, (a), (b))
 #define MUL(a, b) tn_mul(ctx, (a), (b))
 #define DIVIDE(a, b) tn_bin(ctx, TN_KIND_DIV, (a), (b))
-#define FLOORDIV(a, b) tn_floordiv(ctx, (a), (b))
-#define FLOORMOD(a, b) tn_floormod(ctx, (a), (b))
+#define FLOORDIV(a, b) tn_floordiv(ctx, (a), emit_divisor(ctx, b))
+#define FLOORMOD(a, b) tn_floormod(ctx, (a), emit_divisor(ctx, b))
 #define LEAST(a, b) tn_min(ctx, (a), (b))
 #define GREATEST(a, b) tn_max(ctx, (a), (b))
 #define LESS(a, b) tn_bin(ctx, TN_KIND_LT, (a), (b))

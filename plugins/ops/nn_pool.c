@@ -296,7 +296,7 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
                                    dim_simplify(ctx, ADD(FLOORDIV(in, out), I64(2))));
             first[i] = FLOORDIV(MUL(o, in), out);
             const tn_expr *ok =
-                LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), out));
+                LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), emit_divisor(ctx, out)));
             inside = inside ? AND(inside, ok) : ok;
         }
         at[layout_find(&p.data, axis)] = ADD(first[i], r);
@@ -314,7 +314,7 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
             const tn_expr *extent = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
             const tn_expr *o = t->axes[layout_find(&p.out, axis)];
             count = MUL(count, size[i] ? size[i]
-                                       : SUB(tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), extent),
+                                       : SUB(tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), emit_divisor(ctx, extent)),
                                              FLOORDIV(MUL(o, in), extent)));
         }
         v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
