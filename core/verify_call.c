@@ -2,6 +2,8 @@
 /* The verifier: calls of tensor programs fit the programs' parameters. */
 #include "verify.h"
 
+#include "tenon/core/arith.h"
+
 struct call {
     verifier *v;
     const tn_call *call;
@@ -28,6 +30,8 @@ wrong_dim(struct call *c, const tn_expr *param, const tn_expr *arg)
             for (uint32_t k = 0; k < c->callee->params.n; k++)
                 if (tn_is_error(param) || !tnb_ptrmap_has(&c->v->defined, rest.at[i]))
                     return false; /* a variable of the callee that no argument has fixed */
+        if (!rest.n && !tn_is_error(param))
+            param = tn_simplify_now(ctx, param);
     }
     int64_t a, b;
     return tn_int_value(param, &a) && tn_int_value(arg, &b) && a != b;

@@ -559,11 +559,37 @@ complete_arange(reader *r, operator_call *c)
     TNB_PUSH(r->arena, c->values, tn_dtype_value(r->ctx, floats ? TNB_F32 : TNB_I64));
 }
 
+/* Scalar arguments that the Python functions give a default: R.triu(x). */
+static void
+complete_scalars(reader *r, operator_call *c)
+{
+    static const struct {
+        const char *op;
+        uint32_t position;
+        bool truth;
+        int value;
+    } defaults[] = {
+        {"relax.tril", 1, false, 0},  {"relax.triu", 1, false, 0},  {"relax.eye_like", 1, false, 0},
+        {"relax.unique", 1, true, 1}, {"relax.unique", 2, true, 0}, {"relax.unique", 3, true, 0},
+        {"relax.unique", 4, true, 0},
+    };
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        uint32_t at = defaults[i].position;
+        if (c->args[at] || strcmp(c->op->name, defaults[i].op) != 0)
+            continue;
+        c->args[at] = defaults[i].truth ? tn_bool(r->ctx, defaults[i].value)
+                                        : tn_i64(r->ctx, defaults[i].value);
+        if (c->n_args <= at)
+            c->n_args = at + 1;
+    }
+}
+
 static value
 finish_call(reader *r, const ast *e, operator_call *c)
 {
     if (!strcmp(c->op->name, "relax.arange"))
         complete_arange(r, c);
+    complete_scalars(r, c);
     node_vec args = {0};
     for (uint32_t i = 0; i < c->n_args; i++) {
         /* an optional argument left out in front of others */

@@ -90,6 +90,18 @@ rd_leaf(reader *r, const ast *e, value v)
 }
 
 /* ---- bindings ---- */
+/* What a variable bound to `x` is: a function of the module has its signature's type. */
+static const tn_type *
+type_of_value(reader *r, const tn_expr *x)
+{
+    const global *g = tn_is(x, TN_KIND_GLOBAL_VAR) ? tnb_ptrmap_get(&r->by_var, x) : NULL;
+    if (g && g->type)
+        return g->type;
+    if (g && g->func)
+        return tn_func_type(r->ctx, g->func);
+    return x->type ? x->type : tn_ty_any(r->ctx);
+}
+
 static void
 flush(reader *r, bool even_empty)
 {
@@ -121,7 +133,7 @@ rd_emit(reader *r, const ast *e, const tn_expr *x, const char *name, const tn_ty
     rd_at(r, e);
     if (!name)
         name = tn_str(r->ctx, r->graph->dataflow ? "lv" : "gv");
-    const tn_expr *var = new_var(r, name, type ? type : x->type ? x->type : tn_ty_any(r->ctx));
+    const tn_expr *var = new_var(r, name, type ? type : type_of_value(r, x));
     const tn_node *b = tn_binding(r->ctx, var, x);
     if (tn_is_error(b))
         return NULL;
@@ -781,6 +793,27 @@ function_body(reader *r, const ast *def, graph_scope *scope)
     return body && !tn_is_error(body) ? body : NULL;
 }
 
+/* The result type of a function whose body has the type `body`: as written, or what is known
+ * better. Upstream takes a wrong one without a word; it is told here, and what holds is kept. */
+static const tn_type *
+checked_result(reader *r, const ast *def, const tn_type *written, const tn_type *body)
+{
+    if (!written || !body)
+        return NULL;
+    switch (tn_type_check(r->ctx, written, body)) {
+    case TN_SUBTYPE_YES:
+        return NULL;
+    case TN_SUBTYPE_FAIL:
+        rd_at(r, def->a ? def->a : def);
+        tn_warn(r->ctx, 0, "'%s' returns %s, but is declared to return %s; the former is taken",
+                def->text, tn_text(r->ctx, body), tn_text(r->ctx, written));
+        rd_at(r, def);
+        return NULL;
+    default:
+        return written;
+    }
+}
+
 const tn_expr *
 rd_graph_function(reader *r, const ast *def, const char *global_name)
 {
@@ -807,7 +840,8 @@ rd_graph_function(reader *r, const ast *def, const char *global_name)
         }
         rd_at(r, def);
         if (body)
-            made = tn_function_of(r->ctx, (tn_list){params.at, params.n}, body, ret, d.pure, attrs);
+            made = tn_function_of(r->ctx, (tn_list){params.at, params.n}, body,
+                                  checked_result(r, def, ret, body->type), d.pure, attrs);
     }
     rd_pop(r);
     rd_leave(r);

@@ -70,7 +70,7 @@ infer_like(tn_ctx *ctx, const tn_call *call)
     if (!strcmp(infer_op_name(call), "eye_like") && t->ndim >= 0 && t->ndim != 2)
         return infer_fail(ctx, call, TNB_SHAPE, "the tensor must be a matrix, but has %lld axes",
                           (long long)t->ndim);
-    return infer_same(ctx, call, t, wanted_dtype(call, tnb_dtype_is_void(d) ? t->dtype : d));
+    return infer_same(ctx, call, t, wanted_dtype(call, t->dtype));
 }
 
 const tn_expr *

@@ -175,3 +175,31 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
     const tn_expr *v = sample(&s, call, at[0], at[1]);
     return emit_end(&e, "grid_sample", tnk_te_define(st, CAST(emit_dtype(x), v)));
 }
+
+const tn_type *
+infer_affine_grid(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    tn_list dims, size;
+    int64_t n;
+    int known = t ? infer_shape_arg(ctx, call, 1, &size, &n) : -1;
+    if (known < 0)
+        return tn_error_node(ctx);
+    if (n != 2 && n != 3)
+        return infer_fail(ctx, call, TNB_SHAPE, "argument 'size' has %lld entries, wanted 2 or 3",
+                          (long long)n);
+    if (t->ndim >= 0 && t->ndim != 3)
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, wanted 3",
+                          (long long)t->ndim);
+    bool shape = tn_type_dims(TN_NODE(t), &dims);
+    if (shape && (dim_differ(ctx, dims.at[1], tn_i64(ctx, n)) ||
+                  dim_differ(ctx, dims.at[2], tn_i64(ctx, n + 1))))
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has the shape %s, wanted (N, %lld, %lld)",
+                          tn_text(ctx, tn_shape(ctx, dims)), (long long)n, (long long)n + 1);
+    if (!shape || !known)
+        return infer_rank(ctx, call, n + 2, t->dtype);
+    tn_list out = tn_listv(ctx, dims.at[0], tn_i64(ctx, n), NULL);
+    for (uint32_t i = 0; i < size.n; i++)
+        out = tn_list_append(ctx, out, size.at[i]);
+    return infer_known(ctx, call, out, t->dtype);
+}

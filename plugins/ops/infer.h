@@ -6,6 +6,7 @@
 
 #include "tenon/core/arith.h"
 #include "tenon/core/op.h"
+#include "tenon/core/registry.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 
@@ -15,6 +16,11 @@
     const tn_expr *legalize(tn_builder *b, const tn_call *call);
 #include "tables.def"
 #undef OP
+
+/* Of operators without a tensor program of their own (passes and packed functions serve them): the
+ * call stays. */
+const tn_expr *
+legalize_none(tn_builder *b, const tn_call *call);
 
 enum { INFER_MAX_DIMS = 32 };
 

@@ -162,20 +162,17 @@ cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_exp
     }
     const tn_expr **p = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, (size_t)list->items.n + 2);
     p[0] = tn_i64(ctx, 0);
-    int64_t last = 0, all;
+    int64_t all;
     for (uint32_t i = 0; i < list->items.n; i++) {
         int64_t v;
         if (!tn_int_value(list->items.at[i], &v)) {
             infer_fail(ctx, call, TNB_TYPE, "attribute 'indices_or_sections' must hold integers");
             return -1;
         }
-        if (v < 0 && tn_int_value(extent, &all))
-            v += all;
+        if (v < 0)
+            v = 0;
         if (tn_int_value(extent, &all) && v > all)
             v = all;
-        if (v < last)
-            v = last;
-        last = v;
         p[i + 1] = tn_i64(ctx, v);
     }
     p[list->items.n + 1] = extent;
@@ -205,6 +202,9 @@ infer_split(tn_ctx *ctx, const tn_call *call)
             continue;
         }
         const tn_expr *extent = dim_sub(ctx, points[i + 1], points[i]);
+        int64_t v;
+        if (tn_int_value(extent, &v) && v < 0) /* points need not ascend */
+            extent = tn_i64(ctx, 0);
         types[i] =
             infer_known(ctx, call, tn_list_with(ctx, dims, (uint32_t)axis, extent), t->dtype);
     }

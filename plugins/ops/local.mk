@@ -3,8 +3,11 @@ PLUGIN_MODULES += plugins/ops/ops.la
 PLUGIN_MANIFESTS += plugins/ops/ops.plugin
 noinst_LTLIBRARIES += plugins/ops/ops.la
 OPS_TABLES = \
+	plugins/ops/table/choose.def \
+	plugins/ops/table/collective.def \
 	plugins/ops/table/create.def \
 	plugins/ops/table/elementwise.def \
+	plugins/ops/table/gradient.def \
 	plugins/ops/table/image.def \
 	plugins/ops/table/index.def \
 	plugins/ops/table/linalg.def \
@@ -15,15 +18,19 @@ OPS_TABLES = \
 	plugins/ops/table/nn_window.def \
 	plugins/ops/table/reduce.def \
 	plugins/ops/table/scan_sort.def \
-	plugins/ops/table/shape.def
+	plugins/ops/table/shape.def \
+	plugins/ops/table/vision.def
 plugins_ops_ops_la_SOURCES = \
 	$(OPS_TABLES) \
 	plugins/ops/activation.c \
 	plugins/ops/binary.c \
+	plugins/ops/choose.c \
+	plugins/ops/collective.c \
 	plugins/ops/complete.h \
 	plugins/ops/create.c \
 	plugins/ops/emit.c \
 	plugins/ops/emit.h \
+	plugins/ops/gradient.c \
 	plugins/ops/grid_sample.c \
 	plugins/ops/index.c \
 	plugins/ops/infer.c \
@@ -50,6 +57,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/softmax.c \
 	plugins/ops/sort.c \
 	plugins/ops/unary.c \
+	plugins/ops/vision.c \
 	plugins/ops/tables.def
 plugins_ops_ops_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_ops_ops_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

@@ -137,6 +137,57 @@ wrong_uses_are_told(void **state)
 
 /* Paddings for one side or all axes, lone numbers and a missing out_layout become the full form. */
 static void
+detection_choice_and_collectives_have_types(void **state)
+{
+    tops *t = *state;
+    expect_type(t, "R.Tuple(R.Tensor((2, 5), dtype=\"int32\"), R.Tensor((2, 1), dtype=\"int32\"))",
+                "vision.non_max_suppression", NULL,
+                ARGS(VAR(2, 5, 6), VARD(TNB_I32, 2), VARD(TNB_I32, 2, 5)));
+    expect_type(t, "R.Tensor((2, 5, 6), dtype=\"float32\")", "vision.non_max_suppression",
+                ATTRS("return_indices", tn_bool(t->ctx, false)),
+                ARGS(VAR(2, 5, 6), VARD(TNB_I32, 2), VARD(TNB_I32, 2, 5)));
+    expect_error(t, "has 2 axes, wanted 3", "vision.non_max_suppression", NULL,
+                 ARGS(VAR(2, 5), VARD(TNB_I32, 2), VARD(TNB_I32, 2, 5)));
+    expect_type(t, "R.Tensor((3, 2, 4, 4), dtype=\"float32\")", "vision.roi_align",
+                ATTRS("pooled_size", INTS(4), "spatial_scale", tn_literal(t->ctx, TNB_F64, 1)),
+                ARGS(VAR(1, 2, 8, 8), VAR(3, 5)));
+    expect_error(t, "regions have 4 elements", "vision.roi_align",
+                 ATTRS("pooled_size", INTS(4), "spatial_scale", tn_literal(t->ctx, TNB_F64, 1)),
+                 ARGS(VAR(1, 2, 8, 8), VAR(3, 4)));
+    expect_error(t, "wanted 0 to 5", "vision.get_valid_counts", ATTRS("score_index", INT(6)),
+                 ARGS(VAR(2, 5, 6)));
+    expect_error(t, "not a multiple of 4", "vision.multibox_transform_loc", NULL,
+                 ARGS(VAR(1, 3, 5), VAR(1, 19), VAR(1, 5, 4)));
+    expect_type(t,
+                "R.Tuple(R.Tensor((2, 1), dtype=\"float32\"), R.Tensor((2, 1), dtype=\"int64\"))",
+                "median", ATTRS("axis", INTS(-1), "keepdims", tn_bool(t->ctx, true)),
+                ARGS(VAR(2, 3)));
+    expect_type(t, "R.Tensor((), dtype=\"float32\")", "median", NULL, ARGS(VAR(2, 3)));
+    expect_type(t, "R.Tensor((4, 1), dtype=\"int64\")", "multinomial_from_uniform", NULL,
+                ARGS(VAR(2, 8), VAR(4, 1), VARD(TNB_I64, 4, 1)));
+    expect_error(t, "4 uniform samples for 3", "multinomial_from_uniform", NULL,
+                 ARGS(VAR(2, 8), VAR(4, 1), VARD(TNB_I64, 3, 1)));
+    expect_type(t, "R.Tensor((6, 3), dtype=\"float32\")", "ccl.allgather",
+                ATTRS("num_workers", INT(3)), ARGS(VAR(2, 3)));
+    expect_type(t, "R.Tensor((2, 2), dtype=\"float32\")", "ccl.scatter_from_worker0",
+                ATTRS("num_workers", INT(3), "axis", INT(-1)), ARGS(VAR(2, 6)));
+    expect_error(t, "cannot share evenly", "ccl.scatter_from_worker0",
+                 ATTRS("num_workers", INT(4), "axis", INT(1)), ARGS(VAR(2, 6)));
+    expect_error(t, "wanted sum, prod, min, max or avg", "ccl.allreduce",
+                 ATTRS("op_type", STR("mean")), ARGS(VAR(2)));
+    expect_type(t, "R.Tensor((2, 2, 7, 9), dtype=\"float32\")", "image.affine_grid", NULL,
+                ARGS(VAR(2, 2, 3), DIMS(INT(7), INT(9))));
+    expect_error(t, "wanted (N, 3, 4)", "image.affine_grid", NULL,
+                 ARGS(VAR(2, 2, 3), DIMS(INT(7), INT(9), INT(5))));
+    expect_type(t, "R.Tensor((2, 3), dtype=\"int32\")", "full_like", NULL,
+                ARGS(VARD(TNB_I32, 2, 3), tops_var(t, TNB_F32, (const int64_t[]){TOPS_END})));
+    expect_type(t,
+                "R.Tuple(R.Tensor((0, 2), dtype=\"float32\"), R.Tensor((4, 2), dtype=\"float32\"), "
+                "R.Tensor((0, 2), dtype=\"float32\"), R.Tensor((3, 2), dtype=\"float32\"))",
+                "split", ATTRS("indices_or_sections", INTS(-2, 4, 2)), ARGS(VAR(5, 2)));
+}
+
+static void
 attributes_become_canonical(void **state)
 {
     tops *t = *state;
@@ -174,6 +225,7 @@ main(void)
         cmocka_unit_test(shapes_follow_the_operands),
         cmocka_unit_test(symbols_stay_in_types),
         cmocka_unit_test(wrong_uses_are_told),
+        cmocka_unit_test(detection_choice_and_collectives_have_types),
         cmocka_unit_test(attributes_become_canonical),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -22,7 +22,7 @@ class Expected:
         H[T.int64(1)] = H[T.int64(0)] * T.int64(2)
 
     @R.function
-    def main(x: R.Tensor(("n",), dtype="float32")) -> R.Shape(ndim=1):
+    def main(x: R.Tensor(("n",), dtype="float32")) -> R.Shape(["n * 2"]):
         n = T.int64()
         R.func_attr({"relax.force_pure": True})
         cls = Expected

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements chosen by their values or by chance: median, unique, multinomial_from_uniform. */
+#include "infer.h"
+
+#include "tenon/core/builder.h"
+
+const tn_type *
+infer_median(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    bool used[INFER_MAX_DIMS], keep = tn_call_int(call, "keepdims") != 0;
+    int64_t axes[INFER_MAX_DIMS];
+    tn_list dims, out = {0};
+    if (!t)
+        return tn_error_node(ctx);
+    const tn_array *given = tn_as_array(tn_call_attr(call, "axis"));
+    bool pair = given && given->items.n == 1;
+    int n = given ? (int)given->items.n : 0;
+    if (t->ndim >= 0 && (n = infer_axes(ctx, call, "axis", t->ndim, used, axes)) < 0)
+        return tn_error_node(ctx);
+    bool shape = tn_type_dims(TN_NODE(t), &dims);
+    for (uint32_t i = 0; shape && i < dims.n; i++)
+        if (!used[i])
+            out = tn_list_append(ctx, out, dims.at[i]);
+        else if (keep)
+            out = tn_list_append(ctx, out, tn_i64(ctx, 1));
+    int64_t ndim = !given && !keep ? 0 : t->ndim < 0 ? -1 : keep ? t->ndim : t->ndim - n;
+    const tn_type *value = shape || ndim == 0 ? infer_known(ctx, call, out, t->dtype)
+                                              : infer_rank(ctx, call, ndim, t->dtype);
+    if (!pair)
+        return value;
+    const tn_type *place =
+        shape ? infer_known(ctx, call, out, TNB_I64) : infer_rank(ctx, call, ndim, TNB_I64);
+    return tn_ty_tuple_of(ctx, tn_listv(ctx, value, place, NULL));
+}
+
+const tn_type *
+infer_unique(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    int64_t axis, flag[5];
+    if (!t)
+        return tn_error_node(ctx);
+    for (uint32_t i = 1; i < 5; i++) {
+        const tn_expr *e = infer_scalar(ctx, call, i);
+        if (!e)
+            return tn_error_node(ctx);
+        if (!tn_int_value(e, &flag[i]))
+            return infer_fail(ctx, call, TNB_INVALID, "argument %u must be True or False", i + 1);
+    }
+    const tn_expr *a = infer_arg(call, 5);
+    if (a && !infer_scalar(ctx, call, 5))
+        return tn_error_node(ctx);
+    if (a && t->ndim >= 0 && tn_int_value(a, &axis) &&
+        !infer_axis(ctx, call, "axis", axis, t->ndim, &axis))
+        return tn_error_node(ctx);
+    const tn_list one = tn_listv(ctx, tn_i64(ctx, 1), NULL);
+    tn_list fields = {0};
+    fields = tn_list_append(ctx, fields,
+                            t->ndim == 0 ? infer_known(ctx, call, one, t->dtype)
+                                         : infer_rank(ctx, call, a ? t->ndim : 1, t->dtype));
+    for (uint32_t i = 2; i < 5; i++)
+        if (flag[i])
+            fields = tn_list_append(ctx, fields,
+                                    t->ndim == 0 ? infer_known(ctx, call, one, TNB_I64)
+                                                 : infer_rank(ctx, call, 1, TNB_I64));
+    return fields.n == 1 ? fields.at[0] : tn_ty_tuple_of(ctx, fields);
+}
+
+/* The runtime finds them; how many there are is known only then. */
+const tn_expr *
+legalize_unique(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tn_list args = tn_listv(ctx, tn_extern_func_of(ctx, "relax.run.unique"), NULL);
+    for (uint32_t i = 0; i < call->args.n; i++)
+        args = tn_list_append(ctx, args, call->args.at[i]);
+    const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_pure_packed", NULL);
+    return op ? tn_call_of(ctx, tn_op_ref_of(ctx, op), args, NULL,
+                           tn_listv(ctx, call->base.type, NULL), NULL)
+              : NULL;
+}
+
+const tn_type *
+infer_multinomial(tn_ctx *ctx, const tn_call *call)
+{
+    static const char *const names[] = {"prob", "uniform_sample", "sample_indices"};
+    const tn_ty_tensor *t[3];
+    tnb_dtype d = tn_call_dtype(call, "dtype");
+    tn_list dims[3];
+    bool shapes = true, ranks = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        t[i] = infer_tensor(ctx, call, i);
+        if (!t[i])
+            return tn_error_node(ctx);
+        bool fits = i < 2 ? tnb_dtype_is_float(t[i]->dtype) : tnb_dtype_is_int(t[i]->dtype);
+        if (!tnb_dtype_is_void(t[i]->dtype) && !fits)
+            return infer_fail(ctx, call, TNB_TYPE, "argument '%s' must hold %s, but is %s",
+                              names[i], i < 2 ? "floats" : "integers",
+                              tnb_dtype_print(t[i]->dtype).s);
+        if (t[i]->ndim >= 0 && t[i]->ndim != 2)
+            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, wanted 2",
+                              names[i], (long long)t[i]->ndim);
+        ranks &= t[i]->ndim >= 0;
+        shapes &= tn_type_dims(TN_NODE(t[i]), &dims[i]);
+    }
+    if (!shapes)
+        return infer_rank(ctx, call, ranks ? 2 : -1, d);
+    if (!dim_equal(ctx, dims[1].at[0], dims[2].at[0]))
+        return infer_fail(ctx, call, TNB_SHAPE, "%s uniform samples for %s batch indices",
+                          tn_text(ctx, dims[1].at[0]), tn_text(ctx, dims[2].at[0]));
+    for (int i = 1; i < 3; i++)
+        if (!tn_is_int_const(dims[i].at[1], 1))
+            return infer_fail(ctx, call, TNB_SHAPE,
+                              "the second axis of argument '%s' has extent %s, wanted 1", names[i],
+                              tn_text(ctx, dims[i].at[1]));
+    return infer_known(ctx, call, tn_listv(ctx, dims[1].at[0], tn_i64(ctx, 1), NULL), d);
+}
