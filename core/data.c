@@ -50,18 +50,15 @@ describe(tn_ctx *ctx, tn_data_kind kind, tnb_dtype dtype, int32_t ndim, const in
     return d;
 }
 
-/* Memory for the elements, zeroed, aligned to 64. */
+/* Memory for the elements, aligned to 64. */
 static void *
 get_memory(tn_ctx *ctx, owned_data *d)
 {
     size_t n = (size_t)((d->pub.n_bytes + 63) / 64 * 64);
     d->owned = aligned_alloc(64, n ? n : 64);
-    if (!d->owned) {
+    if (!d->owned)
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for a constant of %llu bytes",
                  (unsigned long long)d->pub.n_bytes);
-        return NULL;
-    }
-    memset(d->owned, 0, n ? n : 64);
     return d->owned;
 }
 
@@ -71,6 +68,7 @@ tn_data_new(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, vo
     owned_data *d = describe(ctx, TN_DATA_BYTES, dtype, ndim, shape);
     if (!d || !get_memory(ctx, d))
         return NULL;
+    memset(d->owned, 0, (size_t)d->pub.n_bytes);
     d->pub.bytes = d->owned;
     if (bytes)
         *bytes = d->owned;
@@ -133,12 +131,13 @@ tn_data_deferred(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shap
 static const void *
 expand_splat(tn_ctx *ctx, owned_data *d)
 {
-    size_t size = tnb_dtype_bytes(d->pub.dtype);
+    size_t size = tnb_dtype_bytes(d->pub.dtype), n = (size_t)d->pub.n_bytes;
     char *p = get_memory(ctx, d);
-    if (!p)
-        return NULL;
-    for (uint64_t i = 0; i < d->pub.n_elems; i++)
-        memcpy(p + i * size, d->pub.splat, size);
+    if (!p || !n)
+        return p;
+    memcpy(p, d->pub.splat, size);
+    for (size_t have = size; have < n; have *= 2)
+        memcpy(p + have, p, have < n - have ? have : n - have);
     return p;
 }
 
@@ -214,6 +213,19 @@ tn_data_get(tn_ctx *ctx, const tn_data *data)
         tn_error(ctx, 0, TNB_INVALID, "the elements of a constant were released");
     }
     return d->pub.bytes;
+}
+
+void *
+tn_data_fill(tn_ctx *ctx, const tn_data *data)
+{
+    owned_data *d = full(data);
+    if (data->kind != TN_DATA_DEFERRED || d->owned) {
+        tn_error(ctx, 0, TNB_INTERNAL, "only a deferred constant can be filled, and once");
+        return NULL;
+    }
+    void *p = get_memory(ctx, d);
+    d->pub.bytes = p;
+    return p;
 }
 
 void

@@ -323,19 +323,44 @@ tn_find_legalizer(tn_registry *r, const char *op, const char *target)
     return e;
 }
 
+static const tn_evaluator *
+evaluator_that(tn_registry *r, bool native)
+{
+    for (uint32_t i = 0; i < r->tables[T_EVALUATOR].entries.n; i++) {
+        const tn_evaluator *e =
+            (const tn_evaluator *)(const void *)r->tables[T_EVALUATOR].entries.at[i];
+        if (native ? e->prepare && e->call && e->release : e->run != NULL)
+            return e;
+    }
+    return NULL;
+}
+
 const struct tn_evaluator *
 tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err)
 {
     if (name)
         return (const tn_evaluator *)(const void *)find(r, T_EVALUATOR, name, err);
-    if (!r->tables[T_EVALUATOR].entries.n)
+    const tn_evaluator *e = evaluator_that(r, false);
+    if (!e) {
         tn_registry_load_all(r, "evaluator");
-    if (!r->tables[T_EVALUATOR].entries.n) {
+        e = evaluator_that(r, false);
+    }
+    if (!e) {
         tnb_fail(err, TNB_NOT_FOUND, "no plugin provides an evaluator");
         tnb_hint(err, "the plugin `interp` has the reference interpreter");
-        return NULL;
     }
-    return (const tn_evaluator *)(const void *)r->tables[T_EVALUATOR].entries.at[0];
+    return e;
+}
+
+const struct tn_evaluator *
+tn_find_native_evaluator(tn_registry *r)
+{
+    const tn_evaluator *e = evaluator_that(r, true);
+    if (!e) {
+        tn_registry_load_all(r, "evaluator");
+        e = evaluator_that(r, true);
+    }
+    return e;
 }
 
 const void *

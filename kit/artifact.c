@@ -75,8 +75,12 @@ read_at(tnk_artifact *a, uint64_t at, void *bytes, uint64_t n, tnb_err *err)
         ssize_t k = pread(a->fd, p, n, (off_t)at);
         if (k < 0 && errno == EINTR)
             continue;
-        if (k <= 0)
+        if (k < 0)
             return tnb_fail(err, TNB_IO, "%s: reading back failed", a->path ? a->path : "artifact");
+        if (k == 0) { /* in a hole at the end, which nothing was written behind yet */
+            memset(p, 0, n);
+            return TNB_OK;
+        }
         p += k;
         at += (uint64_t)k;
         n -= (uint64_t)k;
@@ -149,51 +153,125 @@ pad_constants(tnk_artifact *a, uint64_t to, tnb_err *err)
     return TNB_OK;
 }
 
-static tnb_status
-same_bytes(tnk_artifact *a, const struct stored *s, const void *bytes, bool *same, tnb_err *err)
+/* What a constant is made of: its bytes, or a chunk of a repeated element. */
+struct source {
+    const char *bytes;
+    uint64_t n, step; /* `bytes` holds `step` of the n bytes, which repeat */
+    bool zero;
+};
+
+static const char *
+source_at(const struct source *s, uint64_t at, uint64_t *n)
 {
+    uint64_t left = s->n - at;
+    if (s->step < s->n) {
+        *n = left < s->step ? left : s->step;
+        return s->bytes;
+    }
+    *n = left < CHUNK ? left : CHUNK;
+    return s->bytes + at;
+}
+
+static tnb_status
+same_bytes(tnk_artifact *a, const struct stored *s, const struct source *src, bool *same,
+           tnb_err *err)
+{
+    uint64_t n;
     *same = true;
-    for (uint64_t at = 0; *same && at < s->bytes; at += CHUNK) {
-        uint64_t n = s->bytes - at < CHUNK ? s->bytes - at : CHUNK;
+    for (uint64_t at = 0; *same && at < s->bytes; at += n) {
+        const char *p = source_at(src, at, &n);
         TNB_TRY(read_at(a, a->constants + s->offset + at, a->chunk, n, err));
-        *same = memcmp(a->chunk, (const char *)bytes + at, n) == 0;
+        *same = memcmp(a->chunk, p, n) == 0;
     }
     return TNB_OK;
+}
+
+/* The offset of equal bytes that are stored already. */
+static tnb_status
+find_stored(tnk_artifact *a, const struct source *src, tnb_hash128 h, bool *found, uint64_t *offset,
+            tnb_err *err)
+{
+    *found = false;
+    for (uint32_t i = a->buckets[h.lo % N_BUCKETS]; i != UINT32_MAX && !*found;
+         i = a->stored.at[i].next) {
+        const struct stored *s = &a->stored.at[i];
+        if (s->bytes != src->n || s->hash.lo != h.lo || s->hash.hi != h.hi)
+            continue;
+        TNB_TRY(same_bytes(a, s, src, found, err));
+        *offset = s->offset;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+append(tnk_artifact *a, const struct source *src, tnb_err *err)
+{
+    uint64_t n;
+    for (uint64_t at = 0; at < src->n; at += n) {
+        const char *p = source_at(src, at, &n);
+        if (!src->zero)
+            TNB_TRY(write_at(a, a->end, p, n, err));
+        tnb_hasher_put(a->hasher, p, n);
+        a->end += n;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
+store(tnk_artifact *a, const struct source *src, tnb_hash128 h, uint64_t *offset, tnb_err *err)
+{
+    bool found;
+    if (a->constants_done)
+        return tnb_fail(err, TNB_INTERNAL, "a constant after the other sections");
+    if (!a->constants)
+        a->end = a->constants = align_up(a->end, TNB_TNO_PAGE);
+    TNB_TRY(find_stored(a, src, h, &found, offset, err));
+    if (found)
+        return TNB_OK;
+    TNB_TRY(pad_constants(a, align_up(a->end, TNB_TNO_ALIGN), err));
+    *offset = a->end - a->constants;
+    TNB_TRY(append(a, src, err));
+    uint32_t *bucket = &a->buckets[h.lo % N_BUCKETS];
+    struct stored s = {.hash = h, .offset = *offset, .bytes = src->n, .next = *bucket};
+    *bucket = a->stored.n;
+    TNB_PUSH(a->arena, a->stored, s);
+    return tnb_arena_failed(a->arena)
+               ? tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact")
+               : TNB_OK;
 }
 
 tnb_status
 tnk_artifact_constant(tnk_artifact *a, const void *bytes, uint64_t n, uint64_t *offset,
                       tnb_err *err)
 {
-    if (a->constants_done)
-        return tnb_fail(err, TNB_INTERNAL, "a constant after the other sections");
-    if (!a->constants) {
-        a->end = a->constants = align_up(a->end, TNB_TNO_PAGE);
+    struct source src = {.bytes = bytes, .n = n, .step = n};
+    return store(a, &src, tnb_hash_128(bytes, n), offset, err);
+}
+
+tnb_status
+tnk_artifact_splat(tnk_artifact *a, const void *elem, size_t size, uint64_t n, uint64_t *offset,
+                   tnb_err *err)
+{
+    if (size == 0 || size > 16 || (size & (size - 1)) || n % size)
+        return tnb_fail(err, TNB_INTERNAL, "a splat of %zu bytes an element", size);
+    tnb_hasher *hasher = tnb_hasher_new();
+    char *chunk = malloc(CHUNK);
+    if (!hasher || !chunk) {
+        tnb_hasher_free(hasher);
+        free(chunk);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
     }
-    tnb_hash128 h = tnb_hash_128(bytes, n);
-    uint32_t *bucket = &a->buckets[h.lo % N_BUCKETS];
-    for (uint32_t i = *bucket; i != UINT32_MAX; i = a->stored.at[i].next) {
-        const struct stored *s = &a->stored.at[i];
-        bool same;
-        if (s->bytes != n || s->hash.lo != h.lo || s->hash.hi != h.hi)
-            continue;
-        TNB_TRY(same_bytes(a, s, bytes, &same, err));
-        if (same) {
-            *offset = s->offset;
-            return TNB_OK;
-        }
-    }
-    TNB_TRY(pad_constants(a, align_up(a->end, TNB_TNO_ALIGN), err));
-    *offset = a->end - a->constants;
-    TNB_TRY(write_at(a, a->end, bytes, n, err));
-    tnb_hasher_put(a->hasher, bytes, n);
-    a->end += n;
-    struct stored s = {.hash = h, .offset = *offset, .bytes = n, .next = *bucket};
-    *bucket = a->stored.n;
-    TNB_PUSH(a->arena, a->stored, s);
-    return tnb_arena_failed(a->arena)
-               ? tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact")
-               : TNB_OK;
+    struct source src = {.bytes = chunk, .n = n, .step = CHUNK, .zero = true};
+    for (size_t i = 0; i < size; i++)
+        src.zero &= ((const char *)elem)[i] == 0;
+    for (size_t i = 0; i < CHUNK; i += size)
+        memcpy(chunk + i, elem, size);
+    for (uint64_t at = 0; at < n; at += CHUNK)
+        tnb_hasher_put(hasher, chunk, n - at < CHUNK ? n - at : CHUNK);
+    tnb_status st = store(a, &src, tnb_hasher_get(hasher), offset, err);
+    tnb_hasher_free(hasher);
+    free(chunk);
+    return st;
 }
 
 static tnb_status

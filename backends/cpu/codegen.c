@@ -71,7 +71,7 @@ now(void)
 }
 
 static void
-collect_flags(work *w)
+collect_flags(work *w, const char *const *more)
 {
     tnb_arena *a = tn_arena(w->ctx);
     for (size_t i = 0; i < sizeof base_flags / sizeof base_flags[0]; i++)
@@ -80,6 +80,8 @@ collect_flags(work *w)
         TNB_PUSH(a, w->flags, tnb_printf(a, "-march=%s", w->needs.march));
     for (uint32_t i = 0; w->needs.march && i < w->needs.n; i++)
         TNB_PUSH(a, w->flags, tnb_printf(a, "-m%s", w->needs.names[i]));
+    for (; more && *more; more++)
+        TNB_PUSH(a, w->flags, *more);
 }
 
 /* The text of a kernel with a neutral name, so that equal kernels are equal texts. */
@@ -326,10 +328,10 @@ in_folder(work *w, tnk_code *out)
     return s;
 }
 
-static tnb_status
-build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
+tnb_status
+cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more_flags,
+          tnk_code *out)
 {
-    (void)self;
     tn_ctx *ctx = b->ctx;
     const tn_node *attrs = b->target ? b->target->attrs : NULL;
     work w = {.b = b, .ctx = ctx, .kernels = kernels, .n = n};
@@ -345,7 +347,7 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     if (!emit_all(&w))
         return TNB_UNSUPPORTED;
     TNB_TRY(cpu_toolchain_find(ctx, attrs, &w.cc));
-    collect_flags(&w);
+    collect_flags(&w, more_flags);
     make_groups(&w);
     cpu_cache cache;
     cpu_cache_open(ctx, b->cache_dir, &cache);
@@ -359,6 +361,13 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     TNB_TRY(in_folder(&w, out));
     cpu_cache_put(ctx, &cache, key, out->bytes, out->n_bytes);
     return TNB_OK;
+}
+
+static tnb_status
+build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
+{
+    (void)self;
+    return cpu_build(b, kernels, n, NULL, out);
 }
 
 const tnk_codegen cpu_codegen = {

@@ -42,6 +42,8 @@ static const tnk_rule *const rules[] = {
 #undef CPU_RULE
 };
 
+static const tn_evaluator *const evaluators[] = {&cpu_native};
+
 TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler",
           .targets = targets, .n_targets = 1, .rules = rules,
-          .n_rules = sizeof rules / sizeof rules[0]);
+          .n_rules = sizeof rules / sizeof rules[0], .evaluators = evaluators, .n_evaluators = 1);

@@ -3,6 +3,7 @@
 #ifndef TENON_BACKENDS_CPU_H
 #define TENON_BACKENDS_CPU_H
 
+#include "tenon/core/eval.h"
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/rule.h"
 
@@ -28,6 +29,14 @@ cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
 
 /* ---- codegen.c ---- */
 extern const tnk_codegen cpu_codegen;
+/* What the code generator does, with more options for the compiler (NULL-terminated; NULL: none).
+ */
+tnb_status
+cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more_flags,
+          tnk_code *out);
+
+/* ---- native.c ---- */
+extern const tn_evaluator cpu_native;
 
 /* ---- toolchain.c: the system's compiler ---- */
 typedef struct cpu_toolchain {

@@ -7,18 +7,14 @@
  */
 #include "config.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include "features.h"
+#include "object.h"
 #include "tenon/base/kernel_abi.h"
 #include "tenon/base/mem.h"
 #include "tenon/base/threads.h"
@@ -186,145 +182,29 @@ cpu_sync(void *dev, void *stream, tnb_err *err)
 
 /* ---- modules ---- */
 
-static bool
-write_all(int fd, const void *code, size_t n)
-{
-    const char *p = code;
-    while (n) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
-/* Through an anonymous file, so that nothing is left on disk and no place for it has to be found.
- */
-static void *
-open_from_memory(const void *code, size_t n, char *why, size_t why_n)
-{
-    char path[64];
-    void *so = NULL;
-    int fd = memfd_create("tenon-kernels", MFD_CLOEXEC);
-    if (fd < 0 || !write_all(fd, code, n)) {
-        snprintf(why, why_n, "anonymous file: %s", strerror(errno));
-    } else {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!so)
-            snprintf(why, why_n, "%s", dlerror());
-    }
-    if (fd >= 0)
-        close(fd);
-    return so;
-}
-
-/* Where /proc is not there, or anonymous files may not be executed: through a private file that is
- * removed at once. */
-static void *
-open_from_file(const void *code, size_t n, char *why, size_t why_n)
-{
-    const char *dir = secure_getenv("TMPDIR");
-    char path[512];
-    void *so = NULL;
-    if (snprintf(path, sizeof path, "%s/tenon-kernels-XXXXXX",
-                 dir && dir[0] == '/' ? dir : "/tmp") >= (int)sizeof path) {
-        snprintf(why, why_n, "TMPDIR is too long");
-        return NULL;
-    }
-    int fd = mkostemp(path, O_CLOEXEC); /* mode 0600 */
-    if (fd < 0) {
-        snprintf(why, why_n, "%.200s: %s", path, strerror(errno));
-        return NULL;
-    }
-    if (!write_all(fd, code, n)) {
-        snprintf(why, why_n, "%.200s: %s", path, strerror(errno));
-    } else {
-        so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!so)
-            snprintf(why, why_n, "%s", dlerror());
-    }
-    unlink(path);
-    close(fd);
-    return so;
-}
-
-/* Whether the program headers and what they load lie inside the file: the system's loader would
- * touch pages behind its end. */
-static bool
-is_whole_elf(const uint8_t *code, size_t n)
-{
-    Elf64_Ehdr e;
-    if (n < sizeof e)
-        return false;
-    memcpy(&e, code, sizeof e);
-    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-        e.e_type != ET_DYN || e.e_phentsize != sizeof(Elf64_Phdr) || e.e_phoff > n ||
-        (uint64_t)e.e_phnum * sizeof(Elf64_Phdr) > n - e.e_phoff || e.e_shoff > n ||
-        (uint64_t)e.e_shnum * e.e_shentsize > n - e.e_shoff)
-        return false;
-    for (uint32_t i = 0; i < e.e_phnum; i++) {
-        Elf64_Phdr h;
-        memcpy(&h, code + e.e_phoff + i * sizeof h, sizeof h);
-        if (h.p_type != PT_GNU_STACK && (h.p_offset > n || h.p_filesz > n - h.p_offset))
-            return false;
-    }
-    return e.e_phnum > 0;
-}
-
-/* The OpenMP library that a module brought in keeps threads waiting, so it must not go when the
- * module does. */
-static void
-keep_openmp_loaded(void)
-{
-    static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libomp.so",
-                                            "libiomp5.so"};
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        void *so = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-        if (so)
-            dlclose(so); /* only the mark counts */
-    }
-}
-
 static tnb_status
 cpu_module_load(void *dev, const char *format, const void *code, size_t n, void **module,
                 tnb_err *err)
 {
-    char first[300] = "", second[300] = "";
     (void)dev;
     if (strcmp(format, "elf") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device takes code of format 'elf', not '%s'",
                         format);
-    if (!is_whole_elf(code, n))
-        return tnb_fail(err, TNB_FORMAT, "the code is no whole shared object (%zu bytes)", n);
-    *module = open_from_memory(code, n, first, sizeof first);
-    if (!*module)
-        *module = open_from_file(code, n, second, sizeof second);
-    if (!*module)
-        return tnb_fail(err, TNB_FORMAT,
-                        "the shared object of the kernels cannot be loaded: %s; %s", first, second);
-    keep_openmp_loaded();
-    return TNB_OK;
+    return cpu_object_open(code, n, module, err);
 }
 
 static void
 cpu_module_free(void *dev, void *module)
 {
     (void)dev;
-    dlclose(module);
+    cpu_object_close(module);
 }
 
 static tnb_status
 cpu_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_err *err)
 {
     (void)dev;
-    *kernel = dlsym(module, name);
-    return *kernel ? TNB_OK
-                   : tnb_fail(err, TNB_NOT_FOUND, "the shared object has no kernel '%s'", name);
+    return cpu_object_kernel(module, name, kernel, err);
 }
 
 /* ---- launches ---- */

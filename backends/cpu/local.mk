@@ -11,6 +11,9 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/cpu.h \
 	backends/cpu/features.c \
 	backends/cpu/features.h \
+	backends/cpu/native.c \
+	backends/cpu/object.c \
+	backends/cpu/object.h \
 	backends/cpu/pipeline.c \
 	backends/cpu/rules.def \
 	backends/cpu/rules/contraction.c \
@@ -32,7 +35,9 @@ noinst_LTLIBRARIES += backends/cpu/cpu_rt.la
 backends_cpu_cpu_rt_la_SOURCES = \
 	backends/cpu/device.c \
 	backends/cpu/features.c \
-	backends/cpu/features.h
+	backends/cpu/features.h \
+	backends/cpu/object.c \
+	backends/cpu/object.h
 backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
 backends_cpu_cpu_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)

@@ -37,6 +37,12 @@ timed(struct driver *d, const char *name, double start)
         tn_trace_event(d->opt->trace, "driver", name, start, t.seconds, 0);
 }
 
+static int
+driver_jobs(const struct driver *d)
+{
+    return d->opt->jobs > 0 ? d->opt->jobs : (int)tnb_threads_default();
+}
+
 /* ---- phases ---- */
 
 static const tn_module *
@@ -130,7 +136,7 @@ generate(struct driver *d, struct driver_variant *v)
     }
     tnk_build b = {.ctx = d->ctx,
                    .target = v->target.target,
-                   .jobs = d->opt->jobs > 0 ? d->opt->jobs : (int)tnb_threads_default(),
+                   .jobs = driver_jobs(d),
                    .cache_dir = d->opt->cache_dir,
                    .keep_source = d->opt->keep_source};
     tnb_status st = cg->build(cg->self, &b, v->kernels, v->n_kernels, &v->code);
@@ -144,18 +150,31 @@ generate(struct driver *d, struct driver_variant *v)
 
 /* ---- VM code and constants ---- */
 
+struct put {
+    struct driver *driver;
+    driver_constants *constants;
+};
+
 static bool
 put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
 {
-    struct driver *d = user;
+    struct put *p = user;
+    struct driver *d = p->driver;
     tnb_err err = {0};
-    const void *bytes = tn_data_get(ctx, data);
-    if (!bytes)
-        return false;
-    tnb_status st = tnk_artifact_constant(d->artifact, bytes, data->n_bytes, offset, &err);
-    tn_data_release(ctx, data);
+    tnb_status st;
+    if (data->kind == TN_DATA_SPLAT) {
+        st = tnk_artifact_splat(d->artifact, data->splat, tnb_dtype_bytes(data->dtype),
+                                data->n_bytes, offset, &err);
+    } else {
+        const void *bytes = driver_constants_get(p->constants, data);
+        if (!bytes)
+            return false;
+        st = tnk_artifact_constant(d->artifact, bytes, data->n_bytes, offset, &err);
+        driver_constants_done(p->constants, data);
+    }
+    (void)ctx;
     if (st != TNB_OK)
-        driver_error(ctx, &err);
+        driver_error(d->ctx, &err);
     else
         d->out->constant_bytes += data->n_bytes;
     return st == TNB_OK;
@@ -164,6 +183,14 @@ put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
 static tnb_status
 make_program(struct driver *d, struct driver_variant *v)
 {
+    double start = now();
+    tn_native_options native = {.jobs = driver_jobs(d), .cache_dir = d->opt->cache_dir};
+    struct put put = {d, driver_constants_new(d->ctx, v->module, &native)};
+    d->out->compiler_seconds += native.compiler_seconds;
+    d->out->cache_hits += native.cache_hits;
+    d->out->cache_misses += native.cache_misses;
+    timed(d, tn_strf(d->ctx, "%s: code for constants", v->target.name), start);
+    start = now();
     tnk_vm_input in = {.module = v->module,
                        .device =
                            v->target.kind->device ? v->target.kind->device : v->target.kind->name,
@@ -172,9 +199,12 @@ make_program(struct driver *d, struct driver_variant *v)
                        .n_kernels = v->n_kernels,
                        .publics = d->publics,
                        .n_publics = d->n_publics,
-                       .constants = {.put = put_constant, .user = d}};
+                       .constants = {.put = put_constant, .user = &put}};
     v->program = tnk_program_new(tn_arena(d->ctx));
-    return tnk_vm_build(d->ctx, &in, v->program);
+    tnb_status st = tnk_vm_build(d->ctx, &in, v->program);
+    driver_constants_free(put.constants);
+    timed(d, tn_strf(d->ctx, "%s: virtual machine code and constants", v->target.name), start);
+    return st;
 }
 
 /* ---- one variant ---- */
@@ -202,10 +232,7 @@ compile_variant(struct driver *d, struct driver_variant *v)
     start = now();
     TNB_TRY(generate(d, v));
     timed(d, tn_strf(ctx, "%s: kernels", v->target.name), start);
-    start = now();
-    TNB_TRY(make_program(d, v));
-    timed(d, tn_strf(ctx, "%s: virtual machine code and constants", v->target.name), start);
-    return TNB_OK;
+    return make_program(d, v);
 }
 
 /* ---- the artifact ---- */

@@ -4,6 +4,7 @@
 #define TENON_KIT_DRIVER_PRIVATE_H
 
 #include "tenon/base/conf.h"
+#include "tenon/core/eval.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/artifact.h"
 #include "tenon/kit/driver.h"
@@ -23,6 +24,21 @@ struct driver_variant {
     tnk_code code;
     tnk_program *program;
 };
+
+/* ---- constants.c ---- */
+/* The deferred constants of a finalized module. Those that are much work are made by the machine
+ * code of a native evaluator, if there is one; all of it is compiled at once, here. */
+typedef struct driver_constants driver_constants;
+driver_constants *
+driver_constants_new(tn_ctx *ctx, const tn_module *m, tn_native_options *opt);
+/* The elements of a constant of the module; NULL after recording an error. */
+const void *
+driver_constants_get(driver_constants *c, const tn_data *data);
+/* They are not needed any more; what was only needed for them goes too. */
+void
+driver_constants_done(driver_constants *c, const tn_data *data);
+void
+driver_constants_free(driver_constants *c); /* NULL is fine */
 
 /* The names of functions that can be called from outside: those with a global symbol, or all graph
  * functions. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/driver/compile.c \
+	kit/driver/constants.c \
 	kit/driver/driver_private.h \
 	kit/driver/import.c \
 	kit/driver/metadata.c \

@@ -126,7 +126,11 @@ tn_data_deferred(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shap
  * tn_data_release). NULL after recording an error. */
 TNB_EXPORT const void *
 tn_data_get(tn_ctx *ctx, const tn_data *d);
-/* Frees what tn_data_get made for a splat or deferred constant. */
+/* Memory for the elements of a deferred constant whose program the caller runs itself, aligned to
+ * 64; tn_data_get gives it from then on, until tn_data_release. NULL after recording an error. */
+TNB_EXPORT void *
+tn_data_fill(tn_ctx *ctx, const tn_data *d);
+/* Frees what tn_data_get or tn_data_fill made for a splat or deferred constant. */
 TNB_EXPORT void
 tn_data_release(tn_ctx *ctx, const tn_data *d);
 /* Same dtype, shape and bytes. */

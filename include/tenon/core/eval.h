@@ -2,8 +2,8 @@
 /* Evaluation as a service: running functions of a module on values.
  *
  * Values are leaf expressions: Constants (tensors), IntImm/FloatImm (scalars), ShapeExprs of
- * literals, StringImm, Tuples of such. The interpreter provides the reference evaluator; a backend
- * may provide a native one.
+ * literals, StringImm, Tuples of such. The interpreter provides the reference evaluator (`run`); a
+ * backend may provide a native one (`prepare`, `call`, `release`).
  */
 #ifndef TENON_CORE_EVAL_H
 #define TENON_CORE_EVAL_H
@@ -23,6 +23,15 @@ typedef struct tn_eval_options {
     bool out_of_budget;
 } tn_eval_options;
 
+/* How tensor programs are made into machine code, and what it took. */
+typedef struct tn_native_options {
+    int jobs;              /* compilers to run at the same time, threads of a program; 0: one */
+    const char *cache_dir; /* of compiled code; NULL: no cache */
+    /* results */
+    double compiler_seconds; /* in external compilers */
+    uint32_t cache_hits, cache_misses;
+} tn_native_options;
+
 typedef struct tn_evaluator {
     uint32_t size;
     const char *name;
@@ -34,6 +43,15 @@ typedef struct tn_evaluator {
     const tn_expr *(*run)(void *self, tn_ctx *ctx, const tn_module *m, const char *func,
                           const tn_expr *const *args, uint32_t n_args, tn_eval_options *opt);
     void *self;
+    /* Optional, all three or none: machine code for many PrimFuncs in destination-passing style
+     * with literal extents. It computes what `run` computes, and the same on every machine.
+     * prepare: NULL after recording an error. call: runs the i-th program over the memory of its
+     * buffer parameters (element-aligned; outputs aligned to 64); false after recording an error.
+     */
+    void *(*prepare)(void *self, tn_ctx *ctx, const tn_node *const *programs, uint32_t n,
+                     tn_native_options *opt);
+    bool (*call)(void *self, tn_ctx *ctx, void *prepared, uint32_t i, void *const *buffers);
+    void (*release)(void *self, void *prepared);
 } tn_evaluator;
 
 /* Seeded random arguments for the function's parameters, symbolic extents chosen small (or as

@@ -109,7 +109,11 @@ tn_find_target(tn_registry *r, const char *name, tnb_err *err); /* by name or se
 TNB_EXPORT const tn_legalizer *
 tn_find_legalizer(tn_registry *r, const char *op, const char *target);
 TNB_EXPORT const struct tn_evaluator *
-tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err); /* NULL name: the first */
+tn_find_evaluator(tn_registry *r, const char *name,
+                  tnb_err *err); /* NULL name: the first that runs modules */
+/* The first evaluator that makes machine code; NULL if there is none. */
+TNB_EXPORT const struct tn_evaluator *
+tn_find_native_evaluator(tn_registry *r);
 /* Generic lookup for kit's tables: kind "rule" or "importer". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);

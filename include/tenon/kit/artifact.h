@@ -87,6 +87,11 @@ tnk_artifact_new(const char *path, uint32_t n_variants, tnk_artifact **out, tnb_
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnk_artifact_constant(tnk_artifact *a, const void *bytes, uint64_t n, uint64_t *offset,
                       tnb_err *err);
+/* The same for one element of `size` bytes (a power of two, at most 16) repeated up to n bytes,
+ * without n bytes of memory; zeros become a hole of the file. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnk_artifact_splat(tnk_artifact *a, const void *elem, size_t size, uint64_t n, uint64_t *offset,
+                   tnb_err *err);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnk_artifact_section(tnk_artifact *a, tnb_tno_kind kind, uint32_t variant, const void *bytes,
                      uint64_t n, tnb_err *err);
