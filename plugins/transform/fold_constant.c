@@ -8,13 +8,15 @@
  * whose legalization is one such call; tensor_to_shape of a constant and shape_to_tensor of a
  * static shape. Operators without tensor arguments fold up to 1024 elements. Small results are
  * evaluated at once, large ones become deferred constants, made natively when the artifact is
- * written. Unused bindings go. Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
+ * written; large ones of equal elements become splats (uniform.c). Unused bindings go. Keeps
+ * PrimFuncs. Cases: tests/pass/FoldConstant.
  */
 #include "transform.h"
 
 #include "tenon/core/builder.h"
 #include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
+#include "uniform.h"
 
 /* Work (elements read and written) up to which a result is computed at once. */
 enum { EAGER_WORK = 1 << 16, MAX_CREATED = 1024 };
@@ -91,12 +93,16 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
     tn_list dims;
     tn_type_dims(type, &dims);
     tnb_dtype d = tn_type_dtype(type);
+    bool large = in_work + elems > EAGER_WORK;
+    const tn_data *splat = large ? transform_uniform_result(f->ctx, d, (int32_t)dims.n, shape,
+                                                            program, inputs, n_inputs, result)
+                                 : NULL;
+    if (splat)
+        return tn_constant_of(f->ctx, splat);
     const tn_data *lazy =
         tn_data_deferred(f->ctx, d, (int32_t)dims.n, shape, program, inputs, n_inputs, result);
-    if (!lazy)
-        return NULL;
-    if (in_work + elems > EAGER_WORK)
-        return tn_constant_of(f->ctx, lazy);
+    if (!lazy || large)
+        return lazy ? tn_constant_of(f->ctx, lazy) : NULL;
     const void *bytes = tn_data_get(f->ctx, lazy);
     void *copy;
     const tn_data *done = bytes ? tn_data_new(f->ctx, d, (int32_t)dims.n, shape, &copy) : NULL;

@@ -34,6 +34,8 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/plugin.c \
 	plugins/transform/reachable.c \
 	plugins/transform/transform.h \
+	plugins/transform/uniform.c \
+	plugins/transform/uniform.h \
 	plugins/transform/passes.def
 plugins_transform_transform_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/transform
 plugins_transform_transform_la_LDFLAGS = $(PLUGIN_LDFLAGS)
