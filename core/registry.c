@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* ORDER TABLE: row t of `kinds` describes table t. */
-enum table { T_PASS, T_OP, T_TARGET, T_LEGALIZER, T_RULE, T_IMPORTER, T_EVALUATOR, N_TABLES };
+enum table { T_PASS, T_OP, T_TARGET, T_LEGALIZER, T_RULE, T_IMPORTER, T_EVALUATOR, T_PATTERN, T_EXTERNAL, N_TABLES };
 
 static const struct {
     const char *kind; /* as in manifests: "op:relax.add" */
@@ -15,7 +15,7 @@ static const struct {
 } kinds[N_TABLES] = {
     {"pass", sizeof(tn_pass)},           {"op", sizeof(tn_op)}, {"target", sizeof(tn_target_kind)},
     {"legalizer", sizeof(tn_legalizer)}, {"rule", 0},           {"importer", 0},
-    {"evaluator", sizeof(tn_evaluator)},
+    {"evaluator", sizeof(tn_evaluator)}, {"pattern", 0},        {"external", 0},
 };
 
 /* How every entry begins. */
@@ -127,6 +127,8 @@ spans_of(const tn_plugin_desc *d, struct span out[N_TABLES])
     out[T_RULE] = (struct span){(const void *const *)d->rules, d->n_rules};
     out[T_IMPORTER] = (struct span){(const void *const *)d->importers, d->n_importers};
     out[T_EVALUATOR] = (struct span){(const void *const *)d->evaluators, d->n_evaluators};
+    out[T_PATTERN] = (struct span){(const void *const *)d->patterns, d->n_patterns};
+    out[T_EXTERNAL] = (struct span){(const void *const *)d->externals, d->n_externals};
 }
 
 static tnb_status

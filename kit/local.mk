@@ -12,6 +12,7 @@ kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
 
 include kit/lower/local.mk
 include kit/emit/local.mk
+include kit/pattern/local.mk
 include kit/schedule/local.mk
 include kit/vm/local.mk
 include kit/driver/local.mk

@@ -21,6 +21,8 @@ struct tnk_rule;     /* tenon/kit/rule.h: schedule rules */
 struct tnk_codegen;  /* tenon/kit/codegen.h: target code generators */
 struct tnk_importer; /* tenon/kit/importer.h */
 struct tn_evaluator; /* tenon/core/eval.h */
+struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
+struct tnk_external;
 /* Every table entry begins with a 32-bit size, another 32 bits, and its name. */
 
 /* A target kind that a backend serves. */
@@ -73,6 +75,11 @@ typedef struct tn_plugin_desc {
     /* reg: the registry being filled. May be NULL. */
     tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
     void (*fini)(void);
+    /* ---- added later: at the end ---- */
+    const struct tnk_fusion_pattern *const *patterns;
+    uint32_t n_patterns;
+    const struct tnk_external *const *externals;
+    uint32_t n_externals;
 } tn_plugin_desc;
 
 /* The one symbol of a compiler plugin:
@@ -114,7 +121,8 @@ tn_find_evaluator(tn_registry *r, const char *name,
 /* The first evaluator that makes machine code; NULL if there is none. */
 TNB_EXPORT const struct tn_evaluator *
 tn_find_native_evaluator(tn_registry *r);
-/* Generic lookup for kit's tables: kind "rule" or "importer". */
+/* Generic lookup for kit's tables: kind "rule", "importer", "pattern"
+ * or "external". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
 /* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept
