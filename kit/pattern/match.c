@@ -46,7 +46,7 @@ type_fits(const tnk_pat *p, const tn_type *t)
 static bool
 attr_equals(tn_ctx *ctx, const tn_node *have, const tn_node *want)
 {
-    int64_t a, b;
+    int64_t a = 0, b = 0;
     const tn_array *list = tn_as_array(have), *wanted = tn_as_array(want);
     if (tn_int_value(have, &a) && tn_int_value(want, &b))
         return a == b;

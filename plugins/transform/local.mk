@@ -28,6 +28,8 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/cuda_graph_merge.c \
 	plugins/transform/fuse_graph.c \
 	plugins/transform/fuse_graph.h \
+	plugins/transform/group_functions.c \
+	plugins/transform/group_functions.h \
 	plugins/transform/memory_plan.c \
 	plugins/transform/memory_plan.h \
 	plugins/transform/memory_tokens.c \

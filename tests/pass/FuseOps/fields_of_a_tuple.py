@@ -73,10 +73,8 @@ class Expected:
         R.func_attr({"Primitive": True})
         cls = Expected
         with R.dataflow():
-            lv1: R.Tensor((4,), dtype="float32") = lv_0
-            lv2: R.Tensor((4,), dtype="float32") = lv_1
-            lv3 = R.call_tir(cls.add, (lv1, lv2), out_ty=R.Tensor((4,), dtype="float32"))
-            gv = R.call_tir(cls.add, (lv3, lv1), out_ty=R.Tensor((4,), dtype="float32"))
+            lv3 = R.call_tir(cls.add, (lv_0, lv_1), out_ty=R.Tensor((4,), dtype="float32"))
+            gv = R.call_tir(cls.add, (lv3, lv_0), out_ty=R.Tensor((4,), dtype="float32"))
             R.output(gv)
         return gv
 

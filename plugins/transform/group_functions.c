@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups of bindings become private functions; see group_functions.h. */
+#include "group_functions.h"
+
+#include "tenon/core/walk.h"
+
+enum { MAX_NAME = 200 };
+
+typedef TNB_VEC(const tn_node *) node_list;
+
+/* What building the function of one group needs. */
+typedef struct maker {
+    grouping *g;
+    tn_ctx *ctx;
+    tnb_arena *arena;
+    group *cur;
+    tnb_ptrmap inner;   /* outer value -> inner expression */
+    tnb_ptrmap partial; /* outer tuple used by fields only -> itself */
+    node_list params, args;
+    uint32_t n_consts;
+} maker;
+
+void
+grouping_init(grouping *g, tn_ctx *ctx, const tn_module *m, tn_builder *b, bool bind_constants)
+{
+    *g = (grouping){.ctx = ctx, .m = m, .b = b, .bind_constants = bind_constants};
+    tnb_ptrmap_init(&g->of, tn_scratch(ctx));
+}
+
+void
+grouping_add(grouping *g, group *to, const tn_var_binding *member)
+{
+    TNB_PUSH(tn_scratch(g->ctx), to->members, member);
+    tnb_ptrmap_set(&g->of, member->var, to);
+}
+
+group *
+grouping_find(const grouping *g, const tn_node *var)
+{
+    return tnb_ptrmap_get(&g->of, var);
+}
+
+const char *
+group_codegen_name(tn_ctx *ctx, const char *composite)
+{
+    const char *dot = strchr(composite, '.');
+    if (dot && dot != composite)
+        return tn_strn(ctx, composite, (size_t)(dot - composite));
+    tn_error(ctx, 0, TNB_INVALID,
+             "the composite name '%s' does not begin with the name of a codegen and '.'",
+             composite);
+    return NULL;
+}
+
+const tn_node *
+group_without_attr(tn_ctx *ctx, const tn_node *func, const char *key)
+{
+    const tn_function *fn = tn_as_function(func);
+    const tn_node *attrs = tn_dict_set(ctx, fn->attrs, key, NULL);
+    const tn_dict *d = tn_as_dict(attrs);
+    return tn_function_of(ctx, fn->params, fn->body, fn->ret, fn->pure != 0,
+                          d && d->items.n ? attrs : NULL);
+}
+
+/* ---- what comes from outside ---- */
+
+static const tn_expr *
+add_param(maker *k, const tn_expr *outer, const char *name, const tn_type *type)
+{
+    const tn_expr *p = tn_var_new(k->ctx, name, type);
+    TNB_PUSH(k->arena, k->params, p);
+    TNB_PUSH(k->arena, k->args, outer);
+    return p;
+}
+
+/* What a variable of the caller is bound to, if that is a shape. */
+static const tn_expr *
+bound_shape(maker *k, const tn_expr *var)
+{
+    for (int hops = 0; tn_is_var(var) && hops < 64; hops++)
+        var = tn_builder_lookup(k->g->b, var);
+    return tn_is(var, TN_KIND_SHAPE_EXPR) ? var : NULL;
+}
+
+/* The inner expression for a leaf that a member uses. */
+static const tn_expr *
+import_leaf(maker *k, const tn_expr *e)
+{
+    const tn_tuple *t = tn_as_tuple(e);
+    if (t) {
+        const tn_node **fields = TNB_NEW_N(k->arena, const tn_node *, t->fields.n);
+        for (uint32_t i = 0; i < t->fields.n; i++)
+            fields[i] = import_leaf(k, t->fields.at[i]);
+        return tn_tuple_of(k->ctx, tn_list_of(k->ctx, fields, t->fields.n));
+    }
+    bool constant = tn_is(e, TN_KIND_CONSTANT) && !k->g->bind_constants;
+    if (!(tn_is_var(e) && !tn_is_scalar(e)) && !constant)
+        return e; /* scalars and shapes: their symbolic variables are passed separately */
+    const tn_expr *known = tnb_ptrmap_get(&k->inner, e);
+    if (known)
+        return known;
+    const tn_expr *shape = bound_shape(k, e);
+    if (shape)
+        return shape;
+    const char *name = tn_is_var(e) ? tn_var_name(e) : tn_strf(k->ctx, "param_%u", k->n_consts++);
+    const tn_expr *p = add_param(k, e, name, e->type);
+    tnb_ptrmap_set(&k->inner, e, p);
+    return p;
+}
+
+/* t[i] of a tuple from outside: the field alone becomes a parameter unless the whole tuple is used
+ * too. */
+static const tn_expr *
+import_field(maker *k, const tn_tuple_get *get)
+{
+    if (grouping_find(k->g, get->tuple) == k->cur || !tnb_ptrmap_has(&k->partial, get->tuple))
+        return tn_tuple_get_of(k->ctx, import_leaf(k, get->tuple), get->index);
+    for (uint32_t i = 0; i < k->args.n; i++) {
+        const tn_tuple_get *seen = tn_as_tuple_get(k->args.at[i]);
+        if (seen && seen->tuple == get->tuple && seen->index == get->index)
+            return k->params.at[i];
+    }
+    return add_param(k, TN_NODE(get),
+                     tn_strf(k->ctx, "%s_%d", tn_var_name(get->tuple), (int)get->index),
+                     get->base.type);
+}
+
+static void
+find_partial_tuples(maker *k)
+{
+    tnb_ptrmap whole;
+    tnb_ptrmap_init(&whole, k->arena);
+    for (uint32_t i = 0; i < k->cur->members.n; i++) {
+        const tn_node *v = k->cur->members.at[i]->value;
+        const tn_tuple_get *get = tn_as_tuple_get(v);
+        if (get) {
+            if (grouping_find(k->g, get->tuple) != k->cur)
+                tnb_ptrmap_set(&k->partial, get->tuple, get->tuple);
+            continue;
+        }
+        tn_list used = tn_free_vars(k->ctx, v, false);
+        for (uint32_t n = 0; n < used.n; n++)
+            tnb_ptrmap_set(&whole, used.at[n], used.at[n]);
+    }
+    for (uint32_t i = 0; i < whole.n; i++)
+        if (whole.at[i].key)
+            tnb_ptrmap_remove(&k->partial, whole.at[i].key);
+}
+
+static const tn_expr *
+import_value(maker *k, const tn_expr *v)
+{
+    const tn_call *c = tn_as_call(v);
+    if (c) {
+        tn_list args = c->args;
+        for (uint32_t i = 0; i < args.n; i++) {
+            const tn_expr *inner = import_leaf(k, args.at[i]);
+            if (inner != args.at[i])
+                args = tn_list_with(k->ctx, args, i, inner);
+        }
+        const tn_expr *op = tn_is_var(c->op) ? import_leaf(k, c->op) : c->op;
+        return tn_call_of(k->ctx, op, args, c->attrs, c->ty_args, c->base.type);
+    }
+    const tn_tuple_get *get = tn_as_tuple_get(v);
+    return get ? import_field(k, get) : import_leaf(k, v);
+}
+
+/* ---- the function ---- */
+
+static void
+put_callee(tnb_buf *b, const tn_expr *value)
+{
+    const tn_call *c = tn_is_call_to(value, "relax.call_tir");
+    if (!c)
+        c = tn_is_call_to(value, "relax.call_tir_inplace");
+    const tn_global_var *gv = c && c->args.n ? tn_as_global_var(c->args.at[0]) : NULL;
+    c = tn_as_call(value);
+    const tn_op *op = c ? tn_call_op_of(c) : NULL;
+    if (gv) {
+        tnb_buf_printf(b, "_%s", gv->name);
+    } else if (op) {
+        tnb_buf_putc(b, '_');
+        for (const char *s = op->name; *s; s++)
+            tnb_buf_putc(b, *s == '.' ? '_' : *s);
+    } else if (c && (gv = tn_as_global_var(c->op))) {
+        tnb_buf_printf(b, "_%s", strncmp(gv->name, "fused_", 6) == 0 ? gv->name + 6 : gv->name);
+    }
+}
+
+static const char *
+group_name(maker *k)
+{
+    tnb_buf b = {0};
+    tnb_buf_puts(&b, "fused");
+    for (uint32_t i = 0; i < k->cur->members.n; i++)
+        put_callee(&b, k->cur->members.at[i]->value);
+    const char *name = tn_strn(k->ctx, b.s, b.n < MAX_NAME ? b.n : MAX_NAME);
+    tnb_buf_free(&b);
+    return name;
+}
+
+static const tn_expr *
+inner_value(maker *k, const tn_node *output)
+{
+    return tnb_ptrmap_get(&k->inner, output);
+}
+
+/* The body: one dataflow block of the members, and the outputs. */
+static const tn_expr *
+make_body(maker *k)
+{
+    group *g = k->cur;
+    node_list bindings = {0};
+    for (uint32_t i = 0; i < g->members.n; i++) {
+        const tn_var_binding *vb = g->members.at[i];
+        bool out = false;
+        for (uint32_t n = 0; n < g->outputs.n; n++)
+            out |= g->outputs.at[n] == vb->var;
+        const tn_expr *value = import_value(k, vb->value);
+        if (tn_is_var(value) && tn_is(vb->value, TN_KIND_TUPLE_GET)) {
+            tnb_ptrmap_set(&k->inner, vb->var, value); /* the field is a parameter itself */
+            continue;
+        }
+        const char *name = tn_var_name(vb->var);
+        const tn_expr *var = out ? tn_var_new(k->ctx, name, vb->var->type)
+                                 : tn_dataflow_var(k->ctx, name, vb->var->type);
+        tnb_ptrmap_set(&k->inner, vb->var, var);
+        TNB_PUSH(k->arena, bindings, tn_binding(k->ctx, var, value));
+    }
+    const tn_node **fields = TNB_NEW_N(k->arena, const tn_node *, g->outputs.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        fields[i] = inner_value(k, g->outputs.at[i]);
+    const tn_expr *result = g->outputs.n == 1
+                                ? fields[0]
+                                : tn_tuple_of(k->ctx, tn_list_of(k->ctx, fields, g->outputs.n));
+    const tn_node *block =
+        tn_binding_block(k->ctx, tn_list_of(k->ctx, bindings.at, bindings.n), true);
+    return tn_seq_expr_of(k->ctx, tn_listv(k->ctx, block, NULL), result);
+}
+
+static const tn_expr *
+make_function_of(maker *k, const tn_expr *body)
+{
+    const tn_node *attrs =
+        tn_dict_set(k->ctx, k->cur->attrs, "Primitive", tn_bool(k->ctx, true));
+    return tn_function_of(k->ctx, tn_list_of(k->ctx, k->params.at, k->params.n), body,
+                          tn_as_seq_expr(body)->body->type, true, attrs);
+}
+
+/* Symbolic variables that the function uses and no parameter's shape defines go into one trailing
+ * Shape parameter. */
+static void
+pass_symbols(maker *k, const tn_expr *function)
+{
+    tn_list free_vars = tn_free_vars(k->ctx, function, false);
+    node_list symbols = {0};
+    for (uint32_t i = 0; i < free_vars.n; i++)
+        if (tn_is_scalar(free_vars.at[i]))
+            TNB_PUSH(k->arena, symbols, free_vars.at[i]);
+    if (!symbols.n)
+        return;
+    const tn_expr *shape = tn_shape(k->ctx, tn_list_of(k->ctx, symbols.at, symbols.n));
+    add_param(k, shape, "tir_vars", shape->type);
+}
+
+static void
+make_function(grouping *g, group *cur)
+{
+    maker k = {.g = g, .ctx = g->ctx, .arena = tn_scratch(g->ctx), .cur = cur};
+    tnb_ptrmap_init(&k.inner, k.arena);
+    tnb_ptrmap_init(&k.partial, k.arena);
+    find_partial_tuples(&k);
+    const tn_expr *body = make_body(&k), *fn = make_function_of(&k, body);
+    uint32_t before = k.params.n;
+    pass_symbols(&k, fn);
+    if (k.params.n != before)
+        fn = make_function_of(&k, body);
+    cur->gv = tn_builder_add_function(g->b, tn_fresh_copy(g->ctx, fn, NULL), group_name(&k));
+    cur->args = tn_list_of(g->ctx, k.args.at, k.args.n);
+}
+
+/* ---- what a group gives ---- */
+
+typedef struct use_scan {
+    grouping *g;
+    const group *user; /* of the binding being scanned */
+} use_scan;
+
+static void
+add_output(grouping *g, group *of, const tn_node *var)
+{
+    for (uint32_t i = 0; i < of->outputs.n; i++)
+        if (of->outputs.at[i] == var)
+            return;
+    TNB_PUSH(tn_scratch(g->ctx), of->outputs, var);
+}
+
+/* Uses from other groups, in order; nested blocks are entered. */
+static tn_walk_step
+note_use(void *user, const tn_node *n)
+{
+    use_scan *s = user;
+    const tn_var_binding *vb = tn_as_var_binding(n);
+    if (vb) {
+        const group *outer = s->user;
+        s->user = grouping_find(s->g, vb->var);
+        tn_walk(vb->value, 0, note_use, NULL, s);
+        s->user = outer;
+        return TN_WALK_SKIP;
+    }
+    group *of = tn_is_var(n) ? grouping_find(s->g, n) : NULL;
+    if (of && of != s->user)
+        add_output(s->g, of, n);
+    return TN_WALK_ON;
+}
+
+static void
+find_outputs(grouping *g, const tn_function *fn)
+{
+    for (uint32_t i = 0; i < g->of.n; i++)
+        if (g->of.at[i].key && tn_is(g->of.at[i].key, TN_KIND_VAR))
+            add_output(g, g->of.at[i].value, g->of.at[i].key);
+    use_scan s = {.g = g};
+    tn_walk(fn->body, 0, note_use, NULL, &s);
+}
+
+/* ---- rewriting ---- */
+
+/* Units (groups and single bindings) of one block are emitted in the order of their first binding;
+ * a unit that needs one not yet emitted pulls it forward. */
+typedef struct orderer {
+    grouping *g;
+    tnb_arena *arena;
+    node_list out;
+    tnb_ptrmap done;    /* binding or group -> itself */
+    tnb_ptrmap binding; /* variable of the block -> its binding */
+} orderer;
+
+static const tn_expr *
+rewrite_value(grouping *g, const tn_expr *value);
+
+/* The call of a group, and the outer variables bound to its results. */
+static void
+emit_call(orderer *o, group *g)
+{
+    tn_ctx *ctx = o->g->ctx;
+    make_function(o->g, g);
+    for (uint32_t i = 0; i < g->args.n; i++)
+        if (tn_is(g->args.at[i], TN_KIND_TUPLE_GET)) { /* an argument has to be a leaf */
+            const tn_expr *leaf = tn_dataflow_var(ctx, "lv", g->args.at[i]->type);
+            TNB_PUSH(o->arena, o->out, tn_binding(ctx, leaf, g->args.at[i]));
+            g->args = tn_list_with(ctx, g->args, i, leaf);
+        }
+    if (g->outputs.n == 1) {
+        /* the result keeps its variable, and that its (equal) type */
+        const tn_expr *call =
+            tn_call_of(ctx, g->gv, g->args, NULL, (tn_list){0}, g->outputs.at[0]->type);
+        TNB_PUSH(o->arena, o->out, tn_binding(ctx, g->outputs.at[0], call));
+        return;
+    }
+    const tn_node **types = TNB_NEW_N(o->arena, const tn_node *, g->outputs.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        types[i] = g->outputs.at[i]->type;
+    const tn_type *tuple = tn_ty_tuple_of(ctx, tn_list_of(ctx, types, g->outputs.n));
+    const tn_expr *call = tn_call_of(ctx, g->gv, g->args, NULL, (tn_list){0}, tuple);
+    const tn_expr *lv = tn_dataflow_var(ctx, "lv", tuple);
+    TNB_PUSH(o->arena, o->out, tn_binding(ctx, lv, call));
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        TNB_PUSH(o->arena, o->out,
+                 tn_binding(ctx, g->outputs.at[i], tn_tuple_get_of(ctx, lv, i)));
+}
+
+static void
+emit_unit(orderer *o, const tn_node *binding);
+
+static void
+emit_needs(orderer *o, const tn_expr *value, const group *self)
+{
+    tn_list used = tn_free_vars(o->g->ctx, value, false);
+    for (uint32_t i = 0; i < used.n; i++) {
+        const tn_node *b = tnb_ptrmap_get(&o->binding, used.at[i]);
+        if (b && (!self || grouping_find(o->g, used.at[i]) != self))
+            emit_unit(o, b);
+    }
+}
+
+static void
+emit_unit(orderer *o, const tn_node *binding)
+{
+    const tn_var_binding *vb = tn_as_var_binding(binding);
+    group *g = vb ? grouping_find(o->g, vb->var) : NULL;
+    const void *key = g ? (const void *)g : (const void *)binding;
+    if (tnb_ptrmap_has(&o->done, key))
+        return;
+    tnb_ptrmap_set(&o->done, key, o);
+    if (!g) {
+        emit_needs(o, vb ? vb->value : tn_as_match_cast(binding)->value, NULL);
+        const tn_expr *value = vb ? rewrite_value(o->g, vb->value) : NULL;
+        if (vb && value != vb->value)
+            binding = tn_binding(o->g->ctx, vb->var, value);
+        TNB_PUSH(o->arena, o->out, binding);
+        return;
+    }
+    for (uint32_t i = 0; i < g->members.n; i++)
+        emit_needs(o, g->members.at[i]->value, g);
+    if (g->outputs.n == 0) {
+        tn_warn(o->g->ctx, binding->loc, "a group of %u operators has no use and is dropped",
+                g->members.n);
+        return;
+    }
+    emit_call(o, g);
+}
+
+static const tn_node *
+rewrite_block(grouping *g, const tn_node *node)
+{
+    tn_list at = tn_as_bindings_block(node)->bindings;
+    bool dataflow = tn_is(node, TN_KIND_DATAFLOW_BLOCK), any = false;
+    orderer o = {.g = g, .arena = tn_scratch(g->ctx)};
+    tnb_ptrmap_init(&o.done, o.arena);
+    tnb_ptrmap_init(&o.binding, o.arena);
+    for (uint32_t i = 0; i < at.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
+        const tn_node *var = vb ? vb->var : tn_as_match_cast(at.at[i])->var;
+        tnb_ptrmap_set(&o.binding, var, at.at[i]);
+        any |= grouping_find(g, var) != NULL;
+    }
+    for (uint32_t i = 0; i < at.n; i++)
+        emit_unit(&o, at.at[i]);
+    for (uint32_t i = 0; i < at.n && !any; i++)
+        any = o.out.at[i] != at.at[i];
+    return any ? tn_binding_block(g->ctx, tn_list_of(g->ctx, o.out.at, o.out.n), dataflow) : node;
+}
+
+static const tn_expr *
+rewrite_seq(grouping *g, const tn_expr *e)
+{
+    const tn_seq_expr *seq = tn_as_seq_expr(e);
+    if (!seq)
+        return e;
+    tn_list blocks = seq->blocks;
+    for (uint32_t i = 0; i < seq->blocks.n; i++) {
+        const tn_node *block = rewrite_block(g, seq->blocks.at[i]);
+        if (block != seq->blocks.at[i])
+            blocks = tn_list_with(g->ctx, blocks, i, block);
+    }
+    return blocks.at == seq->blocks.at ? e : tn_seq_expr_of(g->ctx, blocks, seq->body);
+}
+
+static const tn_expr *
+rewrite_value(grouping *g, const tn_expr *value)
+{
+    const tn_if_expr *c = tn_as_if_expr(value);
+    if (!c)
+        return value;
+    const tn_expr *a = rewrite_seq(g, c->then_branch), *b = rewrite_seq(g, c->else_branch);
+    return a == c->then_branch && b == c->else_branch ? value : tn_if(g->ctx, c->cond, a, b);
+}
+
+const tn_node *
+grouping_rewrite(grouping *g, const tn_function *fn)
+{
+    if (!g->of.n)
+        return TN_NODE(fn);
+    tn_builder_know(g->b, TN_NODE(fn));
+    find_outputs(g, fn);
+    const tn_expr *body = rewrite_seq(g, fn->body);
+    return body == fn->body
+               ? TN_NODE(fn)
+               : tn_function_of(g->ctx, fn->params, body, fn->ret, fn->pure != 0, fn->attrs);
+}
