@@ -7,7 +7,18 @@
 #include <stdio.h>
 
 /* ORDER TABLE: row t of `kinds` describes table t. */
-enum table { T_PASS, T_OP, T_TARGET, T_LEGALIZER, T_RULE, T_IMPORTER, T_EVALUATOR, T_PATTERN, T_EXTERNAL, N_TABLES };
+enum table {
+    T_PASS,
+    T_OP,
+    T_TARGET,
+    T_LEGALIZER,
+    T_RULE,
+    T_IMPORTER,
+    T_EVALUATOR,
+    T_PATTERN,
+    T_EXTERNAL,
+    N_TABLES
+};
 
 static const struct {
     const char *kind; /* as in manifests: "op:relax.add" */

@@ -2,8 +2,8 @@
 /* The matcher.
  *
  * Alternatives are tried by repetition: a run takes a fixed choice at each alternative that it
- * meets; when it fails, the last choice that can be advanced is, and the next run begins. The number
- * of runs is bounded.
+ * meets; when it fails, the last choice that can be advanced is, and the next run begins. The
+ * number of runs is bounded.
  */
 #include "pattern_private.h"
 
@@ -50,7 +50,8 @@ attr_equals(tn_ctx *ctx, const tn_node *have, const tn_node *want)
     const tn_array *list = tn_as_array(have), *wanted = tn_as_array(want);
     if (tn_int_value(have, &a) && tn_int_value(want, &b))
         return a == b;
-    if (tn_is(have, TN_KIND_FLOAT_IMM) && (tn_int_value(want, &b) || tn_is(want, TN_KIND_FLOAT_IMM)))
+    if (tn_is(have, TN_KIND_FLOAT_IMM) &&
+        (tn_int_value(want, &b) || tn_is(want, TN_KIND_FLOAT_IMM)))
         return tn_as_float_imm(have)->value ==
                (tn_is(want, TN_KIND_FLOAT_IMM) ? tn_as_float_imm(want)->value : (double)b);
     if (tn_is(have, TN_KIND_DTYPE_IMM) && tn_is(want, TN_KIND_STRING_IMM)) {
@@ -75,8 +76,8 @@ attrs_fit(const matcher *s, const tnk_pat *p, const tn_expr *value)
 {
     const tn_call *c = tn_as_call(value);
     for (uint32_t i = 0; i < p->attrs.n; i++)
-        if (!c || !attr_equals(s->ctx, tn_dict_get(c->attrs, p->attrs.at[i].key),
-                               p->attrs.at[i].value))
+        if (!c ||
+            !attr_equals(s->ctx, tn_dict_get(c->attrs, p->attrs.at[i].key), p->attrs.at[i].value))
             return false;
     return true;
 }

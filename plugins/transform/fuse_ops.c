@@ -145,8 +145,7 @@ fuse_function(const tn_pass_ctx *pc, const tn_module *m, tn_builder *b, const tn
 {
     tn_ctx *ctx = pc->ctx;
     tnb_arena *arena = tn_scratch(ctx);
-    scan s = {
-        .ctx = ctx, .m = m, .fn = fn, .num_input = tn_dict_int(fn->attrs, "num_input", -1)};
+    scan s = {.ctx = ctx, .m = m, .fn = fn, .num_input = tn_dict_int(fn->attrs, "num_input", -1)};
     fuse_graph_init(&s.g, arena);
     scan_function(&s);
     fuse_group *parts = fuse_graph_partition(&s.g, max_depth);

@@ -241,8 +241,7 @@ make_body(maker *k)
 static const tn_expr *
 make_function_of(maker *k, const tn_expr *body)
 {
-    const tn_node *attrs =
-        tn_dict_set(k->ctx, k->cur->attrs, "Primitive", tn_bool(k->ctx, true));
+    const tn_node *attrs = tn_dict_set(k->ctx, k->cur->attrs, "Primitive", tn_bool(k->ctx, true));
     return tn_function_of(k->ctx, tn_list_of(k->ctx, k->params.at, k->params.n), body,
                           tn_as_seq_expr(body)->body->type, true, attrs);
 }
@@ -366,8 +365,7 @@ emit_call(orderer *o, group *g)
     const tn_expr *lv = tn_dataflow_var(ctx, "lv", tuple);
     TNB_PUSH(o->arena, o->out, tn_binding(ctx, lv, call));
     for (uint32_t i = 0; i < g->outputs.n; i++)
-        TNB_PUSH(o->arena, o->out,
-                 tn_binding(ctx, g->outputs.at[i], tn_tuple_get_of(ctx, lv, i)));
+        TNB_PUSH(o->arena, o->out, tn_binding(ctx, g->outputs.at[i], tn_tuple_get_of(ctx, lv, i)));
 }
 
 static void

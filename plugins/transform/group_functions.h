@@ -12,7 +12,7 @@
 
 /* Bindings of one dataflow block. */
 typedef struct group {
-    const tn_node *attrs; /* of the function, beside Primitive; NULL: none */
+    const tn_node *attrs;                    /* of the function, beside Primitive; NULL: none */
     TNB_VEC(const tn_var_binding *) members; /* in order of definition */
     TNB_VEC(const tn_node *) outputs;        /* filled in: variables that others use */
     const tn_expr *gv;                       /* filled in: the function made */

@@ -10,14 +10,17 @@ TRANSFORM_PASSES = \
 	plugins/transform/compute_prim_value.c \
 	plugins/transform/fold_constant.c \
 	plugins/transform/fuse_ops.c \
+	plugins/transform/fuse_ops_by_pattern.c \
 	plugins/transform/fuse_tir.c \
 	plugins/transform/kill_after_last_use.c \
 	plugins/transform/legalize_ops.c \
 	plugins/transform/lower_alloc_tensor.c \
 	plugins/transform/lower_runtime_builtin.c \
+	plugins/transform/merge_composite_functions.c \
 	plugins/transform/remove_purity_checking.c \
 	plugins/transform/rewrite_cuda_graph.c \
 	plugins/transform/rewrite_dataflow_reshape.c \
+	plugins/transform/run_codegen.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_non_dataflow.c \
 	plugins/transform/vm_shape_lower.c

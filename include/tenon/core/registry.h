@@ -17,10 +17,10 @@ extern "C" {
 #endif
 
 /* Types of higher layers that tables may hold. */
-struct tnk_rule;     /* tenon/kit/rule.h: schedule rules */
-struct tnk_codegen;  /* tenon/kit/codegen.h: target code generators */
-struct tnk_importer; /* tenon/kit/importer.h */
-struct tn_evaluator; /* tenon/core/eval.h */
+struct tnk_rule;           /* tenon/kit/rule.h: schedule rules */
+struct tnk_codegen;        /* tenon/kit/codegen.h: target code generators */
+struct tnk_importer;       /* tenon/kit/importer.h */
+struct tn_evaluator;       /* tenon/core/eval.h */
 struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
 struct tnk_external;
 /* Every table entry begins with a 32-bit size, another 32 bits, and its name. */

@@ -19,15 +19,12 @@
  *     const                   a constant
  *     x                       anything, called x; the same name again: the same expression again
  *     w:PATTERN               what PATTERN matches, called w
- *     nn.conv2d(x, w)         a call of the operator relax.nn.conv2d; f(x, ...) leaves the remaining
- *                             arguments open
- *     call_tir("dense*", x)   a call of a tensor program by name; a * at the end stands for any rest
- *     extern("f", x)          a packed call (call_packed, call_pure_packed, call_dps_packed)
- *     (x, y)   (x,)           a tuple
- *     p[0]   p[*]             an item of a tuple
- *     p | q                   one or the other; (p | q) groups
- *     p{dtype=float16, ndim=4, shape=[1, _, 3], uses=1, data_layout=NHWC}
- *                             constraints; other keys are attributes of the call
+ *     nn.conv2d(x, w)         a call of the operator relax.nn.conv2d; f(x, ...) leaves the
+ * remaining arguments open call_tir("dense*", x)   a call of a tensor program by name; a * at the
+ * end stands for any rest extern("f", x)          a packed call (call_packed, call_pure_packed,
+ * call_dps_packed) (x, y)   (x,)           a tuple p[0]   p[*]             an item of a tuple p | q
+ * one or the other; (p | q) groups p{dtype=float16, ndim=4, shape=[1, _, 3], uses=1,
+ * data_layout=NHWC} constraints; other keys are attributes of the call
  */
 #ifndef TENON_KIT_PATTERN_H
 #define TENON_KIT_PATTERN_H
@@ -70,8 +67,8 @@ typedef struct tnk_match_item {
     const tn_expr *leaf;  /* as the user of the value has it: a variable, a constant */
     const tn_expr *value; /* what it is bound to; else the leaf */
     const tn_expr *var;   /* the variable bound to `value`; NULL: none */
-    bool inner;           /* a call, tuple or item that the pattern describes; false for wildcards and
-                             constants */
+    bool inner; /* a call, tuple or item that the pattern describes; false for wildcards and
+                   constants */
 } tnk_match_item;
 /* Zero-initialise; may be used again for further matches. */
 typedef struct tnk_match {
@@ -161,8 +158,8 @@ typedef struct tnk_external {
     uint32_t flags;
     const char *name; /* "cudnn" */
     const char *doc;
-    /* Compiles one function, whose composite functions are nested in it. `payload`: what the runtime
-     * needs (a Dict of JSON values, kept in the module's attribute external_mods and in the
+    /* Compiles one function, whose composite functions are nested in it. `payload`: what the
+     * runtime needs (a Dict of JSON values, kept in the module's attribute external_mods and in the
      * artifact), NULL: nothing. After an error is recorded: its status. */
     tnb_status (*compile)(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
                           const tn_target *target, const tn_node *options, const tn_node **payload);

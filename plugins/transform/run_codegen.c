@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RunCodegen: functions marked Codegen are given to the external code generator of that name, and
+ * calls of them become calls of what it made.
+ *
+ *     gv = cls.f_dnnl(x, w)      =>      gv = R.call_dps_packed("f_dnnl", (x, w), out_ty=...)
+ *
+ * The function stays in the module under the same name, flattened and marked `external`, as the
+ * meaning of the external call: the interpreter runs it, and so --verify compares with it. What the
+ * generator made for run time is noted in the module's attribute external_mods. With `fallback` a
+ * function that the generator does not support stays an ordinary one, with a warning; else that is
+ * an error. Options: target_options (codegen -> options), fallback. Cases:
+ * tests/pass/RunCodegen.
+ */
+#include "transform.h"
+
+#include "tenon/core/registry.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/pattern.h"
+
+typedef struct runner {
+    const tn_pass_ctx *pc;
+    tn_ctx *ctx;
+    const tn_module *m;
+    tnb_strmap external; /* symbol -> itself: calls of it change */
+    TNB_VEC(const tn_node *) mods;
+} runner;
+
+/* ---- local functions go into their callers ---- */
+
+typedef struct flattener {
+    tn_ctx *ctx;
+    tnb_arena *arena;
+    tnb_ptrmap local; /* variable -> Function */
+    tnb_ptrmap map;   /* variable -> what stands for it */
+    TNB_VEC(const tn_node *) out;
+} flattener;
+
+static void
+flatten_seq(flattener *f, const tn_seq_expr *seq)
+{
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
+        for (uint32_t i = 0; i < at.n; i++) {
+            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
+            const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
+            const tn_node *callee = c ? tnb_ptrmap_get(&f->local, c->op) : NULL;
+            if (vb && tn_is(vb->value, TN_KIND_FUNCTION)) {
+                tnb_ptrmap_set(&f->local, vb->var, vb->value);
+            } else if (callee) {
+                const tn_function *fn = tn_as_function(tn_fresh_copy(f->ctx, callee, NULL));
+                for (uint32_t k = 0; k < fn->params.n; k++)
+                    tnb_ptrmap_set(&f->map, fn->params.at[k],
+                                   tn_subst(f->ctx, c->args.at[k], &f->map));
+                const tn_seq_expr *body = tn_as_seq_expr(fn->body);
+                flatten_seq(f, body);
+                tnb_ptrmap_set(&f->map, vb->var, tn_subst(f->ctx, body->body, &f->map));
+            } else {
+                const tn_node *n = tn_subst(f->ctx, at.at[i], &f->map);
+                const tn_var_binding *nb = tn_as_var_binding(n);
+                if (nb && tn_is(nb->var, TN_KIND_DATAFLOW_VAR)) {
+                    const tn_expr *v = tn_var_new(f->ctx, tn_var_name(nb->var), nb->var->type);
+                    tnb_ptrmap_set(&f->map, vb->var, v);
+                    n = tn_binding(f->ctx, v, nb->value);
+                } else if (nb && nb->var != vb->var) {
+                    tnb_ptrmap_set(&f->map, vb->var, nb->var);
+                }
+                TNB_PUSH(f->arena, f->out, n);
+            }
+        }
+    }
+}
+
+static const tn_node *
+flat_function(tn_ctx *ctx, const tn_function *fn, const tn_node *attrs)
+{
+    flattener f = {.ctx = ctx, .arena = tn_scratch(ctx)};
+    tnb_ptrmap_init(&f.local, f.arena);
+    tnb_ptrmap_init(&f.map, f.arena);
+    const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
+    flatten_seq(&f, seq);
+    const tn_node *block = tn_binding_block(ctx, tn_list_of(ctx, f.out.at, f.out.n), false);
+    const tn_expr *result = tn_subst(ctx, seq->body, &f.map);
+    const tn_expr *body = tn_seq_expr_of(ctx, tn_listv(ctx, block, NULL), result);
+    return tn_function_of(ctx, fn->params, body, fn->ret, fn->pure != 0, attrs);
+}
+
+/* ---- code generators ---- */
+
+static const tnk_external *
+find_external(runner *r, const char *codegen, const tn_node *func)
+{
+    tn_registry *reg = tn_ctx_registry(r->ctx);
+    tnb_err err = {0};
+    const tnk_external *e = reg ? tn_find_entry(reg, "external", codegen, &err) : NULL;
+    if (e)
+        return e;
+    const char *near = reg ? tn_nearest_name(reg, "external", codegen) : NULL;
+    tn_error(r->ctx, func->loc, TNB_NOT_FOUND,
+             "no plugin offers the codegen '%s'%s%s (tenon list plugins --why tells which were "
+             "considered)",
+             codegen, near ? "; the nearest name is " : "", near ? near : "");
+    return NULL;
+}
+
+/* One function through its generator; false after an error. */
+static bool
+compile(runner *r, const char *symbol, const tn_function *fn, const char *codegen)
+{
+    const tnk_external *e = find_external(r, codegen, TN_NODE(fn));
+    if (!e)
+        return false;
+    const tn_node *options = tn_dict_get(tn_dict_get(r->pc->options, "target_options"), codegen),
+                  *payload = NULL;
+    tnb_diags *diags = tn_diags(r->ctx);
+    uint32_t before = tnb_diags_errors(diags);
+    tnb_status s = e->compile(e->self, r->ctx, symbol, fn, r->pc->target, options, &payload);
+    const tn_node *attrs = tn_dict_set(r->ctx, fn->attrs, "Codegen", NULL);
+    if (s == TNB_UNSUPPORTED && tn_option_bool(r->pc, "fallback")) {
+        tn_warn(r->ctx, fn->base.loc, "%s: %s does not support this function; it is compiled here",
+                symbol, codegen);
+        r->m = tn_module_set(r->ctx, r->m, symbol, flat_function(r->ctx, fn, attrs));
+        return true;
+    }
+    if (s != TNB_OK) {
+        if (tnb_diags_errors(diags) == before)
+            tn_error(r->ctx, fn->base.loc, s,
+                     "the codegen '%s' refused the function %s: %s (option fallback=true compiles "
+                     "it here)",
+                     codegen, symbol, tnb_status_name(s));
+        return false;
+    }
+    attrs = tn_dict_set(r->ctx, attrs, "external", tn_string(r->ctx, codegen));
+    r->m = tn_module_set(r->ctx, r->m, symbol, flat_function(r->ctx, fn, attrs));
+    tnb_strmap_set(&r->external, symbol, symbol);
+    if (payload)
+        TNB_PUSH(tn_scratch(r->ctx), r->mods,
+                 tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",
+                          tn_string(r->ctx, symbol), "payload", payload, NULL));
+    return true;
+}
+
+static const tn_node *
+redirect(tn_rewriter *w, const tn_node *n)
+{
+    runner *r = w->user;
+    const tn_call *c = tn_as_call(n);
+    const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
+    if (!gv || !tnb_strmap_has(&r->external, gv->name))
+        return NULL;
+    tn_list args =
+        tn_listv(r->ctx, tn_extern_func_of(r->ctx, gv->name), tn_tuple_of(r->ctx, c->args), NULL);
+    const tn_op *op = tn_find_op(tn_ctx_registry(r->ctx), "relax.call_dps_packed", NULL);
+    return tn_call_of(r->ctx, tn_op_ref_of(r->ctx, op), args, NULL, tn_listv(r->ctx, n->type, NULL),
+                      n->type);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    runner r = {.pc = pc, .ctx = pc->ctx, .m = m};
+    tnb_strmap_init(&r.external, tn_scratch(r.ctx));
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_function *fn = tn_as_function(m->funcs.at[i]);
+        const tn_string_imm *codegen =
+            fn ? tn_as_string_imm(tn_dict_get(fn->attrs, "Codegen")) : NULL;
+        if (codegen && !compile(&r, tn_module_name(m, i), fn, codegen->value))
+            return NULL;
+    }
+    for (uint32_t i = 0; r.external.n && i < m->names.n; i++) {
+        const tn_node *f = tn_module_get(r.m, tn_module_name(m, i));
+        tn_rewriter w = {.ctx = r.ctx, .user = &r, .pre = redirect};
+        const tn_node *nf = tn_is(f, TN_KIND_FUNCTION) ? tn_rewrite(&w, f) : f;
+        if (nf != f)
+            r.m = tn_module_set(r.ctx, r.m, tn_module_name(m, i), nf);
+    }
+    if (r.mods.n) {
+        const tn_array *old = tn_as_array(tn_dict_get(r.m->attrs, "external_mods"));
+        tn_list all = old ? old->items : (tn_list){0};
+        for (uint32_t i = 0; i < r.mods.n; i++)
+            all = tn_list_append(r.ctx, all, r.mods.at[i]);
+        r.m = tn_module_with_attrs(r.ctx, r.m,
+                                   tn_dict_set(r.ctx, r.m->attrs, "external_mods",
+                                               tn_array_of(r.ctx, all)));
+    }
+    return r.m == m ? m : transform_drop_unreachable(r.ctx, r.m);
+}
+
+static const tn_attr_schema options[] = {
+    {"target_options", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "a Dict: codegen -> its options"},
+    {"fallback", TN_ATTR_BOOL, 0, "False",
+     "compile here what a generator does not support, with a warning"},
+    {0}};
+
+const tn_pass transform_run_codegen = {
+    .size = sizeof(tn_pass),
+    .name = "RunCodegen",
+    .doc = "give functions marked Codegen to external code generators",
+    .options = options,
+    .keeps = TN_KEEPS_BITS,
+    .run = run,
+    .needs = "op external",
+};
