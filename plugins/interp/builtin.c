@@ -374,6 +374,28 @@ static const struct builtin_row {
     {"call_tir_dyn", invoke_closure},
 };
 
+/* A call in destination-passing style of a function of the module: what it gives goes into the
+ * arguments that follow its parameters. */
+static interp_val *
+call_into(builtin_call *b, const tn_node *f, uint32_t n_params)
+{
+    interp *vm = b->vm;
+    uint32_t n_out = b->n - n_params;
+    interp_val *const *outs = b->v + n_params;
+    interp_val *r =
+        interp_call_func(vm, b->env->m, b->name, f, b->v, n_params, NULL, b->c->base.loc);
+    if (!r)
+        return NULL;
+    bool many = r->kind == INTERP_V_TUPLE, ok = (many ? r->n : 1) == n_out;
+    if (!ok)
+        tn_error(vm->ctx, b->c->base.loc, TNB_TYPE, "%s: %s gives %u results, but %u are wanted",
+                 b->env->func, b->name, many ? r->n : 1, n_out);
+    for (uint32_t i = 0; ok && i < n_out; i++)
+        ok = interp_copy_into(vm, b->env, b->c, outs[i], many ? r->items[i] : r);
+    interp_val_unref(vm, r);
+    return ok ? interp_tuple_val(vm, NULL, 0) : NULL;
+}
+
 interp_val *
 interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
                const tn_call *c)
@@ -386,6 +408,8 @@ interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const 
                 return rows[i].run(&b);
     /* a function of the module may be named like an external one: its meaning */
     const tn_node *f = tn_module_get(env->m, name);
+    if (tn_is(f, TN_KIND_FUNCTION) && n > tn_as_function(f)->params.n)
+        return call_into(&b, f, tn_as_function(f)->params.n);
     if (f && !tn_is(f, TN_KIND_EXTERN_FUNC))
         return interp_call_func(vm, env->m, name, f, args, n, NULL, c->base.loc);
     tn_error(vm->ctx, c->base.loc, TNB_NOT_FOUND, "%s: the interpreter has no packed function '%s'",

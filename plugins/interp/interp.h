@@ -164,6 +164,11 @@ interp_call_val(interp *vm, interp_val *f, interp_val *const *args, uint32_t n, 
 interp_val *
 interp_call_func(interp *vm, const tn_module *m, const char *name, const tn_node *func,
                  interp_val *const *args, uint32_t n, const interp_val *closure, tn_loc loc);
+/* Outputs of a call in destination-passing style get the value of the function that stands for what
+ * is called. False after recording an error. */
+bool
+interp_copy_into(interp *vm, const interp_env *env, const tn_call *c, interp_val *dst,
+                 const interp_val *src);
 /* A PrimFunc in destination-passing style on values; scalars of a last shape are passed one by one.
  */
 bool

@@ -54,13 +54,13 @@ dps_args(op_call *o, const interp_val *ins, interp_val *outs, uint32_t *n)
     return a;
 }
 
-/* Outputs get the value of a function of the module that stands for a library call. */
-static bool
-copy_into(op_call *o, interp_val *dst, const interp_val *src)
+bool
+interp_copy_into(interp *vm, const interp_env *env, const tn_call *c, interp_val *dst,
+                 const interp_val *src)
 {
     if (dst->kind == INTERP_V_TUPLE && src->kind == INTERP_V_TUPLE && dst->n == src->n) {
         for (uint32_t i = 0; i < dst->n; i++)
-            if (!copy_into(o, dst->items[i], src->items[i]))
+            if (!interp_copy_into(vm, env, c, dst->items[i], src->items[i]))
                 return false;
         return true;
     }
@@ -68,9 +68,9 @@ copy_into(op_call *o, interp_val *dst, const interp_val *src)
     if (dst->kind != INTERP_V_TENSOR || src->kind != INTERP_V_TENSOR ||
         !interp_val_bytes(dst, &x) || !interp_val_bytes(src, &y) || x != y ||
         !tnb_dtype_eq(dst->dtype, src->dtype)) {
-        tn_error(o->vm->ctx, o->c->base.loc, TNB_SHAPE,
-                 "%s: the function called gives %s, but the call says %s", o->env->func,
-                 interp_describe(o->vm, src), interp_describe(o->vm, dst));
+        tn_error(vm->ctx, c->base.loc, TNB_SHAPE,
+                 "%s: the function called gives %s, but the call says %s", env->func,
+                 interp_describe(vm, src), interp_describe(vm, dst));
         return false;
     }
     memcpy(dst->mem->bytes + dst->offset, src->mem->bytes + src->offset, x);
@@ -106,7 +106,7 @@ run_dps(op_call *o, interp_val *outs)
     if (tn_is(meaning, TN_KIND_FUNCTION)) {
         r = interp_call_func(vm, o->env->m, f->name, meaning, o->v[1]->items, o->v[1]->n, NULL,
                              o->c->base.loc);
-        bool ok = r && copy_into(o, outs, r);
+        bool ok = r && interp_copy_into(vm, o->env, o->c, outs, r);
         interp_val_unref(vm, r);
         return ok ? interp_val_ref(outs) : NULL;
     }

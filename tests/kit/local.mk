@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of kit. Kernels run on the processor through the plugins cpu and tir.
 if HAVE_CMOCKA
+check_PROGRAMS += tests/kit/t_pattern
+TESTS += tests/kit/t_pattern
+tests_kit_t_pattern_SOURCES = tests/kit/t_pattern.c
+tests_kit_t_pattern_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_pattern_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
 KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source \
 	tests/kit/t_codegen tests/kit/t_math tests/kit/t_shapes

@@ -1,2 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of transform.
+# Tests of transform beside the golden cases (tests/pass).
+check_LTLIBRARIES += tests/transform/testext.la
+tests_transform_testext_la_SOURCES = tests/transform/external/testext.c
+tests_transform_testext_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_transform_testext_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+TESTS += tests/transform/byoc.py
+EXTRA_DIST += tests/transform/byoc.py tests/transform/external/testext.plugin

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plugin with patterns and an external code generator, as a vendor library's would be: it takes
+ * matmul with what follows, and "compiles" by noting the composites' names. */
+#include "tenon/core/registry.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/pattern.h"
+
+/* The right operand has to be a matrix, and no inner value may be needed elsewhere. */
+static bool
+is_plain_matmul(tn_ctx *ctx, const tnk_match *m, void *self)
+{
+    (void)ctx;
+    (void)self;
+    const tn_expr *w = tnk_match_get(m, "w");
+    return w && tn_type_ndim(w->type) == 2 && !tnk_match_leaks(m);
+}
+
+/* What the generator wants to know about a match. */
+static const tn_node *
+workspace(tn_ctx *ctx, const tnk_match *m, void *self)
+{
+    (void)m;
+    (void)self;
+    return tn_dictv(ctx, "WorkspaceSize", tn_i64(ctx, 1024), NULL);
+}
+
+static const tnk_fusion_pattern matmul = {
+    .size = sizeof(tnk_fusion_pattern),
+    .priority = 0,
+    .name = "testext.matmul",
+    .doc = "a matrix product",
+    .pattern = "matmul(x, w)",
+    .check = is_plain_matmul,
+};
+
+/* Built in C: matmul, then relu of the sum with a vector. */
+static const tnk_pat *
+build_matmul_bias_relu(tn_ctx *ctx, void *self)
+{
+    (void)self;
+    const tnk_pat *mm[2] = {tnk_pat_called(ctx, tnk_pat_any(ctx), "x"),
+                            tnk_pat_called(ctx, tnk_pat_any(ctx), "w")};
+    const tnk_pat *sum[2] = {tnk_pat_op(ctx, "matmul", mm, 2, false),
+                             tnk_pat_ndim(tnk_pat_any(ctx), 1)};
+    const tnk_pat *add = tnk_pat_op(ctx, "add", sum, 2, false);
+    return tnk_pat_op(ctx, "nn.relu", &add, 1, false);
+}
+
+static const tnk_fusion_pattern matmul_bias_relu = {
+    .size = sizeof(tnk_fusion_pattern),
+    .priority = 10,
+    .name = "testext.matmul_bias_relu",
+    .doc = "a matrix product with bias and activation",
+    .build = build_matmul_bias_relu,
+    .check = is_plain_matmul,
+    .attrs = workspace,
+};
+
+/* Takes float32 only. */
+static tnb_status
+compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
+        const tn_target *target, const tn_node *options, const tn_node **payload)
+{
+    (void)self;
+    (void)symbol;
+    (void)target;
+    for (uint32_t i = 0; i < func->params.n; i++)
+        if (!tnb_dtype_eq(tn_type_dtype(func->params.at[i]->type), TNB_F32))
+            return TNB_UNSUPPORTED;
+    *payload = tn_dictv(ctx, "params", tn_i64(ctx, func->params.n), "level",
+                        tn_i64(ctx, tn_dict_int(options, "level", 0)), NULL);
+    return TNB_OK;
+}
+
+static const tnk_external external = {
+    .size = sizeof(tnk_external),
+    .name = "testext",
+    .doc = "for tests",
+    .compile = compile,
+};
+
+static const tnk_fusion_pattern *const patterns[] = {&matmul, &matmul_bias_relu};
+static const tnk_external *const externals[] = {&external};
+
+TN_PLUGIN(testext, "0.1.0", "Apache-2.0", "an external code generator for tests",
+          .patterns = patterns, .n_patterns = 2, .externals = externals, .n_externals = 1);
