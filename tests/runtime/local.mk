@@ -32,5 +32,11 @@ TESTS += tests/runtime/t_compile
 tests_runtime_t_compile_SOURCES = tests/runtime/t_compile.c tests/runtime/assemble.h
 tests_runtime_t_compile_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_compile_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/runtime/t_constants
+TESTS += tests/runtime/t_constants
+tests_runtime_t_constants_SOURCES = tests/runtime/t_constants.c tests/runtime/assemble.h
+tests_runtime_t_constants_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_constants_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
