@@ -245,7 +245,9 @@ renew_children(tn_rewriter *r, const tn_node *n)
     const tn_kind_info *k = &tn_kinds[n->kind];
     memcpy(&copy, n, k->size);
     bool changed = false, type_changed = false;
-    if (n->type) {
+    /* the type of what defines variables may name them: it comes behind the definitions */
+    bool type_last = n->kind == TN_KIND_FUNCTION || n->kind == TN_KIND_SEQ_EXPR;
+    if (n->type && !type_last) {
         copy.base.type = rewrite(r, n->type);
         type_changed = copy.base.type != n->type;
     }
@@ -269,6 +271,10 @@ renew_children(tn_rewriter *r, const tn_node *n)
             changed |= now.at != l.at;
             memcpy(at, &now, sizeof now);
         }
+    }
+    if (n->type && type_last) {
+        copy.base.type = rewrite(r, n->type);
+        type_changed = copy.base.type != n->type;
     }
     bool fresh = state_of(r)->fresh && is_identity(n);
     if (!changed && !type_changed && !fresh)

@@ -9,12 +9,17 @@ LLM_PASSES = \
 	plugins/llm/attach_memory_plan_attr.c \
 	plugins/llm/attach_pipeline_parallel_stages.c \
 	plugins/llm/attach_sequence_length_padding_factor.c \
-	plugins/llm/attach_variable_bounds.c
+	plugins/llm/attach_variable_bounds.c \
+	plugins/llm/pipeline_parallel_rewrite.c
 plugins_llm_llm_la_SOURCES = \
 	$(LLM_PASSES) \
 	plugins/llm/attach.c \
 	plugins/llm/llm.h \
 	plugins/llm/passes.def \
+	plugins/llm/pipeline.h \
+	plugins/llm/pipeline_check.c \
+	plugins/llm/pipeline_cut.c \
+	plugins/llm/pipeline_stage.c \
 	plugins/llm/plugin.c
 plugins_llm_llm_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/llm
 plugins_llm_llm_la_LDFLAGS = $(PLUGIN_LDFLAGS)

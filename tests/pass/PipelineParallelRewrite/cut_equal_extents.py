@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Extents that are equal when written differently match.
+@I.ir_module
+class Before:
+    @R.function(pure=False)
+    def f(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Object) -> R.Object:
+        n = T.int64()
+        cls = Before
+        out: R.Object = R.call_builtin_with_ctx("mlc.multi_gpu.DispatchFunctionByGroup", (((cls.f_stage0, x, R.shape([]), packed_params), (cls.f_stage1, R.shape([2 * n + n * 2]), packed_params)),), ty_args=(R.Object,))
+        return out
+
+    @R.function(private=True, pure=False)
+    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Object) -> R.Object:
+        n = T.int64()
+        a = R.reshape(x, R.shape([n * 4]))
+        _ = R.call_packed("runtime.disco.send_to_next_group", a, ty_args=(R.Tuple,))
+        return a
+
+    @R.function(private=True, pure=False)
+    def f_stage1(s: R.Shape(["k"]), packed_params: R.Object) -> R.Object:
+        k = T.int64()
+        p = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((k,), dtype="float32"))
+        return p
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function(pure=False)
+    def f(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Any) -> R.Any:
+        n = T.int64()
+        cls = Expected
+        out: R.Any = R.call_builtin_with_ctx("mlc.multi_gpu.DispatchFunctionByGroup", (((cls.f_stage0, x, R.shape([]), packed_params), (cls.f_stage1, R.shape([2 * n + n * 2]), packed_params)),), ty_args=(R.Any,))
+        return out
+
+    @R.function(private=True, pure=False)
+    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Any:
+        n = T.int64()
+        a: R.Tensor((n * 4,), dtype="float32") = R.reshape(x, R.shape([n * 4]))
+        _: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", a, ty_args=(R.Tuple,))
+        return a
+
+    @R.function(private=True, pure=False)
+    def f_stage1(s: R.Shape(["k"]), packed_params: R.Any) -> R.Any:
+        k = T.int64()
+        p = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((k,), dtype="float32"))
+        return p

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# The last parameter is packed_params.
+# error: the last parameter of 'prefill' is 'weights', but
+@I.ir_module
+class Before:
+    @R.function
+    def prefill(x: R.Tensor(("n", 4), dtype="float32"), weights: R.Tuple(R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"))):
+        n = T.int64()
+        R.func_attr({"num_input": 1, "pipeline_parallel_stages": 2})
+        with R.dataflow():
+            a = R.nn.relu(x)
+            b: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("mlc.pipeline_parallel_stage_boundary", a, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            c = R.exp(b)
+            R.output(c)
+        return c

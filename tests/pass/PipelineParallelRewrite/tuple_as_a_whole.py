@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# A tuple travels field by field and is made again.
+@I.ir_module
+class Before:
+    @R.function
+    def prefill(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Tuple(R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"))):
+        n = T.int64()
+        R.func_attr({"num_input": 1, "pipeline_parallel_stages": 3})
+        with R.dataflow():
+            t: R.Tuple(R.Tensor((n, 4), dtype="float32"), R.Tensor((n, 4), dtype="float32")) = R.call_pure_packed("split", x, ty_args=(R.Tuple(R.Tensor((n, 4), dtype="float32"), R.Tensor((n, 4), dtype="float32")),))
+            a = R.nn.relu(x)
+            b: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("mlc.pipeline_parallel_stage_boundary", a, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            c = R.negative(b)
+            d: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("mlc.pipeline_parallel_stage_boundary", c, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            e: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("merge", t, d, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            R.output(e)
+        return e
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function(pure=False)
+    def prefill(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Any) -> R.Any:
+        n = T.int64()
+        cls = Expected
+        gv: R.Any = R.call_builtin_with_ctx("mlc.multi_gpu.DispatchFunctionByGroup", (((cls.prefill_stage0, x, R.shape([]), packed_params), (cls.prefill_stage1, R.shape([n]), packed_params), (cls.prefill_stage2, R.shape([n]), packed_params)),), ty_args=(R.Any,))
+        return gv
+
+    @R.function(private=True, pure=False)
+    def prefill_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Tuple(R.Tensor(("n", 4), dtype="float32"), R.Tensor(("n", 4), dtype="float32"), R.Tensor(("n", 4), dtype="float32")):
+        n = T.int64()
+        R.func_attr({"num_input": 2})
+        with R.dataflow():
+            t: R.Tuple(R.Tensor((n, 4), dtype="float32"), R.Tensor((n, 4), dtype="float32")) = R.call_pure_packed("split", x, ty_args=(R.Tuple(R.Tensor((n, 4), dtype="float32"), R.Tensor((n, 4), dtype="float32")),))
+            t_0: R.Tensor((n, 4), dtype="float32") = t[0]
+            t_1: R.Tensor((n, 4), dtype="float32") = t[1]
+            a: R.Tensor((n, 4), dtype="float32") = R.nn.relu(x)
+            R.output(t_0, t_1, a)
+        _: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", a, ty_args=(R.Tuple,))
+        __1: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", t_0, ty_args=(R.Tuple,))
+        __2: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", t_1, ty_args=(R.Tuple,))
+        return (a, t_0, t_1)
+
+    @R.function(private=True, pure=False)
+    def prefill_stage1(s: R.Shape(["n"]), packed_params: R.Any) -> R.Tuple(R.Tensor(("n", 4), dtype="float32"), R.Tensor(("n", 4), dtype="float32"), R.Tensor(("n", 4), dtype="float32")):
+        n = T.int64()
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            b = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            t_0 = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            t_1 = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            c: R.Tensor((n, 4), dtype="float32") = R.negative(b)
+            R.output(t_0, t_1, c)
+        _: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", c, ty_args=(R.Tuple,))
+        __1: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", t_0, ty_args=(R.Tuple,))
+        __2: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", t_1, ty_args=(R.Tuple,))
+        return (c, t_0, t_1)
+
+    @R.function(private=True, pure=False)
+    def prefill_stage2(s: R.Shape(["n"]), packed_params: R.Any) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            d = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            t_0 = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            t_1 = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            t: R.Tuple(R.Tensor((n, 4), dtype="float32"), R.Tensor((n, 4), dtype="float32")) = (t_0, t_1)
+            e: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("merge", t, d, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            R.output(e)
+        return e

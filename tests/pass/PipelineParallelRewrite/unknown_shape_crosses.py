@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# A tensor without extents has no place to be received in.
+# error: only tensors of known rank
+# at: 15
+@I.ir_module
+class Before:
+    @R.function
+    def prefill(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Tuple(R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"))):
+        n = T.int64()
+        R.func_attr({"num_input": 1, "pipeline_parallel_stages": 2})
+        with R.dataflow():
+            o: R.Tensor(ndim=1, dtype="float32") = R.call_pure_packed("nonzero", x, ty_args=(R.Tensor(ndim=1, dtype="float32"),))
+            a = R.nn.relu(x)
+            b: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("mlc.pipeline_parallel_stage_boundary", a, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            c: R.Tensor(ndim=1, dtype="float32") = R.exp(o)
+            R.output(c)
+        return c

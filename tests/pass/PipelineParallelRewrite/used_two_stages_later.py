@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a later stage than the next uses is forwarded by the stages between, behind what the boundaries name.
+@I.ir_module
+class Before:
+    @R.function
+    def prefill(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Tuple(R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"), R.Tensor((4, 4), dtype="float32"))):
+        n = T.int64()
+        R.func_attr({"num_input": 1, "pipeline_parallel_stages": 3})
+        with R.dataflow():
+            a = R.nn.relu(x)
+            b = R.exp(a)
+            c: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("mlc.pipeline_parallel_stage_boundary", b, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            d = R.negative(c)
+            e: R.Tensor((n, 4), dtype="float32") = R.call_pure_packed("mlc.pipeline_parallel_stage_boundary", d, ty_args=(R.Tensor((n, 4), dtype="float32"),))
+            f = R.add(e, a)
+            R.output(f)
+        return f
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function(pure=False)
+    def prefill(x: R.Tensor(("n", 4), dtype="float32"), packed_params: R.Any) -> R.Any:
+        n = T.int64()
+        cls = Expected
+        gv: R.Any = R.call_builtin_with_ctx("mlc.multi_gpu.DispatchFunctionByGroup", (((cls.prefill_stage0, x, R.shape([]), packed_params), (cls.prefill_stage1, R.shape([n]), packed_params), (cls.prefill_stage2, R.shape([n]), packed_params)),), ty_args=(R.Any,))
+        return gv
+
+    @R.function(private=True, pure=False)
+    def prefill_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Tuple(R.Tensor(("n", 4), dtype="float32"), R.Tensor(("n", 4), dtype="float32")):
+        n = T.int64()
+        R.func_attr({"num_input": 2})
+        with R.dataflow():
+            a: R.Tensor((n, 4), dtype="float32") = R.nn.relu(x)
+            b: R.Tensor((n, 4), dtype="float32") = R.exp(a)
+            R.output(a, b)
+        _: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", b, ty_args=(R.Tuple,))
+        __1: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", a, ty_args=(R.Tuple,))
+        return (b, a)
+
+    @R.function(private=True, pure=False)
+    def prefill_stage1(s: R.Shape(["n"]), packed_params: R.Any) -> R.Tuple(R.Tensor(("n", 4), dtype="float32"), R.Tensor(("n", 4), dtype="float32")):
+        n = T.int64()
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            c = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            a = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            d: R.Tensor((n, 4), dtype="float32") = R.negative(c)
+            R.output(a, d)
+        _: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", d, ty_args=(R.Tuple,))
+        __1: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", a, ty_args=(R.Tuple,))
+        return (d, a)
+
+    @R.function(private=True, pure=False)
+    def prefill_stage2(s: R.Shape(["n"]), packed_params: R.Any) -> R.Tensor(("n", 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            e = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            a = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
+            f: R.Tensor((n, 4), dtype="float32") = R.add(e, a)
+            R.output(f)
+        return f
