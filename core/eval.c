@@ -12,7 +12,8 @@ struct maker {
     tn_ctx *ctx;
     uint64_t state;
     const tn_node *dims;
-    tnb_ptrmap symbols; /* variable -> IntImm */
+    int64_t int_min, int_max; /* of integer elements */
+    tnb_ptrmap symbols;       /* variable -> IntImm */
 };
 
 /* splitmix64 */
@@ -31,6 +32,14 @@ next_unit(struct maker *k) /* in [0, 1) */
     return (double)(next_random(k) >> 11) * 0x1p-53;
 }
 
+static int64_t
+next_int(struct maker *k, tnb_dtype d)
+{
+    if (tnb_dtype_is_bool(d))
+        return (int64_t)(next_random(k) % 2);
+    return k->int_min + (int64_t)(next_random(k) % (uint64_t)(k->int_max - k->int_min + 1));
+}
+
 /* The extent that a symbolic variable stands for: as asked for by name, else 2 to 5. */
 static const tn_expr *
 symbol_value(struct maker *k, const tn_expr *v)
@@ -38,7 +47,7 @@ symbol_value(struct maker *k, const tn_expr *v)
     const tn_expr *known = tnb_ptrmap_get(&k->symbols, v);
     if (known)
         return known;
-    int64_t n = tn_dict_int(k->dims, tn_var_name(v), -1);
+    int64_t n = tn_dict_int(k->dims, tn_var_name(v), tn_dict_int(k->dims, "", -1));
     if (n < 0)
         n = 2 + (int64_t)(next_random(k) % 4);
     known = tn_int_imm_of(k->ctx, tn_dtype_of(v), n);
@@ -83,9 +92,8 @@ random_tensor(struct maker *k, tn_list dims, tnb_dtype d)
     for (uint64_t i = 0; i < n && ok; i++) {
         if (tnb_dtype_is_float(d))
             ok = tnb_store_f64(bytes, one, i, 2 * next_unit(k) - 1);
-        else /* small, so that integers serve as indices too */
-            ok = tnb_store_i64(bytes, one, i,
-                               (int64_t)(next_random(k) % (tnb_dtype_is_bool(d) ? 2 : 4)));
+        else
+            ok = tnb_store_i64(bytes, one, i, next_int(k, d));
     }
     if (!ok)
         return tn_error(k->ctx, 0, TNB_UNSUPPORTED, "no made-up values of dtype %s",
@@ -100,7 +108,7 @@ random_scalar(struct maker *k, const tn_expr *var, tnb_dtype d)
         return symbol_value(k, var);
     if (tnb_dtype_is_float(d))
         return tn_float_imm_of(k->ctx, d, 2 * next_unit(k) - 1);
-    return tn_int_imm_of(k->ctx, d, (int64_t)(next_random(k) % (tnb_dtype_is_bool(d) ? 2 : 4)));
+    return tn_int_imm_of(k->ctx, d, next_int(k, d));
 }
 
 static const tn_expr *
@@ -147,11 +155,23 @@ random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *
     }
 }
 
-/* Symbols first: scalar parameters named in shapes get the shape's value. */
 bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args)
 {
-    struct maker k = {.ctx = ctx, .state = seed * 0x9E3779B97F4A7C15u + 1, .dims = dims};
+    /* small, so that integers serve as indices too */
+    return tn_random_args_within(ctx, func, seed, dims, 0, 3, args);
+}
+
+/* Symbols first: scalar parameters named in shapes get the shape's value. */
+bool
+tn_random_args_within(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims,
+                      int64_t int_min, int64_t int_max, tn_list *args)
+{
+    struct maker k = {.ctx = ctx,
+                      .state = seed * 0x9E3779B97F4A7C15u + 1,
+                      .dims = dims,
+                      .int_min = int_min,
+                      .int_max = int_max};
     tnb_ptrmap_init(&k.symbols, tn_scratch(ctx));
     const tn_function *f = tn_as_function(func);
     const tn_prim_func *p = tn_as_prim_func(func);

@@ -343,6 +343,47 @@ invoke_closure(const builtin_call *b)
     return interp_call_val(b->vm, b->v[0], args, packed ? b->v[1]->n : b->n - 1, b->c->base.loc);
 }
 
+/* ---- worker groups, of which the interpreter is worker 0 and alone ---- */
+
+/* The last argument is the result. Where it has room for more workers' tensors, these are taken to
+ * be equal; where it is smaller, worker 0's part is the first. */
+static interp_val *
+collective(const builtin_call *b)
+{
+    const interp_val *x = b->n ? b->v[0] : NULL, *out = b->n ? b->v[b->n - 1] : NULL;
+    uint64_t from, to;
+    if (b->n < 2 || !is(b, 0, INTERP_V_TENSOR) || !is(b, b->n - 1, INTERP_V_TENSOR) ||
+        !tnb_dtype_eq(x->dtype, out->dtype) || !interp_val_bytes(x, &from) ||
+        !interp_val_bytes(out, &to) || (from == 0 && to != 0))
+        return wrong(b, 0, "a tensor, and a result of its dtype at the end");
+    for (uint64_t at = 0; at < to; at += from)
+        memcpy(out->mem->bytes + out->offset + at, x->mem->bytes + x->offset,
+               to - at < from ? to - at : from);
+    interp_mem_written(out->mem);
+    return done(b);
+}
+
+static interp_val *
+worker_id(const builtin_call *b)
+{
+    int64_t zero = 0;
+    return interp_shape_val(b->vm, 1, &zero);
+}
+
+static interp_val *
+shape_to_tensor(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_SHAPE))
+        return wrong(b, 0, "a shape");
+    int64_t n = b->v[0]->ndim;
+    interp_val *t = interp_tensor_new(b->vm, TNB_I64, 1, &n, b->c->base.loc);
+    if (t) {
+        memcpy(t->mem->bytes, b->v[0]->shape, (size_t)n * sizeof(int64_t));
+        interp_mem_written(t->mem);
+    }
+    return t;
+}
+
 static const struct builtin_row {
     const char *name; /* without "vm.builtin." */
     interp_val *(*run)(const builtin_call *b);
@@ -396,6 +437,15 @@ call_into(builtin_call *b, const tn_node *f, uint32_t n_params)
     return ok ? interp_tuple_val(vm, NULL, 0) : NULL;
 }
 
+static const struct builtin_row others[] = {
+    {"relax.run.shape_to_tensor", shape_to_tensor},
+    {"runtime.disco.allgather", collective},
+    {"runtime.disco.allreduce", collective},
+    {"runtime.disco.broadcast_from_worker0", collective},
+    {"runtime.disco.scatter_from_worker0", collective},
+    {"runtime.disco.worker_id", worker_id},
+};
+
 interp_val *
 interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
                const tn_call *c)
@@ -406,6 +456,9 @@ interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const 
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             if (strcmp(rows[i].name, name + sizeof prefix - 1) == 0)
                 return rows[i].run(&b);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].name, name) == 0)
+            return others[i].run(&b);
     /* a function of the module may be named like an external one: its meaning */
     const tn_node *f = tn_module_get(env->m, name);
     if (tn_is(f, TN_KIND_FUNCTION) && n > tn_as_function(f)->params.n)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements chosen by their values or by chance: median, unique, multinomial_from_uniform. */
-#include "infer.h"
-
-#include "tenon/core/builder.h"
+#include "emit.h"
 
 const tn_type *
 infer_median(tn_ctx *ctx, const tn_call *call)
@@ -115,4 +113,47 @@ infer_multinomial(tn_ctx *ctx, const tn_call *call)
                               "the second axis of argument '%s' has extent %s, wanted 1", names[i],
                               tn_text(ctx, dims[i].at[1]));
     return infer_known(ctx, call, tn_listv(ctx, dims[1].at[0], tn_i64(ctx, 1), NULL), d);
+}
+
+/* ---- median ---- */
+
+static const tn_expr *
+emit_op(tn_builder *b, const char *op, const tn_node *attrs, const tn_expr *x, const tn_expr *y)
+{
+    return tn_emit(b, tn_call_opv(tn_builder_ctx(b), op, attrs, x, y, NULL), "lv");
+}
+
+/* Positions in sorted order, the middle one of them, and what stands there. */
+const tn_expr *
+legalize_median(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *x = call->args.at[0];
+    const tn_array *axes = tn_as_array(tn_call_attr(call, "axis"));
+    int64_t axis = 0;
+    if (axes && (axes->items.n != 1 || !tn_int_value(axes->items.at[0], &axis)))
+        return NULL;
+    if (!axes)
+        x = emit_op(b, "flatten", NULL, x, NULL);
+    tn_list dims = emit_dims(x);
+    axis += axis < 0 ? (int64_t)dims.n : 0;
+    const tn_node *along = tn_i64(ctx, axis),
+                  *sort_attrs =
+                      tn_dictv(ctx, "axis", along, "dtype", tn_dtype_value(ctx, TNB_I64), NULL);
+    const tn_expr *order = emit_op(b, "argsort", sort_attrs, x, NULL);
+    const tn_expr *middle = dim_floordiv(ctx, dim_addi(ctx, dims.at[axis], -1), 2);
+    const tn_expr *at = emit_op(b, "take", tn_dictv(ctx, "axis", along, NULL), order, middle);
+    const tn_node *one_axis = tn_dictv(ctx, "axis", tn_int_array(ctx, &axis, 1), NULL);
+    const tn_expr *kept = emit_op(b, "expand_dims", one_axis, at, NULL);
+    const tn_expr *value =
+        emit_op(b, "gather_elements", tn_dictv(ctx, "axis", along, NULL), x, kept);
+    bool keep = tn_call_int(call, "keepdims") != 0;
+    if (!axes) {
+        tn_list out = {0};
+        tn_type_dims(call->base.type, &out);
+        return tn_call_opv(ctx, "reshape", NULL, value, tn_shape(ctx, out), NULL);
+    }
+    if (!keep)
+        value = emit_op(b, "squeeze", one_axis, value, NULL);
+    return tn_tuple_of(ctx, tn_listv(ctx, value, keep ? kept : at, NULL));
 }

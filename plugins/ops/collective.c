@@ -146,3 +146,36 @@ legalize_scatter(tn_builder *b, const tn_call *call)
     return call_runtime(ctx, "runtime.disco.scatter_from_worker0",
                         tn_listv(ctx, x, tn_bool(ctx, false), NULL), call->base.type);
 }
+
+/* The worker's number is known as it runs. */
+const tn_expr *
+legalize_replica_to_shard(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_pure_packed", NULL);
+    const tn_type *any = tn_ty_shape_rank(ctx, -1);
+    if (!op)
+        return NULL;
+    tn_list callee = tn_listv(ctx, tn_extern_func_of(ctx, "runtime.disco.worker_id"), NULL);
+    const tn_expr *id =
+        tn_call_of(ctx, tn_op_ref_of(ctx, op), callee, NULL, tn_listv(ctx, any, NULL), NULL);
+    const tn_expr *worker = tn_var_dtype(ctx, "worker_id", TNB_I64);
+    id = tn_emit(b, id, "gv");
+    tn_emit_match_cast(b, id, tn_ty_shape_of(ctx, tn_listv(ctx, worker, NULL)), "gv");
+    emit e = emit_begin(b, call);
+    const tn_node *x = emit_input(&e, call->args.at[0]);
+    const tn_expr *idx[INFER_MAX_DIMS], *at;
+    uint32_t n = emit_ndim(x);
+    int64_t axis = tn_call_int(call, "axis");
+    if (n > INFER_MAX_DIMS)
+        return NULL;
+    axis += axis < 0 ? (int64_t)n : 0;
+    TNB_PUSH(tn_scratch(ctx), e.scalars, worker);
+    at = tnk_te_scalar(e.te, "worker_id", TNB_I64);
+    tnk_stage *s = emit_stage(&e, "redistribute_replica_to_shard");
+    memcpy(idx, s->axes, n * sizeof *idx);
+    const tn_expr *part =
+        dim_floordiv(ctx, emit_dim(x, (uint32_t)axis), tn_call_int(call, "num_workers"));
+    idx[axis] = ADD(MUL(at, part), idx[axis]);
+    return emit_end(&e, "strided_slice", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
+}

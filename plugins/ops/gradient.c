@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients (grad.*), marks for differentiation, and the loss over logits. */
 #include "emit.h"
+#include "layout.h"
 
 const tn_type *
 infer_cross_entropy(tn_ctx *ctx, const tn_call *call)
@@ -68,4 +69,169 @@ legalize_identity(tn_builder *b, const tn_call *call)
 {
     (void)b;
     return call->args.at[0];
+}
+
+/* ---- pooling ---- */
+
+typedef struct pool_grad {
+    emit e;
+    window w;
+    int64_t size[2];
+    const tn_node *grad, *x; /* NCHW */
+} pool_grad;
+
+/* False: declined. */
+static bool
+pool_grad_begin(pool_grad *p, tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_ty_tensor *g = tn_as_ty_tensor(call->args.at[0]->type);
+    const char *out = tn_call_attr(call, "out_layout") ? tn_call_str(call, "out_layout") : "NCHW";
+    if (strcmp(tn_call_str(call, "layout"), "NCHW") || strcmp(out, "NCHW") || g->ndim != 4 ||
+        tn_type_ndim(call->base.type) != 4 || !window_read(ctx, call, 2, &p->w) ||
+        !window_ints(ctx, call, "pool_size", 2, 1, p->size) || p->w.dilation[0] != 1 ||
+        p->w.dilation[1] != 1)
+        return false;
+    p->e = emit_begin(b, call);
+    p->grad = emit_input(&p->e, call->args.at[0]);
+    p->x = emit_input(&p->e, call->args.at[1]);
+    return true;
+}
+
+/* The windows that cover an element, as reduction axes: place[i] is the window's position along
+ * spatial axis i, of which `inside` says whether it exists and covers the element. */
+static const tn_expr *
+covering(pool_grad *p, tnk_stage *s, const tn_expr **place)
+{
+    tn_ctx *ctx = p->e.ctx;
+    static const char *const names[] = {"wh", "ww"};
+    const tn_expr *inside = NULL;
+    for (int i = 0; i < 2; i++) {
+        int64_t stride = p->w.stride[i], most = (p->size[i] + stride - 1) / stride;
+        const tn_expr *r = tnk_te_reduce_axis(s, names[i], I64(most));
+        const tn_expr *from = ADD(s->axes[2 + i], I64(p->w.before[i])); /* in the padded data */
+        place[i] = SUB(FLOORDIV(from, I64(stride)), r);
+        const tn_expr *ok =
+            AND(GREATER_EQ(place[i], I64(0)), LESS(place[i], emit_dim(p->grad, 2 + (uint32_t)i)));
+        ok = AND(ok, LESS(from, ADD(MUL(place[i], I64(stride)), I64(p->size[i]))));
+        inside = inside ? AND(inside, ok) : ok;
+    }
+    return inside;
+}
+
+static const tn_expr *
+pool_grad_end(pool_grad *p, tnk_stage *s, const tn_expr *inside, const tn_expr *value,
+              const char *hint)
+{
+    tn_ctx *ctx = p->e.ctx;
+    const tn_expr *zero = LIT(emit_dtype(p->grad), 0);
+    return emit_end(&p->e, hint, tnk_te_sum(s, GUARDED(inside, value, zero)));
+}
+
+const tn_expr *
+legalize_avg_pool_grad(tn_builder *b, const tn_call *call)
+{
+    pool_grad p;
+    if (!pool_grad_begin(&p, b, call))
+        return NULL;
+    tn_ctx *ctx = p.e.ctx;
+    tnb_dtype d = emit_dtype(p.grad);
+    bool with_padding = tn_call_int(call, "count_include_pad") != 0;
+    tnk_stage *s = emit_stage(&p.e, "T_pool_grad");
+    const tn_expr *at[4] = {s->axes[0], s->axes[1]}, *count = I64(1);
+    const tn_expr *inside = covering(&p, s, at + 2);
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *start = SUB(MUL(at[2 + i], I64(p.w.stride[i])), I64(p.w.before[i]));
+        const tn_expr *end = LEAST(ADD(start, I64(p.size[i])), emit_dim(p.x, 2 + (uint32_t)i));
+        count = MUL(count, with_padding ? I64(p.size[i]) : SUB(end, GREATEST(start, I64(0))));
+    }
+    if (!with_padding)
+        count = GREATEST(count, I64(1));
+    const tn_expr *v = DIVIDE(tnk_te_read_at(p.e.te, p.grad, at, 4), CAST(d, count));
+    return pool_grad_end(&p, s, inside, v, "avg_pool2d_backward");
+}
+
+/* The larger value with its position, the earlier one of equal values; -1: none yet. */
+static void
+first_largest(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
+              uint32_t n, void *user)
+{
+    (void)n;
+    (void)user;
+    const tn_expr *take =
+        AND(GREATER_EQ(x[0], I64(0)), OR(LESS(acc[0], I64(0)), GREATER(x[1], acc[1])));
+    next[0] = SELECT(take, x[0], acc[0]);
+    next[1] = SELECT(take, x[1], acc[1]);
+}
+
+const tn_expr *
+legalize_max_pool_grad(tn_builder *b, const tn_call *call)
+{
+    pool_grad p;
+    if (!pool_grad_begin(&p, b, call))
+        return NULL;
+    tn_ctx *ctx = p.e.ctx;
+    tnb_dtype d = emit_dtype(p.x), dtypes[2] = {TNB_I64, d};
+    const tn_expr *height = emit_dim(p.x, 2), *width = emit_dim(p.x, 3), *inside = NULL;
+    tnk_stage *s =
+        tnk_te_stage(p.e.te, "maxpool_grad_argmax", tn_as_buffer(p.grad)->shape.at, 4, d);
+    const tn_expr *at[4] = {s->axes[0], s->axes[1]};
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *r = tnk_te_reduce_axis(s, i ? "dw" : "dh", I64(p.size[i]));
+        at[2 + i] = SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), r), I64(p.w.before[i]));
+        const tn_expr *ok = AND(GREATER_EQ(at[2 + i], I64(0)), LESS(at[2 + i], i ? width : height));
+        inside = inside ? AND(inside, ok) : ok;
+    }
+    const tn_expr *least = tn_min_value(ctx, d);
+    const tn_expr *values[2] = {SELECT(inside, ADD(MUL(at[2], width), at[3]), I64(-1)),
+                                GUARDED(inside, tnk_te_read_at(p.e.te, p.x, at, 4), least)};
+    const tn_expr *init[2] = {I64(-1), least};
+    const tn_node *best[2];
+    tnk_te_reduce_tuple(s, dtypes, values, init, 2, first_largest, NULL, best);
+    s = emit_stage(&p.e, "T_pool_grad");
+    inside = covering(&p, s, at + 2);
+    at[0] = s->axes[0];
+    at[1] = s->axes[1];
+    const tn_expr *own = ADD(MUL(s->axes[2], width), s->axes[3]);
+    const tn_expr *v = SELECT(EQUAL(tnk_te_read_at(p.e.te, best[0], at, 4), own),
+                              tnk_te_read_at(p.e.te, p.grad, at, 4), LIT(emit_dtype(p.grad), 0));
+    return pool_grad_end(&p, s, inside, v, "max_pool2d_backward");
+}
+
+/* ---- take ---- */
+
+/* Zeros, to which each slice of the gradient is added at its index. */
+const tn_expr *
+legalize_take_grad(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    if (!tn_is(call->args.at[2]->type, TN_KIND_TY_TENSOR))
+        return NULL;
+    const tn_node *in[3];
+    for (uint32_t i = 0; i < 3; i++)
+        in[i] = emit_input(&e, call->args.at[i]);
+    tnb_dtype d = emit_dtype(in[1]);
+    uint32_t n = emit_ndim(in[1]), m = emit_ndim(in[2]), total = emit_ndim(in[0]);
+    int64_t axis = tn_call_attr(call, "axis") ? tn_call_int(call, "axis") : 0;
+    const tn_expr *vars[INFER_MAX_DIMS], *zeros[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
+    if (n > INFER_MAX_DIMS || total > INFER_MAX_DIMS || total + 1 != n + m)
+        return NULL;
+    axis += axis < 0 ? (int64_t)n : 0;
+    const tn_node *out = tnk_te_buffer(e.te, "out_buf", tn_as_buffer(in[1])->shape.at, n, d);
+    emit_loop_vars(ctx, zeros, n);
+    emit_loop_vars(ctx, vars, total);
+    const tn_stmt *clear = tn_store(ctx, out, LIT(d, 0), tn_list_of(ctx, zeros, n));
+    clear = emit_loops(ctx, zeros, tn_as_buffer(out)->shape.at, n, clear);
+    for (uint32_t i = 0; i < n; i++)
+        place[i] = vars[i < axis ? i : i + m - 1];
+    place[axis] = emit_index(ctx, tnk_te_read_at(e.te, in[2], vars + axis, m),
+                             emit_dim(in[1], (uint32_t)axis));
+    tn_list at = tn_list_of(ctx, place, n);
+    const tn_stmt *add =
+        tn_store(ctx, out, ADD(tn_load(ctx, out, at), tnk_te_read_at(e.te, in[0], vars, total)),
+                 at);
+    add = emit_loops(ctx, vars, tn_as_buffer(in[0])->shape.at, total, add);
+    tnk_te_extern(e.te, "take_backward", in, 3, &out, 1, tn_seqv(ctx, clear, add, NULL));
+    return emit_end(&e, "take_backward", out);
 }

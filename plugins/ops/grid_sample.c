@@ -203,3 +203,37 @@ infer_affine_grid(tn_ctx *ctx, const tn_call *call)
         out = tn_list_append(ctx, out, size.at[i]);
     return infer_known(ctx, call, out, t->dtype);
 }
+
+/* The place of element i of an axis in -1 .. 1. */
+static const tn_expr *
+between_borders(tn_ctx *ctx, tnb_dtype d, const tn_expr *i, const tn_expr *extent, bool corners)
+{
+    const tn_expr *one = LIT(d, 1), *two = LIT(d, 2), *n = CAST(d, extent);
+    if (corners)
+        return ADD(LIT(d, -1), MUL(CAST(d, i), DIVIDE(two, SUB(n, one))));
+    return SUB(DIVIDE(ADD(MUL(CAST(d, i), two), one), n), one);
+}
+
+const tn_expr *
+legalize_affine_grid(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    const tn_node *theta = emit_input(&e, call->args.at[0]);
+    tnb_dtype d = emit_dtype(theta), wide = emit_wide(d);
+    tn_list dims = {0};
+    tn_type_dims(call->base.type, &dims);
+    tnk_stage *s = emit_stage(&e, "compute");
+    uint32_t n = s->n_axes - 2;
+    const tn_expr *v = CAST(wide, tnk_te_read(e.te, theta, s->axes[0], s->axes[1], I64(n), NULL));
+    for (uint32_t k = n; k-- > 0;) { /* theta's columns are x, y, z: the axes from the last */
+        uint32_t axis = 2 + n - 1 - k;
+        const tn_expr *at =
+            between_borders(ctx, wide, s->axes[axis], tnk_te_expr(e.te, dims.at[axis]),
+                            tn_call_int(call, "align_corners") != 0);
+        const tn_expr *w =
+            CAST(wide, tnk_te_read(e.te, theta, s->axes[0], s->axes[1], I64(k), NULL));
+        v = ADD(v, MUL(w, at));
+    }
+    return emit_end(&e, "affine_grid", tnk_te_define(s, CAST(d, v)));
+}

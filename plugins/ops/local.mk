@@ -39,6 +39,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/layout.c \
 	plugins/ops/layout.h \
 	plugins/ops/linalg.c \
+	plugins/ops/loss.c \
 	plugins/ops/matmul.c \
 	plugins/ops/nn_conv.c \
 	plugins/ops/nn_more.c \

@@ -4,7 +4,7 @@
  * A convolution becomes a padding stage (left out where nothing is padded) and one reduction block
  * over result axes, input channels and kernel axes. A transposed convolution spreads its input
  * (zeros between the elements and around) and is then a convolution with the flipped kernel.
- * Float16 sums run in float32.
+ * Sums run in the result's element type, as the attribute 'out_dtype' says.
  */
 #include "emit.h"
 #include "layout.h"
@@ -213,19 +213,6 @@ pad_data(emit *e, const conv *c, const tn_node *x)
     return tnk_te_define(s, GUARDED(inside, v, LIT(emit_dtype(x), 0)));
 }
 
-/* The sum's element type and, where that is not the result's, the last stage that converts. */
-static const tn_expr *
-finish_sum(emit *e, tnk_stage *s, const tn_expr *product, tnb_dtype wanted, const char *hint)
-{
-    const tn_node *out = tnk_te_sum(s, product);
-    if (!tnb_dtype_eq(emit_dtype(out), wanted)) {
-        tnk_stage *t = tnk_te_stage_like(e->te, "T_cast", out, wanted);
-        out = tnk_te_define(t, tn_cast_to(e->ctx, wanted,
-                                          tnk_te_read_at(e->te, out, t->axes, t->n_axes)));
-    }
-    return emit_end(e, hint, out);
-}
-
 /* "conv2d", "depthwise_conv2d", "group_conv2d". */
 static const char *
 conv_hint(emit *e, const conv *c, const tn_node *kernel)
@@ -247,37 +234,45 @@ legalize_conv(tn_builder *b, const tn_call *call)
     if (!read_conv(ctx, call, &c) || layout_blocked(&c.data) || layout_blocked(&c.kernel) ||
         layout_blocked(&c.out))
         return NULL;
-    tnb_dtype d = tn_type_dtype(call->base.type), sum = emit_wide(d);
+    tnb_dtype d = tn_type_dtype(call->base.type);
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
     const tn_node *padded = pad_data(&e, &c, x);
     const tn_expr *at[5], *kat[5];
     tnk_stage *s =
-        emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, sum);
+        emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, d);
     const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
     int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
-    const tn_expr *ic = tnk_te_reduce_axis(s, "rc", emit_dim(k, (uint32_t)i_at));
-    const tn_expr *channel = ic;
+    const tn_expr *taken = emit_dim(k, (uint32_t)i_at); /* channels of one group */
+    if (c.groups > 1)
+        taken = dim_floordiv(ctx, emit_dim(x, (uint32_t)layout_find(&c.data, 'C')), c.groups);
+    /* reduction axes in the order of the data's */
+    for (int i = 0; i < c.data.n; i++) {
+        char axis = c.data.axis[i];
+        const char *spatial = strchr(LAYOUT_SPATIAL(c.axes), axis);
+        if (axis == 'N') {
+            at[i] = s->axes[layout_find(&c.out, 'N')];
+        } else if (!spatial) {
+            at[i] = kat[i_at] = tnk_te_reduce_axis(s, "rc", taken);
+        } else {
+            static const char *const names[] = {"rz", "ry", "rx"};
+            ptrdiff_t n = spatial - LAYOUT_SPATIAL(c.axes);
+            int k_at = layout_find(&c.kernel, axis);
+            const tn_expr *r =
+                tnk_te_reduce_axis(s, names[3 - c.n + n], emit_dim(k, (uint32_t)k_at));
+            const tn_expr *o = s->axes[layout_find(&c.out, axis)];
+            kat[k_at] = r;
+            at[i] = ADD(MUL(o, I64(c.w.stride[n])), MUL(r, I64(c.w.dilation[n])));
+        }
+    }
     if (c.groups > 1) {
         const tn_expr *outs = FLOORDIV(emit_dim(k, (uint32_t)o_at), I64(c.groups));
-        channel = ADD(MUL(FLOORDIV(oc, outs), emit_dim(k, (uint32_t)i_at)), ic);
+        const tn_expr *first = MUL(FLOORDIV(oc, outs), taken);
+        at[layout_find(&c.data, 'C')] = ADD(first, kat[i_at]);
     }
-    at[layout_find(&c.data, 'N')] = s->axes[layout_find(&c.out, 'N')];
-    at[layout_find(&c.data, 'C')] = channel;
     kat[o_at] = oc;
-    kat[i_at] = ic;
-    for (int i = 0; i < c.n; i++) {
-        static const char *const names[] = {"rz", "ry", "rx"};
-        char axis = LAYOUT_SPATIAL(c.axes)[i];
-        int k_at = layout_find(&c.kernel, axis);
-        const tn_expr *r = tnk_te_reduce_axis(s, names[3 - c.n + i], emit_dim(k, (uint32_t)k_at));
-        const tn_expr *o = s->axes[layout_find(&c.out, axis)];
-        kat[k_at] = r;
-        at[layout_find(&c.data, axis)] =
-            ADD(MUL(o, I64(c.w.stride[i])), MUL(r, I64(c.w.dilation[i])));
-    }
-    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
-    const tn_expr *w = CAST(sum, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
-    return finish_sum(&e, s, MUL(v, w), d, conv_hint(&e, &c, k));
+    const tn_expr *v = CAST(d, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
+    const tn_expr *w = CAST(d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
+    return emit_end(&e, conv_hint(&e, &c, k), tnk_te_sum(s, MUL(v, w)));
 }
 
 /* The data with stride - 1 zeros between elements along spatial axes and as many around as the
@@ -324,14 +319,14 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
     if (!read_conv(ctx, call, &c) || layout_blocked(&c.data) || layout_blocked(&c.kernel) ||
         layout_blocked(&c.out))
         return NULL;
-    tnb_dtype d = tn_type_dtype(call->base.type), sum = emit_wide(d);
+    tnb_dtype d = tn_type_dtype(call->base.type);
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
     const tn_node *wide = spread_data(&e, &c, x, k, out_dims);
     const tn_expr *at[5], *kat[5];
     const char *name = tnb_printf(tn_scratch(ctx), "conv%dd_transpose", c.n);
-    tnk_stage *s = emit_stage_of(&e, name, call->base.type, sum);
+    tnk_stage *s = emit_stage_of(&e, name, call->base.type, d);
     const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
     int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
     const tn_expr *group_in = FLOORDIV(emit_dim(k, (uint32_t)i_at), I64(c.groups));
@@ -355,7 +350,7 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
         at[layout_find(&c.data, axis)] =
             ADD(s->axes[layout_find(&c.out, axis)], MUL(r, I64(c.w.dilation[i])));
     }
-    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n));
-    const tn_expr *w = CAST(sum, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
-    return finish_sum(&e, s, MUL(v, w), d, name);
+    const tn_expr *v = CAST(d, tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n));
+    const tn_expr *w = CAST(d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
+    return emit_end(&e, name, tnk_te_sum(s, MUL(v, w)));
 }

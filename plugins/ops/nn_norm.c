@@ -356,10 +356,10 @@ factor(norm *m, const tn_node *buffer, const tn_expr *const *place)
 {
     const tn_expr *idx[INFER_MAX_DIMS];
     if (m->groups)
-        return element(m, buffer, &place[m->channel], 1);
+        return tnk_te_read_at(m->e.te, buffer, &place[m->channel], 1);
     for (int i = 0; i < m->n_axes; i++)
         idx[i] = place[m->axes[i]];
-    return element(m, buffer, idx, (uint32_t)m->n_axes);
+    return tnk_te_read_at(m->e.te, buffer, idx, (uint32_t)m->n_axes);
 }
 
 static const tn_node *
@@ -388,11 +388,12 @@ normalize(norm *m, const tn_call *call, const char *hint)
     const tn_expr *root =
         MATH1("rsqrt", ADD(of_row(m, var, s->axes), LIT(m->wide, tn_call_float(call, "epsilon"))));
     const tn_expr *v = MUL(SUB(element(m, m->x, s->axes, m->n), of_row(m, mean, s->axes)), root);
+    v = CAST(emit_dtype(m->x), v); /* scale and offset act on the rounded value */
     if (tn_call_int(call, "scale"))
         v = MUL(v, factor(m, gamma, s->axes));
     if (tn_call_int(call, "center"))
         v = ADD(v, factor(m, beta, s->axes));
-    return emit_end(&m->e, hint, tnk_te_define(s, CAST(emit_dtype(m->x), v)));
+    return emit_end(&m->e, hint, tnk_te_define(s, v));
 }
 
 const tn_expr *
@@ -442,7 +443,7 @@ legalize_rms_norm(tn_builder *b, const tn_call *call)
         tnk_te_define(s, MATH1("rsqrt", ADD(mean, LIT(m.wide, tn_call_float(call, "epsilon")))));
     s = emit_stage(&m.e, "T_rms_norm");
     v = MUL(MUL(element(&m, m.x, s->axes, m.n), of_row(&m, root, s->axes)),
-            factor(&m, weight, s->axes));
+            CAST(m.wide, factor(&m, weight, s->axes)));
     return emit_end(&m.e, "rms_norm", tnk_te_define(s, CAST(emit_dtype(m.x), v)));
 }
 

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+enum { MAX_AXES = 8 };
+
 typedef struct pool {
     int n;
     const char *axes;
@@ -135,6 +137,27 @@ infer_pool_indices(tn_ctx *ctx, const tn_call *call)
 
 /* ---- legalization ---- */
 
+/* Blocks of batch and channels only, and the same in the result. */
+static bool
+has_program(const pool *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        char block = (char)(LAYOUT_SPATIAL(p->axes)[i] - 'A' + 'a');
+        if (layout_find(&p->data, block) >= 0 || layout_find(&p->out, block) >= 0)
+            return false;
+    }
+    bool blocked = layout_blocked(&p->data) || layout_blocked(&p->out);
+    return p->data.n <= MAX_AXES && (!blocked || !strcmp(p->data.text, p->out.text));
+}
+
+/* Where an element of the result reads along all axes; the spatial ones are set by the caller. */
+static void
+same_places(const pool *p, const tnk_stage *s, const tn_expr **at)
+{
+    for (int i = 0; i < p->data.n; i++)
+        at[i] = s->axes[layout_find(&p->out, p->data.axis[i])];
+}
+
 static const tn_expr *
 lowest(tn_ctx *ctx, tnb_dtype d)
 {
@@ -148,8 +171,8 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
 {
     tn_ctx *ctx = e->ctx;
     uint32_t n = emit_ndim(x);
-    const tn_expr *dims[5], *idx[5], *inside = NULL;
-    bool padded[5] = {false};
+    const tn_expr *dims[MAX_AXES], *idx[MAX_AXES], *inside = NULL;
+    bool padded[MAX_AXES] = {false};
     for (uint32_t i = 0; i < n; i++)
         dims[i] = emit_dim(x, i);
     for (int i = 0; i < p->n; i++) {
@@ -230,8 +253,7 @@ legalize_pool(tn_builder *b, const tn_call *call)
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     bool max = strncmp(infer_op_name(call), "nn.max", 6) == 0;
-    if (!read_layouts(ctx, call, &p) || !read_pool(ctx, call, &p) || layout_blocked(&p.data) ||
-        layout_blocked(&p.out))
+    if (!read_layouts(ctx, call, &p) || !read_pool(ctx, call, &p) || !has_program(&p))
         return NULL;
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);
@@ -239,9 +261,8 @@ legalize_pool(tn_builder *b, const tn_call *call)
     tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
     const tn_node *padded = pad_data(&e, &p, x, out_dims, max ? lowest(ctx, d) : LIT(d, 0));
     tnk_stage *s = emit_stage_of(&e, max ? "pool_max" : "pool_sum", call->base.type, sum);
-    const tn_expr *at[5];
-    at[layout_find(&p.data, 'N')] = s->axes[layout_find(&p.out, 'N')];
-    at[layout_find(&p.data, 'C')] = s->axes[layout_find(&p.out, 'C')];
+    const tn_expr *at[MAX_AXES];
+    same_places(&p, s, at);
     for (int i = 0; i < p.n; i++) {
         char axis = LAYOUT_SPATIAL(p.axes)[i];
         const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
@@ -268,7 +289,7 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     bool max = strstr(infer_op_name(call), "max") != NULL;
-    if (!read_layouts(ctx, call, &p) || layout_blocked(&p.data) || layout_blocked(&p.out))
+    if (!read_layouts(ctx, call, &p) || !has_program(&p))
         return NULL;
     const tn_node *x = emit_input(&e, call->args.at[0]);
     tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
@@ -276,9 +297,8 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
         emit_stage_of(&e, max ? "adaptive_pool_max" : "adaptive_pool_sum", call->base.type, sum);
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);
-    const tn_expr *at[5], *size[3], *first[3], *inside = NULL;
-    at[layout_find(&p.data, 'N')] = s->axes[layout_find(&p.out, 'N')];
-    at[layout_find(&p.data, 'C')] = s->axes[layout_find(&p.out, 'C')];
+    const tn_expr *at[MAX_AXES], *size[3], *first[3], *inside = NULL;
+    same_places(&p, s, at);
     for (int i = 0; i < p.n; i++) {
         char axis = LAYOUT_SPATIAL(p.axes)[i];
         const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p.data, axis)), *r;
@@ -295,8 +315,8 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
             r = tnk_te_reduce_axis(s, reduce_names[i],
                                    dim_simplify(ctx, ADD(FLOORDIV(in, out), I64(2))));
             first[i] = FLOORDIV(MUL(o, in), out);
-            const tn_expr *ok =
-                LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), emit_divisor(ctx, out)));
+            const tn_expr *ok = LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in),
+                                                                  emit_divisor(ctx, out)));
             inside = inside ? AND(inside, ok) : ok;
         }
         at[layout_find(&p.data, axis)] = ADD(first[i], r);
@@ -314,7 +334,8 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
             const tn_expr *extent = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
             const tn_expr *o = t->axes[layout_find(&p.out, axis)];
             count = MUL(count, size[i] ? size[i]
-                                       : SUB(tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in), emit_divisor(ctx, extent)),
+                                       : SUB(tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in),
+                                                        emit_divisor(ctx, extent)),
                                              FLOORDIV(MUL(o, in), extent)));
         }
         v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));

@@ -365,12 +365,22 @@ shrink_axis(const source *src, const axis *a, tnk_stage *s, double step)
                                    tnk_te_read_at(e->te, sums[1], s->axes, s->n_axes)));
 }
 
+static bool
+spatial_blocked(const resize *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        if (layout_find(&r->layout, (char)(LAYOUT_SPATIAL(r->axes)[i] - 'A' + 'a')) >= 0)
+            return true;
+    }
+    return false;
+}
+
 /* The data resized along spatial axis i. */
 static const tn_node *
 resize_axis(emit *e, const resize *r, int i, const tn_node *x, const tn_expr *out, tnb_dtype wide)
 {
     tn_ctx *ctx = e->ctx;
-    const tn_expr *dims[5], *idx[5];
+    const tn_expr *dims[16], *idx[16];
     int at = layout_find(&r->layout, LAYOUT_SPATIAL(r->axes)[i]), n = r->layout.n;
     for (int k = 0; k < n; k++)
         dims[k] = k == at ? out : emit_dim(x, (uint32_t)k);
@@ -399,7 +409,7 @@ legalize_resize(tn_builder *b, const tn_call *call)
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     resize r;
-    if (!read_resize(ctx, call, &r) || layout_blocked(&r.layout))
+    if (!read_resize(ctx, call, &r) || spatial_blocked(&r))
         return NULL;
     const tn_node *x = emit_input(&e, call->args.at[0]), *from = x;
     tnb_dtype d = tn_type_dtype(call->base.type),

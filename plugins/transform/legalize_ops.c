@@ -4,10 +4,11 @@
  *     lv = R.add(x, y)      =>      lv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((8, 4),
  * "float32")) and the PrimFunc `add`
  *
- * A call is taken when the shapes and element types of its arguments, and of its result unless that
- * depends on data, are known. The rule is the target's (tn_find_legalizer), else the operator's
- * own. What a rule returns or emits is legalized in turn. Calls without a rule, or whose rule
- * declines, stay. Options: skip_ops, enable_warning. Cases: tests/pass/LegalizeOps.
+ * A call is taken when the shapes of its arguments, and of its result unless that depends on data,
+ * are known; an element type that is not is then an error. The rule is the target's
+ * (tn_find_legalizer), else the operator's own. What a rule returns or emits is legalized in turn.
+ * Calls without a rule, or whose rule declines, stay. Options: skip_ops, enable_warning. Cases:
+ * tests/pass/LegalizeOps.
  */
 #include "transform.h"
 
@@ -44,7 +45,7 @@ is_known(const tn_type *t)
 {
     tn_list dims;
     if (tn_is(t, TN_KIND_TY_TENSOR))
-        return tn_type_dims(t, &dims) && !tnb_dtype_is_void(tn_type_dtype(t));
+        return tn_type_dims(t, &dims);
     if (tn_is(t, TN_KIND_TY_SHAPE))
         return tn_type_dims(t, &dims);
     if (tn_is(t, TN_KIND_TY_TUPLE)) {
@@ -66,6 +67,37 @@ is_eligible(const tn_call *call, const tn_op *op)
             return false;
     }
     return (op->flags & TN_OP_DATA_DEPENDENT) || is_known(call->base.type);
+}
+
+/* A tensor type, or one in a tuple, whose element type is not known. */
+static bool
+lacks_dtype(const tn_type *t)
+{
+    if (tn_is(t, TN_KIND_TY_TENSOR))
+        return tnb_dtype_is_void(tn_type_dtype(t));
+    const tn_ty_tuple *u = tn_as_ty_tuple(t);
+    for (uint32_t i = 0; u && i < u->fields.n; i++)
+        if (lacks_dtype(u->fields.at[i]))
+            return true;
+    return false;
+}
+
+/* Programs have element types: a call of which one is not known is an error of the module, as
+ * nothing later could find it out. */
+static bool
+has_dtypes(legalizer *l, const tn_call *call, const tn_op *op)
+{
+    bool lacks = (op->flags & TN_OP_DATA_DEPENDENT) == 0 && lacks_dtype(call->base.type);
+    for (uint32_t i = 0; (op->flags & TN_OP_ARG_SHAPES) && i < call->args.n; i++)
+        lacks |= lacks_dtype(call->args.at[i]->type);
+    if (!lacks)
+        return true;
+    tn_error(l->ctx, call->base.loc, TNB_TYPE,
+             "%s becomes a tensor program, for which the element types of its operands have to be "
+             "known",
+             op->name);
+    l->failed = true;
+    return false;
 }
 
 static bool
@@ -212,7 +244,7 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
 {
     const tn_op *op = tn_call_op_of(call);
     if (!op || (!op->legalize && !target_rule(l, op)) || is_skipped(l, op) ||
-        !is_eligible(call, op))
+        !is_eligible(call, op) || !has_dtypes(l, call, op))
         return TN_NODE(call);
     if (l->depth == MAX_DEPTH) {
         tn_error(l->ctx, call->base.loc, TNB_INTERNAL, "legalizing %s does not end", op->name);

@@ -161,6 +161,29 @@ neural(tops *t)
     CASE("nn.attention", NULL, F32(1, 3, 4, 4), F32(1, 5, 2, 4), F32(1, 5, 2, 6), F32(1, 4, 3, 5));
     CASE("nn.nll_loss", NULL, F32(2, 3, 4), INT64(2, 4), POS(3));
     CASE("nn.nll_loss", ATTRS("reduction", STR("none")), F32(2, 3), INT64(2));
+    CASE("nn.cross_entropy_with_logits", NULL, F32(2, 3), F32(2, 3));
+    CASE("nn.max_pool2d", ATTRS("layout", STR("NCHW4c"), "pool_size", INTS(2), "padding", INTS(1)),
+         F32(1, 2, 5, 4, 4));
+    CASE("nn.adaptive_avg_pool2d", ATTRS("layout", STR("NCHW4c"), "output_size", INTS(2, 1)),
+         F32(1, 2, 5, 4, 4));
+    CASE("image.affine_grid", NULL, F32(2, 2, 3), DIMS(INT(3), INT(4)));
+    CASE("image.affine_grid", ATTRS("align_corners", tn_bool(t->ctx, false)), F32(1, 3, 4),
+         DIMS(INT(2), INT(3), INT(2)));
+}
+
+static void
+gradients(tops *t)
+{
+    CASE("grad.max_pool2d_backward",
+         ATTRS("pool_size", INTS(3), "strides", INTS(2), "padding", INTS(1)), F32(1, 2, 3, 2),
+         F32(1, 2, 5, 4));
+    CASE("grad.avg_pool2d_backward",
+         ATTRS("pool_size", INTS(3), "strides", INTS(2), "padding", INTS(1)), F32(1, 2, 3, 2),
+         F32(1, 2, 5, 4));
+    CASE("grad.take_backward", ATTRS("axis", INT(1)), F32(2, 2, 3), F32(2, 4, 3), INT64(2));
+    CASE("grad.nll_loss_backward", NULL, tops_const(t, TNB_F32, NULL, (const int64_t[]){-1}),
+         F32(2, 3, 4), INT64(2, 4), POS(3));
+    CASE("grad.nll_loss_backward", ATTRS("reduction", STR("none")), F32(2), F32(2, 3), INT64(2));
 }
 
 static void
@@ -218,6 +241,8 @@ indexing(tops *t)
     CASE("hamming_window", NULL, INT(10), tn_bool(t->ctx, true), FLT(0.54), FLT(0.46));
     CASE("cumsum", ATTRS("axis", INT(1), "exclusive", tn_bool(t->ctx, true)), F32(2, 3));
     CASE("cumprod", NULL, F32(2, 3));
+    CASE("median", ATTRS("axis", INTS(1)), F32(2, 5));
+    CASE("median", NULL, F32(2, 3));
     CASE("sort", ATTRS("descending", tn_bool(t->ctx, true)), F32(2, 5));
     CASE("argsort", ATTRS("axis", INT(0)), F32(5, 2));
     CASE("topk", ATTRS("k", INT(2)), F32(2, 5));
@@ -247,6 +272,7 @@ every_operator_becomes_programs(void **state)
     elementwise(t);
     reductions(t);
     neural(t);
+    gradients(t);
     shapes(t);
     indexing(t);
     tops_close(t);

@@ -58,6 +58,11 @@ typedef struct tn_evaluator {
  * `dims` says: Dict name -> int, may be NULL). False after recording an error. */
 TNB_EXPORT bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args);
+/* The same with integer elements between int_min and int_max (both included; 0 and 3 above). The
+ * key "" of `dims` stands for all symbols that it does not name. */
+TNB_EXPORT bool
+tn_random_args_within(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims,
+                      int64_t int_min, int64_t int_max, tn_list *args);
 /* DESIGN section 10's equality of two values; `why` tells the first difference and the largest
  * errors. */
 TNB_EXPORT bool
