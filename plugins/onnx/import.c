@@ -353,7 +353,8 @@ import_graph(onnx_import *imp)
     const tn_expr *body = !ok              ? tn_error_node(ctx)
                           : results.n == 1 ? results.at[0]
                                            : tn_tuple_of(ctx, results);
-    const tn_node *attrs = tn_dictv(ctx, "num_input", tn_i64(ctx, params.n), NULL);
+    const tn_node *attrs = tn_dictv(ctx, "global_symbol", tn_string(ctx, "main"), "num_input",
+                                    tn_i64(ctx, params.n), NULL);
     const tn_expr *f = tn_builder_end_function(imp->b, body, NULL, true, attrs);
     if (!ok || tn_is_error(f) || tn_is_error(tn_builder_add_function(imp->b, f, "main")))
         return NULL;
