@@ -50,12 +50,13 @@ text_of(struct run *r, const tn_module *m, bool whole, tnb_buf *out)
 static bool
 dump(struct run *r, const tn_module *m, uint32_t number, const char *name)
 {
-    if (!r->opt->dump_dir)
+    if (!r->opt->dump_dir || (number == 0 && r->opt->dump_first))
         return true;
     tnb_buf b = {0};
     tnb_err err;
     bool ok = text_of(r, m, false, &b);
-    const char *path = tn_strf(r->ctx, "%s/%03u-%s.py", r->opt->dump_dir, number, name);
+    const char *path =
+        tn_strf(r->ctx, "%s/%03u-%s.py", r->opt->dump_dir, r->opt->dump_first + number, name);
     if (ok && number == 0 && tnb_make_dirs(r->opt->dump_dir, 0777, &err) != TNB_OK)
         ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
     if (ok && tnb_write_file(path, b.s ? b.s : "", b.n, &err) != TNB_OK)
@@ -71,7 +72,7 @@ roundtrip(struct run *r, const tn_module *m, const char *name)
     bool ok = text_of(r, m, true, &first);
     const tn_module *again = NULL;
     if (ok) {
-        again = tn_read_module(r->ctx, tn_strf(r->ctx, "text-after-%s.py", name), first.s, first.n);
+        again = tn_read_module(r->ctx, tn_strf(r->ctx, "text-of-%s.py", name), first.s, first.n);
         ok = again != NULL;
     }
     if (ok && !tn_equal(r->ctx, &m->base, &again->base, false, &where)) {
@@ -164,7 +165,7 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
     if (!r->opt->no_verify && after != before && tn_verify(r->ctx, after))
         return false;
     *what = "after";
-    if (r->opt->roundtrip && !roundtrip(r, after, pass->name))
+    if (r->opt->roundtrip && after != before && !roundtrip(r, after, pass->name))
         return false;
     *what = "the results differ after";
     if (r->opt->check && r->opt->check->compare && after != before &&
@@ -249,7 +250,7 @@ run_list(struct run *r, const tn_module *m)
         tnb_diag_note(tn_diags(ctx), "the module is not well-formed before the first pass");
         return NULL;
     }
-    if (!dump(r, m, 0, "input"))
+    if (!dump(r, m, 0, "input") || (r->opt->roundtrip && !roundtrip(r, m, "input")))
         return NULL;
     for (r->at = 0; r->at < r->list->n; r->at++) {
         const tn_pass_item *item = &r->list->at[r->at];

@@ -48,7 +48,7 @@ driver_jobs(const struct driver *d)
 static const tn_module *
 run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p,
            tnk_phase first, tnk_phase last, const tnk_compile_options *opt,
-           const tn_pass_check *check)
+           const tn_pass_check *check, uint32_t dump_first)
 {
     tn_pass_list all = {0};
     TNB_VEC(tn_pass_item) items = {0};
@@ -64,6 +64,7 @@ run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipel
                        .roundtrip = opt->roundtrip,
                        .check = check,
                        .dump_dir = opt->dump_dir,
+                       .dump_first = dump_first,
                        .skip = opt->skip,
                        .print = opt->print,
                        .stop_after = opt->stop_after,
@@ -78,7 +79,7 @@ tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_p
                tnk_phase first, tnk_phase last, const tnk_compile_options *opt)
 {
     static const tnk_compile_options none;
-    return run_phases(ctx, m, t, p, first, last, opt ? opt : &none, NULL);
+    return run_phases(ctx, m, t, p, first, last, opt ? opt : &none, NULL, 0);
 }
 
 /* ---- kernels ---- */
@@ -219,11 +220,13 @@ compile_variant(struct driver *d, struct driver_variant *v)
     if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline))
         return TNB_INVALID;
     v->module = d->model->module;
+    uint32_t passes = 0;
     for (int p = 0; p <= TNK_FINALIZE; p++) {
         v->module = run_phases(ctx, v->module, &v->target, &pipeline, (tnk_phase)p, (tnk_phase)p,
-                               d->opt, d->verify ? tnk_verify_check(d->verify) : NULL);
+                               d->opt, d->verify ? tnk_verify_check(d->verify) : NULL, passes);
         if (!v->module)
             return TNB_UNSUPPORTED;
+        passes += pipeline.phases[p].n;
         timed(d, tn_strf(ctx, "%s: %s", v->target.name, tnk_phase_name((tnk_phase)p)), start);
         start = now();
     }

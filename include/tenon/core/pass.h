@@ -88,13 +88,15 @@ typedef struct tn_pass_run {
     const tn_node *config; /* Dict or NULL */
     int opt_level;         /* 0: default 2; -1: level 0 */
     bool no_verify;        /* skip the verifier after each pass */
-    bool roundtrip;        /* print, read, print, compare after each pass */
+    bool roundtrip;        /* print, read, print, compare: the input, and after each pass */
     /* Frees garbage between phases when it outgrows what is alive. Nodes of the context that are
      * neither part of the module nor interned die with it: the input module, other modules of the
      * same file. */
     bool compact;
     const tn_pass_check *check;
     const char *dump_dir; /* modules before and after each pass as files NNN-Pass.py; NULL: none */
+    uint32_t dump_first;  /* number of the input's file; above 0 the input is not written: a run
+                             that goes on from another */
     const char *const *skip;  /* pass names, NULL-terminated; may be NULL */
     const char *const *print; /* print the module after these passes to stderr */
     const char *stop_after;
