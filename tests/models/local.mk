@@ -4,6 +4,6 @@ if BUILD_CPU
 check_PROGRAMS += tests/models/stages
 tests_models_stages_SOURCES = tests/models/stages.c
 tests_models_stages_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-TESTS += tests/models/stages.sh
+TESTS += tests/models/stages.sh tests/models/verify.sh
 endif
-EXTRA_DIST += tests/models/models.sh tests/models/stages.sh
+EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every pass of a compilation is executed before and after on the interpreter and keeps what the
+# model computes. `make check` spends up to 10^7 scalar operations on a run, `make check-long` 10^9.
+# What the budget leaves unverified is printed; the models of $whole have to be verified at every
+# pass.
+. "$top_srcdir/tests/models/models.sh"
+set -eu
+short="mnist wonnx_opt_mnist mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine
+    cifar_image_classifier"
+long="$short super_resolution squeezenet_fp16 ultraface_rfb-320 ultraface_rfb-320_simplified
+    ultraface_rfb-320_without_postprocessing ultraface_rfb-640 ultraface_slim-320 yunet_n_320_320
+    yunet_n_640_640 yunet_s_320_320 nanodet_sim light_bvlc_alexnet light_inception_v1
+    light_resnet50 light_squeezenet light_vgg19 light_zfnet512"
+if [ -n "${TENON_LONG:-}" ]; then
+    names=$long budget=1000000000
+    whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine mnist wonnx_opt_mnist
+        cifar_image_classifier "
+else
+    names=$short budget=10000000
+    whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine "
+fi
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+verify() { # name file
+    if ! "$TENON" compile "$2" -t cpu -o "$tmp/model.tno" --verify --verify-budget $budget \
+        --reproducer "$tmp/broken.py" 2> "$tmp/log"; then
+        echo "FAIL $1"
+        cat "$tmp/log"
+        failed=1
+        return
+    fi
+    case $whole in
+    *" $1 "*)
+        if grep -q "not verified" "$tmp/log" || ! grep -q "[1-9][0-9]* functions verified" "$tmp/log"; then
+            echo "FAIL $1: not every pass was verified"
+            failed=1
+        fi
+        ;;
+    esac
+    echo "$1:"
+    grep "verified" "$tmp/log"
+}
+verify digits "$digits"
+for m in $names; do
+    if [ -n "$models" ] && [ -f "$models/$m/model.onnx" ] && mine; then
+        verify "$m" "$models/$m/model.onnx"
+    fi
+done
+exit $failed
