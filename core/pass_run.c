@@ -36,10 +36,9 @@ named_in(const char *const *names, const tn_pass *pass)
 
 /* ---- texts of modules ---- */
 static bool
-text_of(struct run *r, const tn_module *m, bool whole, tnb_buf *out)
+text_of(struct run *r, const tn_module *m, tnb_buf *out)
 {
-    tn_print_options po = {.inline_constants = whole};
-    tnb_status s = tn_print(r->ctx, &m->base, &po, out);
+    tnb_status s = tn_print(r->ctx, &m->base, NULL, out);
     if (s == TNB_OK && !out->failed)
         return true;
     if (!tnb_diags_errors(tn_diags(r->ctx)))
@@ -54,7 +53,7 @@ dump(struct run *r, const tn_module *m, uint32_t number, const char *name)
         return true;
     tnb_buf b = {0};
     tnb_err err;
-    bool ok = text_of(r, m, false, &b);
+    bool ok = text_of(r, m, &b);
     const char *path =
         tn_strf(r->ctx, "%s/%03u-%s.py", r->opt->dump_dir, r->opt->dump_first + number, name);
     if (ok && number == 0 && tnb_make_dirs(r->opt->dump_dir, 0777, &err) != TNB_OK)
@@ -69,7 +68,10 @@ static bool
 roundtrip(struct run *r, const tn_module *m, const char *name)
 {
     tnb_buf first = {0}, second = {0}, where = {0};
-    bool ok = text_of(r, m, true, &first);
+    tnb_strmap printed;
+    tnb_strmap_init(&printed, tn_scratch(r->ctx));
+    r->ctx->printed = &printed;
+    bool ok = text_of(r, m, &first);
     const tn_module *again = NULL;
     if (ok) {
         again = tn_read_module(r->ctx, tn_strf(r->ctx, "text-of-%s.py", name), first.s, first.n);
@@ -80,12 +82,13 @@ roundtrip(struct run *r, const tn_module *m, const char *name)
         tn_error(r->ctx, 0, TNB_DIFFERS, "printed and read again, the module is another one: %s",
                  where.s ? where.s : "");
     }
-    if (ok && text_of(r, again, true, &second) &&
+    if (ok && text_of(r, again, &second) &&
         (first.n != second.n || memcmp(first.s, second.s, first.n) != 0)) {
         ok = false;
         tn_error(r->ctx, 0, TNB_DIFFERS,
                  "printed, read and printed again, the text is another one");
     }
+    r->ctx->printed = NULL;
     tnb_buf_free(&first);
     tnb_buf_free(&second);
     tnb_buf_free(&where);
@@ -220,7 +223,7 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
         return NULL;
     if (named_in(r->opt->print, pass)) {
         tnb_buf b = {0};
-        if (text_of(r, after, false, &b))
+        if (text_of(r, after, &b))
             fprintf(stderr, "# after %s\n%s", pass->name, b.s ? b.s : "");
         tnb_buf_free(&b);
     }

@@ -48,6 +48,9 @@ struct tn_ctx {
     uint32_t n_sources, cap_sources;
     TNB_VEC(tn_owned) owned;
     TNB_VEC(const tn_data *) datas;
+    /* In a round trip through text: "hash dtype extents" of the constants printed -> tn_data, which
+     * the reader then has at hand; else NULL. */
+    tnb_strmap *printed;
     tn_node error_node;
     tnb_arena *pool[4]; /* idle arenas */
     uint32_t n_pool;

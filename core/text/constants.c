@@ -21,6 +21,7 @@
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 #include "reader.h"
+#include "../private.h"
 
 #define MAX_DIMS 64
 
@@ -275,6 +276,18 @@ map_sidecar(reader *r, const ast *e, constant_table *t)
     return true;
 }
 
+/* A constant that this context has printed, when the text makes a round trip; else NULL. */
+static const tn_data *
+printed_constant(reader *r, const char *hash, tnb_dtype d, int ndim, const int64_t *dims)
+{
+    if (!r->ctx->printed)
+        return NULL;
+    const char *key = tnb_printf(r->arena, "%s %s", hash, tnb_dtype_print(d).s);
+    for (int i = 0; i < ndim; i++)
+        key = tnb_printf(r->arena, "%s %lld", key, (long long)dims[i]);
+    return tnb_strmap_get(r->ctx->printed, key);
+}
+
 static value
 load_constant(reader *r, const ast *e, constant_table *t, const tn_node *entry, int64_t index)
 {
@@ -294,6 +307,11 @@ load_constant(reader *r, const ast *e, constant_table *t, const tn_node *entry, 
                             (long long)index);
     if (tnb_dtype_storage(d, count, &bytes, &err) != TNB_OK)
         return rd_error(r, e, err.status, "%s", err.message);
+    const tn_data *printed = printed_constant(r, hash, d, ndim, dims);
+    if (printed) {
+        rd_at(r, e);
+        return rd_node(tn_constant_of(r->ctx, printed));
+    }
     if (!t->file || offset < 0) {
         rd_error(r, e, TNB_NOT_FOUND, "the bytes of constant %lld (%s) are not at hand",
                  (long long)index, hash);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "printer.h"
+#include "../private.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 
@@ -168,6 +169,8 @@ pr_constant(printer *p, const tn_data *d)
             TNB_PUSH(p->arena, p->constants, c);
             index = p->constants.n;
             tnb_strmap_set(&p->constant_index, key, (void *)index);
+            if (p->ctx->printed)
+                tnb_strmap_set(p->ctx->printed, tn_str(p->ctx, key), d);
         }
         pr_printf(p, "metadata[\"relax.expr.Constant\"][%u]", (unsigned)(index - 1));
     }
