@@ -157,7 +157,7 @@ tnr_find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
     const tnr_driver *d = driver_named(rt, name);
     if (d)
         return d;
-    tnb_err own, *e = err ? err : &own;
+    tnb_err own = {0}, *e = err ? err : &own;
     const tnb_plugin *p = NULL;
     if (!rt->opt.plugins)
         (void)tnb_fail(e, TNB_NOT_FOUND, "no driver for device '%s' was added", name);
@@ -176,7 +176,7 @@ tnr_find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
     const tnr_packed *slot = packed_slot(rt->packed, rt->packed_slots, name);
     if (slot->name)
         return slot;
-    tnb_err own, *e = err ? err : &own;
+    tnb_err own = {0}, *e = err ? err : &own;
     const tnb_plugin *p = NULL;
     if (!rt->opt.plugins)
         (void)tnb_fail(e, TNB_NOT_FOUND, "no packed function '%s'", name);

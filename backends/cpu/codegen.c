@@ -232,13 +232,11 @@ compiler_error(work *w, const char *what, const char *log, uint32_t group)
                 name = w->kernels[i].name;
     tn_error(w->ctx, 0, TNB_BUILD, "%s failed%s%s: %s", what, *name ? " at kernel " : "", name,
              w->cc.command[0]);
-    for (char *p = text; p && *p;) {
-        size_t len = strcspn(p, "\n");
+    for (size_t at = 0; text && text[at] && at <= 4000;) {
+        size_t len = strcspn(text + at, "\n");
         if (len)
-            tnb_diag_note(tn_diags(w->ctx), "%.*s", (int)(len > 400 ? 400 : len), p);
-        p += len + (p[len] != 0);
-        if (p - text > 4000)
-            break;
+            tnb_diag_note(tn_diags(w->ctx), "%.*s", (int)(len > 400 ? 400 : len), text + at);
+        at += len + (text[at + len] != 0);
     }
     free(text);
     return TNB_BUILD;

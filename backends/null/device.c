@@ -287,10 +287,12 @@ math1(uint32_t id, double x)
         return f(x);
         CASE(exp)
         CASE(exp2)
-        CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt) CASE(sin)
-            CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos) CASE(atan)
-                CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf) CASE(floor) CASE(ceil) CASE(round)
-                    CASE(nearbyint) CASE(trunc) CASE(fabs)
+        CASE(log)
+        CASE(log2)
+        CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt) CASE(sin) CASE(cos) CASE(tan)
+            CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos) CASE(atan) CASE(asinh)
+                CASE(acosh) CASE(atanh) CASE(erf) CASE(floor) CASE(ceil) CASE(round) CASE(nearbyint)
+                    CASE(trunc) CASE(fabs)
 #undef CASE
                         case TNB_VM_MATH_exp10 : return pow(10, x);
     case TNB_VM_MATH_rsqrt:
@@ -416,13 +418,16 @@ cast(tnb_dtype from, tnb_dtype to, null_value v)
 {
     if (tnb_dtype_is_bool(to))
         return (null_value){.i = is_float(from) ? v.f != 0 : v.i != 0};
-    if (is_float(from) && !is_float(to))
-        v.i = isnan(v.f)      ? 0
-              : v.f >= 0x1p63 ? (v.f < 0x1p64 ? (int64_t)(uint64_t)v.f : INT64_MAX)
-              : v.f < -0x1p63 ? INT64_MIN
-                              : (int64_t)v.f;
-    else if (!is_float(from) && is_float(to))
-        v.f = from.code == TNB_UINT ? (double)(uint64_t)v.i : (double)v.i;
+    if (is_float(from) && !is_float(to)) {
+        double f = v.f;
+        v.i = isnan(f)      ? 0
+              : f >= 0x1p63 ? (f < 0x1p64 ? (int64_t)(uint64_t)f : INT64_MAX)
+              : f < -0x1p63 ? INT64_MIN
+                            : (int64_t)f;
+    } else if (!is_float(from) && is_float(to)) {
+        int64_t i = v.i;
+        v.f = from.code == TNB_UINT ? (double)(uint64_t)i : (double)i;
+    }
     return fit(to, v);
 }
 

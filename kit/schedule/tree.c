@@ -575,7 +575,7 @@ tnk_sch_readers(tnk_sch *s, const tn_node *buffer, tnk_item **out, uint32_t max)
 tnk_item *
 tnk_sch_writer(tnk_sch *s, const tn_node *buffer)
 {
-    tnk_item *all[64];
+    tnk_item *all[64] = {0};
     collect c = {.out = all, .max = 64, .buffer = buffer, .stores = true};
     tnk_each_block(s->root, accessing, &c);
     return c.n && c.n <= 64 ? all[c.n - 1] : NULL;

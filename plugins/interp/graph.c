@@ -442,7 +442,7 @@ eval_seq(interp *vm, interp_env *env, const tn_seq_expr *s, tail *t)
             interp_val *v = eval(vm, env, b ? b->value : mc->value, last ? t : NULL);
             if (!v)
                 return NULL; /* an error, or a tail call */
-            if (mc && !interp_match_type(vm, env, mc->to, v, var ? tn_var_name(var) : "match_cast",
+            if (!b && !interp_match_type(vm, env, mc->to, v, var ? tn_var_name(var) : "match_cast",
                                          l.at[k]->loc)) {
                 interp_val_unref(vm, v);
                 return NULL;

@@ -653,8 +653,8 @@ onnx_fold_slice(onnx_node *n)
         dims[i] = v->dims[i];
     }
     for (uint32_t i = 0; i < s.count; i++) {
-        int64_t b, e, x = v->dims[s.axes[i]], st = s.steps[i];
-        if (!tn_int_value(onnx_simplify(n, s.starts[i]), &b) ||
+        int64_t b, e, len = 0, x = v->dims[s.axes[i]], st = s.steps[i];
+        if (st == 0 || !tn_int_value(onnx_simplify(n, s.starts[i]), &b) ||
             !tn_int_value(onnx_simplify(n, s.ends[i]), &e))
             return false;
         b = b < 0 ? (b < -x ? -1 : b + x) : b;
@@ -662,11 +662,12 @@ onnx_fold_slice(onnx_node *n)
         if (st > 0) {
             b = b < 0 ? 0 : b > x ? x : b;
             e = e < 0 ? 0 : e > x ? x : e;
-        } else {
+            len = (e - b + st - 1) / st;
+        } else if (st < 0) {
             b = b >= x ? x - 1 : b < -1 ? -1 : b;
             e = e >= x ? x - 1 : e;
+            len = (b - e - st - 1) / -st;
         }
-        int64_t len = st > 0 ? (e - b + st - 1) / st : (b - e - st - 1) / -st;
         begin[s.axes[i]] = b;
         step[s.axes[i]] = st;
         dims[s.axes[i]] = len < 0 ? 0 : len;

@@ -200,13 +200,13 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
     const tn_array *given = tn_as_array(imp->opt ? tn_dict_get(imp->opt->dims, info->name) : NULL);
     if (!shape && !given)
         return tn_ty_tensor_of(imp->ctx, NULL, d, -1, NULL);
-    size_t n = given ? given->items.n : shape->n_dim;
+    size_t declared = shape ? shape->n_dim : 0, n = given ? given->items.n : declared;
     if (n > ONNX_MAX_DIMS) {
         fail(imp, TNB_UNSUPPORTED, "input '%s' has %zu dimensions, at most %d are supported",
              info->name, n, ONNX_MAX_DIMS);
         return NULL;
     }
-    if (given && shape && given->items.n != shape->n_dim)
+    if (given && shape && given->items.n != declared)
         tnb_report(
             tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE, (tnb_place){.file = imp->model->file},
             "input '%s' is declared with rank %zu, but %u extents were given for it: these hold",

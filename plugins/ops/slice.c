@@ -35,13 +35,12 @@ clamp_bound(tn_ctx *ctx, const tn_expr *v, const tn_expr *dim, bool forward, boo
 static const tn_expr *
 slice_length(tn_ctx *ctx, const tn_expr *begin, const tn_expr *end, int64_t step)
 {
-    int64_t b, e;
+    int64_t b, e, width = step > 0 ? step : -step;
     if (tn_int_value(begin, &b) && tn_int_value(end, &e)) {
-        int64_t n = step > 0 ? (e - b + step - 1) / step : (b - e - step - 1) / -step;
-        return tn_i64(ctx, (step > 0 ? e <= b : b <= e) ? 0 : n);
+        int64_t n = step > 0 ? e - b : b - e;
+        return tn_i64(ctx, n <= 0 ? 0 : (n + width - 1) / width);
     }
     const tn_expr *span = step > 0 ? tn_sub(ctx, end, begin) : tn_sub(ctx, begin, end);
-    int64_t width = step > 0 ? step : -step;
     const tn_expr *n = dim_simplify(ctx, tn_floordiv(ctx, tn_add(ctx, span, tn_i64(ctx, width - 1)),
                                                      tn_i64(ctx, width)));
     tn_arith *a = tn_arith_new(ctx);

@@ -321,10 +321,13 @@ drop_unused(folder *f, const tn_function *fn, const tn_seq_expr *seq)
             if (vb && !tnb_ptrmap_has(&used, vb->var) && is_pure_value(vb->value))
                 continue;
             kept[--at] = binding;
+            if (vb) {
+                tn_walk(vb->value, TN_WALK_TYPES, count_use, NULL, &used);
+                continue;
+            }
             const tn_match_cast *mc = tn_as_match_cast(binding);
-            tn_walk(vb ? vb->value : mc->value, TN_WALK_TYPES, count_use, NULL, &used);
-            if (mc)
-                tn_walk(mc->to, TN_WALK_TYPES, count_use, NULL, &used);
+            tn_walk(mc->value, TN_WALK_TYPES, count_use, NULL, &used);
+            tn_walk(mc->to, TN_WALK_TYPES, count_use, NULL, &used);
         }
         if (at)
             blocks = tn_list_with(f->ctx, blocks, b,

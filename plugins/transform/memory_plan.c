@@ -201,6 +201,8 @@ memory_plan_arena(tn_ctx *ctx, memory_tokens *tokens)
             if (!s->before || t->first < s->before->first)
                 s->before = t;
         }
+        if (!kind)
+            break;
         s->size = tn_i64(ctx, s->bytes);
         s->device = kind->device;
         s->scope = kind->scope;

@@ -187,7 +187,8 @@ rewrite_function(rewriting *w, const cuda_graph_plan *p)
             const cuda_graph_region *r =
                 next < p->regions.n && p->regions.at[next].block == b ? &p->regions.at[next] : NULL;
             const tn_var_binding *vb = tn_as_var_binding(l.at[i]);
-            for (uint32_t k = 0; vb && k < p->storages.n; k++) {
+            bool moved = false;
+            for (uint32_t k = 0; vb && !moved && k < p->storages.n; k++) {
                 if (p->storages.at[k].var != vb->var)
                     continue;
                 if (!storages)
@@ -200,13 +201,13 @@ rewrite_function(rewriting *w, const cuda_graph_plan *p)
                 tn_emit_binding(w->b, tn_binding(w->ctx, vb->var,
                                                  tn_tuple_get_of(w->ctx, storages,
                                                                  p->storages.at[k].slot)));
-                vb = NULL;
+                moved = true;
             }
             if (r && i == r->last) { /* storages inside the region came before it */
                 if (!capture(w, p, r, l))
                     return NULL;
                 next++;
-            } else if (!(r && i >= r->first) && (vb || !tn_as_var_binding(l.at[i]))) {
+            } else if (!(r && i >= r->first) && !moved) {
                 tn_emit_binding(w->b, l.at[i]);
             }
         }
