@@ -67,10 +67,6 @@ tn_borrow_arena(tn_ctx *ctx); /* NULL without memory */
 void
 tn_return_arena(tn_ctx *ctx, tnb_arena *a);
 
-/* tn_verify for a module made from `before` (NULL: none), which was found right. */
-uint32_t
-tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m);
-
 /* Copies `m` into a new arena and frees the old one with all that is not part of `m`. The caller
  * holds no other node that is not interned. */
 const tn_module *

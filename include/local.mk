@@ -41,7 +41,8 @@ tenonkit_HEADERS += \
 	include/tenon/kit/pattern.h \
 	include/tenon/kit/rule.h \
 	include/tenon/kit/schedule.h \
-	include/tenon/kit/te.h
+	include/tenon/kit/te.h \
+	include/tenon/kit/workers.h
 tenonrt_HEADERS += \
 	include/tenon/rt/artifact.h \
 	include/tenon/rt/device.h \

@@ -84,18 +84,14 @@ collect_flags(work *w, const char *const *more)
         TNB_PUSH(a, w->flags, *more);
 }
 
-/* The text of a kernel without its name, so that equal kernels are equal texts. */
+/* The text of a kernel with a neutral name, so that equal kernels are equal texts. */
 static const char *
-nameless(tn_ctx *ctx, const char *text, size_t n, const char *name)
+neutral(tn_ctx *ctx, const char *text, const char *name)
 {
     const char *at = strstr(text, name);
     if (!at)
         return text;
-    size_t before = (size_t)(at - text), skipped = strlen(name);
-    char *s = tnb_alloc(tn_scratch(ctx), n - skipped + 1);
-    memcpy(s, text, before);
-    memcpy(s + before, at + skipped, n - before - skipped);
-    return s;
+    return tnb_printf(tn_scratch(ctx), "%.*s%s", (int)(at - text), text, at + strlen(name));
 }
 
 static bool
@@ -111,7 +107,7 @@ emit_all(work *w)
         u->text = tnb_strdup(tn_arena(w->ctx), tnk_source_last(src));
         u->n = strlen(u->text);
         u->same_as = i;
-        const char *key = nameless(w->ctx, u->text, u->n, w->kernels[i].name);
+        const char *key = neutral(w->ctx, u->text, w->kernels[i].name);
         const uint32_t *first = tnb_strmap_get(&seen, key);
         if (first) {
             u->same_as = *first;

@@ -7,5 +7,6 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/driver/metadata.c \
 	kit/driver/pipeline.c \
 	kit/driver/target.c \
-	kit/driver/verify.c
+	kit/driver/verify.c \
+	kit/driver/workers.c
 EXTRA_DIST += kit/driver/README.md

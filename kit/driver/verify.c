@@ -10,14 +10,16 @@
 
 #include "tenon/core/eval.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/workers.h"
 
 enum { FIRST_BUDGET = 1000000000 };
 
 struct outcome {
     const char *function;
-    const tn_node *func;  /* in the module that gave it */
-    const tn_expr *value; /* NULL: not run */
-    const char *why;      /* then the reason */
+    const tn_node *func;     /* in the module that gave it */
+    const tn_expr *value;    /* NULL: not run */
+    const char *why;         /* then the reason */
+    const tn_function *like; /* whose parameters the arguments were made for; NULL: func's own */
     uint64_t spent;
 };
 
@@ -65,6 +67,8 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
         o->why = tn_strf(v->ctx, "%s", err.message);
         return NULL;
     }
+    if (o->like)
+        f = o->like;
     for (uint32_t i = 0; i < f->params.n; i++)
         if (!can_make(f->params.at[i]->type)) {
             o->why = tn_strf(v->ctx, "no values can be made up for parameter '%s'",
@@ -78,7 +82,8 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
         return NULL;
     const tn_expr *r = NULL;
     if (tn_random_args(child, &f->base, v->seed, NULL, &args))
-        r = ev->run(ev->self, child, m, name, args.at, args.n, &opt);
+        r = tnk_needs_workers(m) ? tnk_run_workers(child, ev, m, name, args.at, args.n, &opt, NULL)
+                                 : ev->run(ev->self, child, m, name, args.at, args.n, &opt);
     o->spent = opt.spent;
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
@@ -135,17 +140,16 @@ differs(tnk_verify *v, const tn_module *before, const tn_module *after, const ch
     return r.changed;
 }
 
+/* Whether `b` can be called with the arguments of `a`: parameters of equal types, or of any type.
+ */
 static bool
-same_signature(tn_ctx *ctx, const tn_function *a, const tn_function *b)
+takes_arguments_of(tn_ctx *ctx, const tn_function *b, const tn_function *a)
 {
     if (a->params.n != b->params.n)
         return false;
     for (uint32_t i = 0; i < a->params.n; i++) {
         const tn_type *x = a->params.at[i]->type, *y = b->params.at[i]->type;
-        if (x->kind != y->kind || tn_type_ndim(x) != tn_type_ndim(y) ||
-            (tn_is(x, TN_KIND_TY_TENSOR) && !tnb_dtype_eq(tn_type_dtype(x), tn_type_dtype(y))))
-            return false;
-        if (!tn_equal(ctx, x, y, true, NULL))
+        if (!tn_is(y, TN_KIND_TY_ANY) && !tn_equal(ctx, x, y, true, NULL))
             return false;
     }
     return true;
@@ -180,21 +184,22 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
 {
     const tn_function *a = tn_as_function(tn_module_get(before, name)),
                       *b = tn_as_function(tn_module_get(after, name));
-    if (!b || !same_signature(v->ctx, a, b)) {
+    if (!b || !takes_arguments_of(v->ctx, b, a)) {
         if (keeps != TN_KEEPS_SIGNATURES)
             leave_unverified(v, item, name, b ? "its signature changed" : "it is gone");
         return true;
     }
     struct outcome *o = outcome_of(v, name);
     if (v->state != before || o->func != &a->base) {
-        *o = (struct outcome){.function = o->function, .func = &a->base};
+        const tn_function *like = o->like && takes_arguments_of(v->ctx, a, o->like) ? o->like : a;
+        *o = (struct outcome){.function = o->function, .func = &a->base, .like = like};
         o->value = run(v, before, name, a, o);
     }
     if (!differs(v, before, after, name)) {
         o->func = &b->base;
         return true;
     }
-    struct outcome next = {.function = o->function, .func = &b->base};
+    struct outcome next = {.function = o->function, .func = &b->base, .like = o->like};
     if (o->value) {
         next.value = run(v, after, name, b, &next);
         if (!next.value && !next.why)

@@ -465,6 +465,10 @@ interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const 
         return call_into(&b, f, tn_as_function(f)->params.n);
     if (f && !tn_is(f, TN_KIND_EXTERN_FUNC))
         return interp_call_func(vm, env->m, name, f, args, n, NULL, c->base.loc);
+    bool known = false;
+    interp_val *r = interp_foreign(vm, env, name, args, n, c, &known);
+    if (known)
+        return r;
     tn_error(vm->ctx, c->base.loc, TNB_NOT_FOUND, "%s: the interpreter has no packed function '%s'",
              env->func, name);
     return NULL;

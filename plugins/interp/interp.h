@@ -185,7 +185,7 @@ interp_match_type(interp *vm, interp_env *env, const tn_type *t, const interp_va
 interp_val *
 interp_alloc_of_type(interp *vm, interp_env *env, const tn_type *t, tn_loc loc);
 
-/* ---- operators (structural.c, builtin.c, legal.c) ---- */
+/* ---- operators (structural.c, builtin.c, foreign.c, legal.c) ---- */
 /* *handled false: not a structural operator. */
 /* All of these return a new reference, or NULL after recording an error. */
 interp_val *
@@ -193,6 +193,10 @@ interp_structural(interp *vm, interp_env *env, const tn_call *c, const tn_op *op
 interp_val *
 interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
                const tn_call *c);
+/* A packed function of the evaluator's caller; *known false: it knows none of this name. */
+interp_val *
+interp_foreign(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
+               const tn_call *c, bool *known);
 interp_val *
 interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op);
 

@@ -9,6 +9,7 @@ INTERP_SOURCES = \
 	plugins/interp/compile.h \
 	plugins/interp/cstmt.c \
 	plugins/interp/exec.c \
+	plugins/interp/foreign.c \
 	plugins/interp/graph.c \
 	plugins/interp/interp.c \
 	plugins/interp/interp.h \

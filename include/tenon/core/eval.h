@@ -14,6 +14,24 @@
 extern "C" {
 #endif
 
+/* A call of a packed function, as the caller of the evaluator gets it. Borrowed for the call. */
+typedef struct tn_eval_call {
+    tn_ctx *ctx;
+    const char *name;
+    /* Leaves as above; a function of the module is a GlobalVar. Tensors that are no constants of
+     * the module are copies: who writes into one (the outputs of a call in destination-passing
+     * style come last) says so in `written`. */
+    const tn_expr *const *args;
+    bool *written;
+    uint32_t n;
+    tn_loc loc;
+    /* Runs a function of the module, one of `args` or within a Tuple of them. NULL after recording
+     * an error. */
+    const tn_expr *(*call)(const struct tn_eval_call *c, const tn_expr *func,
+                           const tn_expr *const *args, uint32_t n);
+    void *state; /* the evaluator's */
+} tn_eval_call;
+
 typedef struct tn_eval_options {
     uint64_t budget; /* scalar operations (arithmetic, loads, stores); 0: no limit */
     bool no_checks;  /* leave out bounds and uninitialized-read checks */
@@ -21,6 +39,11 @@ typedef struct tn_eval_options {
     /* results */
     uint64_t spent; /* operations executed */
     bool out_of_budget;
+    /* Packed functions that the evaluator does not know; may be NULL. Gives the result (an empty
+     * Tuple for none), or NULL after recording an error; *known false: it does not know the
+     * function either. */
+    const tn_expr *(*packed)(void *user, const tn_eval_call *c, bool *known);
+    void *packed_user;
 } tn_eval_options;
 
 /* How tensor programs are made into machine code, and what it took. */
