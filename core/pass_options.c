@@ -18,6 +18,31 @@ constant_of_file(tn_ctx *ctx, const char *path)
     return tn_constant_of(ctx, d);
 }
 
+/* Texts "@FILE.npy" inside a dictionary or list are the files' contents. */
+static const tn_node *
+with_files(tn_ctx *ctx, const tn_node *v)
+{
+    const tn_dict *d = tn_as_dict(v);
+    const tn_array *a = tn_as_array(v);
+    for (uint32_t i = 0; i < (d ? d->items.n : a ? a->items.n : 0); i++) {
+        const tn_pair *p = d ? (const tn_pair *)d->items.at[i] : NULL;
+        const tn_node *old = p ? p->value : a->items.at[i], *now = old;
+        const tn_string_imm *s = tn_as_string_imm(old);
+        size_t n = s ? strlen(s->value) : 0;
+        if (n > 5 && s->value[0] == '@' && !strcmp(s->value + n - 4, ".npy"))
+            now = constant_of_file(ctx, s->value + 1);
+        else if (tn_is(old, TN_KIND_DICT) || tn_is(old, TN_KIND_ARRAY))
+            now = with_files(ctx, old);
+        if (tn_is_error(now))
+            return now;
+        if (now == old)
+            continue;
+        v = p ? tn_dict_set(ctx, v, p->key, now)
+              : tn_array_of(ctx, tn_list_with(ctx, tn_as_array(v)->items, i, now));
+    }
+    return v;
+}
+
 static const tn_node *
 look_up(tn_ctx *ctx, const tn_pass *pass, const tn_pair *ref, const tn_module *m)
 {
@@ -37,9 +62,11 @@ tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, cons
     const tn_dict *d = tn_as_dict(given);
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = (const tn_pair *)d->items.at[i];
-        if (!tn_is(p->value, TN_KIND_PAIR))
+        const tn_node *v = tn_is(p->value, TN_KIND_PAIR)
+                               ? look_up(ctx, pass, (const tn_pair *)p->value, m)
+                               : with_files(ctx, p->value);
+        if (v == p->value)
             continue;
-        const tn_node *v = look_up(ctx, pass, (const tn_pair *)p->value, m);
         if (tn_is_error(v))
             return v;
         given = tn_dict_set(ctx, given, p->key, v);

@@ -6,9 +6,17 @@ noinst_LTLIBRARIES += plugins/transform/transform.la
 TRANSFORM_PASSES = \
 	plugins/transform/annotate_tir_op_pattern.c \
 	plugins/transform/attach_global_symbol.c \
+	plugins/transform/bind_params.c \
+	plugins/transform/bind_symbolic_vars.c \
 	plugins/transform/call_tir_rewrite.c \
+	plugins/transform/canonicalize_bindings.c \
 	plugins/transform/compute_prim_value.c \
+	plugins/transform/dead_code_elimination.c \
+	plugins/transform/decompose_ops_for_inference.c \
+	plugins/transform/decompose_ops_for_training.c \
+	plugins/transform/eliminate_common_subexpr.c \
 	plugins/transform/fold_constant.c \
+	plugins/transform/fold_vdevice_scope_change.c \
 	plugins/transform/fuse_ops.c \
 	plugins/transform/fuse_ops_by_pattern.c \
 	plugins/transform/fuse_tir.c \
@@ -17,18 +25,28 @@ TRANSFORM_PASSES = \
 	plugins/transform/lower_alloc_tensor.c \
 	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/merge_composite_functions.c \
+	plugins/transform/normalize.c \
 	plugins/transform/remove_purity_checking.c \
 	plugins/transform/rewrite_cuda_graph.c \
 	plugins/transform/rewrite_dataflow_reshape.c \
 	plugins/transform/run_codegen.c \
+	plugins/transform/specialize_prim_func_based_on_call_site.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_non_dataflow.c \
 	plugins/transform/vm_shape_lower.c
 plugins_transform_transform_la_SOURCES = \
 	$(TRANSFORM_PASSES) \
+	plugins/transform/bind.c \
+	plugins/transform/bind.h \
+	plugins/transform/canonicalize.h \
+	plugins/transform/canonicalize_symbols.c \
+	plugins/transform/canonicalize_variables.c \
 	plugins/transform/cuda_graph.h \
 	plugins/transform/cuda_graph_find.c \
 	plugins/transform/cuda_graph_merge.c \
+	plugins/transform/decompose.c \
+	plugins/transform/decompose.h \
+	plugins/transform/functions.c \
 	plugins/transform/fuse_graph.c \
 	plugins/transform/fuse_graph.h \
 	plugins/transform/group_functions.c \

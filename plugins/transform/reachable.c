@@ -28,8 +28,16 @@ note_global(void *user, const tn_node *n)
 const tn_module *
 transform_drop_unreachable(tn_ctx *ctx, const tn_module *m)
 {
+    return transform_drop_unreachable_from(ctx, m, (tn_list){0});
+}
+
+const tn_module *
+transform_drop_unreachable_from(tn_ctx *ctx, const tn_module *m, tn_list entries)
+{
     reach r = {.ctx = ctx, .m = m};
     tnb_strmap_init(&r.seen, tn_scratch(ctx));
+    for (uint32_t i = 0; i < entries.n; i++)
+        note_global(&r, tn_global_var_of(ctx, ((const tn_string_imm *)entries.at[i])->value));
     for (uint32_t i = 0; i < m->names.n; i++)
         if (tn_func_attr(m->funcs.at[i], "global_symbol") ||
             tn_is(m->funcs.at[i], TN_KIND_EXTERN_FUNC))

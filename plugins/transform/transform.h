@@ -13,5 +13,26 @@
 /* The module without the functions that no public function reaches (reachable.c). */
 const tn_module *
 transform_drop_unreachable(tn_ctx *ctx, const tn_module *m);
+/* Likewise, with functions named by `entries` (StringImms, of functions that exist) counting as
+ * public. */
+const tn_module *
+transform_drop_unreachable_from(tn_ctx *ctx, const tn_module *m, tn_list entries);
+
+/* ---- functions.c ---- */
+/* A SeqExpr whose empty blocks went and whose neighbouring blocks of one kind became one. */
+const tn_expr *
+transform_sequence(tn_ctx *ctx, tn_list blocks, const tn_expr *body);
+/* `f` with other parameters and another body; where the body is known to give something narrower
+ * than `ret`, that is the result type. The error node for bad operands. */
+const tn_expr *
+transform_function(tn_ctx *ctx, const tn_function *f, tn_list params, const tn_expr *body,
+                   const tn_type *ret);
+/* A call in `value` (not inside local functions) has effects. */
+bool
+transform_has_effects(const tn_module *m, const tn_expr *value);
+/* A Function without the bindings that nobody uses (branches and local functions too). Effects and
+ * match_casts stay. */
+const tn_node *
+transform_drop_unused(tn_ctx *ctx, const tn_module *m, const tn_node *func);
 
 #endif

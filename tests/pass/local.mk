@@ -9,5 +9,5 @@ dist-hook: dist-pass-cases
 .PHONY: dist-pass-cases
 dist-pass-cases:
 	for d in $(top_srcdir)/tests/pass/*/; do \
-	    $(MKDIR_P) $(distdir)/tests/pass/`basename $$d` && cp $$d*.py $(distdir)/tests/pass/`basename $$d`/ || exit 1; \
+	    $(MKDIR_P) $(distdir)/tests/pass/`basename $$d` && cp $$d*.* $(distdir)/tests/pass/`basename $$d`/ || exit 1; \
 	done

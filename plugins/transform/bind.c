@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Putting values in the place of parameters and symbolic variables. */
+#include "bind.h"
+
+#include "tenon/core/arith.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+
+/* ---- symbolic variables ---- */
+
+typedef struct symbols {
+    tn_ctx *ctx;
+    TNB_VEC(const tn_node *) list;
+    tnb_ptrmap known;
+} symbols;
+
+static void
+add_symbol(symbols *s, const tn_expr *v)
+{
+    if (!tn_is(v, TN_KIND_VAR) || !tn_is_scalar(v) || tnb_ptrmap_has(&s->known, v))
+        return;
+    tnb_ptrmap_set(&s->known, v, v);
+    TNB_PUSH(tn_scratch(s->ctx), s->list, v);
+}
+
+static bool
+found_symbol(void *user, const tn_expr *var, const tn_expr *value)
+{
+    (void)value;
+    add_symbol(user, var);
+    return true;
+}
+
+static tn_walk_step
+casts(void *user, const tn_node *n)
+{
+    const tn_match_cast *mc = tn_as_match_cast(n);
+    if (mc)
+        bind_match(mc->to, mc->to, found_symbol, user);
+    return TN_WALK_ON;
+}
+
+tn_list
+bind_symbols(tn_ctx *ctx, const tn_node *func)
+{
+    symbols s = {.ctx = ctx};
+    tnb_ptrmap_init(&s.known, tn_scratch(ctx));
+    tn_list defined = tn_defined_symbols(ctx, func);
+    for (uint32_t i = 0; i < defined.n; i++)
+        add_symbol(&s, defined.at[i]);
+    tn_walk(func, 0, casts, NULL, &s);
+    return tn_list_of(ctx, s.list.at, s.list.n);
+}
+
+static bool
+match_dims(tn_list a, tn_list b, bind_found found, void *user)
+{
+    if (a.n != b.n)
+        return true;
+    for (uint32_t i = 0; i < a.n; i++)
+        if (tn_is_var(a.at[i]) && !found(user, a.at[i], b.at[i]))
+            return false;
+    return true;
+}
+
+bool
+bind_match(const tn_type *pattern, const tn_type *value, bind_found found, void *user)
+{
+    tn_list a, b;
+    const tn_ty_tuple *t = tn_as_ty_tuple(pattern), *u = tn_as_ty_tuple(value);
+    if (t && u && t->fields.n == u->fields.n) {
+        for (uint32_t i = 0; i < t->fields.n; i++)
+            if (!bind_match(t->fields.at[i], u->fields.at[i], found, user))
+                return false;
+        return true;
+    }
+    if (!pattern || !value || pattern->kind != value->kind || !tn_type_dims(pattern, &a) ||
+        !tn_type_dims(value, &b))
+        return true;
+    return match_dims(a, b, found, user);
+}
+
+/* ---- texts ---- */
+
+/* The text is read as a dimension of a function whose first parameter has all variables. */
+const tn_expr *
+bind_dimension(tn_ctx *ctx, tn_list list, const char *text)
+{
+    tnb_buf b = {0};
+    for (const char *s = text; *s; s++)
+        if (!strchr("+-*/%() ", *s) && !(*s >= '0' && *s <= '9') && *s != '_' &&
+            !((*s | 32) >= 'a' && (*s | 32) <= 'z'))
+            return tn_error(ctx, 0, TNB_FORMAT,
+                            "the expression \"%s\" may hold names, numbers and + - * // %% only",
+                            text);
+    tnb_buf_puts(&b, "@R.function\ndef f(x: R.Shape([");
+    for (uint32_t i = 0; i < list.n; i++)
+        tnb_buf_printf(&b, "%s\"%s\"", i ? ", " : "", tn_var_name(list.at[i]));
+    tnb_buf_printf(&b, "]), y: R.Shape([\"%s\"])):\n    return y\n", text);
+    const tn_module *m = b.failed ? NULL : tn_read_module(ctx, "<expression>", b.s, b.n);
+    tnb_buf_free(&b);
+    const tn_function *f = m ? tn_as_function(tn_module_get(m, "f")) : NULL;
+    tn_list names, wanted;
+    if (!f || !tn_type_dims(f->params.at[0]->type, &names) ||
+        !tn_type_dims(f->params.at[1]->type, &wanted))
+        return tn_error_node(ctx);
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    for (uint32_t i = 0; i < names.n; i++)
+        tnb_ptrmap_set(&map, names.at[i], list.at[i]);
+    return tn_subst(ctx, wanted.at[0], &map);
+}
+
+/* ---- replacing ---- */
+
+/* Compound scalars change as a whole, so that they can be simplified. */
+static const tn_node *
+replace_scalar(tn_rewriter *r, const tn_node *n)
+{
+    if (!tn_is_scalar(n) || tn_is_var(n) || n->flags & TN_FLAG_CLOSED || tn_is(n, TN_KIND_CALL))
+        return NULL;
+    const tn_node *now = tn_subst(r->ctx, n, r->map);
+    return now == n || tn_is_error(now) ? now : tn_simplify_now(r->ctx, now);
+}
+
+const tn_node *
+bind_in(tn_ctx *ctx, const tn_node *n, tnb_ptrmap *map)
+{
+    tn_rewriter r = {.ctx = ctx, .pre = replace_scalar, .map = map};
+    return tn_rewrite(&r, n);
+}
+
+/* The function itself: parameters that have a value go. */
+static const tn_node *
+replace_in_function(tn_rewriter *r, const tn_node *n)
+{
+    const tn_function *f = *(const tn_function **)r->user;
+    if (n != TN_NODE(f))
+        return replace_scalar(r, n);
+    tn_list params = {0};
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (!tnb_ptrmap_has(r->map, f->params.at[i]))
+            params = tn_list_append(r->ctx, params, tn_rewrite_def(r, f->params.at[i]));
+    const tn_type *ret = f->ret ? tn_rewrite_child(r, f->ret) : NULL;
+    const tn_expr *body = tn_rewrite_child(r, f->body);
+    return transform_function(r->ctx, f, params, body, ret);
+}
+
+const tn_expr *
+bind_in_function(tn_ctx *ctx, const tn_function *f, tnb_ptrmap *map)
+{
+    tn_rewriter r = {
+        .ctx = ctx, .user = &f, .pre = replace_in_function, .map = map, .retype = true};
+    return tn_rewrite(&r, TN_NODE(f));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Putting values in the place of parameters and symbolic variables: shared by BindParams,
+ * BindSymbolicVars and CanonicalizeBindings. */
+#ifndef TENON_PLUGINS_TRANSFORM_BIND_H
+#define TENON_PLUGINS_TRANSFORM_BIND_H
+
+#include "transform.h"
+
+/* Symbolic variables that a function defines: in its parameters' types and by match_casts. */
+tn_list
+bind_symbols(tn_ctx *ctx, const tn_node *func);
+/* An expression over `symbols` (Vars) from its text: "n * 2 + 1". The error node after recording an
+ * error. */
+const tn_expr *
+bind_dimension(tn_ctx *ctx, tn_list symbols, const char *text);
+/* Replaces the keys of `map` (parameters, symbolic variables) in the whole function; dimensions
+ * that change are simplified, parameters that are keys go. */
+const tn_expr *
+bind_in_function(tn_ctx *ctx, const tn_function *f, tnb_ptrmap *map);
+/* `n` with the keys of `map` replaced, changed dimensions simplified. */
+const tn_node *
+bind_in(tn_ctx *ctx, const tn_node *n, tnb_ptrmap *map);
+
+/* What the dimensions of `pattern` that are lone variables are in `value`: `found` is told each
+ * pair. False when `found` gave false. */
+typedef bool (*bind_found)(void *user, const tn_expr *var, const tn_expr *value);
+bool
+bind_match(const tn_type *pattern, const tn_type *value, bind_found found, void *user);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BindSymbolicVars: puts numbers or expressions in the place of symbolic variables.
+ *
+ *     BindSymbolicVars{binding_map={"n": 16}}
+ *     def main(x: R.Tensor(("n", "n * 2")))          def main(x: R.Tensor((16, 32)))
+ *
+ * Names are those of the variables that a function's signature or match_casts define. Without
+ * func_name every function that has such a variable is changed, and each name must occur somewhere.
+ * An expression is written as text over variables of the same function: {"n": "m * 2"}. Functions
+ * whose signature changes are not compared by --verify. Cases: tests/pass/BindSymbolicVars.
+ */
+#include "transform.h"
+
+#include "bind.h"
+
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+
+static const tn_expr *
+replacement(const tn_pass_ctx *pc, const tn_function *f, const tn_pair *p)
+{
+    tn_ctx *ctx = pc->ctx;
+    const tn_string_imm *text = tn_as_string_imm(p->value);
+    int64_t v;
+    if (tn_int_value(p->value, &v))
+        return tn_i64(ctx, v);
+    if (tn_is_scalar(p->value) && tnb_dtype_is_int(tn_dtype_of(p->value)))
+        return tn_cast_to(ctx, TNB_I64, p->value);
+    if (text)
+        return bind_dimension(ctx, bind_symbols(ctx, TN_NODE(f)), text->value);
+    return tn_error(ctx, f->base.loc, TNB_TYPE,
+                    "symbolic variable '%s' can be bound to an integer or an expression, not to %s",
+                    p->key, tn_text(ctx, p->value));
+}
+
+/* The variables that binding_map names in this function, into `map`. False after an error. */
+static bool
+collect(const tn_pass_ctx *pc, const tn_function *f, const char *name, bool all, tnb_ptrmap *map,
+        bool *used)
+{
+    tn_list symbols = bind_symbols(pc->ctx, TN_NODE(f));
+    const tn_dict *d = tn_as_dict(tn_dict_get(pc->options, "binding_map"));
+    for (uint32_t i = 0; i < d->items.n; i++) {
+        const tn_pair *p = (const tn_pair *)d->items.at[i];
+        const tn_expr *found = NULL;
+        for (uint32_t k = 0; k < symbols.n; k++) {
+            if (strcmp(tn_var_name(symbols.at[k]), p->key) != 0)
+                continue;
+            if (found) {
+                tn_error(pc->ctx, f->base.loc, TNB_INVALID,
+                         "function '%s' has several symbolic variables named '%s'", name, p->key);
+                return false;
+            }
+            found = symbols.at[k];
+        }
+        if (!found && all) {
+            tn_error(pc->ctx, f->base.loc, TNB_NOT_FOUND,
+                     "function '%s' has no symbolic variable '%s'", name, p->key);
+            return false;
+        }
+        if (!found)
+            continue;
+        const tn_expr *v = replacement(pc, f, p);
+        if (tn_is_error(v))
+            return false;
+        tnb_ptrmap_set(map, found, v);
+        used[i] = true;
+    }
+    return true;
+}
+
+static const tn_node *
+bind_function(const tn_pass_ctx *pc, const tn_node *func, const char *name, bool all, bool *used)
+{
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(pc->ctx));
+    if (!collect(pc, tn_as_function(func), name, all, &map, used))
+        return NULL;
+    if (!map.n)
+        return func;
+    const tn_node *out = bind_in_function(pc->ctx, tn_as_function(func), &map);
+    tn_list free = tn_is_error(out) ? (tn_list){0} : tn_free_vars(pc->ctx, out, false);
+    if (free.n) {
+        tn_error(pc->ctx, func->loc, TNB_INVALID,
+                 "the expressions bound in function '%s' use '%s', which it does not define", name,
+                 tn_var_name(free.at[0]));
+        return NULL;
+    }
+    return tn_is_error(out) ? NULL : out;
+}
+
+typedef struct progress {
+    bool *used;
+} progress;
+
+static const tn_node *
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
+{
+    (void)m;
+    return bind_function(pc, func, name, false, ((progress *)user)->used);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const tn_dict *d = tn_as_dict(tn_dict_get(pc->options, "binding_map"));
+    const char *only = tn_option_str(pc, "func_name");
+    if (!d) {
+        tn_error(pc->ctx, 0, TNB_TYPE, "option binding_map must be a dictionary: {\"n\": 16}");
+        return NULL;
+    }
+    bool *used = TNB_NEW_N(tn_scratch(pc->ctx), bool, d->items.n);
+    if (only) {
+        const tn_node *f = tn_module_get(m, only);
+        if (!tn_is(f, TN_KIND_FUNCTION)) {
+            tn_error(pc->ctx, 0, TNB_NOT_FOUND, "the module has no graph function '%s'", only);
+            return NULL;
+        }
+        const tn_node *now = bind_function(pc, f, only, true, used);
+        return !now ? NULL : now == f ? m : tn_module_set(pc->ctx, m, only, now);
+    }
+    progress p = {used};
+    const tn_module *out = tn_map_functions(pc, m, TN_FUNCTIONS, each_function, &p);
+    for (uint32_t i = 0; out && i < d->items.n; i++)
+        if (!used[i]) {
+            tn_loc at = m->funcs.n ? m->funcs.at[0]->loc : 0;
+            tn_error(pc->ctx, at, TNB_NOT_FOUND,
+                     "no function of the module has a symbolic variable '%s'",
+                     ((const tn_pair *)d->items.at[i])->key);
+            return NULL;
+        }
+    return out;
+}
+
+static const tn_attr_schema options[] = {
+    {"binding_map", TN_ATTR_ANY, 0, NULL, "name of a symbolic variable -> integer or expression"},
+    {"func_name", TN_ATTR_STR, TN_ATTR_OPTIONAL, NULL, "only this function"},
+    {NULL, TN_ATTR_ANY, 0, NULL, NULL},
+};
+
+const tn_pass transform_bind_symbolic_vars = {
+    .size = sizeof(tn_pass),
+    .opt_level = 1,
+    .name = "BindSymbolicVars",
+    .doc = "replace symbolic variables by numbers or expressions",
+    .options = options,
+    .keeps = TN_KEEPS_SIGNATURES,
+    .run = run,
+};

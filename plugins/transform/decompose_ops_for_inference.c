@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DecomposeOpsForInference: batch_norm and tensor_to_shape as simpler operators.
+ *
+ *     bn = R.nn.batch_norm(x, g, b, m, v, axis=1)    lv = R.expand_dims(m, axis=[0, 2, 3])
+ *                                                    lv1 = R.subtract(x, lv)
+ *                                                    ...
+ *                                                    bn = (lv9, m, v)
+ *
+ * tensor_to_shape becomes a call of the runtime's function, a match_cast to fresh variables and
+ * their shape. Data of unknown rank or element type stays as it is. Keeps results within a
+ * tolerance, except those of a batch_norm marked for training, which takes its own statistics.
+ * Cases: tests/pass/DecomposeOpsForInference.
+ */
+#include "decompose.h"
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return decompose_module(pc, m, decompose_for_inference);
+}
+
+const tn_pass transform_decompose_ops_for_inference = {
+    .size = sizeof(tn_pass),
+    .name = "DecomposeOpsForInference",
+    .doc = "split batch_norm and tensor_to_shape into simpler operators",
+    .options = decompose_options,
+    .keeps = TN_KEEPS_TOLERANCE,
+    .run = run,
+    .needs = "op",
+};
