@@ -40,7 +40,7 @@ class Expected:
         return out
 
     @R.function(private=True, pure=False)
-    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Any:
+    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Tensor(("n", 4), dtype="float32"):
         n = T.int64()
         a: R.Tensor((n, 4), dtype="float32") = R.nn.relu(x)
         b: R.Tensor((n, 4), dtype="float32") = R.exp(a)
@@ -49,7 +49,7 @@ class Expected:
         return a
 
     @R.function(private=True, pure=False)
-    def f_stage1(s: R.Shape(["n"]), packed_params: R.Any) -> R.Any:
+    def f_stage1(s: R.Shape(["n"]), packed_params: R.Any) -> R.Tensor(("n", 4), dtype="float32"):
         n = T.int64()
         p = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))
         q = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((n, 4), dtype="float32"))

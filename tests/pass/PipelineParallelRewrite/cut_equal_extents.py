@@ -36,14 +36,14 @@ class Expected:
         return out
 
     @R.function(private=True, pure=False)
-    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Any:
+    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Tensor(("n * 4",), dtype="float32"):
         n = T.int64()
         a: R.Tensor((n * 4,), dtype="float32") = R.reshape(x, R.shape([n * 4]))
         _: R.Tuple = R.call_packed("runtime.disco.send_to_next_group", a, ty_args=(R.Tuple,))
         return a
 
     @R.function(private=True, pure=False)
-    def f_stage1(s: R.Shape(["k"]), packed_params: R.Any) -> R.Any:
+    def f_stage1(s: R.Shape(["k"]), packed_params: R.Any) -> R.Tensor(("k",), dtype="float32"):
         k = T.int64()
         p = R.call_dps_packed("runtime.disco.recv_from_prev_group", R.tuple(), out_ty=R.Tensor((k,), dtype="float32"))
         return p

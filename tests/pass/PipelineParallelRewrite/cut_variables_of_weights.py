@@ -43,7 +43,7 @@ class Expected:
         return out
 
     @R.function(private=True, pure=False)
-    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Any:
+    def f_stage0(x: R.Tensor(("n", 4), dtype="float32"), s: R.Shape([]), packed_params: R.Any) -> R.Tensor(dtype="float32", ndim=2):
         n = T.int64()
         w: R.Any = R.call_pure_packed("vm.builtin.tuple_getitem", packed_params, R.prim_value(0), ty_args=(R.Any,))
         v = T.int64()
@@ -53,7 +53,7 @@ class Expected:
         return a
 
     @R.function(private=True, pure=False)
-    def f_stage1(s: R.Shape(["n"]), packed_params: R.Any) -> R.Any:
+    def f_stage1(s: R.Shape(["n"]), packed_params: R.Any) -> R.Tensor(dtype="float32", ndim=2):
         n = T.int64()
         w: R.Any = R.call_pure_packed("vm.builtin.tuple_getitem", packed_params, R.prim_value(0), ty_args=(R.Any,))
         v = T.int64()
