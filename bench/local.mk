@@ -4,3 +4,6 @@
 EXTRA_PROGRAMS = bench/interp/speed
 bench_interp_speed_SOURCES = bench/interp/speed.c
 bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
+
+# Beside their limits: start-up, compile time, memory (bench/limits); speed (bench/cpu-first).
+EXTRA_DIST += bench/limits bench/cpu-first bench/cpu_first.py

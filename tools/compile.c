@@ -64,12 +64,13 @@ run(tnt_session *s, const tnt_args *a)
         print_unverified(&r);
     if (tnt_has(a, "timing")) {
         double all = tnt_now() - start;
-        fprintf(stderr, "%-24s %9.1f ms\n", "import", 1e3 * (imported - start));
+        fprintf(stderr, "%-32s %9.1f ms\n", "import", 1e3 * (imported - start));
         for (uint32_t i = 0; i < r.n_times; i++)
-            fprintf(stderr, "%-24s %9.1f ms\n", r.times[i].name, 1e3 * r.times[i].seconds);
+            fprintf(stderr, "%-32s %9.1f ms\n", r.times[i].name, 1e3 * r.times[i].seconds);
         fprintf(stderr,
-                "%-24s %9.1f ms, of it outside the C compiler %.1f ms; cache: %u hits, %u misses\n",
+                "%-32s %9.1f ms, of it outside the C compiler %.1f ms; cache: %u hits, %u misses\n",
                 "all", 1e3 * all, 1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
+        tnt_print_process(r.constant_bytes);
     }
     fprintf(stderr, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
     return TNT_OK;

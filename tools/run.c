@@ -213,11 +213,13 @@ run(tnt_session *s, const tnt_args *a)
             tnt_complain(&err);
         else
             status = show_results(s, a, sig, &ret);
-        if (st == TNB_OK && tnt_has(a, "timing"))
+        if (st == TNB_OK && tnt_has(a, "timing")) {
             fprintf(stderr,
                     "compile %.1f ms (%.1f ms in the C compiler), load %.1f ms, run %.3f ms\n",
                     1e3 * p.compile_seconds, 1e3 * p.compiled.compiler_seconds,
                     1e3 * p.load_seconds, 1e3 * seconds);
+            tnt_print_process(p.compiled.constant_bytes);
+        }
         if (st == TNB_OK && tnt_has(a, "profile-kernels"))
             print_profile(p.vm);
     }

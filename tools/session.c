@@ -4,11 +4,13 @@
 #include "tool.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tenon/base/file.h"
 #include "tenon/base/log.h"
+#include "tenon/base/num.h"
 #include "tenon/core/text.h"
 
 double
@@ -17,6 +19,37 @@ tnt_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The most memory that this program had at a time, in bytes: not what the one before exec had. */
+static uint64_t
+peak_memory(void)
+{
+    char *text, *at;
+    size_t n;
+    int64_t kib = 0;
+    if (tnb_read_file("/proc/self/status", 1 << 16, &text, &n, NULL) != TNB_OK)
+        return 0;
+    at = strstr(text, "VmHWM:");
+    if (at) {
+        at += 6 + strspn(at + 6, " \t");
+        (void)tnb_read_i64(at, strspn(at, "0123456789"), &kib);
+    }
+    free(text);
+    return (uint64_t)kib << 10;
+}
+
+void
+tnt_print_process(uint64_t constant_bytes)
+{
+    struct rusage u;
+    double seconds = 0;
+    if (getrusage(RUSAGE_SELF, &u) == 0)
+        seconds = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                  1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    fprintf(stderr,
+            "this process: %.1f ms of processor time, peak memory %.1f MiB; constants %.1f MiB\n",
+            1e3 * seconds, (double)peak_memory() / (1 << 20), (double)constant_bytes / (1 << 20));
 }
 
 /* ---- messages ---- */

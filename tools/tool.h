@@ -137,6 +137,9 @@ void
 tnt_program_close(tnt_program *p);
 double
 tnt_now(void); /* seconds */
+/* The line of --timing on what this process itself took, without compilers that it started. */
+void
+tnt_print_process(uint64_t constant_bytes);
 
 /* ---- tensors and files ---- */
 /* A .npy or TensorProto .pb file as a Constant; NULL after a message. */

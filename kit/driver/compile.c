@@ -204,7 +204,7 @@ make_program(struct driver *d, struct driver_variant *v)
     v->program = tnk_program_new(tn_arena(d->ctx));
     tnb_status st = tnk_vm_build(d->ctx, &in, v->program);
     driver_constants_free(put.constants);
-    timed(d, tn_strf(d->ctx, "%s: virtual machine code and constants", v->target.name), start);
+    timed(d, tn_strf(d->ctx, "%s: VM code and constants", v->target.name), start);
     return st;
 }
 
