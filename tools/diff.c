@@ -7,6 +7,7 @@
 #include "tenon/core/eval.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/workers.h"
 
 static const tnt_option options[] = {
     {"function", 0, TNT_VALUE, "NAME", "compare only this function"},
@@ -32,6 +33,14 @@ count_elements(tnt_session *s, const tn_expr *v, uint64_t *elems, uint64_t *nans
     *elems += c ? c->data->n_elems : !t;
 }
 
+static const tn_expr *
+run_one(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *name, tn_list args,
+        tn_eval_options *opt)
+{
+    return tnk_needs_workers(m) ? tnk_run_workers(s->ctx, ev, m, name, args.at, args.n, opt, NULL)
+                                : ev->run(ev->self, s->ctx, m, name, args.at, args.n, opt);
+}
+
 /* Runs function `name` of both modules on the same made-up arguments. Not every program accepts
  * every argument (indices out of range, strides of 0, extents that have to divide): when the first
  * module fails, others are tried. The errors that stay are those of the first attempt. */
@@ -53,8 +62,8 @@ run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_mo
         tnb_diags_clear(tn_diags(s->ctx));
         if (!tn_random_args_within(s->ctx, f, seed, dims, tries[k].least, tries[k].most, &args))
             continue;
-        r[0] = ev->run(ev->self, s->ctx, x, name, args.at, args.n, &o1);
-        r[1] = r[0] ? ev->run(ev->self, s->ctx, y, name, args.at, args.n, &o2) : NULL;
+        r[0] = run_one(s, ev, x, name, args, &o1);
+        r[1] = r[0] ? run_one(s, ev, y, name, args, &o2) : NULL;
         if (r[0] || o1.out_of_budget)
             return r[1] != NULL;
     }

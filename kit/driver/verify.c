@@ -47,6 +47,7 @@ can_make(const tn_type *t)
     case TN_KIND_TY_SHAPE:
         return tn_type_dims(t, &dims);
     case TN_KIND_TY_PRIM:
+    case TN_KIND_TY_ANY: /* an object that is only handed on */
         return true;
     case TN_KIND_TY_TUPLE:
         for (uint32_t i = 0; i < tn_as_ty_tuple(t)->fields.n; i++)

@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the passes for large language models. Their golden cases lie in tests/pass.
-EXTRA_DIST += \
+LLM_TESTS = \
+	tests/llm/profile.py \
+	tests/llm/stages.py
+TESTS += $(LLM_TESTS)
+EXTRA_DIST += $(LLM_TESTS) \
+	tests/llm/llama.py \
 	tests/llm/functions/broken.py \
 	tests/llm/functions/copy.py \
 	tests/llm/functions/graph.py \
 	tests/llm/functions/scale.py \
 	tests/llm/functions/scale_again.py
+if HAVE_CMOCKA
+check_PROGRAMS += tests/llm/t_workers
+TESTS += tests/llm/t_workers
+tests_llm_t_workers_SOURCES = tests/llm/t_workers.c $(INTERP_HARNESS)
+tests_llm_t_workers_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_llm_t_workers_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS) -lm
+endif

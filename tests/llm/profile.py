@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profile `llm` inserts its passes around a target's pipeline without changing it, shows where they come from, and a
+Llama-shaped module goes through all of it to the virtual machine's code."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import check, done, path, refused, tenon, write  # noqa: E402
+from llama import Llama  # noqa: E402
+
+FIRST = ["AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints", "AttachPipelineParallelStages",
+         "AttachAdditionalPrimFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor"]
+
+
+def lists(*args):
+    """phase -> [(pass, origin)]"""
+    r = tenon("show", "pipeline", "cpu", *args)
+    out, phase = {}, None
+    for line in r.stdout.splitlines():
+        if not line.startswith(" "):
+            phase = out.setdefault(line.split(":")[0], [])
+        else:
+            name, origin = line.strip().split(" ", 1)
+            phase.append((name, origin.strip()))
+    return r, out
+
+
+r, plain = lists()
+r2, llm = lists("--profile", "llm")
+check(r.returncode == 0 and r2.returncode == 0, "the profile is known", r2)
+check([n for n, _ in llm["library_dispatch"]][:len(FIRST)] == FIRST, "attaching passes come first", r2)
+check(llm["finalize"][0][0] == "PipelineParallelRewrite", "the cut comes before the finalize list", r2)
+check(all(re.search(r"profiles/llm\.ini:\d+$", o) for n, o in llm["library_dispatch"][:len(FIRST)] + llm["finalize"][:1]),
+      "each inserted pass shows file and line", r2)
+llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][1:]
+check(llm == plain, "what the target brings stays as it is", r2)
+refused("an unknown profile", tenon("show", "pipeline", "cpu", "--profile", "lm"), "lm")
+
+ini = write("model.ini", """[pass AttachVariableBounds]
+variable_bounds = {"batch_size": 4, "seq_len": 16, "vocab_size": 32}
+[pass AttachPipelineParallelStages]
+pipeline_parallel_shards = 2
+[pass AttachCUDAGraphSymbolicCaptureHints]
+hints = {"batch_decode": ["batch_size"]}
+[pass AttachAdditionalPrimFuncs]
+functions = ["%s/tests/llm/functions/copy.py"]
+""" % os.environ["top_srcdir"])
+r, llm = lists("--profile", "llm", "--config", ini)
+check("pipeline_parallel_shards=2" in r.stdout and f"options {ini}:4" in r.stdout, "options of a model's file are shown with their place", r)
+
+for stages in (1, 2):
+    model = write(f"llama{stages}.py", Llama(layers=2, stages=stages, kernels=False).module())
+    args = ["compile", model, "-t", "cpu", "--profile", "llm", "-o", path(f"llama{stages}.tno"), "--dump-ir", path(f"ir{stages}")]
+    r = tenon(*args, *(["--config", ini] if stages == 2 else []))
+    check(r.returncode == 0 and os.path.getsize(path(f"llama{stages}.tno")) > 0 if r.returncode == 0 else False,
+          f"a Llama-shaped module of {stages} stages compiles to code of the virtual machine", r)
+    files = sorted(os.listdir(path(f"ir{stages}"))) if r.returncode == 0 else []
+    last = open(os.path.join(path(f"ir{stages}"), files[-1])).read() if files else ""
+    check(("def decode_stage1(" in last) == (stages == 2), f"{stages} stages are what the finalized module has")
+    if stages == 2:
+        check("def copy_single(" in last and "capture_symbolic_vars" in last, "functions and hints of the model's file are there")
+done()
