@@ -41,5 +41,5 @@ backends_cpu_cpu_rt_la_SOURCES = \
 backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
 backends_cpu_cpu_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
-EXTRA_DIST += backends/cpu/README.md backends/cpu/rules/README.md
 endif
+EXTRA_DIST += backends/cpu/README.md backends/cpu/rules/README.md backends/cpu/cpu.plugin backends/cpu/cpu_rt.plugin

@@ -19,4 +19,4 @@ backends_null_null_rt_la_SOURCES = \
 	backends/null/device.c
 backends_null_null_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_null_null_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
-EXTRA_DIST += backends/null/README.md
+EXTRA_DIST += backends/null/README.md backends/null/null.plugin backends/null/null_rt.plugin

@@ -21,4 +21,4 @@ plugins_interp_interp_la_SOURCES = $(INTERP_SOURCES)
 plugins_interp_interp_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_interp_interp_la_LIBADD = $(CORE_LIB) $(BASE_LIB) -lm
 
-EXTRA_DIST += plugins/interp/README.md
+EXTRA_DIST += plugins/interp/README.md plugins/interp/interp.plugin

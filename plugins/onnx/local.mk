@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += plugins/onnx/README.md
+EXTRA_DIST += plugins/onnx/README.md plugins/onnx/onnx.plugin
 if BUILD_ONNX
 PLUGIN_MODULES += plugins/onnx/onnx.la
 PLUGIN_MANIFESTS += plugins/onnx/onnx.plugin

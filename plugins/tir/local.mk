@@ -6,3 +6,4 @@ plugins_tir_tir_la_SOURCES = \
 	plugins/tir/tir.c
 plugins_tir_tir_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_tir_tir_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+EXTRA_DIST += plugins/tir/tir.plugin
