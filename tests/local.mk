@@ -41,6 +41,7 @@ include tests/ops/local.mk
 include tests/transform/local.mk
 include tests/interp/local.mk
 include tests/onnx/local.mk
+include tests/broken/local.mk
 include tests/models/local.mk
 include tests/tools/local.mk
 include tests/device/local.mk

@@ -20,6 +20,8 @@ struct outcome {
     const tn_expr *value;    /* NULL: not run */
     const char *why;         /* then the reason */
     const tn_function *like; /* whose parameters the arguments were made for; NULL: func's own */
+    bool broken; /* the reason is an error of the module: neither the budget nor something that the
+                    evaluator does not know */
     uint64_t spent;
 };
 
@@ -88,6 +90,8 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     o->spent = opt.spent;
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
+        o->broken = !opt.out_of_budget && err.status != TNB_UNSUPPORTED &&
+                    err.status != TNB_NOT_FOUND && err.status != TNB_NO_MEMORY;
         o->why = opt.out_of_budget ? tn_strf(v->ctx, "the budget of %llu operations is used up",
                                              (unsigned long long)v->budget)
                                    : tn_strf(v->ctx, "it could not be run: %s", err.message);
@@ -209,7 +213,13 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
         next.why = o->why;
     }
     bool equal = true;
-    if (!next.value) {
+    if (!next.value && o->value && next.broken) {
+        equal = false;
+        tn_error(v->ctx, b->base.loc, TNB_DIFFERS,
+                 "pass %s breaks '%s': it ran before and does not after", item->name, name);
+        tnb_diag_note(tn_diags(v->ctx), "%s", next.why);
+        tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu", (unsigned long long)v->seed);
+    } else if (!next.value) {
         leave_unverified(v, item, name, next.why ? next.why : "it could not be run");
     } else {
         bool exact = keeps == TN_KEEPS_BITS;

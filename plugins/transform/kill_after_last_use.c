@@ -9,7 +9,8 @@
  * Renamings (y = x) are removed first so that they do not hide uses. Per function and per If
  * branch; after one binding tensors go first, then storages, then objects, each in the order of
  * definition. Never what is returned, constants, functions, shapes, scalars, or what an explicit
- * kill names. Cases: tests/pass/KillAfterLastUse.
+ * kill names. Functions that still promise purity or have dataflow blocks stay as they are: needs
+ * ToNonDataflow and RemovePurityChecking. Cases: tests/pass/KillAfterLastUse.
  */
 #include "transform.h"
 
@@ -176,6 +177,8 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     tnb_ptrmap map;
+    if (!transform_is_imperative((const tn_function *)func))
+        return func;
     tnb_ptrmap_init(&map, tn_scratch(pc->ctx));
     tn_rewriter renames = {.ctx = pc->ctx, .post = drop_renaming, .map = &map};
     const tn_node *out = tn_rewrite(&renames, func);

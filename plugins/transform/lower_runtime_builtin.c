@@ -6,6 +6,7 @@
  * R.vm.alloc_storage(size, 0, "uint8", "global") _ = R.memory.kill_tensor(y)                    _ =
  * R.vm.kill_object(y)
  *
+ * Needs ToNonDataflow and RemovePurityChecking: other functions stay as they are.
  * An operator's own lowering (tn_op.lower_builtin) comes first. The types of results are kept. A
  * remaining builtin.alloc_tensor is an error. Cases: tests/pass/LowerRuntimeBuiltin.
  */
@@ -129,6 +130,8 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
+    if (!transform_is_imperative((const tn_function *)func))
+        return func;
     tn_rewriter r = {.ctx = pc->ctx, .post = lower};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) || tnb_diags_errors(tn_diags(pc->ctx)) != errors ? NULL : out;

@@ -35,4 +35,10 @@ transform_has_effects(const tn_module *m, const tn_expr *value);
 const tn_node *
 transform_drop_unused(tn_ctx *ctx, const tn_module *m, const tn_node *func);
 
+/* Whether impure calls may stand in the function: it does not promise purity (RemovePurityChecking)
+ * and has no dataflow blocks (ToNonDataflow). Passes that make such calls leave other functions as
+ * they are (imperative.c). */
+bool
+transform_is_imperative(const tn_function *f);
+
 #endif

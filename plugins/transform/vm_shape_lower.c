@@ -618,7 +618,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     TNB_VEC(const tn_node *) funcs = {0};
     for (uint32_t i = 0; i < m->names.n; i++) {
         const tn_function *fn = tn_as_function(m->funcs.at[i]);
-        if (!fn)
+        if (!fn || !transform_is_imperative(fn))
             continue;
         const tn_node *nf = lower_function(pc, b, tn_module_name(m, i), fn);
         if (!nf || tn_is_error(nf))

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes that break modules, each in its own way and without making them ill-formed: what execution
+ * checking has to find. */
+#ifndef TENON_TESTS_BROKEN_H
+#define TENON_TESTS_BROKEN_H
+
+#include "tenon/core/registry.h"
+
+enum { N_BROKEN_PASSES = 5 };
+extern const tn_pass *const broken_passes[N_BROKEN_PASSES];
+
+#endif
