@@ -113,11 +113,20 @@ bind_dimension(tn_ctx *ctx, tn_list list, const char *text)
 
 /* ---- replacing ---- */
 
-/* Compound scalars change as a whole, so that they can be simplified. */
+static tn_walk_step
+stop_at_load(void *user, const tn_node *n)
+{
+    (void)user;
+    return tn_is(n, TN_KIND_BUFFER_LOAD) ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Compound scalars change as a whole, so that they can be simplified. Not those that read buffers:
+ * the rewriter may have renewed these. */
 static const tn_node *
 replace_scalar(tn_rewriter *r, const tn_node *n)
 {
-    if (!tn_is_scalar(n) || tn_is_var(n) || n->flags & TN_FLAG_CLOSED || tn_is(n, TN_KIND_CALL))
+    if (!tn_is_scalar(n) || tn_is_var(n) || n->flags & TN_FLAG_CLOSED || tn_is(n, TN_KIND_CALL) ||
+        !tn_walk(n, TN_WALK_ONCE, stop_at_load, NULL, NULL))
         return NULL;
     const tn_node *now = tn_subst(r->ctx, n, r->map);
     return now == n || tn_is_error(now) ? now : tn_simplify_now(r->ctx, now);
