@@ -101,6 +101,37 @@ kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *low
     return k;
 }
 
+/* A target whose backend only has pass lists can compile what needs no kernel. */
+static tnb_status
+check_codegen(struct driver *d, const struct driver_variant *v)
+{
+    const tnk_codegen *cg = v->target.kind->codegen;
+    const tn_module *m = v->module;
+    const tn_node *first = NULL;
+    const char *name = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        if (!tn_as_prim_func(m->funcs.at[i]) || tnk_is_host_func(m->funcs.at[i]))
+            continue;
+        if (n++ == 0) {
+            first = m->funcs.at[i];
+            name = tn_module_name(m, i);
+        }
+    }
+    if (n == 0 || (cg && cg->build))
+        return TNB_OK;
+    tn_error(
+        d->ctx, first->loc, TNB_UNSUPPORTED,
+        "target '%s': the backend '%s' of this build generates no kernels; the model needs %u, "
+        "the first is '%s'",
+        v->target.name, v->target.kind->name, n, name);
+    tnb_diag_hint(tn_diags(d->ctx),
+                  "its pass lists run: tenon opt MODEL -t %s; tenon list targets shows the targets "
+                  "that generate code",
+                  v->target.name);
+    return TNB_UNSUPPORTED;
+}
+
 static tnb_status
 lower_kernels(struct driver *d, struct driver_variant *v, const tn_target_kind *kind)
 {
@@ -131,10 +162,6 @@ generate(struct driver *d, struct driver_variant *v)
     const tnk_codegen *cg = v->target.kind->codegen;
     if (v->n_kernels == 0)
         return TNB_OK;
-    if (!cg || !cg->build) {
-        tn_error(d->ctx, 0, TNB_UNSUPPORTED, "target '%s' has no code generator", v->target.name);
-        return TNB_UNSUPPORTED;
-    }
     tnk_build b = {.ctx = d->ctx,
                    .target = v->target.target,
                    .jobs = driver_jobs(d),
@@ -230,6 +257,8 @@ compile_variant(struct driver *d, struct driver_variant *v)
         timed(d, tn_strf(ctx, "%s: %s", v->target.name, tnk_phase_name((tnk_phase)p)), start);
         start = now();
     }
+    v->module = driver_without_meanings(ctx, v->module);
+    TNB_TRY(check_codegen(d, v));
     TNB_TRY(lower_kernels(d, v, kind_with_lower(ctx, v->target.kind, &pipeline.phases[TNK_LOWER])));
     timed(d, tn_strf(ctx, "%s: lower", v->target.name), start);
     start = now();

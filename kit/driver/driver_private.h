@@ -40,6 +40,11 @@ driver_constants_done(driver_constants *c, const tn_data *data);
 void
 driver_constants_free(driver_constants *c); /* NULL is fine */
 
+/* ---- external.c ---- */
+/* The module without the functions that only give external calls their meaning. */
+const tn_module *
+driver_without_meanings(tn_ctx *ctx, const tn_module *m);
+
 /* The names of functions that can be called from outside: those with a global symbol, or all graph
  * functions. */
 const char *const *

@@ -14,6 +14,8 @@ TRANSFORM_PASSES = \
 	plugins/transform/dead_code_elimination.c \
 	plugins/transform/decompose_ops_for_inference.c \
 	plugins/transform/decompose_ops_for_training.c \
+	plugins/transform/dispatch_sampling.c \
+	plugins/transform/dispatch_sort_scan.c \
 	plugins/transform/eliminate_common_subexpr.c \
 	plugins/transform/fold_constant.c \
 	plugins/transform/fold_vdevice_scope_change.c \
@@ -46,6 +48,8 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/cuda_graph_merge.c \
 	plugins/transform/decompose.c \
 	plugins/transform/decompose.h \
+	plugins/transform/dispatch_kernels.c \
+	plugins/transform/dispatch_kernels.h \
 	plugins/transform/functions.c \
 	plugins/transform/fuse_graph.c \
 	plugins/transform/fuse_graph.h \

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cuda backend, compiler half: its descriptor and the attributes of its target. Lists of
+ * passes: pipeline.c. */
+#include "cuda.h"
+
+static const char *const kinds[] = {"cuda", NULL};
+
+static const tn_attr_schema attrs[] = {
+    {"arch", TN_ATTR_STR, 0, "\"sm_80\"",
+     "architecture that kernels are made for: sm_75 ... sm_121a"},
+    {"max_shared_memory_per_block", TN_ATTR_INT, 0, "49152",
+     "bytes of shared memory a block may use"},
+    {"max_threads_per_block", TN_ATTR_INT, 0, "1024", "threads a block may have"},
+    {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most"},
+    {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step"},
+    {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block"},
+    {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known"},
+    {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
+    {"keys", TN_ATTR_STRS, 0, "[\"cuda\", \"gpu\"]", "what passes look at beside the kind"},
+    {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
+    {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
+    {0},
+};
+
+static const tn_target_kind cuda = {
+    .size = sizeof(tn_target_kind),
+    .name = "cuda",
+    .doc = "NVIDIA GPUs.",
+    .kinds = kinds,
+    .attrs = attrs,
+    .library_dispatch = cuda_library_dispatch,
+    .legalize = cuda_legalize,
+    .finalize = cuda_finalize,
+    .lower = cuda_lower,
+    .device = "cuda",
+};
+static const tn_target_kind *const targets[] = {&cuda};
+
+TN_PLUGIN(cuda, "0.1.0", "Apache-2.0", "the pass lists of NVIDIA GPUs", .targets = targets,
+          .n_targets = 1);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cuda backend: what its files share. */
+#ifndef TENON_BACKENDS_CUDA_H
+#define TENON_BACKENDS_CUDA_H
+
+#include "tenon/core/registry.h"
+
+extern const char *const cuda_library_dispatch[], *const cuda_legalize[], *const cuda_finalize[],
+                                                                              *const cuda_lower[];
+
+#endif

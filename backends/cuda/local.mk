@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+PLUGIN_MODULES += backends/cuda/cuda.la
+PLUGIN_MANIFESTS += backends/cuda/cuda.plugin
+noinst_LTLIBRARIES += backends/cuda/cuda.la
+backends_cuda_cuda_la_SOURCES = \
+	backends/cuda/cuda.c \
+	backends/cuda/cuda.h \
+	backends/cuda/pipeline.c
+backends_cuda_cuda_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+backends_cuda_cuda_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+EXTRA_DIST += backends/cuda/README.md

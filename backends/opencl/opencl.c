@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opencl backend, compiler half: its descriptor and the attributes of its target. Lists of
+ * passes: pipeline.c. */
+#include "opencl.h"
+
+static const char *const kinds[] = {"opencl", NULL};
+
+static const tn_attr_schema attrs[] = {
+    {"device", TN_ATTR_STR, 0, "\"\"", "family of devices: adreno, mali"},
+    {"max_shared_memory_per_block", TN_ATTR_INT, 0, "16384",
+     "bytes of local memory a group may use"},
+    {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have"},
+    {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most"},
+    {"thread_warp_size", TN_ATTR_INT, 0, "1", "threads that run in lock step"},
+    {"texture_spatial_limit", TN_ATTR_INT, 0, "16384", "width and height an image may have"},
+    {"texture_depth_limit", TN_ATTR_INT, 0, "2048", "layers an image array may have"},
+    {"image_base_address_alignment", TN_ATTR_INT, 0, "64", "bytes an image's memory is aligned to"},
+    {"max_function_args", TN_ATTR_INT, 0, "128", "arguments a kernel may have"},
+    {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
+    {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind"},
+    {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
+    {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
+    {0},
+};
+
+static const tn_target_kind opencl = {
+    .size = sizeof(tn_target_kind),
+    .name = "opencl",
+    .doc = "OpenCL devices, Adreno GPUs first.",
+    .kinds = kinds,
+    .attrs = attrs,
+    .library_dispatch = opencl_library_dispatch,
+    .legalize = opencl_legalize,
+    .finalize = opencl_finalize,
+    .lower = opencl_lower,
+    .device = "opencl",
+};
+static const tn_target_kind *const targets[] = {&opencl};
+
+TN_PLUGIN(opencl, "0.1.0", "Apache-2.0", "the pass lists of OpenCL devices", .targets = targets,
+          .n_targets = 1);

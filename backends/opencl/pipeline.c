@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pipeline of the opencl target: what happens to a module, in order. An INI file may change any
+ * of it:
+ *
+ *     [pipeline opencl]
+ *     insert.mine = before library_dispatch: MyPass{level=2}
+ *     legalize = LegalizeOps, FuseOps, FuseTIR
+ *     drop = FoldConstant
+ */
+#include "opencl.h"
+
+/* Upstream dispatches nothing on OpenCL but Qualcomm's library, and that when the target has the
+ * key `clml`; sampling and sorting have kernels of their own here. */
+const char *const opencl_library_dispatch[] = {
+    "DispatchSampling",
+    "DispatchSortScan",
+    NULL,
+};
+
+/* Tensor programs for everything else, fused. */
+const char *const opencl_legalize[] = {
+    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", NULL,
+};
+
+/* Memory, shapes and calls made explicit. */
+const char *const opencl_finalize[] = {
+    "@generic",
+    NULL,
+};
+
+/* From a scheduled tensor program to what a code generator reads. */
+const char *const opencl_lower[] = {
+    "LowerInitBlock",
+    "LowerMatchBuffer",
+    "ConvertBlocksToOpaque",
+    "Simplify",
+    "PlanAndUpdateBufferAllocationLocation",
+    "CompactBufferAllocation",
+    "FlattenBuffer",
+    "Simplify",
+    "LoopPartition",
+    "VectorizeLoop",
+    "UnrollLoop",
+    "Simplify",
+    "HoistIfThenElse",
+    "RemoveNoOp",
+    NULL,
+};
