@@ -6,3 +6,5 @@ tests_transform_testext_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -share
 tests_transform_testext_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/transform/byoc.py
 EXTRA_DIST += tests/transform/byoc.py tests/transform/external/testext.plugin
+TESTS += tests/transform/dispatch.py
+EXTRA_DIST += tests/transform/dispatch.py
