@@ -71,7 +71,10 @@ run_opt(tnt_session *s, const tnt_args *a)
     int64_t level;
     if (!tnt_int(a, "opt-level", 2, 0, 4, &level))
         return TNT_USAGE;
-    if (!tn_pass_list_parse(s->ctx, list_text, "-p", &list)) {
+    tnk_pipeline pipeline;
+    if (!tn_pass_list_parse(s->ctx, list_text, "-p", &list) ||
+        (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, NULL, &pipeline)) ||
+        !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list)) {
         tnt_report(s);
         return TNT_FAILED;
     }
@@ -134,7 +137,9 @@ run_check(tnt_session *s, const tnt_args *a)
 
 static const tnt_option opt_options[] = {
     {"passes", 'p', TNT_VALUE, "LIST",
-     "passes as Name or Name{option=value, ...}, separated by commas"},
+     "passes as Name or Name{option=value, ...}, separated by commas; @pipeline or @PHASE: those "
+     "of "
+     "the target"},
     {"target", 't', TNT_VALUE, "NAME", "the current target of the passes"},
     {"output", 'o', TNT_VALUE, "FILE.py", "where to write (default: standard output)"},
     {"pass-config", 0, TNT_LIST, "KEY=JSON", "pass configuration under upstream's keys"},

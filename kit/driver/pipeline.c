@@ -297,3 +297,37 @@ tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const 
     }
     return !m.failed;
 }
+
+bool
+tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list)
+{
+    struct maker m = {.ctx = ctx};
+    tn_pass_list out = {0};
+    for (uint32_t i = 0; i < list->n; i++) {
+        const char *name = list->at[i].name;
+        if (name[0] != '@') {
+            push(&m, &out, list->at[i]);
+            continue;
+        }
+        bool all = strcmp(name, "@pipeline") == 0, known = all;
+        for (int ph = 0; ph <= TNK_FINALIZE; ph++) {
+            if (!all && strcmp(name + 1, phase_names[ph]) != 0)
+                continue;
+            known = true;
+            for (uint32_t k = 0; p && k < p->phases[ph].n; k++)
+                push(&m, &out, p->phases[ph].at[k]);
+        }
+        if (!known || !p) {
+            tn_error(ctx, 0, TNB_INVALID,
+                     known ? "'%s' stands for passes of a target's pipeline, but there is no target"
+                           : "no phase '%s'",
+                     name);
+            tnb_diag_hint(tn_diags(ctx), known ? "choose one with -t"
+                                               : "@pipeline, @library_dispatch, @legalize and "
+                                                 "@finalize stand for passes of the target");
+            return false;
+        }
+    }
+    *list = out;
+    return true;
+}

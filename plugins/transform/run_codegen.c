@@ -35,6 +35,21 @@ typedef struct flattener {
     TNB_VEC(const tn_node *) out;
 } flattener;
 
+/* The symbolic variables that a parameter defines stand for what the argument has there. */
+static void
+bind_symbols(flattener *f, const tn_type *param, const tn_type *arg)
+{
+    const tn_ty_tuple *p = tn_as_ty_tuple(param), *a = tn_as_ty_tuple(arg);
+    for (uint32_t i = 0; p && a && i < p->fields.n && i < a->fields.n; i++)
+        bind_symbols(f, p->fields.at[i], a->fields.at[i]);
+    tn_list want, have;
+    if (p || !tn_type_dims(param, &want) || !tn_type_dims(arg, &have))
+        return;
+    for (uint32_t i = 0; i < want.n && i < have.n; i++)
+        if (tn_is_var(want.at[i]) && !tnb_ptrmap_has(&f->map, want.at[i]))
+            tnb_ptrmap_set(&f->map, want.at[i], have.at[i]);
+}
+
 static void
 flatten_seq(flattener *f, const tn_seq_expr *seq)
 {
@@ -48,9 +63,11 @@ flatten_seq(flattener *f, const tn_seq_expr *seq)
                 tnb_ptrmap_set(&f->local, vb->var, vb->value);
             } else if (callee) {
                 const tn_function *fn = tn_as_function(tn_fresh_copy(f->ctx, callee, NULL));
-                for (uint32_t k = 0; k < fn->params.n; k++)
-                    tnb_ptrmap_set(&f->map, fn->params.at[k],
-                                   tn_subst(f->ctx, c->args.at[k], &f->map));
+                for (uint32_t k = 0; k < fn->params.n; k++) {
+                    const tn_expr *arg = tn_subst(f->ctx, c->args.at[k], &f->map);
+                    bind_symbols(f, fn->params.at[k]->type, arg->type);
+                    tnb_ptrmap_set(&f->map, fn->params.at[k], arg);
+                }
                 const tn_seq_expr *body = tn_as_seq_expr(fn->body);
                 flatten_seq(f, body);
                 tnb_ptrmap_set(&f->map, vb->var, tn_subst(f->ctx, body->body, &f->map));

@@ -8,3 +8,5 @@ TESTS += tests/transform/byoc.py
 EXTRA_DIST += tests/transform/byoc.py tests/transform/external/testext.plugin
 TESTS += tests/transform/dispatch.py
 EXTRA_DIST += tests/transform/dispatch.py
+TESTS += tests/transform/pipelines.py
+EXTRA_DIST += tests/transform/pipelines.py

@@ -56,6 +56,12 @@ TNB_EXPORT bool
 tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
                   const char *profile, tnk_pipeline *out);
 
+/* `list` with "@pipeline" and "@library_dispatch", "@legalize", "@finalize" replaced by what the
+ * pipeline has there. False after recording an error: an '@' name that is none of these, or p NULL
+ * (no target) where one is needed. */
+TNB_EXPORT bool
+tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list);
+
 /* ---- compilation ---- */
 typedef struct tnk_compile_options {
     const struct tnb_conf *conf; /* NULL: built-in defaults only */
