@@ -17,9 +17,17 @@ const char *const opencl_library_dispatch[] = {
     NULL,
 };
 
-/* Tensor programs for everything else, fused. */
+/* Tensor programs for everything else, fused; batch normalization and the like are decomposed
+ * first, as upstream does for Adreno. */
 const char *const opencl_legalize[] = {
-    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", NULL,
+    "DecomposeOpsForInference",
+    "LegalizeOps",
+    "AnnotateTIROpPattern",
+    "FoldConstant",
+    "FuseOps",
+    "FuseTIR",
+    "DeadCodeElimination",
+    NULL,
 };
 
 /* Memory, shapes and calls made explicit. */

@@ -63,7 +63,9 @@ def run(what, target, *more):
 for target in GPUS:
     p = passes(target)
     check(p["library_dispatch"] == ["DispatchSampling", "DispatchSortScan"], f"{target}: library_dispatch")
-    check(p["legalize"][:1] == ["LegalizeOps"] and p["legalize"][-1] == "FuseTIR", f"{target}: legalize")
+    check([x for x in p["legalize"] if x in ("LegalizeOps", "FuseOps", "FuseTIR")] == ["LegalizeOps", "FuseOps", "FuseTIR"],
+          f"{target}: legalize")
+    check(("DecomposeOpsForInference" in p["legalize"]) == (target == "opencl"), f"{target}: decomposition for Adreno")
     check(("RewriteCUDAGraph" in p["finalize"]) == (target == "cuda"), f"{target}: graphs are captured on cuda only")
     text = run(f"{target} as it is", target, "--verify")
     check("gpu_cumsum" in text and "gpu_sort" in text, f"{target}: scans and sorts are dispatched")
