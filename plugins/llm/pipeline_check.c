@@ -23,6 +23,7 @@ typedef struct worker {
     const char *name;
     const tn_function *func;
     tnb_ptrmap symbols; /* the stage's symbolic variable -> the entry's expression */
+    tnb_ptrmap matched; /* symbolic variables that the stage finds out for itself */
     TNB_VEC(event) sends;
     TNB_VEC(event) receives;
 } worker;
@@ -76,6 +77,8 @@ enter(void *user, const tn_node *n)
         c->nested++;
     if (tn_is(n, TN_KIND_VAR_BINDING))
         c->binding = n;
+    if (tn_is(n, TN_KIND_MATCH_CAST))
+        pipeline_add_symbols(&c->w->matched, ((const tn_match_cast *)n)->to);
     const tn_call *call = tn_as_call(n);
     const char *name = call ? packed_name(call, &first) : "";
     bool sends = strcmp(name, PIPELINE_SEND) == 0, receives = strcmp(name, PIPELINE_RECEIVE) == 0;
@@ -116,18 +119,11 @@ leave(void *user, const tn_node *n)
 
 /* ---- comparing types ---- */
 
-/* Whether a variable belongs to the sending or receiving stage alone. */
-static bool
-is_local(const worker *w, const tn_expr *dim)
-{
-    return tn_is_var(dim) && tn_uses(&w->func->base, dim);
-}
-
 static bool
 same_extent(checker *c, const worker *from, const worker *to, tnb_ptrmap *pairs, const tn_expr *a,
             const tn_expr *b)
 {
-    if (is_local(from, a) && is_local(to, b)) {
+    if (tnb_ptrmap_has(&from->matched, a) && tnb_ptrmap_has(&to->matched, b)) {
         const tn_node *known = tnb_ptrmap_get(pairs, a);
         tnb_ptrmap_set(pairs, a, known ? known : b);
         return !known || known == b;
@@ -217,6 +213,7 @@ read_stage(checker *c, const tn_node *given, uint32_t k, worker *w)
     tn_loc loc = place_of(c, given);
     *w = (worker){.func = g ? tn_as_function(tn_module_get(c->m, g->name)) : NULL};
     tnb_ptrmap_init(&w->symbols, tn_scratch(c->ctx));
+    tnb_ptrmap_init(&w->matched, tn_scratch(c->ctx));
     if (!w->func) {
         tn_error(c->ctx, loc, TNB_INVALID,
                  "stage %u of '%s' is %s, but a tuple of a graph function and its arguments is "

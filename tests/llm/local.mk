@@ -2,6 +2,7 @@
 # Tests of the passes for large language models. Their golden cases lie in tests/pass.
 LLM_TESTS = \
 	tests/llm/profile.py \
+	tests/llm/random_stages.py \
 	tests/llm/stages.py
 TESTS += $(LLM_TESTS)
 EXTRA_DIST += $(LLM_TESTS) \
