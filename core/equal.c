@@ -21,6 +21,8 @@ struct eq {
     const char *path[MAX_PATH]; /* from the inside out */
     uint32_t n_path;
     const char *reason;
+    tn_difference *found; /* NULL: not wanted */
+    bool has_found;
 };
 
 static bool
@@ -31,6 +33,29 @@ differ(struct eq *e, const char *reason)
 {
     if (!e->reason)
         e->reason = reason;
+    return false;
+}
+
+/* Called from the inside out with nodes found different. */
+static bool
+found(struct eq *e, const tn_node *a, const tn_node *b)
+{
+    tn_difference *d = e->found;
+    if (!d)
+        return false;
+    if (!e->has_found) {
+        d->a = a;
+        d->b = b;
+        e->has_found = true;
+    }
+    const tn_node *any = a ? a : b;
+    bool frame = tn_is_stmt(any) || tn_is(any, TN_KIND_VAR_BINDING) ||
+                 tn_is(any, TN_KIND_MATCH_CAST) || tn_is(any, TN_KIND_FUNCTION) ||
+                 tn_is(any, TN_KIND_PRIM_FUNC);
+    if (frame && !d->around_a && !d->around_b && !tn_is(any, TN_KIND_SEQ)) {
+        d->around_a = a;
+        d->around_b = b;
+    }
     return false;
 }
 
@@ -144,6 +169,7 @@ eq_list(struct eq *e, tn_list a, tn_list b, const char *name, bool defs, tn_kind
     }
     if (a.n != b.n) {
         note_path(e, name, -1);
+        found(e, a.n > b.n ? a.at[b.n] : NULL, b.n > a.n ? b.at[a.n] : NULL);
         return differ(e, "different lengths");
     }
     return true;
@@ -244,7 +270,7 @@ eq_buffer_fields(struct eq *e, const tn_node *a, const tn_node *b, bool data_is_
 }
 
 static bool
-eq(struct eq *e, const tn_node *a, const tn_node *b)
+eq_nodes(struct eq *e, const tn_node *a, const tn_node *b)
 {
     if (a == b &&
         (!a || (a->flags & TN_FLAG_CLOSED) || (!e->map_free && !e->renamed && !e->defining)))
@@ -273,6 +299,12 @@ eq(struct eq *e, const tn_node *a, const tn_node *b)
     return true;
 }
 
+static bool
+eq(struct eq *e, const tn_node *a, const tn_node *b)
+{
+    return eq_nodes(e, a, b) || found(e, a, b);
+}
+
 /* "main.body.blocks[0].bindings[2].value: different values (x against y)" */
 static void
 describe(const struct eq *e, tnb_buf *where)
@@ -292,6 +324,7 @@ eq_modules(struct eq *e, const tn_module *a, const tn_module *b)
                                       : strcmp(tn_module_name(a, i), tn_module_name(b, k));
         if (order != 0) {
             note_path(e, order < 0 ? tn_module_name(a, i) : tn_module_name(b, k), -1);
+            found(e, order < 0 ? a->funcs.at[i] : NULL, order < 0 ? NULL : b->funcs.at[k]);
             return differ(e, order < 0 ? "only in the first module" : "only in the second module");
         }
         if (!eq(e, a->funcs.at[i], b->funcs.at[k])) {
@@ -313,9 +346,18 @@ eq_modules(struct eq *e, const tn_module *a, const tn_module *b)
 bool
 tn_equal(tn_ctx *ctx, const tn_node *a, const tn_node *b, bool map_free, tnb_buf *where)
 {
+    return tn_equal_or(ctx, a, b, map_free, where, NULL);
+}
+
+bool
+tn_equal_or(tn_ctx *ctx, const tn_node *a, const tn_node *b, bool map_free, tnb_buf *where,
+            tn_difference *d)
+{
+    if (d)
+        *d = (tn_difference){0};
     if (a == b)
         return true;
-    struct eq e = {.ctx = ctx, .map_free = map_free, .wants_path = where != NULL};
+    struct eq e = {.ctx = ctx, .map_free = map_free, .wants_path = where != NULL, .found = d};
     e.arena = tn_borrow_arena(ctx);
     if (!e.arena) {
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for a comparison");

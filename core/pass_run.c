@@ -15,6 +15,7 @@ struct run {
     int level;
     size_t live; /* bytes after the last compaction */
     tnb_progress *bar;
+    bool dumped; /* a file was written, so the folder exists */
 };
 
 static double
@@ -49,19 +50,42 @@ text_of(struct run *r, const tn_module *m, tnb_buf *out)
 static bool
 dump(struct run *r, const tn_module *m, uint32_t number, const char *name)
 {
-    if (!r->opt->dump_dir || (number == 0 && r->opt->dump_first))
+    if (!r->opt->dump_dir)
         return true;
     tnb_buf b = {0};
     tnb_err err;
     bool ok = text_of(r, m, &b);
     const char *path =
         tn_strf(r->ctx, "%s/%03u-%s.py", r->opt->dump_dir, r->opt->dump_first + number, name);
-    if (ok && number == 0 && tnb_make_dirs(r->opt->dump_dir, 0777, &err) != TNB_OK)
+    if (ok && !r->dumped && tnb_make_dirs(r->opt->dump_dir, 0777, &err) != TNB_OK)
         ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
     if (ok && tnb_write_file(path, b.s ? b.s : "", b.n, &err) != TNB_OK)
         ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
+    r->dumped |= ok;
     tnb_buf_free(&b);
     return ok;
+}
+
+/* The input of the list; not where an earlier list has written it. */
+static bool
+dump_input(struct run *r, const tn_module *m)
+{
+    return r->opt->dump_first || r->opt->dump_only || dump(r, m, 0, "input");
+}
+
+/* With dump_only, both sides of the passes named; else the module after each pass. */
+static bool
+dump_before(struct run *r, const tn_pass *pass, const tn_module *m)
+{
+    return !named_in(r->opt->dump_only, pass) ||
+           dump(r, m, r->at + 1, tn_strf(r->ctx, "%s-before", pass->name));
+}
+
+static bool
+dump_after(struct run *r, const tn_pass *pass, const tn_module *m)
+{
+    return (r->opt->dump_only && !named_in(r->opt->dump_only, pass)) ||
+           dump(r, m, r->at + 1, pass->name);
 }
 
 static bool
@@ -188,6 +212,8 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
     const tn_node *options = tn_pass_options(ctx, pass, item, m);
     if (tn_is_error(options))
         return fail(r, m, "in the options of");
+    if (!dump_before(r, pass, m))
+        return NULL;
     load_needs(r, pass);
     tn_pass_ctx pc = {.ctx = ctx,
                       .target = r->opt->target,
@@ -219,7 +245,7 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
     const char *what;
     if (!check(r, pass, m, after, &what))
         return fail(r, m, what);
-    if (!dump(r, after, r->at + 1, pass->name))
+    if (!dump_after(r, pass, after))
         return NULL;
     if (named_in(r->opt->print, pass)) {
         tnb_buf b = {0};
@@ -253,7 +279,7 @@ run_list(struct run *r, const tn_module *m)
         tnb_diag_note(tn_diags(ctx), "the module is not well-formed before the first pass");
         return NULL;
     }
-    if (!dump(r, m, 0, "input") || (r->opt->roundtrip && !roundtrip(r, m, "input")))
+    if (!dump_input(r, m) || (r->opt->roundtrip && !roundtrip(r, m, "input")))
         return NULL;
     for (r->at = 0; r->at < r->list->n; r->at++) {
         const tn_pass_item *item = &r->list->at[r->at];

@@ -15,6 +15,8 @@ static const tnt_option options[] = {
     {"verify-budget", 0, TNT_VALUE, "N",
      "scalar operations to spend on a function and pass (default 1e9)"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+    {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
+     "with --dump-ir: only the modules before and after these passes"},
     {"reproducer", 0, TNT_VALUE, "FILE.py",
      "when a pass fails, write module and remaining passes here"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},

@@ -3,7 +3,9 @@
 #include "tool.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "tenon/base/file.h"
 #include "tenon/core/eval.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
@@ -118,6 +120,59 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
     return ran && !differ ? TNT_OK : TNT_FAILED;
 }
 
+/* ---- where the first difference stands ---- */
+
+enum { CONTEXT = 2 };
+
+/* Lines around the place of a node, its own marked. */
+static void
+show_lines(const char *path, uint32_t line)
+{
+    char *text;
+    size_t n;
+    tnb_err err = {0};
+    if (tnb_read_file(path, 0, &text, &n, &err) != TNB_OK)
+        return;
+    uint32_t at = 1;
+    for (const char *s = text, *end = text + n; s < end; at++) {
+        const char *stop = memchr(s, '\n', (size_t)(end - s));
+        stop = stop ? stop : end;
+        if (at + CONTEXT >= line && at <= line + CONTEXT)
+            printf("%c %5u  %.*s\n", at == line ? '>' : ' ', at, (int)(stop - s), s);
+        s = stop + 1;
+    }
+    free(text);
+}
+
+static void
+show_side(tnt_session *s, const char *path, const tn_node *node, const tn_node *around)
+{
+    tnb_place inner = tn_loc_place(s->ctx, node ? node->loc : 0);
+    tnb_place outer = tn_loc_place(s->ctx, around ? around->loc : 0);
+    tnb_place place =
+        outer.line ? outer : inner; /* what is interned stands where it was first met */
+    bool one_line = node && !tn_is_stmt(node) && !tn_is(node, TN_KIND_FUNCTION) &&
+                    !tn_is(node, TN_KIND_PRIM_FUNC) && !tn_is(node, TN_KIND_SEQ_EXPR);
+    printf("%s", path);
+    if (place.line)
+        printf(":%u:%u", place.line, place.column);
+    printf(": %s%s\n", node ? "has " : "has nothing there",
+           !node      ? ""
+           : one_line ? tn_text(s->ctx, node)
+                      : "this");
+    if (place.line)
+        show_lines(path, place.line);
+}
+
+static void
+show_difference(tnt_session *s, const tnt_args *a, const tn_difference *d)
+{
+    if (!d->a && !d->b)
+        return;
+    show_side(s, a->operands[0], d->a, d->around_a);
+    show_side(s, a->operands[1], d->b, d->around_b);
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
@@ -137,11 +192,14 @@ run(tnt_session *s, const tnt_args *a)
     if (tnt_has(a, "exec"))
         return exec_diff(s, a, x, y, only);
     tnb_buf where = {0};
-    bool equal = tn_equal(s->ctx, n1, n2, false, &where);
-    if (equal)
+    tn_difference d;
+    bool equal = tn_equal_or(s->ctx, n1, n2, false, &where, &d);
+    if (equal) {
         puts("structurally equal");
-    else
+    } else {
         printf("different: %s\n", where.n ? where.s : "");
+        show_difference(s, a, &d);
+    }
     tnb_buf_free(&where);
     tnt_report(s);
     return equal ? TNT_OK : TNT_FAILED;
@@ -151,7 +209,8 @@ const tnt_command tnt_command_diff = {
     .name = "diff",
     .operands = "A.py B.py",
     .summary = "compare two modules, by structure or by execution",
-    .details = "Structural equality is up to the names of bound variables. --exec runs the "
+    .details = "Structural equality is up to the names of bound variables; the first difference is "
+               "shown with the lines around it on both sides. --exec runs the "
                "functions of both (the public ones, or that of "
                "--function) in the reference interpreter and prints functions run, elements "
                "compared and the share of NaN.",

@@ -31,6 +31,8 @@ static const tnt_option options[] = {
     {"verify-budget", 0, TNT_VALUE, "N",
      "scalar operations to spend on a function and pass (default 1e9)"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+    {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
+     "with --dump-ir: only the modules before and after these passes"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},
     {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},

@@ -213,6 +213,35 @@ debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     return true;
 }
 
+/* --dump-only NAME[,NAME]: passes that exist. False after an error. */
+static bool
+dump_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
+{
+    opt->dump_dir = tnt_value(a, "dump-ir", NULL);
+    const char *only = tnt_value(a, "dump-only", NULL);
+    if (!only)
+        return true;
+    if (!opt->dump_dir) {
+        tnt_usage(a->command, "option '--dump-only' needs '--dump-ir DIR'");
+        return false;
+    }
+    uint32_t n = 0;
+    const char **names = tnb_conf_split(tn_arena(s->ctx), only, &n);
+    const char **list = TNB_NEW_N(tn_arena(s->ctx), const char *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        tnb_err err = {0};
+        if (!tn_find_pass(s->registry, names[i], &err)) {
+            const char *near = tn_nearest_name(s->registry, "pass", names[i]);
+            tnt_usage(a->command, "option '--dump-only': no pass '%s'%s%s%s", names[i],
+                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            return false;
+        }
+        list[i] = names[i];
+    }
+    opt->dump_only = list;
+    return true;
+}
+
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
@@ -223,13 +252,13 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     int64_t jobs, budget, seed;
     if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) ||
         !tnt_int(a, "verify-budget", 0, 1, INT64_MAX, &budget) ||
-        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !debug_options(s, a, opt))
+        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !debug_options(s, a, opt) ||
+        !dump_options(s, a, opt))
         return false;
     opt->jobs = (int)jobs;
     opt->seed = (uint64_t)seed;
     opt->verify = tnt_has(a, "verify");
     opt->verify_budget = (uint64_t)budget;
-    opt->dump_dir = tnt_value(a, "dump-ir", NULL);
     opt->reproducer = tnt_value(a, "reproducer", NULL);
     opt->progress = isatty(STDERR_FILENO);
     if (!tnt_has(a, "no-cache")) {

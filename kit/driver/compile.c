@@ -64,6 +64,7 @@ run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipel
                        .roundtrip = opt->roundtrip,
                        .check = check,
                        .dump_dir = opt->dump_dir,
+                       .dump_only = opt->dump_only,
                        .dump_first = dump_first,
                        .skip = opt->skip,
                        .print = opt->print,

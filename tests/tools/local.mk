@@ -5,6 +5,7 @@ TOOLS_TESTS = \
 	tests/tools/configuration.py \
 	tests/tools/expect.py \
 	tests/tools/reproducible.py \
+	tests/tools/seeing.py \
 	tests/tools/usage.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)

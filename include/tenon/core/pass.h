@@ -107,6 +107,8 @@ typedef struct tn_pass_run {
     double *seconds;
     bool *changed;
     bool compact_always; /* after each pass, for finding passes that keep pointers */
+    /* With dump_dir: only these passes are written, the module before and after each; NULL: all */
+    const char *const *dump_only;
 } tn_pass_run;
 
 /* Runs the list over m. NULL after recording an error; the failing pass is named in a note. */

@@ -90,6 +90,16 @@ tn_uses(const tn_node *n, const tn_node *var);
  * correspond. `where` (may be NULL) receives a short description of the first difference. */
 TNB_EXPORT bool
 tn_equal(tn_ctx *ctx, const tn_node *a, const tn_node *b, bool map_free, tnb_buf *where);
+/* Where two nodes differ: the innermost nodes that do (NULL on a side that lacks one), and the
+ * innermost bindings, statements or functions around them. */
+typedef struct tn_difference {
+    const tn_node *a, *b;
+    const tn_node *around_a, *around_b;
+} tn_difference;
+/* As tn_equal, and tells the first difference; `d` is cleared when there is none. */
+TNB_EXPORT bool
+tn_equal_or(tn_ctx *ctx, const tn_node *a, const tn_node *b, bool map_free, tnb_buf *where,
+            tn_difference *d);
 /* Equal nodes have equal hashes; names of bound variables do not matter. */
 TNB_EXPORT uint64_t
 tn_hash(tn_ctx *ctx, const tn_node *n, bool map_free);

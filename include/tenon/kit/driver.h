@@ -86,6 +86,7 @@ typedef struct tnk_compile_options {
     const char *dump_dir, *stop_after, *reproducer;
     const char *const *skip, *const *print;
     struct tn_trace *trace;
+    const char *const *dump_only; /* with dump_dir: only these passes; see tn_pass_run */
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeing what happens: tenon diff with its context, --dump-ir, --dump-only, --trace."""
+import json
+import os
+
+from clitest import check, done, path, refused, tenon, write
+
+TEXT = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            a = R.add(x, y)
+            unused = R.log(y)
+            b = R.exp(a)
+            R.output(b)
+        return b
+"""
+a = write("a.py", TEXT)
+
+
+def diff(what, changed, *wanted):
+    r = tenon("diff", a, write("b.py", changed))
+    check(r.returncode == 1 and all(w in r.stdout for w in wanted), f"diff: {what}", r)
+
+
+r = tenon("diff", a, write("same.py", TEXT.replace("unused", "other").replace("a = ", "q = ").replace("(a)", "(q)")))
+check(r.returncode == 0 and "structurally equal" in r.stdout, "diff: names of variables do not matter", r)
+diff("another operator", TEXT.replace("R.add", "R.multiply"), "main.body.blocks[0].bindings[0].value", "relax.add",
+     "relax.multiply", ">     6              a = R.add(x, y)", ">     6              a = R.multiply(x, y)",
+     "      5          with R.dataflow():", "      8              b = R.exp(a)")
+diff("another operand", TEXT.replace("R.exp(a)", "R.exp(x)"), "bindings[2].value.args[0]", ">     8              b = R.exp(x)")
+diff("a missing binding", TEXT.replace("            unused = R.log(y)\n", ""), ">     7              b = R.exp(a)",
+     ">     7              unused = R.log(y)")
+diff("a missing function", TEXT.replace("def main", "def other"), "main: only in the first module", "has nothing there")
+diff("another signature", TEXT.replace("(4,)", "(5,)"), ">     4      def main(")
+refused("diff of a file that is not there", tenon("diff", a, path("none.py")), "none.py", status=(1,))
+
+r = tenon("diff", a, write("b.py", TEXT.replace("R.exp", "R.log")), "--exec")
+check(r.returncode == 1 and "main:" in r.stdout and "1 differ" in r.stdout, "diff --exec: different results", r)
+r = tenon("diff", a, write("b.py", TEXT.replace("            unused = R.log(y)\n", "")), "--exec")
+check(r.returncode == 0 and "0 differ" in r.stdout, "diff --exec: equal results of different modules", r)
+
+LIST = "DeadCodeElimination, LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR"
+d = path("all")
+r = tenon("opt", a, "-p", LIST, "-o", path("out.py"), "--dump-ir", d, "--trace", path("trace.json"))
+names = sorted(os.listdir(d)) if r.returncode == 0 else []
+check(names == ["000-input.py", "001-DeadCodeElimination.py", "002-LegalizeOps.py", "003-AnnotateTIROpPattern.py",
+                "004-FuseOps.py", "005-FuseTIR.py"], "--dump-ir: names sort by pass", r)
+check(bool(names) and tenon("diff", os.path.join(d, names[-1]), path("out.py")).returncode == 0,
+      "--dump-ir: the last file is the result", r)
+check(bool(names) and tenon("diff", os.path.join(d, names[0]), a).returncode == 0, "--dump-ir: the first file is the input", r)
+events = json.load(open(path("trace.json")))
+events = events if isinstance(events, list) else events["traceEvents"]
+seen = [e["name"] for e in events if e.get("ph") == "X"]
+check([n for n in seen if n in LIST] == LIST.split(", "), "--trace: an event for each pass, in order")
+check(all(e["dur"] >= 0 and e["ts"] >= 0 for e in events if e.get("ph") == "X"), "--trace: times")
+
+d = path("some")
+r = tenon("opt", a, "-p", LIST, "-o", path("out.py"), "--dump-ir", d, "--dump-only", "FuseOps,DeadCodeElimination")
+names = sorted(os.listdir(d)) if r.returncode == 0 else []
+check(names == ["001-DeadCodeElimination-before.py", "001-DeadCodeElimination.py", "004-FuseOps-before.py", "004-FuseOps.py"],
+      "--dump-only: both sides of the passes named", r)
+check(bool(names) and tenon("diff", os.path.join(d, names[0]), a).returncode == 0, "--dump-only: the module before", r)
+refused("--dump-only of an unknown pass", tenon("opt", a, "-p", LIST, "--dump-ir", d, "--dump-only", "FuseOp"), "FuseOps")
+refused("--dump-only without --dump-ir", tenon("opt", a, "-p", LIST, "--dump-only", "FuseOps"), "--dump-ir")
+refused("a folder that cannot be made", tenon("opt", a, "-p", LIST, "--dump-ir", os.path.join(a, "below")), "a.py", status=(1,))
+refused("a trace that cannot be written", tenon("opt", a, "-p", LIST, "--trace", os.path.join(a, "t.json")), "t.json", status=(1, 2))
+done()
