@@ -117,16 +117,19 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
                     tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
 }
 
-/* Module attributes that say something to the artifact's user; others stay in the compiler. */
+/* Module attributes that say something to the artifact's user; others stay in the compiler. What
+ * passes wrote there counts. */
 static const tn_node *
-attributes(tn_ctx *ctx, const tn_module *m)
+attributes(tn_ctx *ctx, const tn_module *original, const tn_module *finalized)
 {
     static const char *const kept[] = {"input_names", "output_names", "metadata", "model_name",
                                        "producer"};
     const tn_node *d = tn_dict_of(ctx, NULL, NULL, 0);
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (tn_dict_get(m->attrs, kept[i]))
-            d = tn_dict_set(ctx, d, kept[i], tn_dict_get(m->attrs, kept[i]));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const tn_node *v = tn_dict_get(finalized->attrs, kept[i]);
+        v = v ? v : tn_dict_get(original->attrs, kept[i]);
+        d = v ? tn_dict_set(ctx, d, kept[i], v) : d;
+    }
     return d;
 }
 
@@ -153,6 +156,6 @@ driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publi
     const tn_node *root = tn_dictv(ctx, "tenon", tn_string(ctx, PACKAGE_VERSION), "functions",
                                    tn_dict_of(ctx, names, sigs, k), "variants",
                                    tn_array_of(ctx, tn_list_of(ctx, vs, n)), "attrs",
-                                   attributes(ctx, original), NULL);
+                                   attributes(ctx, original, variants[0].module), NULL);
     return tn_is_error(root) ? TNB_INTERNAL : tn_value_to_json(root, out);
 }

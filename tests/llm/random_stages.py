@@ -106,7 +106,7 @@ class Graph:
         out = [self.values[-1]] + [self.pick() for _ in range(self.r.randrange(3))] + self.wide[:1]
         self.ret = out[0] if len(out) == 1 else f"({', '.join(out)})"
 
-    def text(self, plan):
+    def text(self):
         weights = ", ".join(WEIGHTS)
         body = "\n".join("            " + l for l in self.lines)
         return f'''@I.ir_module
@@ -128,12 +128,12 @@ seeds = [int(os.environ["SEED"])] if os.environ.get("SEED") else range(1, 1001 i
 failed = 0
 for seed in seeds:
     g = Graph(seed)
-    p = write(f"r{seed}.py", g.text(None))
+    p = write(f"r{seed}.py", g.text())
     r = tenon("opt", p, "-p", "PipelineParallelRewrite, ToNonDataflow, RemovePurityChecking, CallTIRRewrite", "--verify",
               "-o", path("out.py"))
     ok = r.returncode == 0 and "not verified" not in r.stderr and "0 functions" not in r.stderr
     if not ok:
         check(False, f"random function {seed} ({g.stages} stages)", r)
-        print(g.text(None))
+        print(g.text())
 check(True, f"{len(seeds)} random functions cut into stages")
 done()
