@@ -39,6 +39,7 @@ tenonkit_HEADERS += \
 	include/tenon/kit/importer.h \
 	include/tenon/kit/passes.h \
 	include/tenon/kit/pattern.h \
+	include/tenon/kit/layout.h \
 	include/tenon/kit/rule.h \
 	include/tenon/kit/schedule.h \
 	include/tenon/kit/te.h \

@@ -239,9 +239,20 @@ bound_value(reader *r, const ast *target, const ast *where, value v, const tn_ty
     }
 }
 
+/* I.meta_var(..): the name stands for the value as it is read. */
+static bool
+is_meta_var(const ast *e)
+{
+    return e->kind == AST_CALL && e->a->kind == AST_ATTR && !strcmp(e->a->text, "meta_var");
+}
+
 static void
 bind_target(reader *r, const ast *target, const ast *where, value v, const tn_type *annotation)
 {
+    if (target->kind == AST_NAME && is_meta_var(where) && v.kind != V_META) {
+        rd_bind(r, target->text, v); /* one of several */
+        return;
+    }
     if (target->kind == AST_NAME) {
         rd_bind(r, target->text, bound_value(r, target, where, v, annotation));
         return;

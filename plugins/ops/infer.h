@@ -11,8 +11,8 @@
 #include "tenon/core/walk.h"
 
 /* every inference and legalization function that the tables name */
-#define OP(name, args, attrs, flags, infer, legalize, doc)  \
-    const tn_type *infer(tn_ctx *ctx, const tn_call *call); \
+#define OP(name, args, attrs, flags, infer, legalize, doc, ...) \
+    const tn_type *infer(tn_ctx *ctx, const tn_call *call);     \
     const tn_expr *legalize(tn_builder *b, const tn_call *call);
 #include "tables.def"
 #undef OP

@@ -202,6 +202,16 @@ complete_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *attrs)
     int count = tn_dict_ints(attrs, "padding", v, 8);
     if (count > 0 && count != 2 * n && complete_padding(v, count, n, pad))
         attrs = tn_dict_set(ctx, attrs, "padding", tn_int_array(ctx, pad, (uint32_t)(2 * n)));
+    /* upstream's constructor writes the region out, which only one mode reads */
+    const tn_array *roi = tn_as_array(tn_dict_get(attrs, "roi"));
+    const char *mode = tn_dict_str(attrs, "coordinate_transformation_mode", "");
+    if (roi && !roi->items.n && strcmp(mode, "tf_crop_and_resize")) {
+        const tn_node *zeros[6];
+        for (int i = 0; i < 2 * n; i++)
+            zeros[i] = tn_float_imm_of(ctx, TNB_F64, 0);
+        attrs =
+            tn_dict_set(ctx, attrs, "roi", tn_array_of(ctx, (tn_list){zeros, (uint32_t)(2 * n)}));
+    }
     const tn_node *out = tn_dict_get(attrs, "out_layout");
     const tn_node *own = tn_dict_get(attrs, "data_layout");
     if (!own)

@@ -38,6 +38,8 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/join.c \
 	plugins/ops/layout.c \
 	plugins/ops/layout.h \
+	plugins/ops/layout_rules.c \
+	plugins/ops/layout_rules.h \
 	plugins/ops/linalg.c \
 	plugins/ops/loss.c \
 	plugins/ops/matmul.c \

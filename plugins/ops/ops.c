@@ -2,6 +2,7 @@
 /* Descriptor of the plugin `ops`: the operator set, made from the tables. */
 #include "complete.h"
 #include "infer.h"
+#include "layout_rules.h"
 #include "schema.h"
 
 #include "tenon/core/registry.h"
@@ -12,17 +13,18 @@
 #define FLAGS(flags) (((flags)&0xffffffu) | TN_OP_ARG_SHAPES)
 
 static const tn_op *const ops[] = {
-#define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_) \
-    &(const tn_op){.size = sizeof(tn_op),                         \
-                   .flags = FLAGS((unsigned)(flags_)),            \
-                   .name = "relax." name_,                        \
-                   .doc = doc_,                                   \
-                   .args = args_,                                 \
-                   .min_args = MIN_ARGS((unsigned)(flags_)),      \
-                   .attrs = attrs_,                               \
-                   .infer = infer_,                               \
-                   .legalize = legalize_,                         \
-                   .complete = complete_attrs},
+#define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_, ...) \
+    &(const tn_op){.size = sizeof(tn_op),                              \
+                   .flags = FLAGS((unsigned)(flags_)),                 \
+                   .name = "relax." name_,                             \
+                   .doc = doc_,                                        \
+                   .args = args_,                                      \
+                   .min_args = MIN_ARGS((unsigned)(flags_)),           \
+                   .attrs = attrs_,                                    \
+                   .infer = infer_,                                    \
+                   .legalize = legalize_,                              \
+                   .complete = complete_attrs,                         \
+                   __VA_ARGS__},
 #include "tables.def"
 #undef OP
 };

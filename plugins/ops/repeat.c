@@ -307,7 +307,26 @@ legalize_collapse_sum(tn_builder *b, const tn_call *call)
 
 /* ---- layout_transform ---- */
 
-/* The map's results at given indices. */
+/* An index expression over int64 variables, whatever the map's are of: indices do not overflow. */
+static const tn_expr *
+widened(tn_ctx *ctx, const tn_expr *e, tnb_ptrmap *map)
+{
+    int64_t v;
+    const tn_cast *c = tn_as_cast(e);
+    if (tnb_ptrmap_has(map, e))
+        return tnb_ptrmap_get(map, e);
+    if (tn_int_value(e, &v))
+        return tn_i64(ctx, v);
+    if (c && tnb_dtype_is_int(tn_dtype_of(c->value)))
+        return widened(ctx, c->value, map);
+    if (e->kind >= TN_KIND_ADD && e->kind <= TN_KIND_MAX) {
+        const tn_binary *op = tn_as_binary(e);
+        return tn_bin(ctx, (tn_kind)e->kind, widened(ctx, op->a, map), widened(ctx, op->b, map));
+    }
+    return tn_cast_to(ctx, TNB_I64, tn_subst(ctx, e, map));
+}
+
+/* The map's results at given indices (int64). */
 static tn_list
 mapped(tn_ctx *ctx, const tn_index_map *m, const tn_expr *const *at)
 {
@@ -317,7 +336,7 @@ mapped(tn_ctx *ctx, const tn_index_map *m, const tn_expr *const *at)
         tnb_ptrmap_set(&map, m->vars.at[i], at[i]);
     const tn_node **out = TNB_NEW_N(tn_scratch(ctx), const tn_node *, m->result.n);
     for (uint32_t i = 0; i < m->result.n; i++)
-        out[i] = tn_subst(ctx, m->result.at[i], &map);
+        out[i] = widened(ctx, m->result.at[i], &map);
     return tn_list_of(ctx, out, m->result.n);
 }
 
@@ -338,17 +357,19 @@ infer_layout_transform(tn_ctx *ctx, const tn_call *call)
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, m->result.n, t->dtype);
     /* the new extents: one more than the largest value of each result */
-    const tn_expr **mins = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, dims.n);
+    const tn_expr **mins = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, dims.n),
+                  **vars = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, dims.n);
     const tn_node **out = TNB_NEW_N(tn_scratch(ctx), const tn_node *, m->result.n);
     tn_arith *a = tn_arith_new(ctx);
     for (uint32_t i = 0; i < dims.n; i++) {
         mins[i] = tn_i64(ctx, 0);
-        tn_arith_range(a, m->vars.at[i], mins[i], dims.at[i]);
+        vars[i] = tn_var_dtype(ctx, "i", TNB_I64);
+        tn_arith_range(a, vars[i], mins[i], dims.at[i]);
     }
+    tn_list results = mapped(ctx, m, vars);
     for (uint32_t i = 0; i < m->result.n; i++) {
         const tn_expr *low, *high;
-        if (!tn_interval(a, m->result.at[i], m->vars.at, mins, dims.at, dims.n, &low, &high) ||
-            !high)
+        if (!tn_interval(a, results.at[i], vars, mins, dims.at, dims.n, &low, &high) || !high)
             return infer_rank(ctx, call, m->result.n, t->dtype);
         out[i] = dim_addi(ctx, high, 1);
     }
@@ -372,13 +393,16 @@ legalize_layout_transform(tn_builder *b, const tn_call *call)
     const tn_expr *pad = tn_call_attr(call, "pad_value");
     pad = pad && tn_is_scalar(pad) ? CAST(emit_dtype(x), pad) : LIT(emit_dtype(x), 0);
     tn_arith *a = tn_arith_new(ctx);
-    for (uint32_t i = 0; i < n; i++)
-        tn_arith_range(a, m->vars.at[i], I64(0), extents[i]);
+    const tn_expr *own[INFER_MAX_DIMS];
+    for (uint32_t i = 0; i < n; i++) {
+        own[i] = tn_var_dtype(ctx, "i", TNB_I64);
+        tn_arith_range(a, own[i], I64(0), extents[i]);
+    }
+    tn_list results = mapped(ctx, m, own);
     bool exact =
         dim_equal(ctx, tn_product(ctx, emit_dims(call->args.at[0])), tn_product(ctx, out_dims));
     tnk_stage *s = exact ? emit_stage(&e, "te_layout_transform") : NULL;
-    if (exact && tn_iter_map_inverse(a, m->result.at, m->result.n, m->vars.at, extents, n, s->axes,
-                                     inverse)) {
+    if (exact && tn_iter_map_inverse(a, results.at, results.n, own, extents, n, s->axes, inverse)) {
         emit_simplify(s, out_dims.at, inverse, n);
         return emit_end(&e, "te_layout_transform",
                         tnk_te_define(s, tnk_te_read_at(e.te, x, inverse, n)));

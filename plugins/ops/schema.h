@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary of the operator tables (table/NAME.def).
  *
- * A row is OP(name, arguments, attributes, flags, type inference, legalization, doc). The tables
- * are read twice: for the prototypes of the functions they name, and for the descriptor's array;
- * the manifest's list is made from them too.
+ * A row is OP(name, arguments, attributes, flags, type inference, legalization, doc), and further
+ * members of tn_op by name where they are not zero (.layout, see layout_rules.h; .mixed). The
+ * tables are read twice: for the prototypes of the functions they name, and for the descriptor's
+ * array; the manifest's list is made from them too.
  */
 #ifndef TENON_PLUGINS_OPS_SCHEMA_H
 #define TENON_PLUGINS_OPS_SCHEMA_H

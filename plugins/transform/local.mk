@@ -11,6 +11,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/call_tir_rewrite.c \
 	plugins/transform/canonicalize_bindings.c \
 	plugins/transform/compute_prim_value.c \
+	plugins/transform/convert_layout.c \
 	plugins/transform/dead_code_elimination.c \
 	plugins/transform/decompose_ops_for_inference.c \
 	plugins/transform/decompose_ops_for_training.c \

@@ -66,6 +66,26 @@ typedef enum tn_dialect {
     TN_DIALECT_COUNT
 } tn_dialect;
 
+/* What ConvertLayout asks an operator. A layout is a StringImm that names the axes of a tensor, as
+ * it was written, in the order in which they lie (tenon/kit/layout.h: "ABCD" as written, "ACDB",
+ * "ABCD4b"); for a tuple an Array of layouts; None for what is no tensor of known rank. */
+typedef struct tn_layouts {
+    tn_ctx *ctx;
+    const tn_call *call;   /* as written */
+    tn_list desired;       /* StringImms asked for this operator ("NHWC", "OHWI"); n 0: none */
+    const tn_node **args;  /* what the arguments have; to be changed to what is wanted of them */
+    const tn_node *result; /* to be set: what the result then has */
+    const tn_node *attrs;  /* the call's; to be changed to what fits the layouts */
+    tn_list call_args;     /* the call's; to be changed where arguments number axes */
+} tn_layouts;
+
+/* ToMixedPrecision's policies. ORDER MIXED */
+typedef enum tn_mixed {
+    TN_MIXED_NEVER,  /* keeps the dtypes it was written with */
+    TN_MIXED_FOLLOW, /* in float16 when all its tensors are */
+    TN_MIXED_ALWAYS  /* in float16, accumulating in the attribute out_dtype */
+} tn_mixed;
+
 struct tn_op {
     uint32_t size; /* sizeof(tn_op) */
     uint32_t flags;
@@ -98,6 +118,10 @@ struct tn_op {
      * data_layout), after defaults were filled in and types checked; NULL after an error. May be
      * NULL. */
     const tn_node *(*complete)(tn_ctx *ctx, const tn_op *op, const tn_node *attrs);
+    /* Layouts of arguments and result (ConvertLayout); false, or no function: all as written. After
+     * a mistake in `desired`: record it (tn_error), give false. */
+    bool (*layout)(tn_layouts *q);
+    uint32_t mixed; /* tn_mixed */
 };
 
 /* In a legalization or inference: the attribute `key` of the call (defaults are always present);

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ConvertLayout: gives operators the layouts asked for, and carries them through the operators that
+ * follow, so that few conversions are needed.
+ *
+ *     lv = R.nn.conv2d(x, w)      =>      lv1 = R.permute_dims(x, axes=[0, 2, 3, 1])
+ *     gv = R.nn.relu(lv)                  lv2 = R.permute_dims(w, axes=[0, 2, 3, 1])
+ *                                         lv = R.nn.conv2d(lv1, lv2, data_layout="NHWC",
+ * kernel_layout="OHWI") lv3 = R.nn.relu(lv) gv = R.permute_dims(lv3, axes=[0, 3, 1, 2])
+ *
+ * One walk forward over each dataflow block. Every variable has a layout (tn_layouts in
+ * tenon/core/op.h), at first that in which it was written; an operator's rule (tn_op.layout) says
+ * what it wants of its arguments and what its result has. What has no rule, and what leaves the
+ * block, is as written. Layouts with blocks ("NCHW4c") are made by R.layout_transform. Option:
+ * desired_layouts = {operator: [data, weight(, result)]}. Cases: tests/pass/ConvertLayout.
+ */
+#include "transform.h"
+
+#include "tenon/core/walk.h"
+#include "tenon/kit/layout.h"
+
+typedef struct converter {
+    tn_ctx *ctx;
+    const tn_node *desired;
+    tnb_ptrmap layouts; /* variable as written -> layout, where not initial */
+    tnb_ptrmap *vars;   /* variable as written -> what stands for it, where another */
+    TNB_VEC(const tn_node *) out;
+    bool failed;
+} converter;
+
+/* ---- layouts of values ---- */
+
+static const tn_node *
+initial_of_type(tn_ctx *ctx, const tn_type *t)
+{
+    const tn_ty_tuple *u = tn_as_ty_tuple(t);
+    if (u) {
+        const tn_node **fields = TNB_NEW_N(tn_scratch(ctx), const tn_node *, u->fields.n);
+        for (uint32_t i = 0; i < u->fields.n; i++)
+            fields[i] = initial_of_type(ctx, u->fields.at[i]);
+        return tn_array_of(ctx, (tn_list){fields, u->fields.n});
+    }
+    const char *text =
+        tn_is(t, TN_KIND_TY_TENSOR) ? tnk_layout_initial(ctx, tn_type_ndim(t)) : NULL;
+    return text ? tn_string(ctx, text) : tn_none_value(ctx);
+}
+
+static const tn_node *
+layout_of(converter *c, const tn_expr *leaf)
+{
+    const tn_tuple *t = tn_as_tuple(leaf);
+    if (t) {
+        const tn_node **fields = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, t->fields.n);
+        for (uint32_t i = 0; i < t->fields.n; i++)
+            fields[i] = layout_of(c, t->fields.at[i]);
+        return tn_array_of(c->ctx, (tn_list){fields, t->fields.n});
+    }
+    const tn_node *known = tnb_ptrmap_get(&c->layouts, leaf);
+    return known ? known : initial_of_type(c->ctx, leaf->type);
+}
+
+static bool
+same_layout(const tn_node *a, const tn_node *b)
+{
+    const tn_array *x = tn_as_array(a), *y = tn_as_array(b);
+    const tn_string_imm *s = tn_as_string_imm(a), *t = tn_as_string_imm(b);
+    if (s && t)
+        return strcmp(s->value, t->value) == 0;
+    if (!x || !y || x->items.n != y->items.n)
+        return a->kind == b->kind && !x;
+    for (uint32_t i = 0; i < x->items.n; i++)
+        if (!same_layout(x->items.at[i], y->items.at[i]))
+            return false;
+    return true;
+}
+
+/* Whether tensors in `t` lack a layout because their rank is not known. */
+static bool
+has_unknown_rank(const tn_type *t)
+{
+    const tn_ty_tuple *u = tn_as_ty_tuple(t);
+    for (uint32_t i = 0; u && i < u->fields.n; i++)
+        if (has_unknown_rank(u->fields.at[i]))
+            return true;
+    return tn_is(t, TN_KIND_TY_TENSOR) && (tn_type_ndim(t) < 0 || tn_type_ndim(t) > 26);
+}
+
+/* ---- emitting ---- */
+
+/* Binds the value: to `var` if its type is still right, else to a variable like it. */
+static const tn_expr *
+bind(converter *c, const tn_expr *var, const tn_expr *value)
+{
+    if (tn_is_error(value)) {
+        c->failed = true;
+        return var;
+    }
+    const tn_expr *made = tn_type_equal(c->ctx, var->type, value->type)
+                              ? var
+                              : tn_var_retyped(c->ctx, var, value->type);
+    if (made != var)
+        tnb_ptrmap_set(c->vars, var, made);
+    TNB_PUSH(tn_scratch(c->ctx), c->out, tn_binding(c->ctx, made, value));
+    return made;
+}
+
+static const tn_expr *
+emit(converter *c, const tn_expr *value)
+{
+    return bind(c, tn_dataflow_var(c->ctx, "lv", value->type), value);
+}
+
+/* The leaf as it is now named. */
+static const tn_expr *
+renamed(converter *c, const tn_expr *leaf)
+{
+    const tn_tuple *t = tn_as_tuple(leaf);
+    if (!t) {
+        const tn_expr *now = tnb_ptrmap_get(c->vars, leaf);
+        return now ? now : leaf;
+    }
+    tn_list fields = t->fields;
+    for (uint32_t i = 0; i < fields.n; i++) {
+        const tn_expr *field = renamed(c, t->fields.at[i]);
+        if (field != t->fields.at[i])
+            fields = tn_list_with(c->ctx, fields, i, field);
+    }
+    return fields.at == t->fields.at ? leaf : tn_tuple_of(c->ctx, fields);
+}
+
+/* A tensor in layout `to`, as a value to be bound; e itself if it has that. */
+static const tn_expr *
+conversion(converter *c, const tn_expr *e, const char *from, const char *to)
+{
+    tnk_layout a, b;
+    if (strcmp(from, to) == 0 || !tnk_layout_parse(from, &a) || !tnk_layout_parse(to, &b))
+        return e;
+    if (a.n != b.n) {
+        const tn_node *map = tnk_layout_index_map(c->ctx, from, to);
+        return map ? tn_call_opv(c->ctx, "relax.layout_transform",
+                                 tn_dictv(c->ctx, "index_map", map, NULL), e, NULL)
+                   : e;
+    }
+    int64_t axes[TNK_LAYOUT_AXES];
+    for (int i = 0; i < b.n; i++)
+        axes[i] = tnk_layout_find(&a, b.axis[i]);
+    return tn_call_opv(c->ctx, "relax.permute_dims",
+                       tn_dictv(c->ctx, "axes", tn_int_array(c->ctx, axes, (uint32_t)b.n), NULL), e,
+                       NULL);
+}
+
+/* The leaf (as now named) with layout `from` brought to layout `to`; what is new is bound. */
+static const tn_expr *
+converted(converter *c, const tn_expr *e, const tn_node *from, const tn_node *to)
+{
+    if (same_layout(from, to))
+        return e;
+    const tn_string_imm *s = tn_as_string_imm(from), *t = tn_as_string_imm(to);
+    if (s && t)
+        return emit(c, conversion(c, e, s->value, t->value));
+    const tn_array *x = tn_as_array(from), *y = tn_as_array(to);
+    if (!x || !y || x->items.n != y->items.n)
+        return e;
+    const tn_node **fields = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, x->items.n);
+    const tn_tuple *tuple = tn_as_tuple(e);
+    for (uint32_t i = 0; i < x->items.n; i++) {
+        const tn_expr *field = tuple ? tuple->fields.at[i] : emit(c, tn_tuple_get_of(c->ctx, e, i));
+        fields[i] = converted(c, field, x->items.at[i], y->items.at[i]);
+    }
+    return tn_tuple_of(c->ctx, tn_list_of(c->ctx, fields, x->items.n));
+}
+
+static const tn_expr *
+with_layout(converter *c, const tn_expr *leaf, const tn_node *to)
+{
+    return converted(c, renamed(c, leaf), layout_of(c, leaf), to);
+}
+
+static const tn_expr *
+as_written(converter *c, const tn_expr *leaf)
+{
+    return with_layout(c, leaf, initial_of_type(c->ctx, leaf->type));
+}
+
+/* Binds `value`, whose layout is `l`, for the variable `var` of the block. */
+static void
+bind_laid_out(converter *c, const tn_expr *var, const tn_expr *value, const tn_node *l)
+{
+    if (tn_is(var, TN_KIND_DATAFLOW_VAR)) {
+        bind(c, var, value);
+        tnb_ptrmap_set(&c->layouts, var, l);
+        return;
+    }
+    const tn_node *plain = initial_of_type(c->ctx, var->type);
+    if (!same_layout(l, plain)) {
+        const tn_string_imm *s = tn_as_string_imm(l), *t = tn_as_string_imm(plain);
+        const tn_expr *v = emit(c, value);
+        value = s && t ? conversion(c, v, s->value, t->value) : converted(c, v, l, plain);
+    }
+    bind(c, var, value);
+}
+
+/* ---- calls ---- */
+
+/* Asks the operator's rule; false: all as written. */
+static bool
+ask(converter *c, const tn_call *call, tn_layouts *q)
+{
+    const tn_op *op = tn_call_op_of(call);
+    if (!op || !op->layout)
+        return false;
+    for (uint32_t i = 0; i < call->args.n; i++)
+        if (has_unknown_rank(call->args.at[i]->type))
+            return false;
+    const tn_array *desired = tn_as_array(tn_dict_get(c->desired, op->name));
+    *q = (tn_layouts){.ctx = c->ctx, .call = call, .attrs = call->attrs, .call_args = call->args};
+    q->desired = desired ? desired->items : (tn_list){0};
+    q->args = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, call->args.n + 1);
+    for (uint32_t i = 0; i < call->args.n; i++)
+        q->args[i] = layout_of(c, call->args.at[i]);
+    uint32_t errors = tnb_diags_errors(tn_diags(c->ctx));
+    bool ok = op->layout(q) && q->result;
+    c->failed |= tnb_diags_errors(tn_diags(c->ctx)) != errors;
+    return ok;
+}
+
+static void
+convert_call(converter *c, const tn_expr *var, const tn_call *call)
+{
+    tn_layouts q;
+    bool asked = ask(c, call, &q);
+    const tn_node **args = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, call->args.n + 1);
+    bool same = true;
+    for (uint32_t i = 0; i < call->args.n; i++) {
+        const tn_expr *arg = call->args.at[i];
+        if (asked && q.call_args.at[i] != arg)
+            args[i] = q.call_args.at[i];
+        else
+            args[i] = asked ? with_layout(c, arg, q.args[i]) : as_written(c, arg);
+        same &= args[i] == arg;
+    }
+    const tn_expr *value = TN_NODE(call);
+    if (!same || (asked && q.attrs != call->attrs))
+        value = tn_call_of(c->ctx, call->op, tn_list_of(c->ctx, args, call->args.n),
+                           asked ? q.attrs : call->attrs, call->ty_args,
+                           asked || !call->ty_args.n ? NULL : call->base.type);
+    if (asked)
+        bind_laid_out(c, var, value, q.result);
+    else
+        bind(c, var, value);
+}
+
+/* ---- bindings ---- */
+
+/* The asserted type in another layout: extents in another order. Blocks are not asserted. */
+static const tn_type *
+type_laid_out(converter *c, const tn_type *t, const tn_node *l)
+{
+    const tn_string_imm *s = tn_as_string_imm(l);
+    tn_list dims;
+    tnk_layout p;
+    if (!s || !tn_type_dims(t, &dims) || tnk_layout_blocked(s->value) ||
+        !tnk_layout_parse(s->value, &p) || (uint32_t)p.n != dims.n)
+        return NULL;
+    const tn_ty_tensor *own = tn_as_ty_tensor(t);
+    const tn_node **moved = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, dims.n);
+    for (uint32_t i = 0; i < dims.n; i++)
+        moved[i] = dims.at[p.axis[i] - 'A'];
+    return tn_ty_tensor_of(c->ctx, tn_shape(c->ctx, tn_list_of(c->ctx, moved, dims.n)), own->dtype,
+                           own->ndim, own->vdevice);
+}
+
+static void
+convert_match_cast(converter *c, const tn_match_cast *m)
+{
+    const tn_node *l = layout_of(c, m->value), *plain = initial_of_type(c->ctx, m->value->type);
+    const tn_type *to = m->to;
+    const tn_expr *var = m->var, *value;
+    bool moved = tn_is(var, TN_KIND_DATAFLOW_VAR) && !same_layout(l, plain) &&
+                 (to = type_laid_out(c, m->to, l)) != NULL;
+    if (moved) {
+        value = renamed(c, m->value);
+        var = tn_var_retyped(c->ctx, m->var, to);
+        tnb_ptrmap_set(c->vars, m->var, var);
+        tnb_ptrmap_set(&c->layouts, m->var, l);
+    } else {
+        to = m->to;
+        value = as_written(c, m->value);
+    }
+    TNB_PUSH(tn_scratch(c->ctx), c->out, tn_match_cast_of(c->ctx, var, value, to));
+}
+
+static void
+convert_tuple(converter *c, const tn_expr *var, const tn_expr *value)
+{
+    const tn_node *l = layout_of(c, value);
+    if (!tn_is(var, TN_KIND_DATAFLOW_VAR))
+        l = initial_of_type(c->ctx, value->type);
+    bind(c, var, with_layout(c, value, l));
+    if (tn_is(var, TN_KIND_DATAFLOW_VAR))
+        tnb_ptrmap_set(&c->layouts, var, l);
+}
+
+static void
+convert_binding(converter *c, const tn_node *binding)
+{
+    const tn_var_binding *b = tn_as_var_binding(binding);
+    if (!b) {
+        convert_match_cast(c, tn_as_match_cast(binding));
+        return;
+    }
+    const tn_tuple_get *get = tn_as_tuple_get(b->value);
+    if (tn_is(b->value, TN_KIND_CALL)) {
+        convert_call(c, b->var, tn_as_call(b->value));
+    } else if (get) {
+        const tn_array *fields = tn_as_array(layout_of(c, get->tuple));
+        const tn_expr *tuple = renamed(c, get->tuple);
+        const tn_expr *value =
+            tuple == get->tuple ? b->value : tn_tuple_get_of(c->ctx, tuple, get->index);
+        bind_laid_out(c, b->var, value,
+                      fields ? fields->items.at[get->index]
+                             : initial_of_type(c->ctx, b->value->type));
+    } else if (tn_is(b->value, TN_KIND_TUPLE)) {
+        convert_tuple(c, b->var, b->value);
+    } else if (tn_is_var(b->value)) {
+        bind(c, b->var, as_written(c, b->value));
+    } else {
+        TNB_PUSH(tn_scratch(c->ctx), c->out, binding);
+    }
+}
+
+static const tn_node *
+convert_block(tn_rewriter *r, const tn_node *n)
+{
+    converter *c = r->user;
+    if (!tn_is(n, TN_KIND_DATAFLOW_BLOCK) || c->failed)
+        return NULL;
+    tn_list at = tn_as_bindings_block(n)->bindings;
+    c->out.n = 0;
+    for (uint32_t i = 0; i < at.n && !c->failed; i++) {
+        tn_loc before = tn_at(c->ctx, at.at[i]->loc);
+        convert_binding(c, at.at[i]);
+        tn_at(c->ctx, before);
+    }
+    bool same = c->out.n == at.n;
+    for (uint32_t i = 0; same && i < at.n; i++) {
+        const tn_var_binding *x = tn_as_var_binding(at.at[i]), *y = tn_as_var_binding(c->out.at[i]);
+        same = at.at[i] == c->out.at[i] || (x && y && x->var == y->var && x->value == y->value);
+    }
+    return same ? NULL : tn_binding_block(c->ctx, tn_list_of(c->ctx, c->out.at, c->out.n), true);
+}
+
+/* ---- functions ---- */
+
+static const tn_node *
+each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+              void *user)
+{
+    (void)m;
+    (void)name;
+    (void)user;
+    tnb_ptrmap vars;
+    tnb_ptrmap_init(&vars, tn_scratch(pc->ctx));
+    converter c = {.ctx = pc->ctx,
+                   .desired = tn_dict_get(pc->options, "desired_layouts"),
+                   .vars = &vars};
+    tnb_ptrmap_init(&c.layouts, tn_scratch(pc->ctx));
+    tn_rewriter r = {.ctx = pc->ctx, .user = &c, .pre = convert_block, .map = &vars};
+    const tn_node *out = tn_rewrite(&r, func);
+    return c.failed || tn_is_error(out) ? NULL : out;
+}
+
+/* {operator: [layouts]} */
+static bool
+check_desired(tn_ctx *ctx, const tn_node *desired)
+{
+    const tn_dict *d = tn_as_dict(desired);
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const tn_pair *p = (const tn_pair *)d->items.at[i];
+        const tn_array *a = tn_as_array(p->value);
+        tnk_layout parsed;
+        bool ok = a && a->items.n > 0;
+        for (uint32_t k = 0; ok && k < a->items.n; k++) {
+            const tn_string_imm *s = tn_as_string_imm(a->items.at[k]);
+            ok = s && *s->value && tnk_layout_parse(s->value, &parsed);
+        }
+        if (!ok) {
+            tn_error(ctx, 0, TNB_INVALID,
+                     "option desired_layouts: %s must have a list of layouts such as \"NHWC\" or "
+                     "\"NCHW4c\"",
+                     p->key);
+            return false;
+        }
+    }
+    if (!d)
+        tn_error(ctx, 0, TNB_INVALID,
+                 "option desired_layouts must be {operator: [data, weight, ...]}");
+    return d != NULL;
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const tn_node *desired = tn_dict_get(pc->options, "desired_layouts");
+    if (!check_desired(pc->ctx, desired))
+        return NULL;
+    return tn_map_functions(pc, m, TN_FUNCTIONS, each_function, NULL);
+}
+
+static const tn_attr_schema options[] = {
+    {"desired_layouts", TN_ATTR_ANY, 0, NULL,
+     "{operator: [layout of the data, of the weight, of the result (the data's)]}"},
+    {NULL, TN_ATTR_ANY, 0, NULL, NULL},
+};
+
+const tn_pass transform_convert_layout = {
+    .size = sizeof(tn_pass),
+    .name = "ConvertLayout",
+    .doc = "give operators the layouts asked for and carry them through what follows",
+    .options = options,
+    .keeps = TN_KEEPS_TOLERANCE,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+    .needs = "op",
+};

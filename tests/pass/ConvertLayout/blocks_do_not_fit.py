@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# 6 channels cannot be cut into blocks of 4: the convolution stays.
+# passes: ConvertLayout{desired_layouts={"relax.nn.conv2d": ["NCHW4c", "OIHW4o"]}}
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor((1, 6, 8, 8), dtype="float32"), w: R.Tensor((8, 6, 3, 3), dtype="float32")) -> R.Tensor((1, 8, 6, 6), dtype="float32"):
+        with R.dataflow():
+            gv: R.Tensor((1, 8, 6, 6), dtype="float32") = R.nn.conv2d(x, w)
+            R.output(gv)
+        return gv
