@@ -133,34 +133,6 @@ import_nonzero(onnx_node *n)
     return onnx_ret(n, onnx_un(n, "nonzero", onnx_in(n, 0)));
 }
 
-static bool
-import_unique(onnx_node *n)
-{
-    bool sorted = onnx_attr_int(n, "sorted", 1) != 0;
-    const Onnx__AttributeProto *axis = onnx_attr(n, "axis");
-    const tn_expr *yes = tn_bool(n->ctx, true);
-    return onnx_ret(n, onnx_emit(n, "unique", NULL, onnx_in(n, 0), tn_bool(n->ctx, sorted), yes,
-                                 yes, yes, axis ? tn_i64(n->ctx, axis->i) : NULL, NULL));
-}
-
-static bool
-import_nms(onnx_node *n)
-{
-    int64_t most = 0;
-    double iou = 0, score = -3.4e38;
-    if ((onnx_has(n, 2) && !onnx_in_int(n, 2, "the number of boxes", &most)) ||
-        (onnx_has(n, 3) && !onnx_in_float(n, 3, "the overlap limit", &iou)) ||
-        (onnx_has(n, 4) && !onnx_in_float(n, 4, "the score limit", &score)))
-        return false;
-    return onnx_ret(n, onnx_emit(n, "vision.all_class_non_max_suppression",
-                                 tn_dictv(n->ctx, "center_point_box",
-                                          tn_i64(n->ctx, onnx_attr_int(n, "center_point_box", 0)),
-                                          NULL),
-                                 onnx_in(n, 0), onnx_in(n, 1), tn_i64(n->ctx, most),
-                                 tn_float_imm_of(n->ctx, TNB_F32, iou),
-                                 tn_float_imm_of(n->ctx, TNB_F32, score), NULL));
-}
-
 const onnx_op onnx_index_ops[] = {
     {"Gather", 1, 0, 2, 2, 1, 1, import_gather, onnx_fold_gather, 0, NULL},
     {"GatherElements", 11, 0, 2, 2, 1, 1, import_gather_elements, NULL, 0, NULL},
@@ -171,7 +143,5 @@ const onnx_op onnx_index_ops[] = {
     {"TopK", 1, 0, 1, 2, 1, 2, import_topk, NULL, 0, NULL},
     {"Compress", 9, 0, 2, 2, 1, 1, import_compress, NULL, 0, NULL},
     {"NonZero", 9, 0, 1, 1, 1, 1, import_nonzero, NULL, 0, NULL},
-    {"Unique", 11, 0, 1, 1, 1, 4, import_unique, NULL, 0, NULL},
-    {"NonMaxSuppression", 10, 0, 2, 5, 1, 1, import_nms, NULL, 0, NULL},
     {0},
 };

@@ -328,32 +328,9 @@ import_grid_sample(onnx_node *n)
                                  x, onnx_in(n, 1), NULL));
 }
 
-static bool
-import_roi_align(onnx_node *n)
-{
-    static const char *const kinds[] = {"avg", "max", NULL};
-    static const char *const coords[] = {"half_pixel", "output_half_pixel", NULL};
-    int kind = onnx_attr_choice(n, "mode", "avg", kinds);
-    int shift = onnx_attr_choice(n, "coordinate_transformation_mode",
-                                 n->version < 16 ? "output_half_pixel" : "half_pixel", coords);
-    int64_t size[2] = {onnx_attr_int(n, "output_height", 1), onnx_attr_int(n, "output_width", 1)};
-    int64_t samples = onnx_attr_int(n, "sampling_ratio", 0);
-    double scale = onnx_attr_float(n, "spatial_scale", 1);
-    if (kind < 0 || shift < 0)
-        return false;
-    return onnx_ret(n, onnx_emit(n, "vision.roi_align",
-                                 tn_dictv(n->ctx, "pooled_size", tn_int_array(n->ctx, size, 2),
-                                          "spatial_scale", tn_float_imm_of(n->ctx, TNB_F64, scale),
-                                          "sample_ratio", tn_i64(n->ctx, samples), "mode",
-                                          tn_string(n->ctx, kinds[kind]), "aligned",
-                                          tn_bool(n->ctx, shift == 0), NULL),
-                                 onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
-}
-
 const onnx_op onnx_resize_ops[] = {
     {"Resize", 10, 0, 1, 4, 1, 1, import_resize, NULL, 0, NULL},
     {"Upsample", 1, 9, 1, 2, 1, 1, import_upsample, NULL, 0, NULL},
     {"GridSample", 16, 0, 2, 2, 1, 1, import_grid_sample, NULL, 0, NULL},
-    {"RoiAlign", 10, 0, 3, 3, 1, 1, import_roi_align, NULL, 0, NULL},
     {0},
 };
