@@ -24,7 +24,8 @@ enum { EAGER_WORK = 1 << 16, MAX_CREATED = 1024 };
 typedef struct folder {
     tn_ctx *ctx;
     const tn_module *m;
-    tnb_ptrmap known; /* variable -> Constant, ShapeExpr or Tuple it stands for */
+    tnb_ptrmap known;   /* variable -> Constant, ShapeExpr or Tuple it stands for */
+    tnb_ptrmap retyped; /* variable -> the same with the type that its folded arguments give */
     bool can_evaluate;
 } folder;
 
@@ -62,7 +63,29 @@ resolve_args(folder *f, const tn_call *c)
     }
     if (args.at == c->args.at)
         return TN_NODE(c);
-    return tn_call_of(f->ctx, c->op, args, c->attrs, c->ty_args, c->base.type);
+    const tn_op *op = tn_call_op_of(c);
+    bool infer = op && op->infer && !tn_is_call_to(TN_NODE(c), "relax.call_tir");
+    tn_list dims; /* a type that says all stays */
+    return tn_call_of(f->ctx, c->op, args, c->attrs, c->ty_args,
+                      infer && !tn_type_dims(c->base.type, &dims) ? NULL : c->base.type);
+}
+
+/* What a function returns: a constant in place of a variable, alone or in a tuple. */
+static const tn_expr *
+resolve_result(folder *f, const tn_expr *e)
+{
+    const tn_tuple *t = tn_as_tuple(e);
+    if (!t) {
+        const tn_expr *k = tn_is_var(e) ? tnb_ptrmap_get(&f->known, e) : NULL;
+        return tn_is(k, TN_KIND_CONSTANT) ? k : e;
+    }
+    tn_list fields = t->fields;
+    for (uint32_t i = 0; i < t->fields.n; i++) {
+        const tn_expr *r = resolve_result(f, t->fields.at[i]);
+        if (r != fields.at[i])
+            fields = tn_list_with(f->ctx, fields, i, r);
+    }
+    return fields.at == t->fields.at ? e : tn_tuple_of(f->ctx, fields);
 }
 
 /* ---- evaluation ---- */
@@ -113,6 +136,43 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
     return tn_constant_of(f->ctx, done);
 }
 
+/* The program with the shape variables of its buffers replaced by what its inputs and results have
+ * there; NULL: a shape stays open. */
+static const tn_node *
+fix_shapes(folder *f, const tn_prim_func *p, const tn_data *const *inputs, uint32_t n,
+           const tn_type *out)
+{
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(f->ctx));
+    const tn_ty_tuple *outs = tn_as_ty_tuple(out);
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(p->buffers.at[i]);
+        tn_list dims = {0};
+        const tn_type *t = i < n                            ? NULL
+                           : outs && i - n < outs->fields.n ? outs->fields.at[i - n]
+                                                            : out;
+        if (!b || (t && !tn_type_dims(t, &dims)) ||
+            b->shape.n != (t ? dims.n : (uint32_t)inputs[i]->ndim))
+            return NULL;
+        for (uint32_t k = 0; k < b->shape.n; k++) {
+            const tn_expr *dim = t ? dims.at[k] : tn_i64(f->ctx, inputs[i]->shape[k]);
+            int64_t v;
+            if (tn_is_var(b->shape.at[k]) && tn_int_value(dim, &v) &&
+                !tnb_ptrmap_has(&map, b->shape.at[k]))
+                tnb_ptrmap_set(&map, b->shape.at[k],
+                               tn_int_imm_of(f->ctx, tn_dtype_of(b->shape.at[k]), v));
+        }
+    }
+    const tn_node *fixed = map.n ? tn_subst(f->ctx, TN_NODE(p), &map) : TN_NODE(p);
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(((const tn_prim_func *)fixed)->buffers.at[i]);
+        for (uint32_t k = 0; k < b->shape.n; k++)
+            if (!tn_is(b->shape.at[k], TN_KIND_INT_IMM))
+                return NULL;
+    }
+    return fixed;
+}
+
 /* The Constant (or Tuple of such) that a call_tir over constants gives; NULL: leave it. */
 static const tn_expr *
 fold_call_tir(folder *f, const tn_module *m, const tn_call *c, bool created)
@@ -137,12 +197,15 @@ fold_call_tir(folder *f, const tn_module *m, const tn_call *c, bool created)
     if (created && (!static_shape(out, shape, 64, &elems) || elems > MAX_CREATED))
         return NULL;
     const tn_ty_tuple *outs = tn_as_ty_tuple(out);
+    const tn_node *program = fix_shapes(f, callee, inputs, args->fields.n, out);
+    if (!program)
+        return NULL;
     if (!outs)
-        return make_result(f, out, TN_NODE(callee), inputs, args->fields.n, work, 0);
+        return make_result(f, out, program, inputs, args->fields.n, work, 0);
     tn_list fields = {0};
     for (uint32_t i = 0; i < outs->fields.n; i++) {
         const tn_expr *r =
-            make_result(f, outs->fields.at[i], TN_NODE(callee), inputs, args->fields.n, work, i);
+            make_result(f, outs->fields.at[i], program, inputs, args->fields.n, work, i);
         if (!r || tn_is_error(r))
             return r;
         fields = tn_list_append(f->ctx, fields, r);
@@ -279,7 +342,13 @@ fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
         if (v == vb->value)
             continue;
         tn_loc old = tn_at(f->ctx, vb->base.loc);
-        list = tn_list_with(f->ctx, list, i, tn_binding(f->ctx, vb->var, v));
+        const tn_expr *var = vb->var;
+        if (tn_is(v, TN_KIND_CALL) && v->type != vb->value->type &&
+            !tn_type_equal(f->ctx, v->type, vb->value->type)) {
+            var = tn_var_retyped(f->ctx, var, v->type);
+            tnb_ptrmap_set(&f->retyped, vb->var, var);
+        }
+        list = tn_list_with(f->ctx, list, i, tn_binding(f->ctx, var, v));
         tn_at(f->ctx, old);
     }
     return list;
@@ -359,6 +428,7 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     f.can_evaluate =
         tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
     tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));
+    tnb_ptrmap_init(&f.retyped, tn_scratch(pc->ctx));
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
     tn_list blocks = seq->blocks;
     for (uint32_t b = 0; b < seq->blocks.n; b++) {
@@ -370,10 +440,17 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     }
     if (tnb_diags_errors(tn_diags(pc->ctx)) != errors)
         return NULL;
-    if (blocks.at == seq->blocks.at)
+    const tn_expr *result = resolve_result(&f, seq->body);
+    if (blocks.at == seq->blocks.at && result == seq->body)
         return func;
-    const tn_expr *body = tn_seq_expr_of(pc->ctx, blocks, seq->body);
-    const tn_expr *nf = tn_function_of(pc->ctx, fn->params, body, fn->ret, fn->pure, fn->attrs);
+    const tn_expr *body = tn_seq_expr_of(pc->ctx, blocks, result);
+    const tn_type *ret = fn->ret;
+    if (f.retyped.n) {
+        tn_rewriter r = {.ctx = pc->ctx, .map = &f.retyped, .retype = true};
+        body = tn_rewrite(&r, body);
+        ret = NULL; /* the body says more now */
+    }
+    const tn_expr *nf = tn_function_of(pc->ctx, fn->params, body, ret, fn->pure, fn->attrs);
     if (tn_is_error(nf))
         return NULL;
     return drop_unused(&f, (const tn_function *)nf, (const tn_seq_expr *)body);
