@@ -16,9 +16,9 @@ static const char *const phase_names[TNK_N_PHASES] = {/* ORDER PHASE */
 
 /* What "@generic" in a `finalize` list stands for. */
 static const char generic_finalize[] =
-    "RewriteDataflowReshape, ToNonDataflow, RemovePurityChecking, CallTIRRewrite, "
-    "StaticPlanBlockMemory{mode=arena}, LowerAllocTensor, KillAfterLastUse, LowerRuntimeBuiltin, "
-    "ComputePrimValue, VMShapeLower, AttachGlobalSymbol";
+    "RewriteDataflowReshape, DeadCodeElimination, ToNonDataflow, RemovePurityChecking, "
+    "CallTIRRewrite, StaticPlanBlockMemory{mode=arena}, LowerAllocTensor, KillAfterLastUse, "
+    "LowerRuntimeBuiltin, ComputePrimValue, VMShapeLower, AttachGlobalSymbol";
 
 const char *
 tnk_phase_name(tnk_phase p)
