@@ -68,7 +68,7 @@ show_pass(tnt_session *s, const char *name)
 {
     static const char *const keeps[] = {"results bit by bit", "results within tolerance",
                                         "results of functions with equal signatures",
-                                        "nothing comparable"};
+                                        "nothing comparable", "results within what float16 leaves"};
     tnb_err err = {0};
     const tn_pass *p = tn_find_pass(s->registry, name, &err);
     if (!p)

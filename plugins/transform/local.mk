@@ -35,6 +35,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/run_codegen.c \
 	plugins/transform/specialize_prim_func_based_on_call_site.c \
 	plugins/transform/static_plan_block_memory.c \
+	plugins/transform/to_mixed_precision.c \
 	plugins/transform/to_non_dataflow.c \
 	plugins/transform/vm_shape_lower.c
 plugins_transform_transform_la_SOURCES = \

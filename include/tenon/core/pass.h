@@ -32,7 +32,8 @@ typedef enum tn_keeps {
     TN_KEEPS_TOLERANCE,  /* equal within tolerance (reassociation, fusion) */
     TN_KEEPS_SIGNATURES, /* functions not present on both sides with equal signatures are left out
                           */
-    TN_KEEPS_NOTHING     /* not comparable by execution */
+    TN_KEEPS_NOTHING,    /* not comparable by execution */
+    TN_KEEPS_HALF        /* equal within what float16 leaves of the largest values */
 } tn_keeps;
 
 typedef struct tn_pass {
