@@ -5,7 +5,11 @@
 For every model: compiles it, checks that Tenon gives the reference outputs (or ONNX Runtime's, where the file
 has none), then measures both alternately, several rounds, on the same number of threads. Prints per model the
 best times and the ratio ONNX Runtime / Tenon (above 1: Tenon is faster) and the geometric mean over the models with
-trained weights. Models named light_* have constant weights: they are measured but left out of the mean.
+trained weights. Without --only: the models with trained weights that the README of the models folder marks "first".
+Models named light_* have constant weights: --only may name them, they are left out of the mean.
+
+A model with wrong results is not measured, it counts as failed. The rounds alternate between the two, each for
+--seconds, and the best time of each counts, so that other work of the machine disturbs both alike.
 """
 import argparse
 import datetime
@@ -23,6 +27,33 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import numpy_helper
+
+
+def first_models(folder):
+    """Names in the tables of README.md, in the folder or above it, whose column "first" says so."""
+    for place in (folder, os.path.dirname(os.path.abspath(folder))):
+        path = os.path.join(place, "README.md")
+        if not os.path.isfile(path):
+            continue
+        at, names = None, []
+        for line in open(path, encoding="utf-8"):
+            cells = [c.strip() for c in line.strip().strip("|").split("|")]
+            if "first" in cells and "model" in cells:
+                at = cells.index("first")
+            elif at is not None and len(cells) > at and cells[at] == "first":
+                names.append(cells[0])
+        if names:
+            return [n for n in names if not n.startswith("light_")]
+    return sorted(os.listdir(folder))
+
+
+def processor():
+    name = platform.processor()
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            name = line.split(":", 1)[1].strip()
+            break
+    return f"{name}, {os.cpu_count()} processors"
 
 
 def load_pb(path):
@@ -97,7 +128,8 @@ def main():
     p.add_argument("--only", help="comma-separated names of models")
     p.add_argument("--out", help="also write the table to this file")
     args = p.parse_args()
-    names = args.only.split(",") if args.only else sorted(os.listdir(args.models))
+    names = args.only.split(",") if args.only else first_models(args.models)
+    load = os.getloadavg()[0]
     lines = [f"{'model':40} {'onnxruntime ms':>15} {'tenon ms':>10} {'ratio':>7}"]
     print(lines[0], flush=True)
     ratios, failed = [], 0
@@ -119,13 +151,16 @@ def main():
             print(line, flush=True)
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        lines.append(f"geometric mean over {len(ratios)} models with trained weights: {mean:.3f}; {failed} failed")
+        lines.append(f"geometric mean over {len(ratios)} models with trained weights: {mean:.3f}, "
+                     f"worst {min(ratios):.3f}; {failed} failed")
         print(lines[-1])
     if args.out:
-        cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")),
-                   platform.processor())
-        head = [f"date {datetime.date.today()}, {cpu}, {args.threads} threads, onnxruntime {ort.__version__}",
-                "command: bench/cpu-first " + " ".join(a for a in sys.argv[1:] if not os.path.isabs(a)), ""]
+        head = [f"date {datetime.date.today()}",
+                f"device {processor()}; load average {load:.1f} before, {os.getloadavg()[0]:.1f} after",
+                f"onnxruntime {ort.__version__}, {args.threads} threads each; best of {args.rounds} rounds of "
+                f"{args.seconds} s, alternating; results compared first",
+                f"command: bench/cpu-first --threads {args.threads} --rounds {args.rounds} --seconds {args.seconds} MODELS",
+                ""]
         with open(args.out, "w") as f:
             f.write("\n".join(head + lines) + "\n")
     return 1 if failed else 0

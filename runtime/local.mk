@@ -16,5 +16,4 @@ runtime_libtenon_rt_la_SOURCES = \
 runtime_libtenon_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 runtime_libtenon_rt_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 runtime_libtenon_rt_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
-runtime_libtenon_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 EXTRA_DIST += runtime/README.md

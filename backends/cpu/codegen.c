@@ -26,7 +26,6 @@ static const char *const base_flags[] = {
     "-std=gnu11",
     "-O2",
     "-fPIC",
-    "-fopenmp",
     "-fvisibility=hidden",
     "-fwrapv",
     "-fno-strict-aliasing",
@@ -84,14 +83,20 @@ collect_flags(work *w, const char *const *more)
         TNB_PUSH(a, w->flags, *more);
 }
 
-/* The text of a kernel with a neutral name, so that equal kernels are equal texts. */
+/* The text of a kernel with a neutral name, so that equal kernels are equal texts. The sign that
+ * stands for the name is none of C, so that different texts stay different. */
 static const char *
 neutral(tn_ctx *ctx, const char *text, const char *name)
 {
-    const char *at = strstr(text, name);
-    if (!at)
-        return text;
-    return tnb_printf(tn_scratch(ctx), "%.*s%s", (int)(at - text), text, at + strlen(name));
+    size_t n = strlen(name), k = 0;
+    char *out = tnb_alloc(tn_scratch(ctx), strlen(text) + 1);
+    for (const char *p = text; *p;) {
+        bool hit = !strncmp(p, name, n);
+        out[k++] = hit ? '\1' : *p;
+        p += hit ? n : 1;
+    }
+    out[k] = 0;
+    return out;
 }
 
 static bool
@@ -268,8 +273,8 @@ compile_all(work *w, tnk_code *out)
     tnb_arena *a = tn_arena(w->ctx);
     cpu_job *jobs = TNB_NEW_N(a, cpu_job, w->n_groups + 1);
     TNB_VEC(const char *) link = {0};
-    static const char *const link_first[] = {"-shared", "-fopenmp", "-Wl,--build-id=none",
-                                             "-Wl,-s",  "-o",       "kernels.so"};
+    static const char *const link_first[] = {"-shared", "-Wl,--build-id=none", "-Wl,-s", "-o",
+                                             "kernels.so"};
     for (size_t i = 0; i < sizeof link_first / sizeof link_first[0]; i++)
         TNB_PUSH(a, link, link_first[i]);
     for (uint32_t g = 0; g < w->n_groups; g++) {

@@ -2,8 +2,8 @@
 /* The cpu backend, device half: memory of the host, kernels from one shared object that is loaded
  * from memory.
  *
- * Kernels run in the calling thread and its OpenMP team (tenon/base/kernel_abi.h). Settings of
- * [device cpu]: none but the runtime's number of threads.
+ * Kernels run in the calling thread and the device's team (team.h, tenon/base/kernel_abi.h).
+ * Settings of [device cpu]: none but the runtime's number of threads.
  */
 #include "config.h"
 
@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include "features.h"
 #include "object.h"
+#include "team.h"
 #include "tenon/base/kernel_abi.h"
 #include "tenon/base/mem.h"
 #include "tenon/base/threads.h"
@@ -25,6 +26,7 @@ enum { CPU_ALIGN = 64, CPU_HUGE = 2 << 20, CPU_FEW = 32 };
 /* Temporary memory of one launch; kept for the next one. */
 struct cpu_workspace {
     struct cpu_workspace *next;
+    struct cpu_device *device;
     void **blocks;
     size_t *sizes;
     uint32_t n, cap, used; /* blocks [0, used) were handed out in this launch */
@@ -32,6 +34,7 @@ struct cpu_workspace {
 
 struct cpu_device {
     int threads;
+    cpu_team *team;
     pthread_mutex_t lock; /* of the list */
     struct cpu_workspace *idle;
 };
@@ -57,8 +60,12 @@ cpu_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err 
 {
     (void)self, (void)id;
     struct cpu_device *d = calloc(1, sizeof *d);
-    if (!d)
+    if (d)
+        d->team = cpu_team_new();
+    if (!d || !d->team) {
+        free(d);
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open the cpu device");
+    }
     pthread_mutex_init(&d->lock, NULL);
     cpu_set_threads(d, opt ? opt->threads : 0);
     *dev = d;
@@ -84,6 +91,7 @@ cpu_close(void *dev)
         free_workspace(d->idle);
         d->idle = next;
     }
+    cpu_team_free(d->team);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
@@ -272,6 +280,13 @@ kernel_workspace(tnb_kernel_env *env, size_t bytes)
     return workspace_block(env->user, bytes);
 }
 
+static void
+kernel_team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
+{
+    const struct cpu_workspace *w = env->user;
+    cpu_team_run(w->device->team, env->threads, part, args, min, n);
+}
+
 /* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory)
  * is replaced by a copy. */
 static tnb_status
@@ -309,7 +324,11 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
     _Static_assert(sizeof(tnr_scalar) == sizeof(tnb_kernel_scalar),
                    "scalars are passed as they are");
     TNB_TRY(align_buffers(l, buffers, w, err));
-    tnb_kernel_env env = {.threads = d->threads, .workspace = kernel_workspace, .user = w};
+    w->device = d;
+    tnb_kernel_env env = {.threads = d->threads,
+                          .workspace = kernel_workspace,
+                          .user = w,
+                          .team = kernel_team};
     int32_t rc = fn(buffers, (const tnb_kernel_scalar *)l->scalars, &env);
     if (rc == TNB_KERNEL_NO_MEMORY)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the kernel's temporaries");

@@ -37,9 +37,10 @@ backends_cpu_cpu_rt_la_SOURCES = \
 	backends/cpu/features.c \
 	backends/cpu/features.h \
 	backends/cpu/object.c \
-	backends/cpu/object.h
+	backends/cpu/object.h \
+	backends/cpu/team.c \
+	backends/cpu/team.h
 backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
-backends_cpu_cpu_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 endif
 EXTRA_DIST += backends/cpu/README.md backends/cpu/rules/README.md backends/cpu/cpu.plugin backends/cpu/cpu_rt.plugin

@@ -104,20 +104,6 @@ is_whole_elf(const uint8_t *code, size_t n)
     return e.e_phnum > 0;
 }
 
-/* The OpenMP library that a module brought in keeps threads waiting, so it must not go when the
- * module does. */
-static void
-keep_openmp_loaded(void)
-{
-    static const char *const libraries[] = {"libgomp.so.1", "libomp.so.5", "libomp.so",
-                                            "libiomp5.so"};
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        void *so = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-        if (so)
-            dlclose(so); /* only the mark counts */
-    }
-}
-
 tnb_status
 cpu_object_open(const void *code, size_t n, void **object, tnb_err *err)
 {
@@ -130,7 +116,6 @@ cpu_object_open(const void *code, size_t n, void **object, tnb_err *err)
     if (!*object)
         return tnb_fail(err, TNB_FORMAT,
                         "the shared object of the kernels cannot be loaded: %s; %s", first, second);
-    keep_openmp_loaded();
     return TNB_OK;
 }
 

@@ -6,17 +6,16 @@ static const char c_prologue[] =
     "#include <stddef.h>\n"
     "#include <stdint.h>\n"
     "#include <math.h>\n"
-    "#ifdef _OPENMP\n"
-    "#include <omp.h>\n"
-    "#endif\n"
     "typedef union tnb_kernel_scalar {\n"
     "    int64_t i;\n"
     "    double f;\n"
     "} tnb_kernel_scalar;\n"
+    "typedef void (*tnb_kernel_part)(void *, int64_t, int64_t, int32_t);\n"
     "typedef struct tnb_kernel_env {\n"
     "    int32_t threads, reserved;\n"
     "    void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);\n"
     "    void *user;\n"
+    "    void (*team)(struct tnb_kernel_env *, tnb_kernel_part, void *, int64_t, int64_t);\n"
     "} tnb_kernel_env;\n"
     "#define TK_KERNEL __attribute__((visibility(\"default\")))\n";
 
@@ -54,7 +53,7 @@ static const tnk_dialect dialects[] = {
         .int8 = "int8_t",
         .uint8 = "uint8_t",
         .gnu_vectors = true,
-        .openmp = true,
+        .team = true,
         .prologue = c_prologue,
     },
     {

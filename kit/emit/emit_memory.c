@@ -8,9 +8,10 @@
 enum { STACK_BYTES = 32768, MAX_REGISTERS = 128 };
 
 typedef struct use {
-    int64_t lanes; /* of all accesses so far; 0: none yet */
-    bool constant; /* all at constant places that are multiples of lanes */
-    bool aliased;  /* another buffer views the memory */
+    uint32_t parallel; /* loops for a team around the allocation */
+    int64_t lanes;     /* of all accesses so far; 0: none yet */
+    bool constant;     /* all at constant places that are multiples of lanes */
+    bool aliased;      /* another buffer views the memory */
 } use;
 
 typedef struct planner {
@@ -32,7 +33,9 @@ access(planner *p, const tn_node *buffer, const tn_expr *index)
     const tn_ramp *r = tn_as_ramp(index);
     bool fixed =
         r ? tn_is_int_const(r->stride, 1) && tn_int_value(r->start, &at) : tn_int_value(index, &at);
-    if (!fixed || at < 0 || at % lanes || (u->lanes && u->lanes != lanes))
+    /* variables cannot be shared with the parts of a kernel that a team runs */
+    if (!fixed || at < 0 || at % lanes || (u->lanes && u->lanes != lanes) ||
+        p->parallel > u->parallel)
         u->constant = false;
     u->lanes = lanes;
 }
@@ -115,6 +118,7 @@ alloc(planner *p, const tn_stmt *s)
     t.memory = TNB_NEW(tn_scratch(p->e->ctx), tnk_memory);
     use *u = TNB_NEW(tn_scratch(p->e->ctx), use);
     u->constant = true;
+    u->parallel = p->parallel;
     tnb_ptrmap_set(&p->uses, b->data, u);
     tnb_ptrmap_set(&p->e->memory, b->data, t.memory);
     TNB_PUSH(tn_scratch(p->e->ctx), p->t->v, t);

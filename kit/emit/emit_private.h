@@ -29,6 +29,11 @@ typedef struct tnk_memory {
     int64_t lanes, count;
 } tnk_memory;
 
+/* A variable that the parts of a kernel may use: "const float *restrict ", "A". */
+typedef struct tnk_declared {
+    const char *type, *name;
+} tnk_declared;
+
 typedef struct tnk_emitter {
     tn_ctx *ctx;
     tnk_source *src;
@@ -41,6 +46,9 @@ typedef struct tnk_emitter {
     int indent;
     bool in_parallel, failed;
     uint32_t asserts;
+    TNB_VEC(tnk_declared) scope; /* variables in front of the statement at hand */
+    tnb_buf parts;               /* functions that stand before the kernel */
+    uint32_t n_parts;
 } tnk_emitter;
 
 /* ---- emit_types.c ---- */
@@ -125,6 +133,21 @@ tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4)
 /* ---- emit_stmt.c ---- */
 void
 tnk_emit_kernel(tnk_emitter *e);
+/* ---- emit_parallel.c: loops for a team of threads ---- */
+/* `type` with its blank or star. */
+void
+tnk_declare(tnk_emitter *e, const char *type, const char *name);
+typedef struct tnk_part {
+    tnb_buf text, *out;
+    int indent;
+    uint32_t scope;
+} tnk_part;
+/* Between the two, what is emitted becomes the body of a function that runs turns tk_from to tk_to
+ * of the loop; the end emits the calls. */
+void
+tnk_part_begin(tnk_emitter *e, tnk_part *p);
+void
+tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f);
 /* ---- emit_memory.c: which temporaries are registers, on the stack, in the workspace ---- */
 typedef struct tnk_temporary {
     const tn_node *buffer;

@@ -108,23 +108,32 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
         text(e, "}\n");
         return;
     }
-    bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->openmp && !e->in_parallel;
+    bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->team && !e->in_parallel;
     bool team = parallel && work(TN_NODE(f)) >= PARALLEL_WORK;
     const char *v = tnk_name_of(e, f->var), *t = tnk_c_type(e, d);
-    if (team)
-        text(e, "#pragma omp parallel for num_threads(tk_threads) schedule(static) if (tk_threads "
-                "> 1)\n");
-    line(e);
-    tnb_buf_printf(e->out, "for (%s %s = ", t, v);
-    tnk_emit_expr(e, f->min);
-    tnb_buf_printf(e->out, "; %s < ", v);
-    tnk_emit_expr(e, tn_add(e->ctx, f->min, f->extent));
-    tnb_buf_printf(e->out, "; %s++) {\n", v);
+    uint32_t scope = e->scope.n;
+    tnk_part part;
+    if (team) {
+        tnk_part_begin(e, &part);
+        line(e);
+        tnb_buf_printf(e->out, "for (%s %s = tk_from; %s < tk_to; %s++) {\n", t, v, v, v);
+    } else {
+        line(e);
+        tnb_buf_printf(e->out, "for (%s %s = ", t, v);
+        tnk_emit_expr(e, f->min);
+        tnb_buf_printf(e->out, "; %s < ", v);
+        tnk_emit_expr(e, tn_add(e->ctx, f->min, f->extent));
+        tnb_buf_printf(e->out, "; %s++) {\n", v);
+        tnk_declare(e, tn_strf(e->ctx, "const %s ", t), v);
+    }
     bool was = e->in_parallel;
     e->in_parallel |= parallel;
     block(e, f->body);
     e->in_parallel = was;
     text(e, "}\n");
+    e->scope.n = scope;
+    if (team)
+        tnk_part_end(e, &part, f);
 }
 
 static void
@@ -154,8 +163,11 @@ alloc(tnk_emitter *e, const tn_node *buffer)
         line(e);
         tnb_buf_printf(e->out, "%s ", tnk_c_type(e, v));
         int64_t n = (m->count + m->lanes - 1) / m->lanes;
-        for (int64_t i = 0; i < n; i++)
-            tnb_buf_printf(e->out, "%s%s_%lld", i ? ", " : "", m->name, (long long)i);
+        for (int64_t i = 0; i < n; i++) {
+            const char *name = tn_strf(e->ctx, "%s_%lld", m->name, (long long)i);
+            tnb_buf_printf(e->out, "%s%s", i ? ", " : "", name);
+            tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, v)), name);
+        }
         tnb_buf_puts(e->out, ";\n");
         return;
     }
@@ -169,8 +181,9 @@ alloc(tnk_emitter *e, const tn_node *buffer)
                        tnk_c_type(e, m->elem), m->name, (long long)(m->count ? m->count : 1),
                        e->d->gnu_vectors ? " __attribute__((aligned(64)))" : "");
     else /* one share a thread */
-        tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)TK_THREAD;\n",
+        tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)tk_thread;\n",
                        tnk_c_type(e, m->elem), e->d->restrict_, m->name, m->name, m->name);
+    tnk_declare(e, tn_strf(e->ctx, "%s *%s ", tnk_c_type(e, m->elem), e->d->restrict_), m->name);
 }
 
 static void
@@ -217,6 +230,7 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         tnb_buf_printf(e->out, "const %s %s = ", tnk_c_type(e, d), tnk_name_of(e, b->var));
         tnk_emit_expr(e, b->value);
         tnb_buf_puts(e->out, ";\n");
+        tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, b->var));
         line(e);
         tnb_buf_printf(e->out, "(void)%s;\n", tnk_name_of(e, b->var));
         return;
@@ -283,8 +297,10 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
         tnb_buf_printf(e->out, "const size_t tk_size_%s = ((size_t)(", n);
         tnk_emit_expr(e, x->size);
         tnb_buf_printf(e->out, ") + 15) / 16 * 16;\n");
+        tnk_declare(e, "const size_t ", tn_strf(e->ctx, "tk_size_%s", n));
         line(e);
         if (x->per_thread) {
+            tnk_declare(e, tn_strf(e->ctx, "%s *", c), tn_strf(e->ctx, "tk_ws_%s", n));
             x->memory->count = -2;
             tnb_buf_printf(e->out,
                            "%s *tk_ws_%s = env->workspace(env, tk_size_%s * sizeof(%s) * "
@@ -292,6 +308,7 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
                            c, n, n, c);
         } else {
             x->memory->count = -3;
+            tnk_declare(e, tn_strf(e->ctx, "%s *%s ", c, e->d->restrict_), n);
             tnb_buf_printf(e->out, "%s *%s %s = env->workspace(env, tk_size_%s * sizeof(%s));\n", c,
                            e->d->restrict_, n, n, c);
         }
@@ -312,13 +329,15 @@ host_table(tnk_emitter *e, bool noalias)
         "%s\n%s(void *const *buffers, const tnb_kernel_scalar *scalars, tnb_kernel_env *env)\n{\n",
         e->d->kernel, k->name);
     e->indent = 1;
-    text(e, "const int tk_threads = env->threads;\n");
-    text(e, "(void)buffers, (void)scalars, (void)tk_threads;\n");
+    text(e, "const int tk_threads = env->threads, tk_thread = 0;\n");
+    text(e, "(void)buffers, (void)scalars, (void)tk_threads, (void)tk_thread;\n");
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
         line(e);
-        tnb_buf_printf(e->out, "%s%s *%s %s = buffers[%u];\n", k->written[i] ? "" : "const ",
-                       tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "", m->name, i);
+        const char *type = tn_strf(e->ctx, "%s%s *%s ", k->written[i] ? "" : "const ",
+                                   tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "");
+        tnb_buf_printf(e->out, "%s%s = buffers[%u];\n", type, m->name, i);
+        tnk_declare(e, type, m->name);
         line(e);
         tnb_buf_printf(e->out, "(void)%s;\n", m->name);
     }
@@ -328,6 +347,8 @@ host_table(tnk_emitter *e, bool noalias)
         tnb_buf_printf(e->out, "const %s %s = (%s)scalars[%u].%s;\n", tnk_c_type(e, d),
                        tnk_name_of(e, k->scalars[i].var), tnk_c_type(e, d), i,
                        tnb_dtype_is_float(d) ? "f" : "i");
+        tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)),
+                    tnk_name_of(e, k->scalars[i].var));
     }
 }
 
@@ -372,6 +393,8 @@ tnk_emit_kernel(tnk_emitter *e)
     bool noalias =
         tn_dict_int(f->attrs, "tirx.noalias", tn_dict_int(f->attrs, "tir.noalias", 0)) != 0;
     bool table = e->d->calling == TNK_CALL_HOST_TABLE;
+    tnb_buf all = {0}, *out = e->out;
+    e->out = &all;
     if (table)
         host_table(e, noalias);
     else
@@ -381,4 +404,9 @@ tnk_emit_kernel(tnk_emitter *e)
     if (table)
         text(e, "return 0;\n");
     tnb_buf_puts(e->out, "}\n");
+    e->out = out;
+    tnb_buf_put(out, e->parts.s, e->parts.n);
+    tnb_buf_put(out, all.s, all.n);
+    tnb_buf_free(&e->parts);
+    tnb_buf_free(&all);
 }

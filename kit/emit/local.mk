@@ -5,6 +5,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_helpers.c \
 	kit/emit/emit_math.c \
 	kit/emit/emit_memory.c \
+	kit/emit/emit_parallel.c \
 	kit/emit/emit_private.h \
 	kit/emit/emit_stmt.c \
 	kit/emit/emit_types.c \

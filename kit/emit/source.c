@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-static const char thread_macro[] =
-    "#ifdef _OPENMP\n#define TK_THREAD omp_get_thread_num()\n#else\n#define TK_THREAD 0\n#endif\n";
-
 static void
 release(void *p)
 {
@@ -142,8 +139,6 @@ void
 tnk_source_header(tnk_source *s, tnb_buf *out)
 {
     tnb_buf_puts(out, s->d->prologue);
-    if (s->d->openmp)
-        tnb_buf_puts(out, thread_macro);
     tnb_buf_puts(out, "\n");
     if (s->helpers.n)
         tnb_buf_put(out, s->helpers.s, s->helpers.n);

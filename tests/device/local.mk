@@ -8,6 +8,16 @@ check_LTLIBRARIES += tests/device/kernels.la
 tests_device_kernels_la_SOURCES = tests/device/kernels.c
 tests_device_kernels_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 
+if HAVE_CMOCKA
+if BUILD_CPU
+check_PROGRAMS += tests/device/t_team
+TESTS += tests/device/t_team
+tests_device_t_team_SOURCES = tests/device/t_team.c backends/cpu/team.c backends/cpu/team.h
+tests_device_t_team_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_device_t_team_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
+endif
+endif
+
 if BUILD_CPU
 TESTS += tests/device/cpu.sh
 endif

@@ -2,6 +2,7 @@
 #include "krun.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -76,6 +77,33 @@ workspace(struct tnb_kernel_env *env, size_t bytes)
     return NULL;
 }
 
+/* Two threads that do half of the turns each. */
+typedef struct half {
+    tnb_kernel_part part;
+    void *args;
+    int64_t from, to;
+} half;
+
+static void *
+second_half(void *p)
+{
+    const half *h = p;
+    h->part(h->args, h->from, h->to, 1);
+    return NULL;
+}
+
+static void
+team(struct tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
+{
+    (void)env;
+    half h = {part, args, min + n / 2, min + n};
+    pthread_t thread;
+    bool two = pthread_create(&thread, NULL, second_half, &h) == 0;
+    part(args, min, two ? h.from : h.to, 0);
+    if (two)
+        pthread_join(thread, NULL);
+}
+
 static double
 now(void)
 {
@@ -126,7 +154,10 @@ call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
     k->seconds = 1e9;
     for (int r = 0; r < k->repeat && entry.f; r++) {
         void *temporary[16] = {0};
-        tnb_kernel_env env = {.threads = k->threads, .workspace = workspace, .user = temporary};
+        tnb_kernel_env env = {.threads = k->threads,
+                              .workspace = workspace,
+                              .user = temporary,
+                              .team = team};
         double t = now();
         rc = entry.f(buffers, scalars, &env);
         t = now() - t;
@@ -134,7 +165,7 @@ call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
         for (int i = 0; i < 16; i++)
             free(temporary[i]);
     }
-    /* libgomp's threads live on: the object stays loaded */
+    dlclose(so);
     if (rc != 0)
         fprintf(stderr, "kernel '%s' returned %d\n", kernel->name, rc);
     return rc == 0;

@@ -165,12 +165,26 @@ turns(int64_t extent, int64_t tile)
     return (extent + tile - 1) / tile;
 }
 
+/* What a cache line of the vectors' operand costs in each step of the reduction. Images whose size
+ * is a multiple of 4096 bytes have the same pixel of all channels in one set of the first cache:
+ * there every line comes from the second. */
+static double
+line_cost(const contraction *c)
+{
+    const tn_buffer *b = tn_as_buffer(c->a.load->buffer);
+    int64_t bytes = (int64_t)tnb_dtype_bytes(b->dtype), e;
+    for (uint32_t i = 2; i < b->shape.n; i++)
+        bytes = tn_int_value(b->shape.at[i], &e) ? bytes * e : 0;
+    return b->shape.n > 2 && bytes > 0 && bytes % 4096 == 0 ? 2 : 1;
+}
+
 /* The tile with the least estimated time. False when no vector fits. */
 static bool
 choose_tile(contraction *c, int vector_bytes)
 {
     tnb_dtype d = tn_as_buffer(tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer)->dtype;
     int64_t full = cpu_lanes(vector_bytes, d), X = c->ext[c->x];
+    double line = line_cost(c), step = c->a.step > 1 ? (double)c->a.step : 1;
     int64_t Y = c->y == UINT32_MAX ? 1 : c->ext[c->y], H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
     double best = 1e30;
     for (int64_t lanes = full; lanes >= 4 && lanes * 2 >= full; lanes /= 2)
@@ -188,6 +202,8 @@ choose_tile(contraction *c, int vector_bytes)
                     cycles = cycles < by_load ? by_load : cycles;
                     cycles = cycles < 4 ? 4 : cycles; /* latency of one multiply-add */
                     cycles += 0.6;                    /* the loop */
+                    double row = (double)(tw * lanes) * step * (double)tnb_dtype_bytes(d) / 64;
+                    cycles += line * (double)th * (row + 0.5);
                     double tiles = (double)(turns(X, tw * lanes) * turns(H, th) * turns(Y, ty));
                     double time = tiles * cycles + tiles * (double)fmas * 3 / c->reduce;
                     if (time < best) {

@@ -18,15 +18,22 @@ typedef union tnb_kernel_scalar {
     double f;
 } tnb_kernel_scalar;
 
+/* A part of a kernel: turns `from` to `to` (excluded) of a loop, for the thread of this number. */
+typedef void (*tnb_kernel_part)(void *args, int64_t from, int64_t to, int32_t thread);
+
 /* What a kernel may use of its host. Grows at the end. */
 typedef struct tnb_kernel_env {
-    int32_t threads; /* size of the team that T.parallel loops run on; 1: no OpenMP call is made */
+    int32_t threads; /* size of the team that T.parallel loops run on; 1: there is no team */
     int32_t reserved;
     /* Temporary memory, aligned to 64, freed by the host when the kernel returns; NULL without
      * memory (the kernel then returns TNB_KERNEL_NO_MEMORY). Called outside parallel regions only.
      */
     void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);
     void *user;
+    /* With threads > 1: runs a part for [min, min + n), cut into pieces, on threads numbered below
+     * `threads`; returns when all is done. Not called from within a part. */
+    void (*team)(struct tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min,
+                 int64_t n);
 } tnb_kernel_env;
 
 enum {

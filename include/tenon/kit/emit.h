@@ -42,7 +42,7 @@ typedef struct tnk_dialect {
     const char *int64, *uint64; /* C's names differ: "int64_t", "long", "long long" */
     const char *int32, *uint32, *int16, *uint16, *int8, *uint8;
     bool gnu_vectors;     /* vectors are GNU vector types; else native types such as float4 */
-    bool openmp;          /* T.parallel may become an OpenMP loop */
+    bool team;            /* T.parallel loops run on the threads that the host offers */
     const char *prologue; /* text in front of everything */
 } tnk_dialect;
 
