@@ -25,6 +25,8 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/nest.c \
 	backends/cpu/rules/pool.c \
 	backends/cpu/rules/rules.h \
+	backends/cpu/team.c \
+	backends/cpu/team.h \
 	backends/cpu/toolchain.c
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

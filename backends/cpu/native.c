@@ -13,6 +13,7 @@
 #include "cpu.h"
 #include "features.h"
 #include "object.h"
+#include "team.h"
 #include "tenon/base/threads.h"
 
 enum { VECTOR_BYTES = 32 };
@@ -22,6 +23,7 @@ typedef struct prepared {
     tnb_cpu_kernel *kernels; /* NULL: the program could not be lowered */
     uint32_t n;
     int threads;
+    cpu_team *team;
 } prepared;
 
 /* ---- making the code ---- */
@@ -88,6 +90,7 @@ release(void *self, void *p)
     (void)self;
     if (!r)
         return;
+    cpu_team_free(r->team);
     cpu_object_close(r->object);
     free(r->kernels);
     free(r);
@@ -110,7 +113,8 @@ prepare(void *self, tn_ctx *ctx, const tn_node *const *programs, uint32_t n, tn_
     tnk_kernel *kernels = TNB_NEW_N(tn_arena(ctx), tnk_kernel, n);
     uint32_t *program = TNB_NEW_N(tn_arena(ctx), uint32_t, n), count = 0;
     const tn_target *target = make_target(ctx);
-    if (!r || !(r->kernels = calloc((size_t)n + 1, sizeof *r->kernels))) {
+    if (!r || !(r->kernels = calloc((size_t)n + 1, sizeof *r->kernels)) ||
+        !(r->team = cpu_team_new())) {
         (void)tnb_fail(&err, TNB_NO_MEMORY, "no memory to compile constants");
         return fail(ctx, r, &err);
     }
@@ -151,6 +155,7 @@ prepare(void *self, tn_ctx *ctx, const tn_node *const *programs, uint32_t n, tn_
 typedef struct blocks {
     void **at;
     size_t n, cap;
+    cpu_team *team;
 } blocks;
 
 static void *
@@ -172,6 +177,13 @@ workspace(tnb_kernel_env *env, size_t bytes)
     return p;
 }
 
+static void
+team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
+{
+    const blocks *b = env->user;
+    cpu_team_run(b->team, env->threads, part, args, min, n);
+}
+
 static bool
 call(void *self, tn_ctx *ctx, void *p, uint32_t i, void *const *buffers)
 {
@@ -181,8 +193,11 @@ call(void *self, tn_ctx *ctx, void *p, uint32_t i, void *const *buffers)
         tn_error(ctx, 0, TNB_UNSUPPORTED, "program %u has no machine code", i);
         return false;
     }
-    blocks temporary = {0};
-    tnb_kernel_env env = {.threads = r->threads, .workspace = workspace, .user = &temporary};
+    blocks temporary = {.team = r->team};
+    tnb_kernel_env env = {.threads = r->threads,
+                          .workspace = workspace,
+                          .user = &temporary,
+                          .team = team};
     int32_t rc = r->kernels[i](buffers, NULL, &env);
     for (size_t k = 0; k < temporary.n; k++)
         free(temporary.at[k]);

@@ -329,7 +329,7 @@ host_table(tnk_emitter *e, bool noalias)
         "%s\n%s(void *const *buffers, const tnb_kernel_scalar *scalars, tnb_kernel_env *env)\n{\n",
         e->d->kernel, k->name);
     e->indent = 1;
-    text(e, "const int tk_threads = env->threads, tk_thread = 0;\n");
+    text(e, "const int tk_threads = env->team ? env->threads : 1, tk_thread = 0;\n");
     text(e, "(void)buffers, (void)scalars, (void)tk_threads, (void)tk_thread;\n");
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);

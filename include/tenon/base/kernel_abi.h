@@ -30,8 +30,9 @@ typedef struct tnb_kernel_env {
      */
     void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);
     void *user;
-    /* With threads > 1: runs a part for [min, min + n), cut into pieces, on threads numbered below
-     * `threads`; returns when all is done. Not called from within a part. */
+    /* With threads > 1 (NULL: as if that were 1): runs a part for [min, min + n), cut into pieces,
+     * on threads numbered below `threads`; returns when all is done. Not called from within a part.
+     */
     void (*team)(struct tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min,
                  int64_t n);
 } tnb_kernel_env;
