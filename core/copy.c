@@ -57,6 +57,18 @@ copy_data(struct copier *c, const tn_data *d)
     return now;
 }
 
+/* Compaction: whether a node lies where nothing is moved. What it refers to then does so too. */
+static bool
+stays(const struct copier *c, const tn_node *n)
+{
+    if (n->flags & TN_FLAG_INTERNED)
+        return true;
+    for (uint32_t i = c->to->kept.n; i-- > 0;)
+        if (tnb_arena_has(c->to->kept.at[i], n))
+            return true;
+    return false;
+}
+
 static const tn_node *
 copy(struct copier *c, const tn_node *n)
 {
@@ -67,6 +79,10 @@ copy(struct copier *c, const tn_node *n)
     const tn_node *known = tnb_ptrmap_get(&c->done, n);
     if (known)
         return known;
+    if (!c->from && stays(c, n)) {
+        tnb_ptrmap_set(&c->done, n, n);
+        return n;
+    }
     tn_any_node now = {0};
     memcpy(&now, n, tn_kinds[n->kind].size);
     for (const tn_field *f = tn_kinds[n->kind].fields; f->name; f++) {
@@ -121,6 +137,21 @@ tn_ctx_splice(tn_ctx *ctx, const tn_ctx *child, const tn_node *n)
     return now;
 }
 
+bool
+tn_keep(tn_ctx *ctx)
+{
+    tnb_arena *fresh = tnb_arena_new();
+    if (!fresh)
+        return false;
+    TNB_PUSH(ctx->perm, ctx->kept, ctx->arena);
+    if (tnb_arena_failed(ctx->perm)) {
+        tnb_arena_free(fresh);
+        return false;
+    }
+    ctx->arena = fresh;
+    return true;
+}
+
 const tn_module *
 tn_compact(tn_ctx *ctx, const tn_module *m)
 {
@@ -147,6 +178,14 @@ tn_compact(tn_ctx *ctx, const tn_module *m)
         tn_ctx_own(ctx, fresh, (void (*)(void *))tnb_arena_free);
         return m;
     }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ctx->owned.n; i++) {
+        if (tnb_arena_has(old, ctx->owned.at[i].p))
+            ctx->owned.at[i].release(ctx->owned.at[i].p);
+        else
+            ctx->owned.at[n++] = ctx->owned.at[i];
+    }
+    ctx->owned.n = n;
     tnb_arena_free(old);
     return tn_as_module(now);
 }

@@ -69,6 +69,8 @@ tn_ctx_free(tn_ctx *ctx)
         tnb_arena_free(ctx->pool[--ctx->n_pool]);
     tnb_arena_free(ctx->scratch);
     tnb_arena_free(ctx->arena);
+    for (uint32_t i = 0; i < ctx->kept.n; i++)
+        tnb_arena_free(ctx->kept.at[i]);
     tnb_arena_free(ctx->perm);
     if (ctx->own_reg)
         tn_registry_free(ctx->reg);

@@ -13,6 +13,7 @@ struct run {
     tn_pass_run *opt;
     uint32_t at; /* the item running */
     int level;
+    bool kept;   /* what was there before the run is out of the way of compaction */
     size_t live; /* bytes after the last compaction */
     tnb_progress *bar;
     bool dumped; /* a file was written, so the folder exists */
@@ -260,10 +261,12 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
 static const tn_module *
 compact(struct run *r, const tn_module *m)
 {
-    enum { SMALL = 32 << 20 };
+    enum { SMALL = 8 << 20 };
     const tn_pass_item *item = &r->list->at[r->at];
     bool phase_ends = r->at + 1 == r->list->n || item->phase != r->list->at[r->at + 1].phase;
     size_t used = tnb_arena_used(r->ctx->arena);
+    if (!r->kept || (!r->opt->compact_always && !r->opt->compact))
+        return m;
     if (!r->opt->compact_always && (!phase_ends || used < SMALL || used < 2 * r->live))
         return m;
     m = tn_compact(r->ctx, m);
@@ -293,8 +296,7 @@ run_list(struct run *r, const tn_module *m)
             m = run_one(r, pass, m);
             if (!m)
                 return NULL;
-            if (r->opt->compact || r->opt->compact_always)
-                m = compact(r, m);
+            m = compact(r, m);
         }
         tnb_arena_reset(ctx->scratch);
         if (r->opt->stop_after && (strcmp(r->opt->stop_after, pass->name) == 0 ||
@@ -309,7 +311,9 @@ tn_run_passes(tn_ctx *ctx, const tn_module *m, const tn_pass_list *l, tn_pass_ru
 {
     tn_pass_run none = {0};
     struct run r = {.ctx = ctx, .list = l, .opt = run ? run : &none};
-    r.live = tnb_arena_used(ctx->arena);
+    /* comparing by execution keeps results of earlier states */
+    if ((r.opt->compact || r.opt->compact_always) && !r.opt->check)
+        r.kept = tn_keep(ctx);
     r.level = r.opt->opt_level == 0 ? 2 : r.opt->opt_level < 0 ? 0 : r.opt->opt_level;
     if (r.opt->progress)
         r.bar = tnb_progress_start("passes", l->n);

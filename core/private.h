@@ -30,9 +30,10 @@ typedef struct tn_owned {
 } tn_owned;
 
 struct tn_ctx {
-    const tn_ctx *parent; /* of a child context; its tables are read, never changed */
-    tnb_arena *perm;      /* interned texts, nodes, places; constants' descriptions */
-    tnb_arena *arena;     /* everything else that is IR */
+    const tn_ctx *parent;      /* of a child context; its tables are read, never changed */
+    tnb_arena *perm;           /* interned texts, nodes, places; constants' descriptions */
+    tnb_arena *arena;          /* everything else that is IR */
+    TNB_VEC(tnb_arena *) kept; /* what it was before; compaction leaves it alone */
     tnb_arena *scratch;
     tnb_diags *diags;
     tn_registry *reg;
@@ -67,8 +68,12 @@ tn_borrow_arena(tn_ctx *ctx); /* NULL without memory */
 void
 tn_return_arena(tn_ctx *ctx, tnb_arena *a);
 
-/* Copies `m` into a new arena and frees the old one with all that is not part of `m`. The caller
- * holds no other node that is not interned. */
+/* Makes everything of the context outlive compactions: it gets a new arena. Without memory nothing
+ * happens and false is returned. */
+bool
+tn_keep(tn_ctx *ctx);
+/* Copies what of `m` was made since tn_keep into a new arena and frees the rest of what was made
+ * since then. The caller holds no such node that is not interned. */
 const tn_module *
 tn_compact(tn_ctx *ctx, const tn_module *m);
 

@@ -254,18 +254,21 @@ tnk_artifact_splat(tnk_artifact *a, const void *elem, size_t size, uint64_t n, u
 {
     if (size == 0 || size > 16 || (size & (size - 1)) || n % size)
         return tnb_fail(err, TNB_INTERNAL, "a splat of %zu bytes an element", size);
+    size_t step = n < CHUNK ? (size_t)n : CHUNK;
     tnb_hasher *hasher = tnb_hasher_new();
-    char *chunk = malloc(CHUNK);
+    char *chunk = malloc(step ? step : 1);
     if (!hasher || !chunk) {
         tnb_hasher_free(hasher);
         free(chunk);
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
     }
-    struct source src = {.bytes = chunk, .n = n, .step = CHUNK, .zero = true};
+    struct source src = {.bytes = chunk, .n = n, .step = step, .zero = true};
     for (size_t i = 0; i < size; i++)
         src.zero &= ((const char *)elem)[i] == 0;
-    for (size_t i = 0; i < CHUNK; i += size)
-        memcpy(chunk + i, elem, size);
+    if (step)
+        memcpy(chunk, elem, size);
+    for (size_t have = size; have < step; have *= 2)
+        memcpy(chunk + have, chunk, have < step - have ? have : step - have);
     for (uint64_t at = 0; at < n; at += CHUNK)
         tnb_hasher_put(hasher, chunk, n - at < CHUNK ? n - at : CHUNK);
     tnb_status st = store(a, &src, tnb_hasher_get(hasher), offset, err);

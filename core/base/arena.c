@@ -241,6 +241,16 @@ tnb_arena_failed(const tnb_arena *a)
     return a->failed;
 }
 
+bool
+tnb_arena_has(const tnb_arena *a, const void *p)
+{
+    uintptr_t at = (uintptr_t)p;
+    for (block *b = a->blocks; b; b = b->next)
+        if (at >= (uintptr_t)start_of(b) && at - (uintptr_t)start_of(b) < b->bytes)
+            return true;
+    return at >= (uintptr_t)a && at - (uintptr_t)a < sizeof *a;
+}
+
 void *
 tnb_vec_grow(tnb_arena *a, void *old, uint32_t n, uint32_t *cap, size_t item)
 {

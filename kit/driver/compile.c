@@ -62,6 +62,8 @@ run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipel
                        .opt_level = opt->opt_level,
                        .no_verify = opt->no_verify_ir,
                        .roundtrip = opt->roundtrip,
+                       .compact = true,
+                       .compact_always = opt->compact,
                        .check = check,
                        .dump_dir = opt->dump_dir,
                        .dump_only = opt->dump_only,

@@ -42,6 +42,9 @@ TNB_EXPORT size_t
 tnb_arena_used(const tnb_arena *a);
 TNB_EXPORT bool
 tnb_arena_failed(const tnb_arena *a);
+/* Whether p points into memory that the arena handed out. Takes time in the number of blocks. */
+TNB_EXPORT bool
+tnb_arena_has(const tnb_arena *a, const void *p);
 #define TNB_NEW(arena, T) ((T *)tnb_alloc((arena), sizeof(T)))
 #define TNB_NEW_N(arena, T, n) ((T *)tnb_alloc_n((arena), (n), sizeof(T)))
 /* As tnb_alloc(a, n * size), with the product checked (overflow counts as lack of memory). */

@@ -136,7 +136,8 @@ tn_data_release(tn_ctx *ctx, const tn_data *d);
 /* Same dtype, shape and bytes. */
 TNB_EXPORT bool
 tn_data_equal(tn_ctx *ctx, const tn_data *a, const tn_data *b);
-/* Runs `release(p)` when the context is freed (file mappings). */
+/* Runs `release(p)` when the context is freed (file mappings), or when p lies in its arena and
+ * garbage is collected there. */
 TNB_EXPORT void
 tn_ctx_own(tn_ctx *ctx, void *p, void (*release)(void *));
 

@@ -90,9 +90,9 @@ typedef struct tn_pass_run {
     int opt_level;         /* 0: default 2; -1: level 0 */
     bool no_verify;        /* skip the verifier after each pass */
     bool roundtrip;        /* print, read, print, compare: the input, and after each pass */
-    /* Frees garbage between phases when it outgrows what is alive. Nodes of the context that are
-     * neither part of the module nor interned die with it: the input module, other modules of the
-     * same file. */
+    /* Frees garbage between phases when it outgrows what is alive: what was made during the run and
+     * is neither part of the module nor interned. What was there before stays. Nothing is freed
+     * with `check`. */
     bool compact;
     const tn_pass_check *check;
     const char *dump_dir; /* modules before and after each pass as files NNN-Pass.py; NULL: none */

@@ -81,8 +81,7 @@ typedef struct tnk_compile_options {
     uint64_t seed;
     /* debugging, as in tn_pass_run */
     bool no_verify_ir, roundtrip, progress, keep_source;
-    bool compact; /* for `tenon opt`; a compilation keeps its pass lists in the arena and never
-                     compacts */
+    bool compact; /* after each pass; else between phases, when it pays */
     const char *dump_dir, *stop_after, *reproducer;
     const char *const *skip, *const *print;
     struct tn_trace *trace;
