@@ -257,6 +257,9 @@ tn_ctx_source(tn_ctx *ctx, const char *file, const char *text, size_t n)
 static void
 show_source(tn_ctx *ctx, tnb_place place)
 {
+    enum { ENOUGH = 100 }; /* finding a line costs a walk over the text */
+    if (tnb_diags_errors(ctx->diags) >= ENOUGH || tnb_diags_count(ctx->diags) >= ENOUGH)
+        return;
     for (const tn_ctx *c = ctx; place.file && place.line && c; c = c->parent)
         for (uint32_t i = 0; i < c->n_sources; i++) {
             if (c->sources[i].file != place.file || !c->sources[i].text)

@@ -616,10 +616,10 @@ rd_op_call(reader *r, const ast *e, const char *name)
 {
     tn_registry *reg = tn_ctx_registry(r->ctx);
     tnb_err err = {0};
-    const tn_op *op = tn_find_op(reg, name, &err);
+    const tn_op *op = tn_find_op(reg, name, rd_many_errors(r) ? NULL : &err);
     operator_call c = {.op = op};
     if (!op) {
-        const char *near = tn_nearest_name(reg, "op", name);
+        const char *near = rd_many_errors(r) ? NULL : tn_nearest_name(reg, "op", name);
         rd_error(r, e, TNB_NOT_FOUND, "no operator 'R.%s'", name + strlen("relax."));
         if (err.status != TNB_OK && err.status != TNB_NOT_FOUND)
             tnb_diag_note(tn_diags(r->ctx), "%s", err.message);

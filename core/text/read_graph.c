@@ -355,8 +355,7 @@ func_attr(reader *r, const ast *e)
                      "a private function cannot have the attribute \"global_symbol\"");
             continue;
         }
-        f->attrs = f->attrs ? tn_dict_set(r->ctx, f->attrs, p->key, p->value)
-                            : tn_dict_of(r->ctx, &p->key, &p->value, 1);
+        rd_attr_set(r, &f->attrs, p->key, p->value);
     }
 }
 
@@ -729,6 +728,8 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
         }
     }
     rd_collect_symbols(r, def->a);
+    tnb_ptrmap seen;
+    tnb_ptrmap_init(&seen, r->arena);
     for (uint32_t i = 0; i < def->list.n && ok; i++) {
         const ast *p = def->list.at[i];
         const tn_expr *var = early[i];
@@ -743,11 +744,11 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
             ok = false;
             continue;
         }
-        for (uint32_t k = 0; k < i; k++)
-            if (def->list.at[k]->text == p->text) {
-                rd_error(r, p, TNB_INVALID, "parameter '%s' is defined twice", p->text);
-                ok = false;
-            }
+        if (tnb_ptrmap_has(&seen, p->text)) {
+            rd_error(r, p, TNB_INVALID, "parameter '%s' is defined twice", p->text);
+            ok = false;
+        }
+        tnb_ptrmap_set(&seen, p->text, p);
         rd_bind(r, p->text, rd_node(var));
         TNB_PUSH(r->arena, *params, var);
     }
@@ -843,12 +844,9 @@ rd_graph_function(reader *r, const ast *def, const char *global_name)
     rd_push(r);
     if (signature(r, def, &params, &ret)) {
         const tn_expr *body = function_body(r, def, &scope);
-        const tn_node *attrs = f.attrs;
-        if (!f.is_private && !tn_dict_get(attrs, "global_symbol")) {
-            const char *key = "global_symbol";
-            const tn_node *v = tn_string(r->ctx, global_name);
-            attrs = attrs ? tn_dict_set(r->ctx, attrs, key, v) : tn_dict_of(r->ctx, &key, &v, 1);
-        }
+        if (!f.is_private && !(f.attrs.keys.n && tnb_strmap_has(&f.attrs.at, "global_symbol")))
+            rd_attr_set(r, &f.attrs, "global_symbol", tn_string(r->ctx, global_name));
+        const tn_node *attrs = rd_attr_dict(r, &f.attrs);
         rd_at(r, def);
         if (body)
             made = tn_function_of(r->ctx, (tn_list){params.at, params.n}, body,

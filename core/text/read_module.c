@@ -323,6 +323,7 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
     r.src = (source){.ctx = ctx, .arena = arena, .file = file, .text = own, .n = n};
     tn_loc before = tn_at(ctx, 0);
     uint32_t errors = tnb_diags_errors(tn_diags(ctx));
+    r.errors_at_start = errors;
     tnb_ptrmap_init(&r.names, arena);
     tnb_ptrmap_init(&r.gone, arena);
     tnb_strmap_init(&r.globals, arena);

@@ -499,7 +499,8 @@ intrinsic(reader *r, const ast *e, const char *name)
         }
     if (!op) {
         rd_error(r, e, TNB_NOT_FOUND, "'T.%s' is not known", name);
-        const char *near = tn_nearest_name(reg, "op", tn_strf(r->ctx, "tirx.%s", name));
+        const char *near =
+            rd_many_errors(r) ? NULL : tn_nearest_name(reg, "op", tn_strf(r->ctx, "tirx.%s", name));
         if (near && !strncmp(near, "tirx.", 5))
             rd_hint(r, "the nearest name is 'T.%s'", near + 5);
         return rd_failed();

@@ -633,8 +633,7 @@ func_attr(reader *r, const ast *e)
                      "a private function cannot have the attribute \"global_symbol\"");
             continue;
         }
-        t->attrs = t->attrs ? tn_dict_set(r->ctx, t->attrs, key, p->value)
-                            : tn_dict_of(r->ctx, &key, &p->value, 1);
+        rd_attr_set(r, &t->attrs, key, p->value);
     }
 }
 
@@ -982,15 +981,17 @@ signature(reader *r, const ast *def, node_vec *params, node_vec *buffers, const 
             rd_bind(r, p->text, rd_node(early[i]));
         }
     }
+    tnb_ptrmap seen;
+    tnb_ptrmap_init(&seen, r->arena);
     for (uint32_t i = 0; i < def->list.n && ok; i++) {
         const ast *p = def->list.at[i];
         const tn_node *buffer = NULL;
         const tn_expr *var = early[i];
-        for (uint32_t k = 0; k < i; k++)
-            if (def->list.at[k]->text == p->text) {
-                rd_error(r, p, TNB_INVALID, "parameter '%s' is defined twice", p->text);
-                ok = false;
-            }
+        if (tnb_ptrmap_has(&seen, p->text)) {
+            rd_error(r, p, TNB_INVALID, "parameter '%s' is defined twice", p->text);
+            ok = false;
+        }
+        tnb_ptrmap_set(&seen, p->text, p);
         if (!var) {
             r->defining = true;
             r->hint = p->text;
@@ -1046,12 +1047,6 @@ with_root(reader *r, const ast *def, const tn_stmt *body, const tensor_block *to
     return tn_is_error(block) ? NULL : tn_block_realize_of(r->ctx, (tn_list){0}, NULL, block);
 }
 
-static const tn_node *
-flag_attrs(reader *r, const tn_node *attrs, const char *key, const tn_node *v)
-{
-    return attrs ? tn_dict_set(r->ctx, attrs, key, v) : tn_dict_of(r->ctx, &key, &v, 1);
-}
-
 const tn_node *
 rd_prim_func(reader *r, const ast *def, const char *global_name)
 {
@@ -1090,15 +1085,17 @@ rd_prim_func(reader *r, const ast *def, const char *global_name)
             if (s_tir && t.has_blocks)
                 body = with_root(r, def, body, &top);
             if (s_tir)
-                t.attrs = flag_attrs(r, t.attrs, "s_tir", tn_bool(r->ctx, true));
+                rd_attr_set(r, &t.attrs, "s_tir", tn_bool(r->ctx, true));
             if (d.persistent)
-                t.attrs = flag_attrs(r, t.attrs, "tirx.persistent", tn_bool(r->ctx, true));
-            if (!d.is_private && global_name && !tn_dict_get(t.attrs, "global_symbol"))
-                t.attrs = flag_attrs(r, t.attrs, "global_symbol", tn_string(r->ctx, global_name));
+                rd_attr_set(r, &t.attrs, "tirx.persistent", tn_bool(r->ctx, true));
+            if (!d.is_private && global_name &&
+                !(t.attrs.keys.n && tnb_strmap_has(&t.attrs.at, "global_symbol")))
+                rd_attr_set(r, &t.attrs, "global_symbol", tn_string(r->ctx, global_name));
             rd_at(r, def);
             if (body)
                 made = tn_prim_func_of(r->ctx, (tn_list){params.at, params.n},
-                                       (tn_list){buffers.at, buffers.n}, body, ret, t.attrs);
+                                       (tn_list){buffers.at, buffers.n}, body, ret,
+                                       rd_attr_dict(r, &t.attrs));
         }
     }
     rd_pop(r);

@@ -94,8 +94,15 @@ typedef struct graph_scope {
     struct graph_scope *outer;
 } graph_scope;
 
+/* Attributes of a function under construction: a later value of a key replaces an earlier one. */
+typedef struct attr_list {
+    tnb_strmap at; /* key -> number + 1 */
+    TNB_VEC(const char *) keys;
+    node_vec values;
+} attr_list;
+
 typedef struct graph_function {
-    const tn_node *attrs;
+    attr_list attrs;
     bool is_private, explicit_private;
     const tn_expr *var; /* of a local function */
 } graph_function;
@@ -125,7 +132,7 @@ typedef struct tensor_scope {
     tnb_ptrmap symbols;   /* variables that the shapes of parameters define */
     const tn_node **param_buffers;
     uint32_t n_params;
-    const tn_node *attrs;
+    attr_list attrs;
     bool old_dialect; /* T.block, T.alloc_buffer as a block's allocation, plain assignment as let */
     bool has_blocks;
     uint32_t loops_deep; /* nest of statements made by one text line */
@@ -163,7 +170,7 @@ typedef struct reader {
     struct constant_table *constants;
     uint32_t nest;
     uint32_t fresh;
-    uint32_t errors_at_start;
+    uint32_t errors_at_start; /* of the diagnostics */
 } reader;
 
 /* ---- scope.c: names, places, conversions ---- */
@@ -247,6 +254,13 @@ bool
 rd_items(reader *r, const ast *e, value v, bool lone, const value **items, uint32_t *n);
 const tn_node *
 rd_dict(reader *r, const ast *e, value v); /* a Dict of attribute values */
+void
+rd_attr_set(reader *r, attr_list *l, const char *key, const tn_node *v);
+const tn_node *
+rd_attr_dict(reader *r, const attr_list *l); /* NULL: none */
+/* So many mistakes already that looking for hints is not worth the time. */
+bool
+rd_many_errors(const reader *r);
 
 /* ---- arguments of one call ---- */
 typedef struct call_args {

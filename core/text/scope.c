@@ -128,6 +128,33 @@ distance(const char *a, const char *b)
     return row[nb] < 3 ? row[nb] : 3;
 }
 
+bool
+rd_many_errors(const reader *r)
+{
+    return tnb_diags_errors(tn_diags(r->ctx)) > r->errors_at_start + 50;
+}
+
+void
+rd_attr_set(reader *r, attr_list *l, const char *key, const tn_node *v)
+{
+    if (!l->keys.n)
+        tnb_strmap_init(&l->at, r->arena);
+    uintptr_t i = (uintptr_t)tnb_strmap_get(&l->at, key);
+    if (i) {
+        l->values.at[i - 1] = v;
+        return;
+    }
+    TNB_PUSH(r->arena, l->keys, key);
+    TNB_PUSH(r->arena, l->values, v);
+    tnb_strmap_set(&l->at, key, (void *)(uintptr_t)l->keys.n);
+}
+
+const tn_node *
+rd_attr_dict(reader *r, const attr_list *l)
+{
+    return l->keys.n ? tn_dict_of(r->ctx, l->keys.at, l->values.at, l->keys.n) : NULL;
+}
+
 value
 rd_lookup(reader *r, const ast *e)
 {
@@ -145,7 +172,7 @@ rd_lookup(reader *r, const ast *e)
              why ? why : "");
     const char *best = NULL;
     int best_distance = 3;
-    for (uint32_t i = 0; !why && i < r->names.n && i < 5000; i++) {
+    for (uint32_t i = 0; !why && !rd_many_errors(r) && i < r->names.n && i < 5000; i++) {
         const char *name = r->names.at[i].key;
         if (!name || !r->names.at[i].value)
             continue;

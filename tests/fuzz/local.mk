@@ -5,6 +5,10 @@ check_PROGRAMS += tests/fuzz/fuzz_text
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c
 tests_fuzz_fuzz_text_LDADD = $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/fuzz/fuzz_text.sh
+check_PROGRAMS += tests/fuzz/growth_text
+tests_fuzz_growth_text_SOURCES = tests/fuzz/growth_text.c
+tests_fuzz_growth_text_LDADD = $(CORE_LIB) $(BASE_LIB)
+TESTS += tests/fuzz/growth_text
 EXTRA_DIST += tests/fuzz/fuzz_text.sh tests/fuzz/text/branches.py tests/fuzz/text/scopes.py \
 	tests/fuzz/text/types.py
 
