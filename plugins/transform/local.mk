@@ -25,6 +25,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/fuse_tir.c \
 	plugins/transform/kill_after_last_use.c \
 	plugins/transform/legalize_ops.c \
+	plugins/transform/lift_transform_params.c \
 	plugins/transform/lower_alloc_tensor.c \
 	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/merge_composite_functions.c \
@@ -57,6 +58,8 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/fuse_graph.h \
 	plugins/transform/group_functions.c \
 	plugins/transform/group_functions.h \
+	plugins/transform/lift_params.c \
+	plugins/transform/lift_params.h \
 	plugins/transform/memory_plan.c \
 	plugins/transform/memory_plan.h \
 	plugins/transform/memory_tokens.c \

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# passes: LiftTransformParams{shared_transform=3}
+# error: option shared_transform must be True, False or a list of functions
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor((2, 4), dtype="float32"), w: R.Tensor((3, 4), dtype="float32"), b: R.Tensor((3,), dtype="float32")) -> R.Tensor((2, 3), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            lv: R.Tensor((4, 3), dtype="float32") = R.permute_dims(w)
+            lv1: R.Tensor((2, 3), dtype="float32") = R.matmul(x, lv)
+            gv: R.Tensor((2, 3), dtype="float32") = R.add(lv1, b)
+            R.output(gv)
+        return gv
