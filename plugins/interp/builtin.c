@@ -384,6 +384,24 @@ shape_to_tensor(const builtin_call *b)
     return t;
 }
 
+/* cuda_graph.get_cached_alloc(function, slot): what the function allocates. Calls do not share it:
+ * a fresh allocation each time shows reads of what an earlier call left there. */
+static interp_val *
+graph_alloc(const builtin_call *b)
+{
+    return is(b, 0, INTERP_V_FUNC) ? interp_call_val(b->vm, b->v[0], NULL, 0, b->c->base.loc)
+                                   : wrong(b, 0, "a function");
+}
+
+/* cuda_graph.run_or_capture(function, tuple of arguments, slot[, shape]): the function, run */
+static interp_val *
+graph_run(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_FUNC) || !is(b, 1, INTERP_V_TUPLE))
+        return wrong(b, 0, "a function and a tuple");
+    return interp_call_val(b->vm, b->v[0], b->v[1]->items, b->v[1]->n, b->c->base.loc);
+}
+
 static const struct builtin_row {
     const char *name; /* without "vm.builtin." */
     interp_val *(*run)(const builtin_call *b);
@@ -413,6 +431,8 @@ static const struct builtin_row {
     {"make_closure", make_closure},
     {"invoke_closure", invoke_closure},
     {"call_tir_dyn", invoke_closure},
+    {"cuda_graph.get_cached_alloc", graph_alloc},
+    {"cuda_graph.run_or_capture", graph_run},
 };
 
 /* A call in destination-passing style of a function of the module: what it gives goes into the

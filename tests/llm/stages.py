@@ -41,6 +41,18 @@ for mode in ("upstream", "arena"):
     r = tenon("diff", "--exec", "--seed", 5, one[True], path(f"final_{mode}.py"))
     check(r.returncode == 0, f"the finalized stages compute what one stage does (memory plan: {mode})", r)
 
+finalize = (FINALIZE % "upstream").replace("LowerAllocTensor", "RewriteCUDAGraph, LowerAllocTensor")
+r = tenon("opt", path("cut2True.py"), "-p", "AttachPipelineParallelStages{pipeline_parallel_shards=2}, "
+          "AttachVariableBounds{variable_bounds={\"seq_len\": 8, \"batch_size\": 8, \"vocab_size\": 8}}, "
+          "AttachCUDAGraphSymbolicCaptureHints{hints={\"batch_decode\": [\"batch_size\"]}}, "
+          f"{LEGALIZE}, PipelineParallelRewrite, {finalize}", "--pass-config", "relax.backend.use_cuda_graph=true", "--verify",
+          "-o", path("graphs.py"))
+text = open(path("graphs.py")).read() if r.returncode == 0 else ""
+check(r.returncode == 0 and "not verified" not in r.stderr and "def batch_decode_stage1_cuda_graph_capture" in text,
+      "stages whose kernels are captured for each batch size are verified by execution", r)
+r = tenon("diff", "--exec", "--seed", 5, one[True], path("graphs.py"))
+check(r.returncode == 0, "and compute what one stage does", r)
+
 lines = open(path("staged2False.py")).read().split("\n")
 at = next(i for i, l in enumerate(lines) if "send_to_next_group" in l)
 lines.insert(at, lines[at].replace("_:", "twice:", 1))
