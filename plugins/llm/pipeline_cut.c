@@ -414,7 +414,7 @@ need(pipeline *p, uint32_t k, pipeline_value *v, tn_loc loc)
     if (!v->value) { /* a parameter: every worker is given it */
         tnb_ptrmap_set(&s->has, v, v);
         TNB_PUSH(tn_scratch(p->ctx), s->params, v->var);
-        return true;
+        return need_all(p, k, v->var->type, loc); /* scalar parameters may be extents */
     }
     if (!v->portable && v->home == k)
         return true;

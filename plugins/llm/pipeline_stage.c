@@ -379,7 +379,11 @@ pipeline_build_stage(pipeline *p, uint32_t k, const tn_expr *weights, tn_list *a
         tn_walk(p->output, 0, add_leaf, NULL, &b);
     if (b.s->items.n)
         qsort(b.s->items.at, b.s->items.n, sizeof *b.s->items.at, by_order);
-    bool ok = receive(&b);
+    bool ok = true;
+    b.loc = p->func->base.loc;
+    for (uint32_t i = 0; ok && i < b.s->params.n; i++)
+        ok = give_values(&b, b.s->params.at[i]->type);
+    ok = ok && receive(&b);
     for (uint32_t i = 0; ok && i < b.s->items.n; i++)
         ok = emit_item(&b, b.s->items.at[i]);
     const tn_node *f = ok ? finish(&b, weights, args) : NULL;
