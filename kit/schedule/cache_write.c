@@ -91,6 +91,28 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *pe
     return top;
 }
 
+/* Whether the block stores every element of its result: at iterators that run over all of it. */
+static bool
+fills(tnk_sch *s, const tnk_item *block)
+{
+    const tn_buffer_store *st = tnk_block_store(block->block);
+    tn_list iters = block->block->iters;
+    tn_arith *a = tn_arith_new(s->ctx);
+    for (uint32_t i = 0; st && i < st->indices.n; i++) {
+        const tn_expr *extent = tn_as_buffer(st->buffer)->shape.at[i];
+        bool whole = tn_is_int_const(st->indices.at[i], 0) && tn_is_int_const(extent, 1);
+        for (uint32_t k = 0; k < iters.n && !whole; k++) {
+            const tn_iter_var *iv = tn_as_iter_var(iters.at[k]);
+            const tn_range *dom = tn_as_range(iv->dom);
+            whole = iv->var == st->indices.at[i] && tn_is_int_const(dom->min, 0) &&
+                    tn_prove_eq(a, dom->extent, extent);
+        }
+        if (!whole)
+            return false;
+    }
+    return st != NULL;
+}
+
 tnk_item *
 tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
 {
@@ -110,14 +132,26 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
         tnk_sch_fail(s, block, "cache_write", "another block writes the same buffer");
         return NULL;
     }
+    if (!fills(s, block)) {
+        tnk_sch_fail(s, block, "cache_write", "it does not store every element of its result");
+        return NULL;
+    }
+    tnk_item *top = block;
+    while (top->parent->kind == TNK_ITEM_LOOP)
+        top = top->parent;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t r = 0; r < all[i]->block->reads.n; r++)
+            if (all[i] != block && tnk_item_contains(top, all[i]) &&
+                tn_as_buffer_region(all[i]->block->reads.at[r])->buffer == to) {
+                tnk_sch_fail(s, block, "cache_write", "block '%s' in the same nest reads it",
+                             tnk_item_name(all[i]));
+                return NULL;
+            }
     const tn_buffer *b = tn_as_buffer(to);
     const tn_node *local =
         tn_buffer_new(s->ctx, tn_strf(s->ctx, "%s_%s", b->name, scope), b->shape, b->dtype, scope);
     swap_buffer(s, block, (swap){.from = to, .to = local});
     TNB_PUSH(tn_arena(s->ctx), s->allocs, local);
-    tnk_item *top = block;
-    while (top->parent->kind == TNK_ITEM_LOOP)
-        top = top->parent;
     tnk_item *copy;
     tnk_item *nest = copy_nest(s, local, to, NULL, tn_strf(s->ctx, "%s_%s", b->name, scope), &copy);
     tnk_item_insert(s, s->root, tnk_item_index(top) + 1, nest);

@@ -97,6 +97,30 @@ extent_of(need *n, uint32_t d)
     return NULL;
 }
 
+/* Why computing the block later, and some of it again, would give something else; NULL: it does
+ * not. */
+static const char *
+disturbed(tnk_sch *s, const tnk_item *block, const tn_node *result)
+{
+    tnk_item *all[256];
+    uint32_t n = tnk_sch_blocks(s, all, 256);
+    bool after = false;
+    if (n > 256)
+        return "the function has too many blocks";
+    for (uint32_t i = 0; i < n; i++) {
+        after |= all[i] == block;
+        for (uint32_t w = 0; w < all[i]->block->writes.n && all[i] != block; w++) {
+            const tn_node *written = tn_as_buffer_region(all[i]->block->writes.at[w])->buffer;
+            if (written == result)
+                return "another block writes the same buffer";
+            for (uint32_t r = 0; r < block->block->reads.n && after; r++)
+                if (tn_as_buffer_region(block->block->reads.at[r])->buffer == written)
+                    return "what it reads is written again later";
+        }
+    }
+    return NULL;
+}
+
 bool
 tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
 {
@@ -112,6 +136,9 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     if (!tn_is_int_const(block->predicate, 1) || tnk_item_contains(loop, block))
         return tnk_sch_fail(s, block, "compute_at",
                             "it is guarded by a predicate or in the loop already");
+    const char *why = disturbed(s, block, buffer);
+    if (why)
+        return tnk_sch_fail(s, block, "compute_at", "%s", why);
     tnk_item *readers[64];
     uint32_t n_readers = tnk_sch_readers(s, buffer, readers, 64), rank = st->indices.n,
              first = UINT32_MAX;

@@ -113,6 +113,11 @@ split(void **state)
     assert_true(tnk_set_kind(s, l[1], TN_FOR_VECTORIZED));
     assert_false(tnk_split(s, l[1], 4, part));
     illegal("is vectorized");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_annotate(s, l[1], "note", tn_i64(k.ctx, 1)));
+    assert_false(tnk_split(s, l[1], 4, part));
+    illegal("annotated");
 }
 
 static void
@@ -148,6 +153,21 @@ fuse(void **state)
     block("T_matmul");
     assert_null(tnk_fuse(s, l[0], l[2]));
     illegal("not the only thing");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_set_kind(s, l[0], TN_FOR_PARALLEL));
+    assert_null(tnk_fuse(s, l[0], l[1]));
+    illegal("marked differently");
+}
+
+/* matmul_bias with the product computed in the outer loop of T_add; l: the loops of T_add. */
+static tnk_item *
+product_in_loop(void)
+{
+    tnk_item *product = block("NT_matmul");
+    block("T_add");
+    assert_true(tnk_compute_at(s, product, l[0]));
+    return product;
 }
 
 static void
@@ -165,6 +185,10 @@ reorder(void **state)
     tnk_sch_loops(s, b, other, 16);
     assert_false(tnk_reorder(s, (tnk_item *[]){l[0], other[0]}, 2));
     illegal("not one inside the other");
+    begin("matmul_bias");
+    product_in_loop();
+    assert_false(tnk_reorder(s, (tnk_item *[]){l[1], l[0]}, 2));
+    illegal("more than one thing");
 }
 
 static void
@@ -192,6 +216,17 @@ kinds(void **state)
     block("T_add");
     assert_false(tnk_set_kind(s, l[1], TN_FOR_VECTORIZED));
     illegal("not constant");
+    begin("matmul");
+    block("T_matmul");
+    assert_false(tnk_set_kind(s, l[0], TN_FOR_THREAD_BINDING));
+    illegal("does not bind threads");
+    begin("matmul_bias");
+    tnk_item *product = product_in_loop();
+    assert_true(tnk_split(s, l[0], 3, part));
+    tnk_sch_loops(s, product, l, 16);
+    tnk_item *unit = tnk_add_unit_loop(s, product);
+    assert_true(tnk_set_kind(s, unit, TN_FOR_PARALLEL)); /* one turn */
+    legal("parallel(u)");
 }
 
 static void
@@ -211,6 +246,11 @@ compute_inline(void **state)
     begin("matmul_bias");
     assert_false(tnk_compute_inline(s, block("T_tanh")));
     illegal("parameter");
+    begin("matmul_bias");
+    block("T_add");
+    assert_true(tnk_split(s, l[1], 8, part)); /* 20: a predicate */
+    assert_false(tnk_compute_inline(s, block("T_add")));
+    illegal("guarded by a predicate");
 }
 
 static void
@@ -234,6 +274,21 @@ caches(void **state)
     begin("matmul_bias");
     assert_true(tnk_set_scope(s, tnk_block_output(block("T_add")), "local"));
     legal("set_scope");
+    begin("matmul_bias");
+    assert_false(tnk_set_scope(s, input, "local"));
+    illegal("not allocated");
+    begin("matmul_bias");
+    assert_null(tnk_cache_write(s, product_in_loop(), "local"));
+    illegal("block 'T_add' in the same nest reads it");
+    begin("matmul_bias");
+    late = tnk_block_output(product_in_loop());
+    assert_null(tnk_cache_read(s, block("T_add"), late, "global", NULL));
+    illegal("written in the same nest");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_non_null(tnk_decompose_reduction(s, b, l[2]));
+    assert_null(tnk_cache_write(s, b, "local"));
+    illegal("another block writes the same buffer");
 }
 
 static void
@@ -257,6 +312,16 @@ compute_at(void **state)
     block("T_add");
     assert_false(tnk_compute_at(s, product, l[0]));
     illegal("allocated buffer");
+    begin("matmul_bias");
+    product = product_in_loop();
+    assert_false(tnk_compute_at(s, product, l[0]));
+    illegal("in the loop already");
+    begin("matmul_bias");
+    product = block("NT_matmul");
+    assert_non_null(tnk_decompose_reduction(s, product, l[2]));
+    block("T_add");
+    assert_false(tnk_compute_at(s, product, l[0]));
+    illegal("another block writes the same buffer");
 }
 
 static void
@@ -282,6 +347,16 @@ decompose_reduction(void **state)
     begin("transpose");
     assert_null(tnk_decompose_reduction(s, block("T_transpose"), l[0]));
     illegal("has no init");
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    block("T_add");
+    assert_null(tnk_decompose_reduction(s, b, l[0]));
+    illegal("not in the loop");
+    begin("matmul");
+    b = block("T_matmul");
+    tnk_item *both = tnk_fuse(s, l[1], l[2]);
+    assert_null(tnk_decompose_reduction(s, b, both));
+    illegal("both spatial and reducing");
 }
 
 int
