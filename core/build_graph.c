@@ -159,9 +159,12 @@ const tn_expr *
 tn_call_op(tn_ctx *ctx, const char *name, tn_list args, const tn_node *attrs)
 {
     tnb_err err = {0};
-    const tn_op *op = tn_find_op(ctx->reg, name, &err);
-    const char *full = op ? name : tn_strf(ctx, "relax.%s", name);
-    if (!op)
+    bool is_full = strncmp(name, "relax.", 6) == 0;
+    const char *full = is_full ? name : tn_strf(ctx, "relax.%s", name);
+    const tn_op *op = tn_find_op(ctx->reg, full, is_full ? &err : NULL);
+    if (!op && !is_full) /* an operator of another dialect */
+        op = tn_find_op(ctx->reg, name, NULL);
+    if (!op && !is_full)
         op = tn_find_op(ctx->reg, full, &err);
     if (!op)
         return tn_missing(ctx, "op", full, &err);

@@ -214,19 +214,34 @@ tn_free_vars(tn_ctx *ctx, const tn_node *n, bool buffers)
 }
 
 /* ---- uses ---- */
+struct uses {
+    const tn_node *var;
+    uint32_t left; /* nodes to look at before shared ones are remembered */
+};
+
 static tn_walk_step
 is_wanted(void *user, const tn_node *n)
 {
-    if (n == user || (n->kind == TN_KIND_BUFFER && ((const tn_buffer *)n)->data == user))
+    struct uses *u = user;
+    if (n == u->var || (n->kind == TN_KIND_BUFFER && ((const tn_buffer *)n)->data == u->var))
         return TN_WALK_STOP;
-    return n->flags & TN_FLAG_CLOSED ? TN_WALK_SKIP : TN_WALK_ON;
+    if (u->left == 0 || (n->flags & TN_FLAG_CLOSED))
+        return u->left ? TN_WALK_SKIP : TN_WALK_STOP;
+    u->left--;
+    return TN_WALK_ON;
 }
 
+/* Most of what is asked about is small; only what turns out to be large is worth a set. */
 bool
 tn_uses(const tn_node *n, const tn_node *var)
 {
+    enum { SMALL = 1000 };
     if (!n || (n->flags & TN_FLAG_CLOSED))
         return false;
-    unsigned flags = TN_WALK_TYPES | (TN_DEPTH(n) > 8 ? TN_WALK_ONCE : 0);
-    return !tn_walk(n, flags, is_wanted, NULL, (void *)(uintptr_t)var);
+    struct uses u = {var, SMALL};
+    bool found = !tn_walk(n, TN_WALK_TYPES, is_wanted, NULL, &u);
+    if (!found || u.left)
+        return found;
+    u.left = UINT32_MAX;
+    return !tn_walk(n, TN_WALK_TYPES | TN_WALK_ONCE, is_wanted, NULL, &u);
 }

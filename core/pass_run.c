@@ -190,7 +190,7 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
 {
     uint32_t errors = tnb_diags_errors(tn_diags(r->ctx));
     *what = "the module is not well-formed after";
-    if (!r->opt->no_verify && after != before && tn_verify(r->ctx, after))
+    if (!r->opt->no_verify && after != before && tn_verify_since(r->ctx, before, after))
         return false;
     *what = "after";
     if (r->opt->roundtrip && after != before && !roundtrip(r, after, pass->name))

@@ -68,6 +68,10 @@ tn_borrow_arena(tn_ctx *ctx); /* NULL without memory */
 void
 tn_return_arena(tn_ctx *ctx, tnb_arena *a);
 
+/* tn_verify for a module made from `before` (NULL: none), which was found right. */
+uint32_t
+tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m);
+
 /* Makes everything of the context outlive compactions: it gets a new arena. Without memory nothing
  * happens and false is returned. */
 bool

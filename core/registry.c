@@ -251,9 +251,6 @@ load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
 static const struct entry *
 find(tn_registry *r, enum table t, const char *name, tnb_err *err)
 {
-    tnb_err local = {0};
-    if (!err)
-        err = &local;
     const struct entry *e = tnb_strmap_get(&r->tables[t].by_name, name);
     if (e)
         return e;
@@ -268,7 +265,8 @@ find(tn_registry *r, enum table t, const char *name, tnb_err *err)
         tnb_fail(err, TNB_NOT_FOUND, "no %s '%s'", kinds[t].kind, name);
         return NULL;
     }
-    if (load(r, p, err) != TNB_OK)
+    tnb_err local = {0};
+    if (load(r, p, err ? err : &local) != TNB_OK)
         return NULL;
     e = tnb_strmap_get(&r->tables[t].by_name, name);
     if (!e)

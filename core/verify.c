@@ -8,7 +8,10 @@ tn_verify_at(verifier *v, const tn_node *n)
 {
     if (n && n->loc)
         return n->loc;
-    return tn_loc_make(v->ctx, (tnb_place){.node = tn_strf(v->ctx, "function '%s'", v->func)});
+    if (!v->place)
+        v->place =
+            tn_loc_make(v->ctx, (tnb_place){.node = tn_strf(v->ctx, "function '%s'", v->func)});
+    return v->place;
 }
 
 bool
@@ -62,8 +65,16 @@ tn_verify_scalar(verifier *v, const tn_node *e)
     if (!e || v->errors >= MAX_ERRORS_PER_FUNCTION)
         return;
     if (tn_is_var(e) || e->kind == TN_KIND_BUFFER) {
-        if (tnb_ptrmap_has(&v->defined, e))
+        const tn_node *as = tnb_ptrmap_get(&v->defined, e);
+        if (as == e)
             return;
+        if (as) {
+            tn_verify_error(v, as, "block '%s' uses the loop variable '%s' directly",
+                            ((const tn_block *)as)->name, tn_var_name(e));
+            tnb_diag_hint(tn_diags(v->ctx), "bind it to an iteration variable of the block");
+            tnb_ptrmap_set(&v->defined, e, e);
+            return;
+        }
         tn_verify_error(v, e, "%s '%s' is used, but not defined here",
                         tn_is_var(e) ? "variable" : "buffer",
                         tn_is_var(e) ? tn_var_name(e) : ((const tn_buffer *)e)->name);
@@ -101,6 +112,7 @@ static void
 verify_one(verifier *v, const char *name, const tn_node *f)
 {
     v->func = name;
+    v->place = 0;
     v->errors = 0;
     tnb_ptrmap_init(&v->defined, v->arena);
     tnb_ptrmap_init(&v->seen, v->arena);
@@ -115,8 +127,15 @@ verify_one(verifier *v, const char *name, const tn_node *f)
     }
 }
 
+/* Tensor programs stand for themselves: one that was found right stays right. */
+static bool
+is_verified(const tn_module *before, const char *name, const tn_node *f)
+{
+    return before && tn_is(f, TN_KIND_PRIM_FUNC) && tn_module_get(before, name) == f;
+}
+
 uint32_t
-tn_verify(tn_ctx *ctx, const tn_module *m)
+tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m)
 {
     verifier v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx)};
     if (!m || !v.arena) {
@@ -128,9 +147,17 @@ tn_verify(tn_ctx *ctx, const tn_module *m)
     uint32_t total = 0;
     tnb_ptrmap_init(&v.owner, v.arena);
     for (uint32_t i = 0; i < m->names.n; i++) {
+        if (is_verified(before, tn_module_name(m, i), m->funcs.at[i]))
+            continue;
         verify_one(&v, tn_module_name(m, i), m->funcs.at[i]);
         total += v.errors;
     }
     tn_return_arena(ctx, v.arena);
     return total;
+}
+
+uint32_t
+tn_verify(tn_ctx *ctx, const tn_module *m)
+{
+    return tn_verify_since(ctx, NULL, m);
 }

@@ -9,10 +9,12 @@ typedef struct verifier {
     tn_ctx *ctx;
     const tn_module *module;
     const char *func; /* the function being looked at */
+    tn_loc place;     /* of what in it has no place of its own; 0: not made yet */
     tnb_arena *arena;
     uint32_t errors;
     tnb_ptrmap owner;   /* graph: variable or symbol -> name of the function that defines it */
-    tnb_ptrmap defined; /* what may be used here: variables, symbols, buffers */
+    tnb_ptrmap defined; /* what may be used here: variables, symbols, buffers, each with itself as
+                           value; loop variables out of reach with the block that hides them */
     tnb_ptrmap seen;    /* types and scalar expressions found right in this function */
 } verifier;
 

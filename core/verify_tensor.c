@@ -161,6 +161,17 @@ check_block(struct scope *s, const tn_block *b)
     leave(s, mark);
 }
 
+/* Puts the loop variables around out of reach of a block, or within reach again (block NULL). */
+static void
+hide(struct scope *s, const tn_node *block)
+{
+    verifier *v = s->v;
+    for (uint32_t i = 0; i < s->loop_vars->n; i++)
+        tnb_ptrmap_set(&v->defined, s->loop_vars->at[i], block ? block : s->loop_vars->at[i]);
+    if (block && s->loop_vars->n) /* what was right outside may not be so inside */
+        tnb_ptrmap_init(&v->seen, v->arena);
+}
+
 /* Inside a block with iteration variables the loops around it are out of reach. */
 static void
 check_realize(struct scope *s, const tn_block_realize *r)
@@ -176,15 +187,12 @@ check_realize(struct scope *s, const tn_block_realize *r)
     struct scope inner = *s;
     tn_node_vec none = {0};
     if (b->iters.n) {
-        for (uint32_t i = 0; i < s->loop_vars->n; i++)
-            if (tn_uses(r->block, s->loop_vars->at[i])) {
-                tn_verify_error(v, r->block, "block '%s' uses the loop variable '%s' directly",
-                                b->name, tn_var_name(s->loop_vars->at[i]));
-                tnb_diag_hint(tn_diags(v->ctx), "bind it to an iteration variable of the block");
-            }
+        hide(s, r->block);
         inner.loop_vars = &none;
     }
     check_block(&inner, b);
+    if (b->iters.n)
+        hide(s, NULL);
 }
 
 static void

@@ -86,16 +86,16 @@ collect_flags(work *w, const char *const *more)
 /* The text of a kernel with a neutral name, so that equal kernels are equal texts. The sign that
  * stands for the name is none of C, so that different texts stay different. */
 static const char *
-neutral(tn_ctx *ctx, const char *text, const char *name)
+neutral(tn_ctx *ctx, const char *text, size_t n, const char *name)
 {
-    size_t n = strlen(name), k = 0;
-    char *out = tnb_alloc(tn_scratch(ctx), strlen(text) + 1);
-    for (const char *p = text; *p;) {
-        bool hit = !strncmp(p, name, n);
-        out[k++] = hit ? '\1' : *p;
-        p += hit ? n : 1;
+    size_t skipped = strlen(name);
+    char *out = tnb_alloc(tn_scratch(ctx), n + 1), *to = out;
+    for (const char *at; (at = strstr(text, name)); text = at + skipped) {
+        memcpy(to, text, (size_t)(at - text));
+        to += at - text;
+        *to++ = '\1';
     }
-    out[k] = 0;
+    strcpy(to, text);
     return out;
 }
 
@@ -112,7 +112,7 @@ emit_all(work *w)
         u->text = tnb_strdup(tn_arena(w->ctx), tnk_source_last(src));
         u->n = strlen(u->text);
         u->same_as = i;
-        const char *key = neutral(w->ctx, u->text, w->kernels[i].name);
+        const char *key = neutral(w->ctx, u->text, u->n, w->kernels[i].name);
         const uint32_t *first = tnb_strmap_get(&seen, key);
         if (first) {
             u->same_as = *first;

@@ -7,8 +7,6 @@
  */
 #include "poly.h"
 
-#include <ctype.h>
-
 const tn_arith_rule tn_arith_rules[] = {
     /* minimum */
     {"(min x x)", "x", NULL},
@@ -114,70 +112,109 @@ const tn_arith_rule tn_arith_rules[] = {
 };
 const uint32_t tn_n_arith_rules = sizeof tn_arith_rules / sizeof *tn_arith_rules;
 
-static const struct op_name {
-    const char *name;
-    tn_kind kind;
-    bool commutes;
-} op_names[] = {
-    {"+", TN_KIND_ADD, true},           {"-", TN_KIND_SUB, false},
-    {"*", TN_KIND_MUL, true},           {"fdiv", TN_KIND_FLOOR_DIV, false},
-    {"fmod", TN_KIND_FLOOR_MOD, false}, {"min", TN_KIND_MIN, true},
-    {"max", TN_KIND_MAX, true},         {"<", TN_KIND_LT, false},
-    {"<=", TN_KIND_LE, false},          {"==", TN_KIND_EQ, true},
-    {"!=", TN_KIND_NE, true},           {"and", TN_KIND_AND, true},
-    {"or", TN_KIND_OR, true},           {"not", TN_KIND_NOT, false},
-    {"select", TN_KIND_SELECT, false},
-};
+/* The operator that a name means; every name begins differently enough. */
+static tn_kind
+op_named(const char *s)
+{
+    switch (s[0]) {
+    case '+':
+        return TN_KIND_ADD;
+    case '-':
+        return TN_KIND_SUB;
+    case '*':
+        return TN_KIND_MUL;
+    case 'f':
+        return s[1] == 'd' ? TN_KIND_FLOOR_DIV : TN_KIND_FLOOR_MOD;
+    case 'm':
+        return s[1] == 'i' ? TN_KIND_MIN : TN_KIND_MAX;
+    case '<':
+        return s[1] == '=' ? TN_KIND_LE : TN_KIND_LT;
+    case '=':
+        return TN_KIND_EQ;
+    case '!':
+        return TN_KIND_NE;
+    case 'a':
+        return TN_KIND_AND;
+    case 'o':
+        return TN_KIND_OR;
+    case 'n':
+        return TN_KIND_NOT;
+    default:
+        return TN_KIND_SELECT;
+    }
+}
+
+static bool
+commutes(tn_kind k)
+{
+    return k == TN_KIND_ADD || k == TN_KIND_MUL || k == TN_KIND_MIN || k == TN_KIND_MAX ||
+           k == TN_KIND_EQ || k == TN_KIND_NE || k == TN_KIND_AND || k == TN_KIND_OR;
+}
+
+enum { N_LETTERS = 9 };
 
 typedef struct matcher {
     tn_ctx *ctx;
-    const tn_expr *bound[128]; /* by letter */
+    const tn_expr *bound[N_LETTERS]; /* by slot_of */
 } matcher;
 
-static const struct op_name *
-read_op(const char **s)
+static uint32_t
+slot_of(char letter)
 {
-    const char *start = ++*s; /* past '(' */
-    while (**s && **s != ' ')
-        ++*s;
-    size_t n = (size_t)(*s - start);
-    for (size_t i = 0; i < sizeof op_names / sizeof *op_names; i++)
-        if (strlen(op_names[i].name) == n && memcmp(op_names[i].name, start, n) == 0)
-            return &op_names[i];
-    return NULL;
+    switch (letter) {
+    case 'c':
+    case 'd':
+        return (uint32_t)(letter - 'c');
+    case 'p':
+    case 'q':
+    case 'r':
+        return (uint32_t)(letter - 'p') + 2;
+    default: /* w x y z */
+        return (uint32_t)(letter - 'w') + 5;
+    }
 }
 
-/* Moves past one operand. */
 static void
-skip_operand(const char **s)
+skip_spaces(const char **s)
 {
-    int depth = 0;
     while (**s == ' ')
         ++*s;
-    do {
-        depth += **s == '(' ? 1 : **s == ')' ? -1 : 0;
-        ++*s;
-    } while (**s && (depth > 0 || (**s != ' ' && **s != ')')));
 }
+
+/* Moves past "(name". */
+static tn_kind
+read_op(const char **s)
+{
+    tn_kind k = op_named(++*s);
+    while (**s != ' ')
+        ++*s;
+    return k;
+}
+
+/* The functions below move past the operand they read when they succeed. */
 
 static bool
 match(matcher *m, const char **s, const tn_expr *e);
 
+/* The rest of an operator's operands, and its ")". */
 static bool
-match_two(matcher *m, const char *s, const tn_expr *a, const tn_expr *b)
+match_two(matcher *m, const char **s, const tn_expr *a, const tn_expr *b)
 {
-    return match(m, &s, a) && match(m, &s, b);
+    if (!match(m, s, a) || !match(m, s, b))
+        return false;
+    ++*s;
+    return true;
 }
 
 static bool
 match_leaf(matcher *m, char letter, const tn_expr *e)
 {
     int64_t v;
-    if (isdigit((unsigned char)letter))
+    if (letter >= '0' && letter <= '9')
         return tn_int_value(e, &v) && v == letter - '0';
     if ((letter == 'c' || letter == 'd') && !tn_is(e, TN_KIND_INT_IMM))
         return false;
-    const tn_expr **slot = &m->bound[(unsigned char)letter & 127];
+    const tn_expr **slot = &m->bound[slot_of(letter)];
     if (*slot)
         return *slot == e || tn_equal(m->ctx, *slot, e, false, NULL);
     *slot = e;
@@ -187,81 +224,81 @@ match_leaf(matcher *m, char letter, const tn_expr *e)
 static bool
 match(matcher *m, const char **s, const tn_expr *e)
 {
-    while (**s == ' ')
-        ++*s;
-    if (**s != '(') {
-        char letter = *(*s)++;
-        return match_leaf(m, letter, e);
-    }
-    const char *args = *s;
-    const struct op_name *op = read_op(&args);
-    skip_operand(s);
-    if (!op || e->kind != op->kind)
+    skip_spaces(s);
+    if (**s != '(')
+        return match_leaf(m, *(*s)++, e);
+    tn_kind op = read_op(s);
+    if (e->kind != op)
         return false;
-    if (op->kind == TN_KIND_NOT)
-        return match(m, &args, tn_as_unary(e)->a);
+    if (op == TN_KIND_NOT) {
+        if (!match(m, s, tn_as_unary(e)->a))
+            return false;
+        ++*s;
+        return true;
+    }
     const tn_select *sel = tn_as_select(e);
     if (sel)
-        return match(m, &args, sel->cond) && match(m, &args, sel->a) && match(m, &args, sel->b);
+        return match(m, s, sel->cond) && match_two(m, s, sel->a, sel->b);
     const tn_binary *b = tn_as_binary(e);
     /* an order of floats is no total one */
     if (tnb_dtype_is_float(tn_dtype_of(b->a)))
         return false;
+    if (!commutes(op))
+        return match_two(m, s, b->a, b->b);
     matcher saved = *m;
-    if (match_two(m, args, b->a, b->b))
+    const char *args = *s;
+    if (match_two(m, s, b->a, b->b))
         return true;
     *m = saved;
-    return op->commutes && match_two(m, args, b->b, b->a);
+    *s = args;
+    return match_two(m, s, b->b, b->a);
 }
 
 /* The value of a condition over literals; false when it is not defined. */
 static bool
 value_of(const matcher *m, const char **s, int64_t *out)
 {
-    while (**s == ' ')
-        ++*s;
+    skip_spaces(s);
     if (**s != '(') {
         char letter = *(*s)++;
-        if (isdigit((unsigned char)letter)) {
+        if (letter >= '0' && letter <= '9') {
             *out = letter - '0';
             return true;
         }
-        return tn_int_value(m->bound[(unsigned char)letter & 127], out);
+        return tn_int_value(m->bound[slot_of(letter)], out);
     }
-    const char *args = *s;
-    const struct op_name *op = read_op(&args);
-    skip_operand(s);
+    tn_kind op = read_op(s);
     int64_t a, b;
-    return op && value_of(m, &args, &a) && value_of(m, &args, &b) &&
-           tn_fold_int(op->kind, TNB_I64, a, b, out);
+    if (!value_of(m, s, &a) || !value_of(m, s, &b))
+        return false;
+    ++*s;
+    return tn_fold_int(op, TNB_I64, a, b, out);
 }
 
 static const tn_expr *
 build(const matcher *m, const char **s, tnb_dtype d)
 {
     tn_ctx *ctx = m->ctx;
-    while (**s == ' ')
-        ++*s;
+    skip_spaces(s);
     if (**s != '(') {
         char letter = *(*s)++;
-        if (isdigit((unsigned char)letter))
+        if (letter >= '0' && letter <= '9')
             return tn_int_imm_of(ctx, d, letter - '0');
-        return m->bound[(unsigned char)letter & 127];
+        return m->bound[slot_of(letter)];
     }
-    const char *args = *s;
-    const struct op_name *op = read_op(&args);
-    skip_operand(s);
-    const tn_expr *a = build(m, &args, d);
-    if (op->kind == TN_KIND_NOT)
+    tn_kind op = read_op(s);
+    const tn_expr *a = build(m, s, d), *b = op == TN_KIND_NOT ? NULL : build(m, s, d),
+                  *c = op == TN_KIND_SELECT ? build(m, s, d) : NULL;
+    ++*s;
+    if (op == TN_KIND_NOT)
         return tn_not(ctx, a);
-    const tn_expr *b = build(m, &args, d);
-    if (op->kind == TN_KIND_SELECT)
-        return tn_select_of(ctx, a, b, build(m, &args, d));
-    if (tn_is_compare(op->kind))
-        return tn_cmp(ctx, op->kind, a, b);
-    if (op->kind == TN_KIND_AND)
+    if (op == TN_KIND_SELECT)
+        return tn_select_of(ctx, a, b, c);
+    if (tn_is_compare(op))
+        return tn_cmp(ctx, op, a, b);
+    if (op == TN_KIND_AND)
         return tn_and(ctx, a, b);
-    return op->kind == TN_KIND_OR ? tn_or(ctx, a, b) : tn_bin(ctx, op->kind, a, b);
+    return op == TN_KIND_OR ? tn_or(ctx, a, b) : tn_bin(ctx, op, a, b);
 }
 
 const tn_expr *
@@ -269,19 +306,16 @@ tn_apply_rules(tn_ctx *ctx, const tn_expr *e)
 {
     for (uint32_t i = 0; i < tn_n_arith_rules; i++) {
         const tn_arith_rule *r = &tn_arith_rules[i];
-        const char *s = r->lhs, *top = r->lhs;
-        const struct op_name *op = read_op(&top);
-        if (!op || op->kind != e->kind)
+        if (op_named(r->lhs + 1) != (tn_kind)e->kind)
             continue;
         matcher m = {.ctx = ctx};
+        const char *s = r->lhs;
         if (!match(&m, &s, e))
             continue;
         int64_t holds = 1;
-        if (r->cond) {
-            s = r->cond;
-            if (!value_of(&m, &s, &holds) || !holds)
-                continue;
-        }
+        s = r->cond;
+        if (s && (!value_of(&m, &s, &holds) || !holds))
+            continue;
         s = r->rhs;
         return build(&m, &s, tn_dtype_of(e));
     }

@@ -24,6 +24,8 @@ typedef struct front {
     const char *section, *name;
     tnb_strmap seen;
     TNB_VEC(tnb_ini_entry) entries;
+    char *long_value; /* the last value of several lines, its length and room */
+    size_t long_n, long_room;
 } front;
 
 bool
@@ -196,6 +198,30 @@ bare_value(tnb_arena *a, const char *s)
     return n && *s == ';' ? "" : tnb_strndup(a, s, n);
 }
 
+/* A value with one more line. The room doubles, so that a value of many lines is not copied for
+ * each of them. */
+static const char *
+append_line(front *f, const char *value, const char *line)
+{
+    size_t n = strlen(line);
+    if (value != f->long_value) {
+        f->long_n = strlen(value);
+        f->long_room = 0;
+    }
+    if (f->long_n + n + 2 > f->long_room) {
+        f->long_room = 2 * (f->long_n + n + 2);
+        char *more = tnb_alloc(f->arena, f->long_room);
+        if (tnb_arena_failed(f->arena))
+            return value;
+        memcpy(more, value, f->long_n);
+        f->long_value = more;
+    }
+    f->long_value[f->long_n] = '\n';
+    memcpy(f->long_value + f->long_n + 1, line, n + 1);
+    f->long_n += n + 1;
+    return f->long_value;
+}
+
 static int
 entry(void *user, const char *section, const char *key, const char *value)
 {
@@ -205,7 +231,7 @@ entry(void *user, const char *section, const char *key, const char *value)
     if (f->continues) {
         if (f->entries.n) {
             tnb_ini_entry *e = &f->entries.at[f->entries.n - 1];
-            e->value = *e->value ? tnb_printf(f->arena, "%s\n%s", e->value, value) : value;
+            e->value = *e->value ? append_line(f, e->value, value) : value;
         }
         return 1;
     }

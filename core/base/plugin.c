@@ -429,6 +429,8 @@ tnb_plugins_provided(const tnb_plugins *p, tnb_arena *a, const char *kind, uint3
 static void
 not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
 {
+    if (!err)
+        return;
     const char *wanted = tnb_printf(p->arena, "%s:%s", kind, name);
     for (uint32_t i = 0; i < p->all.n; i++) {
         const tnb_plugin *c = &p->all.at[i]->pub;

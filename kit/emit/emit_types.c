@@ -2,6 +2,8 @@
 /* C types of dtypes. */
 #include "emit_private.h"
 
+#include <stdio.h>
+
 const char *
 tnk_short_name(tnb_dtype d)
 {
@@ -81,13 +83,14 @@ vector_type(tnk_emitter *e, tnb_dtype d, bool anywhere)
                       tnb_dtype_print(s).s);
         return "int";
     }
-    const char *v = tn_strf(e->ctx, "%sx%d", name, d.lanes);
-    const char *u = tn_strf(e->ctx, "%s_u", v);
+    char text[40];
+    size_t n = (size_t)snprintf(text, sizeof text, "%sx%d_u", name, d.lanes);
+    const char *v = tn_strn(e->ctx, text, n - 2), *u = anywhere ? tn_strn(e->ctx, text, n) : NULL;
     if (tnk_once(e, v))
         tnb_buf_printf(&e->src->helpers,
                        "typedef %s %s __attribute__((vector_size(%d)));\n"
                        "typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));\n",
-                       elem, v, d.lanes * d.bits / 8, elem, u, d.lanes * d.bits / 8, d.bits / 8);
+                       elem, v, d.lanes * d.bits / 8, elem, text, d.lanes * d.bits / 8, d.bits / 8);
     return anywhere ? u : v;
 }
 

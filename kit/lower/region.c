@@ -10,7 +10,8 @@ typedef struct collector {
     tnk_accesses *out;
     TNB_VEC(const tn_expr *) vars, mins, extents; /* inner loops, outermost first */
     TNB_VEC(const tn_expr *) opaque;              /* inner variables without a range */
-    tnb_ptrmap inner;                             /* all variables defined inside */
+    uint32_t nested;  /* how many of them have bounds that are no literals */
+    tnb_ptrmap inner; /* all variables defined inside */
     uint32_t guards;
 } collector;
 
@@ -30,6 +31,32 @@ uses_outer(collector *c, const tn_expr *cond)
     return false;
 }
 
+/* Inner loops may have bounds that use other inner loops: from the innermost outwards. */
+static bool
+relax_each(collector *c, const tn_expr **l, const tn_expr **h)
+{
+    const tn_expr *unused;
+    for (uint32_t i = c->vars.n; i-- > 0;) {
+        const tn_expr *v = c->vars.at[i], *min = c->mins.at[i], *extent = c->extents.at[i];
+        if (tn_uses(*l, v) && !tn_interval(c->arith, *l, &v, &min, &extent, 1, l, &unused))
+            return false;
+        if (tn_uses(*h, v) && !tn_interval(c->arith, *h, &v, &min, &extent, 1, &unused, h))
+            return false;
+    }
+    return true;
+}
+
+/* The bounds of one expression over loops with literal bounds. */
+static bool
+relax_all(collector *c, const tn_expr *e, const tn_expr **l, const tn_expr **h)
+{
+    bool used = false;
+    for (uint32_t i = 0; i < c->vars.n && !used; i++)
+        used = tn_uses(e, c->vars.at[i]);
+    return !used ||
+           tn_interval(c->arith, e, c->vars.at, c->mins.at, c->extents.at, c->vars.n, l, h);
+}
+
 /* Bounds of an index over the inner loops. */
 static void
 bound(collector *c, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
@@ -46,18 +73,9 @@ bound(collector *c, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
     }
     if (tn_dtype_of(e).lanes > 1)
         return;
-    /* inner loops may have bounds that use other inner loops: relax from the innermost outwards */
-    const tn_expr *l = e, *h = last, *unused;
-    for (uint32_t i = c->vars.n; i-- > 0;) {
-        if (tn_uses(l, c->vars.at[i]) && !tn_interval(c->arith, l, &c->vars.at[i], &c->mins.at[i],
-                                                      &c->extents.at[i], 1, &l, &unused))
-            return;
-        if (tn_uses(h, c->vars.at[i]) && !tn_interval(c->arith, h, &c->vars.at[i], &c->mins.at[i],
-                                                      &c->extents.at[i], 1, &unused, &h))
-            return;
-        if (!l || !h)
-            return;
-    }
+    const tn_expr *l = e, *h = last;
+    if (!(c->nested || l != h ? relax_each(c, &l, &h) : relax_all(c, e, &l, &h)))
+        return;
     for (uint32_t i = 0; i < c->opaque.n; i++)
         if (tn_uses(l, c->opaque.at[i]) || tn_uses(h, c->opaque.at[i]))
             return;
@@ -124,7 +142,10 @@ stmt(collector *c, const tn_stmt *s)
         TNB_PUSH(a, c->mins, f->min);
         TNB_PUSH(a, c->extents, f->extent);
         tn_arith_range(c->arith, f->var, f->min, f->extent);
+        bool literal = tn_is(f->min, TN_KIND_INT_IMM) && tn_is(f->extent, TN_KIND_INT_IMM);
+        c->nested += !literal;
         stmt(c, f->body);
+        c->nested -= !literal;
         c->vars.n--;
         c->mins.n--;
         c->extents.n--;
