@@ -5,5 +5,13 @@ check_PROGRAMS += tests/models/stages
 tests_models_stages_SOURCES = tests/models/stages.c
 tests_models_stages_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/models/stages.sh tests/models/verify.sh
+if BUILD_ONNX
+check_PROGRAMS += tests/models/random_weights
+tests_models_random_weights_SOURCES = tests/models/random_weights.c
+nodist_tests_models_random_weights_SOURCES = plugins/onnx/onnx.pb-c.c plugins/onnx/onnx.pb-c.h
+tests_models_random_weights_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_C_CFLAGS) -Iplugins/onnx
+tests_models_random_weights_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(PROTOBUF_C_LIBS)
+TESTS += tests/models/random_weights.sh
 endif
-EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh
+endif
+EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh tests/models/random_weights.sh
