@@ -450,10 +450,21 @@ not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err
         names[i] = all[i].name;
     const char *near = tnb_nearest(name, names, n);
     tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': no usable plugin provides it", kind, name);
-    if (near)
+    /* What a refused manifest promises was not read. */
+    const tnb_plugin *refused = NULL;
+    for (uint32_t i = 0; i < p->all.n && !refused; i++)
+        if (p->all.at[i]->pub.state == TNB_PLUGIN_REFUSED && !p->all.at[i]->pub.n_provides)
+            refused = &p->all.at[i]->pub;
+    if (near) {
         tnb_hint(err, "did you mean '%s'?", near);
-    else
+    } else if (refused) {
+        tnb_fail(err, TNB_NOT_FOUND,
+                 "no %s '%s': no usable plugin provides it; plugin '%s' is refused: %s", kind, name,
+                 refused->name, refused->why);
+        tnb_hint(err, "%s", refused->cure);
+    } else {
         tnb_hint(err, "tenon list plugins --why shows every plugin and what became of it");
+    }
 }
 
 const tnb_plugin *

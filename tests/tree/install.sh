@@ -19,6 +19,27 @@ for f in lib/pkgconfig/tenon.pc include/tenon/base/status.h; do
     find "$tmp/moved" -path "*/${f#lib/}" | grep -q . || fail "$f is not installed"
 done
 sh "$top_srcdir/tests/tree/installed.sh" "$tmp/tenon" "$tmp/moved" || status=1
+# A tree with group-writable files (umask 002) serves the user whose own group that is; another user's tree serves
+# root, unless a group may write to it: then plugins are refused, and what to do is said.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    owned=$(mktemp -d /tmp/tenon-owned.XXXXXX) && chmod 755 "$owned" && cp -a "$tmp/moved" "$owned/tree"
+    chown -R 4711:4711 "$owned/tree" && chmod -R u+w "$owned/tree" && mkdir -m 700 "$owned/cache" && chown 4711 "$owned/cache"
+    owned_lists() { # the command's words before tenon
+        env -u TENON_PLUGIN_PATH -u TENON_SYSCONFDIR -u TENON_DATADIR -u LD_LIBRARY_PATH XDG_CACHE_HOME="$owned/cache" \
+            XDG_CONFIG_HOME=/nonexistent "$@" "$owned/tree/bin/tenon" show op nn.relu >"$tmp/owned" 2>&1
+    }
+    owned_lists || { fail "root cannot use another user's tree"; cat "$tmp/owned"; }
+    chmod -R g+w "$owned/tree"
+    owned_lists setpriv --reuid 4711 --regid 4711 --clear-groups ||
+        { fail "its owner cannot use a tree that his own group may write"; cat "$tmp/owned"; }
+    owned_lists && fail "root uses plugins that another user's group may write"
+    grep -q 'its group may write' "$tmp/owned" && grep -q 'chmod g-w' "$tmp/owned" ||
+        { fail "the refusal does not say why, or what to do"; cat "$tmp/owned"; }
+    chmod -R g-w,o+w "$owned/tree"
+    owned_lists setpriv --reuid 4711 --regid 4711 --clear-groups && fail "plugins that everybody may write are used"
+    grep -q 'everybody may write' "$tmp/owned" || { fail "the refusal does not say why"; cat "$tmp/owned"; }
+    rm -rf "$owned"
+fi
 pc=$(dirname "$(find "$tmp/moved" -name tenon-base.pc)")
 if command -v pkg-config >/dev/null; then
     dir=$(PKG_CONFIG_PATH=$pc pkg-config --variable=plugindir tenon-base)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# An installed tree works: its program answers and finds its plugins and INI files where it lies now.
+# An installed tree works: its program answers, finds its plugins and INI files where it lies now, compiles and runs.
 # Usage: installed.sh PROGRAM PREFIX
 tenon=$1 prefix=$2 status=0
 fail() { echo "installed.sh: $*"; status=1; }
@@ -15,14 +15,27 @@ for so in $(find "$prefix" -name '*.so' -type f) "$tenon"; do
     *:/*) fail "$so has an absolute run path: $paths" ;;
     esac
 done
-if "$tenon" list plugins >"${TMPDIR:-/tmp}/tenon-list.$$" 2>&1; then
+work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-installed.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT
+XDG_CACHE_HOME=$work/cache; export XDG_CACHE_HOME
+if "$tenon" list plugins >"$work/list" 2>&1; then
     for m in $(find "$prefix" -name '*.plugin'); do
         name=$(sed -n 's/^name *= *//p' "$m")
-        grep -q "$name" "${TMPDIR:-/tmp}/tenon-list.$$" || fail "plugin $name is not listed"
+        grep -q "$name" "$work/list" || fail "plugin $name is not listed"
     done
 else
     fail "tenon list plugins fails"
-    cat "${TMPDIR:-/tmp}/tenon-list.$$"
+    cat "$work/list"
 fi
-rm -f "${TMPDIR:-/tmp}/tenon-list.$$"
+"$tenon" show config >"$work/config" 2>&1 || fail "tenon show config fails"
+grep -q "; $(cd "$prefix" && pwd -P)/.*\.ini:" "$work/config" || {
+    fail "no setting comes from $prefix"
+    head -n 20 "$work/config"
+}
+if find "$prefix" -name onnx.plugin | grep -q . && find "$prefix" -name cpu.plugin | grep -q .; then
+    digits=$(cd "$(dirname "$0")/../../examples/digits" && pwd)
+    "$tenon" compile "$digits/digits.onnx" -o "$work/digits.tno" 2>"$work/err" || { fail "compile fails"; cat "$work/err"; }
+    "$tenon" run "$work/digits.tno" -i "image=$digits/digit7.npy" >"$work/out" 2>&1 || fail "run fails"
+    grep -q 'top \[7\]' "$work/out" || { fail "digit 7 is not read as 7"; cat "$work/out"; }
+fi
 exit $status
