@@ -6,4 +6,4 @@ bench_interp_speed_SOURCES = bench/interp/speed.c
 bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
 
 # Beside their limits: start-up, compile time, memory (bench/limits); speed (bench/cpu-first).
-EXTRA_DIST += bench/limits bench/cpu-first bench/cpu_first.py
+EXTRA_DIST += bench/llm.py bench/limits bench/cpu-first bench/cpu_first.py

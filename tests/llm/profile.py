@@ -13,9 +13,9 @@ FIRST = ["AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints", "AttachP
          "AttachAdditionalPrimFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor"]
 
 
-def lists(*args):
+def lists(*args, target="cpu"):
     """phase -> [(pass, origin)]"""
-    r = tenon("show", "pipeline", "cpu", *args)
+    r = tenon("show", "pipeline", target, *args)
     out, phase = {}, None
     for line in r.stdout.splitlines():
         if not line.startswith(" "):
@@ -26,15 +26,17 @@ def lists(*args):
     return r, out
 
 
-r, plain = lists()
-r2, llm = lists("--profile", "llm")
-check(r.returncode == 0 and r2.returncode == 0, "the profile is known", r2)
-check([n for n, _ in llm["library_dispatch"]][:len(FIRST)] == FIRST, "attaching passes come first", r2)
-check(llm["finalize"][0][0] == "PipelineParallelRewrite", "the cut comes before the finalize list", r2)
-check(all(re.search(r"profiles/llm\.ini:\d+$", o) for n, o in llm["library_dispatch"][:len(FIRST)] + llm["finalize"][:1]),
-      "each inserted pass shows file and line", r2)
-llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][1:]
-check(llm == plain, "what the target brings stays as it is", r2)
+for target in ("cpu", "cuda", "gpu_generic", "opencl"):
+    r, plain = lists(target=target)
+    r2, llm = lists("--profile", "llm", target=target)
+    check(r.returncode == 0 and r2.returncode == 0, f"{target}: the profile is known", r2)
+    check([n for n, _ in llm["library_dispatch"]][:len(FIRST)] == FIRST, f"{target}: attaching passes come first", r2)
+    check(llm["finalize"][0][0] == "PipelineParallelRewrite", f"{target}: the cut comes before the finalize list", r2)
+    check(all(re.search(r"profiles/llm\.ini:\d+$", o) for n, o in llm["library_dispatch"][:len(FIRST)] + llm["finalize"][:1]),
+          f"{target}: each inserted pass shows file and line", r2)
+    llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][1:]
+    plain["library_dispatch"] = plain.get("library_dispatch", [])
+    check(llm == plain, f"{target}: what the target brings stays as it is", r2)
 refused("an unknown profile", tenon("show", "pipeline", "cpu", "--profile", "lm"), "lm")
 
 ini = write("model.ini", """[pass AttachVariableBounds]
