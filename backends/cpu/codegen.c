@@ -349,7 +349,9 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
         tn_dictv(ctx, "features", tn_array_of(ctx, tn_list_of(ctx, names, w.needs.n)), NULL);
     if (!emit_all(&w))
         return TNB_UNSUPPORTED;
+    double asked = now();
     TNB_TRY(cpu_toolchain_find(ctx, attrs, &w.cc));
+    b->compiler_seconds += now() - asked; /* it was run, for its version */
     collect_flags(&w, more_flags);
     make_groups(&w);
     cpu_cache cache;

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +165,31 @@ start(const char *folder, cpu_job *j, char *const *env)
     return rc == 0;
 }
 
+/* Returns when one of the running jobs may have ended. Other children of the process are none of
+ * our business, so there is no waiting for any child. */
+static void
+wait_for_one(const cpu_job *jobs, uint32_t n)
+{
+    struct pollfd fds[64];
+    uint32_t k = 0;
+    bool all = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!jobs[i].pid)
+            continue;
+        int fd = k < 64 ? (int)syscall(SYS_pidfd_open, (pid_t)jobs[i].pid, 0) : -1;
+        if (fd >= 0)
+            fds[k++] = (struct pollfd){.fd = fd, .events = POLLIN};
+        else
+            all = false; /* an old system, or too many: look again soon */
+    }
+    if (k)
+        (void)poll(fds, k, all ? -1 : 2);
+    else
+        usleep(2000);
+    while (k)
+        close(fds[--k].fd);
+}
+
 bool
 cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
              void (*done)(void *user, uint32_t n), void *user)
@@ -180,39 +207,22 @@ cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
         }
         if (running == 0)
             break;
-        /* wait for the oldest: other children of the process are none of our business */
-        cpu_job *j = NULL;
-        for (uint32_t i = 0; i < next && !j; i++)
-            if (jobs[i].pid)
-                j = &jobs[i];
         bool reaped = false;
         for (uint32_t i = 0; i < next; i++) {
             int status = 0;
-            if (jobs[i].pid &&
-                waitpid((pid_t)jobs[i].pid, &status, WNOHANG) == (pid_t)jobs[i].pid) {
-                jobs[i].status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+            pid_t r = jobs[i].pid ? waitpid((pid_t)jobs[i].pid, &status, WNOHANG) : 0;
+            if (r > 0 ||
+                (r < 0 && errno == ECHILD)) { /* gone without us: the host reaps children */
+                jobs[i].status = r > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
                 jobs[i].pid = 0;
                 finished++, running--;
                 reaped = true;
             }
         }
-        if (reaped) {
-            if (done)
-                done(user, finished);
-            continue;
-        }
-        if (running == 1 && j && next == n) {
-            int status = 0;
-            while (waitpid((pid_t)j->pid, &status, 0) < 0 && errno == EINTR)
-                ;
-            j->status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-            j->pid = 0;
-            finished++, running--;
-            if (done)
-                done(user, finished);
-        } else {
-            usleep(500);
-        }
+        if (!reaped)
+            wait_for_one(jobs, next);
+        else if (done)
+            done(user, finished);
     }
     if (env != environ)
         free((void *)(uintptr_t)env);
