@@ -73,7 +73,7 @@ plugins_transform_transform_la_SOURCES = \
 plugins_transform_transform_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/transform
 plugins_transform_transform_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_transform_transform_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-EXTRA_DIST += plugins/transform/transform.plugin.in
+EXTRA_DIST += plugins/transform/transform.plugin.in plugins/transform/README.md
 
 # The manifest promises what the pass files hold.
 plugins/transform/transform.plugin: plugins/transform/transform.plugin.in $(TRANSFORM_PASSES) Makefile
