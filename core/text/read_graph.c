@@ -689,6 +689,25 @@ is_prim_annotation(const ast *e)
     return e->kind == AST_ATTR && e->a->kind == AST_NAME && !strcmp(e->a->text, "T");
 }
 
+/* The old p: R.Prim(value="n") defines n, which is the parameter itself then; NULL: none. */
+static const char *
+symbol_of_prim(const ast *e)
+{
+    if (e->kind != AST_CALL || e->a->kind != AST_ATTR || strcmp(e->a->text, "Prim") != 0)
+        return NULL;
+    for (uint32_t i = 0; i < e->more.n; i++) {
+        const ast *k = e->more.at[i];
+        if (strcmp(k->text, "value") != 0 || k->a->kind != AST_STR)
+            continue;
+        const char *s = k->a->text;
+        bool name = *s == '_' || ((*s | 32) >= 'a' && (*s | 32) <= 'z');
+        for (const char *c = s; *c && name; c++)
+            name = *c == '_' || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || (*c >= '0' && *c <= '9');
+        return name ? s : NULL;
+    }
+    return NULL;
+}
+
 /* Parameters into `params`, the result's type into *ret (NULL if not annotated). The frame of names
  * must be open. */
 static bool
@@ -720,10 +739,16 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
                          "dimension '%s' stands before the parameter of that name", p->text);
                 ok = false;
             }
-            const tn_type *t = rd_type(r, p->a, rd_eval(r, p->a));
+            const char *symbol = symbol_of_prim(p->a);
+            symbol = symbol ? tn_str(r->ctx, symbol) : NULL;
+            bool defines = symbol && !rd_find(r, symbol);
+            const tn_type *t =
+                defines ? tn_ty_prim_of(r->ctx, TNB_I64) : rd_type(r, p->a, rd_eval(r, p->a));
             rd_at(r, p);
             early[i] = t ? tn_var_new(r->ctx, p->text, t) : NULL;
             rd_bind(r, p->text, t ? rd_node(early[i]) : rd_failed());
+            if (defines)
+                rd_bind(r, symbol, rd_node(early[i]));
             ok &= t != NULL;
         }
     }

@@ -32,3 +32,8 @@ class Module:
         gv = R.call_tir(Module.add, (x,), out_sinfo=R.Tensor((16,), dtype="float32"))
         z = R.call_pure_packed("f", gv, sinfo_args=(R.Tensor((n,), "float32"),))
         return z
+
+    @R.function(private=True)
+    def sized(p: R.Prim(value="n"), x: R.Tensor(("n", "n * 2"), "float32")):
+        n = T.var("int64")
+        return x
