@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/models/models.sh"
 set -eu
 short="mnist wonnx_opt_mnist mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine
-    cifar_image_classifier"
+    cifar_image_classifier silero_vad_openvino_16k dtln_model_1 dtln_model_2"
 long="$short super_resolution squeezenet_fp16 ultraface_rfb-320 ultraface_rfb-320_simplified
     ultraface_rfb-320_without_postprocessing ultraface_rfb-640 ultraface_slim-320 yunet_n_320_320
     yunet_n_640_640 yunet_s_320_320 nanodet_sim light_bvlc_alexnet light_inception_v1
@@ -14,10 +14,11 @@ long="$short super_resolution squeezenet_fp16 ultraface_rfb-320 ultraface_rfb-32
 if [ -n "${TENON_LONG:-}" ]; then
     names=$long budget=1000000000
     whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine mnist wonnx_opt_mnist
-        cifar_image_classifier "
+        cifar_image_classifier silero_vad_openvino_16k dtln_model_1 dtln_model_2 "
 else
     names=$short budget=10000000
-    whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine "
+    whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine silero_vad_openvino_16k
+        dtln_model_1 dtln_model_2 "
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -30,7 +31,8 @@ verify() { # name file
         failed=1
         return
     fi
-    case $whole in
+    # shellcheck disable=SC2086,SC2116
+    case " $(echo $whole) " in
     *" $1 "*)
         if grep -q "not verified" "$tmp/log" || ! grep -q "[1-9][0-9]* functions verified" "$tmp/log"; then
             echo "FAIL $1: not every pass was verified"
