@@ -111,7 +111,7 @@ run(tnt_session *s, const tnt_args *a)
     const char *dir;
     if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"), &dir,
                       &err) == TNB_OK) {
-        printf("ok       cache of kernels in %s\n", dir);
+        printf("ok       cache of kernels in %s (bounded; may be emptied at any time)\n", dir);
     } else {
         printf("warning  no cache of kernels: %s\n", err.message);
         if (*err.hint)

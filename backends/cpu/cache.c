@@ -4,7 +4,7 @@
  *
  * A file is a header (magic, size, hash of the content) and the content, so that damage is noticed
  * when it is read. Files are written beside their place and renamed. When the folder grows beyond
- * its limit, the files unused for longest go.
+ * its limit, the files unused for longest go. It may be emptied at any time.
  */
 #include "config.h"
 
@@ -64,12 +64,14 @@ cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n)
     if (mine && tnb_map_fd(fd, path, limit_bytes, &m, NULL) == TNB_OK && m.size > sizeof(header)) {
         header h;
         memcpy(&h, m.data, sizeof h);
-        const char *body = (const char *)m.data + sizeof h;
         if (h.magic == magic && h.size == m.size - sizeof h) {
+            /* what is checked is the copy that is used: nobody changes it meanwhile */
+            const void *body =
+                tnb_dup(tn_arena(ctx), (const char *)m.data + sizeof h, (size_t)h.size);
             tnb_hash128 is = tnb_hash_128(body, (size_t)h.size);
             if (is.lo == h.hash.lo && is.hi == h.hash.hi) {
                 *n = (size_t)h.size;
-                out = tnb_dup(tn_arena(ctx), body, *n);
+                out = body;
                 (void)futimens(fd, NULL); /* used now */
             }
         }

@@ -8,7 +8,8 @@
  *             B[vi] = A[vi] * 2
  *
  * Iteration variables are replaced by their values, predicates become ifs, allocations AllocBuffer
- * statements at the place of the block. Needs: no init, no match_buffers. (Upstream keeps opaque
+ * statements at the place of the block, matched sub-regions what LowerMatchBuffer makes of them.
+ * Needs: no init. (Upstream keeps opaque
  * blocks and removes them in LowerOpaqueBlock, which is accepted as another name of this pass.)
  */
 #include "lower.h"
@@ -21,6 +22,12 @@ lower(tn_rewriter *r, const tn_node *n)
         return NULL;
     tn_ctx *ctx = r->ctx;
     const tn_block *b = tn_as_block(br->block);
+    if (b->init) {
+        tn_error(ctx, br->block->loc, TNB_INVALID,
+                 "cannot take the block '%s' away: it has an init", b->name);
+        tnb_diag_hint(tn_diags(ctx), "run LowerInitBlock first");
+        return tn_error_node(ctx);
+    }
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
     for (uint32_t i = 0; i < b->iters.n; i++) {
@@ -45,7 +52,8 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
 {
     (void)pc;
     tn_rewriter r = {.ctx = ctx, .post = lower};
-    return tn_rewrite(&r, f->body);
+    const tn_stmt *body = tnk_lower_matches(ctx, f->body);
+    return tn_is_error(body) ? body : tn_rewrite(&r, body);
 }
 
 static const tn_module *

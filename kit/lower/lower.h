@@ -64,6 +64,11 @@ const tn_module *
 tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
                const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f));
 
+/* The body without matched sub-regions (LowerMatchBuffer); the error node after recording why not.
+ */
+const tn_stmt *
+tnk_lower_matches(tn_ctx *ctx, const tn_stmt *body);
+
 /* ---- the passes ---- */
 extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_convert_blocks, tnk_pass_plan_location, tnk_pass_compact, tnk_pass_flatten,

@@ -26,12 +26,15 @@ row_major_stride(tn_ctx *ctx, const tn_buffer *b, uint32_t dim)
     return s;
 }
 
-/* Binds `pattern` (an expression of the matched buffer's description) if it is a variable. */
+/* Binds `pattern` (an expression of the matched buffer's description) if it is a variable; the
+ * value becomes one of its dtype. */
 static void
-define(match_state *st, const tn_expr *pattern, const tn_expr *value)
+define(tn_ctx *ctx, match_state *st, const tn_expr *pattern, const tn_expr *value)
 {
-    if (tn_is_var(pattern) && !tnb_ptrmap_has(&st->values, pattern))
-        tnb_ptrmap_set(&st->values, pattern, value);
+    if (!tn_is_var(pattern) || tnb_ptrmap_has(&st->values, pattern))
+        return;
+    tnb_dtype d = tn_dtype_of(pattern);
+    tnb_ptrmap_set(&st->values, pattern, d.code == TNB_INT ? tn_cast_to(ctx, d, value) : value);
 }
 
 static bool
@@ -51,18 +54,18 @@ enter_block(tn_ctx *ctx, match_state *st, const tn_block *b)
         }
         uint32_t lead = src->ranges.n - to->shape.n;
         for (uint32_t k = 0; k < to->shape.n; k++)
-            define(st, to->shape.at[k], tn_as_range(src->ranges.at[lead + k])->extent);
+            define(ctx, st, to->shape.at[k], tn_as_range(src->ranges.at[lead + k])->extent);
         for (uint32_t k = 0; k < to->strides.n; k++)
-            define(st, to->strides.at[k], row_major_stride(ctx, from, lead + k));
+            define(ctx, st, to->strides.at[k], row_major_stride(ctx, from, lead + k));
         if (to->elem_offset) {
             const tn_expr *off = from->elem_offset ? from->elem_offset : tn_i64(ctx, 0);
             for (uint32_t k = 0; k < src->ranges.n; k++)
                 off = tn_add(ctx, off,
                              tn_mul(ctx, tn_as_range(src->ranges.at[k])->min,
                                     row_major_stride(ctx, from, k)));
-            define(st, to->elem_offset, off);
+            define(ctx, st, to->elem_offset, off);
         }
-        define(st, to->data, from->data);
+        define(ctx, st, to->data, from->data);
         tnb_ptrmap_set(&st->by_buffer, mb->buffer, TN_NODE(mb));
     }
     return true;
@@ -131,19 +134,25 @@ has_match(void *user, const tn_node *n)
     return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
 }
 
-static const tn_stmt *
-run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
+const tn_stmt *
+tnk_lower_matches(tn_ctx *ctx, const tn_stmt *body)
 {
-    (void)pc;
     bool any = false;
-    tn_walk(f->body, 0, has_match, NULL, &any);
+    tn_walk(body, 0, has_match, NULL, &any);
     if (!any)
-        return f->body;
+        return body;
     match_state st;
     tnb_ptrmap_init(&st.by_buffer, tn_scratch(ctx));
     tnb_ptrmap_init(&st.values, tn_scratch(ctx));
     tn_rewriter r = {.ctx = ctx, .user = &st, .pre = pre, .post = post};
-    return tn_rewrite(&r, f->body);
+    return tn_rewrite(&r, body);
+}
+
+static const tn_stmt *
+run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
+{
+    (void)pc;
+    return tnk_lower_matches(ctx, f->body);
 }
 
 static const tn_module *

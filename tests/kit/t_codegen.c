@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -126,6 +127,62 @@ bytes_do_not_depend_on_jobs_or_cache(void **state)
     assert_null(strstr(one.bytes, "/tmp"));
 }
 
+/* Builds the first `n` kernels in a process of its own; exits with 0 if the code is `want`. */
+static pid_t
+builder(uint32_t n, const tnk_code *want)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    int status = 0;
+    for (int i = 0; i < 3 && status == 0; i++) {
+        tnk_build b = {.ctx = k.ctx, .target = k.target, .jobs = 1, .cache_dir = cache};
+        tnk_code code;
+        status =
+            k.kind->codegen->build(NULL, &b, kernels, n, &code) != TNB_OK ? 1
+            : code.n_bytes != want->n_bytes || memcmp(code.bytes, want->bytes, code.n_bytes) != 0
+                ? 2
+                : 0;
+        each_file(cache, i ? damage : remove_file); /* under the feet of the others */
+    }
+    _exit(status);
+}
+
+static void
+processes_share_the_cache(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 6 };
+    tnk_build b = {.ctx = k.ctx, .target = k.target, .jobs = 2};
+    tnk_code want[2];
+    assert_int_equal(k.kind->codegen->build(NULL, &b, kernels, 2, &want[0]), TNB_OK);
+    assert_int_equal(k.kind->codegen->build(NULL, &b, kernels, 3, &want[1]), TNB_OK);
+    pid_t pids[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++)
+        pids[i] = builder(2 + (uint32_t)(i & 1), &want[i & 1]);
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_true(pids[i] > 0 && waitpid(pids[i], &status, 0) == pids[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+/* The log of a compiler that refuses the source is in the notes. */
+static void
+a_compiler_is_quoted(void **state)
+{
+    (void)state;
+    tnk_build b;
+    tnk_code code;
+    assert_int_equal(build(with("cc", "cc -Dbuffers=1"), 1, NULL, &b, &code), TNB_BUILD);
+    const tnb_diag *d = tnb_diags_get(tn_diags(k.ctx), 0);
+    bool found = false;
+    for (uint32_t i = 0; i < d->n_notes; i++)
+        found |= strstr(d->notes[i], "error") != NULL;
+    assert_true(found);
+}
+
 static void
 equal_kernels_share_code(void **state)
 {
@@ -198,6 +255,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_do_not_depend_on_jobs_or_cache),
+        cmocka_unit_test(processes_share_the_cache),
+        cmocka_unit_test(a_compiler_is_quoted),
         cmocka_unit_test(equal_kernels_share_code),
         cmocka_unit_test(an_unusable_cache_is_noticed_once_and_not_needed),
         cmocka_unit_test(errors_say_what_to_do),
