@@ -97,11 +97,17 @@ infer_concat(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!known)
         return infer_rank(ctx, call, ndim, d);
-    const tn_expr *total = tn_i64(ctx, 0);
+    /* written as upstream writes it, without simplifying */
+    const tn_expr *total = tn_i64(ctx, 0), *first = NULL;
+    bool same = true;
     for (uint32_t i = 0; i < fields.n; i++) {
         tn_type_dims(fields.at[i], &dims);
-        total = dim_add(ctx, total, dims.at[axis]);
+        first = first ? first : dims.at[axis];
+        same &= tn_equal(ctx, first, dims.at[axis], false, NULL);
+        total = tn_add(ctx, total, dims.at[axis]);
     }
+    if (same)
+        total = tn_mul(ctx, first, tn_i64(ctx, fields.n));
     return infer_known(ctx, call, tn_list_with(ctx, merged, (uint32_t)axis, total), d);
 }
 

@@ -10,6 +10,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/bind_symbolic_vars.c \
 	plugins/transform/call_tir_rewrite.c \
 	plugins/transform/canonicalize_bindings.c \
+	plugins/transform/combine_parallel_matmul.c \
 	plugins/transform/compute_prim_value.c \
 	plugins/transform/convert_layout.c \
 	plugins/transform/dead_code_elimination.c \
