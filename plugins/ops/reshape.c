@@ -143,6 +143,10 @@ infer_squeeze(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!known)
         return infer_rank(ctx, call, t->ndim - count, t->dtype);
+    /* an extent that may turn out to be 1 may go */
+    for (uint32_t i = 0; all && i < dims.n; i++)
+        if (!tn_is(dims.at[i], TN_KIND_INT_IMM))
+            return infer_rank(ctx, call, -1, t->dtype);
     for (uint32_t i = 0; i < dims.n; i++) {
         int64_t v;
         if (all ? tn_is_int_const(dims.at[i], 1) : used[i]) {
