@@ -22,6 +22,7 @@ static tnb_status
 bad(const image *m, const char *what)
 {
     tnb_fail(m->err, TNB_FORMAT, "'%s' is not a module: %s", m->path, what);
+    tnb_hint(m->err, "build or install the plugin again");
     return TNB_FORMAT;
 }
 

@@ -223,6 +223,8 @@ add_candidate(tnb_plugins *p, const char *folder, const char *file, const char *
     if (s == TNB_OK)
         s = tnb_plugin_abi_check(g->manifest, g->abi_major, g->abi_minor, &err);
     if (s != TNB_OK) {
+        if (!err.hint[0])
+            tnb_hint(&err, "correct '%s', or install the plugin again", g->manifest);
         tnb_plugins_refuse(p, g, &err);
         return;
     }

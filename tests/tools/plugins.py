@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plugin that cannot be used is refused with the reason and what to do; everything else goes on working."""
+import os
+import shutil
+import sys
+
+from clitest import BUILD, DIGITS, check, done, path, refused, tenon, write
+
+MODULES = os.path.join(BUILD, "tests", "base", ".libs")
+if not os.path.exists(os.path.join(MODULES, "module_good.so")):
+    print("the modules of tests/base are not built (libcmocka-dev)")
+    sys.exit(77)
+MANIFEST = """[plugin]
+name = test
+version = 1.5
+abi = {abi}
+kind = compiler
+module = test.so
+provides = {provides}
+"""
+TEXT = write("module.py", '@R.function\ndef main(x: R.Tensor((2, 3), dtype="float32")):\n    y = R.nn.relu(x)\n    return y\n')
+IMAGE = f"image={DIGITS}/digit4.npy"
+
+
+def put(name, module, abi="1.0", provides="pass:Twist", mode=None):
+    """A folder with one plugin `test`, made of a module with one fault."""
+    folder = path(name)
+    os.makedirs(folder, mode=0o755)
+    os.chmod(folder, 0o755)
+    write(f"{name}/test.plugin", MANIFEST.format(abi=abi, provides=provides))
+    os.chmod(f"{folder}/test.plugin", 0o644)
+    if module:
+        shutil.copyfile(os.path.join(MODULES, f"module_{module}.so"), f"{folder}/test.so")
+        os.chmod(f"{folder}/test.so", 0o755 if mode is None else mode)
+    return folder
+
+
+def bad(what, folder, *texts):
+    """Asking for what it provides names the reason; the rest of Tenon works with it in the path."""
+    r = tenon("opt", TEXT, "-p", "Twist", "--plugin-path", folder)
+    refused(what, r, *texts, status=(1, 2))
+    check("hint:" in r.stderr, what + ": says what to do", r)
+    r = tenon("run", os.path.join(DIGITS, "digits.onnx"), "-i", IMAGE, "--plugin-path", folder)
+    check(r.returncode == 0 and "top [4]" in r.stdout, what + ": the others go on working", r)
+    r = tenon("list", "plugins", "--why", "--plugin-path", folder)
+    check(r.returncode == 0 and "test " in r.stdout and "transform" in r.stdout, what + ": list shows all", r)
+
+
+bad("a manifest of another ABI", put("abi", "good", abi="9.0"), "9.0", "1.")
+bad("a module of another ABI", put("abi_note", "abi"), "9.", "1.")
+bad("a module of a newer minor ABI", put("minor", "minor"), "77")
+bad("a module without a note", put("nonote", "nonote"), "note")
+bad("a module without the symbol", put("nosymbol", "nosymbol"), "tn_plugin")
+bad("a module with an unresolved symbol", put("unresolved", "unresolved"), "tenon_no_such_function")
+bad("no module", put("nomodule", None), "test.so")
+bad("a manifest that promises what the tables lack", put("lie", "good"), "Twist")
+bad("a module that everybody may write", put("loose", "good", mode=0o777), "everybody may write", "chmod go-w")
+folder = put("loose_folder", "good")
+os.chmod(folder, 0o777)
+bad("a folder that everybody may write", folder, "everybody may write", "chmod go-w")
+folder = put("garbled", "good")
+write("garbled/test.plugin", "[plugin]\nname = test\nname = test\n")
+bad("a manifest with a duplicate key", folder, "test.plugin", ":3")
+folder = put("cut", "good")
+with open(f"{folder}/test.so", "r+b") as f:
+    f.truncate(900)
+bad("a module that was cut off", folder, "test.so")
+done()
