@@ -7,3 +7,6 @@ bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
 
 # Beside their limits: start-up, compile time, memory (bench/limits); speed (bench/cpu-first).
 EXTRA_DIST += bench/llm.py bench/limits bench/cpu-first bench/cpu_first.py
+
+# Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
+EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py

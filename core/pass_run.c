@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pass manager: runs a list, and around each pass verifies, times, dumps, prints, traces,
  * compares. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include "pass_private.h"
@@ -183,6 +184,29 @@ step_bar(void *user, uint32_t done, uint32_t total)
     tnb_progress_step(r->bar, 0, r->list->at[r->at].name);
 }
 
+static void
+take_note(void *user, const char *text)
+{
+    struct run *r = user;
+    tnb_log(TNB_LOG_INFO, "pass %s: %s", r->list->at[r->at].name, text);
+    const char **notes = r->opt->notes;
+    if (notes)
+        notes[r->at] = notes[r->at] ? tn_strf(r->ctx, "%s\n%s", notes[r->at], text) : text;
+}
+
+void
+tn_pass_note(const tn_pass_ctx *pc, const char *fmt, ...)
+{
+    va_list ap;
+    if (!pc->note)
+        return;
+    char text[256];
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pc->note(pc->note_user, tn_str(pc->ctx, text));
+}
+
 /* After a pass: everything that could show it wrong. */
 static bool
 check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_module *after,
@@ -223,7 +247,9 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
                       .opt_level = r->level,
                       .self = pass->self,
                       .progress = step_bar,
-                      .progress_user = r};
+                      .progress_user = r,
+                      .note = take_note,
+                      .note_user = r};
     double start = now_s();
     tn_loc at = tn_at(ctx, 0);
     const tn_module *after = pass->run(&pc, m);

@@ -51,6 +51,22 @@ pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
     return ok;
 }
 
+/* The time of each pass, and under it what the pass had to tell. */
+static void
+print_timing(const tn_pass_list *list, const double *seconds, const bool *changed,
+             const char *const *notes)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        fprintf(stderr, "%9.3f ms  %s%s\n", 1e3 * seconds[i], list->at[i].name,
+                changed[i] ? "" : "  (no change)");
+        for (const char *line = notes[i]; line && *line;) {
+            size_t n = strcspn(line, "\n");
+            fprintf(stderr, "              %.*s\n", (int)n, line);
+            line += n + (line[n] == '\n');
+        }
+    }
+}
+
 static int
 run_opt(tnt_session *s, const tnt_args *a)
 {
@@ -83,6 +99,7 @@ run_opt(tnt_session *s, const tnt_args *a)
         check = tnk_verify_new(s->ctx, opt.verify_budget, 0, 0, opt.seed);
     double *seconds = TNB_NEW_N(tn_arena(s->ctx), double, list.n + 1);
     bool *changed = TNB_NEW_N(tn_arena(s->ctx), bool, list.n + 1);
+    const char **notes = TNB_NEW_N(tn_arena(s->ctx), const char *, list.n + 1);
     tn_pass_run run = {.target = target.target,
                        .config = config,
                        .opt_level = level ? (int)level : -1,
@@ -100,16 +117,15 @@ run_opt(tnt_session *s, const tnt_args *a)
                        .trace = opt.trace,
                        .progress = opt.progress,
                        .seconds = seconds,
-                       .changed = changed};
+                       .changed = changed,
+                       .notes = notes};
     m = tn_run_passes(s->ctx, m, &list, &run);
     tnt_report(s);
     tnb_err err = {0};
     if (opt.trace && tn_trace_close(opt.trace, &err) != TNB_OK)
         tnt_complain(&err);
     if (tnt_has(a, "timing"))
-        for (uint32_t i = 0; i < list.n; i++)
-            fprintf(stderr, "%9.3f ms  %s%s\n", 1e3 * seconds[i], list.at[i].name,
-                    changed[i] ? "" : "  (no change)");
+        print_timing(&list, seconds, changed, notes);
     if (check) {
         uint32_t verified, n;
         const char *const *left;

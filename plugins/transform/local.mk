@@ -61,6 +61,7 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/group_functions.h \
 	plugins/transform/lift_params.c \
 	plugins/transform/lift_params.h \
+	plugins/transform/memory_arena.c \
 	plugins/transform/memory_plan.c \
 	plugins/transform/memory_plan.h \
 	plugins/transform/memory_tokens.c \

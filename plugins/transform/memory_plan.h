@@ -55,8 +55,13 @@ memory_find_tokens(tn_ctx *ctx, const tn_module *m, const tn_function *fn, memor
 void
 memory_plan_upstream(tn_ctx *ctx, memory_tokens *tokens);
 /* One storage for each device and scope; tokens placed at offsets so that those alive together do
- * not overlap. */
+ * not overlap. Adds up what the storages take, and what no plan can go below: the largest sum of
+ * tensors alive at one time. */
+typedef struct memory_totals {
+    int64_t planned, bound;
+    uint32_t tensors;
+} memory_totals;
 void
-memory_plan_arena(tn_ctx *ctx, memory_tokens *tokens);
+memory_plan_arena(tn_ctx *ctx, memory_tokens *tokens, memory_totals *totals);
 
 #endif

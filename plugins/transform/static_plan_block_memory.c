@@ -11,7 +11,8 @@
  * `upstream` reproduces upstream's pool of storages, `arena` makes one storage for each device and
  * scope and places tensors at offsets. Sizes with symbols count by the upper bound that the
  * function's attributes tir_var_upper_bound and tir_var_lower_bound give. Works on functions after
- * CallTIRRewrite. memory_tokens.c finds what can be planned, memory_plan.c plans. Cases:
+ * CallTIRRewrite. memory_tokens.c finds what can be planned, memory_plan.c and
+ * memory_arena.c plan. Cases:
  * tests/pass/StaticPlanBlockMemory.
  */
 #include "transform.h"
@@ -72,16 +73,19 @@ static const tn_node *
 plan_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
               void *user)
 {
-    (void)name;
     const char *mode = user;
     const tn_function *fn = (const tn_function *)func;
     memory_tokens tokens = {0};
     if (!memory_find_tokens(pc->ctx, m, fn, &tokens))
         return NULL;
+    memory_totals totals = {0};
     if (strcmp(mode, "arena") == 0)
-        memory_plan_arena(pc->ctx, &tokens);
+        memory_plan_arena(pc->ctx, &tokens, &totals);
     else
         memory_plan_upstream(pc->ctx, &tokens);
+    if (totals.tensors)
+        tn_pass_note(pc, "%s: %u tensors in %lld bytes; at least %lld are alive at one time", name,
+                     totals.tensors, (long long)totals.planned, (long long)totals.bound);
     rewriting w = {.ctx = pc->ctx};
     tnb_ptrmap_init(&w.tokens, tn_scratch(pc->ctx));
     for (uint32_t i = 0; i < tokens.n; i++)

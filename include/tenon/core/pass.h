@@ -24,6 +24,8 @@ typedef struct tn_pass_ctx {
     void *self;            /* of the table entry */
     void (*progress)(void *user, uint32_t done, uint32_t total); /* may be NULL */
     void *progress_user;
+    void (*note)(void *user, const char *text); /* see tn_pass_note; may be NULL */
+    void *note_user;
 } tn_pass_ctx;
 
 /* What execution checking may compare. ORDER KEEPS */
@@ -107,6 +109,7 @@ typedef struct tn_pass_run {
     /* per item, filled if not NULL: seconds and whether the module changed */
     double *seconds;
     bool *changed;
+    const char **notes;  /* what the pass told with tn_pass_note, one fact a line; NULL: nothing */
     bool compact_always; /* after each pass, for finding passes that keep pointers */
     /* With dump_dir: only these passes are written, the module before and after each; NULL: all */
     const char *const *dump_only;
@@ -126,7 +129,12 @@ tn_trace_event(tn_trace *t, const char *category, const char *name, double start
 TNB_EXPORT tnb_status
 tn_trace_close(tn_trace *t, tnb_err *err);
 
-/* ---- options inside a pass ---- */
+/* ---- inside a pass ---- */
+/* A fact about the run for whoever looks at it, as "main: 1024 bytes planned": shown by --timing
+ * and
+ * --log=info. */
+TNB_EXPORT void
+tn_pass_note(const tn_pass_ctx *pc, const char *fmt, ...) TNB_PRINTF(2, 3);
 TNB_EXPORT int64_t
 tn_option_int(const tn_pass_ctx *pc, const char *key);
 TNB_EXPORT bool
