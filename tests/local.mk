@@ -28,6 +28,8 @@ AM_TESTS_ENVIRONMENT = \
 	TENON_LONG='$(TENON_LONG)'; export TENON_LONG; SHARD='$(SHARD)'; export SHARD; \
 	CC='$(CC)'; export CC; CXX17='$(CXX17)'; export CXX17; MAKE='$(MAKE)'; export MAKE; \
 	BLESS='$(BLESS)'; export BLESS; \
+	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
+	UBSAN_OPTIONS="print_stacktrace=1$${UBSAN_OPTIONS:+:$$UBSAN_OPTIONS}"; export UBSAN_OPTIONS; \
 	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON; $(TESTS_PRELOAD)
 
 include tests/base/local.mk
