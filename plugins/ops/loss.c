@@ -102,14 +102,19 @@ infer_nll_loss_grad(tn_ctx *ctx, const tn_call *call)
                        *t = infer_tensor(ctx, call, 2);
     if (!g || !p || !t || (infer_arg(call, 3) && !infer_tensor(ctx, call, 3)))
         return tn_error_node(ctx);
-    int64_t wanted = strcmp(tn_call_str(call, "reduction"), "none") ? 0 : t->ndim;
-    if (g->ndim >= 0 && wanted >= 0 && g->ndim != wanted)
-        return infer_fail(ctx, call, TNB_SHAPE, "the gradient must have %lld axes, but has %lld",
-                          (long long)wanted, (long long)g->ndim);
     if (p->ndim >= 0 && t->ndim >= 0 && t->ndim != p->ndim - 1)
         return infer_fail(ctx, call, TNB_SHAPE, "predictions have %lld axes, targets %lld",
                           (long long)p->ndim, (long long)t->ndim);
     return infer_same(ctx, call, p, p->dtype);
+}
+
+/* A gradient of another rank than the loss has a type, as upstream has it, but no program. */
+static bool
+gradient_fits(const tn_call *call)
+{
+    int64_t targets = tn_type_ndim(call->args.at[2]->type);
+    int64_t wanted = strcmp(tn_call_str(call, "reduction"), "none") ? 0 : targets;
+    return tn_type_ndim(call->args.at[0]->type) == wanted;
 }
 
 /* -(c == target ? weight * grad / (mean: sum of weights) : 0) at [n, c, d1, ...]. */
@@ -125,7 +130,7 @@ legalize_nll_loss_grad(tn_builder *b, const tn_call *call)
     l.w = infer_arg(call, 3) ? emit_input(&l.e, call->args.at[3]) : NULL;
     tnb_dtype d = emit_dtype(l.p);
     uint32_t n = emit_ndim(l.t), m = emit_ndim(l.p);
-    if (m > INFER_MAX_DIMS || m == 0)
+    if (m > INFER_MAX_DIMS || m == 0 || !gradient_fits(call))
         return NULL;
     const tn_node *weights = strcmp(how, "mean") ? NULL : loss_sum(&l, "weights_sum", false);
     tnk_stage *s = emit_stage(&l.e, "pred_grad");
