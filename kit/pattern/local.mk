@@ -5,3 +5,4 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/pattern/match.c \
 	kit/pattern/parse.c \
 	kit/pattern/pattern_private.h
+EXTRA_DIST += kit/pattern/README.md
