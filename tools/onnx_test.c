@@ -561,6 +561,16 @@ run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, doub
     return ok;
 }
 
+/* "cases/mnist/" names the same folder as "cases/mnist". */
+static const char *
+without_slashes(tn_ctx *ctx, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return tn_strn(ctx, path, n);
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
@@ -572,7 +582,7 @@ run(tnt_session *s, const tnt_args *a)
         !tnt_float(a, "timeout", 300, &timeout) || !tnt_int(a, "jobs", 1, 1, 256, &jobs))
         return TNT_USAGE;
     for (int i = 0; i < a->n_operands; i++)
-        if (!find_cases(&l, a->operands[i], 0))
+        if (!find_cases(&l, without_slashes(s->ctx, a->operands[i]), 0))
             return TNT_FAILED;
     if (!l.dirs.n) {
         fputs("tenon: no case was found: a case is a folder with a file model.onnx\n", stderr);
