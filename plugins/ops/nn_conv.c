@@ -9,6 +9,8 @@
 #include "emit.h"
 #include "layout.h"
 
+#include "tenon/kit/layout.h"
+
 typedef struct conv {
     int n; /* spatial axes */
     const char *axes, *kernel_axes;
@@ -225,15 +227,63 @@ conv_hint(emit *e, const conv *c, const tn_node *kernel)
     return tnb_printf(tn_scratch(e->ctx), "%sconv%dd", kind, c->n);
 }
 
+/* ---- blocked layouts, where no target has a program for them: brought to plain ones and back ----
+ */
+
+/* The axes of a layout without its blocks, in their order. */
+static const char *
+plain_text(tn_ctx *ctx, const layout *l)
+{
+    char text[16];
+    size_t n = 0;
+    for (int i = 0; i < l->n; i++)
+        if (!l->factor[i])
+            text[n++] = l->axis[i];
+    return tn_strn(ctx, text, n);
+}
+
+static const tn_expr *
+laid_out(tn_builder *b, const tn_expr *x, const char *from, const char *to)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_node *map = strcmp(from, to) ? tnk_layout_index_map(ctx, from, to) : NULL;
+    if (!map)
+        return x;
+    return tn_emit(b,
+                   tn_call_opv(ctx, "layout_transform", tn_dictv(ctx, "index_map", map, NULL), x,
+                               NULL),
+                   "lv");
+}
+
+static const tn_expr *
+through_plain(tn_builder *b, const tn_call *call, const conv *c)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const char *data = plain_text(ctx, &c->data), *kernel = plain_text(ctx, &c->kernel);
+    const char *out = plain_text(ctx, &c->out);
+    const tn_expr *x = laid_out(b, call->args.at[0], c->data.text, data);
+    const tn_expr *k = laid_out(b, call->args.at[1], c->kernel.text, kernel);
+    const tn_node *attrs = tn_dict_set(ctx, call->attrs, "data_layout", tn_string(ctx, data));
+    attrs = tn_dict_set(ctx, attrs, "kernel_layout", tn_string(ctx, kernel));
+    attrs = tn_dict_set(ctx, attrs, "out_layout", tn_string(ctx, out));
+    const tn_expr *y = tn_call_opv(ctx, tn_call_op_of(call)->name, attrs, x, k, NULL);
+    if (tn_is_error(y))
+        return y;
+    y = laid_out(b, tn_emit(b, y, "lv"), out, c->out.text);
+    /* channels that the result's blocks do not divide have no such layout */
+    return tn_type_equal(ctx, y->type, call->base.type) ? y : NULL;
+}
+
 const tn_expr *
 legalize_conv(tn_builder *b, const tn_call *call)
 {
     conv c;
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
-    if (!read_conv(ctx, call, &c) || layout_blocked(&c.data) || layout_blocked(&c.kernel) ||
-        layout_blocked(&c.out))
+    if (!read_conv(ctx, call, &c))
         return NULL;
+    if (layout_blocked(&c.data) || layout_blocked(&c.kernel) || layout_blocked(&c.out))
+        return through_plain(b, call, &c);
     tnb_dtype d = tn_type_dtype(call->base.type);
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
     const tn_node *padded = pad_data(&e, &c, x);
@@ -316,9 +366,10 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
     conv c;
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
-    if (!read_conv(ctx, call, &c) || layout_blocked(&c.data) || layout_blocked(&c.kernel) ||
-        layout_blocked(&c.out))
+    if (!read_conv(ctx, call, &c))
         return NULL;
+    if (layout_blocked(&c.data) || layout_blocked(&c.kernel) || layout_blocked(&c.out))
+        return through_plain(b, call, &c);
     tnb_dtype d = tn_type_dtype(call->base.type);
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);

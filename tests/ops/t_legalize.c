@@ -121,6 +121,10 @@ neural(tops *t)
     CASE("nn.conv2d", ATTRS("data_layout", STR("NHWC"), "kernel_layout", STR("HWIO")),
          F32(1, 5, 5, 4), F32(3, 3, 4, 2));
     CASE("nn.conv3d", ATTRS("dilation", INTS(1, 2, 1)), F32(1, 2, 3, 5, 3), F32(2, 2, 2, 2, 2));
+    CASE("nn.conv2d",
+         ATTRS("data_layout", STR("NCHW4c"), "kernel_layout", STR("OIHW4o"), "out_layout",
+               STR("NCHW2c"), "padding", INTS(1)),
+         F32(1, 2, 5, 5, 4), F32(2, 8, 3, 3, 4));
     CASE("nn.conv1d_transpose", NULL, F32(1, 2, 4), F32(2, 3, 3));
     CASE("nn.conv2d_transpose",
          ATTRS("strides", INTS(2), "padding", INTS(1), "output_padding", INTS(1), "groups", INT(2)),
