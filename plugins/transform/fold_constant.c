@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FoldConstant: replaces tensor programs over constants by their results.
  *
- *     lv = R.call_tir(cls.add, (R.const(1.0), R.const(2.0)), ...)      gv = R.multiply(x,
- * R.const(3.0)) gv = R.multiply(x, lv)
+ *     lv = R.call_tir(cls.add, (R.const(1.0), R.const(2.0)), ...)
+ *     gv = R.multiply(x, lv)
+ *  -> gv = R.multiply(x, R.const(3.0))
  *
  * Folds call_tir on constants with a static result; inside dataflow blocks also single operators
  * whose legalization is one such call; tensor_to_shape of a constant and shape_to_tensor of a

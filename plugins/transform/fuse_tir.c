@@ -2,15 +2,18 @@
 /* FuseTIR: turns each Primitive function (made by FuseOps) into one PrimFunc that holds the bodies
  * of its callees.
  *
- *     @R.function(private=True)                      @T.prim_func(private=True)
- *     def fused_add_relu(x, y):  # Primitive         def fused_add_relu(x, y, p_output0):
- *         lv = R.call_tir(cls.add, (x, y))               T_add_intermediate =
- * T.sblock_alloc_buffer(...) gv = R.call_tir(cls.relu, (lv,))               ... block of add ...
- * block of relu ...
+ *     @R.function(private=True)
+ *     def fused_add_relu(x, y):                      # Primitive
+ *         lv = R.call_tir(cls.add, (x, y))
+ *         gv = R.call_tir(cls.relu, (lv,))
+ *  -> @T.prim_func(private=True)
+ *     def fused_add_relu(x, y, p_output0):
+ *         T_add_intermediate = T.sblock_alloc_buffer(...)
+ *         ... block of add ... block of relu ...
  *
  * and its call sites to R.call_tir. Needs Primitive functions of call_tir bindings, tuples and
- * tuple-gets only; functions that are no longer reachable from a public one are removed. Keeps the
- * meaning bit by bit. Cases: tests/pass/FuseTIR.
+ * tuple-gets only; functions that are no longer reachable from a public one are removed, and so are
+ * tensor parameters of private functions that nothing reads. Keeps the meaning bit by bit. Cases: tests/pass/FuseTIR.
  */
 #include "transform.h"
 

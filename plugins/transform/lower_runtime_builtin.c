@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LowerRuntimeBuiltin: graph-level builtins become run-time calls.
  *
- *     y = R.reshape(x, R.shape([6]))                 y = R.call_packed("vm.builtin.reshape", x,
- * R.shape([6]), ty_args=(T,)) s = R.memory.alloc_storage(size, 0, "global", "uint8")     s =
- * R.vm.alloc_storage(size, 0, "uint8", "global") _ = R.memory.kill_tensor(y)                    _ =
- * R.vm.kill_object(y)
+ *     y = R.reshape(x, R.shape([6]))
+ *     s = R.memory.alloc_storage(size, 0, "global", "uint8")
+ *     _ = R.memory.kill_tensor(y)
+ *  -> y = R.call_packed("vm.builtin.reshape", x, R.shape([6]), ty_args=(T,))
+ *     s = R.vm.alloc_storage(size, 0, "uint8", "global")
+ *     _ = R.vm.kill_object(y)
  *
  * Needs ToNonDataflow and RemovePurityChecking: other functions stay as they are.
  * An operator's own lowering (tn_op.lower_builtin) comes first. The types of results are kept. A

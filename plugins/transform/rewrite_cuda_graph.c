@@ -2,10 +2,15 @@
 /* RewriteCUDAGraph: runs of kernels on fixed memory become functions that are recorded once and
  * replayed.
  *
- *     storage = R.memory.alloc_storage(...)          gv = get_cached_alloc(cls.cuda_graph_alloc,
- * 0);  storage = gv[0] a = R.memory.alloc_tensor(storage, ...)        a =
- * R.memory.alloc_tensor(storage, ...) _ = cls.f(w, a)                                gv1 =
- * run_or_capture(cls.main_cuda_graph_capture, (w, a), 0) _ = cls.g(a, b)
+ *     storage = R.memory.alloc_storage(...)
+ *     a = R.memory.alloc_tensor(storage, ...)
+ *     _ = cls.f(w, a)
+ *     _ = cls.g(a, b)
+ *  -> gv = get_cached_alloc(cls.cuda_graph_alloc, 0)
+ *     storage = gv[0]
+ *     a = R.memory.alloc_tensor(storage, ...)
+ *     gv1 = run_or_capture(cls.main_cuda_graph_capture, (w, a), 0)
+ *     _ = cls.g(a, b)
  *
  * Only with the configuration relax.backend.use_cuda_graph. Storages of constant size that stay
  * inside their functions are merged over all functions of the module into one cached allocation:

@@ -2,12 +2,14 @@
 /* VMShapeLower: checks of arguments and symbolic shapes become calls of the runtime on a heap of
  * integers.
  *
- *     def f(x: R.Tensor((n, m))):                    shape_heap = vm.builtin.alloc_shape_heap(3)
- *         s = R.shape([n * m])                       vm.builtin.check_tensor_info(x, 2, "float32",
- * "")
- *         ...                                        vm.builtin.match_shape(x, shape_heap, 2, 1, 0,
- * 1, 1, "") shape_func(shape_heap)      # heap[2] = heap[0] * heap[1] s =
- * vm.builtin.make_shape(shape_heap, 1, 1, 2)
+ *     def f(x: R.Tensor((n, m))):
+ *         s = R.shape([n * m])
+ *  -> def f(x):
+ *         shape_heap = vm.builtin.alloc_shape_heap(3)
+ *         vm.builtin.check_tensor_info(x, 2, "float32", "")
+ *         vm.builtin.match_shape(x, shape_heap, 2, 1, 0, 1, 1, "")
+ *         shape_func(shape_heap)                    # heap[2] = heap[0] * heap[1]
+ *         s = vm.builtin.make_shape(shape_heap, 1, 1, 2)
  *
  * One slot a distinct symbolic expression, numbered by first encounter: parameters, body, result.
  * Option emit_err_ctx: texts that say which argument a failed check belongs to. Pure functions have
