@@ -279,13 +279,12 @@ math1(uint16_t id, double x)
 #define CASE(n)           \
     case TNB_VM_MATH_##n: \
         return n(x);
-        CASE(exp)
-        CASE(exp2)
-        CASE(exp10)
-            CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1) CASE(sqrt) CASE(cbrt) CASE(sin)
-                CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh) CASE(asin) CASE(acos)
-                    CASE(atan) CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf) CASE(floor) CASE(ceil)
-                        CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
+        /* clang-format off */
+        CASE(exp) CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1)
+        CASE(sqrt) CASE(cbrt) CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh)
+        CASE(asin) CASE(acos) CASE(atan) CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf) CASE(floor)
+        CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
+        /* clang-format on */
 #undef CASE
                             case TNB_VM_MATH_rsqrt : return 1.0 /
                                                      sqrt(x);

@@ -15,28 +15,42 @@
 #define NULL_MAGIC "NULLCODE"
 
 /* name, values taken from the stack, values put on it, what `arg` is */
-#define NULL_OPS(X)                                                                             \
-    X(CONST, 0, 1, CONSTANT)                                                                    \
-    X(GET, 0, 1, LOCAL)                                                                         \
-    X(SET, 1, 0, LOCAL)                                                                         \
-    X(LOAD, 1, 1, BUFFER)  /* index -> element */                                               \
-    X(STORE, 2, 0, BUFFER) /* value, index */                                                   \
-    X(ALLOC, 1, 0, BUFFER) /* bytes: memory for a buffer of the kernel's own */                 \
-    X(JUMP, 0, 0, TARGET)                                                                       \
-    X(JUMP_IF_NOT, 1, 0, TARGET)                                                                \
-    X(ASSERT, 1, 0, NOTHING)                                                                    \
-    X(DROP, 1, 0, NOTHING)                                                                      \
-    X(END, 0, 0, NOTHING)                                                                       \
-    X(ADD, 2, 1, NOTHING)                                                                       \
-    X(SUB, 2, 1, NOTHING)                                                                       \
-    X(MUL, 2, 1, NOTHING)                                                                       \
-    X(DIV, 2, 1, NOTHING) X(MOD, 2, 1, NOTHING) X(FLOOR_DIV, 2, 1, NOTHING)                     \
-        X(FLOOR_MOD, 2, 1, NOTHING) X(MIN, 2, 1, NOTHING) X(MAX, 2, 1, NOTHING)                 \
-            X(EQ, 2, 1, NOTHING) X(NE, 2, 1, NOTHING) X(LT, 2, 1, NOTHING) X(LE, 2, 1, NOTHING) \
-                X(BIT_AND, 2, 1, NOTHING) X(BIT_OR, 2, 1, NOTHING) X(BIT_XOR, 2, 1, NOTHING)    \
-                    X(SHL, 2, 1, NOTHING) X(SHR, 2, 1, NOTHING) X(NOT, 1, 1, NOTHING)           \
-                        X(CAST, 1, 1, DTYPE) /* from the dtype in arg */                        \
-        X(MATH1, 1, 1, MATH) X(MATH2, 2, 1, MATH)
+/* clang-format off */
+#define NULL_OPS(X) \
+    X(CONST, 0, 1, CONSTANT) \
+    X(GET, 0, 1, LOCAL) \
+    X(SET, 1, 0, LOCAL) \
+    X(LOAD, 1, 1, BUFFER) /* index -> element */ \
+    X(STORE, 2, 0, BUFFER) /* value, index */ \
+    X(ALLOC, 1, 0, BUFFER) /* bytes: memory for a buffer of the kernel's own */ \
+    X(JUMP, 0, 0, TARGET) \
+    X(JUMP_IF_NOT, 1, 0, TARGET) \
+    X(ASSERT, 1, 0, NOTHING) \
+    X(DROP, 1, 0, NOTHING) \
+    X(END, 0, 0, NOTHING) \
+    X(ADD, 2, 1, NOTHING) \
+    X(SUB, 2, 1, NOTHING) \
+    X(MUL, 2, 1, NOTHING) \
+    X(DIV, 2, 1, NOTHING) \
+    X(MOD, 2, 1, NOTHING) \
+    X(FLOOR_DIV, 2, 1, NOTHING) \
+    X(FLOOR_MOD, 2, 1, NOTHING) \
+    X(MIN, 2, 1, NOTHING) \
+    X(MAX, 2, 1, NOTHING) \
+    X(EQ, 2, 1, NOTHING) \
+    X(NE, 2, 1, NOTHING) \
+    X(LT, 2, 1, NOTHING) \
+    X(LE, 2, 1, NOTHING) \
+    X(BIT_AND, 2, 1, NOTHING) \
+    X(BIT_OR, 2, 1, NOTHING) \
+    X(BIT_XOR, 2, 1, NOTHING) \
+    X(SHL, 2, 1, NOTHING) \
+    X(SHR, 2, 1, NOTHING) \
+    X(NOT, 1, 1, NOTHING) \
+    X(CAST, 1, 1, DTYPE) /* from the dtype in arg */ \
+    X(MATH1, 1, 1, MATH) \
+    X(MATH2, 2, 1, MATH)
+/* clang-format on */
 
 enum null_op {
 #define X(name, takes, gives, arg) NULL_##name,

@@ -144,9 +144,7 @@ test_large_ones_are_made_by_machine_code_and_always_equal(void **state)
         int jobs;
         bool cache;
         uint32_t hits, misses;
-    } runs[] = {{"one", 1, false, 0, 1},
-                {"cold", 2, true, 0, 1},
-                {"warm", 2, true, 1, 0}};
+    } runs[] = {{"one", 1, false, 0, 1}, {"cold", 2, true, 0, 1}, {"warm", 2, true, 1, 0}};
     char cache[64], path[3][64], *first = NULL, *other;
     size_t n, m;
     snprintf(cache, sizeof cache, "%s/cache", folder);
