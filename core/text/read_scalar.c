@@ -555,6 +555,9 @@ index_map(reader *r, const ast *lambda, tnb_dtype d, const tn_node *inverse)
     if (!rd_enter(r, lambda))
         return NULL;
     lambda_frame(r, lambda, d, &vars);
+    level outside = r->level;
+    if (tnb_dtype_eq(d, TNB_I32))
+        r->level = LEVEL_TENSOR; /* numbers in the lambda are int32, as its variables */
     value v = rd_eval(r, lambda->a);
     const value *items;
     uint32_t n;
@@ -568,6 +571,7 @@ index_map(reader *r, const ast *lambda, tnb_dtype d, const tn_node *inverse)
         ok = x != NULL;
         TNB_PUSH(r->arena, result, x);
     }
+    r->level = outside;
     rd_pop(r);
     rd_leave(r);
     if (!ok)

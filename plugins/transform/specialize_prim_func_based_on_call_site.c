@@ -97,9 +97,9 @@ specialized(specializer *s, const tn_prim_func *f, const tn_call *c)
     const tn_node *out = bind_in(s->ctx, TN_NODE(f), &map);
     if (tn_is_error(out))
         return out;
-    tn_list free = tn_free_vars(s->ctx, out, false);
-    if (free.n) /* a caller's symbolic variable: an int64 that the program's buffers define */
-        out = tn_fresh_copy(s->ctx, out, NULL);
+    /* no variable is shared with the program it came from; a caller's symbolic variable becomes an
+     * int64 that the program's buffers define */
+    out = tn_fresh_copy(s->ctx, out, NULL);
     return tn_func_with_attr(s->ctx, out, "scoped", tn_i64(s->ctx, 1));
 }
 
