@@ -15,6 +15,13 @@ SH_LOG_COMPILER = $(SHELL)
 PY_LOG_COMPILER = $(PYTHON)
 TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(CMOCKA_CFLAGS)
 
+# Seconds that one run of tenon may take in a test; with the sanitizers, or beside other work, all is slower.
+if ASAN
+TESTS_TIMEOUT = 1800
+else
+TESTS_TIMEOUT = 300
+endif
+
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
@@ -27,7 +34,7 @@ AM_TESTS_ENVIRONMENT = \
 	LD_LIBRARY_PATH='$(LIBRARY_DIRS)'"$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"; export LD_LIBRARY_PATH; \
 	TENON_LONG='$(TENON_LONG)'; export TENON_LONG; SHARD='$(SHARD)'; export SHARD; \
 	CC='$(CC)'; export CC; CXX17='$(CXX17)'; export CXX17; MAKE='$(MAKE)'; export MAKE; \
-	BLESS='$(BLESS)'; export BLESS; \
+	BLESS='$(BLESS)'; export BLESS; TESTS_TIMEOUT='$(TESTS_TIMEOUT)'; export TESTS_TIMEOUT; \
 	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1$${UBSAN_OPTIONS:+:$$UBSAN_OPTIONS}"; export UBSAN_OPTIONS; \
 	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON; $(TESTS_PRELOAD)

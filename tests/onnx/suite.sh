@@ -8,7 +8,8 @@ test -f "$TENON_PLUGIN_PATH/onnx.so" || exit 77
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-"$TENON" onnx-test --interp -q "$data/node" "$data/simple" "$data/pytorch-operator" "$data/pytorch-converted" >"$tmp/out"
+"$TENON" onnx-test --interp -q --timeout "${TESTS_TIMEOUT:-300}" "$data/node" "$data/simple" "$data/pytorch-operator" \
+    "$data/pytorch-converted" >"$tmp/out"
 grep -v '^SKIP' "$tmp/out"
 last=$(tail -n 1 "$tmp/out")
 passed=${last%% passed*}

@@ -30,7 +30,7 @@ def write(name, data):
     return p
 
 
-def tenon(*args, env=None, timeout=300):
+def tenon(*args, env=None, timeout=float(os.environ.get("TESTS_TIMEOUT") or 300)):
     """Runs tenon; the result has returncode, stdout, stderr."""
     full = dict(os.environ)
     full.update(env or {})

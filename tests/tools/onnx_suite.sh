@@ -16,7 +16,7 @@ fi
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$TENON" onnx-test "$data" -t cpu -j 2 --quiet > "$work/out" 2> "$work/err" || true
+"$TENON" onnx-test "$data" -t cpu -j 2 --quiet --timeout "${TESTS_TIMEOUT:-300}" > "$work/out" 2> "$work/err" || true
 tail -n 40 "$work/out"
 summary=$(tail -n 1 "$work/out")
 passed=${summary%% passed*}
