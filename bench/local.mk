@@ -10,3 +10,6 @@ EXTRA_DIST += bench/llm.py bench/limits bench/cpu-first bench/cpu_first.py
 
 # Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
+
+# What they gave on the machines named in them.
+EXTRA_DIST += bench/results/cpu-first-2026-11-21.txt

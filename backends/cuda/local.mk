@@ -8,4 +8,4 @@ backends_cuda_cuda_la_SOURCES = \
 	backends/cuda/pipeline.c
 backends_cuda_cuda_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cuda_cuda_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-EXTRA_DIST += backends/cuda/README.md
+EXTRA_DIST += backends/cuda/README.md backends/cuda/cuda.plugin

@@ -8,4 +8,4 @@ backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/pipeline.c
 backends_opencl_opencl_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-EXTRA_DIST += backends/opencl/README.md
+EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin
