@@ -79,14 +79,16 @@ bind_function(const tn_pass_ctx *pc, const tn_node *func, const char *name, bool
     if (!map.n)
         return func;
     const tn_node *out = bind_in_function(pc->ctx, tn_as_function(func), &map);
-    tn_list free = tn_is_error(out) ? (tn_list){0} : tn_free_vars(pc->ctx, out, false);
+    if (tn_is_error(out))
+        return NULL;
+    tn_list free = tn_free_vars(pc->ctx, out, false);
     if (free.n) {
         tn_error(pc->ctx, func->loc, TNB_INVALID,
                  "the expressions bound in function '%s' use '%s', which it does not define", name,
                  tn_var_name(free.at[0]));
         return NULL;
     }
-    return tn_is_error(out) ? NULL : out;
+    return out;
 }
 
 typedef struct progress {

@@ -133,12 +133,13 @@ prune_sequence(pruner *p, const tn_expr *e)
                 changed = true;
                 continue;
             }
-            const tn_expr *old_value = vb ? vb->value : mc->value;
+            const tn_expr *old_value = mc ? mc->value : vb->value;
             const tn_expr *value = prune_value(p, old_value);
             tn_walk(mc ? mc->to : vb->var->type, TN_WALK_TYPES, note_use, NULL, p);
             if (value != old_value) {
                 tn_loc old = tn_at(p->ctx, binding->loc);
-                binding = tn_binding(p->ctx, vb->var, value);
+                binding = mc ? tn_match_cast_of(p->ctx, mc->var, value, mc->to)
+                             : tn_binding(p->ctx, vb->var, value);
                 tn_at(p->ctx, old);
                 changed = true;
             }
