@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attribute values as short text: defaults in schemas and options in pass lists.
  *
- *     value := number | "text" | True | False | None | [value, ...] | {"key": value, ...} |
- * bareword
+ *     value := number | "text" | True | False | None | [value, ...] | {"key": value, ...} | bareword
  *
  * A superset of JSON: Python's spellings of true, false and null, and barewords, which are text.
  */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pipeline of the cpu target: what happens to a module, in order. An INI file may change any of
- * it:
+/* The pipeline of the cpu target: what happens to a module, in order. An INI file may change any of it:
  *
  *     [pipeline cpu]
  *     insert.mine = after FuseTIR: MyPass{level=2}

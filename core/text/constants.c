@@ -5,16 +5,14 @@
  *     R.const([[1, 2], [3, 4]], "int32")            its shape is that of the lists
  *     R.const(0, "float32", shape=[1024, 1024])     one value everywhere, kept as such
  *     R.const([], "float32", shape=[0, 3])          no elements
- *     R.const(bytes="0000c07f", dtype="float32")    the bytes, where decimals would not give them
- * back
+ *     R.const(bytes="0000c07f", dtype="float32")    the bytes, where decimals would not give them back
  *
  * The table of large constants stands in front of the module:
  *
  *     metadata = tvm.ir.load_json("""{"relax.expr.Constant": [{"dtype": "float32", "hash": "...",
  *         "offset": 0, "shape": [1024, 10]}], "file": "model.py.consts"}""")
  *
- * and the bytes lie at the offset of that file, beside the text; without "file" only the hashes are
- * known.
+ * and the bytes lie at the offset of that file, beside the text; without "file" only the hashes are known.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classifies pictures of handwritten digits with a compiled network: what a program that deploys a
- * model looks like. It links the runtime only (pkg-config tenon-rt); no compiler is loaded.
+/* Classifies pictures of handwritten digits with a compiled network: what a program that deploys a model looks
+ * like. It links the runtime only (pkg-config tenon-rt); no compiler is loaded.
  *
  *     digits DIGITS.tno IMAGE.npy...
  */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CompactBufferAllocation: an allocated buffer shrinks to the region that is accessed where it
- * lives.
+/* CompactBufferAllocation: an allocated buffer shrinks to the region that is accessed where it lives.
  *
  *     for i in range(8):                            for i in range(8):
  *         B = T.alloc_buffer((8, 16))                   B = T.alloc_buffer((1, 16))
  *         for j in range(16): B[i, j] = ...     =>      for j in range(16): B[0, j] = ...
  *
- * The region is the hull of all accesses over the loops inside; an extent that is not constant is
- * bounded by its greatest value. A dimension whose accesses are not known stays whole. Needs: no
- * blocks.
+ * The region is the hull of all accesses over the loops inside; an extent that is not constant is bounded by its greatest value.
+ * A dimension whose accesses are not known stays whole. Needs: no blocks.
  */
 #include "region.h"
 

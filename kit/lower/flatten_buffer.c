@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FlattenBuffer: buffers of any rank become buffers of one dimension; strides and offsets become
- * part of the index.
+/* FlattenBuffer: buffers of any rank become buffers of one dimension; strides and offsets become part of the index.
  *
  *     A: T.Buffer((8, 4))                      A: T.Buffer((32,))
  *     A[i, j] = 1                      =>      A[i * 4 + j] = 1
  *
- * A parameter's elem_offset is dropped: a kernel gets the address of the first element. Symbolic
- * variables that the shapes and strides of parameters defined become scalar parameters at the end.
- * Needs: no blocks.
+ * A parameter's elem_offset is dropped: a kernel gets the address of the first element. Symbolic variables that the shapes and
+ * strides of parameters defined become scalar parameters at the end. Needs: no blocks.
  */
 #include "lower.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HoistIfThenElse: an if that is the whole body of a loop and does not depend on it moves out of
- * it.
+/* HoistIfThenElse: an if that is the whole body of a loop and does not depend on it moves out of it.
  *
  *     for i in range(8):                 if n > 4:
  *         if n > 4:              =>          for i in range(8):

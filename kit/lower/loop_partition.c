@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LoopPartition: a loop is cut where a condition in its body becomes or stops being true, so that
- * the long part needs no test.
+/* LoopPartition: a loop is cut where a condition in its body becomes or stops being true, so that the long part needs no test.
  *
  *     for i in range(4):                            for i in range(3):
  *         for j in T.vectorized(8):                     for j in T.vectorized(8): A[i * 8 + j] = 0
  *             if i * 8 + j < 30:            =>      for j in T.vectorized(8):
  *                 A[i * 8 + j] = 0                      if 24 + j < 30: A[24 + j] = 0
  *
- * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of
- * loops further inside are relaxed. The pieces are simplified with what is known in them. Needs: no
- * blocks; works best after FlattenBuffer and Simplify.
+ * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of loops further inside are relaxed.
+ * The pieces are simplified with what is known in them. Needs: no blocks; works best after FlattenBuffer and Simplify.
  */
 #include "lower.h"
 

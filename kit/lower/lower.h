@@ -5,12 +5,11 @@
  *
  *     LowerInitBlock                          no block has an `init`
  *     LowerMatchBuffer                        no block has match_buffers
- *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are
- * AllocBuffer statements PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the
- * innermost loop that may hold it CompactBufferAllocation                 buffers are as small as
- * their accesses allow FlattenBuffer                           one dimension, offsets explicit
- *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin,
- * NarrowDataType
+ *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are AllocBuffer statements
+ *     PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the innermost loop that may hold it
+ *     CompactBufferAllocation                 buffers are as small as their accesses allow
+ *     FlattenBuffer                           one dimension, offsets explicit
+ *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  */
 #ifndef TENON_KIT_LOWER_H
 #define TENON_KIT_LOWER_H

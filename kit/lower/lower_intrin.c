@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LowerIntrin: floor division and modulo become the truncating ones where both agree, which every
- * machine has.
+/* LowerIntrin: floor division and modulo become the truncating ones where both agree, which every machine has.
  *
  *     A[i // 4, i % 4]        =>      A[T.truncdiv(i, 4), T.truncmod(i, 4)]      (0 <= i)
  *

@@ -4,9 +4,8 @@
  *     M = T.match_buffer(A[i*4:i*4+4, 0:4], (4, 4))
  *     M[a, b] = 1                                     =>     A[i*4 + a, 0 + b] = 1
  *
- * The region's leading dimensions that the matched buffer lacks have extent 1. Symbolic shapes,
- * strides and offsets that the match defines are replaced by the region's. Needs: blocks. Leaves:
- * no block with match_buffers.
+ * The region's leading dimensions that the matched buffer lacks have extent 1. Symbolic shapes, strides and offsets that the match
+ * defines are replaced by the region's. Needs: blocks. Leaves: no block with match_buffers.
  */
 #include "lower.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NarrowDataType: 64-bit index arithmetic becomes 32-bit where every intermediate value provably
- * fits.
+/* NarrowDataType: 64-bit index arithmetic becomes 32-bit where every intermediate value provably fits.
  *
  *     for i in range(T.int64(16)):              for i in range(16):
  *         A[i * T.int64(4)] = 0         =>          A[i * 4] = 0
  *
- * Option target_bits: the width to narrow to. A loop is narrowed when all its uses are. For devices
- * whose registers are 32 bits wide; processors keep 64 bits. Needs: flat buffers.
+ * Option target_bits: the width to narrow to. A loop is narrowed when all its uses are. For devices whose registers are 32 bits
+ * wide; processors keep 64 bits. Needs: flat buffers.
  */
 #include "lower.h"
 

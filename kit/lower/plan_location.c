@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PlanAndUpdateBufferAllocationLocation: allocations move into the innermost loop that may hold
- * them.
+/* PlanAndUpdateBufferAllocationLocation: allocations move into the innermost loop that may hold them.
  *
  *     B = T.alloc_buffer((8, 16))               for i in range(8):
  *     for i in range(8):                            B = T.alloc_buffer((8, 16))
  *         for j in range(16): B[i, j] = ...   =>    for j in range(16): B[i, j] = ...
  *         for j in range(16): C[i, j] = B[i, j]     for j in range(16): C[i, j] = B[i, j]
  *
- * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write
- * that does not depend on a condition of the outside, and its region holds that of every read
- * (proved; else the allocation stays). Needs: no blocks.
+ * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write that does not depend on a
+ * condition of the outside, and its region holds that of every read (proved; else the allocation stays). Needs: no blocks.
  */
 #include "region.h"
 

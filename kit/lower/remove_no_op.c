@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RemoveNoOp: statements without effect disappear: empty loops and ifs, evaluations of literals,
- * loops of no turn, stores of a value to the place it was just loaded from.
+/* RemoveNoOp: statements without effect disappear: empty loops and ifs, evaluations of literals, loops of no turn, stores of a
+ * value to the place it was just loaded from.
  *
  *     for i in range(8):
  *         T.evaluate(0)          =>      (nothing)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simplify: expressions are simplified with the ranges of the enclosing loops, loops of one turn
- * and decided ifs disappear.
+/* Simplify: expressions are simplified with the ranges of the enclosing loops, loops of one turn and decided ifs disappear.
  *
  *     for i in range(4):
  *         for j in range(1):                   for i in range(4):

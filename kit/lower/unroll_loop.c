@@ -4,8 +4,7 @@
  *     for i in T.unroll(2):              A[0] = 0
  *         A[i] = 0               =>      A[1] = 0
  *
- * A loop whose extent is not constant, or too long with all that it contains, becomes a serial one.
- * Needs: no blocks.
+ * A loop whose extent is not constant, or too long with all that it contains, becomes a serial one. Needs: no blocks.
  */
 #include "lower.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* VectorizeLoop: loops marked vectorized become vector expressions.
  *
- *     for i in T.vectorized(8):              A[T.Ramp(0, 1, 8)] = B[T.Ramp(0, 1, 8)] *
- * T.Broadcast(x, 8) A[i] = B[i] * x            =>
+ *     for i in T.vectorized(8):              A[T.Ramp(0, 1, 8)] = B[T.Ramp(0, 1, 8)] * T.Broadcast(x, 8)
+ *         A[i] = B[i] * x            =>
  *
- * An extent that is no power of two is cut into powers of two. A loop whose body has no vector form
- * (an if on the variable, an access guarded by it, a call without vector meaning) becomes a serial
- * loop, with the same results. Needs: flat buffers.
+ * An extent that is no power of two is cut into powers of two. A loop whose body has no vector form (an if on the variable, an
+ * access guarded by it, a call without vector meaning) becomes a serial loop, with the same results. Needs: flat buffers.
  */
 #include "lower.h"
 

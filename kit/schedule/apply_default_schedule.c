@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ApplyDefaultSchedule: gives each unscheduled PrimFunc the schedule of the first rule that takes
- * it.
+/* ApplyDefaultSchedule: gives each unscheduled PrimFunc the schedule of the first rule that takes it.
  *
  *     ApplyDefaultSchedule{rules=[Matmul, Fallback]}
  *
- * A rule is looked for under "TARGET.NAME" (cpu.Matmul) and then under its name as written.
- * Functions with tirx.is_scheduled are left alone; scheduled ones get it. A function that no rule
- * takes stays as it is.
+ * A rule is looked for under "TARGET.NAME" (cpu.Matmul) and then under its name as written. Functions with tirx.is_scheduled are
+ * left alone; scheduled ones get it. A function that no rule takes stays as it is.
  */
 #include "schedule_private.h"
 

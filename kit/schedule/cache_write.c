@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_write, cache_read, set_scope: where results of a block go first, where its operands come
- * from.
+/* cache_write, cache_read, set_scope: where results of a block go first, where its operands come from.
  *
  *     C[vi, vj] += ...         =>      C_local[vi, vj] += ...
  *                                      C[v0, v1] = C_local[v0, v1]

@@ -7,9 +7,8 @@
  *     _ = R.vm.kill_object(storage)                                           KILL
  *     return cls.loop(i, t)      (in cls.loop)                                TAIL
  *
- * Every variable has a register of its own until it is killed; registers of the dead are used again
- * at the same depth of nested Ifs. A variable bound to another one gets a copy of the reference, so
- * that both may be killed.
+ * Every variable has a register of its own until it is killed; registers of the dead are used again at the same depth of
+ * nested Ifs. A variable bound to another one gets a copy of the reference, so that both may be killed.
  */
 #include "vm_private.h"
 

@@ -2,10 +2,10 @@
 /* AttachVariableBounds: upper bounds of symbolic variables, for memory planning.
  *
  *     AttachVariableBounds{variable_bounds={"batch_size": 16, "sliding_window": -1}}
- *     @R.function                            @R.function
- *     def decode(...):                       def decode(...):
- *         ...                                    R.func_attr({"tir_var_upper_bound": {"batch_size":
- * 16}, "tir_non_negative_var": ["vocab_size"]})
+ *     @R.function               @R.function
+ *     def decode(...):          def decode(...):
+ *         ...                       R.func_attr({"tir_var_upper_bound": {"batch_size": 16},
+ *                                                "tir_non_negative_var": ["vocab_size"]})
  *
  * Every graph function gets both. A bound that is not positive says that there is none and is left
  * out. Without the option, bounds that a function has already stay. Cases:

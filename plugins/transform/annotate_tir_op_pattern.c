@@ -5,10 +5,9 @@
  *         with T.sblock("add"):                =>    ... the program as before
  *             C[vi, vj] = A[vi, vj] + 1
  *
- * Kinds: 0 elementwise, 1 broadcast, 2 injective, 3 commutative reduction, 4 takes elementwise work
- * behind it (products, convolutions, pooling, softmax), 8 opaque. Programs that have a non-zero
- * op_pattern keep theirs. Needs blocks, as legalization writes them. Cases:
- * tests/pass/AnnotateTIROpPattern.
+ * Kinds: 0 elementwise, 1 broadcast, 2 injective, 3 commutative reduction, 4 takes elementwise work behind it
+ * (products, convolutions, pooling, softmax), 8 opaque. Programs that have a non-zero op_pattern keep theirs.
+ * Needs blocks, as legalization writes them. Cases: tests/pass/AnnotateTIROpPattern.
  */
 #include "transform.h"
 

@@ -4,9 +4,8 @@
  *     @T.prim_func(private=True)                     @T.prim_func
  *     def add(...)                                   def add(...)          # global_symbol = "add"
  *
- * PrimFuncs get the module attribute system_lib_prefix in front; a function whose name changes so
- * is renamed everywhere. Graph functions keep their names. A differing symbol is replaced. Cases:
- * tests/pass/AttachGlobalSymbol.
+ * PrimFuncs get the module attribute system_lib_prefix in front; a function whose name changes so is renamed everywhere. Graph functions keep their names.
+ * A differing symbol is replaced. Cases: tests/pass/AttachGlobalSymbol.
  */
 #include "transform.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CallTIRRewrite: destination-passing calls allocate their results explicitly.
  *
- *     gv = R.call_tir(cls.add, (x, y), out_ty=T)     alloc = R.builtin.alloc_tensor(R.shape([2]),
- * R.dtype("float32"), R.prim_value(0), R.str("global")) _ = cls.add(x, y, alloc) gv = alloc
+ *     gv = R.call_tir(cls.add, (x, y), out_ty=T)     alloc = R.builtin.alloc_tensor(R.shape([2]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+ *                                                    _ = cls.add(x, y, alloc)
+ *                                                    gv = alloc
  *
- * The same for call_tir_inplace (an index k >= 0: the output is argument k) and call_dps_packed.
- * Several outputs: gv is bound to the tuple of allocations; nested tuples are flattened for the
- * call. Needs ordinary blocks (ToNonDataflow) and known output shapes. Cases:
- * tests/pass/CallTIRRewrite.
+ * The same for call_tir_inplace (an index k >= 0: the output is argument k) and call_dps_packed. Several outputs: gv is bound to the tuple of
+ * allocations; nested tuples are flattened for the call. Needs ordinary blocks (ToNonDataflow) and known output shapes. Cases: tests/pass/CallTIRRewrite.
  */
 #include "transform.h"
 

@@ -4,9 +4,8 @@
  *     R.call_packed("f", x, n * 4 + 1)               pv = cls.compute_symbolic_expr(n)
  *                                                    R.call_packed("f", x, pv)
  *
- * Concerns call arguments, bound values and If conditions, not the extents of shapes and types;
- * integer literals and variables stay as they are. Equal functions are shared. Cases:
- * tests/pass/ComputePrimValue.
+ * Concerns call arguments, bound values and If conditions, not the extents of shapes and types; integer literals and variables stay as they are. Equal
+ * functions are shared. Cases: tests/pass/ComputePrimValue.
  */
 #include "transform.h"
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FuseOps: groups calls of tensor programs that one kernel can compute into private functions
- * marked Primitive, which FuseTIR then turns into one PrimFunc each.
+/* FuseOps: groups calls of tensor programs that one kernel can compute into private functions marked
+ * Primitive, which FuseTIR then turns into one PrimFunc each.
  *
  *     lv = R.call_tir(cls.add, (x, y), ...)          lv1 = cls.fused_add_relu(x, y)
  *     lv1 = R.call_tir(cls.relu, (lv,), ...)
  *
- * Needs op_pattern on PrimFuncs (AnnotateTIROpPattern); works on dataflow blocks of functions
- * without Primitive or Codegen; leaves everything else. Option fuse_opt_level: -1 the run's level,
- * 0 nothing. Config relax.FuseOps.max_depth bounds the members of a group. Cases:
- * tests/pass/FuseOps.
+ * Needs op_pattern on PrimFuncs (AnnotateTIROpPattern); works on dataflow blocks of functions without
+ * Primitive or Codegen; leaves everything else. Option fuse_opt_level: -1 the run's level, 0 nothing.
+ * Config relax.FuseOps.max_depth bounds the members of a group. Cases: tests/pass/FuseOps.
  */
 #include "transform.h"
 #include "fuse_graph.h"

@@ -13,8 +13,7 @@
  *
  * and its call sites to R.call_tir. Needs Primitive functions of call_tir bindings, tuples and
  * tuple-gets only; functions that are no longer reachable from a public one are removed, and so are
- * tensor parameters of private functions that nothing reads. Keeps the meaning bit by bit. Cases:
- * tests/pass/FuseTIR.
+ * tensor parameters of private functions that nothing reads. Keeps the meaning bit by bit. Cases: tests/pass/FuseTIR.
  */
 #include "transform.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LegalizeOps: replaces operator calls by calls of tensor programs.
  *
- *     lv = R.add(x, y)      =>      lv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((8, 4),
- * "float32")) and the PrimFunc `add`
+ *     lv = R.add(x, y)    =>    lv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((8, 4), "float32"))
+ *                               and the PrimFunc `add`
  *
  * A call is taken when the shapes of its arguments, and of its result unless that depends on data,
  * are known; an element type that is not is then an error. The rule is the target's

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LowerAllocTensor: allocations that memory planning left become storage of their own.
  *
- *     x = R.builtin.alloc_tensor(R.shape([2, n]), R.dtype("float32"), R.prim_value(0),
- * R.str("global"))
+ *     x = R.builtin.alloc_tensor(R.shape([2, n]), R.dtype("float32"), R.prim_value(0), R.str("global"))
  *
- *     storage = R.memory.alloc_storage(R.shape([2 * n * 4]), R.prim_value(0), R.str("global"),
- * R.dtype("uint8")) x = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([2, n]),
- * R.dtype("float32"), R.prim_value(0))
+ *     storage = R.memory.alloc_storage(R.shape([2 * n * 4]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
+ *     x = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([2, n]), R.dtype("float32"), R.prim_value(0))
  *
  * The shape has to be a ShapeExpr, or a variable bound to one. Cases: tests/pass/LowerAllocTensor.
  */

@@ -2,8 +2,10 @@
 /* MergeCompositeFunctions: neighbouring calls of Composite functions of one codegen become one
  * function marked Codegen, in which the composites are local functions.
  *
- *     lv = cls.conv2d(x, w)      # Composite "dnnl.conv2d"      gv = cls.fused_conv2d_relu_dnnl(x,
- * w) gv = cls.relu(lv)          # Composite "dnnl.relu"
+ *     lv = cls.conv2d(x, w)    # Composite "dnnl.conv2d"
+ *     gv = cls.relu(lv)        # Composite "dnnl.relu"
+ *
+ *     gv = cls.fused_conv2d_relu_dnnl(x, w)
  *
  * A call joins the groups of its arguments unless another argument depends on them, which would
  * close a circle. Tuples of, and items of, values of one group join it when nothing else uses the

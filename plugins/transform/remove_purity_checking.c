@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RemovePurityChecking: pure functions are marked relax.force_pure, so that later passes may insert
- * impure calls; wrappers that only claim purity are taken off.
+/* RemovePurityChecking: pure functions are marked relax.force_pure, so that later passes may insert impure calls; wrappers that only claim
+ * purity are taken off.
  *
  *     R.call_pure_packed("f", x, ty_args=(T,))       R.call_packed("f", x, ty_args=(T,))
  *     R.invoke_pure_closure(c, (x,), ty_args=T)      R.invoke_closure(c, (x,), ty_args=T)
  *
- * Works on nested functions too; functions marked impure stay so. Cases:
- * tests/pass/RemovePurityChecking.
+ * Works on nested functions too; functions marked impure stay so. Cases: tests/pass/RemovePurityChecking.
  */
 #include "transform.h"
 

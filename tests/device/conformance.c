@@ -3,10 +3,9 @@
  *
  *     device-conformance DRIVER [ID] [--module FORMAT FILE]
  *
- * Drivers are found as always (TENON_PLUGIN_PATH, the configuration). With a module that holds a
- * kernel `add_f32` (two inputs and an output of float32, then the element count as an int64
- * scalar), launches are checked too. Prints a line a check; exits with 1 if one failed, 77 if there
- * is no such device here.
+ * Drivers are found as always (TENON_PLUGIN_PATH, the configuration). With a module that holds a kernel `add_f32` (two inputs and
+ * an output of float32, then the element count as an int64 scalar), launches are checked too. Prints a line a check; exits with
+ * 1 if one failed, 77 if there is no such device here.
  */
 #include <errno.h>
 #include <inttypes.h>

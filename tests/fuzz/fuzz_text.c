@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzing of the text reader: whatever the bytes are, reading ends with a module or with a located
- * error; a module prints, and what is printed reads back as the same module and prints the same.
+/* Fuzzing of the text reader: whatever the bytes are, reading ends with a module or with a located error;
+ * a module prints, and what is printed reads back as the same module and prints the same.
  *
  * With -DTENON_LIBFUZZER this is a libFuzzer target. Else a program of its own:
  *
  *     fuzz_text [-t SECONDS] [-s SEED] [-r ROUNDS] FILE|DIR...
  *
- * replays the files; with -t or -r it goes on to mutate them (pieces moved, bytes and words
- * changed, files spliced). What breaks a promise is written to crash-text-SEED-ROUND and ends the
- * program with status 1.
+ * replays the files; with -t or -r it goes on to mutate them (pieces moved, bytes and words changed, files
+ * spliced). What breaks a promise is written to crash-text-SEED-ROUND and ends the program with status 1.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -9,15 +9,14 @@
  *     # passes: FuseOps{fuse_opt_level=0}     default: the folder's name
  *     # config: relax.FuseOps.max_depth=2     pass configuration, JSON value
  *     # target: cuda                          current target: a kind, or JSON with attributes
- *     # error: text                           the passes must fail with this in a message; no
- * Expected then
+ *     # error: text                           the passes must fail with this in a message; there
+ *                                             is no Expected then
  *     # at: 12                                the line that the error points at
  *     # note: text                            and a text in one of its notes
  *
  * @DIR@ in `passes` stands for the folder of the case.
  * The result has to be structurally equal to Expected. With BLESS=1 in the environment the text
- * from the line
- * `# expected:` on is written anew.
+ * from the line `# expected:` on is written anew.
  */
 #include <stdio.h>
 #include <stdlib.h>

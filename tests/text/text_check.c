@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads text modules, prints them, reads and prints again, and compares.
  *
- *     text_check [-p] [-v] [-q] FILE...     -p: print each module; -v: verify it; -q: only the
- * summary
+ *     text_check [-p] [-v] [-q] FILE...     -p: print each module; -v: verify it; -q: only the summary
  *
- * Exit status 0: every module of every file came back equal, and its text the second time
- * identical.
+ * Exit status 0: every module of every file came back equal, and its text the second time identical.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Register tiles for contractions: sums of products such as matrix products and convolutions.
  *
- * The result's last dimension x is computed in vectors: the operand that runs along x is loaded (a
- * step of 2 is shuffled), the other one broadcast. A tile is ty rows of y (a dimension that only
- * the broadcast operand has: output channels, rows of a matrix) times th rows of the dimension
- * before x times tw vectors; its accumulators stay in registers while the reduction runs:
+ * The result's last dimension x is computed in vectors: the operand that runs along x is loaded (a step of 2 is shuffled), the other one
+ * broadcast. A tile is ty rows of y (a dimension that only the broadcast operand has: output channels, rows of a matrix) times th
+ * rows of the dimension before x times tw vectors; its accumulators stay in registers while the reduction runs:
  *
  *     for n, y0, h0: (parallel)
  *         for x0:
@@ -12,8 +11,7 @@
  *             for k...: acc[i][h][...] += B[y0 * ty + i, k] * A[k, ...]
  *             out[...] = epilogue(acc)
  *
- * Extents that the tile does not divide are covered by moving the last tile back, so that no
- * iteration needs a test.
+ * Extents that the tile does not divide are covered by moving the last tile back, so that no iteration needs a test.
  */
 #include "rules.h"
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layout of an artifact (.tno), shared by its writer (kit) and its reader (runtime).
  *
- *     header (64 bytes) · section table · [constant data, page-aligned] · other sections, each
- * aligned to 64
+ *     header (64 bytes) · section table · [constant data, page-aligned] · other sections, each aligned to 64
  *
- * All numbers are little-endian; structures have no padding. A reader trusts nothing: sections lie
- * inside the file, do not overlap, and everything inside a section follows from counts that must
- * add up to the section's size exactly. Hashes (XXH3, 64 bits) find damage, not malice.
+ * All numbers are little-endian; structures have no padding. A reader trusts nothing: sections lie inside the file, do not
+ * overlap, and everything inside a section follows from counts that must add up to the section's size exactly. Hashes
+ * (XXH3, 64 bits) find damage, not malice.
  *
- *   metadata   JSON: {"tenon": version, "functions": {NAME: {"params": [{"name", "dtype",
- * "shape"}], "results": [...]}}, "variants": [{"name", "target", "device", "format", "features":
- * [...], "packed": [...]}], "attrs": {...}}. Extents are integers, or texts where they are
- * symbolic. `variants` is in the order of the sections' numbers. program    per variant:
- * tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes. code
- * per variant, optional: the kernels' code in the form that the device's loader takes. constants
- * one for all variants; tensors at offsets that are multiples of 64.
+ *   metadata   JSON: {"tenon": version, "functions": {NAME: {"params": [{"name", "dtype", "shape"}], "results": [...]}},
+ *              "variants": [{"name", "target", "device", "format", "features": [...], "packed": [...]}], "attrs": {...}}.
+ *              Extents are integers, or texts where they are symbolic. `variants` is in the order of the sections' numbers.
+ *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
+ *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
+ *   constants  one for all variants; tensors at offsets that are multiples of 64.
  */
 #ifndef TENON_BASE_TNO_H
 #define TENON_BASE_TNO_H

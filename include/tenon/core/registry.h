@@ -84,8 +84,7 @@ typedef struct tn_plugin_desc {
 
 /* The one symbol of a compiler plugin:
  *
- *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets,
- * .n_targets = 1);
+ *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets, .n_targets = 1);
  */
 #define TN_PLUGIN(name_, version_, licence_, summary_, ...)                                      \
     TNB_PLUGIN_NOTE(TNB_PLUGIN_COMPILER);                                                        \

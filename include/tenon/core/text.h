@@ -10,14 +10,13 @@
  *     R.const([[1, 2], [3, 4]], "int32")          a small constant
  *     R.const(0, "float32", shape=[1024, 1024])   one value everywhere; read back as such
  *     R.const([], "float32", shape=[0, 3])        no elements
- *     R.const(bytes="00c0ff7f", dtype="float32", shape=[1])   bits that decimals would not give
- * back
+ *     R.const(bytes="00c0ff7f", dtype="float32", shape=[1])
+ *                                                 bits that decimals would not give back
  *     @R.function(name="a.b")                     a function whose name is no identifier
- *     @T.prim_func(s_tir=False)                   blocks, but no implicit root and no attribute
- * s_tir I.Range.from_min_extent(a, n)               bounds whose extent would be simplified
- * otherwise T.call_intrin("float32", "tirx.exp", x)     a call that T.exp(x) would fold or type
- * otherwise R.emit_with_ty("relax.op", (x,), (T,))      a call whose type is not what its operator
- * infers
+ *     @T.prim_func(s_tir=False)                   blocks, but no implicit root and no s_tir
+ *     I.Range.from_min_extent(a, n)               bounds whose extent would be simplified
+ *     T.call_intrin("float32", "tirx.exp", x)     a call that T.exp(x) would fold or type otherwise
+ *     R.emit_with_ty("relax.op", (x,), (T,))      a call whose type is not what its operator infers
  */
 #ifndef TENON_CORE_TEXT_H
 #define TENON_CORE_TEXT_H

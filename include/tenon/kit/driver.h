@@ -2,11 +2,10 @@
 /* A whole compilation: model -> profile -> pipeline phases of a target -> kernels -> artifact.
  *
  *     tnk_model model;                        tnk_import(ctx, "model.onnx", NULL, &model)
- *     tnk_compile_options opt = {.conf = conf, .targets = targets, .n_targets = 1, .output =
- * "model.tno"}; tnk_compile_result result;              tnk_compile(ctx, &model, &opt, &result)
+ *     tnk_compile_options opt = {.conf = conf, .targets = targets, .n_targets = 1, .output = "model.tno"};
+ *     tnk_compile_result result;              tnk_compile(ctx, &model, &opt, &result)
  *
- * Errors are recorded in the context. Same input and options give the same bytes, whatever `jobs`
- * and the cache's state.
+ * Errors are recorded in the context. Same input and options give the same bytes, whatever `jobs` and the cache's state.
  */
 #ifndef TENON_KIT_DRIVER_H
 #define TENON_KIT_DRIVER_H

@@ -5,8 +5,7 @@
  *
  *     tnk_source *s = tnk_source_new(ctx, tnk_dialect_find("c"));
  *     tnk_source_add(s, kernel);                      for each
- *     tnk_source_text(s, &buf);                       prologue with the helpers that are used, then
- * the kernels
+ *     tnk_source_text(s, &buf);                       prologue with the helpers that are used, then the kernels
  */
 #ifndef TENON_KIT_EMIT_H
 #define TENON_KIT_EMIT_H

@@ -19,12 +19,15 @@
  *     const                   a constant
  *     x                       anything, called x; the same name again: the same expression again
  *     w:PATTERN               what PATTERN matches, called w
- *     nn.conv2d(x, w)         a call of the operator relax.nn.conv2d; f(x, ...) leaves the
- * remaining arguments open call_tir("dense*", x)   a call of a tensor program by name; a * at the
- * end stands for any rest extern("f", x)          a packed call (call_packed, call_pure_packed,
- * call_dps_packed) (x, y)   (x,)           a tuple p[0]   p[*]             an item of a tuple p | q
- * one or the other; (p | q) groups p{dtype=float16, ndim=4, shape=[1, _, 3], uses=1,
- * data_layout=NHWC} constraints; other keys are attributes of the call
+ *     nn.conv2d(x, w)         a call of the operator relax.nn.conv2d; f(x, ...) leaves the remaining
+ *                             arguments open
+ *     call_tir("dense*", x)   a call of a tensor program by name; a * at the end stands for any rest
+ *     extern("f", x)          a packed call (call_packed, call_pure_packed, call_dps_packed)
+ *     (x, y)   (x,)           a tuple
+ *     p[0]   p[*]             an item of a tuple
+ *     p | q                   one or the other; (p | q) groups
+ *     p{dtype=float16, ndim=4, shape=[1, _, 3], uses=1, data_layout=NHWC}
+ *                             constraints; other keys are attributes of the call
  */
 #ifndef TENON_KIT_PATTERN_H
 #define TENON_KIT_PATTERN_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule core: transformations of a PrimFunc in block form that keep its meaning.
  *
- * A schedule holds the function as a tree of loops and blocks that its primitives change in place.
- * Each primitive checks that it is legal; if not it records a located error that says why, and the
- * schedule is then broken: later primitives do nothing and tnk_sch_finish gives NULL.
+ * A schedule holds the function as a tree of loops and blocks that its primitives change in place. Each primitive checks that it is
+ * legal; if not it records a located error that says why, and the schedule is then broken: later primitives do nothing and
+ * tnk_sch_finish gives NULL.
  *
  *     tnk_sch *s = tnk_sch_new(ctx, func);
  *     tnk_item *b = tnk_sch_block(s, "T_matmul"), *l[8], *i[2];

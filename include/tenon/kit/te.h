@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor-expression builder: writes the PrimFuncs of legalizations.
  *
- * Each stage fills one buffer, in a nest of serial loops around one block, as a schedule expects
- * it. A `tensor` is a Buffer node.
+ * Each stage fills one buffer, in a nest of serial loops around one block, as a schedule expects it. A `tensor` is a Buffer node.
  *
  *     tnk_te *te = tnk_te_new(ctx);
  *     const tn_node *A = tnk_te_input(te, "A", type_of_x), *B = tnk_te_input(te, "B", type_of_y);
  *     tnk_stage *s = tnk_te_stage(te, "T_matmul", dims, n_dims, TNB_F32);
  *     const tn_expr *k = tnk_te_reduce_axis(s, "k", extent);
- *     const tn_expr *prod = tn_mul(ctx, tnk_te_read(te, A, s->axes[0], k, NULL), tnk_te_read(te, B,
- * k, s->axes[1], NULL)); const tn_node *C = tnk_te_sum(s, prod); return tnk_te_call(te, builder,
- * "matmul", inputs, n_inputs, &C, 1);
+ *     const tn_expr *prod = tn_mul(ctx, tnk_te_read(te, A, s->axes[0], k, NULL), tnk_te_read(te, B, k, s->axes[1], NULL));
+ *     const tn_node *C = tnk_te_sum(s, prod);
+ *     return tnk_te_call(te, builder, "matmul", inputs, n_inputs, &C, 1);
  *
- * Symbolic extents: the graph's variables are replaced by fresh ones of the PrimFunc; one that no
- * bare extent of an input defines (nor one of an output) becomes a scalar parameter, passed by
- * tnk_te_call.
+ * Symbolic extents: the graph's variables are replaced by fresh ones of the PrimFunc; one that no bare extent of an input
+ * defines (nor one of an output) becomes a scalar parameter, passed by tnk_te_call.
  */
 #ifndef TENON_KIT_TE_H
 #define TENON_KIT_TE_H

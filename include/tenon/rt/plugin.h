@@ -23,8 +23,7 @@ typedef struct tnr_plugin_desc {
 
 /* The definition of a runtime plugin's descriptor:
  *
- *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers,
- * .n_drivers = 1);
+ *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers, .n_drivers = 1);
  */
 #define TNR_PLUGIN(name_, version_, licence_, summary_, ...)                                     \
     TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                         \
