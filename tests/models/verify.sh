@@ -2,7 +2,7 @@
 # Every pass of a compilation is executed before and after on the interpreter and keeps what the
 # model computes. `make check` spends up to 10^7 scalar operations on a run, `make check-long` 10^9.
 # What the budget leaves unverified is printed; the models of $whole have to be verified at every
-# pass.
+# pass: in check-long they are those whose imported module runs in less than 10^9 operations.
 . "$top_srcdir/tests/models/models.sh"
 set -eu
 short="mnist wonnx_opt_mnist mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine
@@ -10,11 +10,12 @@ short="mnist wonnx_opt_mnist mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_hellowor
 long="$short super_resolution squeezenet_fp16 ultraface_rfb-320 ultraface_rfb-320_simplified
     ultraface_rfb-320_without_postprocessing ultraface_rfb-640 ultraface_slim-320 yunet_n_320_320
     yunet_n_640_640 yunet_s_320_320 nanodet_sim light_bvlc_alexnet light_inception_v1
-    light_resnet50 light_squeezenet light_vgg19 light_zfnet512"
+    light_resnet50 light_squeezenet light_vgg19 light_zfnet512 gpt2"
 if [ -n "${TENON_LONG:-}" ]; then
     names=$long budget=1000000000
     whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine mnist wonnx_opt_mnist
-        cifar_image_classifier silero_vad_openvino_16k dtln_model_1 dtln_model_2 "
+        cifar_image_classifier silero_vad_openvino_16k dtln_model_1 dtln_model_2 gpt2
+        ultraface_slim-320 "
 else
     names=$short budget=10000000
     whole=" digits mnist_mlp_bn_pytorch cnn_mnist_pytorch tfl_helloworld_sine silero_vad_openvino_16k
@@ -24,7 +25,10 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 verify() { # name file
-    if ! "$TENON" compile "$2" -t cpu -o "$tmp/model.tno" --verify --verify-budget $budget \
+    allowed=$budget
+    # 978 million operations as imported, and more once it is scheduled
+    [ "$1" != ultraface_slim-320 ] || allowed=3000000000
+    if ! "$TENON" compile "$2" -t cpu -o "$tmp/model.tno" --verify --verify-budget $allowed \
         --reproducer "$tmp/broken.py" 2> "$tmp/log"; then
         echo "FAIL $1"
         cat "$tmp/log"

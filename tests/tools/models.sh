@@ -12,6 +12,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 compared=0
+limit=${TESTS_TIMEOUT:-300}
 fail() { # model way
     echo "FAIL $1: $2"
     cat "$tmp/log"
@@ -35,7 +36,8 @@ expected() { # model file way: each data set of the model, through `tenon run --
             ;;
         esac
         # shellcheck disable=SC2086
-        if timeout 300 "$TENON" run "$2" -t cpu $tolerance $arguments > "$tmp/log" 2>&1; then
+        if timeout "$limit" "$TENON" run "$2" -t cpu $tolerance $arguments \
+            > "$tmp/log" 2>&1; then
             compared=$((compared + 1))
         else
             fail "$1" "$3, $(basename "$set")"
@@ -50,12 +52,13 @@ all() { # tolerance models...
             continue
         fi
         # shellcheck disable=SC2086
-        timeout 300 "$TENON" onnx-test "$models/$m" -t cpu $tolerance > "$tmp/log" 2>&1 ||
+        timeout "$limit" "$TENON" onnx-test "$models/$m" -t cpu $tolerance --timeout "$limit" \
+            > "$tmp/log" 2>&1 ||
             fail "$m" onnx-test
         grep -q "^1 passed, 0 failed, 0 skipped" "$tmp/log" || fail "$m" "onnx-test skipped it"
         expected "$m" "$models/$m/model.onnx" "run from the model"
-        if timeout 300 "$TENON" compile "$models/$m/model.onnx" -t cpu -o "$tmp/model.tno" \
-            > "$tmp/log" 2>&1; then
+        if timeout "$limit" "$TENON" compile "$models/$m/model.onnx" -t cpu \
+            -o "$tmp/model.tno" > "$tmp/log" 2>&1; then
             expected "$m" "$tmp/model.tno" "run from the artifact"
         else
             fail "$m" compile
@@ -67,8 +70,8 @@ all() { # tolerance models...
 # The outputs of a classifier are small beside the absolute tolerance: its best class is looked at.
 best_class() { # model class
     [ -f "$models/$1/model.onnx" ] || return 0
-    "$TENON" run "$models/$1/model.onnx" -t cpu -i "#0=$models/$1/test_data_set_0/input_0.pb" \
-        > "$tmp/log" 2>&1 || fail "$1" "run without --expect"
+    timeout "$limit" "$TENON" run "$models/$1/model.onnx" -t cpu \
+        -i "#0=$models/$1/test_data_set_0/input_0.pb" > "$tmp/log" 2>&1 || fail "$1" "run without --expect"
     grep -q "; top \[$2\]" "$tmp/log" || fail "$1" "the best class is not $2"
 }
 all "--rtol 1e-3 --atol 1e-4" mnist super_resolution ultraface_rfb-320 ultraface_rfb-320_simplified \
