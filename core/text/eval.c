@@ -882,3 +882,18 @@ rd_eval(reader *r, const ast *e)
         return rd_error(r, e, TNB_FORMAT, "an expression is expected here");
     }
 }
+
+const char *
+rd_called(reader *r, const ast *e)
+{
+    if (e->kind != AST_CALL || (e->a->kind != AST_ATTR && e->a->kind != AST_NAME))
+        return NULL;
+    const ast *root = e->a;
+    while (root->kind == AST_ATTR)
+        root = root->a;
+    const value *v = root->kind == AST_NAME ? rd_find(r, root->text) : NULL;
+    if (!v || v->kind != V_PATH)
+        return NULL;
+    value path = rd_eval(r, e->a);
+    return path.kind == V_PATH ? path.s : NULL;
+}

@@ -323,21 +323,6 @@ assignment(reader *r, const ast *s, const ast *annotation, const ast *what)
 }
 
 /* ---- statements ---- */
-static const char *
-call_path(reader *r, const ast *e)
-{
-    if (e->kind != AST_CALL || (e->a->kind != AST_ATTR && e->a->kind != AST_NAME))
-        return NULL;
-    const ast *root = e->a;
-    while (root->kind == AST_ATTR)
-        root = root->a;
-    const value *v = root->kind == AST_NAME ? rd_find(r, root->text) : NULL;
-    if (!v || v->kind != V_PATH)
-        return NULL;
-    value path = rd_eval(r, e->a);
-    return path.kind == V_PATH ? path.s : NULL;
-}
-
 static void
 func_attr(reader *r, const ast *e)
 {
@@ -393,7 +378,7 @@ expression_statement(reader *r, const ast *e)
 {
     if (e->kind == AST_STR)
         return; /* a comment as text */
-    const char *path = call_path(r, e);
+    const char *path = rd_called(r, e);
     if (path && !strcmp(path, "R.func_attr")) {
         func_attr(r, e);
         return;
@@ -436,7 +421,7 @@ find_outputs(reader *r, ast_list body, tnb_ptrmap *names)
 {
     for (uint32_t i = 0; i < body.n; i++) {
         const ast *s = body.at[i];
-        const char *path = s->kind == AST_EXPR ? call_path(r, s->a) : NULL;
+        const char *path = s->kind == AST_EXPR ? rd_called(r, s->a) : NULL;
         if (!path || strcmp(path, "R.output") != 0)
             continue;
         for (uint32_t k = 0; k < s->a->list.n; k++)
@@ -964,7 +949,7 @@ graph_statement(reader *r, const ast *s)
     graph_scope *g = r->graph;
     if (g->closed) {
         bool again = s->kind == AST_EXPR && g->dataflow;
-        const char *path = again ? call_path(r, s->a) : NULL;
+        const char *path = again ? rd_called(r, s->a) : NULL;
         if (path && !strcmp(path, "R.output"))
             rd_error(r, s, TNB_FORMAT, "a dataflow block has one R.output");
         else if (s->kind != AST_PASS)
@@ -993,7 +978,7 @@ graph_statement(reader *r, const ast *s)
         if_statement(r, s);
         break;
     case AST_WITH: {
-        const char *path = s->list.n ? call_path(r, s->list.at[0]->a) : NULL;
+        const char *path = s->list.n ? rd_called(r, s->list.at[0]->a) : NULL;
         if (path && !strcmp(path, "R.dataflow"))
             dataflow(r, s);
         else

@@ -33,22 +33,6 @@ rd_body(reader *r, const ast *where, ast_list body)
     return sequence(r, &v);
 }
 
-/* The path of a call's function, "T.serial"; NULL if it is something else. */
-static const char *
-call_path(reader *r, const ast *e)
-{
-    if (e->kind != AST_CALL || (e->a->kind != AST_ATTR && e->a->kind != AST_NAME))
-        return NULL;
-    const ast *root = e->a;
-    while (root->kind == AST_ATTR)
-        root = root->a;
-    const value *v = root->kind == AST_NAME ? rd_find(r, root->text) : NULL;
-    if (!v || v->kind != V_PATH)
-        return NULL;
-    value path = rd_eval(r, e->a);
-    return path.kind == V_PATH ? path.s : NULL;
-}
-
 /* ---- assignments ---- */
 static bool
 has_slice(const ast *e)
@@ -442,7 +426,7 @@ read_loop(reader *r, const ast *e, const char *name, loop *out)
 static void
 for_statement(reader *r, const ast *s)
 {
-    const char *path = call_path(r, s->b);
+    const char *path = rd_called(r, s->b);
     if (!path) {
         rd_error(r, s->b, TNB_FORMAT,
                  "expected a loop such as range(n), T.serial(n) or T.grid(m, n)");
@@ -547,7 +531,7 @@ static void
 with_item(reader *r, const ast *s, uint32_t i)
 {
     const ast *item = s->list.at[i], *e = item->a;
-    const char *path = call_path(r, e);
+    const char *path = rd_called(r, e);
     if (!path) {
         rd_error(r, e, TNB_FORMAT, "expected a scope such as T.sblock(...) or T.attr(...)");
         return;
@@ -658,7 +642,7 @@ expression_statement(reader *r, const ast *e)
 {
     if (e->kind == AST_STR)
         return;
-    const char *path = call_path(r, e);
+    const char *path = rd_called(r, e);
     if (path && !strncmp(path, "T.", 2)) {
         const char *name = path + 2;
         if (!strcmp(name, "func_attr")) {
@@ -834,7 +818,7 @@ opens_scope(reader *r, const ast *s)
     const ast *e = s->kind == AST_EXPR ? s->a : s->kind == AST_ASSIGN ? s->b : NULL;
     if (!e || e->kind != AST_CALL)
         return false;
-    const char *path = call_path(r, e);
+    const char *path = rd_called(r, e);
     return path &&
            ((!strcmp(path, "T.attr") && s->kind == AST_EXPR) || !strcmp(path, "T.launch_thread"));
 }

@@ -292,6 +292,9 @@ rd_scalars(reader *r, call_args *a, node_vec *out);
 /* ---- eval.c ---- */
 value
 rd_eval(reader *r, const ast *e);
+/* The path of a call's function, "T.serial"; NULL if it is something else. */
+const char *
+rd_called(reader *r, const ast *e);
 value
 rd_binary(reader *r, const ast *e, int op, value a, value b);
 value
