@@ -1,4 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages are listed in dist_man_MANS, completions in dist_bashcompletion_DATA.
 pkgconfig_DATA = docs/tenon.pc docs/tenon-base.pc docs/tenon-kit.pc docs/tenon-rt.pc
 dist_doc_DATA = docs/abi.md docs/architecture.md docs/conformance.md docs/llm.md docs/onnx.md
