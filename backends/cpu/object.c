@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool
@@ -30,18 +31,33 @@ write_all(int fd, const void *code, size_t n)
     return true;
 }
 
+/* A path of an open file that no other file has while it is loaded. The system's loader takes equal
+ * paths for the same object, and the number of a descriptor is soon given to another file: so the
+ * bits of the file's number, which stays its own, are spelled with "./" and "/". */
+static bool
+unique_path(int fd, char path[256])
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return false;
+    size_t at = (size_t)snprintf(path, 256, "/proc/self/fd/");
+    for (uint64_t number = st.st_ino; number; number >>= 1)
+        at += (size_t)snprintf(path + at, 256 - at, "%s", number & 1 ? "./" : "/");
+    snprintf(path + at, 256 - at, "%d", fd);
+    return true;
+}
+
 /* Through an anonymous file, so that nothing is left on disk and no place for it has to be found.
  */
 static void *
 open_from_memory(const void *code, size_t n, char *why, size_t why_n)
 {
-    char path[64];
+    char path[256];
     void *so = NULL;
     int fd = memfd_create("tenon-kernels", MFD_CLOEXEC);
-    if (fd < 0 || !write_all(fd, code, n)) {
+    if (fd < 0 || !write_all(fd, code, n) || !unique_path(fd, path)) {
         snprintf(why, why_n, "anonymous file: %s", strerror(errno));
     } else {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!so)
             snprintf(why, why_n, "%s", dlerror());

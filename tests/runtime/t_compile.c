@@ -267,6 +267,71 @@ test_equal_input_gives_equal_bytes_and_variants_share_constants(void **state)
     rmdir(dir);
 }
 
+/* y = x OP x on four elements; the kernel is called `f` whatever OP is. */
+static tnr_vm *
+machine_of(tn_ctx *ctx, const char *op, const char *target)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "@I.ir_module\nclass Module:\n"
+             "    @T.prim_func(private=True)\n"
+             "    def f(x: T.Buffer((4,), \"float32\"), y: T.Buffer((4,), \"float32\")):\n"
+             "        for i in range(4):\n"
+             "            with T.sblock(\"y\"):\n"
+             "                v = T.axis.spatial(4, i)\n"
+             "                y[v] = x[v] %s x[v]\n"
+             "    @R.function\n"
+             "    def main(x: R.Tensor((4,), \"float32\")) -> R.Tensor((4,), \"float32\"):\n"
+             "        cls = Module\n"
+             "        y = R.call_tir(cls.f, (x,), out_sinfo=R.Tensor((4,), \"float32\"))\n"
+             "        return y\n",
+             op);
+    const tn_module *m = tn_read_module(ctx, "text", text, strlen(text));
+    if (!m)
+        print_errors(ctx);
+    assert_non_null(m);
+    tnr_artifact *a = compile(ctx, m, target, false);
+    tnr_vm *vm = NULL;
+    OK(tnr_vm_new(rt, a, 0, &vm, &err));
+    tnr_artifact_close(a);
+    return vm;
+}
+
+static void
+expect_of_three(tnr_vm *vm, float want)
+{
+    static const float threes[] = {3, 3, 3, 3};
+    static const int64_t four = 4;
+    float got[4];
+    tnr_value x, y;
+    OK(tnr_tensor_from(tnr_vm_device(vm), threes, &four, 1, TNB_F32, &x, &err));
+    OK(tnr_vm_call(vm, "main", &x, 1, &y, &err));
+    OK(tnr_tensor_read(y.u.tensor, got, sizeof got, &err));
+    assert_true(got[0] == want && got[3] == want);
+    tnr_release(&x);
+    tnr_release(&y);
+}
+
+static void
+test_machines_of_several_artifacts_keep_their_own_kernels(void **state)
+{
+    static const char *const targets[] = {"null", "cpu"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tn_ctx *ctx = tn_ctx_new(registry);
+        tnr_vm *sum = machine_of(ctx, "+", targets[i]), *product = machine_of(ctx, "*", targets[i]);
+        expect_of_three(sum, 6);
+        expect_of_three(product, 9);
+        tnr_vm_free(sum);
+        tnr_vm *difference = machine_of(ctx, "-", targets[i]);
+        expect_of_three(product, 9);
+        expect_of_three(difference, 0);
+        tnr_vm_free(product);
+        tnr_vm_free(difference);
+        tn_ctx_free(ctx);
+    }
+}
+
 int
 main(void)
 {
@@ -276,6 +341,7 @@ main(void)
 #undef X
             cmocka_unit_test(test_every_pass_is_verified),
         cmocka_unit_test(test_equal_input_gives_equal_bytes_and_variants_share_constants),
+        cmocka_unit_test(test_machines_of_several_artifacts_keep_their_own_kernels),
     };
     if (getenv("TESTS_ONLY")) /* a pattern, to run some by hand */
         cmocka_set_test_filter(getenv("TESTS_ONLY"));
