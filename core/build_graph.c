@@ -343,17 +343,22 @@ tn_binding_block(tn_ctx *ctx, tn_list bindings, bool dataflow)
 }
 
 /* ---- functions ---- */
+struct own {
+    tn_ctx *ctx;
+    tnb_ptrmap free_in_type;
+};
+
 /* Variables defined in the bindings of a body: bound ones and those that match_cast introduces. */
 static tn_walk_step
 drop_defined(void *user, const tn_node *n)
 {
-    tnb_ptrmap *free_in_type = user;
+    struct own *o = user;
+    tnb_ptrmap *free_in_type = &o->free_in_type;
     const tn_match_cast *m = tn_as_match_cast(n);
     if (m) {
-        tn_list dims;
-        if (tn_type_dims(m->to, &dims))
-            for (uint32_t i = 0; i < dims.n; i++)
-                tnb_ptrmap_remove(free_in_type, dims.at[i]);
+        tn_list symbols = tn_symbols_of_type(o->ctx, m->to);
+        for (uint32_t i = 0; i < symbols.n; i++)
+            tnb_ptrmap_remove(free_in_type, symbols.at[i]);
         tnb_ptrmap_remove(free_in_type, m->var);
     } else if (tn_is(n, TN_KIND_VAR_BINDING)) {
         tnb_ptrmap_remove(free_in_type, ((const tn_var_binding *)n)->var);
@@ -371,21 +376,22 @@ result_type(tn_ctx *ctx, tn_list params, const tn_expr *body)
     const tn_type *t = body->type;
     if (!t || (t->flags & TN_FLAG_CLOSED))
         return t;
-    tnb_ptrmap keep;
-    tnb_ptrmap_init(&keep, tn_scratch(ctx));
+    struct own own = {.ctx = ctx};
+    tnb_ptrmap *keep = &own.free_in_type;
+    tnb_ptrmap_init(keep, tn_scratch(ctx));
     tn_list used = tn_free_vars(ctx, t, false);
     for (uint32_t i = 0; i < used.n; i++)
-        tnb_ptrmap_set(&keep, used.at[i], &keep);
-    tn_walk(body, 0, drop_defined, NULL, &keep);
+        tnb_ptrmap_set(keep, used.at[i], keep);
+    tn_walk(body, 0, drop_defined, NULL, &own);
     for (uint32_t i = 0; i < params.n; i++) {
         tn_list symbols = tn_free_vars(ctx, params.at[i]->type, false);
         for (uint32_t k = 0; k < symbols.n; k++)
-            tnb_ptrmap_set(&keep, symbols.at[k], &keep);
+            tnb_ptrmap_set(keep, symbols.at[k], keep);
     }
     TNB_VEC(const tn_node *) v = {0};
-    for (uint32_t i = 0; i < keep.n; i++)
-        if (keep.at[i].key)
-            TNB_PUSH(tn_scratch(ctx), v, keep.at[i].key);
+    for (uint32_t i = 0; i < keep->n; i++)
+        if (keep->at[i].key)
+            TNB_PUSH(tn_scratch(ctx), v, keep->at[i].key);
     return tn_type_erase(ctx, t, (tn_list){v.at, v.n});
 }
 

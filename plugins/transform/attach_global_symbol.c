@@ -23,6 +23,13 @@ rename_global(tn_rewriter *r, const tn_node *n)
     return name ? tn_global_var_of(r->ctx, name) : NULL;
 }
 
+/* Nothing keeps this name: no function has it, or the one that has is renamed itself. */
+static bool
+is_free(const renames *r, const tn_module *m, const char *name)
+{
+    return !tn_module_get(m, name) || tnb_strmap_has(&r->map, name);
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
@@ -31,20 +38,27 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     const char *prefix = tn_dict_str(m->attrs, "system_lib_prefix", "");
     renames names;
     tnb_strmap_init(&names.map, scratch);
-    TNB_VEC(const char *) keys = {0};
-    TNB_VEC(const tn_node *) funcs = {0};
     for (uint32_t i = 0; *prefix && i < m->names.n; i++)
         if (tn_is(m->funcs.at[i], TN_KIND_PRIM_FUNC)) {
             const char *old = tn_module_name(m, i);
-            if (strncmp(old, prefix, strlen(prefix)) != 0)
-                tnb_strmap_set(&names.map, old, tn_strf(ctx, "%s%s", prefix, old));
+            tnb_strmap_set(&names.map, old, tn_strf(ctx, "%s%s", prefix, old));
         }
+    TNB_VEC(const char *) keys = {0}, gone = {0};
+    TNB_VEC(const tn_node *) funcs = {0};
     for (uint32_t i = 0; i < m->names.n; i++) {
         const tn_node *f = m->funcs.at[i];
         const char *old = tn_module_name(m, i), *renamed = tnb_strmap_get(&names.map, old);
         const char *name = renamed ? renamed : old;
         if (tn_is(f, TN_KIND_EXTERN_FUNC))
             continue;
+        if (renamed && !is_free(&names, m, renamed)) {
+            tn_error(ctx, f->loc, TNB_INVALID,
+                     "tensor program '%s' becomes '%s' by the module's system_lib_prefix \"%s\", "
+                     "but there is a function of that name",
+                     old, renamed, prefix);
+            tnb_diag_hint(tn_diags(ctx), "rename one of the two");
+            return NULL;
+        }
         const tn_string_imm *have = tn_as_string_imm(tn_func_attr(f, "global_symbol"));
         const tn_node *nf = f;
         if (!have || strcmp(have->value, name) != 0)
@@ -53,16 +67,18 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             tn_rewriter r = {.ctx = ctx, .user = &names, .pre = rename_global};
             nf = tn_rewrite(&r, nf);
         }
-        if (renamed) {
-            TNB_PUSH(scratch, keys, old);
-            TNB_PUSH(scratch, funcs, NULL);
-        }
+        if (renamed)
+            TNB_PUSH(scratch, gone, old);
         if (nf != f || renamed) {
             TNB_PUSH(scratch, keys, name);
             TNB_PUSH(scratch, funcs, nf);
         }
     }
-    return keys.n ? tn_module_set_all(ctx, m, keys.at, funcs.at, keys.n) : m;
+    if (!keys.n)
+        return m;
+    /* the old names first: one may be another's new name */
+    m = tn_module_set_all(ctx, m, gone.at, TNB_NEW_N(scratch, const tn_node *, gone.n + 1), gone.n);
+    return tn_module_set_all(ctx, m, keys.at, funcs.at, keys.n);
 }
 
 const tn_pass transform_attach_global_symbol = {

@@ -135,7 +135,7 @@ plan_binding(planner *p, const tn_node *binding)
     const tn_expr *known = known_value(p, value);
     if (tn_is_var(known) && same_type)
         f->same = known;
-    f->value = known;
+    f->value = same_type ? known : NULL; /* behind a cast more is known than of its value */
     f->block = p->block;
     plan_value(p, value);
     f->in_dataflow = tn_is(p->block, TN_KIND_DATAFLOW_BLOCK);

@@ -91,11 +91,26 @@ lower_value(lowering *l, const tn_expr *v)
                                  : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
 }
 
+/* What a body or branch gives. */
+static const tn_node *
+lower_result(lowering *l, const tn_seq_expr *s)
+{
+    l->out.n = 0;
+    const tn_expr *result = lower_leaf(l, s->body);
+    if (result == s->body)
+        return NULL;
+    const tn_node *block = tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false);
+    return transform_sequence(l->ctx, tn_list_append(l->ctx, s->blocks, block), result);
+}
+
 static const tn_node *
 lower_block(tn_rewriter *r, const tn_node *n)
 {
     lowering *l = r->user;
     const tn_bindings_block *b = tn_as_bindings_block(n);
+    const tn_seq_expr *s = tn_as_seq_expr(n);
+    if (s)
+        return lower_result(l, s);
     if (!b)
         return NULL;
     l->out.n = 0;

@@ -7,8 +7,8 @@
  *
  *     lv1 = R.call_tir(f, (x,), out_ty=... "opencl:1:global")
  *
- * Only where the copy is the texture's one consumer. Unused bindings go. Keeps results bit by bit.
- * Cases: tests/pass/FoldVDeviceScopeChange.
+ * Only where the copy is the texture's one consumer and may use what the call uses. Unused bindings
+ * go. Keeps results bit by bit. Cases: tests/pass/FoldVDeviceScopeChange.
  */
 #include "transform.h"
 
@@ -35,6 +35,18 @@ note(void *user, const tn_node *n)
 /* A definition counts as one visit of the variable. */
 enum { ONE_USE_AND_THE_DEFINITION = 2 };
 
+/* Whether the call may stand where its result is copied: the copy of a dataflow variable is in the
+ * same block, that of another one may be behind the block that the operands belong to. */
+static bool
+may_move(const folding *f, const tn_expr *var, const tn_call *c)
+{
+    tn_list used = tn_free_vars(f->ctx, TN_NODE(c), false);
+    for (uint32_t i = 0; i < used.n && !tn_is(var, TN_KIND_DATAFLOW_VAR); i++)
+        if (tn_is(used.at[i], TN_KIND_DATAFLOW_VAR))
+            return false;
+    return true;
+}
+
 static const tn_node *
 fold(tn_rewriter *r, const tn_node *n)
 {
@@ -47,7 +59,8 @@ fold(tn_rewriter *r, const tn_node *n)
     const tn_vdevice *from = t ? tn_as_vdevice(t->vdevice) : NULL;
     const tn_vdevice *to = copy ? tn_as_vdevice(tn_call_attr(copy, "dst_vdevice")) : NULL;
     if (!from || !to || !strstr(from->scope, "texture") || strcmp(to->scope, "global") != 0 ||
-        (uintptr_t)tnb_ptrmap_get(&f->uses, source) != ONE_USE_AND_THE_DEFINITION)
+        (uintptr_t)tnb_ptrmap_get(&f->uses, source) != ONE_USE_AND_THE_DEFINITION ||
+        !may_move(f, source, c))
         return NULL;
     const tn_type *out = tn_ty_tensor_of(f->ctx, t->shape, t->dtype, t->ndim, TN_NODE(to));
     tn_loc old = tn_at(f->ctx, c->base.loc);

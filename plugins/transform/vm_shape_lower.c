@@ -59,10 +59,15 @@ typedef struct lowering {
 
 /* ---- slots ---- */
 
+/* An integer expression over symbolic variables, not a graph expression that gives a scalar. */
 static bool
 is_symbolic(const lowering *l, const tn_node *e)
 {
-    if (!tn_is_scalar(e) || tn_is(e, TN_KIND_INT_IMM) || tn_is(e, TN_KIND_FLOAT_IMM))
+    const tn_call *c = tn_as_call(e);
+    const tn_op *op = c ? tn_call_op_of(c) : NULL;
+    if (!tn_is_scalar(e) || tn_is(e, TN_KIND_INT_IMM) || tn_is(e, TN_KIND_FLOAT_IMM) ||
+        (c && !(op && (op->flags & TN_OP_SCALAR))) ||
+        (e->kind > TN_KIND_LAST_SCALAR && e->kind <= TN_KIND_LAST_EXPR))
         return false;
     return !tnb_dtype_is_float(tn_dtype_of(e)) && !(tn_is_var(e) && tnb_ptrmap_has(&l->values, e));
 }
