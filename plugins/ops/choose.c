@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements chosen by their values or by chance: median, unique, multinomial_from_uniform. */
+/* Elements chosen by their values or by chance: median, multinomial_from_uniform. */
 #include "emit.h"
 
 const tn_type *
@@ -30,53 +30,6 @@ infer_median(tn_ctx *ctx, const tn_call *call)
     const tn_type *place =
         shape ? infer_known(ctx, call, out, TNB_I64) : infer_rank(ctx, call, ndim, TNB_I64);
     return tn_ty_tuple_of(ctx, tn_listv(ctx, value, place, NULL));
-}
-
-const tn_type *
-infer_unique(tn_ctx *ctx, const tn_call *call)
-{
-    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
-    int64_t axis, flag[5];
-    if (!t)
-        return tn_error_node(ctx);
-    for (uint32_t i = 1; i < 5; i++) {
-        const tn_expr *e = infer_scalar(ctx, call, i);
-        if (!e)
-            return tn_error_node(ctx);
-        if (!tn_int_value(e, &flag[i]))
-            return infer_fail(ctx, call, TNB_INVALID, "argument %u must be True or False", i + 1);
-    }
-    const tn_expr *a = infer_arg(call, 5);
-    if (a && !infer_scalar(ctx, call, 5))
-        return tn_error_node(ctx);
-    if (a && t->ndim >= 0 && tn_int_value(a, &axis) &&
-        !infer_axis(ctx, call, "axis", axis, t->ndim, &axis))
-        return tn_error_node(ctx);
-    const tn_list one = tn_listv(ctx, tn_i64(ctx, 1), NULL);
-    tn_list fields = {0};
-    fields = tn_list_append(ctx, fields,
-                            t->ndim == 0 ? infer_known(ctx, call, one, t->dtype)
-                                         : infer_rank(ctx, call, a ? t->ndim : 1, t->dtype));
-    for (uint32_t i = 2; i < 5; i++)
-        if (flag[i])
-            fields = tn_list_append(ctx, fields,
-                                    t->ndim == 0 ? infer_known(ctx, call, one, TNB_I64)
-                                                 : infer_rank(ctx, call, 1, TNB_I64));
-    return fields.n == 1 ? fields.at[0] : tn_ty_tuple_of(ctx, fields);
-}
-
-/* The runtime finds them; how many there are is known only then. */
-const tn_expr *
-legalize_unique(tn_builder *b, const tn_call *call)
-{
-    tn_ctx *ctx = tn_builder_ctx(b);
-    tn_list args = tn_listv(ctx, tn_extern_func_of(ctx, "relax.run.unique"), NULL);
-    for (uint32_t i = 0; i < call->args.n; i++)
-        args = tn_list_append(ctx, args, call->args.at[i]);
-    const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_pure_packed", NULL);
-    return op ? tn_call_of(ctx, tn_op_ref_of(ctx, op), args, NULL,
-                           tn_listv(ctx, call->base.type, NULL), NULL)
-              : NULL;
 }
 
 const tn_type *

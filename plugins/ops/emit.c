@@ -42,6 +42,22 @@ emit_end(emit *e, const char *hint, const tn_node *out)
     return emit_end_n(e, hint, &out, 1);
 }
 
+bool
+emit_read_extents(tn_builder *b, const tn_expr *counts, const tn_expr **vars, uint32_t n)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    if (tn_is_error(counts))
+        return false;
+    counts = tn_emit(b, counts, "gv");
+    const tn_expr *shape =
+        tn_emit(b, tn_call_opv(ctx, "tensor_to_shape", NULL, counts, NULL), "gv");
+    for (uint32_t i = 0; i < n; i++)
+        vars[i] = tn_var_dtype(ctx, tn_strf(ctx, "s%u", i), TNB_I64);
+    const tn_expr *named =
+        tn_emit_match_cast(b, shape, tn_ty_shape_of(ctx, tn_list_of(ctx, vars, n)), "gv");
+    return !tn_is_error(named);
+}
+
 const tn_expr *
 emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d)
 {

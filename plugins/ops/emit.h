@@ -35,6 +35,11 @@ emit_end(emit *e, const char *hint, const tn_node *out);
 const tn_expr *
 emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n);
 
+/* Extents that a program has computed: `counts` is its call, which gives a vector of n int64. They
+ * are read back and get names, vars[0..n). False after an error. */
+bool
+emit_read_extents(tn_builder *b, const tn_expr *counts, const tn_expr **vars, uint32_t n);
+
 /* The literal that a one-element constant holds, as dtype d; NULL for anything else. */
 const tn_expr *
 emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d);

@@ -47,7 +47,10 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/nn_more.c \
 	plugins/ops/nn_norm.c \
 	plugins/ops/nn_pool.c \
+	plugins/ops/nonzero.c \
 	plugins/ops/ops.c \
+	plugins/ops/program.c \
+	plugins/ops/program.h \
 	plugins/ops/quantize.c \
 	plugins/ops/reduce.c \
 	plugins/ops/repeat.c \
@@ -60,6 +63,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/softmax.c \
 	plugins/ops/sort.c \
 	plugins/ops/unary.c \
+	plugins/ops/unique.c \
 	plugins/ops/vision.c \
 	plugins/ops/tables.def
 plugins_ops_ops_la_LDFLAGS = $(PLUGIN_LDFLAGS)

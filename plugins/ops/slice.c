@@ -232,16 +232,10 @@ legalize_dynamic_strided_slice(tn_builder *b, const tn_call *call)
     const tn_expr *span = SELECT(GREATER(step, I64(0)), SUB(end, begin), SUB(begin, end));
     const tn_expr *n =
         GREATEST(FLOORDIV(SUB(ADD(span, width), I64(1)), GREATEST(width, I64(1))), I64(0));
-    const tn_expr *extents = tn_emit(b, emit_end(&e, "shape_func", tnk_te_define(s, n)), "gv");
-
-    /* then its extents, as variables */
-    const tn_expr *shape =
-        tn_emit(b, tn_call_opv(ctx, "tensor_to_shape", NULL, extents, NULL), "gv");
-    const tn_node *names[INFER_MAX_DIMS];
-    for (uint32_t i = 0; i < dims.n; i++)
-        names[i] = tn_var_dtype(ctx, tn_strf(ctx, "s%u", i), TNB_I64);
+    const tn_expr *names[INFER_MAX_DIMS];
+    if (!emit_read_extents(b, emit_end(&e, "shape_func", tnk_te_define(s, n)), names, dims.n))
+        return tn_error_node(ctx);
     tn_list out_dims = tn_list_of(ctx, names, dims.n);
-    tn_emit_match_cast(b, shape, tn_ty_shape_of(ctx, out_dims), "gv");
 
     e = emit_begin(b, call);
     const tn_node *x = emit_input(&e, call->args.at[0]);

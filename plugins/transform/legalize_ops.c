@@ -7,7 +7,8 @@
  * A call is taken when the shapes of its arguments, and of its result unless that depends on data,
  * are known; an element type that is not is then an error. The rule is the target's
  * (tn_find_legalizer), else the operator's own. What a rule returns or emits is legalized in turn.
- * Calls without a rule, or whose rule declines, stay. Options: skip_ops, enable_warning. Cases:
+ * Where a result that depends on data gets names for its extents, the calls that use it are typed
+ * again and taken then. Calls without a rule, or whose rule declines, stay. Options: skip_ops, enable_warning. Cases:
  * tests/pass/LegalizeOps.
  */
 #include "transform.h"
@@ -32,6 +33,7 @@ typedef struct legalizer {
     tn_list skip;
     bool warn, failed;
     int depth;
+    tnb_ptrmap finer; /* variables that were bound to a value of a finer type -> theirs */
     TNB_VEC(const char *) replaced; /* programs that were copied for a device */
 } legalizer;
 
@@ -314,6 +316,19 @@ legal_value(legalizer *l, bindings *out, const tn_expr *value)
     return tn_is(value, TN_KIND_TUPLE) ? as_leaf(l, out, value) : value;
 }
 
+/* The variable for a legalized value: a value of known extents that the variable's type does not
+ * tell gets a variable of its own type. */
+static const tn_expr *
+var_for(legalizer *l, const tn_expr *var, const tn_expr *value)
+{
+    if (is_known(var->type) || !value->type || !is_known(value->type) ||
+        tn_type_check(l->ctx, var->type, value->type) != TN_SUBTYPE_YES)
+        return var;
+    const tn_expr *finer = tn_var_retyped(l->ctx, var, value->type);
+    tnb_ptrmap_set(&l->finer, var, finer);
+    return finer;
+}
+
 static const tn_node *
 legal_block(legalizer *l, const tn_node *block)
 {
@@ -329,7 +344,7 @@ legal_block(legalizer *l, const tn_node *block)
         }
         same = false;
         tn_loc before = tn_at(l->ctx, at.at[i]->loc);
-        push_value(l, &out, v->var, value);
+        push_value(l, &out, var_for(l, v->var, value), value);
         tn_at(l->ctx, before);
     }
     return same && out.at.n == at.n
@@ -350,6 +365,24 @@ legal_seq(legalizer *l, const tn_expr *e)
             blocks = tn_list_with(l->ctx, blocks, i, block);
     }
     return blocks.at == seq->blocks.at ? e : tn_seq_expr_of(l->ctx, blocks, seq->body);
+}
+
+/* Until no result gets a finer type any more. */
+static const tn_expr *
+legal_to_the_end(legalizer *l, const tn_expr *f)
+{
+    for (;;) {
+        tnb_ptrmap_init(&l->finer, l->arena);
+        const tn_expr *now = legal_function(l, tn_as_function(f));
+        if (l->failed || !l->finer.n)
+            return now;
+        tn_rewriter r = {.ctx = l->ctx, .retype = true, .map = &l->finer};
+        f = tn_rewrite(&r, now);
+        if (tn_is_error(f)) {
+            l->failed = true;
+            return now;
+        }
+    }
 }
 
 /* ---- the module ---- */
@@ -402,7 +435,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         if (!f)
             continue;
         tn_builder_know(l.b, TN_NODE(f));
-        const tn_node *g = legal_function(&l, f);
+        const tn_node *g = legal_to_the_end(&l, TN_NODE(f));
         if (g != TN_NODE(f)) {
             names[n] = tn_module_name(m, i);
             funcs[n++] = g;
