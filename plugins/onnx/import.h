@@ -285,6 +285,10 @@ onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_d
                 int32_t ndim, const int64_t *dims);
 const tn_expr *
 onnx_simplify(onnx_node *n, const tn_expr *e);
+/* x with its extents, which are found at run time: `dims`, a new name for each that is NULL.
+ * (select.c) */
+const tn_expr *
+onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims);
 
 /* ---- graphs (graph.c) ---- */
 onnx_value *
@@ -315,6 +319,6 @@ onnx_is_default_domain(const char *domain);
 extern const onnx_op onnx_elementwise_ops[], onnx_conv_pool_ops[], onnx_manipulate_ops[],
     onnx_shape_ops[], onnx_reduce_ops[], onnx_normalize_ops[], onnx_linear_ops[], onnx_resize_ops[],
     onnx_index_ops[], onnx_rnn_ops[], onnx_quant_ops[], onnx_control_ops[], onnx_signal_ops[],
-    onnx_loss_ops[], onnx_text_ops[];
+    onnx_loss_ops[], onnx_text_ops[], onnx_select_ops[];
 
 #endif

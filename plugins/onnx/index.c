@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gathering, scattering, sorting, and results whose extents depend on values. */
+/* Gathering, scattering, sorting. */
 #include <inttypes.h>
 #include "fold.h"
 
@@ -107,32 +107,6 @@ import_topk(onnx_node *n)
                                  x, NULL));
 }
 
-/* The entries of an axis where a condition holds, which has to be known: its count decides the
- * shape. */
-static bool
-import_compress(onnx_node *n)
-{
-    const tn_expr *x = onnx_in(n, 0), *const * c;
-    int64_t axis = onnx_attr_int(n, "axis", 0), picked[ONNX_MAX_LITERALS], flat = -1, v;
-    uint32_t count, kept = 0;
-    if (tn_is_error(x) || !onnx_elems(n, 1, "the condition", &c, &count))
-        return false;
-    if (!onnx_attr(n, "axis"))
-        x = onnx_reshape_ints(n, x, &flat, 1);
-    else if (!onnx_axis(n, onnx_rank(n, x), &axis))
-        return false;
-    for (uint32_t i = 0; i < count && i < ONNX_MAX_LITERALS; i++)
-        if (tn_int_value(c[i], &v) && v)
-            picked[kept++] = i;
-    return onnx_ret(n, onnx_take(n, x, onnx_const_ints(n, TNB_I64, picked, kept), axis));
-}
-
-static bool
-import_nonzero(onnx_node *n)
-{
-    return onnx_ret(n, onnx_un(n, "nonzero", onnx_in(n, 0)));
-}
-
 const onnx_op onnx_index_ops[] = {
     {"Gather", 1, 0, 2, 2, 1, 1, import_gather, onnx_fold_gather, 0, NULL},
     {"GatherElements", 11, 0, 2, 2, 1, 1, import_gather_elements, NULL, 0, NULL},
@@ -141,7 +115,5 @@ const onnx_op onnx_index_ops[] = {
     {"ScatterElements", 11, 0, 3, 3, 1, 1, import_scatter_elements, NULL, 0, NULL},
     {"ScatterND", 11, 0, 3, 3, 1, 1, import_scatter_nd, NULL, 0, NULL},
     {"TopK", 1, 0, 1, 2, 1, 2, import_topk, NULL, 0, NULL},
-    {"Compress", 9, 0, 2, 2, 1, 1, import_compress, NULL, 0, NULL},
-    {"NonZero", 9, 0, 1, 1, 1, 1, import_nonzero, NULL, 0, NULL},
     {0},
 };

@@ -30,6 +30,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/reduce.c \
 	plugins/onnx/resize.c \
 	plugins/onnx/rnn.c \
+	plugins/onnx/select.c \
 	plugins/onnx/shape.c \
 	plugins/onnx/signal.c \
 	plugins/onnx/table.c \

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results whose extents depend on values: NonZero, Compress, Unique. A new name stands for such an
+ * extent from its node on. */
+#include "import.h"
+
+const tn_expr *
+onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
+{
+    const tn_node *out[ONNX_MAX_DIMS];
+    if (tn_is_error(x) || dims.n > ONNX_MAX_DIMS)
+        return tn_error_node(n->ctx);
+    for (uint32_t i = 0; i < dims.n; i++)
+        out[i] = dims.at[i] ? dims.at[i] : tn_var_dtype(n->ctx, "count", TNB_I64);
+    return tn_emit_match_cast(n->imp->b, x,
+                              tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, out, dims.n),
+                                                onnx_dtype(x)),
+                              "found");
+}
+
+/* Indices (axes, count) of what is not zero. */
+static const tn_expr *
+nonzero(onnx_node *n, const tn_expr *x)
+{
+    int64_t rank = onnx_rank(n, x);
+    if (rank < 0)
+        return tn_error_node(n->ctx);
+    const tn_expr *dims[2] = {tn_i64(n->ctx, rank ? rank : 1), NULL};
+    return onnx_name_extents(n, onnx_un(n, "nonzero", x), tn_list_of(n->ctx, dims, 2));
+}
+
+static bool
+import_nonzero(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *found = nonzero(n, x);
+    if (onnx_rank(n, x) == 0) /* no axes, so no rows of indices: (0, count) */
+        found = onnx_slice_ints(n, found, 0, 0, 0);
+    return onnx_ret(n, found);
+}
+
+/* The entries of an axis where a condition holds. */
+static bool
+import_compress(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *where;
+    int64_t axis = onnx_attr_int(n, "axis", 0), flat = -1, first = 0, v;
+    if (onnx_rank(n, x) < 0)
+        return false;
+    if (!onnx_attr(n, "axis"))
+        x = onnx_reshape_ints(n, x, &flat, 1);
+    else if (!onnx_axis(n, onnx_rank(n, x), &axis))
+        return false;
+    int64_t extent = onnx_dim(x, axis);
+    if (onnx_known(n, 1)) {
+        const onnx_value *c = n->in[1];
+        int64_t *picked = TNB_NEW_N(n->imp->arena, int64_t, c->n_elems + 1);
+        uint32_t kept = 0;
+        bool known = true;
+        for (uint32_t i = 0; i < c->n_elems; i++) {
+            known &= tn_int_value(c->elems[i], &v);
+            if (known && v && (extent < 0 || i < extent))
+                picked[kept++] = i;
+        }
+        if (known)
+            return onnx_ret(n, onnx_take(n, x, onnx_const_ints(n, TNB_I64, picked, kept), axis));
+    }
+    const tn_expr *c = onnx_in(n, 1);
+    int64_t length = onnx_dim(c, 0);
+    if (tn_is_error(c))
+        return false;
+    if (onnx_rank(n, c) != 1)
+        return onnx_fail(n, TNB_SHAPE, "the condition has the type %s, wanted a vector of bool",
+                         onnx_type_text(n->imp, c->type));
+    if (extent >= 0 && length > extent) /* what is beyond the axis picks nothing */
+        c = onnx_slice_ints(n, c, 0, 0, extent);
+    where = onnx_squeeze(n, nonzero(n, c), &first, 1);
+    return onnx_ret(n, onnx_take(n, x, where, axis));
+}
+
+static bool
+import_unique(onnx_node *n)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *x = onnx_in(n, 0), *u;
+    int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, x);
+    bool along = onnx_attr(n, "axis") != NULL, sorted = onnx_attr_int(n, "sorted", 1) != 0;
+    tn_list dims, counted;
+    if (rank < 0 || !onnx_dims(n, x, &dims) || (along && !onnx_axis(n, rank, &axis)))
+        return false;
+    tn_list args = tn_listv(ctx, x, tn_bool(ctx, sorted), NULL);
+    for (uint32_t i = 1; i < 4; i++)
+        args = tn_list_append(ctx, args, tn_bool(ctx, i < n->n_out && n->out[i]));
+    if (along)
+        args = tn_list_append(ctx, args, tn_i64(ctx, axis));
+    u = onnx_emit_call(n, tn_call_op(ctx, "unique", args, NULL));
+    if (tn_is_error(u))
+        return false;
+
+    /* one name for the extent that values, indices and counts share */
+    const tn_expr *count = rank ? tn_var_dtype(ctx, "count", TNB_I64) : tn_i64(ctx, 1);
+    counted = tn_listv(ctx, count, NULL);
+    tn_list values = along ? tn_list_with(ctx, dims, (uint32_t)axis, count) : counted;
+    const tn_expr *all = along ? dims.at[axis] : onnx_simplify(n, tn_product(ctx, dims));
+    bool several = tn_is(u->type, TN_KIND_TY_TUPLE);
+    uint32_t field = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i && !(i < n->n_out && n->out[i]))
+            continue;
+        const tn_expr *part = several ? onnx_tuple_get(n, u, field++) : u;
+        tn_list shape = i == 0 ? values : i == 2 ? tn_listv(ctx, all, NULL) : counted;
+        if (!onnx_ret_at(n, i, onnx_name_extents(n, part, shape)))
+            return false;
+    }
+    return true;
+}
+
+const onnx_op onnx_select_ops[] = {
+    {"Compress", 9, 0, 2, 2, 1, 1, import_compress, NULL, 0, NULL},
+    {"NonZero", 9, 0, 1, 1, 1, 1, import_nonzero, NULL, 0, NULL},
+    {"Unique", 11, 0, 1, 1, 1, 4, import_unique, NULL, 0, NULL},
+    {0},
+};
