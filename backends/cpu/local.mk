@@ -24,6 +24,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/matmul.c \
 	backends/cpu/rules/nest.c \
 	backends/cpu/rules/pool.c \
+	backends/cpu/rules/recurrent.c \
 	backends/cpu/rules/rules.h \
 	backends/cpu/team.c \
 	backends/cpu/team.h \

@@ -13,7 +13,7 @@ const char *const cpu_library_dispatch[] = {
 const char *const cpu_legalize[] = {
     "LegalizeOps",  "AnnotateTIROpPattern",
     "FoldConstant", "FuseOps",
-    "FuseTIR",      "ApplyDefaultSchedule{rules=[Conv2d,Matmul,Pool,GEMV,Fallback]}",
+    "FuseTIR",      "ApplyDefaultSchedule{rules=[Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback]}",
     NULL,
 };
 

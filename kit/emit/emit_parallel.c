@@ -6,6 +6,7 @@
  * thread) if (tk_threads > 1) env->team(env, tk_call0_f, &(args){A}, 0, n); else tk_part0_f(A, 0,
  * n, 0);
  *
+ * The annotation tenon.parallel_from of the loop says from how many turns on a team pays.
  * So a kernel on one thread has nothing to do with others, and pointers are restricted as
  * parameters are, which compilers heed more than they do for variables.
  */
@@ -83,7 +84,14 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f)
                    stem, stem, stem, given.s ? given.s : "", type, type);
     const char *v = values.s ? values.s : "";
     begin_line(e);
-    tnb_buf_puts(out, "if (tk_threads > 1) {\n");
+    tnb_buf_puts(out, "if (tk_threads > 1");
+    int64_t from = tn_dict_int(f->annotations, "tenon.parallel_from", 0);
+    if (from > 0) {
+        tnb_buf_puts(out, " && ");
+        tnk_emit_expr(e, f->extent);
+        tnb_buf_printf(out, " >= %lld", (long long)from);
+    }
+    tnb_buf_puts(out, ") {\n");
     e->indent++;
     begin_line(e);
     tnb_buf_printf(out, "struct tk_args%s tk_args = {%s};\n", stem, *v ? v : "0");

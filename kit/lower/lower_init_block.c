@@ -18,7 +18,7 @@ lower(tn_rewriter *r, const tn_node *n)
     const tn_expr *first = NULL;
     for (uint32_t i = 0; i < b->iters.n; i++) {
         const tn_iter_var *iv = tn_as_iter_var(b->iters.at[i]);
-        if (iv->iter_kind == TN_ITER_SPATIAL)
+        if (iv->iter_kind != TN_ITER_REDUCE)
             continue;
         const tn_expr *at_start = tn_bin(r->ctx, TN_KIND_EQ, iv->var, tn_as_range(iv->dom)->min);
         first = first ? tn_bin(r->ctx, TN_KIND_AND, first, at_start) : at_start;

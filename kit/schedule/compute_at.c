@@ -97,23 +97,29 @@ extent_of(need *n, uint32_t d)
     return NULL;
 }
 
-/* Why computing the block later, and some of it again, would give something else; NULL: it does
- * not. */
+/* Why computing the block later, in `loop`, and some of it again, would give something else; NULL:
+ * it does not. What lies behind `loop`, within the loops around both, comes after the block in either
+ * place. */
 static const char *
-disturbed(tnk_sch *s, const tnk_item *block, const tn_node *result)
+disturbed(tnk_sch *s, const tnk_item *block, const tnk_item *loop, const tn_node *result)
 {
     tnk_item *all[256];
-    uint32_t n = tnk_sch_blocks(s, all, 256);
+    uint32_t n = tnk_sch_blocks(s, all, 256), end = 0;
     bool after = false;
     if (n > 256)
         return "the function has too many blocks";
+    while (loop->parent && !tnk_item_contains(loop->parent, block))
+        loop = loop->parent;
+    for (uint32_t i = 0; i < n; i++)
+        if (tnk_item_contains(loop, all[i]))
+            end = i + 1;
     for (uint32_t i = 0; i < n; i++) {
         after |= all[i] == block;
         for (uint32_t w = 0; w < all[i]->block->writes.n && all[i] != block; w++) {
             const tn_node *written = tn_as_buffer_region(all[i]->block->writes.at[w])->buffer;
             if (written == result)
                 return "another block writes the same buffer";
-            for (uint32_t r = 0; r < block->block->reads.n && after; r++)
+            for (uint32_t r = 0; r < block->block->reads.n && after && i < end; r++)
                 if (tn_as_buffer_region(block->block->reads.at[r])->buffer == written)
                     return "what it reads is written again later";
         }
@@ -136,7 +142,7 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     if (!tn_is_int_const(block->predicate, 1) || tnk_item_contains(loop, block))
         return tnk_sch_fail(s, block, "compute_at",
                             "it is guarded by a predicate or in the loop already");
-    const char *why = disturbed(s, block, buffer);
+    const char *why = disturbed(s, block, loop, buffer);
     if (why)
         return tnk_sch_fail(s, block, "compute_at", "%s", why);
     tnk_item *readers[64];

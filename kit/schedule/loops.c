@@ -75,6 +75,21 @@ tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
     return true;
 }
 
+/* Iterator i of the block is a scan over loops around `top` only: within `top` it stands still. */
+static bool
+scans_outside(const tnk_item *b, uint32_t i, const tnk_item *top)
+{
+    if (tn_as_iter_var(b->block->iters.at[i])->iter_kind != TN_ITER_SCAN)
+        return false;
+    for (const tnk_item *p = b->parent; p; p = p->parent) {
+        if (p->kind == TNK_ITEM_LOOP && tn_uses(b->values[i], p->var))
+            return false;
+        if (p == top)
+            break;
+    }
+    return true;
+}
+
 static void
 repeatable(tnk_item *b, void *user)
 {
@@ -84,7 +99,8 @@ repeatable(tnk_item *b, void *user)
     const tn_block *blk = b->block;
     bool ok = !blk->init;
     for (uint32_t i = 0; i < blk->iters.n; i++)
-        ok &= tn_as_iter_var(blk->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
+        ok &= tn_as_iter_var(blk->iters.at[i])->iter_kind == TN_ITER_SPATIAL ||
+              scans_outside(b, i, c->loop);
     for (uint32_t w = 0; w < blk->writes.n; w++)
         for (uint32_t r = 0; r < blk->reads.n; r++)
             ok &= tn_as_buffer_region(blk->writes.at[w])->buffer !=
@@ -167,7 +183,7 @@ plain_iterators(tnk_item *b, void *user)
     check *c = user;
     for (uint32_t i = 0; i < b->block->iters.n; i++) {
         int64_t k = tn_as_iter_var(b->block->iters.at[i])->iter_kind;
-        if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE)
+        if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE && !scans_outside(b, i, c->loop))
             c->bad = b;
     }
     if (b->block->iters.n == 0)
@@ -198,7 +214,7 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
         if (p == top)
             break;
     }
-    check c = {0};
+    check c = {.loop = top};
     tnk_each_block(top, plain_iterators, &c);
     if (c.bad)
         return tnk_sch_fail(s, top, "reorder", "block '%s' depends on the order of its iterations",

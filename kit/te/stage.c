@@ -368,3 +368,10 @@ tnk_te_extern(tnk_te *te, const char *name, const tn_node *const *ins, uint32_t 
     }
     close_stage(s, tn_list_of(ctx, in, n_ins), tn_list_of(ctx, out, n_outs), NULL, body);
 }
+
+void
+tnk_te_append(tnk_te *te, const tn_stmt *nest)
+{
+    te->bad |= tn_is_error(nest);
+    TNB_PUSH(te->arena, te->stages, nest);
+}

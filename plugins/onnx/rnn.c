@@ -1,353 +1,268 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recurrent layers: LSTM, GRU, RNN, one step after the other.
+/* Recurrent layers: LSTM, GRU, RNN.
  *
- * The products of all steps with the input weights are one matrix product before the steps. Steps
- * past a sequence's length keep the state and give zeros.
+ * The products of all steps with the input weights of all directions are one matrix product in
+ * front; the steps are one operator (nn.lstm, nn.gru, nn.rnn), which becomes one loop however many
+ * there are.
  */
 #include <inttypes.h>
+#include <strings.h>
 #include "import.h"
 
-enum { MAX_STEPS = 4096 };
+enum { MAX_FUNCTIONS = 6 };
+
+/* What differs between the three. */
+typedef struct kind {
+    const char *op;
+    int gates, per_dir; /* per_dir: functions of a direction */
+    const char *functions[3];
+    uint32_t peephole; /* the input; 0: none */
+} kind;
 
 typedef struct layer {
-    int gates, dirs;
-    int64_t steps, hidden;
-    const tn_expr *x, *lens, *batch; /* x: [steps, batch, input] */
+    const kind *k;
+    int dirs;
+    int64_t hidden;
+    bool batch_first;
+    const tn_expr *x, *batch; /* x: [steps, batch, input] */
     tnb_dtype dtype;
-    double clip;
-    bool has_clip, batch_first, input_forget, linear_before_reset;
-    const char *acts[6];
-    double alpha[6], beta[6];
 } layer;
 
-/* One direction's parameters and state. */
-typedef struct cell {
-    const tn_expr *xw;   /* [steps, batch, gates * hidden], input bias included */
-    const tn_expr *r;    /* [hidden, gates * hidden] */
-    const tn_expr *rb;   /* recurrent bias [gates * hidden], NULL: none or merged into xw */
-    const tn_expr *peep; /* [3 * hidden] or NULL */
-    const tn_expr *h, *c;
-    const char *const *acts;
-    const double *alpha, *beta;
-} cell;
+/* ---- functions of the gates ---- */
 
-static const tn_expr *
-activate(onnx_node *n, const cell *k, int i, const tn_expr *x)
+/* Functions by their names in the operator, and which of the two parameters each takes. */
+static const struct function_row {
+    const char *name;
+    bool alpha, beta;
+    double default_alpha, default_beta;
+} functions[] = {
+    {"Sigmoid", false, false, 0, 0},     {"Tanh", false, false, 0, 0},
+    {"Relu", false, false, 0, 0},        {"Affine", true, true, 1, 0},
+    {"LeakyRelu", true, false, 0.01, 0}, {"ThresholdedRelu", true, false, 1, 0},
+    {"ScaledTanh", true, true, 1, 1},    {"HardSigmoid", true, true, 0.2, 0.5},
+    {"Elu", true, false, 1, 0},          {"Softsign", false, false, 0, 0},
+    {"Softplus", false, false, 0, 0},
+};
+
+static const struct function_row *
+find_function(onnx_node *n, const char *name)
 {
-    const char *a = k->acts[i];
-    if (!strcmp(a, "Sigmoid"))
-        return onnx_un(n, "sigmoid", x);
-    if (!strcmp(a, "Tanh"))
-        return onnx_un(n, "tanh", x);
-    if (!strcmp(a, "Relu"))
-        return onnx_un(n, "nn.relu", x);
-    if (!strcmp(a, "Softsign"))
-        return onnx_un(n, "nn.softsign", x);
-    if (!strcmp(a, "Softplus"))
-        return onnx_un(n, "nn.softplus", x);
-    if (!strcmp(a, "Affine"))
-        return onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", x, k->alpha[i]), k->beta[i]);
-    if (!strcmp(a, "ScaledTanh"))
-        return onnx_bin_num(n, "multiply",
-                            onnx_un(n, "tanh", onnx_bin_num(n, "multiply", x, k->beta[i])),
-                            k->alpha[i]);
-    if (!strcmp(a, "HardSigmoid"))
-        return onnx_clip(n,
-                         onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", x, k->alpha[i]),
-                                      k->beta[i]),
-                         0, 1);
-    if (!strcmp(a, "LeakyRelu"))
-        return onnx_emit(n, "nn.leakyrelu",
-                         tn_dictv(n->ctx, "alpha", tn_float_imm_of(n->ctx, TNB_F64, k->alpha[i]),
-                                  NULL),
-                         x, NULL);
-    if (!strcmp(a, "Elu"))
-        return onnx_emit(n, "nn.elu",
-                         tn_dictv(n->ctx, "alpha", tn_float_imm_of(n->ctx, TNB_F64, k->alpha[i]),
-                                  NULL),
-                         x, NULL);
-    onnx_fail(n, TNB_UNSUPPORTED, "activation '%s' is not supported in a recurrent layer", a);
-    return tn_error_node(n->ctx);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcasecmp(functions[i].name, name))
+            return &functions[i];
+    onnx_fail(n, TNB_UNSUPPORTED, "activation '%s' is not supported in a recurrent layer", name);
+    return NULL;
 }
 
-static double
-default_alpha(const char *a)
+/* Adds the attributes of the functions. The file's parameters are used up in the order of the
+ * functions that take one. */
+static const tn_node *
+function_attrs(onnx_node *n, const layer *l, const tn_node *attrs)
 {
-    return !strcmp(a, "LeakyRelu") ? 0.01 : !strcmp(a, "HardSigmoid") ? 0.2 : 1;
+    const char *names[MAX_FUNCTIONS];
+    double alpha[MAX_FUNCTIONS], beta[MAX_FUNCTIONS];
+    tn_list f = {0}, a = {0}, b = {0};
+    tn_ctx *ctx = n->ctx;
+    int want = l->k->per_dir * l->dirs, n_names = onnx_attr_strs(n, "activations", names, 6),
+        n_alpha = onnx_attr_floats(n, "activation_alpha", alpha, 6),
+        n_beta = onnx_attr_floats(n, "activation_beta", beta, 6), at_alpha = 0, at_beta = 0;
+    if (n->failed)
+        return NULL;
+    if (n_names > 0 && n_names != want) {
+        onnx_fail(n, TNB_INVALID, "attribute 'activations' has %d entries, wanted %d", n_names,
+                  want);
+        return NULL;
+    }
+    for (int i = 0; i < want; i++) {
+        const struct function_row *row =
+            find_function(n, n_names > 0 ? names[i] : l->k->functions[i % l->k->per_dir]);
+        if (!row)
+            return NULL;
+        double pa = row->default_alpha, pb = row->default_beta;
+        if (row->alpha && at_alpha < n_alpha)
+            pa = alpha[at_alpha++];
+        if (row->beta && at_beta < n_beta)
+            pb = beta[at_beta++];
+        f = tn_list_append(ctx, f, tn_string(ctx, row->name));
+        a = tn_list_append(ctx, a, tn_float_imm_of(ctx, TNB_F64, pa));
+        b = tn_list_append(ctx, b, tn_float_imm_of(ctx, TNB_F64, pb));
+    }
+    attrs = tn_dict_set(ctx, attrs, "activations", tn_array_of(ctx, f));
+    attrs = tn_dict_set(ctx, attrs, "alpha", tn_array_of(ctx, a));
+    return tn_dict_set(ctx, attrs, "beta", tn_array_of(ctx, b));
 }
+
+/* ---- the layer ---- */
 
 static bool
-read_layer(onnx_node *n, layer *l, int gates, const char *const *defaults, int per_dir)
+check_weights(onnx_node *n, const layer *l)
+{
+    const tn_expr *w = onnx_in(n, 1), *r = onnx_in(n, 2);
+    int64_t all = l->k->gates * l->hidden;
+    if (onnx_rank(n, w) == 3 && onnx_rank(n, r) == 3 && l->hidden >= 1 && onnx_dim(w, 1) == all &&
+        onnx_dim(r, 1) == all && onnx_dim(r, 2) == l->hidden && onnx_dim(w, 0) == l->dirs &&
+        onnx_dim(r, 0) == l->dirs)
+        return true;
+    return n->failed
+               ? false
+               : onnx_fail(n, TNB_SHAPE,
+                           "the weights have types %s and %s, wanted [%d, %d * %" PRId64 ", ...]",
+                           onnx_type_text(n->imp, w->type), onnx_type_text(n->imp, r->type),
+                           l->dirs, l->k->gates, l->hidden);
+}
+
+/* Also gives the attributes of the operator; NULL after an error. */
+static const tn_node *
+read_layer(onnx_node *n, const kind *k, layer *l)
 {
     static const char *const directions[] = {"forward", "reverse", "bidirectional", NULL};
-    int64_t three[3] = {1, 0, 2};
+    static const int64_t swap[3] = {1, 0, 2};
+    tn_ctx *ctx = n->ctx;
     tn_list d;
     int dir = onnx_attr_choice(n, "direction", "forward", directions);
-    l->gates = gates;
-    l->dirs = dir == 2 ? 2 : 1;
+    *l = (layer){.k = k, .dirs = dir == 2 ? 2 : 1};
     l->batch_first = onnx_attr_int(n, "layout", 0) != 0;
-    l->input_forget = onnx_attr_int(n, "input_forget", 0) != 0;
-    l->linear_before_reset = onnx_attr_int(n, "linear_before_reset", 0) != 0;
     onnx_attr(n, "output_sequence");
-    l->has_clip = onnx_attr(n, "clip") != NULL;
-    l->clip = onnx_attr_float(n, "clip", 0);
     l->x = onnx_in(n, 0);
     l->dtype = onnx_dtype(l->x);
     if (dir < 0 || !onnx_dims(n, l->x, &d))
-        return false;
-    if (d.n != 3)
-        return onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 3", d.n);
+        return NULL;
+    if (d.n != 3) {
+        onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 3", d.n);
+        return NULL;
+    }
     if (l->batch_first)
-        l->x = onnx_permute(n, l->x, three, 3);
-    l->steps = onnx_dim(l->x, 0);
-    if (!onnx_dims(n, l->x, &d))
-        return false;
-    l->batch = d.at[1];
+        l->x = onnx_permute(n, l->x, swap, 3);
+    l->batch = d.at[l->batch_first ? 0 : 1];
     l->hidden = onnx_attr_int(n, "hidden_size", onnx_dim(onnx_in(n, 2), 2));
-    if (n->failed)
-        return false;
-    if (l->steps < 0 || l->steps > MAX_STEPS) {
-        onnx_fail(n, TNB_UNSUPPORTED, "the number of steps is %s, wanted a number up to %d",
-                  onnx_dim_text(n->imp, d.at[0]), MAX_STEPS);
-        onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
-        return false;
-    }
-    if (l->hidden < 1 || onnx_dim(onnx_in(n, 1), 1) != gates * l->hidden ||
-        onnx_dim(onnx_in(n, 2), 1) != gates * l->hidden || onnx_dim(onnx_in(n, 1), 0) != l->dirs)
-        return onnx_fail(n, TNB_SHAPE,
-                         "the weights have types %s and %s, wanted [%d, %d * %" PRId64 ", ...]",
-                         onnx_type_text(n->imp, onnx_in(n, 1)->type),
-                         onnx_type_text(n->imp, onnx_in(n, 2)->type), l->dirs, gates, l->hidden);
-    double given[6];
-    const char *names[6];
-    int n_acts = onnx_attr_strs(n, "activations", names, 6);
-    if (n_acts >= 0 && n_acts != per_dir * l->dirs)
-        return onnx_fail(n, TNB_INVALID, "attribute 'activations' has %d entries, wanted %d",
-                         n_acts, per_dir * l->dirs);
-    int n_alpha = onnx_attr_floats(n, "activation_alpha", given, 6);
-    for (int i = 0; i < per_dir * l->dirs; i++) {
-        l->acts[i] = n_acts > 0 ? names[i] : defaults[i % per_dir];
-        l->alpha[i] = i < n_alpha ? given[i] : default_alpha(l->acts[i]);
-    }
-    int n_beta = onnx_attr_floats(n, "activation_beta", given, 6);
-    for (int i = 0; i < per_dir * l->dirs; i++)
-        l->beta[i] = i < n_beta                           ? given[i]
-                     : !strcmp(l->acts[i], "HardSigmoid") ? 0.5
-                     : !strcmp(l->acts[i], "ScaledTanh")  ? 1
-                                                          : 0;
-    l->lens = onnx_has(n, 4) ? onnx_in(n, 4) : NULL;
-    return !n->failed;
+    if (n->failed || !check_weights(n, l))
+        return NULL;
+    const tn_node *attrs = tn_dictv(ctx, "direction", tn_string(ctx, directions[dir]), NULL);
+    double clip = onnx_attr_float(n, "clip", 0);
+    if (clip > 0)
+        attrs = tn_dict_set(ctx, attrs, "clip", tn_float_imm_of(ctx, TNB_F64, clip));
+    int64_t before = onnx_attr_int(n, "linear_before_reset", 0),
+            coupled = onnx_attr_int(n, "input_forget", 0);
+    if (k->gates == 3)
+        attrs = tn_dict_set(ctx, attrs, "linear_before_reset", tn_bool(ctx, before != 0));
+    if (k->gates == 4)
+        attrs = tn_dict_set(ctx, attrs, "input_forget", tn_bool(ctx, coupled != 0));
+    return function_attrs(n, l, attrs);
 }
 
-/* Entry `i` of the leading axis, without that axis. */
+/* ---- operands ---- */
+
+/* Of the biases [directions, 2 * gates * hidden]: the part of the input's products (0) or of the
+ * state's (1). */
 static const tn_expr *
-entry(onnx_node *n, const tn_expr *x, int64_t i)
+bias_part(onnx_node *n, const layer *l, int part)
 {
-    int64_t zero = 0;
-    return onnx_squeeze(n, onnx_slice_ints(n, x, 0, i, i + 1), &zero, 1);
+    int64_t all = l->k->gates * l->hidden;
+    return onnx_slice_ints(n, onnx_in(n, 3), 1, part * all, (part + 1) * all);
 }
 
+/* [steps, batch, directions * gates * hidden], biases included; those of a GRU's state are not:
+ * its reset gate comes in between. */
 static const tn_expr *
-clipped(onnx_node *n, const layer *l, const tn_expr *x)
-{
-    return l->has_clip ? onnx_clip(n, x, -l->clip, l->clip) : x;
-}
-
-/* Gate i of [..., gates * hidden]; rank: of x. */
-static const tn_expr *
-gate(onnx_node *n, const layer *l, const tn_expr *x, int i, int64_t rank)
-{
-    return onnx_slice_ints(n, x, rank - 1, i * l->hidden, (i + 1) * l->hidden);
-}
-
-static const tn_expr *
-reversed(onnx_node *n, const layer *l, const tn_expr *x)
-{
-    if (!l->lens)
-        return onnx_emit(n, "flip", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), NULL), x, NULL);
-    return onnx_emit(n, "reverse_sequence",
-                     tn_dictv(n->ctx, "seq_axis", tn_i64(n->ctx, 0), "batch_axis",
-                              tn_i64(n->ctx, 1), NULL),
-                     x, l->lens, NULL);
-}
-
-static const tn_expr *
-initial_state(onnx_node *n, const layer *l, uint32_t input, int dir)
-{
-    const tn_expr *dims[2] = {l->batch, tn_i64(n->ctx, l->hidden)};
-    int64_t three[3] = {1, 0, 2};
-    if (!onnx_has(n, input))
-        return onnx_full(n, dims, 2, l->dtype, 0);
-    const tn_expr *x = onnx_in(n, input);
-    return entry(n, l->batch_first ? onnx_permute(n, x, three, 3) : x, dir);
-}
-
-static bool
-begin_direction(onnx_node *n, const layer *l, int dir, bool backward, cell *k, int per_dir,
-                bool merge_bias)
+input_products(onnx_node *n, const layer *l)
 {
     static const int64_t swap[2] = {1, 0};
-    const tn_expr *x = backward ? reversed(n, l, l->x) : l->x;
-    int64_t all = l->gates * l->hidden;
-    k->xw = onnx_bin(n, "matmul", x, onnx_permute(n, entry(n, onnx_in(n, 1), dir), swap, 2));
-    k->r = onnx_permute(n, entry(n, onnx_in(n, 2), dir), swap, 2);
-    k->rb = NULL;
-    if (onnx_has(n, 3)) {
-        const tn_expr *b = entry(n, onnx_in(n, 3), dir);
-        const tn_expr *wb = onnx_slice_ints(n, b, 0, 0, all),
-                      *rb = onnx_slice_ints(n, b, 0, all, 2 * all);
-        if (merge_bias)
-            wb = onnx_bin(n, "add", wb, rb);
-        else
-            k->rb = rb;
-        k->xw = onnx_bin(n, "add", k->xw, wb);
+    int64_t all = l->dirs * l->k->gates * l->hidden, two[2] = {all, -1};
+    const tn_expr *w = onnx_in(n, 1);
+    two[1] = onnx_dim(w, 2);
+    if (two[1] < 0) {
+        onnx_fail(n, TNB_SHAPE, "the weights have type %s, wanted a known size",
+                  onnx_type_text(n->imp, w->type));
+        return tn_error_node(n->ctx);
     }
-    k->h = initial_state(n, l, 5, dir);
-    k->acts = l->acts + dir * per_dir;
-    k->alpha = l->alpha + dir * per_dir;
-    k->beta = l->beta + dir * per_dir;
-    return !n->failed;
+    w = onnx_permute(n, onnx_reshape_ints(n, w, two, 2), swap, 2);
+    const tn_expr *xw = onnx_bin(n, "matmul", l->x, w);
+    if (!onnx_has(n, 3))
+        return xw;
+    const tn_expr *b = bias_part(n, l, 0);
+    if (l->k->gates != 3)
+        b = onnx_bin(n, "add", b, bias_part(n, l, 1));
+    return onnx_bin(n, "add", xw, onnx_reshape_ints(n, b, &all, 1));
 }
 
-static void
-lstm_step(onnx_node *n, const layer *l, cell *k, const tn_expr *xw, const tn_expr **h,
-          const tn_expr **c)
+static const tn_expr *
+start_state(onnx_node *n, const layer *l, uint32_t input)
 {
-    const tn_expr *g = onnx_bin(n, "add", xw, onnx_bin(n, "matmul", k->h, k->r));
-    const tn_expr *i = gate(n, l, g, 0, 2), *o = gate(n, l, g, 1, 2), *f = gate(n, l, g, 2, 2),
-                  *u = gate(n, l, g, 3, 2);
-    if (k->peep) {
-        i = onnx_bin(n, "add", i, onnx_bin(n, "multiply", gate(n, l, k->peep, 0, 1), k->c));
-        f = onnx_bin(n, "add", f, onnx_bin(n, "multiply", gate(n, l, k->peep, 2, 1), k->c));
-    }
-    i = activate(n, k, 0, clipped(n, l, i));
-    f = l->input_forget ? onnx_bin(n, "subtract", onnx_scalar(n, l->dtype, 1), i)
-                        : activate(n, k, 0, clipped(n, l, f));
-    u = activate(n, k, 1, clipped(n, l, u));
-    *c = onnx_bin(n, "add", onnx_bin(n, "multiply", f, k->c), onnx_bin(n, "multiply", i, u));
-    if (k->peep)
-        o = onnx_bin(n, "add", o, onnx_bin(n, "multiply", gate(n, l, k->peep, 1, 1), *c));
-    o = activate(n, k, 0, clipped(n, l, o));
-    *h = onnx_bin(n, "multiply", o, activate(n, k, 2, *c));
+    static const int64_t swap[3] = {1, 0, 2};
+    const tn_expr *dims[3] = {tn_i64(n->ctx, l->dirs), l->batch, tn_i64(n->ctx, l->hidden)};
+    if (!onnx_has(n, input))
+        return onnx_full(n, dims, 3, l->dtype, 0);
+    const tn_expr *x = onnx_in(n, input);
+    return l->batch_first ? onnx_permute(n, x, swap, 3) : x;
 }
 
-static void
-gru_step(onnx_node *n, const layer *l, cell *k, const tn_expr *xw, const tn_expr **h)
+static const tn_expr *
+zeros(onnx_node *n, const layer *l)
 {
-    int64_t hid = l->hidden;
-    const tn_expr *one = onnx_scalar(n, l->dtype, 1);
-    const tn_expr *rzr = onnx_slice_ints(n, k->r, 1, 0, 2 * hid),
-                  *rh = onnx_slice_ints(n, k->r, 1, 2 * hid, 3 * hid);
-    const tn_expr *g =
-        onnx_bin(n, "add", onnx_slice_ints(n, xw, 1, 0, 2 * hid), onnx_bin(n, "matmul", k->h, rzr));
-    if (k->rb)
-        g = onnx_bin(n, "add", g, onnx_slice_ints(n, k->rb, 0, 0, 2 * hid));
-    const tn_expr *z = activate(n, k, 0, clipped(n, l, gate(n, l, g, 0, 2)));
-    const tn_expr *r = activate(n, k, 0, clipped(n, l, gate(n, l, g, 1, 2)));
-    const tn_expr *bias = k->rb ? onnx_slice_ints(n, k->rb, 0, 2 * hid, 3 * hid) : NULL, *t;
-    if (l->linear_before_reset) {
-        t = onnx_bin(n, "matmul", k->h, rh);
-        t = onnx_bin(n, "multiply", r, bias ? onnx_bin(n, "add", t, bias) : t);
-    } else {
-        t = onnx_bin(n, "matmul", onnx_bin(n, "multiply", r, k->h), rh);
-        t = bias ? onnx_bin(n, "add", t, bias) : t;
-    }
-    t = activate(n, k, 1,
-                 clipped(n, l, onnx_bin(n, "add", onnx_slice_ints(n, xw, 1, 2 * hid, 3 * hid), t)));
-    *h = onnx_bin(n, "add", onnx_bin(n, "multiply", onnx_bin(n, "subtract", one, z), t),
-                  onnx_bin(n, "multiply", z, k->h));
-}
-
-/* All steps of a direction: *y [steps, 1, batch, hidden] in the order of the input. */
-static bool
-run_direction(onnx_node *n, const layer *l, cell *k, bool backward, const tn_expr **y)
-{
-    int64_t front[2] = {0, 1};
-    const tn_expr **ys = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)l->steps + 1),
-                  *lens = NULL;
-    if (l->lens)
-        lens = onnx_unsqueeze(n, l->lens, &front[1], 1);
-    for (int64_t t = 0; t < l->steps && !n->failed; t++) {
-        const tn_expr *xw = entry(n, k->xw, t), *h = NULL, *c = k->c, *out;
-        if (l->gates == 4)
-            lstm_step(n, l, k, xw, &h, &c);
-        else if (l->gates == 3)
-            gru_step(n, l, k, xw, &h);
-        else
-            h = activate(n, k, 0,
-                         clipped(n, l, onnx_bin(n, "add", xw, onnx_bin(n, "matmul", k->h, k->r))));
-        out = h;
-        if (lens) {
-            const tn_expr *live = onnx_bin_num(n, "greater", lens, (double)t);
-            out = onnx_where(n, live, h, onnx_scalar(n, l->dtype, 0));
-            h = onnx_where(n, live, h, k->h);
-            c = c ? onnx_where(n, live, c, k->c) : c;
-        }
-        k->h = h;
-        k->c = c;
-        ys[t] = onnx_unsqueeze(n, out, &front[0], 1);
-    }
-    if (n->failed || !l->steps)
-        return n->failed ? false : onnx_fail(n, TNB_SHAPE, "the sequence has no steps");
-    *y = onnx_concat(n, ys, (uint32_t)l->steps, 0);
-    if (backward)
-        *y = reversed(n, l, *y);
-    *y = onnx_unsqueeze(n, *y, &front[1], 1);
-    return !n->failed;
+    const tn_expr *dims[2] = {tn_i64(n->ctx, l->dirs), tn_i64(n->ctx, 3 * l->hidden)};
+    return onnx_full(n, dims, 2, l->dtype, 0);
 }
 
 static bool
-recurrent(onnx_node *n, int gates, const char *const *defaults, int per_dir, uint32_t peephole)
+recurrent(onnx_node *n, const kind *k)
 {
-    layer l = {0};
-    const tn_expr *y[2], *h[2], *c[2];
-    int64_t zero = 0, back4[4] = {2, 0, 1, 3}, back3[3] = {1, 0, 2};
-    if (!read_layer(n, &l, gates, defaults, per_dir))
+    static const int64_t turn[3] = {0, 2, 1}, back4[4] = {2, 0, 1, 3}, back3[3] = {1, 0, 2};
+    layer l;
+    tn_list args = {0};
+    tn_ctx *ctx = n->ctx;
+    const tn_node *attrs = read_layer(n, k, &l);
+    if (!attrs)
         return false;
-    bool reverse = !strcmp(onnx_attr_str(n, "direction", "forward"), "reverse");
-    for (int d = 0; d < l.dirs; d++) {
-        cell k = {0};
-        bool backward = d == 1 || reverse;
-        if (!begin_direction(n, &l, d, backward, &k, per_dir, gates != 3))
+    bool lengths = onnx_has(n, 4), peephole = k->peephole && onnx_has(n, k->peephole);
+    const tn_expr *operands[6], *first = input_products(n, &l);
+    uint32_t count = 0;
+    operands[count++] = first;
+    operands[count++] = onnx_permute(n, onnx_in(n, 2), turn, 3);
+    operands[count++] = start_state(n, &l, 5);
+    if (k->gates == 4)
+        operands[count++] = start_state(n, &l, 6);
+    if (k->gates == 3)
+        operands[count++] = onnx_has(n, 3) ? bias_part(n, &l, 1) : zeros(n, &l);
+    if (k->gates == 4 && (peephole || lengths))
+        operands[count++] = peephole ? onnx_in(n, k->peephole) : zeros(n, &l);
+    if (lengths)
+        operands[count++] = onnx_astype(n, onnx_in(n, 4), TNB_I32);
+    for (uint32_t i = 0; i < count; i++)
+        args = tn_list_append(ctx, args, operands[i]);
+    if (n->failed)
+        return false;
+    const tn_expr *all = onnx_emit_call(n, tn_call_op(ctx, k->op, args, attrs));
+    for (uint32_t i = 0; i < (k->gates == 4 ? 3u : 2u) && !n->failed; i++) {
+        if (i >= n->n_out || !n->out[i])
+            continue;
+        const tn_expr *y = onnx_tuple_get(n, all, i);
+        if (l.batch_first)
+            y = i ? onnx_permute(n, y, back3, 3) : onnx_permute(n, y, back4, 4);
+        if (!onnx_ret_at(n, i, y))
             return false;
-        k.c = gates == 4 ? initial_state(n, &l, 6, d) : NULL;
-        k.peep = peephole && onnx_has(n, peephole) ? entry(n, onnx_in(n, peephole), d) : NULL;
-        if (!run_direction(n, &l, &k, backward, &y[d]))
-            return false;
-        h[d] = onnx_unsqueeze(n, k.h, &zero, 1);
-        c[d] = gates == 4 ? onnx_unsqueeze(n, k.c, &zero, 1) : NULL;
     }
-    const tn_expr *all = onnx_concat(n, y, (uint32_t)l.dirs, 1),
-                  *last = onnx_concat(n, h, (uint32_t)l.dirs, 0);
-    const tn_expr *state = gates == 4 ? onnx_concat(n, c, (uint32_t)l.dirs, 0) : NULL;
-    if (l.batch_first) {
-        all = onnx_permute(n, all, back4, 4);
-        last = onnx_permute(n, last, back3, 3);
-        state = state ? onnx_permute(n, state, back3, 3) : NULL;
-    }
-    return onnx_ret_at(n, 0, all) && onnx_ret_at(n, 1, last) &&
-           (!state || onnx_ret_at(n, 2, state));
+    return !n->failed;
 }
 
 static bool
 import_lstm(onnx_node *n)
 {
-    static const char *const acts[] = {"Sigmoid", "Tanh", "Tanh"};
-    return recurrent(n, 4, acts, 3, 7);
+    static const kind k = {"nn.lstm", 4, 3, {"Sigmoid", "Tanh", "Tanh"}, 7};
+    return recurrent(n, &k);
 }
 
 static bool
 import_gru(onnx_node *n)
 {
-    static const char *const acts[] = {"Sigmoid", "Tanh"};
-    return recurrent(n, 3, acts, 2, 0);
+    static const kind k = {"nn.gru", 3, 2, {"Sigmoid", "Tanh", NULL}, 0};
+    return recurrent(n, &k);
 }
 
 static bool
 import_rnn(onnx_node *n)
 {
-    static const char *const acts[] = {"Tanh"};
-    return recurrent(n, 1, acts, 1, 0);
+    static const kind k = {"nn.rnn", 1, 1, {"Tanh", NULL, NULL}, 0};
+    return recurrent(n, &k);
 }
 
 const onnx_op onnx_rnn_ops[] = {

@@ -16,6 +16,7 @@ OPS_TABLES = \
 	plugins/ops/table/nn_more.def \
 	plugins/ops/table/nn_norm.def \
 	plugins/ops/table/nn_window.def \
+	plugins/ops/table/recurrent.def \
 	plugins/ops/table/reduce.def \
 	plugins/ops/table/scan_sort.def \
 	plugins/ops/table/shape.def \
@@ -52,6 +53,9 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/program.c \
 	plugins/ops/program.h \
 	plugins/ops/quantize.c \
+	plugins/ops/recurrent.c \
+	plugins/ops/recurrent.h \
+	plugins/ops/recurrent_type.c \
 	plugins/ops/reduce.c \
 	plugins/ops/repeat.c \
 	plugins/ops/reshape.c \

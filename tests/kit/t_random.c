@@ -55,7 +55,7 @@ static void
 check(const tn_node *f, bool half, const char *what)
 {
     assert_non_null(f);
-    const tn_node *s = krun_schedule(&k, f, "Conv2d,Matmul,Pool,GEMV,Fallback");
+    const tn_node *s = krun_schedule(&k, f, "Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback");
     if (!s)
         krun_print_errors(&k);
     if (!s || !krun_same(&k, f, s, NULL, half ? 5e-2 : 2e-4, half ? 3e-2 : 2e-5))

@@ -81,11 +81,12 @@ cpu_step_along(tn_ctx *ctx, const tn_buffer_load *l, const tn_expr *v)
     return total;
 }
 
-bool
-cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
+static bool
+describe_reduction(tn_ctx *ctx, tnk_sch *s, tnk_item *block, cpu_tile *c)
 {
     *c = (cpu_tile){.s = s,
                     .ctx = ctx,
+                    .block = block,
                     .y = UINT32_MAX,
                     .h = UINT32_MAX,
                     .reduce = 1,
@@ -93,17 +94,9 @@ cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
                     .th = 1,
                     .tw = 1,
                     .lanes = 1};
-    tnk_item *blocks[CPU_MAX_BLOCKS];
-    uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
-    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
-        if (tnk_block_is_reduction(blocks[i])) {
-            if (c->block)
-                return false; /* several */
-            c->block = blocks[i];
-        }
-    if (!c->block || n > CPU_MAX_BLOCKS || !tnk_block_output(c->block))
+    if (!tnk_block_output(block))
         return false;
-    const tn_block *b = tnk_item_block(c->block);
+    const tn_block *b = tnk_item_block(block);
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
     if (!st || !b->init || st->indices.n == 0 || st->indices.n > 8)
         return false;
@@ -123,6 +116,20 @@ cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
     }
     c->x = st->indices.n - 1;
     return true;
+}
+
+bool
+cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
+{
+    tnk_item *blocks[CPU_MAX_BLOCKS], *found = NULL;
+    uint32_t n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
+        if (tnk_block_is_reduction(blocks[i])) {
+            if (found)
+                return false; /* several */
+            found = blocks[i];
+        }
+    return found && n <= CPU_MAX_BLOCKS && describe_reduction(ctx, s, found, c);
 }
 
 static bool
@@ -270,7 +277,7 @@ tile_root(contraction *c)
             if (r[i] != c->block && n < 4)
                 readers[n++] = r[i];
     }
-    if (n == 1 && tnk_block_is_injective(readers[0])) {
+    if (n == 1 && (c->in_scan || tnk_block_is_injective(readers[0]))) {
         const tn_block *b = tnk_item_block(readers[0]);
         const tn_buffer_store *st = tn_as_buffer_store(b->body);
         const tn_buffer_region *reg = NULL;
@@ -287,7 +294,7 @@ tile_root(contraction *c)
         if (same)
             return readers[0];
     }
-    return tnk_cache_write(c->s, c->block, "local");
+    return c->in_scan ? NULL : tnk_cache_write(c->s, c->block, "local");
 }
 
 static tnk_item *
@@ -373,7 +380,7 @@ cpu_apply_tile(cpu_tile *c)
     order_tiles(c, l, outer, n_outer, ly, lx);
     tnk_item *order[CPU_MAX_LOOPS];
     uint32_t k = 0;
-    for (uint32_t i = 0; i < n_outer; i++)
+    for (uint32_t i = c->shared; i < n_outer; i++)
         order[k++] = outer[i];
     for (uint32_t i = 0; i < n_inner; i++)
         order[k++] = inner[i];
@@ -426,7 +433,10 @@ cpu_apply_tile(cpu_tile *c)
     if (!tnk_decompose_reduction(s, c->block, red[0]) || !finish_tile(c, iy, ih, ix))
         return false;
     /* parallel over everything but the tiles of one row */
-    cpu_parallel_outer(s, outer, n_outer > 1 ? n_outer - 1 : n_outer);
+    if (c->in_scan)
+        memcpy(c->outer, outer, (c->n_outer = n_outer) * sizeof *outer);
+    else
+        cpu_parallel_outer(s, outer, n_outer > 1 ? n_outer - 1 : n_outer);
     return tnk_sch_ok(s);
 }
 
@@ -509,4 +519,19 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     if (!cpu_apply_tile(&c))
         return NULL;
     return cpu_finish_rest(s, bytes);
+}
+
+bool
+cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, int vector_bytes,
+                 cpu_tile *c)
+{
+    if (!describe_reduction(ctx, s, block, c) || !recognize(c) || c->a.step != 1 ||
+        !choose_tile(c, vector_bytes))
+        return false;
+    c->in_scan = true;
+    c->shared = shared;
+    if (c->ty * c->th == 1) /* a matrix and a vector: more sums side by side */
+        while (c->tw < 8 && c->tw * 2 * c->lanes <= c->ext[c->x])
+            c->tw *= 2;
+    return cpu_apply_tile(c);
 }

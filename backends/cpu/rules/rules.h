@@ -56,6 +56,12 @@ typedef struct cpu_tile {
         CPU_ORDER_HYX,
         CPU_ORDER_HXY
     } order; /* of the loops over tiles, outermost first */
+    /* within a serial loop over steps: */
+    bool in_scan;
+    uint32_t shared; /* the outermost loops, which hold other blocks too */
+    tnk_item *outer
+        [CPU_MAX_LOOPS]; /* the loops over tiles, `shared` ones first; made by cpu_apply_tile */
+    uint32_t n_outer;
 } cpu_tile;
 /* Whether a vector of elements with this step may be loaded as it lies: by one load, a shuffle, or
  * element by element, which a tile with several rows still pays for. */
@@ -88,5 +94,12 @@ cpu_finish_rest(tnk_sch *s, int vector_bytes);
 const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                          uint32_t min_rank, uint32_t max_rank);
+
+/* A sum of products within `shared` loops around it and others, whose result one block reads at the
+ * same place: the tile is made there; loops stay serial. False: nothing was done, unless the
+ * schedule is broken. */
+bool
+cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, int vector_bytes,
+                 cpu_tile *c);
 
 #endif

@@ -97,6 +97,11 @@ TNB_EXPORT void
 tnk_te_extern(tnk_te *te, const char *name, const tn_node *const *ins, uint32_t n_ins,
               const tn_node *const *outs, uint32_t n_outs, const tn_stmt *body);
 
+/* Statements with blocks of their own (nests that share a serial loop), behind the stages so far.
+ * Their buffers are made with tnk_te_buffer. */
+TNB_EXPORT void
+tnk_te_append(tnk_te *te, const tn_stmt *nest);
+
 /* The PrimFunc: inputs in order, scalar parameters, then outputs; other buffers are allocated in
  * its root block. attrs: tirx.noalias. */
 TNB_EXPORT const tn_node *
