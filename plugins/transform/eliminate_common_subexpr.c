@@ -6,7 +6,7 @@
  *     gv = R.multiply(lv, lv1)                       gv = R.multiply(lv, lv)
  *
  * Within a function and the branches below; a dataflow variable serves its own block only. Calls
- * with effects and allocations are not merged. call_only: calls only, no tuples and fields of
+ * with effects, allocations and what a call overwrites are not merged. call_only: calls only, no tuples and fields of
  * tuples. The bindings left over are for CanonicalizeBindings and DeadCodeElimination. Keeps
  * results bit by bit. Cases: tests/pass/EliminateCommonSubexpr.
  */
@@ -34,6 +34,7 @@ typedef struct eliminator {
     tn_ctx *ctx;
     const tn_module *m;
     bool call_only;
+    const tnb_ptrmap *overwritten; /* variables that calls compute in place */
     TNB_VEC(seen) table;
     TNB_VEC(uint64_t) hashes; /* parallel to `table` */
     tnb_ptrmap heads;         /* hash -> number + 1 */
@@ -135,11 +136,11 @@ remember(eliminator *e, uintptr_t h, seen *known, const tn_expr *value, const tn
 }
 
 static bool
-may_merge(eliminator *e, const tn_expr *value)
+may_merge(eliminator *e, const tn_expr *var, const tn_expr *value)
 {
     const tn_call *c = tn_as_call(value);
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    if (e->call_only && !c)
+    if ((e->call_only && !c) || tnb_ptrmap_has(e->overwritten, var))
         return false;
     if (op && (op->flags & TN_OP_ALLOCATES))
         return false;
@@ -150,9 +151,10 @@ static const tn_expr *
 eliminate_sequence(eliminator *e, const tn_expr *x);
 
 static const tn_node *
-eliminate_function(tn_ctx *ctx, const tn_module *m, const tn_function *f, bool call_only)
+eliminate_function(tn_ctx *ctx, const tn_module *m, const tn_function *f, bool call_only,
+                   const tnb_ptrmap *overwritten)
 {
-    eliminator e = {.ctx = ctx, .m = m, .call_only = call_only};
+    eliminator e = {.ctx = ctx, .m = m, .call_only = call_only, .overwritten = overwritten};
     tnb_ptrmap_init(&e.heads, tn_scratch(ctx));
     tnb_ptrmap_init(&e.renamed, tn_scratch(ctx));
     const tn_expr *body = eliminate_sequence(&e, f->body);
@@ -165,7 +167,8 @@ eliminate_value(eliminator *e, const tn_expr *v)
     tn_rewriter r = {.ctx = e->ctx, .map = &e->renamed};
     const tn_if_expr *i = tn_as_if_expr(v);
     if (tn_is(v, TN_KIND_FUNCTION)) /* its own variables come and go elsewhere */
-        return eliminate_function(e->ctx, e->m, tn_as_function(tn_rewrite(&r, v)), e->call_only);
+        return eliminate_function(e->ctx, e->m, tn_as_function(tn_rewrite(&r, v)), e->call_only,
+                                  e->overwritten);
     if (!i)
         return tn_rewrite(&r, v);
     const tn_expr *cond = tn_rewrite(&r, i->cond);
@@ -188,7 +191,7 @@ eliminate_binding(eliminator *e, const tn_node *binding)
     const tn_type *cast = mc ? mc->to : NULL;
     tn_loc old = tn_at(e->ctx, binding->loc);
     const tn_expr *now = eliminate_value(e, value);
-    if (may_merge(e, now)) {
+    if (may_merge(e, var, now)) {
         uintptr_t h = hash_of(e, now, cast);
         seen *s = find(e, h, now, cast);
         const tn_expr *first = s && s->vars.n ? s->vars.at[0] : NULL;
@@ -242,8 +245,10 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
 {
     (void)name;
     (void)user;
-    const tn_node *out =
-        eliminate_function(pc->ctx, m, tn_as_function(func), tn_option_bool(pc, "call_only"));
+    tnb_ptrmap overwritten;
+    transform_find_overwritten(pc->ctx, func, &overwritten);
+    const tn_node *out = eliminate_function(pc->ctx, m, tn_as_function(func),
+                                            tn_option_bool(pc, "call_only"), &overwritten);
     return tn_is_error(out) ? NULL : out;
 }
 

@@ -25,8 +25,9 @@ enum { EAGER_WORK = 1 << 16, MAX_CREATED = 1024 };
 typedef struct folder {
     tn_ctx *ctx;
     const tn_module *m;
-    tnb_ptrmap known;   /* variable -> Constant, ShapeExpr or Tuple it stands for */
-    tnb_ptrmap retyped; /* variable -> the same with the type that its folded arguments give */
+    tnb_ptrmap known;       /* variable -> Constant, ShapeExpr or Tuple it stands for */
+    tnb_ptrmap retyped;     /* variable -> the same with the type that its folded arguments give */
+    tnb_ptrmap overwritten; /* variables that calls compute in place: these need memory */
     bool can_evaluate;
 } folder;
 
@@ -337,8 +338,12 @@ fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
         const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
         if (!vb)
             continue;
-        const tn_expr *v = fold_value(f, vb->value, dataflow);
-        if (is_knowledge(v) && !tnb_ptrmap_has(&f->known, vb->var))
+        const tn_call *c = tn_as_call(vb->value);
+        bool kept = tnb_ptrmap_has(&f->overwritten, vb->var);
+        const tn_expr *v = !kept ? fold_value(f, vb->value, dataflow)
+                           : c   ? resolve_args(f, c)
+                                 : vb->value;
+        if (!kept && is_knowledge(v) && !tnb_ptrmap_has(&f->known, vb->var))
             tnb_ptrmap_set(&f->known, vb->var, v);
         if (v == vb->value)
             continue;
@@ -430,6 +435,7 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
         tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
     tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));
     tnb_ptrmap_init(&f.retyped, tn_scratch(pc->ctx));
+    transform_find_overwritten(pc->ctx, func, &f.overwritten);
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
     tn_list blocks = seq->blocks;
     for (uint32_t b = 0; b < seq->blocks.n; b++) {

@@ -3,6 +3,7 @@
 #include "group_functions.h"
 
 #include "tenon/core/walk.h"
+#include "transform.h"
 
 enum { MAX_NAME = 200 };
 
@@ -323,6 +324,87 @@ find_outputs(grouping *g, const tn_function *fn)
     tn_walk(fn->body, 0, note_use, NULL, &s);
 }
 
+/* ---- in-place calls ---- */
+
+typedef struct reader_search {
+    grouping *g;
+    tnb_ptrmap overwritten, readers; /* variable -> how many bindings use it */
+} reader_search;
+
+static tn_walk_step
+count_readers(void *user, const tn_node *n)
+{
+    reader_search *s = user;
+    const tn_var_binding *vb = tn_as_var_binding(n);
+    const tn_match_cast *mc = tn_as_match_cast(n);
+    if (!vb && !mc)
+        return TN_WALK_ON;
+    tn_list used = tn_free_vars(s->g->ctx, vb ? vb->value : mc->value, false);
+    for (uint32_t i = 0; i < used.n; i++)
+        if (tnb_ptrmap_has(&s->overwritten, used.at[i]))
+            tnb_ptrmap_set(&s->readers, used.at[i],
+                           (char *)tnb_ptrmap_get(&s->readers, used.at[i]) + 1);
+    return TN_WALK_ON;
+}
+
+/* Whether the binding overwrites what another one reads, under this or another name. */
+static bool
+overtakes(const reader_search *s, const tn_node *binding)
+{
+    const tn_var_binding *vb = tn_as_var_binding(binding);
+    tn_list args = vb ? transform_in_place_args(s->g->ctx, vb->value) : (tn_list){0};
+    for (uint32_t i = 0; i < args.n; i++)
+        if ((uintptr_t)tnb_ptrmap_get(&s->readers, args.at[i]) > 1 ||
+            tn_is_var(tn_builder_lookup(s->g->b, args.at[i])))
+            return true;
+    return false;
+}
+
+static void
+dissolve(grouping *g, group *it)
+{
+    for (uint32_t i = 0; i < it->members.n; i++)
+        tnb_ptrmap_remove(&g->of, it->members.at[i]->var);
+}
+
+/* A group moves its members together. None may hold, or lie on both sides of, a call that
+ * overwrites what others read: these could come to stand behind it. */
+static tn_walk_step
+dissolve_in_block(void *user, const tn_node *n)
+{
+    reader_search *s = user;
+    const tn_bindings_block *b = tn_as_bindings_block(n);
+    tnb_ptrmap before; /* groups that have a member before the binding */
+    if (!b)
+        return TN_WALK_ON;
+    for (uint32_t i = 0; i < b->bindings.n; i++) {
+        if (!overtakes(s, b->bindings.at[i]))
+            continue;
+        tnb_ptrmap_init(&before, tn_scratch(s->g->ctx));
+        for (uint32_t k = 0; k < b->bindings.n; k++) {
+            const tn_var_binding *vb = tn_as_var_binding(b->bindings.at[k]);
+            group *of = vb ? grouping_find(s->g, vb->var) : NULL;
+            if (of && k < i)
+                tnb_ptrmap_set(&before, of, of);
+            else if (of && (k == i || tnb_ptrmap_has(&before, of)))
+                dissolve(s->g, of);
+        }
+    }
+    return TN_WALK_ON;
+}
+
+static void
+respect_in_place(grouping *g, const tn_function *fn)
+{
+    reader_search s = {.g = g};
+    transform_find_overwritten(g->ctx, TN_NODE(fn), &s.overwritten);
+    tnb_ptrmap_init(&s.readers, tn_scratch(g->ctx));
+    if (!s.overwritten.n)
+        return;
+    tn_walk(fn->body, 0, count_readers, NULL, &s);
+    tn_walk(fn->body, 0, dissolve_in_block, NULL, &s);
+}
+
 /* ---- rewriting ---- */
 
 /* Units (groups and single bindings) of one block are emitted in the order of their first binding;
@@ -461,6 +543,7 @@ grouping_rewrite(grouping *g, const tn_function *fn)
     if (!g->of.n)
         return TN_NODE(fn);
     tn_builder_know(g->b, TN_NODE(fn));
+    respect_in_place(g, fn);
     find_outputs(g, fn);
     const tn_expr *body = rewrite_seq(g, fn->body);
     return body == fn->body

@@ -35,8 +35,9 @@ grouping_add(grouping *g, group *to, const tn_var_binding *member);
 group *
 grouping_find(const grouping *g, const tn_node *var); /* NULL: none */
 /* The function with a call in place of every group, each as early as the first of its members and
- * what it needs allow. Groups must not depend on each other in a circle. The same pointer when
- * there is none. */
+ * what it needs allow. Groups must not depend on each other in a circle. A group that would move
+ * readers of a value behind a call that overwrites it is given up. The same pointer when there is
+ * none. */
 const tn_node *
 grouping_rewrite(grouping *g, const tn_function *fn);
 

@@ -19,6 +19,7 @@ add_target(tn_ctx *ctx, const char *name, const tn_node *func, lift *l)
     }
     *l = (lift){.name = name, .func = f, .num_input = (uint32_t)n};
     l->weights = (tn_list){f->params.at + n, f->params.n - (uint32_t)n};
+    transform_find_overwritten(ctx, func, &l->overwritten);
     return true;
 }
 
@@ -121,13 +122,20 @@ used_by(scan *s, const tn_node *binding)
     return tn_free_vars(s->ctx, v ? v->value : c->value, false);
 }
 
+/* What is overwritten has to be made anew in every run, and by the function itself. */
+static bool
+may_leave(tn_ctx *ctx, const lift *l, const tn_var_binding *v)
+{
+    return !tn_is_call_to(v->value, "relax.builtin.stop_lift_params") &&
+           !tn_is(v->value, TN_KIND_EXTERN_FUNC) && !tn_is(v->value, TN_KIND_FUNCTION) &&
+           !tnb_ptrmap_has(&l->overwritten, v->var) && !transform_in_place_args(ctx, v->value).n;
+}
+
 static bool
 can_lift(scan *s, const tn_node *binding, tn_list used)
 {
     const tn_var_binding *v = tn_as_var_binding(binding);
-    if (!v || tn_is_call_to(v->value, "relax.builtin.stop_lift_params") ||
-        tn_is(v->value, TN_KIND_EXTERN_FUNC) || tn_is(v->value, TN_KIND_FUNCTION) ||
-        (s->common && !tnb_ptrmap_has(s->common, v->var)))
+    if (!v || !may_leave(s->ctx, s->l, v) || (s->common && !tnb_ptrmap_has(s->common, v->var)))
         return false;
     tn_list in_type = tn_free_vars(s->ctx, v->var->type, false);
     for (uint32_t i = 0; i < used.n; i++)
@@ -273,11 +281,11 @@ match_weights(sharing *s, const lift *each, uint32_t n)
 }
 
 static void
-share_binding(sharing *s, tnb_ptrmap *liftable, const tn_node *binding, uint32_t function)
+share_binding(sharing *s, const lift *l, tnb_ptrmap *liftable, const tn_node *binding,
+              uint32_t function)
 {
     const tn_var_binding *v = tn_as_var_binding(binding);
-    if (!v || tn_is_call_to(v->value, "relax.builtin.stop_lift_params") ||
-        tn_is(v->value, TN_KIND_EXTERN_FUNC) || tn_is(v->value, TN_KIND_FUNCTION))
+    if (!v || !may_leave(s->ctx, l, v))
         return;
     tn_list used = tn_free_vars(s->ctx, v->value, false),
             in_type = tn_free_vars(s->ctx, v->var->type, false);
@@ -360,7 +368,7 @@ lift_plan_shared(tn_ctx *ctx, lift *each, uint32_t n, lift *all)
         for (uint32_t b = 0; seq && b < seq->blocks.n; b++) {
             tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
             for (uint32_t k = 0; tn_is(seq->blocks.at[b], TN_KIND_DATAFLOW_BLOCK) && k < at.n; k++)
-                share_binding(&s, &liftable, at.at[k], i);
+                share_binding(&s, &each[i], &liftable, at.at[k], i);
         }
     }
     *all = (lift){.name = "transform_params", .func = each[0].func, .weights = each[0].weights};

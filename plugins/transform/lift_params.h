@@ -11,11 +11,12 @@ typedef struct lift {
     const char *name;
     const tn_function *func;
     uint32_t num_input;
-    tn_list weights;       /* parameters behind num_input */
-    tn_list lifted;        /* VarBindings, in order */
-    tn_list outputs;       /* weights and lifted variables that the function still needs */
-    tn_list symbols;       /* symbolic variables to be handed over */
-    tnb_ptrmap suppressed; /* variables whose bindings leave the function */
+    tn_list weights;        /* parameters behind num_input */
+    tn_list lifted;         /* VarBindings, in order */
+    tn_list outputs;        /* weights and lifted variables that the function still needs */
+    tn_list symbols;        /* symbolic variables to be handed over */
+    tnb_ptrmap overwritten; /* variables that calls compute in place */
+    tnb_ptrmap suppressed;  /* variables whose bindings leave the function */
     tnb_ptrmap from_weights,
         required; /* variables that depend on weights; that are needed as it runs */
 } lift;

@@ -67,6 +67,7 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/memory_tokens.c \
 	plugins/transform/plugin.c \
 	plugins/transform/imperative.c \
+	plugins/transform/in_place.c \
 	plugins/transform/reachable.c \
 	plugins/transform/transform.h \
 	plugins/transform/uniform.c \

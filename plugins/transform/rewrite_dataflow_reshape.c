@@ -6,7 +6,7 @@
  *  -> lv = R.reshape(x, R.shape([6]))
  *
  * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory
- * planning relies on it. The program has to read one of its tensors only, keep its dtype and
+ * planning relies on it; so does what a call overwrites. The program has to read one of its tensors only, keep its dtype and
  * element count, and copy element for element in row-major order (through any number of blocks),
  * which the simplifier proves on the flattened indices. Cases: tests/pass/RewriteDataflowReshape.
  */
@@ -119,6 +119,7 @@ reshaped_param(tn_ctx *ctx, const tn_prim_func *f)
 typedef struct rewriting {
     tn_ctx *ctx;
     const tn_module *m;
+    tnb_ptrmap overwritten; /* variables that calls compute in place: they must not be views */
 } rewriting;
 
 static const tn_expr *
@@ -133,8 +134,8 @@ as_reshape(rewriting *w, const tn_expr *value)
     if (which < 0 || (uint32_t)which >= args->fields.n)
         return NULL;
     const tn_expr *x = args->fields.at[which];
-    if (!tn_is(x->type, TN_KIND_TY_TENSOR) || !tn_type_dims(x->type, &in) ||
-        !tn_type_dims(value->type, &out) ||
+    if (tnb_ptrmap_has(&w->overwritten, x) || !tn_is(x->type, TN_KIND_TY_TENSOR) ||
+        !tn_type_dims(x->type, &in) || !tn_type_dims(value->type, &out) ||
         !tnb_dtype_eq(tn_type_dtype(x->type), tn_type_dtype(value->type)) ||
         !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)))
         return NULL;
@@ -152,7 +153,9 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
     for (uint32_t i = 0; i < bindings.n; i++) {
         const tn_var_binding *vb = tn_as_var_binding(bindings.at[i]);
         const tn_expr *reshape =
-            vb && tn_is(vb->var, TN_KIND_DATAFLOW_VAR) ? as_reshape(w, vb->value) : NULL;
+            vb && tn_is(vb->var, TN_KIND_DATAFLOW_VAR) && !tnb_ptrmap_has(&w->overwritten, vb->var)
+                ? as_reshape(w, vb->value)
+                : NULL;
         if (reshape && !tn_is_error(reshape))
             bindings = tn_list_with(w->ctx, bindings, i, tn_binding(w->ctx, vb->var, reshape));
     }
@@ -165,7 +168,8 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
 {
     (void)name;
     (void)user;
-    rewriting w = {pc->ctx, m};
+    rewriting w = {.ctx = pc->ctx, .m = m};
+    transform_find_overwritten(pc->ctx, func, &w.overwritten);
     tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) ? NULL : out;
