@@ -16,8 +16,17 @@ tools_tenon_SOURCES = \
 	tools/show.c \
 	tools/tool.h \
 	tools/values.c
+nodist_tools_tenon_SOURCES = tools/static_plugins.c
+EXTRA_tools_tenon_DEPENDENCIES = $(STATIC_PLUGINS)
 tools_tenon_LDFLAGS = $(AM_LDFLAGS) '-Wl,-rpath,$$ORIGIN/@TENON_LIB_FROM_BIN@'
-tools_tenon_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB)
+tools_tenon_LDADD = $(STATIC_PLUGIN_LIBS) $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB)
+
+# The plugins that configure's --with-static-plugins names.
+CLEANFILES += tools/static_plugins.c
+EXTRA_DIST += tools/static_plugins.sh
+tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
+	$(AM_V_GEN)$(MKDIR_P) tools && $(SHELL) $(srcdir)/tools/static_plugins.sh '$(srcdir)' '$(PACKAGE_VERSION)' \
+	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
 
 # Manual pages and shell completion come from the tables of options: made by the program itself.
 TENON_COMMANDS = bench check compile diff doctor help list onnx-test opt run show

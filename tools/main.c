@@ -47,6 +47,7 @@ main(int argc, char **argv)
         return TNT_USAGE;
     }
     const char *name = argv[1];
+    tnb_plugins_linked(tnt_static_plugins);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         tnt_print_help(NULL);
         return TNT_OK;

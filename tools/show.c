@@ -83,9 +83,11 @@ static int
 show_op(tnt_session *s, const char *name)
 {
     tnb_err err = {0};
-    const tn_op *op = tn_find_op(s->registry, tn_strf(s->ctx, "relax.%s", name), NULL);
-    if (!op)
-        op = tn_find_op(s->registry, name, &err);
+    bool full = strncmp(name, "relax.", 6) == 0;
+    const tn_op *op =
+        tn_find_op(s->registry, full ? name : tn_strf(s->ctx, "relax.%s", name), &err);
+    if (!op && !full)
+        op = tn_find_op(s->registry, name, NULL);
     if (!op)
         return not_found(&err);
     printf("%s: %s\n", op->name, op->doc ? op->doc : "");

@@ -45,7 +45,8 @@ typedef struct tnt_command {
     int (*run)(tnt_session *s, const tnt_args *a);
 } tnt_command;
 
-extern const tnt_command *const tnt_commands[]; /* ends with NULL */
+extern const tnt_command *const tnt_commands[];      /* ends with NULL */
+extern const tnb_static_plugin tnt_static_plugins[]; /* that the program holds; made by the build */
 extern const tnt_option tnt_common_options[];
 
 struct tnt_args {

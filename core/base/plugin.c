@@ -126,31 +126,17 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
 }
 
 static tnb_status
-read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
+take_manifest(tnb_plugins *p, tnb_plugin *c, const void *text, size_t size, tnb_err *err)
 {
-    tnb_mapping m;
-    char reason[128];
-    int fd = open(c->manifest, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return tnb_fail(err, TNB_IO, "cannot open '%s': %s", c->manifest,
-                        strerror_r(errno, reason, sizeof reason));
-    tnb_status s = tnb_trust_fd(fd, c->manifest, p->owners, p->n_owners, err);
-    if (s == TNB_OK)
-        s = tnb_map_fd(fd, c->manifest, MAX_MANIFEST, &m, err);
-    close(fd);
-    if (s != TNB_OK)
-        return s;
+    tnb_status s = TNB_OK;
     tnb_ini_entry *e;
     uint32_t n;
     tnb_diags *d = tnb_diags_new();
-    if (!d) {
-        tnb_unmap(&m);
+    if (!d)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for '%s'", c->manifest);
-    }
-    if (!tnb_ini_read(p->arena, c->manifest, m.data, (size_t)m.size, &e, &n, d))
+    if (!tnb_ini_read(p->arena, c->manifest, text, size, &e, &n, d))
         s = tnb_diags_first(d, err);
     tnb_diags_free(d);
-    tnb_unmap(&m);
     for (uint32_t i = 0; s == TNB_OK && i < n; i++)
         s = take_entry(p, c, &e[i], err);
     if (s != TNB_OK)
@@ -167,6 +153,26 @@ read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
                         "%s: name '%s' is not made of letters, digits, '_' and '-'", c->manifest,
                         c->name);
     return TNB_OK;
+}
+
+static tnb_status
+read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
+{
+    tnb_mapping m;
+    char reason[128];
+    int fd = open(c->manifest, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return tnb_fail(err, TNB_IO, "cannot open '%s': %s", c->manifest,
+                        strerror_r(errno, reason, sizeof reason));
+    tnb_status s = tnb_trust_fd(fd, c->manifest, p->owners, p->n_owners, err);
+    if (s == TNB_OK)
+        s = tnb_map_fd(fd, c->manifest, MAX_MANIFEST, &m, err);
+    close(fd);
+    if (s != TNB_OK)
+        return s;
+    s = take_manifest(p, c, m.data, (size_t)m.size, err);
+    tnb_unmap(&m);
+    return s;
 }
 
 tnb_status
@@ -207,19 +213,24 @@ allowed(const tnb_plugins *p, const char *name)
     return false;
 }
 
-static void
-add_candidate(tnb_plugins *p, const char *folder, const char *file, const char *from)
+static tnb_candidate *
+new_candidate(tnb_plugins *p, const char *name, const char *folder, const char *manifest)
 {
-    tnb_err err;
     tnb_candidate *c = TNB_NEW(p->arena, tnb_candidate);
     tnb_plugin *g = &c->pub;
-    g->name = tnb_strndup(p->arena, file, strlen(file) - strlen(".plugin"));
+    g->name = name;
     g->version = g->licence = g->summary = g->module = g->cure = "";
     g->folder = folder;
-    g->manifest = tnb_path_join(p->arena, folder, file);
-    TNB_PUSH(p->arena, p->all, c);
+    g->manifest = manifest;
     g->state = TNB_PLUGIN_REFUSED;
-    tnb_status s = read_manifest(p, g, &err);
+    TNB_PUSH(p->arena, p->all, c);
+    return c;
+}
+
+/* Judges a candidate whose manifest was read with status `s`. */
+static void
+judge(tnb_plugins *p, tnb_plugin *g, tnb_status s, const char *from, tnb_err err)
+{
     if (s == TNB_OK)
         s = tnb_plugin_abi_check(g->manifest, g->abi_major, g->abi_minor, &err);
     if (s != TNB_OK) {
@@ -237,6 +248,38 @@ add_candidate(tnb_plugins *p, const char *folder, const char *file, const char *
              "add it to [tenon] plugins in tenon.ini");
     else
         mark(p, g, TNB_PLUGIN_READY, from, "");
+}
+
+static void
+add_candidate(tnb_plugins *p, const char *folder, const char *file, const char *from)
+{
+    tnb_err err = {0};
+    const char *name = tnb_strndup(p->arena, file, strlen(file) - strlen(".plugin"));
+    tnb_plugin *g = &new_candidate(p, name, folder, tnb_path_join(p->arena, folder, file))->pub;
+    judge(p, g, read_manifest(p, g, &err), from, err);
+}
+
+/* What the program holds itself. */
+static const tnb_static_plugin *linked;
+
+void
+tnb_plugins_linked(const tnb_static_plugin *table)
+{
+    linked = table;
+}
+
+static void
+add_linked(tnb_plugins *p, const char *folder)
+{
+    for (const tnb_static_plugin *l = linked; l && l->name; l++) {
+        tnb_err err = {0};
+        tnb_candidate *c = new_candidate(p, l->name, folder,
+                                         tnb_printf(p->arena, "%s.plugin (linked in)", l->name));
+        c->linked = l->head;
+        tnb_status s = take_manifest(p, &c->pub, l->manifest, strlen(l->manifest), &err);
+        c->pub.module = "(in the program)";
+        judge(p, &c->pub, s, "linked into the program", err);
+    }
 }
 
 static void
@@ -325,6 +368,7 @@ tnb_plugins_open(const tnb_conf *conf, const char *path, tnb_plugins **out, tnb_
     add_path(p, path, "found through --plugin-path");
     add_path(p, tnb_env("TENON_PLUGIN_PATH"), "found through TENON_PLUGIN_PATH");
     add_configured(p);
+    add_linked(p, places->plugins);
     add_folder(p, places->plugins, places->build_tree ? "built here" : "installed");
     if (tnb_arena_failed(p->arena)) {
         tnb_plugins_close(p);

@@ -6,8 +6,9 @@
 #include "tenon/base/plugin.h"
 
 typedef struct tnb_candidate {
-    tnb_plugin pub; /* first: a tnb_plugin of ours is a tnb_candidate */
-    bool loading;   /* to find plugins that require each other */
+    tnb_plugin pub;                /* first: a tnb_plugin of ours is a tnb_candidate */
+    const tnb_plugin_head *linked; /* of a plugin that the program holds */
+    bool loading;                  /* to find plugins that require each other */
 } tnb_candidate;
 
 struct tnb_plugins {

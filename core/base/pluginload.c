@@ -127,6 +127,20 @@ check_file(const tnb_plugins *p, const tnb_plugin *c, tnb_err *err)
     return s;
 }
 
+/* What is linked in has no file of its own: only a demanded digest can speak against it. */
+static tnb_status
+check_linked(const tnb_plugins *p, const tnb_plugin *c, tnb_err *err)
+{
+    const char *wanted = tnb_conf_text(p->conf, "plugin", c->name, "digest");
+    if (!wanted || !*wanted)
+        return TNB_OK;
+    tnb_fail(err, TNB_UNTRUSTED,
+             "'%s' is linked into the program; [plugin %s] digest demands a module with SHA-256 %s",
+             c->name, c->name, wanted);
+    tnb_hint(err, "give the module's folder with --plugin-path, or remove the digest");
+    return TNB_UNTRUSTED;
+}
+
 static tnb_status
 check_head(const tnb_plugin *c, const tnb_plugin_head *h, tnb_err *err)
 {
@@ -197,10 +211,12 @@ tnb_plugins_load(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err)
     c->loading = true;
     const void *found = NULL;
     const tnb_plugin_head *head = NULL;
-    tnb_status s = check_file(p, plugin, err);
+    tnb_status s = c->linked ? check_linked(p, plugin, err) : check_file(p, plugin, err);
     if (s == TNB_OK)
         s = load_required(p, plugin, err);
-    if (s == TNB_OK)
+    if (s == TNB_OK && c->linked)
+        found = c->linked;
+    else if (s == TNB_OK)
         s = tnb_loader_open(plugin->module,
                             plugin->kind == TNB_PLUGIN_COMPILER ? "tn_plugin" : "tnr_plugin",
                             &found, err);

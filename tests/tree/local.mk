@@ -2,8 +2,8 @@
 # Tests of the tree itself: its layers, its headers, what it installs.
 TREE_TESTS = tests/tree/layers.py tests/tree/headers.sh tests/tree/install.sh
 TESTS += $(TREE_TESTS)
-LONG_TESTS += tests/tree/reproducible.sh
-EXTRA_DIST += $(TREE_TESTS) tests/tree/reproducible.sh tests/tree/installed.sh tests/tree/libraries.sh
+LONG_TESTS += tests/tree/reproducible.sh tests/tree/static.sh
+EXTRA_DIST += $(TREE_TESTS) tests/tree/reproducible.sh tests/tree/static.sh tests/tree/installed.sh tests/tree/libraries.sh
 
 # The headers that are installed, for headers.sh.
 check_DATA = tests/tree/headers.list

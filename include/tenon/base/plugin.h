@@ -165,8 +165,19 @@ typedef struct tnb_plugin {
     const tnb_plugin_head *head; /* once loaded */
 } tnb_plugin;
 
+/* A plugin that is linked into the program. */
+typedef struct tnb_static_plugin {
+    const char *name;            /* NULL ends a table */
+    const char *manifest;        /* the text of its manifest */
+    const tnb_plugin_head *head; /* its descriptor */
+} tnb_static_plugin;
+/* Says which plugins the program holds; before tnb_plugins_open, on the main thread. The table must
+ * stay. They come in the search order just before the installed folder. */
+TNB_EXPORT void
+tnb_plugins_linked(const tnb_static_plugin *table);
+
 /* Reads the manifests of the search path: `path` (--plugin-path, colon-separated, may be NULL),
- * TENON_PLUGIN_PATH, [tenon] plugin_path, the installed folder. A plugin that is refused does not
+ * TENON_PLUGIN_PATH, [tenon] plugin_path, what is linked in, the installed folder. A plugin that is refused does not
  * make this fail; it is in the list with its reason. One index a process is enough. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_plugins_open(const tnb_conf *conf, const char *path, tnb_plugins **out, tnb_err *err);
