@@ -9,6 +9,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/check.c \
 	plugins/onnx/control.c \
 	plugins/onnx/conv_pool.c \
+	plugins/onnx/detect.c \
 	plugins/onnx/elementwise.c \
 	plugins/onnx/emit.c \
 	plugins/onnx/fold.c \

@@ -48,6 +48,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/nn_more.c \
 	plugins/ops/nn_norm.c \
 	plugins/ops/nn_pool.c \
+	plugins/ops/nms.c \
 	plugins/ops/nonzero.c \
 	plugins/ops/ops.c \
 	plugins/ops/program.c \
@@ -60,6 +61,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/repeat.c \
 	plugins/ops/reshape.c \
 	plugins/ops/resize.c \
+	plugins/ops/roi.c \
 	plugins/ops/scan.c \
 	plugins/ops/scatter.c \
 	plugins/ops/schema.h \

@@ -59,6 +59,30 @@ program_float(program *p, const char *name, tnb_dtype d, double v)
                                       : "inf"));
 }
 
+const char program_merge_sort[] =
+    "            state[0] = T.int64(1)\n" /* the length of sorted runs */
+    "            state[1] = T.int64(0)\n"
+    "            while state[0] < $COUNT$:\n"
+    "                for run in range(($COUNT$ + state[0] * T.int64(2) - T.int64(1)) // (state[0] "
+    "* "
+    "T.int64(2))):\n"
+    "                    low: T.let[T.int64] = run * state[0] * T.int64(2)\n"
+    "                    middle: T.let[T.int64] = T.min(low + state[0], $COUNT$)\n"
+    "                    high: T.let[T.int64] = T.min(low + state[0] * T.int64(2), $COUNT$)\n"
+    "                    head[0] = low\n"
+    "                    head[1] = middle\n"
+    "                    for k in range(high - low):\n"
+    "                        which[0] = T.int64(0)\n"
+    "                        if head[0] >= middle:\n"
+    "                            which[0] = T.int64(1)\n"
+    "                        elif head[1] < high:\n"
+    "$COMPARE$"
+    "                        work[$SLOT$T.int64(1) - state[1], low + k] = work[$SLOT$state[1], "
+    "head[which[0]]]\n"
+    "                        head[which[0]] = head[which[0]] + T.int64(1)\n"
+    "                state[0] = state[0] * T.int64(2)\n"
+    "                state[1] = T.int64(1) - state[1]\n";
+
 /* The lines that declare the symbols, ready to stand behind four spaces. */
 static void
 put_symbols(const program *p, tnb_buf *out)

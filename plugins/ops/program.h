@@ -42,6 +42,13 @@ void
 program_int(program *p, const char *name, int64_t v);
 void
 program_float(program *p, const char *name, tnb_dtype d, double v);
+/* Statements that sort positions stably by merging runs, from the bottom up, at the depth of a
+ * block within loops. $COUNT$ positions stand in work[$SLOT$0, ...]; state[1] is then the row of
+ * `work` that holds them in order. $COMPARE$: statements that set which[0] to 1 when position
+ * work[$SLOT$state[1], head[1]] must come before work[$SLOT$state[1], head[0]]. state, head, which:
+ * local int64 buffers of 2 elements. */
+extern const char program_merge_sort[];
+
 /* Adds the program under `name` and calls it; the error node after an error. */
 const tn_expr *
 program_call(program *p, const char *name, const char *text, tn_list args, const tn_type *out);

@@ -42,7 +42,6 @@ infer_unique(tn_ctx *ctx, const tn_call *call)
     return fields.n == 1 ? fields.at[0] : tn_ty_tuple_of(ctx, fields);
 }
 
-/* A merge sort from the bottom up: runs of `state[0]` positions stand in row `state[1]` of `work`. */
 static const char order_program[] =
     "@T.prim_func(private=True, s_tir=True)\n"
     "def unique_order(a: T.handle, b: T.handle):\n"
@@ -51,48 +50,36 @@ static const char order_program[] =
     "    x = T.match_buffer(a, ($n$, $m$), '$D$')\n"
     "    order = T.match_buffer(b, ($n$,), 'int64')\n"
     "    work = T.sblock_alloc_buffer((T.int64(2), $n$), 'int64')\n"
-    "    with T.sblock('unique_order'):\n"
-    "        v_i = T.axis.spatial(T.int64(1), T.int64(0))\n"
-    "        T.reads(x[T.int64(0):$n$, T.int64(0):$m$])\n"
-    "        T.writes(order[T.int64(0):$n$], work[T.int64(0):T.int64(2), T.int64(0):$n$])\n"
-    "        state = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
-    "        head = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
-    "        step = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
-    "        for i in range($n$):\n"
-    "            work[T.int64(0), i] = i\n"
-    "        state[0] = T.int64(1)\n"
-    "        state[1] = T.int64(0)\n"
-    "        while state[0] < $n$:\n"
-    "            for run in range(($n$ + state[0] * T.int64(2) - T.int64(1)) // (state[0] * "
-    "T.int64(2))):\n"
-    "                low: T.let[T.int64] = run * state[0] * T.int64(2)\n"
-    "                middle: T.let[T.int64] = T.min(low + state[0], $n$)\n"
-    "                high: T.let[T.int64] = T.min(low + state[0] * T.int64(2), $n$)\n"
-    "                head[0] = low\n"
-    "                head[1] = middle\n"
-    "                for k in range(high - low):\n"
-    "                    step[0] = T.int64(0)\n"
-    "                    step[1] = T.int64(-1)\n" /* which head comes first; -1: not known yet */
-    "                    if head[0] >= middle:\n"
-    "                        step[1] = T.int64(1)\n"
-    "                    elif head[1] >= high:\n"
-    "                        step[1] = T.int64(0)\n"
-    "                    while step[1] < T.int64(0) and step[0] < $m$:\n"
-    "                        p: T.let[T.$W$] = T.Cast('$W$', x[work[state[1], head[0]], step[0]])\n"
-    "                        q: T.let[T.$W$] = T.Cast('$W$', x[work[state[1], head[1]], step[0]])\n"
-    "                        if $Q_BEFORE_P$:\n"
-    "                            step[1] = T.int64(1)\n"
-    "                        elif $P_BEFORE_Q$:\n"
-    "                            step[1] = T.int64(0)\n"
-    "                        step[0] = step[0] + T.int64(1)\n"
-    "                    if step[1] < T.int64(0):\n"
-    "                        step[1] = T.int64(0)\n"
-    "                    work[T.int64(1) - state[1], low + k] = work[state[1], head[step[1]]]\n"
-    "                    head[step[1]] = head[step[1]] + T.int64(1)\n"
-    "            state[0] = state[0] * T.int64(2)\n"
-    "            state[1] = T.int64(1) - state[1]\n"
-    "        for i in range($n$):\n"
-    "            order[i] = work[state[1], i]\n";
+    "    for once in range(T.int64(1)):\n"
+    "        with T.sblock('unique_order'):\n"
+    "            v_once = T.axis.spatial(T.int64(1), once)\n"
+    "            T.reads(x[T.int64(0):$n$, T.int64(0):$m$])\n"
+    "            T.writes(order[T.int64(0):$n$], work[T.int64(0):T.int64(2), T.int64(0):$n$])\n"
+    "            state = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
+    "            head = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
+    "            which = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
+    "            for i in range($n$):\n"
+    "                work[T.int64(0), i] = i\n"
+    "$SORT$"
+    "            for i in range($n$):\n"
+    "                order[i] = work[state[1], i]\n";
+
+/* Element by element until two differ; which[1] counts them. */
+static const char compare_slices[] =
+    "                            which[0] = T.int64(-1)\n"
+    "                            which[1] = T.int64(0)\n"
+    "                            while which[0] < T.int64(0) and which[1] < $m$:\n"
+    "                                p: T.let[T.$W$] = T.Cast('$W$', x[work[state[1], head[0]], "
+    "which[1]])\n"
+    "                                q: T.let[T.$W$] = T.Cast('$W$', x[work[state[1], head[1]], "
+    "which[1]])\n"
+    "                                if $Q_BEFORE_P$:\n"
+    "                                    which[0] = T.int64(1)\n"
+    "                                elif $P_BEFORE_Q$:\n"
+    "                                    which[0] = T.int64(0)\n"
+    "                                which[1] = which[1] + T.int64(1)\n"
+    "                            if which[0] < T.int64(0):\n"
+    "                                which[0] = T.int64(0)\n";
 
 static const char group_program[] =
     "@T.prim_func(private=True, s_tir=True)\n"
@@ -227,6 +214,10 @@ legalize_unique(tn_builder *b, const tn_call *call)
     x = op_of(b, "reshape", NULL, x, tn_shape(ctx, tn_listv(ctx, n, m, NULL)));
 
     program p = begin(b, n, m, d);
+    program_text(&p, "SORT", program_merge_sort);
+    program_text(&p, "COUNT", "$n$");
+    program_text(&p, "SLOT", "");
+    program_text(&p, "COMPARE", compare_slices);
     const tn_expr *order =
         program_call(&p, "unique_order", order_program, tn_listv(ctx, x, NULL), vector(ctx, n));
     order = tn_emit(b, order, "lv");

@@ -21,40 +21,6 @@ known(tn_ctx *ctx, const tn_call *call, tnb_dtype d, const tn_expr *a, const tn_
     return infer_known(ctx, call, tn_listv(ctx, a, b, c, NULL), d);
 }
 
-const tn_type *
-infer_all_class_nms(tn_ctx *ctx, const tn_call *call)
-{
-    const tn_ty_tensor *boxes = ranked(ctx, call, 0, 3);
-    const tn_ty_tensor *scores = boxes ? ranked(ctx, call, 1, 3) : NULL;
-    const char *format = tn_call_str(call, "output_format");
-    tn_list b, s;
-    if (!scores)
-        return tn_error_node(ctx);
-    bool onnx = !strcmp(format, "onnx");
-    if (!onnx && strcmp(format, "tensorflow") != 0)
-        return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'output_format' is \"%s\", wanted onnx or tensorflow", format);
-    bool shapes = tn_type_dims(TN_NODE(boxes), &b) && tn_type_dims(TN_NODE(scores), &s);
-    if (onnx) {
-        const tn_expr *all = shapes ? dim_mul(ctx, dim_mul(ctx, b.at[0], s.at[1]), b.at[1]) : NULL;
-        return tn_ty_tuple_of(ctx,
-                              tn_listv(ctx,
-                                       shapes ? known(ctx, call, TNB_I64, all, tn_i64(ctx, 3), NULL)
-                                              : infer_rank(ctx, call, 2, TNB_I64),
-                                       known(ctx, call, TNB_I64, tn_i64(ctx, 1), NULL, NULL),
-                                       NULL));
-    }
-    if (!shapes)
-        return tn_ty_tuple_of(ctx, tn_listv(ctx, infer_rank(ctx, call, 3, TNB_I64),
-                                            infer_rank(ctx, call, 2, TNB_F32),
-                                            infer_rank(ctx, call, 1, TNB_I64), NULL));
-    const tn_expr *each = dim_mul(ctx, s.at[1], b.at[1]);
-    return tn_ty_tuple_of(ctx,
-                          tn_listv(ctx, known(ctx, call, TNB_I64, b.at[0], each, tn_i64(ctx, 2)),
-                                   known(ctx, call, TNB_F32, b.at[0], each, NULL),
-                                   known(ctx, call, TNB_I64, b.at[0], NULL, NULL), NULL));
-}
-
 /* Attribute `key` names an element of the data's last axis. */
 static bool
 check_element(tn_ctx *ctx, const tn_call *call, const char *key, int64_t least, int64_t n)
@@ -114,42 +80,6 @@ infer_nms(tn_ctx *ctx, const tn_call *call)
     }
     return tn_ty_tuple_of(ctx, soft ? tn_listv(ctx, TN_NODE(t), positions, counts, NULL)
                                     : tn_listv(ctx, positions, counts, NULL));
-}
-
-const tn_type *
-infer_roi(tn_ctx *ctx, const tn_call *call)
-{
-    const tn_ty_tensor *t = ranked(ctx, call, 0, 4);
-    const tn_ty_tensor *r = t ? ranked(ctx, call, 1, 2) : NULL;
-    const char *layout = tn_call_str(call, "layout"), *mode = tn_call_str(call, "mode");
-    int64_t size[2];
-    tn_list x, rois;
-    if (!r)
-        return tn_error_node(ctx);
-    bool nchw = !strcmp(layout, "NCHW");
-    if (!nchw && strcmp(layout, "NHWC") != 0)
-        return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'layout' is \"%s\", wanted NCHW or NHWC", layout);
-    if (strcmp(mode, "avg") != 0 && strcmp(mode, "max") != 0)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'mode' is \"%s\", wanted avg or max",
-                          mode);
-    int n = tn_call_ints(call, "pooled_size", size, 2);
-    if (n == 1)
-        size[1] = size[0];
-    if (n < 1 || size[0] < 1 || size[1] < 1)
-        return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'pooled_size' must be one or two extents above 0");
-    bool known_rois = tn_type_dims(TN_NODE(r), &rois);
-    if (known_rois && dim_differ(ctx, rois.at[1], tn_i64(ctx, 5)))
-        return infer_fail(ctx, call, TNB_SHAPE, "regions have %s elements, wanted 5",
-                          tn_text(ctx, rois.at[1]));
-    if (!known_rois || !tn_type_dims(TN_NODE(t), &x))
-        return infer_rank(ctx, call, 4, t->dtype);
-    const tn_expr *h = tn_i64(ctx, size[0]), *w = tn_i64(ctx, size[1]);
-    return infer_known(ctx, call,
-                       nchw ? tn_listv(ctx, rois.at[0], x.at[1], h, w, NULL)
-                            : tn_listv(ctx, rois.at[0], h, w, x.at[3], NULL),
-                       t->dtype);
 }
 
 const tn_type *

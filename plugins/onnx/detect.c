@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Detection: NonMaxSuppression, RoiAlign, MaxRoiPool. */
+#include <math.h>
+#include "import.h"
+
+/* Boxes (y1, x1, y2, x2) from (x, y, width, height) of the centre. */
+static const tn_expr *
+corners(onnx_node *n, const tn_expr *boxes)
+{
+    const tn_expr *part[4], *out[4];
+    for (int64_t i = 0; i < 4; i++)
+        part[i] = onnx_slice_ints(n, boxes, 2, i, i + 1);
+    for (int i = 0; i < 2; i++) { /* along y, then along x */
+        const tn_expr *half = onnx_bin_num(n, "multiply", part[3 - i], 0.5);
+        out[i] = onnx_bin(n, "subtract", part[1 - i], half);
+        out[2 + i] = onnx_bin(n, "add", part[1 - i], half);
+    }
+    return onnx_concat(n, out, 4, 2);
+}
+
+static bool
+import_nms(onnx_node *n)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *boxes = onnx_in(n, 0), *scores = onnx_in(n, 1);
+    if (onnx_rank(n, boxes) < 0 || onnx_rank(n, scores) < 0)
+        return false;
+    if (onnx_attr_int(n, "center_point_box", 0))
+        boxes = corners(n, boxes);
+    const tn_expr *most = onnx_has(n, 2) ? onnx_in(n, 2) : onnx_scalar_int(n, TNB_I64, 0);
+    const tn_expr *overlap = onnx_has(n, 3) ? onnx_in(n, 3) : onnx_scalar(n, TNB_F32, 0);
+    const tn_expr *least = onnx_has(n, 4) ? onnx_in(n, 4) : onnx_scalar(n, TNB_F32, -INFINITY);
+    const tn_expr *found =
+        onnx_emit(n, "vision.all_class_non_max_suppression",
+                  tn_dictv(ctx, "output_format", tn_string(ctx, "selected"), NULL), boxes, scores,
+                  most, overlap, least, NULL);
+    const tn_expr *dims[2] = {NULL, tn_i64(ctx, 3)};
+    return onnx_ret(n, onnx_name_extents(n, found, tn_list_of(ctx, dims, 2)));
+}
+
+static bool
+import_roi_align(onnx_node *n)
+{
+    static const char *const modes[] = {"avg", "max", NULL};
+    static const char *const shifts[] = {"half_pixel", "output_half_pixel", NULL};
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *x = onnx_in(n, 0), *rois = onnx_in(n, 1), *batch = onnx_in(n, 2), *row[2];
+    double scale = onnx_attr_float(n, "spatial_scale", 1);
+    int64_t size[2] = {onnx_attr_int(n, "output_height", 1), onnx_attr_int(n, "output_width", 1)};
+    int64_t samples = onnx_attr_int(n, "sampling_ratio", 0), second = 1;
+    int mode = onnx_attr_choice(n, "mode", "avg", modes);
+    int shift = n->version < 16
+                    ? 1
+                    : onnx_attr_choice(n, "coordinate_transformation_mode", "half_pixel", shifts);
+    if (mode < 0 || shift < 0 || onnx_rank(n, rois) < 0)
+        return false;
+    if (shift == 0 && scale != 0)
+        rois = onnx_bin_num(n, "subtract", rois, 0.5 / scale);
+    row[0] = onnx_unsqueeze(n, onnx_astype(n, batch, onnx_dtype(rois)), &second, 1);
+    row[1] = rois;
+    rois = onnx_concat(n, row, 2, 1);
+    const tn_node *attrs = tn_dictv(ctx, "pooled_size", tn_int_array(ctx, size, 2), "spatial_scale",
+                                    tn_float_imm_of(ctx, TNB_F64, scale), "sample_ratio",
+                                    tn_i64(ctx, samples), "aligned", tn_bool(ctx, shift == 0),
+                                    "mode", tn_string(ctx, mode ? "max_corner" : "avg"), NULL);
+    return onnx_ret(n, onnx_emit(n, "vision.roi_align", attrs, x, rois, NULL));
+}
+
+static bool
+import_max_roi_pool(onnx_node *n)
+{
+    int64_t size[2];
+    if (onnx_attr_ints(n, "pooled_shape", size, 2) != 2)
+        return n->failed
+                   ? false
+                   : onnx_fail(n, TNB_INVALID, "attribute 'pooled_shape' must have two entries");
+    double scale = onnx_attr_float(n, "spatial_scale", 1);
+    return onnx_ret(n, onnx_emit(n, "vision.roi_pool",
+                                 tn_dictv(n->ctx, "pooled_size", tn_int_array(n->ctx, size, 2),
+                                          "spatial_scale", tn_float_imm_of(n->ctx, TNB_F64, scale),
+                                          NULL),
+                                 onnx_in(n, 0), onnx_in(n, 1), NULL));
+}
+
+const onnx_op onnx_detect_ops[] = {
+    {"MaxRoiPool", 1, 0, 2, 2, 1, 1, import_max_roi_pool, NULL, 0, NULL},
+    {"NonMaxSuppression", 10, 0, 2, 5, 1, 1, import_nms, NULL, 0, NULL},
+    {"RoiAlign", 10, 0, 3, 3, 1, 1, import_roi_align, NULL, 0, NULL},
+    {0},
+};
