@@ -384,13 +384,30 @@ shape_to_tensor(const builtin_call *b)
     return t;
 }
 
-/* cuda_graph.get_cached_alloc(function, slot): what the function allocates. Calls do not share it:
- * a fresh allocation each time shows reads of what an earlier call left there. */
+static bool
+forget_written(const builtin_call *b, const interp_val *v)
+{
+    bool ok = !v->mem || interp_mem_forget(b->vm, v->mem, b->c->base.loc);
+    for (uint32_t i = 0; ok && v->kind == INTERP_V_TUPLE && i < v->n; i++)
+        ok = forget_written(b, v->items[i]);
+    return ok;
+}
+
+/* cuda_graph.get_cached_alloc(function, slot): what the function allocated when it was first asked.
+ * All who ask share it; nothing in it counts as written, which shows reads of what an earlier call
+ * left there, and that a call has taken memory that its caller still uses. */
 static interp_val *
 graph_alloc(const builtin_call *b)
 {
-    return is(b, 0, INTERP_V_FUNC) ? interp_call_val(b->vm, b->v[0], NULL, 0, b->c->base.loc)
-                                   : wrong(b, 0, "a function");
+    if (!is(b, 0, INTERP_V_FUNC))
+        return wrong(b, 0, "a function");
+    interp_val *v = tnb_ptrmap_get(&b->vm->graph_allocs, b->v[0]->node);
+    if (v)
+        return forget_written(b, v) ? interp_val_ref(v) : NULL;
+    v = interp_call_val(b->vm, b->v[0], NULL, 0, b->c->base.loc);
+    if (v)
+        tnb_ptrmap_set(&b->vm->graph_allocs, b->v[0]->node, interp_val_ref(v));
+    return v;
 }
 
 /* cuda_graph.run_or_capture(function, tuple of arguments, slot[, shape]): the function, run */

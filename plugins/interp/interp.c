@@ -14,6 +14,8 @@
 static void
 release(interp *vm)
 {
+    for (uint32_t i = 0; i < vm->graph_allocs.n; i++)
+        interp_val_unref(vm, (interp_val *)(uintptr_t)vm->graph_allocs.at[i].value);
     for (uint32_t i = 0; i < vm->constants.n; i++)
         interp_mem_unref(vm, (interp_mem *)(uintptr_t)vm->constants.at[i].value);
     for (uint32_t i = 1; i < vm->mems.n; i++) {
@@ -48,6 +50,7 @@ run(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr
     tnb_ptrmap_init(&vm.codes, vm.arena);
     tnb_ptrmap_init(&vm.scalars, vm.arena);
     tnb_ptrmap_init(&vm.constants, vm.arena);
+    tnb_ptrmap_init(&vm.graph_allocs, vm.arena);
     bool inplace = tn_is(f, TN_KIND_PRIM_FUNC);
     interp_val **v = calloc((size_t)n_args + 1, sizeof *v), *r = NULL;
     bool ok = v != NULL;

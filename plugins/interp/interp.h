@@ -16,6 +16,7 @@ typedef struct interp {
     tnb_ptrmap codes;                     /* PrimFunc -> interp_code */
     tnb_ptrmap scalars;                   /* scalar expression -> interp_code */
     tnb_ptrmap constants;                 /* tn_data -> interp_mem */
+    tnb_ptrmap graph_allocs;              /* Function -> interp_val that it allocated */
     TNB_VEC(interp_mem *) mems;           /* by id; NULL: free */
     TNB_VEC(struct interp_legal *) legal; /* operators legalized so far */
     uint64_t spent, budget;
@@ -28,6 +29,9 @@ interp_mem *
 interp_mem_new(interp *vm, uint64_t size, tn_loc loc);
 interp_mem *
 interp_mem_borrow(interp *vm, void *bytes, uint64_t size, bool readonly);
+/* Nothing of it counts as written any more. False after recording an error. */
+bool
+interp_mem_forget(interp *vm, interp_mem *m, tn_loc loc);
 void
 interp_mem_ref(interp_mem *m);
 void

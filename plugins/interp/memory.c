@@ -94,6 +94,19 @@ interp_mem_written(interp_mem *m)
     m->shadow = NULL;
 }
 
+bool
+interp_mem_forget(interp *vm, interp_mem *m, tn_loc loc)
+{
+    if (vm->opt->no_checks)
+        return true;
+    free(m->shadow);
+    m->shadow = calloc(1, m->size / 8 + 3);
+    if (!m->shadow)
+        tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory for %llu bytes",
+                 (unsigned long long)m->size);
+    return m->shadow != NULL;
+}
+
 /* ---- registers ---- */
 
 interp_class

@@ -194,6 +194,18 @@ allow_symbols(finder *w, const tn_function *f)
     }
 }
 
+/* Calls of graph functions, closures, and what a function is given to. */
+static tn_walk_step
+find_graph_call(void *user, const tn_node *n)
+{
+    const tn_module *m = user;
+    const tn_call *c = tn_as_call(n);
+    const tn_global_var *gv = tn_as_global_var(n);
+    bool calls = (c && tn_is_var(c->op)) || tn_is(n, TN_KIND_FUNCTION) ||
+                 (gv && tn_is(tn_module_get(m, gv->name), TN_KIND_FUNCTION));
+    return calls ? TN_WALK_STOP : TN_WALK_ON;
+}
+
 bool
 cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f,
                 cuda_graph_plan *plan)
@@ -215,7 +227,10 @@ cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_func
             tnb_ptrmap_set(&w.values, vb ? vb->var : mc->var, vb ? vb->value : mc->value);
         }
     }
-    if (!body)
+    /* what it calls may be planned too, and would use the same storages while its own are alive */
+    void *user;
+    memcpy(&user, &m, sizeof user);
+    if (!body || !tn_walk(f->body, TN_WALK_ONCE, find_graph_call, NULL, user))
         return true;
     reaches_result(&w, body->body);
     allow_symbols(&w, f);

@@ -16,8 +16,9 @@
  * inside their functions are merged over all functions of the module into one cached allocation:
  * scopes by name, and in a scope the k-th largest of each function share a slot. What is captured
  * must be the same in each run: constants, weights (parameters from num_input on), such storages,
- * and what depends on these alone (cuda_graph_find.c). Needs StaticPlanBlockMemory before it.
- * Cases: tests/pass/RewriteCUDAGraph.
+ * and what depends on these alone (cuda_graph_find.c). A function that calls graph functions is left
+ * as it is: they would share its storages. Needs StaticPlanBlockMemory before it. Cases:
+ * tests/pass/RewriteCUDAGraph.
  */
 #include "cuda_graph.h"
 #include "transform.h"
