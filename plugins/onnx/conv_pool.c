@@ -250,9 +250,34 @@ import_conv_transpose(onnx_node *n)
 
 /* ---- pooling ---- */
 
+/* With rounding up, a window that would begin after the data and the padding before them does not
+ * count: the padding after them then ends with the last window that does. Data that no window reads
+ * are cut off. */
 static const tn_expr *
-emit_pool(onnx_node *n, const char *kind, const tn_expr *x, const window *w, const tn_node *more)
+drop_windows(onnx_node *n, const tn_expr *x, window *w)
 {
+    for (int i = 0; i < w->rank; i++) {
+        int64_t extent = onnx_dim(x, 2 + i), before = w->pads[i], after = w->pads[w->rank + i],
+                span = (w->kernel[i] - 1) * w->dilations[i] + 1, s = w->strides[i];
+        int64_t room = extent + before + after - span;
+        if (extent < 0 || room < 0)
+            continue;
+        int64_t last = (room + s - 1) / s;
+        if (last * s < extent + before || last == 0)
+            continue;
+        int64_t rest = (last - 1) * s + span - extent - before;
+        w->pads[w->rank + i] = rest > 0 ? rest : 0;
+        if (rest < 0)
+            x = onnx_slice_ints(n, x, 2 + i, 0, extent + rest);
+    }
+    return x;
+}
+
+static const tn_expr *
+emit_pool(onnx_node *n, const char *kind, const tn_expr *x, window *w, const tn_node *more)
+{
+    if (onnx_attr_int(n, "ceil_mode", 0))
+        x = drop_windows(n, x, w);
     const tn_node *attrs =
         tn_dictv(n->ctx, "pool_size", ints(n, w->kernel, w->rank), "strides",
                  ints(n, w->strides, w->rank), "padding", ints(n, w->pads, 2 * w->rank), "dilation",

@@ -502,3 +502,17 @@ onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i)
     }
     return onnx_emit_call(n, tn_tuple_get_of(n->ctx, t, i));
 }
+
+const tn_expr *
+onnx_along_axis(onnx_node *n, uint32_t i, int64_t axes, int64_t rank, const char *op,
+                const tn_expr *(*make)(onnx_node *n, const char *op, int64_t axis))
+{
+    const tn_expr *wanted = onnx_reshape(n, onnx_astype(n, onnx_in(n, i), TNB_I64), NULL, 0),
+                  *y = make(n, op, 0);
+    for (int64_t k = 1; k < axes && !n->failed; k++) {
+        const tn_expr *here = onnx_bin(n, "logical_or", onnx_bin_num(n, "equal", wanted, (double)k),
+                                       onnx_bin_num(n, "equal", wanted, (double)(k - rank)));
+        y = onnx_where(n, here, make(n, op, k), y);
+    }
+    return y;
+}

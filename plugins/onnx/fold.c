@@ -345,7 +345,7 @@ onnx_fold_cast(onnx_node *n)
         !strcmp(n->op, "CastLike") ? n->in[1]->dtype : tnb_onnx_dtype(onnx_attr_int(n, "to", 0));
     const tn_expr **e = new_elems(n, v->n_elems);
     if (!to.bits || (!tnb_dtype_is_float(to) && !tnb_dtype_is_int(to) && to.code != TNB_BOOL) ||
-        to.bits < 8 || (to.code != TNB_FLOAT && tnb_dtype_is_float(to)))
+        to.bits < 8 || (to.bits == 8 && tnb_dtype_is_float(to)))
         return false;
     for (uint32_t k = 0; e && k < v->n_elems; k++) {
         e[k] = cast(n->ctx, to, v->elems[k], tnb_dtype_is_float(v->dtype));

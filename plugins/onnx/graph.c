@@ -294,7 +294,7 @@ call_function(onnx_node *n, const Onnx__FunctionProto *f)
     imp->opset = function_opset(imp, f);
     bool ok = onnx_import_nodes(imp, f->node, f->n_node);
     for (uint32_t i = 0; i < n->n_out && ok; i++) {
-        const onnx_value *v = tnb_strmap_get(&scope.values, f->output[i]);
+        onnx_value *v = tnb_strmap_get(&scope.values, f->output[i]);
         if (v)
             onnx_ret_value(n, i, v);
         else

@@ -279,6 +279,11 @@ const tn_expr *
 onnx_bin_num(onnx_node *n, const char *op, const tn_expr *x, double v);
 const tn_expr *
 onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i);
+/* What `make` gives for the axis that input i names at run time, one of the first `axes` of `rank`:
+ * every axis is computed, one is selected. All must give one type. */
+const tn_expr *
+onnx_along_axis(onnx_node *n, uint32_t i, int64_t axes, int64_t rank, const char *op,
+                const tn_expr *(*make)(onnx_node *n, const char *op, int64_t axis));
 /* Elements as a tensor (import of known shapes); NULL if they cannot be (float terms). */
 const tn_expr *
 onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d,
@@ -308,7 +313,7 @@ onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *ar
                   onnx_value **outs, uint32_t n_outs);
 /* Sets an output of the node to what another value is. */
 void
-onnx_ret_value(onnx_node *n, uint32_t i, const onnx_value *v);
+onnx_ret_value(onnx_node *n, uint32_t i, onnx_value *v);
 
 /* ---- operators (table.c) ---- */
 const onnx_op *
@@ -319,6 +324,7 @@ onnx_is_default_domain(const char *domain);
 extern const onnx_op onnx_elementwise_ops[], onnx_conv_pool_ops[], onnx_manipulate_ops[],
     onnx_shape_ops[], onnx_reduce_ops[], onnx_normalize_ops[], onnx_linear_ops[], onnx_resize_ops[],
     onnx_index_ops[], onnx_rnn_ops[], onnx_quant_ops[], onnx_control_ops[], onnx_signal_ops[],
-    onnx_loss_ops[], onnx_text_ops[], onnx_select_ops[], onnx_detect_ops[];
+    onnx_loss_ops[], onnx_text_ops[], onnx_select_ops[], onnx_detect_ops[], onnx_attention_ops[],
+    onnx_program_ops[];
 
 #endif

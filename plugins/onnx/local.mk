@@ -5,6 +5,7 @@ PLUGIN_MODULES += plugins/onnx/onnx.la
 PLUGIN_MANIFESTS += plugins/onnx/onnx.plugin
 noinst_LTLIBRARIES += plugins/onnx/onnx.la
 plugins_onnx_onnx_la_SOURCES = \
+	plugins/onnx/attention.c \
 	plugins/onnx/attr.c \
 	plugins/onnx/check.c \
 	plugins/onnx/control.c \
@@ -27,6 +28,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/normalize.c \
 	plugins/onnx/onnx.c \
 	plugins/onnx/onnx.h \
+	plugins/onnx/programs.c \
 	plugins/onnx/quant.c \
 	plugins/onnx/reduce.c \
 	plugins/onnx/resize.c \

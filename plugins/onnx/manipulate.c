@@ -236,6 +236,7 @@ import_pad(onnx_node *n)
     int mode = onnx_attr_choice(n, "mode", "constant", modes);
     uint32_t count = 0, n_axes = 0;
     double value = 0;
+    bool at_run_time = false;
     if (rank < 0 || mode < 0)
         return false;
     if (n->version < 11) {
@@ -247,7 +248,8 @@ import_pad(onnx_node *n)
     } else {
         if (!onnx_ints(n, 1, "the paddings", pads, 2 * ONNX_MAX_DIMS, &count))
             return false;
-        if (onnx_has(n, 2) && !onnx_in_float(n, 2, "the padding value", &value))
+        at_run_time = onnx_has(n, 2) && !onnx_known(n, 2);
+        if (onnx_has(n, 2) && !at_run_time && !onnx_in_float(n, 2, "the padding value", &value))
             return false;
     }
     for (n_axes = 0; n_axes < rank; n_axes++)
@@ -262,12 +264,20 @@ import_pad(onnx_node *n)
         width[2 * axes[i]] = pads[i];
         width[2 * axes[i] + 1] = pads[n_axes + i];
     }
-    return onnx_ret(n, onnx_emit(n, "nn.pad",
-                                 tn_dictv(n->ctx, "pad_width",
-                                          tn_int_array(n->ctx, width, 2 * (uint32_t)rank),
-                                          "pad_mode", tn_string(n->ctx, relax[mode]), "pad_value",
-                                          tn_float_imm_of(n->ctx, TNB_F64, value), NULL),
-                                 x, NULL));
+    const tn_node *attrs =
+        tn_dictv(n->ctx, "pad_width", tn_int_array(n->ctx, width, 2 * (uint32_t)rank), "pad_mode",
+                 tn_string(n->ctx, relax[mode]), "pad_value",
+                 tn_float_imm_of(n->ctx, TNB_F64, value), NULL);
+    const tn_expr *y = onnx_emit(n, "nn.pad", attrs, x, NULL);
+    if (mode != 0 || !at_run_time)
+        return onnx_ret(n, y);
+    /* the same paddings around ones say where the value goes */
+    tn_list d;
+    if (n->failed || !onnx_dims(n, x, &d))
+        return false;
+    const tn_expr *own = onnx_emit(n, "nn.pad", attrs, onnx_full(n, d.at, d.n, TNB_I8, 1), NULL);
+    const tn_expr *outside = onnx_reshape(n, onnx_in(n, 2), NULL, 0);
+    return onnx_ret(n, onnx_where(n, onnx_astype(n, own, TNB_B8), y, outside));
 }
 
 /* The input's extents as [N, C, H, W] expressions. */
@@ -331,11 +341,33 @@ import_reverse_sequence(onnx_node *n)
                                  onnx_in(n, 0), onnx_in(n, 1), NULL));
 }
 
+/* The diagonal is known at run time: distances of elements from the main one are compared with it.
+ */
+static bool
+trilu_at(onnx_node *n, bool upper)
+{
+    const tn_expr *x = onnx_in(n, 0), *at[2];
+    const tn_expr *k = onnx_reshape(n, onnx_astype(n, onnx_in(n, 1), TNB_I64), NULL, 0);
+    int64_t last = 1;
+    tn_list d;
+    if (n->failed || !onnx_dims(n, x, &d))
+        return false;
+    if (d.n < 2)
+        return onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 2 or more", d.n);
+    for (uint32_t i = 0; i < 2; i++)
+        at[i] = onnx_arange(n, tn_i64(n->ctx, 0), d.at[d.n - 2 + i], tn_i64(n->ctx, 1), TNB_I64);
+    const tn_expr *distance = onnx_bin(n, "subtract", at[1], onnx_unsqueeze(n, at[0], &last, 1));
+    const tn_expr *kept = onnx_bin(n, upper ? "greater_equal" : "less_equal", distance, k);
+    return onnx_ret(n, onnx_where(n, kept, x, onnx_scalar_int(n, onnx_dtype(x), 0)));
+}
+
 static bool
 import_trilu(onnx_node *n)
 {
     int64_t k = 0;
     bool upper = onnx_attr_int(n, "upper", 1) != 0;
+    if (onnx_has(n, 1) && !onnx_known(n, 1))
+        return trilu_at(n, upper);
     if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the diagonal", &k))
         return false;
     return onnx_ret(n, onnx_emit(n, upper ? "triu" : "tril", NULL, onnx_in(n, 0), tn_i64(n->ctx, k),

@@ -2,19 +2,8 @@
 /* Quantized operators, by composition: integer products are exact in int32, scaling is done in
  * float32. */
 #include <inttypes.h>
+#include <math.h>
 #include "import.h"
-
-static bool
-no_blocks(onnx_node *n)
-{
-    int64_t block = onnx_attr_int(n, "block_size", 0);
-    onnx_attr(n, "saturate");
-    onnx_attr(n, "precision");
-    return !block ||
-           onnx_fail(n, TNB_UNSUPPORTED,
-                     "attribute 'block_size' is %" PRId64 ": blocked quantization is not supported",
-                     block);
-}
 
 /* The zero point of input i, or zeros of `d` shaped like the scale. */
 static const tn_expr *
@@ -59,33 +48,106 @@ scalar_if_one(onnx_node *n, const tn_expr *x)
     return onnx_rank(n, x) == 1 && onnx_dim(x, 0) == 1 ? onnx_squeeze(n, x, &zero, 1) : x;
 }
 
+/* The parameter of each element, from one a block of `size` along the axis. */
+static const tn_expr *
+spread(onnx_node *n, const tn_expr *p, const tn_expr *x, int64_t axis, int64_t size)
+{
+    int64_t extent = onnx_dim(x, axis), blocks = onnx_dim(p, axis);
+    if (n->failed || onnx_rank(n, p) != onnx_rank(n, x) || extent < 0 || blocks < 0 ||
+        blocks != (extent + size - 1) / size) {
+        if (!n->failed)
+            onnx_fail(n, TNB_SHAPE,
+                      "parameters of type %s do not fit data of type %s in blocks of %" PRId64,
+                      onnx_type_text(n->imp, p->type), onnx_type_text(n->imp, x->type), size);
+        return tn_error_node(n->ctx);
+    }
+    p = onnx_emit(n, "repeat",
+                  tn_dictv(n->ctx, "repeats", tn_i64(n->ctx, size), "axis", tn_i64(n->ctx, axis),
+                           NULL),
+                  p, NULL);
+    return onnx_slice_ints(n, p, axis, 0, extent);
+}
+
+/* The axis of blocks; false after an error. */
+static bool
+block_axis(onnx_node *n, const tn_expr *x, int64_t size, int64_t *axis)
+{
+    *axis = onnx_attr_int(n, "axis", 1);
+    if (size < 1)
+        return onnx_fail(n, TNB_INVALID, "attribute 'block_size' is %" PRId64, size);
+    return onnx_rank(n, x) >= 0 && onnx_axis(n, onnx_rank(n, x), axis);
+}
+
+/* Rounded to an integer, with the zero point, within the range of `d`. */
+static const tn_expr *
+quantize_blocks(onnx_node *n, const tn_expr *x, const tn_expr *scale, int64_t axis, int64_t size,
+                tnb_dtype d)
+{
+    const tn_expr *y = onnx_bin(n, "divide", onnx_astype(n, x, TNB_F32),
+                                spread(n, onnx_astype(n, scale, TNB_F32), x, axis, size));
+    if (!tnb_dtype_is_int(d))
+        return onnx_astype(n, y, d);
+    y = onnx_un(n, "round", y);
+    if (onnx_has(n, 2))
+        y = onnx_bin(n, "add", y, spread(n, onnx_astype(n, onnx_in(n, 2), TNB_F32), x, axis, size));
+    bool sign = d.code == TNB_INT;
+    double low = sign ? -ldexp(1, d.bits - 1) : 0, high = ldexp(1, d.bits - sign) - 1;
+    return onnx_astype(n, onnx_clip(n, y, low, high), d);
+}
+
 static bool
 import_quantize(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0), *scale = onnx_in(n, 1);
-    int64_t axis, type = onnx_attr_int(n, "output_dtype", 0);
-    tnb_dtype d = type ? tnb_onnx_dtype(type) : TNB_U8;
-    if (!no_blocks(n) || !channel_axis(n, x, scale, &axis))
-        return false;
+    int64_t axis, type = onnx_attr_int(n, "output_dtype", 0),
+                  size = onnx_attr_int(n, "block_size", 0);
+    tnb_dtype d = type ? tnb_onnx_dtype(type) : onnx_has(n, 2) ? onnx_in_dtype(n, 2) : TNB_U8;
+    onnx_attr(n, "saturate");
+    onnx_attr(n, "precision"); /* float32 is enough for all */
     if (!d.bits)
         return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'output_dtype' is %" PRId64, type);
+    if (size)
+        return block_axis(n, x, size, &axis) &&
+               onnx_ret(n, quantize_blocks(n, x, scale, axis, size, d));
+    if (!channel_axis(n, x, scale, &axis))
+        return false;
     const tn_expr *zp = scalar_if_one(n, zero_point(n, 2, scale, d));
     return onnx_ret(n, quantize(n, onnx_astype(n, x, onnx_dtype(scale)), scalar_if_one(n, scale),
                                 zp, axis));
+}
+
+static const tn_expr *
+dequantize_blocks(onnx_node *n, const tn_expr *x, const tn_expr *scale, int64_t axis, int64_t size,
+                  tnb_dtype to)
+{
+    tnb_dtype exact = tnb_dtype_is_int(onnx_dtype(x)) ? TNB_I32 : TNB_F32;
+    const tn_expr *y = onnx_astype(n, x, exact);
+    if (onnx_has(n, 2))
+        y = onnx_bin(n, "subtract", y,
+                     spread(n, onnx_astype(n, onnx_in(n, 2), exact), x, axis, size));
+    y = onnx_bin(n, "multiply", onnx_astype(n, y, TNB_F32),
+                 spread(n, onnx_astype(n, scale, TNB_F32), x, axis, size));
+    return onnx_astype(n, y, to);
 }
 
 static bool
 import_dequantize(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0), *scale = onnx_in(n, 1);
-    int64_t axis;
-    onnx_attr(n, "output_dtype");
-    if (!no_blocks(n) || !channel_axis(n, x, scale, &axis))
+    int64_t axis, type = onnx_attr_int(n, "output_dtype", 0),
+                  size = onnx_attr_int(n, "block_size", 0);
+    tnb_dtype to = type ? tnb_onnx_dtype(type) : onnx_dtype(scale);
+    if (!n->failed && !tnb_dtype_is_float(to))
+        return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'output_dtype' is %" PRId64, type);
+    if (size)
+        return block_axis(n, x, size, &axis) &&
+               onnx_ret(n, dequantize_blocks(n, x, scale, axis, size, to));
+    if (!channel_axis(n, x, scale, &axis))
         return false;
     const tn_expr *zp = scalar_if_one(n, zero_point(n, 2, scale, onnx_dtype(x)));
     return onnx_ret(n, onnx_emit(n, "dequantize",
                                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "out_dtype",
-                                          tn_dtype_value(n->ctx, onnx_dtype(scale)), NULL),
+                                          tn_dtype_value(n->ctx, to), NULL),
                                  x, scalar_if_one(n, scale), zp, NULL));
 }
 

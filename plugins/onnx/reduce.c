@@ -130,22 +130,32 @@ import_argmin(onnx_node *n)
     return arg_extreme(n, "argmin");
 }
 
-static bool
-scan(onnx_node *n, const char *op)
+static const tn_expr *
+scan_along(onnx_node *n, const char *op, int64_t axis)
 {
     const tn_expr *x = onnx_in(n, 0);
-    int64_t axis = 0, rank = onnx_rank(n, x);
     bool exclusive = onnx_attr_int(n, "exclusive", 0) != 0,
          reverse = onnx_attr_int(n, "reverse", 0) != 0;
-    if (rank < 0 || !onnx_in_int(n, 1, "the axis", &axis) || !onnx_axis(n, rank, &axis))
-        return false;
     const tn_node *flip = tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL);
     x = reverse ? onnx_emit(n, "flip", flip, x, NULL) : x;
     x = onnx_emit(n, op,
                   tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "exclusive",
                            tn_bool(n->ctx, exclusive), NULL),
                   x, NULL);
-    return onnx_ret(n, reverse ? onnx_emit(n, "flip", flip, x, NULL) : x);
+    return reverse ? onnx_emit(n, "flip", flip, x, NULL) : x;
+}
+
+static bool
+scan(onnx_node *n, const char *op)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t axis = 0, rank = onnx_rank(n, x);
+    if (rank < 0)
+        return false;
+    if (rank > 0 && !onnx_known(n, 1))
+        return onnx_ret(n, onnx_along_axis(n, 1, rank, rank, op, scan_along));
+    return onnx_in_int(n, 1, "the axis", &axis) && onnx_axis(n, rank, &axis) &&
+           onnx_ret(n, scan_along(n, op, axis));
 }
 
 static bool

@@ -318,17 +318,40 @@ import_grid_sample(onnx_node *n)
     bool align = onnx_attr_int(n, "align_corners", 0) != 0;
     if (kind < 0 || padding < 0 || onnx_rank(n, x) < 0)
         return false;
-    if (onnx_rank(n, x) != 4)
-        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", only 4 is supported",
+    if (onnx_rank(n, x) != 4 && onnx_rank(n, x) != 5)
+        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", wanted 4 or 5",
                          onnx_rank(n, x));
+    const char *layout = onnx_rank(n, x) == 4 ? "NCHW" : "NCDHW";
     return onnx_ret(n, onnx_emit(n, "image.grid_sample",
                                  tn_dictv(n->ctx, "method", tn_string(n->ctx, methods[kind]),
-                                          "padding_mode", tn_string(n->ctx, paddings[padding]),
-                                          "align_corners", tn_bool(n->ctx, align), NULL),
+                                          "layout", tn_string(n->ctx, layout), "padding_mode",
+                                          tn_string(n->ctx, paddings[padding]), "align_corners",
+                                          tn_bool(n->ctx, align), NULL),
                                  x, onnx_in(n, 1), NULL));
 }
 
+static bool
+import_affine_grid(onnx_node *n)
+{
+    const tn_expr *theta = onnx_in(n, 0), *const * e;
+    const tn_expr *size[3], *g;
+    bool align = onnx_attr_int(n, "align_corners", 0) != 0;
+    uint32_t count;
+    if (tn_is_error(theta) || !onnx_elems(n, 1, "the grid's size", &e, &count))
+        return false;
+    if (count != 4 && count != 5)
+        return onnx_fail(n, TNB_SHAPE, "the grid's size has %u entries, wanted 4 or 5", count);
+    for (uint32_t i = 2; i < count; i++)
+        size[i - 2] = onnx_simplify(n, e[i]);
+    g = onnx_emit(n, "image.affine_grid",
+                  tn_dictv(n->ctx, "align_corners", tn_bool(n->ctx, align), NULL), theta,
+                  tn_shape(n->ctx, tn_list_of(n->ctx, size, count - 2)), NULL);
+    static const int64_t last[2][5] = {{0, 2, 3, 1}, {0, 2, 3, 4, 1}}; /* coordinates come last */
+    return onnx_ret(n, onnx_permute(n, g, last[count - 4], count));
+}
+
 const onnx_op onnx_resize_ops[] = {
+    {"AffineGrid", 20, 0, 2, 2, 1, 1, import_affine_grid, NULL, 0, NULL},
     {"Resize", 10, 0, 1, 4, 1, 1, import_resize, NULL, 0, NULL},
     {"Upsample", 1, 9, 1, 2, 1, 1, import_upsample, NULL, 0, NULL},
     {"GridSample", 16, 0, 2, 2, 1, 1, import_grid_sample, NULL, 0, NULL},

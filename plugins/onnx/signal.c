@@ -133,36 +133,93 @@ sine(const double *p, int64_t i, int64_t k)
     return sin(2 * M_PI * (double)(i * k % (int64_t)p[0]) / p[0]);
 }
 
+/* Row i of the inverse from the first half of the bins: the others mirror all but the first and,
+ * of an even length, the middle one. */
+static double
+mirrored(const double *p, int64_t i)
+{
+    return (i == 0 || 2 * i == (int64_t)p[0] ? 1 : 2) / p[0];
+}
+
+static double
+cosine_from_half(const double *p, int64_t i, int64_t k)
+{
+    return mirrored(p, i) * cosine(p, i, k);
+}
+
+static double
+minus_sine_from_half(const double *p, int64_t i, int64_t k)
+{
+    return -mirrored(p, i) * sine(p, i, k);
+}
+
+/* The first `length` entries of an axis, zeros after its end. */
+static const tn_expr *
+with_length(onnx_node *n, const tn_expr *x, int64_t axis, int64_t length)
+{
+    int64_t zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, have = onnx_dim(x, axis);
+    if (length <= have)
+        return onnx_slice_ints(n, x, axis, 0, length);
+    more[axis] = length - have;
+    return onnx_pad(n, x, zeros, more, (uint32_t)onnx_rank(n, x), 0);
+}
+
+/* Real part (0) or imaginary part (1) of [..., samples, parts]. */
+static const tn_expr *
+part_of(onnx_node *n, const tn_expr *x, int64_t last, int which)
+{
+    return onnx_squeeze(n, onnx_slice_ints(n, x, last, which, which + 1), &last, 1);
+}
+
+static bool
+is_signal(onnx_node *n, const tn_expr *x, int64_t last)
+{
+    int64_t parts = onnx_dim(x, last), samples = onnx_dim(x, last - 1);
+    if (n->failed || (parts >= 1 && parts <= 2 && samples >= 1))
+        return !n->failed;
+    return onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
+                     parts);
+}
+
+/* x: the first half of the bins, [..., bins, 1 or 2], to real samples [..., length, 1]. */
+static const tn_expr *
+real_inverse(onnx_node *n, const tn_expr *x, int64_t length)
+{
+    int64_t last = onnx_rank(n, x) - 1, dims[2] = {length / 2 + 1, length};
+    const double p[1] = {(double)length};
+    if (!is_signal(n, x, last))
+        return tn_error_node(n->ctx);
+    x = with_length(n, x, last - 1, dims[0]);
+    const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine_from_half, p),
+                  *y = onnx_bin(n, "matmul", part_of(n, x, last, 0), c);
+    if (onnx_dim(x, last) == 2) {
+        const tn_expr *s = numbers(n, onnx_dtype(x), 2, dims, minus_sine_from_half, p);
+        y = onnx_bin(n, "add", y, onnx_bin(n, "matmul", part_of(n, x, last, 1), s));
+    }
+    return onnx_unsqueeze(n, y, &last, 1);
+}
+
 /* x: [..., samples, 1 or 2] to [..., bins, 2] over `length` samples. */
 static const tn_expr *
 transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool onesided)
 {
-    int64_t rank = onnx_rank(n, x), last = rank - 1, parts = onnx_dim(x, last),
-            samples = onnx_dim(x, last - 1);
-    int64_t zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0};
+    int64_t last = onnx_rank(n, x) - 1, parts = onnx_dim(x, last);
     const double p[1] = {(double)length};
-    if (n->failed || parts < 1 || parts > 2 || samples < 1) {
-        if (!n->failed)
-            onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
-                      parts);
+    if (inverse && onesided)
+        return real_inverse(n, x, length);
+    if (!is_signal(n, x, last))
         return tn_error_node(n->ctx);
-    }
-    if (length > samples) {
-        more[last - 1] = length - samples;
-        x = onnx_pad(n, x, zeros, more, (uint32_t)rank, 0);
-    } else {
-        x = onnx_slice_ints(n, x, last - 1, 0, length);
-    }
+    x = with_length(n, x, last - 1, length);
     int64_t dims[2] = {length, onesided ? length / 2 + 1 : length};
     const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine, p),
                   *s = numbers(n, onnx_dtype(x), 2, dims, sine, p);
-    const tn_expr *re = onnx_squeeze(n, onnx_slice_ints(n, x, last, 0, 1), &last, 1), *out[2];
+    const tn_expr *re = part_of(n, x, last, 0), *out[2];
     out[0] = onnx_bin(n, "matmul", re, c);
     out[1] = onnx_bin(n, "matmul", re, s);
     if (!inverse)
         out[1] = onnx_un(n, "negative", out[1]);
     if (parts == 2) {
-        const tn_expr *im = onnx_squeeze(n, onnx_slice_ints(n, x, last, 1, 2), &last, 1);
+        const tn_expr *im = part_of(n, x, last, 1);
         const tn_expr *im_s = onnx_bin(n, "matmul", im, s);
         out[0] = onnx_bin(n, inverse ? "subtract" : "add", out[0], im_s);
         out[1] = onnx_bin(n, "add", out[1], onnx_bin(n, "matmul", im, c));
@@ -175,31 +232,47 @@ transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool one
     return onnx_concat(n, out, 2, last);
 }
 
+static const tn_expr *
+dft_along(onnx_node *n, const char *op, int64_t axis)
+{
+    const tn_expr *x = onnx_in(n, 0);
+    int64_t rank = onnx_rank(n, x), length = onnx_dim(x, axis), perm[ONNX_MAX_DIMS];
+    bool inverse = onnx_attr_int(n, "inverse", 0) != 0,
+         onesided = onnx_attr_int(n, "onesided", 0) != 0;
+    (void)op;
+    if (inverse && onesided)
+        length = 2 * (length - 1);
+    if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the DFT's length", &length))
+        return tn_error_node(n->ctx);
+    if (length < 1 || length > MAX_DFT) {
+        onnx_fail(n, TNB_UNSUPPORTED,
+                  "a transform of %" PRId64 " samples is not supported (1 to %d are)", length,
+                  MAX_DFT);
+        return tn_error_node(n->ctx);
+    }
+    for (int64_t i = 0; i < rank; i++)
+        perm[i] = i == axis ? rank - 2 : i == rank - 2 ? axis : i; /* its own inverse */
+    x = transform(n, onnx_permute(n, x, perm, (uint32_t)rank), length, inverse, onesided);
+    return onnx_permute(n, x, perm, (uint32_t)rank);
+}
+
 static bool
 import_dft(onnx_node *n)
 {
-    const tn_expr *x = onnx_in(n, 0);
-    int64_t rank = onnx_rank(n, x), axis = n->version < 20 ? onnx_attr_int(n, "axis", 1) : -2,
-            length, perm[ONNX_MAX_DIMS];
-    bool inverse = onnx_attr_int(n, "inverse", 0) != 0,
-         onesided = onnx_attr_int(n, "onesided", 0) != 0;
-    if (rank < 0 || (onnx_has(n, 2) && !onnx_in_int(n, 2, "the axis", &axis)) ||
-        !onnx_axis(n, rank, &axis))
+    int64_t rank = onnx_rank(n, onnx_in(n, 0)),
+            axis = n->version < 20 ? onnx_attr_int(n, "axis", 1) : -2;
+    if (rank < 0)
+        return false;
+    /* the axis does not decide the shape when as many bins come out as samples go in */
+    if (onnx_has(n, 2) && !onnx_known(n, 2) && !onnx_has(n, 1) && rank >= 2 &&
+        !onnx_attr_int(n, "onesided", 0))
+        return onnx_ret(n, onnx_along_axis(n, 2, rank - 1, rank, "", dft_along));
+    if ((onnx_has(n, 2) && !onnx_in_int(n, 2, "the axis", &axis)) || !onnx_axis(n, rank, &axis))
         return false;
     if (axis == rank - 1 || rank < 2)
         return onnx_fail(n, TNB_INVALID, "axis %" PRId64 " holds the parts of complex numbers",
                          axis);
-    length = onnx_dim(x, axis);
-    if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the DFT's length", &length))
-        return false;
-    if (length < 1 || length > MAX_DFT)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "a transform of %" PRId64 " samples is not supported (1 to %d are)",
-                         length, MAX_DFT);
-    for (int64_t i = 0; i < rank; i++)
-        perm[i] = i == axis ? rank - 2 : i == rank - 2 ? axis : i; /* its own inverse */
-    x = transform(n, onnx_permute(n, x, perm, (uint32_t)rank), length, inverse, onesided);
-    return onnx_ret(n, onnx_permute(n, x, perm, (uint32_t)rank));
+    return onnx_ret(n, dft_along(n, "", axis));
 }
 
 static bool

@@ -113,6 +113,28 @@ elems_of_constant(onnx_node *n, onnx_value *v, const tn_data *d)
     return true;
 }
 
+/* A tensor without elements is known by its type. */
+static bool
+elems_of_empty(onnx_node *n, onnx_value *v)
+{
+    tn_list dims;
+    bool empty = false;
+    if (!v->expr || !v->expr->type || !tn_type_dims(v->expr->type, &dims) || dims.n > ONNX_MAX_RANK)
+        return false;
+    for (uint32_t i = 0; i < dims.n; i++) {
+        if (!tn_int_value(dims.at[i], &v->dims[i]))
+            return false;
+        empty |= v->dims[i] == 0;
+    }
+    if (!empty)
+        return false;
+    v->elems = TNB_NEW_N(n->imp->arena, const tn_expr *, 1);
+    v->ndim = (int32_t)dims.n;
+    v->dtype = onnx_dtype(v->expr);
+    v->has_elems = true;
+    return true;
+}
+
 bool
 onnx_value_known(onnx_node *n, onnx_value *v)
 {
@@ -128,7 +150,7 @@ onnx_value_known(onnx_node *n, onnx_value *v)
             return false;
     }
     const tn_constant *c = tn_as_constant(v->expr);
-    return c && elems_of_constant(n, v, c->data);
+    return c ? elems_of_constant(n, v, c->data) : elems_of_empty(n, v);
 }
 
 bool
@@ -360,11 +382,15 @@ onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_
 }
 
 void
-onnx_ret_value(onnx_node *n, uint32_t i, const onnx_value *from)
+onnx_ret_value(onnx_node *n, uint32_t i, onnx_value *from)
 {
     if (i >= n->n_out || !n->out[i])
         return;
-    onnx_value *v = n->out[i];
+    onnx_value *v = n->out[i], **dep = TNB_NEW(n->imp->arena, onnx_value *);
+    *dep = from;
+    v->deps = dep; /* not what the node reads besides */
+    v->n_deps = 1;
+    v->shape_only = false;
     v->expr = from->expr;
     v->init = from->init;
     v->elems = from->elems;

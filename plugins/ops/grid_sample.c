@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.grid_sample: an image (NCHW) read at places that a grid gives as x and y between -1 and 1.
- */
+/* image.grid_sample: an image (NCHW or NCDHW) read at places that a grid gives as x, y (and z)
+ * between -1 and 1. */
 #include "emit.h"
+
+enum { MAX_SPATIAL = 3, MAX_TAPS = 4 };
 
 static bool
 is_one_of(const char *s, const char *a, const char *b, const char *c)
@@ -24,20 +26,24 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_INVALID,
                           "attribute 'padding_mode' is \"%s\", wanted zeros, border or reflection",
                           tn_call_str(call, "padding_mode"));
-    if (strcmp(tn_call_str(call, "layout"), "NCHW"))
-        return infer_fail(ctx, call, TNB_UNSUPPORTED, "attribute 'layout' is \"%s\", wanted NCHW",
-                          tn_call_str(call, "layout"));
-    if ((t->ndim >= 0 && t->ndim != 4) || (g->ndim >= 0 && g->ndim != 4))
+    const char *layout = tn_call_str(call, "layout");
+    if (strcmp(layout, "NCHW") && strcmp(layout, "NCDHW"))
+        return infer_fail(ctx, call, TNB_UNSUPPORTED,
+                          "attribute 'layout' is \"%s\", wanted NCHW or NCDHW", layout);
+    int64_t n = (int64_t)strlen(layout);
+    if ((t->ndim >= 0 && t->ndim != n) || (g->ndim >= 0 && g->ndim != n))
         return infer_fail(ctx, call, TNB_SHAPE,
-                          "data and grid must have 4 axes, but have %lld and %lld",
+                          "data and grid must have %lld axes, but have %lld and %lld", (long long)n,
                           (long long)t->ndim, (long long)g->ndim);
     if (!tn_type_dims(TN_NODE(t), &x) || !tn_type_dims(TN_NODE(g), &grid))
-        return infer_rank(ctx, call, 4, t->dtype);
-    if (dim_differ(ctx, grid.at[3], tn_i64(ctx, 2)) || dim_differ(ctx, x.at[0], grid.at[0]))
+        return infer_rank(ctx, call, n, t->dtype);
+    if (dim_differ(ctx, grid.at[n - 1], tn_i64(ctx, n - 2)) || dim_differ(ctx, x.at[0], grid.at[0]))
         return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s",
                           tn_text(ctx, tn_shape(ctx, grid)), tn_text(ctx, tn_shape(ctx, x)));
-    return infer_known(ctx, call, tn_listv(ctx, x.at[0], x.at[1], grid.at[1], grid.at[2], NULL),
-                       t->dtype);
+    tn_list out = tn_listv(ctx, x.at[0], x.at[1], NULL);
+    for (int64_t i = 1; i + 1 < n; i++)
+        out = tn_list_append(ctx, out, grid.at[i]);
+    return infer_known(ctx, call, out, t->dtype);
 }
 
 typedef struct sampler {
@@ -45,7 +51,8 @@ typedef struct sampler {
     const tn_node *x;
     tnb_dtype wide;
     bool zeros, reflect, corners;
-    const tn_expr *n, *c, *extent[2]; /* of height, width */
+    int axes;                                   /* spatial */
+    const tn_expr *n, *c, *extent[MAX_SPATIAL]; /* of depth, height, width */
 } sampler;
 
 /* A coordinate of -1 .. 1 in elements. */
@@ -87,12 +94,17 @@ tap_index(const sampler *s, const tn_expr *i, const tn_expr *extent)
 }
 
 static const tn_expr *
-pixel(const sampler *s, const tn_expr *row, const tn_expr *column)
+pixel(const sampler *s, const tn_expr *const *place)
 {
     tn_ctx *ctx = s->e->ctx;
-    const tn_expr *i = tap_index(s, row, s->extent[0]), *j = tap_index(s, column, s->extent[1]);
-    const tn_expr *v = CAST(s->wide, tnk_te_read(s->e->te, s->x, s->n, s->c, i, j, NULL));
-    return s->zeros ? SELECT(AND(EQUAL(i, row), EQUAL(j, column)), v, LIT(s->wide, 0)) : v;
+    const tn_expr *at[2 + MAX_SPATIAL] = {s->n, s->c}, *inside = NULL;
+    for (int i = 0; i < s->axes; i++) {
+        at[2 + i] = tap_index(s, place[i], s->extent[i]);
+        const tn_expr *same = EQUAL(at[2 + i], place[i]);
+        inside = inside ? AND(inside, same) : same;
+    }
+    const tn_expr *v = CAST(s->wide, tnk_te_read_at(s->e->te, s->x, at, 2 + (uint32_t)s->axes));
+    return s->zeros ? SELECT(inside, v, LIT(s->wide, 0)) : v;
 }
 
 /* Weights of `taps` taps that begin `before` elements before floor(v). */
@@ -121,24 +133,35 @@ weights(const sampler *s, bool cubic, const tn_expr *t, const tn_expr **w)
 }
 
 static const tn_expr *
-sample(const sampler *s, const tn_call *call, const tn_expr *y, const tn_expr *x)
+sample(const sampler *s, const tn_call *call, const tn_expr *const *at)
 {
     tn_ctx *ctx = s->e->ctx;
     const char *method = tn_call_str(call, "method");
-    if (!strcmp(method, "nearest"))
-        return pixel(s, CAST(TNB_I64, MATH1("nearbyint", y)), CAST(TNB_I64, MATH1("nearbyint", x)));
+    const tn_expr *place[MAX_SPATIAL], *low[MAX_SPATIAL], *w[MAX_SPATIAL][MAX_TAPS], *sum = NULL;
     bool cubic = !strcmp(method, "bicubic");
-    int taps = cubic ? 4 : 2, before = cubic ? 1 : 0;
-    const tn_expr *fy = MATH1("floor", y), *fx = MATH1("floor", x), *wy[4], *wx[4], *sum = NULL;
-    weights(s, cubic, SUB(y, fy), wy);
-    weights(s, cubic, SUB(x, fx), wx);
-    const tn_expr *i = CAST(TNB_I64, fy), *j = CAST(TNB_I64, fx);
-    for (int a = 0; a < taps; a++) {
-        for (int k = 0; k < taps; k++) {
-            const tn_expr *v =
-                MUL(pixel(s, ADD(i, I64(a - before)), ADD(j, I64(k - before))), MUL(wy[a], wx[k]));
-            sum = sum ? ADD(sum, v) : v;
+    int taps = cubic ? 4 : 2, before = cubic ? 1 : 0, count = 1;
+    if (!strcmp(method, "nearest")) {
+        for (int i = 0; i < s->axes; i++)
+            place[i] = CAST(TNB_I64, MATH1("nearbyint", at[i]));
+        return pixel(s, place);
+    }
+    for (int i = 0; i < s->axes; i++) {
+        const tn_expr *floor = MATH1("floor", at[i]);
+        weights(s, cubic, SUB(at[i], floor), w[i]);
+        low[i] = CAST(TNB_I64, floor);
+        count *= taps;
+    }
+    for (int k = 0; k < count; k++) {
+        const tn_expr *weight = NULL;
+        int rest = k;
+        for (int i = s->axes - 1; i >= 0; i--) {
+            int tap = rest % taps;
+            rest /= taps;
+            place[i] = ADD(low[i], I64(tap - before));
+            weight = weight ? MUL(w[i][tap], weight) : w[i][tap];
         }
+        const tn_expr *v = MUL(pixel(s, place), weight);
+        sum = sum ? ADD(sum, v) : v;
     }
     return sum;
 }
@@ -158,13 +181,17 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
                  .zeros = !strcmp(padding, "zeros"),
                  .reflect = !strcmp(padding, "reflection"),
                  .corners = tn_call_int(call, "align_corners") != 0,
+                 .axes = (int)st->n_axes - 2,
                  .n = st->axes[0],
-                 .c = st->axes[1],
-                 .extent = {emit_dim(x, 2), emit_dim(x, 3)}};
-    const tn_expr *at[2];
-    for (int i = 0; i < 2; i++) { /* y, then x, which comes first in the grid */
-        const tn_expr *v =
-            tnk_te_read(e.te, grid, st->axes[0], st->axes[2], st->axes[3], I64(1 - i), NULL);
+                 .c = st->axes[1]};
+    const tn_expr *at[MAX_SPATIAL], *from[2 + MAX_SPATIAL] = {st->axes[0]};
+    for (int i = 0; i < s.axes; i++) {
+        s.extent[i] = emit_dim(x, 2 + (uint32_t)i);
+        from[1 + i] = st->axes[2 + i];
+    }
+    for (int i = 0; i < s.axes; i++) { /* the last axis, x, comes first in the grid */
+        from[1 + s.axes] = I64(s.axes - 1 - i);
+        const tn_expr *v = tnk_te_read_at(e.te, grid, from, 2 + (uint32_t)s.axes);
         at[i] = in_elements(&s, CAST(wide, v), s.extent[i]);
         if (!strcmp(padding, "border"))
             at[i] =
@@ -172,7 +199,7 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
         if (s.reflect && strcmp(tn_call_str(call, "method"), "bicubic"))
             at[i] = mirrored(&s, at[i], s.extent[i]);
     }
-    const tn_expr *v = sample(&s, call, at[0], at[1]);
+    const tn_expr *v = sample(&s, call, at);
     return emit_end(&e, "grid_sample", tnk_te_define(st, CAST(emit_dtype(x), v)));
 }
 
