@@ -4,7 +4,8 @@
  *     hs, cs = h, c
  *     for d in directions:
  *         for t in steps:                                                      T.axis.scan
- *             sums[d, b, j] += hs[d, b, k] * R[d, k, j]                        one product for all gates
+ *             sums[d, b, j] += hs[d, b, k] * R[d, k, j]                        one product for all
+ *                                                                              gates
  *             gates[d, b, j] = sums[d, b, j] + XW[place(d, t, b), b, d * 4 * H + j]
  *             cs[d, b, h], hs[d, b, h], Y[place(d, t, b), d, b, h] = functions of gates and cs
  *     h_last, c_last = hs, cs
@@ -12,6 +13,10 @@
  * A GRU that resets before the product has two products a step. Steps past a sequence's length keep
  * the state and give zeros; place() counts from the end of the sequence where a direction is
  * reversed. States and sums of float16 are float32.
+ *
+ * Every step reads all of R: where its columns are a multiple of 16 they are packed into panels of
+ * up to 64, so that it is read from end to end. Columns then are two indices, panel and column of
+ * the panel, here and in sums and gates.
  */
 #include "recurrent.h"
 
@@ -24,6 +29,7 @@ typedef struct program {
     const tn_node *xw, *r, *bias, *peephole, *lengths;
     const tn_node *y, *hs, *cs, *sums, *gates;
     const tn_expr *steps, *batch, *hidden, *dirs;
+    int64_t panel; /* columns of one; 0: a single panel of all columns */
     const tn_expr *loop_d, *loop_t;
     TNB_VEC(const tn_stmt *) turn; /* what one step does */
 } program;
@@ -190,23 +196,57 @@ activate(program *p, uint32_t i, const tn_expr *d, const tn_expr *x)
     return SELECT(EQUAL(d, I64(0)), v, function_value(p, b, x));
 }
 
-/* sums[d, b, j] = sum over k of state[d, b, k] * R[d, k, first + j], j up to `columns` */
+/* ---- columns ---- */
+
+/* The number of panels, and of columns in one. */
+static void
+columns_dims(program *p, const tn_expr *columns, const tn_expr **panels, const tn_expr **each)
+{
+    tn_ctx *ctx = p->e.ctx;
+    *panels = p->panel ? dim_floordiv(ctx, columns, p->panel) : I64(1);
+    *each = p->panel ? I64(p->panel) : columns;
+}
+
+/* buffer[d, b, column] */
+static const tn_expr *
+at_column(program *p, const tn_node *buffer, const tn_expr *d, const tn_expr *b, const tn_expr *j)
+{
+    tn_ctx *ctx = p->e.ctx;
+    return p->panel ? AT(buffer, d, b, tn_floordiv(ctx, j, I64(p->panel)),
+                         tn_floormod(ctx, j, I64(p->panel)))
+                    : AT(buffer, d, b, I64(0), j);
+}
+
+static const tn_node *
+columns_buffer(program *p, const char *name, const tn_expr *columns)
+{
+    const tn_expr *dims[4] = {p->dirs, p->batch};
+    columns_dims(p, columns, &dims[2], &dims[3]);
+    return tnk_te_buffer(p->e.te, name, dims, 4, p->w);
+}
+
+/* sums[d, b, jo, ji] = sum over k of state[d, b, k] * R[d, first + jo, k, ji]; first: a multiple of
+ * the panel */
 static void
 product(program *p, const char *name, const tn_node *sums, const tn_node *state,
         const tn_expr *first, const tn_expr *columns)
 {
     tn_ctx *ctx = p->e.ctx;
+    const tn_expr *panels, *each;
+    columns_dims(p, columns, &panels, &each);
     nest n = begin_nest(p, name, SAME_EACH_TURN);
     const tn_expr *d = n.var[0], *b = iter(&n, "b", p->batch, TN_ITER_SPATIAL, NULL),
-                  *j = iter(&n, "j", columns, TN_ITER_SPATIAL, NULL),
+                  *jo = iter(&n, "jo", panels, TN_ITER_SPATIAL, NULL),
+                  *ji = iter(&n, "ji", each, TN_ITER_SPATIAL, NULL),
                   *k = iter(&n, "k", p->hidden, TN_ITER_REDUCE, NULL);
-    const tn_expr *column = ADD(first, j);
+    const tn_expr *ro = p->panel ? ADD(dim_floordiv(ctx, first, p->panel), jo) : jo,
+                  *ri = p->panel ? ji : ADD(first, ji);
     const tn_expr *next =
-        ADD(AT(sums, d, b, j), MUL(AT(state, d, b, k), CAST(p->w, AT(p->r, d, k, column))));
+        ADD(AT(sums, d, b, jo, ji), MUL(AT(state, d, b, k), CAST(p->w, AT(p->r, d, ro, k, ri))));
     TNB_PUSH(tn_scratch(ctx), p->turn,
-             end_nest(&n, LIST(POINT(state, d, b, k), POINT(p->r, d, k, column)),
-                      LIST(POINT(sums, d, b, j)), PUT(sums, LIT(p->w, 0), d, b, j),
-                      PUT(sums, next, d, b, j)));
+             end_nest(&n, LIST(POINT(state, d, b, k), POINT(p->r, d, ro, k, ri)),
+                      LIST(POINT(sums, d, b, jo, ji)), PUT(sums, LIT(p->w, 0), d, b, jo, ji),
+                      PUT(sums, next, d, b, jo, ji)));
 }
 
 /* What the input gives to gate g of element h. */
@@ -218,19 +258,23 @@ from_input(program *p, const tn_expr *at, const tn_expr *b, const tn_expr *d, co
     return CAST(p->w, AT(p->xw, at, b, ADD(MUL(d, all), j)));
 }
 
-/* gates[d, b, j] = sums[d, b, j] + what the input or the bias adds, j up to `columns` */
+/* gates = sums + what the input or the bias adds, for `columns` columns; first: the bias' place */
 static void
 add_to_sums(program *p, const char *name, const tn_node *gates, const tn_node *sums, bool input,
             const tn_expr *first, const tn_expr *columns)
 {
     tn_ctx *ctx = p->e.ctx;
+    const tn_expr *panels, *each;
+    columns_dims(p, columns, &panels, &each);
     nest n = begin_nest(p, name, IN_TURN);
     const tn_expr *d = n.var[0], *t = n.var[1], *b = iter(&n, "b", p->batch, TN_ITER_SPATIAL, NULL),
-                  *j = iter(&n, "j", columns, TN_ITER_SPATIAL, NULL);
+                  *jo = iter(&n, "jo", panels, TN_ITER_SPATIAL, NULL),
+                  *ji = iter(&n, "ji", each, TN_ITER_SPATIAL, NULL);
+    const tn_expr *j = ADD(MUL(jo, each), ji);
     const tn_expr *v = input ? from_input(p, place(p, d, t, b), b, d, j)
                              : CAST(p->w, AT(p->bias, d, ADD(first, j)));
-    const tn_node *sum = POINT(sums, d, b, j), *out = POINT(gates, d, b, j);
-    const tn_stmt *body = PUT(gates, ADD(AT(sums, d, b, j), v), d, b, j);
+    const tn_node *sum = POINT(sums, d, b, jo, ji), *out = POINT(gates, d, b, jo, ji);
+    const tn_stmt *body = PUT(gates, ADD(AT(sums, d, b, jo, ji), v), d, b, jo, ji);
     const tn_node *const *reads = !input       ? LIST(sum, FULL(p->bias))
                                   : p->lengths ? LIST(sum, FULL(p->xw), FULL(p->lengths))
                                                : LIST(sum, FULL(p->xw));
@@ -310,15 +354,15 @@ rnn_turn(program *p)
     product(p, "product", p->sums, p->hs, I64(0), p->hidden);
     add_to_sums(p, "gates", p->gates, p->sums, true, I64(0), p->hidden);
     cell c = begin_cell(p, "cell");
-    TNB_PUSH(tn_scratch(ctx), c.reads, POINT(p->gates, c.d, c.b, c.h));
-    end_cell(p, &c, NULL, activate(p, 0, c.d, clipped(p, AT(p->gates, c.d, c.b, c.h))));
+    TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->gates));
+    end_cell(p, &c, NULL, activate(p, 0, c.d, clipped(p, at_column(p, p->gates, c.d, c.b, c.h))));
 }
 
 static void
 lstm_turn(program *p)
 {
     tn_ctx *ctx = p->e.ctx;
-    const tn_expr *all = MUL(I64(4), p->hidden);
+    const tn_expr *all = dim_muli(ctx, p->hidden, 4);
     product(p, "product", p->sums, p->hs, I64(0), all);
     add_to_sums(p, "gates", p->gates, p->sums, true, I64(0), all);
     cell c = begin_cell(p, "cell");
@@ -328,7 +372,7 @@ lstm_turn(program *p)
         TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->peephole));
     const tn_expr *cs = AT(p->cs, c.d, c.b, c.h);
     for (uint32_t i = 0; i < 4; i++)
-        g[i] = AT(p->gates, c.d, c.b, column(p, &c, i));
+        g[i] = at_column(p, p->gates, c.d, c.b, column(p, &c, i));
     for (uint32_t i = 0; p->peephole && i < 3; i++)
         peep[i] = CAST(p->w, AT(p->peephole, c.d, column(p, &c, i)));
     /* input, output, forget, cell; peepholes: input, output, forget. The load of cs in the output
@@ -350,7 +394,7 @@ gru_end(program *p, cell *c, const tn_expr *candidate)
 {
     tn_ctx *ctx = p->e.ctx;
     const tn_expr *zero_gate =
-        ADD(AT(p->gates, c->d, c->b, c->h), from_input(p, c->at, c->b, c->d, c->h));
+        ADD(at_column(p, p->gates, c->d, c->b, c->h), from_input(p, c->at, c->b, c->d, c->h));
     const tn_expr *z = activate(p, 0, c->d, clipped(p, zero_gate));
     const tn_expr *x = from_input(p, c->at, c->b, c->d, column(p, c, 2));
     const tn_expr *t = activate(p, 1, c->d, clipped(p, ADD(x, candidate)));
@@ -362,7 +406,8 @@ reset_gate(program *p, const cell *c)
 {
     tn_ctx *ctx = p->e.ctx;
     const tn_expr *j = column(p, c, 1);
-    const tn_expr *g = ADD(AT(p->gates, c->d, c->b, j), from_input(p, c->at, c->b, c->d, j));
+    const tn_expr *g =
+        ADD(at_column(p, p->gates, c->d, c->b, j), from_input(p, c->at, c->b, c->d, j));
     return activate(p, 0, c->d, clipped(p, g));
 }
 
@@ -371,20 +416,20 @@ gru_turn(program *p)
 {
     tn_ctx *ctx = p->e.ctx;
     tnb_arena *a = tn_scratch(ctx);
-    const tn_expr *two = MUL(I64(2), p->hidden), *all = MUL(I64(3), p->hidden);
+    const tn_expr *two = dim_muli(ctx, p->hidden, 2), *all = dim_muli(ctx, p->hidden, 3);
     if (p->l.linear_before_reset) {
         product(p, "product", p->sums, p->hs, I64(0), all);
         add_to_sums(p, "gates", p->gates, p->sums, false, I64(0), all);
         cell c = begin_cell(p, "cell");
         TNB_PUSH(a, c.reads, FULL(p->gates));
         TNB_PUSH(a, c.reads, FULL(p->xw));
-        gru_end(p, &c, MUL(reset_gate(p, &c), AT(p->gates, c.d, c.b, column(p, &c, 2))));
+        gru_end(p, &c, MUL(reset_gate(p, &c), at_column(p, p->gates, c.d, c.b, column(p, &c, 2))));
         return;
     }
     const tn_expr *dims[3] = {p->dirs, p->batch, p->hidden};
     const tn_node *rh = tnk_te_buffer(p->e.te, "reset_h", dims, 3, p->w),
-                  *sums = tnk_te_buffer(p->e.te, "sums", dims, 3, p->w),
-                  *new = tnk_te_buffer(p->e.te, "candidate", dims, 3, p->w);
+                  *sums = columns_buffer(p, "products_candidate", p->hidden),
+                  *new = columns_buffer(p, "candidate", p->hidden);
     product(p, "product", p->sums, p->hs, I64(0), two);
     add_to_sums(p, "gates", p->gates, p->sums, false, I64(0), two);
     cell r = begin_cell(p, "reset");
@@ -400,8 +445,8 @@ gru_turn(program *p)
     cell c = begin_cell(p, "cell");
     TNB_PUSH(a, c.reads, FULL(p->gates));
     TNB_PUSH(a, c.reads, FULL(p->xw));
-    TNB_PUSH(a, c.reads, POINT(new, c.d, c.b, c.h));
-    gru_end(p, &c, AT(new, c.d, c.b, c.h));
+    TNB_PUSH(a, c.reads, FULL(new));
+    gru_end(p, &c, at_column(p, new, c.d, c.b, c.h));
 }
 
 /* ---- the program ---- */
@@ -409,17 +454,38 @@ gru_turn(program *p)
 static void
 make_buffers(program *p)
 {
-    tn_ctx *ctx = p->e.ctx;
     tnk_te *te = p->e.te;
+    tn_ctx *ctx = p->e.ctx;
     uint32_t products = p->l.gates == 3 && !p->l.linear_before_reset ? 2 : p->l.gates;
     const tn_expr *state[3] = {p->dirs, p->batch, p->hidden},
-                  *all[3] = {p->dirs, p->batch, MUL(I64(products), p->hidden)},
+                  *all = dim_muli(ctx, p->hidden, products),
                   *y[4] = {p->steps, p->dirs, p->batch, p->hidden};
     p->y = tnk_te_buffer(te, "y", y, 4, p->d);
     p->hs = tnk_te_buffer(te, "state_h", state, 3, p->w);
     p->cs = p->l.gates == 4 ? tnk_te_buffer(te, "state_c", state, 3, p->w) : NULL;
-    p->sums = tnk_te_buffer(te, "products", all, 3, p->w);
-    p->gates = tnk_te_buffer(te, "gates", all, 3, p->w);
+    p->sums = columns_buffer(p, "products", all);
+    p->gates = columns_buffer(p, "gates", all);
+}
+
+/* R [directions, hidden, columns] as [directions, panels, hidden, columns of a panel]. */
+static const tn_expr *
+packed_weights(program *p, const tn_expr *r)
+{
+    tn_ctx *ctx = p->e.ctx;
+    int64_t hidden, perm[4] = {0, 2, 1, 3};
+    tn_list dims = emit_dims(r);
+    const tn_expr *hid = dims.at[1], *all = dims.at[2];
+    /* a GRU that resets first multiplies two gates and one by themselves */
+    int64_t together = p->l.gates == 3 && !p->l.linear_before_reset ? 1 : p->l.gates;
+    if (tn_int_value(hid, &hidden))
+        for (int64_t v = 64; v >= 16 && !p->panel; v /= 2)
+            p->panel = hidden * together % v == 0 ? v : 0;
+    if (!p->panel)
+        return tn_call_opv(ctx, "expand_dims", tn_dictv(ctx, "axis", I64(1), NULL), r, NULL);
+    tn_list cut =
+        tn_listv(ctx, dims.at[0], hid, dim_floordiv(ctx, all, p->panel), I64(p->panel), NULL);
+    return tn_call_opv(ctx, "permute_dims", tn_dictv(ctx, "axes", tn_int_array(ctx, perm, 4), NULL),
+                       tn_call_opv(ctx, "reshape", NULL, r, tn_shape(ctx, cut), NULL), NULL);
 }
 
 const tn_expr *
@@ -430,7 +496,7 @@ legalize_recurrent(tn_builder *b, const tn_call *call)
     if (!recurrent_read(ctx, call, &p->l))
         return NULL;
     p->xw = emit_input(&p->e, call->args.at[0]);
-    p->r = emit_input(&p->e, call->args.at[1]);
+    p->r = emit_input(&p->e, packed_weights(p, call->args.at[1]));
     const tn_node *h0 = emit_input(&p->e, call->args.at[2]),
                   *c0 = p->l.gates == 4 ? emit_input(&p->e, call->args.at[3]) : NULL;
     p->bias = p->l.bias ? emit_input(&p->e, p->l.bias) : NULL;
@@ -440,7 +506,7 @@ legalize_recurrent(tn_builder *b, const tn_call *call)
     p->w = emit_wide(p->d);
     p->steps = emit_dim(p->xw, 0);
     p->batch = emit_dim(p->xw, 1);
-    p->hidden = emit_dim(p->r, 1);
+    p->hidden = emit_dim(p->r, 2);
     p->dirs = I64(p->l.dirs);
     p->loop_d = tn_var_dtype(ctx, "d", TNB_I64);
     p->loop_t = tn_var_dtype(ctx, "t", TNB_I64);

@@ -193,10 +193,12 @@ choose_tile(contraction *c, int vector_bytes)
     int64_t Y = c->y == UINT32_MAX ? 1 : c->ext[c->y], H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
     double best = 1e30;
     for (int64_t lanes = full; lanes >= 4 && lanes * 2 >= full; lanes /= 2)
-        for (int64_t tw = 1; tw <= 4; tw++)
+        for (int64_t tw = 1; tw <= (c->in_scan ? 8 : 4); tw++)
             for (int64_t th = 1; th <= 6; th++)
                 for (int64_t ty = 1; ty <= 12; ty++) {
                     int64_t fmas = ty * th * tw;
+                    if (c->in_scan && X % (tw * lanes) != 0 && X >= 2 * full)
+                        continue; /* whole panels */
                     if (tw * lanes > X || th > H || ty > Y || fmas > MAX_ACCUMULATORS ||
                         fmas + th * tw + 1 > REGISTERS)
                         continue;
@@ -525,13 +527,13 @@ bool
 cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, int vector_bytes,
                  cpu_tile *c)
 {
-    if (!describe_reduction(ctx, s, block, c) || !recognize(c) || c->a.step != 1 ||
-        !choose_tile(c, vector_bytes))
+    if (!describe_reduction(ctx, s, block, c) || !recognize(c) || c->a.step != 1)
         return false;
     c->in_scan = true;
     c->shared = shared;
-    if (c->ty * c->th == 1) /* a matrix and a vector: more sums side by side */
-        while (c->tw < 8 && c->tw * 2 * c->lanes <= c->ext[c->x])
-            c->tw *= 2;
+    c->h = UINT32_MAX;
+    if (!choose_tile(c, vector_bytes))
+        return false;
+    choose_order(c);
     return cpu_apply_tile(c);
 }
