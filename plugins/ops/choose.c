@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements chosen by their values or by chance: median, multinomial_from_uniform. */
 #include "emit.h"
+#include "program.h"
 
 const tn_type *
 infer_median(tn_ctx *ctx, const tn_call *call)
@@ -109,4 +110,49 @@ legalize_median(tn_builder *b, const tn_call *call)
     if (!keep)
         value = emit_op(b, "squeeze", one_axis, value, NULL);
     return tn_tuple_of(ctx, tn_listv(ctx, value, keep ? kept : at, NULL));
+}
+
+/* ---- multinomial_from_uniform ---- */
+
+/* The first element at which the running sum is above the sample, else the last. */
+static const char draw_program[] =
+    "@T.prim_func(private=True, s_tir=True)\n"
+    "def multinomial_from_uniform(a: T.handle, b: T.handle, c: T.handle, d: T.handle):\n"
+    "    T.func_attr({'tirx.noalias': True})\n"
+    "    $SYMBOLS$\n"
+    "    prob = T.match_buffer(a, ($r$, $n$), '$P$')\n"
+    "    uniform = T.match_buffer(b, ($m$, T.int64(1)), '$U$')\n"
+    "    row = T.match_buffer(c, ($m$, T.int64(1)), '$I$')\n"
+    "    drawn = T.match_buffer(d, ($m$, T.int64(1)), '$D$')\n"
+    "    for i in range($m$):\n"
+    "        with T.sblock('multinomial_from_uniform'):\n"
+    "            vi = T.axis.remap('S', [i])\n"
+    "            T.reads(prob[T.int64(0):$r$, T.int64(0):$n$], uniform[vi, 0], row[vi, 0])\n"
+    "            T.writes(drawn[vi, 0])\n"
+    "            at = T.sblock_alloc_buffer((T.int64(2),), 'int64', scope='local')\n"
+    "            total = T.sblock_alloc_buffer((T.int64(1),), '$W$', scope='local')\n"
+    "            at[0] = T.int64(0)\n"
+    "            at[1] = T.min(T.max(T.Cast('int64', row[vi, 0]), T.int64(0)), $r$ - T.int64(1))\n"
+    "            total[0] = T.$W$(0)\n"
+    "            while at[0] < $n$:\n"
+    "                total[0] = total[0] + T.Cast('$W$', prob[at[1], at[0]])\n"
+    "                drawn[vi, 0] = T.Cast('$D$', at[0])\n"
+    "                at[0] = T.if_then_else(T.Cast('$W$', uniform[vi, 0]) < total[0], $n$, at[0] + "
+    "T.int64(1))\n";
+
+const tn_expr *
+legalize_multinomial(tn_builder *b, const tn_call *call)
+{
+    program p = program_begin(b);
+    tn_list prob = emit_dims(call->args.at[0]);
+    tnb_dtype d = tn_type_dtype(call->args.at[0]->type), u = tn_type_dtype(call->args.at[1]->type);
+    program_extent(&p, "r", prob.at[0]);
+    program_extent(&p, "n", prob.at[1]);
+    program_extent(&p, "m", emit_dims(call->args.at[1]).at[0]);
+    program_dtype(&p, "P", d);
+    program_dtype(&p, "U", u);
+    program_dtype(&p, "I", tn_type_dtype(call->args.at[2]->type));
+    program_dtype(&p, "D", tn_type_dtype(call->base.type));
+    program_dtype(&p, "W", d.bits == 64 || u.bits == 64 ? TNB_F64 : TNB_F32);
+    return program_call(&p, "multinomial_from_uniform", draw_program, call->args, call->base.type);
 }

@@ -11,14 +11,6 @@ infer_op_name(const tn_call *call)
     return op && strncmp(op->name, "relax.", 6) == 0 ? op->name + 6 : "";
 }
 
-const tn_expr *
-legalize_none(tn_builder *b, const tn_call *call)
-{
-    (void)b;
-    (void)call;
-    return NULL;
-}
-
 int
 infer_spatial_axes(const tn_call *call)
 {

@@ -17,11 +17,6 @@
 #include "tables.def"
 #undef OP
 
-/* Of operators without a tensor program of their own (passes and packed functions serve them): the
- * call stays. */
-const tn_expr *
-legalize_none(tn_builder *b, const tn_call *call);
-
 enum { INFER_MAX_DIMS = 32 };
 
 /* Records an error at the call and returns the error node. */

@@ -10,6 +10,7 @@ OPS_TABLES = \
 	plugins/ops/table/gradient.def \
 	plugins/ops/table/image.def \
 	plugins/ops/table/index.def \
+	plugins/ops/table/inspect.def \
 	plugins/ops/table/linalg.def \
 	plugins/ops/table/matmul.def \
 	plugins/ops/table/nn_activation.def \
@@ -36,6 +37,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/index.c \
 	plugins/ops/infer.c \
 	plugins/ops/infer.h \
+	plugins/ops/inspect.c \
 	plugins/ops/join.c \
 	plugins/ops/layout.c \
 	plugins/ops/layout.h \

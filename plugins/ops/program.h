@@ -16,7 +16,7 @@
 
 #include "tenon/core/builder.h"
 
-enum { PROGRAM_MAX_WORDS = 32 };
+enum { PROGRAM_MAX_WORDS = 40 };
 
 typedef struct program {
     tn_ctx *ctx;

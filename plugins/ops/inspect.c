@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a tensor without looking into it: size, and inspect.* as scalars. */
+#include "emit.h"
+
+const tn_type *
+infer_size(tn_ctx *ctx, const tn_call *call)
+{
+    return infer_tensor(ctx, call, 0) ? infer_known(ctx, call, (tn_list){0}, TNB_I64)
+                                      : tn_error_node(ctx);
+}
+
+const tn_expr *
+legalize_size(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    const tn_expr *n = tn_product(ctx, emit_dims(call->args.at[0]));
+    tnk_stage *s = emit_stage(&e, "size");
+    return emit_end(&e, "size", tnk_te_define(s, CAST(TNB_I64, tnk_te_expr(e.te, n))));
+}
+
+static bool
+asks_for(const tn_call *call, const char *what)
+{
+    return strcmp(infer_op_name(call) + strlen("inspect.tensor_"), what) == 0;
+}
+
+static bool
+has_axis(const tn_call *call)
+{
+    return asks_for(call, "shape_i") || asks_for(call, "stride_i");
+}
+
+const tn_type *
+infer_inspect(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
+    int64_t axis;
+    if (!t)
+        return tn_error_node(ctx);
+    if (has_axis(call)) {
+        const tn_expr *e = infer_scalar(ctx, call, 1);
+        if (!e)
+            return tn_error_node(ctx);
+        if (tn_int_value(e, &axis) && (axis < 0 || (t->ndim >= 0 && axis >= t->ndim)))
+            return infer_fail(ctx, call, TNB_SHAPE, "there is no axis %lld in a tensor of %lld",
+                              (long long)axis, (long long)t->ndim);
+        return tn_ty_prim_of(ctx, TNB_I64);
+    }
+    if (asks_for(call, "ndim"))
+        return tn_ty_prim_of(ctx, TNB_I32);
+    return tn_ty_prim_of(ctx, asks_for(call, "dtype_lanes") ? TNB_DTYPE(TNB_UINT, 16) : TNB_U8);
+}
+
+const tn_expr *
+legalize_inspect(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tn_list dims = emit_dims(call->args.at[0]);
+    tnb_dtype d = tn_type_dtype(call->args.at[0]->type);
+    int64_t axis;
+    if (has_axis(call)) {
+        if (!tn_int_value(call->args.at[1], &axis))
+            return NULL;
+        if (asks_for(call, "shape_i"))
+            return dims.at[axis];
+        const tn_expr *stride = I64(1); /* tensors are compact */
+        for (uint32_t i = (uint32_t)axis + 1; i < dims.n; i++)
+            stride = dim_mul(ctx, stride, dims.at[i]);
+        return stride;
+    }
+    if (asks_for(call, "ndim"))
+        return tn_i32(ctx, (int32_t)dims.n);
+    if (asks_for(call, "dtype_lanes"))
+        return tn_int_imm_of(ctx, TNB_DTYPE(TNB_UINT, 16), d.lanes);
+    return tn_int_imm_of(ctx, TNB_U8, asks_for(call, "dtype_bits") ? d.bits : d.code);
+}
