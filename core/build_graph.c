@@ -295,6 +295,9 @@ tn_seq_expr_of(tn_ctx *ctx, tn_list blocks, const tn_expr *body)
         if (!tn_as_bindings_block(blocks.at[i]))
             return tn_error(ctx, 0, TNB_TYPE, "a sequence consists of binding blocks, not %s",
                             tn_brief(ctx, blocks.at[i]));
+    const tn_ty_tuple *t = tn_is(body, TN_KIND_VAR) ? tn_as_ty_tuple(body->type) : NULL;
+    if (t && !t->fields.n)
+        body = tn_tuple_of(ctx, (tn_list){0});
     return finish(ctx, TN_KIND_SEQ_EXPR,
                   &(tn_seq_expr){.blocks = tn_merge_blocks(ctx, blocks), .body = body});
 }

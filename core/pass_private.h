@@ -14,9 +14,4 @@ tn_pass_reference(tn_ctx *ctx, const char *key, const char *name);
 void
 tn_pass_item_print(const tn_pass_item *item, tnb_buf *out);
 
-/* The options of an item for a run over `m`: references looked up, checked against the pass's
- * schema, completed. The error node after recording an error. */
-const tn_node *
-tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, const tn_module *m);
-
 #endif

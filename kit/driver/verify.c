@@ -3,12 +3,14 @@
  * random inputs.
  *
  * A module's results are kept while it is the state that the next pass starts from, so each state
- * runs once. A function is run again only if it, or something it can reach, changed. What could not
- * be compared is remembered with its reason.
+ * runs once. A function is run again only if it, or something it can reach, changed. Where a pass
+ * changes signatures it makes functions to compare with (tn_pass.adapt). What could not be compared
+ * is remembered with its reason.
  */
 #include "driver_private.h"
 
 #include "tenon/core/eval.h"
+#include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/workers.h"
 
@@ -186,10 +188,108 @@ leave_unverified(tnk_verify *v, const tn_pass_item *item, const char *name, cons
     TNB_PUSH(tn_arena(v->ctx), v->unverified, line);
 }
 
+static void
+broken_by(tnk_verify *v, const tn_pass_item *item, const char *name, const struct outcome *o)
+{
+    tn_error(v->ctx, o->func->loc, TNB_DIFFERS,
+             "pass %s breaks '%s': it ran before and does not after", item->name, name);
+    tnb_diag_note(tn_diags(v->ctx), "%s", o->why);
+    tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu", (unsigned long long)v->seed);
+}
+
+/* Whether what the function gave before and gives after agree as the pass promises. Where one of
+ * them could not be run, that is told, and they count as equal. */
+static bool
+outcomes_agree(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const char *name,
+               const struct outcome *a, const struct outcome *b)
+{
+    if (!b->value && a->value && b->broken) {
+        broken_by(v, item, name, b);
+        return false;
+    }
+    if (!a->value || !b->value) {
+        const char *why = a->value ? b->why : a->why;
+        leave_unverified(v, item, name, why ? why : "it could not be run");
+        return true;
+    }
+    bool exact = keeps == TN_KEEPS_BITS || keeps == TN_KEEPS_SIGNATURES,
+         half = keeps == TN_KEEPS_HALF;
+    double rtol = exact  ? 0
+                  : half ? HALF_TOLERANCE
+                         : v->rtol,
+           atol = exact  ? 0
+                  : half ? HALF_TOLERANCE
+                         : v->atol;
+    tnb_buf why = {0};
+    bool equal = tn_values_close(v->ctx, a->value, b->value, rtol, atol, &why);
+    if (equal) {
+        v->verified++;
+    } else {
+        tn_error(v->ctx, b->func->loc, TNB_DIFFERS, "pass %s changes what '%s' computes",
+                 item->name, name);
+        tnb_diag_note(tn_diags(v->ctx), "%s", why.s ? why.s : "the results differ");
+        tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu; %s",
+                      (unsigned long long)v->seed,
+                      exact ? "the pass promises equal bits" : "compared within the tolerance");
+    }
+    tnb_buf_free(&why);
+    return equal;
+}
+
+/* Compares two functions that the pass made for the purpose; no result is kept. */
+static bool
+compare_adapted(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const char *name,
+                const tn_pass_side *before, const tn_pass_side *after)
+{
+    const tn_function *a = tn_as_function(tn_module_get(before->m, before->name)),
+                      *b = tn_as_function(tn_module_get(after->m, after->name));
+    struct outcome x = {.function = name, .func = TN_NODE(a), .like = a}, y = x;
+    y.func = TN_NODE(b);
+    if (!a || !b || !takes_arguments_of(v->ctx, b, a)) {
+        leave_unverified(v, item, name, "its signature changed");
+        return true;
+    }
+    x.value = run(v, before->m, before->name, a, &x);
+    if (x.value)
+        y.value = run(v, after->m, after->name, b, &y);
+    return outcomes_agree(v, item, keeps, name, &x, &y);
+}
+
+/* What the pass makes of the function to be compared. False: it was compared, or cannot be; then
+ * *equal tells. */
+static bool
+as_it_is(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
+         const tn_module *after, const char *name, bool *equal)
+{
+    const tn_pass *pass = tn_find_pass(tn_ctx_registry(v->ctx), item->name, NULL);
+    *equal = true;
+    if (!pass || !pass->adapt || !tn_as_function(tn_module_get(after, name)))
+        return true;
+    const tn_node *options = tn_pass_options(v->ctx, pass, item, before);
+    tn_pass_ctx pc = {.ctx = v->ctx, .options = options, .opt_level = 2, .self = pass->self};
+    tn_pass_side a = {before, name}, b = {after, name};
+    const char *why = NULL;
+    uint32_t errors = tnb_diags_errors(tn_diags(v->ctx));
+    if (tn_is_error(options) || !pass->adapt(&pc, &a, &b, &why)) {
+        leave_unverified(v, item, name, why ? why : "nothing to compare it with could be made");
+        *equal = tnb_diags_errors(tn_diags(v->ctx)) == errors;
+        return false;
+    }
+    if (a.m == before && b.m == after && a.name && b.name)
+        return true;
+    if (a.name && b.name)
+        *equal = compare_adapted(v, item, keeps, name, &a, &b);
+    outcome_of(v, name)->func = NULL; /* what is known of it is of an earlier state */
+    return false;
+}
+
 static bool
 compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
                  const tn_module *after, const char *name)
 {
+    bool equal;
+    if (!as_it_is(v, item, keeps, before, after, name, &equal))
+        return equal;
     const tn_function *a = tn_as_function(tn_module_get(before, name)),
                       *b = tn_as_function(tn_module_get(after, name));
     if (!b || !takes_arguments_of(v->ctx, b, a)) {
@@ -208,45 +308,11 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
         return true;
     }
     struct outcome next = {.function = o->function, .func = &b->base, .like = o->like};
-    if (o->value) {
+    if (o->value)
         next.value = run(v, after, name, b, &next);
-        if (!next.value && !next.why)
-            next.why = "it could not be run";
-    } else {
+    else
         next.why = o->why;
-    }
-    bool equal = true;
-    if (!next.value && o->value && next.broken) {
-        equal = false;
-        tn_error(v->ctx, b->base.loc, TNB_DIFFERS,
-                 "pass %s breaks '%s': it ran before and does not after", item->name, name);
-        tnb_diag_note(tn_diags(v->ctx), "%s", next.why);
-        tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu", (unsigned long long)v->seed);
-    } else if (!next.value) {
-        leave_unverified(v, item, name, next.why ? next.why : "it could not be run");
-    } else {
-        bool exact = keeps == TN_KEEPS_BITS, half = keeps == TN_KEEPS_HALF;
-        tnb_buf why = {0};
-        equal = tn_values_close(v->ctx, o->value, next.value,
-                                exact  ? 0
-                                : half ? HALF_TOLERANCE
-                                       : v->rtol,
-                                exact  ? 0
-                                : half ? HALF_TOLERANCE
-                                       : v->atol,
-                                &why);
-        if (equal)
-            v->verified++;
-        else {
-            tn_error(v->ctx, b->base.loc, TNB_DIFFERS, "pass %s changes what '%s' computes",
-                     item->name, name);
-            tnb_diag_note(tn_diags(v->ctx), "%s", why.s ? why.s : "the results differ");
-            tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu; %s",
-                          (unsigned long long)v->seed,
-                          exact ? "the pass promises equal bits" : "compared within the tolerance");
-        }
-        tnb_buf_free(&why);
-    }
+    equal = outcomes_agree(v, item, keeps, name, o, &next);
     *outcome_of(v, name) = next;
     return equal;
 }

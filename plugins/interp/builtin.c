@@ -275,6 +275,15 @@ tuple_getitem(const builtin_call *b)
     return interp_val_ref(b->v[0]->items[b->v[1]->scalar.i]);
 }
 
+/* Values are let go when nothing holds them any more: there is nothing to forget. */
+static interp_val *
+tuple_reset_item(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_TUPLE) || !is(b, 1, INTERP_V_SCALAR) || b->v[1]->scalar.u >= b->v[0]->n)
+        return wrong(b, 0, "a tuple and an index into it");
+    return done(b);
+}
+
 static interp_val *
 make_tuple(const builtin_call *b)
 {
@@ -443,6 +452,7 @@ static const struct builtin_row {
     {"null_value", null_value},
     {"read_if_cond", read_if_cond},
     {"tuple_getitem", tuple_getitem},
+    {"tuple_reset_item", tuple_reset_item},
     {"make_tuple", make_tuple},
     {"alloc_storage", alloc_storage},
     {"make_closure", make_closure},

@@ -2,6 +2,8 @@
 /* Putting values in the place of parameters and symbolic variables. */
 #include "bind.h"
 
+#include <stdlib.h>
+
 #include "tenon/core/arith.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
@@ -81,6 +83,60 @@ bind_match(const tn_type *pattern, const tn_type *value, bind_found found, void 
 }
 
 /* ---- texts ---- */
+
+static bool
+skip(const char **s, const char *what)
+{
+    size_t n = strlen(what);
+    if (strncmp(*s, what, n) != 0)
+        return false;
+    *s += n;
+    return true;
+}
+
+/* "12]" */
+static bool
+index_of(const char **s, int64_t *out)
+{
+    char *end = NULL;
+    if (**s < '0' || **s > '9')
+        return false;
+    *out = strtoll(*s, &end, 10);
+    *s = end;
+    return *out <= UINT32_MAX && skip(s, "]");
+}
+
+bool
+bind_place_of(tn_ctx *ctx, const char *text, bind_place *out)
+{
+    const char *s = strchr(text, '['), *end;
+    int64_t param, dim = -1;
+    if (!s || (s[1] != '\'' && s[1] != '"') || !(end = strchr(s + 2, s[1])))
+        return false;
+    const char *func = tn_strn(ctx, s + 2, (size_t)(end - s - 2));
+    s = end + 1;
+    if (!skip(&s, "].params[") || !index_of(&s, &param))
+        return false;
+    if (skip(&s, ".ty.shape[") || skip(&s, ".ty.shape.values[") ||
+        skip(&s, ".struct_info.shape[") || skip(&s, ".struct_info.shape.values[")) {
+        if (!index_of(&s, &dim))
+            return false;
+    }
+    *out = (bind_place){func, (uint32_t)param, dim};
+    return !*s;
+}
+
+const tn_expr *
+bind_at(const tn_function *f, const char *name, const bind_place *p)
+{
+    tn_list dims;
+    if (strcmp(p->func, name) != 0 || p->param >= f->params.n)
+        return NULL;
+    const tn_expr *param = f->params.at[p->param];
+    if (p->dim < 0)
+        return param;
+    return tn_type_dims(param->type, &dims) && p->dim < dims.n ? dims.at[p->dim] : NULL;
+}
 
 /* The text is read as a dimension of a function whose first parameter has all variables. */
 const tn_expr *

@@ -13,6 +13,21 @@ bind_symbols(tn_ctx *ctx, const tn_node *func);
  * error. */
 const tn_expr *
 bind_dimension(tn_ctx *ctx, tn_list symbols, const char *text);
+/* What a host program can name as an object, written as there: "Module['main'].params[1]" is a
+ * parameter, "Module['main'].params[1].ty.shape[0]" an extent of it (struct_info: the older word).
+ * The module's own name does not matter. */
+typedef struct bind_place {
+    const char *func;
+    uint32_t param;
+    int64_t dim; /* -1: the parameter itself */
+} bind_place;
+/* False: the text is no such reference, so it is a name. */
+bool
+bind_place_of(tn_ctx *ctx, const char *text, bind_place *out);
+/* What stands at that place of `f`, whose name is `name`; NULL: nothing, or it is another
+ * function's. */
+const tn_expr *
+bind_at(const tn_function *f, const char *name, const bind_place *p);
 /* Replaces the keys of `map` (parameters, symbolic variables) in the whole function; dimensions
  * that change are simplified, parameters that are keys go. */
 const tn_expr *

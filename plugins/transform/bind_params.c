@@ -7,7 +7,9 @@
  *
  * Values are .npy files, or numbers for scalar parameters. Symbolic variables in a parameter's type
  * become what the value has there; one may also be bound by its own parameter and must agree then.
- * The function is named by its global symbol, a private one by its name. Its signature changes.
+ * The function is named by its global symbol, a private one by its name. A parameter is named by its
+ * name, or, where several share one, as a host program would: "Module['main'].params[1]". The
+ * signature changes: --verify compares with a call of the function as it was with the values bound.
  * Cases: tests/pass/BindParams.
  */
 #include "transform.h"
@@ -37,7 +39,11 @@ static const tn_expr *
 find_param(binder *b, const char *key)
 {
     const tn_expr *found = NULL;
-    for (uint32_t i = 0; i < b->func->params.n; i++) {
+    bind_place place;
+    bool by_place = bind_place_of(b->pc->ctx, key, &place) && place.dim < 0;
+    if (by_place)
+        found = bind_at(b->func, b->name, &place);
+    for (uint32_t i = 0; i < b->func->params.n && !by_place; i++) {
         if (strcmp(tn_var_name(b->func->params.at[i]), key) != 0)
             continue;
         if (found) {
@@ -120,6 +126,21 @@ bind_function(const tn_pass_ctx *pc, const tn_function *f, const char *name, con
     return tn_is_error(out) ? NULL : out;
 }
 
+/* The function that option func_name names: its index; the number of functions if there is none. */
+static uint32_t
+wanted_function(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const char *wanted = tn_option_str(pc, "func_name");
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_function *f = tn_as_function(m->funcs.at[i]);
+        const tn_string_imm *symbol =
+            f ? tn_as_string_imm(tn_func_attr(TN_NODE(f), "global_symbol")) : NULL;
+        if (f && strcmp(symbol ? symbol->value : tn_module_name(m, i), wanted) == 0)
+            return i;
+    }
+    return m->names.n;
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
@@ -129,21 +150,33 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         tn_error(pc->ctx, 0, TNB_TYPE, "option params must be a dictionary: {\"w\": \"@w.npy\"}");
         return NULL;
     }
-    for (uint32_t i = 0; i < m->names.n; i++) {
-        const tn_function *f = tn_as_function(m->funcs.at[i]);
-        const tn_string_imm *symbol =
-            f ? tn_as_string_imm(tn_func_attr(TN_NODE(f), "global_symbol")) : NULL;
-        const char *name = symbol ? symbol->value : tn_module_name(m, i);
-        if (!f || strcmp(name, wanted) != 0)
-            continue;
-        const tn_node *now = params->items.n ? bind_function(pc, f, name, params) : TN_NODE(f);
-        if (!now)
-            return NULL;
-        return now == TN_NODE(f) ? m : tn_module_set(pc->ctx, m, tn_module_name(m, i), now);
+    uint32_t i = wanted_function(pc, m);
+    if (i < m->names.n) {
+        const tn_node *f = m->funcs.at[i];
+        const tn_node *now =
+            params->items.n ? bind_function(pc, tn_as_function(f), wanted, params) : f;
+        return !now ? NULL : now == f ? m : tn_module_set(pc->ctx, m, tn_module_name(m, i), now);
     }
     tn_error(pc->ctx, 0, TNB_NOT_FOUND, "the module has no graph function '%s'", wanted);
     tnb_diag_hint(tn_diags(pc->ctx), "check the option func_name");
     return NULL;
+}
+
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    (void)after;
+    (void)why;
+    uint32_t i = wanted_function(pc, before->m);
+    if (i == before->m->names.n || strcmp(tn_module_name(before->m, i), before->name) != 0)
+        return true;
+    /* the pass itself binds the parameters of a function that calls the one as it was */
+    const tn_node *caller =
+        transform_caller_of(pc->ctx, tn_as_function(before->m->funcs.at[i]), before->name);
+    if (!tn_is_error(caller))
+        caller = bind_function(pc, tn_as_function(caller), tn_option_str(pc, "func_name"),
+                               tn_as_dict(tn_dict_get(pc->options, "params")));
+    return caller && transform_compare_with(pc->ctx, before, caller);
 }
 
 static const tn_attr_schema options[] = {
@@ -157,6 +190,7 @@ const tn_pass transform_bind_params = {
     .name = "BindParams",
     .doc = "replace parameters of a function by constants",
     .options = options,
-    .keeps = TN_KEEPS_SIGNATURES,
+    .keeps = TN_KEEPS_BITS,
     .run = run,
+    .adapt = adapt,
 };

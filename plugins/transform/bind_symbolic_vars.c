@@ -6,8 +6,10 @@
  *
  * Names are those of the variables that a function's signature or match_casts define. Without
  * func_name every function that has such a variable is changed, and each name must occur somewhere.
- * An expression is written as text over variables of the same function: {"n": "m * 2"}. Functions
- * whose signature changes are not compared by --verify. Cases: tests/pass/BindSymbolicVars.
+ * A variable may also be named by its place, as a host program would:
+ * "Module['main'].params[0].ty.shape[1]". An expression is written as text over variables of the same
+ * function: {"n": "m * 2"}. --verify compares with a call of the function as it was.
+ * Cases: tests/pass/BindSymbolicVars.
  */
 #include "transform.h"
 
@@ -43,7 +45,16 @@ collect(const tn_pass_ctx *pc, const tn_function *f, const char *name, bool all,
     for (uint32_t i = 0; i < d->items.n; i++) {
         const tn_pair *p = (const tn_pair *)d->items.at[i];
         const tn_expr *found = NULL;
-        for (uint32_t k = 0; k < symbols.n; k++) {
+        bind_place place;
+        bool by_place = bind_place_of(pc->ctx, p->key, &place);
+        if (by_place)
+            found = bind_at(f, name, &place);
+        if (found && !tn_is(found, TN_KIND_VAR)) {
+            tn_error(pc->ctx, f->base.loc, TNB_INVALID, "'%s' is %s, not a symbolic variable",
+                     p->key, tn_text(pc->ctx, found));
+            return false;
+        }
+        for (uint32_t k = 0; k < symbols.n && !by_place; k++) {
             if (strcmp(tn_var_name(symbols.at[k]), p->key) != 0)
                 continue;
             if (found) {
@@ -135,6 +146,46 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return out;
 }
 
+/* Whether `var` is one of the symbolic variables that the parameters of `f` define. */
+static bool
+in_signature(const tn_pass_ctx *pc, const tn_function *f, const tn_expr *var)
+{
+    tn_list defined = tn_defined_symbols(pc->ctx, TN_NODE(f));
+    for (uint32_t i = 0; i < defined.n; i++)
+        if (defined.at[i] == var)
+            return true;
+    return false;
+}
+
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    (void)after;
+    const char *only = tn_option_str(pc, "func_name");
+    const tn_node *f = tn_module_get(before->m, before->name);
+    if (only && strcmp(only, before->name) != 0)
+        return true;
+    const tn_dict *d = tn_as_dict(tn_dict_get(pc->options, "binding_map"));
+    bool *used = TNB_NEW_N(tn_scratch(pc->ctx), bool, d->items.n + 1);
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(pc->ctx));
+    if (!collect(pc, tn_as_function(f), before->name, false, &map, used))
+        return false;
+    for (uint32_t i = 0; i < map.n; i++)
+        if (map.at[i].key && !in_signature(pc, tn_as_function(f), map.at[i].key)) {
+            *why = tn_strf(pc->ctx, "'%s', which now has one value, is found out as it runs",
+                           tn_var_name(map.at[i].key));
+            return false;
+        }
+    if (!map.n)
+        return true;
+    /* the pass itself binds the variables of a function that calls the one as it was */
+    const tn_node *caller = transform_caller_of(pc->ctx, tn_as_function(f), before->name);
+    if (!tn_is_error(caller))
+        caller = bind_function(pc, caller, before->name, false, used);
+    return caller && transform_compare_with(pc->ctx, before, caller);
+}
+
 static const tn_attr_schema options[] = {
     {"binding_map", TN_ATTR_ANY, 0, NULL, "name of a symbolic variable -> integer or expression"},
     {"func_name", TN_ATTR_STR, TN_ATTR_OPTIONAL, NULL, "only this function"},
@@ -147,6 +198,7 @@ const tn_pass transform_bind_symbolic_vars = {
     .name = "BindSymbolicVars",
     .doc = "replace symbolic variables by numbers or expressions",
     .options = options,
-    .keeps = TN_KEEPS_SIGNATURES,
+    .keeps = TN_KEEPS_BITS,
     .run = run,
+    .adapt = adapt,
 };

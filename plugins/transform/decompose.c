@@ -42,6 +42,16 @@ decompose_shape(decomposer *d, const tn_expr *shape, int64_t ndim)
     return tn_shape(d->ctx, values);
 }
 
+const tn_expr *
+decompose_marked(decomposer *d, const tn_call *call, bool training)
+{
+    if (!tn_is_call_to(TN_NODE(call), "relax.nn.batch_norm") ||
+        (tn_call_int(call, "training") != 0) == training)
+        return TN_NODE(call);
+    const tn_node *attrs = tn_dict_set(d->ctx, call->attrs, "training", tn_bool(d->ctx, training));
+    return tn_call_of(d->ctx, call->op, call->args, attrs, call->ty_args, NULL);
+}
+
 /* ---- the rules for inference ---- */
 
 static const tn_expr *

@@ -20,6 +20,10 @@ typedef const tn_expr *(*decompose_fn)(decomposer *d, const tn_call *call);
 const tn_module *
 decompose_module(const tn_pass_ctx *pc, const tn_module *m, decompose_fn fn);
 
+/* For comparing: a batch_norm that is marked for training, or for inference, is one. */
+const tn_expr *
+decompose_marked(decomposer *d, const tn_call *call, bool training);
+
 /* The rules of inference: batch_norm, tensor_to_shape. */
 const tn_expr *
 decompose_for_inference(decomposer *d, const tn_call *call);

@@ -7,8 +7,8 @@
  *                                                    bn = (lv9, m, v)
  *
  * tensor_to_shape becomes a call of the runtime's function, a match_cast to fresh variables and
- * their shape. Data of unknown rank or element type stays as it is. Keeps results within a
- * tolerance, except those of a batch_norm marked for training, which takes its own statistics.
+ * their shape. Data of unknown rank or element type stays as it is. A batch_norm marked for training
+ * computes something else on purpose: --verify compares with the same one for inference.
  * Cases: tests/pass/DecomposeOpsForInference.
  */
 #include "decompose.h"
@@ -19,6 +19,20 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return decompose_module(pc, m, decompose_for_inference);
 }
 
+static const tn_expr *
+mark(decomposer *d, const tn_call *call)
+{
+    return decompose_marked(d, call, false);
+}
+
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    (void)after;
+    (void)why;
+    return (before->m = decompose_module(pc, before->m, mark)) != NULL;
+}
+
 const tn_pass transform_decompose_ops_for_inference = {
     .size = sizeof(tn_pass),
     .name = "DecomposeOpsForInference",
@@ -27,4 +41,5 @@ const tn_pass transform_decompose_ops_for_inference = {
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op",
+    .adapt = adapt,
 };

@@ -8,7 +8,8 @@
  *                                                    bn = (lv9, lv12, lv15)
  *
  * Fields 1 and 2 of batch_norm's result become the moving averages (1 - momentum) * old + momentum
- * * new. The rest is as for inference. What batch_norm computes changes. Cases:
+ * * new. The rest is as for inference. A batch_norm marked for inference computes something else on
+ * purpose: --verify compares with the same one for training. Cases:
  * tests/pass/DecomposeOpsForTraining.
  */
 #include "decompose.h"
@@ -122,12 +123,27 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return decompose_module(pc, m, decompose);
 }
 
+static const tn_expr *
+mark(decomposer *d, const tn_call *call)
+{
+    return decompose_marked(d, call, true);
+}
+
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    (void)after;
+    (void)why;
+    return (before->m = decompose_module(pc, before->m, mark)) != NULL;
+}
+
 const tn_pass transform_decompose_ops_for_training = {
     .size = sizeof(tn_pass),
     .name = "DecomposeOpsForTraining",
     .doc = "split batch_norm and layer_norm into simpler operators, with the batch's statistics",
     .options = decompose_options,
-    .keeps = TN_KEEPS_NOTHING,
+    .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op",
+    .adapt = adapt,
 };

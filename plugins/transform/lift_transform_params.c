@@ -28,6 +28,19 @@
 
 /* ---- the transform function ---- */
 
+/* The type of a weight within the bundle: extents that are weights themselves are not told. */
+static const tn_type *
+bundled_type(tn_ctx *ctx, const lift *l, const tn_type *t)
+{
+    const tn_ty_tensor *tensor = tn_as_ty_tensor(t);
+    tn_list used = tensor ? tn_free_vars(ctx, t, false) : (tn_list){0};
+    for (uint32_t i = 0; i < used.n; i++)
+        for (uint32_t k = 0; k < l->weights.n; k++)
+            if (used.at[i] == l->weights.at[k])
+                return tn_ty_tensor_of(ctx, NULL, tensor->dtype, tensor->ndim, tensor->vdevice);
+    return t;
+}
+
 /* Makes uses of weights fields of `tuple`, fetched before the binding that uses them. */
 typedef struct bundler {
     tn_ctx *ctx;
@@ -39,10 +52,17 @@ typedef struct bundler {
 static const tn_expr *
 fetched(bundler *b, uint32_t weight)
 {
+    const tn_expr *own = b->l->weights.at[weight];
+    if (tn_is_scalar(own))
+        return own;
     const tn_expr *get = tn_tuple_get_of(b->ctx, b->tuple, weight);
     const tn_expr *var = tn_dataflow_var(b->ctx, "lv", get->type);
     TNB_PUSH(tn_scratch(b->ctx), b->out, tn_binding(b->ctx, var, get));
-    return var;
+    if (bundled_type(b->ctx, b->l, own->type) == own->type)
+        return var;
+    const tn_expr *known = tn_dataflow_var(b->ctx, "lv", own->type);
+    TNB_PUSH(tn_scratch(b->ctx), b->out, tn_match_cast_of(b->ctx, known, var, own->type));
+    return known;
 }
 
 static void
@@ -76,9 +96,14 @@ transform_function_of(tn_ctx *ctx, const tn_module *m, const lift *l)
 {
     const tn_node **types = TNB_NEW_N(tn_scratch(ctx), const tn_node *, l->weights.n + 1);
     for (uint32_t i = 0; i < l->weights.n; i++)
-        types[i] = l->weights.at[i]->type;
+        types[i] = bundled_type(ctx, l, l->weights.at[i]->type);
     const tn_type *bundle = tn_ty_tuple_of(ctx, tn_list_of(ctx, types, l->weights.n));
     bundler b = {.ctx = ctx, .l = l, .tuple = tn_var_new(ctx, "params", bundle)};
+    /* scalars keep their variables: shapes are made of them */
+    for (uint32_t i = 0; i < l->weights.n; i++)
+        if (tn_is_scalar(l->weights.at[i]))
+            TNB_PUSH(tn_scratch(ctx), b.out,
+                     tn_binding(ctx, l->weights.at[i], tn_tuple_get_of(ctx, b.tuple, i)));
     for (uint32_t i = 0; i < l->lifted.n; i++)
         bundle_binding(&b, l->lifted.at[i]);
     tn_list fields = {0};
@@ -143,9 +168,15 @@ runtime_function_of(tn_ctx *ctx, const lift *l)
                                            tn_ty_shape_of(ctx, l->symbols)));
     for (uint32_t i = 0; i < l->outputs.n; i++) {
         const tn_expr *own = l->outputs.at[i];
-        const tn_expr *param = tn_var_new(ctx, tn_var_name(own), own->type);
-        params = tn_list_append(ctx, params, param);
-        tnb_ptrmap_set(&t.map, own, param);
+        if (tn_is_scalar(own))
+            tnb_ptrmap_set(&t.map, own, tn_var_new(ctx, tn_var_name(own), own->type));
+    }
+    for (uint32_t i = 0; i < l->outputs.n; i++) {
+        const tn_expr *own = l->outputs.at[i];
+        if (!tn_is_scalar(own))
+            tnb_ptrmap_set(&t.map, own,
+                           tn_var_new(ctx, tn_var_name(own), tn_subst(ctx, own->type, &t.map)));
+        params = tn_list_append(ctx, params, tnb_ptrmap_get(&t.map, own));
     }
     tn_rewriter r = {.ctx = ctx, .user = &t, .pre = trim, .post = without_stop, .map = &t.map};
     const tn_expr *body = tn_rewrite(&r, l->func->body);
@@ -154,7 +185,8 @@ runtime_function_of(tn_ctx *ctx, const lift *l)
         return tn_error_node(ctx);
     body = transform_sequence(ctx, seq->blocks, seq->body);
     const tn_node *f =
-        tn_function_of(ctx, params, body, l->func->ret, l->func->pure != 0, l->func->attrs);
+        tn_function_of(ctx, params, body, l->func->ret ? tn_subst(ctx, l->func->ret, &t.map) : NULL,
+                       l->func->pure != 0, l->func->attrs);
     if (!tn_is_error(f))
         f = canonicalize_symbols(ctx, tn_as_function(tn_fresh_copy(ctx, f, NULL)));
     return tn_is_error(f) ? f : canonicalize_variables(ctx, tn_as_function(f));
@@ -303,6 +335,73 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return made;
 }
 
+/* ---- comparing ---- */
+
+/* What the function takes of a bundle of weights: its fields, or what a transform makes of them. */
+static tn_list
+taken(transform_caller *c, const tn_module *m, const char *transform, const tn_expr *bundle,
+      uint32_t n)
+{
+    if (tn_is(tn_module_get(m, transform), TN_KIND_FUNCTION))
+        return transform_caller_fields(c, transform, tn_listv(c->ctx, bundle, NULL), n);
+    tn_list fields = {0};
+    for (uint32_t i = 0; i < n; i++)
+        fields = tn_list_append(c->ctx, fields,
+                                transform_caller_bind(c, tn_tuple_get_of(c->ctx, bundle, i)));
+    return fields;
+}
+
+/* A function of `params` that calls the side's function with the inputs of `like` and what it takes
+ * of a bundle of weights. */
+static bool
+compare_bundled(tn_ctx *ctx, tn_pass_side *side, const lift *like, tn_list params,
+                const tn_expr *bundle, const char *transform)
+{
+    transform_caller c = {.ctx = ctx};
+    const tn_function *f = tn_as_function(tn_module_get(side->m, side->name));
+    tn_list args = {like->func->params.at, like->num_input};
+    tn_list given = taken(&c, side->m, transform, bundle, f->params.n - like->num_input);
+    for (uint32_t i = 0; i < given.n; i++)
+        args = tn_list_append(ctx, args, given.at[i]);
+    const tn_expr *call = transform_caller_call(&c, side->name, args);
+    return transform_compare_with(ctx, side, transform_caller_end(&c, params, call));
+}
+
+/* The function is called with inputs and with what its transform makes of the weights as they were
+ * given before: one by one, or as the bundle that a transform which was there already takes. */
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    tn_ctx *ctx = pc->ctx;
+    const tn_node *shared = tn_dict_get(pc->options, "shared_transform");
+    bool together = tn_is(shared, TN_KIND_ARRAY) || tn_is_int_const(shared, 1);
+    const lift *l = NULL;
+    lift *each;
+    uint32_t n;
+    (void)why;
+    if (!lift_targets(ctx, before->m, shared, &each, &n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(each[i].name, before->name) == 0)
+            l = &each[i];
+    if (!l && n && ends_in_transform_params(before->name)) {
+        after->name = NULL; /* runs as part of the functions that it serves */
+        return true;
+    }
+    if (!l)
+        return true;
+    const char *transform =
+        together ? "transform_params" : tn_strf(ctx, "%s_transform_params", l->name);
+    const tn_function *first = tn_as_function(tn_module_get(before->m, transform));
+    if (!first || first->params.n != 1)
+        return compare_bundled(ctx, after, l, l->func->params, tn_tuple_of(ctx, l->weights),
+                               transform);
+    const tn_expr *bundle = tn_var_new(ctx, "params", first->params.at[0]->type);
+    tn_list params = tn_list_append(ctx, (tn_list){l->func->params.at, l->num_input}, bundle);
+    return compare_bundled(ctx, before, l, params, bundle, transform) &&
+           compare_bundled(ctx, after, l, params, bundle, transform);
+}
+
 static const tn_attr_schema options[] = {
     {"shared_transform", TN_ATTR_ANY, 0, "False",
      "True: one transform function for all functions; a list: for these"},
@@ -315,7 +414,8 @@ const tn_pass transform_lift_transform_params = {
     .name = "LiftTransformParams",
     .doc = "compute what depends on weights alone in functions of its own",
     .options = options,
-    .keeps = TN_KEEPS_SIGNATURES,
+    .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "op",
+    .adapt = adapt,
 };

@@ -42,6 +42,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/vm_shape_lower.c
 plugins_transform_transform_la_SOURCES = \
 	$(TRANSFORM_PASSES) \
+	plugins/transform/adapt.c \
 	plugins/transform/bind.c \
 	plugins/transform/bind.h \
 	plugins/transform/canonicalize.h \

@@ -13,7 +13,8 @@
  * values that only float16 operators use: these are stored in float16 at once. Only float16 and
  * float32 tensors in dataflow blocks change; what leaves a block has its own dtype again.
  * wrap_param goes. Options: out_dtype of the float16 operators, fp16_input_names: parameters that
- * become float16. Cases: tests/pass/ToMixedPrecision.
+ * become float16 (--verify then compares with a call that widens them). Cases:
+ * tests/pass/ToMixedPrecision.
  */
 #include "transform.h"
 
@@ -520,6 +521,31 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return tn_map_functions(pc, m, TN_FUNCTIONS, each_function, NULL);
 }
 
+/* Where parameters are float16 now, the function as it was is called with these widened. */
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    const tn_function *a = tn_as_function(tn_module_get(before->m, before->name)),
+                      *b = tn_as_function(tn_module_get(after->m, after->name));
+    transform_caller c = {.ctx = pc->ctx};
+    tn_list args = b->params;
+    bool narrowed = false;
+    (void)why;
+    for (uint32_t i = 0; i < args.n && i < a->params.n; i++) {
+        tnb_dtype was = tn_type_dtype(a->params.at[i]->type);
+        if (tnb_dtype_eq(was, tn_type_dtype(args.at[i]->type)))
+            continue;
+        const tn_node *attrs = tn_dictv(pc->ctx, "dtype", tn_dtype_value(pc->ctx, was), NULL);
+        const tn_expr *wide = tn_call_opv(pc->ctx, "relax.astype", attrs, b->params.at[i], NULL);
+        args = tn_list_with(pc->ctx, args, i, transform_caller_bind(&c, wide));
+        narrowed = true;
+    }
+    if (!narrowed)
+        return true;
+    const tn_expr *call = transform_caller_call(&c, before->name, args);
+    return transform_compare_with(pc->ctx, before, transform_caller_end(&c, b->params, call));
+}
+
 static const tn_attr_schema options[] = {
     {"out_dtype", TN_ATTR_DTYPE, 0, "float32", "in which operators in float16 accumulate"},
     {"fp16_input_names", TN_ATTR_STRS, TN_ATTR_OPTIONAL, NULL,
@@ -536,4 +562,5 @@ const tn_pass transform_to_mixed_precision = {
     .flags = TN_PASS_PARALLEL,
     .run = run,
     .needs = "op",
+    .adapt = adapt,
 };

@@ -18,6 +18,30 @@ transform_drop_unreachable(tn_ctx *ctx, const tn_module *m);
 const tn_module *
 transform_drop_unreachable_from(tn_ctx *ctx, const tn_module *m, tn_list entries);
 
+/* ---- adapt.c: functions to compare with, for tn_pass.adapt ---- */
+/* A function being written that calls functions of a module. */
+typedef struct transform_caller {
+    tn_ctx *ctx;
+    TNB_VEC(const tn_node *) bindings;
+} transform_caller;
+/* Binds a value, or the result of a call, to a variable. */
+const tn_expr *
+transform_caller_bind(transform_caller *c, const tn_expr *value);
+const tn_expr *
+transform_caller_call(transform_caller *c, const char *function, tn_list args);
+/* The fields of what `function` gives: a tuple of `n`. */
+tn_list
+transform_caller_fields(transform_caller *c, const char *function, tn_list args, uint32_t n);
+/* The function of these parameters; its variables are new. */
+const tn_node *
+transform_caller_end(transform_caller *c, tn_list params, const tn_expr *result);
+/* A function with the parameters of `f` that only calls the function `name` with them. */
+const tn_node *
+transform_caller_of(tn_ctx *ctx, const tn_function *f, const char *name);
+/* Adds `func` to the side's module; it is what is compared. False for the error node. */
+bool
+transform_compare_with(tn_ctx *ctx, tn_pass_side *side, const tn_node *func);
+
 /* ---- functions.c ---- */
 /* A SeqExpr whose empty blocks went and whose neighbouring blocks of one kind became one. */
 const tn_expr *

@@ -6,7 +6,10 @@
 
 #include "tenon/core/registry.h"
 
-enum { N_BROKEN_PASSES = 5 };
-extern const tn_pass *const broken_passes[N_BROKEN_PASSES];
+/* The passes of one mistake each; behind them two that change signatures (signature.c). */
+enum { N_BROKEN_PASSES = 5, N_ALL_PASSES = 7 };
+extern const tn_pass *const broken_passes[N_ALL_PASSES];
+
+extern const tn_pass broken_reverse, broken_reverse_wrongly;
 
 #endif

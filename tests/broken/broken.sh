@@ -44,11 +44,15 @@ catches BreakBroadcast "LegalizeOps, BreakBroadcast, ToNonDataflow"
 catches BreakBound "LegalizeOps, AnnotateTIROpPattern, BreakBound"
 catches BreakStorage "LegalizeOps, ToNonDataflow, RemovePurityChecking, CallTIRRewrite,
     StaticPlanBlockMemory{mode=arena}, BreakStorage, LowerAllocTensor"
+catches BreakSignature "BreakSignature, LegalizeOps"
 
 # nothing is found where nothing is wrong
 "$TENON" opt "$top_srcdir/tests/broken/module.py" -p "LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR" --verify \
     > /dev/null 2> "$tmp/log" || say "right passes are refused"
 grep -q "[1-9][0-9]* functions verified" "$tmp/log" || say "nothing was verified"
+"$TENON" opt "$top_srcdir/tests/broken/module.py" -p ReverseParameters --verify > /dev/null 2> "$tmp/log" ||
+    say "a right change of the signature is refused"
+grep -q "1 functions verified" "$tmp/log" || say "a function of another signature was not verified"
 
 # within a whole compilation: the pass, its place in the list and where it comes from
 printf '[pipeline cpu]\ninsert.wrong = after LegalizeOps: BreakBroadcast\n' > "$tmp/wrong.ini"

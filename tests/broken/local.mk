@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Wrong passes, as a plugin of the tests: execution checking has to find them.
 check_LTLIBRARIES += tests/broken/broken.la
-tests_broken_broken_la_SOURCES = tests/broken/plugin.c tests/broken/broken.c tests/broken/broken.h
+tests_broken_broken_la_SOURCES = tests/broken/plugin.c tests/broken/broken.c tests/broken/signature.c tests/broken/broken.h
 tests_broken_broken_la_CPPFLAGS = $(AM_CPPFLAGS)
 tests_broken_broken_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_broken_broken_la_LIBADD = $(CORE_LIB) $(BASE_LIB)

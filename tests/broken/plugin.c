@@ -3,4 +3,4 @@
 #include "broken.h"
 
 TN_PLUGIN(broken, "0.1.0", "Apache-2.0", "passes that break modules", .passes = broken_passes,
-          .n_passes = N_BROKEN_PASSES);
+          .n_passes = N_ALL_PASSES);

@@ -10,3 +10,5 @@ TESTS += tests/transform/dispatch.py
 EXTRA_DIST += tests/transform/dispatch.py
 TESTS += tests/transform/pipelines.py
 EXTRA_DIST += tests/transform/pipelines.py
+TESTS += tests/transform/verify.py
+EXTRA_DIST += tests/transform/verify.py

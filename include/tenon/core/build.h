@@ -206,7 +206,9 @@ TNB_EXPORT const tn_expr *
 tn_op_ref_of(tn_ctx *ctx, const tn_op *op);
 TNB_EXPORT const tn_expr *
 tn_if(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch, const tn_expr *else_branch);
-/* Neighbouring ordinary blocks become one and empty ones go; dataflow blocks stay as they are. */
+/* Neighbouring ordinary blocks become one and empty ones go; dataflow blocks stay as they are. A
+ * result that is a Var known to be empty becomes the empty tuple, as upstream's normal form has it.
+ */
 TNB_EXPORT const tn_expr *
 tn_seq_expr_of(tn_ctx *ctx, tn_list blocks, const tn_expr *body);
 TNB_EXPORT const tn_node *

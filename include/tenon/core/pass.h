@@ -38,6 +38,12 @@ typedef enum tn_keeps {
     TN_KEEPS_HALF        /* equal within what float16 leaves of the largest values */
 } tn_keeps;
 
+/* One side of a comparison by execution: a function of a module. */
+typedef struct tn_pass_side {
+    const tn_module *m;
+    const char *name;
+} tn_pass_side;
+
 typedef struct tn_pass {
     uint32_t size; /* sizeof(tn_pass) */
     int opt_level;
@@ -53,6 +59,14 @@ typedef struct tn_pass {
     /* Provider kinds the manager makes available (loads plugins for) before the run: "op", "rule",
      * ... space separated. */
     const char *needs;
+    /* For execution checking, where a function takes other parameters afterwards, or computes
+     * something else on purpose: makes of one function before and after the pass two that have to
+     * compute the same of the same arguments. A side that is no such function as it is becomes
+     * another module, say with a function that calls the original with the parameters bound; a name
+     * that becomes NULL says that comparing other functions covers this one. False: they cannot be
+     * compared; *why says so. Not set: functions are compared as they are. */
+    bool (*adapt)(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after,
+                  const char **why);
 } tn_pass;
 
 enum { TN_PASS_PARALLEL = 1 /* may run concurrently with itself on other contexts */ };
@@ -75,6 +89,11 @@ TNB_EXPORT bool
 tn_pass_list_parse(tn_ctx *ctx, const char *text, const char *origin, tn_pass_list *out);
 TNB_EXPORT void
 tn_pass_list_print(const tn_pass_list *l, tnb_buf *out);
+
+/* The options of an item for a run over `m`: references looked up, checked against the pass's
+ * schema, completed. The error node after recording an error. */
+TNB_EXPORT const tn_node *
+tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, const tn_module *m);
 
 /* ---- running ---- */
 /* Execution checking: implemented outside the core (tenon/core/eval.h), set by the driver. */
