@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a pass: looked up, checked, completed; and how a pass reads them. */
 #include "pass_private.h"
+
+#include <unistd.h>
+
+#include "tenon/base/file.h"
 #include "tenon/base/npy.h"
 
+static const char *
+found_from(tn_ctx *ctx, const char *dir, const char *path)
+{
+    if (!dir || path[0] == '/')
+        return path;
+    const char *there = tnb_path_join(tn_arena(ctx), dir, path);
+    return access(there, F_OK) == 0 ? there : path;
+}
+
+const char *
+tn_pass_path(const tn_pass_ctx *pc, const char *path)
+{
+    return found_from(pc->ctx, pc->dir, path);
+}
+
 static const tn_node *
-constant_of_file(tn_ctx *ctx, const char *path)
+constant_of_file(tn_ctx *ctx, const char *dir, const char *path)
 {
     tnb_array a = {0};
     tnb_err err;
-    if (tnb_npy_read(path, &a, &err) != TNB_OK)
+    if (tnb_npy_read(found_from(ctx, dir, path), &a, &err) != TNB_OK)
         return tn_error(ctx, 0, err.status, "%s", err.message);
     void *bytes;
     const tn_data *d = tn_data_new(ctx, a.dtype, a.ndim, a.shape, &bytes);
@@ -20,7 +39,7 @@ constant_of_file(tn_ctx *ctx, const char *path)
 
 /* Texts "@FILE.npy" inside a dictionary or list are the files' contents. */
 static const tn_node *
-with_files(tn_ctx *ctx, const tn_node *v)
+with_files(tn_ctx *ctx, const char *dir, const tn_node *v)
 {
     const tn_dict *d = tn_as_dict(v);
     const tn_array *a = tn_as_array(v);
@@ -30,9 +49,9 @@ with_files(tn_ctx *ctx, const tn_node *v)
         const tn_string_imm *s = tn_as_string_imm(old);
         size_t n = s ? strlen(s->value) : 0;
         if (n > 5 && s->value[0] == '@' && !strcmp(s->value + n - 4, ".npy"))
-            now = constant_of_file(ctx, s->value + 1);
+            now = constant_of_file(ctx, dir, s->value + 1);
         else if (tn_is(old, TN_KIND_DICT) || tn_is(old, TN_KIND_ARRAY))
-            now = with_files(ctx, old);
+            now = with_files(ctx, dir, old);
         if (tn_is_error(now))
             return now;
         if (now == old)
@@ -44,11 +63,11 @@ with_files(tn_ctx *ctx, const tn_node *v)
 }
 
 static const tn_node *
-look_up(tn_ctx *ctx, const tn_pass *pass, const tn_pair *ref, const tn_module *m)
+look_up(tn_ctx *ctx, const tn_pass *pass, const char *dir, const tn_pair *ref, const tn_module *m)
 {
     const char *name = ((const tn_string_imm *)ref->value)->value;
     if (strcmp(ref->key, TN_PASS_FILE) == 0)
-        return constant_of_file(ctx, name);
+        return constant_of_file(ctx, dir, name);
     const tn_node *v = tn_dict_get(m->attrs, name);
     return v ? v
              : tn_error(ctx, 0, TNB_NOT_FOUND, "pass %s: the module has no attribute '%s'",
@@ -63,8 +82,8 @@ tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, cons
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = (const tn_pair *)d->items.at[i];
         const tn_node *v = tn_is(p->value, TN_KIND_PAIR)
-                               ? look_up(ctx, pass, (const tn_pair *)p->value, m)
-                               : with_files(ctx, p->value);
+                               ? look_up(ctx, pass, item->dir, (const tn_pair *)p->value, m)
+                               : with_files(ctx, item->dir, p->value);
         if (v == p->value)
             continue;
         if (tn_is_error(v))

@@ -249,7 +249,8 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
                       .progress = step_bar,
                       .progress_user = r,
                       .note = take_note,
-                      .note_user = r};
+                      .note_user = r,
+                      .dir = item->dir};
     double start = now_s();
     tn_loc at = tn_at(ctx, 0);
     const tn_module *after = pass->run(&pc, m);

@@ -8,6 +8,8 @@
  */
 #include "driver_private.h"
 
+#include "tenon/base/file.h"
+
 #include "tenon/base/num.h"
 
 static const char *const phase_names[TNK_N_PHASES] = {/* ORDER PHASE */
@@ -79,6 +81,21 @@ origin_of(struct maker *m, const tnb_conf_value *v)
     return v->line ? tn_strf(m->ctx, "%s:%u", v->file, v->line) : tn_str(m->ctx, v->file);
 }
 
+/* The folder of the file that the value stands in; NULL where it is of no file. */
+static const char *
+folder_of(struct maker *m, const tnb_conf_value *v)
+{
+    return v->line ? tnb_path_dir(tn_arena(m->ctx), v->file) : NULL;
+}
+
+/* Relative paths in the options of these items count from the folder of `v`'s file. */
+static void
+note_folder(struct maker *m, tn_pass_list *l, const tnb_conf_value *v)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        l->at[i].dir = folder_of(m, v);
+}
+
 static void
 complain(struct maker *m, const tnb_conf_value *v, const char *what, const char *name)
 {
@@ -101,6 +118,7 @@ replace_phases(struct maker *m, const tnb_conf_value *const *values, uint32_t n)
                     push(m, &m->out->dropped, gone);
                 }
                 parse_into(m, values[i]->value, origin_of(m, values[i]), (tnk_phase)p, &fresh);
+                note_folder(m, &fresh, values[i]);
                 m->out->phases[p] = fresh;
             }
 }
@@ -213,6 +231,7 @@ insert_one(struct maker *m, const tnb_conf_value *v)
     }
     tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];
     parse_into(m, a.list, origin_of(m, v), phase, &extra);
+    note_folder(m, &extra, v);
     for (uint32_t i = 0; i <= l->n; i++) {
         for (uint32_t k = 0; i == at && k < extra.n; k++)
             push(m, &merged, extra.at[k]);
@@ -264,9 +283,11 @@ set_options(struct maker *m)
             uint32_t n;
             const tnb_conf_value **values =
                 tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
-            for (uint32_t k = 0; k < n; k++)
+            for (uint32_t k = 0; k < n; k++) {
                 item->options = tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key),
                                             option_value(m->ctx, values[k]->value));
+                item->dir = folder_of(m, values[k]);
+            }
             if (n)
                 item->origin =
                     tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[0]));

@@ -266,7 +266,8 @@ as_it_is(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_modul
     if (!pass || !pass->adapt || !tn_as_function(tn_module_get(after, name)))
         return true;
     const tn_node *options = tn_pass_options(v->ctx, pass, item, before);
-    tn_pass_ctx pc = {.ctx = v->ctx, .options = options, .opt_level = 2, .self = pass->self};
+    tn_pass_ctx pc = {
+        .ctx = v->ctx, .options = options, .opt_level = 2, .self = pass->self, .dir = item->dir};
     tn_pass_side a = {before, name}, b = {after, name};
     const char *why = NULL;
     uint32_t errors = tnb_diags_errors(tn_diags(v->ctx));

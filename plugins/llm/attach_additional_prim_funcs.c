@@ -10,7 +10,8 @@
  *
  * A file is a module or a bare function. A tensor program of the same name is replaced, as
  * upstream does it; what would replace a graph function, or comes from two files, is an error. The
- * files are read when the pass runs; relative paths count from the current folder. Cases:
+ * files are read when the pass runs. Relative paths count from the folder of the INI file that names
+ * them; where nothing lies there, and on a command line, from the current folder. Cases:
  * tests/pass/AttachAdditionalPrimFuncs.
  */
 #include "llm.h"
@@ -68,7 +69,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     const tn_array *files = tn_as_array(tn_dict_get(pc->options, "functions"));
     tnb_strmap_init(&a.file_of, tn_scratch(pc->ctx));
     for (uint32_t i = 0; files && i < files->items.n; i++)
-        if (!add_file(&a, tn_as_string_imm(files->items.at[i])->value))
+        if (!add_file(&a, tn_pass_path(pc, tn_as_string_imm(files->items.at[i])->value)))
             return NULL;
     return a.names.n ? tn_module_set_all(pc->ctx, m, a.names.at, a.funcs.at, a.names.n) : m;
 }

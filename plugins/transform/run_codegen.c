@@ -8,7 +8,8 @@
  * meaning of the external call: the interpreter runs it, and so --verify compares with it. What the
  * generator made for run time is noted in the module's attribute external_mods. With `fallback` a
  * function that the generator does not support stays an ordinary one, with a warning; else that is
- * an error. Options: target_options (codegen -> options), fallback. Cases:
+ * an error. Functions that neither a public one nor one of entry_functions reaches afterwards go.
+ * Options: target_options (codegen -> options), fallback, entry_functions. Cases:
  * tests/pass/RunCodegen.
  */
 #include "transform.h"
@@ -171,9 +172,28 @@ redirect(tn_rewriter *w, const tn_node *n)
                       n->type);
 }
 
+/* Whether the module has all functions of option entry_functions. */
+static bool
+entries_exist(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const tn_array *entries = tn_as_array(tn_dict_get(pc->options, "entry_functions"));
+    for (uint32_t i = 0; entries && i < entries->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(entries->items.at[i]);
+        if (!s || !tn_module_get(m, s->value)) {
+            tn_error(pc->ctx, 0, TNB_NOT_FOUND, "the module has no function '%s'",
+                     s ? s->value : "?");
+            tnb_diag_hint(tn_diags(pc->ctx), "check the option entry_functions");
+            return false;
+        }
+    }
+    return true;
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
+    if (!entries_exist(pc, m))
+        return NULL;
     runner r = {.pc = pc, .ctx = pc->ctx, .m = m};
     tnb_strmap_init(&r.external, tn_scratch(r.ctx));
     for (uint32_t i = 0; i < m->names.n; i++) {
@@ -190,6 +210,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         if (nf != f)
             r.m = tn_module_set(r.ctx, r.m, tn_module_name(m, i), nf);
     }
+    const tn_array *entries = tn_as_array(tn_dict_get(pc->options, "entry_functions"));
     if (r.mods.n) {
         const tn_array *old = tn_as_array(tn_dict_get(r.m->attrs, "external_mods"));
         tn_list all = old ? old->items : (tn_list){0};
@@ -199,13 +220,16 @@ run(const tn_pass_ctx *pc, const tn_module *m)
                                    tn_dict_set(r.ctx, r.m->attrs, "external_mods",
                                                tn_array_of(r.ctx, all)));
     }
-    return r.m == m ? m : transform_drop_unreachable(r.ctx, r.m);
+    return r.m == m ? m
+                    : transform_drop_unreachable_from(r.ctx, r.m,
+                                                      entries ? entries->items : (tn_list){0});
 }
 
 static const tn_attr_schema options[] = {
     {"target_options", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "a Dict: codegen -> its options"},
     {"fallback", TN_ATTR_BOOL, 0, "False",
      "compile here what a generator does not support, with a warning"},
+    {"entry_functions", TN_ATTR_STRS, 0, "[]", "functions to keep besides the public ones"},
     {0}};
 
 const tn_pass transform_run_codegen = {

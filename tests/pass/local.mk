@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Golden cases of passes. A new case is a file tests/pass/PassName/what_holds.py; nothing is listed here.
 check_PROGRAMS += tests/pass/run_cases
-tests_pass_run_cases_SOURCES = tests/pass/run_cases.c
-tests_pass_run_cases_LDADD = $(CORE_LIB) $(BASE_LIB)
+tests_pass_run_cases_SOURCES = tests/pass/run_cases.c tests/transform/external/testext.c
+tests_pass_run_cases_CPPFLAGS = $(AM_CPPFLAGS)
+tests_pass_run_cases_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/pass/cases.sh
 EXTRA_DIST += tests/pass/cases.sh
 dist-hook: dist-pass-cases

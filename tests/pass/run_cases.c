@@ -26,6 +26,9 @@
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 
+/* A code generator and its patterns, for cases of RunCodegen: tests/transform/external/testext.c. */
+extern const tn_plugin_desc tn_plugin;
+
 typedef struct session {
     tnb_diags *diags;
     tnb_conf *conf;
@@ -45,7 +48,7 @@ open_session(session *s)
         return false;
     }
     s->registry = tn_registry_new(s->plugins);
-    return s->registry != NULL;
+    return s->registry && tn_registry_add(s->registry, &tn_plugin, &err) == TNB_OK;
 }
 
 static void

@@ -26,6 +26,7 @@ typedef struct tn_pass_ctx {
     void *progress_user;
     void (*note)(void *user, const char *text); /* see tn_pass_note; may be NULL */
     void *note_user;
+    const char *dir; /* see tn_pass_path; may be NULL */
 } tn_pass_ctx;
 
 /* What execution checking may compare. ORDER KEEPS */
@@ -77,6 +78,7 @@ typedef struct tn_pass_item {
     const tn_node *options; /* Dict as written; NULL: none */
     const char *origin;     /* where the entry comes from: "cpu plugin", "site.ini:12" */
     const char *phase;      /* "legalize"; NULL outside pipelines */
+    const char *dir;        /* folder of the file that names the options; NULL: not from a file */
 } tn_pass_item;
 typedef struct tn_pass_list {
     tn_pass_item *at;
@@ -160,6 +162,12 @@ TNB_EXPORT bool
 tn_option_bool(const tn_pass_ctx *pc, const char *key);
 TNB_EXPORT const char *
 tn_option_str(const tn_pass_ctx *pc, const char *key);
+
+/* The path of a file that an option names: a relative one counts from the folder of the INI file that
+ * sets the option; where no such file is there, and for options given on a command line, from the
+ * current folder. */
+TNB_EXPORT const char *
+tn_pass_path(const tn_pass_ctx *pc, const char *path);
 
 /* For passes that work function by function: `fn` gives the new function (same pointer: unchanged;
  * NULL: error). Runs over Functions, PrimFuncs or both. */

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# passes: FuseOpsByPattern{patterns=["nobody.mm := matmul(x, w)"], annotate_codegen=true}, RunCodegen
+# error: no plugin offers the codegen 'nobody'
+# A codegen that no plugin offers.
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor((4, 8), dtype="float32"), w: R.Tensor((8, 8), dtype="float32"), b: R.Tensor((8,), dtype="float32")):
+        with R.dataflow():
+            lv = R.matmul(x, w)
+            lv1 = R.add(lv, b)
+            lv2 = R.nn.relu(lv1)
+            lv3 = R.exp(lv2)
+            gv = R.matmul(lv3, w)
+            R.output(gv)
+        return gv
