@@ -4,6 +4,8 @@
  */
 #include "scalar.h"
 
+#include "tenon/base/scalar.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -12,15 +14,7 @@
 int64_t
 tn_wrap_int(tnb_dtype d, int64_t v)
 {
-    if (d.code == TNB_BOOL)
-        return v != 0;
-    if (d.bits >= 64 || d.bits == 0)
-        return v;
-    uint64_t mask = ((uint64_t)1 << d.bits) - 1;
-    uint64_t u = (uint64_t)v & mask;
-    if (d.code == TNB_INT && (u >> (d.bits - 1)) != 0)
-        u |= ~mask;
-    return (int64_t)u;
+    return tnb_wrap_i64(d, v);
 }
 
 static bool
@@ -33,27 +27,11 @@ divide_int(tn_kind kind, bool is_unsigned, int64_t a, int64_t b, int64_t *out)
         *out = (int64_t)(quotient ? (uint64_t)a / (uint64_t)b : (uint64_t)a % (uint64_t)b);
         return true;
     }
-    if (b == -1) { /* INT64_MIN / -1 wraps to itself */
-        bool quotient = kind == TN_KIND_DIV || kind == TN_KIND_FLOOR_DIV;
-        *out = quotient ? (int64_t)(0 - (uint64_t)a) : 0;
-        return true;
-    }
-    int64_t q = a / b, r = a % b;
-    bool down = r != 0 && (r < 0) != (b < 0);
-    switch (kind) {
-    case TN_KIND_DIV:
-        *out = q;
-        return true;
-    case TN_KIND_MOD:
-        *out = r;
-        return true;
-    case TN_KIND_FLOOR_DIV:
-        *out = down ? q - 1 : q;
-        return true;
-    default:
-        *out = down ? r + b : r;
-        return true;
-    }
+    *out = kind == TN_KIND_DIV         ? tnb_div_i64(a, b)
+           : kind == TN_KIND_MOD       ? tnb_mod_i64(a, b)
+           : kind == TN_KIND_FLOOR_DIV ? tnb_floor_div_i64(a, b)
+                                       : tnb_floor_mod_i64(a, b);
+    return true;
 }
 
 bool
@@ -184,21 +162,6 @@ float_value(const tn_expr *e, double *v)
     return true;
 }
 
-/* A double as an integer the way a C cast would, but defined for every value. */
-static int64_t
-int_of_double(double v)
-{
-    if (isnan(v))
-        return 0;
-    if (v >= 18446744073709551616.0)
-        return -1;
-    if (v >= 9223372036854775808.0)
-        return (int64_t)(uint64_t)v;
-    if (v <= -9223372036854775808.0)
-        return INT64_MIN;
-    return (int64_t)v;
-}
-
 const tn_expr *
 tn_literal(tn_ctx *ctx, tnb_dtype d, double v)
 {
@@ -211,7 +174,7 @@ tn_literal(tn_ctx *ctx, tnb_dtype d, double v)
     if (tnb_dtype_is_bool(d))
         return tn_int_imm_of(ctx, d, v != 0);
     if (tnb_dtype_is_int(d))
-        return tn_int_imm_of(ctx, d, int_of_double(v));
+        return tn_int_imm_of(ctx, d, (int64_t)tnb_f64_to_u64(v));
     return tn_error(ctx, 0, TNB_TYPE, "no literal has dtype %s", tnb_dtype_print(d).s);
 }
 

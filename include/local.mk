@@ -12,6 +12,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/npy.h \
 	include/tenon/base/num.h \
 	include/tenon/base/plugin.h \
+	include/tenon/base/scalar.h \
 	include/tenon/base/status.h \
 	include/tenon/base/tensor_pb.h \
 	include/tenon/base/threads.h \

@@ -4,6 +4,7 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/artifact.c \
 	runtime/builtin.c \
 	runtime/device.c \
+	runtime/host.c \
 	runtime/internal.h \
 	runtime/machine.c \
 	runtime/metadata.c \

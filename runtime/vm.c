@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "internal.h"
+#include "tenon/base/scalar.h"
 
 enum { MAX_FRAMES = 1 << 14, MAX_STACK = 1 << 24, MAX_DEPTH = 200, FEW_ARGS = 24 };
 
@@ -211,28 +212,19 @@ tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err)
 
 /* ---- scalar operations that can fail or take more than a line ---- */
 
-static int64_t
-floor_div(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return q - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-/* One of the four signed divisions; b is not 0. Division of the least integer by -1 wraps. */
+/* One of the four signed divisions; b is not 0. */
 static int64_t
 divide(uint16_t op, int64_t a, int64_t b)
 {
-    if (b == -1)
-        return op == TNB_VM_DIV || op == TNB_VM_FLOORDIV ? (int64_t)(0 - (uint64_t)a) : 0;
     switch (op) {
     case TNB_VM_DIV:
-        return a / b;
+        return tnb_div_i64(a, b);
     case TNB_VM_MOD:
-        return a % b;
+        return tnb_mod_i64(a, b);
     case TNB_VM_FLOORDIV:
-        return floor_div(a, b);
+        return tnb_floor_div_i64(a, b);
     default:
-        return a - floor_div(a, b) * b;
+        return tnb_floor_mod_i64(a, b);
     }
 }
 
@@ -242,86 +234,6 @@ extend(int64_t v, uint16_t aux)
     unsigned shift = 64 - (aux & 255u);
     uint64_t u = (uint64_t)v << shift;
     return aux & 256 ? (int64_t)u >> shift : (int64_t)(u >> shift);
-}
-
-static double
-round_to(double f, uint16_t aux)
-{
-    unsigned bits = aux >> 8, code = aux & 255;
-    if (bits == 32)
-        return (double)(float)f;
-    if (bits == 16)
-        return code == TNB_BFLOAT ? (double)tnb_bfloat_to_float(tnb_float_to_bfloat((float)f))
-                                  : (double)tnb_half_to_float(tnb_double_to_half(f));
-    return f;
-}
-
-static int64_t
-to_signed(double f)
-{
-    if (isnan(f))
-        return 0;
-    return f >= 0x1p63 ? INT64_MAX : f < -0x1p63 ? INT64_MIN : (int64_t)f;
-}
-
-static int64_t
-to_unsigned(double f)
-{
-    if (!(f > 0))
-        return 0;
-    return f >= 0x1p64 ? -1 : (int64_t)(uint64_t)f;
-}
-
-static double
-math1(uint16_t id, double x)
-{
-    switch (id) {
-#define CASE(n)           \
-    case TNB_VM_MATH_##n: \
-        return n(x);
-        /* clang-format off */
-        CASE(exp) CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1)
-        CASE(sqrt) CASE(cbrt) CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh)
-        CASE(asin) CASE(acos) CASE(atan) CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf) CASE(floor)
-        CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
-        /* clang-format on */
-#undef CASE
-                            case TNB_VM_MATH_rsqrt : return 1.0 /
-                                                     sqrt(x);
-    case TNB_VM_MATH_sigmoid:
-        return 1.0 / (1.0 + exp(-x));
-    case TNB_VM_MATH_isnan:
-        return isnan(x) != 0;
-    case TNB_VM_MATH_isinf:
-        return isinf(x) != 0;
-    case TNB_VM_MATH_isfinite:
-        return isfinite(x) != 0;
-    default:
-        return NAN; /* excluded by the verifier */
-    }
-}
-
-static double
-math2(uint16_t id, double x, double y)
-{
-    switch (id) {
-    case TNB_VM_MATH_pow:
-        return pow(x, y);
-    case TNB_VM_MATH_fmod:
-        return fmod(x, y);
-    case TNB_VM_MATH_atan2:
-        return atan2(x, y);
-    case TNB_VM_MATH_hypot:
-        return hypot(x, y);
-    case TNB_VM_MATH_copysign:
-        return copysign(x, y);
-    case TNB_VM_MATH_nextafter:
-        return nextafter(x, y);
-    case TNB_VM_MATH_ldexp:
-        return y > 100000 || y < -100000 ? ldexp(x, y > 0 ? 100000 : -100000) : ldexp(x, (int)y);
-    default:
-        return NAN; /* excluded by the verifier */
-    }
 }
 
 /* ---- values ---- */
@@ -891,7 +803,7 @@ op_EXT:
     FCMP(FLT, a < b)
     FCMP(FLE, a <= b)
 op_FROUND:
-    s[in->a] = as_bits(round_to(as_double(s[in->b]), in->aux));
+    s[in->a] = as_bits(tnb_round_f64(insn_dtype(in->aux), as_double(s[in->b])));
     NEXT();
 op_I2F:
     s[in->a] = as_bits((double)s[in->b]);
@@ -900,16 +812,16 @@ op_U2F:
     s[in->a] = as_bits((double)(uint64_t)s[in->b]);
     NEXT();
 op_F2I:
-    s[in->a] = to_signed(as_double(s[in->b]));
+    s[in->a] = tnb_f64_to_i64(as_double(s[in->b]));
     NEXT();
 op_F2U:
-    s[in->a] = to_unsigned(as_double(s[in->b]));
+    s[in->a] = (int64_t)tnb_f64_to_u64(fmax(as_double(s[in->b]), 0));
     NEXT();
 op_FMATH1:
-    s[in->a] = as_bits(math1(in->aux, as_double(s[in->b])));
+    s[in->a] = as_bits(tnb_math1(in->aux, as_double(s[in->b])));
     NEXT();
 op_FMATH2:
-    s[in->a] = as_bits(math2(in->aux, as_double(s[in->b]), as_double(s[in->c])));
+    s[in->a] = as_bits(tnb_math2(in->aux, as_double(s[in->b]), as_double(s[in->c])));
     NEXT();
 op_SEL:
     s[in->a] = s[in->a] ? s[in->b] : s[in->c];

@@ -41,14 +41,6 @@ struct cpu_device {
 
 /* ---- opening ---- */
 
-static tnb_status
-cpu_count(void *self, int *n, tnb_err *err)
-{
-    (void)self, (void)err;
-    *n = 1;
-    return TNB_OK;
-}
-
 static void
 cpu_set_threads(void *dev, int threads)
 {
@@ -153,38 +145,6 @@ cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
     if (align == CPU_HUGE)
         (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
-    return TNB_OK;
-}
-
-static void
-cpu_free(void *dev, void *mem)
-{
-    (void)dev;
-    free(mem);
-}
-
-static tnb_status
-cpu_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
-{
-    (void)dev, (void)stream, (void)err;
-    if (c->bytes)
-        memmove((char *)c->dst + c->dst_offset, (const char *)c->src + c->src_offset, c->bytes);
-    return TNB_OK;
-}
-
-static tnb_status
-cpu_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
-{
-    (void)dev, (void)stream, (void)err;
-    if (bytes)
-        memset((char *)mem + offset, 0, bytes);
-    return TNB_OK;
-}
-
-static tnb_status
-cpu_sync(void *dev, void *stream, tnb_err *err)
-{
-    (void)dev, (void)stream, (void)err;
     return TNB_OK;
 }
 
@@ -365,16 +325,16 @@ static const tnr_driver cpu_driver = {
     .doc = "the processor of this machine",
     .type = TNB_CPU,
     .alignment = CPU_ALIGN,
-    .count = cpu_count,
+    .count = tnr_host_count,
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
     .check_features = cpu_check_features,
     .alloc = cpu_alloc,
-    .free = cpu_free,
-    .copy = cpu_copy,
-    .zero = cpu_zero,
-    .sync = cpu_sync,
+    .free = tnr_host_free,
+    .copy = tnr_host_copy,
+    .zero = tnr_host_zero,
+    .sync = tnr_host_sync,
     .formats = cpu_formats,
     .module_load = cpu_module_load,
     .module_free = cpu_module_free,

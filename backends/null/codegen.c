@@ -5,15 +5,16 @@
 
 #include "code.h"
 
+typedef TNB_VEC(uint32_t) jumps;
+
 struct gen {
     tn_ctx *ctx;
     tnb_arena *arena;
     TNB_VEC(null_insn) insns;
-    TNB_VEC(null_value) constants;
     TNB_VEC(const tn_node *) buffers; /* data pointers: parameters, then allocations */
     tnb_ptrmap locals;                /* Var -> index + 1 */
     uint32_t n_locals;
-    TNB_VEC(uint32_t) breaks, continues; /* jumps of the innermost loop */
+    jumps breaks, continues; /* of the loops that are open */
     bool failed;
 };
 
@@ -40,18 +41,25 @@ emit(struct gen *g, enum null_op op, tnb_dtype d, uint32_t arg)
     return g->insns.n - 1;
 }
 
+/* The next instruction is where this jump, or all jumps from the n-th on, lead. */
 static void
-patch(struct gen *g, uint32_t jump)
+land(struct gen *g, uint32_t jump)
 {
     g->insns.at[jump].arg = g->insns.n;
 }
 
 static void
-push_int(struct gen *g, int64_t v)
+land_all(struct gen *g, jumps *j, uint32_t n)
 {
-    null_value c = {.i = v};
-    TNB_PUSH(g->arena, g->constants, c);
-    emit(g, NULL_CONST, TNB_I64, g->constants.n - 1);
+    while (j->n > n)
+        land(g, j->at[--j->n]);
+}
+
+static void
+push(struct gen *g, null_value v)
+{
+    uint32_t at = emit(g, NULL_CONST, TNB_I64, 0);
+    g->insns.at[at].value = v;
 }
 
 static uint32_t
@@ -64,65 +72,36 @@ local(struct gen *g, const tn_node *var)
     return g->n_locals++;
 }
 
-static uint32_t
-buffer_slot(struct gen *g, const tn_node *at, const tn_node *buffer)
+/* A LOAD or STORE behind the value that it stores: pushes the index. */
+static void
+access_element(struct gen *g, enum null_op op, const tn_node *at, const tn_buffer *b,
+               tn_list indices)
 {
-    const tn_node *data = tn_as_buffer(buffer)->data;
-    for (uint32_t i = 0; i < g->buffers.n; i++)
-        if (g->buffers.at[i] == data)
-            return i;
-    refuse(g, at);
-    return 0;
+    uint32_t slot = 0;
+    while (slot < g->buffers.n && g->buffers.at[slot] != b->data)
+        slot++;
+    if (slot == g->buffers.n || indices.n > 1)
+        refuse(g, at);
+    if (indices.n)
+        expr(g, indices.at[0]);
+    else
+        push(g, (null_value){.i = 0});
+    emit(g, op, b->dtype, slot);
 }
 
 /* ---- expressions: each leaves its value on the stack ---- */
-
-static void
-binary(struct gen *g, const tn_binary *e)
-{
-    static const struct {
-        tn_kind kind;
-        enum null_op op;
-        bool swap;
-    } table[] = {{TN_KIND_ADD, NULL_ADD, false},
-                 {TN_KIND_SUB, NULL_SUB, false},
-                 {TN_KIND_MUL, NULL_MUL, false},
-                 {TN_KIND_DIV, NULL_DIV, false},
-                 {TN_KIND_MOD, NULL_MOD, false},
-                 {TN_KIND_FLOOR_DIV, NULL_FLOOR_DIV, false},
-                 {TN_KIND_FLOOR_MOD, NULL_FLOOR_MOD, false},
-                 {TN_KIND_MIN, NULL_MIN, false},
-                 {TN_KIND_MAX, NULL_MAX, false},
-                 {TN_KIND_EQ, NULL_EQ, false},
-                 {TN_KIND_NE, NULL_NE, false},
-                 {TN_KIND_LT, NULL_LT, false},
-                 {TN_KIND_LE, NULL_LE, false},
-                 {TN_KIND_GT, NULL_LT, true},
-                 {TN_KIND_GE, NULL_LE, true}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (e->base.kind == table[i].kind) {
-            expr(g, table[i].swap ? e->b : e->a);
-            expr(g, table[i].swap ? e->a : e->b);
-            emit(g, table[i].op, tn_dtype_of(e->a), 0);
-            return;
-        }
-    refuse(g, &e->base);
-}
 
 /* c ? a : b, with only the chosen side evaluated; `and` and `or` are such choices too. */
 static void
 choice(struct gen *g, const tn_expr *c, const tn_expr *a, const tn_expr *b)
 {
     expr(g, c);
-    uint32_t otherwise = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0), result = g->n_locals++;
+    uint32_t otherwise = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
     expr(g, a);
-    emit(g, NULL_SET, TNB_I64, result);
     uint32_t end = emit(g, NULL_JUMP, TNB_B8, 0);
-    patch(g, otherwise);
+    land(g, otherwise);
     expr(g, b);
-    emit(g, NULL_SET, TNB_I64, result);
-    patch(g, end);
-    emit(g, NULL_GET, TNB_I64, result);
+    land(g, end);
 }
 
 static void
@@ -131,11 +110,12 @@ call(struct gen *g, const tn_call *c)
     static const struct {
         const char *name;
         enum null_op op;
-        uint32_t arg;
-        uint32_t n;
+        uint32_t arg, n;
     } table[] = {{"bitwise_and", NULL_BIT_AND, 0, 2},
                  {"bitwise_or", NULL_BIT_OR, 0, 2},
                  {"bitwise_xor", NULL_BIT_XOR, 0, 2},
+                 {"bitwise_not", NULL_BIT_NOT, 0, 1},
+                 {"abs", NULL_ABS, 0, 1},
                  {"shift_left", NULL_SHL, 0, 2},
                  {"shift_right", NULL_SHR, 0, 2},
 #define X(name, n) {#name, n == 1 ? NULL_MATH1 : NULL_MATH2, TNB_VM_MATH_##name, n},
@@ -153,8 +133,6 @@ call(struct gen *g, const tn_call *c)
         expr(g, c->args.at[0]);
         return;
     }
-    if (strcmp(name, "abs") == 0) /* max(x, 0 - x) */
-        name = tnb_dtype_is_float(d) ? "fabs" : name;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].name, name) == 0 && c->args.n == table[i].n &&
             (table[i].op < NULL_MATH1 || tnb_dtype_is_float(d))) {
@@ -168,19 +146,7 @@ call(struct gen *g, const tn_call *c)
                 emit(g, NULL_CAST, TNB_B8, TNB_VM_DTYPE(d));
             return;
         }
-    if (strcmp(name, "abs") == 0) {
-        expr(g, c->args.at[0]);
-        push_int(g, 0);
-        expr(g, c->args.at[0]);
-        emit(g, NULL_SUB, d, 0);
-        emit(g, NULL_MAX, d, 0);
-    } else if (strcmp(name, "bitwise_not") == 0) {
-        expr(g, c->args.at[0]);
-        push_int(g, -1);
-        emit(g, NULL_BIT_XOR, d, 0);
-    } else {
-        refuse(g, &c->base);
-    }
+    refuse(g, &c->base);
 }
 
 static void
@@ -192,13 +158,11 @@ expr(struct gen *g, const tn_expr *e)
     }
     switch ((int)e->kind) {
     case TN_KIND_INT_IMM:
-        push_int(g, tn_as_int_imm(e)->value);
+        push(g, (null_value){.i = tn_as_int_imm(e)->value});
         break;
-    case TN_KIND_FLOAT_IMM: {
-        null_value c = {.f = tn_as_float_imm(e)->value};
-        push_int(g, c.i);
+    case TN_KIND_FLOAT_IMM:
+        push(g, (null_value){.f = tn_as_float_imm(e)->value});
         break;
-    }
     case TN_KIND_VAR:
         emit(g, NULL_GET, tn_dtype_of(e), local(g, e));
         break;
@@ -224,25 +188,22 @@ expr(struct gen *g, const tn_expr *e)
         emit(g, NULL_SET, TNB_I64, local(g, tn_as_let(e)->var));
         expr(g, tn_as_let(e)->body);
         break;
-    case TN_KIND_BUFFER_LOAD: {
-        const tn_buffer_load *l = tn_as_buffer_load(e);
-        if (l->indices.n > 1)
-            refuse(g, e);
-        if (l->indices.n)
-            expr(g, l->indices.at[0]);
-        else
-            push_int(g, 0);
-        emit(g, NULL_LOAD, tn_as_buffer(l->buffer)->dtype, buffer_slot(g, e, l->buffer));
+    case TN_KIND_BUFFER_LOAD:
+        access_element(g, NULL_LOAD, e, tn_as_buffer(tn_as_buffer_load(e)->buffer),
+                       tn_as_buffer_load(e)->indices);
         break;
-    }
     case TN_KIND_CALL:
         call(g, tn_as_call(e));
         break;
     default:
-        if (tn_is_binary(e))
-            binary(g, tn_as_binary(e));
-        else
+        if (e->kind >= TN_KIND_ADD && e->kind <= TN_KIND_GE) {
+            expr(g, tn_as_binary(e)->a);
+            expr(g, tn_as_binary(e)->b);
+            emit(g, (enum null_op)(NULL_ADD + (e->kind - TN_KIND_ADD)),
+                 tn_dtype_of(tn_as_binary(e)->a), 0);
+        } else {
             refuse(g, e);
+        }
     }
 }
 
@@ -267,16 +228,14 @@ loop(struct gen *g, const tn_for_loop *f)
     emit(g, NULL_LT, d, 0);
     uint32_t out = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
     stmt(g, f->body);
-    for (; g->continues.n > c0; g->continues.n--)
-        patch(g, g->continues.at[g->continues.n - 1]);
+    land_all(g, &g->continues, c0);
     emit(g, NULL_GET, d, var);
-    push_int(g, 1);
+    push(g, (null_value){.i = 1});
     emit(g, NULL_ADD, d, 0);
     emit(g, NULL_SET, d, var);
     emit(g, NULL_JUMP, TNB_B8, top);
-    patch(g, out);
-    for (; g->breaks.n > b0; g->breaks.n--)
-        patch(g, g->breaks.at[g->breaks.n - 1]);
+    land(g, out);
+    land_all(g, &g->breaks, b0);
 }
 
 static void
@@ -286,19 +245,17 @@ while_loop(struct gen *g, const tn_while_loop *w)
     expr(g, w->cond);
     uint32_t out = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
     stmt(g, w->body);
-    for (; g->continues.n > c0; g->continues.n--)
-        patch(g, g->continues.at[g->continues.n - 1]);
+    land_all(g, &g->continues, c0);
     emit(g, NULL_JUMP, TNB_B8, top);
-    patch(g, out);
-    for (; g->breaks.n > b0; g->breaks.n--)
-        patch(g, g->breaks.at[g->breaks.n - 1]);
+    land(g, out);
+    land_all(g, &g->breaks, b0);
 }
 
 static void
 alloc(struct gen *g, const tn_alloc_buffer *a)
 {
     const tn_buffer *b = tn_as_buffer(a->buffer);
-    push_int(g, (int64_t)tnb_dtype_bytes(b->dtype));
+    push(g, (null_value){.i = (int64_t)tnb_dtype_bytes(b->dtype)});
     for (uint32_t i = 0; i < b->shape.n; i++) {
         expr(g, b->shape.at[i]);
         emit(g, NULL_MUL, TNB_I64, 0);
@@ -313,27 +270,11 @@ branch(struct gen *g, const tn_if_stmt *s)
     expr(g, s->cond);
     uint32_t otherwise = emit(g, NULL_JUMP_IF_NOT, TNB_B8, 0);
     stmt(g, s->then_case);
-    if (s->else_case) {
-        uint32_t end = emit(g, NULL_JUMP, TNB_B8, 0);
-        patch(g, otherwise);
+    uint32_t end = emit(g, NULL_JUMP, TNB_B8, 0);
+    land(g, otherwise);
+    if (s->else_case)
         stmt(g, s->else_case);
-        patch(g, end);
-    } else {
-        patch(g, otherwise);
-    }
-}
-
-static void
-store(struct gen *g, const tn_buffer_store *s)
-{
-    if (s->indices.n > 1)
-        refuse(g, &s->base);
-    expr(g, s->value);
-    if (s->indices.n)
-        expr(g, s->indices.at[0]);
-    else
-        push_int(g, 0);
-    emit(g, NULL_STORE, tn_as_buffer(s->buffer)->dtype, buffer_slot(g, &s->base, s->buffer));
+    land(g, end);
 }
 
 static void
@@ -345,7 +286,9 @@ stmt(struct gen *g, const tn_stmt *s)
             stmt(g, tn_as_seq(s)->stmts.at[i]);
         break;
     case TN_KIND_BUFFER_STORE:
-        store(g, tn_as_buffer_store(s));
+        expr(g, tn_as_buffer_store(s)->value);
+        access_element(g, NULL_STORE, s, tn_as_buffer(tn_as_buffer_store(s)->buffer),
+                       tn_as_buffer_store(s)->indices);
         break;
     case TN_KIND_BIND:
         expr(g, tn_as_bind(s)->value);
@@ -401,7 +344,6 @@ kernel(tn_ctx *ctx, const tnk_kernel *k, tnb_buf *out)
     stmt(&g, tn_as_prim_func(k->func)->body);
     emit(&g, NULL_END, TNB_B8, 0);
     null_kernel head = {.n_insns = g.insns.n,
-                        .n_constants = g.constants.n,
                         .n_buffers = k->n_buffers,
                         .n_allocs = g.buffers.n - k->n_buffers,
                         .n_scalars = k->n_scalars,
@@ -415,8 +357,6 @@ kernel(tn_ctx *ctx, const tnk_kernel *k, tnb_buf *out)
     memcpy(head.name, k->name, strlen(k->name));
     tnb_buf_put(out, &head, sizeof head);
     tnb_buf_put(out, g.insns.at, g.insns.n * sizeof *g.insns.at);
-    if (g.constants.n)
-        tnb_buf_put(out, g.constants.at, g.constants.n * sizeof *g.constants.at);
     return !g.failed;
 }
 

@@ -2,6 +2,7 @@
 /* Element types: sizes, spelling, conversion of the small float formats, element access. */
 #include "tenon/base/dtype.h"
 #include "tenon/base/mem.h"
+#include "tenon/base/scalar.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -404,21 +405,6 @@ tnb_load_f64(const void *data, tnb_dtype d, uint64_t i, double *out)
     return true;
 }
 
-/* As a C cast; where that is undefined: the nearest value, and 0 for NaN. */
-static int64_t
-to_int(double v, bool is_unsigned)
-{
-    if (isnan(v))
-        return 0;
-    if (v < -0x1p63)
-        return INT64_MIN;
-    if (v < 0x1p63)
-        return (int64_t)v;
-    if (is_unsigned)
-        return (int64_t)(v < 0x1p64 ? (uint64_t)v : UINT64_MAX);
-    return INT64_MAX;
-}
-
 bool
 tnb_store_f64(void *data, tnb_dtype d, uint64_t i, double v)
 {
@@ -440,7 +426,8 @@ tnb_store_f64(void *data, tnb_dtype d, uint64_t i, double v)
         return store_bits(data, d.bits, i, v != 0);
     if (d.code != TNB_INT && d.code != TNB_UINT)
         return false;
-    return store_bits(data, d.bits, i, (uint64_t)to_int(v, d.code == TNB_UINT));
+    return store_bits(data, d.bits, i,
+                      d.code == TNB_UINT ? tnb_f64_to_u64(v) : (uint64_t)tnb_f64_to_i64(v));
 }
 
 bool

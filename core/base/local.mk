@@ -27,6 +27,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/plugin_private.h \
 	core/base/pluginload.c \
 	core/base/progress.c \
+	core/base/scalar.c \
 	core/base/schema.c \
 	core/base/status.c \
 	core/base/threads.c \

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "reader.h"
+#include "tenon/base/scalar.h"
 
 static bool
 is_number(value v)
@@ -21,13 +22,6 @@ is_graph_value(value v)
 }
 
 /* ---- Python's numbers ---- */
-static int64_t
-floor_div(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-
 static value
 int_value(reader *r, const ast *e, int64_t i, bool ok)
 {
@@ -60,9 +54,9 @@ python_int(reader *r, const ast *e, int op, int64_t a, int64_t b)
     case TOK_SLASH:
         return (value){.kind = V_FLOAT, .f = (double)a / (double)b};
     case TOK_FLOOR:
-        return int_value(r, e, floor_div(a, b), true);
+        return int_value(r, e, tnb_floor_div_i64(a, b), true);
     case TOK_PERCENT:
-        return int_value(r, e, a - floor_div(a, b) * b, true);
+        return int_value(r, e, tnb_floor_mod_i64(a, b), true);
     case TOK_AMP:
         return int_value(r, e, a & b, true);
     case TOK_BAR:

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tenon/base/scalar.h"
+
 typedef enum outcome { DONE, WAITING, FAILED } outcome;
 
 static outcome
@@ -186,16 +188,6 @@ do_private(interp_frame *f, const interp_ins *in)
 
 /* ---- rare operations ---- */
 
-static int64_t
-saturated(double v)
-{
-    if (isnan(v))
-        return 0;
-    if (v >= 9223372036854775808.0)
-        return v >= 18446744073709551616.0 ? -1 : (int64_t)(uint64_t)v;
-    return v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
-}
-
 static tnb_dtype
 unpack(int64_t v)
 {
@@ -231,24 +223,6 @@ round_double(double v, tnb_dtype d)
     if (tnb_store_f64(cell, d, 0, v) && tnb_load_f64(cell, d, 0, &out))
         return (float)out;
     return (float)v;
-}
-
-static int64_t
-floor_div(int64_t x, int64_t y)
-{
-    if (y == -1)
-        return (int64_t)(0 - (uint64_t)x);
-    int64_t q = x / y;
-    return x % y != 0 && ((x < 0) != (y < 0)) ? q - 1 : q;
-}
-
-static int64_t
-floor_mod(int64_t x, int64_t y)
-{
-    if (y == -1)
-        return 0;
-    int64_t r = x % y;
-    return r != 0 && ((r < 0) != (y < 0)) ? r + y : r;
 }
 
 /* The bits of a register as they lie in memory, and back. */
@@ -726,10 +700,10 @@ L_MOV:
     BINARY(ADDI32, i, (int32_t)((uint32_t)x + (uint32_t)y))
     BINARY(SUBI32, i, (int32_t)((uint32_t)x - (uint32_t)y))
     BINARY(MULI32, i, (int32_t)((uint32_t)x * (uint32_t)y))
-    DIVIDE(TDIV, i, y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y)
-    DIVIDE(TMOD, i, y == -1 ? 0 : x % y)
-    DIVIDE(FDIV, i, floor_div(x, y))
-    DIVIDE(FMOD, i, floor_mod(x, y))
+    DIVIDE(TDIV, i, tnb_div_i64(x, y))
+    DIVIDE(TMOD, i, tnb_mod_i64(x, y))
+    DIVIDE(FDIV, i, tnb_floor_div_i64(x, y))
+    DIVIDE(FMOD, i, tnb_floor_mod_i64(x, y))
     DIVIDE(UDIV, u, x / y)
     DIVIDE(UMOD, u, x % y)
     BINARY(MIN, i, x < y ? x : y)
@@ -830,7 +804,7 @@ L_D2F:
     r[in->a].f = (float)r[in->b].d;
     NEXT;
 L_D2I:
-    r[in->a].i = saturated(r[in->b].d);
+    r[in->a].u = tnb_f64_to_u64(r[in->b].d);
     NEXT;
 L_ROUND:
     r[in->a].f = round_float(r[in->b].f, unpack(in->x.imm));

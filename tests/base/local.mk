@@ -6,6 +6,7 @@ BASE_TESTS = \
 	tests/base/t_dtype \
 	tests/base/t_diag \
 	tests/base/t_num \
+	tests/base/t_scalar \
 	tests/base/t_file \
 	tests/base/t_npy \
 	tests/base/t_conf \
@@ -24,6 +25,9 @@ tests_base_t_diag_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 tests_base_t_num_SOURCES = tests/base/t_num.c tests/base/harness.h tests/base/scratch.h
 tests_base_t_num_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_t_num_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
+tests_base_t_scalar_SOURCES = tests/base/t_scalar.c tests/base/harness.h
+tests_base_t_scalar_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_base_t_scalar_LDADD = $(BASE_LIB) $(CMOCKA_LIBS) -lm
 tests_base_t_file_SOURCES = tests/base/t_file.c tests/base/harness.h tests/base/scratch.h
 tests_base_t_file_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_t_file_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The node cases of ONNX's backend tests (package libonnx-testdata) through the whole compiler: none may crash, hang or leak, and
-# at least MINIMUM pass. Nothing but what TRUNCATED lists gives another answer. A case with one output byte altered fails.
+# The node cases of ONNX's backend tests (package libonnx-testdata) through the whole compiler, targets cpu and null: none may
+# crash, hang or leak, and at least MINIMUM pass. Nothing but what TRUNCATED lists gives another answer. A case with one output
+# byte altered fails.
 MINIMUM=350
 # In these cases of ONNX 1.12 the expected bfloat16 values were cut off after 16 bits; Tenon rounds to the nearest, as ONNX has
 # required since. They count as failures of onnx-test, and are expected here.
@@ -16,25 +17,28 @@ fi
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$TENON" onnx-test "$data" -t cpu -j 2 --quiet --timeout "${TESTS_TIMEOUT:-300}" > "$work/out" 2> "$work/err" || true
-tail -n 40 "$work/out"
-summary=$(tail -n 1 "$work/out")
-passed=${summary%% passed*}
-if grep -qE 'killed|crash|timed out|Sanitizer' "$work/out" "$work/err"; then
-    echo "a case crashed or hung"
-    grep -E 'killed|crash|timed out|Sanitizer' "$work/out" "$work/err" | head
-    exit 1
-fi
-if [ "$passed" -lt "$MINIMUM" ]; then
-    echo "only $passed cases pass, at least $MINIMUM are expected"
-    exit 1
-fi
-wrong=$(grep '^FAIL ' "$work/out" | grep -v ': compile: ' | grep -vE "^FAIL ($TRUNCATED):" || true)
-if [ -n "$wrong" ]; then
-    echo "$wrong"
-    echo "these cases compile and give another answer"
-    exit 1
-fi
+for target in cpu null; do
+    "$TENON" onnx-test "$data" -t $target -j 2 --quiet --timeout "${TESTS_TIMEOUT:-300}" > "$work/out" 2> "$work/err" || true
+    echo "$target:"
+    tail -n 40 "$work/out"
+    summary=$(tail -n 1 "$work/out")
+    passed=${summary%% passed*}
+    if grep -qE 'killed|crash|timed out|Sanitizer' "$work/out" "$work/err"; then
+        echo "a case crashed or hung"
+        grep -E 'killed|crash|timed out|Sanitizer' "$work/out" "$work/err" | head
+        exit 1
+    fi
+    if [ "$passed" -lt "$MINIMUM" ]; then
+        echo "only $passed cases pass, at least $MINIMUM are expected"
+        exit 1
+    fi
+    wrong=$(grep '^FAIL ' "$work/out" | grep -v ': compile: ' | grep -vE "^FAIL ($TRUNCATED):" || true)
+    if [ -n "$wrong" ]; then
+        echo "$wrong"
+        echo "these cases compile and give another answer"
+        exit 1
+    fi
+done
 cp -r "$data/test_relu" "$work/altered"
 chmod -R u+w "$work/altered"
 size=$(wc -c < "$work/altered/test_data_set_0/output_0.pb")

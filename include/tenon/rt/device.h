@@ -121,6 +121,28 @@ typedef struct tnr_driver {
     void (*set_threads)(void *dev, int threads);
 } tnr_driver;
 
+/* What a driver may take for its functions of the same names: one device without a state or features
+ * of its own, whose memory is the host's. */
+enum { TNR_HOST_ALIGNMENT = 64 };
+TNB_EXPORT tnb_status
+tnr_host_count(void *self, int *n, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err);
+TNB_EXPORT void
+tnr_host_close(void *dev);
+TNB_EXPORT tnb_status
+tnr_host_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
+TNB_EXPORT void
+tnr_host_free(void *dev, void *mem);
+TNB_EXPORT tnb_status
+tnr_host_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_sync(void *dev, void *stream, tnb_err *err);
+
 /* ---- opened devices ---- */
 typedef struct tnr_runtime tnr_runtime;
 typedef struct tnr_device tnr_device;
