@@ -360,83 +360,10 @@ import_deform_conv(onnx_node *n)
     return onnx_ret(n, onnx_astype(n, y, d));
 }
 
-/* ---- MaxRoiPool ---- */
-
-/* [begin, end) of bin `i` of `bins` between the region's edges, both included, in pixels. */
-static void
-bin_of(tn_ctx *ctx, tnb_dtype d, const tn_expr *low, const tn_expr *high, double scale,
-       const tn_expr *i, int64_t bins, const tn_expr *extent, const tn_expr **begin,
-       const tn_expr **end)
-{
-    const tn_expr *one = tn_literal(ctx, d, 1), *half = tn_literal(ctx, d, 0.5),
-                  *s = tn_literal(ctx, d, scale);
-    low = tn_intrin1(ctx, "floor", ADD(MUL(low, s), half));
-    high = tn_intrin1(ctx, "floor", ADD(MUL(high, s), half));
-    const tn_expr *size = tn_bin(ctx, TN_KIND_DIV, tn_max(ctx, ADD(SUB(high, low), one), one),
-                                 tn_literal(ctx, d, (double)bins));
-    const tn_expr *from = tn_intrin1(ctx, "floor", MUL(tn_cast_to(ctx, d, i), size)),
-                  *to = tn_intrin1(ctx, "ceil", MUL(tn_cast_to(ctx, d, ADD(i, I64(1))), size));
-    *begin = tn_cast_to(ctx, TNB_I64, ADD(from, low));
-    *end = tn_cast_to(ctx, TNB_I64, ADD(to, low));
-    *begin = tn_min(ctx, tn_max(ctx, *begin, I64(0)), extent);
-    *end = tn_min(ctx, tn_max(ctx, *end, I64(0)), extent);
-}
-
-/* Maxima over the rows of a bin for each column, then over its columns; 0 where it is empty. */
-static bool
-import_max_roi_pool(onnx_node *n)
-{
-    tn_ctx *ctx = n->ctx;
-    const tn_expr *in[2] = {onnx_in(n, 0), onnx_in(n, 1)};
-    int64_t size[2];
-    double scale = onnx_attr_float(n, "spatial_scale", 1);
-    int have = onnx_attr_ints(n, "pooled_shape", size, 2);
-    tn_list x, rois;
-    if (n->failed || !onnx_dims(n, in[0], &x) || !onnx_dims(n, in[1], &rois))
-        return false;
-    if (have != 2 || size[0] < 1 || size[1] < 1)
-        return onnx_fail(n, TNB_INVALID,
-                         "attribute 'pooled_shape' must be two extents of 1 or more");
-    if (x.n != 4 || rois.n != 2)
-        return onnx_fail(n, TNB_SHAPE, "data of rank %u and regions of rank %u, wanted 4 and 2",
-                         x.n, rois.n);
-    tnb_dtype d = onnx_dtype(in[0]), w = wide(d);
-    tnk_te *te = tnk_te_new(ctx);
-    const tn_node *a = tnk_te_input(te, "X", in[0]->type),
-                  *r = tnk_te_input(te, "rois", in[1]->type);
-    const tn_expr *extent[2] = {tnk_te_expr(te, x.at[2]), tnk_te_expr(te, x.at[3])};
-    const tn_expr *least = tn_min_value(ctx, d), *begin, *end, *edge[2];
-    const tn_expr *dims[4] = {rois.at[0], x.at[1], I64(size[0]), x.at[3]};
-    const tn_node *maxima = a;
-    for (int axis = 0; axis < 2; axis++) { /* rows, then columns */
-        if (axis == 1)
-            dims[3] = I64(size[1]);
-        tnk_stage *s = tnk_te_stage(te, axis ? "columns" : "rows", dims, 4, d);
-        const tn_expr *k = tnk_te_reduce_axis(s, "k", extent[axis]);
-        for (int e = 0; e < 2; e++)
-            edge[e] = tn_cast_to(ctx, w,
-                                 tnk_te_read(te, r, s->axes[0], I64(2 * e + (axis ? 1 : 2)), NULL));
-        bin_of(ctx, w, edge[0], edge[1], scale, s->axes[2 + axis], size[axis], extent[axis], &begin,
-               &end);
-        const tn_expr *batch =
-            tn_cast_to(ctx, TNB_I64, tnk_te_read(te, r, s->axes[0], I64(0), NULL));
-        const tn_expr *v =
-            axis ? tnk_te_read(te, maxima, s->axes[0], s->axes[1], s->axes[2], k, NULL)
-                 : tnk_te_read(te, a, batch, s->axes[1], k, s->axes[3], NULL);
-        const tn_expr *seen = AND(tn_bin(ctx, TN_KIND_GE, k, begin), LESS(k, end));
-        maxima = tnk_te_reduce(s, TNK_MAX_FINITE, tn_if_then_else(ctx, seen, v, least));
-    }
-    tnk_stage *s = tnk_te_stage(te, "max_roi_pool", dims, 4, d);
-    const tn_expr *v = tnk_te_read_at(te, maxima, s->axes, 4);
-    v = tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, v, least), tn_literal(ctx, d, 0), v);
-    return finish(n, te, "max_roi_pool", in, 2, tnk_te_define(s, v));
-}
-
 const onnx_op onnx_program_ops[] = {
     {"BitCast", 26, 0, 1, 1, 1, 1, import_bit_cast, NULL, 0, NULL},
     {"TensorScatter", 24, 0, 2, 3, 1, 1, import_tensor_scatter, NULL, 0, NULL},
     {"Col2Im", 18, 0, 3, 3, 1, 1, import_col2im, NULL, 0, NULL},
     {"DeformConv", 19, 0, 3, 5, 1, 1, import_deform_conv, NULL, 0, NULL},
-    {"MaxRoiPool", 1, 0, 2, 2, 1, 1, import_max_roi_pool, NULL, 0, NULL},
     {0},
 };
