@@ -10,12 +10,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <fcntl.h>
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 
@@ -29,8 +26,7 @@ enum { N_BUCKETS = 1024, CHUNK = 1 << 20 };
 
 struct tnk_artifact {
     tnb_arena *arena;
-    int fd;
-    char *path, *temporary; /* NULL for an anonymous file */
+    tnb_new_file file; /* of an anonymous file only the descriptor */
     uint32_t n_variants, max_sections;
     tnb_tno_section *sections;
     uint32_t n_sections;
@@ -49,17 +45,22 @@ align_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
+static const char *
+name_of(const tnk_artifact *a)
+{
+    return a->file.path ? a->file.path : "artifact";
+}
+
 static tnb_status
 write_at(tnk_artifact *a, uint64_t at, const void *bytes, uint64_t n, tnb_err *err)
 {
     const char *p = bytes;
     while (n) {
-        ssize_t k = pwrite(a->fd, p, n < 1u << 30 ? n : 1u << 30, (off_t)at);
+        ssize_t k = pwrite(a->file.fd, p, n < 1u << 30 ? n : 1u << 30, (off_t)at);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
-            return tnb_fail(err, TNB_IO, "%s: writing failed: %s", a->path ? a->path : "artifact",
-                            strerror(errno));
+            return tnb_fail(err, TNB_IO, "%s: writing failed: %s", name_of(a), strerror(errno));
         p += k;
         at += (uint64_t)k;
         n -= (uint64_t)k;
@@ -72,11 +73,11 @@ read_at(tnk_artifact *a, uint64_t at, void *bytes, uint64_t n, tnb_err *err)
 {
     char *p = bytes;
     while (n) {
-        ssize_t k = pread(a->fd, p, n, (off_t)at);
+        ssize_t k = pread(a->file.fd, p, n, (off_t)at);
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return tnb_fail(err, TNB_IO, "%s: reading back failed", a->path ? a->path : "artifact");
+            return tnb_fail(err, TNB_IO, "%s: reading back failed", name_of(a));
         if (k == 0) { /* in a hole at the end, which nothing was written behind yet */
             memset(p, 0, n);
             return TNB_OK;
@@ -91,22 +92,12 @@ read_at(tnk_artifact *a, uint64_t at, void *bytes, uint64_t n, tnb_err *err)
 static tnb_status
 open_file(tnk_artifact *a, const char *path, tnb_err *err)
 {
-    if (!path) {
-        a->fd = memfd_create("tenon-artifact", MFD_CLOEXEC);
-        return a->fd >= 0 ? TNB_OK
-                          : tnb_fail(err, TNB_IO, "no anonymous file for the artifact: %s",
-                                     strerror(errno));
-    }
-    a->path = tnb_strdup(a->arena, path);
-    a->temporary =
-        tnb_printf(a->arena, "%s/.%s.XXXXXX", tnb_path_dir(a->arena, path), tnb_path_name(path));
-    if (tnb_arena_failed(a->arena))
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
-    a->fd = mkostemp(a->temporary, O_CLOEXEC);
-    if (a->fd >= 0)
-        return TNB_OK;
-    a->temporary = NULL;
-    return tnb_fail(err, TNB_IO, "%s: cannot write there: %s", path, strerror(errno));
+    if (path)
+        return tnb_new_file_open(path, &a->file, err);
+    a->file.fd = memfd_create("tenon-artifact", MFD_CLOEXEC);
+    return a->file.fd >= 0
+               ? TNB_OK
+               : tnb_fail(err, TNB_IO, "no anonymous file for the artifact: %s", strerror(errno));
 }
 
 tnb_status
@@ -119,7 +110,7 @@ tnk_artifact_new(const char *path, uint32_t n_variants, tnk_artifact **out, tnb_
     if (!a)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to write an artifact");
     a->arena = arena;
-    a->fd = -1;
+    a->file.fd = -1;
     a->n_variants = n_variants;
     a->max_sections = 2 + 2 * n_variants;
     a->sections = TNB_NEW_N(arena, tnb_tno_section, a->max_sections);
@@ -333,26 +324,8 @@ write_header(tnk_artifact *a, tnb_err *err)
                             tnb_hash_128(a->sections, a->n_sections * sizeof *a->sections).lo};
     TNB_TRY(write_at(a, 0, &h, sizeof h, err));
     TNB_TRY(write_at(a, sizeof h, a->sections, a->n_sections * sizeof *a->sections, err));
-    if (ftruncate(a->fd, (off_t)a->end) != 0) /* an empty last section leaves the file short */
-        return tnb_fail(err, TNB_IO, "%s: %s", a->path ? a->path : "artifact", strerror(errno));
-    return TNB_OK;
-}
-
-static tnb_status
-put_in_place(tnk_artifact *a, tnb_err *err)
-{
-    if (!a->temporary)
-        return TNB_OK;
-    mode_t mask = umask(0); /* there is no other way to ask; the main thread does this */
-    umask(mask);
-    if (fchmod(a->fd, 0666 & ~mask) != 0 || close(a->fd) != 0) {
-        a->fd = -1;
-        return tnb_fail(err, TNB_IO, "%s: %s", a->path, strerror(errno));
-    }
-    a->fd = -1;
-    if (rename(a->temporary, a->path) != 0)
-        return tnb_fail(err, TNB_IO, "%s: cannot be put in place: %s", a->path, strerror(errno));
-    a->temporary = NULL;
+    if (ftruncate(a->file.fd, (off_t)a->end) != 0) /* an empty last section leaves the file short */
+        return tnb_fail(err, TNB_IO, "%s: %s", name_of(a), strerror(errno));
     return TNB_OK;
 }
 
@@ -362,12 +335,12 @@ tnk_artifact_finish(tnk_artifact *a, int *fd, uint64_t *bytes, tnb_err *err)
     tnb_status st = end_constants(a, err);
     if (st == TNB_OK)
         st = write_header(a, err);
-    if (st == TNB_OK)
-        st = put_in_place(a, err);
+    if (st == TNB_OK && a->file.temporary)
+        st = tnb_new_file_commit(&a->file, err);
     if (st == TNB_OK) {
         *bytes = a->end;
-        *fd = a->fd;
-        a->fd = -1;
+        *fd = a->file.fd;
+        a->file.fd = -1;
     }
     tnk_artifact_abandon(a);
     return st;
@@ -378,10 +351,7 @@ tnk_artifact_abandon(tnk_artifact *a)
 {
     if (!a)
         return;
-    if (a->fd >= 0)
-        close(a->fd);
-    if (a->temporary)
-        unlink(a->temporary);
+    tnb_new_file_abandon(&a->file);
     tnb_hasher_free(a->hasher);
     tnb_arena_free(a->arena);
 }

@@ -12,14 +12,103 @@
 
 enum { OUT_BUFFER = 256 << 10 };
 
+static tnb_status
+io_error(const char *what, const char *path, tnb_err *err)
+{
+    int e = errno;
+    char reason[128];
+    tnb_fail(err, TNB_IO, "cannot %s '%s': %s", what, path, strerror_r(e, reason, sizeof reason));
+    if (e == ENOSPC || e == EDQUOT)
+        tnb_hint(err, "free some space on that file system");
+    return TNB_IO;
+}
+
+/* ---- beside a place ---- */
+
+/* A new file beside `path`, with the mode that creating `path` itself would give. */
+static bool
+open_beside(tnb_new_file *f)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned counter;
+    size_t n = strlen(f->path) + 48;
+    f->temporary = malloc(n);
+    if (!f->temporary)
+        return false;
+    for (int i = 0; i < 100; i++) {
+        pthread_mutex_lock(&lock);
+        unsigned serial = counter++;
+        pthread_mutex_unlock(&lock);
+        snprintf(f->temporary, n, "%s.%ld.%u.tmp", f->path, (long)getpid(), serial);
+        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (f->fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return f->fd >= 0;
+}
+
+static void
+new_file_free(tnb_new_file *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f->temporary);
+    *f = (tnb_new_file){.fd = -1};
+}
+
+tnb_status
+tnb_new_file_open(const char *path, tnb_new_file *out, tnb_err *err)
+{
+    struct stat st;
+    *out = (tnb_new_file){.fd = -1, .path = realpath(path, NULL)};
+    if (!out->path)
+        out->path = strdup(path);
+    if (!out->path)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write '%s'", path);
+    tnb_status s = TNB_OK;
+    if (stat(out->path, &st) == 0 && !S_ISREG(st.st_mode))
+        s = tnb_fail(err, TNB_IO, "cannot write '%s': it is %s, not a regular file", path,
+                     S_ISDIR(st.st_mode) ? "a folder" : "a device, pipe or socket");
+    else if (!open_beside(out))
+        s = io_error("write", path, err);
+    if (s != TNB_OK)
+        new_file_free(out);
+    return s;
+}
+
+tnb_status
+tnb_new_file_commit(tnb_new_file *f, tnb_err *err)
+{
+    tnb_status s = TNB_OK;
+    int fd = f->fd;
+    f->fd = -1;
+    if (close(fd) != 0)
+        s = io_error("write", f->path, err);
+    else if (rename(f->temporary, f->path) != 0)
+        s = io_error("replace", f->path, err);
+    if (s != TNB_OK)
+        unlink(f->temporary);
+    new_file_free(f);
+    return s;
+}
+
+void
+tnb_new_file_abandon(tnb_new_file *f)
+{
+    if (f->temporary)
+        unlink(f->temporary);
+    new_file_free(f);
+}
+
+/* ---- buffered ---- */
+
 struct tnb_out {
-    int fd;
-    bool direct, standard;
+    tnb_new_file file; /* without `temporary` where the place itself is written */
+    bool standard;
     tnb_status failed;
     uint64_t pos; /* bytes given to us */
-    uint64_t flushed;
     size_t pending;
-    char *path, *temporary;
     tnb_err first;
     char buffer[OUT_BUFFER];
 };
@@ -27,11 +116,7 @@ struct tnb_out {
 static tnb_status
 out_error(tnb_out *o, const char *what, tnb_err *err)
 {
-    char reason[128];
-    const char *text = strerror_r(errno, reason, sizeof reason);
-    o->failed = tnb_fail(&o->first, TNB_IO, "cannot %s '%s': %s", what, o->path, text);
-    if (errno == ENOSPC || errno == EDQUOT)
-        tnb_hint(&o->first, "free some space on that file system");
+    o->failed = io_error(what, o->file.path, &o->first);
     if (err)
         *err = o->first;
     return o->failed;
@@ -40,33 +125,21 @@ out_error(tnb_out *o, const char *what, tnb_err *err)
 static void
 out_free(tnb_out *o)
 {
-    if (o->fd >= 0 && !o->standard)
-        close(o->fd);
-    free(o->path);
-    free(o->temporary);
+    if (o->standard)
+        o->file.fd = -1;
+    tnb_new_file_abandon(&o->file);
     free(o);
 }
 
-/* A new file beside `path`, with the mode that creating `path` itself would give. */
-static bool
-open_beside(tnb_out *o)
+/* Standard output, a device or a pipe. */
+static tnb_status
+open_directly(tnb_out *o, const char *path, tnb_err *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static unsigned counter;
-    size_t n = strlen(o->path) + 48;
-    o->temporary = malloc(n);
-    if (!o->temporary)
-        return false;
-    for (int i = 0; i < 100; i++) {
-        pthread_mutex_lock(&lock);
-        unsigned serial = counter++;
-        pthread_mutex_unlock(&lock);
-        snprintf(o->temporary, n, "%s.%ld.%u.tmp", o->path, (long)getpid(), serial);
-        o->fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (o->fd >= 0 || errno != EEXIST)
-            break;
-    }
-    return o->fd >= 0;
+    o->file.path = strdup(o->standard ? "standard output" : path);
+    if (!o->file.path)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write '%s'", path);
+    o->file.fd = o->standard ? 1 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return o->file.fd >= 0 ? TNB_OK : out_error(o, "write", err);
 }
 
 tnb_status
@@ -77,52 +150,30 @@ tnb_out_open(const char *path, tnb_out **out, tnb_err *err)
     if (!o)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to write '%s'", path);
     memset(o, 0, offsetof(tnb_out, buffer));
-    o->fd = -1;
+    o->file.fd = -1;
     o->standard = strcmp(path, "-") == 0;
-    /* Where the place is a link, what it leads to is replaced, not the link. */
-    o->path = o->standard ? NULL : realpath(path, NULL);
-    if (!o->path)
-        o->path = strdup(o->standard ? "standard output" : path);
-    if (!o->path) {
-        free(o);
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory to write '%s'", path);
-    }
     struct stat st;
-    bool ok = true;
-    if (o->standard) {
-        o->fd = 1;
-        o->direct = true;
-    } else if (stat(o->path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        errno = EISDIR;
-        ok = false;
-    } else if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        o->direct = true;
-        o->fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        ok = o->fd >= 0;
-    } else {
-        ok = open_beside(o);
-    }
-    if (!ok) {
-        tnb_status s = out_error(o, "write", err);
+    bool directly =
+        o->standard || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+    tnb_status s = directly ? open_directly(o, path, err) : tnb_new_file_open(path, &o->file, err);
+    if (s != TNB_OK)
         out_free(o);
-        return s;
-    }
-    *out = o;
-    return TNB_OK;
+    else
+        *out = o;
+    return s;
 }
 
 static tnb_status
 put(tnb_out *o, const char *p, size_t n, tnb_err *err)
 {
     while (n) {
-        ssize_t done = write(o->fd, p, n < (1u << 30) ? n : 1u << 30);
+        ssize_t done = write(o->file.fd, p, n < (1u << 30) ? n : 1u << 30);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
             return out_error(o, "write", err);
         p += done;
         n -= (size_t)done;
-        o->flushed += (uint64_t)done;
     }
     return TNB_OK;
 }
@@ -184,16 +235,16 @@ tnb_out_patch(tnb_out *o, uint64_t at, const void *p, size_t n, tnb_err *err)
 {
     if (o->failed)
         return again(o, err);
-    if (o->direct)
+    if (!o->file.temporary)
         return tnb_fail(err, TNB_UNSUPPORTED, "'%s' is no regular file, and this format needs one",
-                        o->path);
+                        o->file.path);
     if (at > o->pos || n > o->pos - at)
         return tnb_fail(err, TNB_BOUNDS, "bytes %llu to %llu of '%s' were not written yet",
-                        (unsigned long long)at, (unsigned long long)(at + n), o->path);
+                        (unsigned long long)at, (unsigned long long)(at + n), o->file.path);
     TNB_TRY(flush(o, err));
     const char *from = p;
     while (n) {
-        ssize_t done = pwrite(o->fd, from, n, (off_t)at);
+        ssize_t done = pwrite(o->file.fd, from, n, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
@@ -211,16 +262,14 @@ tnb_out_commit(tnb_out *o, tnb_err *err)
     if (!o)
         return TNB_OK;
     tnb_status s = o->failed ? again(o, err) : flush(o, err);
-    if (s == TNB_OK && !o->standard) {
-        int fd = o->fd;
-        o->fd = -1;
+    if (s == TNB_OK && o->file.temporary) {
+        s = tnb_new_file_commit(&o->file, err);
+    } else if (s == TNB_OK && !o->standard) {
+        int fd = o->file.fd;
+        o->file.fd = -1;
         if (close(fd) != 0)
             s = out_error(o, "write", err);
     }
-    if (s == TNB_OK && !o->direct && rename(o->temporary, o->path) != 0)
-        s = out_error(o, "replace", err);
-    if (s != TNB_OK && o->temporary)
-        unlink(o->temporary);
     out_free(o);
     return s;
 }
@@ -228,11 +277,8 @@ tnb_out_commit(tnb_out *o, tnb_err *err)
 void
 tnb_out_abandon(tnb_out *o)
 {
-    if (!o)
-        return;
-    if (o->temporary)
-        unlink(o->temporary);
-    out_free(o);
+    if (o)
+        out_free(o);
 }
 
 tnb_status

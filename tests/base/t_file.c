@@ -97,6 +97,43 @@ a_file_appears_whole_or_not_at_all(void **state)
 }
 
 static void
+only_regular_files_are_replaced(void **state)
+{
+    (void)state;
+    tnb_err err;
+    tnb_new_file f;
+    uint32_t before;
+    char target[4400], link[4400], pipe[4400];
+    snprintf(target, sizeof target, "%s", in_scratch("target"));
+    snprintf(link, sizeof link, "%s", in_scratch("to_target"));
+    snprintf(pipe, sizeof pipe, "%s", in_scratch("pipe"));
+    write_scratch("target", "old", 3);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    before = names_here();
+    assert_int_equal(tnb_new_file_open(pipe, &f, &err), TNB_IO);
+    assert_non_null(strstr(err.message, "not a regular file"));
+    assert_int_equal(tnb_new_file_open(scratch, &f, &err), TNB_IO);
+    assert_non_null(strstr(err.message, "it is a folder"));
+    assert_int_equal(tnb_new_file_open(link, &f, &err), TNB_OK);
+    tnb_new_file_abandon(&f);
+    tnb_new_file_abandon(&f);
+    assert_int_equal(names_here(), before);
+    assert_int_equal(tnb_new_file_open(link, &f, &err), TNB_OK);
+    assert_int_equal(write(f.fd, "new", 3), 3);
+    assert_int_equal(tnb_new_file_commit(&f, &err), TNB_OK);
+    struct stat st;
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    char *data;
+    size_t n;
+    assert_int_equal(tnb_read_file(target, 0, &data, &n, &err), TNB_OK);
+    assert_string_equal(data, "new");
+    free(data);
+    assert_int_equal(names_here(), before);
+}
+
+static void
 a_full_device_is_reported(void **state)
 {
     (void)state;
@@ -204,6 +241,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_mapped_and_read_within_its_limit),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(only_regular_files_are_replaced),
         cmocka_unit_test(a_full_device_is_reported),
         cmocka_unit_test(only_files_below_the_folder_open),
         cmocka_unit_test(paths_are_joined_and_taken_apart),

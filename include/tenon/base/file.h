@@ -48,7 +48,25 @@ tnb_open_below(const char *dir, const char *relative, int *fd, tnb_err *err);
 
 /* ---- writing ---- */
 
-/* A file that is written beside its place and renamed into it by tnb_out_commit. `path` "-" is
+/* A regular file that is written beside its place and takes it at once. Where the place is a link,
+ * what it leads to is replaced, not the link. */
+typedef struct tnb_new_file {
+    int fd;                 /* to read and write; -1: closed */
+    char *path, *temporary; /* of the place, and of the file until it takes it */
+} tnb_new_file;
+/* TNB_IO when it cannot be made there, or when the place holds something else than a regular
+ * file. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_new_file_open(const char *path, tnb_new_file *out, tnb_err *err);
+/* Closes the file and renames it into its place, with mode 0666 less umask. Frees `f`, also on
+ * failure; then nothing is left behind. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_new_file_commit(tnb_new_file *f, tnb_err *err);
+/* Removes it; a zero-initialised one is fine. */
+TNB_EXPORT void
+tnb_new_file_abandon(tnb_new_file *f);
+
+/* Buffered writing of such a file; tnb_out_commit puts it into its place. `path` "-" is
  * standard output, a device or pipe is written directly. Writes may be buffered; the first failure
  * is kept and returned by every later call. */
 typedef struct tnb_out tnb_out;
