@@ -74,16 +74,6 @@ tnb_wire_put_int(tnb_buf *b, uint32_t field, uint64_t v)
 }
 
 void
-tnb_wire_put_float(tnb_buf *b, uint32_t field, float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, 4);
-    tnb_wire_put_varint(b, (uint64_t)field << 3 | TNB_WIRE_FIXED32);
-    for (int i = 0; i < 4; i++)
-        tnb_buf_putc(b, (char)(bits >> (8 * i)));
-}
-
-void
 tnb_wire_put_bytes(tnb_buf *b, uint32_t field, const void *p, size_t n)
 {
     tnb_wire_put_varint(b, (uint64_t)field << 3 | TNB_WIRE_BYTES);

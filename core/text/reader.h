@@ -186,8 +186,6 @@ void
 rd_pop(reader *r);
 void
 rd_bind(reader *r, const char *name, value v);
-void
-rd_bind_at(reader *r, uint32_t frame, const char *name, value v); /* in an outer frame */
 const value *
 rd_find(reader *r, const char *name);
 value

@@ -68,33 +68,6 @@ rd_bind(reader *r, const char *name, value v)
     TNB_PUSH(r->arena, r->log, b);
 }
 
-void
-rd_bind_at(reader *r, uint32_t frame, const char *name, value v)
-{
-    /* entries of inner frames stand behind those of outer ones in the log */
-    bound *b = TNB_NEW(r->arena, bound);
-    *b = (bound){name, v, NULL, frame};
-    bound **p = NULL, *inner = tnb_ptrmap_get(&r->names, name);
-    while (inner && inner->frame > frame) {
-        p = &inner->older;
-        inner = inner->older;
-    }
-    if (inner && inner->frame == frame) {
-        inner->v = v;
-        return;
-    }
-    b->older = inner;
-    if (p)
-        *p = b;
-    else
-        tnb_ptrmap_set(&r->names, name, b);
-    TNB_PUSH(r->arena, r->log, b);
-    uint32_t i = r->log.n - 1;
-    for (; i > 0 && r->log.at[i - 1]->frame > frame; i--)
-        r->log.at[i] = r->log.at[i - 1];
-    r->log.at[i] = b;
-}
-
 const value *
 rd_find(reader *r, const char *name)
 {

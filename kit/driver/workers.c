@@ -54,7 +54,6 @@ typedef struct group {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint32_t turn;  /* whose turn it is; n: nobody's, all have ended */
-    bool stuck;     /* nobody can go on */
     int64_t failed; /* the first worker that failed; -1: none */
 } group;
 
@@ -96,10 +95,8 @@ give_turn(group *g)
         if (can_go_on(&g->w[i]))
             next = i;
     for (uint32_t i = 0; i < g->n && next == g->n; i++)
-        if (g->w[i].state == WORKER_WAITING) {
-            g->stuck = true; /* it is told so, and ends */
-            next = i;
-        }
+        if (g->w[i].state == WORKER_WAITING)
+            next = i; /* nobody can go on: it finds no message, and ends */
     g->turn = next;
     pthread_cond_broadcast(&g->changed);
 }

@@ -6,14 +6,12 @@
 
 typedef struct var_info {
     const tn_expr *value; /* NULL: a match_cast */
-    uint32_t place;
     TNB_VEC(const tn_expr *) users;
 } var_info;
 
 struct tnk_graph {
     tn_ctx *ctx;
-    tnb_ptrmap vars; /* Var -> var_info */
-    uint32_t n_places;
+    tnb_ptrmap vars;     /* Var -> var_info */
     const tn_expr *user; /* defined by the binding being scanned */
 };
 
@@ -23,7 +21,6 @@ info_of(tnk_graph *g, const tn_expr *var)
     var_info *v = tnb_ptrmap_get(&g->vars, var);
     if (!v) {
         v = TNB_NEW(tn_scratch(g->ctx), var_info);
-        v->place = UINT32_MAX;
         tnb_ptrmap_set(&g->vars, var, v);
     }
     return v;
@@ -39,7 +36,6 @@ scan_blocks(tnk_graph *g, tn_list blocks)
             const tn_expr *var = vb ? vb->var : tn_as_match_cast(at.at[i])->var;
             var_info *v = info_of(g, var);
             v->value = vb ? vb->value : NULL;
-            v->place = g->n_places++;
         }
     }
 }
@@ -127,11 +123,4 @@ tnk_graph_user(const tnk_graph *g, const tn_expr *var, uint32_t n)
 {
     const var_info *v = tnb_ptrmap_get(&g->vars, var);
     return v && n < v->users.n ? v->users.at[n] : NULL;
-}
-
-uint32_t
-tnk_graph_place(const tnk_graph *g, const tn_expr *var)
-{
-    const var_info *v = tnb_ptrmap_get(&g->vars, var);
-    return v ? v->place : UINT32_MAX;
 }

@@ -205,9 +205,3 @@ emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extent
         body = tn_for(ctx, vars[i], I64(0), extents[i], TN_FOR_SERIAL, NULL, NULL, body);
     return body;
 }
-
-bool
-emit_ints(const tn_call *call, const char *key, int64_t *out, int n)
-{
-    return tn_call_ints(call, key, out, n) == n;
-}

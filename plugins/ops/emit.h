@@ -90,9 +90,6 @@ emit_loop_vars(tn_ctx *ctx, const tn_expr **vars, uint32_t n);
 const tn_stmt *
 emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n,
            const tn_stmt *body);
-/* The integers of an attribute with exactly n entries; false when it has another count. */
-bool
-emit_ints(const tn_call *call, const char *key, int64_t *out, int n);
 
 /* ---- scalar arithmetic; `ctx` must be in scope ---- */
 #define ADD(a, b) tn_add(ctx, (a), (b))

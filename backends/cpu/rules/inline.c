@@ -33,12 +33,6 @@ cost_of(const tnk_item *block)
     return c;
 }
 
-bool
-cpu_is_guarded(const tnk_item *block)
-{
-    return cost_of(block).lazy;
-}
-
 void
 cpu_inline_cheap(tnk_sch *s, unsigned flags)
 {

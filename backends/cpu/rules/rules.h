@@ -15,9 +15,6 @@ enum { CPU_KEEP_PADDING = 1 /* guarded producers of reductions stay blocks of th
 /* Inlines element-wise blocks whose results are cheap to compute again or read once. */
 void
 cpu_inline_cheap(tnk_sch *s, unsigned flags);
-/* Whether the block's value is guarded by a condition (padding). */
-bool
-cpu_is_guarded(const tnk_item *block);
 
 /* ---- nest.c ---- */
 /* Fuses the outermost `n` loops as far as it is worth and makes them parallel. */

@@ -53,8 +53,6 @@ tnb_wire_put_varint(tnb_buf *b, uint64_t v);
 TNB_EXPORT void
 tnb_wire_put_int(tnb_buf *b, uint32_t field, uint64_t v);
 TNB_EXPORT void
-tnb_wire_put_float(tnb_buf *b, uint32_t field, float v);
-TNB_EXPORT void
 tnb_wire_put_bytes(tnb_buf *b, uint32_t field, const void *p, size_t n);
 TNB_EXPORT void
 tnb_wire_put_text(tnb_buf *b, uint32_t field, const char *s);

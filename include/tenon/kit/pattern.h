@@ -58,10 +58,6 @@ TNB_EXPORT uint32_t
 tnk_graph_uses(const tnk_graph *g, const tn_expr *var);
 TNB_EXPORT const tn_expr *
 tnk_graph_user(const tnk_graph *g, const tn_expr *var, uint32_t n);
-/* A number for each bound variable, in order of definition; UINT32_MAX: not bound here. */
-TNB_EXPORT uint32_t
-tnk_graph_place(const tnk_graph *g, const tn_expr *var);
-
 /* ---- matches ---- */
 typedef struct tnk_pat tnk_pat;
 typedef struct tnk_match_item {
