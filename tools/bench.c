@@ -84,7 +84,7 @@ run(tnt_session *s, const tnt_args *a)
 {
     tnt_program p;
     if (!tnt_program_open(s, a, a->operands[0], &p))
-        return TNT_FAILED;
+        return tnt_failure();
     const char *name = tnt_value(a, "function", "main");
     const tnr_signature *sig = tnr_artifact_function(p.artifact, name);
     tnr_value *args = NULL;
@@ -98,7 +98,7 @@ run(tnt_session *s, const tnt_args *a)
         tnr_release(&args[i]);
     free(args);
     tnt_program_close(&p);
-    return status;
+    return status == TNT_FAILED ? tnt_failure() : status;
 }
 
 const tnt_command tnt_command_bench = {

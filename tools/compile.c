@@ -49,7 +49,7 @@ run(tnt_session *s, const tnt_args *a)
     tnk_compile_options opt;
     double start = tnt_now();
     if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
-        return TNT_FAILED;
+        return tnt_failure();
     double imported = tnt_now();
     opt.output = out;
     tnk_compile_result r;

@@ -77,7 +77,7 @@ run_opt(tnt_session *s, const tnt_args *a)
     tnk_compile_options opt;
     const tn_node *config = NULL;
     if (!m || !pass_config(s, a, &config) || !tnt_compile_options(s, a, &opt))
-        return TNT_FAILED;
+        return tnt_failure();
     tnk_target target = {0};
     if (tnt_has(a, "target") && !tnk_target_find(s->ctx, s->conf, opt.targets[0], &target)) {
         tnt_report(s);
@@ -101,7 +101,7 @@ run_opt(tnt_session *s, const tnt_args *a)
     bool *changed = TNB_NEW_N(tn_arena(s->ctx), bool, list.n + 1);
     const char **notes = TNB_NEW_N(tn_arena(s->ctx), const char *, list.n + 1);
     tn_pass_run run = {.target = target.target,
-                       .config = config,
+                       .config = tnk_pass_config(s->ctx, s->conf, config),
                        .opt_level = level ? (int)level : -1,
                        .no_verify = opt.no_verify_ir,
                        .roundtrip = opt.roundtrip,

@@ -38,10 +38,19 @@ find_option(const tnt_command *c, const char *name, size_t n, char letter)
     return o ? o : find_in(tnt_common_options, name, n, letter);
 }
 
+static bool misused;
+
+int
+tnt_failure(void)
+{
+    return misused ? TNT_USAGE : TNT_FAILED;
+}
+
 int
 tnt_usage(const tnt_command *c, const char *fmt, ...)
 {
     va_list ap;
+    misused = true;
     va_start(ap, fmt);
     fprintf(stderr, "tenon %s: ", c->name);
     vfprintf(stderr, fmt, ap);

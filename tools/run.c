@@ -188,7 +188,7 @@ run(tnt_session *s, const tnt_args *a)
 {
     tnt_program p;
     if (!tnt_program_open(s, a, a->operands[0], &p))
-        return TNT_FAILED;
+        return tnt_failure();
     if (tnt_has(a, "verify")) {
         fprintf(stderr, "tenon: %u functions verified by execution\n", p.compiled.verified);
         for (uint32_t i = 0; i < p.compiled.n_unverified; i++)
@@ -230,7 +230,7 @@ run(tnt_session *s, const tnt_args *a)
     free(args);
     tnr_release(&ret);
     tnt_program_close(&p);
-    return status;
+    return status == TNT_FAILED ? tnt_failure() : status;
 }
 
 const tnt_command tnt_command_run = {

@@ -82,6 +82,18 @@ tnt_complain(const tnb_err *err)
 
 /* ---- opening ---- */
 
+static void
+conf_log_level(const tnb_conf *conf, tnb_diags *diags)
+{
+    tnb_log_level l;
+    const tnb_conf_value *v = tnb_conf_find(conf, "tenon", "", "log");
+    if (v && tnb_log_parse_level(v->value, &l))
+        tnb_log_set_level(l);
+    else if (v)
+        tnb_conf_report(v, diags, TNB_INVALID,
+                        "'log' is '%s'; error, warn, info or debug is wanted", v->value);
+}
+
 int
 tnt_session_open(const tnt_args *a, tnt_session *out)
 {
@@ -106,8 +118,11 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;
     }
+    if (out->conf && !level)
+        conf_log_level(out->conf, out->diags);
+    bool failed = !out->conf || tnb_diags_errors(out->diags);
     print_diags(out->diags);
-    if (!out->conf)
+    if (failed)
         return TNT_FAILED;
     if (tnb_plugins_open(out->conf, tnt_value(a, "plugin-path", NULL), &out->plugins, &err) !=
         TNB_OK) {
@@ -120,6 +135,8 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;
     }
+    tnk_check_sections(out->ctx, out->conf);
+    tnt_report(out);
     return TNT_OK;
 }
 
@@ -242,6 +259,24 @@ dump_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     return true;
 }
 
+/* The configured cache of kernels, if it can be used. */
+static void
+cache_options(tnt_session *s, tnk_compile_options *opt)
+{
+    const char *wanted = tnb_conf_text(s->conf, "tenon", "", "cache_dir"), *dir;
+    tnb_err err = {0};
+    int64_t mib;
+    if (tnb_cache_dir(tn_arena(s->ctx), wanted, &dir, &err) != TNB_OK) {
+        fprintf(stderr, "tenon: no cache of kernels: %s\n", err.message);
+        if (*err.hint)
+            fprintf(stderr, "  hint: %s\n", err.hint);
+        return;
+    }
+    opt->cache_dir = wanted ? wanted : "";
+    tnb_conf_int(s->conf, "tenon", "", "cache_size", 0, &mib, NULL);
+    opt->cache_bytes = (uint64_t)mib << 20;
+}
+
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
@@ -261,16 +296,8 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     opt->verify_budget = (uint64_t)budget;
     opt->reproducer = tnt_value(a, "reproducer", NULL);
     opt->progress = isatty(STDERR_FILENO);
-    if (!tnt_has(a, "no-cache")) {
-        tnb_err err = {0};
-        if (tnb_cache_dir(tn_arena(s->ctx), tnb_conf_text(s->conf, "tenon", "", "cache_dir"),
-                          &opt->cache_dir, &err) != TNB_OK) {
-            fprintf(stderr, "tenon: no cache of kernels: %s\n", err.message);
-            if (*err.hint)
-                fprintf(stderr, "  hint: %s\n", err.hint);
-            opt->cache_dir = NULL;
-        }
-    }
+    if (!tnt_has(a, "no-cache"))
+        cache_options(s, opt);
     const char *trace = tnt_value(a, "trace", NULL);
     tnb_err err = {0};
     if (trace && !(opt->trace = tn_trace_open(trace, &err))) {

@@ -207,7 +207,7 @@ show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
     tnk_model m;
     if (!tnt_import(s, a, path, &m))
-        return TNT_FAILED;
+        return tnt_failure();
     const tn_function *f = tn_as_function(tn_module_get(m.module, "main"));
     if (!f) {
         fprintf(stderr, "tenon: %s has no function 'main'\n", path);
@@ -232,7 +232,7 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
     tnk_model m;
     tnk_compile_options opt;
     if (!tnt_import(s, a, path, &m) || !tnt_compile_options(s, a, &opt))
-        return TNT_FAILED;
+        return tnt_failure();
     opt.keep_source = true;
     tnk_compile_result r;
     tnb_status st = tnk_compile(s->ctx, &m, &opt, &r);

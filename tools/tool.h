@@ -79,8 +79,13 @@ tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int6
         int64_t *out);
 bool
 tnt_float(const tnt_args *a, const char *name, double otherwise, double *out);
+/* Says what is wrong with the command line; gives TNT_USAGE. */
 int
 tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
+/* The status after a function that failed with a message: TNT_USAGE when the message was about the
+ * command line, else TNT_FAILED. */
+int
+tnt_failure(void);
 
 void
 tnt_print_help(const tnt_command *c); /* NULL: of the program */

@@ -1,36 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of compiled kernels: one file a shared object, named by the hash of what it is made
- * from.
+ * from (its key).
  *
- * A file is a header (magic, size, hash of the content) and the content, so that damage is noticed
- * when it is read. Files are written beside their place and renamed. When the folder grows beyond
- * its limit, the files unused for longest go. It may be emptied at any time.
+ * A file is a header (magic, size, key, hash of the content) and the content, so that damage and a
+ * file under another's name are noticed when it is read. Files are written beside their place and
+ * renamed. When the folder grows beyond its limit, the files unused for longest go. It may be
+ * emptied at any time.
  */
 #include "config.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cpu.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 
-static const uint64_t limit_bytes = 1024ull << 20;
-static const char suffix[] = ".kernels";
+static const uint64_t usual_bytes = 2048ull << 20;
+static const char suffix[] = ".kernels", unfinished[] = ".tmp";
+enum { ABANDONED_SECONDS = 3600 }; /* after which what a killed process left goes */
 
 typedef struct header {
     uint64_t magic, size;
-    tnb_hash128 hash;
+    tnb_hash128 key, hash;
 } header;
-static const uint64_t magic = 0x314b504354444e54u; /* "TNDTCPK1" */
+static const uint64_t magic = 0x324b504354444e54u; /* "TNDTCPK2" */
+
+static header
+header_of(const char *key, const void *content, size_t n)
+{
+    return (header){.magic = magic,
+                    .size = n,
+                    .key = tnb_hash_128(key, strlen(key)),
+                    .hash = tnb_hash_128(content, n)};
+}
 
 void
-cpu_cache_open(tn_ctx *ctx, const char *wanted, cpu_cache *out)
+cpu_cache_open(tn_ctx *ctx, const char *wanted, uint64_t bytes, cpu_cache *out)
 {
-    *out = (cpu_cache){0};
+    *out = (cpu_cache){.bytes = bytes ? bytes : usual_bytes};
     if (!wanted)
         return;
     tnb_err err = {0};
@@ -61,15 +72,15 @@ cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n)
     const void *out = NULL;
     bool mine = fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
                 (st.st_mode & 022) == 0;
-    if (mine && tnb_map_fd(fd, path, limit_bytes, &m, NULL) == TNB_OK && m.size > sizeof(header)) {
+    if (mine && tnb_map_fd(fd, path, 0, &m, NULL) == TNB_OK && m.size > sizeof(header)) {
         header h;
         memcpy(&h, m.data, sizeof h);
         if (h.magic == magic && h.size == m.size - sizeof h) {
             /* what is checked is the copy that is used: nobody changes it meanwhile */
             const void *body =
                 tnb_dup(tn_arena(ctx), (const char *)m.data + sizeof h, (size_t)h.size);
-            tnb_hash128 is = tnb_hash_128(body, (size_t)h.size);
-            if (is.lo == h.hash.lo && is.hi == h.hash.hi) {
+            header is = header_of(key, body, (size_t)h.size);
+            if (memcmp(&is, &h, sizeof h) == 0) {
                 *n = (size_t)h.size;
                 out = body;
                 (void)futimens(fd, NULL); /* used now */
@@ -100,29 +111,42 @@ older(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void
-evict(tn_ctx *ctx, const cpu_cache *c)
+/* Files of the folder that end so, the longest unused first; and their size in all. */
+static uint32_t
+list(tnb_arena *a, const cpu_cache *c, const char *ending, entry **out, uint64_t *total)
 {
     const char **names;
-    uint32_t n;
-    tnb_arena *a = tn_scratch(ctx);
-    if (tnb_list_dir(a, c->dir, suffix, &names, &n, NULL) != TNB_OK)
-        return;
+    uint32_t n, k = 0;
+    *total = 0;
+    if (tnb_list_dir(a, c->dir, ending, &names, &n, NULL) != TNB_OK)
+        return 0;
     entry *e = TNB_NEW_N(a, entry, n + 1);
-    uint64_t total = 0;
-    uint32_t k = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct stat st;
         const char *path = tnb_path_join(a, c->dir, names[i]);
         if (stat(path, &st) != 0)
             continue;
         e[k++] = (entry){path, st.st_mtim, (uint64_t)st.st_size};
-        total += (uint64_t)st.st_size;
+        *total += (uint64_t)st.st_size;
     }
-    if (total <= limit_bytes)
-        return;
     qsort(e, k, sizeof *e, older);
-    for (uint32_t i = 0; i < k && total > limit_bytes / 4 * 3; i++) {
+    *out = e;
+    return k;
+}
+
+static void
+evict(tn_ctx *ctx, const cpu_cache *c)
+{
+    entry *e;
+    uint64_t total;
+    uint32_t n = list(tn_scratch(ctx), c, unfinished, &e, &total);
+    time_t now = time(NULL);
+    for (uint32_t i = 0; i < n && e[i].used.tv_sec < now - ABANDONED_SECONDS; i++)
+        (void)unlink(e[i].name);
+    n = list(tn_scratch(ctx), c, suffix, &e, &total);
+    if (total <= c->bytes)
+        return;
+    for (uint32_t i = 0; i < n && total > c->bytes / 4 * 3; i++) {
         (void)unlink(e[i].name);
         total -= e[i].bytes;
     }
@@ -133,23 +157,21 @@ cpu_cache_put(tn_ctx *ctx, const cpu_cache *c, const char *key, const void *p, s
 {
     if (!c->dir)
         return;
-    header h = {magic, n, tnb_hash_128(p, n)};
-    const char *path = path_of(ctx, c, key);
-    char *temporary = tnb_printf(tn_arena(ctx), "%s/.%s.XXXXXX", c->dir, key);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, &h, sizeof h) == (ssize_t)sizeof h;
-    for (size_t at = 0; ok && at < n;) {
-        ssize_t w = write(fd, (const char *)p + at, n - at);
-        ok = w > 0;
-        at += ok ? (size_t)w : 0;
+    header h = header_of(key, p, n);
+    tnb_out *out;
+    tnb_err err;
+    tnb_status s = tnb_out_open(path_of(ctx, c, key), &out, &err);
+    if (s == TNB_OK) {
+        s = tnb_out_write(out, &h, sizeof h, &err);
+        if (s == TNB_OK)
+            s = tnb_out_write(out, p, n, &err);
+        if (s == TNB_OK)
+            s = tnb_out_commit(out, &err);
+        else
+            tnb_out_abandon(out);
     }
-    if (fd >= 0)
-        ok = close(fd) == 0 && ok;
-    if (ok && rename(temporary, path) == 0) {
+    if (s == TNB_OK)
         evict(ctx, c);
-        return;
-    }
-    if (fd >= 0)
-        (void)unlink(temporary);
-    tn_warn(ctx, 0, "compiled kernels are not kept: cannot write to %s", c->dir);
+    else
+        tn_warn(ctx, 0, "compiled kernels are not kept: %s", err.message);
 }

@@ -355,7 +355,7 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
     collect_flags(&w, more_flags);
     make_groups(&w);
     cpu_cache cache;
-    cpu_cache_open(ctx, b->cache_dir, &cache);
+    cpu_cache_open(ctx, b->cache_dir, b->cache_bytes, &cache);
     const char *key = cache_key(&w);
     out->bytes = cpu_cache_get(ctx, &cache, key, &out->n_bytes);
     if (out->bytes) {

@@ -127,7 +127,11 @@ prepare(void *self, tn_ctx *ctx, const tn_node *const *programs, uint32_t n, tn_
         release(NULL, r);
         return NULL;
     }
-    tnk_build b = {.ctx = ctx, .target = target, .jobs = r->threads, .cache_dir = opt->cache_dir};
+    tnk_build b = {.ctx = ctx,
+                   .target = target,
+                   .jobs = r->threads,
+                   .cache_dir = opt->cache_dir,
+                   .cache_bytes = opt->cache_bytes};
     tnk_code code;
     static const char *const exact[] = {"-ffp-contract=off", NULL};
     tnb_status st = cpu_build(&b, kernels, count, exact, &code);

@@ -40,7 +40,11 @@ timed(struct driver *d, const char *name, double start)
 static int
 driver_jobs(const struct driver *d)
 {
-    return d->opt->jobs > 0 ? d->opt->jobs : (int)tnb_threads_default();
+    int64_t threads;
+    if (d->opt->jobs > 0)
+        return d->opt->jobs;
+    tnb_conf_int(d->opt->conf, "tenon", "", "threads", 0, &threads, NULL);
+    return threads > 0 ? (int)threads : (int)tnb_threads_default();
 }
 
 /* ---- phases ---- */
@@ -58,7 +62,7 @@ run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipel
     all.at = items.at;
     all.n = items.n;
     tn_pass_run run = {.target = t->target,
-                       .config = opt->config,
+                       .config = tnk_pass_config(ctx, opt->conf, opt->config),
                        .opt_level = opt->opt_level,
                        .no_verify = opt->no_verify_ir,
                        .roundtrip = opt->roundtrip,
@@ -169,6 +173,7 @@ generate(struct driver *d, struct driver_variant *v)
                    .target = v->target.target,
                    .jobs = driver_jobs(d),
                    .cache_dir = d->opt->cache_dir,
+                   .cache_bytes = d->opt->cache_bytes,
                    .keep_source = d->opt->keep_source};
     tnb_status st = cg->build(cg->self, &b, v->kernels, v->n_kernels, &v->code);
     d->out->compiler_seconds += b.compiler_seconds;
@@ -215,7 +220,9 @@ static tnb_status
 make_program(struct driver *d, struct driver_variant *v)
 {
     double start = now();
-    tn_native_options native = {.jobs = driver_jobs(d), .cache_dir = d->opt->cache_dir};
+    tn_native_options native = {.jobs = driver_jobs(d),
+                                .cache_dir = d->opt->cache_dir,
+                                .cache_bytes = d->opt->cache_bytes};
     struct put put = {d, driver_constants_new(d->ctx, v->module, &native)};
     d->out->compiler_seconds += native.compiler_seconds;
     d->out->cache_hits += native.cache_hits;

@@ -133,7 +133,9 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
     uint32_t before = tnb_diags_errors(diags);
     tnb_status s = e->compile(e->self, r->ctx, symbol, fn, r->pc->target, options, &payload);
     const tn_node *attrs = tn_dict_set(r->ctx, fn->attrs, "Codegen", NULL);
-    if (s == TNB_UNSUPPORTED && tn_option_bool(r->pc, "fallback")) {
+    bool fallback =
+        tn_option_bool(r->pc, "fallback") || tn_dict_int(r->pc->config, "tenon.fallback", 0) != 0;
+    if (s == TNB_UNSUPPORTED && fallback) {
         tn_warn(r->ctx, fn->base.loc, "%s: %s does not support this function; it is compiled here",
                 symbol, codegen);
         r->m = tn_module_set(r->ctx, r->m, symbol, flat_function(r->ctx, fn, attrs));
@@ -228,7 +230,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 static const tn_attr_schema options[] = {
     {"target_options", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "a Dict: codegen -> its options"},
     {"fallback", TN_ATTR_BOOL, 0, "False",
-     "compile here what a generator does not support, with a warning"},
+     "compile here what a generator does not support, with a warning; so does [tenon] fallback"},
     {"entry_functions", TN_ATTR_STRS, 0, "[]", "functions to keep besides the public ones"},
     {0}};
 

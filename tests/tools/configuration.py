@@ -3,7 +3,7 @@
 import os
 import re
 
-from clitest import DIGITS, check, done, refused, tenon, write
+from clitest import DIGITS, check, done, path, refused, tenon, write
 
 r = tenon("show", "pipeline", "cpu")
 check(r.returncode == 0 and all(p in r.stdout for p in ("library_dispatch:", "legalize:", "finalize:", "lower:")),
@@ -36,6 +36,39 @@ r = tenon("show", "pipeline", "cpu", "--config", replaced)
 body = r.stdout.split("legalize:")[1].split("finalize:")[0]
 check(r.returncode == 0 and [l.split()[0] for l in body.splitlines() if l.strip()] == ["LegalizeOps", "AnnotateTIROpPattern"],
       "a phase can be replaced", r)
+
+def warned(section, *texts):
+    p = write("warned.ini", section + "\n")
+    r = tenon("show", "config", "--config", p)
+    check(r.returncode == 0 and f"{p}:2: warning: " in r.stderr and all(t in r.stderr for t in texts),
+          f"{section.splitlines()[0]} is warned of", r)
+
+
+warned("[pass FuseOp]\nfuse_opt_level = 1", "[pass FuseOp] has no effect", "[pass FuseOps]")
+warned("[pipeline cpuu]\ndrop = FuseOps", "[pipeline cpuu] has no effect", "[pipeline cpu]")
+p = write("known.ini", "[pass FuseOps]\nfuse_opt_level = 1\n[pipeline llvm]\ndrop = FuseOps\n[pipeline mine]\ndrop = FuseTIR\n"
+          "[target mine]\nkind = cpu\n")
+r = tenon("show", "config", "--config", p)
+check(r.returncode == 0 and not r.stderr, "sections of passes, kinds and targets that are there give no warning", r)
+
+cache = path("cache")
+model = os.path.join(DIGITS, "digits.onnx")
+os.mkdir(cache)
+kept = lambda: sorted(f for d, _, fs in os.walk(cache) for f in fs)
+r = tenon("run", model, "-i", image, "--set", f"tenon.cache_dir={cache}")
+check(r.returncode == 0 and kept(), "kernels are kept in the configured folder", r)
+said = re.search(r"cache of kernels in (\S+)", tenon("doctor", "--set", f"tenon.cache_dir={cache}").stdout)
+check(said and sorted(os.listdir(said.group(1))) == kept(), "doctor names the folder that they lie in")
+with open(os.path.join(said.group(1), "old.kernels"), "wb") as f:
+    f.truncate(2 << 20)
+os.utime(f.name, (0, 0))
+with open(os.path.join(said.group(1), ".x.tmp"), "wb") as f:
+    pass
+os.utime(f.name, (0, 0))
+r = tenon("run", model, "-i", image, "--set", "pipeline.cpu.drop=FuseOps", "--set", f"tenon.cache_dir={cache}", "--set",
+          "tenon.cache_size=1")
+check(r.returncode == 0 and kept() and "old.kernels" not in kept() and ".x.tmp" not in kept(),
+      "what was not used for longest goes when the cache is larger than cache_size, and what was never finished", r)
 r = tenon("show", "config", "--set", "tenon.threads=1")
 check(r.returncode == 0 and re.search(r"threads = 1 +; --set", r.stdout) is not None, "show config prints origins", r)
 
@@ -51,6 +84,9 @@ bad("an unknown section", "[tenno]\nthreads = 1\n", ":2", "tenon")
 bad("a line that is too long", "[tenon]\nplugin_path = " + "x" * 70000 + "\n", ":2")
 bad("a name that is too long", "[target " + "n" * 300 + "]\nkind = cpu\n", ":1")
 bad("a value of the wrong type", "[tenon]\nthreads = many\n", ":2", "many")
+bad("too many threads", "[tenon]\nthreads = 99999999999\n", ":2", "from 0 to 4096")
+bad("less than no threads", "[tenon]\nthreads = -3\n", ":2", "from 0 to 4096")
+bad("an unknown level of messages", "[tenon]\nlog = loud\n", ":2", "'loud'", "debug")
 bad("a key outside sections", "threads = 1\n", ":1")
 bad("no equals sign", "[tenon]\nthreads\n", ":2")
 p = write("pass.ini", "[pipeline cpu]\ninsert.x = after NoSuchPass: FuseOps\n")

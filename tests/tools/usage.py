@@ -21,6 +21,11 @@ refused("a missing value", tenon("run", "x.onnx", "-t"), "-t", status=(2,))
 refused("a missing operand", tenon("compile"), "usage:", status=(2,))
 refused("an operand too many", tenon("run", "a", "b"), "'b'", status=(2,))
 refused("a number that is none", tenon("bench", os.path.join(DIGITS, "digits.onnx"), "--runs", "two"), "--runs", "two")
+digits = os.path.join(DIGITS, "digits.onnx")
+for what, option, value in (("jobs", "-j", "none"), ("a dimension", "--dim", "x"), ("a debug word", "--debug", "nothing"),
+                            ("a budget", "--verify-budget", "0"), ("a seed", "--seed", "-1")):
+    for command in ("run", "compile"):
+        refused(f"{command}: {what} that is none", tenon(command, digits, option, value), option.strip("-"), value, status=(2,))
 refused("a model that is not there", tenon("run", "/nonexistent/model.onnx"), "/nonexistent/model.onnx", status=(1,))
 r = tenon("list", "passes")
 check(r.returncode == 0 and "FuseOps" in r.stdout and "StaticPlanBlockMemory" in r.stdout, "list passes", r)

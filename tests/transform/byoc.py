@@ -82,6 +82,8 @@ refused("a generator that does not support a function", r, "testext", "fallback=
 out, text = opt("fallback", PARTITION + ", RunCodegen{fallback=true}", model=half)
 check("call_dps_packed" not in text and '"Codegen"' not in text, "with fallback the function is compiled here")
 same("fallback", out, model=half)
+out, text = opt("site's fallback", PARTITION + ", RunCodegen", "--set", "tenon.fallback=true", model=half)
+check("call_dps_packed" not in text and '"Codegen"' not in text, "with the site's fallback as well")
 
 r = tenon("opt", module(), "-p", 'FuseOpsByPattern{patterns=["nobody.mm := matmul(x, w)"], annotate_codegen=true}, RunCodegen',
           "--plugin-path", PLUGINS)

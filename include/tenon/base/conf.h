@@ -63,6 +63,7 @@ typedef struct tnb_conf_key {
     tnb_conf_type type;
     const char *fallback;
     const char *doc;
+    int64_t least, most; /* of a TNB_CONF_INT; both 0: any */
 } tnb_conf_key;
 
 /* One kind of section. With `open`, other keys than `keys` are kept for the part of Tenon that

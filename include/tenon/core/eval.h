@@ -49,10 +49,11 @@ typedef struct tn_eval_options {
 /* How tensor programs are made into machine code, and what it took. */
 typedef struct tn_native_options {
     int jobs;              /* compilers to run at the same time, threads of a program; 0: one */
-    const char *cache_dir; /* of compiled code; NULL: no cache */
+    const char *cache_dir; /* of compiled code, as tnb_cache_dir takes it; NULL: no cache */
     /* results */
     double compiler_seconds; /* in external compilers */
     uint32_t cache_hits, cache_misses;
+    uint64_t cache_bytes; /* in: largest size of the cache; 0: 2 GiB */
 } tn_native_options;
 
 typedef struct tn_evaluator {

@@ -51,12 +51,13 @@ typedef struct tnk_build {
     tn_ctx *ctx;
     const tn_target *target;
     int jobs;              /* compilers to run at the same time */
-    const char *cache_dir; /* NULL: no cache */
+    const char *cache_dir; /* as tnb_cache_dir takes it ("": the usual one); NULL: no cache */
     void (*progress)(void *user, uint32_t done, uint32_t total);
     void *progress_user;
     double compiler_seconds;           /* out: wall time spent in external compilers */
     uint32_t cache_hits, cache_misses; /* out */
     bool keep_source;                  /* fill tnk_kernel.source */
+    uint64_t cache_bytes;              /* largest size of the cache; 0: 2 GiB */
 } tnk_build;
 
 typedef struct tnk_codegen {

@@ -61,6 +61,15 @@ tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
 TNB_EXPORT bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list);
 
+/* `config` (may be NULL) with what the site's configuration says to all passes: "tenon.fallback". */
+TNB_EXPORT const tn_node *
+tnk_pass_config(tn_ctx *ctx, const struct tnb_conf *conf, const tn_node *config);
+
+/* Records a warning for each section of the configuration that names a pass or a target which no
+ * plugin provides, and so has no effect. */
+TNB_EXPORT void
+tnk_check_sections(tn_ctx *ctx, const struct tnb_conf *conf);
+
 /* ---- compilation ---- */
 typedef struct tnk_compile_options {
     const struct tnb_conf *conf; /* NULL: built-in defaults only */
@@ -69,8 +78,9 @@ typedef struct tnk_compile_options {
     const char *profile;   /* NULL: the model's own */
     const char *output;    /* path of the .tno, written beside and renamed; NULL: an anonymous file
                               (result.fd) */
-    int jobs;              /* 0: all processors */
-    const char *cache_dir; /* of generated kernels; NULL: no cache */
+    int jobs;              /* 0: [tenon] threads, or all processors */
+    const char *cache_dir; /* of generated kernels, as tnb_cache_dir takes it ("": the usual one);
+                              NULL: no cache */
     const tn_node *config; /* pass configuration under upstream's keys; Dict or NULL */
     int opt_level;
     /* --verify: every pass is executed before and after on the evaluator `interp` */
@@ -85,6 +95,7 @@ typedef struct tnk_compile_options {
     const char *const *skip, *const *print;
     struct tn_trace *trace;
     const char *const *dump_only; /* with dump_dir: only these passes; see tn_pass_run */
+    uint64_t cache_bytes; /* above which the cache loses what was not used for longest; 0: 2 GiB */
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {
