@@ -79,7 +79,9 @@ cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n)
             /* what is checked is the copy that is used: nobody changes it meanwhile */
             const void *body =
                 tnb_dup(tn_arena(ctx), (const char *)m.data + sizeof h, (size_t)h.size);
-            header is = header_of(key, body, (size_t)h.size);
+            header is = {0};
+            if (!tnb_arena_failed(tn_arena(ctx)))
+                is = header_of(key, body, (size_t)h.size);
             if (memcmp(&is, &h, sizeof h) == 0) {
                 *n = (size_t)h.size;
                 out = body;

@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ typedef struct work {
     uint32_t n, n_groups;
     const char *prologue;
     const char **sources; /* per group */
-    char folder[64];
+    char *folder; /* where the compilers work */
 } work;
 
 static double
@@ -310,17 +311,20 @@ compile_all(work *w, tnk_code *out)
     out->bytes = tnb_dup(a, m.data, (size_t)m.size);
     out->n_bytes = (size_t)m.size;
     tnb_unmap(&m);
-    return TNB_OK;
+    if (!tnb_arena_failed(a)) /* else what follows would keep it in the cache */
+        return TNB_OK;
+    tn_error(w->ctx, 0, TNB_NO_MEMORY, "no memory for compiled kernels");
+    return TNB_NO_MEMORY;
 }
 
 static tnb_status
 in_folder(work *w, tnk_code *out)
 {
     const char *tmp = tnb_env("TMPDIR");
-    snprintf(w->folder, sizeof w->folder, "%s/tenon-XXXXXX",
-             tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+    w->folder = tnb_printf(tn_arena(w->ctx), "%s/tenon-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(w->folder)) {
-        tn_error(w->ctx, 0, TNB_IO, "cannot make a folder for compiling kernels: %s", w->folder);
+        tn_error(w->ctx, 0, TNB_IO, "cannot make a folder for compiling kernels in %s: %s",
+                 tmp ? tmp : "/tmp", strerror(errno));
         tnb_diag_hint(tn_diags(w->ctx), "set TMPDIR to a writable folder");
         return TNB_IO;
     }

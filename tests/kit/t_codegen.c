@@ -168,6 +168,39 @@ processes_share_the_cache(void **state)
     }
 }
 
+static char entries[2][512];
+static int n_entries;
+
+static void
+note_entry(const char *path)
+{
+    snprintf(entries[n_entries++ % 2], sizeof entries[0], "%s", path);
+}
+
+static void
+an_entry_under_anothers_name_is_not_used(void **state)
+{
+    (void)state;
+    tnk_build b = {.ctx = k.ctx, .target = k.target, .jobs = 1, .cache_dir = cache};
+    tnk_code two, three, again;
+    each_file(cache, remove_file);
+    assert_int_equal(k.kind->codegen->build(NULL, &b, kernels, 2, &two), TNB_OK);
+    each_file(cache, note_entry);
+    assert_int_equal(n_entries, 1);
+    char first[512];
+    strcpy(first, entries[0]);
+    assert_int_equal(k.kind->codegen->build(NULL, &b, kernels, 3, &three), TNB_OK);
+    n_entries = 0;
+    each_file(cache, note_entry);
+    assert_int_equal(n_entries, 2);
+    assert_int_equal(rename(first, entries[strcmp(entries[0], first) == 0]), 0);
+    b.cache_hits = 0;
+    assert_int_equal(k.kind->codegen->build(NULL, &b, kernels, 3, &again), TNB_OK);
+    assert_int_equal(b.cache_hits, 0);
+    assert_int_equal(again.n_bytes, three.n_bytes);
+    assert_memory_equal(again.bytes, three.bytes, three.n_bytes);
+}
+
 /* The log of a compiler that refuses the source is in the notes. */
 static void
 a_compiler_is_quoted(void **state)
@@ -256,6 +289,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_do_not_depend_on_jobs_or_cache),
         cmocka_unit_test(processes_share_the_cache),
+        cmocka_unit_test(an_entry_under_anothers_name_is_not_used),
         cmocka_unit_test(a_compiler_is_quoted),
         cmocka_unit_test(equal_kernels_share_code),
         cmocka_unit_test(an_unusable_cache_is_noticed_once_and_not_needed),
