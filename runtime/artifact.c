@@ -87,6 +87,11 @@ place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadat
     if (to->at)
         return tnb_fail(err, TNB_FORMAT, "two %s sections for one purpose", section_name(s->kind));
     *to = (struct section){.at = a->map + s->offset, .n = s->size};
+    /* what is verified is the copy that runs, whatever becomes of the file */
+    if (s->kind == TNB_TNO_PROGRAM)
+        to->at = tnb_dup(a->arena, to->at, to->n);
+    if (tnb_arena_failed(a->arena))
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to read an artifact");
     if (s->kind != TNB_TNO_CONSTANTS && tnb_hash_128(to->at, to->n).lo != s->hash)
         return tnb_fail(err, TNB_FORMAT, "the %s section is damaged (its hash differs)",
                         section_name(s->kind));
@@ -97,13 +102,13 @@ static tnb_status
 read_sections(tnr_artifact *a, const tnb_tno_header *h, struct section *metadata, tnb_err *err)
 {
     uint64_t table_bytes = h->n_sections * sizeof(tnb_tno_section);
-    if (tnb_hash_128(a->map + sizeof *h, table_bytes).lo != h->table_hash)
-        return tnb_fail(err, TNB_FORMAT, "the section table is damaged (its hash differs)");
     tnb_tno_section *t = tnb_dup(a->arena, a->map + sizeof *h, table_bytes);
     a->n_variants = h->n_variants;
     a->variants = TNB_NEW_N(a->arena, struct variant, h->n_variants);
     if (tnb_arena_failed(a->arena))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to read an artifact");
+    if (tnb_hash_128(t, table_bytes).lo != h->table_hash)
+        return tnb_fail(err, TNB_FORMAT, "the section table is damaged (its hash differs)");
     qsort(t, h->n_sections, sizeof *t, by_offset);
     uint64_t end = sizeof *h + table_bytes;
     for (uint32_t i = 0; i < h->n_sections; i++) {
@@ -290,7 +295,7 @@ can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
     TNB_TRY(drv->check_features(tnr_device_handle(dev), v->features, v->n_features, err));
     for (uint32_t i = 0; i < v->n_packed; i++)
         if (!tnr_find_packed(rt, v->packed[i], err))
-            return TNB_NOT_FOUND;
+            return err->status;
     return TNB_OK;
 }
 

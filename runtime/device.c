@@ -115,6 +115,28 @@ tnr_device_memory(tnr_device *dev, tnr_memory_stats *out)
     pthread_mutex_unlock(&dev->lock);
 }
 
+/* ---- scopes ---- */
+
+const char *
+tnr_device_scope(tnr_device *dev, const char *scope)
+{
+    static const char usual[] = "global";
+    if (!scope || !*scope || strcmp(scope, usual) == 0)
+        return usual;
+    pthread_mutex_lock(&dev->lock);
+    struct scope_name *s = dev->scopes;
+    while (s && strcmp(s->text, scope) != 0)
+        s = s->next;
+    size_t n = strlen(scope) + 1;
+    if (!s && (s = malloc(sizeof *s + n))) {
+        memcpy(s->text, scope, n);
+        s->next = dev->scopes;
+        dev->scopes = s;
+    }
+    pthread_mutex_unlock(&dev->lock);
+    return s ? s->text : NULL;
+}
+
 /* ---- opening ---- */
 
 static void
@@ -123,6 +145,11 @@ free_device(tnr_object *o)
     tnr_device *dev = (tnr_device *)o;
     tnr_device_trim(dev);
     dev->driver->close(dev->handle);
+    while (dev->scopes) {
+        struct scope_name *next = dev->scopes->next;
+        free(dev->scopes);
+        dev->scopes = next;
+    }
     pthread_mutex_destroy(&dev->lock);
     free(dev);
 }

@@ -41,7 +41,9 @@ tnr_host_check_features(void *dev, const char *const *features, uint32_t n, tnb_
 tnb_status
 tnr_host_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
-    (void)dev, (void)scope;
+    (void)dev;
+    if (strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
+        return tnb_fail(err, TNB_UNSUPPORTED, "the host has no memory of scope '%s'", scope);
     if (bytes > PTRDIFF_MAX || posix_memalign(mem, TNR_HOST_ALIGNMENT, bytes ? bytes : 1) != 0)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
     return TNB_OK;

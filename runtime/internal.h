@@ -17,13 +17,19 @@ struct pool_block {
     const char *scope;
     uint64_t stamp; /* when it came back: the oldest leaves first */
 };
+/* The name of a memory scope that was asked for, kept as long as the device. */
+struct scope_name {
+    struct scope_name *next;
+    char text[];
+};
 struct tnr_device {
     tnr_object object;
     const tnr_driver *driver; /* &table */
     tnr_driver table;         /* a copy: storages may outlive the runtime */
     void *handle;
     tnb_device dl;
-    pthread_mutex_t lock; /* of the pool */
+    pthread_mutex_t lock; /* of what follows */
+    struct scope_name *scopes;
     struct pool_block blocks[POOL_BLOCKS];
     uint32_t n_blocks;
     uint64_t stamp, limit;
@@ -36,6 +42,9 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
              tnb_err *err);
 void
 tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope);
+/* The device's own copy of a scope's name, "global" for NULL and ""; NULL without memory. */
+const char *
+tnr_device_scope(tnr_device *dev, const char *scope);
 /* Opens a driver's device outside of any runtime's list. */
 tnb_status
 tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out,
@@ -43,15 +52,23 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
 extern const tnr_driver tnr_host_driver;
 
 /* ---- the runtime ---- */
+/* A copy like that of a driver; stays where it is, as machines point to it. */
+struct packed_entry {
+    tnr_packed p;
+    struct packed_entry *next; /* of the replaced ones */
+};
 struct tnr_runtime {
     tnr_runtime_options opt;
     int threads;
-    pthread_mutex_t lock; /* of the lists below */
+    pthread_mutex_t lock; /* of the lists below; recursive, as finding one thing may load another */
     tnr_driver **drivers; /* copies, so that members unknown to an older plugin read as zero */
     uint32_t n_drivers;
-    tnr_packed *packed; /* open addressing by name; name NULL: free */
+    struct packed_entry **packed; /* open addressing by name; NULL: free */
     uint32_t n_packed, packed_slots;
+    struct packed_entry *replaced; /* machines may hold them still */
     tnr_device *devices, *host;
+    void (**finis)(void); /* of the plugins added, in order */
+    uint32_t n_finis;
 };
 
 /* ---- programs ---- */

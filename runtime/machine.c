@@ -15,7 +15,7 @@ find_packed(tnr_vm *vm, tnb_err *err)
     for (uint32_t i = 0; i < vm->p.head.n_packed; i++) {
         vm->packed[i] = tnr_find_packed(vm->rt, vm->p.text + vm->p.packed[i], err);
         if (!vm->packed[i])
-            return TNB_NOT_FOUND;
+            return err ? err->status : TNB_NOT_FOUND;
     }
     return TNB_OK;
 }

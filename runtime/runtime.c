@@ -13,11 +13,11 @@
 
 /* ---- packed functions: a table by name ---- */
 
-static tnr_packed *
-packed_slot(tnr_packed *table, uint32_t slots, const char *name)
+static struct packed_entry **
+packed_slot(struct packed_entry **table, uint32_t slots, const char *name)
 {
     uint32_t i = (uint32_t)tnb_hash64(name, strlen(name), 0) & (slots - 1);
-    while (table[i].name && strcmp(table[i].name, name) != 0)
+    while (table[i] && strcmp(table[i]->p.name, name) != 0)
         i = (i + 1) & (slots - 1);
     return &table[i];
 }
@@ -26,30 +26,55 @@ static tnb_status
 packed_grow(tnr_runtime *rt, tnb_err *err)
 {
     uint32_t slots = rt->packed_slots ? rt->packed_slots * 2 : 128;
-    tnr_packed *table = calloc(slots, sizeof *table);
+    struct packed_entry **table = calloc(slots, sizeof *table);
     if (!table)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for packed functions");
     for (uint32_t i = 0; i < rt->packed_slots; i++)
-        if (rt->packed[i].name)
-            *packed_slot(table, slots, rt->packed[i].name) = rt->packed[i];
+        if (rt->packed[i])
+            *packed_slot(table, slots, rt->packed[i]->p.name) = rt->packed[i];
     free(rt->packed);
     rt->packed = table;
     rt->packed_slots = slots;
     return TNB_OK;
 }
 
-/* The table is not locked against readers: packed functions are added before machines run. */
+static tnb_status
+check_packed(const tnr_packed *p, tnb_err *err)
+{
+    return p->name && p->call
+               ? TNB_OK
+               : tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
+}
+
+/* With the lock held. */
+static tnb_status
+add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
+{
+    TNB_TRY(check_packed(p, err));
+    if (rt->n_packed * 2 >= rt->packed_slots)
+        TNB_TRY(packed_grow(rt, err));
+    struct packed_entry *e = calloc(1, sizeof *e);
+    if (!e)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for packed functions");
+    tnb_copy_sized(&e->p, sizeof e->p, p, p->size);
+    struct packed_entry **slot = packed_slot(rt->packed, rt->packed_slots, p->name);
+    if (*slot) {
+        (*slot)->next = rt->replaced;
+        rt->replaced = *slot;
+    } else {
+        rt->n_packed++;
+    }
+    *slot = e;
+    return TNB_OK;
+}
+
 tnb_status
 tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 {
-    if (!p->name || !p->call)
-        return tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
-    if (rt->n_packed * 2 >= rt->packed_slots)
-        TNB_TRY(packed_grow(rt, err));
-    tnr_packed *slot = packed_slot(rt->packed, rt->packed_slots, p->name);
-    rt->n_packed += slot->name == NULL;
-    tnb_copy_sized(slot, sizeof *slot, p, p->size);
-    return TNB_OK;
+    pthread_mutex_lock(&rt->lock);
+    tnb_status st = add_packed(rt, p, err);
+    pthread_mutex_unlock(&rt->lock);
+    return st;
 }
 
 /* ---- drivers ---- */
@@ -65,6 +90,16 @@ check_driver(const tnr_driver *d, tnb_err *err)
                     d->name ? d->name : "?");
 }
 
+static const tnr_driver *
+driver_named(tnr_runtime *rt, const char *name)
+{
+    for (uint32_t i = 0; i < rt->n_drivers; i++)
+        if (strcmp(rt->drivers[i]->name, name) == 0)
+            return rt->drivers[i];
+    return NULL;
+}
+
+/* With the lock held; the driver was checked. */
 static tnb_status
 add_driver(tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
 {
@@ -77,28 +112,54 @@ add_driver(tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a driver");
     }
     tnb_copy_sized(copy, sizeof *copy, d, d->size);
-    tnb_status st = check_driver(copy, err);
-    for (uint32_t i = 0; st == TNB_OK && i < rt->n_drivers; i++)
-        if (strcmp(rt->drivers[i]->name, copy->name) == 0)
-            st = tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", copy->name);
-    if (st != TNB_OK) {
-        free(copy);
-        return st;
-    }
     rt->drivers[rt->n_drivers++] = copy;
     return TNB_OK;
 }
 
-tnb_status
-tnr_runtime_add(tnr_runtime *rt, const tnr_plugin_desc *given, tnb_err *err)
+static tnb_status
+check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
+{
+    for (uint32_t i = 0; i < d->n_drivers; i++) {
+        tnr_driver copy;
+        tnb_copy_sized(&copy, sizeof copy, d->drivers[i], d->drivers[i]->size);
+        TNB_TRY(check_driver(&copy, err));
+        if (driver_named(rt, copy.name))
+            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", copy.name);
+    }
+    for (uint32_t i = 0; i < d->n_packed; i++)
+        TNB_TRY(check_packed(d->packed[i], err));
+    return TNB_OK;
+}
+
+/* With the lock held. ORDER: nothing of a plugin is added before its init succeeded. */
+static tnb_status
+add_plugin(tnr_runtime *rt, const tnr_plugin_desc *given, const char *folder, tnb_err *err)
 {
     tnr_plugin_desc d;
     tnb_copy_sized(&d, sizeof d, given, given->head.size);
+    TNB_TRY(check_tables(rt, &d, err));
+    void (**finis)(void) = realloc(rt->finis, (rt->n_finis + 1) * sizeof *finis);
+    if (!finis)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to add a plugin");
+    rt->finis = finis;
+    if (d.init)
+        TNB_TRY(d.init(folder, err));
+    if (d.fini)
+        rt->finis[rt->n_finis++] = d.fini;
     for (uint32_t i = 0; i < d.n_drivers; i++)
         TNB_TRY(add_driver(rt, d.drivers[i], err));
     for (uint32_t i = 0; i < d.n_packed; i++)
-        TNB_TRY(tnr_runtime_add_packed(rt, d.packed[i], err));
+        TNB_TRY(add_packed(rt, d.packed[i], err));
     return TNB_OK;
+}
+
+tnb_status
+tnr_runtime_add(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
+{
+    pthread_mutex_lock(&rt->lock);
+    tnb_status st = add_plugin(rt, d, NULL, err);
+    pthread_mutex_unlock(&rt->lock);
+    return st;
 }
 
 /* What a loaded plugin's tables hold must be what its manifest promised. */
@@ -120,6 +181,7 @@ check_promises(tnr_runtime *rt, const tnb_plugin *plugin, const tnr_plugin_desc 
     return st;
 }
 
+/* With the lock held. */
 static tnb_status
 load(tnr_runtime *rt, const tnb_plugin *plugin, tnb_err *err)
 {
@@ -133,61 +195,68 @@ load(tnr_runtime *rt, const tnb_plugin *plugin, tnb_err *err)
     tnr_plugin_desc d;
     tnb_copy_sized(&d, sizeof d, head, head->size);
     tnb_status st = check_promises(rt, plugin, &d, err);
-    if (st == TNB_OK && d.init)
-        st = d.init(plugin->folder, err);
     if (st == TNB_OK)
-        st = tnr_runtime_add(rt, &d, err);
+        st = add_plugin(rt, &d, plugin->folder, err);
     if (st != TNB_OK && err)
         tnb_plugins_refuse(rt->opt.plugins, plugin, err);
     return st;
 }
 
 static const tnr_driver *
-driver_named(tnr_runtime *rt, const char *name)
-{
-    for (uint32_t i = 0; i < rt->n_drivers; i++)
-        if (strcmp(rt->drivers[i]->name, name) == 0)
-            return rt->drivers[i];
-    return NULL;
-}
-
-const tnr_driver *
-tnr_find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
+find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
 {
     const tnr_driver *d = driver_named(rt, name);
     if (d)
         return d;
-    tnb_err own = {0}, *e = err ? err : &own;
     const tnb_plugin *p = NULL;
     if (!rt->opt.plugins)
-        (void)tnb_fail(e, TNB_NOT_FOUND, "no driver for device '%s' was added", name);
+        (void)tnb_fail(err, TNB_NOT_FOUND, "no driver for device '%s' was added", name);
     else
-        p = tnb_plugins_find(rt->opt.plugins, "device", name, e);
-    if (!p || load(rt, p, e) != TNB_OK) {
-        tnb_err_prefix(e, "device '%s'", name);
+        p = tnb_plugins_find(rt->opt.plugins, "device", name, err);
+    if (!p || load(rt, p, err) != TNB_OK) {
+        tnb_err_prefix(err, "device '%s'", name);
         return NULL;
     }
     return driver_named(rt, name);
 }
 
+const tnr_driver *
+tnr_find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
+{
+    tnb_err own = {0};
+    pthread_mutex_lock(&rt->lock);
+    const tnr_driver *d = find_driver(rt, name, err ? err : &own);
+    pthread_mutex_unlock(&rt->lock);
+    return d;
+}
+
+static const tnr_packed *
+find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
+{
+    const struct packed_entry *e = *packed_slot(rt->packed, rt->packed_slots, name);
+    if (e)
+        return &e->p;
+    const tnb_plugin *p = NULL;
+    if (!rt->opt.plugins)
+        (void)tnb_fail(err, TNB_NOT_FOUND, "no packed function '%s'", name);
+    else
+        p = tnb_plugins_find(rt->opt.plugins, "packed", name, err);
+    if (!p || load(rt, p, err) != TNB_OK) {
+        tnb_err_prefix(err, "packed function '%s'", name);
+        return NULL;
+    }
+    e = *packed_slot(rt->packed, rt->packed_slots, name);
+    return e ? &e->p : NULL;
+}
+
 const tnr_packed *
 tnr_find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
 {
-    const tnr_packed *slot = packed_slot(rt->packed, rt->packed_slots, name);
-    if (slot->name)
-        return slot;
-    tnb_err own = {0}, *e = err ? err : &own;
-    const tnb_plugin *p = NULL;
-    if (!rt->opt.plugins)
-        (void)tnb_fail(e, TNB_NOT_FOUND, "no packed function '%s'", name);
-    else
-        p = tnb_plugins_find(rt->opt.plugins, "packed", name, e);
-    if (!p || load(rt, p, e) != TNB_OK) {
-        tnb_err_prefix(e, "packed function '%s'", name);
-        return NULL;
-    }
-    slot = packed_slot(rt->packed, rt->packed_slots, name);
-    return slot->name ? slot : NULL;
+    tnb_err own = {0};
+    pthread_mutex_lock(&rt->lock);
+    const tnr_packed *p = find_packed(rt, name, err ? err : &own);
+    pthread_mutex_unlock(&rt->lock);
+    return p;
 }
 
 void
@@ -209,7 +278,10 @@ tnr_load_drivers(tnr_runtime *rt)
 const tnr_driver *
 tnr_driver_at(tnr_runtime *rt, uint32_t i)
 {
-    return i < rt->n_drivers ? rt->drivers[i] : NULL;
+    pthread_mutex_lock(&rt->lock);
+    const tnr_driver *d = i < rt->n_drivers ? rt->drivers[i] : NULL;
+    pthread_mutex_unlock(&rt->lock);
+    return d;
 }
 
 /* ---- devices ---- */
@@ -229,6 +301,8 @@ device_setting(const void *user, const char *key)
 tnb_status
 tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err)
 {
+    tnb_err own = {0};
+    err = err ? err : &own;
     pthread_mutex_lock(&rt->lock);
     tnr_device *dev = rt->devices;
     while (dev && (dev->dl.id != id || strcmp(dev->driver->name, name) != 0))
@@ -242,7 +316,7 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
                                   .threads = rt->threads,
                                   .setting = device_setting,
                                   .user = &section};
-        st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : TNB_NOT_FOUND;
+        st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : err->status;
         if (st == TNB_OK) {
             dev->limit = rt->opt.memory_limit;
             dev->next = rt->devices;
@@ -272,7 +346,11 @@ tnr_runtime_new(const tnr_runtime_options *opt, tnr_runtime **out, tnb_err *err)
     if (opt)
         rt->opt = *opt;
     rt->threads = rt->opt.threads > 0 ? rt->opt.threads : (int)tnb_threads_default();
-    pthread_mutex_init(&rt->lock, NULL);
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&rt->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
     tnb_status st = packed_grow(rt, err);
     for (uint32_t i = 0; st == TNB_OK && i < tnr_n_builtins; i++)
         st = tnr_runtime_add_packed(rt, &tnr_builtins[i], err);
@@ -295,10 +373,20 @@ tnr_runtime_free(tnr_runtime *rt)
         tnr_object_release(&rt->devices->object);
         rt->devices = next;
     }
+    while (rt->n_finis)
+        rt->finis[--rt->n_finis]();
+    free(rt->finis);
     for (uint32_t i = 0; i < rt->n_drivers; i++)
         free(rt->drivers[i]);
     free(rt->drivers);
+    for (uint32_t i = 0; i < rt->packed_slots; i++)
+        free(rt->packed[i]);
     free(rt->packed);
+    while (rt->replaced) {
+        struct packed_entry *next = rt->replaced->next;
+        free(rt->replaced);
+        rt->replaced = next;
+    }
     pthread_mutex_destroy(&rt->lock);
     free(rt);
 }

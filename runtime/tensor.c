@@ -32,24 +32,12 @@ storage_struct(tnr_device *dev, tnb_err *err)
     return s;
 }
 
-/* Scopes are compared by text and outlive storages: the few that drivers know are kept here. */
-static const char *
-keep_scope(const char *scope)
-{
-    static const char *const known[] = {"global", "global.texture", "global.texture-nhwc",
-                                        "global.texture-weight", "host"};
-    for (size_t i = 0; scope && i < sizeof known / sizeof *known; i++)
-        if (strcmp(scope, known[i]) == 0)
-            return known[i];
-    return scope && *scope ? NULL : known[0];
-}
-
 tnb_status
 tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *out, tnb_err *err)
 {
-    const char *kept = keep_scope(scope);
+    const char *kept = tnr_device_scope(dev, scope);
     if (!kept)
-        return tnb_fail(err, TNB_UNSUPPORTED, "memory scope '%s' is not known", scope);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a storage");
     tnr_storage *s = storage_struct(dev, err);
     if (!s)
         return TNB_NO_MEMORY;
@@ -185,11 +173,11 @@ tnr_tensor_is_compact(const tnr_tensor *t)
 {
     if (!t->dl.strides)
         return true;
-    int64_t expect = 1;
+    uint64_t expect = 1; /* may wrap where an extent is 0: then nothing is compared with it */
     for (int32_t i = t->dl.ndim - 1; i >= 0; i--) {
-        if (t->dl.shape[i] != 1 && t->dl.strides[i] != expect)
+        if (t->dl.shape[i] != 1 && (uint64_t)t->dl.strides[i] != expect)
             return t->n_elems == 0;
-        expect *= t->dl.shape[i];
+        expect *= (uint64_t)t->dl.shape[i];
     }
     return true;
 }

@@ -139,7 +139,9 @@ cpu_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err *er
 static tnb_status
 cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
-    (void)dev, (void)scope;
+    (void)dev;
+    if (strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
+        return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device has no memory of scope '%s'", scope);
     size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
     if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);

@@ -270,6 +270,30 @@ test_equal_constants_are_stored_once(void **state)
     close(fd);
 }
 
+/* A program is verified when the file is opened; what is then written into the file does not reach
+ * the machine. */
+static void
+test_a_program_is_what_was_verified(void **state)
+{
+    tnr_runtime *rt = *state;
+    int fd = assemble_fd(sample(), "host", (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 32);
+    tnr_artifact *a;
+    tnr_vm *vm;
+    tnr_value ret;
+    OK(tnr_artifact_open_fd(fd, "sample", &a, &err));
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    static const uint8_t ones[64] = {[0 ... 63] = 0xff};
+    for (off_t at = 0; at < st.st_size; at += 64)
+        assert_int_equal(pwrite(fd, ones, 64, at), 64);
+    close(fd);
+    OK(tnr_vm_new(rt, a, 0, &vm, &err));
+    OK(tnr_vm_call(vm, "main", NULL, 0, &ret, &err));
+    tnr_release(&ret);
+    tnr_vm_free(vm);
+    tnr_artifact_close(a);
+}
+
 static void
 test_abandoned_files_leave_nothing(void **state)
 {
@@ -292,6 +316,7 @@ main(void)
         cmocka_unit_test(test_damage_is_found_by_hashes),
         cmocka_unit_test(test_random_changes_never_harm),
         cmocka_unit_test(test_equal_constants_are_stored_once),
+        cmocka_unit_test(test_a_program_is_what_was_verified),
         cmocka_unit_test(test_abandoned_files_leave_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

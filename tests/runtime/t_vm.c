@@ -44,10 +44,13 @@ test_features(void *dev, const char *const *f, uint32_t n, tnb_err *err)
     return n ? tnb_fail(err, TNB_UNSUPPORTED, "the test device lacks %s", f[0]) : TNB_OK;
 }
 
+static const char *last_scope;
+
 static tnb_status
 test_get(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
-    (void)dev, (void)scope;
+    (void)dev;
+    last_scope = scope;
     *mem = bytes < 1u << 30 ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
     return *mem ? TNB_OK
                 : tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes",
@@ -869,6 +872,115 @@ test_views_must_fit_their_storage(void **state)
     tnr_release(&s);
 }
 
+/* ---- what the runtime holds ---- */
+
+static tnb_status
+give_seven(tnr_vm *m, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
+{
+    (void)m, (void)args, (void)n, (void)err;
+    *ret = tnr_int(7);
+    return TNB_OK;
+}
+
+static tnb_status
+give_eight(tnr_vm *m, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
+{
+    (void)m, (void)args, (void)n, (void)err;
+    *ret = tnr_int(8);
+    return TNB_OK;
+}
+
+static void
+test_machines_keep_the_packed_functions_they_found(void **state)
+{
+    enum { MANY = 300 };
+    static char names[MANY][16];
+    (void)state;
+    tnr_packed f = {.size = sizeof f, .name = "test.number", .call = give_seven, .max_args = 0};
+    OK(tnr_runtime_add_packed(rt, &f, &err));
+    begin_main(0, 1, 0);
+    tnk_program_emit_list(p, TNB_VM_CALLP, 0, tnk_program_packed(p, "test.number"), NULL, 0);
+    OP(RET, 0, 0, 0, 0);
+    tnk_program_end(p);
+    start(NULL, 0);
+    f.call = give_eight;
+    OK(tnr_runtime_add_packed(rt, &f, &err));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "test.%d", i);
+        f.name = names[i];
+        OK(tnr_runtime_add_packed(rt, &f, &err));
+    }
+    assert_int_equal(call_int(NULL, 0), 7);
+    tnr_vm_free(vm);
+    OK(tnr_vm_new(rt, artifact, 0, &vm, &err));
+    assert_int_equal(call_int(NULL, 0), 8);
+    for (int i = 0; i < MANY; i++)
+        assert_ptr_equal(tnr_find_packed(rt, names[i], NULL)->name, names[i]);
+}
+
+static void
+test_the_driver_decides_about_memory_scopes(void **state)
+{
+    (void)state;
+    uint32_t own = tnk_program_device(p, "test", 0, "scratchpad");
+    begin_main(0, 1, 1);
+    load_int(p, 0, 64);
+    OP(ALLOCS, 0, 0, 0, own);
+    OP(RET, 0, 0, 0, 0);
+    tnk_program_end(p);
+    start(NULL, 0);
+    tnr_value s, other;
+    OK(tnr_vm_call(vm, "main", NULL, 0, &s, &err));
+    assert_string_equal(last_scope, "scratchpad");
+    OK(tnr_storage_new(tnr_vm_device(vm), 64, "scratchpad", &other, &err));
+    assert_ptr_equal(s.u.storage->scope, other.u.storage->scope);
+    tnr_release(&other);
+    tnr_release(&s);
+    OK(tnr_storage_new(tnr_device_host(rt), 64, NULL, &s, &err));
+    tnr_release(&s);
+    FAILS(tnr_storage_new(tnr_device_host(rt), 64, "scratchpad", &s, &err), TNB_UNSUPPORTED,
+          "no memory of scope 'scratchpad'");
+}
+
+static int inits, finis;
+static bool init_fails;
+
+static tnb_status
+count_init(const char *folder, tnb_err *err)
+{
+    (void)folder;
+    inits++;
+    return init_fails ? tnb_fail(err, TNB_DEVICE, "not today") : TNB_OK;
+}
+
+static void
+count_fini(void)
+{
+    finis++;
+}
+
+static void
+test_a_plugin_is_ended_if_it_began(void **state)
+{
+    (void)state;
+    tnr_runtime *other;
+    tnr_plugin_desc d = test_plugin;
+    d.init = count_init;
+    d.fini = count_fini;
+    OK(tnr_runtime_new(NULL, &other, &err));
+    init_fails = true;
+    FAILS(tnr_runtime_add(other, &d, &err), TNB_DEVICE, "not today");
+    assert_null(tnr_find_driver(other, "test", NULL));
+    assert_null(tnr_find_packed(other, "test.apply_twice", NULL));
+    init_fails = false;
+    OK(tnr_runtime_add(other, &d, &err));
+    assert_non_null(tnr_find_driver(other, "test", NULL));
+    assert_int_equal(finis, 0);
+    tnr_runtime_free(other);
+    assert_int_equal(inits, 2);
+    assert_int_equal(finis, 1);
+}
+
 int
 main(void)
 {
@@ -900,6 +1012,9 @@ main(void)
         TEST(test_values_outlive_machine_and_runtime),
         TEST(test_dlpack_goes_in_and_out_without_copies),
         TEST(test_views_must_fit_their_storage),
+        TEST(test_machines_keep_the_packed_functions_they_found),
+        TEST(test_the_driver_decides_about_memory_scopes),
+        TEST(test_a_plugin_is_ended_if_it_began),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

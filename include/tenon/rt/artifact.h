@@ -13,8 +13,9 @@ extern "C" {
 
 typedef struct tnr_artifact tnr_artifact;
 
-/* The file is mapped, not read. Close with tnr_artifact_close; tensors made from its constants keep
- * the mapping alive. */
+/* Constants and code are mapped, not read; programs are copied and verified. Close with
+ * tnr_artifact_close; tensors made from its constants keep the mapping alive. A file that is to be
+ * replaced while it is open has to be renamed over, as the compiler does, not written into. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err);
 /* From an open file (an anonymous one of the compiler, for instance); the descriptor stays the

@@ -83,7 +83,9 @@ typedef struct tnr_driver {
     /* TNB_OK when the device has all features; else a message with both lists. */
     tnb_status (*check_features)(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 
-    /* memory: never NULL handles for bytes > 0; bytes == 0 gives a handle that may be freed */
+    /* memory: never NULL handles for bytes > 0; bytes == 0 gives a handle that may be freed.
+     * `scope` ("global", or a name of the device's own) lives as long as the device;
+     * TNB_UNSUPPORTED for one that the device does not have. */
     tnb_status (*alloc)(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
     void (*free)(void *dev, void *mem);
     tnb_status (*copy)(void *dev, void *stream, const tnr_copy *c, tnb_err *err);

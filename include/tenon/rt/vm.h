@@ -39,10 +39,12 @@ TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_runtime_new(const tnr_runtime_options *opt, tnr_runtime **out, tnb_err *err);
 TNB_EXPORT void
 tnr_runtime_free(tnr_runtime *rt);
-/* Adds the tables of a descriptor (one linked in); loaded plugins are added by themselves. */
+/* Adds the tables of a descriptor (one linked in), after its init with a folder of NULL; loaded
+ * plugins are added by themselves. Their fini is called when the runtime is freed. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_runtime_add(tnr_runtime *rt, const struct tnr_plugin_desc *d, tnb_err *err);
-/* Adds or replaces one packed function. The entry is copied, its name kept by pointer. */
+/* Adds or replaces one packed function, for machines that are made later. The entry is copied, its
+ * name kept by pointer. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err);
 /* Finding loads the plugin that provides the name. NULL and `err` (may be NULL) when nobody does.
