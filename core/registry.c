@@ -20,9 +20,11 @@ enum table {
     N_TABLES
 };
 
+enum { HIGHER_LAYER = 512 };
+
 static const struct {
     const char *kind; /* as in manifests: "op:relax.add" */
-    size_t size;      /* 0: of a higher layer, kept by pointer */
+    size_t size;      /* 0: of a higher layer, at most HIGHER_LAYER */
 } kinds[N_TABLES] = {
     {"pass", sizeof(tn_pass)},           {"op", sizeof(tn_op)}, {"target", sizeof(tn_target_kind)},
     {"legalizer", sizeof(tn_legalizer)}, {"rule", 0},           {"importer", 0},
@@ -62,10 +64,11 @@ table_of(const char *kind)
 static const struct entry *
 own_copy(tn_registry *r, enum table t, const struct entry *e)
 {
-    if (!kinds[t].size || e->size == kinds[t].size)
+    size_t size = kinds[t].size ? kinds[t].size : HIGHER_LAYER;
+    if (e->size == size)
         return e; /* the same layout: used in place */
-    struct entry *copy = tnb_alloc(r->arena, kinds[t].size);
-    tnb_copy_sized(copy, kinds[t].size, e, e->size);
+    struct entry *copy = tnb_alloc(r->arena, size);
+    tnb_copy_sized(copy, size, e, e->size);
     return copy;
 }
 
@@ -89,37 +92,33 @@ new_one_serves(tn_registry *r, enum table t, const char *name)
 }
 
 static tnb_status
-add_entry(tn_registry *r, enum table t, const void *entry, const char *plugin, tnb_err *err)
+check_entry(tn_registry *r, enum table t, const void *entry, const char *plugin, tnb_err *err)
 {
     const struct entry *e = entry;
     if (!e || e->size < sizeof *e || !e->name)
         return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin,
                         kinds[t].kind);
-    e = own_copy(r, t, e);
+    const char *key = key_of(r, t, e);
+    if (tnb_strmap_has(&r->tables[t].by_name, key) && !(r->plugins && r->loading))
+        return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
+                        kinds[t].kind, key);
+    return TNB_OK;
+}
+
+/* The entry was checked. */
+static void
+add_entry(tn_registry *r, enum table t, const void *entry)
+{
+    const struct entry *e = own_copy(r, t, entry);
     struct table_data *td = &r->tables[t];
     const char *key = key_of(r, t, e);
-    if (tnb_strmap_has(&td->by_name, key)) {
-        if (!r->plugins || !r->loading)
-            return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
-                            kinds[t].kind, key);
-        if (!new_one_serves(r, t, key))
-            return TNB_OK;
-    }
+    if (tnb_strmap_has(&td->by_name, key) && !new_one_serves(r, t, key))
+        return;
     TNB_PUSH(r->arena, td->entries, e);
     tnb_strmap_set(&td->by_name, key, e);
     if (t == T_PASS && ((const tn_pass *)(const void *)e)->alias &&
         !tnb_strmap_has(&td->by_name, ((const tn_pass *)(const void *)e)->alias))
         tnb_strmap_set(&td->by_name, ((const tn_pass *)(const void *)e)->alias, e);
-    return TNB_OK;
-}
-
-static tnb_status
-add_table(tn_registry *r, enum table t, const void *const *at, uint32_t n, const char *plugin,
-          tnb_err *err)
-{
-    for (uint32_t i = 0; i < n; i++)
-        TNB_TRY(add_entry(r, t, at[i], plugin, err));
-    return TNB_OK;
 }
 
 /* The tables of a descriptor in the order of `kinds`. */
@@ -142,6 +141,7 @@ spans_of(const tn_plugin_desc *d, struct span out[N_TABLES])
     out[T_EXTERNAL] = (struct span){(const void *const *)d->externals, d->n_externals};
 }
 
+/* ORDER: nothing of a plugin is added before all of it was checked and its init succeeded. */
 static tnb_status
 add_desc(tn_registry *r, const tn_plugin_desc *given, const char *folder, tnb_err *err)
 {
@@ -151,12 +151,16 @@ add_desc(tn_registry *r, const tn_plugin_desc *given, const char *folder, tnb_er
     struct span spans[N_TABLES];
     spans_of(d, spans);
     for (int t = 0; t < N_TABLES; t++)
-        TNB_TRY(add_table(r, t, spans[t].at, spans[t].n, name, err));
+        for (uint32_t i = 0; i < spans[t].n; i++)
+            TNB_TRY(check_entry(r, t, spans[t].at[i], name, err));
+    if (d->init)
+        TNB_TRY(d->init(r, folder, err));
     const tn_plugin_desc *added = d;
     TNB_PUSH(r->arena, r->descs, added);
     tnb_strmap_set(&r->added, name, d);
-    if (d->init)
-        TNB_TRY(d->init(r, folder, err));
+    for (int t = 0; t < N_TABLES; t++)
+        for (uint32_t i = 0; i < spans[t].n; i++)
+            add_entry(r, t, spans[t].at[i]);
     return tnb_arena_failed(r->arena) ? tnb_fail(err, TNB_NO_MEMORY, "no memory for the registry")
                                       : TNB_OK;
 }
@@ -179,12 +183,11 @@ tn_registry_new(tnb_plugins *plugins)
     for (int t = 0; t < N_TABLES; t++)
         tnb_strmap_init(&r->tables[t].by_name, a);
     tnb_strmap_init(&r->added, a);
-    tnb_status s = TNB_OK;
-    for (uint32_t i = 0; i < tn_n_structural_ops && s == TNB_OK; i++)
-        s = add_entry(r, T_OP, &tn_structural_ops[i], "core", NULL);
-    for (uint32_t i = 0; i < tn_n_scalar_intrinsics && s == TNB_OK; i++)
-        s = add_entry(r, T_OP, &tn_scalar_intrinsics[i], "core", NULL);
-    if (s != TNB_OK || tnb_arena_failed(a)) {
+    for (uint32_t i = 0; i < tn_n_structural_ops; i++)
+        add_entry(r, T_OP, &tn_structural_ops[i]);
+    for (uint32_t i = 0; i < tn_n_scalar_intrinsics; i++)
+        add_entry(r, T_OP, &tn_scalar_intrinsics[i]);
+    if (tnb_arena_failed(a)) {
         tnb_arena_free(a);
         return NULL;
     }

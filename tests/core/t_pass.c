@@ -439,6 +439,36 @@ an_older_entry_reads_as_zero_beyond_its_size(void **state)
     assert_int_not_equal(tn_registry_add(f->reg, &plugin, &err), TNB_OK); /* the names exist */
 }
 
+static tnb_status
+failing_init(tn_registry *reg, const char *folder, tnb_err *err)
+{
+    (void)reg, (void)folder;
+    return tnb_fail(err, TNB_DEVICE, "not today");
+}
+
+static void
+fini_of_failed(void)
+{
+    fail();
+}
+
+static void
+nothing_of_a_plugin_that_fails_to_start_is_found(void **state)
+{
+    struct fixture *f = *state;
+    static const tn_pass late = {.size = sizeof late, .name = "Late"};
+    static const tn_pass *const list[] = {&late};
+    const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "late"},
+                              .passes = list,
+                              .n_passes = 1,
+                              .init = failing_init,
+                              .fini = fini_of_failed};
+    tnb_err err;
+    assert_int_equal(tn_registry_add(f->reg, &d, &err), TNB_DEVICE);
+    assert_string_equal(err.message, "not today");
+    assert_null(tn_find_pass(f->reg, "Late", &err));
+}
+
 /* ---- values ---- */
 static void
 made_up_arguments_fit_and_repeat(void **state)
@@ -510,6 +540,7 @@ main(void)
         P(modules_survive_printing_and_reading),
         P(dumps_and_reproducers_can_be_read_again),
         P(an_older_entry_reads_as_zero_beyond_its_size),
+        P(nothing_of_a_plugin_that_fails_to_start_is_found),
         P(made_up_arguments_fit_and_repeat),
         P(values_are_close_by_the_stated_rule),
     };

@@ -72,7 +72,8 @@ typedef struct tn_plugin_desc {
     uint32_t n_importers;
     const struct tn_evaluator *const *evaluators;
     uint32_t n_evaluators;
-    /* reg: the registry being filled. May be NULL. */
+    /* Before the tables are added to `reg`, which may hold other plugins. NULL: none. fini is
+     * called, when the registry is freed, if init succeeded. */
     tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
     void (*fini)(void);
     /* ---- added later: at the end ---- */
