@@ -233,6 +233,49 @@ infer_permute_dims(tn_ctx *ctx, const tn_call *call)
 
 /* ---- legalization ---- */
 
+/* (at // stride) % extent for at = sum of axes[k] * scale[k], in the form in which upstream leaves it
+ * without knowing that the place lies within the shape: what the stride does not divide comes first.
+ */
+static const tn_expr *
+digit(tn_ctx *ctx, const tn_expr *const *axes, const int64_t *scale, uint32_t n, int64_t stride,
+      int64_t extent)
+{
+    const tn_expr *whole = I64(0), *rest = I64(0), *all = I64(0);
+    for (uint32_t k = 0; k < n; k++) {
+        bool exact = scale[k] % stride == 0;
+        all = ADD(all, MUL(axes[k], I64(scale[k])));
+        if (!exact)
+            rest = ADD(rest, MUL(axes[k], I64(scale[k])));
+        else if (scale[k] / stride % extent)
+            whole = ADD(whole, MUL(axes[k], I64(scale[k] / stride)));
+    }
+    if (tn_is_int_const(whole, 0) || tn_is_int_const(rest, 0))
+        return tn_simplify_now(ctx, FLOORMOD(FLOORDIV(all, I64(stride)), I64(extent)));
+    rest = tn_simplify_now(ctx, FLOORDIV(rest, I64(stride)));
+    return FLOORMOD(ADD(rest, whole), I64(extent));
+}
+
+/* Upstream's indices where all extents are literals above 0; false where not. */
+static bool
+upstream_indices(emit *e, const tn_node *x, const tnk_stage *s, tn_list dims, const tn_expr **idx)
+{
+    int64_t scale[INFER_MAX_DIMS], ins[INFER_MAX_DIMS], count = 1, stride = 1;
+    uint32_t n = emit_ndim(x);
+    for (uint32_t i = dims.n; i-- > 0;) {
+        int64_t extent;
+        if (!tn_int_value(dims.at[i], &extent) || extent <= 0)
+            return false;
+        scale[i] = count;
+        count *= extent;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!tn_int_value(emit_dim(x, i), &ins[i]) || ins[i] <= 0)
+            return false;
+    for (uint32_t i = n; i-- > 0; stride *= ins[i])
+        idx[i] = digit(e->ctx, s->axes, scale, dims.n, stride, ins[i]);
+    return true;
+}
+
 /* The element of x at the same row-major position as the stage's place. */
 static const tn_expr *
 same_position(emit *e, const tn_node *x, const tnk_stage *s)
@@ -241,6 +284,8 @@ same_position(emit *e, const tn_node *x, const tnk_stage *s)
     tn_list dims = emit_dims(TN_NODE(e->call));
     const tn_expr *outs[INFER_MAX_DIMS], *ins[INFER_MAX_DIMS], *idx[INFER_MAX_DIMS];
     uint32_t n = emit_ndim(x);
+    if (upstream_indices(e, x, s, dims, idx))
+        return tnk_te_read_at(e->te, x, idx, n);
     for (uint32_t i = 0; i < dims.n; i++)
         outs[i] = tnk_te_expr(e->te, dims.at[i]);
     for (uint32_t i = 0; i < n; i++)

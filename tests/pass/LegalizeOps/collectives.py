@@ -25,9 +25,9 @@ class Expected:
         for ax0, ax1, ax2 in T.grid(T.int64(4), T.int64(2), T.int64(3)):
             with T.sblock("T_reshape"):
                 v_ax0, v_ax1, v_ax2 = T.axis.remap("SSS", [ax0, ax1, ax2])
-                T.reads(A[v_ax0, v_ax1 * T.int64(3) + v_ax2])
+                T.reads(A[((v_ax1 * T.int64(3) + v_ax2) // T.int64(6) + v_ax0) % T.int64(4), (v_ax1 * T.int64(3) + v_ax2) % T.int64(6)])
                 T.writes(T_reshape[v_ax0, v_ax1, v_ax2])
-                T_reshape[v_ax0, v_ax1, v_ax2] = A[v_ax0, v_ax1 * T.int64(3) + v_ax2]
+                T_reshape[v_ax0, v_ax1, v_ax2] = A[((v_ax1 * T.int64(3) + v_ax2) // T.int64(6) + v_ax0) % T.int64(4), (v_ax1 * T.int64(3) + v_ax2) % T.int64(6)]
 
     @T.prim_func(private=True, s_tir=True)
     def strided_slice(A: T.Buffer((T.int64(4), T.int64(6)), "float32"), worker_id: T.int64, redistribute_replica_to_shard: T.Buffer((T.int64(4), T.int64(3)), "float32")):

@@ -58,9 +58,9 @@ class Expected:
         for ax0 in range(T.int64(4)):
             with T.sblock("T_reshape"):
                 v_ax0 = T.axis.remap("S", [ax0])
-                T.reads(A[v_ax0 // T.int64(2), v_ax0 % T.int64(2)])
+                T.reads(A[v_ax0 % T.int64(4) // T.int64(2), v_ax0 % T.int64(2)])
                 T.writes(T_reshape[v_ax0])
-                T_reshape[v_ax0] = A[v_ax0 // T.int64(2), v_ax0 % T.int64(2)]
+                T_reshape[v_ax0] = A[v_ax0 % T.int64(4) // T.int64(2), v_ax0 % T.int64(2)]
 
     @T.prim_func(private=True, s_tir=True)
     def reshape1(A: T.Buffer((T.int64(4),), "float32"), T_reshape: T.Buffer((T.int64(2), T.int64(2)), "float32")):
@@ -69,9 +69,9 @@ class Expected:
         for ax0, ax1 in T.grid(T.int64(2), T.int64(2)):
             with T.sblock("T_reshape"):
                 v_ax0, v_ax1 = T.axis.remap("SS", [ax0, ax1])
-                T.reads(A[v_ax0 * T.int64(2) + v_ax1])
+                T.reads(A[(v_ax0 * T.int64(2) + v_ax1) % T.int64(4)])
                 T.writes(T_reshape[v_ax0, v_ax1])
-                T_reshape[v_ax0, v_ax1] = A[v_ax0 * T.int64(2) + v_ax1]
+                T_reshape[v_ax0, v_ax1] = A[(v_ax0 * T.int64(2) + v_ax1) % T.int64(4)]
 
     @R.function
     def main(x: R.Tensor((2, 2), dtype="float32"), y: R.Tensor((4,), dtype="float32")) -> R.Tuple(R.Tensor((4,), dtype="float32"), R.Tensor((4,), dtype="float32"), R.Tensor((4,), dtype="float32")):
