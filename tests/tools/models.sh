@@ -76,10 +76,22 @@ best_class() { # model class
 }
 all "--rtol 1e-3 --atol 1e-4" mnist super_resolution ultraface_rfb-320 ultraface_rfb-320_simplified \
     ultraface_rfb-320_without_postprocessing ultraface_rfb-640 ultraface_slim-320 \
-    yunet_n_320_320 yunet_n_640_640 yunet_s_320_320 nanodet_sim cifar_image_classifier \
+    yunet_n_320_320 yunet_n_640_640 yunet_s_320_320 yunet_n_dynamic yunet_s_dynamic nanodet \
+    nanodet_sim silero_vad_openvino_16k silero_vad_op18_ifless dtln_model_1 dtln_model_2 \
+    bert_squad gpt2 qdq_mobilenet_edge_block cifar_image_classifier \
     cnn_mnist_pytorch mnist_mlp_bn_pytorch tfl_helloworld_sine wonnx_opt_mnist \
-    light_bvlc_alexnet light_inception_v1 light_resnet50 light_squeezenet light_vgg19 light_zfnet512
+    light_bvlc_alexnet light_densenet121 light_inception_v1 light_inception_v2 light_resnet50 \
+    light_shufflenet light_squeezenet light_vgg19 light_zfnet512
 all "--rtol 1e-2 --atol 1e-3" squeezenet_fp16
 best_class squeezenet_fp16 281
+if [ -f "$models/byte_sb_bilstm/model.onnx" ] && mine; then
+    if timeout "$limit" "$TENON" run "$models/byte_sb_bilstm/model.onnx" -t cpu \
+        -i "input=$models/byte_sb_bilstm/input.npy" \
+        --expect "#0=$models/byte_sb_bilstm/Add_26.npy" > "$tmp/log" 2>&1; then
+        compared=$((compared + 1))
+    else
+        fail byte_sb_bilstm "run from the model"
+    fi
+fi
 echo "$compared comparisons"
 exit $failed
