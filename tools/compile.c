@@ -27,14 +27,6 @@ static const tnt_option options[] = {
     {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
     {0}};
 
-static void
-print_unverified(const tnk_compile_result *r)
-{
-    fprintf(stderr, "tenon: %u functions verified by execution\n", r->verified);
-    for (uint32_t i = 0; i < r->n_unverified; i++)
-        fprintf(stderr, "  not verified: %s\n", r->unverified[i]);
-}
-
 static int
 run(tnt_session *s, const tnt_args *a)
 {
@@ -63,7 +55,7 @@ run(tnt_session *s, const tnt_args *a)
     if (st != TNB_OK)
         return TNT_FAILED;
     if (opt.verify)
-        print_unverified(&r);
+        tnt_print_verify(&r.verify);
     if (tnt_has(a, "timing")) {
         double all = tnt_now() - start;
         fprintf(stderr, "%-32s %9.1f ms\n", "import", 1e3 * (imported - start));

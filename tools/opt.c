@@ -127,12 +127,8 @@ run_opt(tnt_session *s, const tnt_args *a)
     if (tnt_has(a, "timing"))
         print_timing(&list, seconds, changed, notes);
     if (check) {
-        uint32_t verified, n;
-        const char *const *left;
-        tnk_verify_report(check, &verified, &left, &n);
-        fprintf(stderr, "tenon: %u functions verified by execution\n", verified);
-        for (uint32_t i = 0; i < n; i++)
-            fprintf(stderr, "  not verified: %s\n", left[i]);
+        tnk_verify_report result = tnk_verify_result(check);
+        tnt_print_verify(&result);
     }
     return m && write_module(s, m, tnt_value(a, "output", "-")) ? TNT_OK : TNT_FAILED;
 }

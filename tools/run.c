@@ -189,11 +189,8 @@ run(tnt_session *s, const tnt_args *a)
     tnt_program p;
     if (!tnt_program_open(s, a, a->operands[0], &p))
         return tnt_failure();
-    if (tnt_has(a, "verify")) {
-        fprintf(stderr, "tenon: %u functions verified by execution\n", p.compiled.verified);
-        for (uint32_t i = 0; i < p.compiled.n_unverified; i++)
-            fprintf(stderr, "  not verified: %s\n", p.compiled.unverified[i]);
-    }
+    if (tnt_has(a, "verify"))
+        tnt_print_verify(&p.compiled.verify);
     const char *name = tnt_value(a, "function", "main");
     const tnr_signature *sig = tnr_artifact_function(p.artifact, name);
     int status = TNT_FAILED;

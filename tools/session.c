@@ -73,6 +73,15 @@ tnt_report(tnt_session *s)
 }
 
 void
+tnt_print_verify(const tnk_verify_report *r)
+{
+    fprintf(stderr, "tenon: %u functions verified by execution; longest run: %llu operations\n",
+            r->verified, (unsigned long long)r->longest);
+    for (uint32_t i = 0; i < r->n_unverified; i++)
+        fprintf(stderr, "  not verified: %s\n", r->unverified[i]);
+}
+
+void
 tnt_complain(const tnb_err *err)
 {
     fprintf(stderr, "tenon: %s\n", *err->message ? err->message : tnb_status_name(err->status));

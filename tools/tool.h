@@ -117,6 +117,9 @@ tnt_report(tnt_session *s);
 /* "tenon: message" and the hint. */
 void
 tnt_complain(const tnb_err *err);
+/* What --verify found out, on standard error. */
+void
+tnt_print_verify(const tnk_verify_report *r);
 /* Fills the parts of `opt` that come from common options. False after a message. */
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);

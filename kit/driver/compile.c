@@ -358,7 +358,7 @@ fill_result(struct driver *d)
     d->out->times = d->times.at;
     d->out->n_times = d->times.n;
     if (d->verify)
-        tnk_verify_report(d->verify, &d->out->verified, &d->out->unverified, &d->out->n_unverified);
+        d->out->verify = tnk_verify_result(d->verify);
 }
 
 tnb_status

@@ -27,7 +27,6 @@ struct outcome {
     const tn_function *like; /* whose parameters the arguments were made for; NULL: func's own */
     bool broken; /* the reason is an error of the module: neither the budget nor something that the
                     evaluator does not know */
-    uint64_t spent;
 };
 
 struct tnk_verify {
@@ -38,6 +37,7 @@ struct tnk_verify {
     const tn_module *state; /* whose outcomes these are */
     TNB_VEC(struct outcome) outcomes;
     uint32_t verified;
+    uint64_t longest; /* scalar operations of one run */
     TNB_VEC(const char *) unverified;
 };
 
@@ -92,7 +92,8 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     if (tn_random_args(child, &f->base, v->seed, NULL, &args))
         r = tnk_needs_workers(m) ? tnk_run_workers(child, ev, m, name, args.at, args.n, &opt, NULL)
                                  : ev->run(ev->self, child, m, name, args.at, args.n, &opt);
-    o->spent = opt.spent;
+    if (opt.spent > v->longest)
+        v->longest = opt.spent;
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
         o->broken = !opt.out_of_budget && err.status != TNB_UNSUPPORTED &&
@@ -355,11 +356,11 @@ tnk_verify_check(tnk_verify *v)
     return &v->check;
 }
 
-void
-tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified,
-                  uint32_t *n_unverified)
+tnk_verify_report
+tnk_verify_result(const tnk_verify *v)
 {
-    *verified = v->verified;
-    *unverified = v->unverified.at;
-    *n_unverified = v->unverified.n;
+    return (tnk_verify_report){.verified = v->verified,
+                               .longest = v->longest,
+                               .unverified = v->unverified.at,
+                               .n_unverified = v->unverified.n};
 }

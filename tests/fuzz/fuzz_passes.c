@@ -217,8 +217,6 @@ run_graph(fuzzer *f, const tnb_conf *conf, uint64_t seed)
     const char *order[MAX_ORDER];
     random_source r = {seed ^ 0x5eed};
     tnk_target cpu = {0};
-    const char *const *left;
-    uint32_t verified = 0, n_left = 0;
     f->graphs++;
     if (!m || tn_verify(ctx, m) || !tnk_target_find(ctx, conf, "cpu", &cpu)) {
         tnb_buf why = {0};
@@ -234,11 +232,11 @@ run_graph(fuzzer *f, const tnb_conf *conf, uint64_t seed)
     uint32_t n = make_order(f, &r, order);
     for (uint32_t i = 0; i < n && m; i++)
         m = run_pass(f, ctx, m, order[i], tnk_verify_check(v), cpu.target, seed);
-    tnk_verify_report(v, &verified, &left, &n_left);
-    f->verified += verified;
-    f->unverified += n_left;
-    for (uint32_t i = 0; i < n_left && getenv("FUZZ_PASSES_UNVERIFIED"); i++)
-        printf("seed %llu: not verified: %s\n", (unsigned long long)seed, left[i]);
+    tnk_verify_report report = tnk_verify_result(v);
+    f->verified += report.verified;
+    f->unverified += report.n_unverified;
+    for (uint32_t i = 0; i < report.n_unverified && getenv("FUZZ_PASSES_UNVERIFIED"); i++)
+        printf("seed %llu: not verified: %s\n", (unsigned long long)seed, report.unverified[i]);
     tn_ctx_free(ctx);
 }
 

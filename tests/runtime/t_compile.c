@@ -132,7 +132,7 @@ compile(tn_ctx *ctx, const tn_module *m, const char *target, bool verify)
     }
     OK(tnr_artifact_open_fd(result.fd, "compiled", &a, &err));
     close(result.fd);
-    if (verify && result.verified == 0)
+    if (verify && result.verify.verified == 0)
         fail_msg("nothing was verified");
     return a;
 }

@@ -103,6 +103,14 @@ typedef struct tnk_stage_time {
     double seconds;
 } tnk_stage_time;
 
+/* What executing modules before and after passes came to. */
+typedef struct tnk_verify_report {
+    uint32_t verified;             /* functions compared, over all passes */
+    uint64_t longest;              /* scalar operations of the longest run */
+    const char *const *unverified; /* what a budget or a pass left unverified, a line each */
+    uint32_t n_unverified;
+} tnk_verify_report;
+
 /* In the context's arena, except the descriptor. */
 typedef struct tnk_compile_result {
     int fd;         /* without `output`: the artifact, to be closed by the caller; else -1 */
@@ -116,11 +124,7 @@ typedef struct tnk_compile_result {
     double compiler_seconds; /* in external compilers (wall time) */
     uint32_t cache_hits, cache_misses;
     uint64_t constant_bytes;
-    /* --verify: functions compared over all passes, and what a budget or a pass left unverified
-     * (one line each) */
-    uint32_t verified;
-    const char *const *unverified;
-    uint32_t n_unverified;
+    tnk_verify_report verify; /* with `verify` */
 } tnk_compile_result;
 
 TNB_EXPORT TNB_MUST_CHECK tnb_status
@@ -140,9 +144,8 @@ TNB_EXPORT tnk_verify *
 tnk_verify_new(tn_ctx *ctx, uint64_t budget, double rtol, double atol, uint64_t seed);
 TNB_EXPORT const tn_pass_check *
 tnk_verify_check(tnk_verify *v);
-TNB_EXPORT void
-tnk_verify_report(tnk_verify *v, uint32_t *verified, const char *const **unverified,
-                  uint32_t *n_unverified);
+TNB_EXPORT tnk_verify_report
+tnk_verify_result(const tnk_verify *v); /* so far */
 
 #ifdef __cplusplus
 }
