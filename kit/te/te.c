@@ -11,6 +11,7 @@
 #include "te.h"
 
 #include "tenon/core/arith.h"
+#include "tenon/core/registry.h"
 
 tnk_te *
 tnk_te_new(tn_ctx *ctx)
@@ -219,14 +220,10 @@ output_type(tnk_te *te, const tn_node *output)
     return tn_ty_tensor_dims(te->ctx, tn_list_of(te->ctx, dims, b->shape.n), b->dtype);
 }
 
-const tn_expr *
-tnk_te_call(tnk_te *te, tn_builder *b, const char *hint, const tn_expr *const *inputs,
-            uint32_t n_inputs, const tn_node *const *outputs, uint32_t n_outputs)
+/* Inputs, then the symbols that no extent of a buffer defines. */
+static tn_list
+call_args(tnk_te *te, const tn_expr *const *inputs, uint32_t n_inputs)
 {
-    tn_ctx *ctx = te->ctx;
-    const tn_node *func = tnk_te_finish(te, outputs, n_outputs);
-    if (tn_is_error(func))
-        return func;
     TNB_VEC(const tn_node *) args = {0};
     for (uint32_t i = 0; i < n_inputs; i++)
         TNB_PUSH(te->arena, args, inputs[i]);
@@ -235,10 +232,40 @@ tnk_te_call(tnk_te *te, tn_builder *b, const char *hint, const tn_expr *const *i
         if (!tnb_ptrmap_has(&te->known, mine))
             TNB_PUSH(te->arena, args, tnb_ptrmap_get(&te->outer, mine));
     }
+    return tn_list_of(te->ctx, args.at, args.n);
+}
+
+const tn_expr *
+tnk_te_call(tnk_te *te, tn_builder *b, const char *hint, const tn_expr *const *inputs,
+            uint32_t n_inputs, const tn_node *const *outputs, uint32_t n_outputs)
+{
+    tn_ctx *ctx = te->ctx;
+    const tn_node *func = tnk_te_finish(te, outputs, n_outputs);
+    if (tn_is_error(func))
+        return func;
+    tn_list args = call_args(te, inputs, n_inputs);
     const tn_type **types = TNB_NEW_N(te->arena, const tn_type *, n_outputs);
     for (uint32_t i = 0; i < n_outputs; i++)
         types[i] = output_type(te, outputs[i]);
     const tn_type *out =
         n_outputs == 1 ? types[0] : tn_ty_tuple_of(ctx, tn_list_of(ctx, types, n_outputs));
-    return tn_builder_call_tir(b, func, hint, tn_list_of(ctx, args.at, args.n), out);
+    return tn_builder_call_tir(b, func, hint, args, out);
+}
+
+const tn_expr *
+tnk_te_call_inplace(tnk_te *te, tn_builder *b, const char *hint, const tn_expr *const *inputs,
+                    uint32_t n_inputs, uint32_t index)
+{
+    tn_ctx *ctx = te->ctx;
+    int64_t at = index;
+    const tn_node *func = tnk_te_finish(te, NULL, 0);
+    if (tn_is_error(func))
+        return func;
+    const tn_expr *gv = tn_builder_add_function(b, func, hint),
+                  *args = tn_tuple_of(ctx, call_args(te, inputs, n_inputs));
+    const tn_node *attrs = tn_dictv(ctx, "inplace_indices", tn_int_array(ctx, &at, 1), NULL);
+    const tn_expr *op =
+        tn_op_ref_of(ctx, tn_find_op(tn_ctx_registry(ctx), "relax.call_tir_inplace", NULL));
+    return tn_call_of(ctx, op, tn_listv(ctx, gv, args, NULL), attrs,
+                      tn_listv(ctx, inputs[index]->type, NULL), NULL);
 }

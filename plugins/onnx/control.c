@@ -1,58 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control flow: If, Loop, Scan.
  *
- * A condition known at compile time picks its branch. Otherwise both branches are computed and the
- * result is selected, which is right because branches have no effects; their results must then have
- * one type. Loops whose count is known are written out.
+ * A condition known at compile time picks its branch; otherwise a private function holds both (see
+ * subgraph.h). Short loops whose count is known are written out, so that their turns fuse; all
+ * others become private functions that call themselves (loop.c).
  */
 #include <inttypes.h>
-#include "import.h"
+#include "loop.h"
+#include "subgraph.h"
 
-enum { MAX_TURNS = 4096 };
+enum { MAX_UNROLLED = 16, MAX_UNROLLED_NODES = 256, MAX_BATCH = 4096 /* of opset 8's Scan */ };
+
+/* ---- If ---- */
+
+/* The type of output i, in the function, from its type in both branches; NULL after an error. */
+static const tn_type *
+joined_type(onnx_node *n, onnx_function *f, uint32_t i, const tn_expr *a, const tn_expr *b,
+            tn_list *dims)
+{
+    tn_list da, db;
+    if (!onnx_dims(n, a, &da) || !onnx_dims(n, b, &db))
+        return NULL;
+    if (da.n != db.n || !tnb_dtype_eq(onnx_dtype(a), onnx_dtype(b))) {
+        onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i,
+                  onnx_type_text(n->imp, a->type), onnx_type_text(n->imp, b->type));
+        onnx_hint(n, "make the condition known at compile time");
+        return NULL;
+    }
+    *dims = (tn_list){0};
+    for (uint32_t k = 0; k < da.n; k++) {
+        bool same = tn_prove_equal(n->ctx, da.at[k], db.at[k]) && onnx_to_outside(f, da.at[k]);
+        *dims = tn_list_append(n->ctx, *dims, same ? da.at[k] : NULL);
+    }
+    return onnx_type_of_dims(n->ctx, *dims, onnx_dtype(a));
+}
+
+/* Elements that both branches give, as the caller's; NULL: they differ or are not known. */
+static const tn_expr **
+joined_elems(onnx_node *n, onnx_function *f, onnx_value *a, onnx_value *b)
+{
+    if (!onnx_value_known(n, a) || !onnx_value_known(n, b) || a->n_elems != b->n_elems ||
+        a->ndim != b->ndim || !tnb_dtype_eq(a->dtype, b->dtype) || tnb_dtype_is_float(a->dtype))
+        return NULL;
+    const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, a->n_elems + 1);
+    for (uint32_t i = 0; i < a->n_elems; i++)
+        if (!tn_prove_equal(n->ctx, a->elems[i], b->elems[i]) ||
+            !(e[i] = onnx_to_outside(f, a->elems[i])))
+            return NULL;
+    return e;
+}
+
+/* One branch: its sequence; `v` gets the values, `out` the results. */
+static const tn_expr *
+import_branch(onnx_node *n, onnx_function *f, const Onnx__GraphProto *g, onnx_value **v,
+              const tn_expr **out)
+{
+    onnx_region r;
+    tn_list fields = {0};
+    onnx_region_begin(&r, f);
+    bool ok = onnx_inline_graph(n, g, NULL, 0, v, n->n_out);
+    for (uint32_t i = 0; i < n->n_out && ok; i++) {
+        out[i] = onnx_region_output(&r, v[i]);
+        fields = tn_list_append(n->ctx, fields, out[i]);
+        ok = !n->failed;
+    }
+    const tn_expr *seq = onnx_region_end(&r, tn_tuple_of(n->ctx, ok ? fields : (tn_list){0}));
+    n->failed |= !ok;
+    return seq;
+}
 
 static bool
-select_branch(onnx_node *n, onnx_value *const *a, onnx_value *const *b)
+import_open_if(onnx_node *n, const Onnx__GraphProto *const *g)
 {
-    const tn_expr *cond = onnx_reshape(n, onnx_in(n, 0), NULL, 0);
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        const tn_expr *x = onnx_value_expr(n, a[i]), *y = onnx_value_expr(n, b[i]);
-        tn_list dx, dy;
-        if (tn_is_error(x) || tn_is_error(y) || !onnx_dims(n, x, &dx) || !onnx_dims(n, y, &dy))
+    tn_ctx *ctx = n->ctx;
+    onnx_function f;
+    onnx_value **v[2];
+    const tn_expr **out[2], *seq[2], *cond, *given = NULL;
+    tn_list types = {0}, params = {0}, args = {0},
+            *dims = TNB_NEW_N(n->imp->arena, tn_list, n->n_out + 1);
+    onnx_function_begin(&f, n, "branch");
+    if (onnx_known(n, 0) && n->in[0]->n_elems == 1) {
+        cond = onnx_to_inside(&f, n->in[0]->elems[0]);
+        if (!tnb_dtype_is_bool(tn_dtype_of(cond)))
+            cond = tn_bin(ctx, TN_KIND_NE, cond, tn_i64(ctx, 0));
+    } else {
+        given = onnx_reshape(n, onnx_in(n, 0), NULL, 0);
+        if (!n->failed && !tnb_dtype_is_bool(onnx_dtype(given)))
+            return onnx_fail(n, TNB_TYPE, "the condition has the type %s, wanted bool",
+                             onnx_type_text(n->imp, given->type));
+        cond = tn_var_new(ctx, "condition", tn_ty_tensor_dims(ctx, (tn_list){0}, TNB_B8));
+        params = tn_listv(ctx, cond, NULL);
+        args = tn_listv(ctx, given, NULL);
+    }
+    for (int k = 0; k < 2 && !n->failed; k++) {
+        v[k] = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
+        out[k] = TNB_NEW_N(n->imp->arena, const tn_expr *, n->n_out + 1);
+        seq[k] = import_branch(n, &f, g[k], v[k], out[k]);
+    }
+    for (uint32_t i = 0; i < n->n_out && !n->failed; i++)
+        types = tn_list_append(ctx, types, joined_type(n, &f, i, out[0][i], out[1][i], &dims[i]));
+    if (n->failed)
+        return false;
+    for (uint32_t i = 0; i < f.symbols.n; i++) {
+        params = tn_list_append(ctx, params, f.symbols.at[i]);
+        args = tn_list_append(ctx, args, f.symbol_args.at[i]);
+    }
+    for (uint32_t i = 0; i < f.params.n; i++) {
+        params = tn_list_append(ctx, params, f.params.at[i]);
+        args = tn_list_append(ctx, args, f.args.at[i]);
+    }
+    const tn_expr *all = onnx_function_end(&f, params, onnx_if_sequence(&f, cond, seq[0], seq[1]),
+                                           tn_ty_tuple_of(ctx, types), args);
+    for (uint32_t i = 0; i < n->n_out && !n->failed; i++) {
+        if (!n->out[i])
+            continue;
+        const tn_expr **e = joined_elems(n, &f, v[0][i], v[1][i]), *y = onnx_tuple_get(n, all, i);
+        tn_list known, outside = {0};
+        if (e && !onnx_ret_elems(n, i, v[0][i]->dtype, v[0][i]->ndim, v[0][i]->dims, e))
             return false;
-        bool same = dx.n == dy.n && tnb_dtype_eq(onnx_dtype(x), onnx_dtype(y));
-        for (uint32_t k = 0; k < dx.n && same; k++)
-            same = tn_prove_equal(n->ctx, dx.at[k], dy.at[k]);
-        if (!same) {
-            onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i,
-                      onnx_type_text(n->imp, x->type), onnx_type_text(n->imp, y->type));
-            onnx_hint(n, "make the condition known at compile time");
-            return false;
-        }
-        if (!onnx_ret_at(n, i, onnx_where(n, cond, x, y)))
+        if (e)
+            continue;
+        for (uint32_t k = 0; k < dims[i].n; k++)
+            outside = tn_list_append(ctx, outside, onnx_to_outside(&f, dims[i].at[k]));
+        if (!n->failed && !tn_type_dims(y->type, &known))
+            y = onnx_name_extents(n, y, outside);
+        if (!onnx_ret_at(n, i, y))
             return false;
     }
-    return true;
+    return !n->failed;
 }
 
 static bool
 import_if(onnx_node *n)
 {
-    const Onnx__GraphProto *g_then = onnx_attr_graph(n, "then_branch"),
-                           *g_else = onnx_attr_graph(n, "else_branch");
-    onnx_value **a = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1),
-               **b = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
+    const Onnx__GraphProto *g[2] = {onnx_attr_graph(n, "then_branch"),
+                                    onnx_attr_graph(n, "else_branch")};
+    onnx_value **v = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
     int64_t cond;
-    if (!g_then || !g_else)
+    if (!g[0] || !g[1])
         return false;
+    for (int k = 0; k < 2; k++)
+        if (g[k]->n_output < n->n_out || g[k]->n_input)
+            return onnx_fail(n, TNB_INVALID,
+                             "the %s branch has %zu inputs and %zu outputs, wanted none and %u",
+                             k ? "else" : "then", g[k]->n_input, g[k]->n_output, n->n_out);
     if (!onnx_known(n, 0) || n->in[0]->n_elems != 1 || !tn_int_value(n->in[0]->elems[0], &cond))
-        return onnx_inline_graph(n, g_then, NULL, 0, a, n->n_out) &&
-               onnx_inline_graph(n, g_else, NULL, 0, b, n->n_out) && select_branch(n, a, b);
-    if (!onnx_inline_graph(n, cond ? g_then : g_else, NULL, 0, a, n->n_out))
+        return import_open_if(n, g);
+    if (!onnx_inline_graph(n, cond ? g[0] : g[1], NULL, 0, v, n->n_out))
         return false;
     for (uint32_t i = 0; i < n->n_out; i++)
-        onnx_ret_value(n, i, a[i]);
+        onnx_ret_value(n, i, v[i]);
     return true;
 }
+
+/* ---- what loops share ---- */
 
 static onnx_value *
 known_int(onnx_node *n, tnb_dtype d, int64_t v)
@@ -80,11 +181,6 @@ static const tn_expr *
 stacked(onnx_node *n, const tn_expr **parts, uint32_t count, int64_t axis, bool reverse)
 {
     const tn_expr **x = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
-    if (!count) {
-        onnx_fail(n, TNB_UNSUPPORTED,
-                  "the loop makes no turn, so that the type of its collected results is not known");
-        return tn_error_node(n->ctx);
-    }
     int64_t rank = onnx_rank(n, parts[0]);
     if (rank < 0 || !onnx_axis(n, rank + 1, &axis))
         return tn_error_node(n->ctx);
@@ -93,54 +189,172 @@ stacked(onnx_node *n, const tn_expr **parts, uint32_t count, int64_t axis, bool 
     return onnx_concat(n, x, count, axis);
 }
 
-static bool
-loop_count(onnx_node *n, int64_t *count, int64_t *cond)
+static onnx_value *
+scalar_value(onnx_node *n, const tn_expr *e)
 {
-    *count = MAX_TURNS + 1;
-    *cond = 1;
-    if (onnx_has(n, 0) && !onnx_in_int(n, 0, "the number of turns", count))
-        return false;
-    return !onnx_has(n, 1) || onnx_in_int(n, 1, "the condition", cond);
+    onnx_value *r = known_int(n, TNB_I64, 0);
+    const tn_expr **elems = TNB_NEW_N(n->imp->arena, const tn_expr *, 1);
+    elems[0] = e;
+    r->elems = elems;
+    return r;
+}
+
+/* Nodes of a graph, sub-graphs included. */
+static uint64_t
+count_nodes(const Onnx__GraphProto *g)
+{
+    uint64_t count = g->n_node;
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_attribute; k++)
+            if (g->node[i]->attribute[k]->g)
+                count += count_nodes(g->node[i]->attribute[k]->g);
+    return count;
 }
 
 static bool
-import_loop(onnx_node *n)
+is_short(const Onnx__GraphProto *body, int64_t turns)
 {
-    const Onnx__GraphProto *body = onnx_attr_graph(n, "body");
-    int64_t count, cond, turn = 0;
-    if (!body || !loop_count(n, &count, &cond))
+    return turns >= 1 && turns <= MAX_UNROLLED &&
+           count_nodes(body) * (uint64_t)turns <= MAX_UNROLLED_NODES;
+}
+
+/* ---- Loop ---- */
+
+typedef struct general {
+    onnx_node *n;
+    const Onnx__GraphProto *body;
+    uint32_t carried, rows;
+    uint32_t *output; /* of the body, for each collected result that is used */
+} general;
+
+/* The number of turns as a scalar: known, or read from the tensor. NULL: no limit (or an error). */
+static const tn_expr *
+turns_of(onnx_node *n)
+{
+    tn_ctx *ctx = n->ctx;
+    const int64_t one = 1;
+    if (!onnx_has(n, 0))
+        return NULL;
+    if (onnx_known(n, 0)) {
+        if (n->in[0]->n_elems == 1 && !tnb_dtype_is_float(n->in[0]->dtype))
+            return onnx_simplify(n, tn_cast_to(ctx, TNB_I64, n->in[0]->elems[0]));
+        onnx_fail(n, TNB_SHAPE, "the number of turns has %u entries of dtype %s, wanted one int64",
+                  n->in[0]->n_elems, tnb_dtype_print(n->in[0]->dtype).s);
+        return NULL;
+    }
+    const tn_expr *m = onnx_reshape_ints(n, onnx_astype(n, onnx_in(n, 0), TNB_I64), &one, 1),
+                  *shape = onnx_emit(n, "tensor_to_shape", NULL, m, NULL);
+    if (n->failed)
+        return NULL;
+    const tn_expr *v = tn_var_dtype(ctx, "turns", TNB_I64);
+    const tn_type *t = tn_ty_shape_of(ctx, tn_listv(ctx, v, NULL));
+    n->failed |= tn_is_error(tn_emit_match_cast(n->imp->b, shape, t, "turns"));
+    return v;
+}
+
+static const tn_expr *
+first_condition(onnx_node *n, bool tensor)
+{
+    if (!onnx_has(n, 1))
+        return tensor ? onnx_scalar_int(n, TNB_B8, 1) : tn_i64(n->ctx, 1);
+    if (!tensor && onnx_known(n, 1) && n->in[1]->n_elems == 1)
+        return tn_cast_to(n->ctx, TNB_I64, n->in[1]->elems[0]);
+    return onnx_reshape(n, onnx_in(n, 1), NULL, 0);
+}
+
+static bool
+loop_turn(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,
+          onnx_value *const *carried, onnx_value **next, onnx_value **cond, onnx_value **y)
+{
+    const general *g = user;
+    onnx_node *n = g->n;
+    uint32_t total = (uint32_t)g->body->n_output;
+    onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, g->carried + 2),
+               **outs = TNB_NEW_N(n->imp->arena, onnx_value *, total + 1);
+    (void)r;
+    (void)count;
+    args[0] = scalar_value(n, i);
+    args[1] = known_int(n, TNB_B8, 1);
+    memcpy(args + 2, carried, g->carried * sizeof *args);
+    if (!onnx_inline_graph(n, g->body, args, g->carried + 2, outs, total))
         return false;
-    uint32_t carried = n->n_in > 2 ? n->n_in - 2 : 0, total = (uint32_t)body->n_output;
-    if (body->n_input < 2 + (size_t)carried || total < 1 + carried || n->n_out > total - 1)
-        return onnx_fail(
-            n, TNB_INVALID,
-            "the body has %zu inputs and %u outputs, which does not fit %u carried values",
-            body->n_input, total, carried);
-    uint32_t scans = total - 1 - carried;
+    *cond = outs[0];
+    memcpy(next, outs + 1, g->carried * sizeof *next);
+    for (uint32_t k = 0; k < g->rows; k++)
+        y[k] = outs[g->output[k]];
+    return true;
+}
+
+static bool
+general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
+{
+    general g = {.n = n, .body = body, .carried = carried};
+    int64_t cond = 1, number;
+    g.output = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
+    uint32_t *place = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
+    for (uint32_t i = carried; i < n->n_out; i++)
+        if (n->out[i]) {
+            place[g.rows] = i;
+            g.output[g.rows++] = 1 + i;
+        }
+    onnx_loop l = {.count = turns_of(n),
+                   .cond_start = first_condition,
+                   .n_carries = carried,
+                   .n_rows = g.rows,
+                   .start = n->in + 2,
+                   .rows = TNB_NEW_N(n->imp->arena, onnx_loop_rows, g.rows + 1),
+                   .body = loop_turn,
+                   .user = &g};
+    l.cond_known = !onnx_has(n, 1) || (onnx_known(n, 1) && n->in[1]->n_elems == 1 &&
+                                       tn_int_value(n->in[1]->elems[0], &cond));
+    if (l.cond_known && !cond)
+        l.count = tn_i64(n->ctx, 0);
+    if (n->failed || (l.count && tn_int_value(l.count, &number) && number <= 0 && !g.rows))
+        for (uint32_t i = 0; i < carried && !n->failed; i++)
+            onnx_ret_value(n, i, n->in[2 + i]);
+    if (n->failed || (l.count && tn_int_value(l.count, &number) && number <= 0 && !g.rows))
+        return !n->failed;
+    const tn_expr **v = TNB_NEW_N(n->imp->arena, const tn_expr *, carried + 1),
+                  **y = TNB_NEW_N(n->imp->arena, const tn_expr *, g.rows + 1);
+    if (!onnx_make_loop(n, &l, v, y)) { /* as a loop written out it may work */
+        onnx_blame_inputs(n, 0);
+        onnx_blame_inputs(n, 1);
+        return false;
+    }
+    for (uint32_t i = 0; i < carried && i < n->n_out; i++)
+        if (n->out[i] && !onnx_ret_at(n, i, v[i]))
+            return false;
+    for (uint32_t k = 0; k < g.rows; k++)
+        if (!onnx_ret_at(n, place[k], y[k]))
+            return false;
+    return true;
+}
+
+/* Written out. False, and nothing recorded, when the condition turns out not to be known. */
+static bool
+unrolled_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried, int64_t count)
+{
+    uint32_t total = (uint32_t)body->n_output, scans = total - 1 - carried;
+    int64_t cond = 1, turn = 0;
     onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, carried + 2);
     const tn_expr ***parts = TNB_NEW_N(n->imp->arena, const tn_expr **, scans + 1);
-    for (uint32_t i = 0; i < carried; i++) {
+    for (uint32_t i = 0; i < carried; i++)
         args[2 + i] = n->in[2 + i];
-        if (!args[2 + i])
-            return onnx_fail(n, TNB_INVALID, "input %u is left out, but the body needs it", 2 + i);
-    }
     for (uint32_t i = 0; i < scans; i++)
-        parts[i] = TNB_NEW_N(n->imp->arena, const tn_expr *, MAX_TURNS);
+        parts[i] = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)count);
     for (; turn < count && cond; turn++) {
-        if (turn == MAX_TURNS)
-            return onnx_fail(n, TNB_UNSUPPORTED, "the loop makes more than %d turns", MAX_TURNS);
         onnx_value **outs = TNB_NEW_N(n->imp->arena, onnx_value *, total + 1);
         args[0] = known_int(n, TNB_I64, turn);
         args[1] = known_int(n, TNB_B8, 1);
-        if (!onnx_inline_graph(n, body, args, carried + 2, outs, total))
-            return false;
-        if (!onnx_value_known(n, outs[0]) || outs[0]->n_elems != 1 ||
+        if (!onnx_inline_graph(n, body, args, carried + 2, outs, total) ||
+            !onnx_value_known(n, outs[0]) || outs[0]->n_elems != 1 ||
             !tn_int_value(outs[0]->elems[0], &cond))
-            return onnx_fail(n, TNB_UNSUPPORTED, "the loop's condition is known only at run time");
+            return false;
         for (uint32_t i = 0; i < carried; i++)
             args[2 + i] = outs[1 + i];
         for (uint32_t i = 0; i < scans; i++)
-            parts[i][turn] = onnx_value_expr(n, outs[1 + carried + i]);
+            if (carried + i < n->n_out && n->out[carried + i])
+                parts[i][turn] = onnx_value_expr(n, outs[1 + carried + i]);
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (i < carried)
@@ -152,19 +366,123 @@ import_loop(onnx_node *n)
     return true;
 }
 
+static bool
+import_loop(onnx_node *n)
+{
+    const Onnx__GraphProto *body = onnx_attr_graph(n, "body");
+    int64_t count = 0, cond = 1;
+    if (!body)
+        return false;
+    uint32_t carried = n->n_in > 2 ? n->n_in - 2 : 0, total = (uint32_t)body->n_output;
+    if (body->n_input != 2 + (size_t)carried || total < 1 + carried || n->n_out > total - 1)
+        return onnx_fail(n, TNB_INVALID,
+                         "the body has %zu inputs and %u outputs, which does not fit %u carried "
+                         "values and %u outputs",
+                         body->n_input, total, carried, n->n_out);
+    for (uint32_t i = 0; i < carried; i++)
+        if (!n->in[2 + i])
+            return onnx_fail(n, TNB_INVALID, "input %u is left out, but the body needs it", 2 + i);
+    bool counted =
+        onnx_known(n, 0) && n->in[0]->n_elems == 1 && tn_int_value(n->in[0]->elems[0], &count);
+    bool starts = !onnx_has(n, 1) || (onnx_known(n, 1) && n->in[1]->n_elems == 1 &&
+                                      tn_int_value(n->in[1]->elems[0], &cond) && cond);
+    if (counted && starts && is_short(body, count)) {
+        if (unrolled_loop(n, body, carried, count))
+            return true;
+        if (n->failed)
+            return false;
+    }
+    return general_loop(n, body, carried);
+}
+
 /* ---- Scan ---- */
 
 typedef struct scan {
     const Onnx__GraphProto *body;
     uint32_t states, inputs, outputs;
-    int64_t in_axes[64], in_dirs[64], out_axes[64], out_dirs[64], steps;
+    int64_t in_axes[64], in_dirs[64], out_axes[64], out_dirs[64], steps; /* -1: not a number */
+    const tn_expr *count;
+    /* of a general loop */
+    onnx_node *n;
+    onnx_value *x[64];
 } scan;
+
+/* A turn of a general loop. */
+static bool
+scan_turn(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,
+          onnx_value *const *carried, onnx_value **next, onnx_value **cond, onnx_value **y)
+{
+    const scan *s = user;
+    onnx_node *n = s->n;
+    tn_ctx *ctx = n->ctx;
+    uint32_t total = s->states + s->outputs;
+    onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, s->states + s->inputs + 1),
+               **outs = TNB_NEW_N(n->imp->arena, onnx_value *, total + 1);
+    (void)cond;
+    memcpy(args, carried, s->states * sizeof *args);
+    for (uint32_t k = 0; k < s->inputs; k++) {
+        const tn_expr *x = onnx_value_inside(r, s->x[k])->expr,
+                      *at = s->in_dirs[k] ? tn_sub(ctx, tn_sub(ctx, count, tn_i64(ctx, 1)), i) : i;
+        args[s->states + k] =
+            tensor_value(n, onnx_emit(n, "take",
+                                      tn_dictv(ctx, "axis", tn_i64(ctx, s->in_axes[k]), NULL), x,
+                                      at, NULL));
+    }
+    if (n->failed || !onnx_inline_graph(n, s->body, args, s->states + s->inputs, outs, total))
+        return false;
+    memcpy(next, outs, s->states * sizeof *next);
+    memcpy(y, outs + s->states, s->outputs * sizeof *y);
+    return true;
+}
+
+/* The first axis becomes axis `to`. */
+static const tn_expr *
+first_axis_to(onnx_node *n, const tn_expr *x, int64_t to)
+{
+    int64_t perm[ONNX_MAX_DIMS], rank = onnx_rank(n, x), at = 1;
+    if (rank < 0 || !onnx_axis(n, rank, &to))
+        return tn_error_node(n->ctx);
+    for (int64_t i = 0; i < rank; i++)
+        perm[i] = i == to ? 0 : at++;
+    return to == 0 ? x : onnx_permute(n, x, perm, (uint32_t)rank);
+}
+
+static bool
+general_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x,
+             const tn_expr **outs)
+{
+    const tn_expr **last = TNB_NEW_N(n->imp->arena, const tn_expr *, s->states + 1);
+    onnx_loop_rows *rows = TNB_NEW_N(n->imp->arena, onnx_loop_rows, s->outputs + 1);
+    for (uint32_t i = 0; i < s->outputs; i++)
+        rows[i].reverse = s->out_dirs[i] != 0;
+    s->n = n;
+    for (uint32_t i = 0; i < s->inputs; i++)
+        s->x[i] = tensor_value(n, x[i]);
+    onnx_loop l = {.count = s->count,
+                   .cond_known = true,
+                   .cond_start = first_condition,
+                   .n_carries = s->states,
+                   .n_rows = s->outputs,
+                   .start = state,
+                   .rows = rows,
+                   .body = scan_turn,
+                   .user = s};
+    if (!onnx_make_loop(n, &l, last, outs))
+        return false;
+    for (uint32_t i = 0; i < s->states; i++)
+        state[i] = tensor_value(n, last[i]);
+    for (uint32_t i = 0; i < s->outputs; i++)
+        outs[i] = first_axis_to(n, outs[i], s->out_axes[i]);
+    return !n->failed;
+}
 
 /* All turns over x[0..inputs): states are updated in place, outs gets the collected results. */
 static bool
 run_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x, const tn_expr **outs)
 {
     uint32_t total = s->states + s->outputs;
+    if (s->steps < 0 || !is_short(s->body, s->steps))
+        return general_scan(n, s, state, x, outs);
     const tn_expr ***parts = TNB_NEW_N(n->imp->arena, const tn_expr **, s->outputs + 1);
     onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, s->states + s->inputs + 1);
     for (uint32_t i = 0; i < s->outputs; i++)
@@ -229,15 +547,28 @@ read_scan(onnx_node *n, scan *s, uint32_t first)
            scan_list(n, "scan_output_directions", s->out_dirs, s->outputs);
 }
 
+/* The number of turns, the same along all inputs. */
 static bool
-scan_steps(onnx_node *n, scan *s, const tn_expr *x, int64_t axis)
+scan_steps(onnx_node *n, scan *s, const tn_expr *const *x)
 {
-    s->steps = onnx_dim(x, axis);
-    if (s->steps >= 0 && s->steps <= MAX_TURNS)
-        return true;
-    onnx_fail(n, TNB_UNSUPPORTED, "the number of steps is not a number up to %d", MAX_TURNS);
-    onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
-    return false;
+    for (uint32_t i = 0; i < s->inputs; i++) {
+        tn_list dims;
+        int64_t a, b;
+        if (!onnx_dims(n, x[i], &dims))
+            return false;
+        if (s->in_axes[i] >= (int64_t)dims.n)
+            return onnx_fail(n, TNB_SHAPE, "scan input %u has rank %u, wanted an axis %" PRId64, i,
+                             dims.n, s->in_axes[i]);
+        const tn_expr *d = dims.at[s->in_axes[i]];
+        if (i == 0)
+            s->count = d;
+        else if (tn_int_value(d, &a) && tn_int_value(s->count, &b) && a != b)
+            return onnx_fail(n, TNB_SHAPE, "scan input 0 has %" PRId64 " steps, input %u %" PRId64,
+                             b, i, a);
+    }
+    if (!tn_int_value(s->count, &s->steps))
+        s->steps = -1;
+    return true;
 }
 
 static bool
@@ -256,7 +587,7 @@ import_scan(onnx_node *n)
         if (!onnx_axis(n, onnx_rank(n, x[i]), &s.in_axes[i]))
             return false;
     }
-    if (!scan_steps(n, &s, x[0], s.in_axes[0]) || !run_scan(n, &s, state, x, outs))
+    if (!scan_steps(n, &s, x) || !run_scan(n, &s, state, x, outs))
         return false;
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (i < s.states)
@@ -279,10 +610,10 @@ import_scan_8(onnx_node *n)
     if (onnx_has(n, 0))
         return onnx_fail(n, TNB_UNSUPPORTED, "sequence lengths of Scan are not supported");
     int64_t batch = onnx_dim(onnx_in(n, 1), 0);
-    if (n->failed || batch < 1 || batch > MAX_TURNS)
+    if (n->failed || batch < 1 || batch > MAX_BATCH)
         return n->failed
                    ? false
-                   : onnx_fail(n, TNB_UNSUPPORTED, "the batch is not a number up to %d", MAX_TURNS);
+                   : onnx_fail(n, TNB_UNSUPPORTED, "the batch is not a number up to %d", MAX_BATCH);
     const tn_expr ***all = TNB_NEW_N(n->imp->arena, const tn_expr **, s.states + s.outputs + 1);
     for (uint32_t i = 0; i < s.states + s.outputs; i++)
         all[i] = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)batch);
@@ -296,7 +627,7 @@ import_scan_8(onnx_node *n)
             else
                 x[i - s.states] = one;
         }
-        if (n->failed || !scan_steps(n, &s, x[0], 0) || !run_scan(n, &s, state, x, outs))
+        if (n->failed || !scan_steps(n, &s, x) || !run_scan(n, &s, state, x, outs))
             return false;
         for (uint32_t i = 0; i < s.states; i++)
             all[i][b] = onnx_value_expr(n, state[i]);

@@ -2,7 +2,7 @@
 /* Graphs: scopes of names, the order of nodes, one node after the other, sub-graphs and functions
  * in place. */
 #include <inttypes.h>
-#include "import.h"
+#include "subgraph.h"
 
 enum { MAX_NODES = 1 << 20, MAX_FUNCTION_DEPTH = 32 };
 
@@ -25,12 +25,18 @@ onnx_scope_pop(onnx_import *imp)
 onnx_value *
 onnx_find_value(const onnx_import *imp, const char *name)
 {
+    TNB_VEC(struct onnx_region *) crossed = {0};
     for (const onnx_scope *s = imp->scope; s; s = s->outer) {
         onnx_value *v = tnb_strmap_get(&s->values, name);
-        if (v)
+        if (v) {
+            while (crossed.n) /* from the outermost inwards */
+                v = onnx_value_inside(crossed.at[--crossed.n], v);
             return v;
+        }
         if (s->function) /* a function sees nothing of its caller */
             return NULL;
+        if (s->region)
+            TNB_PUSH(imp->arena, crossed, s->region);
     }
     return NULL;
 }
@@ -344,7 +350,7 @@ import_node(onnx_import *imp, const Onnx__NodeProto *p)
     ok = ok && outputs_made(n);
     if (ok && !f)
         onnx_attrs_check(n);
-    if (!ok && tnb_diags_errors(tn_diags(imp->ctx)) == errors && !imp->restart)
+    if (!ok && tnb_diags_errors(tn_diags(imp->ctx)) == errors)
         onnx_fail(n, TNB_INTERNAL, "the node could not be imported");
     tn_at(imp->ctx, outer);
     return ok;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "import.h"
 #include "onnx.h"
+#include "subgraph.h"
 
 enum { MIN_OPSET = 1, MAX_OPSET = 26 };
 
@@ -346,7 +347,7 @@ import_graph(onnx_import *imp)
     if (!onnx_import_initializers(imp, g) || !import_inputs(imp, g, &params, &in_names))
         return NULL;
     tn_builder_begin_function(imp->b, params);
-    tn_builder_begin_block(imp->b, !imp->has_control);
+    tn_builder_begin_block(imp->b, true);
     bool ok =
         onnx_import_nodes(imp, g->node, g->n_node) && import_outputs(imp, g, &results, &out_names);
     tn_builder_end_block(imp->b);
@@ -358,7 +359,7 @@ import_graph(onnx_import *imp)
     const tn_expr *f = tn_builder_end_function(imp->b, body, NULL, true, attrs);
     if (!ok || tn_is_error(f) || tn_is_error(tn_builder_add_function(imp->b, f, "main")))
         return NULL;
-    return tn_module_with_attrs(ctx, tn_builder_module(imp->b),
+    return tn_module_with_attrs(ctx, onnx_used_functions(ctx, tn_builder_module(imp->b), "main"),
                                 tn_dictv(ctx, "input_names", tn_array_of(ctx, in_names),
                                          "output_names", tn_array_of(ctx, out_names), NULL));
 }
@@ -366,26 +367,13 @@ import_graph(onnx_import *imp)
 static const tn_module *
 import_model(onnx_import *imp)
 {
-    const tn_module *m = NULL;
     if (!find_opset(imp))
         return NULL;
     find_functions(imp);
     if (!all_supported(imp))
         return NULL;
-    int64_t opset = imp->opset;
-    for (int turn = 0; turn < 2 && !m; turn++) {
-        tnb_strmap_init(&imp->dims, imp->arena);
-        imp->scope = NULL;
-        imp->opset = opset;
-        imp->function_depth = 0;
-        imp->restart = false;
-        imp->n_nodes = 0;
-        m = import_graph(imp);
-        if (!imp->restart)
-            break;
-        imp->has_control = true;
-    }
-    return m;
+    tnb_strmap_init(&imp->dims, imp->arena);
+    return import_graph(imp);
 }
 
 tnb_status

@@ -55,6 +55,7 @@ struct onnx_value {
 struct onnx_scope {
     tnb_strmap values;
     onnx_scope *outer;
+    struct onnx_region *region; /* names of outer graphs are seen through it; NULL: as they are */
     /* a function's body: what ref_attr_name means */
     onnx_node *call;
     const Onnx__FunctionProto *function;
@@ -72,9 +73,7 @@ struct onnx_import {
     int64_t opset;                       /* of the default domain */
     const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
     int function_depth, graph_depth;
-    bool has_control; /* general If, Loop: no dataflow block */
-    bool restart;     /* such a node was found: begin again without one */
-    uint32_t mark, n_nodes;
+    uint32_t mark, n_nodes, n_functions;
     const tn_node
         *must_bind; /* Dict: run-time inputs whose value decides a shape -> place; NULL: none */
 };
@@ -149,6 +148,9 @@ onnx_value_known(onnx_node *n, onnx_value *v);
  * `what`: "the target shape". */
 bool
 onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count);
+/* After an error: says on which run-time inputs input i depends, which then are to be bound. */
+void
+onnx_blame_inputs(onnx_node *n, uint32_t i);
 /* The same as plain numbers. */
 bool
 onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max, uint32_t *count);

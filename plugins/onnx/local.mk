@@ -20,6 +20,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/import.h \
 	plugins/onnx/index.c \
 	plugins/onnx/linear.c \
+	plugins/onnx/loop.c \
 	plugins/onnx/loss.c \
 	plugins/onnx/manipulate.c \
 	plugins/onnx/message.c \
@@ -36,6 +37,8 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/select.c \
 	plugins/onnx/shape.c \
 	plugins/onnx/signal.c \
+	plugins/onnx/subgraph.c \
+	plugins/onnx/subgraph.h \
 	plugins/onnx/table.c \
 	plugins/onnx/text.c \
 	plugins/onnx/value.c

@@ -224,17 +224,11 @@ find_run_time_inputs(onnx_import *imp, onnx_value *v)
     return found;
 }
 
-static bool
-must_know(onnx_node *n, uint32_t i, const char *what)
+void
+onnx_blame_inputs(onnx_node *n, uint32_t i)
 {
     onnx_import *imp = n->imp;
-    if (n->failed)
-        return false;
-    if (!onnx_has(n, i))
-        return onnx_fail(n, TNB_INVALID, "input %u (%s) is missing", i, what);
-    const tn_dict *inputs = tn_as_dict(find_run_time_inputs(imp, n->in[i]));
-    onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') has to be known when the model is compiled",
-              what, i, n->in[i]->name);
+    const tn_dict *inputs = onnx_has(n, i) ? tn_as_dict(find_run_time_inputs(imp, n->in[i])) : NULL;
     for (uint32_t k = 0; inputs && k < inputs->items.n; k++) {
         const tn_pair *p = tn_as_pair(inputs->items.at[k]);
         onnx_note(n, "it depends on the value of the run-time input '%s'", p->key);
@@ -244,6 +238,18 @@ must_know(onnx_node *n, uint32_t i, const char *what)
         const char *name = tn_as_pair(inputs->items.at[0])->key;
         onnx_hint(n, "give the value of input '%s' at compile time: --bind %s=FILE", name, name);
     }
+}
+
+static bool
+must_know(onnx_node *n, uint32_t i, const char *what)
+{
+    if (n->failed)
+        return false;
+    if (!onnx_has(n, i))
+        return onnx_fail(n, TNB_INVALID, "input %u (%s) is missing", i, what);
+    onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') has to be known when the model is compiled",
+              what, i, n->in[i]->name);
+    onnx_blame_inputs(n, i);
     return false;
 }
 

@@ -95,12 +95,25 @@ slot_of(lowering *l, const tn_expr *e)
     return l->slots.n - 1;
 }
 
+/* The slot of an expression, and of the parameters and bound values that it is computed from. */
+static void
+collect_slot(lowering *l, const tn_expr *e)
+{
+    slot_of(l, e);
+    if (tn_is_var(e))
+        return;
+    tn_list vars = tn_free_vars(l->ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++)
+        if (tnb_ptrmap_has(&l->values, vars.at[i]))
+            slot_of(l, vars.at[i]);
+}
+
 static void
 collect_dims(lowering *l, tn_list dims)
 {
     for (uint32_t i = 0; i < dims.n; i++)
         if (!tn_is(dims.at[i], TN_KIND_INT_IMM))
-            slot_of(l, dims.at[i]);
+            collect_slot(l, dims.at[i]);
 }
 
 static void
@@ -130,7 +143,7 @@ collect_value(void *user, const tn_node *n)
     if (mc)
         collect_type(l, mc->to);
     if (is_symbolic(l, n)) {
-        slot_of(l, n);
+        collect_slot(l, n);
         return TN_WALK_SKIP;
     }
     return tn_is(n, TN_KIND_CONSTANT) ? TN_WALK_SKIP : TN_WALK_ON;
@@ -521,6 +534,14 @@ lower_sequence(lowering *l, const tn_seq_expr *seq)
                 const tn_expr *value = lower_value(l, vb->value);
                 TNB_PUSH(l->scratch, l->out,
                          value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
+                if (tn_is_scalar(vb->var) && find_slot(l, vb->var) != NO_SLOT) {
+                    todo match = {.value = vb->var,
+                                  .dims = tn_listv(l->ctx, vb->var, NULL),
+                                  .is_scalar = true,
+                                  .context = ""};
+                    TNB_PUSH(l->scratch, l->todos, match);
+                    run_todos(l);
+                }
             }
             tn_at(l->ctx, old);
         }

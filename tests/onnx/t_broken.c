@@ -557,7 +557,7 @@ an_endless_loop_is_refused(void **state)
     mw_put(&body, GRAPH_OUTPUT, mw_value("w", FLOAT, one_dim, 1));
     mw_attr_graph(&n, "body", body);
     fixture_import(f, model_of(n), NULL);
-    fixture_refused(f, "node 'loop' (Loop)", "turns", NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "does not end", NULL);
 }
 
 static void

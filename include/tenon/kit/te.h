@@ -113,6 +113,12 @@ TNB_EXPORT const tn_expr *
 tnk_te_call(tnk_te *te, tn_builder *b, const char *hint, const tn_expr *const *inputs,
             uint32_t n_inputs, const tn_node *const *outputs, uint32_t n_outputs);
 
+/* The same for a program that writes into its input `index` (by tnk_te_extern): R.call_tir_inplace,
+ * whose result is that input's tensor. */
+TNB_EXPORT const tn_expr *
+tnk_te_call_inplace(tnk_te *te, tn_builder *b, const char *hint, const tn_expr *const *inputs,
+                    uint32_t n_inputs, uint32_t index);
+
 #ifdef __cplusplus
 }
 #endif

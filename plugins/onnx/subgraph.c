@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sub-graphs as private functions: see subgraph.h. */
+#include "subgraph.h"
+
+#include "tenon/core/walk.h"
+
+/* ---- the function ---- */
+
+void
+onnx_function_begin(onnx_function *f, onnx_node *n, const char *hint)
+{
+    onnx_import *imp = n->imp;
+    *f = (onnx_function){.n = n};
+    do
+        f->name = tn_strf(n->ctx, "%s_%u", hint, imp->n_functions++);
+    while (tn_module_get(tn_builder_module(imp->b), f->name));
+    tnb_ptrmap_init(&f->inside, imp->arena);
+    tnb_ptrmap_init(&f->outside, imp->arena);
+    tnb_ptrmap_init(&f->tensors, imp->arena);
+}
+
+/* Scalar parameters for all symbolic variables of an expression of the caller. */
+static void
+take_symbols(onnx_function *f, const tn_node *e)
+{
+    tn_ctx *ctx = f->n->ctx;
+    tn_list vars = tn_free_vars(ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++) {
+        const tn_expr *v = vars.at[i];
+        if (!tn_is_scalar(v) || tnb_ptrmap_has(&f->inside, v))
+            continue;
+        const tn_expr *mine = tn_var_dtype(ctx, tn_var_name(v), tn_dtype_of(v));
+        tnb_ptrmap_set(&f->inside, v, mine);
+        tnb_ptrmap_set(&f->outside, mine, v);
+        f->symbols = tn_list_append(ctx, f->symbols, mine);
+        f->symbol_args = tn_list_append(ctx, f->symbol_args, v);
+    }
+}
+
+const tn_node *
+onnx_to_inside(onnx_function *f, const tn_node *e)
+{
+    if (!e || e->flags & TN_FLAG_CLOSED)
+        return e;
+    take_symbols(f, e);
+    return tn_subst(f->n->ctx, e, &f->inside);
+}
+
+const tn_node *
+onnx_to_outside(onnx_function *f, const tn_node *e)
+{
+    tn_ctx *ctx = f->n->ctx;
+    if (!e || e->flags & TN_FLAG_CLOSED)
+        return e;
+    tn_list vars = tn_free_vars(ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++)
+        if (!tnb_ptrmap_has(&f->outside, vars.at[i]))
+            return NULL;
+    return tn_subst(ctx, e, &f->outside);
+}
+
+const tn_expr *
+onnx_tensor_inside(onnx_function *f, const tn_expr *e)
+{
+    tn_ctx *ctx = f->n->ctx;
+    if (tn_is_error(e) || tn_is(e, TN_KIND_CONSTANT))
+        return e;
+    const tn_expr *known = tnb_ptrmap_get(&f->tensors, e);
+    if (known)
+        return known;
+    const char *name = tn_is_var(e) ? tn_var_name(e) : "x";
+    const tn_expr *p = tn_var_new(ctx, name, onnx_to_inside(f, e->type));
+    tnb_ptrmap_set(&f->tensors, e, (void *)(uintptr_t)p);
+    f->params = tn_list_append(ctx, f->params, p);
+    f->args = tn_list_append(ctx, f->args, e);
+    return p;
+}
+
+onnx_value *
+onnx_value_inside(onnx_region *r, onnx_value *v)
+{
+    onnx_function *f = r->f;
+    onnx_import *imp = f->n->imp;
+    onnx_value *p = tnb_ptrmap_get(&r->seen, v);
+    if (p)
+        return p;
+    p = onnx_value_new(imp, v->name);
+    tnb_ptrmap_set(&r->seen, v, p);
+    onnx_value **dep = TNB_NEW(imp->arena, onnx_value *);
+    *dep = v;
+    p->deps = dep;
+    p->n_deps = 1;
+    if (!v->has_elems && !v->expr)
+        (void)onnx_value_expr(f->n, v);
+    if (v->has_elems) {
+        const tn_expr **e = TNB_NEW_N(imp->arena, const tn_expr *, v->n_elems + 1);
+        bool closed = true;
+        for (uint32_t i = 0; i < v->n_elems; i++) {
+            closed &= (v->elems[i]->flags & TN_FLAG_CLOSED) != 0;
+            e[i] = onnx_to_inside(f, v->elems[i]);
+        }
+        p->elems = e;
+        p->n_elems = v->n_elems;
+        p->has_elems = true;
+        p->dtype = v->dtype;
+        p->ndim = v->ndim;
+        memcpy(p->dims, v->dims, sizeof p->dims);
+        /* terms that cannot be made a tensor again come in as the tensor that they are */
+        if (!closed && tnb_dtype_is_float(v->dtype))
+            p->expr = onnx_tensor_inside(f, onnx_value_expr(f->n, v));
+        else if (tn_is(v->expr, TN_KIND_CONSTANT))
+            p->expr = v->expr;
+        return p;
+    }
+    p->expr = onnx_tensor_inside(f, v->expr);
+    return p;
+}
+
+/* ---- regions ---- */
+
+void
+onnx_region_begin(onnx_region *r, onnx_function *f)
+{
+    onnx_import *imp = f->n->imp;
+    *r = (onnx_region){.f = f};
+    tnb_ptrmap_init(&r->seen, imp->arena);
+    tn_builder_begin_function(imp->b, (tn_list){0});
+    tn_builder_begin_block(imp->b, true);
+    onnx_scope_push(imp, &r->scope);
+    r->scope.region = r;
+}
+
+void
+onnx_region_plain(onnx_region *r)
+{
+    tn_builder *b = r->f->n->imp->b;
+    tn_builder_end_block(b);
+    tn_builder_begin_block(b, false);
+}
+
+const tn_expr *
+onnx_region_end(onnx_region *r, const tn_expr *result)
+{
+    onnx_import *imp = r->f->n->imp;
+    onnx_scope_pop(imp);
+    tn_builder_end_block(imp->b);
+    const tn_expr *f = tn_builder_end_function(imp->b, result, NULL, true, NULL);
+    if (!tn_is_error(f))
+        return tn_as_function(f)->body;
+    r->f->n->failed = true;
+    return f;
+}
+
+const tn_expr *
+onnx_region_output(onnx_region *r, onnx_value *v)
+{
+    onnx_node *n = r->f->n;
+    const tn_expr *e = onnx_value_expr(n, v);
+    if (!n->failed && !tn_is_error(e))
+        e = tn_emit_output(n->imp->b, e, "gv");
+    n->failed |= tn_is_error(e);
+    return e;
+}
+
+/* ---- types, calls ---- */
+
+const tn_type *
+onnx_type_of_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d)
+{
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (!dims.at[i])
+            return tn_ty_tensor_of(ctx, NULL, d, dims.n, NULL);
+    return tn_ty_tensor_dims(ctx, dims, d);
+}
+
+const tn_expr *
+onnx_if_sequence(onnx_function *f, const tn_expr *cond, const tn_expr *then_seq,
+                 const tn_expr *else_seq)
+{
+    tn_builder *b = f->n->imp->b;
+    if (f->n->failed)
+        return tn_error_node(f->n->ctx);
+    tn_builder_begin_function(b, (tn_list){0});
+    tn_builder_begin_block(b, false);
+    const tn_expr *r = tn_emit(b, tn_if(f->n->ctx, cond, then_seq, else_seq), "result");
+    tn_builder_end_block(b);
+    const tn_expr *seq = tn_builder_end_function(b, r, NULL, true, NULL);
+    if (!tn_is_error(seq))
+        return tn_as_function(seq)->body;
+    f->n->failed = true;
+    return seq;
+}
+
+const tn_expr *
+onnx_call_unmade(onnx_function *f, tn_list params, const tn_type *ret, tn_list args)
+{
+    tn_ctx *ctx = f->n->ctx;
+    tn_list types = {0};
+    for (uint32_t i = 0; i < params.n; i++)
+        types = tn_list_append(ctx, types, ((const tn_expr *)params.at[i])->type);
+    const tn_type *func = tn_ty_func_of(ctx, types, ret, true);
+    return tn_call_of(ctx, tn_global_var_of(ctx, f->name), args, NULL, (tn_list){0},
+                      tn_call_result_type(ctx, func, params, args));
+}
+
+const tn_expr *
+onnx_function_end(onnx_function *f, tn_list params, const tn_expr *body, const tn_type *ret,
+                  tn_list args)
+{
+    onnx_node *n = f->n;
+    tn_ctx *ctx = n->ctx;
+    if (n->failed || tn_is_error(body))
+        return tn_error_node(ctx);
+    const tn_expr *func = tn_function_of(ctx, params, body, ret, true, NULL);
+    const tn_expr *gv = tn_builder_add_function(n->imp->b, func, f->name);
+    if (tn_is_error(gv)) {
+        n->failed = true;
+        return gv;
+    }
+    const tn_type *t = tn_call_result_type(ctx, tn_func_type(ctx, func), params, args);
+    return onnx_emit_call(n, tn_call_of(ctx, gv, args, NULL, (tn_list){0}, t));
+}
+
+/* ---- the module ---- */
+
+typedef struct reach {
+    const tn_module *m;
+    tnb_strmap seen;
+    TNB_VEC(const tn_node *) todo;
+    tnb_arena *arena;
+} reach;
+
+static void
+reach_name(reach *r, const char *name)
+{
+    const tn_node *f = tn_module_get(r->m, name);
+    if (!f || tnb_strmap_has(&r->seen, name))
+        return;
+    tnb_strmap_set(&r->seen, name, r);
+    TNB_PUSH(r->arena, r->todo, f);
+}
+
+static tn_walk_step
+reach_node(void *user, const tn_node *n)
+{
+    if (tn_is(n, TN_KIND_GLOBAL_VAR))
+        reach_name(user, tn_as_global_var(n)->name);
+    return TN_WALK_ON;
+}
+
+const tn_module *
+onnx_used_functions(tn_ctx *ctx, const tn_module *m, const char *main)
+{
+    reach r = {.m = m, .arena = tn_scratch(ctx)};
+    tnb_strmap_init(&r.seen, r.arena);
+    reach_name(&r, main);
+    while (r.todo.n)
+        tn_walk(r.todo.at[--r.todo.n], 0, reach_node, NULL, &r);
+    const tn_module *kept = m;
+    for (uint32_t i = 0; i < m->names.n; i++)
+        if (!tnb_strmap_has(&r.seen, tn_module_name(m, i)))
+            kept = tn_module_set(ctx, kept, tn_module_name(m, i), NULL);
+    return kept;
+}
