@@ -418,6 +418,61 @@ loop_over(compiler *c, const tn_expr *var, const tn_expr *min, const tn_expr *ex
     c->loop = outer;
 }
 
+/* The block with an init behind a nest of loops that begins with f and of which only reduction
+ * iterators know; NULL if there is none. */
+static const tn_block_realize *
+reduction_below(const tn_for_loop *f)
+{
+    enum { MOST = 16 };
+    const tn_expr *vars[MOST];
+    uint32_t n = 0;
+    const tn_stmt *s = TN_NODE(f);
+    for (const tn_for_loop *g = f; g && n < MOST; g = tn_as_for_loop(s)) {
+        vars[n++] = g->var;
+        s = g->body;
+    }
+    const tn_block_realize *br = tn_as_block_realize(s);
+    const tn_block *b = br ? tn_as_block(br->block) : NULL;
+    if (!b || !b->init || b->allocs.n || b->match_buffers.n)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (br->predicate && tn_uses(br->predicate, vars[i]))
+            return NULL;
+        for (uint32_t k = 0; k < b->iters.n && k < br->values.n; k++)
+            if (tn_as_iter_var(b->iters.at[k])->iter_kind != TN_ITER_REDUCE &&
+                tn_uses(br->values.at[k], vars[i]))
+                return NULL;
+    }
+    return br;
+}
+
+/* A reduction over nothing gives the initial value, though the loops around its block do not run
+ * once. */
+static void
+reduce_nothing(compiler *c, const tn_for_loop *f)
+{
+    int64_t n;
+    const tn_block_realize *br = tn_int_value(f->extent, &n) ? NULL : reduction_below(f);
+    if (!br)
+        return;
+    const tn_block *b = tn_as_block(br->block);
+    int32_t none = compile_temp(c, 1);
+    compile_emit(c, INTERP_LT, none, compile_scalar(c, f->extent), compile_const_int(c, 1), 0);
+    uint32_t some = compile_emit(c, INTERP_JZ, none, 0, 0, 0);
+    for (uint32_t i = 0; i < b->iters.n && i < br->values.n; i++) {
+        const tn_iter_var *iv = tn_as_iter_var(b->iters.at[i]);
+        bool reduces = iv->iter_kind == TN_ITER_REDUCE;
+        int32_t own = compile_temp(c, 1);
+        const tn_expr *at = reduces ? tn_as_range(iv->dom)->min : br->values.at[i];
+        compile_emit(c, INTERP_MOV, own, compile_scalar(c, at), 0, 0);
+        compile_set_reg(c, iv->var, own);
+    }
+    counter k = open_count(c);
+    compile_stmt(c, b->init);
+    close_count(c, k);
+    land_here(c, some);
+}
+
 static void
 compile_for(compiler *c, const tn_for_loop *f)
 {
@@ -435,6 +490,7 @@ compile_for(compiler *c, const tn_for_loop *f)
             return;
         }
     }
+    reduce_nothing(c, f);
     loop_over(c, f->var, f->min, f->extent, f->body);
 }
 

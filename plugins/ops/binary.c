@@ -151,10 +151,20 @@ power_value(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
     return CAST(d, MATH2("pow", CAST(wide, x), CAST(wide, y)));
 }
 
+/* The larger (or smaller) of both; NaN if either is. T.max and T.min give their second operand when
+ * a comparison fails. */
+static const tn_expr *
+extreme(tn_ctx *ctx, tn_kind kind, const tn_expr *x, const tn_expr *y)
+{
+    const tn_expr *v = tn_bin(ctx, kind, x, y);
+    bool may_be_nan = tnb_dtype_is_float(tn_dtype_of(x)) && !tn_is(x, TN_KIND_FLOAT_IMM);
+    return may_be_nan ? SELECT(tn_bin(ctx, TN_KIND_NE, x, x), x, v) : v;
+}
+
 static const tn_expr *
 log_add_exp(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 {
-    const tn_expr *most = GREATEST(x, y), *least = LEAST(x, y);
+    const tn_expr *most = extreme(ctx, TN_KIND_MAX, x, y), *least = LEAST(x, y);
     const tn_expr *tail = MATH1("log", ADD(LIT(tn_dtype_of(x), 1), MATH1("exp", SUB(least, most))));
     return SELECT(EQUAL(x, y), ADD(x, LIT(tn_dtype_of(x), 0.6931471805599453)), ADD(most, tail));
 }
@@ -183,11 +193,11 @@ static const struct {
     const char *op;
     tn_kind kind;
 } simple[] = {
-    {"add", TN_KIND_ADD},         {"subtract", TN_KIND_SUB},  {"multiply", TN_KIND_MUL},
-    {"divide", TN_KIND_DIV},      {"maximum", TN_KIND_MAX},   {"minimum", TN_KIND_MIN},
-    {"equal", TN_KIND_EQ},        {"not_equal", TN_KIND_NE},  {"less", TN_KIND_LT},
-    {"less_equal", TN_KIND_LE},   {"greater", TN_KIND_GT},    {"greater_equal", TN_KIND_GE},
-    {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR}, {"logical_xor", TN_KIND_NE},
+    {"add", TN_KIND_ADD},          {"subtract", TN_KIND_SUB},    {"multiply", TN_KIND_MUL},
+    {"divide", TN_KIND_DIV},       {"equal", TN_KIND_EQ},        {"not_equal", TN_KIND_NE},
+    {"less", TN_KIND_LT},          {"less_equal", TN_KIND_LE},   {"greater", TN_KIND_GT},
+    {"greater_equal", TN_KIND_GE}, {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR},
+    {"logical_xor", TN_KIND_NE},
 };
 
 static const tn_expr *
@@ -198,6 +208,8 @@ binary_value(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
         if (!strcmp(simple[i].op, op))
             return tn_bin(ctx, simple[i].kind, x, y);
     }
+    if (!strcmp(op, "maximum") || !strcmp(op, "minimum"))
+        return extreme(ctx, !strcmp(op, "maximum") ? TN_KIND_MAX : TN_KIND_MIN, x, y);
     if (!strcmp(op, "power"))
         return power_value(ctx, x, y);
     if (!strcmp(op, "floor_divide"))

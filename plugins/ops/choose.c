@@ -77,6 +77,35 @@ emit_op(tn_builder *b, const char *op, const tn_node *attrs, const tn_expr *x, c
     return tn_emit(b, tn_call_opv(tn_builder_ctx(b), op, attrs, x, y, NULL), "lv");
 }
 
+/* The tensor with the named axes joined into one behind the others. */
+static const tn_expr *
+joined_axes(tn_builder *b, const tn_expr *x, const tn_array *axes)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tn_list dims = emit_dims(x), shape = {0};
+    int64_t order[INFER_MAX_DIMS], v;
+    bool used[INFER_MAX_DIMS] = {false};
+    uint32_t n = 0;
+    const tn_expr *count = tn_i64(ctx, 1);
+    for (uint32_t i = 0; i < axes->items.n; i++)
+        if (tn_int_value(axes->items.at[i], &v))
+            used[v < 0 ? v + (int64_t)dims.n : v] = true;
+    for (int named = 0; named < 2; named++)
+        for (uint32_t i = 0; i < dims.n; i++) {
+            if (used[i] != (named == 1))
+                continue;
+            order[n++] = i;
+            if (named)
+                count = dim_mul(ctx, count, dims.at[i]);
+            else
+                shape = tn_list_append(ctx, shape, dims.at[i]);
+        }
+    const tn_node *attrs = tn_dictv(ctx, "axes", tn_int_array(ctx, order, dims.n), NULL);
+    shape = tn_list_append(ctx, shape, count);
+    return emit_op(b, "reshape", NULL, emit_op(b, "permute_dims", attrs, x, NULL),
+                   tn_shape(ctx, shape));
+}
+
 /* Positions in sorted order, the middle one of them, and what stands there. */
 const tn_expr *
 legalize_median(tn_builder *b, const tn_call *call)
@@ -84,11 +113,14 @@ legalize_median(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0];
     const tn_array *axes = tn_as_array(tn_call_attr(call, "axis"));
-    int64_t axis = 0;
-    if (axes && (axes->items.n != 1 || !tn_int_value(axes->items.at[0], &axis)))
+    bool one = axes && axes->items.n == 1; /* then its position is asked for as well */
+    int64_t axis = one ? 0 : -1;
+    if (tn_type_ndim(x->type) > INFER_MAX_DIMS || (one && !tn_int_value(axes->items.at[0], &axis)))
         return NULL;
     if (!axes)
         x = emit_op(b, "flatten", NULL, x, NULL);
+    else if (!one)
+        x = joined_axes(b, x, axes);
     tn_list dims = emit_dims(x);
     axis += axis < 0 ? (int64_t)dims.n : 0;
     const tn_node *along = tn_i64(ctx, axis),
@@ -102,7 +134,7 @@ legalize_median(tn_builder *b, const tn_call *call)
     const tn_expr *value =
         emit_op(b, "gather_elements", tn_dictv(ctx, "axis", along, NULL), x, kept);
     bool keep = tn_call_int(call, "keepdims") != 0;
-    if (!axes) {
+    if (!one) {
         tn_list out = {0};
         tn_type_dims(call->base.type, &out);
         return tn_call_opv(ctx, "reshape", NULL, value, tn_shape(ctx, out), NULL);

@@ -173,6 +173,8 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = e.ctx;
     const tn_node *x = emit_input(&e, call->args.at[0]), *grid = emit_input(&e, call->args.at[1]);
     const char *padding = tn_call_str(call, "padding_mode");
+    /* of bicubic each tap is brought into the image, not the place */
+    bool places = strcmp(tn_call_str(call, "method"), "bicubic") != 0;
     tnb_dtype wide = tnb_dtype_eq(emit_dtype(x), TNB_F64) ? TNB_F64 : TNB_F32;
     tnk_stage *st = emit_stage(&e, "grid_sample");
     sampler s = {.e = &e,
@@ -193,10 +195,10 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
         from[1 + s.axes] = I64(s.axes - 1 - i);
         const tn_expr *v = tnk_te_read_at(e.te, grid, from, 2 + (uint32_t)s.axes);
         at[i] = in_elements(&s, CAST(wide, v), s.extent[i]);
-        if (!strcmp(padding, "border"))
+        if (!strcmp(padding, "border") && places)
             at[i] =
                 LEAST(GREATEST(at[i], LIT(wide, 0)), SUB(CAST(wide, s.extent[i]), LIT(wide, 1)));
-        if (s.reflect && strcmp(tn_call_str(call, "method"), "bicubic"))
+        if (s.reflect && places)
             at[i] = mirrored(&s, at[i], s.extent[i]);
     }
     const tn_expr *v = sample(&s, call, at);
@@ -236,8 +238,10 @@ static const tn_expr *
 between_borders(tn_ctx *ctx, tnb_dtype d, const tn_expr *i, const tn_expr *extent, bool corners)
 {
     const tn_expr *one = LIT(d, 1), *two = LIT(d, 2), *n = CAST(d, extent);
-    if (corners)
-        return ADD(LIT(d, -1), MUL(CAST(d, i), DIVIDE(two, SUB(n, one))));
+    if (corners) { /* a lone element stands in the middle */
+        const tn_expr *step = DIVIDE(two, GREATEST(SUB(n, one), one));
+        return SELECT(GREATER(n, one), ADD(LIT(d, -1), MUL(CAST(d, i), step)), LIT(d, 0));
+    }
     return SUB(DIVIDE(ADD(MUL(CAST(d, i), two), one), n), one);
 }
 
