@@ -2,7 +2,11 @@
 /* Attribute schemas: defaults, conversions, checks. One schema serves operators, passes and
  * targets. */
 #include "tenon/base/conf.h"
+#include "tenon/base/num.h"
+#include "tenon/core/text.h"
 #include "value.h"
+
+#include <stdio.h>
 
 static const char *const wanted[] = {
     /* ORDER ATTR_TYPE */
@@ -130,6 +134,103 @@ convert(tn_ctx *ctx, const tn_attr_schema *s, const tn_node *v)
     return NULL;
 }
 
+/* ---- allowed values ---- */
+
+/* Whether `text` is one of the alternatives of "a|b|c". */
+static bool
+is_alternative(const char *allowed, const char *text)
+{
+    size_t n = strlen(text);
+    for (const char *s = allowed;; s++) {
+        size_t k = strcspn(s, "|");
+        if (k == n && strncmp(s, text, n) == 0)
+            return true;
+        s += k;
+        if (!*s)
+            return false;
+    }
+}
+
+static bool
+number_fits(const char *allowed, double v)
+{
+    double lo, hi;
+    const char *dots = strstr(allowed, "..");
+    if (strncmp(allowed, ">=", 2) == 0)
+        return tnb_read_f64(allowed + 2, strlen(allowed + 2), &lo) && v >= lo;
+    if (dots)
+        return tnb_read_f64(allowed, (size_t)(dots - allowed), &lo) &&
+               tnb_read_f64(dots + 2, strlen(dots + 2), &hi) && v >= lo && v <= hi;
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", v);
+    return is_alternative(allowed, text);
+}
+
+static const char *
+kind_of(tnb_dtype d)
+{
+    return tnb_dtype_is_bool(d)    ? "bool"
+           : tnb_dtype_is_float(d) ? "float"
+           : d.code == TNB_UINT    ? "uint"
+                                   : "int";
+}
+
+static bool
+fits(const char *allowed, const tn_node *v)
+{
+    const tn_array *a = tn_as_array(v);
+    int64_t i;
+    for (uint32_t k = 0; a && k < a->items.n; k++)
+        if (!fits(allowed, a->items.at[k]))
+            return false;
+    if (tn_is(v, TN_KIND_STRING_IMM))
+        return is_alternative(allowed, ((const tn_string_imm *)v)->value);
+    if (tn_is(v, TN_KIND_DTYPE_IMM))
+        return is_alternative(allowed, kind_of(((const tn_dtype_imm *)v)->value));
+    if (tn_is(v, TN_KIND_FLOAT_IMM))
+        return number_fits(allowed, ((const tn_float_imm *)v)->value);
+    return !tn_int_value(v, &i) || number_fits(allowed, (double)i);
+}
+
+const char *
+tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s)
+{
+    const char *t = s->allowed, *dots = t ? strstr(t, "..") : NULL;
+    if (!t)
+        return "";
+    if (strcmp(t, "axis") == 0)
+        return "-rank to rank - 1";
+    if (strcmp(t, "axes") == 0)
+        return "-rank to rank - 1, each axis once";
+    if (strncmp(t, ">=", 2) == 0)
+        return tn_strf(ctx, "at least %s", t + 2);
+    if (dots)
+        return tn_strf(ctx, "%.*s to %s", (int)(dots - t), t, dots + 2);
+    tnb_buf b = {0};
+    for (const char *end; *t; t = *end ? end + 1 : end) {
+        end = t + strcspn(t, "|");
+        tnb_buf_printf(&b, "%s%.*s", !b.n ? "" : *end ? ", " : " or ", (int)(end - t), t);
+    }
+    if (s->type == TN_ATTR_DTYPE)
+        tnb_buf_puts(&b, " types");
+    const char *words = tn_strf(ctx, "%s", b.s ? b.s : "");
+    tnb_buf_free(&b);
+    return words;
+}
+
+static bool
+check_allowed(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *s,
+              const tn_node *v)
+{
+    if (!s->allowed || strcmp(s->allowed, "axis") == 0 || strcmp(s->allowed, "axes") == 0 ||
+        fits(s->allowed, v))
+        return true;
+    bool each = s->type == TN_ATTR_INTS || s->type == TN_ATTR_FLOATS || s->type == TN_ATTR_STRS;
+    tn_error(ctx, 0, TNB_INVALID, "%s: %s '%s' is %s, wanted %s%s", owner, what, s->name,
+             tn_text(ctx, v), tn_allowed_words(ctx, s), each ? " in each entry" : "");
+    return false;
+}
+
 static const tn_node *
 default_of(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *s)
 {
@@ -203,7 +304,7 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
             tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what,
                      schema[i].name, wanted[schema[i].type], tn_brief(ctx, v));
         }
-        if (!values[i])
+        if (!values[i] || (v && !check_allowed(ctx, owner, what, &schema[i], values[i])))
             return tn_error_node(ctx);
         same &= values[i] == v;
     }

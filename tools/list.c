@@ -5,6 +5,7 @@
 static const tnt_option options[] = {
     {"why", 0, TNT_FLAG, NULL,
      "plugins: every candidate, chosen or not, and the rule that decided"},
+    {"json", 0, TNT_FLAG, NULL, "ops: the schemas of the plugins' operators as a JSON array"},
     {0}};
 
 static int
@@ -83,7 +84,7 @@ run(tnt_session *s, const tnt_args *a)
     if (strcmp(what, "passes") == 0)
         return list_provided(s, "pass");
     if (strcmp(what, "ops") == 0)
-        return list_ops(s);
+        return tnt_has(a, "json") ? tnt_list_ops_json(s) : list_ops(s);
     if (strcmp(what, "targets") == 0)
         return list_targets(s);
     if (strcmp(what, "devices") == 0)

@@ -14,6 +14,7 @@ tools_tenon_SOURCES = \
 	tools/run.c \
 	tools/session.c \
 	tools/show.c \
+	tools/show_op.c \
 	tools/tool.h \
 	tools/values.c
 nodist_tools_tenon_SOURCES = tools/static_plugins.c

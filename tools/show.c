@@ -21,22 +21,6 @@ not_found(const tnb_err *err)
     return TNT_FAILED;
 }
 
-static void
-print_attrs(const tn_attr_schema *a, const char *title)
-{
-    static const char *const types[] = {"any",     "int",   "float",     "bool",
-                                        "string",  "dtype", "ints",      "floats",
-                                        "strings", "exprs", "index map", "vdevice"};
-    if (a && a->name)
-        printf("\n%s:\n", title);
-    for (; a && a->name; a++)
-        printf("  %-20s %-9s %-14s %s\n", a->name, types[a->type],
-               a->fallback                   ? a->fallback
-               : a->flags & TN_ATTR_OPTIONAL ? "None"
-                                             : "required",
-               a->doc ? a->doc : "");
-}
-
 static int
 show_plugin(tnt_session *s, const char *name)
 {
@@ -75,32 +59,7 @@ show_pass(tnt_session *s, const char *name)
         return not_found(&err);
     printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level,
            keeps[p->keeps]);
-    print_attrs(p->options, "options");
-    return TNT_OK;
-}
-
-static int
-show_op(tnt_session *s, const char *name)
-{
-    tnb_err err = {0};
-    bool full = strncmp(name, "relax.", 6) == 0;
-    const tn_op *op =
-        tn_find_op(s->registry, full ? name : tn_strf(s->ctx, "relax.%s", name), &err);
-    if (!op && !full)
-        op = tn_find_op(s->registry, name, NULL);
-    if (!op)
-        return not_found(&err);
-    printf("%s: %s\n", op->name, op->doc ? op->doc : "");
-    if (op->args && op->args->name)
-        puts("\narguments:");
-    int i = 0;
-    for (const tn_arg_schema *a = op->args; a && a->name; a++, i++)
-        printf("  %-20s %s%s\n", a->name,
-               op->min_args >= 0 && i >= op->min_args ? "(optional) " : "", a->doc ? a->doc : "");
-    print_attrs(op->attrs, "attributes");
-    printf("\n%s%s%s\n", op->flags & TN_OP_IMPURE ? "has effects" : "pure",
-           op->flags & TN_OP_DATA_DEPENDENT ? "; the result's shape depends on values" : "",
-           op->legalize ? "; has a tensor program" : "");
+    tnt_print_schema(s, p->options, "options");
     return TNT_OK;
 }
 
@@ -117,7 +76,7 @@ show_target(tnt_session *s, const char *name)
     printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind,
            t.kind->name, t.kind->device, st == TNB_OK && b.n ? b.s : "{}");
     tnb_buf_free(&b);
-    print_attrs(t.kind->attrs, "attributes it knows");
+    tnt_print_schema(s, t.kind->attrs, "attributes it knows");
     return TNT_OK;
 }
 
@@ -261,6 +220,8 @@ run(tnt_session *s, const tnt_args *a)
     const char *what = a->operands[0], *name = a->n_operands > 1 ? a->operands[1] : NULL;
     if (strcmp(what, "config") == 0)
         return show_config(s);
+    if (strcmp(what, "ops") == 0)
+        return tnt_show_ops(s);
     static const char *const kinds[] = {"plugin",   "pass",  "op",    "target",
                                         "pipeline", "model", "kernel"};
     bool known = false;
@@ -279,7 +240,7 @@ run(tnt_session *s, const tnt_args *a)
     if (strcmp(what, "pass") == 0)
         return show_pass(s, name);
     if (strcmp(what, "op") == 0)
-        return show_op(s, name);
+        return tnt_show_op(s, name);
     if (strcmp(what, "target") == 0)
         return show_target(s, name);
     if (strcmp(what, "pipeline") == 0)
@@ -291,13 +252,15 @@ run(tnt_session *s, const tnt_args *a)
 
 const tnt_command tnt_command_show = {
     .name = "show",
-    .operands = "plugin|pass|op|target|pipeline|config|model|kernel [NAME]",
+    .operands = "plugin|pass|op|ops|target|pipeline|config|model|kernel [NAME]",
     .summary = "show one thing in full",
-    .details = "`show config` prints every effective value with its origin; `show pipeline TARGET` "
-               "the pass lists and where each entry "
-               "comes from; `show model FILE` inputs, outputs and operators; `show kernel FILE` "
-               "the kernels of a model, and with a name "
-               "behind it that kernel's source.",
+    .details =
+        "`show config` prints every effective value with its origin; `show ops` the reference "
+        "page of all operators; `show pipeline TARGET` "
+        "the pass lists and where each entry "
+        "comes from; `show model FILE` inputs, outputs and operators; `show kernel FILE` "
+        "the kernels of a model, and with a name "
+        "behind it that kernel's source.",
     .options = options,
     .min_operands = 1,
     .max_operands = 3,

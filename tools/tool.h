@@ -120,6 +120,18 @@ tnt_complain(const tnb_err *err);
 /* What --verify found out, on standard error. */
 void
 tnt_print_verify(const tnk_verify_report *r);
+
+/* ---- show_op.c: schemas ---- */
+/* Rows of an attribute or option schema below a title; nothing without rows. */
+void
+tnt_print_schema(tnt_session *s, const tn_attr_schema *a, const char *title);
+int
+tnt_show_op(tnt_session *s, const char *name);
+/* The reference page of all operators, and their schemas as JSON. */
+int
+tnt_show_ops(tnt_session *s);
+int
+tnt_list_ops_json(tnt_session *s);
 /* Fills the parts of `opt` that come from common options. False after a message. */
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);

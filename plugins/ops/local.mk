@@ -73,6 +73,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/unary.c \
 	plugins/ops/unique.c \
 	plugins/ops/vision.c \
+	plugins/ops/results.def \
 	plugins/ops/tables.def
 plugins_ops_ops_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_ops_ops_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

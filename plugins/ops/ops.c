@@ -12,6 +12,10 @@
 #define MIN_ARGS(flags) ((int)((flags) >> 24) ? (int)((flags) >> 24) : -1)
 #define FLAGS(flags) (((flags)&0xffffffu) | TN_OP_ARG_SHAPES)
 
+#define RESULT(infer, words) static const char result_##infer[] = words;
+#include "results.def"
+#undef RESULT
+
 static const tn_op *const ops[] = {
 #define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_, ...) \
     &(const tn_op){.size = sizeof(tn_op),                              \
@@ -24,6 +28,7 @@ static const tn_op *const ops[] = {
                    .infer = infer_,                                    \
                    .legalize = legalize_,                              \
                    .complete = complete_attrs,                         \
+                   .result = result_##infer_,                          \
                    __VA_ARGS__},
 #include "tables.def"
 #undef OP

@@ -11,47 +11,61 @@
 
 #include "tenon/core/op.h"
 
-#define A(name, doc) \
-    {                \
-        name, doc    \
+/* A(name, accepts, doc); see tn_arg_schema for the words of `accepts` */
+#define A(name, accepts, doc) \
+    {                         \
+        name, doc, accepts    \
     }
-#define ARGS(...) ((const tn_arg_schema[]){__VA_ARGS__, {NULL, NULL}})
-#define ATTRS(...) ((const tn_attr_schema[]){__VA_ARGS__, {NULL, TN_ATTR_ANY, 0, NULL, NULL}})
+#define ARGS(...) ((const tn_arg_schema[]){__VA_ARGS__, {NULL}})
+#define ATTRS(...) ((const tn_attr_schema[]){__VA_ARGS__, {NULL}})
 #define NO_ATTRS NULL
 
 /* In the column of flags: arguments from the n-th on may be left out. */
 #define OPTIONAL_FROM(n) ((unsigned)(n) << 24)
 
 /* frequent arguments */
-#define X A("x", "tensor")
-#define X1 A("x1", "first operand")
-#define X2 A("x2", "second operand")
-#define DATA A("data", "tensor")
-#define WEIGHT A("weight", "kernel")
-#define INDICES A("indices", "integer tensor")
-#define SHAPE A("shape", "extents")
+#define X A("x", "tensor", "operand")
+#define FLOAT_X A("x", "float tensor", "operand")
+#define INT_X A("x", "int or bool tensor", "operand")
+#define BOOL_X A("x", "bool tensor", "operand")
+#define NUMBER_X A("x", "number tensor", "operand")
+#define X1 A("x1", "tensor or scalar", "first operand")
+#define X2 A("x2", "tensor or scalar", "second operand")
+#define NUMBER_X1 A("x1", "number tensor or scalar", "first operand")
+#define NUMBER_X2 A("x2", "number tensor or scalar", "second operand")
+#define INT_X1 A("x1", "int or bool tensor or scalar", "first operand")
+#define INT_X2 A("x2", "int or bool tensor or scalar", "second operand")
+#define BOOL_X1 A("x1", "bool tensor or scalar", "first operand")
+#define BOOL_X2 A("x2", "bool tensor or scalar", "second operand")
+#define DATA A("data", "tensor", "operand")
+#define FLOAT_DATA A("data", "float tensor", "operand")
+#define NUMBER_DATA A("data", "number tensor", "operand")
+#define WEIGHT A("weight", "number tensor", "kernel")
+#define INDICES A("indices", "int tensor", "positions")
+#define SHAPE A("shape", "shape", "extents")
 
-/* attributes; fallback: the default as text, NULL: required */
-#define ATTR_ROW(name, type, flags, fallback, doc) \
+/* attributes; fallback: the default as text, NULL: required. Behind the documentation may stand
+ * what values are allowed, in the words of tn_attr_schema. */
+#define ATTR_ROW(name, type, flags, fallback, ...) \
     {                                              \
-        name, type, flags, fallback, doc           \
+        name, type, flags, fallback, __VA_ARGS__   \
     }
-#define INT_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_INT, 0, fallback, doc)
-#define FLOAT_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_FLOAT, 0, fallback, doc)
-#define BOOL_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_BOOL, 0, fallback, doc)
-#define STR_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_STR, 0, fallback, doc)
-#define DTYPE_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_DTYPE, 0, fallback, doc)
-#define INTS_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_INTS, 0, fallback, doc)
-#define FLOATS_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_FLOATS, 0, fallback, doc)
-#define ANY_ATTR(name, fallback, doc) ATTR_ROW(name, TN_ATTR_ANY, 0, fallback, doc)
-#define INDEX_MAP_ATTR(name, doc) ATTR_ROW(name, TN_ATTR_INDEX_MAP, 0, NULL, doc)
-#define OPT_INT_DEFAULT(name, fallback, doc) \
-    ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, fallback, doc)
-#define OPT_INT(name, doc) ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, NULL, doc)
-#define OPT_INTS(name, doc) ATTR_ROW(name, TN_ATTR_INTS, TN_ATTR_OPTIONAL, NULL, doc)
-#define OPT_FLOAT(name, doc) ATTR_ROW(name, TN_ATTR_FLOAT, TN_ATTR_OPTIONAL, NULL, doc)
-#define OPT_FLOATS(name, doc) ATTR_ROW(name, TN_ATTR_FLOATS, TN_ATTR_OPTIONAL, NULL, doc)
-#define OPT_STR(name, doc) ATTR_ROW(name, TN_ATTR_STR, TN_ATTR_OPTIONAL, NULL, doc)
-#define OPT_ANY(name, doc) ATTR_ROW(name, TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, doc)
+#define INT_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_INT, 0, fallback, __VA_ARGS__)
+#define FLOAT_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_FLOAT, 0, fallback, __VA_ARGS__)
+#define BOOL_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_BOOL, 0, fallback, __VA_ARGS__)
+#define STR_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_STR, 0, fallback, __VA_ARGS__)
+#define DTYPE_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_DTYPE, 0, fallback, __VA_ARGS__)
+#define INTS_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_INTS, 0, fallback, __VA_ARGS__)
+#define FLOATS_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_FLOATS, 0, fallback, __VA_ARGS__)
+#define ANY_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_ANY, 0, fallback, __VA_ARGS__)
+#define INDEX_MAP_ATTR(name, ...) ATTR_ROW(name, TN_ATTR_INDEX_MAP, 0, NULL, __VA_ARGS__)
+#define OPT_INT_DEFAULT(name, fallback, ...) \
+    ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, fallback, __VA_ARGS__)
+#define OPT_INT(name, ...) ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
+#define OPT_INTS(name, ...) ATTR_ROW(name, TN_ATTR_INTS, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
+#define OPT_FLOAT(name, ...) ATTR_ROW(name, TN_ATTR_FLOAT, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
+#define OPT_FLOATS(name, ...) ATTR_ROW(name, TN_ATTR_FLOATS, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
+#define OPT_STR(name, ...) ATTR_ROW(name, TN_ATTR_STR, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
+#define OPT_ANY(name, ...) ATTR_ROW(name, TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
 
 #endif

@@ -127,8 +127,8 @@ wrong_uses_are_told(void **state)
     expect_error(t, "two an axis", "nn.pad", ATTRS("pad_width", INTS(1)), ARGS(VAR(2)));
     expect_error(t, "does not fit", "einsum", ATTRS("subscripts", STR("ijk->i")),
                  ARGS(TUPLE(VAR(2, 3))));
-    expect_error(t, "which is unknown", "image.resize2d", ATTRS("method", STR("best")),
-                 ARGS(VAR(1, 1, 2, 2), DIMS(INT(4), INT(4))));
+    expect_error(t, "wanted nearest_neighbor, linear or cubic", "image.resize2d",
+                 ATTRS("method", STR("best")), ARGS(VAR(1, 1, 2, 2), DIMS(INT(4), INT(4))));
     expect_error(t, "has 4 entries", "nn.batch_norm", ATTRS("axis", INT(1)),
                  ARGS(VAR(2, 3), VAR(4), VAR(3), VAR(3), VAR(3)));
     expect_error(t, "has no attribute 'stride'", "nn.conv2d", ATTRS("stride", INTS(1)),

@@ -40,11 +40,22 @@ typedef struct tn_attr_schema {
     unsigned flags;
     const char *fallback;
     const char *doc;
+    /* What values are allowed (of lists: each entry), NULL: all of the type. Checked where the
+     * schema is applied:
+     *     a|b|c     one of these texts or integers
+     *     >=N N..M  numbers
+     *     float|int dtypes of these kinds (bool, int, uint, float)
+     * and for the operator to check: "axis" and "axes", from -rank to rank - 1, no two the same. */
+    const char *allowed;
 } tn_attr_schema;
 
 typedef struct tn_arg_schema {
     const char *name;
     const char *doc;
+    /* What the argument may be, for documentation and tests, NULL: anything. Words: [tuple of] [bool,
+     * int, float, number, "int or bool"] tensor, scalar, "tensor or scalar", shape or anything; then
+     * for tensors "of rank N", "of rank N or M", "of rank N or more". */
+    const char *accepts;
 } tn_arg_schema;
 
 enum {
@@ -121,7 +132,8 @@ struct tn_op {
     /* Layouts of arguments and result (ConvertLayout); false, or no function: all as written. After
      * a mistake in `desired`: record it (tn_error), give false. */
     bool (*layout)(tn_layouts *q);
-    uint32_t mixed; /* tn_mixed */
+    uint32_t mixed;     /* tn_mixed */
+    const char *result; /* what the type of a call is, in words; may be NULL */
 };
 
 /* In a legalization or inference: the attribute `key` of the call (defaults are always present);
@@ -159,6 +171,10 @@ tn_call_is_pure_in(const tn_module *m, const tn_call *c);
  * or NULL after an error. */
 TNB_EXPORT const tn_node *
 tn_op_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *given);
+
+/* What `allowed` of a schema says, in words: "at least 1", "a, b or c"; "" when it says nothing. */
+TNB_EXPORT const char *
+tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s);
 
 #ifdef __cplusplus
 }
