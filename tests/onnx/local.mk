@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the ONNX importer, through the staged plugins.
-EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh
+EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh tests/onnx/suite_passes.sh tests/onnx/plain.ini
 if BUILD_ONNX
-TESTS += tests/onnx/suite.sh
+TESTS += tests/onnx/suite.sh tests/onnx/suite_passes.sh
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/onnx/t_tensor_pb
