@@ -25,6 +25,8 @@ struct outcome {
     const tn_expr *value;    /* NULL: not run */
     const char *why;         /* then the reason */
     const tn_function *like; /* whose parameters the arguments were made for; NULL: func's own */
+    int64_t int_max;         /* integers of the arguments lie between 0 and this */
+    bool beyond;             /* the reason is an index beyond an extent */
     bool broken; /* the reason is an error of the module: neither the budget nor something that the
                     evaluator does not know */
 };
@@ -89,13 +91,14 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     if (!child)
         return NULL;
     const tn_expr *r = NULL;
-    if (tn_random_args(child, &f->base, v->seed, NULL, &args))
+    if (tn_random_args_within(child, &f->base, v->seed, NULL, 0, o->int_max, &args))
         r = tnk_needs_workers(m) ? tnk_run_workers(child, ev, m, name, args.at, args.n, &opt, NULL)
                                  : ev->run(ev->self, child, m, name, args.at, args.n, &opt);
     if (opt.spent > v->longest)
         v->longest = opt.spent;
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
+        o->beyond = !opt.out_of_budget && err.status == TNB_BOUNDS;
         o->broken = !opt.out_of_budget && err.status != TNB_UNSUPPORTED &&
                     err.status != TNB_NOT_FOUND && err.status != TNB_NO_MEMORY;
         o->why = opt.out_of_budget ? tn_strf(v->ctx, "the budget of %llu operations is used up",
@@ -106,6 +109,23 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
         r = tn_ctx_splice(v->ctx, child, r);
     }
     tn_ctx_free(child);
+    return r;
+}
+
+/* The first run of a function, which decides on the arguments: integers up to 3, or what smaller
+ * ones serve as indices of its tables. */
+static const tn_expr *
+run_first(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f,
+          struct outcome *o)
+{
+    static const int64_t limits[] = {3, 1, 0};
+    const struct outcome asked = *o;
+    const tn_expr *r = NULL;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits && (i == 0 || o->beyond); i++) {
+        *o = asked;
+        o->int_max = limits[i];
+        r = run(v, m, name, f, o);
+    }
     return r;
 }
 
@@ -250,7 +270,8 @@ compare_adapted(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const c
         leave_unverified(v, item, name, "its signature changed");
         return true;
     }
-    x.value = run(v, before->m, before->name, a, &x);
+    x.value = run_first(v, before->m, before->name, a, &x);
+    y.int_max = x.int_max;
     if (x.value)
         y.value = run(v, after->m, after->name, b, &y);
     return outcomes_agree(v, item, keeps, name, &x, &y);
@@ -303,13 +324,16 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
     if (v->state != before || o->func != &a->base) {
         const tn_function *like = o->like && takes_arguments_of(v->ctx, a, o->like) ? o->like : a;
         *o = (struct outcome){.function = o->function, .func = &a->base, .like = like};
-        o->value = run(v, before, name, a, o);
+        o->value = run_first(v, before, name, a, o);
     }
     if (!differs(v, before, after, name)) {
         o->func = &b->base;
         return true;
     }
-    struct outcome next = {.function = o->function, .func = &b->base, .like = o->like};
+    struct outcome next = {.function = o->function,
+                           .func = &b->base,
+                           .like = o->like,
+                           .int_max = o->int_max};
     if (o->value)
         next.value = run(v, after, name, b, &next);
     else

@@ -60,6 +60,18 @@ verified("LiftTransformParams: a scalar among the weights",
 SHARED = LIFTED + "\n".join(LIFTED.replace("def main", "def other").replace("R.exp(b)", "R.negative(b)").splitlines()[2:]) + "\n"
 verified("LiftTransformParams: shared by two functions", SHARED, "LiftTransformParams{shared_transform=true}", 2)
 
+TAKE = """@I.ir_module
+class Module:
+    @R.function
+    def main(i: R.Tensor((6,), "int64"), t: R.Tensor((ROWS, 3), "float32")) -> R.Tensor((6, 3), "float32"):
+        with R.dataflow():
+            gv: R.Tensor((6, 3), "float32") = R.take(t, i, axis=0)
+            R.output(gv)
+        return gv
+"""
+for rows in 1, 2, 4:
+    verified(f"made-up integers are indices of a table of {rows}", TAKE.replace("ROWS", str(rows)), "LegalizeOps", 1)
+
 NORM = main(", ".join(["x: R.Tensor((2, 3, 4), \"float32\")"] + [f'{p}: R.Tensor((3,), "float32")' for p in "gbmv"]), "(2, 3, 4)",
             "bn = R.nn.batch_norm(x, g, b, m, v, axis=1, training=TRAINING)", "gv = bn[0]")
 for name in "DecomposeOpsForTraining", "DecomposeOpsForInference":
