@@ -227,12 +227,58 @@ typedef struct general {
     uint32_t *output; /* of the body, for each collected result that is used */
 } general;
 
+/* An integer tensor of one element as a scalar: read where it is computed. */
+static const tn_expr *
+read_scalar(onnx_node *n, const tn_expr *x)
+{
+    tn_ctx *ctx = n->ctx;
+    const int64_t one = 1;
+    const tn_expr *m = onnx_reshape_ints(n, onnx_astype(n, x, TNB_I64), &one, 1),
+                  *shape = onnx_emit(n, "tensor_to_shape", NULL, m, NULL);
+    if (n->failed)
+        return tn_error_node(ctx);
+    const tn_expr *v = tn_var_dtype(ctx, "turns", TNB_I64);
+    const tn_type *t = tn_ty_shape_of(ctx, tn_listv(ctx, v, NULL));
+    n->failed |= tn_is_error(tn_emit_match_cast(n->imp->b, shape, t, "turns"));
+    return v;
+}
+
+/* Counts of loops further inside that are computed out here become known elements, so that they are
+ * read once and are the same in every turn. */
+static void
+read_inner_counts(onnx_node *n, const Onnx__GraphProto *g)
+{
+    for (size_t i = 0; i < g->n_node; i++) {
+        const Onnx__NodeProto *p = g->node[i];
+        bool loop = p->op_type && !strcmp(p->op_type, "Loop") && p->n_input && p->input[0][0];
+        onnx_value *v = loop ? onnx_find_value(n->imp, p->input[0]) : NULL;
+        const tn_expr *x = v && !onnx_value_known(n, v) ? onnx_value_expr(n, v) : NULL;
+        tn_list dims;
+        bool one = x && tnb_dtype_is_int(onnx_dtype(x)) && tn_type_dims(x->type, &dims);
+        for (uint32_t k = 0; one && k < dims.n; k++)
+            one = tn_is_int_const(dims.at[k], 1);
+        if (one) {
+            const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, 1);
+            e[0] = read_scalar(n, x);
+            v->elems = e;
+            v->n_elems = 1;
+            v->has_elems = !n->failed;
+            v->dtype = onnx_dtype(x);
+            v->ndim = (int32_t)dims.n;
+            for (uint32_t k = 0; k < dims.n; k++)
+                v->dims[k] = 1;
+        }
+        for (size_t k = 0; k < p->n_attribute; k++)
+            if (p->attribute[k]->g)
+                read_inner_counts(n, p->attribute[k]->g);
+    }
+}
+
 /* The number of turns as a scalar: known, or read from the tensor. NULL: no limit (or an error). */
 static const tn_expr *
 turns_of(onnx_node *n)
 {
     tn_ctx *ctx = n->ctx;
-    const int64_t one = 1;
     if (!onnx_has(n, 0))
         return NULL;
     if (onnx_known(n, 0)) {
@@ -242,14 +288,7 @@ turns_of(onnx_node *n)
                   n->in[0]->n_elems, tnb_dtype_print(n->in[0]->dtype).s);
         return NULL;
     }
-    const tn_expr *m = onnx_reshape_ints(n, onnx_astype(n, onnx_in(n, 0), TNB_I64), &one, 1),
-                  *shape = onnx_emit(n, "tensor_to_shape", NULL, m, NULL);
-    if (n->failed)
-        return NULL;
-    const tn_expr *v = tn_var_dtype(ctx, "turns", TNB_I64);
-    const tn_type *t = tn_ty_shape_of(ctx, tn_listv(ctx, v, NULL));
-    n->failed |= tn_is_error(tn_emit_match_cast(n->imp->b, shape, t, "turns"));
-    return v;
+    return read_scalar(n, onnx_in(n, 0));
 }
 
 static const tn_expr *
@@ -290,6 +329,7 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
 {
     general g = {.n = n, .body = body, .carried = carried};
     int64_t cond = 1, number;
+    read_inner_counts(n, body);
     g.output = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
     uint32_t *place = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
     for (uint32_t i = carried; i < n->n_out; i++)
@@ -456,6 +496,7 @@ general_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x,
     for (uint32_t i = 0; i < s->outputs; i++)
         rows[i].reverse = s->out_dirs[i] != 0;
     s->n = n;
+    read_inner_counts(n, s->body);
     for (uint32_t i = 0; i < s->inputs; i++)
         s->x[i] = tensor_value(n, x[i]);
     onnx_loop l = {.count = s->count,

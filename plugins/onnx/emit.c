@@ -5,6 +5,7 @@
 #include <math.h>
 #include "import.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/te.h"
 
 const tn_expr *
 onnx_emit_call(onnx_node *n, const tn_expr *call)
@@ -156,11 +157,41 @@ literal_constant(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_
     return tn_constant_of(n->ctx, data);
 }
 
+/* Scalar terms as a tensor: a program with the symbolic variables as parameters. */
+static const tn_expr *
+scalars_tensor(onnx_node *n, const tn_expr *const *e, uint32_t count, tnb_dtype d, int32_t ndim,
+               const int64_t *dims)
+{
+    tn_ctx *ctx = n->ctx;
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_expr *extents[ONNX_MAX_RANK], *idx[ONNX_MAX_RANK];
+    const tn_node *out;
+    for (int32_t i = 0; i < ndim; i++)
+        extents[i] = tn_i64(ctx, dims[i]);
+    if (count == 1) {
+        out = tnk_te_define(tnk_te_stage(te, "number", extents, (uint32_t)ndim, d),
+                            tn_cast_to(ctx, d, tnk_te_expr(te, e[0])));
+    } else {
+        tn_list stores = {0};
+        out = tnk_te_buffer(te, "numbers", extents, (uint32_t)ndim, d);
+        for (uint32_t k = 0; k < count; k++) {
+            int64_t rest = k;
+            for (int32_t i = ndim; i-- > 0; rest /= dims[i])
+                idx[i] = tn_i64(ctx, rest % dims[i]);
+            stores = tn_list_append(ctx, stores,
+                                    tn_store(ctx, out, tn_cast_to(ctx, d, tnk_te_expr(te, e[k])),
+                                             tn_list_of(ctx, idx, (uint32_t)ndim)));
+        }
+        tnk_te_extern(te, "numbers", NULL, 0, &out, 1, tn_seq_of(ctx, stores));
+    }
+    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "numbers", NULL, 0, &out, 1));
+}
+
 const tn_expr *
 onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d,
                 int32_t ndim, const int64_t *dims)
 {
-    bool literal = true, ints = true;
+    bool literal = true;
     const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const tn_cast *c = tn_as_cast(elems[i]);
@@ -171,8 +202,6 @@ onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_d
                    : elems[i];
         if (tnb_dtype_is_int(tn_dtype_of(e[i])))
             e[i] = onnx_simplify(n, e[i]);
-        else
-            ints = false;
         literal &=
             f || tn_is(tnb_dtype_is_int(tn_dtype_of(elems[i])) ? e[i] : elems[i], TN_KIND_INT_IMM);
     }
@@ -181,13 +210,10 @@ onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_d
             e[i] = tn_is(elems[i], TN_KIND_FLOAT_IMM) ? elems[i] : e[i];
         return literal_constant(n, e, count, d, ndim, dims);
     }
-    if (!ints)
-        return NULL;
-    const tn_expr *x =
-        onnx_emit(n, "shape_to_tensor", NULL, tn_shape(n->ctx, tn_list_of(n->ctx, e, count)), NULL);
-    if (ndim != 1)
-        x = onnx_reshape_ints(n, x, dims, (uint32_t)ndim);
-    return onnx_astype(n, x, d);
+    for (uint32_t i = 0; i < count; i++)
+        if (!tnb_dtype_is_int(tn_dtype_of(e[i])))
+            e[i] = elems[i];
+    return scalars_tensor(n, e, count, d, ndim, dims);
 }
 
 /* ---- calls ---- */

@@ -85,21 +85,60 @@ add_dep(sorter *s, index_list *deps, const char *name)
         TNB_PUSH(s->imp->arena, *deps, (uint32_t)(maker - 1));
 }
 
-/* Names that sub-graphs use. The file's nesting is bounded, so is this recursion. */
+/* The names that a sub-graph and those around it define: no business of the graph that is sorted. */
+typedef struct hidden {
+    const struct hidden *outer;
+    tnb_strmap names;
+} hidden;
+
+static bool
+is_hidden(const hidden *h, const char *name)
+{
+    for (; h; h = h->outer)
+        if (tnb_strmap_has(&h->names, name))
+            return true;
+    return false;
+}
+
 static void
-add_node_deps(sorter *s, index_list *deps, const Onnx__NodeProto *p)
+hide(hidden *h, const char *name)
+{
+    if (name && name[0])
+        tnb_strmap_set(&h->names, name, h);
+}
+
+static void
+add_node_deps(sorter *s, index_list *deps, const Onnx__NodeProto *p, const hidden *h);
+
+/* Names that a sub-graph uses. The file's nesting is bounded, so is this recursion. */
+static void
+add_graph_deps(sorter *s, index_list *deps, const Onnx__GraphProto *g, const hidden *outer)
+{
+    hidden h = {.outer = outer};
+    tnb_strmap_init(&h.names, s->imp->arena);
+    for (size_t i = 0; i < g->n_input; i++)
+        hide(&h, g->input[i]->name);
+    for (size_t i = 0; i < g->n_initializer; i++)
+        hide(&h, g->initializer[i]->name);
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_output; k++)
+            hide(&h, g->node[i]->output[k]);
+    for (size_t i = 0; i < g->n_node; i++)
+        add_node_deps(s, deps, g->node[i], &h);
+    for (size_t i = 0; i < g->n_output; i++)
+        if (g->output[i]->name && !is_hidden(&h, g->output[i]->name))
+            add_dep(s, deps, g->output[i]->name);
+}
+
+static void
+add_node_deps(sorter *s, index_list *deps, const Onnx__NodeProto *p, const hidden *h)
 {
     for (size_t i = 0; i < p->n_input; i++)
-        if (p->input[i] && p->input[i][0])
+        if (p->input[i] && p->input[i][0] && !is_hidden(h, p->input[i]))
             add_dep(s, deps, p->input[i]);
-    for (size_t i = 0; i < p->n_attribute; i++) {
-        const Onnx__GraphProto *g = p->attribute[i]->g;
-        for (size_t k = 0; g && k < g->n_node; k++)
-            add_node_deps(s, deps, g->node[k]);
-        for (size_t k = 0; g && k < g->n_output; k++)
-            if (g->output[k]->name)
-                add_dep(s, deps, g->output[k]->name);
-    }
+    for (size_t i = 0; i < p->n_attribute; i++)
+        if (p->attribute[i]->g)
+            add_graph_deps(s, deps, p->attribute[i]->g, h);
 }
 
 static bool
@@ -155,7 +194,7 @@ place_from(sorter *s, uint32_t start)
     TNB_PUSH(a, way, start);
     TNB_PUSH(a, marks, 0);
     s->state[start] = 1;
-    add_node_deps(s, &deps, s->nodes[start]);
+    add_node_deps(s, &deps, s->nodes[start], NULL);
     while (way.n) {
         if (deps.n == marks.at[marks.n - 1]) {
             uint32_t done = way.at[--way.n];
@@ -172,7 +211,7 @@ place_from(sorter *s, uint32_t start)
         s->state[next] = 1;
         TNB_PUSH(a, way, next);
         TNB_PUSH(a, marks, deps.n);
-        add_node_deps(s, &deps, s->nodes[next]);
+        add_node_deps(s, &deps, s->nodes[next], NULL);
     }
     return true;
 }

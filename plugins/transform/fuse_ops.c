@@ -6,7 +6,7 @@
  *     lv1 = R.call_tir(cls.relu, (lv,), ...)
  *
  * Needs op_pattern on PrimFuncs (AnnotateTIROpPattern); works on dataflow blocks of functions without
- * Primitive or Codegen; leaves everything else. Option fuse_opt_level: -1 the run's level, 0 nothing.
+ * Primitive or Codegen, those in branches of an If included; leaves everything else. Option fuse_opt_level: -1 the run's level, 0 nothing.
  * Config relax.FuseOps.max_depth bounds the members of a group. Cases: tests/pass/FuseOps.
  */
 #include "transform.h"
@@ -107,15 +107,13 @@ scan_value(scan *s, const tn_node *value, uint32_t me)
         use_leaf(s, used.at[i], me, FUSE_OPAQUE);
 }
 
+/* Blocks in order; the branches of an If where it stands. Values go from one block to another by
+ * variables that are external, so that no group spans two. */
 static void
-scan_function(scan *s)
+scan_sequence(scan *s, const tn_expr *e)
 {
-    for (uint32_t i = 0; i < s->fn->params.n; i++)
-        fuse_graph_add(&s->g, s->fn->params.at[i], NULL, FUSE_OPAQUE);
-    const tn_seq_expr *seq = tn_as_seq_expr(s->fn->body);
-    if (!seq)
-        return;
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+    const tn_seq_expr *seq = tn_as_seq_expr(e);
+    for (uint32_t b = 0; seq && b < seq->blocks.n; b++) {
         const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
         bool dataflow = tn_is(seq->blocks.at[b], TN_KIND_DATAFLOW_BLOCK);
         for (uint32_t i = 0; i < block->bindings.n; i++) {
@@ -123,17 +121,32 @@ scan_function(scan *s)
             const tn_var_binding *vb = tn_as_var_binding(binding);
             const tn_match_cast *mc = tn_as_match_cast(binding);
             const tn_node *var = vb ? vb->var : mc->var;
+            const tn_if_expr *branch = vb && !dataflow ? tn_as_if_expr(vb->value) : NULL;
+            if (branch) {
+                scan_sequence(s, branch->then_branch);
+                scan_sequence(s, branch->else_branch);
+            }
             uint32_t me = fuse_graph_add(&s->g, var, dataflow ? binding : NULL, FUSE_OPAQUE);
             if (!tn_is(var, TN_KIND_DATAFLOW_VAR))
                 s->g.nodes.at[me].external = true;
             if (vb && dataflow)
                 scan_value(s, vb->value, me);
+            else if (branch)
+                tn_walk(branch->cond, 0, mark_external, NULL, s);
             else
                 tn_walk(vb ? vb->value : mc->value, 0, mark_external, NULL, s);
             /* symbolic variables of a match_cast's type are not values of the graph */
         }
     }
-    tn_walk(seq->body, 0, mark_external, NULL, s);
+    tn_walk(seq ? seq->body : e, 0, mark_external, NULL, s);
+}
+
+static void
+scan_function(scan *s)
+{
+    for (uint32_t i = 0; i < s->fn->params.n; i++)
+        fuse_graph_add(&s->g, s->fn->params.at[i], NULL, FUSE_OPAQUE);
+    scan_sequence(s, s->fn->body);
 }
 
 /* ---- groups ---- */

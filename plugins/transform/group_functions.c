@@ -26,6 +26,7 @@ grouping_init(grouping *g, tn_ctx *ctx, const tn_module *m, tn_builder *b, bool 
 {
     *g = (grouping){.ctx = ctx, .m = m, .b = b, .bind_constants = bind_constants};
     tnb_ptrmap_init(&g->of, tn_scratch(ctx));
+    tnb_ptrmap_init(&g->symbols, tn_scratch(ctx));
 }
 
 void
@@ -475,6 +476,8 @@ emit_unit(orderer *o, const tn_node *binding)
     tnb_ptrmap_set(&o->done, key, o);
     if (!g) {
         emit_needs(o, vb ? vb->value : tn_as_match_cast(binding)->value, NULL);
+        if (!vb)
+            emit_needs(o, tn_as_match_cast(binding)->to, NULL);
         const tn_expr *value = vb ? rewrite_value(o->g, vb->value) : NULL;
         if (vb && value != vb->value)
             binding = tn_binding(o->g->ctx, vb->var, value);
@@ -501,9 +504,17 @@ rewrite_block(grouping *g, const tn_node *node)
     tnb_ptrmap_init(&o.binding, o.arena);
     for (uint32_t i = 0; i < at.n; i++) {
         const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
-        const tn_node *var = vb ? vb->var : tn_as_match_cast(at.at[i])->var;
+        const tn_match_cast *mc = tn_as_match_cast(at.at[i]);
+        const tn_node *var = vb ? vb->var : mc->var;
         tnb_ptrmap_set(&o.binding, var, at.at[i]);
         any |= grouping_find(g, var) != NULL;
+        /* symbolic variables that it is the first to define */
+        tn_list symbols = mc ? tn_free_vars(g->ctx, mc->to, false) : (tn_list){0};
+        for (uint32_t k = 0; k < symbols.n; k++)
+            if (!tnb_ptrmap_has(&g->symbols, symbols.at[k])) {
+                tnb_ptrmap_set(&g->symbols, symbols.at[k], g);
+                tnb_ptrmap_set(&o.binding, symbols.at[k], at.at[i]);
+            }
     }
     for (uint32_t i = 0; i < at.n; i++)
         emit_unit(&o, at.at[i]);
@@ -545,6 +556,11 @@ grouping_rewrite(grouping *g, const tn_function *fn)
     tn_builder_know(g->b, TN_NODE(fn));
     respect_in_place(g, fn);
     find_outputs(g, fn);
+    tn_list symbols = tn_defined_symbols(g->ctx, TN_NODE(fn));
+    for (uint32_t i = 0; i < symbols.n; i++)
+        tnb_ptrmap_set(&g->symbols, symbols.at[i], g);
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        tnb_ptrmap_set(&g->symbols, fn->params.at[i], g);
     const tn_expr *body = rewrite_seq(g, fn->body);
     return body == fn->body
                ? TN_NODE(fn)

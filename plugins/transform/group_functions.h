@@ -25,6 +25,7 @@ typedef struct grouping {
     tn_builder *b;       /* functions are added to its module */
     bool bind_constants; /* constants stay inside the functions; else they become parameters */
     tnb_ptrmap of;       /* variable -> group */
+    tnb_ptrmap symbols;  /* symbolic variables defined so far */
 } grouping;
 
 void
