@@ -27,6 +27,26 @@ release(interp *vm)
     tnb_arena_free(vm->arena);
 }
 
+/* Arguments get memory of their own: a tensor program that a function calls directly may compute in
+ * place of them. */
+static bool
+own_memory(interp *vm, interp_val *v, tn_loc loc)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && v->kind == INTERP_V_TUPLE && i < v->n; i++)
+        ok = own_memory(vm, v->items[i], loc);
+    if (v->kind != INTERP_V_TENSOR)
+        return ok;
+    interp_mem *m = interp_mem_new(vm, v->mem->size, loc);
+    if (!m)
+        return false;
+    memcpy(m->bytes, v->mem->bytes, v->mem->size);
+    interp_mem_written(m);
+    interp_mem_unref(vm, v->mem);
+    v->mem = m;
+    return true;
+}
+
 static const tn_expr *
 run(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr *const *args,
     uint32_t n_args, tn_eval_options *opt)
@@ -55,7 +75,8 @@ run(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr
     interp_val **v = calloc((size_t)n_args + 1, sizeof *v), *r = NULL;
     bool ok = v != NULL;
     for (uint32_t i = 0; ok && i < n_args; i++)
-        ok = (v[i] = interp_val_of_expr(&vm, args[i], inplace)) != NULL;
+        ok = (v[i] = interp_val_of_expr(&vm, args[i], inplace)) &&
+             (inplace || own_memory(&vm, v[i], f->loc));
     if (ok)
         r = interp_call_func(&vm, m, func, f, v, n_args, NULL, f->loc);
     const tn_expr *out = r ? interp_expr_of_val(&vm, r) : NULL;

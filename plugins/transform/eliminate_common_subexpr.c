@@ -246,7 +246,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     tnb_ptrmap overwritten;
-    transform_find_overwritten(pc->ctx, func, &overwritten);
+    transform_find_overwritten(pc->ctx, m, func, &overwritten);
     const tn_node *out = eliminate_function(pc->ctx, m, tn_as_function(func),
                                             tn_option_bool(pc, "call_only"), &overwritten);
     return tn_is_error(out) ? NULL : out;

@@ -435,7 +435,7 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
         tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
     tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));
     tnb_ptrmap_init(&f.retyped, tn_scratch(pc->ctx));
-    transform_find_overwritten(pc->ctx, func, &f.overwritten);
+    transform_find_overwritten(pc->ctx, m, func, &f.overwritten);
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
     tn_list blocks = seq->blocks;
     for (uint32_t b = 0; b < seq->blocks.n; b++) {

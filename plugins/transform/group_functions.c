@@ -353,7 +353,7 @@ static bool
 overtakes(const reader_search *s, const tn_node *binding)
 {
     const tn_var_binding *vb = tn_as_var_binding(binding);
-    tn_list args = vb ? transform_in_place_args(s->g->ctx, vb->value) : (tn_list){0};
+    tn_list args = vb ? transform_in_place_args(s->g->ctx, s->g->m, vb->value) : (tn_list){0};
     for (uint32_t i = 0; i < args.n; i++)
         if ((uintptr_t)tnb_ptrmap_get(&s->readers, args.at[i]) > 1 ||
             tn_is_var(tn_builder_lookup(s->g->b, args.at[i])))
@@ -398,7 +398,7 @@ static void
 respect_in_place(grouping *g, const tn_function *fn)
 {
     reader_search s = {.g = g};
-    transform_find_overwritten(g->ctx, TN_NODE(fn), &s.overwritten);
+    transform_find_overwritten(g->ctx, g->m, TN_NODE(fn), &s.overwritten);
     tnb_ptrmap_init(&s.readers, tn_scratch(g->ctx));
     if (!s.overwritten.n)
         return;

@@ -6,9 +6,38 @@
 
 #include "tenon/core/walk.h"
 
-tn_list
-transform_in_place_args(tn_ctx *ctx, const tn_expr *value)
+typedef struct store_search {
+    const tn_buffer *buffer;
+    bool found;
+} store_search;
+
+static tn_walk_step
+find_store(void *user, const tn_node *n)
 {
+    store_search *s = user;
+    const tn_buffer_store *st = tn_as_buffer_store(n);
+    s->found |= (st && st->buffer == TN_NODE(s->buffer)) || n == s->buffer->data;
+    return s->found                        ? TN_WALK_STOP
+           : tn_is(n, TN_KIND_BUFFER_LOAD) ? TN_WALK_SKIP /* its buffer is not written */
+                                           : TN_WALK_ON;
+}
+
+/* Whether the program writes its i-th parameter, or may: it hands the pointer on. */
+static bool
+writes(const tn_prim_func *f, uint32_t i)
+{
+    store_search s = {.buffer = i < f->buffers.n ? tn_as_buffer(f->buffers.at[i]) : NULL};
+    if (s.buffer)
+        tn_walk(f->body, TN_WALK_ONCE, find_store, NULL, &s);
+    return s.found;
+}
+
+tn_list
+transform_in_place_args(tn_ctx *ctx, const tn_module *m, const tn_expr *value)
+{
+    const tn_call *direct = tn_as_call(value);
+    const tn_global_var *gv = direct ? tn_as_global_var(direct->op) : NULL;
+    const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(m, gv->name)) : NULL;
     const tn_call *tir = tn_is_call_to(value, "relax.call_tir_inplace");
     const tn_call *c = tir ? tir : tn_is_call_to(value, "relax.call_inplace_packed");
     const tn_array *which = c ? tn_as_array(tn_call_attr(c, "inplace_indices")) : NULL;
@@ -18,6 +47,9 @@ transform_in_place_args(tn_ctx *ctx, const tn_expr *value)
         given = t->fields;
     else if (c && c->args.n) /* a lone argument, or those behind the name of a packed function */
         given = (tn_list){c->args.at + 1, c->args.n - 1};
+    for (uint32_t i = 0; f && i < direct->args.n; i++)
+        if (writes(f, i))
+            out = tn_list_append(ctx, out, direct->args.at[i]);
     for (uint32_t i = 0; which && i < which->items.n; i++) {
         int64_t k;
         if (tn_int_value(which->items.at[i], &k) && k >= 0 && k < given.n)
@@ -28,6 +60,7 @@ transform_in_place_args(tn_ctx *ctx, const tn_expr *value)
 
 typedef struct finder {
     tn_ctx *ctx;
+    const tn_module *m;
     tnb_ptrmap *found, values; /* variable -> bound value */
     TNB_VEC(const tn_node *) renamings;
 } finder;
@@ -67,16 +100,16 @@ note(void *user, const tn_node *n)
         tnb_ptrmap_set(&f->values, vb ? vb->var : mc->var, vb ? vb->value : mc->value);
     if (mc || (vb && (tn_is_var(vb->value) || tn_is(vb->value, TN_KIND_TUPLE_GET))))
         TNB_PUSH(tn_scratch(f->ctx), f->renamings, n);
-    tn_list args = transform_in_place_args(f->ctx, n);
+    tn_list args = transform_in_place_args(f->ctx, f->m, n);
     for (uint32_t i = 0; i < args.n; i++)
         mark(f, args.at[i]);
     return TN_WALK_ON;
 }
 
 void
-transform_find_overwritten(tn_ctx *ctx, const tn_node *func, tnb_ptrmap *out)
+transform_find_overwritten(tn_ctx *ctx, const tn_module *m, const tn_node *func, tnb_ptrmap *out)
 {
-    finder f = {.ctx = ctx, .found = out};
+    finder f = {.ctx = ctx, .m = m, .found = out};
     tnb_ptrmap_init(out, tn_scratch(ctx));
     tnb_ptrmap_init(&f.values, tn_scratch(ctx));
     tn_walk(func, 0, note, NULL, &f);

@@ -8,7 +8,7 @@
 /* ---- functions ---- */
 
 static bool
-add_target(tn_ctx *ctx, const char *name, const tn_node *func, lift *l)
+add_target(tn_ctx *ctx, const tn_module *m, const char *name, const tn_node *func, lift *l)
 {
     const tn_function *f = tn_as_function(func);
     int64_t n = tn_dict_int(f->attrs, "num_input", -1);
@@ -17,9 +17,9 @@ add_target(tn_ctx *ctx, const char *name, const tn_node *func, lift *l)
                  name, (long long)n, f->params.n);
         return false;
     }
-    *l = (lift){.name = name, .func = f, .num_input = (uint32_t)n};
+    *l = (lift){.name = name, .func = f, .module = m, .num_input = (uint32_t)n};
     l->weights = (tn_list){f->params.at + n, f->params.n - (uint32_t)n};
-    transform_find_overwritten(ctx, func, &l->overwritten);
+    transform_find_overwritten(ctx, m, func, &l->overwritten);
     return true;
 }
 
@@ -52,7 +52,7 @@ lift_targets(tn_ctx *ctx, const tn_module *m, const tn_node *shared, lift **out,
         }
         if (!fits || (!listed && is_transform(name)))
             continue;
-        if (!add_target(ctx, name, f, &(*out)[*n]))
+        if (!add_target(ctx, m, name, f, &(*out)[*n]))
             return false;
         ++*n;
     }
@@ -128,7 +128,9 @@ may_leave(tn_ctx *ctx, const lift *l, const tn_var_binding *v)
 {
     return !tn_is_call_to(v->value, "relax.builtin.stop_lift_params") &&
            !tn_is(v->value, TN_KIND_EXTERN_FUNC) && !tn_is(v->value, TN_KIND_FUNCTION) &&
-           !tnb_ptrmap_has(&l->overwritten, v->var) && !transform_in_place_args(ctx, v->value).n;
+           !tnb_ptrmap_has(&l->overwritten, v->var) &&
+           !transform_in_place_args(ctx, l->module, v->value).n &&
+           !transform_has_effects(l->module, v->value);
 }
 
 static bool

@@ -10,6 +10,7 @@
 typedef struct lift {
     const char *name;
     const tn_function *func;
+    const tn_module *module;
     uint32_t num_input;
     tn_list weights;        /* parameters behind num_input */
     tn_list lifted;         /* VarBindings, in order */

@@ -20,6 +20,7 @@
  */
 #include "transform.h"
 
+#include "bind.h"
 #include "canonicalize.h"
 #include "lift_params.h"
 
@@ -194,6 +195,14 @@ runtime_function_of(tn_ctx *ctx, const lift *l)
 
 /* ---- composing and consuming ---- */
 
+static bool
+note_symbol(void *user, const tn_expr *var, const tn_expr *value)
+{
+    if (!tnb_ptrmap_has(user, var))
+        tnb_ptrmap_set(user, var, value);
+    return true;
+}
+
 /* second(first(params)) */
 static const tn_node *
 composed(tn_ctx *ctx, const tn_module *m, const tn_node *first, const tn_node *second)
@@ -209,7 +218,12 @@ composed(tn_ctx *ctx, const tn_module *m, const tn_node *first, const tn_node *s
     const tn_node *bind = tn_binding(ctx, mid, a->body);
     tn_list blocks = tn_list_of(ctx, a->blocks.at, a->blocks.n);
     blocks = tn_list_append(ctx, blocks, tn_binding_block(ctx, tn_listv(ctx, bind, NULL), true));
-    const tn_seq_expr *rest = tn_as_seq_expr(tn_subst1(ctx, TN_NODE(b), g->params.at[0], mid));
+    /* what g's weights define is known from f's results */
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    tnb_ptrmap_set(&map, g->params.at[0], mid);
+    bind_match(g->params.at[0]->type, a->body->type, note_symbol, &map);
+    const tn_seq_expr *rest = tn_as_seq_expr(tn_subst(ctx, TN_NODE(b), &map));
     for (uint32_t i = 0; i < rest->blocks.n; i++)
         blocks = tn_list_append(ctx, blocks, rest->blocks.at[i]);
     const tn_expr *body = transform_sequence(ctx, blocks, rest->body);

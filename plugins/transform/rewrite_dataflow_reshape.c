@@ -169,7 +169,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     rewriting w = {.ctx = pc->ctx, .m = m};
-    transform_find_overwritten(pc->ctx, func, &w.overwritten);
+    transform_find_overwritten(pc->ctx, m, func, &w.overwritten);
     tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) ? NULL : out;

@@ -60,14 +60,14 @@ const tn_node *
 transform_drop_unused(tn_ctx *ctx, const tn_module *m, const tn_node *func);
 
 /* ---- in_place.c ---- */
-/* The arguments that a call_tir_inplace or call_inplace_packed overwrites; empty for other values.
- */
+/* The arguments that a call_tir_inplace, a call_inplace_packed or a direct call of a tensor program
+ * overwrites; empty for other values. */
 tn_list
-transform_in_place_args(tn_ctx *ctx, const tn_expr *value);
+transform_in_place_args(tn_ctx *ctx, const tn_module *m, const tn_expr *value);
 /* Initializes `out` (in scratch) and fills it with the variables of a function that such calls
  * overwrite, under whatever name. */
 void
-transform_find_overwritten(tn_ctx *ctx, const tn_node *func, tnb_ptrmap *out);
+transform_find_overwritten(tn_ctx *ctx, const tn_module *m, const tn_node *func, tnb_ptrmap *out);
 
 /* Whether impure calls may stand in the function: it does not promise purity (RemovePurityChecking)
  * and has no dataflow blocks (ToNonDataflow). Passes that make such calls leave other functions as

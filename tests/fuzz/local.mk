@@ -21,8 +21,8 @@ check-fuzz: tests/fuzz/fuzz_text
 
 # Passes over random graphs.
 check_PROGRAMS += tests/fuzz/fuzz_passes
-tests_fuzz_fuzz_passes_SOURCES = tests/fuzz/fuzz_passes.c tests/fuzz/random_graph.c tests/fuzz/random_graph.h \
-	tests/broken/broken.c tests/broken/signature.c tests/broken/broken.h
+tests_fuzz_fuzz_passes_SOURCES = tests/fuzz/fuzz_passes.c tests/fuzz/random_flow.c tests/fuzz/random_graph.c \
+	tests/fuzz/random_graph.h tests/broken/broken.c tests/broken/signature.c tests/broken/broken.h
 tests_fuzz_fuzz_passes_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_fuzz_fuzz_passes_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/fuzz/fuzz_passes.sh

@@ -6,18 +6,10 @@
 #include "random_graph.h"
 
 #include "tenon/core/arith.h"
-#include "tenon/core/builder.h"
 
-enum { MAX_VALUES = 64, MAX_ELEMS = 4096 };
+enum { MAX_VALUES = RANDOM_VALUES, MAX_ELEMS = 4096 };
 
-typedef struct generator {
-    tn_ctx *ctx;
-    tn_builder *b;
-    random_source rnd;
-    const tn_expr *values[MAX_VALUES];
-    uint32_t n;
-    const tn_expr *symbols[2]; /* NULL: the graph is static */
-} generator;
+typedef random_generator generator;
 
 /* ---- randomness ---- */
 
@@ -50,8 +42,8 @@ below(generator *g, uint32_t n)
 
 /* ---- values ---- */
 
-static const tn_expr *
-any_value(generator *g)
+const tn_expr *
+random_value(generator *g)
 {
     /* later values more often, so that chains grow */
     uint32_t a = below(g, g->n), b = below(g, g->n);
@@ -90,8 +82,8 @@ small_enough(const tn_type *t)
 }
 
 /* Binds a call and keeps its result, if the operator took its operands. */
-static const tn_expr *
-keep(generator *g, const tn_expr *call)
+const tn_expr *
+random_keep(generator *g, const tn_expr *call)
 {
     if (tn_is_error(call) || !call || !small_enough(call->type) || g->n == MAX_VALUES) {
         tnb_diags_clear(tn_diags(g->ctx));
@@ -126,7 +118,7 @@ extent(generator *g)
 {
     if (g->symbols[0] && random_chance(&g->rnd, 35))
         return g->symbols[below(g, 2)];
-    return tn_i64(g->ctx, 1 + below(g, 5));
+    return tn_i64(g->ctx, random_chance(&g->rnd, 2) ? 0 : 1 + below(g, 5));
 }
 
 /* A constant that broadcasts against x: some of its trailing static extents, or ones. */
@@ -150,21 +142,21 @@ unary(generator *g)
     static const char *const ops[] = {"nn.relu", "sigmoid", "tanh",    "negative",
                                       "abs",     "nn.silu", "nn.gelu", "cos",
                                       "floor",   "erf",     "nn.relu6"};
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     if (is_float(x))
-        keep(g, tn_call_opv(g->ctx, ops[below(g, sizeof ops / sizeof *ops)], NULL, x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, ops[below(g, sizeof ops / sizeof *ops)], NULL, x, NULL));
     else
-        keep(g,
-             tn_call_opv(g->ctx, random_chance(&g->rnd, 50) ? "negative" : "abs", NULL, x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, random_chance(&g->rnd, 50) ? "negative" : "abs", NULL, x,
+                                   NULL));
 }
 
 static void
 exponential(generator *g)
 {
-    const tn_expr *x = any_value(g);
-    x = is_float(x) ? keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL)) : NULL;
+    const tn_expr *x = random_value(g);
+    x = is_float(x) ? random_keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL)) : NULL;
     if (x)
-        keep(g, tn_call_opv(g->ctx, "exp", NULL, x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, "exp", NULL, x, NULL));
 }
 
 static void
@@ -172,30 +164,31 @@ binary(generator *g)
 {
     static const char *const ops[] = {"add", "subtract", "multiply", "maximum", "minimum", "add"};
     const char *op = ops[below(g, sizeof ops / sizeof *ops)];
-    const tn_expr *x = any_value(g), *y = any_value(g);
+    const tn_expr *x = random_value(g), *y = random_value(g);
     if (strcmp(op, "multiply") == 0 && is_float(x))
-        x = keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL));
-    if (x && !keep(g, tn_call_opv(g->ctx, op, NULL, x, y, NULL)))
-        keep(g, tn_call_opv(g->ctx, op, NULL, x, constant_beside(g, x), NULL));
+        x = random_keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL));
+    if (x && !random_keep(g, tn_call_opv(g->ctx, op, NULL, x, y, NULL)))
+        random_keep(g, tn_call_opv(g->ctx, op, NULL, x, constant_beside(g, x), NULL));
 }
 
 static void
 choose(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     const tn_expr *zero = tn_scalar_constant(g->ctx, tn_type_dtype(x->type), 0);
     const tn_expr *cond = tn_call_opv(g->ctx, "greater", NULL, x, zero, NULL);
     if (!tn_is_error(cond))
-        keep(g,
-             tn_call_opv(g->ctx, "where", NULL, tn_emit(g->b, cond, "lv"), x,
-                         random_chance(&g->rnd, 50) ? any_value(g) : constant_beside(g, x), NULL));
+        random_keep(g, tn_call_opv(g->ctx, "where", NULL, tn_emit(g->b, cond, "lv"), x,
+                                   random_chance(&g->rnd, 50) ? random_value(g)
+                                                              : constant_beside(g, x),
+                                   NULL));
     tnb_diags_clear(tn_diags(g->ctx));
 }
 
 static void
 transpose(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     int64_t axes[8];
     uint32_t n = dims_of(x).n;
     for (uint32_t i = 0; i < n; i++) {
@@ -203,15 +196,16 @@ transpose(generator *g)
         axes[i] = axes[k];
         axes[k] = i;
     }
-    keep(g, tn_call_opv(g->ctx, "permute_dims",
-                        tn_dictv(g->ctx, "axes", tn_int_array(g->ctx, axes, n), NULL), x, NULL));
+    random_keep(g, tn_call_opv(g->ctx, "permute_dims",
+                               tn_dictv(g->ctx, "axes", tn_int_array(g->ctx, axes, n), NULL), x,
+                               NULL));
 }
 
 /* Two neighbouring extents become one, or one is split. */
 static void
 reshape(generator *g)
 {
-    const tn_expr *x = any_value(g), *out[9];
+    const tn_expr *x = random_value(g), *out[9];
     tn_list dims = dims_of(x);
     uint32_t n = 0, at = dims.n ? below(g, dims.n) : 0;
     for (uint32_t i = 0; i < dims.n; i++) {
@@ -227,32 +221,32 @@ reshape(generator *g)
             out[n++] = dims.at[i];
         }
     }
-    keep(g, tn_call_opv(g->ctx, "reshape", NULL, x, tn_shape(g->ctx, tn_list_of(g->ctx, out, n)),
-                        NULL));
+    random_keep(g, tn_call_opv(g->ctx, "reshape", NULL, x,
+                               tn_shape(g->ctx, tn_list_of(g->ctx, out, n)), NULL));
 }
 
 static void
 widen(generator *g)
 {
-    const tn_expr *x = any_value(g), *out[9];
+    const tn_expr *x = random_value(g), *out[9];
     tn_list dims = dims_of(x);
     int64_t axis = below(g, dims.n + 1);
-    x = keep(g,
-             tn_call_opv(g->ctx, "expand_dims",
-                         tn_dictv(g->ctx, "axis", tn_int_array(g->ctx, &axis, 1), NULL), x, NULL));
+    x = random_keep(g, tn_call_opv(g->ctx, "expand_dims",
+                                   tn_dictv(g->ctx, "axis", tn_int_array(g->ctx, &axis, 1), NULL),
+                                   x, NULL));
     if (!x || random_chance(&g->rnd, 40))
         return;
     dims = dims_of(x);
     for (uint32_t i = 0; i < dims.n; i++)
         out[i] = (int64_t)i == axis ? extent(g) : dims.at[i];
-    keep(g, tn_call_opv(g->ctx, "broadcast_to", NULL, x,
-                        tn_shape(g->ctx, tn_list_of(g->ctx, out, dims.n)), NULL));
+    random_keep(g, tn_call_opv(g->ctx, "broadcast_to", NULL, x,
+                               tn_shape(g->ctx, tn_list_of(g->ctx, out, dims.n)), NULL));
 }
 
 static void
 squeeze(generator *g)
 {
-    keep(g, tn_call_opv(g->ctx, "squeeze", NULL, any_value(g), NULL));
+    random_keep(g, tn_call_opv(g->ctx, "squeeze", NULL, random_value(g), NULL));
 }
 
 static const tn_node *
@@ -265,86 +259,87 @@ axis_of(generator *g, const tn_expr *x, const char *key, const tn_node *dict)
 static void
 concat(generator *g)
 {
-    const tn_expr *x = any_value(g), *y = any_value(g);
+    const tn_expr *x = random_value(g), *y = random_value(g);
     tn_list left = dims_of(x), right = dims_of(y);
     if (random_chance(&g->rnd, 50))
         y = x;
     for (uint32_t i = 0; i < left.n && i < right.n; i++) /* no extents that only may be equal */
         if (!tn_int_value(left.at[i], &(int64_t){0}) || !tn_int_value(right.at[i], &(int64_t){0}))
             y = x;
-    keep(g, tn_call_opv(g->ctx, "concat", axis_of(g, x, "axis", NULL),
-                        tn_tuple_of(g->ctx, tn_listv(g->ctx, x, y, NULL)), NULL));
+    random_keep(g, tn_call_opv(g->ctx, "concat", axis_of(g, x, "axis", NULL),
+                               tn_tuple_of(g->ctx, tn_listv(g->ctx, x, y, NULL)), NULL));
 }
 
 static void
 split(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     const tn_node *attrs = axis_of(g, x, "axis", NULL);
     int64_t v, axis = tn_dict_int(attrs, "axis", 0);
     if (dims_of(x).n && tn_int_value(dims_of(x).at[axis], &v) && v > 1)
-        keep(g, tn_call_opv(g->ctx, "split",
-                            tn_dict_set(g->ctx, attrs, "indices_or_sections",
-                                        v % 2 ? tn_int_array(g->ctx, &(int64_t){1}, 1)
-                                              : tn_i64(g->ctx, 2)),
-                            x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, "split",
+                                   tn_dict_set(g->ctx, attrs, "indices_or_sections",
+                                               v % 2 ? tn_int_array(g->ctx, &(int64_t){1}, 1)
+                                                     : tn_i64(g->ctx, 2)),
+                                   x, NULL));
 }
 
 static void
 reduce(generator *g)
 {
     static const char *const ops[] = {"sum", "mean", "max", "min"};
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     uint32_t n = dims_of(x).n;
     if (!n)
         return;
     int64_t axis = below(g, n);
-    keep(g, tn_call_opv(g->ctx, ops[below(g, is_float(x) ? 4 : 1)],
-                        tn_dictv(g->ctx, "axis", tn_int_array(g->ctx, &axis, 1), "keepdims",
-                                 tn_bool(g->ctx, random_chance(&g->rnd, 60)), NULL),
-                        x, NULL));
+    random_keep(g, tn_call_opv(g->ctx, ops[below(g, is_float(x) ? 4 : 1)],
+                               tn_dictv(g->ctx, "axis", tn_int_array(g->ctx, &axis, 1), "keepdims",
+                                        tn_bool(g->ctx, random_chance(&g->rnd, 60)), NULL),
+                               x, NULL));
 }
 
 static void
 normalize(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     tn_list dims = dims_of(x);
     int64_t v, axis = (int64_t)dims.n - 1;
     if (!is_float(x) || !dims.n)
         return;
     if (random_chance(&g->rnd, 60) || !tn_int_value(dims.at[axis], &v)) {
-        keep(g, tn_call_opv(g->ctx, "nn.softmax", axis_of(g, x, "axis", NULL), x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, "nn.softmax", axis_of(g, x, "axis", NULL), x, NULL));
         return;
     }
-    keep(g, tn_call_opv(g->ctx, "nn.layer_norm",
-                        tn_dictv(g->ctx, "axes", tn_int_array(g->ctx, &axis, 1), "epsilon",
-                                 tn_float_imm_of(g->ctx, TNB_F64, 0.1), NULL),
-                        x, constant(g, TNB_F32, &v, 1), constant(g, TNB_F32, &v, 1), NULL));
+    random_keep(g, tn_call_opv(g->ctx, "nn.layer_norm",
+                               tn_dictv(g->ctx, "axes", tn_int_array(g->ctx, &axis, 1), "epsilon",
+                                        tn_float_imm_of(g->ctx, TNB_F64, 0.1), NULL),
+                               x, constant(g, TNB_F32, &v, 1), constant(g, TNB_F32, &v, 1), NULL));
 }
 
 static void
 matmul(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     tn_list dims = dims_of(x);
     int64_t shape[2] = {0, 1 + below(g, 5)};
     if (dims.n < 1 || !is_float(x))
         return;
-    const tn_expr *y = any_value(g);
+    const tn_expr *y = random_value(g);
     tn_list other = dims_of(y);
     if (random_chance(&g->rnd, 40) && other.n > 0 &&
         tn_prove_equal(g->ctx, dims.at[dims.n - 1], other.at[other.n > 1 ? other.n - 2 : 0]) &&
-        keep(g, tn_call_opv(g->ctx, "matmul", NULL, x, y, NULL)))
+        random_keep(g, tn_call_opv(g->ctx, "matmul", NULL, x, y, NULL)))
         return;
     if (tn_int_value(dims.at[dims.n - 1], &shape[0]))
-        keep(g, tn_call_opv(g->ctx, "matmul", NULL, x, constant(g, TNB_F32, shape, 2), NULL));
+        random_keep(g,
+                    tn_call_opv(g->ctx, "matmul", NULL, x, constant(g, TNB_F32, shape, 2), NULL));
 }
 
 static void
 slice(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     tn_list dims = dims_of(x);
     int64_t v;
     uint32_t axis = dims.n ? below(g, dims.n) : 0;
@@ -356,42 +351,44 @@ slice(generator *g)
     const tn_expr *t[3];
     for (int i = 0; i < 3; i++)
         t[i] = tn_tuple_of(g->ctx, tn_list_of(g->ctx, &one[i], 1));
-    keep(g, tn_call_opv(g->ctx, "strided_slice", NULL, x, t[0], t[1], t[2], NULL));
+    random_keep(g, tn_call_opv(g->ctx, "strided_slice", NULL, x, t[0], t[1], t[2], NULL));
 }
 
 static void
 gather(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     tn_list dims = dims_of(x);
     int64_t v, n = 1 + below(g, 4);
     uint32_t axis = dims.n ? below(g, dims.n) : 0;
     void *bytes;
-    if (!dims.n || !tn_int_value(dims.at[axis], &v))
+    if (!dims.n || !tn_int_value(dims.at[axis], &v) || v == 0)
         return;
     const tn_data *d = tn_data_new(g->ctx, TNB_I32, 1, &n, &bytes);
     for (int64_t i = 0; d && i < n; i++)
         ((int32_t *)bytes)[i] = (int32_t)below(g, (uint32_t)v);
     if (d)
-        keep(g, tn_call_opv(g->ctx, "take", tn_dictv(g->ctx, "axis", tn_i64(g->ctx, axis), NULL), x,
-                            tn_constant_of(g->ctx, d), NULL));
+        random_keep(g, tn_call_opv(g->ctx, "take",
+                                   tn_dictv(g->ctx, "axis", tn_i64(g->ctx, axis), NULL), x,
+                                   tn_constant_of(g->ctx, d), NULL));
 }
 
 static void
 rearrange(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     const tn_node *attrs = axis_of(g, x, "axis", NULL);
     switch (below(g, 3)) {
     case 0:
-        keep(g, tn_call_opv(g->ctx, "flip", attrs, x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, "flip", attrs, x, NULL));
         break;
     case 1:
-        keep(g, tn_call_opv(g->ctx, "repeat",
-                            tn_dict_set(g->ctx, attrs, "repeats", tn_i64(g->ctx, 2)), x, NULL));
+        random_keep(g,
+                    tn_call_opv(g->ctx, "repeat",
+                                tn_dict_set(g->ctx, attrs, "repeats", tn_i64(g->ctx, 2)), x, NULL));
         break;
     default:
-        keep(g, tn_call_opv(g->ctx, "cumsum", attrs, x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, "cumsum", attrs, x, NULL));
     }
 }
 
@@ -399,35 +396,37 @@ static void
 convert(generator *g)
 {
     static const tnb_dtype to[] = {TNB_F32, TNB_I32, TNB_F64};
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     tnb_dtype d = is_float(x) ? to[below(g, 3)] : to[0];
     if (is_float(x) && !tnb_dtype_is_float(d)) /* the integer has to hold it */
-        x = keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL));
+        x = random_keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL));
     if (x)
-        keep(g, tn_call_opv(g->ctx, "astype",
-                            tn_dictv(g->ctx, "dtype", tn_dtype_value(g->ctx, d), NULL), x, NULL));
+        random_keep(g, tn_call_opv(g->ctx, "astype",
+                                   tn_dictv(g->ctx, "dtype", tn_dtype_value(g->ctx, d), NULL), x,
+                                   NULL));
 }
 
 static void
 window(generator *g)
 {
-    const tn_expr *x = any_value(g);
+    const tn_expr *x = random_value(g);
     tn_list dims = dims_of(x);
     int64_t c, two[2] = {1 + below(g, 2), 1 + below(g, 2)}, pad[4] = {1, 0, 1, 1};
     if (dims.n != 4 || !is_float(x))
         return;
     const tn_node *padding = tn_int_array(g->ctx, pad, 4), *pool = tn_int_array(g->ctx, two, 2);
     if (random_chance(&g->rnd, 40)) {
-        keep(g,
-             tn_call_opv(g->ctx, random_chance(&g->rnd, 50) ? "nn.max_pool2d" : "nn.avg_pool2d",
-                         tn_dictv(g->ctx, "pool_size", tn_int_array(g->ctx, (int64_t[]){2, 2}, 2),
-                                  "strides", pool, "padding", padding, NULL),
-                         x, NULL));
+        random_keep(g, tn_call_opv(g->ctx,
+                                   random_chance(&g->rnd, 50) ? "nn.max_pool2d" : "nn.avg_pool2d",
+                                   tn_dictv(g->ctx, "pool_size",
+                                            tn_int_array(g->ctx, (int64_t[]){2, 2}, 2), "strides",
+                                            pool, "padding", padding, NULL),
+                                   x, NULL));
     } else if (tn_int_value(dims.at[1], &c)) {
         int64_t kernel[4] = {1 + below(g, 4), c, 1 + below(g, 2), 1 + below(g, 3)};
-        keep(g, tn_call_opv(g->ctx, "nn.conv2d",
-                            tn_dictv(g->ctx, "strides", pool, "padding", padding, NULL), x,
-                            constant(g, TNB_F32, kernel, 4), NULL));
+        random_keep(g, tn_call_opv(g->ctx, "nn.conv2d",
+                                   tn_dictv(g->ctx, "strides", pool, "padding", padding, NULL), x,
+                                   constant(g, TNB_F32, kernel, 4), NULL));
     }
 }
 
@@ -435,11 +434,11 @@ window(generator *g)
 static void
 rename_value(generator *g)
 {
-    const tn_expr *x = any_value(g), *t;
+    const tn_expr *x = random_value(g), *t;
     if (g->n == MAX_VALUES)
         return;
     if (random_chance(&g->rnd, 50)) {
-        t = tn_emit(g->b, tn_tuple_of(g->ctx, tn_listv(g->ctx, any_value(g), x, NULL)), "lv");
+        t = tn_emit(g->b, tn_tuple_of(g->ctx, tn_listv(g->ctx, random_value(g), x, NULL)), "lv");
         x = tn_emit(g->b, tn_tuple_get_of(g->ctx, t, 1), "lv");
     } else {
         const tn_expr *v = tn_builder_in_dataflow(g->b) ? tn_dataflow_var(g->ctx, "alias", x->type)
@@ -450,10 +449,20 @@ rename_value(generator *g)
     g->values[g->n++] = x;
 }
 
-static void (*const steps[])(generator *) = {
-    unary,     unary,   exponential, binary, binary,    binary,  binary, choose,      transpose,
-    transpose, reshape, reshape,     widen,  squeeze,   concat,  split,  reduce,      normalize,
-    matmul,    matmul,  slice,       gather, rearrange, convert, window, rename_value};
+static void (*const steps[])(generator *) = {unary,     unary,        exponential, binary,
+                                             binary,    binary,       binary,      choose,
+                                             transpose, transpose,    reshape,     reshape,
+                                             widen,     squeeze,      concat,      split,
+                                             reduce,    normalize,    matmul,      matmul,
+                                             slice,     gather,       rearrange,   convert,
+                                             window,    rename_value, random_call, random_in_place};
+
+void
+random_steps(generator *g, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        steps[below(g, sizeof steps / sizeof *steps)](g);
+}
 
 /* ---- the function ---- */
 
@@ -481,50 +490,78 @@ make_params(generator *g)
         tnb_dtype d = i && random_chance(&g->rnd, 15) ? TNB_I32 : TNB_F32;
         const tn_type *t = tn_ty_tensor_dims(g->ctx, tn_list_of(g->ctx, dims, ndim), d);
         const tn_expr *p = tn_var_new(g->ctx, tn_strf(g->ctx, "x%u", i), t);
+        if (i == 0)
+            g->first = p;
         g->values[g->n++] = p;
         params = tn_list_append(g->ctx, params, p);
     }
     return params;
 }
 
+/* One block, and what it gives to those behind it. */
+static void
+add_block(generator *g, uint32_t n_steps)
+{
+    uint32_t first = g->n, out = 1 + below(g, 3), kept = first;
+    bool dataflow = random_chance(&g->rnd, 85);
+    const tn_expr *given[3];
+    tn_builder_begin_block(g->b, dataflow);
+    random_steps(g, n_steps);
+    for (uint32_t i = 0; i < out; i++)
+        given[i] = i == 0 ? g->values[g->n - 1] : random_value(g);
+    for (uint32_t i = 0; i < out; i++)
+        if (tn_is(given[i], TN_KIND_DATAFLOW_VAR)) {
+            const tn_expr *gv = tn_var_new(g->ctx, "gv", given[i]->type);
+            tn_emit_binding(g->b, tn_binding(g->ctx, gv, given[i]));
+            given[i] = gv;
+        }
+    if (dataflow) /* what a dataflow block does not give out is not seen behind it */
+        g->n = kept;
+    for (uint32_t i = 0; i < out && g->n < MAX_VALUES; i++)
+        g->values[g->n++] = given[i];
+    tn_builder_end_block(g->b);
+}
+
+static void
+add_flow(generator *g)
+{
+    uint32_t k = below(g, 100);
+    tn_builder_begin_block(g->b, false);
+    if (k < 60)
+        random_branch(g);
+    else if (k < 85)
+        random_loop(g);
+    else
+        random_local_function(g);
+    tn_builder_end_block(g->b);
+}
+
 const tn_module *
 random_graph(tn_ctx *ctx, uint64_t seed)
 {
-    generator g = {.ctx = ctx, .rnd = {seed * 2654435761u + 12345}};
+    random_module others = {.n = 0};
+    generator g = {.ctx = ctx, .rnd = {seed * 2654435761u + 12345}, .m = &others};
     g.b = tn_builder_new(ctx, NULL);
     tn_list params = make_params(&g), results = {0};
     tn_builder_begin_function(g.b, params);
     uint32_t n_blocks = 1 + (below(&g, 4) == 0), n_steps = 3 + below(&g, 10);
-    for (uint32_t k = 0; k < n_blocks; k++) {
-        uint32_t first = g.n;
-        bool dataflow = random_chance(&g.rnd, 85);
-        tn_builder_begin_block(g.b, dataflow);
-        for (uint32_t i = 0; i < n_steps; i++)
-            steps[below(&g, sizeof steps / sizeof *steps)](&g);
-        /* what a dataflow block does not give out is not seen behind it */
-        uint32_t out = 1 + below(&g, 3), kept = first;
-        const tn_expr *given[3];
-        for (uint32_t i = 0; i < out; i++)
-            given[i] = i == 0 ? g.values[g.n - 1] : any_value(&g);
-        for (uint32_t i = 0; i < out; i++)
-            if (tn_is(given[i], TN_KIND_DATAFLOW_VAR)) {
-                const tn_expr *gv = tn_var_new(ctx, "gv", given[i]->type);
-                tn_emit_binding(g.b, tn_binding(ctx, gv, given[i]));
-                given[i] = gv;
-            }
-        if (dataflow)
-            g.n = kept;
-        for (uint32_t i = 0; i < out && g.n < MAX_VALUES; i++)
-            g.values[g.n++] = given[i];
-        tn_builder_end_block(g.b);
+    bool flow = random_chance(&g.rnd, 30);
+    for (uint32_t k = 0; k < n_blocks + flow; k++) {
+        add_block(&g, n_steps);
+        if (flow && k < n_blocks)
+            add_flow(&g);
     }
     uint32_t n_results = 1 + below(&g, 3);
     for (uint32_t i = 0; i < n_results; i++)
-        results = tn_list_append(ctx, results, i == 0 ? g.values[g.n - 1] : any_value(&g));
+        results = tn_list_append(ctx, results, i == 0 ? g.values[g.n - 1] : random_value(&g));
     const tn_expr *body = n_results == 1 ? results.at[0] : tn_tuple_of(ctx, results);
+    if (n_results == 3 && flow) /* a tuple in a tuple */
+        body = tn_tuple_of(ctx, tn_listv(ctx, results.at[0], body, NULL));
     const tn_node *attrs = tn_dictv(ctx, "global_symbol", tn_string(ctx, "main"), NULL);
+    if (params.n > 1 && random_chance(&g.rnd, 40))
+        attrs = tn_dict_set(ctx, attrs, "num_input", tn_i64(ctx, 1));
     const tn_expr *f = tn_builder_end_function(g.b, body, NULL, true, attrs);
     if (tn_is_error(f) || tn_is_error(tn_builder_add_function(g.b, f, "main")))
         return NULL;
-    return tn_builder_module(g.b);
+    return tn_module_set_all(ctx, tn_builder_module(g.b), others.names, others.funcs, others.n);
 }
