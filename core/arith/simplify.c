@@ -33,10 +33,11 @@ uint32_t
 tn_arith_push(tn_arith *a, const tn_expr *condition)
 {
     uint32_t mark = a->frames.n;
-    const tn_expr *c = simp(a, condition);
+    const tn_expr *c = condition ? simp(a, condition) : NULL;
     tn_arith_frame f = {a->facts.n, a->conds.n, a->undo.n, a->falses.n, a->polys, a->exprs};
     TNB_PUSH(a->arena, a->frames, f);
-    tn_arith_assume(a, c);
+    if (c)
+        tn_arith_assume(a, c);
     tn_arith_forget(a);
     return mark;
 }

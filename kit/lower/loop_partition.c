@@ -21,6 +21,7 @@ typedef struct finder {
     tnk_ranged *r;
     const tn_expr *var;
     TNB_VEC(const tn_expr *) vars, mins, extents; /* loops between */
+    TNB_VEC(uint32_t) marks;                      /* what is known outside of them */
     const tn_expr *lo, *hi; /* the variable's values [lo, hi) for which every condition seen holds;
                                NULL: no limit */
     uint32_t found, size;
@@ -120,6 +121,7 @@ enter(void *user, const tn_node *n)
         TNB_PUSH(a, f->vars, l->var);
         TNB_PUSH(a, f->mins, l->min);
         TNB_PUSH(a, f->extents, l->extent);
+        TNB_PUSH(a, f->marks, tn_arith_push(f->r->arith, NULL));
         tn_arith_range(f->r->arith, l->var, l->min, l->extent);
     }
     if (n->kind == TN_KIND_IF_STMT)
@@ -137,6 +139,7 @@ leave(void *user, const tn_node *n)
         f->vars.n--;
         f->mins.n--;
         f->extents.n--;
+        tn_arith_pop(f->r->arith, f->marks.at[--f->marks.n]);
     }
     return TN_WALK_ON;
 }
@@ -176,8 +179,10 @@ pre(tnk_ranged *r, const tn_stmt *s)
     if (f->for_kind == TN_FOR_THREAD_BINDING || tn_is_int_const(f->extent, 1))
         return NULL;
     finder fi = {.r = r, .var = f->var};
+    uint32_t outside = tn_arith_push(r->arith, NULL);
     tn_arith_range(r->arith, f->var, f->min, f->extent);
     tn_walk(f->body, 0, enter, leave, &fi);
+    tn_arith_pop(r->arith, outside); /* the pieces are right for a loop that does not run, too */
     if (fi.found == 0 || fi.size > MAX_BODY)
         return NULL;
     tn_ctx *ctx = r->ctx;
@@ -203,6 +208,7 @@ pre(tnk_ranged *r, const tn_stmt *s)
         if (parts[i]->kind != TN_KIND_FOR)
             continue;
         const tn_for_loop *p = (const tn_for_loop *)parts[i];
+        uint32_t mark = tn_arith_push(r->arith, NULL);
         tn_arith_range(r->arith, p->var, p->min, p->extent);
         tnk_ranged inner = {.ctx = ctx,
                             .arith = r->arith,
@@ -211,6 +217,7 @@ pre(tnk_ranged *r, const tn_stmt *s)
                             .post = r->post,
                             .user = r->user};
         const tn_stmt *body = tnk_ranged_rewrite(&inner, p->body);
+        tn_arith_pop(r->arith, mark);
         parts[i] = tnk_for_with(ctx, p, p->min, p->extent, body);
         if (r->post) {
             const tn_stmt *n = r->post(r, parts[i]);

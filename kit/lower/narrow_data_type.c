@@ -88,13 +88,11 @@ in_expr(tnk_ranged *r, const tn_expr *e)
     return tn_rewrite(&rw, e);
 }
 
+/* The loop with a narrow variable; NULL: it stays. */
 static const tn_stmt *
-pre(tnk_ranged *r, const tn_stmt *s)
+narrow_loop(tnk_ranged *r, const tn_for_loop *f)
 {
     narrow_state *st = r->user;
-    const tn_for_loop *f = tn_as_for_loop(s);
-    if (!f || tn_dtype_of(f->var).bits <= st->bits)
-        return NULL;
     tn_arith_range(r->arith, f->var, f->min, f->extent);
     const tn_expr *min = narrow(r, f->min), *extent = narrow(r, f->extent);
     if (!min || !extent || !fits(r, f->var, st->bits) ||
@@ -108,6 +106,18 @@ pre(tnk_ranged *r, const tn_stmt *s)
     body = tn_subst1(r->ctx, body, f->var, tn_cast_to(r->ctx, tn_dtype_of(f->var), v));
     return tn_for(r->ctx, v, min, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations,
                   body);
+}
+
+static const tn_stmt *
+pre(tnk_ranged *r, const tn_stmt *s)
+{
+    const tn_for_loop *f = tn_as_for_loop(s);
+    if (!f || tn_dtype_of(f->var).bits <= ((narrow_state *)r->user)->bits)
+        return NULL;
+    uint32_t mark = tn_arith_push(r->arith, NULL);
+    const tn_stmt *n = narrow_loop(r, f);
+    tn_arith_pop(r->arith, mark);
+    return n;
 }
 
 static const tn_stmt *

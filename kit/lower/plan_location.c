@@ -81,10 +81,13 @@ sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, 
         if (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_THREAD_BINDING ||
             tn_uses(f->min, buffer) || tn_uses(f->extent, buffer))
             return put(ctx, alloc, s);
+        uint32_t mark = tn_arith_push(arith, NULL);
         tn_arith_range(arith, f->var, f->min, f->extent);
-        if (!self_contained(ctx, arith, f->body, buffer))
-            return put(ctx, alloc, s);
-        return tnk_for_with(ctx, f, f->min, f->extent, sink(ctx, arith, alloc, buffer, f->body));
+        const tn_stmt *body = self_contained(ctx, arith, f->body, buffer)
+                                  ? sink(ctx, arith, alloc, buffer, f->body)
+                                  : NULL;
+        tn_arith_pop(arith, mark);
+        return body ? tnk_for_with(ctx, f, f->min, f->extent, body) : put(ctx, alloc, s);
     }
     if (s->kind == TN_KIND_ATTR_STMT) {
         const tn_attr_stmt *a = (const tn_attr_stmt *)s;

@@ -53,8 +53,11 @@ static const tn_stmt *
 for_stmt(tnk_ranged *r, const tn_for_loop *f)
 {
     const tn_expr *min = expr(r, f->min), *extent = expr(r, f->extent);
+    uint32_t mark = tn_arith_push(r->arith, NULL);
     tn_arith_range(r->arith, f->var, min, extent);
-    return tnk_for_with(r->ctx, f, min, extent, tnk_ranged_rewrite(r, f->body));
+    const tn_stmt *body = tnk_ranged_rewrite(r, f->body);
+    tn_arith_pop(r->arith, mark);
+    return tnk_for_with(r->ctx, f, min, extent, body);
 }
 
 static const tn_stmt *

@@ -141,6 +141,7 @@ stmt(collector *c, const tn_stmt *s)
         TNB_PUSH(a, c->vars, f->var);
         TNB_PUSH(a, c->mins, f->min);
         TNB_PUSH(a, c->extents, f->extent);
+        uint32_t mark = tn_arith_push(c->arith, NULL);
         tn_arith_range(c->arith, f->var, f->min, f->extent);
         bool literal = tn_is(f->min, TN_KIND_INT_IMM) && tn_is(f->extent, TN_KIND_INT_IMM);
         c->nested += !literal;
@@ -149,6 +150,7 @@ stmt(collector *c, const tn_stmt *s)
         c->vars.n--;
         c->mins.n--;
         c->extents.n--;
+        tn_arith_pop(c->arith, mark);
         return;
     }
     case TN_KIND_IF_STMT: {

@@ -30,7 +30,9 @@ TNB_EXPORT void
 tn_arith_value(tn_arith *a, const tn_expr *var, const tn_expr *value);
 TNB_EXPORT void
 tn_arith_shape_var(tn_arith *a, const tn_expr *var); /* >= 0 */
-/* Assumes a condition until tn_arith_pop(mark). */
+/* Assumes a condition (NULL: none) until tn_arith_pop(mark). What tn_arith_range says of a loop's
+ * variable implies that the loop runs at all: it has to be said within such a frame, which ends
+ * with the loop. */
 TNB_EXPORT uint32_t
 tn_arith_push(tn_arith *a, const tn_expr *condition);
 TNB_EXPORT void
