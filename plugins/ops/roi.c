@@ -55,12 +55,12 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
  * and x. */
 static const char align_program[] =
     "@T.prim_func(private=True, s_tir=True)\n"
-    "def roi_align(a: T.handle, b: T.handle, c: T.handle):\n"
+    "def roi_align(var_a: T.handle, var_b: T.handle, var_c: T.handle):\n"
     "    T.func_attr({'tirx.noalias': True})\n"
     "    $SYMBOLS$\n"
-    "    data = T.match_buffer(a, ($b$, $DATA$), '$D$')\n"
-    "    rois = T.match_buffer(b, ($r$, T.int64(5)), '$R$')\n"
-    "    out = T.match_buffer(c, ($r$, $OUT$), '$D$')\n"
+    "    data = T.match_buffer(var_a, ($b$, $DATA$), '$D$')\n"
+    "    rois = T.match_buffer(var_b, ($r$, T.int64(5)), '$R$')\n"
+    "    out = T.match_buffer(var_c, ($r$, $OUT$), '$D$')\n"
     "    for $LOOPS$ in T.grid($r$, $OUT$):\n"
     "        with T.sblock('roi_align'):\n"
     "            $AXES$ = T.axis.remap('SSSS', [$LOOPS$])\n"
@@ -127,12 +127,12 @@ static const char outside[] =
 /* `first`, `size`: of the region along y and x. */
 static const char pool_program[] =
     "@T.prim_func(private=True, s_tir=True)\n"
-    "def roi_pool(a: T.handle, b: T.handle, c: T.handle):\n"
+    "def roi_pool(var_a: T.handle, var_b: T.handle, var_c: T.handle):\n"
     "    T.func_attr({'tirx.noalias': True})\n"
     "    $SYMBOLS$\n"
-    "    data = T.match_buffer(a, ($b$, $DATA$), '$D$')\n"
-    "    rois = T.match_buffer(b, ($r$, T.int64(5)), '$R$')\n"
-    "    out = T.match_buffer(c, ($r$, $OUT$), '$D$')\n"
+    "    data = T.match_buffer(var_a, ($b$, $DATA$), '$D$')\n"
+    "    rois = T.match_buffer(var_b, ($r$, T.int64(5)), '$R$')\n"
+    "    out = T.match_buffer(var_c, ($r$, $OUT$), '$D$')\n"
     "    for $LOOPS$ in T.grid($r$, $OUT$):\n"
     "        with T.sblock('roi_pool'):\n"
     "            $AXES$ = T.axis.remap('SSSS', [$LOOPS$])\n"
