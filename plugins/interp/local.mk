@@ -15,6 +15,7 @@ INTERP_SOURCES = \
 	plugins/interp/interp.h \
 	plugins/interp/legal.c \
 	plugins/interp/memory.c \
+	plugins/interp/prim.c \
 	plugins/interp/structural.c \
 	plugins/interp/value.c
 plugins_interp_interp_la_SOURCES = $(INTERP_SOURCES)
