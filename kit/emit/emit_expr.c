@@ -710,13 +710,16 @@ reinterpret(tnk_emitter *e, const tn_call *c)
 {
     tnb_dtype from = tn_dtype_of(c->args.at[0]), to = tn_dtype_of(TN_NODE(c));
     tnb_dtype sf = tnk_storage_dtype(from), st = tnk_storage_dtype(to);
-    if (from.lanes != 1 || sf.bits != st.bits) {
+    if (sf.bits != st.bits || (from.lanes != 1 && !e->d->gnu_vectors)) {
         tnk_emit_fail(e, c->base.loc, "reinterpret from %s to %s has no form in source",
                       tnb_dtype_print(from).s, tnb_dtype_print(to).s);
         return;
     }
-    const char *f = tn_strf(e->ctx, "tk_bits_%s_%s", tnk_short_name(sf), tnk_short_name(st));
-    if (tnk_once(e, f))
+    /* scalars through a union; GNU vectors of one size are cast by their bits */
+    const char *f = from.lanes > 1
+                        ? tn_strf(e->ctx, "(%s)", tnk_c_type(e, st))
+                        : tn_strf(e->ctx, "tk_bits_%s_%s", tnk_short_name(sf), tnk_short_name(st));
+    if (from.lanes == 1 && tnk_once(e, f))
         tnb_buf_printf(
             &e->src->helpers,
             "%s %s %s(%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",

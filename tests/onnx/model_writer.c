@@ -50,6 +50,17 @@ mw_attr_int(mw *node, const char *name, int64_t v)
 }
 
 void
+mw_attr_float(mw *node, const char *name, float v)
+{
+    mw a = attr(name, 1);
+    uint8_t raw[4];
+    memcpy(raw, &v, 4); /* fixed 32 bits, the lowest byte first as on all machines we run on */
+    tnb_wire_put_varint(&a, ATTR_F << 3 | 5);
+    tnb_buf_put(&a, raw, 4);
+    mw_put(node, NODE_ATTR, a);
+}
+
+void
 mw_attr_ints(mw *node, const char *name, const int64_t *v, int n)
 {
     mw a = attr(name, 7);

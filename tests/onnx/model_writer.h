@@ -53,6 +53,8 @@ mw_node(const char *op, const char *name, const char *inputs, const char *output
 void
 mw_attr_int(mw *node, const char *name, int64_t v);
 void
+mw_attr_float(mw *node, const char *name, float v);
+void
 mw_attr_ints(mw *node, const char *name, const int64_t *v, int n);
 void
 mw_attr_text(mw *node, const char *name, const char *v);

@@ -1,0 +1,480 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes cases.txt: ONNX nodes of opset 18 to 26 with inputs and the results that NumPy gives.
+
+    python3 tests/onnx/make_cases.py > tests/onnx/cases.txt
+
+Expected values come from the formulas here, which are written from ONNX's operator specification.
+"""
+import math
+
+import numpy as np
+
+rng = np.random.default_rng(1826)
+TYPES = {"float32": "float", "float64": "double"}
+
+
+def rnd(*shape, lo=-2.0, hi=2.0):
+    return np.round(rng.uniform(lo, hi, shape), 3).astype(np.float32)
+
+
+def ints(*shape, lo=-9, hi=9, dtype=np.int64):
+    return rng.integers(lo, hi, shape).astype(dtype)
+
+
+def i64(*v):
+    return np.array(v, np.int64)
+
+
+def values(a):
+    if a.dtype == np.bool_:
+        return [str(int(x)) for x in a.ravel()]
+    if a.dtype.kind in "iu":
+        return [str(int(x)) for x in a.ravel()]
+    return ["%.9g" % x if a.dtype != np.float64 else "%.17g" % x for x in a.ravel()]
+
+
+def tensor(kind, name, a):
+    a = np.asarray(a)
+    t = TYPES.get(a.dtype.name, a.dtype.name)
+    print(kind, name, t, ",".join(map(str, a.shape)) or "scalar", ":", *values(a))
+
+
+def attribute(name, v):
+    if isinstance(v, str):
+        print("attr", name, "text", v)
+    elif isinstance(v, float):
+        print("attr", name, "float", v)
+    elif isinstance(v, (list, tuple)):
+        print("attr", name, "ints", *v)
+    else:
+        print("attr", name, "int", int(v))
+
+
+def case(name, opset, op, inputs, outputs, const=(), **attrs):
+    """Inputs and outputs: lists of arrays (None: left out); const: which inputs are initializers."""
+    print("case", name)
+    print("opset", opset)
+    left = ["-" if a is None else f"x{i}" for i, a in enumerate(inputs)]
+    right = ["-" if a is None else f"y{i}" for i, a in enumerate(outputs)]
+    print("node", op, *left, "->", *right)
+    for k, v in attrs.items():
+        attribute(k, v)
+    for i, a in enumerate(inputs):
+        if a is not None:
+            tensor("const" if i in const else "in", f"x{i}", a)
+    for i, a in enumerate(outputs):
+        if a is not None:
+            tensor("out", f"y{i}", a)
+    print()
+
+
+# ---- elementwise ----
+
+
+def gelu(x):
+    return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+
+
+x = rnd(2, 5)
+case("gelu", 20, "Gelu", [x], [gelu(x).astype(np.float32)])
+inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+case("gelu_tanh", 20, "Gelu", [x], [0.5 * x * (1 + np.tanh(inner))], approximate="tanh")
+case("mish", 22, "Mish", [x], [x * np.tanh(np.log1p(np.exp(x)))])
+case("swish_alpha", 24, "Swish", [x], [x / (1 + np.exp(-1.5 * x))], alpha=1.5)
+a, b = ints(3, 4, lo=0, hi=200, dtype=np.uint8), ints(4, lo=0, hi=200, dtype=np.uint8)
+case("bitwise_and_broadcast", 18, "BitwiseAnd", [a, b], [a & b])
+a, b = ints(3, 4, lo=-30000, hi=30000, dtype=np.int16), ints(3, 1, lo=-9, hi=9, dtype=np.int16)
+case("bitwise_or", 18, "BitwiseOr", [a, b], [a | b])
+case("bitwise_xor", 18, "BitwiseXor", [a, b], [a ^ b])
+case("bitwise_not", 18, "BitwiseNot", [a], [~a])
+x = np.array([1.5, -0.0, np.inf, np.nan, -1e30], np.float32)
+case("bitcast_float_int32", 26, "BitCast", [x], [x.view(np.int32)], to=6)
+x = ints(2, 3, lo=0, hi=2**15, dtype=np.uint16)
+case("bitcast_uint16_int16", 26, "BitCast", [x], [x.view(np.int16)], to=5)
+x = ints(16, lo=0, hi=30000, dtype=np.uint16)
+case("bitcast_uint16_float16", 26, "BitCast", [x], [x.view(np.float16)], to=10)
+case("bitcast_float16_int16", 26, "BitCast", [x.view(np.float16)], [x.view(np.int16)], to=5)
+x = ints(3, lo=1, hi=2**60)
+case("bitcast_int64_double", 26, "BitCast", [x], [x.view(np.float64)], to=11)
+x = np.array([np.inf, -np.inf, np.nan, 1], np.float16)
+case("isinf_float16", 20, "IsInf", [x], [np.isinf(x)])
+
+# ---- reductions and scans ----
+
+x = rnd(2, 3, 4)
+case("reduce_mean_axes_input", 18, "ReduceMean", [x, i64(0, -1)], [x.mean((0, 2), keepdims=True)], const=[1])
+case("reduce_max_no_keepdims", 20, "ReduceMax", [x, i64(1)], [x.max(1)], const=[1], keepdims=0)
+case("reduce_l1_all", 18, "ReduceL1", [x], [np.abs(x).sum(keepdims=True)])
+case("reduce_l2_noop", 18, "ReduceL2", [x, i64()], [np.sqrt(x * x)], const=[1], noop_with_empty_axes=1)
+case("reduce_log_sum_exp", 18, "ReduceLogSumExp", [x, i64(-2)], [np.log(np.exp(x).sum(1, keepdims=True))], const=[1])
+b = rng.integers(0, 2, (3, 4)).astype(bool)
+case("reduce_max_bool", 20, "ReduceMax", [b, i64(1)], [b.any(1, keepdims=True)], const=[1])
+case("reduce_min_bool", 20, "ReduceMin", [b, i64(0)], [b.all(0, keepdims=True)], const=[1])
+e = np.zeros((2, 0, 3), np.float32)
+case("reduce_sum_of_nothing", 18, "ReduceSum", [e, i64(1)], [np.zeros((2, 1, 3), np.float32)], const=[1])
+case("reduce_prod_of_nothing", 18, "ReduceProd", [e, i64(1)], [np.ones((2, 1, 3), np.float32)], const=[1])
+case("cumprod_exclusive_reverse", 26, "CumProd", [x, np.array(1, np.int64)],
+     [np.concatenate([np.ones((2, 1, 4), np.float32), np.cumprod(x[:, ::-1], 1)[:, :-1]], 1)[:, ::-1]],
+     exclusive=1, reverse=1)
+case("cumsum_axis_at_run_time", 14, "CumSum", [x, np.array(-1, np.int32)], [np.cumsum(x, -1)])
+
+# ---- normalization ----
+
+x = rnd(2, 6, 3)
+scale, bias = rnd(6), rnd(6)
+
+
+def group_norm(x, groups, eps=1e-5):
+    g = x.reshape(x.shape[0], groups, -1).astype(np.float64)
+    g = (g - g.mean(-1, keepdims=True)) / np.sqrt(g.var(-1, keepdims=True) + eps)
+    return g.reshape(x.shape)
+
+
+case("group_norm_per_channel", 21, "GroupNormalization", [x, scale, bias],
+     [(group_norm(x, 3) * scale[:, None] + bias[:, None]).astype(np.float32)], num_groups=3)
+case("group_norm_per_group", 18, "GroupNormalization", [x, scale[:2], bias[:2]],
+     [(group_norm(x, 2, 0.01) * np.repeat(scale[:2], 3)[:, None] + np.repeat(bias[:2], 3)[:, None]).astype(np.float32)],
+     num_groups=2, epsilon=0.01)
+x = rnd(2, 3, 4)
+scale = rnd(3, 4)
+case("rms_norm_two_axes", 23, "RMSNormalization", [x, scale],
+     [(x / np.sqrt((x * x).mean((1, 2), keepdims=True) + 1e-5) * scale).astype(np.float32)], axis=1)
+case("rms_norm_broadcast_scale", 23, "RMSNormalization", [x, scale[0]],
+     [(x / np.sqrt((x * x).mean((1, 2), keepdims=True) + 1e-5) * scale[0]).astype(np.float32)], axis=-2)
+z = x.copy()
+z[0, 1] = 0
+n1 = np.abs(z).sum(-1, keepdims=True)
+case("lp_normalization_zero_line", 22, "LpNormalization", [z], [np.where(n1 == 0, 0, z / np.where(n1 == 0, 1, n1))], p=1)
+
+# ---- moving elements ----
+
+x = rnd(7, 2)
+case("split_num_outputs_uneven", 18, "Split", [x], [x[:3], x[3:6], x[6:]], num_outputs=3)
+x = rnd(2, 4, 3)
+case("pad_axes", 18, "Pad", [x, i64(1, 0, 0, 2), np.array(0.5, np.float32), i64(-1, 0)],
+     [np.pad(x, ((0, 2), (0, 0), (1, 0)), constant_values=0.5)], const=[1, 3])
+case("pad_wrap", 19, "Pad", [x, i64(0, 1, 2, 0, 3, 1)], [np.pad(x, ((0, 0), (1, 3), (2, 1)), mode="wrap")], const=[1], mode="wrap")
+case("pad_value_at_run_time", 21, "Pad", [x, i64(1, 0, 0, 0, -1, 2), np.array(7.25, np.float32)],
+     [np.pad(x[:, :3], ((1, 0), (0, 0), (0, 2)), constant_values=7.25)], const=[1])
+case("center_crop_pad_axes", 18, "CenterCropPad", [x, i64(2, 6)],
+     [np.pad(x[:, 1:3], ((0, 0), (0, 0), (1, 2)))], const=[1], axes=[1, 2])
+for k in (-1, 2):
+    case(f"trilu_diagonal_at_run_time_{k + 1}", 14, "Trilu", [x, np.array(k, np.int64)], [np.tril(x, k)], upper=0)
+data, idx, upd = rnd(3, 3), ints(2, 3, lo=-3, hi=3), rnd(2, 3)
+for red, f in (("max", np.maximum), ("min", np.minimum), ("add", np.add), ("mul", np.multiply)):
+    y = data.copy()
+    for r in range(2):
+        for c in range(3):
+            y[idx[r, c], c] = f(y[idx[r, c], c], upd[r, c])
+    case(f"scatter_elements_{red}", 18, "ScatterElements", [data, idx, upd], [y], axis=0, reduction=red)
+past, upd, at = rnd(2, 2, 5, 3), rnd(2, 2, 2, 3), i64(1, 3)
+y = past.copy()
+for n in range(2):
+    y[n, :, at[n] : at[n] + 2] = upd[n]
+case("tensor_scatter_linear", 24, "TensorScatter", [past, upd, at], [y])
+past, upd, at = rnd(2, 4, 3), rnd(2, 3, 3), i64(3, 6)
+y = past.copy()
+for n in range(2):
+    for s in range(3):
+        y[n, (at[n] + s) % 4] = upd[n, s]
+case("tensor_scatter_circular", 24, "TensorScatter", [past, upd, at], [y], axis=1, mode="circular")
+y = past.copy()
+y[:, :3] = upd
+case("tensor_scatter_from_the_start", 24, "TensorScatter", [past, upd], [y], axis=-2)
+
+# ---- columns, deformed convolution ----
+
+
+def col2im(x, image, block, strides, dilations, pads):
+    n = len(image)
+    count = [(image[i] + pads[i] + pads[n + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(n)]
+    size = int(np.prod(block))
+    out = np.zeros((x.shape[0], x.shape[1] // size, *image), x.dtype)
+    for b in range(x.shape[0]):
+        for c in range(out.shape[1]):
+            for k, tap in enumerate(np.ndindex(*block)):
+                for l, place in enumerate(np.ndindex(*count)):
+                    at = tuple(place[i] * strides[i] + tap[i] * dilations[i] - pads[i] for i in range(n))
+                    if all(0 <= at[i] < image[i] for i in range(n)):
+                        out[b, c][at] += x[b, c * size + k, l]
+    return out
+
+
+def col2im_case(name, image, block, strides=None, dilations=None, pads=None, channels=2):
+    n = len(image)
+    s, d, p = strides or [1] * n, dilations or [1] * n, pads or [0] * 2 * n
+    count = [(image[i] + p[i] + p[n + i] - d[i] * (block[i] - 1) - 1) // s[i] + 1 for i in range(n)]
+    x = rnd(1, channels * int(np.prod(block)), int(np.prod(count)))
+    attrs = {k: v for k, v in (("strides", strides), ("dilations", dilations), ("pads", pads)) if v}
+    case(name, 18, "Col2Im", [x, i64(*image), i64(*block)], [col2im(x, image, block, s, d, p)], const=[1, 2], **attrs)
+
+
+col2im_case("col2im_overlapping", [4, 5], [2, 3])
+col2im_case("col2im_strides_pads_dilations", [5, 4], [2, 2], [2, 1], [1, 2], [1, 0, 0, 1])
+col2im_case("col2im_three_axes", [2, 3, 3], [1, 2, 2], channels=1)
+
+
+def linear(image, at):
+    """N-linear interpolation, zeros outside."""
+    low = np.floor(at).astype(int)
+    total = 0.0
+    for corner in np.ndindex(*[2] * len(at)):
+        p = low + corner
+        if all(0 <= p[i] < image.shape[i] for i in range(len(at))):
+            w = np.prod([at[i] - low[i] if corner[i] else 1 - (at[i] - low[i]) for i in range(len(at))])
+            total += w * image[tuple(p)]
+    return total
+
+
+def deform_conv(x, w, offset, bias, mask, strides, pads, dilations, group, og):
+    n = x.ndim - 2
+    out = np.zeros((x.shape[0], w.shape[0], *offset.shape[2:]))
+    taps = list(np.ndindex(*w.shape[2:]))
+    off = offset.reshape(x.shape[0], og, len(taps), n, *offset.shape[2:])
+    m = np.ones((x.shape[0], og, len(taps), *offset.shape[2:])) if mask is None else mask.reshape(x.shape[0], og, len(taps), *offset.shape[2:])
+    per, outs = w.shape[1], w.shape[0] // group
+    for b, o in np.ndindex(*out.shape[:2]):
+        for place in np.ndindex(*offset.shape[2:]):
+            for c in range(per):
+                channel = o // outs * per + c
+                g = channel // (x.shape[1] // og)
+                for t, tap in enumerate(taps):
+                    at = np.array([place[i] * strides[i] - pads[i] + tap[i] * dilations[i] + off[(b, g, t, i) + place] for i in range(n)])
+                    out[(b, o) + place] += linear(x[b, channel], at) * w[(o, c) + tap] * m[(b, g, t) + place]
+    return (out + (0 if bias is None else bias.reshape(1, -1, *[1] * n))).astype(np.float32)
+
+
+x, w, off, bias, mask = rnd(1, 4, 4, 4), rnd(2, 2, 2, 2), rnd(1, 16, 2, 2, lo=-1, hi=1), rnd(2), rnd(1, 8, 2, 2, lo=0, hi=1)
+case("deform_conv_groups_mask_bias", 19, "DeformConv", [x, w, off, bias, mask],
+     [deform_conv(x, w, off, bias, mask, [2, 2], [0, 1, 1, 0], [1, 2], 2, 2)],
+     strides=[2, 2], pads=[0, 1, 1, 0], dilations=[1, 2], group=2, offset_group=2)
+x, w, off = rnd(2, 1, 6), rnd(2, 1, 3), rnd(2, 3, 4, lo=-1, hi=1)
+case("deform_conv_one_axis", 22, "DeformConv", [x, w, off], [deform_conv(x, w, off, None, None, [1], [0, 0], [1], 1, 1)])
+
+# ---- images ----
+
+
+def affine_grid(theta, extents, corners):
+    axes = []
+    for n in extents:
+        i = np.arange(n, dtype=np.float64)
+        axes.append(-1 + 2 * i / (n - 1) if corners else (2 * i + 1) / n - 1)
+    mesh = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(extents)], -1)
+    return np.einsum("nij,...j->n...i", theta, mesh).astype(np.float32)
+
+
+theta = rnd(2, 2, 3)
+case("affine_grid", 20, "AffineGrid", [theta, i64(2, 1, 3, 4)], [affine_grid(theta, (3, 4), False)], const=[1])
+theta = rnd(1, 3, 4)
+case("affine_grid_three_axes", 20, "AffineGrid", [theta, i64(1, 2, 2, 3, 2)], [affine_grid(theta, (2, 3, 2), True)], const=[1], align_corners=1)
+
+
+def in_pixels(g, extents, corners):
+    n = np.array(extents, np.float64)
+    g = g[..., ::-1].astype(np.float64)
+    return (g + 1) / 2 * (n - 1) if corners else ((g + 1) * n - 1) / 2
+
+
+def grid_sample(x, grid, method, corners):
+    out = np.zeros((x.shape[0], x.shape[1], *grid.shape[1:-1]))
+    for b in range(x.shape[0]):
+        for place in np.ndindex(*grid.shape[1:-1]):
+            at = in_pixels(grid[(b,) + place], x.shape[2:], corners)
+            for c in range(x.shape[1]):
+                if method == "linear":
+                    out[(b, c) + place] = linear(x[b, c], at)
+                else:
+                    p = np.rint(at).astype(int)
+                    if all(0 <= p[i] < x.shape[2 + i] for i in range(len(p))):
+                        out[(b, c) + place] = x[(b, c) + tuple(p)]
+    return out.astype(np.float32)
+
+
+x, grid = rnd(1, 2, 2, 3, 3), rnd(1, 2, 2, 2, 3, lo=-1.3, hi=1.3)
+case("grid_sample_three_axes_linear", 20, "GridSample", [x, grid], [grid_sample(x, grid, "linear", True)], mode="linear", align_corners=1)
+case("grid_sample_three_axes_nearest", 22, "GridSample", [x, grid], [grid_sample(x, grid, "nearest", False)], mode="nearest")
+
+
+def cubic_weight(t, a=-0.75):
+    t = abs(t)
+    if t <= 1:
+        return (a + 2) * t**3 - (a + 3) * t**2 + 1
+    return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a if t < 2 else 0.0
+
+
+x, grid = rnd(1, 1, 4, 4), rnd(1, 2, 3, 2, lo=-0.6, hi=0.6)
+y = np.zeros((1, 1, 2, 3))
+for place in np.ndindex(2, 3):
+    at = in_pixels(grid[(0,) + place], (4, 4), True)
+    for r in range(-1, 6):
+        for c in range(-1, 6):
+            inside = 0 <= r < 4 and 0 <= c < 4
+            y[(0, 0) + place] += cubic_weight(at[0] - r) * cubic_weight(at[1] - c) * (x[0, 0, r, c] if inside else 0)
+case("grid_sample_cubic", 20, "GridSample", [x, grid], [y.astype(np.float32)], mode="cubic", align_corners=1)
+
+
+def antialias(x, size, axis, exclude):
+    """Linear filter widened by the shrinking factor, weights normalized; half_pixel. Places outside
+    are those of the border, or have no weight."""
+    n = x.shape[axis]
+    scale = size / n
+    reach = max(1.0, 1 / scale)
+    m = np.zeros((size, n))
+    for o in range(size):
+        at = (o + 0.5) / scale - 0.5
+        for i in range(-n, 2 * n):
+            if not exclude or 0 <= i < n:
+                m[o, min(max(i, 0), n - 1)] += max(0.0, 1 - abs(i - at) / reach)
+        m[o] /= m[o].sum()
+    return np.moveaxis(np.tensordot(m, x, (1, axis)), 0, axis)
+
+
+x = rnd(1, 2, 6, 4)
+for exclude in (0, 1):
+    case(f"resize_antialias_axes_exclude_{exclude}", 18, "Resize", [x, None, None, i64(3, 2)],
+         [antialias(antialias(x, 3, 2, exclude), 2, 3, exclude).astype(np.float32)], const=[3],
+         mode="linear", antialias=1, axes=[2, 3], exclude_outside=exclude)
+x = rnd(1, 1, 4, 4)
+y = x[:, :, [0, 0, 1, 1, 2, 2, 3, 3]][..., [0, 0, 1, 1, 2, 2, 3, 3]]
+case("resize_not_larger", 18, "Resize", [x, None, None, i64(9, 8)], [y], const=[3], mode="nearest",
+     keep_aspect_ratio_policy="not_larger", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+case("resize_not_smaller", 18, "Resize", [x, None, None, i64(7, 8)], [y], const=[3], mode="nearest",
+     keep_aspect_ratio_policy="not_smaller", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+# ---- pooling ----
+
+
+def pool(x, kernel, stride, dilation, pads, ceil, f, fill):
+    """One axis; windows that begin after the data and the padding before them are left out."""
+    span = (kernel - 1) * dilation + 1
+    room = x.shape[-1] + sum(pads) - span
+    count = -(-room // stride) + 1 if ceil else room // stride + 1
+    if ceil and (count - 1) * stride >= x.shape[-1] + pads[0]:
+        count -= 1
+    padded = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[1] + stride + span)), constant_values=fill)
+    parts = [padded[..., o * stride : o * stride + span : dilation] for o in range(count)]
+    return np.stack([f(p) for p in parts], -1).astype(np.float32)
+
+
+x = rnd(1, 2, 9)
+lp = lambda p: (np.abs(p) ** 3).sum(-1) ** (1 / 3)
+case("lp_pool_dilations_ceil", 18, "LpPool", [x], [pool(x, 2, 2, 3, (0, 1), True, lp, 0)],
+     kernel_shape=[2], strides=[2], dilations=[3], pads=[0, 1], ceil_mode=1, p=3)
+mean = lambda p: np.nanmean(p, -1)
+case("average_pool_dilations", 19, "AveragePool", [x], [pool(x, 3, 2, 2, (1, 1), False, mean, np.nan)],
+     kernel_shape=[3], strides=[2], dilations=[2], pads=[1, 1])
+case("average_pool_no_window_in_padding", 22, "AveragePool", [x[..., :4]], [pool(x[..., :4], 1, 3, 1, (0, 1), True, mean, np.nan)],
+     kernel_shape=[1], strides=[3], pads=[0, 1], ceil_mode=1)
+case("max_pool_no_window_in_padding", 22, "MaxPool", [x[..., :5]], [pool(x[..., :5], 2, 3, 1, (1, 1), True, lambda p: p.max(-1), -np.inf)],
+     kernel_shape=[2], strides=[3], pads=[1, 1], ceil_mode=1)
+
+# ---- quantization ----
+
+x = rnd(2, 5, lo=-9, hi=9)
+s, z = rnd(2, 3, lo=0.05, hi=0.2), ints(2, 3, lo=-20, hi=20, dtype=np.int8)
+S, Z = np.repeat(s, 2, 1)[:, :5], np.repeat(z, 2, 1)[:, :5]
+q = np.clip(np.rint(x / S) + Z, -128, 127).astype(np.int8)
+case("quantize_blocks", 21, "QuantizeLinear", [x, s, z], [q], axis=1, block_size=2)
+case("quantize_blocks_output_dtype", 21, "QuantizeLinear", [x, s], [np.clip(np.rint(x / S), -32768, 32767).astype(np.int16)],
+     axis=-1, block_size=2, output_dtype=5)
+case("dequantize_blocks", 21, "DequantizeLinear", [q, s, z], [((q.astype(np.int32) - Z) * S).astype(np.float32)], axis=1, block_size=2)
+x = rnd(3, 2, lo=-500, hi=500)
+s, z = rnd(3, lo=0.01, hi=0.02), ints(3, lo=30000, hi=34000, dtype=np.uint16)
+q = np.clip(np.rint(x / s[:, None]) + z[:, None], 0, 65535).astype(np.uint16)
+case("quantize_uint16_per_axis", 23, "QuantizeLinear", [x, s, z], [q], axis=0)
+case("dequantize_uint16_to_float16", 23, "DequantizeLinear", [q, s, z],
+     [((q.astype(np.int32) - z[:, None].astype(np.int32)) * s[:, None]).astype(np.float16)], axis=0, output_dtype=10)
+
+# ---- Fourier transforms ----
+
+
+def parts(c):
+    return np.stack([c.real, c.imag], -1).astype(np.float32)
+
+
+x = rnd(2, 6, 1)
+case("dft_length", 20, "DFT", [x, np.array(8, np.int64)], [parts(np.fft.fft(x[..., 0], 8, 1))], const=[1])
+case("dft_onesided_axis_0", 20, "DFT", [rnd(1) * 0 + x[:, :2], None, np.array(0, np.int64)],
+     [parts(np.fft.fft(x[:, :2, 0], axis=0)[:2])], const=[2], onesided=1)
+x = rnd(2, 3, 2)
+c = x[..., 0] + 1j * x[..., 1]
+case("dft_inverse_axis_at_run_time", 20, "DFT", [x, None, np.array(0, np.int64)], [parts(np.fft.ifft(c, axis=0))], inverse=1)
+case("dft_real_inverse_odd", 20, "DFT", [x, np.array(5, np.int64)],
+     [np.fft.irfft(c, 5, 1)[..., None].astype(np.float32)], const=[1], inverse=1, onesided=1)
+
+# ---- attention ----
+
+
+def softmax(v):
+    m = v.max(-1, keepdims=True)
+    m[np.isneginf(m)] = 0
+    e = np.exp(v - m)
+    t = e.sum(-1, keepdims=True)
+    return np.where(t == 0, 0, e / np.where(t == 0, 1, t))
+
+
+def attention(q, k, v, bias=0.0, scale=None, cap=0.0):
+    q, k, v = (t.astype(np.float64) for t in (q, k, v))
+    k, v = (np.repeat(t, q.shape[1] // k.shape[1], 1) for t in (k, v))
+    s = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if cap:
+        s = cap * np.tanh(s / cap)
+    w = s + bias
+    p = softmax(w)
+    return (p @ v).astype(np.float32), w.astype(np.float32), p.astype(np.float32)
+
+
+def bias_of(allowed):
+    return np.where(allowed, 0.0, -np.inf)
+
+
+def heads(x, n):
+    return x.reshape(x.shape[0], x.shape[1], n, -1).swapaxes(1, 2)
+
+
+q, k, v = rnd(1, 2, 3, 4), rnd(1, 2, 5, 4), rnd(1, 2, 5, 3)
+case("attention", 23, "Attention", [q, k, v], [attention(q, k, v)[0]])
+case("attention_scale_softcap", 23, "Attention", [q, k, v], [attention(q, k, v, scale=0.7, cap=1.5)[0]], scale=0.7, softcap=1.5)
+i, j = np.arange(3)[:, None], np.arange(5)
+case("attention_causal", 23, "Attention", [q, k, v], [attention(q, k, v, bias_of(j <= i))[0]], is_causal=1)
+m = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 0, 1]], bool)
+y, _, p = attention(q, k, v, bias_of(m))
+case("attention_a_query_that_sees_nothing", 23, "Attention", [q, k, v, m], [y, None, None, p], qk_matmul_output_mode=3)
+m = rnd(1, 1, 3, 5)
+y, w, _ = attention(q, k, v, m + bias_of(j <= i), cap=2.0)
+case("attention_mask_and_causal", 24, "Attention", [q, k, v, m], [y, None, None, w], is_causal=1, softcap=2.0, qk_matmul_output_mode=2)
+q3, k3, v3 = rnd(2, 3, 8), rnd(2, 2, 4), rnd(2, 2, 6)
+y = attention(heads(q3, 4), heads(k3, 2), heads(v3, 2))[0]
+case("attention_grouped_rank_3", 23, "Attention", [q3, k3, v3], [y.swapaxes(1, 2).reshape(2, 3, -1)], q_num_heads=4, kv_num_heads=2)
+pk, pv = rnd(1, 2, 2, 4), rnd(1, 2, 2, 3)
+K, V = np.concatenate([pk, k], 2), np.concatenate([pv, v], 2)
+case("attention_past_causal", 24, "Attention", [q, k, v, None, pk, pv],
+     [attention(q, K, V, bias_of(np.arange(7) <= i + 2))[0], K, V], is_causal=1)
+q, k, v, valid = rnd(2, 4, 2, 4), rnd(2, 2, 5, 4), rnd(2, 2, 5, 3), i64(4, 1)
+see = (j <= np.arange(2)[None, :, None] + (valid[:, None, None] - 2)) & (j < valid[:, None, None])
+case("attention_padded_cache_causal", 24, "Attention", [q, k, v, None, None, None, valid],
+     [attention(q, k, v, bias_of(see)[:, None])[0]], is_causal=1)
+d = np.arange(2)[:, None] - j
+case("attention_window", 25, "Attention", [q, k, v], [attention(q, k, v, bias_of((d <= 0) & (-d <= 1)))[0]], left_window_size=0, right_window_size=1)
+
+
+def rotary(x, c, s, width, interleaved):
+    """x [batch, positions, heads, size]; c, s [batch, positions, width / 2]."""
+    x, c, s = x.copy(), c[:, :, None], s[:, :, None]
+    first = slice(0, width, 2) if interleaved else slice(0, width // 2)
+    second = slice(1, width, 2) if interleaved else slice(width // 2, width)
+    a, b = x[..., first].copy(), x[..., second].copy()
+    x[..., first], x[..., second] = a * c - b * s, a * s + b * c
+    return x
+
+
+x, angles = rnd(2, 3, 2, 6), rnd(2, 3, 3)
+c, s = np.cos(angles), np.sin(angles)
+case("rotary_embedding", 23, "RotaryEmbedding", [x.swapaxes(1, 2), c, s], [rotary(x, c, s, 6, False).swapaxes(1, 2)])
+case("rotary_embedding_interleaved_rank_3", 23, "RotaryEmbedding", [x.reshape(2, 3, 12), c, s],
+     [rotary(x, c, s, 6, True).reshape(2, 3, 12)], num_heads=2, interleaved=1)
+table, at = rnd(5, 2), ints(2, 3, lo=0, hi=5)
+c, s = np.cos(table), np.sin(table)
+case("rotary_embedding_part_positions", 23, "RotaryEmbedding", [x.swapaxes(1, 2), c, s, at],
+     [rotary(x, c[at], s[at], 4, False).swapaxes(1, 2)], rotary_embedding_dim=4)
