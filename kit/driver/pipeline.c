@@ -256,22 +256,28 @@ edit(struct maker *m, const char *section, const char *name)
 
 /* ---- options of passes ---- */
 
+/* A list, dictionary, quoted text or reference is written as in a pass list; anything else that is
+ * no number and no truth value is a text as it stands. NULL after recording an error. */
 static const tn_node *
-option_value(tn_ctx *ctx, const char *text)
+option_value(struct maker *m, const tnb_conf_value *value)
 {
+    tn_ctx *ctx = m->ctx;
+    const char *text = value->value;
     int64_t i;
     double f;
-    tnb_err err;
-    const tn_node *v = NULL;
     if (tnb_read_i64(text, strlen(text), &i))
         return tn_i64(ctx, i);
     if (tnb_read_f64(text, strlen(text), &f))
         return tn_float_imm_of(ctx, TNB_F64, f);
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         return tn_bool(ctx, *text == 't');
-    if (*text == '[' || *text == '{' || *text == '"')
-        v = tn_value_from_json(ctx, text, strlen(text), &err);
-    return v ? v : tn_string(ctx, text);
+    if (!strchr("[{\"@", *text) || !*text)
+        return tn_string(ctx, text);
+    tn_pass_list one = {0};
+    const char *item = tn_strf(ctx, "Pass{option=%s}", text);
+    if (!tn_pass_list_parse(ctx, item, origin_of(m, value), &one))
+        return NULL;
+    return tn_dict_get(one.at[0].options, "option");
 }
 
 static void
@@ -284,8 +290,12 @@ set_options(struct maker *m)
             const tnb_conf_value **values =
                 tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
             for (uint32_t k = 0; k < n; k++) {
-                item->options = tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key),
-                                            option_value(m->ctx, values[k]->value));
+                const tn_node *value = option_value(m, values[k]);
+                m->failed |= !value;
+                if (!value)
+                    continue;
+                item->options =
+                    tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key), value);
                 item->dir = folder_of(m, values[k]);
             }
             if (n)

@@ -37,6 +37,18 @@ body = r.stdout.split("legalize:")[1].split("finalize:")[0]
 check(r.returncode == 0 and [l.split()[0] for l in body.splitlines() if l.strip()] == ["LegalizeOps", "AnnotateTIROpPattern"],
       "a phase can be replaced", r)
 
+options = write("options.ini", """[pass ApplyDefaultSchedule]
+rules = [Matmul,
+    Fallback]
+""")
+r = tenon("show", "pipeline", "cpu", "--config", options)
+check(r.returncode == 0 and re.search(rf"ApplyDefaultSchedule{{rules=\[Matmul,Fallback\]}} .*{re.escape(options)}:2", r.stdout),
+      "options of passes are written as in a pass list, over several lines too", r)
+r = tenon("run", os.path.join(DIGITS, "digits.onnx"), "-i", image, "--config", options)
+check(r.returncode == 0 and "top [5]" in r.stdout, "and the pass takes them", r)
+p = write("open.ini", "[pass ApplyDefaultSchedule]\nrules = [Matmul\n")
+refused("a list that does not end", tenon("show", "pipeline", "cpu", "--config", p), f"{p}:2", "']'")
+
 def warned(section, *texts):
     p = write("warned.ini", section + "\n")
     r = tenon("show", "config", "--config", p)
