@@ -196,6 +196,48 @@ tn_vdevice_of(tn_ctx *ctx, const tn_node *target, int64_t id, const char *scope)
                    .scope = tn_str(ctx, scope && *scope ? scope : "global"));
 }
 
+/* ---- distributed tensors ---- */
+const tn_node *
+tn_mesh_of(tn_ctx *ctx, tn_list shape, tn_list devices)
+{
+    int64_t count = 1, n;
+    for (uint32_t i = 0; i < shape.n; i++) {
+        if (!tn_int_value(shape.at[i], &n) || n < 1 || n > INT32_MAX / count)
+            return tn_error(ctx, 0, TNB_SHAPE, "the shape of a device mesh has to be positive");
+        count *= n;
+    }
+    if (count != (int64_t)devices.n)
+        return tn_error(ctx, 0, TNB_SHAPE, "a device mesh of %lld devices is given %u",
+                        (long long)count, devices.n);
+    const tn_node *value =
+        tn_dictv(ctx, "devices", tn_array_of(ctx, devices), "shape", tn_array_of(ctx, shape), NULL);
+    return TN_MAKE(ctx, TN_KIND_GLOBAL_INFO, global_info, NULL, .kind = tn_str(ctx, "mesh"),
+                   .value = value);
+}
+
+const tn_node *
+tn_placement_new(tn_ctx *ctx, const tn_node *mesh, const char *spec)
+{
+    if (tn_bad(ctx, mesh))
+        return tn_error_node(ctx);
+    const tn_node *value = tn_dictv(ctx, "mesh", mesh, "spec", tn_string(ctx, spec), NULL);
+    return TN_MAKE(ctx, TN_KIND_GLOBAL_INFO, global_info, NULL, .kind = tn_str(ctx, "placement"),
+                   .value = value);
+}
+
+const char *
+tn_placement_of(const tn_node *n)
+{
+    const tn_global_info *g = tn_as_global_info(n);
+    return g && !strcmp(g->kind, "placement") ? tn_dict_str(g->value, "spec", NULL) : NULL;
+}
+
+const tn_node *
+tn_placement_mesh(const tn_node *n)
+{
+    return tn_placement_of(n) ? tn_dict_get(tn_as_global_info(n)->value, "mesh") : NULL;
+}
+
 /* ---- attributes of calls (tenon/core/op.h) ---- */
 const tn_node *
 tn_call_attr(const tn_call *c, const char *key)

@@ -348,6 +348,8 @@ const tn_op tn_structural_ops[] = {
        "call of a tensor program that overwrites arguments"),
     OP("call_tir_with_grad", 0, callee_args, -1, grad_attrs, call_tir,
        "call_tir with its gradient's name"),
+    OP("dist.call_tir", 0, callee_args, -1, NULL, call_tir,
+       "call of a tensor program by every worker on its part of distributed tensors"),
     OP("call_dps_packed", 0, callee_args, -1, NULL, call_dps_packed,
        "call of a packed function that writes into outputs made by the caller"),
     OP("call_pure_packed", TN_OP_VARIADIC, packed_args, 1, NULL, call_packed,

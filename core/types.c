@@ -63,7 +63,7 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
     }
     if (ndim < -1)
         return tn_error(ctx, 0, TNB_SHAPE, "rank %lld is negative", (long long)ndim);
-    if (vdevice && vdevice->kind != TN_KIND_VDEVICE)
+    if (vdevice && vdevice->kind != TN_KIND_VDEVICE && !tn_placement_of(vdevice))
         return tn_error(ctx, 0, TNB_TYPE,
                         "the vdevice of a tensor must be a virtual device, not %s",
                         tn_brief(ctx, vdevice));

@@ -130,12 +130,12 @@ static bool
 structural_call(printer *p, const tn_call *c, const char *name)
 {
     static const char *const programs[] = {"call_tir", "call_tir_inplace", "call_tir_with_grad",
-                                           "call_dps_packed"};
+                                           "call_dps_packed", "dist.call_tir"};
     static const char *const packed[] = {"call_pure_packed", "call_inplace_packed"};
     static const char *const with_tuple[] = {"call_builtin_with_ctx", "invoke_closure",
                                              "invoke_pure_closure"};
     const tn_op *op = tn_call_op_of(c);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (!strcmp(name, programs[i]) && c->args.n == 2) {
             pr_printf(p, "R.%s(", name);
             callee(p, c->args.at[0]);

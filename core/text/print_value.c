@@ -91,12 +91,40 @@ pr_vdevice(printer *p, const tn_node *n, bool quoted)
     pr_puts(p, ")");
 }
 
+/* A device mesh; quoted: by its place among the module's. */
+static void
+mesh(printer *p, const tn_node *n, bool quoted)
+{
+    const tn_array *all = p->module ? tn_as_array(tn_dict_get(p->module->infos, "mesh")) : NULL;
+    for (uint32_t i = 0; quoted && all && i < all->items.n; i++)
+        if (all->items.at[i] == n || tn_equal(p->child, all->items.at[i], n, false, NULL)) {
+            pr_printf(p, "\"mesh[%u]\"", i);
+            return;
+        }
+    const tn_node *d = tn_as_global_info(n)->value;
+    const tn_array *ids = tn_as_array(tn_dict_get(d, "devices"));
+    int64_t first = 0, v;
+    bool run = ids->items.n > 0 && tn_int_value(ids->items.at[0], &first);
+    for (uint32_t i = 0; run && i < ids->items.n; i++)
+        run = tn_int_value(ids->items.at[i], &v) && v == first + i;
+    pr_puts(p, "R.dist.device_mesh(");
+    pr_attr(p, tn_dict_get(d, "shape"));
+    if (run) {
+        pr_printf(p, ", I.Range(%lld, %lld))", (long long)first, (long long)(first + ids->items.n));
+        return;
+    }
+    pr_puts(p, ", ");
+    pr_attr(p, TN_NODE(ids));
+    pr_puts(p, ")");
+}
+
 /* ---- types ---- */
 static void
 tensor_type(printer *p, const tn_ty_tensor *t)
 {
     const char *comma = "";
-    pr_puts(p, "R.Tensor");
+    const char *placement = tn_placement_of(t->vdevice);
+    pr_puts(p, placement ? "R.DTensor" : "R.Tensor");
     if (!t->shape && tnb_dtype_is_void(t->dtype) && t->ndim < 0 && !t->vdevice)
         return;
     pr_puts(p, "(");
@@ -115,7 +143,12 @@ tensor_type(printer *p, const tn_ty_tensor *t)
         pr_printf(p, "%sndim=%lld", comma, (long long)t->ndim);
         comma = ", ";
     }
-    if (t->vdevice) {
+    if (placement) {
+        pr_printf(p, "%sdevice_mesh=", comma);
+        mesh(p, tn_placement_mesh(t->vdevice), true);
+        pr_puts(p, ", placement=");
+        pr_string(p, placement);
+    } else if (t->vdevice) {
         pr_printf(p, "%svdevice=", comma);
         pr_vdevice(p, t->vdevice, true);
     }
@@ -395,6 +428,10 @@ pr_attr(printer *p, const tn_node *v)
         const tn_global_info *g = (const tn_global_info *)v;
         if (!strcmp(g->kind, "dummy") && !g->value) {
             pr_puts(p, "I.dummy_global_info()");
+            break;
+        }
+        if (!strcmp(g->kind, "mesh") && tn_dict_get(g->value, "devices")) {
+            mesh(p, v, false);
             break;
         }
         pr_puts(p, "I.global_info(");

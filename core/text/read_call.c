@@ -153,6 +153,32 @@ call_tir(reader *r, const ast *e, const char *name)
     return structural_call(r, e, tn_strf(r->ctx, "relax.%s", name), both, attrs, out);
 }
 
+/* R.dist.device_mesh([2, 2], I.Range(0, 4)), or the numbers of the devices as a list. */
+static value
+device_mesh(reader *r, const ast *e, const char *name)
+{
+    call_args a = rd_args(e, tn_strf(r->ctx, "R.%s", name));
+    value shape, ids;
+    const ast *shape_at = e, *ids_at = e;
+    if (!rd_need(r, &a, "shape", &shape, &shape_at) ||
+        !rd_need(r, &a, "device_ids", &ids, &ids_at) || !rd_args_end(r, &a))
+        return rd_failed();
+    node_vec dims = {0}, devices = {0};
+    const tn_range *range = ids.kind == V_NODE ? tn_as_range(ids.node) : NULL;
+    int64_t first = 0, count = 0;
+    if (!rd_dims(r, shape_at, shape, &dims) || (!range && !rd_dims(r, ids_at, ids, &devices)))
+        return rd_failed();
+    if (range && (!tn_int_value(range->min, &first) || !tn_int_value(range->extent, &count) ||
+                  count > INT16_MAX))
+        return rd_error(r, ids_at, TNB_INVALID, "R.%s: the range of devices has to be literal",
+                        name);
+    rd_at(r, e);
+    for (int64_t i = 0; i < count; i++)
+        TNB_PUSH(r->arena, devices, tn_i64(r->ctx, first + i));
+    return rd_node(tn_mesh_of(r->ctx, tn_list_of(r->ctx, dims.at, dims.n),
+                              tn_list_of(r->ctx, devices.at, devices.n)));
+}
+
 static value
 call_packed(reader *r, const ast *e, const char *name)
 {
@@ -736,6 +762,8 @@ rd_graph_call(reader *r, const ast *e, const char *name)
         {"call_tir", call_tir},
         {"call_tir_inplace", call_tir},
         {"call_tir_with_grad", call_tir},
+        {"dist.call_tir", call_tir},
+        {"dist.device_mesh", device_mesh},
         {"dtype", simple_value},
         {"invoke_closure", call_with_tuple},
         {"invoke_pure_closure", call_with_tuple},

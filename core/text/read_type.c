@@ -166,6 +166,43 @@ rd_vdevice(reader *r, const ast *e, value v)
     return NULL;
 }
 
+/* ---- distributed tensors ---- */
+/* "mesh[0]", or a mesh as such. */
+static const tn_node *
+mesh_of(reader *r, const ast *e, value v)
+{
+    if (rd_is_node(v, TN_KIND_GLOBAL_INFO))
+        return v.node;
+    const char *s = rd_text(r, e, v);
+    tn_list all = infos_of(r, "mesh");
+    unsigned index = 0, n = 0;
+    if (!s)
+        return NULL;
+    if (sscanf(s, "mesh[%u]%n", &index, &n) == 1 && n == strlen(s) && index < all.n)
+        return all.at[index];
+    rd_error(r, e, TNB_NOT_FOUND, "the module has no device mesh '%s'", s);
+    rd_hint(r, "declare it with I.module_global_infos({\"mesh\": [R.dist.device_mesh(...)]})");
+    return NULL;
+}
+
+/* The placement that the rest of R.DTensor's arguments tells. */
+static const tn_node *
+placement_args(reader *r, const ast *e, call_args *a)
+{
+    value mesh, spec;
+    const ast *mesh_at = e, *spec_at = e;
+    if (!rd_need(r, a, "device_mesh", &mesh, &mesh_at) ||
+        !rd_need(r, a, "placement", &spec, &spec_at))
+        return NULL;
+    const tn_node *m = mesh_of(r, mesh_at, mesh);
+    const char *text = m ? rd_text(r, spec_at, spec) : NULL;
+    if (!text)
+        return NULL;
+    rd_at(r, e);
+    const tn_node *p = tn_placement_new(r->ctx, m, text);
+    return tn_is_error(p) ? NULL : p;
+}
+
 /* ---- the types ---- */
 static value
 tensor_type(reader *r, const ast *e, const char *name)
@@ -188,7 +225,11 @@ tensor_type(reader *r, const ast *e, const char *name)
     bool ok = shape.kind != V_ERROR && dtype.kind != V_ERROR && rd_dtype(r, dtype_at, dtype, &d);
     value device;
     const ast *device_at = e;
-    bool has_device = rd_arg(r, &a, "vdevice", &device, &device_at);
+    bool distributed = strstr(name, "DTensor") != NULL, has_device = false;
+    if (distributed)
+        ok &= (vdevice = placement_args(r, e, &a)) != NULL;
+    else
+        has_device = rd_arg(r, &a, "vdevice", &device, &device_at);
     bool has_ndim = rd_arg(r, &a, "ndim", &v, &where) && v.kind != V_NONE;
     if (has_ndim)
         ok &= rd_int(r, where, v, &ndim);
@@ -342,6 +383,8 @@ rd_type_call(reader *r, const ast *e, const char *name, bool *known)
         value (*read)(reader *, const ast *, const char *);
     } table[] = {
         {"Tensor", "R.Tensor", tensor_type},
+        {"DTensor", "R.DTensor", tensor_type},
+        {"dist.DTensor", "R.dist.DTensor", tensor_type},
         {"Shape", "R.Shape", shape_type},
         {"Prim", "R.Prim", prim_type},
         {"Tuple", "R.Tuple", tuple_type},
@@ -354,8 +397,6 @@ rd_type_call(reader *r, const ast *e, const char *name, bool *known)
     if ((!strcmp(name, "Any") || !strcmp(name, "Object") || !strcmp(name, "PackedFunc")) &&
         !e->list.n && !e->more.n)
         return rd_node(rd_bare_type(r, tn_strf(r->ctx, "R.%s", name)));
-    if (!strcmp(name, "DTensor") || !strcmp(name, "dist.DTensor"))
-        return rd_error(r, e, TNB_UNSUPPORTED, "distributed tensors are not supported");
     *known = false;
     return rd_failed();
 }

@@ -141,7 +141,7 @@ static const tn_node *
 device_of(const tn_type *t)
 {
     if (tn_is(t, TN_KIND_TY_TENSOR))
-        return tn_as_ty_tensor(t)->vdevice;
+        return TN_NODE(tn_as_vdevice(tn_as_ty_tensor(t)->vdevice));
     const tn_ty_tuple *u = tn_as_ty_tuple(t);
     for (uint32_t i = 0; u && i < u->fields.n; i++) {
         const tn_node *v = device_of(u->fields.at[i]);

@@ -10,5 +10,5 @@ tests_text_t_text_SOURCES = tests/text/t_text.c
 tests_text_t_text_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_text_t_text_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/text/errors.txt tests/text/cases/graph.py tests/text/cases/tensor.py \
+EXTRA_DIST += tests/text/errors.txt tests/text/cases/distributed.py tests/text/cases/graph.py tests/text/cases/tensor.py \
 	tests/text/cases/lowered.py tests/text/cases/old.py tests/text/cases/old.printed

@@ -74,7 +74,7 @@ static void
 case_files_come_back(void **state)
 {
     static const char *const files[] = {"cases/graph.py", "cases/tensor.py", "cases/lowered.py",
-                                        "cases/old.py"};
+                                        "cases/old.py", "cases/distributed.py"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         tn_ctx *ctx = tn_ctx_new(registry);

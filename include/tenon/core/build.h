@@ -30,6 +30,17 @@ tn_ty_shape_rank(tn_ctx *ctx, int64_t ndim); /* -1: rank unknown */
 TNB_EXPORT const tn_type *
 tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
                 const tn_node *vdevice);
+/* Where a distributed tensor lies: takes the place of the virtual device. A GlobalInfo "placement" of
+ * the mesh, a GlobalInfo "mesh" of a shape and device numbers, and upstream's text: "S[0], R". */
+TNB_EXPORT const tn_node *
+tn_mesh_of(tn_ctx *ctx, tn_list shape, tn_list devices);
+TNB_EXPORT const tn_node *
+tn_placement_new(tn_ctx *ctx, const tn_node *mesh, const char *spec);
+/* The text of a placement and its mesh (may be NULL); NULL: the node is none. */
+TNB_EXPORT const char *
+tn_placement_of(const tn_node *n);
+TNB_EXPORT const tn_node *
+tn_placement_mesh(const tn_node *n);
 /* Shortcut: tensor with the extents `dims` (int64 scalar expressions). */
 TNB_EXPORT const tn_type *
 tn_ty_tensor_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d);
