@@ -145,6 +145,7 @@ tn_keep(tn_ctx *ctx)
         return false;
     TNB_PUSH(ctx->perm, ctx->kept, ctx->arena);
     if (tnb_arena_failed(ctx->perm)) {
+        ctx->kept.n--; /* the arena stays in use, and is freed once */
         tnb_arena_free(fresh);
         return false;
     }

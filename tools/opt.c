@@ -21,6 +21,8 @@ write_module(tnt_session *s, const tn_module *m, const char *path)
         fwrite(b.s, 1, b.n, stdout);
     else if (st == TNB_OK)
         st = tnb_write_file(path, b.s, b.n, &err);
+    else if (!tnb_diags_errors(tn_diags(s->ctx)))
+        tnb_fail(&err, st, "the module cannot be printed: %s", tnb_status_name(st));
     if (err.status != TNB_OK)
         tnt_complain(&err);
     tnt_report(s);

@@ -195,6 +195,8 @@ tnt_values(const tnt_args *a, const char *name, uint32_t *n)
 {
     const char **out = calloc((size_t)a->n_given + 1, sizeof *out);
     *n = 0;
+    if (!out)
+        fputs("tenon: out of memory\n", stderr);
     for (int i = 0; out && i < a->n_given; i++)
         if (strcmp(a->given[i].option->name, name) == 0)
             out[(*n)++] = a->given[i].value;

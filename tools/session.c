@@ -61,6 +61,8 @@ print_diags(tnb_diags *d)
     tnb_diags_print(d, &b);
     if (b.n)
         fwrite(b.s, 1, b.n, stderr);
+    if (b.failed)
+        fputs("tenon: out of memory\n", stderr);
     tnb_buf_free(&b);
     tnb_diags_clear(d);
 }
@@ -119,11 +121,12 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     tnb_conf_options o = {0};
     o.files = tnt_values(a, "config", &o.n_files);
     o.sets = tnt_values(a, "set", &o.n_sets);
-    if (out->diags && o.files && o.sets)
+    bool enough = o.files && o.sets;
+    if (out->diags && enough)
         out->conf = tnb_conf_load(&o, out->diags);
     free((void *)(uintptr_t)o.files);
     free((void *)(uintptr_t)o.sets);
-    if (!out->diags) {
+    if (!out->diags || !enough) {
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;
     }

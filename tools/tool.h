@@ -70,7 +70,7 @@ tnt_has(const tnt_args *a, const char *name);
 /* The last value given; `otherwise` when none. */
 const char *
 tnt_value(const tnt_args *a, const char *name, const char *otherwise);
-/* All values; the array is malloc'ed and ends with NULL. */
+/* All values; the array is malloc'ed and ends with NULL. NULL after a message. */
 const char **
 tnt_values(const tnt_args *a, const char *name, uint32_t *n);
 /* Numbers: false after a message when the text is none or out of [lo, hi]. */

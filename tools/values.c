@@ -233,6 +233,8 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
     tnr_value *args = calloc(sig->n_inputs + 1u, sizeof *args);
     const char **names = calloc(sig->n_inputs + 1u, sizeof *names);
     bool ok = given && args && names;
+    if (given && !ok)
+        fputs("tenon: out of memory\n", stderr);
     for (uint32_t i = 0; ok && i < sig->n_inputs; i++)
         names[i] = sig->params[i].name;
     tnr_device *dev = tnr_vm_device(p->vm);

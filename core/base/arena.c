@@ -2,18 +2,22 @@
 /* The arena: a bump allocator over a list of blocks, freed as a whole.
  *
  * An arena without memory goes on from a reserve of address space (pages that the system grants
- * when they are touched), then from a small region that lies in the arena itself, so that code
- * which checks later does not write through NULL. In the stress build every allocation is a malloc
- * of its own, so that the sanitizers see each overrun and each use after a reset.
+ * when they are touched), so that code which checks later does not write through NULL. Where the
+ * system grants no more address space either, the reserve is a part of a pool that was set aside
+ * when the first arena was made; and when all of that is taken, a small region in the arena itself.
+ * In the stress build every allocation is a malloc of its own, so that the sanitizers see each
+ * overrun and each use after a reset.
  */
 #include "config.h"
 #include "tenon/base/mem.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, INLINE_RESERVE = 8 << 10 };
 #define MAPPED_RESERVE ((size_t)256 << 20)
+enum { POOL_PARTS = 4, POOL_PART = 16 << 20 };
 
 typedef struct block {
     struct block *next;
@@ -27,9 +31,79 @@ struct tnb_arena {
     size_t used, next_bytes;
     bool failed;
     char *reserve; /* NULL until the first failure */
-    size_t reserve_at;
+    size_t reserve_at, reserve_bytes;
     _Alignas(16) char last_resort[INLINE_RESERVE];
 };
+
+/* ---- reserves ---- */
+
+static void *
+map(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static struct pool {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    char *memory; /* NULL: there was none */
+    bool taken[POOL_PARTS];
+} pool = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+make_pool(void)
+{
+    pool.memory = map((size_t)POOL_PARTS * POOL_PART);
+}
+
+static char *
+take_part(void)
+{
+    char *p = NULL;
+    pthread_mutex_lock(&pool.lock);
+    for (size_t i = 0; i < POOL_PARTS && pool.memory && !p; i++)
+        if (!pool.taken[i]) {
+            pool.taken[i] = true;
+            p = pool.memory + i * POOL_PART;
+        }
+    pthread_mutex_unlock(&pool.lock);
+    return p;
+}
+
+static void
+give_part(char *p)
+{
+    madvise(p, POOL_PART, MADV_DONTNEED);
+    pthread_mutex_lock(&pool.lock);
+    pool.taken[(size_t)(p - pool.memory) / POOL_PART] = false;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void
+take_reserve(tnb_arena *a)
+{
+    a->reserve_at = 0;
+    a->reserve_bytes = MAPPED_RESERVE;
+    a->reserve = map(MAPPED_RESERVE);
+    if (a->reserve)
+        return;
+    a->reserve_bytes = POOL_PART;
+    a->reserve = take_part();
+}
+
+static void
+give_reserve(tnb_arena *a)
+{
+    if (a->reserve && a->reserve_bytes == POOL_PART)
+        give_part(a->reserve);
+    else if (a->reserve)
+        munmap(a->reserve, MAPPED_RESERVE);
+    a->reserve = NULL;
+}
+
+/* ---- arenas ---- */
 
 static char *
 start_of(block *b)
@@ -57,6 +131,7 @@ new_block(tnb_arena *a, size_t bytes)
 tnb_arena *
 tnb_arena_new(void)
 {
+    pthread_once(&pool.once, make_pool);
     tnb_arena *a = malloc(sizeof *a);
     if (!a)
         return NULL;
@@ -74,8 +149,7 @@ tnb_arena_free(tnb_arena *a)
         next = b->next;
         free(b);
     }
-    if (a->reserve)
-        munmap(a->reserve, MAPPED_RESERVE);
+    give_reserve(a);
     free(a);
 }
 
@@ -101,9 +175,7 @@ tnb_arena_reset(tnb_arena *a)
         a->at = start_of(a->first);
         a->end = a->at + a->first->bytes;
     }
-    if (a->reserve)
-        munmap(a->reserve, MAPPED_RESERVE);
-    a->reserve = NULL;
+    give_reserve(a);
     a->used = a->reserve_at = 0;
     a->failed = false;
     a->next_bytes = FIRST_BLOCK;
@@ -114,13 +186,10 @@ from_reserve(tnb_arena *a, size_t bytes)
 {
     if (!a->failed) {
         a->failed = true;
-        void *p = mmap(NULL, MAPPED_RESERVE, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        a->reserve = p == MAP_FAILED ? NULL : p;
-        a->reserve_at = 0;
+        take_reserve(a);
     }
     char *from = a->reserve ? a->reserve : a->last_resort;
-    size_t room = a->reserve ? MAPPED_RESERVE : sizeof a->last_resort;
+    size_t room = a->reserve ? a->reserve_bytes : sizeof a->last_resort;
     bytes = bytes > room ? room : (bytes + 15) & ~(size_t)15;
     if (bytes > room - a->reserve_at)
         a->reserve_at = 0;

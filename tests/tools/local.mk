@@ -10,3 +10,12 @@ TOOLS_TESTS = \
 	tests/tools/usage.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
+
+# The sanitizers have an allocator of their own.
+EXTRA_DIST += tests/tools/no_memory.py
+if !ASAN
+TESTS += tests/tools/no_memory.py
+check_LTLIBRARIES += tests/tools/refuse.la
+tests_tools_refuse_la_SOURCES = tests/tools/refuse.c
+tests_tools_refuse_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+endif
