@@ -161,6 +161,36 @@ legalize_pixel_shuffle(tn_builder *b, const tn_call *call)
 
 /* ---- attention ---- */
 
+/* Sequences one behind the other, with the places where they start. */
+static bool
+is_var_len(const tn_call *call)
+{
+    return call->args.n == 7;
+}
+
+static bool
+check_starts(tn_ctx *ctx, const tn_call *call)
+{
+    static const char *const names[] = {"seqstart_q", "seqstart_k"};
+    tn_list dims[2];
+    bool known = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        const tn_ty_tensor *t = tn_as_ty_tensor(call->args.at[3 + i]->type);
+        if ((t->ndim >= 0 && t->ndim != 1) ||
+            (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_int(t->dtype))) {
+            infer_fail(ctx, call, TNB_TYPE, "argument '%s' must be a vector of integers", names[i]);
+            return false;
+        }
+        known &= tn_type_dims(TN_NODE(t), &dims[i]);
+    }
+    if (known && dim_differ(ctx, dims[0].at[0], dims[1].at[0])) {
+        infer_fail(ctx, call, TNB_SHAPE, "%s starts of queries, but %s of keys",
+                   tn_text(ctx, dims[0].at[0]), tn_text(ctx, dims[1].at[0]));
+        return false;
+    }
+    return true;
+}
+
 const tn_type *
 infer_attention(tn_ctx *ctx, const tn_call *call)
 {
@@ -182,7 +212,10 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
             return tn_error_node(ctx);
         known &= tn_type_dims(TN_NODE(t[i]), &d[i]);
     }
-    if (infer_arg(call, 3) && !infer_tensor(ctx, call, 3))
+    for (uint32_t i = 3; i < call->args.n; i++)
+        if (!infer_tensor(ctx, call, i))
+            return tn_error_node(ctx);
+    if (is_var_len(call) && !check_starts(ctx, call))
         return tn_error_node(ctx);
     const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
     if (mask && strcmp(mask, "TopLeft") && strcmp(mask, "BottomRight"))
@@ -264,6 +297,60 @@ masked(tn_builder *b, const tn_call *call, const tn_expr *scores)
     return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
 }
 
+/* Which sequence each of n places belongs to: starts at or before it, less one. */
+static const tn_expr *
+sequence_of(tn_builder *b, const tn_expr *n, const tn_expr *starts)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_node *dtype =
+        tn_dictv(ctx, "dtype", tn_dtype_value(ctx, tn_type_dtype(starts->type)), NULL);
+    const tn_expr *places =
+        tn_emit(b, tn_call_opv(ctx, "arange", dtype, I64(0), n, I64(1), NULL), "lv");
+    const tn_node *right = tn_dictv(ctx, "right", tn_bool(ctx, true), NULL);
+    return tn_emit(b, tn_call_opv(ctx, "bucketize", right, places, starts, NULL), "lv");
+}
+
+/* Elements [b, h, i, j] of which i and j belong to different sequences, or i may not look at j,
+ * become `hidden`. */
+static const tn_expr *
+masked_by_sequence(tn_builder *b, const tn_call *call, const tn_expr *scores, double hidden)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
+    tn_list dims = emit_dims(scores);
+    const tn_expr *own[2], *at[2], *first[2], *length[2];
+    for (int k = 0; k < 2; k++)
+        own[k] = sequence_of(b, dims.at[2 + k], call->args.at[3 + k]);
+    emit e = emit_begin(b, call);
+    const tn_node *x = emit_input(&e, scores), *seq[2], *starts[2];
+    tnb_dtype d = emit_dtype(x);
+    for (int k = 0; k < 2; k++) {
+        seq[k] = emit_input(&e, own[k]);
+        starts[k] = emit_input(&e, call->args.at[3 + k]);
+    }
+    tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_mask", x, d);
+    const tn_expr *count = emit_dim(starts[0], 0);
+    for (int k = 0; k < 2; k++) {
+        const tn_expr *q = emit_index(ctx, tnk_te_read(e.te, seq[k], s->axes[2 + k], NULL), NULL);
+        own[k] = q;
+        q = GREATEST(LEAST(q, SUB(count, I64(1))), I64(1)); /* behind its start, before its end */
+        first[k] = emit_index(ctx, tnk_te_read(e.te, starts[k], SUB(q, I64(1)), NULL), NULL);
+        length[k] = SUB(emit_index(ctx, tnk_te_read(e.te, starts[k], q, NULL), NULL), first[k]);
+        at[k] = SUB(s->axes[2 + k], first[k]);
+    }
+    const tn_expr *seen = AND(EQUAL(own[0], own[1]), GREATER(own[0], I64(0)));
+    seen = AND(seen, LESS(own[0], count));
+    if (!mask || !strcmp(mask, "BottomRight"))
+        at[0] = ADD(at[0], SUB(length[1], length[0]));
+    if (mask)
+        seen = AND(seen, LESS_EQ(at[1], at[0]));
+    if (tn_call_attr(call, "window_size"))
+        seen = AND(seen, LESS(SUB(at[0], at[1]), I64(tn_call_int(call, "window_size"))));
+    const tn_expr *v =
+        SELECT(seen, tnk_te_read_at(e.te, x, s->axes, 4), tn_float_imm_of(ctx, d, hidden));
+    return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
+}
+
 const tn_expr *
 legalize_attention(tn_builder *b, const tn_call *call)
 {
@@ -280,9 +367,12 @@ legalize_attention(tn_builder *b, const tn_call *call)
     const tn_expr *v = permuted(b, repeated_heads(b, call->args.at[2], dims.at[2]), 0, 2, 1, 3);
     const tn_expr *scores = op2(b, "matmul", q, k);
     scores = op2(b, "multiply", scores, tn_scalar_constant(ctx, d, scale));
-    if (infer_arg(call, 3))
+    bool var_len = is_var_len(call);
+    if (!var_len && infer_arg(call, 3))
         scores = op2(b, "add", scores, call->args.at[3]);
-    scores = masked(b, call, scores);
+    scores = var_len ? masked_by_sequence(b, call, scores, -INFINITY) : masked(b, call, scores);
     const tn_expr *weights = op1(b, "nn.softmax", NULL, scores);
+    if (var_len) /* a query that sees no key gives 0 */
+        weights = masked_by_sequence(b, call, weights, 0);
     return permuted(b, op2(b, "matmul", weights, v), 0, 2, 1, 3);
 }

@@ -6,7 +6,7 @@
 
 #include "tops.h"
 
-enum { SELECTION_MAX = 5, SELECTION_DRAWS = 24 };
+enum { SELECTION_MAX = 8, SELECTION_DRAWS = 24 };
 
 /* A tensor as numbers. */
 typedef struct array {

@@ -568,6 +568,84 @@ draw_multinomial(const selection *s, uint64_t seed, array *in, array *out)
     return 1;
 }
 
+/* ---- attention ---- */
+
+enum { HEADS = 2, HEAD_DIM = 4 };
+
+/* Lengths of sequences and what is behind the last one. */
+static array
+draw_starts(dice *d, int64_t sequences, int64_t *all)
+{
+    array starts = array_new(TNB_I32, 1, (const int64_t[]){sequences + 1});
+    for (int64_t i = 0; i < sequences; i++)
+        starts.v[i + 1] = starts.v[i] + roll(d, 4);
+    *all = (int64_t)starts.v[sequences] + roll(d, 3) / 2;
+    return starts;
+}
+
+/* One query, of `length` keys with the same head for all. */
+static void
+attend(const double *q, const array *key, const array *value, int64_t first, int64_t length,
+       int64_t last, double *out)
+{
+    double sum = 0, weight[16] = {0};
+    for (int64_t j = 0; j < length && j <= last; j++) {
+        double s = 0;
+        for (int k = 0; k < HEAD_DIM; k++)
+            s += q[k] * key->v[(first + j) * HEAD_DIM + k];
+        sum += weight[j] = exp(s / sqrt(HEAD_DIM));
+    }
+    for (int64_t j = 0; j < length && j <= last; j++)
+        for (int k = 0; k < HEAD_DIM; k++)
+            out[k] += weight[j] / sum * value->v[(first + j) * HEAD_DIM + k];
+}
+
+static int
+draw_attention(const selection *s, uint64_t seed, array *in, array *out)
+{
+    dice d = {seed};
+    int64_t sequences = 1 + roll(&d, 3), nq, nk;
+    in[3] = draw_starts(&d, sequences, &nq);
+    in[4] = draw_starts(&d, sequences, &nk);
+    in[0] = array_new(TNB_F32, 4, (const int64_t[]){1, nq, HEADS, HEAD_DIM});
+    in[1] = array_new(TNB_F32, 4, (const int64_t[]){1, nk, 1, HEAD_DIM});
+    in[2] = array_new(TNB_F32, 4, (const int64_t[]){1, nk, 1, HEAD_DIM});
+    in[5] = scalar(TNB_I32, 3);
+    in[6] = scalar(TNB_I32, 3);
+    for (int k = 0; k < 3; k++)
+        for (int64_t i = 0; i < size_of(&in[k]); i++)
+            in[k].v[i] = roll(&d, 33) / 16.0 - 1;
+    out[0] = array_new(TNB_F32, 4, in[0].dim);
+    for (int64_t b = 0; b < sequences; b++) {
+        int64_t q0 = (int64_t)in[3].v[b], q1 = (int64_t)in[3].v[b + 1];
+        int64_t k0 = (int64_t)in[4].v[b], k1 = (int64_t)in[4].v[b + 1];
+        for (int64_t i = q0; i < q1; i++)
+            for (int h = 0; h < HEADS; h++) {
+                int64_t at = (i * HEADS + h) * HEAD_DIM, place = i - q0;
+                int64_t last = s->variant == 0   ? INT64_MAX
+                               : s->variant == 1 ? place
+                                                 : place + (k1 - k0) - (q1 - q0);
+                attend(in[0].v + at, &in[1], &in[2], k0, k1 - k0, last, out[0].v + at);
+            }
+    }
+    return 1;
+}
+
+static const tn_node *
+mask_top_left(tn_ctx *ctx)
+{
+    return tn_dictv(ctx, "causal_mask", tn_string(ctx, "TopLeft"), NULL);
+}
+
+static const tn_node *
+mask_bottom_right(tn_ctx *ctx)
+{
+    return tn_dictv(ctx, "causal_mask", tn_string(ctx, "BottomRight"), NULL);
+}
+
+#define SEQUENCES                                       \
+    .args = {"1q24", "1k14", "1k14", "s", "s", "", ""}, \
+    .dtypes = {TNB_F32, TNB_F32, TNB_F32, TNB_I32, TNB_I32, TNB_I32, TNB_I32}
 #define NMS_ARGS \
     .args = {"bn4", "bcn", "", "", ""}, .dtypes = {TNB_F32, TNB_F32, TNB_I64, TNB_F32, TNB_F32}
 #define ROWS .args = {"bn6"}, .dtypes = {TNB_F32}
@@ -615,5 +693,10 @@ const selection selections[] = {
      {"rn", "m1", "m1"},
      {TNB_F32, TNB_F32, TNB_I64},
      .draw = draw_multinomial},
+    {"attention", "nn.attention_var_len", SEQUENCES, .variant = 0, .draw = draw_attention},
+    {"attention_top", "nn.attention_var_len", SEQUENCES, .attrs = mask_top_left, .variant = 1,
+     .draw = draw_attention},
+    {"attention_bottom", "nn.attention_var_len", SEQUENCES, .attrs = mask_bottom_right,
+     .variant = 2, .draw = draw_attention},
 };
 const int n_selections = sizeof selections / sizeof *selections;

@@ -187,6 +187,79 @@ detection_choice_and_collectives_have_types(void **state)
                 "split", ATTRS("indices_or_sections", INTS(-2, 4, 2)), ARGS(VAR(5, 2)));
 }
 
+/* Extents that values decide are left open; what is known besides stays. */
+static void
+results_that_depend_on_values(void **state)
+{
+    tops *t = *state;
+    const tn_expr *no = tn_bool(t->ctx, false), *yes = tn_bool(t->ctx, true);
+    const tn_expr *boxes = VAR(2, 6, 4), *scores = VAR(2, 3, 6);
+    const tn_expr *most = VARD(TNB_I64, 1), *limit = VAR(1);
+    const char *nms = "vision.all_class_non_max_suppression";
+    expect_type(t, "R.Tensor(dtype=\"int64\", ndim=2)", "nonzero", NULL, ARGS(VAR(2, 3)));
+    expect_error(t, "must be a tensor", "nonzero", NULL, ARGS(INT(1)));
+    expect_type(t, "R.Tensor(dtype=\"float32\", ndim=1)", "unique", NULL,
+                ARGS(VAR(2, 3), yes, no, no, no));
+    expect_type(t,
+                "R.Tuple(R.Tensor(dtype=\"float32\", ndim=2), R.Tensor(dtype=\"int64\", ndim=1))",
+                "unique", NULL, ARGS(VAR(2, 3), yes, no, yes, no, INT(1)));
+    expect_error(t, "out of range", "unique", NULL, ARGS(VAR(2, 3), yes, no, no, no, INT(2)));
+    expect_error(t, "must be True or False", "unique", NULL,
+                 ARGS(VAR(2, 3), yes, tn_var_dtype(t->ctx, "b", TNB_DTYPE(TNB_BOOL, 8)), no, no));
+    expect_type(t, "R.Tuple(R.Tensor((36, 3), dtype=\"int64\"), R.Tensor((1,), dtype=\"int64\"))",
+                nms, NULL, ARGS(boxes, scores, most, limit, limit));
+    expect_type(t, "R.Tensor(dtype=\"int64\", ndim=2)", nms,
+                ATTRS("output_format", STR("selected")), ARGS(boxes, scores, most, limit, limit));
+    expect_type(t,
+                "R.Tuple(R.Tensor((2, 18, 2), dtype=\"int64\"), R.Tensor((2, 18), "
+                "dtype=\"float32\"), R.Tensor((2,), dtype=\"int64\"))",
+                nms, ATTRS("output_format", STR("tensorflow")),
+                ARGS(boxes, scores, most, limit, limit));
+    expect_error(t, "attribute 'output_format'", nms, ATTRS("output_format", STR("coco")),
+                 ARGS(boxes, scores, most, limit, limit));
+    expect_error(t, "differ in batch or boxes", nms, NULL,
+                 ARGS(boxes, VAR(2, 3, 5), most, limit, limit));
+    expect_error(t, "5 coordinates, wanted 4", nms, NULL,
+                 ARGS(VAR(2, 6, 5), scores, most, limit, limit));
+    expect_error(t, "must have one element", nms, NULL, ARGS(boxes, scores, most, VAR(2), limit));
+}
+
+static void
+regions_boxes_and_sequences(void **state)
+{
+    tops *t = *state;
+    const tn_node *one = tn_literal(t->ctx, TNB_F64, 1);
+    const tn_expr *rows = VAR(2, 5, 6), *valid = VARD(TNB_I32, 2), *index = VARD(TNB_I32, 2, 5);
+    expect_error(t, "wanted 0 to 2", "vision.non_max_suppression", ATTRS("coord_start", INT(3)),
+                 ARGS(rows, valid, index));
+    expect_error(t, "wanted -1 to 5", "vision.non_max_suppression", ATTRS("id_index", INT(-2)),
+                 ARGS(rows, valid, index));
+    expect_error(t, "3 counts of valid boxes for 2", "vision.non_max_suppression", NULL,
+                 ARGS(rows, VARD(TNB_I32, 3), index));
+    expect_error(t, "the indices have the shape", "vision.non_max_suppression", NULL,
+                 ARGS(rows, valid, VARD(TNB_I32, 2, 4)));
+    expect_type(t, "R.Tensor((n, 4, 2, 2), dtype=\"float32\")", "vision.roi_pool",
+                ATTRS("pooled_size", INTS(2), "spatial_scale", one),
+                ARGS(VAR(1, 4, 8, 8), VAR(-1, 5)));
+    expect_error(t, "attribute 'layout'", "vision.roi_pool",
+                 ATTRS("pooled_size", INTS(2), "spatial_scale", one, "layout", STR("NHWC")),
+                 ARGS(VAR(1, 8, 8, 4), VAR(-1, 5)));
+    expect_error(t, "attribute 'mode'", "vision.roi_align",
+                 ATTRS("pooled_size", INTS(2), "spatial_scale", one, "mode", STR("min")),
+                 ARGS(VAR(1, 4, 8, 8), VAR(-1, 5)));
+    expect_error(t, "at least 1", "vision.roi_align",
+                 ATTRS("pooled_size", INTS(2, 0), "spatial_scale", one),
+                 ARGS(VAR(1, 4, 8, 8), VAR(-1, 5)));
+    const tn_expr *q = VAR(1, -1, 4, 8), *k = VAR(1, -2, 4, 8), *n = VARD(TNB_I32, 1);
+    expect_type(t, "R.Tensor((1, n, 4, 8), dtype=\"float32\")", "nn.attention_var_len", NULL,
+                ARGS(q, k, k, VARD(TNB_I32, 3), VARD(TNB_I32, 3), n, n));
+    expect_error(t, "3 starts of queries, but 4 of keys", "nn.attention_var_len", NULL,
+                 ARGS(q, k, k, VARD(TNB_I32, 3), VARD(TNB_I32, 4), n, n));
+    expect_type(t, "R.Tensor((), dtype=\"int64\")", "size", NULL, ARGS(VAR(-1, 3)));
+    expect_type(t, "R.Prim(\"int64\")", "inspect.tensor_shape_i", NULL, ARGS(VAR(2, 3), INT(1)));
+    expect_error(t, "no axis 2", "inspect.tensor_stride_i", NULL, ARGS(VAR(2, 3), INT(2)));
+}
+
 static void
 attributes_become_canonical(void **state)
 {
@@ -226,6 +299,8 @@ main(void)
         cmocka_unit_test(symbols_stay_in_types),
         cmocka_unit_test(wrong_uses_are_told),
         cmocka_unit_test(detection_choice_and_collectives_have_types),
+        cmocka_unit_test(results_that_depend_on_values),
+        cmocka_unit_test(regions_boxes_and_sequences),
         cmocka_unit_test(attributes_become_canonical),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
