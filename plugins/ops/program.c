@@ -34,7 +34,9 @@ program_extent(program *p, const char *name, const tn_expr *extent)
 {
     int64_t v;
     bool literal = tn_int_value(extent, &v);
-    program_text(p, name, literal ? tn_strf(p->ctx, "T.int64(%lld)", (long long)v) : name);
+    program_text(p, name,
+                 literal ? tn_strf(p->ctx, "T.int64(%lld)", (long long)v)
+                         : tn_strf(p->ctx, "extent_%s", name)); /* no parameter's name */
     if (p->n)
         p->words[p->n - 1].symbol = !literal;
 }
@@ -90,7 +92,7 @@ put_symbols(const program *p, tnb_buf *out)
     bool first = true;
     for (uint32_t i = 0; i < p->n; i++)
         if (p->words[i].symbol) {
-            tnb_buf_printf(out, "%s%s = T.int64()", first ? "" : "\n    ", p->words[i].name);
+            tnb_buf_printf(out, "%s%s = T.int64()", first ? "" : "\n    ", p->words[i].text);
             first = false;
         }
     if (first)

@@ -146,7 +146,8 @@ DIVIDE = {
 @oracle(*DIVIDE)
 def divide(d, op):
     x, y = pair(d, NUMBERS + INTS)
-    if not is_float(x.dtype):
+    if not is_float(x.dtype):  # the least number by -1 wraps; by 0 the interpreter refuses
+        y = Tensor(np.where(d.rng.random(y.shape) < 0.2, -1, y.a), y.dtype)
         y = Tensor(np.where(y.a == 0, 1, y.a), y.dtype)
     else:  # quotients and remainders that every type gives exactly
         x, y = d.exact(x.shape, x.dtype), Tensor(np.exp2(d.rng.integers(-1, 2, y.shape)) *

@@ -272,3 +272,42 @@ def dequantize(d, op):
     y = (x.a.astype(np.float64) - lined(zero)) * lined(scale)
     return Case(op, [x, scale, zero], out(y, to), attrs={"out_dtype": to, **({} if axis is None else {"axis": axis})},
                 tol=(2e-3, 1e-3) if to == "float16" else None)
+
+
+# ---- what is known without looking ----
+
+@oracle("size")
+def size(d, op):
+    x = d.numbers(d.shape(), d.dtype(ALL))
+    return Case(op, [x], out(x.a.size, "int64"))
+
+
+KINDS = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}  # DLPack's codes
+
+
+@oracle(*["inspect.tensor_" + w for w in ("dtype_code", "dtype_bits", "dtype_lanes", "ndim", "shape_i", "stride_i")])
+def inspect(d, op):
+    what = op[len("inspect.tensor_"):]
+    x = d.numbers(d.shape(1, 4), d.dtype(ALL))
+    i = d.int(0, len(x.shape) - 1)
+    if what == "stride_i" and 0 in x.shape[i + 1:]:
+        i = len(x.shape) - 1
+    bits = 16 if x.dtype == "bfloat16" else 8 * x.a.dtype.itemsize
+    value, dtype = {
+        "dtype_code": (KINDS[x.dtype.rstrip("0123456789")], "uint8"), "dtype_bits": (bits, "uint8"),
+        "dtype_lanes": (1, "uint16"), "ndim": (len(x.shape), "int32"), "shape_i": (x.shape[i], "int64"),
+        "stride_i": (int(np.prod(x.shape[i + 1:])), "int64")}[what]
+    return Case(op, [x], out(value, dtype), args=["x0"] + ([prim(i)] if what.endswith("_i") else []))
+
+
+@oracle("multinomial_from_uniform")
+def multinomial(d, op):
+    b, n, m = d.extent(1, 3), d.extent(1, 6), d.extent(1, 5, zero=True)
+    p = d.rng.integers(1, 9, (b, n)).astype(np.float64)
+    prob = Tensor(p / p.sum(1, keepdims=True), "float32")
+    u, row = Tensor(d.rng.uniform(0.001, 0.999, (m, 1)), "float32"), Tensor(d.rng.integers(0, b, (m, 1)), "int64")
+    total = np.cumsum(wide(prob), 1)
+    y = [[min(int(np.searchsorted(total[int(r)], v, side="right")), n - 1)] for r, v in zip(row.a[:, 0], wide(u)[:, 0])]
+    to = d.one_of(["int64", "int32"])
+    return Case(op, [prob, u, row], out(np.array(y).reshape(m, 1), to), attrs={"dtype": to},
+                sym=[("b", "n"), ("m", 1), ("m", 1)])

@@ -400,7 +400,7 @@ def pixel_shuffle(d, op):
                 sym=[tuple(f"n{i}" for i in range(k)) + (c * r * r, "h", "w")])
 
 
-@oracle("nn.attention")
+@oracle("nn.attention", "nn.attention_bias")
 def attention(d, op):
     dtype = d.dtype(["float32", "float64", "float16"])
     batch, heads, sq, sk, size, size_v = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 3), d.extent(1, 5), d.extent(1, 5),
@@ -421,7 +421,7 @@ def attention(d, op):
     kk, vv = (np.repeat(wide(t), heads // heads_k, 2) for t in (k, v))
     scores = np.einsum("bihd,bjhd->bhij", wide(q), kk) * scale
     inputs = [q, k, v]
-    if d.flag(0.4):
+    if d.flag(0.4) or op == "nn.attention_bias":
         inputs.append(d.floats((batch, heads if d.flag() else 1, sq, sk), dtype, nan=False, inf=False))
         scores = scores + wide(inputs[3])
     if mask:

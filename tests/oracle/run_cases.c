@@ -87,6 +87,8 @@ type_holds(session *s, const oracle_case *c, const tn_type *type, const oracle_v
 {
     const tn_ty_tensor *t = tn_as_ty_tensor(type);
     const tn_shape_expr *e = t ? tn_as_shape_expr(t->shape) : NULL;
+    if (tn_is(type, TN_KIND_TY_PRIM))
+        return v->ndim == 0 && tnb_dtype_eq(tn_type_dtype(type), v->dtype);
     bool ok = t && (t->ndim < 0 || t->ndim == v->ndim) &&
               (tnb_dtype_is_void(t->dtype) || tnb_dtype_eq(t->dtype, v->dtype));
     for (uint32_t i = 0; ok && e && i < e->values.n; i++) {
@@ -136,6 +138,13 @@ flatten(session *s, const tn_expr *v, oracle_value *out, uint32_t n)
     const tn_constant *c = tn_as_constant(v);
     for (uint32_t i = 0; t && i < t->fields.n; i++)
         n = flatten(s, t->fields.at[i], out, n);
+    int64_t i;
+    if (tn_int_value(v, &i) && n < CASES_MAX_TENSORS) { /* a scalar, as a tensor without axes */
+        void *bytes;
+        const tn_data *d = tn_data_new(s->ctx, tn_dtype_of(v), 0, NULL, &bytes);
+        if (d && tnb_store_i64(bytes, d->dtype, 0, i))
+            out[n++] = (oracle_value){d->dtype, 0, NULL, bytes};
+    }
     if (c && n < CASES_MAX_TENSORS)
         out[n++] = (oracle_value){c->data->dtype, c->data->ndim, c->data->shape,
                                   tn_data_get(s->ctx, c->data)};

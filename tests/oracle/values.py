@@ -85,7 +85,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--keep")
     p.add_argument("operators", nargs="*")
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     known = operators()
     ok = check_coverage(known)
     names = [n for n in known if n in oracle.formulas]
