@@ -179,20 +179,36 @@ run_interp(session *s, const tn_module *m, const oracle_case *c)
 /* ---- the cpu target ---- */
 
 static uint32_t
-flatten_value(const tnr_value *v, const tnr_tensor **out, uint32_t n)
+flatten_value(const tnr_value *v, const tnr_value **out, uint32_t n)
 {
-    if (v->tag == TNR_TENSOR && n < CASES_MAX_TENSORS)
-        out[n++] = v->u.tensor;
+    bool scalar = v->tag == TNR_INT || v->tag == TNR_BOOL;
+    if ((v->tag == TNR_TENSOR || scalar) && n < CASES_MAX_TENSORS)
+        out[n++] = v;
     for (uint32_t i = 0; v->tag == TNR_TUPLE && i < v->u.tuple->n; i++)
         n = flatten_value(&v->u.tuple->items[i], out, n);
     return n;
+}
+
+/* bytes: malloced, the caller's */
+static bool
+read_value(const oracle_tensor *want, const tnr_value *v, oracle_value *out, tnb_err *err)
+{
+    const tnr_tensor *t = v->u.tensor;
+    if (v->tag != TNR_TENSOR) { /* a scalar has no width of its own */
+        void *bytes = calloc(1, 16);
+        *out = (oracle_value){want->dtype, 0, NULL, bytes};
+        return bytes && tnb_store_i64(bytes, want->dtype, 0, v->u.i);
+    }
+    void *bytes = malloc(t->n_bytes + 1);
+    *out = (oracle_value){t->dl.dtype, t->dl.ndim, t->dl.shape, bytes};
+    return bytes && tnr_tensor_read(t, bytes, t->n_bytes, err) == TNB_OK;
 }
 
 static void
 run_vm(session *s, tnr_vm *vm, const oracle_case *c)
 {
     tnr_value in[CASES_MAX_TENSORS], out = tnr_null();
-    const tnr_tensor *tensors[CASES_MAX_TENSORS];
+    const tnr_value *values[CASES_MAX_TENSORS];
     oracle_value got[CASES_MAX_TENSORS] = {{.bytes = NULL}};
     tnb_err err = {0};
     bool ok = true;
@@ -203,13 +219,9 @@ run_vm(session *s, tnr_vm *vm, const oracle_case *c)
                                    t->dtype, &in[i], &err) == TNB_OK;
     }
     ok = ok && tnr_vm_call(vm, c->function, in, c->n_in, &out, &err) == TNB_OK;
-    uint32_t n = ok ? flatten_value(&out, tensors, 0) : 0;
-    for (uint32_t i = 0; ok && i < n; i++) {
-        const tnr_tensor *t = tensors[i];
-        void *bytes = malloc(t->n_bytes + 1);
-        ok = bytes && tnr_tensor_read(t, bytes, t->n_bytes, &err) == TNB_OK;
-        got[i] = (oracle_value){t->dl.dtype, t->dl.ndim, t->dl.shape, bytes};
-    }
+    uint32_t n = ok ? flatten_value(&out, values, 0) : 0;
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = read_value(&c->out[i], values[i], &got[i], &err);
     if (!ok)
         fail(s, c, err.message);
     else
