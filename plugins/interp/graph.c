@@ -559,7 +559,7 @@ interp_val *
 interp_call_func(interp *vm, const tn_module *m, const char *name, const tn_node *func,
                  interp_val *const *args, uint32_t n, const interp_val *closure, tn_loc loc)
 {
-    enum { MAX_DEPTH = 400 };
+    enum { MAX_DEPTH = 400, TURN = 5000 /* scalar operations that take as long as a call */ };
     interp_val *r = NULL;
     const tn_prim_func *p = tn_as_prim_func(func);
     if (p)
@@ -605,7 +605,7 @@ interp_call_func(interp *vm, const tn_module *m, const char *name, const tn_node
             joined[i] = g->items[i];
         for (uint32_t i = 0; ok && i < t.n; i++)
             joined[g->n + i] = t.args[i];
-        vm->spent++;
+        vm->spent += TURN;
         if (vm->spent > vm->budget) {
             vm->opt->out_of_budget = true;
             tn_error(vm->ctx, t.loc, TNB_CANCELLED, "%s: the budget of operations is used up",

@@ -1,91 +1,133 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurrent layers, step by step."""
-from formulas_elementwise import sigmoid
 from oracle import *
 
+LOOSE = {"float16": (2e-2, 2e-2), "bfloat16": (1e-1, 1e-1), "float32": (2e-4, 2e-5), "float64": (1e-9, 1e-10)}
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
 FUNCTIONS = {
-    "Sigmoid": lambda x, a, b: sigmoid(x), "Tanh": lambda x, a, b: np.tanh(x), "Relu": lambda x, a, b: np.maximum(x, 0),
-    "Affine": lambda x, a, b: a * x + b, "LeakyRelu": lambda x, a, b: np.where(x < 0, a * x, x),
-    "ThresholdedRelu": lambda x, a, b: np.where(x > a, x, 0), "ScaledTanh": lambda x, a, b: a * np.tanh(b * x),
-    "HardSigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1), "Elu": lambda x, a, b: np.where(x < 0, a * np.expm1(x), x),
-    "Softsign": lambda x, a, b: x / (1 + np.abs(x)), "Softplus": lambda x, a, b: np.log1p(np.exp(x)),
+    "Sigmoid": lambda x, a, b: sigmoid(x),
+    "Tanh": lambda x, a, b: np.tanh(x),
+    "Relu": lambda x, a, b: np.maximum(x, 0),
+    "Affine": lambda x, a, b: a * x + b,
+    "LeakyRelu": lambda x, a, b: np.where(x > 0, x, a * x),
+    "ThresholdedRelu": lambda x, a, b: np.where(x > a, x, 0),
+    "ScaledTanh": lambda x, a, b: a * np.tanh(b * x),
+    "HardSigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
+    "Elu": lambda x, a, b: np.where(x > 0, x, a * (np.exp(np.minimum(x, 0)) - 1)),
+    "Softsign": lambda x, a, b: x / (1 + np.abs(x)),
+    "Softplus": lambda x, a, b: np.logaddexp(x, 0),
 }
+# bounded ones, whatever the state has grown to
+BOUNDED = ["Sigmoid", "Tanh", "HardSigmoid", "Softsign", "ScaledTanh"]
+DEFAULTS = {"nn.rnn": ["Tanh"], "nn.gru": ["Sigmoid", "Tanh"], "nn.lstm": ["Sigmoid", "Tanh", "Tanh"]}
+PARAMETERS = {"LeakyRelu": (0.01, 0), "ThresholdedRelu": (1, 0), "ScaledTanh": (1, 1), "HardSigmoid": (0.2, 0.5),
+              "Affine": (1, 0), "Elu": (1, 0)}
 
 
-def step(kind, gates, h, c, r, extra, f, flag):
-    """The state after one step from the input's part of the gates."""
+def lstm_step(f, cut, xw, r, h, c, peep, forget):
     n = h.shape[-1]
-    part = [gates[:, i * n:(i + 1) * n] for i in range(gates.shape[-1] // n)]
-    rec = [r[:, i * n:(i + 1) * n] for i in range(r.shape[-1] // n)]
-    if kind == "nn.rnn":
-        return f[0](part[0] + h @ rec[0]), c
-    if kind == "nn.gru":
-        bias = [extra[i * n:(i + 1) * n] for i in range(3)]
-        z, reset = f[0](part[0] + h @ rec[0] + bias[0]), f[0](part[1] + h @ rec[1] + bias[1])
-        inner = reset * (h @ rec[2] + bias[2]) if flag else (reset * h) @ rec[2] + bias[2]
-        return (1 - z) * f[1](part[2] + inner) + z * h, c
-    peep = [extra[i * n:(i + 1) * n] for i in range(3)]
-    i = f[0](part[0] + h @ rec[0] + peep[0] * c)
-    forget = 1 - i if flag else f[0](part[2] + h @ rec[2] + peep[2] * c)
-    c = forget * c + i * f[1](part[3] + h @ rec[3])
-    o = f[0](part[1] + h @ rec[1] + peep[1] * c)
-    return o * f[2](c), c
+    g = xw + h @ r
+    i, o, q, u = (g[:, k * n:(k + 1) * n] for k in range(4))
+    if peep is not None:
+        i, q = i + peep[:n] * c, q + peep[2 * n:] * c
+    i = f[0](cut(i))
+    q = 1 - i if forget else f[0](cut(q))
+    c = q * c + i * f[1](cut(u))
+    if peep is not None:
+        o = o + peep[n:2 * n] * c
+    return f[0](cut(o)) * f[2](c), c
+
+
+def gru_step(f, cut, xw, r, h, bias, linear):
+    n = h.shape[-1]
+    g = xw[:, :2 * n] + h @ r[:, :2 * n] + bias[:2 * n]
+    z, reset = f[0](cut(g[:, :n])), f[0](cut(g[:, n:]))
+    if linear:
+        t = reset * (h @ r[:, 2 * n:] + bias[2 * n:])
+    else:
+        t = (reset * h) @ r[:, 2 * n:] + bias[2 * n:]
+    t = f[1](cut(xw[:, 2 * n:] + t))
+    return (1 - z) * t + z * h
 
 
 @oracle("nn.rnn", "nn.gru", "nn.lstm")
 def recurrent(d, op):
-    gates, needs = {"nn.rnn": (1, 1), "nn.gru": (3, 2), "nn.lstm": (4, 3)}[op]
+    gates, per = {"nn.rnn": (1, 1), "nn.gru": (3, 2), "nn.lstm": (4, 3)}[op]
+    dtype = d.dtype(["float32", "float64", "float16", "float32"])
     direction = d.turn(["forward", "reverse", "bidirectional"])
     dirs = 2 if direction == "bidirectional" else 1
-    steps, batch, hidden = 0 if d.kind == "zero" else d.extent(1, 5), d.extent(1, 3), d.one_of([1, 3, 4, 16])
-    dtype = d.dtype(SINGLE)
-    xw = d.floats((steps, batch, dirs * gates * hidden), dtype, -1, 1, nan=False, inf=False)
-    r = Tensor(d.rng.uniform(-1, 1, (dirs, hidden, gates * hidden)) / math.sqrt(hidden), dtype)
-    h, c = (Tensor(d.rng.uniform(-1, 1, (dirs, batch, hidden)), dtype) for _ in range(2))
-    names = (["Tanh"] if needs == 1 else ["Sigmoid", "Tanh", "Tanh"][:needs]) * dirs
-    attrs = {"direction": direction}
-    alpha, beta = [0.01] * len(names), [0.0] * len(names)
+    steps, batch = d.extent(1, 6, zero=True), d.extent(1, 9)
+    hidden = d.one_of([1, 3, 8, 16, 20, 32]) if d.kind != "one" else 1
+    attrs = {"direction": direction, "activations": DEFAULTS[op] * dirs}
+    alpha, beta = [0.0] * (per * dirs), [0.0] * (per * dirs)
+    if d.flag():
+        attrs["activations"] = [d.one_of(BOUNDED if k % per == 0 else list(FUNCTIONS)) for k in range(per * dirs)]
+    for k, name in enumerate(attrs["activations"]):
+        alpha[k], beta[k] = PARAMETERS.get(name, (0.0, 0.0))
     if d.flag(0.4):
-        names = [d.one_of(list(FUNCTIONS)) for _ in names]
-        alpha, beta = [0.5] * len(names), [0.25] * len(names)
-        attrs.update({"alpha": alpha, "beta": beta})
-    attrs["activations"] = names
-    clip = None
-    if d.flag(0.3):
-        clip = attrs["clip"] = 0.75
-    inputs, flag, extra = [xw, r, h], False, [None, None]
-    if op == "nn.gru":
-        inputs.append(Tensor(d.rng.uniform(-1, 1, (dirs, 3 * hidden)), dtype))
-        extra = list(wide(inputs[-1]))
-        flag = attrs["linear_before_reset"] = d.flag()
-    lengths = d.rng.integers(0, steps + 1, batch) if d.flag(0.5) else None
+        alpha, beta = [d.one_of([0.5, 0.25, 0.75]) for _ in alpha], [d.one_of([0.5, 0.25]) for _ in beta]
+        attrs["alpha"], attrs["beta"] = alpha, beta
+    clip = d.one_of([None, None, 0.75, 2.0])
+    if clip:
+        attrs["clip"] = clip
+    forget, linear = op == "nn.lstm" and d.flag(0.3), op == "nn.gru" and d.flag()
+    if forget:
+        attrs["input_forget"] = True
+    if linear:
+        attrs["linear_before_reset"] = True
+
+    def small(*s):
+        return Tensor(d.rng.uniform(-1, 1, s), dtype)
+
+    xw, r = small(steps, batch, dirs * gates * hidden), Tensor(
+        d.rng.uniform(-1, 1, (dirs, hidden, gates * hidden)) / np.sqrt(hidden), dtype)
+    h0 = small(dirs, batch, hidden)
+    inputs = [xw, r, h0]
+    sym = [("steps", "batch", dirs * gates * hidden), r.shape, (dirs, "batch", hidden)]
+    c0 = bias = peep = lengths = None
     if op == "nn.lstm":
-        inputs.append(c)
-        extra = [np.zeros(3 * hidden)] * dirs
-        if lengths is not None or d.flag():
-            inputs.append(Tensor(d.rng.uniform(-1, 1, (dirs, 3 * hidden)), dtype))
-            extra = list(wide(inputs[-1]))
-        if d.flag(0.3):
-            flag = attrs["input_forget"] = True
-    if lengths is not None:
-        inputs.append(Tensor(lengths, "int32"))
-    else:
-        lengths = np.full(batch, steps)
-    y, last_h, last_c = np.zeros((steps, dirs, batch, hidden)), wide(h).copy(), wide(c).copy()
+        c0 = small(dirs, batch, hidden)
+        inputs.append(c0)
+        sym.append((dirs, "batch", hidden))
+    if op == "nn.gru":
+        bias = small(dirs, 3 * hidden)
+        inputs.append(bias)
+        sym.append(bias.shape)
+    with_lengths = d.flag()
+    if op == "nn.lstm" and (with_lengths or d.flag()):
+        peep = small(dirs, 3 * hidden)
+        inputs.append(peep)
+        sym.append(peep.shape)
+    if with_lengths:
+        lengths = Tensor(d.rng.integers(-1, steps + 2, batch), "int32")
+        inputs.append(lengths)
+        sym.append(("batch",))
+
+    size = np.minimum(lengths.a, steps) if with_lengths else np.full(batch, steps)
+    y, last_h, last_c = np.zeros((steps, dirs, batch, hidden)), wide(h0).copy(), wide(c0).copy() if c0 else None
     for k in range(dirs):
-        f = [(lambda x, c=gate, g=FUNCTIONS[names[k * needs + i]], a=alpha[k * needs + i], b=beta[k * needs + i]:
-              g(np.clip(x, -clip, clip) if clip and c else x, a, b)) for i, gate in enumerate([True, True, False][:needs])]
-        backwards = direction == "reverse" or k == 1
-        width = gates * hidden
+        f = [lambda x, j=k * per + j: FUNCTIONS[attrs["activations"][j]](x, alpha[j], beta[j]) for j in range(per)]
+        x = wide(xw)[:, :, k * gates * hidden:(k + 1) * gates * hidden]
         for b in range(batch):
-            hs, cs = wide(h)[k, b:b + 1], wide(c)[k, b:b + 1]
-            order = range(lengths[b])
-            for t in reversed(order) if backwards else order:
-                hs, cs = step(op, wide(xw)[t, b:b + 1, k * width:(k + 1) * width], hs, cs, wide(r)[k], extra[k], f, flag)
-                y[t, k, b] = hs
-            last_h[k, b], last_c[k, b] = hs, cs
-    results = [out(y, dtype), out(last_h, dtype)] + ([out(last_c, dtype)] if op == "nn.lstm" else [])
-    sym = [("t", "b", t.shape[2]) if t is xw else tuple("b" if n == batch and i == len(t.shape) - (2 if len(t.shape) > 2 else 1)
-                                                          and (len(t.shape) == 3 and t is not r or len(t.shape) == 1) else n
-                                                          for i, n in enumerate(t.shape)) for t in inputs]
-    return Case(op, inputs, results, attrs=attrs, sym=sym, tol=(2e-4, 2e-5) if dtype == "float32" else (1e-9, 1e-10))
+            h, c = last_h[k, b:b + 1], last_c[k, b:b + 1] if c0 else None
+            order = range(max(int(size[b]), 0))
+            for t in reversed(order) if k == 1 or direction == "reverse" else order:
+                cut = (lambda v: np.clip(v, -clip, clip)) if clip else (lambda v: v)
+                now, w = x[t, b:b + 1], wide(r)[k]
+                if op == "nn.lstm":
+                    h, c = lstm_step(f, cut, now, w, h, c, wide(peep)[k] if peep else None, forget)
+                elif op == "nn.gru":
+                    h = gru_step(f, cut, now, w, h, wide(bias)[k], linear)
+                else:
+                    h = f[0](cut(now + h @ w))
+                y[t, k, b] = h[0]
+            last_h[k, b] = h[0]
+            if c0:
+                last_c[k, b] = c[0]
+    outputs = [out(y, dtype), out(last_h, dtype)] + ([out(last_c, dtype)] if c0 else [])
+    return Case(op, inputs, outputs, attrs=attrs, tol=LOOSE[dtype], sym=sym)
