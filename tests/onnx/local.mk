@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the ONNX importer, through the staged plugins.
 EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh tests/onnx/suite_passes.sh \
-	tests/onnx/plain.ini tests/onnx/cases.sh tests/onnx/cases.txt tests/onnx/make_cases.py
+	tests/onnx/plain.ini tests/onnx/cases.sh tests/onnx/cases.txt tests/onnx/make_cases.py \
+	tests/onnx/select.sh tests/onnx/select_cases.txt tests/onnx/make_select_cases.py
 if BUILD_ONNX
-TESTS += tests/onnx/suite.sh tests/onnx/suite_passes.sh tests/onnx/cases.sh
+TESTS += tests/onnx/suite.sh tests/onnx/suite_passes.sh tests/onnx/cases.sh tests/onnx/select.sh
 check_PROGRAMS += tests/onnx/write_cases
 tests_onnx_write_cases_SOURCES = tests/onnx/write_cases.c tests/onnx/model_writer.c
 tests_onnx_write_cases_LDADD = $(BASE_LIB)

@@ -5,10 +5,11 @@
  *     opset N
  *     node OPERATOR INPUT... -> OUTPUT...       "-": left out
  *     attr NAME int|float|text|ints VALUE...
- *     in|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents
+ *     in|any|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents
  *
  * Each case becomes FOLDER/NAME with model.onnx and test_data_set_0, which holds the tensors `in`
- * and `out` in their order; `const` is an initializer. */
+ * and `out` in their order; `any` is an input of whose extents the model says nothing, `const` an
+ * initializer. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,14 @@ write_bytes(const writer *w, const char *path, mw m)
 }
 
 static void
+end_node(writer *w)
+{
+    if (w->node.n)
+        mw_put(&w->graph, GRAPH_NODE, w->node);
+    w->node = (mw){0};
+}
+
+static void
 end_case(writer *w)
 {
     char path[512];
@@ -62,7 +71,7 @@ end_case(writer *w)
         return;
     if (!w->opset || !w->n_out)
         fail(w, "no opset or output in", w->name);
-    mw_put(&w->graph, GRAPH_NODE, w->node);
+    end_node(w);
     tnb_wire_put_text(&w->graph, GRAPH_NAME, w->name);
     snprintf(path, sizeof path, "%s/%s/model.onnx", w->folder, w->name);
     write_bytes(w, path, mw_model(w->graph, w->opset));
@@ -97,6 +106,7 @@ read_node(writer *w, char *text)
     while (end > rest && end[-1] == ' ')
         end--;
     *end = 0;
+    end_node(w);
     w->node = mw_node(op, NULL, rest, arrow + 3);
 }
 
@@ -161,7 +171,9 @@ read_tensor(writer *w, const char *kind, char *text)
         mw_put(&w->graph, GRAPH_INITIALIZER, t);
         return;
     }
-    bool in = strcmp(kind, "in") == 0;
+    bool in = strcmp(kind, "out") != 0;
+    for (int i = 0; i < rank && strcmp(kind, "any") == 0; i++)
+        dims[i] = -1;
     mw_put(&w->graph, in ? GRAPH_INPUT : GRAPH_OUTPUT, mw_value(name, type, dims, rank));
     snprintf(path, sizeof path, "%s/%s/test_data_set_0/%s_%d.pb", w->folder, w->name,
              in ? "input" : "output", in ? w->n_in++ : w->n_out++);
@@ -189,7 +201,8 @@ read_line(writer *w, char *line)
         read_node(w, rest);
     else if (strcmp(line, "attr") == 0)
         read_attr(w, rest);
-    else if (!strcmp(line, "in") || !strcmp(line, "const") || !strcmp(line, "out"))
+    else if (!strcmp(line, "in") || !strcmp(line, "any") || !strcmp(line, "const") ||
+             !strcmp(line, "out"))
         read_tensor(w, line, rest);
     else
         fail(w, "unknown word", line);
