@@ -157,7 +157,7 @@ check_carry(loop *p, carry *c, uint32_t index, bool *again)
                   "carried value %u ('%s') begins with the type %s, a turn makes it %s", index,
                   c->start->name, onnx_type_text(n->imp, c->start->expr->type),
                   onnx_type_text(n->imp, e->type));
-        onnx_hint(n, "a carried value has to keep its element type and its rank");
+        onnx_note(n, "a carried value has to keep its element type and its rank");
         return false;
     }
     for (uint32_t i = 0; i < dims.n; i++)

@@ -579,6 +579,130 @@ a_branch_without_its_output_is_refused(void **state)
     fixture_refused(f, "node 'pick' (If)", "attribute 'then_branch' is missing", NULL);
 }
 
+/* ---- loops ---- */
+
+/* A body (i, c, v) -> (c, result, ...), with one node. */
+static mw
+body_of(mw step, const char *results)
+{
+    mw b = {0};
+    char name[2] = {0, 0};
+    mw_put(&b, GRAPH_INPUT, mw_value("i", INT64, NULL, 0));
+    mw_put(&b, GRAPH_INPUT, mw_value("c", BOOL, NULL, 0));
+    mw_put(&b, GRAPH_INPUT, mw_value("v", FLOAT, one_dim, 1));
+    mw_put(&b, GRAPH_NODE, step);
+    for (const char *r = results; *r; r++) {
+        name[0] = *r;
+        mw_put(&b, GRAPH_OUTPUT, mw_value(name, FLOAT, NULL, -1));
+    }
+    return b;
+}
+
+/* A loop over x whose count `n` is an input. */
+static mw
+model_of_loop(const char *inputs, const char *outputs, int count_type, mw body)
+{
+    mw g = graph_xy(), n = mw_node("Loop", "loop", inputs, outputs);
+    mw_attr_graph(&n, "body", body);
+    mw_put(&g, GRAPH_INPUT, mw_value("n", count_type, NULL, 0));
+    mw_put(&g, GRAPH_NODE, n);
+    return mw_model(g, 13);
+}
+
+static void
+a_body_of_another_size_is_refused(void **state)
+{
+    fixture *f = *state;
+    fixture_import(f, model_of_loop("n", "y", INT64, body_of(mw_node("Relu", "r", "v", "w"), "cw")),
+                   NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "does not fit 0 carried values", NULL);
+    fixture_import(f,
+                   model_of_loop("n - x x", "y", INT64,
+                                 body_of(mw_node("Relu", "r", "v", "w"), "cw")),
+                   NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "does not fit 2 carried values", NULL);
+    fixture_import(f,
+                   model_of_loop("n - x", "y", INT64, body_of(mw_node("Relu", "r", "v", "w"), "c")),
+                   NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "1 outputs", NULL);
+    fixture_import(f,
+                   model_of_loop("n - x", "y", INT64, body_of(mw_node("Relu", "r", "v", "w"), "")),
+                   NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "0 outputs", NULL);
+    fixture_import(
+        f, model_of_loop("n - x", "y", INT64, body_of(mw_node("Relu", "r", "v", "w"), "cq")), NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "'q'", NULL);
+    fixture_import(f,
+                   model_of_loop("n - - x", "y", INT64,
+                                 body_of(mw_node("Relu", "r", "v", "w"), "cww")),
+                   NULL);
+    fixture_refused(f, "node 'loop' (Loop)", NULL);
+}
+
+static void
+a_condition_that_is_no_bool_is_refused(void **state)
+{
+    fixture *f = *state;
+    fixture_import(
+        f, model_of_loop("n - x", "y", INT64, body_of(mw_node("Relu", "r", "v", "w"), "ww")), NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "the condition", NULL);
+    mw a = {0}, b = {0}, n = mw_node("If", "pick", "x", "y");
+    mw_put(&a, GRAPH_OUTPUT, mw_value("x", FLOAT, one_dim, 1));
+    mw_put(&b, GRAPH_OUTPUT, mw_value("x", FLOAT, one_dim, 1));
+    mw_attr_graph(&n, "then_branch", a);
+    mw_attr_graph(&n, "else_branch", b);
+    fixture_import(f, model_of(n), NULL);
+    fixture_refused(f, "node 'pick' (If)", NULL);
+}
+
+static void
+a_carried_value_keeps_its_type(void **state)
+{
+    fixture *f = *state;
+    mw flat = mw_node("ReduceSum", "sum", "v", "w"), cast = mw_node("Cast", "cast", "v", "w");
+    mw_attr_int(&flat, "keepdims", 0);
+    mw_attr_int(&cast, "to", INT64);
+    fixture_import(f, model_of_loop("n - x", "y", INT64, body_of(flat, "cw")), NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "carried value 0 ('x')", "float32[4]", "its rank",
+                    NULL);
+    fixture_import(f, model_of_loop("n - x", "y", INT64, body_of(cast, "cw")), NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "carried value 0 ('x')", "int64[4]", NULL);
+}
+
+static void
+collected_results_have_one_shape(void **state)
+{
+    fixture *f = *state;
+    mw join = mw_node("Concat", "join", "v x", "w");
+    mw_attr_int(&join, "axis", 0);
+    fixture_import(f, model_of_loop("n - x", "z y", INT64, body_of(join, "cww")), NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "collected result 0", "not the same in every turn",
+                    "--bind n=FILE", NULL);
+}
+
+static void
+a_scan_checks_what_it_runs_over(void **state)
+{
+    fixture *f = *state;
+    for (int k = 0; k < 3; k++) {
+        mw g = graph_xy(), b = {0}, n = mw_node("Scan", "scan", "x", "y");
+        int64_t axes[2] = {k == 2 ? 3 : 0, 0};
+        mw_put(&b, GRAPH_INPUT, mw_value("v", FLOAT, NULL, 0));
+        mw_put(&b, GRAPH_NODE, mw_node("Relu", "r", "v", "w"));
+        mw_put(&b, GRAPH_OUTPUT, mw_value("w", FLOAT, NULL, 0));
+        mw_attr_graph(&n, "body", b);
+        mw_attr_int(&n, "num_scan_inputs", k == 0 ? 2 : 1);
+        mw_attr_ints(&n, "scan_input_axes", axes, k == 1 ? 2 : 1);
+        mw_put(&g, GRAPH_NODE, n);
+        fixture_import(f, mw_model(g, 13), NULL);
+        fixture_refused(f, "node 'scan' (Scan)",
+                        k == 0   ? "num_scan_inputs"
+                        : k == 1 ? "scan_input_axes"
+                                 : "3",
+                        NULL);
+    }
+}
+
 int
 main(void)
 {
@@ -619,6 +743,11 @@ main(void)
         cmocka_unit_test(functions_that_call_each_other_for_ever_are_refused),
         cmocka_unit_test(an_endless_loop_is_refused),
         cmocka_unit_test(a_branch_without_its_output_is_refused),
+        cmocka_unit_test(a_body_of_another_size_is_refused),
+        cmocka_unit_test(a_condition_that_is_no_bool_is_refused),
+        cmocka_unit_test(a_carried_value_keeps_its_type),
+        cmocka_unit_test(collected_results_have_one_shape),
+        cmocka_unit_test(a_scan_checks_what_it_runs_over),
     };
     return cmocka_run_group_tests(tests, fixture_open, fixture_close);
 }

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""If, Loop and Scan against the same loops in Python: written as models here, run by `tenon onnx-test`.
+
+    loops.py [--keep DIR] [CASE...]
+
+Counts and conditions come at run time, so that loops are loops of the virtual machine; on the cpu target, on the
+interpreter, and with every pass verified. Ends with 77 where no Python with NumPy is found.
+"""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+try:
+    import numpy as np
+except ImportError:  # another Python of this machine may have it
+    other = "/usr/bin/python3"
+    if os.environ.get("LOOPS_PYTHON") or not os.path.exists(other):
+        print("no Python with NumPy (Debian: python3-numpy): skipped")
+        sys.exit(77)
+    os.environ["LOOPS_PYTHON"] = other
+    os.execv(other, [other] + sys.argv)
+
+# ---- models as wire bytes ----
+
+TYPES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9}
+F, I, B = "float32", "int64", "bool"
+
+
+def varint(v):
+    v &= (1 << 64) - 1
+    out = bytearray()
+    while v > 127:
+        out.append(v & 127 | 128)
+        v >>= 7
+    return bytes(out + bytes([v]))
+
+
+def number(field, v):
+    return varint(field << 3) + varint(v)
+
+
+def part(field, b):
+    b = b.encode() if isinstance(b, str) else b
+    return varint(field << 3 | 2) + varint(len(b)) + b
+
+
+def tensor(name, a):
+    a = np.asarray(a)
+    return b"".join(number(1, n) for n in a.shape) + number(2, TYPES[a.dtype.name]) + part(8, name) + part(9, a.tobytes())
+
+
+def value(name, dtype, dims):
+    shape = b"".join(part(1, part(2, d) if isinstance(d, str) else number(1, d)) for d in dims)
+    return part(1, name) + part(2, part(1, number(1, TYPES[dtype]) + part(2, shape)))
+
+
+def attribute(name, v):
+    head = part(1, name)
+    if isinstance(v, bytes):
+        return head + part(6, v) + number(20, 5)
+    if isinstance(v, np.ndarray):
+        return head + part(5, tensor("", v)) + number(20, 4)
+    if isinstance(v, list):
+        return head + b"".join(number(8, x) for x in v) + number(20, 7)
+    return head + number(3, v) + number(20, 2)
+
+
+def node(op, inputs, outputs, **attrs):
+    return (b"".join(part(1, x) for x in inputs.split(" ")) if inputs else b"") + \
+        b"".join(part(2, x) for x in outputs.split(" ")) + part(4, op) + \
+        b"".join(part(5, attribute(k, v)) for k, v in attrs.items())
+
+
+def graph(nodes, inputs, outputs, consts=None):
+    return b"".join(part(1, n) for n in nodes) + part(2, "g") + \
+        b"".join(part(5, tensor(k, v)) for k, v in (consts or {}).items()) + \
+        b"".join(part(11, v) for v in inputs) + b"".join(part(12, v) for v in outputs)
+
+
+def model(g):
+    return number(1, 8) + part(7, g) + part(8, part(1, "") + number(2, 16))
+
+
+def branch(nodes, *outputs, consts=None):
+    return graph(nodes, [], [value(o, F, []) for o in outputs], consts)
+
+
+def body(nodes, inputs, outputs):
+    """inputs: (name, type, dims) after the counter `i` and the condition `c`; outputs: names after the condition."""
+    return graph(nodes, [value("i", I, []), value("c", B, [])] + [value(*v) for v in inputs],
+                 [value(o, F, []) for o in outputs])
+
+
+# ---- cases: the graph, and a function that gives (inputs, outputs) for a draw ----
+
+cases = {}
+
+
+def case(f):
+    cases[f.__name__] = f
+    return f
+
+
+def f32(x):
+    return np.asarray(x, np.float32)
+
+
+def i64(x):
+    return np.asarray(x, np.int64)
+
+
+def stacked(rows, shape):
+    return f32(rows) if len(rows) else np.zeros((0,) + shape, np.float32)
+
+
+@case
+def condition_in_the_body(rng):
+    """No count: the sum decides; results of an unknown number of turns are collected."""
+    b = body([node("Mul", "v k", "w"), node("ReduceSum", "w", "s", keepdims=0), node("Less", "s limit", "go")],
+             [("v", F, [4])], ["go", "w", "s"])
+    g = graph([node("Loop", " start x", "y sums", body=b)],
+              [value("x", F, [4]), value("start", B, [])], [value("y", F, [4]), value("sums", F, ["t"])],
+              {"k": f32(1.5), "limit": f32(100)})
+    draws = []
+    for start, lo in ((True, 1), (False, 1), (True, 1e-9), (True, 200)):
+        x = f32(rng.uniform(lo, 2 * lo, 4))
+        v, sums, go = x, [], start
+        while go:
+            v = f32(v * f32(1.5))
+            sums.append(v.sum())
+            go = sums[-1] < 100
+        draws.append(([x, np.array(start)], [v, stacked(sums, ())]))
+    return g, draws
+
+
+@case
+def a_carried_value_grows(rng):
+    b = body([node("Concat", "v more", "w", axis=0), node("Identity", "c", "d")], [("v", F, ["n"])], ["d", "w"])
+    g = graph([node("Loop", "m  x", "y", body=b)], [value("x", F, ["a"]), value("more", F, ["b"]), value("m", I, [])],
+              [value("y", F, ["q"])])
+    draws = []
+    for n, k, m in ((3, 2, 5), (3, 2, 0), (0, 1, 100), (2, 0, 7), (1, 1, -4)):
+        x, more = f32(rng.random(n)), f32(rng.random(k))
+        draws.append(([x, more, i64(m)], [np.concatenate([x] + [more] * max(m, 0))]))
+    return g, draws
+
+
+@case
+def loops_in_loops(rng):
+    """The inner one uses both counters and a value from two graphs further out; its results are collected twice."""
+    inner = graph([node("Cast", "j", "jf", to=1), node("Cast", "i", "jg", to=1), node("Mul", "jf jg", "p"),
+                   node("Add", "acc p", "a"), node("Add", "a w", "b"), node("Identity", "cj", "ck")],
+                  [value("j", I, []), value("cj", B, []), value("acc", F, [2])],
+                  [value("ck", B, []), value("b", F, [2]), value("a", F, [2])])
+    outer = body([node("Loop", "n2  o", "o2 rows", body=inner), node("Identity", "c", "d")], [("o", F, [2])],
+                 ["d", "o2", "rows"])
+    g = graph([node("Loop", "n1  x", "y rows", body=outer)],
+              [value("x", F, [2]), value("w", F, [2]), value("n1", I, []), value("n2", I, [])],
+              [value("y", F, [2]), value("rows", F, ["p", "q", 2])])
+    draws = []
+    for n1, n2 in ((3, 4), (20, 1), (1, 33), (4, 0)):
+        x, w = f32(rng.random(2)), f32(rng.random(2))
+        v, rows = x, np.zeros((n1, n2, 2), np.float32)
+        for i in range(n1):
+            for j in range(n2):
+                rows[i, j] = v + f32(j * i)
+                v = rows[i, j] + w
+        draws.append(([x, w, i64(n1), i64(n2)], [v, rows]))
+    return g, draws
+
+
+@case
+def scan_both_ways(rng):
+    b = graph([node("Add", "s x", "s2"), node("Mul", "x y", "p"), node("Sub", "s2 y", "q")],
+              [value("s", F, [3]), value("x", F, [3]), value("y", F, [3])],
+              [value("s2", F, [3]), value("p", F, [3]), value("q", F, [3])])
+    g = graph([node("Scan", "s0 x y", "last ps qs", body=b, num_scan_inputs=2, scan_input_axes=[0, 1],
+                    scan_input_directions=[0, 1], scan_output_axes=[0, 1], scan_output_directions=[1, 0])],
+              [value("s0", F, [3]), value("x", F, ["t", 3]), value("y", F, [3, "t"])],
+              [value("last", F, [3]), value("ps", F, ["t", 3]), value("qs", F, [3, "t"])])
+    draws = []
+    for t in (7, 1, 0, 300):
+        s, x, y = f32(rng.random(3)), f32(rng.random((t, 3))), f32(rng.random((3, t)))
+        ps, qs, v = np.zeros((t, 3), np.float32), np.zeros((3, t), np.float32), s
+        for i in range(t):
+            back = y[:, t - 1 - i]
+            v = v + x[i]
+            ps[t - 1 - i], qs[:, i] = x[i] * back, v - back
+        draws.append(([s, x, y], [v, ps, qs]))
+    return g, draws
+
+
+@case
+def branches_of_different_shapes(rng):
+    yes = branch([node("If", "c2", "q", then_branch=branch([node("Add", "x x", "r")], "r"),
+                       else_branch=branch([node("Mul", "x w", "r")], "r")), node("Neg", "q", "qq")], "qq")
+    no = branch([node("Concat", "x x", "cc", axis=0)], "cc")
+    g = graph([node("If", "c1", "y", then_branch=yes, else_branch=no), node("Relu", "y", "z"), node("Shape", "y", "size")],
+              [value("x", F, ["n"]), value("w", F, ["n"]), value("c1", B, []), value("c2", B, [])],
+              [value("z", F, ["m"]), value("size", I, [1])])
+    draws = []
+    for c1 in (True, False):
+        for c2 in (True, False):
+            n = int(rng.integers(1, 6))
+            x, w = f32(rng.normal(size=n)), f32(rng.normal(size=n))
+            y = -(x + x if c2 else x * w) if c1 else np.concatenate([x, x])
+            draws.append(([x, w, np.array(c1), np.array(c2)], [np.maximum(y, 0), i64(y.shape)]))
+    return g, draws
+
+
+@case
+def integers_are_carried_as_scalars(rng):
+    """Fibonacci; the count is an extent."""
+    b = body([node("Add", "a b", "s"), node("Identity", "b", "b2"), node("Identity", "c", "d")],
+             [("a", I, []), ("b", I, [])], ["d", "b2", "s", "a"])
+    g = graph([node("Shape", "x", "size"), node("Squeeze", "size", "n"), node("Loop", "n  zero one", "u v all", body=b)],
+              [value("x", F, ["k"])], [value("u", I, []), value("v", I, []), value("all", I, ["k"])],
+              {"zero": i64(0), "one": i64(1)})
+    draws = []
+    for k in (1, 2, 0, 50):
+        u, v, all_ = 0, 1, []
+        for _ in range(k):
+            all_.append(u)
+            u, v = v, u + v
+        draws.append(([np.zeros(k, np.float32)], [i64(u), i64(v), i64(all_).reshape(k)]))
+    return g, draws
+
+
+@case
+def an_early_exit(rng):
+    """Stops behind the first element that is not positive, or after m turns."""
+    b = body([node("Gather", "x i", "e", axis=0), node("Greater", "e zero", "go"), node("Add", "s e", "s2")],
+             [("s", F, [])], ["go", "s2", "e"])
+    g = graph([node("Loop", "m  s0", "sum seen", body=b)], [value("x", F, ["n"]), value("m", I, []), value("s0", F, [])],
+              [value("sum", F, []), value("seen", F, ["t"])], {"zero": f32(0)})
+    draws = []
+    for x, m in (([1, 2, 3, -4, 5], 5), (list(range(1, 41)), 40), ([1, -2], -3), ([1, 2, 3, 4, 5], 2), ([-1], 1)):
+        s, seen = f32(0), []
+        for i in range(m):
+            seen.append(x[i])
+            s = s + f32(x[i])
+            if x[i] <= 0:
+                break
+        draws.append(([f32(x), i64(m), f32(0)], [s, stacked(seen, ())]))
+    return g, draws
+
+
+@case
+def an_if_in_a_loop_in_an_if(rng):
+    pick = node("If", "small", "w", then_branch=branch([node("Add", "v one", "r")], "r"),
+                else_branch=branch([node("Mul", "v half", "r")], "r"))
+    b = body([node("ReduceMax", "v", "top", keepdims=0), node("Less", "top limit", "small"), pick,
+              node("Identity", "c", "d")], [("v", F, ["n"])], ["d", "w", "top"])
+    yes = branch([node("Loop", "m  x", "xl tops", body=b)], "xl", "tops")
+    no = branch([node("Neg", "x", "xn")], "xn", "empty", consts={"empty": np.zeros(2, np.float32)})
+    g = graph([node("If", "go", "y tops", then_branch=yes, else_branch=no)],
+              [value("x", F, ["n"]), value("m", I, []), value("go", B, [])], [value("y", F, ["n"]), value("tops", F, ["t"])],
+              {"one": f32(1), "half": f32(0.5), "limit": f32(6)})
+    draws = []
+    for go, m in ((True, 30), (False, 3), (True, 0)):
+        x = f32(rng.integers(0, 5, 3))
+        v, tops = x, []
+        for _ in range(m if go else 0):
+            tops.append(v.max())
+            v = v + 1 if tops[-1] < 6 else v * f32(0.5)
+        draws.append(([x, i64(m), np.array(go)], [v if go else -x, stacked(tops, ()) if go else np.zeros(2, np.float32)]))
+    return g, draws
+
+
+@case
+def a_cell_in_a_scan(rng):
+    r = f32(rng.uniform(-0.5, 0.5, (8, 8)))
+    b = graph([node("MatMul", "h r", "hr"), node("Add", "x hr", "p"), node("Tanh", "p", "h2"), node("Identity", "h2", "y")],
+              [value("h", F, ["b", 8]), value("x", F, ["b", 8])], [value("h2", F, ["b", 8]), value("y", F, ["b", 8])])
+    g = graph([node("Scan", "h0 x", "last ys", body=b, num_scan_inputs=1)],
+              [value("h0", F, ["b", 8]), value("x", F, ["t", "b", 8])],
+              [value("last", F, ["b", 8]), value("ys", F, ["t", "b", 8])], {"r": r})
+    draws = []
+    for t, n in ((50, 3), (2, 1)):
+        h, x = f32(rng.random((n, 8))), f32(rng.random((t, n, 8)))
+        v, ys = h, []
+        for i in range(t):
+            v = np.tanh(x[i] + v @ r)
+            ys.append(v)
+        draws.append(([h, x], [v, f32(ys)]))
+    return g, draws
+
+
+@case
+def extents_found_in_each_turn(rng):
+    """Zeros leave until nothing is left."""
+    b = body([node("Sub", "v one", "w"), node("NonZero", "w", "nz"), node("Squeeze", "nz axis", "at"),
+              node("Gather", "w at", "left", axis=0), node("Size", "left", "n"), node("Greater", "n zero", "go")],
+             [("v", F, ["n"])], ["go", "left", "n"])
+    g = graph([node("Loop", "  x", "y sizes", body=b)], [value("x", F, ["n"])], [value("y", F, ["m"]), value("sizes", I, ["t"])],
+              {"one": f32(1), "zero": i64(0), "axis": i64([0])})
+    draws = []
+    for n in (7, 1):
+        x = f32(rng.integers(1, 6, n))
+        v, sizes = x, []
+        while not sizes or sizes[-1]:
+            v = v - 1
+            v = v[v != 0]
+            sizes.append(len(v))
+        draws.append(([x], [v, i64(sizes)]))
+    return g, draws
+
+
+@case
+def many_turns_of_a_known_number(rng):
+    b = body([node("Mul", "v k", "m"), node("Add", "m k", "w"), node("Identity", "c", "d")], [("v", F, [4])],
+             ["d", "w", "m"])
+    g = graph([node("Loop", "n  x", "y ms", body=b)], [value("x", F, [4])], [value("y", F, [4]), value("ms", F, [1000, 4])],
+              {"k": f32(0.5), "n": i64(1000)})
+    x = f32(rng.random(4))
+    v, ms = x, []
+    for _ in range(1000):
+        ms.append(v * f32(0.5))
+        v = ms[-1] + f32(0.5)
+    return g, [([x], [v, f32(ms)])]
+
+
+@case
+def the_largest_count(rng):
+    b = body([node("Add", "n one", "m"), node("Less", "m limit", "go"), node("Not", "f", "f2")],
+             [("n", "int32", []), ("f", B, [1])], ["go", "m", "f2"])
+    g = graph([node("Loop", "most yes n0 f0", "n f", body=b)],
+              [value("n0", "int32", []), value("f0", B, [1]), value("limit", "int32", [])],
+              [value("n", "int32", []), value("f", B, [1])],
+              {"most": i64(2**63 - 1), "yes": np.array(True), "one": np.array(1, np.int32)})
+    return g, [([np.array(0, np.int32), np.array([True]), np.array(n, np.int32)], [np.array(n, np.int32), np.array([n % 2 == 0])])
+               for n in (1001, 1)]
+
+
+@case
+def shapes_that_follow_the_counter(rng):
+    b = body([node("Unsqueeze", "i zero", "e"), node("Add", "e one", "end"), node("Slice", "x zero end", "head"),
+              node("ReduceSum", "head", "r", keepdims=0), node("Add", "s r", "s2"), node("Identity", "c", "d")],
+             [("s", F, [])], ["d", "s2", "r"])
+    g = graph([node("Loop", "m  s0", "sum rs", body=b)], [value("x", F, ["n"]), value("m", I, []), value("s0", F, [])],
+              [value("sum", F, []), value("rs", F, ["t"])], {"zero": i64([0]), "one": i64([1])})
+    draws = []
+    for m in (5, 9, 1):
+        x = f32(rng.random(5))
+        rs = [x[:i + 1].sum() for i in range(m)]
+        draws.append(([x, i64(m), f32(0)], [f32(sum(rs)), f32(rs)]))
+    return g, draws
+
+
+# ---- running ----
+
+
+def write(folder, name, g, draws):
+    at = os.path.join(folder, "test_" + name)
+    os.makedirs(at)
+    with open(os.path.join(at, "model.onnx"), "wb") as f:
+        f.write(model(g))
+    for k, (inputs, outputs) in enumerate(draws):
+        data = os.path.join(at, f"test_data_set_{k}")
+        os.makedirs(data)
+        for kind, arrays in (("input", inputs), ("output", outputs)):
+            for i, a in enumerate(arrays):
+                with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
+                    f.write(tensor("", np.asarray(a)))
+    return at
+
+
+def main():
+    args = sys.argv[1:]
+    keep = args.pop(1) if args[:1] == ["--keep"] else None
+    args = args[1:] if keep else args
+    folder = keep or tempfile.mkdtemp(prefix="tenon-loops-")
+    failed = False
+    plugins = os.environ.get("TENON_PLUGIN_PATH")
+    if plugins and not all(os.path.exists(os.path.join(plugins, p)) for p in ("onnx.so", "cpu.so")):
+        print("built without the onnx or the cpu plugin: skipped")
+        sys.exit(77)
+    try:
+        paths = [write(folder, n, *f(np.random.default_rng(1))) for n, f in cases.items() if not args or n in args]
+        for how in (["-t", "cpu"], ["--interp"], ["-t", "cpu", "--verify", "--verify-budget", "20000000"]):
+            r = subprocess.run([os.environ["TENON"], "onnx-test", *how, "--atol", "1e-5", *paths], capture_output=True,
+                               text=True)
+            lines = (r.stdout + r.stderr).splitlines()
+            print(" ".join(how), lines[-1] if lines else "")
+            for line in lines:
+                if not line.startswith("PASS") and line != lines[-1]:
+                    print("  " + line)
+            failed |= r.returncode != 0 or any(line.startswith(("SKIP", "FAIL")) for line in lines)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+main()
