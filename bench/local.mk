@@ -12,4 +12,5 @@ EXTRA_DIST += bench/llm.py bench/limits bench/cpu-first bench/cpu_first.py
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
 
 # What they gave on the machines named in them.
-EXTRA_DIST += bench/results/cpu-first-2026-11-21.txt
+EXTRA_DIST += bench/results/cpu-first-2026-11-21.txt bench/results/llama-passes-2026-11-21.txt \
+	bench/results/memory-plan-2026-11-21.txt

@@ -3,10 +3,11 @@
 """Beside each other for every model: the bytes that StaticPlanBlockMemory{mode=arena} plans, and the lower bound, which is
 the largest sum of tensors alive at one time.
 
-    memory_plan.py MODEL...            ONNX files or TVMScript modules
+    memory_plan.py [NAME=BOUND...] MODEL...            ONNX files or TVMScript modules; largest values of dynamic extents
 
 Environment: TENON (default: tenon), TARGET (default: gpu_generic, for which nothing is compiled). Exit status 1 when a plan is
 more than 10% above its bound, beside what the alignment of its tensors to 64 bytes takes."""
+import json
 import os
 import re
 import subprocess
@@ -16,11 +17,16 @@ import tempfile
 TENON, TARGET = os.environ.get("TENON", "tenon"), os.environ.get("TARGET", "gpu_generic")
 NOTE = re.compile(r"pass StaticPlanBlockMemory: (.*): (\d+) tensors in (\d+) bytes; at least (\d+) are alive")
 failed = False
+bounds = {n: int(v) for n, v in (a.split("=") for a in sys.argv[1:] if re.fullmatch(r"\w+=\d+", a))}
+models = [a for a in sys.argv[1:] if not re.fullmatch(r"\w+=\d+", a)]
 print(f'{"model: function":<48} {"tensors":>8} {"planned":>14} {"lower bound":>14} {"above":>8}')
 with tempfile.TemporaryDirectory() as work:
-    for model in sys.argv[1:]:
+    config = os.path.join(work, "bounds.ini")
+    with open(config, "w") as f:
+        f.write(f"[pipeline {TARGET}]\ninsert.bounds = before library_dispatch: AttachVariableBounds{{variable_bounds={json.dumps(bounds)}}}\n")
+    for model in models:
         name = os.path.basename(os.path.dirname(model)) if os.path.basename(model) == "model.onnx" else os.path.basename(model)
-        r = subprocess.run([TENON, "compile", model, "-t", TARGET, "--log", "info", "-o", os.path.join(work, "out.tno")],
+        r = subprocess.run([TENON, "compile", model, "-t", TARGET, "--log", "info", "--config", config, "-o", os.path.join(work, "out.tno")],
                            capture_output=True, text=True, errors="replace")
         notes = NOTE.findall(r.stderr)
         for f, n, planned, bound in notes:

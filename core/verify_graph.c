@@ -151,11 +151,11 @@ check_call(struct graph *g, const tn_call *c)
         check_leaf(g, c->args.at[i], "an argument");
     for (uint32_t i = 0; i < c->ty_args.n; i++)
         check_type(v, c->ty_args.at[i]);
-    if (!callee_is_pure(v, c)) {
+    if ((g->in_dataflow || g->pure) && !callee_is_pure(v, c)) {
         const char *name = op ? op->name : tn_brief(v->ctx, c->op);
-        if (g->in_dataflow)
+        if (g->in_dataflow) {
             tn_verify_error(v, &c->base, "an impure call (of %s) stands in a dataflow block", name);
-        else if (g->pure) {
+        } else {
             tn_verify_error(v, &c->base, "a pure function contains an impure call (of %s)", name);
             tnb_diag_hint(tn_diags(v->ctx), "declare the function with pure=False");
         }

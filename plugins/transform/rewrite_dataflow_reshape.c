@@ -120,7 +120,21 @@ typedef struct rewriting {
     tn_ctx *ctx;
     const tn_module *m;
     tnb_ptrmap overwritten; /* variables that calls compute in place: they must not be views */
+    tnb_ptrmap seen;        /* programs that were looked at */
 } rewriting;
+
+static int
+reshaped_param_once(rewriting *w, const tn_prim_func *f)
+{
+    const int *known = tnb_ptrmap_get(&w->seen, f);
+    if (!known) {
+        int *which = TNB_NEW(tn_scratch(w->ctx), int);
+        *which = reshaped_param(w->ctx, f);
+        tnb_ptrmap_set(&w->seen, f, which);
+        known = which;
+    }
+    return *known;
+}
 
 static const tn_expr *
 as_reshape(rewriting *w, const tn_expr *value)
@@ -130,7 +144,7 @@ as_reshape(rewriting *w, const tn_expr *value)
     const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(w->m, gv->name)) : NULL;
     const tn_tuple *args = c ? tn_as_tuple(c->args.at[1]) : NULL;
     tn_list in, out;
-    int which = f && args && tn_is(value->type, TN_KIND_TY_TENSOR) ? reshaped_param(w->ctx, f) : -1;
+    int which = f && args && tn_is(value->type, TN_KIND_TY_TENSOR) ? reshaped_param_once(w, f) : -1;
     if (which < 0 || (uint32_t)which >= args->fields.n)
         return NULL;
     const tn_expr *x = args->fields.at[which];
@@ -169,6 +183,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     rewriting w = {.ctx = pc->ctx, .m = m};
+    tnb_ptrmap_init(&w.seen, tn_scratch(pc->ctx));
     transform_find_overwritten(pc->ctx, m, func, &w.overwritten);
     tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block};
     const tn_node *out = tn_rewrite(&r, func);
