@@ -46,6 +46,48 @@ insert_slot(uint32_t *slots, uint32_t n_slots, uint64_t hash, uint32_t index)
     slots[i] = index + 1;
 }
 
+/* What both kinds of map consist of. Entries begin with their key, NULL where one was removed. */
+struct table {
+    void *at;
+    uint32_t *slots;
+    uint32_t n, cap, n_slots;
+};
+_Static_assert(offsetof(struct tnb_ptrmap_entry, key) == 0 &&
+                   offsetof(struct tnb_strmap_entry, key) == 0,
+               "grow() reads the keys");
+
+/* Doubles the entries; removed ones are dropped. False when the arena has no memory. */
+static bool
+grow(tnb_arena *a, struct table *t, size_t item, uint64_t (*hash_of)(const void *entry))
+{
+    const char *old = t->at;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        live += *(const void *const *)(const void *)(old + i * item) != NULL;
+    struct table to = {.cap = live > t->cap / 2 || !t->cap ? next_cap(t->cap) : t->cap};
+    if (to.cap <= live)
+        return false;
+    to.at = tnb_alloc_n(a, to.cap, item);
+    if (to.cap > LINEAR) {
+        for (to.n_slots = 2; to.n_slots < to.cap + to.cap / 2; to.n_slots *= 2) {
+        }
+        to.slots = TNB_NEW_N(a, uint32_t, to.n_slots);
+    }
+    if (tnb_arena_failed(a))
+        return false;
+    for (uint32_t i = 0; i < t->n; i++) {
+        const char *entry = old + i * item;
+        if (!*(const void *const *)(const void *)entry)
+            continue;
+        memcpy((char *)to.at + to.n * item, entry, item);
+        if (to.slots)
+            insert_slot(to.slots, to.n_slots, hash_of(entry), to.n);
+        to.n++;
+    }
+    *t = to;
+    return true;
+}
+
 /* ---- pointers ---- */
 
 void
@@ -72,38 +114,19 @@ ptr_find(const tnb_ptrmap *m, const void *key)
     return NULL;
 }
 
-/* Doubles the entries; removed ones are dropped. False when the arena has no memory. */
+static uint64_t
+hash_of_ptr_entry(const void *entry)
+{
+    return hash_ptr(((const struct tnb_ptrmap_entry *)entry)->key);
+}
+
 static bool
 ptr_grow(tnb_ptrmap *m)
 {
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < m->n; i++)
-        live += m->at[i].key != NULL;
-    uint32_t cap = live > m->cap / 2 || !m->cap ? next_cap(m->cap) : m->cap;
-    if (cap <= live)
+    struct table t = {m->at, m->slots, m->n, m->cap, m->n_slots};
+    if (!grow(m->arena, &t, sizeof *m->at, hash_of_ptr_entry))
         return false;
-    struct tnb_ptrmap_entry *at = TNB_NEW_N(m->arena, struct tnb_ptrmap_entry, cap);
-    uint32_t *slots = NULL, n_slots = 0;
-    if (cap > LINEAR) {
-        for (n_slots = 2; n_slots < cap + cap / 2; n_slots *= 2) {
-        }
-        slots = TNB_NEW_N(m->arena, uint32_t, n_slots);
-    }
-    if (tnb_arena_failed(m->arena))
-        return false;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->n; i++)
-        if (m->at[i].key) {
-            at[n] = m->at[i];
-            if (slots)
-                insert_slot(slots, n_slots, hash_ptr(at[n].key), n);
-            n++;
-        }
-    m->at = at;
-    m->slots = slots;
-    m->n_slots = n_slots;
-    m->n = n;
-    m->cap = cap;
+    *m = (tnb_ptrmap){m->arena, t.at, t.slots, t.n, t.cap, t.n_slots};
     return true;
 }
 
@@ -170,37 +193,19 @@ str_find(const tnb_strmap *m, const char *key, uint64_t hash)
     return NULL;
 }
 
+static uint64_t
+hash_of_str_entry(const void *entry)
+{
+    return ((const struct tnb_strmap_entry *)entry)->hash;
+}
+
 static bool
 str_grow(tnb_strmap *m)
 {
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < m->n; i++)
-        live += m->at[i].key != NULL;
-    uint32_t cap = live > m->cap / 2 || !m->cap ? next_cap(m->cap) : m->cap;
-    if (cap <= live)
+    struct table t = {m->at, m->slots, m->n, m->cap, m->n_slots};
+    if (!grow(m->arena, &t, sizeof *m->at, hash_of_str_entry))
         return false;
-    struct tnb_strmap_entry *at = TNB_NEW_N(m->arena, struct tnb_strmap_entry, cap);
-    uint32_t *slots = NULL, n_slots = 0;
-    if (cap > LINEAR) {
-        for (n_slots = 2; n_slots < cap + cap / 2; n_slots *= 2) {
-        }
-        slots = TNB_NEW_N(m->arena, uint32_t, n_slots);
-    }
-    if (tnb_arena_failed(m->arena))
-        return false;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->n; i++)
-        if (m->at[i].key) {
-            at[n] = m->at[i];
-            if (slots)
-                insert_slot(slots, n_slots, at[n].hash, n);
-            n++;
-        }
-    m->at = at;
-    m->slots = slots;
-    m->n_slots = n_slots;
-    m->n = n;
-    m->cap = cap;
+    *m = (tnb_strmap){m->arena, t.at, t.slots, t.n, t.cap, t.n_slots};
     return true;
 }
 

@@ -230,8 +230,7 @@ make_program(struct driver *d, struct driver_variant *v)
     timed(d, tn_strf(d->ctx, "%s: code for constants", v->target.name), start);
     start = now();
     tnk_vm_input in = {.module = v->module,
-                       .device =
-                           v->target.kind->device ? v->target.kind->device : v->target.kind->name,
+                       .device = driver_device(v->target.kind),
                        .kernels = v->kernels,
                        .kernel_funcs = v->kernel_funcs,
                        .n_kernels = v->n_kernels,

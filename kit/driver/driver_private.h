@@ -14,6 +14,10 @@
 void
 driver_error(tn_ctx *ctx, const tnb_err *err);
 
+/* The driver that runs a target's code: by default the one of the same name. */
+const char *
+driver_device(const tn_target_kind *kind);
+
 /* One variant on its way into the artifact. */
 struct driver_variant {
     tnk_target target;

@@ -111,7 +111,7 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
     const tn_node *features = tn_dict_get(v->code.requires_, "features");
     return tn_dictv(ctx, "name", tn_string(ctx, v->target.name), "target",
                     target_text(ctx, v->target.target), "device",
-                    tn_string(ctx, v->target.kind->device), "format",
+                    tn_string(ctx, driver_device(v->target.kind)), "format",
                     tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""),
                     "features", features ? features : tn_array_of(ctx, (tn_list){0}), "packed",
                     tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);

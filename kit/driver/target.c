@@ -15,6 +15,12 @@ driver_error(tn_ctx *ctx, const tnb_err *err)
         tnb_diag_hint(tn_diags(ctx), "%s", err->hint);
 }
 
+const char *
+driver_device(const tn_target_kind *kind)
+{
+    return kind->device ? kind->device : kind->name;
+}
+
 static uint32_t
 schema_names(const tn_target_kind *kind, const char **names, uint32_t max)
 {

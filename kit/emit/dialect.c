@@ -32,6 +32,11 @@ static const char *const cuda_threads[] = {
     NULL,
 };
 
+/* The names of integers, from 64 bits to 8, signed before unsigned. */
+#define INTEGERS(i64, u64, i32, u32, i16, u16, i8, u8)                                \
+    .int64 = (i64), .uint64 = (u64), .int32 = (i32), .uint32 = (u32), .int16 = (i16), \
+    .uint16 = (u16), .int8 = (i8), .uint8 = (u8)
+
 static const tnk_dialect dialects[] = {
     {
         .size = sizeof(tnk_dialect),
@@ -44,14 +49,8 @@ static const tnk_dialect dialects[] = {
         .local = "",
         .restrict_ = "restrict",
         .inline_ = "static inline",
-        .int64 = "int64_t",
-        .uint64 = "uint64_t",
-        .int32 = "int32_t",
-        .uint32 = "uint32_t",
-        .int16 = "int16_t",
-        .uint16 = "uint16_t",
-        .int8 = "int8_t",
-        .uint8 = "uint8_t",
+        INTEGERS("int64_t", "uint64_t", "int32_t", "uint32_t", "int16_t", "uint16_t", "int8_t",
+                 "uint8_t"),
         .gnu_vectors = true,
         .team = true,
         .prologue = c_prologue,
@@ -69,14 +68,7 @@ static const tnk_dialect dialects[] = {
         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
         .inline_ = "inline",
         .threads = opencl_threads,
-        .int64 = "long",
-        .uint64 = "ulong",
-        .int32 = "int",
-        .uint32 = "uint",
-        .int16 = "short",
-        .uint16 = "ushort",
-        .int8 = "char",
-        .uint8 = "uchar",
+        INTEGERS("long", "ulong", "int", "uint", "short", "ushort", "char", "uchar"),
         .prologue = "",
     },
     {
@@ -92,14 +84,8 @@ static const tnk_dialect dialects[] = {
         .barrier = "__syncthreads();",
         .inline_ = "static __device__ __forceinline__",
         .threads = cuda_threads,
-        .int64 = "long long",
-        .uint64 = "unsigned long long",
-        .int32 = "int",
-        .uint32 = "unsigned int",
-        .int16 = "short",
-        .uint16 = "unsigned short",
-        .int8 = "signed char",
-        .uint8 = "unsigned char",
+        INTEGERS("long long", "unsigned long long", "int", "unsigned int", "short",
+                 "unsigned short", "signed char", "unsigned char"),
         .prologue = "",
     },
 };
