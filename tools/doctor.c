@@ -28,10 +28,17 @@ check_compiler(tnt_session *s)
     static const char *const usual[] = {"cc", "gcc", "clang"};
     char where[4096];
     const char *set = tnb_env("CC");
-    (void)s;
-    if (set && (access(set, X_OK) == 0 || on_path(set, where, sizeof where))) {
-        printf("ok       C compiler: %s (from CC)\n", set);
-        return true;
+    if (set) { /* a command, whose first word is the program */
+        const char *word = tn_strn(s->ctx, set, strcspn(set, " \t"));
+        if (access(word, X_OK) == 0 || on_path(word, where, sizeof where)) {
+            printf("ok       C compiler: %s (from CC)\n", set);
+            return true;
+        }
+        printf(
+            "missing  C compiler: CC is '%s', which is not there\n         unset CC, or set it to "
+            "a compiler that is installed\n",
+            set);
+        return false;
     }
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (on_path(usual[i], where, sizeof where)) {

@@ -33,7 +33,7 @@ static const tnt_option options[] = {
     {"timeout", 0, TNT_VALUE, "S", "seconds a case may take (default 300)"},
     {"threads", 0, TNT_VALUE, "N", "processors that a case may use (default 1)"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
-    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
+    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
      "scalar operations to spend on a function and pass (default 1e9)"},
@@ -131,28 +131,6 @@ load_tensors(one_case *c, const char *set, const char *kind, const tn_expr **out
     return true;
 }
 
-static bool
-import_dims(one_case *c, tnk_import_options *o)
-{
-    uint32_t n;
-    const char **dims = tnt_values(c->a, "dim", &n);
-    for (uint32_t i = 0; dims && i < n; i++) {
-        const char *eq = strrchr(dims[i], '=');
-        char *end;
-        long long v = eq ? strtoll(eq + 1, &end, 10) : 0;
-        if (!eq || *end || end == eq + 1) {
-            give_up(c, FAILED, "option '--dim' wants NAME=N, not '%s'", dims[i]);
-            free(dims);
-            return false;
-        }
-        o->dims =
-            tn_dict_set(c->s->ctx, o->dims, tn_strn(c->s->ctx, dims[i], (size_t)(eq - dims[i])),
-                        tn_i64(c->s->ctx, v));
-    }
-    free(dims);
-    return true;
-}
-
 /* Binds the inputs that the importer asked for. False when there are none, or they are bound
  * already. */
 static bool
@@ -202,9 +180,9 @@ import_model(one_case *c, tnk_model *model)
 {
     bool adjusted = false;
     const char *path = tnb_printf(tn_arena(c->s->ctx), "%s/model.onnx", c->dir);
-    tnk_import_options o = {0};
-    if (!import_dims(c, &o))
-        return false;
+    tnk_import_options o;
+    if (!tnt_import_options(c->s, c->a, &o))
+        return give_up(c, FAILED, "the options do not fit");
     for (;;) {
         o.inputs = c->bound;
         memset(model, 0, sizeof *model);
@@ -584,6 +562,10 @@ run(tnt_session *s, const tnt_args *a)
     if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-7, &atol) ||
         !tnt_float(a, "timeout", 300, &timeout) || !tnt_int(a, "jobs", 1, 1, 256, &jobs))
         return TNT_USAGE;
+    tnk_import_options o; /* once here, for messages about the options themselves */
+    tnk_compile_options c;
+    if (!tnt_import_options(s, a, &o) || !tnt_compile_options(s, a, &c))
+        return tnt_failure();
     for (int i = 0; i < a->n_operands; i++)
         if (!find_cases(&l, without_slashes(s->ctx, a->operands[i]), 0))
             return TNT_FAILED;

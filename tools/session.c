@@ -321,9 +321,10 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 
 /* ---- models ---- */
 
-static bool
-import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
+bool
+tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
 {
+    memset(o, 0, sizeof *o);
     uint32_t n;
     const char **dims = tnt_values(a, "dim", &n);
     for (uint32_t i = 0; dims && i < n; i++) {
@@ -359,8 +360,8 @@ import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
 bool
 tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
 {
-    tnk_import_options o = {0};
-    if (!import_options(s, a, &o))
+    tnk_import_options o;
+    if (!tnt_import_options(s, a, &o))
         return false;
     tnb_status st = tnk_import(s->ctx, path, &o, out);
     tnt_report(s);

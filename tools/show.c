@@ -74,7 +74,8 @@ show_target(tnt_session *s, const char *name)
     tnb_buf b = {0};
     tnb_status st = t.target->attrs ? tn_value_to_json(t.target->attrs, &b) : TNB_OK;
     printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind,
-           t.kind->name, t.kind->device, st == TNB_OK && b.n ? b.s : "{}");
+           t.kind->name, t.kind->device ? t.kind->device : t.kind->name,
+           st == TNB_OK && b.n ? b.s : "{}");
     tnb_buf_free(&b);
     tnt_print_schema(s, t.kind->attrs, "attributes it knows");
     return TNT_OK;

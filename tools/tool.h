@@ -138,6 +138,9 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 /* [-t] or [tenon] default_target or "cpu"; comma-separated names into a malloc'ed array. */
 const char **
 tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n);
+/* What --dim and --bind say. False after a message. */
+bool
+tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o);
 /* Reads a model with --dim NAME=N and --bind NAME=FILE applied. */
 bool
 tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out);

@@ -40,7 +40,7 @@ typedef struct tn_target_kind {
     const struct tnk_codegen *codegen;
     /* Fills attributes from the machine ("native"); returns the Dict. May be NULL. */
     const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
-    const char *device; /* name of the device driver that runs its artifacts: "cpu" */
+    const char *device; /* the driver that runs its artifacts: "cpu"; NULL: that of the same name */
     void *self;
 } tn_target_kind;
 
