@@ -162,9 +162,69 @@ count_ops(tnt_session *s, const tn_function *f)
         printf("  %6lu %s\n", (unsigned long)(uintptr_t)counts.at[i].value, counts.at[i].key);
 }
 
+static void
+print_ios(const char *what, const tnr_io *io, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        printf("  %s %-28s %s", what, io[i].name,
+               tnb_dtype_is_void(io[i].dtype) ? io[i].kind : tnb_dtype_print(io[i].dtype).s);
+        for (int32_t k = 0; k < io[i].ndim; k++) {
+            printf("%s", k ? ", " : "[");
+            if (io[i].symbols[k])
+                fputs(io[i].symbols[k], stdout);
+            else
+                printf("%lld", (long long)io[i].dims[k]);
+        }
+        puts(io[i].ndim > 0 ? "]" : io[i].ndim == 0 ? "[]" : "");
+    }
+}
+
+static void
+print_list(const char *what, const char *const *texts, uint32_t n)
+{
+    printf("  %s:%s", what, n ? "" : " none");
+    for (uint32_t i = 0; i < n; i++)
+        printf("%s%s", i ? ", " : " ", texts[i]);
+    puts("");
+}
+
+/* A compiled model: its functions, and what its variants need; whether it is whole. */
+static int
+show_artifact(const char *path)
+{
+    tnb_err err = {0};
+    tnr_artifact *art;
+    if (tnr_artifact_open(path, &art, &err) != TNB_OK)
+        return not_found(&err);
+    const tnr_signature *f;
+    for (uint32_t i = 0; (f = tnr_artifact_function_at(art, i)); i++) {
+        printf("function %s:\n", f->name);
+        print_ios("input ", f->params, f->n_inputs);
+        print_ios("weight", f->params + f->n_inputs, f->n_params - f->n_inputs);
+        print_ios("output", f->results, f->n_results);
+    }
+    for (uint32_t i = 0; i < tnr_artifact_variants(art); i++) {
+        const tnr_variant *v = tnr_artifact_variant(art, i);
+        printf("variant %u, %s: runs on device '%s'\n", i, v->name, v->device);
+        printf("  code: %zu bytes%s%s\n", v->code_bytes, *v->format ? " of format " : "",
+               v->format);
+        print_list("features that it needs", v->features, v->n_features);
+        print_list("packed functions that it calls", v->packed, v->n_packed);
+    }
+    tnb_status st = tnr_artifact_check_data(art, &err);
+    if (st == TNB_OK)
+        puts("the constants are as they were written");
+    else
+        tnt_complain(&err);
+    tnr_artifact_close(art);
+    return st == TNB_OK ? TNT_OK : TNT_FAILED;
+}
+
 static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
+    if (tnb_ends_with(path, ".tno"))
+        return show_artifact(path);
     tnk_model m;
     if (!tnt_import(s, a, path, &m))
         return tnt_failure();
@@ -259,7 +319,9 @@ const tnt_command tnt_command_show = {
         "`show config` prints every effective value with its origin; `show ops` the reference "
         "page of all operators; `show pipeline TARGET` "
         "the pass lists and where each entry "
-        "comes from; `show model FILE` inputs, outputs and operators; `show kernel FILE` "
+        "comes from; `show model FILE` inputs, outputs and operators, of a .tno file what each "
+        "variant "
+        "needs and whether the file is whole; `show kernel FILE` "
         "the kernels of a model, and with a name "
         "behind it that kernel's source.",
     .options = options,

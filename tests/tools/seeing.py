@@ -3,7 +3,7 @@
 import json
 import os
 
-from clitest import check, done, path, refused, tenon, write
+from clitest import DIGITS, check, done, path, refused, tenon, write
 
 TEXT = """@I.ir_module
 class Module:
@@ -66,4 +66,18 @@ refused("--dump-only of an unknown pass", tenon("opt", a, "-p", LIST, "--dump-ir
 refused("--dump-only without --dump-ir", tenon("opt", a, "-p", LIST, "--dump-only", "FuseOps"), "--dump-ir")
 refused("a folder that cannot be made", tenon("opt", a, "-p", LIST, "--dump-ir", os.path.join(a, "below")), "a.py", status=(1,))
 refused("a trace that cannot be written", tenon("opt", a, "-p", LIST, "--trace", os.path.join(a, "t.json")), "t.json", status=(1, 2))
+
+compiled = path("compiled.tno")
+r = tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-o", compiled)
+shown = tenon("show", "model", compiled)
+check(r.returncode == 0 and shown.returncode == 0
+      and all(t in shown.stdout for t in ("input  image", "float32[1, 1, 8, 8]", "output probabilities", "variant 0, cpu", "format elf",
+                                          "features that it needs: ", "vm.builtin.match_shape", "as they were written")),
+      "show model prints what an artifact takes, gives and needs", shown)
+with open(compiled, "r+b") as f:
+    f.seek(4096)  # the constants begin at the first page
+    byte = f.read(1)[0]
+    f.seek(4096)
+    f.write(bytes([byte ^ 1]))
+refused("an artifact whose constants are damaged", tenon("show", "model", compiled), "constants are damaged", status=(1,))
 done()
