@@ -363,6 +363,23 @@ import_where(onnx_node *n)
 
 /* ---- types ---- */
 
+/* x as `d`. To float8 what is too large becomes the largest number, unless attribute `saturate` is 0;
+ * NaN stays. */
+static const tn_expr *
+cast_to(onnx_node *n, const tn_expr *x, tnb_dtype d)
+{
+    double most;
+    if (tn_is_error(x) || !tnb_dtype_is_float(d) || d.bits != 8 ||
+        !onnx_attr_int(n, "saturate", 1) || !tnb_dtype_is_float(onnx_dtype(x)) ||
+        onnx_dtype(x).bits < 16 || !tn_as_float_imm(tn_max_value(n->ctx, d)))
+        return onnx_astype(n, x, d);
+    most = tn_as_float_imm(tn_max_value(n->ctx, d))->value;
+    tnb_dtype from = onnx_dtype(x);
+    x = onnx_where(n, onnx_bin_num(n, "greater", x, most), onnx_scalar(n, from, most), x);
+    x = onnx_where(n, onnx_bin_num(n, "less", x, -most), onnx_scalar(n, from, -most), x);
+    return onnx_astype(n, x, d);
+}
+
 static bool
 import_cast(onnx_node *n)
 {
@@ -379,7 +396,7 @@ import_cast(onnx_node *n)
         return onnx_fail(n, TNB_UNSUPPORTED,
                          "attribute 'to' is %d (%s), a type that is not supported", (int)to,
                          tnb_onnx_type_name(to));
-    return onnx_ret(n, onnx_astype(n, onnx_in(n, 0), d));
+    return onnx_ret(n, cast_to(n, onnx_in(n, 0), d));
 }
 
 static bool
@@ -389,7 +406,7 @@ import_cast_like(onnx_node *n)
     tnb_dtype d = onnx_in_dtype(n, 1);
     if (!d.bits)
         return onnx_fail(n, TNB_TYPE, "the dtype of input 1 is not known");
-    return onnx_ret(n, onnx_astype(n, onnx_in(n, 0), d));
+    return onnx_ret(n, cast_to(n, onnx_in(n, 0), d));
 }
 
 static bool

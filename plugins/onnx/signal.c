@@ -75,6 +75,44 @@ mel_bin(double low, double step, int64_t i, int64_t length, int64_t rate)
     return (int64_t)floor((double)(length + 1) * hz / (double)rate);
 }
 
+/* The same with edges or rate known at run time: [length / 2 + 1, bins] of places k against the
+ * triangle that rises from a to b and falls to c. */
+static const tn_expr *
+mel_at_run_time(onnx_node *n, int64_t bins, int64_t length, tnb_dtype d)
+{
+    const tn_expr *edge[2], *e[3], *zero = tn_i64(n->ctx, 0), *one = tn_i64(n->ctx, 1);
+    int64_t last = 1;
+    for (uint32_t i = 0; i < 2; i++) { /* 2595 log10(1 + hz / 700) */
+        const tn_expr *hz = onnx_reshape(n, onnx_astype(n, onnx_in(n, 3 + i), TNB_F64), NULL, 0);
+        hz = onnx_bin_num(n, "add", onnx_bin_num(n, "divide", hz, 700), 1);
+        edge[i] = onnx_bin_num(n, "multiply", onnx_un(n, "log", hz), 2595 / log(10));
+    }
+    const tn_expr *rate = onnx_reshape(n, onnx_astype(n, onnx_in(n, 2), TNB_F64), NULL, 0),
+                  *step = onnx_bin_num(n, "divide", onnx_bin(n, "subtract", edge[1], edge[0]),
+                                       (double)(bins + 2));
+    const tn_expr *x =
+        onnx_astype(n, onnx_arange(n, zero, tn_i64(n->ctx, bins + 2), one, TNB_I64), TNB_F64);
+    x = onnx_bin(n, "add", onnx_bin(n, "multiply", x, step), edge[0]);
+    x = onnx_un(n, "exp", onnx_bin_num(n, "multiply", x, log(10) / 2595));
+    x = onnx_bin_num(n, "multiply", onnx_bin_num(n, "subtract", x, 1),
+                     700.0 * (double)(length + 1));
+    x = onnx_un(n, "floor", onnx_bin(n, "divide", x, rate));
+    for (int64_t i = 0; i < 3; i++)
+        e[i] = onnx_slice_ints(n, x, 0, i, i + bins);
+    const tn_expr *k =
+        onnx_astype(n, onnx_arange(n, zero, tn_i64(n->ctx, length / 2 + 1), one, TNB_I64), TNB_F64);
+    k = onnx_unsqueeze(n, k, &last, 1);
+    const tn_expr *up = onnx_bin(n, "divide", onnx_bin(n, "subtract", k, e[0]),
+                                 onnx_bin(n, "subtract", e[1], e[0])),
+                  *down = onnx_bin(n, "divide", onnx_bin(n, "subtract", e[2], k),
+                                   onnx_bin(n, "subtract", e[2], e[1])),
+                  *none = onnx_scalar(n, TNB_F64, 0);
+    up = onnx_where(n, onnx_bin(n, "equal", k, e[1]), onnx_scalar(n, TNB_F64, 1), up);
+    up = onnx_where(n, onnx_bin(n, "less", k, e[0]), none, up);
+    down = onnx_where(n, onnx_bin(n, "less", k, e[2]), down, none);
+    return onnx_astype(n, onnx_where(n, onnx_bin(n, "greater", k, e[1]), down, up), d);
+}
+
 static bool
 import_mel(onnx_node *n)
 {
@@ -83,13 +121,19 @@ import_mel(onnx_node *n)
     void *mem;
     tnb_dtype d = tnb_onnx_dtype(type);
     if (!onnx_in_int(n, 0, "the number of bins", &bins) ||
-        !onnx_in_int(n, 1, "the DFT's length", &length) ||
-        !onnx_in_int(n, 2, "the sample rate", &rate) ||
+        !onnx_in_int(n, 1, "the DFT's length", &length))
+        return false;
+    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 || !tnb_dtype_is_float(d))
+        return onnx_fail(n, TNB_INVALID,
+                         "%" PRId64 " bins of a DFT of length %" PRId64 " make no filter bank",
+                         bins, length);
+    if (!onnx_known(n, 2) || !onnx_known(n, 3) || !onnx_known(n, 4))
+        return onnx_ret(n, mel_at_run_time(n, bins, length, d));
+    if (!onnx_in_int(n, 2, "the sample rate", &rate) ||
         !onnx_in_float(n, 3, "the lower edge", &lower) ||
         !onnx_in_float(n, 4, "the upper edge", &upper))
         return false;
-    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 || rate < 1 || lower < 0 ||
-        upper < lower || !tnb_dtype_is_float(d))
+    if (rate < 1 || lower < 0 || upper < lower)
         return onnx_fail(n, TNB_INVALID,
                          "%" PRId64 " bins of a DFT of length %" PRId64 " at rate %" PRId64
                          " make no filter bank",

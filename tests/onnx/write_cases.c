@@ -6,10 +6,11 @@
  *     node OPERATOR INPUT... -> OUTPUT...       "-": left out
  *     attr NAME int|float|text|ints VALUE...
  *     in|any|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents
+ *     error TEXT                                     of a wrong use, instead of `out`
  *
  * Each case becomes FOLDER/NAME with model.onnx and test_data_set_0, which holds the tensors `in`
  * and `out` in their order; `any` is an input of whose extents the model says nothing, `const` an
- * initializer. */
+ * initializer. The text of an error is in FOLDER/NAME/error. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +182,18 @@ read_tensor(writer *w, const char *kind, char *text)
 }
 
 static void
+read_error(writer *w, const char *text)
+{
+    char path[512];
+    mw m = {0};
+    tnb_buf_puts(&m, text);
+    snprintf(path, sizeof path, "%s/%s/error", w->folder, w->name);
+    write_bytes(w, path, m);
+    mw_put(&w->graph, GRAPH_OUTPUT, mw_value("y0", 1, NULL, -1));
+    w->n_out++;
+}
+
+static void
 read_line(writer *w, char *line)
 {
     line[strcspn(line, "\n")] = 0;
@@ -201,6 +214,8 @@ read_line(writer *w, char *line)
         read_node(w, rest);
     else if (strcmp(line, "attr") == 0)
         read_attr(w, rest);
+    else if (strcmp(line, "error") == 0)
+        read_error(w, rest);
     else if (!strcmp(line, "in") || !strcmp(line, "any") || !strcmp(line, "const") ||
              !strcmp(line, "out"))
         read_tensor(w, line, rest);
