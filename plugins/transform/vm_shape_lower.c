@@ -473,6 +473,19 @@ lower_branch(lowering *l, const tn_expr *e)
     return out;
 }
 
+/* What a call gives for its new arguments: a function's result may speak of its scalar parameters.
+ */
+static const tn_type *
+type_for(lowering *l, const tn_call *c, tn_list args)
+{
+    const tn_global_var *gv = tn_as_global_var(c->op);
+    const tn_function *f =
+        gv ? tn_as_function(tn_module_get(tn_builder_module(l->b), gv->name)) : NULL;
+    if (!f || c->ty_args.n)
+        return c->base.type;
+    return tn_call_result_type(l->ctx, tn_func_type(l->ctx, TN_NODE(f)), f->params, args);
+}
+
 static const tn_expr *
 lower_value(lowering *l, const tn_expr *v)
 {
@@ -503,8 +516,9 @@ lower_value(lowering *l, const tn_expr *v)
         if (a != args.at[i])
             args = tn_list_with(l->ctx, args, i, a);
     }
-    return args.at == c->args.at ? v
-                                 : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, v->type);
+    return args.at == c->args.at
+               ? v
+               : tn_call_of(l->ctx, c->op, args, c->attrs, c->ty_args, type_for(l, c, args));
 }
 
 static const tn_expr *
