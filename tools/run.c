@@ -158,19 +158,42 @@ print_profile(tnr_vm *vm)
 
 /* ---- the command ---- */
 
+typedef struct leaves {
+    tnt_session *s;
+    TNB_VEC(const char *) names;
+    TNB_VEC(tnr_value) values;
+} leaves;
+
+/* The fields of a tuple among the results are results of their own: NAME_0, NAME_1, ... */
+static void
+add_leaves(leaves *l, const char *name, tnr_value v)
+{
+    for (uint32_t i = 0; v.tag == TNR_TUPLE && i < v.u.tuple->n; i++)
+        add_leaves(l, tn_strf(l->s->ctx, "%s_%u", name, i), v.u.tuple->items[i]);
+    if (v.tag == TNR_TUPLE)
+        return;
+    TNB_PUSH(tn_arena(l->s->ctx), l->names, name);
+    TNB_PUSH(tn_arena(l->s->ctx), l->values, v);
+}
+
 static int
 show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const tnr_value *ret)
 {
-    uint32_t n;
-    const tnr_value *values = tnt_results(ret, &n);
-    const tn_expr **results = TNB_NEW_N(tn_arena(s->ctx), const tn_expr *, n);
-    const char **names = TNB_NEW_N(tn_arena(s->ctx), const char *, n);
+    uint32_t n_results;
+    const tnr_value *given = tnt_results(ret, &n_results);
+    leaves l = {.s = s};
+    for (uint32_t i = 0; i < n_results; i++)
+        add_leaves(&l,
+                   i < sig->n_results && sig->results[i].name ? sig->results[i].name
+                                                              : tn_strf(s->ctx, "output%u", i),
+                   given[i]);
+    uint32_t n = l.values.n;
+    const char **names = l.names.at;
+    const tn_expr **results = TNB_NEW_N(tn_arena(s->ctx), const tn_expr *, n + 1);
     bool compare = tnt_has(a, "expect");
     const char *dir = tnt_value(a, "output-dir", NULL);
     for (uint32_t i = 0; i < n; i++) {
-        names[i] = i < sig->n_results && sig->results[i].name ? sig->results[i].name
-                                                              : tn_strf(s->ctx, "output%u", i);
-        results[i] = tnt_from_runtime(s, values[i]);
+        results[i] = tnt_from_runtime(s, l.values.at[i]);
         if (!results[i])
             return TNT_FAILED;
         const tn_data *d = ((const tn_constant *)results[i])->data;

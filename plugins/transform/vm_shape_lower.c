@@ -495,8 +495,11 @@ lower_value(lowering *l, const tn_expr *v)
     if (tn_is(v, TN_KIND_FUNCTION)) {
         if (!l->failed)
             tn_error(l->ctx, v->loc, TNB_UNSUPPORTED,
-                     "VMShapeLower: function '%s' holds a nested function: run LambdaLift before",
+                     "VMShapeLower: function '%s' holds a local function, for which the machine "
+                     "has no form",
                      l->name);
+        if (!l->failed)
+            tnb_diag_hint(tn_diags(l->ctx), "make it a function of the module");
         l->failed = true;
         return v;
     }

@@ -12,3 +12,7 @@ TESTS += tests/transform/pipelines.py
 EXTRA_DIST += tests/transform/pipelines.py
 TESTS += tests/transform/verify.py
 EXTRA_DIST += tests/transform/verify.py
+TESTS += tests/transform/modules.py
+EXTRA_DIST += tests/transform/modules.py tests/transform/modules/branch_and_nested_result.py \
+	tests/transform/modules/branches_in_branches.py tests/transform/modules/empty_tensors.py tests/transform/modules/in_place.py \
+	tests/transform/modules/loop.py tests/transform/modules/scalars.py
