@@ -17,6 +17,8 @@
 
 enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, INLINE_RESERVE = 8 << 10 };
 #define MAPPED_RESERVE ((size_t)256 << 20)
+/* Vectors in the stress build move at each of so many first elements. */
+enum { STRESS_MOVES = 32 };
 enum { POOL_PARTS = 4, POOL_PART = 16 << 20 };
 
 typedef struct block {
@@ -323,10 +325,10 @@ tnb_arena_has(const tnb_arena *a, const void *p)
 void *
 tnb_vec_grow(tnb_arena *a, void *old, uint32_t n, uint32_t *cap, size_t item)
 {
-#ifdef TENON_STRESS
-    uint32_t want = n == UINT32_MAX ? n : n + 1;
-#else
     uint32_t want = *cap < 8 ? 8 : *cap > UINT32_MAX / 2 ? UINT32_MAX : *cap * 2;
+#ifdef TENON_STRESS
+    if (n < STRESS_MOVES)
+        want = n + 1;
 #endif
     void *p = tnb_alloc_n(a, want, item);
     size_t bytes = (size_t)n * item;

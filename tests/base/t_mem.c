@@ -130,12 +130,28 @@ setting_and_removing_one_key_does_not_grow_a_map(void **state)
     tnb_arena_free(a);
 }
 
+/* In every build: in the stress build, where small vectors move at each element, too. */
+static void
+a_vector_takes_memory_in_proportion(void **state)
+{
+    (void)state;
+    tnb_arena *a = tnb_arena_new();
+    TNB_VEC(uint64_t) v = {0};
+    for (uint32_t i = 0; i < 20000; i++)
+        TNB_PUSH(a, v, i);
+    for (uint32_t i = 0; i < v.n; i++)
+        assert_true(v.at[i] == i);
+    assert_true(tnb_arena_used(a) < 8 * v.n * sizeof *v.at);
+    tnb_arena_free(a);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zero_and_aligned),
         cmocka_unit_test(a_failed_arena_goes_on_until_it_is_checked),
+        cmocka_unit_test(a_vector_takes_memory_in_proportion),
         cmocka_unit_test(long_texts_are_kept_whole),
         cmocka_unit_test(maps_find_what_was_set),
         cmocka_unit_test(setting_and_removing_one_key_does_not_grow_a_map),
