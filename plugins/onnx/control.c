@@ -288,7 +288,13 @@ turns_of(onnx_node *n)
                   n->in[0]->n_elems, tnb_dtype_print(n->in[0]->dtype).s);
         return NULL;
     }
-    return read_scalar(n, onnx_in(n, 0));
+    const tn_expr *m = onnx_in(n, 0);
+    if (!n->failed && !tnb_dtype_is_int(onnx_dtype(m))) {
+        onnx_fail(n, TNB_TYPE, "the number of turns has the type %s, wanted int64",
+                  onnx_type_text(n->imp, m->type));
+        return NULL;
+    }
+    return read_scalar(n, m);
 }
 
 static const tn_expr *

@@ -640,6 +640,15 @@ a_body_of_another_size_is_refused(void **state)
 }
 
 static void
+a_count_that_is_no_integer_is_refused(void **state)
+{
+    fixture *f = *state;
+    fixture_import(
+        f, model_of_loop("n - x", "y", FLOAT, body_of(mw_node("Relu", "r", "v", "w"), "cw")), NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "the number of turns", "wanted int64", NULL);
+}
+
+static void
 a_condition_that_is_no_bool_is_refused(void **state)
 {
     fixture *f = *state;
@@ -744,6 +753,7 @@ main(void)
         cmocka_unit_test(an_endless_loop_is_refused),
         cmocka_unit_test(a_branch_without_its_output_is_refused),
         cmocka_unit_test(a_body_of_another_size_is_refused),
+        cmocka_unit_test(a_count_that_is_no_integer_is_refused),
         cmocka_unit_test(a_condition_that_is_no_bool_is_refused),
         cmocka_unit_test(a_carried_value_keeps_its_type),
         cmocka_unit_test(collected_results_have_one_shape),
