@@ -60,18 +60,26 @@ import_compress(onnx_node *n)
             if (known && v && (extent < 0 || i < extent))
                 picked[kept++] = i;
         }
-        if (known)
-            return onnx_ret(n, onnx_take(n, x, onnx_const_ints(n, TNB_I64, picked, kept), axis));
+        if (known) { /* never beyond an axis whose extent comes at run time */
+            const tn_node *attrs = tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "mode",
+                                            tn_string(n->ctx, extent < 0 ? "clip" : "fast"), NULL);
+            return onnx_ret(n, onnx_emit(n, "take", attrs, x,
+                                         onnx_const_ints(n, TNB_I64, picked, kept), NULL));
+        }
     }
-    const tn_expr *c = onnx_in(n, 1);
-    int64_t length = onnx_dim(c, 0);
-    if (tn_is_error(c))
+    const tn_expr *c = onnx_in(n, 1), *begin = tn_i64(n->ctx, 0);
+    tn_list dims, lengths;
+    if (tn_is_error(c) || !onnx_dims(n, x, &dims))
         return false;
     if (onnx_rank(n, c) != 1)
         return onnx_fail(n, TNB_SHAPE, "the condition has the type %s, wanted a vector of bool",
                          onnx_type_text(n->imp, c->type));
-    if (extent >= 0 && length > extent) /* what is beyond the axis picks nothing */
-        c = onnx_slice_ints(n, c, 0, 0, extent);
+    if (!onnx_dims(n, c, &lengths))
+        return false;
+    bool inside = extent >= 0 ? onnx_dim(c, 0) >= 0 && onnx_dim(c, 0) <= extent
+                              : tn_prove_equal(n->ctx, lengths.at[0], dims.at[axis]);
+    if (!inside) /* what is beyond the axis picks nothing */
+        c = onnx_slice(n, c, &first, &begin, &dims.at[axis], NULL, 1);
     where = onnx_squeeze(n, nonzero(n, c), &first, 1);
     return onnx_ret(n, onnx_take(n, x, where, axis));
 }

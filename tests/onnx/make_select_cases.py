@@ -70,6 +70,8 @@ case("compress_rows", 11, [("Compress x c -> y", {"axis": 0})], {"x": x, "c": c}
 case("compress_flat", 11, ["Compress x c -> y"], {"x": x, "c": c}, {"y": np.compress(c, x)})
 case("compress_to_nothing", 11, [("Compress x c -> y", {"axis": -1})], {"x": x, "c": np.zeros(3, bool)}, {"y": np.zeros((4, 0), np.float32)})
 case("compress_long_condition", 11, [("Compress x c -> y", {"axis": 1})], {"x": x, "c": np.array([0, 1, 1, 0, 0], bool)}, {"y": x[:, 1:]}, fixed=["x", "c"])
+case("compress_too_long_condition", 11, [("Compress x c -> y", {"axis": 1})], {"x": x, "c": np.array([0, 1, 1, 1, 0], bool)}, {"y": x[:, 1:]})
+case("compress_short_condition", 11, [("Compress x c -> y", {"axis": 0})], {"x": x, "c": np.array([0, 1], bool)}, {"y": x[1:2]})
 case("compress_known", 11, [("Compress x c -> y", {"axis": 1})], {"x": x, "c": c}, {"y": np.compress(c, x, 1)}, const=["c"])
 case("compress_computed", 13, [("Compress x c -> p", {"axis": 0}), ("ReduceMax p -> y", {"axes": [1], "keepdims": 0})], {"x": x, "c": x[:, 0] > 0},
      {"y": x[x[:, 0] > 0].max(1)})
