@@ -3,6 +3,7 @@
  * type. */
 #include "private.h"
 #include "tenon/core/arith.h"
+#include "value.h"
 
 const tn_type *
 tn_func_type(tn_ctx *ctx, const tn_node *func)
@@ -132,8 +133,10 @@ tn_infer_call(tn_ctx *ctx, const tn_call *call)
 {
     const tn_op *op = tn_call_op_of(call);
     if (op) {
-        if (op->infer)
-            return op->infer(ctx, call);
+        if (op->infer) {
+            const tn_type *t = op->infer(ctx, call);
+            return tn_is_error(t) || tn_check_accepts(ctx, call) ? t : tn_error_node(ctx);
+        }
         return call->base.type ? call->base.type : given_types(ctx, call->ty_args);
     }
     switch ((tn_kind)call->op->kind) {

@@ -6,7 +6,9 @@
 #include "tenon/core/text.h"
 #include "value.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *const wanted[] = {
     /* ORDER ATTR_TYPE */
@@ -318,4 +320,59 @@ tn_op_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *given)
     if (!tn_is_error(d) && op->complete)
         d = op->complete(ctx, op, d);
     return tn_is_error(d) ? NULL : d;
+}
+
+/* ---- arguments ---- */
+
+/* Whether the words before "tensor" name the kind of d. */
+static bool
+kind_is_named(const char *accepts, const char *tensor, tnb_dtype d)
+{
+    static const char *const kinds[] = {"number", "bool", "float", "int"};
+    bool named = false;
+    for (const char *s = accepts; s < tensor; s += strcspn(s, " ") + 1) {
+        size_t n = strcspn(s, " ");
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            if (strlen(kinds[i]) != n || memcmp(s, kinds[i], n) != 0)
+                continue;
+            named = true;
+            if (i == 0 || (i == 1 && tnb_dtype_is_bool(d)) || (i == 2 && tnb_dtype_is_float(d)) ||
+                (i == 3 && tnb_dtype_is_int(d)))
+                return true;
+        }
+    }
+    return !named;
+}
+
+/* After "of rank": N, "N or M", "N or more". */
+static bool
+rank_is_named(const char *text, int64_t rank)
+{
+    char *end;
+    long least = strtol(text, &end, 10), most = least;
+    if (strncmp(end, " or ", 4) == 0)
+        most = strcmp(end + 4, "more") == 0 ? LONG_MAX : strtol(end + 4, NULL, 10);
+    return rank >= least && rank <= most;
+}
+
+bool
+tn_check_accepts(tn_ctx *ctx, const tn_call *call)
+{
+    const tn_op *op = tn_call_op_of(call);
+    const tn_arg_schema *a = op->args;
+    for (uint32_t i = 0; a && a[i].name && i < call->args.n; i++) {
+        const tn_ty_tensor *t = a[i].accepts ? tn_as_ty_tensor(call->args.at[i]->type) : NULL;
+        const char *tensor = t ? strstr(a[i].accepts, "tensor") : NULL;
+        const char *rank = tensor ? strstr(tensor, "of rank ") : NULL;
+        if (!tensor)
+            continue;
+        if ((tnb_dtype_is_void(t->dtype) || kind_is_named(a[i].accepts, tensor, t->dtype)) &&
+            (!rank || t->ndim < 0 || rank_is_named(rank + strlen("of rank "), t->ndim)))
+            continue;
+        tn_error(ctx, call->base.loc, TNB_TYPE, "%s: argument '%s' must be %s %s, but is %s",
+                 op->name, a[i].name, strchr("aeiou", *a[i].accepts) ? "an" : "a", a[i].accepts,
+                 tn_text(ctx, TN_NODE(t)));
+        return false;
+    }
+    return true;
 }

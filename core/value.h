@@ -32,5 +32,9 @@ tn_value_write(const tn_node *v, tnb_buf *out);
 const tn_node *
 tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
                 const tn_node *given);
+/* Whether the tensors among the arguments of an operator's call are what its schema accepts; false
+ * after recording an error. */
+bool
+tn_check_accepts(tn_ctx *ctx, const tn_call *call);
 
 #endif

@@ -47,6 +47,20 @@ legalize_cross_entropy(tn_builder *b, const tn_call *call)
     return emit_end(&e, "cross_entropy_with_logits", tnk_te_define(t, v));
 }
 
+/* The attributes of a pool whose gradient is asked for. */
+static bool
+check_window(tn_ctx *ctx, const tn_call *call)
+{
+    const char *axes = layout_data_axes(2);
+    layout data, out;
+    window w;
+    int64_t size[3];
+    return layout_read(ctx, call, "layout", axes, &data) &&
+           (!tn_call_attr(call, "out_layout") ||
+            layout_read(ctx, call, "out_layout", axes, &out)) &&
+           window_read(ctx, call, 2, &w) && window_ints(ctx, call, "pool_size", 2, 1, size);
+}
+
 /* A gradient has the type of what it is taken by: the argument behind the incoming gradient. */
 const tn_type *
 infer_gradient(tn_ctx *ctx, const tn_call *call)
@@ -54,6 +68,14 @@ infer_gradient(tn_ctx *ctx, const tn_call *call)
     for (uint32_t i = 0; i < call->args.n; i++)
         if (!infer_tensor(ctx, call, i))
             return tn_error_node(ctx);
+    int64_t axis, ndim = tn_type_ndim(call->args.at[1]->type);
+    if (strcmp(infer_op_name(call), "grad.take_backward")) {
+        if (!check_window(ctx, call))
+            return tn_error_node(ctx);
+    } else if (tn_call_attr(call, "axis") && ndim >= 0 &&
+               !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), ndim, &axis)) {
+        return tn_error_node(ctx);
+    }
     return call->args.at[1]->type;
 }
 

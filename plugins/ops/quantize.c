@@ -19,13 +19,14 @@ check_parameter(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor
                    name, (long long)p->ndim);
         return false;
     }
-    if (p->ndim != 1 || x->ndim < 0)
-        return true;
-    bool known = tn_type_dims(TN_NODE(p), &own);
-    if (known && tn_is_int_const(own.at[0], 1))
-        return true;
+    if (x->ndim < 1) /* the default axis is no mistake for a number */
+        return p->ndim < 1 || x->ndim < 0 ||
+               infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), x->ndim, &axis);
     if (!infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), x->ndim, &axis))
         return false;
+    bool known = p->ndim == 1 && tn_type_dims(TN_NODE(p), &own);
+    if (known && tn_is_int_const(own.at[0], 1))
+        return true;
     if (known && tn_type_dims(TN_NODE(x), &dims) && dim_differ(ctx, own.at[0], dims.at[axis])) {
         infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries, axis %lld of the data %s",
                    name, tn_text(ctx, own.at[0]), (long long)axis, tn_text(ctx, dims.at[axis]));

@@ -12,7 +12,7 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0), *r = t ? infer_tensor(ctx, call, 1) : NULL;
     bool align = !strcmp(infer_op_name(call), "vision.roi_align"), found = !align;
     const char *layout = tn_call_str(call, "layout");
-    int64_t size[2];
+    int64_t size[3];
     tn_list x, rois;
     if (!r)
         return tn_error_node(ctx);
@@ -32,10 +32,10 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_INVALID,
                           "attribute 'mode' is \"%s\", wanted avg, max or max_corner",
                           tn_call_str(call, "mode"));
-    int n = tn_call_ints(call, "pooled_size", size, 2);
+    int n = tn_call_ints(call, "pooled_size", size, 3);
     if (n == 1)
         size[1] = size[0];
-    if (n < 1 || size[0] < 1 || size[1] < 1)
+    if (n < 1 || n > 2 || size[0] < 1 || size[1] < 1)
         return infer_fail(ctx, call, TNB_INVALID,
                           "attribute 'pooled_size' must be one or two extents above 0");
     bool known_rois = tn_type_dims(TN_NODE(r), &rois);

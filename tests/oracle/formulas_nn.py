@@ -436,6 +436,32 @@ def attention(d, op):
     return Case(op, inputs, out(y, dtype), attrs=attrs, tol=NORM.get(dtype), sym=sym)
 
 
+@oracle("nn.attention_var_len")
+def attention_var_len(d, op):
+    dtype, n, heads, size, size_v = d.dtype(SINGLE), d.extent(1, 3), d.int(1, 2), d.int(1, 4), d.int(1, 4)
+    nq, nk = (d.rng.integers(0 if d.kind == "zero" else 1, 4, n) for _ in range(2))
+    starts = [np.concatenate([[0], np.cumsum(v)]) for v in (nq, nk)]
+    q, k, v = (d.floats(s, dtype, -1, 1, nan=False, inf=False) for s in (
+        (1, int(nq.sum()), heads, size), (1, int(nk.sum()), heads, size), (1, int(nk.sum()), heads, size_v)))
+    attrs = {}
+    mask = d.one_of([None, None, "TopLeft", "BottomRight"])
+    if mask:
+        attrs["causal_mask"] = mask
+    y = np.zeros((1, int(nq.sum()), heads, size_v))
+    for b in range(n):
+        rows, keys = slice(starts[0][b], starts[0][b + 1]), slice(starts[1][b], starts[1][b + 1])
+        scores = np.einsum("ihd,jhd->hij", wide(q)[0, rows], wide(k)[0, keys]) / math.sqrt(size)
+        i, j = np.arange(nq[b])[:, None], np.arange(nk[b])[None]
+        seen = j <= i + (nk[b] - nq[b] if mask == "BottomRight" else 0) if mask else (j >= 0) & (i >= 0)
+        e = np.where(seen, np.exp(scores), 0)
+        total = e.sum(-1, keepdims=True)
+        e = e / np.where(total == 0, 1, total)  # a query that sees no key gives 0
+        y[0, rows] = np.einsum("hij,jhd->ihd", e, wide(v)[0, keys])
+    most = [Tensor([int(c.max(initial=0))], "int32") for c in (nq, nk)]
+    return Case(op, [q, k, v] + [Tensor(s, "int32") for s in starts] + most, out(y, dtype), attrs=attrs, tol=NORM.get(dtype),
+                sym=[(1, "i", heads, size), (1, "j", heads, size), (1, "j", heads, size_v), ("s",), ("s",), (1,), (1,)])
+
+
 def nll_parts(d):
     dtype, c = d.dtype(SINGLE), d.int(2, 4)
     rest = d.shape(0, 3, most=4, zero=False)
