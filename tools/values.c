@@ -212,7 +212,7 @@ learn_extents(const tnr_signature *sig, const tnr_value *args, const char **symb
               int64_t *extents, uint32_t max)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < sig->n_inputs; i++)
+    for (uint32_t i = 0; i < sig->n_params; i++)
         for (int32_t k = 0;
              args[i].tag == TNR_TENSOR && k < sig->params[i].ndim && k < args[i].u.tensor->dl.ndim;
              k++)
@@ -230,17 +230,18 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
     tnb_err err = {0};
     uint32_t n_given;
     const char **given = tnt_values(a, "input", &n_given);
-    tnr_value *args = calloc(sig->n_inputs + 1u, sizeof *args);
-    const char **names = calloc(sig->n_inputs + 1u, sizeof *names);
+    /* weights are given as inputs are: the function gets them from nowhere else */
+    tnr_value *args = calloc(sig->n_params + 1u, sizeof *args);
+    const char **names = calloc(sig->n_params + 1u, sizeof *names);
     bool ok = given && args && names;
     if (given && !ok)
         fputs("tenon: out of memory\n", stderr);
-    for (uint32_t i = 0; ok && i < sig->n_inputs; i++)
+    for (uint32_t i = 0; ok && i < sig->n_params; i++)
         names[i] = sig->params[i].name;
     tnr_device *dev = tnr_vm_device(p->vm);
     for (uint32_t g = 0; ok && g < n_given; g++) {
         const char *file;
-        int i = tnt_assignment(given[g], names, sig->n_inputs, "input", &file);
+        int i = tnt_assignment(given[g], names, sig->n_params, "input", &file);
         const tn_expr *c = i < 0 ? NULL : tnt_load_tensor(s, file);
         ok = c && args[i].tag == TNR_NULL;
         if (c && !ok)
@@ -254,7 +255,7 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
     int64_t extents[64], seed;
     uint32_t n_symbols = ok ? learn_extents(sig, args, symbols, extents, 64) : 0;
     ok = ok && tnt_int(a, "seed", 0, 0, INT64_MAX, &seed);
-    for (uint32_t i = 0; ok && i < sig->n_inputs; i++) {
+    for (uint32_t i = 0; ok && i < sig->n_params; i++) {
         if (args[i].tag != TNR_NULL)
             continue;
         if (n_given) {
@@ -271,17 +272,17 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
             ok = false;
         }
     }
-    if (ok && !n_given && sig->n_inputs)
+    if (ok && !n_given && sig->n_params)
         fprintf(stderr, "tenon: no -i given: random inputs (seed %lld)\n", (long long)seed);
     free(given);
     free(names);
     if (!ok) {
-        for (uint32_t i = 0; args && i < sig->n_inputs; i++)
+        for (uint32_t i = 0; args && i < sig->n_params; i++)
             tnr_release(&args[i]);
         free(args);
         return false;
     }
     *out = args;
-    *n = sig->n_inputs;
+    *n = sig->n_params;
     return true;
 }

@@ -3,6 +3,7 @@
 class Module:
     @R.function
     def main(x: R.Tensor((6, 8), "float32"), w: R.Tensor((8, 8), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((6, 8), "float32"):
+        R.func_attr({"num_input": 1})
         with R.dataflow():
             wt = R.permute_dims(w)
             a = R.matmul(x, wt)
