@@ -24,6 +24,7 @@ struct tnk_program {
     TNB_VEC(uint32_t) packed;
     TNB_VEC(tnb_tno_device) devices;
     tnb_buf text;
+    uint32_t longest;                     /* of the lists of operands */
     tnb_strmap texts, packed_names, keys; /* values: index + 1 */
 };
 
@@ -255,6 +256,7 @@ tnk_program_emit_list(tnk_program *p, tnb_vm_op op, uint32_t a, uint32_t b,
                       const uint32_t *operands, uint32_t n)
 {
     uint32_t first = p->operands.n;
+    p->longest = n > p->longest ? n : p->longest;
     for (uint32_t i = 0; i < n; i++)
         TNB_PUSH(p->arena, p->operands, operands[i]);
     return tnk_program_emit(p, op, (uint16_t)n, a, b, first);
@@ -327,6 +329,11 @@ tnk_program_write(const tnk_program *p, tnb_buf *out, tnb_err *err)
                             .n_text = no_text ? 1 : (uint32_t)p->text.n};
     if (tnb_arena_failed(p->arena))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a VM program");
+    if (p->longest > UINT16_MAX)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "a VM instruction with %" PRIu32 " operands; at most %d fit (a tuple, or "
+                        "the arguments of a call)",
+                        p->longest, UINT16_MAX);
     if (p->text.n > UINT32_MAX / 2)
         return tnb_fail(err, TNB_BOUNDS, "the names of a VM program are too long");
     tnb_buf_put(out, &head, sizeof head);

@@ -872,6 +872,21 @@ test_views_must_fit_their_storage(void **state)
     tnr_release(&s);
 }
 
+static void
+test_a_list_that_is_too_long_is_refused_when_written(void **state)
+{
+    enum { MANY = 65536 };
+    static uint32_t list[MANY];
+    (void)state;
+    tnb_buf bytes = {0};
+    begin_main(0, 1, 0);
+    tnk_program_emit_list(p, TNB_VM_TUPLE, 0, 0, list, MANY);
+    OP(RET, 0, 0, 0, 0);
+    tnk_program_end(p);
+    FAILS(tnk_program_write(p, &bytes, &err), TNB_BOUNDS, "65536 operands; at most 65535");
+    tnb_buf_free(&bytes);
+}
+
 /* ---- what the runtime holds ---- */
 
 static tnb_status
@@ -1012,6 +1027,7 @@ main(void)
         TEST(test_values_outlive_machine_and_runtime),
         TEST(test_dlpack_goes_in_and_out_without_copies),
         TEST(test_views_must_fit_their_storage),
+        TEST(test_a_list_that_is_too_long_is_refused_when_written),
         TEST(test_machines_keep_the_packed_functions_they_found),
         TEST(test_the_driver_decides_about_memory_scopes),
         TEST(test_a_plugin_is_ended_if_it_began),

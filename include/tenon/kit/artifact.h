@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing artifacts: an assembler of VM programs, and the file around them.
  *
- * Everything is written in the order given, so equal calls make equal bytes. Running out of memory
- * is kept and reported by the function that writes.
+ * Everything is written in the order given, so equal calls make equal bytes. Running out of memory,
+ * and a list of more operands than an instruction takes, are kept and reported by the function that
+ * writes.
  */
 #ifndef TENON_KIT_ARTIFACT_H
 #define TENON_KIT_ARTIFACT_H
