@@ -35,7 +35,7 @@ def cost(args):
 
 
 def instructions(args, out):
-    r = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, *args], capture_output=True, text=True)
+    r = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=" + out, *args], capture_output=True, text=True)
     m = re.search(r"refs:\s+([\d,]+)", r.stderr)
     if r.returncode or not m:
         sys.exit("failed under valgrind: " + " ".join(args) + "\n" + r.stderr[-2000:])
@@ -65,8 +65,8 @@ with tempfile.TemporaryDirectory() as work:
     if valgrind:
         counts = {}
         for n in layers:
-            counts[n] = instructions(opt(n, PIPELINE), os.path.join(work, "callgrind")) - \
-                instructions(opt(n, NOTHING), os.path.join(work, "callgrind"))
+            counts[n] = instructions(opt(n, PIPELINE), os.path.join(work, "counts")) - \
+                instructions(opt(n, NOTHING), os.path.join(work, "counts"))
             print(f"{n:4d} layers: {counts[n] / 1e6:9.1f} million instructions, {counts[n] / n / 1e6:6.2f} a layer", flush=True)
         if len(layers) > 2:
             middle, last = layers[len(layers) // 2], layers[-1]

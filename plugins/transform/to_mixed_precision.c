@@ -471,6 +471,36 @@ retyped_params(mixer *m, tn_list params)
     return params;
 }
 
+/* Parameters that became float16 and are used outside of dataflow blocks, where nothing else
+ * changes: a block of widened copies, and what stands for each parameter there. NULL: no such. */
+static const tn_node *
+widened_params(mixer *m, const tn_seq_expr *seq, tn_list params, tnb_ptrmap *wide)
+{
+    tnb_ptrmap used;
+    tnb_ptrmap_init(&used, m->arena);
+    tnb_ptrmap_init(wide, m->arena);
+    for (uint32_t i = 0; i <= seq->blocks.n; i++) {
+        const tn_node *at = i < seq->blocks.n ? seq->blocks.at[i] : seq->body;
+        tn_list free =
+            tn_is(at, TN_KIND_DATAFLOW_BLOCK) ? (tn_list){0} : tn_free_vars(m->ctx, at, false);
+        for (uint32_t k = 0; k < free.n; k++)
+            tnb_ptrmap_set(&used, free.at[k], m);
+    }
+    tn_list copies = {0};
+    for (uint32_t i = 0; i < params.n; i++) {
+        const tn_expr *own = m->func->params.at[i];
+        if (params.at[i] == own || !tnb_ptrmap_has(&used, own))
+            continue;
+        const tn_node *attrs =
+            tn_dictv(m->ctx, "dtype", tn_dtype_value(m->ctx, tn_type_dtype(own->type)), NULL);
+        const tn_expr *value = tn_call_opv(m->ctx, "relax.astype", attrs, params.at[i], NULL);
+        const tn_expr *var = tn_var_new(m->ctx, tn_var_name(own), own->type);
+        tnb_ptrmap_set(wide, own, var);
+        copies = tn_list_append(m->ctx, copies, tn_binding(m->ctx, var, value));
+    }
+    return copies.n ? tn_binding_block(m->ctx, copies, false) : NULL;
+}
+
 static const tn_node *
 each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, const tn_node *func,
               void *user)
@@ -491,20 +521,26 @@ each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, 
     collect(&m, seq);
     tn_list params = retyped_params(&m, f->params), blocks = seq->blocks;
     bool changed = params.at != f->params.at;
+    tnb_ptrmap wide;
+    const tn_node *copies = widened_params(&m, seq, params, &wide);
     for (uint32_t i = 0; i < seq->blocks.n && !m.failed; i++) {
         const tn_node *block = seq->blocks.at[i];
         if (tn_is(block, TN_KIND_DATAFLOW_BLOCK)) {
             blocks = tn_list_with(pc->ctx, blocks, i, mix_block(&m, block));
             changed |= !tn_equal(pc->ctx, block, blocks.at[i], true, NULL);
-        } else if (changed && params.at != f->params.at) {
-            blocks = tn_list_with(pc->ctx, blocks, i, tn_subst(pc->ctx, block, &m.renamed));
+        } else if (copies) {
+            blocks = tn_list_with(pc->ctx, blocks, i, tn_subst(pc->ctx, block, &wide));
         }
     }
     if (m.failed)
         return NULL;
     if (!changed)
         return func;
-    const tn_expr *body = tn_seq_expr_of(pc->ctx, blocks, now(&m, seq->body));
+    tn_list all = copies ? tn_listv(pc->ctx, copies, NULL) : (tn_list){0};
+    for (uint32_t i = 0; i < blocks.n; i++)
+        all = tn_list_append(pc->ctx, all, blocks.at[i]);
+    const tn_expr *body =
+        tn_seq_expr_of(pc->ctx, all, now(&m, tn_subst(pc->ctx, seq->body, &wide)));
     const tn_expr *made = tn_function_of(pc->ctx, params, body, f->ret, f->pure != 0, f->attrs);
     return tn_is_error(made) ? NULL : made;
 }

@@ -55,6 +55,10 @@ static const char *const others[] = {
     "SpecializePrimFuncBasedOnCallSite",
     "LiftTransformParams",
     "ToMixedPrecision{out_dtype=float32}",
+    "ToMixedPrecision{fp16_input_names=[\"x0\", \"x1\"]}",
+    "BindSymbolicVars{binding_map={\"n\": 4}}",
+    "BindSymbolicVars{binding_map={\"m\": \"n + 1\"}}",
+    "DecomposeOpsForTraining",
     "ConvertLayout{desired_layouts={\"relax.nn.conv2d\": [\"NHWC\", "
     "\"OHWI\"]}}"};
 enum { N_PIPELINE = sizeof pipeline / sizeof *pipeline, N_OTHERS = sizeof others / sizeof *others };
