@@ -453,10 +453,13 @@ is_half_input(const mixer *m, const tn_expr *param)
     return false;
 }
 
-/* Parameters named in fp16_input_names take float16. */
+/* Parameters named in fp16_input_names take float16; not those of private functions, whose callers
+ * are in the module. */
 static tn_list
 retyped_params(mixer *m, tn_list params)
 {
+    if (!tn_func_attr(TN_NODE(m->func), "global_symbol"))
+        return params;
     for (uint32_t i = 0; i < params.n; i++) {
         const tn_expr *p = params.at[i];
         const tn_ty_tensor *t = tn_as_ty_tensor(p->type);
