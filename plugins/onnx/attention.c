@@ -124,6 +124,31 @@ sum_of(onnx_node *n, const tn_expr *bias, const tn_expr *more)
     return bias ? onnx_bin(n, "add", bias, more) : more;
 }
 
+/* The mask with the extents of queries and keys where its own are other terms: they are compared at
+ * run time. */
+static const tn_expr *
+mask_matched(onnx_node *n, const attention *a, const tn_expr *m)
+{
+    const tn_expr *want[4], *end[2] = {a->kv_len, a->q_len};
+    tn_list d;
+    bool changed = false;
+    if (n->failed || !onnx_dims(n, m, &d))
+        return tn_error_node(n->ctx);
+    for (uint32_t i = 0; i < d.n; i++) {
+        uint32_t from_end = d.n - 1 - i;
+        bool other = from_end < 2 && !tn_is(d.at[i], TN_KIND_INT_IMM) &&
+                     !tn_prove_equal(n->ctx, d.at[i], end[from_end]);
+        want[i] = other ? end[from_end] : d.at[i];
+        changed |= other;
+    }
+    if (!changed)
+        return m;
+    return tn_emit_match_cast(n->imp->b, m,
+                              tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, want, d.n),
+                                                onnx_dtype(m)),
+                              "mask");
+}
+
 /* The mask as a bias. From opset 24 on it may have fewer keys than there are: none of the others
  * may be seen. */
 static const tn_expr *
@@ -143,7 +168,7 @@ mask_bias(onnx_node *n, attention *a)
         end[rank - 1] = keys - have;
         m = onnx_pad(n, m, begin, end, (uint32_t)rank, -INFINITY);
     }
-    return m;
+    return mask_matched(n, a, m);
 }
 
 /* Position of each query among the keys minus that of each key: [queries, keys], or with caches of
