@@ -34,10 +34,12 @@ def values(a):
     return ["%.9g" % x if a.dtype != np.float64 else "%.17g" % x for x in a.ravel()]
 
 
-def tensor(kind, name, a):
+def tensor(kind, name, a, dims=""):
+    """dims: a letter for each extent, "_" for one that is fixed; the letters are dynamic."""
     a = np.asarray(a)
     t = TYPES.get(a.dtype.name, a.dtype.name)
-    print(kind, name, t, ",".join(map(str, a.shape)) or "scalar", ":", *values(a))
+    extents = [f"{d}={n}" if d != "_" else str(n) for n, d in zip(a.shape, dims.ljust(a.ndim, "_"))]
+    print(kind, name, t, ",".join(extents) or "scalar", ":", *values(a))
 
 
 def attribute(name, v):
@@ -51,8 +53,9 @@ def attribute(name, v):
         print("attr", name, "int", int(v))
 
 
-def case(name, opset, op, inputs, outputs, const=(), **attrs):
-    """Inputs and outputs: lists of arrays (None: left out); const: which inputs are initializers."""
+def case(name, opset, op, inputs, outputs, const=(), dims=(), **attrs):
+    """Inputs and outputs: lists of arrays (None: left out); const: which inputs are initializers;
+    dims: dynamic dimensions of the inputs."""
     print("case", name)
     print("opset", opset)
     left = ["-" if a is None else f"x{i}" for i, a in enumerate(inputs)]
@@ -62,7 +65,7 @@ def case(name, opset, op, inputs, outputs, const=(), **attrs):
         attribute(k, v)
     for i, a in enumerate(inputs):
         if a is not None:
-            tensor("const" if i in const else "in", f"x{i}", a)
+            tensor("const" if i in const else "in", f"x{i}", a, dims[i] if i < len(dims) else "")
     for i, a in enumerate(outputs):
         if a is not None:
             tensor("out", f"y{i}", a)
@@ -478,3 +481,31 @@ table, at = rnd(5, 2), ints(2, 3, lo=0, hi=5)
 c, s = np.cos(table), np.sin(table)
 case("rotary_embedding_part_positions", 23, "RotaryEmbedding", [x.swapaxes(1, 2), c, s, at],
      [rotary(x, c[at], s[at], 4, False).swapaxes(1, 2)], rotary_embedding_dim=4)
+
+# ---- dynamic dimensions ----
+
+x, at = rnd(2, 3, 4, 8), ints(2, 4, lo=0, hi=6)
+angles = rnd(6, 4)
+c, s = np.cos(angles), np.sin(angles)
+y = rotary(x.swapaxes(1, 2), c[at], s[at], 8, False).swapaxes(1, 2)
+case("rotary_embedding_dynamic", 23, "RotaryEmbedding", [x, c, s, at], [y], dims=["b_s", "", "", "bs"])
+q, k, v, pk, pv, m = rnd(2, 4, 3, 4), rnd(2, 2, 3, 4), rnd(2, 2, 3, 4), rnd(2, 2, 2, 4), rnd(2, 2, 2, 4), rnd(2, 1, 3, 5)
+K, V = np.concatenate([pk, k], 2), np.concatenate([pv, v], 2)
+i, j = np.arange(3)[:, None], np.arange(5)
+case("attention_dynamic_past_mask_causal", 23, "Attention", [q, k, v, m, pk, pv], [attention(q, K, V, m + bias_of(j <= i + 2))[0], K, V],
+     dims=["b_s", "b_s", "b_s", "b_st", "b_p", "b_p"], is_causal=1)
+case("attention_dynamic_causal", 24, "Attention", [q, K, V], [attention(q, K, V, bias_of(j <= i))[0]], dims=["b_s", "b_t", "b_t"], is_causal=1)
+past, upd, at = rnd(2, 2, 5, 3), rnd(2, 2, 2, 3), i64(1, 3)
+y = past.copy()
+for n in range(2):
+    y[n, :, at[n] : at[n] + 2] = upd[n]
+case("tensor_scatter_dynamic", 24, "TensorScatter", [past, upd, at], [y], dims=["b_m", "b_s", "b"])
+x, grid = rnd(1, 2, 2, 3, 3), rnd(1, 2, 2, 2, 3, lo=-1.3, hi=1.3)
+case("grid_sample_dynamic", 20, "GridSample", [x, grid], [grid_sample(x, grid, "linear", True)], dims=["n_dhw", "nabc"], mode="linear", align_corners=1)
+x, scale, bias = rnd(2, 6, 3), rnd(6), rnd(6)
+case("group_norm_dynamic", 21, "GroupNormalization", [x, scale, bias],
+     [(group_norm(x, 3) * scale[:, None] + bias[:, None]).astype(np.float32)], dims=["n_w"], num_groups=3)
+x = rnd(4, 5)
+case("trilu_dynamic", 14, "Trilu", [x, np.array(1, np.int64)], [np.triu(x, 1)], dims=["nm"])
+x, w, off = rnd(2, 1, 6), rnd(2, 1, 3), rnd(2, 3, 4, lo=-1, hi=1)
+case("deform_conv_dynamic", 22, "DeformConv", [x, w, off], [deform_conv(x, w, off, None, None, [1], [0, 0], [1], 1, 1)], dims=["n_w", "", "n_o"])

@@ -135,11 +135,20 @@ tensor_type(int type, mw shape, bool has_shape)
 mw
 mw_value(const char *name, int type, const int64_t *dims, int n_dims)
 {
+    return mw_value_named(name, type, dims, NULL, n_dims);
+}
+
+mw
+mw_value_named(const char *name, int type, const int64_t *dims, const char *const *names,
+               int n_dims)
+{
     mw v = {0}, shape = {0};
     tnb_wire_put_text(&v, 1, name);
     for (int i = 0; i < n_dims; i++) {
         mw d = {0};
-        if (dims[i] >= 0)
+        if (names && names[i])
+            tnb_wire_put_text(&d, 2, names[i]);
+        else if (dims[i] >= 0)
             tnb_wire_put_int(&d, 1, (uint64_t)dims[i]);
         mw_put(&shape, 1, d);
     }

@@ -72,6 +72,10 @@ mw_ints(const char *name, const int64_t *v, int n); /* int64 [n]; n -1: 0-d of o
 /* A ValueInfo: dims below 0 have no value. n_dims -1: no shape. */
 mw
 mw_value(const char *name, int type, const int64_t *dims, int n_dims);
+/* The same; extents whose entry in `names` is not NULL are dynamic dimensions of that name. */
+mw
+mw_value_named(const char *name, int type, const int64_t *dims, const char *const *names,
+               int n_dims);
 mw
 mw_named_dim(const char *name, int type, const char *dim, int64_t second);
 /* An entry of external_data. */

@@ -5,7 +5,8 @@
  *     opset N
  *     node OPERATOR INPUT... -> OUTPUT...       "-": left out
  *     attr NAME int|float|text|ints VALUE...
- *     in|any|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents
+ *     in|any|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents;
+ *                                                    "s=3": the dynamic dimension s, here 3
  *     error TEXT                                     of a wrong use, instead of `out`
  *
  * Each case becomes FOLDER/NAME with model.onnx and test_data_set_0, which holds the tensors `in`
@@ -149,6 +150,7 @@ read_tensor(writer *w, const char *kind, char *text)
 {
     static uint8_t raw[8 * MAX_ELEMS];
     char path[512];
+    const char *names[MAX_RANK];
     int64_t dims[MAX_RANK];
     int rank = 0;
     uint64_t count = 1, have = 0;
@@ -158,6 +160,10 @@ read_tensor(writer *w, const char *kind, char *text)
     int type = type_of(w, type_name);
     tnb_dtype d = tnb_onnx_dtype(type);
     for (char *p = shape; strcmp(shape, "scalar") && *p && rank < MAX_RANK; p += *p == ',') {
+        char *end = p + strcspn(p, "=,");
+        names[rank] = *end == '=' ? p : NULL;
+        p = *end == '=' ? end + 1 : p;
+        *end = *end == '=' ? 0 : *end;
         dims[rank] = strtoll(p, &p, 10);
         count *= (uint64_t)dims[rank++];
     }
@@ -175,7 +181,8 @@ read_tensor(writer *w, const char *kind, char *text)
     bool in = strcmp(kind, "out") != 0;
     for (int i = 0; i < rank && strcmp(kind, "any") == 0; i++)
         dims[i] = -1;
-    mw_put(&w->graph, in ? GRAPH_INPUT : GRAPH_OUTPUT, mw_value(name, type, dims, rank));
+    mw_put(&w->graph, in ? GRAPH_INPUT : GRAPH_OUTPUT,
+           mw_value_named(name, type, dims, names, rank));
     snprintf(path, sizeof path, "%s/%s/test_data_set_0/%s_%d.pb", w->folder, w->name,
              in ? "input" : "output", in ? w->n_in++ : w->n_out++);
     write_bytes(w, path, t);
