@@ -2,10 +2,13 @@
 /* ConvertLayout: gives operators the layouts asked for, and carries them through the operators that
  * follow, so that few conversions are needed.
  *
- *     lv = R.nn.conv2d(x, w)      =>      lv1 = R.permute_dims(x, axes=[0, 2, 3, 1])
- *     gv = R.nn.relu(lv)                  lv2 = R.permute_dims(w, axes=[0, 2, 3, 1])
- *                                         lv = R.nn.conv2d(lv1, lv2, data_layout="NHWC",
- * kernel_layout="OHWI") lv3 = R.nn.relu(lv) gv = R.permute_dims(lv3, axes=[0, 3, 1, 2])
+ *     lv = R.nn.conv2d(x, w)
+ *     gv = R.nn.relu(lv)
+ *  -> lv1 = R.permute_dims(x, axes=[0, 2, 3, 1])
+ *     lv2 = R.permute_dims(w, axes=[0, 2, 3, 1])
+ *     lv = R.nn.conv2d(lv1, lv2, data_layout="NHWC", kernel_layout="OHWI", out_layout="NHWC")
+ *     lv3 = R.nn.relu(lv)
+ *     gv = R.permute_dims(lv3, axes=[0, 3, 1, 2])
  *
  * One walk forward over each dataflow block. Every variable has a layout (tn_layouts in
  * tenon/core/op.h), at first that in which it was written; an operator's rule (tn_op.layout) says
