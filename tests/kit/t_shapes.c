@@ -312,7 +312,7 @@ compiled_equals_interpreted(void **state)
         assert_non_null(eval);
         int wrong = 0;
         for (int i = 0; i < FUNCTIONS; i++) {
-            char name[8];
+            char name[16];
             snprintf(name, sizeof name, "f%d", i);
             tn_list args;
             tn_eval_options opt = {0};

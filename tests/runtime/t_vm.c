@@ -909,7 +909,7 @@ static void
 test_machines_keep_the_packed_functions_they_found(void **state)
 {
     enum { MANY = 300 };
-    static char names[MANY][16];
+    static char names[MANY][24];
     (void)state;
     tnr_packed f = {.size = sizeof f, .name = "test.number", .call = give_seven, .max_args = 0};
     OK(tnr_runtime_add_packed(rt, &f, &err));
