@@ -140,8 +140,10 @@ apply_rule(legalizer *l, const tn_call *call, const tn_op *op)
 static const tn_node *
 device_of(const tn_type *t)
 {
-    if (tn_is(t, TN_KIND_TY_TENSOR))
-        return TN_NODE(tn_as_vdevice(tn_as_ty_tensor(t)->vdevice));
+    if (tn_is(t, TN_KIND_TY_TENSOR)) {
+        const tn_vdevice *v = tn_as_vdevice(tn_as_ty_tensor(t)->vdevice);
+        return v ? &v->base : NULL;
+    }
     const tn_ty_tuple *u = tn_as_ty_tuple(t);
     for (uint32_t i = 0; u && i < u->fields.n; i++) {
         const tn_node *v = device_of(u->fields.at[i]);
