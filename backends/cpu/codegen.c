@@ -59,7 +59,7 @@ typedef struct work {
     uint32_t n, n_groups;
     const char *prologue;
     const char **sources; /* per group */
-    char *folder; /* where the compilers work */
+    char *folder;         /* where the compilers work */
 } work;
 
 static double

@@ -53,7 +53,8 @@ static void
 compiles_without_warning(void **state)
 {
     (void)state;
-    static const char *const rules[] = {"", "Fallback", "Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback"};
+    static const char *const rules[] = {"", "Fallback",
+                                        "Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback"};
     static const char *const flags[] = {"", "-march=x86-64-v3",
                                         "-march=x86-64-v2 -fsanitize=undefined"};
     for (int r = 0; r < 3; r++) {
@@ -123,8 +124,8 @@ runs_on_small_vectors(void **state)
         const char *name;
         const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
         bool half = strstr(name, "half") != NULL;
-        if (!krun_same(&k, f, krun_schedule(&k, f, "Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback"), dims,
-                       half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
+        if (!krun_same(&k, f, krun_schedule(&k, f, "Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback"),
+                       dims, half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
             fail_msg("program %s", name);
     }
     k.target = usual;
