@@ -126,7 +126,7 @@ def c_divide(x, y):
     """Towards zero, wrapping where the quotient does not fit."""
     q = np.floor_divide(x, y)
     r = x - q * y
-    q = np.where((r != 0) & ((x < 0) != (y < 0)), q + 1, q)
+    q = np.where((r != 0) & ((x < 0) != (y < 0)), q + x.dtype.type(1), q)
     return np.where((y == -1), np.negative(x), q) if x.dtype.kind == "i" else q
 
 
@@ -147,8 +147,9 @@ DIVIDE = {
 def divide(d, op):
     x, y = pair(d, NUMBERS + INTS)
     if not is_float(x.dtype):  # the least number by -1 wraps; by 0 the interpreter refuses
-        y = Tensor(np.where(d.rng.random(y.shape) < 0.2, -1, y.a), y.dtype)
-        y = Tensor(np.where(y.a == 0, 1, y.a), y.dtype)
+        minus, one = (np.array(v).astype(y.a.dtype) for v in (-1, 1))
+        y = Tensor(np.where(d.rng.random(y.shape) < 0.2, minus, y.a), y.dtype)
+        y = Tensor(np.where(y.a == 0, one, y.a), y.dtype)
     else:  # quotients and remainders that every type gives exactly
         x, y = d.exact(x.shape, x.dtype), Tensor(np.exp2(d.rng.integers(-1, 2, y.shape)) *
                                                  np.where(d.rng.random(y.shape) < 0.5, -1, 1), y.dtype)
