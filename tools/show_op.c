@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operator's schema says, as text, as the reference page docs/operators.md, and as JSON. */
+/* What an operator's schema says, as text, as the page operators.md, and as JSON. */
 #include "tool.h"
 
 #include "tenon/core/text.h"
@@ -77,7 +77,6 @@ tnt_show_op(tnt_session *s, const char *name)
 /* ---- the reference page ---- */
 
 static const char page_head[] =
-    "<!-- Made by `tenon show ops > docs/operators.md`; do not edit. -->\n"
     "# Operators\n\n"
     "Every operator with a numeric meaning, from the schemas that also serve the reader, the "
     "printer, type inference and the\n"
