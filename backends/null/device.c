@@ -135,8 +135,9 @@ is_float(tnb_dtype d)
 static null_value
 fit(tnb_dtype d, null_value v)
 {
-    return is_float(d) ? (null_value){.f = tnb_round_f64(d, v.f)}
-                       : (null_value){.i = tnb_wrap_i64(d, v.i)};
+    if (is_float(d))
+        return (null_value){.f = tnb_round_f64(d, v.f)};
+    return (null_value){.i = tnb_wrap_i64(d, v.i)};
 }
 
 static null_value

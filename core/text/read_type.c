@@ -223,7 +223,7 @@ tensor_type(reader *r, const ast *e, const char *name)
     int64_t ndim = -1;
     const tn_node *vdevice = NULL;
     bool ok = shape.kind != V_ERROR && dtype.kind != V_ERROR && rd_dtype(r, dtype_at, dtype, &d);
-    value device;
+    value device = {0};
     const ast *device_at = e;
     bool distributed = strstr(name, "DTensor") != NULL, has_device = false;
     if (distributed)

@@ -484,8 +484,9 @@ widened_params(mixer *m, const tn_seq_expr *seq, tn_list params, tnb_ptrmap *wid
     tnb_ptrmap_init(wide, m->arena);
     for (uint32_t i = 0; i <= seq->blocks.n; i++) {
         const tn_node *at = i < seq->blocks.n ? seq->blocks.at[i] : seq->body;
-        tn_list free =
-            tn_is(at, TN_KIND_DATAFLOW_BLOCK) ? (tn_list){0} : tn_free_vars(m->ctx, at, false);
+        if (tn_is(at, TN_KIND_DATAFLOW_BLOCK))
+            continue;
+        tn_list free = tn_free_vars(m->ctx, at, false);
         for (uint32_t k = 0; k < free.n; k++)
             tnb_ptrmap_set(&used, free.at[k], m);
     }
