@@ -175,10 +175,11 @@ mesh_of(reader *r, const ast *e, value v)
         return v.node;
     const char *s = rd_text(r, e, v);
     tn_list all = infos_of(r, "mesh");
-    unsigned index = 0, n = 0;
+    unsigned index = 0;
+    int n = 0;
     if (!s)
         return NULL;
-    if (sscanf(s, "mesh[%u]%n", &index, &n) == 1 && n == strlen(s) && index < all.n)
+    if (sscanf(s, "mesh[%u]%n", &index, &n) == 1 && (size_t)n == strlen(s) && index < all.n)
         return all.at[index];
     rd_error(r, e, TNB_NOT_FOUND, "the module has no device mesh '%s'", s);
     rd_hint(r, "declare it with I.module_global_infos({\"mesh\": [R.dist.device_mesh(...)]})");
