@@ -498,10 +498,12 @@ static bool
 run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, double atol,
         double timeout, uint32_t jobs, totals *t)
 {
-    child *slots = calloc(jobs, sizeof *slots);
-    struct pollfd *polls = calloc(jobs, sizeof *polls);
-    report *reports = calloc(l->dirs.n + 1u, sizeof *reports);
-    bool *done = calloc(l->dirs.n + 1u, sizeof *done), ok = slots && polls && reports && done;
+    /* in an arena, which the children close: in them nothing else points to these */
+    tnb_arena *arena = tn_arena(s->ctx);
+    child *slots = TNB_NEW_N(arena, child, jobs);
+    struct pollfd *polls = TNB_NEW_N(arena, struct pollfd, jobs);
+    report *reports = TNB_NEW_N(arena, report, l->dirs.n + 1u);
+    bool *done = TNB_NEW_N(arena, bool, l->dirs.n + 1u), ok = !tnb_arena_failed(arena);
     uint32_t next = 0, printed = 0, running = 0;
     while (ok && printed < l->dirs.n) {
         for (uint32_t i = 0; i < jobs && next < l->dirs.n; i++)
@@ -532,13 +534,9 @@ run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, doub
         for (; printed < l->dirs.n && done[printed]; printed++)
             print_line(a, l->dirs.at[printed], &reports[printed], t);
     }
-    for (uint32_t i = 0; slots && i < jobs; i++)
+    for (uint32_t i = 0; ok && i < jobs; i++)
         if (slots[i].pid)
             finish_child(&slots[i], true, timeout);
-    free(slots);
-    free(polls);
-    free(reports);
-    free(done);
     return ok;
 }
 
