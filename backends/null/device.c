@@ -141,14 +141,27 @@ fit(tnb_dtype d, null_value v)
 }
 
 static null_value
+real(double f)
+{
+    return (null_value){.f = f};
+}
+
+static null_value
+whole(uint64_t u)
+{
+    return (null_value){.u = u};
+}
+
+static null_value
 cast(tnb_dtype from, tnb_dtype to, null_value v)
 {
     if (tnb_dtype_is_bool(to))
         return (null_value){.i = is_float(from) ? v.f != 0 : v.i != 0};
     if (is_float(from) && !is_float(to))
-        v.i = to.code == TNB_UINT ? (int64_t)tnb_f64_to_u64(v.f) : tnb_f64_to_i64(v.f);
-    else if (!is_float(from) && is_float(to))
-        v.f = from.code == TNB_UINT ? (double)v.u : (double)v.i;
+        return fit(to, whole(to.code == TNB_UINT ? tnb_f64_to_u64(v.f)
+                                                 : (uint64_t)tnb_f64_to_i64(v.f)));
+    if (!is_float(from) && is_float(to))
+        return fit(to, real(from.code == TNB_UINT ? (double)v.u : (double)v.i));
     return fit(to, v);
 }
 
@@ -157,11 +170,10 @@ static null_value
 operate(const null_insn *in, tnb_dtype d, null_value a, null_value b)
 {
     bool f = is_float(d), u = d.code == TNB_UINT || d.code == TNB_BOOL;
-#define OP(name, of_floats, of_unsigned, of_ints)            \
-    case NULL_##name:                                        \
-        return fit(d, f   ? (null_value){.f = (of_floats)}   \
-                      : u ? (null_value){.u = (of_unsigned)} \
-                          : (null_value){.i = (int64_t)(of_ints)});
+#define OP(name, of_floats, of_unsigned, of_ints) \
+    case NULL_##name:                             \
+        return fit(d, f ? real(of_floats)         \
+                        : whole(u ? (uint64_t)(of_unsigned) : (uint64_t)(of_ints)));
 #define COMPARE(name, op) \
     case NULL_##name:     \
         return (null_value){.i = f ? a.f op b.f : u ? a.u op b.u : a.i op b.i};
