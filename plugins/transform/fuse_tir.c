@@ -99,12 +99,18 @@ add_buffer_param(fusion *f, const tn_node *buffer)
     TNB_PUSH(f->arena, f->buffers, buffer);
 }
 
-static void
-add_scalar_param(fusion *f, const tn_expr *var)
+static bool
+has_param(const fusion *f, const tn_expr *var)
 {
     for (uint32_t i = 0; i < f->params.n; i++)
         if (f->params.at[i] == var)
-            return;
+            return true;
+    return false;
+}
+
+static void
+add_scalar_param(fusion *f, const tn_expr *var)
+{
     TNB_PUSH(f->arena, f->params, var);
     TNB_PUSH(f->arena, f->buffers, NULL);
 }
@@ -141,9 +147,13 @@ declare_param(fusion *f, const char *name, const tn_expr *var, const tn_type *ty
             return v;
         }
         v.scalar = tn_shape(f->ctx, dims);
-        for (uint32_t i = 0; scalars && i < dims.n; i++)
-            if (tn_is_var(dims.at[i]))
-                add_scalar_param(f, dims.at[i]);
+        /* One parameter an extent, as calls bring them; what is known already is not read. */
+        for (uint32_t i = 0; scalars && i < dims.n; i++) {
+            const tn_expr *dim = dims.at[i];
+            if (!tn_is_var(dim) || has_param(f, dim))
+                dim = tn_var_new(f->ctx, tn_strf(f->ctx, "%s_%u", name, i), dim->type);
+            add_scalar_param(f, dim);
+        }
     } else {
         fail(f, loc, "a parameter that is neither tensor, scalar nor shape cannot be fused");
     }
