@@ -21,6 +21,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/index.c \
 	plugins/onnx/linear.c \
 	plugins/onnx/loop.c \
+	plugins/onnx/loop.h \
 	plugins/onnx/loss.c \
 	plugins/onnx/manipulate.c \
 	plugins/onnx/message.c \
