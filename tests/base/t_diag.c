@@ -2,6 +2,7 @@
 /* Error records and diagnostics say what they were given, and never more than fits. */
 #include "tests/base/harness.h"
 #include "tenon/base/diag.h"
+#include "tenon/base/log.h"
 
 static void
 an_error_is_cut_with_dots(void **state)
@@ -81,6 +82,25 @@ a_flood_of_errors_is_counted_not_kept(void **state)
     tnb_diags_free(NULL);
 }
 
+static void
+keep_line(void *user, tnb_log_level level, const char *line)
+{
+    tnb_buf_printf(user, "%d %s\n", (int)level, line);
+}
+
+static void
+a_program_may_take_the_messages_itself(void **state)
+{
+    (void)state;
+    tnb_buf kept = {0};
+    tnb_log_set_sink(keep_line, &kept);
+    tnb_log(TNB_LOG_WARN, "disk %s", "full");
+    tnb_log(TNB_LOG_DEBUG, "not shown at this level");
+    tnb_log_set_sink(NULL, NULL);
+    assert_string_equal(kept.s, "1 disk full\n");
+    tnb_buf_free(&kept);
+}
+
 int
 main(void)
 {
@@ -88,6 +108,7 @@ main(void)
         cmocka_unit_test(an_error_is_cut_with_dots),
         cmocka_unit_test(a_diagnostic_prints_place_source_notes_and_hint),
         cmocka_unit_test(a_flood_of_errors_is_counted_not_kept),
+        cmocka_unit_test(a_program_may_take_the_messages_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
