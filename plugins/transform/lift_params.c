@@ -105,6 +105,26 @@ contains(tn_list l, const tn_node *n)
     return false;
 }
 
+bool
+lift_defines(tn_ctx *ctx, const lift *l, const tn_type *t)
+{
+    tn_list used = tn_free_vars(ctx, t, false), known = definable_of(ctx, l->weights);
+    for (uint32_t i = 0; i < used.n; i++)
+        if (!contains(known, used.at[i]))
+            return false;
+    return true;
+}
+
+const tn_type *
+lift_bundled(tn_ctx *ctx, const lift *l, const tn_type *t)
+{
+    tn_list known = definable_of(ctx, l->weights), told = {0};
+    for (uint32_t i = 0; i < known.n; i++)
+        if (!contains(l->weights, known.at[i]))
+            told = tn_list_append(ctx, told, known.at[i]);
+    return tn_type_erase(ctx, t, told);
+}
+
 /* ---- one function ---- */
 
 typedef struct scan {
@@ -181,7 +201,8 @@ scan_function(tn_ctx *ctx, lift *l, const tnb_ptrmap *common)
     tnb_ptrmap_init(&l->required, tn_scratch(ctx));
     tn_list symbols = definable_of(ctx, l->weights);
     for (uint32_t i = 0; i < l->weights.n; i++) {
-        tnb_ptrmap_set(&s.liftable, l->weights.at[i], l);
+        if (lift_defines(ctx, l, l->weights.at[i]->type))
+            tnb_ptrmap_set(&s.liftable, l->weights.at[i], l);
         tnb_ptrmap_set(&l->from_weights, l->weights.at[i], l);
     }
     tn_list inputs = definable_of(ctx, (tn_list){l->func->params.at, l->num_input});
@@ -366,7 +387,8 @@ lift_plan_shared(tn_ctx *ctx, lift *each, uint32_t n, lift *all)
         tnb_ptrmap liftable;
         tnb_ptrmap_init(&liftable, tn_scratch(ctx));
         for (uint32_t k = 0; k < each[i].weights.n; k++)
-            tnb_ptrmap_set(&liftable, each[i].weights.at[k], seq);
+            if (lift_defines(ctx, &each[i], each[i].weights.at[k]->type))
+                tnb_ptrmap_set(&liftable, each[i].weights.at[k], seq);
         for (uint32_t b = 0; seq && b < seq->blocks.n; b++) {
             tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
             for (uint32_t k = 0; tn_is(seq->blocks.at[b], TN_KIND_DATAFLOW_BLOCK) && k < at.n; k++)

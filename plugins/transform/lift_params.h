@@ -26,6 +26,14 @@ typedef struct lift {
  * after recording an error. */
 bool
 lift_targets(tn_ctx *ctx, const tn_module *m, const tn_node *shared, lift **out, uint32_t *n);
+/* Whether weights determine all symbolic variables of the type, so that the transform function can
+ * state it. A weight of another type is passed on as it is: nothing made of it is lifted. */
+bool
+lift_defines(tn_ctx *ctx, const lift *l, const tn_type *t);
+/* The type within the bundle of weights: without the extents that the bundle does not tell, those
+ * which are weights themselves and those which no weight determines. */
+const tn_type *
+lift_bundled(tn_ctx *ctx, const lift *l, const tn_type *t);
 /* Plans one function. */
 void
 lift_plan(tn_ctx *ctx, lift *l);

@@ -12,7 +12,8 @@
  * when it needs weights, constants and lifted values only, and depends on a weight; what needs
  * constants only is copied. stop_lift_params(x) ends the lifting and goes. The function then takes
  * what is still needed: weights first, then values in order, before them the symbolic variables
- * that nothing else defines. Option shared_transform: True, or a list of functions: one function
+ * that nothing else defines. A weight whose extents no weight determines (`n + 1` alone) is passed
+ * on as it is. Option shared_transform: True, or a list of functions: one function
  * transform_params for all, of what all of them compute alike (their weights have to agree).
  * Configuration relax.lift_transform_params.consume_params: each weight is released once fetched. A
  * transform function that exists is composed with the new one. Cases:
@@ -28,19 +29,6 @@
 #include "tenon/core/walk.h"
 
 /* ---- the transform function ---- */
-
-/* The type of a weight within the bundle: extents that are weights themselves are not told. */
-static const tn_type *
-bundled_type(tn_ctx *ctx, const lift *l, const tn_type *t)
-{
-    const tn_ty_tensor *tensor = tn_as_ty_tensor(t);
-    tn_list used = tensor ? tn_free_vars(ctx, t, false) : (tn_list){0};
-    for (uint32_t i = 0; i < used.n; i++)
-        for (uint32_t k = 0; k < l->weights.n; k++)
-            if (used.at[i] == l->weights.at[k])
-                return tn_ty_tensor_of(ctx, NULL, tensor->dtype, tensor->ndim, tensor->vdevice);
-    return t;
-}
 
 /* Makes uses of weights fields of `tuple`, fetched before the binding that uses them. */
 typedef struct bundler {
@@ -59,7 +47,7 @@ fetched(bundler *b, uint32_t weight)
     const tn_expr *get = tn_tuple_get_of(b->ctx, b->tuple, weight);
     const tn_expr *var = tn_dataflow_var(b->ctx, "lv", get->type);
     TNB_PUSH(tn_scratch(b->ctx), b->out, tn_binding(b->ctx, var, get));
-    if (bundled_type(b->ctx, b->l, own->type) == own->type)
+    if (tn_type_equal(b->ctx, get->type, own->type) || !lift_defines(b->ctx, b->l, own->type))
         return var;
     const tn_expr *known = tn_dataflow_var(b->ctx, "lv", own->type);
     TNB_PUSH(tn_scratch(b->ctx), b->out, tn_match_cast_of(b->ctx, known, var, own->type));
@@ -97,7 +85,7 @@ transform_function_of(tn_ctx *ctx, const tn_module *m, const lift *l)
 {
     const tn_node **types = TNB_NEW_N(tn_scratch(ctx), const tn_node *, l->weights.n + 1);
     for (uint32_t i = 0; i < l->weights.n; i++)
-        types[i] = bundled_type(ctx, l, l->weights.at[i]->type);
+        types[i] = lift_bundled(ctx, l, l->weights.at[i]->type);
     const tn_type *bundle = tn_ty_tuple_of(ctx, tn_list_of(ctx, types, l->weights.n));
     bundler b = {.ctx = ctx, .l = l, .tuple = tn_var_new(ctx, "params", bundle)};
     /* scalars keep their variables: shapes are made of them */

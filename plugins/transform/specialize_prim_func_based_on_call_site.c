@@ -9,7 +9,8 @@
  *
  * For call_tir in functions that are not Primitive; the program gets attribute `scoped`. A program
  * called with different shapes or scopes, or by calls that stay as they are, gets copies under
- * names of their own. Calls with tensors of unknown shape stay. Keeps results bit by bit. Cases:
+ * names of their own. Calls with tensors of unknown shape stay; an extent that the program could not
+ * determine, such as `n + 1` where no tensor has the extent n, stays the program's own. Keeps results bit by bit. Cases:
  * tests/pass/SpecializePrimFuncBasedOnCallSite.
  */
 #include "transform.h"
@@ -33,33 +34,76 @@ typedef struct specializer {
     tnb_strmap others; /* programs that something else refers to as well: they stay */
 } specializer;
 
-/* The buffer with the tensor's shape and scope; variables of its shape go into `map`. False: the
- * tensor does not say enough, or does not fit. */
-static bool
-specialize_buffer(specializer *s, const tn_node *buffer, const tn_type *type, tnb_ptrmap *map)
+/* The variables that the call's tensors determine: extents by themselves. */
+static tn_list
+defined_by(specializer *s, tn_list types)
 {
-    const tn_buffer *b = tn_as_buffer(buffer);
-    const tn_ty_tensor *t = tn_as_ty_tensor(type);
+    tn_list dims, out = {0};
+    for (uint32_t i = 0; i < types.n; i++)
+        for (uint32_t k = 0; tn_type_dims(types.at[i], &dims) && k < dims.n; k++)
+            if (tn_is_var(dims.at[k]))
+                out = tn_list_append(s->ctx, out, dims.at[k]);
+    return out;
+}
+
+/* Whether the program can state the extent: with n in no place by itself, n + 1 says nothing. */
+static bool
+can_state(specializer *s, tn_list defined, const tn_expr *dim)
+{
+    tn_list used = tn_free_vars(s->ctx, dim, false);
+    for (uint32_t i = 0; i < used.n; i++) {
+        uint32_t k = 0;
+        while (k < defined.n && defined.at[k] != used.at[i])
+            k++;
+        if (k == defined.n)
+            return false;
+    }
+    return true;
+}
+
+/* Puts the variables of the buffer's shape into `map`, each with the tensor's extent, or with
+ * itself where that cannot be stated. False: the tensor does not say enough, or does not fit. */
+static bool
+match_buffer(specializer *s, const tn_buffer *b, const tn_type *type, tn_list defined,
+             tnb_ptrmap *map)
+{
     tn_list dims;
-    if (!b || !t || !tn_type_dims(type, &dims) || dims.n != b->shape.n)
+    if (!b || !tn_is(type, TN_KIND_TY_TENSOR) || !tn_type_dims(type, &dims) || dims.n != b->shape.n)
         return false;
-    const tn_vdevice *v = tn_as_vdevice(t->vdevice);
+    for (uint32_t i = 0; i < dims.n; i++) {
+        const tn_expr *own = b->shape.at[i], *known = tnb_ptrmap_get(map, own);
+        int64_t x, y;
+        if (tn_int_value(own, &x) && tn_int_value(dims.at[i], &y) && x != y)
+            return false;
+        if (!tn_is_var(own))
+            continue;
+        const tn_expr *dim = can_state(s, defined, dims.at[i])
+                                 ? tn_cast_to(s->ctx, tn_dtype_of(own), dims.at[i])
+                                 : own;
+        if (known && !tn_prove_equal(s->ctx, known, dim))
+            return false;
+        tnb_ptrmap_set(map, own, known ? known : dim);
+    }
+    return true;
+}
+
+/* The buffer with the tensor's shape and scope, and with what `map` has for its variables where the
+ * program cannot state the tensor's extent. */
+static bool
+specialize_buffer(specializer *s, const tn_node *buffer, const tn_type *type, tn_list defined,
+                  tnb_ptrmap *map)
+{
+    const tn_buffer *b = (const tn_buffer *)buffer;
+    const tn_vdevice *v = tn_as_vdevice(((const tn_ty_tensor *)type)->vdevice);
     tn_buffer now = *b;
+    tn_list dims = {0};
+    bool whole = tn_type_dims(type, &dims);
+    for (uint32_t i = 0; whole && i < dims.n; i++)
+        if (tn_int_value(b->shape.at[i], &(int64_t){0}) || !can_state(s, defined, dims.at[i]))
+            dims = tn_list_with(s->ctx, dims, i, tn_subst(s->ctx, b->shape.at[i], map));
     now.shape = dims;
     now.scope = tn_str(s->ctx, v ? v->scope : "global");
     now.data = NULL;
-    for (uint32_t i = 0; i < dims.n; i++) {
-        const tn_expr *known = tnb_ptrmap_get(map, b->shape.at[i]);
-        int64_t x, y;
-        if (tn_int_value(b->shape.at[i], &x) && tn_int_value(dims.at[i], &y) && x != y)
-            return false;
-        if (tn_is_var(b->shape.at[i]) && known && !tn_prove_equal(s->ctx, known, dims.at[i]))
-            return false;
-        if (tn_is_var(b->shape.at[i]) && !known) {
-            tnb_dtype d = tn_dtype_of(b->shape.at[i]);
-            tnb_ptrmap_set(map, b->shape.at[i], tn_cast_to(s->ctx, d, dims.at[i]));
-        }
-    }
     const tn_node *made = tn_buffer_of(s->ctx, &now);
     if (tn_is_error(made))
         return false;
@@ -91,8 +135,12 @@ specialized(specializer *s, const tn_prim_func *f, const tn_call *c)
     tnb_ptrmap_init(&map, tn_scratch(s->ctx));
     if (!tensors(s, c, &types) || types.n != f->params.n)
         return NULL;
+    tn_list defined = defined_by(s, types);
     for (uint32_t i = 0; i < types.n; i++)
-        if (!specialize_buffer(s, f->buffers.at[i], types.at[i], &map))
+        if (!match_buffer(s, tn_as_buffer(f->buffers.at[i]), types.at[i], defined, &map))
+            return NULL;
+    for (uint32_t i = 0; i < types.n; i++)
+        if (!specialize_buffer(s, f->buffers.at[i], types.at[i], defined, &map))
             return NULL;
     const tn_node *out = bind_in(s->ctx, TN_NODE(f), &map);
     if (tn_is_error(out))

@@ -190,6 +190,8 @@ run_pass(fuzzer *f, tn_ctx *ctx, const tn_module *m, const char *text, const tn_
             return NULL;
         }
         f->refused++;
+        if (getenv("FUZZ_PASSES_REFUSED"))
+            printf("seed %llu: %s refused: %s\n", (unsigned long long)seed, text, err.message);
         tnb_diags_clear(tn_diags(ctx));
         return m;
     }
