@@ -85,7 +85,8 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
     return f;
 }
 
-/* x86's min and max instructions mean exactly a < b ? a : b and a > b ? a : b. */
+/* The first operand stays when a comparison with NaN fails. x86's instructions keep the second, and
+ * mean exactly a < b ? a : b and a > b ? a : b. */
 const char *
 tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
 {
@@ -96,7 +97,7 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     tnb_buf *b = &e->src->helpers;
     tnb_buf_printf(b, "%s %s %s(%s a, %s b)\n{\n", e->d->inline_, v, f, v, v);
     if (d.lanes == 1) {
-        tnb_buf_printf(b, "    return a %c b ? a : b;\n}\n", max ? '>' : '<');
+        tnb_buf_printf(b, "    return b %c a ? b : a;\n}\n", max ? '>' : '<');
         return f;
     }
     const char *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes));
@@ -105,10 +106,10 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     if (native)
         tnb_buf_printf(b,
                        "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
-                       "__builtin_ia32_%s%s%s(a, b);\n#else\n",
+                       "__builtin_ia32_%s%s%s(b, a);\n#else\n",
                        bits == 256 ? "__AVX__" : "__SSE2__", max ? "max" : "min",
                        d.bits == 64 ? "pd" : "ps", bits == 256 ? "256" : "");
-    tnb_buf_printf(b, "    return %s((%s)(a %c b), a, b);\n%s}\n", sel, m, max ? '>' : '<',
+    tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);\n%s}\n", sel, m, max ? '>' : '<',
                    native ? "#endif\n" : "");
     return f;
 }

@@ -68,19 +68,19 @@ static const tn_expr *
 hard_sigmoid(tn_ctx *ctx, const tn_expr *x, tnb_dtype d, double alpha, double beta)
 {
     const tn_expr *line = ADD(MUL(x, LIT(d, alpha)), LIT(d, beta));
-    return GREATEST(LIT(d, 0), LEAST(LIT(d, 1), line));
+    return GREATEST(LEAST(line, LIT(d, 1)), LIT(d, 0));
 }
 
-/* The bounds stand first: T.max and T.min give their second operand when a comparison with NaN
+/* The bounds stand second: T.max and T.min give their first operand when a comparison with NaN
  * fails. */
 static const tn_expr *
 activation_value(tn_ctx *ctx, const tn_call *call, const char *op, const tn_expr *x)
 {
     tnb_dtype d = tn_dtype_of(x);
     if (!strcmp(op, "relu"))
-        return GREATEST(LIT(d, 0), x);
+        return GREATEST(x, LIT(d, 0));
     if (!strcmp(op, "relu6"))
-        return LEAST(LIT(d, 6), GREATEST(LIT(d, 0), x));
+        return LEAST(GREATEST(x, LIT(d, 0)), LIT(d, 6));
     if (!strcmp(op, "leakyrelu"))
         return SELECT(LESS(LIT(d, 0), x), x, MUL(x, LIT(d, tn_call_float(call, "alpha"))));
     if (!strcmp(op, "elu"))

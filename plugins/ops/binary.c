@@ -151,14 +151,14 @@ power_value(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
     return CAST(d, MATH2("pow", CAST(wide, x), CAST(wide, y)));
 }
 
-/* The larger (or smaller) of both; NaN if either is. T.max and T.min give their second operand when
- * a comparison fails. */
+/* The larger (or smaller) of both; NaN if either is. T.max and T.min give their first operand when a
+ * comparison with NaN fails. */
 static const tn_expr *
 extreme(tn_ctx *ctx, tn_kind kind, const tn_expr *x, const tn_expr *y)
 {
     const tn_expr *v = tn_bin(ctx, kind, x, y);
-    bool may_be_nan = tnb_dtype_is_float(tn_dtype_of(x)) && !tn_is(x, TN_KIND_FLOAT_IMM);
-    return may_be_nan ? SELECT(tn_bin(ctx, TN_KIND_NE, x, x), x, v) : v;
+    bool may_be_nan = tnb_dtype_is_float(tn_dtype_of(x)) && !tn_is(y, TN_KIND_FLOAT_IMM);
+    return may_be_nan ? SELECT(tn_bin(ctx, TN_KIND_NE, y, y), y, v) : v;
 }
 
 static const tn_expr *

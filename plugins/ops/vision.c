@@ -426,7 +426,7 @@ corner(emit *e, const tnk_stage *s, const tn_node *loc, const tn_node *anchor, i
     const tn_expr *reach = MUL(MUL(half, MATH1("exp", MUL(offset[1], v[1]))), extent);
     const tn_expr *c = direction < 0 ? SUB(centre, reach) : ADD(centre, reach);
     if (tn_call_int(e->call, "clip"))
-        c = GREATEST(LIT(d, 0), LEAST(LIT(d, 1), c));
+        c = GREATEST(LEAST(c, LIT(d, 1)), LIT(d, 0));
     return c;
 }
 

@@ -26,7 +26,7 @@ class Expected:
                 v_ax0, v_ax1, v_ax2 = T.axis.remap("SSS", [ax0, ax1, ax2])
                 T.reads(A[v_ax0, v_ax1, v_ax2])
                 T.writes(compute[v_ax0, v_ax1, v_ax2])
-                compute[v_ax0, v_ax1, v_ax2] = T.max(T.float32(0.0), A[v_ax0, v_ax1, v_ax2])
+                compute[v_ax0, v_ax1, v_ax2] = T.max(A[v_ax0, v_ax1, v_ax2], T.float32(0.0))
 
     @R.function
     def main(x: R.Tensor((2, 8, 4), dtype="float32")) -> R.Tensor((2, 8, 4), dtype="float32"):
