@@ -146,6 +146,7 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
                              tnk_item_name(all[i]));
                 return NULL;
             }
+    const char *ref = tnk_ref(s, block);
     const tn_buffer *b = tn_as_buffer(to);
     const tn_node *local =
         tn_buffer_new(s->ctx, tn_strf(s->ctx, "%s_%s", b->name, scope), b->shape, b->dtype, scope);
@@ -154,7 +155,7 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
     tnk_item *copy;
     tnk_item *nest = copy_nest(s, local, to, NULL, tn_strf(s->ctx, "%s_%s", b->name, scope), &copy);
     tnk_item_insert(s, s->root, tnk_item_index(top) + 1, nest);
-    tnk_sch_note(s, "cache_write(%s, \"%s\")", tnk_item_name(block), scope);
+    tnk_sch_note(s, "cache_write(%s, \"%s\")", ref, scope);
     return s->broken ? NULL : copy;
 }
 
@@ -176,6 +177,11 @@ tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *s
         return NULL;
     }
     const tn_buffer *b = tn_as_buffer(buffer);
+    const char *ref = tnk_ref(s, block), *buffer_ref = tnk_ref_buffer(s, block, buffer),
+               *order = "";
+    for (uint32_t i = 0; perm && i < b->shape.n; i++)
+        order = tn_strf(s->ctx, "%s%s%u%s", order, i ? ", " : ", [", perm[i],
+                        i + 1 < b->shape.n ? "" : "]");
     const char *name = tn_strf(s->ctx, "%s_%s", b->name, *scope ? scope : "copy");
     const tn_node *copy_of =
         tn_buffer_new(s->ctx, name, permuted(s->ctx, b->shape, perm), b->dtype, scope);
@@ -191,7 +197,7 @@ tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *s
     TNB_PUSH(tn_arena(s->ctx), s->allocs, copy_of);
     tnk_item *nest = copy_nest(s, buffer, copy_of, perm, name, &copy);
     tnk_item_insert(s, s->root, tnk_item_index(top), nest);
-    tnk_sch_note(s, "cache_read(%s, %s, \"%s\")", tnk_item_name(block), b->name, scope);
+    tnk_sch_note(s, "cache_read(%s, %s, \"%s\"%s)", ref, buffer_ref, scope, order);
     return s->broken ? NULL : copy;
 }
 
@@ -207,12 +213,13 @@ tnk_set_scope(tnk_sch *s, const tn_node *buffer, const char *scope)
         copy.data = NULL;
         copy.scope = tn_str(s->ctx, scope);
         const tn_node *to = tn_buffer_of(s->ctx, &copy);
+        const char *ref = tnk_ref_buffer(s, NULL, buffer);
         s->allocs.at[i] = to;
         tnk_item *all[256];
         uint32_t n = tnk_sch_blocks(s, all, 256);
         for (uint32_t k = 0; k < n && k < 256; k++)
             swap_buffer(s, all[k], (swap){.from = buffer, .to = to});
-        tnk_sch_note(s, "set_scope(%s, \"%s\")", tn_as_buffer(buffer)->name, scope);
+        tnk_sch_note(s, "set_scope(%s, \"%s\")", ref, scope);
         return !s->broken;
     }
     return tnk_sch_fail(s, NULL, "set_scope", "the buffer '%s' is not allocated in the function",

@@ -24,7 +24,13 @@ relax(need *n, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
 {
     *lo = *hi = e;
     const tn_expr *unused;
-    for (const tnk_item *p = n->reader->parent; p && p != n->loop; p = p->parent) {
+    const char *scope = tn_as_buffer(n->buffer)->scope;
+    bool inside = true;
+    for (const tnk_item *p = n->reader->parent; p; p = p->parent) {
+        /* memory that threads share holds what all of them read */
+        inside &= p != n->loop;
+        if (p->kind != TNK_ITEM_LOOP || (!inside && !tnk_scope_spans(scope, p->thread_tag)))
+            continue;
         if (tn_uses(*lo, p->var) &&
             (!tn_interval(n->arith, *lo, &p->var, &p->min, &p->extent, 1, lo, &unused) || !*lo))
             return false;
@@ -149,7 +155,7 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     uint32_t n_readers = tnk_sch_readers(s, buffer, readers, 64), rank = st->indices.n,
              first = UINT32_MAX;
     need n = {
-        .s = s, .arith = tnk_sch_arith(s, loop), .buffer = buffer, .loop = loop, .rank = rank};
+        .s = s, .arith = tnk_sch_arith_in(s, loop), .buffer = buffer, .loop = loop, .rank = rank};
     n.lo = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
     n.hi = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
     for (uint32_t i = 0; i < n_readers && i < 64; i++) {
@@ -222,6 +228,7 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
                 top = l;
             at = l;
         }
+    const char *ref = tnk_ref(s, block), *target = tnk_ref(s, loop);
     tnk_item *hole = tnk_item_new(s, TNK_ITEM_BLOCK,
                                   NULL); /* in the block's old place until its loops are removed */
     tnk_item_replace(block, hole);
@@ -233,6 +240,6 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
         top = block;
     tnk_item_insert(s, loop, first, top);
     tnk_item_remove(hole);
-    tnk_sch_note(s, "compute_at(%s, %s)", tnk_item_name(block), tn_var_name(loop->var));
+    tnk_sch_note(s, "compute_at(%s, %s)", ref, target);
     return true;
 }

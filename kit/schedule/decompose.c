@@ -26,6 +26,7 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
                          tn_var_name(p->var), tn_var_name(loop->var));
             return NULL;
         }
+    const char *ref = tnk_ref(s, block), *target = tnk_ref(s, loop);
     /* the spatial loops from `loop` inwards again, with variables of their own */
     tnk_item *path[64];
     uint32_t n = 0;
@@ -109,6 +110,6 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     update.init = NULL;
     update.name = tn_strf(ctx, "%s_update", b->name);
     tnk_block_set(s, block, &update);
-    tnk_sch_note(s, "decompose_reduction(%s, %s)", b->name, tn_var_name(loop->var));
+    tnk_sch_note(s, "decompose_reduction(%s, %s)", ref, target);
     return s->broken ? NULL : init;
 }

@@ -110,6 +110,7 @@ tnk_compute_inline(tnk_sch *s, tnk_item *block)
     const char *why = obstacle(s, block);
     if (why)
         return tnk_sch_fail(s, block, "compute_inline", "%s", why);
+    const char *ref = tnk_ref(s, block);
     inliner in = {block->block, tnk_block_store(block->block), false};
     tnk_item *readers[64];
     uint32_t n = tnk_sch_readers(s, in.store->buffer, readers, 64);
@@ -129,6 +130,6 @@ tnk_compute_inline(tnk_sch *s, tnk_item *block)
             s->allocs.at[k++] = s->allocs.at[i];
     s->allocs.n = k;
     tnk_item_remove(block);
-    tnk_sch_note(s, "compute_inline(%s)", tnk_item_name(block));
+    tnk_sch_note(s, "compute_inline(%s)", ref);
     return !s->broken;
 }

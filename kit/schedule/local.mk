@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/apply_default_schedule.c \
+	kit/schedule/bind.c \
 	kit/schedule/cache_write.c \
 	kit/schedule/compute_at.c \
 	kit/schedule/decompose.c \
 	kit/schedule/inline.c \
 	kit/schedule/loops.c \
+	kit/schedule/reducer.c \
 	kit/schedule/schedule_private.h \
+	kit/schedule/trace.c \
 	kit/schedule/tree.c
 EXTRA_DIST += kit/lower/README.md kit/emit/README.md kit/schedule/README.md

@@ -57,6 +57,7 @@ tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
         return tnk_sch_fail(s, loop, "split", "the loop is annotated or bound to a thread");
     if (loop->for_kind == TN_FOR_VECTORIZED)
         return tnk_sch_fail(s, loop, "split", "the loop is vectorized");
+    const char *ref = tnk_ref(s, loop);
     tnb_dtype d = tn_dtype_of(loop->var);
     const tn_expr *f = tn_int_imm_of(ctx, d, factor);
     tn_arith *a = tnk_sch_arith(s, loop);
@@ -71,7 +72,7 @@ tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
     put_split(s, loop, outer, inner, tn_add(ctx, loop->min, at));
     out[0] = outer;
     out[1] = inner;
-    tnk_sch_note(s, "split(%s, %lld)", tn_var_name(loop->var), (long long)factor);
+    tnk_sch_note(s, "split(%s, %lld)", ref, (long long)factor);
     return true;
 }
 
@@ -127,6 +128,7 @@ tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
     if (c.bad || loop->annotations || loop->for_kind != TN_FOR_SERIAL)
         return tnk_sch_fail(s, loop, "split_overlap", "%s%s cannot be computed twice",
                             c.bad ? "block " : "the loop", c.bad ? tnk_item_name(c.bad) : "");
+    const char *ref = tnk_ref(s, loop);
     tnb_dtype d = tn_dtype_of(loop->var);
     tnk_item *outer = loop_new(s, loop, "0", tn_int_imm_of(ctx, d, (n + factor - 1) / factor));
     tnk_item *inner = loop_new(s, loop, "1", tn_int_imm_of(ctx, d, factor));
@@ -135,7 +137,7 @@ tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
     put_split(s, loop, outer, inner, tn_add(ctx, loop->min, tn_add(ctx, start, inner->var)));
     out[0] = outer;
     out[1] = inner;
-    tnk_sch_note(s, "split_overlap(%s, %lld)", tn_var_name(loop->var), (long long)factor);
+    tnk_sch_note(s, "split_overlap(%s, %lld)", ref, (long long)factor);
     return true;
 }
 
@@ -155,6 +157,7 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
         tnk_sch_fail(s, outer, "fuse", "the loops depend on each other or are marked differently");
         return NULL;
     }
+    const char *ref = tnk_ref_loops(s, (tnk_item *[]){outer, inner}, 2);
     const tn_expr *extent =
         tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, outer->extent, inner->extent));
     tnk_item *f = loop_new(s, outer, tn_var_name(inner->var), extent);
@@ -173,7 +176,7 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
     f->children = inner->children;
     for (uint32_t k = 0; k < f->children.n; k++)
         f->children.at[k]->parent = f;
-    tnk_sch_note(s, "fuse(%s, %s)", tn_var_name(outer->var), tn_var_name(inner->var));
+    tnk_sch_note(s, "fuse(%s)", ref);
     return f;
 }
 
@@ -235,6 +238,7 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
                 return tnk_sch_fail(s, order.at[i], "reorder",
                                     "its bounds depend on '%s', which would come after it",
                                     tn_var_name(order.at[k]->var));
+    tnk_sch_note(s, "reorder(%s)", tnk_ref_loops(s, loops, n));
     tnk_items inside = bottom->children;
     tnk_item *parent = top->parent;
     uint32_t at = tnk_item_index(top);
@@ -252,7 +256,6 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
     last->children = inside;
     for (uint32_t k = 0; k < inside.n; k++)
         inside.at[k]->parent = last;
-    tnk_sch_note(s, "reorder(%s, ... %u loops)", tn_var_name(loops[0]->var), n);
     return true;
 }
 
@@ -289,7 +292,7 @@ tnk_set_kind(tnk_sch *s, tnk_item *loop, tn_for_kind kind)
         return false;
     int64_t n;
     if (kind == TN_FOR_THREAD_BINDING)
-        return tnk_sch_fail(s, loop, names[kind], "this primitive does not bind threads");
+        return tnk_sch_fail(s, loop, names[kind], "threads are bound by tnk_bind");
     if (kind == TN_FOR_PARALLEL || kind == TN_FOR_VECTORIZED) {
         check c = {.loop = loop};
         tnk_each_block(loop, independent, &c);
@@ -299,7 +302,8 @@ tnk_set_kind(tnk_sch *s, tnk_item *loop, tn_for_kind kind)
     if ((kind == TN_FOR_VECTORIZED || kind == TN_FOR_UNROLLED) && !tn_int_value(loop->extent, &n))
         return tnk_sch_fail(s, loop, names[kind], "its extent is not constant");
     loop->for_kind = kind;
-    tnk_sch_note(s, "%s(%s)", names[kind], tn_var_name(loop->var));
+    loop->thread_tag = NULL;
+    tnk_sch_note(s, "%s(%s)", names[kind], tnk_ref(s, loop));
     return true;
 }
 
@@ -309,7 +313,7 @@ tnk_annotate(tnk_sch *s, tnk_item *loop, const char *key, const tn_node *value)
     if (s->broken)
         return false;
     loop->annotations = tn_dict_set(s->ctx, loop->annotations, key, value);
-    tnk_sch_note(s, "annotate(%s, \"%s\")", tn_var_name(loop->var), key);
+    tnk_sch_note(s, "annotate(%s, \"%s\", %s)", tnk_ref(s, loop), key, tnk_ref_value(s, value));
     return true;
 }
 
@@ -325,6 +329,6 @@ tnk_add_unit_loop(tnk_sch *s, tnk_item *block)
     l->extent = tn_i64(s->ctx, 1);
     tnk_item_replace(block, l);
     tnk_item_insert(s, l, 0, block);
-    tnk_sch_note(s, "add_unit_loop(%s)", tnk_item_name(block));
+    tnk_sch_note(s, "add_unit_loop(%s)", tnk_ref(s, block));
     return l;
 }

@@ -43,8 +43,25 @@ struct tnk_sch {
 bool
 tnk_sch_fail(tnk_sch *s, const tnk_item *at, const char *primitive, const char *fmt, ...)
     TNB_PRINTF(4, 5);
+/* Adds a line to the trace. */
 void
 tnk_sch_note(tnk_sch *s, const char *fmt, ...) TNB_PRINTF(2, 3);
+/* How a trace names a block ("T_matmul", or "T_matmul#1" for the second one of that name), a loop
+ * ("T_matmul, ax0": the loop ax0 around that block) and a buffer (of a block, or allocated in the
+ * function). The tree has to be as it was before the primitive. */
+const char *
+tnk_ref(tnk_sch *s, const tnk_item *i);
+/* Several loops of one chain: "T_matmul, ax0, ax1". */
+const char *
+tnk_ref_loops(tnk_sch *s, tnk_item *const *loops, uint32_t n);
+/* A number, text or list; None for NULL. */
+const char *
+tnk_ref_value(tnk_sch *s, const tn_node *value);
+/* The buffers that a block reads and writes, each once; the count. */
+uint32_t
+tnk_block_buffers(const tnk_item *block, const tn_node **out, uint32_t max);
+const char *
+tnk_ref_buffer(tnk_sch *s, const tnk_item *block, const tn_node *buffer);
 tnk_item *
 tnk_item_new(tnk_sch *s, tnk_item_kind kind, tnk_item *parent);
 uint32_t
@@ -64,13 +81,31 @@ tnk_each_block(tnk_item *i, void (*fn)(tnk_item *block, void *user), void *user)
 /* Replaces a loop variable in everything below `i`. */
 void
 tnk_item_subst(tnk_sch *s, tnk_item *i, const tn_expr *var, const tn_expr *value);
-/* An analyzer that knows the function's symbols, and the ranges of the loops around and below `i`.
- */
+/* An analyzer that knows the function's symbols, and the ranges of the loops around `i`, but not of
+ * `i` itself: that a loop runs at all is known within it alone. */
 tn_arith *
-tnk_sch_arith(tnk_sch *s, tnk_item *i);
+tnk_sch_arith(tnk_sch *s, const tnk_item *i);
+/* ... and of the loop `i`. */
+tn_arith *
+tnk_sch_arith_in(tnk_sch *s, const tnk_item *i);
 /* Replaces the block of an item; reads and writes are found again. */
 void
 tnk_block_set(tnk_sch *s, tnk_item *i, const tn_block *fields);
+/* Whether memory of this scope is one for all turns of a loop bound to `tag` (NULL: not bound, so
+ * false): "shared" is for threadIdx.x, "local" for none. */
+bool
+tnk_scope_spans(const char *scope, const char *tag);
+
+/* C[idx] = identity; C[idx] = C[idx] op value, with an op whose order does not matter. */
+typedef struct tnk_reducer {
+    tn_kind op; /* TN_KIND_ADD, MUL, MIN, MAX */
+    const tn_expr *identity, *value;
+    const tn_buffer_store *store;
+} tnk_reducer;
+/* False: the block is no such reduction. out may be NULL. */
+bool
+tnk_block_reducer(tnk_sch *s, const tnk_item *block, tnk_reducer *out);
+
 /* The block's one store, NULL if its body is something else. */
 const tn_buffer_store *
 tnk_block_store(const tn_block *b);

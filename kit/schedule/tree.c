@@ -23,17 +23,6 @@ tnk_sch_fail(tnk_sch *s, const tnk_item *at, const char *primitive, const char *
     return false;
 }
 
-void
-tnk_sch_note(tnk_sch *s, const char *fmt, ...)
-{
-    char text[400];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    tnb_buf_printf(&s->trace, "%s\n", text);
-}
-
 tnk_item *
 tnk_item_new(tnk_sch *s, tnk_item_kind kind, tnk_item *parent)
 {
@@ -116,17 +105,8 @@ tnk_item_subst(tnk_sch *s, tnk_item *i, const tn_expr *var, const tn_expr *value
         tnk_item_subst(s, i->children.at[k], var, value);
 }
 
-static void
-know(tn_arith *a, const tnk_item *i)
-{
-    if (i->kind == TNK_ITEM_LOOP)
-        tn_arith_range(a, i->var, i->min, i->extent);
-    for (uint32_t k = 0; k < i->children.n; k++)
-        know(a, i->children.at[k]);
-}
-
 tn_arith *
-tnk_sch_arith(tnk_sch *s, tnk_item *i)
+tnk_sch_arith(tnk_sch *s, const tnk_item *i)
 {
     tn_arith *a = tn_arith_new(s->ctx);
     for (uint32_t k = 0; k < s->symbols.n; k++)
@@ -134,7 +114,15 @@ tnk_sch_arith(tnk_sch *s, tnk_item *i)
     for (const tnk_item *p = i->parent; p; p = p->parent)
         if (p->kind == TNK_ITEM_LOOP)
             tn_arith_range(a, p->var, p->min, p->extent);
-    know(a, i);
+    return a;
+}
+
+tn_arith *
+tnk_sch_arith_in(tnk_sch *s, const tnk_item *i)
+{
+    tn_arith *a = tnk_sch_arith(s, i);
+    if (i->kind == TNK_ITEM_LOOP)
+        tn_arith_range(a, i->var, i->min, i->extent);
     return a;
 }
 

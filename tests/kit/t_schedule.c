@@ -99,7 +99,7 @@ split(void **state)
     block("T_matmul");
     assert_true(tnk_split(s, l[1], 8, part));
     assert_true(tnk_split(s, l[2], 4, part)); /* 21: a predicate */
-    legal("split(ax1, 8)");
+    legal("split(T_matmul, ax1, 8)");
     begin("symbolic_add");
     block("T_add");
     assert_true(tnk_split(s, l[1], 8, part));
@@ -148,7 +148,7 @@ fuse(void **state)
     tnk_item *f = tnk_fuse(s, l[0], l[1]);
     assert_non_null(f);
     assert_true(tnk_set_kind(s, f, TN_FOR_PARALLEL));
-    legal("fuse(ax0, ax1)");
+    legal("fuse(T_matmul, ax0)");
     begin("matmul");
     block("T_matmul");
     assert_null(tnk_fuse(s, l[0], l[2]));
@@ -177,7 +177,7 @@ reorder(void **state)
     begin("matmul");
     block("T_matmul");
     assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
-    legal("reorder(k");
+    legal("reorder(T_matmul, k, ax0, ax1)");
     begin("softmax");
     block("T_softmax_exp");
     tnk_item *other[16];
@@ -219,14 +219,14 @@ kinds(void **state)
     begin("matmul");
     block("T_matmul");
     assert_false(tnk_set_kind(s, l[0], TN_FOR_THREAD_BINDING));
-    illegal("does not bind threads");
+    illegal("threads are bound by");
     begin("matmul_bias");
     tnk_item *product = product_in_loop();
     assert_true(tnk_split(s, l[0], 3, part));
     tnk_sch_loops(s, product, l, 16);
     tnk_item *unit = tnk_add_unit_loop(s, product);
     assert_true(tnk_set_kind(s, unit, TN_FOR_PARALLEL)); /* one turn */
-    legal("parallel(u)");
+    legal("parallel(NT_matmul, u)");
 }
 
 static void
@@ -301,7 +301,7 @@ compute_at(void **state)
     block("T_tanh");
     assert_true(tnk_split_overlap(s, l[1], 8, part));
     assert_true(tnk_compute_at(s, product, part[0]));
-    legal("compute_at(NT_matmul, ax1_0)");
+    legal("compute_at(NT_matmul, T_tanh, ax1_0)");
     begin("softmax");
     tnk_item *e = block("T_softmax_exp");
     block("T_softmax_norm");
@@ -332,7 +332,7 @@ decompose_reduction(void **state)
     tnk_item *b = block("T_matmul");
     assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[1]}, 2));
     assert_non_null(tnk_decompose_reduction(s, b, l[2]));
-    legal("decompose_reduction(T_matmul, k)");
+    legal("decompose_reduction(T_matmul, T_matmul, k)");
     begin("matmul");
     b = block("T_matmul");
     assert_true(

@@ -100,6 +100,13 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n);
 /* Serial, parallel, vectorized or unrolled. */
 TNB_EXPORT bool
 tnk_set_kind(tnk_sch *s, tnk_item *loop, tn_for_kind kind);
+/* Binds a loop to "blockIdx.x", "threadIdx.x", "vthread.x" (y, z). Blocks in it run independently
+ * over it; over threadIdx a reduction with its init still inside and a reducer of add, mul, min or
+ * max may run too (LowerCrossThreadReduction joins the threads' results). Loops with one tag in one
+ * kernel have equal extents; of two such threadIdx loops nested in each other, no block in both uses
+ * the outer one (a cooperative fetch). */
+TNB_EXPORT bool
+tnk_bind(tnk_sch *s, tnk_item *loop, const char *tag);
 /* value NULL removes. */
 TNB_EXPORT bool
 tnk_annotate(tnk_sch *s, tnk_item *loop, const char *key, const tn_node *value);

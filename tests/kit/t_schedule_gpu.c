@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schedule primitives that GPUs need: legal uses keep the results (by the interpreter), illegal
+ * ones are refused with their reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "krun.h"
+#include "programs.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/schedule.h"
+
+static krun k;
+static tnk_sch *s;
+static const tn_node *func;
+static tnk_item *l[16], *part[2];
+static uint32_t n;
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    return krun_open(&k) ? 0 : -1;
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    krun_close(&k);
+    return 0;
+}
+
+/* A schedule of a program of the collection. */
+static void
+begin(const char *program)
+{
+    func = NULL;
+    for (int i = 0; i < program_count() && !func; i++) {
+        const char *name;
+        const tn_node *dims;
+        const tn_node *f = program_get(k.ctx, i, &name, &dims);
+        func = strcmp(name, program) ? NULL : f;
+    }
+    assert_non_null(func);
+    tnb_diags_clear(tn_diags(k.ctx));
+    s = tnk_sch_new(k.ctx, func);
+    assert_non_null(s);
+}
+
+static tnk_item *
+block(const char *name)
+{
+    tnk_item *b = tnk_sch_block(s, name);
+    assert_non_null(b);
+    n = tnk_sch_loops(s, b, l, 16);
+    return b;
+}
+
+static bool
+same(const tn_node *before, const tn_node *after)
+{
+    tnb_err err = {0};
+    const tn_evaluator *eval = tn_find_evaluator(k.reg, "interp", &err);
+    assert_non_null(eval);
+    const tn_node *dims = tn_dictv(k.ctx, "n", tn_i64(k.ctx, 5), "m", tn_i64(k.ctx, 19), NULL);
+    const tn_node *funcs[2] = {before, after};
+    tn_list args[2];
+    assert_true(tn_random_args(k.ctx, before, 1, dims, &args[0]));
+    args[1] = krun_copy(&k, args[0]);
+    for (int i = 0; i < 2; i++) {
+        tn_eval_options opt = {0};
+        const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", funcs[i]);
+        if (!eval->run(eval->self, k.ctx, m, "f", args[i].at, args[i].n, &opt)) {
+            krun_print_errors(&k);
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < args[0].n; i++) {
+        tnb_buf why = {0};
+        bool ok = tn_values_close(k.ctx, args[1].at[i], args[0].at[i], 1e-4, 1e-5, &why);
+        if (!ok)
+            fprintf(stderr, "argument %u: %s\n", i, why.s ? why.s : "");
+        tnb_buf_free(&why);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static void
+legal(const char *trace)
+{
+    const tn_node *out = tnk_sch_finish(s);
+    if (!out)
+        krun_print_errors(&k);
+    assert_non_null(out);
+    assert_non_null(strstr(tnk_sch_trace(s), trace));
+    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", out);
+    uint32_t faults = tn_verify(k.ctx, m);
+    if (faults)
+        krun_print_errors(&k);
+    assert_int_equal(faults, 0);
+    assert_true(same(func, out));
+}
+
+static void
+illegal(const char *reason)
+{
+    assert_false(tnk_sch_ok(s));
+    assert_null(tnk_sch_finish(s));
+    assert_int_equal(tnb_diags_errors(tn_diags(k.ctx)), 1);
+    const tnb_diag *d = tnb_diags_get(tn_diags(k.ctx), 0);
+    if (!strstr(d->message, reason))
+        fail_msg("'%s' does not say '%s'", d->message, reason);
+}
+
+static void
+bind(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul");
+    assert_true(tnk_split(s, l[1], 8, part));
+    assert_true(tnk_bind(s, l[0], "blockIdx.x"));
+    assert_true(tnk_bind(s, part[0], "vthread.x"));
+    assert_true(tnk_bind(s, part[1], "threadIdx.x"));
+    legal("bind(T_matmul, ax1_1, \"threadIdx.x\")");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_bind(s, l[2], "threadIdx.x")); /* joins the threads' sums */
+    legal("bind(T_matmul, k, \"threadIdx.x\")");
+    begin("matmul");
+    block("T_matmul");
+    assert_false(tnk_bind(s, l[2], "blockIdx.x"));
+    illegal("only threads of one block can join");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_non_null(tnk_decompose_reduction(s, b, l[2]));
+    assert_false(tnk_bind(s, l[2], "threadIdx.x"));
+    illegal("its init is a block of its own");
+    begin("matmul");
+    block("T_matmul");
+    assert_false(tnk_bind(s, l[0], "thread.x"));
+    illegal("no index of threads");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_bind(s, l[0], "threadIdx.x"));
+    assert_false(tnk_bind(s, l[0], "threadIdx.y"));
+    illegal("threadIdx.x already");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_bind(s, l[0], "blockIdx.x"));
+    assert_false(tnk_bind(s, l[1], "blockIdx.x"));
+    illegal("has the same tag");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_split(s, l[1], 4, part));
+    assert_true(tnk_split(s, part[0], 4, part));
+    tnk_item *four = part[1];
+    assert_true(tnk_split(s, l[0], 4, part));
+    assert_true(tnk_bind(s, four, "threadIdx.x"));
+    assert_false(tnk_bind(s, part[1], "threadIdx.x"));
+    illegal("a block in both uses the outer one");
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    block("T_add");
+    assert_true(tnk_compute_at(s, b, l[0]));
+    assert_true(tnk_bind(s, l[0], "blockIdx.x"));
+    assert_true(tnk_bind(s, l[1], "threadIdx.x"));
+    tnk_sch_loops(s, b, l, 16);
+    assert_true(tnk_split(s, l[1], 7, part));
+    assert_false(tnk_bind(s, part[1], "threadIdx.x"));
+    illegal("with another extent");
+    begin("symbolic_add");
+    block("T_add");
+    assert_false(tnk_bind(s, l[0], "vthread.x"));
+    illegal("has to be constant");
+}
+
+/* A tile of B is fetched by the threads that use it, from inside their loops. */
+static void
+cooperative_fetch(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul"), *i[2], *j[2], *k2[2];
+    const tn_node *input = tn_as_prim_func(func)->buffers.at[1];
+    tnk_item *copy = tnk_cache_read(s, b, input, "shared", NULL);
+    assert_true(tnk_split(s, l[0], 4, i));
+    assert_true(tnk_split(s, l[1], 8, j));
+    assert_true(tnk_split(s, l[2], 3, k2));
+    assert_true(tnk_reorder(s, (tnk_item *[]){i[0], j[0], i[1], j[1], k2[0], k2[1]}, 6));
+    assert_true(tnk_bind(s, i[0], "blockIdx.y"));
+    assert_true(tnk_bind(s, j[0], "blockIdx.x"));
+    assert_true(tnk_bind(s, i[1], "threadIdx.y"));
+    assert_true(tnk_bind(s, j[1], "threadIdx.x"));
+    assert_true(tnk_compute_at(s, copy, k2[0]));
+    n = tnk_sch_loops(s, copy, l, 16);
+    int64_t rows = 0, columns = 0;
+    assert_true(tnk_loop_extent(l[n - 2], &rows) && tnk_loop_extent(l[n - 1], &columns));
+    assert_int_equal(rows, 3);
+    assert_int_equal(columns, 8); /* what all threads of the block read */
+    tnk_item *all = tnk_fuse(s, l[n - 2], l[n - 1]);
+    assert_true(tnk_split(s, all, 8, part));
+    assert_true(tnk_bind(s, part[1], "threadIdx.x"));
+    legal("bind(B_shared");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bind),
+        cmocka_unit_test(cooperative_fetch),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
