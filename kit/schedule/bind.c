@@ -26,7 +26,7 @@ bool
 tnk_scope_spans(const char *scope, const char *tag)
 {
     int rank = scope_rank(scope);
-    if (!tag)
+    if (!tag || !*tag)
         return false;
     if (rank == 2)
         return !strcmp(tag, "threadIdx.x");
