@@ -81,8 +81,11 @@ mark(finder *f, const tn_expr *leaf)
             while (tn_is_var(t) && tnb_ptrmap_has(&f->values, t))
                 t = tnb_ptrmap_get(&f->values, t);
             const tn_tuple *known = tn_as_tuple(t);
-            if (!known)
+            if (!known) { /* any of its fields, whatever their names */
+                if (tn_is_var(t))
+                    tnb_ptrmap_set(f->found, t, f);
                 return;
+            }
             leaf = known->fields.at[get->index];
         } else {
             return;
@@ -118,6 +121,8 @@ transform_find_overwritten(tn_ctx *ctx, const tn_module *m, const tn_node *func,
         const tn_var_binding *vb = tn_as_var_binding(f.renamings.at[i]);
         const tn_match_cast *mc = tn_as_match_cast(f.renamings.at[i]);
         const tn_expr *value = vb ? vb->value : mc->value;
+        const tn_tuple_get *get = tn_as_tuple_get(value);
+        value = get ? get->tuple : value;
         if (tn_is_var(value) && tnb_ptrmap_has(out, value))
             tnb_ptrmap_set(out, vb ? vb->var : mc->var, out);
     }

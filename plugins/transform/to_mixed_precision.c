@@ -12,7 +12,8 @@
  * (constants beyond float16's range count as float32), or never. A first walk, backwards, finds the
  * values that only float16 operators use: these are stored in float16 at once. Only float16 and
  * float32 tensors in dataflow blocks change; what leaves a block has its own dtype again.
- * wrap_param goes. Options: out_dtype of the float16 operators, fp16_input_names: parameters that
+ * wrap_param goes. So does not change what a call overwrites: a converted copy would be overwritten
+ * in its place. Options: out_dtype of the float16 operators, fp16_input_names: parameters that
  * become float16 (--verify then compares with a call that widens them). Cases:
  * tests/pass/ToMixedPrecision.
  */
@@ -33,8 +34,9 @@ typedef struct needs {
 typedef struct mixer {
     tn_ctx *ctx;
     tnb_arena *arena;
-    tnb_ptrmap need;    /* variable -> needs */
-    tnb_ptrmap renamed; /* variable as written -> what holds its value now */
+    tnb_ptrmap need;        /* variable -> needs */
+    tnb_ptrmap renamed;     /* variable as written -> what holds its value now */
+    tnb_ptrmap overwritten; /* variables that calls compute in place: they keep their dtype */
     const tn_function *func;
     tnb_dtype out_dtype;
     tn_list half_inputs; /* names */
@@ -255,7 +257,7 @@ any_converts(const tn_type *t, const wish *w)
 static const tn_expr *
 in_dtypes(mixer *m, const tn_expr *e, const wish *w)
 {
-    if (tn_is_error(e) || !is_nested_tensor(e->type) || !any_converts(e->type, w))
+    if (tn_is_error(e) || !any_converts(e->type, w))
         return e;
     const tn_tuple *t = tn_as_tuple(e);
     if (!t && !tn_is_var(e) && !tn_is(e, TN_KIND_CONSTANT))
@@ -275,6 +277,13 @@ in_dtypes(mixer *m, const tn_expr *e, const wish *w)
     return tn_tuple_of(m->ctx, tn_list_of(m->ctx, fields, n));
 }
 
+/* Whether the variable has the dtype that it was written with: seen outside, or overwritten. */
+static bool
+keeps_dtype(const mixer *m, const tn_expr *var)
+{
+    return !tn_is(var, TN_KIND_DATAFLOW_VAR) || tnb_ptrmap_has(&m->overwritten, var);
+}
+
 static const tn_expr *
 leaf_in_dtypes(mixer *m, const tn_expr *leaf, const wish *w)
 {
@@ -288,7 +297,7 @@ store_half(mixer *m, const tn_expr *var)
 {
     const needs *need = tnb_ptrmap_get(&m->need, var);
     const tn_expr *v = now(m, var);
-    if (!need || !is_nested_tensor(v->type))
+    if (!need || !is_nested_tensor(v->type) || tnb_ptrmap_has(&m->overwritten, var))
         return;
     const tn_expr *stored = in_dtypes(m, v, &(wish){.need = need});
     if (stored != v)
@@ -350,8 +359,7 @@ mix_call(mixer *m, const tn_expr *var, const tn_call *call)
         w.want = TNB_F32;
     for (uint32_t i = 0; i < call->args.n; i++) {
         wish own = {.like = call->args.at[i]->type};
-        if (is_nested_tensor(args[i]->type))
-            args[i] = leaf_in_dtypes(m, args[i], policy == TN_MIXED_NEVER ? &own : &w);
+        args[i] = leaf_in_dtypes(m, args[i], policy == TN_MIXED_NEVER ? &own : &w);
         same &= args[i] == call->args.at[i];
     }
     const tn_node *attrs = call->attrs;
@@ -361,7 +369,7 @@ mix_call(mixer *m, const tn_expr *var, const tn_call *call)
     if (!same || attrs != call->attrs)
         value = tn_call_of(m->ctx, call->op, tn_list_of(m->ctx, args, call->args.n), attrs,
                            call->ty_args, policy == TN_MIXED_NEVER ? call->base.type : NULL);
-    if (policy != TN_MIXED_NEVER && !tn_is(var, TN_KIND_DATAFLOW_VAR))
+    if (policy != TN_MIXED_NEVER && keeps_dtype(m, var))
         value = in_dtypes(m, value, &(wish){.like = var->type});
     else if (policy == TN_MIXED_ALWAYS)
         value = in_dtypes(m, value, &w);
@@ -374,9 +382,7 @@ static const tn_expr *
 restored(mixer *m, const tn_expr *leaf)
 {
     const tn_expr *v = now(m, leaf);
-    return v == leaf || !is_nested_tensor(leaf->type)
-               ? v
-               : leaf_in_dtypes(m, v, &(wish){.like = leaf->type});
+    return v == leaf ? v : leaf_in_dtypes(m, v, &(wish){.like = leaf->type});
 }
 
 static void
@@ -401,7 +407,7 @@ mix_binding(mixer *m, const tn_node *binding)
         const tn_expr *of = now(m, tuple ? value : get->tuple);
         if (of != (tuple ? value : get->tuple))
             value = tuple ? of : tn_tuple_get_of(m->ctx, of, get->index);
-        if (!tn_is(b->var, TN_KIND_DATAFLOW_VAR))
+        if (keeps_dtype(m, b->var))
             value = in_dtypes(m, value, &(wish){.like = b->var->type});
         bind(m, b->var, value);
     } else if (tn_is_var(value)) {
@@ -463,7 +469,7 @@ retyped_params(mixer *m, tn_list params)
     for (uint32_t i = 0; i < params.n; i++) {
         const tn_expr *p = params.at[i];
         const tn_ty_tensor *t = tn_as_ty_tensor(p->type);
-        if (!t || !is_half_input(m, p))
+        if (!t || !is_half_input(m, p) || tnb_ptrmap_has(&m->overwritten, p))
             continue;
         const tn_expr *half =
             tn_var_retyped(m->ctx, p,
@@ -509,7 +515,6 @@ static const tn_node *
 each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, const tn_node *func,
               void *user)
 {
-    (void)module;
     (void)name;
     (void)user;
     const tn_function *f = tn_as_function(func);
@@ -522,6 +527,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, 
     m.half_inputs = names ? names->items : (tn_list){0};
     tnb_ptrmap_init(&m.need, m.arena);
     tnb_ptrmap_init(&m.renamed, m.arena);
+    transform_find_overwritten(pc->ctx, module, func, &m.overwritten);
     collect(&m, seq);
     tn_list params = retyped_params(&m, f->params), blocks = seq->blocks;
     bool changed = params.at != f->params.at;
