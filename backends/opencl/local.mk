@@ -3,6 +3,7 @@ PLUGIN_MODULES += backends/opencl/opencl.la
 PLUGIN_MANIFESTS += backends/opencl/opencl.plugin
 noinst_LTLIBRARIES += backends/opencl/opencl.la
 backends_opencl_opencl_la_SOURCES = \
+	backends/opencl/codegen.c \
 	backends/opencl/opencl.c \
 	backends/opencl/opencl.h \
 	backends/opencl/pipeline.c

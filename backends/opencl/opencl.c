@@ -33,6 +33,7 @@ static const tn_target_kind opencl = {
     .legalize = opencl_legalize,
     .finalize = opencl_finalize,
     .lower = opencl_lower,
+    .codegen = &opencl_codegen,
     .device = "opencl",
 };
 static const tn_target_kind *const targets[] = {&opencl};
