@@ -15,6 +15,21 @@
 
 #include "tenon/kit/emit.h"
 
+/* A tensor program that no rule has scheduled would run on one thread, if at all. */
+static bool
+is_scheduled(tn_ctx *ctx, const tnk_kernel *k)
+{
+    if (k->grid[0] || k->block[0])
+        return true;
+    tn_error(ctx, k->func->loc, TNB_UNSUPPORTED,
+             "tensor program '%s' has no schedule: none of its loops is bound to threads", k->name);
+    tnb_diag_note(tn_diags(ctx), "no rule of ApplyDefaultSchedule in the list `legalize` takes it");
+    tnb_diag_hint(tn_diags(ctx),
+                  "add a rule to the list: [pipeline opencl] in an INI file, rules of "
+                  "a plugin; tenon show pipeline opencl");
+    return false;
+}
+
 static tnb_status
 build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
@@ -22,7 +37,7 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     tn_ctx *ctx = b->ctx;
     tnk_source *src = tnk_source_new(ctx, tnk_dialect_find("opencl"));
     for (uint32_t i = 0; i < n; i++) {
-        if (!tnk_source_add(src, &kernels[i]))
+        if (!is_scheduled(ctx, &kernels[i]) || !tnk_source_add(src, &kernels[i]))
             return TNB_UNSUPPORTED;
         if (b->keep_source)
             kernels[i].source = tnb_strdup(tn_arena(ctx), tnk_source_last(src));

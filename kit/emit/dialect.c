@@ -19,6 +19,19 @@ static const char c_prologue[] =
     "} tnb_kernel_env;\n"
     "#define TK_KERNEL __attribute__((visibility(\"default\")))\n";
 
+/* The names that helpers use; macros, for a device's compiler may have types of these names. */
+static const char opencl_prologue[] = "#define int64_t long\n"
+                                      "#define uint64_t ulong\n"
+                                      "#define int32_t int\n"
+                                      "#define uint32_t uint\n"
+                                      "#define uint16_t ushort\n"
+                                      "#undef INT64_MAX\n"
+                                      "#undef INT64_MIN\n"
+                                      "#undef UINT64_MAX\n"
+                                      "#define INT64_MAX LONG_MAX\n"
+                                      "#define INT64_MIN LONG_MIN\n"
+                                      "#define UINT64_MAX ULONG_MAX\n";
+
 static const char *const opencl_threads[] = {
     "threadIdx.x", "(int)get_local_id(0)", "threadIdx.y", "(int)get_local_id(1)",
     "threadIdx.z", "(int)get_local_id(2)", "blockIdx.x",  "(int)get_group_id(0)",
@@ -66,10 +79,11 @@ static const tnk_dialect dialects[] = {
         .local = "",
         .restrict_ = "restrict",
         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
-        .inline_ = "inline",
+        .inline_ = "static inline",
         .threads = opencl_threads,
         INTEGERS("long", "ulong", "int", "uint", "short", "ushort", "char", "uchar"),
-        .prologue = "",
+        .byte_offsets = true,
+        .prologue = opencl_prologue,
     },
     {
         .size = sizeof(tnk_dialect),

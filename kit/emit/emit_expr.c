@@ -55,12 +55,12 @@ float_literal(tnk_emitter *e, tnb_dtype d, double v)
     bool f64 = d.bits == 64, c = e->d->id == TN_DIALECT_C;
     if (isnan(v)) {
         put(e, c ? (f64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")")
-                 : (f64 ? "(0.0 / 0.0)" : "(0.0f / 0.0f)"));
+                 : (f64 ? "((double)NAN)" : "NAN"));
         return;
     }
     if (isinf(v)) {
         const char *inf = c ? (f64 ? "__builtin_inf()" : "__builtin_inff()")
-                            : (f64 ? "(1.0 / 0.0)" : "(1.0f / 0.0f)");
+                            : (f64 ? "((double)INFINITY)" : "INFINITY");
         tnb_buf_printf(e->out, v < 0 ? "(-%s)" : "%s", inf);
         return;
     }
@@ -100,7 +100,7 @@ base(tnk_emitter *e, const tnk_memory *m, tnb_dtype d)
     if (tnb_dtype_eq(m->elem, d))
         put(e, m->name);
     else
-        tnb_buf_printf(e->out, "((%s%s *)%s)", e->d->global_ptr, tnk_c_type(e, d), m->name);
+        tnb_buf_printf(e->out, "((%s%s *)%s)", m->space, tnk_c_type(e, d), m->name);
 }
 
 static void
@@ -124,6 +124,19 @@ promoted_name(tnk_emitter *e, const tnk_memory *m, const tn_expr *index)
     tnb_buf_printf(e->out, "%s_%lld", m->name, (long long)(at / m->lanes));
 }
 
+/* A vector of indices with 64 bits each. */
+static void
+wide_index(tnk_emitter *e, const tn_expr *index)
+{
+    tnb_dtype wide = {TNB_INT, 64, tn_dtype_of(index).lanes};
+    bool already = tn_dtype_of(index).bits == 64;
+    if (!already)
+        put(e, tnk_convert_open(e, wide));
+    ex(e, index);
+    if (!already)
+        put(e, tnk_convert_close(e, wide));
+}
+
 /* The elements as stored. */
 static void
 load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
@@ -139,8 +152,13 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
         put(e, "[");
         ex(e, index);
         put(e, "]");
+    } else if (r && tn_is_int_const(r->stride, 1) && !e->d->gnu_vectors) {
+        (void)tnk_c_type(e, v);
+        tnb_buf_printf(e->out, "vload%d(0, ", n);
+        element_address(e, m, s, r->start);
+        put(e, ")");
     } else if (r && tn_int_value(r->stride, &stride) && stride == 1) {
-        tnb_buf_printf(e->out, "((%s)*(const %s%s *)", tnk_c_type(e, v), e->d->global_ptr,
+        tnb_buf_printf(e->out, "((%s)*(const %s%s *)", tnk_c_type(e, v), m->space,
                        tnk_c_access_type(e, v));
         element_address(e, m, s, r->start);
         put(e, ")");
@@ -150,25 +168,21 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
         put(e, "[");
         ex(e, r->start);
         put(e, "])");
-    } else if (r && tn_int_value(r->stride, &stride) && stride == 2 && n >= 4 && s.bits == 32) {
+    } else if (r && tn_int_value(r->stride, &stride) && stride == 2 && n >= 4 && s.bits == 32 &&
+               e->d->gnu_vectors) {
         tnb_buf_printf(e->out, "%s", tnk_help_pair_load(e, v));
         element_address(e, m, s, r->start);
     } else if (r) {
-        tnb_buf_printf(e->out, "%s(", tnk_help_strided_load(e, v));
+        tnb_buf_printf(e->out, "%s(", tnk_help_strided_load(e, v, m->space));
         element_address(e, m, s, r->start);
         put(e, ", ");
         ex(e, r->stride);
         put(e, ")");
     } else {
-        tnb_buf_printf(e->out, "%s(", tnk_help_gather(e, v));
+        tnb_buf_printf(e->out, "%s(", tnk_help_gather(e, v, m->space));
         base(e, m, s);
         put(e, ", ");
-        bool wide = tn_dtype_of(index).bits == 64;
-        if (!wide)
-            tnb_buf_printf(e->out, "__builtin_convertvector(");
-        ex(e, index);
-        if (!wide)
-            tnb_buf_printf(e->out, ", %s)", tnk_c_type(e, (tnb_dtype){TNB_INT, 64, n}));
+        wide_index(e, index);
         put(e, ")");
     }
 }
@@ -239,6 +253,13 @@ moved(tnk_emitter *e, const tn_expr *x)
     }
 }
 
+/* What masks are combined with to leave their lowest bits. */
+static const char *
+one_mask(tnk_emitter *e, tnb_dtype mask)
+{
+    return e->d->gnu_vectors ? "1" : tn_strf(e->ctx, "((%s)(1))", tnk_c_type(e, mask));
+}
+
 /* The value to be stored, in the form that memory wants. */
 static void
 stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *value)
@@ -252,9 +273,11 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
             put(e, ") != 0");
             return;
         }
-        tnb_buf_printf(e->out, "__builtin_convertvector(");
+        /* 0 or -1 in each lane; its low bit */
+        tnb_dtype mask = tnk_mask_dtype(8, n), unsigned_ = with_lanes(s, n);
+        tnb_buf_printf(e->out, "%s(", tnk_bits_open(e, unsigned_));
         tnk_emit_mask(e, value, 8);
-        tnb_buf_printf(e->out, " & 1, %s)", tnk_c_type(e, with_lanes(s, n)));
+        tnb_buf_printf(e->out, " & %s)%s", one_mask(e, mask), tnk_bits_close(e, unsigned_));
         return;
     }
     if (tnb_dtype_is_float(d) && !tnb_dtype_eq(s, with_lanes(tnk_compute_dtype(d), 1))) {
@@ -296,8 +319,15 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
             put(e, "[");
             ex(e, index);
             put(e, "]");
+        } else if (!e->d->gnu_vectors) {
+            put(e, tn_strf(e->ctx, "vstore%d(", n));
+            stored_value(e, b, s, st->value);
+            put(e, ", 0, ");
+            element_address(e, m, s, r->start);
+            put(e, ");\n");
+            return;
         } else {
-            tnb_buf_printf(e->out, "*(%s%s *)", e->d->global_ptr, tnk_c_access_type(e, v));
+            tnb_buf_printf(e->out, "*(%s%s *)", m->space, tnk_c_access_type(e, v));
             element_address(e, m, s, r->start);
         }
         put(e, " = ");
@@ -306,20 +336,15 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
         return;
     }
     if (r) {
-        tnb_buf_printf(e->out, "%s(", tnk_help_strided_store(e, v));
+        tnb_buf_printf(e->out, "%s(", tnk_help_strided_store(e, v, m->space));
         element_address(e, m, s, r->start);
         put(e, ", ");
         ex(e, r->stride);
     } else {
-        tnb_buf_printf(e->out, "%s(", tnk_help_scatter(e, v));
+        tnb_buf_printf(e->out, "%s(", tnk_help_scatter(e, v, m->space));
         base(e, m, s);
         put(e, ", ");
-        bool wide = tn_dtype_of(index).bits == 64;
-        if (!wide)
-            put(e, "__builtin_convertvector(");
-        ex(e, index);
-        if (!wide)
-            tnb_buf_printf(e->out, ", %s)", tnk_c_type(e, (tnb_dtype){TNB_INT, 64, n}));
+        wide_index(e, index);
     }
     put(e, ", ");
     stored_value(e, b, s, st->value);
@@ -352,15 +377,16 @@ static void
 open_mask(tnk_emitter *e, uint8_t from, uint8_t to, uint16_t lanes)
 {
     if (from != to)
-        put(e, "__builtin_convertvector(");
-    tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, tnk_mask_dtype(from, lanes)));
+        put(e, tnk_convert_open(e, tnk_mask_dtype(to, lanes)));
+    if (e->d->gnu_vectors)
+        tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, tnk_mask_dtype(from, lanes)));
 }
 
 static void
 close_mask(tnk_emitter *e, uint8_t from, uint8_t to, uint16_t lanes)
 {
     if (from != to)
-        tnb_buf_printf(e->out, ", %s)", tnk_c_type(e, tnk_mask_dtype(to, lanes)));
+        put(e, tnk_convert_close(e, tnk_mask_dtype(to, lanes)));
 }
 
 void
@@ -418,7 +444,7 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         open_mask(e, d.bits, bits, n);
         put(e, "(");
         ex(e, v);
-        tnb_buf_printf(e->out, " != (%s){0})", tnk_c_type(e, d));
+        tnb_buf_printf(e->out, " != %s)", tnk_zeros(e, d));
         close_mask(e, d.bits, bits, n);
         return;
     }
@@ -431,7 +457,7 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         open_mask(e, 8, bits, n);
         put(e, "(");
         load_raw(e, m, with_lanes(s, 1), l->indices.at[0]);
-        tnb_buf_printf(e->out, " != (%s){0})", tnk_c_type(e, s));
+        tnb_buf_printf(e->out, " != %s)", tnk_zeros(e, s));
         close_mask(e, 8, bits, n);
         return;
     }
@@ -459,13 +485,15 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
             (!strcmp(name, "isnan") || !strcmp(name, "isinf") || !strcmp(name, "isfinite"))) {
             tnb_dtype d = tnk_compute_dtype(tn_dtype_of(c->args.at[0]));
             const char *fn = tn_strf(e->ctx, "__builtin_%s", name);
-            const char *map = tnk_help_map(e, tnk_mask_dtype(d.bits, d.lanes), d, fn, 1);
+            const char *map = e->d->gnu_vectors
+                                  ? tnk_help_map(e, tnk_mask_dtype(d.bits, d.lanes), d, fn, 1)
+                                  : name;
             open_mask(e, d.bits, bits, n);
             put(e, "(");
             put(e, map);
             put(e, "(");
             ex(e, c->args.at[0]);
-            tnb_buf_printf(e->out, ") != (%s){0})", tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)));
+            tnb_buf_printf(e->out, ") != %s)", tnk_zeros(e, tnk_mask_dtype(d.bits, d.lanes)));
             close_mask(e, d.bits, bits, n);
             return;
         }
@@ -615,9 +643,11 @@ cast(tnk_emitter *e, const tn_expr *x)
     tnb_dtype from = tn_dtype_of(v), to = tn_dtype_of(x);
     tnb_dtype cf = tnk_compute_dtype(from), ct = tnk_compute_dtype(to);
     if (is_bool_vector(v)) {
-        put(e, "__builtin_convertvector((");
+        put(e, tnk_convert_open(e, ct));
+        put(e, "(");
         tnk_emit_mask(e, v, ct.bits);
-        tnb_buf_printf(e->out, " & 1), %s)", tnk_c_type(e, ct));
+        tnb_buf_printf(e->out, " & %s)%s", one_mask(e, tnk_mask_dtype(ct.bits, ct.lanes)),
+                       tnk_convert_close(e, ct));
         return;
     }
     if (to.code == TNB_BOOL) {
@@ -633,11 +663,9 @@ cast(tnk_emitter *e, const tn_expr *x)
         }
         tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to), tnk_help_narrow(e, to));
         if (!tnb_dtype_eq(cf, ct)) {
-            tnb_buf_printf(e->out, to.lanes > 1 ? "__builtin_convertvector(" : "(float)(");
+            put(e, to.lanes > 1 ? tnk_convert_open(e, ct) : "(float)(");
             ex(e, v);
-            if (to.lanes > 1)
-                tnb_buf_printf(e->out, ", %s", tnk_c_type(e, ct));
-            put(e, ")");
+            put(e, to.lanes > 1 ? tnk_convert_close(e, ct) : ")");
         } else {
             ex(e, v);
         }
@@ -656,9 +684,9 @@ cast(tnk_emitter *e, const tn_expr *x)
         return;
     }
     if (ct.lanes > 1) {
-        put(e, "__builtin_convertvector(");
+        put(e, tnk_convert_open(e, ct));
         ex(e, v);
-        tnb_buf_printf(e->out, ", %s)", tnk_c_type(e, ct));
+        put(e, tnk_convert_close(e, ct));
         return;
     }
     tnb_buf_printf(e->out, "((%s)", tnk_c_type(e, ct));
@@ -687,7 +715,7 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
     const char *mx = d.code == TNB_FLOAT ? NULL : tnk_help_minmax(e, d, true);
     /* before the helper is begun: it may write the type's definition */
     const char *m = d.code == TNB_FLOAT ? tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)) : NULL;
-    if (d.code == TNB_FLOAT && d.lanes == 1)
+    if (d.code == TNB_FLOAT && (d.lanes == 1 || !e->d->gnu_vectors))
         f = tnk_math_function(e, "fabs", d, NULL, 1);
     else if (tnk_once(e, f)) {
         tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n", e->d->inline_, t, f, t);
@@ -710,16 +738,17 @@ reinterpret(tnk_emitter *e, const tn_call *c)
 {
     tnb_dtype from = tn_dtype_of(c->args.at[0]), to = tn_dtype_of(TN_NODE(c));
     tnb_dtype sf = tnk_storage_dtype(from), st = tnk_storage_dtype(to);
-    if (sf.bits != st.bits || (from.lanes != 1 && !e->d->gnu_vectors)) {
+    if (sf.bits != st.bits) {
         tnk_emit_fail(e, c->base.loc, "reinterpret from %s to %s has no form in source",
                       tnb_dtype_print(from).s, tnb_dtype_print(to).s);
         return;
     }
     /* scalars through a union; GNU vectors of one size are cast by their bits */
-    const char *f = from.lanes > 1
+    const char *f = !e->d->gnu_vectors ? tn_strf(e->ctx, "as_%s", tnk_c_type(e, st))
+                    : from.lanes > 1
                         ? tn_strf(e->ctx, "(%s)", tnk_c_type(e, st))
                         : tn_strf(e->ctx, "tk_bits_%s_%s", tnk_short_name(sf), tnk_short_name(st));
-    if (from.lanes == 1 && tnk_once(e, f))
+    if (from.lanes == 1 && e->d->gnu_vectors && tnk_once(e, f))
         tnb_buf_printf(
             &e->src->helpers,
             "%s %s %s(%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",
@@ -788,6 +817,12 @@ call(tnk_emitter *e, const tn_expr *x)
     } else if (n == 1 && (!strcmp(name, "popcount") || !strcmp(name, "clz")) && d.lanes == 1) {
         tnb_dtype from = tn_dtype_of(a[0]);
         bool pop = name[0] == 'p';
+        if (!e->d->gnu_vectors) {
+            tnb_buf_printf(e->out, "((%s)%s((%s)", tnk_c_type(e, d), name, tnk_c_type(e, from));
+            ex(e, a[0]);
+            put(e, "))");
+            return;
+        }
         tnb_buf_printf(e->out, "((%s)", tnk_c_type(e, d));
         if (pop)
             tnb_buf_printf(e->out, "__builtin_popcountll((uint64_t)(u%s)",
@@ -826,9 +861,8 @@ static void
 let(tnk_emitter *e, const tn_let *l)
 {
     tnb_dtype d = tnk_compute_dtype(tn_dtype_of(l->var));
-    if (!e->d->gnu_vectors) {
-        tnk_emit_fail(e, l->base.loc, "a let inside of an expression has no form in %s source",
-                      e->d->name);
+    if (!e->d->gnu_vectors) { /* no statement stands in an expression: the value in its place */
+        ex(e, tn_subst1(e->ctx, l->body, l->var, l->value));
         return;
     }
     const char *name = tnk_name_of(e, l->var);

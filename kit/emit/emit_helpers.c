@@ -52,8 +52,8 @@ tnk_help_broadcast(tnk_emitter *e, tnb_dtype d)
         tnb_buf all = {0};
         for (uint16_t i = 0; i < d.lanes; i++)
             tnb_buf_puts(&all, i ? ", x" : "x");
-        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return (%s){%s};\n}\n",
-                       e->d->inline_, v, f, s, v, all.s);
+        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return %s%s%s;\n}\n",
+                       e->d->inline_, v, f, s, tnk_make_open(e, d), all.s, tnk_make_close(e));
         tnb_buf_free(&all);
     }
     return f;
@@ -67,8 +67,9 @@ tnk_help_ramp(tnk_emitter *e, tnb_dtype d)
     if (tnk_once(e, f))
         tnb_buf_printf(
             &e->src->helpers,
-            "%s %s %s(%s start, %s stride)\n{\n    return %s(start) + %s(stride) * (%s){%s};\n}\n",
-            e->d->inline_, v, f, s, s, bc, bc, v, lanes(e, "", "", d.lanes));
+            "%s %s %s(%s start, %s stride)\n{\n    return %s(start) + %s(stride) * %s%s%s;\n}\n",
+            e->d->inline_, v, f, s, s, bc, bc, tnk_make_open(e, d), lanes(e, "", "", d.lanes),
+            tnk_make_close(e));
     return f;
 }
 
@@ -77,7 +78,12 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
 {
     const char *v = tnk_c_type(e, d), *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)),
                *f = named(e, "sel", d);
-    if (tnk_once(e, f))
+    if (!e->d->gnu_vectors) {
+        if (tnk_once(e, f))
+            tnb_buf_printf(&e->src->helpers,
+                           "%s %s %s(%s m, %s a, %s b)\n{\n    return select(b, a, m);\n}\n",
+                           e->d->inline_, v, f, m, v, v);
+    } else if (tnk_once(e, f))
         tnb_buf_printf(
             &e->src->helpers,
             "%s %s %s(%s m, %s a, %s b)\n{\n    return (%s)((m & (%s)a) | (~m & (%s)b));\n}\n",
@@ -102,15 +108,23 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     }
     const char *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes));
     unsigned bits = (unsigned)d.bits * d.lanes;
-    bool native = d.code == TNB_FLOAT && (bits == 128 || bits == 256);
+    bool native = d.code == TNB_FLOAT && (bits == 128 || bits == 256) && e->d->gnu_vectors;
     if (native)
         tnb_buf_printf(b,
                        "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
                        "__builtin_ia32_%s%s%s(b, a);\n#else\n",
                        bits == 256 ? "__AVX__" : "__SSE2__", max ? "max" : "min",
                        d.bits == 64 ? "pd" : "ps", bits == 256 ? "256" : "");
-    tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);\n%s}\n", sel, m, max ? '>' : '<',
-                   native ? "#endif\n" : "");
+    if (e->d->gnu_vectors)
+        tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);
+%s}
+", sel, m, max ? '>' : '<',
+                       native ? "#endif
+" : "");
+    else
+        tnb_buf_printf(b, "    return %s(b %c a, b, a);
+}
+", sel, max ? '>' : '<');
     return f;
 }
 
@@ -181,30 +195,44 @@ tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to)
         return f;
     tnb_buf *b = &e->src->helpers;
     bool u64 = to.code == TNB_UINT && to.bits == 64;
+    /* a literal of the argument's own type: not every device has doubles */
+    const char *x = e->d->gnu_vectors || from.bits == 64 ? "" : "f";
     tnb_buf_printf(b, "%s %s %s(%s x)\n{\n    if (x != x)\n        return 0;\n", e->d->inline_, tt,
                    f, ft);
     if (u64)
-        tnb_buf_puts(b, "    if (x >= 18446744073709551616.0)\n        return UINT64_MAX;\n    if "
-                        "(x <= -9223372036854775808.0)\n"
-                        "        return (uint64_t)INT64_MIN;\n    return x < 0 ? "
-                        "(uint64_t)(int64_t)x : (uint64_t)x;\n}\n");
+        tnb_buf_printf(b,
+                       "    if (x >= 18446744073709551616.0%s)\n        return UINT64_MAX;\n    if "
+                       "(x <= -9223372036854775808.0%s)\n"
+                       "        return (uint64_t)INT64_MIN;\n    return x < 0 ? "
+                       "(uint64_t)(int64_t)x : (uint64_t)x;\n}\n",
+                       x, x);
     else
         tnb_buf_printf(b,
-                       "    if (x >= 9223372036854775808.0)\n        return (%s)INT64_MAX;\n    if "
-                       "(x <= -9223372036854775808.0)\n"
+                       "    if (x >= 9223372036854775808.0%s)\n        return (%s)INT64_MAX;\n    "
+                       "if (x <= -9223372036854775808.0%s)\n"
                        "        return (%s)INT64_MIN;\n    return (%s)(int64_t)x;\n}\n",
-                       tt, tt, tt);
+                       x, tt, x, tt, tt);
     return f;
 }
 
-const char *
-tnk_help_strided_load(tnk_emitter *e, tnb_dtype d)
+/* The helper's name for memory of one address space. */
+static const char *
+in_space(tnk_emitter *e, const char *name, const char *space)
 {
-    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *f = named(e, "lds", d);
+    size_t skip = strspn(space, "_"), n = strcspn(space + skip, " ");
+    return n ? tn_strf(e->ctx, "%s_%.*s", name, (int)n, space + skip) : name;
+}
+
+const char *
+tnk_help_strided_load(tnk_emitter *e, tnb_dtype d, const char *space)
+{
+    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)),
+               *f = in_space(e, named(e, "lds", d), space);
     if (tnk_once(e, f))
         tnb_buf_printf(&e->src->helpers,
-                       "%s %s %s(const %s *p, int64_t s)\n{\n    return (%s){%s};\n}\n",
-                       e->d->inline_, v, f, s, v, lanes(e, "p[", " * s]", d.lanes));
+                       "%s %s %s(const %s%s *p, int64_t s)\n{\n    return %s%s%s;\n}\n",
+                       e->d->inline_, v, f, space, s, tnk_make_open(e, d),
+                       lanes(e, "p[", " * s]", d.lanes), tnk_make_close(e));
     return f;
 }
 
@@ -232,43 +260,49 @@ tnk_help_pair_load(tnk_emitter *e, tnb_dtype d)
 }
 
 const char *
-tnk_help_gather(tnk_emitter *e, tnb_dtype d)
+tnk_help_gather(tnk_emitter *e, tnb_dtype d, const char *space)
 {
     tnb_dtype id = {TNB_INT, 64, d.lanes};
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id),
-               *f = named(e, "ldg", d);
-    if (tnk_once(e, f))
+               *f = in_space(e, named(e, "ldg", d), space);
+    if (tnk_once(e, f)) {
+        tnb_buf all = {0};
+        for (int i = 0; i < d.lanes; i++)
+            tnb_buf_printf(&all, "%sp[i%s]", i ? ", " : "", tnk_lane(e, i));
         tnb_buf_printf(&e->src->helpers,
-                       "%s %s %s(const %s *p, %s i)\n{\n    return (%s){%s};\n}\n", e->d->inline_,
-                       v, f, s, iv, v, lanes(e, "p[i[", "]]", d.lanes));
+                       "%s %s %s(const %s%s *p, %s i)\n{\n    return %s%s%s;\n}\n", e->d->inline_,
+                       v, f, space, s, iv, tnk_make_open(e, d), all.s, tnk_make_close(e));
+        tnb_buf_free(&all);
+    }
     return f;
 }
 
 const char *
-tnk_help_strided_store(tnk_emitter *e, tnb_dtype d)
+tnk_help_strided_store(tnk_emitter *e, tnb_dtype d, const char *space)
 {
-    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *f = named(e, "sts", d);
+    const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)),
+               *f = in_space(e, named(e, "sts", d), space);
     if (tnk_once(e, f)) {
-        tnb_buf_printf(&e->src->helpers, "%s void %s(%s *p, int64_t s, %s x)\n{\n", e->d->inline_,
-                       f, s, v);
+        tnb_buf_printf(&e->src->helpers, "%s void %s(%s%s *p, int64_t s, %s x)\n{\n", e->d->inline_,
+                       f, space, s, v);
         for (int i = 0; i < d.lanes; i++)
-            tnb_buf_printf(&e->src->helpers, "    p[%d * s] = x[%d];\n", i, i);
+            tnb_buf_printf(&e->src->helpers, "    p[%d * s] = x%s;\n", i, tnk_lane(e, i));
         tnb_buf_puts(&e->src->helpers, "}\n");
     }
     return f;
 }
 
 const char *
-tnk_help_scatter(tnk_emitter *e, tnb_dtype d)
+tnk_help_scatter(tnk_emitter *e, tnb_dtype d, const char *space)
 {
     tnb_dtype id = {TNB_INT, 64, d.lanes};
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id),
-               *f = named(e, "stg", d);
+               *f = in_space(e, named(e, "stg", d), space);
     if (tnk_once(e, f)) {
-        tnb_buf_printf(&e->src->helpers, "%s void %s(%s *p, %s i, %s x)\n{\n", e->d->inline_, f, s,
-                       iv, v);
+        tnb_buf_printf(&e->src->helpers, "%s void %s(%s%s *p, %s i, %s x)\n{\n", e->d->inline_, f,
+                       space, s, iv, v);
         for (int i = 0; i < d.lanes; i++)
-            tnb_buf_printf(&e->src->helpers, "    p[i[%d]] = x[%d];\n", i, i);
+            tnb_buf_printf(&e->src->helpers, "    p[i%s] = x%s;\n", tnk_lane(e, i), tnk_lane(e, i));
         tnb_buf_puts(&e->src->helpers, "}\n");
     }
     return f;
@@ -279,6 +313,15 @@ half_scalars(tnk_emitter *e)
 {
     if (!tnk_once(e, "tk_half"))
         return;
+    if (!e->d->gnu_vectors) { /* part of the language, also where arithmetic on them is not */
+        tnb_buf_printf(
+            &e->src->helpers,
+            "%s float tk_h2f(ushort h)\n{\n    return vload_half(0, (const half *)&h);\n}\n"
+            "%s ushort tk_f2h(float x)\n{\n    ushort h;\n    vstore_half_rte(x, 0, "
+            "(half *)&h);\n    return h;\n}\n",
+            e->d->inline_, e->d->inline_);
+        return;
+    }
     tnb_buf_printf(
         &e->src->helpers,
         "%s float tk_h2f(uint16_t h)\n{\n"
@@ -309,6 +352,15 @@ bfloat_scalars(tnk_emitter *e)
 {
     if (!tnk_once(e, "tk_bfloat"))
         return;
+    if (!e->d->gnu_vectors) {
+        tnb_buf_printf(&e->src->helpers,
+                       "%s float tk_b2f(ushort h)\n{\n    return as_float((uint)h << 16);\n}\n"
+                       "%s ushort tk_f2b(float x)\n{\n    uint u = as_uint(x);\n"
+                       "    if (x != x)\n        return (ushort)(u >> 16 | 0x40u);\n"
+                       "    return (ushort)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n}\n",
+                       e->d->inline_, e->d->inline_);
+        return;
+    }
     tnb_buf_printf(&e->src->helpers,
                    "%s float tk_b2f(uint16_t h)\n{\n    union { uint32_t u; float f; } o = "
                    "{(uint32_t)h << 16};\n    return o.f;\n}\n"
@@ -336,6 +388,23 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
         return f;
     tnb_buf *b = &e->src->helpers;
     tnb_buf_printf(b, "%s %s %s(%s x)\n{\n", e->d->inline_, widen ? fv : uv, f, widen ? uv : fv);
+    if (!e->d->gnu_vectors && half) {
+        if (widen)
+            tnb_buf_printf(b, "    return vload_half%d(0, (const half *)&x);\n}\n", small.lanes);
+        else
+            tnb_buf_printf(b,
+                           "    ushort%d h;\n    vstore_half%d_rte(x, 0, (half *)&h);\n    return "
+                           "h;\n}\n",
+                           small.lanes, small.lanes);
+        return f;
+    }
+    if (!e->d->gnu_vectors) {
+        tnb_buf_printf(b, "    return %s", tnk_make_open(e, widen ? fd : ud));
+        for (int i = 0; i < small.lanes; i++)
+            tnb_buf_printf(b, "%s%s(x%s)", i ? ", " : "", scalar, tnk_lane(e, i));
+        tnb_buf_puts(b, ");\n}\n");
+        return f;
+    }
     bool native = half && small.lanes == 8;
     if (native)
         tnb_buf_puts(b, widen
@@ -371,6 +440,20 @@ tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *fn, int n
     if (!tnk_once(e, f))
         return f;
     tnb_buf *b = &e->src->helpers;
+    if (!e->d->gnu_vectors) {
+        tnb_buf_printf(b, "%s %s %s(%s a", e->d->inline_, rv, f, av);
+        for (int k = 1; k < n; k++)
+            tnb_buf_printf(b, ", %s %c", av, 'a' + k);
+        tnb_buf_printf(b, ")\n{\n    return %s", tnk_make_open(e, ret));
+        for (int i = 0; i < ret.lanes; i++) {
+            tnb_buf_printf(b, "%s%s(a%s", i ? ", " : "", fn, tnk_lane(e, i));
+            for (int k = 1; k < n; k++)
+                tnb_buf_printf(b, ", %c%s", 'a' + k, tnk_lane(e, i));
+            tnb_buf_puts(b, ")");
+        }
+        tnb_buf_puts(b, ");\n}\n");
+        return f;
+    }
     tnb_buf_printf(b,
                    "%s %s %s(%s a%s%s%s%s)\n{\n    %s r;\n    for (int i = 0; i < %d; i++)\n       "
                    " r[i] = %s(a[i]%s%s);\n    return r;\n}\n",

@@ -180,6 +180,8 @@ scalar_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc)
     bool f64 = d.bits == 64;
     const char *t = f64 ? "double" : "float", *x = f64 ? "" : "f";
     static const char *const made[] = {"sigmoid", "rsqrt", "exp10"};
+    if (e->d->id == TN_DIALECT_OPENCL && !strcmp(op, "nearbyint"))
+        return "rint";
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (!strcmp(plain[i], op))
             return tn_strf(e->ctx, "%s%s", op,
@@ -219,6 +221,8 @@ tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc
     const char *scalar = scalar_function(e, op, s, desc);
     if (d.lanes == 1 || !scalar)
         return scalar;
+    if (e->d->id == TN_DIALECT_OPENCL) /* its functions take vectors; those made here do not */
+        return strncmp(scalar, "tk_", 3) ? scalar : tnk_help_map(e, d, d, scalar, n_args);
     const char *f = n_args == 1 && d.bits == 32 ? own_vector(e, op, d) : NULL;
     if (!f && n_args == 1)
         f = machine_vector(e, op, d, scalar);

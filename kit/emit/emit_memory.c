@@ -192,6 +192,13 @@ stmt(planner *p, const tn_stmt *s)
 }
 
 bool
+tnk_is_shared(const tn_node *buffer)
+{
+    const char *scope = tn_as_buffer(buffer)->scope;
+    return scope && (!strcmp(scope, "shared") || !strncmp(scope, "shared.", 7));
+}
+
+bool
 tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
 {
     planner p = {.e = e, .t = t, .ok = true};
@@ -204,13 +211,23 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         const use *u = tnb_ptrmap_get(&p.uses, b->data);
         tnb_dtype d = b->dtype;
         d.lanes = 1;
+        bool shared = tnk_is_shared(x->buffer);
         x->memory->name = tnk_new_name(e, b->name);
+        x->memory->space = shared ? e->d->shared : e->d->local;
         x->memory->elem = u->aliased             ? tnk_storage_dtype(d)
                           : tnb_dtype_is_bool(d) ? tnk_storage_dtype(d)
                                                  : tnk_compute_dtype(d);
         x->memory->count = x->fixed;
         x->memory->lanes = u->lanes ? u->lanes : 1;
         int64_t registers = x->fixed > 0 ? (x->fixed + x->memory->lanes - 1) / x->memory->lanes : 0;
+        if (shared && x->fixed < 0) {
+            tnk_emit_fail(e, x->buffer->loc,
+                          "the size of the buffer '%s' in %s memory is not constant", b->name,
+                          b->scope);
+            return false;
+        }
+        if (shared)
+            continue;
         if (x->fixed >= 0 && u->constant && u->lanes && registers <= MAX_REGISTERS &&
             !tnb_dtype_is_bool(d)) {
             x->memory->promoted = true;

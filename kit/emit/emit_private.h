@@ -17,15 +17,18 @@ struct tnk_source {
     tn_ctx *ctx;
     const tnk_dialect *d;
     tnb_buf helpers, kernels, last;
-    tnb_strmap have; /* helpers emitted */
+    tnb_strmap have;            /* helpers emitted */
+    const char *const *allowed; /* NULL: everything */
+    tnb_strmap used;            /* features */
     bool failed;
 };
 
 /* Memory behind a data pointer. */
 typedef struct tnk_memory {
     const char *name;
-    tnb_dtype elem; /* as stored, lanes 1 */
-    bool promoted;  /* variables NAME_0, NAME_1 ... of `lanes` elements each */
+    const char *space; /* address-space qualifier with its blank; "" where there is none */
+    tnb_dtype elem;    /* as stored, lanes 1 */
+    bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
     int64_t lanes, count;
 } tnk_memory;
 
@@ -69,6 +72,31 @@ const char *
 tnk_c_access_type(tnk_emitter *e, tnb_dtype d);
 tnb_dtype
 tnk_mask_dtype(uint8_t bits, uint16_t lanes);
+/* The kernel uses what not every device has; an error where the target does not. */
+void
+tnk_need(tnk_emitter *e, const char *feature);
+
+/* ---- emit_vector.c: how the dialect writes what vectors are made of ---- */
+/* In front of an operand and behind it: conversion of each lane to `to`, the same bits as `to`. */
+const char *
+tnk_convert_open(tnk_emitter *e, tnb_dtype to);
+const char *
+tnk_convert_close(tnk_emitter *e, tnb_dtype to);
+const char *
+tnk_bits_open(tnk_emitter *e, tnb_dtype to);
+const char *
+tnk_bits_close(tnk_emitter *e, tnb_dtype to);
+/* A vector of zeros. */
+const char *
+tnk_zeros(tnk_emitter *e, tnb_dtype d);
+/* "(T){" and "}", around one value for each lane. */
+const char *
+tnk_make_open(tnk_emitter *e, tnb_dtype d);
+const char *
+tnk_make_close(tnk_emitter *e);
+/* Behind a vector: its lane i, "[3]". */
+const char *
+tnk_lane(tnk_emitter *e, int i);
 
 /* ---- emit_helpers.c: each gives the name of a helper function, emitted at first use ---- */
 /* True at the first call with this key. */
@@ -89,15 +117,15 @@ tnk_help_shift(tnk_emitter *e, tnb_dtype scalar, bool left);
 const char *
 tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to);
 const char *
-tnk_help_strided_load(tnk_emitter *e, tnb_dtype vec);
+tnk_help_strided_load(tnk_emitter *e, tnb_dtype vec, const char *space);
 const char *
 tnk_help_pair_load(tnk_emitter *e, tnb_dtype vec);
 const char *
-tnk_help_gather(tnk_emitter *e, tnb_dtype vec);
+tnk_help_gather(tnk_emitter *e, tnb_dtype vec, const char *space);
 const char *
-tnk_help_strided_store(tnk_emitter *e, tnb_dtype vec);
+tnk_help_strided_store(tnk_emitter *e, tnb_dtype vec, const char *space);
 const char *
-tnk_help_scatter(tnk_emitter *e, tnb_dtype vec);
+tnk_help_scatter(tnk_emitter *e, tnb_dtype vec, const char *space);
 /* From and to the storage of a 16-bit float, scalar or vector. */
 const char *
 tnk_help_widen(tnk_emitter *e, tnb_dtype small);
@@ -160,6 +188,9 @@ typedef struct tnk_temporary {
 typedef struct tnk_temporaries {
     TNB_VEC(tnk_temporary) v;
 } tnk_temporaries;
+/* Memory that the threads of a block share. */
+bool
+tnk_is_shared(const tn_node *buffer);
 bool
 tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t);
 

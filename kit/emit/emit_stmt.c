@@ -101,8 +101,12 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
         tnb_buf_printf(e->out, "{\n");
         e->indent++;
         line(e);
-        tnb_buf_printf(e->out, "const %s %s = %s;\n", tnk_c_type(e, d), tnk_name_of(e, f->var),
-                       tag);
+        tnb_buf_printf(e->out, "const %s %s = %s", tnk_c_type(e, d), tnk_name_of(e, f->var), tag);
+        if (!tn_is_int_const(f->min, 0)) {
+            tnb_buf_puts(e->out, " + ");
+            tnk_emit_expr(e, f->min);
+        }
+        tnb_buf_puts(e->out, ";\n");
         stmt(e, f->body);
         e->indent--;
         text(e, "}\n");
@@ -173,12 +177,12 @@ alloc(tnk_emitter *e, const tn_node *buffer)
     }
     if (m->count == -3)
         return; /* declared with the workspace */
-    bool shared =
-        !strncmp(tn_as_buffer(buffer)->scope ? tn_as_buffer(buffer)->scope : "", "shared", 6);
+    if (tnk_is_shared(buffer))
+        return; /* declared in front of the kernel's statements */
     line(e);
     if (m->count >= 0) /* on the stack */
-        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", shared ? e->d->shared : e->d->local,
-                       tnk_c_type(e, m->elem), m->name, (long long)(m->count ? m->count : 1),
+        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", e->d->local, tnk_c_type(e, m->elem), m->name,
+                       (long long)(m->count ? m->count : 1),
                        e->d->gnu_vectors ? " __attribute__((aligned(64)))" : "");
     else /* one share a thread */
         tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)tk_thread;\n",
@@ -352,10 +356,62 @@ host_table(tnk_emitter *e, bool noalias)
     }
 }
 
+/* Shared memory is declared at the outermost level of a kernel: OpenCL C demands it. */
+static void
+shared_memory(tnk_emitter *e, const tnk_temporaries *t)
+{
+    for (uint32_t i = 0; i < t->v.n; i++) {
+        const tnk_temporary *x = &t->v.at[i];
+        if (!tnk_is_shared(x->buffer))
+            continue;
+        line(e);
+        tnb_buf_printf(e->out, "%s%s %s[%lld];\n", e->d->shared, tnk_c_type(e, x->memory->elem),
+                       x->memory->name, (long long)(x->fixed > 0 ? x->fixed : 1));
+    }
+}
+
+/* A scalar as a parameter has it: a bool is no type that a host can pass. */
+static const char *
+scalar_param_type(tnk_emitter *e, tnb_dtype d)
+{
+    return tnk_c_type(e, tnb_dtype_is_bool(d) ? tnk_storage_dtype(d) : tnk_compute_dtype(d));
+}
+
+/* Pointers to bytes, offsets, scalars; then the pointers to elements. */
+static void
+direct_at_offsets(tnk_emitter *e, bool noalias)
+{
+    const tnk_kernel *k = e->kernel;
+    const char *comma = "";
+    tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
+    for (uint32_t i = 0; i < k->n_buffers; i++, comma = ", ")
+        tnb_buf_printf(e->out, "%s%s%s%s *tk_mem%u", comma, e->d->global_ptr,
+                       k->written[i] ? "" : "const ", e->d->uint8, i);
+    for (uint32_t i = 0; i < k->n_buffers; i++)
+        tnb_buf_printf(e->out, ", const %s tk_at%u", e->d->uint64, i);
+    for (uint32_t i = 0; i < k->n_scalars; i++, comma = ", ")
+        tnb_buf_printf(e->out, "%sconst %s %s", comma, scalar_param_type(e, k->scalars[i].dtype),
+                       tnk_name_of(e, k->scalars[i].var));
+    tnb_buf_puts(e->out, ")\n{\n");
+    e->indent = 1;
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+        const char *type = tn_strf(e->ctx, "%s%s%s *", e->d->global_ptr,
+                                   k->written[i] ? "" : "const ", tnk_c_type(e, m->elem));
+        line(e);
+        tnb_buf_printf(e->out, "%s%s%s = (%s)(tk_mem%u + tk_at%u);\n", type,
+                       noalias ? tn_strf(e->ctx, "%s ", e->d->restrict_) : "", m->name, type, i, i);
+    }
+}
+
 static void
 direct(tnk_emitter *e, bool noalias)
 {
     const tnk_kernel *k = e->kernel;
+    if (e->d->byte_offsets) {
+        direct_at_offsets(e, noalias);
+        return;
+    }
     tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
@@ -382,6 +438,7 @@ tnk_emit_kernel(tnk_emitter *e)
         tnb_dtype d = b->dtype;
         d.lanes = 1;
         m->name = tnk_new_name(e, b->name);
+        m->space = e->d->global_ptr;
         m->elem = tnk_storage_dtype(d);
         m->lanes = 1;
         m->count = -3;
@@ -399,6 +456,7 @@ tnk_emit_kernel(tnk_emitter *e)
         host_table(e, noalias);
     else
         direct(e, noalias);
+    shared_memory(e, &t);
     workspaces(e, &t);
     stmt(e, f->body);
     if (table)

@@ -51,6 +51,19 @@ tnk_mask_dtype(uint8_t bits, uint16_t lanes)
     return (tnb_dtype){TNB_INT, bits, lanes};
 }
 
+void
+tnk_need(tnk_emitter *e, const char *feature)
+{
+    tnk_source *s = e->src;
+    tnb_strmap_set(&s->used, feature, (void *)(uintptr_t)1);
+    bool has = !s->allowed;
+    for (const char *const *f = s->allowed; f && *f; f++)
+        has |= !strcmp(*f, feature);
+    if (!has)
+        tnk_emit_fail(e, TN_NODE(tn_as_prim_func(e->kernel->func))->loc,
+                      "it needs the feature '%s', which the target does not have", feature);
+}
+
 static const char *
 scalar_type(tnk_emitter *e, tnb_dtype d)
 {
@@ -64,8 +77,11 @@ scalar_type(tnk_emitter *e, tnb_dtype d)
         return uints[k];
     if (d.code == TNB_FLOAT && d.bits == 32)
         return "float";
-    if (d.code == TNB_FLOAT && d.bits == 64)
+    if (d.code == TNB_FLOAT && d.bits == 64) {
+        if (!t->gnu_vectors)
+            tnk_need(e, "fp64");
         return "double";
+    }
     if (d.code == TNB_BOOL)
         return "int";
     tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(d).s, t->name);
@@ -78,6 +94,13 @@ vector_type(tnk_emitter *e, tnb_dtype d, bool anywhere)
     tnb_dtype s = d;
     s.lanes = 1;
     const char *elem = scalar_type(e, s), *name = tnk_short_name(s);
+    if (!e->d->gnu_vectors) {
+        if (name && (d.lanes <= 4 || d.lanes == 8 || d.lanes == 16))
+            return tn_strf(e->ctx, "%s%d", elem, d.lanes);
+        tnk_emit_fail(e, 0, "a vector of %d %s has no form in %s source", d.lanes,
+                      tnb_dtype_print(s).s, e->d->name);
+        return "int";
+    }
     if (!name || (d.lanes & (d.lanes - 1))) {
         tnk_emit_fail(e, 0, "a vector of %d %s has no form in source", d.lanes,
                       tnb_dtype_print(s).s);

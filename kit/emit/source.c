@@ -20,8 +20,21 @@ tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
     s->ctx = ctx;
     s->d = d;
     tnb_strmap_init(&s->have, tn_arena(ctx));
+    tnb_strmap_init(&s->used, tn_arena(ctx));
     tn_ctx_own(ctx, s, release);
     return s;
+}
+
+void
+tnk_source_allow(tnk_source *s, const char *const *features)
+{
+    s->allowed = features;
+}
+
+bool
+tnk_source_uses(const tnk_source *s, const char *feature)
+{
+    return tnb_strmap_has(&s->used, feature);
 }
 
 void
@@ -59,6 +72,34 @@ static const char *const reserved[] = {
     "nan",     "pow10",     "finite",
 };
 
+/* Those of OpenCL C and CUDA C++ beside the above. */
+static const char *const reserved_on_devices[] = {
+    "all",       "and",        "any",         "as_",        "atom_",      "atomic_",
+    "barrier",   "bitselect",  "bool",        "cbrt",       "char",       "class",
+    "clamp",     "clz",        "complex",     "convert_",   "cospi",      "cross",
+    "ctz",       "degrees",    "delete",      "distance",   "dot",        "double",
+    "event_t",   "explicit",   "export",      "false",      "fast_",      "float",
+    "fract",     "friend",     "generic",     "get_",       "hadd",       "half",
+    "image1d",   "image2d",    "image3d",     "imaginary",  "int",        "isequal",
+    "isgreater", "isless",     "isnormal",    "isnotequal", "isordered",  "isunordered",
+    "length",    "long",       "mad",         "mad24",      "mad_",       "max",
+    "maxmag",    "mem_fence",  "min",         "minmag",     "mix",        "mul24",
+    "mul_hi",    "mutable",    "namespace",   "native_",    "new",        "normalize",
+    "not",       "operator",   "or",          "pipe",       "popcount",   "pown",
+    "powr",      "prefetch",   "printf",      "private",    "protected",  "public",
+    "queue_t",   "quad",       "radians",     "read_",      "reserve_id", "rhadd",
+    "rootn",     "rotate",     "rsqrt",       "sampler_t",  "select",     "short",
+    "shuffle",   "shuffle2",   "sign",        "signed",     "sincos",     "sinpi",
+    "sizeof",    "smoothstep", "step",        "sub_group_", "sub_sat",    "add_sat",
+    "tanpi",     "template",   "this",        "throw",      "true",       "try",
+    "typeid",    "typename",   "uchar",       "uint",       "ulong",      "upsample",
+    "ushort",    "using",      "vec_step",    "virtual",    "vload",      "vload_",
+    "vstore",    "vstore_",    "wait_group_", "work_group", "write_",     "xor",
+    "threadIdx", "blockIdx",   "blockDim",    "gridDim",    "size_t",     "ptrdiff_t",
+    "uniform",   "NULL",       "NAN",         "INFINITY",   "MAXFLOAT",   "HUGE_VAL",
+    "HUGE_VALF", "atomic",     "sub_group",   "read_only",  "write_only", "read_write",
+};
+
 bool
 tnk_is_reserved_name(const char *name)
 {
@@ -67,6 +108,14 @@ tnk_is_reserved_name(const char *name)
         /* the library has each function for float and long double too */
         if (!strncmp(reserved[i], name, n) &&
             (name[n] == 0 || ((name[n] == 'f' || name[n] == 'l') && name[n + 1] == 0)))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof reserved_on_devices / sizeof reserved_on_devices[0]; i++) {
+        size_t n = strlen(reserved_on_devices[i]);
+        if (strncmp(reserved_on_devices[i], name, n))
+            continue;
+        /* families of functions end in '_'; types have a number of lanes behind them */
+        if (reserved_on_devices[i][n - 1] == '_' || !name[n + strspn(name + n, "0123456789")])
             return true;
     }
     return !strncmp(name, "tk_", 3) || !strncmp(name, "omp_", 4);
@@ -138,6 +187,10 @@ tnk_source_last(const tnk_source *s)
 void
 tnk_source_header(tnk_source *s, tnb_buf *out)
 {
+    if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, "fp64"))
+        tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+    if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, "fp16"))
+        tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
     tnb_buf_puts(out, s->d->prologue);
     tnb_buf_puts(out, "\n");
     if (s->helpers.n)

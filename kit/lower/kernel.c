@@ -4,6 +4,7 @@
  */
 #include "lower.h"
 
+#include "tenon/core/text.h"
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/emit.h"
 
@@ -70,6 +71,58 @@ note_writes(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
+/* Grid and block: the extents of the loops bound to threads. */
+static bool
+note_threads(tn_ctx *ctx, tnk_kernel *k, const tn_for_loop *f)
+{
+    int dim = 0;
+    bool block = false;
+    if (!tnk_thread_tag(f->thread_tag, &block, &dim)) {
+        tn_error(ctx, f->base.loc, TNB_UNSUPPORTED, "kernel '%s': a loop is bound to '%s'", k->name,
+                 f->thread_tag);
+        tnb_diag_hint(tn_diags(ctx), "threads are blockIdx.x to .z and threadIdx.x to .z");
+        return false;
+    }
+    const tn_expr **extent = block ? &k->grid[dim] : &k->block[dim];
+    if (*extent && !tn_prove_equal(ctx, *extent, f->extent)) {
+        tn_error(ctx, f->base.loc, TNB_INVALID,
+                 "kernel '%s': loops bound to %s have different extents: %s and %s", k->name,
+                 f->thread_tag, tn_text(ctx, *extent), tn_text(ctx, f->extent));
+        return false;
+    }
+    if (!*extent)
+        *extent = f->extent;
+    tn_list fv = tn_free_vars(ctx, f->extent, true);
+    for (uint32_t i = 0; i < fv.n; i++) {
+        bool scalar = false;
+        for (uint32_t s = 0; s < k->n_scalars; s++)
+            scalar |= k->scalars[s].var == fv.at[i];
+        if (scalar)
+            continue;
+        tn_error(ctx, f->base.loc, TNB_INVALID,
+                 "kernel '%s': the extent of %s, %s, is not known before the kernel runs", k->name,
+                 f->thread_tag, tn_text(ctx, f->extent));
+        return false;
+    }
+    return true;
+}
+
+typedef struct thread_walk {
+    tn_ctx *ctx;
+    tnk_kernel *kernel;
+    bool ok;
+} thread_walk;
+
+static tn_walk_step
+in_threads(void *user, const tn_node *n)
+{
+    thread_walk *w = user;
+    const tn_for_loop *f = tn_as_for_loop(n);
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING && !note_threads(w->ctx, w->kernel, f))
+        w->ok = false;
+    return w->ok ? TN_WALK_ON : TN_WALK_STOP;
+}
+
 static const char *
 identifier(tn_ctx *ctx, const char *name)
 {
@@ -122,7 +175,9 @@ describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_p
     tn_walk(f->body, 0, note_writes, NULL, &w);
     k->func = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n),
                               tn_list_of(ctx, maps.at, maps.n), f->body, f->ret, f->attrs);
-    return tn_is_error(k->func) ? NULL : k;
+    thread_walk threads = {ctx, k, true};
+    tn_walk(f->body, 0, in_threads, NULL, &threads);
+    return tn_is_error(k->func) || !threads.ok ? NULL : k;
 }
 
 const tnk_kernel *

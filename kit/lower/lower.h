@@ -63,6 +63,11 @@ const tn_module *
 tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
                const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f));
 
+/* "threadIdx.y": a thread of a block, dimension 1; "blockIdx.x": a block of the grid. False for
+ * another tag. */
+bool
+tnk_thread_tag(const char *tag, bool *is_block, int *dim);
+
 /* The body without matched sub-regions (LowerMatchBuffer); the error node after recording why not.
  */
 const tn_stmt *

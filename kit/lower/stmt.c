@@ -68,6 +68,17 @@ tnk_accessed(const tn_node *n, tn_list *indices)
     return NULL;
 }
 
+bool
+tnk_thread_tag(const char *tag, bool *is_block, int *dim)
+{
+    *is_block = tag && !strncmp(tag, "blockIdx.", 9);
+    if (!tag || (!*is_block && strncmp(tag, "threadIdx.", 10)))
+        return false;
+    const char *d = tag + (*is_block ? 9 : 10);
+    *dim = d[0] - 'x';
+    return *dim >= 0 && *dim < 3 && !d[1];
+}
+
 typedef struct map_user {
     const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f);
 } map_user;

@@ -290,7 +290,20 @@ vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uin
         ops[at_op++] = size_operand(g, i < 3 ? k->grid[i] : k->block[i - 3], 1);
     if (grid)
         ops[at_op++] = size_operand(g, k->dyn_shared_bytes, 0);
+    /* a grid without blocks or threads is no launch */
+    TNB_VEC(uint32_t) over = {0};
+    for (uint32_t i = 0; grid && i < 6; i++) {
+        const tn_expr *extent = i < 3 ? k->grid[i] : k->block[i - 3];
+        int64_t fixed = 1;
+        if (!extent || (tn_int_value(extent, &fixed) && fixed > 0))
+            continue;
+        uint32_t size = TNB_VM_OPERAND_INDEX(ops[total - 7 + i]), ok = tnk_program_scalar_reg(g->p);
+        tnk_program_emit(g->p, TNB_VM_LT, 0, ok, vm_load_int(g, 0), size);
+        TNB_PUSH(g->arena, over, tnk_program_emit(g->p, TNB_VM_JZ, 0, ok, 0, 0));
+    }
     tnk_program_emit_list(g->p, TNB_VM_LAUNCH, 0, c->kernel_index, ops, total);
+    for (uint32_t i = 0; i < over.n; i++)
+        tnk_program_patch(g->p, over.at[i], tnk_program_here(g->p));
 }
 
 void

@@ -143,7 +143,7 @@ dialects_differ_by_their_table(void **state)
         const char *dialect, *has, *lacks;
     } rows[] = {
         {"c", "TK_KERNEL int32_t", "__global"},
-        {"opencl", "__kernel void\nmatmul_bias(__global const float *restrict A", "TK_KERNEL"},
+        {"opencl", "__kernel void\nmatmul_bias(__global const uchar *tk_mem0", "TK_KERNEL"},
         {"cuda", "extern \"C\" __global__ void\nmatmul_bias(const float *__restrict__ A",
          "TK_KERNEL"},
     };

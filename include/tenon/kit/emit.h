@@ -41,6 +41,7 @@ typedef struct tnk_dialect {
     const char *int64, *uint64; /* C's names differ: "int64_t", "long", "long long" */
     const char *int32, *uint32, *int16, *uint16, *int8, *uint8;
     bool gnu_vectors;     /* vectors are GNU vector types; else native types such as float4 */
+    bool byte_offsets;    /* a byte offset for each buffer follows the buffers (direct calling) */
     bool team;            /* T.parallel loops run on the threads that the host offers */
     const char *prologue; /* text in front of everything */
 } tnk_dialect;
@@ -56,6 +57,13 @@ typedef struct tnk_source tnk_source;
 /* In the context's arena. */
 TNB_EXPORT tnk_source *
 tnk_source_new(tn_ctx *ctx, const tnk_dialect *d);
+/* What the device can do beyond the dialect's baseline ("fp64", "fp16"), up to NULL; borrowed. Not
+ * said: everything. A kernel that needs more is an error. */
+TNB_EXPORT void
+tnk_source_allow(tnk_source *s, const char *const *features);
+/* Whether the kernels added so far use such a feature. */
+TNB_EXPORT bool
+tnk_source_uses(const tnk_source *s, const char *feature);
 /* False after recording a located error that names the kernel. */
 TNB_EXPORT bool
 tnk_source_add(tnk_source *s, const tnk_kernel *k);
