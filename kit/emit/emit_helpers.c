@@ -116,15 +116,10 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
                        bits == 256 ? "__AVX__" : "__SSE2__", max ? "max" : "min",
                        d.bits == 64 ? "pd" : "ps", bits == 256 ? "256" : "");
     if (e->d->gnu_vectors)
-        tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);
-%s}
-", sel, m, max ? '>' : '<',
-                       native ? "#endif
-" : "");
+        tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);\n%s}\n", sel, m, max ? '>' : '<',
+                       native ? "#endif\n" : "");
     else
-        tnb_buf_printf(b, "    return %s(b %c a, b, a);
-}
-", sel, max ? '>' : '<');
+        tnb_buf_printf(b, "    return %s(b %c a, b, a);\n}\n", sel, max ? '>' : '<');
     return f;
 }
 
