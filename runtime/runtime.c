@@ -315,7 +315,10 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
         tnr_device_options opt = {.size = sizeof opt,
                                   .threads = rt->threads,
                                   .setting = device_setting,
-                                  .user = &section};
+                                  .user = &section,
+                                  .cache_dir = rt->opt.conf ? tnb_conf_text(rt->opt.conf, "tenon",
+                                                                            NULL, "cache_dir")
+                                                            : NULL};
         st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : err->status;
         if (st == TNB_OK) {
             dev->limit = rt->opt.memory_limit;

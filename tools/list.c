@@ -62,6 +62,26 @@ list_targets(tnt_session *s)
     return TNT_OK;
 }
 
+/* The devices of a driver, each with what it can or why it cannot be used. */
+static void
+list_driver(tnr_runtime *rt, const tnr_driver *d)
+{
+    int n = 0;
+    tnb_err err = {0};
+    if (d->count(d->self, &n, &err) != TNB_OK || n == 0)
+        printf("    none: %s\n", err.message[0] ? err.message : "the driver finds no device");
+    for (int id = 0; id < n; id++) {
+        tnr_device *dev;
+        char text[512] = "";
+        if (tnr_device_open(rt, d->name, id, &dev, &err) == TNB_OK) {
+            d->describe(tnr_device_handle(dev), text, sizeof text);
+            printf("    %d: %s\n", id, text);
+        } else {
+            printf("    %d: not usable: %s\n", id, err.message);
+        }
+    }
+}
+
 static int
 list_devices(tnt_session *s, const tnt_args *a)
 {
@@ -70,8 +90,10 @@ list_devices(tnt_session *s, const tnt_args *a)
         return TNT_FAILED;
     tnr_load_drivers(rt);
     const tnr_driver *d;
-    for (uint32_t i = 0; (d = tnr_driver_at(rt, i)); i++)
+    for (uint32_t i = 0; (d = tnr_driver_at(rt, i)); i++) {
         printf("%-12s %s\n", d->name, d->doc ? d->doc : "");
+        list_driver(rt, d);
+    }
     return TNT_OK;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "tenon/base/cache.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 #include "tenon/kit/emit.h"
@@ -358,17 +359,21 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
     b->compiler_seconds += now() - asked; /* it was run, for its version */
     collect_flags(&w, more_flags);
     make_groups(&w);
-    cpu_cache cache;
-    cpu_cache_open(ctx, b->cache_dir, b->cache_bytes, &cache);
+    tnb_cache cache;
+    tnb_err err;
+    if (tnb_cache_open(tn_arena(ctx), b->cache_dir, ".kernels", b->cache_bytes, &cache, &err) !=
+        TNB_OK)
+        tn_warn(ctx, 0, "compiled kernels are not kept: %s", err.message);
     const char *key = cache_key(&w);
-    out->bytes = cpu_cache_get(ctx, &cache, key, &out->n_bytes);
+    out->bytes = tnb_cache_get(tn_arena(ctx), &cache, key, &out->n_bytes);
     if (out->bytes) {
         b->cache_hits++;
         return TNB_OK;
     }
     b->cache_misses++;
     TNB_TRY(in_folder(&w, out));
-    cpu_cache_put(ctx, &cache, key, out->bytes, out->n_bytes);
+    if (tnb_cache_put(tn_scratch(ctx), &cache, key, out->bytes, out->n_bytes, &err) != TNB_OK)
+        tn_warn(ctx, 0, "compiled kernels are not kept: %s", err.message);
     return TNB_OK;
 }
 

@@ -59,20 +59,6 @@ bool
 cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
              void (*done)(void *user, uint32_t n), void *user);
 
-/* ---- cache.c: shared objects by the hash of what they are made from ---- */
-typedef struct cpu_cache {
-    const char *dir; /* NULL: no cache */
-    uint64_t bytes;  /* largest size */
-} cpu_cache;
-/* `wanted` as tnb_cache_dir takes it, NULL: none; bytes 0: the usual size. */
-void
-cpu_cache_open(tn_ctx *ctx, const char *wanted, uint64_t bytes, cpu_cache *out);
-/* The content, in the context's arena; NULL if it is not there or damaged. */
-const void *
-cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n);
-void
-cpu_cache_put(tn_ctx *ctx, const cpu_cache *c, const char *key, const void *p, size_t n);
-
 /* ---- rules ---- */
 #define CPU_RULE(id) extern const tnk_rule cpu_rule_##id;
 #include "rules.def"

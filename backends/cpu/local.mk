@@ -5,7 +5,6 @@ PLUGIN_MANIFESTS += backends/cpu/cpu.plugin
 noinst_LTLIBRARIES += backends/cpu/cpu.la
 backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/attrs.c \
-	backends/cpu/cache.c \
 	backends/cpu/codegen.c \
 	backends/cpu/cpu.c \
 	backends/cpu/cpu.h \

@@ -9,4 +9,23 @@ backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/pipeline.c
 backends_opencl_opencl_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin
+
+if BUILD_OPENCL
+PLUGIN_MODULES += backends/opencl/opencl_rt.la
+PLUGIN_MANIFESTS += backends/opencl/opencl_rt.plugin
+noinst_LTLIBRARIES += backends/opencl/opencl_rt.la
+backends_opencl_opencl_rt_la_SOURCES = \
+	backends/opencl/device.c \
+	backends/opencl/device.h \
+	backends/opencl/error.c \
+	backends/opencl/image.c \
+	backends/opencl/info.c \
+	backends/opencl/launch.c \
+	backends/opencl/memory.c \
+	backends/opencl/program.c \
+	backends/opencl/queue.c
+backends_opencl_opencl_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+backends_opencl_opencl_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+backends_opencl_opencl_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(OPENCL_LIBS)
+endif
+EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin backends/opencl/opencl_rt.plugin

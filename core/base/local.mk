@@ -3,6 +3,7 @@ lib_LTLIBRARIES += core/base/libtenon-base.la
 core_base_libtenon_base_la_SOURCES = \
 	core/base/arena.c \
 	core/base/buf.c \
+	core/base/cache.c \
 	core/base/conf.c \
 	core/base/conf_private.h \
 	core/base/confget.c \

@@ -23,3 +23,8 @@ TESTS += tests/device/cpu.sh
 endif
 TESTS += tests/device/null.sh
 EXTRA_DIST += tests/device/cpu.sh tests/device/null.sh
+
+if BUILD_OPENCL
+TESTS += tests/device/opencl.sh
+endif
+EXTRA_DIST += tests/device/opencl.sh tests/device/add.cl

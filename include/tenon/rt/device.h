@@ -23,6 +23,7 @@ typedef struct tnr_device_options {
     /* The value of KEY in [device NAME] of the configuration; NULL: not set. */
     const char *(*setting)(const void *user, const char *key);
     const void *user;
+    const char *cache_dir; /* [tenon] cache_dir, as tnb_cache_dir takes it; NULL: the usual one */
 } tnr_device_options;
 
 enum { TNR_COPY_TO_DEVICE, TNR_COPY_TO_HOST, TNR_COPY_ON_DEVICE };

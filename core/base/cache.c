@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of compiled kernels: one file a shared object, named by the hash of what it is made
- * from (its key).
+/* Caches on disk.
  *
  * A file is a header (magic, size, key, hash of the content) and the content, so that damage and a
  * file under another's name are noticed when it is read. Files are written beside their place and
- * renamed. When the folder grows beyond its limit, the files unused for longest go. It may be
- * emptied at any time.
+ * renamed. When the folder grows beyond its limit, the files unused for longest go.
  */
-#include "config.h"
+#include "tenon/base/cache.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,12 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cpu.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 
 static const uint64_t usual_bytes = 2048ull << 20;
-static const char suffix[] = ".kernels", unfinished[] = ".tmp";
+static const char unfinished[] = ".tmp";
 enum { ABANDONED_SECONDS = 3600 }; /* after which what a killed process left goes */
 
 typedef struct header {
@@ -38,32 +35,31 @@ header_of(const char *key, const void *content, size_t n)
                     .hash = tnb_hash_128(content, n)};
 }
 
-void
-cpu_cache_open(tn_ctx *ctx, const char *wanted, uint64_t bytes, cpu_cache *out)
+tnb_status
+tnb_cache_open(tnb_arena *a, const char *wanted, const char *suffix, uint64_t bytes, tnb_cache *out,
+               tnb_err *err)
 {
-    *out = (cpu_cache){.bytes = bytes ? bytes : usual_bytes};
+    *out = (tnb_cache){.suffix = suffix, .bytes = bytes ? bytes : usual_bytes};
     if (!wanted)
-        return;
-    tnb_err err = {0};
-    /* an empty text stands for the usual place */
-    if (tnb_cache_dir(tn_arena(ctx), *wanted ? wanted : NULL, &out->dir, &err) != TNB_OK) {
-        tn_warn(ctx, 0, "compiled kernels are not kept: %s", err.message);
+        return TNB_OK;
+    tnb_status st = tnb_cache_dir(a, *wanted ? wanted : NULL, &out->dir, err);
+    if (st != TNB_OK)
         out->dir = NULL;
-    }
+    return st;
 }
 
 static const char *
-path_of(tn_ctx *ctx, const cpu_cache *c, const char *key)
+path_of(tnb_arena *a, const tnb_cache *c, const char *key)
 {
-    return tnb_printf(tn_arena(ctx), "%s/%s%s", c->dir, key, suffix);
+    return tnb_printf(a, "%s/%s%s", c->dir, key, c->suffix);
 }
 
 const void *
-cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n)
+tnb_cache_get(tnb_arena *a, const tnb_cache *c, const char *key, size_t *n)
 {
     if (!c->dir)
         return NULL;
-    const char *path = path_of(ctx, c, key);
+    const char *path = path_of(a, c, key);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return NULL;
@@ -77,10 +73,9 @@ cpu_cache_get(tn_ctx *ctx, const cpu_cache *c, const char *key, size_t *n)
         memcpy(&h, m.data, sizeof h);
         if (h.magic == magic && h.size == m.size - sizeof h) {
             /* what is checked is the copy that is used: nobody changes it meanwhile */
-            const void *body =
-                tnb_dup(tn_arena(ctx), (const char *)m.data + sizeof h, (size_t)h.size);
+            const void *body = tnb_dup(a, (const char *)m.data + sizeof h, (size_t)h.size);
             header is = {0};
-            if (!tnb_arena_failed(tn_arena(ctx)))
+            if (!tnb_arena_failed(a))
                 is = header_of(key, body, (size_t)h.size);
             if (memcmp(&is, &h, sizeof h) == 0) {
                 *n = (size_t)h.size;
@@ -115,7 +110,7 @@ older(const void *a, const void *b)
 
 /* Files of the folder that end so, the longest unused first; and their size in all. */
 static uint32_t
-list(tnb_arena *a, const cpu_cache *c, const char *ending, entry **out, uint64_t *total)
+list(tnb_arena *a, const tnb_cache *c, const char *ending, entry **out, uint64_t *total)
 {
     const char **names;
     uint32_t n, k = 0;
@@ -137,15 +132,15 @@ list(tnb_arena *a, const cpu_cache *c, const char *ending, entry **out, uint64_t
 }
 
 static void
-evict(tn_ctx *ctx, const cpu_cache *c)
+evict(tnb_arena *a, const tnb_cache *c)
 {
     entry *e;
     uint64_t total;
-    uint32_t n = list(tn_scratch(ctx), c, unfinished, &e, &total);
+    uint32_t n = list(a, c, unfinished, &e, &total);
     time_t now = time(NULL);
     for (uint32_t i = 0; i < n && e[i].used.tv_sec < now - ABANDONED_SECONDS; i++)
         (void)unlink(e[i].name);
-    n = list(tn_scratch(ctx), c, suffix, &e, &total);
+    n = list(a, c, c->suffix, &e, &total);
     if (total <= c->bytes)
         return;
     for (uint32_t i = 0; i < n && total > c->bytes / 4 * 3; i++) {
@@ -154,26 +149,30 @@ evict(tn_ctx *ctx, const cpu_cache *c)
     }
 }
 
-void
-cpu_cache_put(tn_ctx *ctx, const cpu_cache *c, const char *key, const void *p, size_t n)
+tnb_status
+tnb_cache_put(tnb_arena *a, const tnb_cache *c, const char *key, const void *p, size_t n,
+              tnb_err *err)
 {
     if (!c->dir)
-        return;
+        return TNB_OK;
     header h = header_of(key, p, n);
     tnb_out *out;
-    tnb_err err;
-    tnb_status s = tnb_out_open(path_of(ctx, c, key), &out, &err);
-    if (s == TNB_OK) {
-        s = tnb_out_write(out, &h, sizeof h, &err);
-        if (s == TNB_OK)
-            s = tnb_out_write(out, p, n, &err);
-        if (s == TNB_OK)
-            s = tnb_out_commit(out, &err);
-        else
-            tnb_out_abandon(out);
-    }
+    TNB_TRY(tnb_out_open(path_of(a, c, key), &out, err));
+    tnb_status s = tnb_out_write(out, &h, sizeof h, err);
     if (s == TNB_OK)
-        evict(ctx, c);
-    else
-        tn_warn(ctx, 0, "compiled kernels are not kept: %s", err.message);
+        s = tnb_out_write(out, p, n, err);
+    if (s != TNB_OK) {
+        tnb_out_abandon(out);
+        return s;
+    }
+    TNB_TRY(tnb_out_commit(out, err));
+    evict(a, c);
+    return TNB_OK;
+}
+
+void
+tnb_cache_drop(tnb_arena *a, const tnb_cache *c, const char *key)
+{
+    if (c->dir)
+        (void)unlink(path_of(a, c, key));
 }

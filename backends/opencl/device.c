@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opencl backend, device half: which devices there are, opening them, the table.
+ *
+ * Devices are numbered over all platforms: those that the settings leave first, and of these GPUs and
+ * accelerators before processors. The settings of [device opencl] are in the README.
+ */
+#include "device.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tenon/base/log.h"
+#include "tenon/base/num.h"
+
+/* ---- which devices there are ---- */
+
+enum { MAX_PLATFORMS = 64, MAX_DEVICES = 256 };
+
+struct found {
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_device_type type;
+    int in_platform; /* number of the platform */
+    bool left_out;   /* by the settings */
+};
+struct devices {
+    struct found at[MAX_DEVICES];
+    int n, chosen;
+    int platforms;
+    cl_int error; /* of asking for the platforms */
+};
+
+static int
+rank(cl_device_type t)
+{
+    return t & CL_DEVICE_TYPE_GPU ? 0 : t & CL_DEVICE_TYPE_CPU ? 2 : 1;
+}
+
+/* A stable order, as platforms give them. */
+static void
+insert(struct devices *all, struct found f)
+{
+    int i = all->n++;
+    for (; i && rank(all->at[i - 1].type) > rank(f.type); i--)
+        all->at[i] = all->at[i - 1];
+    all->at[i] = f;
+}
+
+/* ORDER: `at` is emptied first. A platform without devices is passed over. */
+static void
+find_devices(struct devices *all)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_uint n = 0;
+    *all = (struct devices){0};
+    all->error = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
+    all->platforms = all->error == CL_SUCCESS ? (int)(n < MAX_PLATFORMS ? n : MAX_PLATFORMS) : 0;
+    for (int p = 0; p < all->platforms; p++) {
+        cl_device_id ids[MAX_DEVICES];
+        cl_uint k = 0;
+        cl_int e = clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &k);
+        if (e != CL_SUCCESS && e != CL_DEVICE_NOT_FOUND)
+            all->error = e;
+        for (cl_uint i = 0; e == CL_SUCCESS && i < k && all->n < MAX_DEVICES; i++) {
+            struct found f = {.platform = platforms[p], .id = ids[i], .in_platform = p};
+            e = clGetDeviceInfo(ids[i], CL_DEVICE_TYPE, sizeof f.type, &f.type, NULL);
+            if (e == CL_SUCCESS)
+                insert(all, f);
+            else
+                all->error = e;
+        }
+    }
+    all->chosen = all->n;
+}
+
+static tnb_status
+opencl_count(void *self, int *n, tnb_err *err)
+{
+    struct devices *all = malloc(sizeof *all);
+    (void)self;
+    *n = 0;
+    if (!all)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to look for OpenCL devices");
+    find_devices(all);
+    *n = all->n;
+    if (all->n == 0 && all->error != CL_SUCCESS)
+        (void)opencl_fail(NULL, all->error, err, "looking for OpenCL platforms");
+    else if (all->n == 0)
+        (void)tnb_fail(err, TNB_DEVICE,
+                       all->platforms ? "none of the %d OpenCL platforms has a device"
+                                      : "no OpenCL platform is installed (%d found)",
+                       all->platforms);
+    free(all);
+    return TNB_OK;
+}
+
+/* ---- settings ---- */
+
+static const char *
+setting(const tnr_device_options *opt, const char *key)
+{
+    const char *s = opt && opt->setting ? opt->setting(opt->user, key) : NULL;
+    return s && *s ? s : NULL;
+}
+
+/* Whether a name holds the text, whatever the case of letters. */
+static bool
+holds(const char *name, const char *text)
+{
+    size_t n = strlen(text);
+    for (; *name; name++)
+        if (strncasecmp(name, text, n) == 0)
+            return true;
+    return false;
+}
+
+/* A setting that is a number: its value, else -1. */
+static long
+number_of(const char *s)
+{
+    char *end;
+    errno = 0;
+    long v = isdigit((unsigned char)*s) ? strtol(s, &end, 10) : -1;
+    return v >= 0 && errno == 0 && *end == '\0' ? v : -1;
+}
+
+static tnb_status
+wanted_type(const char *s, cl_device_type *out, tnb_err *err)
+{
+    static const struct {
+        const char *name;
+        cl_device_type type;
+    } known[] = {{"any", CL_DEVICE_TYPE_ALL},
+                 {"gpu", CL_DEVICE_TYPE_GPU},
+                 {"cpu", CL_DEVICE_TYPE_CPU},
+                 {"accelerator", CL_DEVICE_TYPE_ACCELERATOR}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!s || strcmp(s, known[i].name) == 0) {
+            *out = known[i].type;
+            return TNB_OK;
+        }
+    return tnb_fail(err, TNB_INVALID,
+                    "[device opencl] type = %s: it is any, gpu, cpu or accelerator", s);
+}
+
+static void
+name_of(const struct found *f, char platform[OPENCL_TEXT], char device[OPENCL_TEXT])
+{
+    platform[0] = device[0] = '\0';
+    (void)clGetPlatformInfo(f->platform, CL_PLATFORM_NAME, OPENCL_TEXT - 1, platform, NULL);
+    (void)clGetDeviceInfo(f->id, CL_DEVICE_NAME, OPENCL_TEXT - 1, device, NULL);
+    platform[OPENCL_TEXT - 1] = device[OPENCL_TEXT - 1] = '\0';
+}
+
+/* Puts the devices that the settings leave before the others. */
+static tnb_status
+choose(struct devices *all, const tnr_device_options *opt, tnb_err *err)
+{
+    const char *platform = setting(opt, "platform"), *device = setting(opt, "device");
+    cl_device_type type = CL_DEVICE_TYPE_ALL;
+    TNB_TRY(wanted_type(setting(opt, "type"), &type, err));
+    long platform_number = platform ? number_of(platform) : -1;
+    long device_number = device ? number_of(device) : -1, seen = 0;
+    for (int i = 0; i < all->n; i++) {
+        struct found *f = &all->at[i];
+        char its_platform[OPENCL_TEXT], its_name[OPENCL_TEXT];
+        name_of(f, its_platform, its_name);
+        f->left_out = !(f->type & type) && type != CL_DEVICE_TYPE_ALL;
+        if (platform)
+            f->left_out |= platform_number >= 0 ? f->in_platform != platform_number
+                                                : !holds(its_platform, platform);
+        if (device && device_number < 0)
+            f->left_out |= !holds(its_name, device);
+        if (device_number >= 0 && !f->left_out)
+            f->left_out = seen++ != device_number;
+    }
+    struct found *sorted = malloc(sizeof all->at);
+    if (!sorted)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to look for OpenCL devices");
+    int k = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < all->n; i++)
+            if (all->at[i].left_out == (pass == 1))
+                sorted[k++] = all->at[i];
+        if (pass == 0)
+            all->chosen = k;
+    }
+    memcpy(all->at, sorted, (size_t)k * sizeof *sorted);
+    free(sorted);
+    return TNB_OK;
+}
+
+static tnb_status
+left_out(const struct found *f, const tnr_device_options *opt, tnb_err *err)
+{
+    static const char *const keys[] = {"platform", "device", "type"};
+    char platform[OPENCL_TEXT], name[OPENCL_TEXT], text[256] = "";
+    size_t at = 0;
+    name_of(f, platform, name);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (setting(opt, keys[i]) && at < sizeof text)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s%s = %s", at ? ", " : "",
+                                   keys[i], setting(opt, keys[i]));
+    (void)tnb_fail(err, TNB_DEVICE, "%s / %s is left out by [device opencl] %s", platform, name,
+                   text);
+    tnb_hint(err, "tenon list devices shows all");
+    return TNB_DEVICE;
+}
+
+static tnb_status
+boolean_setting(const tnr_device_options *opt, const char *key, bool usual, bool *out, tnb_err *err)
+{
+    const char *s = setting(opt, key);
+    *out = usual;
+    if (!s)
+        return TNB_OK;
+    if (strcmp(s, "yes") != 0 && strcmp(s, "no") != 0)
+        return tnb_fail(err, TNB_INVALID, "[device opencl] %s = %s: it is yes or no", key, s);
+    *out = *s == 'y';
+    return TNB_OK;
+}
+
+static tnb_status
+read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err)
+{
+    const char *options = setting(opt, "build_options"), *size = setting(opt, "cache_size");
+    bool profiling, cached;
+    TNB_TRY(boolean_setting(opt, "profiling", true, &profiling, err));
+    TNB_TRY(boolean_setting(opt, "cache", true, &cached, err));
+    long mib = size ? number_of(size) : 0;
+    if (mib < 0 || mib > 1 << 30)
+        return tnb_fail(err, TNB_INVALID,
+                        "[device opencl] cache_size = %s: it is a number of MiB, 0 for the usual",
+                        size);
+    d->properties = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
+    d->build_options = strdup(options ? options : "");
+    d->arena = tnb_arena_new();
+    if (!d->build_options || !d->arena)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to open an OpenCL device");
+    const char *dir = setting(opt, "cache_dir");
+    if (!dir && opt && opt->size >= offsetof(tnr_device_options, cache_dir) + sizeof dir)
+        dir = opt->cache_dir;
+    tnb_err why = {0};
+    if (tnb_cache_open(d->arena,
+                       !cached ? NULL
+                       : dir   ? dir
+                               : "",
+                       ".opencl", (uint64_t)mib << 20, &d->cache, &why) != TNB_OK)
+        tnb_log(TNB_LOG_WARN, "compiled programs are not kept: %s", why.message);
+    return TNB_OK;
+}
+
+/* ---- opening ---- */
+
+static tnb_status
+check_usable(const struct opencl_device *d, tnb_err *err)
+{
+    cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
+    cl_int e = clGetDeviceInfo(d->id, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
+    if (e == CL_SUCCESS)
+        e = clGetDeviceInfo(d->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler, NULL);
+    if (e == CL_SUCCESS)
+        e = clGetDeviceInfo(d->id, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little, NULL);
+    if (e != CL_SUCCESS)
+        return opencl_fail(NULL, e, err, "asking device '%s'", d->info.name);
+    const char *why = !available              ? "it is not available now"
+                      : !compiler             ? "it has no compiler of OpenCL C"
+                      : d->info.version < 120 ? "it is older than OpenCL 1.2"
+                      : !little               ? "its byte order is not this machine's"
+                                              : NULL;
+    if (!why)
+        return TNB_OK;
+    return tnb_fail(err, TNB_DEVICE, "%s / %s (%s) cannot be used: %s", d->info.platform,
+                    d->info.name, d->info.version_text, why);
+}
+
+static void
+opencl_close(void *dev)
+{
+    struct opencl_device *d = dev;
+    if (d->queue)
+        (void)clReleaseCommandQueue(d->queue);
+    if (d->context)
+        (void)clReleaseContext(d->context);
+    tnb_arena_free(d->arena);
+    free(d->build_options);
+    free(d->info.extensions);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+static void CL_CALLBACK
+driver_says(const char *text, const void *more, size_t n, void *user)
+{
+    (void)more, (void)n, (void)user;
+    tnb_log(TNB_LOG_INFO, "OpenCL: %.1000s", text ? text : "");
+}
+
+static tnb_status
+open_found(struct opencl_device *d, const struct found *f, const tnr_device_options *opt,
+           tnb_err *err)
+{
+    cl_int e;
+    d->platform = f->platform;
+    d->id = f->id;
+    TNB_TRY(opencl_info_read(f->platform, f->id, &d->info, err));
+    TNB_TRY(check_usable(d, err));
+    TNB_TRY(read_settings(d, opt, err));
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)d->platform, 0};
+    d->context = clCreateContext(properties, 1, &d->id, driver_says, NULL, &e);
+    if (e != CL_SUCCESS) {
+        d->context = NULL;
+        return opencl_fail(NULL, e, err, "opening device '%s'", d->info.name);
+    }
+    tnb_status st = opencl_queue_new(d, &d->queue, err);
+    if (st != TNB_OK)
+        d->queue = NULL;
+    return st;
+}
+
+static tnb_status
+opencl_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err)
+{
+    struct opencl_device *d = calloc(1, sizeof *d);
+    struct devices *all = malloc(sizeof *all);
+    tnb_status st = TNB_OK;
+    (void)self;
+    if (d)
+        pthread_mutex_init(&d->lock, NULL);
+    if (!d || !all)
+        st = tnb_fail(err, TNB_NO_MEMORY, "no memory to open an OpenCL device");
+    if (st == TNB_OK) {
+        find_devices(all);
+        st = choose(all, opt, err);
+    }
+    if (st == TNB_OK && (id < 0 || id >= all->n))
+        st = tnb_fail(err, TNB_DEVICE, "there is no OpenCL device %d any more, but %d in all", id,
+                      all->n);
+    if (st == TNB_OK)
+        st = id < all->chosen ? open_found(d, &all->at[id], opt, err)
+                              : left_out(&all->at[id], opt, err);
+    free(all);
+    if (st != TNB_OK) {
+        if (d)
+            opencl_close(d);
+        return st;
+    }
+    *dev = d;
+    return TNB_OK;
+}
+
+static const char *const opencl_formats[] = {"opencl-c", NULL};
+
+static const tnr_driver opencl_driver = {
+    .size = sizeof(tnr_driver),
+    .name = "opencl",
+    .doc = "GPUs, processors and accelerators through OpenCL 1.2 and newer",
+    .type = TNB_OPENCL,
+    .alignment = 128,
+    .count = opencl_count,
+    .open = opencl_open,
+    .close = opencl_close,
+    .describe = opencl_describe,
+    .check_features = opencl_check_features,
+    .alloc = opencl_alloc,
+    .free = opencl_free,
+    .copy = opencl_copy,
+    .zero = opencl_zero,
+    .sync = opencl_sync,
+    .stream_new = opencl_stream_new,
+    .stream_free = opencl_stream_free,
+    .event_new = opencl_event_new,
+    .event_free = opencl_event_free,
+    .event_record = opencl_event_record,
+    .event_wait = opencl_event_wait,
+    .event_seconds = opencl_event_seconds,
+    .formats = opencl_formats,
+    .module_load = opencl_module_load,
+    .module_free = opencl_module_free,
+    .module_kernel = opencl_module_kernel,
+    .launch = opencl_launch,
+};
+static const tnr_driver *const opencl_drivers[] = {&opencl_driver};
+
+TNR_PLUGIN(opencl_rt, "0.1.0", "Apache-2.0", "runs kernels on OpenCL devices",
+           .drivers = opencl_drivers, .n_drivers = 1);
