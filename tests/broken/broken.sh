@@ -53,6 +53,12 @@ grep -q "[1-9][0-9]* functions verified" "$tmp/log" || say "nothing was verified
 "$TENON" opt "$top_srcdir/tests/broken/module.py" -p ReverseParameters --verify > /dev/null 2> "$tmp/log" ||
     say "a right change of the signature is refused"
 grep -q "1 functions verified" "$tmp/log" || say "a function of another signature was not verified"
+# float16 gets the tolerance of its roundings, and no more
+"$TENON" opt "$top_srcdir/tests/broken/half.py" -p DecomposeOpsForTraining --verify > /dev/null 2> "$tmp/log" ||
+    say "what float16 rounds counts as a wrong pass"
+"$TENON" opt "$top_srcdir/tests/broken/half.py" -p "LegalizeOps, BreakBroadcast" --verify > /dev/null 2> "$tmp/log" &&
+    say "BreakBroadcast was not caught in float16"
+grep -q "pass BreakBroadcast changes what 'main'" "$tmp/log" || say "BreakBroadcast is not named in float16"
 
 # within a whole compilation: the pass, its place in the list and where it comes from
 printf '[pipeline cpu]\ninsert.wrong = after LegalizeOps: BreakBroadcast\n' > "$tmp/wrong.ini"

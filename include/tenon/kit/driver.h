@@ -86,7 +86,8 @@ typedef struct tnk_compile_options {
     /* --verify: every pass is executed before and after on the evaluator `interp` */
     bool verify;
     uint64_t verify_budget;          /* scalar operations a function and pass; 0: 10^9 */
-    double verify_rtol, verify_atol; /* 0: 1e-3 and 1e-5 */
+    double verify_rtol, verify_atol; /* 0: 1e-3 and 1e-5; more where a module computes in a float
+                                        dtype narrower than float32 */
     uint64_t seed;
     /* debugging, as in tn_pass_run */
     bool no_verify_ir, roundtrip, progress, keep_source;
