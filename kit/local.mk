@@ -15,5 +15,6 @@ include kit/lower/local.mk
 include kit/emit/local.mk
 include kit/pattern/local.mk
 include kit/schedule/local.mk
+include kit/rules/local.mk
 include kit/vm/local.mk
 include kit/driver/local.mk

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptor of the plugin `tir`: the tensor-program passes of kit under their names. */
+/* Descriptor of the plugin `tir`: the tensor-program passes of kit and its schedule rules for GPUs,
+ * under their names. */
 #include "tenon/kit/passes.h"
+#include "tenon/kit/rule.h"
 
 TN_PLUGIN(tir, "0.1.0", "Apache-2.0", "tensor-program passes: lowering and scheduling",
-          .passes = tnk_tir_passes, .n_passes = TNK_N_TIR_PASSES);
+          .passes = tnk_tir_passes, .n_passes = TNK_N_TIR_PASSES,
+          .rules = tnk_gpu_rules, .n_rules = TNK_N_GPU_RULES);

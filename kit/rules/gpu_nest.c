@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops around one block of a GPU's kernel: found, fused, split and bound. */
+#include "gpu.h"
+
+uint32_t
+gpu_own_loops(tnk_sch *s, const tnk_item *block, tnk_item **l)
+{
+    tnk_item *all[GPU_MAX_BLOCKS], *other[GPU_MAX_LOOPS];
+    uint32_t n = tnk_sch_loops(s, block, l, GPU_MAX_LOOPS),
+             blocks = tnk_sch_blocks(s, all, GPU_MAX_BLOCKS), shared = 0;
+    if (n > GPU_MAX_LOOPS || blocks > GPU_MAX_BLOCKS)
+        return 0;
+    for (uint32_t i = 0; i < blocks; i++) {
+        if (all[i] == block)
+            continue;
+        uint32_t m = tnk_sch_loops(s, all[i], other, GPU_MAX_LOOPS), k = 0;
+        while (k < n && k < m && k < GPU_MAX_LOOPS && other[k] == l[k])
+            k++;
+        shared = k > shared ? k : shared;
+    }
+    memmove(l, l + shared, (n - shared) * sizeof *l);
+    return n - shared;
+}
+
+uint32_t
+gpu_spatial_first(const tnk_item *block, tnk_item **l, uint32_t n)
+{
+    tnk_item *rest[GPU_MAX_LOOPS];
+    uint32_t k = 0, m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (tnk_loop_reduces(l[i], block) || tnk_loop_kind(l[i]) != TN_FOR_SERIAL)
+            rest[m++] = l[i];
+        else
+            l[k++] = l[i];
+    }
+    memcpy(l + k, rest, m * sizeof *rest);
+    return k;
+}
+
+bool
+gpu_is_bound(tnk_sch *s, const tnk_item *block)
+{
+    tnk_item *l[GPU_MAX_LOOPS];
+    uint32_t n = tnk_sch_loops(s, block, l, GPU_MAX_LOOPS);
+    for (uint32_t i = 0; i < n && i < GPU_MAX_LOOPS; i++)
+        if (tnk_loop_kind(l[i]) == TN_FOR_THREAD_BINDING)
+            return true;
+    return false;
+}
+
+tnk_item *
+gpu_fuse(tnk_sch *s, tnk_item *const *l, uint32_t n)
+{
+    tnk_item *f = l[0];
+    for (uint32_t i = 1; f && i < n; i++)
+        f = tnk_fuse(s, f, l[i]);
+    return f;
+}
+
+bool
+gpu_bind_grid(tnk_sch *s, tnk_item *loop, int64_t threads, tnk_item *out[2])
+{
+    tnk_item *part[2];
+    if (!tnk_split(s, loop, threads, part) || !tnk_bind(s, part[0], "blockIdx.x") ||
+        !tnk_bind(s, part[1], "threadIdx.x"))
+        return false;
+    if (out)
+        memcpy(out, part, sizeof part);
+    return true;
+}
+
+tnk_item *
+gpu_bind_threads(tnk_sch *s, tnk_item *loop, const char *tag, int64_t threads)
+{
+    tnk_item *part[2];
+    return tnk_split(s, loop, threads, part) && tnk_bind(s, part[1], tag) ? part[1] : NULL;
+}
+
+bool
+gpu_first_thread(tnk_sch *s, tnk_item *block, const char *tag, int64_t threads)
+{
+    tnk_item *unit = tnk_add_unit_loop(s, block);
+    return unit && gpu_bind_threads(s, unit, tag, threads);
+}
+
+uint32_t
+gpu_iter_of_dim(const tnk_item *block, uint32_t dim)
+{
+    const tn_block *b = tnk_item_block(block);
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    for (uint32_t k = 0; st && dim < st->indices.n && k < b->iters.n; k++)
+        if (tn_as_iter_var(b->iters.at[k])->var == st->indices.at[dim])
+            return k;
+    return UINT32_MAX;
+}
+
+uint32_t
+gpu_count_iters(const tnk_item *block, tn_iter_kind kind)
+{
+    const tn_block *b = tnk_item_block(block);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < b->iters.n; k++)
+        n += tn_as_iter_var(b->iters.at[k])->iter_kind == (int64_t)kind;
+    return n;
+}
+
+bool
+gpu_has_order(const tnk_item *block)
+{
+    return gpu_count_iters(block, TN_ITER_SPATIAL) + gpu_count_iters(block, TN_ITER_REDUCE) !=
+           tnk_item_block(block)->iters.n;
+}
+
+int64_t
+gpu_iter_extent(const tnk_item *block, uint32_t k)
+{
+    int64_t n;
+    const tn_iter_var *iv = tn_as_iter_var(tnk_item_block(block)->iters.at[k]);
+    return tn_int_value(tn_as_range(iv->dom)->extent, &n) ? n : -1;
+}

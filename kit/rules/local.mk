@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+kit_libtenon_kit_la_SOURCES += \
+	kit/rules/gpu.h \
+	kit/rules/gpu_fallback.c \
+	kit/rules/gpu_inline.c \
+	kit/rules/gpu_nest.c \
+	kit/rules/gpu_target.c \
+	kit/rules/rules.c \
+	kit/rules/rules.def \
+	kit/rules/rules.h
+EXTRA_DIST += kit/rules/README.md
