@@ -56,6 +56,12 @@ gpu_bind_threads(tnk_sch *s, tnk_item *loop, const char *tag, int64_t threads);
 /* The block is run by the first of `threads` threads of an index alone. */
 bool
 gpu_first_thread(tnk_sch *s, tnk_item *block, const char *tag, int64_t threads);
+/* Moves a producer into a loop, its result into memory of that scope. False: not legal. */
+bool
+gpu_into(tnk_sch *s, tnk_item *block, const char *scope, tnk_item *loop);
+/* The loop that an iterator's value is the variable of; NULL: it is something else. */
+tnk_item *
+gpu_loop_of_iter(tnk_sch *s, tnk_item *block, uint32_t k);
 /* The iterator of a block that its store has at an index; UINT32_MAX: none. */
 uint32_t
 gpu_iter_of_dim(const tnk_item *block, uint32_t dim);
@@ -78,22 +84,49 @@ gpu_inline(tnk_sch *s, bool all);
 tnk_item *
 gpu_root_of(tnk_sch *s, tnk_item *reduction);
 
+/* ---- gpu_tuple.c ---- */
+/* Makes each reduction of several independent results (sum and sum of squares) into one for each. */
+void
+gpu_separate(tnk_sch *s);
+
 /* ---- gpu_rows.c: rows that a thread block computes together ---- */
 typedef struct gpu_rows {
     tnk_sch *s;
     const gpu_target *t;
-    tnk_item *root;       /* the last block: element-wise, or a copy */
-    bool row_dim[GPU_MAX_LOOPS]; /* dimensions of its result that run over rows */
-    int64_t threads;
+    tnk_item *root; /* the last block: element-wise, or a copy */
+    int64_t row
+        [GPU_MAX_LOOPS]; /* of its iterators: 1: rows run over it; 0: it runs within a row; c: rows of c turns each */
+    int64_t lanes, group; /* threads of a row; rows of a thread block */
+    const char *lane_tag, *group_tag;
+    int64_t shared_left;
 } gpu_rows;
-/* blockIdx.x runs over rows; all other blocks of the function are computed for one row, their results in shared memory,
- * each by all threads: reductions across threads. */
+/* Finds the rows: those of root's iterators that all results which it reads are indexed by. False: another block is no
+ * reduction, or results are indexed by something else. */
+bool
+gpu_find_rows(gpu_rows *r);
+/* blockIdx.x runs over rows; all other blocks of the function are computed for one row (or a group), their results in
+ * shared memory, each by all threads: reductions across threads. False: not possible; the schedule may be broken. */
 bool
 gpu_schedule_rows(gpu_rows *r);
 
+/* All blocks in one kernel, the rows of the last one in a thread block each; NULL: not possible. */
+const tn_node *
+gpu_one_kernel_of_rows(tn_ctx *ctx, tnk_sch *s, const gpu_target *t, int64_t most_threads);
+
+/* ---- gpu_reduction.c ---- */
+/* The function's one reduction, of one result, if there is at most one block beside it; else NULL. */
+tnk_item *
+gpu_only_reduction(tnk_sch *s);
+/* Whether what it reads most lies in memory along the reduction. */
+bool
+gpu_reduces_inner(const tnk_item *reduction);
+/* Product of the extents of a block's iterators of a kind; -1: not known. */
+int64_t
+gpu_turns(const tnk_item *block, tn_iter_kind kind);
+
 /* ---- gpu_fallback.c ---- */
-/* Binds the blocks that are not bound yet, as gpu.Fallback does. */
-void
-gpu_bind_rest(tnk_sch *s, const gpu_target *t);
+/* Binds the blocks that are not bound yet, as gpu.Fallback does; the function, NULL where that failed. */
+const tn_node *
+gpu_finish_rest(tnk_sch *s, const gpu_target *t);
 
 #endif

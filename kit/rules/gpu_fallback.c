@@ -80,9 +80,7 @@ bind_block(tnk_sch *s, const gpu_target *t, tnk_item *block, int attempt)
     if (!gpu_bind_grid(s, f, threads, part))
         return;
     if (reduction) {
-        if (!tnk_compute_at(s, reduction, part[1]) ||
-            (tn_as_buffer(tnk_block_output(reduction))->scope[0] != 'l' &&
-             !tnk_set_scope(s, tnk_block_output(reduction), "local")))
+        if (!gpu_into(s, reduction, "local", part[1]))
             return;
         block = reduction;
     }
@@ -104,10 +102,11 @@ bind_all(tnk_sch *s, const gpu_target *t, int attempt)
             bind_block(s, t, blocks[i], attempt);
 }
 
-void
-gpu_bind_rest(tnk_sch *s, const gpu_target *t)
+const tn_node *
+gpu_finish_rest(tnk_sch *s, const gpu_target *t)
 {
     bind_all(s, t, TILED);
+    return tnk_sch_finish(s);
 }
 
 static tn_walk_step

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops around one block of a GPU's kernel: found, fused, split and bound. */
+#include "../schedule/schedule_private.h"
 #include "gpu.h"
 
 uint32_t
@@ -81,6 +82,28 @@ gpu_first_thread(tnk_sch *s, tnk_item *block, const char *tag, int64_t threads)
 {
     tnk_item *unit = tnk_add_unit_loop(s, block);
     return unit && gpu_bind_threads(s, unit, tag, threads);
+}
+
+bool
+gpu_into(tnk_sch *s, tnk_item *block, const char *scope, tnk_item *loop)
+{
+    const tn_node *out = tnk_block_output(block);
+    if (!out || tnk_sch_is_param(s, out))
+        return false;
+    const char *now = tn_as_buffer(out)->scope;
+    return ((now && !strcmp(now, scope)) || tnk_set_scope(s, out, scope)) &&
+           tnk_compute_at(s, block, loop);
+}
+
+tnk_item *
+gpu_loop_of_iter(tnk_sch *s, tnk_item *block, uint32_t k)
+{
+    tnk_item *l[GPU_MAX_LOOPS];
+    uint32_t n = tnk_sch_loops(s, block, l, GPU_MAX_LOOPS);
+    for (uint32_t i = 0; i < n && i < GPU_MAX_LOOPS; i++)
+        if (block->values[k] == l[i]->var)
+            return l[i];
+    return NULL;
 }
 
 uint32_t

@@ -27,8 +27,8 @@ has_key(const tn_node *attrs, const char *key)
 static bool
 is_gpu(const tn_target *target)
 {
-    static const char *const kinds[] = {"cuda",  "opencl", "vulkan",      "metal",
-                                        "rocm",  "webgpu", "gpu_generic", NULL};
+    static const char *const kinds[] = {"cuda", "opencl", "vulkan",      "metal",
+                                        "rocm", "webgpu", "gpu_generic", NULL};
     if (tn_dict_get(target->attrs, "keys"))
         return has_key(target->attrs, "gpu");
     for (int i = 0; kinds[i]; i++)

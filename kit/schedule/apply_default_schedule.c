@@ -3,7 +3,8 @@
  *
  *     ApplyDefaultSchedule{rules=[Matmul, Fallback]}
  *
- * A rule is looked for under "TARGET.NAME" (cpu.Matmul) and then under its name as written. Functions with tirx.is_scheduled are
+ * A rule is looked for under "TARGET.NAME" (cpu.Matmul), then under "KEY.NAME" for each of the target's keys (gpu.Matmul), and
+ * then under its name as written. Functions with tirx.is_scheduled are
  * left alone; scheduled ones get it. A function that no rule takes stays as it is.
  */
 #include "schedule_private.h"
@@ -49,6 +50,12 @@ find(const tn_pass_ctx *pc, const char *name)
     tnb_err err = {0};
     if (kind && !strchr(name, '.'))
         r = tn_find_entry(reg, "rule", tn_strf(pc->ctx, "%s.%s", kind->name, name), &err);
+    const tn_array *keys = tn_as_array(tn_dict_get(pc->target ? pc->target->attrs : NULL, "keys"));
+    for (uint32_t i = 0; !r && keys && i < keys->items.n && !strchr(name, '.'); i++) {
+        const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
+        if (key)
+            r = tn_find_entry(reg, "rule", tn_strf(pc->ctx, "%s.%s", key->value, name), &err);
+    }
     if (!r)
         r = tn_find_entry(reg, "rule", name, &err);
     if (!r) {

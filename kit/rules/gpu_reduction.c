@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu.Reduction: one reduction, with what is computed of its result, if anything.
+ *
+ *     for i, k: s[i] += A[i, k]       =>     for b in blockIdx.x:
+ *     for i: B[i] = exp(s[i])                    for k0: for t in threadIdx.x: s_shared += A[b, k0 * 256 + t]
+ *                                                B[b] = exp(s_shared)                        (by the first thread)
+ *
+ * Where what is read lies along the result (A[k, i]), threadIdx.x runs over 32 neighbours of it and threadIdx.y over the
+ * reduction, unless the result is so large that a thread for each element keeps the device busy, or the reduction so short
+ * that threads have nothing to share: then each thread reduces by itself into a register.
+ */
+#include "../schedule/schedule_private.h"
+#include "gpu.h"
+
+enum { ROW_THREADS = 256, COLUMNS = 32, MANY_RESULTS = 1 << 15, SHORT = 16 };
+
+typedef struct widest {
+    const tn_block *b;
+    uint32_t iters;
+    bool inner, found;
+} widest;
+
+/* The load that runs over most iterators decides: whether the reduction is its last index's. */
+static tn_walk_step
+consider(void *user, const tn_node *n)
+{
+    widest *w = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    if (!l || l->buffer == tn_as_buffer_store(w->b->body)->buffer)
+        return TN_WALK_ON;
+    uint32_t count = 0;
+    bool inner = false, spatial = false;
+    for (uint32_t k = 0; k < w->b->iters.n; k++) {
+        const tn_iter_var *iv = tn_as_iter_var(w->b->iters.at[k]);
+        bool uses = false, last = false;
+        for (uint32_t i = 0; i < l->indices.n; i++)
+            if (tn_uses(l->indices.at[i], iv->var)) {
+                uses = true;
+                last = i + 1 == l->indices.n;
+            }
+        count += uses && !tn_is_int_const(tn_as_range(iv->dom)->extent, 1);
+        inner |= last && iv->iter_kind == TN_ITER_REDUCE;
+        spatial |= last && iv->iter_kind == TN_ITER_SPATIAL &&
+                   !tn_is_int_const(tn_as_range(iv->dom)->extent, 1);
+    }
+    if (!w->found || count > w->iters) {
+        w->found = true;
+        w->iters = count;
+        w->inner = inner || !spatial;
+    }
+    return TN_WALK_ON;
+}
+
+bool
+gpu_reduces_inner(const tnk_item *reduction)
+{
+    widest w = {.b = reduction->block};
+    tn_walk(reduction->block->body, 0, consider, NULL, &w);
+    return w.inner || !w.found;
+}
+
+int64_t
+gpu_turns(const tnk_item *block, tn_iter_kind kind)
+{
+    int64_t n = 1;
+    for (uint32_t k = 0; k < block->block->iters.n; k++) {
+        if (tn_as_iter_var(block->block->iters.at[k])->iter_kind != (int64_t)kind)
+            continue;
+        int64_t e = gpu_iter_extent(block, k);
+        if (e < 0 || (e > 0 && n > INT64_MAX / e))
+            return -1;
+        n *= e;
+    }
+    return n;
+}
+
+tnk_item *
+gpu_only_reduction(tnk_sch *s)
+{
+    tnk_item *all[3], *red = NULL;
+    uint32_t n = tnk_sch_blocks(s, all, 3), reductions = 0;
+    for (uint32_t i = 0; i < n && i < 3; i++)
+        if (tnk_block_is_reduction(all[i])) {
+            red = all[i];
+            reductions++;
+        }
+    if (n > 2 || reductions != 1 || gpu_has_order(red) || !red->block->init ||
+        !tnk_block_store(red->block) || gpu_is_bound(s, red))
+        return NULL;
+    return red;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    gpu_target t;
+    tnk_sch *s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    if (!s)
+        return NULL;
+    tnk_sch_quiet(s);
+    gpu_inline(s, true);
+    tnk_item *red = gpu_only_reduction(s), *all[3];
+    if (!red)
+        return NULL;
+    int64_t turns = gpu_turns(red, TN_ITER_REDUCE), results = gpu_turns(red, TN_ITER_SPATIAL);
+    bool inner = gpu_reduces_inner(red);
+    gpu_rows r = {
+        .s = s, .t = &t, .group = 1, .lane_tag = "threadIdx.x", .group_tag = "threadIdx.y"};
+    if (tnk_sch_blocks(s, all, 3) == 2) {
+        r.root = all[1];
+        if (r.root == red || !tnk_block_is_injective(r.root))
+            return NULL;
+    } else if (!(r.root = tnk_cache_write(s, red, "local"))) {
+        return NULL;
+    }
+    bool alone =
+        (turns >= 0 && turns < SHORT) || (!inner && (results < 0 || results >= MANY_RESULTS));
+    if (!gpu_find_rows(&r))
+        return NULL;
+    bool broadcast = false;
+    for (uint32_t k = 0; k < r.root->block->iters.n; k++)
+        broadcast |= r.row[k] != 1 && gpu_iter_extent(r.root, k) != 1;
+    if (alone && !broadcast)
+        return gpu_finish_rest(s, &t);
+    r.lanes = gpu_threads_for(&t, turns, ROW_THREADS);
+    if (!inner && gpu_floor_pow2(t.threads) > 1) {
+        int64_t most = gpu_threads_for(&t, -1, ROW_THREADS);
+        r.group = most >= 4 * COLUMNS ? COLUMNS : most >= 8 ? most / 8 : most / 2;
+        r.lanes = gpu_threads_for(&t, turns, most / r.group);
+        r.lane_tag = "threadIdx.y";
+        r.group_tag = "threadIdx.x";
+    }
+    return gpu_schedule_rows(&r) ? tnk_sch_finish(s) : NULL;
+}
+
+const tnk_rule tnk_rule_gpu_reduction = {
+    .size = sizeof(tnk_rule),
+    .name = "gpu.Reduction",
+    .doc = "One reduction: threads of a block share it where it is long, and reduce along memory.",
+    .apply = apply,
+};
