@@ -28,7 +28,7 @@ find_iter(row_search *q, const tn_expr *e, uint32_t *k, int64_t *per)
     e = tn_simplify(q->arith, e);
     if (tn_is(e, TN_KIND_CAST))
         e = ((const tn_cast *)e)->value;
-    if (tn_is(e, TN_KIND_FLOORDIV)) {
+    if (tn_is(e, TN_KIND_FLOOR_DIV)) {
         if (!tn_int_value(tn_as_binary(e)->b, per) || *per < 1)
             return false;
         e = tn_as_binary(e)->a;
