@@ -30,9 +30,10 @@ const char *const opencl_legalize[] = {
     NULL,
 };
 
-/* Memory, shapes and calls made explicit. */
+/* Memory, shapes and calls made explicit; then each launch a function of its own. */
 const char *const opencl_finalize[] = {
     "@generic",
+    "SplitHostDevice",
     NULL,
 };
 

@@ -18,6 +18,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/region.h \
 	kit/lower/remove_no_op.c \
 	kit/lower/simplify.c \
+	kit/lower/split_host_device.c \
 	kit/lower/stmt.c \
 	kit/lower/unroll_loop.c \
 	kit/lower/vectorize_loop.c

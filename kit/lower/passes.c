@@ -21,4 +21,5 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_narrow,
     &tnk_pass_lower_intrin,
     &tnk_pass_apply_default_schedule,
+    &tnk_pass_split_host_device,
 };

@@ -94,8 +94,8 @@ shape_operand(struct vm_gen *g, const tn_shape_expr *s)
     return TNB_VM_OPERAND(TNB_VM_VALUE, v);
 }
 
-static struct callee *
-callee_named(struct vm_gen *g, const tn_node *at, const char *name)
+struct callee *
+vm_callee(struct vm_gen *g, const tn_node *at, const char *name)
 {
     struct callee *c = tnb_strmap_get(&g->callees, name);
     if (!c)
@@ -106,7 +106,7 @@ callee_named(struct vm_gen *g, const tn_node *at, const char *name)
 static uint32_t
 function_value(struct vm_gen *g, const tn_expr *e)
 {
-    struct callee *c = callee_named(g, e, tn_as_global_var(e)->name);
+    struct callee *c = vm_callee(g, e, tn_as_global_var(e)->name);
     if (!c)
         return const_operand(0);
     if (c->function == NO_REG) {
@@ -331,7 +331,7 @@ too_many(struct vm_gen *g, const tn_node *at, uint32_t n)
 static void
 call_global(struct vm_gen *g, const tn_call *c, uint32_t dst)
 {
-    struct callee *f = callee_named(g, &c->base, tn_as_global_var(c->op)->name);
+    struct callee *f = vm_callee(g, &c->base, tn_as_global_var(c->op)->name);
     uint32_t *args, n = list_operands(g, c->args, &args);
     if (!f || too_many(g, &c->base, n))
         return;

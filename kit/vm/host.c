@@ -3,6 +3,8 @@
  * computation, plain loops. */
 #include "vm_private.h"
 
+#include "tenon/core/walk.h"
+
 static void
 statement(struct vm_gen *g, const tn_stmt *s);
 
@@ -18,14 +20,39 @@ dtype_field(tnb_dtype d)
     return TNB_VM_DTYPE(d) | (uint32_t)d.lanes << 16;
 }
 
-/* A zeroed tensor in host memory. */
+/* Memory of the device for a tensor that kernels are given; list: room for its extents behind two
+ * operands. */
+static void
+allocate_on_device(struct vm_gen *g, const tn_buffer *b, uint32_t v, uint32_t *list)
+{
+    uint32_t bytes = vm_load_int(g, (int64_t)tnb_dtype_bytes(b->dtype)),
+             storage = tnk_program_value_reg(g->p),
+             device = tnk_program_device(g->p, g->in->device, 0, "global");
+    for (uint32_t i = 0; i < b->shape.n; i++) {
+        uint32_t product = tnk_program_scalar_reg(g->p);
+        tnk_program_emit(g->p, TNB_VM_MUL, 0, product, bytes, TNB_VM_OPERAND_INDEX(list[2 + i]));
+        bytes = product;
+    }
+    tnk_program_emit(g->p, TNB_VM_ALLOCS, 0, storage, bytes, device);
+    list[0] = TNB_VM_OPERAND(TNB_VM_VALUE, storage);
+    list[1] = TNB_VM_OPERAND(TNB_VM_INT, vm_load_int(g, 0));
+    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, v, dtype_field(b->dtype), list, b->shape.n + 2);
+}
+
+/* A zeroed tensor in host memory, or one on the device. */
 static void
 allocate(struct vm_gen *g, const tn_node *buffer)
 {
     const tn_buffer *b = tn_as_buffer(buffer);
-    uint32_t *dims = TNB_NEW_N(g->arena, uint32_t, b->shape.n), v = tnk_program_value_reg(g->p);
+    uint32_t *list = TNB_NEW_N(g->arena, uint32_t, b->shape.n + 2), *dims = list + 2,
+             v = tnk_program_value_reg(g->p);
     for (uint32_t i = 0; i < b->shape.n; i++)
         dims[i] = TNB_VM_OPERAND(TNB_VM_INT, vm_scalar(g, b->shape.at[i]));
+    if (tnb_ptrmap_has(&g->on_device, b->data)) {
+        allocate_on_device(g, b, v, list);
+        define_buffer(g, buffer, v);
+        return;
+    }
     tnk_program_emit_list(g->p, TNB_VM_HOSTT, v, dtype_field(b->dtype), dims, b->shape.n);
     define_buffer(g, buffer, v);
 }
@@ -179,13 +206,47 @@ check(struct vm_gen *g, const tn_assert_stmt *s)
                      tnk_program_text(g->p, text ? text->value : tn_text(g->ctx, s->message)), 0);
 }
 
-/* An expression for its effect: nothing that host code has, except a result. */
+/* A call of another tensor program: a kernel is launched. Buffers are given by their data pointers.
+ */
+static void
+call(struct vm_gen *g, const tn_call *c)
+{
+    struct callee *f = vm_callee(g, &c->base, tn_as_global_var(c->op)->name);
+    uint32_t *args = TNB_NEW_N(g->arena, uint32_t, c->args.n);
+    for (uint32_t i = 0; i < c->args.n; i++) {
+        const tn_expr *a = c->args.at[i];
+        uint32_t value = NO_REG;
+        for (uint32_t k = 0; k < g->values.n && tn_dtype_of(a).code == TNB_HANDLE; k++) {
+            const tn_buffer *b = tn_as_buffer(g->values.at[k].key);
+            if (b && b->data == a)
+                value = (uint32_t)((uintptr_t)g->values.at[k].value - 1);
+        }
+        if (value != NO_REG) {
+            args[i] = TNB_VM_OPERAND(TNB_VM_VALUE, value);
+        } else if (tn_dtype_of(a).code == TNB_HANDLE) {
+            vm_error(g, a, "'%s' is no buffer of this host function", tn_text(g->ctx, a));
+            return;
+        } else {
+            args[i] = TNB_VM_OPERAND(tnb_dtype_is_float(tn_dtype_of(a)) ? TNB_VM_FLOAT : TNB_VM_INT,
+                                     vm_scalar(g, a));
+        }
+    }
+    if (f && f->kernel)
+        vm_launch(g, &c->base, f, args, c->args.n);
+    else if (f)
+        tnk_program_emit_list(g->p, TNB_VM_CALL, tnk_program_value_reg(g->p), f->function, args,
+                              c->args.n);
+}
+
+/* An expression for its effect: a kernel's launch, a result. */
 static void
 evaluate(struct vm_gen *g, const tn_evaluate *s)
 {
     const tn_call *c = tn_as_call(s->value);
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    if (op && strcmp(op->name, "tirx.ret") == 0)
+    if (c && tn_as_global_var(c->op))
+        call(g, c);
+    else if (op && strcmp(op->name, "tirx.ret") == 0)
         give_back(g, c->args.n ? c->args.at[0] : NULL);
     else if (s->value && tn_is_scalar(s->value))
         vm_scalar(g, s->value);
@@ -260,10 +321,22 @@ bind_extents(struct vm_gen *g, const tn_buffer *b, uint32_t value)
     }
 }
 
+static tn_walk_step
+note_given(void *user, const tn_node *n)
+{
+    struct vm_gen *g = user;
+    const tn_call *c = tn_as_call(n);
+    for (uint32_t i = 0; c && tn_as_global_var(c->op) && i < c->args.n; i++)
+        tnb_ptrmap_set(&g->on_device, c->args.at[i], (void *)(uintptr_t)1);
+    return TN_WALK_ON;
+}
+
 void
 vm_host_func(struct vm_gen *g, const struct callee *c)
 {
     const tn_prim_func *f = tn_as_prim_func(c->func);
+    tnb_ptrmap_init(&g->on_device, g->arena);
+    tn_walk(f->body, TN_WALK_ONCE, note_given, NULL, g);
     tnk_program_begin(g->p, c->function);
     for (uint32_t i = 0; i < f->params.n; i++) {
         const tn_node *buffer = i < f->buffers.n ? f->buffers.at[i] : NULL;

@@ -32,6 +32,7 @@ struct vm_gen {
     tnb_ptrmap consts;             /* Constant -> index + 1 */
     tnb_ptrmap depths;             /* Var -> depth of If at which its register was made + 1 */
     TNB_VEC(uint32_t) free_values; /* registers of dead values, made at the current depth */
+    tnb_ptrmap on_device;          /* host: data Vars of buffers that kernels are given */
     uint32_t depth, self, n_params;
     TNB_VEC(uint32_t) breaks, continues; /* jumps of the innermost loop to patch */
 };
@@ -69,5 +70,8 @@ vm_wrapper(struct vm_gen *g, struct callee *c);
 void
 vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args,
           uint32_t n);
+/* The function of the module; NULL after recording an error. */
+struct callee *
+vm_callee(struct vm_gen *g, const tn_node *at, const char *name);
 
 #endif
