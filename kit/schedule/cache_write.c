@@ -90,9 +90,8 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *pe
     return top;
 }
 
-/* Whether the block stores every element of its result: at iterators that run over all of it. */
-static bool
-fills(tnk_sch *s, const tnk_item *block)
+bool
+tnk_block_fills(tnk_sch *s, const tnk_item *block)
 {
     const tn_buffer_store *st = tnk_block_store(block->block);
     tn_list iters = block->block->iters;
@@ -131,7 +130,7 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
         tnk_sch_fail(s, block, "cache_write", "another block writes the same buffer");
         return NULL;
     }
-    if (!fills(s, block)) {
+    if (!tnk_block_fills(s, block)) {
         tnk_sch_fail(s, block, "cache_write", "it does not store every element of its result");
         return NULL;
     }

@@ -7,95 +7,17 @@
  */
 #include "schedule_private.h"
 
-typedef struct need {
-    tnk_sch *s;
-    tn_arith *arith;
-    const tn_node *buffer;
-    tnk_item *loop;
-    uint32_t rank;
-    const tn_expr **lo, **hi; /* region read so far */
-    bool any, bad;
-    const tnk_item *reader;
-} need;
-
-/* Bounds of an index over the loops between the reader and `loop`. */
-static bool
-relax(need *n, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
-{
-    *lo = *hi = e;
-    const tn_expr *unused;
-    const char *scope = tn_as_buffer(n->buffer)->scope;
-    bool inside = true;
-    for (const tnk_item *p = n->reader->parent; p; p = p->parent) {
-        /* memory that threads share holds what all of them read */
-        inside &= p != n->loop;
-        if (p->kind != TNK_ITEM_LOOP || (!inside && !tnk_scope_spans(scope, p->thread_tag)))
-            continue;
-        if (tn_uses(*lo, p->var) &&
-            (!tn_interval(n->arith, *lo, &p->var, &p->min, &p->extent, 1, lo, &unused) || !*lo))
-            return false;
-        if (tn_uses(*hi, p->var) &&
-            (!tn_interval(n->arith, *hi, &p->var, &p->min, &p->extent, 1, &unused, hi) || !*hi))
-            return false;
-    }
-    *lo = tn_simplify(n->arith, *lo);
-    *hi = tn_simplify(n->arith, *hi);
-    return true;
-}
-
+/* The region's extent in dimension d, bounded by the buffer's; a constant if it can be. NULL: all. */
 static const tn_expr *
-pick(need *n, const tn_expr *a, const tn_expr *b, bool least)
+extent_of(tnk_sch *s, tn_arith *arith, const tnk_touched *n, uint32_t d)
 {
-    tn_ctx *ctx = n->s->ctx;
-    if (tn_prove(n->arith, tn_bin(ctx, least ? TN_KIND_LE : TN_KIND_GE, a, b)))
-        return a;
-    if (tn_prove(n->arith, tn_bin(ctx, least ? TN_KIND_LE : TN_KIND_GE, b, a)))
-        return b;
-    return tn_simplify(n->arith, least ? tn_min(ctx, a, b) : tn_max(ctx, a, b));
-}
-
-static tn_walk_step
-in_reader(void *user, const tn_node *node)
-{
-    need *n = user;
-    const tn_buffer_load *l = tn_as_buffer_load(node);
-    if (node->kind == TN_KIND_FOR || node->kind == TN_KIND_BLOCK || node->kind == TN_KIND_LET) {
-        n->bad |= tn_uses(node, n->buffer); /* indices with variables of their own */
-        return n->bad ? TN_WALK_STOP : TN_WALK_ON;
-    }
-    if (!l || l->buffer != n->buffer)
-        return TN_WALK_ON;
-    for (uint32_t i = 0; i < n->rank; i++) {
-        const tn_expr *lo, *hi;
-        const tn_block *b = n->reader->block;
-        tnb_ptrmap map;
-        tnb_ptrmap_init(&map, tn_scratch(n->s->ctx));
-        for (uint32_t k = 0; k < b->iters.n; k++) {
-            const tn_expr *v = tn_as_iter_var(b->iters.at[k])->var;
-            tnb_ptrmap_set(&map, v, tn_cast_to(n->s->ctx, tn_dtype_of(v), n->reader->values[k]));
-        }
-        if (!relax(n, tn_subst(n->s->ctx, l->indices.at[i], &map), &lo, &hi)) {
-            n->bad = true;
-            return TN_WALK_STOP;
-        }
-        n->lo[i] = n->lo[i] ? pick(n, n->lo[i], lo, true) : lo;
-        n->hi[i] = n->hi[i] ? pick(n, n->hi[i], hi, false) : hi;
-    }
-    n->any = true;
-    return TN_WALK_ON;
-}
-
-/* The region's extent in dimension d, bounded by the buffer's; a constant if it can be. */
-static const tn_expr *
-extent_of(need *n, uint32_t d)
-{
-    tn_ctx *ctx = n->s->ctx;
+    tn_ctx *ctx = s->ctx;
     const tn_expr *one = tn_int_imm_of(ctx, tn_dtype_of(n->lo[d]), 1);
-    const tn_expr *e = tn_simplify(n->arith, tn_add(ctx, tn_sub(ctx, n->hi[d], n->lo[d]), one));
+    const tn_expr *e = tn_simplify(arith, tn_add(ctx, tn_sub(ctx, n->hi[d], n->lo[d]), one));
     int64_t lo, hi, v;
     if (tn_int_value(e, &v))
         return e;
-    tn_bounds(n->arith, e, &lo, &hi);
+    tn_bounds(arith, e, &lo, &hi);
     const tn_expr *whole = tn_as_buffer(n->buffer)->shape.at[d];
     int64_t w;
     if (hi != TN_POS_INF && (!tn_int_value(whole, &w) || hi < w))
@@ -154,10 +76,9 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     tnk_item *readers[64];
     uint32_t n_readers = tnk_sch_readers(s, buffer, readers, 64), rank = st->indices.n,
              first = UINT32_MAX;
-    need n = {
-        .s = s, .arith = tnk_sch_arith_in(s, loop), .buffer = buffer, .loop = loop, .rank = rank};
-    n.lo = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
-    n.hi = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
+    tn_arith *arith = tnk_sch_arith_in(s, loop);
+    tnk_touched n = {.buffer = buffer, .loop = loop, .by_all_threads = true};
+    bool known = true;
     for (uint32_t i = 0; i < n_readers && i < 64; i++) {
         if (readers[i] == block)
             continue;
@@ -165,15 +86,14 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
             return tnk_sch_fail(s, block, "compute_at",
                                 "block '%s' outside of the loop '%s' reads its result",
                                 tnk_item_name(readers[i]), tn_var_name(loop->var));
-        n.reader = readers[i];
-        tn_walk(readers[i]->block->body, 0, in_reader, NULL, &n);
+        known &= tnk_touch(s, arith, &n, readers[i], false);
         tnk_item *child = readers[i];
         while (child->parent != loop)
             child = child->parent;
         uint32_t at = tnk_item_index(child);
         first = at < first ? at : first;
     }
-    if (n_readers > 64 || n.bad || !n.any)
+    if (n_readers > 64 || !known || !n.any)
         return tnk_sch_fail(s, block, "compute_at",
                             "what the loop '%s' reads of its result is not known",
                             tn_var_name(loop->var));
@@ -198,7 +118,7 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
             tnb_dtype d = tn_dtype_of(iv->var);
             const tn_expr *start = dom->min, *extent = dom->extent;
             if (dim < rank) {
-                const tn_expr *e = extent_of(&n, dim);
+                const tn_expr *e = extent_of(s, arith, &n, dim);
                 if (e) {
                     start = tn_cast_to(ctx, d, n.lo[dim]);
                     extent = tn_cast_to(ctx, d, e);
@@ -209,16 +129,16 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
             l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_i", tn_var_name(iv->var)), d);
             l->min = tn_int_imm_of(ctx, d, 0);
             l->extent = extent;
-            values[k] = tn_simplify(n.arith, tn_add(ctx, start, l->var));
-            tn_arith_range(n.arith, l->var, l->min, l->extent);
+            values[k] = tn_simplify(arith, tn_add(ctx, start, l->var));
+            tn_arith_range(arith, l->var, l->min, l->extent);
             const tn_expr *end = tn_add(ctx, dom->min, dom->extent);
             const tn_expr *below = tn_bin(ctx, TN_KIND_LT, values[k], end),
                           *above = tn_bin(ctx, TN_KIND_GE, values[k], dom->min);
-            if (!tn_prove(n.arith, below))
+            if (!tn_prove(arith, below))
                 predicate = tn_is_int_const(predicate, 1)
                                 ? below
                                 : tn_bin(ctx, TN_KIND_AND, predicate, below);
-            if (!tn_prove(n.arith, above))
+            if (!tn_prove(arith, above))
                 predicate = tn_is_int_const(predicate, 1)
                                 ? above
                                 : tn_bin(ctx, TN_KIND_AND, predicate, above);

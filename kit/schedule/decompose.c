@@ -27,6 +27,13 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
             return NULL;
         }
     const char *ref = tnk_ref(s, block), *target = tnk_ref(s, loop);
+    for (const tnk_item *p = block->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent)
+        if (p->for_kind == TN_FOR_THREAD_BINDING && tnk_loop_reduces(p, block)) {
+            tnk_sch_fail(s, block, "decompose_reduction",
+                         "the threads of '%s' join their results, which sets them first",
+                         tn_var_name(p->var));
+            return NULL;
+        }
     /* the spatial loops from `loop` inwards again, with variables of their own */
     tnk_item *path[64];
     uint32_t n = 0;
@@ -58,6 +65,7 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
         l->min = tn_subst(ctx, path[i]->min, &map);
         l->extent = tn_subst(ctx, path[i]->extent, &map);
         l->for_kind = path[i]->for_kind;
+        l->thread_tag = path[i]->thread_tag;
         tnb_ptrmap_set(&map, path[i]->var, l->var);
         if (at)
             tnk_item_insert(s, at, 0, l);

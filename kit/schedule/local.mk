@@ -9,6 +9,9 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/loops.c \
 	kit/schedule/reducer.c \
 	kit/schedule/schedule_private.h \
+	kit/schedule/reverse_compute_at.c \
+	kit/schedule/reverse_inline.c \
+	kit/schedule/touch.c \
 	kit/schedule/trace.c \
 	kit/schedule/tree.c
 EXTRA_DIST += kit/lower/README.md kit/emit/README.md kit/schedule/README.md

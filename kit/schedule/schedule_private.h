@@ -96,6 +96,23 @@ tnk_block_set(tnk_sch *s, tnk_item *i, const tn_block *fields);
 bool
 tnk_scope_spans(const char *scope, const char *tag);
 
+/* What blocks touch of a buffer in one turn of `loop`, joined: inclusive bounds in each dimension. */
+typedef struct tnk_touched {
+    const tn_node *buffer;
+    const tnk_item *loop;
+    bool by_all_threads; /* of memory that threads share, what all of them touch */
+    bool any;
+    uint32_t rank;
+    const tn_expr **lo, **hi;
+} tnk_touched;
+/* Adds what a block in the loop loads (or stores). `arith` knows the loop. False: not known. */
+bool
+tnk_touch(tnk_sch *s, tn_arith *arith, tnk_touched *t, const tnk_item *block, bool stores);
+
+/* Whether the block stores every element of its result: at iterators that run over all of it. */
+bool
+tnk_block_fills(tnk_sch *s, const tnk_item *block);
+
 /* C[idx] = identity; C[idx] = C[idx] op value, with an op whose order does not matter. */
 typedef struct tnk_reducer {
     tn_kind op; /* TN_KIND_ADD, MUL, MIN, MAX */

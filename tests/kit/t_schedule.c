@@ -148,7 +148,7 @@ fuse(void **state)
     tnk_item *f = tnk_fuse(s, l[0], l[1]);
     assert_non_null(f);
     assert_true(tnk_set_kind(s, f, TN_FOR_PARALLEL));
-    legal("fuse(T_matmul, ax0)");
+    legal("fuse(T_matmul, ax0, ax1)");
     begin("matmul");
     block("T_matmul");
     assert_null(tnk_fuse(s, l[0], l[2]));

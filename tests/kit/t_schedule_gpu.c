@@ -212,12 +212,89 @@ cooperative_fetch(void **state)
     legal("bind(B_shared");
 }
 
+static void
+reverse_compute_at(void **state)
+{
+    (void)state;
+    begin("matmul_bias");
+    tnk_item *add = block("T_add"), *tanh = block("T_tanh");
+    block("NT_matmul");
+    assert_true(tnk_split(s, l[0], 4, part)); /* 33: the last turn is cut off */
+    assert_true(tnk_reverse_compute_at(s, add, part[0]));
+    assert_true(tnk_reverse_compute_at(s, tanh, part[0]));
+    legal("reverse_compute_at(T_add, NT_matmul, ax0_0)");
+    begin("matmul");
+    tnk_item *b = block("T_matmul"), *copy = tnk_cache_write(s, b, "local");
+    assert_true(tnk_split(s, l[0], 4, part));
+    tnk_item *i = part[0];
+    assert_true(tnk_split(s, l[1], 8, part));
+    assert_true(tnk_bind(s, i, "blockIdx.x"));
+    assert_true(tnk_reverse_compute_at(s, copy, i));
+    legal("reverse_compute_at(T_matmul_local");
+    begin("matmul_bias");
+    block("NT_matmul");
+    assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
+    assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "T_add"), l[0]));
+    illegal("is not complete in a turn of 'k'");
+    begin("matmul_bias");
+    block("T_add");
+    assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "NT_matmul"), l[0]));
+    illegal("comes before the loop");
+    begin("conv_3x3");
+    block("pad_temp");
+    assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "conv2d_nchw"), l[1]));
+    illegal("a part only of what it reduces over");
+    begin("conv_3x3");
+    block("pad_temp");
+    assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
+    assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "conv2d_nchw"), l[2]));
+    illegal("it reads more of 'pad_temp' than a turn makes");
+    begin("matmul_bias");
+    block("NT_matmul");
+    tnk_item *all = tnk_fuse(s, l[0], l[1]);
+    assert_true(tnk_split(s, all, 64, part));
+    assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "T_add"), part[0]));
+    illegal("is not known exactly");
+    begin("softmax");
+    block("T_softmax_maxelem");
+    assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "T_softmax_norm"), l[0]));
+    illegal("'T_softmax_exp', which makes what it reads, is not in the loop");
+}
+
+static void
+reverse_compute_inline(void **state)
+{
+    (void)state;
+    begin("matmul_bias");
+    assert_true(tnk_reverse_compute_inline(s, block("T_tanh")));
+    assert_null(tnk_sch_block(s, "T_tanh"));
+    legal("reverse_compute_inline(T_tanh)");
+    begin("transpose");
+    tnk_item *copy = tnk_cache_write(s, block("T_transpose"), "global");
+    assert_true(tnk_can_reverse_inline(s, copy));
+    assert_true(tnk_reverse_compute_inline(s, copy));
+    legal("reverse_compute_inline");
+    begin("matmul_bias");
+    assert_false(tnk_reverse_compute_inline(s, block("T_add")));
+    illegal("one block without reduction writes");
+    begin("softmax");
+    assert_false(tnk_reverse_compute_inline(s, block("T_softmax_expsum")));
+    illegal("without reduction");
+    begin("matmul_bias");
+    block("T_tanh");
+    assert_true(tnk_split(s, l[1], 8, part));
+    assert_false(tnk_reverse_compute_inline(s, tnk_sch_block(s, "T_tanh")));
+    illegal("guarded by a predicate");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bind),
         cmocka_unit_test(cooperative_fetch),
+        cmocka_unit_test(reverse_compute_at),
+        cmocka_unit_test(reverse_compute_inline),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -134,6 +134,17 @@ tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *s
  * reads. */
 TNB_EXPORT bool
 tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);
+/* Moves a consumer into a loop that holds all that it reads of the loop's nest; it then takes what
+ * one turn produces. The producers are complete in a turn. */
+TNB_EXPORT bool
+tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);
+/* Puts what the block makes of its one producer's result into the producer, and removes the block:
+ * an injective block that reads each element of the result once, as the only one. */
+TNB_EXPORT bool
+tnk_reverse_compute_inline(tnk_sch *s, tnk_item *block);
+/* Whether that would be legal; nothing is recorded. */
+TNB_EXPORT bool
+tnk_can_reverse_inline(tnk_sch *s, tnk_item *block);
 /* Takes the init of a reduction out into a block of its own before `loop`. Gives the new block. */
 TNB_EXPORT tnk_item *
 tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop);
