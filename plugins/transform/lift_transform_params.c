@@ -398,7 +398,14 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
     if (!first || first->params.n != 1)
         return compare_bundled(ctx, after, l, l->func->params, tn_tuple_of(ctx, l->weights),
                                transform);
-    const tn_expr *bundle = tn_var_new(ctx, "params", first->params.at[0]->type);
+    /* extents that the transform's results share with inputs are those of inputs */
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    const tn_ty_tuple *made = tn_as_ty_tuple(first->ret ? first->ret : first->body->type);
+    for (uint32_t i = 0; made && i < made->fields.n && i < l->weights.n; i++)
+        bind_match(made->fields.at[i], l->weights.at[i]->type, note_symbol, &map);
+    const tn_expr *bundle =
+        tn_var_new(ctx, "params", tn_subst(ctx, first->params.at[0]->type, &map));
     tn_list params = tn_list_append(ctx, (tn_list){l->func->params.at, l->num_input}, bundle);
     return compare_bundled(ctx, before, l, params, bundle, transform) &&
            compare_bundled(ctx, after, l, params, bundle, transform);
