@@ -6,7 +6,7 @@
  *                                                    gv = alloc
  *
  * The same for call_tir_inplace (an index k >= 0: the output is argument k) and call_dps_packed. Several outputs: gv is bound to the tuple of
- * allocations; nested tuples are flattened for the call. Needs ordinary blocks (ToNonDataflow) and known output shapes. Cases: tests/pass/CallTIRRewrite.
+ * allocations; nested tuples are flattened for the call. Dataflow blocks stay such. Needs known output shapes. Cases: tests/pass/CallTIRRewrite.
  */
 #include "transform.h"
 
@@ -17,13 +17,15 @@ typedef struct lowering {
     tn_ctx *ctx;
     const tn_module *m;
     TNB_VEC(const tn_node *) out; /* bindings of the block being rewritten */
+    bool dataflow;                /* it is a dataflow block */
     bool failed;
 } lowering;
 
 static const tn_expr *
 bind(lowering *l, const char *name, const tn_expr *value)
 {
-    const tn_expr *v = tn_var_new(l->ctx, name, value->type);
+    const tn_expr *v = l->dataflow ? tn_dataflow_var(l->ctx, name, value->type)
+                                   : tn_var_new(l->ctx, name, value->type);
     TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, v, value));
     return v;
 }
@@ -138,6 +140,7 @@ lower_block(tn_rewriter *r, const tn_node *n)
     if (!b)
         return NULL;
     l->out.n = 0;
+    l->dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK);
     bool any = false;
     for (uint32_t i = 0; i < b->bindings.n; i++) {
         const tn_var_binding *vb = tn_as_var_binding(b->bindings.at[i]);
@@ -148,8 +151,7 @@ lower_block(tn_rewriter *r, const tn_node *n)
     }
     if (!any)
         return NULL;
-    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
-                            tn_is(n, TN_KIND_DATAFLOW_BLOCK));
+    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), l->dataflow);
 }
 
 static const tn_node *

@@ -9,8 +9,8 @@
  * whose legalization is one such call; tensor_to_shape of a constant and shape_to_tensor of a
  * static shape. Operators without tensor arguments fold up to 1024 elements. Small results are
  * evaluated at once, large ones become deferred constants, made natively when the artifact is
- * written; large ones of equal elements become splats (uniform.c). Unused bindings go. Keeps
- * PrimFuncs. Cases: tests/pass/FoldConstant.
+ * written; large ones of equal elements become splats (uniform.c). Branches and local functions are
+ * entered. Unused bindings go. Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
  */
 #include "transform.h"
 
@@ -330,6 +330,11 @@ is_knowledge(const tn_expr *v)
     return t && t->fields.n;
 }
 
+static const tn_expr *
+fold_within(folder *f, const tn_expr *v);
+static const tn_expr *
+fold_sequence(folder *f, const tn_expr *e);
+
 static tn_list
 fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
 {
@@ -340,16 +345,18 @@ fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
             continue;
         const tn_call *c = tn_as_call(vb->value);
         bool kept = tnb_ptrmap_has(&f->overwritten, vb->var);
-        const tn_expr *v = !kept ? fold_value(f, vb->value, dataflow)
-                           : c   ? resolve_args(f, c)
-                                 : vb->value;
+        bool holds = tn_is(vb->value, TN_KIND_IF_EXPR) || tn_is(vb->value, TN_KIND_FUNCTION);
+        const tn_expr *v = holds   ? fold_within(f, vb->value)
+                           : !kept ? fold_value(f, vb->value, dataflow)
+                           : c     ? resolve_args(f, c)
+                                   : vb->value;
         if (!kept && is_knowledge(v) && !tnb_ptrmap_has(&f->known, vb->var))
             tnb_ptrmap_set(&f->known, vb->var, v);
         if (v == vb->value)
             continue;
         tn_loc old = tn_at(f->ctx, vb->base.loc);
         const tn_expr *var = vb->var;
-        if (tn_is(v, TN_KIND_CALL) && v->type != vb->value->type &&
+        if ((tn_is(v, TN_KIND_CALL) || holds) && v->type != vb->value->type &&
             !tn_type_equal(f->ctx, v->type, vb->value->type)) {
             var = tn_var_retyped(f->ctx, var, v->type);
             tnb_ptrmap_set(&f->retyped, vb->var, var);
@@ -360,64 +367,44 @@ fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
     return list;
 }
 
-static tn_walk_step
-count_use(void *user, const tn_node *n)
+/* What a binding's value holds besides calls: the branches of an If, the body of a local function. */
+static const tn_expr *
+fold_within(folder *f, const tn_expr *v)
 {
-    if (tn_is_var(n))
-        tnb_ptrmap_set(user, n, user);
-    return TN_WALK_ON;
-}
-
-static bool
-is_pure_value(const tn_expr *v)
-{
-    const tn_call *c = tn_as_call(v);
-    if (c)
-        return tn_call_is_pure(c);
-    return !tn_is(v, TN_KIND_IF_EXPR);
-}
-
-/* Drops bindings whose variable nobody uses, from the end, so that chains go at once. */
-static const tn_node *
-drop_unused(folder *f, const tn_function *fn, const tn_seq_expr *seq)
-{
-    tnb_ptrmap used;
-    tnb_ptrmap_init(&used, tn_scratch(f->ctx));
-    tn_walk(seq->body, TN_WALK_TYPES, count_use, NULL, &used);
-    tn_walk(fn->ret, TN_WALK_TYPES, count_use, NULL, &used);
-    tn_list blocks = seq->blocks;
-    for (uint32_t b = seq->blocks.n; b-- > 0;) {
-        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
-        const tn_node **kept = TNB_NEW_N(tn_scratch(f->ctx), const tn_node *, block->bindings.n);
-        uint32_t n = block->bindings.n, at = n;
-        for (uint32_t i = n; i-- > 0;) {
-            const tn_node *binding = block->bindings.at[i];
-            const tn_var_binding *vb = tn_as_var_binding(binding);
-            if (vb && !tnb_ptrmap_has(&used, vb->var) && is_pure_value(vb->value))
-                continue;
-            kept[--at] = binding;
-            if (vb) {
-                tn_walk(vb->value, TN_WALK_TYPES, count_use, NULL, &used);
-                continue;
-            }
-            const tn_match_cast *mc = tn_as_match_cast(binding);
-            tn_walk(mc->value, TN_WALK_TYPES, count_use, NULL, &used);
-            tn_walk(mc->to, TN_WALK_TYPES, count_use, NULL, &used);
-        }
-        if (at)
-            blocks = tn_list_with(f->ctx, blocks, b,
-                                  tn_binding_block(f->ctx, tn_list_of(f->ctx, kept + at, n - at),
-                                                   tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
+    const tn_if_expr *i = tn_as_if_expr(v);
+    const tn_function *fn = tn_as_function(v);
+    tn_loc old = tn_at(f->ctx, v->loc);
+    if (i) {
+        const tn_expr *a = fold_sequence(f, i->then_branch), *b = fold_sequence(f, i->else_branch);
+        if (a != i->then_branch || b != i->else_branch)
+            v = tn_if(f->ctx, i->cond, a, b);
+    } else if (fn) {
+        const tn_expr *body = fold_sequence(f, fn->body);
+        if (body != fn->body)
+            v = transform_function(f->ctx, fn, fn->params, body, fn->ret);
     }
-    if (blocks.at == seq->blocks.at)
-        return TN_NODE(fn);
-    /* blocks that became empty go too */
-    tn_list left = {0};
-    for (uint32_t b = 0; b < blocks.n; b++)
-        if (((const tn_bindings_block *)blocks.at[b])->bindings.n)
-            left = tn_list_append(f->ctx, left, blocks.at[b]);
-    const tn_expr *body = tn_seq_expr_of(f->ctx, left, seq->body);
-    return tn_function_of(f->ctx, fn->params, body, fn->ret, fn->pure, fn->attrs);
+    tn_at(f->ctx, old);
+    return v;
+}
+
+static const tn_expr *
+fold_sequence(folder *f, const tn_expr *e)
+{
+    const tn_seq_expr *seq = tn_as_seq_expr(e);
+    if (!seq)
+        return e;
+    tn_list blocks = seq->blocks;
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
+        bool dataflow = tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK);
+        tn_list list = fold_bindings(f, block, dataflow);
+        if (list.at != block->bindings.at)
+            blocks = tn_list_with(f->ctx, blocks, b, tn_binding_block(f->ctx, list, dataflow));
+    }
+    const tn_expr *result = resolve_result(f, seq->body);
+    return blocks.at == seq->blocks.at && result == seq->body
+               ? e
+               : tn_seq_expr_of(f->ctx, blocks, result);
 }
 
 static const tn_node *
@@ -427,8 +414,7 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     const tn_function *fn = tn_as_function(func);
-    const tn_seq_expr *seq = fn ? tn_as_seq_expr(fn->body) : NULL;
-    if (!seq)
+    if (!fn)
         return func;
     folder f = {.ctx = pc->ctx, .m = m};
     f.can_evaluate =
@@ -437,20 +423,11 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     tnb_ptrmap_init(&f.retyped, tn_scratch(pc->ctx));
     transform_find_overwritten(pc->ctx, m, func, &f.overwritten);
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
-    tn_list blocks = seq->blocks;
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
-        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
-        bool dataflow = tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK);
-        tn_list list = fold_bindings(&f, block, dataflow);
-        if (list.at != block->bindings.at)
-            blocks = tn_list_with(pc->ctx, blocks, b, tn_binding_block(pc->ctx, list, dataflow));
-    }
+    const tn_expr *body = fold_sequence(&f, fn->body);
     if (tnb_diags_errors(tn_diags(pc->ctx)) != errors)
         return NULL;
-    const tn_expr *result = resolve_result(&f, seq->body);
-    if (blocks.at == seq->blocks.at && result == seq->body)
+    if (body == fn->body)
         return func;
-    const tn_expr *body = tn_seq_expr_of(pc->ctx, blocks, result);
     const tn_type *ret = fn->ret;
     if (f.retyped.n) {
         tn_rewriter r = {.ctx = pc->ctx, .map = &f.retyped, .retype = true};
@@ -460,7 +437,7 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     const tn_expr *nf = tn_function_of(pc->ctx, fn->params, body, ret, fn->pure, fn->attrs);
     if (tn_is_error(nf))
         return NULL;
-    return drop_unused(&f, (const tn_function *)nf, (const tn_seq_expr *)body);
+    return transform_drop_unused(pc->ctx, m, nf);
 }
 
 static const tn_module *
