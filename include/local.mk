@@ -49,6 +49,7 @@ tenonkit_HEADERS += \
 tenonrt_HEADERS += \
 	include/tenon/rt/artifact.h \
 	include/tenon/rt/device.h \
+	include/tenon/rt/loader.h \
 	include/tenon/rt/packed.h \
 	include/tenon/rt/plugin.h \
 	include/tenon/rt/tensor.h \

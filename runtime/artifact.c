@@ -272,6 +272,15 @@ tnr_artifact_function_at(const tnr_artifact *a, uint32_t i)
 
 /* ---- choosing a variant ---- */
 
+const tnr_external *
+tnr_variant_external(const tnr_variant *v, const char *symbol)
+{
+    for (uint32_t i = 0; i < v->n_externals; i++)
+        if (strcmp(v->externals[i].symbol, symbol) == 0)
+            return &v->externals[i];
+    return NULL;
+}
+
 static tnb_status
 can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
 {
@@ -293,9 +302,11 @@ can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
                             drv->name, v->format);
     }
     TNB_TRY(drv->check_features(tnr_device_handle(dev), v->features, v->n_features, err));
-    for (uint32_t i = 0; i < v->n_packed; i++)
-        if (!tnr_find_packed(rt, v->packed[i], err))
+    for (uint32_t i = 0; i < v->n_packed; i++) {
+        const tnr_external *x = tnr_variant_external(v, v->packed[i]);
+        if (x ? !tnr_find_loader(rt, x->loader, err) : !tnr_find_packed(rt, v->packed[i], err))
             return err->status;
+    }
     return TNB_OK;
 }
 

@@ -63,6 +63,8 @@ struct tnr_runtime {
     pthread_mutex_t lock; /* of the lists below; recursive, as finding one thing may load another */
     tnr_driver **drivers; /* copies, so that members unknown to an older plugin read as zero */
     uint32_t n_drivers;
+    tnr_loader **loaders; /* copies likewise */
+    uint32_t n_loaders;
     struct packed_entry **packed; /* open addressing by name; NULL: free */
     uint32_t n_packed, packed_slots;
     struct packed_entry *replaced; /* machines may hold them still */
@@ -119,6 +121,13 @@ struct tnr_artifact {
 tnb_status
 tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err *err);
 
+/* NULL with `err` set when no plugin offers it. */
+const tnr_loader *
+tnr_find_loader(tnr_runtime *rt, const char *name, tnb_err *err);
+/* What the variant says of a function that a library runs; NULL: nothing. */
+const tnr_external *
+tnr_variant_external(const tnr_variant *v, const char *symbol);
+
 /* ---- closures ---- */
 struct tnr_closure {
     tnr_object object;
@@ -133,6 +142,11 @@ struct kernel {
     uint64_t calls, bytes;
     double seconds;
 };
+/* A function that a loader's module runs. */
+struct external {
+    const tnr_loader *loader;
+    void *module;
+};
 struct frame {
     uint32_t function, pc, values, scalars,
         dst; /* bases in the stacks; where the caller wants the result */
@@ -146,7 +160,8 @@ struct tnr_vm {
     tnr_device *device; /* devices[0], or the host's */
     void **modules;     /* per device; NULL: no kernel there */
     struct kernel *kernels;
-    const tnr_packed **packed;
+    const tnr_packed **packed; /* NULL: the external of the same index */
+    struct external *externals;
     tnr_value *constants; /* null until used */
     tnr_value *values;    /* stacks */
     int64_t *scalars;

@@ -13,6 +13,8 @@ static tnb_status
 find_packed(tnr_vm *vm, tnb_err *err)
 {
     for (uint32_t i = 0; i < vm->p.head.n_packed; i++) {
+        if (tnr_variant_external(&vm->variant->info, vm->p.text + vm->p.packed[i]))
+            continue;
         vm->packed[i] = tnr_find_packed(vm->rt, vm->p.text + vm->p.packed[i], err);
         if (!vm->packed[i])
             return err ? err->status : TNB_NOT_FOUND;
@@ -28,6 +30,30 @@ open_devices(tnr_vm *vm, tnb_err *err)
         TNB_TRY(tnr_device_open(vm->rt, vm->p.text + d->driver, (int)d->id, &vm->devices[i], err));
     }
     vm->device = vm->p.head.n_devices ? vm->devices[0] : tnr_device_host(vm->rt);
+    return TNB_OK;
+}
+
+/* The functions that libraries run, on the variant's device. */
+static tnb_status
+open_externals(tnr_vm *vm, tnb_err *err)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_packed; i++) {
+        const tnr_external *x =
+            vm->packed[i] ? NULL
+                          : tnr_variant_external(&vm->variant->info, vm->p.text + vm->p.packed[i]);
+        const tnr_loader *l = x ? tnr_find_loader(vm->rt, x->loader, err) : NULL;
+        if (!x)
+            continue;
+        if (!l)
+            return err ? err->status : TNB_NOT_FOUND;
+        void *module = NULL;
+        tnb_status st = l->open(l->self, x, vm->device, &module, err);
+        if (st != TNB_OK) {
+            tnb_err_prefix(err, "'%s', which %s runs", x->symbol, x->loader);
+            return st;
+        }
+        vm->externals[i] = (struct external){l, module};
+    }
     return TNB_OK;
 }
 
@@ -91,6 +117,7 @@ allocate(tnr_vm *vm, tnb_err *err)
     vm->modules = table(h->n_devices, sizeof *vm->modules, &failed);
     vm->kernels = table(h->n_kernels, sizeof *vm->kernels, &failed);
     vm->packed = table(h->n_packed, sizeof *vm->packed, &failed);
+    vm->externals = table(h->n_packed, sizeof *vm->externals, &failed);
     vm->constants = table(h->n_constants, sizeof *vm->constants, &failed);
     vm->buffer_args = table(buffers, sizeof *vm->buffer_args, &failed);
     vm->scalar_args = table(scalars, sizeof *vm->scalar_args, &failed);
@@ -120,6 +147,8 @@ tnr_vm_new(tnr_runtime *rt, tnr_artifact *a, uint32_t variant, tnr_vm **out, tnb
         st = open_devices(vm, err);
     if (st == TNB_OK)
         st = load_kernels(vm, err);
+    if (st == TNB_OK)
+        st = open_externals(vm, err);
     if (st != TNB_OK) {
         tnb_err_prefix(err, "%s", a->name);
         tnr_vm_free(vm);
@@ -152,12 +181,16 @@ tnr_vm_free(tnr_vm *vm)
         return;
     for (uint32_t i = 0; vm->constants && i < vm->p.head.n_constants; i++)
         tnr_release(&vm->constants[i]);
+    for (uint32_t i = 0; vm->externals && i < vm->p.head.n_packed; i++)
+        if (vm->externals[i].loader)
+            vm->externals[i].loader->close(vm->externals[i].module);
     free_modules(vm);
     tnr_artifact_close(vm->artifact);
     free(vm->devices);
     free(vm->modules);
     free(vm->kernels);
     free(vm->packed);
+    free(vm->externals);
     free(vm->constants);
     free(vm->values);
     free(vm->scalars);

@@ -127,6 +127,59 @@ read_functions(tnr_artifact *a, json_t *root, tnb_err *err)
 }
 
 static tnb_status
+read_constants(tnb_arena *ar, json_t *list, tnr_external *x, tnb_err *err)
+{
+    json_t *v;
+    size_t i;
+    if (!list)
+        return TNB_OK;
+    if (!json_is_array(list))
+        return missing(err, x->symbol, "constants", "a list");
+    uint32_t *at = TNB_NEW_N(ar, uint32_t, json_array_size(list));
+    json_array_foreach(list, i, v)
+    {
+        json_int_t k = json_is_integer(v) ? json_integer_value(v) : -1;
+        if (k < 0 || k > UINT16_MAX || (i && (uint32_t)k <= at[i - 1]))
+            return tnb_fail(err, TNB_FORMAT, "metadata: %s: 'constants' is no rising list",
+                            x->symbol);
+        at[i] = (uint32_t)k;
+    }
+    x->constants = at;
+    x->n_constants = (uint32_t)json_array_size(list);
+    return TNB_OK;
+}
+
+/* Functions that libraries run; a variant without any has no such key. */
+static tnb_status
+read_externals(tnb_arena *ar, json_t *list, tnr_variant *t, tnb_err *err)
+{
+    json_t *v;
+    size_t i;
+    if (!list)
+        return TNB_OK;
+    if (!json_is_array(list))
+        return missing(err, "a variant", "external", "a list");
+    tnr_external *all = TNB_NEW_N(ar, tnr_external, json_array_size(list));
+    t->externals = all;
+    json_array_foreach(list, i, v)
+    {
+        TNB_TRY(get_text(ar, v, "an external function", "codegen", &all[i].loader, err));
+        TNB_TRY(get_text(ar, v, "an external function", "symbol", &all[i].symbol, err));
+        TNB_TRY(read_constants(ar, json_object_get(v, "constants"), &all[i], err));
+        json_t *payload = json_object_get(v, "payload");
+        if (!json_is_object(payload))
+            return missing(err, all[i].symbol, "payload", "an object");
+        char *text = json_dumps(payload, JSON_COMPACT | JSON_SORT_KEYS);
+        if (!text)
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory for the metadata");
+        all[i].payload = tnb_strdup(ar, text);
+        free(text);
+        t->n_externals++;
+    }
+    return TNB_OK;
+}
+
+static tnb_status
 read_variants(tnr_artifact *a, json_t *root, tnb_err *err)
 {
     json_t *list = json_object_get(root, "variants"), *v;
@@ -145,6 +198,7 @@ read_variants(tnr_artifact *a, json_t *root, tnb_err *err)
         TNB_TRY(get_text(a->arena, v, "a variant", "format", &t->format, err));
         TNB_TRY(get_texts(a->arena, v, "a variant", "features", &t->features, &t->n_features, err));
         TNB_TRY(get_texts(a->arena, v, "a variant", "packed", &t->packed, &t->n_packed, err));
+        TNB_TRY(read_externals(a->arena, json_object_get(v, "external"), t, err));
         t->code_bytes = a->variants[i].code.n;
     }
     return TNB_OK;

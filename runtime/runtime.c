@@ -116,6 +116,42 @@ add_driver(tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
     return TNB_OK;
 }
 
+static const tnr_loader *
+loader_named(const tnr_runtime *rt, const char *name)
+{
+    for (uint32_t i = 0; i < rt->n_loaders; i++)
+        if (strcmp(rt->loaders[i]->name, name) == 0)
+            return rt->loaders[i];
+    return NULL;
+}
+
+static tnb_status
+check_loader(const tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
+{
+    if (!l->name || !*l->name || !l->open || !l->call || !l->close)
+        return tnb_fail(err, TNB_INVALID, "a loader needs a name, open, call and close");
+    if (loader_named(rt, l->name))
+        return tnb_fail(err, TNB_INVALID, "two loaders are named '%s'", l->name);
+    return TNB_OK;
+}
+
+/* With the lock held; the loader was checked. */
+static tnb_status
+add_loader(tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
+{
+    tnr_loader *copy = calloc(1, sizeof *copy);
+    tnr_loader **list = realloc(rt->loaders, (rt->n_loaders + 1) * sizeof(tnr_loader *));
+    if (list)
+        rt->loaders = list;
+    if (!copy || !list) {
+        free(copy);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a loader");
+    }
+    tnb_copy_sized(copy, sizeof *copy, l, l->size);
+    rt->loaders[rt->n_loaders++] = copy;
+    return TNB_OK;
+}
+
 static tnb_status
 check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
 {
@@ -128,6 +164,11 @@ check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
     }
     for (uint32_t i = 0; i < d->n_packed; i++)
         TNB_TRY(check_packed(d->packed[i], err));
+    for (uint32_t i = 0; i < d->n_loaders; i++) {
+        tnr_loader copy;
+        tnb_copy_sized(&copy, sizeof copy, d->loaders[i], d->loaders[i]->size);
+        TNB_TRY(check_loader(rt, &copy, err));
+    }
     return TNB_OK;
 }
 
@@ -150,6 +191,8 @@ add_plugin(tnr_runtime *rt, const tnr_plugin_desc *given, const char *folder, tn
         TNB_TRY(add_driver(rt, d.drivers[i], err));
     for (uint32_t i = 0; i < d.n_packed; i++)
         TNB_TRY(add_packed(rt, d.packed[i], err));
+    for (uint32_t i = 0; i < d.n_loaders; i++)
+        TNB_TRY(add_loader(rt, d.loaders[i], err));
     return TNB_OK;
 }
 
@@ -169,12 +212,15 @@ check_promises(tnr_runtime *rt, const tnb_plugin *plugin, const tnr_plugin_desc 
     tnb_arena *a = tnb_arena_new();
     if (!a)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to load a plugin");
-    const char **holds = TNB_NEW_N(a, const char *, (size_t)d->n_drivers + d->n_packed);
+    const char **holds =
+        TNB_NEW_N(a, const char *, (size_t)d->n_drivers + d->n_packed + d->n_loaders);
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->n_drivers; i++)
         holds[n++] = tnb_printf(a, "device:%s", d->drivers[i]->name);
     for (uint32_t i = 0; i < d->n_packed; i++)
         holds[n++] = tnb_printf(a, "packed:%s", d->packed[i]->name);
+    for (uint32_t i = 0; i < d->n_loaders; i++)
+        holds[n++] = tnb_printf(a, "loader:%s", d->loaders[i]->name);
     tnb_status st = tnb_arena_failed(a) ? tnb_fail(err, TNB_NO_MEMORY, "no memory to load a plugin")
                                         : tnb_plugins_check(rt->opt.plugins, plugin, holds, n, err);
     tnb_arena_free(a);
@@ -228,6 +274,34 @@ tnr_find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
     const tnr_driver *d = find_driver(rt, name, err ? err : &own);
     pthread_mutex_unlock(&rt->lock);
     return d;
+}
+
+static const tnr_loader *
+find_loader(tnr_runtime *rt, const char *name, tnb_err *err)
+{
+    const tnr_loader *l = loader_named(rt, name);
+    if (l)
+        return l;
+    const tnb_plugin *p = NULL;
+    if (!rt->opt.plugins)
+        (void)tnb_fail(err, TNB_NOT_FOUND, "no loader '%s' was added", name);
+    else
+        p = tnb_plugins_find(rt->opt.plugins, "loader", name, err);
+    if (!p || load(rt, p, err) != TNB_OK) {
+        tnb_err_prefix(err, "functions that were given to '%s'", name);
+        return NULL;
+    }
+    return loader_named(rt, name);
+}
+
+const tnr_loader *
+tnr_find_loader(tnr_runtime *rt, const char *name, tnb_err *err)
+{
+    tnb_err own = {0};
+    pthread_mutex_lock(&rt->lock);
+    const tnr_loader *l = find_loader(rt, name, err ? err : &own);
+    pthread_mutex_unlock(&rt->lock);
+    return l;
 }
 
 static const tnr_packed *
@@ -381,6 +455,9 @@ tnr_runtime_free(tnr_runtime *rt)
     free(rt->finis);
     for (uint32_t i = 0; i < rt->n_drivers; i++)
         free(rt->drivers[i]);
+    for (uint32_t i = 0; i < rt->n_loaders; i++)
+        free(rt->loaders[i]);
+    free(rt->loaders);
     free(rt->drivers);
     for (uint32_t i = 0; i < rt->packed_slots; i++)
         free(rt->packed[i]);

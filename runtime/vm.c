@@ -620,6 +620,9 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
                                     : wrong(c, "a closure", err);
     }
     const tnr_packed *p = vm->packed[in->b];
+    const struct external *x = &vm->externals[in->b];
+    if (!p)
+        return x->loader->call(x->module, args, in->aux, err);
     if (in->aux < p->min_args || (p->max_args >= 0 && in->aux > p->max_args))
         return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments",
                         p->name, in->aux);

@@ -109,12 +109,16 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
     for (uint32_t i = 0; i < n; i++)
         packed[i] = tn_string(ctx, tnk_program_packed_name(v->program, i));
     const tn_node *features = tn_dict_get(v->code.requires_, "features");
-    return tn_dictv(ctx, "name", tn_string(ctx, v->target.name), "target",
-                    target_text(ctx, v->target.target), "device",
-                    tn_string(ctx, driver_device(v->target.kind)), "format",
-                    tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""),
-                    "features", features ? features : tn_array_of(ctx, (tn_list){0}), "packed",
-                    tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
+    const tn_node *d =
+        tn_dictv(ctx, "name", tn_string(ctx, v->target.name), "target",
+                 target_text(ctx, v->target.target), "device",
+                 tn_string(ctx, driver_device(v->target.kind)), "format",
+                 tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""),
+                 "features", features ? features : tn_array_of(ctx, (tn_list){0}), "packed",
+                 tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
+    /* what RunCodegen noted of functions that libraries run */
+    const tn_node *external = tn_dict_get(v->module->attrs, "external_mods");
+    return external ? tn_dict_set(ctx, d, "external", external) : d;
 }
 
 /* Module attributes that say something to the artifact's user; others stay in the compiler. What

@@ -6,7 +6,9 @@
  *
  * The function stays in the module under the same name, flattened and marked `external`, as the
  * meaning of the external call: the interpreter runs it, and so --verify compares with it. What the
- * generator made for run time is noted in the module's attribute external_mods. With `fallback` a
+ * generator made for run time is noted in the module's attribute external_mods, with the arguments
+ * that are the same constant in every call (FuseOpsByPattern without bind_constants makes them
+ * arguments). With `fallback` a
  * function that the generator does not support stays an ordinary one, with a warning; else that is
  * an error. Functions that neither a public one nor one of entry_functions reaches afterwards go.
  * Options: target_options (codegen -> options), fallback, entry_functions. Cases:
@@ -120,6 +122,46 @@ find_external(runner *r, const char *codegen, const tn_node *func)
     return NULL;
 }
 
+/* ---- constants among the arguments ---- */
+
+typedef struct call_sites {
+    const char *symbol;
+    const tn_call *first;
+    bool *same; /* per argument */
+} call_sites;
+
+static tn_walk_step
+note_call(void *user, const tn_node *n)
+{
+    call_sites *s = user;
+    const tn_call *c = tn_as_call(n);
+    const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
+    if (!gv || strcmp(gv->name, s->symbol) != 0)
+        return TN_WALK_ON;
+    if (!s->first)
+        s->first = c;
+    for (uint32_t i = 0; i < s->first->args.n && i < c->args.n; i++)
+        s->same[i] &=
+            c->args.at[i] == s->first->args.at[i] && tn_is(c->args.at[i], TN_KIND_CONSTANT);
+    return TN_WALK_ON;
+}
+
+/* Which arguments are the same constant in every call of `symbol`; NULL: none. */
+static const tn_node *
+constant_arguments(runner *r, const char *symbol, uint32_t n)
+{
+    call_sites s = {.symbol = symbol, .same = TNB_NEW_N(tn_scratch(r->ctx), bool, n)};
+    memset(s.same, 1, n * sizeof *s.same);
+    for (uint32_t i = 0; i < r->m->funcs.n; i++)
+        if (tn_is(r->m->funcs.at[i], TN_KIND_FUNCTION))
+            tn_walk(r->m->funcs.at[i], 0, note_call, NULL, &s);
+    tn_list list = {0};
+    for (uint32_t i = 0; s.first && i < n; i++)
+        if (s.same[i])
+            list = tn_list_append(r->ctx, list, tn_i64(r->ctx, i));
+    return list.n ? tn_array_of(r->ctx, list) : NULL;
+}
+
 /* One function through its generator; false after an error. */
 static bool
 compile(runner *r, const char *symbol, const tn_function *fn, const char *codegen)
@@ -152,10 +194,13 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
     attrs = tn_dict_set(r->ctx, attrs, "external", tn_string(r->ctx, codegen));
     r->m = tn_module_set(r->ctx, r->m, symbol, flat_function(r->ctx, fn, attrs));
     tnb_strmap_set(&r->external, symbol, symbol);
-    if (payload)
-        TNB_PUSH(tn_scratch(r->ctx), r->mods,
-                 tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",
-                          tn_string(r->ctx, symbol), "payload", payload, NULL));
+    if (payload) {
+        const tn_node *mod = tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",
+                                      tn_string(r->ctx, symbol), "payload", payload, NULL),
+                      *constants = constant_arguments(r, symbol, fn->params.n);
+        mod = constants ? tn_dict_set(r->ctx, mod, "constants", constants) : mod;
+        TNB_PUSH(tn_scratch(r->ctx), r->mods, mod);
+    }
     return true;
 }
 

@@ -61,7 +61,7 @@ half(float f)
     uint32_t u;
     memcpy(&u, &f, 4);
     int e = (int)(u >> 23 & 255) - 112;
-    return f == 0 ? 0 : (uint16_t)(u >> 16 & 0x8000 | (uint32_t)e << 10 | (u >> 13 & 0x3ff));
+    return f == 0 ? 0 : (uint16_t)((u >> 16 & 0x8000) | (uint32_t)e << 10 | (u >> 13 & 0x3ff));
 }
 
 static float

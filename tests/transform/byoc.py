@@ -9,12 +9,12 @@ from clitest import BUILD, SRC, check, done, path, refused, tenon, write  # noqa
 
 VENDOR = path("vendor")
 os.makedirs(VENDOR, mode=0o700)
-shutil.copy(os.path.join(BUILD, "tests/transform/.libs/testext.so"), VENDOR)
 abi = next(l for l in open(os.path.join(os.environ["TENON_PLUGIN_PATH"], "ops.plugin")) if l.startswith("abi"))
-manifest = open(os.path.join(SRC, "tests/transform/external/testext.plugin")).read()
-manifest = manifest.replace("abi = @ABI@", abi.strip())
-write("vendor/testext.plugin", manifest)
-os.chmod(path("vendor/testext.plugin"), 0o600)
+for name in ("testext", "testext_rt"):
+    shutil.copy(os.path.join(BUILD, f"tests/transform/.libs/{name}.so"), VENDOR)
+    manifest = open(os.path.join(SRC, f"tests/transform/external/{name}.plugin")).read()
+    write(f"vendor/{name}.plugin", manifest.replace("abi = @ABI@", abi.strip()))
+    os.chmod(path(f"vendor/{name}.plugin"), 0o600)
 PLUGINS = f"{VENDOR}:{os.environ['TENON_PLUGIN_PATH']}"
 
 
@@ -88,6 +88,39 @@ check("call_dps_packed" not in text and '"Codegen"' not in text, "with the site'
 r = tenon("opt", module(), "-p", 'FuseOpsByPattern{patterns=["nobody.mm := matmul(x, w)"], annotate_codegen=true}, RunCodegen',
           "--plugin-path", PLUGINS)
 refused("a codegen that no plugin offers", r, "no plugin offers the codegen 'nobody'")
+# ---- and into an artifact that runs, with the loader of the vendor's runtime plugin ----
+weights = ", ".join("[" + ", ".join(str((i * 5 + j * 3) % 7 - 3) + ".0" for j in range(8)) + "]" for i in range(8))
+net = write("constant.py", f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 8), dtype="float32"), b: R.Tensor((8,), dtype="float32")) -> R.Tensor((4, 8), dtype="float32"):
+        with R.dataflow():
+            lv = R.matmul(x, R.const([{weights}], "float32"))
+            lv1 = R.add(lv, b)
+            lv2 = R.nn.relu(lv1)
+            lv3 = R.exp(lv2 * R.const(0.001, "float32"))
+            gv = R.matmul(lv3, R.const([{weights}], "float32"))
+            R.output(gv)
+        return gv
+""")
+ini = write("run.ini", f"[pipeline cpu]\ninsert.vendor = before library_dispatch: "
+            'FuseOpsByPattern{patterns=["testext.*"], annotate_codegen=true, bind_constants=false}, RunCodegen\n')
+tno, plain, log = path("vendor.tno"), path("plain.tno"), path("testext.log")
+r = tenon("compile", net, "-t", "cpu", "-o", tno, "--config", ini, "--plugin-path", PLUGINS)
+check(r.returncode == 0, "external calls: compiles", r)
+r = tenon("compile", net, "-t", "cpu", "-o", plain)
+check(r.returncode == 0, "the same without: compiles", r)
+r = tenon("run", plain, "-o", path("results"))
+result = [f for f in os.listdir(path("results")) if f.endswith(".npy")][0]
+expect = ("--expect", f"#0={path('results')}/{result}")
+r = tenon("run", tno, *expect, "--plugin-path", PLUGINS, env={"TESTEXT_LOG": log})
+check(r.returncode == 0, "external calls: the loader's results are the compiler's", r)
+lines = open(log).read().splitlines() if os.path.exists(log) else []
+check(len([l for l in lines if l.startswith("open")]) == 2 and len([l for l in lines if l.startswith("call")]) == 2 and
+      all(l.endswith("constants 1") for l in lines), "both functions went to the loader, which knows the constant arguments")
+r = tenon("run", tno)
+refused("an artifact whose loader is not there", r, "testext", "loader")
 r = tenon("opt", module(), "-p", 'FuseOpsByPattern{patterns=["testext.matmull"]}', "--plugin-path", PLUGINS)
 refused("a pattern that no plugin offers", r, "testext.matmull")
 done()

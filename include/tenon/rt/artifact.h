@@ -46,6 +46,8 @@ typedef struct tnr_variant {
     const char *const *packed; /* packed functions that the program needs */
     uint32_t n_packed;
     size_t code_bytes;
+    const struct tnr_external *externals; /* tenon/rt/loader.h */
+    uint32_t n_externals;
 } tnr_variant;
 TNB_EXPORT uint32_t
 tnr_artifact_variants(const tnr_artifact *a);

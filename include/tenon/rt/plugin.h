@@ -5,6 +5,7 @@
 
 #include "tenon/base/plugin.h"
 #include "tenon/rt/device.h"
+#include "tenon/rt/loader.h"
 #include "tenon/rt/packed.h"
 
 #ifdef __cplusplus
@@ -19,6 +20,8 @@ typedef struct tnr_plugin_desc {
     uint32_t n_packed;
     tnb_status (*init)(const char *plugin_dir, tnb_err *err); /* may be NULL */
     void (*fini)(void);
+    const tnr_loader *const *loaders; /* manifest: loader:NAME */
+    uint32_t n_loaders;
 } tnr_plugin_desc;
 
 /* The definition of a runtime plugin's descriptor:
