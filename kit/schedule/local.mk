@@ -8,6 +8,8 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/inline.c \
 	kit/schedule/loops.c \
 	kit/schedule/reducer.c \
+	kit/schedule/annotate_block.c \
+	kit/schedule/rfactor.c \
 	kit/schedule/schedule_private.h \
 	kit/schedule/reverse_compute_at.c \
 	kit/schedule/reverse_inline.c \

@@ -287,6 +287,87 @@ reverse_compute_inline(void **state)
     illegal("guarded by a predicate");
 }
 
+static void
+rfactor(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul");
+    assert_true(tnk_split(s, l[2], 8, part)); /* 21: elements that there are not */
+    tnk_item *rf = tnk_rfactor(s, part[1], 0);
+    assert_non_null(rf);
+    assert_string_equal(tnk_item_name(rf), "T_matmul_rf");
+    n = tnk_sch_loops(s, b, l, 16);
+    assert_int_equal(n, 3);
+    assert_true(tnk_bind(s, l[2], "threadIdx.x"));
+    tnk_sch_loops(s, rf, l, 16);
+    assert_true(tnk_bind(s, l[3], "threadIdx.x"));
+    legal("rfactor(T_matmul, k_1, 0)");
+    begin("symbolic_sum");
+    b = block("T_sum");
+    assert_true(tnk_split(s, l[1], 8, part));
+    assert_non_null(tnk_rfactor(s, part[0], -1)); /* a turn may have no element at all */
+    legal("rfactor(T_sum, k_0, -1)");
+    begin("softmax");
+    block("T_softmax_maxelem");
+    assert_non_null(tnk_rfactor(s, l[1], 1));
+    legal("rfactor");
+    begin("matmul");
+    block("T_matmul");
+    assert_null(tnk_rfactor(s, l[1], 0));
+    illegal("does not reduce");
+    begin("matmul");
+    block("T_matmul");
+    assert_null(tnk_rfactor(s, l[2], 4));
+    illegal("has no axis 4");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_non_null(tnk_decompose_reduction(s, b, l[2]));
+    assert_null(tnk_rfactor(s, l[2], 0));
+    illegal("with its init inside");
+    begin("matmul");
+    block("T_matmul");
+    assert_true(tnk_bind(s, l[2], "threadIdx.x"));
+    assert_null(tnk_rfactor(s, l[2], 0));
+    illegal("bound, parallel, vectorized");
+    begin("transpose");
+    block("T_transpose");
+    assert_null(tnk_rfactor(s, l[0], 0));
+    illegal("does not reduce by");
+}
+
+static void
+marks(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul");
+    const tn_node *input = tn_as_prim_func(func)->buffers.at[1];
+    tnk_item *copy = tnk_cache_read(s, b, input, "shared", NULL);
+    assert_true(tnk_storage_align(s, copy, tnk_block_output(copy), -2, 32, 1));
+    assert_true(tnk_storage_align(s, copy, tnk_block_output(copy), 0, 32, 8)); /* instead */
+    assert_true(tnk_annotate_block(s, b, "double_buffer_scope", tn_i64(k.ctx, 0)));
+    const tn_array *marks =
+        tn_as_array(tn_dict_get(tnk_item_block(copy)->annotations, "buffer_dim_align"));
+    assert_int_equal(marks->items.n, 1);
+    int64_t offset = 0;
+    assert_true(tn_int_value(tn_as_array(marks->items.at[0])->items.at[3], &offset));
+    assert_int_equal(offset, 8);
+    legal("storage_align(B_shared, B_shared, -2, 32, 1)");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_false(tnk_storage_align(s, b, tnk_block_output(b), 0, 32, 8));
+    illegal("is a parameter");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_false(tnk_storage_align(s, b, input, 0, 32, 8));
+    illegal("does not write 'B'");
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    assert_false(tnk_storage_align(s, b, tnk_block_output(b), 2, 32, 8));
+    illegal("no axis 2");
+}
+
 int
 main(void)
 {
@@ -295,6 +376,8 @@ main(void)
         cmocka_unit_test(cooperative_fetch),
         cmocka_unit_test(reverse_compute_at),
         cmocka_unit_test(reverse_compute_inline),
+        cmocka_unit_test(rfactor),
+        cmocka_unit_test(marks),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

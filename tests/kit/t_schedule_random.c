@@ -83,8 +83,8 @@ one_primitive(tnk_sch *s)
     static const tn_for_kind kinds[] = {TN_FOR_PARALLEL, TN_FOR_VECTORIZED, TN_FOR_UNROLLED,
                                         TN_FOR_SERIAL};
     tnk_item *b = pick_block(s);
-    uint32_t what = below(14);
-    if (n_loops == 0 && (what < 7 || what == 11 || what == 12))
+    uint32_t what = below(15);
+    if (n_loops == 0 && (what < 7 || (what >= 11 && what <= 13)))
         return;
     tnk_item *l = n_loops ? loops[below(n_loops)] : NULL;
     switch (what) {
@@ -139,6 +139,9 @@ one_primitive(tnk_sch *s)
     }
     case 12:
         (void)tnk_reverse_compute_at(s, blocks[below(n_blocks)], l);
+        break;
+    case 13:
+        (void)tnk_rfactor(s, l, (int)below(3));
         break;
     default:
         (void)tnk_reverse_compute_inline(s, b);

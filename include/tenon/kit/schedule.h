@@ -148,6 +148,21 @@ tnk_can_reverse_inline(tnk_sch *s, tnk_item *block);
 /* Takes the init of a reduction out into a block of its own before `loop`. Gives the new block. */
 TNB_EXPORT tnk_item *
 tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop);
+/* The turns of a reducing loop reduce for themselves, into a buffer with the loop as one more
+ * dimension at factor_axis (negative: from the end). Gives that new block, which stays in the loops;
+ * `block` of the loop from then on joins the turns' results, in a nest of its own that follows:
+ * spatial loops and `loop` again, under the same names. A predicate that concerns reducing loops
+ * becomes a neutral element. */
+TNB_EXPORT tnk_item *
+tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis);
+/* An annotation of a block; value NULL removes. */
+TNB_EXPORT bool
+tnk_annotate_block(tnk_sch *s, tnk_item *block, const char *key, const tn_node *value);
+/* The stride of `axis` of a buffer that the block writes becomes factor * k + offset for some k: the
+ * annotation buffer_dim_align, which the lowering of buffers reads. Only for allocated buffers. */
+TNB_EXPORT bool
+tnk_storage_align(tnk_sch *s, tnk_item *block, const tn_node *buffer, int axis, int64_t factor,
+                  int64_t offset);
 /* Changes the memory scope of an allocated buffer ("local"). */
 TNB_EXPORT bool
 tnk_set_scope(tnk_sch *s, const tn_node *buffer, const char *scope);
