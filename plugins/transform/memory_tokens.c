@@ -43,6 +43,19 @@ check_bounds(finder *f, const char *key, const tn_node *value)
     return ok;
 }
 
+static void
+learn_bound(finder *f, const tn_expr *symbol, const tn_node *upper, const tn_node *lower)
+{
+    const char *name = tn_var_name(symbol);
+    int64_t hi = tn_dict_int(upper, name, TN_POS_INF), lo = tn_dict_int(lower, name, 0);
+    tn_arith_bounds_of_var(f->arith, symbol, lo, hi);
+    if (hi < TN_POS_INF && lo <= hi && lo >= 0) {
+        TNB_PUSH(f->scratch, f->bounded, symbol);
+        TNB_PUSH(f->scratch, f->bounded_min, tn_i64(f->ctx, lo));
+        TNB_PUSH(f->scratch, f->bounded_extent, tn_i64(f->ctx, hi - lo + 1));
+    }
+}
+
 static bool
 learn_bounds(finder *f)
 {
@@ -60,15 +73,12 @@ learn_bounds(finder *f)
             return false;
         }
     tn_list symbols = tn_defined_symbols(f->ctx, TN_NODE(f->fn));
-    for (uint32_t i = 0; i < symbols.n; i++) {
-        const char *name = tn_var_name(symbols.at[i]);
-        int64_t hi = tn_dict_int(upper, name, TN_POS_INF), lo = tn_dict_int(lower, name, 0);
-        tn_arith_bounds_of_var(f->arith, symbols.at[i], lo, hi);
-        if (hi < TN_POS_INF && lo <= hi && lo >= 0) {
-            TNB_PUSH(f->scratch, f->bounded, symbols.at[i]);
-            TNB_PUSH(f->scratch, f->bounded_min, tn_i64(f->ctx, lo));
-            TNB_PUSH(f->scratch, f->bounded_extent, tn_i64(f->ctx, hi - lo + 1));
-        }
+    for (uint32_t i = 0; i < symbols.n; i++)
+        learn_bound(f, symbols.at[i], upper, lower);
+    for (uint32_t i = 0; i < f->fn->params.n; i++) { /* extents that are parameters themselves */
+        const tn_node *p = f->fn->params.at[i];
+        if (tn_is(p->type, TN_KIND_TY_PRIM) && tn_dict_get(upper, tn_var_name(p)))
+            learn_bound(f, p, upper, lower);
     }
     return true;
 }
