@@ -189,7 +189,10 @@ float_max(tnb_dtype d)
         return 0x1.FEp127;
     case TNB_FLOAT8_E4M3FN:
         return 448.0;
+    case TNB_FLOAT8_E4M3FNUZ:
+        return 240.0;
     case TNB_FLOAT8_E5M2:
+    case TNB_FLOAT8_E5M2FNUZ:
         return 57344.0;
     case TNB_FLOAT4_E2M1FN:
         return 6.0;
@@ -394,6 +397,8 @@ format_rank(tnb_dtype d)
         return 3;
     case TNB_FLOAT8_E4M3FN:
     case TNB_FLOAT8_E5M2:
+    case TNB_FLOAT8_E4M3FNUZ:
+    case TNB_FLOAT8_E5M2FNUZ:
         return 2;
     case TNB_FLOAT4_E2M1FN:
         return 1;

@@ -13,7 +13,9 @@ static const struct dtype_name {
     uint8_t code, bits;
     bool fixed;
 } names[] = {
+    {"float8_e4m3fnuz", TNB_FLOAT8_E4M3FNUZ, 8, true}, /* before its beginning */
     {"float8_e4m3fn", TNB_FLOAT8_E4M3FN, 8, true},
+    {"float8_e5m2fnuz", TNB_FLOAT8_E5M2FNUZ, 8, true},
     {"float8_e5m2", TNB_FLOAT8_E5M2, 8, true},
     {"float4_e2m1fn", TNB_FLOAT4_E2M1FN, 4, true},
     {"handle", TNB_HANDLE, 64, true},
@@ -197,26 +199,41 @@ tnb_float_to_bfloat(float f)
 }
 
 /* A binary float format of at most 16 bits. `finite` ones have no infinity: with `nan` the highest
- * code is NaN and larger values become it, else larger values saturate. */
+ * code is NaN and larger values become it, else larger values saturate. `fnuz` ones have one zero;
+ * the code of the other one is NaN, and larger values become it. */
 typedef struct small_float {
     int exponent, mantissa; /* bits */
-    bool finite, nan;
+    bool finite, nan, fnuz;
 } small_float;
-static const small_float half_format = {5, 10, false, true}, bfloat_format = {8, 7, false, true},
-                         e5m2_format = {5, 2, false, true}, e4m3_format = {4, 3, true, true},
-                         e2m1_format = {2, 1, true, false};
+static const small_float half_format = {5, 10, false, true, false},
+                         bfloat_format = {8, 7, false, true, false},
+                         e5m2_format = {5, 2, false, true, false},
+                         e4m3_format = {4, 3, true, true, false},
+                         e5m2z_format = {5, 2, true, false, true},
+                         e4m3z_format = {4, 3, true, false, true},
+                         e2m1_format = {2, 1, true, false, false};
+
+static int
+bias_of(const small_float *f)
+{
+    return (1 << (f->exponent - 1)) - !f->fnuz;
+}
 
 /* One rounding, to nearest even, straight from double. */
 static uint16_t
 encode(const small_float *f, double v)
 {
-    int m = f->mantissa, bias = (1 << (f->exponent - 1)) - 1;
+    int m = f->mantissa, bias = bias_of(f);
     uint32_t sign = signbit(v) ? 1u << (f->exponent + m) : 0;
     uint32_t top = (1u << f->exponent) - 1, all = (top << m) | ((1u << m) - 1);
     uint32_t highest =
         f->finite ? (f->nan ? all - 1 : all) : (top << m) - 1; /* largest finite code */
+    uint32_t other_zero = 1u << (f->exponent + m);
     if (isnan(v))
-        return (uint16_t)(!f->nan ? 0 : f->finite ? sign | all : sign | top << m | 1u << (m - 1));
+        return (uint16_t)(f->fnuz     ? other_zero
+                          : !f->nan   ? 0
+                          : f->finite ? sign | all
+                                      : sign | top << m | 1u << (m - 1));
     double a = fabs(v);
     uint32_t code = highest + 1;
     if (!isinf(a)) {
@@ -234,6 +251,8 @@ encode(const small_float *f, double v)
             code = c > highest ? highest + 1 : (uint32_t)c;
         }
     }
+    if (f->fnuz)
+        return (uint16_t)(code > highest ? other_zero : code ? sign | code : 0);
     if (code > highest) {
         if (!f->finite)
             code = top << m;
@@ -246,10 +265,12 @@ encode(const small_float *f, double v)
 static double
 decode(const small_float *f, uint16_t code)
 {
-    int m = f->mantissa, bias = (1 << (f->exponent - 1)) - 1;
+    int m = f->mantissa, bias = bias_of(f);
     uint32_t top = (1u << f->exponent) - 1, e = (uint32_t)code >> m & top,
              x = code & ((1u << m) - 1);
     double sign = code >> (f->exponent + m) & 1 ? -1 : 1;
+    if (f->fnuz && code == 1u << (f->exponent + m))
+        return NAN;
     if (f->finite) {
         if (f->nan && e == top && x == (1u << m) - 1)
             return NAN;
@@ -279,6 +300,10 @@ format_of(tnb_dtype d)
         return d.bits == 8 ? &e4m3_format : NULL;
     case TNB_FLOAT8_E5M2:
         return d.bits == 8 ? &e5m2_format : NULL;
+    case TNB_FLOAT8_E4M3FNUZ:
+        return d.bits == 8 ? &e4m3z_format : NULL;
+    case TNB_FLOAT8_E5M2FNUZ:
+        return d.bits == 8 ? &e5m2z_format : NULL;
     case TNB_FLOAT4_E2M1FN:
         return d.bits == 4 ? &e2m1_format : NULL;
     default:

@@ -56,12 +56,15 @@ static const struct onnx_type {
     {"COMPLEX128", {TNB_COMPLEX, 128, 1}, F_DOUBLE},
     {"BFLOAT16", {TNB_BFLOAT, 16, 1}, F_INT32},
     {"FLOAT8E4M3FN", {TNB_FLOAT8_E4M3FN, 8, 1}, F_INT32},
-    {"FLOAT8E4M3FNUZ", {0, 0, 0}, 0},
+    {"FLOAT8E4M3FNUZ", {TNB_FLOAT8_E4M3FNUZ, 8, 1}, F_INT32},
     {"FLOAT8E5M2", {TNB_FLOAT8_E5M2, 8, 1}, F_INT32},
-    {"FLOAT8E5M2FNUZ", {0, 0, 0}, 0},
+    {"FLOAT8E5M2FNUZ", {TNB_FLOAT8_E5M2FNUZ, 8, 1}, F_INT32},
     {"UINT4", {TNB_UINT, 4, 1}, F_INT32},
     {"INT4", {TNB_INT, 4, 1}, F_INT32},
     {"FLOAT4E2M1", {TNB_FLOAT4_E2M1FN, 4, 1}, F_INT32},
+    {"FLOAT8E8M0", {0, 0, 0}, 0},
+    {"UINT2", {TNB_UINT, 2, 1}, F_INT32},
+    {"INT2", {TNB_INT, 2, 1}, F_INT32},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 

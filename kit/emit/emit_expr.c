@@ -124,12 +124,12 @@ promoted_name(tnk_emitter *e, const tnk_memory *m, const tn_expr *index)
     tnb_buf_printf(e->out, "%s_%lld", m->name, (long long)(at / m->lanes));
 }
 
-/* A vector of indices with 64 bits each. */
+/* An index, or a vector of them, with 64 bits each. */
 static void
 wide_index(tnk_emitter *e, const tn_expr *index)
 {
     tnb_dtype wide = {TNB_INT, 64, tn_dtype_of(index).lanes};
-    bool already = tn_dtype_of(index).bits == 64;
+    bool already = wide.lanes == 1 || tn_dtype_of(index).bits == 64;
     if (!already)
         put(e, tnk_convert_open(e, wide));
     ex(e, index);
@@ -147,6 +147,10 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
     int64_t stride;
     if (m->promoted) {
         promoted_name(e, m, index);
+    } else if (m->packed) {
+        tnb_buf_printf(e->out, "%s(%s, ", tnk_help_packed_load(e, m->packed, n, m->space), m->name);
+        wide_index(e, index);
+        put(e, ")");
     } else if (n == 1) {
         base(e, m, s);
         put(e, "[");
@@ -187,6 +191,13 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
     }
 }
 
+/* Bytes of either sign as those of the other: "((int8_t)"; a parenthesis closes. */
+static const char *
+same_bits(tnk_emitter *e, tnb_dtype d)
+{
+    return d.lanes > 1 ? tnk_bits_open(e, d) : tn_strf(e->ctx, "((%s)", tnk_c_type(e, d));
+}
+
 static void
 load(tnk_emitter *e, const tn_buffer_load *l)
 {
@@ -201,16 +212,20 @@ load(tnk_emitter *e, const tn_buffer_load *l)
                       b->name);
         return;
     }
+    uint16_t n = tn_dtype_of(l->indices.at[0]).lanes;
     bool convert = !tnb_dtype_eq(s, tnk_compute_dtype(d)) && tnb_dtype_is_float(d);
     if (convert)
-        tnb_buf_printf(e->out, "%s(",
-                       tnk_help_widen(e, with_lanes(d, tn_dtype_of(l->indices.at[0]).lanes)));
+        tnb_buf_printf(e->out, "%s(", tnk_help_widen(e, with_lanes(d, n)));
+    bool sign = m->packed && d.code == TNB_INT;
+    tnb_dtype c = with_lanes(tnk_compute_dtype(d), n);
+    if (sign)
+        tnb_buf_printf(e->out, "%s(%s", tnk_help_wrap(e, with_lanes(d, n)), same_bits(e, c));
     load_raw(e, m, s, l->indices.at[0]);
-    if (convert)
-        put(e, ")");
+    if (convert || sign)
+        put(e, sign ? "))" : ")");
 }
 
-/* Whether a 16-bit float value can be had as it lies in memory: moved, not computed. */
+/* Whether the value of a small float can be had as it lies in memory: moved, not computed. */
 static bool
 is_moved(tnk_emitter *e, const tn_expr *x)
 {
@@ -224,14 +239,14 @@ is_moved(tnk_emitter *e, const tn_expr *x)
         return ((const tn_float_imm *)x)->value == 0 && !signbit(((const tn_float_imm *)x)->value);
     const tn_buffer_load *l = tn_as_buffer_load(x);
     const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
-    return m && stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
+    return m && !m->packed && stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
            tn_as_buffer(l->buffer)->dtype.lanes == 1;
 }
 
 static void
 moved(tnk_emitter *e, const tn_expr *x)
 {
-    uint16_t n = tn_dtype_of(x).lanes;
+    tnb_dtype s = tnk_storage_dtype(tn_dtype_of(x));
     if (x->kind == TN_KIND_CALL) {
         const tn_call *c = (const tn_call *)x;
         put(e, "(");
@@ -243,9 +258,9 @@ moved(tnk_emitter *e, const tn_expr *x)
         put(e, ")");
     } else if (x->kind == TN_KIND_BUFFER_LOAD) {
         const tn_buffer_load *l = (const tn_buffer_load *)x;
-        load_raw(e, memory_of(e, l->buffer, x->loc), TNB_DTYPE(TNB_UINT, 16), l->indices.at[0]);
+        load_raw(e, memory_of(e, l->buffer, x->loc), with_lanes(s, 1), l->indices.at[0]);
     } else if (x->kind == TN_KIND_BROADCAST) {
-        tnb_buf_printf(e->out, "%s(", tnk_help_broadcast(e, (tnb_dtype){TNB_UINT, 16, n}));
+        tnb_buf_printf(e->out, "%s(", tnk_help_broadcast(e, s));
         moved(e, ((const tn_broadcast *)x)->value);
         put(e, ")");
     } else {
@@ -281,7 +296,7 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
         return;
     }
     if (tnb_dtype_is_float(d) && !tnb_dtype_eq(s, with_lanes(tnk_compute_dtype(d), 1))) {
-        if (tnb_dtype_eq(tn_dtype_of(value), d) && is_moved(e, value)) {
+        if (d.bits >= 8 && tnb_dtype_eq(tn_dtype_of(value), d) && is_moved(e, value)) {
             moved(e, value);
             return;
         }
@@ -311,6 +326,15 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
     uint16_t n = tn_dtype_of(index).lanes;
     tnb_dtype v = with_lanes(s, n);
     const tn_ramp *r = tn_as_ramp(index);
+    if (m->packed) {
+        tnb_buf_printf(e->out, "%s(%s, ", tnk_help_packed_store(e, m->packed, n, m->space),
+                       m->name);
+        wide_index(e, index);
+        tnb_buf_printf(e->out, ", %s", same_bits(e, with_lanes(TNB_U8, n)));
+        stored_value(e, b, s, st->value);
+        put(e, "));\n");
+        return;
+    }
     if (m->promoted || n == 1 || (r && tn_is_int_const(r->stride, 1))) {
         if (m->promoted) {
             promoted_name(e, m, index);
@@ -656,16 +680,19 @@ cast(tnk_emitter *e, const tn_expr *x)
         put(e, " != 0)");
         return;
     }
-    if (tnb_dtype_is_float(to) && to.bits == 16) { /* rounds; the value stays a float */
+    if (tnb_dtype_is_float(to) && to.bits <= 16) { /* rounds; the value stays a float */
         if (tnb_dtype_eq(from, to)) {
             ex(e, v);
             return;
         }
-        tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to), tnk_help_narrow(e, to));
-        if (!tnb_dtype_eq(cf, ct)) {
-            put(e, to.lanes > 1 ? tnk_convert_open(e, ct) : "(float)(");
+        bool by64 = to.bits <= 8 && cf.bits >= 32 && !tnb_dtype_eq(cf, ct);
+        tnb_dtype over = {TNB_FLOAT, by64 ? 64 : 32, to.lanes};
+        tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to),
+                       by64 ? tnk_help_narrow_small(e, to, 64) : tnk_help_narrow(e, to));
+        if (!tnb_dtype_eq(cf, over)) {
+            put(e, to.lanes > 1 ? tnk_convert_open(e, over) : by64 ? "(double)(" : "(float)(");
             ex(e, v);
-            put(e, to.lanes > 1 ? tnk_convert_close(e, ct) : ")");
+            put(e, to.lanes > 1 ? tnk_convert_close(e, over) : ")");
         } else {
             ex(e, v);
         }
@@ -738,7 +765,7 @@ reinterpret(tnk_emitter *e, const tn_call *c)
 {
     tnb_dtype from = tn_dtype_of(c->args.at[0]), to = tn_dtype_of(TN_NODE(c));
     tnb_dtype sf = tnk_storage_dtype(from), st = tnk_storage_dtype(to);
-    if (sf.bits != st.bits) {
+    if (from.bits < 8 || to.bits < 8 || sf.bits != st.bits) {
         tnk_emit_fail(e, c->base.loc, "reinterpret from %s to %s has no form in source",
                       tnb_dtype_print(from).s, tnb_dtype_print(to).s);
         return;
@@ -754,8 +781,8 @@ reinterpret(tnk_emitter *e, const tn_call *c)
             "%s %s %s(%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",
             e->d->inline_, tnk_c_type(e, st), f, tnk_c_type(e, sf), tnk_c_type(e, sf),
             tnk_c_type(e, st));
-    bool narrow = tnb_dtype_is_float(from) && from.bits == 16,
-         widen = tnb_dtype_is_float(to) && to.bits == 16;
+    bool narrow = tnb_dtype_is_float(from) && from.bits <= 16,
+         widen = tnb_dtype_is_float(to) && to.bits <= 16;
     tnb_buf_printf(e->out, "%s%s%s(", widen ? tnk_help_widen(e, to) : "", widen ? "(" : "", f);
     if (narrow)
         tnb_buf_printf(e->out, "%s(", tnk_help_narrow(e, from));
@@ -873,11 +900,42 @@ let(tnk_emitter *e, const tn_let *l)
     put(e, "; })");
 }
 
+/* Whether a value of less than 8 bits may be out of its range after it was computed with 8. */
+static bool
+wraps(const tn_expr *x)
+{
+    tnb_dtype d = tn_dtype_of(x);
+    if (!tnb_dtype_is_int(d) || d.bits >= 8)
+        return false;
+    if (x->kind == TN_KIND_CALL)
+        return !tn_is_call_to(x, "tirx.if_then_else") && !tn_is_call_to(x, "tirx.likely");
+    return x->kind == TN_KIND_CAST || x->kind == TN_KIND_RAMP ||
+           (tn_is_binary(x) && x->kind != TN_KIND_MIN && x->kind != TN_KIND_MAX);
+}
+
+static void
+value(tnk_emitter *e, const tn_expr *x);
+
 void
 tnk_emit_expr(tnk_emitter *e, const tn_expr *x)
 {
     if (e->failed)
         return;
+    if (!wraps(x)) {
+        value(e, x);
+        return;
+    }
+    tnb_dtype d = tnk_compute_dtype(tn_dtype_of(x));
+    tnb_buf_printf(e->out, "%s(", tnk_help_wrap(e, tn_dtype_of(x)));
+    if (d.lanes == 1) /* operations on bytes give an int */
+        tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, d));
+    value(e, x);
+    put(e, ")");
+}
+
+static void
+value(tnk_emitter *e, const tn_expr *x)
+{
     if (is_bool_vector(x)) {
         tnk_emit_mask(e, x, 32);
         return;

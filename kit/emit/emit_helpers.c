@@ -418,12 +418,16 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
 const char *
 tnk_help_widen(tnk_emitter *e, tnb_dtype small)
 {
+    if (small.bits <= 8)
+        return tnk_help_widen_small(e, small);
     return convert_16(e, small, true);
 }
 
 const char *
 tnk_help_narrow(tnk_emitter *e, tnb_dtype small)
 {
+    if (small.bits <= 8)
+        return tnk_help_narrow_small(e, small, 32);
     return convert_16(e, small, false);
 }
 

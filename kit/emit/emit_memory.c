@@ -217,6 +217,7 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         x->memory->elem = u->aliased             ? tnk_storage_dtype(d)
                           : tnb_dtype_is_bool(d) ? tnk_storage_dtype(d)
                                                  : tnk_compute_dtype(d);
+        x->memory->packed = u->aliased && d.bits < 8 ? d.bits : 0;
         x->memory->count = x->fixed;
         x->memory->lanes = u->lanes ? u->lanes : 1;
         int64_t registers = x->fixed > 0 ? (x->fixed + x->memory->lanes - 1) / x->memory->lanes : 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State and parts of source emission. Not installed.
  *
- * Values: a float16 or bfloat16 value is computed as float32 and rounded where it is stored or
- * cast; a bool is an int, a vector of bools a vector of integers that are 0 or -1. Memory: float16
- * and bfloat16 are uint16_t, bool is uint8_t; a float16 temporary of the kernel itself is kept as
- * float32.
+ * Values: a float of 16 bits or less is computed as float32 and rounded where it is stored or cast; an
+ * integer of less than 8 bits is computed with 8 and wrapped; a bool is an int, a vector of bools a
+ * vector of integers that are 0 or -1. Memory: float16 and bfloat16 are uint16_t, bool and float8 are
+ * uint8_t, smaller elements are packed in uint8_t; a temporary of the kernel itself is kept as values
+ * are.
  */
 #ifndef TENON_KIT_EMIT_PRIVATE_H
 #define TENON_KIT_EMIT_PRIVATE_H
@@ -28,6 +29,7 @@ typedef struct tnk_memory {
     const char *name;
     const char *space; /* address-space qualifier with its blank; "" where there is none */
     tnb_dtype elem;    /* as stored, lanes 1 */
+    uint8_t packed;    /* bits of an element where several share a byte, else 0 */
     bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
     int64_t lanes, count;
 } tnk_memory;
@@ -126,11 +128,27 @@ const char *
 tnk_help_strided_store(tnk_emitter *e, tnb_dtype vec, const char *space);
 const char *
 tnk_help_scatter(tnk_emitter *e, tnb_dtype vec, const char *space);
-/* From and to the storage of a 16-bit float, scalar or vector. */
+/* From and to the storage of a float of 16 bits or less, scalar or vector. */
 const char *
 tnk_help_widen(tnk_emitter *e, tnb_dtype small);
 const char *
 tnk_help_narrow(tnk_emitter *e, tnb_dtype small);
+/* ---- emit_small.c ---- */
+/* The same for floats of 8 bits or less; narrow takes float32 or float64. */
+const char *
+tnk_help_widen_small(tnk_emitter *e, tnb_dtype small);
+const char *
+tnk_help_narrow_small(tnk_emitter *e, tnb_dtype small, uint8_t from_bits);
+/* To the range of an integer of less than 8 bits. */
+const char *
+tnk_help_wrap(tnk_emitter *e, tnb_dtype d);
+/* Memory in which elements of `bits` are packed: (pointer, place), (pointer, place, value); places
+ * are int64, values uint8. */
+const char *
+tnk_help_packed_load(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space);
+const char *
+tnk_help_packed_store(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space);
+/* ---- emit_helpers.c ---- */
 /* An elementwise helper over the scalar function `scalar_fn` with n arguments of type `arg`
  * (vector) and result `ret`. */
 const char *

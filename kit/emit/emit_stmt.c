@@ -440,6 +440,7 @@ tnk_emit_kernel(tnk_emitter *e)
         m->name = tnk_new_name(e, b->name);
         m->space = e->d->global_ptr;
         m->elem = tnk_storage_dtype(d);
+        m->packed = d.bits < 8 ? d.bits : 0;
         m->lanes = 1;
         m->count = -3;
         tnb_ptrmap_set(&e->memory, b->data, m);

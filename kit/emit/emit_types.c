@@ -30,8 +30,10 @@ tnk_compute_dtype(tnb_dtype d)
 {
     if (d.code == TNB_BOOL)
         return (tnb_dtype){TNB_INT, 32, d.lanes};
-    if (tnb_dtype_is_float(d) && d.bits == 16)
+    if (tnb_dtype_is_float(d) && d.bits <= 16)
         return (tnb_dtype){TNB_FLOAT, 32, d.lanes};
+    if (tnb_dtype_is_int(d) && d.bits < 8)
+        return (tnb_dtype){d.code, 8, d.lanes};
     return d;
 }
 
@@ -40,8 +42,10 @@ tnk_storage_dtype(tnb_dtype d)
 {
     if (d.code == TNB_BOOL)
         return (tnb_dtype){TNB_UINT, 8, d.lanes};
-    if (tnb_dtype_is_float(d) && d.bits == 16)
-        return (tnb_dtype){TNB_UINT, 16, d.lanes};
+    if (tnb_dtype_is_float(d) && d.bits <= 16)
+        return (tnb_dtype){TNB_UINT, d.bits == 16 ? 16 : 8, d.lanes};
+    if (tnb_dtype_is_int(d) && d.bits < 8)
+        return (tnb_dtype){TNB_UINT, 8, d.lanes};
     return d;
 }
 

@@ -7,6 +7,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_memory.c \
 	kit/emit/emit_parallel.c \
 	kit/emit/emit_private.h \
+	kit/emit/emit_small.c \
 	kit/emit/emit_stmt.c \
 	kit/emit/emit_types.c \
 	kit/emit/emit_vector.c \

@@ -191,7 +191,8 @@ cast(compiler *c, const tn_expr *e)
             }
             if (cf == INTERP_FLT)
                 compile_emit(c, INTERP_F2D, d, s, 0, 0);
-            compile_emit(c, INTERP_D2I, d, cf == INTERP_FLT ? d : s, 0, 0);
+            bool to_u64 = to.code == TNB_UINT && to.bits == 64;
+            compile_emit(c, to_u64 ? INTERP_D2U : INTERP_D2I, d, cf == INTERP_FLT ? d : s, 0, 0);
             normalise(c, to, d);
         } else {
             compile_fail(c, e, "a cast from %s to %s cannot be computed", tnb_dtype_print(from).s,

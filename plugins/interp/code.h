@@ -117,6 +117,7 @@ enum { INTERP_DIMS = 16, INTERP_CALL_DEPTH = 64, INTERP_MAX_THREADS = 4096 };
     X(F2D)                                                                                    \
     X(D2F)                                                                                    \
     X(D2I)     /* truncated, saturated */                                                     \
+    X(D2U)     /* the same, unsigned */                                                       \
     X(ROUND)   /* float b to the format imm (a dtype) */                                      \
     X(ROUNDD)  /* double b to float in the format imm */                                      \
     X(BITS)    /* a = bits of b: from dtype c to d (packed) */                                \

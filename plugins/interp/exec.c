@@ -804,6 +804,9 @@ L_D2F:
     r[in->a].f = (float)r[in->b].d;
     NEXT;
 L_D2I:
+    r[in->a].i = tnb_f64_to_i64(r[in->b].d);
+    NEXT;
+L_D2U:
     r[in->a].u = tnb_f64_to_u64(r[in->b].d);
     NEXT;
 L_ROUND:

@@ -11,9 +11,10 @@ names_are_read_and_written(void **state)
 {
     (void)state;
     static const char *const good[] = {
-        "float32",       "float16",        "float64",       "bfloat16",  "int8",         "int8x4",
-        "int4",          "uint1",          "bool",          "boolx4",    "handle",       "void",
-        "float8_e4m3fn", "float8_e5m2x16", "float4_e2m1fn", "complex64", "uint64x65535",
+        "float32",         "float16",       "float64",       "bfloat16",       "int8",
+        "int8x4",          "int4",          "uint1",         "bool",           "boolx4",
+        "handle",          "void",          "float8_e4m3fn", "float8_e5m2x16", "float8_e4m3fnuz",
+        "float8_e5m2fnuz", "float4_e2m1fn", "complex64",     "uint64x65535",
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         tnb_dtype d;
@@ -93,9 +94,13 @@ static void
 every_code_of_a_small_float_survives(void **state)
 {
     (void)state;
-    const tnb_dtype d[] = {TNB_BF16, TNB_DTYPE(TNB_FLOAT8_E4M3FN, 8), TNB_DTYPE(TNB_FLOAT8_E5M2, 8),
-                           TNB_DTYPE(TNB_FLOAT4_E2M1FN, 4)};
-    for (int k = 0; k < 4; k++)
+    const tnb_dtype d[] = {TNB_BF16,
+                           TNB_DTYPE(TNB_FLOAT8_E4M3FN, 8),
+                           TNB_DTYPE(TNB_FLOAT8_E5M2, 8),
+                           TNB_DTYPE(TNB_FLOAT4_E2M1FN, 4),
+                           TNB_DTYPE(TNB_FLOAT8_E4M3FNUZ, 8),
+                           TNB_DTYPE(TNB_FLOAT8_E5M2FNUZ, 8)};
+    for (int k = 0; k < 6; k++)
         for (uint32_t c = 0; c < 1u << d[k].bits; c++) {
             uint16_t in = (uint16_t)c, out = 0;
             double v, w;
@@ -118,6 +123,19 @@ every_code_of_a_small_float_survives(void **state)
     tnb_store_f64(&b, d[2], 0, 1e6);
     tnb_load_f64(&b, d[2], 0, &v);
     assert_true(isinf(v));
+    /* one zero, whose negative is NaN; no infinity */
+    for (int k = 4; k < 6; k++) {
+        const double greatest = k == 4 ? 240 : 57344, least = k == 4 ? 0x1p-10 : 0x1p-17;
+        const uint8_t one_less_than_nan = 0x7f, one = 1;
+        assert_true(tnb_load_f64(&one_less_than_nan, d[k], 0, &v) && v == greatest);
+        assert_true(tnb_load_f64(&one, d[k], 0, &v) && v == least);
+        const double to_nan[] = {NAN, INFINITY, -INFINITY, 1e6, -1e6, greatest * 1.125};
+        for (size_t i = 0; i < sizeof to_nan / sizeof *to_nan; i++)
+            assert_true(tnb_store_f64(&b, d[k], 0, to_nan[i]) && b == 0x80);
+        const double to_zero[] = {0.0, -0.0, least / 2, -least / 2};
+        for (size_t i = 0; i < sizeof to_zero / sizeof *to_zero; i++)
+            assert_true(tnb_store_f64(&b, d[k], 0, to_zero[i]) && b == 0);
+    }
 }
 
 static void

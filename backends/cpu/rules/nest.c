@@ -7,9 +7,11 @@ enum { ENOUGH_TURNS = 64 /* of a parallel loop: more do not balance better */ };
 int64_t
 cpu_lanes(int vector_bytes, tnb_dtype d)
 {
-    /* 16-bit floats are computed in 32 bits */
+    /* small floats are computed in 32 bits, elements that share a byte one by one */
+    if (d.bits < 8)
+        return 1;
     int64_t bytes = tnb_dtype_is_bool(d) ? 4 : (int64_t)tnb_dtype_bytes(TNB_DTYPE(d.code, d.bits));
-    if (tnb_dtype_is_float(d) && bytes == 2)
+    if (tnb_dtype_is_float(d) && bytes <= 2)
         bytes = 4;
     return bytes > 0 && vector_bytes / bytes > 1 ? vector_bytes / bytes : 1;
 }

@@ -24,7 +24,9 @@ typedef enum tnb_dtype_code {
     TNB_COMPLEX = 5,
     TNB_BOOL = 6,
     TNB_FLOAT8_E4M3FN = 10,
+    TNB_FLOAT8_E4M3FNUZ = 11,
     TNB_FLOAT8_E5M2 = 12,
+    TNB_FLOAT8_E5M2FNUZ = 13,
     TNB_FLOAT4_E2M1FN = 17
 } tnb_dtype_code;
 
