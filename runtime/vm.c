@@ -490,16 +490,40 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
     return TNB_OK;
 }
 
+/* Between two events where the device has them, else by the clock from before to after. */
+static tnb_status
+timed_launch(struct kernel *kernel, tnr_device *dev, const tnr_launch *l, double *seconds,
+             tnb_err *err)
+{
+    const tnr_driver *d = dev->driver;
+    void *from = NULL, *to = NULL, *h = dev->handle;
+    bool events = d->event_new && d->event_new(h, &from, NULL) == TNB_OK &&
+                  d->event_new(h, &to, NULL) == TNB_OK &&
+                  d->event_record(h, from, NULL, NULL) == TNB_OK;
+    double start = now();
+    tnb_status st = d->launch(h, NULL, kernel->handle, l, err);
+    if (st == TNB_OK)
+        events = events && d->event_record(h, to, NULL, NULL) == TNB_OK;
+    if (st == TNB_OK)
+        st = d->sync(h, NULL, err);
+    if (st == TNB_OK && (!events || d->event_seconds(h, from, to, seconds, NULL) != TNB_OK))
+        *seconds = now() - start;
+    if (from)
+        d->event_free(h, from);
+    if (to)
+        d->event_free(h, to);
+    return st;
+}
+
 static tnb_status
 run_launch(tnr_vm *vm, struct kernel *kernel, tnr_device *dev, const tnr_launch *l, tnb_err *err)
 {
+    double seconds = 0;
     if (!vm->profiling)
         return dev->driver->launch(dev->handle, NULL, kernel->handle, l, err);
     TNB_TRY(dev->driver->sync(dev->handle, NULL, err));
-    double start = now();
-    TNB_TRY(dev->driver->launch(dev->handle, NULL, kernel->handle, l, err));
-    TNB_TRY(dev->driver->sync(dev->handle, NULL, err));
-    kernel->seconds += now() - start;
+    TNB_TRY(timed_launch(kernel, dev, l, &seconds, err));
+    kernel->seconds += seconds;
     kernel->calls++;
     for (uint32_t i = 0; i < l->n_buffers; i++)
         kernel->bytes += l->buffers[i].bytes;

@@ -142,7 +142,7 @@ wanted_type(const char *s, cl_device_type *out, tnb_err *err)
             return TNB_OK;
         }
     return tnb_fail(err, TNB_INVALID,
-                    "[device opencl] type = %s: it is any, gpu, cpu or accelerator", s);
+                    "[device opencl] type = %.60s: it is any, gpu, cpu or accelerator", s);
 }
 
 static void
@@ -217,7 +217,7 @@ boolean_setting(const tnr_device_options *opt, const char *key, bool usual, bool
     if (!s)
         return TNB_OK;
     if (strcmp(s, "yes") != 0 && strcmp(s, "no") != 0)
-        return tnb_fail(err, TNB_INVALID, "[device opencl] %s = %s: it is yes or no", key, s);
+        return tnb_fail(err, TNB_INVALID, "[device opencl] %s = %.60s: it is yes or no", key, s);
     *out = *s == 'y';
     return TNB_OK;
 }
@@ -231,9 +231,9 @@ read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *e
     TNB_TRY(boolean_setting(opt, "cache", true, &cached, err));
     long mib = size ? number_of(size) : 0;
     if (mib < 0 || mib > 1 << 30)
-        return tnb_fail(err, TNB_INVALID,
-                        "[device opencl] cache_size = %s: it is a number of MiB, 0 for the usual",
-                        size);
+        return tnb_fail(
+            err, TNB_INVALID,
+            "[device opencl] cache_size = %.60s: it is a number of MiB, 0 for the usual", size);
     d->properties = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     d->build_options = strdup(options ? options : "");
     d->arena = tnb_arena_new();

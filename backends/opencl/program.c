@@ -49,23 +49,17 @@ build_log(struct opencl_device *d, cl_program p)
     return s;
 }
 
-/* "...:LINE:COLUMN: error" or "...:LINE: error" gives LINE; 0: no such text. `at`: "error". */
+/* The first number between colons in a line of the log, as in "FILE:LINE:COLUMN: error: ...",
+ * "1:LINE:COLUMN: error: ..." and "error: FILE:LINE:COLUMN: ..."; 0: none. */
 static unsigned long
-line_of(const char *log, const char *at)
+line_of(const char *s)
 {
-    const char *s = at;
-    unsigned long n[2] = {0};
-    for (int k = 0; k < 2; k++) {
-        while (s > log && (s[-1] == ' ' || s[-1] == ':'))
-            s--;
-        const char *end = s;
-        while (s > log && isdigit((unsigned char)s[-1]))
-            s--;
-        if (s == end || s == log || s[-1] != ':')
-            break;
-        n[k] = strtoul(s, NULL, 10);
+    for (; *s && *s != '\n'; s++) {
+        size_t n = *s == ':' ? strspn(s + 1, "0123456789") : 0;
+        if (n && s[1 + n] == ':')
+            return strtoul(s + 1, NULL, 10);
     }
-    return n[1] ? n[1] : n[0];
+    return 0;
 }
 
 /* The name of the kernel in which a line of the text lies: of the last one that begins before. */
@@ -97,9 +91,9 @@ build_failure(struct opencl_device *d, cl_program p, cl_int code, const char *te
 {
     char *log = build_log(d, p), number[16];
     const char *at = log ? strstr(log, "error") : NULL, *name = "", *from = log;
-    size_t n = at ? kernel_at(text, size, line_of(log, at), &name) : 0;
     while (at && at > log && at[-1] != '\n')
         at--;
+    size_t n = at ? kernel_at(text, size, line_of(at), &name) : 0;
     from = at ? at : log;
     if (code != CL_BUILD_PROGRAM_FAILURE && !log)
         (void)opencl_fail(d, code, err, "building a program for device '%s'", d->info.name);
