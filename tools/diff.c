@@ -16,8 +16,10 @@ static const tnt_option options[] = {
     {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the results"},
     {"seed", 0, TNT_VALUE, "N", "seed of --exec"},
     {"budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function (default 1e9)"},
-    {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --exec (default 1e-3)"},
-    {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --exec (default 1e-5)"},
+    {"rtol", 0, TNT_VALUE, "X",
+     "relative tolerance of --exec (default 1e-3; tensor programs of 16-bit floats: 0.03)"},
+    {"atol", 0, TNT_VALUE, "X",
+     "absolute tolerance of --exec (default 1e-5; tensor programs of 16-bit floats: 0.03)"},
     {0}};
 
 static void
@@ -43,6 +45,48 @@ run_one(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *
                                 : ev->run(ev->self, s->ctx, m, name, args.at, args.n, opt);
 }
 
+/* Arguments of a tensor program, which it changes in place. */
+static tn_list
+copied(tnt_session *s, tn_list args)
+{
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_constant *c = tn_as_constant(args.at[i]);
+        if (!c)
+            continue;
+        void *bytes;
+        const tn_data *d =
+            tn_data_new(s->ctx, c->data->dtype, c->data->ndim, c->data->shape, &bytes);
+        memcpy(bytes, tn_data_get(s->ctx, c->data), c->data->n_bytes);
+        args = tn_list_with(s->ctx, args, i, tn_constant_of(s->ctx, d));
+    }
+    return args;
+}
+
+/* A tensor program gives what its arguments are afterwards. */
+static const tn_expr *
+run_on(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *name, tn_list args,
+       tn_eval_options *opt)
+{
+    if (!tn_is(tn_module_get(m, name), TN_KIND_PRIM_FUNC))
+        return run_one(s, ev, m, name, args, opt);
+    args = copied(s, args);
+    return run_one(s, ev, m, name, args, opt) ? tn_tuple_of(s->ctx, args) : NULL;
+}
+
+/* The largest difference that roundings to a 16-bit parameter's dtype make; 0: there is none. */
+static double
+narrow(const tn_node *f)
+{
+    const tn_prim_func *p = tn_as_prim_func(f);
+    double most = 0;
+    for (uint32_t i = 0; p && i < p->buffers.n; i++) {
+        tnb_dtype d = p->buffers.at[i] ? tn_as_buffer(p->buffers.at[i])->dtype : TNB_F32;
+        if (tnb_dtype_is_float(d) && d.bits == 16)
+            most = most < 0.03 ? 0.03 : most;
+    }
+    return most;
+}
+
 /* Runs function `name` of both modules on the same made-up arguments. Not every program accepts
  * every argument (indices out of range, strides of 0, extents that have to divide): when the first
  * module fails, others are tried. The errors that stay are those of the first attempt. */
@@ -64,8 +108,8 @@ run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_mo
         tnb_diags_clear(tn_diags(s->ctx));
         if (!tn_random_args_within(s->ctx, f, seed, dims, tries[k].least, tries[k].most, &args))
             continue;
-        r[0] = run_one(s, ev, x, name, args, &o1);
-        r[1] = r[0] ? run_one(s, ev, y, name, args, &o2) : NULL;
+        r[0] = run_on(s, ev, x, name, args, &o1);
+        r[1] = r[0] ? run_on(s, ev, y, name, args, &o2) : NULL;
         if (r[0] || o1.out_of_budget)
             return r[1] != NULL;
     }
@@ -90,13 +134,18 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
     }
     uint32_t ran = 0, differ = 0;
     uint64_t elems = 0, nans = 0;
+    /* tensor programs are run through the functions that call them, or alone where there are none */
+    bool graph = false;
+    for (uint32_t i = 0; i < x->names.n; i++)
+        graph |= tn_is(x->funcs.at[i], TN_KIND_FUNCTION);
     for (uint32_t i = 0; i < x->names.n; i++) {
         const char *name = tn_module_name(x, i);
         const tn_node *f = x->funcs.at[i], *g = tn_module_get(y, name);
-        if ((only && strcmp(only, name)) || !tn_is(f, TN_KIND_FUNCTION) ||
-            (!only && !tn_func_attr(f, "global_symbol")))
+        bool prim = tn_is(f, TN_KIND_PRIM_FUNC);
+        if ((only && strcmp(only, name)) || (!prim && !tn_is(f, TN_KIND_FUNCTION)) ||
+            (!only && (prim ? graph : !tn_func_attr(f, "global_symbol"))))
             continue;
-        if (!tn_is(g, TN_KIND_FUNCTION)) {
+        if (!g || g->kind != f->kind) {
             printf("%s: only in the first module\n", name);
             continue;
         }
@@ -109,7 +158,9 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
         ran++;
         count_elements(s, r[0], &elems, &nans);
         tnb_buf why = {0};
-        if (!tn_values_close(s->ctx, r[0], r[1], rtol, atol, &why)) {
+        double most = tnt_has(a, "rtol") || tnt_has(a, "atol") ? 0 : narrow(f);
+        if (!tn_values_close(s->ctx, r[0], r[1], rtol > most ? rtol : most,
+                             atol > most ? atol : most, &why)) {
             printf("%s: %s\n", name, why.n ? why.s : "results differ");
             differ++;
         }
