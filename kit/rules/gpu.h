@@ -98,6 +98,7 @@ typedef struct gpu_rows {
         [GPU_MAX_LOOPS]; /* of its iterators: 1: rows run over it; 0: it runs within a row; c: rows of c turns each */
     int64_t lanes, group; /* threads of a row; rows of a thread block */
     const char *lane_tag, *group_tag;
+    int64_t vector; /* neighbouring turns of the reduction that a thread takes; 0: 1 */
     int64_t shared_left;
 } gpu_rows;
 /* Finds the rows: those of root's iterators that all results which it reads are indexed by. False: another block is no
@@ -123,6 +124,22 @@ gpu_reduces_inner(const tnk_item *reduction);
 /* Product of the extents of a block's iterators of a kind; -1: not known. */
 int64_t
 gpu_turns(const tnk_item *block, tn_iter_kind kind);
+
+/* ---- gpu_matmul.c ---- */
+/* acc + x * y, with casts anywhere: the two loads. */
+bool
+gpu_product_of(const tn_block *b, const tn_buffer_load *l[2]);
+bool
+gpu_load_uses(const tn_buffer_load *l, const tn_expr *var);
+/* The function's one reduction, of one result; NULL: there are several, or something that depends on its order. */
+tnk_item *
+gpu_sole_reduction(tnk_sch *s);
+/* Inlines element-wise blocks, but for those whose results only `keep` reads, which may stay its operands. */
+void
+gpu_inline_around(tnk_sch *s, const tnk_item *keep);
+/* The block reads a copy of `buffer` in that scope, which computes it if it was computed element by element. */
+tnk_item *
+gpu_stage(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope);
 
 /* ---- gpu_fallback.c ---- */
 /* Binds the blocks that are not bound yet, as gpu.Fallback does; the function, NULL where that failed. */

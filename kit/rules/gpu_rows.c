@@ -116,6 +116,12 @@ bind_part(gpu_rows *r, tnk_item *block)
         return false;
     tnk_item *rows = spatial ? gpu_fuse(s, l, spatial) : NULL,
              *turns = gpu_fuse(s, l + spatial, n - spatial);
+    tnk_item *part[2];
+    if (turns && r->vector > 1) {
+        if (!tnk_split(s, turns, r->vector, part) || !tnk_set_kind(s, part[1], TN_FOR_UNROLLED))
+            return false;
+        turns = part[0];
+    }
     if (!turns || (spatial && !rows) || (rows && !tnk_loop_extent(rows, &e)))
         return false;
     /* a part of the row's own: as many sums as threads */

@@ -2,13 +2,16 @@
 kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu.h \
 	kit/rules/gpu_fallback.c \
+	kit/rules/gpu_gemv.c \
 	kit/rules/gpu_general_reduction.c \
 	kit/rules/gpu_inline.c \
+	kit/rules/gpu_matmul.c \
 	kit/rules/gpu_nest.c \
 	kit/rules/gpu_reduction.c \
 	kit/rules/gpu_rms_norm.c \
 	kit/rules/gpu_rows.c \
 	kit/rules/gpu_target.c \
+	kit/rules/gpu_transpose.c \
 	kit/rules/gpu_tuple.c \
 	kit/rules/rules.c \
 	kit/rules/rules.def \

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu.Matmul: sums of products of which each operand serves many results: matrix products, batched or not, and convolutions.
+ *
+ *     for i, j, k: C[i, j] += A[i, k] * B[k, j]
+ *  =>
+ *     for b in blockIdx.x, ty in threadIdx.y, tx in threadIdx.x:              a tile of 64 by 64, 4 by 4 of it a thread
+ *         for k0: A_shared, B_shared = 64 by 16 of A and 16 by 64 of B        by all threads together, in vectors
+ *                 for k1, i, j: C_local[i, j] += A_shared[...] * B_shared[...]
+ *         C[...] = C_local[...]                                               with what is computed of it
+ *
+ * What computes an operand element by element (dequantization, padding) goes into the copy to shared memory. Tiles shrink with
+ * the extents, the threads and the shared memory that there are. Products with a vector are left to gpu.GEMV.
+ */
+#include "../schedule/schedule_private.h"
+#include "gpu.h"
+
+enum { USUAL_THREADS = 256, MICRO = 4, DEPTH = 16 };
+
+/* acc + x * y, with casts anywhere: the two loads. */
+bool
+gpu_product_of(const tn_block *b, const tn_buffer_load *l[2])
+{
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    const tn_binary *sum =
+        tn_is(st ? st->value : NULL, TN_KIND_ADD) ? tn_as_binary(st->value) : NULL;
+    if (!sum)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        const tn_buffer_load *acc = tn_as_buffer_load(side ? sum->b : sum->a);
+        const tn_expr *rest = side ? sum->a : sum->b;
+        if (!acc || acc->buffer != st->buffer)
+            continue;
+        while (tn_is(rest, TN_KIND_CAST))
+            rest = ((const tn_cast *)rest)->value;
+        if (!tn_is(rest, TN_KIND_MUL))
+            return false;
+        for (int i = 0; i < 2; i++) {
+            const tn_expr *e = i ? tn_as_binary(rest)->b : tn_as_binary(rest)->a;
+            while (tn_is(e, TN_KIND_CAST))
+                e = ((const tn_cast *)e)->value;
+            l[i] = tn_as_buffer_load(e);
+        }
+        return l[0] && l[1];
+    }
+    return false;
+}
+
+bool
+gpu_load_uses(const tn_buffer_load *l, const tn_expr *var)
+{
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        if (tn_uses(l->indices.at[i], var))
+            return true;
+    return false;
+}
+
+/* Inlines element-wise blocks, but for those whose results only `keep` reads, which may stay its operands. */
+void
+gpu_inline_around(tnk_sch *s, const tnk_item *keep)
+{
+    tnk_item *all[GPU_MAX_BLOCKS], *readers[2];
+    uint32_t n = tnk_sch_blocks(s, all, GPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < GPU_MAX_BLOCKS; i++) {
+        if (all[i] == keep || !tnk_block_is_injective(all[i]) || !tnk_can_inline(s, all[i]))
+            continue;
+        if (tnk_sch_readers(s, tnk_block_output(all[i]), readers, 2) == 1 && readers[0] == keep)
+            continue;
+        (void)tnk_compute_inline(s, all[i]);
+    }
+}
+
+tnk_item *
+gpu_stage(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope)
+{
+    tnk_item *producer = tnk_sch_is_param(s, buffer) ? NULL : tnk_sch_writer(s, buffer);
+    tnk_item *stage = tnk_cache_read(s, block, buffer, scope, NULL);
+    if (stage && producer && tnk_can_inline(s, producer))
+        (void)tnk_compute_inline(s, producer);
+    return stage;
+}
+
+typedef struct matmul {
+    tnk_sch *s;
+    const gpu_target *t;
+    tnk_item *block, *root;
+    const tn_buffer_load *load[2];
+    uint32_t
+        dim[2]; /* of the result: rows, which load 0 has alone, and columns, which load 1 has */
+    int64_t tile[2], micro[2], threads[2], depth;
+} matmul;
+
+/* Finds the operand that has the last dimension of several elements, and the other one's. */
+static bool
+recognize(matmul *m)
+{
+    const tn_block *b = m->block->block;
+    const tn_buffer_store *st = tnk_block_store(b);
+    if (!gpu_product_of(b, m->load) || m->load[0]->buffer == m->load[1]->buffer)
+        return false;
+    m->dim[0] = m->dim[1] = UINT32_MAX;
+    for (int pass = 0; pass < 2 && m->dim[1] == UINT32_MAX; pass++)
+        for (uint32_t i = st->indices.n; i-- > 0;) {
+            uint32_t k = gpu_iter_of_dim(m->block, i);
+            bool x = gpu_load_uses(m->load[0], st->indices.at[i]),
+                 y = gpu_load_uses(m->load[1], st->indices.at[i]);
+            if (k == UINT32_MAX || x == y || gpu_iter_extent(m->block, k) == 1)
+                continue;
+            if (m->dim[1] == UINT32_MAX) {
+                if (x) { /* columns are the second operand's */
+                    const tn_buffer_load *l = m->load[0];
+                    m->load[0] = m->load[1];
+                    m->load[1] = l;
+                }
+                m->dim[1] = i;
+            } else if (x && m->dim[0] == UINT32_MAX) {
+                m->dim[0] = i;
+            }
+        }
+    return m->dim[0] != UINT32_MAX;
+}
+
+static void
+choose_tile(matmul *m)
+{
+    const gpu_target *t = m->t;
+    int64_t threads = gpu_threads_for(t, -1, USUAL_THREADS), bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t b = (int64_t)tnb_dtype_bytes(tn_as_buffer(m->load[i]->buffer)->dtype);
+        bytes = b > bytes ? b : bytes;
+    }
+    /* as square as a power of two can be, columns first */
+    m->threads[1] = 1;
+    while (m->threads[1] * m->threads[1] < threads)
+        m->threads[1] *= 2;
+    m->threads[0] = threads / m->threads[1];
+    for (int i = 0; i < 2; i++) {
+        int64_t e = gpu_iter_extent(m->block, gpu_iter_of_dim(m->block, m->dim[i]));
+        m->micro[i] = MICRO;
+        while (e >= 0 && m->micro[i] > 1 && m->micro[i] * m->threads[i] >= 2 * e)
+            m->micro[i] /= 2;
+        while (e >= 0 && m->threads[i] > 1 && m->micro[i] * m->threads[i] >= 2 * e)
+            m->threads[i] /= 2;
+    }
+    int64_t k = gpu_turns(m->block, TN_ITER_REDUCE);
+    m->depth = DEPTH;
+    while (m->depth > 1 && k >= 0 && m->depth >= 2 * k)
+        m->depth /= 2;
+    for (;;) {
+        int64_t sum = 0;
+        for (int i = 0; i < 2; i++)
+            sum += m->tile[i] = m->threads[i] * m->micro[i];
+        if (sum * m->depth * bytes <= t->shared_bytes || m->depth == 1)
+            break;
+        m->depth /= 2;
+    }
+}
+
+/* All threads of a block copy together, each a vector at a time where that is aligned. */
+static bool
+fetch(matmul *m, tnk_item *stage)
+{
+    tnk_sch *s = m->s;
+    tnk_item *l[GPU_MAX_LOOPS], *part[2], *v = NULL;
+    uint32_t n = gpu_own_loops(s, stage, l);
+    int64_t e, lanes = gpu_lanes(m->t, tn_as_buffer(tnk_block_output(stage))->dtype);
+    if (n == 0)
+        return false;
+    if (tnk_loop_extent(l[n - 1], &e) && tn_is_int_const(stage->predicate, 1)) {
+        lanes = lanes < 4 ? lanes : 4;
+        while (lanes > 1 && e % lanes)
+            lanes /= 2;
+        if (lanes > 1) {
+            if (!tnk_split(s, l[n - 1], lanes, part))
+                return false;
+            l[n - 1] = part[0];
+            v = part[1];
+        }
+    }
+    tnk_item *f = gpu_fuse(s, l, n);
+    if (!f || !tnk_split(s, f, m->threads[1], part) || !tnk_bind(s, part[1], "threadIdx.x"))
+        return false;
+    tnk_item *rest = part[0];
+    return gpu_bind_threads(s, rest, "threadIdx.y", m->threads[0]) &&
+           (!v || tnk_set_kind(s, v, TN_FOR_VECTORIZED));
+}
+
+static bool
+tile(matmul *m)
+{
+    tnk_sch *s = m->s;
+    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *block[2], *thread[2], *own[2], *part[2];
+    uint32_t n = gpu_own_loops(s, m->root, l), k = 0;
+    tnk_item *at[2];
+    if (n != m->root->block->iters.n || n > GPU_MAX_LOOPS / 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        uint32_t iter = gpu_iter_of_dim(m->root, m->dim[i]);
+        at[i] = iter == UINT32_MAX ? NULL : gpu_loop_of_iter(s, m->root, iter);
+        if (!at[i] || !tnk_split(s, at[i], m->tile[i], part))
+            return false;
+        block[i] = part[0];
+        if (!tnk_split(s, part[1], m->micro[i], part))
+            return false;
+        thread[i] = part[0];
+        own[i] = part[1];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (l[i] != at[0] && l[i] != at[1])
+            order[k++] = l[i];
+    order[k++] = block[0];
+    order[k++] = block[1];
+    for (int i = 0; i < 2; i++) {
+        order[k + (uint32_t)i] = thread[i];
+        order[k + 2 + (uint32_t)i] = own[i];
+    }
+    tnk_item *grid = tnk_reorder(s, order, k + 4) ? gpu_fuse(s, order, k) : NULL;
+    if (!grid || !tnk_bind(s, grid, "blockIdx.x") || !tnk_bind(s, thread[0], "threadIdx.y") ||
+        !tnk_bind(s, thread[1], "threadIdx.x"))
+        return false;
+    tnk_item *stage[2];
+    for (int i = 0; i < 2; i++)
+        if (!(stage[i] = gpu_stage(s, m->block, m->load[i]->buffer, "shared")))
+            return false;
+    if (!gpu_into(s, m->block, "local", thread[1]))
+        return false;
+    /* the reduction outside, the thread's own results inside */
+    n = gpu_own_loops(s, m->block, l);
+    uint32_t spatial = gpu_spatial_first(m->block, l, n);
+    if (spatial == 0 || spatial == n)
+        return false;
+    memcpy(order, l + spatial, (n - spatial) * sizeof *l);
+    memcpy(order + (n - spatial), l, spatial * sizeof *l);
+    tnk_item *depth = tnk_reorder(s, order, n) ? gpu_fuse(s, order, n - spatial) : NULL;
+    if (!depth || !tnk_split(s, depth, m->depth, part))
+        return false;
+    for (uint32_t i = 0; i < spatial; i++) {
+        int64_t e;
+        if (tnk_loop_extent(l[i], &e) && e > 1 && e <= MICRO &&
+            !tnk_set_kind(s, l[i], TN_FOR_UNROLLED))
+            return false;
+    }
+    for (int i = 0; i < 2; i++)
+        if (!tnk_compute_at(s, stage[i], part[0]) || !fetch(m, stage[i]))
+            return false;
+    return tnk_decompose_reduction(s, m->block, part[0]) != NULL;
+}
+
+/* The function's one reduction. */
+tnk_item *
+gpu_sole_reduction(tnk_sch *s)
+{
+    tnk_item *all[GPU_MAX_BLOCKS], *red = NULL;
+    uint32_t n = tnk_sch_blocks(s, all, GPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < GPU_MAX_BLOCKS; i++) {
+        if (gpu_has_order(all[i]) || gpu_is_bound(s, all[i]))
+            return NULL;
+        if (tnk_block_is_reduction(all[i])) {
+            if (red)
+                return NULL;
+            red = all[i];
+        }
+    }
+    return red && n <= GPU_MAX_BLOCKS && red->block->init && tnk_block_store(red->block) ? red
+                                                                                         : NULL;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    gpu_target t;
+    matmul m = {.s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL, .t = &t};
+    if (!m.s)
+        return NULL;
+    tnk_sch_quiet(m.s);
+    m.block = gpu_sole_reduction(m.s);
+    if (!m.block)
+        return NULL;
+    gpu_inline_around(m.s, m.block);
+    if (!recognize(&m))
+        return NULL;
+    choose_tile(&m);
+    m.root = gpu_root_of(m.s, m.block);
+    if (!m.root || !tile(&m))
+        return NULL;
+    return gpu_finish_rest(m.s, &t);
+}
+
+const tnk_rule tnk_rule_gpu_matmul = {
+    .size = sizeof(tnk_rule),
+    .name = "gpu.Matmul",
+    .doc = "Matrix products and convolutions: tiles in shared memory, results in registers.",
+    .apply = apply,
+};
