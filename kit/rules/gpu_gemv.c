@@ -13,6 +13,19 @@
 
 enum { USUAL_THREADS = 256, ROW_THREADS = 32, COLUMNS = 32, PACKED = 8 };
 
+/* An index of a result and one of the sum together: a window, not a vector. */
+static bool
+mixes(const tnk_item *red, const tn_expr *index)
+{
+    bool uses[2] = {false, false};
+    for (uint32_t k = 0; k < red->block->iters.n; k++) {
+        const tn_iter_var *iv = tn_as_iter_var(red->block->iters.at[k]);
+        if (gpu_iter_extent(red, k) != 1 && tn_uses(index, iv->var))
+            uses[iv->iter_kind == TN_ITER_REDUCE] = true;
+    }
+    return uses[0] && uses[1];
+}
+
 /* One operand has every spatial iterator of several turns (the matrix); the other one lacks some. */
 static bool
 is_gemv(const tnk_item *red, const tn_buffer_load **matrix)
@@ -33,6 +46,10 @@ is_gemv(const tnk_item *red, const tn_buffer_load **matrix)
         }
         spatial += iv->iter_kind == TN_ITER_SPATIAL;
     }
+    for (int i = 0; i < 2; i++)
+        for (uint32_t d = 0; d < l[i]->indices.n; d++)
+            if (mixes(red, l[i]->indices.at[d]))
+                return false;
     int m = have[0] >= have[1] ? 0 : 1;
     *matrix = l[m];
     return have[m] == spatial && (have[1 - m] < spatial || spatial == 0);
