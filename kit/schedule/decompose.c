@@ -95,10 +95,18 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     while (rest) {
         const tn_expr *one = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->b : rest;
         rest = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->a : NULL;
-        bool reduces = false;
-        for (const tnk_item *p = block->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent)
-            reduces |= tnk_loop_reduces(p, block) && tn_uses(one, p->var);
-        if (!reduces && !tn_is_int_const(one, 1)) {
+        bool gone = false, spatial = false; /* loops that the init is not in, and its own */
+        for (uint32_t i = 0; i < n; i++) {
+            bool uses = path[i]->kind == TNK_ITEM_LOOP && tn_uses(one, path[i]->var);
+            gone |= uses && !tnb_ptrmap_get(&map, path[i]->var);
+            spatial |= uses && tnb_ptrmap_get(&map, path[i]->var);
+        }
+        if (gone && spatial) {
+            tnk_sch_fail(s, block, "decompose_reduction",
+                         "its predicate has spatial and reducing loops in one condition");
+            return NULL;
+        }
+        if (!gone && !tn_is_int_const(one, 1)) {
             const tn_expr *c = tn_subst(ctx, one, &map);
             init->predicate = tn_is_int_const(init->predicate, 1)
                                   ? c

@@ -21,15 +21,15 @@ loop_new(tnk_sch *s, const tnk_item *like, const char *suffix, const tn_expr *ex
     return l;
 }
 
-static void
-add_predicate(tnk_sch *s, tnk_item *i, const tn_expr *cond)
+void
+tnk_item_guard(tnk_sch *s, tnk_item *i, const tn_expr *cond)
 {
     if (i->kind == TNK_ITEM_BLOCK)
         i->predicate = tn_is_int_const(i->predicate, 1)
                            ? cond
                            : tn_bin(s->ctx, TN_KIND_AND, i->predicate, cond);
     for (uint32_t k = 0; k < i->children.n; k++)
-        add_predicate(s, i->children.at[k], cond);
+        tnk_item_guard(s, i->children.at[k], cond);
 }
 
 /* Replaces `loop` by `outer` around `inner`, its variable by `value`. */
@@ -67,7 +67,7 @@ tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
     bool exact = tn_prove_eq(a, tn_mul(ctx, turns, f), loop->extent);
     if (!exact)
         for (uint32_t k = 0; k < loop->children.n; k++)
-            add_predicate(s, loop->children.at[k], tn_bin(ctx, TN_KIND_LT, at, loop->extent));
+            tnk_item_guard(s, loop->children.at[k], tn_bin(ctx, TN_KIND_LT, at, loop->extent));
     outer->for_kind = inner->for_kind = loop->for_kind;
     put_split(s, loop, outer, inner, tn_add(ctx, loop->min, at));
     out[0] = outer;

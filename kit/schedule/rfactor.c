@@ -109,14 +109,17 @@ tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis)
     while (rest) {
         const tn_expr *one = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->b : rest;
         rest = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->a : NULL;
-        bool reduces = false, spatial = false;
+        bool reduces = false, spatial = false, idle = false;
         for (uint32_t i = 0; i < n; i++) {
             reduces |= uses(block, chain[i]->var, true) && tn_uses(one, chain[i]->var);
             spatial |= uses(block, chain[i]->var, false) && tn_uses(one, chain[i]->var);
+            idle |= !uses(block, chain[i]->var, false) && !uses(block, chain[i]->var, true) &&
+                    tn_uses(one, chain[i]->var);
         }
-        if (reduces && spatial) {
-            tnk_sch_fail(s, block, me,
-                         "its predicate has spatial and reducing loops in one condition");
+        if (idle || (reduces && spatial)) {
+            tnk_sch_fail(s, block, me, "its predicate has %s",
+                         idle ? "a loop that none of its iterators uses"
+                              : "spatial and reducing loops in one condition");
             return NULL;
         }
         if (tn_is_int_const(one, 1))
@@ -242,8 +245,7 @@ tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis)
                      .body = tn_store(ctx, red.store->buffer,
                                       tn_bin(ctx, red.op, tn_load(ctx, red.store->buffer, idx),
                                              tn_load(ctx, part,
-                                                     with_index(ctx, idx, (uint32_t)axis,
-                                                                joined))),
+                                                     with_index(ctx, idx, (uint32_t)axis, joined))),
                                       idx)};
     block->values = values;
     block->predicate = keep ? tn_subst(ctx, keep, &fresh) : tn_bool(ctx, true);

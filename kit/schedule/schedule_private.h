@@ -81,6 +81,9 @@ tnk_each_block(tnk_item *i, void (*fn)(tnk_item *block, void *user), void *user)
 /* Replaces a loop variable in everything below `i`. */
 void
 tnk_item_subst(tnk_sch *s, tnk_item *i, const tn_expr *var, const tn_expr *value);
+/* Adds a condition to the predicates of all blocks in `i`. */
+void
+tnk_item_guard(tnk_sch *s, tnk_item *i, const tn_expr *cond);
 /* An analyzer that knows the function's symbols, and the ranges of the loops around `i`, but not of
  * `i` itself: that a loop runs at all is known within it alone. */
 tn_arith *

@@ -368,6 +368,74 @@ marks(void **state)
     illegal("no axis 2");
 }
 
+static void
+split_into_several(void **state)
+{
+    (void)state;
+    tnk_item *out[3];
+    int64_t extent = 0;
+    begin("symbolic_add");
+    block("T_add");
+    assert_true(tnk_split_n(s, l[1], (int64_t[]){-1, 4, 2}, 3, out));
+    assert_true(tnk_loop_extent(out[1], &extent));
+    assert_int_equal(extent, 4);
+    assert_true(tnk_split_n(s, l[0], (int64_t[]){2, -1}, 2, out));
+    assert_true(tnk_loop_extent(out[0], &extent));
+    assert_int_equal(extent, 2);
+    legal("split(T_add, ax1, [-1, 4, 2])");
+    begin("symbolic_add");
+    block("T_add");
+    assert_false(tnk_split_n(s, l[1], (int64_t[]){4, 2}, 2, out));
+    illegal("may be less than its extent");
+    begin("symbolic_add");
+    block("T_add");
+    assert_false(tnk_split_n(s, l[1], (int64_t[]){-1, -1}, 2, out));
+    illegal("more than one factor is left open");
+}
+
+static void
+relations(void **state)
+{
+    (void)state;
+    tnk_item *out[4];
+    begin("softmax");
+    tnk_item *norm = block("T_softmax_norm");
+    assert_int_equal(tnk_sch_producers(s, norm, out, 4), 2);
+    assert_string_equal(tnk_item_name(out[0]), "T_softmax_exp");
+    assert_string_equal(tnk_item_name(out[1]), "T_softmax_expsum");
+    assert_int_equal(tnk_sch_consumers(s, out[0], out, 4), 2);
+    assert_int_equal(tnk_sch_consumers(s, norm, out, 4), 0);
+    assert_int_equal(tnk_sch_output_blocks(s, out, 4), 1);
+    assert_ptr_equal(out[0], norm);
+    assert_int_equal(tnk_sch_child_blocks(s, l[0], out, 4), 1);
+}
+
+static void
+reindex(void **state)
+{
+    (void)state;
+    begin("conv_3x3");
+    tnk_item *b = block("conv2d_nchw");
+    const tn_node *pad = tnk_block_output(tnk_sch_block(s, "pad_temp")), *out = tnk_block_output(b);
+    tnk_item *copy = tnk_reindex(s, b, pad);
+    assert_non_null(copy);
+    assert_string_equal(tnk_item_name(copy), "pad_temp_reindex");
+    assert_non_null(tnk_reindex(s, b, out));
+    legal("reindex(conv2d_nchw, conv2d_nchw)");
+    begin("conv_3x3");
+    assert_null(tnk_reindex(s, block("pad_temp"), out));
+    illegal("does not access");
+    begin("matmul");
+    b = block("T_matmul");
+    assert_non_null(tnk_decompose_reduction(s, b, l[2]));
+    assert_null(tnk_reindex(s, b, tnk_block_output(b)));
+    illegal("writes 'T_matmul' too");
+    begin("conv_3x3");
+    b = block("pad_temp");
+    assert_null(tnk_reindex(s, b, tn_as_prim_func(func)->buffers.at[0]));
+    illegal("may lie outside of");
+}
+
 int
 main(void)
 {
@@ -377,6 +445,9 @@ main(void)
         cmocka_unit_test(reverse_compute_at),
         cmocka_unit_test(reverse_compute_inline),
         cmocka_unit_test(rfactor),
+        cmocka_unit_test(split_into_several),
+        cmocka_unit_test(relations),
+        cmocka_unit_test(reindex),
         cmocka_unit_test(marks),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -83,8 +83,8 @@ one_primitive(tnk_sch *s)
     static const tn_for_kind kinds[] = {TN_FOR_PARALLEL, TN_FOR_VECTORIZED, TN_FOR_UNROLLED,
                                         TN_FOR_SERIAL};
     tnk_item *b = pick_block(s);
-    uint32_t what = below(15);
-    if (n_loops == 0 && (what < 7 || (what >= 11 && what <= 13)))
+    uint32_t what = below(17);
+    if (n_loops == 0 && (what < 7 || (what >= 11 && what <= 14)))
         return;
     tnk_item *l = n_loops ? loops[below(n_loops)] : NULL;
     switch (what) {
@@ -143,6 +143,20 @@ one_primitive(tnk_sch *s)
     case 13:
         (void)tnk_rfactor(s, l, (int)below(3));
         break;
+    case 14: {
+        static const int64_t shapes[][3] = {{-1, 2, 3}, {2, -1, 4}, {3, 2, -1}, {4, 4, 40}};
+        tnk_item *three[3];
+        (void)tnk_split_n(s, l, shapes[below(4)], 3, three);
+        break;
+    }
+    case 15: {
+        const tn_block *blk = tnk_item_block(b);
+        uint32_t at = below(blk->reads.n + blk->writes.n);
+        const tn_node *r =
+            at < blk->reads.n ? blk->reads.at[at] : blk->writes.at[at - blk->reads.n];
+        (void)tnk_reindex(s, b, tn_as_buffer_region(r)->buffer);
+        break;
+    }
     default:
         (void)tnk_reverse_compute_inline(s, b);
     }

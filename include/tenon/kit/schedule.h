@@ -80,11 +80,26 @@ tnk_block_output(const tnk_item *block);
 TNB_EXPORT bool
 tnk_sch_is_param(const tnk_sch *s, const tn_node *buffer);
 
+/* Blocks that write what a block reads, or read what it writes; those in a loop, at any depth; those
+ * that write parameters of the function. In order of execution; the count (at most max are written). */
+TNB_EXPORT uint32_t
+tnk_sch_producers(tnk_sch *s, const tnk_item *block, tnk_item **out, uint32_t max);
+TNB_EXPORT uint32_t
+tnk_sch_consumers(tnk_sch *s, const tnk_item *block, tnk_item **out, uint32_t max);
+TNB_EXPORT uint32_t
+tnk_sch_child_blocks(tnk_sch *s, const tnk_item *loop, tnk_item **out, uint32_t max);
+TNB_EXPORT uint32_t
+tnk_sch_output_blocks(tnk_sch *s, tnk_item **out, uint32_t max);
+
 /* ---- loops ---- */
 /* Splits by a constant factor: out[0] outer, out[1] inner. When the factor does not divide the
  * extent, blocks get a predicate. */
 TNB_EXPORT bool
 tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
+/* Splits into n loops, outermost first in `out`: one factor may be -1, the extent that remains. All
+ * extents may be symbolic; without a -1 the product has to be proved as large as the extent. */
+TNB_EXPORT bool
+tnk_split_n(tnk_sch *s, tnk_item *loop, const int64_t *factors, uint32_t n, tnk_item **out);
 /* As tnk_split for an extent that the factor does not divide, but the last turn is moved back so
  * that it ends with the extent: some elements are computed twice, none needs a test. Only for
  * blocks for which that makes no difference; factor <= extent. */
@@ -155,6 +170,11 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop);
  * becomes a neutral element. */
 TNB_EXPORT tnk_item *
 tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis);
+/* The block reads (or, if it writes it, writes) `buffer` through a copy that is indexed by those of
+ * the block's iterators that occur in its accesses, all of which have the same indices. Gives the
+ * block that copies, in a nest of its own before (or behind) the block's. */
+TNB_EXPORT tnk_item *
+tnk_reindex(tnk_sch *s, tnk_item *block, const tn_node *buffer);
 /* An annotation of a block; value NULL removes. */
 TNB_EXPORT bool
 tnk_annotate_block(tnk_sch *s, tnk_item *block, const char *key, const tn_node *value);
