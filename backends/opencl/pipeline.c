@@ -27,6 +27,7 @@ const char *const opencl_legalize[] = {
     "FuseOps",
     "FuseTIR",
     "DeadCodeElimination",
+    "ApplyDefaultSchedule{rules=[Reduction,GeneralReduction,RMSNorm,Fallback]}",
     NULL,
 };
 
@@ -39,10 +40,13 @@ const char *const opencl_finalize[] = {
 
 /* From a scheduled tensor program to what a code generator reads. */
 const char *const opencl_lower[] = {
+    "LowerCrossThreadReduction",
     "LowerInitBlock",
     "LowerMatchBuffer",
     "ConvertBlocksToOpaque",
     "Simplify",
+    "ThreadSync",
+    "UnifyThreadBinding",
     "PlanAndUpdateBufferAllocationLocation",
     "CompactBufferAllocation",
     "FlattenBuffer",

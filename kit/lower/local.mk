@@ -2,6 +2,7 @@
 kit_libtenon_kit_la_SOURCES += \
 	kit/lower/compact_buffer.c \
 	kit/lower/convert_blocks.c \
+	kit/lower/cross_thread_reduction.c \
 	kit/lower/flatten_buffer.c \
 	kit/lower/hoist_if.c \
 	kit/lower/kernel.c \
@@ -20,5 +21,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/simplify.c \
 	kit/lower/split_host_device.c \
 	kit/lower/stmt.c \
+	kit/lower/thread_sync.c \
+	kit/lower/unify_thread_binding.c \
 	kit/lower/unroll_loop.c \
 	kit/lower/vectorize_loop.c

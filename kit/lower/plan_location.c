@@ -49,6 +49,16 @@ put(tn_ctx *ctx, const tn_stmt *alloc, const tn_stmt *s)
     return tn_seqv(ctx, alloc, s, NULL);
 }
 
+/* Whether each block, or thread, has such a buffer of its own. */
+static bool
+is_own_memory(const tn_node *buffer, const char *tag)
+{
+    const char *scope = tn_as_buffer(buffer)->scope;
+    bool shared = scope && !strncmp(scope, "shared", 6),
+         local = scope && !strncmp(scope, "local", 5);
+    return local || (shared && tag && !strncmp(tag, "blockIdx", 8));
+}
+
 /* `s` with the allocation inside, as deep as allowed. */
 static const tn_stmt *
 sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, const tn_stmt *s)
@@ -77,9 +87,19 @@ sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, 
     }
     if (s->kind == TN_KIND_FOR) {
         const tn_for_loop *f = (const tn_for_loop *)s;
+        /* a block has memory of its own, a thread too unless it is shared */
+        if (f->for_kind == TN_FOR_THREAD_BINDING) {
+            if (!is_own_memory(buffer, f->thread_tag))
+                return put(ctx, alloc, s);
+            uint32_t frame = tn_arith_push(arith, NULL);
+            tn_arith_range(arith, f->var, f->min, f->extent);
+            const tn_stmt *inside = sink(ctx, arith, alloc, buffer, f->body);
+            tn_arith_pop(arith, frame);
+            return tnk_for_with(ctx, f, f->min, f->extent, inside);
+        }
         /* a vectorized loop has no room for an allocation */
-        if (f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_THREAD_BINDING ||
-            tn_uses(f->min, buffer) || tn_uses(f->extent, buffer))
+        if (f->for_kind == TN_FOR_VECTORIZED || tn_uses(f->min, buffer) ||
+            tn_uses(f->extent, buffer))
             return put(ctx, alloc, s);
         uint32_t mark = tn_arith_push(arith, NULL);
         tn_arith_range(arith, f->var, f->min, f->extent);

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LowerCrossThreadReduction: a reduction over loops that are bound to threads: each thread reduces its share, then all join theirs.
+ *
+ *     for k in range(4):                               for t in threadIdx.x(64):
+ *         for t in threadIdx.x(64):                        own = 0
+ *             with T.sblock("C"):                          for k in range(4): own += A[k * 64 + t]      (block C)
+ *                 vk = T.axis.reduce(256, k * 64 + t)  =>  red[t] = own; barrier
+ *                 with T.init(): C[0] = 0                  if t < 32: red[t] += red[t + 32]; barrier ...
+ *                 C[0] = C[0] + A[vk]                      if t == 0: C[0] = red[0]
+ *
+ * The tree is made of one step for each bit of the number of threads, behind a first step for what is more than a power of two.
+ * `red` is shared memory, one row for each thread that has a reduction of its own. A result in scope "local" is given to all
+ * threads, another is written by the first. Conditions guard what a thread adds, never the barriers. The result's init is
+ * joined in once, so it need not be neutral. Needs: blocks with init. A reduction that is no add, mul, min, max, and, or, or
+ * whose spatial loops lie inside of its own, is an error.
+ */
+#include "lower.h"
+
+enum { MAX_LOOPS = 64, ACCUMULATION = 3 /* place among the statements made */ };
+
+typedef struct state {
+    tn_ctx *ctx;
+    const char *func;
+    const tn_for_loop *loops[MAX_LOOPS]; /* around the statement at hand */
+    uint32_t n;
+    bool failed;
+} state;
+
+/* One reduction being lowered. */
+typedef struct reduction {
+    const tn_block_realize *realize;
+    const tn_block *block;
+    const tn_buffer_store *store;
+    const tn_expr *value; /* what is joined */
+    tn_kind op;
+    const tn_for_loop *inner[MAX_LOOPS]; /* loops from the place of the change down to the block */
+    uint32_t n_inner;
+    const tn_node *own; /* the thread's share */
+} reduction;
+
+static bool
+is_thread(const tn_for_loop *f)
+{
+    return f->for_kind == TN_FOR_THREAD_BINDING && f->thread_tag &&
+           !strncmp(f->thread_tag, "threadIdx", 9);
+}
+
+/* Whether a variable decides which part of the reduction an instance of the block is. */
+static bool
+reduces_over(const tn_block_realize *r, const tn_expr *var)
+{
+    const tn_block *b = tn_as_block(r->block);
+    for (uint32_t i = 0; i < b->iters.n && i < r->values.n; i++)
+        if (tn_as_iter_var(b->iters.at[i])->iter_kind == TN_ITER_REDUCE &&
+            tn_uses(r->values.at[i], var))
+            return true;
+    return false;
+}
+
+static bool
+spans(const tn_block_realize *r, const tn_expr *var)
+{
+    for (uint32_t i = 0; i < r->values.n; i++)
+        if (tn_uses(r->values.at[i], var))
+            return true;
+    return tn_uses(r->predicate, var);
+}
+
+/* ---- finding ---- */
+
+typedef struct search {
+    state *st;
+    const tn_for_loop *path[MAX_LOOPS];
+    uint32_t n;
+    reduction *out;
+    uint32_t found;
+    bool nested; /* another loop than those on the path to the block uses it */
+} search;
+
+static bool
+is_cross_thread(const state *st, const search *s, const tn_block_realize *r)
+{
+    const tn_block *b = tn_as_block(r->block);
+    if (!b->init)
+        return false;
+    for (uint32_t i = 0; i < st->n; i++)
+        if (is_thread(st->loops[i]) && reduces_over(r, st->loops[i]->var))
+            return true;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (is_thread(s->path[i]) && reduces_over(r, s->path[i]->var))
+            return true;
+    return false;
+}
+
+static void
+find(search *s, const tn_stmt *x)
+{
+    if (!x)
+        return;
+    switch ((int)x->kind) {
+    case TN_KIND_SEQ:
+        for (uint32_t i = 0; i < tn_as_seq(x)->stmts.n; i++)
+            find(s, tn_as_seq(x)->stmts.at[i]);
+        return;
+    case TN_KIND_FOR:
+        if (s->n == MAX_LOOPS)
+            return;
+        s->path[s->n++] = tn_as_for_loop(x);
+        find(s, tn_as_for_loop(x)->body);
+        s->n--;
+        return;
+    case TN_KIND_IF_STMT:
+        find(s, tn_as_if_stmt(x)->then_case);
+        find(s, tn_as_if_stmt(x)->else_case);
+        return;
+    case TN_KIND_ATTR_STMT:
+        find(s, tn_as_attr_stmt(x)->body);
+        return;
+    case TN_KIND_BLOCK_REALIZE: {
+        const tn_block_realize *r = tn_as_block_realize(x);
+        if (!is_cross_thread(s->st, s, r)) {
+            find(s, tn_as_block(r->block)->body);
+            return;
+        }
+        if (s->found++ == 0) {
+            s->out->realize = r;
+            s->out->block = tn_as_block(r->block);
+            memcpy(s->out->inner, s->path, s->n * sizeof *s->path);
+            s->out->n_inner = s->n;
+        }
+        return;
+    }
+    default:
+        return;
+    }
+}
+
+static bool
+is_result(state *st, const tn_expr *e, const tn_buffer_store *s)
+{
+    const tn_buffer_load *l = tn_as_buffer_load(e);
+    if (!l || l->buffer != s->buffer || l->indices.n != s->indices.n)
+        return false;
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        if (!tn_equal(st->ctx, l->indices.at[i], s->indices.at[i], false, NULL))
+            return false;
+    return true;
+}
+
+static bool
+match_reducer(state *st, reduction *r)
+{
+    const tn_buffer_store *s = tn_as_buffer_store(r->block->body),
+                          *init = tn_as_buffer_store(r->block->init);
+    const tn_binary *b = s ? tn_as_binary(s->value) : NULL;
+    static const tn_kind kinds[] = {TN_KIND_ADD, TN_KIND_MUL, TN_KIND_MIN,
+                                    TN_KIND_MAX, TN_KIND_AND, TN_KIND_OR};
+    bool known = false;
+    for (size_t i = 0; b && i < sizeof kinds / sizeof *kinds; i++)
+        known |= s->value->kind == kinds[i];
+    if (known && init && init->buffer == s->buffer && tn_as_buffer(s->buffer)->dtype.lanes == 1) {
+        r->store = s;
+        r->op = (tn_kind)s->value->kind;
+        r->value = is_result(st, b->a, s) ? b->b : is_result(st, b->b, s) ? b->a : NULL;
+        if (r->value && !tn_uses(r->value, s->buffer))
+            return true;
+    }
+    tn_error(st->ctx, TN_NODE(r->block)->loc, TNB_UNSUPPORTED,
+             "'%s': block '%s' reduces over threads by something that they cannot join", st->func,
+             r->block->name);
+    tnb_diag_hint(tn_diags(st->ctx),
+                  "add, mul, min, max, and, or can be; let one thread reduce the rest");
+    return false;
+}
+
+/* ---- values ---- */
+
+/* What changes nothing when it is joined in. */
+static const tn_expr *
+neutral(tn_ctx *ctx, tn_kind op, tnb_dtype d)
+{
+    bool f = tnb_dtype_is_float(d);
+    switch ((int)op) {
+    case TN_KIND_MUL:
+        return tn_literal(ctx, d, 1);
+    case TN_KIND_MAX:
+        return f ? tn_float_imm_of(ctx, d, -__builtin_inf()) : tn_min_value(ctx, d);
+    case TN_KIND_MIN:
+        return f ? tn_float_imm_of(ctx, d, __builtin_inf()) : tn_max_value(ctx, d);
+    case TN_KIND_AND:
+        return tn_bool(ctx, true);
+    case TN_KIND_OR:
+        return tn_bool(ctx, false);
+    default:
+        return tn_literal(ctx, d, 0);
+    }
+}
+
+static const tn_expr *
+at(tn_ctx *ctx, const tn_node *buffer, const tn_expr *i, const tn_expr *j)
+{
+    const tn_expr *idx[2] = {i, j};
+    return tn_load(ctx, buffer, tn_list_of(ctx, idx, j ? 2 : 1));
+}
+
+static const tn_stmt *
+put(tn_ctx *ctx, const tn_node *buffer, const tn_expr *i, const tn_expr *j, const tn_expr *v)
+{
+    const tn_expr *idx[2] = {i, j};
+    return tn_store(ctx, buffer, v, tn_list_of(ctx, idx, j ? 2 : 1));
+}
+
+static const tn_stmt *
+barrier(tn_ctx *ctx)
+{
+    const tn_expr *scope = tn_string(ctx, "shared");
+    return tn_evaluate_of(ctx, tn_intrin(ctx, "tvm_storage_sync", tn_list_of(ctx, &scope, 1)));
+}
+
+/* ---- the tree ---- */
+
+typedef struct threads {
+    const tn_expr *row, *lane; /* of `red`: which reduction, which share */
+    int64_t rows, lanes;
+} threads;
+
+/* The innermost loops of each thread index: those that reduce make the lanes, the others the rows. */
+static bool
+number_threads(state *st, const reduction *r, const tn_for_loop *const *loops, uint32_t n,
+               threads *t)
+{
+    tn_ctx *ctx = st->ctx;
+    *t = (threads){tn_i32(ctx, 0), tn_i32(ctx, 0), 1, 1};
+    for (uint32_t i = 0; i < n; i++) {
+        bool shadowed = false;
+        int64_t extent;
+        for (uint32_t k = i + 1; k < n; k++)
+            shadowed |= is_thread(loops[k]) && !strcmp(loops[k]->thread_tag, loops[i]->thread_tag);
+        if (!is_thread(loops[i]) || shadowed)
+            continue;
+        if (!tn_int_value(loops[i]->extent, &extent) || extent > 4096 || extent < 1) {
+            tn_error(ctx, TN_NODE(loops[i])->loc, TNB_UNSUPPORTED,
+                     "'%s': %s has %s threads; block '%s' reduces over threads, which needs their "
+                     "number",
+                     st->func, loops[i]->thread_tag, tn_text(ctx, loops[i]->extent),
+                     r->block->name);
+            return false;
+        }
+        const tn_expr *var = tn_sub(ctx, tn_cast_to(ctx, TNB_I32, loops[i]->var),
+                                    tn_cast_to(ctx, TNB_I32, loops[i]->min)),
+                      *size = tn_i32(ctx, (int32_t)extent);
+        bool lane = reduces_over(r->realize, loops[i]->var);
+        const tn_expr **index = lane ? &t->lane : &t->row;
+        *index = tn_add(ctx, tn_mul(ctx, *index, size), var);
+        *(lane ? &t->lanes : &t->rows) *= extent;
+    }
+    return true;
+}
+
+/* red[row, lane] op= red[row, lane + distance] by the first `below` lanes. */
+static const tn_stmt *
+step(tn_ctx *ctx, const reduction *r, const threads *t, const tn_node *red, int64_t below,
+     int64_t distance)
+{
+    const tn_expr *other = tn_add(ctx, t->lane, tn_i32(ctx, (int32_t)distance));
+    const tn_expr *v =
+        tn_bin(ctx, r->op, at(ctx, red, t->row, t->lane), at(ctx, red, t->row, other));
+    return tn_if_stmt_of(ctx, tn_cmp(ctx, TN_KIND_LT, t->lane, tn_i32(ctx, (int32_t)below)),
+                         put(ctx, red, t->row, t->lane, v), NULL);
+}
+
+static const tn_node *
+shared_buffer(state *st, const reduction *r, const threads *t)
+{
+    const tn_expr *dims[2] = {tn_i32(st->ctx, (int32_t)t->rows),
+                              tn_i32(st->ctx, (int32_t)t->lanes)};
+    return tn_buffer_new(st->ctx, tn_strf(st->ctx, "%s_red", r->block->name),
+                         tn_list_of(st->ctx, dims, 2), tn_as_buffer(r->store->buffer)->dtype,
+                         "shared");
+}
+
+/* Conditions under which a result is written: those that no part of the reduction decides. */
+static const tn_expr *
+result_condition(state *st, const reduction *r, const tn_for_loop *const *loops, uint32_t n,
+                 const tn_expr *e)
+{
+    if (!e || tn_is_int_const(e, 1))
+        return NULL;
+    if (e->kind == TN_KIND_AND)
+        return tn_and(st->ctx, result_condition(st, r, loops, n, tn_as_binary(e)->a),
+                      result_condition(st, r, loops, n, tn_as_binary(e)->b));
+    for (uint32_t i = 0; i < n; i++)
+        if (reduces_over(r->realize, loops[i]->var) && tn_uses(e, loops[i]->var))
+            return NULL;
+    return e;
+}
+
+static const tn_stmt *
+write_result(state *st, const reduction *r, const threads *t, const tn_node *red,
+             const tn_for_loop *const *loops, uint32_t n)
+{
+    tn_ctx *ctx = st->ctx;
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    const tn_expr *cond = result_condition(st, r, loops, n, r->realize->predicate);
+    tn_arith *arith = tn_arith_new(ctx);
+    for (uint32_t i = 0; i < n; i++)
+        tn_arith_range(arith, loops[i]->var, loops[i]->min, loops[i]->extent);
+    for (uint32_t i = 0; i < r->block->iters.n; i++) {
+        const tn_iter_var *iv = tn_as_iter_var(r->block->iters.at[i]);
+        if (iv->iter_kind == TN_ITER_REDUCE)
+            continue;
+        const tn_expr *v = tn_cast_to(ctx, tn_dtype_of(iv->var), r->realize->values.at[i]);
+        const tn_range *dom = tn_as_range(iv->dom);
+        const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, v, tn_add(ctx, dom->min, dom->extent));
+        tnb_ptrmap_set(&map, iv->var, v);
+        if (!tn_prove(arith, inside))
+            cond = tn_and(ctx, cond, inside);
+    }
+    const tn_buffer_store *init = tn_as_buffer_store(r->block->init);
+    tnb_dtype d = tn_as_buffer(r->store->buffer)->dtype;
+    const tn_expr *v = at(ctx, red, t->row, tn_i32(ctx, 0)),
+                  *start = tn_cast_to(ctx, d, init->value);
+    if (!tn_equal(ctx, start, neutral(ctx, r->op, d), false, NULL))
+        v = tn_bin(ctx, r->op, start, v);
+    const tn_stmt *s = tn_store(ctx, r->store->buffer, v, r->store->indices);
+    s = map.n ? tn_subst(ctx, s, &map) : s;
+    const char *scope = tn_as_buffer(r->store->buffer)->scope;
+    if (!scope || strncmp(scope, "local", 5))
+        cond = tn_and(ctx, cond, tn_cmp(ctx, TN_KIND_EQ, t->lane, tn_i32(ctx, 0)));
+    return cond ? tn_if_stmt_of(ctx, cond, s, NULL) : s;
+}
+
+/* ---- putting it together ---- */
+
+static const tn_node *
+accumulate(tn_rewriter *rw, const tn_node *n)
+{
+    reduction *r = rw->user;
+    if (n != TN_NODE(r->realize))
+        return NULL;
+    tn_ctx *ctx = rw->ctx;
+    const tn_expr *zero = tn_i32(ctx, 0);
+    const tn_node *own = tn_region_full(ctx, r->own);
+    tn_block b = *r->block;
+    b.init = NULL;
+    b.body =
+        put(ctx, r->own, zero, NULL, tn_bin(ctx, r->op, at(ctx, r->own, zero, NULL), r->value));
+    b.writes = tn_list_of(ctx, &own, 1);
+    TNB_VEC(const tn_node *) reads = {0};
+    TNB_PUSH(tn_scratch(ctx), reads, own);
+    for (uint32_t i = 0; i < b.reads.n; i++)
+        if (((const tn_buffer_region *)b.reads.at[i])->buffer != r->store->buffer)
+            TNB_PUSH(tn_scratch(ctx), reads, b.reads.at[i]);
+    b.reads = tn_list_of(ctx, reads.at, reads.n);
+    return tn_block_realize_of(ctx, r->realize->values, r->realize->predicate,
+                               tn_block_of(ctx, &b));
+}
+
+/* The threads that the block was alone in are around all of it now; its own loops stay (one inside
+ * the other, loops of one index stand for the same thread). */
+static const tn_stmt *
+in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n)
+{
+    tn_ctx *ctx = st->ctx;
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    for (uint32_t i = 0; i < r->n_inner; i++)
+        if (r->inner[i]->for_kind == TN_FOR_THREAD_BINDING)
+            tnb_ptrmap_set(&map, r->inner[i]->var,
+                           tn_var_new(ctx, tn_var_name(r->inner[i]->var), r->inner[i]->var->type));
+    for (uint32_t i = 0; map.n && i < n; i++)
+        if (i != ACCUMULATION)
+            at[i] = tn_subst(ctx, at[i], &map);
+    const tn_stmt *all = tn_seq_of(ctx, tn_list_of(ctx, at, n));
+    for (uint32_t i = r->n_inner; i-- > 0;) {
+        const tn_for_loop *f = r->inner[i];
+        if (f->for_kind == TN_FOR_THREAD_BINDING)
+            all = tn_for(ctx, tnb_ptrmap_get(&map, f->var), f->min, f->extent,
+                         TN_FOR_THREAD_BINDING, f->thread_tag, f->annotations, all);
+    }
+    return all;
+}
+
+static const tn_stmt *
+lower(state *st, reduction *r, const tn_stmt *s)
+{
+    tn_ctx *ctx = st->ctx;
+    tnb_arena *a = tn_scratch(ctx);
+    /* loops inside of the reduction's own that do not reduce have to be threads */
+    bool reducing = false;
+    for (uint32_t i = 0; i < r->n_inner; i++) {
+        bool own = reduces_over(r->realize, r->inner[i]->var);
+        reducing |= own && !is_thread(r->inner[i]);
+        if (!reducing || own || is_thread(r->inner[i]) || !spans(r->realize, r->inner[i]->var))
+            continue;
+        tn_error(ctx, TN_NODE(r->block)->loc, TNB_UNSUPPORTED,
+                 "'%s': block '%s' reduces over threads around its spatial loop '%s'", st->func,
+                 r->block->name, tn_var_name(r->inner[i]->var));
+        tnb_diag_hint(tn_diags(ctx), "reorder the loops: spatial ones first");
+        return NULL;
+    }
+    if (!match_reducer(st, r))
+        return NULL;
+    const tn_for_loop *loops[2 * MAX_LOOPS];
+    memcpy(loops, st->loops, st->n * sizeof *loops);
+    memcpy(loops + st->n, r->inner, r->n_inner * sizeof *loops);
+    uint32_t n = st->n + r->n_inner;
+    threads t;
+    if (!number_threads(st, r, loops, n, &t))
+        return NULL;
+    tnb_dtype d = tn_as_buffer(r->store->buffer)->dtype;
+    const tn_expr *zero = tn_i32(ctx, 0), *one = tn_i32(ctx, 1);
+    r->own = tn_buffer_new(ctx, tn_strf(ctx, "%s_own", r->block->name), tn_list_of(ctx, &one, 1), d,
+                           "local");
+    const tn_node *red = shared_buffer(st, r, &t);
+    TNB_VEC(const tn_stmt *) out = {0};
+    TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, r->own, NULL));
+    TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, red, NULL));
+    TNB_PUSH(a, out, put(ctx, r->own, zero, NULL, neutral(ctx, r->op, d)));
+    tn_rewriter rw = {.ctx = ctx, .user = r, .pre = accumulate};
+    TNB_PUSH(a, out, tn_rewrite(&rw, s));
+    for (uint32_t i = 0; i < st->n; i++) /* the turn before may still be read */
+        if (st->loops[i]->for_kind != TN_FOR_THREAD_BINDING) {
+            TNB_PUSH(a, out, barrier(ctx));
+            break;
+        }
+    TNB_PUSH(a, out, put(ctx, red, t.row, t.lane, at(ctx, r->own, zero, NULL)));
+    TNB_PUSH(a, out, barrier(ctx));
+    int64_t power = 1;
+    while (power * 2 <= t.lanes)
+        power *= 2;
+    if (power < t.lanes) {
+        TNB_PUSH(a, out, step(ctx, r, &t, red, t.lanes - power, power));
+        TNB_PUSH(a, out, barrier(ctx));
+    }
+    for (int64_t half = power / 2; half > 0; half /= 2) {
+        TNB_PUSH(a, out, step(ctx, r, &t, red, half, half));
+        TNB_PUSH(a, out, barrier(ctx));
+    }
+    TNB_PUSH(a, out, write_result(st, r, &t, red, loops, n));
+    return in_threads(st, r, out.at, out.n);
+}
+
+static const tn_stmt *
+walk(state *st, const tn_stmt *s);
+
+/* The loop, or block, that a change begins at: the outermost that the reduction runs over. */
+static const tn_stmt *
+change_here(state *st, const tn_stmt *s)
+{
+    const tn_for_loop *f = tn_as_for_loop(s);
+    reduction *r = TNB_NEW(tn_scratch(st->ctx), reduction);
+    search look = {.st = st, .out = r};
+    find(&look, s);
+    if (!look.found)
+        return NULL;
+    if (f &&
+        (is_thread(f) || f->for_kind == TN_FOR_THREAD_BINDING || !reduces_over(r->realize, f->var)))
+        return NULL;
+    if (look.found > 1) {
+        tn_error(st->ctx, s->loc, TNB_UNSUPPORTED,
+                 "'%s': one loop holds %u reductions over threads", st->func, look.found);
+        tnb_diag_hint(tn_diags(st->ctx), "give each a loop of its own");
+        st->failed = true;
+        return s;
+    }
+    const tn_stmt *n = lower(st, r, s);
+    st->failed |= !n;
+    return n ? n : s;
+}
+
+static const tn_stmt *
+in_loop(state *st, const tn_for_loop *f)
+{
+    if (st->n == MAX_LOOPS)
+        return TN_NODE(f);
+    st->loops[st->n++] = f;
+    const tn_stmt *body = walk(st, f->body);
+    st->n--;
+    return tnk_for_with(st->ctx, f, f->min, f->extent, body);
+}
+
+static const tn_stmt *
+walk(state *st, const tn_stmt *s)
+{
+    tn_ctx *ctx = st->ctx;
+    if (!s || st->failed)
+        return s;
+    switch ((int)s->kind) {
+    case TN_KIND_SEQ: {
+        TNB_VEC(const tn_stmt *) v = {0};
+        bool changed = false;
+        for (uint32_t i = 0; i < tn_as_seq(s)->stmts.n; i++) {
+            TNB_PUSH(tn_scratch(ctx), v, walk(st, tn_as_seq(s)->stmts.at[i]));
+            changed |= v.at[i] != tn_as_seq(s)->stmts.at[i];
+        }
+        return changed ? tn_seq_of(ctx, tn_list_of(ctx, v.at, v.n)) : s;
+    }
+    case TN_KIND_FOR: {
+        const tn_stmt *n = change_here(st, s);
+        return n ? n : in_loop(st, tn_as_for_loop(s));
+    }
+    case TN_KIND_IF_STMT: {
+        const tn_if_stmt *i = tn_as_if_stmt(s);
+        const tn_stmt *a = walk(st, i->then_case), *b = walk(st, i->else_case);
+        return a == i->then_case && b == i->else_case ? s : tn_if_stmt_of(ctx, i->cond, a, b);
+    }
+    case TN_KIND_ATTR_STMT: {
+        const tn_attr_stmt *t = tn_as_attr_stmt(s);
+        const tn_stmt *body = walk(st, t->body);
+        return body == t->body ? s : tn_attr_of(ctx, t->node, t->key, t->value, body);
+    }
+    case TN_KIND_BLOCK_REALIZE: {
+        const tn_block_realize *r = tn_as_block_realize(s);
+        search none = {.st = st};
+        if (is_cross_thread(st, &none, r))
+            return change_here(st, s);
+        tn_block b = *tn_as_block(r->block);
+        const tn_stmt *body = walk(st, b.body);
+        if (body == b.body)
+            return s;
+        b.body = body;
+        return tn_block_realize_of(ctx, r->values, r->predicate, tn_block_of(ctx, &b));
+    }
+    default:
+        return s;
+    }
+}
+
+static const tn_node *
+lower_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+           void *user)
+{
+    (void)m;
+    (void)user;
+    const tn_prim_func *f = tn_as_prim_func(func);
+    state *st = TNB_NEW(tn_scratch(pc->ctx), state);
+    *st = (state){.ctx = pc->ctx, .func = name};
+    const tn_stmt *body = walk(st, f->body);
+    return st->failed || tn_is_error(body) ? NULL : tnk_func_with_body(pc->ctx, f, body);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tn_map_functions(pc, m, TN_PRIM_FUNCS, lower_func, NULL);
+}
+
+const tn_pass tnk_pass_cross_thread_reduction = {
+    .size = sizeof(tn_pass),
+    .name = "LowerCrossThreadReduction",
+    .doc = "Turns reductions over threads into each thread's share and a tree in shared memory.",
+    .keeps = TN_KEEPS_TOLERANCE,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ThreadSync: barriers between what the threads of a block write to shared memory and what others read there.
+ *
+ *     for t in threadIdx.x(64): S[t] = A[t]                  for t in threadIdx.x(64): S[t] = A[t]
+ *     for t in threadIdx.x(64): B[t] = S[63 - t]      =>     T.tvm_storage_sync("shared")
+ *                                                            for t in threadIdx.x(64): B[t] = S[63 - t]
+ *
+ * Two accesses of one buffer conflict if one of them writes, unless each thread meets its own element alone in both. A barrier
+ * stands in front of the statement that ends a conflict, as far outside as the conflict allows; a loop whose turns conflict with
+ * each other has one inside. What only some threads run (conditions and extents that depend on threadIdx or on memory of a
+ * thread) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Needs: no blocks.
+ */
+#include "lower.h"
+
+typedef struct access {
+    const tn_node *buffer;
+    tn_list indices; /* in terms of one variable for each thread index */
+    bool write, own; /* own: no two threads meet there, and all run it */
+} access;
+
+typedef struct accesses {
+    TNB_VEC(access) v;
+} accesses;
+
+enum { MAX_TAGS = 6 };
+
+/* The threads met so far. */
+typedef struct thread_indices {
+    const char *tags[MAX_TAGS];
+    const tn_expr *vars[MAX_TAGS], *extents[MAX_TAGS]; /* one variable for each index */
+    uint32_t n;
+    tnb_ptrmap loops;     /* variable of a loop -> that of its thread index */
+    tnb_ptrmap divergent; /* variables that differ between threads */
+} thread_indices;
+
+typedef struct sync {
+    tn_ctx *ctx;
+    const char *func;
+    thread_indices *threads;
+    uint32_t guards;  /* conditions around the statement at hand that only some threads meet */
+    accesses pending; /* since the last barrier */
+    accesses lead;    /* before the first one */
+    bool barrier;     /* there was one */
+    uint32_t inserted;
+    bool failed;
+} sync;
+
+static bool
+is_barrier(const tn_stmt *s)
+{
+    const tn_evaluate *e = tn_as_evaluate(s);
+    const tn_call *c = e ? tn_as_call(e->value) : NULL;
+    const tn_string_imm *scope = c && c->args.n ? tn_as_string_imm(c->args.at[0]) : NULL;
+    return c && tn_is_call_to(e->value, "tirx.tvm_storage_sync") &&
+           (!scope || !strncmp(scope->value, "shared", 6));
+}
+
+static tn_walk_step
+find_shared(void *user, const tn_node *n)
+{
+    tn_list idx;
+    const tn_node *b = tnk_accessed(n, &idx);
+    const char *scope = b ? tn_as_buffer(b)->scope : NULL;
+    if (!is_barrier(n) && !(scope && !strncmp(scope, "shared", 6)))
+        return TN_WALK_ON;
+    *(bool *)user = true;
+    return TN_WALK_STOP;
+}
+
+static bool
+is_concerned(const tn_stmt *s)
+{
+    bool found = false;
+    if (s)
+        tn_walk(s, TN_WALK_ONCE, find_shared, NULL, &found);
+    return found;
+}
+
+/* ---- what differs between threads ---- */
+
+typedef struct differ {
+    sync *st;
+    bool yes;
+} differ;
+
+static tn_walk_step
+find_divergent(void *user, const tn_node *n)
+{
+    differ *d = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    const char *scope = l ? tn_as_buffer(l->buffer)->scope : NULL;
+    d->yes |= tn_is_var(n) && tnb_ptrmap_has(&d->st->threads->divergent, n);
+    d->yes |= scope && (!strncmp(scope, "local", 5) || !strncmp(scope, "warp", 4));
+    return d->yes ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+static bool
+differs(sync *st, const tn_expr *e)
+{
+    differ d = {st, false};
+    if (e)
+        tn_walk(e, TN_WALK_ONCE, find_divergent, NULL, &d);
+    return d.yes;
+}
+
+static void
+enter_thread(sync *st, const tn_for_loop *f)
+{
+    thread_indices *t = st->threads;
+    uint32_t i = 0;
+    while (i < t->n && strcmp(t->tags[i], f->thread_tag))
+        i++;
+    if (i == MAX_TAGS)
+        return;
+    if (i == t->n) {
+        t->tags[i] = f->thread_tag;
+        t->vars[i] = tn_var_new(st->ctx, f->thread_tag, f->var->type);
+        t->extents[i] = f->extent;
+        t->n++;
+    }
+    tnb_ptrmap_set(&t->loops, f->var, tn_cast_to(st->ctx, tn_dtype_of(f->var), t->vars[i]));
+    if (!strncmp(f->thread_tag, "threadIdx", 9) && !tn_is_int_const(f->extent, 1))
+        tnb_ptrmap_set(&t->divergent, f->var, f->var);
+}
+
+/* ---- accesses ---- */
+
+/* Whether no two threads of a block have the same element: the indices tell the threads apart. */
+static bool
+tells_threads_apart(sync *st, tn_list indices)
+{
+    const tn_expr *vars[MAX_TAGS], *extents[MAX_TAGS];
+    uint32_t n = 0;
+    const thread_indices *all = st->threads;
+    for (uint32_t i = 0; i < all->n; i++)
+        if (!strncmp(all->tags[i], "threadIdx", 9) && !tn_is_int_const(all->extents[i], 1)) {
+            vars[n] = all->vars[i];
+            extents[n++] = all->extents[i];
+        }
+    tnb_ptrmap zero;
+    tnb_ptrmap_init(&zero, tn_scratch(st->ctx));
+    for (uint32_t i = 0; i < indices.n; i++) {
+        tn_list fv = tn_free_vars(st->ctx, indices.at[i], true);
+        for (uint32_t k = 0; k < fv.n; k++) {
+            bool thread = false;
+            for (uint32_t t = 0; t < n; t++)
+                thread |= vars[t] == fv.at[k];
+            if (!tn_is_var(fv.at[k]))
+                return false;
+            if (!thread)
+                tnb_ptrmap_set(&zero, fv.at[k], tn_int_imm_of(st->ctx, tn_dtype_of(fv.at[k]), 0));
+        }
+    }
+    tn_arith *a = tn_arith_new(st->ctx);
+    for (uint32_t t = 0; t < n; t++)
+        tn_arith_range(a, vars[t], tn_int_imm_of(st->ctx, tn_dtype_of(vars[t]), 0), extents[t]);
+    const tn_expr **at = TNB_NEW_N(tn_scratch(st->ctx), const tn_expr *, indices.n + 1);
+    bool used[MAX_TAGS] = {0};
+    for (uint32_t i = 0; i < indices.n; i++) {
+        at[i] = tn_simplify(a, zero.n ? tn_subst(st->ctx, indices.at[i], &zero) : indices.at[i]);
+        for (uint32_t t = 0; t < n; t++)
+            used[t] |= tn_uses(at[i], vars[t]);
+    }
+    for (uint32_t t = 0; t < n; t++)
+        if (!used[t])
+            return false;
+    return tn_iter_map_check(a, at, indices.n, vars, extents, n, NULL, false);
+}
+
+typedef struct collection {
+    sync *st;
+    accesses *out;
+    uint32_t guards;
+} collection;
+
+static tn_walk_step
+collect_one(void *user, const tn_node *n)
+{
+    collection *c = user;
+    sync *st = c->st;
+    const tn_for_loop *f = tn_as_for_loop(n);
+    tn_list idx;
+    const tn_node *b = tnk_accessed(n, &idx);
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING)
+        enter_thread(st, f);
+    if (f && (differs(st, f->min) || differs(st, f->extent)))
+        tnb_ptrmap_set(&st->threads->divergent, f->var, f->var);
+    const tn_bind *bind = tn_as_bind(n);
+    if (bind && differs(st, bind->value))
+        tnb_ptrmap_set(&st->threads->divergent, bind->var, bind->var);
+    c->guards += n->kind == TN_KIND_IF_STMT;
+    if (!b || !tn_as_buffer(b)->scope || strncmp(tn_as_buffer(b)->scope, "shared", 6))
+        return TN_WALK_ON;
+    access a = {.buffer = b, .indices = idx, .write = n->kind == TN_KIND_BUFFER_STORE};
+    for (uint32_t i = 0; i < idx.n; i++)
+        a.indices =
+            tn_list_with(st->ctx, a.indices, i, tn_subst(st->ctx, idx.at[i], &st->threads->loops));
+    a.own = !c->guards && !st->guards && tells_threads_apart(st, a.indices);
+    TNB_PUSH(tn_scratch(st->ctx), c->out->v, a);
+    return TN_WALK_ON;
+}
+
+static tn_walk_step
+leave_one(void *user, const tn_node *n)
+{
+    ((collection *)user)->guards -= n->kind == TN_KIND_IF_STMT;
+    return TN_WALK_ON;
+}
+
+static void
+collect(sync *st, const tn_node *n, accesses *out)
+{
+    collection c = {st, out, 0};
+    if (n)
+        tn_walk(n, 0, collect_one, leave_one, &c);
+}
+
+static bool
+same_element(sync *st, const access *a, const access *b)
+{
+    if (!a->own || !b->own || a->indices.n != b->indices.n)
+        return false;
+    for (uint32_t i = 0; i < a->indices.n; i++)
+        if (!tn_equal(st->ctx, a->indices.at[i], b->indices.at[i], false, NULL))
+            return false;
+    return true;
+}
+
+/* carried: `b` is met in a later turn of the loop over this variable. */
+static bool
+conflict(sync *st, const accesses *x, const accesses *y, const tn_expr *carried)
+{
+    for (uint32_t i = 0; i < x->v.n; i++)
+        for (uint32_t k = 0; k < y->v.n; k++) {
+            const access *a = &x->v.at[i], *b = &y->v.at[k];
+            if (tn_as_buffer(a->buffer)->data != tn_as_buffer(b->buffer)->data ||
+                (!a->write && !b->write))
+                continue;
+            if (carried && a->write && b->write)
+                continue; /* what is never read between may be written in any order of turns */
+            bool moves = false;
+            for (uint32_t d = 0; carried && d < a->indices.n; d++)
+                moves |= tn_uses(a->indices.at[d], carried);
+            if (moves || !same_element(st, a, b))
+                return true;
+        }
+    return false;
+}
+
+static void
+join(sync *st, accesses *to, const accesses *from)
+{
+    for (uint32_t i = 0; i < from->v.n; i++)
+        TNB_PUSH(tn_scratch(st->ctx), to->v, from->v.at[i]);
+}
+
+/* ---- statements ---- */
+
+static const tn_stmt *
+walk(sync *st, const tn_stmt *s);
+
+static void
+passed(sync *st)
+{
+    st->pending = (accesses){0};
+    st->barrier = true;
+}
+
+static const tn_stmt *
+behind_barrier(sync *st, const tn_stmt *s)
+{
+    const tn_expr *scope = tn_string(st->ctx, "shared");
+    const tn_expr *call = tn_intrin(st->ctx, "tvm_storage_sync", tn_list_of(st->ctx, &scope, 1));
+    st->inserted++;
+    return tn_seqv(st->ctx, tn_evaluate_of(st->ctx, call), s, NULL);
+}
+
+static const tn_stmt *
+divergence(sync *st, const tn_stmt *s)
+{
+    tn_error(st->ctx, s->loc, TNB_INVALID,
+             "'%s': threads have to wait for each other inside of what only some of them run",
+             st->func);
+    tnb_diag_hint(tn_diags(st->ctx),
+                  "move the loop or condition that depends on threadIdx inside, or what it reads "
+                  "from shared memory in front of it");
+    st->failed = true;
+    return s;
+}
+
+/* A statement without barriers inside. */
+static const tn_stmt *
+leaf(sync *st, const tn_stmt *s)
+{
+    accesses a = {0};
+    collect(st, s, &a);
+    const tn_stmt *out = s;
+    if (conflict(st, &st->pending, &a, NULL)) {
+        out = behind_barrier(st, s);
+        passed(st);
+    }
+    if (!st->barrier)
+        join(st, &st->lead, &a);
+    join(st, &st->pending, &a);
+    return out;
+}
+
+/* What happens in `s` on its own: first and last accesses, and whether it needs or has barriers. */
+static sync
+rehearse(const sync *st, const tn_stmt *s, const accesses *before)
+{
+    sync t = *st;
+    t.pending = (accesses){0};
+    t.lead = (accesses){0};
+    if (before)
+        join(&t, &t.pending, before);
+    t.barrier = false;
+    t.inserted = 0;
+    (void)walk(&t, s);
+    return t;
+}
+
+static const tn_stmt *
+loop(sync *st, const tn_for_loop *f)
+{
+    if (f->for_kind == TN_FOR_THREAD_BINDING) {
+        enter_thread(st, f);
+        return tnk_for_with(st->ctx, f, f->min, f->extent, walk(st, f->body));
+    }
+    bool some = differs(st, f->min) || differs(st, f->extent);
+    if (some)
+        tnb_ptrmap_set(&st->threads->divergent, f->var, f->var);
+    st->guards += some;
+    sync once = rehearse(st, f->body, NULL);
+    bool carried = conflict(st, &once.pending, &once.lead, f->var);
+    const tn_stmt *out = TN_NODE(f);
+    st->failed |= once.failed;
+    if (st->failed) {
+    } else if (!once.inserted && !once.barrier && !carried) {
+        st->guards -= some;
+        return leaf(st, out);
+    } else if (some) {
+        out = divergence(st, out);
+    } else {
+        bool before = conflict(st, &st->pending, &once.lead, NULL);
+        if (!st->barrier)
+            join(st, &st->lead, &once.lead);
+        if (before)
+            passed(st);
+        const accesses outside = st->pending;
+        const tn_stmt *body = f->body;
+        if (carried) {
+            /* in front of the first access that meets what the turn before left */
+            sync t = *st;
+            t.pending = (accesses){0};
+            join(&t, &t.pending, &once.pending);
+            t.inserted = 0;
+            body = walk(&t, f->body);
+            st->pending = t.pending;
+            if (!t.inserted) {
+                body = behind_barrier(&t, body);
+                st->pending = once.pending;
+            }
+            st->failed |= t.failed;
+            st->inserted += t.inserted;
+        } else {
+            sync t = *st;
+            t.pending = (accesses){0};
+            body = walk(&t, f->body);
+            st->pending = t.pending;
+            st->failed |= t.failed;
+            st->inserted += t.inserted;
+        }
+        join(st, &st->pending, &outside); /* the loop may have no turn */
+        st->barrier = true;
+        out = tnk_for_with(st->ctx, f, f->min, f->extent, body);
+        if (before)
+            out = behind_barrier(st, out);
+    }
+    st->guards -= some;
+    return out;
+}
+
+static const tn_stmt *
+branch(sync *st, const tn_if_stmt *i)
+{
+    const tn_stmt *s = TN_NODE(i);
+    bool some = differs(st, i->cond);
+    st->guards += some;
+    sync a = rehearse(st, i->then_case, NULL), b = rehearse(st, i->else_case, NULL);
+    st->guards -= some;
+    st->failed |= a.failed || b.failed;
+    if (st->failed)
+        return s;
+    bool inside = a.inserted || b.inserted || a.barrier || b.barrier;
+    if (!inside)
+        return leaf(st, s);
+    if (some)
+        return divergence(st, s);
+    accesses cond = {0};
+    collect(st, i->cond, &cond);
+    bool before = conflict(st, &st->pending, &a.lead, NULL) ||
+                  conflict(st, &st->pending, &b.lead, NULL) ||
+                  conflict(st, &st->pending, &cond, NULL);
+    if (!st->barrier) {
+        join(st, &st->lead, &cond);
+        join(st, &st->lead, &a.lead);
+        join(st, &st->lead, &b.lead);
+    }
+    if (before)
+        passed(st);
+    join(st, &st->pending, &cond);
+    sync x = *st, y = *st;
+    x.pending = y.pending = (accesses){0};
+    const tn_stmt *then_case = walk(&x, i->then_case);
+    const tn_stmt *else_case = i->else_case ? walk(&y, i->else_case) : NULL;
+    join(st, &st->pending, &x.pending);
+    join(st, &st->pending, &y.pending);
+    st->barrier = true;
+    st->inserted += 1;
+    s = tn_if_stmt_of(st->ctx, i->cond, then_case, else_case);
+    return before ? behind_barrier(st, s) : s;
+}
+
+static const tn_stmt *
+walk(sync *st, const tn_stmt *s)
+{
+    if (!s || st->failed)
+        return s;
+    if (is_barrier(s)) {
+        if (st->guards)
+            return divergence(st, s);
+        passed(st);
+        return s;
+    }
+    const tn_bind *bind = tn_as_bind(s);
+    if (bind && differs(st, bind->value))
+        tnb_ptrmap_set(&st->threads->divergent, bind->var, bind->var);
+    if (!is_concerned(s))
+        return s;
+    switch ((int)s->kind) {
+    case TN_KIND_SEQ: {
+        const tn_seq *q = tn_as_seq(s);
+        TNB_VEC(const tn_stmt *) v = {0};
+        bool changed = false;
+        for (uint32_t i = 0; i < q->stmts.n; i++) {
+            TNB_PUSH(tn_scratch(st->ctx), v, walk(st, q->stmts.at[i]));
+            changed |= v.at[i] != q->stmts.at[i];
+        }
+        return changed ? tnk_seq(st->ctx, v.at, v.n) : s;
+    }
+    case TN_KIND_FOR:
+        return loop(st, tn_as_for_loop(s));
+    case TN_KIND_IF_STMT:
+        return branch(st, tn_as_if_stmt(s));
+    case TN_KIND_ATTR_STMT: {
+        const tn_attr_stmt *a = tn_as_attr_stmt(s);
+        const tn_stmt *body = walk(st, a->body);
+        return body == a->body ? s : tn_attr_of(st->ctx, a->node, a->key, a->value, body);
+    }
+    case TN_KIND_WHILE: {
+        st->guards++; /* how often is not known to be the same for all */
+        sync once = rehearse(st, tn_as_while_loop(s)->body, NULL);
+        st->guards--;
+        if (once.inserted || once.barrier || once.failed)
+            return divergence(st, s);
+        return leaf(st, s);
+    }
+    default:
+        return leaf(st, s);
+    }
+}
+
+static const tn_node *
+sync_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+          void *user)
+{
+    (void)m;
+    (void)user;
+    const tn_prim_func *f = tn_as_prim_func(func);
+    sync st = {.ctx = pc->ctx, .func = name};
+    st.threads = TNB_NEW(tn_scratch(pc->ctx), thread_indices);
+    tnb_ptrmap_init(&st.threads->loops, tn_scratch(pc->ctx));
+    tnb_ptrmap_init(&st.threads->divergent, tn_scratch(pc->ctx));
+    const tn_stmt *body = walk(&st, f->body);
+    return st.failed || tn_is_error(body) ? NULL : tnk_func_with_body(pc->ctx, f, body);
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tn_map_functions(pc, m, TN_PRIM_FUNCS, sync_func, NULL);
+}
+
+const tn_pass tnk_pass_thread_sync = {
+    .size = sizeof(tn_pass),
+    .name = "ThreadSync",
+    .doc = "Inserts barriers between conflicting accesses of shared memory.",
+    .keeps = TN_KEEPS_BITS,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};
