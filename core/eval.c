@@ -14,6 +14,7 @@ struct maker {
     const tn_node *dims;
     int64_t int_min, int_max; /* of integer elements */
     tnb_ptrmap symbols;       /* variable -> IntImm */
+    int64_t unknown;          /* what an unknown extent is: one number for all, so that they fit */
 };
 
 /* splitmix64 */
@@ -122,7 +123,7 @@ random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *
         int64_t ndim = tn_type_ndim(t) < 0 ? 1 : tn_type_ndim(t);
         const tn_node *some[64];
         for (int64_t i = 0; i < ndim && i < 64; i++)
-            some[i] = tn_i64(k->ctx, 2 + (int64_t)(next_random(k) % 4));
+            some[i] = tn_i64(k->ctx, k->unknown);
         return random_tensor(k, (tn_list){some, (uint32_t)ndim}, tn_type_dtype(t));
     }
     case TN_KIND_TY_PRIM:
@@ -134,7 +135,7 @@ random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *
         for (int64_t i = 0; i < n; i++) {
             if (known && !dim_value(k, dims.at[i], &v))
                 return tn_error_node(k->ctx);
-            at[i] = tn_i64(k->ctx, known ? v : 2 + (int64_t)(next_random(k) % 4));
+            at[i] = tn_i64(k->ctx, known ? v : k->unknown);
         }
         return tn_shape(k->ctx, (tn_list){at, (uint32_t)n});
     }
@@ -174,6 +175,7 @@ tn_random_args_within(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_
                       .dims = dims,
                       .int_min = int_min,
                       .int_max = int_max};
+    k.unknown = 2 + (int64_t)(seed % 4);
     tnb_ptrmap_init(&k.symbols, tn_scratch(ctx));
     const tn_function *f = tn_as_function(func);
     const tn_prim_func *p = tn_as_prim_func(func);

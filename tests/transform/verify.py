@@ -77,4 +77,14 @@ NORM = main(", ".join(["x: R.Tensor((2, 3, 4), \"float32\")"] + [f'{p}: R.Tensor
 for name in "DecomposeOpsForTraining", "DecomposeOpsForInference":
     for training in True, False:
         verified(f"{name}: batch_norm with training={training}", NORM.replace("TRAINING", str(training)), name, 1)
+verified("Tensors and shapes whose extents the types do not tell", """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(ndim=2, dtype="float32"), y: R.Tensor(dtype="float32"), s: R.Shape(ndim=2)) -> R.Tensor(dtype="float32"):
+        z = R.add(x, x)
+        z1 = R.add(x, x)
+        w = R.broadcast_to(R.add(y, z), s)
+        v = R.add(w, z1)
+        return v
+""", "CanonicalizeBindings, EliminateCommonSubexpr", 1)
 done()

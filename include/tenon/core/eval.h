@@ -79,8 +79,8 @@ typedef struct tn_evaluator {
 } tn_evaluator;
 
 /* Seeded random arguments for the function's parameters, symbolic extents chosen small (or as
- * `dims` says: Dict name -> int, may be NULL); an empty Tuple for an object of unknown type. False
- * after recording an error. */
+ * `dims` says: Dict name -> int, may be NULL), extents that a type does not tell all the same; an
+ * empty Tuple for an object of unknown type. False after recording an error. */
 TNB_EXPORT bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args);
 /* The same with integer elements between int_min and int_max (both included; 0 and 3 above). The
