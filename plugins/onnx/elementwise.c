@@ -363,10 +363,8 @@ import_where(onnx_node *n)
 
 /* ---- types ---- */
 
-/* x as `d`. To float8 what is too large becomes the largest number, unless attribute `saturate` is 0;
- * NaN stays. */
-static const tn_expr *
-cast_to(onnx_node *n, const tn_expr *x, tnb_dtype d)
+const tn_expr *
+onnx_cast_saturated(onnx_node *n, const tn_expr *x, tnb_dtype d)
 {
     double most;
     if (tn_is_error(x) || !tnb_dtype_is_float(d) || d.bits != 8 ||
@@ -396,7 +394,7 @@ import_cast(onnx_node *n)
         return onnx_fail(n, TNB_UNSUPPORTED,
                          "attribute 'to' is %d (%s), a type that is not supported", (int)to,
                          tnb_onnx_type_name(to));
-    return onnx_ret(n, cast_to(n, onnx_in(n, 0), d));
+    return onnx_ret(n, onnx_cast_saturated(n, onnx_in(n, 0), d));
 }
 
 static bool
@@ -406,7 +404,7 @@ import_cast_like(onnx_node *n)
     tnb_dtype d = onnx_in_dtype(n, 1);
     if (!d.bits)
         return onnx_fail(n, TNB_TYPE, "the dtype of input 1 is not known");
-    return onnx_ret(n, cast_to(n, onnx_in(n, 0), d));
+    return onnx_ret(n, onnx_cast_saturated(n, onnx_in(n, 0), d));
 }
 
 static bool

@@ -233,6 +233,10 @@ const tn_expr *
 onnx_const_ints(onnx_node *n, tnb_dtype d, const int64_t *v, uint32_t count);
 const tn_expr *
 onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d);
+/* The same; to float8 what is too large becomes the largest number, unless attribute `saturate` is 0;
+ * NaN stays. */
+const tn_expr *
+onnx_cast_saturated(onnx_node *n, const tn_expr *x, tnb_dtype d);
 const tn_expr *
 onnx_reshape(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims);
 const tn_expr *

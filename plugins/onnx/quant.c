@@ -86,13 +86,25 @@ quantize_blocks(onnx_node *n, const tn_expr *x, const tn_expr *scale, int64_t ax
     const tn_expr *y = onnx_bin(n, "divide", onnx_astype(n, x, TNB_F32),
                                 spread(n, onnx_astype(n, scale, TNB_F32), x, axis, size));
     if (!tnb_dtype_is_int(d))
-        return onnx_astype(n, y, d);
+        return onnx_cast_saturated(n, y, d);
     y = onnx_un(n, "round", y);
     if (onnx_has(n, 2))
         y = onnx_bin(n, "add", y, spread(n, onnx_astype(n, onnx_in(n, 2), TNB_F32), x, axis, size));
     bool sign = d.code == TNB_INT;
     double low = sign ? -ldexp(1, d.bits - 1) : 0, high = ldexp(1, d.bits - sign) - 1;
     return onnx_astype(n, onnx_clip(n, y, low, high), d);
+}
+
+/* To a float of 8 bits and less, which has no zero point: divided and rounded. */
+static const tn_expr *
+quantize_to_float(onnx_node *n, const tn_expr *x, const tn_expr *scale, int64_t axis, tnb_dtype d)
+{
+    int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
+    uint32_t k = 0;
+    for (int64_t i = axis + 1; axis >= 0 && i < rank && k < ONNX_MAX_DIMS; i++, k++)
+        axes[k] = k + 1;
+    scale = k ? onnx_unsqueeze(n, scale, axes, k) : scale;
+    return onnx_cast_saturated(n, onnx_bin(n, "divide", x, scale), d);
 }
 
 static bool
@@ -111,9 +123,11 @@ import_quantize(onnx_node *n)
                onnx_ret(n, quantize_blocks(n, x, scale, axis, size, d));
     if (!channel_axis(n, x, scale, &axis))
         return false;
+    x = onnx_astype(n, x, onnx_dtype(scale));
+    if (tnb_dtype_is_float(d))
+        return onnx_ret(n, quantize_to_float(n, x, scalar_if_one(n, scale), axis, d));
     const tn_expr *zp = scalar_if_one(n, zero_point(n, 2, scale, d));
-    return onnx_ret(n, quantize(n, onnx_astype(n, x, onnx_dtype(scale)), scalar_if_one(n, scale),
-                                zp, axis));
+    return onnx_ret(n, quantize(n, x, scalar_if_one(n, scale), zp, axis));
 }
 
 static const tn_expr *
