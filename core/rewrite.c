@@ -208,6 +208,16 @@ any_error(const tn_node *n)
     return tn_is_error(n->type);
 }
 
+/* Whether a call was given a shape that its operator does not know. */
+static bool
+was_told(const tn_node *now, const tn_type *inferred)
+{
+    const tn_ty_tensor *own = tn_as_ty_tensor(now->type), *t = tn_as_ty_tensor(inferred);
+    tn_list dims;
+    return now->kind == TN_KIND_CALL && own && t && tn_type_dims(now->type, &dims) &&
+           !tn_type_dims(inferred, &dims) && tnb_dtype_eq(own->dtype, t->dtype);
+}
+
 /* The type of the rebuilt node, whose own type has been rewritten. */
 static const tn_type *
 new_type(tn_rewriter *r, const tn_node *was, const tn_node *now)
@@ -219,7 +229,7 @@ new_type(tn_rewriter *r, const tn_node *was, const tn_node *now)
     tn_loc old = tn_at(r->ctx, was->loc);
     const tn_type *t = tn_infer(r->ctx, now);
     tn_at(r->ctx, old);
-    return t;
+    return was_told(now, t) ? now->type : t;
 }
 
 /* With `retype`: a function's result type that was its body's follows the body. */

@@ -197,6 +197,17 @@ scaled(tn_builder *b, const tn_expr *x, double v)
     return op2(b, "multiply", x, tn_scalar_constant(ctx, tn_type_dtype(x->type), v));
 }
 
+/* The moving average: of what it was, in whose dtype it stays, and the batch's. */
+static const tn_expr *
+moved(tn_builder *b, const tn_expr *old, const tn_expr *now, double momentum)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tnb_dtype d = tn_type_dtype(old->type);
+    if (!tnb_dtype_eq(tn_type_dtype(now->type), d))
+        now = op1(b, "astype", tn_dictv(ctx, "dtype", tn_dtype_value(ctx, d), NULL), now);
+    return op2(b, "add", scaled(b, old, 1 - momentum), scaled(b, now, momentum));
+}
+
 /* A vector as a tensor that broadcasts along `axis` of `ndim`. */
 static const tn_expr *
 along_axis(tn_builder *b, const tn_expr *v, int64_t axis, int64_t ndim)
@@ -230,8 +241,8 @@ legalize_batch_norm(tn_builder *b, const tn_call *call)
         const tn_node *attrs = tn_dictv(ctx, "axis", tn_int_array(ctx, others, n), NULL);
         mean = op1(b, "mean", attrs, x);
         var = op1(b, "variance", attrs, x);
-        new_mean = op2(b, "add", scaled(b, new_mean, 1 - momentum), scaled(b, mean, momentum));
-        new_var = op2(b, "add", scaled(b, new_var, 1 - momentum), scaled(b, var, momentum));
+        new_mean = moved(b, new_mean, mean, momentum);
+        new_var = moved(b, new_var, var, momentum);
     }
     tnb_dtype d = tn_type_dtype(x->type), own = tn_type_dtype(var->type), wide = emit_wide(own);
     const tn_node *widen = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, wide), NULL);

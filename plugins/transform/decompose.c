@@ -31,6 +31,16 @@ decompose_step(decomposer *d, const tn_expr *e)
 }
 
 const tn_expr *
+decompose_as(decomposer *d, const tn_expr *e, const tn_expr *like)
+{
+    tnb_dtype want = tn_type_dtype(like->type);
+    if (tn_is_error(e) || tn_is_error(like) || tnb_dtype_eq(tn_type_dtype(e->type), want))
+        return e;
+    const tn_node *attrs = tn_dictv(d->ctx, "dtype", tn_dtype_value(d->ctx, want), NULL);
+    return decompose_step(d, tn_call_opv(d->ctx, "astype", attrs, e, NULL));
+}
+
+const tn_expr *
 decompose_shape(decomposer *d, const tn_expr *shape, int64_t ndim)
 {
     tn_list values = {0};
@@ -65,7 +75,7 @@ apply(decomposer *d, const char *op, const tn_expr *a, const tn_expr *b)
 static const tn_expr *
 expanded(decomposer *d, const tn_expr *e, const int64_t *axes, uint32_t n)
 {
-    if (!n)
+    if (!n || tn_is_error(e))
         return e;
     const tn_node *attrs = tn_dictv(d->ctx, "axis", tn_int_array(d->ctx, axes, n), NULL);
     return decompose_step(d, tn_call_opv(d->ctx, "expand_dims", attrs, e, NULL));
@@ -77,16 +87,18 @@ decompose_normalized(decomposer *d, const tn_call *call, const tn_expr *x, const
                      const int64_t *expand, uint32_t n_expand)
 {
     tn_ctx *ctx = d->ctx;
-    const tn_expr *out = apply(d, "subtract", x, expanded(d, mean, expand, n_expand));
+    mean = expanded(d, decompose_as(d, mean, x), expand, n_expand);
+    const tn_expr *out = apply(d, "subtract", x, mean);
     const tn_expr *epsilon =
         tn_scalar_constant(ctx, tn_type_dtype(x->type), tn_call_float(call, "epsilon"));
-    const tn_expr *spread = apply(d, "add", expanded(d, var, expand, n_expand), epsilon);
+    var = expanded(d, decompose_as(d, var, x), expand, n_expand);
+    const tn_expr *spread = apply(d, "add", var, epsilon);
     spread = decompose_step(d, tn_call_opv(ctx, "sqrt", NULL, spread, NULL));
     out = apply(d, "divide", out, spread);
     if (gamma)
-        out = apply(d, "multiply", out, expanded(d, gamma, expand, n_expand));
+        out = apply(d, "multiply", out, expanded(d, decompose_as(d, gamma, x), expand, n_expand));
     if (beta)
-        out = apply(d, "add", out, expanded(d, beta, expand, n_expand));
+        out = apply(d, "add", out, expanded(d, decompose_as(d, beta, x), expand, n_expand));
     return out;
 }
 

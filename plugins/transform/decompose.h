@@ -10,6 +10,9 @@ typedef struct decomposer decomposer;
 /* Binds `e` to a new variable before the call. */
 const tn_expr *
 decompose_step(decomposer *d, const tn_expr *e);
+/* `e` in the dtype of `like`; itself if it has that. */
+const tn_expr *
+decompose_as(decomposer *d, const tn_expr *e, const tn_expr *like);
 tn_ctx *
 decompose_ctx(decomposer *d);
 
@@ -27,8 +30,8 @@ decompose_marked(decomposer *d, const tn_call *call, bool training);
 /* The rules of inference: batch_norm, tensor_to_shape. */
 const tn_expr *
 decompose_for_inference(decomposer *d, const tn_call *call);
-/* (x - mean) / sqrt(var + epsilon) * gamma + beta, of parts that broadcast against x; `call` has
- * the attributes. gamma or beta NULL: absent. */
+/* (x - mean) / sqrt(var + epsilon) * gamma + beta, of parts that broadcast against x, in x's
+ * dtype; `call` has the attributes. gamma or beta NULL: absent. */
 const tn_expr *
 decompose_normalized(decomposer *d, const tn_call *call, const tn_expr *x, const tn_expr *mean,
                      const tn_expr *var, const tn_expr *gamma, const tn_expr *beta,

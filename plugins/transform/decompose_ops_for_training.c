@@ -31,9 +31,11 @@ statistic(decomposer *d, const char *op, const tn_expr *x, const tn_node *axes, 
 }
 
 static const tn_expr *
-moved(decomposer *d, tnb_dtype t, double momentum, const tn_expr *old, const tn_expr *now)
+moved(decomposer *d, double momentum, const tn_expr *old, const tn_expr *now)
 {
     tn_ctx *ctx = decompose_ctx(d);
+    tnb_dtype t = tn_type_dtype(old->type);
+    now = decompose_as(d, now, old);
     const tn_expr *a = step(d, "multiply", tn_scalar_constant(ctx, t, 1 - momentum), old);
     return step(d, "add", a, step(d, "multiply", tn_scalar_constant(ctx, t, momentum), now));
 }
@@ -71,10 +73,9 @@ batch_norm(decomposer *d, const tn_call *call)
     inner = decompose_step(d, decompose_for_inference(d, tn_as_call(inner)));
     /* the field of a variable, as upstream has it */
     const tn_expr *out = decompose_step(d, tn_tuple_get_of(ctx, inner, 0));
-    tnb_dtype t = tn_type_dtype(x->type);
     double momentum = tn_call_float(call, "momentum");
-    const tn_expr *m = moved(d, t, momentum, call->args.at[3], mean);
-    const tn_expr *v = moved(d, t, momentum, call->args.at[4], var);
+    const tn_expr *m = moved(d, momentum, call->args.at[3], mean);
+    const tn_expr *v = moved(d, momentum, call->args.at[4], var);
     if (tn_is_error(out) || tn_is_error(m) || tn_is_error(v))
         return tn_error_node(ctx);
     return tn_tuple_of(ctx, tn_listv(ctx, out, m, v, NULL));
@@ -101,9 +102,11 @@ layer_norm(decomposer *d, const tn_call *call)
     /* the last step is the call's value */
     const tn_expr *out = tn_call_opv(ctx, "divide", NULL, centred, spread, NULL);
     if (scale)
-        out = tn_call_opv(ctx, "multiply", NULL, decompose_step(d, out), call->args.at[1], NULL);
+        out = tn_call_opv(ctx, "multiply", NULL, decompose_step(d, out),
+                          decompose_as(d, call->args.at[1], x), NULL);
     if (center)
-        out = tn_call_opv(ctx, "add", NULL, decompose_step(d, out), call->args.at[2], NULL);
+        out = tn_call_opv(ctx, "add", NULL, decompose_step(d, out),
+                          decompose_as(d, call->args.at[2], x), NULL);
     return out;
 }
 

@@ -408,14 +408,23 @@ respect_in_place(grouping *g, const tn_function *fn)
 
 /* ---- rewriting ---- */
 
+/* A unit that has to wait for others. */
+typedef struct pending {
+    const tn_node *binding;
+    group *group; /* NULL: the binding alone */
+    node_list needs;
+    uint32_t next; /* of `needs`: those before are done */
+} pending;
+
 /* Units (groups and single bindings) of one block are emitted in the order of their first binding;
  * a unit that needs one not yet emitted pulls it forward. */
 typedef struct orderer {
     grouping *g;
     tnb_arena *arena;
     node_list out;
-    tnb_ptrmap done;    /* binding or group -> itself */
-    tnb_ptrmap binding; /* variable of the block -> its binding */
+    TNB_VEC(pending) open; /* each is needed by the one below */
+    tnb_ptrmap done;       /* binding or group -> itself */
+    tnb_ptrmap binding;    /* variable of the block -> its binding */
 } orderer;
 
 static const tn_expr *
@@ -452,46 +461,66 @@ emit_call(orderer *o, group *g)
 }
 
 static void
-emit_unit(orderer *o, const tn_node *binding);
-
-static void
-emit_needs(orderer *o, const tn_expr *value, const group *self)
-{
-    tn_list used = tn_free_vars(o->g->ctx, value, false);
-    for (uint32_t i = 0; i < used.n; i++) {
-        const tn_node *b = tnb_ptrmap_get(&o->binding, used.at[i]);
-        if (b && (!self || grouping_find(o->g, used.at[i]) != self))
-            emit_unit(o, b);
-    }
-}
-
-static void
-emit_unit(orderer *o, const tn_node *binding)
+emit(orderer *o, const tn_node *binding, group *g)
 {
     const tn_var_binding *vb = tn_as_var_binding(binding);
-    group *g = vb ? grouping_find(o->g, vb->var) : NULL;
-    const void *key = g ? (const void *)g : (const void *)binding;
-    if (tnb_ptrmap_has(&o->done, key))
-        return;
-    tnb_ptrmap_set(&o->done, key, o);
-    if (!g) {
-        emit_needs(o, vb ? vb->value : tn_as_match_cast(binding)->value, NULL);
-        if (!vb)
-            emit_needs(o, tn_as_match_cast(binding)->to, NULL);
+    if (g && g->outputs.n) {
+        emit_call(o, g);
+    } else if (g) {
+        tn_warn(o->g->ctx, binding->loc, "a group of %u operators has no use and is dropped",
+                g->members.n);
+    } else {
         const tn_expr *value = vb ? rewrite_value(o->g, vb->value) : NULL;
         if (vb && value != vb->value)
             binding = tn_binding(o->g->ctx, vb->var, value);
         TNB_PUSH(o->arena, o->out, binding);
-        return;
     }
-    for (uint32_t i = 0; i < g->members.n; i++)
-        emit_needs(o, g->members.at[i]->value, g);
-    if (g->outputs.n == 0) {
-        tn_warn(o->g->ctx, binding->loc, "a group of %u operators has no use and is dropped",
-                g->members.n);
-        return;
+}
+
+static void
+add_needs(orderer *o, pending *p, const tn_expr *value)
+{
+    tn_list used = tn_free_vars(o->g->ctx, value, false);
+    for (uint32_t i = 0; i < used.n; i++) {
+        const tn_node *b = tnb_ptrmap_get(&o->binding, used.at[i]);
+        if (b && (!p->group || grouping_find(o->g, used.at[i]) != p->group))
+            TNB_PUSH(o->arena, p->needs, b);
     }
-    emit_call(o, g);
+}
+
+/* Begins with the unit of the binding, unless that has been begun or done. */
+static void
+begin_unit(orderer *o, const tn_node *binding)
+{
+    const tn_var_binding *vb = tn_as_var_binding(binding);
+    pending p = {.binding = binding, .group = vb ? grouping_find(o->g, vb->var) : NULL};
+    const void *key = p.group ? (const void *)p.group : (const void *)binding;
+    if (tnb_ptrmap_has(&o->done, key))
+        return;
+    tnb_ptrmap_set(&o->done, key, o);
+    for (uint32_t i = 0; p.group && i < p.group->members.n; i++)
+        add_needs(o, &p, p.group->members.at[i]->value);
+    if (!p.group)
+        add_needs(o, &p, vb ? vb->value : tn_as_match_cast(binding)->value);
+    if (!vb)
+        add_needs(o, &p, tn_as_match_cast(binding)->to);
+    TNB_PUSH(o->arena, o->open, p);
+}
+
+/* A stack of its own: what a unit needs may reach back over all of a long block. */
+static void
+emit_unit(orderer *o, const tn_node *binding)
+{
+    begin_unit(o, binding);
+    while (o->open.n) {
+        pending *p = &o->open.at[o->open.n - 1];
+        if (p->next < p->needs.n) {
+            begin_unit(o, p->needs.at[p->next++]);
+        } else {
+            o->open.n--;
+            emit(o, p->binding, p->group);
+        }
+    }
 }
 
 static const tn_node *

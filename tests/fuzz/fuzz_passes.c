@@ -29,6 +29,7 @@
 #include "tenon/kit/driver.h"
 #include "tests/broken/broken.h"
 
+#define HALF_INPUTS "ToMixedPrecision{fp16_input_names=[\"x0\", \"x1\"]}"
 #define BIND_N "BindSymbolicVars{binding_map={\"n\": 4}}"
 #define BIND_M "BindSymbolicVars{binding_map={\"m\": \"n + 1\"}}"
 
@@ -65,7 +66,7 @@ static const char *const others[] = {
     "SpecializePrimFuncBasedOnCallSite",
     "LiftTransformParams",
     "ToMixedPrecision{out_dtype=float32}",
-    "ToMixedPrecision{fp16_input_names=[\"x0\", \"x1\"]}",
+    HALF_INPUTS,
     BIND_N,
     BIND_M,
     "DecomposeOpsForTraining",
@@ -212,6 +213,15 @@ has_no_local_function(const tn_module *m)
     return !any_has(m, find_local, NULL);
 }
 
+static bool
+has_no_transform(const tn_module *m)
+{
+    for (uint32_t i = 0; i < m->names.n; i++)
+        if (strstr(tn_module_name(m, i), "transform_params"))
+            return false;
+    return true;
+}
+
 static const struct {
     const char *item;
     bool (*met)(const tn_module *m);
@@ -219,6 +229,8 @@ static const struct {
     /* a variable that is not there cannot be bound, nor to one that is not there */
     {BIND_N, has_n},
     {BIND_M, has_m_beside_n},
+    /* what a transform function gives, the function takes: its parameters keep their dtypes */
+    {HALF_INPUTS, has_no_transform},
     /* LowerAllocTensor comes before */
     {"LowerRuntimeBuiltin", has_lowered_tensors},
     /* the machine has no form for local functions: a front end lifts them to the module */

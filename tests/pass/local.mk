@@ -4,8 +4,8 @@ check_PROGRAMS += tests/pass/run_cases
 tests_pass_run_cases_SOURCES = tests/pass/run_cases.c tests/transform/external/testext.c
 tests_pass_run_cases_CPPFLAGS = $(AM_CPPFLAGS)
 tests_pass_run_cases_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-TESTS += tests/pass/cases.sh tests/pass/options.py
-EXTRA_DIST += tests/pass/cases.sh tests/pass/options.py
+TESTS += tests/pass/cases.sh tests/pass/long_blocks.sh tests/pass/options.py
+EXTRA_DIST += tests/pass/cases.sh tests/pass/long_blocks.sh tests/pass/options.py
 dist-hook: dist-pass-cases
 .PHONY: dist-pass-cases
 dist-pass-cases:
