@@ -144,7 +144,9 @@ transpose(tnk_sch *s, tnk_item *copy, const permuted *p, const gpu_target *t)
         !gpu_bind_threads(s, i2[1], "threadIdx.y", rows) || !tnk_compute_at(s, stage, grid))
         return false;
     n = gpu_own_loops(s, stage, l);
-    return n == rank && gpu_bind_threads(s, l[rank - 1], "threadIdx.x", tile) &&
+    /* one element more a row, so that a column lies in different banks */
+    return n == rank && tnk_storage_align(s, stage, tnk_block_output(stage), (int)along, tile, 1) &&
+           gpu_bind_threads(s, l[rank - 1], "threadIdx.x", tile) &&
            gpu_bind_threads(s, l[along], "threadIdx.y", rows);
 }
 

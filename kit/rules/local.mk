@@ -5,6 +5,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu_gemv.c \
 	kit/rules/gpu_general_reduction.c \
 	kit/rules/gpu_inline.c \
+	kit/rules/gpu_low_batch_gemv.c \
 	kit/rules/gpu_matmul.c \
 	kit/rules/gpu_nest.c \
 	kit/rules/gpu_reduction.c \

@@ -23,7 +23,7 @@ typedef struct tnk_rule {
 
 /* The rules for GPUs, "gpu.Fallback" and so on, which the plugin `tir` offers. They take functions
  * for targets with the key `gpu` alone. */
-enum { TNK_N_GPU_RULES = 7 };
+enum { TNK_N_GPU_RULES = 8 };
 TNB_EXPORT extern const tnk_rule *const tnk_gpu_rules[TNK_N_GPU_RULES];
 
 #ifdef __cplusplus

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu.LowBatchGEMV: a matrix times a few vectors, such as one decoding step of some sequences. As in gpu.GEMV memory is the
+ * limit, so an element of the matrix is read once for all vectors of a bucket of four.
+ *
+ *     for b, i, k: y[b, i] += A[i, k] * x[b, k]
+ *  =>
+ *     for g in blockIdx.x: 4 vectors by 8 rows, a row for each threadIdx.y
+ *         for t in threadIdx.x, k0, v, b: y_rf[b, t] += A[., (k0 * 32 + t) * 8 + v] * x[b, .]     4 sums in registers
+ *         for b, t in threadIdx.x: y_shared[b] += y_rf[b, t]                                      the threads' sums joined
+ *         y[b, .] = y_shared[b]                                                                   with what is computed of it
+ *
+ * Takes a product with one dimension of unknown extent, or of 2 to 16, that the matrix does not have.
+ */
+#include "../schedule/schedule_private.h"
+#include "gpu.h"
+
+enum {
+    USUAL_THREADS = 256,
+    ROW_THREADS = 32,
+    COLUMNS = 32,
+    BUCKET = 4,
+    MOST_VECTORS = 16,
+    PACKED = 8
+};
+
+typedef struct product {
+    tnk_item *red;
+    const tn_buffer_load *matrix;
+    uint32_t vectors, rows; /* dimensions of the result */
+    bool inner;             /* the reduction is the matrix's last index */
+    bool packed;            /* the matrix is computed element by element */
+    tnb_dtype dtype;        /* of the matrix */
+} product;
+
+static bool
+recognize(product *p)
+{
+    const tn_block *b = p->red->block;
+    const tn_buffer_store *st = tnk_block_store(b);
+    const tn_buffer_load *l[2];
+    if (!gpu_product_of(b, l))
+        return false;
+    p->vectors = p->rows = UINT32_MAX;
+    /* one dimension that one operand alone has: few vectors */
+    int vector = -1;
+    for (uint32_t i = 0; i < st->indices.n; i++) {
+        uint32_t k = gpu_iter_of_dim(p->red, i);
+        int64_t e = k == UINT32_MAX ? 1 : gpu_iter_extent(p->red, k);
+        bool x = gpu_load_uses(l[0], st->indices.at[i]), y = gpu_load_uses(l[1], st->indices.at[i]);
+        if (k == UINT32_MAX || e == 1 || x == y || (e >= 0 && (e > MOST_VECTORS || e < 2)))
+            continue;
+        /* an unknown extent before a known one */
+        if (p->vectors != UINT32_MAX && e >= 0)
+            continue;
+        if (p->vectors != UINT32_MAX &&
+            gpu_iter_extent(p->red, gpu_iter_of_dim(p->red, p->vectors)) < 0)
+            return false;
+        p->vectors = i;
+        vector = x ? 0 : 1;
+    }
+    if (vector < 0)
+        return false;
+    p->matrix = l[1 - vector];
+    for (uint32_t i = 0; i < st->indices.n; i++) {
+        uint32_t k = gpu_iter_of_dim(p->red, i);
+        if (k != UINT32_MAX && gpu_iter_extent(p->red, k) != 1 &&
+            gpu_load_uses(p->matrix, st->indices.at[i]) &&
+            !gpu_load_uses(l[vector], st->indices.at[i]))
+            p->rows = i;
+    }
+    /* each index is one iterator: no windows */
+    for (int i = 0; i < 2; i++)
+        for (uint32_t d = 0; d < l[i]->indices.n; d++) {
+            uint32_t k = 0;
+            while (k < b->iters.n && tn_as_iter_var(b->iters.at[k])->var != l[i]->indices.at[d])
+                k++;
+            int64_t c;
+            if (k == b->iters.n && !tn_int_value(l[i]->indices.at[d], &c))
+                return false;
+        }
+    const tn_expr *last = p->matrix->indices.at[p->matrix->indices.n - 1];
+    for (uint32_t k = 0; k < b->iters.n; k++)
+        p->inner |= tn_as_iter_var(b->iters.at[k])->var == last &&
+                    tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_REDUCE;
+    return p->rows != UINT32_MAX;
+}
+
+/* After compute_at a block has a loop for each iterator, the spatial ones first: that of an iterator. */
+static uint32_t
+place_of(const tnk_item *block, uint32_t iter)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < iter; i++)
+        at += tn_as_iter_var(block->block->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
+    return at;
+}
+
+/* The root's loops: tiles over blocks, rows over threads, the vectors of a bucket inside. */
+static tnk_item *
+tiles(tnk_sch *s, tnk_item *root, const product *p, int64_t group, const char *tag)
+{
+    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *row[2], *vec[2];
+    uint32_t n = gpu_own_loops(s, root, l), k = 0, kr = gpu_iter_of_dim(root, p->rows),
+             kv = gpu_iter_of_dim(root, p->vectors);
+    if (n != root->block->iters.n || n > GPU_MAX_LOOPS - 2 || kr == UINT32_MAX || kv == UINT32_MAX)
+        return NULL;
+    tnk_item *lr = gpu_loop_of_iter(s, root, kr), *lv = gpu_loop_of_iter(s, root, kv);
+    if (!lr || !lv || !tnk_split(s, lr, group, row) || !tnk_split(s, lv, BUCKET, vec))
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (l[i] != lr && l[i] != lv)
+            order[k++] = l[i];
+    order[k++] = vec[0];
+    order[k++] = row[0];
+    order[k] = row[1];
+    order[k + 1] = vec[1];
+    tnk_item *grid = tnk_reorder(s, order, k + 2) ? gpu_fuse(s, order, k) : NULL;
+    return grid && tnk_bind(s, grid, "blockIdx.x") && tnk_bind(s, row[1], tag) ? grid : NULL;
+}
+
+/* A thread's share of the reduction has a block of its own. */
+static tnk_item *
+share(tnk_sch *s, tnk_item *red, int64_t lanes, int64_t vector)
+{
+    tnk_item *l[GPU_MAX_LOOPS], *v[2], *t[2];
+    uint32_t n = gpu_own_loops(s, red, l), spatial = gpu_spatial_first(red, l, n);
+    if (spatial == n || (n > 1 && !tnk_reorder(s, l, n)))
+        return NULL;
+    tnk_item *turns = gpu_fuse(s, l + spatial, n - spatial);
+    if (!turns || !tnk_split(s, turns, vector, v) || !tnk_split(s, v[0], lanes, t))
+        return NULL;
+    return tnk_rfactor(s, t[1], 0);
+}
+
+static bool
+schedule(tnk_sch *s, const gpu_target *t, product *p, tnk_item *root)
+{
+    int64_t most = gpu_threads_for(t, -1, USUAL_THREADS), turns = gpu_turns(p->red, TN_ITER_REDUCE),
+            lanes, group;
+    int64_t vector = gpu_lanes(t, p->dtype);
+    const char *row_tag = p->inner ? "threadIdx.y" : "threadIdx.x",
+               *lane_tag = p->inner ? "threadIdx.x" : "threadIdx.y";
+    if (p->inner) {
+        lanes = gpu_threads_for(t, turns, t->warp > ROW_THREADS ? t->warp : ROW_THREADS);
+        group = most / lanes;
+        if (p->packed && vector < PACKED)
+            vector = PACKED;
+    } else {
+        group = most >= 2 * COLUMNS ? COLUMNS : most;
+        lanes = gpu_threads_for(t, turns, most / group);
+        vector = 1;
+    }
+    lanes = lanes ? lanes : 1;
+    group = group ? group : 1;
+    while (vector > 1 && (turns < 0 || turns % (vector * lanes)))
+        vector /= 2;
+    if (lanes * group > t->threads)
+        return false;
+    tnk_item *grid = tiles(s, root, p, group, row_tag),
+             *rf = grid ? share(s, p->red, lanes, vector) : NULL;
+    if (!rf || !gpu_into(s, p->red, "shared", grid))
+        return false;
+    /* the sums joined: rows and shares over threads */
+    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *row, *vec;
+    uint32_t n = gpu_own_loops(s, p->red, l), kr = gpu_iter_of_dim(p->red, p->rows), k = 0;
+    if (n == 0 || kr == UINT32_MAX)
+        return false;
+    row = l[place_of(p->red, kr)];
+    uint32_t spatial = gpu_spatial_first(p->red, l, n);
+    if (spatial + 1 != n)
+        return false;
+    order[k++] = row;
+    for (uint32_t i = 0; i < n; i++)
+        if (l[i] != row)
+            order[k++] = l[i];
+    vec = order[k - 1];
+    if ((n > 1 && !tnk_reorder(s, order, k)) || !(row = gpu_bind_threads(s, row, row_tag, group)) ||
+        !gpu_bind_threads(s, vec, lane_tag, lanes))
+        return false;
+    /* a thread's share: its own lane and row outside, the vectors inside */
+    if (!gpu_into(s, rf, "local", row))
+        return false;
+    n = gpu_own_loops(s, rf, l);
+    spatial = gpu_spatial_first(rf, l, n);
+    if (spatial == n || spatial == 0)
+        return false;
+    uint32_t lane = gpu_iter_of_dim(rf, 0); /* of its result: where rfactor put it */
+    if (lane == UINT32_MAX)
+        return false;
+    lane = place_of(rf, lane);
+    k = 0;
+    order[k++] = l[lane];
+    for (uint32_t i = spatial; i < n; i++)
+        order[k++] = l[i];
+    for (uint32_t i = 0; i < spatial; i++)
+        if (i != lane)
+            order[k++] = l[i];
+    if (!tnk_reorder(s, order, k) || !gpu_bind_threads(s, l[lane], lane_tag, lanes))
+        return false;
+    for (uint32_t i = 0; i < spatial; i++) {
+        int64_t e;
+        if (i != lane && tnk_loop_extent(l[i], &e) && e > 1 && e <= BUCKET &&
+            !tnk_set_kind(s, l[i], TN_FOR_UNROLLED))
+            return false;
+    }
+    return tnk_decompose_reduction(s, rf, l[spatial]) && gpu_first_thread(s, root, lane_tag, lanes);
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    gpu_target t;
+    tnk_sch *s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    if (!s)
+        return NULL;
+    tnk_sch_quiet(s);
+    product p = {.red = gpu_sole_reduction(s)};
+    if (!p.red)
+        return NULL;
+    gpu_inline_around(s, p.red);
+    if (!recognize(&p))
+        return NULL;
+    p.packed = !tnk_sch_is_param(s, p.matrix->buffer);
+    p.dtype = tn_as_buffer(p.matrix->buffer)->dtype;
+    gpu_inline(s, true);
+    tnk_item *root = gpu_root_of(s, p.red);
+    return root && schedule(s, &t, &p, root) ? gpu_finish_rest(s, &t) : NULL;
+}
+
+const tnk_rule tnk_rule_gpu_low_batch_gemv = {
+    .size = sizeof(tnk_rule),
+    .name = "gpu.LowBatchGEMV",
+    .doc = "Matrix times a few vectors: each element of the matrix is read once for four of them.",
+    .apply = apply,
+};
