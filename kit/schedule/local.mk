@@ -9,6 +9,9 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/loops.c \
 	kit/schedule/reducer.c \
 	kit/schedule/annotate_block.c \
+	kit/schedule/index_inverse.c \
+	kit/schedule/pad_einsum.c \
+	kit/schedule/transform_layout.c \
 	kit/schedule/reindex.c \
 	kit/schedule/relations.c \
 	kit/schedule/split_n.c \

@@ -89,75 +89,45 @@ obstacle(tnk_sch *s, const tnk_item *block, plan *p)
     uint32_t n = b->iters.n, rank = p->load->indices.n;
     const tn_expr **vars = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, n + 1);
     const tn_expr **extents = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, n + 1);
-    const tn_expr **idx = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + n + 1);
-    const tn_expr **outs = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + n + 1);
     p->element = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
     p->inverse = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, n + 1);
     tn_arith *a = tn_arith_new(ctx);
     for (uint32_t k = 0; k < s->symbols.n; k++)
         tn_arith_shape_var(a, s->symbols.at[k]);
-    uint32_t free = 0, m = 0;
+    const tn_expr *covered = tn_i64(ctx, 1), *whole = covered;
     for (uint32_t k = 0; k < n; k++) {
         const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);
         if (!tn_is_int_const(tn_as_range(iv->dom)->min, 0))
             return "its iterators do not begin at 0";
-        vars[free] = iv->var;
-        extents[free] = tn_as_range(iv->dom)->extent;
-        /* of an iterator of one turn nothing has to be known */
-        if (tn_is_int_const(extents[free], 1))
-            p->inverse[k] = tn_int_imm_of(ctx, tn_dtype_of(iv->var), 0);
-        else
-            free++;
+        vars[k] = iv->var;
+        extents[k] = tn_as_range(iv->dom)->extent;
+        covered = tn_mul(ctx, covered, tn_cast_to(ctx, TNB_I64, extents[k]));
     }
-    tnb_ptrmap zero;
-    tnb_ptrmap_init(&zero, tn_scratch(ctx));
-    for (uint32_t k = 0; k < n; k++)
-        if (p->inverse[k])
-            tnb_ptrmap_set(&zero, tn_as_iter_var(b->iters.at[k])->var, p->inverse[k]);
-    for (uint32_t d = 0; d < rank; d++) {
-        const tn_expr *e = tn_subst(ctx, p->load->indices.at[d], &zero);
-        p->element[d] = tn_var_dtype(ctx, tn_strf(ctx, "e%u", d), tn_dtype_of(e));
-        if (tn_is_int_const(e, 0) && tn_is_int_const(tn_as_buffer(p->buffer)->shape.at[d], 1))
-            continue;
-        idx[m] = e;
-        outs[m++] = p->element[d];
-    }
-    const tn_expr **inverse = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, n + 1);
-    /* a plain permutation, or anything that can be solved */
-    bool plain = m == free;
-    for (uint32_t j = 0; j < m && plain; j++) {
-        plain = false;
-        for (uint32_t k = 0; k < free; k++)
-            if (vars[k] == idx[j] && !inverse[k]) {
-                inverse[k] = outs[j];
-                plain = true;
-                break;
-            }
-    }
-    if (!plain && (!tn_iter_map_check(a, idx, m, vars, extents, free, tn_bool(ctx, true), true) ||
-                   !tn_iter_map_inverse(a, idx, m, vars, extents, free, outs, inverse)))
+    for (uint32_t d = 0; d < rank; d++)
+        p->element[d] =
+            tn_var_dtype(ctx, tn_strf(ctx, "e%u", d), tn_dtype_of(p->load->indices.at[d]));
+    bool plain;
+    if (!tnk_index_inverse(s, p->load->indices.at, rank, vars, extents, n, p->element, p->inverse,
+                           &plain))
         return "what it reads does not tell which element it computes";
-    uint32_t at = 0;
-    const tn_expr *covered = tn_int_imm_of(ctx, TNB_I64, 1), *whole = covered;
-    for (uint32_t k = 0; k < n; k++) {
-        if (p->inverse[k])
-            continue;
-        p->inverse[k] = tn_cast_to(ctx, tn_dtype_of(vars[at]), inverse[at]);
-        covered = tn_mul(ctx, covered, tn_cast_to(ctx, TNB_I64, extents[at]));
-        at++;
-    }
     for (uint32_t d = 0; d < rank; d++)
         whole = tn_mul(ctx, whole, tn_cast_to(ctx, TNB_I64, tn_as_buffer(p->buffer)->shape.at[d]));
     if (tn_prove_eq(a, covered, whole))
         return NULL;
     if (!plain)
         return "it reads a part of its producer's result that is not a box";
-    for (uint32_t k = 0, j = 0; k < n; k++) {
-        const tn_range *dom = tn_as_range(tn_as_iter_var(b->iters.at[k])->dom);
-        if (tn_is_int_const(dom->extent, 1) && tn_is(p->inverse[k], TN_KIND_INT_IMM))
-            continue;
-        j++;
-        p->within = tn_and(ctx, p->within, tn_bin(ctx, TN_KIND_LT, p->inverse[k], dom->extent));
+    /* the rest of the elements has no reader: dimensions that the consumer does not run through */
+    for (uint32_t k = 0; k < n; k++)
+        if (!tn_is(p->inverse[k], TN_KIND_INT_IMM))
+            p->within = tn_and(ctx, p->within, tn_bin(ctx, TN_KIND_LT, p->inverse[k], extents[k]));
+    for (uint32_t d = 0; d < rank; d++) {
+        const tn_expr *e = p->load->indices.at[d];
+        for (uint32_t k = 0; k < n; k++)
+            e = tn_is(p->inverse[k], TN_KIND_INT_IMM) ? tn_subst1(ctx, e, vars[k], p->inverse[k])
+                                                      : e;
+        e = tn_simplify(a, e);
+        if (tn_is(e, TN_KIND_INT_IMM) && !tn_is_int_const(tn_as_buffer(p->buffer)->shape.at[d], 1))
+            p->within = tn_and(ctx, p->within, tn_bin(ctx, TN_KIND_EQ, p->element[d], e));
     }
     return NULL;
 }

@@ -57,6 +57,9 @@ tnk_ref_loops(tnk_sch *s, tnk_item *const *loops, uint32_t n);
 /* A number, text or list; None for NULL. */
 const char *
 tnk_ref_value(tnk_sch *s, const tn_node *value);
+/* An index expression as a trace writes it: names, integers, + - * // %. */
+const char *
+tnk_ref_index(tnk_sch *s, const tn_expr *e);
 /* The buffers that a block reads and writes, each once; the count. */
 uint32_t
 tnk_block_buffers(const tnk_item *block, const tn_node **out, uint32_t max);
@@ -115,6 +118,21 @@ tnk_touch(tnk_sch *s, tn_arith *arith, tnk_touched *t, const tnk_item *block, bo
 /* Whether the block stores every element of its result: at iterators that run over all of it. */
 bool
 tnk_block_fills(tnk_sch *s, const tnk_item *block);
+
+/* From idx[i] = outs[i], over 0 <= vars[k] < extents[k], the variables: true if the indices tell
+ * them. plain: the indices are the variables in some order, besides constants and variables of one
+ * value. */
+bool
+tnk_index_inverse(tnk_sch *s, const tn_expr *const *idx, uint32_t m, const tn_expr *const *vars,
+                  const tn_expr *const *extents, uint32_t n, const tn_expr *const *outs,
+                  const tn_expr **inverse, bool *plain);
+/* The outermost loop of a block that has a serial loop of its own for each iterator, in any order,
+ * no predicate and nothing else around or beside it; NULL: it is not so. */
+tnk_item *
+tnk_block_own_nest(tnk_sch *s, const tnk_item *block);
+/* Whether a block holds other blocks. */
+bool
+tnk_block_is_nest(const tn_block *b);
 
 /* C[idx] = identity; C[idx] = C[idx] op value, with an op whose order does not matter. */
 typedef struct tnk_reducer {

@@ -155,3 +155,37 @@ tnk_ref_value(tnk_sch *s, const tn_node *value)
     tnb_buf_free(&out);
     return text;
 }
+
+static void
+put_index(tnb_buf *out, const tn_expr *e)
+{
+    const char *op = tn_is(e, TN_KIND_ADD)         ? "+"
+                     : tn_is(e, TN_KIND_SUB)       ? "-"
+                     : tn_is(e, TN_KIND_MUL)       ? "*"
+                     : tn_is(e, TN_KIND_FLOOR_DIV) ? "//"
+                     : tn_is(e, TN_KIND_FLOOR_MOD) ? "%"
+                                                   : NULL;
+    if (op) {
+        tnb_buf_putc(out, '(');
+        put_index(out, tn_as_binary(e)->a);
+        tnb_buf_printf(out, " %s ", op);
+        put_index(out, tn_as_binary(e)->b);
+        tnb_buf_putc(out, ')');
+    } else if (tn_is(e, TN_KIND_CAST)) {
+        put_index(out, ((const tn_cast *)e)->value);
+    } else if (tn_is_var(e)) {
+        tnb_buf_puts(out, tn_var_name(e));
+    } else {
+        put_value(out, e);
+    }
+}
+
+const char *
+tnk_ref_index(tnk_sch *s, const tn_expr *e)
+{
+    tnb_buf out = {0};
+    put_index(&out, e);
+    const char *text = tn_str(s->ctx, out.s ? out.s : "");
+    tnb_buf_free(&out);
+    return text;
+}

@@ -219,6 +219,19 @@ regions(tn_ctx *ctx, const tn_stmt *body, tn_list allocs, tn_visit_fn find)
     return tn_list_of(ctx, out.at, out.n);
 }
 
+static tn_walk_step
+find_block(void *user, const tn_node *n)
+{
+    (void)user;
+    return n->kind == TN_KIND_BLOCK ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+bool
+tnk_block_is_nest(const tn_block *b)
+{
+    return !tn_walk(b->body, 0, find_block, NULL, NULL);
+}
+
 void
 tnk_block_set(tnk_sch *s, tnk_item *i, const tn_block *fields)
 {

@@ -436,6 +436,94 @@ reindex(void **state)
     illegal("may lie outside of");
 }
 
+/* An IndexMap of n int64 variables. */
+static const tn_node *
+map_of(const tn_expr *const *vars, uint32_t n_vars, tn_list result)
+{
+    tn_index_map m = {.vars = tn_list_of(k.ctx, vars, n_vars), .result = result};
+    return tn_rebuild(k.ctx, TN_KIND_INDEX_MAP, &m, NULL);
+}
+
+static void
+layouts(void **state)
+{
+    (void)state;
+    const tn_expr *v[3];
+    for (int i = 0; i < 3; i++)
+        v[i] = tn_var_dtype(k.ctx, (const char *[]){"i", "j", "k"}[i], TNB_I64);
+    const tn_node *swap = map_of(v, 2, tn_listv(k.ctx, v[1], v[0], NULL));
+    const tn_expr *one_dim = tn_add(k.ctx, tn_mul(k.ctx, v[0], tn_i64(k.ctx, 40)), v[1]);
+    const tn_node *flat = map_of(v, 2, tn_listv(k.ctx, one_dim, NULL));
+    begin("matmul_bias");
+    tnk_item *b = block("NT_matmul");
+    const tn_node *weight = tn_as_prim_func(func)->buffers.at[1];
+    tnk_item *copy = tnk_reindex(s, b, weight);
+    const tn_node *buffer = tnk_block_output(copy);
+    assert_true(tnk_transform_layout(s, copy, buffer, swap));
+    legal("transform_layout(B_reindex, B_reindex, lambda i, j: (j, i))");
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    copy = tnk_reindex(s, b, tn_as_prim_func(func)->buffers.at[1]);
+    buffer = tnk_block_output(copy);
+    assert_true(tnk_transform_layout(s, copy, buffer, flat));
+    assert_int_equal(tn_as_buffer(tnk_block_output(copy))->shape.n, 1);
+    assert_true(tnk_transform_block_layout(s, copy, flat));
+    assert_int_equal(tnk_sch_loops(s, copy, l, 16), 1);
+    legal("transform_block_layout(B_reindex, lambda i, j: (((i * 40) + j)))");
+    begin("matmul");
+    b = block("T_matmul");
+    const tn_expr *two = tn_add(k.ctx, tn_mul(k.ctx, v[0], tn_i64(k.ctx, 24)), v[1]);
+    assert_false(tnk_transform_block_layout(s, b, map_of(v, 3, tn_listv(k.ctx, v[2], two, NULL))) &&
+                 tnk_sch_ok(s));
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    assert_false(tnk_transform_layout(s, b, tn_as_prim_func(func)->buffers.at[1], swap));
+    illegal("is a parameter");
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    const tn_node *half = map_of(v, 2, tn_listv(k.ctx, v[1], NULL));
+    assert_false(tnk_transform_layout(s, b, tnk_block_output(b), half));
+    illegal("does not take every element");
+    begin("matmul_bias");
+    b = block("NT_matmul");
+    const tn_expr *mixed = tn_add(k.ctx, tn_mul(k.ctx, v[0], tn_i64(k.ctx, 40)), v[2]);
+    assert_false(
+        tnk_transform_block_layout(s, b, map_of(v, 3, tn_listv(k.ctx, mixed, v[1], NULL))));
+    illegal("mixes spatial and reducing");
+}
+
+static void
+pad_einsum(void **state)
+{
+    (void)state;
+    begin("matmul");
+    tnk_item *b = block("T_matmul");
+    assert_true(tnk_pad_einsum(s, b, (int64_t[]){8, 1, 16}, 3));
+    assert_non_null(tnk_sch_block(s, "A_pad"));
+    assert_non_null(tnk_sch_block(s, "T_matmul_pad"));
+    legal("pad_einsum(T_matmul, [8, 1, 16])");
+    begin("matmul_bias"); /* the cut goes into the epilogue */
+    b = block("NT_matmul");
+    assert_true(tnk_pad_einsum(s, b, (int64_t[]){8, 8, 1}, 3));
+    assert_true(tnk_compute_inline(s, tnk_sch_block(s, "NT_matmul_pad")));
+    legal("compute_inline(NT_matmul_pad)");
+    begin("symbolic_sum");
+    b = block("T_sum");
+    assert_true(tnk_pad_einsum(s, b, (int64_t[]){4, 8}, 2));
+    legal("pad_einsum(T_sum, [4, 8])");
+    begin("softmax");
+    assert_false(tnk_pad_einsum(s, block("T_softmax_maxelem"), (int64_t[]){1, 8}, 2));
+    illegal("no sum");
+    begin("matmul");
+    assert_false(tnk_pad_einsum(s, block("T_matmul"), (int64_t[]){1, 8}, 2));
+    illegal("has 3 iterators");
+    begin("conv_3x3");
+    b = block("conv2d_nchw");
+    int64_t padding[7] = {1, 1, 1, 1, 1, 4, 1};
+    assert_false(tnk_pad_einsum(s, b, padding, 7));
+    illegal("is more than one of its iterators");
+}
+
 int
 main(void)
 {
@@ -448,6 +536,8 @@ main(void)
         cmocka_unit_test(split_into_several),
         cmocka_unit_test(relations),
         cmocka_unit_test(reindex),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(pad_einsum),
         cmocka_unit_test(marks),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -175,6 +175,18 @@ tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis);
  * block that copies, in a nest of its own before (or behind) the block's. */
 TNB_EXPORT tnk_item *
 tnk_reindex(tnk_sch *s, tnk_item *block, const tn_node *buffer);
+/* The dimensions of an allocated buffer that the block accesses become the results of an IndexMap of
+ * them, in all blocks; the map loses no element and leaves no gap. */
+TNB_EXPORT bool
+tnk_transform_layout(tnk_sch *s, tnk_item *block, const tn_node *buffer, const tn_node *index_map);
+/* A block with a plain loop for each iterator gets the results of an IndexMap of them as iterators,
+ * and loops ax0, ax1, ... over these. */
+TNB_EXPORT bool
+tnk_transform_block_layout(tnk_sch *s, tnk_item *block, const tn_node *index_map);
+/* The n iterators of a sum of products, with a plain loop each, become multiples of `padding`: zeros
+ * are put behind operands in blocks NAME_pad, and a block behind cuts the result. */
+TNB_EXPORT bool
+tnk_pad_einsum(tnk_sch *s, tnk_item *block, const int64_t *padding, uint32_t n);
 /* An annotation of a block; value NULL removes. */
 TNB_EXPORT bool
 tnk_annotate_block(tnk_sch *s, tnk_item *block, const char *key, const tn_node *value);
