@@ -530,6 +530,12 @@ run_launch(tnr_vm *vm, struct kernel *kernel, tnr_device *dev, const tnr_launch 
     return TNB_OK;
 }
 
+static bool
+is_cancelled(const void *vm)
+{
+    return atomic_load_explicit(&((const tnr_vm *)vm)->cancel, memory_order_relaxed);
+}
+
 static tnb_status
 launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 {
@@ -553,7 +559,9 @@ launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
                     .n_scalars = k->n_scalars,
                     .buffers = vm->buffer_args,
                     .scalars = vm->scalar_args,
-                    .scalar_dtypes = vm->p.scalars + k->first_scalar};
+                    .scalar_dtypes = vm->p.scalars + k->first_scalar,
+                    .cancelled = is_cancelled,
+                    .user = vm};
     if (k->flags & TNB_TNO_GRID) {
         list += k->n_buffers + k->n_scalars;
         l.has_grid = 1;

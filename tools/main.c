@@ -3,9 +3,11 @@
 #include "config.h"
 #include "tool.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "tenon/base/conf.h"
+#include "tenon/base/file.h"
 
 const tnt_command *const tnt_commands[] = {&tnt_command_compile,   &tnt_command_run,
                                            &tnt_command_bench,     &tnt_command_opt,
@@ -39,6 +41,25 @@ unknown_command(const char *name)
     return TNT_USAGE;
 }
 
+/* Nothing half made stays behind when the program is interrupted. */
+static void
+interrupted(int number)
+{
+    tnb_temporary_remove_all();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void
+catch_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction was, ours = {.sa_handler = interrupted};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            (void)sigaction(ends[i], &ours, NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -68,6 +89,7 @@ main(int argc, char **argv)
     int status = tnt_parse(c, argc - 2, argv + 2, &args);
     if (status != TNT_OK)
         return status;
+    catch_signals();
     tnt_session session = {0};
     if (!c->bare)
         status = tnt_session_open(&args, &session);

@@ -59,8 +59,8 @@ typedef struct work {
     unit *units;
     uint32_t n, n_groups;
     const char *prologue;
-    const char **sources; /* per group */
-    char *folder;         /* where the compilers work */
+    const char **sources;            /* per group */
+    char folder[TNB_TEMPORARY_PATH]; /* where the compilers work */
 } work;
 
 static double
@@ -250,18 +250,6 @@ compiler_error(work *w, const char *what, const char *log, uint32_t group)
 }
 
 static void
-remove_folder(work *w)
-{
-    tnb_arena *a = tn_arena(w->ctx);
-    const char **names;
-    uint32_t n;
-    if (tnb_list_dir(a, w->folder, NULL, &names, &n, NULL) == TNB_OK)
-        for (uint32_t i = 0; i < n; i++)
-            (void)unlink(tnb_path_join(a, w->folder, names[i]));
-    (void)rmdir(w->folder);
-}
-
-static void
 report(void *user, uint32_t done)
 {
     work *w = user;
@@ -321,18 +309,16 @@ compile_all(work *w, tnk_code *out)
 static tnb_status
 in_folder(work *w, tnk_code *out)
 {
-    const char *tmp = tnb_env("TMPDIR");
-    w->folder = tnb_printf(tn_arena(w->ctx), "%s/tenon-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(w->folder)) {
-        tn_error(w->ctx, 0, TNB_IO, "cannot make a folder for compiling kernels in %s: %s",
-                 tmp ? tmp : "/tmp", strerror(errno));
-        tnb_diag_hint(tn_diags(w->ctx), "set TMPDIR to a writable folder");
-        return TNB_IO;
+    tnb_err err;
+    if (tnb_temporary_dir(w->folder, &err) != TNB_OK) {
+        tn_error(w->ctx, 0, err.status, "compiling kernels: %s", err.message);
+        tnb_diag_hint(tn_diags(w->ctx), "%s", err.hint);
+        return err.status;
     }
     double t = now();
     tnb_status s = compile_all(w, out);
     w->b->compiler_seconds += now() - t;
-    remove_folder(w);
+    tnb_temporary_remove(w->folder);
     return s;
 }
 

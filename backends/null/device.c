@@ -211,8 +211,12 @@ operate(const null_insn *in, tnb_dtype d, null_value a, null_value b)
 
 /* ---- running ---- */
 
+enum { NULL_PATIENCE = 4096 }; /* jumps after which it is asked whether to go on */
+
 struct run {
     const null_kernel *k;
+    const tnr_launch *launch;
+    uint32_t jumps;
     null_value locals[NULL_MAX_LOCALS];
     struct {
         void *data;
@@ -252,6 +256,16 @@ allocate(struct run *r, uint32_t slot, int64_t bytes, tnb_err *err)
                : tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRId64 " bytes", bytes);
 }
 
+/* Every loop jumps, so here it ends when it has to. */
+static tnb_status
+may_go_on(struct run *r, tnb_err *err)
+{
+    if (++r->jumps % NULL_PATIENCE != 0 || !r->launch->cancelled ||
+        !r->launch->cancelled(r->launch->user))
+        return TNB_OK;
+    return tnb_fail(err, TNB_CANCELLED, "the kernel was stopped");
+}
+
 static tnb_status
 execute(struct run *r, tnb_err *err)
 {
@@ -282,9 +296,11 @@ execute(struct run *r, tnb_err *err)
             TNB_TRY(allocate(r, in->arg, (--sp)->i, err));
             break;
         case NULL_JUMP:
+            TNB_TRY(may_go_on(r, err));
             in = r->k->insns + in->arg - 1;
             break;
         case NULL_JUMP_IF_NOT:
+            TNB_TRY(may_go_on(r, err));
             if ((--sp)->i == 0)
                 in = r->k->insns + in->arg - 1;
             break;
@@ -320,6 +336,7 @@ null_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err 
     if (!r)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
     r->k = k;
+    r->launch = l;
     for (uint32_t i = 0; i < l->n_buffers; i++) {
         r->buffers[i].data = (char *)l->buffers[i].mem + l->buffers[i].offset;
         r->buffers[i].bytes = l->buffers[i].bytes;

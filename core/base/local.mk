@@ -31,6 +31,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/scalar.c \
 	core/base/schema.c \
 	core/base/status.c \
+	core/base/temporary.c \
 	core/base/threads.c \
 	core/base/trust.c
 core_base_libtenon_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)

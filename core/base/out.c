@@ -44,6 +44,8 @@ open_beside(tnb_new_file *f)
         if (f->fd >= 0 || errno != EEXIST)
             break;
     }
+    if (f->fd >= 0)
+        tnb_temporary_add(f->temporary);
     return f->fd >= 0;
 }
 
@@ -52,6 +54,8 @@ new_file_free(tnb_new_file *f)
 {
     if (f->fd >= 0)
         close(f->fd);
+    if (f->temporary)
+        tnb_temporary_forget(f->temporary);
     free(f->path);
     free(f->temporary);
     *f = (tnb_new_file){.fd = -1};

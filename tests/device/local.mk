@@ -9,6 +9,11 @@ tests_device_kernels_la_SOURCES = tests/device/kernels.c
 tests_device_kernels_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/device/t_null
+TESTS += tests/device/t_null
+tests_device_t_null_SOURCES = tests/device/t_null.c
+tests_device_t_null_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_device_t_null_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
 check_PROGRAMS += tests/device/t_team
 TESTS += tests/device/t_team

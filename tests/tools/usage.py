@@ -41,6 +41,20 @@ check(r.returncode == 0 and "fuse_opt_level" in r.stdout, "show pass", r)
 r = tenon("show", "op", "nn.conv2d")
 check(r.returncode == 0 and "strides" in r.stdout, "show op", r)
 refused("show of an unknown operator", tenon("show", "op", "nn.conv2dd"), "conv2d")
+# an interrupted compilation leaves nothing
+import signal, subprocess, tempfile, time
+with tempfile.TemporaryDirectory() as d:
+    env = dict(os.environ, TMPDIR=d, XDG_CACHE_HOME=os.path.join(d, "cache"))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        p = subprocess.Popen([os.environ["TENON"], "compile", digits, "-t", "cpu", "-o", os.path.join(d, "out.tno")],
+                             env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+        seen, until = [], time.time() + 60
+        while not seen and p.poll() is None and time.time() < until:
+            seen = [f for f in os.listdir(d) if f.startswith("tenon-")]
+        os.killpg(p.pid, number)
+        p.wait(60)
+        left = [f for f in os.listdir(d) if f.startswith("tenon-") or ".tmp" in f]
+        check(seen and p.returncode == -number and not left, f"interrupted by {number}: {seen} {p.returncode} {left}", None)
 r = tenon("doctor")
 check("processors" in r.stdout and "C compiler" in r.stdout, "doctor", r)
 done()

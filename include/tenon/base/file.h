@@ -96,6 +96,25 @@ tnb_out_abandon(tnb_out *o);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_write_file(const char *path, const void *p, size_t n, tnb_err *err);
 
+/* ---- temporary files ---- */
+
+/* A new folder below TMPDIR or /tmp, mode 0700, for files. */
+enum { TNB_TEMPORARY_PATH = 256 };
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_temporary_dir(char path[TNB_TEMPORARY_PATH], tnb_err *err);
+/* Removes it with its files. */
+TNB_EXPORT void
+tnb_temporary_remove(const char *path);
+/* Another path to be removed should the program be interrupted, until it is forgotten. New files
+ * (tnb_new_file_open, tnb_out_open) are added by themselves. */
+TNB_EXPORT void
+tnb_temporary_add(const char *path);
+TNB_EXPORT void
+tnb_temporary_forget(const char *path);
+/* For a program's handlers of signals that end it: removes all of them. May be called there. */
+TNB_EXPORT void
+tnb_temporary_remove_all(void);
+
 /* ---- folders and paths ---- */
 
 /* The names in a folder that end in `suffix` (NULL: all), without "." and "..", sorted by bytes.

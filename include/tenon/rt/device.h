@@ -10,6 +10,7 @@
 #ifndef TENON_RT_DEVICE_H
 #define TENON_RT_DEVICE_H
 
+#include <stdbool.h>
 #include "tenon/base/dtype.h"
 
 #ifdef __cplusplus
@@ -59,6 +60,10 @@ typedef struct tnr_launch {
     uint64_t grid[3], block[3], shared_bytes;
     uint32_t cluster[3];
     uint32_t cooperative, programmatic;
+    /* For kernels that run while `launch` does: true when somebody wants the call to end, which it
+     * then does with TNB_CANCELLED. May be NULL. */
+    bool (*cancelled)(const void *user);
+    const void *user; /* of `cancelled` */
 } tnr_launch;
 
 enum {
@@ -161,6 +166,7 @@ TNB_EXPORT const tnr_driver *
 tnr_device_driver(const tnr_device *dev);
 TNB_EXPORT void *
 tnr_device_handle(const tnr_device *dev); /* what the driver's `open` gave */
+/* Its type and number as DLPack has them: what tnr_tensor_from_dlpack expects of a tensor. */
 TNB_EXPORT tnb_device
 tnr_device_dl(const tnr_device *dev);
 TNB_EXPORT int
