@@ -15,12 +15,16 @@
 
 #include "tenon/kit/emit.h"
 
-/* A tensor program that no rule has scheduled would run on one thread, if at all. */
+/* A tensor program that no rule has scheduled would run on one thread, if at all. One that has been,
+ * and whose loops all fell away, is for one thread. */
 static bool
-is_scheduled(tn_ctx *ctx, const tnk_kernel *k)
+is_scheduled(tn_ctx *ctx, tnk_kernel *k)
 {
-    if (k->grid[0] || k->block[0])
-        return true;
+    if (tn_func_attr(k->func, "tirx.is_scheduled") || tn_func_attr(k->func, "tir.is_scheduled"))
+        k->grid[0] = k->grid[0] ? k->grid[0] : tn_i32(ctx, 1);
+    for (int i = 0; i < 3; i++)
+        if (k->grid[i] || k->block[i])
+            return true;
     tn_error(ctx, k->func->loc, TNB_UNSUPPORTED,
              "tensor program '%s' has no schedule: none of its loops is bound to threads", k->name);
     tnb_diag_note(tn_diags(ctx), "no rule of ApplyDefaultSchedule in the list `legalize` takes it");
@@ -30,12 +34,29 @@ is_scheduled(tn_ctx *ctx, const tnk_kernel *k)
     return false;
 }
 
+/* What source emission knows of beyond the baseline. */
+static const char *const known_features[] = {"fp16", "fp64"};
+
+static const char *const *
+features_of(const tnk_build *b)
+{
+    const tn_array *a = b->target ? tn_as_array(tn_dict_get(b->target->attrs, "features")) : NULL;
+    const char **names = TNB_NEW_N(tn_arena(b->ctx), const char *, (a ? a->items.n : 0) + 1);
+    for (uint32_t i = 0, n = 0; a && i < a->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
+        if (s)
+            names[n++] = s->value;
+    }
+    return names;
+}
+
 static tnb_status
 build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
     (void)self;
     tn_ctx *ctx = b->ctx;
     tnk_source *src = tnk_source_new(ctx, tnk_dialect_find("opencl"));
+    tnk_source_allow(src, features_of(b));
     for (uint32_t i = 0; i < n; i++) {
         if (!is_scheduled(ctx, &kernels[i]) || !tnk_source_add(src, &kernels[i]))
             return TNB_UNSUPPORTED;
@@ -44,12 +65,18 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
         if (b->progress)
             b->progress(b->progress_user, i + 1, n);
     }
+    TNB_VEC(const tn_node *) used = {0};
+    for (size_t i = 0; i < sizeof known_features / sizeof *known_features; i++)
+        if (tnk_source_uses(src, known_features[i]))
+            TNB_PUSH(tn_arena(ctx), used, tn_string(ctx, known_features[i]));
     tnb_buf text = {0};
     tnk_source_text(src, &text);
-    *out = (tnk_code){.format = "opencl-c",
-                      .bytes = tnb_dup(tn_arena(ctx), text.s ? text.s : "", text.n),
-                      .n_bytes = text.n,
-                      .requires_ = tn_dictv(ctx, "features", tn_array_of(ctx, (tn_list){0}), NULL)};
+    *out =
+        (tnk_code){.format = "opencl-c",
+                   .bytes = tnb_dup(tn_arena(ctx), text.s ? text.s : "", text.n),
+                   .n_bytes = text.n,
+                   .requires_ = tn_dictv(ctx, "features",
+                                         tn_array_of(ctx, tn_list_of(ctx, used.at, used.n)), NULL)};
     tnb_buf_free(&text);
     return TNB_OK;
 }

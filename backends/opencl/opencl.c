@@ -11,6 +11,8 @@ static const tn_attr_schema attrs[] = {
      "bytes of local memory a group may use"},
     {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have"},
     {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most"},
+    {"features", TN_ATTR_STRS, 0, "[\"fp64\"]",
+     "what kernels may use beyond OpenCL C 1.2: fp16, fp64; the device has to have what they use"},
     {"thread_warp_size", TN_ATTR_INT, 0, "1", "threads that run in lock step"},
     {"texture_spatial_limit", TN_ATTR_INT, 0, "16384", "width and height an image may have"},
     {"texture_depth_limit", TN_ATTR_INT, 0, "2048", "layers an image array may have"},

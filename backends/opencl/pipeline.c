@@ -27,7 +27,8 @@ const char *const opencl_legalize[] = {
     "FuseOps",
     "FuseTIR",
     "DeadCodeElimination",
-    "ApplyDefaultSchedule{rules=[Reduction,GeneralReduction,RMSNorm,Fallback]}",
+    "ApplyDefaultSchedule{rules=[Matmul,GEMV,Reduction,RMSNorm,"
+    "GeneralReduction,Transpose,Fallback]}",
     NULL,
 };
 
@@ -50,6 +51,7 @@ const char *const opencl_lower[] = {
     "PlanAndUpdateBufferAllocationLocation",
     "CompactBufferAllocation",
     "FlattenBuffer",
+    "PlanSharedMemory",
     "Simplify",
     "LoopPartition",
     "VectorizeLoop",

@@ -6,7 +6,8 @@
  *         for j in range(16): B[i, j] = ...     =>      for j in range(16): B[0, j] = ...
  *
  * The region is the hull of all accesses over the loops inside; an extent that is not constant is bounded by its greatest value.
- * A dimension whose accesses are not known stays whole. Needs: no blocks.
+ * A dimension whose accesses are not known stays whole. Memory that the threads of a block share is allocated outside of their
+ * loops; its region is that of all threads in one turn of the loops whose turns write it anew. Needs: no blocks.
  */
 #include "region.h"
 
@@ -41,8 +42,102 @@ constant_bound(tn_arith *arith, const tn_expr *e)
     return hi == TN_POS_INF ? -1 : hi;
 }
 
+/* ---- memory that the threads of a block share ---- */
+
+enum { MAX_THREADS = 16 };
+
+/* Where such a buffer is really at home, below its allocation. */
+typedef struct home {
+    const tn_stmt *s;
+    const tn_for_loop *threads[MAX_THREADS]; /* around it, outermost first */
+    uint32_t n;
+} home;
+
+/* All threads touch the memory: their loops are part of the statement. */
+static const tn_stmt *
+of_all_threads(tn_ctx *ctx, const home *h, const tn_stmt *s)
+{
+    for (uint32_t i = h->n; i-- > 0;) {
+        const tn_for_loop *f = h->threads[i];
+        s = tnk_for_with(ctx, f, f->min, f->extent, s);
+    }
+    return s;
+}
+
+/* Whether each turn of a loop with this body writes what it reads, before it reads it. */
+static bool
+starts_over(tn_ctx *ctx, tn_arith *arith, const home *h, const tn_stmt *body, const tn_node *buffer)
+{
+    tnk_accesses acc;
+    tnk_collect_accesses(ctx, arith, of_all_threads(ctx, h, body), buffer, &acc);
+    if (acc.opaque || acc.v.n == 0 || !acc.v.at[0].is_store)
+        return false;
+    for (uint32_t d = 0; d < tn_as_buffer(buffer)->shape.n; d++) {
+        const tn_expr *lo = NULL, *hi = NULL;
+        for (uint32_t i = 0; i < acc.v.n; i++) {
+            const tnk_access *a = &acc.v.at[i];
+            if (!a->lo[d])
+                return false;
+            if (a->is_store) {
+                lo = pick(ctx, arith, lo, a->lo[d], true);
+                hi = pick(ctx, arith, hi, a->hi[d], false);
+            }
+        }
+        for (uint32_t i = 0; i < acc.v.n; i++)
+            if (!acc.v.at[i].is_store &&
+                (!tn_prove(arith, tn_bin(ctx, TN_KIND_GE, acc.v.at[i].lo[d], lo)) ||
+                 !tn_prove(arith, tn_bin(ctx, TN_KIND_LE, acc.v.at[i].hi[d], hi))))
+                return false;
+    }
+    return true;
+}
+
+/* Goes down through the loops that may hold the buffer; the ranges of those that are not threads'
+ * are said to `arith`. */
+static void
+find_home(tn_ctx *ctx, tn_arith *arith, home *h, const tn_node *buffer)
+{
+    for (;;) {
+        const tn_seq *q = tn_as_seq(h->s);
+        const tn_for_loop *f = tn_as_for_loop(h->s);
+        if (q) {
+            const tn_stmt *only = NULL;
+            for (uint32_t i = 0; i < q->stmts.n; i++)
+                if (tn_uses(q->stmts.at[i], buffer)) {
+                    if (only || q->stmts.at[i]->kind == TN_KIND_BIND)
+                        return;
+                    only = q->stmts.at[i];
+                }
+            if (!only)
+                return;
+            h->s = only;
+        } else if (h->s->kind == TN_KIND_ATTR_STMT) {
+            h->s = tn_as_attr_stmt(h->s)->body;
+        } else if (f && f->for_kind == TN_FOR_THREAD_BINDING &&
+                   strncmp(f->thread_tag, "blockIdx", 8)) {
+            if (h->n == MAX_THREADS)
+                return;
+            h->threads[h->n++] = f;
+            h->s = f->body;
+        } else if (f && f->for_kind != TN_FOR_VECTORIZED) {
+            uint32_t mark = tn_arith_push(arith, NULL);
+            tn_arith_range(arith, f->var, f->min, f->extent);
+            if (f->for_kind != TN_FOR_THREAD_BINDING &&
+                !starts_over(ctx, arith, h, f->body, buffer)) {
+                tn_arith_pop(arith, mark);
+                return;
+            }
+            h->s = f->body;
+        } else {
+            return;
+        }
+    }
+}
+
+/* ---- planning ---- */
+
 static compaction *
-plan(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
+plan_at(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
 {
     tn_ctx *ctx = r->ctx;
     const tn_buffer *b = tn_as_buffer(buffer);
@@ -87,6 +182,21 @@ plan(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
     tn_buffer copy = *b;
     copy.shape = shape;
     c->new_ = tn_buffer_of(ctx, &copy);
+    return c;
+}
+
+static compaction *
+plan(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
+{
+    const char *scope = tn_as_buffer(buffer)->scope;
+    if (!scope || strncmp(scope, "shared", 6))
+        return plan_at(r, rest, buffer);
+    uint32_t mark = tn_arith_push(r->arith, NULL);
+    home *h = TNB_NEW(tn_scratch(r->ctx), home);
+    h->s = rest;
+    find_home(r->ctx, r->arith, h, buffer);
+    compaction *c = plan_at(r, of_all_threads(r->ctx, h, h->s), buffer);
+    tn_arith_pop(r->arith, mark);
     return c;
 }
 

@@ -14,6 +14,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/narrow_data_type.c \
 	kit/lower/passes.c \
 	kit/lower/plan_location.c \
+	kit/lower/plan_shared_memory.c \
 	kit/lower/ranged.c \
 	kit/lower/region.c \
 	kit/lower/region.h \

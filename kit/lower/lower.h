@@ -3,12 +3,17 @@
  *
  * The passes in their usual order, and what each leaves behind:
  *
+ *     SplitHostDevice                         one launch a function; the host's part is host code
+ *     LowerCrossThreadReduction               no block reduces over threads
  *     LowerInitBlock                          no block has an `init`
  *     LowerMatchBuffer                        no block has match_buffers
  *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are AllocBuffer statements
+ *     ThreadSync                              barriers where threads meet in shared memory
+ *     UnifyThreadBinding                      one loop a thread index, around the kernel
  *     PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the innermost loop that may hold it
  *     CompactBufferAllocation                 buffers are as small as their accesses allow
  *     FlattenBuffer                           one dimension, offsets explicit
+ *     PlanSharedMemory                        shared memory fits the target
  *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  */
 #ifndef TENON_KIT_LOWER_H
@@ -80,6 +85,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_simplify, tnk_pass_loop_partition, tnk_pass_vectorize, tnk_pass_unroll,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction,
-    tnk_pass_unify_thread_binding, tnk_pass_thread_sync;
+    tnk_pass_unify_thread_binding, tnk_pass_thread_sync,
+    tnk_pass_plan_shared_memory;
 
 #endif

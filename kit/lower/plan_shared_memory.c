@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PlanSharedMemory: buffers of shared memory that are not needed at the same time lie in the same place.
+ *
+ *     A = T.alloc_buffer(256, scope="shared")               A = T.alloc_buffer(256, scope="shared")
+ *     B = T.alloc_buffer(128, scope="shared")               for t in threadIdx.x(128):
+ *     for t in threadIdx.x(128):                       =>       B = T.decl_buffer(128, data=A.data, scope="shared")
+ *         ... A ...; T.tvm_storage_sync("shared"); ... B ...         ... A ...; T.tvm_storage_sync("shared"); ... B ...
+ *
+ * A buffer may take the place of another if a barrier that all threads meet stands between the last use of the one and the first of
+ * the other, and if it is no larger. What is left has to fit into the target's max_shared_memory_per_block.
+ * Needs: one loop for each thread index (UnifyThreadBinding), flat buffers, barriers (ThreadSync). What it reads first it has
+ * written first: shared memory holds nothing when a kernel starts.
+ */
+#include "lower.h"
+
+enum { MAX_SHARED = 64 };
+
+typedef struct shared {
+    const tn_node *alloc, *buffer;
+    int64_t bytes;
+    uint32_t first, last; /* statements of the threads' sequence that use it */
+    int32_t place;        /* the buffer whose memory it has; itself: own memory */
+    uint32_t until;       /* of own memory: the last statement that uses it or a guest */
+} shared;
+
+typedef struct plan {
+    tn_ctx *ctx;
+    const char *name;
+    const tn_target *target;
+    shared at[MAX_SHARED];
+    uint32_t n;
+    bool failed;
+} plan;
+
+static bool
+is_barrier(const tn_stmt *s)
+{
+    const tn_evaluate *e = tn_as_evaluate(s);
+    return e && tn_is_call_to(e->value, "tirx.tvm_storage_sync");
+}
+
+static bool
+add(plan *p, const tn_stmt *s)
+{
+    const tn_alloc_buffer *a = s->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(s) : NULL;
+    const tn_buffer *b = a ? tn_as_buffer(a->buffer) : NULL;
+    int64_t n;
+    if (!b || !b->scope || strncmp(b->scope, "shared", 6) || p->n == MAX_SHARED)
+        return false;
+    if (b->shape.n != 1 || !tn_int_value(b->shape.at[0], &n)) {
+        tn_error(p->ctx, a->buffer->loc ? a->buffer->loc : s->loc, TNB_UNSUPPORTED,
+                 "'%s': the size of the buffer '%s' in shared memory is not constant: %s", p->name,
+                 b->name, b->shape.n ? tn_text(p->ctx, b->shape.at[0]) : "no dimension");
+        tnb_diag_hint(tn_diags(p->ctx), "compute it at a place where its extents are constant");
+        p->failed = true;
+        return false;
+    }
+    shared x = {.alloc = s, .buffer = a->buffer, .first = UINT32_MAX, .place = (int32_t)p->n};
+    x.bytes = n * (int64_t)tnb_dtype_bytes(b->dtype);
+    p->at[p->n++] = x;
+    return true;
+}
+
+/* ---- when they live ---- */
+
+static bool
+uses(const tn_stmt *s, const tn_node *buffer)
+{
+    return tn_uses(s, buffer) || tn_uses(s, tn_as_buffer(buffer)->data);
+}
+
+static void
+find_lifetimes(plan *p, tn_list stmts)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < stmts.n; k++)
+            if (uses(stmts.at[k], p->at[i].buffer)) {
+                p->at[i].first = p->at[i].first == UINT32_MAX ? k : p->at[i].first;
+                p->at[i].last = k;
+            }
+    for (uint32_t i = 0; i < p->n; i++)
+        p->at[i].until = p->at[i].last;
+}
+
+static bool
+barrier_between(tn_list stmts, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = from + 1; k < to; k++)
+        if (is_barrier(stmts.at[k]))
+            return true;
+    return false;
+}
+
+static void
+share(plan *p, tn_list stmts)
+{
+    for (;;) { /* by first use: an owner's memory is passed on in time */
+        shared *next = NULL;
+        for (uint32_t i = 0; i < p->n; i++)
+            if (p->at[i].place == (int32_t)i && p->at[i].first != UINT32_MAX &&
+                (!next || p->at[i].first < next->first) && p->at[i].until == p->at[i].last) {
+                bool fits = false;
+                for (uint32_t k = 0; k < p->n && !fits; k++)
+                    fits = k != i && p->at[k].place == (int32_t)k && p->at[k].first != UINT32_MAX &&
+                           p->at[k].bytes >= p->at[i].bytes &&
+                           barrier_between(stmts, p->at[k].until, p->at[i].first);
+                if (fits)
+                    next = &p->at[i];
+            }
+        if (!next)
+            return;
+        shared *best = NULL; /* the smallest that is large enough */
+        for (uint32_t k = 0; k < p->n; k++) {
+            shared *o = &p->at[k];
+            if (o != next && o->place == (int32_t)k && o->first != UINT32_MAX &&
+                o->bytes >= next->bytes && barrier_between(stmts, o->until, next->first) &&
+                (!best || o->bytes < best->bytes))
+                best = o;
+        }
+        next->place = (int32_t)(best - p->at);
+        best->until = next->last;
+    }
+}
+
+/* ---- the result ---- */
+
+static const tn_node *
+use_place(tn_rewriter *r, const tn_node *n)
+{
+    plan *p = r->user;
+    if (n->kind != TN_KIND_ALLOC_BUFFER)
+        return NULL;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (n == p->at[i].alloc && p->at[i].place != (int32_t)i)
+            return tn_removed();
+    return NULL;
+}
+
+static const tn_stmt *
+apply(plan *p, const tn_stmt *body)
+{
+    tn_ctx *ctx = p->ctx;
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    TNB_VEC(const tn_stmt *) decls = {0};
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->at[i].place == (int32_t)i)
+            continue;
+        tn_buffer b = *tn_as_buffer(p->at[i].buffer);
+        b.data = tn_as_buffer(p->at[p->at[i].place].buffer)->data;
+        const tn_node *view = tn_buffer_of(ctx, &b);
+        tnb_ptrmap_set(&map, p->at[i].buffer, view);
+        TNB_PUSH(tn_scratch(ctx), decls, tn_decl_buffer_of(ctx, view));
+    }
+    if (!decls.n)
+        return body;
+    body = tn_subst(ctx, body, &map);
+    TNB_PUSH(tn_scratch(ctx), decls, body);
+    return tn_seq_of(ctx, tn_list_of(ctx, decls.at, decls.n));
+}
+
+static void
+check_size(plan *p)
+{
+    int64_t most = p->target ? tn_dict_int(p->target->attrs, "max_shared_memory_per_block", 0) : 0;
+    int64_t total = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        total += p->at[i].place == (int32_t)i && p->at[i].first != UINT32_MAX ? p->at[i].bytes : 0;
+    if (most <= 0 || total <= most)
+        return;
+    tn_error(p->ctx, p->at[0].buffer->loc ? p->at[0].buffer->loc : p->at[0].alloc->loc,
+             TNB_UNSUPPORTED,
+             "'%s': a block needs %lld bytes of shared memory, target '%s' has %lld", p->name,
+             (long long)total, p->target->kind, (long long)most);
+    for (uint32_t i = 0; i < p->n; i++)
+        tnb_diag_note(tn_diags(p->ctx), "'%s': %lld bytes%s", tn_as_buffer(p->at[i].buffer)->name,
+                      (long long)p->at[i].bytes,
+                      p->at[i].place == (int32_t)i ? "" : ", in the place of another");
+    tnb_diag_hint(tn_diags(p->ctx), "smaller tiles, or set max_shared_memory_per_block in the "
+                                    "target's section to what the device has");
+    p->failed = true;
+}
+
+/* Down to the sequence that all threads run, with the allocations on the way. */
+static const tn_stmt *
+walk(plan *p, const tn_stmt *s)
+{
+    tn_ctx *ctx = p->ctx;
+    const tn_for_loop *f = tn_as_for_loop(s);
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING) {
+        bool innermost =
+            !tn_as_for_loop(f->body) || tn_as_for_loop(f->body)->for_kind != TN_FOR_THREAD_BINDING;
+        if (innermost && p->n) {
+            tn_list stmts =
+                tn_as_seq(f->body) ? tn_as_seq(f->body)->stmts : tn_list_of(ctx, &f->body, 1);
+            find_lifetimes(p, stmts);
+            share(p, stmts);
+            check_size(p);
+            return tnk_for_with(ctx, f, f->min, f->extent, apply(p, f->body));
+        }
+        return tnk_for_with(ctx, f, f->min, f->extent, walk(p, f->body));
+    }
+    const tn_seq *q = tn_as_seq(s);
+    if (!q)
+        return s;
+    TNB_VEC(const tn_stmt *) v = {0};
+    for (uint32_t i = 0; i < q->stmts.n && !p->failed; i++) {
+        bool alloc = add(p, q->stmts.at[i]);
+        TNB_PUSH(tn_scratch(ctx), v, alloc || p->failed ? q->stmts.at[i] : walk(p, q->stmts.at[i]));
+    }
+    return p->failed ? s : tnk_seq(ctx, v.at, v.n);
+}
+
+static const tn_node *
+plan_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+          void *user)
+{
+    (void)m;
+    (void)user;
+    const tn_prim_func *f = tn_as_prim_func(func);
+    plan *p = TNB_NEW(tn_scratch(pc->ctx), plan);
+    *p = (plan){.ctx = pc->ctx, .name = name, .target = pc->target};
+    const tn_stmt *body = walk(p, f->body);
+    if (p->failed || tn_is_error(body))
+        return NULL;
+    bool moved = false;
+    for (uint32_t i = 0; i < p->n; i++)
+        moved |= p->at[i].place != (int32_t)i;
+    if (!moved)
+        return func;
+    tn_rewriter r = {.ctx = pc->ctx, .user = p, .pre = use_place};
+    return tnk_func_with_body(pc->ctx, f, tn_rewrite(&r, body));
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tn_map_functions(pc, m, TN_PRIM_FUNCS, plan_func, NULL);
+}
+
+const tn_pass tnk_pass_plan_shared_memory = {
+    .size = sizeof(tn_pass),
+    .name = "PlanSharedMemory",
+    .doc = "Lets buffers of shared memory share their place, and checks that all fit.",
+    .keeps = TN_KEEPS_BITS,
+    .flags = TN_PASS_PARALLEL,
+    .run = run,
+};
