@@ -25,6 +25,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/fuse_ops_by_pattern.c \
 	plugins/transform/fuse_tir.c \
 	plugins/transform/kill_after_last_use.c \
+	plugins/transform/lambda_lift.c \
 	plugins/transform/legalize_ops.c \
 	plugins/transform/lift_transform_params.c \
 	plugins/transform/lower_alloc_tensor.c \

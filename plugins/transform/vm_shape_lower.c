@@ -499,7 +499,9 @@ lower_value(lowering *l, const tn_expr *v)
                      "has no form",
                      l->name);
         if (!l->failed)
-            tnb_diag_hint(tn_diags(l->ctx), "make it a function of the module");
+            tnb_diag_hint(tn_diags(l->ctx),
+                          "the pass LambdaLift makes it a function of the module: insert.lift = "
+                          "before library_dispatch: LambdaLift, in the section [pipeline TARGET]");
         l->failed = true;
         return v;
     }

@@ -65,6 +65,7 @@ static const char *const others[] = {
     "ApplyDefaultSchedule{rules=[cpu.Fallback]}",
     "SpecializePrimFuncBasedOnCallSite",
     "LiftTransformParams",
+    "LambdaLift",
     "ToMixedPrecision{out_dtype=float32}",
     HALF_INPUTS,
     BIND_N,
