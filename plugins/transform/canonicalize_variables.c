@@ -295,7 +295,8 @@ disqualify(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
-/* `out = lv` where nobody else uses lv: out is bound to lv's value. */
+/* `out = lv` where nobody else uses lv: out is bound to lv's value. A cast keeps its variable: it
+ * takes leaves only. */
 static const tn_node *
 merge_outputs(tn_ctx *ctx, const tn_node *n)
 {
@@ -309,7 +310,7 @@ merge_outputs(tn_ctx *ctx, const tn_node *n)
         const tn_match_cast *mc = tn_as_match_cast(b->bindings.at[i]);
         const tn_expr *var = vb ? vb->var : mc->var, *value = vb ? vb->value : mc->value;
         bool output = !tn_is(var, TN_KIND_DATAFLOW_VAR);
-        if (output && tn_is(value, TN_KIND_DATAFLOW_VAR)) {
+        if (output && vb && tn_is(value, TN_KIND_DATAFLOW_VAR)) {
             if (tnb_ptrmap_has(&outputs, value))
                 tnb_ptrmap_set(&used, value, value);
             tnb_ptrmap_set(&outputs, value, var);
@@ -326,16 +327,14 @@ merge_outputs(tn_ctx *ctx, const tn_node *n)
         const tn_node *binding = b->bindings.at[i];
         const tn_var_binding *vb = tn_as_var_binding(binding);
         const tn_match_cast *mc = tn_as_match_cast(binding);
-        const tn_expr *value = vb ? vb->value : mc->value;
-        const tn_expr *instead =
-            tn_is(value, TN_KIND_DATAFLOW_VAR) ? tnb_ptrmap_get(&merged, value) : NULL;
+        const tn_expr *instead = vb && tn_is(vb->value, TN_KIND_DATAFLOW_VAR)
+                                     ? tnb_ptrmap_get(&merged, vb->value)
+                                     : NULL;
         if (tnb_ptrmap_has(&merged, vb ? vb->var : mc->var))
             continue;
         tn_loc old = tn_at(ctx, binding->loc);
-        if (instead && vb)
+        if (instead)
             binding = tn_binding(ctx, vb->var, instead);
-        else if (instead)
-            binding = tn_match_cast_of(ctx, mc->var, instead, mc->to);
         tn_at(ctx, old);
         out = tn_list_append(ctx, out, binding);
     }

@@ -363,9 +363,14 @@ localize(const sharing *s, lift *l, const lift *all)
             tnb_ptrmap_set(&back, s->remap.at[i].value, own);
     }
     l->outputs = l->symbols = (tn_list){0};
+    tnb_ptrmap_init(&l->also, tn_scratch(s->ctx));
     for (uint32_t i = 0; i < all->outputs.n; i++) {
         const tn_node *own = tnb_ptrmap_get(&back, all->outputs.at[i]);
         l->outputs = tn_list_append(s->ctx, l->outputs, own ? own : all->outputs.at[i]);
+        for (uint32_t k = 0; own && k < s->remap.n; k++)
+            if (s->remap.at[k].key && s->remap.at[k].key != own &&
+                s->remap.at[k].value == (const void *)all->outputs.at[i])
+                tnb_ptrmap_set(&l->also, s->remap.at[k].key, own);
     }
     for (uint32_t i = 0; i < all->symbols.n; i++) {
         const tn_node *own = tnb_ptrmap_get(&back, all->symbols.at[i]);

@@ -16,6 +16,7 @@ typedef struct lift {
     tn_list lifted;         /* VarBindings, in order */
     tn_list outputs;        /* weights and lifted variables that the function still needs */
     tn_list symbols;        /* symbolic variables to be handed over */
+    tnb_ptrmap also;        /* shared: variable -> the output that has the same value */
     tnb_ptrmap overwritten; /* variables that calls compute in place */
     tnb_ptrmap suppressed;  /* variables whose bindings leave the function */
     tnb_ptrmap from_weights,

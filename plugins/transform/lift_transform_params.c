@@ -167,6 +167,9 @@ runtime_function_of(tn_ctx *ctx, const lift *l)
                            tn_var_new(ctx, tn_var_name(own), tn_subst(ctx, own->type, &t.map)));
         params = tn_list_append(ctx, params, tnb_ptrmap_get(&t.map, own));
     }
+    for (uint32_t i = 0; i < l->also.n; i++)
+        if (l->also.at[i].key)
+            tnb_ptrmap_set(&t.map, l->also.at[i].key, tnb_ptrmap_get(&t.map, l->also.at[i].value));
     tn_rewriter r = {.ctx = ctx, .user = &t, .pre = trim, .post = without_stop, .map = &t.map};
     const tn_expr *body = tn_rewrite(&r, l->func->body);
     const tn_seq_expr *seq = tn_as_seq_expr(body);
