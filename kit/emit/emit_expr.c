@@ -623,6 +623,27 @@ division(tnk_emitter *e, const tn_expr *x, tnb_dtype d)
     call2(e, d.lanes > 1 ? tnk_help_map(e, d, d, f, 2) : f, b->a, b->b);
 }
 
+/* A literal, or a vector of one; not NaN. */
+static bool
+is_number(const tn_expr *x)
+{
+    const tn_broadcast *v = tn_as_broadcast(x);
+    const tn_float_imm *f = tn_as_float_imm(v ? v->value : x);
+    return f && !isnan(f->value);
+}
+
+/* Floats: a literal goes second, where the plain comparison keeps a NaN of the other operand. */
+static void
+min_max(tnk_emitter *e, const tn_binary *b, tnb_dtype d, bool max)
+{
+    if (!tnb_dtype_is_float(d) || is_number(b->b))
+        call2(e, tnk_help_minmax(e, d, max), b->a, b->b);
+    else if (is_number(b->a))
+        call2(e, tnk_help_minmax(e, d, max), b->b, b->a);
+    else
+        call2(e, tnk_help_nan_minmax(e, d, max), b->a, b->b);
+}
+
 static void
 binary(tnk_emitter *e, const tn_expr *x)
 {
@@ -646,7 +667,7 @@ binary(tnk_emitter *e, const tn_expr *x)
         return;
     case TN_KIND_MIN:
     case TN_KIND_MAX:
-        call2(e, tnk_help_minmax(e, d, x->kind == TN_KIND_MAX), b->a, b->b);
+        min_max(e, b, d, x->kind == TN_KIND_MAX);
         return;
     case TN_KIND_AND:
         infix(e, b, "&&", d);

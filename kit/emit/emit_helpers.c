@@ -123,6 +123,27 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     return f;
 }
 
+/* NaN if either is: T.max and T.min. */
+const char *
+tnk_help_nan_minmax(tnk_emitter *e, tnb_dtype d, bool max)
+{
+    const char *v = tnk_c_type(e, d), *f = named(e, max ? "nmax" : "nmin", d);
+    const char *plain = tnk_help_minmax(e, d, max);
+    const char *sel = d.lanes > 1 ? tnk_help_select(e, d) : NULL;
+    if (!tnk_once(e, f))
+        return f;
+    tnb_buf *b = &e->src->helpers;
+    tnb_buf_printf(b, "%s %s %s(%s a, %s b)\n{\n", e->d->inline_, v, f, v, v);
+    if (!sel)
+        tnb_buf_printf(b, "    return b %c a || b != b ? b : a;\n}\n", max ? '>' : '<');
+    else if (e->d->gnu_vectors)
+        tnb_buf_printf(b, "    return %s((%s)(b != b), b, %s(a, b));\n}\n", sel,
+                       tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)), plain);
+    else
+        tnb_buf_printf(b, "    return %s(b != b, b, %s(a, b));\n}\n", sel, plain);
+    return f;
+}
+
 /* Division by zero gives 0, the least integer by -1 wraps. */
 const char *
 tnk_help_int_div(tnk_emitter *e, tnb_dtype d, tn_kind kind)

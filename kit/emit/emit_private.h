@@ -113,6 +113,8 @@ tnk_help_select(tnk_emitter *e, tnb_dtype vec);
 const char *
 tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max);
 const char *
+tnk_help_nan_minmax(tnk_emitter *e, tnb_dtype d, bool max);
+const char *
 tnk_help_int_div(tnk_emitter *e, tnb_dtype scalar, tn_kind kind);
 const char *
 tnk_help_shift(tnk_emitter *e, tnb_dtype scalar, bool left);

@@ -71,8 +71,6 @@ hard_sigmoid(tn_ctx *ctx, const tn_expr *x, tnb_dtype d, double alpha, double be
     return GREATEST(LEAST(line, LIT(d, 1)), LIT(d, 0));
 }
 
-/* The bounds stand second: T.max and T.min give their first operand when a comparison with NaN
- * fails. */
 static const tn_expr *
 activation_value(tn_ctx *ctx, const tn_call *call, const char *op, const tn_expr *x)
 {

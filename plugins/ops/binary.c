@@ -151,30 +151,18 @@ power_value(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
     return CAST(d, MATH2("pow", CAST(wide, x), CAST(wide, y)));
 }
 
-/* The larger (or smaller) of both; NaN if either is. T.max and T.min give their first operand when a
- * comparison with NaN fails. */
-static const tn_expr *
-extreme(tn_ctx *ctx, tn_kind kind, const tn_expr *x, const tn_expr *y)
-{
-    const tn_expr *v = tn_bin(ctx, kind, x, y);
-    bool may_be_nan = tnb_dtype_is_float(tn_dtype_of(x)) && !tn_is(y, TN_KIND_FLOAT_IMM);
-    return may_be_nan ? SELECT(tn_bin(ctx, TN_KIND_NE, y, y), y, v) : v;
-}
-
 static const tn_expr *
 log_add_exp(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 {
-    const tn_expr *most = extreme(ctx, TN_KIND_MAX, x, y), *least = LEAST(x, y);
+    const tn_expr *most = GREATEST(x, y), *least = LEAST(x, y);
     const tn_expr *tail = MATH1("log", ADD(LIT(tn_dtype_of(x), 1), MATH1("exp", SUB(least, most))));
     return SELECT(EQUAL(x, y), ADD(x, LIT(tn_dtype_of(x), 0.6931471805599453)), ADD(most, tail));
 }
 
-/* x - floor(x / y) * y for floats. */
+/* x - floor(x / y) * y. */
 static const tn_expr *
 floor_mod(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 {
-    if (!tnb_dtype_is_float(tn_dtype_of(x)))
-        return tn_floormod(ctx, x, y);
     return SUB(x, MUL(MATH1("floor", DIVIDE(x, y)), y));
 }
 
@@ -188,16 +176,46 @@ bits(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
     return MATH2(op, x, y);
 }
 
+/* Integers: 0 where the divisor is 0. */
+static const tn_expr *
+int_division(tn_ctx *ctx, tn_kind kind, const tn_expr *x, const tn_expr *y)
+{
+    int64_t v;
+    if (tn_int_value(y, &v) && v)
+        return tn_bin(ctx, kind, x, y);
+    tnb_dtype d = tn_dtype_of(y);
+    const tn_expr *zero = EQUAL(y, LIT(d, 0));
+    return SELECT(zero, LIT(d, 0), tn_bin(ctx, kind, x, SELECT(zero, LIT(d, 1), y)));
+}
+
+/* Counts outside of the bits shift everything out. */
+static const tn_expr *
+shift(tn_ctx *ctx, bool left, const tn_expr *x, const tn_expr *y)
+{
+    tnb_dtype d = tn_dtype_of(y);
+    bool is_signed = d.code == TNB_INT;
+    const tn_expr *inside = LESS(y, LIT(d, d.bits));
+    int64_t v;
+    if (tn_int_value(y, &v) && v >= 0 && v < d.bits)
+        return MATH2(left ? "shift_left" : "shift_right", x, y);
+    if (is_signed)
+        inside = AND(tn_bin(ctx, TN_KIND_GE, y, LIT(d, 0)), inside);
+    if (!left && is_signed) /* copies of the sign */
+        return MATH2("shift_right", x, SELECT(inside, y, LIT(d, d.bits - 1)));
+    const tn_expr *count = SELECT(inside, y, LIT(d, 0));
+    return SELECT(inside, MATH2(left ? "shift_left" : "shift_right", x, count), LIT(d, 0));
+}
+
 /* Operators that are one binary node. */
 static const struct {
     const char *op;
     tn_kind kind;
 } simple[] = {
-    {"add", TN_KIND_ADD},          {"subtract", TN_KIND_SUB},    {"multiply", TN_KIND_MUL},
-    {"divide", TN_KIND_DIV},       {"equal", TN_KIND_EQ},        {"not_equal", TN_KIND_NE},
-    {"less", TN_KIND_LT},          {"less_equal", TN_KIND_LE},   {"greater", TN_KIND_GT},
-    {"greater_equal", TN_KIND_GE}, {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR},
-    {"logical_xor", TN_KIND_NE},
+    {"add", TN_KIND_ADD},         {"subtract", TN_KIND_SUB},  {"multiply", TN_KIND_MUL},
+    {"equal", TN_KIND_EQ},        {"not_equal", TN_KIND_NE},  {"less", TN_KIND_LT},
+    {"less_equal", TN_KIND_LE},   {"greater", TN_KIND_GT},    {"greater_equal", TN_KIND_GE},
+    {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR}, {"logical_xor", TN_KIND_NE},
+    {"maximum", TN_KIND_MAX},     {"minimum", TN_KIND_MIN},
 };
 
 static const tn_expr *
@@ -208,24 +226,22 @@ binary_value(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
         if (!strcmp(simple[i].op, op))
             return tn_bin(ctx, simple[i].kind, x, y);
     }
-    if (!strcmp(op, "maximum") || !strcmp(op, "minimum"))
-        return extreme(ctx, !strcmp(op, "maximum") ? TN_KIND_MAX : TN_KIND_MIN, x, y);
+    if (!strcmp(op, "divide"))
+        return is_float ? DIVIDE(x, y) : int_division(ctx, TN_KIND_DIV, x, y);
     if (!strcmp(op, "power"))
         return power_value(ctx, x, y);
     if (!strcmp(op, "floor_divide"))
-        return is_float ? MATH1("floor", DIVIDE(x, y)) : tn_floordiv(ctx, x, y);
+        return is_float ? MATH1("floor", DIVIDE(x, y)) : int_division(ctx, TN_KIND_FLOOR_DIV, x, y);
     if (!strcmp(op, "mod"))
-        return is_float ? MATH2("fmod", x, y) : tn_bin(ctx, TN_KIND_MOD, x, y);
+        return is_float ? MATH2("fmod", x, y) : int_division(ctx, TN_KIND_MOD, x, y);
     if (!strcmp(op, "floor_mod"))
-        return floor_mod(ctx, x, y);
+        return is_float ? floor_mod(ctx, x, y) : int_division(ctx, TN_KIND_FLOOR_MOD, x, y);
     if (!strcmp(op, "atan2"))
         return MATH2("atan2", x, y);
     if (!strcmp(op, "log_add_exp"))
         return log_add_exp(ctx, x, y);
-    if (!strcmp(op, "left_shift"))
-        return MATH2("shift_left", x, y);
-    if (!strcmp(op, "right_shift"))
-        return MATH2("shift_right", x, y);
+    if (!strcmp(op, "left_shift") || !strcmp(op, "right_shift"))
+        return shift(ctx, op[0] == 'l', x, y);
     return bits(ctx, op, x, y);
 }
 

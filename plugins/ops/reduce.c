@@ -204,7 +204,8 @@ legalize_reduce(tn_builder *b, const tn_call *call)
     return legalize_mean(&r, op);
 }
 
-/* The better value with its position; of equal values the earlier position. */
+/* The better value with its position; of equal values the earlier position. NaN is better than any
+ * number and equal to NaN. */
 static void
 combine_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
              uint32_t n, void *user)
@@ -212,7 +213,13 @@ combine_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, co
     const bool *max = user;
     (void)n;
     const tn_expr *better = *max ? GREATER(x[1], acc[1]) : LESS(x[1], acc[1]);
-    const tn_expr *earlier = AND(EQUAL(x[1], acc[1]), LESS(x[0], acc[0]));
+    const tn_expr *equal = EQUAL(x[1], acc[1]);
+    if (tnb_dtype_is_float(tn_dtype_of(x[1]))) {
+        const tn_expr *nan = tn_bin(ctx, TN_KIND_NE, x[1], x[1]);
+        better = OR(better, AND(nan, EQUAL(acc[1], acc[1])));
+        equal = OR(equal, AND(nan, tn_bin(ctx, TN_KIND_NE, acc[1], acc[1])));
+    }
+    const tn_expr *earlier = AND(equal, LESS(x[0], acc[0]));
     const tn_expr *take = OR(OR(better, earlier), LESS(acc[0], I64(0)));
     next[0] = SELECT(take, x[0], acc[0]);
     next[1] = SELECT(take, x[1], acc[1]);

@@ -82,5 +82,7 @@ legalize_bucketize(tn_builder *b, const tn_call *call)
     const tn_expr *v = tnk_te_read_at(e.te, x, s->axes, s->n_axes),
                   *limit = tnk_te_read(e.te, limits, k, NULL);
     const tn_expr *past = tn_call_int(call, "right") ? LESS_EQ(limit, v) : LESS(limit, v);
+    if (tnb_dtype_is_float(tn_dtype_of(v))) /* NaN is past every limit */
+        past = OR(past, tn_bin(ctx, TN_KIND_NE, v, v));
     return emit_end(&e, "bucketize", tnk_te_sum(s, SELECT(past, LIT(d, 1), LIT(d, 0))));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting: sort, argsort, topk, by a bottom-up merge sort of positions, which is stable and needs
- * loops only. */
+ * loops only. NaN is larger than any number. */
 #include "emit.h"
 
 const tn_type *
@@ -78,6 +78,15 @@ set(sorter *s, const tn_node *buffer, const tn_expr *value, const tn_expr *i, co
     return tn_store(s->e.ctx, buffer, value, tn_listv(s->e.ctx, i, j, NULL));
 }
 
+/* a < b in the order of sorting. */
+static const tn_expr *
+before(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
+{
+    if (!tnb_dtype_is_float(tn_dtype_of(a)))
+        return LESS(a, b);
+    return OR(LESS(a, b), AND(tn_bin(ctx, TN_KIND_NE, b, b), EQUAL(a, a)));
+}
+
 /* One step of a merge: the smaller head of two runs goes to `to`. The cursors are the heads'
  * places. */
 static const tn_stmt *
@@ -89,7 +98,8 @@ merge_step(sorter *s, const tn_expr *from, const tn_expr *to, const tn_expr *pla
                   *j = tnk_te_read(s->e.te, s->cursor, I64(1), NULL);
     const tn_expr *left = at_axis(s, order_at(s, from, i)),
                   *right = at_axis(s, order_at(s, from, j));
-    const tn_expr *right_first = s->descending ? GREATER(right, left) : LESS(right, left);
+    const tn_expr *right_first =
+        s->descending ? before(ctx, left, right) : before(ctx, right, left);
     const tn_expr *both = GUARDED(LESS(j, high), tn_not(ctx, right_first), tn_bool(ctx, true));
     const tn_expr *take_left = GUARDED(LESS(i, mid), both, tn_bool(ctx, false));
     const tn_stmt *a =

@@ -155,7 +155,6 @@ legalize_clip(tn_builder *b, const tn_call *call)
     const tn_expr *hi = emit_scalar(&e, call->args.at[2], d);
     tnk_stage *s = emit_stage(&e, "compute");
     const tn_expr *x = tnk_te_read_at(e.te, a, s->axes, s->n_axes);
-    /* ORDER: a NaN stays when it is the first operand. */
     return emit_end(&e, "clip", tnk_te_define(s, GREATEST(LEAST(x, hi), lo)));
 }
 

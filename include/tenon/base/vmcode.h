@@ -65,7 +65,7 @@ extern "C" {
     X(FSUB, SD, SS, SS)                                                                            \
     X(FMUL, SD, SS, SS)                                                                            \
     X(FDIV, SD, SS, SS)                                                                            \
-    X(FMIN, SD, SS, SS)                                                                            \
+    X(FMIN, SD, SS, SS) /* FMIN, FMAX: NaN if either is */                                         \
     X(FMAX, SD, SS, SS)                                                                            \
     X(FEQ, SD, SS, SS)                                                                             \
     X(FNE, SD, SS, SS)                                                                             \

@@ -116,6 +116,7 @@ TNB_EXPORT const tn_expr *
 tn_floordiv(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
 tn_floormod(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+/* T.min, T.max: of floats NaN if either operand is. */
 TNB_EXPORT const tn_expr *
 tn_min(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 TNB_EXPORT const tn_expr *
