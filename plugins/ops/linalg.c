@@ -279,7 +279,10 @@ eliminate_column(elimination *g, const tn_expr *c)
     const tn_expr *below = SUB(SUB(g->n, c), I64(1)), *r = tn_var_dtype(ctx, "r", TNB_I64),
                   *row = ADD(ADD(c, I64(1)), r);
     const tn_expr *p = tnk_te_read(g->e.te, g->best, I64(0), NULL);
-    const tn_expr *larger = GREATER(MATH1("fabs", entry(g, row, c)), MATH1("fabs", entry(g, p, c)));
+    const tn_expr *candidate = entry(g, row, c);
+    const tn_expr *larger = GREATER(MATH1("fabs", candidate), MATH1("fabs", entry(g, p, c)));
+    /* NaN is the pivot, and so the determinant's factor */
+    larger = OR(larger, tn_bin(ctx, TN_KIND_NE, candidate, candidate));
     const tn_stmt *search = tn_if_stmt_of(ctx, larger, tn_store(ctx, g->best, row, zero), NULL);
     const tn_expr *r2 = tn_var_dtype(ctx, "r", TNB_I64), *row2 = ADD(ADD(c, I64(1)), r2),
                   *k = tn_var_dtype(ctx, "k", TNB_I64);

@@ -58,7 +58,7 @@ def resize(d, op):
     dtype = d.dtype(["float32", "float64", "float16"])
     s = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 2)) + tuple(d.extent(1, 5 if n < 3 else 3) for _ in range(n))
     size = [d.int(1, 7 if n < 3 else 5) for _ in range(n)]
-    x = d.floats(s, dtype, nan=False, inf=False)
+    x = d.floats(s, dtype)
     method, mode = d.turn(["linear", "nearest_neighbor", "cubic"]), d.turn(PLACES)
     rounding, alpha, exclude = d.one_of(list(ROUND)), d.one_of([-0.75, -0.5]), method == "cubic" and d.flag(0.3)
     if mode == "tf_crop_and_resize" and method == "cubic":
@@ -115,7 +115,7 @@ def grid_sample(d, op):
     corners = d.flag()
     n, c, h, w, oh, ow = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 2), d.extent(1, 5), d.extent(1, 5),
                           d.extent(1, 4), d.extent(1, 4))
-    x = d.floats((n, c, h, w), dtype, nan=False, inf=False)
+    x = d.floats((n, c, h, w), dtype)
     grid = d.floats((n, oh, ow, 2), dtype, -1.4, 1.4, nan=False, inf=False)
     # a place between two elements has no nearest one: keep away from there
     y = np.zeros((n, c, oh, ow))
@@ -151,7 +151,7 @@ def grid_sample(d, op):
 @oracle("image.affine_grid")
 def affine_grid(d, op):
     k, n, corners, dtype = d.int(2, 3), d.extent(1, 3, zero=True), d.flag(), d.dtype(SINGLE)
-    theta = d.floats((n, k, k + 1), dtype, nan=False, inf=False)
+    theta = d.floats((n, k, k + 1), dtype)
     size = [d.extent(1, 4) for _ in range(k)]
     lines = [np.linspace(-1, 1, m) if corners and m > 1 else (2 * np.arange(m) + 1) / m - 1 for m in size]
     base = np.stack(np.meshgrid(*lines, indexing="ij")[::-1] + [np.ones(size)])  # x, y, z, 1

@@ -97,7 +97,9 @@ def conv_transpose(d, op):
     extra = [d.int(0, max(0, strides[i] - 1)) for i in range(n)]
     batch = 0 if d.kind == "zero" else d.int(1, 2)
     space = [d.int(2, 5 if n < 3 else 3) for _ in range(n)]
-    x, w = d.exact((batch, c, *space), dtype, -3, 3), d.exact((c, o // groups, *kernel), dtype, -2, 2)
+    x = d.exact((batch, c, *space), dtype, -3, 3)
+    # the program has products with zeros put between the elements
+    w = d.exact((c, o // groups, *kernel), dtype, -2, 2, nan=False, inf=False)
     full = [(space[i] - 1) * strides[i] + dilation[i] * (kernel[i] - 1) + 1 + extra[i] for i in range(n)]
     y = np.zeros((batch, o, *full))
     per, per_out = c // groups, o // groups
@@ -161,10 +163,10 @@ def pooling(d, op):
     n, s, size, pool, strides, dilation, pad, attrs = pool_draw(d, op)
     largest = "max" in op
     dtype = d.dtype(["float32", "float64", "float16"] + (["int32", "int8"] if largest else []))
-    x = d.numbers(s, dtype, nan=False, inf=largest)
+    x = d.numbers(s, dtype)
     while not windows_that_see_data(x.a, size, pool, strides, dilation, pad):
         n, s, size, pool, strides, dilation, pad, attrs = pool_draw(d, op)
-        x = d.numbers(s, dtype, nan=False, inf=largest)
+        x = d.numbers(s, dtype)
     counted = d.flag()
     if not largest:
         attrs["count_include_pad"] = counted
@@ -207,7 +209,7 @@ def adaptive_pool(d, op):
     n = digits(op)
     dtype = d.dtype(["float32", "float64", "float16"])
     s = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 3)) + tuple(d.extent(1, 6 if n < 3 else 4) for _ in range(n))
-    x = d.floats(s, dtype, nan=False, inf=False)
+    x = d.floats(s, dtype)
     size = [d.int(1, 5) for _ in range(n)] if d.flag(0.85) else None
     to = size or list(s[2:])
     y = np.zeros(s[:2] + tuple(to))
@@ -261,8 +263,8 @@ def batch_norm(d, op):
     momentum = 0.1
     if d.flag():
         momentum = attrs["momentum"] = 0.3
-    x = d.floats(s, dtype, nan=not training, inf=False)
-    gamma, beta, mean = (d.floats((c,), dtype, nan=False, inf=False) for _ in range(3))
+    x = d.floats(s, dtype)
+    gamma, beta, mean = (d.floats((c,), dtype, inf=False) for _ in range(3))
     var = Tensor(d.rng.uniform(0.1, 2, c), dtype)
     m, v, results = wide(mean), wide(var), [mean, var]
     if training:
@@ -291,9 +293,9 @@ def layer_norm(d, op):
     axes = [i - len(s) if d.flag() else i for i in range(len(s) - n, len(s))]
     if 0 in [s[a] for a in axes]:
         s = tuple(max(v, 1) for v in s)
-    x = d.floats(s, dtype, inf=False, nan=False)
+    x = d.floats(s, dtype)
     shape = tuple(s[a] for a in axes)
-    gamma, beta = (d.floats(shape, dtype, inf=False, nan=False) for _ in range(2))
+    gamma, beta = (d.floats(shape, dtype) for _ in range(2))
     if op == "nn.rms_norm":
         attrs = {"axes": axes}
         eps = 1e-5
@@ -318,9 +320,9 @@ def group_norm(d, op):
     if d.kind == "zero":
         s[0] = 0
     axes = [i for i in range(1, rank) if i != channel]
-    x = d.floats(tuple(s), dtype, nan=False, inf=False)
+    x = d.floats(tuple(s), dtype)
     c = s[channel]
-    gamma, beta = (d.floats((c,), dtype, nan=False, inf=False) for _ in range(2))
+    gamma, beta = (d.floats((c,), dtype) for _ in range(2))
     given = {"num_groups": groups} if op == "nn.group_norm" else {}
     given.update({"channel_axis": channel - rank if d.flag(0.3) else channel,
                   "axes": [a - rank if d.flag(0.3) else a for a in axes]})
@@ -343,7 +345,7 @@ def group_norm(d, op):
 def lrn(d, op):
     s, dtype = d.shape(2, 4), d.dtype(SINGLE)
     axis, size = d.axis(len(s)), d.int(1, 5)
-    x = d.floats(s, dtype, nan=False, inf=False)
+    x = d.floats(s, dtype)
     attrs, p = {"size": size, "axis": axis}, {"bias": 1.0, "alpha": 1e-4, "beta": 0.75}
     for k in p:
         if d.flag():
@@ -406,7 +408,7 @@ def attention(d, op):
     batch, heads, sq, sk, size, size_v = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 3), d.extent(1, 5), d.extent(1, 5),
                                           d.extent(1, 4), d.extent(1, 4))
     heads_k = heads if d.flag(0.7) else 1
-    q, k, v = (d.floats(s, dtype, -1, 1, nan=False, inf=False) for s in
+    q, k, v = (d.floats(s, dtype, -1, 1) for s in
                ((batch, sq, heads, size), (batch, sk, heads_k, size), (batch, sk, heads_k, size_v)))
     attrs, scale = {}, 1 / math.sqrt(size)
     if d.flag(0.4):
@@ -422,7 +424,7 @@ def attention(d, op):
     scores = np.einsum("bihd,bjhd->bhij", wide(q), kk) * scale
     inputs = [q, k, v]
     if d.flag(0.4) or op == "nn.attention_bias":
-        inputs.append(d.floats((batch, heads if d.flag() else 1, sq, sk), dtype, nan=False, inf=False))
+        inputs.append(d.floats((batch, heads if d.flag() else 1, sq, sk), dtype))
         scores = scores + wide(inputs[3])
     if mask:
         i, j = np.arange(sq)[:, None] + (sk - sq if mask == "BottomRight" else 0), np.arange(sk)[None]
@@ -441,6 +443,7 @@ def attention_var_len(d, op):
     dtype, n, heads, size, size_v = d.dtype(SINGLE), d.extent(1, 3), d.int(1, 2), d.int(1, 4), d.int(1, 4)
     nq, nk = (d.rng.integers(0 if d.kind == "zero" else 1, 4, n) for _ in range(2))
     starts = [np.concatenate([[0], np.cumsum(v)]) for v in (nq, nk)]
+    # what a query does not see has the weight 0
     q, k, v = (d.floats(s, dtype, -1, 1, nan=False, inf=False) for s in (
         (1, int(nq.sum()), heads, size), (1, int(nk.sum()), heads, size), (1, int(nk.sum()), heads, size_v)))
     attrs = {}
@@ -466,7 +469,7 @@ def nll_parts(d):
     dtype, c = d.dtype(SINGLE), d.int(2, 4)
     rest = d.shape(0, 3, most=4, zero=False)
     shape = (c,) if not rest else (rest[0], c) + rest[1:]
-    p = d.floats(shape, dtype, -3, 0, nan=False, inf=False)
+    p = d.floats(shape, dtype, -3, 0)
     t = Tensor(d.rng.integers(0, c, rest), d.one_of(INDEX))
     ignore = d.int(0, c - 1) if d.flag(0.3) and t.a.size and (t.a != 0).any() else -100
     if ignore >= 0 and (t.a == ignore).all():
@@ -491,7 +494,7 @@ def nll_loss(d, op):
 def nll_loss_backward(d, op):
     dtype, p, t, w, ignore = nll_parts(d)
     how = d.turn(["mean", "sum", "none"])
-    g = d.floats(t.shape if how == "none" else (), dtype, nan=False, inf=False)
+    g = d.floats(t.shape if how == "none" else (), dtype)
     weights = np.where(t.a == ignore, 0, wide(w)[t.a] if w else 1.0)
     k = 1 if len(p.shape) > 1 else 0
     hot = np.expand_dims(t.a, k) == np.arange(p.shape[k]).reshape([-1 if i == k else 1 for i in range(len(p.shape))])
@@ -504,7 +507,7 @@ def nll_loss_backward(d, op):
 @oracle("nn.cross_entropy_with_logits")
 def cross_entropy(d, op):
     s, dtype = d.shape(1, 2, zero=False), d.dtype(SINGLE)
-    p, t = d.floats(s, dtype, nan=False, inf=False), Tensor(d.rng.uniform(0, 1, s), dtype)
+    p, t = d.floats(s, dtype), Tensor(d.rng.uniform(0, 1, s), dtype)
     y = -(wide(p) * wide(t)).sum() / (s[0] if len(s) > 1 else 1)
     return Case(op, [p, t], out(y, dtype), tol=NORM.get(dtype))
 

@@ -127,7 +127,7 @@ def roi_align(d, op):
     n, rois = regions(d, h, w, scale)
     ph, pw, samples, aligned = d.int(1, 3), d.int(1, 3), d.one_of([-1, 1, 2]), d.flag()
     layout, mode = d.one_of(["NCHW", "NHWC"]), d.one_of(["avg", "max"])
-    x = d.floats((n, c, h, w), "float32", nan=False, inf=False)
+    x = d.floats((n, c, h, w), "float32", nan=False, inf=False)  # a neighbour may have a weight near 0
     y = np.zeros((len(rois), c, ph, pw))
     for r, row in enumerate(rois.astype(np.float64)):
         x1, y1, x2, y2 = row[1:] * scale
@@ -152,7 +152,7 @@ def roi_pool(d, op):
     n, rois = regions(d, h, w, scale)
     rois[:, 1:] = np.rint(rois[:, 1:]) + 0.25  # no halves
     ph, pw = d.int(1, 3), d.int(1, 3)
-    x = d.floats((n, c, h, w), "float32", nan=False, inf=False)
+    x = d.floats((n, c, h, w), "float32")
     y = np.zeros((len(rois), c, ph, pw))
     for r, row in enumerate(rois.astype(np.float64)):
         x1, y1, x2, y2 = np.floor(row[1:] * scale + 0.5).astype(int)
@@ -170,7 +170,7 @@ def roi_pool(d, op):
 @oracle("vision.multibox_transform_loc")
 def multibox(d, op):
     b, c, n = d.extent(1, 2), d.extent(1, 4), d.extent(1, 6)
-    cls, loc = d.floats((b, c, n), nan=False, inf=False), d.floats((b, 4 * n), "float32", -1, 1, nan=False, inf=False)
+    cls, loc = d.floats((b, c, n)), d.floats((b, 4 * n), "float32", -1, 1)
     anchor = random_boxes(d, (1, n))
     clip, floor, keep = d.flag(), d.one_of([0.0, 0.2]), d.flag()
     v = d.one_of([[1.0, 1.0, 1.0, 1.0], [0.1, 0.1, 0.2, 0.2]])

@@ -230,8 +230,17 @@ class Draw:
         a = self.rng.uniform(lo, hi, shape)
         if self.kind == "special":
             values = [0.0, -0.0, lo, hi] + ([math.nan] if nan else []) + ([math.inf, -math.inf] if inf else [])
-            a = np.where(self.rng.random(shape) < 0.5, self.rng.choice(values, shape), a)
+            a = self.with_one(np.where(self.rng.random(shape) < 0.5, self.rng.choice(values, shape), a), nan, inf)
         return Tensor(a, dtype)
+
+    def with_one(self, a, nan, inf):
+        """Every other draw of special floats has a NaN for sure, the others an infinity."""
+        first = self.i % len(self.KINDS) == self.KINDS.index("special")
+        v = math.nan if nan and (first or not inf) else math.inf if inf else None
+        if a.size and v is not None:
+            a = np.array(a)
+            a.flat[self.int(0, a.size - 1)] = v
+        return a
 
     def ints(self, shape, dtype="int32", lo=-9, hi=9):
         info = np.iinfo(dtype)
@@ -239,7 +248,9 @@ class Draw:
         a = self.rng.integers(lo, hi + 1, shape, dtype=np.int64).astype(dtype)
         if self.kind == "extreme":
             values = np.array([info.min, info.max, 0, info.max - 1, info.min + 1], dtype)
-            a = np.where(self.rng.random(shape) < 0.6, self.rng.choice(values, shape), a)
+            a = np.array(np.where(self.rng.random(shape) < 0.6, self.rng.choice(values, shape), a))
+            if a.size:
+                a.flat[self.int(0, a.size - 1)] = self.rng.choice(values[:2])
         return Tensor(a, dtype)
 
     def small(self, shape, dtype, lo=-9, hi=9):
@@ -255,10 +266,17 @@ class Draw:
             return self.bools(shape)
         return self.floats(shape, dtype, lo / 3, hi / 3, **kw) if is_float(dtype) else self.ints(shape, dtype, lo, hi)
 
-    def exact(self, shape, dtype, lo=-8, hi=8):
-        """Numbers of which sums and products are exact in any float type."""
-        return self.small(shape, dtype, lo, hi) if not is_float(dtype) else Tensor(
-            self.rng.integers(2 * lo, 2 * hi + 1, shape) / 2, dtype)
+    def exact(self, shape, dtype, lo=-8, hi=8, nan=True, inf=True):
+        """Numbers of which sums and products are exact in any float type; some NaN or infinities, where the draw asks for
+        them."""
+        if not is_float(dtype):  # integers wrap
+            return self.numbers(shape, dtype, lo, hi)
+        a = self.rng.integers(2 * lo, 2 * hi + 1, shape) / 2
+        if self.kind == "special":
+            values = ([math.nan] if nan else []) + ([math.inf, -math.inf] if inf else [])
+            if values:
+                a = self.with_one(np.where(self.rng.random(shape) < 0.1, self.rng.choice(values, shape), a), nan, inf)
+        return Tensor(a, dtype)
 
     def different(self, shape, dtype):
         """Numbers of which no two are equal."""

@@ -42,8 +42,12 @@ WITHOUT = {
     "dist.": "needs a group of workers: tests/llm",
 }
 LONG = os.environ.get("TENON_LONG") == "1"
-PLAN = {"interp": 200 if LONG else 20, "cpu": 20 if LONG else 5}
 TOGETHER = 12  # operators in one module for the C compiler
+
+
+def plan(long):
+    """Draws of each operator by mode. The first five have each kind of Draw.KINDS."""
+    return {"interp": 200 if long else 20, "cpu": 20 if long else 5}
 
 
 def operators():
@@ -95,7 +99,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     try:
         for mode in [a.mode] if a.mode else ["interp", "cpu"]:
-            ok &= run(mode, names, a.draws or PLAN[mode], a.seed, folder)
+            ok &= run(mode, names, a.draws or plan(LONG)[mode], a.seed, folder)
     finally:
         if not a.keep:
             shutil.rmtree(folder, ignore_errors=True)
