@@ -21,6 +21,7 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_narrow,
     &tnk_pass_lower_intrin,
     &tnk_pass_apply_default_schedule,
+    &tnk_pass_apply_schedule_trace,
     &tnk_pass_split_host_device,
     &tnk_pass_cross_thread_reduction,
     &tnk_pass_unify_thread_binding,

@@ -5,17 +5,37 @@
  *
  * A rule is looked for under "TARGET.NAME" (cpu.Matmul), then under "KEY.NAME" for each of the target's keys (gpu.Matmul), and
  * then under its name as written. Functions with tirx.is_scheduled are
- * left alone; scheduled ones get it. A function that no rule takes stays as it is.
+ * left alone; scheduled ones get it. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is.
  */
 #include "schedule_private.h"
 
+#include "tenon/base/file.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/rule.h"
 
 typedef struct apply_state {
     const tnk_rule **rules;
     uint32_t n;
+    tnb_buf *trace; /* NULL: not wanted */
 } apply_state;
+
+/* The function as the rules get it: with room for a trace, if one is wanted. */
+static const tn_node *
+with_trace(tn_ctx *ctx, const apply_state *st, const tn_node *func)
+{
+    return st->trace ? tn_func_with_attr(ctx, func, TNK_TRACE_ATTR, tn_string(ctx, "")) : func;
+}
+
+/* Takes the trace out of a scheduled function. */
+static const tn_node *
+without_trace(tn_ctx *ctx, const apply_state *st, const char *name, const tn_node *func)
+{
+    const tn_string_imm *t =
+        st->trace ? tn_as_string_imm(tn_func_attr(func, TNK_TRACE_ATTR)) : NULL;
+    if (t)
+        tnb_buf_printf(st->trace, "function %s\n%s\n", name, t->value);
+    return t ? tn_func_with_attr(ctx, func, TNK_TRACE_ATTR, NULL) : func;
+}
 
 static const tn_node *
 apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
@@ -29,14 +49,17 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     const tn_target *target = tn_is(own, TN_KIND_TARGET) ? tn_as_target(own) : pc->target;
     for (uint32_t i = 0; i < st->n; i++) {
         uint32_t errors = tnb_diags_errors(tn_diags(ctx));
-        const tn_node *f = st->rules[i]->apply(ctx, func, target, st->rules[i]->self);
+        const tn_node *f =
+            st->rules[i]->apply(ctx, with_trace(ctx, st, func), target, st->rules[i]->self);
         if (tnb_diags_errors(tn_diags(ctx)) != errors || tn_is_error(f)) {
             tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'", st->rules[i]->name,
                           name);
             return NULL;
         }
-        if (f)
+        if (f) {
+            f = without_trace(ctx, st, name, f);
             return tn_func_with_attr(ctx, f, "tirx.is_scheduled", tn_bool(ctx, true));
+        }
     }
     return func;
 }
@@ -79,11 +102,29 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             return NULL;
         st.rules[st.n++] = r;
     }
-    return tn_map_functions(pc, m, TN_PRIM_FUNCS, apply, &st);
+    const char *path = tn_option_str(pc, "trace");
+    tnb_buf trace = {0};
+    if (path && *path)
+        st.trace = &trace;
+    const tn_module *out = tn_map_functions(pc, m, TN_PRIM_FUNCS, apply, &st);
+    tnb_out *file = NULL;
+    tnb_err err = {0};
+    if (out && st.trace &&
+        (tnb_out_open(tn_pass_path(pc, path), &file, &err) ||
+         tnb_out_write(file, trace.s ? trace.s : "", trace.n, &err) ||
+         tnb_out_commit(file, &err))) {
+        tn_error(pc->ctx, 0, err.status, "%s", err.message);
+        out = NULL;
+    }
+    tnb_buf_free(&trace);
+    return out;
 }
 
 static const tn_attr_schema options[] = {
     {"rules", TN_ATTR_STRS, 0, "[]", "names of schedule rules, tried in this order"},
+    {"trace", TN_ATTR_STR, 0, "\"\"",
+     "file to write what the rules did to, as ApplyScheduleTrace reads it (\"-\": standard "
+     "output)"},
     {0},
 };
 

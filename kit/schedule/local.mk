@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/apply_default_schedule.c \
+	kit/schedule/apply_schedule_trace.c \
+	kit/schedule/apply_trace.c \
 	kit/schedule/bind.c \
 	kit/schedule/cache_write.c \
 	kit/schedule/compute_at.c \

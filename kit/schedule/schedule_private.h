@@ -148,6 +148,10 @@ tnk_block_reducer(tnk_sch *s, const tnk_item *block, tnk_reducer *out);
 const tn_buffer_store *
 tnk_block_store(const tn_block *b);
 
-extern const tn_pass tnk_pass_apply_default_schedule;
+/* An attribute of PrimFuncs: the trace of the schedules made of it, where it is kept. tnk_sch_finish
+ * adds to it if the function has it. */
+#define TNK_TRACE_ATTR "tirx.schedule_trace"
+
+extern const tn_pass tnk_pass_apply_default_schedule, tnk_pass_apply_schedule_trace;
 
 #endif

@@ -46,6 +46,12 @@ count(tnk_item *b, void *user)
 static const char *
 numbered(tnk_sch *s, const char *name, uint32_t before)
 {
+    bool plain = *name;
+    for (const char *c = name; *c; c++)
+        plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                 *c == '_' || *c == '.';
+    if (!plain)
+        name = tnk_ref_value(s, tn_string(s->ctx, name));
     return before ? tn_strf(s->ctx, "%s#%u", name, before) : name;
 }
 

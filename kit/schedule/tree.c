@@ -382,7 +382,13 @@ tnk_sch_finish(tnk_sch *s)
     const tn_node *f =
         tn_prim_func_of(ctx, s->func->params, s->func->buffers, body, s->func->ret, s->func->attrs);
     tn_at(ctx, was);
-    return tn_is_error(f) ? NULL : f;
+    if (tn_is_error(f))
+        return NULL;
+    const tn_string_imm *kept = tn_as_string_imm(tn_func_attr(f, TNK_TRACE_ATTR));
+    if (kept)
+        f = tn_func_with_attr(ctx, f, TNK_TRACE_ATTR,
+                              tn_string(ctx, tn_strf(ctx, "%s%s", kept->value, tnk_sch_trace(s))));
+    return f;
 }
 
 /* ---- looking ---- */

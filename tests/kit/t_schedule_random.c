@@ -76,6 +76,19 @@ shuffle(void)
     }
 }
 
+/* lambda i0, i1, i2: (i2, i1, i0) */
+static const tn_node *
+reversed(uint32_t n)
+{
+    tn_index_map m = {0};
+    for (uint32_t i = 0; i < n; i++)
+        m.vars =
+            tn_list_append(k.ctx, m.vars, tn_var_dtype(k.ctx, tn_strf(k.ctx, "i%u", i), TNB_I64));
+    for (uint32_t i = n; i-- > 0;)
+        m.result = tn_list_append(k.ctx, m.result, m.vars.at[i]);
+    return tn_rebuild(k.ctx, TN_KIND_INDEX_MAP, &m, NULL);
+}
+
 static void
 one_primitive(tnk_sch *s)
 {
@@ -83,7 +96,7 @@ one_primitive(tnk_sch *s)
     static const tn_for_kind kinds[] = {TN_FOR_PARALLEL, TN_FOR_VECTORIZED, TN_FOR_UNROLLED,
                                         TN_FOR_SERIAL};
     tnk_item *b = pick_block(s);
-    uint32_t what = below(17);
+    uint32_t what = below(21);
     if (n_loops == 0 && (what < 7 || (what >= 11 && what <= 14)))
         return;
     tnk_item *l = n_loops ? loops[below(n_loops)] : NULL;
@@ -157,6 +170,29 @@ one_primitive(tnk_sch *s)
         (void)tnk_reindex(s, b, tn_as_buffer_region(r)->buffer);
         break;
     }
+    case 16: {
+        static const int64_t multiples[] = {1, 4, 7, 16};
+        int64_t padding[16];
+        uint32_t n = tnk_item_block(b)->iters.n;
+        for (uint32_t i = 0; i < n && i < 16; i++)
+            padding[i] = multiples[below(4)];
+        (void)tnk_pad_einsum(s, b, padding, n < 16 ? n : 16);
+        break;
+    }
+    case 17: {
+        const tn_node *out = tnk_block_output(b);
+        if (out)
+            (void)tnk_transform_layout(s, b, out, reversed(tn_as_buffer(out)->shape.n));
+        break;
+    }
+    case 18:
+        (void)tnk_transform_block_layout(s, b, reversed(tnk_item_block(b)->iters.n));
+        break;
+    case 19:
+        (void)tnk_annotate_block(s, b, "note",
+                                 below(2) ? tn_int_array(k.ctx, (int64_t[]){1, -2}, 2)
+                                          : tn_string(k.ctx, "a \"b\""));
+        break;
     default:
         (void)tnk_reverse_compute_inline(s, b);
     }
@@ -193,6 +229,19 @@ same(const tn_node *before, const tn_node *after, const tn_node *dims)
     return true;
 }
 
+/* The trace, applied to the same function, gives an equal one, and the same trace. */
+static void
+read_again(const tn_node *before, const tn_node *after, const char *trace)
+{
+    tnk_sch *s = tnk_sch_new(k.ctx, before);
+    const tn_node *again = tnk_sch_apply(s, trace, "trace", 1) ? tnk_sch_finish(s) : NULL;
+    if (!again || !tn_equal(k.ctx, after, again, true, NULL)) {
+        krun_print_errors(&k);
+        fail_msg("read again it is another function:\n%s", trace);
+    }
+    assert_string_equal(tnk_sch_trace(s), trace);
+}
+
 static void
 legal_schedules_keep_the_meaning(void **state)
 {
@@ -220,14 +269,18 @@ legal_schedules_keep_the_meaning(void **state)
             }
             legal += next != NULL && next != now;
             refused += next == NULL;
-            if (next)
+            if (next) {
+                read_again(now, next, tnk_sch_trace(s));
                 tnb_buf_puts(&trace, tnk_sch_trace(s));
+            }
             now = next ? next : now;
         }
         const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", now);
         uint32_t faults = tn_verify(k.ctx, m);
         if (faults)
             krun_print_errors(&k);
+        if (trace.s)
+            read_again(f, now, trace.s); /* all steps in one schedule */
         if (faults || !same(f, now, dims)) {
             fprintf(stderr, "%s", trace.s ? trace.s : "");
             fail_msg("round %d, program %s", round, name);
