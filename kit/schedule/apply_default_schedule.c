@@ -10,6 +10,7 @@
 #include "schedule_private.h"
 
 #include "tenon/base/file.h"
+#include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/rule.h"
 
@@ -64,6 +65,18 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     return func;
 }
 
+/* The target's keys, those of its kind if it names none. */
+static const tn_array *
+keys_of(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind)
+{
+    const tn_node *own = tn_dict_get(target->attrs, "keys");
+    tnb_err err = {0};
+    for (const tn_attr_schema *a = kind ? kind->attrs : NULL; !own && a && a->name; a++)
+        if (!strcmp(a->name, "keys") && a->fallback)
+            own = tn_value_from_json(ctx, a->fallback, strlen(a->fallback), &err);
+    return tn_as_array(own);
+}
+
 static const tnk_rule *
 find(const tn_pass_ctx *pc, const char *name)
 {
@@ -73,7 +86,7 @@ find(const tn_pass_ctx *pc, const char *name)
     tnb_err err = {0};
     if (kind && !strchr(name, '.'))
         r = tn_find_entry(reg, "rule", tn_strf(pc->ctx, "%s.%s", kind->name, name), &err);
-    const tn_array *keys = tn_as_array(tn_dict_get(pc->target ? pc->target->attrs : NULL, "keys"));
+    const tn_array *keys = pc->target ? keys_of(pc->ctx, pc->target, kind) : NULL;
     for (uint32_t i = 0; !r && keys && i < keys->items.n && !strchr(name, '.'); i++) {
         const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
         if (key)
