@@ -385,5 +385,12 @@ static const tnr_driver opencl_driver = {
 };
 static const tnr_driver *const opencl_drivers[] = {&opencl_driver};
 
+#ifdef OPENCL_CLML
+static const tnr_loader *const opencl_loaders[] = {&opencl_clml};
+#define LOADERS .loaders = opencl_loaders, .n_loaders = 1
+#else
+#define LOADERS .n_loaders = 0
+#endif
+
 TNR_PLUGIN(opencl_rt, "0.1.0", "Apache-2.0", "runs kernels on OpenCL devices",
-           .drivers = opencl_drivers, .n_drivers = 1);
+           .drivers = opencl_drivers, .n_drivers = 1, LOADERS);

@@ -73,6 +73,14 @@ opencl_describe(void *dev, char *out, size_t n);
 tnb_status
 opencl_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 
+/* ---- clml_rt.c ---- */
+#ifdef OPENCL_CLML
+extern const tnr_loader opencl_clml;
+/* Whether the device has the extension that this was compiled for. */
+bool
+opencl_has_clml(const struct opencl_info *info);
+#endif
+
 /* ---- memory.c ---- */
 tnb_status
 opencl_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);

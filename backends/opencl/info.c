@@ -236,6 +236,13 @@ has_word(const struct opencl_info *i, const char *word)
         return i->subgroups;
     if (strcmp(word, "images") == 0)
         return i->images;
+    if (strcmp(word, "clml") == 0) {
+#ifdef OPENCL_CLML
+        return opencl_has_clml(i);
+#else
+        return false;
+#endif
+    }
     return strncmp(word, "cl_", 3) == 0 && opencl_has_extension(i, word);
 }
 
@@ -281,6 +288,16 @@ opencl_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err 
              i->halves ? "fp16 " : "", i->doubles ? "fp64 " : "", i->subgroups ? "subgroups " : "",
              i->images ? "images " : "", i->version / 100, i->version / 10 % 10, (uint64_t)i->local,
              i->group, (uint64_t)i->largest, i->image_width, i->image_height, i->image_layers);
+#ifndef OPENCL_CLML
+    if (strcmp(missing, "clml") == 0) {
+        (void)tnb_fail(err, TNB_UNSUPPORTED,
+                       "the code needs Qualcomm's OpenCL ML extension, which this Tenon was built "
+                       "without");
+        tnb_hint(err, "configure it with --with-clml=DIR, or compile the model for a target "
+                      "without the key clml");
+        return TNB_UNSUPPORTED;
+    }
+#endif
     (void)tnb_fail(err, TNB_UNSUPPORTED,
                    "device '%s' lacks '%s': the code needs [%s], the device has [%s]%s", i->name,
                    missing, need, have,

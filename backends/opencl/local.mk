@@ -3,6 +3,9 @@ PLUGIN_MODULES += backends/opencl/opencl.la
 PLUGIN_MANIFESTS += backends/opencl/opencl.plugin
 noinst_LTLIBRARIES += backends/opencl/opencl.la
 backends_opencl_opencl_la_SOURCES = \
+	backends/opencl/clml.c \
+	backends/opencl/clml.h \
+	backends/opencl/clml_payload.c \
 	backends/opencl/codegen.c \
 	backends/opencl/opencl.c \
 	backends/opencl/opencl.h \
@@ -10,11 +13,8 @@ backends_opencl_opencl_la_SOURCES = \
 backends_opencl_opencl_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 
-if BUILD_OPENCL
-PLUGIN_MODULES += backends/opencl/opencl_rt.la
-PLUGIN_MANIFESTS += backends/opencl/opencl_rt.plugin
-noinst_LTLIBRARIES += backends/opencl/opencl_rt.la
-backends_opencl_opencl_rt_la_SOURCES = \
+# The device half; also built for tests/clml.
+OPENCL_RT_SOURCES = \
 	backends/opencl/device.c \
 	backends/opencl/device.h \
 	backends/opencl/error.c \
@@ -24,8 +24,22 @@ backends_opencl_opencl_rt_la_SOURCES = \
 	backends/opencl/memory.c \
 	backends/opencl/program.c \
 	backends/opencl/queue.c
-backends_opencl_opencl_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+OPENCL_RT_MANIFEST = $(top_srcdir)/backends/opencl/opencl_rt.plugin.in
+if BUILD_OPENCL
+PLUGIN_MODULES += backends/opencl/opencl_rt.la
+PLUGIN_MANIFESTS += backends/opencl/opencl_rt.plugin
+noinst_LTLIBRARIES += backends/opencl/opencl_rt.la
+backends_opencl_opencl_rt_la_SOURCES = $(OPENCL_RT_SOURCES)
+backends_opencl_opencl_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLML_CFLAGS)
 backends_opencl_opencl_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(OPENCL_LIBS)
+if BUILD_CLML
+backends_opencl_opencl_rt_la_SOURCES += backends/opencl/clml_rt.c
+backends_opencl_opencl_rt_la_LIBADD += $(JANSSON_LIBS)
 endif
-EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin backends/opencl/opencl_rt.plugin
+backends/opencl/opencl_rt.plugin: backends/opencl/opencl_rt.plugin.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) backends/opencl && $(SED) '$(CLML_MANIFEST)' $(OPENCL_RT_MANIFEST) > $@.tmp && mv $@.tmp $@
+CLEANFILES += backends/opencl/opencl_rt.plugin
+endif
+EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin backends/opencl/opencl_rt.plugin.in \
+	backends/opencl/clml_rt.c

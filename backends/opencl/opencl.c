@@ -2,6 +2,7 @@
 /* The opencl backend, compiler half: its descriptor and the attributes of its target. Lists of
  * passes: pipeline.c. */
 #include "opencl.h"
+#include "clml.h"
 
 static const char *const kinds[] = {"opencl", NULL};
 
@@ -39,6 +40,9 @@ static const tn_target_kind opencl = {
     .device = "opencl",
 };
 static const tn_target_kind *const targets[] = {&opencl};
+static const tn_pass *const passes[] = {&clml_dispatch};
+static const tnk_external *const externals[] = {&clml_external};
 
-TN_PLUGIN(opencl, "0.1.0", "Apache-2.0", "the pass lists of OpenCL devices", .targets = targets,
-          .n_targets = 1);
+TN_PLUGIN(opencl, "0.1.0", "Apache-2.0", "OpenCL devices, with Qualcomm's CLML", .targets = targets,
+          .n_targets = 1, .passes = passes, .n_passes = 1, .patterns = clml_patterns,
+          .n_patterns = CLML_N_PATTERNS, .externals = externals, .n_externals = 1);

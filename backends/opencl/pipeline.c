@@ -9,9 +9,10 @@
  */
 #include "opencl.h"
 
-/* Upstream dispatches nothing on OpenCL but Qualcomm's library, and that when the target has the
- * key `clml`; sampling and sorting have kernels of their own here. */
+/* Qualcomm's library takes what it can when the target has the key `clml`; sampling and sorting have
+ * kernels of their own here. */
 const char *const opencl_library_dispatch[] = {
+    "CLMLDispatch",
     "DispatchSampling",
     "DispatchSortScan",
     NULL,

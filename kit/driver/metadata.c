@@ -101,6 +101,24 @@ target_text(tn_ctx *ctx, const tn_target *t)
     return s;
 }
 
+/* What the device must have: for the code, and for functions that libraries run. */
+static const tn_node *
+features(tn_ctx *ctx, const struct driver_variant *v)
+{
+    const tn_array *code = tn_as_array(tn_dict_get(v->code.requires_, "features"));
+    const tn_array *mods = tn_as_array(tn_dict_get(v->module->attrs, "external_mods"));
+    tn_list all = code ? code->items : (tn_list){0};
+    for (uint32_t i = 0; mods && i < mods->items.n; i++) {
+        const char *name = tn_dict_str(mods->items.at[i], "feature", NULL);
+        bool known = !name;
+        for (uint32_t k = 0; k < all.n && !known; k++)
+            known = strcmp(tn_as_string_imm(all.at[k])->value, name) == 0;
+        if (!known)
+            all = tn_list_append(ctx, all, tn_string(ctx, name));
+    }
+    return tn_array_of(ctx, all);
+}
+
 static const tn_node *
 variant(tn_ctx *ctx, const struct driver_variant *v)
 {
@@ -108,13 +126,12 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
     const tn_node **packed = TNB_NEW_N(tn_arena(ctx), const tn_node *, n);
     for (uint32_t i = 0; i < n; i++)
         packed[i] = tn_string(ctx, tnk_program_packed_name(v->program, i));
-    const tn_node *features = tn_dict_get(v->code.requires_, "features");
     const tn_node *d =
         tn_dictv(ctx, "name", tn_string(ctx, v->target.name), "target",
                  target_text(ctx, v->target.target), "device",
                  tn_string(ctx, driver_device(v->target.kind)), "format",
                  tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""),
-                 "features", features ? features : tn_array_of(ctx, (tn_list){0}), "packed",
+                 "features", features(ctx, v), "packed",
                  tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
     /* what RunCodegen noted of functions that libraries run */
     const tn_node *external = tn_dict_get(v->module->attrs, "external_mods");

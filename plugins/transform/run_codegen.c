@@ -199,6 +199,7 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
                                       tn_string(r->ctx, symbol), "payload", payload, NULL),
                       *constants = constant_arguments(r, symbol, fn->params.n);
         mod = constants ? tn_dict_set(r->ctx, mod, "constants", constants) : mod;
+        mod = e->feature ? tn_dict_set(r->ctx, mod, "feature", tn_string(r->ctx, e->feature)) : mod;
         TNB_PUSH(tn_scratch(r->ctx), r->mods, mod);
     }
     return true;

@@ -163,6 +163,9 @@ typedef struct tnk_external {
     tnb_status (*compile)(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
                           const tn_target *target, const tn_node *options, const tn_node **payload);
     void *self;
+    /* What a device must have to run what this made: a feature that its driver checks; NULL: nothing
+     * but the loader. */
+    const char *feature;
 } tnk_external;
 
 #ifdef __cplusplus

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CLMLDispatch from a module to results: the stand-in's layer over an OpenCL device, against the cpu target."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import BUILD, SRC, check, done, path, refused, tenon, write  # noqa: E402
+
+LAYER = os.path.join(BUILD, "tests/clml/.libs/clml_layer.so")
+PLAIN = os.environ["TENON_PLUGIN_PATH"]
+if "opencl" not in tenon("list", "devices").stdout:
+    print("no OpenCL device")
+    sys.exit(77)
+
+# The device half with the stand-in, before the one without.
+VENDOR = path("vendor")
+os.makedirs(VENDOR, mode=0o700)
+shutil.copy(os.path.join(BUILD, "tests/clml/.libs/opencl_clml_rt.so"), os.path.join(VENDOR, "opencl_rt.so"))
+abi = next(l for l in open(os.path.join(PLAIN, "ops.plugin")) if l.startswith("abi"))
+manifest = open(os.path.join(SRC, "backends/opencl/opencl_rt.plugin.in")).read()
+write("vendor/opencl_rt.plugin", manifest.replace("abi = @ABI@", abi.strip()).replace("@VERSION@", "0.1.0"))
+os.chmod(path("vendor/opencl_rt.plugin"), 0o600)
+PLUGINS = f"{VENDOR}:{PLAIN}"
+INI = write("site.ini", "[target clml]\nkind = opencl\nkeys = opencl, gpu, clml\n")
+counter = 0
+
+
+def net(name, params, body):
+    shapes = ", ".join(f'{p}: R.Tensor({s}, dtype="float32")' for p, s in params)
+    return write(f"{name}.py", f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main({shapes}):
+        with R.dataflow():
+{chr(10).join("            " + l for l in body)}
+            R.output(gv)
+        return gv
+""")
+
+
+def numbers(*shape):
+    """A constant of that shape, of small numbers."""
+    global counter
+    size = 1
+    for s in shape:
+        size *= s
+    values = []
+    for _ in range(size):
+        counter = (counter * 1103515245 + 12345) % 2147483648
+        values.append(f"{(counter >> 16) % 33 / 32 - 0.5:g}")
+    text = values
+    for s in reversed(shape[1:]):
+        text = ["[" + ", ".join(text[i:i + s]) + "]" for i in range(0, len(text), s)]
+    return f'R.const([{", ".join(text)}], "float32")'
+
+
+def log_of(name):
+    p = path(name + ".log")
+    return open(p).read().splitlines() if os.path.exists(p) else []
+
+
+def run(name, model, calls, env=(), version="5"):
+    """Compiles for the extension, runs on the layer, and compares with the processor's results."""
+    tno, out = path(name + ".tno"), path(name + ".out")
+    r = tenon("compile", model, "-t", "clml", "-o", tno, "--config", INI, "--plugin-path", PLUGINS)
+    check(r.returncode == 0, f"{name}: compiles", r)
+    r = tenon("run", model, "-t", "cpu", "-o", out)
+    check(r.returncode == 0, f"{name}: runs on the processor", r)
+    expect = [a for i, f in enumerate(sorted(f for f in os.listdir(out) if f.endswith(".npy")))
+              for a in ("--expect", f"#{i}={os.path.join(out, f)}")]
+    full = {"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_LOG": path(name + ".log"), "TENON_CLML_STANDIN_VERSION": version}
+    full.update(env)
+    r = tenon("run", tno, *expect, "--rtol", "1e-4", "--atol", "1e-5", "--plugin-path", PLUGINS, env=full)
+    check(r.returncode == 0, f"{name}: the extension's results are the processor's", r)
+    lines = log_of(name)
+    made = [l.split()[0][len("clCreateMLOp"):-len("QCOM")] for l in lines if l.startswith("clCreateMLOp")]
+    check(made == calls, f"{name}: operations {' '.join(made)}, wanted {' '.join(calls)}")
+    check(not any(l.startswith(("refused", "leaked")) for l in lines),
+          f"{name}: nothing refused, nothing left: " + "; ".join(l for l in lines if l.startswith(("refused", "leaked"))))
+    return tno
+
+
+BN = f"{numbers(6)}, {numbers(6)}, {numbers(6)}, R.const([1.0, 2.0, 0.5, 1.5, 3.0, 0.25], \"float32\")"
+CNN = net("cnn", [("x", (1, 3, 12, 10))], [
+    f"c = R.nn.conv2d(x, {numbers(6, 3, 3, 3)}, strides=[2, 1], padding=[1, 1, 1, 1])",
+    f"n = R.nn.batch_norm(R.add(c, {numbers(1, 6, 1, 1)}), {BN}, axis=1, training=False)",
+    "r = R.nn.relu(n[0])",
+    f"d = R.nn.conv2d(R.nn.pad(r, [0, 0, 0, 0, 1, 1, 1, 1]), {numbers(6, 1, 3, 3)}, groups=6)",
+    "d6 = R.clip(d, 0, 6)",
+    "p = R.nn.max_pool2d(d6, pool_size=[2, 2], strides=[2, 2])",
+    f"t = R.nn.conv2d_transpose(p, {numbers(6, 5, 2, 2)}, strides=[2, 2])",
+    "a = R.nn.avg_pool2d(t, pool_size=[3, 3], strides=[1, 1], padding=[1, 1, 1, 1])",
+    "s = R.add(t, a)",
+    "k = R.concat((s, t), axis=1)",
+    "g = R.mean(k, axis=[2, 3], keepdims=True)",
+    "f = R.reshape(g, R.shape([1, 10]))",
+    f"m = R.add(R.matmul(f, {numbers(10, 7)}), {numbers(7)})",
+    "c2 = R.clip(m, -0.25, 0.75)",
+    "gv = R.nn.softmax(c2, axis=-1)"])
+WANT = ["FusedConvolutionBatchNormActivationForward", "FusedConvolutionActivationForward", "PoolingForward",
+        "ConvolutionForward", "PoolingForward", "Binary", "Concat", "PoolingForward", "Reshape", "FullyConnected", "Clip",
+        "Softmax"]
+tno = run("cnn", CNN, WANT)
+lines = log_of("cnn")
+check("clEnqueueRecordingMLOpQCOM" in lines and all("recorded" in l for l in lines if l.startswith("clEnqueueMLOpQCOM")),
+      "operations run as one recording")
+run("cnn_v3", CNN, WANT, version="3")
+run("cnn_v4", CNN, WANT, version="4")
+
+MIXED = net("mixed", [("x", (2, 4, 5, 6)), ("y", (2, 4, 5, 6))], [
+    f"a = R.nn.conv2d(x, {numbers(4, 2, 1, 1)}, groups=2)",
+    "b = R.subtract(R.nn.relu(a), y)",
+    "c = R.sin(b)",
+    "d = R.nn.softmax(c, axis=2)",
+    "e = R.image.resize2d(d, R.shape([10, 9]), method=\"linear\", coordinate_transformation_mode=\"half_pixel\")",
+    "z = R.multiply(e, R.const(2.0, \"float32\"))",
+    f"gv = R.matmul(R.reshape(z, R.shape([80, 9])), {numbers(9, 3)})"])
+run("mixed", MIXED, ["ActivationForward", "Binary", "Softmax", "Reshape", "ResizeBilinear", "Reshape", "Reshape", "Gemm", "Reshape"])
+check(sum(l == "clEnqueueRecordingMLOpQCOM" for l in log_of("mixed")) >= 2,
+      "what lies between (a grouped convolution, sin, a product with a number) runs as kernels")
+
+# Without the layer: a refusal that says why, or the plain path where the artifact has one.
+r = tenon("run", tno, "--plugin-path", PLUGINS)
+refused("without the extension", r, "clml")
+r = tenon("run", tno)
+refused("a Tenon that was built without it", r, "--with-clml")
+both = path("both.tno")
+r = tenon("compile", CNN, "-t", "clml,opencl", "-o", both, "--config", INI, "--plugin-path", PLUGINS)
+check(r.returncode == 0, "an artifact with both variants", r)
+r = tenon("run", both, "--plugin-path", PLUGINS)
+check(r.returncode == 0, "runs the plain variant without the extension", r)
+r = tenon("run", both, "--plugin-path", PLUGINS, env={"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_LOG": path("both.log")})
+check(r.returncode == 0 and any(l.startswith("clEnqueueRecording") for l in log_of("both")), "and the other with it", r)
+
+# Failures: each entry once, and an operation that the device does not have.
+r = tenon("run", tno, "--plugin-path", PLUGINS, env={"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_REFUSE": "softmax"})
+refused("an operation that the device does not have", r, "softmax", "CL_INVALID_OPERATION")
+for name in sorted({l.split()[0] for l in log_of("cnn") if l.startswith("cl") and "Release" not in l}):
+    log = "fail_" + name
+    r = tenon("run", tno, "--plugin-path", PLUGINS,
+              env={"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_FAIL": name, "TENON_CLML_STANDIN_LOG": path(log + ".log")})
+    refused(f"{name} fails", r, "CL_OUT_OF_RESOURCES")
+    check(not any(l.startswith("leaked") for l in log_of(log)), f"{name} fails: nothing is left")
+done()
