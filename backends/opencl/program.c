@@ -41,6 +41,8 @@ build_log(struct opencl_device *d, cl_program p)
     for (char *c = s; c && *c; c++)
         if (!isprint((unsigned char)*c) && *c != '\n')
             *c = ' ';
+    for (size_t k = s ? strlen(s) : 0; k && (s[k - 1] == ' ' || s[k - 1] == '\n');)
+        s[--k] = '\0';
     size_t blank = s ? strspn(s, " \n") : 0;
     if (!s || !s[blank]) {
         free(s);
@@ -104,7 +106,9 @@ build_failure(struct opencl_device *d, cl_program p, cl_int code, const char *te
                        d->info.name, opencl_error_name(code, number), from ? ": " : "",
                        from ? from : "; it does not say why");
     if (log) {
-        tnb_hint(err, "the compiler's whole log is shown with --log=info");
+        tnb_hint(err, "%sthe compiler's whole log is shown with --log=info",
+                 code == CL_INVALID_BUILD_OPTIONS ? "see 'build_options' of [device opencl]; "
+                                                  : "");
         tnb_log(TNB_LOG_INFO, "%s", log);
     }
     free(log);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a module's text to results: compiled for the null and the cpu target, run by the runtime,
  * compared with the interpreter's results on the original module. The modules lie in
- * tests/runtime/modules.
+ * tests/runtime/modules. Where there is an OpenCL device, on that as well.
  */
 #include "assemble.h"
 #include "tenon/base/conf.h"
@@ -179,16 +179,24 @@ check(const char *name, const char *target, bool verify)
 
 #define CASES(X) \
     X(elementwise) X(constants) X(branch) X(loop) X(symbolic) X(tuples) X(host_scalars) X(matmul)
-#define X(name)                                     \
-    static void test_##name##_on_null(void **state) \
-    {                                               \
-        (void)state;                                \
-        check(#name, "null", false);                \
-    }                                               \
-    static void test_##name##_on_cpu(void **state)  \
-    {                                               \
-        (void)state;                                \
-        check(#name, "cpu", false);                 \
+#define X(name)                                                     \
+    static void test_##name##_on_null(void **state)                 \
+    {                                                               \
+        (void)state;                                                \
+        check(#name, "null", false);                                \
+    }                                                               \
+    static void test_##name##_on_cpu(void **state)                  \
+    {                                                               \
+        (void)state;                                                \
+        check(#name, "cpu", false);                                 \
+    }                                                               \
+    static void test_##name##_on_opencl(void **state)               \
+    {                                                               \
+        (void)state;                                                \
+        tnr_device *dev;                                            \
+        if (tnr_device_open(rt, "opencl", 0, &dev, NULL) != TNB_OK) \
+            skip();                                                 \
+        check(#name, "opencl", false);                              \
     }
 CASES(X)
 #undef X
@@ -336,7 +344,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-#define X(name) cmocka_unit_test(test_##name##_on_null), cmocka_unit_test(test_##name##_on_cpu),
+#define X(name)                                                                      \
+    cmocka_unit_test(test_##name##_on_null), cmocka_unit_test(test_##name##_on_cpu), \
+        cmocka_unit_test(test_##name##_on_opencl),
         CASES(X)
 #undef X
             cmocka_unit_test(test_every_pass_is_verified),
