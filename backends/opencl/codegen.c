@@ -13,6 +13,7 @@
  */
 #include "opencl.h"
 
+#include "tenon/core/walk.h"
 #include "tenon/kit/emit.h"
 
 /* A tensor program that no rule has scheduled would run on one thread, if at all. One that has been,
@@ -50,6 +51,35 @@ features_of(const tnk_build *b)
     return names;
 }
 
+/* What the largest kernels ask of a device: threads of a block, bytes of its local memory. */
+typedef struct demand {
+    int64_t threads, local, own; /* own: local memory of the kernel at hand */
+} demand;
+
+static tn_walk_step
+note_local(void *user, const tn_node *n)
+{
+    const tn_alloc_buffer *a = n->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(n) : NULL;
+    const tn_buffer *b = a ? tn_as_buffer(a->buffer) : NULL;
+    int64_t size;
+    if (b && b->scope && !strncmp(b->scope, "shared", 6) && b->shape.n == 1 &&
+        tn_int_value(b->shape.at[0], &size))
+        ((demand *)user)->own += size * (int64_t)tnb_dtype_bytes(b->dtype);
+    return TN_WALK_ON;
+}
+
+static void
+note_demand(demand *d, const tnk_kernel *k)
+{
+    int64_t threads = 1, n;
+    for (int i = 0; i < 3; i++)
+        threads *= k->block[i] && tn_int_value(k->block[i], &n) ? n : 1;
+    d->threads = threads > d->threads ? threads : d->threads;
+    d->own = 0;
+    tn_walk(tn_as_prim_func(k->func)->body, 0, note_local, NULL, d);
+    d->local = d->own > d->local ? d->own : d->local;
+}
+
 static tnb_status
 build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
@@ -57,9 +87,11 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     tn_ctx *ctx = b->ctx;
     tnk_source *src = tnk_source_new(ctx, tnk_dialect_find("opencl"));
     tnk_source_allow(src, features_of(b));
+    demand most = {0};
     for (uint32_t i = 0; i < n; i++) {
         if (!is_scheduled(ctx, &kernels[i]) || !tnk_source_add(src, &kernels[i]))
             return TNB_UNSUPPORTED;
+        note_demand(&most, &kernels[i]);
         if (b->keep_source)
             kernels[i].source = tnb_strdup(tn_arena(ctx), tnk_source_last(src));
         if (b->progress)
@@ -69,6 +101,12 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     for (size_t i = 0; i < sizeof known_features / sizeof *known_features; i++)
         if (tnk_source_uses(src, known_features[i]))
             TNB_PUSH(tn_arena(ctx), used, tn_string(ctx, known_features[i]));
+    if (most.threads > 1)
+        TNB_PUSH(tn_arena(ctx), used,
+                 tn_string(ctx, tn_strf(ctx, "group_size>=%lld", (long long)most.threads)));
+    if (most.local)
+        TNB_PUSH(tn_arena(ctx), used,
+                 tn_string(ctx, tn_strf(ctx, "local_memory>=%lld", (long long)most.local)));
     tnb_buf text = {0};
     tnk_source_text(src, &text);
     *out =

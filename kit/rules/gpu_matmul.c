@@ -155,6 +155,23 @@ choose_tile(matmul *m)
     }
 }
 
+/* Several reduction iterators (the windows of a convolution) are fused: a slice of the fused loop that
+ * goes over the end of an inner one reads all of the outer ones' region, so that all has to fit. */
+static bool
+slices_fit(const matmul *m)
+{
+    uint32_t reducing = 0;
+    for (uint32_t k = 0; k < m->block->block->iters.n; k++)
+        reducing += tn_as_iter_var(m->block->block->iters.at[k])->iter_kind == TN_ITER_REDUCE &&
+                    gpu_iter_extent(m->block, k) != 1;
+    if (reducing < 2)
+        return true;
+    int64_t turns = gpu_turns(m->block, TN_ITER_REDUCE), bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes += m->tile[i] * (int64_t)tnb_dtype_bytes(tn_as_buffer(m->load[i]->buffer)->dtype);
+    return turns >= 0 && turns <= m->t->shared_bytes / bytes;
+}
+
 /* All threads of a block copy together, each a vector at a time where that is aligned. */
 static bool
 fetch(matmul *m, tnk_item *stage)
@@ -280,6 +297,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (!recognize(&m))
         return NULL;
     choose_tile(&m);
+    if (!slices_fit(&m))
+        return NULL;
     m.root = gpu_root_of(m.s, m.block);
     if (!m.root || !tile(&m))
         return NULL;
