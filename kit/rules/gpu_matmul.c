@@ -155,12 +155,38 @@ choose_tile(matmul *m)
     }
 }
 
+static tn_walk_step
+find_stride(void *user, const tn_node *n)
+{
+    int64_t *most = user, by = 1;
+    if (n->kind == TN_KIND_MUL &&
+        (tn_int_value(tn_as_binary(n)->a, &by) || tn_int_value(tn_as_binary(n)->b, &by)))
+        *most = by > *most && by < 65536 ? by : *most;
+    return TN_WALK_ON;
+}
+
+/* The greatest distance of neighbours in what is read. */
+static int64_t
+stride_of(const tn_buffer_load *l)
+{
+    int64_t most = 1;
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        tn_walk(l->indices.at[i], 0, find_stride, NULL, &most);
+    return most;
+}
+
 /* Several reduction iterators (the windows of a convolution) are fused: a slice of the fused loop that
  * goes over the end of an inner one reads all of the outer ones' region, so that all has to fit. */
 static bool
 slices_fit(const matmul *m)
 {
     uint32_t reducing = 0;
+    int64_t spread = 0;
+    for (int i = 0; i < 2; i++) /* strides leave gaps, which are copied as well */
+        spread += m->tile[i] * m->depth * stride_of(m->load[i]) *
+                  (int64_t)tnb_dtype_bytes(tn_as_buffer(m->load[i]->buffer)->dtype);
+    if (spread > m->t->shared_bytes)
+        return false;
     for (uint32_t k = 0; k < m->block->block->iters.n; k++)
         reducing += tn_as_iter_var(m->block->block->iters.at[k])->iter_kind == TN_ITER_REDUCE &&
                     gpu_iter_extent(m->block, k) != 1;
