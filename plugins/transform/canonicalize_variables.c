@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CanonicalizeBindings, second step: renamings, tuples, constants, dataflow variables. A plan is
- * made over the whole function, then carried out; at last outputs that only rename a dataflow
- * variable of their block take over its value. */
+ * made over the whole function, then carried out. */
 #include "canonicalize.h"
 
 #include "tenon/core/walk.h"
@@ -285,61 +284,7 @@ do_binding(doer *d, const tn_node *binding)
     return vb ? tn_binding(d->ctx, now, value) : tn_match_cast_of(d->ctx, now, value, mc->to);
 }
 
-/* ---- outputs that rename a dataflow variable ---- */
-
-static tn_walk_step
-disqualify(void *user, const tn_node *n)
-{
-    if (tn_is(n, TN_KIND_DATAFLOW_VAR))
-        tnb_ptrmap_set(user, n, user);
-    return TN_WALK_ON;
-}
-
-/* `out = lv` where nobody else uses lv: out is bound to lv's value. A cast keeps its variable: it
- * takes leaves only. */
-static const tn_node *
-merge_outputs(tn_ctx *ctx, const tn_node *n)
-{
-    const tn_bindings_block *b = tn_as_bindings_block(n);
-    tnb_ptrmap used, outputs, merged;
-    tnb_ptrmap_init(&used, tn_scratch(ctx));
-    tnb_ptrmap_init(&outputs, tn_scratch(ctx));
-    tnb_ptrmap_init(&merged, tn_scratch(ctx));
-    for (uint32_t i = b->bindings.n; i-- > 0;) {
-        const tn_var_binding *vb = tn_as_var_binding(b->bindings.at[i]);
-        const tn_match_cast *mc = tn_as_match_cast(b->bindings.at[i]);
-        const tn_expr *var = vb ? vb->var : mc->var, *value = vb ? vb->value : mc->value;
-        bool output = !tn_is(var, TN_KIND_DATAFLOW_VAR);
-        if (output && vb && tn_is(value, TN_KIND_DATAFLOW_VAR)) {
-            if (tnb_ptrmap_has(&outputs, value))
-                tnb_ptrmap_set(&used, value, value);
-            tnb_ptrmap_set(&outputs, value, var);
-            continue;
-        }
-        tn_walk(value, TN_WALK_TYPES, disqualify, NULL, &used);
-        if (!output && vb && !tnb_ptrmap_has(&used, var) && tnb_ptrmap_has(&outputs, var))
-            tnb_ptrmap_set(&merged, var, value);
-    }
-    if (!merged.n)
-        return n;
-    tn_list out = {0};
-    for (uint32_t i = 0; i < b->bindings.n; i++) {
-        const tn_node *binding = b->bindings.at[i];
-        const tn_var_binding *vb = tn_as_var_binding(binding);
-        const tn_match_cast *mc = tn_as_match_cast(binding);
-        const tn_expr *instead = vb && tn_is(vb->value, TN_KIND_DATAFLOW_VAR)
-                                     ? tnb_ptrmap_get(&merged, vb->value)
-                                     : NULL;
-        if (tnb_ptrmap_has(&merged, vb ? vb->var : mc->var))
-            continue;
-        tn_loc old = tn_at(ctx, binding->loc);
-        if (instead)
-            binding = tn_binding(ctx, vb->var, instead);
-        tn_at(ctx, old);
-        out = tn_list_append(ctx, out, binding);
-    }
-    return tn_binding_block(ctx, out, true);
-}
+/* ---- blocks ---- */
 
 static const tn_expr *
 do_sequence(doer *d, const tn_expr *e)
@@ -364,8 +309,6 @@ do_sequence(doer *d, const tn_expr *e)
         const tn_node *nb = TN_NODE(block);
         if (changed)
             nb = tn_binding_block(d->ctx, tn_list_of(d->ctx, out, n), dataflow);
-        if (dataflow)
-            nb = merge_outputs(d->ctx, nb);
         if (nb != TN_NODE(block))
             blocks = tn_list_with(d->ctx, blocks, b, nb);
     }
