@@ -15,8 +15,8 @@ tnk_annotate_block(tnk_sch *s, tnk_item *block, const char *key, const tn_node *
         return tnk_sch_fail(s, block, "annotate_block", "it is no block");
     tn_block b = *block->block;
     b.annotations = tn_dict_set(s->ctx, b.annotations, key, value);
-    tnk_sch_note(s, "annotate_block(%s, \"%s\", %s)", tnk_ref(s, block), key,
-                 tnk_ref_value(s, value));
+    tnk_sch_note(s, "annotate_block(%s, %s, %s)", tnk_ref(s, block),
+                 tnk_ref_value(s, tn_string(s->ctx, key)), tnk_ref_value(s, value));
     tnk_block_set(s, block, &b);
     return !s->broken;
 }

@@ -313,7 +313,8 @@ tnk_annotate(tnk_sch *s, tnk_item *loop, const char *key, const tn_node *value)
     if (s->broken)
         return false;
     loop->annotations = tn_dict_set(s->ctx, loop->annotations, key, value);
-    tnk_sch_note(s, "annotate(%s, \"%s\", %s)", tnk_ref(s, loop), key, tnk_ref_value(s, value));
+    tnk_sch_note(s, "annotate(%s, %s, %s)", tnk_ref(s, loop),
+                 tnk_ref_value(s, tn_string(s->ctx, key)), tnk_ref_value(s, value));
     return true;
 }
 

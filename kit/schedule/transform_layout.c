@@ -37,12 +37,42 @@ result_extents(tnk_sch *s, const tn_index_map *map, const tn_expr *const *extent
     return true;
 }
 
-static const tn_node *
-checked_map(const tn_node *map, uint32_t n)
+/* An index expression with variables and numbers of another integer type; NULL: it has other parts. */
+static const tn_expr *
+retyped(tn_ctx *ctx, const tn_expr *e, tn_list from, tn_list to)
+{
+    int64_t v;
+    for (uint32_t i = 0; i < from.n; i++)
+        if (from.at[i] == e)
+            return to.at[i];
+    if (tn_int_value(e, &v))
+        return tn_int_imm_of(ctx, tn_dtype_of(to.at[0]), v);
+    if (!tn_is(e, TN_KIND_ADD) && !tn_is(e, TN_KIND_SUB) && !tn_is(e, TN_KIND_MUL) &&
+        !tn_is(e, TN_KIND_FLOOR_DIV) && !tn_is(e, TN_KIND_FLOOR_MOD))
+        return NULL;
+    const tn_expr *x = retyped(ctx, tn_as_binary(e)->a, from, to),
+                  *y = retyped(ctx, tn_as_binary(e)->b, from, to);
+    return x && y ? tn_bin(ctx, e->kind, x, y) : NULL;
+}
+
+/* The map, in the integer type of what it is a map of; NULL: it is none of `n` dimensions. */
+static const tn_index_map *
+checked_map(tnk_sch *s, const tn_node *map, uint32_t n, tnb_dtype d)
 {
     const tn_index_map *m = tn_as_index_map(map);
-    return m && m->vars.n == n && m->result.n && m->result.n <= MAX_DIMS && n <= MAX_DIMS ? map
-                                                                                          : NULL;
+    if (!m || n == 0 || m->vars.n != n || !m->result.n || m->result.n > MAX_DIMS || n > MAX_DIMS)
+        return NULL;
+    tn_index_map own = {0};
+    for (uint32_t i = 0; i < n; i++)
+        own.vars =
+            tn_list_append(s->ctx, own.vars, tn_var_dtype(s->ctx, tn_var_name(m->vars.at[i]), d));
+    for (uint32_t i = 0; i < m->result.n; i++) {
+        const tn_expr *e = retyped(s->ctx, m->result.at[i], m->vars, own.vars);
+        if (!e)
+            return m;
+        own.result = tn_list_append(s->ctx, own.result, e);
+    }
+    return tn_as_index_map(tn_rebuild(s->ctx, TN_KIND_INDEX_MAP, &own, NULL));
 }
 
 /* "lambda i, j: (j, i)" */
@@ -111,7 +141,8 @@ tnk_transform_layout(tnk_sch *s, tnk_item *block, const tn_node *buffer, const t
         return false;
     tn_ctx *ctx = s->ctx;
     const tn_buffer *b = tn_as_buffer(buffer);
-    const tn_index_map *m = tn_as_index_map(checked_map(map, b->shape.n));
+    const tn_index_map *m =
+        checked_map(s, map, b->shape.n, b->shape.n ? tn_dtype_of(b->shape.at[0]) : TNB_I64);
     if (!m)
         return tnk_sch_fail(s, block, me, "the map is not one of the %u dimensions of '%s'",
                             b->shape.n, b->name);
@@ -210,7 +241,9 @@ tnk_transform_block_layout(tnk_sch *s, tnk_item *block, const tn_node *map)
         return false;
     tn_ctx *ctx = s->ctx;
     const tn_block *b = block->block;
-    const tn_index_map *m = tn_as_index_map(checked_map(map, b->iters.n));
+    const tn_index_map *m =
+        checked_map(s, map, b->iters.n,
+                    b->iters.n ? tn_dtype_of(tn_as_iter_var(b->iters.at[0])->var) : TNB_I64);
     if (!m)
         return tnk_sch_fail(s, block, me, "the map is not one of its %u iterators", b->iters.n);
     tnk_item *top = tnk_block_own_nest(s, block);
