@@ -87,6 +87,7 @@ typedef struct matmul {
     uint32_t
         dim[2]; /* of the result: rows, which load 0 has alone, and columns, which load 1 has */
     int64_t tile[2], micro[2], threads[2], depth;
+    int64_t budget; /* bytes of shared memory for operands as large as the tile */
 } matmul;
 
 /* Finds the operand that has the last dimension of several elements, and the other one's. */
@@ -149,58 +150,32 @@ choose_tile(matmul *m)
         int64_t sum = 0;
         for (int i = 0; i < 2; i++)
             sum += m->tile[i] = m->threads[i] * m->micro[i];
-        if (sum * m->depth * bytes <= t->shared_bytes || m->depth == 1)
+        if ((sum + 1) * (m->depth + 1) * bytes <= m->budget || m->depth == 1)
             break;
         m->depth /= 2;
     }
 }
 
-static tn_walk_step
-find_stride(void *user, const tn_node *n)
-{
-    int64_t *most = user, by = 1;
-    if (n->kind == TN_KIND_MUL &&
-        (tn_int_value(tn_as_binary(n)->a, &by) || tn_int_value(tn_as_binary(n)->b, &by)))
-        *most = by > *most && by < 65536 ? by : *most;
-    return TN_WALK_ON;
-}
-
-/* The greatest distance of neighbours in what is read. */
-static int64_t
-stride_of(const tn_buffer_load *l)
-{
-    int64_t most = 1;
-    for (uint32_t i = 0; i < l->indices.n; i++)
-        tn_walk(l->indices.at[i], 0, find_stride, NULL, &most);
-    return most;
-}
-
-/* Several reduction iterators (the windows of a convolution) are fused: a slice of the fused loop that
- * goes over the end of an inner one reads all of the outer ones' region, so that all has to fit. */
+/* Bytes of what one step copies of an operand, with padding. */
 static bool
-slices_fit(const matmul *m)
+footprint(matmul *m, tnk_item *stage, int64_t *bytes)
 {
-    uint32_t reducing = 0;
-    int64_t spread = 0;
-    for (int i = 0; i < 2; i++) /* strides leave gaps, which are copied as well */
-        spread += m->tile[i] * m->depth * stride_of(m->load[i]) *
-                  (int64_t)tnb_dtype_bytes(tn_as_buffer(m->load[i]->buffer)->dtype);
-    if (spread > m->t->shared_bytes)
-        return false;
-    for (uint32_t k = 0; k < m->block->block->iters.n; k++)
-        reducing += tn_as_iter_var(m->block->block->iters.at[k])->iter_kind == TN_ITER_REDUCE &&
-                    gpu_iter_extent(m->block, k) != 1;
-    if (reducing < 2)
-        return true;
-    int64_t turns = gpu_turns(m->block, TN_ITER_REDUCE), bytes = 0;
-    for (int i = 0; i < 2; i++)
-        bytes += m->tile[i] * (int64_t)tnb_dtype_bytes(tn_as_buffer(m->load[i]->buffer)->dtype);
-    return turns >= 0 && turns <= m->t->shared_bytes / bytes;
+    tnk_item *l[GPU_MAX_LOOPS];
+    uint32_t n = gpu_own_loops(m->s, stage, l);
+    int64_t e;
+    *bytes = (int64_t)tnb_dtype_bytes(tn_as_buffer(tnk_block_output(stage))->dtype);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tnk_loop_extent(l[i], &e) || e > 1 << 16 || *bytes > 1 << 24)
+            return false;
+        *bytes *= i + 1 == n ? e + 1 : e;
+    }
+    return n > 0;
 }
 
-/* All threads of a block copy together, each a vector at a time where that is aligned. */
+/* All threads of a block copy together, each a vector at a time where that is aligned. An operand that lies along the
+ * reduction gets rows of an odd length, so that the threads that read different ones do not wait for a bank. */
 static bool
-fetch(matmul *m, tnk_item *stage)
+fetch(matmul *m, tnk_item *stage, bool along)
 {
     tnk_sch *s = m->s;
     tnk_item *l[GPU_MAX_LOOPS], *part[2], *v = NULL;
@@ -208,7 +183,12 @@ fetch(matmul *m, tnk_item *stage)
     int64_t e, lanes = gpu_lanes(m->t, tn_as_buffer(tnk_block_output(stage))->dtype);
     if (n == 0)
         return false;
-    if (tnk_loop_extent(l[n - 1], &e) && tn_is_int_const(stage->predicate, 1)) {
+    const tn_node *copy = tnk_block_output(stage);
+    int rank = (int)tn_as_buffer(copy)->shape.n;
+    if (along && rank > 1 && tnk_loop_extent(l[n - 1], &e) && e > 1 &&
+        !tnk_storage_align(s, stage, copy, rank - 2, e, 1))
+        return false;
+    if (!along && tnk_loop_extent(l[n - 1], &e) && tn_is_int_const(stage->predicate, 1)) {
         lanes = lanes < 4 ? lanes : 4;
         while (lanes > 1 && e % lanes)
             lanes /= 2;
@@ -261,20 +241,44 @@ tile(matmul *m)
         !tnk_bind(s, thread[1], "threadIdx.x"))
         return false;
     tnk_item *stage[2];
+    bool along[2];
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *last = m->load[i]->indices.at[m->load[i]->indices.n - 1];
+        along[i] = false;
+        for (uint32_t v = 0; v < m->block->block->iters.n; v++) {
+            const tn_iter_var *iv = tn_as_iter_var(m->block->block->iters.at[v]);
+            along[i] |= iv->iter_kind == TN_ITER_REDUCE && iv->var == last;
+        }
+    }
     for (int i = 0; i < 2; i++)
         if (!(stage[i] = gpu_stage(s, m->block, m->load[i]->buffer, "shared")))
             return false;
     if (!gpu_into(s, m->block, "local", thread[1]))
         return false;
-    /* the reduction outside, the thread's own results inside */
+    /* the reduction outside, its longest loop cut into steps; the thread's own results inside */
     n = gpu_own_loops(s, m->block, l);
     uint32_t spatial = gpu_spatial_first(m->block, l, n);
     if (spatial == 0 || spatial == n)
         return false;
-    memcpy(order, l + spatial, (n - spatial) * sizeof *l);
-    memcpy(order + (n - spatial), l, spatial * sizeof *l);
-    tnk_item *depth = tnk_reorder(s, order, n) ? gpu_fuse(s, order, n - spatial) : NULL;
-    if (!depth || !tnk_split(s, depth, m->depth, part))
+    uint32_t longest = spatial;
+    int64_t most = 0;
+    for (uint32_t i = spatial; i < n; i++) {
+        int64_t e;
+        e = tnk_loop_extent(l[i], &e) ? e : INT64_MAX;
+        if (e > most) {
+            most = e;
+            longest = i;
+        }
+    }
+    k = 0;
+    for (uint32_t i = spatial; i < n; i++)
+        if (i != longest)
+            order[k++] = l[i];
+    order[k++] = l[longest];
+    memcpy(order + k, l, spatial * sizeof *l);
+    while (m->depth > 1 && most < INT64_MAX && m->depth >= 2 * most)
+        m->depth /= 2;
+    if (!tnk_reorder(s, order, n) || !tnk_split(s, l[longest], m->depth, part))
         return false;
     for (uint32_t i = 0; i < spatial; i++) {
         int64_t e;
@@ -282,8 +286,17 @@ tile(matmul *m)
             !tnk_set_kind(s, l[i], TN_FOR_UNROLLED))
             return false;
     }
+    int64_t bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t own_bytes;
+        if (!tnk_compute_at(s, stage[i], part[0]) || !footprint(m, stage[i], &own_bytes))
+            return false;
+        bytes += own_bytes;
+    }
+    if (bytes > m->t->shared_bytes)
+        return false;
     for (int i = 0; i < 2; i++)
-        if (!tnk_compute_at(s, stage[i], part[0]) || !fetch(m, stage[i]))
+        if (!fetch(m, stage[i], along[i]))
             return false;
     return tnk_decompose_reduction(s, m->block, part[0]) != NULL;
 }
@@ -308,11 +321,9 @@ gpu_sole_reduction(tnk_sch *s)
 }
 
 static const tn_node *
-apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, int64_t budget)
 {
-    (void)self;
-    gpu_target t;
-    matmul m = {.s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL, .t = &t};
+    matmul m = {.s = tnk_sch_new(ctx, prim_func), .t = t, .budget = budget};
     if (!m.s)
         return NULL;
     tnk_sch_quiet(m.s);
@@ -323,12 +334,22 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (!recognize(&m))
         return NULL;
     choose_tile(&m);
-    if (!slices_fit(&m))
-        return NULL;
     m.root = gpu_root_of(m.s, m.block);
-    if (!m.root || !tile(&m))
+    return m.root && tile(&m) ? gpu_finish_rest(m.s, t) : NULL;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    gpu_target t;
+    const tn_node *f = NULL;
+    if (!gpu_target_of(target, &t))
         return NULL;
-    return gpu_finish_rest(m.s, &t);
+    /* a window (a convolution's) takes more of an operand than the tile is large */
+    for (int64_t part = 1; !f && part <= 8; part *= 2)
+        f = attempt(ctx, prim_func, &t, t.shared_bytes / part);
+    return f;
 }
 
 const tnk_rule tnk_rule_gpu_matmul = {

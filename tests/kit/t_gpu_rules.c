@@ -306,6 +306,19 @@ matmul(program *p)
     return epilogue(p, tnk_te_sum(s, m));
 }
 
+/* With padding, bias, groups; or the program of the collection with strides. */
+static const tn_node *
+conv(program *p)
+{
+    static const conv_shape shapes[] = {{1, 5, 9, 7, 6, 3, 3, 1, 1, 1},
+                                        {2, 3, 12, 11, 4, 5, 5, 2, 2, 1},
+                                        {1, 8, 6, 6, 12, 1, 1, 1, 0, 1},
+                                        {1, 8, 9, 8, 4, 3, 3, 1, 1, 2},
+                                        {1, 4, 7, 9, 4, 3, 3, 2, 1, 4},
+                                        {1, 2, 3, 3, 3, 3, 3, 1, 1, 1}};
+    return program_conv(p->ctx, shapes[below(6)], p->d);
+}
+
 static const struct {
     const char *name;
     const tn_node *(*make)(program *p);
@@ -318,7 +331,8 @@ static const struct {
              {"layer_norm", layer_norm},
              {"rms_norm", rms_norm},
              {"matmul", matmul},
-             {"matmul", matmul}};
+             {"matmul", matmul},
+             {"conv", conv}};
 
 /* ---- targets ---- */
 
@@ -513,7 +527,7 @@ one_program(int round)
     uint32_t form = below(sizeof forms / sizeof *forms);
     p.te = tnk_te_new(k.ctx);
     const tn_node *out = forms[form].make(&p);
-    const tn_node *f = tnk_te_finish(p.te, &out, 1);
+    const tn_node *f = forms[form].make == conv ? out : tnk_te_finish(p.te, &out, 1);
     assert_non_null(f);
     f = tn_func_with_attr(k.ctx, f, "tirx.noalias", tn_bool(k.ctx, true));
     for (int i = 0; i < TNK_N_GPU_RULES; i++) {

@@ -45,34 +45,35 @@ class Expected:
                                 T.reads()
                                 T.writes(C_local[vi_init, vj_init])
                                 C_local[vi_init, vj_init] = T.float32(0.0)
-                    for vk_i_0 in range(64):
+                    for vk_i_0 in range(128):
+                        for v0_i_v1_i_0_0 in range(2):
+                            for v0_i_v1_i_0_1 in T.thread_binding(4, thread="threadIdx.y"):
+                                for v0_i_v1_i_1 in T.thread_binding(4, thread="threadIdx.x"):
+                                    with T.sblock("A_shared"):
+                                        v0 = T.axis.spatial(128, ax0_0_ax1_0 // 8 * 16 + ((v0_i_v1_i_0_0 * 4 + v0_i_v1_i_0_1) * 4 + v0_i_v1_i_1) // 2)
+                                        v1 = T.axis.spatial(256, vk_i_0 * 2 + ((v0_i_v1_i_0_0 * 4 + v0_i_v1_i_0_1) * 4 + v0_i_v1_i_1) % 2)
+                                        T.reads(A[v0, v1])
+                                        T.writes(A_shared[v0, v1])
+                                        T.sblock_attr({"buffer_dim_align": [[0, 0, 2, 1]]})
+                                        A_shared[v0, v1] = A[v0, v1]
                         for v0_i_v1_i_0_0_0 in range(1):
                             for v0_i_v1_i_0_0_1 in T.thread_binding(4, thread="threadIdx.y"):
-                                for v0_i_v1_i_0_1 in T.thread_binding(4, thread="threadIdx.x"):
-                                    for v1_i_1 in T.vectorized(4):
-                                        with T.sblock("A_shared"):
-                                            v0 = T.axis.spatial(128, ax0_0_ax1_0 // 8 * 16 + ((v0_i_v1_i_0_0_0 * 4 + v0_i_v1_i_0_0_1) * 4 + v0_i_v1_i_0_1))
-                                            v1 = T.axis.spatial(256, vk_i_0 * 4 + (T.Mul(0, 4) + v1_i_1))
-                                            T.reads(A[v0, v1])
-                                            T.writes(A_shared[v0, v1])
-                                            A_shared[v0, v1] = A[v0, v1]
-                        for v0_i_v1_i_0_0_0_1 in range(1):
-                            for v0_i_v1_i_0_0_1_1 in T.thread_binding(4, thread="threadIdx.y"):
                                 for v0_i_v1_i_0_1_1 in T.thread_binding(4, thread="threadIdx.x"):
-                                    for v1_i_1_1 in T.vectorized(4):
+                                    for v1_i_1 in T.vectorized(4):
                                         with T.sblock("B_shared"):
-                                            v0_1 = T.axis.spatial(256, vk_i_0 * 4 + ((v0_i_v1_i_0_0_0_1 * 4 + v0_i_v1_i_0_0_1_1) * 4 + v0_i_v1_i_0_1_1) // 4)
-                                            v1_1 = T.axis.spatial(128, ax0_0_ax1_0 % 8 * 16 + (((v0_i_v1_i_0_0_0_1 * 4 + v0_i_v1_i_0_0_1_1) * 4 + v0_i_v1_i_0_1_1) % 4 * 4 + v1_i_1_1))
+                                            v0_1 = T.axis.spatial(256, vk_i_0 * 2 + ((v0_i_v1_i_0_0_0 * 4 + v0_i_v1_i_0_0_1) * 4 + v0_i_v1_i_0_1_1) // 4)
+                                            v1_1 = T.axis.spatial(128, ax0_0_ax1_0 % 8 * 16 + (((v0_i_v1_i_0_0_0 * 4 + v0_i_v1_i_0_0_1) * 4 + v0_i_v1_i_0_1_1) % 4 * 4 + v1_i_1))
+                                            T.where(v0_i_v1_i_0_0_0 * 4 + v0_i_v1_i_0_0_1 < 2)
                                             T.reads(B[v0_1, v1_1])
                                             T.writes(B_shared[v0_1, v1_1])
                                             B_shared[v0_1, v1_1] = B[v0_1, v1_1]
-                        for vk_i_1 in range(4):
+                        for vk_i_1 in range(2):
                             for vi_i in T.unroll(4):
                                 for vj_i in T.unroll(4):
                                     with T.sblock("C_update"):
                                         vi = T.axis.spatial(128, ax0_1_0 * 4 + ax0_0_ax1_0 // 8 * 16 + vi_i)
                                         vj = T.axis.spatial(128, ax0_0_ax1_0 % 8 * 16 + ax1_1_0 * 4 + vj_i)
-                                        vk = T.axis.reduce(256, vk_i_0 * 4 + vk_i_1)
+                                        vk = T.axis.reduce(256, vk_i_0 * 2 + vk_i_1)
                                         T.reads(C_local[vi, vj], A_shared[vi, vk], B_shared[vk, vj])
                                         T.writes(C_local[vi, vj])
                                         C_local[vi, vj] = C_local[vi, vj] + A_shared[vi, vk] * B_shared[vk, vj]

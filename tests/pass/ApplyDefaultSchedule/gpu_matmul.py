@@ -68,26 +68,26 @@ class Expected:
                                 T.writes(C[vi_init, vj_init])
                                 C[vi_init, vj_init] = T.float32(0.0)
                     for vk_i_0 in range(16):
-                        for v0_i_v1_i_0_0_0 in range(1):
-                            for v0_i_v1_i_0_0_1 in T.thread_binding(16, thread="threadIdx.y"):
-                                for v0_i_v1_i_0_1 in T.thread_binding(16, thread="threadIdx.x"):
-                                    for v1_i_1 in T.vectorized(4):
-                                        with T.sblock("A_shared"):
-                                            v0 = T.axis.spatial(128, i_0_j_0 // 2 * 64 + ((v0_i_v1_i_0_0_0 * 16 + v0_i_v1_i_0_0_1) * 16 + v0_i_v1_i_0_1) // 4)
-                                            v1 = T.axis.spatial(256, vk_i_0 * 16 + (((v0_i_v1_i_0_0_0 * 16 + v0_i_v1_i_0_0_1) * 16 + v0_i_v1_i_0_1) % 4 * 4 + v1_i_1))
-                                            T.reads(A[v0, v1])
-                                            T.writes(A_shared[v0, v1])
-                                            A_shared[v0, v1] = A[v0, v1]
-                        for v0_i_v1_i_0_0_0_1 in range(1):
-                            for v0_i_v1_i_0_0_1_1 in T.thread_binding(16, thread="threadIdx.y"):
-                                for v0_i_v1_i_0_1_1 in T.thread_binding(16, thread="threadIdx.x"):
-                                    for v1_i_1_1 in T.vectorized(4):
-                                        with T.sblock("B2_shared"):
-                                            v0_1 = T.axis.spatial(128, i_0_j_0 % 2 * 64 + ((v0_i_v1_i_0_0_0_1 * 16 + v0_i_v1_i_0_0_1_1) * 16 + v0_i_v1_i_0_1_1) // 4)
-                                            v1_1 = T.axis.spatial(256, vk_i_0 * 16 + (((v0_i_v1_i_0_0_0_1 * 16 + v0_i_v1_i_0_0_1_1) * 16 + v0_i_v1_i_0_1_1) % 4 * 4 + v1_i_1_1))
-                                            T.reads(B[v0_1, v1_1])
-                                            T.writes(B2_shared[v0_1, v1_1])
-                                            B2_shared[v0_1, v1_1] = B[v0_1, v1_1] * T.float32(2.0)
+                        for v0_i_v1_i_0_0 in range(4):
+                            for v0_i_v1_i_0_1 in T.thread_binding(16, thread="threadIdx.y"):
+                                for v0_i_v1_i_1 in T.thread_binding(16, thread="threadIdx.x"):
+                                    with T.sblock("A_shared"):
+                                        v0 = T.axis.spatial(128, i_0_j_0 // 2 * 64 + ((v0_i_v1_i_0_0 * 16 + v0_i_v1_i_0_1) * 16 + v0_i_v1_i_1) // 16)
+                                        v1 = T.axis.spatial(256, vk_i_0 * 16 + ((v0_i_v1_i_0_0 * 16 + v0_i_v1_i_0_1) * 16 + v0_i_v1_i_1) % 16)
+                                        T.reads(A[v0, v1])
+                                        T.writes(A_shared[v0, v1])
+                                        T.sblock_attr({"buffer_dim_align": [[0, 0, 16, 1]]})
+                                        A_shared[v0, v1] = A[v0, v1]
+                        for v0_i_v1_i_0_0_1 in range(4):
+                            for v0_i_v1_i_0_1_1 in T.thread_binding(16, thread="threadIdx.y"):
+                                for v0_i_v1_i_1_1 in T.thread_binding(16, thread="threadIdx.x"):
+                                    with T.sblock("B2_shared"):
+                                        v0_1 = T.axis.spatial(128, i_0_j_0 % 2 * 64 + ((v0_i_v1_i_0_0_1 * 16 + v0_i_v1_i_0_1_1) * 16 + v0_i_v1_i_1_1) // 16)
+                                        v1_1 = T.axis.spatial(256, vk_i_0 * 16 + ((v0_i_v1_i_0_0_1 * 16 + v0_i_v1_i_0_1_1) * 16 + v0_i_v1_i_1_1) % 16)
+                                        T.reads(B[v0_1, v1_1])
+                                        T.writes(B2_shared[v0_1, v1_1])
+                                        T.sblock_attr({"buffer_dim_align": [[0, 0, 16, 1]]})
+                                        B2_shared[v0_1, v1_1] = B[v0_1, v1_1] * T.float32(2.0)
                         for vk_i_1 in range(16):
                             for vi_i in T.unroll(4):
                                 for vj_i in T.unroll(4):
@@ -150,6 +150,7 @@ class Expected:
                                         T.where(ax0_0_ax1_0 * T.int64(64) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) // T.int64(16) < n and vk_i_0 * T.int64(16) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) % T.int64(16) < T.int64(30))
                                         T.reads(A[v0, v1])
                                         T.writes(A_shared[v0, v1])
+                                        T.sblock_attr({"buffer_dim_align": [[0, 0, 16, 1]]})
                                         A_shared[v0, v1] = A[v0, v1]
                         for v0_i_v1_i_0_0_1 in range(T.int64(4)):
                             for v0_i_v1_i_0_1_1 in T.thread_binding(T.int64(16), thread="threadIdx.y"):
