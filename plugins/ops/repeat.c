@@ -340,6 +340,28 @@ mapped(tn_ctx *ctx, const tn_index_map *m, const tn_expr *const *at)
     return tn_list_of(ctx, out, m->result.n);
 }
 
+/* Groups of a buffer's axes: where they end, ascending. */
+static bool
+separators_ok(tn_ctx *ctx, const tn_call *call, const char *name, uint32_t rank)
+{
+    const tn_node *v = tn_call_attr(call, name);
+    const tn_array *list = tn_as_array(v);
+    int64_t last = 0, at;
+    if (v && !list) {
+        infer_fail(ctx, call, TNB_TYPE, "attribute '%s' must be a list of integers", name);
+        return false;
+    }
+    for (uint32_t i = 0; list && i < list->items.n; i++) {
+        if (!tn_int_value(list->items.at[i], &at) || at < last || at > rank) {
+            infer_fail(ctx, call, TNB_INVALID,
+                       "attribute '%s' must hold ascending axes of the %u there are", name, rank);
+            return false;
+        }
+        last = at;
+    }
+    return true;
+}
+
 const tn_type *
 infer_layout_transform(tn_ctx *ctx, const tn_call *call)
 {
@@ -354,6 +376,12 @@ infer_layout_transform(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_SHAPE,
                           "the index map takes %u indices, the tensor has %lld axes", m->vars.n,
                           (long long)t->ndim);
+    const tn_node *pad = tn_call_attr(call, "pad_value");
+    if (pad && !tn_is_scalar(pad))
+        return infer_fail(ctx, call, TNB_TYPE, "attribute 'pad_value' must be a scalar");
+    if (!separators_ok(ctx, call, "axis_separators", m->result.n) ||
+        !separators_ok(ctx, call, "input_axis_separators", m->vars.n))
+        return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, m->result.n, t->dtype);
     /* the new extents: one more than the largest value of each result */
@@ -391,7 +419,7 @@ legalize_layout_transform(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < n; i++)
         extents[i] = emit_dim(x, i);
     const tn_expr *pad = tn_call_attr(call, "pad_value");
-    pad = pad && tn_is_scalar(pad) ? CAST(emit_dtype(x), pad) : LIT(emit_dtype(x), 0);
+    pad = pad ? CAST(emit_dtype(x), pad) : LIT(emit_dtype(x), 0);
     tn_arith *a = tn_arith_new(ctx);
     const tn_expr *own[INFER_MAX_DIMS];
     for (uint32_t i = 0; i < n; i++) {

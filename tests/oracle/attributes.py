@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrong value of any attribute of any operator is an error at the call that names the attribute.
+"""A wrong value of any attribute of any operator is an error at the call that names the attribute. Every attribute of every
+schema has one.
 
 The calls are the oracle's; what is wrong follows from the schemas (`tenon list ops --json`): a value of another type, one
 that is not allowed, a list of another length, a required attribute that is missing, an attribute that does not exist. Also
@@ -18,9 +19,18 @@ from oracle import Case, Raw, Tensor, identifier
 
 OTHER_TYPE = {"integer": "text", "number": "text", "boolean": 7, "text": 5, "dtype": "no_such_type", "integers": ["a"],
               "numbers": ["a"], "texts": [1], "index map": 5, "scalar expressions": ["a"], "virtual device": 5}
+# where the schema does not tell
+ONE_BY_ONE = {
+    ("layout_transform", "pad_value"): ["text", [1]],
+    ("layout_transform", "axis_separators"): ["text", [99]],
+    ("layout_transform", "input_axis_separators"): ["text", [99]],
+    ("split", "indices_or_sections"): ["text", 0, [-1]],
+    ("ccl.allreduce", "op_type"): ["no_such"],
+}
 OF_FIXED_LENGTH = {"strides", "padding", "dilation", "output_padding", "pool_size", "output_size", "pooled_size", "pad_width",
                    "roi", "scales", "variances"}
 FOUND_BY_READER = {("arange", "dtype")}  # from the limits, where it is left out
+WRONG_VALUES = {"another type", "not allowed", "no axis", "an axis twice", "too many", "no layout"}
 LAYOUTS = {"layout", "data_layout", "kernel_layout", "out_layout"}
 
 
@@ -65,6 +75,7 @@ def wrong_calls(schema, case):
     for a in schema["attributes"]:
         name = a["name"]
         wrong = list(not_allowed(a, case))
+        wrong += [(v, "not allowed") for v in ONE_BY_ONE.get((schema["name"][len("relax."):], name), [])]
         if a["type"] in OTHER_TYPE:
             wrong.append((OTHER_TYPE[a["type"]], "another type"))
         for v, why in wrong:
@@ -102,6 +113,23 @@ def wrong_inputs(schema, case):
                 "numpy").zeros((2,) * rank), u.dtype) if j == i else u for j, u in enumerate(case.inputs)]
 
 
+# Operators that have no formula.
+WORKERS = {
+    "ccl.allreduce": {"op_type": "sum", "in_group": True},
+    "ccl.allgather": {"num_workers": 2, "in_group": True},
+    "ccl.broadcast_from_worker0": {},
+    "ccl.scatter_from_worker0": {"num_workers": 2, "axis": 0},
+    "dist.redistribute_replica_to_shard": {"num_workers": 2, "axis": 0},
+}
+
+
+def case_of(op):
+    if op in WORKERS:
+        x = Tensor([[1, 2], [3, 4]], "float32")
+        return Case(op, [x], [x], attrs=WORKERS[op])
+    return oracle.draw_cases(op, 1, 1)[0][1]
+
+
 # ---- running ----
 
 def check(path):
@@ -121,13 +149,22 @@ def messages(err, path):
 def main():
     listing = subprocess.run([os.environ["TENON"], "list", "ops", "--json"], capture_output=True, text=True, check=True)
     schemas = {s["name"][len("relax."):]: s for s in json.loads(listing.stdout) if s["plugin"] == "ops"}
-    calls = failed = 0
+    calls = attributes = failed = 0
+    for op in sorted(set(schemas) - set(oracle.formulas) - set(WORKERS)):
+        print(f"FAIL {op}: there is no call of it")
+        failed += 1
     with tempfile.TemporaryDirectory(prefix="tenon-attributes-") as folder:
-        for op in sorted(set(schemas) & set(oracle.formulas)):
+        for op in sorted(set(schemas) & (set(oracle.formulas) | set(WORKERS))):
             if sys.argv[1:] and op not in sys.argv[1:]:
                 continue
-            case = values.oracle.draw_cases(op, 1, 1)[0][1]
+            case = case_of(op)
             rows = [(name, why, case, call) for name, why, call in wrong_calls(schemas[op], case)]
+            for a in schemas[op]["attributes"]:
+                attributes += 1
+                if not any(why in WRONG_VALUES and f"{a['name']}=" in call and name in (a["name"], "no_such_type")
+                           for name, why, _, call in rows):
+                    print(f"FAIL {op}: no wrong value of attribute '{a['name']}' ({a['type']}) is tried")
+                    failed += 1
             for why, inputs in wrong_inputs(schemas[op], case):
                 rows.append((None, why, Case(op, inputs, case.outputs, case.args, case.attrs, sym=False), case.call()))
             path, text, lines = os.path.join(folder, identifier(op) + ".py"), [oracle.HEADER], []
@@ -147,7 +184,7 @@ def main():
                 if not told or (name and not any(name in t for t in told)):
                     print(f"FAIL {op}: {name or 'argument'} ({why}): {call}\n  said: {told or 'nothing at this call'}")
                     failed += 1
-    print(f"{calls} wrong calls, {failed} failed")
+    print(f"{attributes} attributes of {len(schemas)} operators, {calls} wrong calls, {failed} failed")
     sys.exit(1 if failed or not calls else 0)
 
 

@@ -56,7 +56,7 @@ def weights(method, x, n, rounding, alpha, exclude):
 def resize(d, op):
     n = digits(op)
     dtype = d.dtype(["float32", "float64", "float16"])
-    s = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 2)) + tuple(d.extent(1, 5 if n < 3 else 3) for _ in range(n))
+    s = (d.extent(1, 2, zero=True), d.extent(1, 2)) + tuple(d.extent(1, 5 if n < 3 else 3) for _ in range(n))
     size = [d.int(1, 7 if n < 3 else 5) for _ in range(n)]
     x = d.floats(s, dtype)
     method, mode = d.turn(["linear", "nearest_neighbor", "cubic"]), d.turn(PLACES)
@@ -113,7 +113,7 @@ def grid_sample(d, op):
     dtype = d.dtype(["float32", "float64"])
     method, mode = d.turn(["bilinear", "nearest", "bicubic"]), d.one_of(["zeros", "border", "reflection"])
     corners = d.flag()
-    n, c, h, w, oh, ow = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 2), d.extent(1, 5), d.extent(1, 5),
+    n, c, h, w, oh, ow = (d.extent(1, 2, zero=True), d.extent(1, 2), d.extent(1, 5), d.extent(1, 5),
                           d.extent(1, 4), d.extent(1, 4))
     x = d.floats((n, c, h, w), dtype)
     grid = d.floats((n, oh, ow, 2), dtype, -1.4, 1.4, nan=False, inf=False)

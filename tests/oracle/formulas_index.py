@@ -47,7 +47,7 @@ def take(d, op):
 def gather_elements(d, op):
     s, dtype = d.shape(1, 4, zero=False), d.dtype(ANY_KIND)
     axis = d.axis(len(s))
-    shape = tuple(d.int(0 if d.kind == "zero" else 1, 6) if i == axis % len(s) else n for i, n in enumerate(s))
+    shape = tuple(d.extent(1, 6, zero=True) if i == axis % len(s) else n for i, n in enumerate(s))
     x, at = d.numbers(s, dtype), indices(d, shape, s[axis])
     y = np.take_along_axis(x.a, np.where(at.a < 0, at.a + s[axis], at.a).astype(np.int64), axis)
     return Case(op, [x, at], out(y, dtype), attrs={"axis": axis}, sym=[
@@ -79,7 +79,7 @@ def index_tensor(d, op):
     shape = d.shape(0, 2)
     at = [indices(d, d.broadcast(shape, full=i == 0), s[i], "int64") for i in range(count)]
     x = d.numbers(s, dtype)
-    return Case(op, [x] + at, out(x.a[tuple(t.a for t in at)], dtype), sym=False,
+    return Case(op, [x] + at, out(x.a[tuple(t.a for t in at)], dtype),
                 args=["x0", "(" + ", ".join(f"x{i + 1}" for i in range(count)) + ",)"])
 
 
@@ -118,7 +118,7 @@ def scatter_elements(d, op):
     how = d.turn(list(COMBINE) + ["mean"])
     k = axis % len(s)
     x = d.exact(s, dtype, -4, 4)
-    shape = tuple(d.int(0, n) if i == k and d.kind == "zero" else d.int(1, n) for i, n in enumerate(s))
+    shape = tuple(0 if i == k and d.kind == "zero" else d.int(1, n) for i, n in enumerate(s))
     if how == "update":  # no place twice
         order = np.argsort(d.rng.random(tuple(s[k] if i == k else n for i, n in enumerate(shape))), axis=k)
         at = Tensor(np.take(order, np.arange(shape[k]), k), d.one_of(INDEX))

@@ -20,6 +20,8 @@ def digits(op):
 
 def window(d, n):
     """strides, dilation, padding (begins, then ends), in one of the forms that the attributes take."""
+    if d.kind == "one":
+        return [1] * n, [1] * n, [0] * 2 * n, [0] * n
     strides, dilation = [d.int(1, 2) for _ in range(n)], [1 if d.flag(0.6) else 2 for _ in range(n)]
     pad = [d.int(0, 1) if d.flag() else 0 for _ in range(2 * n)]
     form = d.int(0, 2)
@@ -29,6 +31,8 @@ def window(d, n):
 
 
 def channels(d):
+    if d.kind == "one":
+        return 1, 1, 1
     groups = d.one_of([1, 1, 2, 3])
     return groups, groups * d.int(1, 3), groups * d.int(1, 3)
 
@@ -60,9 +64,9 @@ def conv(d, op):
     dtype = d.dtype(["float32", "float64", "float16", "int8", "int32"])
     strides, dilation, pad, pad_attr = window(d, n)
     groups, c, o = channels(d)
-    kernel = [d.int(1, 3) for _ in range(n)]
-    batch = 0 if d.kind == "zero" else d.int(1, 2)
-    space = [max(dilation[i] * (kernel[i] - 1) + 1 - pad[i] - pad[n + i], 1) + d.int(0, 4 if n < 3 else 2) for i in range(n)]
+    kernel = [d.extent(1, 3) for _ in range(n)]
+    batch = d.extent(1, 2, zero=True)
+    space = [max(dilation[i] * (kernel[i] - 1) + 1 - pad[i] - pad[n + i], 1) + d.extent(1, 5 if n < 3 else 3) - 1 for i in range(n)]
     x, w = d.exact((batch, c, *space), dtype, -3, 3), d.exact((o, c // groups, *kernel), dtype, -2, 2)
     to = "int32" if dtype == "int8" else "float32" if dtype == "float16" and d.flag() else dtype
     kind = np.float64 if is_float(to) else np.dtype(to)
@@ -93,10 +97,10 @@ def conv_transpose(d, op):
     dtype = d.dtype(["float32", "float64", "float16"])
     strides, dilation, pad, pad_attr = window(d, n)
     groups, c, o = channels(d)
-    kernel = [d.int(1, 3) for _ in range(n)]
+    kernel = [d.extent(1, 3) for _ in range(n)]
     extra = [d.int(0, max(0, strides[i] - 1)) for i in range(n)]
-    batch = 0 if d.kind == "zero" else d.int(1, 2)
-    space = [d.int(2, 5 if n < 3 else 3) for _ in range(n)]
+    batch = d.extent(1, 2, zero=True)
+    space = [d.extent(1, 5 if n < 3 else 3) if d.kind == "one" else d.int(2, 5 if n < 3 else 3) for _ in range(n)]
     x = d.exact((batch, c, *space), dtype, -3, 3)
     # the program has products with zeros put between the elements
     w = d.exact((c, o // groups, *kernel), dtype, -2, 2, nan=False, inf=False)
@@ -145,10 +149,10 @@ def windows(x, size, pool, strides, dilation, pad):
 def pool_draw(d, op, more=1):
     n = digits(op)
     strides, dilation, pad, pad_attr = window(d, n)
-    pool = [d.int(2 if pad[i] or pad[n + i] else 1, 3) for i in range(n)]
+    pool = [d.extent(2 if pad[i] or pad[n + i] else 1, 3) for i in range(n)]
     ceil = d.flag(0.3)
-    batch, c = 0 if d.kind == "zero" else d.int(1, 2), d.int(1, 2)
-    space = [max(dilation[i] * (pool[i] - 1) + 1, 2) + d.int(0, 4 if n < 3 else 1) for i in range(n)]
+    batch, c = d.extent(1, 2, zero=True), d.extent(1, 2)
+    space = [dilation[i] * (pool[i] - 1) + d.extent(1, 5 if n < 3 else 2) for i in range(n)]
     size = [pool_output(space[i], pool[i], strides[i], pad[i], pad[n + i], dilation[i], ceil) for i in range(n)]
     attrs = {"pool_size": pool, "strides": strides, "dilation": dilation, "padding": pad_attr, "ceil_mode": ceil}
     return n, (batch, c, *space), size, pool, strides, dilation, pad, attrs
@@ -208,7 +212,7 @@ def pool_with_indices(d, op):
 def adaptive_pool(d, op):
     n = digits(op)
     dtype = d.dtype(["float32", "float64", "float16"])
-    s = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 3)) + tuple(d.extent(1, 6 if n < 3 else 4) for _ in range(n))
+    s = (d.extent(1, 2, zero=True), d.extent(1, 3)) + tuple(d.extent(1, 6 if n < 3 else 4) for _ in range(n))
     x = d.floats(s, dtype)
     size = [d.int(1, 5) for _ in range(n)] if d.flag(0.85) else None
     to = size or list(s[2:])
@@ -392,7 +396,7 @@ def pad(d, op):
 
 @oracle("nn.pixel_shuffle")
 def pixel_shuffle(d, op):
-    r, lead, dtype = d.int(1, 3), d.shape(0, 2), d.dtype(["float32", "int32", "float16"])
+    r, lead, dtype = d.extent(1, 3), d.shape(0, 2), d.dtype(["float32", "int32", "float16"])
     c, h, w = d.extent(1, 3), d.extent(), d.extent()
     x = d.numbers(lead + (c * r * r, h, w), dtype)
     k = len(lead)
@@ -405,7 +409,7 @@ def pixel_shuffle(d, op):
 @oracle("nn.attention", "nn.attention_bias")
 def attention(d, op):
     dtype = d.dtype(["float32", "float64", "float16"])
-    batch, heads, sq, sk, size, size_v = (0 if d.kind == "zero" else d.int(1, 2), d.int(1, 3), d.extent(1, 5), d.extent(1, 5),
+    batch, heads, sq, sk, size, size_v = (d.extent(1, 2, zero=True), d.extent(1, 3), d.extent(1, 5), d.extent(1, 5),
                                           d.extent(1, 4), d.extent(1, 4))
     heads_k = heads if d.flag(0.7) else 1
     q, k, v = (d.floats(s, dtype, -1, 1) for s in
@@ -440,7 +444,7 @@ def attention(d, op):
 
 @oracle("nn.attention_var_len")
 def attention_var_len(d, op):
-    dtype, n, heads, size, size_v = d.dtype(SINGLE), d.extent(1, 3), d.int(1, 2), d.int(1, 4), d.int(1, 4)
+    dtype, n, heads, size, size_v = d.dtype(SINGLE), d.extent(1, 3), d.extent(1, 2), d.extent(1, 4), d.extent(1, 4)
     nq, nk = (d.rng.integers(0 if d.kind == "zero" else 1, 4, n) for _ in range(2))
     starts = [np.concatenate([[0], np.cumsum(v)]) for v in (nq, nk)]
     # what a query does not see has the weight 0
@@ -466,8 +470,8 @@ def attention_var_len(d, op):
 
 
 def nll_parts(d):
-    dtype, c = d.dtype(SINGLE), d.int(2, 4)
-    rest = d.shape(0, 3, most=4, zero=False)
+    dtype, c = d.dtype(SINGLE), d.extent(1, 4)
+    rest = d.shape(0, 3, most=4)
     shape = (c,) if not rest else (rest[0], c) + rest[1:]
     p = d.floats(shape, dtype, -3, 0)
     t = Tensor(d.rng.integers(0, c, rest), d.one_of(INDEX))
@@ -481,32 +485,33 @@ def nll_parts(d):
 @oracle("nn.nll_loss")
 def nll_loss(d, op):
     dtype, p, t, w, ignore = nll_parts(d)
-    how = d.turn(["mean", "sum", "none"])
+    how = d.turn(["mean", "sum", "none"]) if t.a.size else d.one_of(["sum", "none"])  # no mean of none
     weights = np.where(t.a == ignore, 0, wide(w)[t.a] if w else 1.0)
     k = 1 if len(p.shape) > 1 else 0
     loss = -np.take_along_axis(wide(p), np.expand_dims(t.a, k), k).reshape(t.shape) * weights
     y = loss if how == "none" else loss.sum() / (weights.sum() if how == "mean" else 1)
-    return Case(op, [p, t] + ([w] if w else []), out(y, dtype), attrs={"reduction": how, "ignore_index": ignore},
-                sym=False)
+    return Case(op, [p, t] + ([w] if w else []), out(y, dtype), attrs={"reduction": how, "ignore_index": ignore})
 
 
 @oracle("grad.nll_loss_backward")
 def nll_loss_backward(d, op):
     dtype, p, t, w, ignore = nll_parts(d)
-    how = d.turn(["mean", "sum", "none"])
+    how = d.turn(["mean", "sum", "none"]) if t.a.size else d.one_of(["sum", "none"])  # no mean of none
     g = d.floats(t.shape if how == "none" else (), dtype)
     weights = np.where(t.a == ignore, 0, wide(w)[t.a] if w else 1.0)
     k = 1 if len(p.shape) > 1 else 0
     hot = np.expand_dims(t.a, k) == np.arange(p.shape[k]).reshape([-1 if i == k else 1 for i in range(len(p.shape))])
     share = weights * wide(g) / (weights.sum() if how == "mean" else 1)
     y = np.where(hot, -np.expand_dims(share, k), 0)
-    return Case(op, [g, p, t] + ([w] if w else []), out(y, dtype), sym=False,
+    return Case(op, [g, p, t] + ([w] if w else []), out(y, dtype),
                 attrs={"reduction": how, "ignore_index": ignore})
 
 
 @oracle("nn.cross_entropy_with_logits")
 def cross_entropy(d, op):
-    s, dtype = d.shape(1, 2, zero=False), d.dtype(SINGLE)
+    s, dtype = d.shape(1, 2), d.dtype(SINGLE)
+    if len(s) > 1 and s[0] == 0:  # no mean
+        s = (1,) + s[1:]
     p, t = d.floats(s, dtype), Tensor(d.rng.uniform(0, 1, s), dtype)
     y = -(wide(p) * wide(t)).sum() / (s[0] if len(s) > 1 else 1)
     return Case(op, [p, t], out(y, dtype), tol=NORM.get(dtype))
@@ -535,7 +540,7 @@ def pool_backward(d, op):
             else:
                 for at in inside:
                     y[(b, c) + at] += v / (padded if counted else len(inside))
-    return Case(op, [g, x], out(y, x.dtype), attrs=attrs, sym=False)
+    return Case(op, [g, x], out(y, x.dtype), attrs=attrs, sym=[("b", "c", *g.shape[2:]), ("b", "c", *s[2:])])
 
 
 @oracle("grad.take_backward")
@@ -543,11 +548,11 @@ def take_backward(d, op):
     s, dtype = d.shape(1, 3, zero=False), d.dtype(SINGLE)
     axis = d.axis(len(s)) if len(s) > 1 or d.flag() else None
     k = (axis or 0) % len(s)
-    x, at = d.floats(s, dtype), Tensor(d.rng.integers(0, s[k], d.extent(1, 5)), d.one_of(INDEX))
+    x, at = d.floats(s, dtype), Tensor(d.rng.integers(0, s[k], d.extent(1, 5, zero=True)), d.one_of(INDEX))
     g = d.exact(s[:k] + at.shape + s[k + 1:], dtype)
     y = np.zeros(s)
     np.add.at(np.moveaxis(y, k, 0), at.a, np.moveaxis(wide(g), k, 0))
-    return Case(op, [g, x, at], out(y, dtype), attrs={} if axis is None else {"axis": axis}, sym=False)
+    return Case(op, [g, x, at], out(y, dtype), attrs={} if axis is None else {"axis": axis})
 
 
 @oracle("grad.no_grad", "grad.start_checkpoint", "grad.end_checkpoint")

@@ -34,7 +34,7 @@ def reduce(d, op):
     elif is_float(dtype) and op == "sum":
         x = d.exact(s, dtype, -4, 4, nan=d.flag())
     else:
-        x = d.numbers(s, dtype, inf=False)
+        x = d.numbers(s, dtype)
     keep = {"keepdims": d.flag()} if d.flag() else {}
     tol = (1e-2, 1e-2) if dtype == "float16" else (6e-2, 1e-1) if dtype == "bfloat16" else None
     kw = {"dtype": x.a.dtype} if op in ("sum", "prod") and not is_float(dtype) else {}
@@ -47,7 +47,7 @@ def arg_reduce(d, op):
     s, dtype = d.shape(1, 4, zero=False), d.dtype(NUMBERS)
     x = d.numbers(s, dtype)
     if d.flag():  # equal ones
-        x = Tensor(np.sign(x.a) if is_float(dtype) else x.a // 3, dtype)
+        x = Tensor(np.sign(x.a) if is_float(dtype) else x.a // 3 if d.kind != "extreme" else x.a, dtype)
     axis = d.axis(len(s)) if d.flag(0.8) else None
     if d.kind == "zero" and axis is not None and len(s) > 1:  # another axis may be empty
         s = tuple(n if i == axis % len(s) else 0 for i, n in enumerate(s))

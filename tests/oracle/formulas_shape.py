@@ -24,9 +24,12 @@ def reshape(d, op):
     x = data(d)
     dims = refactored(d, int(x.a.size)) if x.a.size else list(d.rng.permutation(x.shape))
     y = x.a.reshape(dims)
+    if d.flag(0.4):  # the elements' count has to be known to stay, with symbols as well
+        y = x.a.reshape(1, -1)
+        count = " * ".join(f"n{n}" for n in x.shape if n != 1) or 1
+        return Case(op, [x], out(y, x.dtype), args=["x0", shape_arg(y.shape)], sym_args=["x0", shape_arg([1, count])])
     if x.a.size and d.flag():
         dims[d.int(0, len(dims) - 1)] = -1
-    # the elements' count has to stay known to be what the new shape says
     return Case(op, [x], out(y, x.dtype), args=["x0", shape_arg(dims)], sym=False)
 
 
@@ -46,7 +49,8 @@ def batch_flatten(d, op):
 def broadcast_to(d, op):
     s = d.shape(0, 4)
     x = d.numbers(d.broadcast(s), d.dtype(ANY_KIND))
-    return Case(op, [x], out(np.broadcast_to(x.a, s), x.dtype), args=["x0", shape_arg(s)], sym=False)
+    return Case(op, [x], out(np.broadcast_to(x.a, s), x.dtype), args=["x0", shape_arg(s)],
+                sym_args=["x0", shape_arg(symbols_of(s, x.shape))])
 
 
 @oracle("expand_dims")
@@ -89,7 +93,7 @@ def concat(d, op):
     parts = []
     for _ in range(n):
         if axis is not None:
-            s[axis] = d.int(0, 4)
+            s[axis] = 1 if d.kind == "one" else d.int(0, 4)
         parts.append(d.numbers(tuple(s), dtype))
     attrs = {"axis": axis} if axis is not None or d.flag() else {}
     y = np.concatenate([p.a for p in parts], axis) if axis is not None or attrs else np.concatenate([p.a for p in parts], 0)
@@ -148,10 +152,10 @@ def flip(d, op):
 
 @oracle("reverse_sequence")
 def reverse_sequence(d, op):
-    x = data(d, 2, 4, most=6, zero=False)
+    x = data(d, 2, 4, most=6)
     rank = len(x.shape)
     seq, batch = (int(a) for a in d.rng.permutation(rank)[:2])
-    lengths = Tensor(d.rng.integers(1, x.shape[seq] + 1, x.shape[batch]), d.one_of(INDEX))
+    lengths = Tensor(d.rng.integers(min(1, x.shape[seq]), x.shape[seq] + 1, x.shape[batch]), d.one_of(INDEX))
     y = np.moveaxis(x.a.copy(), (batch, seq), (0, 1))
     for b, n in enumerate(lengths.a):
         y[b, :n] = y[b, :n][::-1].copy()
@@ -163,9 +167,9 @@ def reverse_sequence(d, op):
 @oracle("layout_transform")
 def layout_transform(d, op):
     dtype = d.dtype(["float32", "float16", "int32", "int8"])
-    n, c, h = d.extent(1, 3), d.extent(1, 9), d.extent(1, 4)
+    n, c, h = d.extent(1, 3, zero=True), d.extent(1, 9), d.extent(1, 4)
     x = d.numbers((n, c, h), dtype)
-    kind = d.int(0, 2)
+    kind = 0 if d.kind == "one" else d.int(0, 2)
     if kind == 0:
         return Case(op, [x], out(np.transpose(x.a, (0, 2, 1)), dtype), attrs={"index_map": Raw("lambda n, c, h: (n, h, c)")})
     v = d.one_of([2, 4])
@@ -201,8 +205,9 @@ def collapse_sum(d, op):
         if n == 1:
             y = y.sum(i, keepdims=True, dtype=x.a.dtype)
     if op == "collapse_sum_to":
-        return Case(op, [x], out(y, dtype), args=["x0", shape_arg(target)], sym=False)
-    return Case(op, [x, d.numbers(target, dtype)], out(y, dtype), sym=False)
+        return Case(op, [x], out(y, dtype), args=["x0", shape_arg(target)],
+                    sym_args=["x0", shape_arg(symbols_of(target, s))])
+    return Case(op, [x, d.numbers(target, dtype)], out(y, dtype))
 
 
 def slice_of(d, n, down=True):

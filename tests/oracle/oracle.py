@@ -94,23 +94,25 @@ class Case:
     """A call of an operator: tensors, or arguments as text that name the tensors x0, x1, ...
 
     sym: how the extents become symbols in the second function made from the case: True: every extent but 1, equal ones
-    the same symbol; a list with a tuple of names or numbers for each input; False: there is none.
+    the same symbol; a list with a tuple of names or numbers for each input; False: there is none. sym_args: arguments of that
+    function, where they name symbols.
     """
 
-    def __init__(self, op, inputs, outputs, args=None, attrs=None, tol=None, sym=True, wrong=True):
+    def __init__(self, op, inputs, outputs, args=None, attrs=None, tol=None, sym=True, sym_args=None):
         self.op = op
         self.inputs = inputs
         self.outputs = outputs if isinstance(outputs, list) else [outputs]
         self.args = args if args is not None else [f"x{i}" for i in range(len(inputs))]
         self.attrs = attrs or {}
         self.sym = sym
-        self.wrong = wrong
+        self.sym_args = sym_args
         first = self.outputs[0].dtype
         self.tol = tol or TOLERANCE.get(first, (0, 0))
 
-    def call(self, attrs=None):
+    def call(self, attrs=None, symbolic=False):
         given = self.attrs if attrs is None else attrs
-        return f"R.{self.op}({', '.join(self.args + [f'{k}={value_text(v)}' for k, v in given.items()])})"
+        args = self.sym_args if symbolic and self.sym_args else self.args
+        return f"R.{self.op}({', '.join(args + [f'{k}={value_text(v)}' for k, v in given.items()])})"
 
     def dims(self, symbolic):
         if not symbolic:
@@ -125,7 +127,7 @@ class Case:
         symbols = sorted({n for d in self.dims(symbolic) for n in d if isinstance(n, str)})
         lines = ["    @R.function", f"    def {name}({params}):"]
         lines += [f"        {s} = T.int64()" for s in symbols]
-        lines += [f"        y = {call or self.call()}", "        return y", ""]
+        lines += [f"        y = {call or self.call(symbolic=symbolic)}", "        return y", ""]
         return "\n".join(lines)
 
 
@@ -158,7 +160,12 @@ def prim(v, dtype=None):
 
 
 def shape_arg(dims):
-    return "R.shape([" + ", ".join(str(int(d)) for d in dims) + "])"
+    return "R.shape([" + ", ".join(d if isinstance(d, str) else str(int(d)) for d in dims) + "])"
+
+
+def symbols_of(dims, shape):
+    """The extents of a shape, as the symbols that dims() makes of another (sym=True) where that has them."""
+    return [f"n{n}" if n != 1 and n in shape else n for n in dims]
 
 
 class Draw:
