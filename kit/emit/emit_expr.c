@@ -836,7 +836,7 @@ call(tnk_emitter *e, const tn_expr *x)
         put(e, ")");
         return;
     }
-    if (n >= 1 && !strcmp(name, "likely")) {
+    if (n >= 1 && (!strcmp(name, "likely") || !strcmp(name, "tvm_thread_invariant"))) {
         ex(e, a[0]);
         return;
     }

@@ -8,7 +8,7 @@
  * Two accesses of one buffer conflict if one of them writes, unless each thread meets its own element alone in both. A barrier
  * stands in front of the statement that ends a conflict, as far outside as the conflict allows; a loop whose turns conflict with
  * each other has one inside. What only some threads run (conditions and extents that depend on threadIdx or on memory of a
- * thread) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Needs: no blocks.
+ * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Needs: no blocks.
  */
 #include "lower.h"
 
@@ -87,6 +87,8 @@ static tn_walk_step
 find_divergent(void *user, const tn_node *n)
 {
     differ *d = user;
+    if (tn_is_call_to(n, "tirx.tvm_thread_invariant"))
+        return TN_WALK_SKIP;
     const tn_buffer_load *l = tn_as_buffer_load(n);
     const char *scope = l ? tn_as_buffer(l->buffer)->scope : NULL;
     d->yes |= tn_is_var(n) && tnb_ptrmap_has(&d->st->threads->divergent, n);
@@ -320,20 +322,15 @@ rehearse(const sync *st, const tn_stmt *s, const accesses *before)
     return t;
 }
 
+/* A loop, or a while, that some of the threads alone may run; var: what differs between its turns. */
 static const tn_stmt *
-loop(sync *st, const tn_for_loop *f)
+repeated(sync *st, const tn_stmt *s, const tn_stmt *body, const tn_expr *var, bool some)
 {
-    if (f->for_kind == TN_FOR_THREAD_BINDING) {
-        enter_thread(st, f);
-        return tnk_for_with(st->ctx, f, f->min, f->extent, walk(st, f->body));
-    }
-    bool some = differs(st, f->min) || differs(st, f->extent);
-    if (some)
-        tnb_ptrmap_set(&st->threads->divergent, f->var, f->var);
+    const tn_for_loop *f = tn_as_for_loop(s);
     st->guards += some;
-    sync once = rehearse(st, f->body, NULL);
-    bool carried = conflict(st, &once.pending, &once.lead, f->var);
-    const tn_stmt *out = TN_NODE(f);
+    sync once = rehearse(st, body, NULL);
+    bool carried = conflict(st, &once.pending, &once.lead, var);
+    const tn_stmt *out = s;
     st->failed |= once.failed;
     if (st->failed) {
     } else if (!once.inserted && !once.barrier && !carried) {
@@ -348,14 +345,13 @@ loop(sync *st, const tn_for_loop *f)
         if (before)
             passed(st);
         const accesses outside = st->pending;
-        const tn_stmt *body = f->body;
         if (carried) {
             /* in front of the first access that meets what the turn before left */
             sync t = *st;
             t.pending = (accesses){0};
             join(&t, &t.pending, &once.pending);
             t.inserted = 0;
-            body = walk(&t, f->body);
+            body = walk(&t, body);
             st->pending = t.pending;
             if (!t.inserted) {
                 body = behind_barrier(&t, body);
@@ -366,19 +362,33 @@ loop(sync *st, const tn_for_loop *f)
         } else {
             sync t = *st;
             t.pending = (accesses){0};
-            body = walk(&t, f->body);
+            body = walk(&t, body);
             st->pending = t.pending;
             st->failed |= t.failed;
             st->inserted += t.inserted;
         }
         join(st, &st->pending, &outside); /* the loop may have no turn */
         st->barrier = true;
-        out = tnk_for_with(st->ctx, f, f->min, f->extent, body);
+        out = f ? tnk_for_with(st->ctx, f, f->min, f->extent, body)
+                : tn_while_of(st->ctx, tn_as_while_loop(s)->cond, body);
         if (before)
             out = behind_barrier(st, out);
     }
     st->guards -= some;
     return out;
+}
+
+static const tn_stmt *
+loop(sync *st, const tn_for_loop *f)
+{
+    if (f->for_kind == TN_FOR_THREAD_BINDING) {
+        enter_thread(st, f);
+        return tnk_for_with(st->ctx, f, f->min, f->extent, walk(st, f->body));
+    }
+    bool some = differs(st, f->min) || differs(st, f->extent);
+    if (some)
+        tnb_ptrmap_set(&st->threads->divergent, f->var, f->var);
+    return repeated(st, TN_NODE(f), f->body, f->var, some);
 }
 
 static const tn_stmt *
@@ -459,12 +469,8 @@ walk(sync *st, const tn_stmt *s)
         return body == a->body ? s : tn_attr_of(st->ctx, a->node, a->key, a->value, body);
     }
     case TN_KIND_WHILE: {
-        st->guards++; /* how often is not known to be the same for all */
-        sync once = rehearse(st, tn_as_while_loop(s)->body, NULL);
-        st->guards--;
-        if (once.inserted || once.barrier || once.failed)
-            return divergence(st, s);
-        return leaf(st, s);
+        const tn_while_loop *w = tn_as_while_loop(s);
+        return repeated(st, s, w->body, w->cond, differs(st, w->cond));
     }
     default:
         return leaf(st, s);
