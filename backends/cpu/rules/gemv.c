@@ -18,8 +18,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
     if (!cpu_find_reduction(ctx, s, &c))
         return NULL;
-    /* the last dimension that is longer than 1 */
-    while (c.x > 0 && c.ext[c.x] == 1)
+    /* the last dimension that is longer than 1, as far as that is known */
+    while (c.x > 0 && c.ext[c.x] <= 1)
         c.x--;
     if (c.ext[c.x] < 4 || c.reduce < 4)
         return NULL;
