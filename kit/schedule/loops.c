@@ -110,35 +110,55 @@ repeatable(tnk_item *b, void *user)
         c->bad = b;
 }
 
+/* The last turn begins at extent - factor. */
+static bool
+overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2], const char *primitive)
+{
+    tn_ctx *ctx = s->ctx;
+    check c = {.loop = loop};
+    tnk_each_block(loop, repeatable, &c);
+    if (c.bad || loop->annotations || loop->for_kind != TN_FOR_SERIAL)
+        return tnk_sch_fail(s, loop, primitive, "%s%s cannot be computed twice",
+                            c.bad ? "block " : "the loop", c.bad ? tnk_item_name(c.bad) : "");
+    const char *ref = tnk_ref(s, loop);
+    tnb_dtype d = tn_dtype_of(loop->var);
+    const tn_expr *f = tn_int_imm_of(ctx, d, factor);
+    const tn_expr *turns = tn_simplify(tnk_sch_arith(s, loop), tn_ceildiv(ctx, loop->extent, f));
+    tnk_item *outer = loop_new(s, loop, "0", turns), *inner = loop_new(s, loop, "1", f);
+    const tn_expr *start = tn_min(ctx, tn_mul(ctx, outer->var, f), tn_sub(ctx, loop->extent, f));
+    put_split(s, loop, outer, inner, tn_add(ctx, loop->min, tn_add(ctx, start, inner->var)));
+    out[0] = outer;
+    out[1] = inner;
+    tnk_sch_note(s, "%s(%s, %lld)", primitive, ref, (long long)factor);
+    return true;
+}
+
 bool
 tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
 {
     int64_t n;
     if (s->broken)
         return false;
-    tn_ctx *ctx = s->ctx;
     if (!tn_int_value(loop->extent, &n) || factor <= 0 || factor > n)
         return tnk_sch_fail(s, loop, "split_overlap",
                             "the factor %lld does not fit into a constant extent",
                             (long long)factor);
     if (n % factor == 0)
         return tnk_split(s, loop, factor, out);
-    check c = {.loop = loop};
-    tnk_each_block(loop, repeatable, &c);
-    if (c.bad || loop->annotations || loop->for_kind != TN_FOR_SERIAL)
-        return tnk_sch_fail(s, loop, "split_overlap", "%s%s cannot be computed twice",
-                            c.bad ? "block " : "the loop", c.bad ? tnk_item_name(c.bad) : "");
-    const char *ref = tnk_ref(s, loop);
-    tnb_dtype d = tn_dtype_of(loop->var);
-    tnk_item *outer = loop_new(s, loop, "0", tn_int_imm_of(ctx, d, (n + factor - 1) / factor));
-    tnk_item *inner = loop_new(s, loop, "1", tn_int_imm_of(ctx, d, factor));
-    const tn_expr *start =
-        tn_min(ctx, tn_mul(ctx, outer->var, inner->extent), tn_int_imm_of(ctx, d, n - factor));
-    put_split(s, loop, outer, inner, tn_add(ctx, loop->min, tn_add(ctx, start, inner->var)));
-    out[0] = outer;
-    out[1] = inner;
-    tnk_sch_note(s, "split_overlap(%s, %lld)", ref, (long long)factor);
-    return true;
+    return overlap(s, loop, factor, out, "split_overlap");
+}
+
+bool
+tnk_split_overlap_unproved(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
+{
+    int64_t n;
+    if (s->broken)
+        return false;
+    if (tn_int_value(loop->extent, &n) || factor <= 0)
+        return tnk_sch_fail(s, loop, "split_overlap_unproved",
+                            "the extent is constant, or the factor %lld not positive",
+                            (long long)factor);
+    return overlap(s, loop, factor, out, "split_overlap_unproved");
 }
 
 tnk_item *

@@ -8,10 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "krun.h"
 #include "programs.h"
+#include "tenon/core/text.h"
+#include "tenon/kit/te.h"
 
 static krun k;
 static uint64_t rng;
@@ -52,14 +55,20 @@ rounds(int usual)
 }
 
 static void
-check(const tn_node *f, bool half, const char *what)
+check_with(const tn_node *f, const tn_node *dims, bool half, const char *what)
 {
     assert_non_null(f);
     const tn_node *s = krun_schedule(&k, f, "Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback");
     if (!s)
         krun_print_errors(&k);
-    if (!s || !krun_same(&k, f, s, NULL, half ? 5e-2 : 2e-4, half ? 3e-2 : 2e-5))
+    if (!s || !krun_same(&k, f, s, dims, half ? 5e-2 : 2e-4, half ? 3e-2 : 2e-5))
         fail_msg("%s", what);
+}
+
+static void
+check(const tn_node *f, bool half, const char *what)
+{
+    check_with(f, NULL, half, what);
 }
 
 static void
@@ -106,12 +115,120 @@ products(void **state)
     }
 }
 
+/* An extent that is a variable two times of three; `dims` gets its value. */
+static const tn_expr *
+extent(const char *name, int64_t most, const tn_node **dims)
+{
+    int64_t n = between(0, 5) == 0 ? between(0, 3) : between(1, most);
+    if (between(0, 2) == 0 && n > 0)
+        return tn_i64(k.ctx, n);
+    *dims = tn_dict_set(k.ctx, *dims, name, tn_i64(k.ctx, n));
+    return tn_var_dtype(k.ctx, name, TNB_I64);
+}
+
+static const tn_node *
+input(tnk_te *te, const char *name, tnb_dtype d, const tn_expr *a, const tn_expr *b,
+      const tn_expr *c, const tn_expr *e)
+{
+    return tnk_te_input(te, name, tn_ty_tensor_dims(k.ctx, tn_listv(k.ctx, a, b, c, e, NULL), d));
+}
+
+static void
+products_of_unknown_extents(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(10); i++) {
+        const tn_node *dims = tn_dictv(k.ctx, NULL);
+        tnk_te *te = tnk_te_new(k.ctx);
+        const tn_expr *m = extent("m", 30, &dims), *n = extent("n", 70, &dims),
+                      *r = extent("r", 20, &dims), *e[3];
+        bool batch = between(0, 2) == 0, turned = between(0, 2) == 0, bias = between(0, 1);
+        const tn_expr *first = batch ? extent("b", 3, &dims) : m;
+        const tn_node *a = batch ? input(te, "A", TNB_F32, first, m, r, NULL)
+                                 : input(te, "A", TNB_F32, m, r, NULL, NULL);
+        const tn_node *b = turned ? input(te, "B", TNB_F32, n, r, NULL, NULL)
+                                  : input(te, "B", TNB_F32, r, n, NULL, NULL);
+        uint32_t rank = 0;
+        if (batch)
+            e[rank++] = tnk_te_expr(te, first);
+        e[rank++] = tnk_te_expr(te, m);
+        e[rank++] = tnk_te_expr(te, n);
+        tnk_stage *s = tnk_te_stage(te, "T_matmul", e, rank, TNB_F32);
+        const tn_expr *x = tnk_te_reduce_axis(s, "k", tnk_te_expr(te, r)), *at[3];
+        memcpy(at, s->axes, rank * sizeof *at);
+        const tn_expr *column = at[rank - 1];
+        at[rank - 1] = x;
+        const tn_expr *right =
+            turned ? tnk_te_read(te, b, column, x, NULL) : tnk_te_read(te, b, x, column, NULL);
+        const tn_node *y = tnk_te_sum(s, tn_mul(k.ctx, tnk_te_read_at(te, a, at, rank), right));
+        if (bias) {
+            s = tnk_te_stage_like(te, "T_add", y, TNB_F32);
+            y = tnk_te_define(s, tn_add(k.ctx, tnk_te_read_at(te, y, s->axes, rank),
+                                        tn_float_imm_of(k.ctx, TNB_F32, 0.5)));
+        }
+        char what[200];
+        tnb_buf text = {0};
+        (void)tn_print(k.ctx, dims, NULL, &text);
+        snprintf(what, sizeof what, "matmul %s batch=%d turned=%d bias=%d", text.s ? text.s : "",
+                 batch, turned, bias);
+        tnb_buf_free(&text);
+        check_with(tnk_te_finish(te, &y, 1), dims, false, what);
+    }
+}
+
+/* Symbolic images, without padding; kernels of one or two dimensions. */
+static void
+convolutions_of_unknown_extents(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(8); i++) {
+        const tn_node *dims = tn_dictv(k.ctx, NULL);
+        tnk_te *te = tnk_te_new(k.ctx);
+        int64_t kh = between(1, 3), kw = between(1, 3), oc = between(1, 20), ic = between(1, 5);
+        int64_t stride = between(1, 2);
+        const tn_expr *h = extent("h", 12, &dims), *w = extent("w", 60, &dims);
+        const tn_expr *n = extent("n", 3, &dims);
+        /* the image is as large as its result needs */
+        const tn_expr *st = tn_i64(k.ctx, stride);
+        const tn_expr *ih = tn_add(k.ctx, tn_mul(k.ctx, h, st), tn_i64(k.ctx, kh)),
+                      *iw = tn_add(k.ctx, tn_mul(k.ctx, w, st), tn_i64(k.ctx, kw));
+        const tn_node *shape = input(te, "S", TNB_F32, n, h, w, NULL);
+        const tn_node *x = input(te, "data", TNB_F32, n, tn_i64(k.ctx, ic), ih, iw);
+        const tn_node *f = input(te, "weight", TNB_F32, tn_i64(k.ctx, oc), tn_i64(k.ctx, ic),
+                                 tn_i64(k.ctx, kh), tn_i64(k.ctx, kw));
+        const tn_expr *e[4] = {tnk_te_expr(te, n), tn_i64(k.ctx, oc), tnk_te_expr(te, h),
+                               tnk_te_expr(te, w)};
+        tnk_stage *s = tnk_te_stage(te, "conv2d", e, 4, TNB_F32);
+        const tn_expr *rc = tnk_te_reduce_axis(s, "rc", tn_i64(k.ctx, ic)),
+                      *ry = tnk_te_reduce_axis(s, "ry", tn_i64(k.ctx, kh)),
+                      *rx = tnk_te_reduce_axis(s, "rx", tn_i64(k.ctx, kw));
+        const tn_expr *v =
+            tnk_te_read(te, x, s->axes[0], rc, tn_add(k.ctx, tn_mul(k.ctx, s->axes[2], st), ry),
+                        tn_add(k.ctx, tn_mul(k.ctx, s->axes[3], st), rx), NULL);
+        const tn_node *y =
+            tnk_te_sum(s, tn_mul(k.ctx, v, tnk_te_read(te, f, s->axes[1], rc, ry, rx, NULL)));
+        s = tnk_te_stage_like(te, "T_add", y, TNB_F32);
+        y = tnk_te_define(s,
+                          tn_add(k.ctx, tnk_te_read_at(te, y, s->axes, 4),
+                                 tnk_te_read(te, shape, s->axes[0], s->axes[2], s->axes[3], NULL)));
+        char what[200];
+        tnb_buf text = {0};
+        (void)tn_print(k.ctx, dims, NULL, &text);
+        snprintf(what, sizeof what, "conv %s ic=%d oc=%d kh=%d kw=%d stride=%d",
+                 text.s ? text.s : "", (int)ic, (int)oc, (int)kh, (int)kw, (int)stride);
+        tnb_buf_free(&text);
+        check_with(tnk_te_finish(te, &y, 1), dims, false, what);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions),
         cmocka_unit_test(products),
+        cmocka_unit_test(products_of_unknown_extents),
+        cmocka_unit_test(convolutions_of_unknown_extents),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

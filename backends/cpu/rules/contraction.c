@@ -12,6 +12,9 @@
  *             out[...] = epilogue(acc)
  *
  * Extents that the tile does not divide are covered by moving the last tile back, so that no iteration needs a test.
+ *
+ * Extents that are not known are assumed to be long: the function then chooses as it runs, between such tiles, tiles for short
+ * extents, and what needs no tile.
  */
 #include "rules.h"
 
@@ -345,6 +348,17 @@ order_tiles(const contraction *c, tnk_item *const *l, tnk_item **outer, uint32_t
     outer[to] = moved;
 }
 
+/* A loop over dimension `dim` whose extent has to be `t` or more. */
+static bool
+split_unknown(cpu_tile *c, tnk_item *loop, uint32_t dim, int64_t t, tnk_item **part)
+{
+    const tn_node *out = tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer;
+    const tn_expr *n = tn_as_buffer(out)->shape.at[dim];
+    const tn_expr *enough = tn_bin(c->ctx, TN_KIND_GE, n, tn_int_imm_of(c->ctx, tn_dtype_of(n), t));
+    c->need = c->need ? tn_bin(c->ctx, TN_KIND_AND, c->need, enough) : enough;
+    return tnk_split_overlap_unproved(c->s, loop, t, part);
+}
+
 bool
 cpu_apply_tile(cpu_tile *c)
 {
@@ -368,7 +382,10 @@ cpu_apply_tile(cpu_tile *c)
             outer[n_outer++] = l[i];
             continue;
         }
-        if (!tnk_split_overlap(s, l[i], t, part))
+        int64_t known;
+        uint32_t dim = l[i] == lx ? c->x : l[i] == ly ? c->y : c->h;
+        if (tnk_loop_extent(l[i], &known) ? !tnk_split_overlap(s, l[i], t, part)
+                                          : !split_unknown(c, l[i], dim, t, part))
             return false;
         outer[n_outer++] = part[0];
         inner[n_inner++] = part[1];
@@ -498,9 +515,15 @@ cpu_finish_rest(tnk_sch *s, int vector_bytes)
     return tnk_sch_finish(s);
 }
 
-const tn_node *
-cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
-                         uint32_t min_rank, uint32_t max_rank)
+/* What is taken for extents that are not known; -1: nothing. */
+typedef struct assumed {
+    int64_t x, rows;
+} assumed;
+
+/* The function with tiles that *c tells. */
+static const tn_node *
+with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank,
+           uint32_t max_rank, assumed as, cpu_tile *c)
 {
     tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
     if (!s)
@@ -508,19 +531,66 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     tnk_sch_quiet(s);
     int bytes = cpu_vector_bytes(ctx, target);
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
-    cpu_tile c;
-    if (!cpu_find_reduction(ctx, s, &c) || c.x + 1 < min_rank || c.x + 1 > max_rank ||
-        !recognize(&c) || !choose_tile(&c, bytes))
+    if (!cpu_find_reduction(ctx, s, c) || c->x + 1 < min_rank || c->x + 1 > max_rank)
         return NULL;
-    bool turn = !cpu_runs_along(c.a.step);
-    if (turn && (c.y == UINT32_MAX || c.ext[c.y] < 4))
+    for (uint32_t i = 0; i <= c->x; i++)
+        if (c->ext[i] < 0)
+            c->ext[i] = i == c->x ? as.x : as.rows;
+    if (!recognize(c) || !choose_tile(c, bytes))
+        return NULL;
+    bool turn = !cpu_runs_along(c->a.step);
+    if (turn && (c->y == UINT32_MAX || c->ext[c->y] < 4))
         return NULL; /* a copy would cost more than it gains */
-    if (!stage_operands(&c, bytes) || !choose_tile(&c, bytes))
+    if (!stage_operands(c, bytes) || !choose_tile(c, bytes))
         return NULL;
-    choose_order(&c);
-    if (!cpu_apply_tile(&c))
+    choose_order(c);
+    if (!cpu_apply_tile(c))
         return NULL;
     return cpu_finish_rest(s, bytes);
+}
+
+/* `fast` where the condition holds, else `rest`. */
+static const tn_node *
+either(tn_ctx *ctx, const tn_expr *condition, const tn_node *fast, const tn_node *rest)
+{
+    const tn_prim_func *f = tn_as_prim_func(fast);
+    const tn_stmt *other = tn_fresh_copy(ctx, tn_as_prim_func(rest)->body, NULL);
+    tn_block root = {.name = "root", .body = tn_if_stmt_of(ctx, condition, f->body, other)};
+    const tn_stmt *body =
+        tn_block_realize_of(ctx, (tn_list){0}, tn_bool(ctx, true), tn_block_of(ctx, &root));
+    const tn_node *both = tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, f->attrs);
+    return tn_is_error(both) ? NULL : both;
+}
+
+const tn_node *
+cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
+                         uint32_t min_rank, uint32_t max_rank)
+{
+    /* many rows; short ones; one at a time */
+    static const assumed steps[] = {{48, 4}, {8, 4}, {8, -1}};
+    enum { N_STEPS = sizeof steps / sizeof steps[0] };
+    const tn_node *found[N_STEPS], *f = NULL;
+    cpu_tile tiles[N_STEPS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < N_STEPS; i++) {
+        cpu_tile *c = &tiles[n], *last = n ? &tiles[n - 1] : NULL;
+        found[n] = with_tiles(ctx, prim_func, target, min_rank, max_rank, steps[i], c);
+        if (!found[n] || (last && c->ty == last->ty && c->th == last->th && c->tw == last->tw &&
+                          c->lanes == last->lanes))
+            continue;
+        if (!c->need) { /* for all extents */
+            f = found[n];
+            break;
+        }
+        n++;
+    }
+    if (!f && n) {
+        f = cpu_rule_gemv.apply(ctx, prim_func, target, NULL);
+        f = f ? f : cpu_rule_fallback.apply(ctx, prim_func, target, NULL);
+    }
+    while (f && n-- > 0)
+        f = either(ctx, tiles[n].need, found[n], f);
+    return f;
 }
 
 bool

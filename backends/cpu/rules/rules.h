@@ -43,11 +43,12 @@ typedef struct cpu_tile {
     tnk_sch *s;
     tn_ctx *ctx;
     tnk_item *block;
-    cpu_operand a, b; /* of a product: a runs along x, b does not */
-    uint32_t x, h, y; /* dimensions of the result; h, y UINT32_MAX: none */
-    int64_t ext[CPU_MAX_LOOPS];
-    int64_t ty, th, tw, lanes; /* lanes 1: x is unrolled, not vectorized */
-    double reduce;             /* turns of the reduction */
+    cpu_operand a, b;           /* of a product: a runs along x, b does not */
+    uint32_t x, h, y;           /* dimensions of the result; h, y UINT32_MAX: none */
+    int64_t ext[CPU_MAX_LOOPS]; /* -1: not known; what a rule puts there is taken for granted, */
+    const tn_expr *need;        /* and this has to hold when the function runs; NULL: nothing */
+    int64_t ty, th, tw, lanes;  /* lanes 1: x is unrolled, not vectorized */
+    double reduce;              /* turns of the reduction */
     enum {
         CPU_ORDER_YHX,
         CPU_ORDER_HYX,

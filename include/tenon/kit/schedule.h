@@ -110,6 +110,10 @@ tnk_split_n(tnk_sch *s, tnk_item *loop, const int64_t *factors, uint32_t n, tnk_
  * blocks for which that makes no difference; factor <= extent. */
 TNB_EXPORT bool
 tnk_split_overlap(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
+/* The same for an extent that is not constant. Nothing proves that it is `factor` or more (or 0): who
+ * calls this sees to it. */
+TNB_EXPORT bool
+tnk_split_overlap_unproved(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
 /* Two loops, the inner one the only thing in the outer one, become one. */
 TNB_EXPORT tnk_item *
 tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner);
