@@ -562,6 +562,14 @@ either(tn_ctx *ctx, const tn_expr *condition, const tn_node *fast, const tn_node
     return tn_is_error(both) ? NULL : both;
 }
 
+static bool
+rows_known(const cpu_tile *c)
+{
+    const tn_node *out = tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer;
+    int64_t n;
+    return c->y != UINT32_MAX && tn_int_value(tn_as_buffer(out)->shape.at[c->y], &n);
+}
+
 const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                          uint32_t min_rank, uint32_t max_rank)
@@ -574,6 +582,8 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     uint32_t n = 0;
     for (uint32_t i = 0; i < N_STEPS; i++) {
         cpu_tile *c = &tiles[n], *last = n ? &tiles[n - 1] : NULL;
+        if (i == 1 && last && rows_known(last))
+            continue; /* as many rows as wanted, one image row at a time */
         found[n] = with_tiles(ctx, prim_func, target, min_rank, max_rank, steps[i], c);
         if (!found[n] || (last && c->ty == last->ty && c->th == last->th && c->tw == last->tw &&
                           c->lanes == last->lanes))
