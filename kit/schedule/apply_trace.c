@@ -379,6 +379,13 @@ do_split_overlap(tnk_sch *s, operands *o)
 }
 
 static void
+do_split_overlap_unproved(tnk_sch *s, operands *o)
+{
+    tnk_item *out[2];
+    (void)tnk_split_overlap_unproved(s, o->loops[0], o->ints[0], out);
+}
+
+static void
 do_fuse(tnk_sch *s, operands *o)
 {
     tnk_item *f = o->loops[0];
@@ -548,6 +555,7 @@ static const struct {
 } primitives[] = {
     {"split", "blI", do_split},
     {"split_overlap", "bli", do_split_overlap},
+    {"split_overlap_unproved", "bli", do_split_overlap_unproved},
     {"fuse", "bL", do_fuse},
     {"reorder", "bL", do_reorder},
     {"serial", "bl", do_serial},
