@@ -88,7 +88,10 @@ static const char page_head[] =
     "be symbolic everywhere. A value\n"
     "that is not allowed is an error at the call. A *tensor program* is what LegalizeOps replaces "
     "the call by; operators without\n"
-    "one are served by passes or by packed functions.\n";
+    "one are served by passes or by packed functions. What NaN, integer division by zero, shifts "
+    "and "
+    "conversions give:\n"
+    "numbers.md.\n";
 
 static void
 print_entry(tnt_session *s, const tn_op *op)
