@@ -274,9 +274,9 @@ tile(matmul *m)
     for (uint32_t i = spatial; i < n; i++)
         if (i != longest)
             order[k++] = l[i];
-    order[k++] = l[longest];
-    memcpy(order + k, l, spatial * sizeof *l);
-    while (m->depth > 1 && most < INT64_MAX && m->depth >= 2 * most)
+    order[k] = l[longest];
+    memcpy(order + k + 1, l, spatial * sizeof *l);
+    while (m->depth > 1 && m->depth > most)
         m->depth /= 2;
     if (!tnk_reorder(s, order, n) || !tnk_split(s, l[longest], m->depth, part))
         return false;
@@ -298,7 +298,7 @@ tile(matmul *m)
     for (int i = 0; i < 2; i++)
         if (!fetch(m, stage[i], along[i]))
             return false;
-    return tnk_decompose_reduction(s, m->block, part[0]) != NULL;
+    return tnk_decompose_reduction(s, m->block, k ? order[0] : part[0]) != NULL;
 }
 
 /* The function's one reduction. */

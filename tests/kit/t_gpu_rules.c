@@ -71,14 +71,15 @@ typedef struct program {
 } program;
 
 static void
-draw_dims(program *p)
+draw_dims(program *p, uint32_t empty)
 {
     static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 40, 65};
     static const char *const names[] = {"n", "m", "p", "q"};
     uint32_t symbolic = below(3) ? UINT32_MAX : below(3);
     p->dims = tn_dictv(p->ctx, "unused", tn_i64(p->ctx, 1), NULL);
     for (uint32_t i = 0; i < 4; i++) {
-        p->value[i] = sizes[below(sizeof sizes / sizeof *sizes)];
+        int64_t size = sizes[below(sizeof sizes / sizeof *sizes)];
+        p->value[i] = i == empty ? 0 : size;
         p->dim[i] =
             i == symbolic ? tn_var_dtype(p->ctx, names[i], TNB_I64) : tn_i64(p->ctx, p->value[i]);
         p->dims = tn_dict_set(p->ctx, p->dims, names[i], tn_i64(p->ctx, p->value[i]));
@@ -523,8 +524,13 @@ one_program(int round)
     static const tnb_dtype dtypes[] = {TNB_F32, TNB_F32, TNB_F16, TNB_I32};
     program p = {.ctx = k.ctx};
     p.d = dtypes[below(4)];
-    draw_dims(&p);
-    uint32_t form = below(sizeof forms / sizeof *forms);
+    uint32_t form = below(sizeof forms / sizeof *forms), empty = UINT32_MAX;
+    /* a reduction of nothing leaves its result as it was: a dimension that only results have */
+    if (forms[form].make == elementwise || forms[form].make == transpose)
+        empty = below(3);
+    else if (forms[form].make == matmul)
+        empty = 1 + below(2);
+    draw_dims(&p, below(6) ? UINT32_MAX : empty);
     p.te = tnk_te_new(k.ctx);
     const tn_node *out = forms[form].make(&p);
     const tn_node *f = forms[form].make == conv ? out : tnk_te_finish(p.te, &out, 1);
