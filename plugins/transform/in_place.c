@@ -77,13 +77,15 @@ mark(finder *f, const tn_expr *leaf)
             if (!tn_is_var(leaf) && !tn_as_tuple_get(leaf))
                 return;
         } else if (get) {
-            const tn_expr *t = get->tuple;
-            while (tn_is_var(t) && tnb_ptrmap_has(&f->values, t))
+            const tn_expr *t = get->tuple, *name = t;
+            while (tn_is_var(t) && tnb_ptrmap_has(&f->values, t)) {
+                name = t;
                 t = tnb_ptrmap_get(&f->values, t);
+            }
             const tn_tuple *known = tn_as_tuple(t);
             if (!known) { /* any of its fields, whatever their names */
-                if (tn_is_var(t))
-                    tnb_ptrmap_set(f->found, t, f);
+                if (tn_is_var(name))
+                    tnb_ptrmap_set(f->found, name, f);
                 return;
             }
             leaf = known->fields.at[get->index];
