@@ -34,11 +34,11 @@ close_all(void **state)
 }
 
 static const tn_module *
-pass(const tn_module *m, const char *text)
+pass(const tn_module *m, const char *text, const tn_target *target)
 {
     tn_pass_list list;
     assert_true(tn_pass_list_parse(k.ctx, text, "test", &list));
-    tn_pass_run run = {.target = k.target};
+    tn_pass_run run = {.target = target};
     return tn_run_passes(k.ctx, m, &list, &run);
 }
 
@@ -56,10 +56,9 @@ program(const char *wanted)
 }
 
 static void
-what_rules_do_can_be_applied_again(void **state)
+round_trip(const char *rules, const tn_target *target)
 {
-    (void)state;
-    char path[] = "/tmp/tenon-trace-XXXXXX", text[300];
+    char path[] = "/tmp/tenon-trace-XXXXXX", text[400];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
@@ -70,14 +69,13 @@ what_rules_do_can_be_applied_again(void **state)
         const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
         m = tn_module_set(k.ctx, m, name, f);
     }
-    snprintf(
-        text, sizeof text,
-        "ApplyDefaultSchedule{rules=[Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback],trace=\"%s\"}",
-        path);
-    const tn_module *by_rules = pass(m, text);
+    snprintf(text, sizeof text, "ApplyDefaultSchedule{rules=[%s],trace=\"%s\"}", rules, path);
+    const tn_module *by_rules = pass(m, text, target);
+    if (!by_rules)
+        krun_print_errors(&k);
     assert_non_null(by_rules);
     snprintf(text, sizeof text, "ApplyScheduleTrace{trace=\"%s\"}", path);
-    const tn_module *again = pass(m, text);
+    const tn_module *again = pass(m, text, target);
     if (!again)
         krun_print_errors(&k);
     unlink(path);
@@ -95,6 +93,24 @@ what_rules_do_can_be_applied_again(void **state)
         changed += tn_module_get(m, name) != tn_module_get(again, name);
     }
     assert_true(changed > program_count() / 2);
+}
+
+static void
+what_rules_for_the_processor_do_can_be_applied_again(void **state)
+{
+    (void)state;
+    round_trip("Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback", k.target);
+}
+
+static void
+what_rules_for_a_gpu_do_can_be_applied_again(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"opencl", "gpu"};
+    tn_list l = tn_listv(k.ctx, tn_string(k.ctx, keys[0]), tn_string(k.ctx, keys[1]), NULL);
+    const tn_node *attrs = tn_dictv(k.ctx, "keys", tn_array_of(k.ctx, l), NULL);
+    round_trip("gpu.Matmul,gpu.GEMV,gpu.Reduction,gpu.GeneralReduction,gpu.Transpose,gpu.Fallback",
+               tn_as_target(tn_target_of(k.ctx, "opencl", attrs)));
 }
 
 static void
@@ -175,7 +191,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_rules_do_can_be_applied_again),
+        cmocka_unit_test(what_rules_for_the_processor_do_can_be_applied_again),
+        cmocka_unit_test(what_rules_for_a_gpu_do_can_be_applied_again),
         cmocka_unit_test(a_line_that_cannot_be_read_is_refused_where_it_is),
         cmocka_unit_test(an_illegal_primitive_is_told_with_its_line),
         cmocka_unit_test(every_kind_of_operand_is_read),
