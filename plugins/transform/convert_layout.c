@@ -231,6 +231,7 @@ convert_call(converter *c, const tn_expr *var, const tn_call *call)
 {
     tn_layouts q;
     bool asked = ask(c, call, &q);
+    bool inferred = asked || (tn_call_op_of(call) && !call->ty_args.n);
     const tn_node **args = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, call->args.n + 1);
     bool same = true;
     for (uint32_t i = 0; i < call->args.n; i++) {
@@ -245,7 +246,7 @@ convert_call(converter *c, const tn_expr *var, const tn_call *call)
     if (!same || (asked && q.attrs != call->attrs))
         value = tn_call_of(c->ctx, call->op, tn_list_of(c->ctx, args, call->args.n),
                            asked ? q.attrs : call->attrs, call->ty_args,
-                           asked || !call->ty_args.n ? NULL : call->base.type);
+                           inferred ? NULL : call->base.type);
     if (asked)
         bind_laid_out(c, var, value, q.result);
     else

@@ -11,11 +11,11 @@
  * Operators say themselves what they do (tn_op.mixed): always in float16, following their arguments
  * (constants beyond float16's range count as float32), or never. A first walk, backwards, finds the
  * values that only float16 operators use: these are stored in float16 at once. Only float16 and
- * float32 tensors in dataflow blocks change; what leaves a block has its own dtype again.
- * wrap_param goes. So does not change what a call overwrites: a converted copy would be overwritten
- * in its place. Options: out_dtype of the float16 operators, fp16_input_names: parameters that
- * become float16 (--verify then compares with a call that widens them). Cases:
- * tests/pass/ToMixedPrecision.
+ * float32 tensors in dataflow blocks change, and operators of these alone; what leaves a block has
+ * its own dtype again. wrap_param goes. So does not change what a call overwrites: a converted copy
+ * would be overwritten in its place. Options: out_dtype of the float16 operators, fp16_input_names:
+ * parameters that become float16 (--verify then compares with a call that widens them), except of
+ * functions that the module itself calls. Cases: tests/pass/ToMixedPrecision.
  */
 #include "transform.h"
 
@@ -38,6 +38,7 @@ typedef struct mixer {
     tnb_ptrmap renamed;     /* variable as written -> what holds its value now */
     tnb_ptrmap overwritten; /* variables that calls compute in place: they keep their dtype */
     const tn_function *func;
+    bool called; /* in the module */
     tnb_dtype out_dtype;
     tn_list half_inputs; /* names */
     TNB_VEC(const tn_node *) out;
@@ -52,6 +53,33 @@ is_nested_tensor(const tn_type *t)
         if (!is_nested_tensor(u->fields.at[i]))
             return false;
     return u || tn_is(t, TN_KIND_TY_TENSOR);
+}
+
+static bool
+is_half_or_single(tnb_dtype d)
+{
+    return tnb_dtype_eq(d, TNB_F16) || tnb_dtype_eq(d, TNB_F32);
+}
+
+static bool
+is_all_half_or_single(const tn_type *t)
+{
+    const tn_ty_tuple *u = tn_as_ty_tuple(t);
+    for (uint32_t i = 0; u && i < u->fields.n; i++)
+        if (!is_all_half_or_single(u->fields.at[i]))
+            return false;
+    return !tn_is(t, TN_KIND_TY_TENSOR) || is_half_or_single(tn_type_dtype(t));
+}
+
+/* What the operator of a call as written does. Not in float16: of what has other dtypes. */
+static unsigned
+policy_of(const tn_call *call)
+{
+    const tn_op *op = tn_call_op_of(call);
+    bool fits = is_all_half_or_single(call->base.type);
+    for (uint32_t i = 0; i < call->args.n; i++)
+        fits &= is_all_half_or_single(call->args.at[i]->type);
+    return !op || (op->mixed == TN_MIXED_ALWAYS && !fits) ? TN_MIXED_NEVER : op->mixed;
 }
 
 /* ---- what uses need, backwards ---- */
@@ -120,8 +148,7 @@ collect_binding(mixer *m, const tn_node *binding)
     const tn_tuple_get *get = tn_as_tuple_get(value);
     const tn_tuple *tuple = tn_as_tuple(value);
     if (call) {
-        const tn_op *op = tn_call_op_of(call);
-        bool half = op && op->mixed == TN_MIXED_ALWAYS;
+        bool half = policy_of(call) == TN_MIXED_ALWAYS;
         for (uint32_t i = 0; i < call->args.n; i++)
             require_all(m, call->args.at[i], half ? NEED_HALF : NEED_SINGLE);
     } else if (tuple && is_nested_tensor(value->type)) {
@@ -196,12 +223,6 @@ now(mixer *m, const tn_expr *leaf)
             fields = tn_list_with(m->ctx, fields, i, field);
     }
     return fields.at == t->fields.at ? leaf : tn_tuple_of(m->ctx, fields);
-}
-
-static bool
-is_half_or_single(tnb_dtype d)
-{
-    return tnb_dtype_eq(d, TNB_F16) || tnb_dtype_eq(d, TNB_F32);
 }
 
 /* Whether a leaf of dtype d has to be converted to `to`. */
@@ -349,7 +370,7 @@ mix_call(mixer *m, const tn_expr *var, const tn_call *call)
         bind(m, var, call->args.at[0]);
         return;
     }
-    unsigned policy = op ? op->mixed : TN_MIXED_NEVER;
+    unsigned policy = policy_of(call);
     const tn_node **args = TNB_NEW_N(m->arena, const tn_node *, call->args.n + 1);
     bool same = true;
     for (uint32_t i = 0; i < call->args.n; i++)
@@ -459,12 +480,12 @@ is_half_input(const mixer *m, const tn_expr *param)
     return false;
 }
 
-/* Parameters named in fp16_input_names take float16; not those of private functions, whose callers
- * are in the module. */
+/* Parameters named in fp16_input_names take float16; not those of functions with callers in the
+ * module. */
 static tn_list
 retyped_params(mixer *m, tn_list params)
 {
-    if (!tn_func_attr(TN_NODE(m->func), "global_symbol"))
+    if (!tn_func_attr(TN_NODE(m->func), "global_symbol") || m->called)
         return params;
     for (uint32_t i = 0; i < params.n; i++) {
         const tn_expr *p = params.at[i];
@@ -511,11 +532,34 @@ widened_params(mixer *m, const tn_seq_expr *seq, tn_list params, tnb_ptrmap *wid
     return copies.n ? tn_binding_block(m->ctx, copies, false) : NULL;
 }
 
+typedef struct reference {
+    const char *name;
+    bool found;
+} reference;
+
+static tn_walk_step
+find_reference(void *user, const tn_node *n)
+{
+    reference *r = user;
+    const tn_global_var *gv = tn_as_global_var(n);
+    r->found |= gv && strcmp(gv->name, r->name) == 0;
+    return r->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+static bool
+is_called(const tn_module *m, const char *name)
+{
+    reference r = {.name = name};
+    for (uint32_t i = 0; i < m->funcs.n && !r.found; i++)
+        if (tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
+            tn_walk(tn_as_function(m->funcs.at[i])->body, TN_WALK_ONCE, find_reference, NULL, &r);
+    return r.found;
+}
+
 static const tn_node *
 each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, const tn_node *func,
               void *user)
 {
-    (void)name;
     (void)user;
     const tn_function *f = tn_as_function(func);
     const tn_seq_expr *seq = tn_as_seq_expr(f->body);
@@ -525,6 +569,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, 
         return func;
     mixer m = {.ctx = pc->ctx, .arena = tn_scratch(pc->ctx), .func = f, .out_dtype = out->value};
     m.half_inputs = names ? names->items : (tn_list){0};
+    m.called = m.half_inputs.n && is_called(module, name);
     tnb_ptrmap_init(&m.need, m.arena);
     tnb_ptrmap_init(&m.renamed, m.arena);
     transform_find_overwritten(pc->ctx, module, func, &m.overwritten);
