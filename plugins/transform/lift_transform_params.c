@@ -26,6 +26,7 @@
 #include "lift_params.h"
 
 #include "tenon/core/registry.h"
+#include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 
 /* ---- the transform function ---- */
@@ -201,10 +202,15 @@ composed(tn_ctx *ctx, const tn_module *m, const tn_node *first, const tn_node *s
     const tn_function *f = tn_as_function(tn_fresh_copy(ctx, first, NULL));
     const tn_function *g = tn_as_function(tn_fresh_copy(ctx, second, NULL));
     const tn_seq_expr *a = tn_as_seq_expr(f->body), *b = tn_as_seq_expr(g->body);
-    if (g->params.n != 1 ||
-        tn_type_check(ctx, g->params.at[0]->type, f->body->type) == TN_SUBTYPE_FAIL)
-        return tn_error(ctx, f->base.loc, TNB_TYPE,
-                        "the transform function that exists gives what the weights are not");
+    if (tn_type_check(ctx, g->params.at[0]->type, f->body->type) == TN_SUBTYPE_FAIL) {
+        tn_error(ctx, f->base.loc, TNB_TYPE,
+                 "the transform function that exists gives %s, but the weights are %s",
+                 tn_text(ctx, f->body->type), tn_text(ctx, g->params.at[0]->type));
+        tnb_diag_hint(tn_diags(ctx),
+                      "a pass that changes the types of parameters has to stand before "
+                      "the first LiftTransformParams");
+        return tn_error_node(ctx);
+    }
     const tn_expr *mid = tn_var_new(ctx, "params", a->body->type);
     const tn_node *bind = tn_binding(ctx, mid, a->body);
     tn_list blocks = tn_list_of(ctx, a->blocks.at, a->blocks.n);

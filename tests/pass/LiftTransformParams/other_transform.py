@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# error: the transform function that exists gives what the weights are not
+# passes: LiftTransformParams
+# error: gives R.Tuple(R.Tensor((4, 3), dtype="float32")), but the weights are
 @I.ir_module
 class Before:
     @R.function
