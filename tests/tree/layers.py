@@ -34,8 +34,9 @@ def device_sources():
         if "local.mk" not in files:
             continue
         text = open(os.path.join(dir_, "local.mk")).read().replace("\\\n", " ")
+        lists = dict(re.findall(r"^(\w+)\s*=(.*)$", text, re.M))
         for m in re.finditer(r"^\w+_rt_la_SOURCES\s*\+?=(.*)$", text, re.M):
-            found.update(m.group(1).split())
+            found.update(re.sub(r"\$\((\w+)\)", lambda v: lists.get(v.group(1), ""), m.group(1)).split())
     return found
 
 
