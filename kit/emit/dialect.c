@@ -79,6 +79,7 @@ static const tnk_dialect dialects[] = {
         .local = "",
         .restrict_ = "restrict",
         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+        .meet_behind_loops = true,
         .inline_ = "static inline",
         .threads = opencl_threads,
         INTEGERS("long", "ulong", "int", "uint", "short", "ushort", "char", "uchar"),

@@ -83,6 +83,31 @@ work(const tn_stmt *s)
     }
 }
 
+static tn_walk_step
+find_barrier(void *user, const tn_node *n)
+{
+    *(bool *)user |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.tvm_storage_sync");
+    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Behind a loop in which threads meet, one more time. Compilers that run the threads of a block as loops (PoCL's does) lose
+ * threads of
+ *
+ *     for (...) { barrier; ...; if (t < 5) A; }   if (t < 5) B;
+ *
+ * once A and B are joined in one branch, which then leaves the loop in two ways. */
+static void
+meet_behind(tnk_emitter *e, const tn_stmt *body)
+{
+    bool meet = false;
+    if (e->d->meet_behind_loops && e->d->barrier)
+        tn_walk(body, 0, find_barrier, NULL, &meet);
+    if (!meet)
+        return;
+    line(e);
+    tnb_buf_printf(e->out, "%s\n", e->d->barrier);
+}
+
 static void
 for_stmt(tnk_emitter *e, const tn_for_loop *f)
 {
@@ -136,6 +161,7 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
     e->in_parallel = was;
     text(e, "}\n");
     e->scope.n = scope;
+    meet_behind(e, f->body);
     if (team)
         tnk_part_end(e, &part, f);
 }
@@ -269,6 +295,7 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         tnb_buf_puts(e->out, " {\n");
         block(e, ((const tn_while_loop *)s)->body);
         text(e, "}\n");
+        meet_behind(e, ((const tn_while_loop *)s)->body);
         return;
     case TN_KIND_BREAK:
         text(e, "break;\n");

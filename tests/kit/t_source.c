@@ -16,6 +16,7 @@
 
 #include "krun.h"
 #include "programs.h"
+#include "tenon/core/text.h"
 #include "tenon/kit/emit.h"
 
 static krun k;
@@ -157,6 +158,65 @@ dialects_differ_by_their_table(void **state)
     }
 }
 
+static int
+occurrences(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        n++;
+    return n;
+}
+
+/* In OpenCL C a barrier follows a loop that holds one: what comes behind may not be joined with its last turn. */
+static void
+threads_meet_behind_loops(void **state)
+{
+    (void)state;
+    static const char module[] =
+        "from tvm.script import ir as I\n"
+        "from tvm.script import tirx as T\n"
+        "@I.ir_module\n"
+        "class Module:\n"
+        "    @T.prim_func\n"
+        "    def f(A: T.Buffer((4, 8), \"float32\"), B: T.Buffer((8,), \"float32\")):\n"
+        "        S = T.alloc_buffer((8,), scope=\"shared\")\n"
+        "        R = T.alloc_buffer((1,), scope=\"local\")\n"
+        "        for b in T.thread_binding(1, thread=\"blockIdx.x\"):\n"
+        "            for t in T.thread_binding(8, thread=\"threadIdx.x\"):\n"
+        "                R[0] = T.float32(0)\n"
+        "                for k in range(4):\n"
+        "                    T.evaluate(T.tvm_storage_sync(\"shared\"))\n"
+        "                    S[t] = A[k, t]\n"
+        "                    T.evaluate(T.tvm_storage_sync(\"shared\"))\n"
+        "                    if t < 5:\n"
+        "                        R[0] = R[0] + S[7 - t]\n"
+        "                if t < 5:\n"
+        "                    B[t] = R[0]\n";
+    const tn_target_kind *kind = tn_find_target(k.reg, "opencl", NULL);
+    if (!kind)
+        skip();
+    const tn_module *m = tn_read_module(k.ctx, "test", module, sizeof module - 1);
+    const tn_target *t = tn_as_target(
+        tn_target_of(k.ctx, "opencl",
+                     tn_dictv(k.ctx, "max_threads_per_block", tn_i64(k.ctx, 8), NULL)));
+    const tnk_kernel *kernel =
+        m ? tnk_lower_kernel(k.ctx, t, kind, "f", tn_module_get(m, "f")) : NULL;
+    tnk_source *cl = tnk_source_new(k.ctx, tnk_dialect_find("opencl")),
+               *cuda = tnk_source_new(k.ctx, tnk_dialect_find("cuda"));
+    if (!kernel || !tnk_source_add(cl, kernel) || !tnk_source_add(cuda, kernel)) {
+        krun_print_errors(&k);
+        fail();
+    }
+    assert_int_equal(occurrences(tnk_source_last(cuda), "__syncthreads();"), 2);
+    assert_int_equal(occurrences(tnk_source_last(cl), "barrier(CLK_LOCAL_MEM_FENCE);"), 3);
+    const char *last = strstr(tnk_source_last(cl), "barrier");
+    for (const char *at = last; at; at = strstr(at + 1, "barrier"))
+        last = at;
+    while (last[-1] == ' ' || last[-1] == '\n')
+        last--;
+    assert_int_equal(last[-1], '}');
+}
+
 int
 main(void)
 {
@@ -165,6 +225,7 @@ main(void)
         cmocka_unit_test(runs_without_undefined_behaviour),
         cmocka_unit_test(runs_on_small_vectors),
         cmocka_unit_test(dialects_differ_by_their_table),
+        cmocka_unit_test(threads_meet_behind_loops),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

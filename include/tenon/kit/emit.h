@@ -40,10 +40,11 @@ typedef struct tnk_dialect {
     const char *const *threads;
     const char *int64, *uint64; /* C's names differ: "int64_t", "long", "long long" */
     const char *int32, *uint32, *int16, *uint16, *int8, *uint8;
-    bool gnu_vectors;     /* vectors are GNU vector types; else native types such as float4 */
-    bool byte_offsets;    /* a byte offset for each buffer follows the buffers (direct calling) */
-    bool team;            /* T.parallel loops run on the threads that the host offers */
-    const char *prologue; /* text in front of everything */
+    bool gnu_vectors;       /* vectors are GNU vector types; else native types such as float4 */
+    bool byte_offsets;      /* a byte offset for each buffer follows the buffers (direct calling) */
+    bool meet_behind_loops; /* a barrier behind each loop that holds one */
+    bool team;              /* T.parallel loops run on the threads that the host offers */
+    const char *prologue;   /* text in front of everything */
 } tnk_dialect;
 
 TNB_EXPORT const tnk_dialect *
