@@ -7,9 +7,29 @@
  *         for j in range(16): C[i, j] = B[i, j]     for j in range(16): C[i, j] = B[i, j]
  *
  * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write that does not depend on a
- * condition of the outside, and its region holds that of every read (proved; else the allocation stays). Needs: no blocks.
+ * condition of the outside, and its region holds that of every read (proved, or it fills the dimension; else the allocation
+ * stays). Needs: no blocks.
  */
 #include "region.h"
+
+/* Whether the write fills this dimension of the buffer: no read can be elsewhere, whatever is known
+ * of its index. */
+static bool
+fills(tn_ctx *ctx, tn_arith *arith, const tnk_access *w, const tn_node *buffer, uint32_t d)
+{
+    const tn_expr *n = tn_as_buffer(buffer)->shape.at[d];
+    const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(w->lo[d]), 0);
+    const tn_expr *end = tn_add(ctx, w->hi[d], tn_int_imm_of(ctx, tn_dtype_of(w->hi[d]), 1));
+    return tn_prove(arith, tn_bin(ctx, TN_KIND_LE, w->lo[d], zero)) &&
+           tn_prove(arith, tn_bin(ctx, TN_KIND_GE, end, n));
+}
+
+static bool
+holds(tn_ctx *ctx, tn_arith *arith, const tnk_access *w, const tnk_access *a, uint32_t d)
+{
+    return a->lo[d] && tn_prove(arith, tn_bin(ctx, TN_KIND_GE, a->lo[d], w->lo[d])) &&
+           tn_prove(arith, tn_bin(ctx, TN_KIND_LE, a->hi[d], w->hi[d]));
+}
 
 /* Whether each turn of the loop that `body` belongs to starts with the buffer's contents of no
  * interest. */
@@ -30,8 +50,7 @@ self_contained(tn_ctx *ctx, tn_arith *arith, const tn_stmt *body, const tn_node 
         if (a->is_store)
             continue;
         for (uint32_t d = 0; d < rank; d++)
-            if (!a->lo[d] || !tn_prove(arith, tn_bin(ctx, TN_KIND_GE, a->lo[d], w->lo[d])) ||
-                !tn_prove(arith, tn_bin(ctx, TN_KIND_LE, a->hi[d], w->hi[d])))
+            if (!holds(ctx, arith, w, a, d) && !fills(ctx, arith, w, buffer, d))
                 return false;
     }
     return true;

@@ -175,12 +175,7 @@ cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_exp
             infer_fail(ctx, call, TNB_TYPE, "attribute 'indices_or_sections' must hold integers");
             return -1;
         }
-        if (v < 0) {
-            infer_fail(ctx, call, TNB_INVALID,
-                       "attribute 'indices_or_sections' holds %lld, wanted at least 0",
-                       (long long)v);
-            return -1;
-        }
+        v = v < 0 ? 0 : v; /* outside of the dimension means its nearest end */
         if (tn_int_value(extent, &all) && v > all)
             v = all;
         p[i + 1] = tn_i64(ctx, v);

@@ -24,7 +24,7 @@ ONE_BY_ONE = {
     ("layout_transform", "pad_value"): ["text", [1]],
     ("layout_transform", "axis_separators"): ["text", [99]],
     ("layout_transform", "input_axis_separators"): ["text", [99]],
-    ("split", "indices_or_sections"): ["text", 0, [-1]],
+    ("split", "indices_or_sections"): ["text", 0, ["a"]],
     ("ccl.allreduce", "op_type"): ["no_such"],
 }
 OF_FIXED_LENGTH = {"strides", "padding", "dilation", "output_padding", "pool_size", "output_size", "pooled_size", "pad_width",

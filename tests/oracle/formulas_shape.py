@@ -124,7 +124,10 @@ def split(d, op):
         return Case(op, [x], [out(p, x.dtype) for p in pieces], sym=sym,
                     attrs={"indices_or_sections": count, "axis": axis})
     places = sorted(d.int(0, n) for _ in range(d.int(1, 3)))
-    return Case(op, [x], [out(p, x.dtype) for p in np.split(x.a, places, axis)], sym=sym,
+    if d.flag():  # outside of the dimension means its nearest end; a part that would end before it begins is empty
+        places = [d.int(-2, n + 2) for _ in places]
+    inside = [min(max(k, 0), n) for k in places]
+    return Case(op, [x], [out(p, x.dtype) for p in np.split(x.a, inside, axis)], sym=sym,
                 attrs={"indices_or_sections": places, "axis": axis})
 
 
