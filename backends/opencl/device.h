@@ -73,13 +73,11 @@ opencl_describe(void *dev, char *out, size_t n);
 tnb_status
 opencl_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 
-/* ---- clml_rt.c ---- */
-#ifdef OPENCL_CLML
+/* ---- clml_rt.c: part of builds with OPENCL_CLML ---- */
 extern const tnr_loader opencl_clml;
 /* Whether the device has the extension that this was compiled for. */
 bool
 opencl_has_clml(const struct opencl_info *info);
-#endif
 
 /* ---- memory.c ---- */
 tnb_status

@@ -91,34 +91,38 @@ barrier_between(tn_list stmts, uint32_t from, uint32_t to)
     return false;
 }
 
+/* The smallest buffer that is dead before `x` lives and large enough for it; NULL: none. */
+static shared *
+place_for(plan *p, tn_list stmts, const shared *x)
+{
+    shared *best = NULL;
+    for (uint32_t k = 0; k < p->n; k++) {
+        shared *o = &p->at[k];
+        if (o != x && o->place == (int32_t)k && o->first != UINT32_MAX && o->bytes >= x->bytes &&
+            barrier_between(stmts, o->until, x->first) && (!best || o->bytes < best->bytes))
+            best = o;
+    }
+    return best;
+}
+
 static void
 share(plan *p, tn_list stmts)
 {
     for (;;) { /* by first use: an owner's memory is passed on in time */
-        shared *next = NULL;
-        for (uint32_t i = 0; i < p->n; i++)
-            if (p->at[i].place == (int32_t)i && p->at[i].first != UINT32_MAX &&
-                (!next || p->at[i].first < next->first) && p->at[i].until == p->at[i].last) {
-                bool fits = false;
-                for (uint32_t k = 0; k < p->n && !fits; k++)
-                    fits = k != i && p->at[k].place == (int32_t)k && p->at[k].first != UINT32_MAX &&
-                           p->at[k].bytes >= p->at[i].bytes &&
-                           barrier_between(stmts, p->at[k].until, p->at[i].first);
-                if (fits)
-                    next = &p->at[i];
-            }
+        shared *next = NULL, *place = NULL;
+        for (uint32_t i = 0; i < p->n; i++) {
+            shared *x = &p->at[i];
+            if (x->place != (int32_t)i || x->first == UINT32_MAX || x->until != x->last ||
+                (next && x->first >= next->first))
+                continue;
+            shared *o = place_for(p, stmts, x);
+            next = o ? x : next;
+            place = o ? o : place;
+        }
         if (!next)
             return;
-        shared *best = NULL; /* the smallest that is large enough */
-        for (uint32_t k = 0; k < p->n; k++) {
-            shared *o = &p->at[k];
-            if (o != next && o->place == (int32_t)k && o->first != UINT32_MAX &&
-                o->bytes >= next->bytes && barrier_between(stmts, o->until, next->first) &&
-                (!best || o->bytes < best->bytes))
-                best = o;
-        }
-        next->place = (int32_t)(best - p->at);
-        best->until = next->last;
+        next->place = (int32_t)(place - p->at);
+        place->until = next->last;
     }
 }
 

@@ -26,7 +26,7 @@ gpu_own_loops(tnk_sch *s, const tnk_item *block, tnk_item **l)
 uint32_t
 gpu_spatial_first(const tnk_item *block, tnk_item **l, uint32_t n)
 {
-    tnk_item *rest[GPU_MAX_LOOPS];
+    tnk_item *rest[GPU_MAX_LOOPS] = {0};
     uint32_t k = 0, m = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (tnk_loop_reduces(l[i], block) || tnk_loop_kind(l[i]) != TN_FOR_SERIAL)

@@ -5,5 +5,5 @@
 #include "tenon/kit/rule.h"
 
 TN_PLUGIN(tir, "0.1.0", "Apache-2.0", "tensor-program passes: lowering and scheduling",
-          .passes = tnk_tir_passes, .n_passes = TNK_N_TIR_PASSES,
-          .rules = tnk_gpu_rules, .n_rules = TNK_N_GPU_RULES);
+          .passes = tnk_tir_passes, .n_passes = TNK_N_TIR_PASSES, .rules = tnk_gpu_rules,
+          .n_rules = TNK_N_GPU_RULES);

@@ -8,6 +8,7 @@
 #ifndef TENON_TESTS_CLML_KERNELS_H
 #define TENON_TESTS_CLML_KERNELS_H
 
+/* clang-format off */
 #define SC_TEXT(...) #__VA_ARGS__ "\n"
 
 static const char sc_kernels[] = SC_TEXT(

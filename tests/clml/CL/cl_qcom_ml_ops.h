@@ -364,7 +364,8 @@ typedef struct CLMLInterfaceV3QCOM {
                                             cl_ml_tensor_usage_qcom, cl_ml_tensor_qcom *);
 typedef struct CLMLInterfaceV4QCOM {
     TENON_CLML_COMMON(TENON_CLML_MEMBER)
-    TENON_CLML_TENSOR_WITH_USAGE TENON_CLML_OPS(TENON_CLML_MEMBER) TENON_CLML_CLIP
+    TENON_CLML_TENSOR_WITH_USAGE
+    TENON_CLML_OPS(TENON_CLML_MEMBER) TENON_CLML_CLIP
 } CLMLInterfaceV4QCOM;
 #endif
 #if CL_QCOM_ML_OPS_H_MAJOR_VERSION >= 5
