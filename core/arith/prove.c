@@ -159,8 +159,8 @@ structural_span(tn_arith *a, const tn_atom *t)
             return (span){sat_floor_div(x.lo, t->l), sat_floor_div(x.hi, t->l)};
         return (span){0, t->u / t->l - 1};
     case TN_ATOM_DIV:
-        if (y.lo > 0 && x.lo >= 0)
-            return (span){0, sat_floor_div(x.hi, y.lo)};
+        if (y.lo >= 0 && x.lo >= 0) /* no program divides by 0 */
+            return (span){0, sat_floor_div(x.hi, max64(y.lo, 1))};
         if (y.lo > 0)
             return (span){min64(x.lo, 0), max64(x.hi, -1)};
         return (span){TN_NEG_INF, TN_POS_INF};
@@ -168,6 +168,8 @@ structural_span(tn_arith *a, const tn_atom *t)
         if (y.lo > 0)
             return (span){0, x.lo >= 0 ? min64(x.hi, sat_add(y.hi, -1, TN_POS_INF))
                                        : sat_add(y.hi, -1, TN_POS_INF)};
+        if (y.lo == 0 && x.lo >= 0)
+            return (span){0, x.hi};
         return (span){TN_NEG_INF, TN_POS_INF};
     case TN_ATOM_MIN:
         return (span){min64(x.lo, y.lo), min64(x.hi, y.hi)};
