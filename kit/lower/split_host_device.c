@@ -156,6 +156,47 @@ kernel_name(split *sp)
     }
 }
 
+typedef struct uses {
+    const tn_buffer *b;
+    bool read, written;
+} uses;
+
+static tn_walk_step
+note_use(void *user, const tn_node *n)
+{
+    uses *u = user;
+    const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? tn_as_buffer_load(n) : NULL;
+    const tn_buffer_store *st = n->kind == TN_KIND_BUFFER_STORE ? tn_as_buffer_store(n) : NULL;
+    const tn_block *b = n->kind == TN_KIND_BLOCK ? tn_as_block(n) : NULL;
+    u->read |= l && tn_as_buffer(l->buffer) == u->b;
+    u->written |= st && tn_as_buffer(st->buffer) == u->b;
+    /* through a view, or by what is called with it */
+    u->written |= b && b->match_buffers.n;
+    if (n->kind == TN_KIND_CALL)
+        for (uint32_t i = 0; i < ((const tn_call *)n)->args.n; i++) {
+            const tn_node *a = ((const tn_call *)n)->args.at[i];
+            const tn_buffer_load *at = tn_as_buffer_load(a);
+            u->written |= a == u->b->data || (at && tn_as_buffer(at->buffer) == u->b);
+        }
+    return TN_WALK_ON;
+}
+
+/* Memory of threads and blocks ends with the kernel: what one writes there no other one reads. */
+static void
+check_own(split *sp, const tn_stmt *s, const tn_node *buffer)
+{
+    uses u = {.b = tn_as_buffer(buffer)};
+    tn_walk(s, 0, note_use, NULL, &u);
+    if (!u.read || u.written)
+        return;
+    tn_error(sp->ctx, s->loc, TNB_INVALID,
+             "'%s': a kernel reads the buffer '%s' of scope '%s', which only other kernels write",
+             sp->name, u.b->name, u.b->scope);
+    tnb_diag_hint(tn_diags(sp->ctx), "what goes from one kernel to the next lies in scope global; "
+                                     "or compute it within the kernel that reads it");
+    sp->failed = true;
+}
+
 /* `s` as a function of its own; the call of it. */
 static const tn_stmt *
 kernel(split *sp, const tn_stmt *s)
@@ -164,6 +205,10 @@ kernel(split *sp, const tn_stmt *s)
     tnb_arena *a = tn_scratch(ctx);
     needs w = {0};
     collect(sp, &w, s);
+    for (uint32_t i = 0; i < w.allocs.n; i++)
+        check_own(sp, s, w.allocs.at[i]);
+    if (sp->failed)
+        return s;
     TNB_VEC(const tn_node *) params = {0}, maps = {0}, args = {0};
     for (uint32_t i = 0; i < w.buffers.n; i++) {
         const tn_buffer *b = tn_as_buffer(w.buffers.at[i]);

@@ -115,7 +115,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         return NULL;
     }
     bool alone =
-        (turns >= 0 && turns < SHORT) || (!inner && (results < 0 || results >= MANY_RESULTS));
+        gpu_count_iters(red, TN_ITER_SPATIAL) > 0 &&
+        ((turns >= 0 && turns < SHORT) || (!inner && (results < 0 || results >= MANY_RESULTS)));
     if (!gpu_find_rows(&r))
         return NULL;
     bool broadcast = false;

@@ -39,7 +39,7 @@ tests_kit_t_schedule_gpu_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIB
 tests_kit_t_small_SOURCES = tests/kit/t_small.c tests/kit/krun.c tests/kit/krun.h
 tests_kit_t_small_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_small_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
-tests_kit_t_gpu_rules_SOURCES = tests/kit/t_gpu_rules.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_gpu_rules_SOURCES = tests/kit/t_gpu_rules.c tests/kit/gpu_programs.c tests/kit/gpu_programs.h tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_gpu_rules_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_gpu_rules_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_trace_SOURCES = tests/kit/t_trace.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
@@ -48,5 +48,13 @@ tests_kit_t_trace_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_shapes_SOURCES = tests/kit/t_shapes.c
 tests_kit_t_shapes_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_shapes_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+if BUILD_OPENCL
+check_PROGRAMS += tests/kit/t_gpu_run
+TESTS += tests/kit/t_gpu_run
+tests_kit_t_gpu_run_SOURCES = tests/kit/t_gpu_run.c tests/kit/gpu_programs.c tests/kit/gpu_programs.h \
+	tests/kit/programs.c tests/kit/programs.h
+tests_kit_t_gpu_run_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_gpu_run_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+endif
 endif
 endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random tensor programs, in the forms that the rules for GPUs are for. */
+#include "gpu_programs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "programs.h"
+
+static uint64_t rng;
+
+void
+gpu_programs_seed(void)
+{
+    const char *seed = getenv("TENON_SEED");
+    rng = seed ? strtoull(seed, NULL, 10) : 20260717;
+    printf("seed %llu\n", (unsigned long long)rng);
+    rng = rng * 0x9E3779B97F4A7C15u + 1;
+}
+
+uint32_t
+gpu_below(uint32_t n)
+{
+    rng ^= rng << 13;
+    rng ^= rng >> 7;
+    rng ^= rng << 17;
+    return (uint32_t)((rng >> 11) % n);
+}
+
+static void
+draw_dims(gpu_program *p, uint32_t empty)
+{
+    static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 40, 65};
+    static const char *const names[] = {"n", "m", "p", "q"};
+    uint32_t symbolic = gpu_below(3) ? UINT32_MAX : gpu_below(3);
+    p->dims = tn_dictv(p->ctx, "unused", tn_i64(p->ctx, 1), NULL);
+    for (uint32_t i = 0; i < 4; i++) {
+        int64_t size = sizes[gpu_below(sizeof sizes / sizeof *sizes)];
+        p->value[i] = i == empty ? 0 : size;
+        p->dim[i] =
+            i == symbolic ? tn_var_dtype(p->ctx, names[i], TNB_I64) : tn_i64(p->ctx, p->value[i]);
+        p->dims = tn_dict_set(p->ctx, p->dims, names[i], tn_i64(p->ctx, p->value[i]));
+    }
+}
+
+static const tn_node *
+in(gpu_program *p, const char *name, const tn_expr *const *dims, uint32_t n)
+{
+    return tnk_te_input(p->te, name, tn_ty_tensor_dims(p->ctx, tn_list_of(p->ctx, dims, n), p->d));
+}
+
+static tnk_stage *
+st(gpu_program *p, const char *name, const tn_expr *const *dims, uint32_t n)
+{
+    return tnk_te_stage(p->te, name, dims, n, p->d);
+}
+
+static const tn_expr *
+number(const gpu_program *p, double x)
+{
+    return tn_literal(p->ctx, p->d, x);
+}
+
+/* B = A * 2 in front of what reads A, sometimes. */
+static const tn_node *
+prologue(gpu_program *p, const tn_node *a)
+{
+    if (gpu_below(2))
+        return a;
+    tnk_stage *s = tnk_te_stage_like(p->te, "before", a, p->d);
+    return tnk_te_define(s, tn_add(p->ctx, tnk_te_read_at(p->te, a, s->axes, s->n_axes),
+                                   number(p, 1)));
+}
+
+/* max(x, 0), x + x, or a row of a bias, behind; sometimes. */
+static const tn_node *
+epilogue(gpu_program *p, const tn_node *a)
+{
+    for (uint32_t n = gpu_below(3); n > 0; n--) {
+        tnk_stage *s = tnk_te_stage_like(p->te, "after", a, p->d);
+        const tn_expr *x = tnk_te_read_at(p->te, a, s->axes, s->n_axes);
+        a = tnk_te_define(s, gpu_below(2) ? tn_max(p->ctx, x, number(p, 0))
+                                          : tn_add(p->ctx, x, number(p, 3)));
+    }
+    return a;
+}
+
+static const tn_node *
+elementwise(gpu_program *p)
+{
+    const tn_node *a = in(p, "a", p->dim, 3), *b = in(p, "b", p->dim + 1, 2);
+    a = prologue(p, a);
+    tnk_stage *s = st(p, "sum", p->dim, 3);
+    a = tnk_te_define(s, tn_add(p->ctx, tnk_te_read_at(p->te, a, s->axes, 3),
+                                tnk_te_read_at(p->te, b, s->axes + 1, 2)));
+    return epilogue(p, a);
+}
+
+static const tn_node *
+transpose(gpu_program *p)
+{
+    const tn_node *a = prologue(p, in(p, "a", p->dim, 3));
+    uint32_t perm[3] = {0, 1, 2};
+    for (uint32_t i = 3; i > 1; i--) {
+        uint32_t at = gpu_below(i), other = perm[i - 1];
+        perm[i - 1] = perm[at];
+        perm[at] = other;
+    }
+    const tn_expr *to[3], *idx[3];
+    for (uint32_t i = 0; i < 3; i++)
+        to[i] = p->dim[perm[i]];
+    tnk_stage *s = st(p, "T_transpose", to, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        idx[perm[i]] = s->axes[i];
+    return epilogue(p, tnk_te_define(s, tnk_te_read_at(p->te, a, idx, 3)));
+}
+
+/* Along one of three dimensions, sum or maximum. */
+static const tn_node *
+reduce(gpu_program *p)
+{
+    const tn_node *a = prologue(p, in(p, "a", p->dim, 3));
+    uint32_t along = gpu_below(3), n = 0;
+    const tn_expr *to[2], *idx[3];
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != along)
+            to[n++] = p->dim[i];
+    tnk_stage *s = st(p, "red", to, 2);
+    n = 0;
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != along)
+            idx[i] = s->axes[n++];
+    idx[along] = tnk_te_reduce_axis(s, "k", p->dim[along]);
+    const tn_expr *x = tnk_te_read_at(p->te, a, idx, 3);
+    return epilogue(p, gpu_below(2) ? tnk_te_sum(s, x) : tnk_te_reduce(s, TNK_MAX_FINITE, x));
+}
+
+static const tn_node *
+reduce_all(gpu_program *p)
+{
+    const tn_node *a = prologue(p, in(p, "a", p->dim, 2));
+    tnk_stage *s = st(p, "red", NULL, 0);
+    const tn_expr *i = tnk_te_reduce_axis(s, "i", p->dim[0]),
+                  *j = tnk_te_reduce_axis(s, "j", p->dim[1]);
+    return epilogue(p, tnk_te_sum(s, tnk_te_read(p->te, a, i, j, NULL)));
+}
+
+/* x - max of its row, or of its column. */
+static const tn_node *
+rows(gpu_program *p)
+{
+    const tn_node *a = prologue(p, in(p, "a", p->dim, 2));
+    bool column = gpu_below(2);
+    tnk_stage *s = st(p, "most", p->dim + column, 1);
+    const tn_expr *r = tnk_te_reduce_axis(s, "k", p->dim[!column]);
+    const tn_node *m = tnk_te_reduce(s, TNK_MAX_FINITE,
+                                     tnk_te_read(p->te, a, column ? r : s->axes[0],
+                                                 column ? s->axes[0] : r, NULL));
+    s = st(p, "less", p->dim, 2);
+    return epilogue(p, tnk_te_define(s, tn_sub(p->ctx, tnk_te_read_at(p->te, a, s->axes, 2),
+                                               tnk_te_read_at(p->te, m, s->axes + column, 1))));
+}
+
+static const tn_node *
+softmax(gpu_program *p)
+{
+    tnb_dtype given = p->d;
+    p->d = TNB_F32;
+    const tn_node *x = prologue(p, in(p, "x", p->dim, 3));
+    tnk_stage *s = st(p, "most", p->dim, 2);
+    const tn_expr *r = tnk_te_reduce_axis(s, "k", p->dim[2]);
+    const tn_node *m =
+        tnk_te_reduce(s, TNK_MAX, tnk_te_read(p->te, x, s->axes[0], s->axes[1], r, NULL));
+    s = st(p, "exp", p->dim, 3);
+    const tn_node *e =
+        tnk_te_define(s, tn_intrin1(p->ctx, "exp",
+                                    tn_sub(p->ctx, tnk_te_read_at(p->te, x, s->axes, 3),
+                                           tnk_te_read_at(p->te, m, s->axes, 2))));
+    s = st(p, "sum", p->dim, 2);
+    r = tnk_te_reduce_axis(s, "k", p->dim[2]);
+    const tn_node *sum = tnk_te_sum(s, tnk_te_read(p->te, e, s->axes[0], s->axes[1], r, NULL));
+    s = st(p, "norm", p->dim, 3);
+    const tn_node *o =
+        tnk_te_define(s, tn_bin(p->ctx, TN_KIND_DIV, tnk_te_read_at(p->te, e, s->axes, 3),
+                                tnk_te_read_at(p->te, sum, s->axes, 2)));
+    o = epilogue(p, o);
+    p->d = given;
+    return o;
+}
+
+static void
+both_sums(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
+          uint32_t n, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < n; i++)
+        next[i] = tn_add(ctx, acc[i], x[i]);
+}
+
+/* Sum and sum of squares together, and what is made of both. */
+static const tn_node *
+layer_norm(gpu_program *p)
+{
+    tnb_dtype given = p->d, d[2] = {TNB_F32, TNB_F32};
+    p->d = TNB_F32;
+    const tn_node *x = prologue(p, in(p, "x", p->dim, 2)), *both[2];
+    tnk_stage *s = st(p, "moments", p->dim, 1);
+    const tn_expr *r = tnk_te_reduce_axis(s, "k", p->dim[1]),
+                  *v = tnk_te_read(p->te, x, s->axes[0], r, NULL);
+    const tn_expr *values[2] = {v, tn_mul(p->ctx, v, v)}, *zero[2] = {number(p, 0), number(p, 0)};
+    tnk_te_reduce_tuple(s, d, values, zero, 2, both_sums, NULL, both);
+    s = st(p, "norm", p->dim, 2);
+    const tn_expr *sum = tnk_te_read(p->te, both[0], s->axes[0], NULL),
+                  *sq = tnk_te_read(p->te, both[1], s->axes[0], NULL);
+    const tn_expr *root = tn_intrin1(p->ctx, "rsqrt", tn_add(p->ctx, sq, number(p, 1)));
+    const tn_node *o =
+        tnk_te_define(s, tn_mul(p->ctx, tn_sub(p->ctx, tnk_te_read_at(p->te, x, s->axes, 2), sum),
+                                root));
+    p->d = given;
+    return o;
+}
+
+static const tn_node *
+rms_norm(gpu_program *p)
+{
+    tnb_dtype given = p->d;
+    p->d = TNB_F32;
+    const tn_node *x = in(p, "x", p->dim, 2), *w = in(p, "w", p->dim + 1, 1);
+    tnk_stage *s = st(p, "squares", p->dim, 1);
+    const tn_expr *r = tnk_te_reduce_axis(s, "k", p->dim[1]),
+                  *v = tnk_te_read(p->te, x, s->axes[0], r, NULL);
+    const tn_node *q = tnk_te_sum(s, tn_mul(p->ctx, v, v));
+    s = st(p, "rsqrt", p->dim, 1);
+    q = tnk_te_define(s, tn_intrin1(p->ctx, "rsqrt",
+                                    tn_add(p->ctx, tnk_te_read_at(p->te, q, s->axes, 1),
+                                           number(p, 1))));
+    s = st(p, "norm", p->dim, 2);
+    const tn_node *o = tnk_te_define(s, tn_mul(p->ctx,
+                                               tn_mul(p->ctx, tnk_te_read_at(p->te, x, s->axes, 2),
+                                                      tnk_te_read_at(p->te, q, s->axes, 1)),
+                                               tnk_te_read_at(p->te, w, s->axes + 1, 1)));
+    p->d = given;
+    return o;
+}
+
+/* Matrix products: batched or not, either way of both operands, with a vector, with a few vectors. */
+static const tn_node *
+matmul(gpu_program *p)
+{
+    bool batched = gpu_below(2), nt = gpu_below(2);
+    uint32_t few = gpu_below(4);
+    const tn_expr *i = few == 0 ? tn_i64(p->ctx, 1) : p->dim[1], *j = p->dim[2], *r = p->dim[3],
+                  *b = p->dim[0];
+    const tn_expr *da[3] = {b, i, r}, *db[3] = {b, nt ? j : r, nt ? r : j}, *dc[3] = {b, i, j};
+    uint32_t skip = batched ? 0 : 1, n = 3 - skip;
+    const tn_node *x = prologue(p, in(p, "a", da + skip, n)),
+                  *y = prologue(p, in(p, "b", db + skip, n));
+    tnk_stage *s = st(p, "matmul", dc + skip, n);
+    const tn_expr *t = tnk_te_reduce_axis(s, "k", r);
+    const tn_expr *vi = s->axes[1 - skip], *vj = s->axes[2 - skip];
+    const tn_expr *ia[3] = {s->axes[0], vi, t}, *ib[3] = {s->axes[0], nt ? vj : t, nt ? t : vj};
+    const tn_expr *m = tn_mul(p->ctx, tnk_te_read_at(p->te, x, ia + skip, n),
+                              tnk_te_read_at(p->te, y, ib + skip, n));
+    return epilogue(p, tnk_te_sum(s, m));
+}
+
+/* With padding, bias, groups; or the program of the collection with strides. */
+static const tn_node *
+conv(gpu_program *p)
+{
+    static const conv_shape shapes[] = {{1, 5, 9, 7, 6, 3, 3, 1, 1, 1},
+                                        {2, 3, 12, 11, 4, 5, 5, 2, 2, 1},
+                                        {1, 8, 6, 6, 12, 1, 1, 1, 0, 1},
+                                        {1, 8, 9, 8, 4, 3, 3, 1, 1, 2},
+                                        {1, 4, 7, 9, 4, 3, 3, 2, 1, 4},
+                                        {1, 2, 3, 3, 3, 3, 3, 1, 1, 1}};
+    return program_conv(p->ctx, shapes[gpu_below(6)], p->d);
+}
+
+static const struct {
+    const char *name;
+    const tn_node *(*make)(gpu_program *p);
+} forms[] = {{"elementwise", elementwise},
+             {"transpose", transpose},
+             {"reduce", reduce},
+             {"reduce_all", reduce_all},
+             {"rows", rows},
+             {"softmax", softmax},
+             {"layer_norm", layer_norm},
+             {"rms_norm", rms_norm},
+             {"matmul", matmul},
+             {"matmul", matmul},
+             {"conv", conv}};
+
+void
+gpu_program_draw(tn_ctx *ctx, gpu_program *p)
+{
+    static const tnb_dtype dtypes[] = {TNB_F32, TNB_F32, TNB_F16, TNB_I32};
+    *p = (gpu_program){.ctx = ctx};
+    p->d = dtypes[gpu_below(4)];
+    uint32_t form = gpu_below(sizeof forms / sizeof *forms), empty = UINT32_MAX;
+    p->name = forms[form].name;
+    /* a reduction of nothing leaves its result as it was: a dimension that only results have */
+    if (forms[form].make == elementwise || forms[form].make == transpose)
+        empty = gpu_below(3);
+    else if (forms[form].make == matmul)
+        empty = 1 + gpu_below(2);
+    draw_dims(p, gpu_below(6) ? UINT32_MAX : empty);
+    p->te = tnk_te_new(ctx);
+    const tn_node *out = forms[form].make(p);
+    p->func = forms[form].make == conv ? out : tnk_te_finish(p->te, &out, 1);
+    if (p->func)
+        p->func = tn_func_with_attr(ctx, p->func, "tirx.noalias", tn_bool(ctx, true));
+}

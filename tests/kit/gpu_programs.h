@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random tensor programs, in the forms that the rules for GPUs are for: of extents that are odd, 1, empty, symbolic, and of
+ * several dtypes. */
+#ifndef TESTS_KIT_GPU_PROGRAMS_H
+#define TESTS_KIT_GPU_PROGRAMS_H
+
+#include "tenon/kit/te.h"
+
+typedef struct gpu_program {
+    tn_ctx *ctx;
+    tnk_te *te;
+    tnb_dtype d;
+    const tn_expr *dim[4]; /* extents, some symbolic */
+    int64_t value[4];
+    const tn_node *dims; /* values by name, for tn_random_args */
+    const char *name;
+    const tn_node *func;
+} gpu_program;
+
+/* From TENON_SEED, or always the same; printed. */
+void
+gpu_programs_seed(void);
+/* A random number less than n. */
+uint32_t
+gpu_below(uint32_t n);
+/* func: NULL after an error was recorded. */
+void
+gpu_program_draw(tn_ctx *ctx, gpu_program *p);
+
+#endif

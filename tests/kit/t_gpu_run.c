@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random programs on a device: each schedule that a rule for GPUs gives goes through the whole opencl target, from a module's
+ * text to results of the runtime, and computes what the interpreter computes of the program as it was. The seed is printed;
+ * TENON_SEED sets it, TENON_ROUNDS the number of programs; TENON_LONG takes many. Without an OpenCL device nothing is tested.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "gpu_programs.h"
+#include "tenon/base/conf.h"
+#include "tenon/core/eval.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/driver.h"
+#include "tenon/kit/rule.h"
+#include "tenon/rt/plugin.h"
+#include "tenon/rt/vm.h"
+
+enum { MAX_ARGS = 8 };
+
+static tnb_conf *conf;
+static tnb_plugins *plugins;
+static tn_registry *reg;
+static tnr_runtime *rt;
+static tn_ctx *ctx; /* of the program at hand */
+static int taken[TNK_N_GPU_RULES];
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    tnb_err err = {0};
+    tnb_diags *diags = tnb_diags_new();
+    conf = tnb_conf_load(NULL, diags);
+    tnb_diags_free(diags);
+    gpu_programs_seed();
+    if (!conf || tnb_plugins_open(conf, NULL, &plugins, &err) != TNB_OK)
+        return -1;
+    reg = tn_registry_new(plugins);
+    tnr_runtime_options opt = {.plugins = plugins, .conf = conf, .threads = 2};
+    return tnr_runtime_new(&opt, &rt, &err) == TNB_OK ? 0 : -1;
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    tnr_runtime_free(rt);
+    tn_registry_free(reg);
+    tnb_plugins_close(plugins);
+    tnb_conf_free(conf);
+    return 0;
+}
+
+static void
+print_errors(void)
+{
+    tnb_buf b = {0};
+    tnb_diags_print(tn_diags(ctx), &b);
+    fprintf(stderr, "%s\n", b.s ? b.s : "no diagnostics");
+    tnb_buf_free(&b);
+}
+
+/* ---- a module that runs one tensor program ---- */
+
+static void
+tensor_type(const tn_buffer *b, bool quote, tnb_buf *out)
+{
+    tnb_buf_puts(out, "R.Tensor((");
+    for (uint32_t i = 0; i < b->shape.n; i++) {
+        bool symbol = quote && tn_is(b->shape.at[i], TN_KIND_VAR);
+        tnb_buf_printf(out, symbol ? "\"%s\", " : "%s, ", tn_text(ctx, b->shape.at[i]));
+    }
+    tnb_buf_printf(out, "), \"%s\")", tnb_dtype_print(b->dtype).s);
+}
+
+/* The text of a module with the tensor program `f`, whose last argument is its result, and a function `main` that calls it. */
+static void
+write_module(const tn_node *f, tnb_buf *out)
+{
+    const tn_prim_func *p = tn_as_prim_func(f);
+    tn_print_options opt = {0};
+    assert_int_equal(tn_print(ctx, TN_NODE(tn_module_set(ctx, tn_module_new(ctx), "f", f)), &opt,
+                              out),
+                     TNB_OK);
+    tnb_buf_puts(out, "\n    @R.function\n    def main(");
+    for (uint32_t i = 0; i + 1 < p->buffers.n; i++) {
+        tnb_buf_printf(out, "%sx%u: ", i ? ", " : "", i);
+        tensor_type(tn_as_buffer(p->buffers.at[i]), true, out);
+    }
+    tnb_buf_puts(out, "):\n");
+    tn_list symbols = tn_defined_symbols(ctx, f);
+    for (uint32_t i = 0; i < symbols.n; i++)
+        tnb_buf_printf(out, "        %s = T.int64()\n", tn_var_name(symbols.at[i]));
+    tnb_buf_puts(out, "        cls = Module\n        with R.dataflow():\n            y = "
+                      "R.call_tir(cls.f, (");
+    for (uint32_t i = 0; i + 1 < p->buffers.n; i++)
+        tnb_buf_printf(out, "x%u, ", i);
+    tnb_buf_puts(out, "), out_ty=");
+    tensor_type(tn_as_buffer(p->buffers.at[p->buffers.n - 1]), false, out);
+    tnb_buf_puts(out, ")\n            R.output(y)\n        return y\n");
+}
+
+/* ---- running it ---- */
+
+static const tn_expr *
+on_device(const char *text, size_t n, const char *target, tn_list args)
+{
+    tnb_err err = {0};
+    tnk_model model = {.module = tn_read_module(ctx, "program", text, n)};
+    tnk_compile_options opt = {.conf = conf, .targets = &target, .n_targets = 1, .jobs = 1};
+    tnk_compile_result result;
+    if (!model.module || tnk_compile(ctx, &model, &opt, &result) != TNB_OK) {
+        print_errors();
+        return NULL;
+    }
+    tnr_artifact *a = NULL;
+    tnr_vm *vm = NULL;
+    tnr_value in[MAX_ARGS] = {{0}}, ret = tnr_null();
+    uint32_t variant = 0, n_in = args.n - 1;
+    const tn_expr *out = NULL;
+    tnb_status st = tnr_artifact_open_fd(result.fd, "compiled", &a, &err);
+    close(result.fd);
+    if (st == TNB_OK)
+        st = tnr_artifact_pick(rt, a, NULL, &variant, NULL, &err);
+    if (st == TNB_OK)
+        st = tnr_vm_new(rt, a, variant, &vm, &err);
+    for (uint32_t i = 0; i < n_in && st == TNB_OK; i++) {
+        const tn_data *d = tn_as_constant(args.at[i])->data;
+        st = tnr_tensor_from(tnr_device_host(rt), tn_data_get(ctx, d), d->shape, (uint32_t)d->ndim,
+                             d->dtype, &in[i], &err);
+    }
+    if (st == TNB_OK)
+        st = tnr_vm_call(vm, "main", in, n_in, &ret, &err);
+    if (st == TNB_OK && ret.tag == TNR_TENSOR) {
+        void *bytes;
+        const tnr_tensor *t = ret.u.tensor;
+        const tn_data *d = tn_data_new(ctx, t->dl.dtype, t->dl.ndim, t->dl.shape, &bytes);
+        st = tnr_tensor_read(t, bytes, t->n_bytes, &err);
+        out = tn_constant_of(ctx, d);
+    }
+    if (st != TNB_OK)
+        fprintf(stderr, "%s\n", err.message);
+    tnr_release(&ret);
+    for (uint32_t i = 0; i < n_in; i++)
+        tnr_release(&in[i]);
+    tnr_vm_free(vm);
+    tnr_artifact_close(a);
+    return st == TNB_OK ? out : NULL;
+}
+
+/* The last argument after the interpreter has run `f`. */
+static const tn_expr *
+interpreted(const tn_node *f, tn_list args)
+{
+    const tn_evaluator *interp = tn_find_evaluator(reg, "interp", NULL);
+    assert_non_null(interp);
+    tn_eval_options opt = {0};
+    const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), "f", f);
+    if (interp->run(interp->self, ctx, m, "f", args.at, args.n, &opt))
+        return args.at[args.n - 1];
+    print_errors();
+    return NULL;
+}
+
+/* ---- rounds ---- */
+
+static void
+one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_expr *want)
+{
+    static const int warps[] = {1, 32, 64}, threads[] = {64, 256, 1024, 4, 1},
+                     shared[] = {16384, 49152};
+    char text[300];
+    const tnk_rule *r = tnk_gpu_rules[rule];
+    int t = threads[gpu_below(5)];
+    snprintf(text, sizeof text,
+             "{\"kind\": \"opencl\", \"max_threads_per_block\": %d, \"max_num_threads\": %d, "
+             "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d}",
+             t, t, shared[gpu_below(2)], warps[gpu_below(3)]);
+    tnk_target target;
+    assert_true(tnk_target_find(ctx, conf, text, &target));
+    const tn_node *g = r->apply(ctx, p->func, target.target, r->self);
+    if (!g)
+        return;
+    g = tn_func_with_attr(ctx, g, "tirx.is_scheduled", tn_bool(ctx, true));
+    taken[rule]++;
+    tnb_buf module = {0}, why = {0};
+    write_module(g, &module);
+    const tn_expr *got = on_device(module.s, module.n, text, args);
+    double tolerance = p->d.bits == 16 ? 0.05 : 1e-3;
+    if (!got || !tn_values_close(ctx, want, got, tolerance, tolerance, &why)) {
+        fprintf(stderr, "%s\n%s\n", module.s, why.s ? why.s : "");
+        fail_msg("round %d: %s of %s for %s", round, r->name, p->name, text);
+    }
+    tnb_buf_free(&module);
+    tnb_buf_free(&why);
+}
+
+static void
+one_program(int round)
+{
+    ctx = tn_ctx_new(reg);
+    gpu_program p;
+    gpu_program_draw(ctx, &p);
+    tn_list args;
+    assert_non_null(p.func);
+    assert_true(tn_random_args(ctx, p.func, 7, p.dims, &args));
+    assert_true(args.n > 0 && args.n <= MAX_ARGS);
+    const tn_expr *want = interpreted(p.func, args);
+    assert_non_null(want);
+    for (int i = 0; i < TNK_N_GPU_RULES; i++)
+        one_schedule(round, &p, i, args, want);
+    tn_ctx_free(ctx);
+}
+
+static void
+schedules_compute_the_same_on_a_device(void **state)
+{
+    (void)state;
+    tnr_device *dev;
+    if (tnr_device_open(rt, "opencl", 0, &dev, NULL) != TNB_OK)
+        skip();
+    const char *r = getenv("TENON_ROUNDS"), *more = getenv("TENON_LONG");
+    int rounds = r ? atoi(r) : more && *more ? 1000 : 12;
+    for (int round = 0; round < rounds; round++)
+        one_program(round);
+    for (int i = 0; i < TNK_N_GPU_RULES; i++) {
+        printf("%s: %d\n", tnk_gpu_rules[i]->name, taken[i]);
+        assert_true(rounds < 60 || taken[i] > 0);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_compute_the_same_on_a_device),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
