@@ -73,6 +73,9 @@ tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
  * another tag. */
 bool
 tnk_thread_tag(const char *tag, bool *is_block, int *dim);
+/* "vthread.x" and the like: threads of a name only, which run as a loop. */
+bool
+tnk_is_vthread(const char *tag);
 
 /* The body without matched sub-regions (LowerMatchBuffer); the error node after recording why not.
  */

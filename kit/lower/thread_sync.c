@@ -8,7 +8,9 @@
  * Two accesses of one buffer conflict if one of them writes, unless each thread meets its own element alone in both. A barrier
  * stands in front of the statement that ends a conflict, as far outside as the conflict allows; a loop whose turns conflict with
  * each other has one inside. What only some threads run (conditions and extents that depend on threadIdx or on memory of a
- * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Needs: no blocks.
+ * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Virtual
+ * threads run one after another: a loop of them is one whose turns may conflict, and where there is a barrier in it, none may read
+ * what another one writes. Needs: no blocks.
  */
 #include "lower.h"
 
@@ -183,7 +185,7 @@ collect_one(void *user, const tn_node *n)
     const tn_for_loop *f = tn_as_for_loop(n);
     tn_list idx;
     const tn_node *b = tnk_accessed(n, &idx);
-    if (f && f->for_kind == TN_FOR_THREAD_BINDING)
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING && !tnk_is_vthread(f->thread_tag))
         enter_thread(st, f);
     if (f && (differs(st, f->min) || differs(st, f->extent)))
         tnb_ptrmap_set(&st->threads->divergent, f->var, f->var);
@@ -378,9 +380,85 @@ repeated(sync *st, const tn_stmt *s, const tn_stmt *body, const tn_expr *var, bo
     return out;
 }
 
+/* ---- virtual threads ---- */
+
+static tn_walk_step
+note_range(void *user, const tn_node *n)
+{
+    const tn_for_loop *f = tn_as_for_loop(n);
+    if (f)
+        tn_arith_range(user, f->var, f->min, f->extent);
+    return TN_WALK_ON;
+}
+
+/* Whether two turns v and w of the loop never meet: in one dimension, what `a` reaches in the one lies beside what `b` reaches in
+ * the other. */
+static bool
+turns_apart(sync *st, const tn_for_loop *f, const access *a, const access *b)
+{
+    tn_arith *ar = tn_arith_new(st->ctx);
+    const tn_expr *v = f->var;
+    for (uint32_t i = 0; i < st->threads->n; i++)
+        tn_arith_range(ar, st->threads->vars[i],
+                       tn_int_imm_of(st->ctx, tn_dtype_of(st->threads->vars[i]), 0),
+                       st->threads->extents[i]);
+    tn_walk(f->body, 0, note_range, NULL, ar);
+    for (uint32_t d = 0; d < a->indices.n && a->indices.n == b->indices.n; d++) {
+        int64_t step[2], lo[2], hi[2];
+        bool linear = true;
+        for (int i = 0; i < 2 && linear; i++) {
+            const tn_expr *at = (i ? b : a)->indices.at[d], *factor, *rest;
+            linear = tn_linear(ar, at, &v, 1, &factor, &rest) && tn_int_value(factor, &step[i]);
+            if (linear)
+                tn_bounds(ar, rest, &lo[i], &hi[i]);
+            linear = linear && lo[i] != TN_NEG_INF && hi[i] != TN_POS_INF;
+        }
+        if (!linear || step[0] != step[1])
+            continue;
+        int64_t stride = step[0] < 0 ? -step[0] : step[0];
+        if (hi[0] - lo[1] < stride && hi[1] - lo[0] < stride)
+            return true;
+    }
+    return false;
+}
+
+/* Virtual threads run one after another, so none may wait for what another one writes. */
+static void
+check_virtual(sync *st, const tn_for_loop *f)
+{
+    accesses all = {0};
+    collect(st, f->body, &all);
+    for (uint32_t i = 0; i < all.v.n; i++)
+        for (uint32_t k = 0; k < all.v.n && !st->failed; k++) {
+            const access *w = &all.v.at[i], *r = &all.v.at[k];
+            bool own = false;
+            for (uint32_t d = 0; d < w->indices.n; d++)
+                own |= tn_uses(w->indices.at[d], f->var);
+            if (!w->write || r->write || !own ||
+                tn_as_buffer(w->buffer)->data != tn_as_buffer(r->buffer)->data ||
+                turns_apart(st, f, w, r))
+                continue;
+            tn_error(st->ctx, f->base.loc, TNB_UNSUPPORTED,
+                     "'%s': virtual threads (%s) may read from '%s' what others of them write; "
+                     "they run one after another",
+                     st->func, f->thread_tag ? f->thread_tag : "virtual_thread",
+                     tn_as_buffer(w->buffer)->name);
+            tnb_diag_hint(tn_diags(st->ctx), "bind the loop to threadIdx, or let each virtual "
+                                             "thread read what it has written itself");
+            st->failed = true;
+        }
+}
+
 static const tn_stmt *
 loop(sync *st, const tn_for_loop *f)
 {
+    if (f->for_kind == TN_FOR_THREAD_BINDING && tnk_is_vthread(f->thread_tag)) {
+        sync once = rehearse(st, f->body, NULL);
+        st->failed |= once.failed;
+        if (once.inserted || once.barrier)
+            check_virtual(st, f);
+        return st->failed ? TN_NODE(f) : repeated(st, TN_NODE(f), f->body, f->var, false);
+    }
     if (f->for_kind == TN_FOR_THREAD_BINDING) {
         enter_thread(st, f);
         return tnk_for_with(st->ctx, f, f->min, f->extent, walk(st, f->body));
@@ -465,6 +543,13 @@ walk(sync *st, const tn_stmt *s)
         return branch(st, tn_as_if_stmt(s));
     case TN_KIND_ATTR_STMT: {
         const tn_attr_stmt *a = tn_as_attr_stmt(s);
+        const tn_iter_var *iv = tn_as_iter_var(a->node);
+        if (iv && (!strcmp(a->key, "virtual_thread") ||
+                   (!strcmp(a->key, "thread_extent") && tnk_is_vthread(iv->thread_tag))))
+            return walk(st,
+                        tn_for(st->ctx, iv->var, tn_int_imm_of(st->ctx, tn_dtype_of(iv->var), 0),
+                               tn_cast_to(st->ctx, tn_dtype_of(iv->var), a->value),
+                               TN_FOR_THREAD_BINDING, "vthread", NULL, a->body));
         const tn_stmt *body = walk(st, a->body);
         return body == a->body ? s : tn_attr_of(st->ctx, a->node, a->key, a->value, body);
     }

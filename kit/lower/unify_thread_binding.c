@@ -40,8 +40,8 @@ is_memory_of_thread(const tn_node *buffer)
     return scope && *scope && strncmp(scope, "global", 6) && strncmp(scope, "shared", 6);
 }
 
-static bool
-is_virtual(const char *tag)
+bool
+tnk_is_vthread(const char *tag)
 {
     return tag &&
            (!strcmp(tag, "vthread") || !strncmp(tag, "vthread.", 8) || !strcmp(tag, "cthread"));
@@ -67,7 +67,7 @@ index_of(unify *u, const char *tag, tn_loc loc)
 static void
 note(unify *u, const char *tag, const tn_expr *var, const tn_expr *extent, tn_loc loc)
 {
-    thread_index *t = is_virtual(tag) || u->failed ? NULL : index_of(u, tag, loc);
+    thread_index *t = tnk_is_vthread(tag) || u->failed ? NULL : index_of(u, tag, loc);
     if (!t)
         return;
     if (t->var) {
@@ -178,8 +178,8 @@ pre(tn_rewriter *r, const tn_node *n)
     const tn_attr_stmt *a = tn_as_attr_stmt(n);
     const tn_iter_var *iv = a ? tn_as_iter_var(a->node) : NULL;
     bool virtual_ = iv && (!strcmp(a->key, "virtual_thread") ||
-                           (!strcmp(a->key, "thread_extent") && is_virtual(iv->thread_tag)));
-    if (f && f->for_kind == TN_FOR_THREAD_BINDING && is_virtual(f->thread_tag))
+                           (!strcmp(a->key, "thread_extent") && tnk_is_vthread(iv->thread_tag)));
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING && tnk_is_vthread(f->thread_tag))
         return tn_for(u->ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL,
                       tn_rewrite_child(r, f->body));
     if (f && f->for_kind == TN_FOR_THREAD_BINDING)
