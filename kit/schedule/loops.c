@@ -186,8 +186,12 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
     const tn_expr *by = tn_is_int_const(inner->extent, 0)
                             ? tn_int_imm_of(ctx, tn_dtype_of(inner->extent), 1)
                             : inner->extent;
-    const tn_expr *vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, by));
-    const tn_expr *vi = tn_add(ctx, inner->min, tn_floormod(ctx, f->var, by));
+    const tn_expr *vo = outer->min, *vi = tn_add(ctx, inner->min, f->var);
+    /* `x // n` is not seen to be 0 once the loop is split */
+    if (!tn_is_int_const(outer->extent, 1) || tn_is(inner->extent, TN_KIND_INT_IMM)) {
+        vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, by));
+        vi = tn_add(ctx, inner->min, tn_floormod(ctx, f->var, by));
+    }
     for (uint32_t k = 0; k < inner->children.n; k++) {
         tnk_item_subst(s, inner->children.at[k], outer->var, vo);
         tnk_item_subst(s, inner->children.at[k], inner->var, vi);
