@@ -194,7 +194,8 @@ def shift(d, op):
         y = d.ints(y.shape, dtype, -bits, 2 * bits)
     inside = (y.a >= 0) & (y.a < bits)
     y_ = np.where(inside, y.a, 0)
-    gone = 0 if op == "left_shift" else np.where(x.a < 0, -1, 0)
+    # of x's own type: NumPy joins uint64 and int64 to float64, which has not all of their values
+    gone = np.zeros_like(x.a) if op == "left_shift" else np.where(x.a < 0, -1, 0).astype(x.a.dtype)
     return Case(op, [x, y], out(np.where(inside, getattr(np, op)(x.a, y_.astype(x.a.dtype)), gone), dtype))
 
 

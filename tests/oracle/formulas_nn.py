@@ -488,7 +488,8 @@ def nll_loss(d, op):
     how = d.turn(["mean", "sum", "none"]) if t.a.size else d.one_of(["sum", "none"])  # no mean of none
     weights = np.where(t.a == ignore, 0, wide(w)[t.a] if w else 1.0)
     k = 1 if len(p.shape) > 1 else 0
-    loss = -np.take_along_axis(wide(p), np.expand_dims(t.a, k), k).reshape(t.shape) * weights
+    taken = np.take_along_axis(wide(p), np.expand_dims(t.a, k), k).reshape(t.shape)
+    loss = -np.where(t.a == ignore, 0, taken) * weights  # what is ignored adds nothing, infinite or NaN as it may be
     y = loss if how == "none" else loss.sum() / (weights.sum() if how == "mean" else 1)
     return Case(op, [p, t] + ([w] if w else []), out(y, dtype), attrs={"reduction": how, "ignore_index": ignore})
 

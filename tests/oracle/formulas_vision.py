@@ -40,7 +40,8 @@ def all_class_nms(d, op):
     b, c, n = d.extent(1, 2), d.extent(1, 3), d.extent(1, 7)
     boxes = random_boxes(d, (b, n))
     scores = (d.rng.permutation(b * c * n).reshape(b, c, n) + 1).astype(np.float32) / (b * c * n + 1)
-    most, floor = d.int(0 if d.kind == "zero" else 1, 4), d.one_of([0.0, 0.3, 0.5])
+    most = d.int(0 if d.kind == "zero" else 1, 4)
+    floor = np.float32(d.one_of([0.0, 0.3, 0.5]))  # as the operator gets it: a score that equals it does not pass
     rows = [(i, k, j) for i in range(b) for k in range(c) for j in greedy(boxes[i], scores[i, k], most, THRESHOLD, floor)]
     y = np.array(rows).reshape(len(rows), 3)
     given = [Tensor([most], "int64"), Tensor([THRESHOLD], "float32"), Tensor([floor], "float32")]
