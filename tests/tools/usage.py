@@ -47,7 +47,8 @@ with tempfile.TemporaryDirectory() as d:
     env = dict(os.environ, TMPDIR=d, XDG_CACHE_HOME=os.path.join(d, "cache"))
     for number in (signal.SIGTERM, signal.SIGINT):
         p = subprocess.Popen([os.environ["TENON"], "compile", digits, "-t", "cpu", "-o", os.path.join(d, "out.tno")],
-                             env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+                             env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background ignores it
         seen, until = [], time.time() + 60
         while not seen and p.poll() is None and time.time() < until:
             seen = [f for f in os.listdir(d) if f.startswith("tenon-")]
