@@ -13,365 +13,95 @@ static const struct meaning {
     int ends;
     const char *name, *means, *hint;
 } meanings[] = {
-#define X(code, status, ends, means, hint) {code, TNB_##status, ends, #code, means, hint},
-    X(CL_DEVICE_NOT_FOUND, DEVICE, 0, "the platform has no device",
-      "") X(CL_DEVICE_NOT_AVAILABLE, DEVICE, ENDS, "the device has gone, or is in use by others",
-            "look into the system's log for a reset of the device, "
-            "and start again") X(CL_COMPILER_NOT_AVAILABLE, DEVICE, 0,
-                                 "the device has no compiler of "
-                                 "OpenCL C",
-                                 "install the vendor's full OpenCL "
-                                 "package") X(CL_MEM_OBJECT_ALLOCATION_FAILURE, NO_MEMORY, 0,
-                                              "the device's memory is used up",
-                                              "use smaller inputs, or a device with more memory")
-        X(CL_OUT_OF_RESOURCES, DEVICE, 0,
-          "the device ran out of memory, "
-          "registers or time, or a kernel "
-          "went astray",
-          "if a kernel runs for seconds, the "
-          "system's watchdog may have ended "
-          "it") X(CL_OUT_OF_HOST_MEMORY, NO_MEMORY, 0, "the driver has no memory on the host",
-                  "") X(CL_PROFILING_INFO_NOT_AVAILABLE, UNSUPPORTED, 0,
-                        "times are not taken on this queue",
-                        "leave out 'profiling = no' of [device opencl]")
-            X(CL_MEM_COPY_OVERLAP, INTERNAL, 0, "ranges of a copy overlap",
-              "") X(CL_IMAGE_FORMAT_MISMATCH, INTERNAL, 0, "formats of images differ", "")
-                X(CL_IMAGE_FORMAT_NOT_SUPPORTED, UNSUPPORTED, 0,
-                  "the device has no images of this format",
-                  "") X(CL_BUILD_PROGRAM_FAILURE, BUILD, 0, "the compiler refused the program",
-                        "") X(CL_MAP_FAILURE, DEVICE, 0,
-                              "memory of the device cannot be seen from the host",
-                              "") X(CL_MISALIGNED_SUB_BUFFER_OFFSET, INTERNAL, 0,
-                                    "the offset of a sub-buffer is not aligned",
-                                    "") X(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, DEVICE, 0,
-                                          "work that was waited for failed",
-                                          "look into the system's log for what befell the device")
-                    X(CL_COMPILE_PROGRAM_FAILURE, BUILD, 0, "the compiler refused the program", "")
-                        X(CL_LINKER_NOT_AVAILABLE, DEVICE, 0, "the device has no linker",
-                          "") X(CL_LINK_PROGRAM_FAILURE, BUILD, 0, "the linker refused the program",
-                                "") X(CL_DEVICE_PARTITION_FAILED, DEVICE, 0,
-                                      "the device cannot be divided",
-                                      "") X(CL_KERNEL_ARG_INFO_NOT_AVAILABLE, UNSUPPORTED, 0,
-                                            "the driver keeps no facts of arguments",
-                                            "") X(CL_INVALID_VALUE, INVALID,
-                                                  0, "the driver does not take a value or range",
-                                                  "") X(CL_INVALID_DEVICE_TYPE, INVALID,
-                                                        0, "no such type of device", "")
-                            X(CL_INVALID_PLATFORM, DEVICE, 0, "the platform is not valid",
-                              "the system's OpenCL packages may be of different versions")
-                                X(CL_INVALID_DEVICE, DEVICE, ENDS,
-                                  "the device is not valid any more",
-                                  "") X(CL_INVALID_CONTEXT, DEVICE, ENDS,
-                                        "the device was reset, its context is not valid any more",
-                                        "look into the system's log for a reset of the device, and "
-                                        "start again") X(CL_INVALID_QUEUE_PROPERTIES, UNSUPPORTED,
-                                                         0, "the device has no such queues",
-                                                         "set 'profiling = no' in [device opencl]")
-                                    X(CL_INVALID_COMMAND_QUEUE, DEVICE, ENDS,
-                                      "the device was reset or a kernel went astray, its queue "
-                                      "is not valid any more",
-                                      "look into the system's log for a reset of the device, "
-                                      "and start again") X(CL_INVALID_HOST_PTR, INTERNAL, 0,
-                                                           "an address of the host is not "
-                                                           "valid",
-                                                           "")
-                                        X(CL_INVALID_MEM_OBJECT, INVALID, 0,
-                                          "this is no memory of the "
-                                          "device",
-                                          "") X(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, INTERNAL, 0,
-                                                "the format of an image is not valid",
-                                                "") X(CL_INVALID_IMAGE_SIZE, UNSUPPORTED, 0,
-                                                      "the device has no images of this size",
-                                                      "") X(CL_INVALID_SAMPLER, INTERNAL, 0,
-                                                            "the sampler is not valid", "")
-                                            X(CL_INVALID_BINARY, FORMAT, 0,
-                                              "the driver does not take the compiled program",
-                                              "") X(CL_INVALID_BUILD_OPTIONS, INVALID, 0,
-                                                    "the compiler does not know an option",
-                                                    "see 'build_options' of [device opencl]")
-                                                X(CL_INVALID_PROGRAM, INTERNAL, 0,
-                                                  "the program is not valid",
-                                                  "") X(CL_INVALID_PROGRAM_EXECUTABLE, BUILD, 0,
-                                                        "the program was not built for this device",
-                                                        "") X(CL_INVALID_KERNEL_NAME, NOT_FOUND, 0,
-                                                              "the program has no such kernel", "")
-                                                    X(CL_INVALID_KERNEL_DEFINITION, BUILD, 0,
-                                                      "the kernel differs from device to "
-                                                      "device",
-                                                      "") X(CL_INVALID_KERNEL, INTERNAL, 0,
-                                                            "the kernel is not valid", "")
-                                                        X(CL_INVALID_ARG_INDEX, INVALID, 0,
-                                                          "the kernel takes fewer arguments",
-                                                          "") X(CL_INVALID_ARG_VALUE, INVALID, 0,
-                                                                "the argument is not what the "
-                                                                "kernel "
-                                                                "takes",
-                                                                "") X(CL_INVALID_ARG_SIZE, INVALID,
-                                                                      0,
-                                                                      "the argument is of another "
-                                                                      "size than the kernel's",
-                                                                      "") X(CL_INVALID_KERNEL_ARGS,
-                                                                            INVALID, 0,
-                                                                            "arguments of the "
-                                                                            "kernel are not set",
-                                                                            "")
-                                                            X(CL_INVALID_WORK_DIMENSION, INTERNAL,
-                                                              0, "a launch of so many dimensions",
-                                                              "") X(CL_INVALID_WORK_GROUP_SIZE,
-                                                                    INVALID, 0,
-                                                                    "the kernel cannot run in "
-                                                                    "groups "
-                                                                    "of this size",
-                                                                    "compile for the device: its "
-                                                                    "limits are attributes of the "
-                                                                    "target")
-                                                                X(CL_INVALID_WORK_ITEM_SIZE,
-                                                                  INVALID, 0,
-                                                                  "a group has too many work "
-                                                                  "items in a dimension",
-                                                                  "compile for the device: "
-                                                                  "its limits are attributes "
-                                                                  "of the target")
-                                                                    X(CL_INVALID_GLOBAL_OFFSET,
-                                                                      INTERNAL, 0,
-                                                                      "the offset of a launch "
-                                                                      "is not valid",
-                                                                      "") X(CL_INVALID_EVENT_WAIT_LIST,
-                                                                            INTERNAL, 0,
-                                                                            "an event is not "
-                                                                            "valid",
-                                                                            "") X(CL_INVALID_EVENT,
-                                                                                  INTERNAL, 0,
-                                                                                  "an event is not "
-                                                                                  "valid",
-                                                                                  "")
-                                                                        X(CL_INVALID_OPERATION,
-                                                                          UNSUPPORTED, 0,
-                                                                          "the device "
-                                                                          "cannot do "
-                                                                          "this",
-                                                                          "") X(CL_INVALID_GL_OBJECT,
-                                                                                INTERNAL, 0,
-                                                                                "no object of "
-                                                                                "OpenGL",
-                                                                                "")
-                                                                            X(CL_INVALID_BUFFER_SIZE,
-                                                                              NO_MEMORY, 0,
-                                                                              "the "
-                                                                              "device "
-                                                                              "has no "
-                                                                              "buffers "
-                                                                              "of this "
-                                                                              "size",
-                                                                              "") X(CL_INVALID_MIP_LEVEL,
-                                                                                    INTERNAL, 0,
-                                                                                    "no such "
-                                                                                    "level of an "
-                                                                                    "image",
-                                                                                    "")
-                                                                                X(CL_INVALID_GLOBAL_WORK_SIZE,
-                                                                                  INVALID, 0,
-                                                                                  "a launch of no "
-                                                                                  "or too many "
-                                                                                  "work items",
-                                                                                  "") X(CL_INVALID_PROPERTY,
-                                                                                        UNSUPPORTED,
-                                                                                        0,
-                                                                                        "the "
-                                                                                        "driver "
-                                                                                        "does "
-                                                                                        "not "
-                                                                                        "know a "
-                                                                                        "propert"
-                                                                                        "y",
-                                                                                        "")
-                                                                                    X(CL_INVALID_IMAGE_DESCRIPTOR,
-                                                                                      UNSUPPORTED,
-                                                                                      0,
-                                                                                      "the device "
-                                                                                      "has no such "
-                                                                                      "images",
-                                                                                      "") X(CL_INVALID_COMPILER_OPTIONS,
-                                                                                            INVALID,
-                                                                                            0,
-                                                                                            "the "
-                                                                                            "comp"
-                                                                                            "iler"
-                                                                                            " doe"
-                                                                                            "s "
-                                                                                            "not "
-                                                                                            "know"
-                                                                                            " an "
-                                                                                            "opti"
-                                                                                            "on",
-                                                                                            "see "
-                                                                                            "'bui"
-                                                                                            "ld_"
-                                                                                            "opti"
-                                                                                            "ons'"
-                                                                                            " of "
-                                                                                            "[dev"
-                                                                                            "ice "
-                                                                                            "open"
-                                                                                            "cl]")
-                                                                                        X(CL_INVALID_LINKER_OPTIONS,
-                                                                                          INVALID,
-                                                                                          0,
-                                                                                          "the "
-                                                                                          "linker "
-                                                                                          "does "
-                                                                                          "not "
-                                                                                          "know an "
-                                                                                          "option",
-                                                                                          "") X(CL_INVALID_DEVICE_PARTITION_COUNT,
-                                                                                                INTERNAL,
-                                                                                                0,
-                                                                                                "th"
-                                                                                                "e "
-                                                                                                "de"
-                                                                                                "vi"
-                                                                                                "ce"
-                                                                                                " c"
-                                                                                                "an"
-                                                                                                "no"
-                                                                                                "t "
-                                                                                                "be"
-                                                                                                " d"
-                                                                                                "iv"
-                                                                                                "id"
-                                                                                                "ed"
-                                                                                                " s"
-                                                                                                "o",
-                                                                                                "")
-#undef X
-                                                                                            {-1001,
-                                                                                             TNB_DEVICE,
-                                                                                             0,
-                                                                                             "C"
-                                                                                             "L"
-                                                                                             "_"
-                                                                                             "P"
-                                                                                             "L"
-                                                                                             "A"
-                                                                                             "T"
-                                                                                             "F"
-                                                                                             "O"
-                                                                                             "R"
-                                                                                             "M"
-                                                                                             "_"
-                                                                                             "N"
-                                                                                             "O"
-                                                                                             "T"
-                                                                                             "_"
-                                                                                             "F"
-                                                                                             "O"
-                                                                                             "U"
-                                                                                             "N"
-                                                                                             "D"
-                                                                                             "_"
-                                                                                             "K"
-                                                                                             "H"
-                                                                                             "R",
-                                                                                             "n"
-                                                                                             "o"
-                                                                                             " "
-                                                                                             "O"
-                                                                                             "p"
-                                                                                             "e"
-                                                                                             "n"
-                                                                                             "C"
-                                                                                             "L"
-                                                                                             " "
-                                                                                             "d"
-                                                                                             "r"
-                                                                                             "i"
-                                                                                             "v"
-                                                                                             "e"
-                                                                                             "r"
-                                                                                             " "
-                                                                                             "i"
-                                                                                             "s"
-                                                                                             " "
-                                                                                             "i"
-                                                                                             "n"
-                                                                                             "s"
-                                                                                             "t"
-                                                                                             "a"
-                                                                                             "l"
-                                                                                             "l"
-                                                                                             "e"
-                                                                                             "d",
-                                                                                             "i"
-                                                                                             "n"
-                                                                                             "s"
-                                                                                             "t"
-                                                                                             "a"
-                                                                                             "l"
-                                                                                             "l"
-                                                                                             " "
-                                                                                             "t"
-                                                                                             "h"
-                                                                                             "e"
-                                                                                             " "
-                                                                                             "d"
-                                                                                             "r"
-                                                                                             "i"
-                                                                                             "v"
-                                                                                             "e"
-                                                                                             "r"
-                                                                                             " "
-                                                                                             "o"
-                                                                                             "f"
-                                                                                             " "
-                                                                                             "y"
-                                                                                             "o"
-                                                                                             "u"
-                                                                                             "r"
-                                                                                             " "
-                                                                                             "d"
-                                                                                             "e"
-                                                                                             "v"
-                                                                                             "i"
-                                                                                             "c"
-                                                                                             "e"
-                                                                                             ","
-                                                                                             " "
-                                                                                             "o"
-                                                                                             "r"
-                                                                                             " "
-                                                                                             "p"
-                                                                                             "o"
-                                                                                             "c"
-                                                                                             "l"
-                                                                                             "-"
-                                                                                             "o"
-                                                                                             "p"
-                                                                                             "e"
-                                                                                             "n"
-                                                                                             "c"
-                                                                                             "l"
-                                                                                             "-"
-                                                                                             "i"
-                                                                                             "c"
-                                                                                             "d"
-                                                                                             " "
-                                                                                             "f"
-                                                                                             "o"
-                                                                                             "r"
-                                                                                             " "
-                                                                                             "t"
-                                                                                             "h"
-                                                                                             "e"
-                                                                                             " "
-                                                                                             "p"
-                                                                                             "r"
-                                                                                             "o"
-                                                                                             "c"
-                                                                                             "e"
-                                                                                             "s"
-                                                                                             "s"
-                                                                                             "o"
-                                                                                             "r"},
+#define MEANING(code, status, ends, means, hint)     \
+    {                                                \
+        code, TNB_##status, ends, #code, means, hint \
+    }
+    MEANING(CL_DEVICE_NOT_FOUND, DEVICE, 0, "the platform has no device", ""),
+    MEANING(CL_DEVICE_NOT_AVAILABLE, DEVICE, ENDS, "the device has gone, or is in use by others",
+            "look into the system's log for a reset of the device, and start again"),
+    MEANING(CL_COMPILER_NOT_AVAILABLE, DEVICE, 0, "the device has no compiler of OpenCL C",
+            "install the vendor's full OpenCL package"),
+    MEANING(CL_MEM_OBJECT_ALLOCATION_FAILURE, NO_MEMORY, 0, "the device's memory is used up",
+            "use smaller inputs, or a device with more memory"),
+    MEANING(CL_OUT_OF_RESOURCES, DEVICE, 0,
+            "the device ran out of memory, registers or time, or a kernel went astray",
+            "if a kernel runs for seconds, the system's watchdog may have ended it"),
+    MEANING(CL_OUT_OF_HOST_MEMORY, NO_MEMORY, 0, "the driver has no memory on the host", ""),
+    MEANING(CL_PROFILING_INFO_NOT_AVAILABLE, UNSUPPORTED, 0, "times are not taken on this queue",
+            "leave out 'profiling = no' of [device opencl]"),
+    MEANING(CL_MEM_COPY_OVERLAP, INTERNAL, 0, "ranges of a copy overlap", ""),
+    MEANING(CL_IMAGE_FORMAT_MISMATCH, INTERNAL, 0, "formats of images differ", ""),
+    MEANING(CL_IMAGE_FORMAT_NOT_SUPPORTED, UNSUPPORTED, 0,
+            "the device has no images of this format", ""),
+    MEANING(CL_BUILD_PROGRAM_FAILURE, BUILD, 0, "the compiler refused the program", ""),
+    MEANING(CL_MAP_FAILURE, DEVICE, 0, "memory of the device cannot be seen from the host", ""),
+    MEANING(CL_MISALIGNED_SUB_BUFFER_OFFSET, INTERNAL, 0,
+            "the offset of a sub-buffer is not aligned", ""),
+    MEANING(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, DEVICE, 0,
+            "work that was waited for failed",
+            "look into the system's log for what befell the device"),
+    MEANING(CL_COMPILE_PROGRAM_FAILURE, BUILD, 0, "the compiler refused the program", ""),
+    MEANING(CL_LINKER_NOT_AVAILABLE, DEVICE, 0, "the device has no linker", ""),
+    MEANING(CL_LINK_PROGRAM_FAILURE, BUILD, 0, "the linker refused the program", ""),
+    MEANING(CL_DEVICE_PARTITION_FAILED, DEVICE, 0, "the device cannot be divided", ""),
+    MEANING(CL_KERNEL_ARG_INFO_NOT_AVAILABLE, UNSUPPORTED, 0,
+            "the driver keeps no facts of arguments", ""),
+    MEANING(CL_INVALID_VALUE, INVALID, 0, "the driver does not take a value or range", ""),
+    MEANING(CL_INVALID_DEVICE_TYPE, INVALID, 0, "no such type of device", ""),
+    MEANING(CL_INVALID_PLATFORM, DEVICE, 0, "the platform is not valid",
+            "the system's OpenCL packages may be of different versions"),
+    MEANING(CL_INVALID_DEVICE, DEVICE, ENDS, "the device is not valid any more", ""),
+    MEANING(CL_INVALID_CONTEXT, DEVICE, ENDS,
+            "the device was reset, its context is not valid any more",
+            "look into the system's log for a reset of the device, and start again"),
+    MEANING(CL_INVALID_QUEUE_PROPERTIES, UNSUPPORTED, 0, "the device has no such queues",
+            "set 'profiling = no' in [device opencl]"),
+    MEANING(CL_INVALID_COMMAND_QUEUE, DEVICE, ENDS,
+            "the device was reset or a kernel went astray, its queue is not valid any more",
+            "look into the system's log for a reset of the device, and start again"),
+    MEANING(CL_INVALID_HOST_PTR, INTERNAL, 0, "an address of the host is not valid", ""),
+    MEANING(CL_INVALID_MEM_OBJECT, INVALID, 0, "this is no memory of the device", ""),
+    MEANING(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, INTERNAL, 0, "the format of an image is not valid",
+            ""),
+    MEANING(CL_INVALID_IMAGE_SIZE, UNSUPPORTED, 0, "the device has no images of this size", ""),
+    MEANING(CL_INVALID_SAMPLER, INTERNAL, 0, "the sampler is not valid", ""),
+    MEANING(CL_INVALID_BINARY, FORMAT, 0, "the driver does not take the compiled program", ""),
+    MEANING(CL_INVALID_BUILD_OPTIONS, INVALID, 0, "the compiler does not know an option",
+            "see 'build_options' of [device opencl]"),
+    MEANING(CL_INVALID_PROGRAM, INTERNAL, 0, "the program is not valid", ""),
+    MEANING(CL_INVALID_PROGRAM_EXECUTABLE, BUILD, 0, "the program was not built for this device",
+            ""),
+    MEANING(CL_INVALID_KERNEL_NAME, NOT_FOUND, 0, "the program has no such kernel", ""),
+    MEANING(CL_INVALID_KERNEL_DEFINITION, BUILD, 0, "the kernel differs from device to device", ""),
+    MEANING(CL_INVALID_KERNEL, INTERNAL, 0, "the kernel is not valid", ""),
+    MEANING(CL_INVALID_ARG_INDEX, INVALID, 0, "the kernel takes fewer arguments", ""),
+    MEANING(CL_INVALID_ARG_VALUE, INVALID, 0, "the argument is not what the kernel takes", ""),
+    MEANING(CL_INVALID_ARG_SIZE, INVALID, 0, "the argument is of another size than the kernel's",
+            ""),
+    MEANING(CL_INVALID_KERNEL_ARGS, INVALID, 0, "arguments of the kernel are not set", ""),
+    MEANING(CL_INVALID_WORK_DIMENSION, INTERNAL, 0, "a launch of so many dimensions", ""),
+    MEANING(CL_INVALID_WORK_GROUP_SIZE, INVALID, 0, "the kernel cannot run in groups of this size",
+            "compile for the device: its limits are attributes of the target"),
+    MEANING(CL_INVALID_WORK_ITEM_SIZE, INVALID, 0, "a group has too many work items in a dimension",
+            "compile for the device: its limits are attributes of the target"),
+    MEANING(CL_INVALID_GLOBAL_OFFSET, INTERNAL, 0, "the offset of a launch is not valid", ""),
+    MEANING(CL_INVALID_EVENT_WAIT_LIST, INTERNAL, 0, "an event is not valid", ""),
+    MEANING(CL_INVALID_EVENT, INTERNAL, 0, "an event is not valid", ""),
+    MEANING(CL_INVALID_OPERATION, UNSUPPORTED, 0, "the device cannot do this", ""),
+    MEANING(CL_INVALID_GL_OBJECT, INTERNAL, 0, "no object of OpenGL", ""),
+    MEANING(CL_INVALID_BUFFER_SIZE, NO_MEMORY, 0, "the device has no buffers of this size", ""),
+    MEANING(CL_INVALID_MIP_LEVEL, INTERNAL, 0, "no such level of an image", ""),
+    MEANING(CL_INVALID_GLOBAL_WORK_SIZE, INVALID, 0, "a launch of no or too many work items", ""),
+    MEANING(CL_INVALID_PROPERTY, UNSUPPORTED, 0, "the driver does not know a property", ""),
+    MEANING(CL_INVALID_IMAGE_DESCRIPTOR, UNSUPPORTED, 0, "the device has no such images", ""),
+    MEANING(CL_INVALID_COMPILER_OPTIONS, INVALID, 0, "the compiler does not know an option",
+            "see 'build_options' of [device opencl]"),
+    MEANING(CL_INVALID_LINKER_OPTIONS, INVALID, 0, "the linker does not know an option", ""),
+    MEANING(CL_INVALID_DEVICE_PARTITION_COUNT, INTERNAL, 0, "the device cannot be divided so", ""),
+#undef MEANING
+    {-1001, TNB_DEVICE, 0, "CL_PLATFORM_NOT_FOUND_KHR", "no OpenCL driver is installed",
+     "install the driver of your device, or pocl-opencl-icd for the processor"},
     {-9999, TNB_DEVICE, ENDS, "NVIDIA's -9999", "a kernel read or wrote where it must not", ""},
 };
 
