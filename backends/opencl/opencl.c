@@ -18,6 +18,7 @@ static const tn_attr_schema attrs[] = {
     {"texture_spatial_limit", TN_ATTR_INT, 0, "16384", "width and height an image may have"},
     {"texture_depth_limit", TN_ATTR_INT, 0, "2048", "layers an image array may have"},
     {"image_base_address_alignment", TN_ATTR_INT, 0, "64", "bytes an image's memory is aligned to"},
+    {"vector_bytes", TN_ATTR_INT, 0, "16", "bytes that a thread loads or stores at once"},
     {"max_function_args", TN_ATTR_INT, 0, "128", "arguments a kernel may have"},
     {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
     {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind"},
