@@ -404,7 +404,7 @@ turns_apart(sync *st, const tn_for_loop *f, const access *a, const access *b)
                        st->threads->extents[i]);
     tn_walk(f->body, 0, note_range, NULL, ar);
     for (uint32_t d = 0; d < a->indices.n && a->indices.n == b->indices.n; d++) {
-        int64_t step[2], lo[2], hi[2];
+        int64_t step[2], lo[2] = {TN_NEG_INF, TN_NEG_INF}, hi[2] = {TN_POS_INF, TN_POS_INF};
         bool linear = true;
         for (int i = 0; i < 2 && linear; i++) {
             const tn_expr *at = (i ? b : a)->indices.at[d], *factor, *rest;
