@@ -84,4 +84,4 @@ core_libtenon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS)
 core_libtenon_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 core_libtenon_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 
-EXTRA_DIST += core/README.md core/text/README.md core/arith/README.md
+EXTRA_DIST += core/README.md core/base/README.md core/text/README.md core/arith/README.md

@@ -10,6 +10,7 @@ kit_libtenon_kit_la_SOURCES = \
 	kit/version.c
 kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
 kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
+EXTRA_DIST += kit/README.md
 
 include kit/lower/local.mk
 include kit/emit/local.mk

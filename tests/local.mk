@@ -59,3 +59,4 @@ include tests/device/local.mk
 include tests/llm/local.mk
 include tests/pass/local.mk
 include tests/tree/local.mk
+EXTRA_DIST += tests/README.md

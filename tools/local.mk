@@ -24,7 +24,7 @@ tools_tenon_LDADD = $(STATIC_PLUGIN_LIBS) $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BAS
 
 # The plugins that configure's --with-static-plugins names.
 CLEANFILES += tools/static_plugins.c
-EXTRA_DIST += tools/static_plugins.sh
+EXTRA_DIST += tools/static_plugins.sh tools/README.md
 tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) tools && $(SHELL) $(srcdir)/tools/static_plugins.sh '$(srcdir)' '$(PACKAGE_VERSION)' \
 	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
