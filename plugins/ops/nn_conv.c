@@ -2,8 +2,9 @@
 /* Convolutions over 1 to 3 spatial axes, and transposed ones.
  *
  * A convolution becomes a padding stage (left out where nothing is padded) and one reduction block
- * over result axes, input channels and kernel axes. A transposed convolution spreads its input
- * (zeros between the elements and around) and is then a convolution with the flipped kernel.
+ * over result axes, input channels and kernel axes; where layouts have blocks of channels, over
+ * blocks and within them. A transposed convolution spreads its input (zeros between the elements and
+ * around) and is then a convolution with the flipped kernel.
  * Sums run in the result's element type, as the attribute 'out_dtype' says.
  */
 #include "emit.h"
@@ -180,12 +181,14 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
 
 /* ---- legalization ---- */
 
+enum { MAX_AXES = 8 }; /* N, C, three spatial ones; blocks of channels */
+
 /* The data with zeros around its spatial axes; the data itself where nothing is padded. */
 static const tn_node *
 pad_data(emit *e, const conv *c, const tn_node *x)
 {
     tn_ctx *ctx = e->ctx;
-    const tn_expr *dims[5], *idx[5], *inside = NULL;
+    const tn_expr *dims[MAX_AXES], *idx[MAX_AXES], *inside = NULL;
     bool any = false;
     for (int i = 0; i < c->data.n; i++)
         dims[i] = emit_dim(x, (uint32_t)i);
@@ -227,8 +230,7 @@ conv_hint(emit *e, const conv *c, const tn_node *kernel)
     return tnb_printf(tn_scratch(e->ctx), "%sconv%dd", kind, c->n);
 }
 
-/* ---- blocked layouts, where no target has a program for them: brought to plain ones and back ----
- */
+/* ---- blocked layouts that no direct program is written for: brought to plain ones and back ---- */
 
 /* The axes of a layout without its blocks, in their order. */
 static const char *
@@ -274,6 +276,81 @@ through_plain(tn_builder *b, const tn_call *call, const conv *c)
     return tn_type_equal(ctx, y->type, call->base.type) ? y : NULL;
 }
 
+/* ---- the program ---- */
+
+/* An index of channels: itself, and where it is made of a block's and one within, these. */
+typedef struct conv_channel {
+    const tn_expr *whole, *outer, *inner;
+    int64_t block; /* 0: not known in parts */
+} conv_channel;
+
+static conv_channel
+in_blocks(tn_ctx *ctx, const tn_expr *outer, const tn_expr *inner, int64_t block)
+{
+    return (conv_channel){ADD(MUL(outer, I64(block)), inner), outer, inner, block};
+}
+
+/* The channel as the indices of an axis, upper-case, and of its block. */
+static void
+put_channel(tn_ctx *ctx, const layout *l, char axis, conv_channel c, const tn_expr **idx)
+{
+    int block = layout_find(l, (char)(axis - 'A' + 'a'));
+    const tn_expr **outer = &idx[layout_find(l, axis)];
+    if (block < 0) {
+        *outer = c.whole;
+        return;
+    }
+    int64_t f = l->factor[block];
+    *outer = c.block == f ? c.outer : FLOORDIV(c.whole, I64(f));
+    idx[block] = c.block == f ? c.inner : FLOORMOD(c.whole, I64(f));
+}
+
+static int64_t
+block_of(const layout *l, char axis)
+{
+    int at = layout_find(l, axis);
+    return at < 0 ? 0 : l->factor[at];
+}
+
+/* Only channels are in blocks, which divide what they are blocks of. */
+static bool
+has_program(const conv *c, const tn_expr *out_channels, const tn_expr *taken)
+{
+    const layout *l[3] = {&c->data, &c->out, &c->kernel};
+    bool any = false;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < l[i]->n; k++)
+            if (l[i]->factor[k] && !strchr(i < 2 ? "c" : "oi", l[i]->axis[k]))
+                return false;
+        any |= layout_blocked(l[i]);
+    }
+    int64_t outs, in, out_block = block_of(&c->out, 'c'), in_block = block_of(&c->data, 'c');
+    if (!any)
+        return true;
+    if (!tn_int_value(out_channels, &outs) || !tn_int_value(taken, &in))
+        return false;
+    return (!out_block || outs % out_block == 0) && (!in_block || in == 1 || in % in_block == 0);
+}
+
+/* The channel of the data that a turn of the reduction reads for channel `oc` of the result. */
+static conv_channel
+data_channel(tn_ctx *ctx, const conv *c, conv_channel oc, conv_channel rc, const tn_expr *outs,
+             const tn_expr *taken, bool depthwise)
+{
+    int64_t n, in;
+    if (c->groups == 1)
+        return rc;
+    if (depthwise && tn_is_int_const(outs, 1))
+        return oc;
+    if (depthwise)
+        return (conv_channel){.whole = FLOORDIV(oc.whole, outs)};
+    if (!rc.block || !tn_int_value(outs, &n) || !tn_int_value(taken, &in))
+        return (conv_channel){.whole = ADD(MUL(FLOORDIV(oc.whole, outs), taken), rc.whole)};
+    const tn_expr *group = oc.block && n % oc.block == 0 ? FLOORDIV(oc.outer, I64(n / oc.block))
+                                                         : FLOORDIV(oc.whole, outs);
+    return in_blocks(ctx, ADD(MUL(group, I64(in / rc.block)), rc.outer), rc.inner, rc.block);
+}
+
 const tn_expr *
 legalize_conv(tn_builder *b, const tn_call *call)
 {
@@ -282,28 +359,38 @@ legalize_conv(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = e.ctx;
     if (!read_conv(ctx, call, &c))
         return NULL;
-    if (layout_blocked(&c.data) || layout_blocked(&c.kernel) || layout_blocked(&c.out))
+    tn_list x_dims = emit_dims(call->args.at[0]), k_dims = emit_dims(call->args.at[1]);
+    const tn_expr *out_channels = layout_extent(ctx, &c.kernel, k_dims, 'O');
+    const tn_expr *taken = layout_extent(ctx, &c.kernel, k_dims, 'I'); /* channels of a group */
+    if (!has_program(&c, out_channels, taken))
         return through_plain(b, call, &c);
     tnb_dtype d = tn_type_dtype(call->base.type);
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
+    out_channels = tnk_te_expr(e.te, out_channels);
+    taken = tnk_te_expr(e.te, taken);
+    if (c.groups > 1)
+        taken = dim_floordiv(ctx, tnk_te_expr(e.te, layout_extent(ctx, &c.data, x_dims, 'C')),
+                             c.groups);
     const tn_node *padded = pad_data(&e, &c, x);
-    const tn_expr *at[5], *kat[5];
+    const tn_expr *at[MAX_AXES], *kat[MAX_AXES];
     tnk_stage *s =
         emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, d);
-    const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
-    int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
-    const tn_expr *taken = emit_dim(k, (uint32_t)i_at); /* channels of one group */
-    if (c.groups > 1)
-        taken = dim_floordiv(ctx, emit_dim(x, (uint32_t)layout_find(&c.data, 'C')), c.groups);
+    int64_t block = block_of(&c.out, 'c'), in;
+    conv_channel oc = {.whole = s->axes[layout_find(&c.out, 'C')]}, rc = {0};
+    if (block)
+        oc = in_blocks(ctx, oc.whole, s->axes[layout_find(&c.out, 'c')], block);
+    bool blocked = layout_blocked(&c.data) || layout_blocked(&c.kernel) || block;
+    bool depthwise = blocked && c.groups > 1 && tn_is_int_const(taken, 1);
     /* reduction axes in the order of the data's */
+    block = block_of(&c.data, 'c') ? block_of(&c.data, 'c') : block_of(&c.kernel, 'i');
+    if (block && (!tn_int_value(taken, &in) || in % block))
+        block = 0;
     for (int i = 0; i < c.data.n; i++) {
         char axis = c.data.axis[i];
         const char *spatial = strchr(LAYOUT_SPATIAL(c.axes), axis);
         if (axis == 'N') {
             at[i] = s->axes[layout_find(&c.out, 'N')];
-        } else if (!spatial) {
-            at[i] = kat[i_at] = tnk_te_reduce_axis(s, "rc", taken);
-        } else {
+        } else if (spatial) {
             static const char *const names[] = {"rz", "ry", "rx"};
             ptrdiff_t n = spatial - LAYOUT_SPATIAL(c.axes);
             int k_at = layout_find(&c.kernel, axis);
@@ -312,14 +399,21 @@ legalize_conv(tn_builder *b, const tn_call *call)
             const tn_expr *o = s->axes[layout_find(&c.out, axis)];
             kat[k_at] = r;
             at[i] = ADD(MUL(o, I64(c.w.stride[n])), MUL(r, I64(c.w.dilation[n])));
+        } else if (depthwise) {
+            rc.whole = I64(0);
+        } else if (axis == 'C') {
+            rc.whole = tnk_te_reduce_axis(s, block ? "rco" : "rc",
+                                          block ? dim_floordiv(ctx, taken, block) : taken);
+        } else if (block) {
+            rc = in_blocks(ctx, rc.whole, tnk_te_reduce_axis(s, "rci", I64(block)), block);
         }
     }
-    if (c.groups > 1) {
-        const tn_expr *outs = FLOORDIV(emit_dim(k, (uint32_t)o_at), I64(c.groups));
-        const tn_expr *first = MUL(FLOORDIV(oc, outs), taken);
-        at[layout_find(&c.data, 'C')] = ADD(first, kat[i_at]);
-    }
-    kat[o_at] = oc;
+    if (block && !rc.block && !depthwise) /* the kernel's blocks */
+        rc = in_blocks(ctx, rc.whole, tnk_te_reduce_axis(s, "rci", I64(block)), block);
+    const tn_expr *outs = dim_floordiv(ctx, out_channels, c.groups);
+    put_channel(ctx, &c.data, 'C', data_channel(ctx, &c, oc, rc, outs, taken, depthwise), at);
+    put_channel(ctx, &c.kernel, 'I', rc, kat);
+    put_channel(ctx, &c.kernel, 'O', oc, kat);
     const tn_expr *v = CAST(d, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
     const tn_expr *w = CAST(d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
     return emit_end(&e, conv_hint(&e, &c, k), tnk_te_sum(s, MUL(v, w)));

@@ -125,6 +125,31 @@ neural(tops *t)
          ATTRS("data_layout", STR("NCHW4c"), "kernel_layout", STR("OIHW4o"), "out_layout",
                STR("NCHW2c"), "padding", INTS(1)),
          F32(1, 2, 5, 5, 4), F32(2, 8, 3, 3, 4));
+    /* blocks of channels on both sides, in the result alone, in the kernel alone, of groups */
+    CASE("nn.conv2d",
+         ATTRS("data_layout", STR("NCHW2c"), "kernel_layout", STR("OIHW2i3o"), "out_layout",
+               STR("NCHW3c"), "strides", INTS(2)),
+         F32(1, 2, 5, 5, 2), F32(2, 2, 3, 3, 2, 3));
+    CASE("nn.conv2d", ATTRS("kernel_layout", STR("OIHW4o"), "out_layout", STR("NCHW4c")),
+         F16(1, 3, 5, 4), F16(2, 3, 3, 3, 4));
+    CASE("nn.conv2d", ATTRS("kernel_layout", STR("OIHW2i")), F32(1, 4, 3, 3), F32(3, 2, 2, 2, 2));
+    CASE("nn.conv2d",
+         ATTRS("data_layout", STR("NCHW2c"), "kernel_layout", STR("OIHW2o"), "groups", INT(4)),
+         F32(1, 2, 4, 4, 2), F32(2, 1, 3, 3, 2));
+    CASE("nn.conv2d",
+         ATTRS("data_layout", STR("NCHW2c"), "kernel_layout", STR("OIHW4o"), "out_layout",
+               STR("NCHW4c"), "groups", INT(4)),
+         F32(1, 2, 4, 4, 2), F32(2, 1, 3, 3, 4));
+    CASE("nn.conv2d",
+         ATTRS("data_layout", STR("NCHW2c"), "kernel_layout", STR("OIHW2i2o"), "groups", INT(2)),
+         F32(1, 4, 3, 3, 2), F32(4, 2, 2, 2, 2, 2));
+    CASE("nn.conv2d",
+         ATTRS("data_layout", STR("NCHW3c"), "kernel_layout", STR("OIHW3o"), "out_layout",
+               STR("NCHW3c"), "groups", INT(2)),
+         F32(1, 2, 3, 3, 3), F32(2, 3, 2, 2, 3));
+    CASE("nn.conv1d",
+         ATTRS("data_layout", STR("NCW2c"), "kernel_layout", STR("OIW2i2o"), "padding", INTS(1)),
+         F32(1, 2, 5, 2), F32(2, 2, 3, 2, 2));
     CASE("nn.conv1d_transpose", NULL, F32(1, 2, 4), F32(2, 3, 3));
     CASE("nn.conv2d_transpose",
          ATTRS("strides", INTS(2), "padding", INTS(1), "output_padding", INTS(1), "groups", INT(2)),

@@ -57,6 +57,17 @@ def conv_symbols(x, w, layout, kernel, fixed="C"):
     return [tuple(n if c in fixed else f"{c.lower()}0" for c, n in zip(layout, x.shape)), w.shape]
 
 
+def in_blocks(a, axis, size):
+    """The axis as blocks, which become the last axis."""
+    shape = a.shape[:axis] + (a.shape[axis] // size, size) + a.shape[axis + 1:]
+    return np.ascontiguousarray(np.moveaxis(a.reshape(shape), axis + 1, -1))
+
+
+def block(d, extent):
+    """A divisor, or 0 for no blocks."""
+    return d.one_of([0] + [f for f in range(1, extent + 1) if extent % f == 0])
+
+
 @oracle("nn.conv1d", "nn.conv2d", "nn.conv3d")
 def conv(d, op):
     n = digits(op)
@@ -75,6 +86,22 @@ def conv(d, op):
     if to != dtype:
         attrs["out_dtype"] = to
     layout = axes
+    if d.flag(0.3):
+        attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"] = axes, "OI" + SPATIAL[n], axes
+        for key, axis, letter in (("data_layout", 1, "c"), ("out_layout", 1, "c"), ("kernel_layout", 1, "i"), ("kernel_layout", 0, "o")):
+            a = y if key == "out_layout" else x.a if key == "data_layout" else w.a
+            f = block(d, a.shape[axis])
+            if not f:
+                continue
+            attrs[key] += f"{f}{letter}"
+            a = in_blocks(a, axis, f)
+            if key == "out_layout":
+                y = a
+            elif key == "data_layout":
+                x, layout = Tensor(a, dtype), axes + "C"
+            else:
+                w = Tensor(a, dtype)
+        return Case(op, [x, w], out(y, to), attrs=attrs, tol=SUMS.get(to), sym=conv_symbols(x, w, layout, None))
     if d.flag(0.3):
         layout = "N" + SPATIAL[n] + "C"
         attrs["data_layout"] = layout
