@@ -163,9 +163,13 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
     TNB_TRY(drv->count(drv->self, &count, &why) == TNB_OK
                 ? TNB_OK
                 : tnb_fail(err, why.status, "%s", why.message));
-    if (count == 0)
-        return tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->name,
-                        why.message[0] ? ": " : "", why.message);
+    if (count == 0) {
+        (void)tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->name,
+                       why.message[0] ? ": " : "", why.message);
+        if (why.hint[0])
+            tnb_hint(err, "%s", why.hint);
+        return TNB_DEVICE;
+    }
     if (id < 0 || id >= count)
         return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; number %d was asked for",
                         drv->name, count, id);

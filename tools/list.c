@@ -68,8 +68,11 @@ list_driver(tnr_runtime *rt, const tnr_driver *d)
 {
     int n = 0;
     tnb_err err = {0};
-    if (d->count(d->self, &n, &err) != TNB_OK || n == 0)
+    if (d->count(d->self, &n, &err) != TNB_OK || n == 0) {
         printf("    none: %s\n", err.message[0] ? err.message : "the driver finds no device");
+        if (err.hint[0])
+            printf("          %s\n", err.hint);
+    }
     for (int id = 0; id < n; id++) {
         tnr_device *dev;
         char text[512] = "";

@@ -30,6 +30,7 @@ struct devices {
     int n, chosen;
     int platforms;
     cl_int error; /* of asking for the platforms */
+    tnb_err why;  /* of platforms that are left alone; message "": none is */
 };
 
 static int
@@ -48,18 +49,24 @@ insert(struct devices *all, struct found f)
     all->at[i] = f;
 }
 
-/* ORDER: `at` is emptied first. A platform without devices is passed over. */
+/* ORDER: `at` is emptied first. A platform without devices is passed over, and one that would end
+ * the process. */
 static void
 find_devices(struct devices *all)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint n = 0;
+    uint64_t left;
     *all = (struct devices){0};
+    if (!opencl_probe(&left, &all->why))
+        return;
     all->error = clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
     all->platforms = all->error == CL_SUCCESS ? (int)(n < MAX_PLATFORMS ? n : MAX_PLATFORMS) : 0;
     for (int p = 0; p < all->platforms; p++) {
         cl_device_id ids[MAX_DEVICES];
         cl_uint k = 0;
+        if (left >> p & 1)
+            continue;
         cl_int e = clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &k);
         if (e != CL_SUCCESS && e != CL_DEVICE_NOT_FOUND)
             all->error = e;
@@ -85,7 +92,9 @@ opencl_count(void *self, int *n, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to look for OpenCL devices");
     find_devices(all);
     *n = all->n;
-    if (all->n == 0 && all->error != CL_SUCCESS)
+    if (all->n == 0 && all->why.message[0] && err)
+        *err = all->why;
+    else if (all->n == 0 && all->error != CL_SUCCESS)
         (void)opencl_fail(NULL, all->error, err, "looking for OpenCL platforms");
     else if (all->n == 0)
         (void)tnb_fail(err, TNB_DEVICE,
@@ -336,6 +345,11 @@ opencl_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_e
         find_devices(all);
         st = choose(all, opt, err);
     }
+    if (st == TNB_OK && all->n == 0 && all->why.message[0]) {
+        st = all->why.status;
+        if (err)
+            *err = all->why;
+    }
     if (st == TNB_OK && (id < 0 || id >= all->n))
         st = tnb_fail(err, TNB_DEVICE, "there is no OpenCL device %d any more, but %d in all", id,
                       all->n);
@@ -393,4 +407,4 @@ static const tnr_loader *const opencl_loaders[] = {&opencl_clml};
 #endif
 
 TNR_PLUGIN(opencl_rt, "0.1.0", "Apache-2.0", "runs kernels on OpenCL devices",
-           .drivers = opencl_drivers, .n_drivers = 1, LOADERS);
+           .drivers = opencl_drivers, .n_drivers = 1, .init = opencl_init, LOADERS);

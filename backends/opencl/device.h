@@ -62,6 +62,16 @@ opencl_alive(struct opencl_device *d, tnb_err *err);
 const char *
 opencl_error_name(cl_int code, char number[16]);
 
+/* ---- probe.c ---- */
+/* The plugin's init: where its program opencl_probe lies. */
+tnb_status
+opencl_init(const char *folder, tnb_err *err);
+/* Asks the drivers in another process, once for the life of this one. False: asking ends or blocks
+ * the process. *left: platforms that must be left alone for that reason, a bit each; then, and when
+ * false is given, *why tells. */
+bool
+opencl_probe(uint64_t *left, tnb_err *why);
+
 /* ---- info.c ---- */
 /* Asks the device; `out->extensions` is the caller's, also on failure. */
 tnb_status

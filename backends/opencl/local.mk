@@ -22,6 +22,7 @@ OPENCL_RT_SOURCES = \
 	backends/opencl/info.c \
 	backends/opencl/launch.c \
 	backends/opencl/memory.c \
+	backends/opencl/probe.c \
 	backends/opencl/program.c \
 	backends/opencl/queue.c
 OPENCL_RT_MANIFEST = $(top_srcdir)/backends/opencl/opencl_rt.plugin.in
@@ -33,6 +34,11 @@ backends_opencl_opencl_rt_la_SOURCES = $(OPENCL_RT_SOURCES)
 backends_opencl_opencl_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLML_CFLAGS)
 backends_opencl_opencl_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(OPENCL_LIBS)
+PLUGIN_HELPERS += backends/opencl/opencl_probe
+noinst_PROGRAMS += backends/opencl/opencl_probe
+backends_opencl_opencl_probe_SOURCES = backends/opencl/probe_main.c
+backends_opencl_opencl_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+backends_opencl_opencl_probe_LDADD = $(OPENCL_LIBS)
 if BUILD_CLML
 backends_opencl_opencl_rt_la_SOURCES += backends/opencl/clml_rt.c
 backends_opencl_opencl_rt_la_LIBADD += $(JANSSON_LIBS)
