@@ -10,7 +10,12 @@
  * rest of the pipeline: grouped convolutions that are not depthwise, a clip that is not relu6 behind
  * a convolution (it becomes an operation of its own), operands that have to be broadcast, symbolic
  * shapes. Neighbours that both go become one function, so that nothing leaves the extension's
- * layout between them.
+ * layout between them; what such a function saves has to be worth the copies around it (clml_cost.c).
+ *
+ * Products with a matrix of 4-bit numbers that a tensor program unpacks (clml_quant.c) go too, each
+ * as a function of its own that works in the memory of its arguments, any number of rows: the
+ * language models' share. They need version 5 of the extension, and so have a code generator and
+ * patterns called clml5, for which option version=4 (or 3) leaves them alone.
  */
 #include "clml.h"
 
@@ -231,6 +236,23 @@ check_dense(tn_ctx *ctx, const tnk_match *m, void *self)
            ((rank == 1 && b[0] == w[1]) || (rank == 2 && b[0] == 1 && b[1] == w[1]));
 }
 
+/* Rows, one batch of any number, times a matrix that a program unpacks for this product alone. */
+static bool
+check_quantized(tn_ctx *ctx, const tnk_match *m, void *self)
+{
+    (void)self;
+    const tn_expr *mm = tnk_match_value(m, "mm"), *unpacked = tnk_match_value(m, "dq");
+    const tn_prim_func *f = tnk_match_program(m, unpacked);
+    const tn_type *x = type_of(m, "x");
+    tn_list rows;
+    int64_t k, matrix[4];
+    return !tnk_match_leaks(m) && f && tnb_dtype_eq(tn_type_dtype(mm->type), TNB_F16) &&
+           tnb_dtype_eq(tn_type_dtype(x), TNB_F16) && tn_type_dims(x, &rows) && rows.n == 3 &&
+           tn_is_int_const(rows.at[0], 1) && tn_int_value(rows.at[2], &k) &&
+           clml_extents(unpacked->type, matrix) == 2 && matrix[0] == k &&
+           clml_is_quantized(ctx, f, k, matrix[1]);
+}
+
 /* One tensor in, one out, of known shapes. */
 static bool
 check_unary(tn_ctx *ctx, const tnk_match *m, void *self)
@@ -363,15 +385,16 @@ clml_pattern(tn_ctx *ctx, const tnk_fusion_pattern *p)
         .check = check_convolution,         \
         .self = (void *)(uintptr_t)&last_,  \
     };
-#define PATTERN(id, prio, text, check_, doc_) \
-    static const tnk_fusion_pattern id = {    \
-        .size = sizeof(tnk_fusion_pattern),   \
-        .priority = prio,                     \
-        .name = "clml." #id,                  \
-        .doc = doc_,                          \
-        .pattern = text,                      \
-        .check = check_,                      \
+#define PATTERN_OF(codegen, id, prio, text, check_, doc_) \
+    static const tnk_fusion_pattern id = {                \
+        .size = sizeof(tnk_fusion_pattern),               \
+        .priority = prio,                                 \
+        .name = codegen "." #id,                          \
+        .doc = doc_,                                      \
+        .pattern = text,                                  \
+        .check = check_,                                  \
     };
+#define PATTERN(id, prio, text, check_, doc_) PATTERN_OF("clml", id, prio, text, check_, doc_)
 
 CONVOLUTION(conv2d_activation, 60, activation,
             "convolution with relu or relu6, bias and batch normalization if any")
@@ -397,6 +420,8 @@ PATTERN(binary, 10,
         check_binary, "arithmetic of tensors of one shape")
 PATTERN(concat, 10, "op:concat(all:((*, *) | (*, *, *) | (*, *, *, *)))", check_concat,
         "two to four tensors joined along an axis")
+PATTERN_OF("clml5", quantized, 30, "mm:matmul(x, dq:call_tir(\"*\", w, s))", check_quantized,
+           "a product with a matrix of 4-bit numbers")
 PATTERN(resize, 20, "op:image.resize2d(x, *)", check_resize, "bilinear resize")
 
 const tnk_fusion_pattern *const clml_patterns[CLML_N_PATTERNS] = {
@@ -416,6 +441,7 @@ const tnk_fusion_pattern *const clml_patterns[CLML_N_PATTERNS] = {
     &reshape,
     &binary,
     &concat,
+    &quantized,
 };
 
 /* ---- the pass ---- */
@@ -440,24 +466,47 @@ wants_clml(const tn_target *t)
 }
 
 static const tn_module *
-run(const tn_pass_ctx *pc, const tn_module *m)
+passes(const tn_pass_ctx *pc, const tn_module *m, const char *list)
 {
-    static const char list[] = "FuseOpsByPattern{patterns=[\"clml.*\"], bind_constants=false}, "
-                               "MergeCompositeFunctions, RunCodegen";
-    tn_pass_list passes = {0};
-    if (!wants_clml(pc->target))
-        return m;
-    if (!tn_pass_list_parse(pc->ctx, list, "CLMLDispatch", &passes))
+    tn_pass_list l = {0};
+    if (!m || !tn_pass_list_parse(pc->ctx, list, "CLMLDispatch", &l))
         return NULL;
     tn_pass_run r = {.target = pc->target, .config = pc->config, .opt_level = pc->opt_level};
-    return tn_run_passes(pc->ctx, m, &passes, &r);
+    return tn_run_passes(pc->ctx, m, &l, &r);
 }
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    if (!wants_clml(pc->target))
+        return m;
+    if (tn_option_int(pc, "version") >= 5)
+        m = passes(pc, m,
+                   "FuseOpsByPattern{patterns=[\"clml5.*\"], bind_constants=false, "
+                   "annotate_codegen=true}");
+    m = passes(pc, m,
+               "FuseOpsByPattern{patterns=[\"clml.*\"], bind_constants=false}, "
+               "MergeCompositeFunctions");
+    const tn_module *kept = m ? clml_drop_cheap(pc->ctx, m, tn_option_int(pc, "min_work")) : NULL;
+    return passes(pc, kept, kept == m ? "RunCodegen" : "CanonicalizeBindings, RunCodegen");
+}
+
+static const tn_attr_schema options[] = {
+    {"min_work", TN_ATTR_INT, 0, "4",
+     "operations of convolutions, products, pooling, normalization and resizing that a group must "
+     "have for each element copied into it or out of it; groups with fewer stay kernels; 0: all "
+     "go"},
+    {"version", TN_ATTR_INT, 0, "5",
+     "the oldest interface of the extension that the result has to run with, 3 to 5; products with "
+     "4-bit matrices need 5"},
+    {0}};
 
 const tn_pass clml_dispatch = {
     .size = sizeof(tn_pass),
     .name = "CLMLDispatch",
     .doc = "give operators to Qualcomm's OpenCL ML extension, for targets with the key or library "
            "clml",
+    .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op pattern external pass",

@@ -2,7 +2,7 @@
 /* What a function becomes for the extension: tensors of 4 dimensions, copies and operations in
  * order, as JSON that clml_rt.c reads.
  *
- *     {"args": 4,
+ *     {"args": 4, "results": 1,
  *      "tensors": [{"dims": [1, 3, 8, 8], "dtype": "float32", "layout": "nchw", "arg": 0}, ...],
  *      "before": [{"from": 0, "to": 1}, ...],
  *      "ops": [{"op": "convolution", "in": [1, 3, 5], "out": 6, "mode": "plain", ...}, ...],
@@ -12,6 +12,9 @@
  * NCHW; the others in memory of their own, in the layout that the device likes best (`optimal`)
  * unless an operation wants NCHW. `in` holds -1 for an operand that is not used. A tensor of lower
  * rank has ones behind its extents; where an operation wants others, a reshape stands in between.
+ * An extent of 0 is told by the arguments of a call. `usage` is what the extension wants to know of
+ * tensors around a matrix of 4-bit numbers (dtype "q4", eight to a word, with `scale` the tensor of
+ * its factors): "parameter" and, of rows, "tnn".
  */
 #include "clml.h"
 
@@ -25,6 +28,8 @@ typedef struct tensor {
     tnb_dtype dtype;
     const char *layout; /* one of the two above */
     int64_t arg;        /* -1: none */
+    const char *usage;  /* NULL: the usual */
+    int64_t scale;      /* a tensor, or -1 */
 } tensor;
 
 /* A value of the graph and the tensors that hold it; the first one is where it was written. */
@@ -32,6 +37,8 @@ typedef struct value {
     int64_t dims[4];
     tnb_dtype dtype;
     int64_t arg; /* -1: computed here */
+    bool known;  /* whether dims are */
+    bool direct; /* views[0] may lie in the memory of a result */
     uint32_t views[MAX_VIEWS], n_views;
 } value;
 
@@ -40,6 +47,7 @@ typedef struct graph {
     TNB_VEC(tensor) tensors;
     TNB_VEC(const tn_node *) before, ops, after;
     tnb_ptrmap values, composites; /* variable -> value; variable -> Function */
+    uint32_t n_results;
     bool failed;
 } graph;
 
@@ -54,7 +62,7 @@ typedef struct site {
 static uint32_t
 new_tensor(graph *g, const int64_t dims[4], tnb_dtype dtype, const char *layout, int64_t arg)
 {
-    tensor t = {.dtype = dtype, .layout = layout, .arg = arg};
+    tensor t = {.dtype = dtype, .layout = layout, .arg = arg, .scale = -1};
     memcpy(t.dims, dims, sizeof t.dims);
     TNB_PUSH(tn_scratch(g->ctx), g->tensors, t);
     return g->tensors.n - 1;
@@ -128,7 +136,7 @@ new_value(graph *g, const tn_expr *var, int64_t arg)
     value *v = TNB_NEW(tn_scratch(g->ctx), value);
     v->arg = arg;
     v->dtype = tn_type_dtype(var->type);
-    g->failed |= clml_extents(var->type, v->dims) < 0;
+    v->known = clml_extents(var->type, v->dims) >= 0;
     tnb_ptrmap_set(&g->values, var, v);
     return v;
 }
@@ -160,6 +168,7 @@ static int64_t
 operand(site *s, const char *name)
 {
     value *v = operand_at(s, tnk_match_get(&s->match, name));
+    s->g->failed |= v && !v->known;
     return v ? (int64_t)view(s->g, v, v->dims, optimal) : -1;
 }
 
@@ -187,6 +196,7 @@ static uint32_t
 result_as(site *s, const tn_expr *var, const int64_t dims[4], const char *layout)
 {
     value *v = new_value(s->g, var, -1);
+    s->g->failed |= !v->known && !dims;
     uint32_t id = new_tensor(s->g, dims ? dims : v->dims, v->dtype, layout, -1);
     v->views[v->n_views++] = id;
     return id;
@@ -295,6 +305,51 @@ dense(site *s, const tn_expr *var)
                      result_as(s, var, out, layout)));
 }
 
+/* A tensor in memory of its own or of an argument, as products with 4-bit numbers take them. */
+static uint32_t
+used_as(graph *g, const char *usage, const int64_t dims[4], tnb_dtype dtype, int64_t arg)
+{
+    uint32_t id = new_tensor(g, dims, dtype, nchw, arg);
+    g->tensors.at[id].usage = usage;
+    return id;
+}
+
+/* The argument of the function that stands for `name`. */
+static int64_t
+argument(site *s, const char *name)
+{
+    const value *v = operand_at(s, tnk_match_get(&s->match, name));
+    s->g->failed |= !v || v->arg < 0;
+    return v ? v->arg : -1;
+}
+
+/* Nothing is copied: rows, packed numbers, factors and result stay in the memory of the arguments. */
+static void
+quantized(site *s, const tn_expr *var)
+{
+    graph *g = s->g;
+    tn_list rows;
+    int64_t m = 0, k = 0, w[4], f[4];
+    if (!tn_type_dims(tnk_match_get(&s->match, "x")->type, &rows) || rows.n != 3 ||
+        !tn_int_value(rows.at[2], &k) ||
+        clml_extents(tnk_match_get(&s->match, "w")->type, w) != 2 ||
+        clml_extents(tnk_match_get(&s->match, "s")->type, f) != 2) {
+        g->failed = true;
+        return;
+    }
+    (void)tn_int_value(rows.at[1], &m);
+    uint32_t x = used_as(g, "tnn", (int64_t[4]){1, 1, m, k}, TNB_F16, argument(s, "x"));
+    uint32_t scale =
+        used_as(g, "parameter", (int64_t[4]){1, 1, f[0], f[1]}, TNB_F16, argument(s, "s"));
+    uint32_t weight = used_as(g, "parameter", (int64_t[4]){1, 1, w[0], w[1]},
+                              TNB_DTYPE(TNB_UINT, 32), argument(s, "w"));
+    g->tensors.at[weight].scale = scale;
+    value *v = new_value(g, var, -1);
+    v->views[v->n_views++] = used_as(g, "tnn", (int64_t[4]){1, 1, m, w[1]}, TNB_F16, -1);
+    v->direct = true;
+    push_op(g, op_of(g, "fully_connected", (int64_t[3]){x, weight, -1}, 3, v->views[0]));
+}
+
 /* The extension normalizes over channels; so the axis becomes them. */
 static void
 softmax(site *s, const tn_expr *var)
@@ -393,6 +448,7 @@ static const struct {
     {"clml.binary", binary},
     {"clml.concat", concat},
     {"clml.resize", resize},
+    {"clml5.quantized", quantized},
 };
 
 /* ---- the function ---- */
@@ -428,6 +484,12 @@ results(graph *g, const tn_expr *e, int64_t first)
             g->failed = true;
             return;
         }
+        g->n_results++;
+        if (v->direct && g->tensors.at[v->views[0]].arg < 0) {
+            g->tensors.at[v->views[0]].arg = first + i;
+            continue;
+        }
+        g->failed |= v->direct || !v->known;
         uint32_t from = view(g, v, v->dims, optimal);
         uint32_t to = new_tensor(g, v->dims, v->dtype, nchw, first + i);
         TNB_PUSH(tn_scratch(g->ctx), g->after, copy_of(g, from, to));
@@ -456,11 +518,17 @@ bindings(graph *g, const tn_seq_expr *seq)
 static const tn_node *
 tensor_dict(graph *g, const tensor *t)
 {
+    const char *dtype = tnb_dtype_eq(t->dtype, TNB_F16)   ? "float16"
+                        : tnb_dtype_eq(t->dtype, TNB_F32) ? "float32"
+                                                          : "q4";
     const tn_node *d =
-        tn_dictv(g->ctx, "dims", ints(g->ctx, t->dims, 4), "dtype",
-                 tn_string(g->ctx, tnb_dtype_eq(t->dtype, TNB_F16) ? "float16" : "float32"),
+        tn_dictv(g->ctx, "dims", ints(g->ctx, t->dims, 4), "dtype", tn_string(g->ctx, dtype),
                  "layout", tn_string(g->ctx, t->layout), NULL);
-    return t->arg < 0 ? d : tn_dict_set(g->ctx, d, "arg", tn_i64(g->ctx, t->arg));
+    if (t->arg >= 0)
+        d = with(g, d, "arg", tn_i64(g->ctx, t->arg));
+    if (t->usage)
+        d = with(g, d, "usage", tn_string(g->ctx, t->usage));
+    return t->scale < 0 ? d : with(g, d, "scale", tn_i64(g->ctx, t->scale));
 }
 
 static tnb_status
@@ -489,9 +557,9 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
     tn_list tensors = {0};
     for (uint32_t i = 0; i < g.tensors.n; i++)
         tensors = tn_list_append(ctx, tensors, tensor_dict(&g, &g.tensors.at[i]));
-    *payload = tn_dictv(ctx, "args", tn_i64(ctx, g.tensors.n ? func->params.n + g.after.n : 0),
-                        "tensors", tn_array_of(ctx, tensors), "before",
-                        tn_array_of(ctx, tn_list_of(ctx, g.before.at, g.before.n)), "ops",
+    *payload = tn_dictv(ctx, "args", tn_i64(ctx, g.tensors.n ? func->params.n + g.n_results : 0),
+                        "results", tn_i64(ctx, g.n_results), "tensors", tn_array_of(ctx, tensors),
+                        "before", tn_array_of(ctx, tn_list_of(ctx, g.before.at, g.before.n)), "ops",
                         tn_array_of(ctx, tn_list_of(ctx, g.ops.at, g.ops.n)), "after",
                         tn_array_of(ctx, tn_list_of(ctx, g.after.at, g.after.n)), NULL);
     return TNB_OK;
@@ -503,4 +571,12 @@ const tnk_external clml_external = {
     .doc = "Qualcomm's OpenCL ML extension",
     .compile = compile,
     .feature = "clml",
+};
+
+const tnk_external clml5_external = {
+    .size = sizeof(tnk_external),
+    .name = "clml5",
+    .doc = "Qualcomm's OpenCL ML extension, of version 5: products with matrices of 4-bit numbers",
+    .compile = compile,
+    .feature = "clml>=5",
 };

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "CL/cl_qcom_ml_ops.h"
@@ -79,6 +80,10 @@ struct api {
     __typeof__(((CLMLInterfaceV4QCOM *)0)
                    ->clCreateMLTensorWithUsageQCOM) clCreateMLTensorWithUsageQCOM;
 #endif
+#if CL_QCOM_ML_OPS_H_MAJOR_VERSION >= 5
+    __typeof__(((CLMLInterfaceV5QCOM *)0)->clSetMLTensorDimensionsQCOM) clSetMLTensorDimensionsQCOM;
+    __typeof__(((CLMLInterfaceV5QCOM *)0)->clUpdateMLOpQCOM) clUpdateMLOpQCOM;
+#endif
     cl_int major;
 };
 
@@ -102,21 +107,21 @@ entry(const struct opencl_device *d, const char *name)
     }
 #define TENSOR_3 TAKE(clCreateMLTensorQCOM)
 #define TENSOR_4 TAKE(clCreateMLTensorWithUsageQCOM)
-#define TENSOR_5 TAKE(clCreateMLTensorWithUsageQCOM)
+#define TENSOR_5 \
+    TAKE(clCreateMLTensorWithUsageQCOM) TAKE(clSetMLTensorDimensionsQCOM) TAKE(clUpdateMLOpQCOM)
 
+/* The newest version that the device and this program have. */
 static tnb_status
-load_api(struct opencl_device *d, struct api *api, tnb_err *err)
+choose_version(struct opencl_device *d, cl_int *major, cl_int *minor, tnb_err *err)
 {
     enum {
         MOST = 64,
         NEWEST = CL_QCOM_ML_OPS_H_MAJOR_VERSION > 5 ? 5 : CL_QCOM_ML_OPS_H_MAJOR_VERSION
     };
     query_fn query = (query_fn)entry(d, "clQueryMLInterfaceVersionsQCOM");
-    table_fn get = (table_fn)entry(d, "clGetMLInterfaceQCOM");
-    cl_int majors[MOST], minors[MOST], minor = 0, newest = 0;
+    cl_int majors[MOST], minors[MOST], newest = 0;
     cl_uint n = 0;
-    void *table = NULL;
-    if (!opencl_has_clml(&d->info) || !query || !get)
+    if (!opencl_has_clml(&d->info) || !query)
         return tnb_fail(err, TNB_UNSUPPORTED, "device '%s' has no extension " EXTENSION,
                         d->info.name);
     cl_int e = query(NULL, NULL, 0, &n);
@@ -127,16 +132,37 @@ load_api(struct opencl_device *d, struct api *api, tnb_err *err)
         return opencl_fail(d, e, err, "asking for the versions of " EXTENSION);
     for (cl_uint i = 0; i < n; i++) {
         newest = majors[i] > newest ? majors[i] : newest;
-        if (majors[i] <= NEWEST && majors[i] >= api->major) {
-            api->major = majors[i];
-            minor = minors[i];
+        if (majors[i] <= NEWEST && majors[i] >= *major) {
+            *major = majors[i];
+            *minor = minors[i];
         }
     }
-    if (api->major < 3)
+    if (*major < 3)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "device '%s' has version %d of " EXTENSION ", this program takes 3 to %d",
                         d->info.name, newest, NEWEST);
-    e = get(&table, api->major, minor);
+    return TNB_OK;
+}
+
+int
+opencl_clml_version(struct opencl_device *d)
+{
+    cl_int major = 0, minor = 0;
+    tnb_err why = {0};
+    return choose_version(d, &major, &minor, &why) == TNB_OK ? major : 0;
+}
+
+static tnb_status
+load_api(struct opencl_device *d, struct api *api, tnb_err *err)
+{
+    table_fn get = (table_fn)entry(d, "clGetMLInterfaceQCOM");
+    cl_int minor = 0;
+    void *table = NULL;
+    TNB_TRY(choose_version(d, &api->major, &minor, err));
+    if (!get)
+        return tnb_fail(err, TNB_UNSUPPORTED, "device '%s' has no entry clGetMLInterfaceQCOM",
+                        d->info.name);
+    cl_int e = get(&table, api->major, minor);
     if (e != CL_SUCCESS || !table)
         return opencl_fail(d, e != CL_SUCCESS ? e : CL_INVALID_VALUE, err,
                            "getting version %d.%d of " EXTENSION, api->major, minor);
@@ -164,6 +190,10 @@ struct tensor {
     cl_uint dims[4];
     cl_channel_type dtype;
     bool optimal;
+    bool packed;     /* 4-bit numbers, eight to a word, times `scale` */
+    bool open;       /* dims[2] is told by the arguments of a call */
+    int usage;       /* an index of usages */
+    int scale;       /* -1: none */
     int arg;         /* -1: none */
     bool constant;   /* its argument is */
     bool used;       /* by an operation */
@@ -182,7 +212,7 @@ struct module {
     struct opencl_device *device;
     const tnr_external *desc;
     struct api api;
-    uint32_t n_args;
+    uint32_t n_args, n_results;
     struct tensor *tensors;
     uint32_t n_tensors;
     struct copy *before, *after;
@@ -198,6 +228,7 @@ struct module {
     cl_mem *args; /* of the call under way */
     bool *owned;  /* whether it is to be released */
     bool constants_done;
+    int64_t rows; /* of the open tensors, as the extension was told last; -1: not yet */
 };
 
 static tnb_status
@@ -247,33 +278,93 @@ is_constant(const tnr_external *x, int arg)
     return false;
 }
 
+enum usage { UNUSED, CNN, TNN, PARAMETER };
+
+static cl_ml_tensor_desc_qcom
+describe(const struct tensor *t)
+{
+    cl_ml_tensor_desc_qcom desc = {
+        t->dtype,   t->optimal ? CL_TENSOR_LAYOUT_OPTIMAL_QCOM : CL_TENSOR_LAYOUT_NCHW_QCOM,
+        t->dims[0], t->dims[1],
+        t->dims[2], t->dims[3],
+        0,          CL_TENSOR_DIMENSIONS_4D_QCOM,
+        {0}};
+    return desc;
+}
+
 static tnb_status
-make_tensor(struct module *m, const cl_ml_tensor_desc_qcom *desc, bool unused,
-            cl_ml_tensor_qcom *out, tnb_err *err)
+make_tensor(struct module *m, const cl_ml_tensor_properties_qcom *props,
+            const cl_ml_tensor_desc_qcom *desc, enum usage usage, cl_ml_tensor_qcom *out,
+            tnb_err *err)
 {
     cl_int e;
 #if CL_QCOM_ML_OPS_H_MAJOR_VERSION >= 4
     if (m->api.major >= 4)
-        e = m->api.clCreateMLTensorWithUsageQCOM(m->device->context, NULL, desc,
-                                                 unused ? CL_TENSOR_USAGE_UNUSED_QCOM
-                                                        : CL_TENSOR_USAGE_CNN_QCOM,
+        e = m->api.clCreateMLTensorWithUsageQCOM(m->device->context, props, desc,
+                                                 usage == UNUSED ? CL_TENSOR_USAGE_UNUSED_QCOM
+                                                 : usage == TNN  ? CL_TENSOR_USAGE_TNN_QCOM
+                                                 : usage == PARAMETER
+                                                     ? CL_TENSOR_USAGE_PARAMETER_QCOM
+                                                     : CL_TENSOR_USAGE_CNN_QCOM,
                                                  out);
     else
 #endif
-        e = m->api.clCreateMLTensorQCOM(m->device->context, NULL, desc, out);
-    (void)unused;
+        e = m->api.clCreateMLTensorQCOM(m->device->context, props, desc, out);
+    (void)usage;
     return e == CL_SUCCESS ? TNB_OK : opencl_fail(m->device, e, err, "making a tensor");
+}
+
+/* Rows of any number, packed numbers and what belongs to them: version 5 of the extension. */
+static tnb_status
+make_tensor_5(struct module *m, struct tensor *t, tnb_err *err)
+{
+#if CL_QCOM_ML_OPS_H_MAJOR_VERSION >= 5
+    enum { USUAL_ROWS = 64 }; /* until a call tells */
+    cl_ml_tensor_properties_qcom props[] = {CL_ML_TENSOR_PROPERTY_LIST_END_QCOM, 0, 0};
+    cl_ml_quantization_desc_qcom quantization = {CL_ML_QUANTIZATION_DESC_QCOM,
+                                                 CL_QUANTIZATION_MODE_4_BIT_AS_UINT32_QCOM, 1,
+                                                 t->packed ? &m->tensors[t->scale].handle : NULL,
+                                                 NULL};
+    if (m->api.major >= 5) {
+        if (t->packed) {
+            t->dtype = CL_ML_QUANTIZED_4_BIT_AS_UINT32_QCOM;
+            props[0] = CL_ML_TENSOR_PROPERTY_QUANTIZATION_QCOM;
+            props[1] = (cl_ml_tensor_properties_qcom)(uintptr_t)&quantization;
+        } else if (t->open) {
+            t->dims[2] = USUAL_ROWS;
+            props[0] = CL_ML_TENSOR_PROPERTY_DYNAMIC_DIMENSIONS_QCOM;
+            props[1] = CL_ML_TENSOR_DYNAMIC_H_DIMENSION_QCOM;
+        }
+        props[2] = CL_ML_TENSOR_PROPERTY_LIST_END_QCOM;
+        cl_ml_tensor_desc_qcom desc = describe(t);
+        return make_tensor(m, props, &desc, (enum usage)t->usage, &t->handle, err);
+    }
+#endif
+    (void)t;
+    return tnb_fail(err, TNB_UNSUPPORTED,
+                    "'%s' needs version 5 of " EXTENSION ", version %d is in use", m->desc->symbol,
+                    m->api.major);
 }
 
 static tnb_status
 read_tensor(struct module *m, const json_t *o, struct tensor *t, tnb_err *err)
 {
-    bool half = is_text(o, "dtype", "float16");
+    bool half = is_text(o, "dtype", "float16"), usual = !json_object_get(o, "usage");
+    t->packed = is_text(o, "dtype", "q4");
     t->optimal = is_text(o, "layout", "optimal");
+    t->usage = usual ? CNN : is_text(o, "usage", "tnn") ? TNN : PARAMETER;
+    t->scale = read_index(o, "scale", m->n_tensors);
     t->arg = json_object_get(o, "arg") ? read_index(o, "arg", m->n_args) : -1;
-    if (!read_ints(json_object_get(o, "dims"), 1, INT32_MAX, 4, t->dims) ||
-        (!half && !is_text(o, "dtype", "float32")) ||
+    bool fits = read_ints(json_object_get(o, "dims"), 0, INT32_MAX, 4, t->dims);
+    t->open = fits && t->usage == TNN && t->dims[2] == 0;
+    for (int i = 0; i < 4; i++)
+        fits = fits && (t->dims[i] > 0 || (i == 2 && t->open));
+    if (!fits || (!half && !t->packed && !is_text(o, "dtype", "float32")) ||
         (!t->optimal && !is_text(o, "layout", "nchw")) ||
+        (!usual && t->usage == PARAMETER && !is_text(o, "usage", "parameter")) ||
+        (!usual && (t->arg < 0 || t->optimal)) ||
+        (t->packed &&
+         (t->usage != PARAMETER || t->scale < 0 || m->tensors[t->scale].usage != PARAMETER)) ||
         (json_object_get(o, "arg") && (t->arg < 0 || t->optimal)))
         return bad(m, err, "a tensor");
     t->dtype = half ? CL_HALF_FLOAT : CL_FLOAT;
@@ -281,13 +372,10 @@ read_tensor(struct module *m, const json_t *o, struct tensor *t, tnb_err *err)
     t->first = INT32_MAX;
     t->last = -1;
     t->memory = -1;
-    cl_ml_tensor_desc_qcom desc = {
-        t->dtype,   t->optimal ? CL_TENSOR_LAYOUT_OPTIMAL_QCOM : CL_TENSOR_LAYOUT_NCHW_QCOM,
-        t->dims[0], t->dims[1],
-        t->dims[2], t->dims[3],
-        0,          CL_TENSOR_DIMENSIONS_4D_QCOM,
-        {0}};
-    return make_tensor(m, &desc, false, &t->handle, err);
+    if (t->usage != CNN)
+        return make_tensor_5(m, t, err);
+    cl_ml_tensor_desc_qcom desc = describe(t);
+    return make_tensor(m, NULL, &desc, CNN, &t->handle, err);
 }
 
 static tnb_status
@@ -300,7 +388,7 @@ read_tensors(struct module *m, const json_t *list, tnb_err *err)
     for (; m->n_tensors < n; m->n_tensors++)
         TNB_TRY(read_tensor(m, json_array_get(list, m->n_tensors), &m->tensors[m->n_tensors], err));
     cl_ml_tensor_desc_qcom unused = {.num_dimensions = CL_TENSOR_UNUSED_QCOM};
-    return make_tensor(m, &unused, true, &m->none, err);
+    return make_tensor(m, NULL, &unused, UNUSED, &m->none, err);
 }
 
 static tnb_status
@@ -620,6 +708,8 @@ read_operands(struct site *s, int at)
         s->tensors[i] = k < 0 ? NULL : &m->tensors[k];
         if (k >= 0)
             note_use(&m->tensors[k], at);
+        if (k >= 0 && m->tensors[k].packed)
+            note_use(&m->tensors[m->tensors[k].scale], at);
     }
     note_use(&m->tensors[out], at);
     s->out = m->tensors[out].handle;
@@ -798,6 +888,10 @@ build(struct module *m, const json_t *root, tnb_err *err)
         json_integer_value(args) > UINT16_MAX)
         return bad(m, err, "its arguments");
     m->n_args = (uint32_t)json_integer_value(args);
+    int results = read_index(root, "results", m->n_args + 1);
+    if (results < 0)
+        return bad(m, err, "its results");
+    m->n_results = (uint32_t)results;
     m->args = calloc(m->n_args, sizeof *m->args);
     m->owned = calloc(m->n_args, sizeof *m->owned);
     if (!m->args || !m->owned)
@@ -813,6 +907,22 @@ build(struct module *m, const json_t *root, tnb_err *err)
         return opencl_fail(m->device, e, err, "making a descriptor set");
     TNB_TRY(update_set(m, false, err));
     return record(m, err);
+}
+
+/* Which operations the function became. */
+static void
+tell(const struct module *m, const json_t *root)
+{
+    char names[400] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; i < m->n_ops && at < sizeof names; i++) {
+        const json_t *op = json_array_get(json_object_get(root, "ops"), i);
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "",
+                               json_string_value(json_object_get(op, "op")));
+    }
+    tnb_log(TNB_LOG_INFO, "clml: '%s': %s%s; version %d, %s", m->desc->symbol, names,
+            at >= sizeof names ? " ..." : "", m->api.major,
+            m->recording ? "recorded" : "enqueued one by one");
 }
 
 static tnb_status
@@ -832,14 +942,16 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
     }
     m->device = tnr_device_handle(dev);
     m->desc = desc;
+    m->rows = -1;
     tnb_status st = build(m, root, err);
-    json_decref(root);
     if (st != TNB_OK) {
+        json_decref(root);
         close_module(m);
         return st;
     }
-    tnb_log(TNB_LOG_INFO, "clml: '%s': %" PRIu32 " operations, version %d, %s", desc->symbol,
-            m->n_ops, m->api.major, m->recording ? "recorded" : "enqueued one by one");
+    if (tnb_log_on(TNB_LOG_INFO))
+        tell(m, root);
+    json_decref(root);
     *module = m;
     return TNB_OK;
 }
@@ -919,12 +1031,56 @@ enqueue_copies(struct module *m, const struct copy *list, uint32_t n)
     return CL_SUCCESS;
 }
 
+/* Tells the open tensors how many rows they have now. */
 static tnb_status
-enqueue(struct module *m, tnb_err *err)
+set_rows(struct module *m, int64_t rows, tnb_err *err)
+{
+    cl_int e = CL_SUCCESS;
+    if (rows < 0 || rows == m->rows)
+        return TNB_OK;
+    m->rows = -1;
+#if CL_QCOM_ML_OPS_H_MAJOR_VERSION >= 5
+    for (uint32_t i = 0; i < m->n_tensors && e == CL_SUCCESS; i++) {
+        struct tensor *t = &m->tensors[i];
+        if (!t->open)
+            continue;
+        t->dims[2] = (cl_uint)rows;
+        cl_ml_tensor_desc_qcom desc = describe(t);
+        e = m->api.clSetMLTensorDimensionsQCOM(&desc, &t->handle);
+    }
+#endif
+    if (e != CL_SUCCESS)
+        return opencl_fail(m->device, e, err, "telling a tensor that it has %" PRId64 " rows",
+                           rows);
+    m->rows = rows;
+    return TNB_OK;
+}
+
+/* After a change of rows the operations are told as well; the descriptor set is up to date. */
+static cl_int
+update_ops(struct module *m)
+{
+    cl_int e = CL_SUCCESS;
+#if CL_QCOM_ML_OPS_H_MAJOR_VERSION >= 5
+    const cl_update_ml_op_properties_qcom props[] = {CL_UPDATE_ML_OP_PROPERTY_DYNAMIC_TENSORS_QCOM,
+                                                     CL_TRUE,
+                                                     CL_UPDATE_ML_OP_PROPERTY_LIST_END_QCOM};
+    for (uint32_t i = 0; i < m->n_ops && e == CL_SUCCESS; i++)
+        e = m->api.clUpdateMLOpQCOM(m->ops[i], props, m->set, NULL);
+#endif
+    (void)m;
+    return e;
+}
+
+static tnb_status
+enqueue(struct module *m, int64_t rows, tnb_err *err)
 {
     cl_command_queue q = m->device->queue;
-    cl_int e;
+    TNB_TRY(set_rows(m, rows, err));
     TNB_TRY(update_set(m, true, err));
+    cl_int e = rows < 0 ? CL_SUCCESS : update_ops(m);
+    if (e != CL_SUCCESS)
+        return opencl_fail(m->device, e, err, "telling the operations of %" PRId64 " rows", rows);
     e = enqueue_copies(m, m->before, m->n_before);
     if (e != CL_SUCCESS)
         return opencl_fail(m->device, e, err, "copying the arguments");
@@ -942,42 +1098,58 @@ enqueue(struct module *m, tnb_err *err)
     return TNB_OK;
 }
 
-/* Bytes that the payload expects of argument i: those of a tensor over it; 0: none is. */
 static uint64_t
-expected_bytes(const struct module *m, uint32_t i)
+tensor_bytes(const struct tensor *t)
+{
+    return (uint64_t)t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3] *
+           (t->dtype == CL_HALF_FLOAT ? 2 : 4);
+}
+
+/* Whether argument i has the bytes of the tensors over it. *rows: of open tensors, equal for all of a
+ * call; -1: there are none. */
+static tnb_status
+check_bytes(const struct module *m, uint32_t i, uint64_t bytes, int64_t *rows, tnb_err *err)
 {
     for (uint32_t k = 0; k < m->n_tensors; k++) {
         const struct tensor *t = &m->tensors[k];
-        if (t->arg == (int)i)
-            return (uint64_t)t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3] *
-                   (t->dtype == CL_FLOAT ? 4 : 2);
+        uint64_t want = tensor_bytes(t), row = t->open ? want / t->dims[2] : 0;
+        if (t->arg != (int)i)
+            continue;
+        if (t->open && *rows < 0 && bytes % row == 0 && bytes / row <= INT32_MAX)
+            *rows = (int64_t)(bytes / row);
+        want = t->open && *rows >= 0 ? row * (uint64_t)*rows : want;
+        if (bytes != want)
+            return tnb_fail(err, TNB_INVALID,
+                            "argument %" PRIu32 " has %" PRIu64 " bytes, %" PRIu64 " were expected",
+                            i, bytes, want);
     }
-    return 0;
+    return TNB_OK;
 }
 
 static tnb_status
 call(void *module, const tnr_value *args, int n, tnb_err *err)
 {
     struct module *m = module;
+    int64_t rows = -1;
     TNB_TRY(opencl_alive(m->device, err));
     if (n < 0 || (uint32_t)n != m->n_args)
         return tnb_fail(err, TNB_INVALID, "%d arguments, the function has %" PRIu32, n, m->n_args);
     for (uint32_t i = 0; i < m->n_args; i++) {
         const tnr_tensor *t = args[i].tag == TNR_TENSOR ? args[i].u.tensor : NULL;
-        uint64_t want = expected_bytes(m, i);
         if (!t || !t->storage || tnr_device_handle(t->storage->device) != m->device ||
-            !tnr_tensor_is_compact(t) || (want && t->n_bytes != want))
+            !tnr_tensor_is_compact(t))
             return tnb_fail(err, TNB_INVALID,
-                            "argument %" PRIu32 " is no compact tensor of %" PRIu64
-                            " bytes on the device",
-                            i, want);
+                            "argument %" PRIu32 " is no compact tensor on the device", i);
+        TNB_TRY(check_bytes(m, i, t->n_bytes, &rows, err));
     }
+    if (rows == 0)
+        return TNB_OK;
     tnb_status st = TNB_OK;
     for (uint32_t i = 0; i < m->n_args && st == TNB_OK; i++)
         st = enter(m, i, args[i].u.tensor, err);
     if (st == TNB_OK)
-        st = enqueue(m, err);
-    uint32_t inputs = m->n_args - m->n_after;
+        st = enqueue(m, rows, err);
+    uint32_t inputs = m->n_args - m->n_results;
     for (uint32_t i = 0; i < m->n_args; i++) {
         cl_int e = leave(m, i, args[i].u.tensor, i >= inputs && st == TNB_OK);
         if (e != CL_SUCCESS && st == TNB_OK)
@@ -990,6 +1162,15 @@ const tnr_loader opencl_clml = {
     .size = sizeof(tnr_loader),
     .name = "clml",
     .doc = "Qualcomm's OpenCL ML extension (" EXTENSION ")",
+    .open = open_module,
+    .call = call,
+    .close = close_module,
+};
+
+const tnr_loader opencl_clml5 = {
+    .size = sizeof(tnr_loader),
+    .name = "clml5",
+    .doc = "Qualcomm's OpenCL ML extension (" EXTENSION "), of version 5",
     .open = open_module,
     .call = call,
     .close = close_module,

@@ -400,8 +400,8 @@ static const tnr_driver opencl_driver = {
 static const tnr_driver *const opencl_drivers[] = {&opencl_driver};
 
 #ifdef OPENCL_CLML
-static const tnr_loader *const opencl_loaders[] = {&opencl_clml};
-#define LOADERS .loaders = opencl_loaders, .n_loaders = 1
+static const tnr_loader *const opencl_loaders[] = {&opencl_clml, &opencl_clml5};
+#define LOADERS .loaders = opencl_loaders, .n_loaders = 2
 #else
 #define LOADERS .n_loaders = 0
 #endif

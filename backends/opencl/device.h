@@ -84,10 +84,13 @@ tnb_status
 opencl_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 
 /* ---- clml_rt.c: part of builds with OPENCL_CLML ---- */
-extern const tnr_loader opencl_clml;
+extern const tnr_loader opencl_clml, opencl_clml5;
 /* Whether the device has the extension that this was compiled for. */
 bool
 opencl_has_clml(const struct opencl_info *info);
+/* The newest version of it that the device and this program have; 0: none. */
+int
+opencl_clml_version(struct opencl_device *d);
 
 /* ---- memory.c ---- */
 tnb_status

@@ -246,13 +246,28 @@ has_word(const struct opencl_info *i, const char *word)
     return strncmp(word, "cl_", 3) == 0 && opencl_has_extension(i, word);
 }
 
-static bool
-has_feature(const struct opencl_info *i, const char *f)
+static uint64_t
+clml_version(struct opencl_device *d)
 {
+#ifdef OPENCL_CLML
+    return opencl_has_clml(&d->info) ? (uint64_t)opencl_clml_version(d) : 0;
+#else
+    (void)d;
+    return 0;
+#endif
+}
+
+static bool
+has_feature(struct opencl_device *d, const char *f)
+{
+    const struct opencl_info *i = &d->info;
     const char *at = strstr(f, ">=");
-    uint64_t have;
+    uint64_t have = 0;
     if (!at)
         return has_word(i, f);
+    if (strncmp(f, "clml>=", 6) == 0)
+        return (have = clml_version(d)) && isdigit((unsigned char)f[6]) && !f[7] &&
+               have >= (uint64_t)(f[6] - '0');
     if (!quantity(i, f, (size_t)(at - f), &have) || !isdigit((unsigned char)at[2]))
         return false;
     if (strncmp(f, "opencl", 6) == 0) { /* 2.0 */
@@ -268,12 +283,13 @@ has_feature(const struct opencl_info *i, const char *f)
 tnb_status
 opencl_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err *err)
 {
-    const struct opencl_info *i = &((const struct opencl_device *)dev)->info;
+    struct opencl_device *d = dev;
+    const struct opencl_info *i = &d->info;
     const char *missing = NULL;
     char need[256] = "";
     size_t at = 0;
     for (uint32_t k = 0; k < n; k++) {
-        if (!missing && !has_feature(i, wanted[k]))
+        if (!missing && !has_feature(d, wanted[k]))
             missing = wanted[k];
         if (at < sizeof need)
             at += (size_t)snprintf(need + at, sizeof need - at, "%s%s", k ? " " : "", wanted[k]);
@@ -289,7 +305,7 @@ opencl_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err 
              i->images ? "images " : "", i->version / 100, i->version / 10 % 10, (uint64_t)i->local,
              i->group, (uint64_t)i->largest, i->image_width, i->image_height, i->image_layers);
 #ifndef OPENCL_CLML
-    if (strcmp(missing, "clml") == 0) {
+    if (strncmp(missing, "clml", 4) == 0) {
         (void)tnb_fail(err, TNB_UNSUPPORTED,
                        "the code needs Qualcomm's OpenCL ML extension, which this Tenon was built "
                        "without");
@@ -298,6 +314,15 @@ opencl_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err 
         return TNB_UNSUPPORTED;
     }
 #endif
+    if (strncmp(missing, "clml>=", 6) == 0 && clml_version(d)) {
+        (void)
+            tnb_fail(err, TNB_UNSUPPORTED,
+                     "the code needs version %s of Qualcomm's OpenCL ML extension, device '%s' has "
+                     "version %d with this Tenon",
+                     missing + 6, i->name, (int)clml_version(d));
+        tnb_hint(err, "dispatch for it with CLMLDispatch{version=%d}", (int)clml_version(d));
+        return TNB_UNSUPPORTED;
+    }
     (void)tnb_fail(err, TNB_UNSUPPORTED,
                    "device '%s' lacks '%s': the code needs [%s], the device has [%s]%s", i->name,
                    missing, need, have,

@@ -5,7 +5,9 @@ noinst_LTLIBRARIES += backends/opencl/opencl.la
 backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/clml.c \
 	backends/opencl/clml.h \
+	backends/opencl/clml_cost.c \
 	backends/opencl/clml_payload.c \
+	backends/opencl/clml_quant.c \
 	backends/opencl/codegen.c \
 	backends/opencl/opencl.c \
 	backends/opencl/opencl.h \

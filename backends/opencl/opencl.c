@@ -42,8 +42,8 @@ static const tn_target_kind opencl = {
 };
 static const tn_target_kind *const targets[] = {&opencl};
 static const tn_pass *const passes[] = {&clml_dispatch};
-static const tnk_external *const externals[] = {&clml_external};
+static const tnk_external *const externals[] = {&clml_external, &clml5_external};
 
 TN_PLUGIN(opencl, "0.1.0", "Apache-2.0", "OpenCL devices, with Qualcomm's CLML", .targets = targets,
           .n_targets = 1, .passes = passes, .n_passes = 1, .patterns = clml_patterns,
-          .n_patterns = CLML_N_PATTERNS, .externals = externals, .n_externals = 1);
+          .n_patterns = CLML_N_PATTERNS, .externals = externals, .n_externals = 2);

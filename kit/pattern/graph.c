@@ -11,8 +11,9 @@ typedef struct var_info {
 
 struct tnk_graph {
     tn_ctx *ctx;
-    tnb_ptrmap vars;     /* Var -> var_info */
-    const tn_expr *user; /* defined by the binding being scanned */
+    const tn_module *module; /* NULL: not known */
+    tnb_ptrmap vars;         /* Var -> var_info */
+    const tn_expr *user;     /* defined by the binding being scanned */
 };
 
 static var_info *
@@ -80,6 +81,20 @@ tnk_graph_new(tn_ctx *ctx, const tn_expr *function)
     if (fn)
         tn_walk(fn->body, 0, enter, NULL, g);
     return g;
+}
+
+tnk_graph *
+tnk_graph_in(tn_ctx *ctx, const tn_module *m, const tn_expr *function)
+{
+    tnk_graph *g = tnk_graph_new(ctx, function);
+    g->module = m;
+    return g;
+}
+
+const tn_module *
+tnk_graph_module(const tnk_graph *g)
+{
+    return g->module;
 }
 
 tn_ctx *

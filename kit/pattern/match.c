@@ -282,3 +282,12 @@ tnk_match_leaks(const tnk_match *m)
     }
     return false;
 }
+
+const tn_prim_func *
+tnk_match_program(const tnk_match *m, const tn_expr *call_tir)
+{
+    const tn_module *module = m->graph ? tnk_graph_module(m->graph) : NULL;
+    const tn_call *c = tn_is_call_to(call_tir, "relax.call_tir");
+    const tn_global_var *gv = c ? tn_as_global_var(c->args.at[0]) : NULL;
+    return module && gv ? tn_as_prim_func(tn_module_get(module, gv->name)) : NULL;
+}

@@ -431,13 +431,13 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         if (!is_entry(m, i, only))
             continue;
         const tn_node *fn = m->funcs.at[i];
-        const tnk_graph *graph = tnk_graph_new(ctx, fn);
+        const tnk_graph *graph = tnk_graph_in(ctx, m, fn);
         for (uint32_t k = 0; k < rules.n; k++) {
             const tn_node *nf = apply(ctx, m, b, tn_as_function(fn), &rules.at[k], graph, bind);
             if (!nf || tn_is_error(nf))
                 return NULL;
             if (nf != fn)
-                graph = tnk_graph_new(ctx, nf);
+                graph = tnk_graph_in(ctx, m, nf);
             fn = nf;
         }
         if (fn != m->funcs.at[i]) {

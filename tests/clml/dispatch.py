@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """CLMLDispatch from a module to results: the stand-in's layer over an OpenCL device, against the cpu target."""
 import os
-import shutil
-import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
-from clitest import BUILD, SRC, check, done, path, refused, tenon, write  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from clmltest import INI, PLUGINS, TARGET, expected, layer, log_of, made, wrong  # noqa: E402
+from clitest import check, done, path, refused, tenon, write  # noqa: E402
 
-LAYER = os.path.join(BUILD, "tests/clml/.libs/clml_layer.so")
-PLAIN = os.environ["TENON_PLUGIN_PATH"]
-if "opencl" not in tenon("list", "devices").stdout:
-    print("no OpenCL device")
-    sys.exit(77)
-
-# The device half with the stand-in, before the one without.
-VENDOR = path("vendor")
-os.makedirs(VENDOR, mode=0o700)
-shutil.copy(os.path.join(BUILD, "tests/clml/.libs/opencl_clml_rt.so"), os.path.join(VENDOR, "opencl_rt.so"))
-abi = next(l for l in open(os.path.join(PLAIN, "ops.plugin")) if l.startswith("abi"))
-manifest = open(os.path.join(SRC, "backends/opencl/opencl_rt.plugin.in")).read()
-write("vendor/opencl_rt.plugin", manifest.replace("abi = @ABI@", abi.strip()).replace("@VERSION@", "0.1.0"))
-os.chmod(path("vendor/opencl_rt.plugin"), 0o600)
-PLUGINS = f"{VENDOR}:{PLAIN}"
-INI = write("site.ini", "[target clml]\nkind = opencl\nkeys = opencl, gpu, clml\n")
+# Groups of cheap operators alone are for the test of the threshold.
+ALL = write("all.ini", TARGET + "[pass CLMLDispatch]\nmin_work = 0\n")
 counter = 0
 
 
@@ -57,29 +42,17 @@ def numbers(*shape):
     return f'R.const([{", ".join(text)}], "float32")'
 
 
-def log_of(name):
-    p = path(name + ".log")
-    return open(p).read().splitlines() if os.path.exists(p) else []
-
-
-def run(name, model, calls, env=(), version="5"):
+def run(name, model, calls, config=ALL, **settings):
     """Compiles for the extension, runs on the layer, and compares with the processor's results."""
     tno, out = path(name + ".tno"), path(name + ".out")
-    r = tenon("compile", model, "-t", "clml", "-o", tno, "--config", INI, "--plugin-path", PLUGINS)
+    r = tenon("compile", model, "-t", "clml", "-o", tno, "--config", config, "--plugin-path", PLUGINS)
     check(r.returncode == 0, f"{name}: compiles", r)
     r = tenon("run", model, "-t", "cpu", "-o", out)
     check(r.returncode == 0, f"{name}: runs on the processor", r)
-    expect = [a for i, f in enumerate(sorted(f for f in os.listdir(out) if f.endswith(".npy")))
-              for a in ("--expect", f"#{i}={os.path.join(out, f)}")]
-    full = {"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_LOG": path(name + ".log"), "TENON_CLML_STANDIN_VERSION": version}
-    full.update(env)
-    r = tenon("run", tno, *expect, "--rtol", "1e-4", "--atol", "1e-5", "--plugin-path", PLUGINS, env=full)
+    r = tenon("run", tno, *expected(out), "--rtol", "1e-4", "--atol", "1e-5", "--plugin-path", PLUGINS, env=layer(name, **settings))
     check(r.returncode == 0, f"{name}: the extension's results are the processor's", r)
-    lines = log_of(name)
-    made = [l.split()[0][len("clCreateMLOp"):-len("QCOM")] for l in lines if l.startswith("clCreateMLOp")]
-    check(made == calls, f"{name}: operations {' '.join(made)}, wanted {' '.join(calls)}")
-    check(not any(l.startswith(("refused", "leaked")) for l in lines),
-          f"{name}: nothing refused, nothing left: " + "; ".join(l for l in lines if l.startswith(("refused", "leaked"))))
+    check(made(name) == calls, f"{name}: operations {' '.join(made(name))}, wanted {' '.join(calls)}")
+    check(not wrong(name), f"{name}: nothing refused, nothing left: " + "; ".join(wrong(name)))
     return tno
 
 
@@ -103,12 +76,12 @@ CNN = net("cnn", [("x", (1, 3, 12, 10))], [
 WANT = ["FusedConvolutionBatchNormActivationForward", "FusedConvolutionActivationForward", "PoolingForward",
         "ConvolutionForward", "PoolingForward", "Binary", "Concat", "PoolingForward", "Reshape", "FullyConnected", "Clip",
         "Softmax"]
-tno = run("cnn", CNN, WANT)
+tno = run("cnn", CNN, WANT, config=INI)
 lines = log_of("cnn")
 check("clEnqueueRecordingMLOpQCOM" in lines and all("recorded" in l for l in lines if l.startswith("clEnqueueMLOpQCOM")),
       "operations run as one recording")
-run("cnn_v3", CNN, WANT, version="3")
-run("cnn_v4", CNN, WANT, version="4")
+run("cnn_v3", CNN, WANT, VERSION=3)
+run("cnn_v4", CNN, WANT, VERSION=4)
 
 MIXED = net("mixed", [("x", (2, 4, 5, 6)), ("y", (2, 4, 5, 6))], [
     f"a = R.nn.conv2d(x, {numbers(4, 2, 1, 1)}, groups=2)",
@@ -132,16 +105,14 @@ r = tenon("compile", CNN, "-t", "clml,opencl", "-o", both, "--config", INI, "--p
 check(r.returncode == 0, "an artifact with both variants", r)
 r = tenon("run", both, "--plugin-path", PLUGINS)
 check(r.returncode == 0, "runs the plain variant without the extension", r)
-r = tenon("run", both, "--plugin-path", PLUGINS, env={"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_LOG": path("both.log")})
+r = tenon("run", both, "--plugin-path", PLUGINS, env=layer("both"))
 check(r.returncode == 0 and any(l.startswith("clEnqueueRecording") for l in log_of("both")), "and the other with it", r)
 
 # Failures: each entry once, and an operation that the device does not have.
-r = tenon("run", tno, "--plugin-path", PLUGINS, env={"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_REFUSE": "softmax"})
+r = tenon("run", tno, "--plugin-path", PLUGINS, env=layer("refuse", REFUSE="softmax"))
 refused("an operation that the device does not have", r, "softmax", "CL_INVALID_OPERATION")
 for name in sorted({l.split()[0] for l in log_of("cnn") if l.startswith("cl") and "Release" not in l}):
-    log = "fail_" + name
-    r = tenon("run", tno, "--plugin-path", PLUGINS,
-              env={"OPENCL_LAYERS": LAYER, "TENON_CLML_STANDIN_FAIL": name, "TENON_CLML_STANDIN_LOG": path(log + ".log")})
+    r = tenon("run", tno, "--plugin-path", PLUGINS, env=layer("fault", FAIL=name))
     refused(f"{name} fails", r, "CL_OUT_OF_RESOURCES")
-    check(not any(l.startswith("leaked") for l in log_of(log)), f"{name} fails: nothing is left")
+    check(not any(l.startswith("leaked") for l in log_of("fault")), f"{name} fails: nothing is left")
 done()

@@ -44,6 +44,12 @@ typedef struct tnk_graph tnk_graph;
 /* `function`: a Function. Blocks of branches are included, nested functions are not. */
 TNB_EXPORT tnk_graph *
 tnk_graph_new(tn_ctx *ctx, const tn_expr *function);
+/* The same for a function of `m`: conditions of patterns may then look at what it calls. */
+TNB_EXPORT tnk_graph *
+tnk_graph_in(tn_ctx *ctx, const tn_module *m, const tn_expr *function);
+/* NULL: not known. */
+TNB_EXPORT const tn_module *
+tnk_graph_module(const tnk_graph *g);
 /* What a variable is bound to (match_casts are not followed); NULL: a parameter, or none of this
  * function. */
 TNB_EXPORT const tn_expr *
@@ -89,6 +95,9 @@ tnk_match_value(const tnk_match *m, const char *name);
  * a dataflow variable, or something else uses it. */
 TNB_EXPORT bool
 tnk_match_leaks(const tnk_match *m);
+/* The tensor program that a matched call_tir calls; NULL: the graph's module is not known. */
+TNB_EXPORT const tn_prim_func *
+tnk_match_program(const tnk_match *m, const tn_expr *call_tir);
 
 /* ---- building patterns ---- */
 /* From the notation above. NULL after recording an error that points at the column. */

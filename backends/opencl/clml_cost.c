@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a function for the extension is worth the copies around it.
+ *
+ *     lv = cls.fused_relu_add_clml(x, y)     =>     lv1 = R.nn.relu(x)
+ *                                                   lv = R.add(lv1, y)
+ *
+ * What goes in and comes out has to be copied into the device's own layout and back, and what the
+ * pipeline would have fused with its neighbours becomes launches of its own. So a function counts the
+ * operations that a library does better than a kernel made here (element by element arithmetic and moves
+ * count nothing), and is put back where it is called if these are fewer than `min_work` for each element
+ * copied. Constants are copied once and do not count.
+ */
+#include "clml.h"
+
+#include <string.h>
+
+#include "tenon/base/log.h"
+#include "tenon/core/walk.h"
+
+/* ---- what a function does ---- */
+
+static double
+elements(const tn_type *t)
+{
+    const tn_ty_tuple *all = tn_as_ty_tuple(t);
+    int64_t d[4];
+    double n = 0;
+    for (uint32_t i = 0; all && i < all->fields.n; i++)
+        n += elements(all->fields.at[i]);
+    return all                      ? n
+           : clml_extents(t, d) < 0 ? 0
+                                    : (double)d[0] * (double)d[1] * (double)d[2] * (double)d[3];
+}
+
+/* Multiplications and additions, roughly. */
+static double
+work_of(const tn_call *c, const char *op)
+{
+    const tn_type *in = c->args.n ? c->args.at[0]->type : NULL;
+    double out = elements(c->base.type), x = in ? elements(in) : 0;
+    int64_t w[4], size[2];
+    if (strcmp(op, "relax.nn.conv2d") == 0 && clml_extents(c->args.at[1]->type, w) == 4)
+        return 2 * out * (double)(w[1] * w[2] * w[3]);
+    if (strcmp(op, "relax.nn.conv2d_transpose") == 0 && clml_extents(c->args.at[1]->type, w) == 4)
+        return 2 * x * (double)(w[1] * w[2] * w[3]);
+    if (strcmp(op, "relax.matmul") == 0 && clml_extents(c->args.at[1]->type, w) == 2)
+        return 2 * out * (double)w[0];
+    if ((strcmp(op, "relax.nn.max_pool2d") == 0 || strcmp(op, "relax.nn.avg_pool2d") == 0) &&
+        tn_call_ints(c, "pool_size", size, 2) == 2)
+        return out * (double)(size[0] * size[1]);
+    if (strcmp(op, "relax.mean") == 0 || strcmp(op, "relax.nn.adaptive_avg_pool2d") == 0)
+        return x;
+    if (strcmp(op, "relax.nn.softmax") == 0)
+        return 5 * out;
+    if (strcmp(op, "relax.nn.batch_norm") == 0)
+        return 4 * x;
+    return strcmp(op, "relax.image.resize2d") == 0 ? 8 * out : 0;
+}
+
+typedef struct tally {
+    double work;
+    tnb_buf ops; /* their names */
+} tally;
+
+static tn_walk_step
+count_call(void *user, const tn_node *n)
+{
+    tally *t = user;
+    const tn_call *c = tn_as_call(n);
+    const tn_op *op = c ? tn_call_op_of(c) : NULL;
+    if (!op)
+        return TN_WALK_ON;
+    t->work += work_of(c, op->name);
+    tnb_buf_puts(&t->ops, t->ops.n ? ", " : "");
+    tnb_buf_puts(&t->ops, strncmp(op->name, "relax.", 6) == 0 ? op->name + 6 : op->name);
+    return TN_WALK_ON;
+}
+
+typedef struct caller {
+    const char *symbol;
+    const tn_call *call; /* the first one */
+} caller;
+
+static tn_walk_step
+find_call(void *user, const tn_node *n)
+{
+    caller *s = user;
+    const tn_call *c = tn_as_call(n);
+    const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
+    if (!gv || strcmp(gv->name, s->symbol) != 0)
+        return TN_WALK_ON;
+    s->call = c;
+    return TN_WALK_STOP;
+}
+
+/* Whether the function stays with the extension; the log tells. */
+static bool
+is_worth(const tn_module *m, const char *symbol, const tn_function *fn, int64_t min_work)
+{
+    caller s = {.symbol = symbol};
+    tally t = {0};
+    double copied = elements(fn->ret);
+    for (uint32_t i = 0; i < m->funcs.n && !s.call; i++)
+        if (tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
+            tn_walk(m->funcs.at[i], 0, find_call, NULL, &s);
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        if (!s.call || !tn_is(s.call->args.at[i], TN_KIND_CONSTANT))
+            copied += elements(fn->params.at[i]->type);
+    tn_walk(fn->body, 0, count_call, NULL, &t);
+    bool worth = t.work >= (double)min_work * copied;
+    tnb_log(TNB_LOG_INFO, "CLMLDispatch: %s: %s (%.1f operations an element copied)",
+            worth ? symbol : "left to kernels", t.ops.s ? t.ops.s : "",
+            copied ? t.work / copied : 0);
+    tnb_buf_free(&t.ops);
+    return worth;
+}
+
+/* ---- putting back ---- */
+
+typedef struct inliner {
+    tn_ctx *ctx;
+    const tn_module *m;
+    const tnb_strmap *cheap;
+    bool dataflow;    /* of the block that is rewritten */
+    tnb_ptrmap local; /* variable -> Function */
+    tnb_ptrmap map;   /* variable of the function -> what stands for it */
+    TNB_VEC(const tn_node *) out;
+} inliner;
+
+static void
+put_body(inliner *s, const tn_seq_expr *seq);
+
+/* The body of `fn` for these arguments; gives the result. */
+static const tn_expr *
+put_call(inliner *s, const tn_node *fn, tn_list args)
+{
+    const tn_function *f = tn_as_function(tn_fresh_copy(s->ctx, fn, NULL));
+    for (uint32_t i = 0; i < f->params.n; i++)
+        tnb_ptrmap_set(&s->map, f->params.at[i], args.at[i]);
+    const tn_seq_expr *seq = tn_as_seq_expr(f->body);
+    put_body(s, seq);
+    return tn_subst(s->ctx, seq->body, &s->map);
+}
+
+static void
+put_body(inliner *s, const tn_seq_expr *seq)
+{
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
+        for (uint32_t i = 0; i < at.n; i++) {
+            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
+            const tn_call *c = tn_as_call(vb->value);
+            const tn_node *fn = c ? tnb_ptrmap_get(&s->local, c->op) : NULL;
+            if (tn_is(vb->value, TN_KIND_FUNCTION)) {
+                tnb_ptrmap_set(&s->local, vb->var, vb->value);
+                continue;
+            }
+            const tn_expr *value = tn_subst(s->ctx, vb->value, &s->map), *var;
+            if (fn) {
+                var = put_call(s, fn, tn_as_call(value)->args);
+            } else {
+                var = s->dataflow ? tn_dataflow_var(s->ctx, tn_var_name(vb->var), vb->var->type)
+                                  : tn_var_new(s->ctx, tn_var_name(vb->var), vb->var->type);
+                TNB_PUSH(tn_scratch(s->ctx), s->out, tn_binding(s->ctx, var, value));
+            }
+            tnb_ptrmap_set(&s->map, vb->var, var);
+        }
+    }
+}
+
+static const tn_node *
+inline_block(tn_rewriter *r, const tn_node *n)
+{
+    const inliner *all = r->user;
+    const tn_bindings_block *block = tn_as_bindings_block(n);
+    bool any = false;
+    inliner s = {.ctx = all->ctx, .dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK)};
+    for (uint32_t i = 0; block && i < block->bindings.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
+        const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
+        const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
+        if (!gv || !tnb_strmap_has(all->cheap, gv->name)) {
+            TNB_PUSH(tn_scratch(s.ctx), s.out, block->bindings.at[i]);
+            continue;
+        }
+        any = true;
+        tnb_ptrmap_init(&s.local, tn_scratch(s.ctx));
+        tnb_ptrmap_init(&s.map, tn_scratch(s.ctx));
+        const tn_expr *result = put_call(&s, tn_module_get(all->m, gv->name), c->args);
+        TNB_PUSH(tn_scratch(s.ctx), s.out, tn_binding(s.ctx, vb->var, result));
+    }
+    return any ? tn_binding_block(s.ctx, tn_list_of(s.ctx, s.out.at, s.out.n), s.dataflow) : NULL;
+}
+
+const tn_module *
+clml_drop_cheap(tn_ctx *ctx, const tn_module *m, int64_t min_work)
+{
+    tnb_strmap cheap; /* symbol -> itself */
+    tnb_strmap_init(&cheap, tn_scratch(ctx));
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_function *fn = tn_as_function(m->funcs.at[i]);
+        const char *symbol = tn_module_name(m, i),
+                   *codegen = fn ? tn_dict_str(fn->attrs, "Codegen", "") : "";
+        if (strcmp(codegen, "clml") == 0 && !is_worth(m, symbol, fn, min_work))
+            tnb_strmap_set(&cheap, symbol, symbol);
+        else if (strcmp(codegen, "clml5") == 0)
+            tnb_log(TNB_LOG_INFO, "CLMLDispatch: %s: a product with a 4-bit matrix", symbol);
+    }
+    if (!cheap.n)
+        return m;
+    inliner all = {.ctx = ctx, .m = m, .cheap = &cheap};
+    const tn_module *out = m;
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const char *name = tn_module_name(m, i);
+        const tn_node *f = m->funcs.at[i];
+        if (tnb_strmap_has(&cheap, name)) {
+            out = tn_module_set(ctx, out, name, NULL);
+        } else if (tn_is(f, TN_KIND_FUNCTION)) {
+            tn_rewriter r = {.ctx = ctx, .user = &all, .post = inline_block};
+            const tn_node *nf = tn_rewrite(&r, f);
+            out = nf == f ? out : tn_module_set(ctx, out, name, nf);
+        }
+    }
+    return out;
+}
