@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon onnx-test: runs ONNX backend test cases, each in a process of its own.
+/* tenon onnx-test: runs ONNX backend test cases, each (or each batch) in a process of its own.
  *
  * A case is a folder with model.onnx and folders test_data_set_N, which hold input_K.pb and
  * output_K.pb. Inputs whose values decide shapes are bound at compile time when the importer asks
@@ -23,6 +23,8 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
     {"jobs", 'j', TNT_VALUE, "N", "cases to run at the same time (default 1)"},
+    {"batch", 0, TNT_VALUE, "N",
+     "cases that a process runs one after the other (default 1); for devices that open slowly"},
     {"list", 0, TNT_FLAG, NULL, "only print the cases found"},
     {"quiet", 'q', TNT_FLAG, NULL, "do not print a line for cases that pass"},
     {"interp", 0, TNT_FLAG, NULL,
@@ -396,18 +398,32 @@ find_cases(case_list *l, const char *dir, int depth)
 
 /* ---- children (in the parent) ---- */
 
+/* A process and the cases that it runs: `n` from `first` on, of which `n_done` have told. */
 typedef struct child {
     pid_t pid; /* 0: free */
     int fd;
-    uint32_t index; /* of the case */
+    uint32_t first, n, n_done;
     double deadline;
     size_t got;
     report report;
 } child;
 
 static bool
-start_child(tnt_session *s, const tnt_args *a, const char *dir, double rtol, double atol,
-            double timeout, child *out)
+tell(int fd, const report *r)
+{
+    const char *p = (const char *)r;
+    for (size_t n = 0; n < sizeof *r;) {
+        ssize_t k = write(fd, p + n, sizeof *r - n);
+        if (k < 0 && errno != EINTR)
+            return false;
+        n += k > 0 ? (size_t)k : 0;
+    }
+    return true;
+}
+
+static bool
+start_child(tnt_session *s, const tnt_args *a, const char *const *dirs, double rtol, double atol,
+            double timeout, child *c)
 {
     int fds[2];
     fflush(stdout);
@@ -421,39 +437,51 @@ start_child(tnt_session *s, const tnt_args *a, const char *dir, double rtol, dou
         return false;
     }
     if (pid == 0) {
-        report r = {0};
+        bool told = true;
         close(fds[0]);
-        run_case(s, a, dir, rtol, atol, &r);
-        const char *p = (const char *)&r;
-        for (size_t n = 0; n < sizeof r;) {
-            ssize_t k = write(fds[1], p + n, sizeof r - n);
-            if (k < 0 && errno != EINTR)
-                break;
-            n += k > 0 ? (size_t)k : 0;
+        for (uint32_t i = 0; i < c->n && told; i++) {
+            report r = {0};
+            tnb_diags_clear(tn_diags(s->ctx));
+            run_case(s, a, dirs[c->first + i], rtol, atol, &r);
+            told = tell(fds[1], &r);
         }
         close(fds[1]);
         tnt_session_close(s);
         exit(0); /* not _exit: a leak checker has its say */
     }
     close(fds[1]);
-    *out = (child){.pid = pid, .fd = fds[0], .deadline = tnt_now() + timeout};
+    c->pid = pid;
+    c->fd = fds[0];
+    c->deadline = tnt_now() + timeout;
+    c->n_done = 0;
+    c->got = 0;
     return true;
 }
 
 /* Reads what has come; true at the end of the pipe. */
 static bool
-read_child(child *c)
+read_child(child *c, report *reports, bool *done, double timeout)
 {
     char *to = (char *)&c->report + c->got;
     ssize_t k = read(c->fd, to, sizeof c->report - c->got);
     if (k < 0)
         return errno != EINTR && errno != EAGAIN;
     c->got += (size_t)k;
+    if (c->got == sizeof c->report && c->n_done < c->n) {
+        reports[c->first + c->n_done] = c->report;
+        c->n_done++;
+        c->got = 0;
+        c->deadline = tnt_now() + timeout;
+        /* the last case of a process is done when the process has ended well */
+        if (c->n_done < c->n)
+            done[c->first + c->n_done - 1] = true;
+    }
     return k == 0;
 }
 
+/* Waits for a process. A case that it ended in has failed; those behind are left to another one. */
 static void
-finish_child(child *c, bool late, double timeout)
+finish_child(child *c, bool late, double timeout, report *reports, bool *done)
 {
     int status = 0;
     if (late)
@@ -461,16 +489,23 @@ finish_child(child *c, bool late, double timeout)
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         ;
     close(c->fd);
-    report *r = &c->report;
+    uint32_t at = c->n_done < c->n ? c->n_done : c->n - 1;
+    report *r = &reports[c->first + at];
+    bool failed = true;
     if (late)
         snprintf(r->why, sizeof r->why, "no result within %g seconds", timeout);
     else if (WIFSIGNALED(status))
         snprintf(r->why, sizeof r->why, "crashed: %s", strsignal(WTERMSIG(status)));
-    else if (c->got != sizeof *r || WEXITSTATUS(status))
+    else if (c->n_done < c->n || WEXITSTATUS(status))
         snprintf(r->why, sizeof r->why, "ended with exit status %d", WEXITSTATUS(status));
     else
-        return;
-    r->verdict = FAILED;
+        failed = false;
+    if (failed)
+        r->verdict = FAILED;
+    done[c->first + at] = true;
+    c->first += at + 1;
+    c->n -= at + 1;
+    c->pid = 0;
 }
 
 typedef struct totals {
@@ -493,50 +528,63 @@ print_line(const tnt_args *a, const char *dir, const report *r, totals *t)
     fflush(stdout);
 }
 
-/* Runs all cases, `jobs` at a time, and prints them in order. */
+/* How cases are run. */
+typedef struct manner {
+    double rtol, atol, timeout;
+    uint32_t jobs, batch;
+} manner;
+
+/* Runs all cases, `jobs` processes at a time, and prints them in order. */
 static bool
-run_all(tnt_session *s, const tnt_args *a, const case_list *l, double rtol, double atol,
-        double timeout, uint32_t jobs, totals *t)
+run_all(tnt_session *s, const tnt_args *a, const case_list *l, const manner *m, totals *t)
 {
     /* in an arena, which the children close: in them nothing else points to these */
     tnb_arena *arena = tn_arena(s->ctx);
-    child *slots = TNB_NEW_N(arena, child, jobs);
-    struct pollfd *polls = TNB_NEW_N(arena, struct pollfd, jobs);
+    child *slots = TNB_NEW_N(arena, child, m->jobs);
+    struct pollfd *polls = TNB_NEW_N(arena, struct pollfd, m->jobs);
     report *reports = TNB_NEW_N(arena, report, l->dirs.n + 1u);
     bool *done = TNB_NEW_N(arena, bool, l->dirs.n + 1u), ok = !tnb_arena_failed(arena);
     uint32_t next = 0, printed = 0, running = 0;
     while (ok && printed < l->dirs.n) {
-        for (uint32_t i = 0; i < jobs && next < l->dirs.n; i++)
-            if (!slots[i].pid) {
-                if (!start_child(s, a, l->dirs.at[next], rtol, atol, timeout, &slots[i])) {
-                    fprintf(stderr, "tenon: a process for a case could not be started: %s\n",
-                            strerror(errno));
-                    ok = running > 0;
-                    break;
-                }
-                slots[i].index = next++;
-                running++;
+        for (uint32_t i = 0; i < m->jobs; i++) {
+            child *c = &slots[i];
+            if (c->pid)
+                continue;
+            if (!c->n) { /* nothing was left to it */
+                uint32_t rest = (uint32_t)l->dirs.n - next;
+                c->first = next;
+                c->n = rest < m->batch ? rest : m->batch;
+                next += c->n;
             }
-        for (uint32_t i = 0; i < jobs; i++)
+            if (!c->n)
+                continue;
+            if (!start_child(s, a, l->dirs.at, m->rtol, m->atol, m->timeout, c)) {
+                fprintf(stderr, "tenon: a process for a case could not be started: %s\n",
+                        strerror(errno));
+                ok = running > 0;
+                break;
+            }
+            running++;
+        }
+        for (uint32_t i = 0; i < m->jobs; i++)
             polls[i] = (struct pollfd){.fd = slots[i].pid ? slots[i].fd : -1, .events = POLLIN};
         if (running)
-            poll(polls, jobs, 200);
-        for (uint32_t i = 0; i < jobs; i++) {
-            bool late = slots[i].pid && tnt_now() > slots[i].deadline;
-            if (!slots[i].pid || (!late && !(polls[i].revents && read_child(&slots[i]))))
+            poll(polls, m->jobs, 200);
+        for (uint32_t i = 0; i < m->jobs; i++) {
+            child *c = &slots[i];
+            bool late = c->pid && tnt_now() > c->deadline;
+            if (!c->pid ||
+                (!late && !(polls[i].revents && read_child(c, reports, done, m->timeout))))
                 continue;
-            finish_child(&slots[i], late, timeout);
-            reports[slots[i].index] = slots[i].report;
-            done[slots[i].index] = true;
-            slots[i].pid = 0;
+            finish_child(c, late, m->timeout, reports, done);
             running--;
         }
         for (; printed < l->dirs.n && done[printed]; printed++)
             print_line(a, l->dirs.at[printed], &reports[printed], t);
     }
-    for (uint32_t i = 0; ok && i < jobs; i++)
+    for (uint32_t i = 0; ok && i < m->jobs; i++)
         if (slots[i].pid)
-            finish_child(&slots[i], true, timeout);
+            finish_child(&slots[i], true, m->timeout, reports, done);
     return ok;
 }
 
@@ -555,11 +603,14 @@ run(tnt_session *s, const tnt_args *a)
 {
     case_list l = {.arena = tn_arena(s->ctx)};
     totals t = {0};
-    double rtol, atol, timeout;
-    int64_t jobs;
-    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-7, &atol) ||
-        !tnt_float(a, "timeout", 300, &timeout) || !tnt_int(a, "jobs", 1, 1, 256, &jobs))
+    manner m;
+    int64_t jobs, batch;
+    if (!tnt_float(a, "rtol", 1e-3, &m.rtol) || !tnt_float(a, "atol", 1e-7, &m.atol) ||
+        !tnt_float(a, "timeout", 300, &m.timeout) || !tnt_int(a, "jobs", 1, 1, 256, &jobs) ||
+        !tnt_int(a, "batch", 1, 1, 1 << 16, &batch))
         return TNT_USAGE;
+    m.jobs = (uint32_t)jobs;
+    m.batch = (uint32_t)batch;
     tnk_import_options o; /* once here, for messages about the options themselves */
     tnk_compile_options c;
     if (!tnt_import_options(s, a, &o) || !tnt_compile_options(s, a, &c))
@@ -576,7 +627,7 @@ run(tnt_session *s, const tnt_args *a)
             puts(l.dirs.at[i]);
         return TNT_OK;
     }
-    bool ok = run_all(s, a, &l, rtol, atol, timeout, (uint32_t)jobs, &t);
+    bool ok = run_all(s, a, &l, &m, &t);
     if (t.bound)
         printf("%u cases needed inputs that decide shapes to be bound at compile time\n", t.bound);
     printf("%u passed, %u failed, %u skipped\n", t.count[PASSED], t.count[FAILED],
@@ -590,7 +641,8 @@ const tnt_command tnt_command_onnx_test = {
     .summary = "run ONNX backend test cases",
     .details = "A case is a folder with model.onnx and folders test_data_set_N that hold "
                "input_K.pb and output_K.pb; other folders are "
-               "searched for cases. Each case is compiled and run in a process of its own and "
+               "searched for cases. Each case is compiled and run in a process of its own "
+               "(--batch: several in one; where it ends early, a new one goes on) and "
                "gives one line: PASS, FAIL with the "
                "difference, or SKIP with the operator or type that is missing. The last line "
                "counts them.\n\nInputs whose values decide "

@@ -231,13 +231,21 @@ boolean_setting(const tnr_device_options *opt, const char *key, bool usual, bool
     return TNB_OK;
 }
 
+/* PoCL keeps what it compiles by itself, each kernel when it is launched; asked for the program, it
+ * compiles every kernel another time, for groups of any size. */
+static bool
+keeps_its_own(const struct opencl_device *d)
+{
+    return strcmp(d->info.platform, "Portable Computing Language") == 0;
+}
+
 static tnb_status
 read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err)
 {
     const char *options = setting(opt, "build_options"), *size = setting(opt, "cache_size");
     bool profiling, cached;
     TNB_TRY(boolean_setting(opt, "profiling", true, &profiling, err));
-    TNB_TRY(boolean_setting(opt, "cache", true, &cached, err));
+    TNB_TRY(boolean_setting(opt, "cache", !keeps_its_own(d), &cached, err));
     long mib = size ? number_of(size) : 0;
     if (mib < 0 || mib > 1 << 30)
         return tnb_fail(

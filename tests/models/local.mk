@@ -12,7 +12,10 @@ nodist_tests_models_random_weights_SOURCES = plugins/onnx/onnx.pb-c.c plugins/on
 tests_models_random_weights_CPPFLAGS = $(AM_CPPFLAGS) $(PROTOBUF_C_CFLAGS) -Iplugins/onnx
 tests_models_random_weights_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(PROTOBUF_C_LIBS)
 TESTS += tests/models/random_weights.sh tests/models/magika.sh
+if BUILD_OPENCL
+TESTS += tests/models/opencl.sh
+endif
 endif
 endif
 EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh tests/models/random_weights.sh \
-	tests/models/magika.sh
+	tests/models/magika.sh tests/models/opencl.sh

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models whose weights are one value everywhere, with seeded random weights and at a reduced size:
- * what the cpu target computes is compared with the interpreter on the imported module.
+ * what a target computes (cpu, if none is named) is compared with the interpreter on the imported
+ * module.
  *
- *     random_weights MODEL.onnx [--size N] [--value K=L]... [--kernel K=L]... [--seed S]
+ *     random_weights MODEL.onnx [--target NAME] [--size N] [--value K=L]... [--kernel K=L]...
+ *                    [--seed S]
  *
  * --size N makes inputs N pixels wide and high. What follows from the size is changed with it:
  * --value K=L writes L for K in integer vectors (shapes of weights, targets of Reshape), --kernel
@@ -28,7 +30,7 @@ typedef struct change {
 } change;
 
 typedef struct request {
-    const char *model;
+    const char *model, *target;
     int64_t size;
     uint64_t seed;
     change values[MAX_CHANGES], kernels[MAX_CHANGES];
@@ -183,11 +185,10 @@ typedef struct session {
 } session;
 
 static const tn_expr *
-run_compiled(session *s, const tn_module *m, const tn_expr *arg, tnb_err *err)
+run_compiled(session *s, const tn_module *m, const char *target, const tn_expr *arg, tnb_err *err)
 {
-    static const char *const cpu = "cpu";
     tnk_model model = {.module = m};
-    tnk_compile_options opt = {.conf = s->conf, .targets = &cpu, .n_targets = 1};
+    tnk_compile_options opt = {.conf = s->conf, .targets = &target, .n_targets = 1};
     tnk_compile_result compiled;
     tnr_artifact *a = NULL;
     tnr_vm *vm = NULL;
@@ -255,7 +256,7 @@ compare(session *s, const request *q, const char *path)
     tn_eval_options opt = {.threads = 2};
     const tn_expr *want =
         interp ? interp->run(interp->self, s->ctx, m, "main", args.at, 1, &opt) : NULL;
-    const tn_expr *got = want ? run_compiled(s, m, args.at[0], &err) : NULL;
+    const tn_expr *got = want ? run_compiled(s, m, q->target, args.at[0], &err) : NULL;
     if (!got) {
         fprintf(stderr, "%s\n", err.message);
         return false;
@@ -292,6 +293,8 @@ parse_args(request *q, int argc, char **argv)
     for (int i = 2; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--size") == 0)
             q->size = strtoll(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--target") == 0)
+            q->target = argv[i + 1];
         else if (strcmp(argv[i], "--seed") == 0)
             q->seed = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--value") == 0
@@ -307,14 +310,14 @@ parse_args(request *q, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-    request q = {.seed = 1};
+    request q = {.seed = 1, .target = "cpu"};
     session s = {0};
     tnb_err err = {0};
     tnb_diags *diags = tnb_diags_new();
     char path[] = "/tmp/tenon-reduced-XXXXXX.onnx";
     if (!parse_args(&q, argc, argv)) {
-        fprintf(stderr, "usage: random_weights MODEL.onnx [--size N] [--value K=L]... "
-                        "[--kernel K=L]... [--seed S]\n");
+        fprintf(stderr, "usage: random_weights MODEL.onnx [--target NAME] [--size N] "
+                        "[--value K=L]... [--kernel K=L]... [--seed S]\n");
         return 2;
     }
     s.conf = tnb_conf_load(NULL, diags);

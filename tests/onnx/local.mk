@@ -3,13 +3,16 @@
 EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh tests/onnx/suite_passes.sh \
 	tests/onnx/plain.ini tests/onnx/cases.sh tests/onnx/cases.txt tests/onnx/make_cases.py \
 	tests/onnx/select_cases.txt tests/onnx/make_select_cases.py tests/onnx/loops.py \
-	tests/onnx/wrong.sh tests/onnx/wrong.txt
+	tests/onnx/wrong.sh tests/onnx/wrong.txt tests/onnx/opencl.sh
 if BUILD_ONNX
 TESTS += tests/onnx/suite.sh tests/onnx/suite_passes.sh tests/onnx/cases.sh \
 	tests/onnx/loops.py tests/onnx/wrong.sh
 check_PROGRAMS += tests/onnx/write_cases
 tests_onnx_write_cases_SOURCES = tests/onnx/write_cases.c tests/onnx/model_writer.c
 tests_onnx_write_cases_LDADD = $(BASE_LIB)
+if BUILD_OPENCL
+TESTS += tests/onnx/opencl.sh
+endif
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/onnx/t_tensor_pb
