@@ -172,6 +172,27 @@ footprint(matmul *m, tnk_item *stage, int64_t *bytes)
     return n > 0;
 }
 
+/* Loops of one turn go outside; their count. Fused with the others, what they run over would look as if it took more than one
+ * turn, where threads do not divide the copy. */
+static uint32_t
+units_first(tnk_sch *s, tnk_item **l, uint32_t n)
+{
+    tnk_item *order[GPU_MAX_LOOPS];
+    int64_t e;
+    uint32_t k = 0, units;
+    for (uint32_t i = 0; i < n; i++)
+        if (tnk_loop_extent(l[i], &e) && e == 1)
+            order[k++] = l[i];
+    units = k;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tnk_loop_extent(l[i], &e) || e != 1)
+            order[k++] = l[i];
+    if (!units || units == n || !tnk_reorder(s, order, n))
+        return units == n ? n : 0;
+    memcpy(l, order, n * sizeof *l);
+    return units;
+}
+
 /* All threads of a block copy together, each a vector at a time where that is aligned. An operand that lies along the
  * reduction gets rows of an odd length, so that the threads that read different ones do not wait for a bank. */
 static bool
@@ -199,7 +220,8 @@ fetch(matmul *m, tnk_item *stage, bool along)
             v = part[1];
         }
     }
-    tnk_item *f = gpu_fuse(s, l, n);
+    uint32_t k = units_first(s, l, n);
+    tnk_item *f = k < n ? gpu_fuse(s, l + k, n - k) : l[n - 1];
     if (!f || !tnk_split(s, f, m->threads[1], part) || !tnk_bind(s, part[1], "threadIdx.x"))
         return false;
     tnk_item *rest = part[0];

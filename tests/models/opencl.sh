@@ -44,7 +44,7 @@ short="mnist tfl_helloworld_sine mnist_mlp_bn_pytorch"
 long="$short super_resolution ultraface_rfb-320 ultraface_rfb-320_simplified ultraface_rfb-320_without_postprocessing
     ultraface_rfb-640 ultraface_slim-320 yunet_n_320_320 yunet_n_640_640 yunet_s_320_320 yunet_n_dynamic yunet_s_dynamic
     nanodet nanodet_sim silero_vad_openvino_16k silero_vad_op18_ifless dtln_model_1 dtln_model_2 bert_squad gpt2
-    qdq_mobilenet_edge_block cifar_image_classifier cnn_mnist_pytorch wonnx_opt_mnist light_bvlc_alexnet
+    cifar_image_classifier cnn_mnist_pytorch wonnx_opt_mnist light_bvlc_alexnet
     light_densenet121 light_inception_v1 light_inception_v2 light_resnet50 light_shufflenet light_squeezenet light_vgg19
     light_zfnet512"
 # shellcheck disable=SC2086
@@ -55,6 +55,12 @@ fi
 # shellcheck disable=SC2086
 reference "--rtol 1e-3 --atol 1e-4" $long
 reference "--rtol 1e-2 --atol 1e-3" squeezenet_fp16
+# Sums in another order may round a quantized value to its neighbour: a few results are then off by one step, here of 0.34 or 0.37.
+m=qdq_mobilenet_edge_block
+reference "--rtol 1e-3 --atol 0.38" $m
+"$TENON" onnx-test "$models/$m" -t opencl --rtol 1e-3 --atol 1e-4 --timeout "$limit" > "$tmp/log" 2>&1 || true
+differ=$(sed -n 's/^FAIL .*; \([0-9]*\) of 100352 elements differ.*/\1/p' "$tmp/log")
+grep -q '^1 passed' "$tmp/log" || [ "${differ:-1000}" -lt 100 ] || fail $m "more than a few results are off by a step"
 run() { # model arguments...: on opencl from an artifact made before
     m=$1
     shift

@@ -30,7 +30,7 @@ cases | awk -v shard="${SHARD:-}" 'BEGIN { if (split(shard, s, "/") != 2) s[2] =
         [ ! -d "$d" ] || ln -s "$d" "$work/cases/$(basename "$(dirname "$d")")-$(basename "$d")"
     done
 run() { # target options...
-    "$TENON" onnx-test "$work/cases" -j 2 --timeout "${TESTS_TIMEOUT:-300}" -t "$@" > "$work/out" || true
+    "$TENON" onnx-test "$work/cases" -j 2 --batch 25 --timeout "${TESTS_TIMEOUT:-300}" -t "$@" > "$work/out" || true
     echo "$1: $(tail -n 1 "$work/out")"
     grep '^FAIL' "$work/out" && exit 1
     sed -n 's/^PASS \([^ :]*\).*/\1/p' "$work/out" > "$work/passed-$1"
