@@ -404,7 +404,7 @@ CONVOLUTION(conv2d, 30, plain, "convolution: plain, depthwise or transposed")
 PATTERN(dense_bias, 40, "add(mm:matmul(x, w), b)", check_dense,
         "a row times a constant matrix, plus bias")
 PATTERN(dense, 30, "mm:matmul(x, w)", check_dense, "a matrix times a constant one")
-PATTERN(batch_norm, 20, "bn:nn.batch_norm(x, gamma, beta, mean, var)[0]", check_batch_norm,
+PATTERN(batch_norm, 20, "(bn:nn.batch_norm(x, gamma, beta, mean, var))[0]", check_batch_norm,
         "batch normalization by stored statistics")
 PATTERN(pool, 20, "pool:(nn.max_pool2d(x) | nn.avg_pool2d(x))", check_pool,
         "maximum or average over windows")

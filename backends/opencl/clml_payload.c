@@ -46,7 +46,7 @@ typedef struct graph {
     tn_ctx *ctx;
     TNB_VEC(tensor) tensors;
     TNB_VEC(const tn_node *) before, ops, after;
-    tnb_ptrmap values, composites; /* variable -> value; variable -> Function */
+    tnb_ptrmap values, composites, tuples; /* variable -> value; -> Function; -> Tuple */
     uint32_t n_results;
     bool failed;
 } graph;
@@ -360,7 +360,7 @@ softmax(site *s, const tn_expr *var)
     int rank = clml_extents(c->base.type, d), axis = (int)tn_call_int(c, "axis");
     axis += axis < 0 ? rank : 0;
     for (int i = 0; i < rank; i++)
-        dims[i < axis ? 0 : i == axis ? 1 : 2] *= d[i];
+        dims[axis == 1 ? i : i < axis ? 0 : i == axis ? 1 : 2] *= d[i];
     int64_t in = operand_as(s, "x", dims, optimal);
     push_op(g, op_of(g, "softmax", &in, 1, result_as(s, var, dims, optimal)));
 }
@@ -476,7 +476,8 @@ composite(graph *g, const tn_function *fn, const tn_call *call, const tn_expr *v
 static void
 results(graph *g, const tn_expr *e, int64_t first)
 {
-    const tn_tuple *t = tn_as_tuple(e);
+    const tn_tuple *t =
+        tn_as_tuple(tnb_ptrmap_has(&g->tuples, e) ? tnb_ptrmap_get(&g->tuples, e) : e);
     tn_list all = t ? t->fields : tn_listv(g->ctx, e, NULL);
     for (uint32_t i = 0; i < all.n; i++) {
         value *v = tnb_ptrmap_get(&g->values, all.at[i]);
@@ -496,6 +497,15 @@ results(graph *g, const tn_expr *e, int64_t first)
     }
 }
 
+/* The variable that a value is another name for: itself, or the field that an item of a tuple is. */
+static const tn_expr *
+named(graph *g, const tn_expr *e)
+{
+    const tn_tuple_get *get = tn_as_tuple_get(e);
+    const tn_tuple *t = get ? tnb_ptrmap_get(&g->tuples, get->tuple) : NULL;
+    return t && get->index < t->fields.n ? t->fields.at[get->index] : e;
+}
+
 static void
 bindings(graph *g, const tn_seq_expr *seq)
 {
@@ -505,8 +515,13 @@ bindings(graph *g, const tn_seq_expr *seq)
             const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
             const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
             const tn_function *fn = c ? tnb_ptrmap_get(&g->composites, c->op) : NULL;
+            const value *same = vb ? tnb_ptrmap_get(&g->values, named(g, vb->value)) : NULL;
             if (vb && tn_is(vb->value, TN_KIND_FUNCTION))
-                tnb_ptrmap_set(&g->composites, vb->var, (void *)(uintptr_t)vb->value);
+                tnb_ptrmap_set(&g->composites, vb->var, vb->value);
+            else if (vb && tn_is(vb->value, TN_KIND_TUPLE))
+                tnb_ptrmap_set(&g->tuples, vb->var, vb->value);
+            else if (same)
+                tnb_ptrmap_set(&g->values, vb->var, same);
             else if (fn)
                 composite(g, fn, c, vb->var);
             else
@@ -541,6 +556,7 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
     graph g = {.ctx = ctx};
     tnb_ptrmap_init(&g.values, tn_scratch(ctx));
     tnb_ptrmap_init(&g.composites, tn_scratch(ctx));
+    tnb_ptrmap_init(&g.tuples, tn_scratch(ctx));
     for (uint32_t i = 0; i < func->params.n; i++)
         new_value(&g, func->params.at[i], i);
     const tn_seq_expr *seq = tn_as_seq_expr(func->body);
