@@ -11,12 +11,15 @@
  * The tree is made of one step for each bit of the number of threads, behind a first step for what is more than a power of two.
  * `red` is shared memory, one row for each thread that has a reduction of its own. A result in scope "local" is given to all
  * threads, another is written by the first. Conditions guard what a thread adds, never the barriers. The result's init is
- * joined in once, so it need not be neutral. Needs: blocks with init. A reduction that is no add, mul, min, max, and, or, or
- * whose spatial loops lie inside of its own, is an error.
+ * joined in once, so it need not be neutral. Several results together (sum and sum of squares; the largest value and its place)
+ * have a `red` each. Needs: blocks with init. A reduction that is no add, mul, min, max, and, or, or several of these, or a
+ * choice by comparisons whose order does not matter (see kit/schedule/tuple_reducer.c), and one whose spatial loops lie
+ * inside of its own, is an error.
  */
+#include "../schedule/tuple_reducer.h"
 #include "lower.h"
 
-enum { MAX_LOOPS = 64, ACCUMULATION = 3 /* place among the statements made */ };
+enum { MAX_LOOPS = 64 };
 
 typedef struct state {
     tn_ctx *ctx;
@@ -30,12 +33,10 @@ typedef struct state {
 typedef struct reduction {
     const tn_block_realize *realize;
     const tn_block *block;
-    const tn_buffer_store *store;
-    const tn_expr *value; /* what is joined */
-    tn_kind op;
+    tnk_tuple_reducer of;                /* n may be 1 */
     const tn_for_loop *inner[MAX_LOOPS]; /* loops from the place of the change down to the block */
     uint32_t n_inner;
-    const tn_node *own; /* the thread's share */
+    const tn_node *own[TNK_MAX_RESULTS], *red[TNK_MAX_RESULTS]; /* the thread's share; all shares */
 } reduction;
 
 static bool
@@ -159,17 +160,21 @@ match_reducer(state *st, reduction *r)
     for (size_t i = 0; b && i < sizeof kinds / sizeof *kinds; i++)
         known |= s->value->kind == kinds[i];
     if (known && init && init->buffer == s->buffer && tn_as_buffer(s->buffer)->dtype.lanes == 1) {
-        r->store = s;
-        r->op = (tn_kind)s->value->kind;
-        r->value = is_result(st, b->a, s) ? b->b : is_result(st, b->b, s) ? b->a : NULL;
-        if (r->value && !tn_uses(r->value, s->buffer))
+        tnk_tuple_reducer *o = &r->of;
+        *o = (tnk_tuple_reducer){.n = 1, .independent = true, .store = {s}, .init = {init->value}};
+        o->op[0] = (tn_kind)s->value->kind;
+        o->value[0] = is_result(st, b->a, s) ? b->b : is_result(st, b->b, s) ? b->a : NULL;
+        if (o->value[0] && !tn_uses(o->value[0], s->buffer))
             return true;
     }
+    if (!s && tnk_tuple_reducer_of(st->ctx, r->block, &r->of))
+        return true;
     tn_error(st->ctx, TN_NODE(r->block)->loc, TNB_UNSUPPORTED,
              "'%s': block '%s' reduces over threads by something that they cannot join", st->func,
              r->block->name);
     tnb_diag_hint(tn_diags(st->ctx),
-                  "add, mul, min, max, and, or can be; let one thread reduce the rest");
+                  "add, mul, min, max, and, or can be, and choices by comparisons for which the "
+                  "order makes no difference; let one thread reduce the rest");
     return false;
 }
 
@@ -208,6 +213,35 @@ put(tn_ctx *ctx, const tn_node *buffer, const tn_expr *i, const tn_expr *j, cons
 {
     const tn_expr *idx[2] = {i, j};
     return tn_store(ctx, buffer, v, tn_list_of(ctx, idx, j ? 2 : 1));
+}
+
+/* to[k][i, j] = lhs[k] joined with rhs[k], for all results k. */
+static const tn_stmt *
+join(tn_ctx *ctx, const reduction *r, const tn_node *const *to, const tn_expr *i, const tn_expr *j,
+     const tn_expr *const *lhs, const tn_expr *const *rhs)
+{
+    const tnk_tuple_reducer *o = &r->of;
+    const tn_stmt *out[3 * TNK_MAX_RESULTS];
+    tnb_ptrmap map;
+    uint32_t n = 0;
+    if (o->independent) {
+        for (uint32_t k = 0; k < o->n; k++)
+            out[n++] = put(ctx, to[k], i, j, tn_bin(ctx, o->op[k], lhs[k], rhs[k]));
+        return n == 1 ? out[0] : tn_seq_of(ctx, tn_list_of(ctx, out, n));
+    }
+    /* all are read before the first is written */
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    for (int side = 0; side < 2; side++)
+        for (uint32_t k = 0; k < o->n; k++) {
+            tnb_dtype d = tn_as_buffer(o->store[k]->buffer)->dtype;
+            const tn_expr *v =
+                tn_var_dtype(ctx, tn_strf(ctx, "%s_%s%u", r->block->name, side ? "y" : "x", k), d);
+            out[n++] = tn_bind_of(ctx, v, tn_cast_to(ctx, d, side ? rhs[k] : lhs[k]));
+            tnb_ptrmap_set(&map, side ? o->rhs[k] : o->lhs[k], v);
+        }
+    for (uint32_t k = 0; k < o->n; k++)
+        out[n++] = put(ctx, to[k], i, j, tn_subst(ctx, o->joined[k], &map));
+    return tn_seq_of(ctx, tn_list_of(ctx, out, n));
 }
 
 static const tn_stmt *
@@ -259,24 +293,37 @@ number_threads(state *st, const reduction *r, const tn_for_loop *const *loops, u
 
 /* red[row, lane] op= red[row, lane + distance] by the first `below` lanes. */
 static const tn_stmt *
-step(tn_ctx *ctx, const reduction *r, const threads *t, const tn_node *red, int64_t below,
-     int64_t distance)
+step(tn_ctx *ctx, const reduction *r, const threads *t, int64_t below, int64_t distance)
 {
     const tn_expr *other = tn_add(ctx, t->lane, tn_i32(ctx, (int32_t)distance));
-    const tn_expr *v =
-        tn_bin(ctx, r->op, at(ctx, red, t->row, t->lane), at(ctx, red, t->row, other));
+    const tn_expr *lhs[TNK_MAX_RESULTS], *rhs[TNK_MAX_RESULTS];
+    for (uint32_t k = 0; k < r->of.n; k++) {
+        lhs[k] = at(ctx, r->red[k], t->row, t->lane);
+        rhs[k] = at(ctx, r->red[k], t->row, other);
+    }
     return tn_if_stmt_of(ctx, tn_cmp(ctx, TN_KIND_LT, t->lane, tn_i32(ctx, (int32_t)below)),
-                         put(ctx, red, t->row, t->lane, v), NULL);
+                         join(ctx, r, r->red, t->row, t->lane, lhs, rhs), NULL);
 }
 
-static const tn_node *
-shared_buffer(state *st, const reduction *r, const threads *t)
+static tnb_dtype
+dtype_of(const reduction *r, uint32_t k)
 {
-    const tn_expr *dims[2] = {tn_i32(st->ctx, (int32_t)t->rows),
-                              tn_i32(st->ctx, (int32_t)t->lanes)};
-    return tn_buffer_new(st->ctx, tn_strf(st->ctx, "%s_red", r->block->name),
-                         tn_list_of(st->ctx, dims, 2), tn_as_buffer(r->store->buffer)->dtype,
-                         "shared");
+    return tn_as_buffer(r->of.store[k]->buffer)->dtype;
+}
+
+/* The buffers `own` and `red` of each result. */
+static void
+make_buffers(tn_ctx *ctx, reduction *r, const threads *t)
+{
+    const tn_expr *one = tn_i32(ctx, 1),
+                  *dims[2] = {tn_i32(ctx, (int32_t)t->rows), tn_i32(ctx, (int32_t)t->lanes)};
+    for (uint32_t k = 0; k < r->of.n; k++) {
+        const char *name = r->of.n > 1 ? tn_strf(ctx, "%s_%u", r->block->name, k) : r->block->name;
+        r->own[k] = tn_buffer_new(ctx, tn_strf(ctx, "%s_own", name), tn_list_of(ctx, &one, 1),
+                                  dtype_of(r, k), "local");
+        r->red[k] = tn_buffer_new(ctx, tn_strf(ctx, "%s_red", name), tn_list_of(ctx, dims, 2),
+                                  dtype_of(r, k), "shared");
+    }
 }
 
 /* Conditions under which a result is written: those that no part of the reduction decides. */
@@ -295,9 +342,28 @@ result_condition(state *st, const reduction *r, const tn_for_loop *const *loops,
     return e;
 }
 
+/* Result k goes from the first share to its place, under `cond` (NULL: always). */
 static const tn_stmt *
-write_result(state *st, const reduction *r, const threads *t, const tn_node *red,
-             const tn_for_loop *const *loops, uint32_t n)
+write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, const tn_expr *cond,
+          tnb_ptrmap *map)
+{
+    const tn_buffer_store *store = r->of.store[k];
+    const tn_expr *v = at(ctx, r->red[k], t->row, tn_i32(ctx, 0)),
+                  *start = tn_cast_to(ctx, dtype_of(r, k), r->of.init[k]);
+    if (r->of.independent &&
+        !tn_equal(ctx, start, neutral(ctx, r->of.op[k], dtype_of(r, k)), false, NULL))
+        v = tn_bin(ctx, r->of.op[k], start, v);
+    const tn_stmt *s = tn_store(ctx, store->buffer, v, store->indices);
+    s = map->n ? tn_subst(ctx, s, map) : s;
+    const char *scope = tn_as_buffer(store->buffer)->scope;
+    if (!scope || strncmp(scope, "local", 5))
+        cond = tn_and(ctx, cond, tn_cmp(ctx, TN_KIND_EQ, t->lane, tn_i32(ctx, 0)));
+    return cond ? tn_if_stmt_of(ctx, cond, s, NULL) : s;
+}
+
+static const tn_stmt *
+write_results(state *st, const reduction *r, const threads *t, const tn_for_loop *const *loops,
+              uint32_t n)
 {
     tn_ctx *ctx = st->ctx;
     tnb_ptrmap map;
@@ -317,18 +383,10 @@ write_result(state *st, const reduction *r, const threads *t, const tn_node *red
         if (!tn_prove(arith, inside))
             cond = tn_and(ctx, cond, inside);
     }
-    const tn_buffer_store *init = tn_as_buffer_store(r->block->init);
-    tnb_dtype d = tn_as_buffer(r->store->buffer)->dtype;
-    const tn_expr *v = at(ctx, red, t->row, tn_i32(ctx, 0)),
-                  *start = tn_cast_to(ctx, d, init->value);
-    if (!tn_equal(ctx, start, neutral(ctx, r->op, d), false, NULL))
-        v = tn_bin(ctx, r->op, start, v);
-    const tn_stmt *s = tn_store(ctx, r->store->buffer, v, r->store->indices);
-    s = map.n ? tn_subst(ctx, s, &map) : s;
-    const char *scope = tn_as_buffer(r->store->buffer)->scope;
-    if (!scope || strncmp(scope, "local", 5))
-        cond = tn_and(ctx, cond, tn_cmp(ctx, TN_KIND_EQ, t->lane, tn_i32(ctx, 0)));
-    return cond ? tn_if_stmt_of(ctx, cond, s, NULL) : s;
+    const tn_stmt *out[TNK_MAX_RESULTS];
+    for (uint32_t k = 0; k < r->of.n; k++)
+        out[k] = write_one(ctx, r, t, k, cond, &map);
+    return r->of.n == 1 ? out[0] : tn_seq_of(ctx, tn_list_of(ctx, out, r->of.n));
 }
 
 /* ---- putting it together ---- */
@@ -340,18 +398,25 @@ accumulate(tn_rewriter *rw, const tn_node *n)
     if (n != TN_NODE(r->realize))
         return NULL;
     tn_ctx *ctx = rw->ctx;
-    const tn_expr *zero = tn_i32(ctx, 0);
-    const tn_node *own = tn_region_full(ctx, r->own);
+    const tn_expr *zero = tn_i32(ctx, 0), *lhs[TNK_MAX_RESULTS];
+    const tn_node *own[TNK_MAX_RESULTS];
     tn_block b = *r->block;
-    b.init = NULL;
-    b.body =
-        put(ctx, r->own, zero, NULL, tn_bin(ctx, r->op, at(ctx, r->own, zero, NULL), r->value));
-    b.writes = tn_list_of(ctx, &own, 1);
     TNB_VEC(const tn_node *) reads = {0};
-    TNB_PUSH(tn_scratch(ctx), reads, own);
-    for (uint32_t i = 0; i < b.reads.n; i++)
-        if (((const tn_buffer_region *)b.reads.at[i])->buffer != r->store->buffer)
+    for (uint32_t k = 0; k < r->of.n; k++) {
+        lhs[k] = at(ctx, r->own[k], zero, NULL);
+        own[k] = tn_region_full(ctx, r->own[k]);
+        TNB_PUSH(tn_scratch(ctx), reads, own[k]);
+    }
+    b.init = NULL;
+    b.body = join(ctx, r, r->own, zero, NULL, lhs, r->of.value);
+    b.writes = tn_list_of(ctx, own, r->of.n);
+    for (uint32_t i = 0; i < b.reads.n; i++) {
+        bool result = false;
+        for (uint32_t k = 0; k < r->of.n; k++)
+            result |= ((const tn_buffer_region *)b.reads.at[i])->buffer == r->of.store[k]->buffer;
+        if (!result)
             TNB_PUSH(tn_scratch(ctx), reads, b.reads.at[i]);
+    }
     b.reads = tn_list_of(ctx, reads.at, reads.n);
     return tn_block_realize_of(ctx, r->realize->values, r->realize->predicate,
                                tn_block_of(ctx, &b));
@@ -370,7 +435,7 @@ in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n)
             tnb_ptrmap_set(&map, r->inner[i]->var,
                            tn_var_new(ctx, tn_var_name(r->inner[i]->var), r->inner[i]->var->type));
     for (uint32_t i = 0; map.n && i < n; i++)
-        if (i != ACCUMULATION)
+        if (i != 3 * r->of.n) /* the accumulation, behind two allocations and a store for each */
             at[i] = tn_subst(ctx, at[i], &map);
     const tn_stmt *all = tn_seq_of(ctx, tn_list_of(ctx, at, n));
     for (uint32_t i = r->n_inner; i-- > 0;) {
@@ -409,15 +474,19 @@ lower(state *st, reduction *r, const tn_stmt *s)
     threads t;
     if (!number_threads(st, r, loops, n, &t))
         return NULL;
-    tnb_dtype d = tn_as_buffer(r->store->buffer)->dtype;
-    const tn_expr *zero = tn_i32(ctx, 0), *one = tn_i32(ctx, 1);
-    r->own = tn_buffer_new(ctx, tn_strf(ctx, "%s_own", r->block->name), tn_list_of(ctx, &one, 1), d,
-                           "local");
-    const tn_node *red = shared_buffer(st, r, &t);
+    const tn_expr *zero = tn_i32(ctx, 0);
+    make_buffers(ctx, r, &t);
     TNB_VEC(const tn_stmt *) out = {0};
-    TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, r->own, NULL));
-    TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, red, NULL));
-    TNB_PUSH(a, out, put(ctx, r->own, zero, NULL, neutral(ctx, r->op, d)));
+    for (uint32_t k = 0; k < r->of.n; k++)
+        TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, r->own[k], NULL));
+    for (uint32_t k = 0; k < r->of.n; k++)
+        TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, r->red[k], NULL));
+    for (uint32_t k = 0; k < r->of.n; k++) {
+        tnb_dtype d = dtype_of(r, k);
+        const tn_expr *start =
+            r->of.independent ? neutral(ctx, r->of.op[k], d) : tn_cast_to(ctx, d, r->of.init[k]);
+        TNB_PUSH(a, out, put(ctx, r->own[k], zero, NULL, start));
+    }
     tn_rewriter rw = {.ctx = ctx, .user = r, .pre = accumulate};
     TNB_PUSH(a, out, tn_rewrite(&rw, s));
     for (uint32_t i = 0; i < st->n; i++) /* the turn before may still be read */
@@ -425,20 +494,21 @@ lower(state *st, reduction *r, const tn_stmt *s)
             TNB_PUSH(a, out, barrier(ctx));
             break;
         }
-    TNB_PUSH(a, out, put(ctx, red, t.row, t.lane, at(ctx, r->own, zero, NULL)));
+    for (uint32_t k = 0; k < r->of.n; k++)
+        TNB_PUSH(a, out, put(ctx, r->red[k], t.row, t.lane, at(ctx, r->own[k], zero, NULL)));
     TNB_PUSH(a, out, barrier(ctx));
     int64_t power = 1;
     while (power * 2 <= t.lanes)
         power *= 2;
     if (power < t.lanes) {
-        TNB_PUSH(a, out, step(ctx, r, &t, red, t.lanes - power, power));
+        TNB_PUSH(a, out, step(ctx, r, &t, t.lanes - power, power));
         TNB_PUSH(a, out, barrier(ctx));
     }
     for (int64_t half = power / 2; half > 0; half /= 2) {
-        TNB_PUSH(a, out, step(ctx, r, &t, red, half, half));
+        TNB_PUSH(a, out, step(ctx, r, &t, half, half));
         TNB_PUSH(a, out, barrier(ctx));
     }
-    TNB_PUSH(a, out, write_result(st, r, &t, red, loops, n));
+    TNB_PUSH(a, out, write_results(st, r, &t, loops, n));
     return in_threads(st, r, out.at, out.n);
 }
 

@@ -5,7 +5,8 @@
  *     for t in threadIdx.x(64): B[t] = S[63 - t]      =>     T.tvm_storage_sync("shared")
  *                                                            for t in threadIdx.x(64): B[t] = S[63 - t]
  *
- * Two accesses of one buffer conflict if one of them writes, unless each thread meets its own element alone in both. A barrier
+ * Two accesses of one buffer conflict if one of them writes, unless each thread meets its own element alone in both, or the
+ * conditions around them keep them apart (S[t] and S[t + 32], both for t < 32). A barrier
  * stands in front of the statement that ends a conflict, as far outside as the conflict allows; a loop whose turns conflict with
  * each other has one inside. What only some threads run (conditions and extents that depend on threadIdx or on memory of a
  * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Virtual
@@ -16,20 +17,23 @@
 
 typedef struct access {
     const tn_node *buffer;
-    tn_list indices; /* in terms of one variable for each thread index */
-    bool write, own; /* own: no two threads meet there, and all run it */
+    tn_list indices;  /* in terms of one variable for each thread index */
+    bool write, own;  /* own: no two threads meet there */
+    int64_t *lo, *hi; /* of the indices, for all threads that come here; NULL: not known */
 } access;
 
 typedef struct accesses {
     TNB_VEC(access) v;
 } accesses;
 
-enum { MAX_TAGS = 6 };
+enum { MAX_TAGS = 6, MAX_CONDITIONS = 16 };
 
 /* The threads met so far. */
 typedef struct thread_indices {
     const char *tags[MAX_TAGS];
     const tn_expr *vars[MAX_TAGS], *extents[MAX_TAGS]; /* one variable for each index */
+    const tn_expr
+        *narrow[MAX_TAGS]; /* stands for the variable as an int32 where bounds are sought */
     uint32_t n;
     tnb_ptrmap loops;     /* variable of a loop -> that of its thread index */
     tnb_ptrmap divergent; /* variables that differ between threads */
@@ -39,7 +43,9 @@ typedef struct sync {
     tn_ctx *ctx;
     const char *func;
     thread_indices *threads;
-    uint32_t guards;  /* conditions around the statement at hand that only some threads meet */
+    uint32_t guards; /* conditions around the statement at hand that only some threads meet */
+    const tn_expr *conditions[MAX_CONDITIONS]; /* what holds at the statement */
+    uint32_t n_conditions;
     accesses pending; /* since the last barrier */
     accesses lead;    /* before the first one */
     bool barrier;     /* there was one */
@@ -119,6 +125,7 @@ enter_thread(sync *st, const tn_for_loop *f)
     if (i == t->n) {
         t->tags[i] = f->thread_tag;
         t->vars[i] = tn_var_new(st->ctx, f->thread_tag, f->var->type);
+        t->narrow[i] = tn_var_dtype(st->ctx, f->thread_tag, TNB_I32);
         t->extents[i] = f->extent;
         t->n++;
     }
@@ -129,18 +136,41 @@ enter_thread(sync *st, const tn_for_loop *f)
 
 /* ---- accesses ---- */
 
+static const tn_node *
+narrowed(tn_rewriter *rw, const tn_node *n)
+{
+    const thread_indices *t = rw->user;
+    const tn_cast *c = tn_as_cast(n);
+    for (uint32_t i = 0; c && i < t->n; i++)
+        if (c->value == t->vars[i] && tnb_dtype_eq(tn_dtype_of(n), TNB_I32))
+            return t->narrow[i];
+    return NULL;
+}
+
 /* Whether no two threads of a block have the same element: the indices tell the threads apart. */
 static bool
 tells_threads_apart(sync *st, tn_list indices)
 {
     const tn_expr *vars[MAX_TAGS], *extents[MAX_TAGS];
     uint32_t n = 0;
-    const thread_indices *all = st->threads;
-    for (uint32_t i = 0; i < all->n; i++)
-        if (!strncmp(all->tags[i], "threadIdx", 9) && !tn_is_int_const(all->extents[i], 1)) {
-            vars[n] = all->vars[i];
-            extents[n++] = all->extents[i];
+    thread_indices *all = st->threads;
+    tn_rewriter rw = {.ctx = st->ctx, .user = all, .pre = narrowed};
+    for (uint32_t i = 0; i < indices.n; i++)
+        indices = tn_list_with(st->ctx, indices, i, tn_rewrite(&rw, indices.at[i]));
+    for (uint32_t i = 0; i < all->n; i++) {
+        if (strncmp(all->tags[i], "threadIdx", 9) || tn_is_int_const(all->extents[i], 1))
+            continue;
+        bool narrow = false, wide = false;
+        for (uint32_t k = 0; k < indices.n; k++) {
+            narrow |= tn_uses(indices.at[k], all->narrow[i]);
+            wide |= tn_uses(indices.at[k], all->vars[i]);
         }
+        if (narrow == wide)
+            return false;
+        vars[n] = narrow ? all->narrow[i] : all->vars[i];
+        extents[n] = tn_cast_to(st->ctx, tn_dtype_of(vars[n]), all->extents[i]);
+        n++;
+    }
     tnb_ptrmap zero;
     tnb_ptrmap_init(&zero, tn_scratch(st->ctx));
     for (uint32_t i = 0; i < indices.n; i++) {
@@ -149,8 +179,8 @@ tells_threads_apart(sync *st, tn_list indices)
             bool thread = false;
             for (uint32_t t = 0; t < n; t++)
                 thread |= vars[t] == fv.at[k];
-            if (!tn_is_var(fv.at[k]))
-                return false;
+            if (!tn_is_var(fv.at[k]) || tnb_ptrmap_has(&all->divergent, fv.at[k]))
+                return false; /* of a value of its own for each thread nothing is known */
             if (!thread)
                 tnb_ptrmap_set(&zero, fv.at[k], tn_int_imm_of(st->ctx, tn_dtype_of(fv.at[k]), 0));
         }
@@ -171,10 +201,39 @@ tells_threads_apart(sync *st, tn_list indices)
     return tn_iter_map_check(a, at, indices.n, vars, extents, n, NULL, false);
 }
 
+/* The least and largest value of each index, by the conditions that hold here. */
+static void
+find_bounds(sync *st, access *a)
+{
+    tn_arith *ar = tn_arith_new(st->ctx);
+    thread_indices *t = st->threads;
+    tn_rewriter rw = {.ctx = st->ctx, .user = t, .pre = narrowed};
+    for (uint32_t i = 0; i < t->n; i++) {
+        tnb_dtype d = tn_dtype_of(t->vars[i]);
+        tn_arith_range(ar, t->vars[i], tn_int_imm_of(st->ctx, d, 0), t->extents[i]);
+        tn_arith_range(ar, t->narrow[i], tn_i32(st->ctx, 0),
+                       tn_cast_to(st->ctx, TNB_I32, t->extents[i]));
+    }
+    for (uint32_t i = 0; i < st->n_conditions; i++)
+        tn_arith_push(ar, tn_rewrite(&rw, tn_subst(st->ctx, st->conditions[i], &t->loops)));
+    a->lo = TNB_NEW_N(tn_scratch(st->ctx), int64_t, a->indices.n + 1);
+    a->hi = TNB_NEW_N(tn_scratch(st->ctx), int64_t, a->indices.n + 1);
+    for (uint32_t i = 0; i < a->indices.n; i++)
+        tn_bounds(ar, tn_rewrite(&rw, a->indices.at[i]), &a->lo[i], &a->hi[i]);
+}
+
+static bool
+apart(const access *a, const access *b)
+{
+    for (uint32_t i = 0; a->lo && b->lo && i < a->indices.n && i < b->indices.n; i++)
+        if (a->hi[i] < b->lo[i] || b->hi[i] < a->lo[i])
+            return a->buffer == b->buffer;
+    return false;
+}
+
 typedef struct collection {
     sync *st;
     accesses *out;
-    uint32_t guards;
 } collection;
 
 static tn_walk_step
@@ -192,31 +251,25 @@ collect_one(void *user, const tn_node *n)
     const tn_bind *bind = tn_as_bind(n);
     if (bind && differs(st, bind->value))
         tnb_ptrmap_set(&st->threads->divergent, bind->var, bind->var);
-    c->guards += n->kind == TN_KIND_IF_STMT;
     if (!b || !tn_as_buffer(b)->scope || strncmp(tn_as_buffer(b)->scope, "shared", 6))
         return TN_WALK_ON;
     access a = {.buffer = b, .indices = idx, .write = n->kind == TN_KIND_BUFFER_STORE};
     for (uint32_t i = 0; i < idx.n; i++)
         a.indices =
             tn_list_with(st->ctx, a.indices, i, tn_subst(st->ctx, idx.at[i], &st->threads->loops));
-    a.own = !c->guards && !st->guards && tells_threads_apart(st, a.indices);
+    a.own = tells_threads_apart(st, a.indices);
+    if (st->n_conditions)
+        find_bounds(st, &a);
     TNB_PUSH(tn_scratch(st->ctx), c->out->v, a);
-    return TN_WALK_ON;
-}
-
-static tn_walk_step
-leave_one(void *user, const tn_node *n)
-{
-    ((collection *)user)->guards -= n->kind == TN_KIND_IF_STMT;
     return TN_WALK_ON;
 }
 
 static void
 collect(sync *st, const tn_node *n, accesses *out)
 {
-    collection c = {st, out, 0};
+    collection c = {st, out};
     if (n)
-        tn_walk(n, 0, collect_one, leave_one, &c);
+        tn_walk(n, 0, collect_one, NULL, &c);
 }
 
 static bool
@@ -238,7 +291,7 @@ conflict(sync *st, const accesses *x, const accesses *y, const tn_expr *carried)
         for (uint32_t k = 0; k < y->v.n; k++) {
             const access *a = &x->v.at[i], *b = &y->v.at[k];
             if (tn_as_buffer(a->buffer)->data != tn_as_buffer(b->buffer)->data ||
-                (!a->write && !b->write))
+                (!a->write && !b->write) || apart(a, b))
                 continue;
             if (carried && a->write && b->write)
                 continue; /* what is never read between may be written in any order of turns */
@@ -474,8 +527,13 @@ branch(sync *st, const tn_if_stmt *i)
 {
     const tn_stmt *s = TN_NODE(i);
     bool some = differs(st, i->cond);
+    uint32_t outside = st->n_conditions;
     st->guards += some;
-    sync a = rehearse(st, i->then_case, NULL), b = rehearse(st, i->else_case, NULL);
+    if (outside < MAX_CONDITIONS)
+        st->conditions[st->n_conditions++] = i->cond;
+    sync a = rehearse(st, i->then_case, NULL);
+    st->n_conditions = outside;
+    sync b = rehearse(st, i->else_case, NULL);
     st->guards -= some;
     st->failed |= a.failed || b.failed;
     if (st->failed)

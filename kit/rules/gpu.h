@@ -121,9 +121,17 @@ gpu_only_reduction(tnk_sch *s);
 /* Whether what it reads most lies in memory along the reduction. */
 bool
 gpu_reduces_inner(const tnk_item *reduction);
+/* Whether threads gain nothing by sharing it: it is short, or has results enough for all threads. */
+bool
+gpu_reduces_alone(const tnk_item *reduction);
 /* Product of the extents of a block's iterators of a kind; -1: not known. */
 int64_t
 gpu_turns(const tnk_item *block, tn_iter_kind kind);
+
+/* ---- gpu_together.c ---- */
+/* The function's one reduction, of several results, by all threads of a block; NULL: not possible. */
+const tn_node *
+gpu_reduce_together(tnk_sch *s, const gpu_target *t);
 
 /* ---- gpu_matmul.c ---- */
 /* acc + x * y, with casts anywhere: the two loads. */

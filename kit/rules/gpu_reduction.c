@@ -7,12 +7,13 @@
  *
  * Where what is read lies along the result (A[k, i]), threadIdx.x runs over 32 neighbours of it and threadIdx.y over the
  * reduction, unless the result is so large that a thread for each element keeps the device busy, or the reduction so short
- * that threads have nothing to share: then each thread reduces by itself into a register.
+ * that threads have nothing to share: then each thread reduces by itself into a register. A reduction of several results (the
+ * largest value and its place, sum and sum of squares) is shared in the same way: gpu_together.c.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
 
-enum { ROW_THREADS = 256, COLUMNS = 32, MANY_RESULTS = 1 << 15, SHORT = 16 };
+enum { ROW_THREADS = 256, COLUMNS = 32 };
 
 typedef struct widest {
     const tn_block *b;
@@ -26,7 +27,10 @@ consider(void *user, const tn_node *n)
 {
     widest *w = user;
     const tn_buffer_load *l = tn_as_buffer_load(n);
-    if (!l || l->buffer == tn_as_buffer_store(w->b->body)->buffer)
+    for (uint32_t i = 0; l && i < w->b->writes.n; i++)
+        if (l->buffer == tn_as_buffer_region(w->b->writes.at[i])->buffer)
+            return TN_WALK_ON;
+    if (!l)
         return TN_WALK_ON;
     uint32_t count = 0;
     bool inner = false, spatial = false;
@@ -74,6 +78,17 @@ gpu_turns(const tnk_item *block, tn_iter_kind kind)
     return n;
 }
 
+bool
+gpu_reduces_alone(const tnk_item *reduction)
+{
+    enum { MANY_RESULTS = 1 << 15, SHORT = 16 };
+    int64_t turns = gpu_turns(reduction, TN_ITER_REDUCE),
+            results = gpu_turns(reduction, TN_ITER_SPATIAL);
+    bool many = results < 0 || results >= MANY_RESULTS;
+    return gpu_count_iters(reduction, TN_ITER_SPATIAL) > 0 &&
+           ((turns >= 0 && turns < SHORT) || (many && !gpu_reduces_inner(reduction)));
+}
+
 tnk_item *
 gpu_only_reduction(tnk_sch *s)
 {
@@ -102,8 +117,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     gpu_inline(s, true);
     tnk_item *red = gpu_only_reduction(s), *all[3];
     if (!red)
-        return NULL;
-    int64_t turns = gpu_turns(red, TN_ITER_REDUCE), results = gpu_turns(red, TN_ITER_SPATIAL);
+        return gpu_reduce_together(s, &t);
+    int64_t turns = gpu_turns(red, TN_ITER_REDUCE);
     bool inner = gpu_reduces_inner(red);
     gpu_rows r = {
         .s = s, .t = &t, .group = 1, .lane_tag = "threadIdx.x", .group_tag = "threadIdx.y"};
@@ -114,9 +129,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     } else if (!(r.root = tnk_cache_write(s, red, "local"))) {
         return NULL;
     }
-    bool alone =
-        gpu_count_iters(red, TN_ITER_SPATIAL) > 0 &&
-        ((turns >= 0 && turns < SHORT) || (!inner && (results < 0 || results >= MANY_RESULTS)));
+    bool alone = gpu_reduces_alone(red);
     if (!gpu_find_rows(&r))
         return NULL;
     bool broadcast = false;

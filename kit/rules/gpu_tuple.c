@@ -9,47 +9,24 @@
  * The second one finds what the first one read in a cache. An argmax, whose results depend on each other, stays.
  */
 #include "../schedule/schedule_private.h"
+#include "../schedule/tuple_reducer.h"
 #include "gpu.h"
 
-enum { MAX_RESULTS = 8 };
-
 typedef struct results {
-    const tn_buffer_store *init[MAX_RESULTS],
-        *update[MAX_RESULTS]; /* update: in terms of loads alone */
+    const tn_buffer_store *init[TNK_MAX_RESULTS],
+        *update[TNK_MAX_RESULTS]; /* update: in terms of loads alone */
     uint32_t n;
 } results;
-
-static uint32_t
-stores_of(tn_ctx *ctx, const tn_stmt *st, const tn_buffer_store **out)
-{
-    tn_list l = {0};
-    const tn_seq *q = tn_as_seq(st);
-    tnb_ptrmap map;
-    uint32_t n = 0;
-    tnb_ptrmap_init(&map, tn_scratch(ctx));
-    l = q ? q->stmts : tn_list_of(ctx, &st, 1);
-    for (uint32_t i = 0; i < l.n; i++) {
-        const tn_bind *b = tn_as_bind(l.at[i]);
-        const tn_buffer_store *s = tn_as_buffer_store(l.at[i]);
-        if (b && n == 0)
-            tnb_ptrmap_set(&map, b->var, tn_subst(ctx, b->value, &map));
-        else if (s && n < MAX_RESULTS)
-            out[n++] = tn_as_buffer_store(tn_subst(ctx, l.at[i], &map));
-        else
-            return 0;
-    }
-    return n;
-}
 
 /* Whether the block computes several results, each from itself alone. */
 static bool
 independent(tn_ctx *ctx, const tn_block *b, results *r)
 {
-    const tn_buffer_store *init[MAX_RESULTS];
+    const tn_buffer_store *init[TNK_MAX_RESULTS];
     if (!b->init || b->allocs.n || b->match_buffers.n)
         return false;
-    r->n = stores_of(ctx, b->body, r->update);
-    if (r->n < 2 || stores_of(ctx, b->init, init) != r->n)
+    r->n = tnk_stores_of(ctx, b->body, r->update);
+    if (r->n < 2 || tnk_stores_of(ctx, b->init, init) != r->n)
         return false;
     for (uint32_t i = 0; i < r->n; i++) {
         r->init[i] = NULL;

@@ -12,6 +12,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu_rms_norm.c \
 	kit/rules/gpu_rows.c \
 	kit/rules/gpu_target.c \
+	kit/rules/gpu_together.c \
 	kit/rules/gpu_transpose.c \
 	kit/rules/gpu_tuple.c \
 	kit/rules/rules.c \

@@ -8,6 +8,7 @@
  * fill memory that they share, from inside the threads' own loops.
  */
 #include "schedule_private.h"
+#include "tuple_reducer.h"
 
 static const char *const tags[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z", "threadIdx.x",
                                    "threadIdx.y", "threadIdx.z", "vthread",    "vthread.x",
@@ -63,6 +64,7 @@ spread(tnk_item *b, void *user)
         int64_t kind = tn_as_iter_var(b->block->iters.at[i])->iter_kind;
         if (!tn_uses(b->values[i], var) || kind == TN_ITER_SPATIAL)
             continue;
+        tnk_tuple_reducer several;
         k->bad = b;
         if (kind != TN_ITER_REDUCE)
             k->why = "carries results from one turn to the next";
@@ -71,7 +73,8 @@ spread(tnk_item *b, void *user)
         else if (!b->block->init)
             k->why = "reduces over it, and its init is a block of its own (bind before "
                      "decompose_reduction)";
-        else if (!tnk_block_reducer(k->s, b, NULL))
+        else if (!tnk_block_reducer(k->s, b, NULL) &&
+                 !tnk_tuple_reducer_of(k->s->ctx, b->block, &several))
             k->why =
                 "reduces over it by something that threads cannot join (add, mul, min, max can be)";
         else

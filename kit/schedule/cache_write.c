@@ -5,6 +5,7 @@
  *                                      C[v0, v1] = C_local[v0, v1]
  */
 #include "schedule_private.h"
+#include "tuple_reducer.h"
 
 typedef struct swap {
     const tn_node *from, *to;
@@ -91,11 +92,14 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *pe
 }
 
 bool
-tnk_block_fills(tnk_sch *s, const tnk_item *block)
+tnk_block_fills(tnk_sch *s, const tnk_item *block, const tn_node *buffer)
 {
-    const tn_buffer_store *st = tnk_block_store(block->block);
+    const tn_buffer_store *all[TNK_MAX_RESULTS], *st = NULL;
+    uint32_t n = tnk_stores_of(s->ctx, block->block->body, all);
     tn_list iters = block->block->iters;
     tn_arith *a = tn_arith_new(s->ctx);
+    for (uint32_t i = 0; i < n; i++)
+        st = all[i]->buffer == buffer ? all[i] : st;
     for (uint32_t i = 0; st && i < st->indices.n; i++) {
         const tn_expr *extent = tn_as_buffer(st->buffer)->shape.at[i];
         bool whole = tn_is_int_const(st->indices.at[i], 0) && tn_is_int_const(extent, 1);
@@ -130,7 +134,7 @@ tnk_cache_write(tnk_sch *s, tnk_item *block, const char *scope)
         tnk_sch_fail(s, block, "cache_write", "another block writes the same buffer");
         return NULL;
     }
-    if (!tnk_block_fills(s, block)) {
+    if (!tnk_block_fills(s, block, to)) {
         tnk_sch_fail(s, block, "cache_write", "it does not store every element of its result");
         return NULL;
     }

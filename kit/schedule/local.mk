@@ -23,5 +23,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/reverse_inline.c \
 	kit/schedule/touch.c \
 	kit/schedule/trace.c \
+	kit/schedule/tuple_reducer.c \
+	kit/schedule/tuple_reducer.h \
 	kit/schedule/tree.c
 EXTRA_DIST += kit/lower/README.md kit/emit/README.md kit/schedule/README.md

@@ -212,7 +212,7 @@ tnk_pad_einsum(tnk_sch *s, tnk_item *block, const int64_t *padding, uint32_t n)
                                 "an index of its result is more than one of its iterators");
         store_padded |= k != UINT32_MAX && p.extents[k];
     }
-    if (store_padded && !tnk_block_fills(s, block))
+    if (store_padded && !tnk_block_fills(s, block, tnk_block_output(block)))
         return tnk_sch_fail(s, block, me, "it does not store every element of its result");
     tn_walk(red.value, 0, find_operands, NULL, &p);
     if (p.n == MAX_OPERANDS)

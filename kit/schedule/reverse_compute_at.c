@@ -6,6 +6,7 @@
  *                                                   for j: C[i, j] = B[i, j]
  */
 #include "schedule_private.h"
+#include "tuple_reducer.h"
 
 typedef struct mover {
     tnk_sch *s;
@@ -32,10 +33,13 @@ static bool
 gapless(mover *m, const tnk_item *writer, const tn_node *buffer)
 {
     tn_ctx *ctx = m->s->ctx;
-    const tn_buffer_store *st = tnk_block_store(writer->block);
+    const tn_buffer_store *all[TNK_MAX_RESULTS], *st = NULL;
+    uint32_t stores = tnk_stores_of(ctx, writer->block->body, all);
     const tn_expr *vars[32], *extents[32], *coeffs[32], *rest;
     uint32_t n = 0;
-    if (!st || st->buffer != buffer)
+    for (uint32_t i = 0; i < stores; i++)
+        st = all[i]->buffer == buffer ? all[i] : st;
+    if (!st)
         return false;
     for (const tnk_item *p = writer->parent; p && p != m->loop; p = p->parent) {
         if (n == 32)
@@ -124,7 +128,7 @@ collect(mover *m, const tnk_item *nest)
                                      x->name, tnk_item_name(p));
                     return false;
                 }
-            if (!tnk_block_fills(s, all[i])) {
+            if (!tnk_block_fills(s, all[i], buffer)) {
                 m->why = tn_strf(s->ctx, "block '%s' does not store every element of '%s'", x->name,
                                  tn_as_buffer(buffer)->name);
                 return false;

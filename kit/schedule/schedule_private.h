@@ -115,9 +115,9 @@ typedef struct tnk_touched {
 bool
 tnk_touch(tnk_sch *s, tn_arith *arith, tnk_touched *t, const tnk_item *block, bool stores);
 
-/* Whether the block stores every element of its result: at iterators that run over all of it. */
+/* Whether the block stores every element of `buffer`: at iterators that run over all of it. */
 bool
-tnk_block_fills(tnk_sch *s, const tnk_item *block);
+tnk_block_fills(tnk_sch *s, const tnk_item *block, const tn_node *buffer);
 
 /* From idx[i] = outs[i], over 0 <= vars[k] < extents[k], the variables: true if the indices tell
  * them. plain: the indices are the variables in some order, besides constants and variables of one

@@ -57,7 +57,8 @@ normalise(compiler *c, tnb_dtype d, int32_t a)
     } else if (interp_class_of(d) == INTERP_INT && d.bits < 64) {
         compile_emit(c, d.code == TNB_INT ? INTERP_WRAPS : INTERP_WRAPU, a, a, 0, d.bits);
     } else if (interp_class_of(d) == INTERP_FLT && !(d.code == TNB_FLOAT && d.bits == 32)) {
-        uint32_t at = compile_emit(c, INTERP_ROUND, a, a, 0, 0);
+        bool half = d.code == TNB_FLOAT && d.bits == 16;
+        uint32_t at = compile_emit(c, half ? INTERP_ROUND16 : INTERP_ROUND, a, a, 0, 0);
         c->ins.at[at].x.imm = pack(d);
     }
 }
@@ -208,7 +209,7 @@ cast(compiler *c, const tn_expr *e)
 static interp_op
 access_op(const interp_bufinfo *b, int dims, bool store)
 {
-#define M(name, ctype, field)                            \
+#define M(name, ctype, field, get, put)                  \
     case TNB_DTYPE_KEY_##name:                           \
         return store ? (dims == 1   ? INTERP_ST1_##name  \
                         : dims == 2 ? INTERP_ST2_##name  \
@@ -224,6 +225,7 @@ access_op(const interp_bufinfo *b, int dims, bool store)
         TNB_DTYPE_KEY_U8 = TNB_UINT << 8 | 8,
         TNB_DTYPE_KEY_U16 = TNB_UINT << 8 | 16,
         TNB_DTYPE_KEY_U32 = TNB_UINT << 8 | 32,
+        TNB_DTYPE_KEY_F16 = TNB_FLOAT << 8 | 16,
         TNB_DTYPE_KEY_F32 = TNB_FLOAT << 8 | 32,
         TNB_DTYPE_KEY_F64 = TNB_FLOAT << 8 | 64,
         KEY_BOOL = TNB_BOOL << 8 | 8,

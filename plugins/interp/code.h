@@ -15,18 +15,20 @@
 
 enum { INTERP_DIMS = 16, INTERP_CALL_DEPTH = 64, INTERP_MAX_THREADS = 4096 };
 
-/* Memory types: how an element lies in memory. X: through tnb_load_* and tnb_store_*. ORDER MEMTYPE
- */
-#define INTERP_MEMTYPES(M) \
-    M(I8, int8_t, i)       \
-    M(U8, uint8_t, i)      \
-    M(I16, int16_t, i)     \
-    M(U16, uint16_t, i)    \
-    M(I32, int32_t, i)     \
-    M(U32, uint32_t, i)    \
-    M(I64, int64_t, i)     \
-    M(F32, float, f)       \
-    M(F64, double, d)
+/* Memory types: how an element lies in memory, the register's field that holds it, and the conversions from and to that. Others go
+ * through tnb_load_* and tnb_store_*. ORDER MEMTYPE */
+#define INTERP_SAME(v) (v)
+#define INTERP_MEMTYPES(M)                                          \
+    M(I8, int8_t, i, INTERP_SAME, INTERP_SAME)                      \
+    M(U8, uint8_t, i, INTERP_SAME, INTERP_SAME)                     \
+    M(I16, int16_t, i, INTERP_SAME, INTERP_SAME)                    \
+    M(U16, uint16_t, i, INTERP_SAME, INTERP_SAME)                   \
+    M(I32, int32_t, i, INTERP_SAME, INTERP_SAME)                    \
+    M(U32, uint32_t, i, INTERP_SAME, INTERP_SAME)                   \
+    M(I64, int64_t, i, INTERP_SAME, INTERP_SAME)                    \
+    M(F16, uint16_t, f, interp_half_to_float, interp_float_to_half) \
+    M(F32, float, f, INTERP_SAME, INTERP_SAME)                      \
+    M(F64, double, d, INTERP_SAME, INTERP_SAME)
 
 /* Operations. Operands in the comments: registers unless said otherwise. */
 #define INTERP_OPS(X)                                                                         \
@@ -119,6 +121,7 @@ enum { INTERP_DIMS = 16, INTERP_CALL_DEPTH = 64, INTERP_MAX_THREADS = 4096 };
     X(D2I)     /* truncated, saturated */                                                     \
     X(D2U)     /* the same, unsigned */                                                       \
     X(ROUND)   /* float b to the format imm (a dtype) */                                      \
+    X(ROUND16) /* float b to float16 */                                                       \
     X(ROUNDD)  /* double b to float in the format imm */                                      \
     X(BITS)    /* a = bits of b: from dtype c to d (packed) */                                \
     X(LIN0)    /* a = c * stride, checked: buffer b, dimension d */                           \
@@ -133,7 +136,7 @@ typedef enum interp_op {
 #define X(name) INTERP_##name,
     INTERP_OPS(X)
 #undef X
-#define M(name, ctype, field)                                                                      \
+#define M(name, ctype, field, get, put)                                                            \
     INTERP_LD1_##name, INTERP_LD2_##name, INTERP_LDF_##name, INTERP_ST1_##name, INTERP_ST2_##name, \
         INTERP_STF_##name,
         INTERP_MEMTYPES(M)

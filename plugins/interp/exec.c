@@ -225,6 +225,48 @@ round_double(double v, tnb_dtype d)
     return (float)v;
 }
 
+/* ---- float16, of which most values are normal numbers ---- */
+
+enum { HALF_REBIAS = 127 - 15 };
+static const uint32_t half_least = 0x38800000, half_end = 0x477FF000; /* 2^-14; 65520 */
+
+static inline float
+interp_half_to_float(uint16_t h)
+{
+    uint32_t rest = h & 0x7FFF, u;
+    float f;
+    if (rest < 0x400 || rest >= 0x7C00)
+        return tnb_half_to_float(h);
+    u = (uint32_t)(h & 0x8000) << 16 | ((rest << 13) + ((uint32_t)HALF_REBIAS << 23));
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static inline uint16_t
+interp_float_to_half(float f)
+{
+    uint32_t u, rest;
+    memcpy(&u, &f, sizeof u);
+    rest = u & 0x7FFFFFFF;
+    if (rest < half_least || rest >= half_end)
+        return tnb_float_to_half(f);
+    rest += 0xFFF + (rest >> 13 & 1);
+    return (uint16_t)((u >> 16 & 0x8000) | (rest - ((uint32_t)HALF_REBIAS << 23)) >> 13);
+}
+
+static inline float
+interp_round_half(float f)
+{
+    uint32_t u, rest;
+    memcpy(&u, &f, sizeof u);
+    rest = u & 0x7FFFFFFF;
+    if (rest < half_least || rest >= half_end)
+        return tnb_half_to_float(tnb_float_to_half(f));
+    u = (u & 0x80000000) | ((rest + 0xFFF + (rest >> 13 & 1)) & ~(uint32_t)0x1FFF);
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
 /* The bits of a register as they lie in memory, and back. */
 static interp_reg
 reinterpret(interp_reg v, tnb_dtype from, tnb_dtype to)
@@ -493,7 +535,7 @@ do_fork(interp_frame *f, const interp_ins *in)
         return FAILED;
 
 /* One load: `lin` in lanes from the buffer's start. */
-#define LOAD(name, ctype, field)                                \
+#define LOAD(ctype, field, get)                                 \
     do {                                                        \
         uint64_t off = b->base + (uint64_t)lin * sizeof(ctype); \
         ctype v;                                                \
@@ -505,12 +547,12 @@ do_fork(interp_frame *f, const interp_ins *in)
                 return unwritten_error(f, in, b, lin);          \
         }                                                       \
         memcpy(&v, b->bytes + off, sizeof v);                   \
-        r[in->a].field = v;                                     \
+        r[in->a].field = get(v);                                \
     } while (0)
-#define STORE(name, ctype, field)                                                    \
+#define STORE(ctype, field, put)                                                     \
     do {                                                                             \
         uint64_t off = b->base + (uint64_t)lin * sizeof(ctype);                      \
-        ctype v = (ctype)r[in->a].field;                                             \
+        ctype v = (ctype)put(r[in->a].field);                                        \
         if (b->shadow) {                                                             \
             uint16_t s;                                                              \
             memcpy(&s, b->shadow + (off >> 3), 2);                                   \
@@ -577,7 +619,7 @@ run(interp_frame *f, uint32_t pc)
 #define X(name) &&L_##name,
         INTERP_OPS(X)
 #undef X
-#define M(name, ctype, field) \
+#define M(name, ctype, field, get, put) \
     &&L_LD1_##name, &&L_LD2_##name, &&L_LDF_##name, &&L_ST1_##name, &&L_ST2_##name, &&L_STF_##name,
             INTERP_MEMTYPES(M)
 #undef M
@@ -812,6 +854,9 @@ L_D2U:
 L_ROUND:
     r[in->a].f = round_float(r[in->b].f, unpack(in->x.imm));
     NEXT;
+L_ROUND16:
+    r[in->a].f = interp_round_half(r[in->b].f);
+    NEXT;
 L_ROUNDD:
     r[in->a].f = round_double(r[in->b].d, unpack(in->x.imm));
     NEXT;
@@ -853,36 +898,36 @@ L_LDX:
 L_STX:
     FAIL_IF(access_odd(f, in, true));
     NEXT;
-#define M(name, ctype, field)             \
-    L_LD1_##name:                         \
-    {                                     \
-        INDEX1 LOAD(name, ctype, field);  \
-        NEXT;                             \
-    }                                     \
-    L_LD2_##name:                         \
-    {                                     \
-        INDEX2 LOAD(name, ctype, field);  \
-        NEXT;                             \
-    }                                     \
-    L_LDF_##name:                         \
-    {                                     \
-        INDEXF LOAD(name, ctype, field);  \
-        NEXT;                             \
-    }                                     \
-    L_ST1_##name:                         \
-    {                                     \
-        INDEX1 STORE(name, ctype, field); \
-        NEXT;                             \
-    }                                     \
-    L_ST2_##name:                         \
-    {                                     \
-        INDEX2 STORE(name, ctype, field); \
-        NEXT;                             \
-    }                                     \
-    L_STF_##name:                         \
-    {                                     \
-        INDEXF STORE(name, ctype, field); \
-        NEXT;                             \
+#define M(name, ctype, field, get, put)  \
+    L_LD1_##name:                        \
+    {                                    \
+        INDEX1 LOAD(ctype, field, get);  \
+        NEXT;                            \
+    }                                    \
+    L_LD2_##name:                        \
+    {                                    \
+        INDEX2 LOAD(ctype, field, get);  \
+        NEXT;                            \
+    }                                    \
+    L_LDF_##name:                        \
+    {                                    \
+        INDEXF LOAD(ctype, field, get);  \
+        NEXT;                            \
+    }                                    \
+    L_ST1_##name:                        \
+    {                                    \
+        INDEX1 STORE(ctype, field, put); \
+        NEXT;                            \
+    }                                    \
+    L_ST2_##name:                        \
+    {                                    \
+        INDEX2 STORE(ctype, field, put); \
+        NEXT;                            \
+    }                                    \
+    L_STF_##name:                        \
+    {                                    \
+        INDEXF STORE(ctype, field, put); \
+        NEXT;                            \
     }
     INTERP_MEMTYPES(M)
 #undef M

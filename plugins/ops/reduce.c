@@ -205,7 +205,8 @@ legalize_reduce(tn_builder *b, const tn_call *call)
 }
 
 /* The better value with its position; of equal values the earlier position. NaN is better than any
- * number and equal to NaN. */
+ * number and equal to NaN. An order of all pairs: parts may be joined in any order, and the initial pair, the worst value at
+ * the last position, is behind all others. */
 static void
 combine_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
              uint32_t n, void *user)
@@ -219,8 +220,7 @@ combine_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, co
         better = OR(better, AND(nan, EQUAL(acc[1], acc[1])));
         equal = OR(equal, AND(nan, tn_bin(ctx, TN_KIND_NE, acc[1], acc[1])));
     }
-    const tn_expr *earlier = AND(equal, LESS(x[0], acc[0]));
-    const tn_expr *take = OR(OR(better, earlier), LESS(acc[0], I64(0)));
+    const tn_expr *take = OR(better, AND(equal, LESS(x[0], acc[0])));
     next[0] = SELECT(take, x[0], acc[0]);
     next[1] = SELECT(take, x[1], acc[1]);
 }
@@ -244,7 +244,7 @@ legalize_arg_reduce(tn_builder *b, const tn_call *call)
                            : max ? tn_min_value(ctx, d)
                                  : tn_max_value(ctx, d);
     const tn_expr *values[2] = {position, tnk_te_read_at(r.e.te, r.x, idx, r.n)};
-    const tn_expr *init[2] = {I64(-1), worst};
+    const tn_expr *init[2] = {tn_max_value(ctx, TNB_I64), worst};
     const tn_node *outs[2];
     tnk_te_reduce_tuple(s, dtypes, values, init, 2, combine_best, &max, outs);
     s = emit_stage(&r.e, "x_red");

@@ -32,13 +32,16 @@ draw_dims(gpu_program *p, uint32_t empty)
 {
     static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 40, 65};
     static const char *const names[] = {"n", "m", "p", "q"};
-    uint32_t symbolic = gpu_below(3) ? UINT32_MAX : gpu_below(3);
+    /* one dimension is symbolic, or two are */
+    uint32_t draw = gpu_below(6), first = gpu_below(4), second = draw == 0 ? gpu_below(4) : first;
+    bool fixed = draw > 2;
     p->dims = tn_dictv(p->ctx, "unused", tn_i64(p->ctx, 1), NULL);
     for (uint32_t i = 0; i < 4; i++) {
         int64_t size = sizes[gpu_below(sizeof sizes / sizeof *sizes)];
+        bool symbolic = !fixed && (i == first || i == second);
         p->value[i] = i == empty ? 0 : size;
         p->dim[i] =
-            i == symbolic ? tn_var_dtype(p->ctx, names[i], TNB_I64) : tn_i64(p->ctx, p->value[i]);
+            symbolic ? tn_var_dtype(p->ctx, names[i], TNB_I64) : tn_i64(p->ctx, p->value[i]);
         p->dims = tn_dict_set(p->ctx, p->dims, names[i], tn_i64(p->ctx, p->value[i]));
     }
 }
@@ -220,6 +223,72 @@ layer_norm(gpu_program *p)
     return o;
 }
 
+/* Sum and sum of squares together, of a row or of a column. */
+static const tn_node *
+moments(gpu_program *p)
+{
+    tnb_dtype given = p->d, d[2] = {TNB_F32, TNB_F32};
+    p->d = TNB_F32;
+    const tn_node *x = prologue(p, in(p, "x", p->dim, 2)), *both[2];
+    uint32_t column = gpu_below(2);
+    tnk_stage *s = st(p, "moments", p->dim + column, 1);
+    const tn_expr *r = tnk_te_reduce_axis(s, "k", p->dim[!column]),
+                  *v =
+                      tnk_te_read(p->te, x, column ? r : s->axes[0], column ? s->axes[0] : r, NULL);
+    const tn_expr *values[2] = {v, tn_mul(p->ctx, v, v)}, *zero[2] = {number(p, 0), number(p, 0)};
+    tnk_te_reduce_tuple(s, d, values, zero, 2, both_sums, NULL, both);
+    s = st(p, "spread", p->dim + column, 1);
+    const tn_expr *sum = tnk_te_read_at(p->te, both[0], s->axes, 1),
+                  *sq = tnk_te_read_at(p->te, both[1], s->axes, 1);
+    const tn_node *o = tnk_te_define(s, tn_sub(p->ctx, sq, tn_mul(p->ctx, sum, number(p, 0.5))));
+    o = epilogue(p, o);
+    p->d = given;
+    return o;
+}
+
+static void
+later_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
+           uint32_t n, void *user)
+{
+    (void)n;
+    tn_kind better = *(bool *)user ? TN_KIND_GT : TN_KIND_LT;
+    const tn_expr *take = tn_or(ctx, tn_bin(ctx, better, x[0], acc[0]),
+                                tn_and(ctx, tn_bin(ctx, TN_KIND_EQ, x[0], acc[0]),
+                                       tn_bin(ctx, TN_KIND_GT, x[1], acc[1])));
+    for (int i = 0; i < 2; i++)
+        next[i] = tn_select_of(ctx, take, x[i], acc[i]);
+}
+
+/* The place of the largest or smallest value along a dimension, of equal ones the last. */
+static const tn_node *
+arg_best(gpu_program *p)
+{
+    const tn_node *a = prologue(p, in(p, "a", p->dim, 3)), *both[2];
+    bool largest = gpu_below(2);
+    uint32_t along = gpu_below(3), n = 0;
+    const tn_expr *to[2], *idx[3];
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != along)
+            to[n++] = p->dim[i];
+    tnk_stage *s = st(p, "best", to, 2);
+    n = 0;
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != along)
+            idx[i] = s->axes[n++];
+    const tn_expr *k = tnk_te_reduce_axis(s, "k", p->dim[along]);
+    idx[along] = k;
+    tnb_dtype d[2] = {p->d, TNB_I64};
+    const tn_expr *values[2] = {tnk_te_read_at(p->te, a, idx, 3), tn_cast_to(p->ctx, TNB_I64, k)},
+                  *init[2] = {number(p, largest ? -1e4 : 1e4), tn_i64(p->ctx, -1)};
+    tnk_te_reduce_tuple(s, d, values, init, 2, later_best, &largest, both);
+    tnb_dtype given = p->d;
+    p->d = TNB_I64;
+    s = st(p, "place", to, 2);
+    const tn_node *o = tnk_te_define(s, tnk_te_read_at(p->te, both[1], s->axes, 2));
+    p->d = given;
+    return o;
+}
+
 static const tn_node *
 rms_norm(gpu_program *p)
 {
@@ -288,6 +357,8 @@ static const struct {
              {"softmax", softmax},
              {"layer_norm", layer_norm},
              {"rms_norm", rms_norm},
+             {"moments", moments},
+             {"arg_best", arg_best},
              {"matmul", matmul},
              {"matmul", matmul},
              {"conv", conv}};
