@@ -56,6 +56,7 @@ include tests/clml/local.mk
 include tests/models/local.mk
 include tests/tools/local.mk
 include tests/device/local.mk
+include tests/opencl/local.mk
 include tests/llm/local.mk
 include tests/pass/local.mk
 include tests/tree/local.mk

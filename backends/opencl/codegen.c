@@ -13,7 +13,6 @@
  */
 #include "opencl.h"
 
-#include "tenon/core/walk.h"
 #include "tenon/kit/emit.h"
 
 /* A tensor program that no rule has scheduled would run on one thread, if at all. One that has been,
@@ -53,31 +52,47 @@ features_of(const tnk_build *b)
 
 /* What the largest kernels ask of a device: threads of a block, bytes of its local memory. */
 typedef struct demand {
-    int64_t threads, local, own; /* own: local memory of the kernel at hand */
+    int64_t threads, local;
 } demand;
 
-static tn_walk_step
-note_local(void *user, const tn_node *n)
-{
-    const tn_alloc_buffer *a = n->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(n) : NULL;
-    const tn_buffer *b = a ? tn_as_buffer(a->buffer) : NULL;
-    int64_t size;
-    if (b && b->scope && !strncmp(b->scope, "shared", 6) && b->shape.n == 1 &&
-        tn_int_value(b->shape.at[0], &size))
-        ((demand *)user)->own += size * (int64_t)tnb_dtype_bytes(b->dtype);
-    return TN_WALK_ON;
-}
-
-static void
-note_demand(demand *d, const tnk_kernel *k)
+/* Work items of a group, where all three extents are constant; else 1. */
+static int64_t
+threads_of(const tnk_kernel *k)
 {
     int64_t threads = 1, n;
     for (int i = 0; i < 3; i++)
         threads *= k->block[i] && tn_int_value(k->block[i], &n) ? n : 1;
-    d->threads = threads > d->threads ? threads : d->threads;
-    d->own = 0;
-    tn_walk(tn_as_prim_func(k->func)->body, 0, note_local, NULL, d);
-    d->local = d->own > d->local ? d->own : d->local;
+    return threads;
+}
+
+/* The kernel added last, and the helpers that came with it, ask no more of a device than the target says. */
+static bool
+check(tnk_build *b, const opencl_limits *l, tnk_source *src, const tnk_kernel *k, size_t *helpers,
+      demand *most)
+{
+    tn_ctx *ctx = b->ctx;
+    const tn_node *attrs = b->target->attrs;
+    int64_t threads = threads_of(k),
+            allowed = tn_dict_int(attrs, "max_threads_per_block", INT64_MAX), local;
+    if (threads > allowed) {
+        tn_error(ctx, k->func->loc, TNB_UNSUPPORTED,
+                 "kernel '%s': its groups have %lld work items, the target allows %lld", k->name,
+                 (long long)threads, (long long)allowed);
+        tnb_diag_hint(tn_diags(ctx), "another schedule, or set max_threads_per_block in the "
+                                     "target's section to what the device has");
+        return false;
+    }
+    if (!opencl_verify(ctx, k->func, k->name, tnk_source_last(src), l, &local))
+        return false;
+    tnb_buf header = {0};
+    tnk_source_header(src, &header);
+    bool ok = header.n == *helpers ||
+              opencl_verify(ctx, k->func, k->name, header.s ? header.s : "", l, NULL);
+    *helpers = header.n;
+    tnb_buf_free(&header);
+    most->threads = threads > most->threads ? threads : most->threads;
+    most->local = local > most->local ? local : most->local;
+    return ok;
 }
 
 static tnb_status
@@ -86,12 +101,15 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     (void)self;
     tn_ctx *ctx = b->ctx;
     tnk_source *src = tnk_source_new(ctx, tnk_dialect_find("opencl"));
-    tnk_source_allow(src, features_of(b));
+    opencl_limits limits = {features_of(b), tn_dict_int(b->target->attrs,
+                                                        "max_shared_memory_per_block", INT64_MAX)};
+    tnk_source_allow(src, limits.features);
     demand most = {0};
+    size_t helpers = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (!is_scheduled(ctx, &kernels[i]) || !tnk_source_add(src, &kernels[i]))
+        if (!is_scheduled(ctx, &kernels[i]) || !tnk_source_add(src, &kernels[i]) ||
+            !check(b, &limits, src, &kernels[i], &helpers, &most))
             return TNB_UNSUPPORTED;
-        note_demand(&most, &kernels[i]);
         if (b->keep_source)
             kernels[i].source = tnb_strdup(tn_arena(ctx), tnk_source_last(src));
         if (b->progress)

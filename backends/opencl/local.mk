@@ -11,7 +11,8 @@ backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/codegen.c \
 	backends/opencl/opencl.c \
 	backends/opencl/opencl.h \
-	backends/opencl/pipeline.c
+	backends/opencl/pipeline.c \
+	backends/opencl/verify.c
 backends_opencl_opencl_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 

@@ -52,7 +52,9 @@ opencl_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *
     } else if (strcmp(scope, "global") == 0) {
         cl_int e;
         TNB_TRY(check_room(d, bytes, err));
-        m = clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes ? (size_t)bytes : 1, NULL, &e);
+        /* whole words: kernels store parts of bytes by atomic operations on 32 bits */
+        size_t size = bytes ? ((size_t)bytes + 3) & ~(size_t)3 : 4;
+        m = clCreateBuffer(d->context, CL_MEM_READ_WRITE, size, NULL, &e);
         if (e != CL_SUCCESS)
             return opencl_fail(d, e, err,
                                "a buffer of %" PRIu64 " bytes, with %" PRIu64 " of %" PRIu64

@@ -10,4 +10,15 @@ extern const char *const opencl_library_dispatch[],
     *const opencl_legalize[], *const opencl_finalize[], *const opencl_lower[];
 extern const tnk_codegen opencl_codegen;
 
+/* ---- verify.c ---- */
+typedef struct opencl_limits {
+    const char *const *features; /* that the target has, up to NULL */
+    int64_t local_bytes;         /* of a group */
+} opencl_limits;
+/* Whether the text of one kernel, or of helper functions, asks no more than that; local_bytes (may be NULL) gets what it
+ * declares. False after recording an error at `func` that names the kernel, what was found and what is allowed. */
+bool
+opencl_verify(tn_ctx *ctx, const tn_node *func, const char *kernel, const char *text,
+              const opencl_limits *limits, int64_t *local_bytes);
+
 #endif

@@ -79,6 +79,7 @@ static const tnk_dialect dialects[] = {
         .local = "",
         .restrict_ = "restrict",
         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+        .global_barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
         .meet_behind_loops = true,
         .inline_ = "static inline",
         .threads = opencl_threads,

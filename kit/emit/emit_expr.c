@@ -89,8 +89,10 @@ static tnb_dtype
 stored_dtype(const tn_buffer *b, const tnk_memory *m)
 {
     tnb_dtype d = with_lanes(b->dtype, 1);
-    tnb_dtype s = tnk_storage_dtype(d);
-    return tnb_dtype_eq(m->elem, tnk_compute_dtype(d)) && !tnb_dtype_is_bool(d) ? m->elem : s;
+    tnb_dtype s = tnk_storage_dtype(d), c = tnk_compute_dtype(d);
+    if (tnb_dtype_is_int(d) && d.bits < 8)
+        return m->packed ? s : c;
+    return tnb_dtype_eq(m->elem, c) && !tnb_dtype_is_bool(d) ? m->elem : s;
 }
 
 /* The pointer to elements of dtype `d`. */
@@ -704,6 +706,13 @@ cast(tnk_emitter *e, const tn_expr *x)
     if (tnb_dtype_is_float(to) && to.bits <= 16) { /* rounds; the value stays a float */
         if (tnb_dtype_eq(from, to)) {
             ex(e, v);
+            return;
+        }
+        if (to.bits <= 8 && tnb_dtype_is_int(cf) && cf.bits >= 32 &&
+            e->d->id == TN_DIALECT_OPENCL) { /* without doubles */
+            tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to), tnk_help_narrow_int(e, to, cf));
+            ex(e, v);
+            put(e, "))");
             return;
         }
         bool by64 = to.bits <= 8 && cf.bits >= 32 && !tnb_dtype_eq(cf, ct);

@@ -199,7 +199,7 @@ scalar_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc)
             else if (i == 1)
                 tnb_buf_printf(&e->src->helpers, "1 / sqrt%s(x)", call);
             else
-                tnb_buf_printf(&e->src->helpers, "exp2%s(x * (%s)3.32192809488736234787)", call, t);
+                tnb_buf_printf(&e->src->helpers, "exp2%s(x * 3.32192809488736234787%s)", call, x);
             tnb_buf_puts(&e->src->helpers, ";\n}\n");
         }
         return f;

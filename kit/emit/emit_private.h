@@ -5,7 +5,7 @@
  * integer of less than 8 bits is computed with 8 and wrapped; a bool is an int, a vector of bools a
  * vector of integers that are 0 or -1. Memory: float16 and bfloat16 are uint16_t, bool and float8 are
  * uint8_t, smaller elements are packed in uint8_t; a temporary of the kernel itself is kept as values
- * are.
+ * are, but for floats in shared memory.
  */
 #ifndef TENON_KIT_EMIT_PRIVATE_H
 #define TENON_KIT_EMIT_PRIVATE_H
@@ -50,6 +50,7 @@ typedef struct tnk_emitter {
     tnb_strmap used;   /* C names taken in this kernel */
     int indent;
     bool in_parallel, failed;
+    const char *barrier; /* statement of this kernel */
     uint32_t asserts;
     TNB_VEC(tnk_declared) scope; /* variables in front of the statement at hand */
     tnb_buf parts;               /* functions that stand before the kernel */
@@ -141,6 +142,9 @@ const char *
 tnk_help_widen_small(tnk_emitter *e, tnb_dtype small);
 const char *
 tnk_help_narrow_small(tnk_emitter *e, tnb_dtype small, uint8_t from_bits);
+/* From an integer of 32 or 64 bits to a float of 8 bits or less, in OpenCL C; rounded once. */
+const char *
+tnk_help_narrow_int(tnk_emitter *e, tnb_dtype small, tnb_dtype from);
 /* To the range of an integer of less than 8 bits. */
 const char *
 tnk_help_wrap(tnk_emitter *e, tnb_dtype d);

@@ -100,12 +100,12 @@ static void
 meet_behind(tnk_emitter *e, const tn_stmt *body)
 {
     bool meet = false;
-    if (e->d->meet_behind_loops && e->d->barrier)
+    if (e->d->meet_behind_loops && e->barrier)
         tn_walk(body, 0, find_barrier, NULL, &meet);
     if (!meet)
         return;
     line(e);
-    tnb_buf_printf(e->out, "%s\n", e->d->barrier);
+    tnb_buf_printf(e->out, "%s\n", e->barrier);
 }
 
 static void
@@ -221,9 +221,9 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
 {
     if (tn_is(v->value, TN_KIND_INT_IMM))
         return;
-    if (tn_is_call_to(v->value, "tirx.tvm_storage_sync") && e->d->barrier) {
+    if (tn_is_call_to(v->value, "tirx.tvm_storage_sync") && e->barrier) {
         line(e);
-        tnb_buf_printf(e->out, "%s\n", e->d->barrier);
+        tnb_buf_printf(e->out, "%s\n", e->barrier);
         return;
     }
     text(e, "(void)");
@@ -454,11 +454,26 @@ direct(tnk_emitter *e, bool noalias)
     e->indent = 1;
 }
 
+static tn_walk_step
+find_own_read(void *user, const tn_node *n)
+{
+    tnk_emitter *e = user;
+    const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? (const tn_buffer_load *)n : NULL;
+    for (uint32_t i = 0; l && i < e->kernel->n_buffers; i++)
+        if (e->kernel->written[i] &&
+            tn_as_buffer(e->kernel->buffers[i])->data == tn_as_buffer(l->buffer)->data)
+            e->barrier = e->d->global_barrier;
+    return e->barrier == e->d->global_barrier ? TN_WALK_STOP : TN_WALK_ON;
+}
+
 void
 tnk_emit_kernel(tnk_emitter *e)
 {
     const tnk_kernel *k = e->kernel;
     const tn_prim_func *f = tn_as_prim_func(k->func);
+    e->barrier = e->d->barrier;
+    if (e->d->global_barrier)
+        tn_walk(f->body, 0, find_own_read, NULL, e);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tn_buffer *b = tn_as_buffer(k->buffers[i]);
         tnk_memory *m = TNB_NEW(tn_scratch(e->ctx), tnk_memory);

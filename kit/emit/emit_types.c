@@ -64,7 +64,7 @@ tnk_need(tnk_emitter *e, const char *feature)
     for (const char *const *f = s->allowed; f && *f; f++)
         has |= !strcmp(*f, feature);
     if (!has)
-        tnk_emit_fail(e, TN_NODE(tn_as_prim_func(e->kernel->func))->loc,
+        tnk_emit_fail(e, e->kernel->func->loc,
                       "it needs the feature '%s', which the target does not have", feature);
 }
 

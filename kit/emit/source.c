@@ -37,12 +37,22 @@ tnk_source_uses(const tnk_source *s, const char *feature)
     return tnb_strmap_has(&s->used, feature);
 }
 
+static tn_walk_step
+find_place(void *user, const tn_node *n)
+{
+    tn_loc *at = user;
+    *at = n->loc;
+    return n->loc ? TN_WALK_STOP : TN_WALK_ON;
+}
+
 void
 tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...)
 {
     if (e->failed)
         return;
     e->failed = true;
+    if (!loc) /* anywhere in the kernel */
+        tn_walk(tn_as_prim_func(e->kernel->func)->body, 0, find_place, NULL, &loc);
     va_list ap;
     va_start(ap, fmt);
     char message[512];

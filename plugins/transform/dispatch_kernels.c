@@ -81,14 +81,33 @@ find_text(const char *const (*texts)[2], uint32_t n_texts, const char *name, siz
     return NULL;
 }
 
-const tn_expr *
-dispatch_kernel(dispatch *d, const char *name, const char *text, ...)
+enum { MAX_THREADS = 256, MAX_TEXTS = 20 };
+
+/* The logarithm of the threads of a block. */
+static int
+steps_of(const tn_target *t)
 {
-    const char *texts[16][2];
-    uint32_t n = 0;
+    int64_t most = t ? tn_dict_int(t->attrs, "max_threads_per_block", MAX_THREADS) : MAX_THREADS,
+            use = t ? tn_dict_int(t->attrs, "max_num_threads", MAX_THREADS) : MAX_THREADS;
+    int64_t limit = most < use ? most : use;
+    int steps = 0;
+    while (2 << steps <= MAX_THREADS && 2 << steps <= limit)
+        steps++;
+    return steps;
+}
+
+const tn_expr *
+dispatch_kernel(dispatch *d, const tn_target *target, const char *name, const char *text, ...)
+{
+    int steps = steps_of(target), threads = 1 << steps;
+    const char *texts[MAX_TEXTS][2] = {{"THREADS", tn_strf(d->ctx, "%d", threads)},
+                                       {"LAST", tn_strf(d->ctx, "%d", threads - 1)},
+                                       {"TILE", tn_strf(d->ctx, "%d", 4 * threads)},
+                                       {"STEPS", tn_strf(d->ctx, "%d", steps)}};
+    uint32_t n = 4;
     va_list ap;
     va_start(ap, text);
-    for (const char *key; n < 16 && (key = va_arg(ap, const char *)); n++) {
+    for (const char *key; n < MAX_TEXTS && (key = va_arg(ap, const char *)); n++) {
         texts[n][0] = key;
         texts[n][1] = va_arg(ap, const char *);
     }

@@ -37,8 +37,10 @@ dispatch_is_gpu(const tn_target *t);
 const char *
 dispatch_dtype_text(dispatch *d, tnb_dtype t);
 /* A PrimFunc from TVMScript in which each "$NAME$" stands for a text: names and texts alternate,
- * NULL ends them. Added to the module; its GlobalVar. */
+ * NULL ends them. Known beside them are what a target's block can be: $THREADS$ (a power of two, at most 256), $LAST$ (one less),
+ * $TILE$ (four times as many), $STEPS$ (its logarithm). Added to the module; its GlobalVar. */
 const tn_expr *
-dispatch_kernel(dispatch *d, const char *name, const char *text, ...) __attribute__((sentinel));
+dispatch_kernel(dispatch *d, const tn_target *target, const char *name, const char *text, ...)
+    __attribute__((sentinel));
 
 #endif

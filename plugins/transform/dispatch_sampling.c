@@ -15,7 +15,7 @@
 #include "transform.h"
 #include "dispatch_kernels.h"
 
-/* A block of 256 threads draws one sample: it walks over the row in tiles of 1024 elements, of
+/* A block of $THREADS$ threads (256, less where the target has less) draws one sample: it walks over the row in tiles of four elements a thread, of
  * which each thread sums four, until the running sum has passed u. The thread in whose elements
  * that happens is the only one that writes. */
 static const char gpu_kernel[] =
@@ -28,13 +28,13 @@ static const char gpu_kernel[] =
     "    row = T.match_buffer(c, (samples, 1), '$I$')\n"
     "    drawn = T.match_buffer(d, (samples, 1), '$O$')\n"
     "    for bx in T.thread_binding(samples, thread='blockIdx.x'):\n"
-    "        for tx in T.thread_binding(T.int64(256), thread='threadIdx.x'):\n"
+    "        for tx in T.thread_binding(T.int64($THREADS$), thread='threadIdx.x'):\n"
     "            with T.sblock('sample'):\n"
     "                vb, vt = T.axis.remap('SS', [bx, tx])\n"
     "                T.reads(prob[0:rows, 0:size], uniform[vb, 0], row[vb, 0])\n"
     "                T.writes(drawn[vb, 0])\n"
     "                part = T.sblock_alloc_buffer((4,), '$A$', scope='local')\n"
-    "                sums = T.sblock_alloc_buffer((256,), '$A$', scope='shared')\n"
+    "                sums = T.sblock_alloc_buffer(($THREADS$,), '$A$', scope='shared')\n"
     "                before = T.sblock_alloc_buffer((1,), '$A$', scope='local')\n"
     "                more = T.sblock_alloc_buffer((1,), '$A$', scope='local')\n"
     "                tile = T.sblock_alloc_buffer((1,), 'int64', scope='local')\n"
@@ -46,17 +46,18 @@ static const char gpu_kernel[] =
     "                tile[0] = T.int64(0)\n"
     "                if vt == T.int64(0):\n"
     "                    found[0] = size - T.int64(1)\n"
-    "                while T.tvm_thread_invariant(before[0] < limit and tile[0] * T.int64(1024) < "
+    "                while T.tvm_thread_invariant(before[0] < limit and tile[0] * T.int64($TILE$) "
+    "< "
     "size):\n"
     "                    more[0] = T.$A$(0)\n"
     "                    for k in T.unroll(T.int64(4)):\n"
-    "                        at: T.let[T.int64] = tile[0] * T.int64(1024) + vt * T.int64(4) + k\n"
+    "                        at: T.let[T.int64] = tile[0] * T.int64($TILE$) + vt * T.int64(4) + k\n"
     "                        more[0] = more[0] + T.if_then_else(at < size, T.Cast('$A$', prob[r, "
     "at]), T.$A$(0))\n"
     "                        part[k] = more[0]\n"
     "                    sums[vt] = more[0]\n"
     "                    T.evaluate(T.tvm_storage_sync('shared'))\n"
-    "                    for i in range(T.int64(8)):\n"
+    "                    for i in range(T.int64($STEPS$)):\n"
     "                        more[0] = T.if_then_else(vt >= T.shift_left(T.int64(1), i), sums[vt - "
     "T.shift_left(T.int64(1), i)], T.$A$(0))\n"
     "                        T.evaluate(T.tvm_storage_sync('shared'))\n"
@@ -65,14 +66,14 @@ static const char gpu_kernel[] =
     "                    more[0] = before[0] + T.if_then_else(vt > T.int64(0), sums[vt - "
     "T.int64(1)], T.$A$(0))\n"
     "                    for k in T.unroll(T.int64(4)):\n"
-    "                        at: T.let[T.int64] = tile[0] * T.int64(1024) + vt * T.int64(4) + k\n"
+    "                        at: T.let[T.int64] = tile[0] * T.int64($TILE$) + vt * T.int64(4) + k\n"
     "                        low: T.let[T.$A$] = more[0] + T.if_then_else(k > T.int64(0), part[k - "
     "T.int64(1)], T.$A$(0))\n"
     "                        high: T.let[T.$A$] = T.if_then_else(k == T.int64(3), before[0] + "
     "sums[vt], more[0] + part[k])\n"
     "                        if at < size and low < limit and high >= limit:\n"
     "                            found[0] = at\n"
-    "                    before[0] = before[0] + sums[255]\n"
+    "                    before[0] = before[0] + sums[$LAST$]\n"
     "                    tile[0] = tile[0] + T.int64(1)\n"
     "                    T.evaluate(T.tvm_storage_sync('shared'))\n"
     "                T.evaluate(T.tvm_storage_sync('shared'))\n"
@@ -128,15 +129,16 @@ dispatch_sampling(dispatch *d, const tn_call *c)
     const tn_expr *gv;
     if (dispatch_is_gpu(dispatch_target(d, c))) {
         const char *sum = tnb_dtype_eq(p, TNB_F64) ? "float64" : "float32";
-        gv = dispatch_kernel(d, "parallel_sampling_from_prob", gpu_kernel, "P", pt, "U", ut, "I",
-                             it, "O", ot, "A", sum, NULL);
+        gv = dispatch_kernel(d, dispatch_target(d, c), "parallel_sampling_from_prob", gpu_kernel,
+                             "P", pt, "U", ut, "I", it, "O", ot, "A", sum, NULL);
     } else {
         const tn_node *attrs =
             tn_dictv(ctx, "axis", tn_i64(ctx, 1), "dtype", tn_dtype_value(ctx, p), NULL);
         prob = dispatch_emit(d, tn_call_opv(ctx, "cumsum", attrs, prob, NULL));
         bool wide = tnb_dtype_eq(o, TNB_I64);
-        gv = dispatch_kernel(d, "get_sample_index", cpu_kernel, "P", pt, "U", ut, "I", it, "O", ot,
-                             "J", wide ? "vj" : tn_strf(ctx, "T.Cast('%s', vj)", ot), "ZERO",
+        gv = dispatch_kernel(d, dispatch_target(d, c), "get_sample_index", cpu_kernel, "P", pt, "U",
+                             ut, "I", it, "O", ot, "J",
+                             wide ? "vj" : tn_strf(ctx, "T.Cast('%s', vj)", ot), "ZERO",
                              tn_strf(ctx, "T.%s(0)", ot), NULL);
     }
     if (tn_is_error(gv))

@@ -21,7 +21,7 @@
 #include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
 
-/* A block of 256 threads scans one row, in tiles of 1024 elements: each thread its four, then a
+/* A block of $THREADS$ threads (256, less where the target has less) scans one row, in tiles of four elements a thread: each thread its four, then a
  * scan over the threads' totals in shared memory. */
 static const char scan_kernel[] =
     "@T.prim_func(private=True, s_tir=True)\n"
@@ -31,28 +31,28 @@ static const char scan_kernel[] =
     "    x = T.match_buffer(a, (outer, n, inner), '$X$')\n"
     "    y = T.match_buffer(b, (outer, n, inner), '$Y$')\n"
     "    for bx in T.thread_binding(outer * inner, thread='blockIdx.x'):\n"
-    "        for tx in T.thread_binding(T.int64(256), thread='threadIdx.x'):\n"
+    "        for tx in T.thread_binding(T.int64($THREADS$), thread='threadIdx.x'):\n"
     "            with T.sblock('scan'):\n"
     "                vb, vt = T.axis.remap('SS', [bx, tx])\n"
     "                T.reads(x[vb // inner, 0:n, vb % inner])\n"
     "                T.writes(y[vb // inner, 0:n, vb % inner])\n"
     "                part = T.sblock_alloc_buffer((4,), '$Y$', scope='local')\n"
-    "                totals = T.sblock_alloc_buffer((256,), '$Y$', scope='shared')\n"
+    "                totals = T.sblock_alloc_buffer(($THREADS$,), '$Y$', scope='shared')\n"
     "                before = T.sblock_alloc_buffer((1,), '$Y$', scope='local')\n"
     "                more = T.sblock_alloc_buffer((1,), '$Y$', scope='local')\n"
     "                tile = T.sblock_alloc_buffer((1,), 'int64', scope='local')\n"
     "                before[0] = $UNIT$\n"
     "                tile[0] = T.int64(0)\n"
-    "                while T.tvm_thread_invariant(tile[0] * T.int64(1024) < n):\n"
+    "                while T.tvm_thread_invariant(tile[0] * T.int64($TILE$) < n):\n"
     "                    more[0] = $UNIT$\n"
     "                    for k in T.unroll(T.int64(4)):\n"
-    "                        at: T.let[T.int64] = tile[0] * T.int64(1024) + vt * T.int64(4) + k\n"
+    "                        at: T.let[T.int64] = tile[0] * T.int64($TILE$) + vt * T.int64(4) + k\n"
     "                        more[0] = more[0] $OP$ T.if_then_else(at < n, T.Cast('$Y$', x[vb // "
     "inner, at, vb % inner]), $UNIT$)\n"
     "                        part[k] = more[0]\n"
     "                    totals[vt] = more[0]\n"
     "                    T.evaluate(T.tvm_storage_sync('shared'))\n"
-    "                    for i in range(T.int64(8)):\n"
+    "                    for i in range(T.int64($STEPS$)):\n"
     "                        more[0] = T.if_then_else(vt >= T.shift_left(T.int64(1), i), totals[vt "
     "- T.shift_left(T.int64(1), i)], $UNIT$)\n"
     "                        T.evaluate(T.tvm_storage_sync('shared'))\n"
@@ -61,14 +61,14 @@ static const char scan_kernel[] =
     "                    more[0] = before[0] $OP$ T.if_then_else(vt > T.int64(0), totals[vt - "
     "T.int64(1)], $UNIT$)\n"
     "                    for k in T.unroll(T.int64(4)):\n"
-    "                        at: T.let[T.int64] = tile[0] * T.int64(1024) + vt * T.int64(4) + k\n"
+    "                        at: T.let[T.int64] = tile[0] * T.int64($TILE$) + vt * T.int64(4) + k\n"
     "                        if at < n:\n"
     "                            y[vb // inner, at, vb % inner] = more[0] $OP$ $PART$\n"
-    "                    before[0] = before[0] $OP$ totals[255]\n"
+    "                    before[0] = before[0] $OP$ totals[$LAST$]\n"
     "                    tile[0] = tile[0] + T.int64(1)\n"
     "                    T.evaluate(T.tvm_storage_sync('shared'))\n";
 
-/* A block of 256 threads sorts the positions of one row by merging runs of doubled width, from one
+/* A block of $THREADS$ threads (256, less where the target has less) sorts the positions of one row by merging runs of doubled width, from one
  * half of `order` into the other. An element's place in the merged run is its place in its own run
  * plus the number of elements of the other run that go before it, found by bisection; equal
  * elements keep their order. */
@@ -82,7 +82,7 @@ static const char sort_kernel[] =
     "    places = T.match_buffer(c, (outer, kept, inner), '$P$')\n"
     "    order = T.match_buffer(d, (outer, inner, 2, n), 'int64')\n"
     "    for bx in T.thread_binding(outer * inner, thread='blockIdx.x'):\n"
-    "        for tx in T.thread_binding(T.int64(256), thread='threadIdx.x'):\n"
+    "        for tx in T.thread_binding(T.int64($THREADS$), thread='threadIdx.x'):\n"
     "            with T.sblock('sort'):\n"
     "                vb, vt = T.axis.remap('SS', [bx, tx])\n"
     "                T.reads(x[vb // inner, 0:n, vb % inner], order[vb // inner, vb % inner, 0:2, "
@@ -99,7 +99,7 @@ static const char sort_kernel[] =
     "                i[0] = vt\n"
     "                while i[0] < n:\n"
     "                    order[o, r, 0, i[0]] = i[0]\n"
-    "                    i[0] = i[0] + T.int64(256)\n"
+    "                    i[0] = i[0] + T.int64($THREADS$)\n"
     "                width[0] = T.int64(1)\n"
     "                half[0] = T.int64(0)\n"
     "                T.evaluate(T.tvm_storage_sync('shared'))\n"
@@ -122,7 +122,7 @@ static const char sort_kernel[] =
     "                                high[0] = middle\n"
     "                        order[o, r, T.int64(1) - half[0], run // T.int64(2) * T.int64(2) * "
     "width[0] + (i[0] - run * width[0]) + (low[0] - start)] = mine\n"
-    "                        i[0] = i[0] + T.int64(256)\n"
+    "                        i[0] = i[0] + T.int64($THREADS$)\n"
     "                    width[0] = width[0] * T.int64(2)\n"
     "                    half[0] = T.int64(1) - half[0]\n"
     "                    T.evaluate(T.tvm_storage_sync('shared'))\n"
@@ -130,7 +130,7 @@ static const char sort_kernel[] =
     "                while i[0] < kept:\n"
     "                    values[o, i[0], r] = x[o, order[o, r, half[0], i[0]], r]\n"
     "                    places[o, i[0], r] = T.Cast('$P$', order[o, r, half[0], i[0]])\n"
-    "                    i[0] = i[0] + T.int64(256)\n";
+    "                    i[0] = i[0] + T.int64($THREADS$)\n";
 
 /* ---- x as (outer, n, inner) ---- */
 
@@ -216,8 +216,9 @@ dispatch_scan(dispatch *d, const tn_call *c, bool sum)
                   : "part[k]";
     const char *name =
         tn_strf(ctx, "gpu_%scum%s", exclusive ? "exclusive_" : "", sum ? "sum" : "prod");
-    const tn_expr *gv = dispatch_kernel(d, name, scan_kernel, "NAME", name, "X", xt, "Y", yt,
-                                        "UNIT", unit, "OP", sum ? "+" : "*", "PART", part, NULL);
+    const tn_expr *gv =
+        dispatch_kernel(d, dispatch_target(d, c), name, scan_kernel, "NAME", name, "X", xt, "Y", yt,
+                        "UNIT", unit, "OP", sum ? "+" : "*", "PART", part, NULL);
     if (tn_is_error(gv))
         return gv;
     const tn_type *out = typed(d, c, y, tn_listv(ctx, v.outer, v.n, v.inner, NULL));
@@ -243,8 +244,9 @@ dispatch_sort(dispatch *d, const tn_call *c, bool descending, const tn_expr *cou
     tnb_dtype x = tn_type_dtype(v.x->type);
     const char *name = descending ? "gpu_sort_descending" : "gpu_sort";
     const tn_expr *gv =
-        dispatch_kernel(d, name, sort_kernel, "NAME", name, "X", dispatch_dtype_text(d, x), "P",
-                        dispatch_dtype_text(d, places), "BEFORE", descending ? ">" : "<", NULL);
+        dispatch_kernel(d, dispatch_target(d, c), name, sort_kernel, "NAME", name, "X",
+                        dispatch_dtype_text(d, x), "P", dispatch_dtype_text(d, places), "BEFORE",
+                        descending ? ">" : "<", NULL);
     if (tn_is_error(gv))
         return gv;
     tn_list kept = tn_listv(ctx, v.outer, count ? count : v.n, v.inner, NULL);

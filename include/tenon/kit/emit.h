@@ -45,6 +45,8 @@ typedef struct tnk_dialect {
     bool meet_behind_loops; /* a barrier behind each loop that holds one */
     bool team;              /* T.parallel loops run on the threads that the host offers */
     const char *prologue;   /* text in front of everything */
+    /* the barrier of kernels that read what they write; NULL: `barrier` orders global memory too */
+    const char *global_barrier;
 } tnk_dialect;
 
 TNB_EXPORT const tnk_dialect *

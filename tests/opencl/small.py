@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The target opencl-small: a device with 16 KiB of local memory and nothing beyond OpenCL C 1.2.
+
+Its kernels give right results on the machine's OpenCL device: chosen cases of the ONNX suite, cases of this project with small
+dtypes; TENON_LONG: all of both (SHARD=i/n: a part), of which only those may fail that need doubles, with an error that names the
+kernel. Their text is also compiled by clang, where it is there, for a device without any extension. Kernels that ask for more are
+refused at compile time.
+"""
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TENON = os.environ["TENON"]
+TARGET = "opencl-small"
+DATA = os.environ.get("ONNX_TESTDATA", "/usr/share/libonnx-testdata/data")
+LONG = bool(os.environ.get("TENON_LONG"))
+TIMEOUT = os.environ.get("TESTS_TIMEOUT", "300")
+CHOSEN = """
+    test_cast_FLOAT16_to_FLOAT test_cast_FLOAT_to_FLOAT16 test_cast_BFLOAT16_to_FLOAT test_cast_FLOAT_to_BFLOAT16
+    test_max_float16 test_min_float16 test_mod_mixed_sign_float16
+    test_reduce_sum_default_axes_keepdims_random test_reduce_max_keepdims_random test_reduce_log_sum_exp_keepdims_random
+    test_argmax_keepdims_random test_layer_normalization_2d_axis0 test_batchnorm_epsilon
+    test_matmul_2d test_matmul_4d test_gemm_all_attributes test_qlinearmatmul_2D test_einsum_batch_matmul
+    test_softmax_axis_0 test_softmax_large_number test_logsoftmax_axis_2 test_top_k test_top_k_smallest
+    test_scatter_elements_with_duplicate_indices test_scatternd_add test_conv_with_strides_padding test_maxpool_2d_pads
+    test_cumsum_2d_axis_1 test_transpose_all_permutations_3 test_lstm_defaults test_resize_upsample_sizes_nearest
+""".split()
+OWN = ["*float16*", "attention", "attention_past_causal", "scatter_elements*", "*quantize_blocks", "rms*", "reduce_*", "isinf*"]
+failed = []
+
+
+def fail(what):
+    print("FAIL", what)
+    failed.append(what)
+
+
+def tenon(*args):
+    return subprocess.run([TENON, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def shard(names):
+    """Those of this shard."""
+    if not os.environ.get("SHARD"):
+        return names
+    i, n = (int(x) for x in os.environ["SHARD"].split("/"))
+    return names[i % n :: n]
+
+
+def run_cases(folders, allow_refusals):
+    r = tenon("onnx-test", "-t", TARGET, "-j", "2", "--timeout", TIMEOUT, *folders)
+    lines = [x for x in r.stdout.splitlines() if re.match("(PASS|FAIL|SKIP) ", x)]
+    for x in lines:
+        if x.startswith("FAIL") and not (allow_refusals and re.search(r"kernel '\w+': .*'fp64'", x)):
+            fail(x)
+    print("%d cases: %d passed" % (len(lines), sum(x.startswith("PASS") for x in lines)))
+    if len(lines) < len(folders) or not any(x.startswith("PASS") for x in lines):
+        fail("cases did not run:\n" + r.stdout)
+
+
+def source_of(artifact):
+    """The text of OpenCL C in it."""
+    b = open(artifact, "rb").read()
+    at = b.find(b"#define int64_t long")
+    return re.compile(rb"[\t\n -~]*").match(b, at).group().decode() if at >= 0 else None
+
+
+CLANG_FLAGS = "-x cl -cl-std=CL1.2 -target spir64 -cl-no-stdinc -include opencl-c.h -Xclang -cl-ext=-all".split() + [
+    "-Wall", "-Wdouble-promotion", "-Werror", "-Wno-unused-function", "-Wno-unused-variable", "-fsyntax-only", "-"]
+
+
+def clang():
+    c = shutil.which("clang")
+    if c and subprocess.run([c, *CLANG_FLAGS], input="", text=True, stderr=subprocess.DEVNULL).returncode == 0:
+        return c
+    print("no clang that takes OpenCL C: texts are not compiled by it")
+    return None
+
+
+def compiles_without_extensions(folders, work):
+    c = clang()
+    n = 0
+    for f in folders if c else []:
+        out = os.path.join(work, "case.tno")
+        if tenon("compile", os.path.join(f, "model.onnx"), "-t", TARGET, "-o", out).returncode != 0:
+            continue  # told by run_cases
+        text = source_of(out)
+        if text is None:
+            continue  # no kernel
+        r = subprocess.run([c, *CLANG_FLAGS], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        n += 1
+        if r.returncode != 0:
+            fail("%s: its text does not compile without extensions:\n%s" % (f, r.stdout[:2000]))
+    if c and n == 0:
+        fail("clang compiled nothing")
+    if c:
+        bad = subprocess.run([c, *CLANG_FLAGS], input="kernel void f(global half *p) { *p += 1; }", text=True,
+                             stderr=subprocess.DEVNULL)
+        if bad.returncode == 0:
+            fail("clang takes arithmetic on half without its extension")
+    print("%d texts compiled without extensions" % n)
+
+
+MODULE = """
+from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(A: T.Buffer((128,), "%(dtype)s"), B: T.Buffer((128,), "%(dtype)s")):
+        T.func_attr({"tirx.is_scheduled": True})
+        S = T.alloc_buffer((%(size)d,), "%(dtype)s", scope="shared")
+        for b in T.thread_binding(1, thread="blockIdx.x"):
+            for t in T.thread_binding(%(threads)d, thread="threadIdx.x"):
+                S[t] = A[t %% 128]
+                T.tvm_storage_sync("shared")
+                B[t %% 128] = S[%(size)d - 1 - t] + A[t %% 128]
+    @R.function
+    def main(x: R.Tensor((128,), "%(dtype)s")):
+        cls = Module
+        with R.dataflow():
+            y = R.call_tir(cls.f, (x,), out_ty=R.Tensor((128,), "%(dtype)s"))
+            R.output(y)
+        return y
+"""
+
+
+def refused(work, wanted, *options, dtype="float32", size=128, threads=128):
+    path = os.path.join(work, "module.py")
+    with open(path, "w") as f:
+        f.write(MODULE % {"dtype": dtype, "size": size, "threads": threads})
+    r = tenon("compile", path, "-t", TARGET, "-o", os.path.join(work, "module.tno"), *options)
+    what = "%s, %d elements, %d threads %s" % (dtype, size, threads, " ".join(options))
+    if wanted is None:
+        if r.returncode != 0:
+            fail("%s is refused:\n%s" % (what, r.stdout))
+    elif r.returncode != 1 or any(w not in r.stdout for w in wanted):
+        fail("%s: exit status %d, wanted %s:\n%s" % (what, r.returncode, wanted, r.stdout))
+
+
+def refusals(work):
+    unplanned = ("--set", "pipeline.%s.drop=PlanSharedMemory, CompactBufferAllocation" % TARGET)
+    refused(work, None)
+    refused(work, None, size=4096)
+    refused(work, None, dtype="float16", size=8192)
+    refused(work, None, *unplanned, dtype="float16", size=8192)
+    refused(work, ["'f_kernel'", "16388 bytes of shared memory", "16384"], "--set",
+            "pipeline.%s.drop=CompactBufferAllocation" % TARGET, size=4097)
+    refused(work, ["kernel 'f_kernel'", "declares 16388 bytes of local memory, the target allows 16384", "module.py:"],
+            *unplanned, size=4097)
+    refused(work, ["kernel 'f_kernel'", "declares 16386 bytes of local memory, the target allows 16384", "module.py:"],
+            *unplanned, dtype="float16", size=8193)
+    refused(work, ["kernel 'f_kernel'", "the feature 'fp64'", "module.py:"], dtype="float64")
+    refused(work, ["'f_kernel'", "256 threads", "allows 128"], threads=256, size=256)
+
+
+def main():
+    if "opencl" not in tenon("list", "targets").stdout:
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as work:
+        refusals(work)
+        if not re.search(r"^opencl[^\n]*\n +0: (?!not usable|none)", tenon("list", "devices").stdout, re.M):
+            print("no OpenCL device: nothing is run")
+            sys.exit(1 if failed else 77)
+        node = os.path.join(DATA, "node")
+        if os.path.isdir(node):
+            names = shard(sorted(os.listdir(node))) if LONG else [x for x in CHOSEN if os.path.isdir(os.path.join(node, x))]
+            folders = [os.path.join(node, x) for x in names]
+            run_cases(folders, LONG)
+            compiles_without_extensions(folders, work)
+        writer = os.path.join(os.environ["top_builddir"], "tests/onnx/write_cases")
+        if os.path.exists(writer):
+            own = os.path.join(work, "own")
+            os.mkdir(own)
+            subprocess.run([writer, os.path.join(os.environ["top_srcdir"], "tests/onnx/cases.txt"), own], check=True)
+            names = sorted(os.listdir(own))
+            names = shard(names) if LONG else [x for x in names if any(fnmatch.fnmatch(x, p) for p in OWN)]
+            run_cases([os.path.join(own, x) for x in names], LONG)
+            compiles_without_extensions([os.path.join(own, x) for x in names], work)
+    sys.exit(1 if failed else 0)
+
+
+main()
