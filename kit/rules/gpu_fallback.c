@@ -29,6 +29,19 @@ fits_register(const tnk_item *block)
            tnk_block_output(block) && gpu_count_iters(block, TN_ITER_SPATIAL);
 }
 
+/* Whether its loops may be reordered: scans keep their order, anything else that depends on it forbids that. */
+static bool
+may_reorder(const tnk_item *block)
+{
+    const tn_block *b = tnk_item_block(block);
+    for (uint32_t i = 0; i < b->iters.n; i++) {
+        int64_t k = tn_as_iter_var(b->iters.at[i])->iter_kind;
+        if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE && k != TN_ITER_SCAN)
+            return false;
+    }
+    return true;
+}
+
 static void
 one_thread(tnk_sch *s, tnk_item *block)
 {
@@ -59,8 +72,7 @@ bind_block(tnk_sch *s, const gpu_target *t, tnk_item *block, int attempt)
         block = root;
     }
     uint32_t n = gpu_own_loops(s, block, l), spatial = 0;
-    bool order = gpu_has_order(block);
-    if (attempt <= FUSED && !order) {
+    if (attempt <= FUSED && may_reorder(block)) {
         spatial = gpu_spatial_first(block, l, n);
         if (spatial && n > 1)
             (void)tnk_reorder(s, l, n);

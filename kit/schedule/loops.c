@@ -204,17 +204,47 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
     return f;
 }
 
+/* The loops of a scan stay in order: it is one block's, which nothing else stands beside. */
+typedef struct scans {
+    check c;
+    tnk_item *bottom;
+    const tnk_item *block; /* that scans */
+    uint32_t blocks;
+} scans;
+
 static void
 plain_iterators(tnk_item *b, void *user)
 {
-    check *c = user;
+    scans *c = user;
+    c->blocks++;
     for (uint32_t i = 0; i < b->block->iters.n; i++) {
         int64_t k = tn_as_iter_var(b->block->iters.at[i])->iter_kind;
-        if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE && !scans_outside(b, i, c->loop))
-            c->bad = b;
+        if (k == TN_ITER_SPATIAL || k == TN_ITER_REDUCE || scans_outside(b, i, c->c.loop))
+            continue;
+        if (k == TN_ITER_SCAN && b->parent == c->bottom)
+            c->block = b;
+        else
+            c->c.bad = b;
     }
     if (b->block->iters.n == 0)
-        c->bad = b;
+        c->c.bad = b;
+}
+
+/* Loops that the block does more than scan or compute independent results over do not pass each other. */
+static bool
+keeps_order(const tnk_item *block, const tnk_items *chain, const tnk_items *order)
+{
+    uint32_t next = 0; /* of the chain from its outermost loop, which is its last */
+    for (uint32_t i = 0; i < order->n; i++) {
+        if (!tnk_loop_reduces(order->at[i], block))
+            continue;
+        while (next < chain->n && !tnk_loop_reduces(chain->at[chain->n - 1 - next], block))
+            next++;
+        if (next == chain->n || chain->at[chain->n - 1 - next] != order->at[i])
+            return false;
+        next++;
+    }
+    return true;
 }
 
 bool
@@ -241,11 +271,13 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
         if (p == top)
             break;
     }
-    check c = {.loop = top};
+    scans c = {.c = {.loop = top}, .bottom = bottom};
     tnk_each_block(top, plain_iterators, &c);
-    if (c.bad)
+    if (c.block && c.blocks > 1)
+        c.c.bad = c.block;
+    if (c.c.bad)
         return tnk_sch_fail(s, top, "reorder", "block '%s' depends on the order of its iterations",
-                            tnk_item_name(c.bad));
+                            tnk_item_name(c.c.bad));
     /* new order, outermost first */
     tnk_items order = {0};
     uint32_t next = 0;
@@ -262,6 +294,9 @@ tnk_reorder(tnk_sch *s, tnk_item *const *loops, uint32_t n)
                 return tnk_sch_fail(s, order.at[i], "reorder",
                                     "its bounds depend on '%s', which would come after it",
                                     tn_var_name(order.at[k]->var));
+    if (c.block && !keeps_order(c.block, &chain, &order))
+        return tnk_sch_fail(s, top, "reorder", "block '%s' depends on the order of its iterations",
+                            tnk_item_name(c.block));
     tnk_sch_note(s, "reorder(%s)", tnk_ref_loops(s, loops, n));
     tnk_items inside = bottom->children;
     tnk_item *parent = top->parent;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scattering: scatter_elements, scatter_nd, index_put. A copy of the data, then one update after
- * the other in row-major order. */
+/* Scattering: scatter_elements, scatter_nd, index_put. A copy of the data, then the updates: those that may
+ * meet in one element stand in order (iterators of kind scan), the others are independent.
+ *
+ *     scatter_elements along axis 1 of 2:   for i: for j in order: out[i, indices[i, j]] = updates[i, j]
+ *     scatter_nd of slices:                 for i in order: for j: out[indices[i], j] = updates[i, j]
+ */
 #include "emit.h"
 
 static const char *const reductions[] = {"update", "add", "mul", "mean", "max", "min", NULL};
@@ -82,24 +86,58 @@ combined(tn_ctx *ctx, const char *how, const tn_expr *old, const tn_expr *update
     return update;
 }
 
+/* ---- blocks ---- */
+
+/* A block in the making, and the loops around it. */
+typedef struct nest {
+    const char *name;
+    uint32_t n;
+    const tn_expr *var[2 * INFER_MAX_DIMS], *extent[2 * INFER_MAX_DIMS];
+    tn_iter_kind kind[2 * INFER_MAX_DIMS];
+} nest;
+
 static void
-extents_of(const tn_node *buffer, const tn_expr **out)
+begin_nest(emit *e, nest *t, const char *name, uint32_t n, const tn_expr *const *extents)
 {
-    for (uint32_t i = 0; i < emit_ndim(buffer); i++)
-        out[i] = emit_dim(buffer, i);
+    t->name = name;
+    t->n = n;
+    emit_loop_vars(e->ctx, t->var, n);
+    for (uint32_t i = 0; i < n; i++) {
+        t->extent[i] = extents[i];
+        t->kind[i] = TN_ITER_SPATIAL;
+    }
 }
 
-/* out[..] = x[..] */
-static const tn_stmt *
-copy_all(emit *e, const tn_node *x, const tn_node *out)
+/* The block with that body, as a stage of the program. */
+static void
+end_nest(emit *e, const nest *t, tn_list reads, tn_list writes, const tn_stmt *body)
 {
-    const tn_expr *vars[INFER_MAX_DIMS], *extents[INFER_MAX_DIMS];
-    uint32_t n = emit_ndim(x);
-    emit_loop_vars(e->ctx, vars, n);
-    extents_of(x, extents);
-    const tn_stmt *s =
-        tn_store(e->ctx, out, tnk_te_read_at(e->te, x, vars, n), tn_list_of(e->ctx, vars, n));
-    return emit_loops(e->ctx, vars, extents, n, s);
+    tn_ctx *ctx = e->ctx;
+    const tn_expr *loops[2 * INFER_MAX_DIMS];
+    tn_list iters = {0};
+    emit_loop_vars(ctx, loops, t->n);
+    for (uint32_t i = 0; i < t->n; i++)
+        iters = tn_list_append(ctx, iters,
+                               tn_iter_var_of(ctx, tn_range_of(ctx, I64(0), t->extent[i]),
+                                              t->var[i], t->kind[i], NULL));
+    tn_block b = {.name = t->name, .iters = iters, .reads = reads, .writes = writes, .body = body};
+    tnk_te_append(e->te, emit_loops(ctx, loops, t->extent, t->n,
+                                    tn_block_realize_of(ctx, tn_list_of(ctx, loops, t->n),
+                                                        tn_bool(ctx, true), tn_block_of(ctx, &b))));
+}
+
+/* to[..] = value, which reads `from` (may be NULL) at the same place */
+static void
+fill(emit *e, const char *name, const tn_node *to, const tn_node *from, const tn_expr *value)
+{
+    tn_ctx *ctx = e->ctx;
+    nest t;
+    uint32_t n = emit_ndim(to);
+    begin_nest(e, &t, name, n, (const tn_expr *const *)tn_as_buffer(to)->shape.at);
+    tn_list at = tn_list_of(ctx, t.var, n);
+    end_nest(e, &t, from ? tn_listv(ctx, tn_region_point(ctx, from, at), NULL) : (tn_list){0},
+             tn_listv(ctx, tn_region_point(ctx, to, at), NULL),
+             tn_store(ctx, to, from ? tn_load(ctx, from, at) : value, at));
 }
 
 static const tn_stmt *
@@ -110,24 +148,57 @@ put(emit *e, const tn_node *out, const char *how, const tn_expr *const *place,
     return tn_store(e->ctx, out, combined(e->ctx, how, tn_load(e->ctx, out, at), update), at);
 }
 
-/* Statements around the updates of a mean: a count for each element, and the division. */
-static const tn_stmt *
-with_mean(emit *e, const tn_node *out, const tn_node *count, const tn_stmt *copy,
-          const tn_stmt *updates)
+/* The whole extent of a dimension, but where the place is an iterator of the nest. */
+static const tn_node *
+region(emit *e, const nest *t, const tn_node *out, const tn_expr *const *place)
 {
     tn_ctx *ctx = e->ctx;
-    const tn_expr *vars[INFER_MAX_DIMS], *extents[INFER_MAX_DIMS], *vars2[INFER_MAX_DIMS];
-    uint32_t n = emit_ndim(out);
-    tnb_dtype d = emit_dtype(out);
-    emit_loop_vars(ctx, vars, n);
-    emit_loop_vars(ctx, vars2, n);
-    extents_of(out, extents);
-    tn_list at = tn_list_of(ctx, vars, n), at2 = tn_list_of(ctx, vars2, n);
-    const tn_stmt *ones = emit_loops(ctx, vars, extents, n, tn_store(ctx, count, LIT(d, 1), at));
-    const tn_expr *old = tn_load(ctx, out, at2), *times = tn_load(ctx, count, at2);
-    const tn_expr *mean = tnb_dtype_is_float(d) ? DIVIDE(old, times) : FLOORDIV(old, times);
-    return tn_seqv(ctx, copy, ones, updates,
-                   emit_loops(ctx, vars2, extents, n, tn_store(ctx, out, mean, at2)), NULL);
+    tn_list ranges = {0};
+    for (uint32_t i = 0; i < emit_ndim(out); i++) {
+        bool own = false;
+        for (uint32_t k = 0; k < t->n; k++)
+            own |= t->kind[k] == TN_ITER_SPATIAL && t->var[k] == place[i];
+        ranges = tn_list_append(ctx, ranges,
+                                own ? tn_range_of(ctx, place[i], I64(1))
+                                    : tn_range_of(ctx, I64(0), emit_dim(out, i)));
+    }
+    return tn_region_of(ctx, out, ranges);
+}
+
+/* The updates: out[place] becomes `how` of itself and the value, and count[place] (NULL: none) one more. `in` are the n_in
+ * buffers that place and value read. */
+static void
+updates(emit *e, const nest *t, const tn_node *const *in, uint32_t n_in, const tn_node *out,
+        const tn_node *count, const char *how, const tn_expr *const *place, const tn_expr *value)
+{
+    tn_ctx *ctx = e->ctx;
+    tn_list reads = {0}, writes = tn_listv(ctx, region(e, t, out, place), NULL);
+    const tn_stmt *s = put(e, out, how, place, value);
+    if (count) {
+        s = tn_seqv(ctx, s, put(e, count, "add", place, LIT(emit_dtype(out), 1)), NULL);
+        writes = tn_list_append(ctx, writes, region(e, t, count, place));
+    }
+    for (uint32_t i = 0; i < n_in; i++)
+        reads = tn_list_append(ctx, reads, tn_region_full(ctx, in[i]));
+    for (uint32_t i = 0; i < writes.n; i++)
+        reads = tn_list_append(ctx, reads, writes.at[i]);
+    end_nest(e, t, reads, writes, s);
+}
+
+/* out[..] /= count[..] */
+static void
+divide(emit *e, const tn_node *out, const tn_node *count)
+{
+    tn_ctx *ctx = e->ctx;
+    nest t;
+    begin_nest(e, &t, "mean", emit_ndim(out), (const tn_expr *const *)tn_as_buffer(out)->shape.at);
+    tn_list at = tn_list_of(ctx, t.var, t.n);
+    const tn_expr *old = tn_load(ctx, out, at), *times = tn_load(ctx, count, at);
+    const tn_expr *mean =
+        tnb_dtype_is_float(emit_dtype(out)) ? DIVIDE(old, times) : FLOORDIV(old, times);
+    const tn_node *own = tn_region_point(ctx, out, at);
+    end_nest(e, &t, tn_listv(ctx, own, tn_region_point(ctx, count, at), NULL),
+             tn_listv(ctx, own, NULL), tn_store(ctx, out, mean, at));
 }
 
 const tn_expr *
@@ -142,30 +213,32 @@ legalize_scatter_elements(tn_builder *b, const tn_call *call)
     const char *how = tn_call_str(call, "reduction");
     uint32_t n = emit_ndim(x);
     int64_t axis = tn_call_int(call, "axis");
-    const tn_expr *vars[INFER_MAX_DIMS], *extents[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
     if (n > INFER_MAX_DIMS)
         return NULL;
     axis += axis < 0 ? (int64_t)n : 0;
-    const tn_node *outs[2] = {tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n,
-                                            emit_dtype(x)),
-                              NULL};
-    bool mean = !strcmp(how, "mean");
-    if (mean)
-        outs[1] = tnk_te_buffer(e.te, "count", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
-    emit_loop_vars(ctx, vars, n);
-    extents_of(in[1], extents);
-    memcpy(place, vars, n * sizeof *place);
-    place[axis] =
-        emit_index(ctx, tnk_te_read_at(e.te, in[1], vars, n), emit_dim(x, (uint32_t)axis));
-    const tn_stmt *update = put(&e, outs[0], how, place, tnk_te_read_at(e.te, in[2], vars, n));
-    if (mean)
-        update = tn_seqv(ctx, update, put(&e, outs[1], "add", place, LIT(emit_dtype(x), 1)), NULL);
-    const tn_stmt *updates = emit_loops(ctx, vars, extents, n, update),
-                  *copy = copy_all(&e, x, outs[0]);
-    const tn_stmt *body =
-        mean ? with_mean(&e, outs[0], outs[1], copy, updates) : tn_seqv(ctx, copy, updates, NULL);
-    tnk_te_extern(e.te, "scatter_elements", in, 3, outs, mean ? 2 : 1, body);
-    return emit_end(&e, "scatter_elements", outs[0]);
+    tnb_dtype d = emit_dtype(x);
+    const tn_node *out = tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, d),
+                  *count = strcmp(how, "mean")
+                               ? NULL
+                               : tnk_te_buffer(e.te, "count", tn_as_buffer(x)->shape.at, n, d);
+    fill(&e, "copy", out, x, NULL);
+    if (count)
+        fill(&e, "ones", count, NULL, LIT(d, 1));
+    /* the axis last: elements of different lines never meet */
+    nest t;
+    const tn_expr *extents[INFER_MAX_DIMS] = {0}, *at[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
+    for (uint32_t i = 0, k = 0; i < n; i++)
+        extents[i == (uint32_t)axis ? n - 1 : k++] = emit_dim(in[1], i);
+    begin_nest(&e, &t, "scatter_elements", n, extents);
+    t.kind[n - 1] = TN_ITER_SCAN;
+    for (uint32_t i = 0, k = 0; i < n; i++)
+        at[i] = t.var[i == (uint32_t)axis ? n - 1 : k++];
+    memcpy(place, at, n * sizeof *place);
+    place[axis] = emit_index(ctx, tnk_te_read_at(e.te, in[1], at, n), emit_dim(x, (uint32_t)axis));
+    updates(&e, &t, in + 1, 2, out, count, how, place, tnk_te_read_at(e.te, in[2], at, n));
+    if (count)
+        divide(&e, out, count);
+    return emit_end(&e, "scatter_elements", out);
 }
 
 const tn_expr *
@@ -179,32 +252,32 @@ legalize_scatter_nd(tn_builder *b, const tn_call *call)
     const tn_node *x = in[0], *at = in[1];
     uint32_t n = emit_ndim(x), m = emit_ndim(at);
     int64_t depth;
-    const tn_expr *vars[2 * INFER_MAX_DIMS], *extents[2 * INFER_MAX_DIMS], *place[INFER_MAX_DIMS],
-        *row[INFER_MAX_DIMS];
+    const tn_expr *extents[2 * INFER_MAX_DIMS], *place[INFER_MAX_DIMS], *row[INFER_MAX_DIMS];
     if (n > INFER_MAX_DIMS || m > INFER_MAX_DIMS || m == 0 ||
         !tn_int_value(emit_dim(at, m - 1), &depth) || depth > n)
         return NULL;
     /* loops over the index vectors, then over the slice each addresses */
     uint32_t outer = m - 1, inner = n - (uint32_t)depth, total = outer + inner;
-    emit_loop_vars(ctx, vars, total);
     for (uint32_t i = 0; i < total; i++)
         extents[i] = i < outer ? emit_dim(at, i) : emit_dim(x, (uint32_t)depth + i - outer);
-    memcpy(row, vars, outer * sizeof *row);
+    const tn_node *out =
+        tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
+    fill(&e, "copy", out, x, NULL);
+    nest t;
+    begin_nest(&e, &t, "scatter_nd", total, extents);
+    for (uint32_t i = 0; i < outer; i++)
+        t.kind[i] = TN_ITER_SCAN;
+    memcpy(row, t.var, outer * sizeof *row);
     for (uint32_t i = 0; i < n; i++) {
         if (i < depth) {
             row[outer] = I64(i);
             place[i] = emit_index(ctx, tnk_te_read_at(e.te, at, row, m), emit_dim(x, i));
         } else {
-            place[i] = vars[outer + i - (uint32_t)depth];
+            place[i] = t.var[outer + i - (uint32_t)depth];
         }
     }
-    const tn_node *out =
-        tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
-    const tn_expr *value = tnk_te_read_at(e.te, in[2], vars, total);
-    const tn_stmt *update = put(&e, out, tn_call_str(call, "reduction"), place, value);
-    tnk_te_extern(e.te, "scatter_nd", in, 3, &out, 1,
-                  tn_seqv(ctx, copy_all(&e, x, out), emit_loops(ctx, vars, extents, total, update),
-                          NULL));
+    updates(&e, &t, in + 1, 2, out, NULL, tn_call_str(call, "reduction"), place,
+            tnk_te_read_at(e.te, in[2], t.var, total));
     return emit_end(&e, "scatter_nd", out);
 }
 
@@ -228,25 +301,25 @@ legalize_index_put(tn_builder *b, const tn_call *call)
         in[1 + i] = emit_input(&e, t->fields.at[i]);
     in[1 + k] = emit_input(&e, call->args.at[2]);
     const tn_node *x = in[0], *values = in[1 + k];
-    const tn_expr *vars[INFER_MAX_DIMS], *extents[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
+    const tn_expr *extents[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
     uint32_t total = 1 + n - k, rank = emit_ndim(values);
-    emit_loop_vars(ctx, vars, total);
-    extents[0] = emit_dim(in[1], 0);
-    for (uint32_t i = k; i < n; i++) {
-        extents[1 + i - k] = emit_dim(x, i);
-        place[i] = vars[1 + i - k];
-    }
-    for (uint32_t i = 0; i < k; i++)
-        place[i] = emit_index(ctx, tnk_te_read_at(e.te, in[1 + i], vars, 1), emit_dim(x, i));
     if (rank > total)
         return NULL;
-    const tn_expr *value = emit_broadcast_at(&e, values, vars, extents, total);
+    extents[0] = emit_dim(in[1], 0);
+    for (uint32_t i = k; i < n; i++)
+        extents[1 + i - k] = emit_dim(x, i);
     const tn_node *out =
         tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
-    const tn_stmt *update =
-        put(&e, out, tn_call_int(call, "accumulate") ? "add" : "update", place, value);
-    tnk_te_extern(e.te, "index_put", in, k + 2, &out, 1,
-                  tn_seqv(ctx, copy_all(&e, x, out), emit_loops(ctx, vars, extents, total, update),
-                          NULL));
+    fill(&e, "copy", out, x, NULL);
+    nest nest_;
+    begin_nest(&e, &nest_, "index_put", total, extents);
+    nest_.kind[0] = TN_ITER_SCAN;
+    for (uint32_t i = 0; i < n; i++)
+        place[i] =
+            i < k ? emit_index(ctx, tnk_te_read_at(e.te, in[1 + i], nest_.var, 1), emit_dim(x, i))
+                  : nest_.var[1 + i - k];
+    updates(&e, &nest_, in + 1, k + 1, out, NULL,
+            tn_call_int(call, "accumulate") ? "add" : "update", place,
+            emit_broadcast_at(&e, values, nest_.var, extents, total));
     return emit_end(&e, "index_put", out);
 }

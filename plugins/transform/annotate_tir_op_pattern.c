@@ -214,7 +214,7 @@ classify(analysis *a, const tn_block *b)
     a->scattered = false;
     a->loads.n = 0;
     tn_walk(b->body, 0, collect, NULL, a);
-    if (!a->store || a->scattered || has_iter(b, TN_ITER_OPAQUE)) {
+    if (!a->store || a->scattered || has_iter(b, TN_ITER_OPAQUE) || has_iter(b, TN_ITER_SCAN)) {
         a->kind = OPAQUE;
         return;
     }
