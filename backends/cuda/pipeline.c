@@ -55,5 +55,6 @@ const char *const cuda_lower[] = {
     "Simplify",
     "HoistIfThenElse",
     "RemoveNoOp",
+    "NarrowDataType",
     NULL,
 };

@@ -43,5 +43,6 @@ const char *const gpu_generic_lower[] = {
     "Simplify",
     "HoistIfThenElse",
     "RemoveNoOp",
+    "NarrowDataType",
     NULL,
 };

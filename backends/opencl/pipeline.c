@@ -60,5 +60,6 @@ const char *const opencl_lower[] = {
     "Simplify",
     "HoistIfThenElse",
     "RemoveNoOp",
+    "NarrowDataType",
     NULL,
 };
