@@ -24,7 +24,8 @@ struct known {
 struct tn_builder {
     tn_ctx *ctx;
     tnb_arena *arena;
-    const tn_module *module;
+    const tn_module *module; /* without what is in `added` */
+    tnb_strmap added; /* name -> function: put into the module together, when it is asked for */
     struct scope *scope;
     tnb_ptrmap values;    /* variable -> bound value */
     tnb_ptrmap functions; /* hash, as a key -> struct known */
@@ -42,6 +43,7 @@ tn_builder_new(tn_ctx *ctx, const tn_module *base)
     tnb_ptrmap_init(&b->values, b->arena);
     tnb_ptrmap_init(&b->functions, b->arena);
     tnb_strmap_init(&b->next_name, b->arena);
+    tnb_strmap_init(&b->added, b->arena);
     return b;
 }
 
@@ -54,7 +56,25 @@ tn_builder_ctx(tn_builder *b)
 const tn_module *
 tn_builder_module(tn_builder *b)
 {
+    uint32_t n = b->added.n;
+    if (!n)
+        return b->module;
+    const char **names = TNB_NEW_N(b->arena, const char *, n);
+    const tn_node **funcs = TNB_NEW_N(b->arena, const tn_node *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = b->added.at[i].key;
+        funcs[i] = b->added.at[i].value;
+    }
+    b->module = tn_module_set_all(b->ctx, b->module, names, funcs, n);
+    tnb_strmap_init(&b->added, b->arena);
     return b->module;
+}
+
+const tn_node *
+tn_builder_find_function(tn_builder *b, const char *name)
+{
+    const tn_node *f = tnb_strmap_get(&b->added, name);
+    return f ? f : tn_module_get(b->module, name);
 }
 
 /* ---- scopes ---- */
@@ -236,7 +256,7 @@ with_callee_type(tn_builder *b, const tn_expr *e)
     const tn_call *c = tn_as_call(e);
     if (!c || !tn_is(c->op, TN_KIND_GLOBAL_VAR) || c->ty_args.n || !tn_is(e->type, TN_KIND_TY_ANY))
         return e;
-    const tn_node *f = tn_module_get(b->module, ((const tn_global_var *)c->op)->name);
+    const tn_node *f = tn_builder_find_function(b, ((const tn_global_var *)c->op)->name);
     if (!f)
         return e;
     tn_list params = tn_is(f, TN_KIND_FUNCTION)    ? ((const tn_function *)f)->params
@@ -472,12 +492,15 @@ tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint)
     do {
         name = n ? tn_strf(b->ctx, "%s%llu", hint, (unsigned long long)n) : tn_str(b->ctx, hint);
         n++;
-    } while (tn_module_get(b->module, name));
+    } while (tn_builder_find_function(b, name));
     tnb_strmap_set(&b->next_name, hint, (void *)n);
-    const tn_module *m = tn_module_set(b->ctx, b->module, name, func);
-    if (!m)
-        return tn_error_node(b->ctx);
-    b->module = m;
+    if (!tn_is(func, TN_KIND_FUNCTION) && !tn_is(func, TN_KIND_PRIM_FUNC) &&
+        !tn_is(func, TN_KIND_EXTERN_FUNC)) {
+        /* reports it */
+        const tn_module *m = tn_module_set(b->ctx, tn_builder_module(b), name, func);
+        return m ? tn_global_var_of(b->ctx, name) : tn_error_node(b->ctx);
+    }
+    tnb_strmap_set(&b->added, name, func);
     index_function(b, name, func);
     return tn_global_var_of(b->ctx, name);
 }

@@ -13,7 +13,7 @@ onnx_function_begin(onnx_function *f, onnx_node *n, const char *hint)
     *f = (onnx_function){.n = n};
     do
         f->name = tn_strf(n->ctx, "%s_%u", hint, imp->n_functions++);
-    while (tn_module_get(tn_builder_module(imp->b), f->name));
+    while (tn_builder_find_function(imp->b, f->name));
     tnb_ptrmap_init(&f->inside, imp->arena);
     tnb_ptrmap_init(&f->outside, imp->arena);
     tnb_ptrmap_init(&f->tensors, imp->arena);

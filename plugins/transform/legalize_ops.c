@@ -165,7 +165,7 @@ place_on_device(legalizer *l, const tn_expr *e, const tn_type *type)
     const tn_global_var *gv = tn_as_global_var(call->args.at[0]);
     if (!target || !gv)
         return e;
-    const tn_node *func = tn_module_get(tn_builder_module(l->b), gv->name);
+    const tn_node *func = tn_builder_find_function(l->b, gv->name);
     func = tn_func_with_attr(l->ctx, func, "target", TN_NODE(target));
     const char *hint = tnb_printf(l->arena, "%s_%s", gv->name, target->kind);
     const tn_expr *placed = tn_builder_add_function(l->b, func, hint);

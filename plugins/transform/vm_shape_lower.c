@@ -480,7 +480,7 @@ type_for(lowering *l, const tn_call *c, tn_list args)
 {
     const tn_global_var *gv = tn_as_global_var(c->op);
     const tn_function *f =
-        gv ? tn_as_function(tn_module_get(tn_builder_module(l->b), gv->name)) : NULL;
+        gv ? tn_as_function(tn_builder_find_function(l->b, gv->name)) : NULL;
     if (!f || c->ty_args.n)
         return c->base.type;
     return tn_call_result_type(l->ctx, tn_func_type(l->ctx, TN_NODE(f)), f->params, args);

@@ -27,6 +27,9 @@ TNB_EXPORT tn_ctx *
 tn_builder_ctx(tn_builder *b);
 TNB_EXPORT const tn_module *
 tn_builder_module(tn_builder *b); /* the base with everything added so far */
+/* A function of that module, without making it; NULL: none. */
+TNB_EXPORT const tn_node *
+tn_builder_find_function(tn_builder *b, const char *name);
 
 TNB_EXPORT void
 tn_builder_begin_function(tn_builder *b, tn_list params);
