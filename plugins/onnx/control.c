@@ -254,7 +254,8 @@ read_inner_counts(onnx_node *n, const Onnx__GraphProto *g)
         onnx_value *v = loop ? onnx_find_value(n->imp, p->input[0]) : NULL;
         const tn_expr *x = v && !onnx_value_known(n, v) ? onnx_value_expr(n, v) : NULL;
         tn_list dims;
-        bool one = x && tnb_dtype_is_int(onnx_dtype(x)) && tn_type_dims(x->type, &dims);
+        bool one = x && tnb_dtype_is_int(onnx_dtype(x)) && tn_type_dims(x->type, &dims) &&
+                   dims.n <= ONNX_MAX_RANK;
         for (uint32_t k = 0; one && k < dims.n; k++)
             one = tn_is_int_const(dims.at[k], 1);
         if (one) {

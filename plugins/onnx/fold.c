@@ -579,7 +579,7 @@ onnx_fold_concat(onnx_node *n)
     for (int32_t k = 0; k < axis; k++)
         before *= (uint64_t)dims[k];
     const tn_expr **e = new_elems(n, total);
-    for (uint64_t b = 0; e && b < before; b++)
+    for (uint64_t b = 0; e && b < before && total; b++)
         for (uint32_t i = 0; i < n->n_in; i++) {
             uint64_t part = n->in[i]->n_elems / before;
             for (uint64_t k = 0; k < part; k++)
@@ -654,9 +654,10 @@ onnx_fold_slice(onnx_node *n)
     }
     for (uint32_t i = 0; i < s.count; i++) {
         int64_t b, e, len = 0, x = v->dims[s.axes[i]], st = s.steps[i];
-        if (st == 0 || !tn_int_value(onnx_simplify(n, s.starts[i]), &b) ||
+        if (!tn_int_value(onnx_simplify(n, s.starts[i]), &b) ||
             !tn_int_value(onnx_simplify(n, s.ends[i]), &e))
             return false;
+        st = st > x ? x + 1 : st < -x ? -x - 1 : st; /* one entry at most either way */
         b = b < 0 ? (b < -x ? -1 : b + x) : b;
         e = e < 0 ? (e < -x ? -1 : e + x) : e;
         if (st > 0) {
@@ -710,11 +711,9 @@ onnx_split_sizes(onnx_node *n, int64_t extent, int64_t *sizes, uint32_t *count)
             sizes[i] = i + 1 < parts ? each : extent - each * (parts - 1);
     }
     int64_t sum = 0;
-    for (uint32_t i = 0; i < given; i++) {
-        sum += sizes[i];
-        if (sizes[i] < 0)
+    for (uint32_t i = 0; i < given; i++)
+        if (sizes[i] < 0 || !tnb_add_i64(sum, sizes[i], &sum))
             return onnx_fail(n, TNB_SHAPE, "part %u would have %" PRId64 " entries", i, sizes[i]);
-    }
     *count = given;
     if (given < n->n_out)
         return onnx_fail(n, TNB_SHAPE, "the node has %u outputs, but %u parts", n->n_out, given);
@@ -831,7 +830,7 @@ onnx_fold_constant_of_shape(onnx_node *n)
 bool
 onnx_fold_range(onnx_node *n)
 {
-    int64_t v[3], count;
+    int64_t v[3];
     if (tnb_dtype_is_float(n->in[0]->dtype))
         return false;
     for (int i = 0; i < 3; i++)
@@ -839,11 +838,16 @@ onnx_fold_range(onnx_node *n)
             return false;
     if (v[2] == 0)
         return onnx_fail(n, TNB_INVALID, "the step is 0");
-    count = v[2] > 0 ? (v[1] - v[0] + v[2] - 1) / v[2] : (v[0] - v[1] - v[2] - 1) / -v[2];
-    count = count < 0 ? 0 : count;
-    if (count > ONNX_MAX_ELEMS)
+    /* unsigned: a difference of two numbers may not fit */
+    bool up = v[2] > 0;
+    uint64_t a = (uint64_t)v[0], b = (uint64_t)v[1],
+             step = up ? (uint64_t)v[2] : 0 - (uint64_t)v[2],
+             span = (up ? v[0] < v[1] : v[1] < v[0]) ? (up ? b - a : a - b) : 0,
+             steps = span / step + (span % step != 0);
+    if (steps > ONNX_MAX_ELEMS)
         return false;
-    const tn_expr **e = new_elems(n, (uint64_t)count);
+    int64_t count = (int64_t)steps;
+    const tn_expr **e = new_elems(n, steps);
     for (int64_t k = 0; k < count; k++)
         e[k] = tn_i64(n->ctx, v[0] + k * v[2]);
     return onnx_ret_elems(n, 0, n->in[0]->dtype, 1, &count, e);

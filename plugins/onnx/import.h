@@ -166,7 +166,7 @@ bool
 onnx_ret(onnx_node *n, const tn_expr *e);
 bool
 onnx_ret_at(onnx_node *n, uint32_t i, const tn_expr *e);
-/* Output i as elements. */
+/* Output i as elements; false when these are too many to be carried so. */
 bool
 onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_t *dims,
                const tn_expr *const *elems);

@@ -393,6 +393,8 @@ import_center_crop_pad(onnx_node *n)
                          : onnx_fail(n, TNB_SHAPE, "there are %u target extents for %d axes", count,
                                      n_axes);
     for (int i = 0; i < n_axes; i++) {
+        if (want[i] < 0)
+            return onnx_fail(n, TNB_SHAPE, "target extent %d is %" PRId64, i, want[i]);
         int64_t have = dims[axes[i]], more = want[i] - have;
         if (more < 0)
             x = onnx_slice_ints(n, x, axes[i], -more / 2, -more / 2 + want[i]);

@@ -98,10 +98,9 @@ static bool
 check_weights(onnx_node *n, const layer *l)
 {
     const tn_expr *w = onnx_in(n, 1), *r = onnx_in(n, 2);
-    int64_t all = l->k->gates * l->hidden;
-    if (onnx_rank(n, w) == 3 && onnx_rank(n, r) == 3 && l->hidden >= 1 && onnx_dim(w, 1) == all &&
-        onnx_dim(r, 1) == all && onnx_dim(r, 2) == l->hidden && onnx_dim(w, 0) == l->dirs &&
-        onnx_dim(r, 0) == l->dirs)
+    if (onnx_rank(n, w) == 3 && onnx_rank(n, r) == 3 && l->hidden >= 1 && l->hidden <= INT32_MAX &&
+        onnx_dim(w, 1) == l->k->gates * l->hidden && onnx_dim(r, 1) == l->k->gates * l->hidden &&
+        onnx_dim(r, 2) == l->hidden && onnx_dim(w, 0) == l->dirs && onnx_dim(r, 0) == l->dirs)
         return true;
     return n->failed
                ? false

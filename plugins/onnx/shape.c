@@ -151,7 +151,7 @@ import_one_hot(onnx_node *n)
 {
     const tn_expr *idx = onnx_in(n, 0), *values = onnx_in(n, 2);
     int64_t axis = onnx_attr_int(n, "axis", -1), rank = onnx_rank(n, idx), zero = 0,
-            shape[ONNX_MAX_DIMS];
+            shape[ONNX_MAX_DIMS + 1];
     double depth;
     if (rank < 0 || !onnx_in_float(n, 1, "the depth", &depth) || !onnx_axis(n, rank + 1, &axis))
         return false;

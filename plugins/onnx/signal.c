@@ -5,7 +5,7 @@
 #include <math.h>
 #include "import.h"
 
-enum { MAX_WINDOW = 1 << 24, MAX_DFT = 8192 };
+enum { MAX_WINDOW = 1 << 24 /* elements of a constant that is made */, MAX_DFT = 8192 };
 
 static const tn_expr *
 numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims,
@@ -123,7 +123,8 @@ import_mel(onnx_node *n)
     if (!onnx_in_int(n, 0, "the number of bins", &bins) ||
         !onnx_in_int(n, 1, "the DFT's length", &length))
         return false;
-    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 || !tnb_dtype_is_float(d))
+    if (bins < 1 || bins > 65536 || length < 1 || length > 1 << 20 ||
+        bins * (length / 2 + 1) > MAX_WINDOW || !tnb_dtype_is_float(d))
         return onnx_fail(n, TNB_INVALID,
                          "%" PRId64 " bins of a DFT of length %" PRId64 " make no filter bank",
                          bins, length);
@@ -133,7 +134,7 @@ import_mel(onnx_node *n)
         !onnx_in_float(n, 3, "the lower edge", &lower) ||
         !onnx_in_float(n, 4, "the upper edge", &upper))
         return false;
-    if (rate < 1 || lower < 0 || upper < lower)
+    if (rate < 1 || !(lower >= 0 && lower <= upper && upper <= 1e12))
         return onnx_fail(n, TNB_INVALID,
                          "%" PRId64 " bins of a DFT of length %" PRId64 " at rate %" PRId64
                          " make no filter bank",
@@ -342,6 +343,10 @@ import_stft(onnx_node *n)
                          length, step, total);
     int64_t frames = (total - length) / step + 1, dims[2] = {frames, length};
     void *mem;
+    if (frames > MAX_WINDOW / length)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "%" PRId64 " frames of %" PRId64 " samples are not supported", frames,
+                         length);
     const tn_data *places = tn_data_new(n->ctx, TNB_I64, 2, dims, &mem);
     if (!places)
         return false;

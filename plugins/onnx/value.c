@@ -84,12 +84,31 @@ onnx_tensor(onnx_node *n, const Onnx__TensorProto *proto, const char *what)
 
 /* ---- elements ---- */
 
+/* Tensors that are carried as elements are small also in the extents beside one of 0: there may be
+ * loops over these. */
+static bool
+is_small(int32_t ndim, const int64_t *dims)
+{
+    uint64_t product = 1;
+    if (ndim > ONNX_MAX_RANK)
+        return false;
+    for (int32_t i = 0; i < ndim; i++) {
+        if (dims[i] > ONNX_MAX_ELEMS)
+            return false;
+        product *= dims[i] ? (uint64_t)dims[i] : 1;
+        if (product > ONNX_MAX_ELEMS)
+            return false;
+    }
+    return true;
+}
+
 /* The elements of a constant as scalar literals. */
 static bool
 elems_of_constant(onnx_node *n, onnx_value *v, const tn_data *d)
 {
     tn_ctx *ctx = n->ctx;
-    if (d->n_elems > ONNX_MAX_LITERALS || d->ndim > ONNX_MAX_RANK || d->kind == TN_DATA_DEFERRED)
+    if (d->n_elems > ONNX_MAX_LITERALS || !is_small(d->ndim, d->shape) ||
+        d->kind == TN_DATA_DEFERRED)
         return false;
     const void *bytes = tn_data_get(ctx, d);
     const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, d->n_elems + 1);
@@ -126,7 +145,7 @@ elems_of_empty(onnx_node *n, onnx_value *v)
             return false;
         empty |= v->dims[i] == 0;
     }
-    if (!empty)
+    if (!empty || !is_small((int32_t)dims.n, v->dims))
         return false;
     v->elems = TNB_NEW_N(n->imp->arena, const tn_expr *, 1);
     v->ndim = (int32_t)dims.n;
@@ -352,6 +371,11 @@ onnx_ret_at(onnx_node *n, uint32_t i, const tn_expr *e)
     }
     if (i < n->n_out && n->out[i])
         n->out[i]->expr = onnx_emit_call(n, e);
+    /* handlers have room for so many axes of an input */
+    int64_t rank = tn_type_ndim(e->type);
+    if (!n->failed && rank > ONNX_MAX_DIMS)
+        onnx_fail(n, TNB_BOUNDS, "output %u has rank %" PRId64 ", at most %d is supported", i, rank,
+                  ONNX_MAX_DIMS);
     return !n->failed;
 }
 
@@ -373,6 +397,8 @@ onnx_ret_elems(onnx_node *n, uint32_t i, tnb_dtype d, int32_t ndim, const int64_
 {
     if (i >= n->n_out || !n->out[i])
         return true;
+    if (!is_small(ndim, dims))
+        return false;
     onnx_value *v = n->out[i];
     uint64_t count = 1;
     v->dtype = d;

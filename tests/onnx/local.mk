@@ -3,16 +3,20 @@
 EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh tests/onnx/suite_passes.sh \
 	tests/onnx/plain.ini tests/onnx/cases.sh tests/onnx/cases.txt tests/onnx/make_cases.py \
 	tests/onnx/select_cases.txt tests/onnx/make_select_cases.py tests/onnx/loops.py \
-	tests/onnx/wrong.sh tests/onnx/wrong.txt tests/onnx/opencl.sh
+	tests/onnx/wrong.sh tests/onnx/wrong.txt tests/onnx/opencl.sh tests/onnx/fuzz_onnx.sh
 if BUILD_ONNX
 TESTS += tests/onnx/suite.sh tests/onnx/suite_passes.sh tests/onnx/cases.sh \
-	tests/onnx/loops.py tests/onnx/wrong.sh
+	tests/onnx/loops.py tests/onnx/wrong.sh tests/onnx/fuzz_onnx.sh
 check_PROGRAMS += tests/onnx/write_cases
 tests_onnx_write_cases_SOURCES = tests/onnx/write_cases.c tests/onnx/model_writer.c
 tests_onnx_write_cases_LDADD = $(BASE_LIB)
 if BUILD_OPENCL
 TESTS += tests/onnx/opencl.sh
 endif
+check_PROGRAMS += tests/onnx/fuzz_onnx
+tests_onnx_fuzz_onnx_SOURCES = tests/onnx/fuzz_onnx.c tests/onnx/fuzz_seeds.c tests/onnx/fuzz_seeds.h \
+	tests/onnx/mutate.c tests/onnx/mutate.h tests/onnx/model_writer.c
+tests_onnx_fuzz_onnx_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/onnx/t_tensor_pb

@@ -610,6 +610,45 @@ model_of_loop(const char *inputs, const char *outputs, int count_type, mw body)
 }
 
 static void
+steps_at_the_ends_of_int64_are_computed_with(void **state)
+{
+    fixture *f = *state;
+    for (int up = 0; up < 2; up++) {
+        const int64_t v[5][2] = {
+            {1, 2}, {up ? 0 : -1}, {up ? INT64_MAX : INT64_MIN}, {0}, {up ? INT64_MAX : INT64_MIN}};
+        const char *const names[] = {"a", "starts", "ends", "axes", "steps"};
+        mw g = {0};
+        for (int k = 0; k < 5; k++)
+            mw_put(&g, GRAPH_INITIALIZER, mw_ints(names[k], v[k], k ? 1 : 2));
+        mw_put(&g, GRAPH_OUTPUT, mw_value("y", INT64, NULL, -1));
+        mw_put(&g, GRAPH_NODE, mw_node("Slice", NULL, "a starts ends axes steps", "y"));
+        fixture_import(f, mw_model(g, 13), NULL);
+        tn_list dims;
+        assert_true(tn_type_dims(fixture_main(f)->ret, &dims));
+        assert_int_equal(dims.n, 1);
+        assert_true(tn_is_int_const(dims.at[0], 1));
+    }
+}
+
+static void
+tensors_without_elements_are_joined(void **state)
+{
+    fixture *f = *state;
+    static const int64_t dims[2][2] = {{0, 2}, {0, 3}};
+    mw g = {0}, n = mw_node("Concat", "join", "a b", "y");
+    mw_attr_int(&n, "axis", 1);
+    for (int i = 0; i < 2; i++)
+        mw_put(&g, GRAPH_INITIALIZER, mw_tensor(i ? "b" : "a", INT64, dims[i], 2, "", 0));
+    mw_put(&g, GRAPH_OUTPUT, mw_value("y", INT64, NULL, -1));
+    mw_put(&g, GRAPH_NODE, n);
+    fixture_import(f, mw_model(g, 13), NULL);
+    tn_list got;
+    assert_true(tn_type_dims(fixture_main(f)->ret, &got));
+    assert_int_equal(got.n, 2);
+    assert_true(tn_is_int_const(got.at[0], 0) && tn_is_int_const(got.at[1], 5));
+}
+
+static void
 a_body_of_another_size_is_refused(void **state)
 {
     fixture *f = *state;
@@ -752,6 +791,8 @@ main(void)
         cmocka_unit_test(functions_that_call_each_other_for_ever_are_refused),
         cmocka_unit_test(an_endless_loop_is_refused),
         cmocka_unit_test(a_branch_without_its_output_is_refused),
+        cmocka_unit_test(steps_at_the_ends_of_int64_are_computed_with),
+        cmocka_unit_test(tensors_without_elements_are_joined),
         cmocka_unit_test(a_body_of_another_size_is_refused),
         cmocka_unit_test(a_count_that_is_no_integer_is_refused),
         cmocka_unit_test(a_condition_that_is_no_bool_is_refused),
