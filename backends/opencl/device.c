@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tenon/base/file.h"
 #include "tenon/base/log.h"
 #include "tenon/base/num.h"
 
@@ -239,6 +240,23 @@ keeps_its_own(const struct opencl_device *d)
     return strcmp(d->info.platform, "Portable Computing Language") == 0;
 }
 
+/* The variables are those that other callers of the extension read. */
+static tnb_status
+read_tuning(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err)
+{
+    const char *file = setting(opt, "clml_tuning"), *run = tnb_env("CLML_IS_TUNING_RUN");
+    file = file ? file : tnb_env("CLML_TUNING_CACHE");
+    TNB_TRY(boolean_setting(opt, "clml_tune", run && file && strcmp(run, "0") != 0, &d->clml_tune,
+                            err));
+    TNB_TRY(boolean_setting(opt, "clml_onchip", true, &d->clml_onchip, err));
+    if (d->clml_tune && !file)
+        return tnb_fail(err, TNB_INVALID,
+                        "[device opencl] clml_tune = yes: clml_tuning has to name a file");
+    d->clml_tuning = file ? strdup(file) : NULL;
+    return file && !d->clml_tuning ? tnb_fail(err, TNB_NO_MEMORY, "no memory for a file's name")
+                                   : TNB_OK;
+}
+
 static tnb_status
 read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err)
 {
@@ -256,6 +274,7 @@ read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *e
     d->arena = tnb_arena_new();
     if (!d->build_options || !d->arena)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open an OpenCL device");
+    TNB_TRY(read_tuning(d, opt, err));
     const char *dir = setting(opt, "cache_dir");
     if (!dir && opt && opt->size >= offsetof(tnr_device_options, cache_dir) + sizeof dir)
         dir = opt->cache_dir;
@@ -303,6 +322,7 @@ opencl_close(void *dev)
         (void)clReleaseContext(d->context);
     tnb_arena_free(d->arena);
     free(d->build_options);
+    free(d->clml_tuning);
     free(d->info.extensions);
     pthread_mutex_destroy(&d->lock);
     free(d);

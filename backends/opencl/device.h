@@ -39,7 +39,10 @@ struct opencl_device {
     cl_command_queue queue; /* in order; of launches and copies without a stream */
     cl_command_queue_properties properties;
     char *build_options;
-    tnb_arena *arena; /* of the cache's folder */
+    char *clml_tuning; /* file with results of tuning; NULL: none */
+    bool clml_tune;    /* a run that fills it */
+    bool clml_onchip;  /* memory on the chip may be used */
+    tnb_arena *arena;  /* of the cache's folder */
     tnb_cache cache;
     atomic_bool cache_told; /* that the cache cannot be used */
     atomic_ulong in_use;    /* bytes */

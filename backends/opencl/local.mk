@@ -28,6 +28,14 @@ OPENCL_RT_SOURCES = \
 	backends/opencl/probe.c \
 	backends/opencl/program.c \
 	backends/opencl/queue.c
+# Only with the header of the extension; also built for tests/clml.
+CLML_RT_SOURCES = \
+	backends/opencl/clml_api.c \
+	backends/opencl/clml_memory.c \
+	backends/opencl/clml_ops.c \
+	backends/opencl/clml_rt.c \
+	backends/opencl/clml_rt.h \
+	backends/opencl/clml_tuning.c
 OPENCL_RT_MANIFEST = $(top_srcdir)/backends/opencl/opencl_rt.plugin.in
 if BUILD_OPENCL
 PLUGIN_MODULES += backends/opencl/opencl_rt.la
@@ -43,7 +51,7 @@ backends_opencl_opencl_probe_SOURCES = backends/opencl/probe_main.c
 backends_opencl_opencl_probe_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 backends_opencl_opencl_probe_LDADD = $(OPENCL_LIBS)
 if BUILD_CLML
-backends_opencl_opencl_rt_la_SOURCES += backends/opencl/clml_rt.c
+backends_opencl_opencl_rt_la_SOURCES += $(CLML_RT_SOURCES)
 backends_opencl_opencl_rt_la_LIBADD += $(JANSSON_LIBS)
 endif
 backends/opencl/opencl_rt.plugin: backends/opencl/opencl_rt.plugin.in Makefile
@@ -51,4 +59,4 @@ backends/opencl/opencl_rt.plugin: backends/opencl/opencl_rt.plugin.in Makefile
 CLEANFILES += backends/opencl/opencl_rt.plugin
 endif
 EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin backends/opencl/opencl_rt.plugin.in \
-	backends/opencl/clml_rt.c
+	$(CLML_RT_SOURCES)

@@ -144,15 +144,18 @@ device_info(cl_device_id device, cl_device_info what, size_t size, void *value, 
     }
     if (what != CL_DEVICE_EXTENSIONS)
         return sc_cl->clGetDeviceInfo(device, what, size, value, size_ret);
-    static const char more[] = " " TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION;
+    static const char all_but_chip[] = " " TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION,
+                      with_chip[] = " " TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION
+                                    " " TENON_CLML_ONCHIP_EXTENSION;
+    const char *more = number("TENON_CLML_STANDIN_ONCHIP", 0) ? with_chip : all_but_chip;
     size_t n = 0;
     cl_int err = sc_cl->clGetDeviceInfo(device, what, 0, NULL, &n);
-    char *all = err ? NULL : malloc(n + sizeof more);
+    char *all = err ? NULL : malloc(n + sizeof with_chip);
     if (!all)
         return err ? err : CL_OUT_OF_HOST_MEMORY;
     err = sc_cl->clGetDeviceInfo(device, what, n, all, NULL);
     if (!err) {
-        memcpy(all + strlen(all), more, sizeof more);
+        strcat(all, more);
         err = give(all, strlen(all) + 1, size, value, size_ret);
     }
     free(all);
@@ -219,6 +222,9 @@ on_chip(cl_context context, cl_mem_flags flags, size_t offset, size_t size, cl_i
         cl_mem memory;
     } chips[MAX];
     size_t all = (size_t)number("TENON_CLML_STANDIN_ONCHIP", 0);
+    *err = sc_enter("clCreateBufferWithProperties", "%zu bytes at %zu on the chip", size, offset);
+    if (*err)
+        return NULL;
     if (!size || offset > all || size > all - offset) {
         *err = sc_refuse(CL_INVALID_BUFFER_SIZE, "%zu bytes at %zu of %zu on the chip", size,
                          offset, all);

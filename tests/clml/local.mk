@@ -11,11 +11,11 @@ tests_clml_clml_layer_la_CPPFLAGS = $(CLML_LAYER_CPPFLAGS)
 tests_clml_clml_layer_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 # The device half as a user with the vendor's SDK builds it, with the stand-in for that.
 check_LTLIBRARIES += tests/clml/opencl_clml_rt.la
-tests_clml_opencl_clml_rt_la_SOURCES = $(OPENCL_RT_SOURCES) backends/opencl/clml_rt.c
+tests_clml_opencl_clml_rt_la_SOURCES = $(OPENCL_RT_SOURCES) $(CLML_RT_SOURCES)
 tests_clml_opencl_clml_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(CLML_CPPFLAGS) $(JANSSON_CFLAGS) -DOPENCL_CLML
 tests_clml_opencl_clml_rt_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_clml_opencl_clml_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(OPENCL_LIBS) $(JANSSON_LIBS)
-TESTS += tests/clml/dispatch.py tests/clml/decode.py tests/clml/operators.py
+TESTS += tests/clml/dispatch.py tests/clml/decode.py tests/clml/operators.py tests/clml/tuning.py
 if HAVE_CMOCKA
 check_PROGRAMS += tests/clml/t_standin
 tests_clml_t_standin_SOURCES = tests/clml/t_standin.c tests/clml/CL/cl_qcom_ml_ops.h
@@ -25,4 +25,4 @@ TESTS += tests/clml/standin.sh
 endif
 endif
 EXTRA_DIST += tests/clml/README.md tests/clml/standin.sh tests/clml/dispatch.py \
-	tests/clml/clmlnet.py tests/clml/clmltest.py tests/clml/operators.py tests/clml/decode.py tests/clml/llm_step.py
+	tests/clml/clmlnet.py tests/clml/clmltest.py tests/clml/operators.py tests/clml/decode.py tests/clml/llm_step.py tests/clml/tuning.py

@@ -19,6 +19,7 @@ extern "C" {
 #define TENON_CLML_STANDIN 1
 #define TENON_CLML_EXTENSION "cl_tenon_ml_ops_standin"
 #define TENON_CLML_RECORDABLE_EXTENSION "cl_tenon_recordable_queues_standin"
+#define TENON_CLML_ONCHIP_EXTENSION "cl_tenon_onchip_global_memory_standin"
 
 /* A test may compile as if the SDK were an older one. */
 #ifndef CL_QCOM_ML_OPS_H_MAJOR_VERSION
