@@ -38,14 +38,14 @@ def numbers(*shape, dtype="float32"):
     return f'R.const([{", ".join(text)}], "{dtype}")'
 
 
-def run(name, model, calls, config=ALL, close=("1e-4", "1e-5"), **settings):
+def run(name, model, calls, config=ALL, close=("1e-4", "1e-5"), plugins=PLUGINS, **settings):
     """Compiles for the extension, runs on the layer, and compares with the processor's results."""
     tno, out = path(name + ".tno"), path(name + ".out")
     r = tenon("compile", model, "-t", "clml", "-o", tno, "--config", config, "--plugin-path", PLUGINS)
     check(r.returncode == 0, f"{name}: compiles", r)
     r = tenon("run", model, "-t", "cpu", "-o", out)
     check(r.returncode == 0, f"{name}: runs on the processor", r)
-    r = tenon("run", tno, *expected(out), "--rtol", close[0], "--atol", close[1], "--plugin-path", PLUGINS, env=layer(name, **settings))
+    r = tenon("run", tno, *expected(out), "--rtol", close[0], "--atol", close[1], "--plugin-path", plugins, env=layer(name, **settings))
     check(r.returncode == 0, f"{name}: the extension's results are the processor's", r)
     check(made(name) == calls, f"{name}: operations {' '.join(made(name))}, wanted {' '.join(calls)}")
     check(not wrong(name), f"{name}: nothing refused, nothing left: " + "; ".join(wrong(name)))

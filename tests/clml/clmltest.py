@@ -13,15 +13,20 @@ if "opencl" not in tenon("list", "devices").stdout:
     print("no OpenCL device")
     sys.exit(77)
 
-# The device half with the stand-in, before the one without.
-VENDOR = path("vendor")
-os.makedirs(VENDOR, mode=0o700)
-shutil.copy(os.path.join(BUILD, "tests/clml/.libs/opencl_clml_rt.so"), os.path.join(VENDOR, "opencl_rt.so"))
-abi = next(l for l in open(os.path.join(PLAIN, "ops.plugin")) if l.startswith("abi"))
-manifest = open(os.path.join(SRC, "backends/opencl/opencl_rt.plugin.in")).read()
-write("vendor/opencl_rt.plugin", manifest.replace("abi = @ABI@", abi.strip()).replace("@VERSION@", "0.1.0"))
-os.chmod(path("vendor/opencl_rt.plugin"), 0o600)
-PLUGINS = f"{VENDOR}:{PLAIN}"
+
+def device_half(module):
+    """A plugin path on which the device half built with the stand-in lies before the one without."""
+    folder = path(module)
+    os.makedirs(folder, mode=0o700)
+    shutil.copy(os.path.join(BUILD, f"tests/clml/.libs/{module}.so"), os.path.join(folder, "opencl_rt.so"))
+    abi = next(l for l in open(os.path.join(PLAIN, "ops.plugin")) if l.startswith("abi"))
+    manifest = open(os.path.join(SRC, "backends/opencl/opencl_rt.plugin.in")).read()
+    write(f"{module}/opencl_rt.plugin", manifest.replace("abi = @ABI@", abi.strip()).replace("@VERSION@", "0.1.0"))
+    os.chmod(path(f"{module}/opencl_rt.plugin"), 0o600)
+    return f"{folder}:{PLAIN}"
+
+
+PLUGINS = device_half("opencl_clml_rt")
 TARGET = "[target clml]\nkind = opencl\nkeys = opencl, gpu, clml\n"
 INI = write("site.ini", TARGET)
 

@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from clmltest import INI, PLUGINS, expected, layer, log_of, made, wrong  # noqa: E402
+from clmltest import INI, PLUGINS, device_half, expected, layer, log_of, made, wrong  # noqa: E402
 from clitest import check, done, npy_bytes, path, refused, tenon, write  # noqa: E402
 import llm_step  # noqa: E402
 
@@ -60,6 +60,8 @@ r = tenon("run", ARTIFACT, *inputs(9))
 refused("a Tenon that was built without it", r, "--with-clml")
 r = tenon("run", ARTIFACT, *inputs(9), "--plugin-path", PLUGINS, env=layer("old", VERSION=4))
 refused("version 4 of it", r, "version 5", "version 4", "CLMLDispatch{version=4}")
+r = tenon("run", ARTIFACT, *inputs(9), "--plugin-path", device_half("opencl_clml4_rt"), env=layer("sdk"))
+refused("a Tenon that was built with an SDK of version 4", r, "version 5", "version 4")
 r = dispatch("clml,opencl", "both.tno")
 check(r.returncode == 0, "an artifact with both variants", r)
 for name, env, enqueued in (("none", {}, 0), ("four", layer("four", VERSION=4), 0), ("five", layer("five"), 15)):

@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from clmltest import INI, PLUGINS, layer, log_of  # noqa: E402
+from clmltest import INI, PLUGINS, device_half, layer, log_of  # noqa: E402
 from clitest import check, done, path, refused, tenon  # noqa: E402
 
 from clmlnet import net, numbers, run  # noqa: E402
@@ -35,6 +35,9 @@ check("clEnqueueRecordingMLOpQCOM" in lines and all("recorded" in l for l in lin
       "operations run as one recording")
 run("cnn_v3", CNN, WANT, VERSION=3)
 run("cnn_v4", CNN, WANT, VERSION=4)
+for sdk in (3, 4):
+    run(f"cnn_sdk{sdk}", CNN, WANT, plugins=device_half(f"opencl_clml{sdk}_rt"))
+    check(f"clGetMLInterfaceQCOM {sdk}.0" in log_of(f"cnn_sdk{sdk}"), f"built with an SDK of version {sdk}: that is what it takes")
 
 MIXED = net("mixed", [("x", (2, 4, 5, 6)), ("y", (2, 4, 5, 6))], [
     f"a = R.nn.conv2d(x, {numbers(4, 2, 1, 1)}, groups=2)",
@@ -60,6 +63,14 @@ r = tenon("run", both, "--plugin-path", PLUGINS)
 check(r.returncode == 0, "runs the plain variant without the extension", r)
 r = tenon("run", both, "--plugin-path", PLUGINS, env=layer("both"))
 check(r.returncode == 0 and any(l.startswith("clEnqueueRecording") for l in log_of("both")), "and the other with it", r)
+
+# A device that has the vendor's extension, with entries under the same names: not for this build, which calls none of them.
+VENDORS = "cl_qcom_ml_ops cl_qcom_recordable_queues cl_qcom_onchip_global_memory"
+r = tenon("run", tno, "--plugin-path", PLUGINS, env=layer("vendor", NAMES=VENDORS))
+refused("a vendor's device, by a build with the stand-in", r, "lacks 'clml'")
+check(not log_of("vendor"), "none of its entries is called: " + "; ".join(log_of("vendor")))
+r = tenon("run", both, "--plugin-path", PLUGINS, env=layer("vendor", NAMES=VENDORS))
+check(r.returncode == 0 and not log_of("vendor"), "the plain variant runs there", r)
 
 # Failures: each entry once, and an operation that the device does not have.
 r = tenon("run", tno, "--plugin-path", PLUGINS, env=layer("refuse", REFUSE="softmax"))

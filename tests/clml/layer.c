@@ -6,6 +6,7 @@
  *
  * TENON_CLML_STANDIN_VERSION=N   newest interface offered, 1 to 5 (default 5)
  * TENON_CLML_STANDIN_ONCHIP=N    bytes of memory on the chip (default 0: none)
+ * TENON_CLML_STANDIN_NAMES=LIST  extensions to list in place of its own
  */
 #include <CL/cl_layer.h>
 #include <pthread.h>
@@ -144,18 +145,21 @@ device_info(cl_device_id device, cl_device_info what, size_t size, void *value, 
     }
     if (what != CL_DEVICE_EXTENSIONS)
         return sc_cl->clGetDeviceInfo(device, what, size, value, size_ret);
-    static const char all_but_chip[] = " " TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION,
-                      with_chip[] = " " TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION
-                                    " " TENON_CLML_ONCHIP_EXTENSION;
-    const char *more = number("TENON_CLML_STANDIN_ONCHIP", 0) ? with_chip : all_but_chip;
+    static const char all_but_chip[] = TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION,
+                      with_chip[] = TENON_CLML_EXTENSION " " TENON_CLML_RECORDABLE_EXTENSION
+                                                         " " TENON_CLML_ONCHIP_EXTENSION;
+    const char *given = getenv("TENON_CLML_STANDIN_NAMES");
+    const char *more = given                                    ? given
+                       : number("TENON_CLML_STANDIN_ONCHIP", 0) ? with_chip
+                                                                : all_but_chip;
     size_t n = 0;
     cl_int err = sc_cl->clGetDeviceInfo(device, what, 0, NULL, &n);
-    char *all = err ? NULL : malloc(n + sizeof with_chip);
+    char *all = err ? NULL : malloc(n + 1 + strlen(more) + 1);
     if (!all)
         return err ? err : CL_OUT_OF_HOST_MEMORY;
     err = sc_cl->clGetDeviceInfo(device, what, n, all, NULL);
     if (!err) {
-        strcat(all, more);
+        strcat(strcat(all, " "), more);
         err = give(all, strlen(all) + 1, size, value, size_ret);
     }
     free(all);

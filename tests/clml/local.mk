@@ -15,6 +15,16 @@ tests_clml_opencl_clml_rt_la_SOURCES = $(OPENCL_RT_SOURCES) $(CLML_RT_SOURCES)
 tests_clml_opencl_clml_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(CLML_CPPFLAGS) $(JANSSON_CFLAGS) -DOPENCL_CLML
 tests_clml_opencl_clml_rt_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_clml_opencl_clml_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(OPENCL_LIBS) $(JANSSON_LIBS)
+# And as one with an older SDK builds it.
+check_LTLIBRARIES += tests/clml/opencl_clml3_rt.la tests/clml/opencl_clml4_rt.la
+tests_clml_opencl_clml3_rt_la_SOURCES = $(tests_clml_opencl_clml_rt_la_SOURCES)
+tests_clml_opencl_clml3_rt_la_CPPFLAGS = $(tests_clml_opencl_clml_rt_la_CPPFLAGS) -DCL_QCOM_ML_OPS_H_MAJOR_VERSION=3
+tests_clml_opencl_clml3_rt_la_LDFLAGS = $(tests_clml_opencl_clml_rt_la_LDFLAGS)
+tests_clml_opencl_clml3_rt_la_LIBADD = $(tests_clml_opencl_clml_rt_la_LIBADD)
+tests_clml_opencl_clml4_rt_la_SOURCES = $(tests_clml_opencl_clml_rt_la_SOURCES)
+tests_clml_opencl_clml4_rt_la_CPPFLAGS = $(tests_clml_opencl_clml_rt_la_CPPFLAGS) -DCL_QCOM_ML_OPS_H_MAJOR_VERSION=4
+tests_clml_opencl_clml4_rt_la_LDFLAGS = $(tests_clml_opencl_clml_rt_la_LDFLAGS)
+tests_clml_opencl_clml4_rt_la_LIBADD = $(tests_clml_opencl_clml_rt_la_LIBADD)
 TESTS += tests/clml/dispatch.py tests/clml/decode.py tests/clml/operators.py tests/clml/tuning.py
 if HAVE_CMOCKA
 check_PROGRAMS += tests/clml/t_standin
