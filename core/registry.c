@@ -17,6 +17,7 @@ enum table {
     T_EVALUATOR,
     T_PATTERN,
     T_EXTERNAL,
+    T_TENSOR_INTRIN,
     N_TABLES
 };
 
@@ -26,9 +27,16 @@ static const struct {
     const char *kind; /* as in manifests: "op:relax.add" */
     size_t size;      /* 0: of a higher layer, at most HIGHER_LAYER */
 } kinds[N_TABLES] = {
-    {"pass", sizeof(tn_pass)},           {"op", sizeof(tn_op)}, {"target", sizeof(tn_target_kind)},
-    {"legalizer", sizeof(tn_legalizer)}, {"rule", 0},           {"importer", 0},
-    {"evaluator", sizeof(tn_evaluator)}, {"pattern", 0},        {"external", 0},
+    {"pass", sizeof(tn_pass)},
+    {"op", sizeof(tn_op)},
+    {"target", sizeof(tn_target_kind)},
+    {"legalizer", sizeof(tn_legalizer)},
+    {"rule", 0},
+    {"importer", 0},
+    {"evaluator", sizeof(tn_evaluator)},
+    {"pattern", 0},
+    {"external", 0},
+    {"tensor_intrin", 0},
 };
 
 /* How every entry begins. */
@@ -139,6 +147,8 @@ spans_of(const tn_plugin_desc *d, struct span out[N_TABLES])
     out[T_EVALUATOR] = (struct span){(const void *const *)d->evaluators, d->n_evaluators};
     out[T_PATTERN] = (struct span){(const void *const *)d->patterns, d->n_patterns};
     out[T_EXTERNAL] = (struct span){(const void *const *)d->externals, d->n_externals};
+    out[T_TENSOR_INTRIN] =
+        (struct span){(const void *const *)d->tensor_intrins, d->n_tensor_intrins};
 }
 
 /* ORDER: nothing of a plugin is added before all of it was checked and its init succeeded. */

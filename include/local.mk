@@ -44,6 +44,7 @@ tenonkit_HEADERS += \
 	include/tenon/kit/layout.h \
 	include/tenon/kit/rule.h \
 	include/tenon/kit/schedule.h \
+	include/tenon/kit/tensor_intrin.h \
 	include/tenon/kit/te.h \
 	include/tenon/kit/workers.h
 tenonrt_HEADERS += \

@@ -328,3 +328,11 @@ text_block_regions(tn_ctx *ctx, const tnb_ptrmap *by_data, const tn_block *b, tn
     *reads = finish(&g, g.reads.at, g.reads.n, &written);
     *writes = finish(&g, g.writes.at, g.writes.n, NULL);
 }
+
+void
+tn_block_regions(tn_ctx *ctx, const tn_block *b, tn_list *reads, tn_list *writes)
+{
+    tnb_ptrmap none;
+    tnb_ptrmap_init(&none, tn_scratch(ctx));
+    text_block_regions(ctx, &none, b, reads, writes);
+}

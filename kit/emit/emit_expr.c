@@ -2,6 +2,8 @@
 /* Expressions of emitted source. */
 #include "emit_private.h"
 
+#include "tenon/core/text.h"
+
 #include <math.h>
 
 #include "tenon/base/num.h"
@@ -822,6 +824,73 @@ reinterpret(tnk_emitter *e, const tn_call *c)
         put(e, ")");
 }
 
+/* ---- functions of the outside ---- */
+
+/* The address of an element, or of what a pointer intrinsic says. */
+static bool
+address(tnk_emitter *e, const tn_expr *x)
+{
+    const tn_call *c = tn_as_call(x);
+    if (tn_is_call_to(x, "tirx.address_of")) {
+        const tn_buffer_load *l = tn_as_buffer_load(c->args.at[0]);
+        const tnk_memory *m = l ? memory_of(e, l->buffer, x->loc) : NULL;
+        if (!m || l->indices.n != 1 || m->packed || tn_dtype_of(l->indices.at[0]).lanes != 1)
+            return false;
+        put(e, "(");
+        element_address(e, m, stored_dtype(tn_as_buffer(l->buffer), m), l->indices.at[0]);
+        put(e, ")");
+        return true;
+    }
+    /* type, data, offset, extent, mask */
+    const tnk_memory *m = c->args.n == 5 ? tnb_ptrmap_get(&e->memory, c->args.at[1]) : NULL;
+    if (!m || m->packed)
+        return false;
+    put(e, "(");
+    element_address(e, m, m->elem, c->args.at[2]);
+    put(e, ")");
+    return true;
+}
+
+/* A function that no imported source has: declared as it is called. */
+static void
+declare_function(tnk_emitter *e, const char *name, const tn_call *c)
+{
+    tnb_dtype ret = tn_dtype_of(TN_NODE(c));
+    if (e->d->id != TN_DIALECT_C || (e->src->helpers.s && strstr(e->src->helpers.s, name)) ||
+        !tnk_once(e, tn_strf(e->ctx, "extern %s", name)))
+        return;
+    const char *args = "";
+    for (uint32_t i = 1; i < c->args.n; i++) {
+        tnb_dtype d = tn_dtype_of(c->args.at[i]);
+        args = tn_strf(e->ctx, "%s%s%s", args, i > 1 ? ", " : "",
+                       d.code == TNB_HANDLE ? "void *" : tnk_c_type(e, tnk_compute_dtype(d)));
+    }
+    tnb_buf_printf(&e->src->helpers, "%s %s(%s);\n",
+                   ret.code == TNB_HANDLE || tnb_dtype_eq(ret, TNB_VOID)
+                       ? "void"
+                       : tnk_c_type(e, tnk_compute_dtype(ret)),
+                   name, *args ? args : "void");
+}
+
+/* call_extern(name, operands...) */
+static void
+extern_call(tnk_emitter *e, const tn_call *c)
+{
+    const tn_string_imm *name = tn_as_string_imm(c->args.at[0]);
+    if (!name) {
+        tnk_emit_fail(e, c->base.loc, "the external function that is called has no name");
+        return;
+    }
+    declare_function(e, name->value, c);
+    tnb_buf_printf(e->out, "%s(", name->value);
+    for (uint32_t i = 1; i < c->args.n; i++) {
+        if (i > 1)
+            put(e, ", ");
+        ex(e, c->args.at[i]);
+    }
+    put(e, ")");
+}
+
 static void
 call(tnk_emitter *e, const tn_expr *x)
 {
@@ -894,6 +963,11 @@ call(tnk_emitter *e, const tn_expr *x)
             tnb_buf_printf(e->out, " << 1) | 1) - %d))", 63 - from.bits);
     } else if (n == 1 && !strcmp(name, "reinterpret")) {
         reinterpret(e, c);
+    } else if (n && (!strcmp(name, "call_extern") || !strcmp(name, "call_pure_extern"))) {
+        extern_call(e, c);
+    } else if (n && (!strcmp(name, "address_of") || !strcmp(name, "tvm_access_ptr"))) {
+        if (!address(e, x))
+            tnk_emit_fail(e, x->loc, "the address %s has no form in source", tn_text(e->ctx, x));
     } else if (n == 0 && !strcmp(name, "infinity")) {
         float_literal(e, d, INFINITY);
     } else {

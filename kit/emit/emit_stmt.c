@@ -231,6 +231,18 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
     tnb_buf_puts(e->out, ";\n");
 }
 
+/* Source that the statement's calls need, in the dialect's language: the attribute pragma_import_c (or
+ * _opencl, _cuda) with its text. It stands in front of the kernels, once. */
+static void
+import_source(tnk_emitter *e, const tn_attr_stmt *a)
+{
+    const tn_string_imm *text = tn_as_string_imm(a->value);
+    if (!text || strncmp(a->key, "pragma_import_", 14) || strcmp(a->key + 14, e->d->name))
+        return;
+    if (tnk_once(e, text->value))
+        tnb_buf_printf(&e->src->helpers, "%s\n", text->value);
+}
+
 static void
 stmt(tnk_emitter *e, const tn_stmt *s)
 {
@@ -271,6 +283,7 @@ stmt(tnk_emitter *e, const tn_stmt *s)
     case TN_KIND_DECL_BUFFER:
         return;
     case TN_KIND_ATTR_STMT:
+        import_source(e, (const tn_attr_stmt *)s);
         stmt(e, ((const tn_attr_stmt *)s)->body);
         return;
     case TN_KIND_ASSERT:

@@ -148,5 +148,5 @@ const tn_pass tnk_pass_apply_default_schedule = {
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
-    .needs = "rule",
+    .needs = "rule tensor_intrin",
 };

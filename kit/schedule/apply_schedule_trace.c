@@ -7,12 +7,16 @@
  *     split(T_matmul, ax0, 32)
  *     parallel(T_matmul, ax0_0)
  *
+ * ApplyScheduleTrace{trace="m.trace",intrinsics="dot.py"}: tensorize also knows the pairs of functions NAME_desc and NAME_impl in that
+ * module.
+ *
  * "function NAME" says to which function the lines after it apply; without, the module's one PrimFunc. The functions get
  * tirx.is_scheduled. ApplyDefaultSchedule{trace="FILE"} writes such files.
  */
 #include "schedule_private.h"
 
 #include "tenon/base/file.h"
+#include "tenon/core/text.h"
 
 #include <stdlib.h>
 
@@ -20,8 +24,8 @@ enum { MAX_TRACE = 16 << 20 };
 
 /* Schedules the function `name` by the lines from `text` to `end`. */
 static const tn_module *
-apply_part(const tn_pass_ctx *pc, const tn_module *m, const char *name, const char *text, size_t n,
-           const char *file, uint32_t line)
+apply_part(const tn_pass_ctx *pc, const tn_module *m, const tn_module *intrinsics, const char *name,
+           const char *text, size_t n, const char *file, uint32_t line)
 {
     tn_ctx *ctx = pc->ctx;
     const tn_node *func = tn_module_get(m, name);
@@ -36,6 +40,8 @@ apply_part(const tn_pass_ctx *pc, const tn_module *m, const char *name, const ch
                  "'%s' has statements beside loops and blocks, so it cannot be scheduled", name);
         return NULL;
     }
+    if (intrinsics && !tnk_sch_intrinsics(s, intrinsics))
+        return NULL;
     const tn_node *done =
         tnk_sch_apply(s, tn_strn(ctx, text, n), file, line) ? tnk_sch_finish(s) : NULL;
     if (!done)
@@ -60,7 +66,8 @@ only_function(const tn_module *m)
 }
 
 static const tn_module *
-apply_text(const tn_pass_ctx *pc, const tn_module *m, const char *text, const char *file)
+apply_text(const tn_pass_ctx *pc, const tn_module *m, const tn_module *intrinsics, const char *text,
+           const char *file)
 {
     tn_ctx *ctx = pc->ctx;
     const char *name = NULL, *from = text, *p = text;
@@ -79,7 +86,8 @@ apply_text(const tn_pass_ctx *pc, const tn_module *m, const char *text, const ch
                          "'function NAME'");
                 return NULL;
             }
-            m = apply_part(pc, m, of, from, (size_t)((header ? p : end) - from), file, first);
+            m = apply_part(pc, m, intrinsics, of, from, (size_t)((header ? p : end) - from), file,
+                           first);
             some = false;
         }
         if (!*end)
@@ -109,6 +117,13 @@ run(const tn_pass_ctx *pc, const tn_module *m)
                  "ApplyScheduleTrace needs the option trace: a file of schedule primitives");
         return NULL;
     }
+    const char *library = tn_option_str(pc, "intrinsics");
+    const tn_module *intrinsics = NULL;
+    if (library && *library) {
+        intrinsics = tn_read_module_file(pc->ctx, tn_pass_path(pc, library));
+        if (!intrinsics)
+            return NULL;
+    }
     path = tn_pass_path(pc, path);
     if (tnb_read_file(path, MAX_TRACE, &text, &n, &err)) {
         tn_error(pc->ctx, 0, err.status, "%s", err.message);
@@ -119,7 +134,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         tn_error(pc->ctx, 0, TNB_INVALID, "'%s' is no text", path);
         out = NULL;
     } else {
-        out = apply_text(pc, m, tn_str(pc->ctx, text), tn_str(pc->ctx, path));
+        out = apply_text(pc, m, intrinsics, tn_str(pc->ctx, text), tn_str(pc->ctx, path));
     }
     free(text);
     return out;
@@ -127,6 +142,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 
 static const tn_attr_schema options[] = {
     {"trace", TN_ATTR_STR, 0, "\"\"", "file of schedule primitives, one a line"},
+    {"intrinsics", TN_ATTR_STR, 0, "\"\"",
+     "module of tensor intrinsics for tensorize: pairs of functions NAME_desc and NAME_impl"},
     {0},
 };
 
@@ -137,4 +154,5 @@ const tn_pass tnk_pass_apply_schedule_trace = {
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
+    .needs = "tensor_intrin",
 };

@@ -528,6 +528,18 @@ do_pad_einsum(tnk_sch *s, operands *o)
 }
 
 static void
+do_blockize(tnk_sch *s, operands *o)
+{
+    (void)tnk_blockize(s, o->loops[0]);
+}
+
+static void
+do_tensorize(tnk_sch *s, operands *o)
+{
+    (void)tnk_tensorize(s, o->block[0], o->strings[0]);
+}
+
+static void
 do_annotate_block(tnk_sch *s, operands *o)
 {
     (void)tnk_annotate_block(s, o->block[0], o->strings[0], o->value);
@@ -577,6 +589,8 @@ static const struct {
     {"transform_layout", "bnm", do_transform_layout},
     {"transform_block_layout", "bm", do_transform_block_layout},
     {"pad_einsum", "bI", do_pad_einsum},
+    {"blockize", "bl", do_blockize},
+    {"tensorize", "bs", do_tensorize},
     {"annotate_block", "bsv", do_annotate_block},
     {"storage_align", "bniii", do_storage_align},
     {"set_scope", "as", do_set_scope},

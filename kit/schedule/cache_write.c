@@ -33,6 +33,9 @@ replace(tn_rewriter *r, const tn_node *n)
         ((const tn_buffer_store *)n)->buffer == w->from)
         return tn_store(r->ctx, w->to, ((const tn_buffer_store *)n)->value,
                         ((const tn_buffer_store *)n)->indices);
+    if (n->kind == TN_KIND_BUFFER_REGION && tn_as_buffer_region(n)->buffer == w->from)
+        return tn_region_of(r->ctx, w->to,
+                            permuted(r->ctx, tn_as_buffer_region(n)->ranges, w->perm));
     return NULL;
 }
 
@@ -40,11 +43,31 @@ static void
 swap_buffer(tnk_sch *s, tnk_item *i, swap w)
 {
     tn_rewriter r = {.ctx = s->ctx, .user = &w, .post = replace};
-    tn_block b = *i->block;
-    b.body = tn_rewrite(&r, b.body);
-    b.init = b.init ? tn_rewrite(&r, b.init) : NULL;
-    if (b.body != i->block->body || b.init != i->block->init)
-        tnk_block_set(s, i, &b);
+    const tn_block *b = tn_as_block(tn_rewrite(&r, TN_NODE(i->block)));
+    if (b && b != i->block)
+        tnk_block_set(s, i, b);
+}
+
+static tn_walk_step
+find_match(void *user, const tn_node *n)
+{
+    const tn_match_buffer *m = tn_as_match_buffer(n);
+    return m && tn_as_buffer_region(m->source)->buffer == user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+bool
+tnk_block_matches(const tn_block *b, const tn_node *buffer)
+{
+    return !tn_walk(TN_NODE(b), 0, find_match, NULL, (void *)(uintptr_t)buffer);
+}
+
+bool
+tnk_block_writes(const tn_block *b, const tn_node *buffer)
+{
+    for (uint32_t w = 0; w < b->writes.n; w++)
+        if (tn_as_buffer_region(b->writes.at[w])->buffer == buffer)
+            return true;
+    return false;
 }
 
 /* A nest of loops over the shape of `to` around a block that copies `from` to it. */
@@ -180,6 +203,15 @@ tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *s
         return NULL;
     }
     const tn_buffer *b = tn_as_buffer(buffer);
+    if (tnk_block_matches(block->block, buffer) &&
+        (perm || (scope && *scope && strcmp(scope, "global")) ||
+         tnk_block_writes(block->block, buffer))) {
+        tnk_sch_fail(s, block, "cache_read",
+                     "it matches a part of '%s', which it writes, or whose scope or order of "
+                     "dimensions would change",
+                     b->name);
+        return NULL;
+    }
     const char *ref = tnk_ref(s, block), *buffer_ref = tnk_ref_buffer(s, block, buffer),
                *order = "";
     for (uint32_t i = 0; perm && i < b->shape.n; i++)
@@ -212,14 +244,18 @@ tnk_set_scope(tnk_sch *s, const tn_node *buffer, const char *scope)
     for (uint32_t i = 0; i < s->allocs.n; i++) {
         if (s->allocs.at[i] != buffer)
             continue;
+        tnk_item *all[256];
+        uint32_t n = tnk_sch_blocks(s, all, 256);
+        for (uint32_t k = 0; k < n && k < 256; k++)
+            if (tnk_block_matches(all[k]->block, buffer))
+                return tnk_sch_fail(s, all[k], "set_scope", "it matches a part of '%s'",
+                                    tn_as_buffer(buffer)->name);
         tn_buffer copy = *tn_as_buffer(buffer);
         copy.data = NULL;
         copy.scope = tn_str(s->ctx, scope);
         const tn_node *to = tn_buffer_of(s->ctx, &copy);
         const char *ref = tnk_ref_buffer(s, NULL, buffer);
         s->allocs.at[i] = to;
-        tnk_item *all[256];
-        uint32_t n = tnk_sch_blocks(s, all, 256);
         for (uint32_t k = 0; k < n && k < 256; k++)
             swap_buffer(s, all[k], (swap){.from = buffer, .to = to});
         tnk_sch_note(s, "set_scope(%s, \"%s\")", ref, scope);

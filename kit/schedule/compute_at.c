@@ -99,9 +99,8 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
                             tn_var_name(loop->var));
     /* iterators that the result is indexed by run over the region, the others over their whole
      * domain */
-    const tn_expr **values = TNB_NEW_N(tn_arena(ctx), const tn_expr *, b->iters.n + 1);
-    tnk_item *top = NULL, *at = NULL;
-    const tn_expr *predicate = tn_bool(ctx, true);
+    tnk_move move;
+    tnk_move_begin(&move, s, arith, block);
     for (int reduce = 0; reduce < 2; reduce++)
         for (uint32_t k = 0; k < b->iters.n; k++) {
             const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);
@@ -124,42 +123,10 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
                     extent = tn_cast_to(ctx, d, e);
                 }
             }
-            tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
-            l->loc = block->loc;
-            l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_i", tn_var_name(iv->var)), d);
-            l->min = tn_int_imm_of(ctx, d, 0);
-            l->extent = extent;
-            values[k] = tn_simplify(arith, tn_add(ctx, start, l->var));
-            tn_arith_range(arith, l->var, l->min, l->extent);
-            const tn_expr *end = tn_add(ctx, dom->min, dom->extent);
-            const tn_expr *below = tn_bin(ctx, TN_KIND_LT, values[k], end),
-                          *above = tn_bin(ctx, TN_KIND_GE, values[k], dom->min);
-            if (!tn_prove(arith, below))
-                predicate = tn_is_int_const(predicate, 1)
-                                ? below
-                                : tn_bin(ctx, TN_KIND_AND, predicate, below);
-            if (!tn_prove(arith, above))
-                predicate = tn_is_int_const(predicate, 1)
-                                ? above
-                                : tn_bin(ctx, TN_KIND_AND, predicate, above);
-            if (at)
-                tnk_item_insert(s, at, 0, l);
-            else
-                top = l;
-            at = l;
+            (void)tnk_move_iter(&move, k, start, extent);
         }
     const char *ref = tnk_ref(s, block), *target = tnk_ref(s, loop);
-    tnk_item *hole = tnk_item_new(s, TNK_ITEM_BLOCK,
-                                  NULL); /* in the block's old place until its loops are removed */
-    tnk_item_replace(block, hole);
-    block->values = values;
-    block->predicate = predicate;
-    if (at)
-        tnk_item_insert(s, at, 0, block);
-    else
-        top = block;
-    tnk_item_insert(s, loop, first, top);
-    tnk_item_remove(hole);
+    tnk_move_end(&move, loop, first);
     tnk_sch_note(s, "compute_at(%s, %s)", ref, target);
     return true;
 }

@@ -125,6 +125,8 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     tn_block update = *b;
     update.init = NULL;
     update.name = tn_strf(ctx, "%s_update", b->name);
+    for (uint32_t w = 0; w < b->writes.n; w++) /* the init hid that it reads them */
+        update.reads = tn_list_append(ctx, update.reads, b->writes.at[w]);
     tnk_block_set(s, block, &update);
     tnk_sch_note(s, "decompose_reduction(%s, %s)", ref, target);
     return s->broken ? NULL : init;

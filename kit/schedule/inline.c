@@ -52,7 +52,7 @@ obstacle(tnk_sch *s, const tnk_item *block)
     if (n_readers == 0 || n_readers > 64)
         return "nothing reads its result";
     for (uint32_t i = 0; i < n_readers; i++)
-        if (readers[i]->block->match_buffers.n)
+        if (tnk_block_matches(readers[i]->block, st->buffer))
             return "a reader matches a part of its result";
     /* what it loads must not change between it and its readers: each buffer is written by one
      * block, before it */

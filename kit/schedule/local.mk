@@ -4,11 +4,13 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/apply_schedule_trace.c \
 	kit/schedule/apply_trace.c \
 	kit/schedule/bind.c \
+	kit/schedule/blockize.c \
 	kit/schedule/cache_write.c \
 	kit/schedule/compute_at.c \
 	kit/schedule/decompose.c \
 	kit/schedule/inline.c \
 	kit/schedule/loops.c \
+	kit/schedule/move.c \
 	kit/schedule/reducer.c \
 	kit/schedule/annotate_block.c \
 	kit/schedule/index_inverse.c \
@@ -25,5 +27,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/trace.c \
 	kit/schedule/tuple_reducer.c \
 	kit/schedule/tuple_reducer.h \
+	kit/schedule/tensor_match.c \
+	kit/schedule/tensorize.c \
 	kit/schedule/tree.c
 EXTRA_DIST += kit/lower/README.md kit/emit/README.md kit/schedule/README.md

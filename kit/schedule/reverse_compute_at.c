@@ -288,11 +288,10 @@ tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
         tn_walk(b->body, 0, each_load, NULL, &find);
     if (m.why)
         return tnk_sch_fail(s, block, me, "%s", m.why);
-    const tn_expr **values = TNB_NEW_N(tn_arena(ctx), const tn_expr *, b->iters.n + 1);
-    tnk_item **loops = TNB_NEW_N(tn_scratch(ctx), tnk_item *, b->iters.n + 1), *top = NULL,
-             *at = NULL;
+    tnk_item **loops = TNB_NEW_N(tn_scratch(ctx), tnk_item *, b->iters.n + 1);
     uint32_t n = 0, mark = tn_arith_push(m.arith, NULL);
-    const tn_expr *predicate = tn_bool(ctx, true);
+    tnk_move move;
+    tnk_move_begin(&move, s, m.arith, block);
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
     for (int reduce = 0; reduce < 2; reduce++)
@@ -312,28 +311,8 @@ tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
                 return tnk_sch_fail(s, block, me,
                                     "a turn makes a part only of what it reduces over '%s'",
                                     tn_var_name(iv->var));
-            tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
-            l->loc = block->loc;
-            l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_i", tn_var_name(iv->var)), d);
-            l->min = tn_int_imm_of(ctx, d, 0);
-            l->extent = extent;
-            tn_arith_range(m.arith, l->var, l->min, l->extent);
-            values[k] = tn_simplify(m.arith, tn_add(ctx, start, l->var));
-            tnb_ptrmap_set(&map, iv->var, values[k]);
-            const tn_expr *bounds[2] = {tn_bin(ctx, TN_KIND_LT, values[k],
-                                               tn_add(ctx, dom->min, dom->extent)),
-                                        tn_bin(ctx, TN_KIND_GE, values[k], dom->min)};
-            for (int i = 0; i < 2; i++)
-                if (!tn_prove(m.arith, bounds[i]))
-                    predicate = tn_is_int_const(predicate, 1)
-                                    ? bounds[i]
-                                    : tn_bin(ctx, TN_KIND_AND, predicate, bounds[i]);
-            loops[n++] = l;
-            if (at)
-                tnk_item_insert(s, at, 0, l);
-            else
-                top = l;
-            at = l;
+            loops[n++] = tnk_move_iter(&move, k, start, extent);
+            tnb_ptrmap_set(&map, iv->var, move.values[k]);
         }
     loads check = {.m = &m, .values = &map, .loops = loops, .n_loops = n};
     tn_walk(b->body, 0, each_load, NULL, &check);
@@ -351,16 +330,7 @@ tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
                     last = i + 1;
     }
     const char *ref = tnk_ref(s, block), *target = tnk_ref(s, loop);
-    tnk_item *hole = tnk_item_new(s, TNK_ITEM_BLOCK, NULL);
-    tnk_item_replace(block, hole);
-    block->values = values;
-    block->predicate = predicate;
-    if (at)
-        tnk_item_insert(s, at, 0, block);
-    else
-        top = block;
-    tnk_item_insert(s, loop, last, top);
-    tnk_item_remove(hole);
+    tnk_move_end(&move, loop, last);
     tnk_sch_note(s, "reverse_compute_at(%s, %s)", ref, target);
     return true;
 }

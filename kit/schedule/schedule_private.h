@@ -34,6 +34,7 @@ struct tnk_sch {
     tnk_item *root;
     const tn_block *root_block; /* NULL: the function had none */
     TNB_VEC(const tn_node *) allocs;
+    TNB_VEC(const tn_module *) intrinsics; /* of tnk_sch_intrinsics */
     tn_list symbols;
     bool broken, quiet;
     tnb_buf trace;
@@ -115,6 +116,23 @@ typedef struct tnk_touched {
 bool
 tnk_touch(tnk_sch *s, tn_arith *arith, tnk_touched *t, const tnk_item *block, bool stores);
 
+/* A block on its way into another loop; see move.c. */
+typedef struct tnk_move {
+    tnk_sch *s;
+    tn_arith *arith; /* knows the new place; learns the ranges of the new loops */
+    tnk_item *block, *top, *innermost;
+    const tn_expr **values, *predicate;
+} tnk_move;
+void
+tnk_move_begin(tnk_move *m, tnk_sch *s, tn_arith *arith, tnk_item *block);
+/* The next loop inwards: iterator k runs over start .. start + extent - 1, of which the part in its
+ * domain counts. */
+tnk_item *
+tnk_move_iter(tnk_move *m, uint32_t k, const tn_expr *start, const tn_expr *extent);
+/* Puts the block with its loops at that place among what `loop` holds. */
+void
+tnk_move_end(tnk_move *m, tnk_item *loop, uint32_t at);
+
 /* Whether the block stores every element of `buffer`: at iterators that run over all of it. */
 bool
 tnk_block_fills(tnk_sch *s, const tnk_item *block, const tn_node *buffer);
@@ -134,6 +152,12 @@ tnk_block_own_nest(tnk_sch *s, const tnk_item *block);
 bool
 tnk_block_is_nest(const tn_block *b);
 
+/* Whether it, or a block in it, matches a part of the buffer; whether it writes the buffer. */
+bool
+tnk_block_matches(const tn_block *b, const tn_node *buffer);
+bool
+tnk_block_writes(const tn_block *b, const tn_node *buffer);
+
 /* C[idx] = identity; C[idx] = C[idx] op value, with an op whose order does not matter. */
 typedef struct tnk_reducer {
     tn_kind op; /* TN_KIND_ADD, MUL, MIN, MAX */
@@ -143,6 +167,48 @@ typedef struct tnk_reducer {
 /* False: the block is no such reduction. out may be NULL. */
 bool
 tnk_block_reducer(tnk_sch *s, const tnk_item *block, tnk_reducer *out);
+
+/* One store in loops of constant extents that begin at 0: what a nest computes, where that is so. */
+enum { TNK_FORM_LOOPS = 16, TNK_FORM_PARTS = 16 };
+typedef struct tnk_nest_form {
+    const tn_expr *vars[TNK_FORM_LOOPS]; /* outermost first; none of extent 1 */
+    int64_t extents[TNK_FORM_LOOPS];
+    uint32_t n;
+    bool ordered; /* no block says that the order of the turns is free */
+    const tn_buffer_store *store;
+} tnk_nest_form;
+/* NULL, or why the nest is none such. */
+const char *
+tnk_nest_form_of(tn_ctx *ctx, const tn_stmt *body, tnk_nest_form *out);
+
+/* Buffer `of` of a meaning is the part of `is` that begins at base; it lacks the first `lead`
+ * dimensions. */
+typedef struct tnk_part {
+    const tn_node *of, *is;
+    const tn_expr **base;
+    uint32_t lead;
+} tnk_part;
+/* Whether a nest computes what another one means; see tensor_match.c. */
+typedef struct tnk_match {
+    tn_ctx *ctx;
+    tn_arith *arith; /* knows what the nest stands in */
+    tnk_nest_form mine, meant;
+    /* results */
+    uint32_t is[TNK_FORM_LOOPS]; /* loop j of the meaning is loop is[j] of the nest */
+    tnk_part parts[TNK_FORM_PARTS];
+    struct {
+        const tn_expr *of, *is;
+    } scalars[TNK_FORM_PARTS];
+    uint32_t n, n_scalars;
+    /* how far an attempt came, and why the one that came furthest failed */
+    uint32_t steps, best;
+    const char *why;
+} tnk_match;
+/* NULL, or where they differ. */
+const char *
+tnk_match_nests(tnk_match *m);
+/* Annotation of a block whose body implements the tensor intrinsic of this name. */
+#define TNK_INTRIN_KEY "tensor_intrin"
 
 /* The block's one store, NULL if its body is something else. */
 const tn_buffer_store *

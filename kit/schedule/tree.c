@@ -232,25 +232,58 @@ tnk_block_is_nest(const tn_block *b)
     return !tn_walk(b->body, 0, find_block, NULL, NULL);
 }
 
+/* Blocks inside have regions of their own, which say what the block around them touches; those that
+ * match parts of buffers keep theirs. */
+static const tn_node *
+renew_regions(tn_rewriter *r, const tn_node *n)
+{
+    if (n->kind != TN_KIND_BLOCK || tn_as_block(n)->match_buffers.n)
+        return NULL;
+    tn_block b = *tn_as_block(n);
+    tn_list was[2] = {b.reads, b.writes};
+    tn_block_regions(r->ctx, &b, &b.reads, &b.writes);
+    bool same = was[0].n == b.reads.n && was[1].n == b.writes.n;
+    for (uint32_t i = 0; same && i < b.reads.n; i++)
+        same = tn_equal(r->ctx, was[0].at[i], b.reads.at[i], false, NULL);
+    for (uint32_t i = 0; same && i < b.writes.n; i++)
+        same = tn_equal(r->ctx, was[1].at[i], b.writes.at[i], false, NULL);
+    return same ? n : tn_block_of(r->ctx, &b);
+}
+
+/* A block does not read what its init sets. */
+static tn_list
+without_written(tn_ctx *ctx, const tn_block *b)
+{
+    tn_list reads = {0};
+    for (uint32_t k = 0; k < b->reads.n; k++) {
+        bool written = false;
+        for (uint32_t w = 0; w < b->writes.n; w++)
+            written |= tn_as_buffer_region(b->writes.at[w])->buffer ==
+                       tn_as_buffer_region(b->reads.at[k])->buffer;
+        if (!written)
+            reads = tn_list_append(ctx, reads, b->reads.at[k]);
+    }
+    return reads;
+}
+
 void
 tnk_block_set(tnk_sch *s, tnk_item *i, const tn_block *fields)
 {
     tn_block b = *fields;
-    const tn_stmt *all = b.init ? tn_seqv(s->ctx, b.init, b.body, NULL) : b.body;
-    b.reads = regions(s->ctx, b.body, b.allocs, find_reads);
-    b.writes = regions(s->ctx, all, b.allocs, find_writes);
-    /* a reduction reads what it accumulates into, but the init hides that */
-    if (b.init) {
-        tn_list reads = {0};
-        for (uint32_t k = 0; k < b.reads.n; k++) {
-            bool written = false;
-            for (uint32_t w = 0; w < b.writes.n; w++)
-                written |= tn_as_buffer_region(b.writes.at[w])->buffer ==
-                           tn_as_buffer_region(b.reads.at[k])->buffer;
-            if (!written)
-                reads = tn_list_append(s->ctx, reads, b.reads.at[k]);
-        }
-        b.reads = reads;
+    if (b.match_buffers.n) {
+        /* the body may touch by pointers: what was said stays */
+    } else if (tnk_block_is_nest(&b)) {
+        tn_rewriter r = {.ctx = s->ctx, .post = renew_regions};
+        b.body = tn_rewrite(&r, b.body);
+        b.init = b.init ? tn_rewrite(&r, b.init) : NULL;
+        tn_block_regions(s->ctx, &b, &b.reads, &b.writes);
+    } else {
+        const tn_stmt *all = b.init ? tn_seqv(s->ctx, b.init, b.body, NULL) : b.body;
+        b.reads = regions(s->ctx, b.body, b.allocs, find_reads);
+        b.writes = regions(s->ctx, all, b.allocs, find_writes);
+        /* a reduction reads what it accumulates into, but the init hides that */
+        if (b.init)
+            b.reads = without_written(s->ctx, &b);
     }
     tn_loc was = tn_at(s->ctx, i->loc);
     const tn_node *n = tn_block_of(s->ctx, &b);
@@ -532,7 +565,7 @@ tnk_block_is_injective(const tnk_item *block)
 
 typedef struct access_query {
     const tn_node *buffer;
-    bool load, store;
+    bool load, store, match;
 } access_query;
 
 static tn_walk_step
@@ -545,7 +578,7 @@ query(void *user, const tn_node *n)
         q->store = true;
     else if (n->kind == TN_KIND_MATCH_BUFFER &&
              tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer == q->buffer)
-        q->load = q->store = true;
+        q->match = true;
     else if (n == tn_as_buffer(q->buffer)->data)
         q->load = q->store = true;
     return TN_WALK_ON;
@@ -560,6 +593,10 @@ reads_buffer(const tn_block *b, const tn_node *buffer, bool stores)
         tn_walk(b->match_buffers.at[i], 0, query, NULL, &q);
     if (b->init)
         tn_walk(b->init, 0, query, NULL, &q);
+    /* what is done to a part that is matched, the block says */
+    for (uint32_t i = 0; i < b->reads.n && q.match; i++)
+        q.load |= tn_as_buffer_region(b->reads.at[i])->buffer == buffer;
+    q.store |= q.match && tnk_block_writes(b, buffer);
     return stores ? q.store : q.load;
 }
 

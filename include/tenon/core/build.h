@@ -328,6 +328,10 @@ tn_while_of(tn_ctx *ctx, const tn_expr *cond, const tn_stmt *body);
 /* Every field given (base ignored); lists are copied. */
 TNB_EXPORT const tn_node *
 tn_block_of(tn_ctx *ctx, const tn_block *fields);
+/* What a block reads and writes, found from its body (of blocks inside: from their regions): the hull
+ * of all accesses over the loops inside, the whole buffer where that is not known. */
+TNB_EXPORT void
+tn_block_regions(tn_ctx *ctx, const tn_block *b, tn_list *reads, tn_list *writes);
 TNB_EXPORT const tn_stmt *
 tn_block_realize_of(tn_ctx *ctx, tn_list values, const tn_expr *predicate, const tn_node *block);
 /* params: Vars; buffers parallel (NULL for scalars); attrs Dict or NULL; ret NULL: none. */

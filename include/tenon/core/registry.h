@@ -23,6 +23,7 @@ struct tnk_importer;       /* tenon/kit/importer.h */
 struct tn_evaluator;       /* tenon/core/eval.h */
 struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
 struct tnk_external;
+struct tnk_tensor_intrin; /* tenon/kit/tensor_intrin.h */
 /* Every table entry begins with a 32-bit size, another 32 bits, and its name. */
 
 /* A target kind that a backend serves. */
@@ -81,6 +82,8 @@ typedef struct tn_plugin_desc {
     uint32_t n_patterns;
     const struct tnk_external *const *externals;
     uint32_t n_externals;
+    const struct tnk_tensor_intrin *const *tensor_intrins;
+    uint32_t n_tensor_intrins;
 } tn_plugin_desc;
 
 /* The one symbol of a compiler plugin:
@@ -121,8 +124,8 @@ tn_find_evaluator(tn_registry *r, const char *name,
 /* The first evaluator that makes machine code; NULL if there is none. */
 TNB_EXPORT const struct tn_evaluator *
 tn_find_native_evaluator(tn_registry *r);
-/* Generic lookup for kit's tables: kind "rule", "importer", "pattern"
- * or "external". */
+/* Generic lookup for kit's tables: kind "rule", "importer", "pattern",
+ * "external" or "tensor_intrin". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
 /* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept

@@ -196,6 +196,19 @@ tnk_transform_block_layout(tnk_sch *s, tnk_item *block, const tn_node *index_map
  * are put behind operands in blocks NAME_pad, and a block behind cuts the result. */
 TNB_EXPORT bool
 tnk_pad_einsum(tnk_sch *s, tnk_item *block, const int64_t *padding, uint32_t n);
+/* What the loop holds, one block in loops, becomes a block of its own around that block: NAME_o, with
+ * iterators for what the loops outside contribute. The loops inside have to count through the last
+ * digits of the iterators. Gives the new block. */
+TNB_EXPORT tnk_item *
+tnk_blockize(tnk_sch *s, tnk_item *loop);
+/* A block whose body computes what the tensor intrinsic `name` means (a loop: blockized first) gets its
+ * implementation. Intrinsics: those of tnk_sch_intrinsics, then those of plugins
+ * (tenon/kit/tensor_intrin.h). */
+TNB_EXPORT bool
+tnk_tensorize(tnk_sch *s, tnk_item *block, const char *name);
+/* Makes the pairs of PrimFuncs NAME_desc and NAME_impl of a module known as tensor intrinsics NAME. */
+TNB_EXPORT bool
+tnk_sch_intrinsics(tnk_sch *s, const tn_module *m);
 /* An annotation of a block; value NULL removes. */
 TNB_EXPORT bool
 tnk_annotate_block(tnk_sch *s, tnk_item *block, const char *key, const tn_node *value);
