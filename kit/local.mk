@@ -2,6 +2,7 @@
 lib_LTLIBRARIES += kit/libtenon-kit.la
 kit_libtenon_kit_la_SOURCES = \
 	kit/artifact.c \
+	kit/convert_layouts.c \
 	kit/layout.c \
 	kit/program.c \
 	kit/te/stage.c \

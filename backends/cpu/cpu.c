@@ -36,6 +36,8 @@ static const tn_target_kind cpu = {
 };
 static const tn_target_kind *const targets[] = {&cpu};
 
+static const tn_pass *const passes[] = {&cpu_block_layouts};
+
 static const tnk_rule *const rules[] = {
 #define CPU_RULE(id) &cpu_rule_##id,
 #include "rules.def"
@@ -45,5 +47,5 @@ static const tnk_rule *const rules[] = {
 static const tn_evaluator *const evaluators[] = {&cpu_native};
 
 TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler",
-          .targets = targets, .n_targets = 1, .rules = rules,
+          .targets = targets, .n_targets = 1, .passes = passes, .n_passes = 1, .rules = rules,
           .n_rules = sizeof rules / sizeof rules[0], .evaluators = evaluators, .n_evaluators = 1);

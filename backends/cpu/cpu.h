@@ -4,6 +4,7 @@
 #define TENON_BACKENDS_CPU_H
 
 #include "tenon/core/eval.h"
+#include "tenon/core/pass.h"
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/rule.h"
 
@@ -26,6 +27,9 @@ const tn_node *
 cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
 int
 cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
+
+/* ---- block_layouts.c ---- */
+extern const tn_pass cpu_block_layouts;
 
 /* ---- codegen.c ---- */
 extern const tnk_codegen cpu_codegen;

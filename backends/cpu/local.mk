@@ -5,6 +5,7 @@ PLUGIN_MANIFESTS += backends/cpu/cpu.plugin
 noinst_LTLIBRARIES += backends/cpu/cpu.la
 backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/attrs.c \
+	backends/cpu/block_layouts.c \
 	backends/cpu/codegen.c \
 	backends/cpu/cpu.c \
 	backends/cpu/cpu.h \

@@ -11,9 +11,13 @@ const char *const cpu_library_dispatch[] = {
 };
 
 const char *const cpu_legalize[] = {
-    "LegalizeOps",  "AnnotateTIROpPattern",
-    "FoldConstant", "FuseOps",
-    "FuseTIR",      "ApplyDefaultSchedule{rules=[Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback]}",
+    "BlockLayouts",
+    "LegalizeOps",
+    "AnnotateTIROpPattern",
+    "FoldConstant",
+    "FuseOps",
+    "FuseTIR",
+    "ApplyDefaultSchedule{rules=[Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback]}",
     NULL,
 };
 

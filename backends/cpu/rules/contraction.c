@@ -11,6 +11,9 @@
  *             for k...: acc[i][h][...] += B[y0 * ty + i, k] * A[k, ...]
  *             out[...] = epilogue(acc)
  *
+ * In layouts with blocks of channels (NCHW8c) x is a block, y runs along an image's row, and h is
+ * the blocks' number; where both operands run along x (a depthwise convolution), none is broadcast.
+ *
  * Extents that the tile does not divide are covered by moving the last tile back, so that no iteration needs a test.
  *
  * Extents that are not known are assumed to be long: the function then chooses as it runs, between such tiles, tiles for short
@@ -18,7 +21,8 @@
  */
 #include "rules.h"
 
-enum { REGISTERS = 16, MAX_ACCUMULATORS = 12 };
+/* of accumulators: also where each is one vector of one operand */
+enum { REGISTERS = 16, MAX_ACCUMULATORS = 12, MAX_OF_ONE = 14 };
 
 typedef cpu_tile contraction;
 
@@ -135,6 +139,41 @@ cpu_find_reduction(tn_ctx *ctx, tnk_sch *s, cpu_tile *c)
     return found && n <= CPU_MAX_BLOCKS && describe_reduction(ctx, s, found, c);
 }
 
+static uint32_t
+dims_of(const contraction *c, const tn_buffer_load *l, const tn_expr *const *iv)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i <= c->x; i++)
+        n += cpu_load_uses(l, iv[i]);
+    return n;
+}
+
+/* y: a dimension that only the broadcast operand has, the one before x if it is long enough, else
+ * the largest; h: one that only the other has, the one before x, or, where that is y, the largest. */
+static void
+choose_dims(contraction *c, const tn_expr *const *iv)
+{
+    c->y = c->h = UINT32_MAX;
+    for (uint32_t i = 0; i < c->x; i++) {
+        bool ua = cpu_load_uses(c->a.load, iv[i]), ub = cpu_load_uses(c->b.load, iv[i]);
+        bool before = i + 1 == c->x;
+        if (ub && !ua && c->ext[i] > 1 &&
+            (c->y == UINT32_MAX || c->ext[i] > c->ext[c->y] || (before && c->ext[i] >= 4)))
+            c->y = i;
+        if (ua && !ub && before && c->ext[i] > 1)
+            c->h = i;
+    }
+    for (uint32_t i = 0; c->y + 1 == c->x && i < c->y; i++)
+        if (cpu_load_uses(c->a.load, iv[i]) && !cpu_load_uses(c->b.load, iv[i]) && c->ext[i] > 1 &&
+            (c->h == UINT32_MAX || c->ext[i] > c->ext[c->h]))
+            c->h = i;
+    /* groups: the channel is in both operands, but only as channel // size in the data */
+    for (uint32_t i = 0; i < c->x && c->y == UINT32_MAX && !c->paired; i++)
+        if (cpu_load_uses(c->b.load, iv[i]) && cpu_load_uses(c->a.load, iv[i]) &&
+            cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1)
+            c->y = i;
+}
+
 static bool
 recognize(contraction *c)
 {
@@ -144,27 +183,18 @@ recognize(contraction *c)
     const tn_buffer_store *st = tn_as_buffer_store(tnk_item_block(c->block)->body);
     const tn_expr *const *iv = st->indices.at;
     bool lx = cpu_load_uses(l, iv[c->x]), rx = cpu_load_uses(r, iv[c->x]);
-    if (lx == rx)
+    if (!lx && !rx)
         return false;
-    c->a.load = lx ? l : r;
-    c->b.load = lx ? r : l;
+    c->paired = lx && rx;
+    bool first = c->paired ? dims_of(c, l, iv) >= dims_of(c, r, iv) : lx;
+    c->a.load = first ? l : r;
+    c->b.load = first ? r : l;
     c->a.step = cpu_step_along(c->ctx, c->a.load, iv[c->x]);
-    /* y: the largest dimension that only the broadcast operand has; h: one that only the other has
-     */
-    c->y = c->h = UINT32_MAX;
-    for (uint32_t i = 0; i < c->x; i++) {
-        bool ua = cpu_load_uses(c->a.load, iv[i]), ub = cpu_load_uses(c->b.load, iv[i]);
-        if (ub && !ua && c->ext[i] > 1 && (c->y == UINT32_MAX || c->ext[i] > c->ext[c->y]))
-            c->y = i;
-        if (ua && !ub && i + 1 == c->x && c->ext[i] > 1)
-            c->h = i;
-    }
-    /* groups: the channel is in both operands, but only as channel // size in the data */
-    for (uint32_t i = 0; i < c->x && c->y == UINT32_MAX; i++)
-        if (cpu_load_uses(c->b.load, iv[i]) && cpu_load_uses(c->a.load, iv[i]) &&
-            cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1)
-            c->y = i;
-    return true;
+    c->b.step = cpu_step_along(c->ctx, c->b.load, iv[c->x]);
+    if (c->paired && (c->a.step != 1 || c->b.step != 1))
+        return false;
+    choose_dims(c, iv);
+    return !c->paired || c->h != UINT32_MAX;
 }
 
 static int64_t
@@ -181,6 +211,8 @@ line_cost(const contraction *c)
 {
     const tn_buffer *b = tn_as_buffer(c->a.load->buffer);
     int64_t bytes = (int64_t)tnb_dtype_bytes(b->dtype), e;
+    if (c->paired || c->y + 1 == c->x)
+        return 1;
     for (uint32_t i = 2; i < b->shape.n; i++)
         bytes = tn_int_value(b->shape.at[i], &e) ? bytes * e : 0;
     return b->shape.n > 2 && bytes > 0 && bytes % 4096 == 0 ? 2 : 1;
@@ -202,12 +234,16 @@ choose_tile(contraction *c, int vector_bytes)
                     int64_t fmas = ty * th * tw;
                     if (c->in_scan && X % (tw * lanes) != 0 && X >= 2 * full)
                         continue; /* whole panels */
-                    if (tw * lanes > X || th > H || ty > Y || fmas > MAX_ACCUMULATORS ||
-                        fmas + th * tw + 1 > REGISTERS)
+                    /* the operand that is shared stays in registers */
+                    int64_t held = c->paired ? tw : th * tw;
+                    if (tw * lanes > X || th > H || ty > Y ||
+                        fmas > (held == 1 ? MAX_OF_ONE : MAX_ACCUMULATORS) ||
+                        fmas + held + 1 > REGISTERS)
                         continue;
-                    double loads = (double)ty + (double)(th * tw) * (c->a.step == 1   ? 1.0
-                                                                     : c->a.step == 2 ? 3.5
-                                                                                      : 10.0);
+                    double loads = (double)(c->paired ? tw : ty) +
+                                   (double)(th * tw) * (c->a.step == 1   ? 1.0
+                                                        : c->a.step == 2 ? 3.5
+                                                                         : 10.0);
                     double cycles = (double)fmas / 2, by_load = loads / 2.2;
                     cycles = cycles < by_load ? by_load : cycles;
                     cycles = cycles < 4 ? 4 : cycles; /* latency of one multiply-add */
@@ -246,11 +282,29 @@ reread(double bytes)
     return bytes <= 24e3 ? 0.3 : bytes <= 250e3 ? 1 : bytes <= 6e6 ? 2.5 : 8;
 }
 
+/* Vectors of channels: tiles along the rows of images for several blocks of channels. The blocks go
+ * outside, or every row of an image goes through all of them. */
+static void
+choose_order_of_blocks(contraction *c)
+{
+    double rows = 1, nh = (double)turns(c->ext[c->h], c->th);
+    for (uint32_t i = 0; i < c->y; i++)
+        rows *= i == c->h || c->ext[i] < 1 ? 1 : (double)c->ext[i];
+    double a = bytes_of(c->a.load, 1), b = bytes_of(c->b.load, 1);
+    double blocks_outside = nh * b * reread(b) + a * reread(a / nh);
+    double rows_outside = nh * b * reread(3 * b / rows) + rows * a * reread(a);
+    c->order = blocks_outside <= rows_outside ? CPU_ORDER_YHX : CPU_ORDER_ROWS;
+}
+
 /* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a
  * near cache. */
 static void
 choose_order(contraction *c)
 {
+    if (c->h != UINT32_MAX && c->y != UINT32_MAX && c->h < c->y && c->y + 1 == c->x) {
+        choose_order_of_blocks(c);
+        return;
+    }
     double X = (double)c->ext[c->x], H = c->h == UINT32_MAX ? 1 : (double)c->ext[c->h];
     double nx = (double)turns(c->ext[c->x], c->tw * c->lanes),
            nh = c->h == UINT32_MAX ? 1 : (double)turns(c->ext[c->h], c->th);
@@ -329,21 +383,24 @@ finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
            tnk_set_kind(c->s, v[1], TN_FOR_VECTORIZED);
 }
 
-/* outer[i] is the loop over tiles of what was loop l[i]; moves y's behind h's or behind x's. */
+/* outer[i] is the loop over tiles of what was loop l[i]; moves y's behind h's or behind x's, or h's
+ * to y's. */
 static void
 order_tiles(const contraction *c, tnk_item *const *l, tnk_item **outer, uint32_t n,
-            const tnk_item *ly, const tnk_item *lx)
+            const tnk_item *ly, const tnk_item *lx, const tnk_item *lh)
 {
-    uint32_t y = n, x = n;
+    uint32_t y = n, x = n, h = n;
     for (uint32_t i = 0; i < n; i++) {
         y = l[i] == ly ? i : y;
         x = l[i] == lx ? i : x;
+        h = l[i] == lh ? i : h;
     }
     if (c->order == CPU_ORDER_YHX || y == n || x == n || y > x)
         return;
-    uint32_t to = c->order == CPU_ORDER_HXY ? x : x - 1;
-    tnk_item *moved = outer[y];
-    for (uint32_t i = y; i < to; i++)
+    uint32_t from = c->order == CPU_ORDER_ROWS ? h : y;
+    uint32_t to = c->order == CPU_ORDER_ROWS ? y - 1 : c->order == CPU_ORDER_HXY ? x : x - 1;
+    tnk_item *moved = outer[from];
+    for (uint32_t i = from; i < to; i++)
         outer[i] = outer[i + 1];
     outer[to] = moved;
 }
@@ -396,7 +453,7 @@ cpu_apply_tile(cpu_tile *c)
         else
             ih = part[1];
     }
-    order_tiles(c, l, outer, n_outer, ly, lx);
+    order_tiles(c, l, outer, n_outer, ly, lx, lh);
     tnk_item *order[CPU_MAX_LOOPS];
     uint32_t k = 0;
     for (uint32_t i = c->shared; i < n_outer; i++)

@@ -43,7 +43,8 @@ typedef struct cpu_tile {
     tnk_sch *s;
     tn_ctx *ctx;
     tnk_item *block;
-    cpu_operand a, b;           /* of a product: a runs along x, b does not */
+    cpu_operand a, b;           /* of a product: a runs along x, b does not, */
+    bool paired;                /* or both do */
     uint32_t x, h, y;           /* dimensions of the result; h, y UINT32_MAX: none */
     int64_t ext[CPU_MAX_LOOPS]; /* -1: not known; what a rule puts there is taken for granted, */
     const tn_expr *need;        /* and this has to hold when the function runs; NULL: nothing */
@@ -52,8 +53,9 @@ typedef struct cpu_tile {
     enum {
         CPU_ORDER_YHX,
         CPU_ORDER_HYX,
-        CPU_ORDER_HXY
-    } order; /* of the loops over tiles, outermost first */
+        CPU_ORDER_HXY,
+        CPU_ORDER_ROWS /* of an image, through all blocks of channels, which are h */
+    } order;           /* of the loops over tiles, outermost first */
     /* within a serial loop over steps: */
     bool in_scan;
     uint32_t shared; /* the outermost loops, which hold other blocks too */

@@ -7,6 +7,7 @@
 #define TENON_KIT_LAYOUT_H
 
 #include "tenon/core/build.h"
+#include "tenon/core/pass.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +48,17 @@ tnk_layout_place(const char *relative, int64_t axis);
  * R.layout_transform, over int32 variables. NULL when the axes are not the same. */
 TNB_EXPORT const tn_node *
 tnk_layout_index_map(tn_ctx *ctx, const char *from, const char *to);
+
+/* The layouts that a call should have: an Array of StringImms as in tn_layouts.desired; NULL: no
+ * wish. Calls of operators that have a rule for layouts are asked for in order; what they refer to
+ * is as written. */
+typedef const tn_node *(*tnk_wanted_layouts)(void *user, tn_ctx *ctx, const tn_call *call);
+/* Gives the calls in the module's functions the layouts wanted and carries those through what
+ * follows, so that few conversions are needed. The same module if nothing changed; NULL after an
+ * error. */
+TNB_EXPORT const tn_module *
+tnk_convert_layouts(const tn_pass_ctx *pc, const tn_module *m, tnk_wanted_layouts wanted,
+                    void *user);
 
 #ifdef __cplusplus
 }
