@@ -37,6 +37,8 @@ AM_TESTS_ENVIRONMENT = \
 	BLESS='$(BLESS)'; export BLESS; TESTS_TIMEOUT='$(TESTS_TIMEOUT)'; export TESTS_TIMEOUT; \
 	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1$${UBSAN_OPTIONS:+:$$UBSAN_OPTIONS}"; export UBSAN_OPTIONS; \
+	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/leaks.txt:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}"; \
+	export LSAN_OPTIONS; \
 	TESTS_PYTHON='$(PYTHON)'; export TESTS_PYTHON; $(TESTS_PRELOAD)
 
 include tests/base/local.mk
@@ -60,4 +62,4 @@ include tests/opencl/local.mk
 include tests/llm/local.mk
 include tests/pass/local.mk
 include tests/tree/local.mk
-EXTRA_DIST += tests/README.md
+EXTRA_DIST += tests/README.md tests/leaks.txt
