@@ -157,6 +157,51 @@ def refusals(work):
     refused(work, ["'f_kernel'", "256 threads", "allows 128"], threads=256, size=256)
 
 
+# Each result of the first kind lies in memory: op_pattern 8 is fused with nothing.
+SMALL = """
+from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @T.prim_func
+    def to_small(X: T.Buffer((T.int64(201),), "%(wide)s"), Y: T.Buffer((T.int64(201),), "%(small)s")):
+        T.func_attr({"op_pattern": 8})
+        for i in range(T.int64(201)):
+            with T.sblock("to_small"):
+                v = T.axis.spatial(T.int64(201), i)
+                Y[v] = T.Cast("%(small)s", X[T.int64(200) - v] * T.%(wide)s(%(scale)s))
+    @R.function
+    def main(x: R.Tensor((201,), "%(wide)s")):
+        cls = Module
+        with R.dataflow():
+            y = R.call_tir(cls.to_small, (x,), out_ty=R.Tensor((201,), "%(small)s"))
+            z = R.astype(y, "float32")
+            R.output(z)
+        return z
+"""
+
+
+def small_dtypes(work):
+    """Elements of eight bits and less, packed ones stored by neighbouring work items, as the processor's."""
+    if "cpu" not in tenon("list", "targets").stdout:
+        return
+    path, out = os.path.join(work, "small.py"), os.path.join(work, "small")
+    for wide, small, scale in [("float32", "int4", "5"), ("float32", "uint4", "5"), ("int64", "int4", "1"),
+                               ("float32", "float8_e4m3fn", "100"), ("float32", "float8_e5m2", "1000"),
+                               ("int64", "float8_e4m3fn", "37"), ("int64", "float8_e5m2", "1311768467463790320"),
+                               ("float32", "float4_e2m1fn", "3"), ("float16", "float8_e4m3fnuz", "9")]:
+        what = "%s to %s" % (wide, small)
+        with open(path, "w") as f:
+            f.write(SMALL % {"wide": wide, "small": small, "scale": scale})
+        r = tenon("run", path, "-t", "cpu", "-o", out)
+        results = sorted(os.listdir(out)) if r.returncode == 0 else []
+        if len(results) != 1:
+            fail("%s on the processor:\n%s" % (what, r.stdout))
+            continue
+        r = tenon("run", path, "-t", TARGET, "--expect", "#0=" + os.path.join(out, results[0]), "--rtol", "0", "--atol", "0")
+        if r.returncode != 0:
+            fail("%s:\n%s" % (what, r.stdout))
+
+
 def main():
     if "opencl" not in tenon("list", "targets").stdout:
         sys.exit(77)
@@ -165,6 +210,7 @@ def main():
         if not re.search(r"^opencl[^\n]*\n +0: (?!not usable|none)", tenon("list", "devices").stdout, re.M):
             print("no OpenCL device: nothing is run")
             sys.exit(1 if failed else 77)
+        small_dtypes(work)
         node = os.path.join(DATA, "node")
         if os.path.isdir(node):
             names = shard(sorted(os.listdir(node))) if LONG else [x for x in CHOSEN if os.path.isdir(os.path.join(node, x))]
