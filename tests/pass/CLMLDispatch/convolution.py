@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Convolution, bias and relu are one operation; pooling behind it stays in the extension's layout. The weight is a constant argument.
 # target: {"kind": "opencl", "keys": ["opencl", "gpu", "clml"]}
+# passes: CLMLDispatch{min_work=0}
 @I.ir_module
 class Before:
     @R.function
@@ -18,7 +19,7 @@ class Before:
 
 @I.ir_module
 class Expected:
-    I.module_attrs({"external_mods": [{"codegen": "clml", "constants": [1, 2], "feature": "clml", "payload": {"after": [{"from": 7, "to": 8}], "args": 4, "before": [{"from": 0, "to": 1}, {"from": 2, "to": 3}, {"from": 4, "to": 5}], "ops": [{"activation": "relu", "dilation": [1, 1], "in": [1, 3, 5], "mode": "plain", "op": "convolution", "out": 6, "pads": [0, 0, 0, 0], "strides": [1, 1]}, {"in": [6], "mode": "max", "op": "pool", "out": 7, "pads": [0, 0, 0, 0], "strides": [2, 2], "window": [2, 2]}], "tensors": [{"arg": 0, "dims": [1, 1, 4, 4], "dtype": "float32", "layout": "nchw"}, {"dims": [1, 1, 4, 4], "dtype": "float32", "layout": "optimal"}, {"arg": 1, "dims": [2, 1, 1, 1], "dtype": "float32", "layout": "nchw"}, {"dims": [2, 1, 1, 1], "dtype": "float32", "layout": "optimal"}, {"arg": 2, "dims": [1, 2, 1, 1], "dtype": "float32", "layout": "nchw"}, {"dims": [1, 2, 1, 1], "dtype": "float32", "layout": "optimal"}, {"dims": [1, 2, 4, 4], "dtype": "float32", "layout": "optimal"}, {"dims": [1, 2, 2, 2], "dtype": "float32", "layout": "optimal"}, {"arg": 3, "dims": [1, 2, 2, 2], "dtype": "float32", "layout": "nchw"}]}, "symbol": "fused_relax_nn_conv2d_relax_add_relax_nn_relu_relax_nn_max_pool2d_clml"}]})
+    I.module_attrs({"external_mods": [{"codegen": "clml", "constants": [1, 2], "feature": "clml", "payload": {"after": [{"from": 7, "to": 8}], "args": 4, "before": [{"from": 0, "to": 1}, {"from": 2, "to": 3}, {"from": 4, "to": 5}], "ops": [{"activation": "relu", "dilation": [1, 1], "in": [1, 3, 5], "mode": "plain", "op": "convolution", "out": 6, "pads": [0, 0, 0, 0], "strides": [1, 1]}, {"in": [6], "mode": "max", "op": "pool", "out": 7, "pads": [0, 0, 0, 0], "strides": [2, 2], "window": [2, 2]}], "results": 1, "tensors": [{"arg": 0, "dims": [1, 1, 4, 4], "dtype": "float32", "layout": "nchw"}, {"dims": [1, 1, 4, 4], "dtype": "float32", "layout": "optimal"}, {"arg": 1, "dims": [2, 1, 1, 1], "dtype": "float32", "layout": "nchw"}, {"dims": [2, 1, 1, 1], "dtype": "float32", "layout": "optimal"}, {"arg": 2, "dims": [1, 2, 1, 1], "dtype": "float32", "layout": "nchw"}, {"dims": [1, 2, 1, 1], "dtype": "float32", "layout": "optimal"}, {"dims": [1, 2, 4, 4], "dtype": "float32", "layout": "optimal"}, {"dims": [1, 2, 2, 2], "dtype": "float32", "layout": "optimal"}, {"arg": 3, "dims": [1, 2, 2, 2], "dtype": "float32", "layout": "nchw"}]}, "symbol": "fused_relax_nn_conv2d_relax_add_relax_nn_relu_relax_nn_max_pool2d_clml"}]})
 
     @R.function
     def fused_relax_nn_conv2d_relax_add_relax_nn_relu_relax_nn_max_pool2d_clml(x: R.Tensor((1, 1, 4, 4), dtype="float32"), param_0: R.Tensor((2, 1, 1, 1), dtype="float32"), param_1: R.Tensor((1, 2, 1, 1), dtype="float32")) -> R.Tensor((1, 2, 2, 2), dtype="float32"):
