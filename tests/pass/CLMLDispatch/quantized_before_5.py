@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Version 4 of the extension has no products with matrices of 4-bit numbers.
+# target: {"kind": "opencl", "keys": ["opencl", "gpu", "clml"]}
+# passes: CLMLDispatch{min_work=0,version=4}
+@I.ir_module
+class Before:
+    @T.prim_func(private=True)
+    def weight(packed: T.Buffer((8, 4), "uint32"), factor: T.Buffer((2, 4), "float16"), out: T.Buffer((64, 4), "float16")):
+        for j, i in T.grid(4, 64):
+            with T.sblock("out"):
+                vj, vi = T.axis.remap("SS", [j, i])
+                out[vi, vj] = factor[vi // 32, vj] * T.Cast("float16", T.Cast("int32", T.bitwise_and(T.shift_right(packed[vi // 8, vj], T.Cast("uint32", (vi - vi // 8 * 8) * 4)), T.uint32(15))) - 7)
+
+    @R.function
+    def main(x: R.Tensor((1, 1, 64), dtype="float16"), packed: R.Tensor((8, 4), dtype="uint32"), factor: R.Tensor((2, 4), dtype="float16")) -> R.Tensor((1, 1, 4), dtype="float16"):
+        cls = Before
+        with R.dataflow():
+            w = R.call_tir(cls.weight, (packed, factor), out_ty=R.Tensor((64, 4), dtype="float16"))
+            gv = R.matmul(x, w)
+            R.output(gv)
+        return gv
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @T.prim_func(private=True, s_tir=True)
+    def weight(packed: T.Buffer((8, 4), "uint32"), factor: T.Buffer((2, 4), "float16"), out: T.Buffer((64, 4), "float16")):
+        # with T.sblock("root"):
+        for j, i in T.grid(4, 64):
+            with T.sblock("out"):
+                vj, vi = T.axis.remap("SS", [j, i])
+                T.reads(factor[vi // 32, vj], packed[vi // 8, vj])
+                T.writes(out[vi, vj])
+                out[vi, vj] = factor[vi // 32, vj] * T.Cast("float16", T.Cast("int32", T.bitwise_and(T.shift_right(packed[vi // 8, vj], T.Cast("uint32", (vi - vi // 8 * 8) * 4)), T.uint32(15))) - 7)
+
+    @R.function
+    def main(x: R.Tensor((1, 1, 64), dtype="float16"), packed: R.Tensor((8, 4), dtype="uint32"), factor: R.Tensor((2, 4), dtype="float16")) -> R.Tensor((1, 1, 4), dtype="float16"):
+        cls = Expected
+        with R.dataflow():
+            w = R.call_tir(cls.weight, (packed, factor), out_ty=R.Tensor((64, 4), dtype="float16"))
+            gv: R.Tensor((1, 1, 4), dtype="float16") = R.matmul(x, w, out_dtype="void")
+            R.output(gv)
+        return gv
