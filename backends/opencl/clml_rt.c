@@ -157,7 +157,7 @@ read_copies(struct module *m, const json_t *list, struct copy **out, uint32_t *n
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *o = json_array_get(list, i);
         int from = read_index(o, "from", m->n_tensors), to = read_index(o, "to", m->n_tensors);
-        if (from < 0 || to < 0 ||
+        if (from < 0 || to < 0 || m->tensors[from].usage != CNN || m->tensors[to].usage != CNN ||
             memcmp(m->tensors[from].dims, m->tensors[to].dims, sizeof m->tensors[from].dims) != 0)
             return opencl_clml_bad(m, err, "a copy");
         (*out)[(*n)++] = (struct copy){(uint32_t)from, (uint32_t)to};
@@ -477,7 +477,7 @@ check_bytes(const struct module *m, uint32_t i, uint64_t bytes, int64_t *rows, t
         uint64_t want = tensor_bytes(t), row = t->open ? want / t->dims[2] : 0;
         if (t->arg != (int)i)
             continue;
-        if (t->open && *rows < 0 && bytes % row == 0 && bytes / row <= INT32_MAX)
+        if (t->open && *rows < 0 && row && bytes % row == 0 && bytes / row <= INT32_MAX)
             *rows = (int64_t)(bytes / row);
         want = t->open && *rows >= 0 ? row * (uint64_t)*rows : want;
         if (bytes != want)

@@ -18,6 +18,7 @@ static tnb_conf *conf;
 static tnb_plugins *plugins;
 static tn_registry *reg;
 static tn_ctx *ctx;
+static const tn_module *module;
 static const tn_function *fn;
 static tnk_graph *graph;
 static tnk_match found;
@@ -77,12 +78,12 @@ open_all(void **state)
     reg = tn_registry_new(plugins);
     ctx = tn_ctx_new(reg);
     tn_registry_load_all(reg, "op");
-    const tn_module *m = tn_read_module(ctx, "text", text, strlen(text));
-    if (!m) {
+    module = tn_read_module(ctx, "text", text, strlen(text));
+    if (!module) {
         print_errors();
         return -1;
     }
-    fn = tn_as_function(tn_module_get(m, "main"));
+    fn = tn_as_function(tn_module_get(module, "main"));
     graph = tnk_graph_new(ctx, TN_NODE(fn));
     return 0;
 }
@@ -207,6 +208,15 @@ programs_and_packed_functions(void **state)
     assert_true(matches("call_tir(\"twice\", x)", "tir"));
     assert_true(matches("call_tir(\"tw*\", ...)", "tir"));
     assert_false(matches("call_tir(\"once\", x)", "tir"));
+    assert_true(matches("t:call_tir(\"twice\", x)", "tir"));
+    assert_null(tnk_match_program(&found, tnk_match_value(&found, "t"))); /* no module told */
+    tnk_graph *inside = tnk_graph_in(ctx, module, TN_NODE(fn));
+    assert_ptr_equal(tnk_graph_module(inside), module);
+    assert_true(
+        tnk_pat_match(tnk_pat_parse(ctx, "t:call_tir(\"*\", x)"), inside, var("tir"), &found));
+    assert_ptr_equal(tnk_match_program(&found, tnk_match_value(&found, "t")),
+                     tn_module_get(module, "twice"));
+    assert_null(tnk_match_program(&found, tnk_match_value(&found, "x")));
     assert_true(matches("extern(\"lib.f\", x, w)", "dps"));
     assert_false(matches("extern(\"lib.g\", x, w)", "dps"));
     assert_false(matches("extern(\"twice\", x)", "tir"));
