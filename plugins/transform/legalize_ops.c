@@ -34,6 +34,7 @@ typedef struct legalizer {
     bool warn, failed;
     int depth;
     tnb_ptrmap finer; /* variables that were bound to a value of a finer type -> theirs */
+    tnb_ptrmap made;  /* hash of a call, as a key -> struct made */
     TNB_VEC(const char *) replaced; /* programs that were copied for a device */
 } legalizer;
 
@@ -243,6 +244,93 @@ take_emitted(legalizer *l, bindings *out, const tn_expr *func)
     }
 }
 
+/* ---- calls that differ in their operands only ---- */
+
+/* A call of an operator on variables of fixed shapes that became one call of a program: the next
+ * one on variables of these types becomes the same with its own. */
+struct made {
+    struct made *next; /* of the same hash */
+    const tn_call *call, *tir;
+    uint32_t from[]; /* which argument each operand of the program is */
+};
+
+static bool
+takes_tensors_only(const tn_call *c)
+{
+    for (uint32_t i = 0; i < c->args.n; i++)
+        if (!tn_is_var(c->args.at[i]) || !tn_is(c->args.at[i]->type, TN_KIND_TY_TENSOR) ||
+            !(c->args.at[i]->type->flags & TN_FLAG_CLOSED))
+            return false;
+    return c->args.n > 0 && c->ty_args.n == 0 && (c->base.type->flags & TN_FLAG_CLOSED);
+}
+
+/* The first argument that is this one. */
+static uint32_t
+place_of(const tn_call *c, const tn_node *arg)
+{
+    uint32_t i = 0;
+    while (i < c->args.n && c->args.at[i] != arg)
+        i++;
+    return i;
+}
+
+static const void *
+key_of(const tn_call *c)
+{
+    uint64_t h = (uintptr_t)tn_call_op_of(c);
+    for (uint32_t i = 0; i < c->args.n; i++)
+        h = (h ^ (uintptr_t)c->args.at[i]->type) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+    return (const void *)(uintptr_t)(h | 1);
+}
+
+static bool
+same_but_for_names(legalizer *l, const tn_call *a, const tn_call *b)
+{
+    bool same = tn_call_op_of(a) == tn_call_op_of(b) && a->args.n == b->args.n &&
+                a->base.type == b->base.type;
+    for (uint32_t i = 0; same && i < a->args.n; i++)
+        same = a->args.at[i]->type == b->args.at[i]->type &&
+               place_of(a, a->args.at[i]) == place_of(b, b->args.at[i]);
+    return same && (a->attrs == b->attrs ||
+                    (a->attrs && b->attrs && tn_equal(l->ctx, a->attrs, b->attrs, false, NULL)));
+}
+
+static const tn_expr *
+made_before(legalizer *l, const tn_call *call)
+{
+    const struct made *m = tnb_ptrmap_get(&l->made, key_of(call));
+    while (m && !same_but_for_names(l, m->call, call))
+        m = m->next;
+    if (!m)
+        return NULL;
+    uint32_t n = tn_as_tuple(m->tir->args.at[1])->fields.n;
+    const tn_node **operands = TNB_NEW_N(l->arena, const tn_node *, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        operands[i] = call->args.at[m->from[i]];
+    const tn_expr *tuple = tn_tuple_of(l->ctx, tn_list_of(l->ctx, operands, n));
+    return tn_call_of(l->ctx, m->tir->op, tn_list_with(l->ctx, m->tir->args, 1, tuple),
+                      m->tir->attrs, m->tir->ty_args, m->tir->base.type);
+}
+
+static void
+remember(legalizer *l, const tn_call *call, const tn_expr *result)
+{
+    const tn_call *tir = tn_is_call_to(result, "relax.call_tir");
+    const tn_tuple *t = tir && tir->args.n == 2 ? tn_as_tuple(tir->args.at[1]) : NULL;
+    if (!t || !(result->type->flags & TN_FLAG_CLOSED))
+        return;
+    struct made *m = tnb_alloc(l->arena, sizeof *m + t->fields.n * sizeof m->from[0]);
+    for (uint32_t i = 0; i < t->fields.n; i++) {
+        m->from[i] = place_of(call, t->fields.at[i]);
+        if (m->from[i] == call->args.n)
+            return;
+    }
+    m->next = tnb_ptrmap_get(&l->made, key_of(call));
+    m->call = call;
+    m->tir = tir;
+    tnb_ptrmap_set(&l->made, key_of(call), m);
+}
+
 static const tn_expr *
 legal_call(legalizer *l, bindings *out, const tn_call *call)
 {
@@ -256,6 +344,14 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
         return TN_NODE(call);
     }
     tn_loc before = tn_at(l->ctx, call->base.loc);
+    bool plain = takes_tensors_only(call);
+    const tn_expr *again = plain ? made_before(l, call) : NULL;
+    if (again) {
+        tn_at(l->ctx, before);
+        out->changed = true;
+        return again;
+    }
+    uint32_t bound = out->at.n;
     tn_builder_begin_function(l->b, (tn_list){0});
     tn_builder_begin_block(l->b, out->dataflow);
     const tn_expr *r = apply_rule(l, call, op);
@@ -277,6 +373,8 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
     take_emitted(l, out, emitted);
     r = legal_value(l, out, place_on_device(l, r, call->base.type));
     l->depth--;
+    if (plain && out->at.n == bound)
+        remember(l, call, r);
     return r;
 }
 
@@ -429,6 +527,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     l.skip = skip ? skip->items : (tn_list){0};
     l.warn = tn_option_bool(pc, "enable_warning");
     l.b = tn_builder_new(pc->ctx, m);
+    tnb_ptrmap_init(&l.made, l.arena);
     uint32_t n = 0;
     const char **names = TNB_NEW_N(l.arena, const char *, m->funcs.n);
     const tn_node **funcs = TNB_NEW_N(l.arena, const tn_node *, m->funcs.n);
