@@ -80,6 +80,15 @@ collect(const tn_pass_ctx *pc, const tn_function *f, const char *name, bool all,
     return true;
 }
 
+static bool
+contains(tn_list l, const tn_node *n)
+{
+    uint32_t i = 0;
+    while (i < l.n && l.at[i] != n)
+        i++;
+    return i < l.n;
+}
+
 static const tn_node *
 bind_function(const tn_pass_ctx *pc, const tn_node *func, const char *name, bool all, bool *used)
 {
@@ -92,13 +101,15 @@ bind_function(const tn_pass_ctx *pc, const tn_node *func, const char *name, bool
     const tn_node *out = bind_in_function(pc->ctx, tn_as_function(func), &map);
     if (tn_is_error(out))
         return NULL;
-    tn_list free = tn_free_vars(pc->ctx, out, false);
-    if (free.n) {
-        tn_error(pc->ctx, func->loc, TNB_INVALID,
-                 "the expressions bound in function '%s' use '%s', which it does not define", name,
-                 tn_var_name(free.at[0]));
-        return NULL;
-    }
+    /* not the symbols of match_casts, which the body's type may use */
+    tn_list free = tn_free_vars(pc->ctx, out, false), own = bind_symbols(pc->ctx, out);
+    for (uint32_t i = 0; i < free.n; i++)
+        if (!contains(own, free.at[i])) {
+            tn_error(pc->ctx, func->loc, TNB_INVALID,
+                     "the expressions bound in function '%s' use '%s', which it does not define",
+                     name, tn_var_name(free.at[i]));
+            return NULL;
+        }
     return out;
 }
 
