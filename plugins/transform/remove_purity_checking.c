@@ -5,7 +5,8 @@
  *     R.call_pure_packed("f", x, ty_args=(T,))       R.call_packed("f", x, ty_args=(T,))
  *     R.invoke_pure_closure(c, (x,), ty_args=T)      R.invoke_closure(c, (x,), ty_args=T)
  *
- * Works on nested functions too; functions marked impure stay so. Cases: tests/pass/RemovePurityChecking.
+ * Works on nested functions too; functions marked impure stay so. A dataflow block may not hold what is left of a
+ * wrapper: ToNonDataflow comes before. Cases: tests/pass/RemovePurityChecking.
  */
 #include "transform.h"
 
@@ -36,6 +37,32 @@ unwrap(tn_rewriter *r, const tn_node *n)
     return tn_call_of(ctx, tn_op_ref_of(ctx, invoke), c->args, c->attrs, c->ty_args, n->type);
 }
 
+static bool
+is_wrapper(const tn_node *n)
+{
+    return tn_is_call_to(n, "relax.call_pure_packed") ||
+           tn_is_call_to(n, "relax.call_inplace_packed") ||
+           tn_is_call_to(n, "relax.invoke_pure_closure");
+}
+
+/* Stops after an error at a wrapper in a dataflow block. */
+static tn_walk_step
+refuse_in_dataflow(void *user, const tn_node *n)
+{
+    tn_ctx *ctx = user;
+    const tn_bindings_block *b = tn_is(n, TN_KIND_DATAFLOW_BLOCK) ? tn_as_bindings_block(n) : NULL;
+    for (uint32_t i = 0; b && i < b->bindings.n; i++) {
+        const tn_var_binding *v = tn_as_var_binding(b->bindings.at[i]);
+        if (!v || !is_wrapper(v->value))
+            continue;
+        tn_error(ctx, v->base.loc, TNB_INVALID,
+                 "a dataflow block cannot hold this call without its mark of purity");
+        tnb_diag_hint(tn_diags(ctx), "ToNonDataflow comes before RemovePurityChecking");
+        return TN_WALK_STOP;
+    }
+    return TN_WALK_ON;
+}
+
 static const tn_node *
 each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
               void *user)
@@ -43,6 +70,8 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)m;
     (void)name;
     (void)user;
+    if (!tn_walk(func, 0, refuse_in_dataflow, NULL, pc->ctx))
+        return NULL;
     tn_rewriter r = {.ctx = pc->ctx, .post = unwrap};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) ? NULL : out;

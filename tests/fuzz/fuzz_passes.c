@@ -208,6 +208,23 @@ has_lowered_tensors(const tn_module *m)
     return !any_has(m, find_call, "relax.builtin.alloc_tensor");
 }
 
+static tn_walk_step
+find_pure_call_in_dataflow(void *user, const tn_node *n)
+{
+    search *s = user;
+    search inner = {.name = s->name};
+    if (tn_is(n, TN_KIND_DATAFLOW_BLOCK))
+        tn_walk(n, 0, find_call, NULL, &inner);
+    s->found |= inner.found;
+    return s->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+static bool
+has_no_pure_call_in_dataflow(const tn_module *m)
+{
+    return !any_has(m, find_pure_call_in_dataflow, "relax.call_pure_packed");
+}
+
 static bool
 has_no_local_function(const tn_module *m)
 {
@@ -232,6 +249,8 @@ static const struct {
     {BIND_M, has_m_beside_n},
     /* what a transform function gives, the function takes: its parameters keep their dtypes */
     {HALF_INPUTS, has_no_transform},
+    /* ToNonDataflow comes before */
+    {"RemovePurityChecking", has_no_pure_call_in_dataflow},
     /* LowerAllocTensor comes before */
     {"LowerRuntimeBuiltin", has_lowered_tensors},
     /* the machine has no form for local functions: a front end lifts them to the module */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random graphs: branches, loops, calls of private and local functions, calls that compute in
- * place. */
+/* Random graphs: branches, loops, calls of private and local functions, match_casts, calls that
+ * compute in place. */
 #include "random_graph.h"
 
 #include "tenon/core/registry.h"
@@ -62,6 +62,8 @@ random_call(random_generator *g)
     f.depth++;
     for (uint32_t i = 0; i < n; i++) {
         args[i] = i ? random_value(g) : g->first; /* the first defines the symbols */
+        if (!random_is_plain(g, args[i]))
+            args[i] = g->first;
         const tn_expr *p = tn_var_new(g->ctx, tn_strf(g->ctx, "p%u", i), args[i]->type);
         f.values[f.n++] = p;
         params = tn_list_append(g->ctx, params, p);
@@ -150,6 +152,60 @@ random_in_place(random_generator *g)
                               tn_listv(g->ctx, own->type, NULL), NULL));
 }
 
+/* ---- match_casts ---- */
+
+bool
+random_is_plain(const random_generator *g, const tn_expr *value)
+{
+    tn_list used = tn_free_vars(g->ctx, value->type, false);
+    for (uint32_t i = 0; i < used.n; i++)
+        if (used.at[i] != g->symbols[0] && used.at[i] != g->symbols[1])
+            return false;
+    return true;
+}
+
+/* The value with one of its extents under a new name; its shape if `as_shape`. */
+static void
+rename_extent(random_generator *g, const tn_expr *x, tn_list dims, uint32_t axis, bool as_shape)
+{
+    const tn_expr *name = tn_var_dtype(g->ctx, "k", TNB_I64);
+    dims = tn_list_with(g->ctx, dims, axis, name);
+    if (as_shape) {
+        const tn_expr *shape = tn_emit(g->b, tn_call_opv(g->ctx, "shape_of", NULL, x, NULL), "sh");
+        const tn_expr *cast = tn_emit_match_cast(g->b, shape, tn_ty_shape_of(g->ctx, dims), "sh");
+        if (!tn_is_error(cast))
+            x = tn_call_opv(g->ctx, "reshape", NULL, x, cast, NULL);
+        random_keep(g, x);
+        return;
+    }
+    const tn_type *t = tn_ty_tensor_dims(g->ctx, dims, tn_type_dtype(x->type));
+    x = tn_emit_match_cast(g->b, x, t, "lv");
+    if (tn_is_error(x))
+        tnb_diags_clear(tn_diags(g->ctx));
+    else
+        g->values[g->n++] = x;
+}
+
+void
+random_match_cast(random_generator *g)
+{
+    const tn_expr *x = random_value(g);
+    tn_list dims;
+    int64_t v, count = 1;
+    if (!tn_type_dims(x->type, &dims) || !dims.n || g->n + 3 >= RANDOM_VALUES)
+        return;
+    for (uint32_t i = 0; i < dims.n; i++)
+        count = tn_int_value(dims.at[i], &v) && count <= 8 ? count * v : 9;
+    if (count > 8 || random_chance(&g->rnd, 60)) {
+        rename_extent(g, x, dims, random_below(&g->rnd, dims.n), random_chance(&g->rnd, 30));
+        return;
+    }
+    /* indices of what is not zero: as many as there are */
+    const tn_expr *found = tn_emit(g->b, tn_call_opv(g->ctx, "nonzero", NULL, x, NULL), "found");
+    const tn_expr *two[2] = {tn_i64(g->ctx, dims.n), tn_i64(g->ctx, 0)};
+    rename_extent(g, found, tn_list_of(g->ctx, two, 2), 1, false);
+}
+
 /* ---- branches ---- */
 
 static const tn_expr *
@@ -203,7 +259,7 @@ random_loop(random_generator *g)
 {
     tn_ctx *ctx = g->ctx;
     const tn_expr *x = random_value(g);
-    if (g->symbols[0] || g->m->n == MAX_FUNCTIONS || !is_float(x))
+    if (g->symbols[0] || g->m->n == MAX_FUNCTIONS || !is_float(x) || !random_is_plain(g, x))
         return;
     random_generator f = *g;
     const tn_expr *i = tn_var_new(ctx, "i", tn_ty_tensor_dims(ctx, (tn_list){0}, TNB_I64));
@@ -254,7 +310,7 @@ random_local_function(random_generator *g)
 {
     const tn_expr *x = random_value(g);
     uint32_t n = g->n;
-    if (g->symbols[0] || n + 1 >= RANDOM_VALUES)
+    if (g->symbols[0] || n + 1 >= RANDOM_VALUES || !random_is_plain(g, x))
         return;
     const tn_expr *p = tn_var_new(g->ctx, "p", x->type);
     tn_builder_begin_function(g->b, tn_listv(g->ctx, p, NULL));

@@ -449,13 +449,12 @@ rename_value(generator *g)
     g->values[g->n++] = x;
 }
 
-static void (*const steps[])(generator *) = {unary,     unary,        exponential, binary,
-                                             binary,    binary,       binary,      choose,
-                                             transpose, transpose,    reshape,     reshape,
-                                             widen,     squeeze,      concat,      split,
-                                             reduce,    normalize,    matmul,      matmul,
-                                             slice,     gather,       rearrange,   convert,
-                                             window,    rename_value, random_call, random_in_place};
+static void (*const steps[])(generator *) = {
+    unary,  unary,        exponential, binary,          binary,           binary,
+    binary, choose,       transpose,   transpose,       reshape,          reshape,
+    widen,  squeeze,      concat,      split,           reduce,           normalize,
+    matmul, matmul,       slice,       gather,          rearrange,        convert,
+    window, rename_value, random_call, random_in_place, random_match_cast};
 
 void
 random_steps(generator *g, uint32_t n)

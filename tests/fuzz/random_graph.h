@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random well-typed modules: a public graph function `main` over tensors with static, symbolic and
- * empty extents, with branches, loops, private and local functions and calls that compute in place.
+ * empty extents, with branches, loops, private and local functions, match_casts and calls that compute in
+ * place.
  */
 #ifndef TENON_TESTS_RANDOM_GRAPH_H
 #define TENON_TESTS_RANDOM_GRAPH_H
@@ -50,6 +51,12 @@ void
 random_call(random_generator *g);
 void
 random_in_place(random_generator *g);
+/* A match_cast: an extent gets a name of its own, also one that is found at run time. */
+void
+random_match_cast(random_generator *g);
+/* Whether the symbols of the graph, or none, make up the value's type: no names of match_casts. */
+bool
+random_is_plain(const random_generator *g, const tn_expr *value);
 /* Between blocks: an If, a loop (a function that calls itself last), a local function. */
 void
 random_branch(random_generator *g);
