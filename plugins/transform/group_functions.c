@@ -115,7 +115,7 @@ import_leaf(maker *k, const tn_expr *e)
 static const tn_expr *
 import_field(maker *k, const tn_tuple_get *get)
 {
-    if (grouping_find(k->g, get->tuple) == k->cur || !tnb_ptrmap_has(&k->partial, get->tuple))
+    if (!tnb_ptrmap_has(&k->partial, get->tuple))
         return tn_tuple_get_of(k->ctx, import_leaf(k, get->tuple), get->index);
     for (uint32_t i = 0; i < k->args.n; i++) {
         const tn_tuple_get *seen = tn_as_tuple_get(k->args.at[i]);

@@ -10,7 +10,6 @@ typedef struct reach {
     const tn_module *m;
     tnb_strmap seen;
     TNB_VEC(const char *) work;
-    bool missing; /* a callee that is not in the module: nothing may be removed */
 } reach;
 
 static tn_walk_step
@@ -44,15 +43,8 @@ transform_drop_unreachable_from(tn_ctx *ctx, const tn_module *m, tn_list entries
             note_global(&r, m->names.at[i]);
     if (!r.work.n)
         return m; /* nothing is public: everything stays */
-    while (r.work.n) {
-        const tn_node *f = tn_module_get(m, r.work.at[--r.work.n]);
-        if (f)
-            tn_walk(f, 0, note_global, NULL, &r);
-        else
-            r.missing = true;
-    }
-    if (r.missing)
-        return m;
+    while (r.work.n) /* the verifier saw to it that all are there */
+        tn_walk(tn_module_get(m, r.work.at[--r.work.n]), 0, note_global, NULL, &r);
     TNB_VEC(const char *) names = {0};
     for (uint32_t i = 0; i < m->names.n; i++)
         if (!tnb_strmap_has(&r.seen, tn_module_name(m, i)))
