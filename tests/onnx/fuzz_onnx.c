@@ -6,7 +6,7 @@
  * changed, and it is imported. If that succeeds, the module has to be well-formed, is taken through
  * the graph passes of the target cpu and is executed by the interpreter.
  *
- * It fails with what a file may not do: crash or trip a sanitizer, take more than ten seconds or
+ * It fails with what a file may not do: crash or trip a sanitizer, take more than ten seconds of the processor or
  * --mb MiB, fail without an error or with one that says neither the node nor the part of the graph,
  * or make an ill-formed module. The model then is written to DIR/SEED.onnx. Models run in child
  * processes, many in each.
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,7 +232,7 @@ run_one(fuzzer *f, uint64_t seed)
         return;
     }
     tnb_buf_free(&bytes);
-    alarm(SECONDS);
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = SECONDS}, NULL);
     f->ctx = tn_ctx_new(f->reg);
     if (tnk_import(f->ctx, f->model, NULL, &model) != TNB_OK) {
         f->now->refused++;
@@ -246,7 +247,7 @@ run_one(fuzzer *f, uint64_t seed)
     }
     tn_ctx_free(f->ctx);
     f->ctx = NULL;
-    alarm(0);
+    setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
     getrusage(RUSAGE_SELF, &used);
     if ((uint64_t)used.ru_maxrss > f->mib * 1024) {
         found(f, "took too much memory");
@@ -289,7 +290,7 @@ run_child(fuzzer *f, uint64_t first, uint64_t end)
     }
     bool died = WIFSIGNALED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3);
     if (died)
-        found(f, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "takes too long" : "crashed");
+        found(f, WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? "takes too long" : "crashed");
     if (f->now->failed > failed) {
         keep_model(f, f->now->seed);
         return f->now->seed + 1;
