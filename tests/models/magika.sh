@@ -2,6 +2,7 @@
 # The file type classifier `magika` on file contents that its makers published with the label and
 # the score that it gives. A content becomes 2048 numbers: its first 1024 bytes after white space and
 # the last 1024 before white space, of blocks of 4096, filled up with 256 in the middle.
+# MAGIKA_TARGET: the target, cpu if it is not given.
 . "$top_srcdir/tests/models/models.sh"
 folder=$models/magika
 if [ -z "$models" ] || [ ! -f "$folder/inference_examples_by_content.json.gz" ]; then
@@ -44,7 +45,7 @@ done < "$tmp/examples"
 size=$(wc -c < "$tmp/bytes.npy")
 [ "$size" -eq $((128 + rows * 8192)) ] || { echo "the input has $size bytes"; exit 1; }
 
-"$TENON" run "$folder/model.onnx" -t cpu -i "bytes=$tmp/bytes.npy" -o "$tmp/out" > "$tmp/log"
+"$TENON" run "$folder/model.onnx" -t "${MAGIKA_TARGET:-cpu}" -i "bytes=$tmp/bytes.npy" -o "$tmp/out" > "$tmp/log"
 sed 's/.*"target_labels_space":\[\([^]]*\)\].*/\1/; s/"//g' "$folder/config.min.json" | tr ',' '\n' > "$tmp/labels"
 tail -c +129 "$tmp/out"/0-*.npy | od -An -v -tf4 -w4 > "$tmp/scores"
 awk '
