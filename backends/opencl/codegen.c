@@ -12,6 +12,7 @@
  * (up to 4 KiB), which the parts of a memory plan are not.
  */
 #include "opencl.h"
+#include "texture.h"
 
 #include "tenon/kit/emit.h"
 
@@ -35,18 +36,21 @@ is_scheduled(tn_ctx *ctx, tnk_kernel *k)
 }
 
 /* What source emission knows of beyond the baseline. */
-static const char *const known_features[] = {"fp16", "fp64"};
+static const char *const known_features[] = {"fp16", "fp64", "images"};
 
 static const char *const *
 features_of(const tnk_build *b)
 {
     const tn_array *a = b->target ? tn_as_array(tn_dict_get(b->target->attrs, "features")) : NULL;
-    const char **names = TNB_NEW_N(tn_arena(b->ctx), const char *, (a ? a->items.n : 0) + 1);
-    for (uint32_t i = 0, n = 0; a && i < a->items.n; i++) {
+    const char **names = TNB_NEW_N(tn_arena(b->ctx), const char *, (a ? a->items.n : 0) + 2);
+    uint32_t n = 0;
+    for (uint32_t i = 0; a && i < a->items.n; i++) {
         const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
         if (s)
             names[n++] = s->value;
     }
+    if (texture_wanted(b->target))
+        names[n] = "images";
     return names;
 }
 
@@ -106,10 +110,12 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     tnk_source_allow(src, limits.features);
     demand most = {0};
     size_t helpers = 0;
+    texture_demand images = {0};
     for (uint32_t i = 0; i < n; i++) {
         if (!is_scheduled(ctx, &kernels[i]) || !tnk_source_add(src, &kernels[i]) ||
             !check(b, &limits, src, &kernels[i], &helpers, &most))
             return TNB_UNSUPPORTED;
+        texture_note_demand(&images, &kernels[i]);
         if (b->keep_source)
             kernels[i].source = tnb_strdup(tn_arena(ctx), tnk_source_last(src));
         if (b->progress)
@@ -125,6 +131,9 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     if (most.local)
         TNB_PUSH(tn_arena(ctx), used,
                  tn_string(ctx, tn_strf(ctx, "local_memory>=%lld", (long long)most.local)));
+    const tn_node *sizes[TEXTURE_MAX_FEATURES];
+    for (uint32_t i = 0, m = texture_features(ctx, &images, sizes); i < m; i++)
+        TNB_PUSH(tn_arena(ctx), used, sizes[i]);
     tnb_buf text = {0};
     tnk_source_text(src, &text);
     *out =

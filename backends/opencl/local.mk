@@ -9,9 +9,14 @@ backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/clml_payload.c \
 	backends/opencl/clml_quant.c \
 	backends/opencl/codegen.c \
+	backends/opencl/codegen_image.c \
 	backends/opencl/opencl.c \
 	backends/opencl/opencl.h \
 	backends/opencl/pipeline.c \
+	backends/opencl/texture.h \
+	backends/opencl/texture_layout.c \
+	backends/opencl/texture_rule.c \
+	backends/opencl/texture_scopes.c \
 	backends/opencl/verify.c
 backends_opencl_opencl_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_opencl_opencl_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

@@ -19,16 +19,18 @@ const char *const opencl_library_dispatch[] = {
 };
 
 /* Tensor programs for everything else, fused; batch normalization and the like are decomposed
- * first, as upstream does for Adreno. */
+ * first, as upstream does for Adreno. With the key `texture` convolutions work on images. */
 const char *const opencl_legalize[] = {
     "DecomposeOpsForInference",
+    "TextureLayout",
     "LegalizeOps",
     "AnnotateTIROpPattern",
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
+    "TextureScopes",
     "DeadCodeElimination",
-    "ApplyDefaultSchedule{rules=[Matmul,GEMV,Reduction,RMSNorm,"
+    "ApplyDefaultSchedule{rules=[opencl.Texture,Matmul,GEMV,Reduction,RMSNorm,"
     "GeneralReduction,Transpose,Fallback]}",
     NULL,
 };

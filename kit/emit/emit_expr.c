@@ -206,7 +206,9 @@ static void
 load(tnk_emitter *e, const tn_buffer_load *l)
 {
     const tnk_memory *m = memory_of(e, l->buffer, l->base.loc);
-    if (!m || l->indices.n != 1)
+    if (m && m->image)
+        tnk_emit_image_load(e, m, l);
+    if (!m || m->image || l->indices.n != 1)
         return;
     const tn_buffer *b = tn_as_buffer(l->buffer);
     tnb_dtype d = with_lanes(b->dtype, 1), s = stored_dtype(b, m);
@@ -243,7 +245,8 @@ is_moved(tnk_emitter *e, const tn_expr *x)
         return ((const tn_float_imm *)x)->value == 0 && !signbit(((const tn_float_imm *)x)->value);
     const tn_buffer_load *l = tn_as_buffer_load(x);
     const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
-    return m && !m->packed && stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
+    return m && !m->packed && !m->image &&
+           stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
            tn_as_buffer(l->buffer)->dtype.lanes == 1;
 }
 
@@ -316,7 +319,9 @@ void
 tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
 {
     const tnk_memory *m = memory_of(e, st->buffer, st->base.loc);
-    if (!m || st->indices.n != 1)
+    if (m && m->image)
+        tnk_emit_image_store(e, m, st);
+    if (!m || m->image || st->indices.n != 1)
         return;
     const tn_buffer *b = tn_as_buffer(st->buffer);
     if (b->dtype.lanes != 1) {

@@ -32,6 +32,8 @@ typedef struct tnk_memory {
     uint8_t packed;    /* bits of an element where several share a byte, else 0 */
     bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
     int64_t lanes, count;
+    int image; /* 2 or 3: an image, or an array of them; 0: neither */
+    bool image_written;
 } tnk_memory;
 
 /* A variable that the parts of a kernel may use: "const float *restrict ", "A". */
@@ -181,6 +183,18 @@ tnk_new_name(tnk_emitter *e, const char *wanted);
 /* Records an error naming the kernel; emission of it ends. */
 void
 tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4);
+
+/* ---- emit_image.c ---- */
+/* 2 or 3 for a parameter that is an image; 0: it is none, or an error was recorded. */
+int
+tnk_image_rank(tnk_emitter *e, const tn_node *buffer);
+/* Its type, with the access that the kernel has. */
+const char *
+tnk_image_type(const tnk_memory *m, bool written);
+void
+tnk_emit_image_load(tnk_emitter *e, const tnk_memory *m, const tn_buffer_load *l);
+void
+tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store *s);
 
 /* ---- emit_stmt.c ---- */
 void

@@ -424,9 +424,14 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
     const tnk_kernel *k = e->kernel;
     const char *comma = "";
     tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
-    for (uint32_t i = 0; i < k->n_buffers; i++, comma = ", ")
-        tnb_buf_printf(e->out, "%s%s%s%s *tk_mem%u", comma, e->d->global_ptr,
-                       k->written[i] ? "" : "const ", e->d->uint8, i);
+    for (uint32_t i = 0; i < k->n_buffers; i++, comma = ", ") {
+        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+        if (m->image)
+            tnb_buf_printf(e->out, "%s%s %s", comma, tnk_image_type(m, k->written[i]), m->name);
+        else
+            tnb_buf_printf(e->out, "%s%s%s%s *tk_mem%u", comma, e->d->global_ptr,
+                           k->written[i] ? "" : "const ", e->d->uint8, i);
+    }
     for (uint32_t i = 0; i < k->n_buffers; i++)
         tnb_buf_printf(e->out, ", const %s tk_at%u", e->d->uint64, i);
     for (uint32_t i = 0; i < k->n_scalars; i++, comma = ", ")
@@ -436,6 +441,8 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
     e->indent = 1;
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+        if (m->image)
+            continue;
         const char *type = tn_strf(e->ctx, "%s%s%s *", e->d->global_ptr,
                                    k->written[i] ? "" : "const ", tnk_c_type(e, m->elem));
         line(e);
@@ -498,6 +505,8 @@ tnk_emit_kernel(tnk_emitter *e)
         m->packed = d.bits < 8 ? d.bits : 0;
         m->lanes = 1;
         m->count = -3;
+        m->image = tnk_image_rank(e, k->buffers[i]);
+        m->image_written = k->written[i];
         tnb_ptrmap_set(&e->memory, b->data, m);
     }
     tnk_temporaries t = {0};

@@ -3,6 +3,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/dialect.c \
 	kit/emit/emit_expr.c \
 	kit/emit/emit_helpers.c \
+	kit/emit/emit_image.c \
 	kit/emit/emit_math.c \
 	kit/emit/emit_memory.c \
 	kit/emit/emit_parallel.c \

@@ -4,7 +4,7 @@
  *     A: T.Buffer((8, 4))                      A: T.Buffer((32,))
  *     A[i, j] = 1                      =>      A[i * 4 + j] = 1
  *
- * A parameter's elem_offset is dropped: a kernel gets the address of the first element. Symbolic variables that the shapes and
+ * Images ("global.texture...") stay as they are: they have rows, columns and layers. A parameter's elem_offset is dropped: a kernel gets the address of the first element. Symbolic variables that the shapes and
  * strides of parameters defined become scalar parameters at the end. Needs: no blocks.
  */
 #include "lower.h"
@@ -45,7 +45,8 @@ flat_of(tn_ctx *ctx, flatten_state *st, const tn_node *buffer)
     if (f)
         return f;
     const tn_buffer *b = tn_as_buffer(buffer);
-    if (b->shape.n == 1 && !b->strides.n && !b->elem_offset) {
+    bool image = b->scope && strncmp(b->scope, "global.texture", 14) == 0;
+    if (image || (b->shape.n == 1 && !b->strides.n && !b->elem_offset)) {
         tnb_ptrmap_set(&st->flat, buffer, buffer);
         return buffer;
     }
@@ -133,6 +134,8 @@ post(tn_rewriter *r, const tn_node *n)
     if (!buffer)
         return NULL;
     const tn_node *flat = flat_of(ctx, st, buffer);
+    if (flat == buffer && idx.n > 1)
+        return NULL;
     if (flat == buffer && tnb_dtype_eq(tn_dtype_of(idx.at[0]), TNB_I64))
         return NULL;
     const tn_expr *at = flat_index(ctx, st, buffer, idx);

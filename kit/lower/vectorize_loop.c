@@ -125,16 +125,31 @@ call(vectorizer *v, const tn_expr *e)
                           tn_list_of(ctx, args.at, args.n), c->attrs);
 }
 
+/* Indices of an access: one, or, of an image, several of which the last alone becomes a vector. */
+static tn_list
+indices(vectorizer *v, tn_list at)
+{
+    const tn_expr *last = at.n ? vec(v, at.at[at.n - 1]) : NULL;
+    for (uint32_t i = 0; i + 1 < at.n && !v->failed; i++)
+        if (vec(v, at.at[i]) != at.at[i])
+            (void)fail(v);
+    if (v->failed || !last || last == at.at[at.n - 1])
+        return at;
+    const tn_ramp *r = tn_as_ramp(last);
+    if (at.n > 1 &&
+        (!r || !tn_is_int_const(r->stride, 1) || !tn_int_value(r->start, &(int64_t){0})))
+        (void)fail(v); /* channels of an image are neighbours at a known place */
+    return tn_list_with(v->ctx, at, at.n - 1, last);
+}
+
 static const tn_expr *
 load(vectorizer *v, const tn_expr *e)
 {
     const tn_buffer_load *l = (const tn_buffer_load *)e;
-    if (l->indices.n != 1)
-        return fail(v);
-    const tn_expr *i = vec(v, l->indices.at[0]);
+    tn_list at = indices(v, l->indices);
     if (v->failed)
         return NULL;
-    return i == l->indices.at[0] ? e : tn_load(v->ctx, l->buffer, tn_list_of(v->ctx, &i, 1));
+    return at.at == l->indices.at ? e : tn_load(v->ctx, l->buffer, at);
 }
 
 static const tn_expr *
@@ -208,13 +223,12 @@ stmt(vectorizer *v, const tn_stmt *s)
     }
     case TN_KIND_BUFFER_STORE: {
         const tn_buffer_store *b = (const tn_buffer_store *)s;
-        if (b->indices.n != 1)
-            return fail(v);
-        const tn_expr *i = vec(v, b->indices.at[0]), *x = v->failed ? NULL : vec(v, b->value);
+        tn_list at = indices(v, b->indices);
+        const tn_expr *x = v->failed ? NULL : vec(v, b->value);
         /* one place written by all lanes: order would matter */
-        if (v->failed || lanes_of(i) != v->lanes)
+        if (v->failed || !at.n || lanes_of(at.at[at.n - 1]) != v->lanes)
             return fail(v);
-        return tn_store(ctx, b->buffer, widen(v, x), tn_list_of(ctx, &i, 1));
+        return tn_store(ctx, b->buffer, widen(v, x), at);
     }
     case TN_KIND_BIND: {
         const tn_bind *b = (const tn_bind *)s;

@@ -30,7 +30,15 @@ bind(lowering *l, const char *name, const tn_expr *value)
     return v;
 }
 
-/* The position of a virtual device among those of its kind: what run-time calls name it by. */
+/* An image belongs to the device of its kind and number that has other memory. */
+static bool
+is_image(const tn_vdevice *v)
+{
+    return v->scope && strncmp(v->scope, "global.texture", 14) == 0 && strchr(v->scope, ':');
+}
+
+/* The position of a virtual device among those of its kind: what run-time calls name it by. Images
+ * of a size ("global.texture:64x32:float16") have none of their own. */
 static int64_t
 device_index(const lowering *l, const tn_vdevice *d)
 {
@@ -40,12 +48,14 @@ device_index(const lowering *l, const tn_vdevice *d)
     for (uint32_t i = 0; all && i < all->items.n; i++) {
         const tn_vdevice *v = tn_as_vdevice(all->items.at[i]);
         const tn_target *vt = v ? tn_as_target(v->target) : NULL;
-        if (v == d ||
-            (v && vt && t && vt->kind == t->kind && v->id == d->id && v->scope == d->scope))
+        if (v && is_image(v))
+            continue;
+        if (v == d || (v && vt && t && vt->kind == t->kind && v->id == d->id &&
+                       (v->scope == d->scope || is_image(d))))
             return index;
         index += vt && t && vt->kind == t->kind;
     }
-    return index;
+    return is_image(d) ? 0 : index;
 }
 
 static const tn_expr *

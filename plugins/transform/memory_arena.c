@@ -245,9 +245,18 @@ plan_one(tn_ctx *ctx, memory_tokens *tokens, uint32_t from, memory_totals *total
     totals->tensors += p.n;
 }
 
+/* Images are memory of their own: several tensors cannot lie in one. */
+static bool
+is_image(const memory_token *t)
+{
+    return strncmp(t->scope, "global.texture", 14) == 0;
+}
+
 void
 memory_plan_arena(tn_ctx *ctx, memory_tokens *tokens, memory_totals *totals)
 {
+    for (uint32_t i = 0; i < tokens->n; i++)
+        tokens->at[i]->discarded |= is_image(tokens->at[i]);
     for (uint32_t i = 0; i < tokens->n; i++)
         if (is_placed(tokens->at[i]) && !tokens->at[i]->storage)
             plan_one(ctx, tokens, i, totals);

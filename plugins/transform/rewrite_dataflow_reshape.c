@@ -8,7 +8,7 @@
  * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory
  * planning relies on it; so does what a call overwrites. The program has to read one of its tensors only, keep its dtype and
  * element count, and copy element for element in row-major order (through any number of blocks),
- * which the simplifier proves on the flattened indices. Cases: tests/pass/RewriteDataflowReshape.
+ * which the simplifier proves on the flattened indices; neither may lie in an image. Cases: tests/pass/RewriteDataflowReshape.
  */
 #include "transform.h"
 
@@ -90,6 +90,14 @@ find_use(void *user, const tn_node *n)
     return u->found ? TN_WALK_STOP : TN_WALK_ON;
 }
 
+/* An image has a shape of its own: what lies in it is copied. */
+static bool
+is_image(const tn_node *buffer)
+{
+    const char *scope = tn_as_buffer(buffer)->scope;
+    return scope && strncmp(scope, "global.texture", 14) == 0;
+}
+
 /* The number of the only tensor that the program reads and that becomes its output; -1 otherwise.
  */
 static int
@@ -107,7 +115,7 @@ reshaped_param(tn_ctx *ctx, const tn_prim_func *f)
         if (u.found)
             in = (int)i;
     }
-    if (in < 0)
+    if (in < 0 || is_image(out) || is_image(f->buffers.at[in]))
         return -1;
     recognizer r = {.ctx = ctx, .current = f->buffers.at[in], .ok = true};
     tn_walk(f->body, 0, follow_block, NULL, &r);

@@ -56,6 +56,13 @@ tnk_dialect_find(const char *name);
 TNB_EXPORT bool
 tnk_is_reserved_name(const char *name);
 
+/* How a tensor of `ndim` dimensions lies in an image of the scope "global.texture", "global.texture-nhwc"
+ * or "global.texture-weight" (and anything behind a colon): the last dimension, of 4, is the
+ * channels of an element; those before split[0] are its layer (none: the image is no array), up to
+ * split[1] its row, the rest its column, each in row-major order. False: not such a scope. */
+TNB_EXPORT bool
+tnk_image_split(const char *scope, uint32_t ndim, uint32_t split[2]);
+
 typedef struct tnk_source tnk_source;
 /* In the context's arena. */
 TNB_EXPORT tnk_source *
