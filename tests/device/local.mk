@@ -35,7 +35,7 @@ check_LTLIBRARIES += tests/device/cl_layer.la
 tests_device_cl_layer_la_SOURCES = tests/device/cl_layer.c
 tests_device_cl_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_device_cl_layer_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-TESTS += tests/device/images.py tests/device/probe.py
+TESTS += tests/device/images.py tests/device/probe.py tests/device/profile.py
 check_LTLIBRARIES += tests/device/cl_broken.la
 tests_device_cl_broken_la_SOURCES = tests/device/cl_broken.c
 tests_device_cl_broken_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -48,4 +48,4 @@ tests_device_t_opencl_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_device_t_opencl_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
-EXTRA_DIST += tests/device/images.py tests/device/probe.py tests/device/opencl.sh tests/device/add.cl
+EXTRA_DIST += tests/device/images.py tests/device/probe.py tests/device/profile.py tests/device/opencl.sh tests/device/add.cl
