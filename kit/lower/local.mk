@@ -15,6 +15,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/passes.c \
 	kit/lower/plan_location.c \
 	kit/lower/plan_shared_memory.c \
+	kit/lower/racing_turns.c \
 	kit/lower/ranged.c \
 	kit/lower/region.c \
 	kit/lower/region.h \

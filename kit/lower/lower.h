@@ -77,6 +77,10 @@ tnk_thread_tag(const char *tag, bool *is_block, int *dim);
 bool
 tnk_is_vthread(const char *tag);
 
+/* The body in which no parallel loop has turns that overlap in an accumulator (racing_turns.c); the
+ * error node where that cannot be. */
+const tn_stmt *
+tnk_part_racing_turns(tn_ctx *ctx, const tn_stmt *body);
 /* The body without matched sub-regions (LowerMatchBuffer); the error node after recording why not.
  */
 const tn_stmt *

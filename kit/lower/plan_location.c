@@ -8,7 +8,7 @@
  *
  * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write that does not depend on a
  * condition of the outside, and its region holds that of every read (proved, or it fills the dimension; else the allocation
- * stays). Needs: no blocks.
+ * stays). A parallel loop whose turns overlap in what stays outside becomes serial (racing_turns.c). Needs: no blocks.
  */
 #include "region.h"
 
@@ -168,7 +168,8 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
     (void)pc;
     tnk_ranged r = {.post = post};
     tnk_ranged_init(&r, ctx, f);
-    return tnk_ranged_rewrite(&r, f->body);
+    const tn_stmt *body = tnk_ranged_rewrite(&r, f->body);
+    return body && !tn_is_error(body) ? tnk_part_racing_turns(ctx, body) : body;
 }
 
 static const tn_module *

@@ -51,6 +51,35 @@ uses_var(const tnk_item *b, const tn_expr *var)
     return uses || tn_uses(TN_NODE(b->block), var);
 }
 
+static tn_walk_step
+find_clamp(void *user, const tn_node *n)
+{
+    return (n->kind == TN_KIND_MIN || n->kind == TN_KIND_MAX) && tn_uses(n, user) ? TN_WALK_STOP
+                                                                                  : TN_WALK_ON;
+}
+
+/* Turns of a split with overlap compute some elements twice, each for itself: what they accumulate in
+ * must not be one for all. */
+static const char *
+race(const binding *k, const tnk_item *b)
+{
+    const tn_block *blk = b->block;
+    bool overlap = false;
+    for (uint32_t i = 0; i < blk->iters.n; i++)
+        overlap |= !tn_walk(b->values[i], 0, find_clamp, NULL, (void *)(uintptr_t)k->loop->var);
+    for (uint32_t w = 0; w < blk->writes.n && overlap; w++) {
+        const tn_buffer *out = tn_as_buffer(tn_as_buffer_region(blk->writes.at[w])->buffer);
+        bool accumulates = blk->init != NULL;
+        for (uint32_t r = 0; r < blk->reads.n; r++)
+            accumulates |= tn_as_buffer(tn_as_buffer_region(blk->reads.at[r])->buffer) == out;
+        if (accumulates && tnk_scope_spans(out->scope, k->tag))
+            return tn_strf(k->s->ctx,
+                           "accumulates in '%s', which is one for all turns, and these overlap",
+                           out->name);
+    }
+    return NULL;
+}
+
 static void
 spread(tnk_item *b, void *user)
 {
@@ -60,6 +89,11 @@ spread(tnk_item *b, void *user)
     if (k->why || (tn_int_value(k->loop->extent, &n) && n == 1))
         return;
     bool over_threads = !strncmp(k->tag, "threadIdx", 9);
+    k->why = race(k, b);
+    if (k->why) {
+        k->bad = b;
+        return;
+    }
     for (uint32_t i = 0; i < b->block->iters.n; i++) {
         int64_t kind = tn_as_iter_var(b->block->iters.at[i])->iter_kind;
         if (!tn_uses(b->values[i], var) || kind == TN_ITER_SPATIAL)

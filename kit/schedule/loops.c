@@ -212,6 +212,27 @@ typedef struct scans {
     uint32_t blocks;
 } scans;
 
+/* Whether a loop counts through elements and their parts at once. The init runs where the reducing
+ * iterators begin, which has to stay the first turn of each element. */
+static bool
+counts_both(const tnk_item *b, const tnk_item *top)
+{
+    for (const tnk_item *p = b->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent) {
+        bool spatial = false, reduce = false;
+        for (uint32_t i = 0; i < b->block->iters.n; i++) {
+            bool is_spatial = tn_as_iter_var(b->block->iters.at[i])->iter_kind == TN_ITER_SPATIAL;
+            bool uses = tn_uses(b->values[i], p->var);
+            spatial |= uses && is_spatial;
+            reduce |= uses && !is_spatial;
+        }
+        if (spatial && reduce)
+            return true;
+        if (p == top)
+            break;
+    }
+    return false;
+}
+
 static void
 plain_iterators(tnk_item *b, void *user)
 {
@@ -226,7 +247,7 @@ plain_iterators(tnk_item *b, void *user)
         else
             c->c.bad = b;
     }
-    if (b->block->iters.n == 0)
+    if (b->block->iters.n == 0 || (b->block->init && counts_both(b, c->c.loop)))
         c->c.bad = b;
 }
 

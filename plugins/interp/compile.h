@@ -86,4 +86,10 @@ compile_effect(compiler *c, const tn_call *call, const tn_op *op, interp_opd *ou
 const char *
 compile_intrinsic(const tn_call *call);
 
+/* ---- meaning.c ---- */
+/* What the block's tensor intrinsic means, where its implementation is nothing that the interpreter
+ * runs; NULL: the body runs. */
+const tn_stmt *
+interp_meaning(tn_ctx *ctx, const tn_block *b);
+
 #endif

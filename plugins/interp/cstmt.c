@@ -603,7 +603,8 @@ compile_block(compiler *c, const tn_block_realize *br)
         if (no_init != UINT32_MAX)
             land_here(c, no_init);
     }
-    compile_stmt(c, b->body);
+    const tn_stmt *meaning = interp_meaning(c->ctx, b);
+    compile_stmt(c, meaning ? meaning : b->body);
     if (skip != UINT32_MAX)
         land_here(c, skip);
 }

@@ -14,6 +14,7 @@ INTERP_SOURCES = \
 	plugins/interp/interp.c \
 	plugins/interp/interp.h \
 	plugins/interp/legal.c \
+	plugins/interp/meaning.c \
 	plugins/interp/memory.c \
 	plugins/interp/prim.c \
 	plugins/interp/structural.c \

@@ -189,6 +189,12 @@ reorder(void **state)
     product_in_loop();
     assert_false(tnk_reorder(s, (tnk_item *[]){l[1], l[0]}, 2));
     illegal("more than one thing");
+    /* where elements and their parts are counted by one loop, the init stays first */
+    begin("symbolic_sum");
+    block("T_sum");
+    assert_true(tnk_split(s, tnk_fuse(s, l[0], l[1]), 4, part));
+    assert_false(tnk_reorder(s, (tnk_item *[]){part[1], part[0]}, 2));
+    illegal("depends on the order");
 }
 
 static void

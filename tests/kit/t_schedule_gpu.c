@@ -184,6 +184,30 @@ bind(void **state)
 }
 
 /* A tile of B is fetched by the threads that use it, from inside their loops. */
+/* Overlapping tiles: what a tile accumulates in is its own in local memory, not in global memory. */
+static void
+blocks_whose_turns_overlap(void **state)
+{
+    (void)state;
+    for (int global = 0; global < 2; global++) {
+        begin("matmul");
+        tnk_item *b = block("T_matmul");
+        tnk_item *copy = tnk_cache_write(s, b, global ? "global" : "local");
+        assert_non_null(copy);
+        n = tnk_sch_loops(s, copy, l, 16);
+        assert_true(tnk_split_overlap(s, l[0], 4, part));
+        tnk_item *order[3] = {part[0], l[1], part[1]};
+        assert_true(tnk_reorder(s, order, 3));
+        assert_true(tnk_compute_at(s, b, part[0]));
+        assert_int_equal(tnk_bind(s, part[0], "blockIdx.x"), !global);
+        if (global)
+            illegal("accumulates in 'T_matmul_global', which is one for all turns, and these "
+                    "overlap");
+        else
+            legal("bind(T_matmul, ax0_0, \"blockIdx.x\")");
+    }
+}
+
 static void
 cooperative_fetch(void **state)
 {
@@ -529,6 +553,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bind),
+        cmocka_unit_test(blocks_whose_turns_overlap),
         cmocka_unit_test(cooperative_fetch),
         cmocka_unit_test(reverse_compute_at),
         cmocka_unit_test(reverse_compute_inline),

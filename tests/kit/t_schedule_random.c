@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random schedules: primitives with random operands are tried on the programs of the collection;
  * those that are legal keep what the program computes, by the interpreter, and the verifier's
- * invariants. The seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of schedules.
+ * invariants. The seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of schedules (100; thousands in check-long).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,8 +96,8 @@ one_primitive(tnk_sch *s)
     static const tn_for_kind kinds[] = {TN_FOR_PARALLEL, TN_FOR_VECTORIZED, TN_FOR_UNROLLED,
                                         TN_FOR_SERIAL};
     tnk_item *b = pick_block(s);
-    uint32_t what = below(21);
-    if (n_loops == 0 && (what < 7 || (what >= 11 && what <= 14)))
+    uint32_t what = below(22);
+    if (n_loops == 0 && (what < 7 || (what >= 11 && what <= 14) || what == 20))
         return;
     tnk_item *l = n_loops ? loops[below(n_loops)] : NULL;
     switch (what) {
@@ -193,6 +193,9 @@ one_primitive(tnk_sch *s)
                                  below(2) ? tn_int_array(k.ctx, (int64_t[]){1, -2}, 2)
                                           : tn_string(k.ctx, "a \"b\""));
         break;
+    case 20:
+        (void)tnk_blockize(s, l);
+        break;
     default:
         (void)tnk_reverse_compute_inline(s, b);
     }
@@ -247,7 +250,7 @@ legal_schedules_keep_the_meaning(void **state)
 {
     (void)state;
     const char *r = getenv("TENON_ROUNDS");
-    for (int round = 0; round < (r ? atoi(r) : 80); round++) {
+    for (int round = 0; round < (r ? atoi(r) : getenv("TENON_LONG") ? 2000 : 100); round++) {
         const char *name;
         const tn_node *dims,
             *f = program_get(k.ctx, (int)below((uint32_t)program_count()), &name, &dims);

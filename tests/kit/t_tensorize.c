@@ -91,6 +91,35 @@ static const tnk_tensor_intrin dense_2x4 = {
             "        for i in T.serial(2):\n"
             "            C[i, T.Ramp(0, 1, 4)] = A[i, T.Ramp(0, 1, 4)]\n"};
 
+/* A dot product of bytes by a C function that the intrinsic brings along. */
+static const tnk_tensor_intrin dot_i8 = {
+    .size = sizeof dot_i8,
+    .name = "test.dot_i8",
+    .doc = "four bytes times four bytes",
+    .text =
+        "@I.ir_module\n"
+        "class Intrin:\n"
+        "    @T.prim_func\n"
+        "    def desc(a: T.handle, b: T.handle, c: T.handle):\n"
+        "        A = T.match_buffer(a, (4,), 'int8')\n"
+        "        B = T.match_buffer(b, (4,), 'int8')\n"
+        "        C = T.match_buffer(c, (1,), 'int32')\n"
+        "        for k in range(4):\n"
+        "            with T.sblock('b'):\n"
+        "                vk = T.axis.reduce(4, k)\n"
+        "                C[0] = C[0] + T.Cast('int32', A[vk]) * T.Cast('int32', B[vk])\n"
+        "    @T.prim_func\n"
+        "    def impl(a: T.handle, b: T.handle, c: T.handle):\n"
+        "        A = T.match_buffer(a, (4,), 'int8', strides=[1], offset_factor=1)\n"
+        "        B = T.match_buffer(b, (4,), 'int8', strides=[1], offset_factor=1)\n"
+        "        C = T.match_buffer(c, (1,), 'int32', offset_factor=1)\n"
+        "        T.attr(0, 'pragma_import_c', 'static inline int32_t test_dot(const int8_t *a, "
+        "const int8_t *b, int32_t *c) { for (int k = 0; k < 4; k++) *c += a[k] * b[k]; return 0; "
+        "}')\n"
+        "        T.evaluate(T.call_extern('int32', 'test_dot', T.address_of(A[0]), "
+        "T.tvm_access_ptr(T.type_annotation('int8'), B.data, B.elem_offset, 4, 1), "
+        "T.address_of(C[0])))\n"};
+
 /* Its meaning leaves a half of A out. */
 static const tnk_tensor_intrin half = {.size = sizeof half,
                                        .name = "test.half",
@@ -111,7 +140,7 @@ static const tnk_tensor_intrin half = {.size = sizeof half,
                                                "        C = T.match_buffer(c, (4,), 'float32')\n"
                                                "        C[T.Ramp(0, 1, 4)] = A[T.Ramp(0, 1, 4)]\n"};
 
-static const tnk_tensor_intrin *const intrins[] = {&fma_4x8, &fill_8, &dense_2x4, &half};
+static const tnk_tensor_intrin *const intrins[] = {&fma_4x8, &fill_8, &dense_2x4, &dot_i8, &half};
 
 static const tn_plugin_desc plugin = {.head = TNB_PLUGIN_HEAD(tn_plugin_desc, TNB_PLUGIN_COMPILER,
                                                               "intrinsics", "1", "Apache-2.0",
@@ -133,6 +162,25 @@ static const char matmul[] =
     "                with T.init():\n"
     "                    C[vi, vj] = T.float32(0)\n"
     "                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n";
+
+static const char bytes[] =
+    "@I.ir_module\n"
+    "class M:\n"
+    "    @T.prim_func\n"
+    "    def f(A: T.Buffer((5, 16), 'int8'), B: T.Buffer((6, 16), 'int8'), C: T.Buffer((5, 6), "
+    "'int32')):\n"
+    "        P = T.sblock_alloc_buffer((5, 6), 'int32')\n"
+    "        for i, j, k in T.grid(5, 6, 16):\n"
+    "            with T.sblock('dot'):\n"
+    "                vi, vj, vk = T.axis.remap('SSR', [i, j, k])\n"
+    "                with T.init():\n"
+    "                    P[vi, vj] = 0\n"
+    "                P[vi, vj] = P[vi, vj] + T.Cast('int32', A[vi, vk]) * T.Cast('int32', B[vj, "
+    "vk])\n"
+    "        for i, j in T.grid(5, 6):\n"
+    "            with T.sblock('plus'):\n"
+    "                vi, vj = T.axis.remap('SS', [i, j])\n"
+    "                C[vi, vj] = P[vi, vj] + 1\n";
 
 static const char copy[] = "@I.ir_module\n"
                            "class M:\n"
@@ -373,6 +421,20 @@ what_an_intrinsic_does_not_mean_is_refused_with_the_difference(void **state)
 }
 
 static void
+implementations_call_c_functions(void **state)
+{
+    (void)state;
+    k.keep_source = true;
+    legal(bytes, "split(dot, k, 4)\nblockize(dot, k_1)\ntensorize(dot_o, \"test.dot_i8\")\n"
+                 "parallel(dot_o, i)\n");
+    assert_non_null(strstr(k.last_source, "test_dot("));
+    k.keep_source = false;
+    /* operands across rows have gaps, and so has nothing that a pointer may run through */
+    illegal(bytes, "blockize(dot, i)\ntensorize(dot_o, \"test.dot_i8\")\n",
+            "its loops have the extents 5, 6, 16, the meaning's 4");
+}
+
+static void
 a_tensorized_block_takes_part_in_schedules(void **state)
 {
     (void)state;
@@ -389,6 +451,111 @@ a_tensorized_block_takes_part_in_schedules(void **state)
 #undef TILE
 }
 
+/* ---- random schedules ---- */
+
+static uint64_t rng;
+
+static uint32_t
+below(uint32_t n)
+{
+    rng ^= rng << 13;
+    rng ^= rng >> 7;
+    rng ^= rng << 17;
+    return (uint32_t)(rng % n);
+}
+
+static bool
+computes_the_same(const tn_node *out)
+{
+    tn_list args;
+    assert_true(tn_random_args(k.ctx, func, 7, NULL, &args));
+    tn_list other = krun_copy(&k, args);
+    bool same = interpreted(func, args) && interpreted(out, other);
+    for (uint32_t i = 0; i < args.n && same; i++)
+        same = tn_values_close(k.ctx, other.at[i], args.at[i], 1e-4, 1e-5, NULL);
+    return same;
+}
+
+/* Does a line to the function, if it is legal: the new function, or the old one. */
+static const tn_node *
+try_line(const tn_node *now, const char *line, tnb_buf *trace, int *tensorized)
+{
+    tnk_sch *one = tnk_sch_new(k.ctx, now);
+    assert_non_null(one);
+    tnk_sch_quiet(one);
+    const tn_node *next = tnk_sch_apply(one, line, "line", 1) ? tnk_sch_finish(one) : NULL;
+    if (!next)
+        return now;
+    *tensorized += !strncmp(line, "tensorize", 9);
+    tnb_buf_printf(trace, "%s\n", line);
+    return next;
+}
+
+static const char *
+random_line(void)
+{
+    static const char *const loops[] = {"i", "j", "k", "i_0", "i_1", "j_0", "j_1", "k_0", "k_1"};
+    static const char *const blocks[] = {"mm",        "mm",          "mm_o",    "mm_o",
+                                         "mm_o_init", "mm_o_update", "mm_init", "mm_update"};
+    static const int factors[] = {8, 4, 2, 3};
+    const char *b = blocks[below(8)], *l = loops[below(9)];
+    switch (below(10)) {
+    case 0:
+        return tn_strf(k.ctx, "split(%s, %s, %d)", b, l, factors[below(4)]);
+    case 1:
+        return below(2) ? "reorder(mm, j_0, k_0, j_1, k_1)" : "reorder(mm, k_0, j_0, k_1, j_1)";
+    case 2:
+        return below(4) ? "blockize(mm, j_1)" : "blockize(mm, k_1)";
+    case 3:
+        return tn_strf(k.ctx, "blockize(%s, %s)", b, l);
+    case 4:
+        b = below(3) ? "mm_o" : "mm";
+        return tn_strf(k.ctx, "decompose_reduction(%s, %s, %s)", b, b, below(2) ? "k_0" : l);
+    case 5:
+        return tn_strf(k.ctx, "cache_read(%s, %s, \"global\")", b, below(2) ? "A" : "B");
+    case 6:
+        return tn_strf(k.ctx, "parallel(%s, %s)", b, l);
+    default:
+        return tn_strf(k.ctx, "tensorize(%s, \"%s\")", b,
+                       below(3) ? "test.fma_4x8" : "test.fill_8");
+    }
+}
+
+static void
+random_tiles_compute_the_same(void **state)
+{
+    (void)state;
+    const char *seed = getenv("TENON_SEED"), *rounds = getenv("TENON_ROUNDS");
+    int tensorized = 0;
+    rng = seed ? strtoull(seed, NULL, 10) : 20240229;
+    printf("seed %llu\n", (unsigned long long)rng);
+    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    for (int round = 0; round < (rounds                 ? atoi(rounds)
+                                 : getenv("TENON_LONG") ? 2000
+                                                        : 100);
+         round++) {
+        tnb_buf trace = {0};
+        begin(matmul);
+        const tn_node *now = func;
+        if (below(4)) { /* tiles that there are intrinsics for */
+            now = try_line(now, "split(mm, j, 8)", &trace, &tensorized);
+            now = try_line(now, "split(mm, k, 4)", &trace, &tensorized);
+            now = try_line(now, "reorder(mm, j_0, k_0, j_1, k_1)", &trace, &tensorized);
+        }
+        for (int step = 0; step < 24; step++)
+            now = try_line(now, random_line(), &trace, &tensorized);
+        tnb_diags_clear(tn_diags(k.ctx));
+        const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", now);
+        if (tn_verify(k.ctx, m) || !computes_the_same(now)) {
+            krun_print_errors(&k);
+            fail_msg("round %d:\n%s", round, trace.s ? trace.s : "");
+        }
+        tnb_buf_free(&trace);
+    }
+    printf("%d blocks were tensorized\n", tensorized);
+    assert_true(rounds || tensorized > 5);
+}
+
 int
 main(void)
 {
@@ -398,7 +565,9 @@ main(void)
         cmocka_unit_test(an_implementation_computes_what_the_intrinsic_means),
         cmocka_unit_test(intrinsics_come_from_a_module_too),
         cmocka_unit_test(what_an_intrinsic_does_not_mean_is_refused_with_the_difference),
+        cmocka_unit_test(implementations_call_c_functions),
         cmocka_unit_test(a_tensorized_block_takes_part_in_schedules),
+        cmocka_unit_test(random_tiles_compute_the_same),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
