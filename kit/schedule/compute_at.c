@@ -100,7 +100,7 @@ tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     /* iterators that the result is indexed by run over the region, the others over their whole
      * domain */
     tnk_move move;
-    tnk_move_begin(&move, s, arith, block);
+    tnk_move_begin(&move, s, arith, block, false);
     for (int reduce = 0; reduce < 2; reduce++)
         for (uint32_t k = 0; k < b->iters.n; k++) {
             const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);

@@ -7,9 +7,13 @@
 #include "schedule_private.h"
 
 void
-tnk_move_begin(tnk_move *m, tnk_sch *s, tn_arith *arith, tnk_item *block)
+tnk_move_begin(tnk_move *m, tnk_sch *s, tn_arith *arith, tnk_item *block, bool hide_units)
 {
-    *m = (tnk_move){.s = s, .arith = arith, .block = block, .predicate = tn_bool(s->ctx, true)};
+    *m = (tnk_move){.s = s,
+                    .arith = arith,
+                    .block = block,
+                    .hide_units = hide_units,
+                    .predicate = tn_bool(s->ctx, true)};
     m->values = TNB_NEW_N(tn_arena(s->ctx), const tn_expr *, block->block->iters.n + 1);
 }
 
@@ -25,9 +29,12 @@ tnk_move_iter(tnk_move *m, uint32_t k, const tn_expr *start, const tn_expr *exte
     l->var = tn_var_dtype(ctx, tn_strf(ctx, "%s_i", tn_var_name(iv->var)), d);
     l->min = tn_int_imm_of(ctx, d, 0);
     l->extent = extent;
-    /* ORDER: a loop of one turn stays to be seen in the value */
+    /* ORDER: once its range is known, a loop of one turn vanishes from the value */
+    if (m->hide_units)
+        tn_arith_range(m->arith, l->var, l->min, l->extent);
     m->values[k] = tn_simplify(m->arith, tn_add(ctx, start, l->var));
-    tn_arith_range(m->arith, l->var, l->min, l->extent);
+    if (!m->hide_units)
+        tn_arith_range(m->arith, l->var, l->min, l->extent);
     const tn_expr *bounds[2] = {tn_bin(ctx, TN_KIND_LT, m->values[k],
                                        tn_add(ctx, dom->min, dom->extent)),
                                 tn_bin(ctx, TN_KIND_GE, m->values[k], dom->min)};

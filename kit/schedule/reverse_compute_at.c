@@ -291,7 +291,7 @@ tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
     tnk_item **loops = TNB_NEW_N(tn_scratch(ctx), tnk_item *, b->iters.n + 1);
     uint32_t n = 0, mark = tn_arith_push(m.arith, NULL);
     tnk_move move;
-    tnk_move_begin(&move, s, m.arith, block);
+    tnk_move_begin(&move, s, m.arith, block, true);
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
     for (int reduce = 0; reduce < 2; reduce++)

@@ -122,9 +122,10 @@ typedef struct tnk_move {
     tn_arith *arith; /* knows the new place; learns the ranges of the new loops */
     tnk_item *block, *top, *innermost;
     const tn_expr **values, *predicate;
+    bool hide_units; /* values do not use loops of one turn */
 } tnk_move;
 void
-tnk_move_begin(tnk_move *m, tnk_sch *s, tn_arith *arith, tnk_item *block);
+tnk_move_begin(tnk_move *m, tnk_sch *s, tn_arith *arith, tnk_item *block, bool hide_units);
 /* The next loop inwards: iterator k runs over start .. start + extent - 1, of which the part in its
  * domain counts. */
 tnk_item *
