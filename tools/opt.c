@@ -177,9 +177,27 @@ const tnt_command tnt_command_opt = {
     .name = "opt",
     .operands = "IN.py",
     .summary = "run passes over a TVMScript module",
-    .details = "Prints the resulting module. A reproducer written by a failed compilation is such "
-               "a module, with its remaining "
-               "passes in the first line.",
+    .details =
+        "Prints the resulting module. A reproducer written by a failed compilation is such "
+        "a module, with its remaining "
+        "passes in the first line.\n\n"
+        "A schedule can be written and read as text, a trace: -p "
+        "'ApplyDefaultSchedule{rules=[Matmul,Fallback],trace=\"FILE\"}' writes what the rules "
+        "do (to \"-\": standard output), -p 'ApplyScheduleTrace{trace=\"FILE\"}' does what a "
+        "file says. One primitive a line, '#' begins a comment, 'function NAME' says to which "
+        "tensor program the lines after it apply:\n\n"
+        "  function matmul\n"
+        "  split(T_matmul, ax1, 8)\n"
+        "  split(T_matmul, k, [-1, 4])\n"
+        "  reorder(T_matmul, ax1_0, k_0, ax1_1, k_1)\n"
+        "  parallel(T_matmul, ax0)\n"
+        "  blockize(T_matmul, ax1_1)\n"
+        "  tensorize(T_matmul_o, \"dot_4x8\")\n\n"
+        "The first operand is a block; loops are named as those around it, buffers as those that "
+        "it accesses; NAME#1 is the second of that name. Tensor intrinsics come from plugins, or "
+        "from a module with the functions dot_4x8_desc (what it means) and dot_4x8_impl: "
+        "ApplyScheduleTrace{trace=\"FILE\",intrinsics=\"dot.py\"}. A primitive that is not legal "
+        "is an error that says why, with its line. docs/configuration.md lists the primitives.",
     .options = opt_options,
     .min_operands = 1,
     .max_operands = 1,
