@@ -58,6 +58,8 @@ tests_kit_t_gpu_run_SOURCES = tests/kit/t_gpu_run.c tests/kit/gpu_programs.c tes
 	tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_gpu_run_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_gpu_run_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+LONG_TESTS += tests/kit/gpu_races.sh
 endif
 endif
 endif
+EXTRA_DIST += tests/kit/gpu_races.sh tests/kit/faulty/bounds.py tests/kit/faulty/race.py tests/kit/faulty/unset.py
