@@ -6,7 +6,8 @@
  *         for j in range(16): B[i, j] = ...     =>      for j in range(16): B[0, j] = ...
  *
  * The region is the hull of all accesses over the loops inside; an extent that is not constant is bounded by its greatest value.
- * A dimension whose accesses are not known stays whole. Memory that the threads of a block share is allocated outside of their
+ * A dimension whose accesses are not known stays whole. Where the allocation wants it (buffer_dim_align: axis, factor, offset),
+ * rows get longer until the stride of the axis is offset beyond a multiple of factor. Memory that the threads of a block share is allocated outside of their
  * loops; its region is that of all threads in one turn of the loops whose turns write it anew. Needs: no blocks.
  */
 #include "region.h"
@@ -200,12 +201,64 @@ plan(tnk_ranged *r, const tn_stmt *rest, const tn_node *buffer)
     return c;
 }
 
+/* The strides of a shape as `want` asks for; none where an extent that counts is not constant. */
+static tn_list
+strides_of(tn_ctx *ctx, tn_list shape, const tn_array *want)
+{
+    tn_list out = shape;
+    int64_t stride = 1, extent;
+    for (uint32_t d = shape.n; d-- > 0;) {
+        for (uint32_t i = 0; i < want->items.n; i++) {
+            const tn_array *one = tn_as_array(want->items.at[i]);
+            int64_t axis, factor, offset;
+            if (!one || one->items.n != 3 || !tn_int_value(one->items.at[0], &axis) ||
+                !tn_int_value(one->items.at[1], &factor) ||
+                !tn_int_value(one->items.at[2], &offset) || factor < 1)
+                return (tn_list){0};
+            if (axis == d && d + 1 < shape.n)
+                stride += ((offset - stride) % factor + factor) % factor;
+        }
+        out = tn_list_with(ctx, out, d, tn_int_imm_of(ctx, tn_dtype_of(shape.at[d]), stride));
+        if (d > 0 && (!tn_int_value(shape.at[d], &extent) || extent < 0 || extent > 1 << 24 ||
+                      stride > 1 << 24))
+            return (tn_list){0};
+        stride *= d > 0 ? extent : 1;
+    }
+    return out;
+}
+
+static const char align_key[] = "buffer_dim_align";
+
+/* c, or where there was nothing to shrink a compaction that leaves all as it is, with strides. */
+static compaction *
+align(tn_ctx *ctx, compaction *c, const tn_alloc_buffer *a)
+{
+    const tn_array *want = tn_as_array(tn_dict_get(a->annotations, align_key));
+    tn_buffer copy = *tn_as_buffer(c ? c->new_ : a->buffer);
+    if (!want || copy.strides.n || copy.elem_offset)
+        return c;
+    copy.strides = strides_of(ctx, copy.shape, want);
+    if (!copy.strides.n)
+        return c;
+    if (!c) {
+        c = TNB_NEW(tn_scratch(ctx), compaction);
+        c->old = a->buffer;
+        c->origin = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, copy.shape.n + 1);
+    }
+    c->new_ = tn_buffer_of(ctx, &copy);
+    return c;
+}
+
 static const tn_node *
 replace(tn_rewriter *rw, const tn_node *n)
 {
     compaction *c = rw->user;
-    if (n->kind == TN_KIND_ALLOC_BUFFER && ((const tn_alloc_buffer *)n)->buffer == c->old)
-        return tn_alloc_buffer_of(rw->ctx, c->new_, ((const tn_alloc_buffer *)n)->annotations);
+    const tn_alloc_buffer *a = n->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(n) : NULL;
+    if (a && a->buffer == c->old)
+        return tn_alloc_buffer_of(rw->ctx, c->new_,
+                                  tn_dict_get(a->annotations, align_key)
+                                      ? tn_dict_set(rw->ctx, a->annotations, align_key, NULL)
+                                      : a->annotations);
     tn_list idx;
     if (tnk_accessed(n, &idx) != c->old)
         return NULL;
@@ -241,7 +294,7 @@ pre(tnk_ranged *r, const tn_stmt *s)
             continue;
         const tn_node *buffer = tn_as_alloc_buffer(q->stmts.at[i])->buffer;
         const tn_stmt *rest = tnk_seq(r->ctx, q->stmts.at + i + 1, q->stmts.n - i - 1);
-        compaction *c = plan(r, rest, buffer);
+        compaction *c = align(r->ctx, plan(r, rest, buffer), tn_as_alloc_buffer(q->stmts.at[i]));
         if (!c)
             continue;
         tn_rewriter rw = {.ctx = r->ctx, .user = c, .post = replace};
