@@ -12,7 +12,8 @@ typedef struct gpu_program {
     tnb_dtype d;
     const tn_expr *dim[4]; /* extents, some symbolic */
     int64_t value[4];
-    const tn_node *dims; /* values by name, for tn_random_args */
+    bool symbolic, empty; /* some extent is symbolic; 0 */
+    const tn_node *dims;  /* values by name, for tn_random_args */
     const char *name;
     const tn_node *func;
 } gpu_program;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule rules for GPUs on random programs: of several forms, extents (odd, 1, empty, symbolic), dtypes and targets. What a
- * rule gives is well formed, runs every block in loops over blockIdx and threadIdx, stays within the target's threads, and
- * computes the same, by the interpreter: as it is, and lowered, with the threads of a block side by side and barriers between
- * them. The seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
+ * rule gives is well formed, runs every block in loops over blockIdx and the thread indices that the rule promises, stays within
+ * the target's threads and shared memory, and computes the same, by the interpreter: as it is, and lowered, with the threads of a
+ * block side by side and barriers between them. Symbolic extents are given two values, the second often 0. The
+ * seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,11 +71,22 @@ draw_target(limits *l)
 
 /* ---- what holds of a scheduled function ---- */
 
+/* What a rule binds besides blockIdx.x and threadIdx.x, and that it makes one kernel with shared memory. */
+static const struct promise {
+    const char *rule;
+    bool y, one, shared;
+} promises[TNK_N_GPU_RULES] = {
+    {"gpu.Matmul", true, false, true},       {"gpu.GEMV", true, true, true},
+    {"gpu.LowBatchGEMV", true, false, true}, {"gpu.Reduction", false, false, false},
+    {"gpu.RMSNorm", false, true, true},      {"gpu.GeneralReduction", false, true, true},
+    {"gpu.Transpose", true, true, true},     {"gpu.Fallback", false, false, false},
+};
+
 typedef struct bound {
     int64_t thread[3]; /* extents of threadIdx.x, y, z on the way down */
-    bool block, any;
+    bool block, x;
     const limits *l;
-    const char *why;
+    bool *y;
 } bound;
 
 static void
@@ -91,7 +103,8 @@ check_stmt(const tn_node *n, bound b, const char **why)
                 b.block = true;
             } else {
                 int64_t e, all = 1;
-                b.any = true;
+                b.x |= f->thread_tag[10] == 'x';
+                *b.y |= f->thread_tag[10] == 'y';
                 if (!tn_int_value(f->extent, &e)) {
                     *why = "a number of threads is not known";
                     return;
@@ -109,8 +122,8 @@ check_stmt(const tn_node *n, bound b, const char **why)
         const tn_block *blk = tn_as_block(r->block);
         if (!strcmp(blk->name, "root"))
             check_stmt(blk->body, b, why);
-        else if (!b.block || !b.any)
-            *why = "a block is not bound";
+        else if (!b.block || !b.x)
+            *why = "a block is not bound to blockIdx and threadIdx.x";
     }
 }
 
@@ -143,33 +156,50 @@ same(tn_list a, tn_list b, double tolerance)
     return true;
 }
 
-static const tn_node *
-lowered(const tn_node *f, const tn_target *target)
+/* The module of the lowered function, of its kernels if there are several. */
+static const tn_module *
+lowered(const tn_node *f, const tn_target *target, bool split)
 {
     tn_pass_list list;
-    if (!tn_pass_list_parse(k.ctx, lowering, "test", &list))
+    char text[1024];
+    snprintf(text, sizeof text, "%s%s", split ? "SplitHostDevice, " : "", lowering);
+    if (!tn_pass_list_parse(k.ctx, text, "test", &list))
         return NULL;
     const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f);
     tn_pass_run how = {.target = target};
-    m = tn_run_passes(k.ctx, m, &list, &how);
-    return m ? tn_module_get(m, "f") : NULL;
+    return tn_run_passes(k.ctx, m, &list, &how);
 }
 
+/* Of lowered functions, which have no blocks. */
 static tn_walk_step
 sum_shared(void *user, const tn_node *n)
 {
-    int64_t *sum = user;
-    const tn_block *b = tn_as_block(n);
-    for (uint32_t i = 0; b && i < b->allocs.n; i++) {
-        const tn_buffer *buf = tn_as_buffer(b->allocs.at[i]);
-        int64_t bytes = (int64_t)tnb_dtype_bytes(buf->dtype), e;
-        if (!buf->scope || strncmp(buf->scope, "shared", 6))
-            continue;
-        for (uint32_t d = 0; d < buf->shape.n; d++)
-            bytes = tn_int_value(buf->shape.at[d], &e) ? bytes * e : INT64_MAX / 64;
-        *sum += bytes;
-    }
+    int64_t *sum = user, e;
+    const tn_alloc_buffer *a = n->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(n) : NULL;
+    const tn_buffer *buf = a ? tn_as_buffer(a->buffer) : NULL;
+    if (!buf || !buf->scope || strncmp(buf->scope, "shared", 6))
+        return TN_WALK_ON;
+    int64_t bytes = (int64_t)tnb_dtype_bytes(buf->dtype);
+    for (uint32_t d = 0; d < buf->shape.n; d++)
+        bytes = tn_int_value(buf->shape.at[d], &e) ? bytes * e : INT64_MAX / 64;
+    if (buf->strides.n && tn_int_value(buf->strides.at[0], &e)) /* rows are longer */
+        bytes = e * tn_as_int_imm(buf->shape.at[0])->value * (int64_t)tnb_dtype_bytes(buf->dtype);
+    *sum += bytes;
     return TN_WALK_ON;
+}
+
+/* Bytes of shared memory that the function with the most of it has. */
+static int64_t
+most_shared(const tn_module *m)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        int64_t sum = 0;
+        if (tn_as_prim_func(m->funcs.at[i]))
+            tn_walk(tn_as_prim_func(m->funcs.at[i])->body, 0, sum_shared, NULL, &sum);
+        most = sum > most ? sum : most;
+    }
+    return most;
 }
 
 static tn_walk_step
@@ -180,44 +210,78 @@ count_kernels(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
+/* Other values for the symbols of a program, often 0, which `empty` tells. */
+static const tn_node *
+other_dims(const gpu_program *p, bool *empty)
+{
+    static const char *const names[] = {"n", "m", "p", "q"};
+    const tn_node *dims = p->dims;
+    *empty = false;
+    for (uint32_t i = 0; i < 4; i++) {
+        int64_t v = gpu_below(4) == 0 ? 0 : 1 + gpu_below(70);
+        *empty |= v == 0;
+        dims = tn_dict_set(k.ctx, dims, names[i], tn_i64(k.ctx, v));
+    }
+    return dims;
+}
+
+/* Whether the three compute the same of one set of arguments. g, low: NULL: not compared. */
+static const char *
+check_results(const tn_node *f, const tn_node *g, const tn_node *low, const gpu_program *p,
+              const tn_node *dims)
+{
+    double tolerance = p->d.bits == 16 ? 0.05 : 1e-3;
+    tn_list a;
+    if (!tn_random_args(k.ctx, f, 7, dims, &a))
+        return "no arguments";
+    tn_list c = krun_copy(&k, a), d = krun_copy(&k, a);
+    if (!run(f, a) || (g && (!run(g, c) || !same(a, c, tolerance))))
+        return "computes something else";
+    if (low && (!run(low, d) || !same(a, d, tolerance)))
+        return "lowered, computes something else";
+    return NULL;
+}
+
 /* One rule on one program; why it is wrong, NULL if it is not. */
 static const char *
 check_rule(const tn_node *f, const tn_node *g, const tn_target *target, const limits *l,
-           const gpu_program *p)
+           const gpu_program *p, const struct promise *said)
 {
     const char *why = NULL;
-    bound b = {.thread = {1, 1, 1}, .l = l};
+    bool y = false;
+    bound b = {.thread = {1, 1, 1}, .l = l, .y = &y};
     check_stmt(tn_as_prim_func(g)->body, b, &why);
     if (why)
         return why;
+    if (said->y && !y && l->threads >= 256) /* fewer may all stand side by side */
+        return "threadIdx.y is not bound";
     if (tn_verify(k.ctx, tn_module_set(k.ctx, tn_module_new(k.ctx), "f", g))) {
         krun_print_errors(&k);
         return "not well formed";
     }
-    double tolerance = p->d.bits == 16 ? 0.05 : 1e-3;
-    tn_list a;
-    if (!tn_random_args(k.ctx, f, 7, p->dims, &a))
-        return "no arguments";
-    tn_list c = krun_copy(&k, a), d = krun_copy(&k, a);
-    if (!run(f, a) || !run(g, c) || !same(a, c, tolerance))
-        return "computes something else";
     /* several kernels are separated before they are lowered */
     int kernels = 0;
     tn_walk(tn_as_prim_func(g)->body, 0, count_kernels, NULL, &kernels);
-    const tn_node *low = kernels == 1 ? lowered(g, target) : NULL;
-    if (kernels > 1)
-        return NULL;
+    if (said->one && kernels != 1)
+        return "there are several kernels";
+    const tn_module *low = lowered(g, target, kernels > 1);
     if (!low) {
         krun_print_errors(&k);
         return "is not lowered";
     }
-    int64_t shared = 0;
-    tn_walk(tn_as_prim_func(low)->body, 0, sum_shared, NULL, &shared);
+    int64_t shared = most_shared(low);
     if (shared > l->shared)
         return "more shared memory than the target has";
-    if (!run(low, d) || !same(a, d, tolerance))
-        return "lowered, computes something else";
-    return NULL;
+    if (said->shared && shared == 0)
+        return "no shared memory";
+    const tn_node *whole = kernels == 1 ? tn_module_get(low, "f") : NULL;
+    why = check_results(f, p->empty ? NULL : g, whole, p, p->dims);
+    if (why || !p->symbolic)
+        return why;
+    /* split loops over nothing do not set a reduction's result before they are lowered */
+    bool empty;
+    const tn_node *dims = other_dims(p, &empty);
+    return check_results(f, empty ? NULL : g, whole, p, dims);
 }
 
 static void
@@ -241,6 +305,7 @@ one_program(int round)
         limits l;
         const tn_target *target = draw_target(&l);
         const tnk_rule *r = tnk_gpu_rules[i];
+        assert_string_equal(r->name, promises[i].rule);
         const tn_node *g = r->apply(k.ctx, f, target, r->self);
         if (tnb_diags_errors(tn_diags(k.ctx))) {
             krun_print_errors(&k);
@@ -253,7 +318,7 @@ one_program(int round)
             continue;
         taken[i]++;
         total++;
-        const char *why = check_rule(f, g, target, &l, &p);
+        const char *why = check_rule(f, g, target, &l, &p, &promises[i]);
         if (why) {
             show(f);
             show(g);
