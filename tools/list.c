@@ -116,12 +116,14 @@ run(tnt_session *s, const tnt_args *a)
         return list_devices(s, a);
     if (strcmp(what, "importers") == 0)
         return list_provided(s, "importer");
+    if (strcmp(what, "rules") == 0)
+        return list_provided(s, "rule");
     return tnt_usage(a->command, "there is no list of '%s'", what);
 }
 
 const tnt_command tnt_command_list = {
     .name = "list",
-    .operands = "plugins|passes|ops|targets|devices|importers",
+    .operands = "plugins|passes|rules|ops|targets|devices|importers",
     .summary = "list what is installed",
     .options = options,
     .min_operands = 1,

@@ -383,8 +383,8 @@ tnt_print_completion(FILE *out)
         fputs("\" ;;\n", out);
     }
     fputs("        esac\n    else\n        case ${COMP_WORDS[1]} in\n"
-          "        list) words=\"plugins passes ops targets devices importers\" ;;\n"
-          "        show) words=\"plugin pass op target pipeline config kernel model\" ;;\n"
+          "        list) words=\"plugins passes rules ops targets devices importers\" ;;\n"
+          "        show) words=\"plugin pass rule op target pipeline config kernel model\" ;;\n"
           "        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n        esac\n    fi\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _tenon tenon\n",
           out);

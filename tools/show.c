@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon show: one thing in full: a plugin, pass, operator, target, pipeline, the configuration, a
+/* tenon show: one thing in full: a plugin, pass, schedule rule, operator, target, pipeline, the configuration, a
  * model's signature, a kernel's source. */
 #include "tool.h"
 
 #include "tenon/base/file.h"
 #include "tenon/core/text.h"
+#include "tenon/kit/rule.h"
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "kernel: for this target (default: cpu)"},
@@ -60,6 +61,32 @@ show_pass(tnt_session *s, const char *name)
     printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level,
            keeps[p->keeps]);
     tnt_print_schema(s, p->options, "options");
+    return TNT_OK;
+}
+
+/* "gpu.Matmul" is for targets of the kind gpu, or with that key. */
+static int
+show_rule(tnt_session *s, const char *name)
+{
+    tnb_err err = {0};
+    const tnk_rule *r = tn_find_entry(s->registry, "rule", name, &err);
+    if (!r)
+        return not_found(&err);
+    uint32_t n;
+    const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "rule", &n);
+    const char *plugin = "?";
+    for (uint32_t i = 0; i < n; i++)
+        plugin = strcmp(p[i].name, r->name) ? plugin : p[i].plugin->name;
+    const char *dot = strchr(r->name, '.');
+    printf("%s: %s\n", r->name, r->doc ? r->doc : "");
+    if (dot)
+        printf("for targets of the kind or with the key %.*s; ", (int)(dot - r->name), r->name);
+    printf("of plugin %s\n", plugin);
+    const char *const *a =
+        r->size >= offsetof(tnk_rule, attrs) + sizeof r->attrs && r->attrs ? r->attrs : NULL;
+    for (uint32_t i = 0; a && a[i]; i++)
+        printf("%s%s", i ? ", " : "goes by the target's attributes ", a[i]);
+    fputs(a ? "\n" : "", stdout);
     return TNT_OK;
 }
 
@@ -283,8 +310,8 @@ run(tnt_session *s, const tnt_args *a)
         return show_config(s);
     if (strcmp(what, "ops") == 0)
         return tnt_show_ops(s);
-    static const char *const kinds[] = {"plugin",   "pass",  "op",    "target",
-                                        "pipeline", "model", "kernel"};
+    static const char *const kinds[] = {"plugin", "pass",     "rule",  "op",
+                                        "target", "pipeline", "model", "kernel"};
     bool known = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(what, kinds[i]) == 0;
@@ -300,6 +327,8 @@ run(tnt_session *s, const tnt_args *a)
         return show_plugin(s, name);
     if (strcmp(what, "pass") == 0)
         return show_pass(s, name);
+    if (strcmp(what, "rule") == 0)
+        return show_rule(s, name);
     if (strcmp(what, "op") == 0)
         return tnt_show_op(s, name);
     if (strcmp(what, "target") == 0)
@@ -313,11 +342,13 @@ run(tnt_session *s, const tnt_args *a)
 
 const tnt_command tnt_command_show = {
     .name = "show",
-    .operands = "plugin|pass|op|ops|target|pipeline|config|model|kernel [NAME]",
+    .operands = "plugin|pass|rule|op|ops|target|pipeline|config|model|kernel [NAME]",
     .summary = "show one thing in full",
     .details =
         "`show config` prints every effective value with its origin; `show ops` the reference "
-        "page of all operators; `show pipeline TARGET` "
+        "page of all operators; `show rule NAME` what a schedule rule takes and what of a target "
+        "it "
+        "goes by; `show pipeline TARGET` "
         "the pass lists and where each entry "
         "comes from; `show model FILE` inputs, outputs and operators, of a .tno file what each "
         "variant "

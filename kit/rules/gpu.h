@@ -21,6 +21,8 @@ typedef struct gpu_target {
     int64_t shared_bytes; /* of a block */
     int64_t vector_bytes; /* the widest load of a thread */
 } gpu_target;
+/* The names of these attributes: what all rules go by. */
+extern const char *const gpu_attrs[];
 /* False: the target is no GPU, which these rules leave alone. */
 bool
 gpu_target_of(const tn_target *target, gpu_target *out);

@@ -184,4 +184,5 @@ const tnk_rule tnk_rule_gpu_fallback = {
     .name = "gpu.Fallback",
     .doc = "A kernel for each block, a thread for each element of its result; takes any function.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

@@ -112,4 +112,5 @@ const tnk_rule tnk_rule_gpu_gemv = {
     .name = "gpu.GEMV",
     .doc = "Matrix times vector: the threads of a row read it in order and join their sums.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

@@ -70,4 +70,5 @@ const tnk_rule tnk_rule_gpu_general_reduction = {
         "Several reductions over the same rows and what follows from them in one kernel: softmax, "
         "normalizations.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

@@ -233,4 +233,5 @@ const tnk_rule tnk_rule_gpu_low_batch_gemv = {
     .name = "gpu.LowBatchGEMV",
     .doc = "Matrix times a few vectors: each element of the matrix is read once for four of them.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

@@ -379,4 +379,5 @@ const tnk_rule tnk_rule_gpu_matmul = {
     .name = "gpu.Matmul",
     .doc = "Matrix products and convolutions: tiles in shared memory, results in registers.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

@@ -153,4 +153,5 @@ const tnk_rule tnk_rule_gpu_reduction = {
     .name = "gpu.Reduction",
     .doc = "One reduction: threads of a block share it where it is long, and reduce along memory.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

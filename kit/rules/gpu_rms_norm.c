@@ -44,4 +44,5 @@ const tnk_rule tnk_rule_gpu_rms_norm = {
     .name = "gpu.RMSNorm",
     .doc = "Normalization by the root of the mean square: a thread block for each row.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

@@ -12,6 +12,10 @@
  */
 #include "gpu.h"
 
+const char *const gpu_attrs[] = {"max_threads_per_block", "max_num_threads",
+                                 "thread_warp_size",      "max_shared_memory_per_block",
+                                 "vector_bytes",          NULL};
+
 static bool
 has_key(const tn_node *attrs, const char *key)
 {

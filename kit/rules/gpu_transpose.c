@@ -169,4 +169,5 @@ const tnk_rule tnk_rule_gpu_transpose = {
     .name = "gpu.Transpose",
     .doc = "A copy along other dimensions: tiles pass through shared memory.",
     .apply = apply,
+    .attrs = gpu_attrs,
 };

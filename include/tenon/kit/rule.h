@@ -19,6 +19,8 @@ typedef struct tnk_rule {
     const tn_node *(*apply)(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                             void *self);
     void *self;
+    /* Names of the attributes of a target that it goes by; ends with NULL. NULL: none. */
+    const char *const *attrs;
 } tnk_rule;
 
 /* The rules for GPUs, "gpu.Fallback" and so on, which the plugin `tir` offers. They take functions
