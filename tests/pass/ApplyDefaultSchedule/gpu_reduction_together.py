@@ -88,7 +88,7 @@ class Expected:
             for vi_i_0 in range(1):
                 for vi_i_1 in T.thread_binding(256, thread="threadIdx.x"):
                     with T.sblock("B"):
-                        vi_1 = T.axis.spatial(10, i + (vi_i_0 * 256 + vi_i_1))
+                        vi_1 = T.axis.remap("S", [i])
                         T.where(vi_i_0 * 256 + vi_i_1 < 1)
                         T.reads(p[vi_1])
                         T.writes(B[vi_1])
