@@ -34,7 +34,7 @@ ends_with_four(const tnk_item *block, tnk_item *const *l, uint32_t n)
 static uint32_t
 long_first(tnk_item **l, uint32_t n)
 {
-    tnk_item *unit[MAX_LOOPS];
+    tnk_item *unit[MAX_LOOPS] = {0};
     uint32_t k = 0, m = 0;
     for (uint32_t i = 0; i < n; i++) {
         int64_t extent;

@@ -151,7 +151,7 @@ narrowed(tn_rewriter *rw, const tn_node *n)
 static bool
 tells_threads_apart(sync *st, tn_list indices)
 {
-    const tn_expr *vars[MAX_TAGS], *extents[MAX_TAGS];
+    const tn_expr *vars[MAX_TAGS] = {0}, *extents[MAX_TAGS];
     uint32_t n = 0;
     thread_indices *all = st->threads;
     tn_rewriter rw = {.ctx = st->ctx, .user = all, .pre = narrowed};

@@ -9,7 +9,8 @@
  * whose legalization is one such call; tensor_to_shape of a constant and shape_to_tensor of a
  * static shape. Operators without tensor arguments fold up to 1024 elements. Small results are
  * evaluated at once, large ones become deferred constants, made natively when the artifact is
- * written; large ones of equal elements become splats (uniform.c). Branches and local functions are
+ * written; large ones of equal elements become splats (uniform.c); a vast one of few elements stays a
+ * call, as an artifact would have to hold it. Branches and local functions are
  * entered. Unused bindings go. Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
  */
 #include "transform.h"
@@ -21,6 +22,8 @@
 
 /* Work (elements read and written) up to which a result is computed at once. */
 enum { EAGER_WORK = 1 << 16, MAX_CREATED = 1024 };
+/* Results of more elements than this, and so many times more than went in, are made at run time. */
+enum { MAX_ENLARGED = 1 << 26, ENLARGED = 16 };
 
 typedef struct folder {
     tn_ctx *ctx;
@@ -124,6 +127,8 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
                                  : NULL;
     if (splat)
         return tn_constant_of(f->ctx, splat);
+    if (elems > MAX_ENLARGED && elems / ENLARGED > in_work)
+        return NULL;
     const tn_data *lazy =
         tn_data_deferred(f->ctx, d, (int32_t)dims.n, shape, program, inputs, n_inputs, result);
     if (!lazy || large)
