@@ -501,8 +501,10 @@ cpu_apply_tile(cpu_tile *c)
     if (!tile_loop[0])
         return false;
     int64_t kw;
+    /* indices of shapes that are not known are long: a block of channels would make eight times as
+     * many */
     if (n_red >= 2 && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 &&
-        kw * c->ty * c->th * c->tw <= 64)
+        kw * c->ty * c->th * c->tw <= (c->need ? 36 : 64))
         (void)tnk_set_kind(s, red[n_red - 1], TN_FOR_UNROLLED);
     if (!finish_tile(c, iy ? tile_loop[1] : NULL, ih ? tile_loop[2] : NULL, tile_loop[0]))
         return false;
