@@ -50,12 +50,14 @@ tnt_print_schema(tnt_session *s, const tn_attr_schema *a, const char *title)
 int
 tnt_show_op(tnt_session *s, const char *name)
 {
-    tnb_err err = {0};
-    const tn_op *op = tn_find_op(s->registry, tn_strf(s->ctx, "relax.%s", name), NULL);
+    bool whole = strncmp(name, "relax.", 6) == 0 || strncmp(name, "tirx.", 5) == 0;
+    tnb_err err = {0}, as_given = {0};
+    const tn_op *op =
+        whole ? NULL : tn_find_op(s->registry, tn_strf(s->ctx, "relax.%s", name), &err);
     if (!op)
-        op = tn_find_op(s->registry, name, &err);
+        op = tn_find_op(s->registry, name, &as_given);
     if (!op) {
-        tnt_complain(&err);
+        tnt_complain(whole ? &as_given : &err);
         return TNT_FAILED;
     }
     printf("%s: %s\n", op->name, text_or(op->doc, ""));

@@ -65,4 +65,8 @@ folder = put("cut", "good")
 with open(f"{folder}/test.so", "r+b") as f:
     f.truncate(900)
 bad("a module that was cut off", folder, "test.so")
+site = write("site.ini", "[plugin ops]\ndigest = " + 64 * "0" + "\n")
+os.chmod(site, 0o644)
+refused("an operator of a plugin with another digest, by its short name", tenon("show", "op", "nn.relu", "--config", site),
+        "ops", "digest demands", "hint:")
 done()
