@@ -23,7 +23,8 @@ print(f'{"model: function":<48} {"tensors":>8} {"planned":>14} {"lower bound":>1
 with tempfile.TemporaryDirectory() as work:
     config = os.path.join(work, "bounds.ini")
     with open(config, "w") as f:
-        f.write(f"[pipeline {TARGET}]\ninsert.bounds = before library_dispatch: AttachVariableBounds{{variable_bounds={json.dumps(bounds)}}}\n")
+        f.write(f"[pipeline {TARGET}]\ninsert.bounds = before library_dispatch:\n  AttachVariableBounds{{variable_bounds=\n")
+        f.write("  " + json.dumps(bounds).replace(", ", ",\n  ") + "}\n")
     for model in models:
         name = os.path.basename(os.path.dirname(model)) if os.path.basename(model) == "model.onnx" else os.path.basename(model)
         r = subprocess.run([TENON, "compile", model, "-t", TARGET, "--log", "info", "--config", config, "-o", os.path.join(work, "out.tno")],
@@ -36,5 +37,6 @@ with tempfile.TemporaryDirectory() as work:
             print(f'{name + ": " + f:<48} {n:>8} {planned:>14} {bound:>14} {above:7.2f}%{"  above 10%" if over else ""}', flush=True)
         if not notes:
             said = next((l for l in r.stderr.splitlines() if "generates no kernels" not in l and not l.startswith((" ", "tenon:"))), "nothing to plan")
+            failed |= said != "nothing to plan"
             print(f"{name:<48} {said[:100]}", flush=True)
 sys.exit(1 if failed else 0)
