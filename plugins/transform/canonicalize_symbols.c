@@ -59,6 +59,7 @@ note_fact(void *user, const tn_expr *var, const tn_expr *value)
 {
     canonicalizer *c = user;
     tn_ctx *ctx = c->ctx;
+    value = bind_in(ctx, value, &c->known); /* the cast's value has its type as written */
     if (var == value)
         return true;
     c->has_runtime_use |= tnb_ptrmap_has(&c->runtime, var);
