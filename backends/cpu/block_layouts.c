@@ -11,7 +11,8 @@
  *     gv = R.layout_transform(lv3, ...)
  *
  * Few channels that come in (an image's colours) stay as they are. Images whose size is not known
- * stay: their tiles would be short ones. No options.
+ * stay: their tiles would be short ones. So do quantized ones, whose sums are rounded again: where
+ * one is near to half a step the order of summation decides. No options.
  */
 #include "cpu.h"
 
@@ -56,6 +57,15 @@ mark_constant(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
+/* The value of a constant variable is R.dequantize of something. */
+static bool
+is_dequantized(const chooser *c, const tn_expr *e)
+{
+    const tn_expr *value = tnb_ptrmap_get(&c->constant, e);
+    const tn_op *op = value && tn_is(value, TN_KIND_CALL) ? tn_call_op_of(tn_as_call(value)) : NULL;
+    return op && strcmp(op->name, "relax.dequantize") == 0;
+}
+
 /* ---- layouts of a convolution ---- */
 
 /* `in` and `out` are the blocks' sizes, of I and of O as well. */
@@ -95,6 +105,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
     int64_t in, out, taken, rows, columns;
     const char *name = tn_call_op_of(call)->name;
     if (strcmp(name, "relax.nn.conv2d") != 0 || !is_constant(c, call->args.at[1]) ||
+        is_dequantized(c, call->args.at[1]) ||
         strcmp(tn_call_str(call, "data_layout"), "NCHW") != 0 ||
         strcmp(tn_call_str(call, "kernel_layout"), "OIHW") != 0 ||
         strcmp(tn_call_str(call, "out_layout"), "NCHW") != 0 ||
