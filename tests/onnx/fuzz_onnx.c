@@ -40,6 +40,7 @@ typedef struct progress {
 typedef struct fuzzer {
     tn_registry *reg;
     tnb_conf *conf;
+    tnb_plugins *plugins;
     const tn_evaluator *interp;
     char *const *cases;
     int n_cases;
@@ -303,14 +304,13 @@ open_all(fuzzer *f)
 {
     tnb_err err = {0};
     tnb_diags *diags = tnb_diags_new();
-    tnb_plugins *plugins = NULL;
     f->conf = tnb_conf_load(NULL, diags);
     f->now = mmap(NULL, sizeof *f->now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     snprintf(f->folder, sizeof f->folder, "/tmp/fuzz-onnx-%ld", (long)getpid());
     snprintf(f->model, sizeof f->model, "%s/model.onnx", f->folder);
     if (f->now == MAP_FAILED || !f->conf || tnb_make_dirs(f->folder, 0700, &err) != TNB_OK ||
-        tnb_plugins_open(f->conf, NULL, &plugins, &err) != TNB_OK ||
-        !(f->reg = tn_registry_new(plugins)) ||
+        tnb_plugins_open(f->conf, NULL, &f->plugins, &err) != TNB_OK ||
+        !(f->reg = tn_registry_new(f->plugins)) ||
         !(f->interp = tn_find_evaluator(f->reg, "interp", &err)) ||
         !tn_find_entry(f->reg, "importer", "onnx", &err)) {
         fprintf(stderr, "fuzz_onnx: %s\n", err.message);
@@ -353,5 +353,8 @@ main(int argc, char **argv)
         "%u failures\n",
         (unsigned long long)count, (unsigned long long)seed, f.now->refused, f.now->imported,
         f.now->legalized, f.now->executed, f.now->failed);
+    tn_registry_free(f.reg);
+    tnb_plugins_close(f.plugins);
+    tnb_conf_free(f.conf);
     return f.now->failed != 0;
 }
