@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include "tenon/base/file.h"
 #include "tenon/base/log.h"
+#include "tenon/base/num.h"
 #include "tenon/base/plugin.h"
 
 extern char **environ;
@@ -254,11 +255,9 @@ static long
 time_limit(void)
 {
     const char *s = tnb_env("TENON_OPENCL_PROBE");
-    char *end;
-    if (!s || !*s)
-        return USUAL_SECONDS * 1000L;
-    double v = strtod(s, &end);
-    return *end == '\0' && v >= 0 && v < 1e6 ? (long)(v * 1000) : USUAL_SECONDS * 1000L;
+    double v;
+    bool ok = s && tnb_read_f64(s, strlen(s), &v) && v >= 0 && v < 1e6;
+    return ok ? (long)(v * 1000) : USUAL_SECONDS * 1000L;
 }
 
 static void

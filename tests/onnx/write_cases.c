@@ -21,6 +21,7 @@
 #include "model_writer.h"
 #include "tenon/base/dtype.h"
 #include "tenon/base/file.h"
+#include "tenon/base/num.h"
 #include "tenon/base/tensor_pb.h"
 
 enum { MAX_RANK = 8, MAX_ELEMS = 65536 };
@@ -112,6 +113,13 @@ read_node(writer *w, char *text)
     w->node = mw_node(op, NULL, rest, arrow + 3);
 }
 
+static bool
+store_float(void *raw, tnb_dtype d, uint64_t at, const char *text)
+{
+    double v;
+    return tnb_read_f64(text, strlen(text), &v) && tnb_store_f64(raw, d, at, v);
+}
+
 static void
 read_attr(writer *w, char *text)
 {
@@ -123,7 +131,10 @@ read_attr(writer *w, char *text)
     if (strcmp(type, "int") == 0) {
         mw_attr_int(&w->node, name, strtoll(value, NULL, 10));
     } else if (strcmp(type, "float") == 0) {
-        mw_attr_float(&w->node, name, strtof(value, NULL));
+        float number;
+        if (!tnb_read_f32(value, strlen(value), &number))
+            fail(w, "no number:", value);
+        mw_attr_float(&w->node, name, number);
     } else if (strcmp(type, "text") == 0) {
         mw_attr_text(&w->node, name, value);
     } else if (strcmp(type, "ints") == 0) {
@@ -168,7 +179,7 @@ read_tensor(writer *w, const char *kind, char *text)
         count *= (uint64_t)dims[rank++];
     }
     for (char *v; (v = strtok(NULL, " ")) && have < MAX_ELEMS; have++)
-        if (tnb_dtype_is_float(d) ? !tnb_store_f64(raw, d, have, strtod(v, NULL))
+        if (tnb_dtype_is_float(d) ? !store_float(raw, d, have, v)
                                   : !tnb_store_i64(raw, d, have, strtoll(v, NULL, 10)))
             fail(w, "a value that the type does not hold:", v);
     if (have != count)

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tenon/base/file.h"
+#include "tenon/base/num.h"
 
 static bool
 read_tensor(FILE *in, const oracle_file *f, oracle_tensor *t)
@@ -54,8 +56,11 @@ cases_read(const char *stem, oracle_file *out)
             }
             oracle_case *c = &out->cases[out->n++];
             memset(c, 0, sizeof *c);
-            ok = fscanf(in, "%95s %63s %d %lf %lf", c->function, c->op, &c->draw, &c->rtol,
-                        &c->atol) == 5;
+            char rtol[32], atol[32];
+            ok = fscanf(in, "%95s %63s %d %31s %31s", c->function, c->op, &c->draw, rtol, atol) ==
+                     5 &&
+                 tnb_read_f64(rtol, strlen(rtol), &c->rtol) &&
+                 tnb_read_f64(atol, strlen(atol), &c->atol);
             continue;
         }
         oracle_case *c = out->n ? &out->cases[out->n - 1] : NULL;
