@@ -13,6 +13,10 @@ MODEL = os.path.join(DIGITS, "digits.onnx")
 HEAD = "ms % calls GB/s kernel"
 
 
+def number(text):
+    return float(text.replace(",", "."))  # as the locale writes it
+
+
 def table(what, *args):
     """Milliseconds and name of each kernel."""
     start = time.monotonic()
@@ -24,9 +28,9 @@ def table(what, *args):
     rows, total = [], None
     for words in lines[at[0] + 1:] if at else ():
         if words[1:] == ["all", "kernels"]:
-            total = float(words[0])
+            total = number(words[0])
             break
-        rows.append((float(words[0]), words[-1]))
+        rows.append((number(words[0]), words[-1]))
     check(rows and total is not None and abs(sum(ms for ms, _ in rows) - total) < 0.01 * len(rows) + 0.01,
           f"{what}: the kernels' times add up to the last line's", r)
     check(total is not None and total < wall, f"{what}: that is less than the run took, {wall:.0f} ms")
