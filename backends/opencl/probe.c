@@ -73,7 +73,8 @@ out_line(struct outcome *o, const char *line)
     if (strncmp(line, "platform ", 9) == 0) {
         long n = strtol(line + 9, &end, 10);
         o->platform = n >= 0 && n < PLATFORMS ? (int)n : -1;
-        snprintf(o->name, sizeof o->name, "%s", *end == ' ' ? end + 1 : end);
+        snprintf(o->name, sizeof o->name, "%.*s", (int)sizeof o->name - 1,
+                 *end == ' ' ? end + 1 : end);
     }
 }
 
@@ -81,7 +82,7 @@ static void
 err_line(struct outcome *o, const char *line)
 {
     if (*line)
-        snprintf(o->said, sizeof o->said, "%s", line);
+        snprintf(o->said, sizeof o->said, "%.*s", (int)sizeof o->said - 1, line);
 }
 
 /* Takes what a pipe has into `line`, and each line that ends to `take`. False at the end. */
