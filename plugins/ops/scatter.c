@@ -226,7 +226,7 @@ legalize_scatter_elements(tn_builder *b, const tn_call *call)
         fill(&e, "ones", count, NULL, LIT(d, 1));
     /* the axis last: elements of different lines never meet */
     nest t;
-    const tn_expr *extents[INFER_MAX_DIMS] = {0}, *at[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
+    const tn_expr *extents[INFER_MAX_DIMS] = {0}, *at[INFER_MAX_DIMS] = {0}, *place[INFER_MAX_DIMS];
     for (uint32_t i = 0, k = 0; i < n; i++)
         extents[i == (uint32_t)axis ? n - 1 : k++] = emit_dim(in[1], i);
     begin_nest(&e, &t, "scatter_elements", n, extents);

@@ -42,7 +42,7 @@ transform_drop_unreachable_from(tn_ctx *ctx, const tn_module *m, tn_list entries
             tn_is(m->funcs.at[i], TN_KIND_EXTERN_FUNC))
             note_global(&r, m->names.at[i]);
     if (!r.work.n)
-        return m; /* nothing is public: everything stays */
+        return m;    /* nothing is public: everything stays */
     while (r.work.n) /* the verifier saw to it that all are there */
         tn_walk(tn_module_get(m, r.work.at[--r.work.n]), 0, note_global, NULL, &r);
     TNB_VEC(const char *) names = {0};

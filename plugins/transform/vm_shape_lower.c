@@ -479,8 +479,7 @@ static const tn_type *
 type_for(lowering *l, const tn_call *c, tn_list args)
 {
     const tn_global_var *gv = tn_as_global_var(c->op);
-    const tn_function *f =
-        gv ? tn_as_function(tn_builder_find_function(l->b, gv->name)) : NULL;
+    const tn_function *f = gv ? tn_as_function(tn_builder_find_function(l->b, gv->name)) : NULL;
     if (!f || c->ty_args.n)
         return c->base.type;
     return tn_call_result_type(l->ctx, tn_func_type(l->ctx, TN_NODE(f)), f->params, args);
