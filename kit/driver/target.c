@@ -170,6 +170,17 @@ from_json(tn_ctx *ctx, const char *name, const char *json, tnk_target *out)
     return kind && complete(ctx, name, kind_name, kind, tn_dict_set(ctx, d, "kind", NULL), out);
 }
 
+/* The error of an unknown kind knows of plugins only: targets have sections, too. */
+static void
+note_near_section(tn_ctx *ctx, const tnb_conf *conf, const char *text)
+{
+    uint32_t n;
+    const char **names = tnb_conf_names(conf, tn_scratch(ctx), "target", &n);
+    const char *near = tnb_nearest(text, names, n);
+    if (near)
+        tnb_diag_note(tn_diags(ctx), "there is a section [target %s]: -t %s", near, near);
+}
+
 static bool
 find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target *out)
 {
@@ -194,6 +205,8 @@ find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target 
         return find(ctx, conf, tag->value, depth + 1, out);
     }
     const tn_target_kind *kind = find_kind(ctx, text);
+    if (!kind && conf)
+        note_near_section(ctx, conf, text);
     return kind && complete(ctx, text, text, kind, tn_dict_of(ctx, NULL, NULL, 0), out);
 }
 

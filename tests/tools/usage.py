@@ -43,6 +43,7 @@ check(r.returncode == 0 and "key gpu" in r.stdout and "max_threads_per_block" in
 refused("show of an unknown rule", tenon("show", "rule", "gpu.Matmull"), "gpu.Matmul")
 r = tenon("show", "op", "nn.conv2d")
 check(r.returncode == 0 and "strides" in r.stdout, "show op", r)
+refused("a target misspelt whose section an INI file has", tenon("show", "pipeline", "openclsmall"), "opencl-small")
 refused("show of an unknown operator", tenon("show", "op", "nn.conv2dd"), "conv2d")
 # an interrupted compilation leaves nothing
 import signal, subprocess, tempfile, time

@@ -21,7 +21,7 @@
  */
 #include "rules.h"
 
-/* of accumulators: also where each is one vector of one operand */
+/* MAX_OF_ONE: of accumulators where what they share takes one register. */
 enum { REGISTERS = 16, MAX_ACCUMULATORS = 12, MAX_OF_ONE = 14 };
 
 typedef cpu_tile contraction;
