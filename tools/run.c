@@ -140,22 +140,6 @@ compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results
     return failed ? TNT_FAILED : status;
 }
 
-static void
-print_profile(tnr_vm *vm)
-{
-    uint32_t n;
-    const tnr_kernel_time *t = tnr_vm_profile(vm, &n);
-    double all = 0;
-    for (uint32_t i = 0; i < n; i++)
-        all += t[i].seconds;
-    fprintf(stderr, "%9s %6s %7s %9s  kernel\n", "ms", "%", "calls", "GB/s");
-    for (uint32_t i = 0; i < n; i++)
-        fprintf(stderr, "%9.3f %6.1f %7llu %9.2f  %s\n", 1e3 * t[i].seconds,
-                all > 0 ? 100 * t[i].seconds / all : 0, (unsigned long long)t[i].calls,
-                t[i].seconds > 0 ? 1e-9 * (double)t[i].bytes / t[i].seconds : 0, t[i].name);
-    fprintf(stderr, "%9.3f  all kernels\n", 1e3 * all);
-}
-
 /* ---- the command ---- */
 
 typedef struct leaves {
@@ -242,8 +226,11 @@ run(tnt_session *s, const tnt_args *a)
                     1e3 * p.load_seconds, 1e3 * seconds);
             tnt_print_process(p.compiled.constant_bytes);
         }
-        if (st == TNB_OK && tnt_has(a, "profile-kernels"))
-            print_profile(p.vm);
+        if (st == TNB_OK && tnt_has(a, "profile-kernels")) {
+            uint32_t n_kernels;
+            const tnr_kernel_time *times = tnr_vm_profile(p.vm, &n_kernels);
+            tnt_print_kernels(times, n_kernels);
+        }
     }
     for (uint32_t i = 0; i < n; i++)
         tnr_release(&args[i]);

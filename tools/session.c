@@ -439,3 +439,17 @@ tnt_program_close(tnt_program *p)
     memset(p, 0, sizeof *p);
     p->compiled.fd = -1;
 }
+
+void
+tnt_print_kernels(const tnr_kernel_time *t, uint32_t n)
+{
+    double all = 0;
+    for (uint32_t i = 0; i < n; i++)
+        all += t[i].seconds;
+    fprintf(stderr, "%9s %6s %7s %9s  kernel\n", "ms", "%", "calls", "GB/s");
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(stderr, "%9.3f %6.1f %7llu %9.2f  %s\n", 1e3 * t[i].seconds,
+                all > 0 ? 100 * t[i].seconds / all : 0, (unsigned long long)t[i].calls,
+                t[i].seconds > 0 ? 1e-9 * (double)t[i].bytes / t[i].seconds : 0, t[i].name);
+    fprintf(stderr, "%9.3f  all kernels\n", 1e3 * all);
+}

@@ -186,6 +186,9 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
 /* The results as a flat array of values (borrowed from `ret`). */
 const tnr_value *
 tnt_results(const tnr_value *ret, uint32_t *n);
+/* Kernels and their times as a table on standard error. */
+void
+tnt_print_kernels(const tnr_kernel_time *t, uint32_t n);
 
 /* ---- the subcommands ---- */
 extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt,

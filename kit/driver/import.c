@@ -60,15 +60,42 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     return NULL;
 }
 
+/* Runs a pass whose option `key` is a dictionary, on the function main where it asks for one. NULL
+ * after an error. */
+static const tn_module *
+run_with(tn_ctx *ctx, const tn_module *m, const char *pass, const char *key, const tn_node *values)
+{
+    const char *keys[] = {key, "func_name"};
+    const tn_node *v[] = {values, tn_string(ctx, "main")};
+    tn_pass_item item = {.name = pass, .options = tn_dict_of(ctx, keys, v, 2), .origin = "import"};
+    tn_pass_list list = {.at = &item, .n = 1};
+    tn_pass_run how = {.no_verify = true};
+    return tn_run_passes(ctx, m, &list, &how);
+}
+
+/* A module as text: inputs of main that are to be constants, and dimensions to be numbers. */
+static tnb_status
+import_module(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out)
+{
+    const tn_module *m = tn_read_module_file(ctx, path);
+    if (!m)
+        return TNB_FORMAT;
+    if (opt->dims && !(m = run_with(ctx, m, "BindSymbolicVars", "binding_map", opt->dims)))
+        return TNB_INVALID;
+    if (opt->inputs && !(m = run_with(ctx, m, "BindParams", "params", opt->inputs)))
+        return TNB_INVALID;
+    out->module = m;
+    return TNB_OK;
+}
+
 tnb_status
 tnk_import(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out)
 {
     static const tnk_import_options none;
     memset(out, 0, sizeof *out);
-    if (tnb_ends_with(path, ".py")) {
-        out->module = tn_read_module_file(ctx, path);
-        return out->module ? TNB_OK : TNB_FORMAT;
-    }
+    opt = opt ? opt : &none;
+    if (tnb_ends_with(path, ".py"))
+        return import_module(ctx, path, opt, out);
     const tnk_importer *imp = tnk_find_importer(ctx, path);
-    return imp ? imp->import(imp->self, ctx, path, opt ? opt : &none, out) : TNB_NOT_FOUND;
+    return imp ? imp->import(imp->self, ctx, path, opt, out) : TNB_NOT_FOUND;
 }
