@@ -120,6 +120,29 @@ tn_ctx_registry(tn_ctx *ctx)
     return ctx->reg;
 }
 
+void *
+tn_ctx_user(const tn_ctx *ctx, const void *key)
+{
+    for (const tn_ctx *c = ctx; c; c = c->parent)
+        for (uint32_t i = 0; i < c->users.n; i++)
+            if (c->users.at[i].key == key)
+                return c->users.at[i].value;
+    return NULL;
+}
+
+void *
+tn_ctx_set_user(tn_ctx *ctx, const void *key, void *value)
+{
+    for (uint32_t i = 0; i < ctx->users.n; i++)
+        if (ctx->users.at[i].key == key) {
+            void *before = ctx->users.at[i].value;
+            ctx->users.at[i].value = value;
+            return before;
+        }
+    TNB_PUSH(ctx->perm, ctx->users, ((tn_user){key, value}));
+    return NULL;
+}
+
 void
 tn_ctx_own(tn_ctx *ctx, void *p, void (*release)(void *))
 {

@@ -29,6 +29,11 @@ typedef struct tn_owned {
     void (*release)(void *);
 } tn_owned;
 
+typedef struct tn_user {
+    const void *key;
+    void *value;
+} tn_user;
+
 struct tn_ctx {
     const tn_ctx *parent;      /* of a child context; its tables are read, never changed */
     tnb_arena *perm;           /* interned texts, nodes, places; constants' descriptions */
@@ -48,6 +53,7 @@ struct tn_ctx {
     } * sources;
     uint32_t n_sources, cap_sources;
     TNB_VEC(tn_owned) owned;
+    TNB_VEC(tn_user) users; /* few */
     TNB_VEC(const tn_data *) datas;
     /* In a round trip through text: "hash dtype extents" of the constants printed -> tn_data, which
      * the reader then has at hand; else NULL. */

@@ -26,6 +26,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/pool.c \
 	backends/cpu/rules/recurrent.c \
 	backends/cpu/rules/rules.h \
+	backends/cpu/rules/tile_choice.c \
 	backends/cpu/team.c \
 	backends/cpu/team.h \
 	backends/cpu/toolchain.c

@@ -32,6 +32,9 @@ gpu_floor_pow2(int64_t n);
 /* Threads for n independent pieces of work (n < 0: not known): a power of two, at most `most`. */
 int64_t
 gpu_threads_for(const gpu_target *t, int64_t n, int64_t most);
+/* A count of threads, at most `most`, that a tuner may choose: a power of two from 8 on. */
+int64_t
+gpu_choose_threads(tn_ctx *ctx, const char *name, int64_t most, int64_t preferred);
 /* Elements of a dtype that one load of a thread moves. */
 int64_t
 gpu_lanes(const gpu_target *t, tnb_dtype d);

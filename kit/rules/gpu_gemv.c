@@ -87,15 +87,18 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     r.root = n == 1 ? tnk_cache_write(s, red, "local") : n == 2 && all[1] != red ? all[1] : NULL;
     if (!r.root || !tnk_block_is_injective(r.root) || !gpu_find_rows(&r))
         return NULL;
-    int64_t most = gpu_threads_for(&t, -1, USUAL_THREADS);
+    int64_t most =
+        gpu_choose_threads(ctx, "threads", t.threads, gpu_threads_for(&t, -1, USUAL_THREADS));
     if (inner) {
+        static const int64_t vectors[] = {8, 1, 2, 4, 16};
         r.vector = packed && lanes < PACKED ? PACKED : lanes;
         int64_t row = t.warp > ROW_THREADS ? t.warp : ROW_THREADS;
-        row = gpu_threads_for(&t, turns, row);
+        row = gpu_choose_threads(ctx, "row_threads", most, gpu_threads_for(&t, turns, row));
+        r.vector = tnk_rule_choice(ctx, "vector", vectors, packed ? 1 : 5, r.vector);
         while (r.vector > 1 && (turns < 0 || turns % (r.vector * row)))
             r.vector /= 2;
         r.lanes = row;
-        r.group = most / row;
+        r.group = most > row ? most / row : 1;
         r.lane_tag = "threadIdx.x";
         r.group_tag = "threadIdx.y";
     } else {

@@ -17,7 +17,6 @@ enum { ROW_THREADS = 256 };
 const tn_node *
 gpu_one_kernel_of_rows(tn_ctx *ctx, tnk_sch *s, const gpu_target *t, int64_t most_threads)
 {
-    (void)ctx;
     tnk_item *all[GPU_MAX_BLOCKS];
     tnk_sch_quiet(s);
     gpu_separate(s);
@@ -51,6 +50,7 @@ gpu_one_kernel_of_rows(tn_ctx *ctx, tnk_sch *s, const gpu_target *t, int64_t mos
     r.lanes = gpu_threads_for(t, longest, most_threads);
     if (r.lanes < t->warp)
         r.lanes = gpu_threads_for(t, t->warp, most_threads);
+    r.lanes = gpu_choose_threads(ctx, "threads", t->threads, r.lanes);
     return gpu_schedule_rows(&r) ? tnk_sch_finish(s) : NULL;
 }
 

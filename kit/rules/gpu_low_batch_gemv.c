@@ -135,13 +135,15 @@ share(tnk_sch *s, tnk_item *red, int64_t lanes, int64_t vector)
 static bool
 schedule(tnk_sch *s, const gpu_target *t, product *p, tnk_item *root)
 {
-    int64_t most = gpu_threads_for(t, -1, USUAL_THREADS), turns = gpu_turns(p->red, TN_ITER_REDUCE),
-            lanes, group;
+    int64_t most =
+        gpu_choose_threads(s->ctx, "threads", t->threads, gpu_threads_for(t, -1, USUAL_THREADS));
+    int64_t turns = gpu_turns(p->red, TN_ITER_REDUCE), lanes, group;
     int64_t vector = gpu_lanes(t, p->dtype);
     const char *row_tag = p->inner ? "threadIdx.y" : "threadIdx.x",
                *lane_tag = p->inner ? "threadIdx.x" : "threadIdx.y";
     if (p->inner) {
         lanes = gpu_threads_for(t, turns, t->warp > ROW_THREADS ? t->warp : ROW_THREADS);
+        lanes = gpu_choose_threads(s->ctx, "row_threads", most, lanes);
         group = most / lanes;
         if (p->packed && vector < PACKED)
             vector = PACKED;

@@ -124,7 +124,12 @@ static void
 choose_tile(matmul *m)
 {
     const gpu_target *t = m->t;
-    int64_t threads = gpu_threads_for(t, -1, USUAL_THREADS), bytes = 0;
+    static const int64_t micros[] = {1, 2, 4, 8}, depths[] = {4, 8, 16, 32, 64};
+    static const char *const micro_names[2] = {"rows", "columns"};
+    tn_ctx *ctx = m->s->ctx;
+    int64_t threads = gpu_choose_threads(ctx, "threads", t->threads,
+                                         gpu_threads_for(t, -1, USUAL_THREADS)),
+            bytes = 0;
     for (int i = 0; i < 2; i++) {
         int64_t b = (int64_t)tnb_dtype_bytes(tn_as_buffer(m->load[i]->buffer)->dtype);
         bytes = b > bytes ? b : bytes;
@@ -133,17 +138,18 @@ choose_tile(matmul *m)
     m->threads[1] = 1;
     while (m->threads[1] * m->threads[1] < threads)
         m->threads[1] *= 2;
+    m->threads[1] = gpu_choose_threads(ctx, "column_threads", threads, m->threads[1]);
     m->threads[0] = threads / m->threads[1];
     for (int i = 0; i < 2; i++) {
         int64_t e = gpu_iter_extent(m->block, gpu_iter_of_dim(m->block, m->dim[i]));
-        m->micro[i] = MICRO;
+        m->micro[i] = tnk_rule_choice(ctx, micro_names[i], micros, 4, MICRO);
         while (e >= 0 && m->micro[i] > 1 && m->micro[i] * m->threads[i] >= 2 * e)
             m->micro[i] /= 2;
         while (e >= 0 && m->threads[i] > 1 && m->micro[i] * m->threads[i] >= 2 * e)
             m->threads[i] /= 2;
     }
     int64_t k = gpu_turns(m->block, TN_ITER_REDUCE);
-    m->depth = DEPTH;
+    m->depth = tnk_rule_choice(ctx, "depth", depths, 5, DEPTH);
     while (m->depth > 1 && k >= 0 && m->depth >= 2 * k)
         m->depth /= 2;
     for (;;) {

@@ -137,9 +137,12 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         broadcast |= r.row[k] != 1 && gpu_iter_extent(r.root, k) != 1;
     if (alone && !broadcast)
         return gpu_finish_rest(s, &t);
-    r.lanes = gpu_threads_for(&t, turns, ROW_THREADS);
-    if (!inner && gpu_floor_pow2(t.threads) > 1) {
-        int64_t most = gpu_threads_for(&t, -1, ROW_THREADS);
+    if (inner || gpu_floor_pow2(t.threads) <= 1) {
+        r.lanes =
+            gpu_choose_threads(ctx, "threads", t.threads, gpu_threads_for(&t, turns, ROW_THREADS));
+    } else {
+        int64_t most =
+            gpu_choose_threads(ctx, "threads", t.threads, gpu_threads_for(&t, -1, ROW_THREADS));
         r.group = most >= 4 * COLUMNS ? COLUMNS : most >= 8 ? most / 8 : most / 2;
         r.lanes = gpu_threads_for(&t, turns, most / r.group);
         r.lane_tag = "threadIdx.y";

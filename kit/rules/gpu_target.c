@@ -85,6 +85,16 @@ gpu_threads_for(const gpu_target *t, int64_t n, int64_t most)
 }
 
 int64_t
+gpu_choose_threads(tn_ctx *ctx, const char *name, int64_t most, int64_t preferred)
+{
+    int64_t options[16];
+    uint32_t n = 0;
+    for (int64_t v = 8; v <= most && n < 16; v *= 2)
+        options[n++] = v;
+    return tnk_rule_choice(ctx, name, options, n, preferred);
+}
+
+int64_t
 gpu_lanes(const gpu_target *t, tnb_dtype d)
 {
     int64_t bytes = (int64_t)tnb_dtype_bytes(TNB_DTYPE(d.code, d.bits));

@@ -21,9 +21,6 @@
  */
 #include "rules.h"
 
-/* MAX_OF_ONE: of accumulators where what they share takes one register. */
-enum { REGISTERS = 16, MAX_ACCUMULATORS = 12, MAX_OF_ONE = 14 };
-
 typedef cpu_tile contraction;
 
 /* acc + a * b: the two loads. */
@@ -218,12 +215,20 @@ line_cost(const contraction *c)
     return b->shape.n > 2 && bytes > 0 && bytes % 4096 == 0 ? 2 : 1;
 }
 
+/* Elements of the result in a register. */
+static int64_t
+lanes_of(const contraction *c, int vector_bytes)
+{
+    const tn_node *out = tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer;
+    return cpu_lanes(vector_bytes, tn_as_buffer(out)->dtype);
+}
+
 /* The tile with the least estimated time. False when no vector fits. */
 static bool
 choose_tile(contraction *c, int vector_bytes)
 {
     tnb_dtype d = tn_as_buffer(tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer)->dtype;
-    int64_t full = cpu_lanes(vector_bytes, d), X = c->ext[c->x];
+    int64_t full = lanes_of(c, vector_bytes), X = c->ext[c->x];
     double line = line_cost(c), step = c->a.step > 1 ? (double)c->a.step : 1;
     int64_t Y = c->y == UINT32_MAX ? 1 : c->ext[c->y], H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
     double best = 1e30;
@@ -232,13 +237,7 @@ choose_tile(contraction *c, int vector_bytes)
             for (int64_t th = 1; th <= 6; th++)
                 for (int64_t ty = 1; ty <= 12; ty++) {
                     int64_t fmas = ty * th * tw;
-                    if (c->in_scan && X % (tw * lanes) != 0 && X >= 2 * full)
-                        continue; /* whole panels */
-                    /* the operand that is shared stays in registers */
-                    int64_t held = c->paired ? tw : th * tw;
-                    if (tw * lanes > X || th > H || ty > Y ||
-                        fmas > (held == 1 ? MAX_OF_ONE : MAX_ACCUMULATORS) ||
-                        fmas + held + 1 > REGISTERS)
+                    if (!cpu_tile_fits(c, full, lanes, tw, th, ty))
                         continue;
                     double loads = (double)(c->paired ? tw : ty) +
                                    (double)(th * tw) * (c->a.step == 1   ? 1.0
@@ -577,6 +576,7 @@ cpu_finish_rest(tnk_sch *s, int vector_bytes)
 /* What is taken for extents that are not known; -1: nothing. */
 typedef struct assumed {
     int64_t x, rows;
+    bool tuned; /* a tuner may choose another tile */
 } assumed;
 
 /* The function with tiles that *c tells. */
@@ -602,7 +602,11 @@ with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint3
         return NULL; /* a copy would cost more than it gains */
     if (!stage_operands(c, bytes) || !choose_tile(c, bytes))
         return NULL;
+    if (as.tuned)
+        cpu_tune_tile(c, lanes_of(c, bytes));
     choose_order(c);
+    if (as.tuned)
+        cpu_tune_order(c);
     if (!cpu_apply_tile(c))
         return NULL;
     return cpu_finish_rest(s, bytes);
@@ -634,7 +638,7 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
                          uint32_t min_rank, uint32_t max_rank)
 {
     /* many rows; short ones; one at a time */
-    static const assumed steps[] = {{48, 4}, {8, 4}, {8, -1}};
+    static const assumed steps[] = {{48, 4, true}, {8, 4, false}, {8, -1, false}};
     enum { N_STEPS = sizeof steps / sizeof steps[0] };
     const tn_node *found[N_STEPS], *f = NULL;
     cpu_tile tiles[N_STEPS];

@@ -4,6 +4,7 @@
  * is the limit then.
  */
 #include "rules.h"
+#include "tenon/kit/rule.h"
 
 static const tn_node *
 apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
@@ -23,7 +24,11 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         c.x--;
     if (c.ext[c.x] < 4 || c.reduce < 4)
         return NULL;
-    c.tw = c.ext[c.x] >= 8 ? 8 : 4;
+    static const int64_t sums[] = {4, 6, 8, 12, 16};
+    uint32_t n = 0;
+    while (n < sizeof sums / sizeof sums[0] && sums[n] <= c.ext[c.x])
+        n++;
+    c.tw = tnk_rule_choice(ctx, "sums", sums, n, c.ext[c.x] >= 8 ? 8 : 4);
     if (!cpu_apply_tile(&c))
         return NULL;
     return cpu_finish_rest(s, bytes);

@@ -74,6 +74,16 @@ cpu_runs_along(int64_t step)
  * which must not read what the first time wrote. */
 bool
 cpu_is_noalias(const tn_node *prim_func);
+/* Whether a tile of that size is possible: it lies within the result and in the registers. `full`:
+ * lanes of a register. */
+bool
+cpu_tile_fits(const cpu_tile *c, int64_t full, int64_t lanes, int64_t tw, int64_t th, int64_t ty);
+/* The tuner's tile in place of the one in *c, if it has one. */
+void
+cpu_tune_tile(cpu_tile *c, int64_t full);
+/* The tuner's choice of an order, among those that a tile with these dimensions can have. */
+void
+cpu_tune_order(cpu_tile *c);
 /* Makes the loops of the tile. False: not possible, the schedule may be broken. */
 bool
 cpu_apply_tile(cpu_tile *c);

@@ -40,6 +40,14 @@ tn_diags(tn_ctx *ctx);
 TNB_EXPORT tn_registry *
 tn_ctx_registry(tn_ctx *ctx);
 
+/* What a layer above keeps with the context for as long as some work takes, under the address of an
+ * object of its own. Borrowed; NULL: nothing. A child sees its parent's. */
+TNB_EXPORT void *
+tn_ctx_user(const tn_ctx *ctx, const void *key);
+/* Returns what was there. */
+TNB_EXPORT void *
+tn_ctx_set_user(tn_ctx *ctx, const void *key, void *value);
+
 /* Interned text: equal texts give the same pointer, valid as long as the context. */
 TNB_EXPORT const char *
 tn_str(tn_ctx *ctx, const char *s);

@@ -23,6 +23,32 @@ typedef struct tnk_rule {
     const char *const *attrs;
 } tnk_rule;
 
+/* ---- parameters that can be tuned ---- */
+/* A number that a rule goes by and that measuring may choose better: what the tuner's database says
+ * for the function that is being scheduled, if that is one of the options; otherwise `preferred`,
+ * which need not be one of them. A rule that asks for the same name again, for another attempt at
+ * the same function, gets the same answer where that is an option.
+ *
+ *     static const int64_t sizes[] = {64, 128, 256};
+ *     threads = tnk_rule_choice(ctx, "threads", sizes, 3, 256);
+ *
+ * Names need to be unique within a rule. Options may depend on what was chosen before, and so may
+ * which parameters are asked for; but every combination has to give a schedule that is right, or
+ * none (NULL without an error). */
+TNB_EXPORT int64_t
+tnk_rule_choice(tn_ctx *ctx, const char *name, const int64_t *options, uint32_t n,
+                int64_t preferred);
+
+/* Who answers. `choose` is asked once for each call of tnk_rule_choice. */
+typedef struct tnk_chooser {
+    int64_t (*choose)(void *user, const char *name, const int64_t *options, uint32_t n,
+                      int64_t preferred);
+    void *user;
+} tnk_chooser;
+/* Borrowed until the next call; NULL: everything is as preferred. Returns the one before. */
+TNB_EXPORT const tnk_chooser *
+tnk_rule_set_chooser(tn_ctx *ctx, const tnk_chooser *c);
+
 /* The rules for GPUs, "gpu.Fallback" and so on, which the plugin `tir` offers. They take functions
  * for targets with the key `gpu` alone. */
 enum { TNK_N_GPU_RULES = 8 };
