@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of Tenon on the CPU. Parts (default: all of them):
+
+kernels       single kernels: the part of the measured multiply-add peak or of the stream bandwidth that each reaches
+
+Each result is checked before its time is taken. What was measured is kept in --records and not measured again, so a
+run may be split: --prepare compiles and checks without measuring, --limit stops after so many seconds with status 3.
+"""
+import argparse
+import fnmatch
+import os
+import sys
+import time
+
+import numpy as np
+
+import kernels
+import machine
+import report
+from records import Records
+from tenon import Failed, Tenon
+
+PARTS = ["kernels"]
+
+
+class Run:
+    """What all parts share: the program, where files are, what to measure, how long, and what is known."""
+
+    def __init__(self, args):
+        self.args = args
+        self.work = os.path.abspath(args.work)
+        os.makedirs(self.work, exist_ok=True)
+        self.records = Records(args.records or os.path.join(self.work, "records.json"))
+        self.tenon = Tenon(os.path.abspath(args.tenon), os.path.join(self.work, "cache"))
+        self.threads = [int(t) for t in args.threads.split(",")]
+        self.repeat = 1 if args.quick else args.repeat
+        self.seconds = 0.2 if args.quick else args.seconds
+        self.start = time.monotonic()
+        self.left = 0
+
+    def wanted(self, name):
+        only = self.args.only
+        return not only or any(fnmatch.fnmatch(name, pattern) for pattern in only.split(","))
+
+    def say(self, text):
+        print(text, file=sys.stderr, flush=True)
+
+    def time_is_up(self):
+        """Counts what is left undone."""
+        up = self.args.limit is not None and time.monotonic() - self.start > self.args.limit
+        self.left += up
+        return up
+
+    def peak(self, threads):
+        return self.records.get("machine", str(threads))
+
+
+def look_at_memory(run, threads):
+    """Bandwidth is shared with whatever else the hardware runs: the best figure of the whole run counts."""
+    figures = machine.measure(os.path.join(run.work, "machine"), threads, seconds=0.2)
+    run.records.put(machine.better(run.peak(threads), figures), "machine", str(threads))
+
+
+def measure_machine(run):
+    """The first figures for each number of threads."""
+    program = machine.build(run.work)
+    for t in run.threads:
+        if run.args.prepare or (run.peak(t) and not run.args.again) or run.time_is_up():
+            continue
+        figures = machine.measure(program, t, seconds=0.2 if run.args.quick else 1.0)
+        run.records.put(machine.better(run.peak(t), figures), "machine", str(t))
+
+
+def measure_kernels(run):
+    for k in kernels.kernels():
+        if not run.wanted(k.name) or (run.args.quick and not k.small and not run.args.only):
+            continue
+        todo = [t for t in run.threads if run.args.again or not (run.records.get("kernels", k.name, str(t)) or {}).get("ms")]
+        if not todo or run.time_is_up():
+            continue
+        try:
+            if run.args.again or not k.prepared(run.work):
+                run.say(f"{k.name}: compiling and checking")
+                k.prepare(run.tenon, run.work)
+            for t in [] if run.args.prepare else todo:
+                if run.time_is_up():
+                    break
+                if not k.flops:
+                    look_at_memory(run, t)
+                r = k.measure(run.tenon, run.work, t, run.repeat, run.seconds, run.peak(t))
+                run.records.put(r, "kernels", k.name, str(t))
+                run.say(report.kernel_line(k.name, t, r, run.peak(t)))
+        except Failed as e:
+            for t in todo:
+                run.records.put({"failed": str(e)}, "kernels", k.name, str(t))
+            run.say(f"{k.name}: failed: {e}")
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="bench/cpu/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("parts", nargs="*", metavar="PART", help="parts to run: " + ", ".join(PARTS))
+    p.add_argument("--tenon", default="tenon", help="the program (default: tenon)")
+    p.add_argument("--threads", help="comma-separated numbers of threads (default: 1 and 2, or 1 on one processor)",
+                   default="1,2" if len(os.sched_getaffinity(0)) > 1 else "1")
+    p.add_argument("--only", metavar="PATTERNS", help="comma-separated names, or patterns as *resnet*, of kernels and models")
+    p.add_argument("--repeat", type=int, default=3, help="repetitions, each of which is shown (default 3)")
+    p.add_argument("--seconds", type=float, default=0.5, help="spent on one repetition (default 0.5)")
+    p.add_argument("--quick", action="store_true", help="one short repetition of a few of each part")
+    p.add_argument("--work", default=os.path.join(os.environ.get("TMPDIR", "/tmp"), "tenon-bench-cpu"),
+                   help="scratch folder for models, artifacts and records (default: tenon-bench-cpu in the temporary folder)")
+    p.add_argument("--records", metavar="FILE", help="what was measured (default: records.json in the scratch folder)")
+    p.add_argument("--again", action="store_true", help="compile and measure also what is in the records")
+    p.add_argument("--prepare", action="store_true", help="compile and check only")
+    p.add_argument("--limit", type=float, metavar="SECONDS", help="begin nothing new after so long; exit with 3 if some is left")
+    p.add_argument("--report", action="store_true", help="only print what the records hold")
+    p.add_argument("--out", metavar="NAME", help="write the table to NAME.txt")
+    args = p.parse_args()
+    for part in args.parts:
+        if part not in PARTS:
+            p.error(f"unknown part '{part}'; there are {', '.join(PARTS)}")
+    args.parts = args.parts or PARTS
+    return args
+
+
+def main():
+    args = arguments()
+    run = Run(args)
+    load = os.getloadavg()[0]
+    if not args.report:
+        measure_machine(run)
+        if "kernels" in args.parts:
+            measure_kernels(run)
+        if not args.prepare:
+            run.records.put({"tenon": run.tenon.version(), "numpy": np.__version__}, "versions")
+            run.records.put(max(load, run.records.all.get("load", 0)), "load")
+            run.records.put(machine.processor(), "device")
+            run.records.put("bench/cpu/run " + " ".join(sys.argv[1:]), "command")
+    if run.left:
+        run.say(f"{run.left} left for another run")
+        return 3
+    if not args.prepare:
+        text = report.table(run.records.all)
+        print(text)
+        if args.out:
+            with open(args.out + ".txt", "w", encoding="utf-8") as f:
+                f.write(text + "\n")
+    return 1 if report.failures(run.records.all) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
