@@ -11,6 +11,7 @@ const char *const cpu_library_dispatch[] = {
 };
 
 const char *const cpu_legalize[] = {
+    "FoldBatchNorm",
     "BlockLayouts",
     "LegalizeOps",
     "AnnotateTIROpPattern",

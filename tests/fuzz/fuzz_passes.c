@@ -58,6 +58,7 @@ static const char *const others[] = {
     "EliminateCommonSubexpr{call_only=true}",
     "Normalize",
     "FoldConstant",
+    "FoldBatchNorm",
     "DecomposeOpsForInference",
     "CombineParallelMatmul",
     "FuseOps{fuse_opt_level=1}",
