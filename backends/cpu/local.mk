@@ -19,6 +19,9 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/contraction.c \
 	backends/cpu/rules/conv2d.c \
 	backends/cpu/rules/fallback.c \
+	backends/cpu/rules/gemm.c \
+	backends/cpu/rules/gemm.h \
+	backends/cpu/rules/gemm_nest.c \
 	backends/cpu/rules/gemv.c \
 	backends/cpu/rules/inline.c \
 	backends/cpu/rules/matmul.c \

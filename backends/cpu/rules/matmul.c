@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu.Matmul: matrix products, batched and transposed ones included, with an element-wise epilogue.
- * See contraction.c. */
+ * See gemm.c for large ones, contraction.c for the others. */
 #include "rules.h"
 
 static const tn_node *
 apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
 {
     (void)self;
-    return cpu_schedule_contraction(ctx, prim_func, target, 2, 4);
+    const tn_node *f = cpu_schedule_gemm(ctx, prim_func, target);
+    return f ? f : cpu_schedule_contraction(ctx, prim_func, target, 2, 4);
 }
 
 const tnk_rule cpu_rule_matmul = {

@@ -105,6 +105,11 @@ const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                          uint32_t min_rank, uint32_t max_rank);
 
+/* ---- gemm.c ---- */
+/* Schedules one matrix product that is large enough for packed panels; NULL: it is none. */
+const tn_node *
+cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
+
 /* A sum of products within `shared` loops around it and others, whose result one block reads at the
  * same place: the tile is made there; loops stay serial. False: nothing was done, unless the
  * schedule is broken. */

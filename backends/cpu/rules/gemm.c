@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products with packed panels: recognizing them, and choosing the tile and the blocks.
+ *
+ *     for n0: panels[n0 // nr][k][0:nr] = B[k, n0:n0 + nr]            (parallel; constants are packed before)
+ *     for group of rows, group of columns: (parallel)
+ *         for part of k:
+ *             for m0, n0 of the group:
+ *                 acc[mr][nr] = 0, or what the last part left
+ *                 for k: acc[i][...] += A[m0 + i, k] * panels[n0 // nr][k][...]
+ *                 C[m0 + i, n0...] = epilogue(acc)
+ *
+ * A tile's accumulators stay in registers; a part of a panel stays in the first cache, a group's
+ * rows of A in the second. Extents that the tile does not divide are covered by moving the last
+ * tile back.
+ */
+#include "gemm.h"
+
+enum {
+    PART_OF_K = 512, /* a panel's part of 16 columns: 32 KB */
+    LEAST_ROWS = 16,
+    LEAST_WORK = 1 << 16,
+    GROUP_BYTES = 160 * 1024, /* of A's rows in the second cache */
+};
+
+/* ---- recognizing ---- */
+
+static const tn_expr *
+without_casts(const tn_expr *e)
+{
+    while (e->kind == TN_KIND_CAST)
+        e = ((const tn_cast *)e)->value;
+    return e;
+}
+
+/* acc + left * right */
+static bool
+product_of(const tn_buffer_store *st, const tn_expr **l, const tn_expr **r)
+{
+    const tn_binary *sum = st->value->kind == TN_KIND_ADD ? tn_as_binary(st->value) : NULL;
+    const tn_buffer_load *acc = sum ? tn_as_buffer_load(sum->a) : NULL;
+    if (!acc || acc->buffer != st->buffer)
+        return false;
+    const tn_expr *rest = without_casts(sum->b);
+    const tn_binary *mul = rest->kind == TN_KIND_MUL ? tn_as_binary(rest) : NULL;
+    if (!mul || tn_uses(rest, st->buffer))
+        return false;
+    *l = mul->a;
+    *r = mul->b;
+    return true;
+}
+
+static bool
+find_axes(cpu_gemm *g)
+{
+    const tn_list iters = g->sum->iters;
+    if (g->store->indices.n > GEMM_MAX_RANK)
+        return false;
+    g->rank = g->store->indices.n;
+    uint32_t spatial = 0, n_units = 0;
+    const tn_expr *units[GEMM_MAX_RANK + 4];
+    for (uint32_t i = 0; i < iters.n; i++) {
+        const tn_iter_var *it = tn_as_iter_var(iters.at[i]);
+        const tn_range *dom = tn_as_range(it->dom);
+        tnb_dtype d = tn_dtype_of(it->var);
+        if (!tn_is_int_const(dom->min, 0) || d.bits != 64)
+            return false;
+        if (it->iter_kind == TN_ITER_SPATIAL) {
+            spatial++;
+            bool found = false;
+            for (uint32_t k = 0; k < g->rank; k++)
+                if (g->store->indices.at[k] == it->var) {
+                    found = g->axis[k] == NULL;
+                    g->axis[k] = it->var;
+                    g->extent[k] = dom->extent;
+                }
+            if (!found)
+                return false;
+        } else if (it->iter_kind != TN_ITER_REDUCE) {
+            return false;
+        } else if (tn_is_int_const(dom->extent, 1)) {
+            if (n_units == GEMM_MAX_RANK)
+                return false;
+            units[n_units++] = it->var;
+        } else if (g->k || !tn_int_value(dom->extent, &g->K)) {
+            return false;
+        } else {
+            g->k = it->var;
+        }
+    }
+    g->units = tn_list_of(g->ctx, units, n_units);
+    return g->k && spatial == g->rank;
+}
+
+/* Columns: the last dimension that is longer than 1 and belongs to one operand alone. Rows: the
+ * longest of the other operand alone. */
+static bool
+choose_dims(cpu_gemm *g)
+{
+    const tn_expr *l = g->left, *r = g->right;
+    g->m = g->n = GEMM_NONE;
+    for (uint32_t i = g->rank; i-- > 0 && g->n == GEMM_NONE;)
+        if (!tn_is_int_const(g->extent[i], 1))
+            g->n = i;
+    if (g->n == GEMM_NONE || !tn_int_value(g->extent[g->n], &g->N))
+        return false;
+    if (tn_uses(l, g->axis[g->n])) {
+        const tn_expr *t = l;
+        l = r;
+        r = t;
+    }
+    if (tn_uses(l, g->axis[g->n]) || !tn_uses(r, g->axis[g->n]) || !tn_uses(l, g->k) ||
+        !tn_uses(r, g->k))
+        return false;
+    for (uint32_t i = 0; i < g->rank; i++) {
+        int64_t e;
+        if (!tn_uses(l, g->axis[i]) || tn_uses(r, g->axis[i]))
+            continue;
+        e = tn_int_value(g->extent[i], &e) ? e : -1;
+        if (e == 1 || (g->m != GEMM_NONE && e >= 0 && (g->M < 0 || g->M >= e)))
+            continue;
+        g->m = i;
+        g->M = e;
+    }
+    g->left = l;
+    g->right = r;
+    return g->m != GEMM_NONE;
+}
+
+/* The one reader of the sums, element by element. */
+static bool
+find_last(cpu_gemm *g, const tnk_item *reader)
+{
+    if (!tnk_block_is_injective(reader))
+        return false;
+    const tn_block *b = tnk_item_block(reader);
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    const tn_node *sums = g->store->buffer;
+    if (!st || st->indices.n != g->rank || b->iters.n != g->rank)
+        return false;
+    for (uint32_t i = 0; i < b->reads.n; i++) {
+        const tn_buffer_region *reg = tn_as_buffer_region(b->reads.at[i]);
+        for (uint32_t k = 0; reg->buffer == sums && k < g->rank; k++) {
+            const tn_range *rg = tn_as_range(reg->ranges.at[k]);
+            if ((rg->min != st->indices.at[k] &&
+                 !(tn_is_int_const(rg->min, 0) && tn_is_int_const(g->extent[k], 1))) ||
+                !tn_is_int_const(rg->extent, 1) || !tn_is_var(st->indices.at[k]))
+                return false;
+        }
+    }
+    g->last = b;
+    return true;
+}
+
+bool
+cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func)
+{
+    *g = (cpu_gemm){.ctx = ctx, .func = tn_as_prim_func(prim_func), .K = 1};
+    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
+    if (!s)
+        return false;
+    tnk_sch_quiet(s);
+    cpu_inline_cheap(s, CPU_KEEP_PADDING);
+    tnk_item *blocks[2];
+    uint32_t n = tnk_sch_blocks(s, blocks, 2);
+    if (n < 1 || n > 2 || !tnk_block_is_reduction(blocks[0]) || !tnk_block_output(blocks[0]))
+        return false;
+    g->sum = tnk_item_block(blocks[0]);
+    g->store = tn_as_buffer_store(g->sum->body);
+    const tn_buffer_store *init = g->sum->init ? tn_as_buffer_store(g->sum->init) : NULL;
+    if (!g->store || !init || !tnb_dtype_eq(tn_as_buffer(g->store->buffer)->dtype, TNB_F32) ||
+        !(tn_as_float_imm(init->value) && tn_as_float_imm(init->value)->value == 0) ||
+        !product_of(g->store, &g->left, &g->right) || !find_axes(g) || !choose_dims(g))
+        return false;
+    g->acc = tn_as_buffer(g->store->buffer)->dtype;
+    if (tnk_sch_is_param(s, g->store->buffer))
+        return n == 1;
+    return n == 2 && find_last(g, blocks[1]);
+}
+
+/* ---- choosing ---- */
+
+static int64_t
+turns(int64_t extent, int64_t tile)
+{
+    return (extent + tile - 1) / tile;
+}
+
+/* The tile with the least estimated cycles for one step of the reduction. */
+static bool
+choose_tile(cpu_gemm *g, int vector_bytes)
+{
+    int64_t registers = vector_bytes == 64 ? 32 : 16;
+    int64_t M = g->M < 0 ? 1 << 20 : g->M;
+    double best = 1e30;
+    g->lanes = cpu_lanes(vector_bytes, g->acc);
+    for (int64_t nv = 1; nv <= 4; nv++)
+        for (int64_t mr = 1; mr <= (registers == 32 ? 14 : 6); mr++) {
+            if (mr * nv + nv + 1 > registers || nv * g->lanes > g->N || mr > M)
+                continue;
+            double fmas = (double)(mr * nv) / 2, loads = (double)(mr + nv) / 2;
+            double cycles = fmas > loads ? fmas : loads;
+            cycles = (cycles < 4 ? 4 : cycles) + 0.6; /* latency; the loop */
+            double time = cycles * (double)(turns(M, mr) * turns(g->N, nv * g->lanes));
+            time *= 1 + 0.01 * loads; /* of two that are equal the one that loads less */
+            if (time < best) {
+                best = time;
+                g->mr = mr;
+                g->nv = nv;
+            }
+        }
+    return best < 1e30;
+}
+
+/* Parts of k, so that a part of a panel fits into the first cache; all equal. */
+static int64_t
+parts_of(int64_t k)
+{
+    int64_t least = turns(k, PART_OF_K);
+    if (k <= 2 * PART_OF_K)
+        return 1;
+    for (int64_t n = least; n <= 2 * least + 8; n++)
+        if (k % n == 0)
+            return n;
+    return 1;
+}
+
+static void
+choose_groups(cpu_gemm *g)
+{
+    int64_t tiles_m = g->M < 0 ? 1 << 20 : turns(g->M, g->mr);
+    int64_t tiles_n = turns(g->N, g->nv * g->lanes);
+    g->turns_k = parts_of(g->K);
+    int64_t kc = g->K / g->turns_k;
+    int64_t rows = GROUP_BYTES / (kc * 4 * g->mr);
+    rows = rows < 1 ? 1 : rows;
+    /* equal groups */
+    g->gm = rows >= tiles_m ? tiles_m : turns(tiles_m, turns(tiles_m, rows));
+    if (g->M < 0)
+        g->gm = rows < 16 ? rows : 16;
+    int64_t columns = 8;
+    g->gn = columns >= tiles_n ? tiles_n : turns(tiles_n, turns(tiles_n, columns));
+}
+
+const tn_node *
+cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
+{
+    cpu_gemm g;
+    if (!cpu_gemm_find(&g, ctx, prim_func) || g.M < LEAST_ROWS || g.K < 8 ||
+        g.M * g.N * g.K < LEAST_WORK || !choose_tile(&g, cpu_vector_bytes(ctx, target)))
+        return NULL;
+    choose_groups(&g);
+    return cpu_gemm_write(&g);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of a matrix product: copies of operands, packed panels, groups of tiles; see gemm.c. */
+#include "gemm.h"
+
+#define I(v) tn_i64(g->ctx, (v))
+
+/* What loads in the tile read. */
+typedef struct operand {
+    const tn_node *panels;           /* NULL: as the function has it */
+    uint32_t dims[GEMM_MAX_RANK], n; /* dimensions of the result that the panels have, outermost */
+} operand;
+
+typedef struct nest {
+    cpu_gemm *g;
+    operand left, right;
+    const tn_node *acc, *partial;     /* a tile; those of a group between parts of k; NULL: none */
+    const tn_expr *at[GEMM_MAX_RANK]; /* the tile's place: in m and n its first row and column */
+    const tn_expr *panel;             /* number of the tile's panel */
+    const tn_expr *k;                 /* place in the reduction */
+    const tn_expr *slot;              /* of the tile in `partial` */
+} nest;
+
+/* ---- pieces ---- */
+
+static const tn_expr *
+fresh(cpu_gemm *g, const char *name)
+{
+    return tn_var_dtype(g->ctx, name, TNB_I64);
+}
+
+static const tn_stmt *
+loop(cpu_gemm *g, const tn_expr *var, const tn_expr *extent, tn_for_kind kind, const tn_stmt *body)
+{
+    return tn_for(g->ctx, var, I(0), extent, kind, NULL, NULL, body);
+}
+
+/* A block with spatial iterators `vars` (the one at `opaque` an opaque one), reading and writing
+ * what its body does. */
+static const tn_stmt *
+block(cpu_gemm *g, const char *name, tn_list vars, tn_list extents, tn_list values, int opaque,
+      const tn_expr *predicate, tn_list allocs, const tn_stmt *body)
+{
+    const tn_node *iters[GEMM_MAX_RANK + 4];
+    for (uint32_t i = 0; i < vars.n; i++)
+        iters[i] = tn_iter_var_of(g->ctx, tn_range_of(g->ctx, I(0), extents.at[i]), vars.at[i],
+                                  (int)i == opaque ? TN_ITER_OPAQUE : TN_ITER_SPATIAL, NULL);
+    tn_block b = {.name = name,
+                  .iters = tn_list_of(g->ctx, iters, vars.n),
+                  .allocs = allocs,
+                  .body = body};
+    tn_block_regions(g->ctx, &b, &b.reads, &b.writes);
+    return tn_block_realize_of(g->ctx, values, predicate ? predicate : tn_bool(g->ctx, true),
+                               tn_block_of(g->ctx, &b));
+}
+
+static int64_t
+tiles_n(const cpu_gemm *g)
+{
+    int64_t nr = g->nv * g->lanes;
+    return (g->N + nr - 1) / nr;
+}
+
+static const tn_expr *
+tiles_m(const cpu_gemm *g)
+{
+    return tn_ceildiv(g->ctx, g->extent[g->m], I(g->mr));
+}
+
+/* Where tile number t begins: the last one is moved back to end with the extent. */
+static const tn_expr *
+start(const cpu_gemm *g, const tn_expr *t, int64_t tile, int64_t known, const tn_expr *extent)
+{
+    const tn_expr *at = tn_mul(g->ctx, t, I(tile));
+    return known > 0 && known % tile == 0 ? at
+                                          : tn_min(g->ctx, at, tn_sub(g->ctx, extent, I(tile)));
+}
+
+/* An expression of the sum's block at a place: `place` by dimension of the result. */
+static const tn_expr *
+at_place(cpu_gemm *g, const tn_expr *e, const tn_expr *const *place, const tn_expr *k)
+{
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(g->ctx));
+    for (uint32_t i = 0; i < g->rank; i++)
+        tnb_ptrmap_set(&map, g->axis[i], place[i]);
+    for (uint32_t i = 0; i < g->units.n; i++)
+        tnb_ptrmap_set(&map, g->units.at[i], I(0));
+    tnb_ptrmap_set(&map, g->k, k);
+    return tn_subst(g->ctx, e, &map);
+}
+
+/* Steps of a load between neighbours along two variables; false: not everywhere the same. */
+static bool
+steps(tn_ctx *ctx, tn_arith *a, const tn_expr *e, const tn_expr *const *vars, int64_t *out)
+{
+    const tn_buffer_load *l = tn_as_buffer_load(e);
+    if (!l)
+        return false;
+    const tn_buffer *b = tn_as_buffer(l->buffer);
+    if (b->strides.n)
+        return false;
+    const tn_expr *flat = tn_i64(ctx, 0), *coeffs[2], *rest;
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        flat = tn_add(ctx, tn_mul(ctx, flat, b->shape.at[i]), l->indices.at[i]);
+    return tn_linear(a, tn_simplify(a, flat), vars, 2, coeffs, &rest) &&
+           tn_int_value(coeffs[0], &out[0]) && tn_int_value(coeffs[1], &out[1]);
+}
+
+/* ---- panels ---- */
+
+/* Whether the right operand lies in panels of the tile's width already. */
+static bool
+is_in_panels(cpu_gemm *g)
+{
+    int64_t nr = g->nv * g->lanes, st[2];
+    if (g->N % nr || !tnb_dtype_eq(tn_dtype_of(g->right), g->acc))
+        return false;
+    tn_arith *a = tn_arith_new(g->ctx);
+    const tn_expr *t = fresh(g, "t"), *j = fresh(g, "j"), *place[GEMM_MAX_RANK];
+    tn_arith_range(a, t, I(0), I(tiles_n(g)));
+    tn_arith_range(a, j, I(0), I(nr));
+    tn_arith_range(a, g->k, I(0), I(g->K));
+    for (uint32_t i = 0; i < g->rank; i++)
+        place[i] = g->axis[i];
+    place[g->n] = tn_add(g->ctx, tn_mul(g->ctx, t, I(nr)), j);
+    const tn_expr *vars[2] = {j, g->k};
+    return steps(g->ctx, a, at_place(g, g->right, place, g->k), vars, st) && st[0] == 1 &&
+           st[1] == nr;
+}
+
+/* The largest divisor of n up to most. */
+static int64_t
+divisor(int64_t n, int64_t most)
+{
+    while (n % most)
+        most--;
+    return most;
+}
+
+/* Batch dimensions of panels: those of the result that the right operand runs along. */
+static void
+plan_panels(nest *n)
+{
+    cpu_gemm *g = n->g;
+    operand *r = &n->right;
+    const tn_expr *shape[GEMM_MAX_RANK + 3];
+    for (uint32_t i = 0; i < g->rank; i++)
+        if (i != g->m && i != g->n && tn_uses(g->right, g->axis[i])) {
+            shape[r->n] = g->extent[i];
+            r->dims[r->n++] = i;
+        }
+    uint32_t k = r->n;
+    shape[k++] = I(tiles_n(g));
+    shape[k++] = I(g->K);
+    shape[k++] = I(g->nv * g->lanes);
+    r->panels = tn_buffer_new(g->ctx, "panels", tn_list_of(g->ctx, shape, k), g->acc, NULL);
+}
+
+/* Copies columns into panels: several panels side by side, so that rows are read in longer pieces.
+ */
+static const tn_stmt *
+pack_panels(nest *n)
+{
+    cpu_gemm *g = n->g;
+    const operand *r = &n->right;
+    int64_t nr = g->nv * g->lanes, beside = divisor(tiles_n(g), tiles_n(g) < 8 ? tiles_n(g) : 8);
+    const tn_expr *vars[GEMM_MAX_RANK + 3], *values[GEMM_MAX_RANK + 3], *extents[GEMM_MAX_RANK + 3];
+    const tn_expr *outer[GEMM_MAX_RANK + 1], *place[GEMM_MAX_RANK];
+    for (uint32_t i = 0; i < g->rank; i++)
+        place[i] = I(0);
+    uint32_t v = 0;
+    for (; v < r->n; v++) {
+        outer[v] = fresh(g, "b");
+        vars[v] = place[r->dims[v]] = fresh(g, "vb");
+        extents[v] = g->extent[r->dims[v]];
+        values[v] = outer[v];
+    }
+    const tn_expr *to = fresh(g, "t"), *ti = fresh(g, "s"), *k = fresh(g, "k");
+    const tn_expr *jv = fresh(g, "j"), *ji = fresh(g, "i");
+    const tn_expr *vt = fresh(g, "vt"), *vk = fresh(g, "vk"), *vj = fresh(g, "vj");
+    uint32_t first = v;
+    vars[v] = vt, extents[v] = I(tiles_n(g));
+    values[v++] = tn_add(g->ctx, tn_mul(g->ctx, to, I(beside)), ti);
+    vars[v] = vk, extents[v] = I(g->K), values[v++] = k;
+    vars[v] = vj, extents[v] = I(nr);
+    values[v++] = tn_add(g->ctx, tn_mul(g->ctx, jv, I(g->lanes)), ji);
+    place[g->n] = tn_add(g->ctx, start(g, vt, nr, g->N, I(g->N)), vj);
+    const tn_stmt *s =
+        tn_store(g->ctx, r->panels, at_place(g, g->right, place, vk), tn_list_of(g->ctx, vars, v));
+    s = block(g, "pack", tn_list_of(g->ctx, vars, v), tn_list_of(g->ctx, extents, v),
+              tn_list_of(g->ctx, values, v), -1, NULL, (tn_list){0}, s);
+    s = loop(g, jv, I(g->nv), TN_FOR_UNROLLED, loop(g, ji, I(g->lanes), TN_FOR_VECTORIZED, s));
+    s = loop(g, to, I(tiles_n(g) / beside), first ? TN_FOR_SERIAL : TN_FOR_PARALLEL,
+             loop(g, k, I(g->K), TN_FOR_SERIAL, loop(g, ti, I(beside), TN_FOR_SERIAL, s)));
+    for (uint32_t i = first; i-- > 0;)
+        s = loop(g, outer[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
+    return s;
+}
+
+/* ---- the left operand ---- */
+
+/* A copy [.., m, k] where it is no float32 that lies along k. */
+static bool
+left_is_plain(cpu_gemm *g)
+{
+    int64_t st[2];
+    const tn_expr *vars[2] = {g->axis[g->m], g->k};
+    if (!tnb_dtype_eq(tn_dtype_of(g->left), g->acc))
+        return false;
+    return steps(g->ctx, tn_arith_new(g->ctx), g->left, vars, st) && st[1] == 1;
+}
+
+static const tn_stmt *
+copy_left(nest *n)
+{
+    cpu_gemm *g = n->g;
+    operand *l = &n->left;
+    const tn_expr *vars[GEMM_MAX_RANK + 2], *loops[GEMM_MAX_RANK + 2], *extents[GEMM_MAX_RANK + 2];
+    const tn_expr *place[GEMM_MAX_RANK];
+    for (uint32_t i = 0; i < g->rank; i++) {
+        place[i] = I(0);
+        if (i == g->n || i == g->m || !tn_uses(g->left, g->axis[i]))
+            continue;
+        extents[l->n] = g->extent[i];
+        vars[l->n] = place[i] = fresh(g, "vb");
+        l->dims[l->n++] = i;
+    }
+    uint32_t v = l->n;
+    vars[v] = place[g->m] = fresh(g, "vm");
+    extents[v++] = g->extent[g->m];
+    vars[v] = fresh(g, "vk");
+    extents[v++] = I(g->K);
+    l->panels = tn_buffer_new(g->ctx, "rows", tn_list_of(g->ctx, extents, v), g->acc, NULL);
+    for (uint32_t i = 0; i < v; i++)
+        loops[i] = fresh(g, "i");
+    tn_list all = tn_list_of(g->ctx, vars, v);
+    const tn_stmt *s = tn_store(g->ctx, l->panels, at_place(g, g->left, place, vars[v - 1]), all);
+    if (g->K % g->lanes == 0) {
+        const tn_expr *o = fresh(g, "k"), *values[GEMM_MAX_RANK + 2];
+        memcpy(values, loops, sizeof values);
+        values[v - 1] = tn_add(g->ctx, tn_mul(g->ctx, o, I(g->lanes)), loops[v - 1]);
+        s = block(g, "rows", all, tn_list_of(g->ctx, extents, v), tn_list_of(g->ctx, values, v), -1,
+                  NULL, (tn_list){0}, s);
+        s = loop(g, loops[v - 1], I(g->lanes), TN_FOR_VECTORIZED, s);
+        s = loop(g, o, I(g->K / g->lanes), TN_FOR_SERIAL, s);
+    } else {
+        s = block(g, "rows", all, tn_list_of(g->ctx, extents, v), tn_list_of(g->ctx, loops, v), -1,
+                  NULL, (tn_list){0}, s);
+        s = loop(g, loops[v - 1], I(g->K), TN_FOR_SERIAL, s);
+    }
+    for (uint32_t i = v - 1; i-- > 0;)
+        s = loop(g, loops[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
+    return s;
+}
+
+/* ---- a tile ---- */
+
+/* for i < mr, j < nv, v < lanes: body(i, j * lanes + v) */
+typedef const tn_stmt *(*element_fn)(nest *n, const tn_expr *i, const tn_expr *j);
+
+static const tn_stmt *
+each_element(nest *n, element_fn body)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *i = fresh(g, "i"), *j = fresh(g, "j"), *v = fresh(g, "v");
+    const tn_stmt *s = body(n, i, tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v));
+    s = loop(g, v, I(g->lanes), TN_FOR_VECTORIZED, s);
+    s = loop(g, j, I(g->nv), TN_FOR_UNROLLED, s);
+    return loop(g, i, I(g->mr), TN_FOR_UNROLLED, s);
+}
+
+static const tn_expr *
+number(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    cpu_gemm *g = n->g;
+    return tn_add(g->ctx, tn_mul(g->ctx, i, I(g->nv * g->lanes)), j);
+}
+
+/* acc[i, j], as it is now. */
+static const tn_expr *
+sum_at(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    return tn_load(n->g->ctx, n->acc, tn_listv(n->g->ctx, number(n, i, j), NULL));
+}
+
+static const tn_stmt *
+set_sum(nest *n, const tn_expr *i, const tn_expr *j, const tn_expr *value)
+{
+    return tn_store(n->g->ctx, n->acc, value, tn_listv(n->g->ctx, number(n, i, j), NULL));
+}
+
+static const tn_stmt *
+clear(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    return set_sum(n, i, j, tn_literal(n->g->ctx, n->g->acc, 0));
+}
+
+static const tn_stmt *
+take_up(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    return set_sum(n, i, j,
+                   tn_load(n->g->ctx, n->partial,
+                           tn_listv(n->g->ctx, n->slot, number(n, i, j), NULL)));
+}
+
+static const tn_stmt *
+put_down(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    return tn_store(n->g->ctx, n->partial, sum_at(n, i, j),
+                    tn_listv(n->g->ctx, n->slot, number(n, i, j), NULL));
+}
+
+static void
+element_place(nest *n, const tn_expr *i, const tn_expr *j, const tn_expr **place)
+{
+    cpu_gemm *g = n->g;
+    memcpy(place, n->at, sizeof n->at);
+    place[g->m] = tn_add(g->ctx, n->at[g->m], i);
+    place[g->n] = tn_add(g->ctx, n->at[g->n], j);
+}
+
+/* The operand at a place, from its copy where it has one. */
+static const tn_expr *
+read_left(nest *n, const tn_expr *const *place)
+{
+    cpu_gemm *g = n->g;
+    const operand *l = &n->left;
+    if (!l->panels)
+        return at_place(g, g->left, place, n->k);
+    const tn_expr *idx[GEMM_MAX_RANK + 2];
+    for (uint32_t i = 0; i < l->n; i++)
+        idx[i] = place[l->dims[i]];
+    idx[l->n] = place[g->m];
+    idx[l->n + 1] = n->k;
+    return tn_load(g->ctx, l->panels, tn_list_of(g->ctx, idx, l->n + 2));
+}
+
+static const tn_expr *
+read_right(nest *n, const tn_expr *const *place, const tn_expr *j)
+{
+    cpu_gemm *g = n->g;
+    const operand *r = &n->right;
+    if (!r->panels)
+        return at_place(g, g->right, place, n->k);
+    const tn_expr *idx[GEMM_MAX_RANK + 3];
+    for (uint32_t i = 0; i < r->n; i++)
+        idx[i] = place[r->dims[i]];
+    idx[r->n] = n->panel;
+    idx[r->n + 1] = n->k;
+    idx[r->n + 2] = j;
+    return tn_load(g->ctx, r->panels, tn_list_of(g->ctx, idx, r->n + 3));
+}
+
+static const tn_stmt *
+add_product(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    const tn_expr *place[GEMM_MAX_RANK];
+    element_place(n, i, j, place);
+    const tn_expr *product = tn_mul(n->g->ctx, read_left(n, place), read_right(n, place, j));
+    return set_sum(n, i, j, tn_add(n->g->ctx, sum_at(n, i, j), product));
+}
+
+typedef struct reader {
+    const tn_node *sums;
+    const tn_expr *value;
+} reader;
+
+static const tn_node *
+value_of_sum(tn_rewriter *r, const tn_node *e)
+{
+    const reader *s = r->user;
+    const tn_buffer_load *l = tn_as_buffer_load(e);
+    return l && l->buffer == s->sums ? s->value : NULL;
+}
+
+/* The result, with what follows the sum. */
+static const tn_stmt *
+put_result(nest *n, const tn_expr *i, const tn_expr *j)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *place[GEMM_MAX_RANK];
+    element_place(n, i, j, place);
+    tn_list at = tn_list_of(g->ctx, place, g->rank);
+    if (!g->last)
+        return tn_store(g->ctx, g->store->buffer, sum_at(n, i, j), at);
+    const tn_buffer_store *st = tn_as_buffer_store(g->last->body);
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(g->ctx));
+    for (uint32_t d = 0; d < g->rank; d++)
+        tnb_ptrmap_set(&map, st->indices.at[d], place[d]);
+    reader user = {g->store->buffer, sum_at(n, i, j)};
+    tn_rewriter r = {.ctx = g->ctx, .user = &user, .pre = value_of_sum, .map = &map};
+    return tn_store(g->ctx, st->buffer, tn_rewrite(&r, st->value), at);
+}
+
+/* The tile's statements; k_part: which part of the reduction. */
+static const tn_stmt *
+tile(nest *n, const tn_expr *k_part)
+{
+    cpu_gemm *g = n->g;
+    int64_t kc = g->K / g->turns_k;
+    const tn_expr *k = fresh(g, "k");
+    n->k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), k);
+    const tn_stmt *begin = each_element(n, clear), *end = each_element(n, put_result);
+    const tn_stmt *sum = loop(g, k, I(kc), TN_FOR_SERIAL, each_element(n, add_product));
+    if (n->partial) {
+        begin = tn_if_stmt_of(g->ctx, tn_cmp(g->ctx, TN_KIND_EQ, k_part, I(0)), begin,
+                              each_element(n, take_up));
+        end = tn_if_stmt_of(g->ctx, tn_cmp(g->ctx, TN_KIND_EQ, k_part, I(g->turns_k - 1)), end,
+                            each_element(n, put_down));
+    }
+    return tn_seqv(g->ctx, begin, sum, end, NULL);
+}
+
+/* The tiles of one group; vm, vn: its number. */
+static const tn_stmt *
+group(nest *n, const tn_expr *vm, const tn_expr *vn)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *ko = fresh(g, "k_part"), *im = fresh(g, "tile_m"), *in = fresh(g, "tile_n");
+    const tn_expr *vars[3] = {fresh(g, "v_k"), fresh(g, "v_m"), fresh(g, "v_n")};
+    const tn_expr *extents[3] = {I(g->turns_k), I(g->gm), I(g->gn)}, *values[3] = {ko, im, in};
+    const tn_expr *tm = tn_add(g->ctx, tn_mul(g->ctx, vm, I(g->gm)), vars[1]);
+    int64_t nr = g->nv * g->lanes;
+    n->panel = tn_add(g->ctx, tn_mul(g->ctx, vn, I(g->gn)), vars[2]);
+    n->at[g->m] = start(g, tm, g->mr, g->M, g->extent[g->m]);
+    n->at[g->n] = start(g, n->panel, nr, g->N, I(g->N));
+    n->slot = tn_add(g->ctx, tn_mul(g->ctx, vars[1], I(g->gn)), vars[2]);
+    n->acc = tn_buffer_new(g->ctx, "acc", tn_listv(g->ctx, I(g->mr * nr), NULL), g->acc, "local");
+    const tn_expr *predicate = NULL;
+    if (g->M < 0 || (g->M + g->mr - 1) / g->mr % g->gm)
+        predicate = tn_bin(g->ctx, TN_KIND_LT, tn_add(g->ctx, tn_mul(g->ctx, vm, I(g->gm)), im),
+                           tiles_m(g));
+    if (tiles_n(g) % g->gn)
+        predicate = tn_and(g->ctx, predicate,
+                           tn_bin(g->ctx, TN_KIND_LT,
+                                  tn_add(g->ctx, tn_mul(g->ctx, vn, I(g->gn)), in), I(tiles_n(g))));
+    const tn_stmt *s = block(g, "tile", tn_list_of(g->ctx, vars, 3), tn_list_of(g->ctx, extents, 3),
+                             tn_list_of(g->ctx, values, 3), 0, predicate,
+                             tn_listv(g->ctx, n->acc, NULL), tile(n, vars[0]));
+    s = loop(g, im, I(g->gm), TN_FOR_SERIAL, s);
+    s = loop(g, in, I(g->gn), TN_FOR_SERIAL, s);
+    return loop(g, ko, I(g->turns_k), TN_FOR_SERIAL, s);
+}
+
+/* All groups of all products of a batch, in one parallel loop. */
+static const tn_stmt *
+groups(nest *n)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *vars[GEMM_MAX_RANK + 2], *extents[GEMM_MAX_RANK + 2], *values[GEMM_MAX_RANK + 2];
+    uint32_t v = 0;
+    for (uint32_t i = 0; i < g->rank; i++) {
+        n->at[i] = I(0);
+        if (i == g->m || i == g->n || tn_is_int_const(g->extent[i], 1))
+            continue;
+        extents[v] = g->extent[i];
+        vars[v++] = n->at[i] = fresh(g, "v_b");
+    }
+    const tn_expr *vn = vars[v] = fresh(g, "v_columns");
+    extents[v++] = I((tiles_n(g) + g->gn - 1) / g->gn);
+    const tn_expr *vm = vars[v] = fresh(g, "v_rows");
+    extents[v++] = tn_ceildiv(g->ctx, tiles_m(g), I(g->gm));
+    const tn_expr *p = fresh(g, "group"), *total = I(1);
+    for (uint32_t i = v; i-- > 0;) {
+        values[i] = tn_is_int_const(total, 1) ? p : tn_floordiv(g->ctx, p, total);
+        if (i)
+            values[i] = tn_floormod(g->ctx, values[i], extents[i]);
+        total = tn_mul(g->ctx, total, extents[i]);
+    }
+    tn_list allocs = {0};
+    if (g->turns_k > 1) {
+        n->partial =
+            tn_buffer_new(g->ctx, "partial",
+                          tn_listv(g->ctx, I(g->gm * g->gn), I(g->mr * g->nv * g->lanes), NULL),
+                          g->acc, NULL);
+        allocs = tn_listv(g->ctx, n->partial, NULL);
+    }
+    const tn_stmt *s = group(n, vm, vn);
+    s = block(g, "group", tn_list_of(g->ctx, vars, v), tn_list_of(g->ctx, extents, v),
+              tn_list_of(g->ctx, values, v), -1, NULL, allocs, s);
+    return loop(g, p, total, TN_FOR_PARALLEL, s);
+}
+
+const tn_node *
+cpu_gemm_write(cpu_gemm *g)
+{
+    nest n = {.g = g};
+    const tn_stmt *parts[3];
+    const tn_node *allocs[2];
+    uint32_t k = 0, a = 0;
+    if (!left_is_plain(g)) {
+        parts[k++] = copy_left(&n);
+        allocs[a++] = n.left.panels;
+    }
+    if (!is_in_panels(g)) {
+        plan_panels(&n);
+        parts[k++] = pack_panels(&n);
+        allocs[a++] = n.right.panels;
+    }
+    parts[k++] = groups(&n);
+    tn_block root = {.name = "root",
+                     .allocs = tn_list_of(g->ctx, allocs, a),
+                     .body = tn_seq_of(g->ctx, tn_list_of(g->ctx, parts, k))};
+    const tn_stmt *body = tn_block_realize_of(g->ctx, (tn_list){0}, tn_bool(g->ctx, true),
+                                              tn_block_of(g->ctx, &root));
+    const tn_prim_func *f = g->func;
+    const tn_node *r = tn_prim_func_of(g->ctx, f->params, f->buffers, body, f->ret, f->attrs);
+    return tn_is_error(r) ? NULL : r;
+}
