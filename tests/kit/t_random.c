@@ -133,47 +133,76 @@ input(tnk_te *te, const char *name, tnb_dtype d, const tn_expr *a, const tn_expr
     return tnk_te_input(te, name, tn_ty_tensor_dims(k.ctx, tn_listv(k.ctx, a, b, c, e, NULL), d));
 }
 
+/* The most that extents may be; columns and the sum's length may be variables too. */
+typedef struct most {
+    int64_t m, n, r;
+    bool all_unknown;
+    tnb_dtype d; /* of the operands */
+} most;
+
+/* A matrix product: a batch, an operand turned, what follows it. */
+static void
+product(most to)
+{
+    const tn_node *dims = tn_dictv(k.ctx, NULL);
+    tnk_te *te = tnk_te_new(k.ctx);
+    const tn_expr *e[3], *m = extent("m", to.m, &dims);
+    const tn_expr *n = to.all_unknown ? extent("n", to.n, &dims) : tn_i64(k.ctx, between(8, to.n));
+    const tn_expr *r = to.all_unknown ? extent("r", to.r, &dims) : tn_i64(k.ctx, between(8, to.r));
+    bool batch = between(0, 2) == 0, turned = between(0, 2) == 0, bias = between(0, 1);
+    bool both = batch && between(0, 1); /* the right operand has the batch too */
+    const tn_expr *first = batch ? extent("b", 3, &dims) : m, *none = NULL;
+    const tn_node *a =
+        batch ? input(te, "A", to.d, first, m, r, NULL) : input(te, "A", to.d, m, r, NULL, NULL);
+    const tn_expr *rows = turned ? n : r, *columns = turned ? r : n;
+    const tn_node *b = both ? input(te, "B", to.d, first, rows, columns, none)
+                            : input(te, "B", to.d, rows, columns, none, none);
+    uint32_t rank = 0;
+    if (batch)
+        e[rank++] = tnk_te_expr(te, first);
+    e[rank++] = tnk_te_expr(te, m);
+    e[rank++] = tnk_te_expr(te, n);
+    tnk_stage *s = tnk_te_stage(te, "T_matmul", e, rank, TNB_F32);
+    const tn_expr *x = tnk_te_reduce_axis(s, "k", tnk_te_expr(te, r)), *at[3], *from[3];
+    memcpy(at, s->axes, rank * sizeof *at);
+    from[0] = at[0];
+    from[both] = turned ? at[rank - 1] : x;
+    from[both + 1] = turned ? x : at[rank - 1];
+    at[rank - 1] = x;
+    const tn_expr *left = tn_cast_to(k.ctx, TNB_F32, tnk_te_read_at(te, a, at, rank)),
+                  *right = tn_cast_to(k.ctx, TNB_F32, tnk_te_read_at(te, b, from, 2u + both));
+    const tn_node *y = tnk_te_sum(s, tn_mul(k.ctx, left, right));
+    if (bias) {
+        s = tnk_te_stage_like(te, "T_add", y, TNB_F32);
+        y = tnk_te_define(s, tn_add(k.ctx, tnk_te_read_at(te, y, s->axes, rank),
+                                    tn_float_imm_of(k.ctx, TNB_F32, 0.5)));
+    }
+    char what[200];
+    tnb_buf text = {0};
+    (void)tn_print(k.ctx, dims, NULL, &text);
+    snprintf(what, sizeof what, "matmul up to %d %d %d %s batch=%d both=%d turned=%d bias=%d",
+             (int)to.m, (int)to.n, (int)to.r, text.s ? text.s : "", batch, both, turned, bias);
+    tnb_buf_free(&text);
+    check_with(tnk_te_finish(te, &y, 1), dims, to.d.bits == 16, what);
+}
+
 static void
 products_of_unknown_extents(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(10); i++) {
-        const tn_node *dims = tn_dictv(k.ctx, NULL);
-        tnk_te *te = tnk_te_new(k.ctx);
-        const tn_expr *m = extent("m", 30, &dims), *n = extent("n", 70, &dims),
-                      *r = extent("r", 20, &dims), *e[3];
-        bool batch = between(0, 2) == 0, turned = between(0, 2) == 0, bias = between(0, 1);
-        const tn_expr *first = batch ? extent("b", 3, &dims) : m;
-        const tn_node *a = batch ? input(te, "A", TNB_F32, first, m, r, NULL)
-                                 : input(te, "A", TNB_F32, m, r, NULL, NULL);
-        const tn_node *b = turned ? input(te, "B", TNB_F32, n, r, NULL, NULL)
-                                  : input(te, "B", TNB_F32, r, n, NULL, NULL);
-        uint32_t rank = 0;
-        if (batch)
-            e[rank++] = tnk_te_expr(te, first);
-        e[rank++] = tnk_te_expr(te, m);
-        e[rank++] = tnk_te_expr(te, n);
-        tnk_stage *s = tnk_te_stage(te, "T_matmul", e, rank, TNB_F32);
-        const tn_expr *x = tnk_te_reduce_axis(s, "k", tnk_te_expr(te, r)), *at[3];
-        memcpy(at, s->axes, rank * sizeof *at);
-        const tn_expr *column = at[rank - 1];
-        at[rank - 1] = x;
-        const tn_expr *right =
-            turned ? tnk_te_read(te, b, column, x, NULL) : tnk_te_read(te, b, x, column, NULL);
-        const tn_node *y = tnk_te_sum(s, tn_mul(k.ctx, tnk_te_read_at(te, a, at, rank), right));
-        if (bias) {
-            s = tnk_te_stage_like(te, "T_add", y, TNB_F32);
-            y = tnk_te_define(s, tn_add(k.ctx, tnk_te_read_at(te, y, s->axes, rank),
-                                        tn_float_imm_of(k.ctx, TNB_F32, 0.5)));
-        }
-        char what[200];
-        tnb_buf text = {0};
-        (void)tn_print(k.ctx, dims, NULL, &text);
-        snprintf(what, sizeof what, "matmul %s batch=%d turned=%d bias=%d", text.s ? text.s : "",
-                 batch, turned, bias);
-        tnb_buf_free(&text);
-        check_with(tnk_te_finish(te, &y, 1), dims, false, what);
-    }
+    for (int i = 0; i < rounds(10); i++)
+        product((most){30, 70, 20, true, TNB_F32});
+}
+
+/* Large enough for packed panels. */
+static void
+large_products(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(12); i++)
+        product((most){100, 100, 70, false, between(0, 3) ? TNB_F32 : TNB_F16});
+    for (int i = 0; i < rounds(2); i++)
+        product((most){100, 40, 2400, false, TNB_F32});
 }
 
 /* Symbolic images, without padding; kernels of one or two dimensions. */
@@ -228,6 +257,7 @@ main(void)
         cmocka_unit_test(convolutions),
         cmocka_unit_test(products),
         cmocka_unit_test(products_of_unknown_extents),
+        cmocka_unit_test(large_products),
         cmocka_unit_test(convolutions_of_unknown_extents),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -612,9 +612,8 @@ with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint3
     return cpu_finish_rest(s, bytes);
 }
 
-/* `fast` where the condition holds, else `rest`. */
-static const tn_node *
-either(tn_ctx *ctx, const tn_expr *condition, const tn_node *fast, const tn_node *rest)
+const tn_node *
+cpu_either(tn_ctx *ctx, const tn_expr *condition, const tn_node *fast, const tn_node *rest)
 {
     const tn_prim_func *f = tn_as_prim_func(fast);
     const tn_stmt *other = tn_fresh_copy(ctx, tn_as_prim_func(rest)->body, NULL);
@@ -631,6 +630,17 @@ rows_known(const cpu_tile *c)
     const tn_node *out = tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer;
     int64_t n;
     return c->y != UINT32_MAX && tn_int_value(tn_as_buffer(out)->shape.at[c->y], &n);
+}
+
+const tn_node *
+cpu_schedule_single_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
+{
+    cpu_tile c = {0};
+    const tn_node *f = with_tiles(ctx, prim_func, target, 2, 4, (assumed){-1, -1}, &c);
+    if (f && !c.need)
+        return f;
+    f = cpu_rule_gemv.apply(ctx, prim_func, target, NULL);
+    return f ? f : cpu_rule_fallback.apply(ctx, prim_func, target, NULL);
 }
 
 const tn_node *
@@ -662,7 +672,7 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
         f = f ? f : cpu_rule_fallback.apply(ctx, prim_func, target, NULL);
     }
     while (f && n-- > 0)
-        f = either(ctx, tiles[n].need, found[n], f);
+        f = cpu_either(ctx, tiles[n].need, found[n], f);
     return f;
 }
 

@@ -241,13 +241,26 @@ choose_groups(cpu_gemm *g)
     g->gn = columns >= tiles_n ? tiles_n : turns(tiles_n, turns(tiles_n, columns));
 }
 
+/* Whether packing pays for so many rows. */
+static bool
+is_large(const cpu_gemm *g)
+{
+    return g->K >= 8 && (g->M < 0 || (g->M >= LEAST_ROWS && g->M * g->N * g->K >= LEAST_WORK));
+}
+
 const tn_node *
 cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
 {
     cpu_gemm g;
-    if (!cpu_gemm_find(&g, ctx, prim_func) || g.M < LEAST_ROWS || g.K < 8 ||
-        g.M * g.N * g.K < LEAST_WORK || !choose_tile(&g, cpu_vector_bytes(ctx, target)))
+    if (!cpu_gemm_find(&g, ctx, prim_func) || !is_large(&g) ||
+        !choose_tile(&g, cpu_vector_bytes(ctx, target)))
         return NULL;
     choose_groups(&g);
-    return cpu_gemm_write(&g);
+    const tn_node *f = cpu_gemm_write(&g);
+    if (!f || g.M >= 0)
+        return f;
+    const tn_expr *rows = g.extent[g.m];
+    const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, rows, tn_i64(ctx, LEAST_ROWS));
+    const tn_node *rest = cpu_schedule_single_rows(ctx, prim_func, target);
+    return rest ? cpu_either(ctx, enough, f, rest) : NULL;
 }

@@ -21,7 +21,6 @@ typedef struct cpu_gemm {
     const tn_expr *left, *right; /* operands: left runs along m, right along n */
     int64_t M, N, K;             /* M -1: not known */
     tnb_dtype acc;
-    const tn_expr *need; /* what has to hold when the function runs; NULL: nothing */
     /* the tile: mr rows of nv vectors */
     int64_t mr, nv, lanes;
     int64_t turns_k; /* parts of the reduction */

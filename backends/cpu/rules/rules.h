@@ -105,6 +105,13 @@ const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                          uint32_t min_rank, uint32_t max_rank);
 
+/* Schedules a matrix product row by row: right for any number of rows. */
+const tn_node *
+cpu_schedule_single_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
+/* `fast` where the condition holds, else `rest`. */
+const tn_node *
+cpu_either(tn_ctx *ctx, const tn_expr *condition, const tn_node *fast, const tn_node *rest);
+
 /* ---- gemm.c ---- */
 /* Schedules one matrix product that is large enough for packed panels; NULL: it is none. */
 const tn_node *
