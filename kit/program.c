@@ -163,6 +163,23 @@ tnk_program_tensor(tnk_program *p, tnb_dtype d, const int64_t *shape, uint32_t n
 }
 
 uint32_t
+tnk_program_tensor_on(tnk_program *p, uint32_t index, uint32_t device)
+{
+    tnb_tno_constant c = p->constants.at[index];
+    if (c.kind != TNB_TNO_TENSOR || c.device == device || device > UINT16_MAX)
+        return index;
+    char *key = tnb_printf(p->arena, "d%" PRIu32 ".%" PRIu32, index, device);
+    uint32_t i = known(&p->keys, key);
+    if (i)
+        return i - 1;
+    c.device = (uint16_t)device;
+    i = p->constants.n;
+    TNB_PUSH(p->arena, p->constants, c);
+    remember(&p->keys, key, i);
+    return i;
+}
+
+uint32_t
 tnk_program_shape(tnk_program *p, const int64_t *dims, uint32_t n)
 {
     tnb_tno_constant c = {.kind = TNB_TNO_SHAPE, .n_dims = n};

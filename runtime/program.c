@@ -124,7 +124,10 @@ check_constants(const struct program *p, uint64_t constants_bytes, tnb_err *err)
         const tnb_tno_constant *c = &p->constants[i];
         uint64_t elems = 1, bytes;
         if (c->kind < TNB_TNO_TENSOR || c->kind > TNB_TNO_NULL)
-            return broken(err, "constant %" PRIu32 " is of unknown kind %" PRIu32, i, c->kind);
+            return broken(err, "constant %" PRIu32 " is of unknown kind %d", i, (int)c->kind);
+        if (c->device && (c->kind != TNB_TNO_TENSOR || c->device >= p->head.n_devices))
+            return broken(err, "constant %" PRIu32 " is for device %d of %" PRIu32, i,
+                          (int)c->device, p->head.n_devices);
         if (c->kind == TNB_TNO_TENSOR || c->kind == TNB_TNO_SHAPE) {
             if (c->n_dims > TNB_TNO_MAX_DIMS || !within(c->first_dim, c->n_dims, p->head.n_dims))
                 return broken(err, "the shape of constant %" PRIu32 " lies outside the table", i);

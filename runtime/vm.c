@@ -155,13 +155,36 @@ release_artifact(void *a)
     tnr_artifact_close(a);
 }
 
+/* In the device's memory of another scope, written straight from the file. */
+static tnb_status
+scoped_constant(tnr_device *dev, const char *scope, const void *at, const int64_t *dims,
+                const tnb_tno_constant *c, tnr_value *out, tnb_err *err)
+{
+    tnr_value s, v;
+    TNB_TRY(tnr_storage_new(dev, c->bytes, scope, &s, err));
+    tnb_status st = tnr_tensor_view(s.u.storage, 0, dims, c->n_dims, c->dtype, &v, err);
+    tnr_release(&s);
+    TNB_TRY(st);
+    st = tnr_tensor_write(v.u.tensor, at, c->bytes, err);
+    if (st != TNB_OK) {
+        tnb_err_prefix(err, "a constant of scope '%s'", scope);
+        tnr_release(&v);
+        return st;
+    }
+    *out = v;
+    return TNB_OK;
+}
+
 static tnb_status
 tensor_constant(tnr_vm *vm, const tnb_tno_constant *c, tnr_value *out, tnb_err *err)
 {
-    tnr_device *dev = vm->device;
+    tnr_device *dev = c->device ? vm->devices[c->device] : vm->device;
     tnr_artifact *a = vm->artifact;
     void *at = a->map + ((const uint8_t *)a->constants.at - a->map) + c->data;
     const int64_t *dims = vm->p.dims + c->first_dim;
+    if (!tnr_device_is_host(dev) && c->device)
+        return scoped_constant(dev, vm->p.text + vm->p.devices[c->device].scope, at, dims, c, out,
+                               err);
     if (!tnr_device_is_host(dev))
         return tnr_tensor_from(dev, at, dims, c->n_dims, c->dtype, out, err);
     tnr_value s;

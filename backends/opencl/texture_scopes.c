@@ -10,8 +10,10 @@
  * Float tensors of five constant extents, the last of 4, qualify if the program that makes them can store
  * four neighbours at once (the rule opencl.Texture), only arguments of call_tir use them, and they are
  * within the target's texture_spatial_limit and texture_depth_limit: the first of texture-weight,
- * texture-nhwc and texture whose image is (kit/emit/emit_image.c says what lies where). What does not
- * qualify stays in buffers. Cases: tests/pass/TextureScopes.
+ * texture-nhwc and texture whose image is (kit/emit/emit_image.c says what lies where). So do constants
+ * (weights, biases, folded vectors) that only programs read which that rule takes: such a program has
+ * the scope on its buffer, which is what places the constant. What does not qualify stays in buffers.
+ * Cases: tests/pass/TextureScopes.
  */
 #include "texture.h"
 
@@ -25,12 +27,15 @@ typedef struct scoping {
     tn_ctx *ctx;
     const tn_module *m; /* with the programs made so far */
     const tn_node *device_target;
-    tnb_ptrmap made;     /* variable -> its scope, until a use disqualifies it */
-    tnb_ptrmap vars;     /* variable -> the one that lies in an image */
-    tnb_ptrmap storable; /* program -> itself if the rule takes it, else the context */
-    tnb_strmap programs; /* name and scopes -> name of the program with these */
+    tnb_ptrmap made;      /* variable -> its scope, until a use disqualifies it */
+    tnb_ptrmap vars;      /* variable -> the one that lies in an image */
+    tnb_ptrmap constants; /* data of a constant -> its scope, or `in_buffer` */
+    tnb_ptrmap storable;  /* program -> itself if the rule takes it, else the context */
+    tnb_strmap programs;  /* name and scopes -> name of the program with these */
     TNB_VEC(const tn_node *) devices;
 } scoping;
+
+static const char in_buffer[] = "";
 
 /* ---- which tensors ---- */
 
@@ -132,6 +137,26 @@ reads_plainly(const tn_prim_func *f, uint32_t i)
     return p.ok;
 }
 
+static void
+find_constant(scoping *s, const tn_constant *k, const tn_prim_func *reader, uint32_t i)
+{
+    const char *known = tnb_ptrmap_get(&s->constants, k->data), *scope = in_buffer;
+    if (known == in_buffer)
+        return;
+    if (reader && reads_plainly(reader, i) && can_store(s, reader))
+        scope = scope_for(s, k->base.type);
+    tnb_ptrmap_set(&s->constants, k->data, scope ? scope : in_buffer);
+}
+
+/* The scope of the image that a constant lies in; NULL: it lies in a buffer, or is none. */
+static const char *
+scope_of_constant(const scoping *s, const tn_node *n)
+{
+    const tn_constant *k = tn_as_constant(n);
+    const char *scope = k ? tnb_ptrmap_get(&s->constants, k->data) : NULL;
+    return scope == in_buffer ? NULL : scope;
+}
+
 /* A use that is no argument of a tensor program keeps the tensor in a buffer. */
 static tn_walk_step
 find_uses(void *user, const tn_node *n)
@@ -142,15 +167,21 @@ find_uses(void *user, const tn_node *n)
         const tn_call *c = tn_is_call_to(vb->value, "relax.call_tir");
         const tn_prim_func *f = program_of(s, c);
         const tn_tuple *args = f ? tn_as_tuple(c->args.at[1]) : NULL;
-        for (uint32_t i = 0; args && i < args->fields.n; i++)
-            if (!tn_is_var(args->fields.at[i]) || !reads_plainly(f, i))
+        for (uint32_t i = 0; args && i < args->fields.n; i++) {
+            const tn_constant *k = tn_as_constant(args->fields.at[i]);
+            if (k)
+                find_constant(s, k, f, i);
+            else if (!tn_is_var(args->fields.at[i]) || !reads_plainly(f, i))
                 tn_walk(args->fields.at[i], 0, find_uses, NULL, s);
+        }
         if (!args)
             tn_walk(vb->value, 0, find_uses, NULL, s);
         return TN_WALK_SKIP;
     }
     if (tn_is_var(n))
         tnb_ptrmap_remove(&s->made, n);
+    if (tn_as_constant(n))
+        find_constant(s, tn_as_constant(n), NULL, 0);
     return TN_WALK_ON;
 }
 
@@ -238,9 +269,10 @@ each_binding(tn_rewriter *r, const tn_node *n)
     bool any = var != NULL;
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_expr *now = tnb_ptrmap_get(&s->vars, fields.at[i]);
+        scopes[i] = scope_of_constant(s, fields.at[i]);
+        any |= now || scopes[i];
         if (!now)
             continue;
-        any = true;
         scopes[i] = scope_of(now->type);
         fields = tn_list_with(s->ctx, fields, i, now);
     }
@@ -279,14 +311,16 @@ one_function(scoping *s, const char *name, const tn_function *f)
 {
     tnb_ptrmap_init(&s->made, tn_scratch(s->ctx));
     tnb_ptrmap_init(&s->vars, tn_scratch(s->ctx));
+    tnb_ptrmap_init(&s->constants, tn_scratch(s->ctx));
     tn_walk(TN_NODE(f), 0, find_made, NULL, s);
-    if (!s->made.n)
-        return true;
     tn_walk(f->body, 0, find_uses, NULL, s);
     for (uint32_t i = 0; i < s->made.n; i++)
         if (s->made.at[i].key)
             renew_var(s, s->made.at[i].key, s->made.at[i].value);
-    if (!s->vars.n)
+    bool any = s->vars.n > 0;
+    for (uint32_t i = 0; !any && i < s->constants.n; i++)
+        any = s->constants.at[i].value != in_buffer;
+    if (!any)
         return true;
     tn_rewriter r = {.ctx = s->ctx, .user = s, .pre = each_binding};
     const tn_node *out = tn_rewrite(&r, TN_NODE(f));

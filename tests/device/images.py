@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions over images (the target adreno): what lies in images, and that results are the cpu's."""
+import math
 import os
+import random
 import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
 import clitest
-from clitest import check, path, tenon, write
+from clitest import check, npy_bytes, path, tenon, write
 
 HEAD = """# from tvm.script import ir as I
 # from tvm.script import relax as R
@@ -62,6 +64,53 @@ CASES = [
      (), set(), 1e-5),
 ]
 
+
+def weights(name, batch=1, half=False, **limits):
+    """block() with its weights as constants."""
+    file = block(name, "float16" if half else "float32", batch)
+    rng = random.Random(name)
+    options = []
+    for n, s in (("w1", (16, 8, 3, 3)), ("bias", (1, 16, 1, 1)), ("w2", (16, 1, 3, 3)), ("w3", (12, 16, 1, 1))):
+        values = [rng.uniform(-1, 1) for _ in range(math.prod(s))]
+        options += ["--bind", f"{n}={write(name + n + '.npy', npy_bytes('<f2' if half else '<f4', s, values))}"]
+    return file, options, ["%s=%d" % i for i in limits.items()]
+
+
+def kernels(file, *options):
+    listed = tenon("show", "kernel", file, *options).stdout
+    names = [line.split()[0] for line in listed.splitlines() if line.strip()]
+    return "".join(tenon("show", "kernel", file, n, *options).stdout for n in names if re.fullmatch(r"\w+", n))
+
+
+def constants_in_images():
+    """Weights, biases and folded vectors: which arguments of the convolutions are images, and that results are the cpu's."""
+    for name, (file, binds, settings), read, rtol in (
+            # arguments that convolutions read: one image of the block before, then the constants (of the first two with bias)
+            ("weights", weights("weights"), ["image image image", "image image", "image image"], 1e-5),
+            ("weights-half", weights("weights-half", half=True), ["image image image", "image image", "image image"], 1e-2),
+            ("weights-batch", weights("weights-batch", batch=2), ["image image image", "image image", "image image"], 1e-5),
+            ("weights-arrays", weights("weights-arrays", texture_spatial_limit=13),
+             ["array array image", "array image", "array array"], 1e-5),
+            # (3, 16, 1, 1, 4): 48 layers are too many
+            ("weights-some", weights("weights-some", texture_spatial_limit=13, texture_depth_limit=4),
+             ["array array image", "array image", "array buffer"], 1e-5),
+            ("weights-none", weights("weights-none", texture_spatial_limit=1, texture_depth_limit=1),
+             ["buffer buffer buffer", "buffer buffer", "buffer buffer"], 1e-5)):
+        target = ["-t", "adreno"] + [w for s in settings for w in ("--set", "target.adreno." + s)]
+        out, tno = path("expected-" + name), path(name + ".tno")
+        r = tenon("run", file, "-t", "cpu", *binds, "-o", out)
+        check(r.returncode == 0, f"{name}: runs on the processor", r)
+        r = tenon("compile", file, *target, *binds, "-o", tno)
+        check(r.returncode == 0, f"{name}: compiles", r)
+        r = tenon("run", tno, "--expect", f"#0={out}/{os.listdir(out)[0]}", "--rtol", rtol, "--atol", 10 * rtol)
+        check(r.returncode == 0 and " equals " in r.stderr, f"{name}: the results are the cpu's", r)
+        kinds = {"__read_only image2d_t": "image", "__read_only image2d_array_t": "array", "__global const": "buffer"}
+        found = []
+        for args in re.findall(r"^fused_\w*conv2d\w*\((.*?)\)", kernels(file, *target, *binds), re.M):
+            found.append(" ".join(kinds[k] for a in args.split(", ") for k in kinds if a.startswith(k)))
+        check(sorted(found) == sorted(read), f"{name}: the convolutions read {read}, found {found}")
+
+
 if "    0: " not in tenon("list", "devices").stdout.split("\nopencl ")[-1]:
     print("no OpenCL device")
     sys.exit(77)
@@ -76,16 +125,56 @@ for name, file, settings, kinds, rtol in CASES:
     check(r.returncode == 0, f"{name}: compiles", r)
     r = tenon("run", tno, *expected, "--rtol", rtol, "--atol", rtol)
     check(r.returncode == 0 and r.stderr.count(" equals ") == len(expected) // 2, f"{name}: the results are the cpu's", r)
-    listed = tenon("show", "kernel", file, *target).stdout
-    names = [line.split()[0] for line in listed.splitlines() if line.strip()]
-    source = "".join(tenon("show", "kernel", file, n, *target).stdout for n in names if re.fullmatch(r"\w+", n))
+    source = kernels(file, *target)
     check(set(re.findall(r"__(?:read|write)_only (\w+)", source)) == kinds, f"{name}: images are {sorted(kinds)}", r)
     check(("read_imagef" in source) == bool(kinds) == ("write_imagef" in source), f"{name}: images are read and written")
     plain = tenon("show", "kernel", file, "-t", "opencl").stdout
     check("_texture" not in plain, f"{name}: no images on the target opencl")
+constants_in_images()
 
 r = tenon("show", "model", path("rows.tno"))
 check("images" in r.stdout and "image_width>=572" in r.stdout, "the artifact says what images it needs", r)
 r = tenon("run", block("verified"), "-t", "adreno", "--verify")
 check(r.returncode == 0 and "verified by execution" in r.stderr, "every pass keeps the meaning", r)
+
+# a constant that something else than the programs reads lies in a buffer alone
+SHARED = """# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def scale(x: T.Buffer((2, 2, 3, 5, 4), "float32"), w: T.Buffer((1, 2, 1, 1, 4), "float32"), y: T.Buffer((2, 2, 3, 5, 4), "float32")):
+        for a, b, c, d, e in T.grid(2, 2, 3, 5, 4):
+            with T.sblock("scale"):
+                va, vb, vc, vd, ve = T.axis.remap("SSSSS", [a, b, c, d, e])
+                y[va, vb, vc, vd, ve] = x[va, vb, vc, vd, ve] * w[0, vb, 0, 0, ve]
+
+    @R.function
+    def main(x: R.Tensor((2, 2, 3, 5, 4), "float32"), w: R.Tensor((1, 2, 1, 1, 4), "float32"), v: R.Tensor((1, 2, 1, 1, 4), "float32")):
+        cls = Module
+        with R.dataflow():
+            a = R.call_tir(cls.scale, (x, w), out_ty=R.Tensor((2, 2, 3, 5, 4), "float32"))
+            b = R.call_tir(cls.scale, (a, v), out_ty=R.Tensor((2, 2, 3, 5, 4), "float32"))
+            gv = (b, v)
+            R.output(gv)
+        return gv
+"""
+file, binds = write("shared.py", SHARED), []
+for n, values in (("w", range(8)), ("v", range(8, 16))):
+    binds += ["--bind", f"{n}={write('shared-' + n + '.npy', npy_bytes('<f4', (1, 2, 1, 1, 4), list(values)))}"]
+out, tno = path("expected-shared"), path("shared.tno")
+r = tenon("run", file, "-t", "cpu", *binds, "-o", out)
+check(r.returncode == 0, "shared: runs on the processor", r)
+r = tenon("compile", file, "-t", "adreno", *binds, "-o", tno, "--dump-ir", path("shared-ir"), "--dump-only", "TextureScopes")
+check(r.returncode == 0, "shared: compiles", r)
+with open(os.path.join(path("shared-ir"), sorted(os.listdir(path("shared-ir")))[-1])) as f:
+    scopes = re.findall(r' param_\d: T.Buffer\(.*?"float32"(?:, scope="([^"]*)")?\)', f.read())
+check(sorted(scopes) == ["", "", "", "global.texture-weight:2x1:float32"], f"shared: one of two constants is an image, found {scopes}")
+expected = [w for f in sorted(os.listdir(out)) for w in ("--expect", f"#{f.split('-')[0]}={os.path.join(out, f)}")]
+r = tenon("run", tno, *expected)
+check(r.returncode == 0 and r.stderr.count(" equals ") == 2, "shared: the results are the cpu's", r)
+r = tenon("run", file, "-t", "adreno", *binds, "--verify")
+check(r.returncode == 0 and "verified by execution" in r.stderr, "shared: every pass keeps the meaning", r)
 clitest.done()

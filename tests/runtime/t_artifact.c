@@ -30,6 +30,7 @@ sample(void)
     uint32_t c = tnk_program_tensor(p, TNB_F32, dims, 2, 0, 32), s = tnk_program_shape(p, dims, 2),
              t = tnk_program_string(p, "text"), i = tnk_program_value(p, TNB_TNO_INT, TNB_I64, 5),
              fn = tnk_program_value(p, TNB_TNO_FUNCTION, TNB_VOID, 0);
+    uint32_t apart = tnk_program_tensor_on(p, c, tnk_program_device(p, "host", 0, "apart"));
     uint32_t helper = tnk_program_function(p, "helper", 0, 1);
     tnk_program_begin(p, helper);
     uint32_t a = tnk_program_scalar_reg(p), b = tnk_program_scalar_reg(p),
@@ -54,7 +55,7 @@ sample(void)
     load_int(p, n, 64);
     OP(ALLOCS, 0, 3, n, 0);
     OPL(ALLOCT, 3, TNB_VM_DTYPE(TNB_F32) | 1u << 16, V(3), I(z), C(s));
-    OPL(TUPLE, 1, 0, V(0), V(1), V(3), C(t), C(fn));
+    OPL(TUPLE, 1, 0, V(0), V(1), V(3), C(t), C(fn), C(apart));
     uint32_t skip = OP(JZ, 0, z, 0, 0);
     OP(FMATH1, TNB_VM_MATH_exp, n, z, 0);
     tnk_program_patch(p, skip, tnk_program_here(p));

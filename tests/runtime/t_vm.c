@@ -57,6 +57,15 @@ test_get(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
                            (unsigned long long)bytes);
 }
 
+static int n_scoped; /* allocations in other scopes than the usual one */
+
+static tnb_status
+counted_get(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
+{
+    n_scoped += strcmp(scope, "global") != 0;
+    return test_get(dev, bytes, scope, mem, err);
+}
+
 static void
 test_give_back(void *dev, void *mem)
 {
@@ -678,6 +687,61 @@ test_launch_with_constant_and_offset(void **state)
     tnr_release(&x);
 }
 
+/* A constant for memory of a scope is made there when first used, once for all kernels and calls. */
+static void
+test_constants_lie_in_the_scope_that_kernels_want(void **state)
+{
+    (void)state;
+    static const int64_t four = 4;
+    static const float added[] = {10, 20, 30, 40};
+    static tnr_driver apart; /* the host does not see this one's memory */
+    static const tnr_driver *const drivers[] = {&apart};
+    static tnr_plugin_desc plugin;
+    apart = test_driver;
+    apart.flags = 0;
+    apart.name = "apart";
+    apart.alloc = counted_get;
+    plugin = (tnr_plugin_desc){.head = test_plugin.head, .drivers = drivers, .n_drivers = 1};
+    plugin.head.name = "apart";
+    OK(tnr_runtime_add(rt, &plugin, &err));
+    p = tnk_program_new(arena);
+    tnk_program_device(p, "apart", 0, "global");
+    uint32_t k = tnk_program_kernel(p, "add", 0, 0, three_floats, 3, NULL, 0),
+             usual = tnk_program_tensor(p, TNB_F32, &four, 1, 0, 16),
+             image = tnk_program_device(p, "apart", 0, "image:1x1"),
+             c = tnk_program_tensor_on(p, usual, image);
+    assert_int_not_equal(c, usual);
+    assert_int_equal(tnk_program_tensor_on(p, usual, image), c);
+    assert_int_equal(tnk_program_tensor_on(p, usual, 0), usual);
+    begin_main(1, 3, 2);
+    load_int(p, 0, 16);
+    load_int(p, 1, 0);
+    OP(ALLOCS, 0, 1, 0, 0);
+    OPL(ALLOCT, 2, TNB_VM_DTYPE(TNB_F32) | 1u << 16, V(1), I(1), C(tnk_program_shape(p, &four, 1)));
+    OPL(LAUNCH, 0, k, V(0), C(c), V(2));
+    OPL(LAUNCH, 0, k, V(2), C(c), V(2));
+    OP(RET, 0, 2, 0, 0);
+    tnk_program_end(p);
+    uint32_t variant;
+    artifact = assemble(p, "apart", added, sizeof added);
+    OK(tnr_artifact_pick(rt, artifact, NULL, &variant, NULL, &err));
+    OK(tnr_vm_new(rt, artifact, variant, &vm, &err));
+    tnr_value x, ret;
+    OK(tnr_tensor_from(tnr_vm_device(vm), (const float[]){1, 2, 3, 4}, &four, 1, TNB_F32, &x,
+                       &err));
+    n_scoped = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        float got[4];
+        OK(tnr_vm_call(vm, "main", &x, 1, &ret, &err));
+        OK(tnr_tensor_read(ret.u.tensor, got, sizeof got, &err));
+        for (int i = 0; i < 4; i++)
+            assert_true(got[i] == (float)(21 * (i + 1)));
+        tnr_release(&ret);
+        assert_int_equal(n_scoped, 1);
+    }
+    tnr_release(&x);
+}
+
 static void
 test_launch_checks_its_arguments(void **state)
 {
@@ -1018,6 +1082,7 @@ main(void)
         TEST(test_shapes_through_the_heap),
         TEST(test_conditions_take_tensors),
         TEST(test_launch_with_constant_and_offset),
+        TEST(test_constants_lie_in_the_scope_that_kernels_want),
         TEST(test_launch_checks_its_arguments),
         TEST(test_kernels_cannot_write_constants),
         TEST(test_scalars_and_grid_reach_the_kernel),

@@ -113,7 +113,8 @@ typedef enum tnb_tno_constant_kind {
     TNB_TNO_NULL
 } tnb_tno_constant_kind;
 typedef struct tnb_tno_constant {
-    uint32_t kind;
+    uint16_t kind;
+    uint16_t device; /* of tensors: where they lie; 0, the variant's device, for other kinds */
     tnb_dtype dtype;
     uint32_t first_dim, n_dims;
     uint64_t data, bytes;

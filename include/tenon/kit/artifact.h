@@ -32,6 +32,9 @@ tnk_program_device(tnk_program *p, const char *driver, uint32_t id, const char *
 TNB_EXPORT uint32_t
 tnk_program_tensor(tnk_program *p, tnb_dtype d, const int64_t *shape, uint32_t ndim,
                    uint64_t offset, uint64_t bytes);
+/* The same tensor in the memory of a device of the program, as of its scope. */
+TNB_EXPORT uint32_t
+tnk_program_tensor_on(tnk_program *p, uint32_t constant, uint32_t device);
 TNB_EXPORT uint32_t
 tnk_program_shape(tnk_program *p, const int64_t *dims, uint32_t n);
 TNB_EXPORT uint32_t
