@@ -81,6 +81,10 @@ collect_flags(work *w, const char *const *more)
         TNB_PUSH(a, w->flags, tnb_printf(a, "-march=%s", w->needs.march));
     for (uint32_t i = 0; w->needs.march && i < w->needs.n; i++)
         TNB_PUSH(a, w->flags, tnb_printf(a, "-m%s", w->needs.names[i]));
+    /* gcc would keep what the next turn loads in registers that accumulators need; clang does not,
+     * and does not know the flag */
+    if (!strstr(w->cc.identity, "clang"))
+        TNB_PUSH(a, w->flags, "-fno-predictive-commoning");
     for (; more && *more; more++)
         TNB_PUSH(a, w->flags, *more);
 }
