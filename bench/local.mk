@@ -5,12 +5,13 @@ EXTRA_PROGRAMS = bench/interp/speed
 bench_interp_speed_SOURCES = bench/interp/speed.c
 bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
 
-# Beside their limits: start-up, compile time, memory (bench/limits); speed (bench/cpu-first).
-EXTRA_DIST += bench/llm.py bench/limits bench/cpu-first bench/cpu_first.py
+# Beside their limits: start-up, compile time, memory (bench/limits).
+EXTRA_DIST += bench/llm.py bench/limits
 
 # Speed on the CPU (bench/cpu/run).
-EXTRA_DIST += bench/cpu/README.md bench/cpu/run bench/cpu/machine.c bench/cpu/kernels.py bench/cpu/machine.py \
-	bench/cpu/main.py bench/cpu/records.py bench/cpu/report.py bench/cpu/tenon.py
+EXTRA_DIST += bench/cpu/README.md bench/cpu/run bench/cpu/machine.c bench/cpu/chart.py bench/cpu/engines.py \
+	bench/cpu/kernels.py bench/cpu/machine.py bench/cpu/main.py bench/cpu/models.py bench/cpu/records.py \
+	bench/cpu/report.py bench/cpu/startup.py bench/cpu/tenon.py bench/cpu/transformers.py
 
 # Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py

@@ -51,10 +51,11 @@ print_json(const tnt_program *p, const double *t, uint32_t runs, double mean,
 {
     printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %.6f, \"median_ms\": %.6f, "
            "\"mean_ms\": %.4f, \"max_ms\": %.4f, "
-           "\"compile_ms\": %.1f, \"compiler_ms\": %.1f, \"load_ms\": %.2f",
+           "\"compile_ms\": %.1f, \"compiler_ms\": %.1f, \"load_ms\": %.2f, \"peak_bytes\": %llu",
            runs, tnr_runtime_threads(tnr_vm_runtime(p->vm)), 1e3 * t[0], 1e3 * t[runs / 2],
            1e3 * mean, 1e3 * t[runs - 1], 1e3 * p->compile_seconds,
-           1e3 * p->compiled.compiler_seconds, 1e3 * p->load_seconds);
+           1e3 * p->compiled.compiler_seconds, 1e3 * p->load_seconds,
+           (unsigned long long)tnt_peak_memory());
     for (uint32_t i = 0; i < n; i++)
         printf("%s{\"name\": \"%s\", \"calls\": %llu, \"ms\": %.6f, \"bytes\": %llu}",
                i ? ", " : ", \"kernels\": [", kernels[i].name, (unsigned long long)kernels[i].calls,

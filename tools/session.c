@@ -21,9 +21,8 @@ tnt_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The most memory that this program had at a time, in bytes: not what the one before exec had. */
-static uint64_t
-peak_memory(void)
+uint64_t
+tnt_peak_memory(void)
 {
     char *text, *at;
     size_t n;
@@ -49,7 +48,8 @@ tnt_print_process(uint64_t constant_bytes)
                   1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
     fprintf(stderr,
             "this process: %.1f ms of processor time, peak memory %.1f MiB; constants %.1f MiB\n",
-            1e3 * seconds, (double)peak_memory() / (1 << 20), (double)constant_bytes / (1 << 20));
+            1e3 * seconds, (double)tnt_peak_memory() / (1 << 20),
+            (double)constant_bytes / (1 << 20));
 }
 
 /* ---- messages ---- */

@@ -161,6 +161,9 @@ void
 tnt_program_close(tnt_program *p);
 double
 tnt_now(void); /* seconds */
+/* The most memory that this program had at a time, in bytes: not what the one before exec had. */
+uint64_t
+tnt_peak_memory(void);
 /* The line of --timing on what this process itself took, without compilers that it started. */
 void
 tnt_print_process(uint64_t constant_bytes);

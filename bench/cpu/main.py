@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of Tenon on the CPU. Parts (default: all of them):
 
+models        convolutional models of --models, beside ONNX Runtime and OpenVINO; those named light_* with seeded weights
+transformers  BERT- and GPT-shaped graphs, beside the same
+startup       squeezenet: compiling it cold, and the first answer of a new process
 kernels       single kernels: the part of the measured multiply-add peak or of the stream bandwidth that each reaches
 
 Each result is checked before its time is taken. What was measured is kept in --records and not measured again, so a
@@ -14,13 +17,17 @@ import time
 
 import numpy as np
 
+import chart
+import engines
 import kernels
 import machine
 import report
+import startup
 from records import Records
 from tenon import Failed, Tenon
 
-PARTS = ["kernels"]
+PARTS = ["models", "transformers", "startup", "kernels"]
+QUICK = ["cnn_mnist_pytorch", "light_squeezenet", "yunet_n_320_320", "bert-128"]
 
 
 class Run:
@@ -96,10 +103,72 @@ def measure_kernels(run):
             run.say(f"{k.name}: failed: {e}")
 
 
+def bench_models(run, part, sources, batches):
+    """Every model at every batch and number of threads, a round of all engines at a time."""
+    import models
+    which = engines.available()
+    for name, source in sources.items():
+        if not run.wanted(name) or (run.args.quick and name not in QUICK and not run.args.only):
+            continue
+        for batch in batches:
+            m = models.Model(name, batch, source)
+            known = run.records.get(part, name, str(batch)) or {}
+            if "skipped" in known and not run.args.again:
+                continue
+            try:
+                measure_model(run, part, m, which)
+            except models.Skipped as e:
+                run.records.put({"skipped": str(e)}, part, name, str(batch))
+                run.say(f"{name}, batch {batch}: skipped: {e}")
+            except Failed as e:
+                run.records.put({"failed": str(e)}, part, name, str(batch))
+                run.say(f"{name}, batch {batch}: failed: {e}")
+
+
+def measure_model(run, part, m, which):
+    known = run.records.get(part, m.name, str(m.batch)) or {}
+    if run.args.again or "failed" in known:
+        known = {}
+    todo = [t for t in run.threads if len(known.get(str(t), [])) < run.repeat]
+    if not todo or run.time_is_up():
+        return
+    if not m.prepared(run.work) or (run.args.again and not run.args.limit):
+        run.say(f"{m.name}, batch {m.batch}: compiling and checking")
+        m.prepare(run.tenon, run.work)
+    for t in [] if run.args.prepare else todo:
+        rounds = list(known.get(str(t), []))
+        while len(rounds) < run.repeat and not run.time_is_up():
+            rounds.append(m.repetition(run.tenon, run.work, t, run.seconds, which))
+            known[str(t)] = rounds
+            run.records.put(known, part, m.name, str(m.batch))
+            run.say(report.model_line(m.name, m.batch, t, rounds))
+
+
+def bench_startup(run, sources):
+    import models
+    for name in ("light_squeezenet", "squeezenet_fp16"):
+        if name not in sources or not run.wanted(name) or (run.records.get("startup", name) and not run.args.again):
+            continue
+        m = models.Model(name, 1, sources[name])
+        try:
+            if not m.prepared(run.work):
+                m.prepare(run.tenon, run.work)
+            if run.args.prepare or run.time_is_up():
+                continue
+            r = startup.measure(run.tenon, m.path(run.work, "model.onnx"), m.path(run.work, "model.tno"),
+                                m.inputs(1, run.work), run.repeat)
+        except Failed as e:
+            r = {"failed": str(e)}
+        run.records.put(r, "startup", name)
+
+
 def arguments():
     p = argparse.ArgumentParser(prog="bench/cpu/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("parts", nargs="*", metavar="PART", help="parts to run: " + ", ".join(PARTS))
     p.add_argument("--tenon", default="tenon", help="the program (default: tenon)")
+    p.add_argument("--models", metavar="DIR", default=os.environ.get("TENON_MODELS"),
+                   help="folder of MODEL/model.onnx with test_data_set_0 (default: $TENON_MODELS)")
+    p.add_argument("--batches", default="1,8", help="comma-separated batches of the models (default 1,8)")
     p.add_argument("--threads", help="comma-separated numbers of threads (default: 1 and 2, or 1 on one processor)",
                    default="1,2" if len(os.sched_getaffinity(0)) > 1 else "1")
     p.add_argument("--only", metavar="PATTERNS", help="comma-separated names, or patterns as *resnet*, of kernels and models")
@@ -113,7 +182,7 @@ def arguments():
     p.add_argument("--prepare", action="store_true", help="compile and check only")
     p.add_argument("--limit", type=float, metavar="SECONDS", help="begin nothing new after so long; exit with 3 if some is left")
     p.add_argument("--report", action="store_true", help="only print what the records hold")
-    p.add_argument("--out", metavar="NAME", help="write the table to NAME.txt")
+    p.add_argument("--out", metavar="NAME", help="write the table to NAME.txt and the chart to NAME.svg")
     args = p.parse_args()
     for part in args.parts:
         if part not in PARTS:
@@ -127,11 +196,26 @@ def main():
     run = Run(args)
     load = os.getloadavg()[0]
     if not args.report:
-        measure_machine(run)
+        sources = {}
+        if {"models", "startup"} & set(args.parts):
+            import models
+            sources = models.convolutional(args.models) if args.models else {}
+            if not sources:
+                run.say("no models: --models names their folder")
+        batches = [1] if args.quick else [int(b) for b in args.batches.split(",")]
+        if "models" in args.parts:
+            bench_models(run, "models", sources, batches)
+        if "transformers" in args.parts:
+            import models
+            bench_models(run, "transformers", models.shaped_transformers(), [1])
+        if "startup" in args.parts:
+            bench_startup(run, sources)
         if "kernels" in args.parts:
+            measure_machine(run)
             measure_kernels(run)
         if not args.prepare:
-            run.records.put({"tenon": run.tenon.version(), "numpy": np.__version__}, "versions")
+            run.records.put({"tenon": run.tenon.version().removeprefix("tenon "), "numpy": np.__version__,
+                             **engines.versions()}, "versions")
             run.records.put(max(load, run.records.all.get("load", 0)), "load")
             run.records.put(machine.processor(), "device")
             run.records.put("bench/cpu/run " + " ".join(sys.argv[1:]), "command")
@@ -144,6 +228,8 @@ def main():
         if args.out:
             with open(args.out + ".txt", "w", encoding="utf-8") as f:
                 f.write(text + "\n")
+            with open(args.out + ".svg", "w", encoding="utf-8") as f:
+                f.write(chart.svg(run.records.all))
     return 1 if report.failures(run.records.all) else 0
 
 

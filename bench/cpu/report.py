@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records as a text of tables."""
+import math
+
+import startup
 from kernels import LIMITS, fraction
 
 
@@ -46,9 +49,126 @@ def kernel_tables(records):
     return lines
 
 
+def kernel_percents(records):
+    """Name -> ({threads: percent of the best repetition}, limit)."""
+    out, peaks = {}, records.get("machine", {})
+    for name, by_threads in records.get("kernels", {}).items():
+        good = {t: r for t, r in by_threads.items() if "ms" in r}
+        if good:
+            limit = 100 * LIMITS[next(iter(good.values()))["kind"]]
+            out[name] = {t: max(percents(r, peaks[t])) for t, r in good.items()}, limit
+    return out
+
+
+# ---- models ----
+
+def best(rounds, engine, key="min_ms"):
+    values = [r[engine][key] for r in rounds if engine in r and key in r[engine]]
+    return min(values) if values else None
+
+
+def entries(records, part):
+    """Name, batch, threads, rounds of what was measured; rounds is a text where nothing could be."""
+    for name, by_batch in records.get(part, {}).items():
+        for batch, by_threads in sorted(by_batch.items(), key=lambda e: int(e[0])):
+            if "skipped" in by_threads or "failed" in by_threads:
+                yield name, int(batch), 0, "; ".join(f"{k}: {v}" for k, v in by_threads.items())
+                continue
+            for threads, rounds in sorted(by_threads.items(), key=lambda e: int(e[0])):
+                yield name, int(batch), int(threads), rounds
+
+
+def ratio(rounds, peer="onnxruntime"):
+    a, b = best(rounds, peer), best(rounds, "tenon")
+    return a / b if a and b else None
+
+
+def ratios(records):
+    """Name -> {(batch, threads): speed relative to ONNX Runtime}."""
+    out = {}
+    for part in ("models", "transformers"):
+        for name, batch, threads, rounds in entries(records, part):
+            if threads and ratio(rounds):
+                out.setdefault(name, {})[batch, threads] = ratio(rounds)
+    return out
+
+
+def number(v, form):
+    return f"{v:{form}}" if v is not None else "-".rjust(int(form.split(".")[0]))
+
+
+def mib(v):
+    return v / (1 << 20) if v is not None else None
+
+
+def model_line(name, batch, threads, rounds):
+    if not threads:
+        return f"{name:40} {batch:>2}     {rounds}"
+    each = " ".join(number(ratio([r]), "6.2f") for r in rounds)
+    line = f"{name:40} {batch:>2} {threads:>2} {best(rounds, 'onnxruntime'):10.3f} {number(best(rounds, 'openvino'), '10.3f')} "
+    line += f"{best(rounds, 'tenon'):10.3f} {number(ratio(rounds), '6.2f')} {number(ratio(rounds, 'openvino'), '6.2f')}  "
+    for key, form in (("peak_bytes", mib), ("load_ms", lambda v: v)):
+        line += " ".join(number(form(best(rounds, e, key)), "6.0f") for e in ("onnxruntime", "openvino", "tenon")) + "  "
+    return line + each
+
+
+MODEL_HEAD = [
+    f"{'':40} {'':2} {'':2} {'best ms':^32} {'ratio to':^13}  {'peak MiB':^20}  {'load ms':^20}  ratio to ort,",
+    f"{'model':40} {'b':>2} {'th':>2} {'ort':>10} {'ov':>10} {'tenon':>10} {'ort':>6} {'ov':>6}  "
+    + f"{'ort':>6} {'ov':>6} {'tenon':>6}  " * 2 + "each repetition",
+]
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def model_tables(records, part, limit):
+    """Lines of one part, with the geometric mean of each form and of all."""
+    lines, forms, low = list(MODEL_HEAD), {}, []
+    for name, batch, threads, rounds in entries(records, part):
+        lines.append(model_line(name, batch, threads, rounds))
+        if threads and ratio(rounds):
+            forms.setdefault((batch, threads), []).append((ratio(rounds), ratio(rounds, "openvino")))
+            if ratio(rounds) < limit:
+                low.append(f"{name} (batch {batch}, {threads} threads) {ratio(rounds):.2f}")
+    everything = [v for values in forms.values() for v in values]
+    for what, values in [*((f"batch {b}, {t} threads", v) for (b, t), v in sorted(forms.items())), ("all", everything)]:
+        ort, ov = [a for a, _ in values], [b for _, b in values if b]
+        if ort:
+            lines.append(f"geometric mean, {what}: {mean(ort):.3f} of {len(ort)} to ONNX Runtime, worst {min(ort):.2f}"
+                         + (f"; {mean(ov):.3f} to OpenVINO" if ov else ""))
+    lines.append(f"below {limit}: " + (", ".join(low) if low else "none"))
+    return lines
+
+
+def startup_lines(records):
+    lines = []
+    for name, r in records.get("startup", {}).items():
+        if "failed" in r:
+            lines.append(f"{name}: failed: {r['failed']}")
+            continue
+        for key, what, limit in (("cold_ms", "cold compilation", startup.COLD_MS),
+                                 ("warm_ms", "start of a process to its first answer", startup.WARM_MS)):
+            each = " ".join(f"{v:.1f}" for v in r[key])
+            good = "ok" if min(r[key]) <= limit else "ABOVE"
+            lines.append(f"{name}: {what}: {each} ms; limit {limit}  {good}")
+    for name, batch, threads, rounds in entries(records, "models"):
+        if "resnet50" in name and batch == 1 and threads:
+            a, b = best(rounds, "tenon", "peak_bytes"), best(rounds, "onnxruntime", "peak_bytes")
+            lines.append(f"{name}: peak memory, {threads} threads: {mib(a):.0f} MiB, ONNX Runtime {mib(b):.0f} MiB, "
+                         f"{a / b:.2f} times; limit 1.2  {'ok' if a <= 1.2 * b else 'ABOVE'}")
+    return lines
+
+
+# ---- all of it ----
+
 def failures(records):
     """Names of what gave wrong results or did not run."""
-    return [name for name, by in records.get("kernels", {}).items() if any("failed" in r for r in by.values())]
+    out = [name for name, by in records.get("kernels", {}).items() if any("failed" in r for r in by.values())]
+    for part in ("models", "transformers"):
+        out += [name for name, by in records.get(part, {}).items() if any("failed" in r for r in by.values())]
+    return out + [name for name, r in records.get("startup", {}).items() if "failed" in r]
 
 
 def head(records):
@@ -59,6 +179,11 @@ def head(records):
 
 def table(records):
     lines = head(records)
+    if records.get("models"):
+        lines += ["Convolutional models", *model_tables(records, "models", 0.7), ""]
+    if records.get("transformers"):
+        lines += ["Transformers", *model_tables(records, "transformers", 0.9), ""]
+    lines += startup_lines(records) + [""]
     if records.get("kernels"):
-        lines += kernel_tables(records) + [""]
+        lines += kernel_tables(records)
     return "\n".join(lines).rstrip()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The parts of bench/cpu that need no network: what the machine can do, one small kernel of each form from its
-module to its line in the table, and that a wrong result is not measured."""
+module to its line in the table, that a wrong result is not measured, and the tables and the chart of small records."""
 import os
 import sys
+import xml.etree.ElementTree
 
 try:
     import numpy as np
@@ -17,9 +18,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "bench", "cpu"))
 from clitest import TENON, WORK, check, done  # noqa: E402
+import chart  # noqa: E402
 import kernels  # noqa: E402
 import machine  # noqa: E402
 import report  # noqa: E402
+from records import Records  # noqa: E402
 from tenon import Failed, Tenon  # noqa: E402
 
 
@@ -72,8 +75,46 @@ def formulas():
     check(len(set(names)) == len(names) and sum(k.kind == "conv" for k in kernels.kernels()) == 23, "kernels have names of their own")
 
 
+def rounds(*pairs):
+    return [{"onnxruntime": {"min_ms": a, "load_ms": 20, "peak_bytes": 100 << 20},
+             "tenon": {"min_ms": b, "load_ms": 2, "peak_bytes": 130 << 20}} for a, b in pairs]
+
+
+def tables():
+    """Ratios are of the best times; what is below the limit is named; failures count; the chart has every bar."""
+    peak = {"vector_bytes": 32, "fma_flops": 1e11, "read_bytes": 1e10, "copy_bytes": 1e10, "triad_bytes": 2e10}
+    known = {
+        "machine": {"1": peak},
+        "models": {"light_resnet50": {"1": {"1": rounds((20, 12), (30, 10), (25, 11)), "2": rounds((6, 12))},
+                                      "8": {"skipped": "no batch of 8"}},
+                   "<broken>": {"1": {"failed": "differs"}}},
+        "transformers": {"bert-128": {"1": {"1": rounds((8, 10))}}},
+        "startup": {"squeezenet": {"cold_ms": [2000, 2100], "warm_ms": [31, 32]}},
+        "kernels": {"a matmul": {"1": {"kind": "matmul", "flops": 1e9, "bytes": 0, "ms": [20, 12.5], "whole_ms": [20, 12.5]}},
+                    "a sum": {"1": {"kind": "stream", "flops": 0, "bytes": 1e8, "ms": [10], "whole_ms": [10]}}},
+    }
+    file = os.path.join(WORK, "records.json")
+    kept = Records(file)
+    for key, value in known.items():
+        kept.put(value, key)
+    kept = Records(file).all
+    text = report.table(kept)
+    for line in ("of 2 to ONNX Runtime, worst 0.50", "geometric mean, all: 1.000", "light_resnet50 (batch 1, 2 threads) 0.50",
+                 "below 0.9: bert-128 (batch 1, 1 threads) 0.80", "skipped: no batch of 8", "failed: differs",
+                 "limit 3000  ok", "limit 30  ABOVE", "1.30 times; limit 1.2  ABOVE", "2 kernels, 1 below"):
+        check(line in text, f"table: {line}")
+    check(report.failures(kept) == ["<broken>"], "the model that failed")
+    matmul = next(line for line in text.splitlines() if line.startswith("a matmul"))
+    check(" 50.0  80.0 " in matmul and matmul.endswith("ok"), "table: " + matmul)
+    root = xml.etree.ElementTree.fromstring(chart.svg(kept))
+    bars = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("height") == str(chart.BAR - 1)]
+    widths = sorted(round(float(e.get("width")) / chart.WIDE, 3) for e in bars)
+    check(widths == [0.25, 0.4, 0.417, 0.667, 1.0], f"chart: bars of {widths}")
+
+
 def main():
     formulas()
+    tables()
     small_kernels(figures())
     done()
 
