@@ -44,5 +44,6 @@ const char *const cpu_lower[] = {
     "HoistIfThenElse",
     "RemoveNoOp",
     "LowerIntrin",
+    "CommonSubexprElim",
     NULL,
 };

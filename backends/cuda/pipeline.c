@@ -56,5 +56,6 @@ const char *const cuda_lower[] = {
     "HoistIfThenElse",
     "RemoveNoOp",
     "NarrowDataType",
+    "CommonSubexprElim",
     NULL,
 };

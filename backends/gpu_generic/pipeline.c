@@ -44,5 +44,6 @@ const char *const gpu_generic_lower[] = {
     "HoistIfThenElse",
     "RemoveNoOp",
     "NarrowDataType",
+    "CommonSubexprElim",
     NULL,
 };

@@ -63,5 +63,6 @@ const char *const opencl_lower[] = {
     "HoistIfThenElse",
     "RemoveNoOp",
     "NarrowDataType",
+    "CommonSubexprElim",
     NULL,
 };

@@ -273,8 +273,6 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         tnk_emit_expr(e, b->value);
         tnb_buf_puts(e->out, ";\n");
         tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, b->var));
-        line(e);
-        tnb_buf_printf(e->out, "(void)%s;\n", tnk_name_of(e, b->var));
         return;
     }
     case TN_KIND_ALLOC_BUFFER:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
+	kit/lower/common_subexpr.c \
 	kit/lower/compact_buffer.c \
 	kit/lower/convert_blocks.c \
 	kit/lower/cross_thread_reduction.c \
@@ -26,4 +27,6 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/thread_sync.c \
 	kit/lower/unify_thread_binding.c \
 	kit/lower/unroll_loop.c \
+	kit/lower/values.c \
+	kit/lower/values.h \
 	kit/lower/vectorize_loop.c
