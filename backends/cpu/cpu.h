@@ -31,6 +31,15 @@ cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
 /* ---- block_layouts.c ---- */
 extern const tn_pass cpu_block_layouts;
 
+/* ---- legalize_matmul.c ---- */
+enum { CPU_N_LEGALIZERS = 3 };
+extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
+
+/* ---- rules/gemm.c ---- */
+/* Columns of a panel that constant right operands of matrix products are packed into. */
+int64_t
+cpu_panel_width(tn_ctx *ctx, const tn_target *target);
+
 /* ---- codegen.c ---- */
 extern const tnk_codegen cpu_codegen;
 /* What the code generator does, with more options for the compiler (NULL-terminated; NULL: none).

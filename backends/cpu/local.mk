@@ -11,6 +11,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/cpu.h \
 	backends/cpu/features.c \
 	backends/cpu/features.h \
+	backends/cpu/legalize_matmul.c \
 	backends/cpu/native.c \
 	backends/cpu/object.c \
 	backends/cpu/object.h \

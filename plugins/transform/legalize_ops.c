@@ -344,7 +344,8 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
         return TN_NODE(call);
     }
     tn_loc before = tn_at(l->ctx, call->base.loc);
-    bool plain = takes_tensors_only(call);
+    /* a target's rule may look at what its arguments are bound to */
+    bool plain = takes_tensors_only(call) && !target_rule(l, op);
     const tn_expr *again = plain ? made_before(l, call) : NULL;
     if (again) {
         tn_at(l->ctx, before);

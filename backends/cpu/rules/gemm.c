@@ -16,7 +16,8 @@
 #include "gemm.h"
 
 enum {
-    PART_OF_K = 512, /* a panel's part of 16 columns: 32 KB */
+    PART_OF_K = 512,      /* a panel's part of 16 columns: 32 KB */
+    VECTORS_OF_PANEL = 2, /* of constant operands */
     LEAST_ROWS = 16,
     LEAST_WORK = 1 << 16,
     GROUP_BYTES = 160 * 1024, /* of A's rows in the second cache */
@@ -189,13 +190,13 @@ turns(int64_t extent, int64_t tile)
 static bool
 choose_tile(cpu_gemm *g, int vector_bytes)
 {
-    int64_t registers = vector_bytes == 64 ? 32 : 16;
+    int64_t registers = vector_bytes == 64 ? 32 : 16, panel = g->nv;
     int64_t M = g->M < 0 ? 1 << 20 : g->M;
     double best = 1e30;
-    g->lanes = cpu_lanes(vector_bytes, g->acc);
     for (int64_t nv = 1; nv <= 4; nv++)
         for (int64_t mr = 1; mr <= (registers == 32 ? 14 : 6); mr++) {
-            if (mr * nv + nv + 1 > registers || nv * g->lanes > g->N || mr > M)
+            if (mr * nv + nv + 1 > registers || nv * g->lanes > g->N || mr > M ||
+                (panel && nv != panel))
                 continue;
             double fmas = (double)(mr * nv) / 2, loads = (double)(mr + nv) / 2;
             double cycles = fmas > loads ? fmas : loads;
@@ -248,19 +249,36 @@ is_large(const cpu_gemm *g)
     return g->K >= 8 && (g->M < 0 || (g->M >= LEAST_ROWS && g->M * g->N * g->K >= LEAST_WORK));
 }
 
+int64_t
+cpu_panel_width(tn_ctx *ctx, const tn_target *target)
+{
+    return VECTORS_OF_PANEL * cpu_lanes(cpu_vector_bytes(ctx, target), TNB_F32);
+}
+
 const tn_node *
 cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
 {
     cpu_gemm g;
-    if (!cpu_gemm_find(&g, ctx, prim_func) || !is_large(&g) ||
-        !choose_tile(&g, cpu_vector_bytes(ctx, target)))
+    int bytes = cpu_vector_bytes(ctx, target);
+    if (!cpu_gemm_find(&g, ctx, prim_func))
+        return NULL;
+    g.lanes = cpu_lanes(bytes, g.acc);
+    g.nv = VECTORS_OF_PANEL;
+    bool packed = cpu_gemm_in_panels(&g);
+    g.nv = packed ? VECTORS_OF_PANEL : 0;
+    if ((!packed && !is_large(&g)) || !choose_tile(&g, bytes))
         return NULL;
     choose_groups(&g);
-    const tn_node *f = cpu_gemm_write(&g);
+    const tn_node *f = cpu_gemm_write(&g), *rest = NULL;
     if (!f || g.M >= 0)
         return f;
     const tn_expr *rows = g.extent[g.m];
-    const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, rows, tn_i64(ctx, LEAST_ROWS));
-    const tn_node *rest = cpu_schedule_single_rows(ctx, prim_func, target);
+    const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, rows, tn_i64(ctx, packed ? g.mr : LEAST_ROWS));
+    if (packed) {
+        g.mr = 1;
+        rest = cpu_gemm_write(&g);
+    } else {
+        rest = cpu_schedule_single_rows(ctx, prim_func, target);
+    }
     return rest ? cpu_either(ctx, enough, f, rest) : NULL;
 }

@@ -30,6 +30,9 @@ typedef struct cpu_gemm {
 /* The product in a function of one; false: it is none that pays for packing. */
 bool
 cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func);
+/* Whether the right operand lies in panels of the tile's width, nv vectors, already. */
+bool
+cpu_gemm_in_panels(cpu_gemm *g);
 /* The function with the tile that *g tells; NULL after recording an error. */
 const tn_node *
 cpu_gemm_write(cpu_gemm *g);

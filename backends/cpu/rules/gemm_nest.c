@@ -108,9 +108,8 @@ steps(tn_ctx *ctx, tn_arith *a, const tn_expr *e, const tn_expr *const *vars, in
 
 /* ---- panels ---- */
 
-/* Whether the right operand lies in panels of the tile's width already. */
-static bool
-is_in_panels(cpu_gemm *g)
+bool
+cpu_gemm_in_panels(cpu_gemm *g)
 {
     int64_t nr = g->nv * g->lanes, st[2];
     if (g->N % nr || !tnb_dtype_eq(tn_dtype_of(g->right), g->acc))
@@ -493,7 +492,7 @@ cpu_gemm_write(cpu_gemm *g)
         parts[k++] = copy_left(&n);
         allocs[a++] = n.left.panels;
     }
-    if (!is_in_panels(g)) {
+    if (!cpu_gemm_in_panels(g)) {
         plan_panels(&n);
         parts[k++] = pack_panels(&n);
         allocs[a++] = n.right.panels;
