@@ -58,6 +58,23 @@ class Run:
         self.left += up
         return up
 
+    def is_known(self, record):
+        """Whether the record is of this build."""
+        made = (record or {}).get("build")
+        return made == self.tenon.build
+
+    def prepare(self, subject):
+        """Compiles and checks a kernel or a model, unless this build did."""
+        if not self.tenon.is_current(subject.artifact(self.work)):
+            self.say(f"{subject}: compiling and checking")
+            subject.prepare(self.tenon, self.work)
+
+    def forget(self, parts):
+        """What --again measures anew."""
+        for part in parts:
+            for name in [n for n in self.records.all.get(part, {}) if self.wanted(n)]:
+                del self.records.all[part][name]
+
     def peak(self, threads):
         return self.records.get("machine", str(threads))
 
@@ -72,7 +89,7 @@ def measure_machine(run):
     """The first figures for each number of threads."""
     program = machine.build(run.work)
     for t in run.threads:
-        if run.args.prepare or (run.peak(t) and not run.args.again) or run.time_is_up():
+        if run.args.prepare or run.peak(t) or run.time_is_up():
             continue
         figures = machine.measure(program, t, seconds=0.2 if run.args.quick else 1.0)
         run.records.put(machine.better(run.peak(t), figures), "machine", str(t))
@@ -82,24 +99,22 @@ def measure_kernels(run):
     for k in kernels.kernels():
         if not run.wanted(k.name) or (run.args.quick and not k.small and not run.args.only):
             continue
-        todo = [t for t in run.threads if run.args.again or not (run.records.get("kernels", k.name, str(t)) or {}).get("ms")]
+        todo = [t for t in run.threads if not run.is_known(run.records.get("kernels", k.name, str(t)))]
         if not todo or run.time_is_up():
             continue
         try:
-            if run.args.again or not k.prepared(run.work):
-                run.say(f"{k.name}: compiling and checking")
-                k.prepare(run.tenon, run.work)
+            run.prepare(k)
             for t in [] if run.args.prepare else todo:
                 if run.time_is_up():
                     break
                 if not k.flops:
                     look_at_memory(run, t)
                 r = k.measure(run.tenon, run.work, t, run.repeat, run.seconds, run.peak(t))
-                run.records.put(r, "kernels", k.name, str(t))
+                run.records.put(dict(r, build=run.tenon.build), "kernels", k.name, str(t))
                 run.say(report.kernel_line(k.name, t, r, run.peak(t)))
         except Failed as e:
             for t in todo:
-                run.records.put({"failed": str(e)}, "kernels", k.name, str(t))
+                run.records.put({"failed": str(e), "build": run.tenon.build}, "kernels", k.name, str(t))
             run.say(f"{k.name}: failed: {e}")
 
 
@@ -112,54 +127,46 @@ def bench_models(run, part, sources, batches):
             continue
         for batch in batches:
             m = models.Model(name, batch, source)
-            known = run.records.get(part, name, str(batch)) or {}
-            if "skipped" in known and not run.args.again:
-                continue
             try:
                 measure_model(run, part, m, which)
             except models.Skipped as e:
                 run.records.put({"skipped": str(e)}, part, name, str(batch))
                 run.say(f"{name}, batch {batch}: skipped: {e}")
             except Failed as e:
-                run.records.put({"failed": str(e)}, part, name, str(batch))
+                run.records.put({"failed": str(e), "build": run.tenon.build}, part, name, str(batch))
                 run.say(f"{name}, batch {batch}: failed: {e}")
 
 
 def measure_model(run, part, m, which):
     known = run.records.get(part, m.name, str(m.batch)) or {}
-    if run.args.again or "failed" in known:
-        known = {}
-    todo = [t for t in run.threads if len(known.get(str(t), [])) < run.repeat]
-    if not todo or run.time_is_up():
+    if "skipped" in known or ("failed" in known and run.is_known(known)):
         return
-    if not m.prepared(run.work) or (run.args.again and not run.args.limit):
-        run.say(f"{m.name}, batch {m.batch}: compiling and checking")
-        m.prepare(run.tenon, run.work)
-    for t in [] if run.args.prepare else todo:
-        rounds = list(known.get(str(t), []))
-        while len(rounds) < run.repeat and not run.time_is_up():
-            rounds.append(m.repetition(run.tenon, run.work, t, run.seconds, which))
-            known[str(t)] = rounds
-            run.records.put(known, part, m.name, str(m.batch))
-            run.say(report.model_line(m.name, m.batch, t, rounds))
+    rounds = {t: [r for r in known.get(str(t), []) if run.is_known(r)] for t in run.threads}
+    if all(len(r) >= run.repeat for r in rounds.values()) or run.time_is_up():
+        return
+    run.prepare(m)
+    for t, done in [] if run.args.prepare else rounds.items():
+        while len(done) < run.repeat and not run.time_is_up():
+            r = m.repetition(run.tenon, run.work, t, run.seconds, which)
+            done.append(dict(r, build=run.tenon.build))
+            run.records.put({str(t): r for t, r in rounds.items() if r}, part, m.name, str(m.batch))
+            run.say(report.model_line(m.name, m.batch, t, done))
 
 
 def bench_startup(run, sources):
     import models
     for name in ("light_squeezenet", "squeezenet_fp16"):
-        if name not in sources or not run.wanted(name) or (run.records.get("startup", name) and not run.args.again):
+        if name not in sources or not run.wanted(name) or run.is_known(run.records.get("startup", name)):
             continue
         m = models.Model(name, 1, sources[name])
         try:
-            if not m.prepared(run.work):
-                m.prepare(run.tenon, run.work)
+            run.prepare(m)
             if run.args.prepare or run.time_is_up():
                 continue
-            r = startup.measure(run.tenon, m.path(run.work, "model.onnx"), m.path(run.work, "model.tno"),
-                                m.inputs(1, run.work), run.repeat)
+            r = startup.measure(run.tenon, m.path(run.work, "model.onnx"), m.artifact(run.work), m.inputs(run.work), run.repeat)
         except Failed as e:
             r = {"failed": str(e)}
-        run.records.put(r, "startup", name)
+        run.records.put(dict(r, build=run.tenon.build), "startup", name)
 
 
 def arguments():
@@ -178,7 +185,7 @@ def arguments():
     p.add_argument("--work", default=os.path.join(os.environ.get("TMPDIR", "/tmp"), "tenon-bench-cpu"),
                    help="scratch folder for models, artifacts and records (default: tenon-bench-cpu in the temporary folder)")
     p.add_argument("--records", metavar="FILE", help="what was measured (default: records.json in the scratch folder)")
-    p.add_argument("--again", action="store_true", help="compile and measure also what is in the records")
+    p.add_argument("--again", action="store_true", help="forget the records of what is chosen, first")
     p.add_argument("--prepare", action="store_true", help="compile and check only")
     p.add_argument("--limit", type=float, metavar="SECONDS", help="begin nothing new after so long; exit with 3 if some is left")
     p.add_argument("--report", action="store_true", help="only print what the records hold")
@@ -195,6 +202,8 @@ def main():
     args = arguments()
     run = Run(args)
     load = os.getloadavg()[0]
+    if args.again:
+        run.forget(args.parts + ["machine"] * ("kernels" in args.parts and not args.only))
     if not args.report:
         sources = {}
         if {"models", "startup"} & set(args.parts):

@@ -2,6 +2,7 @@
 """Whole models: files of a folder and graphs of transformers.py, made ready for every engine: a file without
 symbolic dimensions for the wanted batch, its inputs, what ONNX Runtime computes, and Tenon's artifact of it."""
 import glob
+import json
 import math
 import os
 
@@ -122,14 +123,28 @@ class Model:
     def __init__(self, name, batch, source):
         self.name, self.batch, self.source = name, batch, source
 
+    def __str__(self):
+        return f"{self.name}, batch {self.batch}"
+
     def path(self, work, file=""):
         return os.path.join(work, "models", f"{self.name}-{self.batch}", file)
 
-    def prepared(self, work):
-        return os.path.exists(self.path(work, "model.tno"))
+    def artifact(self, work):
+        return self.path(work, "model.tno")
 
     def prepare(self, tenon, work):
         """Writes the files, compiles, compares. Failed when Tenon's results are not ONNX Runtime's."""
+        if not os.path.exists(self.path(work, "check.json")):
+            self.make_data(work)
+        with open(self.path(work, "check.json"), encoding="utf-8") as f:
+            check = json.load(f)
+        tno, want = self.path(work, "unchecked.tno"), [self.path(work, f"want-{k}.npy") for k in range(check["outputs"])]
+        tenon.compile(self.path(work, "model.onnx"), tno)
+        tenon.agrees(tno, self.inputs(work), want, 1e-2, check["atol"])
+        os.replace(tno, self.artifact(work))
+
+    def make_data(self, work):
+        """The model without symbols, inputs, and what ONNX Runtime makes of them."""
         os.makedirs(self.path(work), exist_ok=True)
         model, feeds = self.source()
         quantized = any(n.op_type == "QuantizeLinear" for n in model.graph.node)
@@ -155,29 +170,25 @@ class Model:
         np.savez(self.path(work, "feeds.npz"), **feeds)
         for k, x in enumerate(feeds.values()):
             np.save(self.path(work, f"input-{k}.npy"), x)
-        files = []
         for k, y in enumerate(want):
-            files.append(self.path(work, f"want-{k}.npy"))
-            np.save(files[-1], y)
-        tenon.compile(onnx_path, self.path(work, "unchecked.tno"))
+            np.save(self.path(work, f"want-{k}.npy"), y)
         # one step of a quantized output is a hundredth; half precision keeps three digits
         part = 2e-2 if quantized or half else 1e-3
-        atol = max((tolerance(y, part) for y in want), default=0)
-        tenon.agrees(self.path(work, "unchecked.tno"), self.inputs(len(feeds), work), files, 1e-2, atol)
-        os.replace(self.path(work, "unchecked.tno"), self.path(work, "model.tno"))
+        with open(self.path(work, "check.json"), "w", encoding="utf-8") as f:
+            json.dump({"atol": max((tolerance(y, part) for y in want), default=0), "outputs": len(want)}, f)
 
-    def inputs(self, n, work):
+    def inputs(self, work):
+        n = len(glob.glob(self.path(work, "input-*.npy")))
         return [f"#{k}={self.path(work, f'input-{k}.npy')}" for k in range(n)]
 
     def repetition(self, tenon, work, threads, seconds, which):
         """One round: every engine of `which` and Tenon, one after the other."""
         out = {}
         path, feeds = self.path(work, "model.onnx"), self.path(work, "feeds.npz")
-        n = len(glob.glob(self.path(work, "input-*.npy")))
         for e in which[:1]:
             out[e] = engines.measure(e, path, feeds, threads, seconds)
         slow = out and out[which[0]]["min_ms"] > 500 * seconds
-        r = tenon.bench(self.path(work, "model.tno"), threads, self.inputs(n, work), None if slow else seconds,
+        r = tenon.bench(self.artifact(work), threads, self.inputs(work), None if slow else seconds,
                         1 if slow else None)
         out["tenon"] = {k: r[k] for k in ("load_ms", "min_ms", "median_ms", "runs", "peak_bytes")}
         for e in which[1:]:

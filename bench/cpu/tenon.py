@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running tenon: compiling, comparing results, measuring."""
+import glob
 import json
 import os
 import subprocess
@@ -30,16 +31,24 @@ class Tenon:
 
     def __init__(self, path, cache):
         self.path, self.env = path, dict(os.environ)
+        parts = [path] if os.path.exists(path) else []
         real = os.path.join(os.path.dirname(path), ".libs", os.path.basename(path))
         if os.path.exists(real):
             top = os.path.dirname(os.path.dirname(os.path.abspath(path)))
             self.path = real
-            self.env["LD_LIBRARY_PATH"] = ":".join(
-                os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime"))
+            libs = [os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime")]
+            self.env["LD_LIBRARY_PATH"] = ":".join(libs)
+            parts += [f for d in libs for f in glob.glob(os.path.join(d, "*.so"))]
+            parts += glob.glob(os.path.join(top, "plugins-stage", "*.so"))
+        self.build = max(map(os.path.getmtime, parts), default=0)  # tells builds from each other
         self.cache = ["--set", f"tenon.cache_dir={cache}"]
 
     def version(self):
         return spawn([self.path, "--version"], self.env).strip().splitlines()[0]
+
+    def is_current(self, artifact):
+        """Whether the artifact was made by this build."""
+        return os.path.exists(artifact) and os.path.getmtime(artifact) >= self.build
 
     def compile(self, model, out, *words):
         spawn([self.path, "compile", model, "-o", out, *self.cache, *words], self.env)
