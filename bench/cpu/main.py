@@ -69,12 +69,6 @@ class Run:
             self.say(f"{subject}: compiling and checking")
             subject.prepare(self.tenon, self.work)
 
-    def forget(self, parts):
-        """What --again measures anew."""
-        for part in parts:
-            for name in [n for n in self.records.all.get(part, {}) if self.wanted(n)]:
-                del self.records.all[part][name]
-
     def peak(self, threads):
         return self.records.get("machine", str(threads))
 
@@ -203,7 +197,10 @@ def main():
     run = Run(args)
     load = os.getloadavg()[0]
     if args.again:
-        run.forget(args.parts + ["machine"] * ("kernels" in args.parts and not args.only))
+        for part in args.parts:
+            run.records.forget(part, run.wanted)
+        if "kernels" in args.parts:
+            run.records.forget("machine", lambda threads: not args.only)
     if not args.report:
         sources = {}
         if {"models", "startup"} & set(args.parts):

@@ -3,7 +3,7 @@
 import math
 
 import startup
-from kernels import LIMITS, fraction
+from kernels import LIMITS, fraction, kernels
 
 
 def percents(record, peak, key="ms"):
@@ -29,6 +29,13 @@ def kernel_line(name, threads, record, peak):
     return line
 
 
+def kernels_of(records):
+    """Records of kernels by name, in the order in which they are defined."""
+    known = records.get("kernels", {})
+    place = {k.name: i for i, k in enumerate(kernels())}
+    return sorted(known.items(), key=lambda e: place.get(e[0], -1))
+
+
 def kernel_tables(records):
     lines = []
     peaks = records.get("machine", {})
@@ -40,7 +47,7 @@ def kernel_tables(records):
                      f"triad {p['triad_bytes'] * 1e-9:.1f}{past}")
     lines += ["", f"{'kernel':32} {'th':>2} {'best ms':>10} {'':16}  % of the peak or bandwidth, each repetition; limit"]
     below = count = 0
-    for name, by_threads in records.get("kernels", {}).items():
+    for name, by_threads in kernels_of(records):
         for t, r in sorted(by_threads.items(), key=lambda e: int(e[0])):
             lines.append(kernel_line(name, t, r, peaks[t]))
             count += 1
@@ -52,7 +59,7 @@ def kernel_tables(records):
 def kernel_percents(records):
     """Name -> ({threads: percent of the best repetition}, limit)."""
     out, peaks = {}, records.get("machine", {})
-    for name, by_threads in records.get("kernels", {}).items():
+    for name, by_threads in kernels_of(records):
         good = {t: r for t, r in by_threads.items() if "ms" in r}
         if good:
             limit = 100 * LIMITS[next(iter(good.values()))["kind"]]
@@ -69,7 +76,7 @@ def best(rounds, engine, key="min_ms"):
 
 def entries(records, part):
     """Name, batch, threads, rounds of what was measured; rounds is a text where nothing could be."""
-    for name, by_batch in records.get(part, {}).items():
+    for name, by_batch in sorted(records.get(part, {}).items()):
         for batch, by_threads in sorted(by_batch.items(), key=lambda e: int(e[0])):
             if "skipped" in by_threads or "failed" in by_threads:
                 yield name, int(batch), 0, "; ".join(f"{k}: {v}" for k, v in by_threads.items())
