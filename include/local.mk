@@ -43,6 +43,7 @@ tenonkit_HEADERS += \
 	include/tenon/kit/pattern.h \
 	include/tenon/kit/layout.h \
 	include/tenon/kit/rule.h \
+	include/tenon/kit/tune.h \
 	include/tenon/kit/schedule.h \
 	include/tenon/kit/tensor_intrin.h \
 	include/tenon/kit/te.h \

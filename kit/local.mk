@@ -18,5 +18,6 @@ include kit/emit/local.mk
 include kit/pattern/local.mk
 include kit/schedule/local.mk
 include kit/rules/local.mk
+include kit/tune/local.mk
 include kit/vm/local.mk
 include kit/driver/local.mk

@@ -30,6 +30,7 @@ AM_TESTS_ENVIRONMENT = \
 	TENON_SYSCONFDIR='$(abs_top_srcdir)/conf'; export TENON_SYSCONFDIR; \
 	TENON_DATADIR='$(abs_top_srcdir)/conf/data'; export TENON_DATADIR; \
 	XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
+	XDG_DATA_HOME='$(abs_top_builddir)/tests/home/data'; export XDG_DATA_HOME; \
 	XDG_CACHE_HOME='$(abs_top_builddir)/tests/home/cache'; export XDG_CACHE_HOME; \
 	LD_LIBRARY_PATH='$(LIBRARY_DIRS)'"$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"; export LD_LIBRARY_PATH; \
 	TENON_LONG='$(TENON_LONG)'; export TENON_LONG; SHARD='$(SHARD)'; export SHARD; \

@@ -16,6 +16,9 @@ tools_tenon_SOURCES = \
 	tools/show.c \
 	tools/show_op.c \
 	tools/tool.h \
+	tools/tune.c \
+	tools/tune.h \
+	tools/tune_point.c \
 	tools/values.c
 nodist_tools_tenon_SOURCES = tools/static_plugins.c
 EXTRA_tools_tenon_DEPENDENCIES = $(STATIC_PLUGINS)
@@ -30,7 +33,7 @@ tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
 	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
 
 # Manual pages and shell completion come from the tables of options: made by the program itself.
-TENON_COMMANDS = bench check compile diff doctor help list onnx-test opt run show
+TENON_COMMANDS = bench check compile diff doctor help list onnx-test opt run show tune
 TENON_MANUALS = tools/man/tenon.1 $(TENON_COMMANDS:%=tools/man/tenon-%.1)
 man1_MANS = $(TENON_MANUALS)
 completiondir = $(datadir)/bash-completion/completions

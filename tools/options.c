@@ -11,6 +11,8 @@ const tnt_option tnt_common_options[] = {
     {"config", 0, TNT_LIST, "FILE", "read this INI file after the others; may be repeated"},
     {"set", 0, TNT_LIST, "SECTION.NAME.KEY=VALUE",
      "set one configuration value; [tenon] keys as tenon.KEY"},
+    {"tuning-db", 0, TNT_VALUE, "FILE",
+     "the database of measured schedules, in place of [tenon] tuning_db; none: none"},
     {"plugin-path", 0, TNT_VALUE, "DIRS", "look for plugins here first; colon-separated"},
     {"debug", 0, TNT_VALUE, "LIST",
      "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, "

@@ -121,11 +121,18 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     tnb_conf_options o = {0};
     o.files = tnt_values(a, "config", &o.n_files);
     o.sets = tnt_values(a, "set", &o.n_sets);
-    bool enough = o.files && o.sets;
+    const char *db = tnt_value(a, "tuning-db", NULL);
+    char *set_db = db ? malloc(strlen(db) + 32) : NULL;
+    bool enough = o.files && o.sets && (set_db || !db);
+    if (enough && db) { /* it takes the place of one --tuning-db, so there is room */
+        snprintf(set_db, strlen(db) + 32, "tenon.tuning_db=%s", db);
+        ((const char **)(uintptr_t)o.sets)[o.n_sets++] = set_db;
+    }
     if (out->diags && enough)
         out->conf = tnb_conf_load(&o, out->diags);
     free((void *)(uintptr_t)o.files);
     free((void *)(uintptr_t)o.sets);
+    free(set_db);
     if (!out->diags || !enough) {
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;

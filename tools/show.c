@@ -216,8 +216,32 @@ print_list(const char *what, const char *const *texts, uint32_t n)
 }
 
 /* A compiled model: its functions, and what its variants need; whether it is whole. */
+/* The functions of a variant whose schedules were measured (tenon tune). */
+static void
+print_tuned(tnt_session *s, const tnr_artifact *art, uint32_t variant)
+{
+    const char *json = tnr_artifact_metadata(art);
+    const tn_node *all = tn_value_from_json(s->ctx, json, strlen(json), NULL);
+    const tn_array *variants = tn_as_array(tn_dict_get(all, "variants"));
+    const tn_dict *tuned = variants && variant < variants->items.n
+                               ? tn_as_dict(tn_dict_get(variants->items.at[variant], "tuned"))
+                               : NULL;
+    for (uint32_t i = 0; tuned && i < tuned->items.n; i++) {
+        const tn_pair *f = tn_as_pair(tuned->items.at[i]);
+        const tn_dict *choices = tn_as_dict(tn_dict_get(f->value, "choices"));
+        printf("  schedule as measured: %s: %s", f->key, tn_dict_str(f->value, "rule", "?"));
+        for (uint32_t k = 0; choices && k < choices->items.n; k++) {
+            const tn_pair *c = tn_as_pair(choices->items.at[k]);
+            int64_t v;
+            if (tn_int_value(c->value, &v))
+                printf(" %s=%lld", c->key, (long long)v);
+        }
+        printf("\n");
+    }
+}
+
 static int
-show_artifact(const char *path)
+show_artifact(tnt_session *s, const char *path)
 {
     tnb_err err = {0};
     tnr_artifact *art;
@@ -237,6 +261,7 @@ show_artifact(const char *path)
                v->format);
         print_list("features that it needs", v->features, v->n_features);
         print_list("packed functions that it calls", v->packed, v->n_packed);
+        print_tuned(s, art, i);
     }
     tnb_status st = tnr_artifact_check_data(art, &err);
     if (st == TNB_OK)
@@ -251,7 +276,7 @@ static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
     if (tnb_ends_with(path, ".tno"))
-        return show_artifact(path);
+        return show_artifact(s, path);
     tnk_model m;
     if (!tnt_import(s, a, path, &m))
         return tnt_failure();

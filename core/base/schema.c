@@ -23,6 +23,9 @@ static const tnb_conf_key tenon_keys[] = {
     KEY("cache_dir", TNB_CONF_PATH, NULL, "folder for caches, in place of $XDG_CACHE_HOME/tenon"),
     NUMBER("cache_size", "2048", 1, 1 << 24, "largest size of the caches, in MiB"),
     NUMBER("threads", "0", 0, 4096, "threads to use; 0 for all that the process may use"),
+    KEY("tuning_db", TNB_CONF_LIST, NULL,
+        "databases of measured schedules (tenon tune); none: read none. Not set: tuning.jsonl of "
+        "the packages' data folder and the user's, $XDG_DATA_HOME/tenon/tuning.jsonl"),
     KEY("fallback", TNB_CONF_BOOL, "false",
         "whether work may go elsewhere when a library or device is absent"),
     KEY("log", TNB_CONF_TEXT, "warn", "messages that are shown: error, warn, info or debug"),

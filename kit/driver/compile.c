@@ -246,6 +246,24 @@ make_program(struct driver *d, struct driver_variant *v)
 
 /* ---- one variant ---- */
 
+/* Leaves the first pass of that name out, and all before it. */
+static tnb_status
+start_after(tn_ctx *ctx, tnk_pipeline *p, const char *name)
+{
+    for (int ph = 0; ph <= TNK_FINALIZE; ph++) {
+        tn_pass_list *l = &p->phases[ph];
+        for (uint32_t i = 0; i < l->n; i++)
+            if (strcmp(l->at[i].name, name) == 0) {
+                l->at += i + 1;
+                l->n -= i + 1;
+                return TNB_OK;
+            }
+        l->n = 0;
+    }
+    tn_error(ctx, 0, TNB_NOT_FOUND, "the pipeline has no pass '%s' to start after", name);
+    return TNB_NOT_FOUND;
+}
+
 static tnb_status
 compile_variant(struct driver *d, struct driver_variant *v)
 {
@@ -255,6 +273,8 @@ compile_variant(struct driver *d, struct driver_variant *v)
     double start = now();
     if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline))
         return TNB_INVALID;
+    if (d->opt->start_after)
+        TNB_TRY(start_after(ctx, &pipeline, d->opt->start_after));
     v->module = d->model->module;
     uint32_t passes = 0;
     for (int p = 0; p <= TNK_FINALIZE; p++) {

@@ -135,7 +135,10 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
                  tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
     /* what RunCodegen noted of functions that libraries run */
     const tn_node *external = tn_dict_get(v->module->attrs, "external_mods");
-    return external ? tn_dict_set(ctx, d, "external", external) : d;
+    d = external ? tn_dict_set(ctx, d, "external", external) : d;
+    /* what ApplyDefaultSchedule took from a database of measured schedules */
+    const tn_node *tuned = tn_dict_get(v->module->attrs, "tenon.tuned");
+    return tuned ? tn_dict_set(ctx, d, "tuned", tuned) : d;
 }
 
 /* Module attributes that say something to the artifact's user; others stay in the compiler. What

@@ -11,6 +11,7 @@
 #include "tenon/base/file.h"
 
 #include "tenon/base/num.h"
+#include "tenon/kit/tune.h"
 
 static const char *const phase_names[TNK_N_PHASES] = {/* ORDER PHASE */
                                                       "library_dispatch", "legalize", "finalize",
@@ -333,10 +334,20 @@ const tn_node *
 tnk_pass_config(tn_ctx *ctx, const tnb_conf *conf, const tn_node *config)
 {
     bool fallback = false;
+    uint32_t n = 0;
+    int64_t threads;
     tnb_conf_bool(conf, "tenon", "", "fallback", false, &fallback, NULL);
-    if (!fallback || tn_dict_get(config, "tenon.fallback"))
+    if (fallback && !tn_dict_get(config, "tenon.fallback"))
+        config = tn_dict_set(ctx, config, "tenon.fallback", tn_bool(ctx, true));
+    const char **files = tnk_tuning_files(ctx, conf, &n);
+    if (!n || tn_dict_get(config, "tenon.tuning_db"))
         return config;
-    return tn_dict_set(ctx, config, "tenon.fallback", tn_bool(ctx, true));
+    tn_list paths = {0};
+    for (uint32_t i = 0; i < n; i++)
+        paths = tn_list_append(ctx, paths, tn_string(ctx, files[i]));
+    tnb_conf_int(conf, "tenon", "", "threads", 0, &threads, NULL);
+    config = tn_dict_set(ctx, config, "tenon.tuning_db", tn_array_of(ctx, paths));
+    return tn_dict_set(ctx, config, "tenon.tuning_threads", tn_i64(ctx, threads));
 }
 
 /* ---- sections that nothing uses ---- */

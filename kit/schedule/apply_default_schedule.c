@@ -6,18 +6,25 @@
  * A rule is looked for under "TARGET.NAME" (cpu.Matmul), then under "KEY.NAME" for each of the target's keys (gpu.Matmul), and
  * then under its name as written. Functions with tirx.is_scheduled are
  * left alone; scheduled ones get it. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is.
+ *
+ * What was measured comes first: where a database of the pass configuration (tenon.tuning_db) has a record of the function for
+ * the target (tenon/kit/tune.h), the record's rule is applied with the record's choices. The module's attribute tenon.tuned
+ * says which functions got theirs so.
  */
 #include "schedule_private.h"
 
 #include "tenon/base/file.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
-#include "tenon/kit/rule.h"
+#include "tenon/kit/tune.h"
 
 typedef struct apply_state {
     const tnk_rule **rules;
     uint32_t n;
-    tnb_buf *trace; /* NULL: not wanted */
+    tnb_buf *trace;       /* NULL: not wanted */
+    tnk_tuning *tuning;   /* NULL: nothing was measured */
+    int64_t threads;      /* that the code is for; 0: not known */
+    const tn_node *tuned; /* Dict: what came from the database, by the functions' names */
 } apply_state;
 
 /* The function as the rules get it: with room for a trace, if one is wanted. */
@@ -38,20 +45,60 @@ without_trace(tn_ctx *ctx, const apply_state *st, const char *name, const tn_nod
     return t ? tn_func_with_attr(ctx, func, TNK_TRACE_ATTR, NULL) : func;
 }
 
+/* What the pass says of a function that was scheduled as measured. */
+static const tn_node *
+describe(tn_ctx *ctx, const tnk_tuning_record *r)
+{
+    const tn_node *choices = tn_dict_of(ctx, NULL, NULL, 0);
+    for (uint32_t i = 0; i < r->n_choices; i++)
+        choices = tn_dict_set(ctx, choices, tn_str(ctx, r->choices[i].name),
+                              tn_i64(ctx, r->choices[i].value));
+    return tn_dictv(ctx, "rule", tn_string(ctx, r->rule), "choices", choices, NULL);
+}
+
+/* The function with the fastest schedule that the database has for it. NULL: it has none, or its
+ * rules have changed since, or an error was recorded. */
+static const tn_node *
+as_measured(const tn_pass_ctx *pc, apply_state *st, const char *name, const tn_node *func,
+            const tn_target *target)
+{
+    tn_ctx *ctx = pc->ctx;
+    const char *key = tnk_tuning_function(ctx, func);
+    const tnk_tuning_record *r =
+        key ? tnk_tuning_best(st->tuning, tnk_tuning_target(ctx, target), key, st->threads) : NULL;
+    for (uint32_t i = 0; r && i < st->n; i++) {
+        if (strcmp(st->rules[i]->name, r->rule) != 0)
+            continue;
+        tnk_trial t = {.choices = r->choices, .n_choices = r->n_choices};
+        const tn_node *f = tnk_trial_run(ctx, st->rules[i], with_trace(ctx, st, func), target, &t);
+        if (!f || !tnk_trial_followed(&t))
+            break;
+        tn_pass_note(pc, "%s: %s as %s:%u says", name, r->key, r->file, r->line);
+        st->tuned = tn_dict_set(ctx, st->tuned, tn_str(ctx, name), describe(ctx, r));
+        return f;
+    }
+    if (r)
+        tn_pass_note(pc, "%s: the schedule of %s:%u is not made any more: tune again", name,
+                     r->file, r->line);
+    return NULL;
+}
+
 static const tn_node *
 apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
 {
     (void)m;
-    const apply_state *st = user;
+    apply_state *st = user;
     tn_ctx *ctx = pc->ctx;
     if (tn_func_attr(func, "tirx.is_scheduled") || tn_func_attr(func, "tir.is_scheduled"))
         return func;
     const tn_node *own = tn_func_attr(func, "target");
     const tn_target *target = tn_is(own, TN_KIND_TARGET) ? tn_as_target(own) : pc->target;
+    uint32_t errors = tnb_diags_errors(tn_diags(ctx));
+    const tn_node *measured = st->tuning && target ? as_measured(pc, st, name, func, target) : NULL;
     for (uint32_t i = 0; i < st->n; i++) {
-        uint32_t errors = tnb_diags_errors(tn_diags(ctx));
-        const tn_node *f =
-            st->rules[i]->apply(ctx, with_trace(ctx, st, func), target, st->rules[i]->self);
+        const tn_node *f = measured;
+        if (!f && tnb_diags_errors(tn_diags(ctx)) == errors)
+            f = st->rules[i]->apply(ctx, with_trace(ctx, st, func), target, st->rules[i]->self);
         if (tnb_diags_errors(tn_diags(ctx)) != errors || tn_is_error(f)) {
             tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'", st->rules[i]->name,
                           name);
@@ -77,29 +124,58 @@ keys_of(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind)
     return tn_as_array(own);
 }
 
-static const tnk_rule *
-find(const tn_pass_ctx *pc, const char *name)
+const tnk_rule *
+tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
 {
-    tn_registry *reg = tn_ctx_registry(pc->ctx);
-    const tn_target_kind *kind = pc->target ? tn_find_target(reg, pc->target->kind, NULL) : NULL;
+    tn_registry *reg = tn_ctx_registry(ctx);
+    const tn_target_kind *kind = target ? tn_find_target(reg, target->kind, NULL) : NULL;
     const tnk_rule *r = NULL;
     tnb_err err = {0};
     if (kind && !strchr(name, '.'))
-        r = tn_find_entry(reg, "rule", tn_strf(pc->ctx, "%s.%s", kind->name, name), &err);
-    const tn_array *keys = pc->target ? keys_of(pc->ctx, pc->target, kind) : NULL;
+        r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", kind->name, name), &err);
+    const tn_array *keys = target ? keys_of(ctx, target, kind) : NULL;
     for (uint32_t i = 0; !r && keys && i < keys->items.n && !strchr(name, '.'); i++) {
         const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
         if (key)
-            r = tn_find_entry(reg, "rule", tn_strf(pc->ctx, "%s.%s", key->value, name), &err);
+            r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", key->value, name), &err);
     }
     if (!r)
         r = tn_find_entry(reg, "rule", name, &err);
     if (!r) {
-        tn_error(pc->ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name,
+        tn_error(ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name,
                  kind ? kind->name : "none");
-        tnb_diag_note(tn_diags(pc->ctx), "%s", err.message);
+        tnb_diag_note(tn_diags(ctx), "%s", err.message);
     }
     return r;
+}
+
+/* The databases of the pass configuration. False after recording an error. */
+static bool
+read_tuning(const tn_pass_ctx *pc, apply_state *st)
+{
+    const tn_array *files = tn_as_array(tn_dict_get(pc->config, "tenon.tuning_db"));
+    tnb_err err = {0};
+    if (!files || !files->items.n)
+        return true;
+    st->tuned = tn_dict_of(pc->ctx, NULL, NULL, 0);
+    st->threads = tn_dict_int(pc->config, "tenon.tuning_threads", 0);
+    if (!(st->tuning = tnk_tuning_new()))
+        tnb_fail(&err, TNB_NO_MEMORY, "no memory for the tuning database");
+    for (uint32_t i = 0; st->tuning && err.status == TNB_OK && i < files->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(files->items.at[i]);
+        tnb_status status = s ? tnk_tuning_read(st->tuning, s->value, &err) : TNB_OK;
+        if (status == TNB_OK)
+            continue;
+        tn_error(pc->ctx, 0, status, "%s", err.message);
+        tnb_diag_hint(tn_diags(pc->ctx), "%s",
+                      *err.hint ? err.hint
+                                : "tenon tune makes one; [tenon] tuning_db names those that are "
+                                  "read, 'none' none");
+        return false;
+    }
+    if (err.status != TNB_OK)
+        tn_error(pc->ctx, 0, err.status, "%s", err.message);
+    return err.status == TNB_OK;
 }
 
 static const tn_module *
@@ -110,7 +186,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     st.rules = TNB_NEW_N(tn_scratch(pc->ctx), const tnk_rule *, (names ? names->items.n : 0) + 1);
     for (uint32_t i = 0; names && i < names->items.n; i++) {
         const tn_string_imm *s = tn_as_string_imm(names->items.at[i]);
-        const tnk_rule *r = s ? find(pc, s->value) : NULL;
+        const tnk_rule *r = s ? tnk_find_rule(pc->ctx, pc->target, s->value) : NULL;
         if (!r)
             return NULL;
         st.rules[st.n++] = r;
@@ -119,7 +195,12 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     tnb_buf trace = {0};
     if (path && *path)
         st.trace = &trace;
-    const tn_module *out = tn_map_functions(pc, m, TN_PRIM_FUNCS, apply, &st);
+    const tn_module *out =
+        read_tuning(pc, &st) ? tn_map_functions(pc, m, TN_PRIM_FUNCS, apply, &st) : NULL;
+    tnk_tuning_free(st.tuning);
+    if (out && st.tuned && tn_as_dict(st.tuned)->items.n)
+        out = tn_module_with_attrs(pc->ctx, out,
+                                   tn_dict_set(pc->ctx, out->attrs, "tenon.tuned", st.tuned));
     tnb_out *file = NULL;
     tnb_err err = {0};
     if (out && st.trace &&

@@ -6,6 +6,11 @@ TESTS += tests/kit/t_pattern
 tests_kit_t_pattern_SOURCES = tests/kit/t_pattern.c
 tests_kit_t_pattern_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_pattern_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/kit/t_tuning
+TESTS += tests/kit/t_tuning
+tests_kit_t_tuning_SOURCES = tests/kit/t_tuning.c
+tests_kit_t_tuning_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_tuning_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
 KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source \
 	tests/kit/t_codegen tests/kit/t_math tests/kit/t_shapes \

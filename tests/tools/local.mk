@@ -7,6 +7,7 @@ TOOLS_TESTS = \
 	tests/tools/plugins.py \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py \
+	tests/tools/tune.py \
 	tests/tools/usage.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)

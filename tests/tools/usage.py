@@ -4,7 +4,7 @@ import os
 
 from clitest import DIGITS, check, done, refused, tenon
 
-COMMANDS = "compile run bench opt check diff list show doctor onnx-test".split()
+COMMANDS = "compile run bench opt check diff list show doctor onnx-test tune".split()
 r = tenon("--help")
 check(r.returncode == 0 and all(f"  {c} " in r.stdout for c in COMMANDS), "--help lists the subcommands", r)
 for c in COMMANDS:

@@ -61,7 +61,8 @@ tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
 TNB_EXPORT bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list);
 
-/* `config` (may be NULL) with what the site's configuration says to all passes: "tenon.fallback". */
+/* `config` (may be NULL) with what the site's configuration says to all passes: "tenon.fallback",
+ * and the databases of measured schedules, "tenon.tuning_db" and "tenon.tuning_threads". */
 TNB_EXPORT const tn_node *
 tnk_pass_config(tn_ctx *ctx, const struct tnb_conf *conf, const tn_node *config);
 
@@ -97,6 +98,9 @@ typedef struct tnk_compile_options {
     struct tn_trace *trace;
     const char *const *dump_only; /* with dump_dir: only these passes; see tn_pass_run */
     uint64_t cache_bytes; /* above which the cache loses what was not used for longest; 0: 2 GiB */
+    /* The module comes from there: what the pipeline has up to and with the first pass of this name
+     * is left out. NULL: it runs whole. */
+    const char *start_after;
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {
