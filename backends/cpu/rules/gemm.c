@@ -14,6 +14,7 @@
  * tile back.
  */
 #include "gemm.h"
+#include "tenon/kit/rule.h"
 
 enum {
     PART_OF_K = 512,      /* a panel's part of 16 columns: 32 KB */
@@ -209,6 +210,8 @@ choose_tile(cpu_gemm *g, int vector_bytes)
                 g->nv = nv;
             }
         }
+    if (best < 1e30)
+        cpu_tune_gemm_tile(g, registers, panel > 0);
     return best < 1e30;
 }
 
@@ -240,6 +243,7 @@ choose_groups(cpu_gemm *g)
         g->gm = rows < 16 ? rows : 16;
     int64_t columns = 8;
     g->gn = columns >= tiles_n ? tiles_n : turns(tiles_n, turns(tiles_n, columns));
+    cpu_tune_gemm_groups(g);
 }
 
 /* Whether packing pays for so many rows. */
@@ -266,7 +270,10 @@ cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
     g.nv = VECTORS_OF_PANEL;
     bool packed = cpu_gemm_in_panels(&g);
     g.nv = packed ? VECTORS_OF_PANEL : 0;
-    if ((!packed && !is_large(&g)) || !choose_tile(&g, bytes))
+    static const int64_t pack_or_not[] = {0, 1};
+    if (!packed && !(is_large(&g) && tnk_rule_choice(ctx, "pack", pack_or_not, 2, 1)))
+        return NULL;
+    if (!choose_tile(&g, bytes))
         return NULL;
     choose_groups(&g);
     const tn_node *f = cpu_gemm_write(&g), *rest = NULL;

@@ -33,6 +33,11 @@ cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func);
 /* Whether the right operand lies in panels of the tile's width, nv vectors, already. */
 bool
 cpu_gemm_in_panels(cpu_gemm *g);
+/* The tuner's tile and groups in place of those in *g, where it has some. */
+void
+cpu_tune_gemm_tile(cpu_gemm *g, int64_t registers, bool in_panels);
+void
+cpu_tune_gemm_groups(cpu_gemm *g);
 /* The function with the tile that *g tells; NULL after recording an error. */
 const tn_node *
 cpu_gemm_write(cpu_gemm *g);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a tuner may change of a register tile: its size in each dimension, the vectors' width, and
- * the order of the loops over tiles. */
-#include "rules.h"
+ * the order of the loops over tiles; of a product with packed panels its tile and groups. */
+#include "gemm.h"
 #include "tenon/kit/rule.h"
 
 /* MAX_OF_ONE: of accumulators where what they share takes one register. */
@@ -79,4 +79,52 @@ cpu_tune_order(cpu_tile *c)
     if (c->y != UINT32_MAX)
         c->order = (int)tnk_rule_choice(c->ctx, "tile_order", of_blocks ? blocks : plain,
                                         of_blocks ? 2 : 3, c->order);
+}
+
+/* ---- products with packed panels ---- */
+
+void
+cpu_tune_gemm_tile(cpu_gemm *g, int64_t registers, bool in_panels)
+{
+    int64_t options[MAX_ROWS], best = g->mr;
+    uint32_t n = 0;
+    for (int64_t nv = 1; nv <= 4 && !in_panels; nv++)
+        if (nv * g->lanes <= g->N && 2 * nv + 1 <= registers)
+            options[n++] = nv;
+    g->nv = tnk_rule_choice(g->ctx, "tile_vectors", options, n, g->nv);
+    n = 0;
+    for (int64_t mr = 1; mr <= MAX_ROWS && (g->M < 0 || mr <= g->M); mr++)
+        if (mr * g->nv + g->nv + 1 <= registers)
+            options[n++] = mr;
+    while (best > 1 && best * g->nv + g->nv + 1 > registers)
+        best--;
+    g->mr = tnk_rule_choice(g->ctx, "tile_rows", options, n, best);
+}
+
+/* Powers of two up to `most`, and that. */
+static int64_t
+choose_count(tn_ctx *ctx, const char *name, int64_t most, int64_t preferred)
+{
+    int64_t options[16];
+    uint32_t n = 0;
+    for (int64_t v = 1; v < most && n < 15; v *= 2)
+        options[n++] = v;
+    options[n++] = most;
+    return tnk_rule_choice(ctx, name, options, n, preferred);
+}
+
+void
+cpu_tune_gemm_groups(cpu_gemm *g)
+{
+    enum { MOST_PARTS = 16, LEAST_PART = 64, MOST_ROWS = 256, MOST_COLUMNS = 64 };
+    int64_t nr = g->nv * g->lanes, tiles_m = g->M < 0 ? MOST_ROWS : (g->M + g->mr - 1) / g->mr,
+            tiles_n = (g->N + nr - 1) / nr, parts[MOST_PARTS];
+    uint32_t n = 0;
+    for (int64_t v = 1; v <= MOST_PARTS && g->K / v >= LEAST_PART; v++)
+        if (g->K % v == 0)
+            parts[n++] = v;
+    g->turns_k = tnk_rule_choice(g->ctx, "parts_of_k", parts, n, g->turns_k);
+    g->gm = choose_count(g->ctx, "group_rows", tiles_m < MOST_ROWS ? tiles_m : MOST_ROWS, g->gm);
+    g->gn = choose_count(g->ctx, "group_columns", tiles_n < MOST_COLUMNS ? tiles_n : MOST_COLUMNS,
+                         g->gn);
 }
