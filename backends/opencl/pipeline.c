@@ -30,8 +30,8 @@ const char *const opencl_legalize[] = {
     "FuseTIR",
     "TextureScopes",
     "DeadCodeElimination",
-    "ApplyDefaultSchedule{rules=[opencl.Texture,Matmul,GEMV,Reduction,RMSNorm,"
-    "GeneralReduction,Transpose,Fallback]}",
+    "ApplyDefaultSchedule{rules=[opencl.Texture,Matmul,LowBatchGEMV,GEMV,Reduction,"
+    "RMSNorm,GeneralReduction,Transpose,Fallback]}",
     NULL,
 };
 

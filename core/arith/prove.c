@@ -244,7 +244,7 @@ tn_poly_bounds(tn_arith *a, const tn_poly *p, int64_t *lo, int64_t *hi)
 
 /* ---- proofs ---- */
 
-enum { MAX_STEPS = 160, MAX_DEPTH = 5, MAX_DEGREE = 8 };
+enum { MAX_STEPS = 160, MAX_DEPTH = 5, MAX_DEGREE = 8, MAX_ROUNDED = 8 };
 
 static bool
 prove_ge0(tn_arith *a, const tn_poly *p, int depth);
@@ -346,6 +346,35 @@ by_cases(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_atom *at, int
     return prove_ge0(a, x, depth + 1) || prove_ge0(a, y, depth + 1);
 }
 
+/* With g a coefficient of p: terms that g divides count in steps of g, so the others, at their least, and the constant may be
+ * rounded down to a multiple: 4*q - 4*s - v - 1 >= 0 with v <= 3 if q - s - 1 >= 0. */
+static bool
+by_rounding(tn_arith *a, const tn_poly *p, int depth)
+{
+    tn_term kept[MAX_ROUNDED];
+    int64_t last = 0;
+    for (uint32_t i = 0; i < p->n && p->n <= MAX_ROUNDED; i++) {
+        int64_t g = p->t[i].coef, k = p->k;
+        uint32_t n = 0;
+        if (g == INT64_MIN || (g = g < 0 ? -g : g) <= 1 || g == last)
+            continue;
+        last = g;
+        for (uint32_t j = 0; j < p->n; j++) {
+            const tn_term *t = &p->t[j];
+            if (t->coef % g == 0)
+                kept[n++] = (tn_term){t->coef / g, t->mono};
+            else
+                k = sat_add(k, span_mul((span){t->coef, t->coef}, mono_span(a, t->mono)).lo,
+                            TN_NEG_INF);
+        }
+        if (n < 2 || k == TN_NEG_INF || (n == p->n && k % g == 0) || a->budget-- <= 0)
+            continue;
+        if (prove_ge0(a, tn_poly_of_terms(a, tn_floor_div_i64(k, g), kept, n), depth + 1))
+            return true;
+    }
+    return false;
+}
+
 static bool
 prove_ge0(tn_arith *a, const tn_poly *p, int depth)
 {
@@ -370,7 +399,7 @@ prove_ge0(tn_arith *a, const tn_poly *p, int depth)
                 by_cases(a, p, t, t->mono->at[j], depth))
                 return true;
     }
-    return false;
+    return depth < 2 && by_rounding(a, p, depth);
 }
 
 bool

@@ -78,6 +78,9 @@ gpu_has_order(const tnk_item *block);
 /* Turns of a block's iterator; -1: not known. */
 int64_t
 gpu_iter_extent(const tnk_item *block, uint32_t k);
+/* The most that they can be; -1: not known. */
+int64_t
+gpu_iter_most(const tnk_sch *s, const tnk_item *block, uint32_t k);
 
 /* ---- gpu_inline.c ---- */
 /* Inlines element-wise blocks: all but those that would be computed again for many results and cost
@@ -153,6 +156,11 @@ gpu_inline_around(tnk_sch *s, const tnk_item *keep);
 /* The block reads a copy of `buffer` in that scope, which computes it if it was computed element by element. */
 tnk_item *
 gpu_stage(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope);
+
+/* ---- gpu_low_batch_gemv.c ---- */
+/* Whether the function is a large matrix times vectors, known to be few, that gpu.LowBatchGEMV takes. */
+bool
+gpu_has_few_vectors(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t);
 
 /* ---- gpu_fallback.c ---- */
 /* Binds the blocks that are not bound yet, as gpu.Fallback does; the function, NULL where that failed. */

@@ -104,8 +104,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     } else {
         r.group = most >= 2 * COLUMNS ? COLUMNS : most >= 2 ? most / 2 : 1;
         r.lanes = gpu_threads_for(&t, turns, most / r.group);
-        r.lane_tag = "threadIdx.y";
-        r.group_tag = "threadIdx.x";
+        r.lane_tag = r.group > 1 ? "threadIdx.y" : "threadIdx.x"; /* a kernel has the latter */
+        r.group_tag = r.group > 1 ? "threadIdx.x" : "threadIdx.y";
     }
     return gpu_schedule_rows(&r) ? tnk_sch_finish(s) : NULL;
 }

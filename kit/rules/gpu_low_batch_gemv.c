@@ -9,7 +9,8 @@
  *         for b, t in threadIdx.x: y_shared[b] += y_rf[b, t]                                      the threads' sums joined
  *         y[b, .] = y_shared[b]                                                                   with what is computed of it
  *
- * Takes a product with one dimension of unknown extent, or of 2 to 16, that the matrix does not have.
+ * Takes a product with one dimension of unknown extent, or of 2 to 16, that the matrix does not have. Where a bound of the unknown
+ * extent is known (tnk_upper_bound), it is 16 or less. gpu.Matmul leaves products with up to 8 vectors, as far as is known, to this rule.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -20,6 +21,8 @@ enum {
     COLUMNS = 32,
     BUCKET = 4,
     MOST_VECTORS = 16,
+    FEW = 8,         /* so many that a tile of gpu.Matmul would have few threads */
+    LARGE = 1 << 16, /* elements of a matrix */
     PACKED = 8
 };
 
@@ -27,13 +30,15 @@ typedef struct product {
     tnk_item *red;
     const tn_buffer_load *matrix;
     uint32_t vectors, rows; /* dimensions of the result */
+    int64_t most;           /* vectors; -1: not known */
+    int64_t bucket;         /* vectors that an element of the matrix is read for */
     bool inner;             /* the reduction is the matrix's last index */
     bool packed;            /* the matrix is computed element by element */
     tnb_dtype dtype;        /* of the matrix */
 } product;
 
 static bool
-recognize(product *p)
+recognize(tnk_sch *s, product *p)
 {
     const tn_block *b = p->red->block;
     const tn_buffer_store *st = tnk_block_store(b);
@@ -41,21 +46,24 @@ recognize(product *p)
     if (!gpu_product_of(b, l))
         return false;
     p->vectors = p->rows = UINT32_MAX;
-    /* one dimension that one operand alone has: few vectors */
+    /* one dimension that one operand alone has: few vectors; rather one that is not constant */
     int vector = -1;
+    enum { NONE, CONSTANT, UNKNOWN, BOUNDED } best = NONE;
     for (uint32_t i = 0; i < st->indices.n; i++) {
         uint32_t k = gpu_iter_of_dim(p->red, i);
-        int64_t e = k == UINT32_MAX ? 1 : gpu_iter_extent(p->red, k);
+        int64_t e = k == UINT32_MAX ? 1 : gpu_iter_extent(p->red, k),
+                most = k == UINT32_MAX ? 1 : gpu_iter_most(s, p->red, k);
         bool x = gpu_load_uses(l[0], st->indices.at[i]), y = gpu_load_uses(l[1], st->indices.at[i]);
-        if (k == UINT32_MAX || e == 1 || x == y || (e >= 0 && (e > MOST_VECTORS || e < 2)))
+        if (k == UINT32_MAX || x == y || most > MOST_VECTORS || (e >= 0 && e < 2))
             continue;
-        /* an unknown extent before a known one */
-        if (p->vectors != UINT32_MAX && e >= 0)
+        int kind = e >= 0 ? CONSTANT : most < 0 ? UNKNOWN : BOUNDED;
+        if (kind < (int)best || (kind == BOUNDED && best == BOUNDED && most >= p->most))
             continue;
-        if (p->vectors != UINT32_MAX &&
-            gpu_iter_extent(p->red, gpu_iter_of_dim(p->red, p->vectors)) < 0)
+        if (kind == UNKNOWN && best == UNKNOWN)
             return false;
+        best = kind;
         p->vectors = i;
+        p->most = most;
         vector = x ? 0 : 1;
     }
     if (vector < 0)
@@ -82,6 +90,7 @@ recognize(product *p)
     for (uint32_t k = 0; k < b->iters.n; k++)
         p->inner |= tn_as_iter_var(b->iters.at[k])->var == last &&
                     tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_REDUCE;
+    p->bucket = p->most >= 0 && p->most <= BUCKET / 2 ? BUCKET / 2 : BUCKET;
     return p->rows != UINT32_MAX;
 }
 
@@ -105,7 +114,7 @@ tiles(tnk_sch *s, tnk_item *root, const product *p, int64_t group, const char *t
     if (n != root->block->iters.n || n > GPU_MAX_LOOPS - 2 || kr == UINT32_MAX || kv == UINT32_MAX)
         return NULL;
     tnk_item *lr = gpu_loop_of_iter(s, root, kr), *lv = gpu_loop_of_iter(s, root, kv);
-    if (!lr || !lv || !tnk_split(s, lr, group, row) || !tnk_split(s, lv, BUCKET, vec))
+    if (!lr || !lv || !tnk_split(s, lr, group, row) || !tnk_split(s, lv, p->bucket, vec))
         return NULL;
     for (uint32_t i = 0; i < n; i++)
         if (l[i] != lr && l[i] != lv)
@@ -201,19 +210,38 @@ schedule(tnk_sch *s, const gpu_target *t, product *p, tnk_item *root)
         return false;
     for (uint32_t i = 0; i < spatial; i++) {
         int64_t e;
-        if (i != lane && tnk_loop_extent(l[i], &e) && e > 1 && e <= BUCKET &&
+        if (i != lane && tnk_loop_extent(l[i], &e) && e > 1 && e <= p->bucket &&
             !tnk_set_kind(s, l[i], TN_FOR_UNROLLED))
             return false;
     }
     return tnk_decompose_reduction(s, rf, l[spatial]) && gpu_first_thread(s, root, lane_tag, lanes);
 }
 
-static const tn_node *
-apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+static bool
+is_few(const product *p)
 {
-    (void)self;
-    gpu_target t;
-    tnk_sch *s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    int64_t turns = gpu_turns(p->red, TN_ITER_REDUCE),
+            rows = gpu_iter_extent(p->red, gpu_iter_of_dim(p->red, p->rows));
+    bool small = turns >= 0 && rows >= 0 && turns < LARGE / (rows ? rows : 1);
+    return p->most >= 0 && p->most <= FEW && !small;
+}
+
+/* The vectors become a multiple of the bucket, zeros behind them: the sums need no test. */
+static bool
+pad(tnk_sch *s, const product *p)
+{
+    int64_t by[GPU_MAX_LOOPS];
+    uint32_t n = p->red->block->iters.n, k = gpu_iter_of_dim(p->red, p->vectors);
+    for (uint32_t i = 0; i < n && i < GPU_MAX_LOOPS; i++)
+        by[i] = i == k ? p->bucket : 1;
+    return n <= GPU_MAX_LOOPS && tnk_pad_einsum(s, p->red, by, n);
+}
+
+/* few: only where the vectors are known to be few, and the matrix large enough that its reading counts. */
+static const tn_node *
+attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool few)
+{
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
     if (!s)
         return NULL;
     tnk_sch_quiet(s);
@@ -221,13 +249,33 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (!p.red)
         return NULL;
     gpu_inline_around(s, p.red);
-    if (!recognize(&p))
+    if (!recognize(s, &p) || (few && !is_few(&p)))
         return NULL;
     p.packed = !tnk_sch_is_param(s, p.matrix->buffer);
     p.dtype = tn_as_buffer(p.matrix->buffer)->dtype;
+    if (!pad(s, &p))
+        return NULL;
     gpu_inline(s, true);
     tnk_item *root = gpu_root_of(s, p.red);
-    return root && schedule(s, &t, &p, root) ? gpu_finish_rest(s, &t) : NULL;
+    return root && schedule(s, t, &p, root) ? gpu_finish_rest(s, t) : NULL;
+}
+
+bool
+gpu_has_few_vectors(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t)
+{
+    /* nobody tunes a trial */
+    const tnk_chooser *chooser = tnk_rule_set_chooser(ctx, NULL);
+    bool few = attempt(ctx, prim_func, t, true) != NULL;
+    (void)tnk_rule_set_chooser(ctx, chooser);
+    return few;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    gpu_target t;
+    return gpu_target_of(target, &t) ? attempt(ctx, prim_func, &t, false) : NULL;
 }
 
 const tnk_rule tnk_rule_gpu_low_batch_gemv = {

@@ -9,7 +9,8 @@
  *         C[...] = C_local[...]                                               with what is computed of it
  *
  * What computes an operand element by element (dequantization, padding) goes into the copy to shared memory. Tiles shrink with
- * the extents, the threads and the shared memory that there are. Products with a vector are left to gpu.GEMV.
+ * the extents, the threads and the shared memory that there are. Products with a vector are left to gpu.GEMV,
+ * large ones with a few to gpu.LowBatchGEMV.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -141,7 +142,7 @@ choose_tile(matmul *m)
     m->threads[1] = gpu_choose_threads(ctx, "column_threads", threads, m->threads[1]);
     m->threads[0] = threads / m->threads[1];
     for (int i = 0; i < 2; i++) {
-        int64_t e = gpu_iter_extent(m->block, gpu_iter_of_dim(m->block, m->dim[i]));
+        int64_t e = gpu_iter_most(m->s, m->block, gpu_iter_of_dim(m->block, m->dim[i]));
         m->micro[i] = tnk_rule_choice(ctx, micro_names[i], micros, 4, MICRO);
         while (e >= 0 && m->micro[i] > 1 && m->micro[i] * m->threads[i] >= 2 * e)
             m->micro[i] /= 2;
@@ -372,7 +373,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     (void)self;
     gpu_target t;
     const tn_node *f = NULL;
-    if (!gpu_target_of(target, &t))
+    if (!gpu_target_of(target, &t) || gpu_has_few_vectors(ctx, prim_func, &t))
         return NULL;
     /* a window (a convolution's) takes more of an operand than the tile is large */
     for (int64_t part = 1; !f && part <= 8; part *= 2)

@@ -141,3 +141,10 @@ gpu_iter_extent(const tnk_item *block, uint32_t k)
     const tn_iter_var *iv = tn_as_iter_var(tnk_item_block(block)->iters.at[k]);
     return tn_int_value(tn_as_range(iv->dom)->extent, &n) ? n : -1;
 }
+
+int64_t
+gpu_iter_most(const tnk_sch *s, const tnk_item *block, uint32_t k)
+{
+    const tn_iter_var *iv = tn_as_iter_var(tnk_item_block(block)->iters.at[k]);
+    return tnk_upper_bound(s->ctx, TN_NODE(s->func), tn_as_range(iv->dom)->extent);
+}

@@ -5,7 +5,8 @@
  *
  * A rule is looked for under "TARGET.NAME" (cpu.Matmul), then under "KEY.NAME" for each of the target's keys (gpu.Matmul), and
  * then under its name as written. Functions with tirx.is_scheduled are
- * left alone; scheduled ones get it. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is.
+ * left alone; scheduled ones get it. What callers promise of a function's symbols (symbol_bounds.c) its rules find in its attribute
+ * tir_var_upper_bound, and later passes too. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is.
  *
  * What was measured comes first: where a database of the pass configuration (tenon.tuning_db) has a record of the function for
  * the target (tenon/kit/tune.h), the record's rule is applied with the record's choices. The module's attribute tenon.tuned
@@ -25,12 +26,14 @@ typedef struct apply_state {
     tnk_tuning *tuning;   /* NULL: nothing was measured */
     int64_t threads;      /* that the code is for; 0: not known */
     const tn_node *tuned; /* Dict: what came from the database, by the functions' names */
+    const tnk_bounds *bounds;
 } apply_state;
 
-/* The function as the rules get it: with room for a trace, if one is wanted. */
+/* The function as the rules get it: with what its callers promise, and room for a trace, if one is wanted. */
 static const tn_node *
-with_trace(tn_ctx *ctx, const apply_state *st, const tn_node *func)
+prepare(tn_ctx *ctx, const apply_state *st, const tn_node *func)
 {
+    func = tnk_bounds_tell(st->bounds, func);
     return st->trace ? tn_func_with_attr(ctx, func, TNK_TRACE_ATTR, tn_string(ctx, "")) : func;
 }
 
@@ -56,11 +59,11 @@ describe(tn_ctx *ctx, const tnk_tuning_record *r)
     return tn_dictv(ctx, "rule", tn_string(ctx, r->rule), "choices", choices, NULL);
 }
 
-/* The function with the fastest schedule that the database has for it. NULL: it has none, or its
+/* The function, `given` to its rules, with the fastest schedule that the database has for it. NULL: it has none, or its
  * rules have changed since, or an error was recorded. */
 static const tn_node *
 as_measured(const tn_pass_ctx *pc, apply_state *st, const char *name, const tn_node *func,
-            const tn_target *target)
+            const tn_node *given, const tn_target *target)
 {
     tn_ctx *ctx = pc->ctx;
     const char *key = tnk_tuning_function(ctx, func);
@@ -70,7 +73,7 @@ as_measured(const tn_pass_ctx *pc, apply_state *st, const char *name, const tn_n
         if (strcmp(st->rules[i]->name, r->rule) != 0)
             continue;
         tnk_trial t = {.choices = r->choices, .n_choices = r->n_choices};
-        const tn_node *f = tnk_trial_run(ctx, st->rules[i], with_trace(ctx, st, func), target, &t);
+        const tn_node *f = tnk_trial_run(ctx, st->rules[i], given, target, &t);
         if (!f || !tnk_trial_followed(&t))
             break;
         tn_pass_note(pc, "%s: %s as %s:%u says", name, r->key, r->file, r->line);
@@ -94,11 +97,13 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     const tn_node *own = tn_func_attr(func, "target");
     const tn_target *target = tn_is(own, TN_KIND_TARGET) ? tn_as_target(own) : pc->target;
     uint32_t errors = tnb_diags_errors(tn_diags(ctx));
-    const tn_node *measured = st->tuning && target ? as_measured(pc, st, name, func, target) : NULL;
+    const tn_node *given = st->n ? prepare(ctx, st, func) : func;
+    const tn_node *measured =
+        st->tuning && target ? as_measured(pc, st, name, func, given, target) : NULL;
     for (uint32_t i = 0; i < st->n; i++) {
         const tn_node *f = measured;
         if (!f && tnb_diags_errors(tn_diags(ctx)) == errors)
-            f = st->rules[i]->apply(ctx, with_trace(ctx, st, func), target, st->rules[i]->self);
+            f = st->rules[i]->apply(ctx, given, target, st->rules[i]->self);
         if (tnb_diags_errors(tn_diags(ctx)) != errors || tn_is_error(f)) {
             tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'", st->rules[i]->name,
                           name);
@@ -191,6 +196,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             return NULL;
         st.rules[st.n++] = r;
     }
+    st.bounds = tnk_bounds_of(pc->ctx, m);
     const char *path = tn_option_str(pc, "trace");
     tnb_buf trace = {0};
     if (path && *path)

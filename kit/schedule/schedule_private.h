@@ -221,4 +221,13 @@ tnk_block_store(const tn_block *b);
 
 extern const tn_pass tnk_pass_apply_default_schedule, tnk_pass_apply_schedule_trace;
 
+/* ---- symbol_bounds.c ---- */
+typedef struct tnk_bounds tnk_bounds;
+/* What graph functions promise of the symbols of the module's tensor programs; in scratch. */
+tnk_bounds *
+tnk_bounds_of(tn_ctx *ctx, const tn_module *m);
+/* The PrimFunc, one of that module's, with the bounds in its attribute tir_var_upper_bound. */
+const tn_node *
+tnk_bounds_tell(const tnk_bounds *b, const tn_node *func);
+
 #endif

@@ -37,6 +37,7 @@ draw_dims(gpu_program *p, uint32_t empty, bool of_results)
     uint32_t draw = gpu_below(6), first = gpu_below(4), second = draw == 0 ? gpu_below(4) : first;
     bool fixed = draw > 2;
     p->dims = tn_dictv(p->ctx, "unused", tn_i64(p->ctx, 1), NULL);
+    p->bounds = tn_dict_of(p->ctx, NULL, NULL, 0);
     for (uint32_t i = 0; i < 4; i++) {
         int64_t size = sizes[gpu_below(sizeof sizes / sizeof *sizes)];
         bool symbolic = !fixed && (i == first || i == second);
@@ -46,6 +47,9 @@ draw_dims(gpu_program *p, uint32_t empty, bool of_results)
         p->dim[i] =
             symbolic ? tn_var_dtype(p->ctx, names[i], TNB_I64) : tn_i64(p->ctx, p->value[i]);
         p->dims = tn_dict_set(p->ctx, p->dims, names[i], tn_i64(p->ctx, p->value[i]));
+        p->bound[i] = !symbolic || gpu_below(2) ? GPU_MOST : p->value[i] <= 8 ? 8 : 65;
+        if (p->bound[i] != GPU_MOST)
+            p->bounds = tn_dict_set(p->ctx, p->bounds, names[i], tn_i64(p->ctx, p->bound[i]));
     }
 }
 
@@ -392,4 +396,6 @@ gpu_program_draw(tn_ctx *ctx, gpu_program *p)
     p->func = forms[form].make == conv ? out : tnk_te_finish(p->te, &out, 1);
     if (p->func)
         p->func = tn_func_with_attr(ctx, p->func, "tirx.noalias", tn_bool(ctx, true));
+    if (p->func)
+        p->func = tn_func_with_attr(ctx, p->func, "tir_var_upper_bound", p->bounds);
 }

@@ -6,14 +6,17 @@
 
 #include "tenon/kit/te.h"
 
+enum { GPU_MOST = 70 }; /* of an extent that has no bound */
+
 typedef struct gpu_program {
     tn_ctx *ctx;
     tnk_te *te;
     tnb_dtype d;
     const tn_expr *dim[4]; /* extents, some symbolic */
-    int64_t value[4];
-    bool symbolic, empty; /* some extent is symbolic; 0 */
-    const tn_node *dims;  /* values by name, for tn_random_args */
+    int64_t value[4], bound[4];
+    const tn_node *bounds; /* of some that are symbolic, as the function says */
+    bool symbolic, empty;  /* some extent is symbolic; 0 */
+    const tn_node *dims;   /* values by name, for tn_random_args */
     const char *name;
     const tn_node *func;
 } gpu_program;

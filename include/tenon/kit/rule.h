@@ -49,6 +49,12 @@ typedef struct tnk_chooser {
 TNB_EXPORT const tnk_chooser *
 tnk_rule_set_chooser(tn_ctx *ctx, const tnk_chooser *c);
 
+/* The largest value that an extent within a PrimFunc can have: its own if it is constant, else what the
+ * function's attribute tir_var_upper_bound ({"n": 8}) makes of it; -1: not known. ApplyDefaultSchedule
+ * adds to that attribute what all callers of a function promise. */
+TNB_EXPORT int64_t
+tnk_upper_bound(tn_ctx *ctx, const tn_node *prim_func, const tn_expr *extent);
+
 /* The rules for GPUs, "gpu.Fallback" and so on, which the plugin `tir` offers. They take functions
  * for targets with the key `gpu` alone. */
 enum { TNK_N_GPU_RULES = 8 };

@@ -37,8 +37,8 @@ class Expected:
         X = T.match_buffer(x, (n, T.int64(512)))
         C = T.match_buffer(c, (n, T.int64(64)))
         # with T.sblock("root"):
-        C_local = T.sblock_alloc_buffer((n, T.int64(64)), scope="shared")
-        C_local_rf = T.sblock_alloc_buffer((T.int64(32), n, T.int64(64)), scope="local")
+        C_pad = T.sblock_alloc_buffer(((n + T.int64(3)) // T.int64(4) * T.int64(4), T.int64(64)), scope="shared")
+        C_pad_rf = T.sblock_alloc_buffer((T.int64(32), (n + T.int64(3)) // T.int64(4) * T.int64(4), T.int64(64)), scope="local")
         for ax0_0_ax1_0 in T.thread_binding((n + T.int64(3)) // T.int64(4) * T.int64(8), thread="blockIdx.x"):
             for vj_i_0 in range(T.int64(1)):
                 for vj_i_1 in T.thread_binding(T.int64(8), thread="threadIdx.y"):
@@ -47,55 +47,52 @@ class Expected:
                             for vi_i_init in T.unroll(T.int64(4)):
                                 for vj_i_init in range(T.int64(1)):
                                     with T.sblock("C_rf_init"):
-                                        vi_init = T.axis.spatial(n, ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i_init)
+                                        vi_init = T.axis.spatial((n + T.int64(3)) // T.int64(4) * T.int64(4), ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i_init)
                                         vj_init = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + vj_i_1 + vj_i_init)
                                         vk_0_1_init = T.axis.spatial(T.int64(32), vk_0_1_i_0 * T.int64(32) + vk_0_1_i_1)
-                                        T.where(ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i_init < n)
                                         T.reads()
-                                        T.writes(C_local_rf[vk_0_1_init, vi_init, vj_init])
-                                        C_local_rf[vk_0_1_init, vi_init, vj_init] = T.float32(0.0)
+                                        T.writes(C_pad_rf[vk_0_1_init, vi_init, vj_init])
+                                        C_pad_rf[vk_0_1_init, vi_init, vj_init] = T.float32(0.0)
                             for vk_0_0_i, vk_1_i in T.grid(T.int64(4), T.int64(4)):
                                 for vi_i in T.unroll(T.int64(4)):
                                     for vj_i in range(T.int64(1)):
                                         with T.sblock("C_rf_update"):
-                                            vi = T.axis.spatial(n, ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i)
+                                            vi = T.axis.spatial((n + T.int64(3)) // T.int64(4) * T.int64(4), ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i)
                                             vj = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + vj_i_1 + vj_i)
                                             vk_0_0 = T.axis.remap("R", [vk_0_0_i])
                                             vk_0_1 = T.axis.spatial(T.int64(32), vk_0_1_i_0 * T.int64(32) + vk_0_1_i_1)
                                             vk_1 = T.axis.remap("R", [vk_1_i])
-                                            T.where(ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i < n)
-                                            T.reads(C_local_rf[vk_0_1, vi, vj], X[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1], W[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1])
-                                            T.writes(C_local_rf[vk_0_1, vi, vj])
-                                            C_local_rf[vk_0_1, vi, vj] = C_local_rf[vk_0_1, vi, vj] + X[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1] * W[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1]
+                                            T.reads(C_pad_rf[vk_0_1, vi, vj], X[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1], W[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1])
+                                            T.writes(C_pad_rf[vk_0_1, vi, vj])
+                                            C_pad_rf[vk_0_1, vi, vj] = C_pad_rf[vk_0_1, vi, vj] + T.if_then_else(vi < n, X[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1], T.float32(0.0)) * W[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1]
                     for vi_i_1, vk_0_1_i_0_1 in T.grid(T.int64(4), T.int64(1)):
                         for vk_0_1_i_1_1 in T.thread_binding(T.int64(32), thread="threadIdx.x"):
                             with T.sblock("C"):
-                                vi_1 = T.axis.spatial(n, ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i_1)
+                                vi_1 = T.axis.spatial((n + T.int64(3)) // T.int64(4) * T.int64(4), ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i_1)
                                 vj_1 = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + (vj_i_0 * T.int64(8) + vj_i_1))
                                 vk_0_1_1 = T.axis.reduce(T.int64(32), vk_0_1_i_0_1 * T.int64(32) + vk_0_1_i_1_1)
-                                T.where(ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i_1 < n)
-                                T.reads(C_local_rf[vk_0_1_1, vi_1, vj_1])
-                                T.writes(C_local[vi_1, vj_1])
+                                T.reads(C_pad_rf[vk_0_1_1, vi_1, vj_1])
+                                T.writes(C_pad[vi_1, vj_1])
                                 with T.init():
-                                    C_local[vi_1, vj_1] = T.float32(0.0)
-                                C_local[vi_1, vj_1] = C_local[vi_1, vj_1] + C_local_rf[vk_0_1_1, vi_1, vj_1]
+                                    C_pad[vi_1, vj_1] = T.float32(0.0)
+                                C_pad[vi_1, vj_1] = C_pad[vi_1, vj_1] + C_pad_rf[vk_0_1_1, vi_1, vj_1]
             for ax1_1 in T.thread_binding(T.int64(8), thread="threadIdx.y"):
                 for ax0_1, u_0 in T.grid(T.int64(4), T.int64(1)):
                     for u_1 in T.thread_binding(T.int64(32), thread="threadIdx.x"):
-                        with T.sblock("C_local"):
+                        with T.sblock("C_pad"):
                             v0 = T.axis.spatial(n, ax0_0_ax1_0 // T.int64(8) * T.int64(4) + ax0_1)
                             v1 = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + ax1_1)
                             T.where(ax0_0_ax1_0 // T.int64(8) * T.int64(4) + ax0_1 < n and u_0 * T.int64(32) + u_1 < T.int64(1))
-                            T.reads(C_local[v0, v1])
+                            T.reads(C_pad[v0, v1])
                             T.writes(C[v0, v1])
-                            C[v0, v1] = C_local[v0, v1]
+                            C[v0, v1] = C_pad[v0, v1]
 
     @T.prim_func(s_tir=True)
     def outer(X: T.Buffer((3, 512), "float32"), W: T.Buffer((512, 64), "float32"), C: T.Buffer((3, 64), "float32")):
         T.func_attr({"tirx.is_scheduled": True})
         # with T.sblock("root"):
-        C_local = T.sblock_alloc_buffer((3, 64), scope="shared")
-        C_local_rf = T.sblock_alloc_buffer((8, 3, 64), scope="local")
+        C_pad = T.sblock_alloc_buffer((4, 64), scope="shared")
+        C_pad_rf = T.sblock_alloc_buffer((8, 4, 64), scope="local")
         for ax0_0_ax1_0 in T.thread_binding(2, thread="blockIdx.x"):
             for vj_i_0 in range(1):
                 for vj_i_1 in T.thread_binding(32, thread="threadIdx.x"):
@@ -104,45 +101,42 @@ class Expected:
                             for vi_i_init in T.unroll(4):
                                 for vj_i_init in range(1):
                                     with T.sblock("C_rf_init"):
-                                        vi_init = T.axis.spatial(3, vi_i_init)
+                                        vi_init = T.axis.remap("S", [vi_i_init])
                                         vj_init = T.axis.spatial(64, ax0_0_ax1_0 * 32 + vj_i_1 + vj_i_init)
                                         vk_0_1_init = T.axis.spatial(8, vk_0_1_i_0 * 8 + vk_0_1_i_1)
-                                        T.where(vi_i_init < 3)
                                         T.reads()
-                                        T.writes(C_local_rf[vk_0_1_init, vi_init, vj_init])
-                                        C_local_rf[vk_0_1_init, vi_init, vj_init] = T.float32(0.0)
+                                        T.writes(C_pad_rf[vk_0_1_init, vi_init, vj_init])
+                                        C_pad_rf[vk_0_1_init, vi_init, vj_init] = T.float32(0.0)
                             for vk_0_0_i, vk_1_i in T.grid(64, 1):
                                 for vi_i in T.unroll(4):
                                     for vj_i in range(1):
                                         with T.sblock("C_rf_update"):
-                                            vi = T.axis.spatial(3, vi_i)
+                                            vi = T.axis.remap("S", [vi_i])
                                             vj = T.axis.spatial(64, ax0_0_ax1_0 * 32 + vj_i_1 + vj_i)
                                             vk_0_0 = T.axis.remap("R", [vk_0_0_i])
                                             vk_0_1 = T.axis.spatial(8, vk_0_1_i_0 * 8 + vk_0_1_i_1)
                                             vk_1 = T.axis.remap("R", [vk_1_i])
-                                            T.where(vi_i < 3)
-                                            T.reads(C_local_rf[vk_0_1, vi, vj], X[vi, vk_0_0 * 8 + vk_0_1 + vk_1], W[vk_0_0 * 8 + vk_0_1 + vk_1, vj])
-                                            T.writes(C_local_rf[vk_0_1, vi, vj])
-                                            C_local_rf[vk_0_1, vi, vj] = C_local_rf[vk_0_1, vi, vj] + X[vi, vk_0_0 * 8 + vk_0_1 + vk_1] * W[vk_0_0 * 8 + vk_0_1 + vk_1, vj]
+                                            T.reads(C_pad_rf[vk_0_1, vi, vj], X[vi, vk_0_0 * 8 + vk_0_1 + vk_1], W[vk_0_0 * 8 + vk_0_1 + vk_1, vj])
+                                            T.writes(C_pad_rf[vk_0_1, vi, vj])
+                                            C_pad_rf[vk_0_1, vi, vj] = C_pad_rf[vk_0_1, vi, vj] + T.if_then_else(vi < 3, X[vi, vk_0_0 * 8 + vk_0_1 + vk_1], T.float32(0.0)) * W[vk_0_0 * 8 + vk_0_1 + vk_1, vj]
                     for vi_i_1, vk_0_1_i_0_1 in T.grid(4, 1):
                         for vk_0_1_i_1_1 in T.thread_binding(8, thread="threadIdx.y"):
                             with T.sblock("C"):
-                                vi_1 = T.axis.spatial(3, vi_i_1)
+                                vi_1 = T.axis.remap("S", [vi_i_1])
                                 vj_1 = T.axis.spatial(64, ax0_0_ax1_0 * 32 + (vj_i_0 * 32 + vj_i_1))
                                 vk_0_1_1 = T.axis.reduce(8, vk_0_1_i_0_1 * 8 + vk_0_1_i_1_1)
-                                T.where(vi_i_1 < 3)
-                                T.reads(C_local_rf[vk_0_1_1, vi_1, vj_1])
-                                T.writes(C_local[vi_1, vj_1])
+                                T.reads(C_pad_rf[vk_0_1_1, vi_1, vj_1])
+                                T.writes(C_pad[vi_1, vj_1])
                                 with T.init():
-                                    C_local[vi_1, vj_1] = T.float32(0.0)
-                                C_local[vi_1, vj_1] = C_local[vi_1, vj_1] + C_local_rf[vk_0_1_1, vi_1, vj_1]
+                                    C_pad[vi_1, vj_1] = T.float32(0.0)
+                                C_pad[vi_1, vj_1] = C_pad[vi_1, vj_1] + C_pad_rf[vk_0_1_1, vi_1, vj_1]
             for ax1_1 in T.thread_binding(32, thread="threadIdx.x"):
                 for ax0_1, u_0 in T.grid(4, T.int64(1)):
                     for u_1 in T.thread_binding(T.int64(8), thread="threadIdx.y"):
-                        with T.sblock("C_local"):
+                        with T.sblock("C_pad"):
                             v0 = T.axis.spatial(3, ax0_0_ax1_0 // 2 * 4 + ax0_1)
                             v1 = T.axis.spatial(64, ax0_0_ax1_0 % 2 * 32 + ax1_1)
                             T.where(ax0_0_ax1_0 // 2 * 4 + ax0_1 < 3 and u_0 * T.int64(8) + u_1 < T.int64(1))
-                            T.reads(C_local[v0, v1])
+                            T.reads(C_pad[v0, v1])
                             T.writes(C[v0, v1])
-                            C[v0, v1] = C_local[v0, v1]
+                            C[v0, v1] = C_pad[v0, v1]
