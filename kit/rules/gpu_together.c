@@ -54,6 +54,23 @@ rows_of(tnk_sch *s, tnk_item *red, tnk_item **turns)
     return *turns ? rows : NULL;
 }
 
+/* Whether results that neighbouring threads make may take all of the results' memory: they lie in rows of which more than one
+ * runs along the threads, and there is more than fits. */
+static bool
+spreads(const tnk_item *red, const tnk_tuple_reducer *of, int64_t left)
+{
+    uint32_t several = 0;
+    for (uint32_t k = 0; k < red->block->iters.n; k++)
+        several += tn_as_iter_var(red->block->iters.at[k])->iter_kind == TN_ITER_SPATIAL &&
+                   gpu_iter_extent(red, k) != 1;
+    int64_t results = several > 1 ? gpu_turns(red, TN_ITER_SPATIAL) : 0;
+    for (uint32_t k = 0; k < of->n && results >= 0; k++)
+        left -= results < left
+                    ? results * (int64_t)tnb_dtype_bytes(tn_as_buffer(of->store[k]->buffer)->dtype)
+                    : left + 1;
+    return results < 0 || left < 0;
+}
+
 const tn_node *
 gpu_reduce_together(tnk_sch *s, const gpu_target *t)
 {
@@ -68,6 +85,11 @@ gpu_reduce_together(tnk_sch *s, const gpu_target *t)
     const char *lane_tag = group > 1 ? "threadIdx.y" : "threadIdx.x";
     for (uint32_t k = 0; k < of.n; k++)
         bytes += (int64_t)tnb_dtype_bytes(tn_as_buffer(of.store[k]->buffer)->dtype);
+    if (group > 1 && spreads(red, &of, t->shared_bytes - (lanes + 1) * group * bytes)) {
+        group = 1;
+        lane_tag = "threadIdx.x";
+        lanes = gpu_threads_for(t, gpu_turns(red, TN_ITER_REDUCE), most);
+    }
     while (lanes > 1 && (lanes + 1) * group * bytes > t->shared_bytes)
         lanes /= 2;
     tnk_item *rows = rows_of(s, red, &turns), *home = rows;
