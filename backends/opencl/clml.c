@@ -480,10 +480,12 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 {
     if (!wants_clml(pc->target))
         return m;
-    if (tn_option_int(pc, "version") >= 5)
+    bool allowed = tn_option_int(pc, "version") >= 5;
+    if (allowed)
         m = passes(pc, m,
                    "FuseOpsByPattern{patterns=[\"clml5.*\"], bind_constants=false, "
                    "annotate_codegen=true}");
+    clml_tell_left(pc->ctx, m, allowed);
     m = passes(pc, m,
                "FuseOpsByPattern{patterns=[\"clml.*\"], bind_constants=false}, "
                "MergeCompositeFunctions");

@@ -19,6 +19,10 @@ extern const tnk_external clml_external, clml5_external;
  * does. */
 bool
 clml_is_quantized(tn_ctx *ctx, const tn_prim_func *f, int64_t k, int64_t n);
+/* In clml_why.c: logs why matrices of 4-bit numbers are left; `allowed`: whether version 5 may be
+ * used. */
+void
+clml_tell_left(tn_ctx *ctx, const tn_module *m, bool allowed);
 /* In clml_cost.c: functions for clml with less than `min_work` operations an element copied are put
  * back where they are called. */
 const tn_module *

@@ -167,19 +167,43 @@ read_copies(struct module *m, const json_t *list, struct copy **out, uint32_t *n
 
 /* ---- recordings ---- */
 
-/* Whether the operations can be one recording: the device has recordable queues, no operation uses the
- * memory of arguments, which changes from call to call, and they are not to be tuned. */
+/* Whether an operation uses the memory of arguments, which may be another one at each call. */
+static bool
+uses_arguments(const struct module *m)
+{
+    for (uint32_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].used && m->tensors[i].arg >= 0)
+            return true;
+    return false;
+}
+
+/* Whether the operations can be one recording: the device has recordable queues, the shapes are known,
+ * and nothing is to be tuned. */
 static bool
 can_record(const struct module *m)
 {
     const struct opencl_device *d = m->device;
     for (uint32_t i = 0; i < m->n_tensors; i++)
-        if (m->tensors[i].used && m->tensors[i].arg >= 0)
+        if (m->tensors[i].open)
             return false;
     return !d->clml_tune && opencl_has_extension(&d->info, RECORDABLE_EXTENSION) &&
            opencl_clml_entry(d, "clNewRecordingQCOM") && opencl_clml_entry(d, "clEndRecordingQCOM");
 }
 
+static void
+drop_recording(struct module *m)
+{
+    recording_fn release = (recording_fn)opencl_clml_entry(m->device, "clReleaseRecordingQCOM");
+    if (m->recording && release)
+        (void)release(m->recording);
+    if (m->recorder)
+        (void)clReleaseCommandQueue(m->recorder);
+    m->recording = NULL;
+    m->recorder = NULL;
+}
+
+/* The descriptor set knows all memory by now. Operations over arguments are recorded by the first call;
+ * later ones tell the set where the arguments lie, as open callers of the extension do, and replay. */
 static tnb_status
 record(struct module *m, tnb_err *err)
 {
@@ -187,8 +211,7 @@ record(struct module *m, tnb_err *err)
     new_recording_fn begin = (new_recording_fn)opencl_clml_entry(d, "clNewRecordingQCOM");
     recording_fn end = (recording_fn)opencl_clml_entry(d, "clEndRecordingQCOM");
     cl_int e;
-    if (!m->records)
-        return TNB_OK;
+    drop_recording(m); /* one that failed */
     m->recorder = clCreateCommandQueue(d->context, d->id, CL_QUEUE_RECORDABLE_QCOM, &e);
     if (e != CL_SUCCESS)
         return opencl_fail(d, e, err, "making a recordable queue");
@@ -199,6 +222,7 @@ record(struct module *m, tnb_err *err)
         e = m->api.clEnqueueMLOpQCOM(m->recorder, m->ops[i], m->set, 0, NULL, NULL);
     if (e == CL_SUCCESS)
         e = end(m->recording);
+    m->recorded = e == CL_SUCCESS;
     return e == CL_SUCCESS ? TNB_OK : opencl_fail(d, e, err, "recording the operations");
 }
 
@@ -208,12 +232,8 @@ static void
 close_module(void *module)
 {
     struct module *m = module;
-    recording_fn release = (recording_fn)opencl_clml_entry(m->device, "clReleaseRecordingQCOM");
     (void)clFinish(m->device->queue);
-    if (m->recording && release)
-        (void)release(m->recording);
-    if (m->recorder)
-        (void)clReleaseCommandQueue(m->recorder);
+    drop_recording(m);
     for (uint32_t i = 0; i < m->n_ops; i++)
         (void)m->api.clReleaseMLOpQCOM(m->ops[i]);
     if (m->set)
@@ -262,7 +282,7 @@ build(struct module *m, const json_t *root, tnb_err *err)
     if (e != CL_SUCCESS)
         return opencl_fail(m->device, e, err, "making a descriptor set");
     TNB_TRY(opencl_clml_update_set(m, false, err));
-    return record(m, err);
+    return m->records && !uses_arguments(m) ? record(m, err) : TNB_OK;
 }
 
 /* Which operations the function became. */
@@ -278,7 +298,7 @@ tell(const struct module *m, const json_t *root)
     }
     tnb_log(TNB_LOG_INFO, "clml: '%s': %s%s; version %d, %s, %" PRIu64 " bytes on the chip",
             m->desc->symbol, names, at >= sizeof names ? " ..." : "", m->api.major,
-            m->recording ? "recorded" : "enqueued one by one", m->on_chip);
+            m->records ? "recorded" : "enqueued one by one", m->on_chip);
 }
 
 static tnb_status
@@ -446,10 +466,12 @@ enqueue(struct module *m, int64_t rows, tnb_err *err)
     }
     if (e != CL_SUCCESS)
         return opencl_fail(m->device, e, err, "copying the arguments");
-    if (m->recording)
+    if (m->records && !m->recorded)
+        TNB_TRY(record(m, err));
+    if (m->recorded)
         e = m->api.clEnqueueRecordingMLOpQCOM(q, m->recording, 0, NULL, 0, NULL, 0, NULL, 0, NULL,
                                               0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL);
-    for (uint32_t i = 0; !m->recording && i < m->n_ops && e == CL_SUCCESS; i++)
+    for (uint32_t i = 0; !m->recorded && i < m->n_ops && e == CL_SUCCESS; i++)
         e = m->api.clEnqueueMLOpQCOM(q, m->ops[i], m->set, 0, NULL, NULL);
     if (e != CL_SUCCESS)
         return opencl_fail(m->device, e, err, "running the operations");

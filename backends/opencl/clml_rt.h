@@ -130,7 +130,7 @@ struct module {
     cl_ml_tensor_mem_desc_set_qcom set;
     cl_command_queue recorder;
     cl_recording_qcom recording;
-    bool records;                  /* whether its operations can be a recording */
+    bool records, recorded;        /* whether its operations can be a recording, and are one */
     cl_ml_tuningcache_qcom tuning; /* NULL: none */
     bool tuned;
     uint64_t on_chip; /* bytes */

@@ -8,6 +8,7 @@ backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/clml_cost.c \
 	backends/opencl/clml_payload.c \
 	backends/opencl/clml_quant.c \
+	backends/opencl/clml_why.c \
 	backends/opencl/codegen.c \
 	backends/opencl/codegen_image.c \
 	backends/opencl/opencl.c \

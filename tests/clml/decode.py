@@ -9,6 +9,7 @@ from clitest import check, done, npy_bytes, path, refused, tenon, write  # noqa:
 import llm_step  # noqa: E402
 
 CLOSE = ("--rtol", "2e-2", "--atol", "1e-2")
+UNRECORDED = "cl_tenon_ml_ops_standin"  # the extension without recordable queues
 STEP = write("step.py", llm_step.module())
 ARTIFACT = path("step.tno")
 
@@ -40,10 +41,17 @@ for length in (1, 9):
               env=layer(f"step{length}"))
     check(r.returncode == 0 and r.stderr.count(" equals ") == 5, f"length {length}: the extension's results are the processor's", r)
     check(r.stderr.count("version 5") == 4 and "fully_connected" in r.stderr, f"length {length}: the log tells of the functions", r)
-    ran = [l for l in log_of(f"step{length}") if l.startswith("clEnqueueMLOp")]
-    check(ran == ["clEnqueueMLOpQCOM fully_connected_q4"] * 15, f"length {length}: 15 products, nothing else: {len(ran)}")
+    ran = [l for l in log_of(f"step{length}") if l.startswith("clEnqueue") and "Copy" not in l]
+    check(ran.count("clEnqueueMLOpQCOM fully_connected_q4 (recorded)") == 4 and ran.count("clEnqueueRecordingMLOpQCOM") == 15 and
+          len(ran) == 19, f"length {length}: recorded once a shape, replayed for 15 products, nothing else: {len(ran)}")
+    check(r.stderr.count(", recorded,") == 4, f"length {length}: the log tells of recordings", r)
     check(made(f"step{length}") == ["FullyConnected"] * 4 and not wrong(f"step{length}"),
           f"length {length}: one operation a shape, none refused, nothing left: {wrong(f'step{length}')}")
+r = tenon("run", ARTIFACT, *inputs(9), *expected(path("out9")), *CLOSE, "--plugin-path", PLUGINS, "--log", "info",
+          env=layer("queues", NAMES=UNRECORDED))
+ran = [l for l in log_of("queues") if l.startswith("clEnqueue") and "Copy" not in l]
+check(r.returncode == 0 and ran == ["clEnqueueMLOpQCOM fully_connected_q4"] * 15 and "enqueued one by one" in r.stderr,
+      "without recordable queues: 15 products one by one", r)
 r = tenon("run", STEP, "-t", "opencl", *inputs(9), *expected(path("out9")), *CLOSE)
 check(r.returncode == 0 and r.stderr.count(" equals ") == 5, "plain OpenCL gives the processor's results", r)
 
@@ -67,7 +75,7 @@ check(r.returncode == 0, "an artifact with both variants", r)
 for name, env, enqueued in (("none", {}, 0), ("four", layer("four", VERSION=4), 0), ("five", layer("five"), 15)):
     r = tenon("run", path("both.tno"), *inputs(9), *expected(path("out9")), *CLOSE, "--plugin-path", PLUGINS, env=env)
     check(r.returncode == 0 and r.stderr.count(" equals ") == 5 and
-          sum(l.startswith("clEnqueueMLOp") for l in log_of(name)) == enqueued, f"both variants, extension {name}: {enqueued} products on it", r)
+          sum(l.startswith("clEnqueueRecordingMLOp") for l in log_of(name)) == enqueued, f"both variants, extension {name}: {enqueued} products on it", r)
 r = dispatch("clml", "four.tno", STEP, "--set", "pass.CLMLDispatch.version=4")
 check(r.returncode == 0, "dispatched for version 4", r)
 r = tenon("run", path("four.tno"), *inputs(9), *expected(path("out9")), *CLOSE, "--plugin-path", PLUGINS, env=layer("for4", VERSION=4))
@@ -75,7 +83,7 @@ check(r.returncode == 0 and not made("for4"), "runs there, as kernels", r)
 
 # Failures of what only these products call.
 for name in ("clCreateMLTensorWithUsageQCOM:3", "clCreateMLOpFullyConnectedQCOM", "clEnqueueMLOpQCOM:3",
-             "clUpdateMLTensorMemoryDescriptorSetQCOM:2"):
+             "clUpdateMLTensorMemoryDescriptorSetQCOM:2", "clNewRecordingQCOM:2", "clEndRecordingQCOM", "clEnqueueRecordingMLOpQCOM:3"):
     r = tenon("run", ARTIFACT, *inputs(9), "--plugin-path", PLUGINS, env=layer("fault", FAIL=name))
     refused(name + " fails", r, "CL_OUT_OF_RESOURCES")
     check(not any(l.startswith("leaked") for l in log_of("fault")), name + " fails: nothing is left")
@@ -126,23 +134,55 @@ for name in ("clSetMLTensorDimensionsQCOM:2", "clUpdateMLOpQCOM"):
     refused(name + " fails", r, "CL_OUT_OF_RESOURCES", "100 rows")
     check(not any(l.startswith("leaked") for l in log_of("fault")), name + " fails: nothing is left")
 
-# What only looks alike stays a kernel.
-TURNED = llm_step.TWO_BLOCKS.replace("packed[vi // 8, vj]", "packed[vj // 8, vi]").replace("vi % 8 * 4", "vj % 8 * 4")
+# What only looks alike stays a kernel, the log says why, and results are the processor's.
+FORM = llm_step.TWO_BLOCKS
+TURNED = (FORM.replace("packed: T.Buffer(({w}, {n})", "packed: T.Buffer(({n}, {w})")
+          .replace("factor: T.Buffer(({g}, {n})", "factor: T.Buffer(({n}, {g})")
+          .replace("packed[vi // 8, vj]", "packed[vj, vi // 8]").replace("factor[vi // {per}, vj]", "factor[vj, vi // {per}]"))
+LONG = (FORM.replace("packed: T.Buffer(({w}, {n})", "packed: T.Buffer(({k}, 8)").replace("factor: T.Buffer(({g}, {n})", "factor: T.Buffer(({k}, 2)")
+        .replace("packed[vi // 8, vj]", "packed[vi, vj // 8]").replace("vi % 8 * 4", "vj % 8 * 4")
+        .replace("factor[vi // {per}, vj]", "factor[vi, vj // {per}]"))
+PRODUCT = UNPACKED + ["gv = R.matmul(x, d)"]
 ALIKE = {
-    "another zero": (llm_step.program(64, 40, zero=8), (8, 40), (2, 40), UNPACKED + ["gv = R.matmul(x, d)"]),
-    "groups of 64": (llm_step.program(64, 40, per=64), (8, 40), (1, 40), UNPACKED + ["gv = R.matmul(x, d)"]),
-    "3 bits": (llm_step.program(64, 40).replace("T.uint32(15)", "T.uint32(7)"), (8, 40), (2, 40), UNPACKED + ["gv = R.matmul(x, d)"]),
-    "the high numbers first": (llm_step.program(64, 40).replace("vi % 8 * 4", "(7 - vi % 8) * 4"), (8, 40), (2, 40),
-                               UNPACKED + ["gv = R.matmul(x, d)"]),
-    "a neighbour's factor": (llm_step.program(64, 40).replace("factor[vi // 32, vj]", "factor[1 - vi // 32, vj]"), (8, 40), (2, 40),
-                             UNPACKED + ["gv = R.matmul(x, d)"]),
-    "a matrix that is used again": (llm_step.program(64, 40), (8, 40), (2, 40),
-                                    UNPACKED + ["y = R.matmul(x, d)", "gv = (y, R.sum(d))"]),
+    "another zero": (llm_step.program(64, 40, zero=8), (8, 40), (2, 40), PRODUCT, "something else than (number - 7) * factor"),
+    "groups of 64": (llm_step.program(64, 40, per=64), (8, 40), (1, 40), PRODUCT, "for 64 numbers, the extension's for 32"),
+    "3 bits": (llm_step.program(64, 40).replace("T.uint32(15)", "T.uint32(7)"), (8, 40), (2, 40), PRODUCT, "something else than"),
+    "the high numbers first": (llm_step.program(64, 40).replace("vi % 8 * 4", "(7 - vi % 8) * 4"), (8, 40), (2, 40), PRODUCT,
+                               "something else than"),
+    "a neighbour's factor": (llm_step.program(64, 40).replace("factor[vi // 32, vj]", "factor[1 - vi // 32, vj]"), (8, 40), (2, 40), PRODUCT,
+                             "something else than"),
+    "a matrix that is used again": (llm_step.program(64, 40), (8, 40), (2, 40), UNPACKED + ["y = R.matmul(x, d)", "gv = (y, R.sum(d))"],
+                                    "used by something else"),
+    "float32": (llm_step.program(64, 40), (8, 40), (2, 40), PRODUCT, "a matrix of float32, the extension's are of float16"),
+    "words of a turned matrix": (llm_step.program(64, 40, TURNED), (40, 8), (40, 2), PRODUCT, "words lie as (N, K / 8)"),
+    "a turned matrix": (llm_step.program(40, 64, LONG), (40, 8), (40, 2),
+                        ['d = R.call_tir(cls.weight_40_64, (w, s), out_ty=R.Tensor((40, 64), "float16"))', "gv = R.matmul(x, R.permute_dims(d))"],
+                        "words lie as (N, K / 8)"),
 }
-for name, module in ALIKE.items():
-    model = write("alike.py", rows_of(*module))
-    r = tenon("opt", model, "-p", "CLMLDispatch", "-t", "clml", "--config", INI)
+for name, (*module, why) in ALIKE.items():
+    kind = "float32" if name == "float32" else "float16"
+    model = write("alike.py", rows_of(*module).replace("float16", kind))
+    r = tenon("opt", model, "-p", "CLMLDispatch", "-t", "clml", "--config", INI, "--log", "info")
     check(r.returncode == 0 and "call_dps_packed" not in r.stdout, name + " is left alone", r)
+    told = [l for l in r.stderr.splitlines() if ": left to kernels: " in l and "weight_" in l]
+    check(len(told) == 1 and why in told[0], f"{name}: the log says why: {told}")
+    if "turned" not in name and name != "float32":
+        continue
+    values = [((7 * i + 3) % 33 - 16) / 16 for i in range(192)]
+    sizes = {"x": (1, 3, 64), "s": module[2]}
+    given = ["-i", f"w={write('alike-w.npy', npy_bytes('<u4', module[1], [i * 2654435761 % 2**32 for i in range(module[1][0] * module[1][1])]))}"]
+    for n, shape in sizes.items():
+        count = shape[0] * shape[1] * (shape[2] if len(shape) == 3 else 1)
+        given += ["-i", f"{n}={write(f'alike-{n}.npy', npy_bytes('<f4' if kind == 'float32' else '<f2', shape, values[:count]))}"]
+    out = path("alike-" + name.replace(" ", "-"))
+    r = tenon("run", model, "-t", "cpu", *given, "-o", out)
+    check(r.returncode == 0, name + ": runs on the processor", r)
+    r = dispatch("clml", "alike.tno", model)
+    check(r.returncode == 0, name + ": compiles", r)
+    r = tenon("run", path("alike.tno"), *given, *expected(out), *CLOSE, "--plugin-path", PLUGINS, env=layer("alike"))
+    check(r.returncode == 0 and " equals " in r.stderr and not made("alike"), name + ": kernels give the processor's results", r)
+r = tenon("opt", ROWS, "-p", "CLMLDispatch{version=4}", "-t", "clml", "--config", INI, "--log", "info")
+check(r.returncode == 0 and "call_dps_packed" not in r.stdout and "need version 5" in r.stderr, "the log names the option `version`", r)
 r = tenon("opt", ROWS, "-p", "CLMLDispatch", "-t", "clml", "--config", INI)
 check("call_dps_packed" in r.stdout, "what these are compared with goes", r)
 done()

@@ -158,11 +158,10 @@ run_concat(cl_command_queue queue, const struct clml_op *op, const argument *arg
     return err;
 }
 
-cl_int
-sc_run(cl_command_queue queue, cl_ml_op_qcom op, cl_ml_tensor_mem_desc_set_qcom set, cl_uint n,
-       const cl_event *wait, cl_event *event)
+/* What the operation writes, then what it reads, with the memory that the set says. */
+static cl_int
+arguments_of(cl_ml_op_qcom op, cl_ml_tensor_mem_desc_set_qcom set, argument *args)
 {
-    argument args[SC_MAX_TENSORS + 1] = {0};
     if (!sc_alive(op, SC_OP) || !sc_alive(set, SC_SET))
         return sc_refuse(CL_INVALID_VALUE, "an operation or a descriptor set has been released");
     args[0].tensor = op->out;
@@ -174,6 +173,15 @@ sc_run(cl_command_queue queue, cl_ml_op_qcom op, cl_ml_tensor_mem_desc_set_qcom 
                 err =
                     sc_refuse(CL_INVALID_VALUE, "%s: writes the memory that it reads", op->kernel);
         }
+    return err;
+}
+
+cl_int
+sc_run(cl_command_queue queue, cl_ml_op_qcom op, cl_ml_tensor_mem_desc_set_qcom set, cl_uint n,
+       const cl_event *wait, cl_event *event)
+{
+    argument args[SC_MAX_TENSORS + 1] = {0};
+    cl_int err = arguments_of(op, set, args);
     if (err)
         return err;
     if (!strcmp(op->kernel, "concat"))
@@ -184,13 +192,20 @@ sc_run(cl_command_queue queue, cl_ml_op_qcom op, cl_ml_tensor_mem_desc_set_qcom 
 
 /* ---- entries ---- */
 
+/* What is recorded could run at once: its tensors have memory. Open callers record nothing whose
+ * dimensions are told later. */
 static cl_int
 record(struct clml_recording *r, cl_ml_op_qcom op, cl_ml_tensor_mem_desc_set_qcom set)
 {
+    argument args[SC_MAX_TENSORS + 1] = {0};
     if (!r || r->ended)
         return sc_refuse(CL_INVALID_OPERATION, "a recordable queue without a recording");
-    if (!sc_alive(op, SC_OP) || !sc_alive(set, SC_SET))
-        return sc_refuse(CL_INVALID_VALUE, "no operation or no descriptor set");
+    cl_int err = arguments_of(op, set, args);
+    for (cl_uint i = 0; i <= op->n_in && !err; i++)
+        if (args[i].tensor && args[i].tensor->dynamic)
+            err = sc_refuse(CL_INVALID_OPERATION, "%s: a recording of open dimensions", op->kernel);
+    if (err)
+        return err;
     if (r->n == r->capacity) {
         cl_uint capacity = r->capacity ? 2 * r->capacity : 16;
         sc_recorded *more = realloc(r->calls, capacity * sizeof *more);
