@@ -13,7 +13,7 @@ tests_kit_t_tuning_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_tuning_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
 KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source \
-	tests/kit/t_codegen tests/kit/t_math tests/kit/t_shapes \
+	tests/kit/t_codegen tests/kit/t_common_subexpr tests/kit/t_math tests/kit/t_shapes \
 	tests/kit/t_schedule_random tests/kit/t_gpu_rules tests/kit/t_schedule_gpu tests/kit/t_trace tests/kit/t_small tests/kit/t_tensorize
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
 TESTS += $(KIT_KERNEL_TESTS)
@@ -32,6 +32,9 @@ tests_kit_t_source_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_codegen_SOURCES = tests/kit/t_codegen.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_codegen_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_codegen_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_common_subexpr_SOURCES = tests/kit/t_common_subexpr.c tests/kit/krun.c tests/kit/krun.h
+tests_kit_t_common_subexpr_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_common_subexpr_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_math_SOURCES = tests/kit/t_math.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_math_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_math_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
