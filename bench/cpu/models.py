@@ -147,6 +147,8 @@ class Model:
         """The model without symbols, inputs, and what ONNX Runtime makes of them."""
         os.makedirs(self.path(work), exist_ok=True)
         model, feeds = self.source()
+        if len(feeds) == 1:
+            feeds = {n: x[:1] for n, x in feeds.items()}  # a data set may hold several samples
         quantized = any(n.op_type == "QuantizeLinear" for n in model.graph.node)
         half = any(i.data_type == onnx.TensorProto.FLOAT16 for i in model.graph.initializer)
         onnx_path, single = self.path(work, "model.onnx"), self.path(work, "single.onnx")
