@@ -29,7 +29,10 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/nest.c \
 	backends/cpu/rules/pool.c \
 	backends/cpu/rules/recurrent.c \
+	backends/cpu/rules/reduction.c \
+	backends/cpu/rules/rows.c \
 	backends/cpu/rules/rules.h \
+	backends/cpu/rules/softmax.c \
 	backends/cpu/rules/tile_choice.c \
 	backends/cpu/team.c \
 	backends/cpu/team.h \

@@ -18,7 +18,7 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Recurrent,Conv2d,Matmul,Pool,GEMV,Fallback]}",
+    "ApplyDefaultSchedule{rules=[Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback]}",
     NULL,
 };
 
@@ -37,6 +37,7 @@ const char *const cpu_lower[] = {
     "CompactBufferAllocation",
     "FlattenBuffer",
     "Simplify",
+    "WidenLoop",
     "LoopPartition",
     "VectorizeLoop",
     "UnrollLoop",

@@ -29,4 +29,5 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/unroll_loop.c \
 	kit/lower/values.c \
 	kit/lower/values.h \
-	kit/lower/vectorize_loop.c
+	kit/lower/vectorize_loop.c \
+	kit/lower/widen_loop.c

@@ -14,7 +14,7 @@
  *     CompactBufferAllocation                 buffers are as small as their accesses allow
  *     FlattenBuffer                           one dimension, offsets explicit
  *     PlanSharedMemory                        shared memory fits the target
- *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
+ *     WidenLoop, LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  *     CommonSubexprElim                       what is computed often is computed once, outside of loops
  */
 #ifndef TENON_KIT_LOWER_H
@@ -93,6 +93,6 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_simplify, tnk_pass_loop_partition, tnk_pass_vectorize, tnk_pass_unroll,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
-    tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr;
+    tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr, tnk_pass_widen;
 
 #endif

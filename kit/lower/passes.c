@@ -28,4 +28,5 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_thread_sync,
     &tnk_pass_plan_shared_memory,
     &tnk_pass_common_subexpr,
+    &tnk_pass_widen,
 };

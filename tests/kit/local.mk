@@ -12,7 +12,7 @@ tests_kit_t_tuning_SOURCES = tests/kit/t_tuning.c
 tests_kit_t_tuning_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_tuning_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
-KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_schedule tests/kit/t_source \
+KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_rows tests/kit/t_schedule tests/kit/t_source \
 	tests/kit/t_codegen tests/kit/t_common_subexpr tests/kit/t_math tests/kit/t_shapes \
 	tests/kit/t_schedule_random tests/kit/t_gpu_rules tests/kit/t_schedule_gpu tests/kit/t_trace tests/kit/t_small tests/kit/t_tensorize
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
@@ -23,6 +23,9 @@ tests_kit_t_kernels_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_random_SOURCES = tests/kit/t_random.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_random_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_random_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_rows_SOURCES = tests/kit/t_rows.c tests/kit/krun.c tests/kit/krun.h
+tests_kit_t_rows_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_rows_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_schedule_SOURCES = tests/kit/t_schedule.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_schedule_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_schedule_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)

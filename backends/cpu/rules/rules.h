@@ -31,6 +31,21 @@ cpu_is_alone(tnk_sch *s, tnk_item *block);
 int64_t
 cpu_lanes(int vector_bytes, tnb_dtype d);
 
+/* ---- rows.c ---- */
+/* Lanes of vectors along an iterator of the block: of the widest type that it loads, stores or
+ * converts to there; 1: it has no vector form. */
+int64_t
+cpu_wide_lanes(const tnk_item *block, const tn_expr *along, int vector_bytes);
+/* Annotates the block's innermost loop, over the iterator `along`, for WidenLoop, if it has a vector
+ * form. */
+bool
+cpu_widen(tnk_sch *s, tn_ctx *ctx, tnk_item *block, const tn_expr *along, tnk_item *loop,
+          int vector_bytes);
+/* Schedules a function of reductions and element-wise blocks row by row; `several`: with more than
+ * one block. NULL: it is none. */
+const tn_node *
+cpu_schedule_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, bool several);
+
 /* ---- contraction.c ---- */
 typedef struct cpu_operand {
     const tn_buffer_load *load;

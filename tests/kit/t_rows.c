@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random reductions, softmaxes, normalizations and element-wise programs: what the rules of the cpu
+ * make of them computes what the unscheduled program computes, for extents of any size, empty and
+ * symbolic ones included, and all dtypes. The seed is printed; TENON_SEED sets it, TENON_ROUNDS the
+ * number of programs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "krun.h"
+#include "tenon/core/text.h"
+#include "tenon/kit/te.h"
+
+static krun k;
+static uint64_t rng;
+
+static int64_t
+between(int64_t lo, int64_t hi)
+{
+    rng ^= rng << 13;
+    rng ^= rng >> 7;
+    rng ^= rng << 17;
+    return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
+}
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    const char *seed = getenv("TENON_SEED");
+    rng = seed ? strtoull(seed, NULL, 10) : 20250417;
+    printf("seed %llu\n", (unsigned long long)rng);
+    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    return krun_open(&k) ? 0 : -1;
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    krun_close(&k);
+    return 0;
+}
+
+static int
+rounds(int usual)
+{
+    const char *r = getenv("TENON_ROUNDS");
+    return r ? atoi(r) : usual;
+}
+
+/* A program under construction: a tensor x of some rank, some extents symbolic. */
+typedef struct program {
+    tnk_te *te;
+    const tn_node *dims, *x;
+    const tn_expr *extent[4];
+    int64_t size[4];
+    uint32_t rank;
+    tnb_dtype d;
+} program;
+
+static const tnb_dtype types[] = {TNB_F32, TNB_F32, TNB_F32, TNB_F16, TNB_BF16,
+                                  TNB_F64, TNB_I32, TNB_I64, TNB_I8,  TNB_U8};
+enum { N_TYPES = sizeof types / sizeof types[0], N_FLOATS = 6 };
+
+/* Powers of two, their neighbours, small numbers, none; now and then one that several threads share. */
+static int64_t
+some_extent(int64_t most)
+{
+    int64_t n;
+    switch (between(0, 7)) {
+    case 0:
+        n = between(0, 3);
+        break;
+    case 1:
+        n = (int64_t)1 << between(0, 9);
+        break;
+    case 2:
+        n = ((int64_t)1 << between(2, 8)) + between(-1, 1);
+        break;
+    default:
+        n = between(1, 70);
+    }
+    return n < most ? n : most;
+}
+
+static void
+begin(program *p, uint32_t rank, tnb_dtype d)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    *p = (program){.te = tnk_te_new(k.ctx), .dims = tn_dictv(k.ctx, NULL), .rank = rank, .d = d};
+    TNB_VEC(const tn_node *) shape = {0};
+    int64_t left = 40000;
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t n = p->size[i] = some_extent(left);
+        left = n > 0 ? left / n : left;
+        if (between(0, 2) > 0) {
+            p->extent[i] = tn_i64(k.ctx, n);
+        } else {
+            p->dims = tn_dict_set(k.ctx, p->dims, names[i], tn_i64(k.ctx, n));
+            p->extent[i] = tn_var_dtype(k.ctx, names[i], TNB_I64);
+        }
+        TNB_PUSH(tn_scratch(k.ctx), shape, p->extent[i]);
+    }
+    p->x = tnk_te_input(p->te, "x", tn_ty_tensor_dims(k.ctx, (tn_list){shape.at, shape.n}, d));
+}
+
+static void
+check(program *p, const tn_node *result, const char *kind)
+{
+    char what[240];
+    const tn_node *f = tnk_te_finish(p->te, &result, 1);
+    int at = snprintf(what, sizeof what, "%s of %s:", kind, tnb_dtype_print(p->d).s);
+    for (uint32_t i = 0; i < p->rank; i++)
+        at += snprintf(what + at, sizeof what - (size_t)at, " %lld%s", (long long)p->size[i],
+                       tn_is(p->extent[i], TN_KIND_INT_IMM) ? "" : "?");
+    assert_non_null(f);
+    const tn_node *s =
+        krun_schedule(&k, f, "Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
+    if (!s)
+        krun_print_errors(&k);
+    bool half = tnb_dtype_is_float(p->d) && p->d.bits == 16;
+    if (!s || !krun_same(&k, f, s, p->dims, half ? 6e-2 : 3e-4, half ? 6e-2 : 3e-4))
+        fail_msg("%s", what);
+}
+
+/* ---- programs ---- */
+
+/* Some dimensions to reduce; 0: none. Not empty ones: an unscheduled block that never runs leaves its
+ * result as it was. */
+static unsigned
+reduced_dims(const program *p)
+{
+    unsigned dims = (unsigned)between(1, (1 << p->rank) - 1);
+    for (uint32_t i = 0; i < p->rank; i++)
+        if (p->size[i] == 0)
+            dims &= ~(1u << i);
+    return dims;
+}
+
+typedef enum kind { SUM, LARGEST, LEAST, SQUARES } kind;
+
+/* Reduces the dimensions whose bit is set; the others stay. `less`: subtracted from what is read, over
+ * what stays; NULL: nothing. */
+static const tn_node *
+reduce(program *p, const tn_node *of, unsigned dims, kind how, const tn_node *less, bool exp)
+{
+    const tn_expr *kept[4], *at[4], *own[4];
+    uint32_t n = 0, j = 0;
+    for (uint32_t i = 0; i < p->rank; i++)
+        if (!(dims >> i & 1))
+            kept[n++] = tnk_te_expr(p->te, p->extent[i]);
+    tnk_stage *s = tnk_te_stage(p->te, "red", kept, n, p->d);
+    for (uint32_t i = 0; i < p->rank; i++)
+        at[i] = dims >> i & 1 ? tnk_te_reduce_axis(s, "k", tnk_te_expr(p->te, p->extent[i]))
+                              : (own[j] = s->axes[j], s->axes[j++]);
+    const tn_expr *v = tnk_te_read_at(p->te, of, at, p->rank);
+    if (less)
+        v = tn_sub(k.ctx, v, tnk_te_read_at(p->te, less, own, n));
+    if (exp)
+        v = tn_intrin1(k.ctx, "exp", v);
+    switch (how) {
+    case SUM:
+        return tnk_te_sum(s, v);
+    case SQUARES:
+        return tnk_te_sum(s, tn_mul(k.ctx, v, v));
+    case LARGEST:
+        return tnk_te_reduce(s, TNK_MAX, v);
+    default:
+        return tnk_te_reduce(s, TNK_MIN, v);
+    }
+}
+
+/* A sum, a product, the largest or the least, over any of the dimensions, with something behind it. */
+static void
+reductions(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(60); i++) {
+        program p;
+        begin(&p, (uint32_t)between(1, 4), types[between(0, N_TYPES - 1)]);
+        unsigned dims = reduced_dims(&p);
+        if (!dims)
+            continue;
+        kind how = (kind)between(0, 3);
+        const tn_node *y = reduce(&p, p.x, dims, how, NULL, false);
+        if (between(0, 2) == 0) {
+            tnk_stage *s = tnk_te_stage_like(p.te, "more", y, p.d);
+            y = tnk_te_define(s, tn_add(k.ctx, tnk_te_read_at(p.te, y, s->axes, s->n_axes),
+                                        tn_literal(k.ctx, p.d, 3)));
+        }
+        char what[40];
+        snprintf(what, sizeof what, "reduction %d over %x", how, dims);
+        check(&p, y, what);
+    }
+}
+
+/* (x - largest) / sum and the like, over any of the dimensions. */
+static void
+steps_over_rows(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(60); i++) {
+        program p;
+        begin(&p, (uint32_t)between(1, 4), types[between(0, N_FLOATS - 1)]);
+        unsigned dims = reduced_dims(&p);
+        if (!dims)
+            continue;
+        bool kept = between(0, 1), exp = between(0, 1);
+        const tn_node *m = reduce(&p, p.x, dims, exp ? LARGEST : (kind)between(1, 2), NULL, false);
+        const tn_node *e = NULL;
+        tnk_stage *s;
+        if (kept) {
+            const tn_expr *own[4];
+            uint32_t n = 0;
+            s = tnk_te_stage_like(p.te, "less", p.x, p.d);
+            for (uint32_t j = 0; j < p.rank; j++)
+                if (!(dims >> j & 1))
+                    own[n++] = s->axes[j];
+            const tn_expr *v = tn_sub(k.ctx, tnk_te_read_at(p.te, p.x, s->axes, p.rank),
+                                      tnk_te_read_at(p.te, m, own, n));
+            e = tnk_te_define(s, exp ? tn_intrin1(k.ctx, "exp", v) : v);
+        }
+        const tn_node *sum = kept ? reduce(&p, e, dims, exp ? SUM : SQUARES, NULL, false)
+                                  : reduce(&p, p.x, dims, exp ? SUM : SQUARES, m, exp);
+        s = tnk_te_stage_like(p.te, "out", p.x, p.d);
+        const tn_expr *own[4];
+        uint32_t n = 0;
+        for (uint32_t j = 0; j < p.rank; j++)
+            if (!(dims >> j & 1))
+                own[n++] = s->axes[j];
+        const tn_expr *v = tnk_te_read_at(p.te, kept ? e : p.x, s->axes, p.rank);
+        if (!kept)
+            v = tn_sub(k.ctx, v, tnk_te_read_at(p.te, m, own, n));
+        const tn_node *y = tnk_te_define(s, tn_bin(k.ctx, TN_KIND_DIV, v,
+                                                   tn_add(k.ctx, tnk_te_read_at(p.te, sum, own, n),
+                                                          tn_literal(k.ctx, p.d, 1))));
+        char what[60];
+        snprintf(what, sizeof what, "rows over %x kept=%d exp=%d", dims, kept, exp);
+        check(&p, y, what);
+    }
+}
+
+/* Chains of one element each, a tensor of fewer dimensions added, dimensions in another order. */
+static void
+elements(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(60); i++) {
+        program p;
+        begin(&p, (uint32_t)between(1, 4), types[between(0, N_TYPES - 1)]);
+        const tn_expr *shape[4], *at[4], *b_at[4];
+        uint32_t order[4] = {0, 1, 2, 3}, n = 0;
+        for (uint32_t j = 0; j < p.rank && between(0, 1); j++) {
+            uint32_t a = (uint32_t)between(0, p.rank - 1), t = order[a];
+            order[a] = order[j];
+            order[j] = t;
+        }
+        TNB_VEC(const tn_node *) fewer = {0};
+        unsigned used = (unsigned)between(0, (1 << p.rank) - 1);
+        for (uint32_t j = 0; j < p.rank; j++)
+            if (used >> j & 1)
+                TNB_PUSH(tn_scratch(k.ctx), fewer, p.extent[j]);
+        const tn_node *b =
+            tnk_te_input(p.te, "y", tn_ty_tensor_dims(k.ctx, (tn_list){fewer.at, fewer.n}, p.d));
+        for (uint32_t j = 0; j < p.rank; j++)
+            shape[j] = tnk_te_expr(p.te, p.extent[order[j]]);
+        tnk_stage *s = tnk_te_stage(p.te, "out", shape, p.rank, p.d);
+        for (uint32_t j = 0; j < p.rank; j++)
+            at[order[j]] = s->axes[j];
+        for (uint32_t j = 0; j < p.rank; j++)
+            if (used >> j & 1)
+                b_at[n++] = at[j];
+        const tn_expr *v = tnk_te_read_at(p.te, p.x, at, p.rank);
+        v = tn_sub(k.ctx, v, tnk_te_read_at(p.te, b, b_at, n));
+        if (tnb_dtype_is_float(p.d) && between(0, 1))
+            v = tn_intrin1(k.ctx, between(0, 1) ? "tanh" : "sigmoid", v);
+        else
+            v = tn_max(k.ctx, v, tn_literal(k.ctx, p.d, 2));
+        char what[60];
+        snprintf(what, sizeof what, "elements, order %u%u%u%u, added %x", order[0], order[1],
+                 order[2], order[3], used);
+        check(&p, tnk_te_define(s, v), what);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(steps_over_rows),
+        cmocka_unit_test(elements),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
