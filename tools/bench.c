@@ -86,6 +86,8 @@ measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *ar
             tnr_vm_set_profile(p->vm, true);
         double before = tnt_now();
         tnb_status st = tnr_vm_call(p->vm, name, args, n, &ret, &err);
+        if (st == TNB_OK) /* a device may still be at it when the call is over */
+            st = tnr_device_sync(tnr_vm_device(p->vm), &err);
         double after = tnt_now();
         tnr_release(&ret);
         if (st != TNB_OK) {

@@ -223,6 +223,7 @@ time_it(tune_run *r, const tune_task *task, tnr_vm *vm, const tnr_value *args, u
     static const double batch_seconds = 2e-3;
     double start = tnt_now(), once = 0, least = 1e30;
     uint32_t reps = 1;
+    tnb_err err = {0};
     for (uint32_t batch = 0;; batch++) {
         double before = tnt_now();
         for (uint32_t i = 0; i < reps; i++) {
@@ -232,6 +233,8 @@ time_it(tune_run *r, const tune_task *task, tnr_vm *vm, const tnr_value *args, u
             if (!ok)
                 return false;
         }
+        if (tnr_device_sync(tnr_vm_device(vm), &err) != TNB_OK)
+            return give_up(out, "running: %s", err.message);
         double after = tnt_now();
         once = (after - before) / reps;
         if (batch == 0) { /* warms up, and says how many make a batch */
