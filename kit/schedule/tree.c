@@ -438,6 +438,12 @@ tnk_sch_ok(const tnk_sch *s)
     return !s->broken;
 }
 
+tn_ctx *
+tnk_sch_ctx(const tnk_sch *s)
+{
+    return s->ctx;
+}
+
 const char *
 tnk_sch_trace(tnk_sch *s)
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random chains of convolutions with constant kernels, as models have them, through the whole cpu pipeline, against
 NumPy: blocks of channels of several sizes, first layers, depthwise, groups, strides, dilation, bias, residuals, pooling,
-concatenation; for vectors of 32 and of 16 bytes."""
+concatenation, channels shuffled; for vectors of 32 and of 16 bytes."""
 import os
 import random
 import sys
@@ -72,7 +72,7 @@ def after(c, y):
     if d.random() < 0.7:
         b, ba = c.constant(1, a.shape[1], 1, 1)
         name, a = c.bind(f"R.add({name}, {b})", a + ba)
-    form = d.choice(["relu", "relu", "none", "residual", "concat", "pool", "clip"])
+    form = d.choice(["relu", "relu", "none", "residual", "concat", "pool", "clip", "shuffle"])
     if form == "relu":
         name, a = c.bind(f"R.nn.relu({name})", np.maximum(a, 0))
     elif form == "clip":
@@ -85,6 +85,14 @@ def after(c, y):
         k, ka = c.constant(d.choice([8, 3]), a.shape[1], 1, 1)
         o = c.bind(f"R.nn.conv2d({name}, {k})", convolve(a, ka.astype(np.float64), [1, 1], [1, 1], [0] * 4, 1))
         name, a = c.bind(f"R.concat(({name}, {o[0]}), axis=1)", np.concatenate([a, o[1]], axis=1))
+    elif form == "shuffle":
+        g = d.choice([n for n in (2, 3, 4, a.shape[1]) if a.shape[1] % n == 0])
+        n, channels, rows, columns = a.shape
+        parts = (n, g, channels // g, rows, columns)
+        name, _ = c.bind(f"R.reshape({name}, R.shape({list(parts)}))", a)
+        name, _ = c.bind(f"R.permute_dims({name}, axes=[0, 2, 1, 3, 4])", a)
+        name, a = c.bind(f"R.reshape({name}, R.shape({list(a.shape)}))",
+                         a.reshape(parts).transpose(0, 2, 1, 3, 4).reshape(a.shape))
     elif form == "pool" and min(a.shape[2:]) >= 2:
         r, s = a.shape[2] // 2, a.shape[3] // 2
         value = a[:, :, :2 * r, :2 * s].reshape(*a.shape[:2], r, 2, s, 2).max((3, 5))

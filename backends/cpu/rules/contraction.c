@@ -21,6 +21,8 @@
  */
 #include "rules.h"
 
+enum { SECOND_CACHE = 420000 /* bytes of it that a loop may fill */ };
+
 typedef cpu_tile contraction;
 
 /* acc + a * b: the two loads. */
@@ -229,6 +231,8 @@ choose_tile(contraction *c, int vector_bytes)
 {
     tnb_dtype d = tn_as_buffer(tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer)->dtype;
     int64_t full = lanes_of(c, vector_bytes), X = c->ext[c->x];
+    /* kernels of blocks of channels are read one after the other, each element of rows several times */
+    bool blocks = !c->paired && c->y != UINT32_MAX && c->y + 1 == c->x;
     double line = line_cost(c), step = c->a.step > 1 ? (double)c->a.step : 1;
     int64_t Y = c->y == UINT32_MAX ? 1 : c->ext[c->y], H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
     double best = 1e30;
@@ -243,12 +247,12 @@ choose_tile(contraction *c, int vector_bytes)
                                    (double)(th * tw) * (c->a.step == 1   ? 1.0
                                                         : c->a.step == 2 ? 3.5
                                                                          : 10.0);
-                    double cycles = (double)fmas / 2, by_load = loads / 2.2;
+                    double cycles = (double)fmas / 2, by_load = loads / (blocks ? 1.8 : 2.2);
                     cycles = cycles < by_load ? by_load : cycles;
                     cycles = cycles < 4 ? 4 : cycles; /* latency of one multiply-add */
                     cycles += 0.6;                    /* the loop */
                     double row = (double)(tw * lanes) * step * (double)tnb_dtype_bytes(d) / 64;
-                    cycles += line * (double)th * (row + 0.5);
+                    cycles += line * (double)th * (blocks ? 0.7 : row + 0.5);
                     double tiles = (double)(turns(X, tw * lanes) * turns(H, th) * turns(Y, ty));
                     double time = tiles * cycles + tiles * (double)fmas * 3 / c->reduce;
                     if (time < best) {
@@ -281,18 +285,16 @@ reread(double bytes)
     return bytes <= 24e3 ? 0.3 : bytes <= 250e3 ? 1 : bytes <= 6e6 ? 2.5 : 8;
 }
 
-/* Vectors of channels: tiles along the rows of images for several blocks of channels. The blocks go
- * outside, or every row of an image goes through all of them. */
+/* Vectors of channels: tiles along the rows of images for several blocks of channels. Every row of an
+ * image goes through all blocks; where the image stays in the second cache beside a block's kernel,
+ * the blocks go outside, so that each part of the kernel is read from afar once. */
 static void
 choose_order_of_blocks(contraction *c)
 {
-    double rows = 1, nh = (double)turns(c->ext[c->h], c->th);
-    for (uint32_t i = 0; i < c->y; i++)
-        rows *= i == c->h || c->ext[i] < 1 ? 1 : (double)c->ext[i];
-    double a = bytes_of(c->a.load, 1), b = bytes_of(c->b.load, 1);
-    double blocks_outside = nh * b * reread(b) + a * reread(a / nh);
-    double rows_outside = nh * b * reread(3 * b / rows) + rows * a * reread(a);
-    c->order = blocks_outside <= rows_outside ? CPU_ORDER_YHX : CPU_ORDER_ROWS;
+    double nh = (double)turns(c->ext[c->h], c->th);
+    double kernel = bytes_of(c->a.load, 1), batch = c->ext[0] > 0 ? (double)c->ext[0] : 1;
+    bool stays = kernel / nh + bytes_of(c->b.load, batch) <= SECOND_CACHE;
+    c->order = stays ? CPU_ORDER_YHX : CPU_ORDER_ROWS;
 }
 
 /* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a
@@ -474,13 +476,6 @@ cpu_apply_tile(cpu_tile *c)
     uint32_t n_red = own - spatial;
     if (n_red == 0)
         return false;
-    k = 0;
-    for (uint32_t i = 0; i < n_red; i++)
-        order[k++] = red[i];
-    for (uint32_t i = 0; i < spatial; i++)
-        order[k++] = sp[i];
-    if (!tnk_reorder(s, order, k))
-        return false;
     /* spatial iterators stand in the order of the block's iterators; find those of the tile by the
      * store's indices */
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
@@ -498,6 +493,17 @@ cpu_apply_tile(cpu_tile *c)
         }
     }
     if (!tile_loop[0])
+        return false;
+    /* the dimension whose elements are broadcast outside: one register for them all */
+    k = 0;
+    for (uint32_t i = 0; i < n_red; i++)
+        order[k++] = red[i];
+    if (tile_loop[1])
+        order[k++] = tile_loop[1];
+    for (uint32_t i = 0; i < spatial; i++)
+        if (sp[i] != tile_loop[1])
+            order[k++] = sp[i];
+    if (!tnk_reorder(s, order, k))
         return false;
     int64_t kw;
     /* indices of shapes that are not known are long: a block of channels would make eight times as

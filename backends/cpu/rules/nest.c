@@ -55,6 +55,33 @@ cpu_is_alone(tnk_sch *s, tnk_item *block)
     return true;
 }
 
+typedef struct jump {
+    tn_ctx *ctx;
+    const tn_expr *x;
+    bool found;
+} jump;
+
+static tn_walk_step
+look_for_jumps(void *user, const tn_node *n)
+{
+    jump *j = user;
+    const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? tn_as_buffer_load(n) : NULL;
+    j->found |= l && cpu_load_uses(l, j->x) && cpu_step_along(j->ctx, l, j->x) == 0;
+    return j->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* The result's last index moves some operand by steps that differ: a channel of a block that is
+ * somewhere else before. */
+static bool
+jumps(tn_ctx *ctx, const tn_block *b)
+{
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    jump j = {.ctx = ctx, .x = st && st->indices.n ? st->indices.at[st->indices.n - 1] : NULL};
+    if (j.x && tn_is_var(j.x))
+        tn_walk(st->value, 0, look_for_jumps, NULL, &j);
+    return j.found;
+}
+
 void
 cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
 {
@@ -90,7 +117,9 @@ cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
             (void)tnk_set_kind(s, part[1], TN_FOR_VECTORIZED);
             l[n - 1] = part[0];
         } else if (e > 1 && n > 1) {
-            (void)tnk_set_kind(s, l[n - 1], TN_FOR_VECTORIZED);
+            /* with constant lanes the indices are sums; those of vectors would be divided */
+            bool scalars = jumps(tnk_sch_ctx(s), tnk_item_block(block));
+            (void)tnk_set_kind(s, l[n - 1], scalars ? TN_FOR_UNROLLED : TN_FOR_VECTORIZED);
             outer--;
         }
     }

@@ -38,6 +38,8 @@ TNB_EXPORT const tn_node *
 tnk_sch_finish(tnk_sch *s);
 TNB_EXPORT bool
 tnk_sch_ok(const tnk_sch *s);
+TNB_EXPORT tn_ctx *
+tnk_sch_ctx(const tnk_sch *s);
 /* What was done, one primitive a line: "split(T_matmul, i, 32)". */
 TNB_EXPORT const char *
 tnk_sch_trace(tnk_sch *s);
