@@ -10,7 +10,7 @@
  *         y[b, .] = y_shared[b]                                                                   with what is computed of it
  *
  * Takes a product with one dimension of unknown extent, or of 2 to 16, that the matrix does not have. Where a bound of the unknown
- * extent is known (tnk_upper_bound), it is 16 or less. gpu.Matmul leaves products with up to 8 vectors, as far as is known, to this rule.
+ * extent is known (tnk_upper_bound), it is 16 or less. gpu.Matmul leaves large products with a bound of 8 or less to this rule.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -223,7 +223,8 @@ is_few(const product *p)
     int64_t turns = gpu_turns(p->red, TN_ITER_REDUCE),
             rows = gpu_iter_extent(p->red, gpu_iter_of_dim(p->red, p->rows));
     bool small = turns >= 0 && rows >= 0 && turns < LARGE / (rows ? rows : 1);
-    return p->most >= 0 && p->most <= FEW && !small;
+    bool constant = gpu_iter_extent(p->red, gpu_iter_of_dim(p->red, p->vectors)) >= 0;
+    return !constant && p->most >= 0 && p->most <= FEW && !small;
 }
 
 /* The vectors become a multiple of the bucket, zeros behind them: the sums need no test. */

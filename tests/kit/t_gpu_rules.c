@@ -350,8 +350,9 @@ few_vectors_are_left_by_matmul(void **state)
     static const struct {
         int64_t vectors, bound, columns;
         bool few;
-    } cases[] = {{-1, 8, 512, true}, {-1, 1, 512, true}, {-1, 9, 512, false}, {-1, -1, 512, false},
-                 {2, -1, 512, true}, {8, -1, 512, true}, {9, -1, 512, false}, {8, -1, 3, false}};
+    } cases[] = {{-1, 8, 512, true},   {-1, 1, 512, true},  {-1, 9, 512, false},
+                 {-1, -1, 512, false}, {2, -1, 512, false}, {8, -1, 512, false},
+                 {9, -1, 512, false},  {8, -1, 3, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         limits l;
         int64_t m = cases[i].vectors;
