@@ -106,12 +106,19 @@ def measure(engine, path, feeds, threads, seconds):
     return json.loads(r.stdout.strip().splitlines()[-1])
 
 
-def outputs(path, feeds):
-    """What ONNX Runtime computes. Failed when it refuses."""
+def computer(path):
+    """A function from feeds to what ONNX Runtime computes. Failed when it refuses."""
     try:
-        return onnxruntime_session(path, 1).run(None, feeds)
+        session = onnxruntime_session(path, 1)
     except Exception as e:  # its exceptions have no common class
         raise Failed(f"ONNX Runtime: {str(e).splitlines()[0]}") from e
+
+    def run(feeds):
+        try:
+            return session.run(None, feeds)
+        except Exception as e:
+            raise Failed(f"ONNX Runtime: {str(e).splitlines()[0]}") from e
+    return run
 
 
 if __name__ == "__main__":

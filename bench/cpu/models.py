@@ -97,12 +97,13 @@ def samples(x, batch):
 def batched_outputs(path, feeds, single, batch):
     """Outputs for a batch, if they are those of its samples one by one. Skipped if not."""
     try:
-        got = engines.outputs(path, feeds)
+        got = engines.computer(path)(feeds)
     except Failed as e:
         raise Skipped(f"no batch of {batch}: {e}") from e
     (name, x), = feeds.items()
+    one = engines.computer(single)
     for k in range(batch):
-        want = engines.outputs(single, {name: x[k:k + 1]})
+        want = one({name: x[k:k + 1]})
         for a, b in zip(got, want):
             if a.ndim == 0 or a.shape[0] != batch or a[k:k + 1].shape != b.shape:
                 raise Skipped(f"no batch of {batch}: an output of {list(a.shape)} for one of {list(b.shape)}")
@@ -168,7 +169,7 @@ class Model:
             want = batched_outputs(onnx_path, feeds, single, self.batch)
             os.remove(single)
         else:
-            want = engines.outputs(onnx_path, feeds)
+            want = engines.computer(onnx_path)(feeds)
         np.savez(self.path(work, "feeds.npz"), **feeds)
         for k, x in enumerate(feeds.values()):
             np.save(self.path(work, f"input-{k}.npy"), x)
