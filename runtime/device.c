@@ -210,6 +210,12 @@ tnr_device_dl(const tnr_device *dev)
 }
 
 int
+tnr_device_threads(const tnr_device *dev)
+{
+    return dev->threads;
+}
+
+int
 tnr_device_is_host(const tnr_device *dev)
 {
     return (dev->driver->flags & TNR_DRIVER_HOST_MEMORY) != 0;

@@ -28,6 +28,7 @@ struct tnr_device {
     tnr_driver table;         /* a copy: storages may outlive the runtime */
     void *handle;
     tnb_device dl;
+    int threads;
     pthread_mutex_t lock; /* of what follows */
     struct scope_name *scopes;
     struct pool_block blocks[POOL_BLOCKS];

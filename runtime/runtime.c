@@ -395,6 +395,7 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
                                                             : NULL};
         st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : err->status;
         if (st == TNB_OK) {
+            dev->threads = rt->threads;
             dev->limit = rt->opt.memory_limit;
             dev->next = rt->devices;
             rt->devices = dev;

@@ -115,83 +115,6 @@ is_worth(const tn_module *m, const char *symbol, const tn_function *fn, int64_t 
     return worth;
 }
 
-/* ---- putting back ---- */
-
-typedef struct inliner {
-    tn_ctx *ctx;
-    const tn_module *m;
-    const tnb_strmap *cheap;
-    bool dataflow;    /* of the block that is rewritten */
-    tnb_ptrmap local; /* variable -> Function */
-    tnb_ptrmap map;   /* variable of the function -> what stands for it */
-    TNB_VEC(const tn_node *) out;
-} inliner;
-
-static void
-put_body(inliner *s, const tn_seq_expr *seq);
-
-/* The body of `fn` for these arguments; gives the result. */
-static const tn_expr *
-put_call(inliner *s, const tn_node *fn, tn_list args)
-{
-    const tn_function *f = tn_as_function(tn_fresh_copy(s->ctx, fn, NULL));
-    for (uint32_t i = 0; i < f->params.n; i++)
-        tnb_ptrmap_set(&s->map, f->params.at[i], args.at[i]);
-    const tn_seq_expr *seq = tn_as_seq_expr(f->body);
-    put_body(s, seq);
-    return tn_subst(s->ctx, seq->body, &s->map);
-}
-
-static void
-put_body(inliner *s, const tn_seq_expr *seq)
-{
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
-        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
-        for (uint32_t i = 0; i < at.n; i++) {
-            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
-            const tn_call *c = tn_as_call(vb->value);
-            const tn_node *fn = c ? tnb_ptrmap_get(&s->local, c->op) : NULL;
-            if (tn_is(vb->value, TN_KIND_FUNCTION)) {
-                tnb_ptrmap_set(&s->local, vb->var, vb->value);
-                continue;
-            }
-            const tn_expr *value = tn_subst(s->ctx, vb->value, &s->map), *var;
-            if (fn) {
-                var = put_call(s, fn, tn_as_call(value)->args);
-            } else {
-                var = s->dataflow ? tn_dataflow_var(s->ctx, tn_var_name(vb->var), vb->var->type)
-                                  : tn_var_new(s->ctx, tn_var_name(vb->var), vb->var->type);
-                TNB_PUSH(tn_scratch(s->ctx), s->out, tn_binding(s->ctx, var, value));
-            }
-            tnb_ptrmap_set(&s->map, vb->var, var);
-        }
-    }
-}
-
-static const tn_node *
-inline_block(tn_rewriter *r, const tn_node *n)
-{
-    const inliner *all = r->user;
-    const tn_bindings_block *block = tn_as_bindings_block(n);
-    bool any = false;
-    inliner s = {.ctx = all->ctx, .dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK)};
-    for (uint32_t i = 0; block && i < block->bindings.n; i++) {
-        const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
-        const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
-        const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
-        if (!gv || !tnb_strmap_has(all->cheap, gv->name)) {
-            TNB_PUSH(tn_scratch(s.ctx), s.out, block->bindings.at[i]);
-            continue;
-        }
-        any = true;
-        tnb_ptrmap_init(&s.local, tn_scratch(s.ctx));
-        tnb_ptrmap_init(&s.map, tn_scratch(s.ctx));
-        const tn_expr *result = put_call(&s, tn_module_get(all->m, gv->name), c->args);
-        TNB_PUSH(tn_scratch(s.ctx), s.out, tn_binding(s.ctx, vb->var, result));
-    }
-    return any ? tn_binding_block(s.ctx, tn_list_of(s.ctx, s.out.at, s.out.n), s.dataflow) : NULL;
-}
-
 const tn_module *
 clml_drop_cheap(tn_ctx *ctx, const tn_module *m, int64_t min_work)
 {
@@ -206,20 +129,5 @@ clml_drop_cheap(tn_ctx *ctx, const tn_module *m, int64_t min_work)
         else if (strcmp(codegen, "clml5") == 0)
             tnb_log(TNB_LOG_INFO, "CLMLDispatch: %s: a product with a 4-bit matrix", symbol);
     }
-    if (!cheap.n)
-        return m;
-    inliner all = {.ctx = ctx, .m = m, .cheap = &cheap};
-    const tn_module *out = m;
-    for (uint32_t i = 0; i < m->names.n; i++) {
-        const char *name = tn_module_name(m, i);
-        const tn_node *f = m->funcs.at[i];
-        if (tnb_strmap_has(&cheap, name)) {
-            out = tn_module_set(ctx, out, name, NULL);
-        } else if (tn_is(f, TN_KIND_FUNCTION)) {
-            tn_rewriter r = {.ctx = ctx, .user = &all, .post = inline_block};
-            const tn_node *nf = tn_rewrite(&r, f);
-            out = nf == f ? out : tn_module_set(ctx, out, name, nf);
-        }
-    }
-    return out;
+    return tnk_put_back(ctx, m, &cheap);
 }

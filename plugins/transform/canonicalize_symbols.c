@@ -18,6 +18,8 @@ typedef struct canonicalizer {
     tnb_ptrmap known;   /* symbolic variable -> value; variable -> its renewed form */
     tnb_ptrmap renewed; /* variable -> its renewed form alone */
     tnb_ptrmap runtime; /* symbolic variables that are used as values */
+    tnb_ptrmap
+        given; /* symbolic variables of parameters: a match_cast of other variables only checks them */
     TNB_VEC(knowledge) facts;
     const tn_match_cast *cast; /* the one at hand */
     bool has_runtime_use, failed;
@@ -60,7 +62,8 @@ note_fact(void *user, const tn_expr *var, const tn_expr *value)
     canonicalizer *c = user;
     tn_ctx *ctx = c->ctx;
     value = bind_in(ctx, value, &c->known); /* the cast's value has its type as written */
-    if (var == value)
+    int64_t number;
+    if (var == value || (tnb_ptrmap_has(&c->given, var) && !tn_int_value(value, &number)))
         return true;
     c->has_runtime_use |= tnb_ptrmap_has(&c->runtime, var);
     const knowledge *k = find_fact(c, var);
@@ -185,7 +188,9 @@ do_value(canonicalizer *c, const tn_expr *v)
     if (!f)
         return replace(c, v);
     uint32_t mark = c->facts.n;
-    tn_list params = f->params;
+    tn_list params = f->params, given = tn_defined_symbols(c->ctx, v);
+    for (uint32_t i = 0; i < given.n; i++)
+        tnb_ptrmap_set(&c->given, given.at[i], c);
     for (uint32_t i = 0; i < f->params.n; i++) {
         const tn_expr *p = renew(c, f->params.at[i], replace(c, f->params.at[i]->type));
         if (p != f->params.at[i])
@@ -271,6 +276,7 @@ canonicalize_symbols(tn_ctx *ctx, const tn_function *f)
     tnb_ptrmap_init(&c.known, tn_scratch(ctx));
     tnb_ptrmap_init(&c.renewed, tn_scratch(ctx));
     tnb_ptrmap_init(&c.runtime, tn_scratch(ctx));
+    tnb_ptrmap_init(&c.given, tn_scratch(ctx));
     tn_walk(f->body, 0, note_runtime, NULL, &c.runtime);
     return do_value(&c, TN_NODE(f));
 }

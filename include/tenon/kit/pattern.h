@@ -177,6 +177,11 @@ typedef struct tnk_external {
     const char *feature;
 } tnk_external;
 
+/* The module without the functions named in `symbols` (keys), their bodies, with those of the functions
+ * nested in them, put where they were called. `m` itself when there are none. */
+TNB_EXPORT const tn_module *
+tnk_put_back(tn_ctx *ctx, const tn_module *m, const tnb_strmap *symbols);
+
 #ifdef __cplusplus
 }
 #endif

@@ -169,6 +169,9 @@ tnr_device_handle(const tnr_device *dev); /* what the driver's `open` gave */
 /* Its type and number as DLPack has them: what tnr_tensor_from_dlpack expects of a tensor. */
 TNB_EXPORT tnb_device
 tnr_device_dl(const tnr_device *dev);
+/* Threads of the host that its kernels, and libraries on it, may use. */
+TNB_EXPORT int
+tnr_device_threads(const tnr_device *dev);
 TNB_EXPORT int
 tnr_device_is_host(const tnr_device *dev);
 TNB_EXPORT TNB_MUST_CHECK tnb_status

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions put back where they are called: what a library dispatch does not keep.
+ *
+ *     lv = cls.fused_relu_add_clml(x, y)     =>     lv1 = R.nn.relu(x)
+ *                                                   lv = R.add(lv1, y)
+ */
+#include "tenon/core/walk.h"
+#include "tenon/kit/pattern.h"
+
+typedef struct inliner {
+    tn_ctx *ctx;
+    const tn_module *m;
+    const tnb_strmap *symbols;
+    bool dataflow;    /* of the block that is rewritten */
+    tnb_ptrmap local; /* variable -> Function */
+    tnb_ptrmap map;   /* variable of the function -> what stands for it */
+    TNB_VEC(const tn_node *) out;
+} inliner;
+
+static void
+put_body(inliner *s, const tn_seq_expr *seq);
+
+/* Symbolic extents of a parameter stand for those of the argument. */
+static void
+bind_extents(inliner *s, const tn_type *param, const tn_type *arg)
+{
+    const tn_ty_tuple *p = tn_as_ty_tuple(param), *a = tn_as_ty_tuple(arg);
+    tn_list want, have;
+    for (uint32_t i = 0; p && a && i < p->fields.n && i < a->fields.n; i++)
+        bind_extents(s, p->fields.at[i], a->fields.at[i]);
+    if (p || !tn_type_dims(param, &want) || !tn_type_dims(arg, &have) || want.n != have.n)
+        return;
+    for (uint32_t i = 0; i < want.n; i++)
+        if (tn_is_var(want.at[i]) && !tnb_ptrmap_has(&s->map, want.at[i]))
+            tnb_ptrmap_set(&s->map, want.at[i], have.at[i]);
+}
+
+/* The body of `fn` for these arguments; gives the result. */
+static const tn_expr *
+put_call(inliner *s, const tn_node *fn, tn_list args)
+{
+    const tn_function *f = tn_as_function(tn_fresh_copy(s->ctx, fn, NULL));
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        bind_extents(s, f->params.at[i]->type, args.at[i]->type);
+        tnb_ptrmap_set(&s->map, f->params.at[i], args.at[i]);
+    }
+    const tn_seq_expr *seq = tn_as_seq_expr(f->body);
+    put_body(s, seq);
+    return tn_subst(s->ctx, seq->body, &s->map);
+}
+
+static void
+put_body(inliner *s, const tn_seq_expr *seq)
+{
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
+        for (uint32_t i = 0; i < at.n; i++) {
+            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
+            const tn_call *c = tn_as_call(vb->value);
+            const tn_node *fn = c ? tnb_ptrmap_get(&s->local, c->op) : NULL;
+            if (tn_is(vb->value, TN_KIND_FUNCTION)) {
+                tnb_ptrmap_set(&s->local, vb->var, vb->value);
+                continue;
+            }
+            const tn_expr *value = tn_subst(s->ctx, vb->value, &s->map), *var;
+            if (fn) {
+                var = put_call(s, fn, tn_as_call(value)->args);
+            } else {
+                const tn_type *type = tn_subst(s->ctx, vb->var->type, &s->map);
+                var = s->dataflow ? tn_dataflow_var(s->ctx, tn_var_name(vb->var), type)
+                                  : tn_var_new(s->ctx, tn_var_name(vb->var), type);
+                TNB_PUSH(tn_scratch(s->ctx), s->out, tn_binding(s->ctx, var, value));
+            }
+            tnb_ptrmap_set(&s->map, vb->var, var);
+        }
+    }
+}
+
+static const tn_node *
+inline_block(tn_rewriter *r, const tn_node *n)
+{
+    const inliner *all = r->user;
+    const tn_bindings_block *block = tn_as_bindings_block(n);
+    bool any = false;
+    inliner s = {.ctx = all->ctx, .dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK)};
+    for (uint32_t i = 0; block && i < block->bindings.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
+        const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
+        const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
+        if (!gv || !tnb_strmap_has(all->symbols, gv->name)) {
+            TNB_PUSH(tn_scratch(s.ctx), s.out, block->bindings.at[i]);
+            continue;
+        }
+        any = true;
+        tnb_ptrmap_init(&s.local, tn_scratch(s.ctx));
+        tnb_ptrmap_init(&s.map, tn_scratch(s.ctx));
+        const tn_expr *result = put_call(&s, tn_module_get(all->m, gv->name), c->args);
+        TNB_PUSH(tn_scratch(s.ctx), s.out, tn_binding(s.ctx, vb->var, result));
+    }
+    return any ? tn_binding_block(s.ctx, tn_list_of(s.ctx, s.out.at, s.out.n), s.dataflow) : NULL;
+}
+
+const tn_module *
+tnk_put_back(tn_ctx *ctx, const tn_module *m, const tnb_strmap *symbols)
+{
+    inliner all = {.ctx = ctx, .m = m, .symbols = symbols};
+    const tn_module *out = m;
+    for (uint32_t i = 0; symbols->n && i < m->names.n; i++) {
+        const char *name = tn_module_name(m, i);
+        const tn_node *f = m->funcs.at[i];
+        if (tnb_strmap_has(symbols, name)) {
+            out = tn_module_set(ctx, out, name, NULL);
+        } else if (tn_is(f, TN_KIND_FUNCTION)) {
+            tn_rewriter r = {.ctx = ctx, .user = &all, .post = inline_block};
+            const tn_node *nf = tn_rewrite(&r, f);
+            out = nf == f ? out : tn_module_set(ctx, out, name, nf);
+        }
+    }
+    return out;
+}
