@@ -56,6 +56,7 @@ include tests/interp/local.mk
 include tests/onnx/local.mk
 include tests/broken/local.mk
 include tests/clml/local.mk
+include tests/dnnl/local.mk
 include tests/models/local.mk
 include tests/tools/local.mk
 include tests/device/local.mk

@@ -18,4 +18,4 @@ endif
 endif
 endif
 EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh tests/models/random_weights.sh \
-	tests/models/magika.sh tests/models/opencl.sh tests/models/convolutions.py tests/models/bench_cpu.py
+	tests/models/magika.sh tests/models/opencl.sh tests/models/conv_chains.py tests/models/convolutions.py tests/models/bench_cpu.py

@@ -30,7 +30,8 @@ bad = []
 def device_sources():
     """The files of modules called NAME_rt: the device halves."""
     found = set()
-    for dir_, _, files in os.walk(os.path.join(src, "backends")):
+    folders = [step for top in ("backends", "plugins") for step in os.walk(os.path.join(src, top))]
+    for dir_, _, files in folders:
         if "local.mk" not in files:
             continue
         text = open(os.path.join(dir_, "local.mk")).read().replace("\\\n", " ")
