@@ -21,7 +21,7 @@
 #include "uniform.h"
 
 /* Work (elements read and written) up to which a result is computed at once. */
-enum { EAGER_WORK = 1 << 16, MAX_CREATED = 1024 };
+enum { EAGER_WORK = 1 << 12, MAX_CREATED = 1024 };
 /* Results of more elements than this, and so many times more than went in, are made at run time. */
 enum { MAX_ENLARGED = 1 << 26, ENLARGED = 16 };
 
