@@ -39,9 +39,9 @@ class Drawing:
         x = LABEL
         self.y += 18
         for name, colour in zip(series, COLOURS):
-            self.parts.append(f'<rect x="{x}" y="{self.y - 8}" width="9" height="9" fill="{colour}"/>')
+            self.parts.append(f'<rect x="{x:.1f}" y="{self.y - 8}" width="9" height="9" fill="{colour}"/>')
             self.text(x + 13, self.y, name)
-            x += 30 + 6 * len(name)
+            x += 22 + 5.4 * len(name)
         self.y += 22
         start = self.y
         for label, values, limit in groups:

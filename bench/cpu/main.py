@@ -196,7 +196,7 @@ def main():
     args = arguments()
     run = Run(args)
     load = os.getloadavg()[0]
-    if args.again:
+    if args.again and not args.report:
         for part in args.parts:
             run.records.forget(part, run.wanted)
         if "kernels" in args.parts:
