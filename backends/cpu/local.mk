@@ -24,6 +24,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/gemm.h \
 	backends/cpu/rules/gemm_nest.c \
 	backends/cpu/rules/gemv.c \
+	backends/cpu/rules/gemv_nest.c \
 	backends/cpu/rules/inline.c \
 	backends/cpu/rules/matmul.c \
 	backends/cpu/rules/nest.c \

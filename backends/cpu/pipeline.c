@@ -14,6 +14,7 @@ const char *const cpu_legalize[] = {
     "FoldBatchNorm",
     "BlockLayouts",
     "LegalizeOps",
+    "DeadCodeElimination",
     "AnnotateTIROpPattern",
     "FoldConstant",
     "FuseOps",

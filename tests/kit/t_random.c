@@ -152,12 +152,17 @@ product(most to)
     const tn_expr *r = to.all_unknown ? extent("r", to.r, &dims) : tn_i64(k.ctx, between(8, to.r));
     bool batch = between(0, 2) == 0, turned = between(0, 2) == 0, bias = between(0, 1);
     bool both = batch && between(0, 1); /* the right operand has the batch too */
+    bool panels = !to.all_unknown && !both && between(0, 2) == 0;
+    const tn_expr *width = tn_i64(k.ctx, 16);
+    if (panels)
+        n = tn_i64(k.ctx, 16 * between(1, 6));
     const tn_expr *first = batch ? extent("b", 3, &dims) : m, *none = NULL;
     const tn_node *a =
         batch ? input(te, "A", to.d, first, m, r, NULL) : input(te, "A", to.d, m, r, NULL, NULL);
     const tn_expr *rows = turned ? n : r, *columns = turned ? r : n;
-    const tn_node *b = both ? input(te, "B", to.d, first, rows, columns, none)
-                            : input(te, "B", to.d, rows, columns, none, none);
+    const tn_node *b = panels ? input(te, "B", to.d, tn_floordiv(k.ctx, n, width), r, width, none)
+                       : both ? input(te, "B", to.d, first, rows, columns, none)
+                              : input(te, "B", to.d, rows, columns, none, none);
     uint32_t rank = 0;
     if (batch)
         e[rank++] = tnk_te_expr(te, first);
@@ -169,9 +174,15 @@ product(most to)
     from[0] = at[0];
     from[both] = turned ? at[rank - 1] : x;
     from[both + 1] = turned ? x : at[rank - 1];
+    if (panels) {
+        from[0] = tn_floordiv(k.ctx, at[rank - 1], width);
+        from[1] = x;
+        from[2] = tn_floormod(k.ctx, at[rank - 1], width);
+    }
     at[rank - 1] = x;
     const tn_expr *left = tn_cast_to(k.ctx, TNB_F32, tnk_te_read_at(te, a, at, rank)),
-                  *right = tn_cast_to(k.ctx, TNB_F32, tnk_te_read_at(te, b, from, 2u + both));
+                  *right = tn_cast_to(k.ctx, TNB_F32,
+                                      tnk_te_read_at(te, b, from, 2u + (both || panels)));
     const tn_node *y = tnk_te_sum(s, tn_mul(k.ctx, left, right));
     if (bias) {
         s = tnk_te_stage_like(te, "T_add", y, TNB_F32);
@@ -181,8 +192,9 @@ product(most to)
     char what[200];
     tnb_buf text = {0};
     (void)tn_print(k.ctx, dims, NULL, &text);
-    snprintf(what, sizeof what, "matmul up to %d %d %d %s batch=%d both=%d turned=%d bias=%d",
-             (int)to.m, (int)to.n, (int)to.r, text.s ? text.s : "", batch, both, turned, bias);
+    snprintf(what, sizeof what,
+             "matmul up to %d %d %d %s batch=%d both=%d turned=%d panels=%d bias=%d", (int)to.m,
+             (int)to.n, (int)to.r, text.s ? text.s : "", batch, both, turned, panels, bias);
     tnb_buf_free(&text);
     check_with(tnk_te_finish(te, &y, 1), dims, to.d.bits == 16, what);
 }
@@ -195,15 +207,24 @@ products_of_unknown_extents(void **state)
         product((most){30, 70, 20, true, TNB_F32});
 }
 
+/* A matrix and a vector: rows along the sum or along the result. */
+static void
+products_of_vectors(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(6); i++)
+        product((most){1, 90, 70, false, between(0, 3) ? TNB_F32 : TNB_F16});
+    product((most){1, 3000, 40, false, TNB_F32});
+}
+
 /* Large enough for packed panels. */
 static void
 large_products(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(12); i++)
-        product((most){100, 100, 70, false, between(0, 3) ? TNB_F32 : TNB_F16});
-    for (int i = 0; i < rounds(2); i++)
-        product((most){100, 40, 2400, false, TNB_F32});
+    for (int i = 0; i < rounds(8); i++)
+        product((most){60, 80, 40, false, between(0, 3) ? TNB_F32 : TNB_F16});
+    product((most){24, 24, 2400, false, TNB_F32});
 }
 
 /* Symbolic images, without padding; kernels of one or two dimensions. */
@@ -259,6 +280,7 @@ main(void)
         cmocka_unit_test(products),
         cmocka_unit_test(products_of_unknown_extents),
         cmocka_unit_test(large_products),
+        cmocka_unit_test(products_of_vectors),
         cmocka_unit_test(convolutions_of_unknown_extents),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -27,7 +27,7 @@ typedef struct cpu_gemm {
     int64_t gm, gn;  /* tiles of a group, which one thread computes */
 } cpu_gemm;
 
-/* The product in a function of one; false: it is none that pays for packing. */
+/* The product in a function of one. False: it is none; m is GEMM_NONE where it is one of a vector. */
 bool
 cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func);
 /* Whether the right operand lies in panels of the tile's width, nv vectors, already. */
@@ -38,6 +38,46 @@ void
 cpu_tune_gemm_tile(cpu_gemm *g, int64_t registers, bool in_panels);
 void
 cpu_tune_gemm_groups(cpu_gemm *g);
+
+/* ---- gemm_nest.c ---- */
+/* What loads in the tile read. */
+typedef struct cpu_nest_operand {
+    const tn_node *panels;           /* NULL: as the function has it */
+    uint32_t dims[GEMM_MAX_RANK], n; /* dimensions of the result that the panels have, outermost */
+} cpu_nest_operand;
+
+typedef struct cpu_nest cpu_nest;
+struct cpu_nest {
+    cpu_gemm *g;
+    cpu_nest_operand left, right;
+    const tn_node *acc, *partial;     /* a tile; those of a group between parts of k; NULL: none */
+    const tn_expr *at[GEMM_MAX_RANK]; /* the tile's place: in m and n its first row and column */
+    const tn_expr *panel;             /* number of the tile's panel */
+    const tn_expr *k;                 /* place in the reduction */
+    const tn_expr *slot;              /* of the tile in `partial` */
+    /* the statements of a tile, for part number k_part of the reduction, and what they allocate */
+    const tn_stmt *(*tile)(cpu_nest *n, const tn_expr *k_part);
+    tn_list tile_allocs;
+};
+
+const tn_expr *
+cpu_nest_var(cpu_gemm *g, const char *name);
+const tn_stmt *
+cpu_nest_loop(cpu_gemm *g, const tn_expr *var, const tn_expr *extent, tn_for_kind kind,
+              const tn_stmt *body);
+/* An expression of the sum's block at a place: `place` by dimension of the result. */
+const tn_expr *
+cpu_nest_at(cpu_gemm *g, const tn_expr *e, const tn_expr *const *place, const tn_expr *k);
+/* Steps of a load between neighbours along two variables; false: not everywhere the same. */
+bool
+cpu_nest_steps(tn_ctx *ctx, tn_arith *a, const tn_expr *e, const tn_expr *const *vars,
+               int64_t *out);
+/* Writes element (i, j) of the tile, which is in n->acc, with what follows the sum. */
+const tn_stmt *
+cpu_nest_result(cpu_nest *n, const tn_expr *i, const tn_expr *j);
+/* The function of the groups of tiles alone. */
+const tn_node *
+cpu_nest_finish(cpu_nest *n);
 /* The function with the tile that *g tells; NULL after recording an error. */
 const tn_node *
 cpu_gemm_write(cpu_gemm *g);

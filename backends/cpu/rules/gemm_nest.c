@@ -4,32 +4,19 @@
 
 #define I(v) tn_i64(g->ctx, (v))
 
-/* What loads in the tile read. */
-typedef struct operand {
-    const tn_node *panels;           /* NULL: as the function has it */
-    uint32_t dims[GEMM_MAX_RANK], n; /* dimensions of the result that the panels have, outermost */
-} operand;
-
-typedef struct nest {
-    cpu_gemm *g;
-    operand left, right;
-    const tn_node *acc, *partial;     /* a tile; those of a group between parts of k; NULL: none */
-    const tn_expr *at[GEMM_MAX_RANK]; /* the tile's place: in m and n its first row and column */
-    const tn_expr *panel;             /* number of the tile's panel */
-    const tn_expr *k;                 /* place in the reduction */
-    const tn_expr *slot;              /* of the tile in `partial` */
-} nest;
+typedef cpu_nest nest;
 
 /* ---- pieces ---- */
 
-static const tn_expr *
-fresh(cpu_gemm *g, const char *name)
+const tn_expr *
+cpu_nest_var(cpu_gemm *g, const char *name)
 {
     return tn_var_dtype(g->ctx, name, TNB_I64);
 }
 
-static const tn_stmt *
-loop(cpu_gemm *g, const tn_expr *var, const tn_expr *extent, tn_for_kind kind, const tn_stmt *body)
+const tn_stmt *
+cpu_nest_loop(cpu_gemm *g, const tn_expr *var, const tn_expr *extent, tn_for_kind kind,
+              const tn_stmt *body)
 {
     return tn_for(g->ctx, var, I(0), extent, kind, NULL, NULL, body);
 }
@@ -63,7 +50,7 @@ tiles_n(const cpu_gemm *g)
 static const tn_expr *
 tiles_m(const cpu_gemm *g)
 {
-    return tn_ceildiv(g->ctx, g->extent[g->m], I(g->mr));
+    return g->m == GEMM_NONE ? I(1) : tn_ceildiv(g->ctx, g->extent[g->m], I(g->mr));
 }
 
 /* Where tile number t begins: the last one is moved back to end with the extent. */
@@ -76,8 +63,8 @@ start(const cpu_gemm *g, const tn_expr *t, int64_t tile, int64_t known, const tn
 }
 
 /* An expression of the sum's block at a place: `place` by dimension of the result. */
-static const tn_expr *
-at_place(cpu_gemm *g, const tn_expr *e, const tn_expr *const *place, const tn_expr *k)
+const tn_expr *
+cpu_nest_at(cpu_gemm *g, const tn_expr *e, const tn_expr *const *place, const tn_expr *k)
 {
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(g->ctx));
@@ -90,8 +77,8 @@ at_place(cpu_gemm *g, const tn_expr *e, const tn_expr *const *place, const tn_ex
 }
 
 /* Steps of a load between neighbours along two variables; false: not everywhere the same. */
-static bool
-steps(tn_ctx *ctx, tn_arith *a, const tn_expr *e, const tn_expr *const *vars, int64_t *out)
+bool
+cpu_nest_steps(tn_ctx *ctx, tn_arith *a, const tn_expr *e, const tn_expr *const *vars, int64_t *out)
 {
     const tn_buffer_load *l = tn_as_buffer_load(e);
     if (!l)
@@ -115,7 +102,7 @@ cpu_gemm_in_panels(cpu_gemm *g)
     if (g->N % nr || !tnb_dtype_eq(tn_dtype_of(g->right), g->acc))
         return false;
     tn_arith *a = tn_arith_new(g->ctx);
-    const tn_expr *t = fresh(g, "t"), *j = fresh(g, "j"), *place[GEMM_MAX_RANK];
+    const tn_expr *t = cpu_nest_var(g, "t"), *j = cpu_nest_var(g, "j"), *place[GEMM_MAX_RANK];
     tn_arith_range(a, t, I(0), I(tiles_n(g)));
     tn_arith_range(a, j, I(0), I(nr));
     tn_arith_range(a, g->k, I(0), I(g->K));
@@ -123,8 +110,8 @@ cpu_gemm_in_panels(cpu_gemm *g)
         place[i] = g->axis[i];
     place[g->n] = tn_add(g->ctx, tn_mul(g->ctx, t, I(nr)), j);
     const tn_expr *vars[2] = {j, g->k};
-    return steps(g->ctx, a, at_place(g, g->right, place, g->k), vars, st) && st[0] == 1 &&
-           st[1] == nr;
+    return cpu_nest_steps(g->ctx, a, cpu_nest_at(g, g->right, place, g->k), vars, st) &&
+           st[0] == 1 && st[1] == nr;
 }
 
 /* The largest divisor of n up to most. */
@@ -141,7 +128,7 @@ static void
 plan_panels(nest *n)
 {
     cpu_gemm *g = n->g;
-    operand *r = &n->right;
+    cpu_nest_operand *r = &n->right;
     const tn_expr *shape[GEMM_MAX_RANK + 3];
     for (uint32_t i = 0; i < g->rank; i++)
         if (i != g->m && i != g->n && tn_uses(g->right, g->axis[i])) {
@@ -161,7 +148,7 @@ static const tn_stmt *
 pack_panels(nest *n)
 {
     cpu_gemm *g = n->g;
-    const operand *r = &n->right;
+    const cpu_nest_operand *r = &n->right;
     int64_t nr = g->nv * g->lanes, beside = divisor(tiles_n(g), tiles_n(g) < 8 ? tiles_n(g) : 8);
     const tn_expr *vars[GEMM_MAX_RANK + 3], *values[GEMM_MAX_RANK + 3], *extents[GEMM_MAX_RANK + 3];
     const tn_expr *outer[GEMM_MAX_RANK + 1], *place[GEMM_MAX_RANK];
@@ -169,14 +156,15 @@ pack_panels(nest *n)
         place[i] = I(0);
     uint32_t v = 0;
     for (; v < r->n; v++) {
-        outer[v] = fresh(g, "b");
-        vars[v] = place[r->dims[v]] = fresh(g, "vb");
+        outer[v] = cpu_nest_var(g, "b");
+        vars[v] = place[r->dims[v]] = cpu_nest_var(g, "vb");
         extents[v] = g->extent[r->dims[v]];
         values[v] = outer[v];
     }
-    const tn_expr *to = fresh(g, "t"), *ti = fresh(g, "s"), *k = fresh(g, "k");
-    const tn_expr *jv = fresh(g, "j"), *ji = fresh(g, "i");
-    const tn_expr *vt = fresh(g, "vt"), *vk = fresh(g, "vk"), *vj = fresh(g, "vj");
+    const tn_expr *to = cpu_nest_var(g, "t"), *ti = cpu_nest_var(g, "s"), *k = cpu_nest_var(g, "k");
+    const tn_expr *jv = cpu_nest_var(g, "j"), *ji = cpu_nest_var(g, "i");
+    const tn_expr *vt = cpu_nest_var(g, "vt"), *vk = cpu_nest_var(g, "vk"),
+                  *vj = cpu_nest_var(g, "vj");
     uint32_t first = v;
     vars[v] = vt, extents[v] = I(tiles_n(g));
     values[v++] = tn_add(g->ctx, tn_mul(g->ctx, to, I(beside)), ti);
@@ -184,15 +172,17 @@ pack_panels(nest *n)
     vars[v] = vj, extents[v] = I(nr);
     values[v++] = tn_add(g->ctx, tn_mul(g->ctx, jv, I(g->lanes)), ji);
     place[g->n] = tn_add(g->ctx, start(g, vt, nr, g->N, I(g->N)), vj);
-    const tn_stmt *s =
-        tn_store(g->ctx, r->panels, at_place(g, g->right, place, vk), tn_list_of(g->ctx, vars, v));
+    const tn_stmt *s = tn_store(g->ctx, r->panels, cpu_nest_at(g, g->right, place, vk),
+                                tn_list_of(g->ctx, vars, v));
     s = block(g, "pack", tn_list_of(g->ctx, vars, v), tn_list_of(g->ctx, extents, v),
               tn_list_of(g->ctx, values, v), -1, NULL, (tn_list){0}, s);
-    s = loop(g, jv, I(g->nv), TN_FOR_UNROLLED, loop(g, ji, I(g->lanes), TN_FOR_VECTORIZED, s));
-    s = loop(g, to, I(tiles_n(g) / beside), first ? TN_FOR_SERIAL : TN_FOR_PARALLEL,
-             loop(g, k, I(g->K), TN_FOR_SERIAL, loop(g, ti, I(beside), TN_FOR_SERIAL, s)));
+    s = cpu_nest_loop(g, jv, I(g->nv), TN_FOR_UNROLLED,
+                      cpu_nest_loop(g, ji, I(g->lanes), TN_FOR_VECTORIZED, s));
+    s = cpu_nest_loop(g, to, I(tiles_n(g) / beside), first ? TN_FOR_SERIAL : TN_FOR_PARALLEL,
+                      cpu_nest_loop(g, k, I(g->K), TN_FOR_SERIAL,
+                                    cpu_nest_loop(g, ti, I(beside), TN_FOR_SERIAL, s)));
     for (uint32_t i = first; i-- > 0;)
-        s = loop(g, outer[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
+        s = cpu_nest_loop(g, outer[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
     return s;
 }
 
@@ -206,14 +196,14 @@ left_is_plain(cpu_gemm *g)
     const tn_expr *vars[2] = {g->axis[g->m], g->k};
     if (!tnb_dtype_eq(tn_dtype_of(g->left), g->acc))
         return false;
-    return steps(g->ctx, tn_arith_new(g->ctx), g->left, vars, st) && st[1] == 1;
+    return cpu_nest_steps(g->ctx, tn_arith_new(g->ctx), g->left, vars, st) && st[1] == 1;
 }
 
 static const tn_stmt *
 copy_left(nest *n)
 {
     cpu_gemm *g = n->g;
-    operand *l = &n->left;
+    cpu_nest_operand *l = &n->left;
     const tn_expr *vars[GEMM_MAX_RANK + 2], *loops[GEMM_MAX_RANK + 2], *extents[GEMM_MAX_RANK + 2];
     const tn_expr *place[GEMM_MAX_RANK];
     for (uint32_t i = 0; i < g->rank; i++) {
@@ -221,34 +211,35 @@ copy_left(nest *n)
         if (i == g->n || i == g->m || !tn_uses(g->left, g->axis[i]))
             continue;
         extents[l->n] = g->extent[i];
-        vars[l->n] = place[i] = fresh(g, "vb");
+        vars[l->n] = place[i] = cpu_nest_var(g, "vb");
         l->dims[l->n++] = i;
     }
     uint32_t v = l->n;
-    vars[v] = place[g->m] = fresh(g, "vm");
+    vars[v] = place[g->m] = cpu_nest_var(g, "vm");
     extents[v++] = g->extent[g->m];
-    vars[v] = fresh(g, "vk");
+    vars[v] = cpu_nest_var(g, "vk");
     extents[v++] = I(g->K);
     l->panels = tn_buffer_new(g->ctx, "rows", tn_list_of(g->ctx, extents, v), g->acc, NULL);
     for (uint32_t i = 0; i < v; i++)
-        loops[i] = fresh(g, "i");
+        loops[i] = cpu_nest_var(g, "i");
     tn_list all = tn_list_of(g->ctx, vars, v);
-    const tn_stmt *s = tn_store(g->ctx, l->panels, at_place(g, g->left, place, vars[v - 1]), all);
+    const tn_stmt *s =
+        tn_store(g->ctx, l->panels, cpu_nest_at(g, g->left, place, vars[v - 1]), all);
     if (g->K % g->lanes == 0) {
-        const tn_expr *o = fresh(g, "k"), *values[GEMM_MAX_RANK + 2];
+        const tn_expr *o = cpu_nest_var(g, "k"), *values[GEMM_MAX_RANK + 2];
         memcpy(values, loops, sizeof values);
         values[v - 1] = tn_add(g->ctx, tn_mul(g->ctx, o, I(g->lanes)), loops[v - 1]);
         s = block(g, "rows", all, tn_list_of(g->ctx, extents, v), tn_list_of(g->ctx, values, v), -1,
                   NULL, (tn_list){0}, s);
-        s = loop(g, loops[v - 1], I(g->lanes), TN_FOR_VECTORIZED, s);
-        s = loop(g, o, I(g->K / g->lanes), TN_FOR_SERIAL, s);
+        s = cpu_nest_loop(g, loops[v - 1], I(g->lanes), TN_FOR_VECTORIZED, s);
+        s = cpu_nest_loop(g, o, I(g->K / g->lanes), TN_FOR_SERIAL, s);
     } else {
         s = block(g, "rows", all, tn_list_of(g->ctx, extents, v), tn_list_of(g->ctx, loops, v), -1,
                   NULL, (tn_list){0}, s);
-        s = loop(g, loops[v - 1], I(g->K), TN_FOR_SERIAL, s);
+        s = cpu_nest_loop(g, loops[v - 1], I(g->K), TN_FOR_SERIAL, s);
     }
     for (uint32_t i = v - 1; i-- > 0;)
-        s = loop(g, loops[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
+        s = cpu_nest_loop(g, loops[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
     return s;
 }
 
@@ -261,11 +252,11 @@ static const tn_stmt *
 each_element(nest *n, element_fn body)
 {
     cpu_gemm *g = n->g;
-    const tn_expr *i = fresh(g, "i"), *j = fresh(g, "j"), *v = fresh(g, "v");
+    const tn_expr *i = cpu_nest_var(g, "i"), *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v");
     const tn_stmt *s = body(n, i, tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v));
-    s = loop(g, v, I(g->lanes), TN_FOR_VECTORIZED, s);
-    s = loop(g, j, I(g->nv), TN_FOR_UNROLLED, s);
-    return loop(g, i, I(g->mr), TN_FOR_UNROLLED, s);
+    s = cpu_nest_loop(g, v, I(g->lanes), TN_FOR_VECTORIZED, s);
+    s = cpu_nest_loop(g, j, I(g->nv), TN_FOR_UNROLLED, s);
+    return cpu_nest_loop(g, i, I(g->mr), TN_FOR_UNROLLED, s);
 }
 
 static const tn_expr *
@@ -314,7 +305,8 @@ element_place(nest *n, const tn_expr *i, const tn_expr *j, const tn_expr **place
 {
     cpu_gemm *g = n->g;
     memcpy(place, n->at, sizeof n->at);
-    place[g->m] = tn_add(g->ctx, n->at[g->m], i);
+    if (g->m != GEMM_NONE)
+        place[g->m] = tn_add(g->ctx, n->at[g->m], i);
     place[g->n] = tn_add(g->ctx, n->at[g->n], j);
 }
 
@@ -323,9 +315,9 @@ static const tn_expr *
 read_left(nest *n, const tn_expr *const *place)
 {
     cpu_gemm *g = n->g;
-    const operand *l = &n->left;
+    const cpu_nest_operand *l = &n->left;
     if (!l->panels)
-        return at_place(g, g->left, place, n->k);
+        return cpu_nest_at(g, g->left, place, n->k);
     const tn_expr *idx[GEMM_MAX_RANK + 2];
     for (uint32_t i = 0; i < l->n; i++)
         idx[i] = place[l->dims[i]];
@@ -338,9 +330,9 @@ static const tn_expr *
 read_right(nest *n, const tn_expr *const *place, const tn_expr *j)
 {
     cpu_gemm *g = n->g;
-    const operand *r = &n->right;
+    const cpu_nest_operand *r = &n->right;
     if (!r->panels)
-        return at_place(g, g->right, place, n->k);
+        return cpu_nest_at(g, g->right, place, n->k);
     const tn_expr *idx[GEMM_MAX_RANK + 3];
     for (uint32_t i = 0; i < r->n; i++)
         idx[i] = place[r->dims[i]];
@@ -373,8 +365,8 @@ value_of_sum(tn_rewriter *r, const tn_node *e)
 }
 
 /* The result, with what follows the sum. */
-static const tn_stmt *
-put_result(nest *n, const tn_expr *i, const tn_expr *j)
+const tn_stmt *
+cpu_nest_result(nest *n, const tn_expr *i, const tn_expr *j)
 {
     cpu_gemm *g = n->g;
     const tn_expr *place[GEMM_MAX_RANK];
@@ -394,14 +386,14 @@ put_result(nest *n, const tn_expr *i, const tn_expr *j)
 
 /* The tile's statements; k_part: which part of the reduction. */
 static const tn_stmt *
-tile(nest *n, const tn_expr *k_part)
+product_tile(nest *n, const tn_expr *k_part)
 {
     cpu_gemm *g = n->g;
     int64_t kc = g->K / g->turns_k;
-    const tn_expr *k = fresh(g, "k");
+    const tn_expr *k = cpu_nest_var(g, "k");
     n->k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), k);
-    const tn_stmt *begin = each_element(n, clear), *end = each_element(n, put_result);
-    const tn_stmt *sum = loop(g, k, I(kc), TN_FOR_SERIAL, each_element(n, add_product));
+    const tn_stmt *begin = each_element(n, clear), *end = each_element(n, cpu_nest_result);
+    const tn_stmt *sum = cpu_nest_loop(g, k, I(kc), TN_FOR_SERIAL, each_element(n, add_product));
     if (n->partial) {
         begin = tn_if_stmt_of(g->ctx, tn_cmp(g->ctx, TN_KIND_EQ, k_part, I(0)), begin,
                               each_element(n, take_up));
@@ -416,16 +408,18 @@ static const tn_stmt *
 group(nest *n, const tn_expr *vm, const tn_expr *vn)
 {
     cpu_gemm *g = n->g;
-    const tn_expr *ko = fresh(g, "k_part"), *im = fresh(g, "tile_m"), *in = fresh(g, "tile_n");
-    const tn_expr *vars[3] = {fresh(g, "v_k"), fresh(g, "v_m"), fresh(g, "v_n")};
+    const tn_expr *ko = cpu_nest_var(g, "k_part"), *im = cpu_nest_var(g, "tile_m"),
+                  *in = cpu_nest_var(g, "tile_n");
+    const tn_expr *vars[3] = {cpu_nest_var(g, "v_k"), cpu_nest_var(g, "v_m"),
+                              cpu_nest_var(g, "v_n")};
     const tn_expr *extents[3] = {I(g->turns_k), I(g->gm), I(g->gn)}, *values[3] = {ko, im, in};
     const tn_expr *tm = tn_add(g->ctx, tn_mul(g->ctx, vm, I(g->gm)), vars[1]);
     int64_t nr = g->nv * g->lanes;
     n->panel = tn_add(g->ctx, tn_mul(g->ctx, vn, I(g->gn)), vars[2]);
-    n->at[g->m] = start(g, tm, g->mr, g->M, g->extent[g->m]);
+    if (g->m != GEMM_NONE)
+        n->at[g->m] = start(g, tm, g->mr, g->M, g->extent[g->m]);
     n->at[g->n] = start(g, n->panel, nr, g->N, I(g->N));
     n->slot = tn_add(g->ctx, tn_mul(g->ctx, vars[1], I(g->gn)), vars[2]);
-    n->acc = tn_buffer_new(g->ctx, "acc", tn_listv(g->ctx, I(g->mr * nr), NULL), g->acc, "local");
     const tn_expr *predicate = NULL;
     if (g->M < 0 || (g->M + g->mr - 1) / g->mr % g->gm)
         predicate = tn_bin(g->ctx, TN_KIND_LT, tn_add(g->ctx, tn_mul(g->ctx, vm, I(g->gm)), im),
@@ -434,12 +428,12 @@ group(nest *n, const tn_expr *vm, const tn_expr *vn)
         predicate = tn_and(g->ctx, predicate,
                            tn_bin(g->ctx, TN_KIND_LT,
                                   tn_add(g->ctx, tn_mul(g->ctx, vn, I(g->gn)), in), I(tiles_n(g))));
+    const tn_stmt *body = n->tile(n, vars[0]); /* allocates, too */
     const tn_stmt *s = block(g, "tile", tn_list_of(g->ctx, vars, 3), tn_list_of(g->ctx, extents, 3),
-                             tn_list_of(g->ctx, values, 3), 0, predicate,
-                             tn_listv(g->ctx, n->acc, NULL), tile(n, vars[0]));
-    s = loop(g, im, I(g->gm), TN_FOR_SERIAL, s);
-    s = loop(g, in, I(g->gn), TN_FOR_SERIAL, s);
-    return loop(g, ko, I(g->turns_k), TN_FOR_SERIAL, s);
+                             tn_list_of(g->ctx, values, 3), 0, predicate, n->tile_allocs, body);
+    s = cpu_nest_loop(g, im, I(g->gm), TN_FOR_SERIAL, s);
+    s = cpu_nest_loop(g, in, I(g->gn), TN_FOR_SERIAL, s);
+    return cpu_nest_loop(g, ko, I(g->turns_k), TN_FOR_SERIAL, s);
 }
 
 /* All groups of all products of a batch, in one parallel loop. */
@@ -454,13 +448,13 @@ groups(nest *n)
         if (i == g->m || i == g->n || tn_is_int_const(g->extent[i], 1))
             continue;
         extents[v] = g->extent[i];
-        vars[v++] = n->at[i] = fresh(g, "v_b");
+        vars[v++] = n->at[i] = cpu_nest_var(g, "v_b");
     }
-    const tn_expr *vn = vars[v] = fresh(g, "v_columns");
+    const tn_expr *vn = vars[v] = cpu_nest_var(g, "v_columns");
     extents[v++] = I((tiles_n(g) + g->gn - 1) / g->gn);
-    const tn_expr *vm = vars[v] = fresh(g, "v_rows");
+    const tn_expr *vm = vars[v] = cpu_nest_var(g, "v_rows");
     extents[v++] = tn_ceildiv(g->ctx, tiles_m(g), I(g->gm));
-    const tn_expr *p = fresh(g, "group"), *total = I(1);
+    const tn_expr *p = cpu_nest_var(g, "group"), *total = I(1);
     for (uint32_t i = v; i-- > 0;) {
         values[i] = tn_is_int_const(total, 1) ? p : tn_floordiv(g->ctx, p, total);
         if (i)
@@ -478,13 +472,33 @@ groups(nest *n)
     const tn_stmt *s = group(n, vm, vn);
     s = block(g, "group", tn_list_of(g->ctx, vars, v), tn_list_of(g->ctx, extents, v),
               tn_list_of(g->ctx, values, v), -1, NULL, allocs, s);
-    return loop(g, p, total, TN_FOR_PARALLEL, s);
+    return cpu_nest_loop(g, p, total, TN_FOR_PARALLEL, s);
+}
+
+static const tn_node *
+with_body(const cpu_gemm *g, tn_list allocs, tn_list parts)
+{
+    tn_block root = {.name = "root", .allocs = allocs, .body = tn_seq_of(g->ctx, parts)};
+    const tn_stmt *body = tn_block_realize_of(g->ctx, (tn_list){0}, tn_bool(g->ctx, true),
+                                              tn_block_of(g->ctx, &root));
+    const tn_prim_func *f = g->func;
+    const tn_node *r = tn_prim_func_of(g->ctx, f->params, f->buffers, body, f->ret, f->attrs);
+    return tn_is_error(r) ? NULL : r;
+}
+
+const tn_node *
+cpu_nest_finish(cpu_nest *n)
+{
+    return with_body(n->g, (tn_list){0}, tn_listv(n->g->ctx, groups(n), NULL));
 }
 
 const tn_node *
 cpu_gemm_write(cpu_gemm *g)
 {
-    nest n = {.g = g};
+    nest n = {.g = g, .tile = product_tile};
+    n.acc = tn_buffer_new(g->ctx, "acc", tn_listv(g->ctx, I(g->mr * g->nv * g->lanes), NULL),
+                          g->acc, "local");
+    n.tile_allocs = tn_listv(g->ctx, n.acc, NULL);
     const tn_stmt *parts[3];
     const tn_node *allocs[2];
     uint32_t k = 0, a = 0;
@@ -498,12 +512,5 @@ cpu_gemm_write(cpu_gemm *g)
         allocs[a++] = n.right.panels;
     }
     parts[k++] = groups(&n);
-    tn_block root = {.name = "root",
-                     .allocs = tn_list_of(g->ctx, allocs, a),
-                     .body = tn_seq_of(g->ctx, tn_list_of(g->ctx, parts, k))};
-    const tn_stmt *body = tn_block_realize_of(g->ctx, (tn_list){0}, tn_bool(g->ctx, true),
-                                              tn_block_of(g->ctx, &root));
-    const tn_prim_func *f = g->func;
-    const tn_node *r = tn_prim_func_of(g->ctx, f->params, f->buffers, body, f->ret, f->attrs);
-    return tn_is_error(r) ? NULL : r;
+    return with_body(g, tn_list_of(g->ctx, allocs, a), tn_list_of(g->ctx, parts, k));
 }

@@ -8,6 +8,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 {
     (void)self;
     const tn_node *f = cpu_schedule_gemm(ctx, prim_func, target);
+    f = f ? f : cpu_schedule_gemv(ctx, prim_func, target);
     return f ? f : cpu_schedule_contraction(ctx, prim_func, target, 2, 4);
 }
 

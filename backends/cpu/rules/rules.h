@@ -132,6 +132,11 @@ cpu_either(tn_ctx *ctx, const tn_expr *condition, const tn_node *fast, const tn_
 const tn_node *
 cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
 
+/* ---- gemv_nest.c ---- */
+/* Schedules one product of a matrix and a vector; NULL: it is none. */
+const tn_node *
+cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
+
 /* A sum of products within `shared` loops around it and others, whose result one block reads at the
  * same place: the tile is made there; loops stay serial. False: nothing was done, unless the
  * schedule is broken. */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A matrix times a vector, at the speed of memory. The matrix is read as it lies:
+ *
+ *     rows along the sum (N x K):                   rows along the result (K x N):
+ *         for n0, 8 rows at a time: (parallel)          for n0, two thousand columns: (parallel)
+ *             for k, in vectors:                            acc[columns] = 0
+ *                 part[r] += W[n0 + r, k] * x[k]            for k, 8 rows at a time:
+ *             y[n0 + r] = sum of part[r]'s lanes                acc[...] += W[k + u, ...] * x[k + u]
+ */
+#include "gemm.h"
+
+#define I(v) tn_i64(g->ctx, (v))
+
+enum { ROWS_AT_ONCE = 8, COLUMNS = 2048, LEAST_SUM = 16 };
+
+typedef cpu_nest nest;
+
+static const tn_stmt *
+vectors(cpu_gemm *g, const tn_expr *v, const tn_stmt *body)
+{
+    return cpu_nest_loop(g, v, I(g->lanes), TN_FOR_VECTORIZED, body);
+}
+
+/* left * right at place k of the sum and column n0 + j. */
+static const tn_expr *
+product_at(nest *n, const tn_expr *k, const tn_expr *j)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *place[GEMM_MAX_RANK];
+    memcpy(place, n->at, sizeof place);
+    place[g->n] = tn_add(g->ctx, n->at[g->n], j);
+    return tn_mul(g->ctx, cpu_nest_at(g, g->left, place, k), cpu_nest_at(g, g->right, place, k));
+}
+
+static const tn_expr *
+element(cpu_gemm *g, const tn_node *buffer, const tn_expr *at)
+{
+    return tn_load(g->ctx, buffer, tn_listv(g->ctx, at, NULL));
+}
+
+static const tn_stmt *
+set(cpu_gemm *g, const tn_node *buffer, const tn_expr *at, const tn_expr *value)
+{
+    return tn_store(g->ctx, buffer, value, tn_listv(g->ctx, at, NULL));
+}
+
+static const tn_stmt *
+add_to(cpu_gemm *g, const tn_node *buffer, const tn_expr *at, const tn_expr *value)
+{
+    return set(g, buffer, at, tn_add(g->ctx, element(g, buffer, at), value));
+}
+
+static const tn_node *
+temporary(cpu_gemm *g, const char *name, int64_t n)
+{
+    return tn_buffer_new(g->ctx, name, tn_listv(g->ctx, I(n), NULL), g->acc, "local");
+}
+
+/* A number and a loop over it; loops of a tile are unrolled where they are short. */
+static const tn_stmt *
+results(nest *n, tn_for_kind kind)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v");
+    const tn_stmt *s = cpu_nest_result(n, I(0), tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v));
+    return cpu_nest_loop(g, j, I(g->nv), kind, vectors(g, v, s));
+}
+
+/* ---- rows along the sum ---- */
+
+static const tn_expr *
+sum_of_lanes(cpu_gemm *g, const tn_node *buffer, int64_t from, int64_t n)
+{
+    if (n == 1)
+        return element(g, buffer, I(from));
+    return tn_add(g->ctx, sum_of_lanes(g, buffer, from, n / 2),
+                  sum_of_lanes(g, buffer, from + n / 2, n - n / 2));
+}
+
+static const tn_stmt *
+tile_of_rows(nest *n, const tn_expr *k_part)
+{
+    cpu_gemm *g = n->g;
+    (void)k_part;
+    int64_t rows = g->nv * g->lanes, rest = g->K % g->lanes;
+    const tn_node *part = temporary(g, "part", rows * g->lanes),
+                  *lanes = temporary(g, "lanes", rows * g->lanes);
+    const tn_expr *r[4], *v[3], *k = cpu_nest_var(g, "k"), *t = cpu_nest_var(g, "k");
+    for (int i = 0; i < 4; i++)
+        r[i] = cpu_nest_var(g, "r");
+    for (int i = 0; i < 3; i++)
+        v[i] = cpu_nest_var(g, "v");
+#define AT(i) tn_add(g->ctx, tn_mul(g->ctx, r[i], I(g->lanes)), v[i])
+    const tn_stmt *clear = vectors(g, v[0], set(g, part, AT(0), tn_literal(g->ctx, g->acc, 0)));
+    const tn_expr *at = tn_add(g->ctx, tn_mul(g->ctx, k, I(g->lanes)), v[1]);
+    const tn_stmt *add = vectors(g, v[1], add_to(g, part, AT(1), product_at(n, at, r[1])));
+    const tn_stmt *move = vectors(g, v[2], set(g, lanes, AT(2), element(g, part, AT(2))));
+#undef AT
+    clear = cpu_nest_loop(g, r[0], I(rows), TN_FOR_UNROLLED, clear);
+    add = cpu_nest_loop(g, r[1], I(rows), TN_FOR_UNROLLED, add);
+    add = cpu_nest_loop(g, k, I(g->K / g->lanes), TN_FOR_SERIAL, add);
+    move = cpu_nest_loop(g, r[2], I(rows), TN_FOR_UNROLLED, move);
+    const tn_stmt *s[64];
+    uint32_t c = 0;
+    s[c++] = clear, s[c++] = add, s[c++] = move;
+    if (rest) {
+        const tn_stmt *last = add_to(g, lanes, tn_mul(g->ctx, r[3], I(g->lanes)),
+                                     product_at(n, tn_add(g->ctx, t, I(g->K - rest)), r[3]));
+        last = cpu_nest_loop(g, r[3], I(rows), TN_FOR_UNROLLED, last);
+        s[c++] = cpu_nest_loop(g, t, I(rest), TN_FOR_SERIAL, last);
+    }
+    for (int64_t i = 0; i < rows && c < 62; i++)
+        s[c++] = set(g, n->acc, I(i), sum_of_lanes(g, lanes, i * g->lanes, g->lanes));
+    s[c++] = results(n, TN_FOR_UNROLLED);
+    n->tile_allocs = tn_listv(g->ctx, n->acc, part, lanes, NULL);
+    return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
+}
+
+/* ---- rows along the result ---- */
+
+/* acc[...] += rows of the matrix from k on. */
+static const tn_stmt *
+add_rows(nest *n, const tn_expr *k, int64_t rows)
+{
+    cpu_gemm *g = n->g;
+    const tn_expr *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v");
+    const tn_expr *at = tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v);
+    const tn_expr *sum = element(g, n->acc, at);
+    for (int64_t u = 0; u < rows; u++)
+        sum = tn_add(g->ctx, sum, product_at(n, tn_add(g->ctx, k, I(u)), at));
+    return cpu_nest_loop(g, j, I(g->nv), TN_FOR_SERIAL, vectors(g, v, set(g, n->acc, at, sum)));
+}
+
+static const tn_stmt *
+tile_of_columns(nest *n, const tn_expr *k_part)
+{
+    cpu_gemm *g = n->g;
+    (void)k_part;
+    const tn_expr *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v"), *k = cpu_nest_var(g, "k"),
+                  *t = cpu_nest_var(g, "k");
+    const tn_expr *at = tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v);
+    int64_t rest = g->K % ROWS_AT_ONCE;
+    const tn_stmt *s[4];
+    uint32_t c = 0;
+    s[c++] = cpu_nest_loop(g, j, I(g->nv), TN_FOR_SERIAL,
+                           vectors(g, v, set(g, n->acc, at, tn_literal(g->ctx, g->acc, 0))));
+    s[c++] = cpu_nest_loop(g, k, I(g->K / ROWS_AT_ONCE), TN_FOR_SERIAL,
+                           add_rows(n, tn_mul(g->ctx, k, I(ROWS_AT_ONCE)), ROWS_AT_ONCE));
+    if (rest)
+        s[c++] = cpu_nest_loop(g, t, I(rest), TN_FOR_SERIAL,
+                               add_rows(n, tn_add(g->ctx, t, I(g->K - rest)), 1));
+    s[c++] = results(n, TN_FOR_SERIAL);
+    n->tile_allocs = tn_listv(g->ctx, n->acc, NULL);
+    return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
+}
+
+/* ---- the rule's part ---- */
+
+static const tn_expr *
+without_casts(const tn_expr *e)
+{
+    while (e->kind == TN_KIND_CAST)
+        e = ((const tn_cast *)e)->value;
+    return e;
+}
+
+const tn_node *
+cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
+{
+    cpu_gemm gemm, *g = &gemm;
+    if (!cpu_gemm_find(g, ctx, prim_func) || g->m != GEMM_NONE || g->K < LEAST_SUM)
+        return NULL;
+    g->lanes = cpu_lanes(cpu_vector_bytes(ctx, target), g->acc);
+    int64_t right[2], left[2];
+    const tn_expr *vars[2] = {g->axis[g->n], g->k};
+    tn_arith *a = tn_arith_new(ctx);
+    if (!cpu_nest_steps(ctx, a, without_casts(g->right), vars, right) ||
+        !cpu_nest_steps(ctx, a, without_casts(g->left), vars, left) || g->lanes < 4)
+        return NULL;
+    bool rows = right[1] == 1 && left[1] == 1;
+    if (!rows && right[0] != 1)
+        return NULL;
+    nest n = {.g = g, .tile = rows ? tile_of_rows : tile_of_columns};
+    g->M = g->mr = g->gm = g->turns_k = 1;
+    int64_t tiles = (g->N + COLUMNS - 1) / COLUMNS, chunk = (g->N + tiles - 1) / tiles;
+    g->nv = rows ? (g->lanes < ROWS_AT_ONCE ? 2 : 1) : (chunk + g->lanes - 1) / g->lanes;
+    if (g->nv * g->lanes > g->N)
+        g->nv = g->N / g->lanes;
+    if (g->nv < 1)
+        return NULL;
+    tiles = (g->N + g->nv * g->lanes - 1) / (g->nv * g->lanes);
+    g->gn = rows ? (tiles < 8 ? tiles : 8) : 1;
+    n.acc = temporary(g, "acc", g->nv * g->lanes);
+    return cpu_nest_finish(&n);
+}
