@@ -19,6 +19,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules.def \
 	backends/cpu/rules/contraction.c \
 	backends/cpu/rules/conv2d.c \
+	backends/cpu/rules/elementwise.c \
 	backends/cpu/rules/fallback.c \
 	backends/cpu/rules/gemm.c \
 	backends/cpu/rules/gemm.h \

@@ -99,7 +99,8 @@ static void
 what_rules_for_the_processor_do_can_be_applied_again(void **state)
 {
     (void)state;
-    round_trip("Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback", k.target);
+    round_trip("Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback",
+               k.target);
 }
 
 static void
