@@ -10,9 +10,8 @@
  *     lv3 = R.nn.relu(lv)
  *     gv = R.layout_transform(lv3, ...)
  *
- * Few channels that come in (an image's colours) stay as they are. Images whose size is not known
- * stay: their tiles would be short ones. So do quantized ones, whose sums are rounded again: where
- * one is near to half a step the order of summation decides. No options.
+ * Few channels that come in (an image's colours) stay as they are. So do quantized ones, whose sums
+ * are rounded again: where one is near to half a step the order of summation decides. No options.
  */
 #include "cpu.h"
 
@@ -102,7 +101,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
 {
     chooser *c = user;
     tn_list x, k;
-    int64_t in, out, taken, rows, columns;
+    int64_t in, out, taken;
     const char *name = tn_call_op_of(call)->name;
     if (strcmp(name, "relax.nn.conv2d") != 0 || !is_constant(c, call->args.at[1]) ||
         is_dequantized(c, call->args.at[1]) ||
@@ -111,8 +110,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
         strcmp(tn_call_str(call, "out_layout"), "NCHW") != 0 ||
         !tnb_dtype_is_float(tn_type_dtype(call->args.at[0]->type)) ||
         !tn_type_dims(call->args.at[0]->type, &x) || !tn_type_dims(call->args.at[1]->type, &k) ||
-        !tn_int_value(x.at[1], &in) || !tn_int_value(x.at[2], &rows) ||
-        !tn_int_value(x.at[3], &columns) || !tn_int_value(k.at[0], &out) ||
+        !tn_int_value(x.at[1], &in) || !tn_int_value(k.at[0], &out) ||
         !tn_int_value(k.at[1], &taken))
         return NULL;
     int64_t groups = tn_call_int(call, "groups");
