@@ -193,13 +193,9 @@ record(tuner *t, const tune_point *p)
 static void
 take(tune_task *task, const tnk_candidate *c, double seconds)
 {
-    task->measured++;
-    task->failed += seconds <= 0;
     tnk_search_tell(task->search, c, seconds);
-    if (seconds > 0 && (!task->best_is || seconds < task->best)) {
-        task->best = seconds;
-        task->best_is = c;
-    }
+    task->measured = tnk_search_told(task->search, &task->failed);
+    (void)tnk_search_fastest(task->search, &task->best);
 }
 
 static void
@@ -311,15 +307,13 @@ try_some(tuner *t, uint32_t number, uint32_t most, uint32_t *n, tnb_progress *ba
     return true;
 }
 
-/* The fastest points and the default, measured again in turn: what was luck goes. */
+/* The default and another point, built anew and measured in turn. */
 static bool
-confirm(tuner *t, uint32_t number)
+measure_both(tuner *t, uint32_t number, const tnk_candidate *other)
 {
     tune_task *task = t->tasks.at[number];
-    const tnk_candidate *best = task->best_is, *usual = tnk_search_default(task->search);
-    if (!best || best == usual)
-        return true;
-    tune_point points[2] = {{.task = task, .c = usual}, {.task = task, .c = best}};
+    tune_point points[2] = {{.task = task, .c = tnk_search_default(task->search)},
+                            {.task = task, .c = other}};
     double least[2] = {0, 0};
     for (uint32_t i = 0; i < 2; i++)
         name_point(t, &points[i], number, i);
@@ -338,11 +332,25 @@ confirm(tuner *t, uint32_t number)
             tnk_search_tell(task->search, points[i].c, least[i]);
         }
     }
-    if (least[0] > 0 && least[1] > 0) {
-        task->usual = least[0];
-        task->best = least[1] < least[0] ? least[1] : least[0];
-        task->best_is = least[1] < least[0] ? best : usual;
+    task->usual = least[0] > 0 ? least[0] : task->usual;
+    return ok;
+}
+
+/* The fastest points are measured again beside the default: what was luck goes. */
+static bool
+confirm(tuner *t, uint32_t number)
+{
+    tune_task *task = t->tasks.at[number];
+    const tnk_candidate *sure[CONFIRM + 1] = {tnk_search_default(task->search)};
+    bool ok = true, known = false;
+    for (uint32_t n = 1; ok && n <= CONFIRM && !known; n++) {
+        const tnk_candidate *c = tnk_search_fastest(task->search, NULL);
+        for (uint32_t i = 0; i < n; i++)
+            known |= sure[i] == c;
+        sure[n] = c;
+        ok = known || !c || measure_both(t, number, c);
     }
+    (void)tnk_search_fastest(task->search, &task->best);
     return ok;
 }
 

@@ -21,7 +21,6 @@ typedef struct tune_task {
     tnk_search *search;
     double usual; /* seconds of the default schedule; 0: not measured */
     double best;
-    const tnk_candidate *best_is;
     uint32_t measured, failed; /* points, those of earlier runs included */
     const char *reference;     /* file with the default schedule's results */
 } tune_task;

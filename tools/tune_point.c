@@ -244,8 +244,8 @@ time_it(tune_run *r, const tune_task *task, tnr_vm *vm, const tnr_value *args, u
             continue;
         }
         least = once < least ? once : least;
-        bool slow = task->best > 0 && least > 3 * task->best;
-        if ((batch > LEAST_BATCHES && after - start > r->measure_seconds) || (slow && batch > 1) ||
+        bool slow = task->best > 0 && least > 4 * task->best;
+        if ((batch > LEAST_BATCHES && after - start > r->measure_seconds) || (slow && batch > 2) ||
             after - start > 20 * r->measure_seconds)
             break;
     }

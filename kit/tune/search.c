@@ -330,3 +330,25 @@ tnk_search_tell(tnk_search *s, const tnk_candidate *c, double seconds)
         }
     TNB_PUSH(s->arena, s->told, ((struct told){c, seconds}));
 }
+
+const tnk_candidate *
+tnk_search_fastest(const tnk_search *s, double *seconds)
+{
+    const struct told *best = NULL;
+    for (uint32_t i = 0; i < s->told.n; i++)
+        if (s->told.at[i].seconds > 0 && (!best || s->told.at[i].seconds < best->seconds))
+            best = &s->told.at[i];
+    if (best && seconds)
+        *seconds = best->seconds;
+    return best ? best->c : NULL;
+}
+
+uint32_t
+tnk_search_told(const tnk_search *s, uint32_t *failed)
+{
+    if (failed)
+        *failed = 0;
+    for (uint32_t i = 0; failed && i < s->told.n; i++)
+        *failed += s->told.at[i].seconds <= 0;
+    return s->told.n;
+}

@@ -386,6 +386,16 @@ test_a_large_space_is_searched(void **state)
         least = seconds < least ? seconds : least;
     }
     assert_true(least <= 3);
+    /* a point told again counts once, and with its last time */
+    double now;
+    uint32_t failed;
+    const tnk_candidate *best = tnk_search_fastest(s, &now);
+    assert_true(now <= least && now >= least);
+    assert_int_equal(tnk_search_told(s, &failed), 400);
+    tnk_search_tell(s, best, -1);
+    assert_int_equal(tnk_search_told(s, &failed), 400);
+    assert_int_equal(failed, 1);
+    assert_ptr_not_equal(tnk_search_fastest(s, NULL), best);
     tnb_arena_free(a);
     tn_ctx_free(ctx);
 }

@@ -151,6 +151,12 @@ tnk_search_know(tnk_search *s, const tnk_tuning_record *r);
 /* What measuring said; below 0: it failed. */
 TNB_EXPORT void
 tnk_search_tell(tnk_search *s, const tnk_candidate *c, double seconds);
+/* How many points were told, each counted once; `failed` may be NULL. */
+TNB_EXPORT uint32_t
+tnk_search_told(const tnk_search *s, uint32_t *failed);
+/* The fastest of what was told; NULL: nothing was measured. `seconds` may be NULL. */
+TNB_EXPORT const tnk_candidate *
+tnk_search_fastest(const tnk_search *s, double *seconds);
 
 #ifdef __cplusplus
 }
