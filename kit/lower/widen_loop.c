@@ -482,10 +482,22 @@ widen(tnk_ranged *r, const tn_stmt *s)
     return tn_if_stmt_of(ctx, enough, fast, tn_fresh_copy(ctx, plain, NULL));
 }
 
+static tn_walk_step
+look_for_wide(void *user, const tn_node *n)
+{
+    bool *any = user;
+    *any |= n->kind == TN_KIND_FOR && lanes_of(n) != 0;
+    return *any ? TN_WALK_STOP : n->kind == TN_KIND_BUFFER_STORE ? TN_WALK_SKIP : TN_WALK_ON;
+}
+
 static const tn_stmt *
 run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
 {
     (void)pc;
+    bool any = false;
+    tn_walk(f->body, 0, look_for_wide, NULL, &any);
+    if (!any)
+        return f->body;
     const tn_node *noalias = tn_dict_get(f->attrs, "tirx.noalias");
     bool alone = noalias && !tn_is_int_const(noalias, 0);
     tnk_ranged first = {.post = join_loops}, then = {.post = widen, .user = &alone};
