@@ -6,7 +6,8 @@
  * A rule is looked for under "TARGET.NAME" (cpu.Matmul), then under "KEY.NAME" for each of the target's keys (gpu.Matmul), and
  * then under its name as written. Functions with tirx.is_scheduled are
  * left alone; scheduled ones get it. What callers promise of a function's symbols (symbol_bounds.c) its rules find in its attribute
- * tir_var_upper_bound, and later passes too. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is.
+ * tir_var_upper_bound, and later passes too. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is; one that a
+ * rule gives other parameters is an error.
  *
  * What was measured comes first: where a database of the pass configuration (tenon.tuning_db) has a record of the function for
  * the target (tenon/kit/tune.h), the record's rule is applied with the record's choices. The module's attribute tenon.tuned
@@ -87,6 +88,37 @@ as_measured(const tn_pass_ctx *pc, apply_state *st, const char *name, const tn_n
 }
 
 static const tn_node *
+signature(tn_ctx *ctx, const tn_prim_func *f)
+{
+    const tn_stmt *nothing = tn_evaluate_of(ctx, tn_i64(ctx, 0));
+    return tn_prim_func_of(ctx, f->params, f->buffers, nothing, f->ret, NULL);
+}
+
+/* Whether `f`, which a rule gave for `func`, is a tensor program with the same parameters: callers know nothing of the rule.
+ * Records an error if not. */
+static bool
+fits(tn_ctx *ctx, const tnk_rule *r, const char *name, const tn_node *func, const tn_node *f)
+{
+    const tn_prim_func *was = tn_as_prim_func(func), *is = tn_as_prim_func(f);
+    tnb_buf where = {0};
+    if (!is)
+        tn_error(ctx, func->loc, TNB_INVALID,
+                 "the rule '%s' gave something else than a tensor program for '%s'", r->name, name);
+    else if (was->params.n != is->params.n)
+        tn_error(ctx, func->loc, TNB_INVALID,
+                 "the rule '%s' gave a function of %u parameters for '%s', which has %u", r->name,
+                 is->params.n, name, was->params.n);
+    else if (!tn_equal(ctx, signature(ctx, was), signature(ctx, is), false, &where))
+        tn_error(ctx, func->loc, TNB_INVALID, "the rule '%s' changed the parameters of '%s'%s%s",
+                 r->name, name, where.n ? ": " : "", where.n ? where.s : "");
+    else
+        return true;
+    tnb_buf_free(&where);
+    tnb_diag_hint(tn_diags(ctx), "a rule changes the body alone: callers stay as they are");
+    return false;
+}
+
+static const tn_node *
 apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
 {
     (void)m;
@@ -109,6 +141,8 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
                           name);
             return NULL;
         }
+        if (f && !fits(ctx, st->rules[i], name, func, f))
+            return NULL;
         if (f) {
             f = without_trace(ctx, st, name, f);
             return tn_func_with_attr(ctx, f, "tirx.is_scheduled", tn_bool(ctx, true));
