@@ -8,7 +8,8 @@
  *                 for k1, i, j: C_local[i, j] += A_shared[...] * B_shared[...]
  *         C[...] = C_local[...]                                               with what is computed of it
  *
- * What computes an operand element by element (dequantization, padding) goes into the copy to shared memory. Tiles shrink with
+ * Extents that are not constant are padded to multiples of the tile, so that neither sums nor their steps have a test. What
+ * computes an operand element by element (dequantization, padding) goes into the copy to shared memory. Tiles shrink with
  * the extents, the threads and the shared memory that there are. Products with a vector are left to gpu.GEMV,
  * large ones with a few to gpu.LowBatchGEMV.
  */
@@ -349,8 +350,33 @@ gpu_sole_reduction(tnk_sch *s)
                                                                                          : NULL;
 }
 
+/* Rows, columns and steps whose number is not known become multiples of the tile's, zeros behind them: only copies and the last
+ * store have tests. False: not possible. */
+static bool
+pad(matmul *m)
+{
+    int64_t by[GPU_MAX_LOOPS];
+    const tn_block *b = m->block->block;
+    bool any = false;
+    for (uint32_t k = 0; k < b->iters.n && k < GPU_MAX_LOOPS; k++) {
+        bool reduces = tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_REDUCE;
+        by[k] = reduces                                     ? m->depth
+                : k == gpu_iter_of_dim(m->block, m->dim[0]) ? m->tile[0]
+                : k == gpu_iter_of_dim(m->block, m->dim[1]) ? m->tile[1]
+                                                            : 1;
+        if (gpu_iter_extent(m->block, k) >= 0)
+            by[k] = 1;
+        any |= by[k] > 1;
+    }
+    if (!any)
+        return true;
+    if (b->iters.n > GPU_MAX_LOOPS || !tnk_pad_einsum(m->s, m->block, by, b->iters.n))
+        return false;
+    return recognize(m);
+}
+
 static const tn_node *
-attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, int64_t budget)
+attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, int64_t budget, bool padded)
 {
     matmul m = {.s = tnk_sch_new(ctx, prim_func), .t = t, .budget = budget};
     if (!m.s)
@@ -363,6 +389,8 @@ attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, int64_t budg
     if (!recognize(&m))
         return NULL;
     choose_tile(&m);
+    if (padded && !pad(&m))
+        return NULL;
     m.root = gpu_root_of(m.s, m.block);
     return m.root && tile(&m) ? gpu_finish_rest(m.s, t) : NULL;
 }
@@ -377,7 +405,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         return NULL;
     /* a window (a convolution's) takes more of an operand than the tile is large */
     for (int64_t part = 1; !f && part <= 8; part *= 2)
-        f = attempt(ctx, prim_func, &t, t.shared_bytes / part);
+        for (int padded = 1; !f && padded >= 0; padded--)
+            f = attempt(ctx, prim_func, &t, t.shared_bytes / part, padded);
     return f;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # passes: ApplyDefaultSchedule{rules=[Matmul]}
 # target: opencl
-# Tiles through shared memory, with what is computed before and behind; extents that are not known have predicates.
+# Tiles through shared memory, with what is computed before and behind; extents that are not known are padded.
 @I.ir_module
 class Before:
     @T.prim_func(s_tir=True)
@@ -125,8 +125,8 @@ class Expected:
         A = T.match_buffer(a, (n, T.int64(30)))
         C = T.match_buffer(c, (n, T.int64(50)))
         # with T.sblock("root"):
-        C_local = T.sblock_alloc_buffer((n, T.int64(50)), scope="local")
-        A_shared = T.sblock_alloc_buffer((n, T.int64(30)), scope="shared")
+        C_pad = T.sblock_alloc_buffer(((n + T.int64(63)) // T.int64(64) * T.int64(64), T.int64(50)), scope="local")
+        A_pad_shared = T.sblock_alloc_buffer(((n + T.int64(63)) // T.int64(64) * T.int64(64), T.int64(30)), scope="shared")
         B_shared = T.sblock_alloc_buffer((T.int64(30), T.int64(50)), scope="shared")
         for ax0_0_ax1_0 in T.thread_binding((n + T.int64(63)) // T.int64(64), thread="blockIdx.x"):
             for ax0_1_0 in T.thread_binding(T.int64(16), thread="threadIdx.y"):
@@ -134,24 +134,24 @@ class Expected:
                     for vi_i_init in T.unroll(T.int64(4)):
                         for vj_i_init in T.unroll(T.int64(4)):
                             with T.sblock("C_init"):
-                                vi_init = T.axis.spatial(n, ax0_1_0 * T.int64(4) + ax0_0_ax1_0 * T.int64(64) + vi_i_init)
+                                vi_init = T.axis.spatial((n + T.int64(63)) // T.int64(64) * T.int64(64), ax0_1_0 * T.int64(4) + ax0_0_ax1_0 * T.int64(64) + vi_i_init)
                                 vj_init = T.axis.spatial(T.int64(50), ax1_1_0 * T.int64(4) + vj_i_init)
-                                T.where(ax0_1_0 * T.int64(4) + ax0_0_ax1_0 * T.int64(64) + vi_i_init < n and ax1_1_0 * T.int64(4) + vj_i_init < T.int64(50))
+                                T.where(ax1_1_0 * T.int64(4) + vj_i_init < T.int64(50))
                                 T.reads()
-                                T.writes(C_local[vi_init, vj_init])
-                                C_local[vi_init, vj_init] = T.float32(0.0)
+                                T.writes(C_pad[vi_init, vj_init])
+                                C_pad[vi_init, vj_init] = T.float32(0.0)
                     for vk_i_0 in range(T.int64(2)):
                         for v0_i_v1_i_0_0 in range(T.int64(4)):
                             for v0_i_v1_i_0_1 in T.thread_binding(T.int64(16), thread="threadIdx.y"):
                                 for v0_i_v1_i_1 in T.thread_binding(T.int64(16), thread="threadIdx.x"):
-                                    with T.sblock("A_shared"):
-                                        v0 = T.axis.spatial(n, ax0_0_ax1_0 * T.int64(64) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) // T.int64(16))
+                                    with T.sblock("A_pad_shared"):
+                                        v0 = T.axis.spatial((n + T.int64(63)) // T.int64(64) * T.int64(64), ax0_0_ax1_0 * T.int64(64) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) // T.int64(16))
                                         v1 = T.axis.spatial(T.int64(30), vk_i_0 * T.int64(16) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) % T.int64(16))
-                                        T.where(ax0_0_ax1_0 * T.int64(64) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) // T.int64(16) < n and vk_i_0 * T.int64(16) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) % T.int64(16) < T.int64(30))
+                                        T.where(vk_i_0 * T.int64(16) + ((v0_i_v1_i_0_0 * T.int64(16) + v0_i_v1_i_0_1) * T.int64(16) + v0_i_v1_i_1) % T.int64(16) < T.int64(30))
                                         T.reads(A[v0, v1])
-                                        T.writes(A_shared[v0, v1])
+                                        T.writes(A_pad_shared[v0, v1])
                                         T.sblock_attr({"buffer_dim_align": [[0, 0, 16, 1]]})
-                                        A_shared[v0, v1] = A[v0, v1]
+                                        A_pad_shared[v0, v1] = T.if_then_else(v0 < n, A[v0, v1], T.float32(0.0))
                         for v0_i_v1_i_0_0_1 in range(T.int64(4)):
                             for v0_i_v1_i_0_1_1 in T.thread_binding(T.int64(16), thread="threadIdx.y"):
                                 for v0_i_v1_i_1_1 in T.thread_binding(T.int64(16), thread="threadIdx.x"):
@@ -166,18 +166,18 @@ class Expected:
                             for vi_i in T.unroll(T.int64(4)):
                                 for vj_i in T.unroll(T.int64(4)):
                                     with T.sblock("C_update"):
-                                        vi = T.axis.spatial(n, ax0_1_0 * T.int64(4) + ax0_0_ax1_0 * T.int64(64) + vi_i)
+                                        vi = T.axis.spatial((n + T.int64(63)) // T.int64(64) * T.int64(64), ax0_1_0 * T.int64(4) + ax0_0_ax1_0 * T.int64(64) + vi_i)
                                         vj = T.axis.spatial(T.int64(50), ax1_1_0 * T.int64(4) + vj_i)
                                         vk = T.axis.reduce(T.int64(30), vk_i_0 * T.int64(16) + vk_i_1)
-                                        T.where(ax0_1_0 * T.int64(4) + ax0_0_ax1_0 * T.int64(64) + vi_i < n and ax1_1_0 * T.int64(4) + vj_i < T.int64(50) and vk_i_0 * T.int64(16) + vk_i_1 < T.int64(30))
-                                        T.reads(C_local[vi, vj], A_shared[vi, vk], B_shared[vk, vj])
-                                        T.writes(C_local[vi, vj])
-                                        C_local[vi, vj] = C_local[vi, vj] + A_shared[vi, vk] * B_shared[vk, vj]
+                                        T.where(ax1_1_0 * T.int64(4) + vj_i < T.int64(50) and vk_i_0 * T.int64(16) + vk_i_1 < T.int64(30))
+                                        T.reads(C_pad[vi, vj], A_pad_shared[vi, vk], B_shared[vk, vj])
+                                        T.writes(C_pad[vi, vj])
+                                        C_pad[vi, vj] = C_pad[vi, vj] + A_pad_shared[vi, vk] * B_shared[vk, vj]
                     for ax0_1_1, ax1_1_1 in T.grid(T.int64(4), T.int64(4)):
-                        with T.sblock("C_local"):
+                        with T.sblock("C_pad"):
                             v0_2 = T.axis.spatial(n, ax0_0_ax1_0 * T.int64(64) + (ax0_1_0 * T.int64(4) + ax0_1_1))
                             v1_2 = T.axis.spatial(T.int64(50), T.Mul(T.int64(0), T.int64(64)) + (ax1_1_0 * T.int64(4) + ax1_1_1))
                             T.where(ax0_0_ax1_0 * T.int64(64) + (ax0_1_0 * T.int64(4) + ax0_1_1) < n and T.Mul(T.int64(0), T.int64(64)) + (ax1_1_0 * T.int64(4) + ax1_1_1) < T.int64(50))
-                            T.reads(C_local[v0_2, v1_2])
+                            T.reads(C_pad[v0_2, v1_2])
                             T.writes(C[v0_2, v1_2])
-                            C[v0_2, v1_2] = C_local[v0_2, v1_2]
+                            C[v0_2, v1_2] = C_pad[v0_2, v1_2]
