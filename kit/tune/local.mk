@@ -5,3 +5,4 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/tune/search.c \
 	kit/tune/trial.c \
 	kit/tune/tune_private.h
+EXTRA_DIST += kit/tune/README.md
