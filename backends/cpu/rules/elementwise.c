@@ -213,7 +213,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     elements e = {.s = s, .ctx = ctx, .bytes = cpu_vector_bytes(ctx, target)};
     n = tnk_sch_blocks(s, all, CPU_MAX_BLOCKS);
     for (uint32_t i = 0; i < n; i++)
-        if (!cpu_is_alone(s, all[i]) || !schedule(&e, all[i]))
+        if (!cpu_is_alone(s, all[i]) || cpu_jumps(ctx, tnk_item_block(all[i])) ||
+            !schedule(&e, all[i]))
             return NULL;
     return tnk_sch_finish(s);
 }

@@ -70,10 +70,8 @@ look_for_jumps(void *user, const tn_node *n)
     return j->found ? TN_WALK_STOP : TN_WALK_ON;
 }
 
-/* The result's last index moves some operand by steps that differ: a channel of a block that is
- * somewhere else before. */
-static bool
-jumps(tn_ctx *ctx, const tn_block *b)
+bool
+cpu_jumps(tn_ctx *ctx, const tn_block *b)
 {
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
     jump j = {.ctx = ctx, .x = st && st->indices.n ? st->indices.at[st->indices.n - 1] : NULL};
@@ -118,7 +116,7 @@ cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
             l[n - 1] = part[0];
         } else if (e > 1 && n > 1) {
             /* with constant lanes the indices are sums; those of vectors would be divided */
-            bool scalars = jumps(tnk_sch_ctx(s), tnk_item_block(block));
+            bool scalars = cpu_jumps(tnk_sch_ctx(s), tnk_item_block(block));
             (void)tnk_set_kind(s, l[n - 1], scalars ? TN_FOR_UNROLLED : TN_FOR_VECTORIZED);
             outer--;
         }

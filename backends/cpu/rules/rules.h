@@ -24,6 +24,10 @@ cpu_parallel_outer(tnk_sch *s, tnk_item **loops, uint32_t n);
  * that pays. */
 void
 cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes);
+/* Whether the result's last index moves some operand by steps that differ: a channel of a block that
+ * is somewhere else before. */
+bool
+cpu_jumps(tn_ctx *ctx, const tn_block *b);
 /* Whether no loop around the block was marked or contains another block. */
 bool
 cpu_is_alone(tnk_sch *s, tnk_item *block);
