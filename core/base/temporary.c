@@ -8,7 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +57,22 @@ tnb_temporary_forget(const char *path)
     }
 }
 
+/* Makes the folder and notes it, without a signal in between that would leave it behind. */
+static bool
+make_known(char *path)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool made = mkdtemp(path) != NULL;
+    int saved = errno;
+    if (made)
+        tnb_temporary_add(path);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return made;
+}
+
 tnb_status
 tnb_temporary_dir(char path[TNB_TEMPORARY_PATH], tnb_err *err)
 {
@@ -61,10 +80,8 @@ tnb_temporary_dir(char path[TNB_TEMPORARY_PATH], tnb_err *err)
     tmp = tmp ? tmp : "/tmp";
     if (snprintf(path, TNB_TEMPORARY_PATH, "%s/tenon-XXXXXX", tmp) >= TNB_TEMPORARY_PATH)
         errno = ENAMETOOLONG;
-    else if (mkdtemp(path)) {
-        tnb_temporary_add(path);
+    else if (make_known(path))
         return TNB_OK;
-    }
     char reason[128];
     (void)tnb_fail(err, TNB_IO, "cannot make a folder in %s: %s", tmp,
                    strerror_r(errno, reason, sizeof reason));
