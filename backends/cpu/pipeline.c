@@ -19,7 +19,8 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback]}",
+    "ApplyDefaultSchedule{rules=[Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,"
+    "Fallback]}",
     NULL,
 };
 
