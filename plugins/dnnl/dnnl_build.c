@@ -652,13 +652,14 @@ concat(struct builder *b)
 static const struct {
     const char *name;
     int least_in;
+    bool bias; /* operand 2 may be missing */
     tnb_status (*make)(struct builder *b);
 } makers[] = {
-    {"convolution", 3, convolution}, {"deconvolution", 3, convolution},
-    {"matmul", 3, matmul},           {"layer_norm", 3, norm},
-    {"batch_norm", 5, norm},         {"pool", 1, pool},
-    {"softmax", 1, unary},           {"eltwise", 1, unary},
-    {"binary", 2, binary},           {"concat", 1, concat},
+    {"convolution", 3, true, convolution}, {"deconvolution", 3, true, convolution},
+    {"matmul", 3, true, matmul},           {"layer_norm", 3, false, norm},
+    {"batch_norm", 5, false, norm},        {"pool", 1, false, pool},
+    {"softmax", 1, false, unary},          {"eltwise", 1, false, unary},
+    {"binary", 2, false, binary},          {"concat", 1, false, concat},
 };
 
 static tnb_status
@@ -672,17 +673,20 @@ add_op(struct builder *b)
     if (!name || b->n_in < 1 || b->out < 0 || (uint32_t)b->out >= b->m->n_values ||
         b->current[b->out] != DNNL_NO_FORM)
         return dnnl_bad(b->m, b->err, "an operation");
+    size_t k = 0;
+    while (k < sizeof makers / sizeof *makers && strcmp(makers[k].name, name) != 0)
+        k++;
+    if (k == sizeof makers / sizeof *makers)
+        return dnnl_bad(b->m, b->err, "the name of an operation");
+    if (b->n_in < makers[k].least_in)
+        return dnnl_bad(b->m, b->err, "the number of operands");
     for (int i = 0; i < b->n_in; i++) {
         b->in[i] = (int)in[i];
         if (in[i] >= (int64_t)b->m->n_values ||
-            (in[i] < 0 ? i != 2 : b->current[in[i]] == DNNL_NO_FORM))
+            (in[i] < 0 ? !makers[k].bias || i != 2 : b->current[in[i]] == DNNL_NO_FORM))
             return dnnl_bad(b->m, b->err, "the operands of an operation");
     }
-    for (size_t k = 0; k < sizeof makers / sizeof *makers; k++)
-        if (strcmp(makers[k].name, name) == 0)
-            return b->n_in < makers[k].least_in ? dnnl_bad(b->m, b->err, "the number of operands")
-                                                : makers[k].make(b);
-    return dnnl_bad(b->m, b->err, "the name of an operation");
+    return makers[k].make(b);
 }
 
 /* ---- results and memory ---- */

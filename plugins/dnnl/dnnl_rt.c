@@ -76,10 +76,11 @@ dnnl_dims_of(const struct dnnl_module *m, int value, dnnl_dims_t dims)
 {
     const json_t *list = json_object_get(json_array_get(m->values, (size_t)value), "dims");
     int n = dnnl_ints(list, -6, -(int64_t)m->n_symbols, dims);
+    int64_t bytes = sizeof(float);
     for (int i = 0; i < n; i++) {
         if (dims[i] < 0)
             dims[i] = m->symbols[-1 - dims[i]];
-        if (dims[i] < 1)
+        if (dims[i] < 1 || __builtin_mul_overflow(bytes, dims[i], &bytes))
             return 0;
     }
     return n < 0 ? 0 : n;
