@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions put back where they are called: what a library dispatch does not keep.
+/* Bodies of functions put where they are called: of what a library dispatch does not keep, and of the
+ * local functions in what it does keep.
  *
  *     lv = cls.fused_relu_add_clml(x, y)     =>     lv1 = R.nn.relu(x)
  *                                                   lv = R.add(lv1, y)
@@ -56,24 +57,53 @@ put_body(inliner *s, const tn_seq_expr *seq)
         tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
         for (uint32_t i = 0; i < at.n; i++) {
             const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
-            const tn_call *c = tn_as_call(vb->value);
+            const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
             const tn_node *fn = c ? tnb_ptrmap_get(&s->local, c->op) : NULL;
-            if (tn_is(vb->value, TN_KIND_FUNCTION)) {
+            if (vb && tn_is(vb->value, TN_KIND_FUNCTION)) {
                 tnb_ptrmap_set(&s->local, vb->var, vb->value);
                 continue;
             }
-            const tn_expr *value = tn_subst(s->ctx, vb->value, &s->map), *var;
             if (fn) {
-                var = put_call(s, fn, tn_as_call(value)->args);
-            } else {
-                const tn_type *type = tn_subst(s->ctx, vb->var->type, &s->map);
-                var = s->dataflow ? tn_dataflow_var(s->ctx, tn_var_name(vb->var), type)
-                                  : tn_var_new(s->ctx, tn_var_name(vb->var), type);
-                TNB_PUSH(tn_scratch(s->ctx), s->out, tn_binding(s->ctx, var, value));
+                const tn_call *now = tn_as_call(tn_subst(s->ctx, vb->value, &s->map));
+                tnb_ptrmap_set(&s->map, vb->var, put_call(s, fn, now->args));
+                continue;
             }
-            tnb_ptrmap_set(&s->map, vb->var, var);
+            const tn_node *n = tn_subst(s->ctx, at.at[i], &s->map);
+            const tn_var_binding *nb = tn_as_var_binding(n);
+            if (nb && tn_is(nb->var, TN_KIND_DATAFLOW_VAR) != s->dataflow) {
+                const char *name = tn_var_name(nb->var);
+                const tn_type *type = nb->var->type;
+                const tn_expr *v = s->dataflow ? tn_dataflow_var(s->ctx, name, type)
+                                               : tn_var_new(s->ctx, name, type);
+                tnb_ptrmap_set(&s->map, vb->var, v);
+                n = tn_binding(s->ctx, v, nb->value);
+            } else if (nb && nb->var != vb->var) {
+                tnb_ptrmap_set(&s->map, vb->var, nb->var);
+            }
+            TNB_PUSH(tn_scratch(s->ctx), s->out, n);
         }
     }
+}
+
+static inliner
+begin(tn_ctx *ctx, bool dataflow)
+{
+    inliner s = {.ctx = ctx, .dataflow = dataflow};
+    tnb_ptrmap_init(&s.local, tn_scratch(ctx));
+    tnb_ptrmap_init(&s.map, tn_scratch(ctx));
+    return s;
+}
+
+const tn_function *
+tnk_put_together(tn_ctx *ctx, const tn_function *fn, const tn_node *attrs)
+{
+    inliner s = begin(ctx, false);
+    const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
+    put_body(&s, seq);
+    const tn_node *block = tn_binding_block(ctx, tn_list_of(ctx, s.out.at, s.out.n), false);
+    const tn_expr *result = tn_subst(ctx, seq->body, &s.map);
+    const tn_expr *body = tn_seq_expr_of(ctx, tn_listv(ctx, block, NULL), result);
+    return tn_as_function(tn_function_of(ctx, fn->params, body, fn->ret, fn->pure != 0, attrs));
 }
 
 static const tn_node *
@@ -82,7 +112,7 @@ inline_block(tn_rewriter *r, const tn_node *n)
     const inliner *all = r->user;
     const tn_bindings_block *block = tn_as_bindings_block(n);
     bool any = false;
-    inliner s = {.ctx = all->ctx, .dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK)};
+    inliner s = begin(all->ctx, tn_is(n, TN_KIND_DATAFLOW_BLOCK));
     for (uint32_t i = 0; block && i < block->bindings.n; i++) {
         const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
         const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
@@ -92,8 +122,6 @@ inline_block(tn_rewriter *r, const tn_node *n)
             continue;
         }
         any = true;
-        tnb_ptrmap_init(&s.local, tn_scratch(s.ctx));
-        tnb_ptrmap_init(&s.map, tn_scratch(s.ctx));
         const tn_expr *result = put_call(&s, tn_module_get(all->m, gv->name), c->args);
         TNB_PUSH(tn_scratch(s.ctx), s.out, tn_binding(s.ctx, vb->var, result));
     }

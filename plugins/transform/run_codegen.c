@@ -28,82 +28,6 @@ typedef struct runner {
     TNB_VEC(const tn_node *) mods;
 } runner;
 
-/* ---- local functions go into their callers ---- */
-
-typedef struct flattener {
-    tn_ctx *ctx;
-    tnb_arena *arena;
-    tnb_ptrmap local; /* variable -> Function */
-    tnb_ptrmap map;   /* variable -> what stands for it */
-    TNB_VEC(const tn_node *) out;
-} flattener;
-
-/* The symbolic variables that a parameter defines stand for what the argument has there. */
-static void
-bind_symbols(flattener *f, const tn_type *param, const tn_type *arg)
-{
-    const tn_ty_tuple *p = tn_as_ty_tuple(param), *a = tn_as_ty_tuple(arg);
-    for (uint32_t i = 0; p && a && i < p->fields.n && i < a->fields.n; i++)
-        bind_symbols(f, p->fields.at[i], a->fields.at[i]);
-    tn_list want, have;
-    if (p || !tn_type_dims(param, &want) || !tn_type_dims(arg, &have))
-        return;
-    for (uint32_t i = 0; i < want.n && i < have.n; i++)
-        if (tn_is_var(want.at[i]) && !tnb_ptrmap_has(&f->map, want.at[i]))
-            tnb_ptrmap_set(&f->map, want.at[i], have.at[i]);
-}
-
-static void
-flatten_seq(flattener *f, const tn_seq_expr *seq)
-{
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
-        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
-        for (uint32_t i = 0; i < at.n; i++) {
-            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
-            const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
-            const tn_node *callee = c ? tnb_ptrmap_get(&f->local, c->op) : NULL;
-            if (vb && tn_is(vb->value, TN_KIND_FUNCTION)) {
-                tnb_ptrmap_set(&f->local, vb->var, vb->value);
-            } else if (callee) {
-                const tn_function *fn = tn_as_function(tn_fresh_copy(f->ctx, callee, NULL));
-                for (uint32_t k = 0; k < fn->params.n; k++) {
-                    const tn_expr *arg = tn_subst(f->ctx, c->args.at[k], &f->map);
-                    bind_symbols(f, fn->params.at[k]->type, arg->type);
-                    tnb_ptrmap_set(&f->map, fn->params.at[k], arg);
-                }
-                const tn_seq_expr *body = tn_as_seq_expr(fn->body);
-                flatten_seq(f, body);
-                tnb_ptrmap_set(&f->map, vb->var, tn_subst(f->ctx, body->body, &f->map));
-            } else {
-                const tn_node *n = tn_subst(f->ctx, at.at[i], &f->map);
-                const tn_var_binding *nb = tn_as_var_binding(n);
-                if (nb && tn_is(nb->var, TN_KIND_DATAFLOW_VAR)) {
-                    const tn_expr *v = tn_var_new(f->ctx, tn_var_name(nb->var), nb->var->type);
-                    tnb_ptrmap_set(&f->map, vb->var, v);
-                    n = tn_binding(f->ctx, v, nb->value);
-                } else if (nb && nb->var != vb->var) {
-                    tnb_ptrmap_set(&f->map, vb->var, nb->var);
-                }
-                TNB_PUSH(f->arena, f->out, n);
-            }
-        }
-    }
-}
-
-static const tn_node *
-flat_function(tn_ctx *ctx, const tn_function *fn, const tn_node *attrs)
-{
-    flattener f = {.ctx = ctx, .arena = tn_scratch(ctx)};
-    tnb_ptrmap_init(&f.local, f.arena);
-    tnb_ptrmap_init(&f.map, f.arena);
-    const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
-    flatten_seq(&f, seq);
-    const tn_node *block = tn_binding_block(ctx, tn_list_of(ctx, f.out.at, f.out.n), false);
-    const tn_expr *result = tn_subst(ctx, seq->body, &f.map);
-    const tn_expr *body = tn_seq_expr_of(ctx, tn_listv(ctx, block, NULL), result);
-    return tn_function_of(ctx, fn->params, body, fn->ret, fn->pure != 0, attrs);
-}
-
 /* ---- code generators ---- */
 
 static const tnk_external *
@@ -180,7 +104,7 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
     if (s == TNB_UNSUPPORTED && fallback) {
         tn_warn(r->ctx, fn->base.loc, "%s: %s does not support this function; it is compiled here",
                 symbol, codegen);
-        r->m = tn_module_set(r->ctx, r->m, symbol, flat_function(r->ctx, fn, attrs));
+        r->m = tn_module_set(r->ctx, r->m, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
         return true;
     }
     if (s != TNB_OK) {
@@ -192,7 +116,7 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
         return false;
     }
     attrs = tn_dict_set(r->ctx, attrs, "external", tn_string(r->ctx, codegen));
-    r->m = tn_module_set(r->ctx, r->m, symbol, flat_function(r->ctx, fn, attrs));
+    r->m = tn_module_set(r->ctx, r->m, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
     tnb_strmap_set(&r->external, symbol, symbol);
     if (payload) {
         const tn_node *mod = tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",

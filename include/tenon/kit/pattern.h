@@ -177,6 +177,10 @@ typedef struct tnk_external {
     const char *feature;
 } tnk_external;
 
+/* `fn` as one block of bindings, the bodies of its local functions put where they are called; with
+ * `attrs` for attributes. */
+TNB_EXPORT const tn_function *
+tnk_put_together(tn_ctx *ctx, const tn_function *fn, const tn_node *attrs);
 /* The module without the functions named in `symbols` (keys), their bodies, with those of the functions
  * nested in them, put where they were called. `m` itself when there are none. */
 TNB_EXPORT const tn_module *
