@@ -2,29 +2,19 @@
 /* Random tensor programs, in the forms that the rules for GPUs are for. */
 #include "gpu_programs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "draw.h"
 #include "programs.h"
-
-static uint64_t rng;
 
 void
 gpu_programs_seed(void)
 {
-    const char *seed = getenv("TENON_SEED");
-    rng = seed ? strtoull(seed, NULL, 10) : 20260717;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20260717);
 }
 
 uint32_t
 gpu_below(uint32_t n)
 {
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)((rng >> 11) % n);
+    return (uint32_t)((draw_next() >> 11) % n);
 }
 
 /* empty: the dimension of no elements; unless it is of results alone it has to be symbolic. */

@@ -11,14 +11,13 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "draw.h"
 #include "krun.h"
 #include "tenon/core/text.h"
 
 enum { ELEMENTS = 64, NAMES = 24 };
 
 static krun k;
-static uint64_t rng;
-
 /* What a program may use at a place: variables, expressions of before (to be used again), and which of
  * the parameters n, m and d are not 0. */
 typedef struct place {
@@ -30,23 +29,11 @@ typedef struct place {
 static const tn_expr *params[3];
 static const tn_node *data;
 
-static int64_t
-between(int64_t lo, int64_t hi)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
-}
-
 static int
 open_all(void **state)
 {
     (void)state;
-    const char *seed = getenv("TENON_SEED");
-    rng = seed ? strtoull(seed, NULL, 10) : 20240229;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20240229);
     return krun_open(&k) ? 0 : -1;
 }
 

@@ -11,31 +11,18 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "draw.h"
 #include "krun.h"
 #include "programs.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/te.h"
 
 static krun k;
-static uint64_t rng;
-
-static int64_t
-between(int64_t lo, int64_t hi)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
-}
-
 static int
 open_all(void **state)
 {
     (void)state;
-    const char *seed = getenv("TENON_SEED");
-    rng = seed ? strtoull(seed, NULL, 10) : 20240229;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20240229);
     return krun_open(&k) ? 0 : -1;
 }
 
@@ -45,13 +32,6 @@ close_all(void **state)
     (void)state;
     krun_close(&k);
     return 0;
-}
-
-static int
-rounds(int usual)
-{
-    const char *r = getenv("TENON_ROUNDS");
-    return r ? atoi(r) : usual;
 }
 
 static void
@@ -77,7 +57,7 @@ static void
 convolutions(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(12); i++) {
+    for (int i = 0; i < draw_rounds(12); i++) {
         conv_shape c = {.n = between(1, 2), .groups = 1};
         c.kh = between(1, 4);
         c.kw = between(1, 4);
@@ -106,7 +86,7 @@ static void
 products(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(8); i++) {
+    for (int i = 0; i < draw_rounds(8); i++) {
         int64_t m = between(1, 30), n = between(1, 50), r = between(1, 40);
         tnb_dtype types[] = {TNB_F32, TNB_F32, TNB_F64, TNB_I32, TNB_F16};
         tnb_dtype d = types[between(0, 4)];
@@ -204,7 +184,7 @@ static void
 products_of_unknown_extents(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(10); i++)
+    for (int i = 0; i < draw_rounds(10); i++)
         product((most){30, 70, 20, true, TNB_F32});
 }
 
@@ -213,7 +193,7 @@ static void
 products_of_vectors(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(6); i++)
+    for (int i = 0; i < draw_rounds(6); i++)
         product((most){1, 90, 70, false, between(0, 3) ? TNB_F32 : TNB_F16});
     product((most){1, 3000, 40, false, TNB_F32});
 }
@@ -223,7 +203,7 @@ static void
 large_products(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(8); i++)
+    for (int i = 0; i < draw_rounds(8); i++)
         product((most){60, 80, 40, false, between(0, 3) ? TNB_F32 : TNB_F16});
     product((most){24, 24, 2400, false, TNB_F32});
 }
@@ -233,7 +213,7 @@ static void
 convolutions_of_unknown_extents(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(8); i++) {
+    for (int i = 0; i < draw_rounds(8); i++) {
         const tn_node *dims = tn_dictv(k.ctx, NULL);
         tnk_te *te = tnk_te_new(k.ctx);
         int64_t kh = between(1, 3), kw = between(1, 3), oc = between(1, 20), ic = between(1, 5);

@@ -13,30 +13,17 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "draw.h"
 #include "krun.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/te.h"
 
 static krun k;
-static uint64_t rng;
-
-static int64_t
-between(int64_t lo, int64_t hi)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
-}
-
 static int
 open_all(void **state)
 {
     (void)state;
-    const char *seed = getenv("TENON_SEED");
-    rng = seed ? strtoull(seed, NULL, 10) : 20250417;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20250417);
     return krun_open(&k) ? 0 : -1;
 }
 
@@ -46,13 +33,6 @@ close_all(void **state)
     (void)state;
     krun_close(&k);
     return 0;
-}
-
-static int
-rounds(int usual)
-{
-    const char *r = getenv("TENON_ROUNDS");
-    return r ? atoi(r) : usual;
 }
 
 /* A program under construction: a tensor x of some rank, some extents symbolic. */
@@ -183,7 +163,7 @@ static void
 reductions(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(60); i++) {
+    for (int i = 0; i < draw_rounds(60); i++) {
         program p;
         begin(&p, (uint32_t)between(1, 4), types[between(0, N_TYPES - 1)]);
         unsigned dims = reduced_dims(&p);
@@ -207,7 +187,7 @@ static void
 steps_over_rows(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(60); i++) {
+    for (int i = 0; i < draw_rounds(60); i++) {
         program p;
         begin(&p, (uint32_t)between(1, 4), types[between(0, N_FLOATS - 1)]);
         unsigned dims = reduced_dims(&p);
@@ -253,7 +233,7 @@ static void
 elements(void **state)
 {
     (void)state;
-    for (int i = 0; i < rounds(60); i++) {
+    for (int i = 0; i < draw_rounds(60); i++) {
         program p;
         begin(&p, (uint32_t)between(1, 4), types[between(0, N_TYPES - 1)]);
         const tn_expr *shape[4], *at[4], *b_at[4];

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "draw.h"
 #include "krun.h"
 #include "programs.h"
 #include "tenon/core/walk.h"
@@ -20,7 +21,6 @@
 enum { STEPS = 7, BLOCKS = 16, LOOPS = 16 };
 
 static krun k;
-static uint64_t rng;
 static tnk_item *blocks[BLOCKS], *loops[LOOPS], *part[2];
 static uint32_t n_blocks, n_loops;
 static int legal, refused;
@@ -28,20 +28,14 @@ static int legal, refused;
 static uint32_t
 below(uint32_t n)
 {
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng % n);
+    return (uint32_t)(draw_next() % n);
 }
 
 static int
 open_all(void **state)
 {
     (void)state;
-    const char *seed = getenv("TENON_SEED");
-    rng = seed ? strtoull(seed, NULL, 10) : 20240229;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20240229);
     return krun_open(&k) ? 0 : -1;
 }
 

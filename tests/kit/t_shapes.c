@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "draw.h"
 #include "tenon/base/conf.h"
 #include "tenon/core/eval.h"
 #include "tenon/core/text.h"
@@ -92,26 +93,13 @@ static tnb_conf *conf;
 static tnb_plugins *plugins;
 static tn_registry *registry;
 static tnr_runtime *rt;
-static uint64_t rng;
 static tnb_err err;
-
-static int64_t
-between(int64_t lo, int64_t hi)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
-}
 
 static int
 open_all(void **state)
 {
     (void)state;
-    const char *seed = getenv("TENON_SEED");
-    rng = seed ? strtoull(seed, NULL, 10) : 20240229;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20240229);
     tnb_diags *diags = tnb_diags_new();
     conf = tnb_conf_load(NULL, diags);
     tnb_diags_free(diags);
@@ -294,9 +282,9 @@ compiled_equals_interpreted(void **state)
         draw draws[FUNCTIONS];
         const form *chosen[FUNCTIONS];
         tnb_buf text = {0}, reference = {0};
-        uint64_t start = rng;
+        uint64_t start = draw_state;
         put_module(&reference, draws, chosen, FUNCTIONS, true);
-        rng = start;
+        draw_state = start;
         put_module(&text, draws, chosen, FUNCTIONS, false);
         const tn_module *m = tn_read_module(ctx, "random.py", text.s, text.n);
         const tn_module *ref = tn_read_module(ctx, "reference.py", reference.s, reference.n);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "draw.h"
 #include "krun.h"
 #include "programs.h"
 #include "tenon/core/text.h"
@@ -453,15 +454,10 @@ a_tensorized_block_takes_part_in_schedules(void **state)
 
 /* ---- random schedules ---- */
 
-static uint64_t rng;
-
 static uint32_t
 below(uint32_t n)
 {
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return (uint32_t)(rng % n);
+    return (uint32_t)(draw_next() % n);
 }
 
 static bool
@@ -525,11 +521,9 @@ static void
 random_tiles_compute_the_same(void **state)
 {
     (void)state;
-    const char *seed = getenv("TENON_SEED"), *rounds = getenv("TENON_ROUNDS");
+    const char *rounds = getenv("TENON_ROUNDS");
     int tensorized = 0;
-    rng = seed ? strtoull(seed, NULL, 10) : 20240229;
-    printf("seed %llu\n", (unsigned long long)rng);
-    rng = rng * 0x9E3779B97F4A7C15u + 1;
+    draw_seed(20240229);
     for (int round = 0; round < (rounds                 ? atoi(rounds)
                                  : getenv("TENON_LONG") ? 2000
                                                         : 100);
