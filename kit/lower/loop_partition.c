@@ -7,14 +7,18 @@
  *                 A[i * 8 + j] = 0                      if 24 + j < 30: A[24 + j] = 0
  *
  * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of loops further inside are relaxed.
+ * So are those of the threads around a loop in which they meet: all threads have to go the same number of turns through a barrier.
  * The pieces are simplified with what is known in them. Needs: no blocks; works best after FlattenBuffer and Simplify.
  */
 #include "lower.h"
 
 enum { MAX_CUTS = 24, MAX_BODY = 4000 };
 
+typedef TNB_VEC(const tn_for_loop *) loops;
+
 typedef struct cut_state {
     uint32_t cuts;
+    loops threads; /* of the function */
 } cut_state;
 
 typedef struct finder {
@@ -24,6 +28,7 @@ typedef struct finder {
     TNB_VEC(uint32_t) marks;                      /* what is known outside of them */
     const tn_expr *lo, *hi; /* the variable's values [lo, hi) for which every condition seen holds;
                                NULL: no limit */
+    tnb_ptrmap holds;       /* those conditions */
     uint32_t found, size;
 } finder;
 
@@ -43,9 +48,9 @@ relax(finder *f, const tn_expr *e)
     return e;
 }
 
-/* e < 0 */
+/* e < 0, which is what `cond` says */
 static void
-negative(finder *f, const tn_expr *e)
+negative(finder *f, const tn_expr *cond, const tn_expr *e)
 {
     tn_ctx *ctx = f->r->ctx;
     const tn_expr *coeff, *rest;
@@ -69,6 +74,7 @@ negative(finder *f, const tn_expr *e)
             tn_simplify(f->r->arith, tn_add(ctx, tn_floordiv(ctx, rest, abs_c), one));
         f->lo = f->lo ? tn_simplify(f->r->arith, tn_max(ctx, f->lo, lo)) : lo;
     }
+    tnb_ptrmap_set(&f->holds, cond, tn_bool(ctx, true));
     f->found++;
 }
 
@@ -94,34 +100,63 @@ condition(finder *f, const tn_expr *e)
     const tn_expr *one = tn_int_imm_of(ctx, tn_dtype_of(b->a), 1);
     switch (e->kind) {
     case TN_KIND_LT:
-        negative(f, tn_sub(ctx, b->a, b->b));
+        negative(f, e, tn_sub(ctx, b->a, b->b));
         return;
     case TN_KIND_LE:
-        negative(f, tn_sub(ctx, tn_sub(ctx, b->a, b->b), one));
+        negative(f, e, tn_sub(ctx, tn_sub(ctx, b->a, b->b), one));
         return;
     case TN_KIND_GT:
-        negative(f, tn_sub(ctx, b->b, b->a));
+        negative(f, e, tn_sub(ctx, b->b, b->a));
         return;
     case TN_KIND_GE:
-        negative(f, tn_sub(ctx, tn_sub(ctx, b->b, b->a), one));
+        negative(f, e, tn_sub(ctx, tn_sub(ctx, b->b, b->a), one));
         return;
     default:
         return;
     }
 }
 
+static void
+push_range(finder *f, const tn_for_loop *l)
+{
+    tnb_arena *a = tn_scratch(f->r->ctx);
+    TNB_PUSH(a, f->vars, l->var);
+    TNB_PUSH(a, f->mins, l->min);
+    TNB_PUSH(a, f->extents, l->extent);
+}
+
+static tn_walk_step
+collect_threads(void *user, const tn_node *n)
+{
+    tnk_ranged *r = user;
+    const tn_for_loop *l = tn_as_for_loop(n);
+    bool is_block;
+    int dim;
+    if (l && l->for_kind == TN_FOR_THREAD_BINDING &&
+        tnk_thread_tag(l->thread_tag, &is_block, &dim) && !is_block)
+        TNB_PUSH(tn_scratch(r->ctx), ((cut_state *)r->user)->threads, l);
+    return TN_WALK_ON;
+}
+
+/* Barriers, and calls of functions that may be one or that threads have to call together. */
+static tn_walk_step
+find_meeting(void *user, const tn_node *n)
+{
+    *(bool *)user |= tn_is_call_to(n, "tirx.tvm_storage_sync") ||
+                     tn_is_call_to(n, "tirx.call_extern") ||
+                     tn_is_call_to(n, "tirx.call_pure_extern");
+    return TN_WALK_ON;
+}
+
 static tn_walk_step
 enter(void *user, const tn_node *n)
 {
     finder *f = user;
-    tnb_arena *a = tn_scratch(f->r->ctx);
     f->size++;
     if (n->kind == TN_KIND_FOR) {
         const tn_for_loop *l = (const tn_for_loop *)n;
-        TNB_PUSH(a, f->vars, l->var);
-        TNB_PUSH(a, f->mins, l->min);
-        TNB_PUSH(a, f->extents, l->extent);
-        TNB_PUSH(a, f->marks, tn_arith_push(f->r->arith, NULL));
+        push_range(f, l);
+        TNB_PUSH(tn_scratch(f->r->ctx), f->marks, tn_arith_push(f->r->arith, NULL));
         tn_arith_range(f->r->arith, l->var, l->min, l->extent);
     }
     if (n->kind == TN_KIND_IF_STMT)
@@ -146,7 +181,8 @@ leave(void *user, const tn_node *n)
 
 /* The loop from `from` to `to`, with variables of its own. */
 static const tn_stmt *
-piece(tnk_ranged *r, const tn_for_loop *f, const tn_expr *from, const tn_expr *to)
+piece(tnk_ranged *r, const tn_for_loop *f, const tn_stmt *body, const tn_expr *from,
+      const tn_expr *to)
 {
     tn_ctx *ctx = r->ctx;
     const tn_expr *extent = tn_simplify(r->arith, tn_sub(ctx, to, from));
@@ -156,11 +192,17 @@ piece(tnk_ranged *r, const tn_for_loop *f, const tn_expr *from, const tn_expr *t
     /* vectorized loops start at 0 */
     const tn_expr *v = tn_var_dtype(ctx, tn_var_name(f->var), tn_dtype_of(f->var));
     bool rebase = f->for_kind == TN_FOR_VECTORIZED || f->for_kind == TN_FOR_UNROLLED;
-    const tn_stmt *body = tn_fresh_copy(ctx, f->body, NULL);
+    body = tn_fresh_copy(ctx, body, NULL);
     const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(v), 0);
     body = tn_subst1(ctx, body, f->var, rebase ? tn_add(ctx, v, from) : v);
     return tn_for(ctx, v, rebase ? zero : from, extent, (tn_for_kind)f->for_kind, f->thread_tag,
                   f->annotations, body);
+}
+
+static const tn_node *
+decided(tn_rewriter *r, const tn_node *n)
+{
+    return tnb_ptrmap_get(r->user, n);
 }
 
 static const tn_expr *
@@ -179,6 +221,12 @@ pre(tnk_ranged *r, const tn_stmt *s)
     if (f->for_kind == TN_FOR_THREAD_BINDING || tn_is_int_const(f->extent, 1))
         return NULL;
     finder fi = {.r = r, .var = f->var};
+    tnb_ptrmap_init(&fi.holds, tn_scratch(r->ctx));
+    bool meets = false;
+    if (st->threads.n)
+        tn_walk(f->body, 0, find_meeting, NULL, &meets);
+    for (uint32_t i = 0; meets && i < st->threads.n; i++)
+        push_range(&fi, st->threads.at[i]);
     uint32_t outside = tn_arith_push(r->arith, NULL);
     tn_arith_range(r->arith, f->var, f->min, f->extent);
     tn_walk(f->body, 0, enter, leave, &fi);
@@ -201,7 +249,10 @@ pre(tnk_ranged *r, const tn_stmt *s)
                    f->for_kind == TN_FOR_UNROLLED))
         return NULL;
     st->cuts++;
-    const tn_stmt *parts[3] = {piece(r, f, begin, a), piece(r, f, a, b), piece(r, f, b, end)};
+    tn_rewriter decide = {.ctx = ctx, .pre = decided, .user = &fi.holds};
+    const tn_stmt *parts[3] = {piece(r, f, f->body, begin, a),
+                               piece(r, f, tn_rewrite(&decide, f->body), a, b),
+                               piece(r, f, f->body, b, end)};
     for (int i = 0; i < 3; i++) {
         /* what is left in the pieces is cut further; a piece is no longer cut at the same place
          * since it is decided there */
@@ -263,6 +314,7 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
     cut_state st = {0};
     tnk_ranged r = {.expr = simplify_expr, .pre = pre, .post = post, .user = &st};
     tnk_ranged_init(&r, ctx, f);
+    tn_walk(f->body, 0, collect_threads, NULL, &r);
     return tnk_ranged_rewrite(&r, f->body);
 }
 
