@@ -8,9 +8,14 @@ tools_tenon_SOURCES = \
 	tools/help.c \
 	tools/list.c \
 	tools/main.c \
+	tools/new_plugin.c \
+	tools/new_plugin.h \
+	tools/new_plugin_files.c \
 	tools/onnx_test.c \
 	tools/opt.c \
 	tools/options.c \
+	tools/rename.c \
+	tools/rename.h \
 	tools/run.c \
 	tools/session.c \
 	tools/show.c \
@@ -33,7 +38,7 @@ tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
 	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
 
 # Manual pages and shell completion come from the tables of options: made by the program itself.
-TENON_COMMANDS = bench check compile diff doctor help list onnx-test opt run show tune
+TENON_COMMANDS = bench check compile diff doctor help list new-plugin onnx-test opt run show tune
 TENON_MANUALS = tools/man/tenon.1 $(TENON_COMMANDS:%=tools/man/tenon-%.1)
 man1_MANS = $(TENON_MANUALS)
 completiondir = $(datadir)/bash-completion/completions

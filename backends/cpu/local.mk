@@ -56,4 +56,4 @@ backends_cpu_cpu_rt_la_SOURCES = \
 backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
 endif
-EXTRA_DIST += backends/cpu/README.md backends/cpu/rules/README.md backends/cpu/cpu.plugin backends/cpu/cpu_rt.plugin
+EXTRA_DIST += backends/cpu/README.md backends/cpu/copy.ini backends/cpu/rules/README.md backends/cpu/cpu.plugin backends/cpu/cpu_rt.plugin

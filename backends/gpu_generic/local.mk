@@ -8,4 +8,4 @@ backends_gpu_generic_gpu_generic_la_SOURCES = \
 	backends/gpu_generic/pipeline.c
 backends_gpu_generic_gpu_generic_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_gpu_generic_gpu_generic_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
-EXTRA_DIST += backends/gpu_generic/README.md backends/gpu_generic/gpu_generic.plugin
+EXTRA_DIST += backends/gpu_generic/README.md backends/gpu_generic/copy.ini backends/gpu_generic/gpu_generic.plugin

@@ -257,6 +257,13 @@ clml_version(struct opencl_device *d)
 #endif
 }
 
+/* Whether a feature QUANTITY>=NUMBER, whose ">=" is at `at`, is about this quantity. */
+static bool
+is_quantity(const char *f, const char *at, const char *name)
+{
+    return at && strlen(name) == (size_t)(at - f) && memcmp(f, name, strlen(name)) == 0;
+}
+
 static bool
 has_feature(struct opencl_device *d, const char *f)
 {
@@ -265,12 +272,12 @@ has_feature(struct opencl_device *d, const char *f)
     uint64_t have = 0;
     if (!at)
         return has_word(i, f);
-    if (strncmp(f, "clml>=", 6) == 0)
-        return (have = clml_version(d)) && isdigit((unsigned char)f[6]) && !f[7] &&
-               have >= (uint64_t)(f[6] - '0');
+    if (is_quantity(f, at, "clml"))
+        return (have = clml_version(d)) && isdigit((unsigned char)at[2]) && !at[3] &&
+               have >= (uint64_t)(at[2] - '0');
     if (!quantity(i, f, (size_t)(at - f), &have) || !isdigit((unsigned char)at[2]))
         return false;
-    if (strncmp(f, "opencl", 6) == 0) { /* 2.0 */
+    if (is_quantity(f, at, "opencl")) { /* 2.0 */
         int major = 0, minor = 0, end = 0;
         return sscanf(at + 2, "%3d.%1d%n", &major, &minor, &end) == 2 && at[2 + end] == '\0' &&
                have >= (uint64_t)(major * 100 + minor * 10);
@@ -305,7 +312,7 @@ opencl_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err 
              i->images ? "images " : "", i->version / 100, i->version / 10 % 10, (uint64_t)i->local,
              i->group, (uint64_t)i->largest, i->image_width, i->image_height, i->image_layers);
 #ifndef OPENCL_CLML
-    if (strncmp(missing, "clml", 4) == 0) {
+    if (strcmp(missing, "clml") == 0 || is_quantity(missing, strstr(missing, ">="), "clml")) {
         (void)tnb_fail(err, TNB_UNSUPPORTED,
                        "the code needs Qualcomm's OpenCL ML extension, which this Tenon was built "
                        "without");
@@ -314,12 +321,12 @@ opencl_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err 
         return TNB_UNSUPPORTED;
     }
 #endif
-    if (strncmp(missing, "clml>=", 6) == 0 && clml_version(d)) {
+    if (is_quantity(missing, strstr(missing, ">="), "clml") && clml_version(d)) {
         (void)
             tnb_fail(err, TNB_UNSUPPORTED,
                      "the code needs version %s of Qualcomm's OpenCL ML extension, device '%s' has "
                      "version %d with this Tenon",
-                     missing + 6, i->name, (int)clml_version(d));
+                     strstr(missing, ">=") + 2, i->name, (int)clml_version(d));
         tnb_hint(err, "dispatch for it with CLMLDispatch{version=%d}", (int)clml_version(d));
         return TNB_UNSUPPORTED;
     }

@@ -64,5 +64,5 @@ backends/opencl/opencl_rt.plugin: backends/opencl/opencl_rt.plugin.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) backends/opencl && $(SED) '$(CLML_MANIFEST)' $(OPENCL_RT_MANIFEST) > $@.tmp && mv $@.tmp $@
 CLEANFILES += backends/opencl/opencl_rt.plugin
 endif
-EXTRA_DIST += backends/opencl/README.md backends/opencl/opencl.plugin backends/opencl/opencl_rt.plugin.in \
+EXTRA_DIST += backends/opencl/README.md backends/opencl/copy.ini backends/opencl/opencl.plugin backends/opencl/opencl_rt.plugin.in \
 	$(CLML_RT_SOURCES)

@@ -3,8 +3,8 @@
  * confget.c. */
 #include "config.h"
 #include "conf_private.h"
-#include "ini_text.h"
 #include "tenon/base/file.h"
+#include "tenon/base/ini.h"
 #include "tenon/base/num.h"
 #include "tenon/base/plugin.h"
 #include <errno.h>

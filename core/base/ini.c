@@ -4,7 +4,7 @@
  * through a reader that counts and judges them; inih sees only lines that fit it, and an empty one
  * in place of a bad one.
  */
-#include "ini_text.h"
+#include "tenon/base/ini.h"
 #include <ini.h>
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  */
 #include "config.h"
 #include "plugin_private.h"
-#include "ini_text.h"
 #include "tenon/base/file.h"
+#include "tenon/base/ini.h"
 #include "tenon/base/num.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -343,7 +343,10 @@ add_configured(tnb_plugins *p)
     const tnb_conf_value *v = tnb_conf_find(p->conf, "tenon", NULL, "plugin_path");
     if (!v || !v->trusted)
         return;
-    const char *base = v->line ? tnb_path_dir(p->arena, v->file) : "";
+    /* relative ones count from the folder of the INI file, which may be named relatively itself */
+    char *real = v->line ? realpath(tnb_path_dir(p->arena, v->file), NULL) : NULL;
+    const char *base = real ? tnb_strdup(p->arena, real) : "";
+    free(real);
     const char **items = tnb_conf_split(p->arena, v->value, &n);
     for (uint32_t i = 0; i < n; i++)
         add_folder(p, tnb_path_join(p->arena, base, items[i]), "found through [tenon] plugin_path");

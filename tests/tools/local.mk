@@ -4,6 +4,7 @@ TOOLS_TESTS = \
 	tests/tools/broken_inputs.py \
 	tests/tools/configuration.py \
 	tests/tools/expect.py \
+	tests/tools/new_plugin.py \
 	tests/tools/plugins.py \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py \

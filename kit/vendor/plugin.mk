@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT-0
+# What the Makefile of a plugin of Tenon includes (GNU make):
+#
+#     PLUGINS = acme acme_rt
+#     acme_SOURCES = acme.c codegen.c pipeline.c
+#     acme_rt_SOURCES = device.c
+#     include $(or $(shell pkg-config --variable=pluginmk tenon),$(error Tenon's pkg-config files are not found: set PKG_CONFIG_PATH))
+#
+# For each NAME of PLUGINS there is a manifest NAME.plugin; its `kind` decides whether the module is linked with the
+# compiler (tenon-kit) or with the runtime (tenon-rt). More variables:
+#
+#     PROGRAMS          programs that go beside the modules
+#     NAME_SOURCES      C files of a module or program
+#     NAME_PKGCONFIG    further pkg-config modules, NAME_CPPFLAGS, NAME_LIBS
+#     CONFIG            INI file that names the target and loads the plugin (default: the first plugin's name and .ini)
+#     KERNELS           FORMAT FILE: code with the kernel add_f32 for the device conformance suite; FILE.c is made a
+#                       shared object of first
+#     CHECKS            scripts of the plugin's own that `make check` runs, with TENON and BUILD in the environment
+#     CC, CFLAGS, CPPFLAGS, LDFLAGS, BUILD (folder, default: build), DESTDIR
+#
+# make          the modules with their manifests, all in $(BUILD), for --plugin-path $(BUILD) or --config $(CONFIG)
+# make check    tenon check-plugin, the device conformance suite, the operator suite, CHECKS
+# make install  into the folders of the installed Tenon
+# make clean
+
+PKG_CONFIG ?= pkg-config
+BUILD ?= build
+CFLAGS ?= -O2 -g -Wall
+TENON_ABI := $(shell $(PKG_CONFIG) --variable=abi tenon)
+TENON_PLUGINDIR := $(shell $(PKG_CONFIG) --variable=plugindir tenon)
+TENON_CONFDIR := $(shell $(PKG_CONFIG) --variable=confdir tenon)
+TENON_LIBEXECDIR := $(shell $(PKG_CONFIG) --variable=libexecdir tenon)
+TENON ?= $(shell $(PKG_CONFIG) --variable=tenon tenon)
+CONFIG ?= $(wildcard $(firstword $(PLUGINS)).ini)
+# What every plugin is compiled with, as Tenon itself is.
+TENON_CFLAGS := -std=gnu17 -fPIC -fvisibility=hidden -fno-common -fno-strict-aliasing -ffp-contract=off
+TENON_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
+tenon_value = $(shell sed -n 's/^$(2) *= *//p' $(1).plugin)
+# The names after "target:" or "device:" in the manifests.
+tenon_provided = $(shell cat $(PLUGINS:%=%.plugin) | sed 's/^[a-z]* *= *//' | tr ',' '\n' | sed -n 's/^ *$(1):\([A-Za-z0-9_.-]*\).*/\1/p')
+TARGET ?= $(firstword $(call tenon_provided,target))
+DEVICE ?= $(firstword $(call tenon_provided,device))
+TENON_MODULES := $(foreach p,$(PLUGINS),$(BUILD)/$(p).so)
+TENON_MANIFESTS := $(foreach p,$(PLUGINS),$(BUILD)/$(p).plugin)
+TENON_PROGRAMS := $(foreach p,$(PROGRAMS),$(BUILD)/$(p))
+
+.DEFAULT_GOAL := all
+.PHONY: all check install uninstall clean
+all: $(TENON_MODULES) $(TENON_MANIFESTS) $(TENON_PROGRAMS)
+
+# objects of NAME, compiled with flags of its own: $(1) NAME, $(2) pkg-config modules
+define tenon_objects
+$(1)_OBJECTS := $$(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$$(filter %.c,$$($(1)_SOURCES)))
+$(1)_PC_CFLAGS := $$(shell $$(PKG_CONFIG) --cflags $(2) $$($(1)_PKGCONFIG))
+$(1)_PC_LIBS := $$(shell $$(PKG_CONFIG) --libs $(2) $$($(1)_PKGCONFIG))
+$(BUILD)/obj/$(1)/%.o: %.c $(firstword $(MAKEFILE_LIST))
+	@mkdir -p $$(@D)
+	$$(CC) $$(TENON_CPPFLAGS) $$($(1)_CPPFLAGS) $$(CPPFLAGS) $$($(1)_PC_CFLAGS) $$(TENON_CFLAGS) $$(CFLAGS) -MMD -MP -c $$< -o $$@
+-include $$($(1)_OBJECTS:.o=.d)
+endef
+# A module or manifest that others may write to is refused, so the group's right is taken away.
+define tenon_plugin
+$(call tenon_objects,$(1),$(if $(filter runtime,$(call tenon_value,$(1),kind)),tenon-rt,tenon-kit))
+$(BUILD)/$(1).so: $$($(1)_OBJECTS)
+	$$(CC) -shared -Wl,-z,defs -Wl,--as-needed $$(CFLAGS) $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
+	@chmod go-w $$@ $$(@D)
+$(BUILD)/$(1).plugin: $(1).plugin $(lastword $(MAKEFILE_LIST))
+	@mkdir -p $$(@D)
+	sed 's/@ABI@/$(TENON_ABI)/' $$< >$$@ && chmod go-w $$@ $$(@D)
+endef
+define tenon_program
+$(call tenon_objects,$(1),$(if $($(1)_PKGCONFIG),,tenon-base))
+$(BUILD)/$(1): $$($(1)_OBJECTS)
+	$$(CC) -Wl,--as-needed $$(CFLAGS) $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
+endef
+$(foreach p,$(PLUGINS),$(eval $(call tenon_plugin,$(p))))
+$(foreach p,$(PROGRAMS),$(eval $(call tenon_program,$(p))))
+
+TENON_KERNELS := $(if $(KERNELS),$(firstword $(KERNELS)) $(patsubst %.c,$(BUILD)/%.so,$(lastword $(KERNELS))))
+$(BUILD)/kernels/%.so: kernels/%.c
+	@mkdir -p $(@D)
+	$(CC) $(shell $(PKG_CONFIG) --cflags tenon-base) $(TENON_CFLAGS) $(CFLAGS) -shared $< -o $@
+
+# Plugins are tried before they are trusted with anything; a device that this machine lacks is no failure (status 77).
+check: all $(filter $(BUILD)/%,$(TENON_KERNELS))
+	for p in $(PLUGINS); do '$(TENON)' check-plugin "$(BUILD)/$$p.so" || exit 1; done
+	$(if $(DEVICE),TENON_PLUGIN_PATH='$(BUILD)' TENON_CONFIG='$(CONFIG)' '$(TENON_LIBEXECDIR)/device-conformance' $(DEVICE) \
+	    $(if $(KERNELS),--module $(TENON_KERNELS)) || test $$? = 77)
+	$(if $(TARGET),TENON='$(TENON)' '$(TENON_LIBEXECDIR)/operator-suite' $(TARGET) --plugin-path '$(BUILD)' $(CONFIG:%=--config %))
+	for c in $(CHECKS); do echo "$$c" && TENON='$(TENON)' BUILD='$(BUILD)' sh "$$c" || exit 1; done
+
+# The INI file without its section [tenon], which names the folder of the build.
+install: all
+	mkdir -p '$(DESTDIR)$(TENON_PLUGINDIR)' '$(DESTDIR)$(TENON_CONFDIR)/targets'
+	install -m 755 $(TENON_MODULES) $(TENON_PROGRAMS) '$(DESTDIR)$(TENON_PLUGINDIR)/'
+	install -m 644 $(TENON_MANIFESTS) '$(DESTDIR)$(TENON_PLUGINDIR)/'
+	$(if $(CONFIG),sed '/^\[tenon\]/,/^$$/d' $(CONFIG) >'$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))')
+
+uninstall:
+	cd '$(DESTDIR)$(TENON_PLUGINDIR)' && rm -f $(PLUGINS:%=%.so) $(PLUGINS:%=%.plugin) $(PROGRAMS)
+	$(if $(CONFIG),rm -f '$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))')
+
+clean:
+	rm -rf '$(BUILD)'
