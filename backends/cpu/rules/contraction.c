@@ -147,12 +147,39 @@ dims_of(const contraction *c, const tn_buffer_load *l, const tn_expr *const *iv)
     return n;
 }
 
+typedef struct groups {
+    const tn_expr *v;
+    int64_t size;
+} groups;
+
+static tn_walk_step
+look_for_groups(void *user, const tn_node *n)
+{
+    groups *g = user;
+    int64_t size;
+    if (n->kind == TN_KIND_FLOOR_DIV && tn_as_binary(n)->a == g->v &&
+        tn_int_value(tn_as_binary(n)->b, &size))
+        g->size = size;
+    return TN_WALK_ON;
+}
+
+/* The size that v is divided by where the load uses it; 0: by none. */
+static int64_t
+group_of(const tn_buffer_load *l, const tn_expr *v)
+{
+    groups g = {.v = v};
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        tn_walk(l->indices.at[i], 0, look_for_groups, NULL, &g);
+    return g.size;
+}
+
 /* y: a dimension that only the broadcast operand has, the one before x if it is long enough, else
  * the largest; h: one that only the other has, the one before x, or, where that is y, the largest. */
 static void
 choose_dims(contraction *c, const tn_expr *const *iv)
 {
     c->y = c->h = UINT32_MAX;
+    c->group = 0;
     for (uint32_t i = 0; i < c->x; i++) {
         bool ua = cpu_load_uses(c->a.load, iv[i]), ub = cpu_load_uses(c->b.load, iv[i]);
         bool before = i + 1 == c->x;
@@ -169,8 +196,10 @@ choose_dims(contraction *c, const tn_expr *const *iv)
     /* groups: the channel is in both operands, but only as channel // size in the data */
     for (uint32_t i = 0; i < c->x && c->y == UINT32_MAX && !c->paired; i++)
         if (cpu_load_uses(c->b.load, iv[i]) && cpu_load_uses(c->a.load, iv[i]) &&
-            cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1)
+            cpu_step_along(c->ctx, c->a.load, iv[i]) == 0 && c->ext[i] > 1) {
             c->y = i;
+            c->group = group_of(c->a.load, iv[i]);
+        }
 }
 
 static bool

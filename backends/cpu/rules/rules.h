@@ -65,6 +65,7 @@ typedef struct cpu_tile {
     cpu_operand a, b;           /* of a product: a runs along x, b does not, */
     bool paired;                /* or both do */
     uint32_t x, h, y;           /* dimensions of the result; h, y UINT32_MAX: none */
+    int64_t group;              /* of y that has the same part of a; 0: all of it */
     int64_t ext[CPU_MAX_LOOPS]; /* -1: not known; what a rule puts there is taken for granted, */
     const tn_expr *need;        /* and this has to hold when the function runs; NULL: nothing */
     int64_t ty, th, tw, lanes;  /* lanes 1: x is unrolled, not vectorized */

@@ -14,6 +14,8 @@ cpu_tile_fits(const cpu_tile *c, int64_t full, int64_t lanes, int64_t tw, int64_
             H = c->h == UINT32_MAX ? 1 : c->ext[c->h], fmas = ty * th * tw;
     if (c->in_scan && X % (tw * lanes) != 0 && X >= 2 * full)
         return false; /* whole panels */
+    if (c->group && c->group % ty != 0)
+        return false; /* rows of two groups would share no vector */
     /* the operand that is shared stays in registers */
     int64_t held = c->paired ? tw : th * tw;
     return tw * lanes <= X && th <= H && ty <= Y &&
