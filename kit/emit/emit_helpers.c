@@ -83,11 +83,25 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
             tnb_buf_printf(&e->src->helpers,
                            "%s %s %s(%s m, %s a, %s b)\n{\n    return select(b, a, m);\n}\n",
                            e->d->inline_, v, f, m, v, v);
-    } else if (tnk_once(e, f))
-        tnb_buf_printf(
-            &e->src->helpers,
-            "%s %s %s(%s m, %s a, %s b)\n{\n    return (%s)((m & (%s)a) | (~m & (%s)b));\n}\n",
-            e->d->inline_, v, f, m, v, v, v, m, m);
+        return f;
+    }
+    if (!tnk_once(e, f))
+        return f;
+    unsigned bits = (unsigned)d.bits * d.lanes;
+    bool native = d.bits == 32 && (bits == 128 || bits == 256);
+    tnb_buf_printf(&e->src->helpers, "%s %s %s(%s m, %s a, %s b)\n{\n", e->d->inline_, v, f, m, v,
+                   v);
+    if (native) {
+        tnb_dtype fd = {TNB_FLOAT, 32, d.lanes};
+        const char *fv = tnk_c_type(e, fd);
+        tnb_buf_printf(&e->src->helpers,
+                       "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
+                       "(%s)__builtin_ia32_blendvps%s((%s)b, (%s)a, (%s)m);\n#else\n",
+                       bits == 256 ? "__AVX__" : "__SSE4_1__", v, bits == 256 ? "256" : "", fv, fv,
+                       fv);
+    }
+    tnb_buf_printf(&e->src->helpers, "    return (%s)((m & (%s)a) | (~m & (%s)b));\n%s}\n", v, m, m,
+                   native ? "#endif\n" : "");
     return f;
 }
 
