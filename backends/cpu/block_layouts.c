@@ -10,8 +10,9 @@
  *     lv3 = R.nn.relu(lv)
  *     gv = R.layout_transform(lv3, ...)
  *
- * Few channels that come in (an image's colours) stay as they are. So do quantized ones, whose sums
- * are rounded again: where one is near to half a step the order of summation decides. No options.
+ * Few channels that come in (an image's colours) stay as they are. So do dequantized ones, whose sums
+ * are rounded again: where one is near to half a step the order of summation decides. Those of
+ * integers are exact (FakeQuantizationToInteger). No options.
  */
 #include "cpu.h"
 
@@ -96,6 +97,15 @@ block_of(const chooser *c, int64_t channels)
     return 0;
 }
 
+/* int16 summed in int32, as legalize_dot.c has them. */
+static bool
+is_of_pairs(const tn_call *call)
+{
+    return tnb_dtype_eq(tn_type_dtype(call->args.at[0]->type), TNB_DTYPE(TNB_INT, 16)) &&
+           tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), TNB_DTYPE(TNB_INT, 16)) &&
+           tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_I32);
+}
+
 static const tn_node *
 wanted(void *user, tn_ctx *ctx, const tn_call *call)
 {
@@ -108,7 +118,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
         strcmp(tn_call_str(call, "data_layout"), "NCHW") != 0 ||
         strcmp(tn_call_str(call, "kernel_layout"), "OIHW") != 0 ||
         strcmp(tn_call_str(call, "out_layout"), "NCHW") != 0 ||
-        !tnb_dtype_is_float(tn_type_dtype(call->args.at[0]->type)) ||
+        !(tnb_dtype_is_float(tn_type_dtype(call->args.at[0]->type)) || is_of_pairs(call)) ||
         !tn_type_dims(call->args.at[0]->type, &x) || !tn_type_dims(call->args.at[1]->type, &k) ||
         !tn_int_value(x.at[1], &in) || !tn_int_value(k.at[0], &out) ||
         !tn_int_value(k.at[1], &taken))

@@ -7,6 +7,7 @@
 #include "tenon/core/pass.h"
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/rule.h"
+#include "tenon/kit/tensor_intrin.h"
 
 /* ---- pipeline.c ---- */
 extern const char *const cpu_library_dispatch[], *const cpu_legalize[], *const cpu_finalize[],
@@ -32,8 +33,20 @@ cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
 extern const tn_pass cpu_block_layouts;
 
 /* ---- legalize_matmul.c ---- */
-enum { CPU_N_LEGALIZERS = 3 };
+enum { CPU_N_LEGALIZERS = 6 };
 extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
+/* Whether the expression is made of constants, in a few steps. */
+bool
+cpu_is_constant(tn_builder *b, const tn_expr *e);
+
+/* ---- legalize_dot.c ---- */
+/* What a convolution or matrix product of int16 summed in int32 becomes; NULL: it is none. */
+const tn_expr *
+cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target);
+
+/* ---- dot_intrin.c ---- */
+enum { CPU_N_TENSOR_INTRINS = 3 };
+extern const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS];
 
 /* ---- rules/gemm.c ---- */
 /* Columns of a panel that constant right operands of matrix products are packed into. */

@@ -43,6 +43,12 @@ is_constant(tn_builder *b, const tn_expr *e, int steps)
     return any;
 }
 
+bool
+cpu_is_constant(tn_builder *b, const tn_expr *e)
+{
+    return is_constant(b, e, MAX_STEPS);
+}
+
 /* What permute_dims of the last two dimensions turns; NULL: the value is none. */
 static const tn_expr *
 turned_source(tn_builder *b, const tn_expr *w)
@@ -140,7 +146,10 @@ legalize(tn_builder *b, const tn_call *call, const tn_target *target, void *self
     (void)self;
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0], *w = call->args.at[1];
+    const tn_expr *integers = cpu_legalize_dot(b, call, target);
     tn_list xd, wd, out;
+    if (integers)
+        return integers;
     if (!tnb_dtype_eq(tn_type_dtype(x->type), TNB_F32) ||
         !tnb_dtype_eq(tn_type_dtype(w->type), TNB_F32) ||
         !tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_F32) || !tn_type_dims(x->type, &xd) ||
@@ -158,10 +167,22 @@ legalize(tn_builder *b, const tn_call *call, const tn_target *target, void *self
     return source ? product(b, call, source, TURNED, xd.at[xd.n - 1], 0) : NULL;
 }
 
-#define FOR_KIND(id, kind) \
-    static const tn_legalizer id = {sizeof(tn_legalizer), "relax.matmul", kind, legalize, NULL}
-FOR_KIND(for_cpu, "cpu");
-FOR_KIND(for_llvm, "llvm");
-FOR_KIND(for_c, "c");
+static const tn_expr *
+legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void *self)
+{
+    (void)self;
+    return cpu_legalize_dot(b, call, target);
+}
 
-const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {&for_cpu, &for_llvm, &for_c};
+#define FOR_KIND(id, op, kind, f) \
+    static const tn_legalizer id = {sizeof(tn_legalizer), op, kind, f, NULL}
+FOR_KIND(for_cpu, "relax.matmul", "cpu", legalize);
+FOR_KIND(for_llvm, "relax.matmul", "llvm", legalize);
+FOR_KIND(for_c, "relax.matmul", "c", legalize);
+FOR_KIND(conv_for_cpu, "relax.nn.conv2d", "cpu", legalize_conv);
+FOR_KIND(conv_for_llvm, "relax.nn.conv2d", "llvm", legalize_conv);
+FOR_KIND(conv_for_c, "relax.nn.conv2d", "c", legalize_conv);
+
+const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {&for_cpu,       &for_llvm,
+                                                              &for_c,         &conv_for_cpu,
+                                                              &conv_for_llvm, &conv_for_c};

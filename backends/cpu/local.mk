@@ -9,8 +9,10 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/codegen.c \
 	backends/cpu/cpu.c \
 	backends/cpu/cpu.h \
+	backends/cpu/dot_intrin.c \
 	backends/cpu/features.c \
 	backends/cpu/features.h \
+	backends/cpu/legalize_dot.c \
 	backends/cpu/legalize_matmul.c \
 	backends/cpu/native.c \
 	backends/cpu/object.c \
@@ -19,6 +21,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules.def \
 	backends/cpu/rules/contraction.c \
 	backends/cpu/rules/conv2d.c \
+	backends/cpu/rules/dot.c \
 	backends/cpu/rules/elementwise.c \
 	backends/cpu/rules/fallback.c \
 	backends/cpu/rules/gemm.c \

@@ -12,6 +12,7 @@ const char *const cpu_library_dispatch[] = {
 
 const char *const cpu_legalize[] = {
     "FoldBatchNorm",
+    "FakeQuantizationToInteger",
     "BlockLayouts",
     "LegalizeOps",
     "DeadCodeElimination",
@@ -19,7 +20,8 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,"
+    "ApplyDefaultSchedule{rules=[Elementwise,Recurrent,Dot,Conv2d,Matmul,Softmax,Reduction,Pool,"
+    "GEMV,"
     "Fallback]}",
     NULL,
 };

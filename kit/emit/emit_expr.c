@@ -690,6 +690,32 @@ binary(tnk_emitter *e, const tn_expr *x)
     }
 }
 
+static bool
+is_small_number(const tn_expr *e)
+{
+    const tn_broadcast *b = e->kind == TN_KIND_BROADCAST ? (const tn_broadcast *)e : NULL;
+    const tn_float_imm *f = tn_as_float_imm(b ? b->value : e);
+    return f && f->value > -2147483648.0 && f->value < 2147483648.0;
+}
+
+/* max(min(x, high), low) or min(max(x, low), high) within 32 bits; or NaN, for which processors give
+ * 0 or the least integer, whose low half is 0 as well. */
+static bool
+is_bounded(const tn_expr *e)
+{
+    for (int i = 0; i < 2; i++) {
+        const tn_binary *b =
+            e->kind == TN_KIND_MIN || e->kind == TN_KIND_MAX ? tn_as_binary(e) : NULL;
+        if (!b || !(is_small_number(b->a) || is_small_number(b->b)))
+            return false;
+        const tn_expr *inner = is_small_number(b->b) ? b->a : b->b;
+        if (i == 0 && inner->kind == e->kind)
+            return false;
+        e = inner;
+    }
+    return true;
+}
+
 static void
 cast(tnk_emitter *e, const tn_expr *x)
 {
@@ -738,6 +764,16 @@ cast(tnk_emitter *e, const tn_expr *x)
     }
     if (tnb_dtype_eq(cf, ct)) {
         ex(e, v);
+        return;
+    }
+    if (e->d->gnu_vectors && ct.lanes > 1 && ct.bits <= 16 && tnb_dtype_is_int(ct) &&
+        tnb_dtype_eq(with_lanes(cf, 1), TNB_F32) && is_bounded(v)) {
+        const tnb_dtype wide = {TNB_INT, 32, ct.lanes};
+        put(e, tnk_convert_open(e, ct));
+        put(e, tnk_convert_open(e, wide));
+        ex(e, v);
+        put(e, tnk_convert_close(e, wide));
+        put(e, tnk_convert_close(e, ct));
         return;
     }
     if (tnb_dtype_is_float(cf) && tnb_dtype_is_int(ct)) {

@@ -60,8 +60,12 @@ note_writes(void *user, const tn_node *n)
 {
     if (n->kind == TN_KIND_BUFFER_STORE)
         mark(user, tn_as_buffer(((const tn_buffer_store *)n)->buffer)->data);
-    /* a data pointer handed to a call may be written through */
-    if (n->kind == TN_KIND_CALL)
+    /* a data pointer handed to a call may be written through, unless its mask says that it is read */
+    const tn_call *call = n->kind == TN_KIND_CALL ? (const tn_call *)n : NULL;
+    if (call && call->args.n == 5 && tn_is_call_to(n, "tirx.tvm_access_ptr") &&
+        tn_is_int_const(call->args.at[4], 1))
+        return TN_WALK_ON;
+    if (call)
         for (uint32_t i = 0; i < ((const tn_call *)n)->args.n; i++) {
             const tn_node *a = ((const tn_call *)n)->args.at[i];
             mark(user, a);

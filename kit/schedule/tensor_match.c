@@ -102,7 +102,7 @@ index_fits(tnk_match *m, const tn_expr *mine, const tn_expr *meant, const tn_exp
 {
     const tn_expr *cm[TNK_FORM_LOOPS], *cu[TNK_FORM_LOOPS], *rest;
     int64_t a, b, start;
-    if (!tn_linear(m->arith, mine, m->mine.vars, m->mine.n, cu, base))
+    if (!tn_linear(m->arith, tn_simplify(m->arith, mine), m->mine.vars, m->mine.n, cu, base))
         return differ(m, "the index %s is no linear form of the loops", tn_text(m->ctx, mine));
     if (!tn_linear(m->arith, meant, m->meant.vars, m->meant.n, cm, &rest) ||
         !tn_int_value(tn_simplify(m->arith, rest), &start))
@@ -148,7 +148,7 @@ access_fits(tnk_match *m, const tn_node *mine, tn_list idx, const tn_node *meant
     const tn_expr **base = TNB_NEW_N(tn_scratch(m->ctx), const tn_expr *, idx.n + 1);
     for (uint32_t k = 0; k < idx.n; k++) {
         if (k < lead) {
-            base[k] = idx.at[k];
+            base[k] = tn_simplify(m->arith, idx.at[k]);
             for (uint32_t j = 0; j < m->mine.n; j++)
                 if (tn_uses(base[k], m->mine.vars[j]))
                     return differ(m, "'%s' is accessed in more dimensions than the meaning's '%s'",
@@ -305,6 +305,9 @@ tnk_match_nests(tnk_match *m)
     uint32_t tries = 0;
     m->why = NULL;
     m->best = 0;
+    /* of an index such as (v * 8 + i) // 8 only v remains */
+    for (uint32_t i = 0; i < m->mine.n; i++)
+        tn_arith_bounds_of_var(m->arith, m->mine.vars[i], 0, m->mine.extents[i] - 1);
     if (m->mine.n == m->meant.n && try_orders(m, 0, used, &tries))
         return NULL;
     if (!m->why)

@@ -179,16 +179,24 @@ import_dynamic_quantize(onnx_node *n)
            onnx_ret_at(n, 0, quantize(n, x, scale, zp, -1));
 }
 
-/* int32(x) - zero point; the zero point is aligned with axis `axis` of x counted from the end when
+/* Whether inputs i and k are bytes: their differences from zero points are int16, products of which
+ * are summed in int32. */
+static bool
+are_bytes(onnx_node *n, uint32_t i, uint32_t k)
+{
+    return !n->failed && onnx_in_dtype(n, i).bits == 8 && onnx_in_dtype(n, k).bits == 8;
+}
+
+/* x - zero point, of type `d`; the zero point is aligned with axis `axis` of x counted from the end when
  * it has several entries. */
 static const tn_expr *
-centred(onnx_node *n, uint32_t i, uint32_t i_zp, int64_t trailing)
+centred(onnx_node *n, uint32_t i, uint32_t i_zp, int64_t trailing, tnb_dtype d)
 {
-    const tn_expr *x = onnx_astype(n, onnx_in(n, i), TNB_I32), *zp;
+    const tn_expr *x = onnx_astype(n, onnx_in(n, i), d), *zp;
     int64_t axes[ONNX_MAX_DIMS];
     if (!onnx_has(n, i_zp))
         return x;
-    zp = scalar_if_one(n, onnx_astype(n, onnx_in(n, i_zp), TNB_I32));
+    zp = scalar_if_one(n, onnx_astype(n, onnx_in(n, i_zp), d));
     if (onnx_rank(n, zp) == 1 && trailing > 0) {
         for (int64_t k = 0; k < trailing; k++)
             axes[k] = k + 1;
@@ -197,10 +205,23 @@ centred(onnx_node *n, uint32_t i, uint32_t i_zp, int64_t trailing)
     return onnx_bin(n, "subtract", x, zp);
 }
 
+/* The integer product of inputs a and b, centred. */
+static const tn_expr *
+matmul_int32(onnx_node *n, uint32_t a, uint32_t a_zp, uint32_t b, uint32_t b_zp)
+{
+    tnb_dtype d = are_bytes(n, a, b) ? TNB_DTYPE(TNB_INT, 16) : TNB_I32;
+    const tn_expr *x = centred(n, a, a_zp, 1, d), *y = centred(n, b, b_zp, 0, d);
+    if (tn_is_error(x) || tn_is_error(y))
+        return tn_error_node(n->ctx);
+    return onnx_emit(n, "matmul",
+                     tn_dictv(n->ctx, "out_dtype", tn_dtype_value(n->ctx, TNB_I32), NULL), x, y,
+                     NULL);
+}
+
 static bool
 import_matmul_integer(onnx_node *n)
 {
-    return onnx_ret(n, onnx_bin(n, "matmul", centred(n, 0, 2, 1), centred(n, 1, 3, 0)));
+    return onnx_ret(n, matmul_int32(n, 0, 2, 1, 3));
 }
 
 /* float(acc) * (sa * sb / sy), rounded, plus the zero point, saturated. */
@@ -215,7 +236,7 @@ requantize(onnx_node *n, const tn_expr *acc, const tn_expr *factor, uint32_t i_s
 static bool
 import_qlinear_matmul(onnx_node *n)
 {
-    const tn_expr *acc = onnx_bin(n, "matmul", centred(n, 0, 2, 1), centred(n, 3, 5, 0));
+    const tn_expr *acc = matmul_int32(n, 0, 2, 3, 5);
     const tn_expr *sa = onnx_astype(n, scalar_if_one(n, onnx_in(n, 1)), TNB_F32);
     const tn_expr *sb = onnx_astype(n, scalar_if_one(n, onnx_in(n, 4)), TNB_F32);
     int64_t last = 1;
@@ -262,7 +283,8 @@ conv_int32(onnx_node *n, const tn_expr *x, const tn_expr *w)
                      tn_dictv(n->ctx, "strides", tn_int_array(n->ctx, strides, (uint32_t)rank),
                               "padding", tn_int_array(n->ctx, pads, 2 * (uint32_t)rank), "dilation",
                               tn_int_array(n->ctx, dilations, (uint32_t)rank), "groups",
-                              tn_i64(n->ctx, onnx_attr_int(n, "group", 1)), NULL),
+                              tn_i64(n->ctx, onnx_attr_int(n, "group", 1)), "out_dtype",
+                              tn_dtype_value(n->ctx, TNB_I32), NULL),
                      x, w, NULL);
 }
 
@@ -270,7 +292,8 @@ static bool
 import_conv_integer(onnx_node *n)
 {
     int64_t trailing = onnx_rank(n, onnx_in(n, 1)) - 1;
-    return onnx_ret(n, conv_int32(n, centred(n, 0, 2, 0), centred(n, 1, 3, trailing)));
+    tnb_dtype d = are_bytes(n, 0, 1) ? TNB_DTYPE(TNB_INT, 16) : TNB_I32;
+    return onnx_ret(n, conv_int32(n, centred(n, 0, 2, 0, d), centred(n, 1, 3, trailing, d)));
 }
 
 static bool
@@ -282,16 +305,17 @@ import_qlinear_conv(onnx_node *n)
         return n->failed ? false
                          : onnx_fail(n, TNB_SHAPE,
                                      "the weight has rank %" PRId64 ", wanted 3 or more", rank);
-    for (int64_t i = 0; i < rank - 2; i++)
-        axes[i] = i + 1;
-    const tn_expr *acc = conv_int32(n, centred(n, 0, 2, 0), centred(n, 3, 5, rank - 1));
+    for (int64_t i = 0; i < rank - 1; i++) /* all but the channels' */
+        axes[i] = i + (i > 0);
+    tnb_dtype d = are_bytes(n, 0, 3) ? TNB_DTYPE(TNB_INT, 16) : TNB_I32;
+    const tn_expr *acc = conv_int32(n, centred(n, 0, 2, 0, d), centred(n, 3, 5, rank - 1, d));
     if (onnx_has(n, 8))
         acc = onnx_bin(n, "add", acc,
                        onnx_unsqueeze(n, onnx_astype(n, onnx_in(n, 8), TNB_I32), axes,
-                                      (uint32_t)(rank - 2)));
+                                      (uint32_t)(rank - 1)));
     const tn_expr *sw = scalar_if_one(n, onnx_in(n, 4));
     if (onnx_rank(n, sw) == 1)
-        sw = onnx_unsqueeze(n, sw, axes, (uint32_t)(rank - 2));
+        sw = onnx_unsqueeze(n, sw, axes, (uint32_t)(rank - 1));
     return onnx_ret(n, requantize(n, acc,
                                   onnx_bin(n, "multiply", scalar_if_one(n, onnx_in(n, 1)), sw), 6));
 }

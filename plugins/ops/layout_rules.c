@@ -388,6 +388,15 @@ layout_along_axis(tn_layouts *q)
     return l && move_axis(q, "axis", l) && give(q, l);
 }
 
+bool
+layout_quantize(tn_layouts *q)
+{
+    if (tn_type_ndim(q->call->args.at[1]->type) == 0 &&
+        tn_type_ndim(q->call->args.at[2]->type) == 0)
+        return give(q, have(q, 0));
+    return layout_along_axis(q);
+}
+
 /* Attribute `axes`, in the order in which it names them. */
 static bool
 move_axes(tn_layouts *q, const char *l)

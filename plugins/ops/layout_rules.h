@@ -15,6 +15,7 @@ LAYOUT_RULE(pool)
 LAYOUT_RULE(resize)
 LAYOUT_RULE(reduce)
 LAYOUT_RULE(along_axis) /* attribute 'axis'; further arguments as they are */
+LAYOUT_RULE(quantize)   /* the same; with one scale and zero point any */
 LAYOUT_RULE(norm)       /* 'axis', 'axes', 'channel_axis'; parameters as written */
 LAYOUT_RULE(gather)     /* all of one layout; attribute 'axis' */
 LAYOUT_RULE(scatter)

@@ -19,6 +19,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/dispatch_sampling.c \
 	plugins/transform/dispatch_sort_scan.c \
 	plugins/transform/eliminate_common_subexpr.c \
+	plugins/transform/fake_quantization_to_integer.c \
 	plugins/transform/fold_batch_norm.c \
 	plugins/transform/fold_constant.c \
 	plugins/transform/fold_vdevice_scope_change.c \

@@ -59,6 +59,7 @@ static const char *const others[] = {
     "Normalize",
     "FoldConstant",
     "FoldBatchNorm",
+    "FakeQuantizationToInteger",
     "DecomposeOpsForInference",
     "CombineParallelMatmul",
     "FuseOps{fuse_opt_level=1}",

@@ -202,8 +202,8 @@ choose_dims(contraction *c, const tn_expr *const *iv)
         }
 }
 
-static bool
-recognize(contraction *c)
+bool
+cpu_find_operands(cpu_tile *c)
 {
     const tn_buffer_load *l, *r;
     if (!product_of(tnk_item_block(c->block), &l, &r))
@@ -328,8 +328,8 @@ choose_order_of_blocks(contraction *c)
 
 /* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a
  * near cache. */
-static void
-choose_order(contraction *c)
+void
+cpu_choose_order(cpu_tile *c)
 {
     if (c->h != UINT32_MAX && c->y != UINT32_MAX && c->h < c->y && c->y + 1 == c->x) {
         choose_order_of_blocks(c);
@@ -411,6 +411,26 @@ finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
         return tnk_set_kind(c->s, x, TN_FOR_UNROLLED);
     return tnk_split(c->s, x, c->lanes, v) && tnk_set_kind(c->s, v[0], TN_FOR_UNROLLED) &&
            tnk_set_kind(c->s, v[1], TN_FOR_VECTORIZED);
+}
+
+/* The same for a tile of tensor intrinsics: `last` is the reduction's loop that they contain. */
+static bool
+finish_tile_of_intrinsics(cpu_tile *c, tnk_item *first, tnk_item *y, tnk_item *h, tnk_item *x,
+                          tnk_item *last)
+{
+    tnk_item *v[2], *loops[CPU_MAX_LOOPS];
+    if ((y && !tnk_set_kind(c->s, y, TN_FOR_UNROLLED)) ||
+        (h && !tnk_set_kind(c->s, h, TN_FOR_UNROLLED)) || !tnk_split(c->s, x, c->lanes, v))
+        return false;
+    tnk_item *const inside[2] = {v[1], last};
+    if (!tnk_set_kind(c->s, v[0], TN_FOR_UNROLLED) || !tnk_reorder(c->s, inside, 2))
+        return false;
+    tnk_item *init = tnk_decompose_reduction(c->s, c->block, first);
+    uint32_t n = init ? tnk_sch_loops(c->s, init, loops, CPU_MAX_LOOPS) : 0;
+    if (!n || n > CPU_MAX_LOOPS || !tnk_set_kind(c->s, loops[n - 1], TN_FOR_VECTORIZED))
+        return false;
+    tnk_item *whole = tnk_blockize(c->s, v[1]);
+    return whole && tnk_tensorize(c->s, whole, c->intrinsic);
 }
 
 /* outer[i] is the loop over tiles of what was loop l[i]; moves y's behind h's or behind x's, or h's
@@ -525,24 +545,31 @@ cpu_apply_tile(cpu_tile *c)
         return false;
     /* the dimension whose elements are broadcast outside: one register for them all */
     k = 0;
-    for (uint32_t i = 0; i < n_red; i++)
+    uint32_t outside = n_red - (c->intrinsic != NULL);
+    for (uint32_t i = 0; i < outside; i++)
         order[k++] = red[i];
     if (tile_loop[1])
         order[k++] = tile_loop[1];
     for (uint32_t i = 0; i < spatial; i++)
-        if (sp[i] != tile_loop[1])
+        if (sp[i] != tile_loop[1] && sp[i] != tile_loop[0])
             order[k++] = sp[i];
+    order[k++] = tile_loop[0];
+    if (c->intrinsic)
+        order[k++] = red[n_red - 1];
     if (!tnk_reorder(s, order, k))
         return false;
     int64_t kw;
     /* indices of shapes that are not known are long: a block of channels would make eight times as
      * many */
-    if (n_red >= 2 && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 &&
+    if (n_red >= 2 && !c->intrinsic && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 &&
         kw * c->ty * c->th * c->tw <= (c->need ? 36 : 64))
         (void)tnk_set_kind(s, red[n_red - 1], TN_FOR_UNROLLED);
-    if (!finish_tile(c, iy ? tile_loop[1] : NULL, ih ? tile_loop[2] : NULL, tile_loop[0]))
-        return false;
-    if (!tnk_decompose_reduction(s, c->block, red[0]) || !finish_tile(c, iy, ih, ix))
+    tnk_item *ty = iy ? tile_loop[1] : NULL, *th = ih ? tile_loop[2] : NULL;
+    bool done =
+        c->intrinsic
+            ? finish_tile_of_intrinsics(c, red[0], ty, th, tile_loop[0], red[n_red - 1])
+            : finish_tile(c, ty, th, tile_loop[0]) && tnk_decompose_reduction(s, c->block, red[0]);
+    if (!done || !finish_tile(c, iy, ih, ix))
         return false;
     /* parallel over everything but the tiles of one row */
     if (c->in_scan)
@@ -586,7 +613,7 @@ stage_operands(contraction *c, int vector_bytes)
             return false;
         cpu_schedule_block(c->s, copy, vector_bytes);
     }
-    return tnk_sch_ok(c->s) && recognize(c);
+    return tnk_sch_ok(c->s) && cpu_find_operands(c);
 }
 
 bool
@@ -630,7 +657,7 @@ with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint3
     for (uint32_t i = 0; i <= c->x; i++)
         if (c->ext[i] < 0)
             c->ext[i] = i == c->x ? as.x : as.rows;
-    if (!recognize(c) || !choose_tile(c, bytes))
+    if (!cpu_find_operands(c) || !choose_tile(c, bytes))
         return NULL;
     bool turn = !cpu_runs_along(c->a.step);
     if (turn && (c->y == UINT32_MAX || c->ext[c->y] < 4))
@@ -639,7 +666,7 @@ with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint3
         return NULL;
     if (as.tuned)
         cpu_tune_tile(c, lanes_of(c, bytes));
-    choose_order(c);
+    cpu_choose_order(c);
     if (as.tuned)
         cpu_tune_order(c);
     if (!cpu_apply_tile(c))
@@ -715,13 +742,13 @@ bool
 cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, int vector_bytes,
                  cpu_tile *c)
 {
-    if (!describe_reduction(ctx, s, block, c) || !recognize(c) || c->a.step != 1)
+    if (!describe_reduction(ctx, s, block, c) || !cpu_find_operands(c) || c->a.step != 1)
         return false;
     c->in_scan = true;
     c->shared = shared;
     c->h = UINT32_MAX;
     if (!choose_tile(c, vector_bytes))
         return false;
-    choose_order(c);
+    cpu_choose_order(c);
     return cpu_apply_tile(c);
 }

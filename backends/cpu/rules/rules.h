@@ -76,6 +76,8 @@ typedef struct cpu_tile {
         CPU_ORDER_HXY,
         CPU_ORDER_ROWS /* of an image, through all blocks of channels, which are h */
     } order;           /* of the loops over tiles, outermost first */
+    /* what a vector of the result and the last dimension of the reduction are; NULL: a product each */
+    const char *intrinsic;
     /* within a serial loop over steps: */
     bool in_scan;
     uint32_t shared; /* the outermost loops, which hold other blocks too */
@@ -94,6 +96,12 @@ cpu_runs_along(int64_t step)
  * which must not read what the first time wrote. */
 bool
 cpu_is_noalias(const tn_node *prim_func);
+/* Finds a, b, paired, y and h; false where the block is no sum of products that vectors compute. */
+bool
+cpu_find_operands(cpu_tile *c);
+/* Which loops over tiles go outside; the tile is chosen. */
+void
+cpu_choose_order(cpu_tile *c);
 /* Whether a tile of that size is possible: it lies within the result and in the registers. `full`:
  * lanes of a register. */
 bool

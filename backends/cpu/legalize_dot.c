@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions and matrix products of int16 summed in int32, as quantized models have them: the
+ * constant operand lies in pairs along what is summed, as the processor's instructions take it
+ * (dot_intrin.c).
+ *
+ *     lv = R.nn.conv2d(x, w, ..., out_dtype="int32")      # NCHW8c and OIHW8i8o
+ *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [O/8, I/8, KH, KW, 4, 8, 2], folded
+ *     lv = R.call_tir(cls.conv2d_pairs, (x, lv1), ...)
+ *
+ *     lv = R.matmul(x, w, out_dtype="int32")              # w constant, (K, N)
+ *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [N/8, K/2, 8, 2]
+ *     lv = R.call_tir(cls.matmul_pairs, (x, lv1), ...)
+ *
+ * Everything else becomes what the operator's own rule makes of it.
+ */
+#include "cpu.h"
+#include "tenon/kit/layout.h"
+#include "tenon/kit/te.h"
+
+enum { MAX_RANK = 6 };
+
+#define I64(v) tn_i64(ctx, v)
+#define ADD(a, b) tn_add(ctx, a, b)
+#define MUL(a, b) tn_mul(ctx, a, b)
+
+static bool
+is_of_pairs(const tn_call *call)
+{
+    const tnb_dtype half = TNB_DTYPE(TNB_INT, 16);
+    return tnb_dtype_eq(tn_type_dtype(call->args.at[0]->type), half) &&
+           tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), half) &&
+           tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_I32);
+}
+
+static const tn_expr *
+product(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
+{
+    return MUL(tn_cast_to(ctx, TNB_I32, a), tn_cast_to(ctx, TNB_I32, b));
+}
+
+/* ---- convolutions ---- */
+
+typedef struct conv {
+    tn_list x, k, out; /* extents, in blocks */
+    int64_t in_block, out_block;
+    int64_t stride[2], pad[4], dilation[2];
+} conv;
+
+/* NCHW[b]c, OIHW[b]i[o]o and NCHW[o]c, of one group. */
+static bool
+read_conv(const tn_call *call, conv *c)
+{
+    tnk_layout x, k, out;
+    if (!tnk_layout_parse(tn_call_str(call, "data_layout"), &x) ||
+        !tnk_layout_parse(tn_call_str(call, "kernel_layout"), &k) ||
+        !tnk_layout_parse(tn_call_str(call, "out_layout"), &out) || x.n != 5 || k.n != 6 ||
+        out.n != 5 || strncmp(x.axis, "NCHWc", 5) || strncmp(k.axis, "OIHWio", 6) ||
+        strncmp(out.axis, "NCHWc", 5))
+        return false;
+    c->in_block = x.factor[4];
+    c->out_block = out.factor[4];
+    return k.factor[4] == c->in_block && k.factor[5] == c->out_block && c->in_block % 2 == 0 &&
+           tn_call_int(call, "groups") == 1 && tn_call_ints(call, "strides", c->stride, 2) == 2 &&
+           tn_call_ints(call, "padding", c->pad, 4) == 4 &&
+           tn_call_ints(call, "dilation", c->dilation, 2) == 2 &&
+           tn_type_dims(call->args.at[0]->type, &c->x) &&
+           tn_type_dims(call->args.at[1]->type, &c->k) && tn_type_dims(call->base.type, &c->out);
+}
+
+/* OIHW[b]i[o]o to [O, I, H, W, b / 2, o, 2]. */
+static const tn_expr *
+pack_kernel(tn_builder *b, const tn_expr *w, const conv *c)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *in = tnk_te_input(te, "w", w->type);
+    const tn_expr *dims[7] = {c->k.at[0],           c->k.at[1], c->k.at[2], c->k.at[3],
+                              I64(c->in_block / 2), c->k.at[5], I64(2)};
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 7, TNB_DTYPE(TNB_INT, 16));
+    const tn_expr *at[6] = {
+        s->axes[0], s->axes[1], s->axes[2], s->axes[3], ADD(MUL(s->axes[4], I64(2)), s->axes[6]),
+        s->axes[5]};
+    const tn_node *out = tnk_te_define(s, tnk_te_read_at(te, in, at, 6));
+    return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
+}
+
+/* The data with zeros around. */
+static const tn_node *
+pad(tnk_te *te, const tn_node *x, const conv *c)
+{
+    tn_ctx *ctx = tnk_te_ctx(te);
+    const tn_list shape = tn_as_buffer(x)->shape;
+    const tn_expr *dims[5], *at[5], *inside = NULL;
+    if (!c->pad[0] && !c->pad[1] && !c->pad[2] && !c->pad[3])
+        return x;
+    memcpy(dims, shape.at, sizeof dims);
+    for (int i = 0; i < 2; i++)
+        dims[2 + i] = ADD(dims[2 + i], I64(c->pad[i] + c->pad[2 + i]));
+    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, TNB_DTYPE(TNB_INT, 16));
+    memcpy(at, s->axes, sizeof at);
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *before = I64(c->pad[i]), *axis = s->axes[2 + i];
+        const tn_expr *low = tn_cmp(ctx, TN_KIND_LE, before, axis),
+                      *high = tn_cmp(ctx, TN_KIND_LT, axis, ADD(shape.at[2 + i], before));
+        if (c->pad[i])
+            inside = inside ? tn_and(ctx, inside, low) : low;
+        if (c->pad[2 + i])
+            inside = inside ? tn_and(ctx, inside, high) : high;
+        at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
+    }
+    const tn_expr *v = tnk_te_read_at(te, x, at, 5),
+                  *zero = tn_int_imm_of(ctx, TNB_DTYPE(TNB_INT, 16), 0);
+    return tnk_te_define(s, tn_if_then_else(ctx, inside, v, zero));
+}
+
+static const tn_expr *
+legalize_conv(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    conv c;
+    if (!is_of_pairs(call) || !read_conv(call, &c))
+        return NULL;
+    const tn_expr *operands[2] = {call->args.at[0], pack_kernel(b, call->args.at[1], &c)};
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
+                  *w = tnk_te_input(te, "w", operands[1]->type);
+    const tn_node *padded = pad(te, x, &c);
+    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, TNB_I32);
+    const tn_expr *const *o = s->axes;
+    const tn_expr *rc = tnk_te_reduce_axis(s, "rco", c.k.at[1]),
+                  *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
+                  *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
+                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / 2)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(2));
+    const tn_expr *at[5] = {o[0], rc, ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
+                            ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
+                            ADD(MUL(ri, I64(2)), rp)};
+    const tn_expr *wat[7] = {o[1], rc, ry, rx, ri, o[4], rp};
+    const tn_node *out = tnk_te_sum(s, product(ctx, tnk_te_read_at(te, padded, at, 5),
+                                               tnk_te_read_at(te, w, wat, 7)));
+    return tnk_te_call(te, b, "conv2d_pairs", operands, 2, &out, 1);
+}
+
+/* ---- matrix products ---- */
+
+/* (K, N) to [N / lanes, K / 2, lanes, 2]. */
+static const tn_expr *
+pack_matrix(tn_builder *b, const tn_expr *w, int64_t k, int64_t n, int64_t lanes)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *in = tnk_te_input(te, "w", w->type);
+    const tn_expr *dims[4] = {I64(n / lanes), I64(k / 2), I64(lanes), I64(2)};
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 4, TNB_DTYPE(TNB_INT, 16));
+    const tn_expr *row = ADD(MUL(s->axes[1], I64(2)), s->axes[3]),
+                  *column = ADD(MUL(s->axes[0], I64(lanes)), s->axes[2]);
+    const tn_node *out = tnk_te_define(s, tnk_te_read(te, in, row, column, NULL));
+    return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
+}
+
+static const tn_expr *
+legalize_matmul(tn_builder *b, const tn_call *call, const tn_target *target)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *const *args = call->args.at;
+    int64_t k, n, lanes = cpu_vector_bytes(ctx, target) / 4;
+    tn_list xd, wd, od;
+    if (!is_of_pairs(call) || !cpu_is_constant(b, args[1]) || !tn_type_dims(args[0]->type, &xd) ||
+        !tn_type_dims(args[1]->type, &wd) || !tn_type_dims(call->base.type, &od) || wd.n != 2 ||
+        xd.n < 2 || xd.n > MAX_RANK || !tn_int_value(wd.at[0], &k) || !tn_int_value(wd.at[1], &n) ||
+        k % 2 || k < 4 || n % lanes)
+        return NULL;
+    const tn_expr *operands[2] = {args[0], pack_matrix(b, args[1], k, n, lanes)}, *at[MAX_RANK];
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
+                  *w = tnk_te_input(te, "w", operands[1]->type);
+    tnk_stage *s = tnk_te_stage(te, "matmul_pairs", od.at, od.n, TNB_I32);
+    const tn_expr *r = tnk_te_reduce_axis(s, "rk", I64(k / 2)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(2)), *j = s->axes[od.n - 1];
+    memcpy(at, s->axes, (xd.n - 1) * sizeof *at);
+    at[xd.n - 1] = ADD(MUL(r, I64(2)), rp);
+    const tn_expr *right = tnk_te_read(te, w, tn_floordiv(ctx, j, I64(lanes)), r,
+                                       tn_floormod(ctx, j, I64(lanes)), rp, NULL);
+    const tn_node *out = tnk_te_sum(s, product(ctx, tnk_te_read_at(te, x, at, xd.n), right));
+    return tnk_te_call(te, b, "matmul_pairs", operands, 2, &out, 1);
+}
+
+const tn_expr *
+cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target)
+{
+    return tn_is_call_to(TN_NODE(call), "relax.matmul") ? legalize_matmul(b, call, target)
+                                                        : legalize_conv(b, call);
+}

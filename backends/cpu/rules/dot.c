@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu.Dot: sums of products of int16 pairs, as legalize_dot.c writes them. A register tile of
+ * contraction.c's form whose innermost step is a tensor intrinsic of dot_intrin.c: a vector of the
+ * result, a pair of the sum.
+ *
+ *     for n, h, co (parallel), w0:
+ *         acc[th][ty][lanes] = 0
+ *         for rco, ry, rx, rci:
+ *             for i < ty, k < th: dot2(acc[k][i], x[.., w0 * ty + i, 2 rci ..], w[co * th + k, ..])
+ *         out[...] = epilogue(acc)
+ */
+#include "rules.h"
+
+static const char *
+intrinsic_of(int64_t lanes)
+{
+    return lanes == 4    ? "cpu.dot2_4"
+           : lanes == 8  ? "cpu.dot2_8"
+           : lanes == 16 ? "cpu.dot2_16"
+                         : NULL;
+}
+
+/* Whether the sum's last dimension counts pairs of int16. Where the vectors' operand lies in panels, its
+ * index is no sum: tensorize finds out whether a vector of it is one. */
+static bool
+is_of_pairs(const cpu_tile *c)
+{
+    const tnb_dtype half = TNB_DTYPE(TNB_INT, 16);
+    const tn_block *b = tnk_item_block(c->block);
+    const tn_iter_var *last = tn_as_iter_var(b->iters.at[b->iters.n - 1]);
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    return last->iter_kind == TN_ITER_REDUCE &&
+           tn_is_int_const(tn_as_range(last->dom)->extent, 2) && !c->paired &&
+           tnb_dtype_eq(tn_as_buffer(c->a.load->buffer)->dtype, half) &&
+           tnb_dtype_eq(tn_as_buffer(c->b.load->buffer)->dtype, half) &&
+           tnb_dtype_eq(tn_as_buffer(st->buffer)->dtype, TNB_I32) &&
+           (c->a.step == 2 || c->a.step == 0) &&
+           cpu_step_along(c->ctx, c->a.load, last->var) == 1 &&
+           cpu_step_along(c->ctx, c->b.load, last->var) == 1;
+}
+
+/* The tile with the least estimated time: two instructions a product, loads of pairs and vectors. */
+static bool
+choose_tile(cpu_tile *c, int64_t lanes)
+{
+    int64_t X = c->ext[c->x], Y = c->y == UINT32_MAX ? 1 : c->ext[c->y],
+            H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
+    double best = 1e30;
+    c->lanes = lanes;
+    for (int64_t tw = 1; tw <= 4; tw++)
+        for (int64_t th = 1; th <= 4; th++)
+            for (int64_t ty = 1; ty <= 12; ty++) {
+                int64_t n = tw * th * ty, held = tw * th;
+                if (tw * lanes > X || X % (tw * lanes) || th > H || ty > Y || n > 12 ||
+                    n + held + (held > 1) + 1 > 16)
+                    continue;
+                double work = (double)n, loads = (double)(ty + held) / 2,
+                       issue = (double)(2 * n + ty + held + 3) / 5;
+                double cycles = work > loads ? work : loads;
+                cycles = (cycles > issue ? cycles : issue) + 0.5;
+                double tiles = (double)(X / (tw * lanes)) * (double)((H + th - 1) / th) *
+                               (double)((Y + ty - 1) / ty);
+                double time = tiles * (cycles + (double)n * 3 / c->reduce);
+                if (time < best) {
+                    best = time;
+                    c->tw = tw;
+                    c->th = th;
+                    c->ty = ty;
+                }
+            }
+    return best < 1e30;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    cpu_tile c;
+    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
+    if (!s)
+        return NULL;
+    tnk_sch_quiet(s);
+    int bytes = cpu_vector_bytes(ctx, target);
+    cpu_inline_cheap(s, CPU_KEEP_PADDING);
+    if (!cpu_find_reduction(ctx, s, &c) || c.ext[c.x] < 0)
+        return NULL;
+    if (!cpu_find_operands(&c) || !is_of_pairs(&c))
+        return NULL;
+    int64_t lanes = bytes / 4;
+    while (lanes >= 4 && c.ext[c.x] % lanes)
+        lanes /= 2;
+    c.intrinsic = intrinsic_of(lanes);
+    if (!c.intrinsic || !choose_tile(&c, lanes))
+        return NULL;
+    cpu_choose_order(&c);
+    return cpu_apply_tile(&c) ? cpu_finish_rest(s, bytes) : NULL;
+}
+
+const tnk_rule cpu_rule_dot = {
+    .size = sizeof(tnk_rule),
+    .name = "cpu.Dot",
+    .doc = "Sums of products of int16 pairs in int32: register tiles of tensor intrinsics.",
+    .apply = apply,
+};
