@@ -2,9 +2,13 @@
 /* image.resize1d, 2d, 3d: one stage for each spatial axis that changes, since all methods are
  * separable.
  *
- * Places in the input are computed in float64, because halves decide what `nearest_neighbor` takes;
- * weights and sums in float32 (float64 for float64 data).
+ * Places in the input are quotients of integers, because halves decide what `nearest_neighbor` takes and not every device has
+ * float64: scales and regions, which are floats, are the simplest fractions that round to them. Weights and sums are float32
+ * (float64 for float64 data).
  */
+#include <math.h>
+#include <stdlib.h>
+
 #include "emit.h"
 #include "layout.h"
 
@@ -130,81 +134,167 @@ infer_resize(tn_ctx *ctx, const tn_call *call)
 
 /* ---- places ---- */
 
+/* What an extent that is not known is taken for where the size of a product is estimated. */
+enum { SOME_EXTENT = 1 << 20 };
+
 typedef struct axis {
     tn_ctx *ctx;
     const resize *r;
     int i;
     const tn_expr *in, *out, *o; /* extents, and the result's index */
+    /* input elements a result's element: p / q */
+    const tn_expr *p, *q;
+    /* the region, of tf_crop_and_resize: from start / unit to end / unit */
+    int64_t start, end, unit;
+    const tn_expr *num, *den; /* where in the input the result's element lies: num / den, den > 0 */
 } axis;
 
-static const tn_expr *
-number(tn_ctx *ctx, const tn_expr *extent)
+/* The first convergent of v that rounds to it, or the last with numerator and denominator up to `limit`. */
+static void
+fraction(double v, int64_t limit, int64_t *num, int64_t *den)
 {
-    return CAST(TNB_F64, extent);
+    double x = fabs(v);
+    int64_t h = 1, h1 = 0, k = 0, k1 = 1;
+    for (int n = 0; n < 64; n++) {
+        double whole = floor(x), nh = whole * (double)h + (double)h1,
+               nk = whole * (double)k + (double)k1;
+        if (n > 0 && (nh > (double)limit || nk > (double)limit))
+            break;
+        h1 = h;
+        k1 = k;
+        h = (int64_t)nh;
+        k = (int64_t)nk;
+        if ((double)h / (double)k == fabs(v) || x == whole)
+            break;
+        x = 1 / (x - whole);
+    }
+    *num = v < 0 ? -h : h;
+    *den = k;
 }
 
-/* Input elements a result's element: 1 / scale. */
-static const tn_expr *
-step_of(const axis *a)
+static int64_t
+gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t c = a % b;
+        a = b;
+        b = c;
+    }
+    return a;
+}
+
+/* Fractions with at most `limit` for the scale and the region; about the largest number that then appears. */
+static double
+take_fractions(axis *a, int64_t limit)
 {
     tn_ctx *ctx = a->ctx;
-    if (a->r->scale[a->i] > 0)
-        return LIT(TNB_F64, 1 / a->r->scale[a->i]);
-    return DIVIDE(number(ctx, a->in), number(ctx, a->out));
+    int64_t in = SOME_EXTENT, out = SOME_EXTENT, p = 1, q = 1, other;
+    bool known = tn_int_value(a->in, &in) && tn_int_value(a->out, &out);
+    (void)tn_int_value(a->out, &out);
+    double scale = a->r->scale[a->i], i = (double)in, o = (double)out;
+    if (scale > 0) {
+        fraction(scale, limit, &q, &p);
+        q = q > 0 ? q : 1;
+    } else if (known && in > 0 && out > 0) {
+        p = in / gcd(in, out);
+        q = out / gcd(in, out);
+    }
+    bool numbers = scale > 0 || (known && in > 0 && out > 0);
+    a->p = numbers ? I64(p) : a->in;
+    a->q = numbers ? I64(q) : a->out;
+    double x = numbers ? (double)p : i, y = numbers ? (double)q : o, num, den;
+    a->unit = 1;
+    switch (a->r->places) {
+    case ALIGN_CORNERS:
+        num = scale > 0 ? i * o * x : i * o;
+        den = scale > 0 ? i * y : o;
+        break;
+    case TF_CROP:
+        fraction(a->r->roi[a->i], limit, &a->start, &a->unit);
+        fraction(a->r->roi[a->r->n + a->i], limit, &a->end, &other);
+        int64_t common = a->unit / gcd(a->unit, other);
+        a->start *= other / gcd(a->unit, other);
+        a->end *= common;
+        a->unit = common * other;
+        num = (double)(llabs(a->start) + llabs(a->end)) * 2 * i * (scale > 0 ? i * y + o * x : o);
+        den = 2 * (double)a->unit * (scale > 0 ? i * y : o);
+        break;
+    default:
+        num = i * y + 4 * (o + 1) * x;
+        den = 2 * y;
+    }
+    return 4 * (num + den * (i + 64));
 }
 
-/* (o + 1/2) * step - 1/2 */
+/* (2 * o + 1) * p - q, over 2 * q */
 static const tn_expr *
 centre(const axis *a)
 {
     tn_ctx *ctx = a->ctx;
-    const tn_expr *half = LIT(TNB_F64, 0.5);
-    return SUB(MUL(ADD(number(ctx, a->o), half), step_of(a)), half);
+    return SUB(MUL(ADD(MUL(a->o, I64(2)), I64(1)), a->p), a->q);
 }
 
-static const tn_expr *
-symmetric(const axis *a)
+/* Finds where in the input the result's element lies. */
+static void
+find_place(axis *a)
 {
     tn_ctx *ctx = a->ctx;
-    const tn_expr *exact = DIVIDE(number(ctx, a->in), step_of(a));
-    const tn_expr *share = DIVIDE(number(ctx, a->out), exact);
-    const tn_expr *middle = DIVIDE(number(ctx, a->in), LIT(TNB_F64, 2));
-    return ADD(MUL(middle, SUB(LIT(TNB_F64, 1), share)), centre(a));
-}
-
-/* Where in the input the result's element lies. */
-static const tn_expr *
-place_of(const axis *a)
-{
-    tn_ctx *ctx = a->ctx;
-    const tn_expr *o = number(ctx, a->o), *zero = LIT(TNB_F64, 0),
-                  *last = SUB(number(ctx, a->in), LIT(TNB_F64, 1));
-    /* given scales make the result's extent a fraction */
-    const tn_expr *length = a->r->scale[a->i] > 0
-                                ? MUL(number(ctx, a->in), LIT(TNB_F64, a->r->scale[a->i]))
-                                : number(ctx, a->out);
-    const tn_expr *several = GREATER(length, LIT(TNB_F64, 1)),
-                  *gaps = SELECT(several, SUB(length, LIT(TNB_F64, 1)), LIT(TNB_F64, 1));
-    double start = a->r->roi[a->i], end = a->r->roi[a->r->n + a->i];
+    int64_t limit = 1 << 27;
+    while (take_fractions(a, limit) > 0x1p62 && limit > 16)
+        limit /= 2;
+    /* given scales make the result's extent a fraction, length / a->p */
+    bool scaled = a->r->scale[a->i] > 0;
+    const tn_expr *last = SUB(a->in, I64(1)), *zero = I64(0), *one = I64(1),
+                  *times = scaled ? a->p : one,
+                  *gaps = scaled ? SUB(MUL(a->in, a->q), a->p) : SUB(a->out, one),
+                  *several = GREATER(gaps, zero);
+    a->den = MUL(a->q, I64(2));
     switch (a->r->places) {
     case PYTORCH_HALF_PIXEL:
-        return SELECT(several, centre(a), zero);
+        a->num = SELECT(several, centre(a), zero);
+        break;
     case ALIGN_CORNERS:
-        return SELECT(several, DIVIDE(MUL(o, last), gaps), zero);
+        a->num = SELECT(several, MUL(MUL(a->o, last), times), zero);
+        a->den = GREATEST(gaps, one);
+        break;
     case ASYMMETRIC:
-        return MUL(o, step_of(a));
+        a->num = MUL(a->o, a->p);
+        a->den = a->q;
+        break;
     case TF_HALF_PIXEL:
-        return MUL(ADD(o, LIT(TNB_F64, 0.5)), step_of(a));
-    case TF_CROP:
-        return SELECT(several,
-                      ADD(MUL(LIT(TNB_F64, start), last),
-                          DIVIDE(MUL(MUL(o, LIT(TNB_F64, end - start)), last), gaps)),
-                      MUL(LIT(TNB_F64, 0.5 * (start + end)), last));
-    case HALF_SYMMETRIC:
-        return symmetric(a);
-    default:
-        return centre(a);
+        a->num = ADD(centre(a), a->q);
+        break;
+    case TF_CROP: {
+        const tn_expr *moved = MUL(MUL(a->o, I64(a->end - a->start)), times),
+                      *from = ADD(MUL(gaps, I64(a->start)), moved);
+        a->num = MUL(SELECT(several, MUL(from, I64(2)), I64(a->start + a->end)), last);
+        a->den = MUL(GREATEST(gaps, one), I64(2 * a->unit));
+        break;
     }
+    case HALF_SYMMETRIC: {
+        /* what the result's fraction of an element leaves over, half of it at each end */
+        const tn_expr *rest = SUB(MUL(a->in, a->q), MUL(a->out, a->p));
+        a->num = scaled ? ADD(rest, centre(a)) : centre(a);
+        break;
+    }
+    default:
+        a->num = centre(a);
+    }
+}
+
+/* The last element in front of the place, and how far behind it the place lies. */
+static const tn_expr *
+floor_of(const axis *a)
+{
+    tn_ctx *ctx = a->ctx;
+    return FLOORDIV(a->num, a->den);
+}
+
+static const tn_expr *
+rest_of(const axis *a, tnb_dtype d)
+{
+    tn_ctx *ctx = a->ctx;
+    return DIVIDE(CAST(d, FLOORMOD(a->num, a->den)), CAST(d, a->den));
 }
 
 static const tn_expr *
@@ -224,21 +314,21 @@ nearest(const axis *a)
                            (a->r->places == HALF_PIXEL && a->r->rounding <= PREFER_CEIL));
     if (whole) /* every element is repeated */
         return FLOORDIV(a->o, I64(out / in));
-    const tn_expr *x = place_of(a), *half = LIT(TNB_F64, 0.5);
+    const tn_expr *one = I64(1), *twice = MUL(a->num, I64(2)), *den2 = MUL(a->den, I64(2)), *i;
     switch (a->r->rounding) {
-    case PREFER_FLOOR:
-        x = MATH1("ceil", SUB(x, half));
+    case PREFER_FLOOR: /* ceil(x - 1/2) */
+        i = FLOORDIV(ADD(twice, SUB(a->den, one)), den2);
         break;
     case ROUND_FLOOR:
-        x = MATH1("floor", x);
+        i = floor_of(a);
         break;
     case ROUND_CEIL:
-        x = MATH1("ceil", x);
+        i = FLOORDIV(ADD(a->num, SUB(a->den, one)), a->den);
         break;
-    default:
-        x = MATH1("floor", ADD(x, half));
+    default: /* floor(x + 1/2) */
+        i = FLOORDIV(ADD(twice, a->den), den2);
     }
-    return clamped(ctx, CAST(TNB_I64, x), a->in);
+    return clamped(ctx, i, a->in);
 }
 
 /* The four weights of cubic convolution at distance t behind the second tap. */
@@ -278,16 +368,22 @@ tap(const source *s, const tn_expr *i)
     return CAST(s->wide, tnk_te_read_at(s->e->te, s->x, s->idx, emit_ndim(s->x)));
 }
 
+/* A product even if the weight is the literal 0: NaN and infinity times that are NaN. */
+static const tn_expr *
+weighted(tn_ctx *ctx, const tn_expr *v, const tn_expr *w)
+{
+    return tn_raw_binary(ctx, TN_KIND_MUL, v, w);
+}
+
 static const tn_expr *
 interpolated(const source *s, const axis *a, const tn_call *call)
 {
     tn_ctx *ctx = s->e->ctx;
-    const tn_expr *x = place_of(a), *low = MATH1("floor", x), *t = CAST(s->wide, SUB(x, low)),
-                  *i = CAST(TNB_I64, low);
+    const tn_expr *i = floor_of(a), *t = rest_of(a, s->wide);
     if (a->r->method == LINEAR) {
         const tn_expr *left = tap(s, clamped(ctx, i, a->in)),
                       *right = tap(s, clamped(ctx, ADD(i, I64(1)), a->in));
-        return ADD(MUL(left, SUB(LIT(s->wide, 1), t)), MUL(right, t));
+        return ADD(weighted(ctx, left, SUB(LIT(s->wide, 1), t)), weighted(ctx, right, t));
     }
     const tn_expr *w[4], *sum = NULL, *total = NULL;
     bool exclude = tn_call_int(call, "cubic_exclude") != 0;
@@ -296,7 +392,7 @@ interpolated(const source *s, const axis *a, const tn_call *call)
         const tn_expr *at = ADD(i, I64(k - 1));
         if (exclude)
             w[k] = SELECT(AND(GREATER_EQ(at, I64(0)), LESS(at, a->in)), w[k], LIT(s->wide, 0));
-        const tn_expr *v = MUL(tap(s, clamped(ctx, at, a->in)), w[k]);
+        const tn_expr *v = weighted(ctx, tap(s, clamped(ctx, at, a->in)), w[k]);
         sum = sum ? ADD(sum, v) : v;
         total = total ? ADD(total, w[k]) : w[k];
     }
@@ -348,11 +444,9 @@ shrink_axis(const source *src, const axis *a, tnk_stage *s, double step)
     tnb_dtype d = src->wide, dtypes[2] = {d, d};
     double alpha = tn_call_float(e->call, "cubic_alpha");
     int64_t reach = (int64_t)(a->r->method == LINEAR ? step : 2 * step) + 1;
-    const tn_expr *x = place_of(a), *low = MATH1("floor", x);
-    const tn_expr *k = tnk_te_reduce_axis(s, "k", I64(2 * reach + 1));
-    const tn_expr *at = ADD(CAST(TNB_I64, low), SUB(k, I64(reach)));
-    const tn_expr *far =
-        MATH1("fabs", CAST(d, MUL(SUB(CAST(TNB_F64, at), x), LIT(TNB_F64, 1 / step))));
+    const tn_expr *k = tnk_te_reduce_axis(s, "k", I64(2 * reach + 1)), *off = SUB(k, I64(reach)),
+                  *at = ADD(floor_of(a), off);
+    const tn_expr *far = MATH1("fabs", MUL(SUB(CAST(d, off), rest_of(a, d)), LIT(d, 1 / step)));
     const tn_expr *w = filter_weight(ctx, a->r, alpha, far, d);
     if (tn_call_int(e->call, "cubic_exclude"))
         w = SELECT(AND(GREATER_EQ(at, I64(0)), LESS(at, a->in)), w, LIT(d, 0));
@@ -387,7 +481,9 @@ resize_axis(emit *e, const resize *r, int i, const tn_node *x, const tn_expr *ou
     tnb_dtype d = r->method == NEAREST && r->places != TF_CROP ? emit_dtype(x) : wide;
     tnk_stage *s = tnk_te_stage(e->te, "resize", dims, (uint32_t)n, d);
     memcpy(idx, s->axes, (size_t)n * sizeof *idx);
-    axis a = {ctx, r, i, emit_dim(x, (uint32_t)at), out, s->axes[at]};
+    axis a = {
+        .ctx = ctx, .r = r, .i = i, .in = emit_dim(x, (uint32_t)at), .out = out, .o = s->axes[at]};
+    find_place(&a);
     source src = {e, x, at, idx, d};
     double step = r->method != NEAREST && tn_call_int(e->call, "antialias") ? shrinking(&a) : 0;
     if (step > 0)
@@ -395,9 +491,8 @@ resize_axis(emit *e, const resize *r, int i, const tn_node *x, const tn_expr *ou
     const tn_expr *v =
         r->method == NEAREST ? tap(&src, nearest(&a)) : interpolated(&src, &a, e->call);
     if (r->places == TF_CROP) {
-        const tn_expr *p = place_of(&a);
-        const tn_expr *inside = AND(GREATER_EQ(p, LIT(TNB_F64, 0)),
-                                    LESS_EQ(p, SUB(number(ctx, a.in), LIT(TNB_F64, 1))));
+        const tn_expr *inside =
+            AND(GREATER_EQ(a.num, I64(0)), LESS_EQ(a.num, MUL(SUB(a.in, I64(1)), a.den)));
         v = SELECT(inside, v, LIT(d, tn_call_float(e->call, "extrapolation_value")));
     }
     return tnk_te_define(s, v);

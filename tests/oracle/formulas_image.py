@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images: resizing and sampling."""
 import itertools
+from fractions import Fraction
 
 from formulas_nn import NORM, SPATIAL, digits, to_layout
 from oracle import *
@@ -9,22 +10,25 @@ PLACES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf
           "half_pixel_symmetric", "tf_crop_and_resize"]
 
 
+HALF = Fraction(1, 2)
+
+
 def place(mode, i, n, m, scale, roi):
-    """Where element i of the m new ones lies in the n old ones."""
+    """Where element i of the m new ones lies in the n old ones, exactly."""
     length = n * scale
     if mode == "align_corners":
-        return i * (n - 1) / (length - 1) if length > 1 else 0.0
+        return i * (n - 1) / (length - 1) if length > 1 else 0
     if mode == "asymmetric":
         return i / scale
     if mode == "tf_half_pixel_for_nn":
-        return (i + 0.5) / scale
+        return (i + HALF) / scale
     if mode == "tf_crop_and_resize":
         return roi[0] * (n - 1) + i * (roi[1] - roi[0]) * (n - 1) / (length - 1) if length > 1 else sum(roi) / 2 * (n - 1)
     if mode == "pytorch_half_pixel" and length <= 1:
-        return 0.0
+        return 0
     if mode == "half_pixel_symmetric":
-        return n / 2 * (1 - m / (scale * n)) + (i + 0.5) / scale - 0.5
-    return (i + 0.5) / scale - 0.5
+        return HALF * n * (1 - m / (scale * n)) + (i + HALF) / scale - HALF
+    return (i + HALF) / scale - HALF
 
 
 def cubic(x, a):
@@ -34,8 +38,8 @@ def cubic(x, a):
     return a * (((x - 5) * x + 8) * x - 4) if x < 2 else 0.0
 
 
-ROUND = {"round": lambda x: math.floor(x + 0.5), "round_prefer_ceil": lambda x: math.floor(x + 0.5),
-         "round_prefer_floor": lambda x: math.ceil(x - 0.5), "floor": math.floor, "ceil": math.ceil}
+ROUND = {"round": lambda x: math.floor(x + HALF), "round_prefer_ceil": lambda x: math.floor(x + HALF),
+         "round_prefer_floor": lambda x: math.ceil(x - HALF), "floor": math.floor, "ceil": math.ceil}
 
 
 def weights(method, x, n, rounding, alpha, exclude):
@@ -43,7 +47,8 @@ def weights(method, x, n, rounding, alpha, exclude):
     if method == "nearest_neighbor":
         return [(min(max(ROUND[rounding](x), 0), n - 1), 1.0)]
     base = math.floor(x)
-    taps = [(base + k, max(0.0, 1 - abs(x - base - k)) if method == "linear" else cubic(x - base - k, alpha))
+    x = float(x - base)
+    taps = [(base + k, max(0.0, 1 - abs(x - k)) if method == "linear" else cubic(x - k, alpha))
             for k in ((0, 1) if method == "linear" else (-1, 0, 1, 2))]
     if exclude:
         taps = [(i, w if 0 <= i < n else 0.0) for i, w in taps]
@@ -66,17 +71,17 @@ def resize(d, op):
     roi = [round(v, 2) for v in list(d.rng.uniform(0, 0.4, n)) + list(d.rng.uniform(0.6, 1, n))]
     y = wide(x)
     for k in range(n):
-        m, old = size[k], s[2 + k]
+        m, old, region = size[k], s[2 + k], [Fraction(str(roi[j])) for j in (k, n + k)]
         if m == old and mode != "tf_crop_and_resize":
             places = [[(i, 1.0)] for i in range(m)]
         else:
-            places = [weights(method, place(mode, i, old, m, m / old, (roi[k], roi[n + k])), old, rounding, alpha, exclude)
+            places = [weights(method, place(mode, i, old, m, Fraction(m, old), region), old, rounding, alpha, exclude)
                       for i in range(m)]
         parts = []
         for i, taps in enumerate(places):
             outside = False
             if mode == "tf_crop_and_resize":
-                p = place(mode, i, old, m, m / old, (roi[k], roi[n + k]))
+                p = place(mode, i, old, m, Fraction(m, old), region)
                 outside = p < 0 or p > old - 1
             v = sum(np.take(y, t, 2 + k) * w for t, w in taps)
             parts.append(np.full_like(v, 0.0) if outside else v)
