@@ -261,6 +261,15 @@ load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     return s;
 }
 
+tnb_status
+tn_registry_load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
+{
+    tnb_err local = {0};
+    if (p->kind != TNB_PLUGIN_COMPILER)
+        return tnb_fail(err, TNB_INVALID, "plugin '%s' is no compiler plugin", p->name);
+    return load(r, p, err ? err : &local);
+}
+
 static const struct entry *
 find(tn_registry *r, enum table t, const char *name, tnb_err *err)
 {

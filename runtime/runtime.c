@@ -323,6 +323,33 @@ find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
     return e ? &e->p : NULL;
 }
 
+/* Whether something that the plugin promises was added: then all of it was. */
+static bool
+has_any(tnr_runtime *rt, const tnb_plugin *p)
+{
+    for (uint32_t i = 0; i < p->n_provides; i++) {
+        const char *what = p->provides[i], *name = strchr(what, ':') + 1;
+        if (strncmp(what, "device:", 7) == 0 && driver_named(rt, name))
+            return true;
+        if (strncmp(what, "loader:", 7) == 0 && loader_named(rt, name))
+            return true;
+        if (strncmp(what, "packed:", 7) == 0 && *packed_slot(rt->packed, rt->packed_slots, name))
+            return true;
+    }
+    return false;
+}
+
+tnb_status
+tnr_load_plugin(tnr_runtime *rt, const tnb_plugin *p, tnb_err *err)
+{
+    tnb_err own = {0};
+    pthread_mutex_lock(&rt->lock);
+    tnb_status st =
+        p->state == TNB_PLUGIN_LOADED && has_any(rt, p) ? TNB_OK : load(rt, p, err ? err : &own);
+    pthread_mutex_unlock(&rt->lock);
+    return st;
+}
+
 const tnr_packed *
 tnr_find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
 {

@@ -15,6 +15,7 @@ const tnt_command *const tnt_commands[] = {&tnt_command_compile,   &tnt_command_
                                            &tnt_command_onnx_test, &tnt_command_list,
                                            &tnt_command_show,      &tnt_command_doctor,
                                            &tnt_command_tune,      &tnt_command_new_plugin,
+                                           &tnt_command_check_plugin,
                                            &tnt_command_help,      NULL};
 
 static const tnt_command *

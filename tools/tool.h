@@ -196,6 +196,6 @@ tnt_print_kernels(const tnr_kernel_time *t, uint32_t n);
 /* ---- the subcommands ---- */
 extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt,
     tnt_command_check, tnt_command_diff, tnt_command_list, tnt_command_show, tnt_command_onnx_test,
-    tnt_command_doctor, tnt_command_tune, tnt_command_new_plugin, tnt_command_help;
+    tnt_command_doctor, tnt_command_tune, tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_help;
 
 #endif

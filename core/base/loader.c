@@ -69,11 +69,17 @@ tnb_loader_open(const char *path, const char *symbol, const void **found, tnb_er
         const char *text = dlerror();
         text = text ? text : "no reason given";
         const char *undefined = strstr(text, "undefined symbol: ");
+        const char *missing = strstr(text, ": cannot open shared object file");
         tnb_fail(err, TNB_ABI, "'%s' cannot be loaded: %s", path, text);
         if (undefined)
             tnb_hint(err,
                      "rebuild the plugin against this Tenon; nothing loaded here defines '%.*s'",
                      (int)strcspn(undefined + 18, " ,("), undefined + 18);
+        else if (missing && missing != text && strncmp(text, path, strlen(path)) != 0)
+            tnb_hint(err,
+                     "install the library '%.*s', which it needs, or name its folder in "
+                     "LD_LIBRARY_PATH; ldd '%s' shows them all",
+                     (int)strcspn(text, ":"), text, path);
         else
             tnb_hint(err, "a library that it needs may be missing: see ldd '%s'", path);
         return TNB_ABI;

@@ -2,6 +2,7 @@
 # Tests of the command line: Python's standard library only.
 TOOLS_TESTS = \
 	tests/tools/broken_inputs.py \
+	tests/tools/check_plugin.py \
 	tests/tools/configuration.py \
 	tests/tools/expect.py \
 	tests/tools/new_plugin.py \
@@ -11,7 +12,7 @@ TOOLS_TESTS = \
 	tests/tools/tune.py \
 	tests/tools/usage.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
-EXTRA_DIST += tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
+EXTRA_DIST += tests/tools/candidate.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
 
 # The sanitizers have an allocator of their own.
 EXTRA_DIST += tests/tools/no_memory.py

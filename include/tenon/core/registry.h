@@ -128,6 +128,9 @@ tn_find_native_evaluator(tn_registry *r);
  * "external" or "tensor_intrin". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
+/* Loads this plugin, after those that it requires; fine when it is loaded already. On failure it counts as refused. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tn_registry_load(tn_registry *r, const tnb_plugin *p, tnb_err *err);
 /* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept
  * for `why`. */
 TNB_EXPORT void

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins for check_plugin.py: one source, a macro for what is wrong with each. */
+#include "tenon/core/registry.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef WRONG_MAJOR
+#undef TNB_ABI_MAJOR
+#define TNB_ABI_MAJOR 7
+#endif
+#ifdef NEWER_MINOR
+#undef TNB_ABI_MINOR
+#define TNB_ABI_MINOR 77
+#endif
+
+#if defined(MISSING_LIBRARY)
+int
+candidate_elsewhere(void);
+#elif defined(UNRESOLVED)
+int
+candidate_nowhere(void);
+#endif
+
+/* Shows that code of the module ran. */
+__attribute__((constructor)) static void
+ran(void)
+{
+    const char *file = getenv("CANDIDATE_FILE");
+    int fd = file ? open(file, O_WRONLY | O_CREAT, 0644) : -1;
+    if (fd >= 0)
+        close(fd);
+#ifdef CRASH_EARLY
+    *(volatile int *)0 = 1; // NOLINT
+#endif
+}
+
+static tnb_status
+start(tn_registry *r, const char *folder, tnb_err *err)
+{
+    (void)r, (void)folder, (void)err;
+#if defined(CRASH)
+    *(volatile int *)0 = 1; // NOLINT
+#elif defined(ABORT)
+    abort();
+#elif defined(HANG)
+    for (;;)
+        pause();
+#elif defined(BUSY)
+    for (volatile int i = 0;; i++)
+        ;
+#elif defined(EXITS)
+    exit(0);
+#elif defined(FAILS)
+    tnb_fail(err, TNB_DEVICE, "the dongle is not plugged in");
+    tnb_hint(err, "plug it in");
+    return TNB_DEVICE;
+#elif defined(MISSING_LIBRARY)
+    return (tnb_status)candidate_elsewhere();
+#elif defined(UNRESOLVED)
+    return (tnb_status)candidate_nowhere();
+#endif
+    return TNB_OK;
+}
+
+static tnb_status
+candidate_run(const tn_pass *p, tn_pass_ctx *pc, const tn_module *m, const tn_module **out)
+{
+    (void)p, (void)pc;
+    *out = m;
+    return TNB_OK;
+}
+
+static const tn_pass pass = {.size = sizeof(tn_pass),
+                             .name = "CandidatePass",
+                             .doc = "leaves everything as it is",
+                             .run = (void *)candidate_run};
+static const tn_pass *const passes[] = {&pass};
+
+#ifdef OLD_DESCRIPTOR
+/* As headers of a time when the descriptor ended here would have made it. */
+#undef TNB_PLUGIN_HEAD
+#define TNB_PLUGIN_HEAD(T, kind_, name_, version_, licence_, summary_)                       \
+    {                                                                                        \
+        TNB_PLUGIN_MAGIC, (uint32_t)offsetof(T, patterns), TNB_ABI_MAJOR, 0, TNB_BUILD_BITS, \
+            TNB_CPU_BITS, (kind_), 0, (name_), (version_), (licence_), (summary_)            \
+    }
+#endif
+TN_PLUGIN(candidate, "1.0", "MIT-0", "for tests", .passes = passes, .n_passes = 1, .init = start);
