@@ -136,17 +136,26 @@ cpu_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err *er
 
 /* ---- memory ---- */
 
+/* Much of it lies in large pages, where the system has some to give. */
+static bool
+get_memory(void **mem, uint64_t bytes)
+{
+    size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
+    if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
+        return false;
+    if (align == CPU_HUGE)
+        (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
+    return true;
+}
+
 static tnb_status
 cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
     (void)dev;
     if (strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device has no memory of scope '%s'", scope);
-    size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
-    if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
+    if (!get_memory(mem, bytes))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
-    if (align == CPU_HUGE)
-        (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
     return TNB_OK;
 }
 
@@ -225,8 +234,7 @@ workspace_block(struct cpu_workspace *w, size_t bytes)
     if (w->sizes[i] < bytes || !w->blocks[i]) {
         free(w->blocks[i]);
         w->sizes[i] = 0;
-        if (bytes > PTRDIFF_MAX ||
-            posix_memalign(&w->blocks[i], CPU_ALIGN, bytes ? bytes : 1) != 0) {
+        if (!get_memory(&w->blocks[i], bytes)) {
             w->blocks[i] = NULL;
             return NULL;
         }
@@ -246,7 +254,8 @@ static void
 kernel_team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
 {
     const struct cpu_workspace *w = env->user;
-    cpu_team_run(w->device->team, env->threads, part, args, min, n);
+    bool few = env->worth > 0 && env->worth < env->threads;
+    cpu_team_run(w->device->team, few ? env->worth : env->threads, part, args, min, n);
 }
 
 /* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory)

@@ -185,7 +185,8 @@ static void
 team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
 {
     const blocks *b = env->user;
-    cpu_team_run(b->team, env->threads, part, args, min, n);
+    bool few = env->worth > 0 && env->worth < env->threads;
+    cpu_team_run(b->team, few ? env->worth : env->threads, part, args, min, n);
 }
 
 static bool

@@ -12,7 +12,7 @@ static const char c_prologue[] =
     "} tnb_kernel_scalar;\n"
     "typedef void (*tnb_kernel_part)(void *, int64_t, int64_t, int32_t);\n"
     "typedef struct tnb_kernel_env {\n"
-    "    int32_t threads, reserved;\n"
+    "    int32_t threads, worth;\n"
     "    void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);\n"
     "    void *user;\n"
     "    void (*team)(struct tnb_kernel_env *, tnb_kernel_part, void *, int64_t, int64_t);\n"

@@ -3,10 +3,10 @@
  * calls for all turns, or each thread of the team for some of them.
  *
  *     for i in T.parallel(n): ...   =>   static void tk_part0_f(float *restrict A, from, to,
- * thread) if (tk_threads > 1) env->team(env, tk_call0_f, &(args){A}, 0, n); else tk_part0_f(A, 0,
+ * thread) if (tk_threads > 1 && enough work) env->team(env, tk_call0_f, &(args){A}, 0, n); else tk_part0_f(A, 0,
  * n, 0);
  *
- * The annotation tenon.parallel_from of the loop says from how many turns on a team pays.
+ * Below so much work a team does not pay (emit_cost.c), and a loop of little work is not worth all threads of a large one. The annotation tenon.parallel_from of the loop says from how many turns on a team pays.
  * So a kernel on one thread has nothing to do with others, and pointers are restricted as
  * parameters are, which compilers heed more than they do for variables.
  */
@@ -51,7 +51,7 @@ begin_line(tnk_emitter *e)
 }
 
 void
-tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f)
+tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost)
 {
     const char *type = tnk_c_type(e, tn_dtype_of(f->var));
     const char *stem = tn_strf(e->ctx, "%u_%s", e->n_parts++, e->kernel->name);
@@ -84,7 +84,13 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f)
                    stem, stem, stem, given.s ? given.s : "", type, type);
     const char *v = values.s ? values.s : "";
     begin_line(e);
+    if (cost.text) {
+        tnb_buf_printf(out, "const double tk_cost%s = %s;\n", stem, cost.text);
+        begin_line(e);
+    }
     tnb_buf_puts(out, "if (tk_threads > 1");
+    if (cost.text)
+        tnb_buf_printf(out, " && tk_cost%s >= %d", stem, TNK_TEAM_NS);
     int64_t from = tn_dict_int(f->annotations, "tenon.parallel_from", 0);
     if (from > 0) {
         tnb_buf_puts(out, " && ");
@@ -95,6 +101,12 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f)
     e->indent++;
     begin_line(e);
     tnb_buf_printf(out, "struct tk_args%s tk_args = {%s};\n", stem, *v ? v : "0");
+    begin_line(e);
+    if (cost.text)
+        tnb_buf_printf(out, "env->worth = tk_cost%s < 1e9 ? (int32_t)(tk_cost%s / %d) : 0;\n", stem,
+                       stem, TNK_TEAM_NS / 2);
+    else
+        tnb_buf_printf(out, "env->worth = %d;\n", tnk_cost_threads(cost.ns));
     begin_line(e);
     tnb_buf_printf(out, "env->team(env, tk_call%s, &tk_args, ", stem);
     tnk_emit_expr(e, f->min);

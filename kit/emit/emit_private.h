@@ -199,6 +199,20 @@ tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store 
 /* ---- emit_stmt.c ---- */
 void
 tnk_emit_kernel(tnk_emitter *e);
+/* ---- emit_cost.c ---- */
+/* Nanoseconds that a statement takes, roughly. `text`: the same as C text over the kernel's scalars, which `ns` guesses; NULL:
+ * they do not matter. */
+typedef struct tnk_cost {
+    double ns;
+    const char *text;
+} tnk_cost;
+/* Of one thread, from which on a second pays: bench/threads measures it. */
+enum { TNK_TEAM_NS = 2000 };
+tnk_cost
+tnk_cost_of(tnk_emitter *e, const tn_stmt *s);
+/* For how many threads there is enough to do. */
+int
+tnk_cost_threads(double ns);
 /* ---- emit_parallel.c: loops for a team of threads ---- */
 /* `type` with its blank or star. */
 void
@@ -213,7 +227,7 @@ typedef struct tnk_part {
 void
 tnk_part_begin(tnk_emitter *e, tnk_part *p);
 void
-tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f);
+tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost);
 /* ---- emit_memory.c: which temporaries are registers, on the stack, in the workspace ---- */
 typedef struct tnk_temporary {
     const tn_node *buffer;

@@ -2,8 +2,6 @@
 /* Statements and whole kernels of emitted source. */
 #include "emit_private.h"
 
-enum { PARALLEL_WORK = 32768 /* scalar operations below which a second thread does not pay */ };
-
 static void
 stmt(tnk_emitter *e, const tn_stmt *s);
 
@@ -48,39 +46,6 @@ block(tnk_emitter *e, const tn_stmt *s)
     e->indent++;
     stmt(e, s);
     e->indent--;
-}
-
-/* A rough count of the scalar operations of a statement; loops of unknown length count 256 turns.
- */
-static double
-work(const tn_stmt *s)
-{
-    if (!s)
-        return 0;
-    switch (s->kind) {
-    case TN_KIND_SEQ: {
-        double w = 0;
-        for (uint32_t i = 0; i < ((const tn_seq *)s)->stmts.n; i++)
-            w += work(((const tn_seq *)s)->stmts.at[i]);
-        return w;
-    }
-    case TN_KIND_FOR: {
-        int64_t n;
-        return work(((const tn_for_loop *)s)->body) *
-               (tn_int_value(((const tn_for_loop *)s)->extent, &n) ? (double)n : 256.0);
-    }
-    case TN_KIND_IF_STMT:
-        return 1 + work(((const tn_if_stmt *)s)->then_case) +
-               work(((const tn_if_stmt *)s)->else_case);
-    case TN_KIND_WHILE:
-        return 64 * work(((const tn_while_loop *)s)->body);
-    case TN_KIND_ATTR_STMT:
-        return work(((const tn_attr_stmt *)s)->body);
-    case TN_KIND_BUFFER_STORE:
-        return 4.0 * tn_dtype_of(((const tn_buffer_store *)s)->value).lanes;
-    default:
-        return 2;
-    }
 }
 
 static tn_walk_step
@@ -138,7 +103,8 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
         return;
     }
     bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->team && !e->in_parallel;
-    bool team = parallel && work(TN_NODE(f)) >= PARALLEL_WORK;
+    tnk_cost cost = parallel ? tnk_cost_of(e, TN_NODE(f)) : (tnk_cost){0};
+    bool team = parallel && (cost.text || cost.ns >= TNK_TEAM_NS);
     const char *v = tnk_name_of(e, f->var), *t = tnk_c_type(e, d);
     uint32_t scope = e->scope.n;
     tnk_part part;
@@ -163,7 +129,7 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
     e->scope.n = scope;
     meet_behind(e, f->body);
     if (team)
-        tnk_part_end(e, &part, f);
+        tnk_part_end(e, &part, f, cost);
 }
 
 static void

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/emit/dialect.c \
+	kit/emit/emit_cost.c \
 	kit/emit/emit_expr.c \
 	kit/emit/emit_helpers.c \
 	kit/emit/emit_image.c \

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a loop costs one thread, roughly, in nanoseconds: so much that a team pays, and how many threads of it.
+ *
+ *     for i in T.parallel(n):          cost: (double)(n) * 38.4           if n is a scalar of the kernel
+ *         for j in range(128):
+ *             B[i, j] = A[i, j] + x[j]
+ *
+ * The figures are those of a core with vectors of 32 bytes at some 3.5 GHz whose data are in the second cache: a wrong one moves
+ * the place where a second thread comes in by a little work, near which it neither gains nor loses much. A machine's own:
+ * bench/threads.
+ */
+#include "emit_private.h"
+
+enum {
+    UNKNOWN_TURNS = 256, /* of loops whose length the kernel's scalars do not tell */
+    VECTOR_BITS = 256,
+    MOST_THREADS = 1 << 20,
+};
+
+static const double FLOP_NS = 0.15, TOUCH_NS = 0.3, DIVISION_NS = 1.5, FUNCTION_NS = 5,
+                    FOREIGN_NS = 10, /* a function of the system, for one element */
+    TURN_NS = 0.15;
+
+/* What a value costs, summed up. */
+typedef struct value_cost {
+    tnk_emitter *e;
+    double ns, touch_ns;
+} value_cost;
+
+static double
+vectors(tnb_dtype d)
+{
+    double bits = (double)d.bits * d.lanes;
+    return bits > VECTOR_BITS ? bits / VECTOR_BITS : 1;
+}
+
+static double
+call_cost(const tn_call *c, tnb_dtype d)
+{
+    static const char *const own[] = {"exp",  "exp2",    "exp10", "log",
+                                      "log2", "sigmoid", "tanh",  "erf"};
+    static const char *const foreign[] = {"pow",   "sin",   "cos",  "tan",  "asin",  "acos",
+                                          "atan",  "atan2", "sinh", "cosh", "asinh", "acosh",
+                                          "atanh", "log1p", "fmod", "log10"};
+    const tn_op *op = tn_call_op_of(c);
+    const char *dot = op ? strchr(op->name, '.') : NULL, *name = dot ? dot + 1 : op ? op->name : "";
+    for (uint32_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(name, own[i]))
+            return FUNCTION_NS * vectors(d);
+    for (uint32_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (!strcmp(name, foreign[i]))
+            return FOREIGN_NS * d.lanes;
+    return (!strcmp(name, "sqrt") || !strcmp(name, "rsqrt") ? DIVISION_NS : FLOP_NS) * vectors(d);
+}
+
+/* Places are not counted but for their divisions, which scalars pay. */
+static tn_walk_step
+in_value(void *user, const tn_node *n)
+{
+    value_cost *v = user;
+    if (n->kind == TN_KIND_BUFFER_LOAD) {
+        const tn_buffer *b = tn_as_buffer(((const tn_buffer_load *)n)->buffer);
+        const tnk_memory *m = tnb_ptrmap_get(&v->e->memory, b->data);
+        v->ns += m && m->promoted ? 0 : v->touch_ns * vectors(tn_dtype_of(n));
+        return TN_WALK_ON;
+    }
+    if (n->kind == TN_KIND_CALL) {
+        v->ns += call_cost((const tn_call *)n, tn_dtype_of(n));
+        return TN_WALK_ON;
+    }
+    bool whole = n->kind == TN_KIND_DIV || n->kind == TN_KIND_MOD || n->kind == TN_KIND_FLOOR_DIV ||
+                 n->kind == TN_KIND_FLOOR_MOD;
+    tnb_dtype d = tn_is_binary(n) || n->kind == TN_KIND_SELECT || n->kind == TN_KIND_CAST
+                      ? tn_dtype_of(n)
+                      : TNB_I64;
+    if (whole)
+        v->ns += (tnb_dtype_is_float(d) ? DIVISION_NS * vectors(d) : FLOP_NS * 4);
+    else if (tnb_dtype_is_float(d) || n->kind == TN_KIND_SELECT)
+        v->ns += FLOP_NS * vectors(d);
+    return TN_WALK_ON;
+}
+
+/* A store to a variable is none, and what it loads serves several (a tile's rows and columns). */
+static double
+store_cost(tnk_emitter *e, const tn_buffer_store *s)
+{
+    const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(s->buffer)->data);
+    bool promoted = m && m->promoted;
+    value_cost v = {e, promoted ? 0 : TOUCH_NS * vectors(tn_dtype_of(s->value)),
+                    promoted ? TOUCH_NS / 2 : TOUCH_NS};
+    tn_walk(s->value, 0, in_value, NULL, &v);
+    for (uint32_t i = 0; i < s->indices.n; i++)
+        tn_walk(s->indices.at[i], 0, in_value, NULL, &v);
+    return v.ns;
+}
+
+static tnk_cost
+times(tnk_emitter *e, tnk_cost c, const tn_expr *extent)
+{
+    int64_t n;
+    if (tn_int_value(extent, &n)) {
+        double turns = n > 0 ? (double)n : 0;
+        return (tnk_cost){c.ns * turns,
+                          c.text ? tn_strf(e->ctx, "%.1f * %s", turns, c.text) : NULL};
+    }
+    bool known = true;
+    tn_list vars = tn_free_vars(e->ctx, extent, true);
+    for (uint32_t i = 0; i < vars.n && known; i++) {
+        known = false;
+        for (uint32_t k = 0; k < e->kernel->n_scalars; k++)
+            known |= e->kernel->scalars[k].var == vars.at[i];
+    }
+    if (!known)
+        return (tnk_cost){c.ns * UNKNOWN_TURNS,
+                          c.text ? tn_strf(e->ctx, "%d.0 * %s", UNKNOWN_TURNS, c.text) : NULL};
+    tnb_buf text = {0}, *out = e->out;
+    e->out = &text;
+    tnk_emit_expr(e, extent);
+    e->out = out;
+    const char *one = c.text ? c.text : tn_strf(e->ctx, "%.2f", c.ns);
+    c = (tnk_cost){c.ns * UNKNOWN_TURNS,
+                   tn_strf(e->ctx, "(double)(%s) * %s", text.s ? text.s : "", one)};
+    tnb_buf_free(&text);
+    return c;
+}
+
+static tnk_cost
+plus(tnk_emitter *e, tnk_cost a, tnk_cost b)
+{
+    tnk_cost c = {a.ns + b.ns, NULL};
+    if (!a.text && !b.text)
+        return c;
+    const char *l = a.text ? a.text : tn_strf(e->ctx, "%.2f", a.ns);
+    const char *r = b.text ? b.text : tn_strf(e->ctx, "%.2f", b.ns);
+    c.text = tn_strf(e->ctx, "(%s + %s)", l, r);
+    return c;
+}
+
+tnk_cost
+tnk_cost_of(tnk_emitter *e, const tn_stmt *s)
+{
+    tnk_cost c = {0, NULL};
+    if (!s)
+        return c;
+    switch (s->kind) {
+    case TN_KIND_SEQ:
+        for (uint32_t i = 0; i < ((const tn_seq *)s)->stmts.n; i++)
+            c = plus(e, c, tnk_cost_of(e, ((const tn_seq *)s)->stmts.at[i]));
+        return c;
+    case TN_KIND_FOR: {
+        const tn_for_loop *f = (const tn_for_loop *)s;
+        return times(e, plus(e, (tnk_cost){TURN_NS, NULL}, tnk_cost_of(e, f->body)), f->extent);
+    }
+    case TN_KIND_IF_STMT: {
+        const tn_if_stmt *i = (const tn_if_stmt *)s;
+        c = (tnk_cost){TURN_NS, NULL};
+        c = plus(e, c, tnk_cost_of(e, i->then_case));
+        return i->else_case ? plus(e, c, tnk_cost_of(e, i->else_case)) : c;
+    }
+    case TN_KIND_WHILE:
+        return (tnk_cost){64 * tnk_cost_of(e, ((const tn_while_loop *)s)->body).ns, NULL};
+    case TN_KIND_ATTR_STMT:
+        return tnk_cost_of(e, ((const tn_attr_stmt *)s)->body);
+    case TN_KIND_BUFFER_STORE:
+        return (tnk_cost){store_cost(e, (const tn_buffer_store *)s), NULL};
+    case TN_KIND_BIND: {
+        value_cost v = {e, 0, TOUCH_NS};
+        tn_walk(((const tn_bind *)s)->value, 0, in_value, NULL, &v);
+        return (tnk_cost){v.ns, NULL};
+    }
+    default:
+        return (tnk_cost){FLOP_NS, NULL};
+    }
+}
+
+int
+tnk_cost_threads(double ns)
+{
+    double threads = ns / (TNK_TEAM_NS / 2);
+    return threads > MOST_THREADS ? MOST_THREADS : (int)threads;
+}
