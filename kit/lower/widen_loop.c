@@ -18,7 +18,7 @@
  *     for k: S[0] = S[0] + E[k]
  *
  * A body has stores to elements k + c, and accumulations by +, *, min or max of an element that does not depend on k, in the order
- * that vectors give. Loops with any other body stay serial. Needs: flat buffers; comes before VectorizeLoop.
+ * that vectors give. Loops with any other body stay as they are. A parallel loop without accumulations stays parallel. Needs: flat buffers; comes before VectorizeLoop.
  */
 #include <math.h>
 
@@ -53,7 +53,8 @@ static int64_t
 lanes_of(const tn_stmt *s)
 {
     const tn_for_loop *f = tn_as_for_loop(s);
-    return f && f->for_kind == TN_FOR_SERIAL ? tn_dict_int(f->annotations, wide_key, 0) : 0;
+    bool any = f && (f->for_kind == TN_FOR_SERIAL || f->for_kind == TN_FOR_PARALLEL);
+    return any ? tn_dict_int(f->annotations, wide_key, 0) : 0;
 }
 
 static const tn_node *
@@ -221,7 +222,7 @@ static const tn_stmt *
 join(tnk_ranged *r, const tn_for_loop *f, const tn_for_loop *g, wide *a)
 {
     wide b = {.ctx = r->ctx, .arith = r->arith};
-    if (lanes_of(TN_NODE(f)) != lanes_of(TN_NODE(g)) ||
+    if (f->for_kind != g->for_kind || lanes_of(TN_NODE(f)) != lanes_of(TN_NODE(g)) ||
         !tn_prove_eq(r->arith, f->extent, g->extent) || !tn_prove_eq(r->arith, f->min, g->min) ||
         tn_dtype_of(f->var).bits != tn_dtype_of(g->var).bits)
         return NULL;
@@ -346,7 +347,7 @@ vector_turns(const wide *w, const tn_expr *from, const tn_expr *turns, int64_t p
                                    tn_add(ctx, from, number(w, u * w->lanes)));
         TNB_PUSH(tn_scratch(ctx), out, vector_turn(w, at, u, NULL));
     }
-    return tn_for(ctx, j, number(w, 0), turns, TN_FOR_SERIAL, NULL, NULL,
+    return tn_for(ctx, j, number(w, 0), turns, w->f->for_kind, NULL, NULL,
                   tnk_seq(ctx, out.at, out.n));
 }
 
@@ -466,11 +467,12 @@ widen(tnk_ranged *r, const tn_stmt *s)
     tn_ctx *ctx = r->ctx;
     const tn_for_loop *f = tn_as_for_loop(s);
     wide w = {.ctx = ctx, .arith = r->arith, .lanes = lanes, .unroll = 1};
-    const tn_stmt *plain = tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL,
+    const tn_stmt *plain = tn_for(ctx, f->var, f->min, f->extent, f->for_kind, NULL,
                                   tn_dict_set(ctx, f->annotations, wide_key, NULL), f->body);
     int64_t n = 0;
-    bool known = tn_int_value(f->extent, &n);
-    if (lanes < 2 || lanes > 64 || lanes & (lanes - 1) || (known && n < lanes) || !fill(&w, f))
+    bool known = tn_int_value(f->extent, &n), parallel = f->for_kind == TN_FOR_PARALLEL;
+    if (lanes < 2 || lanes > 64 || lanes & (lanes - 1) || (known && n < lanes) || !fill(&w, f) ||
+        (parallel && w.reduces))
         return plain;
     w.again &= *(bool *)r->user;
     if (w.reduces && !w.calls)
@@ -479,7 +481,8 @@ widen(tnk_ranged *r, const tn_stmt *s)
     const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, f->extent, number(&w, lanes));
     if (tn_prove(r->arith, enough))
         return fast;
-    return tn_if_stmt_of(ctx, enough, fast, tn_fresh_copy(ctx, plain, NULL));
+    const tn_stmt *few = tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL, f->body);
+    return tn_if_stmt_of(ctx, enough, fast, tn_fresh_copy(ctx, few, NULL));
 }
 
 static tn_walk_step

@@ -49,3 +49,7 @@ tests_device_t_opencl_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
 EXTRA_DIST += tests/device/images.py tests/device/probe.py tests/device/profile.py tests/device/opencl.sh tests/device/add.cl
+if BUILD_CPU
+TESTS += tests/device/threads.py
+endif
+EXTRA_DIST += tests/device/threads.py

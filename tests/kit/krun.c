@@ -65,10 +65,16 @@ krun_schedule(krun *k, const tn_node *func, const char *rules)
     return m ? tn_module_get(m, "f") : NULL;
 }
 
+/* What a running kernel has from here. */
+typedef struct user {
+    krun *k;
+    void *blocks[16];
+} user;
+
 static void *
 workspace(struct tnb_kernel_env *env, size_t bytes)
 {
-    void **list = env->user;
+    void **list = ((user *)env->user)->blocks;
     for (int i = 0; i < 16; i++)
         if (!list[i]) {
             list[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -95,7 +101,9 @@ second_half(void *p)
 static void
 team(struct tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
 {
-    (void)env;
+    krun *k = ((user *)env->user)->k;
+    k->team_calls++;
+    k->worth = env->worth;
     half h = {part, args, min + n / 2, min + n};
     pthread_t thread;
     bool two = pthread_create(&thread, NULL, second_half, &h) == 0;
@@ -153,17 +161,18 @@ call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
     int32_t rc = -1;
     k->seconds = 1e9;
     for (int r = 0; r < k->repeat && entry.f; r++) {
-        void *temporary[16] = {0};
+        user temporary = {.k = k};
+        k->team_calls = 0;
         tnb_kernel_env env = {.threads = k->threads,
                               .workspace = workspace,
-                              .user = temporary,
+                              .user = &temporary,
                               .team = team};
         double t = now();
         rc = entry.f(buffers, scalars, &env);
         t = now() - t;
         k->seconds = t < k->seconds ? t : k->seconds;
         for (int i = 0; i < 16; i++)
-            free(temporary[i]);
+            free(temporary.blocks[i]);
     }
     dlclose(so);
     if (rc != 0)

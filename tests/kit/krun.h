@@ -17,7 +17,8 @@ typedef struct krun {
     const char *last_source; /* of the kernel run last */
     bool keep_source;
     int threads;
-    double seconds; /* of the last run, the best of `repeat` */
+    int team_calls, worth; /* of the last run: loops that a team ran, what the last was worth */
+    double seconds;        /* of the last run, the best of `repeat` */
     int repeat;
 } krun;
 

@@ -13,7 +13,7 @@ tests_kit_t_tuning_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_tuning_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
 KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_rows tests/kit/t_schedule tests/kit/t_source \
-	tests/kit/t_codegen tests/kit/t_common_subexpr tests/kit/t_math tests/kit/t_shapes \
+	tests/kit/t_codegen tests/kit/t_common_subexpr tests/kit/t_team_cost tests/kit/t_math tests/kit/t_shapes \
 	tests/kit/t_schedule_random tests/kit/t_gpu_rules tests/kit/t_schedule_gpu tests/kit/t_trace tests/kit/t_small tests/kit/t_tensorize
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
 TESTS += $(KIT_KERNEL_TESTS)
@@ -47,6 +47,9 @@ tests_kit_t_schedule_random_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_
 tests_kit_t_schedule_gpu_SOURCES = tests/kit/t_schedule_gpu.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_schedule_gpu_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_schedule_gpu_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_team_cost_SOURCES = tests/kit/t_team_cost.c tests/kit/krun.c tests/kit/krun.h
+tests_kit_t_team_cost_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_team_cost_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_small_SOURCES = tests/kit/t_small.c tests/kit/krun.c tests/kit/krun.h
 tests_kit_t_small_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_small_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)

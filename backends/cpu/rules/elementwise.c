@@ -193,6 +193,8 @@ schedule(elements *e, tnk_item *block)
     }
     if (from)
         cpu_parallel_outer(e->s, l, from);
+    else if (!known)
+        (void)tnk_set_kind(e->s, row, TN_FOR_PARALLEL); /* its vectors are shared out */
     return tnk_sch_ok(e->s);
 }
 
