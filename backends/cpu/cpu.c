@@ -16,6 +16,8 @@ static const tn_attr_schema attrs[] = {
     {"vector_bytes", TN_ATTR_INT, 0, "0",
      "width of vectors in bytes; 0: that of the processor's registers"},
     {"num_threads", TN_ATTR_INT, 0, "0", "threads that schedules are made for; 0: not known"},
+    {"winograd", TN_ATTR_INT, 0, "1",
+     "whether convolutions by 3x3 kernels may take fewer multiplications at a larger error; 0: no"},
     {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
     {0},
 };

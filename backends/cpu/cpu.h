@@ -44,6 +44,14 @@ cpu_is_constant(tn_builder *b, const tn_expr *e);
 const tn_expr *
 cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target);
 
+/* ---- winograd.c ---- */
+/* What a convolution by a constant 3x3 kernel becomes where that pays; NULL: nothing else. */
+const tn_expr *
+cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *target);
+
+/* ---- rules/finished.c ---- */
+#define CPU_FINISHED "cpu.finished" /* annotation of a block that needs no schedule */
+
 /* ---- dot_intrin.c ---- */
 enum { CPU_N_TENSOR_INTRINS = 3 };
 extern const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS];

@@ -171,7 +171,8 @@ static const tn_expr *
 legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void *self)
 {
     (void)self;
-    return cpu_legalize_dot(b, call, target);
+    const tn_expr *dot = cpu_legalize_dot(b, call, target);
+    return dot ? dot : cpu_legalize_winograd(b, call, target);
 }
 
 #define FOR_KIND(id, op, kind, f) \

@@ -24,6 +24,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/dot.c \
 	backends/cpu/rules/elementwise.c \
 	backends/cpu/rules/fallback.c \
+	backends/cpu/rules/finished.c \
 	backends/cpu/rules/gemm.c \
 	backends/cpu/rules/gemm.h \
 	backends/cpu/rules/gemm_nest.c \
@@ -41,7 +42,8 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/tile_choice.c \
 	backends/cpu/team.c \
 	backends/cpu/team.h \
-	backends/cpu/toolchain.c
+	backends/cpu/toolchain.c \
+	backends/cpu/winograd.c
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 

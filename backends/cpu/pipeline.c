@@ -20,9 +20,8 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Elementwise,Recurrent,Dot,Conv2d,Matmul,Softmax,Reduction,Pool,"
-    "GEMV,"
-    "Fallback]}",
+    "ApplyDefaultSchedule{rules=[Finished,Elementwise,Recurrent,Dot,Conv2d,Matmul,Softmax,"
+    "Reduction,Pool,GEMV,Fallback]}",
     NULL,
 };
 

@@ -320,8 +320,10 @@ reread(double bytes)
 static void
 choose_order_of_blocks(contraction *c)
 {
+    const tn_expr *first = tn_as_buffer_store(tnk_item_block(c->block)->body)->indices.at[0];
     double nh = (double)turns(c->ext[c->h], c->th);
-    double kernel = bytes_of(c->a.load, 1), batch = c->ext[0] > 0 ? (double)c->ext[0] : 1;
+    double batch = c->ext[0] > 0 ? (double)c->ext[0] : 1;
+    double kernel = bytes_of(c->a.load, cpu_load_uses(c->a.load, first) ? batch : 1);
     bool stays = kernel / nh + bytes_of(c->b.load, batch) <= SECOND_CACHE;
     c->order = stays ? CPU_ORDER_YHX : CPU_ORDER_ROWS;
 }

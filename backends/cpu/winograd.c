@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions by 3x3 kernels after Winograd: 36 multiplications a 4x4 tile of the result and pair of channels, not 144.
+ *
+ *     lv = R.nn.conv2d(x, w, ..., data_layout="NCHW8c", kernel_layout="OIHW8i8o")      # w constant, 3x3
+ *  -> lv1 = R.call_tir(cls.winograd_kernel, (w,), ...)       # (36, O/8, I/8, 8, 8), folded
+ *     lv2 = R.call_tir(cls.winograd_data, (x,), ...)         # (36, I/8, tiles, 8)
+ *     lv3 = R.call_tir(cls.winograd_product, (lv2, lv1), ..) # (36, O/8, tiles, 8): 36 convolutions by 1x1 kernels
+ *     lv = R.call_tir(cls.winograd_result, (lv3,), ...)
+ *
+ * F(4x4, 3x3) of Lavin and Gray. Transforms of the data and of the result are written out here:
+ * a tile of 8 channels at a time in registers; tiles over the images' edges read zeros. What follows the result element by
+ * element is fused to it (rules/finished.c). The target's attribute `winograd` turns this off: sums are less exact than
+ * a convolution's own (docs/numbers.md).
+ */
+#include "cpu.h"
+#include "tenon/kit/te.h"
+
+enum {
+    OUT = 4,          /* of a tile, each way */
+    IN = OUT + 2,     /* and what it reads */
+    POINTS = IN * IN, /* products of a tile */
+    MAX_MIB = 96,     /* of what is between the transforms */
+    LEAST_TILES = 12, /* fewer would only read the larger kernel */
+    FULL_OVERHEAD =
+        400, /* cycles of both transforms for a tile and a vector of channels, with its memory */
+};
+
+/* The points besides 0: one, and its inverse, of either sign. They make sums of similar size: with 1 and 2 the error is
+ * three times as large. */
+#define NEAR 0.70710678118654752
+#define FAR 1.41421356237309505
+
+typedef struct winograd {
+    tn_ctx *ctx;
+    tnk_te *te;
+    int64_t n, in, out, rows, columns; /* images; blocks of channels; the data's size */
+    int64_t lanes, top, left;          /* of a block; padding */
+    int64_t out_rows, out_columns;
+    int64_t tile_rows, tile_columns; /* of an image */
+} winograd;
+
+#define I(v) tn_i64(w->ctx, (v))
+#define ADD(a, b) tn_add(w->ctx, (a), (b))
+#define SUB(a, b) tn_sub(w->ctx, (a), (b))
+#define MUL(a, b) tn_mul(w->ctx, (a), (b))
+
+static int64_t
+tiles(const winograd *w)
+{
+    return w->n * w->tile_rows * w->tile_columns;
+}
+
+/* ---- whether it pays ---- */
+
+static bool
+pays(const winograd *w)
+{
+    double t = (double)tiles(w), in = (double)w->in, out = (double)w->out, l = (double)w->lanes;
+    double direct = (double)(w->n * w->out_rows * w->out_columns) * out * in * 9 * l / 2;
+    /* kernels come from memory, 8 bytes a cycle */
+    double ours = t * (in * out * POINTS * l / 2 * 1.05 + FULL_OVERHEAD * (in + out)) +
+                  in * out * l * l * 4 * (POINTS - 9) / 8;
+    return tiles(w) >= LEAST_TILES && ours * 1.1 < direct &&
+           t * (in + out) * l * POINTS * 4 <= MAX_MIB * 1048576.0;
+}
+
+/* ---- sums with small factors ---- */
+
+static const tn_expr *
+scaled(const winograd *w, const tn_expr *e, double by)
+{
+    return by == 1 ? e : MUL(tn_literal(w->ctx, TNB_F32, by), e);
+}
+
+/* One line of the data's transform: element number p of the six from d[0..6). */
+static const tn_expr *
+data_line(const winograd *w, const tn_expr *const *d, int p)
+{
+    if (p == 0 || p == IN - 1) {
+        d += p > 0;
+        return ADD(d[0], SUB(d[4], scaled(w, d[2], 2.5)));
+    }
+    double q = p < 3 ? 2 : 0.5; /* the square of the other points */
+    const tn_expr *even = SUB(d[4], scaled(w, d[2], q));
+    const tn_expr *odd = scaled(w, SUB(d[3], scaled(w, d[1], q)), p < 3 ? NEAR : FAR);
+    return p % 2 ? ADD(even, odd) : SUB(even, odd);
+}
+
+/* One line of the result's: element number p of the four from m[0..6). */
+static const tn_expr *
+result_line(const winograd *w, const tn_expr *const *m, int p)
+{
+    static const double near_power[OUT] = {1, NEAR, 0.5, 0.5 * NEAR},
+                        far_power[OUT] = {1, FAR, 2, 2 * FAR};
+    const tn_expr *near = p % 2 ? SUB(m[1], m[2]) : ADD(m[1], m[2]);
+    const tn_expr *far = p % 2 ? SUB(m[3], m[4]) : ADD(m[3], m[4]);
+    const tn_expr *sum = ADD(scaled(w, near, near_power[p]), scaled(w, far, far_power[p]));
+    return p == 0 ? ADD(m[0], sum) : p == OUT - 1 ? ADD(sum, m[IN - 1]) : sum;
+}
+
+/* Factor of kernel element r for point p, p an expression. */
+static const tn_expr *
+kernel_factor(const winograd *w, const tn_expr *p, int r)
+{
+    static const double factor[IN][3] = {{1, 0, 0},
+                                         {-2.0 / 3, -2.0 / 3 * NEAR, -1.0 / 3},
+                                         {-2.0 / 3, 2.0 / 3 * NEAR, -1.0 / 3},
+                                         {1.0 / 6, FAR / 6, 1.0 / 3},
+                                         {1.0 / 6, -FAR / 6, 1.0 / 3},
+                                         {0, 0, 1}};
+    const tn_expr *e = tn_literal(w->ctx, TNB_F32, factor[IN - 1][r]);
+    for (int i = IN - 1; i-- > 0;)
+        e = tn_select_of(w->ctx, tn_cmp(w->ctx, TN_KIND_EQ, p, I(i)),
+                         tn_literal(w->ctx, TNB_F32, factor[i][r]), e);
+    return e;
+}
+
+/* ---- nests ---- */
+
+static const tn_expr *
+var(const winograd *w, const char *name)
+{
+    return tn_var_dtype(w->ctx, name, TNB_I64);
+}
+
+/* A block of the nest's tile: vars at values, with `lines`, a temporary in registers. */
+static const tn_stmt *
+tile_block(const winograd *w, const char *name, tn_list vars, tn_list extents, tn_list values,
+           const tn_node *lines, const tn_stmt *body, bool finished)
+{
+    const tn_node *iters[8];
+    for (uint32_t i = 0; i < vars.n; i++)
+        iters[i] = tn_iter_var_of(w->ctx, tn_range_of(w->ctx, I(0), extents.at[i]), vars.at[i],
+                                  TN_ITER_SPATIAL, NULL);
+    tn_block b = {.name = name,
+                  .iters = tn_list_of(w->ctx, iters, vars.n),
+                  .allocs = tn_listv(w->ctx, lines, NULL),
+                  .body = body};
+    if (finished)
+        b.annotations = tn_dictv(w->ctx, CPU_FINISHED, tn_bool(w->ctx, true), NULL);
+    tn_block_regions(w->ctx, &b, &b.reads, &b.writes);
+    return tn_block_realize_of(w->ctx, values, tn_bool(w->ctx, true), tn_block_of(w->ctx, &b));
+}
+
+static const tn_stmt *
+loop(const winograd *w, const tn_expr *v, int64_t extent, tn_for_kind kind, const tn_stmt *body)
+{
+    return tn_for(w->ctx, v, I(0), I(extent), kind, NULL, NULL, body);
+}
+
+static const tn_node *
+registers(const winograd *w, int64_t vectors)
+{
+    return tn_buffer_new(w->ctx, "lines", tn_listv(w->ctx, I(vectors * w->lanes), NULL), TNB_F32,
+                         "local");
+}
+
+static tn_list
+register_at(const winograd *w, int number, const tn_expr *lane)
+{
+    return tn_listv(w->ctx, ADD(I(number * w->lanes), lane), NULL);
+}
+
+/* Where a tile lies. */
+typedef struct place {
+    const tn_expr *row, *block, *column; /* of tiles, row through all images; of channels */
+    const tn_expr *image, *y, *x;        /* the result's first element */
+    const tn_expr *tile, *lane;
+} place;
+
+static place
+place_of(const winograd *w)
+{
+    place p = {.row = var(w, "v_row"), .block = var(w, "v_block"), .column = var(w, "v_column")};
+    p.image = tn_floordiv(w->ctx, p.row, I(w->tile_rows));
+    p.y = MUL(tn_floormod(w->ctx, p.row, I(w->tile_rows)), I(OUT));
+    p.x = MUL(p.column, I(OUT));
+    p.tile = ADD(MUL(p.row, I(w->tile_columns)), p.column);
+    p.lane = var(w, "c");
+    return p;
+}
+
+/* for row of tiles, block of channels: (parallel) for tile of the row: body */
+static const tn_stmt *
+nest(const winograd *w, const place *p, const char *name, int64_t blocks, const tn_node *lines,
+     const tn_stmt *body, bool finished)
+{
+    const tn_expr *i = var(w, "i"), *x = var(w, "x");
+    int64_t rows = w->n * w->tile_rows;
+    tn_list vars = tn_listv(w->ctx, p->row, p->block, p->column, NULL);
+    tn_list extents = tn_listv(w->ctx, I(rows), I(blocks), I(w->tile_columns), NULL);
+    tn_list values = tn_listv(w->ctx, tn_floordiv(w->ctx, i, I(blocks)),
+                              tn_floormod(w->ctx, i, I(blocks)), x, NULL);
+    const tn_stmt *s = tile_block(w, name, vars, extents, values, lines, body, finished);
+    return loop(w, i, rows * blocks, TN_FOR_PARALLEL,
+                loop(w, x, w->tile_columns, TN_FOR_SERIAL, s));
+}
+
+static const tn_stmt *
+in_vectors(const winograd *w, const place *p, tn_list statements)
+{
+    return loop(w, p->lane, w->lanes, TN_FOR_VECTORIZED, tn_seq_of(w->ctx, statements));
+}
+
+/* lines[a, s] = the data's transform down column s; at_edge: what lies outside is 0. */
+static const tn_stmt *
+data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node *lines,
+             bool at_edge)
+{
+    const tn_node *stmts[POINTS];
+    uint32_t k = 0;
+    for (int s = 0; s < IN; s++) {
+        const tn_expr *d[IN];
+        for (int r = 0; r < IN; r++) {
+            const tn_expr *y = ADD(p->y, I(r - w->top)), *c = ADD(p->x, I(s - w->left));
+            d[r] = tn_load(w->ctx, x, tn_listv(w->ctx, p->image, p->block, y, c, p->lane, NULL));
+            if (!at_edge)
+                continue;
+            const tn_expr *inside = tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, y, I(0)),
+                                           tn_cmp(w->ctx, TN_KIND_LT, y, I(w->rows)));
+            inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_GE, c, I(0)));
+            inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LT, c, I(w->columns)));
+            d[r] = tn_if_then_else(w->ctx, inside, d[r], tn_literal(w->ctx, TNB_F32, 0));
+        }
+        for (int a = 0; a < IN; a++)
+            stmts[k++] =
+                tn_store(w->ctx, lines, data_line(w, d, a), register_at(w, a * IN + s, p->lane));
+    }
+    return in_vectors(w, p, tn_list_of(w->ctx, stmts, k));
+}
+
+static const tn_stmt *
+data_tile(const winograd *w, const place *p, const tn_node *x, const tn_node *out,
+          const tn_node *lines)
+{
+    const tn_expr *y = ADD(p->y, I(-w->top)), *c = ADD(p->x, I(-w->left));
+    const tn_expr *inside = tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, y, I(0)),
+                                   tn_cmp(w->ctx, TN_KIND_LE, y, I(w->rows - IN)));
+    inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_GE, c, I(0)));
+    inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LE, c, I(w->columns - IN)));
+    const tn_stmt *columns = tn_if_stmt_of(w->ctx, inside, data_columns(w, p, x, lines, false),
+                                           data_columns(w, p, x, lines, true));
+    const tn_node *stmts[POINTS];
+    for (int a = 0; a < IN; a++) {
+        const tn_expr *d[IN];
+        for (int s = 0; s < IN; s++)
+            d[s] = tn_load(w->ctx, lines, register_at(w, a * IN + s, p->lane));
+        for (int b = 0; b < IN; b++)
+            stmts[a * IN + b] =
+                tn_store(w->ctx, out, data_line(w, d, b),
+                         tn_listv(w->ctx, I(a * IN + b), p->block, p->tile, p->lane, NULL));
+    }
+    return tn_seqv(w->ctx, columns, in_vectors(w, p, tn_list_of(w->ctx, stmts, POINTS)), NULL);
+}
+
+static const tn_stmt *
+result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *out,
+            const tn_node *lines)
+{
+    const tn_node *stmts[POINTS];
+    uint32_t k = 0;
+    for (int s = 0; s < IN; s++) {
+        const tn_expr *d[IN];
+        for (int a = 0; a < IN; a++)
+            d[a] = tn_load(w->ctx, m,
+                           tn_listv(w->ctx, I(a * IN + s), p->block, p->tile, p->lane, NULL));
+        for (int r = 0; r < OUT; r++)
+            stmts[k++] =
+                tn_store(w->ctx, lines, result_line(w, d, r), register_at(w, r * IN + s, p->lane));
+    }
+    const tn_stmt *parts[1 + OUT * OUT];
+    uint32_t n = 0;
+    parts[n++] = in_vectors(w, p, tn_list_of(w->ctx, stmts, k));
+    for (int r = 0; r < OUT; r++) {
+        const tn_expr *d[IN];
+        for (int s = 0; s < IN; s++)
+            d[s] = tn_load(w->ctx, lines, register_at(w, r * IN + s, p->lane));
+        for (int c = 0; c < OUT; c++) {
+            const tn_expr *y = ADD(p->y, I(r)), *x = ADD(p->x, I(c)), *inside = NULL;
+            const tn_stmt *s = tn_store(w->ctx, out, result_line(w, d, c),
+                                        tn_listv(w->ctx, p->image, p->block, y, x, p->lane, NULL));
+            s = in_vectors(w, p, tn_listv(w->ctx, s, NULL));
+            if (w->out_rows % OUT > 0 && w->out_rows % OUT <= r)
+                inside = tn_cmp(w->ctx, TN_KIND_LT, y, I(w->out_rows));
+            if (w->out_columns % OUT > 0 && w->out_columns % OUT <= c)
+                inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LT, x, I(w->out_columns)));
+            parts[n++] = inside ? tn_if_stmt_of(w->ctx, inside, s, NULL) : s;
+        }
+    }
+    return tn_seq_of(w->ctx, tn_list_of(w->ctx, parts, n));
+}
+
+/* ---- the calls ---- */
+
+enum { OUT_FUSABLE = 4, OPAQUE = 8 /* patterns of FuseOps */ };
+
+static const tn_expr *
+finish(winograd *w, tn_builder *b, const char *name, const tn_expr *input, const tn_node *out,
+       const tn_type *type, int64_t pattern, bool scheduled)
+{
+    const tn_node *f = tnk_te_finish(w->te, &out, 1);
+    if (tn_is_error(f))
+        return f;
+    f = tn_func_with_attr(w->ctx, f, "op_pattern", I(pattern));
+    if (scheduled)
+        f = tn_func_with_attr(w->ctx, f, "tirx.is_scheduled", tn_bool(w->ctx, true));
+    const tn_expr *call = tn_builder_call_tir(b, f, name, tn_listv(w->ctx, input, NULL), type);
+    return call;
+}
+
+static const tn_type *
+type_of(const winograd *w, const tn_expr *const *dims, uint32_t n)
+{
+    return tn_ty_tensor_dims(w->ctx, tn_list_of(w->ctx, dims, n), TNB_F32);
+}
+
+static const tn_expr *
+kernel(winograd *w, tn_builder *b, const tn_expr *k)
+{
+    w->te = tnk_te_new(w->ctx);
+    const tn_node *in = tnk_te_input(w->te, "w", k->type);
+    const tn_expr *dims[5] = {I(POINTS), I(w->out), I(w->in), I(w->lanes), I(w->lanes)};
+    tnk_stage *s = tnk_te_stage(w->te, "winograd_kernel", dims, 5, TNB_F32);
+    const tn_expr *const *at = s->axes, *sum = NULL;
+    for (int c = 0; c < 3; c++) {
+        const tn_expr *line = NULL;
+        for (int r = 0; r < 3; r++) {
+            const tn_expr *e = tnk_te_read(w->te, in, at[1], at[2], I(r), I(c), at[3], at[4], NULL);
+            e = MUL(kernel_factor(w, tn_floordiv(w->ctx, at[0], I(IN)), r), e);
+            line = line ? ADD(line, e) : e;
+        }
+        line = MUL(kernel_factor(w, tn_floormod(w->ctx, at[0], I(IN)), c), line);
+        sum = sum ? ADD(sum, line) : line;
+    }
+    const tn_node *out = tnk_te_define(s, sum);
+    return tn_emit(b, tnk_te_call(w->te, b, "winograd_kernel", &k, 1, &out, 1), "kernel");
+}
+
+static const tn_expr *
+data(winograd *w, tn_builder *b, const tn_expr *x)
+{
+    w->te = tnk_te_new(w->ctx);
+    place p = place_of(w);
+    const tn_node *in = tnk_te_input(w->te, "x", x->type), *lines = registers(w, POINTS);
+    const tn_expr *dims[4] = {I(POINTS), I(w->in), I(tiles(w)), I(w->lanes)};
+    const tn_node *out = tnk_te_buffer(w->te, "data", dims, 4, TNB_F32);
+    tnk_te_append(w->te, nest(w, &p, "winograd_data", w->in, lines,
+                              data_tile(w, &p, in, out, lines), false));
+    const tn_expr *call = finish(w, b, "winograd_data", x, out, type_of(w, dims, 4), OPAQUE, true);
+    return tn_is_error(call) ? call : tn_emit(b, call, "data");
+}
+
+static const tn_expr *
+product(winograd *w, tn_builder *b, const tn_expr *d, const tn_expr *k)
+{
+    w->te = tnk_te_new(w->ctx);
+    const tn_node *x = tnk_te_input(w->te, "d", d->type), *y = tnk_te_input(w->te, "k", k->type);
+    const tn_expr *dims[4] = {I(POINTS), I(w->out), I(tiles(w)), I(w->lanes)}, *args[2] = {d, k};
+    tnk_stage *s = tnk_te_stage(w->te, "winograd_product", dims, 4, TNB_F32);
+    const tn_expr *c = tnk_te_reduce_axis(s, "rco", I(w->in));
+    const tn_expr *i = tnk_te_reduce_axis(s, "rci", I(w->lanes));
+    const tn_expr *v = tnk_te_read(w->te, x, s->axes[0], c, s->axes[2], i, NULL);
+    const tn_expr *u = tnk_te_read(w->te, y, s->axes[0], s->axes[1], c, i, s->axes[3], NULL);
+    const tn_node *out = tnk_te_sum(s, MUL(v, u));
+    return tn_emit(b, tnk_te_call(w->te, b, "winograd_product", args, 2, &out, 1), "product");
+}
+
+static const tn_expr *
+result(winograd *w, tn_builder *b, const tn_expr *m, const tn_type *type)
+{
+    w->te = tnk_te_new(w->ctx);
+    place p = place_of(w);
+    const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, OUT * IN);
+    const tn_expr *dims[5] = {I(w->n), I(w->out), I(w->out_rows), I(w->out_columns), I(w->lanes)};
+    const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, TNB_F32);
+    tnk_te_append(w->te, nest(w, &p, "winograd_result", w->out, lines,
+                              result_tile(w, &p, in, out, lines), true));
+    return finish(w, b, "winograd_result", m, out, type, OUT_FUSABLE, false);
+}
+
+/* ---- which convolutions ---- */
+
+static bool
+known(const tn_type *t, int64_t *out, uint32_t n)
+{
+    tn_list dims;
+    if (!tnb_dtype_eq(tn_type_dtype(t), TNB_F32) || !tn_type_dims(t, &dims) || dims.n != n)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tn_int_value(dims.at[i], &out[i]))
+            return false;
+    return true;
+}
+
+static bool
+all_one(const tn_call *call, const char *key)
+{
+    int64_t v[2];
+    return tn_call_ints(call, key, v, 2) == 2 && v[0] == 1 && v[1] == 1;
+}
+
+static bool
+recognize(winograd *w, const tn_call *call)
+{
+    int64_t x[5], k[6], y[5], pad[4];
+    if (!known(call->args.at[0]->type, x, 5) || !known(call->args.at[1]->type, k, 6) ||
+        !known(call->base.type, y, 5) || k[2] != 3 || k[3] != 3 ||
+        tn_call_int(call, "groups") != 1 || !all_one(call, "strides") ||
+        !all_one(call, "dilation") || tn_call_ints(call, "padding", pad, 4) != 4)
+        return false;
+    w->lanes = x[4];
+    if (k[4] != w->lanes || k[5] != w->lanes || y[4] != w->lanes)
+        return false;
+    const char *form = tn_strf(w->ctx, "NCHW%lldc", (long long)w->lanes);
+    const char *of_kernel =
+        tn_strf(w->ctx, "OIHW%lldi%lldo", (long long)w->lanes, (long long)w->lanes);
+    if (strcmp(tn_call_str(call, "data_layout"), form) != 0 ||
+        strcmp(tn_call_str(call, "out_layout"), form) != 0 ||
+        strcmp(tn_call_str(call, "kernel_layout"), of_kernel) != 0)
+        return false;
+    w->n = x[0];
+    w->in = x[1];
+    w->rows = x[2];
+    w->columns = x[3];
+    w->out = y[1];
+    w->out_rows = y[2];
+    w->out_columns = y[3];
+    w->top = pad[0];
+    w->left = pad[1];
+    w->tile_rows = (w->out_rows + OUT - 1) / OUT;
+    w->tile_columns = (w->out_columns + OUT - 1) / OUT;
+    return true;
+}
+
+const tn_expr *
+cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *target)
+{
+    winograd w = {.ctx = tn_builder_ctx(b)};
+    if (!tn_dict_int(target ? target->attrs : NULL, "winograd", 1) || !recognize(&w, call) ||
+        !pays(&w) || !cpu_is_constant(b, call->args.at[1]))
+        return NULL;
+    const tn_expr *k = kernel(&w, b, call->args.at[1]);
+    const tn_expr *d = data(&w, b, call->args.at[0]);
+    return tn_is_error(k) || tn_is_error(d) ? tn_error_node(w.ctx)
+                                            : result(&w, b, product(&w, b, d, k), call->base.type);
+}
