@@ -33,6 +33,7 @@ enum {
 typedef struct winograd {
     tn_ctx *ctx;
     tnk_te *te;
+    tnb_dtype d;                       /* of data, kernel and result; all between is float32 */
     int64_t n, in, out, rows, columns; /* images; blocks of channels; the data's size */
     int64_t lanes, top, left;          /* of a block; padding */
     int64_t out_rows, out_columns;
@@ -214,6 +215,7 @@ data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node 
         for (int r = 0; r < IN; r++) {
             const tn_expr *y = ADD(p->y, I(r - w->top)), *c = ADD(p->x, I(s - w->left));
             d[r] = tn_load(w->ctx, x, tn_listv(w->ctx, p->image, p->block, y, c, p->lane, NULL));
+            d[r] = tn_cast_to(w->ctx, TNB_F32, d[r]);
             if (!at_edge)
                 continue;
             const tn_expr *inside = tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, y, I(0)),
@@ -326,7 +328,8 @@ kernel(winograd *w, tn_builder *b, const tn_expr *k)
         const tn_expr *line = NULL;
         for (int r = 0; r < 3; r++) {
             const tn_expr *e = tnk_te_read(w->te, in, at[1], at[2], I(r), I(c), at[3], at[4], NULL);
-            e = MUL(kernel_factor(w, tn_floordiv(w->ctx, at[0], I(IN)), r), e);
+            e = MUL(kernel_factor(w, tn_floordiv(w->ctx, at[0], I(IN)), r),
+                    tn_cast_to(w->ctx, TNB_F32, e));
             line = line ? ADD(line, e) : e;
         }
         line = MUL(kernel_factor(w, tn_floormod(w->ctx, at[0], I(IN)), c), line);
@@ -372,7 +375,7 @@ result(winograd *w, tn_builder *b, const tn_expr *m, const tn_type *type)
     place p = place_of(w);
     const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, OUT * IN);
     const tn_expr *dims[5] = {I(w->n), I(w->out), I(w->out_rows), I(w->out_columns), I(w->lanes)};
-    const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, TNB_F32);
+    const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, w->d);
     tnk_te_append(w->te, nest(w, &p, "winograd_result", w->out, lines,
                               result_tile(w, &p, in, out, lines), true));
     return finish(w, b, "winograd_result", m, out, type, OUT_FUSABLE, false);
@@ -384,7 +387,7 @@ static bool
 known(const tn_type *t, int64_t *out, uint32_t n)
 {
     tn_list dims;
-    if (!tnb_dtype_eq(tn_type_dtype(t), TNB_F32) || !tn_type_dims(t, &dims) || dims.n != n)
+    if (!tn_type_dims(t, &dims) || dims.n != n)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (!tn_int_value(dims.at[i], &out[i]))
@@ -409,6 +412,12 @@ recognize(winograd *w, const tn_call *call)
         !all_one(call, "dilation") || tn_call_ints(call, "padding", pad, 4) != 4)
         return false;
     w->lanes = x[4];
+    w->d = tn_type_dtype(call->base.type);
+    if (!tnb_dtype_eq(w->d, TNB_F32) && !tnb_dtype_eq(w->d, TNB_F16))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (!tnb_dtype_eq(tn_type_dtype(call->args.at[i]->type), w->d))
+            return false;
     if (k[4] != w->lanes || k[5] != w->lanes || y[4] != w->lanes)
         return false;
     const char *form = tn_strf(w->ctx, "NCHW%lldc", (long long)w->lanes);
