@@ -295,6 +295,12 @@ const tn_op tn_scalar_intrinsics[] = {
     ANY("tvm_warp_shuffle_down", EFFECT, 5, NULL, "a value of a higher lane"),
     ANY("tvm_warp_shuffle_xor", EFFECT, 5, NULL, "a value of the lane with flipped bits"),
     ANY("tvm_warp_activemask", EFFECT, 0, NULL, "mask of active lanes"),
+    ANY("warp_reduce", EFFECT, 4, like_first,
+        "the values of `width` neighbouring lanes joined: value, \"add\", \"min\" or \"max\", "
+        "width, "
+        "warp size"),
+    ANY("warp_size_is", 0, 1, to_bool,
+        "warps have that many threads each, neighbours by their number in the block"),
     /* matrix units */
     ANY("tvm_fill_fragment", EFFECT, 6, just_handle, "fill a matrix fragment"),
     ANY("tvm_load_matrix_sync", EFFECT, 8, just_handle, "load a matrix fragment"),

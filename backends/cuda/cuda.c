@@ -22,6 +22,15 @@ static const tn_attr_schema attrs[] = {
     {0},
 };
 
+/* Warps are what the hardware makes them; threads are numbered x first. */
+static bool
+warp(const tn_node *target, tn_warp *out, void *self)
+{
+    (void)self;
+    *out = (tn_warp){.size = 32, .ops = TN_WARP_SHUFFLE, .bits = 64, .certain = true};
+    return tn_dict_int(target, "thread_warp_size", 32) == 32;
+}
+
 static const tn_target_kind cuda = {
     .size = sizeof(tn_target_kind),
     .name = "cuda",
@@ -33,6 +42,7 @@ static const tn_target_kind cuda = {
     .finalize = cuda_finalize,
     .lower = cuda_lower,
     .device = "cuda",
+    .warp = warp,
 };
 static const tn_target_kind *const targets[] = {&cuda};
 

@@ -36,7 +36,18 @@ is_scheduled(tn_ctx *ctx, tnk_kernel *k)
 }
 
 /* What source emission knows of beyond the baseline. */
-static const char *const known_features[] = {"fp16", "fp64", "images"};
+static const char *const known_features[] = {
+    "fp16",
+    "fp64",
+    "images",
+    "subgroups",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_clustered_reduce",
+    "cl_intel_subgroups",
+    "cl_qcom_subgroup_shuffle",
+    "cl_intel_required_subgroup_size",
+    "cl_qcom_reqd_sub_group_size",
+};
 
 static const char *const *
 features_of(const tnk_build *b)

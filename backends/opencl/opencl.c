@@ -14,8 +14,13 @@ static const tn_attr_schema attrs[] = {
     {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have"},
     {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most"},
     {"features", TN_ATTR_STRS, 0, "[\"fp64\"]",
-     "what kernels may use beyond OpenCL C 1.2: fp16, fp64; the device has to have what they use"},
-    {"thread_warp_size", TN_ATTR_INT, 0, "1", "threads that run in lock step"},
+     "what kernels may use beyond OpenCL C 1.2: fp16, fp64, subgroups, cl_khr_subgroup_shuffle; "
+     "the "
+     "device has to have what they use"},
+    {"thread_warp_size", TN_ATTR_INT, 0, "1",
+     "threads that run in lock step; with the feature subgroups, the size of sub-groups that "
+     "kernels "
+     "are made for"},
     {"texture_spatial_limit", TN_ATTR_INT, 0, "16384", "width and height an image may have"},
     {"texture_depth_limit", TN_ATTR_INT, 0, "2048", "layers an image array may have"},
     {"image_base_address_alignment", TN_ATTR_INT, 0, "64", "bytes an image's memory is aligned to"},
@@ -27,6 +32,37 @@ static const tn_attr_schema attrs[] = {
     {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
     {0},
 };
+
+static bool
+has(const tn_node *target, const char *feature)
+{
+    const tn_array *a = tn_as_array(tn_dict_get(target, "features"));
+    for (uint32_t i = 0; a && i < a->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
+        if (s && !strcmp(s->value, feature))
+            return true;
+    }
+    return false;
+}
+
+/* What sub-groups can do, by the features of the target. */
+static bool
+warp(const tn_node *target, tn_warp *out, void *self)
+{
+    (void)self;
+    int64_t size = tn_dict_int(target, "thread_warp_size", 1);
+    bool intel = has(target, "cl_intel_subgroups"), qcom = has(target, "cl_qcom_subgroup_shuffle");
+    if (size < 2 || size > 128 || size & (size - 1) || (!intel && !has(target, "subgroups")))
+        return false;
+    *out = (tn_warp){.size = (uint32_t)size, .ops = TN_WARP_REDUCE, .bits = 64};
+    if (intel || qcom || has(target, "cl_khr_subgroup_shuffle"))
+        out->ops |= TN_WARP_SHUFFLE;
+    if (has(target, "cl_khr_subgroup_clustered_reduce"))
+        out->ops |= TN_WARP_REDUCE_PART;
+    if (qcom && !intel && !has(target, "cl_khr_subgroup_shuffle"))
+        out->bits = 32; /* what its users show */
+    return true;
+}
 
 static const tn_target_kind opencl = {
     .size = sizeof(tn_target_kind),
@@ -40,6 +76,7 @@ static const tn_target_kind opencl = {
     .lower = opencl_lower,
     .codegen = &opencl_codegen,
     .device = "opencl",
+    .warp = warp,
 };
 static const tn_target_kind *const targets[] = {&opencl};
 static const tn_pass *const passes[] = {&clml_dispatch, &texture_layout, &texture_scopes};

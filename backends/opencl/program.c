@@ -117,6 +117,23 @@ build_failure(struct opencl_device *d, cl_program p, cl_int code, const char *te
 
 /* ---- building ---- */
 
+/* The settings' options, from malloc. Functions of sub-groups are no part of OpenCL C 1.2, which drivers compile unless told
+ * otherwise. */
+static char *
+options_for(const struct opencl_device *d, const char *text, size_t n)
+{
+    bool groups = memmem(text, n, "sub_group", 9) && !strstr(d->build_options, "-cl-std=");
+    const char *version = !groups                  ? ""
+                          : d->info.version >= 300 ? " -cl-std=CL3.0"
+                          : d->info.version >= 200 ? " -cl-std=CL2.0"
+                                                   : "";
+    size_t size = strlen(d->build_options) + strlen(version) + 1;
+    char *out = malloc(size);
+    if (out)
+        snprintf(out, size, "%s%s", d->build_options, version);
+    return out;
+}
+
 static tnb_status
 build_source(struct opencl_device *d, const char *text, size_t n, cl_program *out, tnb_err *err)
 {
@@ -124,7 +141,9 @@ build_source(struct opencl_device *d, const char *text, size_t n, cl_program *ou
     cl_program p = clCreateProgramWithSource(d->context, 1, &text, &n, &e);
     if (e != CL_SUCCESS)
         return opencl_fail(d, e, err, "making a program");
-    e = clBuildProgram(p, 1, &d->id, d->build_options, NULL, NULL);
+    char *options = options_for(d, text, n);
+    e = options ? clBuildProgram(p, 1, &d->id, options, NULL, NULL) : CL_OUT_OF_HOST_MEMORY;
+    free(options);
     if (e != CL_SUCCESS) {
         tnb_status st = build_failure(d, p, e, text, n, err);
         (void)clReleaseProgram(p);

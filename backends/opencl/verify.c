@@ -6,7 +6,8 @@
  *     in the text                                    allowed with the feature
  *     half, but for `half *` of vload_half           fp16
  *     double, 1.0 without f                          fp64
- *     sub_group_reduce_add and the like              subgroups
+ *     sub_group_reduce_add and the like              subgroups, or cl_intel_subgroups
+ *     sub_group_shuffle_xor and the like             cl_khr_subgroup_shuffle, and such extensions for others
  *     atom_add and the like (64 bits)                cl_khr_int64_base_atomics
  *     image2d_t, read_imagef and the like            images
  *     __local float tile[1024];                      4096 of max_shared_memory_per_block
@@ -34,7 +35,12 @@ static const struct {
     {"convert_double", CALL, "fp64"},
     {"cl_khr_fp64", WORD, "fp64"},
     {"sub_group_", CALL, "subgroups"},
-    {"intel_sub_group_", CALL, "subgroups"},
+    {"sub_group_shuffle", CALL, "cl_khr_subgroup_shuffle"},
+    {"sub_group_clustered_", CALL, "cl_khr_subgroup_clustered_reduce"},
+    {"intel_sub_group_", CALL, "cl_intel_subgroups"},
+    {"qcom_sub_group_shuffle_", CALL, "cl_qcom_subgroup_shuffle"},
+    {"intel_reqd_sub_group_size", CALL, "cl_intel_required_subgroup_size"},
+    {"qcom_reqd_sub_group_size", CALL, "cl_qcom_reqd_sub_group_size"},
     {"get_sub_group_", CALL, "subgroups"},
     {"get_max_sub_group_", CALL, "subgroups"},
     {"get_num_sub_groups", CALL, "subgroups"},
@@ -67,7 +73,8 @@ static bool
 allows(const opencl_limits *l, const char *feature)
 {
     for (const char *const *f = l->features; f && *f; f++)
-        if (!strcmp(*f, feature))
+        if (!strcmp(*f, feature) ||
+            (!strcmp(feature, "subgroups") && !strcmp(*f, "cl_intel_subgroups")))
             return true;
     return false;
 }
@@ -226,6 +233,9 @@ opencl_verify(tn_ctx *ctx, const tn_node *func, const char *kernel, const char *
             s = end ? end + 2 : s + strlen(s);
         } else if (s[0] == '/' && s[1] == '/') {
             s += strcspn(s, "\n");
+        } else if (*s == '"') {
+            end = strchr(s + 1, '"');
+            s = end ? end + 1 : s + strlen(s);
         } else if (isalpha((unsigned char)*s) || *s == '_') {
             end = word_end(s);
             check_word(&r, s, (size_t)(end - s));

@@ -1011,7 +1011,7 @@ call(tnk_emitter *e, const tn_expr *x)
             tnk_emit_fail(e, x->loc, "the address %s has no form in source", tn_text(e->ctx, x));
     } else if (n == 0 && !strcmp(name, "infinity")) {
         float_literal(e, d, INFINITY);
-    } else {
+    } else if (!tnk_emit_warp_call(e, c)) {
         tnb_dtype arg = n ? tnk_compute_dtype(tn_dtype_of(a[0])) : d;
         const char *f = n >= 1 && n <= 3 ? tnk_math_function(e, name, arg, op, (int)n) : NULL;
         if (!f) {

@@ -53,6 +53,8 @@ typedef struct tnk_emitter {
     int indent;
     bool in_parallel, failed;
     const char *barrier; /* statement of this kernel */
+    int64_t warp;        /* threads of the warps that it is written for; 0: for any */
+    int64_t block[3];    /* then: its threads */
     uint32_t asserts;
     TNB_VEC(tnk_declared) scope; /* variables in front of the statement at hand */
     tnb_buf parts;               /* functions that stand before the kernel */
@@ -195,6 +197,22 @@ void
 tnk_emit_image_load(tnk_emitter *e, const tnk_memory *m, const tn_buffer_load *l);
 void
 tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store *s);
+
+/* ---- emit_warp.c ---- */
+/* Finds out whether the kernel at hand is written for warps of some size. */
+void
+tnk_warp_begin(tnk_emitter *e);
+/* Text behind the kernel's return type, and at its start. */
+const char *
+tnk_warp_attribute(tnk_emitter *e);
+void
+tnk_warp_declare(tnk_emitter *e);
+/* What stands for the thread index `tag` ("threadIdx.x"); NULL: what the dialect says. */
+const char *
+tnk_warp_thread(tnk_emitter *e, const char *tag);
+/* A call of T.warp_size_is, T.warp_reduce or T.tvm_warp_shuffle*; false: it is none. */
+bool
+tnk_emit_warp_call(tnk_emitter *e, const tn_call *c);
 
 /* ---- emit_stmt.c ---- */
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements and whole kernels of emitted source. */
+#include "../lower/lower.h"
 #include "emit_private.h"
 
 static void
@@ -51,7 +52,8 @@ block(tnk_emitter *e, const tn_stmt *s)
 static tn_walk_step
 find_barrier(void *user, const tn_node *n)
 {
-    *(bool *)user |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.tvm_storage_sync");
+    *(bool *)user |= n->kind == TN_KIND_CALL &&
+                     (tn_is_call_to(n, "tirx.tvm_storage_sync") || tnk_is_warp_call(n));
     return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
 }
 
@@ -78,9 +80,9 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
 {
     tnb_dtype d = tn_dtype_of(f->var);
     if (f->for_kind == TN_FOR_THREAD_BINDING) {
-        const char *tag = NULL;
+        const char *tag = tnk_warp_thread(e, f->thread_tag);
         for (const char *const *t = e->d->threads; t && *t; t += 2)
-            if (!strcmp(t[0], f->thread_tag))
+            if (!tag && !strcmp(t[0], f->thread_tag))
                 tag = t[1];
         if (!tag) {
             tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have",
@@ -387,7 +389,7 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
 {
     const tnk_kernel *k = e->kernel;
     const char *comma = "";
-    tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
+    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, tnk_warp_attribute(e), k->name);
     for (uint32_t i = 0; i < k->n_buffers; i++, comma = ", ") {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
         if (m->image)
@@ -474,7 +476,8 @@ tnk_emit_kernel(tnk_emitter *e)
         tnb_ptrmap_set(&e->memory, b->data, m);
     }
     tnk_temporaries t = {0};
-    if (!tnk_plan_temporaries(e, &t))
+    tnk_warp_begin(e);
+    if (e->failed || !tnk_plan_temporaries(e, &t))
         return;
     bool noalias =
         tn_dict_int(f->attrs, "tirx.noalias", tn_dict_int(f->attrs, "tir.noalias", 0)) != 0;
@@ -486,6 +489,7 @@ tnk_emit_kernel(tnk_emitter *e)
     else
         direct(e, noalias);
     shared_memory(e, &t);
+    tnk_warp_declare(e);
     workspaces(e, &t);
     stmt(e, f->body);
     if (table)

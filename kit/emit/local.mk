@@ -13,4 +13,5 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_stmt.c \
 	kit/emit/emit_types.c \
 	kit/emit/emit_vector.c \
+	kit/emit/emit_warp.c \
 	kit/emit/source.c

@@ -201,6 +201,20 @@ tnk_source_header(tnk_source *s, tnb_buf *out)
         tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
     if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, "fp16"))
         tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
+    static const struct {
+        const char *feature, *extension;
+    } of_warps[] = {
+        /* the others have no pragma */
+        {"subgroups", "cl_khr_subgroups"},
+        {"cl_intel_subgroups", "cl_intel_subgroups"},
+        {"cl_qcom_subgroup_shuffle", "cl_qcom_subgroup_shuffle"},
+        {"cl_intel_required_subgroup_size", "cl_intel_required_subgroup_size"},
+        {"cl_qcom_reqd_sub_group_size", "cl_qcom_reqd_sub_group_size"},
+    };
+    for (size_t i = 0; i < sizeof of_warps / sizeof *of_warps; i++)
+        if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, of_warps[i].feature))
+            tnb_buf_printf(out, "#ifdef %s\n#pragma OPENCL EXTENSION %s : enable\n#endif\n",
+                           of_warps[i].extension, of_warps[i].extension);
     tnb_buf_puts(out, s->d->prologue);
     tnb_buf_puts(out, "\n");
     if (s->helpers.n)

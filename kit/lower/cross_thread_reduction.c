@@ -12,32 +12,26 @@
  * `red` is shared memory, one row for each thread that has a reduction of its own. A result in scope "local" is given to all
  * threads, another is written by the first. Conditions guard what a thread adds, never the barriers. The result's init is
  * joined in once, so it need not be neutral. Several results together (sum and sum of squares; the largest value and its place)
- * have a `red` each. Needs: blocks with init. A reduction that is no add, mul, min, max, and, or, or several of these, or a
- * choice by comparisons whose order does not matter (see kit/schedule/tuple_reducer.c), and one whose spatial loops lie
- * inside of its own, is an error.
+ * have a `red` each. Where the target's warps can do more (tn_warp), threads join their shares in warps first: warp_reduction.c,
+ * chosen by T.warp_size_is as the kernel runs unless that is certain. Needs: blocks with init. A reduction that is no add, mul,
+ * min, max, and, or, or several of these, or a choice by comparisons whose order does not matter (see
+ * kit/schedule/tuple_reducer.c), and one whose spatial loops lie inside of its own, is an error.
  */
-#include "../schedule/tuple_reducer.h"
-#include "lower.h"
+#include "cross_thread.h"
 
-enum { MAX_LOOPS = 64 };
+enum { MAX_LOOPS = TNK_MAX_LOOPS };
 
 typedef struct state {
     tn_ctx *ctx;
     const char *func;
+    const tn_warp *warp;                 /* NULL: threads meet in shared memory only */
+    bool tags[3];                        /* which of threadIdx.x, .y, .z the function has */
     const tn_for_loop *loops[MAX_LOOPS]; /* around the statement at hand */
     uint32_t n;
     bool failed;
 } state;
 
-/* One reduction being lowered. */
-typedef struct reduction {
-    const tn_block_realize *realize;
-    const tn_block *block;
-    tnk_tuple_reducer of;                /* n may be 1 */
-    const tn_for_loop *inner[MAX_LOOPS]; /* loops from the place of the change down to the block */
-    uint32_t n_inner;
-    const tn_node *own[TNK_MAX_RESULTS], *red[TNK_MAX_RESULTS]; /* the thread's share; all shares */
-} reduction;
+typedef tnk_reduction reduction;
 
 static bool
 is_thread(const tn_for_loop *f)
@@ -180,9 +174,8 @@ match_reducer(state *st, reduction *r)
 
 /* ---- values ---- */
 
-/* What changes nothing when it is joined in. */
-static const tn_expr *
-neutral(tn_ctx *ctx, tn_kind op, tnb_dtype d)
+const tn_expr *
+tnk_neutral(tn_ctx *ctx, tn_kind op, tnb_dtype d)
 {
     bool f = tnb_dtype_is_float(d);
     switch ((int)op) {
@@ -215,10 +208,9 @@ put(tn_ctx *ctx, const tn_node *buffer, const tn_expr *i, const tn_expr *j, cons
     return tn_store(ctx, buffer, v, tn_list_of(ctx, idx, j ? 2 : 1));
 }
 
-/* to[k][i, j] = lhs[k] joined with rhs[k], for all results k. */
-static const tn_stmt *
-join(tn_ctx *ctx, const reduction *r, const tn_node *const *to, const tn_expr *i, const tn_expr *j,
-     const tn_expr *const *lhs, const tn_expr *const *rhs)
+const tn_stmt *
+tnk_join_shares(tn_ctx *ctx, const reduction *r, const tn_node *const *to, const tn_expr *i,
+                const tn_expr *j, const tn_expr *const *lhs, const tn_expr *const *rhs)
 {
     const tnk_tuple_reducer *o = &r->of;
     const tn_stmt *out[3 * TNK_MAX_RESULTS];
@@ -244,8 +236,8 @@ join(tn_ctx *ctx, const reduction *r, const tn_node *const *to, const tn_expr *i
     return tn_seq_of(ctx, tn_list_of(ctx, out, n));
 }
 
-static const tn_stmt *
-barrier(tn_ctx *ctx)
+const tn_stmt *
+tnk_barrier(tn_ctx *ctx)
 {
     const tn_expr *scope = tn_string(ctx, "shared");
     return tn_evaluate_of(ctx, tn_intrin(ctx, "tvm_storage_sync", tn_list_of(ctx, &scope, 1)));
@@ -253,10 +245,7 @@ barrier(tn_ctx *ctx)
 
 /* ---- the tree ---- */
 
-typedef struct threads {
-    const tn_expr *row, *lane; /* of `red`: which reduction, which share */
-    int64_t rows, lanes;
-} threads;
+typedef tnk_threads threads;
 
 /* The innermost loops of each thread index: those that reduce make the lanes, the others the rows. */
 static bool
@@ -264,7 +253,8 @@ number_threads(state *st, const reduction *r, const tn_for_loop *const *loops, u
                threads *t)
 {
     tn_ctx *ctx = st->ctx;
-    *t = (threads){tn_i32(ctx, 0), tn_i32(ctx, 0), 1, 1};
+    *t = (threads){.row = tn_i32(ctx, 0), .lane = tn_i32(ctx, 0), .rows = 1, .lanes = 1};
+    t->extent[0] = t->extent[1] = t->extent[2] = 1;
     for (uint32_t i = 0; i < n; i++) {
         bool shadowed = false;
         int64_t extent;
@@ -287,6 +277,13 @@ number_threads(state *st, const reduction *r, const tn_for_loop *const *loops, u
         const tn_expr **index = lane ? &t->lane : &t->row;
         *index = tn_add(ctx, tn_mul(ctx, *index, size), var);
         *(lane ? &t->lanes : &t->rows) *= extent;
+        bool is_block;
+        int dim;
+        if (tnk_thread_tag(loops[i]->thread_tag, &is_block, &dim)) {
+            t->extent[dim] = extent;
+            t->index[dim] = var;
+            t->reduces[dim] = lane;
+        }
     }
     return true;
 }
@@ -302,7 +299,7 @@ step(tn_ctx *ctx, const reduction *r, const threads *t, int64_t below, int64_t d
         rhs[k] = at(ctx, r->red[k], t->row, other);
     }
     return tn_if_stmt_of(ctx, tn_cmp(ctx, TN_KIND_LT, t->lane, tn_i32(ctx, (int32_t)below)),
-                         join(ctx, r, r->red, t->row, t->lane, lhs, rhs), NULL);
+                         tnk_join_shares(ctx, r, r->red, t->row, t->lane, lhs, rhs), NULL);
 }
 
 static tnb_dtype
@@ -313,10 +310,10 @@ dtype_of(const reduction *r, uint32_t k)
 
 /* The buffers `own` and `red` of each result. */
 static void
-make_buffers(tn_ctx *ctx, reduction *r, const threads *t)
+make_buffers(tn_ctx *ctx, reduction *r, const threads *t, int64_t shares)
 {
     const tn_expr *one = tn_i32(ctx, 1),
-                  *dims[2] = {tn_i32(ctx, (int32_t)t->rows), tn_i32(ctx, (int32_t)t->lanes)};
+                  *dims[2] = {tn_i32(ctx, (int32_t)t->rows), tn_i32(ctx, (int32_t)shares)};
     for (uint32_t k = 0; k < r->of.n; k++) {
         const char *name = r->of.n > 1 ? tn_strf(ctx, "%s_%u", r->block->name, k) : r->block->name;
         r->own[k] = tn_buffer_new(ctx, tn_strf(ctx, "%s_own", name), tn_list_of(ctx, &one, 1),
@@ -342,16 +339,17 @@ result_condition(state *st, const reduction *r, const tn_for_loop *const *loops,
     return e;
 }
 
-/* Result k goes from the first share to its place, under `cond` (NULL: always). */
+/* Result k goes from the first share (warps: from the thread's own) to its place, under `cond` (NULL: always). */
 static const tn_stmt *
-write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, const tn_expr *cond,
-          tnb_ptrmap *map)
+write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, bool warps,
+          const tn_expr *cond, tnb_ptrmap *map)
 {
     const tn_buffer_store *store = r->of.store[k];
-    const tn_expr *v = at(ctx, r->red[k], t->row, tn_i32(ctx, 0)),
+    const tn_expr *zero = tn_i32(ctx, 0),
+                  *v = warps ? at(ctx, r->own[k], zero, NULL) : at(ctx, r->red[k], t->row, zero),
                   *start = tn_cast_to(ctx, dtype_of(r, k), r->of.init[k]);
     if (r->of.independent &&
-        !tn_equal(ctx, start, neutral(ctx, r->of.op[k], dtype_of(r, k)), false, NULL))
+        !tn_equal(ctx, start, tnk_neutral(ctx, r->of.op[k], dtype_of(r, k)), false, NULL))
         v = tn_bin(ctx, r->of.op[k], start, v);
     const tn_stmt *s = tn_store(ctx, store->buffer, v, store->indices);
     s = map->n ? tn_subst(ctx, s, map) : s;
@@ -362,8 +360,8 @@ write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, const t
 }
 
 static const tn_stmt *
-write_results(state *st, const reduction *r, const threads *t, const tn_for_loop *const *loops,
-              uint32_t n)
+write_results(state *st, const reduction *r, const threads *t, bool warps,
+              const tn_for_loop *const *loops, uint32_t n)
 {
     tn_ctx *ctx = st->ctx;
     tnb_ptrmap map;
@@ -385,7 +383,7 @@ write_results(state *st, const reduction *r, const threads *t, const tn_for_loop
     }
     const tn_stmt *out[TNK_MAX_RESULTS];
     for (uint32_t k = 0; k < r->of.n; k++)
-        out[k] = write_one(ctx, r, t, k, cond, &map);
+        out[k] = write_one(ctx, r, t, k, warps, cond, &map);
     return r->of.n == 1 ? out[0] : tn_seq_of(ctx, tn_list_of(ctx, out, r->of.n));
 }
 
@@ -408,7 +406,7 @@ accumulate(tn_rewriter *rw, const tn_node *n)
         TNB_PUSH(tn_scratch(ctx), reads, own[k]);
     }
     b.init = NULL;
-    b.body = join(ctx, r, r->own, zero, NULL, lhs, r->of.value);
+    b.body = tnk_join_shares(ctx, r, r->own, zero, NULL, lhs, r->of.value);
     b.writes = tn_list_of(ctx, own, r->of.n);
     for (uint32_t i = 0; i < b.reads.n; i++) {
         bool result = false;
@@ -425,7 +423,7 @@ accumulate(tn_rewriter *rw, const tn_node *n)
 /* The threads that the block was alone in are around all of it now; its own loops stay (one inside
  * the other, loops of one index stand for the same thread). */
 static const tn_stmt *
-in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n)
+in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n, uint32_t accumulation)
 {
     tn_ctx *ctx = st->ctx;
     tnb_ptrmap map;
@@ -435,7 +433,7 @@ in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n)
             tnb_ptrmap_set(&map, r->inner[i]->var,
                            tn_var_new(ctx, tn_var_name(r->inner[i]->var), r->inner[i]->var->type));
     for (uint32_t i = 0; map.n && i < n; i++)
-        if (i != 3 * r->of.n) /* the accumulation, behind two allocations and a store for each */
+        if (i != accumulation)
             at[i] = tn_subst(ctx, at[i], &map);
     const tn_stmt *all = tn_seq_of(ctx, tn_list_of(ctx, at, n));
     for (uint32_t i = r->n_inner; i-- > 0;) {
@@ -445,6 +443,50 @@ in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n)
                          TN_FOR_THREAD_BINDING, f->thread_tag, f->annotations, all);
     }
     return all;
+}
+
+/* Whether no other threads of the block come here: their numbers would lie between those of these. */
+static bool
+threads_are_all(const state *st, const threads *t)
+{
+    for (int i = 0; i < 3; i++)
+        if (st->tags[i] && !t->index[i])
+            return false;
+    return true;
+}
+
+/* Whether a turn before may still read what this one writes. */
+static bool
+in_loop_of_turns(const state *st)
+{
+    for (uint32_t i = 0; i < st->n; i++)
+        if (st->loops[i]->for_kind != TN_FOR_THREAD_BINDING)
+            return true;
+    return false;
+}
+
+/* red[row, 0] is the join of all lanes' shares then. */
+static void
+join_in_tree(tn_ctx *ctx, const reduction *r, const threads *t, bool again, tnk_stmts *out)
+{
+    tnb_arena *a = tn_scratch(ctx);
+    if (again)
+        TNB_PUSH(a, out->v, tnk_barrier(ctx));
+    for (uint32_t k = 0; k < r->of.n; k++)
+        TNB_PUSH(a, out->v,
+                 put(ctx, r->red[k], t->row, t->lane, at(ctx, r->own[k], tn_i32(ctx, 0), NULL)));
+    TNB_PUSH(a, out->v, tnk_barrier(ctx));
+    int64_t power = 1;
+    while (power * 2 <= t->lanes)
+        power *= 2;
+    if (power < t->lanes) {
+        TNB_PUSH(a, out->v, step(ctx, r, t, t->lanes - power, power));
+        TNB_PUSH(a, out->v, tnk_barrier(ctx));
+    }
+    for (int64_t half = power / 2; half > 0; half /= 2) {
+        TNB_PUSH(a, out->v, step(ctx, r, t, half, half));
+        TNB_PUSH(a, out->v, tnk_barrier(ctx));
+    }
 }
 
 static const tn_stmt *
@@ -475,41 +517,43 @@ lower(state *st, reduction *r, const tn_stmt *s)
     if (!number_threads(st, r, loops, n, &t))
         return NULL;
     const tn_expr *zero = tn_i32(ctx, 0);
-    make_buffers(ctx, r, &t);
-    TNB_VEC(const tn_stmt *) out = {0};
+    tnk_warps w;
+    bool warps = st->warp && threads_are_all(st, &t) && tnk_in_warps(ctx, st->warp, r, &t, &w),
+         certain = warps && w.warp.certain, again = in_loop_of_turns(st);
+    make_buffers(ctx, r, &t, certain ? w.shares : t.lanes);
+    tnk_stmts out = {0}, tree = {0}, joined = {0};
     for (uint32_t k = 0; k < r->of.n; k++)
-        TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, r->own[k], NULL));
-    for (uint32_t k = 0; k < r->of.n; k++)
-        TNB_PUSH(a, out, tn_alloc_buffer_of(ctx, r->red[k], NULL));
+        TNB_PUSH(a, out.v, tn_alloc_buffer_of(ctx, r->own[k], NULL));
+    for (uint32_t k = 0; k < r->of.n && !(certain && w.shares == 1); k++)
+        TNB_PUSH(a, out.v, tn_alloc_buffer_of(ctx, r->red[k], NULL));
     for (uint32_t k = 0; k < r->of.n; k++) {
         tnb_dtype d = dtype_of(r, k);
-        const tn_expr *start =
-            r->of.independent ? neutral(ctx, r->of.op[k], d) : tn_cast_to(ctx, d, r->of.init[k]);
-        TNB_PUSH(a, out, put(ctx, r->own[k], zero, NULL, start));
+        const tn_expr *start = r->of.independent ? tnk_neutral(ctx, r->of.op[k], d)
+                                                 : tn_cast_to(ctx, d, r->of.init[k]);
+        TNB_PUSH(a, out.v, put(ctx, r->own[k], zero, NULL, start));
     }
     tn_rewriter rw = {.ctx = ctx, .user = r, .pre = accumulate};
-    TNB_PUSH(a, out, tn_rewrite(&rw, s));
-    for (uint32_t i = 0; i < st->n; i++) /* the turn before may still be read */
-        if (st->loops[i]->for_kind != TN_FOR_THREAD_BINDING) {
-            TNB_PUSH(a, out, barrier(ctx));
-            break;
-        }
-    for (uint32_t k = 0; k < r->of.n; k++)
-        TNB_PUSH(a, out, put(ctx, r->red[k], t.row, t.lane, at(ctx, r->own[k], zero, NULL)));
-    TNB_PUSH(a, out, barrier(ctx));
-    int64_t power = 1;
-    while (power * 2 <= t.lanes)
-        power *= 2;
-    if (power < t.lanes) {
-        TNB_PUSH(a, out, step(ctx, r, &t, t.lanes - power, power));
-        TNB_PUSH(a, out, barrier(ctx));
+    uint32_t accumulation = (uint32_t)out.v.n;
+    TNB_PUSH(a, out.v, tn_rewrite(&rw, s));
+    if (warps)
+        tnk_join_in_warps(ctx, &w, r, &t, again, &joined);
+    if (!certain)
+        join_in_tree(ctx, r, &t, again, &tree);
+    if (warps && !certain) {
+        const tn_expr *size = tn_i32(ctx, (int32_t)w.warp.size);
+        for (uint32_t k = 0; k < r->of.n; k++)
+            TNB_PUSH(a, tree.v, put(ctx, r->own[k], zero, NULL, at(ctx, r->red[k], t.row, zero)));
+        TNB_PUSH(a, out.v,
+                 tn_if_stmt_of(ctx, tn_intrin1(ctx, "warp_size_is", size),
+                               tn_seq_of(ctx, tn_list_of(ctx, joined.v.at, joined.v.n)),
+                               tn_seq_of(ctx, tn_list_of(ctx, tree.v.at, tree.v.n))));
+    } else {
+        const tnk_stmts *form = certain ? &joined : &tree;
+        for (uint32_t i = 0; i < form->v.n; i++)
+            TNB_PUSH(a, out.v, form->v.at[i]);
     }
-    for (int64_t half = power / 2; half > 0; half /= 2) {
-        TNB_PUSH(a, out, step(ctx, r, &t, half, half));
-        TNB_PUSH(a, out, barrier(ctx));
-    }
-    TNB_PUSH(a, out, write_results(st, r, &t, loops, n));
-    return in_threads(st, r, out.at, out.n);
+    TNB_PUSH(a, out.v, write_results(st, r, &t, warps, loops, n));
+    return in_threads(st, r, out.v.at, out.v.n, accumulation);
 }
 
 static const tn_stmt *
@@ -598,6 +642,31 @@ walk(state *st, const tn_stmt *s)
     }
 }
 
+static bool
+warp_of(const tn_pass_ctx *pc, tn_warp *out)
+{
+    const tn_target_kind *k =
+        pc->target ? tn_find_target(tn_ctx_registry(pc->ctx), pc->target->kind, NULL) : NULL;
+    return k && k->warp && k->warp(pc->target->attrs, out, k->self);
+}
+
+static tn_walk_step
+note_tags(void *user, const tn_node *n)
+{
+    state *st = user;
+    const tn_for_loop *f = tn_as_for_loop(n);
+    const tn_attr_stmt *a = tn_as_attr_stmt(n);
+    const tn_iter_var *iv = a && !strcmp(a->key, "thread_extent") ? tn_as_iter_var(a->node) : NULL;
+    const char *tag = f && f->for_kind == TN_FOR_THREAD_BINDING ? f->thread_tag
+                      : iv                                      ? iv->thread_tag
+                                                                : NULL;
+    bool is_block;
+    int dim;
+    if (tag && tnk_thread_tag(tag, &is_block, &dim) && !is_block)
+        st->tags[dim] = true;
+    return TN_WALK_ON;
+}
+
 static const tn_node *
 lower_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
            void *user)
@@ -606,7 +675,9 @@ lower_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn
     (void)user;
     const tn_prim_func *f = tn_as_prim_func(func);
     state *st = TNB_NEW(tn_scratch(pc->ctx), state);
-    *st = (state){.ctx = pc->ctx, .func = name};
+    tn_warp warp = {0};
+    *st = (state){.ctx = pc->ctx, .func = name, .warp = warp_of(pc, &warp) ? &warp : NULL};
+    tn_walk(f->body, 0, note_tags, NULL, st);
     const tn_stmt *body = walk(st, f->body);
     return st->failed || tn_is_error(body) ? NULL : tnk_func_with_body(pc->ctx, f, body);
 }

@@ -3,6 +3,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/common_subexpr.c \
 	kit/lower/compact_buffer.c \
 	kit/lower/convert_blocks.c \
+	kit/lower/cross_thread.h \
 	kit/lower/cross_thread_reduction.c \
 	kit/lower/flatten_buffer.c \
 	kit/lower/hoist_if.c \
@@ -30,4 +31,5 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/values.c \
 	kit/lower/values.h \
 	kit/lower/vectorize_loop.c \
+	kit/lower/warp_reduction.c \
 	kit/lower/widen_loop.c

@@ -78,6 +78,10 @@ tnk_thread_tag(const char *tag, bool *is_block, int *dim);
 bool
 tnk_is_vthread(const char *tag);
 
+/* Whether `n` is a call in which the threads of a warp meet. */
+bool
+tnk_is_warp_call(const tn_node *n);
+
 /* The body in which no parallel loop has turns that overlap in an accumulator (racing_turns.c); the
  * error node where that cannot be. */
 const tn_stmt *

@@ -103,3 +103,12 @@ tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
     map_user u = {fn};
     return tn_map_functions(pc, m, TN_PRIM_FUNCS, map_one, &u);
 }
+
+bool
+tnk_is_warp_call(const tn_node *n)
+{
+    const tn_call *c = tn_as_call(n);
+    const tn_op *op = c ? tn_call_op_of(c) : NULL;
+    return op && (!strncmp(op->name, "tirx.tvm_warp_shuffle", 21) ||
+                  !strcmp(op->name, "tirx.warp_reduce"));
+}

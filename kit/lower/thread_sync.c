@@ -9,9 +9,9 @@
  * conditions around them keep them apart (S[t] and S[t + 32], both for t < 32). A barrier
  * stands in front of the statement that ends a conflict, as far outside as the conflict allows; a loop whose turns conflict with
  * each other has one inside. What only some threads run (conditions and extents that depend on threadIdx or on memory of a
- * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier: a conflict inside of it is an error. Barriers that are there already count. Virtual
- * threads run one after another: a loop of them is one whose turns may conflict, and where there is a barrier in it, none may read
- * what another one writes. Needs: no blocks.
+ * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier, and no shuffle of a warp: a conflict inside of it is an
+ * error. Barriers that are there already count. Virtual threads run one after another: a loop of them is one whose turns may
+ * conflict, and where there is a barrier in it, none may read what another one writes. Needs: no blocks.
  */
 #include "lower.h"
 
@@ -69,10 +69,17 @@ find_shared(void *user, const tn_node *n)
     tn_list idx;
     const tn_node *b = tnk_accessed(n, &idx);
     const char *scope = b ? tn_as_buffer(b)->scope : NULL;
-    if (!is_barrier(n) && !(scope && !strncmp(scope, "shared", 6)))
+    if (!is_barrier(n) && !tnk_is_warp_call(n) && !(scope && !strncmp(scope, "shared", 6)))
         return TN_WALK_ON;
     *(bool *)user = true;
     return TN_WALK_STOP;
+}
+
+static tn_walk_step
+find_warp_call(void *user, const tn_node *n)
+{
+    (void)user;
+    return tnk_is_warp_call(n) ? TN_WALK_STOP : TN_WALK_ON;
 }
 
 static bool
@@ -350,6 +357,8 @@ static const tn_stmt *
 leaf(sync *st, const tn_stmt *s)
 {
     accesses a = {0};
+    if (st->guards && !tn_walk(s, TN_WALK_ONCE, find_warp_call, NULL, NULL))
+        return divergence(st, s);
     collect(st, s, &a);
     const tn_stmt *out = s;
     if (conflict(st, &st->pending, &a, NULL)) {

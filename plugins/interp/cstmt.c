@@ -284,7 +284,7 @@ find_barrier(void *user, const tn_node *n)
     if (!name)
         return TN_WALK_ON;
     bool waits = strcmp(name, "tvm_storage_sync") == 0 ||
-                 strcmp(name, "tvm_thread_allreduce") == 0 ||
+                 strcmp(name, "tvm_thread_allreduce") == 0 || strcmp(name, "warp_reduce") == 0 ||
                  strncmp(name, "tvm_warp_shuffle", 16) == 0;
     return waits ? TN_WALK_STOP : TN_WALK_ON;
 }
@@ -712,8 +712,9 @@ thread_allreduce(compiler *c, const tn_call *call)
     }
 }
 
+/* The value that another lane of `width` has in the register `value`. */
 static interp_opd
-warp_shuffle(compiler *c, const tn_call *call, const char *name)
+from_lane(compiler *c, int mode, int32_t value, int32_t lane, int32_t width)
 {
     interp_exchange *e = TNB_NEW(c->arena, interp_exchange);
     e->kind = INTERP_SHUFFLE;
@@ -722,16 +723,62 @@ warp_shuffle(compiler *c, const tn_call *call, const char *name)
     e->dst = compile_temp(c, 1);
     e->cond = compile_temp(c, 1);
     e->width = compile_temp(c, 1);
-    e->mode = strcmp(name, "tvm_warp_shuffle_up") == 0     ? 1
-              : strcmp(name, "tvm_warp_shuffle_down") == 0 ? 2
-              : strcmp(name, "tvm_warp_shuffle_xor") == 0  ? 3
-                                                           : 0;
-    compile_emit(c, INTERP_MOV, e->src, compile_scalar(c, call->args.at[1]), 0, 0);
-    compile_emit(c, INTERP_MOV, e->cond, compile_scalar(c, call->args.at[2]), 0, 0);
-    compile_emit(c, INTERP_MOV, e->width, compile_scalar(c, call->args.at[3]), 0, 0);
+    e->mode = mode;
+    compile_emit(c, INTERP_MOV, e->src, value, 0, 0);
+    compile_emit(c, INTERP_MOV, e->cond, lane, 0, 0);
+    compile_emit(c, INTERP_MOV, e->width, width, 0, 0);
     uint32_t at = compile_emit(c, INTERP_EXCHANGE, 0, 0, 0, 0);
     c->ins.at[at].x.ptr = e;
     return (interp_opd){e->dst, 0};
+}
+
+enum { LANE_XOR = 3 };
+
+static interp_opd
+warp_shuffle(compiler *c, const tn_call *call, const char *name)
+{
+    int mode = strcmp(name, "tvm_warp_shuffle_up") == 0     ? 1
+               : strcmp(name, "tvm_warp_shuffle_down") == 0 ? 2
+               : strcmp(name, "tvm_warp_shuffle_xor") == 0  ? LANE_XOR
+                                                            : 0;
+    int32_t value = compile_scalar(c, call->args.at[1]), lane = compile_scalar(c, call->args.at[2]);
+    return from_lane(c, mode, value, lane, compile_scalar(c, call->args.at[3]));
+}
+
+/* T.warp_reduce(value, op, width, warp size): as shuffles. */
+static interp_opd
+warp_reduce(compiler *c, const tn_call *call)
+{
+    static const struct {
+        const char *name;
+        tn_kind kind;
+    } ops[] = {{"add", TN_KIND_ADD}, {"min", TN_KIND_MIN}, {"max", TN_KIND_MAX}};
+    const tn_string_imm *op = tn_as_string_imm(call->args.at[1]);
+    tnb_dtype d = tn_dtype_of(call->args.at[0]);
+    int64_t width;
+    size_t k = 0;
+    while (k < sizeof ops / sizeof *ops && (!op || strcmp(op->value, ops[k].name) != 0))
+        k++;
+    if (k == sizeof ops / sizeof *ops || !tn_int_value(call->args.at[2], &width) || width < 1 ||
+        width & (width - 1) || d.lanes != 1) {
+        compile_fail(c, TN_NODE(call),
+                     "a reduction over a warp wants a scalar, add, min or max, and a power of two");
+        return (interp_opd){compile_const_int(c, 0), 0};
+    }
+    int32_t v = compile_temp(c, 1);
+    compile_emit(c, INTERP_MOV, v, compile_scalar(c, call->args.at[0]), 0, 0);
+    for (int64_t m = width / 2; m > 0; m /= 2) {
+        const tn_expr *own = tn_var_dtype(c->ctx, "own", d),
+                      *other = tn_var_dtype(c->ctx, "other", d);
+        compile_set_reg(c, own, v);
+        interp_opd got =
+            from_lane(c, LANE_XOR, v, compile_const_int(c, m), compile_const_int(c, width));
+        compile_set_reg(c, other, compile_lane(got, 0));
+        int32_t joined = compile_scalar(c, tn_bin(c->ctx, ops[k].kind, own, other));
+        v = compile_temp(c, 1);
+        compile_emit(c, INTERP_MOV, v, joined, 0, 0);
+    }
+    return (interp_opd){v, 0};
 }
 
 bool
@@ -747,6 +794,10 @@ compile_effect(compiler *c, const tn_call *call, const tn_op *op, interp_opd *ou
         *out = (interp_opd){compile_const_int(c, 0xffffffff), 0};
     } else if (strncmp(name, "tvm_warp_shuffle", 16) == 0 && call->args.n >= 4) {
         *out = warp_shuffle(c, call, name);
+    } else if (strcmp(name, "warp_reduce") == 0) {
+        *out = warp_reduce(c, call);
+    } else if (strcmp(name, "warp_size_is") == 0) { /* lanes are numbered as threads are */
+        *out = (interp_opd){compile_const_int(c, 1), 0};
     } else if (strcmp(name, "ret") == 0) {
         compile_emit(c, INTERP_RET, compile_scalar(c, call->args.at[0]), 0, 0, 0);
     } else if (strcmp(name, "assume") == 0) {

@@ -67,7 +67,7 @@ tests_kit_t_shapes_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_shapes_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_OPENCL
 check_PROGRAMS += tests/kit/t_gpu_run
-TESTS += tests/kit/t_gpu_run
+TESTS += tests/kit/t_gpu_run tests/kit/gpu_sub_groups.sh
 tests_kit_t_gpu_run_SOURCES = tests/kit/t_gpu_run.c tests/kit/gpu_programs.c tests/kit/draw.h tests/kit/gpu_programs.h \
 	tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_gpu_run_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -76,4 +76,4 @@ LONG_TESTS += tests/kit/gpu_races.sh
 endif
 endif
 endif
-EXTRA_DIST += tests/kit/gpu_races.sh tests/kit/faulty/bounds.py tests/kit/faulty/race.py tests/kit/faulty/unset.py
+EXTRA_DIST += tests/kit/gpu_sub_groups.sh tests/kit/gpu_races.sh tests/kit/faulty/bounds.py tests/kit/faulty/race.py tests/kit/faulty/unset.py

@@ -57,15 +57,21 @@ typedef struct limits {
 static const tn_target *
 draw_target(limits *l)
 {
-    static const int64_t warps[] = {1, 32, 64}, threads[] = {64, 256, 1024, 4, 1},
+    static const int64_t warps[] = {1, 32, 64, 8}, threads[] = {64, 256, 1024, 4, 1},
                          shared[] = {16384, 49152};
-    *l = (limits){warps[gpu_below(3)], threads[gpu_below(5)], shared[gpu_below(2)]};
+    static const char *const groups[] = {"cl_khr_subgroup_shuffle",
+                                         "cl_khr_subgroup_clustered_reduce", "fp64", "fp64"};
+    *l = (limits){warps[gpu_below(4)], threads[gpu_below(5)], shared[gpu_below(2)]};
     const tn_node *keys = tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, "opencl"),
                                                       tn_string(k.ctx, "gpu"), NULL));
-    const tn_node *a = tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, l->warp),
-                                "max_threads_per_block", tn_i64(k.ctx, l->threads),
-                                "max_num_threads", tn_i64(k.ctx, l->threads),
-                                "max_shared_memory_per_block", tn_i64(k.ctx, l->shared), NULL);
+    const tn_node *features =
+        tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, gpu_below(2) ? "subgroups" : "fp64"),
+                                    tn_string(k.ctx, groups[gpu_below(4)]), NULL));
+    const tn_node *a =
+        tn_dictv(k.ctx, "features", features, "keys", keys, "thread_warp_size",
+                 tn_i64(k.ctx, l->warp), "max_threads_per_block", tn_i64(k.ctx, l->threads),
+                 "max_num_threads", tn_i64(k.ctx, l->threads), "max_shared_memory_per_block",
+                 tn_i64(k.ctx, l->shared), NULL);
     return tn_as_target(tn_target_of(k.ctx, "opencl", a));
 }
 

@@ -176,14 +176,27 @@ static void
 one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_expr *want)
 {
     static const int warps[] = {1, 32, 64}, threads[] = {64, 256, 1024, 4, 1},
-                     shared[] = {16384, 49152};
-    char text[300];
+                     shared[] = {16384, 49152}, sizes[] = {8, 16, 32, 64};
+    /* what a device with sub-groups has; tests/kit/gpu_sub_groups.sh gives it to one */
+    static const char *const groups[] = {
+        "\"cl_khr_subgroup_shuffle\"",
+        "\"cl_khr_subgroup_clustered_reduce\"",
+        "\"cl_qcom_subgroup_shuffle\"",
+        "\"cl_intel_subgroups\", \"cl_intel_required_subgroup_size\"",
+        "\"fp64\"",
+    };
+    char text[400];
+    bool sub_groups = getenv("TENON_TEST_SUB_GROUPS") != NULL;
+    const char *group = groups[gpu_below(5)];
+    int warp = warps[gpu_below(3)], size = sizes[gpu_below(4)];
     const tnk_rule *r = tnk_gpu_rules[rule];
     int t = threads[gpu_below(5)];
     snprintf(text, sizeof text,
              "{\"kind\": \"opencl\", \"max_threads_per_block\": %d, \"max_num_threads\": %d, "
-             "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d}",
-             t, t, shared[gpu_below(2)], warps[gpu_below(3)]);
+             "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d%s%s}",
+             t, t, shared[gpu_below(2)], sub_groups ? size : warp,
+             sub_groups ? ", \"features\": [\"fp64\", \"subgroups\", " : "",
+             sub_groups ? tn_strf(ctx, "%s]", group) : "");
     tnk_target target;
     assert_true(tnk_target_find(ctx, conf, text, &target));
     const tn_node *g = r->apply(ctx, p->func, target.target, r->self);

@@ -13,6 +13,12 @@
 static const char *const none[] = {NULL}, *const all[] = {"fp16",
                                                           "fp64",
                                                           "subgroups",
+                                                          "cl_khr_subgroup_shuffle",
+                                                          "cl_khr_subgroup_clustered_reduce",
+                                                          "cl_intel_subgroups",
+                                                          "cl_qcom_subgroup_shuffle",
+                                                          "cl_intel_required_subgroup_size",
+                                                          "cl_qcom_reqd_sub_group_size",
                                                           "images",
                                                           "cl_khr_int64_base_atomics",
                                                           NULL};
@@ -44,6 +50,7 @@ baseline_is_accepted(void **state)
         "/* double half 1.0 sub_group_barrier() */ int x; // double\n",
         "float halfway, double_x, sub_group_x, atom_features = 1.0f; y = atom_features * 2.0f;",
         "__kernel void f(__global float *a, __local float *b) { __local float c[4096]; }",
+        "__attribute__((hint(\"half\")))",
         "atomic_add(p, 1); atomic_cmpxchg(p, 1, 2);",
     };
     tn_ctx *ctx = tn_ctx_new(NULL);
@@ -72,7 +79,16 @@ what_a_device_need_not_have_is_refused(void **state)
         {"float y = .25;", "'.25'", "'fp64'"},
         {"y = sub_group_reduce_add(x);", "'sub_group_reduce_add'", "'subgroups'"},
         {"y = get_sub_group_local_id();", "'get_sub_group_local_id'", "'subgroups'"},
-        {"y = intel_sub_group_shuffle (x, 1);", "'intel_sub_group_shuffle'", "'subgroups'"},
+        {"y = get_num_sub_groups();", "'get_num_sub_groups'", "'subgroups'"},
+        {"#pragma OPENCL EXTENSION cl_khr_subgroups : enable", "'cl_khr_subgroups'", "'subgroups'"},
+        {"y = intel_sub_group_shuffle (x, 1);", "'intel_sub_group_shuffle'",
+         "'cl_intel_subgroups'"},
+        {"y = qcom_sub_group_shuffle_xor(x, 1, W, 0.0f);", "'qcom_sub_group_shuffle_xor'",
+         "'cl_qcom_subgroup_shuffle'"},
+        {"__attribute__((intel_reqd_sub_group_size(16)))", "'intel_reqd_sub_group_size'",
+         "'cl_intel_required_subgroup_size'"},
+        {"__attribute__((qcom_reqd_sub_group_size(\"half\")))", "'qcom_reqd_sub_group_size'",
+         "'cl_qcom_reqd_sub_group_size'"},
         {"atom_add(p, 1);", "'atom_add'", "'cl_khr_int64_base_atomics'"},
         {"__read_only image2d_t a", "'image2d_t'", "'images'"},
         {"y = read_imagef(a, s, at);", "'read_imagef'", "'images'"},
@@ -85,6 +101,27 @@ what_a_device_need_not_have_is_refused(void **state)
         assert_non_null(strstr(e, cases[i].feature));
         assert_string_equal(errors(ctx, cases[i].text, all, NULL), "");
     }
+    tn_ctx_free(ctx);
+}
+
+/* Sub-groups alone have no shuffles; Intel's extension has what it needs by itself. */
+static void
+kinds_of_sub_groups(void **state)
+{
+    (void)state;
+    static const char *const khr[] = {"subgroups", NULL},
+                             *const intel[] = {"cl_intel_subgroups", NULL},
+                             *const shuffle[] = {"subgroups", "cl_khr_subgroup_shuffle", NULL};
+    tn_ctx *ctx = tn_ctx_new(NULL);
+    const char *own = "y = get_sub_group_id() + sub_group_reduce_add(x);",
+               *flip = "y = sub_group_shuffle_xor(x, 1u);",
+               *part = "y = sub_group_clustered_reduce_add(x, 4);";
+    assert_string_equal(errors(ctx, own, khr, NULL), "");
+    assert_string_equal(errors(ctx, own, intel, NULL), "");
+    assert_non_null(strstr(errors(ctx, flip, khr, NULL), "'cl_khr_subgroup_shuffle'"));
+    assert_non_null(strstr(errors(ctx, flip, intel, NULL), "'cl_khr_subgroup_shuffle'"));
+    assert_string_equal(errors(ctx, flip, shuffle, NULL), "");
+    assert_non_null(strstr(errors(ctx, part, shuffle, NULL), "'cl_khr_subgroup_clustered_reduce'"));
     tn_ctx_free(ctx);
 }
 
@@ -127,6 +164,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baseline_is_accepted),
         cmocka_unit_test(what_a_device_need_not_have_is_refused),
+        cmocka_unit_test(kinds_of_sub_groups),
         cmocka_unit_test(local_memory_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
