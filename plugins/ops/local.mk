@@ -43,6 +43,7 @@ plugins_ops_ops_la_SOURCES = \
 	plugins/ops/layout.h \
 	plugins/ops/layout_rules.c \
 	plugins/ops/layout_rules.h \
+	plugins/ops/scatter.h \
 	plugins/ops/linalg.c \
 	plugins/ops/loss.c \
 	plugins/ops/matmul.c \

@@ -3,6 +3,7 @@
 #include "complete.h"
 #include "infer.h"
 #include "layout_rules.h"
+#include "scatter.h"
 #include "schema.h"
 
 #include "tenon/core/registry.h"
@@ -35,4 +36,5 @@ static const tn_op *const ops[] = {
 };
 
 TN_PLUGIN(ops, PACKAGE_VERSION, "Apache-2.0", "the operator set", .ops = ops,
-          .n_ops = sizeof ops / sizeof *ops);
+          .n_ops = sizeof ops / sizeof *ops, .legalizers = scatter_legalizers,
+          .n_legalizers = N_SCATTER_LEGALIZERS);

@@ -4,8 +4,14 @@
  *
  *     scatter_elements along axis 1 of 2:   for i: for j in order: out[i, indices[i, j]] = updates[i, j]
  *     scatter_nd of slices:                 for i in order: for j: out[indices[i], j] = updates[i, j]
+ *
+ * For a GPU whose threads would have little to do in that form, each element of a result that is not large looks for its updates,
+ * in the same order:
+ *
+ *     scatter_elements of a vector:         for i: for j in order: if indices[j] == i: out[i] = updates[j]
  */
 #include "emit.h"
+#include "scatter.h"
 
 static const char *const reductions[] = {"update", "add", "mul", "mean", "max", "min", NULL};
 
@@ -140,6 +146,57 @@ fill(emit *e, const char *name, const tn_node *to, const tn_node *from, const tn
              tn_store(ctx, to, from ? tn_load(ctx, from, at) : value, at));
 }
 
+/* ---- for GPUs ---- */
+
+enum { FEW_THREADS = 256, MOST_RESULTS = 1 << 17 };
+
+/* Whether the elements of `out` are to look for their updates: `threads` extents are independent in the other form. */
+static bool
+few_threads(const tn_node *out, const tn_expr *const *extents, uint32_t threads)
+{
+    int64_t results = 1, given = 1, v;
+    for (uint32_t i = 0; i < emit_ndim(out); i++) {
+        if (!tn_int_value(emit_dim(out, i), &v) || v > MOST_RESULTS ||
+            (results *= v) > MOST_RESULTS)
+            return false;
+    }
+    for (uint32_t i = 0; i < threads; i++) {
+        if (!tn_int_value(extents[i], &v) || v >= FEW_THREADS || (given *= v) >= FEW_THREADS)
+            return false;
+    }
+    return given < results;
+}
+
+/* Iterators for each element of `out`, and behind them for `n_order` updates. */
+static void
+begin_search(emit *e, nest *t, const char *name, const tn_node *out, const tn_expr *const *order,
+             uint32_t n_order)
+{
+    const tn_expr *extents[2 * INFER_MAX_DIMS];
+    uint32_t n = emit_ndim(out);
+    for (uint32_t i = 0; i < n + n_order; i++)
+        extents[i] = i < n ? emit_dim(out, i) : order[i - n];
+    begin_nest(e, t, name, n + n_order, extents);
+    for (uint32_t i = n; i < t->n; i++)
+        t->kind[i] = TN_ITER_SCAN;
+}
+
+/* if inside: if meant: out[..] = `how` of itself and the value. `inside` may be NULL. */
+static void
+end_search(emit *e, const nest *t, const tn_node *const *in, uint32_t n_in, const tn_node *out,
+           const char *how, const tn_expr *inside, const tn_expr *meant, const tn_expr *value)
+{
+    tn_ctx *ctx = e->ctx;
+    tn_list at = tn_list_of(ctx, t->var, emit_ndim(out)), reads = {0};
+    const tn_node *own = tn_region_point(ctx, out, at);
+    for (uint32_t i = 0; i < n_in; i++)
+        reads = tn_list_append(ctx, reads, tn_region_full(ctx, in[i]));
+    const tn_stmt *s = tn_store(ctx, out, combined(ctx, how, tn_load(ctx, out, at), value), at);
+    s = tn_if_stmt_of(ctx, meant, s, NULL);
+    end_nest(e, t, tn_list_append(ctx, reads, own), tn_listv(ctx, own, NULL),
+             inside ? tn_if_stmt_of(ctx, inside, s, NULL) : s);
+}
+
 static const tn_stmt *
 put(emit *e, const tn_node *out, const char *how, const tn_expr *const *place,
     const tn_expr *update)
@@ -201,8 +258,29 @@ divide(emit *e, const tn_node *out, const tn_node *count)
              tn_listv(ctx, own, NULL), tn_store(ctx, out, mean, at));
 }
 
-const tn_expr *
-legalize_scatter_elements(tn_builder *b, const tn_call *call)
+/* Elements of a line look for their updates. */
+static void
+search_elements(emit *e, const tn_node *const *in, const tn_node *out, const char *how,
+                uint32_t axis)
+{
+    tn_ctx *ctx = e->ctx;
+    nest t;
+    uint32_t n = emit_ndim(out);
+    const tn_expr *turns = emit_dim(in[1], axis), *at[INFER_MAX_DIMS], *inside = NULL;
+    begin_search(e, &t, "scatter_elements", out, &turns, 1);
+    memcpy(at, t.var, n * sizeof *at);
+    at[axis] = t.var[n];
+    for (uint32_t i = 0; i < n; i++) { /* there may be fewer lines of indices */
+        if (i != axis && !dim_equal(ctx, emit_dim(in[1], i), emit_dim(out, i)))
+            inside = tn_and(ctx, inside, LESS(t.var[i], emit_dim(in[1], i)));
+    }
+    const tn_expr *to = emit_index(ctx, tnk_te_read_at(e->te, in[1], at, n), emit_dim(out, axis));
+    end_search(e, &t, in + 1, 2, out, how, inside, EQUAL(to, t.var[axis]),
+               tnk_te_read_at(e->te, in[2], at, n));
+}
+
+static const tn_expr *
+scatter_elements(tn_builder *b, const tn_call *call, bool gpu)
 {
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
@@ -229,6 +307,10 @@ legalize_scatter_elements(tn_builder *b, const tn_call *call)
     const tn_expr *extents[INFER_MAX_DIMS] = {0}, *at[INFER_MAX_DIMS] = {0}, *place[INFER_MAX_DIMS];
     for (uint32_t i = 0, k = 0; i < n; i++)
         extents[i == (uint32_t)axis ? n - 1 : k++] = emit_dim(in[1], i);
+    if (gpu && !count && few_threads(out, extents, n - 1)) {
+        search_elements(&e, in, out, how, (uint32_t)axis);
+        return emit_end(&e, "scatter_elements", out);
+    }
     begin_nest(&e, &t, "scatter_elements", n, extents);
     t.kind[n - 1] = TN_ITER_SCAN;
     for (uint32_t i = 0, k = 0; i < n; i++)
@@ -241,8 +323,30 @@ legalize_scatter_elements(tn_builder *b, const tn_call *call)
     return emit_end(&e, "scatter_elements", out);
 }
 
-const tn_expr *
-legalize_scatter_nd(tn_builder *b, const tn_call *call)
+/* Elements look for the index vectors that address their slice. */
+static void
+search_nd(emit *e, const tn_node *const *in, const tn_node *out, const char *how, uint32_t depth)
+{
+    tn_ctx *ctx = e->ctx;
+    nest t;
+    uint32_t n = emit_ndim(out), outer = emit_ndim(in[1]) - 1;
+    const tn_expr *row[2 * INFER_MAX_DIMS], *meant = tn_bool(ctx, true);
+    begin_search(e, &t, "scatter_nd", out, (const tn_expr *const *)tn_as_buffer(in[1])->shape.at,
+                 outer);
+    memcpy(row, t.var + n, outer * sizeof *row);
+    for (uint32_t i = 0; i < depth; i++) {
+        row[outer] = I64(i);
+        const tn_expr *to =
+            emit_index(ctx, tnk_te_read_at(e->te, in[1], row, outer + 1), emit_dim(out, i));
+        meant = tn_and(ctx, meant, EQUAL(to, t.var[i]));
+    }
+    memcpy(row + outer, t.var + depth, (n - depth) * sizeof *row);
+    end_search(e, &t, in + 1, 2, out, how, NULL, meant,
+               tnk_te_read_at(e->te, in[2], row, outer + n - depth));
+}
+
+static const tn_expr *
+scatter_nd(tn_builder *b, const tn_call *call, bool gpu)
 {
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
@@ -263,6 +367,10 @@ legalize_scatter_nd(tn_builder *b, const tn_call *call)
     const tn_node *out =
         tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
     fill(&e, "copy", out, x, NULL);
+    if (gpu && depth > 0 && few_threads(out, extents + outer, inner)) {
+        search_nd(&e, in, out, tn_call_str(call, "reduction"), (uint32_t)depth);
+        return emit_end(&e, "scatter_nd", out);
+    }
     nest t;
     begin_nest(&e, &t, "scatter_nd", total, extents);
     for (uint32_t i = 0; i < outer; i++)
@@ -280,6 +388,48 @@ legalize_scatter_nd(tn_builder *b, const tn_call *call)
             tnk_te_read_at(e.te, in[2], t.var, total));
     return emit_end(&e, "scatter_nd", out);
 }
+
+const tn_expr *
+legalize_scatter_elements(tn_builder *b, const tn_call *call)
+{
+    return scatter_elements(b, call, false);
+}
+
+const tn_expr *
+legalize_scatter_nd(tn_builder *b, const tn_call *call)
+{
+    return scatter_nd(b, call, false);
+}
+
+static const tn_expr *
+elements_for_gpu(tn_builder *b, const tn_call *call, const tn_target *target, void *self)
+{
+    (void)target;
+    (void)self;
+    return scatter_elements(b, call, true);
+}
+
+static const tn_expr *
+nd_for_gpu(tn_builder *b, const tn_call *call, const tn_target *target, void *self)
+{
+    (void)target;
+    (void)self;
+    return scatter_nd(b, call, true);
+}
+
+#define FOR_KIND(op, kind, f)                   \
+    &(const tn_legalizer)                       \
+    {                                           \
+        sizeof(tn_legalizer), op, kind, f, NULL \
+    }
+
+const tn_legalizer *const scatter_legalizers[N_SCATTER_LEGALIZERS] = {
+    FOR_KIND("relax.scatter_elements", "opencl", elements_for_gpu),
+    FOR_KIND("relax.scatter_elements", "cuda", elements_for_gpu),
+    FOR_KIND("relax.scatter_elements", "gpu_generic", elements_for_gpu),
+    FOR_KIND("relax.scatter_nd", "opencl", nd_for_gpu),
+    FOR_KIND("relax.scatter_nd", "cuda", nd_for_gpu),
+    FOR_KIND("relax.scatter_nd", "gpu_generic", nd_for_gpu)};
 
 const tn_expr *
 legalize_index_put(tn_builder *b, const tn_call *call)
