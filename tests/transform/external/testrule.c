@@ -83,6 +83,48 @@ apply_failing(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, vo
     return NULL;
 }
 
+/* The function's statements and one more. */
+static const tn_node *
+with_statement(tn_ctx *ctx, const tn_node *prim_func, const tn_stmt *more)
+{
+    const tn_prim_func *f = tn_as_prim_func(prim_func);
+    const tn_block_realize *r = tn_as_block_realize(f->body);
+    tn_block root = *tn_as_block(r->block);
+    root.body = tn_seqv(ctx, root.body, more, NULL);
+    const tn_stmt *body =
+        tn_block_realize_of(ctx, r->values, r->predicate, tn_block_of(ctx, &root));
+    return tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, f->attrs);
+}
+
+/* A rule to tune, most of whose schedules are a danger to whoever runs them. */
+static const tn_node *
+apply_perilous(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    enum { RIGHT, ALSO_RIGHT, HANGS, CRASHES, IS_WRONG };
+    static const int64_t perils[] = {RIGHT, ALSO_RIGHT, HANGS, CRASHES, IS_WRONG};
+    const tn_node *f = apply_one_loop(ctx, prim_func, target, self);
+    int64_t peril = f ? tnk_rule_choice(ctx, "peril", perils, 5, RIGHT) : RIGHT;
+    if (peril == RIGHT)
+        return f;
+    const tn_prim_func *p = tn_as_prim_func(f);
+    const tn_node *out = p->buffers.at[p->buffers.n - 1];
+    const tn_expr *zero = tn_i64(ctx, 0), *far = tn_i64(ctx, (int64_t)1 << 40);
+    tn_list first = tn_listv(ctx, zero, zero, NULL);
+    const tn_expr *value = tn_load(ctx, out, first), *one = tn_literal(ctx, TNB_F32, 1);
+    switch (peril) {
+    case HANGS:
+        return with_statement(ctx, f,
+                              tn_while_of(ctx, tn_bool(ctx, true),
+                                          tn_store(ctx, out, tn_add(ctx, value, one), first)));
+    case CRASHES:
+        return with_statement(ctx, f, tn_store(ctx, out, one, tn_listv(ctx, far, zero, NULL)));
+    case IS_WRONG:
+        return with_statement(ctx, f, tn_store(ctx, out, tn_add(ctx, value, one), first));
+    default:
+        return with_statement(ctx, f, tn_store(ctx, out, value, first));
+    }
+}
+
 #define RULE(v, n, what, fn) \
     static const tnk_rule v = {.size = sizeof(tnk_rule), .name = n, .doc = what, .apply = fn}
 RULE(one_loop, "testrule.OneLoop", "One loop around a function's only block.", apply_one_loop);
@@ -92,10 +134,11 @@ RULE(nothing, "testrule.Nothing", "Takes nothing.", apply_nothing);
 RULE(fewer, "testrule.Fewer", "Loses a parameter.", apply_fewer);
 RULE(reshaped, "testrule.Reshaped", "Gives a parameter another shape.", apply_reshaped);
 RULE(other, "testrule.Other", "Gives no tensor program.", apply_other);
+RULE(perilous, "testrule.Perilous", "Hangs, crashes or errs, as it is told.", apply_perilous);
 RULE(failing, "testrule.Failing", "Fails.", apply_failing);
 
 static const tnk_rule *const rules[] = {&one_loop, &for_cpu, &nothing, &fewer,
-                                        &reshaped, &other,   &failing};
+                                        &reshaped, &other,   &failing, &perilous};
 
 TN_PLUGIN(testrule, "0.1.0", "Apache-2.0", "schedule rules for tests", .rules = rules,
-          .n_rules = 7);
+          .n_rules = sizeof rules / sizeof *rules);
