@@ -19,6 +19,8 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/object.h \
 	backends/cpu/pipeline.c \
 	backends/cpu/rules.def \
+	backends/cpu/rules/axes.c \
+	backends/cpu/rules/axes.h \
 	backends/cpu/rules/contraction.c \
 	backends/cpu/rules/conv2d.c \
 	backends/cpu/rules/dot.c \
@@ -39,7 +41,10 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/rows.c \
 	backends/cpu/rules/rules.h \
 	backends/cpu/rules/softmax.c \
+	backends/cpu/rules/squares.c \
+	backends/cpu/rules/squares.h \
 	backends/cpu/rules/tile_choice.c \
+	backends/cpu/rules/transpose.c \
 	backends/cpu/team.c \
 	backends/cpu/team.h \
 	backends/cpu/toolchain.c \

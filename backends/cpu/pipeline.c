@@ -20,7 +20,8 @@ const char *const cpu_legalize[] = {
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
-    "ApplyDefaultSchedule{rules=[Finished,Elementwise,Recurrent,Dot,Conv2d,Matmul,Softmax,"
+    "ApplyDefaultSchedule{rules=[Finished,Transpose,Elementwise,Recurrent,Dot,Conv2d,Matmul,"
+    "Softmax,"
     "Reduction,Pool,GEMV,Fallback]}",
     NULL,
 };

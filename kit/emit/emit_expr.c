@@ -231,6 +231,17 @@ load(tnk_emitter *e, const tn_buffer_load *l)
         put(e, sign ? "))" : ")");
 }
 
+/* The bits of a small float, if that is what is reinterpreted as one. */
+static const tn_expr *
+as_bits(const tn_expr *x)
+{
+    if (!tn_is_call_to(x, "tirx.reinterpret"))
+        return NULL;
+    const tn_expr *v = ((const tn_call *)x)->args.at[0];
+    tnb_dtype d = tn_dtype_of(x);
+    return tnb_dtype_eq(tn_dtype_of(v), tnk_storage_dtype(d)) ? v : NULL;
+}
+
 /* Whether the value of a small float can be had as it lies in memory: moved, not computed. */
 static bool
 is_moved(tnk_emitter *e, const tn_expr *x)
@@ -243,6 +254,8 @@ is_moved(tnk_emitter *e, const tn_expr *x)
         return is_moved(e, ((const tn_broadcast *)x)->value);
     if (x->kind == TN_KIND_FLOAT_IMM)
         return ((const tn_float_imm *)x)->value == 0 && !signbit(((const tn_float_imm *)x)->value);
+    if (as_bits(x))
+        return true;
     const tn_buffer_load *l = tn_as_buffer_load(x);
     const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
     return m && !m->packed && !m->image &&
@@ -254,7 +267,9 @@ static void
 moved(tnk_emitter *e, const tn_expr *x)
 {
     tnb_dtype s = tnk_storage_dtype(tn_dtype_of(x));
-    if (x->kind == TN_KIND_CALL) {
+    if (as_bits(x)) {
+        ex(e, as_bits(x));
+    } else if (x->kind == TN_KIND_CALL) {
         const tn_call *c = (const tn_call *)x;
         put(e, "(");
         ex(e, c->args.at[0]);
@@ -315,6 +330,19 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
     ex(e, value);
 }
 
+/* In a loop that writes past the caches: whole registers of the kernel's results. */
+static bool
+is_streamed(tnk_emitter *e, const tnk_memory *m, tnb_dtype v)
+{
+    int bytes = v.bits / 8 * v.lanes;
+    if (!e->stream || e->d->id != TN_DIALECT_C || (bytes != 16 && bytes != 32 && bytes != 64))
+        return false;
+    for (uint32_t i = 0; i < e->kernel->n_buffers; i++)
+        if (m == tnb_ptrmap_get(&e->memory, tn_as_buffer(e->kernel->buffers[i])->data))
+            return true;
+    return false;
+}
+
 void
 tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
 {
@@ -357,6 +385,13 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
             stored_value(e, b, s, st->value);
             put(e, ", 0, ");
             element_address(e, m, s, r->start);
+            put(e, ");\n");
+            return;
+        } else if (is_streamed(e, m, v)) {
+            tnb_buf_printf(e->out, "%s(", tnk_help_stream(e, v));
+            element_address(e, m, s, r->start);
+            put(e, ", ");
+            stored_value(e, b, s, st->value);
             put(e, ");\n");
             return;
         } else {
@@ -838,6 +873,10 @@ reinterpret(tnk_emitter *e, const tn_call *c)
 {
     tnb_dtype from = tn_dtype_of(c->args.at[0]), to = tn_dtype_of(TN_NODE(c));
     tnb_dtype sf = tnk_storage_dtype(from), st = tnk_storage_dtype(to);
+    if (tnb_dtype_is_float(from) && tnb_dtype_eq(sf, to) && is_moved(e, c->args.at[0])) {
+        moved(e, c->args.at[0]);
+        return;
+    }
     if (from.bits < 8 || to.bits < 8 || sf.bits != st.bits) {
         tnk_emit_fail(e, c->base.loc, "reinterpret from %s to %s has no form in source",
                       tnb_dtype_print(from).s, tnb_dtype_print(to).s);
@@ -1030,6 +1069,24 @@ call(tnk_emitter *e, const tn_expr *x)
 }
 
 static void
+shuffle(tnk_emitter *e, const tn_shuffle *s)
+{
+    const char *f = tnk_help_shuffle(e, s);
+    if (!f) {
+        tnk_emit_fail(e, s->base.loc, "the shuffle %s has no form in source",
+                      tn_text(e->ctx, TN_NODE(s)));
+        return;
+    }
+    tnb_buf_printf(e->out, "%s(", f);
+    for (uint32_t i = 0; i < s->vectors.n; i++) {
+        if (i)
+            put(e, ", ");
+        ex(e, s->vectors.at[i]);
+    }
+    put(e, ")");
+}
+
+static void
 let(tnk_emitter *e, const tn_let *l)
 {
     tnb_dtype d = tnk_compute_dtype(tn_dtype_of(l->var));
@@ -1144,6 +1201,9 @@ value(tnk_emitter *e, const tn_expr *x)
         return;
     case TN_KIND_BUFFER_LOAD:
         load(e, (const tn_buffer_load *)x);
+        return;
+    case TN_KIND_SHUFFLE:
+        shuffle(e, (const tn_shuffle *)x);
         return;
     case TN_KIND_CALL:
         call(e, x);

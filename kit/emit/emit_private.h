@@ -21,6 +21,7 @@ struct tnk_source {
     tnb_strmap have;            /* helpers emitted */
     const char *const *allowed; /* NULL: everything */
     tnb_strmap used;            /* features */
+    uint32_t n_shuffles;        /* helpers of them */
     bool failed;
 };
 
@@ -52,6 +53,7 @@ typedef struct tnk_emitter {
     tnb_strmap used;   /* C names taken in this kernel */
     int indent;
     bool in_parallel, failed;
+    bool stream; /* vectors are stored past the caches */
     const char *barrier; /* statement of this kernel */
     int64_t warp;        /* threads of the warps that it is written for; 0: for any */
     int64_t block[3];    /* then: its threads */
@@ -104,6 +106,13 @@ tnk_make_close(tnk_emitter *e);
 /* Behind a vector: its lane i, "[3]". */
 const char *
 tnk_lane(tnk_emitter *e, int i);
+
+/* Helper functions for a shuffle, (a) or (a, b); NULL: it has no such form. For a vector's store past the
+ * caches, (pointer, vector). */
+const char *
+tnk_help_shuffle(tnk_emitter *e, const tn_shuffle *x);
+const char *
+tnk_help_stream(tnk_emitter *e, tnb_dtype vec);
 
 /* ---- emit_helpers.c: each gives the name of a helper function, emitted at first use ---- */
 /* True at the first call with this key. */

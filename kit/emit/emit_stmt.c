@@ -123,11 +123,15 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
         tnb_buf_printf(e->out, "; %s++) {\n", v);
         tnk_declare(e, tn_strf(e->ctx, "const %s ", t), v);
     }
-    bool was = e->in_parallel;
+    bool was = e->in_parallel, streamed = e->stream;
     e->in_parallel |= parallel;
+    e->stream |= tn_dict_int(f->annotations, "tenon.stream", 0) != 0;
     block(e, f->body);
     e->in_parallel = was;
     text(e, "}\n");
+    if (e->stream && !streamed && e->d->id == TN_DIALECT_C) /* who waits for the loop sees it all */
+        tnb_buf_puts(e->out, "#if defined(__SSE__)\n    __builtin_ia32_sfence();\n#endif\n");
+    e->stream = streamed;
     e->scope.n = scope;
     meet_behind(e, f->body);
     if (team)
@@ -192,6 +196,14 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
     if (tn_is_call_to(v->value, "tirx.tvm_storage_sync") && e->barrier) {
         line(e);
         tnb_buf_printf(e->out, "%s\n", e->barrier);
+        return;
+    }
+    if (tn_is_call_to(v->value, "tirx.prefetch")) {
+        if (e->d->id != TN_DIALECT_C) /* advice */
+            return;
+        text(e, "__builtin_prefetch(");
+        tnk_emit_expr(e, ((const tn_call *)v->value)->args.at[0]);
+        tnb_buf_puts(e->out, ");\n");
         return;
     }
     text(e, "(void)");

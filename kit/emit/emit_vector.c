@@ -59,3 +59,83 @@ tnk_lane(tnk_emitter *e, int i)
 {
     return tn_strf(e->ctx, e->d->gnu_vectors ? "[%d]" : ".s%x", i);
 }
+
+/* Some of the lanes of one vector, or of two of as many lanes as the result: its function, taking the
+ * vectors. NULL: not such a shuffle. */
+const char *
+tnk_help_shuffle(tnk_emitter *e, const tn_shuffle *x)
+{
+    tnb_dtype d = tnk_compute_dtype(tn_dtype_of(x->vectors.at[0]));
+    uint32_t n = x->indices.n;
+    if (x->vectors.n > 2 || d.lanes < 2 || n < 2 || tnb_dtype_is_bool(d))
+        return NULL;
+    tnb_buf key = {0}, made = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t at;
+        if (!tn_int_value(x->indices.at[i], &at) || at < 0 || at >= d.lanes * x->vectors.n) {
+            tnb_buf_free(&key);
+            tnb_buf_free(&made);
+            return NULL;
+        }
+        tnb_buf_printf(&key, "%s%d", i ? ", " : "", (int)at);
+        tnb_buf_printf(&made, "%s%c%s", i ? ", " : "", at < d.lanes ? 'a' : 'b',
+                       tnk_lane(e, (int)(at % d.lanes)));
+    }
+    tnb_dtype r = d, id = {TNB_INT, d.bits, (uint16_t)n};
+    r.lanes = (uint16_t)n;
+    const char *v = tnk_c_type(e, d), *to = tnk_c_type(e, r), *indices = tn_str(e->ctx, key.s),
+               *lanes = tn_str(e->ctx, made.s);
+    tnb_buf_free(&key);
+    tnb_buf_free(&made);
+    const char *known = tn_strf(e->ctx, "shuffle %s %s", v, indices),
+               *f = tnb_strmap_get(&e->src->have, known);
+    if (f)
+        return f;
+    /* named by a number: lists of indices are long */
+    f = tn_strf(e->ctx, "tk_shuffle%u", e->src->n_shuffles++);
+    tnb_strmap_set(&e->src->have, known, (void *)(uintptr_t)f);
+    const char *b = x->vectors.n > 1 ? "b" : "a";
+    bool builtin = e->d->gnu_vectors && n == d.lanes;
+    const char *it = builtin ? tnk_c_type(e, id) : NULL;
+    tnb_buf_printf(&e->src->helpers, "%s %s %s(%s a%s%s)\n{\n", e->d->inline_, to, f, v,
+                   x->vectors.n > 1 ? ", " : "",
+                   x->vectors.n > 1 ? tn_strf(e->ctx, "%s b", v) : "");
+    if (builtin)
+        tnb_buf_printf(&e->src->helpers,
+                       "#if defined(__clang__)\n    return __builtin_shufflevector(a, %s, %s);\n"
+                       "#else\n    return __builtin_shuffle(a, %s, (%s){%s});\n#endif\n}\n",
+                       b, indices, b, it, indices);
+    else
+        tnb_buf_printf(&e->src->helpers, "    return %s%s%s;\n}\n", tnk_make_open(e, r), lanes,
+                       tnk_make_close(e));
+    return f;
+}
+
+/* A store past the caches: (address of the first element, vector). Where the address is not aligned, or the
+ * instruction set has no such store, it is a plain one. */
+const char *
+tnk_help_stream(tnk_emitter *e, tnb_dtype d)
+{
+    tnb_dtype one = d;
+    one.lanes = 1;
+    int bytes = d.bits / 8 * d.lanes;
+    const char *v = tnk_c_type(e, d), *u = tnk_c_access_type(e, d), *s = tnk_c_type(e, one),
+               *f = tn_strf(e->ctx, "tk_stream_%sx%d", tnk_short_name(one), d.lanes);
+    if (!tnk_once(e, f))
+        return f;
+    const char *isa = bytes == 64   ? "__AVX512F__"
+                      : bytes == 32 ? "__AVX__"
+                                    : "__SSE__",
+               *gcc = bytes == 64   ? "movntps512"
+                      : bytes == 32 ? "movntps256"
+                                    : "movntps";
+    tnb_buf_printf(
+        &e->src->helpers,
+        "%s void %s(%s *p, %s v)\n{\n#if defined(%s)\n"
+        "    if (((uintptr_t)p & %d) == 0) {\n#if defined(__clang__)\n"
+        "        __builtin_nontemporal_store(v, (%s *)p);\n#else\n"
+        "        __builtin_ia32_%s((float *)p, (float __attribute__((vector_size(%d))))v);\n"
+        "#endif\n        return;\n    }\n#endif\n    *(%s *)p = v;\n}\n",
+        e->d->inline_, f, s, v, isa, bytes - 1, v, gcc, bytes, u);
+    return f;
+}

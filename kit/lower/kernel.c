@@ -60,6 +60,8 @@ note_writes(void *user, const tn_node *n)
 {
     if (n->kind == TN_KIND_BUFFER_STORE)
         mark(user, tn_as_buffer(((const tn_buffer_store *)n)->buffer)->data);
+    if (tn_is_call_to(n, "tirx.prefetch"))
+        return TN_WALK_SKIP;
     /* a data pointer handed to a call may be written through, unless its mask says that it is read */
     const tn_call *call = n->kind == TN_KIND_CALL ? (const tn_call *)n : NULL;
     if (call && call->args.n == 5 && tn_is_call_to(n, "tirx.tvm_access_ptr") &&

@@ -85,7 +85,8 @@ static void
 all_rules_keep_results(void **state)
 {
     (void)state;
-    keeps_results("Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
+    keeps_results(
+        "Transpose,Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
 }
 
 int

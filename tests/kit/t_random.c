@@ -38,9 +38,9 @@ static void
 check_with(const tn_node *f, const tn_node *dims, bool half, const char *what)
 {
     assert_non_null(f);
-    const tn_node *s =
-        krun_schedule(&k, f,
-                      "Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
+    const tn_node *s = krun_schedule(
+        &k, f,
+        "Transpose,Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
     if (!s)
         krun_print_errors(&k);
     if (!s || !krun_same(&k, f, s, dims, half ? 5e-2 : 2e-4, half ? 3e-2 : 2e-5))

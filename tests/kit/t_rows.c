@@ -101,9 +101,9 @@ check(program *p, const tn_node *result, const char *kind)
         at += snprintf(what + at, sizeof what - (size_t)at, " %lld%s", (long long)p->size[i],
                        tn_is(p->extent[i], TN_KIND_INT_IMM) ? "" : "?");
     assert_non_null(f);
-    const tn_node *s =
-        krun_schedule(&k, f,
-                      "Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
+    const tn_node *s = krun_schedule(
+        &k, f,
+        "Transpose,Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
     if (!s)
         krun_print_errors(&k);
     bool half = tnb_dtype_is_float(p->d) && p->d.bits == 16;

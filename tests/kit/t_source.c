@@ -55,7 +55,8 @@ compiles_without_warning(void **state)
 {
     (void)state;
     static const char *const rules[] = {
-        "", "Fallback", "Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback"};
+        "", "Fallback",
+        "Transpose,Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback"};
     static const char *const flags[] = {"", "-march=x86-64-v3",
                                         "-march=x86-64-v2 -fsanitize=undefined"};
     for (int r = 0; r < 3; r++) {
@@ -106,7 +107,8 @@ runs_without_undefined_behaviour(void **state)
         const char *name;
         const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
         const tn_node *s = krun_schedule(
-            &k, f, "Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
+            &k, f,
+            "Transpose,Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback");
         tn_list args;
         assert_true(tn_random_args(k.ctx, f, 7, dims, &args));
         if (!s || !krun_run(&k, s, args))
@@ -127,12 +129,11 @@ runs_on_small_vectors(void **state)
         const char *name;
         const tn_node *dims, *f = program_get(k.ctx, i, &name, &dims);
         bool half = strstr(name, "half") != NULL;
-        if (!krun_same(
-                &k, f,
-                krun_schedule(
-                    &k, f,
-                    "Elementwise,Recurrent,Conv2d,Matmul,Softmax,Reduction,Pool,GEMV,Fallback"),
-                dims, half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
+        if (!krun_same(&k, f,
+                       krun_schedule(&k, f,
+                                     "Transpose,Elementwise,Recurrent,Conv2d,Matmul,Softmax,"
+                                     "Reduction,Pool,GEMV,Fallback"),
+                       dims, half ? 5e-2 : 1e-4, half ? 2e-2 : 1e-5))
             fail_msg("program %s", name);
     }
     k.target = usual;
