@@ -415,6 +415,35 @@ finish_tile(contraction *c, tnk_item *y, tnk_item *h, tnk_item *x)
            tnk_set_kind(c->s, v[1], TN_FOR_VECTORIZED);
 }
 
+/* Loops of the reduction that move both operands as one would become one: short loops cost more than
+ * what they do. `red` stand next to each other, in the order of the block's iterators; their number then.
+ */
+static uint32_t
+fuse_steps(cpu_tile *c, tnk_item **red, uint32_t n)
+{
+    const tn_block *b = tnk_item_block(c->block);
+    const tn_expr *vars[CPU_MAX_LOOPS];
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < b->iters.n && k < CPU_MAX_LOOPS; i++)
+        if (tn_as_iter_var(b->iters.at[i])->iter_kind == TN_ITER_REDUCE)
+            vars[k++] = tn_as_iter_var(b->iters.at[i])->var;
+    while (n >= 2 && n <= k) {
+        const cpu_operand *const ops[2] = {&c->a, &c->b};
+        int64_t e;
+        bool as_one = tnk_loop_extent(red[n - 1], &e);
+        for (int i = 0; i < 2 && as_one; i++) {
+            int64_t inner = cpu_step_along(c->ctx, ops[i]->load, vars[n - 1]);
+            as_one = inner > 0 && cpu_step_along(c->ctx, ops[i]->load, vars[n - 2]) == e * inner;
+        }
+        tnk_item *one = as_one ? tnk_fuse(c->s, red[n - 2], red[n - 1]) : NULL;
+        if (!one)
+            break;
+        red[--n - 1] = one;
+        vars[n - 1] = vars[n];
+    }
+    return n;
+}
+
 /* The same for a tile of tensor intrinsics: `last` is the reduction's loop that they contain. */
 static bool
 finish_tile_of_intrinsics(cpu_tile *c, tnk_item *first, tnk_item *y, tnk_item *h, tnk_item *x,
@@ -560,12 +589,14 @@ cpu_apply_tile(cpu_tile *c)
         order[k++] = red[n_red - 1];
     if (!tnk_reorder(s, order, k))
         return false;
+    if (c->intrinsic)
+        (void)fuse_steps(c, red, outside);
     int64_t kw;
     /* indices of shapes that are not known are long: a block of channels would make eight times as
      * many */
-    if (n_red >= 2 && !c->intrinsic && tnk_loop_extent(red[n_red - 1], &kw) && kw > 1 &&
+    if (outside >= 2 && !c->intrinsic && tnk_loop_extent(red[outside - 1], &kw) && kw > 1 &&
         kw * c->ty * c->th * c->tw <= (c->need ? 36 : 64))
-        (void)tnk_set_kind(s, red[n_red - 1], TN_FOR_UNROLLED);
+        (void)tnk_set_kind(s, red[outside - 1], TN_FOR_UNROLLED);
     tnk_item *ty = iy ? tile_loop[1] : NULL, *th = ih ? tile_loop[2] : NULL;
     bool done =
         c->intrinsic

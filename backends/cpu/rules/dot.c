@@ -54,8 +54,8 @@ choose_tile(cpu_tile *c, int64_t lanes)
                 if (tw * lanes > X || X % (tw * lanes) || th > H || ty > Y || n > 12 ||
                     n + held + (held > 1) + 1 > 16)
                     continue;
-                double work = (double)n, loads = (double)(ty + held) / 2,
-                       issue = (double)(2 * n + ty + held + 3) / 5;
+                double work = (double)n / 2, loads = (double)(ty + held) / 2,
+                       issue = (double)(2 * n + ty + held + 2) / 6;
                 double cycles = work > loads ? work : loads;
                 cycles = (cycles > issue ? cycles : issue) + 0.5;
                 double tiles = (double)(X / (tw * lanes)) * (double)((H + th - 1) / th) *
