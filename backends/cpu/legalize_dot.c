@@ -7,6 +7,8 @@
  *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [O/8, I/8, KH, KW, 4, 8, 2], folded
  *     lv = R.call_tir(cls.conv2d_pairs, (x, lv1), ...)
  *
+ *     lv = R.nn.conv2d(x, w, ..., out_dtype="int32")      # NCHW and OIHW8o: pairs of [N, H, W, C], C even
+ *
  *     lv = R.matmul(x, w, out_dtype="int32")              # w constant, (K, N)
  *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [N/8, K/2, 8, 2]
  *     lv = R.call_tir(cls.matmul_pairs, (x, lv1), ...)
@@ -46,7 +48,18 @@ typedef struct conv {
     int64_t stride[2], pad[4], dilation[2];
 } conv;
 
-/* NCHW[b]c, OIHW[b]i[o]o and NCHW[o]c, of one group. */
+/* The attributes and extents; of one group. */
+static bool
+read_window(const tn_call *call, conv *c)
+{
+    return tn_call_int(call, "groups") == 1 && tn_call_ints(call, "strides", c->stride, 2) == 2 &&
+           tn_call_ints(call, "padding", c->pad, 4) == 4 &&
+           tn_call_ints(call, "dilation", c->dilation, 2) == 2 &&
+           tn_type_dims(call->args.at[0]->type, &c->x) &&
+           tn_type_dims(call->args.at[1]->type, &c->k) && tn_type_dims(call->base.type, &c->out);
+}
+
+/* NCHW[b]c, OIHW[b]i[o]o and NCHW[o]c. */
 static bool
 read_conv(const tn_call *call, conv *c)
 {
@@ -60,11 +73,7 @@ read_conv(const tn_call *call, conv *c)
     c->in_block = x.factor[4];
     c->out_block = out.factor[4];
     return k.factor[4] == c->in_block && k.factor[5] == c->out_block && c->in_block % 2 == 0 &&
-           tn_call_int(call, "groups") == 1 && tn_call_ints(call, "strides", c->stride, 2) == 2 &&
-           tn_call_ints(call, "padding", c->pad, 4) == 4 &&
-           tn_call_ints(call, "dilation", c->dilation, 2) == 2 &&
-           tn_type_dims(call->args.at[0]->type, &c->x) &&
-           tn_type_dims(call->args.at[1]->type, &c->k) && tn_type_dims(call->base.type, &c->out);
+           read_window(call, c);
 }
 
 /* OIHW[b]i[o]o to [O, I, H, W, b / 2, o, 2]. */
@@ -141,6 +150,97 @@ legalize_conv(tn_builder *b, const tn_call *call)
     return tnk_te_call(te, b, "conv2d_pairs", operands, 2, &out, 1);
 }
 
+/* ---- convolutions of few channels, an image's colours ---- */
+
+/* NCHW, OIHW[o]o and NCHW[o]c. */
+static bool
+read_first(const tn_call *call, conv *c)
+{
+    tnk_layout k, out;
+    int64_t taken;
+    if (strcmp(tn_call_str(call, "data_layout"), "NCHW") != 0 ||
+        !tnk_layout_parse(tn_call_str(call, "kernel_layout"), &k) ||
+        !tnk_layout_parse(tn_call_str(call, "out_layout"), &out) || k.n != 5 || out.n != 5 ||
+        strncmp(k.axis, "OIHWo", 5) || strncmp(out.axis, "NCHWc", 5) ||
+        k.factor[4] != out.factor[4] || !read_window(call, c) || !tn_int_value(c->k.at[1], &taken))
+        return false;
+    c->in_block = taken + taken % 2;
+    c->out_block = out.factor[4];
+    return true;
+}
+
+/* OIHW[o]o to [O, H, W, pairs of I, o, 2]; what is missing to a pair is zero. */
+static const tn_expr *
+pack_first_kernel(tn_builder *b, const tn_expr *w, const conv *c)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *in = tnk_te_input(te, "w", w->type);
+    const tn_expr *dims[6] = {c->k.at[0],           c->k.at[2], c->k.at[3],
+                              I64(c->in_block / 2), c->k.at[4], I64(2)};
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 6, TNB_DTYPE(TNB_INT, 16));
+    const tn_expr *i = ADD(MUL(s->axes[3], I64(2)), s->axes[5]);
+    const tn_expr *at[5] = {s->axes[0], i, s->axes[1], s->axes[2], s->axes[4]};
+    const tn_expr *v =
+        tn_if_then_else(ctx, tn_cmp(ctx, TN_KIND_LT, i, c->k.at[1]), tnk_te_read_at(te, in, at, 5),
+                        tn_int_imm_of(ctx, TNB_DTYPE(TNB_INT, 16), 0));
+    const tn_node *out = tnk_te_define(s, v);
+    return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
+}
+
+/* NCHW to [N, H, W, C] with zeros around, in space and behind the channels. */
+static const tn_node *
+pad_first(tnk_te *te, const tn_node *x, const conv *c)
+{
+    tn_ctx *ctx = tnk_te_ctx(te);
+    const tn_list shape = tn_as_buffer(x)->shape;
+    const tn_expr *dims[4] = {shape.at[0], ADD(shape.at[2], I64(c->pad[0] + c->pad[2])),
+                              ADD(shape.at[3], I64(c->pad[1] + c->pad[3])), I64(c->in_block)};
+    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, TNB_DTYPE(TNB_INT, 16));
+    const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, s->axes[3], shape.at[1]), *at[4];
+    at[0] = s->axes[0];
+    at[1] = s->axes[3];
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *before = I64(c->pad[i]), *axis = s->axes[1 + i];
+        const tn_expr *low = tn_cmp(ctx, TN_KIND_LE, before, axis),
+                      *high = tn_cmp(ctx, TN_KIND_LT, axis, ADD(shape.at[2 + i], before));
+        if (c->pad[i])
+            inside = tn_and(ctx, inside, low);
+        if (c->pad[2 + i])
+            inside = tn_and(ctx, inside, high);
+        at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
+    }
+    return tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(te, x, at, 4),
+                                            tn_int_imm_of(ctx, TNB_DTYPE(TNB_INT, 16), 0)));
+}
+
+static const tn_expr *
+legalize_first(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    conv c;
+    if (!is_of_pairs(call) || !read_first(call, &c))
+        return NULL;
+    const tn_expr *operands[2] = {call->args.at[0], pack_first_kernel(b, call->args.at[1], &c)};
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
+                  *w = tnk_te_input(te, "w", operands[1]->type);
+    const tn_node *padded = pad_first(te, x, &c);
+    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, TNB_I32);
+    const tn_expr *const *o = s->axes;
+    const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
+                  *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
+                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / 2)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(2));
+    const tn_expr *at[4] = {o[0], ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
+                            ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
+                            ADD(MUL(ri, I64(2)), rp)};
+    const tn_expr *wat[6] = {o[1], ry, rx, ri, o[4], rp};
+    const tn_node *out = tnk_te_sum(s, product(ctx, tnk_te_read_at(te, padded, at, 4),
+                                               tnk_te_read_at(te, w, wat, 6)));
+    return tnk_te_call(te, b, "conv2d_pairs", operands, 2, &out, 1);
+}
+
 /* ---- matrix products ---- */
 
 /* (K, N) to [N / lanes, K / 2, lanes, 2]. */
@@ -188,6 +288,8 @@ legalize_matmul(tn_builder *b, const tn_call *call, const tn_target *target)
 const tn_expr *
 cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target)
 {
-    return tn_is_call_to(TN_NODE(call), "relax.matmul") ? legalize_matmul(b, call, target)
-                                                        : legalize_conv(b, call);
+    if (tn_is_call_to(TN_NODE(call), "relax.matmul"))
+        return legalize_matmul(b, call, target);
+    const tn_expr *e = legalize_conv(b, call);
+    return e ? e : legalize_first(b, call);
 }
