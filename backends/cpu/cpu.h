@@ -33,7 +33,7 @@ cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
 extern const tn_pass cpu_block_layouts;
 
 /* ---- legalize_matmul.c ---- */
-enum { CPU_N_LEGALIZERS = 6 };
+enum { CPU_N_LEGALIZERS = 9 };
 extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
 /* Whether the expression is made of constants, in a few steps. */
 bool
@@ -48,6 +48,11 @@ cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target);
 /* What a convolution by a constant 3x3 kernel becomes where that pays; NULL: nothing else. */
 const tn_expr *
 cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *target);
+
+/* ---- sub_pixel.c ---- */
+/* A transposed convolution as a convolution; NULL: not of this form. */
+const tn_expr *
+cpu_legalize_transposed(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
 
 /* ---- rules/finished.c ---- */
 #define CPU_FINISHED "cpu.finished" /* annotation of a block that needs no schedule */

@@ -183,7 +183,16 @@ FOR_KIND(for_c, "relax.matmul", "c", legalize);
 FOR_KIND(conv_for_cpu, "relax.nn.conv2d", "cpu", legalize_conv);
 FOR_KIND(conv_for_llvm, "relax.nn.conv2d", "llvm", legalize_conv);
 FOR_KIND(conv_for_c, "relax.nn.conv2d", "c", legalize_conv);
+FOR_KIND(transposed_for_cpu, "relax.nn.conv2d_transpose", "cpu", cpu_legalize_transposed);
+FOR_KIND(transposed_for_llvm, "relax.nn.conv2d_transpose", "llvm", cpu_legalize_transposed);
+FOR_KIND(transposed_for_c, "relax.nn.conv2d_transpose", "c", cpu_legalize_transposed);
 
-const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {&for_cpu,       &for_llvm,
-                                                              &for_c,         &conv_for_cpu,
-                                                              &conv_for_llvm, &conv_for_c};
+const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {&for_cpu,
+                                                              &for_llvm,
+                                                              &for_c,
+                                                              &conv_for_cpu,
+                                                              &conv_for_llvm,
+                                                              &conv_for_c,
+                                                              &transposed_for_cpu,
+                                                              &transposed_for_llvm,
+                                                              &transposed_for_c};

@@ -45,6 +45,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/squares.h \
 	backends/cpu/rules/tile_choice.c \
 	backends/cpu/rules/transpose.c \
+	backends/cpu/sub_pixel.c \
 	backends/cpu/team.c \
 	backends/cpu/team.h \
 	backends/cpu/toolchain.c \

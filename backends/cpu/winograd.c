@@ -19,7 +19,7 @@ enum {
     OUT = 4,          /* of a tile, each way */
     IN = OUT + 2,     /* and what it reads */
     POINTS = IN * IN, /* products of a tile */
-    MAX_MIB = 96,     /* of what is between the transforms */
+    MAX_MIB = 512,    /* of what is between the transforms */
     LEAST_TILES = 12, /* fewer would only read the larger kernel */
     FULL_OVERHEAD =
         400, /* cycles of both transforms for a tile and a vector of channels, with its memory */

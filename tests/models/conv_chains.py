@@ -32,11 +32,29 @@ class Chain:
         return self.bind(text, value)
 
 
+def conv_transpose(c, x):
+    d = c.draw
+    name, a = x
+    n, channels, rows, columns = a.shape
+    out, k = d.choice([3, 4, 8, 12]), [d.choice([1, 2, 3, 4]) for _ in range(2)]
+    stride = [d.choice([1, 2, 2, 3]) for _ in k]
+    pad = [d.randint(0, min(k[i % 2] - 1, 1)) for i in range(4)]
+    extra = [d.randint(0, s - 1) for s in stride]
+    w, wa = c.constant(channels, out, *k)
+    spread = np.zeros((n, channels, (rows - 1) * stride[0] + 1, (columns - 1) * stride[1] + 1))
+    spread[:, :, ::stride[0], ::stride[1]] = a
+    around = [k[0] - 1 - pad[0], k[1] - 1 - pad[1], k[0] - 1 - pad[2] + extra[0], k[1] - 1 - pad[3] + extra[1]]
+    return c.bind(f"R.nn.conv2d_transpose({name}, {w}, strides={stride}, padding={pad}, output_padding={extra})",
+                  convolve(spread, wa.astype(np.float64).transpose(1, 0, 2, 3)[:, :, ::-1, ::-1], [1, 1], [1, 1], around, 1))
+
+
 def conv(c, x):
     d = c.draw
     name, a = x
     channels, rows, columns = a.shape[1:]
-    kind = d.choice(["dense", "dense", "dense", "depthwise", "groups"])
+    kind = d.choice(["dense", "dense", "dense", "depthwise", "groups", "transposed"])
+    if kind == "transposed":
+        return conv_transpose(c, x)
     out = d.choice([4, 5, 8, 12, 16, 20, 24, 32])
     groups = 1
     if kind == "depthwise":
