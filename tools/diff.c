@@ -14,6 +14,8 @@
 static const tnt_option options[] = {
     {"function", 0, TNT_VALUE, "NAME", "compare only this function"},
     {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the results"},
+    {"target", 't', TNT_VALUE, "NAME",
+     "with --exec: run the second module (default: the first) compiled for this target"},
     {"seed", 0, TNT_VALUE, "N", "seed of --exec"},
     {"budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function (default 1e9)"},
     {"rtol", 0, TNT_VALUE, "X",
@@ -43,6 +45,45 @@ run_one(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *
 {
     return tnk_needs_workers(m) ? tnk_run_workers(s->ctx, ev, m, name, args.at, args.n, opt, NULL)
                                 : ev->run(ev->self, s->ctx, m, name, args.at, args.n, opt);
+}
+
+/* A result of the runtime as the interpreter would give it. */
+static const tn_expr *
+given_back(tnt_session *s, tnr_value v)
+{
+    if (v.tag != TNR_TUPLE)
+        return tnt_from_runtime(s, v);
+    tn_list fields = {0};
+    for (uint32_t i = 0; i < v.u.tuple->n; i++) {
+        const tn_expr *f = given_back(s, v.u.tuple->items[i]);
+        if (!f)
+            return NULL;
+        fields = tn_list_append(s->ctx, fields, f);
+    }
+    return tn_tuple_of(s->ctx, fields);
+}
+
+/* Runs a function of a compiled program on constants. */
+static const tn_expr *
+run_compiled(tnt_session *s, const tnt_program *p, const char *name, tn_list args)
+{
+    tnb_err err = {0};
+    tnr_value ret = tnr_null(), *values = calloc(args.n + 1u, sizeof *values);
+    const tn_expr *result = NULL;
+    tnb_status st = values ? TNB_OK : tnb_fail(&err, TNB_NO_MEMORY, "no memory for arguments");
+    for (uint32_t i = 0; st == TNB_OK && i < args.n; i++)
+        st = tnt_to_runtime(tnr_vm_device(p->vm), args.at[i], s->ctx, &values[i], &err);
+    if (st == TNB_OK)
+        st = tnr_vm_call(p->vm, name, values, args.n, &ret, &err);
+    if (st == TNB_OK)
+        result = given_back(s, ret);
+    else
+        tnt_complain(&err);
+    for (uint32_t i = 0; values && i < args.n; i++)
+        tnr_release(&values[i]);
+    free(values);
+    tnr_release(&ret);
+    return result;
 }
 
 /* Arguments of a tensor program, which it changes in place. */
@@ -87,12 +128,12 @@ narrow(const tn_node *f)
     return most;
 }
 
-/* Runs function `name` of both modules on the same made-up arguments. Not every program accepts
+/* Runs function `name` of both modules (of the second as program `p` if there is one) on the same made-up arguments. Not every program accepts
  * every argument (indices out of range, strides of 0, extents that have to divide): when the first
  * module fails, others are tried. The errors that stay are those of the first attempt. */
 static bool
 run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_module *y,
-         const char *name, uint64_t seed, uint64_t budget, const tn_expr **r)
+         const tnt_program *p, const char *name, uint64_t seed, uint64_t budget, const tn_expr **r)
 {
     static const struct {
         int64_t least, most, extent; /* of integer elements; of symbols, 0: various */
@@ -109,7 +150,9 @@ run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_mo
         if (!tn_random_args_within(s->ctx, f, seed, dims, tries[k].least, tries[k].most, &args))
             continue;
         r[0] = run_on(s, ev, x, name, args, &o1);
-        r[1] = r[0] ? run_on(s, ev, y, name, args, &o2) : NULL;
+        r[1] = !r[0] ? NULL
+               : p   ? run_compiled(s, p, name, args)
+                     : run_on(s, ev, y, name, args, &o2);
         if (r[0] || o1.out_of_budget)
             return r[1] != NULL;
     }
@@ -118,7 +161,7 @@ run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_mo
 
 static int
 exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module *y,
-          const char *only)
+          const tnt_program *p, const char *only)
 {
     double rtol, atol;
     int64_t seed, budget;
@@ -142,6 +185,8 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
         const char *name = tn_module_name(x, i);
         const tn_node *f = x->funcs.at[i], *g = tn_module_get(y, name);
         bool prim = tn_is(f, TN_KIND_PRIM_FUNC);
+        if (p && prim)
+            continue;
         if ((only && strcmp(only, name)) || (!prim && !tn_is(f, TN_KIND_FUNCTION)) ||
             (!only && (prim ? graph : !tn_func_attr(f, "global_symbol"))))
             continue;
@@ -150,7 +195,7 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
             continue;
         }
         const tn_expr *r[2];
-        if (!run_both(s, ev, x, y, name, (uint64_t)seed, (uint64_t)budget, r)) {
+        if (!run_both(s, ev, x, y, p, name, (uint64_t)seed, (uint64_t)budget, r)) {
             tnt_report(s);
             return TNT_FAILED;
         }
@@ -221,13 +266,15 @@ show_difference(tnt_session *s, const tnt_args *a, const tn_difference *d)
     if (!d->a && !d->b)
         return;
     show_side(s, a->operands[0], d->a, d->around_a);
-    show_side(s, a->operands[1], d->b, d->around_b);
+    show_side(s, a->operands[a->n_operands - 1], d->b, d->around_b);
 }
 
 static int
-run(tnt_session *s, const tnt_args *a)
+compare(tnt_session *s, const tnt_args *a, const tnt_program *p)
 {
-    const tn_module *x = tnt_read(s, a->operands[0]), *y = tnt_read(s, a->operands[1]);
+    const char *second = a->operands[a->n_operands - 1];
+    const tn_module *x = tnt_read(s, a->operands[0]);
+    const tn_module *y = a->n_operands > 1 ? tnt_read(s, second) : x;
     const char *only = tnt_value(a, "function", NULL);
     if (!x || !y)
         return TNT_FAILED;
@@ -236,12 +283,12 @@ run(tnt_session *s, const tnt_args *a)
         n1 = tn_module_get(x, only);
         n2 = tn_module_get(y, only);
         if (!n1 || !n2) {
-            fprintf(stderr, "tenon: %s has no function '%s'\n", a->operands[n1 ? 1 : 0], only);
+            fprintf(stderr, "tenon: %s has no function '%s'\n", n1 ? second : a->operands[0], only);
             return TNT_FAILED;
         }
     }
     if (tnt_has(a, "exec"))
-        return exec_diff(s, a, x, y, only);
+        return exec_diff(s, a, x, y, p, only);
     tnb_buf where = {0};
     tn_difference d;
     bool equal = tn_equal_or(s->ctx, n1, n2, false, &where, &d);
@@ -256,17 +303,35 @@ run(tnt_session *s, const tnt_args *a)
     return equal ? TNT_OK : TNT_FAILED;
 }
 
+static int
+run(tnt_session *s, const tnt_args *a)
+{
+    tnt_program p;
+    if (!tnt_has(a, "target"))
+        return a->n_operands == 2 ? compare(s, a, NULL)
+                                  : tnt_usage(a->command, "a second module is missing");
+    if (!tnt_has(a, "exec"))
+        return tnt_usage(a->command, "option '--target' goes with '--exec'");
+    /* ORDER: compiling may move what the context holds, so modules are read afterwards */
+    if (!tnt_program_open(s, a, a->operands[a->n_operands - 1], &p))
+        return tnt_failure();
+    int status = compare(s, a, &p);
+    tnt_program_close(&p);
+    return status;
+}
+
 const tnt_command tnt_command_diff = {
     .name = "diff",
-    .operands = "A.py B.py",
+    .operands = "A.py [B.py]",
     .summary = "compare two modules, by structure or by execution",
     .details = "Structural equality is up to the names of bound variables; the first difference is "
                "shown with the lines around it on both sides. --exec runs the "
                "functions of both (the public ones, or that of "
                "--function) in the reference interpreter and prints functions run, elements "
-               "compared and the share of NaN.",
+               "compared and the share of NaN. With -t the second module, or the first where there "
+               "is no second, is compiled for a target and run on its device instead.",
     .options = options,
-    .min_operands = 2,
+    .min_operands = 1,
     .max_operands = 2,
     .run = run,
 };

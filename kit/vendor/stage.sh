@@ -39,6 +39,7 @@ for folder in $folders; do
     } | sed 's/[[:space:]]*$//' >"$to/backend.ini"
     kernels=$(sed -n 's/^kernels *= *[^ ]* *kernels.//p' "$to/backend.ini")
     test -z "$kernels" || { mkdir -p "$to/kernels" && cp "$src/tests/device/$kernels" "$to/kernels/"; }
+    test ! -d "$src/$folder/tests" || cp -R "$src/$folder/tests" "$to/"
     test ! -f "$src/$folder/README.md" || cp "$src/$folder/README.md" "$to/README.md"
     test ! -f "$src/conf/targets/$name.ini" || { mkdir -p "$to/targets" && cp "$src/conf/targets/$name.ini" "$to/targets/"; }
     for m in $manifests; do

@@ -33,7 +33,7 @@ ran(void)
     if (fd >= 0)
         close(fd);
 #ifdef CRASH_EARLY
-    *(volatile int *)0 = 1; // NOLINT
+    *(volatile int *)0 = 1;
 #endif
 }
 
@@ -42,7 +42,7 @@ start(tn_registry *r, const char *folder, tnb_err *err)
 {
     (void)r, (void)folder, (void)err;
 #if defined(CRASH)
-    *(volatile int *)0 = 1; // NOLINT
+    *(volatile int *)0 = 1;
 #elif defined(ABORT)
     abort();
 #elif defined(HANG)
@@ -65,18 +65,17 @@ start(tn_registry *r, const char *folder, tnb_err *err)
     return TNB_OK;
 }
 
-static tnb_status
-candidate_run(const tn_pass *p, tn_pass_ctx *pc, const tn_module *m, const tn_module **out)
+static const tn_module *
+candidate_run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    (void)p, (void)pc;
-    *out = m;
-    return TNB_OK;
+    (void)pc;
+    return m;
 }
 
 static const tn_pass pass = {.size = sizeof(tn_pass),
                              .name = "CandidatePass",
                              .doc = "leaves everything as it is",
-                             .run = (void *)candidate_run};
+                             .run = candidate_run};
 static const tn_pass *const passes[] = {&pass};
 
 #ifdef OLD_DESCRIPTOR

@@ -19,3 +19,6 @@ tests_tree_comma_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpat
 
 # To install, libtool links the libraries anew in the build tree, where other tests would load a half-written file.
 tests/tree/install.log: $(filter-out tests/tree/install.log,$(TEST_LOGS))
+
+# Those who build plugins against an installed tree: make installcheck, make check-vendor.
+EXTRA_DIST += tests/vendor/newcomer.sh tests/vendor/private.sh
