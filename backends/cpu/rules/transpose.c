@@ -10,7 +10,8 @@
  * are those of axes.c, so that any permutation is the same two-dimensional problem within loops. Where the extents are not
  * known to hold a square, the function looks at them and has plain loops besides.
  *
- * Where a dimension of the result is two of the operand (heads become one row) and rows stay rows, they are copied.
+ * Where a dimension of the result is two of the operand (heads become one row) and rows stay rows, they are copied; so are
+ * rows of results too large for the caches.
  */
 #include "squares.h"
 
@@ -277,6 +278,15 @@ result_bytes(const turn *t)
     return n;
 }
 
+/* Whether the result is written past the caches: whole lines, too many to be read from there soon. */
+static bool
+past_caches(const turn *t)
+{
+    int64_t X = known(t->a.size[t->x]);
+    tnb_dtype d = tn_as_buffer(t->a.store->buffer)->dtype;
+    return X >= 0 && X * (int64_t)tnb_dtype_bytes(d) % LINE == 0 && result_bytes(t) >= PAST_CACHES;
+}
+
 /* One parallel loop around a block with the iterators `digit`, the digits of its number. */
 static const tn_stmt *
 parallel(turn *t, const tn_expr *const *digit, const tn_expr *const *count, uint32_t n,
@@ -333,10 +343,9 @@ write_tiles(turn *t)
         s[k] = turn_in(t, &p, k, bytes < 0 || bytes >= FETCHED);
     }
     s[k++] = write_out(t, &p);
-    bool whole_lines = t->X >= 0 && t->X * t->square.bytes % LINE == 0;
     const tn_stmt *body = tn_seq_of(t->ctx, tn_list_of(t->ctx, s, k));
     return function(t, parallel(t, digit, count, n, body, tn_list_of(t->ctx, allocs, n_allocs),
-                                whole_lines && bytes >= PAST_CACHES));
+                                past_caches(t)));
 }
 
 /* Rows are rows of every operand. */
@@ -344,7 +353,7 @@ static const tn_node *
 write_rows(turn *t)
 {
     const tn_expr *digit[CPU_MAX_AXES], *index[CPU_MAX_AXES];
-    int64_t bytes = result_bytes(t), step;
+    int64_t step;
     tnb_dtype d = tn_as_buffer(t->a.store->buffer)->dtype;
     for (uint32_t i = 0; i < t->a.n_loads; i++)
         if (!cpu_axes_step(&t->a, i, t->x, &step) || step < 0 || step > 1)
@@ -361,7 +370,14 @@ write_rows(turn *t)
         lanes /= 2;
     const tn_node *notes = lanes > 1 ? tn_dictv(t->ctx, "tenon.wide", I(lanes), NULL) : NULL;
     s = tn_for(t->ctx, digit[t->x], I(0), t->a.size[t->x], TN_FOR_SERIAL, NULL, notes, s);
-    return function(t, parallel(t, digit, t->a.size, t->x, s, (tn_list){0}, bytes >= PAST_CACHES));
+    return function(t, parallel(t, digit, t->a.size, t->x, s, (tn_list){0}, past_caches(t)));
+}
+
+/* Whether rows are copied to places in another order. */
+static bool
+moves_rows(const turn *t)
+{
+    return t->a.n_loads == 1 && t->a.store->value == TN_NODE(t->a.load[0]);
 }
 
 /* Both extents hold a square. */
@@ -395,7 +411,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         !cpu_axes_find(&t.a, ctx, block) || !find_turned(&t))
         return NULL;
     if (t.n_turned == 0)
-        return t.a.apart && t.a.n_groups > 1 ? write_rows(&t) : NULL;
+        return t.a.n_groups > 1 && (t.a.apart || (moves_rows(&t) && past_caches(&t)))
+                   ? write_rows(&t)
+                   : NULL;
     t.X = known(t.a.size[t.x]);
     t.Y = known(t.a.size[t.y]);
     tnb_dtype d = tn_as_buffer(t.a.load[t.turned[0]]->buffer)->dtype;
