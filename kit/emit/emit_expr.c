@@ -344,6 +344,14 @@ is_streamed(tnk_emitter *e, const tnk_memory *m, tnb_dtype v)
 }
 
 void
+tnk_emit_address(tnk_emitter *e, const tn_node *buffer, const tn_expr *at)
+{
+    const tnk_memory *m = memory_of(e, buffer, buffer->loc);
+    if (m)
+        element_address(e, m, stored_dtype(tn_as_buffer(buffer), m), at);
+}
+
+void
 tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
 {
     const tnk_memory *m = memory_of(e, st->buffer, st->base.loc);

@@ -148,9 +148,18 @@ tnk_help_nan_minmax(tnk_emitter *e, tnb_dtype d, bool max)
         return f;
     tnb_buf *b = &e->src->helpers;
     tnb_buf_printf(b, "%s %s %s(%s a, %s b)\n{\n", e->d->inline_, v, f, v, v);
-    if (!sel)
+    if (!sel) {
+        /* without a branch, which the values would decide */
+        if (e->d->gnu_vectors && d.code == TNB_FLOAT && d.bits == 32)
+            tnb_buf_printf(b,
+                           "#if defined(__SSE4_1__) && defined(__GNUC__) && !defined(__clang__)\n"
+                           "    typedef float tk_v4sf __attribute__((vector_size(16)));\n"
+                           "    tk_v4sf x = {a, a, a, a}, y = {b, b, b, b};\n"
+                           "    return __builtin_ia32_blendvps(__builtin_ia32_%sps(y, x), y, "
+                           "(tk_v4sf)(y != y))[0];\n#endif\n",
+                           max ? "max" : "min");
         tnb_buf_printf(b, "    return b %c a || b != b ? b : a;\n}\n", max ? '>' : '<');
-    else if (e->d->gnu_vectors)
+    } else if (e->d->gnu_vectors)
         tnb_buf_printf(b, "    return %s((%s)(b != b), b, %s(a, b));\n}\n", sel,
                        tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)), plain);
     else

@@ -31,6 +31,7 @@ typedef struct tnk_memory {
     const char *space; /* address-space qualifier with its blank; "" where there is none */
     tnb_dtype elem;    /* as stored, lanes 1 */
     uint8_t packed;    /* bits of an element where several share a byte, else 0 */
+    bool given;        /* by the host: a parameter */
     bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
     int64_t lanes, count;
     int image; /* 2 or 3: an image, or an array of them; 0: neither */
@@ -60,6 +61,7 @@ typedef struct tnk_emitter {
     uint32_t asserts;
     TNB_VEC(tnk_declared) scope; /* variables in front of the statement at hand */
     tnb_buf parts;               /* functions that stand before the kernel */
+    tnb_ptrmap ahead;            /* data Var -> int64_t: elements of it are fetched that early */
     uint32_t n_parts;
 } tnk_emitter;
 
@@ -187,6 +189,9 @@ void
 tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits);
 void
 tnk_emit_store(tnk_emitter *e, const tn_buffer_store *s);
+/* The address of an element of a buffer in memory. */
+void
+tnk_emit_address(tnk_emitter *e, const tn_node *buffer, const tn_expr *at);
 const char *
 tnk_name_of(tnk_emitter *e, const tn_expr *var);
 const char *

@@ -223,6 +223,52 @@ import_source(tnk_emitter *e, const tn_attr_stmt *a)
         tnb_buf_printf(&e->src->helpers, "%s\n", text->value);
 }
 
+/* tenon.ahead (WidenLoop) holds for what is below: only memory that the host gives is far away. */
+static void
+attr_stmt(tnk_emitter *e, const tn_attr_stmt *a)
+{
+    const tnk_memory *m = a->node ? tnb_ptrmap_get(&e->memory, a->node) : NULL;
+    if (!m || !m->given || strcmp(a->key, "tenon.ahead") || e->d->id != TN_DIALECT_C) {
+        import_source(e, a);
+        stmt(e, a->body);
+        return;
+    }
+    void *was = tnb_ptrmap_get(&e->ahead, a->node);
+    int64_t *n = TNB_NEW(tn_scratch(e->ctx), int64_t);
+    (void)tn_int_value(a->value, n);
+    tnb_ptrmap_set(&e->ahead, a->node, n);
+    stmt(e, a->body);
+    tnb_ptrmap_set(&e->ahead, a->node, was);
+}
+
+typedef struct fetches {
+    tnk_emitter *e;
+    size_t from; /* where in the output they begin */
+} fetches;
+
+static tn_walk_step
+fetch(void *user, const tn_node *n)
+{
+    fetches *q = user;
+    tnk_emitter *e = q->e;
+    const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? (const tn_buffer_load *)n : NULL;
+    const int64_t *ahead = l ? tnb_ptrmap_get(&e->ahead, tn_as_buffer(l->buffer)->data) : NULL;
+    const tn_ramp *r = l ? tn_as_ramp(l->indices.at[0]) : NULL;
+    if (!ahead || !r || !tn_is_int_const(r->stride, 1))
+        return TN_WALK_ON;
+    tnb_buf one = {0}, *out = e->out;
+    e->out = &one;
+    line(e);
+    tnb_buf_puts(&one, "__builtin_prefetch(");
+    tnk_emit_address(e, l->buffer, r->start);
+    tnb_buf_printf(&one, " + %lld);\n", (long long)*ahead);
+    e->out = out;
+    if (out->n <= q->from || !strstr(out->s + q->from, one.s))
+        tnb_buf_put(out, one.s, one.n);
+    tnb_buf_free(&one);
+    return TN_WALK_ON;
+}
+
 static void
 stmt(tnk_emitter *e, const tn_stmt *s)
 {
@@ -242,6 +288,10 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         if_stmt(e, (const tn_if_stmt *)s);
         return;
     case TN_KIND_BUFFER_STORE:
+        if (e->ahead.n) {
+            fetches q = {e, e->out->n};
+            tn_walk(((const tn_buffer_store *)s)->value, 0, fetch, NULL, &q);
+        }
         line(e);
         tnk_emit_store(e, (const tn_buffer_store *)s);
         return;
@@ -261,8 +311,7 @@ stmt(tnk_emitter *e, const tn_stmt *s)
     case TN_KIND_DECL_BUFFER:
         return;
     case TN_KIND_ATTR_STMT:
-        import_source(e, (const tn_attr_stmt *)s);
-        stmt(e, ((const tn_attr_stmt *)s)->body);
+        attr_stmt(e, (const tn_attr_stmt *)s);
         return;
     case TN_KIND_ASSERT:
         e->asserts++;
@@ -483,6 +532,7 @@ tnk_emit_kernel(tnk_emitter *e)
         m->packed = d.bits < 8 ? d.bits : 0;
         m->lanes = 1;
         m->count = -3;
+        m->given = true;
         m->image = tnk_image_rank(e, k->buffers[i]);
         m->image_written = k->written[i];
         tnb_ptrmap_set(&e->memory, b->data, m);

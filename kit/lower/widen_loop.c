@@ -17,6 +17,10 @@
  *     S[0] = 0                               =>     for k: E[k] = exp(A[k]); S[0] = S[0] + E[k]
  *     for k: S[0] = S[0] + E[k]
  *
+ * With tenon.ahead = D, elements that the loop will read D turns later are fetched: an attribute around the loops, named after the
+ * buffer, that source emission reads. A float32 that every turn divides by becomes its reciprocal, where that is a normal number;
+ * else the loop divides.
+ *
  * A body has stores to elements k + c, and accumulations by +, *, min or max of an element that does not depend on k, in the order
  * that vectors give. Loops with any other body stay as they are. A parallel loop without accumulations stays parallel. Needs: flat buffers; comes before VectorizeLoop.
  */
@@ -24,8 +28,8 @@
 
 #include "lower.h"
 
-static const char wide_key[] = "tenon.wide";
-enum { MAX_PARTS = 16, MAX_UNROLL = 4 };
+static const char wide_key[] = "tenon.wide", ahead_key[] = "tenon.ahead";
+enum { MAX_PARTS = 16, MAX_UNROLL = 4, LAST_ELEMENTS = 4 /* of a sum that are added one by one */ };
 
 typedef TNB_VEC(const tn_stmt *) stmt_list;
 
@@ -230,7 +234,11 @@ join(tnk_ranged *r, const tn_for_loop *f, const tn_for_loop *g, wide *a)
     const tn_for_loop *h = tn_as_for_loop(tnk_for_with(r->ctx, f, f->min, f->extent, body));
     if (!fill(&b, h) || !may_join(a, &b))
         return NULL;
-    return tnk_for_with(r->ctx, f, f->min, f->extent, tn_seqv(r->ctx, f->body, body, NULL));
+    const tn_node *both = f->annotations, *ahead = tn_dict_get(g->annotations, ahead_key);
+    if (ahead)
+        both = tn_dict_set(r->ctx, both, ahead_key, ahead);
+    return tn_for(r->ctx, f->var, f->min, f->extent, (tn_for_kind)f->for_kind, NULL, both,
+                  tn_seqv(r->ctx, f->body, body, NULL));
 }
 
 static const tn_stmt *
@@ -394,7 +402,7 @@ halves(const wide *w, tn_kind op, const tn_node *buffer, int64_t from, int64_t n
                          halves(w, op, buffer, from + n / 2, n / 2));
 }
 
-/* S = S op acc[0] op acc[1] ...: the vectors first, then the elements of what comes of them. */
+/* S = S op acc[0] op acc[1] ...: the vectors first, then the halves of what comes of them. */
 static void
 end_sums(const wide *w, stmt_list *out)
 {
@@ -415,7 +423,16 @@ end_sums(const wide *w, stmt_list *out)
         }
         TNB_PUSH(tn_scratch(ctx), *out, vector_loop(w, v, set_element(w, row, all, v)));
         const tn_list at = p->store->indices;
-        const tn_expr *sum = halves(w, p->op, row, 0, w->lanes),
+        int64_t left = w->lanes;
+        while (left > LAST_ELEMENTS) {
+            wide half = *w;
+            half.lanes = left /= 2;
+            v = tn_var_dtype(ctx, "v", tn_dtype_of(w->f->var));
+            const tn_expr *x = tn_raw_binary(ctx, p->op, element(w, row, v),
+                                             element(w, row, tn_add(ctx, v, number(w, left))));
+            TNB_PUSH(tn_scratch(ctx), *out, vector_loop(&half, v, set_element(w, row, x, v)));
+        }
+        const tn_expr *sum = halves(w, p->op, row, 0, left),
                       *old = tn_load(ctx, p->store->buffer, at);
         TNB_PUSH(tn_scratch(ctx), *out,
                  tn_store(ctx, p->store->buffer, tn_raw_binary(ctx, p->op, old, sum), at));
@@ -458,6 +475,125 @@ wide_turns(wide *w, const tn_expr *n)
     return tnk_seq(ctx, out.at, out.n);
 }
 
+/* ---- memory ---- */
+
+typedef struct streams {
+    wide *w;
+    TNB_VEC(const tn_node *) data;
+} streams;
+
+/* Loads of element c + k, where c differs between runs of the loop: what does not is in a cache. */
+static tn_walk_step
+find_stream(void *user, const tn_node *n)
+{
+    streams *q = user;
+    wide *w = q->w;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    const tn_expr *k = w->f->var, *coeff, *rest;
+    int64_t step;
+    if (!l || l->indices.n != 1 || tn_dtype_of(l->indices.at[0]).lanes != 1 ||
+        !tn_linear(w->arith, l->indices.at[0], &k, 1, &coeff, &rest) ||
+        !tn_int_value(coeff, &step) || step != 1 || tn_free_vars(w->ctx, rest, true).n == 0)
+        return TN_WALK_ON;
+    for (uint32_t i = 0; i < q->data.n; i++)
+        if (q->data.at[i] == data_of(l->buffer))
+            return TN_WALK_ON;
+    TNB_PUSH(tn_scratch(w->ctx), q->data, data_of(l->buffer));
+    return TN_WALK_ON;
+}
+
+static const tn_stmt *
+mark_memory(wide *w, const tn_stmt *s)
+{
+    tn_ctx *ctx = w->ctx;
+    int64_t ahead = tn_dict_int(w->f->annotations, ahead_key, 0);
+    streams q = {.w = w};
+    if (ahead > 0)
+        tn_walk(w->f->body, 0, find_stream, NULL, &q);
+    for (uint32_t i = 0; i < q.data.n; i++)
+        s = tn_attr_of(ctx, q.data.at[i], ahead_key, tn_i64(ctx, ahead), s);
+    return s;
+}
+
+/* ---- division ---- */
+
+typedef struct divisions {
+    wide *w;
+    const tn_expr *by;   /* what every turn divides by; NULL: nothing yet */
+    const tn_expr *with; /* its reciprocal */
+} divisions;
+
+static bool
+may_be_reciprocal(divisions *q, const tn_node *n)
+{
+    if (n->kind != TN_KIND_DIV || !tnb_dtype_eq(tn_dtype_of(n), TNB_F32))
+        return false;
+    const tn_expr *by = ((const tn_binary *)n)->b;
+    if (tn_is(by, TN_KIND_FLOAT_IMM) || tn_uses(by, q->w->f->var) ||
+        (q->by && !tn_equal(q->w->ctx, q->by, by, false, NULL)))
+        return false;
+    for (uint32_t i = 0; i < q->w->n; i++) {
+        const part *p = &q->w->parts[i];
+        if (!p->store || find(q->w, by, p->store).loads || find(q->w, by, p->store).odd)
+            return false;
+    }
+    return true;
+}
+
+static tn_walk_step
+find_division(void *user, const tn_node *n)
+{
+    divisions *q = user;
+    if (!q->by && may_be_reciprocal(q, n))
+        q->by = ((const tn_binary *)n)->b;
+    return TN_WALK_ON;
+}
+
+static const tn_node *
+multiply(tn_rewriter *rw, const tn_node *n)
+{
+    divisions *q = rw->user;
+    if (!may_be_reciprocal(q, n))
+        return NULL;
+    return tn_raw_binary(rw->ctx, TN_KIND_MUL, ((const tn_binary *)n)->a, q->with);
+}
+
+/* The loop with products in place of quotients; *holds: where that is right. NULL: it divides by nothing of its own. */
+static const tn_for_loop *
+without_division(wide *w, const tn_expr **by, const tn_expr **with, const tn_expr **holds)
+{
+    tn_ctx *ctx = w->ctx;
+    divisions q = {.w = w};
+    tn_walk(w->f->body, 0, find_division, NULL, &q);
+    if (!q.by)
+        return NULL;
+    *by = q.by;
+    *with = q.with = tn_var_dtype(ctx, "reciprocal", TNB_F32);
+    *holds = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, q.by, tn_float_imm_of(ctx, TNB_F32, 0x1p-100)),
+                    tn_bin(ctx, TN_KIND_LE, q.by, tn_float_imm_of(ctx, TNB_F32, 0x1p100)));
+    tn_rewriter rw = {.ctx = ctx, .user = &q, .post = multiply};
+    const tn_stmt *body = tn_rewrite(&rw, w->f->body);
+    return tn_as_for_loop(tnk_for_with(ctx, w->f, w->f->min, w->f->extent, body));
+}
+
+static const tn_stmt *
+fast_form(wide *w)
+{
+    const tn_expr *by, *with, *holds;
+    const tn_stmt *usual = mark_memory(w, wide_turns(w, w->f->extent));
+    const tn_for_loop *f = without_division(w, &by, &with, &holds);
+    wide m = *w;
+    if (!f || !fill(&m, f))
+        return usual;
+    m.again = w->again;
+    const tn_stmt *s = mark_memory(&m, wide_turns(&m, m.f->extent));
+    tn_ctx *ctx = w->ctx;
+    const tn_expr *one = tn_float_imm_of(ctx, TNB_F32, 1);
+    const tn_stmt *bound =
+        tn_seqv(ctx, tn_bind_of(ctx, with, tn_raw_binary(ctx, TN_KIND_DIV, one, by)), s, NULL);
+    return tn_if_stmt_of(ctx, holds, bound, usual);
+}
+
 static const tn_stmt *
 widen(tnk_ranged *r, const tn_stmt *s)
 {
@@ -467,8 +603,10 @@ widen(tnk_ranged *r, const tn_stmt *s)
     tn_ctx *ctx = r->ctx;
     const tn_for_loop *f = tn_as_for_loop(s);
     wide w = {.ctx = ctx, .arith = r->arith, .lanes = lanes, .unroll = 1};
-    const tn_stmt *plain = tn_for(ctx, f->var, f->min, f->extent, f->for_kind, NULL,
-                                  tn_dict_set(ctx, f->annotations, wide_key, NULL), f->body);
+    const tn_node *others =
+        tn_dict_set(ctx, tn_dict_set(ctx, f->annotations, wide_key, NULL), ahead_key, NULL);
+    const tn_stmt *plain =
+        tn_for(ctx, f->var, f->min, f->extent, f->for_kind, NULL, others, f->body);
     int64_t n = 0;
     bool known = tn_int_value(f->extent, &n), parallel = f->for_kind == TN_FOR_PARALLEL;
     if (lanes < 2 || lanes > 64 || lanes & (lanes - 1) || (known && n < lanes) || !fill(&w, f) ||
@@ -477,7 +615,7 @@ widen(tnk_ranged *r, const tn_stmt *s)
     w.again &= *(bool *)r->user;
     if (w.reduces && !w.calls)
         w.unroll = !known || n >= MAX_UNROLL * lanes ? MAX_UNROLL : n >= 2 * lanes ? 2 : 1;
-    const tn_stmt *fast = wide_turns(&w, f->extent);
+    const tn_stmt *fast = fast_form(&w);
     const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, f->extent, number(&w, lanes));
     if (tn_prove(r->arith, enough))
         return fast;

@@ -4,6 +4,7 @@
  * symbolic ones included, and all dtypes. The seed is printed; TENON_SEED sets it, TENON_ROUNDS the
  * number of programs.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -271,13 +272,83 @@ elements(void **state)
     }
 }
 
+/* What divides a row may be anything: its reciprocal is used only where that is a normal number. */
+static void
+divisors_of_any_size(void **state)
+{
+    (void)state;
+    static const float by[] = {1,         3,         -7,      0.0f,     -0.0f,
+                               1e-38f,    1e-40f,    -1e-45f, 3e38f,    -3.4e38f,
+                               INFINITY,  -INFINITY, NAN,     0x1p100f, 0x1p101f,
+                               0x1p-100f, 0x1p-101f, 1e20f,   1e-20f};
+    enum { N = sizeof by / sizeof by[0], K = 75 };
+    const int64_t xs[2] = {N, K}, bs[1] = {N};
+    tnk_te *te = tnk_te_new(k.ctx);
+    const tn_node *x =
+        tnk_te_input(te, "x",
+                     tn_ty_tensor_dims(k.ctx,
+                                       tn_listv(k.ctx, tn_i64(k.ctx, N), tn_i64(k.ctx, K), NULL),
+                                       TNB_F32));
+    const tn_node *b =
+        tnk_te_input(te, "b",
+                     tn_ty_tensor_dims(k.ctx, tn_listv(k.ctx, tn_i64(k.ctx, N), NULL), TNB_F32));
+    tnk_stage *s = tnk_te_stage_like(te, "y", x, TNB_F32);
+    const tn_node *y =
+        tnk_te_define(s, tn_bin(k.ctx, TN_KIND_DIV, tnk_te_read_at(te, x, s->axes, 2),
+                                tnk_te_read_at(te, b, s->axes, 1)));
+    const tn_node *f = krun_schedule(&k, tnk_te_finish(te, &y, 1), "Elementwise");
+    float *in, *div, *out;
+    const tn_node *args[] = {
+        tn_constant_of(k.ctx, tn_data_new(k.ctx, TNB_F32, 2, xs, (void **)&in)),
+        tn_constant_of(k.ctx, tn_data_new(k.ctx, TNB_F32, 1, bs, (void **)&div)),
+        tn_constant_of(k.ctx, tn_data_new(k.ctx, TNB_F32, 2, xs, (void **)&out))};
+    for (int i = 0; i < N * K; i++)
+        in[i] = by[i * 7 % N] * (i % 3 ? 1.0f : 0.37f);
+    memcpy(div, by, sizeof by);
+    assert_true(krun_run(&k, f, tn_listv(k.ctx, args[0], args[1], args[2], NULL)));
+    assert_non_null(strstr(k.last_source, "reciprocal"));
+    for (int i = 0; i < N * K; i++) {
+        float want = in[i] / by[i / K], got = out[i];
+        bool same =
+            isnan(want) ? isnan(got) : want == got || fabsf(want - got) <= 2.4e-7f * fabsf(want);
+        if (!same && !(isfinite(want) && fabsf(want) < 1e-37f && fabsf(want - got) < 2e-45f))
+            fail_msg("%.9g / %.9g = %.9g, not %.9g", (double)in[i], (double)by[i / K], (double)want,
+                     (double)got);
+    }
+}
+
+/* A result that no cache holds, with rows that begin anywhere: written past the caches, read ahead. */
+static void
+large_results(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        program p = {.te = tnk_te_new(k.ctx),
+                     .dims = tn_dictv(k.ctx, NULL),
+                     .rank = 2,
+                     .d = TNB_F32,
+                     .size = {i ? 65551 : 8209, i ? 129 : 1027}};
+        TNB_VEC(const tn_node *) shape = {0};
+        for (uint32_t j = 0; j < 2; j++)
+            TNB_PUSH(tn_scratch(k.ctx), shape, p.extent[j] = tn_i64(k.ctx, p.size[j]));
+        p.x = tnk_te_input(p.te, "x", tn_ty_tensor_dims(k.ctx, (tn_list){shape.at, 2}, p.d));
+        const tn_node *sum = reduce(&p, p.x, 2, SQUARES, NULL, false);
+        tnk_stage *s = tnk_te_stage_like(p.te, "out", p.x, p.d);
+        const tn_expr *v = tn_bin(k.ctx, TN_KIND_DIV, tnk_te_read_at(p.te, p.x, s->axes, 2),
+                                  tnk_te_read_at(p.te, sum, s->axes, 1));
+        check(&p, tnk_te_define(s, v), "large rows");
+        assert_non_null(strstr(k.last_source, "prefetch"));
+        assert_non_null(strstr(k.last_source, "tk_stream_f32x"));
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(steps_over_rows),
-        cmocka_unit_test(elements),
+        cmocka_unit_test(reductions),    cmocka_unit_test(steps_over_rows),
+        cmocka_unit_test(elements),      cmocka_unit_test(divisors_of_any_size),
+        cmocka_unit_test(large_results),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -15,6 +15,7 @@
 enum {
     TILE = 16,       /* floats of a line; half of it was measured to be slower */
     CHUNK = 1 << 12, /* elements of a turn for a thread */
+    AHEAD = 512,     /* elements that are fetched early */
 };
 
 typedef struct elements {
@@ -188,14 +189,15 @@ schedule(elements *e, tnk_item *block)
     if ((!known || extent > 1) && lanes > 1) {
         while (known && lanes > extent && lanes > 4)
             lanes /= 2;
-        if (!tnk_annotate(e->s, row, "tenon.wide", tn_i64(e->ctx, lanes)))
+        if (!tnk_annotate(e->s, row, "tenon.wide", tn_i64(e->ctx, lanes)) ||
+            !cpu_fetch_ahead(e->s, row, tn_as_buffer_store(b->body)->buffer, AHEAD))
             return false;
     }
     if (from)
         cpu_parallel_outer(e->s, l, from);
     else if (!known)
         (void)tnk_set_kind(e->s, row, TN_FOR_PARALLEL); /* its vectors are shared out */
-    return tnk_sch_ok(e->s);
+    return tnk_sch_ok(e->s) && (lanes < 2 || cpu_store_past(e->s, block));
 }
 
 static const tn_node *

@@ -21,7 +21,14 @@
 enum {
     MAX_COLUMNS = 512,       /* of a turn */
     TURN_BYTES = 256 * 1024, /* of temporaries: what the second cache holds */
-    MIN_SHARED = 1 << 16,    /* elements that are worth cutting a reduction to one number for */
+    NEAR_BYTES = 1 << 18,    /* stays in the second cache */
+    FAR_BYTES = 1 << 25,     /* does not stay in the last one */
+    LONGEST_ROW = 1 << 16,   /* elements: with the next one in the second cache */
+    SHORT_ROW = 256,   /* elements: the end of a sum takes as long as the sum; several rows take */
+    ROWS_OF_TURN = 2,  /* each step together, so that one row's end meets the next one's middle */
+    LEAST_AHEAD = 512, /* elements that are fetched early */
+    COLUMNS_AHEAD = 1024, /* the same of columns */
+    MIN_SHARED = 1 << 16, /* elements that are worth cutting a reduction to one number for */
 };
 
 typedef struct rows {
@@ -268,6 +275,90 @@ cpu_widen(tnk_sch *s, tn_ctx *ctx, tnk_item *block, const tn_expr *along, tnk_it
     return lanes < 2 || tnk_annotate(s, loop, "tenon.wide", tn_i64(ctx, lanes));
 }
 
+static double
+bytes_of(const tn_node *buffer)
+{
+    const tn_buffer *b = tn_as_buffer(buffer);
+    double n = (double)tnb_dtype_bytes(b->dtype);
+    int64_t e;
+    for (uint32_t i = 0; i < b->shape.n; i++) {
+        if (!tn_int_value(b->shape.at[i], &e))
+            return 0;
+        n *= (double)e;
+    }
+    return n;
+}
+
+bool
+cpu_fetch_ahead(tnk_sch *s, tnk_item *loop, const tn_node *result, int64_t ahead)
+{
+    return bytes_of(result) < NEAR_BYTES ||
+           tnk_annotate(s, loop, "tenon.ahead", tn_i64(tnk_sch_ctx(s), ahead));
+}
+
+bool
+cpu_store_past(tnk_sch *s, tnk_item *block)
+{
+    tnk_item *l[CPU_MAX_LOOPS];
+    uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS);
+    if (n == 0 || n > CPU_MAX_LOOPS || bytes_of(tnk_block_output(block)) < FAR_BYTES)
+        return true;
+    return tnk_annotate(s, l[0], "tenon.stream", tn_i64(tnk_sch_ctx(s), 1));
+}
+
+typedef struct given {
+    tnk_sch *s;
+    const tn_node *out;
+    bool any;
+} given;
+
+static tn_walk_step
+look_for_given(void *user, const tn_node *n)
+{
+    given *g = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    if (l && l->buffer != g->out && l->indices.n > 1 && !tnk_sch_writer(g->s, l->buffer))
+        g->any = true;
+    return TN_WALK_ON;
+}
+
+static bool
+reads_given(rows *r, const tnk_item *block)
+{
+    given g = {.s = r->s, .out = tnk_block_output(block)};
+    tn_walk(tnk_item_block(block)->body, 0, look_for_given, NULL, &g);
+    return g.any;
+}
+
+/* The last block of a row that reads what is given fetches the next row. */
+static bool
+stream_row(rows *r, tnk_item *block, tnk_item *loop)
+{
+    const tn_node *result = tnk_block_output(r->root);
+    bool last = reads_given(r, block);
+    for (uint32_t i = r->n; last && i-- > 0 && r->all[i] != block;)
+        last = !reads_given(r, r->all[i]);
+    double read = bytes_of(result);
+    if (r->columns) {
+        /* the same columns, some rows of memory further */
+        const tn_list shape = tn_as_buffer(result)->shape;
+        int64_t row;
+        if (!reads_given(r, block) || !tnk_block_is_reduction(block) || shape.n == 0 ||
+            !tn_int_value(shape.at[shape.n - 1], &row) || row < 1 || row > LONGEST_ROW ||
+            bytes_of(result) * r->reduced < NEAR_BYTES)
+            return true;
+        int64_t further = row < COLUMNS_AHEAD ? COLUMNS_AHEAD / row * row : row;
+        return tnk_annotate(r->s, loop, "tenon.ahead", tn_i64(r->ctx, further));
+    }
+    if (r->reduced > LONGEST_ROW)
+        return true;
+    if (tnk_block_is_reduction(r->root))
+        read *= r->reduced;
+    int64_t ahead = r->reduced < LEAST_AHEAD ? LEAST_AHEAD : (int64_t)r->reduced;
+    return !last || read < NEAR_BYTES ||
+           tnk_annotate(r->s, loop, "tenon.ahead", tn_i64(r->ctx, ahead));
+}
+
 /* The block's own loops, below the first `depth`: in row mode the reduction innermost, in column mode
  * the columns; the innermost one wide. */
 static bool
@@ -313,20 +404,33 @@ finish_block(rows *r, tnk_item *block, uint32_t depth)
                     along = tn_as_iter_var(b->iters.at[i])->var;
         }
     }
-    return !along || cpu_widen(s, r->ctx, block, along, order[k - 1], r->bytes);
+    return !along || (cpu_widen(s, r->ctx, block, along, order[k - 1], r->bytes) &&
+                      stream_row(r, block, order[k - 1]));
 }
 
 /* Columns that a turn has: few enough for what it keeps of them to stay near, and for threads to have
- * turns. */
+ * turns; `others`: turns that there are of other loops. */
 static int64_t
-columns_of_turn(const rows *r, int64_t extent, int64_t element, bool temporaries)
+columns_of_turn(const rows *r, int64_t extent, int64_t element, bool temporaries, double others)
 {
     int64_t most = MAX_COLUMNS;
     while (temporaries && most > 64 && (double)(most * element) * r->reduced > TURN_BYTES)
         most /= 2;
-    while (most > 64 && extent / most < 8)
+    while (most > 64 && (double)(extent / most) * others < 8)
         most /= 2; /* turns for threads */
     return most;
+}
+
+/* How many turns the loops over rows have together, without loop number `without`. */
+static double
+turns_of(tnk_item *const *l, uint32_t n, const bool *row, uint32_t without)
+{
+    double turns = 1;
+    int64_t e;
+    for (uint32_t i = 0; i < n; i++)
+        if (row[i] && i != without && tnk_loop_extent(l[i], &e))
+            turns *= (double)e;
+    return turns;
 }
 
 /* The loop whose turns are rows, or sets of columns. */
@@ -353,7 +457,8 @@ split_root(rows *r, const bool *row)
             continue;
         }
         tnb_dtype d = tn_as_buffer(st->buffer)->dtype;
-        int64_t c = columns_of_turn(r, e, (int64_t)tnb_dtype_bytes(d), r->n > 1);
+        int64_t c =
+            columns_of_turn(r, e, (int64_t)tnb_dtype_bytes(d), r->n > 1, turns_of(l, n, row, i));
         if (e <= c) {
             columns = l[i];
             k--;
@@ -392,7 +497,12 @@ split_root(rows *r, const bool *row)
     for (uint32_t i = 1; i < n_rows; i++)
         if (!(all = tnk_fuse(s, all, order[i])))
             return NULL;
-    return all;
+    int64_t turns;
+    bool several = !r->columns && r->n_reductions > 1 && r->reduced <= SHORT_ROW &&
+                   tnk_loop_extent(all, &turns) && turns >= 64 * ROWS_OF_TURN;
+    if (several && !tnk_split_overlap(s, all, ROWS_OF_TURN, part))
+        return NULL;
+    return several ? part[0] : all;
 }
 
 /* One number: the turns of the first loop reduce for themselves. */
@@ -444,8 +554,11 @@ schedule_root(rows *r)
         if (!finish_block(r, r->all[i], depth))
             return false;
     int64_t e;
-    return !turns || (tnk_loop_extent(turns, &e) && e <= 1) ||
-           tnk_set_kind(r->s, turns, TN_FOR_PARALLEL);
+    if (!turns)
+        return true;
+    if (!(tnk_loop_extent(turns, &e) && e <= 1) && !tnk_set_kind(r->s, turns, TN_FOR_PARALLEL))
+        return false;
+    return r->columns || tnk_block_is_reduction(r->root) || cpu_store_past(r->s, r->root);
 }
 
 const tn_node *

@@ -45,6 +45,12 @@ cpu_wide_lanes(const tnk_item *block, const tn_expr *along, int vector_bytes);
 bool
 cpu_widen(tnk_sch *s, tn_ctx *ctx, tnk_item *block, const tn_expr *along, tnk_item *loop,
           int vector_bytes);
+/* Has a loop for WidenLoop fetch what it will read `ahead` elements later, unless the function's result is small. */
+bool
+cpu_fetch_ahead(tnk_sch *s, tnk_item *loop, const tn_node *result, int64_t ahead);
+/* Has the block's loops write past the caches a result that none of them holds. */
+bool
+cpu_store_past(tnk_sch *s, tnk_item *block);
 /* Schedules a function of reductions and element-wise blocks row by row; `several`: with more than
  * one block. NULL: it is none. */
 const tn_node *

@@ -49,4 +49,6 @@ class Expected:
         S_row = T.alloc_buffer((T.int64(8),), scope="local")
         for v_9 in T.vectorized(T.int64(8)):
             S_row[v_9] = S_acc[v_9] + S_acc[v_9 + T.int64(8)] + S_acc[v_9 + T.int64(16)] + S_acc[v_9 + T.int64(24)]
-        S[T.int64(0)] = S[T.int64(0)] + (S_row[T.int64(0)] + S_row[T.int64(1)] + (S_row[T.int64(2)] + S_row[T.int64(3)]) + (S_row[T.int64(4)] + S_row[T.int64(5)] + (S_row[T.int64(6)] + S_row[T.int64(7)])))
+        for v_10 in T.vectorized(T.int64(4)):
+            S_row[v_10] = S_row[v_10] + S_row[v_10 + T.int64(4)]
+        S[T.int64(0)] = S[T.int64(0)] + (S_row[T.int64(0)] + S_row[T.int64(1)] + (S_row[T.int64(2)] + S_row[T.int64(3)]))
