@@ -8,7 +8,7 @@
  *
  * A loop may hold the buffer if each turn writes what it reads: the turn's first access is a write that does not depend on a
  * condition of the outside, and its region holds that of every read (proved, or it fills the dimension; else the allocation
- * stays). A parallel loop whose turns overlap in what stays outside becomes serial (racing_turns.c). Needs: no blocks.
+ * stays). A condition that is the same in all turns may stand around the only write: without it nothing is ever written. A parallel loop whose turns overlap in what stays outside becomes serial (racing_turns.c). Needs: no blocks.
  */
 #include "region.h"
 
@@ -31,14 +31,30 @@ holds(tn_ctx *ctx, tn_arith *arith, const tnk_access *w, const tnk_access *a, ui
            tn_prove(arith, tn_bin(ctx, TN_KIND_LE, a->hi[d], w->hi[d]));
 }
 
-/* Whether each turn of the loop that `body` belongs to starts with the buffer's contents of no
+/* Whether the conditions around the write at `k`, the only one, are the same in all turns of the loop over `turn`. */
+static bool
+always_or_never(const tnk_accesses *acc, uint32_t k, const tn_expr *turn)
+{
+    for (uint32_t i = 0; i < acc->v.n; i++)
+        if (i != k && acc->v.at[i].is_store)
+            return false;
+    tn_list guards = acc->v.at[k].guards;
+    for (uint32_t i = 0; i < guards.n; i++)
+        if (!guards.at[i] || tn_uses(guards.at[i], turn))
+            return false;
+    return true;
+}
+
+/* Whether each turn of the loop over `turn` that `body` belongs to starts with the buffer's contents of no
  * interest. */
 static bool
-self_contained(tn_ctx *ctx, tn_arith *arith, const tn_stmt *body, const tn_node *buffer)
+self_contained(tn_ctx *ctx, tn_arith *arith, const tn_expr *turn, const tn_stmt *body,
+               const tn_node *buffer)
 {
     tnk_accesses acc;
     tnk_collect_accesses(ctx, arith, body, buffer, &acc);
-    if (acc.opaque || acc.v.n == 0 || !acc.v.at[0].is_store || acc.v.at[0].guarded)
+    if (acc.opaque || acc.v.n == 0 || !acc.v.at[0].is_store ||
+        (acc.v.at[0].guarded && !always_or_never(&acc, 0, turn)))
         return false;
     uint32_t rank = tn_as_buffer(buffer)->shape.n;
     const tnk_access *w = &acc.v.at[0];
@@ -122,7 +138,7 @@ sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, 
             return put(ctx, alloc, s);
         uint32_t mark = tn_arith_push(arith, NULL);
         tn_arith_range(arith, f->var, f->min, f->extent);
-        const tn_stmt *body = self_contained(ctx, arith, f->body, buffer)
+        const tn_stmt *body = self_contained(ctx, arith, f->var, f->body, buffer)
                                   ? sink(ctx, arith, alloc, buffer, f->body)
                                   : NULL;
         tn_arith_pop(arith, mark);

@@ -12,7 +12,7 @@ typedef struct collector {
     TNB_VEC(const tn_expr *) opaque;              /* inner variables without a range */
     uint32_t nested;  /* how many of them have bounds that are no literals */
     tnb_ptrmap inner; /* all variables defined inside */
-    uint32_t guards;
+    tn_list guards;   /* conditions around, as in tnk_access */
 } collector;
 
 static bool
@@ -21,14 +21,27 @@ is_inner(const collector *c, const tn_expr *v)
     return tnb_ptrmap_has(&c->inner, v);
 }
 
+/* Whether a condition uses a variable of the outside; *only: all it uses is of the outside. */
 static bool
-uses_outer(collector *c, const tn_expr *cond)
+uses_outer(collector *c, const tn_expr *cond, bool *only)
 {
     tn_list free_vars = tn_free_vars(c->ctx, cond, true);
-    for (uint32_t i = 0; i < free_vars.n; i++)
-        if (!is_inner(c, free_vars.at[i]))
-            return true;
-    return false;
+    bool outer = false;
+    *only = true;
+    for (uint32_t i = 0; i < free_vars.n; i++) {
+        outer |= !is_inner(c, free_vars.at[i]);
+        *only &= tn_is_var(free_vars.at[i]) && !is_inner(c, free_vars.at[i]);
+    }
+    return outer;
+}
+
+/* The conditions around a statement below one more; NULL: one that is not known outside. */
+static tn_list
+below(collector *c, const tn_expr *cond)
+{
+    tn_list was = c->guards;
+    c->guards = tn_list_append(c->ctx, was, cond);
+    return was;
 }
 
 /* Inner loops may have bounds that use other inner loops: from the innermost outwards. */
@@ -86,7 +99,11 @@ bound(collector *c, const tn_expr *e, const tn_expr **lo, const tn_expr **hi)
 static void
 add(collector *c, const tn_node *n, tn_list idx, bool is_store)
 {
-    tnk_access a = {.node = n, .indices = idx, .is_store = is_store, .guarded = c->guards > 0};
+    tnk_access a = {.node = n,
+                    .indices = idx,
+                    .is_store = is_store,
+                    .guarded = c->guards.n > 0,
+                    .guards = c->guards};
     a.lo = TNB_NEW_N(tn_scratch(c->ctx), const tn_expr *, idx.n + 1);
     a.hi = TNB_NEW_N(tn_scratch(c->ctx), const tn_expr *, idx.n + 1);
     for (uint32_t i = 0; i < idx.n; i++)
@@ -161,11 +178,13 @@ stmt(collector *c, const tn_stmt *s)
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = (const tn_if_stmt *)s;
         expr(c, i->cond);
-        bool guard = uses_outer(c, i->cond);
-        c->guards += guard;
+        bool only;
+        tn_list was = c->guards;
+        if (uses_outer(c, i->cond, &only))
+            (void)below(c, only ? i->cond : NULL);
         stmt(c, i->then_case);
         stmt(c, i->else_case);
-        c->guards -= guard;
+        c->guards = was;
         return;
     }
     case TN_KIND_BUFFER_STORE: {
@@ -182,12 +201,13 @@ stmt(collector *c, const tn_stmt *s)
         tnb_ptrmap_set(&c->inner, ((const tn_bind *)s)->var, s);
         TNB_PUSH(a, c->opaque, ((const tn_bind *)s)->var);
         return;
-    case TN_KIND_WHILE:
+    case TN_KIND_WHILE: {
         expr(c, ((const tn_while_loop *)s)->cond);
-        c->guards++;
+        tn_list was = below(c, NULL);
         stmt(c, ((const tn_while_loop *)s)->body);
-        c->guards--;
+        c->guards = was;
         return;
+    }
     case TN_KIND_ATTR_STMT:
         expr(c, ((const tn_attr_stmt *)s)->value);
         stmt(c, ((const tn_attr_stmt *)s)->body);

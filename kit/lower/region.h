@@ -11,8 +11,9 @@ typedef struct tnk_access {
     const tn_node *node; /* BufferLoad or BufferStore */
     tn_list indices;
     bool is_store;
-    bool guarded; /* below an if (or in a lazy branch) whose condition uses a variable of the
+    bool guarded;   /* below an if (or in a lazy branch) whose condition uses a variable of the
                      outside */
+    tn_list guards; /* those conditions; one that is NULL is not known outside */
     const tn_expr **lo,
         **hi; /* inclusive bounds per dimension over the inner variables; NULL: not known */
 } tnk_access;
