@@ -290,6 +290,51 @@ moved(tnk_emitter *e, const tn_expr *x)
     }
 }
 
+/* ---- half, where the device computes with it ---- */
+
+static const char *
+half_operator(const tnk_emitter *e, const tn_expr *x)
+{
+    if (!tnk_native_half(e, tn_dtype_of(x)))
+        return NULL;
+    return x->kind == TN_KIND_ADD   ? "+"
+           : x->kind == TN_KIND_SUB ? "-"
+           : x->kind == TN_KIND_MUL ? "*"
+           : x->kind == TN_KIND_DIV ? "/"
+                                    : NULL;
+}
+
+/* A float16 as a half, where others are floats. */
+static void
+half(tnk_emitter *e, const tn_expr *x)
+{
+    uint16_t n = tn_dtype_of(x).lanes;
+    const char *type = n > 1 ? tn_strf(e->ctx, "half%d", n) : "half", *op = half_operator(e, x);
+    const tn_float_imm *f = tn_as_float_imm(x);
+    tnk_need(e, "fp16");
+    if (op) {
+        put(e, "(");
+        half(e, tn_as_binary(x)->a);
+        tnb_buf_printf(e->out, " %s ", op);
+        half(e, tn_as_binary(x)->b);
+    } else if (x->kind == TN_KIND_BUFFER_LOAD && is_moved(e, x)) {
+        tnb_buf_printf(e->out, "as_%s(", type);
+        moved(e, x);
+    } else if (x->kind == TN_KIND_BROADCAST) {
+        tnb_buf_printf(e->out, "(%s)(", type);
+        half(e, ((const tn_broadcast *)x)->value);
+    } else if (f && isfinite(f->value)) {
+        put(e, "((half)");
+        float_literal(e, TNB_F32, f->value);
+    } else {
+        const tn_cast *c = tn_as_cast(x);
+        bool once = c && tnb_dtype_eq(with_lanes(tn_dtype_of(c->value), 1), TNB_F32);
+        tnb_buf_printf(e->out, "convert_%s_rte(", type);
+        ex(e, once ? c->value : x);
+    }
+    put(e, ")");
+}
+
 /* What masks are combined with to leave their lowest bits. */
 static const char *
 one_mask(tnk_emitter *e, tnb_dtype mask)
@@ -320,6 +365,12 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
     if (tnb_dtype_is_float(d) && !tnb_dtype_eq(s, with_lanes(tnk_compute_dtype(d), 1))) {
         if (d.bits >= 8 && tnb_dtype_eq(tn_dtype_of(value), d) && is_moved(e, value)) {
             moved(e, value);
+            return;
+        }
+        if (tnk_native_half(e, d) && tnb_dtype_eq(tn_dtype_of(value), d)) {
+            put(e, n > 1 ? tn_strf(e->ctx, "as_ushort%d(", n) : "as_ushort(");
+            half(e, value);
+            put(e, ")");
             return;
         }
         tnb_buf_printf(e->out, "%s(", tnk_help_narrow(e, d));
@@ -1151,6 +1202,12 @@ value(tnk_emitter *e, const tn_expr *x)
         return;
     }
     tnb_dtype d = tnk_compute_dtype(tn_dtype_of(x));
+    if (half_operator(e, x)) {
+        put(e, d.lanes > 1 ? tn_strf(e->ctx, "convert_float%d(", d.lanes) : "convert_float(");
+        half(e, x);
+        put(e, ")");
+        return;
+    }
     if (tn_is_binary(x)) {
         binary(e, x);
         return;

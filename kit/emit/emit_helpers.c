@@ -350,8 +350,19 @@ tnk_help_scatter(tnk_emitter *e, tnb_dtype d, const char *space)
 static void
 half_scalars(tnk_emitter *e)
 {
+    bool native = tnk_native_half(e, TNB_DTYPE(TNB_FLOAT, 16));
+    if (native)
+        tnk_need(e, "fp16");
     if (!tnk_once(e, "tk_half"))
         return;
+    if (native) {
+        tnb_buf_printf(&e->src->helpers,
+                       "%s float tk_h2f(ushort h)\n{\n    return convert_float(as_half(h));\n}\n"
+                       "%s ushort tk_f2h(float x)\n{\n    return as_ushort(convert_half_rte(x));"
+                       "\n}\n",
+                       e->d->inline_, e->d->inline_);
+        return;
+    }
     if (!e->d->gnu_vectors) { /* part of the language, also where arithmetic on them is not */
         tnb_buf_printf(
             &e->src->helpers,
@@ -427,6 +438,13 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
         return f;
     tnb_buf *b = &e->src->helpers;
     tnb_buf_printf(b, "%s %s %s(%s x)\n{\n", e->d->inline_, widen ? fv : uv, f, widen ? uv : fv);
+    if (tnk_native_half(e, small)) {
+        tnb_buf_printf(b,
+                       widen ? "    return convert_float%d(as_half%d(x));\n}\n"
+                             : "    return as_ushort%d(convert_half%d_rte(x));\n}\n",
+                       small.lanes, small.lanes);
+        return f;
+    }
     if (!e->d->gnu_vectors && half) {
         if (widen)
             tnb_buf_printf(b, "    return vload_half%d(0, (const half *)&x);\n}\n", small.lanes);

@@ -215,7 +215,8 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         x->memory->name = tnk_new_name(e, b->name);
         x->memory->space = shared ? e->d->shared : e->d->local;
         /* shared memory holds what its planning counts: a float16 has two bytes there */
-        bool stored = u->aliased || tnb_dtype_is_bool(d) || (shared && tnb_dtype_is_float(d));
+        bool stored = u->aliased || tnb_dtype_is_bool(d) || (shared && tnb_dtype_is_float(d)) ||
+                      tnk_native_half(e, d);
         x->memory->elem = stored ? tnk_storage_dtype(d) : tnk_compute_dtype(d);
         x->memory->packed = u->aliased && !shared && d.bits < 8 ? d.bits : 0;
         x->memory->count = x->fixed;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State and parts of source emission. Not installed.
  *
- * Values: a float of 16 bits or less is computed as float32 and rounded where it is stored or cast; an
- * integer of less than 8 bits is computed with 8 and wrapped; a bool is an int, a vector of bools a
- * vector of integers that are 0 or -1. Memory: float16 and bfloat16 are uint16_t, bool and float8 are
- * uint8_t, smaller elements are packed in uint8_t; a temporary of the kernel itself is kept as values
- * are, but for floats in shared memory.
+ * Values: a float of 16 bits or less is computed as float32 and rounded where it is stored or cast (where an OpenCL device has
+ * half, + - * and / of float16 are computed in that); an integer of less than 8 bits is computed with 8 and wrapped; a bool is an
+ * int, a vector of bools a vector of integers that are 0 or -1. Memory: float16 and bfloat16 are uint16_t, bool and float8 are
+ * uint8_t, smaller elements are packed in uint8_t; a temporary of the kernel itself is kept as values are, but for floats in
+ * shared memory, and float16 that is computed as half.
  */
 #ifndef TENON_KIT_EMIT_PRIVATE_H
 #define TENON_KIT_EMIT_PRIVATE_H
@@ -83,6 +83,9 @@ const char *
 tnk_c_access_type(tnk_emitter *e, tnb_dtype d);
 tnb_dtype
 tnk_mask_dtype(uint8_t bits, uint16_t lanes);
+/* Whether arithmetic on `d` is the device's own on half. */
+bool
+tnk_native_half(const tnk_emitter *e, tnb_dtype d);
 /* The kernel uses what not every device has; an error where the target does not. */
 void
 tnk_need(tnk_emitter *e, const char *feature);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL layer for tests: sub-groups over local memory and barriers, for devices that have none.
+/* An OpenCL layer for tests: sub-groups over local memory and barriers, for devices that have none; and half where the device's
+ * compiler is clang and computes with its own type of 16 bits.
  *
  * It adds the extensions to the device's list, puts definitions of the functions in front of programs that call them, and local
  * memory for the exchange into their kernels. All work items of a group have to come to each call, which is more than OpenCL
@@ -80,6 +81,32 @@ static const char definitions[] =
     "#define sub_group_clustered_reduce_add(v, n) emu_add(emu_memory, v, n)\n"
     "#define sub_group_clustered_reduce_min(v, n) emu_min(emu_memory, v, n)\n"
     "#define sub_group_clustered_reduce_max(v, n) emu_max(emu_memory, v, n)\n";
+static const char halves[] =
+    "#define half _Float16\n"
+    "#define EMU_HALVES(n)                                               \\\n"
+    "    typedef _Float16 emu_half##n __attribute__((ext_vector_type(n)));\n"
+    "EMU_HALVES(2) EMU_HALVES(3) EMU_HALVES(4) EMU_HALVES(8) EMU_HALVES(16)\n"
+    "#define half2 emu_half2\n#define half3 emu_half3\n#define half4 emu_half4\n"
+    "#define half8 emu_half8\n#define half16 emu_half16\n"
+    "#define as_half(x) __builtin_astype((ushort)(x), _Float16)\n"
+    "#define as_half2(x) __builtin_astype(x, emu_half2)\n"
+    "#define as_half3(x) __builtin_astype(x, emu_half3)\n"
+    "#define as_half4(x) __builtin_astype(x, emu_half4)\n"
+    "#define as_half8(x) __builtin_astype(x, emu_half8)\n"
+    "#define as_half16(x) __builtin_astype(x, emu_half16)\n"
+    "#define as_ushort(x) __builtin_astype(x, ushort)\n"
+    "#define convert_half_rte(x) ((_Float16)(x))\n"
+    "#define convert_half2_rte(x) __builtin_convertvector(x, emu_half2)\n"
+    "#define convert_half3_rte(x) __builtin_convertvector(x, emu_half3)\n"
+    "#define convert_half4_rte(x) __builtin_convertvector(x, emu_half4)\n"
+    "#define convert_half8_rte(x) __builtin_convertvector(x, emu_half8)\n"
+    "#define convert_half16_rte(x) __builtin_convertvector(x, emu_half16)\n"
+    "#define convert_float(x) ((float)(x))\n"
+    "#define convert_float2(x) __builtin_convertvector(x, float2)\n"
+    "#define convert_float3(x) __builtin_convertvector(x, float3)\n"
+    "#define convert_float4(x) __builtin_convertvector(x, float4)\n"
+    "#define convert_float8(x) __builtin_convertvector(x, float8)\n"
+    "#define convert_float16(x) __builtin_convertvector(x, float16)\n";
 static const char memory[] = "    __local ulong emu_memory[4096];\n";
 
 static long
@@ -97,7 +124,9 @@ emulated(const char *text, size_t n)
     size_t kernels = 0, at = 0;
     for (const char *s = text; (s = memmem(s, n - (size_t)(s - text), "__kernel", 8)); s += 8)
         kernels++;
-    char *out = malloc(n + sizeof head + sizeof definitions + kernels * sizeof memory);
+    bool groups = memmem(text, n, "sub_group", 9), half = memmem(text, n, "cl_khr_fp16", 11);
+    char *out =
+        malloc(n + sizeof head + sizeof definitions + sizeof halves + kernels * sizeof memory);
     if (!out)
         return NULL;
     at = (size_t)snprintf(out, sizeof head, "#define EMU_SIZE %ld\n#define EMU_WRONG %ld\n",
@@ -105,8 +134,12 @@ emulated(const char *text, size_t n)
                           number("TENON_TEST_SUB_GROUPS_WRONG", 0));
     memcpy(out + at, definitions, sizeof definitions - 1);
     at += sizeof definitions - 1;
+    if (half) {
+        memcpy(out + at, halves, sizeof halves - 1);
+        at += sizeof halves - 1;
+    }
     const char *s = text, *end = text + n, *kernel;
-    while ((kernel = memmem(s, (size_t)(end - s), "__kernel", 8))) {
+    while (groups && (kernel = memmem(s, (size_t)(end - s), "__kernel", 8))) {
         const char *body = memmem(kernel, (size_t)(end - kernel), "\n{\n", 3);
         if (!body)
             break;
@@ -126,7 +159,8 @@ own_clCreateProgramWithSource(cl_context c, cl_uint n, const char **texts, const
                               cl_int *e)
 {
     size_t size = n == 1 ? sizes && sizes[0] ? sizes[0] : strlen(texts[0]) : 0;
-    if (n != 1 || !memmem(texts[0], size, "sub_group", 9))
+    if (n != 1 ||
+        (!memmem(texts[0], size, "sub_group", 9) && !memmem(texts[0], size, "cl_khr_fp16", 11)))
         return below.clCreateProgramWithSource(c, n, texts, sizes, e);
     char *text = emulated(texts[0], size);
     if (!text) {

@@ -8,6 +8,6 @@ tests_opencl_t_verify_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_opencl_t_verify_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 if BUILD_OPENCL
-TESTS += tests/opencl/small.py tests/opencl/sub_groups.py tests/opencl/copy.sh
+TESTS += tests/opencl/half.py tests/opencl/small.py tests/opencl/sub_groups.py tests/opencl/copy.sh
 endif
-EXTRA_DIST += tests/opencl/small.py tests/opencl/sub_groups.py tests/opencl/copy.sh
+EXTRA_DIST += tests/opencl/half.py tests/opencl/small.py tests/opencl/sub_groups.py tests/opencl/copy.sh
