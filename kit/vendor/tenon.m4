@@ -14,7 +14,7 @@
 #         plugin_LTLIBRARIES = acme.la
 #         acme_la_SOURCES = acme.c pipeline.c
 #         acme_la_CFLAGS = $(acme_CFLAGS)
-#         acme_la_LDFLAGS = $(acme_LDFLAGS)
+#         acme_la_LDFLAGS = -module $(acme_LDFLAGS)
 #         acme_la_LIBADD = $(acme_LIBS)
 #         dist_plugin_DATA = acme.plugin
 #
@@ -26,9 +26,10 @@ AC_MSG_CHECKING([for Tenon[]m4_ifval([$1], [ with ABI $1])])
 TENON_ABI=`$PKG_CONFIG --variable=abi tenon 2>/dev/null`
 tenon_found=no
 AS_IF([test -n "$TENON_ABI"], [tenon_found=yes])
-m4_ifval([$1], [AS_IF([test "x$tenon_found" = xyes], [
-    AS_IF([test "x${TENON_ABI%%.*}" != "x`echo '$1' | sed 's/[[.]].*//'`" ||
-           test "${TENON_ABI#*.}" -lt "`echo '$1' | sed 's/.*[[.]]//'`"], [tenon_found=no])])])
+tenon_want='m4_default([$1], [0.0])'
+AS_IF([test "x$tenon_found" = xyes && test "x$tenon_want" != x0.0], [
+    AS_IF([test "${TENON_ABI%%.*}" -ne "${tenon_want%%.*}" || test "${TENON_ABI#*.}" -lt "${tenon_want#*.}"],
+        [tenon_found=no])])
 AC_MSG_RESULT([$tenon_found${TENON_ABI:+ (ABI $TENON_ABI)}])
 AS_IF([test "x$tenon_found" = xyes], [
     TENON_PROGRAM=`$PKG_CONFIG --variable=tenon tenon`
