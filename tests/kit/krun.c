@@ -25,8 +25,12 @@ krun_open(krun *k)
         fprintf(stderr, "target cpu: %s\n", err.message);
         return false;
     }
+    const char *mcpu = getenv("TENON_TEST_MCPU");
     const tn_node *attrs =
-        k->kind->probe(k->ctx, tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, "native"), NULL), NULL);
+        k->kind->probe(k->ctx,
+                       tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, mcpu ? mcpu : "native"), NULL),
+                       NULL);
+    k->only_compile = getenv("TENON_TEST_ONLY_COMPILE") != NULL;
     k->target = tn_as_target(tn_target_of(k->ctx, "cpu", attrs));
     k->threads = 2;
     k->repeat = 1;
@@ -204,7 +208,7 @@ krun_run(krun *k, const tn_node *func, tn_list args)
     bool ok = fd >= 0 && write(fd, code.bytes, code.n_bytes) == (ssize_t)code.n_bytes;
     if (fd >= 0)
         close(fd);
-    ok = ok && call(k, &copy, path, args);
+    ok = ok && (k->only_compile || call(k, &copy, path, args));
     (void)unlink(path);
     return ok;
 }

@@ -16,13 +16,14 @@ typedef struct krun {
     const tn_target *target;
     const char *last_source; /* of the kernel run last */
     bool keep_source;
+    bool only_compile; /* $TENON_TEST_ONLY_COMPILE: code that this processor may not run */
     int threads;
     int team_calls, worth; /* of the last run: loops that a team ran, what the last was worth */
     double seconds;        /* of the last run, the best of `repeat` */
     int repeat;
 } krun;
 
-/* False (with a message on stderr) when the cpu plugin cannot be loaded. */
+/* For $TENON_TEST_MCPU, this machine without it. False (with a message on stderr) when the cpu plugin cannot be loaded. */
 bool
 krun_open(krun *k);
 void
