@@ -47,8 +47,8 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {"exp", exp, 2.25, 1.67e-38}, {"log", log, 2, 0},        {"sigmoid", sigmoid, 3.5, 1.18e-38},
-    {"tanh", tanh, 6, 1.18e-38},  {"erf", erf, 7, 1.18e-38}, {"sqrt", sqrt, 0.51, 0},
+    {"exp", exp, 3, 1.67e-38},   {"log", log, 2, 0},        {"sigmoid", sigmoid, 4, 1.18e-38},
+    {"tanh", tanh, 7, 1.18e-38}, {"erf", erf, 9, 1.18e-38}, {"sqrt", sqrt, 0.51, 0},
     {"floor", floor, 0, 0},
 };
 
