@@ -216,7 +216,24 @@ tn_registry_free(tn_registry *r)
 }
 
 /* ---- loading ---- */
-/* What a descriptor's tables hold, as manifests say it. Legalizers go with their target. */
+/* The plugin itself has the target that a legalizer is for: whoever compiles for it has loaded the plugin. */
+static bool
+of_own_target(const struct span *targets, const tn_legalizer *l)
+{
+    for (uint32_t i = 0; i < targets->n; i++) {
+        const tn_target_kind *k = targets->at[i];
+        if (!k || !k->name)
+            continue;
+        if (strcmp(k->name, l->target) == 0)
+            return true;
+        for (const char *const *served = k->kinds; served && *served; served++)
+            if (strcmp(*served, l->target) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* What a descriptor's tables hold, as manifests say it: legalizers (OP@TARGET) where the target is another plugin's. */
 static tnb_status
 check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *given, tnb_err *err)
 {
@@ -226,12 +243,17 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *given, 
     spans_of(&d, spans);
     TNB_VEC(const char *) holds = {0};
     for (int t = 0; t < N_TABLES; t++)
-        for (uint32_t i = 0; t != T_LEGALIZER && i < spans[t].n; i++) {
+        for (uint32_t i = 0; i < spans[t].n; i++) {
             const struct entry *e = spans[t].at[i];
             if (!e || !e->name)
                 return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no name", p->name,
                                 kinds[t].kind);
-            const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, e->name);
+            if (t == T_LEGALIZER && !((const tn_legalizer *)(const void *)e)->target)
+                return tnb_fail(err, TNB_ABI, "plugin %s: the legalizer of '%s' has no target",
+                                p->name, e->name);
+            if (t == T_LEGALIZER && of_own_target(&spans[T_TARGET], spans[t].at[i]))
+                continue;
+            const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, key_of(r, t, e));
             TNB_PUSH(r->arena, holds, text);
         }
     return tnb_plugins_check(r->plugins, p, holds.at, holds.n, err);

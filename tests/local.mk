@@ -51,6 +51,7 @@ include tests/kit/local.mk
 include tests/runtime/local.mk
 include tests/ops/local.mk
 include tests/oracle/local.mk
+include tests/abi/local.mk
 include tests/transform/local.mk
 include tests/interp/local.mk
 include tests/onnx/local.mk

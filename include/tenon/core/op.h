@@ -74,7 +74,8 @@ typedef enum tn_dialect {
     TN_DIALECT_C,
     TN_DIALECT_OPENCL,
     TN_DIALECT_CUDA,
-    TN_DIALECT_COUNT
+    TN_DIALECT_COUNT,
+    TN_DIALECT_PLACES = 8 /* of tn_op.spelling, which cannot grow */
 } tn_dialect;
 
 /* What ConvertLayout asks an operator. A layout is a StringImm that names the axes of a tensor, as
@@ -115,7 +116,7 @@ struct tn_op {
     /* ---- scalar intrinsics only ---- */
     /* printf-less spelling per dialect for float32 ("expf"); NULL: the emitter decides or refuses.
      */
-    const char *spelling[TN_DIALECT_COUNT];
+    const char *spelling[TN_DIALECT_PLACES];
     /* Evaluation on doubles for folding and interpreting floats; NULL: none. n is the argument
      * count. */
     double (*eval)(const double *args, int n);

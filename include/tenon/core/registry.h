@@ -62,7 +62,9 @@ typedef struct tn_target_kind {
     bool (*warp)(const tn_node *attrs, tn_warp *out, void *self);
 } tn_target_kind;
 
-/* A target-specific legalization: overrides the operator's own. */
+/* A target-specific legalization: overrides the operator's own. The manifest promises it as
+ * `legalizer:OP@TARGET` where the target is not of the same plugin; it then comes before one that
+ * the target's plugin has. */
 typedef struct tn_legalizer {
     uint32_t size;
     const char *op;

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: mapping, reading, writing that others never see half done, folders, paths.
+ *
+ * Messages of these functions name the file. Sizes come from the open file and are checked against
+ * the caller's limit before anything is mapped or allocated.
+ */
+#ifndef TENON_BASE_FILE_H
+#define TENON_BASE_FILE_H
+
+#include "tenon/base/mem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reading ---- */
+
+/* A file mapped read-only. An empty file has data == "" and size 0. Zero-initialise; unmapping a
+ * zero one is fine. */
+typedef struct tnb_mapping {
+    const void *data;
+    uint64_t size;
+} tnb_mapping;
+
+/* Maps the regular file at `path`. TNB_IO when it cannot be opened or is no regular file;
+ * TNB_BOUNDS when it is larger than `max` bytes (0: no limit). */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_map_file(const char *path, uint64_t max, tnb_mapping *out, tnb_err *err);
+/* The same for a descriptor, which stays open and the caller's; `name` is for messages. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_map_fd(int fd, const char *name, uint64_t max, tnb_mapping *out, tnb_err *err);
+/* The same for `relative` strictly below the folder `dir` (see tnb_open_below). */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_map_below(const char *dir, const char *relative, uint64_t max, tnb_mapping *out, tnb_err *err);
+TNB_EXPORT void
+tnb_unmap(tnb_mapping *m);
+
+/* The whole file in memory from malloc, with a terminating zero behind it; also pipes and the like.
+ * `path` "-" is standard input. TNB_BOUNDS above `max` bytes (0: 1 GiB). */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_read_file(const char *path, uint64_t max, char **data, size_t *n, tnb_err *err);
+
+/* Opens a file that a document names, for reading, close on exec: refuses (TNB_UNTRUSTED) absolute
+ * paths, "..", and any symbolic link below `dir`, so that the file lies inside `dir`. `dir` itself
+ * may be or contain a link. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_open_below(const char *dir, const char *relative, int *fd, tnb_err *err);
+
+/* ---- writing ---- */
+
+/* A regular file that is written beside its place and takes it at once. Where the place is a link,
+ * what it leads to is replaced, not the link. */
+typedef struct tnb_new_file {
+    int fd;                 /* to read and write; -1: closed */
+    char *path, *temporary; /* of the place, and of the file until it takes it */
+} tnb_new_file;
+/* TNB_IO when it cannot be made there, or when the place holds something else than a regular
+ * file. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_new_file_open(const char *path, tnb_new_file *out, tnb_err *err);
+/* Closes the file and renames it into its place, with mode 0666 less umask. Frees `f`, also on
+ * failure; then nothing is left behind. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_new_file_commit(tnb_new_file *f, tnb_err *err);
+/* Removes it; a zero-initialised one is fine. */
+TNB_EXPORT void
+tnb_new_file_abandon(tnb_new_file *f);
+
+/* Buffered writing of such a file; tnb_out_commit puts it into its place. `path` "-" is
+ * standard output, a device or pipe is written directly. Writes may be buffered; the first failure
+ * is kept and returned by every later call. */
+typedef struct tnb_out tnb_out;
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_out_open(const char *path, tnb_out **out, tnb_err *err);
+TNB_EXPORT tnb_status
+tnb_out_write(tnb_out *o, const void *p, size_t n, tnb_err *err);
+/* Bytes written so far. */
+TNB_EXPORT uint64_t
+tnb_out_pos(const tnb_out *o);
+/* Zeros up to the next multiple of `align` (a power of two). */
+TNB_EXPORT tnb_status
+tnb_out_align(tnb_out *o, uint64_t align, tnb_err *err);
+/* Overwrites bytes written before, as a header whose content is known at the end. Regular files
+ * only. */
+TNB_EXPORT tnb_status
+tnb_out_patch(tnb_out *o, uint64_t at, const void *p, size_t n, tnb_err *err);
+/* Finishes the file and frees `o` (NULL is fine), also on failure. The file has mode 0666 less
+ * umask. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_out_commit(tnb_out *o, tnb_err *err);
+/* Removes what was written and frees `o`; NULL is fine. */
+TNB_EXPORT void
+tnb_out_abandon(tnb_out *o);
+
+/* All of that in one. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_write_file(const char *path, const void *p, size_t n, tnb_err *err);
+
+/* ---- temporary files ---- */
+
+/* A new folder below TMPDIR or /tmp, mode 0700, for files. */
+enum { TNB_TEMPORARY_PATH = 256 };
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_temporary_dir(char path[TNB_TEMPORARY_PATH], tnb_err *err);
+/* Removes it with its files. */
+TNB_EXPORT void
+tnb_temporary_remove(const char *path);
+/* Another path to be removed should the program be interrupted, until it is forgotten. New files
+ * (tnb_new_file_open, tnb_out_open) are added by themselves. */
+TNB_EXPORT void
+tnb_temporary_add(const char *path);
+TNB_EXPORT void
+tnb_temporary_forget(const char *path);
+/* For a program's handlers of signals that end it: removes all of them. May be called there. */
+TNB_EXPORT void
+tnb_temporary_remove_all(void);
+
+/* ---- folders and paths ---- */
+
+/* The names in a folder that end in `suffix` (NULL: all), without "." and "..", sorted by bytes.
+ * TNB_NOT_FOUND when the folder does not exist. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_list_dir(tnb_arena *a, const char *dir, const char *suffix, const char ***names, uint32_t *n,
+             tnb_err *err);
+/* Makes the folder and those above it. An existing folder is fine. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_make_dirs(const char *path, unsigned mode, tnb_err *err);
+/* "DIR/NAME"; NAME alone when it is absolute or DIR is empty. */
+TNB_EXPORT char *
+tnb_path_join(tnb_arena *a, const char *dir, const char *name);
+/* The folder part: "a/b" gives "a", "b" gives ".", "/b" gives "/". */
+TNB_EXPORT char *
+tnb_path_dir(tnb_arena *a, const char *path);
+/* The last component, within `path`. */
+TNB_EXPORT const char *
+tnb_path_name(const char *path);
+/* True when the text ends in `suffix`. */
+TNB_EXPORT bool
+tnb_ends_with(const char *s, const char *suffix);
+
+/* ---- places ---- */
+
+/* Where this Tenon lies: found from the resolved file of libtenon-base, so that a moved tree works;
+ * in a build tree, the build's own folders. Absolute, without links. TENON_SYSCONFDIR and
+ * TENON_DATADIR replace two of them, except in a privileged process. Lives as long as the program.
+ */
+typedef struct tnb_places {
+    const char *library; /* the folder of libtenon-base */
+    const char *plugins; /* installed (or staged) plugins */
+    const char *conf;    /* the system's INI files */
+    const char *data;    /* packages' INI files and other data */
+    bool build_tree;
+} tnb_places;
+/* NULL without memory. */
+TNB_EXPORT const tnb_places *
+tnb_places_get(void);
+
+/* True when the process runs with more rights than its user's: environment and user files are then
+ * ignored. */
+TNB_EXPORT bool
+tnb_privileged(void);
+/* getenv, but NULL in a privileged process, and for an empty value. */
+TNB_EXPORT const char *
+tnb_env(const char *name);
+
+/* The folder for caches of this ABI version: `wanted` (a configured folder) or
+ * $XDG_CACHE_HOME/tenon, or
+ * ~/.cache/tenon, with the ABI's number below. Made with mode 0700 if need be. TNB_UNTRUSTED when
+ * it belongs to someone else or others may write to it; TNB_IO when it cannot be made. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_cache_dir(tnb_arena *a, const char *wanted, const char **dir, tnb_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layout of an artifact (.tno), shared by its writer (kit) and its reader (runtime).
+ *
+ *     header (64 bytes) · section table · [constant data, page-aligned] · other sections, each aligned to 64
+ *
+ * All numbers are little-endian; structures have no padding. A reader trusts nothing: sections lie inside the file, do not
+ * overlap, and everything inside a section follows from counts that must add up to the section's size exactly. Hashes
+ * (XXH3, 64 bits) find damage, not malice.
+ *
+ *   metadata   JSON: {"tenon": version, "functions": {NAME: {"params": [{"name", "dtype", "shape"}], "results": [...]}},
+ *              "variants": [{"name", "target", "device", "format", "features": [...], "packed": [...]}], "attrs": {...}}.
+ *              Extents are integers, or texts where they are symbolic. `variants` is in the order of the sections' numbers.
+ *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
+ *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
+ *   constants  one for all variants; tensors at offsets that are multiples of 64.
+ */
+#ifndef TENON_BASE_TNO_H
+#define TENON_BASE_TNO_H
+
+#include "tenon/base/dtype.h"
+#include "tenon/base/vmcode.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TNB_TNO_MAGIC "TenonTNO"
+enum {
+    TNB_TNO_MAJOR = 1,
+    TNB_TNO_MINOR = 0, /* a reader takes files whose minor is not newer than its own */
+    TNB_TNO_BYTE_ORDER = 0x01020304,
+    TNB_TNO_ALIGN = 64,
+    TNB_TNO_PAGE = 4096,
+    TNB_TNO_MAX_SECTIONS = 4096,
+    TNB_TNO_MAX_DIMS = 64
+};
+
+typedef struct tnb_tno_header {
+    char magic[8];
+    uint32_t byte_order;
+    uint16_t major, minor;
+    uint64_t file_size;
+    uint32_t n_sections, n_variants;
+    uint64_t table_hash;  /* of the section table */
+    uint8_t reserved[24]; /* zero */
+} tnb_tno_header;
+
+typedef enum tnb_tno_kind {
+    TNB_TNO_METADATA = 1,
+    TNB_TNO_PROGRAM,
+    TNB_TNO_CODE,
+    TNB_TNO_CONSTANTS
+} tnb_tno_kind;
+
+typedef struct tnb_tno_section {
+    uint32_t kind, variant; /* variant: 0 for metadata and constants */
+    uint64_t offset, size, hash;
+} tnb_tno_section;
+
+/* Counts of the arrays that follow it, in this order. Texts are offsets into `text`, a run of
+ * terminated strings. */
+typedef struct tnb_tno_program {
+    uint32_t n_functions; /* tnb_tno_function */
+    uint32_t n_insns;     /* tnb_vm_insn */
+    uint32_t n_operands;  /* uint32_t */
+    uint32_t n_kernels;   /* tnb_tno_kernel */
+    uint32_t n_buffers;   /* tnb_tno_buffer */
+    uint32_t n_scalars;   /* tnb_dtype */
+    uint32_t n_constants; /* tnb_tno_constant */
+    uint32_t n_dims;      /* int64_t */
+    uint32_t n_packed;    /* uint32_t: text */
+    uint32_t n_devices;   /* tnb_tno_device */
+    uint32_t n_text;      /* char; the last one is 0 */
+    uint32_t reserved;
+} tnb_tno_program;
+
+enum { TNB_TNO_PUBLIC = 1 };
+typedef struct tnb_tno_function {
+    uint32_t name, flags;
+    uint32_t first_insn, n_insns; /* functions follow each other without gaps; the last instruction
+                                     never falls through */
+    uint32_t n_params, n_values, n_scalars;
+    uint32_t reserved;
+} tnb_tno_function;
+
+enum {
+    TNB_TNO_GRID = 1 /* launched with grid, block and shared bytes */,
+    TNB_TNO_WRITTEN = 1 /* of buffers */
+};
+typedef struct tnb_tno_kernel {
+    uint32_t name, flags, device;
+    uint32_t first_buffer, n_buffers, first_scalar, n_scalars;
+    uint32_t reserved;
+} tnb_tno_kernel;
+
+/* What a launch checks of each buffer. */
+typedef struct tnb_tno_buffer {
+    tnb_dtype dtype; /* void: not checked */
+    uint16_t flags;
+    int16_t ndim; /* -1: not checked */
+} tnb_tno_buffer;
+
+typedef enum tnb_tno_constant_kind {
+    TNB_TNO_TENSOR =
+        1,          /* data: offset in the constants section, aligned to 64; bytes: size there */
+    TNB_TNO_STRING, /* data: text */
+    TNB_TNO_DTYPE,
+    TNB_TNO_SHAPE,
+    TNB_TNO_INT,   /* data: the value */
+    TNB_TNO_FLOAT, /* data: the double's bits */
+    TNB_TNO_BOOL,
+    TNB_TNO_FUNCTION, /* data: index; a closure without captured values */
+    TNB_TNO_NULL
+} tnb_tno_constant_kind;
+typedef struct tnb_tno_constant {
+    uint16_t kind;
+    uint16_t device; /* of tensors: where they lie; 0, the variant's device, for other kinds */
+    tnb_dtype dtype;
+    uint32_t first_dim, n_dims;
+    uint64_t data, bytes;
+} tnb_tno_constant;
+
+typedef struct tnb_tno_device {
+    uint32_t driver, scope; /* texts: "cpu", "global" */
+    uint32_t id;
+    uint32_t reserved;
+} tnb_tno_device;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

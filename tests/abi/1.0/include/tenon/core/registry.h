@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry: operators, passes, targets, importers and the rest that plugins provide; and the
+ * descriptor by which a compiler plugin offers them.
+ *
+ * A plugin exports one constant symbol `tn_plugin` of type tn_plugin_desc through TN_PLUGIN(...).
+ * Tables are declarative; `init` and `fini` are optional. Every table entry carries its size, so
+ * that members unknown to an older plugin read as zero.
+ */
+#ifndef TENON_CORE_REGISTRY_H
+#define TENON_CORE_REGISTRY_H
+
+#include "tenon/base/plugin.h"
+#include "tenon/core/pass.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Types of higher layers that tables may hold. */
+struct tnk_rule;           /* tenon/kit/rule.h: schedule rules */
+struct tnk_codegen;        /* tenon/kit/codegen.h: target code generators */
+struct tnk_importer;       /* tenon/kit/importer.h */
+struct tn_evaluator;       /* tenon/core/eval.h */
+struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
+struct tnk_external;
+struct tnk_tensor_intrin; /* tenon/kit/tensor_intrin.h */
+/* Every table entry begins with a 32-bit size, another 32 bits, and its name. */
+
+/* A target kind that a backend serves. */
+typedef struct tn_target_kind {
+    uint32_t size;
+    const char *name; /* "cpu" */
+    const char *doc;
+    const char *const *kinds;    /* kinds of the IR it serves, NULL-terminated: "llvm", "c" */
+    const tn_attr_schema *attrs; /* attribute schema of [target NAME] */
+    /* the four lists, NULL-terminated arrays of pass items */
+    const char *const *library_dispatch;
+    const char *const *legalize;
+    const char *const *finalize; /* "@generic" stands for the list that targets share */
+    const char *const *lower;
+    const struct tnk_codegen *codegen;
+    /* Fills attributes from the machine ("native"); returns the Dict. May be NULL. */
+    const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
+    const char *device; /* the driver that runs its artifacts: "cpu"; NULL: that of the same name */
+    void *self;
+} tn_target_kind;
+
+/* A target-specific legalization: overrides the operator's own. The manifest promises it as
+ * `legalizer:OP@TARGET` where the target is not of the same plugin; it then comes before one that
+ * the target's plugin has. */
+typedef struct tn_legalizer {
+    uint32_t size;
+    const char *op;
+    const char *target; /* target kind */
+    const tn_expr *(*legalize)(tn_builder *b, const tn_call *call, const tn_target *target,
+                               void *self);
+    void *self;
+} tn_legalizer;
+
+/* The tables: arrays of n pointers to entries, so that entries may stand in a file each and differ
+ * in size. */
+typedef struct tn_plugin_desc {
+    tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
+    const tn_pass *const *passes;
+    uint32_t n_passes;
+    const tn_op *const *ops;
+    uint32_t n_ops;
+    const tn_target_kind *const *targets;
+    uint32_t n_targets;
+    const tn_legalizer *const *legalizers;
+    uint32_t n_legalizers;
+    const struct tnk_rule *const *rules;
+    uint32_t n_rules;
+    const struct tnk_importer *const *importers;
+    uint32_t n_importers;
+    const struct tn_evaluator *const *evaluators;
+    uint32_t n_evaluators;
+    /* Before the tables are added to `reg`, which may hold other plugins. NULL: none. fini is
+     * called, when the registry is freed, if init succeeded. */
+    tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
+    void (*fini)(void);
+    /* ---- added later: at the end ---- */
+    const struct tnk_fusion_pattern *const *patterns;
+    uint32_t n_patterns;
+    const struct tnk_external *const *externals;
+    uint32_t n_externals;
+    const struct tnk_tensor_intrin *const *tensor_intrins;
+    uint32_t n_tensor_intrins;
+} tn_plugin_desc;
+
+/* The one symbol of a compiler plugin:
+ *
+ *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets, .n_targets = 1);
+ */
+#define TN_PLUGIN(name_, version_, licence_, summary_, ...)                                      \
+    TNB_PLUGIN_NOTE(TNB_PLUGIN_COMPILER);                                                        \
+    TNB_EXPORT extern const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin);                  \
+    const tn_plugin_desc TNB_PLUGIN_SYMBOL(name_, tn_plugin) = {                                 \
+        .head = TNB_PLUGIN_HEAD(tn_plugin_desc, TNB_PLUGIN_COMPILER, #name_, version_, licence_, \
+                                summary_),                                                       \
+        __VA_ARGS__}
+
+/* plugins: the index made from the configuration; NULL: no plugins (tests add tables by hand). Both
+ * are borrowed and must outlive the registry. */
+TNB_EXPORT tn_registry *
+tn_registry_new(tnb_plugins *plugins);
+TNB_EXPORT void
+tn_registry_free(tn_registry *r);
+/* Adds the tables of a descriptor (a loaded plugin, or one linked in). */
+TNB_EXPORT tnb_status
+tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err);
+
+/* Finding loads the plugin that provides the name when needed; NULL if nobody does or loading
+ * failed (err tells, may be NULL). */
+TNB_EXPORT const tn_op *
+tn_find_op(tn_registry *r, const char *name, tnb_err *err);
+TNB_EXPORT const tn_pass *
+tn_find_pass(tn_registry *r, const char *name, tnb_err *err);
+TNB_EXPORT const tn_target_kind *
+tn_find_target(tn_registry *r, const char *name, tnb_err *err); /* by name or served kind */
+TNB_EXPORT const tn_legalizer *
+tn_find_legalizer(tn_registry *r, const char *op, const char *target);
+TNB_EXPORT const struct tn_evaluator *
+tn_find_evaluator(tn_registry *r, const char *name,
+                  tnb_err *err); /* NULL name: the first that runs modules */
+/* The first evaluator that makes machine code; NULL if there is none. */
+TNB_EXPORT const struct tn_evaluator *
+tn_find_native_evaluator(tn_registry *r);
+/* Generic lookup for kit's tables: kind "rule", "importer", "pattern",
+ * "external" or "tensor_intrin". */
+TNB_EXPORT const void *
+tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
+/* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept
+ * for `why`. */
+TNB_EXPORT void
+tn_registry_load_all(tn_registry *r, const char *kind);
+/* Iteration over what is loaded, in registration order; NULL past the end. */
+TNB_EXPORT const void *
+tn_registry_entry(tn_registry *r, const char *kind, uint32_t i);
+/* The nearest registered name, for hints; NULL if none is near. */
+TNB_EXPORT const char *
+tn_nearest_name(tn_registry *r, const char *kind, const char *name);
+
+/* Core's own tables: the structural operators and scalar intrinsics. */
+TNB_EXPORT extern const tn_op tn_structural_ops[];
+TNB_EXPORT extern const uint32_t tn_n_structural_ops;
+TNB_EXPORT extern const tn_op tn_scalar_intrinsics[];
+TNB_EXPORT extern const uint32_t tn_n_scalar_intrinsics;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the compiler driver and a backend's code generator: kernels in, one blob of code out. */
+#ifndef TENON_KIT_CODEGEN_H
+#define TENON_KIT_CODEGEN_H
+
+#include "tenon/core/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the host gets a kernel's scalar parameter from. */
+typedef enum tnk_scalar_source {
+    TNK_SCALAR_PARAM, /* the index-th scalar parameter of the PrimFunc */
+    TNK_SCALAR_SHAPE, /* extent `dim` of the index-th buffer parameter */
+    TNK_SCALAR_STRIDE /* stride `dim` (elements) of the index-th buffer parameter */
+} tnk_scalar_source;
+
+typedef struct tnk_kernel_scalar_param {
+    const tn_expr *var; /* in the lowered function */
+    tnb_dtype dtype;
+    tnk_scalar_source source;
+    uint32_t index, dim;
+} tnk_kernel_scalar_param;
+
+/* One kernel: the part of a PrimFunc that runs on the device, after the target's `lower` list: no
+ * blocks, flat buffers, scalars explicit. On the CPU a PrimFunc is one kernel. */
+typedef struct tnk_kernel {
+    const char *name;    /* unique symbol, a C identifier */
+    const tn_node *func; /* lowered PrimFunc: params = buffer handles, then scalar Vars */
+    uint32_t n_buffers;
+    const tn_node *const *buffers; /* flattened parameter buffers in order */
+    const uint8_t *written;        /* per buffer: 1 if the kernel writes it */
+    uint32_t n_scalars;
+    const tnk_kernel_scalar_param *scalars;
+    const tn_expr *grid[3],
+        *block[3];                   /* host expressions over the scalars; NULL: not bound (CPU) */
+    const tn_expr *dyn_shared_bytes; /* NULL: none */
+    const char *source; /* set by emission where the backend generates source text; for `tenon show
+                           kernel` */
+} tnk_kernel;
+
+typedef struct tnk_code {
+    const char *format; /* "elf", "opencl-c", "cubin": what the device driver's loader takes */
+    const void *bytes;  /* in the context's arena or static */
+    size_t n_bytes;
+    const tn_node *requires_; /* Dict: what the machine must have ("features": [...]) */
+} tnk_code;
+
+typedef struct tnk_build {
+    tn_ctx *ctx;
+    const tn_target *target;
+    int jobs;              /* compilers to run at the same time */
+    const char *cache_dir; /* as tnb_cache_dir takes it ("": the usual one); NULL: no cache */
+    void (*progress)(void *user, uint32_t done, uint32_t total);
+    void *progress_user;
+    double compiler_seconds;           /* out: wall time spent in external compilers */
+    uint32_t cache_hits, cache_misses; /* out */
+    bool keep_source;                  /* fill tnk_kernel.source */
+    uint64_t cache_bytes;              /* largest size of the cache; 0: 2 GiB */
+} tnk_build;
+
+typedef struct tnk_codegen {
+    uint32_t size;
+    const char *name;
+    /* Generates all kernels of one variant. */
+    tnb_status (*build)(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out);
+    void *self;
+} tnk_codegen;
+
+/* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an
+ * error. Implemented by kit/lower. */
+TNB_EXPORT const tnk_kernel *
+tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name,
+                 const tn_node *prim_func);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

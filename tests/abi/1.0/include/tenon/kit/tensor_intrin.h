@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor intrinsics: what a target computes at once on a tile of a tensor.
+ *
+ * Each is two PrimFuncs of the same parameters. `desc` says what it means, as a nest of loops around one block with one store;
+ * `impl` is how the target does it: vectors, calls of C functions, matrix units. tnk_tensorize finds `desc` in a schedule and puts
+ * `impl` there. A plugin offers a table of them (`tensor_intrins` of its descriptor, "tensor_intrin:NAME" in its manifest):
+ *
+ *     static const tnk_tensor_intrin dot = {
+ *         .size = sizeof dot, .name = "mine.dot_1x4", .doc = "...",
+ *         .text = "@I.ir_module\n"
+ *                 "class Intrin:\n"
+ *                 "    @T.prim_func\n"
+ *                 "    def desc(a: T.handle, ...): ...\n"
+ *                 "    @T.prim_func\n"
+ *                 "    def impl(a: T.handle, ...): ...\n"};
+ *
+ * Parameters are buffers of constant shape, each touched completely by `desc`, and scalars. A buffer of `impl` stands for a part of
+ * one of the program's: strides that it declares as variables take the part's, those that it declares as numbers have to be the
+ * part's; offset_factor has to divide where the part begins. An `impl` that takes addresses of a buffer without strides needs a
+ * part without gaps.
+ */
+#ifndef TENON_KIT_TENSOR_INTRIN_H
+#define TENON_KIT_TENSOR_INTRIN_H
+
+#include "tenon/core/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tnk_tensor_intrin {
+    uint32_t size;
+    const char *name; /* "cpu.fma_4x8" */
+    const char *doc;
+    const char *text; /* TVMScript: a module with the PrimFuncs `desc` and `impl` */
+    /* Instead of text: builds both. False after recording an error. */
+    bool (*make)(tn_ctx *ctx, const tn_node **desc, const tn_node **impl, void *self);
+    void *self;
+} tnk_tensor_intrin;
+
+/* Both PrimFuncs of an intrinsic. False after recording an error. */
+TNB_EXPORT bool
+tnk_tensor_intrin_get(tn_ctx *ctx, const tnk_tensor_intrin *intrin, const tn_node **desc,
+                      const tn_node **impl);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Artifacts: mapped, checked before use, shared by the machines made from them. */
+#ifndef TENON_RT_ARTIFACT_H
+#define TENON_RT_ARTIFACT_H
+
+#include <stdbool.h>
+#include "tenon/base/mem.h"
+#include "tenon/rt/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tnr_artifact tnr_artifact;
+
+/* Constants and code are mapped, not read; programs are copied and verified. Close with
+ * tnr_artifact_close; tensors made from its constants keep the mapping alive. A file that is to be
+ * replaced while it is open has to be renamed over, as the compiler does, not written into. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err);
+/* From an open file (an anonymous one of the compiler, for instance); the descriptor stays the
+ * caller's. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err);
+/* From memory, which is copied. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_artifact **out,
+                         tnb_err *err);
+TNB_EXPORT void
+tnr_artifact_close(tnr_artifact *a); /* NULL is fine */
+
+/* The metadata, JSON, terminated; borrowed. */
+TNB_EXPORT const char *
+tnr_artifact_metadata(const tnr_artifact *a);
+/* Reads all constant data and compares its hash. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err);
+
+typedef struct tnr_variant {
+    const char *name;   /* of the target section: "cpu" */
+    const char *target; /* the target as JSON text */
+    const char *device; /* driver */
+    const char *format; /* of the code; "" when there is none */
+    const char *const *features;
+    uint32_t n_features;
+    const char *const *packed; /* packed functions that the program needs */
+    uint32_t n_packed;
+    size_t code_bytes;
+    const struct tnr_external *externals; /* tenon/rt/loader.h */
+    uint32_t n_externals;
+} tnr_variant;
+TNB_EXPORT uint32_t
+tnr_artifact_variants(const tnr_artifact *a);
+TNB_EXPORT const tnr_variant *
+tnr_artifact_variant(const tnr_artifact *a, uint32_t i);
+
+/* The first variant that this machine can run, of those named `wanted` (target name or device;
+ * NULL: any). `why` (may be NULL) receives a line for each variant passed over; the error holds the
+ * same when none is left. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant,
+                  tnb_buf *why, tnb_err *err);
+
+/* The signature of a function as the compiler recorded it. */
+typedef struct tnr_io {
+    const char *name;
+    const char *kind;           /* "tensor", "shape", "scalar", "tuple", "object" */
+    tnb_dtype dtype;            /* void: not known */
+    int32_t ndim;               /* -1: not known */
+    const int64_t *dims;        /* -1: symbolic */
+    const char *const *symbols; /* per dimension: its text when symbolic, else NULL */
+} tnr_io;
+typedef struct tnr_signature {
+    const char *name;
+    const tnr_io *params, *results;
+    uint32_t n_params, n_results;
+    uint32_t n_inputs; /* parameters before the weights */
+    bool tuple_result; /* the result is a tuple even when n_results is 1 */
+} tnr_signature;
+/* NULL: no such public function. Borrowed. */
+TNB_EXPORT const tnr_signature *
+tnr_artifact_function(const tnr_artifact *a, const char *name);
+TNB_EXPORT const tnr_signature *
+tnr_artifact_function_at(const tnr_artifact *a, uint32_t i); /* NULL past the end */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

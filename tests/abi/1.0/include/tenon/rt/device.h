@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device drivers: the table of functions that a backend's device half provides, and devices opened
+ * through it.
+ *
+ * A driver's functions get `dev`, what its `open` gave. Memory is an opaque handle with byte
+ * offsets; where the driver says TNR_DRIVER_HOST_MEMORY the handle is an address that the host may
+ * read and write. Work is queued on a stream (NULL: the device's own) in order; copies with the
+ * host and `sync` wait for it. Functions marked optional may be NULL.
+ */
+#ifndef TENON_RT_DEVICE_H
+#define TENON_RT_DEVICE_H
+
+#include <stdbool.h>
+#include "tenon/base/dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Settings a driver is opened with. Borrowed for the call. */
+typedef struct tnr_device_options {
+    uint32_t size;
+    int threads; /* host threads that kernels may use; 0: the driver decides */
+    /* The value of KEY in [device NAME] of the configuration; NULL: not set. */
+    const char *(*setting)(const void *user, const char *key);
+    const void *user;
+    const char *cache_dir; /* [tenon] cache_dir, as tnb_cache_dir takes it; NULL: the usual one */
+} tnr_device_options;
+
+enum { TNR_COPY_TO_DEVICE, TNR_COPY_TO_HOST, TNR_COPY_ON_DEVICE };
+typedef struct tnr_copy {
+    int kind;
+    void *dst; /* memory handle, or host address */
+    uint64_t dst_offset;
+    const void *src;
+    uint64_t src_offset;
+    uint64_t bytes; /* 0: nothing happens. Ranges may overlap on the device */
+} tnr_copy;
+
+typedef struct tnr_buffer_arg {
+    void *mem;
+    uint64_t offset, bytes;
+    uint32_t written; /* 1: the kernel writes it */
+    uint32_t reserved;
+} tnr_buffer_arg;
+
+typedef union tnr_scalar {
+    int64_t i;
+    double f;
+} tnr_scalar;
+
+/* One launch. Grows at the end; zero is the default of what a driver does not know. */
+typedef struct tnr_launch {
+    uint32_t size;
+    uint32_t n_buffers, n_scalars;
+    const tnr_buffer_arg *buffers;
+    const tnr_scalar *scalars;
+    const tnb_dtype *scalar_dtypes;
+    uint32_t has_grid; /* grid, block and shared_bytes count */
+    uint64_t grid[3], block[3], shared_bytes;
+    uint32_t cluster[3];
+    uint32_t cooperative, programmatic;
+    /* For kernels that run while `launch` does: true when somebody wants the call to end, which it
+     * then does with TNB_CANCELLED. May be NULL. */
+    bool (*cancelled)(const void *user);
+    const void *user; /* of `cancelled` */
+} tnr_launch;
+
+enum {
+    TNR_DRIVER_HOST_MEMORY =
+        1,                /* memory handles are host addresses, work is done when a call returns */
+    TNR_DRIVER_NATIVE = 2 /* module code is machine code of the host: --no-native refuses it */
+};
+
+typedef struct tnr_driver {
+    uint32_t size; /* sizeof(tnr_driver) */
+    uint32_t flags;
+    const char *name; /* "cpu" */
+    const char *doc;
+    int32_t type;       /* DLPack's device type */
+    uint32_t alignment; /* of memory given out, bytes */
+    void *self;
+    /* Devices present. None: *n = 0, TNB_OK, and `err` (may be NULL) tells why. */
+    tnb_status (*count)(void *self, int *n, tnb_err *err);
+    tnb_status (*open)(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err);
+    void (*close)(void *dev);
+    /* One line for a person: name, memory, what it can. The text is cut to n. */
+    void (*describe)(void *dev, char *out, size_t n);
+    /* TNB_OK when the device has all features; else a message with both lists. */
+    tnb_status (*check_features)(void *dev, const char *const *features, uint32_t n, tnb_err *err);
+
+    /* memory: never NULL handles for bytes > 0; bytes == 0 gives a handle that may be freed.
+     * `scope` ("global", or a name of the device's own) lives as long as the device;
+     * TNB_UNSUPPORTED for one that the device does not have. */
+    tnb_status (*alloc)(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
+    void (*free)(void *dev, void *mem);
+    tnb_status (*copy)(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
+    tnb_status (*zero)(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes,
+                       tnb_err *err);
+    tnb_status (*sync)(void *dev, void *stream, tnb_err *err);
+
+    /* streams and events: optional, all or none of each group */
+    tnb_status (*stream_new)(void *dev, void **stream, tnb_err *err);
+    void (*stream_free)(void *dev, void *stream);
+    tnb_status (*event_new)(void *dev, void **event, tnb_err *err);
+    void (*event_free)(void *dev, void *event);
+    tnb_status (*event_record)(void *dev, void *event, void *stream, tnb_err *err);
+    tnb_status (*event_wait)(void *dev, void *event, void *stream,
+                             tnb_err *err); /* the stream waits */
+    tnb_status (*event_seconds)(void *dev, void *from, void *to, double *seconds, tnb_err *err);
+
+    /* modules: code in one of `formats` (NULL-terminated). The bytes may be unmapped after
+     * module_free only. */
+    const char *const *formats;
+    tnb_status (*module_load)(void *dev, const char *format, const void *code, size_t n,
+                              void **module, tnb_err *err);
+    void (*module_free)(void *dev, void *module);
+    tnb_status (*module_kernel)(void *dev, void *module, const char *name, void **kernel,
+                                tnb_err *err);
+    tnb_status (*launch)(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err);
+
+    /* graph capture: optional */
+    tnb_status (*graph_begin)(void *dev, void *stream, tnb_err *err);
+    tnb_status (*graph_end)(void *dev, void *stream, void **graph, tnb_err *err);
+    tnb_status (*graph_launch)(void *dev, void *stream, void *graph, tnb_err *err);
+    void (*graph_free)(void *dev, void *graph);
+
+    /* Threads that kernels use from now on; 0: the default. Optional. */
+    void (*set_threads)(void *dev, int threads);
+} tnr_driver;
+
+/* What a driver may take for its functions of the same names: one device without a state or features
+ * of its own, whose memory is the host's. */
+enum { TNR_HOST_ALIGNMENT = 64 };
+TNB_EXPORT tnb_status
+tnr_host_count(void *self, int *n, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err);
+TNB_EXPORT void
+tnr_host_close(void *dev);
+TNB_EXPORT tnb_status
+tnr_host_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
+TNB_EXPORT void
+tnr_host_free(void *dev, void *mem);
+TNB_EXPORT tnb_status
+tnr_host_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
+TNB_EXPORT tnb_status
+tnr_host_sync(void *dev, void *stream, tnb_err *err);
+
+/* ---- opened devices ---- */
+typedef struct tnr_runtime tnr_runtime;
+typedef struct tnr_device tnr_device;
+
+/* The device NAME (a driver's) number `id`, opened when first asked for. Borrowed from the runtime.
+ */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err);
+/* Plain memory of the host, where shape values live and results can be read. Never NULL. */
+TNB_EXPORT tnr_device *
+tnr_device_host(tnr_runtime *rt);
+TNB_EXPORT const tnr_driver *
+tnr_device_driver(const tnr_device *dev);
+TNB_EXPORT void *
+tnr_device_handle(const tnr_device *dev); /* what the driver's `open` gave */
+/* Its type and number as DLPack has them: what tnr_tensor_from_dlpack expects of a tensor. */
+TNB_EXPORT tnb_device
+tnr_device_dl(const tnr_device *dev);
+/* Threads of the host that its kernels, and libraries on it, may use. */
+TNB_EXPORT int
+tnr_device_threads(const tnr_device *dev);
+TNB_EXPORT int
+tnr_device_is_host(const tnr_device *dev);
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_device_sync(tnr_device *dev, tnb_err *err);
+/* Gives cached memory back to the driver. */
+TNB_EXPORT void
+tnr_device_trim(tnr_device *dev);
+typedef struct tnr_memory_stats {
+    uint64_t in_use, cached, peak; /* bytes; peak of both together */
+    uint64_t allocs, reuses;
+} tnr_memory_stats;
+TNB_EXPORT void
+tnr_device_memory(tnr_device *dev, tnr_memory_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

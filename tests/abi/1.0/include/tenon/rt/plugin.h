@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The descriptor of a runtime plugin: a constant symbol `tnr_plugin`, made with TNR_PLUGIN(...). */
+#ifndef TENON_RT_PLUGIN_H
+#define TENON_RT_PLUGIN_H
+
+#include "tenon/base/plugin.h"
+#include "tenon/rt/device.h"
+#include "tenon/rt/loader.h"
+#include "tenon/rt/packed.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tnr_plugin_desc {
+    tnb_plugin_head head;             /* magic, ABI, name, version: filled by the macro */
+    const tnr_driver *const *drivers; /* arrays of pointers */
+    uint32_t n_drivers;
+    const tnr_packed *const *packed;
+    uint32_t n_packed;
+    tnb_status (*init)(const char *plugin_dir, tnb_err *err); /* may be NULL */
+    void (*fini)(void);
+    const tnr_loader *const *loaders; /* manifest: loader:NAME */
+    uint32_t n_loaders;
+} tnr_plugin_desc;
+
+/* The definition of a runtime plugin's descriptor:
+ *
+ *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers, .n_drivers = 1);
+ */
+#define TNR_PLUGIN(name_, version_, licence_, summary_, ...)                                     \
+    TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                         \
+    TNB_EXPORT extern const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin);                \
+    const tnr_plugin_desc TNB_PLUGIN_SYMBOL(name_, tnr_plugin) = {                               \
+        .head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, #name_, version_, licence_, \
+                                summary_),                                                       \
+        __VA_ARGS__}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

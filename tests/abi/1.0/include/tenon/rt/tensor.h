@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors and the storage they lie in. The description is DLPack's; byte offsets are honoured
+ * everywhere. */
+#ifndef TENON_RT_TENSOR_H
+#define TENON_RT_TENSOR_H
+
+#include <stdbool.h>
+#include "tenon/rt/device.h"
+#include "tenon/rt/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A run of device memory. */
+struct tnr_storage {
+    tnr_object object;
+    tnr_device *device; /* counted */
+    void *mem;         /* the driver's handle; an address where the driver's memory is the host's */
+    uint64_t offset;   /* where the storage begins in mem */
+    uint64_t size;     /* bytes that may be used */
+    uint64_t capacity; /* bytes to give back to the pool; 0: not from the pool */
+    uint32_t flags;    /* TNR_STORAGE_* */
+    const char *scope;
+    void *owner; /* of memory from elsewhere, with its release function */
+    void (*release)(void *owner);
+};
+enum { TNR_STORAGE_READ_ONLY = 1 /* constants: a kernel that writes it is refused */ };
+
+struct tnr_tensor {
+    tnr_object object;
+    tnb_dltensor
+        dl; /* shape and strides point into this object; strides NULL: compact, row-major */
+    tnr_storage *storage;      /* counted */
+    uint64_t n_elems, n_bytes; /* of the elements, compact */
+    int64_t dims[];            /* ndim extents, then strides if any */
+};
+
+/* Storage of at least `bytes` from the device's pool. scope NULL: "global". */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *out, tnb_err *err);
+/* Storage over memory of others; `release(owner)` is called when it is no longer used (not when
+ * this fails). */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner,
+                 void (*release)(void *), tnr_value *out, tnb_err *err);
+/* A view of the storage from `offset`; it has to fit. Retains the storage. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim,
+                tnb_dtype dtype, tnr_value *out, tnb_err *err);
+/* Storage of its own, not initialised. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype dtype,
+               tnr_value *out, tnb_err *err);
+/* A tensor on the device with the host's dense, row-major elements copied into it. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_t ndim,
+                tnb_dtype dtype, tnr_value *out, tnb_err *err);
+/* The same elements under another shape of equal size; shares the storage. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr_value *out,
+                   tnb_err *err);
+/* Copies between tensors of equal dtype and element count, on any two devices. Both compact. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err);
+/* All elements to or from host memory of exactly `bytes` bytes; waits for the device. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err);
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err);
+/* The tensor on another device: itself (retained) where it is there already, or where both devices
+ * use the host's memory. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err);
+/* Address of the first element in host memory; NULL when the tensor is not there. */
+TNB_EXPORT void *
+tnr_tensor_data(const tnr_tensor *t);
+TNB_EXPORT bool
+tnr_tensor_is_compact(const tnr_tensor *t);
+
+/* DLPack 0.x's DLManagedTensor. */
+typedef struct tnr_dlmanaged {
+    tnb_dltensor dl;
+    void *manager_ctx;
+    void (*deleter)(struct tnr_dlmanaged *self);
+} tnr_dlmanaged;
+/* Without copying. Import takes the managed tensor over (its deleter runs with the last reference),
+ * only when it succeeds. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err);
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

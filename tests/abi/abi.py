@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins of every released ABI version work in today's Tenon.
+
+Each folder X.Y here holds what was released: the public headers, a compiler plugin and a runtime plugin as text. They are
+compiled against those headers, linked with today's libraries, loaded and used; and what compiled plugins know of the headers (places, sizes, values,
+types) is compared with today's by layout.py.
+"""
+import glob
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import BUILD, SRC, check, done, npy_bytes, path, read_npy, tenon, write  # noqa: E402
+
+HERE = os.path.join(SRC, "tests", "abi")
+CC = shlex.split(os.environ.get("CC") or "cc")
+LIBS = ["core/base/.libs/libtenon-base.so", "core/.libs/libtenon.so", "kit/.libs/libtenon-kit.so", "runtime/.libs/libtenon-rt.so"]
+
+NET = write("net.py", """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        with R.dataflow():
+            y = R.add(x, x)
+            z = R.call_dps_packed("abi.negate", (y,), out_sinfo=R.Tensor((4,), "float32"))
+            R.output(z)
+        return z
+""")
+X = write("x.npy", npy_bytes("<f4", (4,), [1.0, -2.0, 0.5, 3.0]))
+
+
+def one(folder):
+    version = os.path.basename(folder)
+    include = os.path.join(folder, "include")
+    layout = subprocess.run([sys.executable, os.path.join(HERE, "layout.py"), include, os.path.join(SRC, "include")],
+                            capture_output=True, text=True)
+    print(layout.stdout.strip())
+    check(layout.returncode == 0, f"{version}: what compiled plugins know of the headers is unchanged", layout)
+
+    place = path(version)
+    os.makedirs(place, mode=0o700)
+    for source, module in (("plugin.c", "abi"), ("plugin_rt.c", "abi_rt")):
+        built = subprocess.run(CC + ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-I" + include,
+                                     os.path.join(folder, source), "-o", os.path.join(place, module + ".so")] +
+                               [os.path.join(BUILD, l) for l in LIBS] + ["-Wl,--as-needed", "-Wl,-z,defs"],
+                               capture_output=True, text=True)
+        check(built.returncode == 0, f"{version}: {source} compiles against its headers and links with today's libraries", built)
+        shutil.copy(os.path.join(folder, module + ".plugin"), place)
+    for f in os.listdir(place):
+        os.chmod(os.path.join(place, f), 0o600)
+    plugins = ["--plugin-path", f"{place}:{os.environ['TENON_PLUGIN_PATH']}"]
+
+    r = tenon("opt", NET, "-p", "AbiTwice", *plugins)
+    check(r.returncode == 0 and "abi.twice(x)" in r.stdout, f"{version}: its pass runs, its operator is known", r)
+    r = tenon("opt", NET, "-p", "AbiTwice, LegalizeOps", *plugins)
+    check(r.returncode == 0 and "abi_twice" in r.stdout, f"{version}: its operator is legalized", r)
+    insert = ["--set", "pipeline.cpu.insert.abi=before library_dispatch: AbiTwice"]
+    art = path(version + ".tno")
+    r = tenon("compile", NET, "-t", "cpu", "-o", art, *insert, *plugins)
+    check(r.returncode == 0, f"{version}: a pipeline with its pass compiles", r)
+    out = path(version + "-out")
+    r = tenon("run", art, "-i", f"x={X}", "-o", out, *plugins)
+    made = [read_npy(f)[2] for f in glob.glob(out + "/*.npy")]
+    check(made == [[-4.0, 8.0, -2.0, -12.0]],
+          f"{version}: its legalizer and its packed function compute (got {made})", r)
+    if os.path.exists(art):
+        r = tenon("run", art, "-i", f"x={X}")
+        check(r.returncode == 1 and "abi.negate" in r.stderr, f"{version}: without the runtime plugin the artifact is refused by name", r)
+
+
+released = sorted(glob.glob(os.path.join(HERE, "[0-9]*.[0-9]*")))
+check(bool(released), "there is a released version")
+for version in released:
+    one(version)
+
+# what layout.py is for, it sees
+wrong = path("wrong")
+shutil.copytree(os.path.join(released[-1], "include"), wrong)
+
+
+def spoil(file, old, new, says):
+    p = os.path.join(wrong, file)
+    text = open(p).read()
+    assert text.count(old) == 1, (file, old)
+    os.chmod(p, 0o644)
+    open(p, "w").write(text.replace(old, new))
+    r = subprocess.run([sys.executable, os.path.join(HERE, "layout.py"), os.path.join(released[-1], "include"), wrong],
+                       capture_output=True, text=True)
+    check(r.returncode == 1 and says in r.stdout + r.stderr, f"{says}: seen", r)
+    open(p, "w").write(text)
+
+
+spoil("tenon/core/pass.h", "    TN_KEEPS_BITS, ", "    TN_KEEPS_ALL, TN_KEEPS_BITS, ", "TN_KEEPS_BITS: was 0, is 1")
+spoil("tenon/rt/packed.h", "    uint32_t flags;\n", "", "tnr_packed.flags: was uint32_t at 4, is gone")
+spoil("tenon/rt/packed.h", "    tnr_packed_fn call;\n", "    void *more; tnr_packed_fn call;\n", "tnr_packed.more: is new, at 16")
+spoil("tenon/core/op.h", "    const char *accepts;\n", "    const char *accepts, *more;\n", "tn_arg_schema: was 24 bytes, is 32")
+spoil("tenon/rt/packed.h", "int i, uint32_t tag, tnb_err *err", "int i, uint64_t tag, tnb_err *err", "tnr_expect: was ")
+spoil("tenon/rt/packed.h", "tnr_expect_int(", "tnr_expect_int_new(", "have_tnr_expect_int")
+done()
