@@ -81,7 +81,9 @@ core_libtenon_la_SOURCES = \
 	core/version.c \
 	core/walk.c
 core_libtenon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS)
-core_libtenon_la_LDFLAGS = $(LIBRARY_LDFLAGS)
+core_libtenon_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/core/libtenon.map
+EXTRA_core_libtenon_la_DEPENDENCIES = core/libtenon.map
+EXTRA_DIST += core/libtenon.map
 core_libtenon_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 
 EXTRA_DIST += core/README.md core/base/README.md core/text/README.md core/arith/README.md

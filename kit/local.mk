@@ -9,7 +9,9 @@ kit_libtenon_kit_la_SOURCES = \
 	kit/te/te.c \
 	kit/te/te.h \
 	kit/version.c
-kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS)
+kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/kit/libtenon-kit.map
+EXTRA_kit_libtenon_kit_la_DEPENDENCIES = kit/libtenon-kit.map
+EXTRA_DIST += kit/libtenon-kit.map
 kit_libtenon_kit_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += kit/README.md
 

@@ -15,6 +15,8 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/version.c \
 	runtime/vm.c
 runtime_libtenon_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-runtime_libtenon_rt_la_LDFLAGS = $(LIBRARY_LDFLAGS)
+runtime_libtenon_rt_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/runtime/libtenon-rt.map
+EXTRA_runtime_libtenon_rt_la_DEPENDENCIES = runtime/libtenon-rt.map
+EXTRA_DIST += runtime/libtenon-rt.map
 runtime_libtenon_rt_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 EXTRA_DIST += runtime/README.md

@@ -34,7 +34,9 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/threads.c \
 	core/base/trust.c
 core_base_libtenon_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
-core_base_libtenon_base_la_LDFLAGS = $(LIBRARY_LDFLAGS)
+core_base_libtenon_base_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/core/base/libtenon-base.map
+EXTRA_core_base_libtenon_base_la_DEPENDENCIES = core/base/libtenon-base.map
+EXTRA_DIST += core/base/libtenon-base.map
 core_base_libtenon_base_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) $(LTDL_LIBS)
 
 

@@ -25,10 +25,12 @@ def headers(include):
     return sorted(found)
 
 
-def functions(include):
-    """The names that the headers export: functions and data."""
+def functions(include, layer=""):
+    """The names that the headers (of a layer) export: functions and data."""
     names = set()
     for h in headers(include):
+        if not h.startswith(os.path.join("tenon", layer)):
+            continue
         text = re.sub(r"/\*.*?\*/", " ", open(os.path.join(include, h)).read(), flags=re.S)
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
         for m in re.finditer(r"\bTNB_EXPORT\b([^;{]*);", text):
@@ -175,4 +177,5 @@ def main():
     sys.exit(bool(bad) or not old.structures or len(old.exported) < len(wanted))
 
 
-main()
+if __name__ == "__main__":
+    main()
