@@ -7,3 +7,9 @@ doc_DATA = docs/operators.md
 CLEANFILES += docs/operators.md
 docs/operators.md: tools/tenon$(EXEEXT) plugins-stage/.stamp
 	$(AM_V_GEN)$(MKDIR_P) docs && tools/tenon show ops > $@.tmp && mv $@.tmp $@
+
+# The reference of the public headers, in docs/reference/html.
+EXTRA_DIST += docs/doxygen_filter.py
+doxygen: docs/Doxyfile
+	$(DOXYGEN) docs/Doxyfile
+.PHONY: doxygen
