@@ -55,8 +55,9 @@ by_offset(const void *x, const void *y)
 static const char *
 section_name(uint32_t kind)
 {
-    static const char *const names[] = {"?", "metadata", "program", "code", "constants"};
-    return kind <= TNB_TNO_CONSTANTS ? names[kind] : names[0];
+    static const char *const names[] = {"?",    "metadata",  "program",
+                                        "code", "constants", "fallback code"};
+    return kind <= TNB_TNO_FALLBACK_CODE ? names[kind] : names[0];
 }
 
 /* Puts one section where it belongs; a second one of the same purpose is refused. */
@@ -64,8 +65,9 @@ static tnb_status
 place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadata, tnb_err *err)
 {
     struct section *to = NULL;
-    bool per_variant = s->kind == TNB_TNO_PROGRAM || s->kind == TNB_TNO_CODE;
-    if (s->kind < TNB_TNO_METADATA || s->kind > TNB_TNO_CONSTANTS)
+    bool per_variant =
+        s->kind == TNB_TNO_PROGRAM || s->kind == TNB_TNO_CODE || s->kind == TNB_TNO_FALLBACK_CODE;
+    if (s->kind < TNB_TNO_METADATA || s->kind > TNB_TNO_FALLBACK_CODE)
         return tnb_fail(err, TNB_FORMAT, "a section of unknown kind %" PRIu32, s->kind);
     if (per_variant ? s->variant >= a->n_variants : s->variant != 0)
         return tnb_fail(err, TNB_FORMAT, "a %s section is for variant %" PRIu32 " of %" PRIu32,
@@ -79,6 +81,9 @@ place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadat
         break;
     case TNB_TNO_CODE:
         to = &a->variants[s->variant].code;
+        break;
+    case TNB_TNO_FALLBACK_CODE:
+        to = &a->variants[s->variant].fallback;
         break;
     default:
         to = &a->constants;
@@ -281,27 +286,38 @@ tnr_variant_external(const tnr_variant *v, const char *symbol)
     return NULL;
 }
 
+/* Code on one of the variant's devices. */
 static tnb_status
-can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
+device_takes(tnr_runtime *rt, const char *device, size_t code_bytes, const char *format,
+             const char *const *features, uint32_t n_features, tnb_err *err)
 {
     tnr_device *dev;
-    TNB_TRY(tnr_device_open(rt, v->device, 0, &dev, err));
+    TNB_TRY(tnr_device_open(rt, device, 0, &dev, err));
     const tnr_driver *drv = tnr_device_driver(dev);
-    if (v->code_bytes && rt->opt.no_native && drv->flags & TNR_DRIVER_NATIVE) {
+    if (code_bytes && rt->opt.no_native && drv->flags & TNR_DRIVER_NATIVE) {
         (void)tnb_fail(err, TNB_UNTRUSTED,
                        "it holds machine code of the host, which is not allowed here");
         tnb_hint(err, "leave out --no-native for artifacts that you trust");
         return TNB_UNTRUSTED;
     }
-    if (v->code_bytes) {
+    if (code_bytes) {
         bool known = false;
         for (const char *const *f = drv->formats; f && *f; f++)
-            known |= strcmp(*f, v->format) == 0;
+            known |= strcmp(*f, format) == 0;
         if (!known)
             return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'",
-                            drv->name, v->format);
+                            drv->name, format);
     }
-    TNB_TRY(drv->check_features(tnr_device_handle(dev), v->features, v->n_features, err));
+    return drv->check_features(tnr_device_handle(dev), features, n_features, err);
+}
+
+static tnb_status
+can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
+{
+    TNB_TRY(device_takes(rt, v->device, v->code_bytes, v->format, v->features, v->n_features, err));
+    if (v->fallback_device)
+        TNB_TRY(device_takes(rt, v->fallback_device, v->fallback_bytes, v->fallback_format,
+                             v->fallback_features, v->n_fallback_features, err));
     for (uint32_t i = 0; i < v->n_packed; i++) {
         const tnr_external *x = tnr_variant_external(v, v->packed[i]);
         if (x ? !tnr_find_loader(rt, x->loader, err) : !tnr_find_packed(rt, v->packed[i], err))

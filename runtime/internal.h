@@ -102,7 +102,7 @@ struct section {
 };
 struct variant {
     tnr_variant info;
-    struct section program, code;
+    struct section program, code, fallback;
 };
 struct tnr_artifact {
     tnr_object object;
@@ -158,8 +158,9 @@ struct tnr_vm {
     const struct variant *variant;
     struct program p;
     tnr_device **devices;
-    tnr_device *device; /* devices[0], or the host's */
-    void **modules;     /* per device; NULL: no kernel there */
+    tnr_device *device;   /* devices[0], or the host's */
+    tnr_device *fallback; /* runs kernels on copies of what lies elsewhere; NULL: none */
+    void **modules;       /* per device; NULL: no kernel there */
     struct kernel *kernels;
     const tnr_packed **packed; /* NULL: the external of the same index */
     struct external *externals;
@@ -171,6 +172,7 @@ struct tnr_vm {
     uint32_t cap_values, cap_scalars, cap_frames; /* allocated */
     uint32_t depth; /* of calls from packed functions into the machine */
     tnr_buffer_arg *buffer_args;
+    tnr_value *copies; /* per buffer of a launch on `fallback`: the copy there, or null */
     tnr_scalar *scalar_args;
     bool profiling;
     atomic_bool cancel;

@@ -67,14 +67,20 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
             return vm->modules[i] = vm->modules[j], TNB_OK;
     if (vm->modules[i])
         return TNB_OK;
-    if (!vm->variant->code.at)
+    const tnr_variant *info = &vm->variant->info;
+    bool other = info->fallback_device && strcmp(dev->driver->name, info->device) != 0 &&
+                 strcmp(dev->driver->name, info->fallback_device) == 0;
+    const struct section *code = other ? &vm->variant->fallback : &vm->variant->code;
+    if (!code->at)
         return tnb_fail(err, TNB_FORMAT, "the program has kernels, but the variant holds no code");
     if (vm->rt->opt.no_native && dev->driver->flags & TNR_DRIVER_NATIVE)
         return tnb_fail(err, TNB_UNTRUSTED,
                         "the artifact holds machine code of the host, which is not allowed here");
     tnb_status st =
-        dev->driver->module_load(dev->handle, vm->variant->info.format, vm->variant->code.at,
-                                 vm->variant->code.n, &vm->modules[i], err);
+        dev->driver->module_load(dev->handle, other ? info->fallback_format : info->format,
+                                 code->at, code->n, &vm->modules[i], err);
+    if (st == TNB_OK && other)
+        vm->fallback = dev;
     if (st != TNB_OK)
         tnb_err_prefix(err, "loading kernels for '%s'", dev->driver->name);
     return st;
@@ -120,6 +126,7 @@ allocate(tnr_vm *vm, tnb_err *err)
     vm->externals = table(h->n_packed, sizeof *vm->externals, &failed);
     vm->constants = table(h->n_constants, sizeof *vm->constants, &failed);
     vm->buffer_args = table(buffers, sizeof *vm->buffer_args, &failed);
+    vm->copies = table(buffers, sizeof *vm->copies, &failed);
     vm->scalar_args = table(scalars, sizeof *vm->scalar_args, &failed);
     vm->times = table(h->n_kernels, sizeof *vm->times, &failed);
     return failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for a virtual machine") : TNB_OK;
@@ -195,6 +202,7 @@ tnr_vm_free(tnr_vm *vm)
     free(vm->values);
     free(vm->scalars);
     free(vm->frames);
+    free(vm->copies);
     free(vm->buffer_args);
     free(vm->scalar_args);
     free(vm->times);

@@ -200,6 +200,14 @@ read_variants(tnr_artifact *a, json_t *root, tnb_err *err)
         TNB_TRY(get_texts(a->arena, v, "a variant", "packed", &t->packed, &t->n_packed, err));
         TNB_TRY(read_externals(a->arena, json_object_get(v, "external"), t, err));
         t->code_bytes = a->variants[i].code.n;
+        t->fallback_bytes = a->variants[i].fallback.n;
+        json_t *f = json_object_get(v, "fallback");
+        if (f) {
+            TNB_TRY(get_text(a->arena, f, "a fallback", "device", &t->fallback_device, err));
+            TNB_TRY(get_text(a->arena, f, "a fallback", "format", &t->fallback_format, err));
+            TNB_TRY(get_texts(a->arena, f, "a fallback", "features", &t->fallback_features,
+                              &t->n_fallback_features, err));
+        }
     }
     return TNB_OK;
 }

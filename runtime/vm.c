@@ -479,6 +479,37 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* ---- launches on the device that stands in for another ---- */
+
+/* A copy of an argument on it. */
+static tnb_status
+bring(tnr_vm *vm, uint32_t i, const tnr_tensor *t, tnb_err *err)
+{
+    TNB_TRY(tnr_tensor_new(vm->fallback, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype,
+                           &vm->copies[i], err));
+    return tnr_tensor_copy(t, vm->copies[i].u.tensor, err);
+}
+
+/* After a launch, or one that failed: what the kernel wrote goes to where it belongs; copies go. */
+static tnb_status
+give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status st, tnb_err *err)
+{
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        tnr_value v;
+        if (vm->copies[i].tag != TNR_TENSOR)
+            continue;
+        if (st == TNB_OK && vm->p.buffers[k->first_buffer + i].flags & TNB_TNO_WRITTEN) {
+            st = vm->fallback->driver->sync(vm->fallback->handle, NULL, err);
+            if (st == TNB_OK)
+                st = operand(vm, top(vm), list[i], &v, err);
+            if (st == TNB_OK)
+                st = tnr_tensor_copy(vm->copies[i].u.tensor, v.u.tensor, err);
+        }
+        tnr_release(&vm->copies[i]);
+    }
+    return st;
+}
+
 static tnb_status
 buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tnb_err *err)
 {
@@ -495,7 +526,8 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
                         "argument %" PRIu32 " is %s, the kernel takes %s of %d dimensions", i, text,
                         tnb_dtype_print(want->dtype).s, want->ndim);
     }
-    if (t->storage->device != dev &&
+    bool elsewhere = t->storage->device != dev;
+    if (elsewhere && dev != vm->fallback &&
         !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev)))
         return tnb_fail(err, TNB_DEVICE,
                         "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
@@ -506,6 +538,10 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
     if (written && t->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_INVALID,
                         "argument %" PRIu32 ", which the kernel writes, is a constant", i);
+    if (elsewhere && dev == vm->fallback) {
+        TNB_TRY(bring(vm, i, t, err));
+        t = vm->copies[i].u.tensor;
+    }
     vm->buffer_args[i] = (tnr_buffer_arg){.mem = t->dl.data,
                                           .offset = t->dl.byte_offset,
                                           .bytes = t->n_bytes,
@@ -560,11 +596,10 @@ is_cancelled(const void *vm)
 }
 
 static tnb_status
-launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *err)
 {
     const tnb_tno_kernel *k = &vm->p.kernels[in->b];
     const struct frame *f = top(vm);
-    const uint32_t *list = operands(vm, in);
     tnr_value v;
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         TNB_TRY(operand(vm, f, list[i], &v, err));
@@ -607,6 +642,15 @@ launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     if (st != TNB_OK)
         tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
     return st;
+}
+
+static tnb_status
+launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    const tnb_tno_kernel *k = &vm->p.kernels[in->b];
+    const uint32_t *list = operands(vm, in);
+    tnb_status st = launch_with(vm, in, list, err);
+    return vm->devices[k->device] == vm->fallback ? give_back(vm, k, list, st, err) : st;
 }
 
 /* ---- calls ---- */

@@ -91,9 +91,8 @@ tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_p
 
 /* ---- kernels ---- */
 
-/* The target's kind with the effective `lower` list in place of the plugin's. */
-static const tn_target_kind *
-kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower)
+const tn_target_kind *
+driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower)
 {
     tn_target_kind *k = tnb_dup(tn_arena(ctx), kind, sizeof *kind);
     const char **texts = TNB_NEW_N(tn_arena(ctx), const char *, lower->n + 1);
@@ -118,7 +117,8 @@ check_codegen(struct driver *d, const struct driver_variant *v)
     const char *name = NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->names.n; i++) {
-        if (!tn_as_prim_func(m->funcs.at[i]) || tnk_is_host_func(m->funcs.at[i]))
+        if (!tn_as_prim_func(m->funcs.at[i]) || tnk_is_host_func(m->funcs.at[i]) ||
+            driver_falls_back(m->funcs.at[i]))
             continue;
         if (n++ == 0) {
             first = m->funcs.at[i];
@@ -139,6 +139,21 @@ check_codegen(struct driver *d, const struct driver_variant *v)
     return TNB_UNSUPPORTED;
 }
 
+bool
+driver_add_kernel(tn_ctx *ctx, struct driver_variant *v, const tnk_target *target,
+                  const tn_target_kind *kind, const char *name, const tn_node *func)
+{
+    const tnk_kernel *k = tnk_lower_kernel(ctx, target->target, kind, name, func);
+    if (!k) {
+        tnb_diag_note(tn_diags(ctx), "while lowering tensor program '%s' for target '%s'", name,
+                      target->name);
+        return false;
+    }
+    v->kernels[v->n_kernels] = *k;
+    v->kernel_funcs[v->n_kernels++] = name;
+    return true;
+}
+
 static tnb_status
 lower_kernels(struct driver *d, struct driver_variant *v, const tn_target_kind *kind)
 {
@@ -148,39 +163,33 @@ lower_kernels(struct driver *d, struct driver_variant *v, const tn_target_kind *
     v->kernel_funcs = TNB_NEW_N(tn_arena(ctx), const char *, m->names.n);
     for (uint32_t i = 0; i < m->names.n; i++) {
         const tn_node *f = m->funcs.at[i];
-        if (!tn_as_prim_func(f) || tnk_is_host_func(f))
+        if (!tn_as_prim_func(f) || tnk_is_host_func(f) || driver_falls_back(f))
             continue;
-        const char *name = tn_module_name(m, i);
-        const tnk_kernel *k = tnk_lower_kernel(ctx, v->target.target, kind, name, f);
-        if (!k) {
-            tnb_diag_note(tn_diags(ctx), "while lowering tensor program '%s' for target '%s'", name,
-                          v->target.name);
+        if (!driver_add_kernel(ctx, v, &v->target, kind, tn_module_name(m, i), f))
             return TNB_UNSUPPORTED;
-        }
-        v->kernels[v->n_kernels] = *k;
-        v->kernel_funcs[v->n_kernels++] = name;
     }
-    return TNB_OK;
+    return driver_fallback_kernels(ctx, v, d->opt);
 }
 
 static tnb_status
-generate(struct driver *d, struct driver_variant *v)
+generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32_t n,
+         tnk_code *code)
 {
-    const tnk_codegen *cg = v->target.kind->codegen;
-    if (v->n_kernels == 0)
+    const tnk_codegen *cg = target->kind->codegen;
+    if (n == 0)
         return TNB_OK;
     tnk_build b = {.ctx = d->ctx,
-                   .target = v->target.target,
+                   .target = target->target,
                    .jobs = driver_jobs(d),
                    .cache_dir = d->opt->cache_dir,
                    .cache_bytes = d->opt->cache_bytes,
                    .keep_source = d->opt->keep_source};
-    tnb_status st = cg->build(cg->self, &b, v->kernels, v->n_kernels, &v->code);
+    tnb_status st = cg->build(cg->self, &b, kernels, n, code);
     d->out->compiler_seconds += b.compiler_seconds;
     d->out->cache_hits += b.cache_hits;
     d->out->cache_misses += b.cache_misses;
     if (st != TNB_OK && tnb_diags_errors(tn_diags(d->ctx)) == 0)
-        tn_error(d->ctx, 0, st, "the code generator of target '%s' failed", v->target.name);
+        tn_error(d->ctx, 0, st, "the code generator of target '%s' failed", target->name);
     return st;
 }
 
@@ -234,6 +243,8 @@ make_program(struct driver *d, struct driver_variant *v)
                        .kernels = v->kernels,
                        .kernel_funcs = v->kernel_funcs,
                        .n_kernels = v->n_kernels,
+                       .n_fallback = v->n_fallback,
+                       .fallback_device = v->n_fallback ? driver_device(v->fallback.kind) : NULL,
                        .publics = d->publics,
                        .n_publics = d->n_publics,
                        .constants = {.put = put_constant, .user = &put}};
@@ -288,10 +299,14 @@ compile_variant(struct driver *d, struct driver_variant *v)
     }
     v->module = driver_without_meanings(ctx, v->module);
     TNB_TRY(check_codegen(d, v));
-    TNB_TRY(lower_kernels(d, v, kind_with_lower(ctx, v->target.kind, &pipeline.phases[TNK_LOWER])));
+    TNB_TRY(
+        lower_kernels(d, v,
+                      driver_kind_with_lower(ctx, v->target.kind, &pipeline.phases[TNK_LOWER])));
     timed(d, tn_strf(ctx, "%s: lower", v->target.name), start);
     start = now();
-    TNB_TRY(generate(d, v));
+    uint32_t own = v->n_kernels - v->n_fallback;
+    TNB_TRY(generate(d, &v->target, v->kernels, own, &v->code));
+    TNB_TRY(generate(d, &v->fallback, v->kernels + own, v->n_fallback, &v->fallback_code));
     timed(d, tn_strf(ctx, "%s: kernels", v->target.name), start);
     return make_program(d, v);
 }
@@ -309,6 +324,10 @@ write_variants(struct driver *d, tnb_err *err)
         if (st == TNB_OK && d->variants[i].code.n_bytes)
             st = tnk_artifact_section(d->artifact, TNB_TNO_CODE, i, d->variants[i].code.bytes,
                                       d->variants[i].code.n_bytes, err);
+        if (st == TNB_OK && d->variants[i].fallback_code.n_bytes)
+            st = tnk_artifact_section(d->artifact, TNB_TNO_FALLBACK_CODE, i,
+                                      d->variants[i].fallback_code.bytes,
+                                      d->variants[i].fallback_code.n_bytes, err);
         tnb_buf_free(&program);
         TNB_TRY(st);
     }

@@ -22,10 +22,12 @@ driver_device(const tn_target_kind *kind);
 struct driver_variant {
     tnk_target target;
     const tn_module *module; /* finalized */
-    tnk_kernel *kernels;
+    tnk_kernel *kernels; /* the target's own, then those of the fallback */
     const char **kernel_funcs;
-    uint32_t n_kernels;
+    uint32_t n_kernels, n_fallback;
     tnk_code code;
+    tnk_target fallback; /* where n_fallback > 0: who runs what the target does not take */
+    tnk_code fallback_code;
     tnk_program *program;
 };
 
@@ -43,6 +45,23 @@ void
 driver_constants_done(driver_constants *c, const tn_data *data);
 void
 driver_constants_free(driver_constants *c); /* NULL is fine */
+
+/* ---- compile.c ---- */
+/* The target's kind with the effective `lower` list in place of the plugin's. */
+const tn_target_kind *
+driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower);
+/* Lowers a tensor program and puts it behind the variant's kernels. False after recording an error. */
+bool
+driver_add_kernel(tn_ctx *ctx, struct driver_variant *v, const tnk_target *target,
+                  const tn_target_kind *kind, const char *name, const tn_node *func);
+
+/* ---- fallback.c ---- */
+/* The name of the target that runs a PrimFunc in place of the module's; NULL: the module's own. */
+const char *
+driver_falls_back(const tn_node *func);
+/* The kernels of such functions, scheduled and lowered for their target. */
+tnb_status
+driver_fallback_kernels(tn_ctx *ctx, struct driver_variant *v, const tnk_compile_options *opt);
 
 /* ---- external.c ---- */
 /* The module without the functions that only give external calls their meaning. */

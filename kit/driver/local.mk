@@ -4,6 +4,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/driver/constants.c \
 	kit/driver/driver_private.h \
 	kit/driver/external.c \
+	kit/driver/fallback.c \
 	kit/driver/import.c \
 	kit/driver/metadata.c \
 	kit/driver/pipeline.c \

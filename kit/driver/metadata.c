@@ -133,6 +133,13 @@ variant(tn_ctx *ctx, const struct driver_variant *v)
                  tn_string(ctx, v->code.n_bytes && v->code.format ? v->code.format : ""),
                  "features", features(ctx, v), "packed",
                  tn_array_of(ctx, tn_list_of(ctx, packed, n)), NULL);
+    if (v->n_fallback) {
+        const tn_node *needs = tn_dict_get(v->fallback_code.requires_, "features");
+        d = tn_dict_set(ctx, d, "fallback",
+                        tn_dictv(ctx, "device", tn_string(ctx, driver_device(v->fallback.kind)),
+                                 "format", tn_string(ctx, v->fallback_code.format), "features",
+                                 needs ? needs : tn_array_of(ctx, (tn_list){0}), NULL));
+    }
     /* what RunCodegen noted of functions that libraries run */
     const tn_node *external = tn_dict_get(v->module->attrs, "external_mods");
     d = external ? tn_dict_set(ctx, d, "external", external) : d;

@@ -5,6 +5,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/convert_blocks.c \
 	kit/lower/cross_thread.h \
 	kit/lower/cross_thread_reduction.c \
+	kit/lower/fallback_kernels.c \
 	kit/lower/flatten_buffer.c \
 	kit/lower/hoist_if.c \
 	kit/lower/kernel.c \

@@ -3,6 +3,7 @@
  *
  * The passes in their usual order, and what each leaves behind:
  *
+ *     FallbackKernels                         before schedules: what the target does not take is another's
  *     SplitHostDevice                         one launch a function; the host's part is host code
  *     LowerCrossThreadReduction               no block reduces over threads
  *     LowerInitBlock                          no block has an `init`
@@ -97,6 +98,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_simplify, tnk_pass_loop_partition, tnk_pass_vectorize, tnk_pass_unroll,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
-    tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr, tnk_pass_widen;
+    tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr, tnk_pass_widen,
+    tnk_pass_fallback_kernels;
 
 #endif
