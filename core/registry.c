@@ -216,12 +216,18 @@ tn_registry_free(tn_registry *r)
 }
 
 /* ---- loading ---- */
-/* The plugin itself has the target that a legalizer is for: whoever compiles for it has loaded the plugin. */
+/* The plugin itself has the operator or the target that a legalizer is for: whoever needs the
+ * legalizer has loaded the plugin. */
 static bool
-of_own_target(const struct span *targets, const tn_legalizer *l)
+is_loaded_with(const struct span spans[N_TABLES], const tn_legalizer *l)
 {
-    for (uint32_t i = 0; i < targets->n; i++) {
-        const tn_target_kind *k = targets->at[i];
+    for (uint32_t i = 0; i < spans[T_OP].n; i++) {
+        const tn_op *op = spans[T_OP].at[i];
+        if (op && op->name && strcmp(op->name, l->op) == 0)
+            return true;
+    }
+    for (uint32_t i = 0; i < spans[T_TARGET].n; i++) {
+        const tn_target_kind *k = spans[T_TARGET].at[i];
         if (!k || !k->name)
             continue;
         if (strcmp(k->name, l->target) == 0)
@@ -251,7 +257,7 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *given, 
             if (t == T_LEGALIZER && !((const tn_legalizer *)(const void *)e)->target)
                 return tnb_fail(err, TNB_ABI, "plugin %s: the legalizer of '%s' has no target",
                                 p->name, e->name);
-            if (t == T_LEGALIZER && of_own_target(&spans[T_TARGET], spans[t].at[i]))
+            if (t == T_LEGALIZER && is_loaded_with(spans, spans[t].at[i]))
                 continue;
             const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, key_of(r, t, e));
             TNB_PUSH(r->arena, holds, text);

@@ -63,8 +63,8 @@ typedef struct tn_target_kind {
 } tn_target_kind;
 
 /* A target-specific legalization: overrides the operator's own. The manifest promises it as
- * `legalizer:OP@TARGET` where the target is not of the same plugin; it then comes before one that
- * the target's plugin has. */
+ * `legalizer:OP@TARGET` where neither the operator nor the target is of the same plugin; it then comes before
+ * one that the target's plugin has. */
 typedef struct tn_legalizer {
     uint32_t size;
     const char *op;
