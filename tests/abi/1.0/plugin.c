@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiler plugin as one could be written for ABI 1.0, kept as it was: an operator with its program, a pass that makes it out
- * of `x + x`, and a legalizer for one target. */
+/* A compiler plugin as one could be written for ABI 1.0, kept as it was: an operator with its program; a pass that makes it out
+ * of `x + x`; a legalizer of another's operator for another's target. */
 #include "tenon/core/build.h"
 #include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
@@ -91,7 +91,7 @@ static const tn_pass abi_twice = {
 };
 static const tn_pass *const passes[] = {&abi_twice};
 
-/* ---- on the cpu target abi.twice is four times, so that the test sees who legalized ---- */
+/* ---- on the cpu target relax.sin is four times, so that the test sees who legalized ---- */
 
 static const tn_expr *
 legalize_four(tn_builder *b, const tn_call *call, const tn_target *target, void *self)
@@ -102,7 +102,7 @@ legalize_four(tn_builder *b, const tn_call *call, const tn_target *target, void 
 }
 
 static const tn_legalizer four = {.size = sizeof(tn_legalizer),
-                                  .op = "relax.abi.twice",
+                                  .op = "relax.sin",
                                   .target = "cpu",
                                   .legalize = legalize_four};
 static const tn_legalizer *const legalizers[] = {&four};

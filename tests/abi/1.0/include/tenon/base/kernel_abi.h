@@ -24,7 +24,7 @@ typedef void (*tnb_kernel_part)(void *args, int64_t from, int64_t to, int32_t th
 /* What a kernel may use of its host. Grows at the end. */
 typedef struct tnb_kernel_env {
     int32_t threads; /* size of the team that T.parallel loops run on; 1: there is no team */
-    int32_t reserved;
+    int32_t worth;   /* the kernel's word before `team`: threads that its loop is worth; 0: all */
     /* Temporary memory, aligned to 64, freed by the host when the kernel returns; NULL without
      * memory (the kernel then returns TNB_KERNEL_NO_MEMORY). Called outside parallel regions only.
      */

@@ -8,10 +8,12 @@
  * (XXH3, 64 bits) find damage, not malice.
  *
  *   metadata   JSON: {"tenon": version, "functions": {NAME: {"params": [{"name", "dtype", "shape"}], "results": [...]}},
- *              "variants": [{"name", "target", "device", "format", "features": [...], "packed": [...]}], "attrs": {...}}.
+ *              "variants": [{"name", "target", "device", "format", "features": [...], "packed": [...],
+ *              optional "fallback": {"device", "format", "features"}}], "attrs": {...}}.
  *              Extents are integers, or texts where they are symbolic. `variants` is in the order of the sections' numbers.
  *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
  *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
+ *   fallback   per variant, optional: the code of kernels for the device that runs what the variant's own does not take.
  *   constants  one for all variants; tensors at offsets that are multiples of 64.
  */
 #ifndef TENON_BASE_TNO_H
@@ -49,7 +51,8 @@ typedef enum tnb_tno_kind {
     TNB_TNO_METADATA = 1,
     TNB_TNO_PROGRAM,
     TNB_TNO_CODE,
-    TNB_TNO_CONSTANTS
+    TNB_TNO_CONSTANTS,
+    TNB_TNO_FALLBACK_CODE
 } tnb_tno_kind;
 
 typedef struct tnb_tno_section {

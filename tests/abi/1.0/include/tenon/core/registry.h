@@ -26,6 +26,20 @@ struct tnk_external;
 struct tnk_tensor_intrin; /* tenon/kit/tensor_intrin.h */
 /* Every table entry begins with a 32-bit size, another 32 bits, and its name. */
 
+/* What the threads of a warp (a sub-group) do together without memory. Kernels written for it ask
+ * T.warp_size_is first, unless the size is certain. */
+enum {
+    TN_WARP_SHUFFLE = 1,    /* T.tvm_warp_shuffle_xor */
+    TN_WARP_REDUCE = 2,     /* T.warp_reduce over the whole warp */
+    TN_WARP_REDUCE_PART = 4 /* T.warp_reduce over parts of it, powers of two */
+};
+typedef struct tn_warp {
+    uint32_t size; /* threads: a power of two */
+    uint32_t ops;  /* TN_WARP_... */
+    uint32_t bits; /* of the widest value they take: 32, 64 */
+    bool certain;  /* every block of full warps runs in warps of that size */
+} tn_warp;
+
 /* A target kind that a backend serves. */
 typedef struct tn_target_kind {
     uint32_t size;
@@ -43,11 +57,14 @@ typedef struct tn_target_kind {
     const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
     const char *device; /* the driver that runs its artifacts: "cpu"; NULL: that of the same name */
     void *self;
+    /* ---- added later ---- */
+    /* False: threads of a block meet in shared memory only. NULL: they do. */
+    bool (*warp)(const tn_node *attrs, tn_warp *out, void *self);
 } tn_target_kind;
 
 /* A target-specific legalization: overrides the operator's own. The manifest promises it as
- * `legalizer:OP@TARGET` where the target is not of the same plugin; it then comes before one that
- * the target's plugin has. */
+ * `legalizer:OP@TARGET` where neither the operator nor the target is of the same plugin; it then comes before
+ * one that the target's plugin has. */
 typedef struct tn_legalizer {
     uint32_t size;
     const char *op;
@@ -130,6 +147,9 @@ tn_find_native_evaluator(tn_registry *r);
  * "external" or "tensor_intrin". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
+/* Loads this plugin, after those that it requires; fine when it is loaded already. On failure it counts as refused. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tn_registry_load(tn_registry *r, const tnb_plugin *p, tnb_err *err);
 /* Loads every plugin that provides something of this kind ("op", "pass", ...). Failures are kept
  * for `why`. */
 TNB_EXPORT void

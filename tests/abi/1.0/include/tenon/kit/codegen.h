@@ -66,7 +66,14 @@ typedef struct tnk_codegen {
     /* Generates all kernels of one variant. */
     tnb_status (*build)(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out);
     void *self;
+    /* Whether it takes a fused, unscheduled tensor program (FallbackKernels asks); if not, *why says
+     * what stands against it, in the context's arena or static. NULL: it takes all. */
+    bool (*takes)(void *self, tn_ctx *ctx, const tn_target *target, const tn_node *prim_func,
+                  const char **why);
 } tnk_codegen;
+
+/* Attribute of PrimFuncs that another target runs: its name. */
+#define TNK_FALLBACK_ATTR "tenon.fallback"
 
 /* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an
  * error. Implemented by kit/lower. */

@@ -24,7 +24,9 @@ typedef struct tnk_vm_input {
         *kernels; /* one for each PrimFunc that is not a host function; func_names parallel */
     const char *const *kernel_funcs; /* the module's names of their PrimFuncs */
     uint32_t n_kernels;
-    const char *const *publics; /* functions that may be called from outside */
+    uint32_t n_fallback;         /* of them, the last: those that fallback_device runs */
+    const char *fallback_device; /* a driver; NULL: none */
+    const char *const *publics;  /* functions that may be called from outside */
     uint32_t n_publics;
     tnk_constant_sink constants;
 } tnk_vm_input;

@@ -48,6 +48,11 @@ typedef struct tnr_variant {
     size_t code_bytes;
     const struct tnr_external *externals; /* tenon/rt/loader.h */
     uint32_t n_externals;
+    /* kernels that the device does not take run on another; NULL: there are none */
+    const char *fallback_device, *fallback_format;
+    const char *const *fallback_features;
+    uint32_t n_fallback_features;
+    size_t fallback_bytes;
 } tnr_variant;
 TNB_EXPORT uint32_t
 tnr_artifact_variants(const tnr_artifact *a);

@@ -22,6 +22,7 @@ extern "C" {
 #endif
 
 struct tnb_plugins;     /* tenon/base/plugin.h */
+struct tnb_plugin;
 struct tnb_conf;        /* tenon/base/conf.h */
 struct tnr_plugin_desc; /* tenon/rt/plugin.h */
 
@@ -47,6 +48,9 @@ tnr_runtime_add(tnr_runtime *rt, const struct tnr_plugin_desc *d, tnb_err *err);
  * name kept by pointer. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err);
+/* Loads this plugin and adds what it holds; fine when that was done before. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_load_plugin(tnr_runtime *rt, const struct tnb_plugin *p, tnb_err *err);
 /* Finding loads the plugin that provides the name. NULL and `err` (may be NULL) when nobody does.
  */
 TNB_EXPORT const tnr_driver *
