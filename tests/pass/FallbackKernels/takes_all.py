@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The cpu target takes every program, so nothing falls back to another.
 # target: llvm
-# passes: FallbackKernels{to=null}
+# passes: FallbackKernels{to=opencl}
 @I.ir_module
 class Before:
     @T.prim_func
