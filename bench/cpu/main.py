@@ -24,6 +24,7 @@ import machine
 import report
 import startup
 from records import Records
+from report import DISPATCHED
 from tenon import Failed, Tenon
 
 PARTS = ["models", "transformers", "startup", "kernels"]
@@ -131,18 +132,31 @@ def bench_models(run, part, sources, batches):
                 run.say(f"{name}, batch {batch}: failed: {e}")
 
 
+def prepare_dispatched(run, m):
+    """The model with oneDNN if it gives the right results, and else what a round says of that."""
+    other = m.dispatched()
+    try:
+        run.prepare(other)
+        return [other], {}
+    except Failed as e:
+        run.say(f"{other}: failed: {e}")
+        return [], {DISPATCHED: {"failed": str(e)}}
+
+
 def measure_model(run, part, m, which):
     known = run.records.get(part, m.name, str(m.batch)) or {}
     if "skipped" in known or ("failed" in known and run.is_known(known)):
         return
-    rounds = {t: [r for r in known.get(str(t), []) if run.is_known(r)] for t in run.threads}
+    rounds = {t: [r for r in known.get(str(t), []) if run.is_known(r) and (not run.args.dnnl or DISPATCHED in r)]
+              for t in run.threads}
     if all(len(r) >= run.repeat for r in rounds.values()) or run.time_is_up():
         return
     run.prepare(m)
+    others, failed = prepare_dispatched(run, m) if run.args.dnnl else ([], {})
     for t, done in [] if run.args.prepare else rounds.items():
         while len(done) < run.repeat and not run.time_is_up():
-            r = m.repetition(run.tenon, run.work, t, run.seconds, which)
-            done.append(dict(r, build=run.tenon.build))
+            r = m.repetition(run.tenon, run.work, t, run.seconds, which, others)
+            done.append(dict(r, **failed, build=run.tenon.build))
             run.records.put({str(t): r for t, r in rounds.items() if r}, part, m.name, str(m.batch))
             run.say(report.model_line(m.name, m.batch, t, done))
 
@@ -169,10 +183,11 @@ def arguments():
     p.add_argument("--tenon", default="tenon", help="the program (default: tenon)")
     p.add_argument("--models", metavar="DIR", default=os.environ.get("TENON_MODELS"),
                    help="folder of MODEL/model.onnx with test_data_set_0 (default: $TENON_MODELS)")
-    p.add_argument("--batches", default="1,8", help="comma-separated batches of the models (default 1,8)")
+    p.add_argument("--batches", default="1,8", help="comma-separated batches of models and transformers (default 1,8)")
+    p.add_argument("--dnnl", action="store_true", help="models and transformers also with DNNLDispatch")
     p.add_argument("--threads", help="comma-separated numbers of threads (default: 1 and 2, or 1 on one processor)",
                    default="1,2" if len(os.sched_getaffinity(0)) > 1 else "1")
-    p.add_argument("--only", metavar="PATTERNS", help="comma-separated names, or patterns as *resnet*, of kernels and models")
+    p.add_argument("--only", metavar="PATTERNS", help="comma-separated names, or patterns as *resnet*: only these models and kernels")
     p.add_argument("--repeat", type=int, default=3, help="repetitions, each of which is shown (default 3)")
     p.add_argument("--seconds", type=float, default=0.5, help="spent on one repetition (default 0.5)")
     p.add_argument("--quick", action="store_true", help="one short repetition of a few of each part")
@@ -213,7 +228,7 @@ def main():
             bench_models(run, "models", sources, batches)
         if "transformers" in args.parts:
             import models
-            bench_models(run, "transformers", models.shaped_transformers(), [1])
+            bench_models(run, "transformers", models.shaped_transformers(), batches)
         if "startup" in args.parts:
             bench_startup(run, sources)
         if "kernels" in args.parts:

@@ -12,6 +12,7 @@ from onnx import numpy_helper, shape_inference
 
 import engines
 import transformers
+from report import DISPATCHED
 from tenon import Failed
 
 
@@ -100,10 +101,9 @@ def batched_outputs(path, feeds, single, batch):
         got = engines.computer(path)(feeds)
     except Failed as e:
         raise Skipped(f"no batch of {batch}: {e}") from e
-    (name, x), = feeds.items()
     one = engines.computer(single)
     for k in range(batch):
-        want = one({name: x[k:k + 1]})
+        want = one({name: x[k:k + 1] for name, x in feeds.items()})
         for a, b in zip(got, want):
             if a.ndim == 0 or a.shape[0] != batch or a[k:k + 1].shape != b.shape:
                 raise Skipped(f"no batch of {batch}: an output of {list(a.shape)} for one of {list(b.shape)}")
@@ -118,20 +118,28 @@ def tolerance(y, part):
 
 # ---- one model ----
 
-class Model:
-    """A model at a batch. `source()` gives an ONNX model and its feeds at batch 1."""
+FORMS = {"tenon": [], DISPATCHED: ["--set", "pipeline.cpu.library_dispatch=DNNLDispatch"]}
 
-    def __init__(self, name, batch, source):
-        self.name, self.batch, self.source = name, batch, source
+
+class Model:
+    """A model at a batch. `source()` gives an ONNX model and its feeds at batch 1. `form` is how Tenon compiles it: a
+    name of FORMS."""
+
+    def __init__(self, name, batch, source, form="tenon"):
+        self.name, self.batch, self.source, self.form = name, batch, source, form
 
     def __str__(self):
-        return f"{self.name}, batch {self.batch}"
+        return f"{self.name}, batch {self.batch}" + (f", {self.form}" if FORMS[self.form] else "")
 
     def path(self, work, file=""):
         return os.path.join(work, "models", f"{self.name}-{self.batch}", file)
 
     def artifact(self, work):
-        return self.path(work, "model.tno")
+        return self.path(work, "model.tno" if self.form == "tenon" else f"{self.form}.tno")
+
+    def dispatched(self):
+        """The same with oneDNN."""
+        return Model(self.name, self.batch, self.source, DISPATCHED)
 
     def prepare(self, tenon, work):
         """Writes the files, compiles, compares. Failed when Tenon's results are not ONNX Runtime's."""
@@ -139,8 +147,8 @@ class Model:
             self.make_data(work)
         with open(self.path(work, "check.json"), encoding="utf-8") as f:
             check = json.load(f)
-        tno, want = self.path(work, "unchecked.tno"), [self.path(work, f"want-{k}.npy") for k in range(check["outputs"])]
-        tenon.compile(self.path(work, "model.onnx"), tno)
+        tno, want = self.path(work, f"unchecked-{self.form}.tno"), [self.path(work, f"want-{k}.npy") for k in range(check["outputs"])]
+        tenon.compile(self.path(work, "model.onnx"), tno, *FORMS[self.form])
         tenon.agrees(tno, self.inputs(work), want, 1e-2, check["atol"])
         os.replace(tno, self.artifact(work))
 
@@ -154,8 +162,8 @@ class Model:
         half = any(i.data_type == onnx.TensorProto.FLOAT16 for i in model.graph.initializer)
         onnx_path, single = self.path(work, "model.onnx"), self.path(work, "single.onnx")
         if self.batch > 1:
-            if len(feeds) != 1 or next(iter(feeds.values())).shape[:1] != (1,):
-                raise Skipped("not one input with a batch of one")
+            if any(x.shape[:1] != (1,) for x in feeds.values()):
+                raise Skipped("not all inputs have a batch of one")
             one = onnx.ModelProto()
             one.CopyFrom(model)
             onnx.save(set_shapes(one, feeds), single)
@@ -184,16 +192,17 @@ class Model:
         n = len(glob.glob(self.path(work, "input-*.npy")))
         return [f"#{k}={self.path(work, f'input-{k}.npy')}" for k in range(n)]
 
-    def repetition(self, tenon, work, threads, seconds, which):
-        """One round: every engine of `which` and Tenon, one after the other."""
+    def repetition(self, tenon, work, threads, seconds, which, others=()):
+        """One round: every engine of `which`, Tenon, and `others`, which are the same model in other forms, one after the
+        other."""
         out = {}
         path, feeds = self.path(work, "model.onnx"), self.path(work, "feeds.npz")
         for e in which[:1]:
             out[e] = engines.measure(e, path, feeds, threads, seconds)
         slow = out and out[which[0]]["min_ms"] > 500 * seconds
-        r = tenon.bench(self.artifact(work), threads, self.inputs(work), None if slow else seconds,
-                        1 if slow else None)
-        out["tenon"] = {k: r[k] for k in ("load_ms", "min_ms", "median_ms", "runs", "peak_bytes")}
+        for m in (self, *others):
+            r = tenon.bench(m.artifact(work), threads, self.inputs(work), None if slow else seconds, 1 if slow else None)
+            out[m.form] = {k: r[k] for k in ("load_ms", "min_ms", "median_ms", "runs", "peak_bytes")}
         for e in which[1:]:
             try:
                 out[e] = engines.measure(e, path, feeds, threads, seconds)

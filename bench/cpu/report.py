@@ -5,6 +5,8 @@ import math
 import startup
 from kernels import LIMITS, fraction, kernels
 
+DISPATCHED = "tenon+dnnl"  # in records: Tenon with DNNLDispatch
+
 
 def percents(record, peak, key="ms"):
     return [100 * fraction(record, ms, peak) for ms in record[key]]
@@ -85,8 +87,9 @@ def entries(records, part):
                 yield name, int(batch), int(threads), rounds
 
 
-def ratio(rounds, peer="onnxruntime"):
-    a, b = best(rounds, peer), best(rounds, "tenon")
+def ratio(rounds, peer="onnxruntime", engine="tenon"):
+    """How many times as fast as the peer."""
+    a, b = best(rounds, peer), best(rounds, engine)
     return a / b if a and b else None
 
 
@@ -108,22 +111,29 @@ def mib(v):
     return v / (1 << 20) if v is not None else None
 
 
-def model_line(name, batch, threads, rounds):
+def model_line(name, batch, threads, rounds, dnnl=None):
+    """A line of the table; `dnnl` says whether it has the column of oneDNN (default: if there is something to say)."""
     if not threads:
         return f"{name:40} {batch:>2}     {rounds}"
     each = " ".join(number(ratio([r]), "6.2f") for r in rounds)
     line = f"{name:40} {batch:>2} {threads:>2} {best(rounds, 'onnxruntime'):10.3f} {number(best(rounds, 'openvino'), '10.3f')} "
     line += f"{best(rounds, 'tenon'):10.3f} {number(ratio(rounds), '6.2f')} {number(ratio(rounds, 'openvino'), '6.2f')}  "
+    if dnnl if dnnl is not None else any(DISPATCHED in r for r in rounds):
+        failed = any("failed" in r.get(DISPATCHED, {}) for r in rounds)
+        took = "failed" if failed else number(best(rounds, DISPATCHED), ".3f")
+        line += f"{took:>10} {number(None if failed else ratio(rounds, 'tenon', DISPATCHED), '6.2f')}  "
     for key, form in (("peak_bytes", mib), ("load_ms", lambda v: v)):
         line += " ".join(number(form(best(rounds, e, key)), "6.0f") for e in ("onnxruntime", "openvino", "tenon")) + "  "
     return line + each
 
 
-MODEL_HEAD = [
-    f"{'':40} {'':2} {'':2} {'best ms':^32} {'ratio to':^13}  {'peak MiB':^20}  {'load ms':^20}  ratio to ort,",
-    f"{'model':40} {'b':>2} {'th':>2} {'ort':>10} {'ov':>10} {'tenon':>10} {'ort':>6} {'ov':>6}  "
-    + f"{'ort':>6} {'ov':>6} {'tenon':>6}  " * 2 + "each repetition",
-]
+def model_head(dnnl):
+    over, under = (f"{'with oneDNN':^17}  ", f"{'ms':>10} {'tenon':>6}  ") if dnnl else ("", "")
+    return [
+        f"{'':40} {'':2} {'':2} {'best ms':^32} {'ratio to':^13}  {over}{'peak MiB':^20}  {'load ms':^20}  ratio to ort,",
+        f"{'model':40} {'b':>2} {'th':>2} {'ort':>10} {'ov':>10} {'tenon':>10} {'ort':>6} {'ov':>6}  {under}"
+        + f"{'ort':>6} {'ov':>6} {'tenon':>6}  " * 2 + "each repetition",
+    ]
 
 
 def mean(values):
@@ -132,9 +142,10 @@ def mean(values):
 
 def model_tables(records, part, limit):
     """Lines of one part, with the geometric mean of each form and of all."""
-    lines, forms, low = list(MODEL_HEAD), {}, []
+    dnnl = any(DISPATCHED in r for _, _, threads, rounds in entries(records, part) if threads for r in rounds)
+    lines, forms, low = model_head(dnnl), {}, []
     for name, batch, threads, rounds in entries(records, part):
-        lines.append(model_line(name, batch, threads, rounds))
+        lines.append(model_line(name, batch, threads, rounds, dnnl))
         if threads and ratio(rounds):
             forms.setdefault((batch, threads), []).append((ratio(rounds), ratio(rounds, "openvino")))
             if ratio(rounds) < limit:
@@ -146,7 +157,22 @@ def model_tables(records, part, limit):
             lines.append(f"geometric mean, {what}: {mean(ort):.3f} of {len(ort)} to ONNX Runtime, worst {min(ort):.2f}"
                          + (f"; {mean(ov):.3f} to OpenVINO" if ov else ""))
     lines.append(f"below {limit}: " + (", ".join(low) if low else "none"))
-    return lines
+    return lines + (dnnl_lines(records, part) if dnnl else [])
+
+
+def dnnl_lines(records, part):
+    """Where Tenon with oneDNN is faster than without."""
+    found, faster = [], []
+    for name, batch, threads, rounds in entries(records, part):
+        r = ratio(rounds, "tenon", DISPATCHED) if threads else None
+        if r:
+            found.append(r)
+            if r > 1.05:
+                faster.append(f"{name} (batch {batch}, {threads} threads) {r:.2f}")
+    if not found:
+        return ["with oneDNN: nothing measured"]
+    return [f"with oneDNN: geometric mean {mean(found):.3f} of {len(found)} to Tenon without it, from {min(found):.2f} to "
+            f"{max(found):.2f}", "with oneDNN more than 5% faster: " + (", ".join(faster) if faster else "none")]
 
 
 def startup_lines(records):
@@ -175,6 +201,8 @@ def failures(records):
     out = [name for name, by in records.get("kernels", {}).items() if any("failed" in r for r in by.values())]
     for part in ("models", "transformers"):
         out += [name for name, by in records.get(part, {}).items() if any("failed" in r for r in by.values())]
+        out += [name for name, _, threads, rounds in entries(records, part)
+                if threads and any("failed" in r.get(DISPATCHED, {}) for r in rounds)]
     return out + [name for name, r in records.get("startup", {}).items() if "failed" in r]
 
 
