@@ -175,9 +175,9 @@ static tnb_status
 generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32_t n,
          tnk_code *code)
 {
-    const tnk_codegen *cg = target->kind->codegen;
     if (n == 0)
         return TNB_OK;
+    const tnk_codegen *cg = target->kind->codegen;
     tnk_build b = {.ctx = d->ctx,
                    .target = target->target,
                    .jobs = driver_jobs(d),
