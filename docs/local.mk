@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 pkgconfig_DATA = docs/tenon.pc docs/tenon-base.pc docs/tenon-kit.pc docs/tenon-rt.pc
-dist_doc_DATA = docs/abi.md docs/architecture.md docs/configuration.md docs/conformance.md docs/llm.md docs/numbers.md docs/onnx.md
+dist_doc_DATA = docs/abi.md docs/architecture.md docs/configuration.md docs/conformance.md docs/first-plugin.md docs/llm.md docs/numbers.md docs/onnx.md
 
 # The page of the operators is what their schemas say.
 doc_DATA = docs/operators.md

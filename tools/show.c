@@ -298,6 +298,18 @@ show_model(tnt_session *s, const tnt_args *a, const char *path)
     return TNT_OK;
 }
 
+/* The source, or of a backend that generates none the program that its code generator reads. */
+static void
+print_kernel(tnt_session *s, const tnk_kernel *k)
+{
+    tnb_buf b = {0};
+    if (k->source)
+        fputs(k->source, stdout);
+    else if (tn_print(s->ctx, k->func, NULL, &b) == TNB_OK && b.n)
+        fwrite(b.s, 1, b.n, stdout);
+    tnb_buf_free(&b);
+}
+
 static int
 show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *name)
 {
@@ -318,7 +330,7 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
             if (!name)
                 printf("%s\n", k->name);
             else if (strcmp(name, k->name) == 0)
-                printf("%s", k->source ? k->source : tn_text(s->ctx, k->func));
+                print_kernel(s, k);
             found |= !name || strcmp(name, k->name) == 0;
         }
     if (!found)

@@ -90,11 +90,12 @@ check: all $(filter $(BUILD)/%,$(TENON_KERNELS))
 	for c in $(CHECKS); do echo "$$c" && TENON='$(TENON)' BUILD='$(BUILD)' sh "$$c" || exit 1; done
 
 # The INI file without its section [tenon], which names the folder of the build.
+tenon_cut := sed '/^\[tenon\]/,/^$$/d'
 install: all
 	mkdir -p '$(DESTDIR)$(TENON_PLUGINDIR)' '$(DESTDIR)$(TENON_CONFDIR)/targets'
 	install -m 755 $(TENON_MODULES) $(TENON_PROGRAMS) '$(DESTDIR)$(TENON_PLUGINDIR)/'
 	install -m 644 $(TENON_MANIFESTS) '$(DESTDIR)$(TENON_PLUGINDIR)/'
-	$(if $(CONFIG),sed '/^\[tenon\]/,/^$$/d' $(CONFIG) >'$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))')
+	$(if $(CONFIG),$(tenon_cut) $(CONFIG) >'$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))')
 
 uninstall:
 	cd '$(DESTDIR)$(TENON_PLUGINDIR)' && rm -f $(PLUGINS:%=%.so) $(PLUGINS:%=%.plugin) $(PROGRAMS)

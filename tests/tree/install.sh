@@ -19,6 +19,11 @@ for f in lib/pkgconfig/tenon.pc include/tenon/base/status.h; do
     find "$tmp/moved" -path "*/${f#lib/}" | grep -q . || fail "$f is not installed"
 done
 sh "$top_srcdir/tests/tree/installed.sh" "$tmp/tenon" "$tmp/moved" || status=1
+# The tutorial, word for word, with a copy of the tree.
+if [ -z "${SANITIZE-}" ] && command -v pkg-config >/dev/null; then
+    "$TESTS_PYTHON" "$top_srcdir/tests/vendor/tutorial.py" "$top_srcdir/docs/first-plugin.md" "$tmp/moved" >"$tmp/page" || [ $? = 77 ] ||
+        { fail "docs/first-plugin.md does not hold"; grep -v '^ok' "$tmp/page"; }
+fi
 # A tree with group-writable files (umask 002) serves the user whose own group that is; another user's tree serves
 # root, unless a group may write to it: then plugins are refused, and what to do is said.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

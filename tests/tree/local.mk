@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tree itself: its layers, its headers, what it installs.
-TREE_TESTS = tests/tree/layers.py tests/tree/exports.py tests/tree/headers.sh tests/tree/doxygen.sh tests/tree/install.sh
+TREE_TESTS = tests/tree/docs.py tests/tree/layers.py tests/tree/exports.py tests/tree/headers.sh tests/tree/doxygen.sh tests/tree/install.sh
 TESTS += $(TREE_TESTS)
 LONG_TESTS += tests/tree/reproducible.sh tests/tree/static.sh
 EXTRA_DIST += $(TREE_TESTS) tests/tree/reproducible.sh tests/tree/static.sh tests/tree/installed.sh tests/tree/libraries.sh
@@ -21,4 +21,4 @@ tests_tree_comma_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpat
 tests/tree/install.log: $(filter-out tests/tree/install.log,$(TEST_LOGS))
 
 # Those who build plugins against an installed tree: make installcheck, make check-vendor.
-EXTRA_DIST += tests/vendor/newcomer.sh tests/vendor/private.sh
+EXTRA_DIST += tests/vendor/newcomer.sh tests/vendor/private.sh tests/vendor/tutorial.py

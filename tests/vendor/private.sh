@@ -6,10 +6,11 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/tenon-vendor.XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL TENON_PLUGIN_PATH LD_LIBRARY_PATH
 mkdir "$tmp/source" && tar -C "$top_srcdir" --exclude=./build --exclude=./.git --exclude='./*-build' -cf - . | tar -C "$tmp/source" -xf - || exit 99
-cp "$top_srcdir/tests/vendor/newcomer.sh" "$tmp/"
-mkdir "$tmp/source/build" && cd "$tmp/source/build" || exit 99
-{ ../configure -q CC="$CC" CFLAGS="-O1" --prefix="$tmp/prefix" && "${MAKE:-make}" -s -j2 && "${MAKE:-make}" -s install; } >"$tmp/log" 2>&1 ||
-    { tail -n 30 "$tmp/log"; exit 1; }
-cd "$tmp" && rm -rf source
-grep -rl "$tmp/source" prefix && { echo "private.sh: these files name the deleted sources"; exit 1; }
-sh newcomer.sh "$tmp/prefix" || exit 1
+cp "$top_srcdir/tests/vendor/newcomer.sh" "$top_srcdir/tests/vendor/tutorial.py" "$top_srcdir/docs/first-plugin.md" "$tmp/"
+cd "$tmp" || exit 99
+# as the tutorial says
+CC="$CC" CFLAGS="-O1" "${PYTHON:-python3}" tutorial.py first-plugin.md --install "$tmp/source" "$tmp" || exit 1
+rm -rf source
+grep -rl "$tmp/source" tenon && { echo "private.sh: these files name the deleted sources"; exit 1; }
+"${PYTHON:-python3}" tutorial.py first-plugin.md "$tmp/tenon" || exit 1
+sh newcomer.sh "$tmp/tenon" || exit 1
