@@ -117,3 +117,15 @@ cpu_vector_bytes(tn_ctx *ctx, const tn_target *target)
     cpu_needs f;
     return target && cpu_needs_of(ctx, target->attrs, &f) ? f.vector_bytes : 16;
 }
+
+bool
+cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name)
+{
+    cpu_needs f;
+    if (!target || !cpu_needs_of(ctx, target->attrs, &f))
+        return false;
+    for (uint32_t i = 0; i < f.n; i++)
+        if (!strcmp(f.names[i], name))
+            return true;
+    return false;
+}

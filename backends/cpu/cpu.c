@@ -18,6 +18,9 @@ static const tn_attr_schema attrs[] = {
     {"num_threads", TN_ATTR_INT, 0, "0", "threads that schedules are made for; 0: not known"},
     {"winograd", TN_ATTR_INT, 0, "1",
      "whether convolutions by 3x3 kernels may take fewer multiplications at a larger error; 0: no"},
+    {"bfloat16", TN_ATTR_INT, 0, "0",
+     "1: where the processor multiplies bfloat16, products of float32 are made of operands rounded "
+     "to it"},
     {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
     {0},
 };

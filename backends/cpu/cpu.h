@@ -28,6 +28,9 @@ const tn_node *
 cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
 int
 cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
+/* Whether the target's processors have a feature. */
+bool
+cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name);
 
 /* ---- block_layouts.c ---- */
 extern const tn_pass cpu_block_layouts;
@@ -58,7 +61,7 @@ cpu_legalize_transposed(tn_builder *b, const tn_call *call, const tn_target *tar
 #define CPU_FINISHED "cpu.finished" /* annotation of a block that needs no schedule */
 
 /* ---- dot_intrin.c ---- */
-enum { CPU_N_TENSOR_INTRINS = 3 };
+enum { CPU_N_TENSOR_INTRINS = 6 };
 extern const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS];
 
 /* ---- rules/gemm.c ---- */

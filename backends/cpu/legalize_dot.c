@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions and matrix products of int16 summed in int32, as quantized models have them: the
- * constant operand lies in pairs along what is summed, as the processor's instructions take it
- * (dot_intrin.c).
+/* Convolutions and matrix products of int16 summed in int32, as quantized models have them, and of
+ * bfloat16 summed in float32 where the processor has products of it: the right operand lies in pairs
+ * along what is summed, as the processor's instructions take it (dot_intrin.c).
  *
  *     lv = R.nn.conv2d(x, w, ..., out_dtype="int32")      # NCHW8c and OIHW8i8o
  *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [O/8, I/8, KH, KW, 4, 8, 2], folded
@@ -9,7 +9,7 @@
  *
  *     lv = R.nn.conv2d(x, w, ..., out_dtype="int32")      # NCHW and OIHW8o: pairs of [N, H, W, C], C even
  *
- *     lv = R.matmul(x, w, out_dtype="int32")              # w constant, (K, N)
+ *     lv = R.matmul(x, w, out_dtype="int32")              # w (.., K, N), constant or not
  *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [N/8, K/2, 8, 2]
  *     lv = R.call_tir(cls.matmul_pairs, (x, lv1), ...)
  *
@@ -19,30 +19,82 @@
 #include "tenon/kit/layout.h"
 #include "tenon/kit/te.h"
 
-enum { MAX_RANK = 6 };
+enum { MAX_RANK = 6, LEAST_ROWS = 8 /* that packing while the function runs pays for */ };
 
 #define I64(v) tn_i64(ctx, v)
 #define ADD(a, b) tn_add(ctx, a, b)
 #define MUL(a, b) tn_mul(ctx, a, b)
 
+/* What a product's operands, its sums and its result are. */
+typedef struct kind {
+    tnb_dtype of, sum, result;
+} kind;
+
+/* int16 in int32; bfloat16 in float32, which the result may be rounded from; float32 rounded to bfloat16
+ * if the target asks for that. */
 static bool
-is_of_pairs(const tn_call *call)
+read_kind(const tn_call *call, const tn_target *target, tn_ctx *ctx, kind *k)
 {
-    const tnb_dtype half = TNB_DTYPE(TNB_INT, 16);
-    return tnb_dtype_eq(tn_type_dtype(call->args.at[0]->type), half) &&
-           tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), half) &&
-           tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_I32);
+    k->of = tn_type_dtype(call->args.at[0]->type);
+    k->result = tn_type_dtype(call->base.type);
+    if (!tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), k->of))
+        return false;
+    if (tnb_dtype_eq(k->of, TNB_DTYPE(TNB_INT, 16))) {
+        k->sum = TNB_I32;
+        return tnb_dtype_eq(k->result, TNB_I32);
+    }
+    if (tnb_dtype_eq(k->of, TNB_F32) && target && tn_dict_int(target->attrs, "bfloat16", 0))
+        k->of = TNB_BF16;
+    k->sum = TNB_F32;
+    return tnb_dtype_eq(k->of, TNB_BF16) &&
+           (tnb_dtype_eq(k->result, TNB_F32) || tnb_dtype_eq(k->result, TNB_BF16)) &&
+           cpu_has_feature(ctx, target, "avx512bf16");
+}
+
+/* The left operand, rounded where it is not of the products' type. */
+static const tn_expr *
+left_of(tn_builder *b, const tn_call *call, const kind *k)
+{
+    const tn_expr *x = call->args.at[0];
+    if (tnb_dtype_eq(tn_type_dtype(x->type), k->of))
+        return x;
+    tnk_te *te = tnk_te_new(tn_builder_ctx(b));
+    const tn_node *in = tnk_te_input(te, "x", x->type);
+    tnk_stage *s = tnk_te_stage_like(te, "rounded", in, k->of);
+    const tn_expr *v = tnk_te_read_at(te, in, s->axes, s->n_axes);
+    const tn_node *out = tnk_te_define(s, tn_cast_to(tnk_te_ctx(te), k->of, v));
+    return tn_emit(b, tnk_te_call(te, b, "rounded", &x, 1, &out, 1), "rounded");
 }
 
 static const tn_expr *
-product(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
+product(tn_ctx *ctx, const kind *k, const tn_expr *a, const tn_expr *b)
 {
-    return MUL(tn_cast_to(ctx, TNB_I32, a), tn_cast_to(ctx, TNB_I32, b));
+    return MUL(tn_cast_to(ctx, k->sum, a), tn_cast_to(ctx, k->sum, b));
+}
+
+static const tn_expr *
+zero(tn_ctx *ctx, const kind *k)
+{
+    return tn_cast_to(ctx, k->of, tn_int_imm_of(ctx, TNB_I32, 0));
+}
+
+/* The function of the sums, rounded if the result is. */
+static const tn_expr *
+call_of_sums(tnk_te *te, tn_builder *b, const kind *k, const char *name,
+             const tn_expr *const operands[2], const tn_node *sums)
+{
+    if (!tnb_dtype_eq(k->sum, k->result)) {
+        tnk_stage *s = tnk_te_stage_like(te, "T_cast", sums, k->result);
+        const tn_expr *v = tnk_te_read_at(te, sums, s->axes, s->n_axes);
+        sums = tnk_te_define(s, tn_cast_to(tnk_te_ctx(te), k->result, v));
+    }
+    return tnk_te_call(te, b, name, operands, 2, &sums, 1);
 }
 
 /* ---- convolutions ---- */
 
 typedef struct conv {
+    kind kind;
     tn_list x, k, out; /* extents, in blocks */
     int64_t in_block, out_block;
     int64_t stride[2], pad[4], dilation[2];
@@ -85,11 +137,12 @@ pack_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     const tn_node *in = tnk_te_input(te, "w", w->type);
     const tn_expr *dims[7] = {c->k.at[0],           c->k.at[1], c->k.at[2], c->k.at[3],
                               I64(c->in_block / 2), c->k.at[5], I64(2)};
-    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 7, TNB_DTYPE(TNB_INT, 16));
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 7, c->kind.of);
     const tn_expr *at[6] = {
         s->axes[0], s->axes[1], s->axes[2], s->axes[3], ADD(MUL(s->axes[4], I64(2)), s->axes[6]),
         s->axes[5]};
-    const tn_node *out = tnk_te_define(s, tnk_te_read_at(te, in, at, 6));
+    const tn_node *out =
+        tnk_te_define(s, tn_cast_to(ctx, c->kind.of, tnk_te_read_at(te, in, at, 6)));
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
 }
 
@@ -105,7 +158,7 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
     memcpy(dims, shape.at, sizeof dims);
     for (int i = 0; i < 2; i++)
         dims[2 + i] = ADD(dims[2 + i], I64(c->pad[i] + c->pad[2 + i]));
-    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, TNB_DTYPE(TNB_INT, 16));
+    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, c->kind.of);
     memcpy(at, s->axes, sizeof at);
     for (int i = 0; i < 2; i++) {
         const tn_expr *before = I64(c->pad[i]), *axis = s->axes[2 + i];
@@ -117,24 +170,23 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
             inside = inside ? tn_and(ctx, inside, high) : high;
         at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
     }
-    const tn_expr *v = tnk_te_read_at(te, x, at, 5),
-                  *zero = tn_int_imm_of(ctx, TNB_DTYPE(TNB_INT, 16), 0);
-    return tnk_te_define(s, tn_if_then_else(ctx, inside, v, zero));
+    const tn_expr *v = tnk_te_read_at(te, x, at, 5);
+    return tnk_te_define(s, tn_if_then_else(ctx, inside, v, zero(ctx, &c->kind)));
 }
 
 static const tn_expr *
-legalize_conv(tn_builder *b, const tn_call *call)
+legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     conv c;
-    if (!is_of_pairs(call) || !read_conv(call, &c))
+    if (!read_kind(call, target, ctx, &c.kind) || !read_conv(call, &c))
         return NULL;
-    const tn_expr *operands[2] = {call->args.at[0], pack_kernel(b, call->args.at[1], &c)};
+    const tn_expr *operands[2] = {left_of(b, call, &c.kind), pack_kernel(b, call->args.at[1], &c)};
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
                   *w = tnk_te_input(te, "w", operands[1]->type);
     const tn_node *padded = pad(te, x, &c);
-    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, TNB_I32);
+    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
     const tn_expr *const *o = s->axes;
     const tn_expr *rc = tnk_te_reduce_axis(s, "rco", c.k.at[1]),
                   *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
@@ -145,9 +197,9 @@ legalize_conv(tn_builder *b, const tn_call *call)
                             ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
                             ADD(MUL(ri, I64(2)), rp)};
     const tn_expr *wat[7] = {o[1], rc, ry, rx, ri, o[4], rp};
-    const tn_node *out = tnk_te_sum(s, product(ctx, tnk_te_read_at(te, padded, at, 5),
+    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 5),
                                                tnk_te_read_at(te, w, wat, 7)));
-    return tnk_te_call(te, b, "conv2d_pairs", operands, 2, &out, 1);
+    return call_of_sums(te, b, &c.kind, "conv2d_pairs", operands, out);
 }
 
 /* ---- convolutions of few channels, an image's colours ---- */
@@ -178,12 +230,11 @@ pack_first_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     const tn_node *in = tnk_te_input(te, "w", w->type);
     const tn_expr *dims[6] = {c->k.at[0],           c->k.at[2], c->k.at[3],
                               I64(c->in_block / 2), c->k.at[4], I64(2)};
-    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 6, TNB_DTYPE(TNB_INT, 16));
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 6, c->kind.of);
     const tn_expr *i = ADD(MUL(s->axes[3], I64(2)), s->axes[5]);
     const tn_expr *at[5] = {s->axes[0], i, s->axes[1], s->axes[2], s->axes[4]};
-    const tn_expr *v =
-        tn_if_then_else(ctx, tn_cmp(ctx, TN_KIND_LT, i, c->k.at[1]), tnk_te_read_at(te, in, at, 5),
-                        tn_int_imm_of(ctx, TNB_DTYPE(TNB_INT, 16), 0));
+    const tn_expr *v = tn_if_then_else(ctx, tn_cmp(ctx, TN_KIND_LT, i, c->k.at[1]),
+                                       tnk_te_read_at(te, in, at, 5), zero(ctx, &c->kind));
     const tn_node *out = tnk_te_define(s, v);
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
 }
@@ -196,7 +247,7 @@ pad_first(tnk_te *te, const tn_node *x, const conv *c)
     const tn_list shape = tn_as_buffer(x)->shape;
     const tn_expr *dims[4] = {shape.at[0], ADD(shape.at[2], I64(c->pad[0] + c->pad[2])),
                               ADD(shape.at[3], I64(c->pad[1] + c->pad[3])), I64(c->in_block)};
-    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, TNB_DTYPE(TNB_INT, 16));
+    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, c->kind.of);
     const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, s->axes[3], shape.at[1]), *at[4];
     at[0] = s->axes[0];
     at[1] = s->axes[3];
@@ -211,22 +262,23 @@ pad_first(tnk_te *te, const tn_node *x, const conv *c)
         at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
     }
     return tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(te, x, at, 4),
-                                            tn_int_imm_of(ctx, TNB_DTYPE(TNB_INT, 16), 0)));
+                                            zero(ctx, &c->kind)));
 }
 
 static const tn_expr *
-legalize_first(tn_builder *b, const tn_call *call)
+legalize_first(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     conv c;
-    if (!is_of_pairs(call) || !read_first(call, &c))
+    if (!read_kind(call, target, ctx, &c.kind) || !read_first(call, &c))
         return NULL;
-    const tn_expr *operands[2] = {call->args.at[0], pack_first_kernel(b, call->args.at[1], &c)};
+    const tn_expr *operands[2] = {left_of(b, call, &c.kind),
+                                  pack_first_kernel(b, call->args.at[1], &c)};
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
                   *w = tnk_te_input(te, "w", operands[1]->type);
     const tn_node *padded = pad_first(te, x, &c);
-    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, TNB_I32);
+    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
     const tn_expr *const *o = s->axes;
     const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
@@ -236,26 +288,69 @@ legalize_first(tn_builder *b, const tn_call *call)
                             ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
                             ADD(MUL(ri, I64(2)), rp)};
     const tn_expr *wat[6] = {o[1], ry, rx, ri, o[4], rp};
-    const tn_node *out = tnk_te_sum(s, product(ctx, tnk_te_read_at(te, padded, at, 4),
+    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 4),
                                                tnk_te_read_at(te, w, wat, 6)));
-    return tnk_te_call(te, b, "conv2d_pairs", operands, 2, &out, 1);
+    return call_of_sums(te, b, &c.kind, "conv2d_pairs", operands, out);
 }
 
 /* ---- matrix products ---- */
 
-/* (K, N) to [N / lanes, K / 2, lanes, 2]. */
+typedef struct matrices {
+    kind kind;
+    tn_list x, w, out;   /* extents */
+    int64_t k, n, lanes; /* of the sum, of the columns, of a vector */
+} matrices;
+
+/* The extents, where the right operand can lie in pairs: it is constant, or packed as the function runs,
+ * for several rows. */
+static bool
+read_matrices(tn_builder *b, const tn_call *call, const tn_target *target, matrices *m)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *const *args = call->args.at;
+    int64_t rows;
+    m->lanes = cpu_vector_bytes(ctx, target) / 4;
+    if (!read_kind(call, target, ctx, &m->kind) || !tn_type_dims(args[0]->type, &m->x) ||
+        !tn_type_dims(args[1]->type, &m->w) || !tn_type_dims(call->base.type, &m->out) ||
+        m->x.n < 2 || m->w.n < 2 || m->out.n > MAX_RANK ||
+        !tn_int_value(m->w.at[m->w.n - 2], &m->k) || !tn_int_value(m->w.at[m->w.n - 1], &m->n) ||
+        m->k % 2 || m->k < 4 || m->n % m->lanes)
+        return false;
+    return cpu_is_constant(b, args[1]) ||
+           (tn_int_value(m->x.at[m->x.n - 2], &rows) && rows >= LEAST_ROWS);
+}
+
+/* (.., K, N) to [.., N / lanes, K / 2, lanes, 2]. */
 static const tn_expr *
-pack_matrix(tn_builder *b, const tn_expr *w, int64_t k, int64_t n, int64_t lanes)
+pack_matrix(tn_builder *b, const tn_expr *w, const matrices *m)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "w", w->type);
-    const tn_expr *dims[4] = {I64(n / lanes), I64(k / 2), I64(lanes), I64(2)};
-    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 4, TNB_DTYPE(TNB_INT, 16));
-    const tn_expr *row = ADD(MUL(s->axes[1], I64(2)), s->axes[3]),
-                  *column = ADD(MUL(s->axes[0], I64(lanes)), s->axes[2]);
-    const tn_node *out = tnk_te_define(s, tnk_te_read(te, in, row, column, NULL));
+    const tn_expr *dims[MAX_RANK + 2], *at[MAX_RANK];
+    uint32_t batch = m->w.n - 2;
+    memcpy(dims, m->w.at, batch * sizeof *dims);
+    dims[batch] = I64(m->n / m->lanes);
+    dims[batch + 1] = I64(m->k / 2);
+    dims[batch + 2] = I64(m->lanes);
+    dims[batch + 3] = I64(2);
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, batch + 4, m->kind.of);
+    const tn_expr *const *a = s->axes + batch;
+    memcpy(at, s->axes, batch * sizeof *at);
+    at[batch] = ADD(MUL(a[1], I64(2)), a[3]);
+    at[batch + 1] = ADD(MUL(a[0], I64(m->lanes)), a[2]);
+    const tn_node *out =
+        tnk_te_define(s, tn_cast_to(ctx, m->kind.of, tnk_te_read_at(te, in, at, batch + 2)));
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
+}
+
+/* The indices of an operand's batch for the result's axes. */
+static void
+batch_of(const tnk_stage *s, const tn_list shape, const tn_expr **at)
+{
+    for (uint32_t i = 0; i + 2 < shape.n; i++)
+        at[i] = tn_is_int_const(shape.at[i], 1) ? tn_int_imm_of(tnk_te_ctx(s->te), TNB_I64, 0)
+                                                : s->axes[s->n_axes - shape.n + i];
 }
 
 static const tn_expr *
@@ -263,26 +358,29 @@ legalize_matmul(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *const *args = call->args.at;
-    int64_t k, n, lanes = cpu_vector_bytes(ctx, target) / 4;
-    tn_list xd, wd, od;
-    if (!is_of_pairs(call) || !cpu_is_constant(b, args[1]) || !tn_type_dims(args[0]->type, &xd) ||
-        !tn_type_dims(args[1]->type, &wd) || !tn_type_dims(call->base.type, &od) || wd.n != 2 ||
-        xd.n < 2 || xd.n > MAX_RANK || !tn_int_value(wd.at[0], &k) || !tn_int_value(wd.at[1], &n) ||
-        k % 2 || k < 4 || n % lanes)
+    matrices m;
+    if (!read_matrices(b, call, target, &m))
         return NULL;
-    const tn_expr *operands[2] = {args[0], pack_matrix(b, args[1], k, n, lanes)}, *at[MAX_RANK];
+    const tn_expr *operands[2] = {left_of(b, call, &m.kind), pack_matrix(b, args[1], &m)};
+    const tn_expr *at[MAX_RANK], *wat[MAX_RANK + 2];
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
                   *w = tnk_te_input(te, "w", operands[1]->type);
-    tnk_stage *s = tnk_te_stage(te, "matmul_pairs", od.at, od.n, TNB_I32);
-    const tn_expr *r = tnk_te_reduce_axis(s, "rk", I64(k / 2)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(2)), *j = s->axes[od.n - 1];
-    memcpy(at, s->axes, (xd.n - 1) * sizeof *at);
-    at[xd.n - 1] = ADD(MUL(r, I64(2)), rp);
-    const tn_expr *right = tnk_te_read(te, w, tn_floordiv(ctx, j, I64(lanes)), r,
-                                       tn_floormod(ctx, j, I64(lanes)), rp, NULL);
-    const tn_node *out = tnk_te_sum(s, product(ctx, tnk_te_read_at(te, x, at, xd.n), right));
-    return tnk_te_call(te, b, "matmul_pairs", operands, 2, &out, 1);
+    tnk_stage *s = tnk_te_stage(te, "matmul_pairs", m.out.at, m.out.n, m.kind.sum);
+    const tn_expr *r = tnk_te_reduce_axis(s, "rk", I64(m.k / 2)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(2)), *j = s->axes[m.out.n - 1];
+    batch_of(s, m.x, at);
+    at[m.x.n - 2] = s->axes[m.out.n - 2];
+    at[m.x.n - 1] = ADD(MUL(r, I64(2)), rp);
+    uint32_t batch = m.w.n - 2;
+    batch_of(s, m.w, wat);
+    wat[batch] = tn_floordiv(ctx, j, I64(m.lanes));
+    wat[batch + 1] = r;
+    wat[batch + 2] = tn_floormod(ctx, j, I64(m.lanes));
+    wat[batch + 3] = rp;
+    const tn_node *out = tnk_te_sum(s, product(ctx, &m.kind, tnk_te_read_at(te, x, at, m.x.n),
+                                               tnk_te_read_at(te, w, wat, batch + 4)));
+    return call_of_sums(te, b, &m.kind, "matmul_pairs", operands, out);
 }
 
 const tn_expr *
@@ -290,6 +388,6 @@ cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     if (tn_is_call_to(TN_NODE(call), "relax.matmul"))
         return legalize_matmul(b, call, target);
-    const tn_expr *e = legalize_conv(b, call);
-    return e ? e : legalize_first(b, call);
+    const tn_expr *e = legalize_conv(b, call, target);
+    return e ? e : legalize_first(b, call, target);
 }

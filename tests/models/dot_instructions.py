@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Quantized products use the instructions that a target has, whether or not this machine has them: they stand in the
-assembly, and the interpreter, which runs what the tensor intrinsics mean, finds the same values before and after each
+"""Products of quantized numbers and of bfloat16 use the instructions that a target has, whether or not this machine has
+them: they stand in the assembly, and the interpreter, which runs what the tensor intrinsics mean, finds the same values before and after each
 pass."""
+import json
 import os
 import platform
 import shutil
@@ -36,12 +37,37 @@ class Module:
         return gv
 """
 
-# target's mcpu and features, what has to stand in the assembly
-SETS = [("x86-64-v2", [], "pmaddwd", "xmm"),
-        ("x86-64-v3", [], "vpmaddwd", "ymm"),
-        ("x86-64-v3", ["avxvnni"], "vpdpwssd", "ymm"),
-        ("x86-64-v4", [], "vpmaddwd", "zmm"),
-        ("x86-64-v4", ["avx512vnni"], "vpdpwssd", "zmm")]
+FLOATS = """from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x_in: R.Tensor((2, 16, 3, 3), "bfloat16"), c_in: R.Tensor((2, 3, 5, 5), "bfloat16"), k_in: R.Tensor((2, 16, 32), "bfloat16")):
+        with R.dataflow():
+            x = R.astype(x_in, "%(dtype)s")
+            c = R.astype(c_in, "%(dtype)s")
+            k = R.astype(k_in, "%(dtype)s")
+            y = R.nn.conv2d(x, R.astype(R.const(%(conv)s, "float32"), "%(dtype)s"), padding=[1, 1, 1, 1], out_dtype="float32")
+            z = R.nn.conv2d(c, R.astype(R.const(%(first)s, "float32"), "%(dtype)s"), out_dtype="float32")
+            r = R.reshape(x, R.shape([2, 9, 16]))
+            m = R.matmul(r, R.astype(R.const(%(matrix)s, "float32"), "%(dtype)s"), out_dtype="%(dtype)s")
+            n = R.matmul(r, k, out_dtype="float32")
+            gv = (y, z, m, n)
+            R.output(gv)
+        return gv
+"""
+
+# target's mcpu and features, further attributes, the model, what has to stand in the assembly, at least so often
+SETS = [("x86-64-v2", [], {}, "int", "pmaddwd", "xmm", 2),
+        ("x86-64-v3", [], {}, "int", "vpmaddwd", "ymm", 2),
+        ("x86-64-v3", ["avxvnni"], {}, "int", "vpdpwssd", "ymm", 2),
+        ("x86-64-v4", [], {}, "int", "vpmaddwd", "zmm", 2),
+        ("x86-64-v4", ["avx512vnni"], {}, "int", "vpdpwssd", "zmm", 2),
+        ("x86-64-v4", ["avx512bf16"], {}, "bfloat16", "vdpbf16ps", "zmm", 4),
+        ("x86-64-v4", ["avx512bf16"], {"vector_bytes": 32}, "bfloat16", "vdpbf16ps", "ymm", 4),
+        ("x86-64-v4", ["avx512bf16"], {"bfloat16": 1}, "float32", "vdpbf16ps", "zmm", 4),
+        ("x86-64-v4", ["avx512bf16"], {}, "float32", "vfmadd231ps", "zmm", 4)]
 
 
 def numbers(seed, *shape):
@@ -54,8 +80,16 @@ def numbers(seed, *shape):
     return out
 
 
+def eighths(values):
+    return [eighths(v) if isinstance(v, list) else v % 17 / 8 - 1 for v in values]
+
+
 def main():
-    module = write("m.py", MODULE % (numbers([1], 16, 16, 3, 3), numbers([2], 16, 16)))
+    modules = {"int": write("m.py", MODULE % (numbers([1], 16, 16, 3, 3), numbers([2], 16, 16)))}
+    for dtype in ["bfloat16", "float32"]:
+        modules[dtype] = write(f"{dtype}.py", FLOATS % {
+            "dtype": dtype, "conv": eighths(numbers([1], 16, 16, 3, 3)), "first": eighths(numbers([3], 16, 3, 3, 3)),
+            "matrix": eighths(numbers([2], 16, 16))})
     compiler = shutil.which("gcc") or shutil.which("cc")
     assembly = path("all.s")
     wrapper = write("cc.sh", f"""#!/bin/sh
@@ -70,18 +104,18 @@ esac
 exec {compiler} "$@"
 """)
     os.chmod(wrapper, 0o755)
-    for mcpu, features, instruction, register in SETS:
+    for mcpu, features, attributes, model, instruction, register, least in SETS:
         if os.path.exists(assembly):
             os.remove(assembly)
-        listed = ", ".join(f'"{f}"' for f in features)
-        target = f'{{"kind": "cpu", "mcpu": "{mcpu}", "features": [{listed}], "cc": "{wrapper}"}}'
-        what = " ".join([mcpu] + features)
-        r = tenon("compile", module, "-t", target, "-o", path("m.tno"), "--verify")
+        target = json.dumps({"kind": "cpu", "mcpu": mcpu, "features": features, "cc": wrapper, **attributes})
+        what = " ".join([model, mcpu] + features + [f"{k}={v}" for k, v in attributes.items()])
+        r = tenon("compile", "--no-cache", modules[model], "-t", target, "-o", path("m.tno"), "--verify")
         check(r.returncode == 0, f"{what}: compiles, and the interpreter agrees with each pass", r)
         check("ApplyDefaultSchedule: main" not in r.stdout + r.stderr, f"{what}: schedules are compared", r)
         lines = open(assembly, encoding="utf-8").read().split("\n") if os.path.exists(assembly) else []
         found = sum(instruction in line.split() and register in line for line in lines)
-        check(found >= 2, f"{what}: {found} times {instruction} of {register}")
+        check(found >= least, f"{what}: {found} times {instruction} of {register}")
+        check(instruction == "vdpbf16ps" or not any("vdpbf16ps" in line for line in lines), f"{what}: not rounded unasked")
     done()
 
 

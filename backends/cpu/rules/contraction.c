@@ -385,7 +385,9 @@ tile_root(contraction *c)
         if (same)
             return readers[0];
     }
-    return c->in_scan ? NULL : tnk_cache_write(c->s, c->block, "local");
+    if (c->in_scan)
+        return NULL;
+    return tnk_cache_write(c->s, c->block, c->intrinsic ? "global" : "local");
 }
 
 static tnk_item *

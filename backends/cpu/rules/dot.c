@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.Dot: sums of products of int16 pairs, as legalize_dot.c writes them. A register tile of
+/* cpu.Dot: sums of products of int16 or bfloat16 pairs, as legalize_dot.c writes them. A register tile of
  * contraction.c's form whose innermost step is a tensor intrinsic of dot_intrin.c: a vector of the
  * result, a pair of the sum.
  *
@@ -12,28 +12,30 @@
 #include "rules.h"
 
 static const char *
-intrinsic_of(int64_t lanes)
+intrinsic_of(tnb_dtype d, int64_t lanes)
 {
-    return lanes == 4    ? "cpu.dot2_4"
-           : lanes == 8  ? "cpu.dot2_8"
-           : lanes == 16 ? "cpu.dot2_16"
-                         : NULL;
+    static const char *const names[2][3] = {{"cpu.dot2_4", "cpu.dot2_8", "cpu.dot2_16"},
+                                            {"cpu.dotbf_4", "cpu.dotbf_8", "cpu.dotbf_16"}};
+    int size = lanes == 4 ? 0 : lanes == 8 ? 1 : lanes == 16 ? 2 : -1;
+    return size < 0 ? NULL : names[tnb_dtype_is_float(d)][size];
 }
 
-/* Whether the sum's last dimension counts pairs of int16. Where the vectors' operand lies in panels, its
+/* Whether the sum's last dimension counts pairs of int16 or bfloat16. Where the vectors' operand lies in panels, its
  * index is no sum: tensorize finds out whether a vector of it is one. */
 static bool
 is_of_pairs(const cpu_tile *c)
 {
-    const tnb_dtype half = TNB_DTYPE(TNB_INT, 16);
+    const tnb_dtype half = tn_as_buffer(c->a.load->buffer)->dtype;
     const tn_block *b = tnk_item_block(c->block);
     const tn_iter_var *last = tn_as_iter_var(b->iters.at[b->iters.n - 1]);
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    const tnb_dtype sum = tnb_dtype_is_float(half) ? TNB_F32 : TNB_I32;
+    if (!tnb_dtype_eq(half, TNB_DTYPE(TNB_INT, 16)) && !tnb_dtype_eq(half, TNB_BF16))
+        return false;
     return last->iter_kind == TN_ITER_REDUCE &&
            tn_is_int_const(tn_as_range(last->dom)->extent, 2) && !c->paired &&
-           tnb_dtype_eq(tn_as_buffer(c->a.load->buffer)->dtype, half) &&
            tnb_dtype_eq(tn_as_buffer(c->b.load->buffer)->dtype, half) &&
-           tnb_dtype_eq(tn_as_buffer(st->buffer)->dtype, TNB_I32) &&
+           tnb_dtype_eq(tn_as_buffer(st->buffer)->dtype, sum) &&
            (c->a.step == 2 || c->a.step == 0) &&
            cpu_step_along(c->ctx, c->a.load, last->var) == 1 &&
            cpu_step_along(c->ctx, c->b.load, last->var) == 1;
@@ -45,14 +47,15 @@ choose_tile(cpu_tile *c, int64_t lanes)
 {
     int64_t X = c->ext[c->x], Y = c->y == UINT32_MAX ? 1 : c->ext[c->y],
             H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
+    int64_t registers = lanes == 16 ? 32 : 16, most = lanes == 16 ? 24 : 12;
     double best = 1e30;
     c->lanes = lanes;
     for (int64_t tw = 1; tw <= 4; tw++)
         for (int64_t th = 1; th <= 4; th++)
             for (int64_t ty = 1; ty <= 12; ty++) {
                 int64_t n = tw * th * ty, held = tw * th;
-                if (tw * lanes > X || X % (tw * lanes) || th > H || ty > Y || n > 12 ||
-                    n + held + (held > 1) + 1 > 16)
+                if (tw * lanes > X || X % (tw * lanes) || th > H || ty > Y || n > most ||
+                    n + held + (held > 1) + 1 > registers)
                     continue;
                 double work = (double)n / 2, loads = (double)(ty + held) / 2,
                        issue = (double)(2 * n + ty + held + 2) / 6;
@@ -89,7 +92,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     int64_t lanes = bytes / 4;
     while (lanes >= 4 && c.ext[c.x] % lanes)
         lanes /= 2;
-    c.intrinsic = intrinsic_of(lanes);
+    c.intrinsic = intrinsic_of(tn_as_buffer(c.a.load->buffer)->dtype, lanes);
     if (!c.intrinsic || !choose_tile(&c, lanes))
         return NULL;
     cpu_choose_order(&c);
@@ -99,6 +102,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 const tnk_rule cpu_rule_dot = {
     .size = sizeof(tnk_rule),
     .name = "cpu.Dot",
-    .doc = "Sums of products of int16 pairs in int32: register tiles of tensor intrinsics.",
+    .doc =
+        "Sums of products of int16 pairs in int32 and of bfloat16 pairs in float32: register tiles "
+        "of tensor intrinsics.",
     .apply = apply,
 };

@@ -53,7 +53,8 @@ place(const cpu_square *s, const tn_expr *row, const tn_expr *column)
 static const tn_expr *
 as_bits(const cpu_square *s, tnb_dtype to, const tn_expr *e)
 {
-    const tn_expr *op = tn_op_ref_of(s->ctx, tn_find_op(tn_ctx_registry(s->ctx), "tirx.reinterpret", NULL));
+    const tn_expr *op =
+        tn_op_ref_of(s->ctx, tn_find_op(tn_ctx_registry(s->ctx), "tirx.reinterpret", NULL));
     return tn_scalar_call(s->ctx, to, op, tn_listv(s->ctx, e, NULL), NULL);
 }
 
