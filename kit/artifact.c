@@ -23,6 +23,7 @@ struct stored {
 };
 
 enum { N_BUCKETS = 1024, CHUNK = 1 << 20 };
+enum { A_VARIANT = 3 }; /* sections of a variant: program, code, code for the fallback */
 
 struct tnk_artifact {
     tnb_arena *arena;
@@ -103,7 +104,7 @@ open_file(tnk_artifact *a, const char *path, tnb_err *err)
 tnb_status
 tnk_artifact_new(const char *path, uint32_t n_variants, tnk_artifact **out, tnb_err *err)
 {
-    if (n_variants == 0 || 2 + 2 * (uint64_t)n_variants > TNB_TNO_MAX_SECTIONS)
+    if (n_variants == 0 || 2 + A_VARIANT * (uint64_t)n_variants > TNB_TNO_MAX_SECTIONS)
         return tnb_fail(err, TNB_INVALID, "an artifact of %" PRIu32 " variants", n_variants);
     tnb_arena *arena = tnb_arena_new();
     tnk_artifact *a = arena ? TNB_NEW(arena, tnk_artifact) : NULL;
@@ -112,7 +113,7 @@ tnk_artifact_new(const char *path, uint32_t n_variants, tnk_artifact **out, tnb_
     a->arena = arena;
     a->file.fd = -1;
     a->n_variants = n_variants;
-    a->max_sections = 2 + 2 * n_variants;
+    a->max_sections = 2 + A_VARIANT * n_variants;
     a->sections = TNB_NEW_N(arena, tnb_tno_section, a->max_sections);
     a->chunk = tnb_alloc(arena, CHUNK);
     a->end = sizeof(tnb_tno_header) + a->max_sections * sizeof(tnb_tno_section);

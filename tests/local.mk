@@ -65,4 +65,5 @@ include tests/opencl/local.mk
 include tests/llm/local.mk
 include tests/pass/local.mk
 include tests/tree/local.mk
+include tests/vendor/local.mk
 EXTRA_DIST += tests/README.md tests/leaks.txt

@@ -66,6 +66,13 @@ driver_fallback_kernels(tn_ctx *ctx, struct driver_variant *v, const tnk_compile
                  v->target.name);
         return TNB_UNSUPPORTED;
     }
+    if (strcmp(driver_device(v->fallback.kind), driver_device(v->target.kind)) == 0) {
+        tn_error(ctx, 0, TNB_UNSUPPORTED,
+                 "tensor programs of '%s' cannot fall back to '%s': both run on the device '%s', "
+                 "which takes the code of one",
+                 v->target.name, to, driver_device(v->target.kind));
+        return TNB_UNSUPPORTED;
+    }
     schedules_only(&p);
     /* nothing is compacted here: the variant's module and kernels have to stay where they are */
     tn_pass_run run = {.target = v->fallback.target,

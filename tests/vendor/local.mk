@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Plugins out of tree, built from what is installed. With the sanitizers plugins need their flags too, so the test is left to
+# other builds.
+VENDOR_PLUGINS = \
+	tests/vendor/simacc/Makefile \
+	tests/vendor/simacc/README.md \
+	tests/vendor/simacc/codegen.c \
+	tests/vendor/simacc/device.c \
+	tests/vendor/simacc/driver.c \
+	tests/vendor/simacc/kernels/add.simacc \
+	tests/vendor/simacc/link.c \
+	tests/vendor/simacc/link.h \
+	tests/vendor/simacc/module.c \
+	tests/vendor/simacc/module.h \
+	tests/vendor/simacc/protocol.h \
+	tests/vendor/simacc/simacc.c \
+	tests/vendor/simacc/simacc.h \
+	tests/vendor/simacc/simacc.ini \
+	tests/vendor/simacc/simacc.plugin \
+	tests/vendor/simacc/simacc_rt.plugin \
+	tests/vendor/simacc/tests/after_cpu.py \
+	tests/vendor/simacc/tests/after_null.py \
+	tests/vendor/simacc/tests/before.py \
+	tests/vendor/simacc/tests/fallback.sh \
+	tests/vendor/simacc/tests/faults.sh \
+	tests/vendor/simacc/tests/onnx.sh \
+	tests/vendor/simacc/tests/sort.py
+if !ASAN
+TESTS += tests/vendor/plugins.sh
+endif
+EXTRA_DIST += tests/vendor/plugins.sh $(VENDOR_PLUGINS)
+
+# As tests/tree/install.log, and before it: to install, libtool links the libraries anew.
+tests/vendor/plugins.log: $(filter-out tests/tree/install.log tests/vendor/plugins.log,$(TEST_LOGS))
