@@ -2,11 +2,13 @@
 pkgconfig_DATA = docs/tenon.pc docs/tenon-base.pc docs/tenon-kit.pc docs/tenon-rt.pc
 dist_doc_DATA = docs/abi.md docs/architecture.md docs/configuration.md docs/conformance.md docs/first-plugin.md docs/llm.md docs/numbers.md docs/onnx.md
 
-# The page of the operators is what their schemas say.
-doc_DATA = docs/operators.md
-CLEANFILES += docs/operators.md
-docs/operators.md: tools/tenon$(EXEEXT) plugins-stage/.stamp
-	$(AM_V_GEN)$(MKDIR_P) docs && tools/tenon show ops > $@.tmp && mv $@.tmp $@
+# These pages are what schemas and the plugins' own lists say.
+SCHEMA_PAGES = docs/operators.md docs/passes.md docs/targets.md docs/devices.md
+doc_DATA = $(SCHEMA_PAGES)
+CLEANFILES += $(SCHEMA_PAGES)
+$(SCHEMA_PAGES): tools/tenon$(EXEEXT) plugins-stage/.stamp
+	$(AM_V_GEN)$(MKDIR_P) docs; page=`basename $@ .md | $(SED) s/operators/ops/`; \
+	tools/tenon$(EXEEXT) show "$$page" > $@.tmp && mv $@.tmp $@
 
 # The reference of the public headers, in docs/reference/html.
 EXTRA_DIST += docs/doxygen_filter.py

@@ -399,6 +399,43 @@ device_setting(const void *user, const char *key)
     return s->conf ? tnb_conf_text(s->conf, "device", s->name, key) : NULL;
 }
 
+/* Keys of [device NAME] that the driver does not know. */
+static tnb_status
+check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
+{
+    const char *known[64];
+    uint32_t n = 0, n_set = 0;
+    for (const tnr_setting *s = d->settings; s && s->name && n < 64; s++)
+        known[n++] = s->name;
+    if (!d->settings || !rt->opt.conf)
+        return TNB_OK;
+    tnb_arena *a = tnb_arena_new();
+    if (!a)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to open a device");
+    const tnb_conf_value **set =
+        tnb_conf_section_values(rt->opt.conf, a, "device", d->name, &n_set);
+    tnb_status st = TNB_OK;
+    for (uint32_t i = 0; i < n_set && st == TNB_OK; i++) {
+        uint32_t k = 0;
+        while (k < n && strcmp(known[k], set[i]->key) != 0)
+            k++;
+        if (k < n)
+            continue;
+        char at[32] = "";
+        if (set[i]->line)
+            snprintf(at, sizeof at, ":%u", set[i]->line);
+        const char *near = tnb_nearest(set[i]->key, known, n);
+        st = tnb_fail(err, TNB_INVALID, "%s%s: the device '%s' has no setting '%s'", set[i]->file,
+                      at, d->name, set[i]->key);
+        if (near)
+            tnb_hint(err, "did you mean '%s'?", near);
+        else
+            tnb_hint(err, "tenon show devices lists its settings");
+    }
+    tnb_arena_free(a);
+    return st;
+}
+
 tnb_status
 tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err)
 {
@@ -420,7 +457,9 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
                                   .cache_dir = rt->opt.conf ? tnb_conf_text(rt->opt.conf, "tenon",
                                                                             NULL, "cache_dir")
                                                             : NULL};
-        st = drv ? tnr_device_new(drv, id, &opt, &dev, err) : err->status;
+        st = drv ? check_settings(rt, drv, err) : err->status;
+        if (st == TNB_OK)
+            st = tnr_device_new(drv, id, &opt, &dev, err);
         if (st == TNB_OK) {
             dev->threads = rt->threads;
             dev->limit = rt->opt.memory_limit;

@@ -152,5 +152,10 @@ const tnt_command tnt_command_bench = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){"tenon bench model.onnx -t cpu --threads 2",
+                              "time of a run, from as many as fit into three seconds",
+                              "tenon bench model.tno --runs 20 --profile-kernels",
+                              "a compiled model, with the kernels that take the time", NULL},
     .run = run,
 };

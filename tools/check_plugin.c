@@ -508,5 +508,11 @@ const tnt_command tnt_command_check_plugin = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){
+            "tenon check-plugin acme/build/acme.so --config acme/acme.ini",
+            "before it is installed; the INI file tells in what surroundings it will be",
+            "tenon check-plugin acme_rt.so --timeout 60",
+            "a device driver that takes long to find its devices", NULL},
     .run = run,
 };

@@ -80,5 +80,12 @@ const tnt_command tnt_command_compile = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){
+            "tenon compile model.onnx -t cpu,opencl -o model.tno", "one file that runs on both",
+            "tenon compile model.onnx --dim batch=8 --verify",
+            "for batches of eight; every pass is checked by running the module before and after it",
+            "tenon compile model.onnx --dump-ir ir --dump-only FuseOps,FuseTIR",
+            "what these passes do", NULL},
     .run = run,
 };

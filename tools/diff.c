@@ -333,5 +333,9 @@ const tnt_command tnt_command_diff = {
     .options = options,
     .min_operands = 1,
     .max_operands = 2,
+    .examples = (const char *const[]){"tenon diff a.py b.py",
+                                      "whether two modules are the same up to names",
+                                      "tenon diff model.py --exec -t opencl",
+                                      "whether a target computes what the interpreter does", NULL},
     .run = run,
 };

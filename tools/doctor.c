@@ -132,5 +132,6 @@ const tnt_command tnt_command_doctor = {
     .operands = "",
     .summary = "check the installation and say what is missing",
     .max_operands = 0,
+    .examples = (const char *const[]){"tenon doctor", "everything, and what to install", NULL},
     .run = run,
 };

@@ -81,6 +81,8 @@ list_driver(tnr_runtime *rt, const tnr_driver *d)
             printf("    %d: %s\n", id, text);
         } else {
             printf("    %d: not usable: %s\n", id, err.message);
+            if (err.hint[0])
+                printf("       %s\n", err.hint);
         }
     }
 }
@@ -128,5 +130,10 @@ const tnt_command tnt_command_list = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){
+            "tenon list plugins --why",
+            "every candidate, also those that are not used, and the rule that decided",
+            "tenon list devices", "what can be run on, and why other devices cannot be used", NULL},
     .run = run,
 };

@@ -21,6 +21,7 @@ tools_tenon_SOURCES = \
 	tools/session.c \
 	tools/show.c \
 	tools/show_op.c \
+	tools/show_pages.c \
 	tools/tool.h \
 	tools/tune.c \
 	tools/tune.h \

@@ -496,5 +496,12 @@ const tnt_command tnt_command_new_plugin = {
     .options = options,
     .min_operands = 0,
     .max_operands = 2,
+    .examples =
+        (const char *const[]){
+            "tenon new-plugin --list", "what can be copied", "tenon new-plugin acme",
+            "a target: the smallest complete backend under the name acme, in the folder acme",
+            "tenon new-plugin acme ~/src/acme --from opencl",
+            "the OpenCL backend, to another folder", "tenon new-plugin tidy --pass",
+            "a plugin with one pass", NULL},
     .run = run,
 };

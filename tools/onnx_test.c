@@ -650,5 +650,7 @@ const tnt_command tnt_command_onnx_test = {
     .options = options,
     .min_operands = 1,
     .max_operands = -1,
+    .examples = (const char *const[]){"tenon onnx-test -q -j 2 /usr/share/onnx/node",
+                                      "each case below the folder that fails", NULL},
     .run = run,
 };

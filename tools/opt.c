@@ -201,6 +201,13 @@ const tnt_command tnt_command_opt = {
     .options = opt_options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){
+            "tenon opt model.py -t cpu -p @legalize --verify -o after.py",
+            "a phase of a target's pipeline, checked by running the module before and after each "
+            "pass",
+            "tenon opt model.py -p LegalizeOps,FuseOps{fuse_opt_level=0} --timing",
+            "passes of one's own choice", NULL},
     .run = run_opt,
 };
 
@@ -210,5 +217,7 @@ const tnt_command tnt_command_check = {
     .summary = "read TVMScript modules and verify them",
     .min_operands = 1,
     .max_operands = -1,
+    .examples = (const char *const[]){"tenon check model.py",
+                                      "nothing is said of a module that is right", NULL},
     .run = run_check,
 };

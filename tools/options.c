@@ -269,6 +269,10 @@ tnt_print_help(const tnt_command *c)
     }
     puts("\nCommon options:");
     print_options(tnt_common_options);
+    if (c->examples)
+        puts("\nExamples:");
+    for (const char *const *e = c->examples; e && e[0]; e += 2)
+        printf("  %s\n      %s\n", e[0], e[1]);
 }
 
 /* ---- manual pages ---- */
@@ -342,17 +346,24 @@ tnt_print_manual(const tnt_command *c, FILE *out)
         fputs("\\fR", out);
     }
     fputs("\n", out);
-    if (c->details) {
-        fputs(".SH DESCRIPTION\n", out);
-        roff(out, c->details);
-        fputs("\n", out);
-    }
+    fputs(".SH DESCRIPTION\n", out);
+    roff(out, c->details ? c->details : c->summary);
+    fputs(c->details ? "\n" : ".\n", out);
     if (c->options && c->options->name) {
         fputs(".SH OPTIONS\n", out);
         roff_options(out, c->options);
     }
     fputs(".SH COMMON OPTIONS\n", out);
     roff_options(out, tnt_common_options);
+    if (c->examples)
+        fputs(".SH EXAMPLES\n", out);
+    for (const char *const *e = c->examples; e && e[0]; e += 2) {
+        fputs(".TP\n\\fB", out);
+        roff(out, e[0]);
+        fputs("\\fR\n", out);
+        roff(out, e[1]);
+        fputs("\n", out);
+    }
     fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or "
           "differs; 2: wrong usage.\n"
           ".SH SEE ALSO\n\\fBtenon\\fR(1)\n",
@@ -386,7 +397,8 @@ tnt_print_completion(FILE *out)
     }
     fputs("        esac\n    else\n        case ${COMP_WORDS[1]} in\n"
           "        list) words=\"plugins passes rules ops targets devices importers\" ;;\n"
-          "        show) words=\"plugin pass rule op target pipeline config kernel model\" ;;\n"
+          "        show) words=\"plugin pass rule op target pipeline config kernel model ops "
+          "passes targets devices\" ;;\n"
           "        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n        esac\n    fi\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _tenon tenon\n",
           out);

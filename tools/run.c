@@ -252,5 +252,11 @@ const tnt_command tnt_command_run = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){
+            "tenon run model.tno -i image=digit.npy -o results",
+            "one input from a file; results/0-NAME.npy and so on",
+            "tenon run model.onnx -t opencl --expect logits=want.npy",
+            "compiles in memory, runs, compares; exit status 1 if the result differs", NULL},
     .run = run,
 };

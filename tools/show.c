@@ -51,15 +51,12 @@ show_plugin(tnt_session *s, const char *name)
 static int
 show_pass(tnt_session *s, const char *name)
 {
-    static const char *const keeps[] = {"results bit by bit", "results within tolerance",
-                                        "results of functions with equal signatures",
-                                        "nothing comparable", "results within what float16 leaves"};
     tnb_err err = {0};
     const tn_pass *p = tn_find_pass(s->registry, name, &err);
     if (!p)
         return not_found(&err);
     printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level,
-           keeps[p->keeps]);
+           tnt_keeps_words(p->keeps));
     tnt_print_schema(s, p->options, "options");
     return TNT_OK;
 }
@@ -347,6 +344,12 @@ run(tnt_session *s, const tnt_args *a)
         return show_config(s);
     if (strcmp(what, "ops") == 0)
         return tnt_show_ops(s);
+    if (strcmp(what, "passes") == 0)
+        return tnt_show_passes(s);
+    if (strcmp(what, "targets") == 0)
+        return tnt_show_targets(s);
+    if (strcmp(what, "devices") == 0)
+        return tnt_show_devices(s, a);
     static const char *const kinds[] = {"plugin", "pass",     "rule",  "op",
                                         "target", "pipeline", "model", "kernel"};
     bool known = false;
@@ -379,11 +382,15 @@ run(tnt_session *s, const tnt_args *a)
 
 const tnt_command tnt_command_show = {
     .name = "show",
-    .operands = "plugin|pass|rule|op|ops|target|pipeline|config|model|kernel [NAME]",
+    .operands =
+        "plugin|pass|rule|op|target|pipeline|config|model|kernel|ops|passes|targets|devices "
+        "[NAME]",
     .summary = "show one thing in full",
     .details =
         "`show config` prints every effective value with its origin; `show ops` the reference "
-        "page of all operators; `show rule NAME` what a schedule rule takes and what of a target "
+        "page of all operators, `show passes`, `show targets` and `show devices` those of passes, "
+        "backends and their devices' settings; `show rule NAME` what a schedule rule takes and "
+        "what of a target "
         "it "
         "goes by; `show pipeline TARGET` "
         "the pass lists and where each entry "
@@ -395,5 +402,11 @@ const tnt_command tnt_command_show = {
     .options = options,
     .min_operands = 1,
     .max_operands = 3,
+    .examples =
+        (const char *const[]){
+            "tenon show pipeline cpu", "the pass lists of a target, with the origin of every entry",
+            "tenon show config", "every setting with the file and line that made it",
+            "tenon show kernel model.onnx",
+            "the names of a model's kernels; with one of them behind it its source", NULL},
     .run = run,
 };

@@ -95,6 +95,17 @@ static const char page_head[] =
     "conversions give:\n"
     "numbers.md.\n";
 
+void
+tnt_print_schema_table(tnt_session *s, const tn_attr_schema *a, const char *what)
+{
+    if (a && a->name)
+        printf("\n| %s | type | default | allowed | |\n|---|---|---|---|---|\n", what);
+    for (; a && a->name; a++)
+        printf("| `%s` | %s | %s%s%s | %s | %s |\n", a->name, type_words(a->type),
+               a->fallback ? "`" : "", default_words(a), a->fallback ? "`" : "",
+               tn_allowed_words(s->ctx, a), text_or(a->doc, ""));
+}
+
 static void
 print_entry(tnt_session *s, const tn_op *op)
 {
@@ -108,12 +119,7 @@ print_entry(tnt_session *s, const tn_op *op)
                op->min_args >= 0 && i >= op->min_args ? ", may be left out" : "",
                text_or(a->doc, ""));
     }
-    if (op->attrs && op->attrs->name)
-        puts("\n| attribute | type | default | allowed | |\n|---|---|---|---|---|");
-    for (const tn_attr_schema *a = op->attrs; a && a->name; a++)
-        printf("| `%s` | %s | %s%s%s | %s | %s |\n", a->name, type_words(a->type),
-               a->fallback ? "`" : "", default_words(a), a->fallback ? "`" : "",
-               tn_allowed_words(s->ctx, a), text_or(a->doc, ""));
+    tnt_print_schema_table(s, op->attrs, "attribute");
     puts("");
     if (op->result)
         printf("Result: %s.\n", op->result);

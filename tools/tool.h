@@ -40,6 +40,7 @@ typedef struct tnt_command {
     const char *summary;            /* one line */
     const char *details;            /* paragraphs for the manual page */
     const tnt_option *options;      /* ends with a NULL name; the common ones come on top */
+    const char *const *examples;    /* command, what it does, ..., NULL */
     int min_operands, max_operands; /* max -1: no limit */
     bool bare;                      /* works without a session: `s` is NULL */
     int (*run)(tnt_session *s, const tnt_args *a);
@@ -125,6 +126,9 @@ tnt_print_verify(const tnk_verify_report *r);
 /* Rows of an attribute or option schema below a title; nothing without rows. */
 void
 tnt_print_schema(tnt_session *s, const tn_attr_schema *a, const char *title);
+/* The same as a table of a page; `what` heads its first column. */
+void
+tnt_print_schema_table(tnt_session *s, const tn_attr_schema *a, const char *what);
 int
 tnt_show_op(tnt_session *s, const char *name);
 /* The reference page of all operators, and their schemas as JSON. */
@@ -132,6 +136,18 @@ int
 tnt_show_ops(tnt_session *s);
 int
 tnt_list_ops_json(tnt_session *s);
+
+/* ---- show_pages.c: reference pages, from schemas and the plugins' own lists ---- */
+int
+tnt_show_passes(tnt_session *s);
+int
+tnt_show_targets(tnt_session *s);
+int
+tnt_show_devices(tnt_session *s, const tnt_args *a);
+/* Words for tn_pass.keeps. */
+const char *
+tnt_keeps_words(tn_keeps k);
+
 /* Fills the parts of `opt` that come from common options. False after a message. */
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);
@@ -196,6 +212,7 @@ tnt_print_kernels(const tnr_kernel_time *t, uint32_t n);
 /* ---- the subcommands ---- */
 extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt,
     tnt_command_check, tnt_command_diff, tnt_command_list, tnt_command_show, tnt_command_onnx_test,
-    tnt_command_doctor, tnt_command_tune, tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_help;
+    tnt_command_doctor, tnt_command_tune, tnt_command_new_plugin, tnt_command_check_plugin,
+    tnt_command_help;
 
 #endif

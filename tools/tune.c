@@ -555,5 +555,12 @@ const tnt_command tnt_command_tune = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .examples =
+        (const char *const[]){"tenon tune model.onnx --list",
+                              "the functions that can be tuned, with the schedules each has",
+                              "tenon tune model.onnx -t cpu --threads 2 --tuning-db site.jsonl",
+                              "measures; interrupted, it goes on where it was",
+                              "tenon compile model.onnx -t cpu --tuning-db site.jsonl",
+                              "takes what was fastest", NULL},
     .run = run,
 };

@@ -329,6 +329,8 @@ cpu_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *
 
 static const char *const cpu_formats[] = {"elf", NULL};
 
+static const tnr_setting cpu_settings[] = {{0}}; /* [device cpu] has no keys */
+
 static const tnr_driver cpu_driver = {
     .size = sizeof(tnr_driver),
     .flags = TNR_DRIVER_HOST_MEMORY | TNR_DRIVER_NATIVE,
@@ -352,6 +354,7 @@ static const tnr_driver cpu_driver = {
     .module_kernel = cpu_module_kernel,
     .launch = cpu_launch,
     .set_threads = cpu_set_threads,
+    .settings = cpu_settings,
 };
 
 static const tnr_driver *const cpu_drivers[] = {&cpu_driver};

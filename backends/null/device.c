@@ -352,6 +352,8 @@ null_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err 
 
 static const char *const null_formats[] = {"null", NULL};
 
+static const tnr_setting null_settings[] = {{0}}; /* [device null] has no keys */
+
 static const tnr_driver null_driver = {
     .size = sizeof(tnr_driver),
     .flags = TNR_DRIVER_HOST_MEMORY,
@@ -374,6 +376,7 @@ static const tnr_driver null_driver = {
     .module_free = null_module_free,
     .module_kernel = null_module_kernel,
     .launch = null_launch,
+    .settings = null_settings,
 };
 static const tnr_driver *const null_drivers[] = {&null_driver};
 

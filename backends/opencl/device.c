@@ -396,6 +396,26 @@ opencl_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_e
 
 static const char *const opencl_formats[] = {"opencl-c", NULL};
 
+static const tnr_setting opencl_settings[] = {
+    {"platform", NULL, "the platform to use: a part of its name, or its number"},
+    {"device", NULL,
+     "the device to use: a part of its name, or its number among those that the other settings "
+     "leave"},
+    {"type", "any", "gpu, cpu, accelerator or any"},
+    {"build_options", NULL, "given to the driver's compiler, as -cl-denorms-are-zero"},
+    {"profiling", "yes",
+     "no: queues take no times, launches may be faster; --profile-kernels then goes by the host's "
+     "clock"},
+    {"cache", NULL,
+     "whether compiled programs are kept: usually yes, with PoCL, which does that itself, no"},
+    {"cache_dir", NULL, "the folder that they are kept in: usually that of [tenon] cache_dir"},
+    {"cache_size", "0", "MiB of them that are kept; 0: as many as of kernels"},
+    {"clml_tuning", NULL, "CLML: the file of measured kernels that is read"},
+    {"clml_tune", "no", "CLML: yes measures, and writes that file"},
+    {"clml_onchip", "yes", "CLML: no leaves the device's own memory to others"},
+    {0},
+};
+
 static const tnr_driver opencl_driver = {
     .size = sizeof(tnr_driver),
     .name = "opencl",
@@ -424,6 +444,7 @@ static const tnr_driver opencl_driver = {
     .module_free = opencl_module_free,
     .module_kernel = opencl_module_kernel,
     .launch = opencl_launch,
+    .settings = opencl_settings,
 };
 static const tnr_driver *const opencl_drivers[] = {&opencl_driver};
 

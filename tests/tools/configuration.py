@@ -106,6 +106,17 @@ refused("an insert behind a pass that is not there", tenon("show", "pipeline", "
 p = write("pass2.ini", "[pipeline cpu]\nlegalize = LegalizeOpps\n")
 refused("an unknown pass", tenon("run", os.path.join(DIGITS, "digits.onnx"), "--config", p), "LegalizeOpps", "LegalizeOps")
 refused("an unknown target", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-t", "cpuu"), "cpuu")
+r = tenon("list", "devices", "--config", write("device.ini", "[device cpu]\nfaster = yes\n"))
+check("device.ini:2: the device 'cpu' has no setting 'faster'" in r.stdout and "tenon show devices" in r.stdout,
+      "a setting that a device does not know is told, with what to do", r)
+for page, texts in (("passes", ("## FuseOps", "| `fuse_opt_level` |", "* cpu: legalize, number")),
+                    ("targets", ("## cpu", "| `mcpu` |", "| `lower` | `LowerInitBlock`", "Kinds: `cpu`, `llvm`, `c`")),
+                    ("devices", ("## cpu", "## null"))):
+    r, edited = tenon("show", page), tenon("show", page, "--config", edit)
+    check(r.returncode == 0 and all(t in r.stdout for t in texts) and not r.stderr, f"the page of {page}", r)
+    check(r.stdout == edited.stdout, f"the page of {page} is what plugins say, whatever INI files do", edited)
+names = {l.split()[0] for l in tenon("list", "passes").stdout.splitlines()}
+check(names == set(re.findall(r"^## (\S+)", tenon("show", "passes").stdout, re.M)), "the page of passes has every pass")
 refused("a missing INI file", tenon("show", "config", "--config", "/nonexistent/x.ini"), "/nonexistent/x.ini")
 refused("a --set without a value", tenon("show", "config", "--set", "tenon.threads"), "tenon.threads")
 done()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages name is there: files, folders, and for every `tenon ...` line the subcommand, its options, and what it lists or
+"""What the pages and the examples of manual pages name is there: files, folders, and for every `tenon ...` line the subcommand, its options, and what it lists or
 shows; such lines without place holders are run. (tests/vendor/tutorial.py runs first-plugin.md whole.)"""
 import glob
 import os
@@ -64,13 +64,15 @@ def check_path(where, text, page):
 
 FOLDERS = {f for f in os.listdir(SRC) if os.path.isdir(os.path.join(SRC, f)) and not f.startswith(".")} - {"build"}
 # Files that the reader makes, a site has, or a test leaves.
-OTHERS = re.compile(r"(model|out|before|after)\.(py|onnx)|site\.ini|(acme|mychip)[/.].*|(targets|profiles|conf\.d)/\*\.ini|.*\.log|.*/PassName.*")
+OTHERS = re.compile(r"(model|out|before|after)\.(py|onnx)|site\.ini|(acme|mychip)[/.].*|(targets|profiles|conf\.d)/\*\.ini|.*\.log|.*/X\.Y.*|docs/reference/.*|.*/PassName.*")
 
-help_of, words = {}, {}
+help_of, words, examples = {}, {}, {}
 top = run("--help").stdout
 subcommands = set(re.findall(r"^  ([a-z][a-z-]+) ", top, re.M))
 for c in subcommands:
     text = run(c, "--help").stdout
+    examples[c] = re.findall(r"^  (tenon .*)", text, re.M)
+    text = text.split("\nExamples:")[0]
     help_of[c] = set(re.findall(r"--[a-z][a-z-]*", text)) | set(re.findall(r"(?<![\w-])-[a-zA-Z](?![\w-])", text))
     usage = text.split("\n")[0]
     words[c] = set(re.findall(r"[a-z-]+", usage.split("[options]")[1])) if c in ("list", "show") else None
@@ -129,6 +131,14 @@ for at, folders, files in os.walk(SRC):
     pages += [os.path.join(at, "README.md")] if "README.md" in files and at != SRC else []
 for p in pages:
     check_page(p)
+for c in sorted(subcommands - {"help"}):
+    if not examples[c] or not any(e.startswith(f"tenon {c}") for e in examples[c]):
+        bad.append(f"tenon help {c}: no example")
+    for e in examples[c]:
+        check_command(f"tenon help {c}", e)
+    page = run("help", c, "--man").stdout
+    bad += [f"manual page of {c}: no {h}" for h in ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMON OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO")
+            if f".SH {h}\n" not in page]
 print(f"{len(pages)} pages: {paths} paths, {commands} commands, {ran} of them run")
 for b in bad:
     print("FAIL", b)
