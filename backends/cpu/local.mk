@@ -21,6 +21,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules.def \
 	backends/cpu/rules/axes.c \
 	backends/cpu/rules/axes.h \
+	backends/cpu/rules/choice.c \
 	backends/cpu/rules/contraction.c \
 	backends/cpu/rules/conv2d.c \
 	backends/cpu/rules/dot.c \

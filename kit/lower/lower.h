@@ -62,6 +62,7 @@ tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_exp
 /* A copy of `f` around another body. */
 const tn_node *
 tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body);
+typedef TNB_VEC(const tn_stmt *) tnk_stmt_vec;
 /* The buffer a statement or expression accesses (BufferStore, BufferLoad), else NULL; its indices.
  */
 const tn_node *
@@ -100,5 +101,10 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr, tnk_pass_widen,
     tnk_pass_fallback_kernels;
+
+/* ---- widen_choice.c ---- */
+/* The wide form of a serial loop that chooses, an argmax; NULL: it is something else. */
+const tn_stmt *
+tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes);
 
 #endif

@@ -22,7 +22,8 @@
  * else the loop divides.
  *
  * A body has stores to elements k + c, and accumulations by +, *, min or max of an element that does not depend on k, in the order
- * that vectors give. Loops with any other body stay as they are. A parallel loop without accumulations stays parallel. Needs: flat buffers; comes before VectorizeLoop.
+ * that vectors give. What chooses between elements, such as an argmax, is widen_choice.c's. Loops with any other body stay as
+ * they are. A parallel loop without accumulations stays parallel. Needs: flat buffers; comes before VectorizeLoop.
  */
 #include <math.h>
 
@@ -609,8 +610,14 @@ widen(tnk_ranged *r, const tn_stmt *s)
         tn_for(ctx, f->var, f->min, f->extent, f->for_kind, NULL, others, f->body);
     int64_t n = 0;
     bool known = tn_int_value(f->extent, &n), parallel = f->for_kind == TN_FOR_PARALLEL;
-    if (lanes < 2 || lanes > 64 || lanes & (lanes - 1) || (known && n < lanes) || !fill(&w, f) ||
-        (parallel && w.reduces))
+    if (lanes < 2 || lanes > 64 || lanes & (lanes - 1) || (known && n < lanes))
+        return plain;
+    if (!fill(&w, f)) {
+        const bool alone = *(bool *)r->user;
+        const tn_stmt *choice = alone ? tnk_widen_choice(r, f, lanes) : NULL;
+        return choice ? choice : plain;
+    }
+    if (parallel && w.reduces)
         return plain;
     w.again &= *(bool *)r->user;
     if (w.reduces && !w.calls)

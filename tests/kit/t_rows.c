@@ -183,6 +183,84 @@ reductions(void **state)
     }
 }
 
+/* The better value and its place; NaN is better than any number, and of equal values the one before or behind. */
+typedef struct best {
+    bool most, last, nan;
+} best;
+
+static void
+better(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn_expr **next,
+       uint32_t n, void *user)
+{
+    const best *b = user;
+    (void)n;
+    const tn_expr *take = tn_bin(ctx, b->most ? TN_KIND_GT : TN_KIND_LT, x[1], acc[1]);
+    const tn_expr *equal = tn_bin(ctx, TN_KIND_EQ, x[1], acc[1]);
+    if (b->nan) {
+        const tn_expr *none = tn_bin(ctx, TN_KIND_NE, x[1], x[1]);
+        take = tn_or(ctx, take, tn_and(ctx, none, tn_bin(ctx, TN_KIND_EQ, acc[1], acc[1])));
+        equal = tn_or(ctx, equal, tn_and(ctx, none, tn_bin(ctx, TN_KIND_NE, acc[1], acc[1])));
+    }
+    const tn_expr *at = tn_bin(ctx, b->last ? TN_KIND_GT : TN_KIND_LT, x[0], acc[0]);
+    take = tn_or(ctx, take, tn_and(ctx, equal, at));
+    next[0] = tn_select_of(ctx, take, x[0], acc[0]);
+    next[1] = tn_select_of(ctx, take, x[1], acc[1]);
+}
+
+/* The place of the largest or the least element, the first or the last of equal ones, of which there are many. */
+static void
+places(void **state)
+{
+    (void)state;
+    int wide = 0;
+    for (int i = 0; i < draw_rounds(60); i++) {
+        program p;
+        begin(&p, (uint32_t)between(1, 3), types[between(0, N_TYPES - 1)]);
+        unsigned dims = reduced_dims(&p);
+        if (!dims)
+            continue;
+        bool floats = tnb_dtype_is_float(p.d);
+        best b = {.most = between(0, 1), .last = between(0, 1), .nan = floats};
+        const tn_expr *kept[4], *at[4], *place = tn_i64(k.ctx, 0);
+        uint32_t n = 0, j = 0;
+        for (uint32_t d = 0; d < p.rank; d++)
+            if (!(dims >> d & 1))
+                kept[n++] = tnk_te_expr(p.te, p.extent[d]);
+        tnk_stage *s = tnk_te_stage(p.te, "best", kept, n, TNB_I64);
+        for (uint32_t d = 0; d < p.rank; d++) {
+            const tn_expr *e = tnk_te_expr(p.te, p.extent[d]);
+            at[d] = dims >> d & 1 ? tnk_te_reduce_axis(s, "k", e) : s->axes[j++];
+            if (dims >> d & 1)
+                place = tn_add(k.ctx, tn_mul(k.ctx, place, e), at[d]);
+        }
+        const tn_expr *v = tnk_te_read_at(p.te, p.x, at, p.rank);
+        int how = between(0, 3);
+        if (how == 0) /* many equal ones */
+            v = tn_max(k.ctx, v, tn_literal(k.ctx, p.d, 1));
+        else if (how == 1 && floats && p.d.bits >= 32) /* and many that are no number */
+            v = tn_intrin1(k.ctx, "sqrt", v);
+        else if (how == 2)
+            v = tn_literal(k.ctx, p.d, 0); /* nothing else */
+        if (how == 2)
+            v = tn_min(k.ctx, tnk_te_read_at(p.te, p.x, at, p.rank), v);
+        const tn_expr *worst =
+            floats   ? tn_float_imm_of(k.ctx, p.d, b.most ? (double)-INFINITY : (double)INFINITY)
+            : b.most ? tn_min_value(k.ctx, p.d)
+                     : tn_max_value(k.ctx, p.d);
+        const tn_expr *values[2] = {place, v},
+                      *init[2] = {b.last ? tn_i64(k.ctx, -1) : tn_max_value(k.ctx, TNB_I64), worst};
+        const tnb_dtype dtypes[2] = {TNB_I64, p.d};
+        const tn_node *outs[2];
+        tnk_te_reduce_tuple(s, dtypes, values, init, 2, better, &b, outs);
+        char what[60];
+        snprintf(what, sizeof what, "place %d%d over %x of %d", b.most, b.last, dims, how);
+        s = tnk_te_stage_like(p.te, "place", outs[0], TNB_I64);
+        check(&p, tnk_te_define(s, tnk_te_read_at(p.te, outs[0], s->axes, s->n_axes)), what);
+        wide += strstr(k.last_source, "turns") != NULL;
+    }
+    assert_true(wide > 0);
+}
+
 /* (x - largest) / sum and the like, over any of the dimensions. */
 static void
 steps_over_rows(void **state)
@@ -346,9 +424,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reductions),    cmocka_unit_test(steps_over_rows),
-        cmocka_unit_test(elements),      cmocka_unit_test(divisors_of_any_size),
-        cmocka_unit_test(large_results),
+        cmocka_unit_test(reductions),           cmocka_unit_test(places),
+        cmocka_unit_test(steps_over_rows),      cmocka_unit_test(elements),
+        cmocka_unit_test(divisors_of_any_size), cmocka_unit_test(large_results),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

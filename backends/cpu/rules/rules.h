@@ -35,6 +35,12 @@ cpu_is_alone(tnk_sch *s, tnk_item *block);
 int64_t
 cpu_lanes(int vector_bytes, tnb_dtype d);
 
+/* ---- choice.c ---- */
+/* Schedules a block of several results that are chosen together, an argmax. False: it is none; where the schedule is still
+ * good, it is as it was. */
+bool
+cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes);
+
 /* ---- rows.c ---- */
 /* Lanes of vectors along an iterator of the block: of the widest type that it loads, stores or
  * converts to there; 1: it has no vector form. */

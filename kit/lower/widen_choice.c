@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wide form of a loop that chooses, such as for the largest element and its place, for WidenLoop:
+ *
+ *     for k in range(n, {"tenon.wide": 8}):                          v_acc[0:8] = A[0:8]; turn[0:8] = 0
+ *         take = A[k] > v[0] or (A[k] == v[0] and k < p[0])     =>   for j in range(n // 8):
+ *         v[0], p[0] = A[k] if take else v[0], k if take else p[0]       take = A[j * 8:][0:8] > v_acc[0:8]
+ *                                                                        v_acc, turn = A[j * 8:][0:8] if take ..., j if take ...
+ *                                                                    for e in range(8): the loop's body for k = turn[e] * 8 + e
+ *                                                                    the loop's body for the last n % 8 elements
+ *
+ * Every lane has a best of its own. Its places come in order, so that comparisons of places fall away, and the turn in which
+ * the lane's best came is all that has to be known of the place; it has the width of the values. With several accumulators
+ * of a lane, places are compared as their turns when these are joined. In the end the body joins the lanes' bests with what
+ * was there before. That the order of joining makes no difference, and joining twice neither, tuple_reducer.c proves.
+ */
+#include "../schedule/tuple_reducer.h"
+#include "lower.h"
+
+enum { MAX_UNROLL = 4 };
+
+typedef struct choice {
+    tn_ctx *ctx;
+    tn_arith *arith;
+    const tn_for_loop *f;
+    int64_t lanes, unroll;
+    tnk_tuple_reducer r;
+    bool place[TNK_MAX_RESULTS];         /* it tells which turn was chosen */
+    const tn_node *acc[TNK_MAX_RESULTS]; /* of a place: turns */
+    tnb_dtype turn;                      /* type of turns */
+    const tn_expr *left
+        [TNK_MAX_RESULTS], /* what stands for the two sides of a join; of places: their turns, or NULL when */
+        *right[TNK_MAX_RESULTS]; /* the right one is later than the left one */
+} choice;
+
+static const tn_expr *
+number(const choice *c, int64_t v)
+{
+    return tn_int_imm_of(c->ctx, tn_dtype_of(c->f->var), v);
+}
+
+/* ---- what the body chooses ---- */
+
+/* A place: k * c + d for a positive c. */
+static bool
+is_place(choice *c, const tn_expr *e)
+{
+    const tn_expr *k = c->f->var, *coeff, *rest;
+    int64_t step;
+    return tnb_dtype_is_int(tn_dtype_of(e)) && tn_linear(c->arith, e, &k, 1, &coeff, &rest) &&
+           tn_int_value(coeff, &step) && step > 0 && !tn_uses(rest, k);
+}
+
+static bool
+take_apart(choice *c)
+{
+    tn_ctx *ctx = c->ctx;
+    const tn_buffer_store *st[TNK_MAX_RESULTS];
+    uint32_t n = tnk_stores_of(ctx, c->f->body, st), values = 0;
+    TNB_VEC(const tn_stmt *) init = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        tnb_dtype d = tn_as_buffer(st[i]->buffer)->dtype;
+        for (uint32_t k = 0; k < st[i]->indices.n; k++)
+            if (tn_uses(st[i]->indices.at[k], c->f->var))
+                return false;
+        const tn_expr *zero =
+            tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, 0) : tn_int_imm_of(ctx, d, 0);
+        TNB_PUSH(tn_scratch(ctx), init, tn_store(ctx, st[i]->buffer, zero, st[i]->indices));
+    }
+    if (n < 2)
+        return false;
+    const tn_block b = {.name = "choice", .body = c->f->body, .init = tnk_seq(ctx, init.at, n)};
+    if (!tnk_tuple_reducer_of(ctx, &b, &c->r) || c->r.independent)
+        return false;
+    int bits = 32;
+    for (uint32_t i = 0; i < n; i++) {
+        c->place[i] = is_place(c, c->r.value[i]);
+        values += !c->place[i];
+        if (!c->place[i] && tnb_dtype_bytes(tn_as_buffer(st[i]->buffer)->dtype) == 8)
+            bits = 64;
+        if (tnb_dtype_is_bool(tn_as_buffer(st[i]->buffer)->dtype))
+            return false;
+    }
+    c->turn = TNB_DTYPE(TNB_INT, bits);
+    return values > 0 && values < n;
+}
+
+/* ---- joining ---- */
+
+static const tn_expr *
+truth(choice *c, bool v)
+{
+    return tn_bool(c->ctx, v);
+}
+
+static bool
+is_truth(const tn_node *n, int64_t v)
+{
+    return tn_is_int_const(n, v);
+}
+
+/* A comparison of two places. */
+static const tn_node *
+compare_places(choice *c, const tn_node *n, uint32_t i, bool swapped)
+{
+    const tn_expr *l = c->left[i], *r = c->right[i];
+    if (l)
+        return swapped ? tn_raw_binary(c->ctx, (tn_kind)n->kind, r, l)
+                       : tn_raw_binary(c->ctx, (tn_kind)n->kind, l, r);
+    switch ((int)n->kind) { /* the right one is the larger one */
+    case TN_KIND_LT:
+    case TN_KIND_LE:
+        return truth(c, !swapped);
+    case TN_KIND_GT:
+    case TN_KIND_GE:
+        return truth(c, swapped);
+    default:
+        return truth(c, n->kind == TN_KIND_NE);
+    }
+}
+
+static const tn_node *
+put_sides(tn_rewriter *rw, const tn_node *n)
+{
+    choice *c = rw->user;
+    const tn_binary *b = tn_as_binary(n);
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_expr *l = c->r.lhs[i], *r = c->r.rhs[i];
+        if (!c->place[i] && (n == l || n == r))
+            return n == l ? c->left[i] : c->right[i];
+        if (c->place[i] && b && n->kind >= TN_KIND_EQ && n->kind <= TN_KIND_GE &&
+            ((b->a == l && b->b == r) || (b->a == r && b->b == l)))
+            return compare_places(c, n, i, b->a == r);
+    }
+    if (n->kind == TN_KIND_AND)
+        return is_truth(b->a, 0) || is_truth(b->b, 1)   ? b->a
+               : is_truth(b->b, 0) || is_truth(b->a, 1) ? b->b
+                                                        : NULL;
+    if (n->kind == TN_KIND_OR)
+        return is_truth(b->a, 1) || is_truth(b->b, 0)   ? b->a
+               : is_truth(b->b, 1) || is_truth(b->a, 0) ? b->b
+                                                        : NULL;
+    return NULL;
+}
+
+static const tn_expr *
+with_sides(choice *c, const tn_expr *e)
+{
+    tn_rewriter rw = {.ctx = c->ctx, .user = c, .post = put_sides};
+    e = tn_rewrite(&rw, e);
+    for (uint32_t i = 0; i < c->r.n; i++)
+        if (tn_uses(e, c->r.lhs[i]) || tn_uses(e, c->r.rhs[i]))
+            return NULL;
+    return e;
+}
+
+static const tn_expr *
+element(const choice *c, uint32_t i, const tn_expr *at)
+{
+    return tn_load(c->ctx, c->acc[i], tn_listv(c->ctx, at, NULL));
+}
+
+/* acc[at] = acc[at] joined with the right sides, lane by lane v; turns: of the right sides' places. NULL: places count in
+ * another way than by coming in order. */
+static const tn_stmt *
+join_lanes(choice *c, const tn_expr *v, const tn_expr *at, const tn_expr *const *turns)
+{
+    tn_ctx *ctx = c->ctx;
+    TNB_VEC(const tn_stmt *) out = {0};
+    const tn_expr *next[TNK_MAX_RESULTS];
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_select *s = tn_as_select(c->r.joined[i]);
+        const tn_expr *e;
+        if (!c->place[i]) {
+            e = with_sides(c, c->r.joined[i]);
+        } else {
+            if (!s || !((s->a == c->r.lhs[i] && s->b == c->r.rhs[i]) ||
+                        (s->a == c->r.rhs[i] && s->b == c->r.lhs[i])))
+                return NULL;
+            e = with_sides(c, s->cond);
+            const tn_expr *old = element(c, i, at);
+            if (e)
+                e = s->a == c->r.lhs[i] ? tn_select_of(ctx, e, old, turns[i])
+                                        : tn_select_of(ctx, e, turns[i], old);
+        }
+        if (!e)
+            return NULL;
+        next[i] = tn_var_dtype(ctx, c->place[i] ? "turn" : "best", tn_dtype_of(e));
+        TNB_PUSH(tn_scratch(ctx), out, tn_bind_of(ctx, next[i], e));
+    }
+    for (uint32_t i = 0; i < c->r.n; i++)
+        TNB_PUSH(tn_scratch(ctx), out, tn_store(ctx, c->acc[i], next[i], tn_listv(ctx, at, NULL)));
+    return tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                  tnk_seq(ctx, out.at, out.n));
+}
+
+static const tn_expr *
+lane_variable(choice *c)
+{
+    return tn_var_dtype(c->ctx, "v", tn_dtype_of(c->f->var));
+}
+
+/* Element number `turn` * lanes + v of the loop. */
+static const tn_expr *
+element_of(choice *c, const tn_expr *turn, const tn_expr *v)
+{
+    return tn_add(c->ctx, c->f->min, tn_add(c->ctx, tn_mul(c->ctx, turn, number(c, c->lanes)), v));
+}
+
+static const tn_expr *
+value_at(choice *c, uint32_t i, const tn_expr *k)
+{
+    return tn_subst1(c->ctx, c->r.value[i], c->f->var, k);
+}
+
+/* Turn number `turn`, a vector, into accumulators u. */
+static const tn_stmt *
+vector_turn(choice *c, const tn_expr *turn, int64_t u)
+{
+    tn_ctx *ctx = c->ctx;
+    const tn_expr *v = lane_variable(c), *at = tn_add(ctx, v, number(c, u * c->lanes)),
+                  *turns[TNK_MAX_RESULTS];
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        turns[i] = tn_cast_to(ctx, c->turn, turn);
+        c->left[i] = c->place[i] ? NULL : element(c, i, at);
+        c->right[i] = c->place[i] ? NULL : value_at(c, i, element_of(c, turn, v));
+    }
+    return join_lanes(c, v, at, turns);
+}
+
+/* Accumulators u into the first. */
+static const tn_stmt *
+join_accumulators(choice *c, int64_t u)
+{
+    tn_ctx *ctx = c->ctx;
+    const tn_expr *v = lane_variable(c), *from = tn_add(ctx, v, number(c, u * c->lanes)),
+                  *turns[TNK_MAX_RESULTS];
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        c->left[i] = element(c, i, v);
+        c->right[i] = turns[i] = element(c, i, from);
+    }
+    return join_lanes(c, v, v, turns);
+}
+
+/* ---- the loop ---- */
+
+/* The accumulators, each with the first vector, which may be joined in again. */
+static void
+begin(choice *c, tnk_stmt_vec *out)
+{
+    tn_ctx *ctx = c->ctx;
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_buffer *b = tn_as_buffer(c->r.store[i]->buffer);
+        c->acc[i] = tn_buffer_new(ctx, tn_strf(ctx, "%s_%s", b->name, c->place[i] ? "turn" : "acc"),
+                                  tn_listv(ctx, number(c, c->lanes * c->unroll), NULL),
+                                  c->place[i] ? c->turn : b->dtype, "local");
+        TNB_PUSH(tn_scratch(ctx), *out, tn_alloc_buffer_of(ctx, c->acc[i], NULL));
+        for (int64_t u = 0; u < c->unroll; u++) {
+            const tn_expr *v = lane_variable(c);
+            const tn_expr *x = c->place[i] ? tn_int_imm_of(ctx, c->turn, 0)
+                                           : value_at(c, i, element_of(c, number(c, 0), v));
+            const tn_list at = tn_listv(ctx, tn_add(ctx, v, number(c, u * c->lanes)), NULL);
+            TNB_PUSH(tn_scratch(ctx), *out,
+                     tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL,
+                            NULL, tn_store(ctx, c->acc[i], x, at)));
+        }
+    }
+}
+
+/* for j in range(turns): `per` vectors a turn, from vector `from` on */
+static const tn_stmt *
+vector_turns(choice *c, const tn_expr *from, const tn_expr *turns, int64_t per)
+{
+    tn_ctx *ctx = c->ctx;
+    tnk_stmt_vec out = {0};
+    const tn_expr *j = tn_var_dtype(ctx, tn_var_name(c->f->var), tn_dtype_of(c->f->var));
+    for (int64_t u = 0; u < per; u++) {
+        const tn_expr *turn =
+            tn_add(ctx, tn_mul(ctx, j, number(c, per)), tn_add(ctx, from, number(c, u)));
+        const tn_stmt *s = vector_turn(c, turn, u);
+        if (!s)
+            return NULL;
+        TNB_PUSH(tn_scratch(ctx), out, s);
+    }
+    return tn_for(ctx, j, number(c, 0), turns, TN_FOR_SERIAL, NULL, NULL,
+                  tnk_seq(ctx, out.at, out.n));
+}
+
+/* The body for element k. */
+static const tn_stmt *
+body_at(choice *c, const tn_expr *k)
+{
+    return tn_subst1(c->ctx, tn_fresh_copy(c->ctx, c->f->body, NULL), c->f->var, k);
+}
+
+/* The lanes' bests, one after the other; what their turns are read from is a copy, so that the accumulators are registers. */
+static void
+join_with_results(choice *c, tnk_stmt_vec *out)
+{
+    tn_ctx *ctx = c->ctx;
+    uint32_t place = 0;
+    while (!c->place[place])
+        place++;
+    const tn_list shape = tn_listv(ctx, number(c, c->lanes), NULL);
+    const tn_node *row = tn_buffer_new(ctx, "turns", shape, c->turn, "local");
+    TNB_PUSH(tn_scratch(ctx), *out, tn_alloc_buffer_of(ctx, row, NULL));
+    const tn_expr *v = lane_variable(c);
+    const tn_stmt *copy = tn_store(ctx, row, element(c, place, v), tn_listv(ctx, v, NULL));
+    TNB_PUSH(tn_scratch(ctx), *out,
+             tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                    copy));
+    const tn_expr *e = tn_var_dtype(ctx, "lane", tn_dtype_of(c->f->var)),
+                  *k = tn_var_dtype(ctx, tn_var_name(c->f->var), tn_dtype_of(c->f->var)),
+                  *turn = tn_cast_to(ctx, tn_dtype_of(c->f->var),
+                                     tn_load(ctx, row, tn_listv(ctx, e, NULL)));
+    const tn_stmt *body =
+        tn_seqv(ctx, tn_bind_of(ctx, k, element_of(c, turn, e)), body_at(c, k), NULL);
+    TNB_PUSH(tn_scratch(ctx), *out,
+             tn_for(ctx, e, number(c, 0), number(c, c->lanes), TN_FOR_SERIAL, NULL, NULL, body));
+}
+
+const tn_stmt *
+tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
+{
+    tn_ctx *ctx = r->ctx;
+    choice c = {.ctx = ctx, .arith = r->arith, .f = f, .lanes = lanes, .unroll = MAX_UNROLL};
+    if (f->for_kind != TN_FOR_SERIAL || !take_apart(&c))
+        return NULL;
+    int64_t known, step = lanes * MAX_UNROLL;
+    if (tn_int_value(f->extent, &known) && known < 2 * step)
+        c.unroll = known < 2 * lanes ? 1 : 2, step = lanes * c.unroll;
+    tnk_stmt_vec out = {0};
+    begin(&c, &out);
+    const tn_expr *n = f->extent, *zero = number(&c, 0),
+                  *rounds = tn_simplify(r->arith, tn_floordiv(ctx, n, number(&c, step)));
+    const tn_stmt *s = vector_turns(&c, zero, rounds, c.unroll);
+    if (!s)
+        return NULL;
+    TNB_PUSH(tn_scratch(ctx), out, s);
+    const tn_expr *left =
+        tn_simplify(r->arith,
+                    tn_floordiv(ctx, tn_floormod(ctx, n, number(&c, step)), number(&c, lanes)));
+    if (c.unroll > 1 && !tn_is_int_const(left, 0))
+        TNB_PUSH(tn_scratch(ctx), out,
+                 vector_turns(&c, tn_mul(ctx, rounds, number(&c, c.unroll)), left, 1));
+    for (int64_t u = 1; u < c.unroll; u++) {
+        if (!(s = join_accumulators(&c, u)))
+            return NULL;
+        TNB_PUSH(tn_scratch(ctx), out, s);
+    }
+    join_with_results(&c, &out);
+    const tn_expr *rest = tn_simplify(r->arith, tn_floormod(ctx, n, number(&c, lanes)));
+    if (!tn_is_int_const(rest, 0)) {
+        const tn_expr *j = tn_var_dtype(ctx, tn_var_name(f->var), tn_dtype_of(f->var)),
+                      *end = tn_add(ctx, f->min, tn_sub(ctx, n, rest));
+        TNB_PUSH(tn_scratch(ctx), out,
+                 tn_for(ctx, j, zero, rest, TN_FOR_SERIAL, NULL, NULL,
+                        body_at(&c, tn_add(ctx, tn_simplify(r->arith, end), j))));
+    }
+    const tn_stmt *fast = tnk_seq(ctx, out.at, out.n);
+    /* at least a vector, and no more turns than their type counts */
+    const tn_expr *fits = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, n, number(&c, lanes)),
+                                 tn_bin(ctx, TN_KIND_LE, n, number(&c, INT32_MAX)));
+    if (tn_prove(r->arith, fits))
+        return fast;
+    const tn_stmt *few = tn_for(ctx, f->var, f->min, n, TN_FOR_SERIAL, NULL, NULL, f->body);
+    return tn_if_stmt_of(ctx, fits, fast, tn_fresh_copy(ctx, few, NULL));
+}
