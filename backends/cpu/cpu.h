@@ -42,6 +42,11 @@ extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
 bool
 cpu_is_constant(tn_builder *b, const tn_expr *e);
 
+/* ---- value_range.c ---- */
+/* Bounds of a tensor's integers; false: none are known. */
+bool
+cpu_value_range(tn_builder *b, const tn_expr *e, int64_t *lo, int64_t *hi);
+
 /* ---- legalize_dot.c ---- */
 /* What a convolution or matrix product of int16 summed in int32 becomes; NULL: it is none. */
 const tn_expr *
@@ -61,7 +66,7 @@ cpu_legalize_transposed(tn_builder *b, const tn_call *call, const tn_target *tar
 #define CPU_FINISHED "cpu.finished" /* annotation of a block that needs no schedule */
 
 /* ---- dot_intrin.c ---- */
-enum { CPU_N_TENSOR_INTRINS = 6 };
+enum { CPU_N_TENSOR_INTRINS = 9 };
 extern const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS];
 
 /* ---- rules/gemm.c ---- */

@@ -6,22 +6,22 @@
  *
  * The pair is read as one number of 32 bits and broadcast; one instruction multiplies and adds the
  * pairs (pmaddwd for int16), and with VNNI adds to C as well (vpdpwssd); AVX-512 BF16 does all three for
- * bfloat16 (vdpbf16ps). Which one it is the C compiler knows by the target's features; without any of
+ * bfloat16 (vdpbf16ps). Bytes come in fours: uint8 times int8, with VNNI one instruction (vpdpbusd). Which one it is the C compiler knows by the target's features; without any of
  * them the function is plain C.
  */
 #include "cpu.h"
 #include "tenon/kit/tensor_intrin.h"
 
-/* LANES sums of type OUT, products of type IN. IMPORT: C source of the function FN. */
-#define DOT2(lanes, in, out, fn, import)                                                        \
+/* LANES sums of type OUT of G products each. IMPORT: C source of the function FN. */
+#define DOT(lanes, g, left, right, out, fn, import)                                             \
     "@I.ir_module\n"                                                                            \
     "class Intrin:\n"                                                                           \
     "    @T.prim_func\n"                                                                        \
     "    def desc(a: T.handle, b: T.handle, c: T.handle):\n"                                    \
-    "        A = T.match_buffer(a, (2,), '" in "')\n"                                           \
-    "        B = T.match_buffer(b, (" lanes ", 2), '" in "')\n"                                 \
+    "        A = T.match_buffer(a, (" g ",), '" left "')\n"                                     \
+    "        B = T.match_buffer(b, (" lanes ", " g "), '" right "')\n"                          \
     "        C = T.match_buffer(c, (" lanes ",), '" out "')\n"                                  \
-    "        for j, p in T.grid(" lanes ", 2):\n"                                               \
+    "        for j, p in T.grid(" lanes ", " g "):\n"                                           \
     "            with T.sblock('dot'):\n"                                                       \
     "                vj, vp = T.axis.remap('SR', [j, p])\n"                                     \
     "                C[vj] = C[vj] + T.Cast('" out "', A[vp]) * T.Cast('" out "', B[vj, vp])\n" \
@@ -29,64 +29,87 @@
     "    def impl(a: T.handle, b: T.handle, c: T.handle):\n"                                    \
     "        a_at = T.int64()\n"                                                                \
     "        b_at = T.int64()\n"                                                                \
-    "        A = T.match_buffer(a, (2,), '" in "', strides=[1], elem_offset=a_at, "             \
+    "        A = T.match_buffer(a, (" g ",), '" left "', strides=[1], elem_offset=a_at, "       \
     "offset_factor=1)\n"                                                                        \
-    "        B = T.match_buffer(b, (" lanes ", 2), '" in                                        \
-    "', strides=[2, 1], elem_offset=b_at, offset_factor=1)\n"                                   \
+    "        B = T.match_buffer(b, (" lanes ", " g "), '" right "', strides=[" g                \
+    ", 1], elem_offset=b_at, offset_factor=1)\n"                                                \
     "        C = T.match_buffer(c, (" lanes ",), '" out "')\n"                                  \
     "        with T.sblock('root'):\n"                                                          \
-    "            T.reads(A[0:2], B[0:" lanes ", 0:2], C[0:" lanes "])\n"                        \
+    "            T.reads(A[0:" g "], B[0:" lanes ", 0:" g "], C[0:" lanes "])\n"                \
     "            T.writes(C[0:" lanes "])\n"                                                    \
     "            T.attr(0, 'pragma_import_c', '" import "')\n"                                  \
     "            C[T.Ramp(0, 1, " lanes ")] = T.call_pure_extern('" out "x" lanes "', '" fn     \
-    "', C[T.Ramp(0, 1, " lanes ")], T.tvm_access_ptr(T.type_annotation('" in                    \
-    "'), A.data, A.elem_offset, 2, 1), T.tvm_access_ptr(T.type_annotation('" in                 \
-    "'), B.data, B.elem_offset, 2 * " lanes ", 1))\n"
+    "', C[T.Ramp(0, 1, " lanes ")], T.tvm_access_ptr(T.type_annotation('" left                  \
+    "'), A.data, A.elem_offset, " g ", 1), T.tvm_access_ptr(T.type_annotation('" right          \
+    "'), B.data, B.elem_offset, " g " * " lanes ", 1))\n"
 
 /* LANES times 32 bits in BYTES. PAIR: lanes of the broadcast; BODY: statements that may return. */
-#define DOT2_INT16(lanes, bytes, pair, body)                                                   \
-    DOT2(lanes, "int16", "int32", "tk_dot2_" lanes,                                            \
-         "#if defined(__clang__) || defined(__AVXVNNI__) || defined(__AVX512VNNI__)\\n"        \
-         "#include <immintrin.h>\\n"                                                           \
-         "#endif\\n"                                                                           \
-         "typedef int32_t tk_dot_c" lanes " __attribute__((vector_size(" bytes ")));\\n"       \
-         "typedef int16_t tk_dot_b" lanes " __attribute__((vector_size(" bytes ")));\\n"       \
-         "static inline __attribute__((always_inline)) tk_dot_c" lanes "\\n"                   \
-         "tk_dot2_" lanes "(tk_dot_c" lanes " c, const void *a, const void *b)\\n"             \
-         "{\\n"                                                                                \
-         "    int32_t x;\\n"                                                                   \
-         "    tk_dot_b" lanes " w;\\n"                                                         \
-         "    __builtin_memcpy(&x, a, 4);\\n"                                                  \
-         "    __builtin_memcpy(&w, b, " bytes ");\\n"                                          \
-         "    const tk_dot_c" lanes " v = {" pair "};\\n" body "    const tk_dot_b" lanes      \
-         " y = (tk_dot_b" lanes ")v;\\n"                                                       \
-         "    for (int i = 0; i < " lanes "; i++)\\n"                                          \
-         "        c[i] += (int32_t)y[2 * i] * w[2 * i] + (int32_t)y[2 * i + 1] * w[2 * i + 1]" \
-         ";\\n"                                                                                \
-         "    return c;\\n"                                                                    \
-         "}\\n")
+#define DOT2_INT16(lanes, bytes, pair, body)                                                  \
+    DOT(lanes, "2", "int16", "int16", "int32", "tk_dot2_" lanes,                              \
+        "#if defined(__clang__) || defined(__AVXVNNI__) || defined(__AVX512VNNI__)\\n"        \
+        "#include <immintrin.h>\\n"                                                           \
+        "#endif\\n"                                                                           \
+        "typedef int32_t tk_dot_c" lanes " __attribute__((vector_size(" bytes ")));\\n"       \
+        "typedef int16_t tk_dot_b" lanes " __attribute__((vector_size(" bytes ")));\\n"       \
+        "static inline __attribute__((always_inline)) tk_dot_c" lanes "\\n"                   \
+        "tk_dot2_" lanes "(tk_dot_c" lanes " c, const void *a, const void *b)\\n"             \
+        "{\\n"                                                                                \
+        "    int32_t x;\\n"                                                                   \
+        "    tk_dot_b" lanes " w;\\n"                                                         \
+        "    __builtin_memcpy(&x, a, 4);\\n"                                                  \
+        "    __builtin_memcpy(&w, b, " bytes ");\\n"                                          \
+        "    const tk_dot_c" lanes " v = {" pair "};\\n" body "    const tk_dot_b" lanes      \
+        " y = (tk_dot_b" lanes ")v;\\n"                                                       \
+        "    for (int i = 0; i < " lanes "; i++)\\n"                                          \
+        "        c[i] += (int32_t)y[2 * i] * w[2 * i] + (int32_t)y[2 * i + 1] * w[2 * i + 1]" \
+        ";\\n"                                                                                \
+        "    return c;\\n"                                                                    \
+        "}\\n")
 
 /* The same; a bfloat16 is the upper half of a float32. */
-#define DOT2_BF16(lanes, bytes, pair, body)                                                   \
-    DOT2(lanes, "bfloat16", "float32", "tk_dotbf_" lanes,                                     \
-         "#if defined(__AVX512BF16__)\\n"                                                     \
-         "#include <immintrin.h>\\n"                                                          \
-         "#endif\\n"                                                                          \
-         "typedef float tk_dotbf_c" lanes " __attribute__((vector_size(" bytes ")));\\n"      \
-         "typedef uint32_t tk_dotbf_b" lanes " __attribute__((vector_size(" bytes ")));\\n"   \
-         "static inline __attribute__((always_inline)) tk_dotbf_c" lanes "\\n"                \
-         "tk_dotbf_" lanes "(tk_dotbf_c" lanes " c, const void *a, const void *b)\\n"         \
-         "{\\n"                                                                               \
-         "    uint32_t x;\\n"                                                                 \
-         "    tk_dotbf_b" lanes " w;\\n"                                                      \
-         "    __builtin_memcpy(&x, a, 4);\\n"                                                 \
-         "    __builtin_memcpy(&w, b, " bytes ");\\n"                                         \
-         "    const tk_dotbf_b" lanes " v = {" pair "};\\n" body "    c += (tk_dotbf_c" lanes \
-         ")(v << 16) * (tk_dotbf_c" lanes ")(w << 16);\\n"                                    \
-         "    c += (tk_dotbf_c" lanes ")(v & 0xffff0000u) * (tk_dotbf_c" lanes                \
-         ")(w & 0xffff0000u);\\n"                                                             \
-         "    return c;\\n"                                                                   \
-         "}\\n")
+#define DOT2_BF16(lanes, bytes, pair, body)                                                  \
+    DOT(lanes, "2", "bfloat16", "bfloat16", "float32", "tk_dotbf_" lanes,                    \
+        "#if defined(__AVX512BF16__)\\n"                                                     \
+        "#include <immintrin.h>\\n"                                                          \
+        "#endif\\n"                                                                          \
+        "typedef float tk_dotbf_c" lanes " __attribute__((vector_size(" bytes ")));\\n"      \
+        "typedef uint32_t tk_dotbf_b" lanes " __attribute__((vector_size(" bytes ")));\\n"   \
+        "static inline __attribute__((always_inline)) tk_dotbf_c" lanes "\\n"                \
+        "tk_dotbf_" lanes "(tk_dotbf_c" lanes " c, const void *a, const void *b)\\n"         \
+        "{\\n"                                                                               \
+        "    uint32_t x;\\n"                                                                 \
+        "    tk_dotbf_b" lanes " w;\\n"                                                      \
+        "    __builtin_memcpy(&x, a, 4);\\n"                                                 \
+        "    __builtin_memcpy(&w, b, " bytes ");\\n"                                         \
+        "    const tk_dotbf_b" lanes " v = {" pair "};\\n" body "    c += (tk_dotbf_c" lanes \
+        ")(v << 16) * (tk_dotbf_c" lanes ")(w << 16);\\n"                                    \
+        "    c += (tk_dotbf_c" lanes ")(v & 0xffff0000u) * (tk_dotbf_c" lanes                \
+        ")(w & 0xffff0000u);\\n"                                                             \
+        "    return c;\\n"                                                                   \
+        "}\\n")
+
+/* The same of four uint8 and four int8. */
+#define DOT4(lanes, bytes, quad, body)                                                     \
+    DOT(lanes, "4", "uint8", "int8", "int32", "tk_dot4_" lanes,                            \
+        "#if defined(__AVXVNNI__) || defined(__AVX512VNNI__)\\n"                           \
+        "#include <immintrin.h>\\n"                                                        \
+        "#endif\\n"                                                                        \
+        "typedef int32_t tk_dot4_c" lanes " __attribute__((vector_size(" bytes ")));\\n"   \
+        "typedef int8_t tk_dot4_b" lanes " __attribute__((vector_size(" bytes ")));\\n"    \
+        "typedef uint8_t tk_dot4_a" lanes " __attribute__((vector_size(" bytes ")));\\n"   \
+        "static inline __attribute__((always_inline)) tk_dot4_c" lanes "\\n"               \
+        "tk_dot4_" lanes "(tk_dot4_c" lanes " c, const void *a, const void *b)\\n"         \
+        "{\\n"                                                                             \
+        "    int32_t x;\\n"                                                                \
+        "    tk_dot4_b" lanes " w;\\n"                                                     \
+        "    __builtin_memcpy(&x, a, 4);\\n"                                               \
+        "    __builtin_memcpy(&w, b, " bytes ");\\n"                                       \
+        "    const tk_dot4_c" lanes " v = {" quad "};\\n" body "    const tk_dot4_a" lanes \
+        " y = (tk_dot4_a" lanes ")v;\\n"                                                   \
+        "    for (int i = 0; i < 4 * " lanes "; i++)\\n"                                   \
+        "        c[i / 4] += y[i] * w[i];\\n"                                              \
+        "    return c;\\n"                                                                 \
+        "}\\n")
 
 #define X4 "x, x, x, x"
 #define X8 X4 ", " X4
@@ -139,6 +162,43 @@ static const tnk_tensor_intrin dot2_16 = {
                    "#endif\\n"),
 };
 
+static const tnk_tensor_intrin dot4_4 = {
+    .size = sizeof(tnk_tensor_intrin),
+    .name = "cpu.dot4_4",
+    .doc = "four uint8 times four times four int8, added to int32: vpdpbusd",
+    .text =
+        DOT4("4", "16", X4,
+             "#if defined(__AVXVNNI__)\\n"
+             "    return (tk_dot4_c4)_mm_dpbusd_avx_epi32((__m128i)c, (__m128i)v, (__m128i)w);\\n"
+             "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
+             "    return (tk_dot4_c4)_mm_dpbusd_epi32((__m128i)c, (__m128i)v, (__m128i)w);\\n"
+             "#endif\\n"),
+};
+
+static const tnk_tensor_intrin dot4_8 = {
+    .size = sizeof(tnk_tensor_intrin),
+    .name = "cpu.dot4_8",
+    .doc = "four uint8 times eight times four int8, added to int32: vpdpbusd",
+    .text = DOT4(
+        "8", "32", X8,
+        "#if defined(__AVXVNNI__)\\n"
+        "    return (tk_dot4_c8)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
+        "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
+        "    return (tk_dot4_c8)_mm256_dpbusd_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
+        "#endif\\n"),
+};
+
+static const tnk_tensor_intrin dot4_16 = {
+    .size = sizeof(tnk_tensor_intrin),
+    .name = "cpu.dot4_16",
+    .doc = "four uint8 times sixteen times four int8, added to int32: vpdpbusd",
+    .text =
+        DOT4("16", "64", X8 ", " X8,
+             "#if defined(__AVX512VNNI__)\\n"
+             "    return (tk_dot4_c16)_mm512_dpbusd_epi32((__m512i)c, (__m512i)v, (__m512i)w);\\n"
+             "#endif\\n"),
+};
+
 static const tnk_tensor_intrin dotbf_4 = {
     .size = sizeof(tnk_tensor_intrin),
     .name = "cpu.dotbf_4",
@@ -173,6 +233,5 @@ static const tnk_tensor_intrin dotbf_16 = {
                       "#endif\\n"),
 };
 
-const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS] = {&dot2_16, &dot2_4,
-                                                                           &dot2_8,  &dotbf_16,
-                                                                           &dotbf_4, &dotbf_8};
+const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS] = {
+    &dot2_16, &dot2_4, &dot2_8, &dot4_16, &dot4_4, &dot4_8, &dotbf_16, &dotbf_4, &dotbf_8};

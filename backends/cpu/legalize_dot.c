@@ -13,6 +13,12 @@
  *  -> lv1 = R.call_tir(cls.pairs, (w,), ...)              # [N/8, K/2, 8, 2]
  *     lv = R.call_tir(cls.matmul_pairs, (x, lv1), ...)
  *
+ * Where the processor multiplies bytes (VNNI) and the values fit (value_range.c), four of them lie together
+ * in place of two: uint8 differences from the left operand's least value, padded with what stands for 0,
+ * times int8; the weights' part of that is added, a constant:
+ *
+ *     sum of x * w  =  sum of (x - least) * w  +  least * (sum of w)
+ *
  * Everything else becomes what the operator's own rule makes of it.
  */
 #include "cpu.h"
@@ -25,45 +31,76 @@ enum { MAX_RANK = 6, LEAST_ROWS = 8 /* that packing while the function runs pays
 #define ADD(a, b) tn_add(ctx, a, b)
 #define MUL(a, b) tn_mul(ctx, a, b)
 
-/* What a product's operands, its sums and its result are. */
+/* What a product's operands, its sums and its result are, and how many products lie together. */
 typedef struct kind {
-    tnb_dtype of, sum, result;
+    tnb_dtype left, right, sum, result;
+    int64_t group;
+    int64_t least; /* of the left operand, where that is taken from it; else 0 */
 } kind;
+
+/* Differences from zero points that fit into bytes, where the processor multiplies those: the left one
+ * becomes the difference from its least value, and sum over w of (x - least) * w + least * w. */
+static bool
+read_bytes(tn_builder *b, const tn_call *call, const tn_target *target, kind *k)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    int bytes = cpu_vector_bytes(ctx, target);
+    int64_t lo, hi, wlo, whi;
+    bool has = cpu_has_feature(ctx, target, "avx512vnni") ||
+               (bytes <= 32 && cpu_has_feature(ctx, target, "avxvnni"));
+    if (!has || !cpu_value_range(b, call->args.at[0], &lo, &hi) ||
+        !cpu_value_range(b, call->args.at[1], &wlo, &whi) || lo > 0 || hi < 0 || hi - lo > 255 ||
+        wlo < -128 || whi > 127)
+        return false;
+    k->left = TNB_DTYPE(TNB_UINT, 8);
+    k->right = TNB_DTYPE(TNB_INT, 8);
+    k->group = 4;
+    k->least = lo;
+    return true;
+}
 
 /* int16 in int32; bfloat16 in float32, which the result may be rounded from; float32 rounded to bfloat16
  * if the target asks for that. */
 static bool
-read_kind(const tn_call *call, const tn_target *target, tn_ctx *ctx, kind *k)
+read_kind(tn_builder *b, const tn_call *call, const tn_target *target, kind *k)
 {
-    k->of = tn_type_dtype(call->args.at[0]->type);
+    tn_ctx *ctx = tn_builder_ctx(b);
+    *k = (kind){.left = tn_type_dtype(call->args.at[0]->type), .group = 2};
+    k->right = k->left;
     k->result = tn_type_dtype(call->base.type);
-    if (!tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), k->of))
+    if (!tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), k->left))
         return false;
-    if (tnb_dtype_eq(k->of, TNB_DTYPE(TNB_INT, 16))) {
+    if (tnb_dtype_eq(k->left, TNB_DTYPE(TNB_INT, 16))) {
         k->sum = TNB_I32;
-        return tnb_dtype_eq(k->result, TNB_I32);
+        if (!tnb_dtype_eq(k->result, TNB_I32))
+            return false;
+        (void)read_bytes(b, call, target, k);
+        return true;
     }
-    if (tnb_dtype_eq(k->of, TNB_F32) && target && tn_dict_int(target->attrs, "bfloat16", 0))
-        k->of = TNB_BF16;
+    if (tnb_dtype_eq(k->left, TNB_F32) && target && tn_dict_int(target->attrs, "bfloat16", 0))
+        k->left = k->right = TNB_BF16;
     k->sum = TNB_F32;
-    return tnb_dtype_eq(k->of, TNB_BF16) &&
+    return tnb_dtype_eq(k->left, TNB_BF16) &&
            (tnb_dtype_eq(k->result, TNB_F32) || tnb_dtype_eq(k->result, TNB_BF16)) &&
            cpu_has_feature(ctx, target, "avx512bf16");
 }
 
-/* The left operand, rounded where it is not of the products' type. */
+/* The left operand in the products' type. */
 static const tn_expr *
 left_of(tn_builder *b, const tn_call *call, const kind *k)
 {
+    tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0];
-    if (tnb_dtype_eq(tn_type_dtype(x->type), k->of))
+    if (tnb_dtype_eq(tn_type_dtype(x->type), k->left))
         return x;
-    tnk_te *te = tnk_te_new(tn_builder_ctx(b));
+    tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "x", x->type);
-    tnk_stage *s = tnk_te_stage_like(te, "rounded", in, k->of);
+    tnk_stage *s = tnk_te_stage_like(te, "narrow", in, k->left);
     const tn_expr *v = tnk_te_read_at(te, in, s->axes, s->n_axes);
-    const tn_node *out = tnk_te_define(s, tn_cast_to(tnk_te_ctx(te), k->of, v));
-    return tn_emit(b, tnk_te_call(te, b, "rounded", &x, 1, &out, 1), "rounded");
+    if (k->least)
+        v = tn_sub(ctx, v, tn_int_imm_of(ctx, tn_dtype_of(v), k->least));
+    const tn_node *out = tnk_te_define(s, tn_cast_to(ctx, k->left, v));
+    return tn_emit(b, tnk_te_call(te, b, "narrow", &x, 1, &out, 1), "narrow");
 }
 
 static const tn_expr *
@@ -72,23 +109,73 @@ product(tn_ctx *ctx, const kind *k, const tn_expr *a, const tn_expr *b)
     return MUL(tn_cast_to(ctx, k->sum, a), tn_cast_to(ctx, k->sum, b));
 }
 
+/* What stands for 0 in the left operand. */
 static const tn_expr *
 zero(tn_ctx *ctx, const kind *k)
 {
-    return tn_cast_to(ctx, k->of, tn_int_imm_of(ctx, TNB_I32, 0));
+    return tn_cast_to(ctx, k->left, tn_int_imm_of(ctx, TNB_I32, -k->least));
 }
 
-/* The function of the sums, rounded if the result is. */
+/* The part of sums of bytes that the weights alone make: least * the sum of w over all dimensions but
+ * `kept`. */
 static const tn_expr *
-call_of_sums(tnk_te *te, tn_builder *b, const kind *k, const char *name,
-             const tn_expr *const operands[2], const tn_node *sums)
+sums_of_weights(tn_builder *b, const tn_expr *w, const kind *k, const uint32_t *kept, uint32_t n)
 {
-    if (!tnb_dtype_eq(k->sum, k->result)) {
-        tnk_stage *s = tnk_te_stage_like(te, "T_cast", sums, k->result);
-        const tn_expr *v = tnk_te_read_at(te, sums, s->axes, s->n_axes);
-        sums = tnk_te_define(s, tn_cast_to(tnk_te_ctx(te), k->result, v));
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *in = tnk_te_input(te, "w", w->type);
+    const tn_list shape = tn_as_buffer(in)->shape;
+    const tn_expr *dims[MAX_RANK], *at[MAX_RANK] = {NULL};
+    for (uint32_t i = 0; i < n; i++)
+        dims[i] = shape.at[kept[i]];
+    tnk_stage *s = tnk_te_stage(te, "of_weights", dims, n, TNB_I32);
+    for (uint32_t i = 0; i < n; i++)
+        at[kept[i]] = s->axes[i];
+    for (uint32_t i = 0; i < shape.n; i++)
+        if (!at[i])
+            at[i] = tnk_te_reduce_axis(s, "r", shape.at[i]);
+    const tn_expr *v = tn_cast_to(ctx, TNB_I32, tnk_te_read_at(te, in, at, shape.n));
+    const tn_node *out = tnk_te_sum(s, MUL(v, tn_int_imm_of(ctx, TNB_I32, k->least)));
+    return tn_emit(b, tnk_te_call(te, b, "of_weights", &w, 1, &out, 1), "of_weights");
+}
+
+/* What a function of sums is made of. */
+typedef struct parts {
+    tnk_te *te;
+    const tn_expr *operands[3]; /* the last one: sums_of_weights, NULL: none */
+    const tn_node *x, *w, *of_weights;
+    uint32_t dims[MAX_RANK], n; /* of the result, for each dimension of of_weights */
+} parts;
+
+static void
+begin(parts *p, tn_ctx *ctx)
+{
+    p->te = tnk_te_new(ctx);
+    p->x = tnk_te_input(p->te, "x", p->operands[0]->type);
+    p->w = tnk_te_input(p->te, "w", p->operands[1]->type);
+    p->of_weights = p->operands[2] ? tnk_te_input(p->te, "of_weights", p->operands[2]->type) : NULL;
+}
+
+/* The sums, with the weights' part, or rounded if the result is. */
+static const tn_expr *
+finish(parts *p, tn_builder *b, const kind *k, const char *name, const tn_node *sums)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *at[MAX_RANK];
+    if (p->of_weights) {
+        tnk_stage *s = tnk_te_stage_like(p->te, "whole", sums, k->result);
+        const tn_expr *v = tnk_te_read_at(p->te, sums, s->axes, s->n_axes);
+        for (uint32_t i = 0; i < p->n; i++)
+            at[i] = tn_is_int_const(tn_as_buffer(p->of_weights)->shape.at[i], 1)
+                        ? I64(0)
+                        : s->axes[p->dims[i]];
+        sums = tnk_te_define(s, ADD(v, tnk_te_read_at(p->te, p->of_weights, at, p->n)));
+    } else if (!tnb_dtype_eq(k->sum, k->result)) {
+        tnk_stage *s = tnk_te_stage_like(p->te, "T_cast", sums, k->result);
+        const tn_expr *v = tnk_te_read_at(p->te, sums, s->axes, s->n_axes);
+        sums = tnk_te_define(s, tn_cast_to(ctx, k->result, v));
     }
-    return tnk_te_call(te, b, name, operands, 2, &sums, 1);
+    return tnk_te_call(p->te, b, name, p->operands, p->of_weights ? 3 : 2, &sums, 1);
 }
 
 /* ---- convolutions ---- */
@@ -124,8 +211,8 @@ read_conv(const tn_call *call, conv *c)
         return false;
     c->in_block = x.factor[4];
     c->out_block = out.factor[4];
-    return k.factor[4] == c->in_block && k.factor[5] == c->out_block && c->in_block % 2 == 0 &&
-           read_window(call, c);
+    return k.factor[4] == c->in_block && k.factor[5] == c->out_block &&
+           c->in_block % c->kind.group == 0 && read_window(call, c);
 }
 
 /* OIHW[b]i[o]o to [O, I, H, W, b / 2, o, 2]. */
@@ -135,14 +222,18 @@ pack_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     tn_ctx *ctx = tn_builder_ctx(b);
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "w", w->type);
-    const tn_expr *dims[7] = {c->k.at[0],           c->k.at[1], c->k.at[2], c->k.at[3],
-                              I64(c->in_block / 2), c->k.at[5], I64(2)};
-    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 7, c->kind.of);
-    const tn_expr *at[6] = {
-        s->axes[0], s->axes[1], s->axes[2], s->axes[3], ADD(MUL(s->axes[4], I64(2)), s->axes[6]),
-        s->axes[5]};
+    const tn_expr *dims[7] = {
+        c->k.at[0], c->k.at[1],        c->k.at[2], c->k.at[3], I64(c->in_block / c->kind.group),
+        c->k.at[5], I64(c->kind.group)};
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 7, c->kind.right);
+    const tn_expr *at[6] = {s->axes[0],
+                            s->axes[1],
+                            s->axes[2],
+                            s->axes[3],
+                            ADD(MUL(s->axes[4], I64(c->kind.group)), s->axes[6]),
+                            s->axes[5]};
     const tn_node *out =
-        tnk_te_define(s, tn_cast_to(ctx, c->kind.of, tnk_te_read_at(te, in, at, 6)));
+        tnk_te_define(s, tn_cast_to(ctx, c->kind.right, tnk_te_read_at(te, in, at, 6)));
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
 }
 
@@ -158,7 +249,7 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
     memcpy(dims, shape.at, sizeof dims);
     for (int i = 0; i < 2; i++)
         dims[2 + i] = ADD(dims[2 + i], I64(c->pad[i] + c->pad[2 + i]));
-    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, c->kind.of);
+    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, c->kind.left);
     memcpy(at, s->axes, sizeof at);
     for (int i = 0; i < 2; i++) {
         const tn_expr *before = I64(c->pad[i]), *axis = s->axes[2 + i];
@@ -179,27 +270,31 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     conv c;
-    if (!read_kind(call, target, ctx, &c.kind) || !read_conv(call, &c))
+    if (!read_kind(b, call, target, &c.kind) || !read_conv(call, &c))
         return NULL;
-    const tn_expr *operands[2] = {left_of(b, call, &c.kind), pack_kernel(b, call->args.at[1], &c)};
-    tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
-                  *w = tnk_te_input(te, "w", operands[1]->type);
-    const tn_node *padded = pad(te, x, &c);
+    static const uint32_t channels[2] = {0, 5};
+    parts p = {.operands = {left_of(b, call, &c.kind), pack_kernel(b, call->args.at[1], &c)},
+               .dims = {1, 4},
+               .n = 2};
+    if (c.kind.least)
+        p.operands[2] = sums_of_weights(b, call->args.at[1], &c.kind, channels, 2);
+    begin(&p, ctx);
+    tnk_te *te = p.te;
+    const tn_node *padded = pad(te, p.x, &c), *w = p.w;
     tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
     const tn_expr *const *o = s->axes;
     const tn_expr *rc = tnk_te_reduce_axis(s, "rco", c.k.at[1]),
                   *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
-                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / 2)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(2));
+                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / c.kind.group)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(c.kind.group));
     const tn_expr *at[5] = {o[0], rc, ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
                             ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
-                            ADD(MUL(ri, I64(2)), rp)};
+                            ADD(MUL(ri, I64(c.kind.group)), rp)};
     const tn_expr *wat[7] = {o[1], rc, ry, rx, ri, o[4], rp};
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 5),
                                                tnk_te_read_at(te, w, wat, 7)));
-    return call_of_sums(te, b, &c.kind, "conv2d_pairs", operands, out);
+    return finish(&p, b, &c.kind, "conv2d_pairs", out);
 }
 
 /* ---- convolutions of few channels, an image's colours ---- */
@@ -216,7 +311,7 @@ read_first(const tn_call *call, conv *c)
         strncmp(k.axis, "OIHWo", 5) || strncmp(out.axis, "NCHWc", 5) ||
         k.factor[4] != out.factor[4] || !read_window(call, c) || !tn_int_value(c->k.at[1], &taken))
         return false;
-    c->in_block = taken + taken % 2;
+    c->in_block = (taken + c->kind.group - 1) / c->kind.group * c->kind.group;
     c->out_block = out.factor[4];
     return true;
 }
@@ -228,13 +323,16 @@ pack_first_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     tn_ctx *ctx = tn_builder_ctx(b);
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "w", w->type);
-    const tn_expr *dims[6] = {c->k.at[0],           c->k.at[2], c->k.at[3],
-                              I64(c->in_block / 2), c->k.at[4], I64(2)};
-    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 6, c->kind.of);
-    const tn_expr *i = ADD(MUL(s->axes[3], I64(2)), s->axes[5]);
+    const tn_expr *dims[6] = {c->k.at[0], c->k.at[2],
+                              c->k.at[3], I64(c->in_block / c->kind.group),
+                              c->k.at[4], I64(c->kind.group)};
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, 6, c->kind.right);
+    const tn_expr *i = ADD(MUL(s->axes[3], I64(c->kind.group)), s->axes[5]);
     const tn_expr *at[5] = {s->axes[0], i, s->axes[1], s->axes[2], s->axes[4]};
-    const tn_expr *v = tn_if_then_else(ctx, tn_cmp(ctx, TN_KIND_LT, i, c->k.at[1]),
-                                       tnk_te_read_at(te, in, at, 5), zero(ctx, &c->kind));
+    const tn_expr *v =
+        tn_if_then_else(ctx, tn_cmp(ctx, TN_KIND_LT, i, c->k.at[1]),
+                        tn_cast_to(ctx, c->kind.right, tnk_te_read_at(te, in, at, 5)),
+                        tn_cast_to(ctx, c->kind.right, tn_int_imm_of(ctx, TNB_I32, 0)));
     const tn_node *out = tnk_te_define(s, v);
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
 }
@@ -247,7 +345,7 @@ pad_first(tnk_te *te, const tn_node *x, const conv *c)
     const tn_list shape = tn_as_buffer(x)->shape;
     const tn_expr *dims[4] = {shape.at[0], ADD(shape.at[2], I64(c->pad[0] + c->pad[2])),
                               ADD(shape.at[3], I64(c->pad[1] + c->pad[3])), I64(c->in_block)};
-    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, c->kind.of);
+    tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, c->kind.left);
     const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, s->axes[3], shape.at[1]), *at[4];
     at[0] = s->axes[0];
     at[1] = s->axes[3];
@@ -270,27 +368,30 @@ legalize_first(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     conv c;
-    if (!read_kind(call, target, ctx, &c.kind) || !read_first(call, &c))
+    if (!read_kind(b, call, target, &c.kind) || !read_first(call, &c))
         return NULL;
-    const tn_expr *operands[2] = {left_of(b, call, &c.kind),
-                                  pack_first_kernel(b, call->args.at[1], &c)};
-    tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
-                  *w = tnk_te_input(te, "w", operands[1]->type);
-    const tn_node *padded = pad_first(te, x, &c);
+    static const uint32_t channels[2] = {0, 4};
+    parts p = {.operands = {left_of(b, call, &c.kind), pack_first_kernel(b, call->args.at[1], &c)},
+               .dims = {1, 4},
+               .n = 2};
+    if (c.kind.least)
+        p.operands[2] = sums_of_weights(b, call->args.at[1], &c.kind, channels, 2);
+    begin(&p, ctx);
+    tnk_te *te = p.te;
+    const tn_node *padded = pad_first(te, p.x, &c), *w = p.w;
     tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
     const tn_expr *const *o = s->axes;
     const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
-                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / 2)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(2));
+                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / c.kind.group)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(c.kind.group));
     const tn_expr *at[4] = {o[0], ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
                             ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
-                            ADD(MUL(ri, I64(2)), rp)};
+                            ADD(MUL(ri, I64(c.kind.group)), rp)};
     const tn_expr *wat[6] = {o[1], ry, rx, ri, o[4], rp};
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 4),
                                                tnk_te_read_at(te, w, wat, 6)));
-    return call_of_sums(te, b, &c.kind, "conv2d_pairs", operands, out);
+    return finish(&p, b, &c.kind, "conv2d_pairs", out);
 }
 
 /* ---- matrix products ---- */
@@ -310,11 +411,11 @@ read_matrices(tn_builder *b, const tn_call *call, const tn_target *target, matri
     const tn_expr *const *args = call->args.at;
     int64_t rows;
     m->lanes = cpu_vector_bytes(ctx, target) / 4;
-    if (!read_kind(call, target, ctx, &m->kind) || !tn_type_dims(args[0]->type, &m->x) ||
+    if (!read_kind(b, call, target, &m->kind) || !tn_type_dims(args[0]->type, &m->x) ||
         !tn_type_dims(args[1]->type, &m->w) || !tn_type_dims(call->base.type, &m->out) ||
         m->x.n < 2 || m->w.n < 2 || m->out.n > MAX_RANK ||
         !tn_int_value(m->w.at[m->w.n - 2], &m->k) || !tn_int_value(m->w.at[m->w.n - 1], &m->n) ||
-        m->k % 2 || m->k < 4 || m->n % m->lanes)
+        m->k % m->kind.group || m->k < 4 || m->n % m->lanes)
         return false;
     return cpu_is_constant(b, args[1]) ||
            (tn_int_value(m->x.at[m->x.n - 2], &rows) && rows >= LEAST_ROWS);
@@ -331,16 +432,16 @@ pack_matrix(tn_builder *b, const tn_expr *w, const matrices *m)
     uint32_t batch = m->w.n - 2;
     memcpy(dims, m->w.at, batch * sizeof *dims);
     dims[batch] = I64(m->n / m->lanes);
-    dims[batch + 1] = I64(m->k / 2);
+    dims[batch + 1] = I64(m->k / m->kind.group);
     dims[batch + 2] = I64(m->lanes);
-    dims[batch + 3] = I64(2);
-    tnk_stage *s = tnk_te_stage(te, "pairs", dims, batch + 4, m->kind.of);
+    dims[batch + 3] = I64(m->kind.group);
+    tnk_stage *s = tnk_te_stage(te, "pairs", dims, batch + 4, m->kind.right);
     const tn_expr *const *a = s->axes + batch;
     memcpy(at, s->axes, batch * sizeof *at);
-    at[batch] = ADD(MUL(a[1], I64(2)), a[3]);
+    at[batch] = ADD(MUL(a[1], I64(m->kind.group)), a[3]);
     at[batch + 1] = ADD(MUL(a[0], I64(m->lanes)), a[2]);
     const tn_node *out =
-        tnk_te_define(s, tn_cast_to(ctx, m->kind.of, tnk_te_read_at(te, in, at, batch + 2)));
+        tnk_te_define(s, tn_cast_to(ctx, m->kind.right, tnk_te_read_at(te, in, at, batch + 2)));
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
 }
 
@@ -361,18 +462,25 @@ legalize_matmul(tn_builder *b, const tn_call *call, const tn_target *target)
     matrices m;
     if (!read_matrices(b, call, target, &m))
         return NULL;
-    const tn_expr *operands[2] = {left_of(b, call, &m.kind), pack_matrix(b, args[1], &m)};
+    parts p = {.operands = {left_of(b, call, &m.kind), pack_matrix(b, args[1], &m)}};
+    uint32_t batch = m.w.n - 2, columns[MAX_RANK];
+    for (uint32_t i = 0; i <= batch; i++) {
+        columns[i] = i < batch ? i : i + 1;
+        p.dims[i] = m.out.n - m.w.n + columns[i];
+    }
+    p.n = batch + 1;
+    if (m.kind.least)
+        p.operands[2] = sums_of_weights(b, args[1], &m.kind, columns, p.n);
     const tn_expr *at[MAX_RANK], *wat[MAX_RANK + 2];
-    tnk_te *te = tnk_te_new(ctx);
-    const tn_node *x = tnk_te_input(te, "x", operands[0]->type),
-                  *w = tnk_te_input(te, "w", operands[1]->type);
+    begin(&p, ctx);
+    tnk_te *te = p.te;
+    const tn_node *x = p.x, *w = p.w;
     tnk_stage *s = tnk_te_stage(te, "matmul_pairs", m.out.at, m.out.n, m.kind.sum);
-    const tn_expr *r = tnk_te_reduce_axis(s, "rk", I64(m.k / 2)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(2)), *j = s->axes[m.out.n - 1];
+    const tn_expr *r = tnk_te_reduce_axis(s, "rk", I64(m.k / m.kind.group)),
+                  *rp = tnk_te_reduce_axis(s, "rp", I64(m.kind.group)), *j = s->axes[m.out.n - 1];
     batch_of(s, m.x, at);
     at[m.x.n - 2] = s->axes[m.out.n - 2];
-    at[m.x.n - 1] = ADD(MUL(r, I64(2)), rp);
-    uint32_t batch = m.w.n - 2;
+    at[m.x.n - 1] = ADD(MUL(r, I64(m.kind.group)), rp);
     batch_of(s, m.w, wat);
     wat[batch] = tn_floordiv(ctx, j, I64(m.lanes));
     wat[batch + 1] = r;
@@ -380,7 +488,7 @@ legalize_matmul(tn_builder *b, const tn_call *call, const tn_target *target)
     wat[batch + 3] = rp;
     const tn_node *out = tnk_te_sum(s, product(ctx, &m.kind, tnk_te_read_at(te, x, at, m.x.n),
                                                tnk_te_read_at(te, w, wat, batch + 4)));
-    return call_of_sums(te, b, &m.kind, "matmul_pairs", operands, out);
+    return finish(&p, b, &m.kind, "matmul_pairs", out);
 }
 
 const tn_expr *

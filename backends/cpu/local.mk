@@ -50,6 +50,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/team.c \
 	backends/cpu/team.h \
 	backends/cpu/toolchain.c \
+	backends/cpu/value_range.c \
 	backends/cpu/winograd.c
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

@@ -26,12 +26,12 @@ class Module:
     def main(x: R.Tensor((2, 16, 3, 3), "uint8")):
         with R.dataflow():
             d = R.dequantize(x, R.const(0.5, "float32"), R.const(7, "uint8"))
-            w = R.dequantize(R.const(%s, "int8"), R.const(0.25, "float32"), R.const(3, "int8"))
+            w = R.dequantize(R.const(%s, "int8"), R.const(0.25, "float32"), R.const(%d, "int8"))
             c = R.nn.conv2d(d, w, padding=[1, 1, 1, 1])
             q = R.quantize(c, R.const(16.0, "float32"), R.const(9, "uint8"), out_dtype="uint8")
             d1 = R.dequantize(q, R.const(16.0, "float32"), R.const(9, "uint8"))
             r = R.reshape(d1, R.shape([18, 16]))
-            w1 = R.dequantize(R.const(%s, "int8"), R.const(0.25, "float32"), R.const(0, "int8"))
+            w1 = R.dequantize(R.const(%s, "int8"), R.const(0.25, "float32"), R.const(%d, "int8"))
             gv = R.matmul(r, w1)
             R.output(gv)
         return gv
@@ -61,9 +61,12 @@ class Module:
 # target's mcpu and features, further attributes, the model, what has to stand in the assembly, at least so often
 SETS = [("x86-64-v2", [], {}, "int", "pmaddwd", "xmm", 2),
         ("x86-64-v3", [], {}, "int", "vpmaddwd", "ymm", 2),
-        ("x86-64-v3", ["avxvnni"], {}, "int", "vpdpwssd", "ymm", 2),
+        ("x86-64-v3", ["avxvnni"], {}, "int", "vpdpbusd", "ymm", 2),
+        ("x86-64-v3", ["avxvnni"], {}, "wide", "vpdpwssd", "ymm", 2),
         ("x86-64-v4", [], {}, "int", "vpmaddwd", "zmm", 2),
-        ("x86-64-v4", ["avx512vnni"], {}, "int", "vpdpwssd", "zmm", 2),
+        ("x86-64-v4", ["avx512vnni"], {}, "int", "vpdpbusd", "zmm", 2),
+        ("x86-64-v4", ["avx512vnni"], {}, "wide", "vpdpwssd", "zmm", 2),
+        ("x86-64-v4", ["avx512vnni"], {"vector_bytes": 32}, "int", "vpdpbusd", "ymm", 2),
         ("x86-64-v4", ["avx512bf16"], {}, "bfloat16", "vdpbf16ps", "zmm", 4),
         ("x86-64-v4", ["avx512bf16"], {"vector_bytes": 32}, "bfloat16", "vdpbf16ps", "ymm", 4),
         ("x86-64-v4", ["avx512bf16"], {"bfloat16": 1}, "float32", "vdpbf16ps", "zmm", 4),
@@ -85,7 +88,9 @@ def eighths(values):
 
 
 def main():
-    modules = {"int": write("m.py", MODULE % (numbers([1], 16, 16, 3, 3), numbers([2], 16, 16)))}
+    weights = numbers([1], 16, 16, 3, 3), numbers([2], 16, 16)
+    modules = {"int": write("int.py", MODULE % (weights[0], 3, weights[1], 0)),
+               "wide": write("wide.py", MODULE % (weights[0], 30, weights[1], -40))}  # differences take more than eight bits
     for dtype in ["bfloat16", "float32"]:
         modules[dtype] = write(f"{dtype}.py", FLOATS % {
             "dtype": dtype, "conv": eighths(numbers([1], 16, 16, 3, 3)), "first": eighths(numbers([3], 16, 3, 3, 3)),

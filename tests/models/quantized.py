@@ -23,6 +23,9 @@ from clitest import check, done, path, tenon, write  # noqa: E402
 from formulas_nn import convolve  # noqa: E402
 
 TARGETS = ["cpu", '{"kind": "cpu", "mcpu": "x86-64-v2"}']
+# products of bytes: what these make runs here as well, without the instruction
+VNNI = ['{"kind": "cpu", "mcpu": "x86-64-v3", "features": ["avxvnni"]}', '{"kind": "cpu", "mcpu": "x86-64-v4", "features": ["avx512vnni"]}']
+LEGAL = "FakeQuantizationToInteger,BlockLayouts,LegalizeOps,DeadCodeElimination,AnnotateTIROpPattern,FoldConstant,FuseOps,FuseTIR"
 F = np.float32
 
 
@@ -152,6 +155,7 @@ def main():
     first, count = 1, 200 if os.environ.get("TENON_LONG") else 16
     if len(sys.argv) > 1:
         first, count = int(sys.argv[1]), 1
+    bytes_used = 0
     for seed in range(first, first + count):
         text, x, y, step = chain(seed)
         module = write(f"{seed}.py", text)
@@ -161,6 +165,13 @@ def main():
         r = tenon("run", module, "-t", target, "-i", f"x={path(f'{seed}.x.npy')}", "--expect",
                   f"output0={path(f'{seed}.y.npy')}", "--rtol", "0", "--atol", f"{float(step) / 4}")
         check(r.returncode == 0, f"chain {seed} of {text.count('conv2d')} convolutions, {target}", r)
+        legal = path(f"{seed}.legal.py")
+        tenon("opt", module, "-t", VNNI[seed % 2], "-p", LEGAL, "-o", legal)
+        r = tenon("run", legal, "-t", "cpu", "-i", f"x={path(f'{seed}.x.npy')}", "--expect",
+                  f"output0={path(f'{seed}.y.npy')}", "--rtol", "0", "--atol", f"{float(step) / 4}")
+        check(r.returncode == 0, f"chain {seed} in bytes where they fit", r)
+        with open(legal, encoding="utf-8") as f:
+            bytes_used += "dtype=\"uint8\")" in f.read()
         if text.count("conv2d") + text.count("R.matmul") == 1:
             off = (1.001 + len(re.findall(r"R\.add\((v\d+), \1\)", text))) * float(step)
             r = tenon("run", module, "-t", target, "--debug", "skip=FakeQuantizationToInteger", "-i", f"x={path(f'{seed}.x.npy')}",
@@ -169,6 +180,7 @@ def main():
         opt = tenon("opt", module, "-t", "cpu", "-p", "FakeQuantizationToInteger").stdout
         check(opt.count('out_dtype="int32"') == text.count("conv2d") + text.count("R.matmul"),
               f"chain {seed}: all products are of integers")
+    check(count == 1 or bytes_used > count // 8, f"{bytes_used} of {count} chains have products of bytes")
     done()
 
 

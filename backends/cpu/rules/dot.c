@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.Dot: sums of products of int16 or bfloat16 pairs, as legalize_dot.c writes them. A register tile of
+/* cpu.Dot: sums of products of pairs of int16 or bfloat16 and of fours of bytes, as legalize_dot.c writes them. A register tile of
  * contraction.c's form whose innermost step is a tensor intrinsic of dot_intrin.c: a vector of the
  * result, a pair of the sum.
  *
@@ -11,34 +11,53 @@
  */
 #include "rules.h"
 
+/* The operands' types, what lies together, the intrinsics. */
+static const struct form {
+    tnb_dtype b, a, sum; /* b is broadcast */
+    int64_t group;
+    const char *names[3]; /* of 4, 8 and 16 lanes */
+} forms[] = {
+    {TNB_DTYPE(TNB_INT, 16),
+     TNB_DTYPE(TNB_INT, 16),
+     TNB_I32,
+     2,
+     {"cpu.dot2_4", "cpu.dot2_8", "cpu.dot2_16"}},
+    {TNB_DTYPE(TNB_UINT, 8),
+     TNB_DTYPE(TNB_INT, 8),
+     TNB_I32,
+     4,
+     {"cpu.dot4_4", "cpu.dot4_8", "cpu.dot4_16"}},
+    {TNB_BF16, TNB_BF16, TNB_F32, 2, {"cpu.dotbf_4", "cpu.dotbf_8", "cpu.dotbf_16"}},
+};
+
 static const char *
-intrinsic_of(tnb_dtype d, int64_t lanes)
+intrinsic_of(const struct form *f, int64_t lanes)
 {
-    static const char *const names[2][3] = {{"cpu.dot2_4", "cpu.dot2_8", "cpu.dot2_16"},
-                                            {"cpu.dotbf_4", "cpu.dotbf_8", "cpu.dotbf_16"}};
-    int size = lanes == 4 ? 0 : lanes == 8 ? 1 : lanes == 16 ? 2 : -1;
-    return size < 0 ? NULL : names[tnb_dtype_is_float(d)][size];
+    return lanes == 4 ? f->names[0] : lanes == 8 ? f->names[1] : lanes == 16 ? f->names[2] : NULL;
 }
 
-/* Whether the sum's last dimension counts pairs of int16 or bfloat16. Where the vectors' operand lies in panels, its
- * index is no sum: tensorize finds out whether a vector of it is one. */
-static bool
-is_of_pairs(const cpu_tile *c)
+/* The form whose groups the sum's last dimension counts through; NULL: none. Where the vectors' operand
+ * lies in panels, its index is no sum: tensorize finds out whether a vector of it is one. */
+static const struct form *
+form_of(const cpu_tile *c)
 {
-    const tnb_dtype half = tn_as_buffer(c->a.load->buffer)->dtype;
     const tn_block *b = tnk_item_block(c->block);
     const tn_iter_var *last = tn_as_iter_var(b->iters.at[b->iters.n - 1]);
     const tn_buffer_store *st = tn_as_buffer_store(b->body);
-    const tnb_dtype sum = tnb_dtype_is_float(half) ? TNB_F32 : TNB_I32;
-    if (!tnb_dtype_eq(half, TNB_DTYPE(TNB_INT, 16)) && !tnb_dtype_eq(half, TNB_BF16))
-        return false;
-    return last->iter_kind == TN_ITER_REDUCE &&
-           tn_is_int_const(tn_as_range(last->dom)->extent, 2) && !c->paired &&
-           tnb_dtype_eq(tn_as_buffer(c->b.load->buffer)->dtype, half) &&
-           tnb_dtype_eq(tn_as_buffer(st->buffer)->dtype, sum) &&
-           (c->a.step == 2 || c->a.step == 0) &&
-           cpu_step_along(c->ctx, c->a.load, last->var) == 1 &&
-           cpu_step_along(c->ctx, c->b.load, last->var) == 1;
+    if (last->iter_kind != TN_ITER_REDUCE || c->paired ||
+        cpu_step_along(c->ctx, c->a.load, last->var) != 1 ||
+        cpu_step_along(c->ctx, c->b.load, last->var) != 1)
+        return NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct form *f = &forms[i];
+        if (tnb_dtype_eq(tn_as_buffer(c->a.load->buffer)->dtype, f->a) &&
+            tnb_dtype_eq(tn_as_buffer(c->b.load->buffer)->dtype, f->b) &&
+            tnb_dtype_eq(tn_as_buffer(st->buffer)->dtype, f->sum) &&
+            tn_is_int_const(tn_as_range(last->dom)->extent, f->group) &&
+            (c->a.step == f->group || c->a.step == 0))
+            return f;
+    }
+    return NULL;
 }
 
 /* The tile with the least estimated time: two instructions a product, loads of pairs and vectors. */
@@ -87,12 +106,13 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
     if (!cpu_find_reduction(ctx, s, &c) || c.ext[c.x] < 0)
         return NULL;
-    if (!cpu_find_operands(&c) || !is_of_pairs(&c))
+    const struct form *form = cpu_find_operands(&c) ? form_of(&c) : NULL;
+    if (!form)
         return NULL;
     int64_t lanes = bytes / 4;
     while (lanes >= 4 && c.ext[c.x] % lanes)
         lanes /= 2;
-    c.intrinsic = intrinsic_of(tn_as_buffer(c.a.load->buffer)->dtype, lanes);
+    c.intrinsic = intrinsic_of(form, lanes);
     if (!c.intrinsic || !choose_tile(&c, lanes))
         return NULL;
     cpu_choose_order(&c);
@@ -102,8 +122,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 const tnk_rule cpu_rule_dot = {
     .size = sizeof(tnk_rule),
     .name = "cpu.Dot",
-    .doc =
-        "Sums of products of int16 pairs in int32 and of bfloat16 pairs in float32: register tiles "
-        "of tensor intrinsics.",
+    .doc = "Sums of products of int16 pairs and fours of bytes in int32, of bfloat16 pairs in "
+           "float32: register tiles "
+           "of tensor intrinsics.",
     .apply = apply,
 };
