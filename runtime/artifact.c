@@ -7,6 +7,7 @@
 #include "internal.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
+#include "tenon/base/log.h"
 
 /* ---- sections ---- */
 
@@ -342,6 +343,9 @@ tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, ui
             *variant = i;
             tnb_buf_free(&lines);
             return TNB_OK;
+        } else {
+            tnb_log(TNB_LOG_INFO, "%s: variant %" PRIu32 " (%s on %s) is passed over: %s", a->name,
+                    i, v->name, v->device, e.message);
         }
         if (first.status == TNB_OK || (first.status == TNB_NOT_FOUND && e.status != TNB_NOT_FOUND))
             first = e;

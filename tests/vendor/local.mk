@@ -24,7 +24,24 @@ VENDOR_PLUGINS = \
 	tests/vendor/simacc/tests/fallback.sh \
 	tests/vendor/simacc/tests/faults.sh \
 	tests/vendor/simacc/tests/onnx.sh \
-	tests/vendor/simacc/tests/sort.py
+	tests/vendor/simacc/tests/sort.py \
+	tests/vendor/vend/Makefile \
+	tests/vendor/vend/README.md \
+	tests/vendor/vend/api.c \
+	tests/vendor/vend/api.h \
+	tests/vendor/vend/lib/libvend.c \
+	tests/vendor/vend/lib/vend.h \
+	tests/vendor/vend/payload.c \
+	tests/vendor/vend/runtime.c \
+	tests/vendor/vend/tests/absent.sh \
+	tests/vendor/vend/tests/dispatch.sh \
+	tests/vendor/vend/tests/errors.sh \
+	tests/vendor/vend/tests/mlp.py \
+	tests/vendor/vend/vend.c \
+	tests/vendor/vend/vend.h \
+	tests/vendor/vend/vend.ini \
+	tests/vendor/vend/vend.plugin \
+	tests/vendor/vend/vend_rt.plugin
 if !ASAN
 TESTS += tests/vendor/plugins.sh
 endif
