@@ -25,6 +25,15 @@ VENDOR_PLUGINS = \
 	tests/vendor/simacc/tests/faults.sh \
 	tests/vendor/simacc/tests/onnx.sh \
 	tests/vendor/simacc/tests/sort.py \
+	tests/vendor/swish/Makefile \
+	tests/vendor/swish/README.md \
+	tests/vendor/swish/swish.c \
+	tests/vendor/swish/swish.ini \
+	tests/vendor/swish/swish.plugin \
+	tests/vendor/swish/tests/after.py \
+	tests/vendor/swish/tests/before.py \
+	tests/vendor/swish/tests/golden.sh \
+	tests/vendor/swish/tests/pipeline.sh \
 	tests/vendor/vend/Makefile \
 	tests/vendor/vend/README.md \
 	tests/vendor/vend/api.c \

@@ -26,4 +26,10 @@ same() { # target, folders of plugins
 same cpu "$BUILD"
 same null "$BUILD"
 [ ! -x ../simacc/build/simacc_device ] || same simacc "$BUILD:../simacc/build"
+if [ -d ../swish/build ]; then # a pass of another plugin, that its file puts before the library's
+    "$TENON" opt ../swish/tests/before.py -t cpu -p @library_dispatch --config ../swish/swish.ini --plugin-path "$BUILD:../swish/build" \
+        --set pipeline.cpu.library_dispatch=VendDispatch -o "$out/after.py" >"$out/log" 2>&1 || fail "with swish"
+    [ "$(grep -c 'R.nn.silu(\|R.call_dps_packed(' "$out/after.py")" = 5 ] || fail "with swish: not three operators and two products"
+    where="$where, behind swish"
+fi
 echo "dispatch.sh: four functions for the library; the same results on$where"
