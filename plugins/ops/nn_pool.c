@@ -211,37 +211,61 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
 }
 
 /* How many elements of the window at o lie inside the data (or, counting padding, inside the padded
- * data). */
+ * data); computed in the type of o and in. */
 static const tn_expr *
 window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr *in,
              bool with_padding)
 {
-    const tn_expr *dilation = I64(p->w.dilation[i]);
-    const tn_expr *start = SUB(MUL(o, I64(p->w.stride[i])), I64(p->w.before[i]));
-    const tn_expr *last = ADD(start, I64(p->w.dilation[i] * (p->size[i] - 1)));
-    const tn_expr *low = I64(with_padding ? -p->w.before[i] : 0);
-    const tn_expr *high = SUB(with_padding ? ADD(in, I64(p->w.after[i])) : in, I64(1));
+    const tnb_dtype d = tn_dtype_of(o);
+#define NUMBER(v) tn_int_imm_of(ctx, d, v)
+    const tn_expr *dilation = NUMBER(p->w.dilation[i]);
+    const tn_expr *start = SUB(MUL(o, NUMBER(p->w.stride[i])), NUMBER(p->w.before[i]));
+    const tn_expr *last = ADD(start, NUMBER(p->w.dilation[i] * (p->size[i] - 1)));
+    const tn_expr *low = NUMBER(with_padding ? -p->w.before[i] : 0);
+    const tn_expr *high = SUB(with_padding ? ADD(in, NUMBER(p->w.after[i])) : in, NUMBER(1));
     /* steps to get from the start to the first element that is not below the border */
     const tn_expr *skip =
-        GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, I64(1))), dilation), I64(0));
+        GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, NUMBER(1))), dilation), NUMBER(0));
     const tn_expr *cut =
-        GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, I64(1))), dilation), I64(0));
-    return SUB(SUB(I64(p->size[i]), skip), cut);
+        GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, NUMBER(1))), dilation), NUMBER(0));
+    return SUB(SUB(NUMBER(p->size[i]), skip), cut);
+#undef NUMBER
 }
 
+/* Whether places around a window are small numbers, which 32 bits hold whatever is done with them. */
+static bool
+is_small(const pool *p, int i, const tn_expr *in)
+{
+    enum { SMALL = 1 << 12 };
+    int64_t n;
+    return tn_int_value(in, &n) && n < SMALL * SMALL && p->size[i] < SMALL &&
+           p->w.stride[i] < SMALL && p->w.dilation[i] < SMALL && p->w.before[i] < SMALL * SMALL &&
+           p->w.after[i] < SMALL * SMALL;
+}
+
+/* In 32 bits where all is small: vectors of such counts are turned into floats by one instruction. */
 static const tn_expr *
 divisor(emit *e, const pool *p, const tn_node *x, const tnk_stage *s, bool with_padding)
 {
     tn_ctx *ctx = e->ctx;
-    const tn_expr *count = I64(1);
+    int64_t most = 1;
+    for (int i = 0; i < p->n; i++)
+        most = most <= INT32_MAX && p->size[i] <= INT32_MAX ? most * p->size[i] : INT64_MAX;
+    tnb_dtype d = most <= INT32_MAX ? TNB_I32 : TNB_I64;
+    const tn_expr *count = tn_int_imm_of(ctx, d, 1);
     for (int i = 0; i < p->n; i++) {
         char axis = LAYOUT_SPATIAL(p->axes)[i];
         bool border = p->ceil || (!with_padding && (p->w.before[i] || p->w.after[i]));
         const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p->data, axis));
         const tn_expr *o = s->axes[layout_find(&p->out, axis)];
-        count = MUL(count, border ? window_count(ctx, p, i, o, in, with_padding) : I64(p->size[i]));
+        if (border && is_small(p, i, in)) {
+            o = CAST(TNB_I32, o);
+            in = CAST(TNB_I32, in);
+        }
+        const tn_expr *n = border ? window_count(ctx, p, i, o, in, with_padding) : I64(p->size[i]);
+        count = MUL(count, CAST(d, n));
     }
-    return tn_is(count, TN_KIND_INT_IMM) ? count : GREATEST(count, I64(1));
+    return tn_is(count, TN_KIND_INT_IMM) ? count : GREATEST(count, tn_int_imm_of(ctx, d, 1));
 }
 
 static const char *const reduce_names[] = {"rv0", "rv1", "rv2"};
