@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon list: what is there. Reads manifests only; nothing is loaded but for devices. */
+/* tenon list: what is there. Reads manifests only, with --why modules too; nothing is loaded but for devices. */
 #include "tool.h"
 
 static const tnt_option options[] = {
@@ -8,10 +8,38 @@ static const tnt_option options[] = {
     {"json", 0, TNT_FLAG, NULL, "ops: the schemas of the plugins' operators as a JSON array"},
     {0}};
 
+/* What two usable plugins promise, with the setting that decides. */
+static void
+print_clashes(tnt_session *s, const tnb_plugin *p)
+{
+    for (uint32_t i = 0; i < p->n_provides; i++) {
+        const char *name = strchr(p->provides[i], ':');
+        for (uint32_t k = 0; name && k < tnb_plugins_count(s->plugins); k++) {
+            const tnb_plugin *q = tnb_plugins_get(s->plugins, k);
+            bool too = false;
+            for (uint32_t j = 0; q != p && q->state <= TNB_PLUGIN_LOADED && j < q->n_provides; j++)
+                too |= strcmp(q->provides[j], p->provides[i]) == 0;
+            if (!too)
+                continue;
+            tnb_err err = {0};
+            const char *kind = tn_strn(s->ctx, p->provides[i], (size_t)(name - p->provides[i]));
+            const tnb_plugin *serves = tnb_plugins_find(s->plugins, kind, name + 1, &err);
+            printf("    %s is promised by plugin %s too: ", p->provides[i], q->name);
+            if (serves)
+                printf("[tenon] prefer.%s chooses %s\n", name + 1, serves->name);
+            else
+                printf("neither serves it\n    hint: set [tenon] prefer.%s = %s or %s\n", name + 1,
+                       p->name, q->name);
+        }
+    }
+}
+
 static int
 list_plugins(tnt_session *s, bool why)
 {
     static const char *const states[] = {"ready", "loaded", "hidden", "blocked", "refused"};
+    for (uint32_t i = 0; why && i < tnb_plugins_count(s->plugins); i++)
+        (void)tnb_plugins_examine(s->plugins, tnb_plugins_get(s->plugins, i), NULL);
     for (uint32_t i = 0; i < tnb_plugins_count(s->plugins); i++) {
         const tnb_plugin *p = tnb_plugins_get(s->plugins, i);
         if (!why && p->state > TNB_PLUGIN_LOADED)
@@ -23,6 +51,8 @@ list_plugins(tnt_session *s, bool why)
         printf("    %s: %s\n    module %s\n", states[p->state], p->why, p->module);
         if (*p->cure)
             printf("    hint: %s\n", p->cure);
+        if (p->state <= TNB_PLUGIN_LOADED)
+            print_clashes(s, p);
     }
     return TNT_OK;
 }

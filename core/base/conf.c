@@ -151,6 +151,15 @@ lock_on(const tnb_conf *c, const char *id)
     return NULL;
 }
 
+const tnb_conf_value *
+tnb_conf_locked(const tnb_conf *c, const char *section, const char *name, const char *key)
+{
+    char id[512];
+    int n = snprintf(id, sizeof id, "%s.%s.%s", section, name ? name : "", key);
+    const tnb_conf_lock *l = c && n > 0 && (size_t)n < sizeof id ? lock_on(c, id) : NULL;
+    return l ? l->from : NULL;
+}
+
 /* "tenon.threads" is stored as "tenon..threads". */
 static void
 add_locks(tnb_conf *c, const tnb_conf_value *v)

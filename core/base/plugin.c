@@ -5,6 +5,7 @@
 #include "config.h"
 #include "plugin_private.h"
 #include "tenon/base/file.h"
+#include "tenon/base/log.h"
 #include "tenon/base/ini.h"
 #include "tenon/base/num.h"
 #include <errno.h>
@@ -319,13 +320,24 @@ add_path(tnb_plugins *p, const char *list, const char *from)
     }
 }
 
+/* What only a trusted file may say. */
+static bool
+ignored(const tnb_conf_value *v)
+{
+    if (!v->trusted)
+        tnb_log(TNB_LOG_WARN,
+                "%s:%u: '%s' is ignored: others may write to the file or to its folder", v->file,
+                v->line, v->key);
+    return !v->trusted;
+}
+
 /* Numbers of users, from trusted files only. */
 static void
 read_owners(tnb_plugins *p)
 {
     uint32_t n;
     const tnb_conf_value *v = tnb_conf_find(p->conf, "tenon", NULL, "trust_owners");
-    if (!v || !v->trusted)
+    if (!v || ignored(v))
         return;
     const char **items = tnb_conf_split(p->arena, v->value, &n);
     p->owners = TNB_NEW_N(p->arena, uint32_t, n + 1);
@@ -341,7 +353,7 @@ add_configured(tnb_plugins *p)
 {
     uint32_t n;
     const tnb_conf_value *v = tnb_conf_find(p->conf, "tenon", NULL, "plugin_path");
-    if (!v || !v->trusted)
+    if (!v || ignored(v))
         return;
     /* relative ones count from the folder of the INI file, which may be named relatively itself */
     char *real = v->line ? realpath(tnb_path_dir(p->arena, v->file), NULL) : NULL;
@@ -367,9 +379,18 @@ tnb_plugins_open(const tnb_conf *conf, const char *path, tnb_plugins **out, tnb_
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of plugins");
     }
     p->conf = conf;
+    const tnb_conf_value *lock = tnb_conf_locked(conf, "tenon", NULL, "plugin_path");
+    const char *env = tnb_env("TENON_PLUGIN_PATH");
+    if (lock && (path || env)) {
+        tnb_plugins_close(p);
+        tnb_fail(err, TNB_UNTRUSTED, "%s may not be used: the site has locked plugin_path",
+                 path ? "--plugin-path" : "TENON_PLUGIN_PATH");
+        tnb_hint(err, "locked by %s:%u", lock->file, lock->line);
+        return TNB_UNTRUSTED;
+    }
     read_owners(p);
     add_path(p, path, "found through --plugin-path");
-    add_path(p, tnb_env("TENON_PLUGIN_PATH"), "found through TENON_PLUGIN_PATH");
+    add_path(p, env, "found through TENON_PLUGIN_PATH");
     add_configured(p);
     add_linked(p, places->plugins);
     add_folder(p, places->plugins, places->build_tree ? "built here" : "installed");

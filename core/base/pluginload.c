@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* Processor features that `bits` wants and this machine lacks, as text; "" if none. ORDER CPUBIT */
@@ -90,12 +91,19 @@ check_digest(const tnb_plugins *p, const tnb_plugin *c, int fd, tnb_err *err)
     const char *wanted = tnb_conf_text(p->conf, "plugin", c->name, "digest");
     if (!wanted || !*wanted)
         return TNB_OK;
+    if (strlen(wanted) != 64 || strspn(wanted, "0123456789abcdefABCDEF") != 64) {
+        const tnb_conf_value *v = tnb_conf_find(p->conf, "plugin", c->name, "digest");
+        tnb_fail(err, TNB_UNTRUSTED, "%s:%u: [plugin %s] digest is no SHA-256: %.80s", v->file,
+                 v->line, c->name, wanted);
+        tnb_hint(err, "64 hexadecimal digits are wanted, as sha256sum '%s' prints them", c->module);
+        return TNB_UNTRUSTED;
+    }
     tnb_mapping m;
     char found[65];
     TNB_TRY(tnb_map_fd(fd, c->module, 0, &m, err));
     tnb_sha256(m.data, (size_t)m.size, found);
     tnb_unmap(&m);
-    if (strcmp(wanted, found) == 0)
+    if (strcasecmp(wanted, found) == 0)
         return TNB_OK;
     tnb_fail(err, TNB_UNTRUSTED, "'%s' has SHA-256 %s; [plugin %s] digest demands %s", c->module,
              found, c->name, wanted);
@@ -232,6 +240,23 @@ tnb_plugins_load(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err)
     c->pub.head = head;
     c->pub.state = TNB_PLUGIN_LOADED;
     return head;
+}
+
+tnb_status
+tnb_plugins_examine(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err)
+{
+    tnb_candidate *c = tnb_candidate_of(p, plugin);
+    tnb_err local;
+    if (!err)
+        err = &local;
+    if (!c)
+        return tnb_fail(err, TNB_INVALID, "this plugin is not of this index");
+    if (plugin->state != TNB_PLUGIN_READY)
+        return TNB_OK;
+    tnb_status s = c->linked ? check_linked(p, plugin, err) : check_file(p, plugin, err);
+    if (s != TNB_OK)
+        tnb_plugins_refuse(p, plugin, err);
+    return s;
 }
 
 static int

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the command line: Python's standard library only.
 TOOLS_TESTS = \
+	tests/tools/administration.py \
 	tests/tools/broken_inputs.py \
 	tests/tools/check_plugin.py \
 	tests/tools/configuration.py \
+	tests/tools/doctor.py \
 	tests/tools/expect.py \
 	tests/tools/new_plugin.py \
 	tests/tools/plugins.py \
