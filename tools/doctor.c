@@ -107,7 +107,7 @@ check_plugins(doctor *d)
                  {"transform", "tenon", "graph passes", true},
                  {"tir", "tenon", "tensor-program passes", true},
                  {"interp", "tenon", "the reference interpreter", true},
-                 {"onnx", "tenon", "ONNX models", true},
+                 {"onnx", "tenon", "ONNX models", false},
                  {"cpu", "tenon-backend-cpu", "processors", false},
                  {"opencl", "tenon-backend-opencl", "OpenCL devices", false},
                  {"gpu_generic", "tenon-backend-gpu-generic", "GPUs through Vulkan", false},

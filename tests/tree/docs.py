@@ -18,11 +18,15 @@ def run(*args):
     return subprocess.run([TENON, *args], capture_output=True, text=True, errors="replace", timeout=600)
 
 
+def ours(at, folder):
+    """Not hidden, and not what another build has made."""
+    return not folder.startswith(".") and not os.path.exists(os.path.join(at, folder, "config.status"))
+
+
 def every_file():
     for root in (SRC, BUILD):
         for at, folders, files in os.walk(root):
-            folders[:] = [f for f in folders if not f.startswith(".") and (root == BUILD or os.path.join(at, f) != BUILD) and f != "autom4te.cache"
-                          and not f.endswith("-build")]
+            folders[:] = [f for f in folders if ours(at, f) and f != "autom4te.cache"]
             for f in files + folders:
                 yield "/" + os.path.relpath(os.path.join(at, f), root)
 
@@ -127,7 +131,7 @@ def check_page(page):
 
 pages = [os.path.join(SRC, "README.md"), *sorted(glob.glob(os.path.join(SRC, "docs", "*.md")))]
 for at, folders, files in os.walk(SRC):
-    folders[:] = [f for f in folders if not f.startswith(".") and os.path.join(at, f) != BUILD and not f.endswith("-build")]
+    folders[:] = [f for f in folders if ours(at, f)]
     pages += [os.path.join(at, "README.md")] if "README.md" in files and at != SRC else []
 for p in pages:
     check_page(p)

@@ -50,6 +50,9 @@ def main():
            k not in ("LD_LIBRARY_PATH", "MFLAGS", "MAKELEVEL", "BUILD", "DESTDIR")}
     env.update(HOME=sys.argv[4] if install else work, LC_ALL="C", MAKEFLAGS="-j2" if install else "")
     start = sys.argv[3] if install else work
+    if not install and not all(os.path.exists(os.path.join(sys.argv[2], f)) for f in ("lib/pkgconfig/tenon.pc", "etc/tenon")):
+        print("another layout of folders than that of the page")
+        return 77
     if not install:
         shutil.copytree(sys.argv[2], os.path.join(work, "tenon"), symlinks=True)
         subprocess.run(["chmod", "-R", "u+w", os.path.join(work, "tenon")], check=True)
