@@ -129,3 +129,13 @@ cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name)
             return true;
     return false;
 }
+
+bool
+cpu_takes_tiles(tn_ctx *ctx, const tn_target *target, bool floats, int64_t rows, int64_t columns,
+                int64_t k)
+{
+    return rows > 0 && rows % 16 == 0 && columns > 0 && columns % 16 == 0 && k > 0 &&
+           k % (floats ? 32 : 64) == 0 && cpu_vector_bytes(ctx, target) == 64 &&
+           cpu_has_feature(ctx, target, "amx-tile") &&
+           cpu_has_feature(ctx, target, floats ? "amx-bf16" : "amx-int8");
+}

@@ -52,6 +52,12 @@ cpu_value_range(tn_builder *b, const tn_expr *e, int64_t *lo, int64_t *hi);
 const tn_expr *
 cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target);
 
+/* Whether a product of int8, uint8 or bfloat16 of so many rows and columns, summed over k elements, is
+ * made of the processor's matrix tiles. */
+bool
+cpu_takes_tiles(tn_ctx *ctx, const tn_target *target, bool floats, int64_t rows, int64_t columns,
+                int64_t k);
+
 /* ---- winograd.c ---- */
 /* What a convolution by a constant 3x3 kernel becomes where that pays; NULL: nothing else. */
 const tn_expr *
@@ -66,8 +72,12 @@ cpu_legalize_transposed(tn_builder *b, const tn_call *call, const tn_target *tar
 #define CPU_FINISHED "cpu.finished" /* annotation of a block that needs no schedule */
 
 /* ---- dot_intrin.c ---- */
-enum { CPU_N_TENSOR_INTRINS = 9 };
+enum { CPU_N_TENSOR_INTRINS = 15 };
 extern const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS];
+
+/* ---- tile_intrin.c ---- */
+enum { CPU_N_TILE_INTRINS = 6 };
+extern const tnk_tensor_intrin cpu_tile_intrins[CPU_N_TILE_INTRINS];
 
 /* ---- rules/gemm.c ---- */
 /* Columns of a panel that constant right operands of matrix products are packed into. */

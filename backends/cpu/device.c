@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "features.h"
 #include "object.h"
 #include "team.h"
+#include "tiles.h"
 #include "tenon/base/kernel_abi.h"
 #include "tenon/base/mem.h"
 #include "tenon/base/threads.h"
@@ -34,6 +36,7 @@ struct cpu_workspace {
 
 struct cpu_device {
     int threads;
+    atomic_bool tiles; /* an object was loaded whose kernels use matrix tiles */
     cpu_team *team;
     pthread_mutex_t lock; /* of the list */
     struct cpu_workspace *idle;
@@ -161,15 +164,31 @@ cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err
 
 /* ---- modules ---- */
 
+/* Objects tell by a symbol that their kernels use matrix tiles, which the system has to allow. */
+static tnb_status
+allow_tiles(struct cpu_device *d, void *module, tnb_err *err)
+{
+    void *symbol;
+    tnb_err none;
+    if (d->tiles || cpu_object_kernel(module, CPU_TILES_SYMBOL, &symbol, &none) != TNB_OK)
+        return TNB_OK;
+    TNB_TRY(cpu_tiles_allow(err));
+    d->tiles = true;
+    return TNB_OK;
+}
+
 static tnb_status
 cpu_module_load(void *dev, const char *format, const void *code, size_t n, void **module,
                 tnb_err *err)
 {
-    (void)dev;
     if (strcmp(format, "elf") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device takes code of format 'elf', not '%s'",
                         format);
-    return cpu_object_open(code, n, module, err);
+    TNB_TRY(cpu_object_open(code, n, module, err));
+    tnb_status st = allow_tiles(dev, *module, err);
+    if (st != TNB_OK)
+        cpu_object_close(*module);
+    return st;
 }
 
 static void
@@ -250,12 +269,32 @@ kernel_workspace(tnb_kernel_env *env, size_t bytes)
     return workspace_block(env->user, bytes);
 }
 
+/* A part of a kernel that uses matrix tiles. */
+typedef struct tiled_part {
+    tnb_kernel_part part;
+    void *args;
+} tiled_part;
+
+static void
+run_tiled(void *args, int64_t from, int64_t to, int32_t thread)
+{
+    const tiled_part *t = args;
+    cpu_tiles_configure();
+    t->part(t->args, from, to, thread);
+    cpu_tiles_release();
+}
+
 static void
 kernel_team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
 {
     const struct cpu_workspace *w = env->user;
     bool few = env->worth > 0 && env->worth < env->threads;
-    cpu_team_run(w->device->team, few ? env->worth : env->threads, part, args, min, n);
+    tiled_part tiled = {part, args};
+    bool tiles = w->device->tiles;
+    cpu_team_run(w->device->team, few ? env->worth : env->threads, tiles ? run_tiled : part,
+                 tiles ? &tiled : args, min, n);
+    if (tiles)
+        cpu_tiles_configure(); /* this thread ran parts, too */
 }
 
 /* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory)
@@ -300,7 +339,12 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
                           .workspace = kernel_workspace,
                           .user = w,
                           .team = kernel_team};
+    bool tiles = d->tiles;
+    if (tiles)
+        cpu_tiles_configure();
     int32_t rc = fn(buffers, (const tnb_kernel_scalar *)l->scalars, &env);
+    if (tiles)
+        cpu_tiles_release();
     if (rc == TNB_KERNEL_NO_MEMORY)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the kernel's temporaries");
     if (rc != TNB_KERNEL_OK)

@@ -233,5 +233,18 @@ static const tnk_tensor_intrin dotbf_16 = {
                       "#endif\\n"),
 };
 
-const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS] = {
-    &dot2_16, &dot2_4, &dot2_8, &dot4_16, &dot4_4, &dot4_8, &dotbf_16, &dotbf_4, &dotbf_8};
+const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS] = {&dot2_16,
+                                                                           &dot2_4,
+                                                                           &dot2_8,
+                                                                           &dot4_16,
+                                                                           &dot4_4,
+                                                                           &dot4_8,
+                                                                           &dotbf_16,
+                                                                           &dotbf_4,
+                                                                           &dotbf_8,
+                                                                           &cpu_tile_intrins[0],
+                                                                           &cpu_tile_intrins[1],
+                                                                           &cpu_tile_intrins[2],
+                                                                           &cpu_tile_intrins[3],
+                                                                           &cpu_tile_intrins[4],
+                                                                           &cpu_tile_intrins[5]};

@@ -38,24 +38,39 @@ typedef struct kind {
     int64_t least; /* of the left operand, where that is taken from it; else 0 */
 } kind;
 
+/* Whether a product of bytes is made of matrix tiles. */
+static bool
+fits_tiles(tn_ctx *ctx, const tn_call *call, const tn_target *target)
+{
+    tn_list x, w;
+    int64_t rows, k, columns;
+    return tn_is_call_to(TN_NODE(call), "relax.matmul") &&
+           tn_type_dims(call->args.at[0]->type, &x) && tn_type_dims(call->args.at[1]->type, &w) &&
+           x.n >= 2 && w.n >= 2 && tn_int_value(x.at[x.n - 2], &rows) &&
+           tn_int_value(w.at[w.n - 2], &k) && tn_int_value(w.at[w.n - 1], &columns) &&
+           cpu_takes_tiles(ctx, target, false, rows, columns, k);
+}
+
 /* Differences from zero points that fit into bytes, where the processor multiplies those: the left one
- * becomes the difference from its least value, and sum over w of (x - least) * w + least * w. */
+ * becomes the difference from its least value, unless matrix tiles take it as it is. */
 static bool
 read_bytes(tn_builder *b, const tn_call *call, const tn_target *target, kind *k)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     int bytes = cpu_vector_bytes(ctx, target);
     int64_t lo, hi, wlo, whi;
-    bool has = cpu_has_feature(ctx, target, "avx512vnni") ||
+    bool tiles = fits_tiles(ctx, call, target);
+    bool has = tiles || cpu_has_feature(ctx, target, "avx512vnni") ||
                (bytes <= 32 && cpu_has_feature(ctx, target, "avxvnni"));
     if (!has || !cpu_value_range(b, call->args.at[0], &lo, &hi) ||
         !cpu_value_range(b, call->args.at[1], &wlo, &whi) || lo > 0 || hi < 0 || hi - lo > 255 ||
         wlo < -128 || whi > 127)
         return false;
-    k->left = TNB_DTYPE(TNB_UINT, 8);
+    bool as_it_is = tiles && lo >= -128 && hi <= 127;
+    k->left = TNB_DTYPE(as_it_is ? TNB_INT : TNB_UINT, 8);
     k->right = TNB_DTYPE(TNB_INT, 8);
     k->group = 4;
-    k->least = lo;
+    k->least = as_it_is ? 0 : lo;
     return true;
 }
 

@@ -49,6 +49,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/sub_pixel.c \
 	backends/cpu/team.c \
 	backends/cpu/team.h \
+	backends/cpu/tile_intrin.c \
 	backends/cpu/toolchain.c \
 	backends/cpu/value_range.c \
 	backends/cpu/winograd.c
@@ -65,7 +66,9 @@ backends_cpu_cpu_rt_la_SOURCES = \
 	backends/cpu/object.c \
 	backends/cpu/object.h \
 	backends/cpu/team.c \
-	backends/cpu/team.h
+	backends/cpu/team.h \
+	backends/cpu/tiles.c \
+	backends/cpu/tiles.h
 backends_cpu_cpu_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
 endif

@@ -58,6 +58,26 @@ class Module:
         return gv
 """
 
+LARGE = """from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 32, 64), "%(left)s"), y: R.Tensor((2, 32, 256), "%(left)s"), b: R.Tensor((48, 64), "bfloat16"), k: R.Tensor((64, 32), "bfloat16")):
+        with R.dataflow():
+            d = R.dequantize(x, R.const(0.5, "float32"), R.const(%(zero)d, "%(left)s"))
+            w = R.dequantize(R.const(%(w)s, "int8"), R.const(0.25, "float32"), R.const(0, "int8"))
+            m = R.matmul(d, w)
+            d1 = R.dequantize(y, R.const(0.5, "float32"), R.const(%(zero)d, "%(left)s"))
+            w1 = R.dequantize(R.const(%(w1)s, "int8"), R.const(0.25, "float32"), R.const(0, "int8"))
+            m1 = R.matmul(d1, w1)
+            n = R.matmul(b, k, out_dtype="float32")
+            gv = (m, m1, n)
+            R.output(gv)
+        return gv
+"""
+
 # target's mcpu and features, further attributes, the model, what has to stand in the assembly, at least so often
 SETS = [("x86-64-v2", [], {}, "int", "pmaddwd", "xmm", 2),
         ("x86-64-v3", [], {}, "int", "vpmaddwd", "ymm", 2),
@@ -70,7 +90,14 @@ SETS = [("x86-64-v2", [], {}, "int", "pmaddwd", "xmm", 2),
         ("x86-64-v4", ["avx512bf16"], {}, "bfloat16", "vdpbf16ps", "zmm", 4),
         ("x86-64-v4", ["avx512bf16"], {"vector_bytes": 32}, "bfloat16", "vdpbf16ps", "ymm", 4),
         ("x86-64-v4", ["avx512bf16"], {"bfloat16": 1}, "float32", "vdpbf16ps", "zmm", 4),
-        ("x86-64-v4", ["avx512bf16"], {}, "float32", "vfmadd231ps", "zmm", 4)]
+        ("x86-64-v4", ["avx512bf16"], {}, "float32", "vfmadd231ps", "zmm", 4),
+        ("x86-64-v4", ["amx-tile", "amx-int8"], {}, "large uint8", "tdpbusd", "tmm", 2),
+        ("x86-64-v4", ["amx-tile", "amx-int8"], {}, "large int8", "tdpbssd", "tmm", 2),
+        ("x86-64-v4", ["amx-tile", "amx-bf16", "avx512bf16"], {}, "large int8", "tdpbf16ps", "tmm", 1),
+        ("x86-64-v4", ["amx-tile", "amx-bf16"], {}, "large int8", "vpmaddwd", "zmm", 2)]
+
+PASSES = ("FakeQuantizationToInteger,BlockLayouts,LegalizeOps,DeadCodeElimination,AnnotateTIROpPattern,FoldConstant,FuseOps,FuseTIR,"
+          "ApplyDefaultSchedule{rules=[Dot]}")
 
 
 def numbers(seed, *shape):
@@ -95,6 +122,9 @@ def main():
         modules[dtype] = write(f"{dtype}.py", FLOATS % {
             "dtype": dtype, "conv": eighths(numbers([1], 16, 16, 3, 3)), "first": eighths(numbers([3], 16, 3, 3, 3)),
             "matrix": eighths(numbers([2], 16, 16))})
+    for left, zero in [("uint8", 7), ("int8", 0)]:
+        modules["large " + left] = write(f"large_{left}.py", LARGE % {
+            "left": left, "zero": zero, "w": numbers([5], 64, 32), "w1": numbers([7], 256, 16)})
     compiler = shutil.which("gcc") or shutil.which("cc")
     assembly = path("all.s")
     wrapper = write("cc.sh", f"""#!/bin/sh
@@ -120,6 +150,17 @@ exec {compiler} "$@"
         lines = open(assembly, encoding="utf-8").read().split("\n") if os.path.exists(assembly) else []
         found = sum(instruction in line.split() and register in line for line in lines)
         check(found >= least, f"{what}: {found} times {instruction} of {register}")
+        # the schedule, here: what stands in place of the instruction reads the operands as it does
+        scheduled = path("scheduled.py")
+        tenon("opt", modules[model], "-t", target, "-p", PASSES, "-o", scheduled)
+        for file, out in [(modules[model], f"{model} here"), (scheduled, "scheduled")]:
+            r = tenon("run", file, "-t", "cpu", "-o", path(out))
+            check(r.returncode == 0, f"{what}: {out} runs here", r)
+        same = True
+        for name in sorted(os.listdir(path(f"{model} here"))):
+            r = tenon("run", scheduled, "-t", "cpu", "--expect", f"#{name.split('-')[0]}={path(f'{model} here')}/{name}", "--rtol", "1e-3", "--atol", "1e-2")
+            same &= r.returncode == 0
+        check(same, f"{what}: the same results", r)
         check(instruction == "vdpbf16ps" or not any("vdpbf16ps" in line for line in lines), f"{what}: not rounded unasked")
     done()
 

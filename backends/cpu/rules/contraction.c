@@ -466,6 +466,34 @@ finish_tile_of_intrinsics(cpu_tile *c, tnk_item *first, tnk_item *y, tnk_item *h
     return whole && tnk_tensorize(c->s, whole, c->intrinsic);
 }
 
+/* The same for an intrinsic of all rows and several turns of the reduction, `red`. */
+static bool
+finish_tile_of_tiles(cpu_tile *c, tnk_item *const *red, uint32_t n_red, tnk_item *y, tnk_item *x)
+{
+    tnk_item *k[2], *loops[CPU_MAX_LOOPS], *order[CPU_MAX_LOOPS];
+    uint32_t n = 0;
+    if (!y || n_red < 2 || !tnk_split(c->s, red[n_red - 2], c->steps, k))
+        return false;
+    for (uint32_t i = 0; i + 2 < n_red; i++)
+        order[n++] = red[i];
+    order[n++] = k[0];
+    order[n++] = y;
+    order[n++] = x;
+    order[n++] = k[1];
+    order[n++] = red[n_red - 1];
+    if (!tnk_reorder(c->s, order, n))
+        return false;
+    tnk_item *init = tnk_decompose_reduction(c->s, c->block, order[0]);
+    n = init ? tnk_sch_loops(c->s, init, loops, CPU_MAX_LOOPS) : 0;
+    int64_t e = 0;
+    while (n && n <= CPU_MAX_LOOPS && !(tnk_loop_extent(loops[n - 1], &e) && e == c->lanes))
+        n--; /* a batch of one */
+    if (!n || n > CPU_MAX_LOOPS || !tnk_set_kind(c->s, loops[n - 1], TN_FOR_VECTORIZED))
+        return false;
+    tnk_item *whole = tnk_blockize(c->s, y);
+    return whole && tnk_tensorize(c->s, whole, c->intrinsic);
+}
+
 /* outer[i] is the loop over tiles of what was loop l[i]; moves y's behind h's or behind x's, or h's
  * to y's. */
 static void
@@ -591,7 +619,7 @@ cpu_apply_tile(cpu_tile *c)
         order[k++] = red[n_red - 1];
     if (!tnk_reorder(s, order, k))
         return false;
-    if (c->intrinsic)
+    if (c->intrinsic && !c->rows)
         (void)fuse_steps(c, red, outside);
     int64_t kw;
     /* indices of shapes that are not known are long: a block of channels would make eight times as
@@ -601,7 +629,8 @@ cpu_apply_tile(cpu_tile *c)
         (void)tnk_set_kind(s, red[outside - 1], TN_FOR_UNROLLED);
     tnk_item *ty = iy ? tile_loop[1] : NULL, *th = ih ? tile_loop[2] : NULL;
     bool done =
-        c->intrinsic
+        c->rows ? finish_tile_of_tiles(c, red, n_red, ty, tile_loop[0])
+        : c->intrinsic
             ? finish_tile_of_intrinsics(c, red[0], ty, th, tile_loop[0], red[n_red - 1])
             : finish_tile(c, ty, th, tile_loop[0]) && tnk_decompose_reduction(s, c->block, red[0]);
     if (!done || !finish_tile(c, iy, ih, ix))

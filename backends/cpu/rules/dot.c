@@ -15,19 +15,33 @@
 static const struct form {
     tnb_dtype b, a, sum; /* b is broadcast */
     int64_t group;
-    const char *names[3]; /* of 4, 8 and 16 lanes */
+    const char *names[3]; /* of 4, 8 and 16 lanes; NULL: none */
+    const char *tiles[2]; /* of 1 and 4 matrix tiles */
 } forms[] = {
     {TNB_DTYPE(TNB_INT, 16),
      TNB_DTYPE(TNB_INT, 16),
      TNB_I32,
      2,
-     {"cpu.dot2_4", "cpu.dot2_8", "cpu.dot2_16"}},
+     {"cpu.dot2_4", "cpu.dot2_8", "cpu.dot2_16"},
+     {NULL}},
     {TNB_DTYPE(TNB_UINT, 8),
      TNB_DTYPE(TNB_INT, 8),
      TNB_I32,
      4,
-     {"cpu.dot4_4", "cpu.dot4_8", "cpu.dot4_16"}},
-    {TNB_BF16, TNB_BF16, TNB_F32, 2, {"cpu.dotbf_4", "cpu.dotbf_8", "cpu.dotbf_16"}},
+     {"cpu.dot4_4", "cpu.dot4_8", "cpu.dot4_16"},
+     {"cpu.amx_u8s8_1", "cpu.amx_u8s8_4"}},
+    {TNB_BF16,
+     TNB_BF16,
+     TNB_F32,
+     2,
+     {"cpu.dotbf_4", "cpu.dotbf_8", "cpu.dotbf_16"},
+     {"cpu.amx_bf16_1", "cpu.amx_bf16_4"}},
+    {TNB_DTYPE(TNB_INT, 8),
+     TNB_DTYPE(TNB_INT, 8),
+     TNB_I32,
+     4,
+     {NULL},
+     {"cpu.amx_s8s8_1", "cpu.amx_s8s8_4"}},
 };
 
 static const char *
@@ -58,6 +72,30 @@ form_of(const cpu_tile *c)
             return f;
     }
     return NULL;
+}
+
+/* Where a matrix of 16 rows and more is multiplied, and the processor has matrix tiles: one of the result.
+ * The next rows of B come from the second cache, where the columns' panel stays. */
+static bool
+choose_matrix_tiles(cpu_tile *c, const struct form *f, const tn_target *target)
+{
+    const tn_block *b = tnk_item_block(c->block);
+    uint32_t n = b->iters.n;
+    int64_t k;
+    if (!f->tiles[0] || n < 3 || c->y == UINT32_MAX || c->ext[c->y] < 16)
+        return false;
+    const tn_iter_var *last = tn_as_iter_var(b->iters.at[n - 2]),
+                      *before = tn_as_iter_var(b->iters.at[n - 3]);
+    if (last->iter_kind != TN_ITER_REDUCE || before->iter_kind == TN_ITER_REDUCE ||
+        !tn_int_value(tn_as_range(last->dom)->extent, &k) ||
+        !cpu_takes_tiles(c->ctx, target, tnb_dtype_is_float(f->b), c->ext[c->y], c->ext[c->x],
+                         k * f->group))
+        return false;
+    c->ty = c->rows = c->lanes = 16;
+    c->tw = c->th = 1;
+    c->steps = k % 64 == 0 ? 64 : 16;
+    c->intrinsic = f->tiles[c->steps == 64];
+    return true;
 }
 
 /* The tile with the least estimated time: two instructions a product, loads of pairs and vectors. */
@@ -109,12 +147,14 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     const struct form *form = cpu_find_operands(&c) ? form_of(&c) : NULL;
     if (!form)
         return NULL;
-    int64_t lanes = bytes / 4;
-    while (lanes >= 4 && c.ext[c.x] % lanes)
-        lanes /= 2;
-    c.intrinsic = intrinsic_of(form, lanes);
-    if (!c.intrinsic || !choose_tile(&c, lanes))
-        return NULL;
+    if (!choose_matrix_tiles(&c, form, target)) {
+        int64_t lanes = bytes / 4;
+        while (lanes >= 4 && c.ext[c.x] % lanes)
+            lanes /= 2;
+        c.intrinsic = intrinsic_of(form, lanes);
+        if (!c.intrinsic || !choose_tile(&c, lanes))
+            return NULL;
+    }
     cpu_choose_order(&c);
     return cpu_apply_tile(&c) ? cpu_finish_rest(s, bytes) : NULL;
 }

@@ -90,6 +90,7 @@ typedef struct cpu_tile {
     } order;           /* of the loops over tiles, outermost first */
     /* what a vector of the result and the last dimension of the reduction are; NULL: a product each */
     const char *intrinsic;
+    int64_t rows, steps; /* of it: ty, and turns of the reduction before the last one; 0: none */
     /* within a serial loop over steps: */
     bool in_scan;
     uint32_t shared; /* the outermost loops, which hold other blocks too */
