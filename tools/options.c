@@ -317,6 +317,48 @@ roff_options(FILE *out, const tnt_option *o)
     }
 }
 
+/* Of the page tenon(1): name, what it is, ..., NULL. */
+static const char *const files[] = {
+    "SYSCONFDIR/tenon/tenon.ini, targets/*.ini, profiles/*.ini, conf.d/*.ini",
+    "The site's settings; DATADIR/tenon holds those of packages. `tenon show config` names every "
+    "file "
+    "that counts.",
+    "$XDG_CONFIG_HOME/tenon/tenon.ini",
+    "The user's settings (without the variable: ~/.config).",
+    "$XDG_CACHE_HOME/tenon",
+    "Compiled kernels; may be emptied at any time (without the variable: ~/.cache).",
+    "$XDG_DATA_HOME/tenon/tuning.jsonl",
+    "Schedules that tenon tune measured (without the variable: ~/.local/share).",
+    NULL};
+static const char *const environment[] = {
+    "TENON_CONFIG",
+    "Further INI files, separated by colons, read after the user's.",
+    "TENON_PLUGIN_PATH",
+    "Folders of plugins that come before the configured and installed ones, separated by colons.",
+    "TENON_SYSCONFDIR, TENON_DATADIR",
+    "The site's and packages' folders of INI files, in place of the installed ones.",
+    "CC",
+    "The C compiler of the target cpu (default: cc, gcc or clang on PATH).",
+    "TMPDIR",
+    "Where temporary files lie while kernels are compiled.",
+    "XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_DATA_HOME, HOME",
+    "See FILES.",
+    NULL};
+
+static void
+roff_terms(FILE *out, const char *title, const char *const *t)
+{
+    fprintf(out, ".SH %s\n", title);
+    for (; t[0]; t += 2) {
+        fputs(".TP\n", out);
+        roff(out, t[0]);
+        fputs("\n", out);
+        roff(out, t[1]);
+        fputs("\n", out);
+    }
+    fputs(".PP\n", out);
+}
+
 void
 tnt_print_manual(const tnt_command *c, FILE *out)
 {
@@ -331,7 +373,11 @@ tnt_print_manual(const tnt_command *c, FILE *out)
             roff(out, tnt_commands[i]->summary);
             fputs("\n", out);
         }
-        fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed "
+        roff_terms(out, "FILES", files);
+        roff_terms(out, "ENVIRONMENT", environment);
+        fputs("A process with other rights than its user's (a set\\-user\\-ID bit) ignores all of "
+              "them.\n.SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work "
+              "failed "
               "or differs; 2: wrong usage.\n",
               out);
         return;

@@ -143,6 +143,18 @@ for c in sorted(subcommands - {"help"}):
     page = run("help", c, "--man").stdout
     bad += [f"manual page of {c}: no {h}" for h in ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMON OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO")
             if f".SH {h}\n" not in page]
+manual = run("help", "--man").stdout
+read = set()
+for at, folders, files in os.walk(SRC):
+    folders[:] = [f for f in folders if ours(at, f) and os.path.relpath(at, SRC).split("/")[0] in (".", "core", "kit", "runtime", "tools")]
+    for f in files:
+        if f.endswith(".c"):
+            read |= set(re.findall(r'tnb_env\("(\w+)"\)', open(os.path.join(at, f), encoding="utf-8").read()))
+read -= {"OCL_ICD_VENDORS"}  # the OpenCL loader's
+told = set(re.findall(r"\b(?:TENON|XDG)_\w+|\bCC\b|\bTMPDIR\b|\bHOME\b", manual))
+bad += [f"tenon(1) does not tell of the variable {v}" for v in sorted(read - told)]
+if len(read) < 5:
+    bad.append(f"only {read} read")
 print(f"{len(pages)} pages: {paths} paths, {commands} commands, {ran} of them run")
 for b in bad:
     print("FAIL", b)
