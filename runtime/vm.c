@@ -526,9 +526,9 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
                         "argument %" PRIu32 " is %s, the kernel takes %s of %d dimensions", i, text,
                         tnb_dtype_print(want->dtype).s, want->ndim);
     }
-    bool elsewhere = t->storage->device != dev;
-    if (elsewhere && dev != vm->fallback &&
-        !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev)))
+    bool elsewhere = t->storage->device != dev &&
+                     !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev));
+    if (elsewhere && dev != vm->fallback)
         return tnb_fail(err, TNB_DEVICE,
                         "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
                         t->storage->device->driver->name, dev->driver->name);
@@ -538,7 +538,7 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
     if (written && t->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_INVALID,
                         "argument %" PRIu32 ", which the kernel writes, is a constant", i);
-    if (elsewhere && dev == vm->fallback) {
+    if (elsewhere) {
         TNB_TRY(bring(vm, i, t, err));
         t = vm->copies[i].u.tensor;
     }

@@ -41,9 +41,9 @@ declare_kernel(struct vm_gen *g, struct callee *c)
     }
     for (uint32_t i = 0; i < k->n_scalars; i++)
         scalars[i] = k->scalars[i].dtype;
-    bool fallback = (uint32_t)(k - g->in->kernels) >= g->in->n_kernels - g->in->n_fallback;
+    c->fallback = (uint32_t)(k - g->in->kernels) >= g->in->n_kernels - g->in->n_fallback;
     uint32_t device =
-        tnk_program_device(g->p, fallback ? g->in->fallback_device : g->in->device, 0, "global");
+        tnk_program_device(g->p, c->fallback ? g->in->fallback_device : g->in->device, 0, "global");
     c->kernel_index =
         tnk_program_kernel(g->p, k->name, k->grid[0] || k->block[0] ? TNB_TNO_GRID : 0, device,
                            buffers, k->n_buffers, scalars, k->n_scalars);

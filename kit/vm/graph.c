@@ -328,17 +328,19 @@ too_many(struct vm_gen *g, const tn_node *at, uint32_t n)
     return n > UINT16_MAX;
 }
 
-/* Constants lie where the tensor program wants them: in the scope of its buffer. */
+/* Constants lie where the tensor program wants them: on its device, in the scope of its buffer. */
 static void
 place_constants(struct vm_gen *g, const struct callee *f, uint32_t *args, uint32_t n)
 {
     const tn_prim_func *program = tn_as_prim_func(f->func);
     for (uint32_t i = 0; program && i < n && i < program->buffers.n; i++) {
         const tn_buffer *b = tn_as_buffer(program->buffers.at[i]);
-        if (TNB_VM_OPERAND_KIND(args[i]) != TNB_VM_CONST_ || !b || !b->scope || !*b->scope ||
-            strcmp(b->scope, "global") == 0)
+        const char *scope = b && b->scope && *b->scope ? b->scope : "global";
+        if (TNB_VM_OPERAND_KIND(args[i]) != TNB_VM_CONST_ || !b ||
+            (!f->fallback && strcmp(scope, "global") == 0))
             continue;
-        uint32_t device = tnk_program_device(g->p, g->in->device, 0, b->scope);
+        const char *driver = f->fallback ? g->in->fallback_device : g->in->device;
+        uint32_t device = tnk_program_device(g->p, driver, 0, scope);
         args[i] = const_operand(tnk_program_tensor_on(g->p, TNB_VM_OPERAND_INDEX(args[i]), device));
     }
 }

@@ -12,6 +12,7 @@
 struct callee {
     const tn_node *func;      /* Function or PrimFunc */
     const tnk_kernel *kernel; /* of PrimFuncs that run on the device */
+    bool fallback;            /* on the device that stands in */
     uint32_t kernel_index;
     uint32_t function; /* VM function; NO_REG: a kernel without one (made when used as a value) */
     const char *name;

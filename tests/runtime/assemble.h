@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "tenon/base/hash.h"
 #include "tenon/kit/artifact.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
@@ -80,6 +81,36 @@ assemble(tnk_program *p, const char *device, const void *constants, size_t n_con
     OK(tnr_artifact_open_fd(fd, "test", &a, &err));
     close(fd);
     return a;
+}
+
+/* Makes all hashes right for sections that lie inside the file. */
+static inline void
+rehash(uint8_t *bytes, size_t n)
+{
+    tnb_tno_header h;
+    memcpy(&h, bytes, sizeof h);
+    uint64_t table = (uint64_t)h.n_sections * sizeof(tnb_tno_section);
+    if (table > n - sizeof h)
+        return;
+    for (uint32_t i = 0; i < h.n_sections; i++) {
+        tnb_tno_section s;
+        uint8_t *at = bytes + sizeof h + i * sizeof s;
+        memcpy(&s, at, sizeof s);
+        if (s.offset <= n && s.size <= n - s.offset)
+            s.hash = tnb_hash_128(bytes + s.offset, s.size).lo;
+        memcpy(at, &s, sizeof s);
+    }
+    h.table_hash = tnb_hash_128(bytes + sizeof h, table).lo;
+    memcpy(bytes, &h, sizeof h);
+}
+
+static inline uint64_t
+next_random(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
 }
 
 #endif

@@ -12,6 +12,12 @@ TESTS += tests/runtime/t_artifact
 tests_runtime_t_artifact_SOURCES = tests/runtime/t_artifact.c tests/runtime/assemble.h
 tests_runtime_t_artifact_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_artifact_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/runtime/t_fallback
+TESTS += tests/runtime/t_fallback
+tests_runtime_t_fallback_SOURCES = tests/runtime/t_fallback.c tests/runtime/assemble.h
+tests_runtime_t_fallback_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_fallback_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 
 # From a module's text to results, on the null and the cpu target.

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include "tenon/base/hash.h"
 
 static tnb_arena *arena;
 static tnr_vm *volatile running; /* stopped by a timer when a mutant loops for ever */
@@ -179,36 +178,6 @@ test_damage_is_found_by_hashes(void **state)
         bytes[s.offset + s.size / 2] ^= 0x40;
     }
     free(bytes);
-}
-
-/* Makes all hashes right for sections that lie inside the file. */
-static void
-rehash(uint8_t *bytes, size_t n)
-{
-    tnb_tno_header h;
-    memcpy(&h, bytes, sizeof h);
-    uint64_t table = (uint64_t)h.n_sections * sizeof(tnb_tno_section);
-    if (table > n - sizeof h)
-        return;
-    for (uint32_t i = 0; i < h.n_sections; i++) {
-        tnb_tno_section s;
-        uint8_t *at = bytes + sizeof h + i * sizeof s;
-        memcpy(&s, at, sizeof s);
-        if (s.offset <= n && s.size <= n - s.offset)
-            s.hash = tnb_hash_128(bytes + s.offset, s.size).lo;
-        memcpy(at, &s, sizeof s);
-    }
-    h.table_hash = tnb_hash_128(bytes + sizeof h, table).lo;
-    memcpy(bytes, &h, sizeof h);
-}
-
-static uint64_t
-next_random(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
 }
 
 static void
