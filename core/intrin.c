@@ -285,7 +285,7 @@ const tn_op tn_scalar_intrinsics[] = {
     ANY("tvm_struct_get", READS, 3, NULL, "a member of a tensor structure: handle, index, kind"),
     ANY("tvm_struct_set", EFFECT, 4, just_i32, "set a member of a tensor structure"),
     ANY("tvm_tuple", 0, 0, just_handle, "several values as an attribute's node"),
-    ANY("prefetch", EFFECT, 1, NULL, "fetch memory ahead"),
+    ANY("prefetch", EFFECT, 1, just_i32, "fetch memory ahead"),
     ANY("tvm_storage_sync", EFFECT, 1, just_i32, "barrier: scope"),
     ANY("tvm_global_barrier_kinit", EFFECT, 0, just_i32, "initialise the barrier of all blocks"),
     ANY("tvm_thread_allreduce", EFFECT, 3, just_handle, "reduction over threads"),

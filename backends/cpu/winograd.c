@@ -13,6 +13,7 @@
  * a convolution's own (docs/numbers.md).
  */
 #include "cpu.h"
+#include "tenon/core/walk.h"
 #include "tenon/kit/te.h"
 
 enum {
@@ -200,7 +201,9 @@ nest(const winograd *w, const place *p, const char *name, int64_t blocks, const 
 static const tn_stmt *
 in_vectors(const winograd *w, const place *p, tn_list statements)
 {
-    return loop(w, p->lane, w->lanes, TN_FOR_VECTORIZED, tn_seq_of(w->ctx, statements));
+    const tn_expr *lane = var(w, "c"); /* a variable belongs to one loop */
+    const tn_stmt *body = tn_subst1(w->ctx, tn_seq_of(w->ctx, statements), p->lane, lane);
+    return loop(w, lane, w->lanes, TN_FOR_VECTORIZED, body);
 }
 
 /* lines[a, s] = the data's transform down column s; at_edge: what lies outside is 0. */

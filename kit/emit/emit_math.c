@@ -45,9 +45,9 @@ static const char log_text[] =
 static const char sigmoid_text[] =
     "$F $V tk_sigmoid_$V($V x)\n{\n    return 1.0f / (1.0f + tk_exp_$V(-x));\n}\n";
 /* Where the greatest relative error of x P(x^2) / Q(x^2) is least, all coefficients are positive, so that nothing cancels.
- * Behind the bounds the results round to 1. */
+ * Behind the bounds the quotient is above 1, and the result is 1: infinity times (1 - tanh) has to be NaN. */
 static const char tanh_text[] = "$F $V tk_tanh_$V($V x)\n{\n"
-                                "    $V c = $min($max(x, $bc(-9.01f)), $bc(9.01f)), z = c * c;\n"
+                                "    $V c = $min($max(x, $bc(-9.46f)), $bc(9.46f)), z = c * c;\n"
                                 "    $V p = z * 1.33190755e-8f + 2.05834829e-5f;\n"
                                 "    p = p * z + 3.49403406e-3f;\n"
                                 "    p = p * z + 0.133797184f;\n"
@@ -56,9 +56,9 @@ static const char tanh_text[] = "$F $V tk_tanh_$V($V x)\n{\n"
                                 "    q = q * z + 2.58710738e-2f;\n"
                                 "    q = q * z + 0.467130333f;\n"
                                 "    q = q * z + 1.0f;\n"
-                                "    return c * p / q;\n}\n";
+                                "    return $min($max(c * p / q, $bc(-1.0f)), $bc(1.0f));\n}\n";
 static const char erf_text[] = "$F $V tk_erf_$V($V x)\n{\n"
-                               "    $V c = $min($max(x, $bc(-3.92f)), $bc(3.92f)), z = c * c;\n"
+                               "    $V c = $min($max(x, $bc(-4.05f)), $bc(4.05f)), z = c * c;\n"
                                "    $V p = z * 2.05007946e-6f + 2.84883514e-4f;\n"
                                "    p = p * z + 3.76565568e-3f;\n"
                                "    p = p * z + 5.27488422e-2f;\n"
@@ -69,7 +69,7 @@ static const char erf_text[] = "$F $V tk_erf_$V($V x)\n{\n"
                                "    q = q * z + 0.114109486f;\n"
                                "    q = q * z + 0.502076864f;\n"
                                "    q = q * z + 1.0f;\n"
-                               "    return c * p / q;\n}\n";
+                               "    return $min($max(c * p / q, $bc(-1.0f)), $bc(1.0f));\n}\n";
 
 typedef struct own_function {
     const char *name, *needs, *text;

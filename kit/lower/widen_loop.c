@@ -18,8 +18,8 @@
  *     for k: S[0] = S[0] + E[k]
  *
  * With tenon.ahead = D, elements that the loop will read D turns later are fetched: an attribute around the loops, named after the
- * buffer, that source emission reads. A float32 that every turn divides by becomes its reciprocal, where that is a normal number;
- * else the loop divides.
+ * buffer, that source emission reads. A float32 that every turn divides by becomes its reciprocal, where that is a normal number and nothing
+ * that the loop computes is a step of its quotients (rounding, comparisons); else the loop divides.
  *
  * A body has stores to elements k + c, and accumulations by +, *, min or max of an element that does not depend on k, in the order
  * that vectors give. What chooses between elements, such as an argmax, is widen_choice.c's. Loops with any other body stay as
@@ -559,14 +559,37 @@ multiply(tn_rewriter *rw, const tn_node *n)
     return tn_raw_binary(rw->ctx, TN_KIND_MUL, ((const tn_binary *)n)->a, q->with);
 }
 
+/* Whether what follows may turn a small difference into a whole step: rounding, integers, comparisons. */
+static tn_walk_step
+find_step(void *user, const tn_node *n)
+{
+    static const char *const rounding[] = {"tirx.round", "tirx.nearbyint", "tirx.rint",
+                                           "tirx.floor", "tirx.ceil",      "tirx.trunc"};
+    bool *found = user;
+    const tn_call *c = tn_as_call(n);
+    const tn_op *op = c ? tn_call_op_of(c) : NULL;
+    for (size_t i = 0; op && i < sizeof rounding / sizeof *rounding; i++)
+        *found |= strcmp(op->name, rounding[i]) == 0;
+    if (n->kind == TN_KIND_CAST && !tnb_dtype_is_float(tn_dtype_of(n)))
+        *found |= tnb_dtype_is_float(tn_dtype_of(tn_as_cast(n)->value));
+    if (n->kind >= TN_KIND_EQ && n->kind <= TN_KIND_GE)
+        *found |= tnb_dtype_is_float(tn_dtype_of(((const tn_binary *)n)->a));
+    *found |= n->kind == TN_KIND_FLOOR_DIV && tnb_dtype_is_float(tn_dtype_of(n));
+    *found |= n->kind == TN_KIND_FLOOR_MOD && tnb_dtype_is_float(tn_dtype_of(n));
+    return *found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
 /* The loop with products in place of quotients; *holds: where that is right. NULL: it divides by nothing of its own. */
 static const tn_for_loop *
 without_division(wide *w, const tn_expr **by, const tn_expr **with, const tn_expr **holds)
 {
     tn_ctx *ctx = w->ctx;
     divisions q = {.w = w};
+    bool steps = false;
     tn_walk(w->f->body, 0, find_division, NULL, &q);
-    if (!q.by)
+    if (q.by)
+        tn_walk(w->f->body, 0, find_step, NULL, &steps);
+    if (!q.by || steps)
         return NULL;
     *by = q.by;
     *with = q.with = tn_var_dtype(ctx, "reciprocal", TNB_F32);

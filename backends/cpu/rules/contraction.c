@@ -189,7 +189,7 @@ choose_dims(contraction *c, const tn_expr *const *iv)
         if (ua && !ub && before && c->ext[i] > 1)
             c->h = i;
     }
-    for (uint32_t i = 0; c->y + 1 == c->x && i < c->y; i++)
+    for (uint32_t i = 0; c->y != UINT32_MAX && c->y + 1 == c->x && i < c->y; i++)
         if (cpu_load_uses(c->a.load, iv[i]) && !cpu_load_uses(c->b.load, iv[i]) && c->ext[i] > 1 &&
             (c->h == UINT32_MAX || c->ext[i] > c->ext[c->h]))
             c->h = i;
