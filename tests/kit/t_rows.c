@@ -385,6 +385,8 @@ divisors_of_any_size(void **state)
     memcpy(div, by, sizeof by);
     assert_true(krun_run(&k, f, tn_listv(k.ctx, args[0], args[1], args[2], NULL)));
     assert_non_null(strstr(k.last_source, "reciprocal"));
+    if (k.only_compile)
+        return;
     for (int i = 0; i < N * K; i++) {
         float want = in[i] / by[i / K], got = out[i];
         bool same =
