@@ -3,7 +3,9 @@
  * pipeline.c. */
 #include "cpu.h"
 
-static const char *const kinds[] = {"cpu", "llvm", "c", NULL};
+#define NAME(kind) #kind,
+static const char *const kinds[] = {CPU_KINDS(NAME) NULL};
+#undef NAME
 
 static const tn_attr_schema attrs[] = {
     {"mcpu", TN_ATTR_STR, 0, "\"\"",

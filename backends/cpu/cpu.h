@@ -35,8 +35,12 @@ cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name);
 /* ---- block_layouts.c ---- */
 extern const tn_pass cpu_block_layouts;
 
+/* Kinds of target that this backend serves. */
+#define CPU_KINDS(X) X(cpu) X(llvm) X(c)
+
 /* ---- legalize_matmul.c ---- */
-enum { CPU_N_LEGALIZERS = 9 };
+#define CPU_LEGALIZERS_OF(kind) +3
+enum { CPU_N_LEGALIZERS = 0 CPU_KINDS(CPU_LEGALIZERS_OF) };
 extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
 /* Whether the expression is made of constants, in a few steps. */
 bool

@@ -175,24 +175,13 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void 
     return dot ? dot : cpu_legalize_winograd(b, call, target);
 }
 
-#define FOR_KIND(id, op, kind, f) \
-    static const tn_legalizer id = {sizeof(tn_legalizer), op, kind, f, NULL}
-FOR_KIND(for_cpu, "relax.matmul", "cpu", legalize);
-FOR_KIND(for_llvm, "relax.matmul", "llvm", legalize);
-FOR_KIND(for_c, "relax.matmul", "c", legalize);
-FOR_KIND(conv_for_cpu, "relax.nn.conv2d", "cpu", legalize_conv);
-FOR_KIND(conv_for_llvm, "relax.nn.conv2d", "llvm", legalize_conv);
-FOR_KIND(conv_for_c, "relax.nn.conv2d", "c", legalize_conv);
-FOR_KIND(transposed_for_cpu, "relax.nn.conv2d_transpose", "cpu", cpu_legalize_transposed);
-FOR_KIND(transposed_for_llvm, "relax.nn.conv2d_transpose", "llvm", cpu_legalize_transposed);
-FOR_KIND(transposed_for_c, "relax.nn.conv2d_transpose", "c", cpu_legalize_transposed);
+#define ONE(id, op, kind, f) \
+    static const tn_legalizer id##_for_##kind = {sizeof(tn_legalizer), op, #kind, f, NULL};
+#define FOR_KIND(kind)                                \
+    ONE(matmul, "relax.matmul", kind, legalize)       \
+    ONE(conv, "relax.nn.conv2d", kind, legalize_conv) \
+    ONE(transposed, "relax.nn.conv2d_transpose", kind, cpu_legalize_transposed)
+CPU_KINDS(FOR_KIND)
 
-const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {&for_cpu,
-                                                              &for_llvm,
-                                                              &for_c,
-                                                              &conv_for_cpu,
-                                                              &conv_for_llvm,
-                                                              &conv_for_c,
-                                                              &transposed_for_cpu,
-                                                              &transposed_for_llvm,
-                                                              &transposed_for_c};
+#define ENTRIES(kind) &matmul_for_##kind, &conv_for_##kind, &transposed_for_##kind,
+const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {CPU_KINDS(ENTRIES)};

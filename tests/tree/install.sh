@@ -23,6 +23,8 @@ sh "$top_srcdir/tests/tree/installed.sh" "$tmp/tenon" "$tmp/moved" || status=1
 if [ -z "${SANITIZE-}" ] && command -v pkg-config >/dev/null; then
     "$TESTS_PYTHON" "$top_srcdir/tests/vendor/tutorial.py" "$top_srcdir/docs/first-plugin.md" "$tmp/moved" >"$tmp/page" || [ $? = 77 ] ||
         { fail "docs/first-plugin.md does not hold"; grep -v '^ok' "$tmp/page"; }
+    # The largest backend; all of them: make check-vendor.
+    sh "$top_srcdir/tests/vendor/newcomer.sh" "$tmp/moved" cpu >"$tmp/page" 2>&1 || { fail "a copy of cpu is not usable"; cat "$tmp/page"; }
 fi
 # A tree with group-writable files (umask 002) serves the user whose own group that is; another user's tree serves
 # root, unless a group may write to it: then plugins are refused, and what to do is said.
