@@ -257,6 +257,12 @@ show_artifact(tnt_session *s, const char *path)
         printf("  code: %zu bytes%s%s\n", v->code_bytes, *v->format ? " of format " : "",
                v->format);
         print_list("features that it needs", v->features, v->n_features);
+        if (v->fallback_device) {
+            printf("  what it does not take runs on device '%s': %zu bytes of format %s\n",
+                   v->fallback_device, v->fallback_bytes, v->fallback_format);
+            print_list("features that those kernels need", v->fallback_features,
+                       v->n_fallback_features);
+        }
         print_list("packed functions that it calls", v->packed, v->n_packed);
         print_tuned(s, art, i);
     }
