@@ -26,7 +26,7 @@ run none:0 60
 [ $status = 0 ] || fail "does not run"
 for n in 1 2 3 4 5 6 7 8; do
     for fault in die crash hang garble; do
-        run $fault:$n 0.3
+        run $fault:$n $([ $fault = hang ] && echo 0.3 || echo 60)
         [ $status -lt 124 ] || fail "$fault at command $n: status $status"
         if [ $status != 0 ]; then
             case $fault in

@@ -18,6 +18,7 @@ wrong VEND_LOST:6 'job 1 of 1: VEND_LOST (the accelerator was lost)'
 wrong VEND_NO_MEMORY:2 'job 2 of 5: VEND_NO_MEMORY (no memory)'
 export VEND_PLUGIN_TIMEOUT_MS=300
 wrong VEND_TIMEOUT:2 'submitting a job: VEND_TIMEOUT (not done in time)'
+export VEND_PLUGIN_TIMEOUT_MS=3000
 wrong VEND_TIMEOUT:7 'waiting for its jobs: VEND_TIMEOUT (not done in time)'
 cat >"$out/large.py" <<'END'
 from tvm.script import ir as I, relax as R
