@@ -19,6 +19,8 @@
  *
  *     sum of x * w  =  sum of (x - least) * w  +  least * (sum of w)
  *
+ * Convolutions of channels on their own are summed in float32, as long as that is exact.
+ *
  * Everything else becomes what the operator's own rule makes of it.
  */
 #include "cpu.h"
@@ -202,11 +204,11 @@ typedef struct conv {
     int64_t stride[2], pad[4], dilation[2];
 } conv;
 
-/* The attributes and extents; of one group. */
+/* The attributes and extents. */
 static bool
 read_window(const tn_call *call, conv *c)
 {
-    return tn_call_int(call, "groups") == 1 && tn_call_ints(call, "strides", c->stride, 2) == 2 &&
+    return tn_call_ints(call, "strides", c->stride, 2) == 2 &&
            tn_call_ints(call, "padding", c->pad, 4) == 4 &&
            tn_call_ints(call, "dilation", c->dilation, 2) == 2 &&
            tn_type_dims(call->args.at[0]->type, &c->x) &&
@@ -226,8 +228,8 @@ read_conv(const tn_call *call, conv *c)
         return false;
     c->in_block = x.factor[4];
     c->out_block = out.factor[4];
-    return k.factor[4] == c->in_block && k.factor[5] == c->out_block &&
-           c->in_block % c->kind.group == 0 && read_window(call, c);
+    return tn_call_int(call, "groups") == 1 && k.factor[4] == c->in_block &&
+           k.factor[5] == c->out_block && c->in_block % c->kind.group == 0 && read_window(call, c);
 }
 
 /* OIHW[b]i[o]o to [O, I, H, W, b / 2, o, 2]. */
@@ -250,6 +252,15 @@ pack_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     const tn_node *out =
         tnk_te_define(s, tn_cast_to(ctx, c->kind.right, tnk_te_read_at(te, in, at, 6)));
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
+}
+
+/* An element of the data. Of int16 float32 is made by way of int32, as the processor does it. */
+static const tn_expr *
+to_left(tn_ctx *ctx, const kind *k, const tn_expr *v)
+{
+    if (tnb_dtype_eq(k->left, TNB_F32))
+        v = tn_cast_to(ctx, TNB_I32, v);
+    return tn_cast_to(ctx, k->left, v);
 }
 
 /* The data with zeros around. */
@@ -276,7 +287,7 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
             inside = inside ? tn_and(ctx, inside, high) : high;
         at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
     }
-    const tn_expr *v = tnk_te_read_at(te, x, at, 5);
+    const tn_expr *v = to_left(ctx, &c->kind, tnk_te_read_at(te, x, at, 5));
     return tnk_te_define(s, tn_if_then_else(ctx, inside, v, zero(ctx, &c->kind)));
 }
 
@@ -324,7 +335,8 @@ read_first(const tn_call *call, conv *c)
         !tnk_layout_parse(tn_call_str(call, "kernel_layout"), &k) ||
         !tnk_layout_parse(tn_call_str(call, "out_layout"), &out) || k.n != 5 || out.n != 5 ||
         strncmp(k.axis, "OIHWo", 5) || strncmp(out.axis, "NCHWc", 5) ||
-        k.factor[4] != out.factor[4] || !read_window(call, c) || !tn_int_value(c->k.at[1], &taken))
+        k.factor[4] != out.factor[4] || tn_call_int(call, "groups") != 1 || !read_window(call, c) ||
+        !tn_int_value(c->k.at[1], &taken))
         return false;
     c->in_block = (taken + c->kind.group - 1) / c->kind.group * c->kind.group;
     c->out_block = out.factor[4];
@@ -407,6 +419,84 @@ legalize_first(tn_builder *b, const tn_call *call, const tn_target *target)
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 4),
                                                tnk_te_read_at(te, w, wat, 6)));
     return finish(&p, b, &c.kind, "conv2d_pairs", out);
+}
+
+/* ---- channels on their own ---- */
+
+enum { EXACT = 1 << 22 }; /* float32 has all integers below; so has its sum with three times that */
+
+/* An integer below EXACT as int32: the bits of its sum with a number that leaves it the last ones. A
+ * conversion has to mind what does not fit, which takes longer. */
+static const tn_expr *
+exact_integer(tn_ctx *ctx, const tn_expr *v)
+{
+    const int32_t bits = 0x4b400000; /* of 3 * EXACT */
+    const tn_expr *moved = ADD(v, tn_float_imm_of(ctx, TNB_F32, 3.0 * EXACT));
+    const tn_expr *whole = tn_scalar_call(ctx, TNB_I32,
+                                          tn_op_ref_of(ctx, tn_find_op(tn_ctx_registry(ctx),
+                                                                       "tirx.reinterpret", NULL)),
+                                          tn_list_of(ctx, &moved, 1), NULL);
+    return tn_sub(ctx, whole, tn_int_imm_of(ctx, TNB_I32, bits));
+}
+
+/* NCHW[b]c and OIHW[b]o, a kernel a channel; the sums are integers that float32 has exactly. */
+static bool
+read_depthwise(tn_builder *b, const tn_call *call, conv *c)
+{
+    tnk_layout x, k, out;
+    int64_t groups = tn_call_int(call, "groups"), rows, columns, lo, hi, wlo, whi;
+    const tnb_dtype half = TNB_DTYPE(TNB_INT, 16);
+    if (groups < 2 || !tnb_dtype_eq(tn_type_dtype(call->args.at[0]->type), half) ||
+        !tnb_dtype_eq(tn_type_dtype(call->args.at[1]->type), half) ||
+        !tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_I32) ||
+        !tnk_layout_parse(tn_call_str(call, "data_layout"), &x) ||
+        !tnk_layout_parse(tn_call_str(call, "kernel_layout"), &k) ||
+        !tnk_layout_parse(tn_call_str(call, "out_layout"), &out) || x.n != 5 || k.n != 5 ||
+        out.n != 5 || strncmp(x.axis, "NCHWc", 5) || strncmp(k.axis, "OIHWo", 5) ||
+        strncmp(out.axis, "NCHWc", 5) || x.factor[4] != out.factor[4] ||
+        k.factor[4] != out.factor[4] || !read_window(call, c) || !tn_is_int_const(c->k.at[1], 1) ||
+        !tn_is_int_const(c->x.at[1], groups / x.factor[4]) ||
+        !tn_is_int_const(c->k.at[0], groups / x.factor[4]) || groups % x.factor[4] ||
+        !tn_int_value(c->k.at[2], &rows) || !tn_int_value(c->k.at[3], &columns) ||
+        !cpu_value_range(b, call->args.at[0], &lo, &hi) ||
+        !cpu_value_range(b, call->args.at[1], &wlo, &whi))
+        return false;
+    int64_t most = -lo > hi ? -lo : hi, heaviest = -wlo > whi ? -wlo : whi;
+    c->kind = (kind){TNB_F32, TNB_F32, TNB_F32, TNB_I32, .group = 1};
+    return rows < 1 << 10 && columns < 1 << 10 && most * heaviest * rows * columns < EXACT;
+}
+
+static const tn_expr *
+legalize_depthwise(tn_builder *b, const tn_call *call)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    conv c;
+    if (!read_depthwise(b, call, &c))
+        return NULL;
+    tnk_te *kernel = tnk_te_new(ctx);
+    const tn_node *in = tnk_te_input(kernel, "w", call->args.at[1]->type);
+    tnk_stage *f = tnk_te_stage_like(kernel, "floats", in, TNB_F32);
+    const tn_node *floats =
+        tnk_te_define(f, tn_cast_to(ctx, TNB_F32, tnk_te_read_at(kernel, in, f->axes, 5)));
+    parts p = {.operands = {call->args.at[0]}};
+    p.operands[1] =
+        tn_emit(b, tnk_te_call(kernel, b, "floats", &call->args.at[1], 1, &floats, 1), "floats");
+    begin(&p, ctx);
+    const tn_node *padded = pad(p.te, p.x, &c);
+    tnk_stage *s = tnk_te_stage(p.te, "depthwise_exact", c.out.at, 5, TNB_F32);
+    const tn_expr *const *o = s->axes;
+    const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
+                  *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]);
+    const tn_expr *at[5] = {o[0], o[1],
+                            ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
+                            ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))), o[4]};
+    const tn_expr *wat[5] = {o[1], I64(0), ry, rx, o[4]};
+    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 5),
+                                               tnk_te_read_at(p.te, p.w, wat, 5)));
+    tnk_stage *last = tnk_te_stage_like(p.te, "whole", out, TNB_I32);
+    out = tnk_te_define(last,
+                        exact_integer(ctx, tnk_te_read_at(p.te, out, last->axes, last->n_axes)));
+    return tnk_te_call(p.te, b, "depthwise_exact", p.operands, 2, &out, 1);
 }
 
 /* ---- matrix products ---- */
@@ -512,5 +602,6 @@ cpu_legalize_dot(tn_builder *b, const tn_call *call, const tn_target *target)
     if (tn_is_call_to(TN_NODE(call), "relax.matmul"))
         return legalize_matmul(b, call, target);
     const tn_expr *e = legalize_conv(b, call, target);
-    return e ? e : legalize_first(b, call, target);
+    e = e ? e : legalize_first(b, call, target);
+    return e ? e : legalize_depthwise(b, call);
 }
