@@ -520,7 +520,11 @@ read_matrices(tn_builder *b, const tn_call *call, const tn_target *target, matri
         !tn_type_dims(args[1]->type, &m->w) || !tn_type_dims(call->base.type, &m->out) ||
         m->x.n < 2 || m->w.n < 2 || m->out.n > MAX_RANK ||
         !tn_int_value(m->w.at[m->w.n - 2], &m->k) || !tn_int_value(m->w.at[m->w.n - 1], &m->n) ||
-        m->k % m->kind.group || m->k < 4 || m->n % m->lanes)
+        m->k % m->kind.group || m->k < 4)
+        return false;
+    while (m->lanes > 4 && m->n % m->lanes)
+        m->lanes /= 2;
+    if (m->n % m->lanes)
         return false;
     return cpu_is_constant(b, args[1]) ||
            (tn_int_value(m->x.at[m->x.n - 2], &rows) && rows >= LEAST_ROWS);

@@ -9,7 +9,8 @@
  *     gv = R.quantize(lv3, sy, zy)                    gv = round(lv3 * (sx * sw / sy)), clipped, + zy
  *
  * Differences from the zero point are int16: products of two are summed exactly in int32. A quantized
- * value that only such operators and dequantize read is one from the start. Everything else between,
+ * value that only such operators and dequantize read is one from the start. Matrix products may be of two
+ * tensors that the model computes. Everything else between,
  * such as sums of two dequantized values, stays as it is, and reads what was made float again.
  *
  * Scales and zero points are constants: one of the data, one or one a channel of the weights. In
@@ -171,7 +172,10 @@ typedef struct product {
     step x, w;
     const tn_call *moves[MAX_MOVES]; /* between dequantize and the product, the last one first */
     uint32_t n_moves;
-    bool turned;        /* the right operand of a matrix product is R.permute_dims of the weights */
+    bool turned; /* the right operand of a matrix product is R.permute_dims of the weights */
+    bool two;    /* the right operand is no constant; moved as the left one is: */
+    const tn_call *w_moves[MAX_MOVES];
+    uint32_t n_w_moves;
     int64_t axis, rank; /* of the result's channels */
     int64_t channels;
 } product;
@@ -208,6 +212,37 @@ is_conv(const maker *k, const tn_call *call, product *p)
     return sum <= MAX_SUM && is_weights(k, call->args.at[1], 0, p->channels, &p->w);
 }
 
+/* What is between a dequantize and a product; the value before it. */
+static const tn_expr *
+skip_moves(const maker *k, const tn_expr *e, const tn_call **moves, uint32_t *n)
+{
+    const tn_expr *x = value_of(k, e);
+    for (; x && takes_any_numbers(x) && *n < MAX_MOVES; x = value_of(k, moves[(*n)++]->args.at[0]))
+        moves[*n] = tn_as_call(x);
+    return x;
+}
+
+/* The product of two tensors that the model computes, of shapes that processors have instructions for:
+ * pairs along the sum, vectors of four columns, rows that are worth packing columns for. */
+static bool
+is_product_of_two(const maker *k, const tn_call *call, product *p)
+{
+    enum { PAIR = 2, VECTOR = 4, ROWS = 8 };
+    tn_list x, w;
+    int64_t rows, sum, columns;
+    if (!tn_type_dims(call->args.at[0]->type, &x) || !tn_type_dims(call->args.at[1]->type, &w) ||
+        x.n < 2 || w.n < 2 || !tn_int_value(x.at[x.n - 2], &rows) ||
+        !tn_int_value(w.at[w.n - 2], &sum) || !tn_int_value(w.at[w.n - 1], &columns) ||
+        sum > MAX_SUM || sum % PAIR || columns % VECTOR || rows < ROWS)
+        return false;
+    p->two = true;
+    p->turned = false;
+    p->axis = 0;
+    p->rank = 1;
+    return is_dequantize(k, skip_moves(k, call->args.at[1], p->w_moves, &p->n_w_moves), &p->w) &&
+           p->w.x != p->x.x;
+}
+
 static bool
 is_matmul(const maker *k, const tn_call *call, product *p)
 {
@@ -238,11 +273,11 @@ is_product(const maker *k, const tn_expr *value, product *p)
     p->call = conv ? conv : tn_is_call_to(value, "relax.matmul");
     if (!p->call || !tnb_dtype_eq(tn_type_dtype(value->type), TNB_F32))
         return false;
-    const tn_expr *x = value_of(k, p->call->args.at[0]);
-    for (; x && takes_any_numbers(x) && p->n_moves < MAX_MOVES;
-         x = value_of(k, p->moves[p->n_moves++]->args.at[0]))
-        p->moves[p->n_moves] = tn_as_call(x);
-    return is_dequantize(k, x, &p->x) && (conv ? is_conv(k, conv, p) : is_matmul(k, p->call, p));
+    const tn_expr *x = skip_moves(k, p->call->args.at[0], p->moves, &p->n_moves);
+    if (!is_dequantize(k, x, &p->x))
+        return false;
+    return conv ? is_conv(k, conv, p)
+                : is_matmul(k, p->call, p) || is_product_of_two(k, p->call, p);
 }
 
 /* ---- writing ---- */
@@ -360,7 +395,9 @@ put_product(maker *k, const tn_expr *var, const product *p)
     tn_list dims;
     (void)tn_type_dims(p->w.x->type, &dims);
     int64_t axis = p->rank == 1 && !p->turned ? 1 : 0;
-    const tn_expr *w = difference(k, p->w.x, p->w.zero, axis, dims.n);
+    const tn_expr *w = p->two ? centred(k, &p->w) : difference(k, p->w.x, p->w.zero, axis, dims.n);
+    for (uint32_t i = p->n_w_moves; i-- > 0;)
+        w = bind(k, taken(k, p->w_moves[i], w));
     if (p->turned)
         w = bind(k, tn_call_opv(k->ctx, "relax.permute_dims",
                                 tn_as_call(value_of(k, p->call->args.at[1]))->attrs, w, NULL));
@@ -593,6 +630,8 @@ look_ahead(maker *k)
         if (is_product(k, b->value, &p)) {
             any = true;
             tnb_ptrmap_set(&k->wanted, p.x.x, b);
+            if (p.two)
+                tnb_ptrmap_set(&k->wanted, p.w.x, b);
         } else if (is_dequantize(k, b->value, &q)) {
             step made;
             const tn_expr *v = value_of(k, q.x);

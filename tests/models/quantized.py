@@ -131,6 +131,17 @@ class Chain:
         y = self.bind(f"R.matmul({y}, {w})")
         return self.after(y, rows @ wa, np.float64(sx) * sw.astype(np.float64), 1, 2)
 
+    def product_of_two(self, x):
+        """Of the rows of the last channels and what else is made of them."""
+        name, steps, s = x
+        rows = steps.reshape(-1, steps.shape[-1] * steps.shape[-2])
+        twice, other, so = self.quantize(self.bind(f"R.add({name}, {name})"), (2 * steps.astype(F) * s) / F(s * F(1.7)), F(s * F(1.7)))
+        a = self.bind(f"R.reshape({name}, R.shape({list(rows.shape)}))")
+        b = self.bind(f"R.reshape({twice}, R.shape({list(rows.shape)}))")
+        y = self.bind(f"R.matmul({a}, {self.bind(f'R.permute_dims({b}, axes=[1, 0])')})")
+        total = rows @ other.reshape(rows.shape).T
+        return self.after(y, total, np.array([np.float64(s) * np.float64(so)]), 1, 2)
+
 
 def chain(seed):
     c = Chain(seed)
@@ -142,8 +153,11 @@ def chain(seed):
     layers = 1 if alone else d.randint(1, 3)
     for _ in range(layers):
         y = c.between(c.conv(y))
-    if not alone and d.random() < 0.5:
+    form = "none" if alone else d.choice(["none", "weights", "weights", "two"])
+    if form == "weights":
         y = c.matmul(y)
+    elif form == "two" and y[1].shape[-1] * y[1].shape[-2] % 2 == 0 and y[1].shape[0] * y[1].shape[1] % 4 == 0 and y[1].shape[0] * y[1].shape[1] >= 8:
+        y = c.product_of_two(y)
     text = "\n".join(["from tvm.script import ir as I", "from tvm.script import relax as R", "", "@I.ir_module",
                       "class Module:", "    @R.function",
                       f"    def main(x: R.Tensor({shape}, \"float32\")):", "        with R.dataflow():", *c.lines,

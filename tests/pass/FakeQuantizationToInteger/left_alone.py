@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Weights that come in, a zero point that is no constant, scales along the wrong axis, and sums that are too long for int32.
+# Two tensors that come in with few rows, a zero point that is no constant, scales along the wrong axis, and sums that are too long for int32.
 @I.ir_module
 class Before:
     @R.function
