@@ -37,11 +37,10 @@ vectors(tnb_dtype d)
 static double
 call_cost(const tn_call *c, tnb_dtype d)
 {
-    static const char *const own[] = {"exp",  "exp2",    "exp10", "log",
-                                      "log2", "sigmoid", "tanh",  "erf"};
-    static const char *const foreign[] = {"pow",   "sin",   "cos",  "tan",  "asin",  "acos",
-                                          "atan",  "atan2", "sinh", "cosh", "asinh", "acosh",
-                                          "atanh", "log1p", "fmod", "log10"};
+    static const char *const own[] = {"exp",   "exp2",    "exp10", "log", "log2", "log10",
+                                      "log1p", "sigmoid", "tanh",  "erf", "sin",  "cos"};
+    static const char *const foreign[] = {"pow",  "tan",  "asin",  "acos",  "atan",  "atan2",
+                                          "sinh", "cosh", "asinh", "acosh", "atanh", "fmod"};
     const tn_op *op = tn_call_op_of(c);
     const char *dot = op ? strchr(op->name, '.') : NULL, *name = dot ? dot + 1 : op ? op->name : "";
     for (uint32_t i = 0; i < sizeof own / sizeof *own; i++)

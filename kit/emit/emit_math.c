@@ -4,9 +4,11 @@
  * lane for the rest.
  *
  * Stated greatest errors of the vector functions, in units in the last place of the result, over all float32 arguments
- * (tests/kit/t_math.c tries each): exp 3, log 2, sigmoid 4, tanh 7, erf 9; they hold with and without fused multiply-adds.
- * Results of exp below 1.67e-38 may come out as 0, and others below the normal range. NaN stays NaN. exp, sigmoid, tanh
- * and erf have no branch and no table: 13 to 20 instructions and at most one division.
+ * (tests/kit/t_math.c tries each): exp 3, log 1.5, log1p 2, log2 and log10 2.5, sigmoid 4, tanh 8, erf 9, sin and cos 3,
+ * rsqrt 1.5; they hold with and without fused multiply-adds.
+ * Results of exp below 1.67e-38 may come out as 0, and others below the normal range. NaN stays NaN. exp, the logarithms,
+ * sigmoid, tanh and erf have no branch and no table: 13 to 25 instructions and at most one division; sin and cos branch where
+ * an argument is beyond 8192.
  */
 #include "emit_private.h"
 
@@ -26,22 +28,69 @@ static const char exp_text[] = "$F $V tk_exp_$V($V x)\n{\n"
                                "    p = p * r + 1.9999994f;\n"
                                "    p = p * r + 2.0f;\n"
                                "    return p * ($V)(($I)t << 23);\n}\n";
+/* x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f + p, of which f is exact. */
+#define LOG_PARTS                                                        \
+    "    $I tiny = ($I)(x < 1.17549435e-38f);\n"                         \
+    "    $V y = $sel(tiny, x * 8388608.0f, x);\n"                        \
+    "    $I b = ($I)y - 0x3f3504f3; /* sqrt(1/2) */\n"                   \
+    "    $V e = __builtin_convertvector((b >> 23) - (tiny & 23), $V);\n" \
+    "    $V f = ($V)((b & 0x7fffff) + 0x3f3504f3) - 1.0f;\n" LOG_POLYNOMIAL
+#define LOG_POLYNOMIAL                                           \
+    "    $V z = f * f, p = f * -0.0763449742f + 0.127615784f;\n" \
+    "    p = p * f - 0.131601834f;\n"                            \
+    "    p = p * f + 0.142017573f;\n"                            \
+    "    p = p * f - 0.166233569f;\n"                            \
+    "    p = p * f + 0.200012267f;\n"                            \
+    "    p = p * f - 0.250008196f;\n"                            \
+    "    p = p * f + 0.333333313f;\n"                            \
+    "    p = z * f * p - z * 0.5f;\n"
+/* Infinity stays, NaN comes of what is below `zero`, and -infinity there. */
+#define LOG_ENDS(zero)                                                \
+    "    y = $sel(($I)(x == __builtin_inff()), x, y);\n"              \
+    "    y = $sel(($I)(x == " zero "), $bc(-__builtin_inff()), y);\n" \
+    "    return ($V)(($I)y | ~($I)(x >= " zero "));\n}\n"
 static const char log_text[] =
-    "$F $V tk_log_$V($V x)\n{\n"
-    "    $I tiny = ($I)(x < 1.17549435e-38f);\n"
-    "    $V y = $sel(tiny, x * 8388608.0f, x);\n"
-    "    $I b = ($I)y - 0x3f3504f3; /* sqrt(1/2) */\n"
-    "    $V e = __builtin_convertvector((b >> 23) - (tiny & 23), $V);\n"
-    "    $V m = ($V)((b & 0x7fffff) + 0x3f3504f3);\n"
-    "    $V s = (m - 1.0f) / (m + 1.0f), q = s * s;\n"
-    "    $V p = q * (1.0f / 11.0f) + 1.0f / 9.0f;\n"
-    "    p = p * q + 1.0f / 7.0f;\n"
-    "    p = p * q + 1.0f / 5.0f;\n"
-    "    p = p * q + 1.0f / 3.0f;\n"
-    "    p = e * 0.693359375f + (s * 2.0f + (s * 2.0f * q * p - e * 2.12194440e-4f));\n"
-    "    p = $sel(($I)(x == __builtin_inff()), x, p);\n"
-    "    p = $sel(($I)(x == 0.0f), $bc(-__builtin_inff()), p);\n"
-    "    return ($V)(($I)p | ~($I)(x >= 0.0f)); /* NaN of what is not */\n}\n";
+    "$F $V tk_log_$V($V x)\n{\n" LOG_PARTS
+    "    y = e * 0.693359375f + (f + (p - e * 2.12194440e-4f));\n" LOG_ENDS("0.0f");
+static const char log2_text[] =
+    "$F $V tk_log2_$V($V x)\n{\n" LOG_PARTS "    y = e + (f + p) * 1.44269504f;\n" LOG_ENDS("0.0f");
+static const char log10_text[] = "$F $V tk_log10_$V($V x)\n{\n" LOG_PARTS
+                                 "    y = e * 0.301025391f + ((f + p) * 0.434294492f + e * "
+                                 "4.60503907e-6f);\n" LOG_ENDS("0.0f");
+/* What 1 + x is rounded by comes to f. */
+static const char log1p_text[] =
+    "$F $V tk_log1p_$V($V x)\n{\n"
+    "    $V y = 1.0f + x, c = $sel(($I)(x < 1.0f), x - (y - 1.0f), 1.0f - (y - x));\n"
+    "    $I b = ($I)y - 0x3f3504f3, n = b >> 23, q = 127 - n; /* sqrt(1/2) */\n"
+    "    $V e = __builtin_convertvector(n, $V);\n"
+    "    $V f = ($V)((b & 0x7fffff) + 0x3f3504f3) - 1.0f;\n"
+    "    f = f + c * ($V)((q & ~(q >> 31)) << 23);\n" LOG_POLYNOMIAL
+    "    y = e * 0.693359375f + (f + (p - e * 2.12194440e-4f));\n" LOG_ENDS("-1.0f");
+/* x = n pi/2 + r, |r| <= pi/4; the first parts of pi/2 have so few bits that their products with n are exact. Larger
+ * arguments, of which that would leave nothing, are the library's. */
+#define SINE(name, first)                                                                \
+    "$F $V tk_" name "_$V($V x)\n{\n"                                                    \
+    "    $V t = x * 0.636619747f + 12582912.0f, n = t - 12582912.0f; /* 1.5 * 2^23 */\n" \
+    "    $V r = x - n * 0x1.92p+0f;\n"                                                   \
+    "    r = r - n * 0x1.fb4p-12f;\n"                                                    \
+    "    r = r - n * 0x1.444p-24f;\n"                                                    \
+    "    r = r - n * 0x1.68c234p-39f;\n"                                                 \
+    "    $I k = ($I)t" first ";\n"                                                       \
+    "    $V z = r * r, s = z * -1.95146323e-4f + 8.33215602e-3f;\n"                      \
+    "    s = s * z - 0.166666552f;\n"                                                    \
+    "    s = s * z * r + r;\n"                                                           \
+    "    $V c = z * 2.44324134e-5f - 1.38873097e-3f;\n"                                  \
+    "    c = c * z + 0.0416666456f;\n"                                                   \
+    "    c = c * z * z + (1.0f - z * 0.5f);\n"                                           \
+    "    s = ($V)(($I)$sel(-(k & 1), c, s) ^ (k & 2) << 30);\n"                          \
+    "    $I far = ~(($I)(x <= 8192.0f) & ($I)(x >= -8192.0f));\n"                        \
+    "    int any = 0;\n"                                                                 \
+    "    for (int i = 0; i < $N; i++)\n        any |= far[i];\n"                         \
+    "    for (int i = 0; any && i < $N; i++)\n"                                          \
+    "        s[i] = far[i] ? " name "f(x[i]) : s[i];\n"                                  \
+    "    return s;\n}\n"
+static const char sin_text[] = SINE("sin", "");
+static const char cos_text[] = SINE("cos", " + 1");
 static const char sigmoid_text[] =
     "$F $V tk_sigmoid_$V($V x)\n{\n    return 1.0f / (1.0f + tk_exp_$V(-x));\n}\n";
 /* Where the greatest relative error of x P(x^2) / Q(x^2) is least, all coefficients are positive, so that nothing cancels.
@@ -76,8 +125,10 @@ typedef struct own_function {
 } own_function;
 
 static const own_function own[] = {
-    {"exp", NULL, exp_text},   {"log", NULL, log_text}, {"sigmoid", "exp", sigmoid_text},
-    {"tanh", NULL, tanh_text}, {"erf", NULL, erf_text},
+    {"exp", NULL, exp_text},   {"sigmoid", "exp", sigmoid_text}, {"log", NULL, log_text},
+    {"log2", NULL, log2_text}, {"log10", NULL, log10_text},      {"log1p", NULL, log1p_text},
+    {"tanh", NULL, tanh_text}, {"erf", NULL, erf_text},          {"sin", NULL, sin_text},
+    {"cos", NULL, cos_text},
 };
 
 static void
@@ -94,6 +145,7 @@ instantiate(tnk_emitter *e, const char *text, tnb_dtype d)
         {"$V", tnk_c_type(e, d)},
         {"$I", tnk_c_type(e, tnk_mask_dtype(32, d.lanes))},
         {"$F", e->d->inline_},
+        {"$N", tn_strf(e->ctx, "%d", (int)d.lanes)},
     };
     for (const char *p = text; *p;) {
         bool hit = false;
@@ -205,6 +257,17 @@ scalar_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc)
     return f64 && n > 1 && s[n - 1] == 'f' ? tn_strn(e->ctx, s, n - 1) : s;
 }
 
+static const char *
+reciprocal_root(tnk_emitter *e, tnb_dtype d)
+{
+    const char *root = tnk_math_function(e, "sqrt", d, NULL, 1), *v = tnk_c_type(e, d),
+               *f = tn_strf(e->ctx, "tk_rsqrt_%s", v);
+    if (tnk_once(e, f))
+        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return 1 / %s(x);\n}\n",
+                       e->d->inline_, v, f, v, root);
+    return f;
+}
+
 const char *
 tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc, int n_args)
 {
@@ -218,6 +281,8 @@ tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc
     if (e->d->id == TN_DIALECT_OPENCL) /* its functions take vectors; those made here do not */
         return strncmp(scalar, "tk_", 3) ? scalar : tnk_help_map(e, d, d, scalar, n_args);
     const char *f = n_args == 1 && d.bits == 32 ? own_vector(e, op, d) : NULL;
+    if (!f && n_args == 1 && d.bits >= 32 && !strcmp(op, "rsqrt"))
+        f = reciprocal_root(e, d);
     if (!f && n_args == 1)
         f = machine_vector(e, op, d, scalar);
     return f ? f : tnk_help_map(e, d, d, scalar, n_args);
