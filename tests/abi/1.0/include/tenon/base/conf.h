@@ -110,6 +110,10 @@ TNB_EXPORT bool
 tnb_conf_bool(const tnb_conf *c, const char *section, const char *name, const char *key,
               bool otherwise, bool *out, tnb_diags *diags);
 
+/* What locks a key against users ([tenon] lock of a trusted file); NULL: nothing. */
+TNB_EXPORT const tnb_conf_value *
+tnb_conf_locked(const tnb_conf *c, const char *section, const char *name, const char *key);
+
 /* Splits at commas and ends of lines outside quotes, (), [] and {}; blanks around items go, empty
  * items are left out. */
 TNB_EXPORT const char **

@@ -215,6 +215,11 @@ tnb_plugins_find(const tnb_plugins *p, const char *kind, const char *name, tnb_e
 TNB_EXPORT const tnb_plugin_head *
 tnb_plugins_load(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err);
 
+/* Makes the checks that precede loading (the module's owner and permissions, digest, ABI) of a plugin that is ready, and
+ * marks it as refused when one fails. Nothing of it is run. */
+TNB_EXPORT tnb_status
+tnb_plugins_examine(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err);
+
 /* Compares what a loaded plugin's tables hold ("kind:name", any order) with its manifest; refuses
  * it when they differ. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status

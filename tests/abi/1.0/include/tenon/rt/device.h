@@ -72,6 +72,13 @@ enum {
     TNR_DRIVER_NATIVE = 2 /* module code is machine code of the host: --no-native refuses it */
 };
 
+/* A key of [device NAME] in INI files, which tnr_device_options.setting gives. */
+typedef struct tnr_setting {
+    const char *name;
+    const char *fallback; /* what is taken without it, as text; NULL: the device's own */
+    const char *doc;
+} tnr_setting;
+
 typedef struct tnr_driver {
     uint32_t size; /* sizeof(tnr_driver) */
     uint32_t flags;
@@ -127,6 +134,9 @@ typedef struct tnr_driver {
 
     /* Threads that kernels use from now on; 0: the default. Optional. */
     void (*set_threads)(void *dev, int threads);
+    /* ---- added later ---- */
+    /* All keys of [device NAME], ends with a NULL name: another one is an error then. NULL: any. */
+    const tnr_setting *settings;
 } tnr_driver;
 
 /* What a driver may take for its functions of the same names: one device without a state or features
