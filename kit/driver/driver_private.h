@@ -22,7 +22,7 @@ driver_device(const tn_target_kind *kind);
 struct driver_variant {
     tnk_target target;
     const tn_module *module; /* finalized */
-    tnk_kernel *kernels; /* the target's own, then those of the fallback */
+    tnk_kernel *kernels;     /* the target's own, then those of the fallback */
     const char **kernel_funcs;
     uint32_t n_kernels, n_fallback;
     tnk_code code;

@@ -54,7 +54,7 @@ typedef struct tnk_emitter {
     tnb_strmap used;   /* C names taken in this kernel */
     int indent;
     bool in_parallel, failed;
-    bool stream; /* vectors are stored past the caches */
+    bool stream;         /* vectors are stored past the caches */
     const char *barrier; /* statement of this kernel */
     int64_t warp;        /* threads of the warps that it is written for; 0: for any */
     int64_t block[3];    /* then: its threads */

@@ -56,7 +56,7 @@ static const function functions[] = {
     {"exp", exp, 3, 1.67e-38},   {"log", log, 1.5, 0},      {"sigmoid", sigmoid, 4, 1.18e-38},
     {"tanh", tanh, 8, 1.18e-38}, {"erf", erf, 9, 1.18e-38}, {"sqrt", sqrt, 0.51, 0},
     {"floor", floor, 0, 0},      {"log2", log2, 2.5, 0},    {"log10", log10, 2.5, 0},
-    {"log1p", log1p, 2, 0},      {"sin", sin, 3, 0},      {"cos", cos, 3, 0},
+    {"log1p", log1p, 2, 0},      {"sin", sin, 3, 0},        {"cos", cos, 3, 0},
     {"rsqrt", rsqrt, 1.5, 0},
 };
 

@@ -46,7 +46,7 @@ void
 cpu_tune_tile(cpu_tile *c, int64_t full)
 {
     const int64_t best[N_SIZES] = {c->lanes, c->ty, c->th, c->tw};
-    int64_t chosen[N_SIZES];
+    int64_t chosen[N_SIZES] = {0};
     for (int k = 0; k < N_SIZES; k++) {
         int64_t options[MAX_ROWS], preferred = 0;
         uint32_t n = 0;

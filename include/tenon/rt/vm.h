@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-struct tnb_plugins;     /* tenon/base/plugin.h */
+struct tnb_plugins; /* tenon/base/plugin.h */
 struct tnb_plugin;
 struct tnb_conf;        /* tenon/base/conf.h */
 struct tnr_plugin_desc; /* tenon/rt/plugin.h */
