@@ -4,6 +4,7 @@
 #ifndef TESTS_KIT_DRAW_H
 #define TESTS_KIT_DRAW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,14 @@ static inline int64_t
 between(int64_t lo, int64_t hi)
 {
     return lo + (int64_t)(draw_next() % (uint64_t)(hi - lo + 1));
+}
+
+/* The whole test is wanted; the variable is there, empty, in a short run. */
+static inline bool
+draw_long(void)
+{
+    const char *l = getenv("TENON_LONG");
+    return l && *l;
 }
 
 static inline int

@@ -262,7 +262,7 @@ index_arithmetic_keeps_its_meaning(void **state)
 {
     (void)state;
     const char *r = getenv("TENON_ROUNDS");
-    int rounds = r ? atoi(r) : getenv("TENON_LONG") ? 5000 : 200, changed = 0;
+    int rounds = r ? atoi(r) : draw_long() ? 5000 : 200, changed = 0;
     for (int i = 0; i < rounds; i++) {
         const tn_node *f = program();
         assert_non_null(f);

@@ -244,7 +244,7 @@ legal_schedules_keep_the_meaning(void **state)
 {
     (void)state;
     const char *r = getenv("TENON_ROUNDS");
-    for (int round = 0; round < (r ? atoi(r) : getenv("TENON_LONG") ? 2000 : 100); round++) {
+    for (int round = 0; round < (r ? atoi(r) : draw_long() ? 2000 : 100); round++) {
         const char *name;
         const tn_node *dims,
             *f = program_get(k.ctx, (int)below((uint32_t)program_count()), &name, &dims);

@@ -524,10 +524,7 @@ random_tiles_compute_the_same(void **state)
     const char *rounds = getenv("TENON_ROUNDS");
     int tensorized = 0;
     draw_seed(20240229);
-    for (int round = 0; round < (rounds                 ? atoi(rounds)
-                                 : getenv("TENON_LONG") ? 2000
-                                                        : 100);
-         round++) {
+    for (int round = 0; round < (rounds ? atoi(rounds) : draw_long() ? 2000 : 100); round++) {
         tnb_buf trace = {0};
         begin(matmul);
         const tn_node *now = func;
