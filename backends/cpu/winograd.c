@@ -206,32 +206,54 @@ in_vectors(const winograd *w, const place *p, tn_list statements)
     return loop(w, lane, w->lanes, TN_FOR_VECTORIZED, body);
 }
 
+typedef struct statements {
+    const tn_node *at[2 * POINTS];
+    uint32_t n;
+} statements;
+
+static void
+put(statements *s, const tn_stmt *one)
+{
+    s->at[s->n++] = one;
+}
+
+/* The value by a name: several lines are made of it, which are trees. */
+static const tn_expr *
+named(const winograd *w, statements *s, const tn_expr *value)
+{
+    const tn_expr *v = tn_var_dtype(w->ctx, "d", TNB_F32);
+    put(s, tn_bind_of(w->ctx, v, value));
+    return v;
+}
+
 /* lines[a, s] = the data's transform down column s; at_edge: what lies outside is 0. */
 static const tn_stmt *
 data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node *lines,
              bool at_edge)
 {
-    const tn_node *stmts[POINTS];
-    uint32_t k = 0;
+    statements all = {0};
     for (int s = 0; s < IN; s++) {
         const tn_expr *d[IN];
         for (int r = 0; r < IN; r++) {
             const tn_expr *y = ADD(p->y, I(r - w->top)), *c = ADD(p->x, I(s - w->left));
             d[r] = tn_load(w->ctx, x, tn_listv(w->ctx, p->image, p->block, y, c, p->lane, NULL));
             d[r] = tn_cast_to(w->ctx, TNB_F32, d[r]);
-            if (!at_edge)
+            if (!at_edge) {
+                d[r] = named(w, &all, d[r]);
                 continue;
+            }
             const tn_expr *inside = tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, y, I(0)),
                                            tn_cmp(w->ctx, TN_KIND_LT, y, I(w->rows)));
             inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_GE, c, I(0)));
             inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LT, c, I(w->columns)));
             d[r] = tn_if_then_else(w->ctx, inside, d[r], tn_literal(w->ctx, TNB_F32, 0));
+            d[r] = named(w, &all, d[r]);
         }
         for (int a = 0; a < IN; a++)
-            stmts[k++] =
-                tn_store(w->ctx, lines, data_line(w, d, a), register_at(w, a * IN + s, p->lane));
+            put(&all,
+                tn_store(w->ctx, lines, data_line(w, d, a), register_at(w, a * IN + s, p->lane)));
     }
-    return in_vectors(w, p, tn_list_of(w->ctx, stmts, k));
+    return in_vectors(w, p, tn_list_of(w->ctx, all.at, all.n));
 }
 
 static const tn_stmt *
@@ -245,37 +267,37 @@ data_tile(const winograd *w, const place *p, const tn_node *x, const tn_node *ou
     inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LE, c, I(w->columns - IN)));
     const tn_stmt *columns = tn_if_stmt_of(w->ctx, inside, data_columns(w, p, x, lines, false),
                                            data_columns(w, p, x, lines, true));
-    const tn_node *stmts[POINTS];
+    statements all = {0};
     for (int a = 0; a < IN; a++) {
         const tn_expr *d[IN];
         for (int s = 0; s < IN; s++)
-            d[s] = tn_load(w->ctx, lines, register_at(w, a * IN + s, p->lane));
+            d[s] = named(w, &all, tn_load(w->ctx, lines, register_at(w, a * IN + s, p->lane)));
         for (int b = 0; b < IN; b++)
-            stmts[a * IN + b] =
-                tn_store(w->ctx, out, data_line(w, d, b),
-                         tn_listv(w->ctx, I(a * IN + b), p->block, p->tile, p->lane, NULL));
+            put(&all, tn_store(w->ctx, out, data_line(w, d, b),
+                               tn_listv(w->ctx, I(a * IN + b), p->block, p->tile, p->lane, NULL)));
     }
-    return tn_seqv(w->ctx, columns, in_vectors(w, p, tn_list_of(w->ctx, stmts, POINTS)), NULL);
+    return tn_seqv(w->ctx, columns, in_vectors(w, p, tn_list_of(w->ctx, all.at, all.n)), NULL);
 }
 
 static const tn_stmt *
 result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *out,
             const tn_node *lines)
 {
-    const tn_node *stmts[POINTS];
-    uint32_t k = 0;
+    statements all = {0};
     for (int s = 0; s < IN; s++) {
         const tn_expr *d[IN];
         for (int a = 0; a < IN; a++)
-            d[a] = tn_load(w->ctx, m,
-                           tn_listv(w->ctx, I(a * IN + s), p->block, p->tile, p->lane, NULL));
+            d[a] =
+                named(w, &all,
+                      tn_load(w->ctx, m,
+                              tn_listv(w->ctx, I(a * IN + s), p->block, p->tile, p->lane, NULL)));
         for (int r = 0; r < OUT; r++)
-            stmts[k++] =
-                tn_store(w->ctx, lines, result_line(w, d, r), register_at(w, r * IN + s, p->lane));
+            put(&all,
+                tn_store(w->ctx, lines, result_line(w, d, r), register_at(w, r * IN + s, p->lane)));
     }
     const tn_stmt *parts[1 + OUT * OUT];
     uint32_t n = 0;
-    parts[n++] = in_vectors(w, p, tn_list_of(w->ctx, stmts, k));
+    parts[n++] = in_vectors(w, p, tn_list_of(w->ctx, all.at, all.n));
     for (int r = 0; r < OUT; r++) {
         const tn_expr *d[IN];
         for (int s = 0; s < IN; s++)
