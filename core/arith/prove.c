@@ -168,8 +168,9 @@ structural_span(tn_arith *a, const tn_atom *t)
         if (y.lo > 0)
             return (span){0, x.lo >= 0 ? min64(x.hi, sat_add(y.hi, -1, TN_POS_INF))
                                        : sat_add(y.hi, -1, TN_POS_INF)};
-        if (y.lo == 0 && x.lo >= 0)
-            return (span){0, x.hi};
+        if (y.lo == 0) /* no program divides by 0 */
+            return (span){0, min64(x.lo >= 0 ? x.hi : TN_POS_INF,
+                                   sat_add(max64(y.hi, 1), -1, TN_POS_INF))};
         return (span){TN_NEG_INF, TN_POS_INF};
     case TN_ATOM_MIN:
         return (span){min64(x.lo, y.lo), min64(x.hi, y.hi)};
@@ -285,7 +286,20 @@ use_fact(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_poly *f, int 
     return false;
 }
 
-/* What always holds of an atom, used on term `t` of p. */
+/* r + x div y >= 0 if x + r * y >= 0; r - x div y >= 0 if (r + 1) * y - 1 - x >= 0. y > 0. */
+static bool
+whole_quotient(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_atom *at, int depth)
+{
+    if (t->mono->n != 1 || (t->coef != 1 && t->coef != -1))
+        return false;
+    const tn_poly *r = tn_poly_lin(a, 1, p, -1, tn_poly_of_terms(a, 0, t, 1));
+    bool less = t->coef < 0;
+    r = tn_poly_mul(a, less ? tn_poly_add_const(a, r, 1) : r, at->q);
+    r = tn_poly_lin(a, 1, r, less ? -1 : 1, at->p);
+    return r && a->budget-- > 0 && prove_ge0(a, less ? tn_poly_add_const(a, r, -1) : r, depth + 1);
+}
+
+/* What always holds of an atom, used on term `t` of p. No program divides by 0. */
 static bool
 use_atom(tn_arith *a, const tn_poly *p, const tn_term *t, tn_atom *at, int depth)
 {
@@ -300,8 +314,10 @@ use_atom(tn_arith *a, const tn_poly *p, const tn_term *t, tn_atom *at, int depth
         }
         break;
     case TN_ATOM_DIV: {
-        if (poly_span(a, at->q).lo <= 0)
+        if (poly_span(a, at->q).lo < 0)
             break;
+        if (whole_quotient(a, p, t, at, depth))
+            return true;
         const tn_poly *back = tn_poly_mul(a, at->q, self);
         f[0] = tn_poly_lin(a, 1, at->p, -1, back);
         f[1] = tn_poly_lin(a, 1, tn_poly_lin(a, 1, back, -1, at->p), 1,
@@ -309,7 +325,7 @@ use_atom(tn_arith *a, const tn_poly *p, const tn_term *t, tn_atom *at, int depth
         break;
     }
     case TN_ATOM_MOD:
-        if (poly_span(a, at->q).lo <= 0)
+        if (poly_span(a, at->q).lo < 0)
             break;
         f[0] = tn_poly_add_const(a, tn_poly_lin(a, 1, at->q, -1, self), -1);
         if (poly_span(a, at->p).lo >= 0)

@@ -12,7 +12,7 @@ static tnk_item *
 loop_new(tnk_sch *s, const tnk_item *like, const char *suffix, const tn_expr *extent)
 {
     tnk_item *l = tnk_item_new(s, TNK_ITEM_LOOP, NULL);
-    tnb_dtype d = tn_dtype_of(like->var);
+    tnb_dtype d = tn_dtype_of(extent);
     l->loc = like->loc;
     l->var = tn_var_dtype(s->ctx, tn_strf(s->ctx, "%s_%s", tn_var_name(like->var), suffix), d);
     l->min = tn_int_imm_of(s->ctx, d, 0);
@@ -178,20 +178,23 @@ tnk_fuse(tnk_sch *s, tnk_item *outer, tnk_item *inner)
         return NULL;
     }
     const char *ref = tnk_ref_loops(s, (tnk_item *[]){outer, inner}, 2);
+    tnb_dtype od = tn_dtype_of(outer->var), id = tn_dtype_of(inner->var),
+              d = id.bits > od.bits ? id : od; /* of loops that count in int32 and int64: int64 */
+    const tn_expr *turns = tn_cast_to(ctx, d, inner->extent);
     const tn_expr *extent =
-        tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, outer->extent, inner->extent));
+        tn_simplify(tnk_sch_arith(s, outer), tn_mul(ctx, tn_cast_to(ctx, d, outer->extent), turns));
     tnk_item *f = loop_new(s, outer, tn_var_name(inner->var), extent);
     f->for_kind = outer->for_kind;
     /* a loop without turns: the variables may have any value */
-    const tn_expr *by = tn_is_int_const(inner->extent, 0)
-                            ? tn_int_imm_of(ctx, tn_dtype_of(inner->extent), 1)
-                            : inner->extent;
-    const tn_expr *vo = outer->min, *vi = tn_add(ctx, inner->min, f->var);
+    const tn_expr *by = tn_is_int_const(turns, 0) ? tn_int_imm_of(ctx, d, 1) : turns;
+    const tn_expr *vo = tn_int_imm_of(ctx, d, 0), *vi = f->var;
     /* `x // n` is not seen to be 0 once the loop is split */
-    if (!tn_is_int_const(outer->extent, 1) || tn_is(inner->extent, TN_KIND_INT_IMM)) {
-        vo = tn_add(ctx, outer->min, tn_floordiv(ctx, f->var, by));
-        vi = tn_add(ctx, inner->min, tn_floormod(ctx, f->var, by));
+    if (!tn_is_int_const(outer->extent, 1) || tn_is(turns, TN_KIND_INT_IMM)) {
+        vo = tn_floordiv(ctx, f->var, by);
+        vi = tn_floormod(ctx, f->var, by);
     }
+    vo = tn_add(ctx, outer->min, tn_cast_to(ctx, od, vo));
+    vi = tn_add(ctx, inner->min, tn_cast_to(ctx, id, vi));
     for (uint32_t k = 0; k < inner->children.n; k++) {
         tnk_item_subst(s, inner->children.at[k], outer->var, vo);
         tnk_item_subst(s, inner->children.at[k], inner->var, vi);

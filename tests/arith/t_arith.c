@@ -222,6 +222,21 @@ proofs_with_symbolic_ranges(void **state)
         {NULL, "(<= 0 (fmod u 8))", true},
         {NULL, "(<= (* (fdiv u 8) 8) u)", true},
         {NULL, "(< u (* (+ (fdiv u 8) 1) 8))", true},
+        /* z in [0, (n + 63) / 64 * ((m + 63) / 64)): a block of a grid of tiles */
+        {NULL, "(< (fmod u n) n)", true},
+        {NULL, "(<= 0 (fmod u n))", true},
+        {NULL, "(< (fmod u n) m)", false},
+        {NULL, "(< (fmod u v) v)", false}, /* v may be negative */
+        {NULL, "(< (fmod z (fdiv (+ m 63) 64)) (fdiv (+ m 63) 64))", true},
+        {NULL, "(< (fdiv z (fdiv (+ m 63) 64)) (fdiv (+ n 63) 64))", true},
+        {NULL, "(<= 0 (fdiv z (fdiv (+ m 63) 64)))", true},
+        {NULL, "(< (fdiv z (fdiv (+ m 63) 64)) (fdiv (+ m 63) 64))", false},
+        {NULL, "(< (+ (* (fmod z (fdiv (+ m 63) 64)) 64) (fmod u 64)) (* (fdiv (+ m 63) 64) 64))",
+         true},
+        {NULL, "(< (+ (* (fdiv z (fdiv (+ m 63) 64)) 64) (fmod u 64)) (* (fdiv (+ n 63) 64) 64))",
+         true},
+        {NULL, "(< (+ (* (fdiv z (fdiv (+ m 63) 64)) 64) (fmod u 65)) (* (fdiv (+ n 63) 64) 64))",
+         false},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         env e = new_env();
@@ -229,6 +244,8 @@ proofs_with_symbolic_ranges(void **state)
         const tn_expr *zero = tn_i64(e.ctx, 0);
         tn_arith_range(a, env_var(&e, "x", TNB_I64), zero, env_var(&e, "n", TNB_I64));
         tn_arith_range(a, env_var(&e, "y", TNB_I64), zero, env_var(&e, "m", TNB_I64));
+        tn_arith_range(a, env_var(&e, "z", TNB_I64), zero,
+                       read_expr(&e, "(* (fdiv (+ n 63) 64) (fdiv (+ m 63) 64))"));
         const tn_expr *claim = read_expr(&e, cases[c].claim);
         uint32_t mark = cases[c].given ? tn_arith_push(a, read_expr(&e, cases[c].given)) : 0;
         if (tn_prove(a, claim) != cases[c].holds)
@@ -299,7 +316,8 @@ random_bool(env *e, uint64_t *seed, int depth)
     return tn_raw_binary(e->ctx, kinds[(r >> 8) % 6], x, random_int(e, seed, d));
 }
 
-/* i in [0, 12), j in [lo, lo + 7), u in [-9, 10), v in [0, 33) but not bounded for the analyzer */
+/* i in [0, 12), j in [lo, lo + 7), u in [-9, 10) and v in [0, 33), but the analyzer knows no bound of u, and of v only that it
+ * may be an extent, and this in every other round. */
 static tn_arith *
 random_arith(env *e, uint64_t *seed, int64_t *j_min)
 {
@@ -310,6 +328,8 @@ random_arith(env *e, uint64_t *seed, int64_t *j_min)
     tn_arith_range(a, env_var(e, "j", TNB_I64), tn_i64(ctx, *j_min), tn_i64(ctx, 7));
     env_var(e, "u", TNB_I64);
     env_var(e, "v", TNB_I64);
+    if (next_random(seed) % 2)
+        tn_arith_shape_var(a, e->var[3]);
     return a;
 }
 

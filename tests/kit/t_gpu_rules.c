@@ -392,6 +392,70 @@ few_vectors_are_left_by_matmul(void **state)
     }
 }
 
+/* Loops that count in int32 are fused with loops that count in int64. */
+static void
+loops_count_in_int32_and_int64(void **state)
+{
+    (void)state;
+    static const char head[] = "@I.ir_module\nclass M:\n    @T.prim_func(s_tir=True)\n"
+                               "    def f(a: T.handle, b: T.handle, c: T.handle):\n"
+                               "        n = T.int64()\n";
+    static const char *const bodies[] = {
+        "        A = T.match_buffer(a, (2, n, 70))\n        B = T.match_buffer(b, (70, 66))\n"
+        "        C = T.match_buffer(c, (2, n, 66))\n"
+        "        for g, i, j, r in T.grid(2, n, 66, 70):\n            with T.sblock(\"y\"):\n"
+        "                vg, vi, vj, vr = T.axis.remap(\"SSSR\", [g, i, j, r])\n"
+        "                with T.init():\n                    C[vg, vi, vj] = T.float32(0)\n"
+        "                C[vg, vi, vj] = C[vg, vi, vj] + A[vg, vi, vr] * B[vr, vj]\n",
+        "        A = T.match_buffer(a, (5, n, 33))\n        B = T.match_buffer(b, (33,))\n"
+        "        C = T.match_buffer(c, (5, n))\n"
+        "        for g, i, r in T.grid(5, n, 33):\n            with T.sblock(\"y\"):\n"
+        "                vg, vi, vr = T.axis.remap(\"SSR\", [g, i, r])\n"
+        "                with T.init():\n                    C[vg, vi] = T.float32(0)\n"
+        "                C[vg, vi] = C[vg, vi] + A[vg, vi, vr] * B[vr]\n",
+        "        A = T.match_buffer(a, (5, n, 33))\n        B = T.match_buffer(b, (n,))\n"
+        "        C = T.match_buffer(c, (33, 5, n))\n"
+        "        for r, g, i in T.grid(33, 5, n):\n            with T.sblock(\"y\"):\n"
+        "                vr, vg, vi = T.axis.remap(\"SSS\", [r, g, i])\n"
+        "                C[vr, vg, vi] = A[vg, vi, vr] + B[vi]\n"};
+    int done = 0;
+    for (size_t b = 0; b < sizeof bodies / sizeof *bodies; b++) {
+        const char *text = tn_strf(k.ctx, "%s%s", head, bodies[b]);
+        const tn_module *m = tn_read_module(k.ctx, "test", text, strlen(text));
+        assert_non_null(m);
+        const tn_node *f = tn_module_get(m, "f");
+        for (int i = 0; i < 4 * TNK_N_GPU_RULES; i++) {
+            const tnk_rule *r = tnk_gpu_rules[i % TNK_N_GPU_RULES];
+            limits l;
+            const tn_target *target;
+            do
+                target = draw_target(&l);
+            while (l.threads < 64);
+            const tn_node *g = r->apply(k.ctx, f, target, r->self);
+            if (tnb_diags_errors(tn_diags(k.ctx))) {
+                krun_print_errors(&k);
+                fail_msg("%s recorded an error for program %zu", r->name, b);
+            }
+            if (!g)
+                continue;
+            gpu_program p = {.d = TNB_F32, .symbolic = true};
+            for (int d = 0; d < 4; d++)
+                p.bound[d] = GPU_MOST;
+            p.dims = tn_dictv(k.ctx, "n", tn_i64(k.ctx, 1 + gpu_below(GPU_MOST)), NULL);
+            const char *why = check_rule(f, g, target, &l, &p, &promises[i % TNK_N_GPU_RULES]);
+            done |= 1 << i % TNK_N_GPU_RULES;
+            if (why) {
+                show(g);
+                fail_msg("%s of program %zu, %lld threads: %s", r->name, b, (long long)l.threads,
+                         why);
+            }
+        }
+    }
+    for (int i = 0; i < TNK_N_GPU_RULES; i++)
+        printf("%s: %s\n", tnk_gpu_rules[i]->name, done >> i & 1 ? "yes" : "takes none of these");
+    assert_true((done & 1) && done >> (TNK_N_GPU_RULES - 1));
+}
+
 static void
 other_targets_are_left_alone(void **state)
 {
@@ -407,6 +471,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_keep_the_meaning),
         cmocka_unit_test(few_vectors_are_left_by_matmul),
+        cmocka_unit_test(loops_count_in_int32_and_int64),
         cmocka_unit_test(other_targets_are_left_alone),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

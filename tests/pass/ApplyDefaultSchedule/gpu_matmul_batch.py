@@ -43,7 +43,7 @@ class Expected:
                                     vn_init = T.axis.spatial(batch, ax0_ax1_0_ax2_0 // ((length + T.int64(63)) // T.int64(64)) + vn_i_init)
                                     vf_init = T.axis.spatial(T.int64(64), ax1_1_0 * T.int64(4) + vf_i_init)
                                     vx_init = T.axis.spatial(length, ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(64) + ax2_1_0 * T.int64(4) + vx_i_init)
-                                    T.where(ax0_ax1_0_ax2_0 // ((length + T.int64(63)) // T.int64(64)) + vn_i_init < batch and ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(64) + ax2_1_0 * T.int64(4) + vx_i_init < length)
+                                    T.where(ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(64) + ax2_1_0 * T.int64(4) + vx_i_init < length)
                                     T.reads()
                                     T.writes(C_local[vn_init, vf_init, vx_init])
                                     C_local[vn_init, vf_init, vx_init] = T.float32(0.0)
@@ -65,7 +65,7 @@ class Expected:
                                         v0_1 = T.axis.spatial(batch, ax0_ax1_0_ax2_0 // ((length + T.int64(63)) // T.int64(64)) + v0_i)
                                         v1_1 = T.axis.spatial(T.int64(32), vc_i_0 * T.int64(16) + ((v1_i_v2_i_0_0 * T.int64(16) + v1_i_v2_i_0_1) * T.int64(16) + v1_i_v2_i_1) // T.int64(127))
                                         v2_1 = T.axis.spatial(length * T.int64(2) + T.int64(1), vr_i + ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(128) + ((v1_i_v2_i_0_0 * T.int64(16) + v1_i_v2_i_0_1) * T.int64(16) + v1_i_v2_i_1) % T.int64(127))
-                                        T.where(ax0_ax1_0_ax2_0 // ((length + T.int64(63)) // T.int64(64)) + v0_i < batch and vr_i + ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(128) + ((v1_i_v2_i_0_0 * T.int64(16) + v1_i_v2_i_0_1) * T.int64(16) + v1_i_v2_i_1) % T.int64(127) < length * T.int64(2) + T.int64(1) and v1_i_v2_i_0_0 * T.int64(16) + v1_i_v2_i_0_1 < T.int64(127))
+                                        T.where(vr_i + ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(128) + ((v1_i_v2_i_0_0 * T.int64(16) + v1_i_v2_i_0_1) * T.int64(16) + v1_i_v2_i_1) % T.int64(127) < length * T.int64(2) + T.int64(1) and v1_i_v2_i_0_0 * T.int64(16) + v1_i_v2_i_0_1 < T.int64(127))
                                         T.reads(A[v0_1, v1_1, v2_1])
                                         T.writes(A_shared[v0_1, v1_1, v2_1])
                                         A_shared[v0_1, v1_1, v2_1] = A[v0_1, v1_1, v2_1]
@@ -78,7 +78,7 @@ class Expected:
                                         vx = T.axis.spatial(length, ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(64) + ax2_1_0 * T.int64(4) + vx_i)
                                         vc = T.axis.reduce(T.int64(32), vc_i_0 * T.int64(16) + vc_i_1)
                                         vr = T.axis.remap("R", [vr_i])
-                                        T.where(ax0_ax1_0_ax2_0 // ((length + T.int64(63)) // T.int64(64)) + vn_i < batch and ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(64) + ax2_1_0 * T.int64(4) + vx_i < length)
+                                        T.where(ax0_ax1_0_ax2_0 % ((length + T.int64(63)) // T.int64(64)) * T.int64(64) + ax2_1_0 * T.int64(4) + vx_i < length)
                                         T.reads(C_local[vn, vf, vx], A_shared[vn, vc, vx * T.int64(2) + vr], W_shared[vf, vc, vr])
                                         T.writes(C_local[vn, vf, vx])
                                         C_local[vn, vf, vx] = C_local[vn, vf, vx] + A_shared[vn, vc, vx * T.int64(2) + vr] * W_shared[vf, vc, vr]
