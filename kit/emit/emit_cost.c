@@ -18,7 +18,7 @@ enum {
 };
 
 static const double FLOP_NS = 0.15, TOUCH_NS = 0.3, DIVISION_NS = 1.5, FUNCTION_NS = 5,
-                    FOREIGN_NS = 10, /* a function of the system, for one element */
+                    POWER_NS = 25, FOREIGN_NS = 10, /* a function of the system, for one element */
     TURN_NS = 0.15;
 
 /* What a value costs, summed up. */
@@ -46,6 +46,8 @@ call_cost(const tn_call *c, tnb_dtype d)
     for (uint32_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!strcmp(name, own[i]))
             return FUNCTION_NS * vectors(d);
+    if (!strcmp(name, "pow") && d.lanes > 1)
+        return POWER_NS * vectors(d);
     for (uint32_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (!strcmp(name, foreign[i]))
             return FOREIGN_NS * d.lanes;

@@ -124,18 +124,16 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool
-call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
+bool
+krun_call(krun *k, const krun_kernel *f, tn_list args)
 {
-    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!so) {
-        fprintf(stderr, "%s\n", dlerror());
-        return false;
-    }
+    if (k->only_compile)
+        return true;
+    const tnk_kernel *kernel = &f->kernel;
     union {
         void *p;
         tnb_cpu_kernel f;
-    } entry = {dlsym(so, kernel->name)};
+    } entry = {dlsym(f->so, kernel->name)};
     void *buffers[32];
     const tn_data *data[32];
     tnb_kernel_scalar scalars[32];
@@ -153,9 +151,9 @@ call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
     for (uint32_t i = 0; i < kernel->n_scalars; i++) {
         const tnk_kernel_scalar_param *p = &kernel->scalars[i];
         if (p->source == TNK_SCALAR_PARAM) {
-            const tn_float_imm *f = tn_as_float_imm(plain[p->index]);
-            if (f)
-                scalars[i].f = f->value;
+            const tn_float_imm *v = tn_as_float_imm(plain[p->index]);
+            if (v)
+                scalars[i].f = v->value;
             else
                 (void)tn_int_value(plain[p->index], &scalars[i].i);
         } else {
@@ -178,27 +176,26 @@ call(krun *k, const tnk_kernel *kernel, const char *path, tn_list args)
         for (int i = 0; i < 16; i++)
             free(temporary.blocks[i]);
     }
-    dlclose(so);
     if (rc != 0)
         fprintf(stderr, "kernel '%s' returned %d\n", kernel->name, rc);
     return rc == 0;
 }
 
 bool
-krun_run(krun *k, const tn_node *func, tn_list args)
+krun_compile(krun *k, const tn_node *func, krun_kernel *out)
 {
     const tnk_kernel *kernel = tnk_lower_kernel(k->ctx, k->target, k->kind, "f", func);
     if (!kernel) {
         krun_print_errors(k);
         return false;
     }
-    tnk_kernel copy = *kernel;
+    *out = (krun_kernel){*kernel, NULL};
     tnk_build b = {.ctx = k->ctx, .target = k->target, .jobs = 1, .keep_source = true};
     tnk_code code;
-    tnb_status s = k->kind->codegen->build(k->kind->codegen->self, &b, &copy, 1, &code);
-    k->last_source = copy.source;
+    tnb_status s = k->kind->codegen->build(k->kind->codegen->self, &b, &out->kernel, 1, &code);
+    k->last_source = out->kernel.source;
     if (k->keep_source)
-        fprintf(stderr, "%s\n", copy.source ? copy.source : "(none)");
+        fprintf(stderr, "%s\n", out->kernel.source ? out->kernel.source : "(none)");
     if (s != TNB_OK) {
         krun_print_errors(k);
         return false;
@@ -208,8 +205,31 @@ krun_run(krun *k, const tn_node *func, tn_list args)
     bool ok = fd >= 0 && write(fd, code.bytes, code.n_bytes) == (ssize_t)code.n_bytes;
     if (fd >= 0)
         close(fd);
-    ok = ok && (k->only_compile || call(k, &copy, path, args));
+    if (ok && !k->only_compile) {
+        out->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        ok = out->so != NULL;
+        if (!ok)
+            fprintf(stderr, "%s\n", dlerror());
+    }
     (void)unlink(path);
+    return ok;
+}
+
+void
+krun_kernel_free(krun_kernel *f)
+{
+    if (f->so)
+        dlclose(f->so);
+}
+
+bool
+krun_run(krun *k, const tn_node *func, tn_list args)
+{
+    krun_kernel f;
+    if (!krun_compile(k, func, &f))
+        return false;
+    bool ok = krun_call(k, &f, args);
+    krun_kernel_free(&f);
     return ok;
 }
 

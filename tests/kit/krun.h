@@ -34,7 +34,19 @@ krun_print_errors(krun *k);
 /* ApplyDefaultSchedule with the rules, as "Conv2d,Fallback"; NULL on an error. */
 const tn_node *
 krun_schedule(krun *k, const tn_node *func, const char *rules);
-/* Compiles and runs; args are Constants (changed in place) and scalars. */
+/* A compiled kernel; loaded, if this processor may run it. */
+typedef struct krun_kernel {
+    tnk_kernel kernel;
+    void *so;
+} krun_kernel;
+bool
+krun_compile(krun *k, const tn_node *func, krun_kernel *out);
+/* args are Constants (changed in place) and scalars. */
+bool
+krun_call(krun *k, const krun_kernel *f, tn_list args);
+void
+krun_kernel_free(krun_kernel *f);
+/* Compiles and calls. */
 bool
 krun_run(krun *k, const tn_node *func, tn_list args);
 /* Copies of Constants. */
