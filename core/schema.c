@@ -305,6 +305,10 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
         if (v && !values[i]) {
             tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what,
                      schema[i].name, wanted[schema[i].type], tn_brief(ctx, v));
+            if (schema[i].type == TN_ATTR_STR && (tn_is(v, TN_KIND_NONE) || tn_is_scalar(v)))
+                tnb_diag_hint(tn_diags(ctx),
+                              "a word that means something else is a text in quotes: %s=\"%s\"",
+                              schema[i].name, tn_is(v, TN_KIND_NONE) ? "null" : tn_brief(ctx, v));
         }
         if (!values[i] || (v && !check_allowed(ctx, owner, what, &schema[i], values[i])))
             return tn_error_node(ctx);

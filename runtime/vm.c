@@ -481,13 +481,13 @@ now(void)
 
 /* ---- launches on the device that stands in for another ---- */
 
-/* A copy of an argument on it. */
+/* A copy of an argument on it; of one that holds nothing yet only the room. */
 static tnb_status
-bring(tnr_vm *vm, uint32_t i, const tnr_tensor *t, tnb_err *err)
+bring(tnr_vm *vm, uint32_t i, const tnr_tensor *t, bool empty, tnb_err *err)
 {
     TNB_TRY(tnr_tensor_new(vm->fallback, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype,
                            &vm->copies[i], err));
-    return tnr_tensor_copy(t, vm->copies[i].u.tensor, err);
+    return empty ? TNB_OK : tnr_tensor_copy(t, vm->copies[i].u.tensor, err);
 }
 
 /* After a launch, or one that failed: what the kernel wrote goes to where it belongs; copies go. */
@@ -511,7 +511,8 @@ give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status 
 }
 
 static tnb_status
-buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tnb_err *err)
+buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bool empty,
+                tnb_err *err)
 {
     const tnb_tno_buffer *want = &vm->p.buffers[k->first_buffer + i];
     tnr_device *dev = vm->devices[k->device];
@@ -539,7 +540,7 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, tn
         return tnb_fail(err, TNB_INVALID,
                         "argument %" PRIu32 ", which the kernel writes, is a constant", i);
     if (elsewhere) {
-        TNB_TRY(bring(vm, i, t, err));
+        TNB_TRY(bring(vm, i, t, empty, err));
         t = vm->copies[i].u.tensor;
     }
     vm->buffer_args[i] = (tnr_buffer_arg){.mem = t->dl.data,
@@ -603,7 +604,7 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
     tnr_value v;
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         TNB_TRY(operand(vm, f, list[i], &v, err));
-        tnb_status st = buffer_argument(vm, k, i, v, err);
+        tnb_status st = buffer_argument(vm, k, i, v, i < 32 && in->a >> i & 1, err);
         if (st != TNB_OK) {
             tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
             return st;

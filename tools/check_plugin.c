@@ -23,7 +23,7 @@
 #include "tenon/base/file.h"
 
 static const tnt_option options[] = {{"timeout", 0, TNT_VALUE, "SECONDS",
-                                      "end the child process after so long (default 10)"},
+                                      "end the child process after so long (default 30)"},
                                      {0}};
 
 /* ---- in the child ---- */
@@ -477,7 +477,7 @@ run(tnt_session *s, const tnt_args *a)
 {
     int64_t seconds;
     char reason[128];
-    if (!tnt_int(a, "timeout", 10, 1, 3600, &seconds))
+    if (!tnt_int(a, "timeout", 30, 1, 3600, &seconds))
         return TNT_USAGE;
     const char *file = a->operands[0];
     char *real = realpath(file, NULL);

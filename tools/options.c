@@ -255,7 +255,7 @@ tnt_print_help(const tnt_command *c)
         puts("Usage: tenon SUBCOMMAND [options] ...\n\nCompiles machine-learning models and runs "
              "them.\n\nSubcommands:");
         for (int i = 0; tnt_commands[i]; i++)
-            printf("  %-10s  %s\n", tnt_commands[i]->name, tnt_commands[i]->summary);
+            printf("  %-12s  %s\n", tnt_commands[i]->name, tnt_commands[i]->summary);
         puts("\n`tenon SUBCOMMAND --help` tells more; `tenon --version` prints the version.");
         return;
     }

@@ -88,6 +88,7 @@ begin(struct vm_gen *g, const struct callee *c)
     tnb_ptrmap_init(&g->scalars, g->arena);
     tnb_ptrmap_init(&g->values, g->arena);
     tnb_ptrmap_init(&g->depths, g->arena);
+    tnb_ptrmap_init(&g->fresh, g->arena);
 }
 
 tnb_status

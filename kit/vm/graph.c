@@ -155,6 +155,7 @@ operand(struct vm_gen *g, const tn_expr *e)
     case TN_KIND_VAR:
     case TN_KIND_DATAFLOW_VAR: {
         uintptr_t known = (uintptr_t)tnb_ptrmap_get(&g->values, e);
+        tnb_ptrmap_remove(&g->fresh, e);
         if (known)
             return (uint32_t)(known - 1);
         vm_error(g, e, "variable '%s' has no value here", tn_var_name(e));
@@ -257,13 +258,13 @@ size_operand(struct vm_gen *g, const tn_expr *e, int64_t otherwise)
 
 void
 vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args,
-          uint32_t n)
+          const bool *fresh, uint32_t n)
 {
     const tnk_kernel *k = c->kernel;
     const tn_prim_func *f = tn_as_prim_func(c->func);
     bool grid = k->grid[0] || k->block[0];
     uint32_t total = k->n_buffers + k->n_scalars + (grid ? 7 : 0), at_op = 0;
-    uint32_t *ops = TNB_NEW_N(g->arena, uint32_t, total);
+    uint32_t *ops = TNB_NEW_N(g->arena, uint32_t, total), empty = 0;
     if (n != f->params.n) {
         vm_error(g, at, "'%s' takes %u arguments, %u are given", c->name, f->params.n, n);
         return;
@@ -274,6 +275,8 @@ vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uin
             vm_error(g, at, "kernel '%s' has a buffer that its function does not give", k->name);
             return;
         }
+        if (fresh && fresh[arg] && i < 32)
+            empty |= 1u << i;
         ops[at_op++] = args[arg];
         if (TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_VALUE &&
             TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_CONST_)
@@ -301,7 +304,7 @@ vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uin
         tnk_program_emit(g->p, TNB_VM_LT, 0, ok, vm_load_int(g, 0), size);
         TNB_PUSH(g->arena, over, tnk_program_emit(g->p, TNB_VM_JZ, 0, ok, 0, 0));
     }
-    tnk_program_emit_list(g->p, TNB_VM_LAUNCH, 0, c->kernel_index, ops, total);
+    tnk_program_emit_list(g->p, TNB_VM_LAUNCH, empty, c->kernel_index, ops, total);
     for (uint32_t i = 0; i < over.n; i++)
         tnk_program_patch(g->p, over.at[i], tnk_program_here(g->p));
 }
@@ -313,7 +316,7 @@ vm_wrapper(struct vm_gen *g, struct callee *c)
     tnk_program_begin(g->p, c->function);
     for (uint32_t i = 0; i < n; i++)
         args[i] = TNB_VM_OPERAND(TNB_VM_VALUE, i);
-    vm_launch(g, c->func, c, args, n);
+    vm_launch(g, c->func, c, args, NULL, n);
     tnk_program_emit(g->p, TNB_VM_RET, 0, tnk_program_value_reg(g->p), 0, 0);
     tnk_program_end(g->p);
 }
@@ -349,12 +352,15 @@ static void
 call_global(struct vm_gen *g, const tn_call *c, uint32_t dst)
 {
     struct callee *f = vm_callee(g, &c->base, tn_as_global_var(c->op)->name);
+    bool *fresh = TNB_NEW_N(g->arena, bool, c->args.n);
+    for (uint32_t i = 0; i < c->args.n; i++)
+        fresh[i] = tnb_ptrmap_get(&g->fresh, c->args.at[i]);
     uint32_t *args, n = list_operands(g, c->args, &args);
     if (!f || too_many(g, &c->base, n))
         return;
     place_constants(g, f, args, n);
     if (f->kernel) {
-        vm_launch(g, &c->base, f, args, n);
+        vm_launch(g, &c->base, f, args, fresh, n);
         return;
     }
     uint32_t want = tn_as_function(f->func) ? tn_as_function(f->func)->params.n
@@ -618,6 +624,8 @@ bind(struct vm_gen *g, const tn_node *binding)
     uint32_t dst = new_value(g);
     value_to(g, value, dst);
     define(g, var, dst);
+    if (tn_is_call_to(value, "relax.vm.alloc_tensor"))
+        tnb_ptrmap_set(&g->fresh, var, g);
 }
 
 /* Returns the value of a leaf. */

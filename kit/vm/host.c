@@ -232,7 +232,7 @@ call(struct vm_gen *g, const tn_call *c)
         }
     }
     if (f && f->kernel)
-        vm_launch(g, &c->base, f, args, c->args.n);
+        vm_launch(g, &c->base, f, args, NULL, c->args.n);
     else if (f)
         tnk_program_emit_list(g->p, TNB_VM_CALL, tnk_program_value_reg(g->p), f->function, args,
                               c->args.n);

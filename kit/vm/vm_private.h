@@ -32,6 +32,7 @@ struct vm_gen {
     tnb_ptrmap values;             /* Var (graph) or Buffer (host) -> operand + 1 */
     tnb_ptrmap consts;             /* Constant -> index + 1 */
     tnb_ptrmap depths;             /* Var -> depth of If at which its register was made + 1 */
+    tnb_ptrmap fresh;              /* Vars of tensors just allocated, until they are used */
     TNB_VEC(uint32_t) free_values; /* registers of dead values, made at the current depth */
     tnb_ptrmap on_device;          /* host: data Vars of buffers that kernels are given */
     uint32_t depth, self, n_params;
@@ -67,10 +68,11 @@ vm_graph_func(struct vm_gen *g, const struct callee *c);
 /* A function that takes the PrimFunc's parameters and launches its kernel. */
 void
 vm_wrapper(struct vm_gen *g, struct callee *c);
-/* Code that launches a kernel; args: one operand for each parameter of the PrimFunc. */
+/* Code that launches a kernel; args: one operand for each parameter of the PrimFunc. fresh: which of them
+ * hold nothing yet; NULL: none. */
 void
 vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uint32_t *args,
-          uint32_t n);
+          const bool *fresh, uint32_t n);
 /* The function of the module; NULL after recording an error. */
 struct callee *
 vm_callee(struct vm_gen *g, const tn_node *at, const char *name);

@@ -233,9 +233,9 @@ static const tnb_tno_buffer three_floats[] = {{.dtype = {TNB_FLOAT, 32, 1}, .ndi
                                                .ndim = 1,
                                                .flags = TNB_TNO_WRITTEN}};
 
-/* main(x): y = x + 2 c on far; z = x + 2 y on near, in place of what was there. */
+/* main(x): y = x + 2 c on far; z = y + 2 c on near. `empty`: the launch's bits of buffers that hold nothing yet. */
 static tnk_program *
-sample(tnb_arena *arena, const char *near_kernel)
+sample_with(tnb_arena *arena, const char *near_kernel, uint32_t empty)
 {
     static const int64_t four = 4;
     tnk_program *p = tnk_program_new(arena);
@@ -259,10 +259,16 @@ sample(tnb_arena *arena, const char *near_kernel)
     OPL(ALLOCT, 3, TNB_VM_DTYPE(TNB_F32) | 1u << 16, V(1), I(at),
         C(tnk_program_shape(p, &four, 1)));
     OPL(LAUNCH, 0, k0, V(0), C(c), V(2));
-    OPL(LAUNCH, 0, k1, V(2), C(on_near), V(3));
+    OPL(LAUNCH, empty, k1, V(2), C(on_near), V(3));
     OP(RET, 0, 3, 0, 0);
     tnk_program_end(p);
     return p;
+}
+
+static tnk_program *
+sample(tnb_arena *arena, const char *near_kernel)
+{
+    return sample_with(arena, near_kernel, 0);
 }
 
 /* `times`: sections of code for the fallback. */
@@ -368,6 +374,13 @@ test_what_is_far_is_copied_and_comes_back(void **state)
     OK(outcome(bytes, n, 0, false, got, &err));
     assert_right(got);
     assert_int_equal(world.near_launches, 1);
+    free(bytes);
+    /* of the result there is nothing to be brought */
+    int all = world.copies;
+    bytes = file_of(sample_with(arena, "add", 1u << 2), FALLBACK, "near", 1, &n);
+    OK(outcome(bytes, n, 0, false, got, &err));
+    assert_right(got);
+    assert_int_equal(world.copies, all - 1);
     free(bytes);
 }
 

@@ -113,8 +113,9 @@ extern "C" {
     X(CALL, VD, FN, L)                                                                             \
     X(CALLV, VD, VS, L) /* of a closure */                                                         \
     X(CALLP, VD, PK, L)                                                                            \
-    X(LAUNCH, NO, KN,                                                                              \
-      L) /* buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them */
+    X(LAUNCH, IM, KN,                                                                              \
+      L) /* buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them;         \
+          * bit i of a: what the i-th buffer holds is not needed, nothing was written to it yet */
 
 typedef enum tnb_vm_op {
 #define TNB_VM_X(name, a, b, c) TNB_VM_##name,

@@ -108,6 +108,7 @@ typedef struct tn_pass_check {
 } tn_pass_check;
 
 typedef struct tn_pass_run {
+    uint32_t size; /* sizeof, or 0: that of ABI 1.0 */
     const tn_target *target;
     const tn_node *config; /* Dict or NULL */
     int opt_level;         /* 0: default 2; -1: level 0 */

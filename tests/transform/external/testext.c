@@ -3,6 +3,7 @@
  * matmul with what follows, and "compiles" by noting the composites' names. */
 #include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/codegen.h"
 #include "tenon/kit/pattern.h"
 
 /* The right operand has to be a matrix, and no inner value may be needed elsewhere. */
@@ -79,8 +80,50 @@ static const tnk_external external = {
     .compile = compile,
 };
 
+/* A target that takes no float64. */
+static tn_walk_step
+look(void *user, const tn_node *n)
+{
+    const tn_buffer *b = tn_as_buffer(n);
+    bool *found = user;
+    *found |= b && tnb_dtype_eq(b->dtype, TNB_F64);
+    return *found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+static bool
+takes(void *self, tn_ctx *ctx, const tn_target *target, const tn_node *prim_func, const char **why)
+{
+    const tn_prim_func *f = tn_as_prim_func(prim_func);
+    bool found = false;
+    (void)self, (void)ctx, (void)target;
+    for (uint32_t i = 0; i < f->buffers.n && !found; i++)
+        if (f->buffers.at[i])
+            look(&found, f->buffers.at[i]);
+    if (!found)
+        tn_walk(f->body, TN_WALK_ONCE, look, NULL, &found);
+    *why = "it computes with float64";
+    return !found;
+}
+
+static const tnk_codegen codegen = {.size = sizeof codegen, .name = "testext", .takes = takes};
+static const char *const kinds[] = {"testext", NULL};
+static const char *const none[] = {NULL};
+static const tn_target_kind target = {
+    .size = sizeof target,
+    .name = "testext",
+    .doc = "for tests",
+    .kinds = kinds,
+    .library_dispatch = none,
+    .legalize = none,
+    .finalize = none,
+    .lower = none,
+    .codegen = &codegen,
+};
+
+static const tn_target_kind *const targets[] = {&target};
 static const tnk_fusion_pattern *const patterns[] = {&matmul, &matmul_bias_relu};
 static const tnk_external *const externals[] = {&external};
 
 TN_PLUGIN(testext, "0.1.0", "Apache-2.0", "an external code generator for tests",
-          .patterns = patterns, .n_patterns = 2, .externals = externals, .n_externals = 1);
+          .patterns = patterns, .n_patterns = 2, .externals = externals, .n_externals = 1,
+          .targets = targets, .n_targets = 1);

@@ -33,6 +33,7 @@ typedef struct tn_eval_call {
 } tn_eval_call;
 
 typedef struct tn_eval_options {
+    uint32_t size;   /* sizeof, or 0: that of ABI 1.0 */
     uint64_t budget; /* scalar operations (arithmetic, loads, stores); 0: no limit */
     bool no_checks;  /* leave out bounds and uninitialized-read checks */
     int threads;     /* 0: one */
@@ -48,6 +49,7 @@ typedef struct tn_eval_options {
 
 /* How tensor programs are made into machine code, and what it took. */
 typedef struct tn_native_options {
+    uint32_t size;         /* sizeof, or 0: that of ABI 1.0 */
     int jobs;              /* compilers to run at the same time, threads of a program; 0: one */
     const char *cache_dir; /* of compiled code, as tnb_cache_dir takes it; NULL: no cache */
     /* results */
