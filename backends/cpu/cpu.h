@@ -39,7 +39,7 @@ extern const tn_pass cpu_block_layouts;
 #define CPU_KINDS(X) X(cpu) X(llvm) X(c)
 
 /* ---- legalize_matmul.c ---- */
-#define CPU_LEGALIZERS_OF(kind) +3
+#define CPU_LEGALIZERS_OF(kind) +7
 enum { CPU_N_LEGALIZERS = 0 CPU_KINDS(CPU_LEGALIZERS_OF) };
 extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
 /* Whether the expression is made of constants, in a few steps. */
@@ -66,6 +66,16 @@ cpu_takes_tiles(tn_ctx *ctx, const tn_target *target, bool floats, int64_t rows,
 /* What a convolution by a constant 3x3 kernel becomes where that pays; NULL: nothing else. */
 const tn_expr *
 cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *target);
+
+/* ---- legalize_attention.c ---- */
+/* What attention becomes; NULL: what the operators' own rules make of it. */
+const tn_expr *
+cpu_legalize_attention(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
+/* A product that ends an attention; a permutation of one. */
+const tn_expr *
+cpu_legalize_products(tn_builder *b, const tn_call *call, const tn_target *target);
+const tn_expr *
+cpu_legalize_permuted(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
 
 /* ---- sub_pixel.c ---- */
 /* A transposed convolution as a convolution; NULL: not of this form. */

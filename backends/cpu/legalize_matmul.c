@@ -146,10 +146,12 @@ legalize(tn_builder *b, const tn_call *call, const tn_target *target, void *self
     (void)self;
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0], *w = call->args.at[1];
-    const tn_expr *integers = cpu_legalize_dot(b, call, target);
+    const tn_expr *other = cpu_legalize_dot(b, call, target);
     tn_list xd, wd, out;
-    if (integers)
-        return integers;
+    if (!other)
+        other = cpu_legalize_products(b, call, target);
+    if (other)
+        return other;
     if (!tnb_dtype_eq(tn_type_dtype(x->type), TNB_F32) ||
         !tnb_dtype_eq(tn_type_dtype(w->type), TNB_F32) ||
         !tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_F32) || !tn_type_dims(x->type, &xd) ||
@@ -177,11 +179,17 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void 
 
 #define ONE(id, op, kind, f) \
     static const tn_legalizer id##_for_##kind = {sizeof(tn_legalizer), op, #kind, f, NULL};
-#define FOR_KIND(kind)                                \
-    ONE(matmul, "relax.matmul", kind, legalize)       \
-    ONE(conv, "relax.nn.conv2d", kind, legalize_conv) \
-    ONE(transposed, "relax.nn.conv2d_transpose", kind, cpu_legalize_transposed)
+#define FOR_KIND(kind)                                                                 \
+    ONE(matmul, "relax.matmul", kind, legalize)                                        \
+    ONE(conv, "relax.nn.conv2d", kind, legalize_conv)                                  \
+    ONE(transposed, "relax.nn.conv2d_transpose", kind, cpu_legalize_transposed)        \
+    ONE(attention, "relax.nn.attention", kind, cpu_legalize_attention)                 \
+    ONE(attention_bias, "relax.nn.attention_bias", kind, cpu_legalize_attention)       \
+    ONE(attention_var_len, "relax.nn.attention_var_len", kind, cpu_legalize_attention) \
+    ONE(permuted, "relax.permute_dims", kind, cpu_legalize_permuted)
 CPU_KINDS(FOR_KIND)
 
-#define ENTRIES(kind) &matmul_for_##kind, &conv_for_##kind, &transposed_for_##kind,
+#define ENTRIES(kind)                                                                    \
+    &matmul_for_##kind, &conv_for_##kind, &transposed_for_##kind, &attention_for_##kind, \
+        &attention_bias_for_##kind, &attention_var_len_for_##kind, &permuted_for_##kind,
 const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {CPU_KINDS(ENTRIES)};

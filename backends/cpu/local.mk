@@ -4,6 +4,8 @@ PLUGIN_MODULES += backends/cpu/cpu.la
 PLUGIN_MANIFESTS += backends/cpu/cpu.plugin
 noinst_LTLIBRARIES += backends/cpu/cpu.la
 backends_cpu_cpu_la_SOURCES = \
+	backends/cpu/attention.c \
+	backends/cpu/attention.h \
 	backends/cpu/attrs.c \
 	backends/cpu/block_layouts.c \
 	backends/cpu/codegen.c \
@@ -12,6 +14,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/dot_intrin.c \
 	backends/cpu/features.c \
 	backends/cpu/features.h \
+	backends/cpu/legalize_attention.c \
 	backends/cpu/legalize_dot.c \
 	backends/cpu/legalize_matmul.c \
 	backends/cpu/native.c \
