@@ -129,7 +129,8 @@ reduced_dims(const program *p)
 typedef enum kind { SUM, LARGEST, LEAST, SQUARES } kind;
 
 /* Reduces the dimensions whose bit is set; the others stay. `less`: subtracted from what is read, over
- * what stays; NULL: nothing. */
+ * what stays; NULL: nothing. Sums of 16-bit floats are taken in float32, as legalization has them: one in bfloat16 stops to
+ * grow at 256 times its summands, so that orders of summation differ by any factor. */
 static const tn_node *
 reduce(program *p, const tn_node *of, unsigned dims, kind how, const tn_node *less, bool exp)
 {
@@ -138,7 +139,9 @@ reduce(program *p, const tn_node *of, unsigned dims, kind how, const tn_node *le
     for (uint32_t i = 0; i < p->rank; i++)
         if (!(dims >> i & 1))
             kept[n++] = tnk_te_expr(p->te, p->extent[i]);
-    tnk_stage *s = tnk_te_stage(p->te, "red", kept, n, p->d);
+    bool sum = how == SUM || how == SQUARES,
+         wider = sum && tnb_dtype_is_float(p->d) && p->d.bits == 16;
+    tnk_stage *s = tnk_te_stage(p->te, "red", kept, n, wider ? TNB_F32 : p->d);
     for (uint32_t i = 0; i < p->rank; i++)
         at[i] = dims >> i & 1 ? tnk_te_reduce_axis(s, "k", tnk_te_expr(p->te, p->extent[i]))
                               : (own[j] = s->axes[j], s->axes[j++]);
@@ -147,16 +150,15 @@ reduce(program *p, const tn_node *of, unsigned dims, kind how, const tn_node *le
         v = tn_sub(k.ctx, v, tnk_te_read_at(p->te, less, own, n));
     if (exp)
         v = tn_intrin1(k.ctx, "exp", v);
-    switch (how) {
-    case SUM:
-        return tnk_te_sum(s, v);
-    case SQUARES:
-        return tnk_te_sum(s, tn_mul(k.ctx, v, v));
-    case LARGEST:
-        return tnk_te_reduce(s, TNK_MAX, v);
-    default:
-        return tnk_te_reduce(s, TNK_MIN, v);
-    }
+    if (!sum)
+        return tnk_te_reduce(s, how == LARGEST ? TNK_MAX : TNK_MIN, v);
+    v = tn_cast_to(k.ctx, wider ? TNB_F32 : p->d, v);
+    const tn_node *total = tnk_te_sum(s, how == SQUARES ? tn_mul(k.ctx, v, v) : v);
+    if (!wider)
+        return total;
+    s = tnk_te_stage_like(p->te, "narrow", total, p->d);
+    v = tnk_te_read_at(p->te, total, s->axes, s->n_axes);
+    return tnk_te_define(s, tn_cast_to(k.ctx, p->d, v));
 }
 
 /* A sum, a product, the largest or the least, over any of the dimensions, with something behind it. */
