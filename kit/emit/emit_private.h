@@ -187,14 +187,97 @@ tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc
 /* ---- emit_expr.c ---- */
 void
 tnk_emit_expr(tnk_emitter *e, const tn_expr *x);
-/* A vector of bools as integers of `bits`, 0 or -1. */
+
 void
-tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits);
+tnk_float_literal(tnk_emitter *e, tnb_dtype d, double v);
+
+static inline void
+put(tnk_emitter *e, const char *s)
+{
+    tnb_buf_puts(e->out, s);
+}
+
+static inline void
+ex(tnk_emitter *e, const tn_expr *x)
+{
+    tnk_emit_expr(e, x);
+}
+
+/* "f(a, b)" */
+static inline void
+call2(tnk_emitter *e, const char *f, const tn_expr *a, const tn_expr *b)
+{
+    tnb_buf_printf(e->out, "%s(", f);
+    ex(e, a);
+    put(e, ", ");
+    ex(e, b);
+    put(e, ")");
+}
+
+static inline tnb_dtype
+with_lanes(tnb_dtype d, uint16_t lanes)
+{
+    d.lanes = lanes;
+    return d;
+}
+
+static inline bool
+is_bool_vector(const tn_expr *x)
+{
+    tnb_dtype d = tn_dtype_of(x);
+    return d.code == TNB_BOOL && d.lanes > 1;
+}
+
+/* ---- emit_access.c ---- */
+void
+tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l);
 void
 tnk_emit_store(tnk_emitter *e, const tn_buffer_store *s);
+/* The elements as stored, of dtype s. */
+void
+tnk_emit_raw_load(tnk_emitter *e, const tn_buffer_load *l, tnb_dtype s);
+/* Whether the value of a small float can be had as it lies in memory: moved, not computed. */
+bool
+tnk_is_moved(tnk_emitter *e, const tn_expr *x);
+void
+tnk_emit_moved(tnk_emitter *e, const tn_expr *x);
 /* The address of an element of a buffer in memory. */
 void
 tnk_emit_address(tnk_emitter *e, const tn_node *buffer, const tn_expr *at);
+/* The address of an element, or of what a pointer intrinsic says; false: x is neither, or in no memory that has one. */
+bool
+tnk_emit_pointer(tnk_emitter *e, const tn_expr *x);
+
+/* ---- emit_half.c ---- */
+/* "+" for an addition that the device does on half; NULL for what it does not. */
+const char *
+tnk_half_operator(const tnk_emitter *e, const tn_expr *x);
+/* A float16 as a half, where others are floats. */
+void
+tnk_emit_half(tnk_emitter *e, const tn_expr *x);
+
+/* ---- emit_mask.c ---- */
+/* A vector of bools as integers of `bits`, 0 or -1. */
+void
+tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits);
+/* "<" of TN_KIND_LT. */
+const char *
+tnk_compare_op(unsigned kind);
+/* What masks are combined with to leave their lowest bits. */
+const char *
+tnk_one_mask(tnk_emitter *e, tnb_dtype mask);
+
+/* ---- emit_cast.c ---- */
+void
+tnk_emit_cast(tnk_emitter *e, const tn_expr *x);
+void
+tnk_emit_reinterpret(tnk_emitter *e, const tn_call *c);
+
+/* ---- emit_call.c ---- */
+void
+tnk_emit_call(tnk_emitter *e, const tn_expr *x);
+
+/* ---- source.c ---- */
 const char *
 tnk_name_of(tnk_emitter *e, const tn_expr *var);
 const char *

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/emit/dialect.c \
+	kit/emit/emit_access.c \
+	kit/emit/emit_call.c \
+	kit/emit/emit_cast.c \
 	kit/emit/emit_cost.c \
 	kit/emit/emit_expr.c \
+	kit/emit/emit_half.c \
 	kit/emit/emit_helpers.c \
 	kit/emit/emit_image.c \
+	kit/emit/emit_mask.c \
 	kit/emit/emit_math.c \
 	kit/emit/emit_memory.c \
 	kit/emit/emit_parallel.c \

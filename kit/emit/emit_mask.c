@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors of bools: masks, integers that are 0 or -1 in each lane. */
+#include "emit_private.h"
+
+const char *
+tnk_compare_op(unsigned kind)
+{
+    switch (kind) {
+    case TN_KIND_EQ:
+        return "==";
+    case TN_KIND_NE:
+        return "!=";
+    case TN_KIND_LT:
+        return "<";
+    case TN_KIND_LE:
+        return "<=";
+    case TN_KIND_GT:
+        return ">";
+    default:
+        return ">=";
+    }
+}
+
+const char *
+tnk_one_mask(tnk_emitter *e, tnb_dtype mask)
+{
+    return e->d->gnu_vectors ? "1" : tn_strf(e->ctx, "((%s)(1))", tnk_c_type(e, mask));
+}
+
+/* (`text` of width `from`) as a mask of width `to`: opens or closes the conversion. */
+static void
+open_mask(tnk_emitter *e, uint8_t from, uint8_t to, uint16_t lanes)
+{
+    if (from != to)
+        put(e, tnk_convert_open(e, tnk_mask_dtype(to, lanes)));
+    if (e->d->gnu_vectors)
+        tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, tnk_mask_dtype(from, lanes)));
+}
+
+static void
+close_mask(tnk_emitter *e, uint8_t from, uint8_t to, uint16_t lanes)
+{
+    if (from != to)
+        put(e, tnk_convert_close(e, tnk_mask_dtype(to, lanes)));
+}
+
+void
+tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
+{
+    uint16_t n = tn_dtype_of(x).lanes;
+    const tn_binary *b = tn_as_binary(x);
+    if (b && x->kind >= TN_KIND_EQ && x->kind <= TN_KIND_GE && !is_bool_vector(b->a)) {
+        uint8_t from = tnk_compute_dtype(tn_dtype_of(b->a)).bits;
+        open_mask(e, from, bits, n);
+        put(e, "(");
+        ex(e, b->a);
+        tnb_buf_printf(e->out, " %s ", tnk_compare_op(x->kind));
+        ex(e, b->b);
+        put(e, ")");
+        close_mask(e, from, bits, n);
+        return;
+    }
+    if (b) {
+        const char *op =
+            x->kind == TN_KIND_AND || x->kind == TN_KIND_MUL || x->kind == TN_KIND_MIN  ? "&"
+            : x->kind == TN_KIND_OR || x->kind == TN_KIND_ADD || x->kind == TN_KIND_MAX ? "|"
+            : x->kind == TN_KIND_NE || x->kind == TN_KIND_EQ                            ? "^"
+                                                                                        : NULL;
+        if (!op) {
+            tnk_emit_fail(e, x->loc, "an operation on vectors of bool has no form in source");
+            return;
+        }
+        tnb_buf_printf(e->out, x->kind == TN_KIND_EQ ? "(~(" : "((");
+        tnk_emit_mask(e, b->a, bits);
+        tnb_buf_printf(e->out, " %s ", op);
+        tnk_emit_mask(e, b->b, bits);
+        put(e, "))");
+        return;
+    }
+    switch (x->kind) {
+    case TN_KIND_NOT:
+        put(e, "(~");
+        tnk_emit_mask(e, ((const tn_unary *)x)->a, bits);
+        put(e, ")");
+        return;
+    case TN_KIND_BROADCAST:
+        tnb_buf_printf(e->out, "%s((%s)-(", tnk_help_broadcast(e, tnk_mask_dtype(bits, n)),
+                       tnk_c_type(e, tnk_mask_dtype(bits, 1)));
+        ex(e, ((const tn_broadcast *)x)->value);
+        put(e, " != 0))");
+        return;
+    case TN_KIND_CAST: {
+        const tn_expr *v = ((const tn_cast *)x)->value;
+        if (is_bool_vector(v)) {
+            tnk_emit_mask(e, v, bits);
+            return;
+        }
+        tnb_dtype d = tnk_compute_dtype(tn_dtype_of(v));
+        open_mask(e, d.bits, bits, n);
+        put(e, "(");
+        ex(e, v);
+        tnb_buf_printf(e->out, " != %s)", tnk_zeros(e, d));
+        close_mask(e, d.bits, bits, n);
+        return;
+    }
+    case TN_KIND_BUFFER_LOAD: {
+        const tn_buffer_load *l = (const tn_buffer_load *)x;
+        tnb_dtype s = {TNB_UINT, 8, n};
+        open_mask(e, 8, bits, n);
+        put(e, "(");
+        tnk_emit_raw_load(e, l, with_lanes(s, 1));
+        tnb_buf_printf(e->out, " != %s)", tnk_zeros(e, s));
+        close_mask(e, 8, bits, n);
+        return;
+    }
+    case TN_KIND_SELECT: {
+        const tn_select *s = (const tn_select *)x;
+        tnb_buf_printf(e->out, "%s(", tnk_help_select(e, tnk_mask_dtype(bits, n)));
+        tnk_emit_mask(e, s->cond, bits);
+        put(e, ", ");
+        tnk_emit_mask(e, s->a, bits);
+        put(e, ", ");
+        tnk_emit_mask(e, s->b, bits);
+        put(e, ")");
+        return;
+    }
+    case TN_KIND_VAR: /* held with 32 bits */
+        open_mask(e, 32, bits, n);
+        put(e, tnk_name_of(e, x));
+        close_mask(e, 32, bits, n);
+        return;
+    case TN_KIND_CALL: {
+        const tn_call *c = (const tn_call *)x;
+        const tn_op *op = tn_call_op_of(c);
+        const char *name = op && strchr(op->name, '.') ? strchr(op->name, '.') + 1 : "";
+        if (c->args.n >= 1 && !is_bool_vector(c->args.at[0]) &&
+            (!strcmp(name, "isnan") || !strcmp(name, "isinf") || !strcmp(name, "isfinite"))) {
+            tnb_dtype d = tnk_compute_dtype(tn_dtype_of(c->args.at[0]));
+            const char *fn = tn_strf(e->ctx, "__builtin_%s", name);
+            const char *map = e->d->gnu_vectors
+                                  ? tnk_help_map(e, tnk_mask_dtype(d.bits, d.lanes), d, fn, 1)
+                                  : name;
+            open_mask(e, d.bits, bits, n);
+            put(e, "(");
+            put(e, map);
+            put(e, "(");
+            ex(e, c->args.at[0]);
+            tnb_buf_printf(e->out, ") != %s)", tnk_zeros(e, tnk_mask_dtype(d.bits, d.lanes)));
+            close_mask(e, d.bits, bits, n);
+            return;
+        }
+        if (c->args.n == 2 && (!strcmp(name, "bitwise_and") || !strcmp(name, "bitwise_or") ||
+                               !strcmp(name, "bitwise_xor"))) {
+            put(e, "(");
+            tnk_emit_mask(e, c->args.at[0], bits);
+            put(e, name[8] == 'a' ? " & " : name[8] == 'o' ? " | " : " ^ ");
+            tnk_emit_mask(e, c->args.at[1], bits);
+            put(e, ")");
+            return;
+        }
+        if (c->args.n == 1 && !strcmp(name, "bitwise_not")) {
+            put(e, "(~");
+            tnk_emit_mask(e, c->args.at[0], bits);
+            put(e, ")");
+            return;
+        }
+        if (c->args.n == 3 && !strcmp(name, "if_then_else")) { /* the condition is a scalar */
+            put(e, "(");
+            ex(e, c->args.at[0]);
+            put(e, " ? ");
+            tnk_emit_mask(e, c->args.at[1], bits);
+            put(e, " : ");
+            tnk_emit_mask(e, c->args.at[2], bits);
+            put(e, ")");
+            return;
+        }
+        break;
+    }
+    default:
+        break;
+    }
+    tnk_emit_fail(e, x->loc, "a vector of bool has no form in source here");
+}
