@@ -15,8 +15,9 @@
 #include "object.h"
 #include "team.h"
 #include "tenon/base/threads.h"
+#include "tenon/core/walk.h"
 
-enum { VECTOR_BYTES = 32 };
+enum { VECTOR_BYTES = 32, MANY_TURNS = 1 << 24 };
 
 typedef struct prepared {
     void *object;
@@ -52,10 +53,41 @@ make_target(tn_ctx *ctx)
     return tn_as_target(tn_target_of(ctx, "c", attrs));
 }
 
-/* The item of the target's lists that schedules. */
-static const char *
-scheduling(void)
+typedef struct turns {
+    double now, most;
+} turns;
+
+static tn_walk_step
+enter(void *user, const tn_node *n)
 {
+    turns *t = user;
+    const tn_for_loop *f = tn_as_for_loop(n);
+    int64_t extent;
+    if (f && tn_int_value(f->extent, &extent) && extent > 0)
+        t->now *= (double)extent;
+    t->most = t->now > t->most ? t->now : t->most;
+    return TN_WALK_ON;
+}
+
+static tn_walk_step
+leave(void *user, const tn_node *n)
+{
+    turns *t = user;
+    const tn_for_loop *f = tn_as_for_loop(n);
+    int64_t extent;
+    if (f && tn_int_value(f->extent, &extent) && extent > 0)
+        t->now /= (double)extent;
+    return TN_WALK_ON;
+}
+
+/* The item of the target's lists that schedules; plain loops where these take less time than to compile a better schedule. */
+static const char *
+scheduling(const tn_node *program)
+{
+    turns t = {.now = 1};
+    tn_walk(tn_as_prim_func(program)->body, 0, enter, leave, &t);
+    if (t.most < MANY_TURNS)
+        return "ApplyDefaultSchedule{rules=[Fallback]}";
     for (uint32_t i = 0; cpu_legalize[i]; i++)
         if (strncmp(cpu_legalize[i], "ApplyDefaultSchedule", 20) == 0)
             return cpu_legalize[i];
@@ -68,7 +100,7 @@ lower(tn_ctx *ctx, const tn_target *target, const tn_node *program, const char *
       tnk_kernel *out)
 {
     tn_pass_list list;
-    const char *schedule = scheduling();
+    const char *schedule = scheduling(program);
     const tn_target_kind *kind = tn_find_target(tn_ctx_registry(ctx), "cpu", NULL);
     if (!kind || !schedule || !tn_pass_list_parse(ctx, schedule, "cpu", &list))
         return false;

@@ -74,35 +74,76 @@ scaled(const winograd *w, const tn_expr *e, double by)
     return by == 1 ? e : MUL(tn_literal(w->ctx, TNB_F32, by), e);
 }
 
-/* One line of the data's transform: element number p of the six from d[0..6). */
-static const tn_expr *
-data_line(const winograd *w, const tn_expr *const *d, int p)
+typedef struct statements {
+    const tn_node *at[4 * IN];
+    uint32_t n;
+} statements;
+
+static const tn_stmt *
+sequence(const winograd *w, const statements *s)
 {
-    if (p == 0 || p == IN - 1) {
-        d += p > 0;
-        return ADD(d[0], SUB(d[4], scaled(w, d[2], 2.5)));
-    }
-    double q = p < 3 ? 2 : 0.5; /* the square of the other points */
-    const tn_expr *even = SUB(d[4], scaled(w, d[2], q));
-    const tn_expr *odd = scaled(w, SUB(d[3], scaled(w, d[1], q)), p < 3 ? NEAR : FAR);
-    return p % 2 ? ADD(even, odd) : SUB(even, odd);
+    return tn_seq_of(w->ctx, tn_list_of(w->ctx, s->at, s->n));
 }
 
-/* One line of the result's: element number p of the four from m[0..6). */
+static void
+put(statements *s, const tn_stmt *one)
+{
+    s->at[s->n++] = one;
+}
+
+/* The value by a name: several lines are made of it, which are trees. */
 static const tn_expr *
-result_line(const winograd *w, const tn_expr *const *m, int p)
+named(const winograd *w, statements *s, const tn_expr *value)
+{
+    const tn_expr *v = tn_var_dtype(w->ctx, "d", TNB_F32);
+    put(s, tn_bind_of(w->ctx, v, value));
+    return v;
+}
+
+/* low <= e < high by a name: a loop is cut where a condition on its variable changes, but not for a name. */
+static const tn_expr *
+within(const winograd *w, statements *s, const tn_expr *e, int64_t low, int64_t high)
+{
+    const tn_expr *v = tn_var_dtype(w->ctx, "inside", TNB_B8);
+    put(s, tn_bind_of(w->ctx, v,
+                      tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, e, I(low)),
+                             tn_cmp(w->ctx, TN_KIND_LT, e, I(high)))));
+    return v;
+}
+
+/* The data's transform of a line: six elements from d[0..6). */
+static void
+data_line(const winograd *w, statements *s, const tn_expr *const *d, const tn_expr **out)
+{
+    for (int p = 0; p < 2; p++)
+        out[p * (IN - 1)] = ADD(d[p], SUB(d[p + 4], scaled(w, d[p + 2], 2.5)));
+    for (int p = 1; p < IN - 1; p += 2) {
+        double q = p == 1 ? 2 : 0.5; /* the square of the other points */
+        const tn_expr *even = named(w, s, SUB(d[4], scaled(w, d[2], q)));
+        const tn_expr *odd =
+            named(w, s, scaled(w, SUB(d[3], scaled(w, d[1], q)), p == 1 ? NEAR : FAR));
+        out[p] = ADD(even, odd);
+        out[p + 1] = SUB(even, odd);
+    }
+}
+
+/* The result's: four elements from m[0..6). */
+static void
+result_line(const winograd *w, statements *s, const tn_expr *const *m, const tn_expr **out)
 {
     static const double near_power[OUT] = {1, NEAR, 0.5, 0.5 * NEAR},
                         far_power[OUT] = {1, FAR, 2, 2 * FAR};
-    const tn_expr *near = p % 2 ? SUB(m[1], m[2]) : ADD(m[1], m[2]);
-    const tn_expr *far = p % 2 ? SUB(m[3], m[4]) : ADD(m[3], m[4]);
-    const tn_expr *sum = ADD(scaled(w, near, near_power[p]), scaled(w, far, far_power[p]));
-    return p == 0 ? ADD(m[0], sum) : p == OUT - 1 ? ADD(sum, m[IN - 1]) : sum;
+    const tn_expr *near[2] = {named(w, s, ADD(m[1], m[2])), named(w, s, SUB(m[1], m[2]))};
+    const tn_expr *far[2] = {named(w, s, ADD(m[3], m[4])), named(w, s, SUB(m[3], m[4]))};
+    for (int p = 0; p < OUT; p++)
+        out[p] = ADD(scaled(w, near[p % 2], near_power[p]), scaled(w, far[p % 2], far_power[p]));
+    out[0] = ADD(m[0], out[0]);
+    out[OUT - 1] = ADD(out[OUT - 1], m[IN - 1]);
 }
 
-/* Factor of kernel element r for point p, p an expression. */
-static const tn_expr *
-kernel_factor(const winograd *w, const tn_expr *p, int r)
+/* The kernel's: six elements from k[0..3). */
+static void
+kernel_line(const winograd *w, const tn_expr *const *k, const tn_expr **out)
 {
     static const double factor[IN][3] = {{1, 0, 0},
                                          {-2.0 / 3, -2.0 / 3 * NEAR, -1.0 / 3},
@@ -110,11 +151,13 @@ kernel_factor(const winograd *w, const tn_expr *p, int r)
                                          {1.0 / 6, FAR / 6, 1.0 / 3},
                                          {1.0 / 6, -FAR / 6, 1.0 / 3},
                                          {0, 0, 1}};
-    const tn_expr *e = tn_literal(w->ctx, TNB_F32, factor[IN - 1][r]);
-    for (int i = IN - 1; i-- > 0;)
-        e = tn_select_of(w->ctx, tn_cmp(w->ctx, TN_KIND_EQ, p, I(i)),
-                         tn_literal(w->ctx, TNB_F32, factor[i][r]), e);
-    return e;
+    for (int p = 0; p < IN; p++) {
+        out[p] = NULL;
+        for (int r = 0; r < 3; r++) {
+            const tn_expr *e = factor[p][r] != 0 ? scaled(w, k[r], factor[p][r]) : NULL;
+            out[p] = out[p] && e ? ADD(out[p], e) : e ? e : out[p];
+        }
+    }
 }
 
 /* ---- nests ---- */
@@ -158,9 +201,9 @@ registers(const winograd *w, int64_t vectors)
 }
 
 static tn_list
-register_at(const winograd *w, int number, const tn_expr *lane)
+register_at(const winograd *w, const tn_expr *number, const tn_expr *lane)
 {
-    return tn_listv(w->ctx, ADD(I(number * w->lanes), lane), NULL);
+    return tn_listv(w->ctx, ADD(MUL(number, I(w->lanes)), lane), NULL);
 }
 
 /* Where a tile lies. */
@@ -184,137 +227,121 @@ place_of(const winograd *w)
 
 /* for row of tiles, block of channels: (parallel) for tile of the row: body */
 static const tn_stmt *
-nest(const winograd *w, const place *p, const char *name, int64_t blocks, const tn_node *lines,
-     const tn_stmt *body, bool finished)
+nest(const winograd *w, const place *p, const char *name, int64_t rows, int64_t blocks,
+     int64_t columns, const tn_node *lines, const tn_stmt *body, bool finished)
 {
     const tn_expr *i = var(w, "i"), *x = var(w, "x");
-    int64_t rows = w->n * w->tile_rows;
     tn_list vars = tn_listv(w->ctx, p->row, p->block, p->column, NULL);
-    tn_list extents = tn_listv(w->ctx, I(rows), I(blocks), I(w->tile_columns), NULL);
+    tn_list extents = tn_listv(w->ctx, I(rows), I(blocks), I(columns), NULL);
     tn_list values = tn_listv(w->ctx, tn_floordiv(w->ctx, i, I(blocks)),
                               tn_floormod(w->ctx, i, I(blocks)), x, NULL);
     const tn_stmt *s = tile_block(w, name, vars, extents, values, lines, body, finished);
-    return loop(w, i, rows * blocks, TN_FOR_PARALLEL,
-                loop(w, x, w->tile_columns, TN_FOR_SERIAL, s));
+    return loop(w, i, rows * blocks, TN_FOR_PARALLEL, loop(w, x, columns, TN_FOR_SERIAL, s));
 }
 
 static const tn_stmt *
-in_vectors(const winograd *w, const place *p, tn_list statements)
+in_vectors(const winograd *w, const place *p, const statements *s)
 {
     const tn_expr *lane = var(w, "c"); /* a variable belongs to one loop */
-    const tn_stmt *body = tn_subst1(w->ctx, tn_seq_of(w->ctx, statements), p->lane, lane);
+    const tn_stmt *body = tn_subst1(w->ctx, sequence(w, s), p->lane, lane);
     return loop(w, lane, w->lanes, TN_FOR_VECTORIZED, body);
 }
 
-typedef struct statements {
-    const tn_node *at[2 * POINTS];
-    uint32_t n;
-} statements;
-
-static void
-put(statements *s, const tn_stmt *one)
+/* What a transform does line after line is a loop of few turns and not written out: else this compiler and the next
+ * go through it six times. */
+static const tn_stmt *
+for_lines(const winograd *w, const tn_expr *line, int64_t extent, const tn_stmt *body)
 {
-    s->at[s->n++] = one;
+    return loop(w, line, extent, TN_FOR_SERIAL, body);
 }
 
-/* The value by a name: several lines are made of it, which are trees. */
-static const tn_expr *
-named(const winograd *w, statements *s, const tn_expr *value)
-{
-    const tn_expr *v = tn_var_dtype(w->ctx, "d", TNB_F32);
-    put(s, tn_bind_of(w->ctx, v, value));
-    return v;
-}
-
-/* lines[a, s] = the data's transform down column s; at_edge: what lies outside is 0. */
+/* lines[a, s] = the data's transform down column s; rows: which of the data there are; NULL: all is there. */
 static const tn_stmt *
 data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node *lines,
-             bool at_edge)
+             const tn_expr *const *rows)
 {
-    statements all = {0};
-    for (int s = 0; s < IN; s++) {
-        const tn_expr *d[IN];
-        for (int r = 0; r < IN; r++) {
-            const tn_expr *y = ADD(p->y, I(r - w->top)), *c = ADD(p->x, I(s - w->left));
-            d[r] = tn_load(w->ctx, x, tn_listv(w->ctx, p->image, p->block, y, c, p->lane, NULL));
-            d[r] = tn_cast_to(w->ctx, TNB_F32, d[r]);
-            if (!at_edge) {
-                d[r] = named(w, &all, d[r]);
-                continue;
-            }
-            const tn_expr *inside = tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, y, I(0)),
-                                           tn_cmp(w->ctx, TN_KIND_LT, y, I(w->rows)));
-            inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_GE, c, I(0)));
-            inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LT, c, I(w->columns)));
-            d[r] = tn_if_then_else(w->ctx, inside, d[r], tn_literal(w->ctx, TNB_F32, 0));
-            d[r] = named(w, &all, d[r]);
-        }
-        for (int a = 0; a < IN; a++)
-            put(&all,
-                tn_store(w->ctx, lines, data_line(w, d, a), register_at(w, a * IN + s, p->lane)));
+    statements body = {0}, all = {0};
+    const tn_expr *s = var(w, "s"), *c = ADD(p->x, ADD(s, I(-w->left))), *d[IN], *out[IN];
+    const tn_expr *column = rows ? within(w, &body, c, 0, w->columns) : NULL;
+    for (int r = 0; r < IN; r++) {
+        const tn_expr *y = ADD(p->y, I(r - w->top));
+        d[r] = tn_load(w->ctx, x, tn_listv(w->ctx, p->image, p->block, y, c, p->lane, NULL));
+        d[r] = tn_cast_to(w->ctx, TNB_F32, d[r]);
+        if (rows)
+            d[r] = tn_if_then_else(w->ctx, tn_and(w->ctx, rows[r], column), d[r],
+                                   tn_literal(w->ctx, TNB_F32, 0));
+        d[r] = named(w, &all, d[r]);
     }
-    return in_vectors(w, p, tn_list_of(w->ctx, all.at, all.n));
+    data_line(w, &all, d, out);
+    for (int a = 0; a < IN; a++)
+        put(&all, tn_store(w->ctx, lines, out[a], register_at(w, ADD(I(a * IN), s), p->lane)));
+    put(&body, in_vectors(w, p, &all));
+    return for_lines(w, s, IN, sequence(w, &body));
 }
 
 static const tn_stmt *
 data_tile(const winograd *w, const place *p, const tn_node *x, const tn_node *out,
           const tn_node *lines)
 {
-    const tn_expr *y = ADD(p->y, I(-w->top)), *c = ADD(p->x, I(-w->left));
-    const tn_expr *inside = tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, y, I(0)),
-                                   tn_cmp(w->ctx, TN_KIND_LE, y, I(w->rows - IN)));
-    inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_GE, c, I(0)));
-    inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LE, c, I(w->columns - IN)));
-    const tn_stmt *columns = tn_if_stmt_of(w->ctx, inside, data_columns(w, p, x, lines, false),
-                                           data_columns(w, p, x, lines, true));
-    statements all = {0};
-    for (int a = 0; a < IN; a++) {
-        const tn_expr *d[IN];
-        for (int s = 0; s < IN; s++)
-            d[s] = named(w, &all, tn_load(w->ctx, lines, register_at(w, a * IN + s, p->lane)));
-        for (int b = 0; b < IN; b++)
-            put(&all, tn_store(w->ctx, out, data_line(w, d, b),
-                               tn_listv(w->ctx, I(a * IN + b), p->block, p->tile, p->lane, NULL)));
-    }
-    return tn_seqv(w->ctx, columns, in_vectors(w, p, tn_list_of(w->ctx, all.at, all.n)), NULL);
+    statements tile = {0}, edge = {0}, all = {0};
+    const tn_expr *y = ADD(p->y, I(-w->top)), *c = ADD(p->x, I(-w->left)), *rows[IN];
+    const tn_expr *inside = tn_and(w->ctx, within(w, &tile, y, 0, w->rows - IN + 1),
+                                   within(w, &tile, c, 0, w->columns - IN + 1));
+    for (int r = 0; r < IN; r++)
+        rows[r] = within(w, &edge, ADD(y, I(r)), 0, w->rows);
+    put(&edge, data_columns(w, p, x, lines, rows));
+    put(&tile,
+        tn_if_stmt_of(w->ctx, inside, data_columns(w, p, x, lines, NULL), sequence(w, &edge)));
+
+    const tn_expr *a = var(w, "a"), *first = MUL(a, I(IN)), *d[IN], *line[IN];
+    for (int s = 0; s < IN; s++)
+        d[s] = named(w, &all, tn_load(w->ctx, lines, register_at(w, ADD(first, I(s)), p->lane)));
+    data_line(w, &all, d, line);
+    for (int b = 0; b < IN; b++)
+        put(&all, tn_store(w->ctx, out, line[b],
+                           tn_listv(w->ctx, ADD(first, I(b)), p->block, p->tile, p->lane, NULL)));
+    put(&tile, for_lines(w, a, IN, in_vectors(w, p, &all)));
+    return sequence(w, &tile);
 }
 
 static const tn_stmt *
 result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *out,
             const tn_node *lines)
 {
-    statements all = {0};
-    for (int s = 0; s < IN; s++) {
-        const tn_expr *d[IN];
-        for (int a = 0; a < IN; a++)
-            d[a] =
-                named(w, &all,
-                      tn_load(w->ctx, m,
-                              tn_listv(w->ctx, I(a * IN + s), p->block, p->tile, p->lane, NULL)));
-        for (int r = 0; r < OUT; r++)
-            put(&all,
-                tn_store(w->ctx, lines, result_line(w, d, r), register_at(w, r * IN + s, p->lane)));
+    statements tile = {0}, all = {0}, rows = {0};
+    const tn_expr *s = var(w, "s"), *d[IN], *line[OUT];
+    for (int a = 0; a < IN; a++)
+        d[a] =
+            named(w, &all,
+                  tn_load(w->ctx, m,
+                          tn_listv(w->ctx, ADD(I(a * IN), s), p->block, p->tile, p->lane, NULL)));
+    result_line(w, &all, d, line);
+    for (int r = 0; r < OUT; r++)
+        put(&all, tn_store(w->ctx, lines, line[r], register_at(w, ADD(I(r * IN), s), p->lane)));
+    put(&tile, for_lines(w, s, IN, in_vectors(w, p, &all)));
+
+    all.n = 0;
+    const tn_expr *r = var(w, "r"), *y = ADD(p->y, r), *there[OUT] = {NULL};
+    for (int c = 0; c < OUT; c++)
+        if (w->out_columns % OUT > 0 && w->out_columns % OUT <= c)
+            there[c] = within(w, &tile, ADD(p->x, I(c)), 0, w->out_columns);
+    for (int i = 0; i < IN; i++)
+        d[i] = named(w, &all,
+                     tn_load(w->ctx, lines, register_at(w, ADD(MUL(r, I(IN)), I(i)), p->lane)));
+    result_line(w, &all, d, line);
+    for (int c = 0; c < OUT; c++) {
+        tn_list at = tn_listv(w->ctx, p->image, p->block, y, ADD(p->x, I(c)), p->lane, NULL);
+        const tn_stmt *one = tn_store(w->ctx, out, line[c], at);
+        put(&all, there[c] ? tn_if_stmt_of(w->ctx, there[c], one, NULL) : one);
     }
-    const tn_stmt *parts[1 + OUT * OUT];
-    uint32_t n = 0;
-    parts[n++] = in_vectors(w, p, tn_list_of(w->ctx, all.at, all.n));
-    for (int r = 0; r < OUT; r++) {
-        const tn_expr *d[IN];
-        for (int s = 0; s < IN; s++)
-            d[s] = tn_load(w->ctx, lines, register_at(w, r * IN + s, p->lane));
-        for (int c = 0; c < OUT; c++) {
-            const tn_expr *y = ADD(p->y, I(r)), *x = ADD(p->x, I(c)), *inside = NULL;
-            const tn_stmt *s = tn_store(w->ctx, out, result_line(w, d, c),
-                                        tn_listv(w->ctx, p->image, p->block, y, x, p->lane, NULL));
-            s = in_vectors(w, p, tn_listv(w->ctx, s, NULL));
-            if (w->out_rows % OUT > 0 && w->out_rows % OUT <= r)
-                inside = tn_cmp(w->ctx, TN_KIND_LT, y, I(w->out_rows));
-            if (w->out_columns % OUT > 0 && w->out_columns % OUT <= c)
-                inside = tn_and(w->ctx, inside, tn_cmp(w->ctx, TN_KIND_LT, x, I(w->out_columns)));
-            parts[n++] = inside ? tn_if_stmt_of(w->ctx, inside, s, NULL) : s;
-        }
+    const tn_stmt *row = in_vectors(w, p, &all);
+    if (w->out_rows % OUT > 0) {
+        const tn_expr *inside = within(w, &rows, y, 0, w->out_rows);
+        put(&rows, tn_if_stmt_of(w->ctx, inside, row, NULL));
+        row = sequence(w, &rows);
     }
-    return tn_seq_of(w->ctx, tn_list_of(w->ctx, parts, n));
+    put(&tile, for_lines(w, r, OUT, row));
+    return sequence(w, &tile);
 }
 
 /* ---- the calls ---- */
@@ -345,23 +372,38 @@ static const tn_expr *
 kernel(winograd *w, tn_builder *b, const tn_expr *k)
 {
     w->te = tnk_te_new(w->ctx);
-    const tn_node *in = tnk_te_input(w->te, "w", k->type);
+    place p = {.row = var(w, "v_out"),
+               .block = var(w, "v_in"),
+               .column = var(w, "v_lane"),
+               .lane = var(w, "c")};
+    const tn_node *in = tnk_te_input(w->te, "w", k->type), *lines = registers(w, 3 * IN);
     const tn_expr *dims[5] = {I(POINTS), I(w->out), I(w->in), I(w->lanes), I(w->lanes)};
-    tnk_stage *s = tnk_te_stage(w->te, "winograd_kernel", dims, 5, TNB_F32);
-    const tn_expr *const *at = s->axes, *sum = NULL;
-    for (int c = 0; c < 3; c++) {
-        const tn_expr *line = NULL;
-        for (int r = 0; r < 3; r++) {
-            const tn_expr *e = tnk_te_read(w->te, in, at[1], at[2], I(r), I(c), at[3], at[4], NULL);
-            e = MUL(kernel_factor(w, tn_floordiv(w->ctx, at[0], I(IN)), r),
-                    tn_cast_to(w->ctx, TNB_F32, e));
-            line = line ? ADD(line, e) : e;
-        }
-        line = MUL(kernel_factor(w, tn_floormod(w->ctx, at[0], I(IN)), c), line);
-        sum = sum ? ADD(sum, line) : line;
+    const tn_node *out = tnk_te_buffer(w->te, "kernel", dims, 5, TNB_F32);
+    statements columns = {0}, rows = {0};
+    const tn_expr *c = var(w, "s"), *a = var(w, "a"), *first = MUL(a, I(IN)), *d[3], *line[IN];
+    for (int r = 0; r < 3; r++) {
+        d[r] =
+            tn_load(w->ctx, in, tn_listv(w->ctx, p.row, p.block, I(r), c, p.column, p.lane, NULL));
+        d[r] = named(w, &columns, tn_cast_to(w->ctx, TNB_F32, d[r]));
     }
-    const tn_node *out = tnk_te_define(s, sum);
-    return tn_emit(b, tnk_te_call(w->te, b, "winograd_kernel", &k, 1, &out, 1), "kernel");
+    kernel_line(w, d, line);
+    for (int i = 0; i < IN; i++)
+        put(&columns, tn_store(w->ctx, lines, line[i], register_at(w, ADD(I(3 * i), c), p.lane)));
+    for (int i = 0; i < 3; i++)
+        d[i] = named(w, &rows,
+                     tn_load(w->ctx, lines, register_at(w, ADD(MUL(a, I(3)), I(i)), p.lane)));
+    kernel_line(w, d, line);
+    for (int i = 0; i < IN; i++)
+        put(&rows,
+            tn_store(w->ctx, out, line[i],
+                     tn_listv(w->ctx, ADD(first, I(i)), p.row, p.block, p.column, p.lane, NULL)));
+    const tn_stmt *body = tn_seqv(w->ctx, for_lines(w, c, 3, in_vectors(w, &p, &columns)),
+                                  for_lines(w, a, IN, in_vectors(w, &p, &rows)), NULL);
+    tnk_te_append(w->te,
+                  nest(w, &p, "winograd_kernel", w->out, w->in, w->lanes, lines, body, false));
+    const tn_expr *call =
+        finish(w, b, "winograd_kernel", k, out, type_of(w, dims, 5), OPAQUE, true);
+    return tn_is_error(call) ? call : tn_emit(b, call, "kernel");
 }
 
 static const tn_expr *
@@ -372,8 +414,8 @@ data(winograd *w, tn_builder *b, const tn_expr *x)
     const tn_node *in = tnk_te_input(w->te, "x", x->type), *lines = registers(w, POINTS);
     const tn_expr *dims[4] = {I(POINTS), I(w->in), I(tiles(w)), I(w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "data", dims, 4, TNB_F32);
-    tnk_te_append(w->te, nest(w, &p, "winograd_data", w->in, lines,
-                              data_tile(w, &p, in, out, lines), false));
+    tnk_te_append(w->te, nest(w, &p, "winograd_data", w->n * w->tile_rows, w->in, w->tile_columns,
+                              lines, data_tile(w, &p, in, out, lines), false));
     const tn_expr *call = finish(w, b, "winograd_data", x, out, type_of(w, dims, 4), OPAQUE, true);
     return tn_is_error(call) ? call : tn_emit(b, call, "data");
 }
@@ -401,8 +443,8 @@ result(winograd *w, tn_builder *b, const tn_expr *m, const tn_type *type)
     const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, OUT * IN);
     const tn_expr *dims[5] = {I(w->n), I(w->out), I(w->out_rows), I(w->out_columns), I(w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, w->d);
-    tnk_te_append(w->te, nest(w, &p, "winograd_result", w->out, lines,
-                              result_tile(w, &p, in, out, lines), true));
+    tnk_te_append(w->te, nest(w, &p, "winograd_result", w->n * w->tile_rows, w->out,
+                              w->tile_columns, lines, result_tile(w, &p, in, out, lines), true));
     return finish(w, b, "winograd_result", m, out, type, OUT_FUSABLE, false);
 }
 
