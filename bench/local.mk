@@ -19,3 +19,6 @@ EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
 # What they gave on the machines named in them.
 EXTRA_DIST += bench/results/cpu-2026-11-21.txt bench/results/cpu-2026-11-21.svg bench/results/cpu-2026-11-22.txt bench/results/llama-passes-2026-11-21.txt \
 	bench/results/memory-plan-2026-11-21.txt
+
+# What waking threads costs.
+EXTRA_DIST += bench/threads/README.md bench/threads/run bench/threads/threads.c

@@ -70,6 +70,7 @@ tests_kit_t_shapes_SOURCES = tests/kit/t_shapes.c tests/kit/draw.h
 tests_kit_t_shapes_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_shapes_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 TESTS += tests/kit/features.sh
+EXTRA_DIST += tests/kit/features.sh
 if BUILD_OPENCL
 check_PROGRAMS += tests/kit/t_gpu_run
 TESTS += tests/kit/t_gpu_run tests/kit/gpu_sub_groups.sh
