@@ -43,6 +43,8 @@ static const char base_cpu[] = "x86-64", usual_cpu[] = "x86-64-v3";
 static const char base_cpu[] = "generic", usual_cpu[] = "generic";
 #endif
 
+static const char *const cache_names[3] = {"l1_bytes", "l2_bytes", "l3_bytes"};
+
 const tn_node *
 cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self)
 {
@@ -54,6 +56,12 @@ cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self)
         for (uint32_t i = 0; i < n; i++)
             list[i] = tn_string(ctx, names[i]);
         attrs = tn_dict_set(ctx, attrs, "features", tn_array_of(ctx, tn_list_of(ctx, list, n)));
+        for (int level = 1; level <= 3; level++) {
+            const char *name = cache_names[level - 1];
+            int64_t bytes = tn_dict_int(attrs, name, 0) > 0 ? 0 : cpu_host_cache(level);
+            if (bytes > 0)
+                attrs = tn_dict_set(ctx, attrs, name, tn_i64(ctx, bytes));
+        }
         return tn_dict_set(ctx, attrs, "mcpu", tn_string(ctx, base_cpu));
     }
     if (!*tn_dict_str(attrs, "mcpu", ""))
@@ -109,6 +117,20 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
     if (bytes > 0)
         out->vector_bytes = (int)bytes;
     return true;
+}
+
+cpu_caches
+cpu_caches_of(const tn_target *target)
+{
+    static const int64_t usual[3] = {32 << 10, 512 << 10, 32 << 20}, least = 4 << 10;
+    int64_t bytes[3];
+    for (int i = 0; i < 3; i++) {
+        int64_t told = target ? tn_dict_int(target->attrs, cache_names[i], 0) : 0;
+        bytes[i] = told <= 0 ? usual[i] : told < least ? least : told;
+        if (i > 0 && bytes[i] < bytes[i - 1])
+            bytes[i] = bytes[i - 1];
+    }
+    return (cpu_caches){bytes[0], bytes[1], bytes[2]};
 }
 
 int

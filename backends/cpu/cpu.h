@@ -28,6 +28,13 @@ const tn_node *
 cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
 int
 cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
+/* Bytes of a core's caches and of the last one, which cores share; usual ones where the target does
+ * not tell. Rules choose blocks by them. */
+typedef struct cpu_caches {
+    int64_t l1, l2, l3;
+} cpu_caches;
+cpu_caches
+cpu_caches_of(const tn_target *target);
 /* Whether the target's processors have a feature. */
 bool
 cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name);

@@ -4,6 +4,7 @@
 #include "features.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -143,4 +144,31 @@ cpu_feature_known(const char *name)
         if (strcmp(features[i].name, name) == 0)
             return true;
     return false;
+}
+
+/* As Linux tells, which asks the processor: "32K" of index 0 ... */
+int64_t
+cpu_host_cache(int level)
+{
+    enum { MAX_INDEX = 8 };
+    for (int i = 0; i < MAX_INDEX; i++) {
+        static const char *const what[3] = {"level", "type", "size"};
+        char text[3][32] = {"", "", ""}, path[80], unit = 0;
+        for (int k = 0; k < 3; k++) {
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i,
+                     what[k]);
+            FILE *f = fopen(path, "r");
+            if (!f)
+                return 0;
+            if (!fgets(text[k], sizeof text[k], f))
+                text[k][0] = 0;
+            fclose(f);
+        }
+        int own = 0;
+        long long size = 0;
+        if (sscanf(text[0], "%d", &own) == 1 && own == level && text[1][0] != 'I' &&
+            sscanf(text[2], "%lld%c", &size, &unit) >= 1 && size > 0 && size < 1LL << 31)
+            return size * (unit == 'K' ? 1LL << 10 : unit == 'M' ? 1LL << 20 : 1);
+    }
+    return 0;
 }

@@ -15,4 +15,8 @@ cpu_features(const char **out, uint32_t max);
 bool
 cpu_feature_known(const char *name);
 
+/* Bytes of this machine's cache of a level, 1 (for data) to 3; 0: there is none, or not known. */
+int64_t
+cpu_host_cache(int level);
+
 #endif

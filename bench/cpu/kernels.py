@@ -181,7 +181,8 @@ def rms_norm(x, g):
 
 def streams():
     rows, wide, n = (32768, 1024), (43008, 768), (33554432,)
-    half = (16777216,)
+    half, middle = (16777216,), (64, 512, 1024)
+    argmax = ["i = R.argmax(x, axis=1)"]
     return [
         stream("relu", {"x": n}, ["y = R.nn.relu(x)"], lambda x: np.maximum(x, 0)),
         stream("add", {"x": half, "z": half}, ["y = R.add(x, z)"], lambda x, z: x + z, small=True),
@@ -199,6 +200,14 @@ def streams():
         stream("rms norm 4096", {"x": (8192, 4096), "g": (4096,)},
                ["y = R.nn.rms_norm(x, g, axes=[-1], epsilon=1e-5)"], rms_norm),
         stream("sum of rows", {"x": rows}, ["y = R.sum(x, axis=[1])"], lambda x: x.sum(1, dtype=np.float64), written=0),
+        stream("mean over middle", {"x": middle}, ["y = R.mean(x, axis=[1])"], lambda x: x.mean(1, dtype=np.float64),
+               written=0),
+        stream("mean of images", {"x": (32, 256, 64, 64)}, ["y = R.mean(x, axis=[2, 3])"],
+               lambda x: x.mean((2, 3), dtype=np.float64), written=0),
+        stream("argmax of rows", {"x": rows}, [*argmax, 'y = R.astype(i, dtype="float32")'], lambda x: x.argmax(1),
+               written=0),
+        stream("argmax over middle", {"x": middle}, [*argmax, 'y = R.astype(i, dtype="float32")'], lambda x: x.argmax(1),
+               written=0),
         stream("transpose", {"x": (8192, 4096)}, ["y = R.permute_dims(x)"], lambda x: x.T, small=True),
         stream("transpose NCHW to NHWC", {"x": (32, 64, 128, 128)}, ["y = R.permute_dims(x, axes=[0, 2, 3, 1])"],
                lambda x: x.transpose(0, 2, 3, 1)),

@@ -120,6 +120,7 @@ typedef struct most {
     int64_t m, n, r;
     bool all_unknown;
     tnb_dtype d; /* of the operands */
+    bool exact;  /* n and r are as large as that */
 } most;
 
 /* A matrix product: a batch, an operand turned, what follows it. */
@@ -129,17 +130,22 @@ product(most to)
     const tn_node *dims = tn_dictv(k.ctx, NULL);
     tnk_te *te = tnk_te_new(k.ctx);
     const tn_expr *e[3], *m = extent("m", to.m, &dims);
-    const tn_expr *n = to.all_unknown ? extent("n", to.n, &dims) : tn_i64(k.ctx, between(8, to.n));
-    const tn_expr *r = to.all_unknown ? extent("r", to.r, &dims) : tn_i64(k.ctx, between(8, to.r));
+    int64_t least_n = to.exact ? to.n : 8, least_r = to.exact ? to.r : 8;
+    const tn_expr *n =
+        to.all_unknown ? extent("n", to.n, &dims) : tn_i64(k.ctx, between(least_n, to.n));
+    const tn_expr *r =
+        to.all_unknown ? extent("r", to.r, &dims) : tn_i64(k.ctx, between(least_r, to.r));
     bool batch = between(0, 2) == 0, turned = between(0, 2) == 0, bias = between(0, 1);
     bool both = batch && between(0, 1); /* the right operand has the batch too */
     bool panels = !to.all_unknown && !both && between(0, 2) == 0;
+    bool columns_left = !batch && between(0, 4) == 0; /* the left operand is turned */
     const tn_expr *width = tn_i64(k.ctx, 16);
     if (panels)
         n = tn_i64(k.ctx, 16 * between(1, 6));
     const tn_expr *first = batch ? extent("b", 3, &dims) : m, *none = NULL;
-    const tn_node *a =
-        batch ? input(te, "A", to.d, first, m, r, NULL) : input(te, "A", to.d, m, r, NULL, NULL);
+    const tn_node *a = batch          ? input(te, "A", to.d, first, m, r, NULL)
+                       : columns_left ? input(te, "A", to.d, r, m, NULL, NULL)
+                                      : input(te, "A", to.d, m, r, NULL, NULL);
     const tn_expr *rows = turned ? n : r, *columns = turned ? r : n;
     const tn_node *b = panels ? input(te, "B", to.d, tn_floordiv(k.ctx, n, width), r, width, none)
                        : both ? input(te, "B", to.d, first, rows, columns, none)
@@ -161,6 +167,10 @@ product(most to)
         from[2] = tn_floormod(k.ctx, at[rank - 1], width);
     }
     at[rank - 1] = x;
+    if (columns_left) {
+        at[1] = at[0];
+        at[0] = x;
+    }
     const tn_expr *left = tn_cast_to(k.ctx, TNB_F32, tnk_te_read_at(te, a, at, rank)),
                   *right = tn_cast_to(k.ctx, TNB_F32,
                                       tnk_te_read_at(te, b, from, 2u + (both || panels)));
@@ -174,8 +184,9 @@ product(most to)
     tnb_buf text = {0};
     (void)tn_print(k.ctx, dims, NULL, &text);
     snprintf(what, sizeof what,
-             "matmul up to %d %d %d %s batch=%d both=%d turned=%d panels=%d bias=%d", (int)to.m,
-             (int)to.n, (int)to.r, text.s ? text.s : "", batch, both, turned, panels, bias);
+             "matmul up to %d %d %d %s batch=%d both=%d turned=%d panels=%d bias=%d left=%d",
+             (int)to.m, (int)to.n, (int)to.r, text.s ? text.s : "", batch, both, turned, panels,
+             bias, columns_left);
     tnb_buf_free(&text);
     check_with(tnk_te_finish(te, &y, 1), dims, to.d.bits == 16, what);
 }
@@ -206,6 +217,25 @@ large_products(void **state)
     for (int i = 0; i < draw_rounds(8); i++)
         product((most){60, 80, 40, false, between(0, 3) ? TNB_F32 : TNB_F16});
     product((most){24, 24, 2400, false, TNB_F32});
+}
+
+/* Caches so small that sums are cut, panels fetched ahead and rows packed. */
+static void
+products_beyond_caches(void **state)
+{
+    (void)state;
+    const tn_target *usual = k.target;
+    const tn_node *attrs = usual->attrs;
+    attrs = tn_dict_set(k.ctx, attrs, "l1_bytes", tn_i64(k.ctx, 4096));
+    attrs = tn_dict_set(k.ctx, attrs, "l2_bytes", tn_i64(k.ctx, 8192));
+    attrs = tn_dict_set(k.ctx, attrs, "l3_bytes", tn_i64(k.ctx, 65536));
+    k.target = tn_as_target(tn_target_of(k.ctx, "cpu", attrs));
+    for (int i = 0; i < draw_rounds(6); i++)
+        product((most){60, 80, 400, false, TNB_F32});
+    for (int i = 0; i < draw_rounds(2); i++)
+        product((most){40, 272, 512, false, TNB_F32, .exact = true});
+    product((most){1, 700, 70, false, TNB_F32});
+    k.target = usual;
 }
 
 /* Symbolic images, without padding; kernels of one or two dimensions. */
@@ -261,6 +291,7 @@ main(void)
         cmocka_unit_test(products),
         cmocka_unit_test(products_of_unknown_extents),
         cmocka_unit_test(large_products),
+        cmocka_unit_test(products_beyond_caches),
         cmocka_unit_test(products_of_vectors),
         cmocka_unit_test(convolutions_of_unknown_extents),
     };

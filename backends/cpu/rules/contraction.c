@@ -21,8 +21,6 @@
  */
 #include "rules.h"
 
-enum { SECOND_CACHE = 420000 /* bytes of it that a loop may fill */ };
-
 typedef cpu_tile contraction;
 
 /* acc + a * b: the two loads. */
@@ -309,32 +307,33 @@ bytes_of(const tn_buffer_load *l, double batch)
 
 /* Relative time to read a byte again that belongs to a working set of this size. */
 static double
-reread(double bytes)
+reread(const cpu_caches *caches, double bytes)
 {
-    return bytes <= 24e3 ? 0.3 : bytes <= 250e3 ? 1 : bytes <= 6e6 ? 2.5 : 8;
+    double l1 = (double)caches->l1, l2 = (double)caches->l2, l3 = (double)caches->l3;
+    return bytes <= 0.75 * l1 ? 0.3 : bytes <= 0.5 * l2 ? 1 : bytes <= 0.2 * l3 ? 2.5 : 8;
 }
 
 /* Vectors of channels: tiles along the rows of images for several blocks of channels. Every row of an
  * image goes through all blocks; where the image stays in the second cache beside a block's kernel,
  * the blocks go outside, so that each part of the kernel is read from afar once. */
 static void
-choose_order_of_blocks(contraction *c)
+choose_order_of_blocks(contraction *c, const cpu_caches *caches)
 {
     const tn_expr *first = tn_as_buffer_store(tnk_item_block(c->block)->body)->indices.at[0];
     double nh = (double)turns(c->ext[c->h], c->th);
     double batch = c->ext[0] > 0 ? (double)c->ext[0] : 1;
     double kernel = bytes_of(c->a.load, cpu_load_uses(c->a.load, first) ? batch : 1);
-    bool stays = kernel / nh + bytes_of(c->b.load, batch) <= SECOND_CACHE;
+    bool stays = kernel / nh + bytes_of(c->b.load, batch) <= 0.8 * (double)caches->l2;
     c->order = stays ? CPU_ORDER_YHX : CPU_ORDER_ROWS;
 }
 
 /* Which loop over tiles goes inside: what is read in every turn of the inner one should be in a
  * near cache. */
 void
-cpu_choose_order(cpu_tile *c)
+cpu_choose_order(cpu_tile *c, const cpu_caches *caches)
 {
     if (c->h != UINT32_MAX && c->y != UINT32_MAX && c->h < c->y && c->y + 1 == c->x) {
-        choose_order_of_blocks(c);
+        choose_order_of_blocks(c, caches);
         return;
     }
     double X = (double)c->ext[c->x], H = c->h == UINT32_MAX ? 1 : (double)c->ext[c->h];
@@ -345,9 +344,10 @@ cpu_choose_order(cpu_tile *c)
     double a = bytes_of(c->a.load, batch), b = bytes_of(c->b.load, 1);
     double rows = nh > 1 ? a * ((double)c->th + 2) / H : a,
            panel = rows * ((double)(c->tw * c->lanes) + 2) / X;
-    double yhx = ny * a * reread(a) + b * reread(b);
-    double hyx = ny * a * reread(rows) + nh * b * reread(b);
-    double hxy = ny * a * reread(panel) + nh * nx * b * reread(b);
+    double again = reread(caches, b);
+    double yhx = ny * a * reread(caches, a) + b * again;
+    double hyx = ny * a * reread(caches, rows) + nh * b * again;
+    double hxy = ny * a * reread(caches, panel) + nh * nx * b * again;
     c->order = yhx <= hyx && yhx <= hxy ? CPU_ORDER_YHX
                : hyx <= hxy             ? CPU_ORDER_HYX
                                         : CPU_ORDER_HXY;
@@ -730,7 +730,8 @@ with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint3
         return NULL;
     if (as.tuned)
         cpu_tune_tile(c, lanes_of(c, bytes));
-    cpu_choose_order(c);
+    cpu_caches caches = cpu_caches_of(target);
+    cpu_choose_order(c, &caches);
     if (as.tuned)
         cpu_tune_order(c);
     if (!cpu_apply_tile(c))
@@ -803,16 +804,17 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
 }
 
 bool
-cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, int vector_bytes,
+cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, const tn_target *target,
                  cpu_tile *c)
 {
+    cpu_caches caches = cpu_caches_of(target);
     if (!describe_reduction(ctx, s, block, c) || !cpu_find_operands(c) || c->a.step != 1)
         return false;
     c->in_scan = true;
     c->shared = shared;
     c->h = UINT32_MAX;
-    if (!choose_tile(c, vector_bytes))
+    if (!choose_tile(c, cpu_vector_bytes(ctx, target)))
         return false;
-    cpu_choose_order(c);
+    cpu_choose_order(c, &caches);
     return cpu_apply_tile(c);
 }

@@ -155,7 +155,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         if (!c.intrinsic || !choose_tile(&c, lanes))
             return NULL;
     }
-    cpu_choose_order(&c);
+    cpu_caches caches = cpu_caches_of(target);
+    cpu_choose_order(&c, &caches);
     return cpu_apply_tile(&c) ? cpu_finish_rest(s, bytes) : NULL;
 }
 

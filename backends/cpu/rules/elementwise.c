@@ -22,6 +22,7 @@ typedef struct elements {
     tnk_sch *s;
     tn_ctx *ctx;
     int bytes; /* of a vector */
+    cpu_caches caches;
 } elements;
 
 /* ---- how a block's loads run along its dimensions ---- */
@@ -190,14 +191,14 @@ schedule(elements *e, tnk_item *block)
         while (known && lanes > extent && lanes > 4)
             lanes /= 2;
         if (!tnk_annotate(e->s, row, "tenon.wide", tn_i64(e->ctx, lanes)) ||
-            !cpu_fetch_ahead(e->s, row, tn_as_buffer_store(b->body)->buffer, AHEAD))
+            !cpu_fetch_ahead(e->s, row, tn_as_buffer_store(b->body)->buffer, AHEAD, &e->caches))
             return false;
     }
     if (from)
         cpu_parallel_outer(e->s, l, from);
     else if (!known)
         (void)tnk_set_kind(e->s, row, TN_FOR_PARALLEL); /* its vectors are shared out */
-    return tnk_sch_ok(e->s) && (lanes < 2 || cpu_store_past(e->s, block));
+    return tnk_sch_ok(e->s) && (lanes < 2 || cpu_store_past(e->s, block, &e->caches));
 }
 
 static const tn_node *
@@ -214,7 +215,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
             return NULL;
     tnk_sch_quiet(s);
     cpu_inline_cheap(s, 0);
-    elements e = {.s = s, .ctx = ctx, .bytes = cpu_vector_bytes(ctx, target)};
+    elements e = {.s = s,
+                  .ctx = ctx,
+                  .bytes = cpu_vector_bytes(ctx, target),
+                  .caches = cpu_caches_of(target)};
     n = tnk_sch_blocks(s, all, CPU_MAX_BLOCKS);
     for (uint32_t i = 0; i < n; i++)
         if (!cpu_is_alone(s, all[i]) || cpu_jumps(ctx, tnk_item_block(all[i])) ||

@@ -10,18 +10,22 @@
  *                 C[m0 + i, n0...] = epilogue(acc)
  *
  * A tile's accumulators stay in registers; a part of a panel stays in the first cache, a group's
- * rows of A in the second. Extents that the tile does not divide are covered by moving the last
- * tile back.
+ * rows of A in the second: all of them where they fit, so that B is read from afar once. While a panel is
+ * used the next one is fetched. Rows of A that would share few sets of the second cache, being a large power
+ * of two apart, are packed as well, [m0 // mr][k][0:mr]. Extents that the tile does not divide are covered by
+ * moving the last tile back.
  */
 #include "gemm.h"
 #include "tenon/kit/rule.h"
 
 enum {
-    PART_OF_K = 512,      /* a panel's part of 16 columns: 32 KB */
     VECTORS_OF_PANEL = 2, /* of constant operands */
     LEAST_ROWS = 16,
     LEAST_WORK = 1 << 16,
-    GROUP_BYTES = 160 * 1024, /* of A's rows in the second cache */
+    PACKED_COLUMNS = 256, /* that packing rows pays for */
+    WAYS = 8,             /* of a second cache, at most */
+    GROUPS = 16,          /* for threads to share */
+    LINE = 16,            /* floats */
 };
 
 /* ---- recognizing ---- */
@@ -203,7 +207,9 @@ choose_tile(cpu_gemm *g, int vector_bytes)
             double cycles = fmas > loads ? fmas : loads;
             cycles = (cycles < 4 ? 4 : cycles) + 0.6; /* latency; the loop */
             double time = cycles * (double)(turns(M, mr) * turns(g->N, nv * g->lanes));
-            time *= 1 + 0.01 * loads; /* of two that are equal the one that loads less */
+            time *= 1 + 0.01 * loads; /* of two that are equal the one that loads less, */
+            if (nv * g->lanes % LINE) /* and whole lines of the cache */
+                time *= 1.01;
             if (time < best) {
                 best = time;
                 g->mr = mr;
@@ -215,12 +221,12 @@ choose_tile(cpu_gemm *g, int vector_bytes)
     return best < 1e30;
 }
 
-/* Parts of k, so that a part of a panel fits into the first cache; all equal. */
+/* Parts of k of at most so many elements; all equal. */
 static int64_t
-parts_of(int64_t k)
+parts_of(int64_t k, int64_t most)
 {
-    int64_t least = turns(k, PART_OF_K);
-    if (k <= 2 * PART_OF_K)
+    int64_t least = turns(k, most);
+    if (k <= 2 * most)
         return 1;
     for (int64_t n = least; n <= 2 * least + 8; n++)
         if (k % n == 0)
@@ -228,21 +234,46 @@ parts_of(int64_t k)
     return 1;
 }
 
+/* Whether the rows are better packed: memory runs along something else, or parts of them, of kc elements, fall on less than
+ * half of the sets of the second cache. */
+static bool
+packs_rows(cpu_gemm *g, int64_t kc)
+{
+    int64_t row, k, way = g->caches.l2 / WAYS, apart = 1;
+    if (!cpu_gemm_left_steps(g, &row, &k))
+        return false;
+    if (k != 1 || row <= 0)
+        return true;
+    while (apart < way && row * 4 % (2 * apart) == 0)
+        apart *= 2;
+    return g->N >= PACKED_COLUMNS && 2 * kc * 4 < apart;
+}
+
+/* Parts of k, tiles of a group. A part of a panel takes the first cache, or half of it beside packed rows. Where all rows fit
+ * into the second cache they are one group, else equal groups of less than a third of it; so are columns. */
 static void
 choose_groups(cpu_gemm *g)
 {
-    int64_t tiles_m = g->M < 0 ? 1 << 20 : turns(g->M, g->mr);
-    int64_t tiles_n = turns(g->N, g->nv * g->lanes);
-    g->turns_k = parts_of(g->K);
-    int64_t kc = g->K / g->turns_k;
-    int64_t rows = GROUP_BYTES / (kc * 4 * g->mr);
+    int64_t nr = g->nv * g->lanes, most = g->caches.l1 / (nr * 4);
+    int64_t tiles_m = g->M < 0 ? 1 << 20 : turns(g->M, g->mr), tiles_n = turns(g->N, nr);
+    g->turns_k = parts_of(g->K, most);
+    g->pack_left = packs_rows(g, g->K / g->turns_k);
+    if (g->pack_left)
+        g->turns_k = parts_of(g->K, most / 2);
+    int64_t kc = g->K / g->turns_k, row = kc * 4 * g->mr;
+    int64_t rows = g->caches.l2 * 5 / (g->pack_left ? 32 : 16) / row,
+            columns = g->pack_left ? 16 : 8;
     rows = rows < 1 ? 1 : rows;
     /* equal groups */
-    g->gm = rows >= tiles_m ? tiles_m : turns(tiles_m, turns(tiles_m, rows));
+    g->gm = turns(tiles_m, turns(tiles_m, rows));
     if (g->M < 0)
         g->gm = rows < 16 ? rows : 16;
-    int64_t columns = 8;
+    else if (g->M * kc * 4 <= g->caches.l2 * 3 / 4)
+        g->gm = tiles_m;
+    while (columns > 2 && g->M >= 0 && turns(tiles_m, g->gm) * turns(tiles_n, columns) < GROUPS)
+        columns--;
     g->gn = columns >= tiles_n ? tiles_n : turns(tiles_n, turns(tiles_n, columns));
+    g->ahead = g->K * g->N * 4 > g->caches.l2;
     cpu_tune_gemm_groups(g);
 }
 
@@ -267,6 +298,7 @@ cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
     if (!cpu_gemm_find(&g, ctx, prim_func) || g.m == GEMM_NONE)
         return NULL;
     g.lanes = cpu_lanes(bytes, g.acc);
+    g.caches = cpu_caches_of(target);
     g.nv = VECTORS_OF_PANEL;
     bool packed = cpu_gemm_in_panels(&g);
     g.nv = packed ? VECTORS_OF_PANEL : 0;

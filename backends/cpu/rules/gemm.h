@@ -25,11 +25,18 @@ typedef struct cpu_gemm {
     int64_t mr, nv, lanes;
     int64_t turns_k; /* parts of the reduction */
     int64_t gm, gn;  /* tiles of a group, which one thread computes */
+    bool pack_left;  /* into panels of mr rows, too */
+    bool ahead;      /* the next panel is fetched while one is used */
+    cpu_caches caches;
 } cpu_gemm;
 
 /* The product in a function of one. False: it is none; m is GEMM_NONE where it is one of a vector. */
 bool
 cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func);
+/* Elements between neighbouring rows and neighbouring places of the sum in the left operand, as float32 of the function's own
+ * buffers; false: it is something else, or they are not the same everywhere. */
+bool
+cpu_gemm_left_steps(cpu_gemm *g, int64_t *rows, int64_t *k);
 /* Whether the right operand lies in panels of the tile's width, nv vectors, already. */
 bool
 cpu_gemm_in_panels(cpu_gemm *g);
@@ -50,11 +57,12 @@ typedef struct cpu_nest cpu_nest;
 struct cpu_nest {
     cpu_gemm *g;
     cpu_nest_operand left, right;
-    const tn_node *acc, *partial;     /* a tile; those of a group between parts of k; NULL: none */
-    const tn_expr *at[GEMM_MAX_RANK]; /* the tile's place: in m and n its first row and column */
-    const tn_expr *panel;             /* number of the tile's panel */
-    const tn_expr *k;                 /* place in the reduction */
-    const tn_expr *slot;              /* of the tile in `partial` */
+    const tn_node *acc, *partial;      /* a tile; those of a group between parts of k; NULL: none */
+    const tn_expr *at[GEMM_MAX_RANK];  /* the tile's place: in m and n its first row and column */
+    const tn_expr *panel, *left_panel; /* numbers of the tile's panels */
+    const tn_expr *k;                  /* place in the reduction */
+    const tn_expr *row_turn;           /* number of the tile's rows within the group */
+    const tn_expr *slot;               /* of the tile in `partial` */
     /* the statements of a tile, for part number k_part of the reduction, and what they allocate */
     const tn_stmt *(*tile)(cpu_nest *n, const tn_expr *k_part);
     tn_list tile_allocs;

@@ -188,17 +188,27 @@ pack_panels(nest *n)
 
 /* ---- the left operand ---- */
 
-/* A copy [.., m, k] where it is no float32 that lies along k. */
-static bool
-left_is_plain(cpu_gemm *g)
+bool
+cpu_gemm_left_steps(cpu_gemm *g, int64_t *rows, int64_t *k)
 {
     int64_t st[2];
     const tn_expr *vars[2] = {g->axis[g->m], g->k};
-    if (!tnb_dtype_eq(tn_dtype_of(g->left), g->acc))
+    if (!tnb_dtype_eq(tn_dtype_of(g->left), g->acc) ||
+        !cpu_nest_steps(g->ctx, tn_arith_new(g->ctx), g->left, vars, st))
         return false;
-    return cpu_nest_steps(g->ctx, tn_arith_new(g->ctx), g->left, vars, st) && st[1] == 1;
+    *rows = st[0];
+    *k = st[1];
+    return true;
 }
 
+static bool
+left_is_plain(cpu_gemm *g)
+{
+    int64_t rows, k;
+    return cpu_gemm_left_steps(g, &rows, &k) && k == 1;
+}
+
+/* A copy [.., m, k] where it is no float32 that lies along k. */
 static const tn_stmt *
 copy_left(nest *n)
 {
@@ -240,6 +250,43 @@ copy_left(nest *n)
     }
     for (uint32_t i = v - 1; i-- > 0;)
         s = cpu_nest_loop(g, loops[i], extents[i], i ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
+    return s;
+}
+
+/* Panels [.., m // mr, k, mr]: a tile reads them as they lie, and rows that are far apart, by a power
+ * of two even, do not push each other out of the caches. */
+static const tn_stmt *
+pack_left(nest *n)
+{
+    cpu_gemm *g = n->g;
+    cpu_nest_operand *l = &n->left;
+    const tn_expr *vars[GEMM_MAX_RANK + 3], *loops[GEMM_MAX_RANK + 3], *extents[GEMM_MAX_RANK + 3];
+    const tn_expr *place[GEMM_MAX_RANK];
+    for (uint32_t i = 0; i < g->rank; i++) {
+        place[i] = I(0);
+        if (i == g->n || i == g->m || !tn_uses(g->left, g->axis[i]))
+            continue;
+        extents[l->n] = g->extent[i];
+        vars[l->n] = place[i] = cpu_nest_var(g, "vb");
+        l->dims[l->n++] = i;
+    }
+    uint32_t v = l->n;
+    const tn_expr *tile = vars[v] = cpu_nest_var(g, "vt"), *k = vars[v + 1] = cpu_nest_var(g, "vk"),
+                  *i = vars[v + 2] = cpu_nest_var(g, "vi");
+    extents[v++] = tiles_m(g);
+    extents[v++] = I(g->K);
+    extents[v++] = I(g->mr);
+    place[g->m] = tn_add(g->ctx, start(g, tile, g->mr, g->M, g->extent[g->m]), i);
+    l->panels = tn_buffer_new(g->ctx, "row_panels", tn_list_of(g->ctx, extents, v), g->acc, NULL);
+    for (uint32_t d = 0; d < v; d++)
+        loops[d] = cpu_nest_var(g, "i");
+    tn_list all = tn_list_of(g->ctx, vars, v);
+    const tn_stmt *s = tn_store(g->ctx, l->panels, cpu_nest_at(g, g->left, place, k), all);
+    s = block(g, "pack_rows", all, tn_list_of(g->ctx, extents, v), tn_list_of(g->ctx, loops, v), -1,
+              NULL, (tn_list){0}, s);
+    s = cpu_nest_loop(g, loops[v - 1], extents[v - 1], TN_FOR_UNROLLED, s);
+    for (uint32_t d = v - 1; d-- > 0;)
+        s = cpu_nest_loop(g, loops[d], extents[d], d ? TN_FOR_SERIAL : TN_FOR_PARALLEL, s);
     return s;
 }
 
@@ -312,18 +359,19 @@ element_place(nest *n, const tn_expr *i, const tn_expr *j, const tn_expr **place
 
 /* The operand at a place, from its copy where it has one. */
 static const tn_expr *
-read_left(nest *n, const tn_expr *const *place)
+read_left(nest *n, const tn_expr *const *place, const tn_expr *row)
 {
     cpu_gemm *g = n->g;
     const cpu_nest_operand *l = &n->left;
     if (!l->panels)
         return cpu_nest_at(g, g->left, place, n->k);
-    const tn_expr *idx[GEMM_MAX_RANK + 2];
+    const tn_expr *idx[GEMM_MAX_RANK + 3];
     for (uint32_t i = 0; i < l->n; i++)
         idx[i] = place[l->dims[i]];
-    idx[l->n] = place[g->m];
+    idx[l->n] = g->pack_left ? n->left_panel : place[g->m];
     idx[l->n + 1] = n->k;
-    return tn_load(g->ctx, l->panels, tn_list_of(g->ctx, idx, l->n + 2));
+    idx[l->n + 2] = row;
+    return tn_load(g->ctx, l->panels, tn_list_of(g->ctx, idx, l->n + 2 + g->pack_left));
 }
 
 static const tn_expr *
@@ -347,7 +395,7 @@ add_product(nest *n, const tn_expr *i, const tn_expr *j)
 {
     const tn_expr *place[GEMM_MAX_RANK];
     element_place(n, i, j, place);
-    const tn_expr *product = tn_mul(n->g->ctx, read_left(n, place), read_right(n, place, j));
+    const tn_expr *product = tn_mul(n->g->ctx, read_left(n, place, i), read_right(n, place, j));
     return set_sum(n, i, j, tn_add(n->g->ctx, sum_at(n, i, j), product));
 }
 
@@ -384,16 +432,59 @@ cpu_nest_result(nest *n, const tn_expr *i, const tn_expr *j)
     return tn_store(g->ctx, st->buffer, tn_rewrite(&r, st->value), at);
 }
 
+/* Asks for rows of the next panel's part: over all tiles of the group, for all of them. step: number of the turn. */
+static const tn_stmt *
+fetch_panel(nest *n, const tn_expr *k_part, const tn_expr *step, int64_t turn)
+{
+    enum { LINE = 16 /* floats */ };
+    cpu_gemm *g = n->g;
+    nest next = *n;
+    int64_t nr = g->nv * g->lanes, kc = g->K / g->turns_k;
+    const tn_expr *from = tn_floordiv(g->ctx, tn_mul(g->ctx, step, I(turn)), I(g->gm));
+    const tn_stmt *s[32];
+    uint32_t c = 0;
+    next.panel = tn_min(g->ctx, tn_add(g->ctx, n->panel, I(1)), I(tiles_n(g) - 1));
+    next.at[g->n] = start(g, next.panel, nr, g->N, I(g->N));
+    for (int64_t row = 0; row < (turn + g->gm - 1) / g->gm; row++)
+        for (int64_t j = 0; j < nr && c < 32; j += LINE) {
+            const tn_expr *place[GEMM_MAX_RANK];
+            next.k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), tn_add(g->ctx, from, I(row)));
+            element_place(&next, I(0), I(j), place);
+            const tn_expr *e =
+                tn_intrin1(g->ctx, "tirx.address_of", read_right(&next, place, I(j)));
+            s[c++] = tn_evaluate_of(g->ctx, tn_intrin1(g->ctx, "tirx.prefetch", e));
+        }
+    return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
+}
+
+/* The loop over a part of k; in turns of some of it where the next panel is fetched meanwhile. */
+static const tn_stmt *
+sum_part(nest *n, const tn_expr *k_part)
+{
+    cpu_gemm *g = n->g;
+    int64_t kc = g->K / g->turns_k, turn = 16;
+    const tn_expr *k = cpu_nest_var(g, "k"), *ko = cpu_nest_var(g, "turn");
+    while (turn > 4 && kc % turn)
+        turn /= 2;
+    bool ahead = g->ahead && kc % turn == 0 && tn_as_buffer_load(g->right);
+    const tn_expr *at = ahead ? tn_add(g->ctx, tn_mul(g->ctx, ko, I(turn)), k) : k;
+    n->k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), at);
+    const tn_stmt *s = each_element(n, add_product);
+    s = cpu_nest_loop(g, k, I(ahead ? turn : kc), TN_FOR_SERIAL, s);
+    if (!ahead)
+        return s;
+    const tn_expr *step = tn_add(g->ctx, tn_mul(g->ctx, n->row_turn, I(kc / turn)), ko);
+    s = tn_seqv(g->ctx, fetch_panel(n, k_part, step, turn), s, NULL);
+    return cpu_nest_loop(g, ko, I(kc / turn), TN_FOR_SERIAL, s);
+}
+
 /* The tile's statements; k_part: which part of the reduction. */
 static const tn_stmt *
 product_tile(nest *n, const tn_expr *k_part)
 {
     cpu_gemm *g = n->g;
-    int64_t kc = g->K / g->turns_k;
-    const tn_expr *k = cpu_nest_var(g, "k");
-    n->k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), k);
+    const tn_stmt *sum = sum_part(n, k_part);
     const tn_stmt *begin = each_element(n, clear), *end = each_element(n, cpu_nest_result);
-    const tn_stmt *sum = cpu_nest_loop(g, k, I(kc), TN_FOR_SERIAL, each_element(n, add_product));
     if (n->partial) {
         begin = tn_if_stmt_of(g->ctx, tn_cmp(g->ctx, TN_KIND_EQ, k_part, I(0)), begin,
                               each_element(n, take_up));
@@ -416,6 +507,8 @@ group(nest *n, const tn_expr *vm, const tn_expr *vn)
     const tn_expr *tm = tn_add(g->ctx, tn_mul(g->ctx, vm, I(g->gm)), vars[1]);
     int64_t nr = g->nv * g->lanes;
     n->panel = tn_add(g->ctx, tn_mul(g->ctx, vn, I(g->gn)), vars[2]);
+    n->left_panel = tm;
+    n->row_turn = vars[1];
     if (g->m != GEMM_NONE)
         n->at[g->m] = start(g, tm, g->mr, g->M, g->extent[g->m]);
     n->at[g->n] = start(g, n->panel, nr, g->N, I(g->N));
@@ -502,8 +595,8 @@ cpu_gemm_write(cpu_gemm *g)
     const tn_stmt *parts[3];
     const tn_node *allocs[2];
     uint32_t k = 0, a = 0;
-    if (!left_is_plain(g)) {
-        parts[k++] = copy_left(&n);
+    if (g->pack_left || !left_is_plain(g)) {
+        parts[k++] = g->pack_left ? pack_left(&n) : copy_left(&n);
         allocs[a++] = n.left.panels;
     }
     if (!cpu_gemm_in_panels(g)) {

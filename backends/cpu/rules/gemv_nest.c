@@ -2,7 +2,7 @@
 /* A matrix times a vector, at the speed of memory. The matrix is read as it lies:
  *
  *     rows along the sum (N x K):                   rows along the result (K x N):
- *         for n0, 8 rows at a time: (parallel)          for n0, two thousand columns: (parallel)
+ *         for n0, 8 rows at a time: (parallel)          for n0, some thousand columns: (parallel)
  *             for k, in vectors:                            acc[columns] = 0
  *                 part[r] += W[n0 + r, k] * x[k]            for k, 8 rows at a time:
  *             y[n0 + r] = sum of part[r]'s lanes                acc[...] += W[k + u, ...] * x[k + u]
@@ -11,7 +11,7 @@
 
 #define I(v) tn_i64(g->ctx, (v))
 
-enum { ROWS_AT_ONCE = 8, COLUMNS = 2048, LEAST_SUM = 16 };
+enum { ROWS_AT_ONCE = 8, LEAST_SUM = 16, GROUPS = 8 /* for threads to share */ };
 
 typedef cpu_nest nest;
 
@@ -182,7 +182,13 @@ cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
         return NULL;
     nest n = {.g = g, .tile = rows ? tile_of_rows : tile_of_columns};
     g->M = g->mr = g->gm = g->turns_k = 1;
-    int64_t tiles = (g->N + COLUMNS - 1) / COLUMNS, chunk = (g->N + tiles - 1) / tiles;
+    /* long pieces of rows are read faster; their sums take half of the first cache, or a quarter where threads would have few
+     * of them */
+    int64_t threads = target ? tn_dict_int(target->attrs, "num_threads", 0) : 0;
+    int64_t columns = cpu_caches_of(target).l1 / 8, wanted = threads > 0 ? 2 * threads : GROUPS;
+    if (threads != 1 && g->N < wanted * columns)
+        columns /= 2;
+    int64_t tiles = (g->N + columns - 1) / columns, chunk = (g->N + tiles - 1) / tiles;
     g->nv = rows ? (g->lanes < ROWS_AT_ONCE ? 2 : 1) : (chunk + g->lanes - 1) / g->lanes;
     if (g->nv * g->lanes > g->N)
         g->nv = g->N / g->lanes;

@@ -129,7 +129,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     for (uint32_t i = 0; i < n; i++) {
         if (!tnk_block_is_reduction(blocks[i]) || !is_within(s, blocks[i], shared, n_shared))
             continue;
-        if (n_tiles < 4 && cpu_tile_in_scan(ctx, s, blocks[i], n_shared, bytes, &tiles[n_tiles])) {
+        if (n_tiles < 4 && cpu_tile_in_scan(ctx, s, blocks[i], n_shared, target, &tiles[n_tiles])) {
             work += step_work(&tiles[n_tiles++], n_shared - 1);
             in_tile[i] = true;
             if (i + 1 < n)

@@ -19,11 +19,7 @@
 #include "rules.h"
 
 enum {
-    MAX_COLUMNS = 512,       /* of a turn */
-    TURN_BYTES = 256 * 1024, /* of temporaries: what the second cache holds */
-    NEAR_BYTES = 1 << 18,    /* stays in the second cache */
-    FAR_BYTES = 1 << 25,     /* does not stay in the last one */
-    LONGEST_ROW = 1 << 16,   /* elements: with the next one in the second cache */
+    MAX_COLUMNS = 512, /* of a turn */
     SHORT_ROW = 256,   /* elements: the end of a sum takes as long as the sum; several rows take */
     ROWS_OF_TURN = 2,  /* each step together, so that one row's end meets the next one's middle */
     LEAST_AHEAD = 512, /* elements that are fetched early */
@@ -35,6 +31,7 @@ typedef struct rows {
     tnk_sch *s;
     tn_ctx *ctx;
     int bytes; /* of a vector */
+    cpu_caches caches;
     tnk_item *all[CPU_MAX_BLOCKS], *root;
     uint32_t n, n_reductions;
     bool columns;
@@ -289,19 +286,27 @@ bytes_of(const tn_node *buffer)
     return n;
 }
 
-bool
-cpu_fetch_ahead(tnk_sch *s, tnk_item *loop, const tn_node *result, int64_t ahead)
+/* Of what stays in the second cache beside other things. */
+static double
+near_bytes(const cpu_caches *caches)
 {
-    return bytes_of(result) < NEAR_BYTES ||
+    return (double)(caches->l2 / 2);
+}
+
+bool
+cpu_fetch_ahead(tnk_sch *s, tnk_item *loop, const tn_node *result, int64_t ahead,
+                const cpu_caches *caches)
+{
+    return bytes_of(result) < near_bytes(caches) ||
            tnk_annotate(s, loop, "tenon.ahead", tn_i64(tnk_sch_ctx(s), ahead));
 }
 
 bool
-cpu_store_past(tnk_sch *s, tnk_item *block)
+cpu_store_past(tnk_sch *s, tnk_item *block, const cpu_caches *caches)
 {
     tnk_item *l[CPU_MAX_LOOPS];
     uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS);
-    if (n == 0 || n > CPU_MAX_LOOPS || bytes_of(tnk_block_output(block)) < FAR_BYTES)
+    if (n == 0 || n > CPU_MAX_LOOPS || bytes_of(tnk_block_output(block)) < (double)caches->l3)
         return true;
     return tnk_annotate(s, l[0], "tenon.stream", tn_i64(tnk_sch_ctx(s), 1));
 }
@@ -338,25 +343,25 @@ stream_row(rows *r, tnk_item *block, tnk_item *loop)
     bool last = reads_given(r, block);
     for (uint32_t i = r->n; last && i-- > 0 && r->all[i] != block;)
         last = !reads_given(r, r->all[i]);
-    double read = bytes_of(result);
+    double read = bytes_of(result), near = near_bytes(&r->caches);
+    int64_t longest = r->caches.l2 / 8; /* elements: with the next row in the second cache */
     if (r->columns) {
         /* the same columns, some rows of memory further */
         const tn_list shape = tn_as_buffer(result)->shape;
         int64_t row;
         if (!reads_given(r, block) || !tnk_block_is_reduction(block) || shape.n == 0 ||
-            !tn_int_value(shape.at[shape.n - 1], &row) || row < 1 || row > LONGEST_ROW ||
-            bytes_of(result) * r->reduced < NEAR_BYTES)
+            !tn_int_value(shape.at[shape.n - 1], &row) || row < 1 || row > longest ||
+            bytes_of(result) * r->reduced < near)
             return true;
         int64_t further = row < COLUMNS_AHEAD ? COLUMNS_AHEAD / row * row : row;
         return tnk_annotate(r->s, loop, "tenon.ahead", tn_i64(r->ctx, further));
     }
-    if (r->reduced > LONGEST_ROW)
+    if (r->reduced > (double)longest)
         return true;
     if (tnk_block_is_reduction(r->root))
         read *= r->reduced;
     int64_t ahead = r->reduced < LEAST_AHEAD ? LEAST_AHEAD : (int64_t)r->reduced;
-    return !last || read < NEAR_BYTES ||
-           tnk_annotate(r->s, loop, "tenon.ahead", tn_i64(r->ctx, ahead));
+    return !last || read < near || tnk_annotate(r->s, loop, "tenon.ahead", tn_i64(r->ctx, ahead));
 }
 
 /* The block's own loops, below the first `depth`: in row mode the reduction innermost, in column mode
@@ -414,7 +419,8 @@ static int64_t
 columns_of_turn(const rows *r, int64_t extent, int64_t element, bool temporaries, double others)
 {
     int64_t most = MAX_COLUMNS;
-    while (temporaries && most > 64 && (double)(most * element) * r->reduced > TURN_BYTES)
+    while (temporaries && most > 64 &&
+           (double)(most * element) * r->reduced > near_bytes(&r->caches))
         most /= 2;
     while (most > 64 && (double)(extent / most) * others < 8)
         most /= 2; /* turns for threads */
@@ -558,14 +564,15 @@ schedule_root(rows *r)
         return true;
     if (!(tnk_loop_extent(turns, &e) && e <= 1) && !tnk_set_kind(r->s, turns, TN_FOR_PARALLEL))
         return false;
-    return r->columns || tnk_block_is_reduction(r->root) || cpu_store_past(r->s, r->root);
+    return r->columns || tnk_block_is_reduction(r->root) ||
+           cpu_store_past(r->s, r->root, &r->caches);
 }
 
 const tn_node *
 cpu_schedule_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, bool several)
 {
     tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
-    rows r = {.s = s, .ctx = ctx};
+    rows r = {.s = s, .ctx = ctx, .caches = cpu_caches_of(target)};
     if (!s)
         return NULL;
     r.n = tnk_sch_blocks(s, r.all, CPU_MAX_BLOCKS);
@@ -585,7 +592,12 @@ cpu_schedule_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
         tnk_item *parts[3];
         if (tnk_sch_blocks(s, parts, 3) == 2) { /* each of them in a nest of its own */
             for (uint32_t i = 0; i < 2; i++) {
-                rows one = {.s = s, .ctx = ctx, .bytes = r.bytes, .n = 1, .reduced = r.reduced};
+                rows one = {.s = s,
+                            .ctx = ctx,
+                            .bytes = r.bytes,
+                            .caches = r.caches,
+                            .n = 1,
+                            .reduced = r.reduced};
                 one.root = one.all[0] = parts[i];
                 if (!schedule_root(&one))
                     return NULL;

@@ -51,12 +51,14 @@ cpu_wide_lanes(const tnk_item *block, const tn_expr *along, int vector_bytes);
 bool
 cpu_widen(tnk_sch *s, tn_ctx *ctx, tnk_item *block, const tn_expr *along, tnk_item *loop,
           int vector_bytes);
-/* Has a loop for WidenLoop fetch what it will read `ahead` elements later, unless the function's result is small. */
+/* Has a loop for WidenLoop fetch what it will read `ahead` elements later, unless the function's result may be in a core's
+ * caches. */
 bool
-cpu_fetch_ahead(tnk_sch *s, tnk_item *loop, const tn_node *result, int64_t ahead);
+cpu_fetch_ahead(tnk_sch *s, tnk_item *loop, const tn_node *result, int64_t ahead,
+                const cpu_caches *caches);
 /* Has the block's loops write past the caches a result that none of them holds. */
 bool
-cpu_store_past(tnk_sch *s, tnk_item *block);
+cpu_store_past(tnk_sch *s, tnk_item *block, const cpu_caches *caches);
 /* Schedules a function of reductions and element-wise blocks row by row; `several`: with more than
  * one block. NULL: it is none. */
 const tn_node *
@@ -114,7 +116,7 @@ bool
 cpu_find_operands(cpu_tile *c);
 /* Which loops over tiles go outside; the tile is chosen. */
 void
-cpu_choose_order(cpu_tile *c);
+cpu_choose_order(cpu_tile *c, const cpu_caches *caches);
 /* Whether a tile of that size is possible: it lies within the result and in the registers. `full`:
  * lanes of a register. */
 bool
@@ -167,7 +169,7 @@ cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
  * same place: the tile is made there; loops stay serial. False: nothing was done, unless the
  * schedule is broken. */
 bool
-cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, int vector_bytes,
+cpu_tile_in_scan(tn_ctx *ctx, tnk_sch *s, tnk_item *block, uint32_t shared, const tn_target *target,
                  cpu_tile *c);
 
 #endif

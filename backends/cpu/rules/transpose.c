@@ -21,8 +21,6 @@ enum {
     FAR_APART = 64 << 10, /* bytes between such rows */
     LINE = 64,            /* bytes */
     AHEAD = 32,           /* rows that are fetched before they are used */
-    FETCHED = 256 << 10,  /* bytes; what is smaller may be in the cache already */
-    PAST_CACHES = 16 << 20, /* bytes; what is smaller may be read from the cache soon */
     MAX_TURNED = 3
 };
 
@@ -33,6 +31,7 @@ typedef struct turn {
     cpu_axes a;
     const tn_prim_func *func;
     int vector_bytes;
+    cpu_caches caches;
     uint32_t x, y; /* groups: the result's last, the operand's last */
     uint32_t turned[MAX_TURNED], n_turned;
     int64_t X, Y, tx, ty; /* extents, -1: not known; of a tile */
@@ -284,7 +283,8 @@ past_caches(const turn *t)
 {
     int64_t X = known(t->a.size[t->x]);
     tnb_dtype d = tn_as_buffer(t->a.store->buffer)->dtype;
-    return X >= 0 && X * (int64_t)tnb_dtype_bytes(d) % LINE == 0 && result_bytes(t) >= PAST_CACHES;
+    return X >= 0 && X * (int64_t)tnb_dtype_bytes(d) % LINE == 0 &&
+           result_bytes(t) >= t->caches.l3 / 2;
 }
 
 /* One parallel loop around a block with the iterators `digit`, the digits of its number. */
@@ -340,7 +340,7 @@ write_tiles(turn *t)
         allocs[n_allocs++] = t->tile[k] =
             tn_buffer_new(t->ctx, "turned", tn_listv(t->ctx, I(t->tx * t->ty), NULL),
                           t->square.dtype, "local");
-        s[k] = turn_in(t, &p, k, bytes < 0 || bytes >= FETCHED);
+        s[k] = turn_in(t, &p, k, bytes < 0 || bytes >= t->caches.l2 / 2);
     }
     s[k++] = write_out(t, &p);
     const tn_stmt *body = tn_seq_of(t->ctx, tn_list_of(t->ctx, s, k));
@@ -406,7 +406,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     cpu_inline_cheap(s, 0);
     turn t = {.ctx = ctx,
               .func = tn_as_prim_func(prim_func),
-              .vector_bytes = cpu_vector_bytes(ctx, target)};
+              .vector_bytes = cpu_vector_bytes(ctx, target),
+              .caches = cpu_caches_of(target)};
     if (tnk_sch_blocks(s, &block, 1) != 1 || !cpu_is_alone(s, block) ||
         !cpu_axes_find(&t.a, ctx, block) || !find_turned(&t))
         return NULL;
