@@ -12,6 +12,12 @@
  * the lane's best came is all that has to be known of the place; it has the width of the values. With several accumulators
  * of a lane, places are compared as their turns when these are joined. In the end the body joins the lanes' bests with what
  * was there before. That the order of joining makes no difference, and joining twice neither, tuple_reducer.c proves.
+ *
+ * Where the loop's body is a loop over columns, each with a result of its own, the columns are the lanes:
+ *
+ *     for k in range(n, {"tenon.wide": 8}):      v_acc[0:m] = A[0, 0:m]; turn[0:m] = 0
+ *         for c in range(m):                =>   for k in range(n): for c in vectors: v_acc[c], turn[c] = A[k, c] if take ..., k if ...
+ *             v[c], p[c] = ...                   for c in vectors: v[c], p[c] joined with v_acc[c], turn[c]
  */
 #include "../schedule/tuple_reducer.h"
 #include "lower.h"
@@ -22,6 +28,7 @@ typedef struct choice {
     tn_ctx *ctx;
     tn_arith *arith;
     const tn_for_loop *f;
+    const tn_for_loop *columns; /* NULL: lanes are elements of the loop */
     int64_t lanes, unroll;
     tnk_tuple_reducer r;
     bool place[TNK_MAX_RESULTS];         /* it tells which turn was chosen */
@@ -55,7 +62,8 @@ take_apart(choice *c)
 {
     tn_ctx *ctx = c->ctx;
     const tn_buffer_store *st[TNK_MAX_RESULTS];
-    uint32_t n = tnk_stores_of(ctx, c->f->body, st), values = 0;
+    const tn_stmt *body = c->columns ? c->columns->body : c->f->body;
+    uint32_t n = tnk_stores_of(ctx, body, st), values = 0;
     TNB_VEC(const tn_stmt *) init = {0};
     for (uint32_t i = 0; i < n; i++) {
         tnb_dtype d = tn_as_buffer(st[i]->buffer)->dtype;
@@ -68,7 +76,7 @@ take_apart(choice *c)
     }
     if (n < 2)
         return false;
-    const tn_block b = {.name = "choice", .body = c->f->body, .init = tnk_seq(ctx, init.at, n)};
+    const tn_block b = {.name = "choice", .body = body, .init = tnk_seq(ctx, init.at, n)};
     if (!tnk_tuple_reducer_of(ctx, &b, &c->r) || c->r.independent)
         return false;
     int bits = 32;
@@ -318,10 +326,154 @@ join_with_results(choice *c, tnk_stmt_vec *out)
              tn_for(ctx, e, number(c, 0), number(c, c->lanes), TN_FOR_SERIAL, NULL, NULL, body));
 }
 
+/* ---- columns ---- */
+
+typedef struct columns {
+    choice *c;
+    int64_t n; /* columns */
+} columns;
+
+/* for v in vectors of columns: body(column) */
+static const tn_stmt *
+each_vector(columns *q,
+            const tn_stmt *(*body)(columns *q, const tn_expr *v, const tn_expr *column,
+                                   const tn_expr *turn),
+            const tn_expr *turn)
+{
+    choice *c = q->c;
+    const tn_expr *j = tn_var_dtype(c->ctx, tn_var_name(c->columns->var), tn_dtype_of(c->f->var)),
+                  *v = lane_variable(c), *from = tn_mul(c->ctx, j, number(c, c->lanes));
+    if (q->n % c->lanes) /* the last vector is moved back: joining twice does no harm */
+        from = tn_min(c->ctx, from, number(c, q->n - c->lanes));
+    const tn_stmt *s = body(q, v, tn_add(c->ctx, from, v), turn);
+    return s ? tn_for(c->ctx, j, number(c, 0), number(c, (q->n + c->lanes - 1) / c->lanes),
+                      TN_FOR_SERIAL, NULL, NULL, s)
+             : NULL;
+}
+
+static const tn_stmt *
+vectorized(choice *c, const tn_expr *v, const tn_stmt *s)
+{
+    return tn_for(c->ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL, s);
+}
+
+/* Result i of the body for element k and a column. */
+static const tn_expr *
+value_in(choice *c, uint32_t i, const tn_expr *k, const tn_expr *column)
+{
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(c->ctx));
+    tnb_ptrmap_set(&map, c->f->var, k);
+    tnb_ptrmap_set(&map, c->columns->var, tn_add(c->ctx, c->columns->min, column));
+    return tn_subst(c->ctx, c->r.value[i], &map);
+}
+
+/* The first element is every column's best; it may be joined in again. */
+static const tn_stmt *
+begin_columns(columns *q, const tn_expr *v, const tn_expr *column, const tn_expr *turn)
+{
+    choice *c = q->c;
+    TNB_VEC(const tn_stmt *) out = {0};
+    (void)turn;
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_expr *x =
+            c->place[i] ? tn_int_imm_of(c->ctx, c->turn, 0) : value_in(c, i, c->f->min, column);
+        TNB_PUSH(tn_scratch(c->ctx), out,
+                 tn_store(c->ctx, c->acc[i], x, tn_listv(c->ctx, column, NULL)));
+    }
+    return vectorized(c, v, tnk_seq(c->ctx, out.at, out.n));
+}
+
+static const tn_stmt *
+turn_of_columns(columns *q, const tn_expr *v, const tn_expr *column, const tn_expr *turn)
+{
+    choice *c = q->c;
+    const tn_expr *turns[TNK_MAX_RESULTS], *k = tn_add(c->ctx, c->f->min, turn);
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        turns[i] = tn_cast_to(c->ctx, c->turn, turn);
+        c->left[i] = c->place[i] ? NULL : element(c, i, column);
+        c->right[i] = c->place[i] ? NULL : value_in(c, i, k, column);
+    }
+    return join_lanes(c, v, column, turns);
+}
+
+/* What was there before, joined with the columns' bests. */
+static const tn_stmt *
+end_columns(columns *q, const tn_expr *v, const tn_expr *column, const tn_expr *turn)
+{
+    choice *c = q->c;
+    tn_ctx *ctx = c->ctx;
+    TNB_VEC(const tn_stmt *) out = {0};
+    const tn_expr *at = tn_add(ctx, c->columns->min, column), *next[TNK_MAX_RESULTS];
+    tnb_ptrmap map;
+    (void)turn;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_expr *old = tn_load(ctx, c->r.store[i]->buffer, c->r.store[i]->indices);
+        const tn_expr *best = element(c, i, column);
+        if (c->place[i]) { /* the place of the element that was chosen */
+            best = tn_add(ctx, c->f->min, tn_cast_to(ctx, tn_dtype_of(c->f->var), best));
+            best = value_in(c, i, best, column);
+        }
+        tnb_ptrmap_set(&map, c->r.lhs[i], tn_subst1(ctx, old, c->columns->var, at));
+        tnb_ptrmap_set(&map, c->r.rhs[i], best);
+    }
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        next[i] = tn_var_dtype(ctx, "joined", tn_dtype_of(c->r.joined[i]));
+        TNB_PUSH(tn_scratch(ctx), out,
+                 tn_bind_of(ctx, next[i], tn_subst(ctx, c->r.joined[i], &map)));
+    }
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_stmt *st = tn_store(ctx, c->r.store[i]->buffer, next[i], c->r.store[i]->indices);
+        TNB_PUSH(tn_scratch(ctx), out, tn_subst1(ctx, st, c->columns->var, at));
+    }
+    return vectorized(c, v, tnk_seq(ctx, out.at, out.n));
+}
+
+static const tn_stmt *
+choice_of_columns(choice *c)
+{
+    enum { MOST_COLUMNS = 4096 /* whose bests are kept on the stack */ };
+    tn_ctx *ctx = c->ctx;
+    int64_t turns;
+    columns q = {.c = c};
+    tnk_stmt_vec out = {0};
+    if (c->columns->for_kind != TN_FOR_SERIAL || !tn_int_value(c->columns->extent, &q.n) ||
+        q.n < c->lanes || q.n > MOST_COLUMNS || !tn_int_value(c->f->extent, &turns) || turns < 1 ||
+        turns > INT32_MAX || tn_uses(c->columns->min, c->f->var) ||
+        !tnb_dtype_eq(tn_dtype_of(c->columns->var), tn_dtype_of(c->f->var)) || !take_apart(c))
+        return NULL;
+    for (uint32_t i = 0; i < c->r.n; i++) {
+        const tn_buffer *b = tn_as_buffer(c->r.store[i]->buffer);
+        c->acc[i] = tn_buffer_new(ctx, tn_strf(ctx, "%s_%s", b->name, c->place[i] ? "turn" : "acc"),
+                                  tn_listv(ctx, number(c, q.n), NULL),
+                                  c->place[i] ? c->turn : b->dtype, "local");
+        TNB_PUSH(tn_scratch(ctx), out, tn_alloc_buffer_of(ctx, c->acc[i], NULL));
+    }
+    const tn_expr *k = tn_var_dtype(ctx, tn_var_name(c->f->var), tn_dtype_of(c->f->var));
+    const tn_stmt *turn = each_vector(&q, turn_of_columns, k);
+    if (!turn)
+        return NULL;
+    TNB_PUSH(tn_scratch(ctx), out, each_vector(&q, begin_columns, NULL));
+    TNB_PUSH(tn_scratch(ctx), out,
+             tn_for(ctx, k, number(c, 0), number(c, turns), TN_FOR_SERIAL, NULL, NULL, turn));
+    TNB_PUSH(tn_scratch(ctx), out, each_vector(&q, end_columns, NULL));
+    return tnk_seq(ctx, out.at, out.n);
+}
+
 const tn_stmt *
 tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
 {
     tn_ctx *ctx = r->ctx;
+    if (tn_is(f->body, TN_KIND_FOR) && f->for_kind == TN_FOR_SERIAL) {
+        choice of_columns = {.ctx = ctx,
+                             .arith = r->arith,
+                             .f = f,
+                             .columns = (const tn_for_loop *)f->body,
+                             .lanes = lanes,
+                             .unroll = 1};
+        return choice_of_columns(&of_columns);
+    }
     choice c = {.ctx = ctx, .arith = r->arith, .f = f, .lanes = lanes, .unroll = MAX_UNROLL};
     if (f->for_kind != TN_FOR_SERIAL || !take_apart(&c))
         return NULL;

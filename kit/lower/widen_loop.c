@@ -619,6 +619,27 @@ fast_form(wide *w)
 }
 
 static const tn_stmt *
+widen(tnk_ranged *r, const tn_stmt *s);
+
+/* A loop that has no wide form itself, around one that may have. */
+static const tn_stmt *
+widen_body(tnk_ranged *r, const tn_stmt *s, int64_t lanes)
+{
+    tn_ctx *ctx = r->ctx;
+    const tn_for_loop *f = tn_as_for_loop(s), *in = tn_as_for_loop(f->body);
+    if (!in || in->for_kind != TN_FOR_SERIAL)
+        return s;
+    const tn_node *annotations = tn_dict_set(ctx, in->annotations, wide_key, tn_i64(ctx, lanes));
+    const tn_stmt *inner =
+        tn_for(ctx, in->var, in->min, in->extent, in->for_kind, NULL, annotations, in->body);
+    uint32_t mark = tn_arith_push(r->arith, NULL);
+    tn_arith_range(r->arith, f->var, f->min, f->extent);
+    inner = widen(r, inner);
+    tn_arith_pop(r->arith, mark);
+    return tnk_for_with(ctx, f, f->min, f->extent, inner);
+}
+
+static const tn_stmt *
 widen(tnk_ranged *r, const tn_stmt *s)
 {
     const int64_t lanes = lanes_of(s);
@@ -638,7 +659,7 @@ widen(tnk_ranged *r, const tn_stmt *s)
     if (!fill(&w, f)) {
         const bool alone = *(bool *)r->user;
         const tn_stmt *choice = alone ? tnk_widen_choice(r, f, lanes) : NULL;
-        return choice ? choice : plain;
+        return choice ? choice : widen_body(r, plain, lanes);
     }
     if (parallel && w.reduces)
         return plain;

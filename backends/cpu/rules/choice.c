@@ -4,11 +4,12 @@
  *     for i, k: take = A[i, k] > v[i] or ...               for i: (parallel)
  *               v[i], p[i] = take ? A[i, k], k : v[i], p[i]  =>  for k: (vectors of rivals)
  *
- * Where memory runs along the results (A[k, i]), vectors run over these. WidenLoop makes the vectors of both.
+ * Where memory runs along the results (A[k, i]), vectors run over these, each lane with the best of its column. WidenLoop
+ * makes the vectors of both.
  */
 #include "rules.h"
 
-enum { COLUMNS = 512 /* of a turn: their results stay in the first cache */ };
+enum { COLUMNS = 1024 /* of a turn: their bests stay in the first cache */, LEAST_TURNS = 16 };
 
 typedef struct loads {
     const tn_block *b;
@@ -97,6 +98,7 @@ cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes)
         order[k++] = part[0];
         wide = part[1];
     }
+    int64_t best_lanes = q.lanes;
     for (uint32_t i = 0; i < b->writes.n && columns; i++) {
         /* every lane has all results, places as wide as they are */
         tnb_dtype d = tn_as_buffer(tn_as_buffer_region(b->writes.at[i])->buffer)->dtype;
@@ -110,7 +112,14 @@ cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes)
     order[k++] = wide;
     tnk_item *init;
     if ((k > 1 && !tnk_reorder(s, order, k)) ||
-        !(init = tnk_decompose_reduction(s, block, order[outer])) || !widen(s, wide, q.lanes))
+        !(init = tnk_decompose_reduction(s, block, order[outer])))
+        return false;
+    /* the loop around the columns, where the best of each is found before the results are looked at */
+    tnk_item *turns = columns && k >= 2 && tnk_loop_extent(order[k - 2], &e) && e >= LEAST_TURNS &&
+                              tnk_loop_extent(wide, &e) && e >= best_lanes
+                          ? order[k - 2]
+                          : NULL;
+    if (!(turns ? widen(s, turns, best_lanes) : widen(s, wide, q.lanes)))
         return false;
     n = columns ? tnk_sch_loops(s, init, l, CPU_MAX_LOOPS) : 0;
     if (n > 0 && n <= CPU_MAX_LOOPS && !widen(s, l[n - 1], q.lanes))

@@ -19,7 +19,6 @@
 #include "rules.h"
 
 enum {
-    MAX_COLUMNS = 512, /* of a turn */
     SHORT_ROW = 256,   /* elements: the end of a sum takes as long as the sum; several rows take */
     ROWS_OF_TURN = 2,  /* each step together, so that one row's end meets the next one's middle */
     LEAST_AHEAD = 512, /* elements that are fetched early */
@@ -413,14 +412,27 @@ finish_block(rows *r, tnk_item *block, uint32_t depth)
                       stream_row(r, block, order[k - 1]));
 }
 
+/* Whether a turn comes back to elements: it keeps some, or reads what is given twice. */
+static bool
+comes_back(rows *r)
+{
+    uint32_t reads = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        reads += reads_given(r, r->all[i]);
+        if (r->all[i] != r->root && !tnk_block_is_reduction(r->all[i]))
+            return true;
+    }
+    return reads > 1;
+}
+
 /* Columns that a turn has: few enough for what it keeps of them to stay near, and for threads to have
  * turns; `others`: turns that there are of other loops. */
 static int64_t
-columns_of_turn(const rows *r, int64_t extent, int64_t element, bool temporaries, double others)
+columns_of_turn(rows *r, int64_t extent, int64_t element, double others)
 {
-    int64_t most = MAX_COLUMNS;
-    while (temporaries && most > 64 &&
-           (double)(most * element) * r->reduced > near_bytes(&r->caches))
+    int64_t most = r->caches.l1 / 2 / element;
+    bool near = comes_back(r);
+    while (near && most > 64 && (double)(most * element) * r->reduced > near_bytes(&r->caches))
         most /= 2;
     while (most > 64 && (double)(extent / most) * others < 8)
         most /= 2; /* turns for threads */
@@ -463,8 +475,7 @@ split_root(rows *r, const bool *row)
             continue;
         }
         tnb_dtype d = tn_as_buffer(st->buffer)->dtype;
-        int64_t c =
-            columns_of_turn(r, e, (int64_t)tnb_dtype_bytes(d), r->n > 1, turns_of(l, n, row, i));
+        int64_t c = columns_of_turn(r, e, (int64_t)tnb_dtype_bytes(d), turns_of(l, n, row, i));
         if (e <= c) {
             columns = l[i];
             k--;
