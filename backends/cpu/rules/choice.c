@@ -116,7 +116,7 @@ cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes)
         return false;
     /* the loop around the columns, where the best of each is found before the results are looked at */
     tnk_item *turns = columns && k >= 2 && tnk_loop_extent(order[k - 2], &e) && e >= LEAST_TURNS &&
-                              tnk_loop_extent(wide, &e) && e >= best_lanes
+                              e >= best_lanes && tnk_loop_extent(wide, &e) && e >= best_lanes
                           ? order[k - 2]
                           : NULL;
     if (!(turns ? widen(s, turns, best_lanes) : widen(s, wide, q.lanes)))
