@@ -6,8 +6,8 @@
  *
  * The pair is read as one number of 32 bits and broadcast; one instruction multiplies and adds the
  * pairs (pmaddwd for int16), and with VNNI adds to C as well (vpdpwssd); AVX-512 BF16 does all three for
- * bfloat16 (vdpbf16ps). Bytes come in fours: uint8 times int8, with VNNI one instruction (vpdpbusd). Which one it is the C compiler knows by the target's features; without any of
- * them the function is plain C.
+ * bfloat16 (vdpbf16ps). Bytes come in fours: uint8 times int8, with VNNI one instruction (vpdpbusd). Which one it is the C
+ * compiler knows by the target's features; without any of them the function is plain C.
  */
 #include "cpu.h"
 #include "tenon/kit/tensor_intrin.h"
@@ -114,134 +114,102 @@
 #define X4 "x, x, x, x"
 #define X8 X4 ", " X4
 
-static const tnk_tensor_intrin dot2_4 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dot2_4",
-    .doc = "a pair of int16 times four pairs, added to int32: pmaddwd of SSE2",
-    .text = DOT2_INT16("4", "16", X4,
-                       "#if defined(__clang__) && defined(__SSE2__)\\n"
-                       "    return c + (tk_dot_c4)_mm_madd_epi16((__m128i)v, (__m128i)w);\\n"
-                       "#elif defined(__SSE2__)\\n"
-                       "    return c + (tk_dot_c4)__builtin_ia32_pmaddwd128((tk_dot_b4)v, w);\\n"
-                       "#endif\\n"),
-};
+#define INTRIN(its_name, its_doc, its_text)                                                   \
+    {                                                                                         \
+        .size = sizeof(tnk_tensor_intrin), .name = its_name, .doc = its_doc, .text = its_text \
+    }
 
-static const tnk_tensor_intrin dot2_8 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dot2_8",
-    .doc = "a pair of int16 times eight pairs, added to int32: vpmaddwd of AVX2, vpdpwssd of VNNI",
-    .text = DOT2_INT16(
-        "8", "32", X8,
-        "#if defined(__AVXVNNI__)\\n"
-        "    return (tk_dot_c8)_mm256_dpwssd_avx_epi32((__m256i)c, (__m256i)v, "
-        "(__m256i)w);\\n"
-        "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
-        "    return (tk_dot_c8)_mm256_dpwssd_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
-        "#elif defined(__clang__) && defined(__AVX2__)\\n"
-        "    return c + (tk_dot_c8)_mm256_madd_epi16((__m256i)v, (__m256i)w);\\n"
-        "#elif defined(__AVX2__)\\n"
-        "    return c + (tk_dot_c8)__builtin_ia32_pmaddwd256((tk_dot_b8)v, w);\\n"
-        "#endif\\n"),
-};
-
-static const tnk_tensor_intrin dot2_16 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dot2_16",
-    .doc = "a pair of int16 times sixteen pairs, added to int32: vpmaddwd of AVX-512BW, vpdpwssd "
+/* By name. */
+static const tnk_tensor_intrin dots[] = {
+    INTRIN("cpu.dot2_16",
+           "a pair of int16 times sixteen pairs, added to int32: vpmaddwd of AVX-512BW, vpdpwssd "
            "of AVX-512VNNI",
-    .text =
-        DOT2_INT16("16", "64", X8 ", " X8,
-                   "#if defined(__AVX512VNNI__)\\n"
-                   "    return (tk_dot_c16)_mm512_dpwssd_epi32((__m512i)c, (__m512i)v, "
-                   "(__m512i)w);\\n"
-                   "#elif defined(__clang__) && defined(__AVX512BW__)\\n"
-                   "    return c + (tk_dot_c16)_mm512_madd_epi16((__m512i)v, (__m512i)w);\\n"
-                   "#elif defined(__AVX512BW__)\\n"
-                   "    return c + (tk_dot_c16)__builtin_ia32_pmaddwd512_mask((tk_dot_b16)v, w, "
-                   "(tk_dot_c16){0}, -1);\\n"
-                   "#endif\\n"),
-};
-
-static const tnk_tensor_intrin dot4_4 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dot4_4",
-    .doc = "four uint8 times four times four int8, added to int32: vpdpbusd",
-    .text =
+           DOT2_INT16("16", "64", X8 ", " X8,
+                      "#if defined(__AVX512VNNI__)\\n"
+                      "    return (tk_dot_c16)_mm512_dpwssd_epi32((__m512i)c, (__m512i)v, "
+                      "(__m512i)w);\\n"
+                      "#elif defined(__clang__) && defined(__AVX512BW__)\\n"
+                      "    return c + (tk_dot_c16)_mm512_madd_epi16((__m512i)v, (__m512i)w);\\n"
+                      "#elif defined(__AVX512BW__)\\n"
+                      "    return c + (tk_dot_c16)__builtin_ia32_pmaddwd512_mask((tk_dot_b16)v, w, "
+                      "(tk_dot_c16){0}, -1);\\n"
+                      "#endif\\n")),
+    INTRIN("cpu.dot2_4", "a pair of int16 times four pairs, added to int32: pmaddwd of SSE2",
+           DOT2_INT16("4", "16", X4,
+                      "#if defined(__clang__) && defined(__SSE2__)\\n"
+                      "    return c + (tk_dot_c4)_mm_madd_epi16((__m128i)v, (__m128i)w);\\n"
+                      "#elif defined(__SSE2__)\\n"
+                      "    return c + (tk_dot_c4)__builtin_ia32_pmaddwd128((tk_dot_b4)v, w);\\n"
+                      "#endif\\n")),
+    INTRIN("cpu.dot2_8",
+           "a pair of int16 times eight pairs, added to int32: vpmaddwd of AVX2, vpdpwssd of VNNI",
+           DOT2_INT16(
+               "8", "32", X8,
+               "#if defined(__AVXVNNI__)\\n"
+               "    return (tk_dot_c8)_mm256_dpwssd_avx_epi32((__m256i)c, (__m256i)v, "
+               "(__m256i)w);\\n"
+               "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
+               "    return (tk_dot_c8)_mm256_dpwssd_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
+               "#elif defined(__clang__) && defined(__AVX2__)\\n"
+               "    return c + (tk_dot_c8)_mm256_madd_epi16((__m256i)v, (__m256i)w);\\n"
+               "#elif defined(__AVX2__)\\n"
+               "    return c + (tk_dot_c8)__builtin_ia32_pmaddwd256((tk_dot_b8)v, w);\\n"
+               "#endif\\n")),
+    INTRIN(
+        "cpu.dot4_16", "four uint8 times sixteen times four int8, added to int32: vpdpbusd",
+        DOT4("16", "64", X8 ", " X8,
+             "#if defined(__AVX512VNNI__)\\n"
+             "    return (tk_dot4_c16)_mm512_dpbusd_epi32((__m512i)c, (__m512i)v, (__m512i)w);\\n"
+             "#endif\\n")),
+    INTRIN(
+        "cpu.dot4_4", "four uint8 times four times four int8, added to int32: vpdpbusd",
         DOT4("4", "16", X4,
              "#if defined(__AVXVNNI__)\\n"
              "    return (tk_dot4_c4)_mm_dpbusd_avx_epi32((__m128i)c, (__m128i)v, (__m128i)w);\\n"
              "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
              "    return (tk_dot4_c4)_mm_dpbusd_epi32((__m128i)c, (__m128i)v, (__m128i)w);\\n"
-             "#endif\\n"),
-};
-
-static const tnk_tensor_intrin dot4_8 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dot4_8",
-    .doc = "four uint8 times eight times four int8, added to int32: vpdpbusd",
-    .text = DOT4(
-        "8", "32", X8,
-        "#if defined(__AVXVNNI__)\\n"
-        "    return (tk_dot4_c8)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
-        "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
-        "    return (tk_dot4_c8)_mm256_dpbusd_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
-        "#endif\\n"),
-};
-
-static const tnk_tensor_intrin dot4_16 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dot4_16",
-    .doc = "four uint8 times sixteen times four int8, added to int32: vpdpbusd",
-    .text =
-        DOT4("16", "64", X8 ", " X8,
-             "#if defined(__AVX512VNNI__)\\n"
-             "    return (tk_dot4_c16)_mm512_dpbusd_epi32((__m512i)c, (__m512i)v, (__m512i)w);\\n"
-             "#endif\\n"),
-};
-
-static const tnk_tensor_intrin dotbf_4 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dotbf_4",
-    .doc = "a pair of bfloat16 times four pairs, added to float32",
-    .text = DOT2_BF16("4", "16", X4,
-                      "#if defined(__AVX512BF16__) && defined(__AVX512VL__)\\n"
-                      "    return (tk_dotbf_c4)_mm_dpbf16_ps((__m128)c, (__m128bh)v, "
-                      "(__m128bh)w);\\n"
-                      "#endif\\n"),
-};
-
-static const tnk_tensor_intrin dotbf_8 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dotbf_8",
-    .doc =
+             "#endif\\n")),
+    INTRIN(
+        "cpu.dot4_8", "four uint8 times eight times four int8, added to int32: vpdpbusd",
+        DOT4(
+            "8", "32", X8,
+            "#if defined(__AVXVNNI__)\\n"
+            "    return (tk_dot4_c8)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
+            "#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)\\n"
+            "    return (tk_dot4_c8)_mm256_dpbusd_epi32((__m256i)c, (__m256i)v, (__m256i)w);\\n"
+            "#endif\\n")),
+    INTRIN("cpu.dotbf_16",
+           "a pair of bfloat16 times sixteen pairs, added to float32: vdpbf16ps of AVX-512 BF16",
+           DOT2_BF16("16", "64", X8 ", " X8,
+                     "#if defined(__AVX512BF16__)\\n"
+                     "    return (tk_dotbf_c16)_mm512_dpbf16_ps((__m512)c, (__m512bh)v, "
+                     "(__m512bh)w);\\n"
+                     "#endif\\n")),
+    INTRIN("cpu.dotbf_4", "a pair of bfloat16 times four pairs, added to float32",
+           DOT2_BF16("4", "16", X4,
+                     "#if defined(__AVX512BF16__) && defined(__AVX512VL__)\\n"
+                     "    return (tk_dotbf_c4)_mm_dpbf16_ps((__m128)c, (__m128bh)v, "
+                     "(__m128bh)w);\\n"
+                     "#endif\\n")),
+    INTRIN(
+        "cpu.dotbf_8",
         "a pair of bfloat16 times eight pairs, added to float32: vdpbf16ps of AVX-512 BF16 with VL",
-    .text = DOT2_BF16("8", "32", X8,
-                      "#if defined(__AVX512BF16__) && defined(__AVX512VL__)\\n"
-                      "    return (tk_dotbf_c8)_mm256_dpbf16_ps((__m256)c, (__m256bh)v, "
-                      "(__m256bh)w);\\n"
-                      "#endif\\n"),
+        DOT2_BF16("8", "32", X8,
+                  "#if defined(__AVX512BF16__) && defined(__AVX512VL__)\\n"
+                  "    return (tk_dotbf_c8)_mm256_dpbf16_ps((__m256)c, (__m256bh)v, "
+                  "(__m256bh)w);\\n"
+                  "#endif\\n")),
 };
 
-static const tnk_tensor_intrin dotbf_16 = {
-    .size = sizeof(tnk_tensor_intrin),
-    .name = "cpu.dotbf_16",
-    .doc = "a pair of bfloat16 times sixteen pairs, added to float32: vdpbf16ps of AVX-512 BF16",
-    .text = DOT2_BF16("16", "64", X8 ", " X8,
-                      "#if defined(__AVX512BF16__)\\n"
-                      "    return (tk_dotbf_c16)_mm512_dpbf16_ps((__m512)c, (__m512bh)v, "
-                      "(__m512bh)w);\\n"
-                      "#endif\\n"),
-};
-
-const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS] = {&dot2_16,
-                                                                           &dot2_4,
-                                                                           &dot2_8,
-                                                                           &dot4_16,
-                                                                           &dot4_4,
-                                                                           &dot4_8,
-                                                                           &dotbf_16,
-                                                                           &dotbf_4,
-                                                                           &dotbf_8,
+const tnk_tensor_intrin *const cpu_tensor_intrins[CPU_N_TENSOR_INTRINS] = {&dots[0],
+                                                                           &dots[1],
+                                                                           &dots[2],
+                                                                           &dots[3],
+                                                                           &dots[4],
+                                                                           &dots[5],
+                                                                           &dots[6],
+                                                                           &dots[7],
+                                                                           &dots[8],
                                                                            &cpu_tile_intrins[0],
                                                                            &cpu_tile_intrins[1],
                                                                            &cpu_tile_intrins[2],

@@ -215,6 +215,46 @@ read_window(const tn_call *call, conv *c)
            tn_type_dims(call->args.at[1]->type, &c->k) && tn_type_dims(call->base.type, &c->out);
 }
 
+/* Where element o of the result meets element r of the window, in dimension i. */
+static const tn_expr *
+in_window(tn_ctx *ctx, const conv *c, int i, const tn_expr *o, const tn_expr *r)
+{
+    return ADD(MUL(o, I64(c->stride[i])), MUL(r, I64(c->dilation[i])));
+}
+
+/* The places in x, of `shape` with height and width from 2 on, of the padded data's two axes; `inside` and that they are in x. */
+static const tn_expr *
+unpadded(tn_ctx *ctx, const conv *c, const tn_expr *const *axes, const tn_list shape,
+         const tn_expr *inside, const tn_expr **at)
+{
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *before = I64(c->pad[i]);
+        const tn_expr *low = tn_cmp(ctx, TN_KIND_LE, before, axes[i]),
+                      *high = tn_cmp(ctx, TN_KIND_LT, axes[i], ADD(shape.at[2 + i], before));
+        if (c->pad[i])
+            inside = inside ? tn_and(ctx, inside, low) : low;
+        if (c->pad[2 + i])
+            inside = inside ? tn_and(ctx, inside, high) : high;
+        at[i] = c->pad[i] ? tn_sub(ctx, axes[i], before) : axes[i];
+    }
+    return inside;
+}
+
+/* The parts of a function whose weights `pack` lays out; their last dimension and their first are output channels. */
+static parts
+conv_parts(tn_builder *b, const tn_call *call, const conv *c,
+           const tn_expr *(*pack)(tn_builder *, const tn_expr *, const conv *))
+{
+    const tn_expr *w = call->args.at[1];
+    const uint32_t channels[2] = {0, c->k.n - 1};
+    parts p = {.operands = {left_of(b, call, &c->kind)}, .dims = {1, 4}, .n = 2};
+    p.operands[1] = pack(b, w, c);
+    if (c->kind.least)
+        p.operands[2] = sums_of_weights(b, w, &c->kind, channels, 2);
+    begin(&p, tn_builder_ctx(b));
+    return p;
+}
+
 /* NCHW[b]c, OIHW[b]i[o]o and NCHW[o]c. */
 static bool
 read_conv(const tn_call *call, conv *c)
@@ -269,7 +309,7 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
 {
     tn_ctx *ctx = tnk_te_ctx(te);
     const tn_list shape = tn_as_buffer(x)->shape;
-    const tn_expr *dims[5], *at[5], *inside = NULL;
+    const tn_expr *dims[5], *at[5];
     if (!c->pad[0] && !c->pad[1] && !c->pad[2] && !c->pad[3])
         return x;
     memcpy(dims, shape.at, sizeof dims);
@@ -277,16 +317,7 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
         dims[2 + i] = ADD(dims[2 + i], I64(c->pad[i] + c->pad[2 + i]));
     tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, c->kind.left);
     memcpy(at, s->axes, sizeof at);
-    for (int i = 0; i < 2; i++) {
-        const tn_expr *before = I64(c->pad[i]), *axis = s->axes[2 + i];
-        const tn_expr *low = tn_cmp(ctx, TN_KIND_LE, before, axis),
-                      *high = tn_cmp(ctx, TN_KIND_LT, axis, ADD(shape.at[2 + i], before));
-        if (c->pad[i])
-            inside = inside ? tn_and(ctx, inside, low) : low;
-        if (c->pad[2 + i])
-            inside = inside ? tn_and(ctx, inside, high) : high;
-        at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
-    }
+    const tn_expr *inside = unpadded(ctx, c, s->axes + 2, shape, NULL, at + 2);
     const tn_expr *v = to_left(ctx, &c->kind, tnk_te_read_at(te, x, at, 5));
     return tnk_te_define(s, tn_if_then_else(ctx, inside, v, zero(ctx, &c->kind)));
 }
@@ -298,28 +329,20 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target)
     conv c;
     if (!read_kind(b, call, target, &c.kind) || !read_conv(call, &c))
         return NULL;
-    static const uint32_t channels[2] = {0, 5};
-    parts p = {.operands = {left_of(b, call, &c.kind), pack_kernel(b, call->args.at[1], &c)},
-               .dims = {1, 4},
-               .n = 2};
-    if (c.kind.least)
-        p.operands[2] = sums_of_weights(b, call->args.at[1], &c.kind, channels, 2);
-    begin(&p, ctx);
-    tnk_te *te = p.te;
-    const tn_node *padded = pad(te, p.x, &c), *w = p.w;
-    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
+    parts p = conv_parts(b, call, &c, pack_kernel);
+    const tn_node *padded = pad(p.te, p.x, &c);
+    tnk_stage *s = tnk_te_stage(p.te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
     const tn_expr *const *o = s->axes;
     const tn_expr *rc = tnk_te_reduce_axis(s, "rco", c.k.at[1]),
                   *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
                   *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / c.kind.group)),
                   *rp = tnk_te_reduce_axis(s, "rp", I64(c.kind.group));
-    const tn_expr *at[5] = {o[0], rc, ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
-                            ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
-                            ADD(MUL(ri, I64(c.kind.group)), rp)};
+    const tn_expr *at[5] = {o[0], rc, in_window(ctx, &c, 0, o[2], ry),
+                            in_window(ctx, &c, 1, o[3], rx), ADD(MUL(ri, I64(c.kind.group)), rp)};
     const tn_expr *wat[7] = {o[1], rc, ry, rx, ri, o[4], rp};
-    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 5),
-                                               tnk_te_read_at(te, w, wat, 7)));
+    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 5),
+                                               tnk_te_read_at(p.te, p.w, wat, 7)));
     return finish(&p, b, &c.kind, "conv2d_pairs", out);
 }
 
@@ -373,19 +396,9 @@ pad_first(tnk_te *te, const tn_node *x, const conv *c)
     const tn_expr *dims[4] = {shape.at[0], ADD(shape.at[2], I64(c->pad[0] + c->pad[2])),
                               ADD(shape.at[3], I64(c->pad[1] + c->pad[3])), I64(c->in_block)};
     tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, c->kind.left);
-    const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, s->axes[3], shape.at[1]), *at[4];
-    at[0] = s->axes[0];
-    at[1] = s->axes[3];
-    for (int i = 0; i < 2; i++) {
-        const tn_expr *before = I64(c->pad[i]), *axis = s->axes[1 + i];
-        const tn_expr *low = tn_cmp(ctx, TN_KIND_LE, before, axis),
-                      *high = tn_cmp(ctx, TN_KIND_LT, axis, ADD(shape.at[2 + i], before));
-        if (c->pad[i])
-            inside = tn_and(ctx, inside, low);
-        if (c->pad[2 + i])
-            inside = tn_and(ctx, inside, high);
-        at[2 + i] = c->pad[i] ? tn_sub(ctx, axis, before) : axis;
-    }
+    const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, s->axes[3], shape.at[1]),
+                  *at[4] = {s->axes[0], s->axes[3]};
+    inside = unpadded(ctx, c, s->axes + 1, shape, inside, at + 2);
     return tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(te, x, at, 4),
                                             zero(ctx, &c->kind)));
 }
@@ -397,27 +410,19 @@ legalize_first(tn_builder *b, const tn_call *call, const tn_target *target)
     conv c;
     if (!read_kind(b, call, target, &c.kind) || !read_first(call, &c))
         return NULL;
-    static const uint32_t channels[2] = {0, 4};
-    parts p = {.operands = {left_of(b, call, &c.kind), pack_first_kernel(b, call->args.at[1], &c)},
-               .dims = {1, 4},
-               .n = 2};
-    if (c.kind.least)
-        p.operands[2] = sums_of_weights(b, call->args.at[1], &c.kind, channels, 2);
-    begin(&p, ctx);
-    tnk_te *te = p.te;
-    const tn_node *padded = pad_first(te, p.x, &c), *w = p.w;
-    tnk_stage *s = tnk_te_stage(te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
+    parts p = conv_parts(b, call, &c, pack_first_kernel);
+    const tn_node *padded = pad_first(p.te, p.x, &c);
+    tnk_stage *s = tnk_te_stage(p.te, "conv2d_pairs", c.out.at, 5, c.kind.sum);
     const tn_expr *const *o = s->axes;
     const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
                   *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / c.kind.group)),
                   *rp = tnk_te_reduce_axis(s, "rp", I64(c.kind.group));
-    const tn_expr *at[4] = {o[0], ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
-                            ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))),
+    const tn_expr *at[4] = {o[0], in_window(ctx, &c, 0, o[2], ry), in_window(ctx, &c, 1, o[3], rx),
                             ADD(MUL(ri, I64(c.kind.group)), rp)};
     const tn_expr *wat[6] = {o[1], ry, rx, ri, o[4], rp};
-    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(te, padded, at, 4),
-                                               tnk_te_read_at(te, w, wat, 6)));
+    const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 4),
+                                               tnk_te_read_at(p.te, p.w, wat, 6)));
     return finish(&p, b, &c.kind, "conv2d_pairs", out);
 }
 
@@ -487,9 +492,8 @@ legalize_depthwise(tn_builder *b, const tn_call *call)
     const tn_expr *const *o = s->axes;
     const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]);
-    const tn_expr *at[5] = {o[0], o[1],
-                            ADD(MUL(o[2], I64(c.stride[0])), MUL(ry, I64(c.dilation[0]))),
-                            ADD(MUL(o[3], I64(c.stride[1])), MUL(rx, I64(c.dilation[1]))), o[4]};
+    const tn_expr *at[5] = {o[0], o[1], in_window(ctx, &c, 0, o[2], ry),
+                            in_window(ctx, &c, 1, o[3], rx), o[4]};
     const tn_expr *wat[5] = {o[1], I64(0), ry, rx, o[4]};
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 5),
                                                tnk_te_read_at(p.te, p.w, wat, 5)));
