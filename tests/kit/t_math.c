@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vector functions of emitted source keep their stated errors: over all exponents and at special values; with
  * TENON_LONG for every float32 there is (pairs: a thousand million drawn, and every base with some exponents). With fused
- * multiply-adds and without. Prints the greatest errors that it met.
+ * multiply-adds and without. Prints the greatest errors that it met. Arguments: the functions to try (all).
  *
  * The C library's functions of double are the reference. Where the library has them for vectors, those look first,
  * and what they find wrong is judged by the others. */
@@ -22,6 +22,7 @@
 
 enum { CHUNK = 1 << 16, ALL = 1 << 16 /* chunks: 2^32 arguments */, PAIRS = 1 << 14 /* chunks */ };
 static krun k;
+static char *const *only; /* names of functions; NULL: all */
 
 static int
 open_all(void **state)
@@ -354,6 +355,15 @@ use_machine(int m)
     k.target = tn_as_target(tn_target_of(k.ctx, "cpu", attrs));
 }
 
+static bool
+is_wanted(const function *f)
+{
+    bool named = !only;
+    for (char *const *name = only; name && *name; name++)
+        named |= !strcmp(*name, f->name);
+    return named;
+}
+
 static void
 errors_are_as_stated(void **state)
 {
@@ -366,6 +376,8 @@ errors_are_as_stated(void **state)
     k.threads = 1;
     for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
         krun_kernel code[MACHINES];
+        if (!is_wanted(&functions[f]))
+            continue;
         r = (run){&functions[f], r.x, r.y, {r.out[0], r.out[1]}, .want = want};
         find_vector(&r);
         for (int m = 0; m < MACHINES; m++) {
@@ -387,8 +399,9 @@ errors_are_as_stated(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+    only = argc > 1 ? argv + 1 : NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_as_stated),
     };
