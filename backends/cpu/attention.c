@@ -402,19 +402,53 @@ differs_by_query(const cpu_attention_operand *o)
     return false;
 }
 
+/* Whether what the graph changes scores by is turned in squares. The last one is moved back, into rows before the tile's. */
+static bool
+changes_in_squares(const nest *w)
+{
+    int64_t keys;
+    return w->q % w->square.lanes == 0 && tn_int_value(w->all_keys, &keys) &&
+           keys >= w->square.lanes;
+}
+
+/* Row of a key of the tile, where changes are kept. */
+static const tn_expr *
+given_row(const nest *w, const tn_expr *r)
+{
+    return ADD(r, I(w->square.lanes));
+}
+
 /* What the graph changes scores by, where it differs from query to query: lanes lie apart in memory. */
 static const tn_stmt *
 bring_changes(const nest *w)
 {
     const tn_stmt *all = tn_evaluate_of(w->ctx, I(0));
+    int64_t n = w->square.lanes;
     for (uint32_t s = 0; s < w->a->n_steps; s++) {
-        const cpu_attention_step *step = &w->a->step[s];
+        const cpu_attention_operand *o = &w->a->step[s].x;
+        const tn_expr *i = var(w, "i"), *r = var(w, "r");
         if (!w->given[s])
             continue;
-        const tn_expr *i = var(w, "i"), *r = var(w, "r");
-        const tn_expr *value = element(w, &step->x, w->changes[s], query(w, i), ADD(w->key0, r));
-        const tn_stmt *one = store(w, w->given[s], cell(w, r, w->q, i), wide(w, value));
-        all = SEQ(all, serial(w, i, I(w->q), serial(w, r, w->n_keys, one)));
+        if (!changes_in_squares(w)) {
+            const tn_expr *value = element(w, o, w->changes[s], query(w, i), ADD(w->key0, r));
+            const tn_stmt *one =
+                store(w, w->given[s], cell(w, given_row(w, r), w->q, i), wide(w, value));
+            all = SEQ(all, serial(w, i, I(w->q), serial(w, r, w->n_keys, one)));
+            continue;
+        }
+        const tn_expr *u = var(w, "u"), *v = var(w, "v"), *x = var(w, "u"), *y = var(w, "v");
+        const tn_expr *key = MIN(ADD(w->key0, MUL(r, I(n))), SUB(w->all_keys, I(n)));
+        const tn_expr *value =
+            element(w, o, w->changes[s], query(w, cell(w, i, n, u)), ADD(key, v));
+        const tn_stmt *set = cpu_square_set(&w->square, u, v, wide(w, value));
+        set = loop(w, u, I(n), TN_FOR_UNROLLED, loop(w, v, I(n), TN_FOR_VECTORIZED, set));
+        const tn_expr *row = given_row(w, ADD(SUB(key, w->key0), x));
+        const tn_stmt *get = store(w, w->given[s], cell(w, row, w->q, cell(w, i, n, y)),
+                                   cpu_square_get(&w->square, x, y));
+        get = loop(w, x, I(n), TN_FOR_UNROLLED, loop(w, y, I(n), TN_FOR_VECTORIZED, get));
+        const tn_stmt *square = SEQ(set, cpu_square_turn(&w->square), get);
+        all = SEQ(all, serial(w, i, I(w->q / n),
+                              serial(w, r, tn_ceildiv(w->ctx, w->n_keys, I(n)), square)));
     }
     return all;
 }
@@ -427,7 +461,7 @@ changed(const nest *w, const tn_expr *score, const tn_expr *r, lane l)
         const cpu_attention_step *step = &w->a->step[s];
         const tn_expr *x = NULL, *c = F(step->c);
         if (w->given[s])
-            x = load(w, w->given[s], cell(w, r, w->q, l.at));
+            x = load(w, w->given[s], cell(w, given_row(w, r), w->q, l.at));
         else if (w->changes[s])
             x = wide(w, element(w, &step->x, w->changes[s], I(0), ADD(w->key0, r)));
         switch (step->kind) {
@@ -680,7 +714,8 @@ allocate(nest *w, const tn_node **all)
     }
     for (uint32_t s = 0; s < a->n_steps; s++)
         if (a->step[s].x.x && differs_by_query(&a->step[s].x))
-            all[n++] = w->given[s] = local(w, "given", w->keys * w->q, TNB_F32);
+            all[n++] = w->given[s] =
+                local(w, "given", (w->keys + 2 * w->square.lanes) * w->q, TNB_F32);
     return n + cpu_square_buffers(&w->square, all + n);
 }
 
