@@ -39,6 +39,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/inline.c \
 	backends/cpu/rules/matmul.c \
 	backends/cpu/rules/nest.c \
+	backends/cpu/rules/padding.c \
 	backends/cpu/rules/pool.c \
 	backends/cpu/rules/recurrent.c \
 	backends/cpu/rules/reduction.c \

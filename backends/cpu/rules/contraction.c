@@ -542,6 +542,8 @@ cpu_apply_tile(cpu_tile *c)
              *ly = c->y == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->y);
     tnk_item *lh = c->h == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->h);
     tnk_item *ix = NULL, *iy = NULL, *ih = NULL;
+    tnk_item *rows =
+        c->paired && c->h + 1 == c->x && c->h >= 2 ? loop_of_dim(c, root, l, n, c->h - 1) : NULL;
     if (!lx)
         return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -638,7 +640,13 @@ cpu_apply_tile(cpu_tile *c)
     /* parallel over everything but the tiles of one row */
     if (c->in_scan)
         memcpy(c->outer, outer, (c->n_outer = n_outer) * sizeof *outer);
-    else
+    for (uint32_t i = 0; i < n_outer && rows && !c->in_scan; i++)
+        if (outer[i] == rows && (rows = cpu_pad_by_rows(c, rows))) {
+            outer[i] = rows;
+            cpu_parallel_outer(s, outer, i + 1);
+            return tnk_sch_ok(s);
+        }
+    if (!c->in_scan && tnk_sch_ok(s))
         cpu_parallel_outer(s, outer, n_outer > 1 ? n_outer - 1 : n_outer);
     return tnk_sch_ok(s);
 }

@@ -127,6 +127,10 @@ cpu_tune_tile(cpu_tile *c, int64_t full);
 /* The tuner's choice of an order, among those that a tile with these dimensions can have. */
 void
 cpu_tune_order(cpu_tile *c);
+/* Copies padding by groups of rows, before they are used: `rows` is the loop over an image's rows, outside of which only images and
+ * channels are. The loop over groups; NULL: nothing was done, unless the schedule is broken. */
+tnk_item *
+cpu_pad_by_rows(cpu_tile *c, tnk_item *rows);
 /* Makes the loops of the tile. False: not possible, the schedule may be broken. */
 bool
 cpu_apply_tile(cpu_tile *c);
