@@ -436,16 +436,16 @@ tn_builder_end_function(tn_builder *b, const tn_expr *body, const tn_type *ret, 
 
 /* ---- functions of the module ---- */
 static const void *
-key_of_hash(uint64_t h)
+key_of(tn_builder *b, const tn_node *func)
 {
+    uint64_t h = tn_hash(b->ctx, func, false);
     return (const void *)(uintptr_t)(h ? h : 1);
 }
 
 static void
-index_function(tn_builder *b, const char *name, const tn_node *func)
+index_function(tn_builder *b, const char *name, const tn_node *func, const void *key)
 {
     struct known *k = TNB_NEW(b->arena, struct known);
-    const void *key = key_of_hash(tn_hash(b->ctx, func, false));
     *k = (struct known){tnb_ptrmap_get(&b->functions, key), name, func};
     tnb_ptrmap_set(&b->functions, key, k);
 }
@@ -464,15 +464,15 @@ same_family(const char *name, const char *hint)
 }
 
 static const char *
-find_equal(tn_builder *b, const tn_node *func, const char *hint)
+find_equal(tn_builder *b, const tn_node *func, const void *func_key, const char *hint)
 {
     if (!b->indexed) {
         b->indexed = true;
         for (uint32_t i = 0; i < b->module->names.n; i++)
-            index_function(b, tn_module_name(b->module, i), b->module->funcs.at[i]);
+            index_function(b, tn_module_name(b->module, i), b->module->funcs.at[i],
+                           key_of(b, b->module->funcs.at[i]));
     }
-    const void *key = key_of_hash(tn_hash(b->ctx, func, false));
-    for (const struct known *k = tnb_ptrmap_get(&b->functions, key); k; k = k->next)
+    for (const struct known *k = tnb_ptrmap_get(&b->functions, func_key); k; k = k->next)
         if (same_family(k->name, hint) && tn_equal(b->ctx, k->func, func, false, NULL))
             return k->name;
     return NULL;
@@ -485,7 +485,8 @@ tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint)
         return tn_error_node(b->ctx);
     if (!hint || !*hint)
         hint = "func";
-    const char *name = find_equal(b, func, hint);
+    const void *key = key_of(b, func);
+    const char *name = find_equal(b, func, key, hint);
     if (name)
         return tn_global_var_of(b->ctx, name);
     uintptr_t n = (uintptr_t)tnb_strmap_get(&b->next_name, hint);
@@ -501,7 +502,7 @@ tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint)
         return m ? tn_global_var_of(b->ctx, name) : tn_error_node(b->ctx);
     }
     tnb_strmap_set(&b->added, name, func);
-    index_function(b, name, func);
+    index_function(b, name, func, key);
     return tn_global_var_of(b->ctx, name);
 }
 

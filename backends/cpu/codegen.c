@@ -201,8 +201,10 @@ cache_key(work *w)
     tnb_buf_puts(&b, w->cc.identity);
     for (uint32_t i = 0; i < w->flags.n; i++)
         tnb_buf_printf(&b, "\n%s", w->flags.at[i]);
-    for (uint32_t g = 0; g < w->n_groups; g++)
-        tnb_buf_printf(&b, "\n--- %s", w->sources[g]);
+    for (uint32_t g = 0; g < w->n_groups; g++) {
+        tnb_buf_puts(&b, "\n--- ");
+        tnb_buf_puts(&b, w->sources[g]);
+    }
     tnb_hash_text t = tnb_hash_print(tnb_hash_128(b.s, b.n));
     tnb_buf_free(&b);
     return tnb_strdup(tn_arena(w->ctx), t.s);

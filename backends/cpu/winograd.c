@@ -168,10 +168,15 @@ var(const winograd *w, const char *name)
     return tn_var_dtype(w->ctx, name, TNB_I64);
 }
 
-/* A block of the nest's tile: vars at values, with `lines`, a temporary in registers. */
+/* What a nest reads and writes, and the lines between its two parts. */
+typedef struct buffers {
+    const tn_node *in, *out, *lines;
+} buffers;
+
+/* A block of the nest's tile: vars at values. Its regions are whole buffers: nothing asks for more, and more is much work. */
 static const tn_stmt *
 tile_block(const winograd *w, const char *name, tn_list vars, tn_list extents, tn_list values,
-           const tn_node *lines, const tn_stmt *body, bool finished)
+           const buffers *f, const tn_stmt *body, bool finished)
 {
     const tn_node *iters[8];
     for (uint32_t i = 0; i < vars.n; i++)
@@ -179,11 +184,12 @@ tile_block(const winograd *w, const char *name, tn_list vars, tn_list extents, t
                                   TN_ITER_SPATIAL, NULL);
     tn_block b = {.name = name,
                   .iters = tn_list_of(w->ctx, iters, vars.n),
-                  .allocs = tn_listv(w->ctx, lines, NULL),
+                  .allocs = tn_listv(w->ctx, f->lines, NULL),
+                  .reads = tn_listv(w->ctx, tn_region_full(w->ctx, f->in), NULL),
+                  .writes = tn_listv(w->ctx, tn_region_full(w->ctx, f->out), NULL),
                   .body = body};
     if (finished)
         b.annotations = tn_dictv(w->ctx, CPU_FINISHED, tn_bool(w->ctx, true), NULL);
-    tn_block_regions(w->ctx, &b, &b.reads, &b.writes);
     return tn_block_realize_of(w->ctx, values, tn_bool(w->ctx, true), tn_block_of(w->ctx, &b));
 }
 
@@ -228,14 +234,14 @@ place_of(const winograd *w)
 /* for row of tiles, block of channels: (parallel) for tile of the row: body */
 static const tn_stmt *
 nest(const winograd *w, const place *p, const char *name, int64_t rows, int64_t blocks,
-     int64_t columns, const tn_node *lines, const tn_stmt *body, bool finished)
+     int64_t columns, const buffers *f, const tn_stmt *body, bool finished)
 {
     const tn_expr *i = var(w, "i"), *x = var(w, "x");
     tn_list vars = tn_listv(w->ctx, p->row, p->block, p->column, NULL);
     tn_list extents = tn_listv(w->ctx, I(rows), I(blocks), I(columns), NULL);
     tn_list values = tn_listv(w->ctx, tn_floordiv(w->ctx, i, I(blocks)),
                               tn_floormod(w->ctx, i, I(blocks)), x, NULL);
-    const tn_stmt *s = tile_block(w, name, vars, extents, values, lines, body, finished);
+    const tn_stmt *s = tile_block(w, name, vars, extents, values, f, body, finished);
     return loop(w, i, rows * blocks, TN_FOR_PARALLEL, loop(w, x, columns, TN_FOR_SERIAL, s));
 }
 
@@ -399,8 +405,8 @@ kernel(winograd *w, tn_builder *b, const tn_expr *k)
                      tn_listv(w->ctx, ADD(first, I(i)), p.row, p.block, p.column, p.lane, NULL)));
     const tn_stmt *body = tn_seqv(w->ctx, for_lines(w, c, 3, in_vectors(w, &p, &columns)),
                                   for_lines(w, a, IN, in_vectors(w, &p, &rows)), NULL);
-    tnk_te_append(w->te,
-                  nest(w, &p, "winograd_kernel", w->out, w->in, w->lanes, lines, body, false));
+    tnk_te_append(w->te, nest(w, &p, "winograd_kernel", w->out, w->in, w->lanes,
+                              &(buffers){in, out, lines}, body, false));
     const tn_expr *call =
         finish(w, b, "winograd_kernel", k, out, type_of(w, dims, 5), OPAQUE, true);
     return tn_is_error(call) ? call : tn_emit(b, call, "kernel");
@@ -415,7 +421,7 @@ data(winograd *w, tn_builder *b, const tn_expr *x)
     const tn_expr *dims[4] = {I(POINTS), I(w->in), I(tiles(w)), I(w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "data", dims, 4, TNB_F32);
     tnk_te_append(w->te, nest(w, &p, "winograd_data", w->n * w->tile_rows, w->in, w->tile_columns,
-                              lines, data_tile(w, &p, in, out, lines), false));
+                              &(buffers){in, out, lines}, data_tile(w, &p, in, out, lines), false));
     const tn_expr *call = finish(w, b, "winograd_data", x, out, type_of(w, dims, 4), OPAQUE, true);
     return tn_is_error(call) ? call : tn_emit(b, call, "data");
 }
@@ -443,8 +449,9 @@ result(winograd *w, tn_builder *b, const tn_expr *m, const tn_type *type)
     const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, OUT * IN);
     const tn_expr *dims[5] = {I(w->n), I(w->out), I(w->out_rows), I(w->out_columns), I(w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, w->d);
-    tnk_te_append(w->te, nest(w, &p, "winograd_result", w->n * w->tile_rows, w->out,
-                              w->tile_columns, lines, result_tile(w, &p, in, out, lines), true));
+    tnk_te_append(w->te,
+                  nest(w, &p, "winograd_result", w->n * w->tile_rows, w->out, w->tile_columns,
+                       &(buffers){in, out, lines}, result_tile(w, &p, in, out, lines), true));
     return finish(w, b, "winograd_result", m, out, type, OUT_FUSABLE, false);
 }
 

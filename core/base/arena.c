@@ -228,22 +228,36 @@ alloc_slow(tnb_arena *a, size_t bytes)
     return memset(start_of(b), 0, bytes);
 }
 
+/* What the block in use has room for, as it lies there; NULL: it has not. */
+static inline void *
+alloc_fast(tnb_arena *a, size_t bytes)
+{
+#ifndef TENON_STRESS
+    if (__builtin_expect(bytes <= SIZE_MAX - 15, 1)) {
+        bytes = (bytes + 15) & ~(size_t)15;
+        if (__builtin_expect((size_t)(a->end - a->at) >= bytes && a->at && !a->failed, 1)) {
+            void *p = a->at;
+            a->at += bytes;
+            a->used += bytes;
+            return p;
+        }
+    }
+#endif
+    return NULL;
+}
+
 void *
 tnb_alloc(tnb_arena *a, size_t bytes)
 {
+    void *p = alloc_fast(a, bytes);
+    if (p)
+        return memset(p, 0, bytes);
     if (bytes > SIZE_MAX - 15)
         return from_reserve(a, bytes);
 #ifdef TENON_STRESS
     return alloc_slow(a, bytes);
 #else
-    bytes = (bytes + 15) & ~(size_t)15;
-    if (__builtin_expect((size_t)(a->end - a->at) >= bytes && a->at && !a->failed, 1)) {
-        void *p = a->at;
-        a->at += bytes;
-        a->used += bytes;
-        return memset(p, 0, bytes);
-    }
-    return alloc_slow(a, bytes ? bytes : 16);
+    return alloc_slow(a, bytes ? (bytes + 15) & ~(size_t)15 : 16);
 #endif
 }
 
@@ -259,7 +273,10 @@ tnb_alloc_n(tnb_arena *a, size_t n, size_t size)
 void *
 tnb_dup(tnb_arena *a, const void *p, size_t bytes)
 {
-    void *q = tnb_alloc(a, bytes);
+    void *q = bytes ? alloc_fast(a, bytes) : NULL;
+    if (q)
+        return memcpy(q, p, bytes);
+    q = tnb_alloc(a, bytes);
     if (bytes && (!a->failed || bytes <= INLINE_RESERVE))
         memcpy(q, p, bytes);
     return q;
@@ -268,7 +285,14 @@ tnb_dup(tnb_arena *a, const void *p, size_t bytes)
 char *
 tnb_strndup(tnb_arena *a, const char *s, size_t n)
 {
-    char *q = tnb_alloc(a, n < SIZE_MAX ? n + 1 : n);
+    char *q = n < SIZE_MAX ? alloc_fast(a, n + 1) : NULL;
+    if (q) {
+        if (n)
+            memcpy(q, s, n);
+        q[n] = 0;
+        return q;
+    }
+    q = tnb_alloc(a, n < SIZE_MAX ? n + 1 : n);
     if (n && (!a->failed || n < INLINE_RESERVE))
         memcpy(q, s, n);
     return q;

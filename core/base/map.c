@@ -11,9 +11,9 @@
 #include <xxhash.h>
 
 #ifdef TENON_STRESS
-enum { LINEAR = 0, FIRST_CAP = 1 };
+enum { LINEAR = 0, FIRST_CAP = 1, FEW = 0 };
 #else
-enum { LINEAR = 8, FIRST_CAP = 8 };
+enum { LINEAR = 8, FIRST_CAP = 8, FEW = 32 /* small maps grow faster */ };
 #endif
 
 static uint64_t
@@ -34,7 +34,9 @@ hash_str(const char *s, size_t n)
 static uint32_t
 next_cap(uint32_t cap)
 {
-    return cap ? cap > UINT32_MAX / 4 ? UINT32_MAX / 4 : cap * 2 : FIRST_CAP;
+    if (!cap || cap > UINT32_MAX / 4)
+        return cap ? UINT32_MAX / 4 : FIRST_CAP;
+    return cap <= FEW ? cap * 4 : cap * 2;
 }
 
 static void

@@ -74,9 +74,10 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost)
     tnb_buf_printf(&e->parts,
                    "static __attribute__((noinline)) void\n"
                    "tk_part%s(%sconst %s tk_from, const %s tk_to, const int32_t tk_thread)\n"
-                   "{\n    (void)tk_thread;\n%s}\n",
-                   stem, params.s ? params.s : "", type, type, text);
-    tnb_buf_printf(&e->parts, "struct tk_args%s {\n%s};\n", stem, fields.s);
+                   "{\n    (void)tk_thread;\n",
+                   stem, params.s ? params.s : "", type, type);
+    tnb_buf_puts(&e->parts, text);
+    tnb_buf_printf(&e->parts, "}\nstruct tk_args%s {\n%s};\n", stem, fields.s);
     tnb_buf_printf(&e->parts,
                    "static void\ntk_call%s(void *p, int64_t from, int64_t to, int32_t thread)\n"
                    "{\n    const struct tk_args%s *a = p;\n    (void)a;\n"

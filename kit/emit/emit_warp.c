@@ -74,8 +74,10 @@ tnk_warp_begin(tnk_emitter *e)
 {
     const tnk_kernel *k = e->kernel;
     search s = {0};
+    if (e->d->id != TN_DIALECT_OPENCL)
+        return;
     tn_walk(tn_as_prim_func(k->func)->body, TN_WALK_ONCE, find_calls, NULL, &s);
-    if (e->d->id != TN_DIALECT_OPENCL || (!s.asked && !s.calls))
+    if (!s.asked && !s.calls)
         return;
     if (s.several) {
         tnk_emit_fail(e, k->func->loc, "it is written for warps of different sizes");

@@ -114,6 +114,8 @@ bool
 tnk_is_reserved_name(const char *name)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+        if (reserved[i][0] != name[0])
+            continue; /* most of them */
         size_t n = strlen(reserved[i]);
         /* the library has each function for float and long double too */
         if (!strncmp(reserved[i], name, n) &&
@@ -121,6 +123,8 @@ tnk_is_reserved_name(const char *name)
             return true;
     }
     for (size_t i = 0; i < sizeof reserved_on_devices / sizeof reserved_on_devices[0]; i++) {
+        if (reserved_on_devices[i][0] != name[0])
+            continue;
         size_t n = strlen(reserved_on_devices[i]);
         if (strncmp(reserved_on_devices[i], name, n))
             continue;
@@ -149,10 +153,12 @@ tnk_new_name(tnk_emitter *e, const char *wanted)
                                clean);
     bool taken = tnb_strmap_has(&e->used, name) || tnk_is_reserved_name(name);
     const char *stem = name;
-    for (int i = 1; taken; i++) {
-        name = tn_strf(e->ctx, "%s_v%d", stem, i);
+    uintptr_t i = (uintptr_t)tnb_strmap_get(&e->used, stem); /* the number to try next */
+    for (i = i ? i : 1; taken; i++) {
+        name = tn_strf(e->ctx, "%s_v%llu", stem, (unsigned long long)i);
         taken = tnb_strmap_has(&e->used, name);
     }
+    tnb_strmap_set(&e->used, stem, (void *)i);
     tnb_strmap_set(&e->used, name, (void *)(uintptr_t)1);
     return name;
 }

@@ -30,9 +30,21 @@ lower(tn_rewriter *rw, const tn_node *n)
                          b->b);
 }
 
+static tn_walk_step
+find_division(void *user, const tn_node *n)
+{
+    bool *found = user;
+    *found |= n->kind == TN_KIND_FLOOR_DIV || n->kind == TN_KIND_FLOOR_MOD;
+    return *found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
 static const tn_expr *
 in_expr(tnk_ranged *r, const tn_expr *e)
 {
+    bool found = false; /* most expressions divide nothing: a walk is cheaper than a rewriter */
+    tn_walk(e, 0, find_division, NULL, &found);
+    if (!found)
+        return e;
     tn_rewriter rw = {.ctx = r->ctx, .user = r, .post = lower};
     return tn_rewrite(&rw, e);
 }
