@@ -310,36 +310,31 @@ sequence_of(tn_builder *b, const tn_expr *n, const tn_expr *starts)
     return tn_emit(b, tn_call_opv(ctx, "bucketize", right, places, starts, NULL), "lv");
 }
 
-/* Elements [b, h, i, j] of which i and j belong to different sequences, or i may not look at j,
+/* Elements [b, h, i, j] where j is not in the sequence that i belongs to, or i may not look at j,
  * become `hidden`. */
 static const tn_expr *
 masked_by_sequence(tn_builder *b, const tn_call *call, const tn_expr *scores, double hidden)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
-    tn_list dims = emit_dims(scores);
-    const tn_expr *own[2], *at[2], *first[2], *length[2];
-    for (int k = 0; k < 2; k++)
-        own[k] = sequence_of(b, dims.at[2 + k], call->args.at[3 + k]);
+    const tn_expr *sequence = sequence_of(b, emit_dims(scores).at[2], call->args.at[3]);
     emit e = emit_begin(b, call);
-    const tn_node *x = emit_input(&e, scores), *seq[2], *starts[2];
+    const tn_node *x = emit_input(&e, scores), *seq = emit_input(&e, sequence), *starts[2];
     tnb_dtype d = emit_dtype(x);
-    for (int k = 0; k < 2; k++) {
-        seq[k] = emit_input(&e, own[k]);
+    for (int k = 0; k < 2; k++)
         starts[k] = emit_input(&e, call->args.at[3 + k]);
-    }
     tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_mask", x, d);
-    const tn_expr *count = emit_dim(starts[0], 0);
+    const tn_expr *count = emit_dim(starts[0], 0), *at[2], *length[2];
+    const tn_expr *own = emit_index(ctx, tnk_te_read(e.te, seq, s->axes[2], NULL), NULL);
+    const tn_expr *q = GREATEST(LEAST(own, SUB(count, I64(1))), I64(1)); /* behind its start */
     for (int k = 0; k < 2; k++) {
-        const tn_expr *q = emit_index(ctx, tnk_te_read(e.te, seq[k], s->axes[2 + k], NULL), NULL);
-        own[k] = q;
-        q = GREATEST(LEAST(q, SUB(count, I64(1))), I64(1)); /* behind its start, before its end */
-        first[k] = emit_index(ctx, tnk_te_read(e.te, starts[k], SUB(q, I64(1)), NULL), NULL);
-        length[k] = SUB(emit_index(ctx, tnk_te_read(e.te, starts[k], q, NULL), NULL), first[k]);
-        at[k] = SUB(s->axes[2 + k], first[k]);
+        const tn_expr *from =
+            emit_index(ctx, tnk_te_read(e.te, starts[k], SUB(q, I64(1)), NULL), NULL);
+        length[k] = SUB(emit_index(ctx, tnk_te_read(e.te, starts[k], q, NULL), NULL), from);
+        at[k] = SUB(s->axes[2 + k], from);
     }
-    const tn_expr *seen = AND(EQUAL(own[0], own[1]), GREATER(own[0], I64(0)));
-    seen = AND(seen, LESS(own[0], count));
+    const tn_expr *seen = AND(GREATER_EQ(at[1], I64(0)), LESS(at[1], length[1]));
+    seen = AND(AND(GREATER(own, I64(0)), LESS(own, count)), seen);
     if (!mask || !strcmp(mask, "BottomRight"))
         at[0] = ADD(at[0], SUB(length[1], length[0]));
     if (mask)
