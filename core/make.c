@@ -156,7 +156,7 @@ intern_node(tn_ctx *ctx, const tn_node *key)
 const tn_node *
 tn_make(tn_ctx *ctx, tn_kind kind, const void *fields, const tn_type *type, bool copy_lists)
 {
-    tn_any_node copy = {0};
+    tn_any_node copy; /* as far as the kind goes */
     memcpy(&copy, fields, tn_kinds[kind].size);
     tn_node *n = &copy.base;
     n->kind = (uint16_t)kind;

@@ -251,7 +251,7 @@ follow_body(tn_rewriter *r, const tn_function *was, tn_function *now)
 static const tn_node *
 renew_children(tn_rewriter *r, const tn_node *n)
 {
-    tn_any_node copy = {0};
+    tn_any_node copy; /* as far as the kind goes */
     const tn_kind_info *k = &tn_kinds[n->kind];
     memcpy(&copy, n, k->size);
     bool changed = false, type_changed = false;

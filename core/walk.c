@@ -60,9 +60,10 @@ visit(struct walk *w, const tn_node *n, bool is_def)
         break;
     }
     bool identity = tn_is_var(n) || n->kind == TN_KIND_BUFFER;
+    bool leaf = n->kind == TN_KIND_INT_IMM || n->kind == TN_KIND_FLOAT_IMM;
     if (n->type && (w->flags & TN_WALK_TYPES) && (is_def || !identity) && !visit(w, n->type, false))
         return false;
-    if ((is_def || !identity) && !visit_children(w, n))
+    if (!leaf && (is_def || !identity) && !visit_children(w, n))
         return false;
     return !w->leave || w->leave(w->user, n) != TN_WALK_STOP;
 }

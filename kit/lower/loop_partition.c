@@ -307,10 +307,22 @@ post(tnk_ranged *r, const tn_stmt *s)
     return NULL;
 }
 
+static tn_walk_step
+find_condition(void *user, const tn_node *n)
+{
+    bool *found = user;
+    *found |= n->kind == TN_KIND_IF_STMT || tn_is_call_to(n, "tirx.if_then_else");
+    return *found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
 static const tn_stmt *
 run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
 {
     (void)pc;
+    bool found = false; /* else there is nowhere to cut */
+    tn_walk(f->body, 0, find_condition, NULL, &found);
+    if (!found)
+        return f->body;
     cut_state st = {0};
     tnk_ranged r = {.expr = simplify_expr, .pre = pre, .post = post, .user = &st};
     tnk_ranged_init(&r, ctx, f);
