@@ -62,6 +62,7 @@ def main():
         sys.exit(f"{page}: only {len(todo)} commands")
     if any(s[2].startswith("patch") for s in todo) and not shutil.which("patch"):
         print("patch is not installed")
+        shutil.rmtree(work, ignore_errors=True)
         return 77
     shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=start, env=env,
                              errors="replace")
