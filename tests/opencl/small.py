@@ -77,6 +77,7 @@ def source_of(artifact):
 
 CLANG_FLAGS = (
     "-cl-std=CL1.2 -target spir64 -cl-no-stdinc -Wall -Werror -Wno-unused-function -Wno-unused-variable "
+    "-Wno-unused-but-set-variable "
     + ("-Xclang -cl-ext=-all,+cl_khr_fp64" if LONG else "-Xclang -cl-ext=-all -Wdouble-promotion")
 ).split()
 
