@@ -208,14 +208,12 @@ left_is_plain(cpu_gemm *g)
     return cpu_gemm_left_steps(g, &rows, &k) && k == 1;
 }
 
-/* A copy [.., m, k] where it is no float32 that lies along k. */
-static const tn_stmt *
-copy_left(nest *n)
+/* The left operand's dimensions besides m and k: variables and extents, and where its element is in them; how many. */
+static uint32_t
+left_batch(nest *n, const tn_expr **vars, const tn_expr **extents, const tn_expr **place)
 {
     cpu_gemm *g = n->g;
     cpu_nest_operand *l = &n->left;
-    const tn_expr *vars[GEMM_MAX_RANK + 2], *loops[GEMM_MAX_RANK + 2], *extents[GEMM_MAX_RANK + 2];
-    const tn_expr *place[GEMM_MAX_RANK];
     for (uint32_t i = 0; i < g->rank; i++) {
         place[i] = I(0);
         if (i == g->n || i == g->m || !tn_uses(g->left, g->axis[i]))
@@ -224,7 +222,18 @@ copy_left(nest *n)
         vars[l->n] = place[i] = cpu_nest_var(g, "vb");
         l->dims[l->n++] = i;
     }
-    uint32_t v = l->n;
+    return l->n;
+}
+
+/* A copy [.., m, k] where it is no float32 that lies along k. */
+static const tn_stmt *
+copy_left(nest *n)
+{
+    cpu_gemm *g = n->g;
+    cpu_nest_operand *l = &n->left;
+    const tn_expr *vars[GEMM_MAX_RANK + 2], *loops[GEMM_MAX_RANK + 2], *extents[GEMM_MAX_RANK + 2];
+    const tn_expr *place[GEMM_MAX_RANK];
+    uint32_t v = left_batch(n, vars, extents, place);
     vars[v] = place[g->m] = cpu_nest_var(g, "vm");
     extents[v++] = g->extent[g->m];
     vars[v] = cpu_nest_var(g, "vk");
@@ -262,15 +271,7 @@ pack_left(nest *n)
     cpu_nest_operand *l = &n->left;
     const tn_expr *vars[GEMM_MAX_RANK + 3], *loops[GEMM_MAX_RANK + 3], *extents[GEMM_MAX_RANK + 3];
     const tn_expr *place[GEMM_MAX_RANK];
-    for (uint32_t i = 0; i < g->rank; i++) {
-        place[i] = I(0);
-        if (i == g->n || i == g->m || !tn_uses(g->left, g->axis[i]))
-            continue;
-        extents[l->n] = g->extent[i];
-        vars[l->n] = place[i] = cpu_nest_var(g, "vb");
-        l->dims[l->n++] = i;
-    }
-    uint32_t v = l->n;
+    uint32_t v = left_batch(n, vars, extents, place);
     const tn_expr *tile = vars[v] = cpu_nest_var(g, "vt"), *k = vars[v + 1] = cpu_nest_var(g, "vk"),
                   *i = vars[v + 2] = cpu_nest_var(g, "vi");
     extents[v++] = tiles_m(g);
