@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whatever instructions the cpu target may use, results are the same: random kernels and cases of the ONNX suite for x86-64-v2, v3 and
-# this machine's features, a sample of them or, with TENON_LONG, all. For x86-64-v4, where the processor lacks it, kernels
-# are compiled only, and a model is refused when it is loaded, with what is missing.
+# Whatever instructions the cpu target may use, results are the same: random kernels and cases of the ONNX suite for x86-64-v2, v3, v4
+# and this machine's features, a sample of them or, with TENON_LONG, all, then also with DNNLDispatch. For x86-64-v4, where the
+# processor lacks it, kernels are compiled only, and a model is refused when it is loaded, with what is missing.
 test "$(uname -m)" = x86_64 || exit 77
 test -f "$TENON_PLUGIN_PATH/cpu.so" -a -x "$top_builddir/tests/kit/t_random" || exit 77
 data=${ONNX_TESTDATA:-/usr/share/libonnx-testdata/data}
@@ -25,15 +25,25 @@ if [ -d "$data/node" ]; then
     ls -d "$data"/node/* "$data"/simple/* "$data"/pytorch-operator/* "$data"/pytorch-converted/* |
         awk -v every=$every 'NR % every == 0' | while read -r c; do ln -s "$c" "$tmp/cases/"; done
 fi
-for level in x86-64-v2 x86-64-v3 native; do
-    kernels TENON_TEST_MCPU=$level
-    if [ -d "$tmp/cases" ] && [ -f "$TENON_PLUGIN_PATH/onnx.so" ]; then
-        "$TENON" onnx-test -t cpu -q --set target.cpu.mcpu=$level --timeout "${TESTS_TIMEOUT:-300}" "$tmp/cases" >"$tmp/out" 2>&1
-        echo "$level: $(grep ' passed, ' "$tmp/out")"
-        if grep '^FAIL' "$tmp/out" || ! grep -q '^[1-9][0-9]* passed' "$tmp/out"; then
-            failed=1
-        fi
+suite() { # what runs, further options
+    said=$1
+    shift
+    [ -d "$tmp/cases" ] && [ -f "$TENON_PLUGIN_PATH/onnx.so" ] || return 0
+    "$TENON" onnx-test -t cpu -q "$@" --timeout "${TESTS_TIMEOUT:-300}" "$tmp/cases" >"$tmp/out" 2>&1
+    echo "$said: $(grep ' passed, ' "$tmp/out")"
+    if grep '^FAIL' "$tmp/out" || ! grep -q '^[1-9][0-9]* passed' "$tmp/out"; then
+        failed=1
     fi
+}
+
+printf '[pipeline cpu]\nlibrary_dispatch = DNNLDispatch\n' >"$tmp/dnnl.ini"
+levels='x86-64-v2 x86-64-v3 native'
+! grep -qw avx512vl /proc/cpuinfo || levels="$levels x86-64-v4"
+for level in $levels; do
+    kernels TENON_TEST_MCPU=$level
+    suite "$level" --set target.cpu.mcpu=$level
+    [ -z "$TENON_LONG" ] || ! [ -f "$TENON_PLUGIN_PATH/dnnl_rt.so" ] ||
+        suite "$level with DNNLDispatch" --config "$tmp/dnnl.ini" --set target.cpu.mcpu=$level
 done
 
 cat >"$tmp/model.py" <<'MODEL'
@@ -48,7 +58,6 @@ class Module:
 MODEL
 "$TENON" compile "$tmp/model.py" -o "$tmp/v4.tno" --set target.cpu.mcpu=x86-64-v4 || failed=1
 if grep -qw avx512vl /proc/cpuinfo; then
-    kernels TENON_TEST_MCPU=x86-64-v4
     "$TENON" run "$tmp/v4.tno" || failed=1
 else
     kernels TENON_TEST_MCPU=x86-64-v4 TENON_TEST_ONLY_COMPILE=1
