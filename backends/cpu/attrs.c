@@ -45,10 +45,9 @@ static const char base_cpu[] = "generic", usual_cpu[] = "generic";
 
 static const char *const cache_names[3] = {"l1_bytes", "l2_bytes", "l3_bytes"};
 
-const tn_node *
-cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self)
+static const tn_node *
+resolve(tn_ctx *ctx, const tn_node *attrs)
 {
-    (void)self;
     if (says_native(attrs)) {
         const char *names[CPU_MAX_FEATURES];
         const tn_node *list[CPU_MAX_FEATURES];
@@ -86,7 +85,7 @@ bool
 cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
 {
     *out = (cpu_needs){.vector_bytes = 16};
-    attrs = cpu_probe(ctx, attrs, NULL);
+    attrs = resolve(ctx, attrs);
     const char *mcpu = tn_dict_str(attrs, "mcpu", "");
     int level = level_of(mcpu);
     if (level == 0 && strcmp(mcpu, "generic")) {
@@ -117,6 +116,14 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
     if (bytes > 0)
         out->vector_bytes = (int)bytes;
     return true;
+}
+
+const tn_node *
+cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self)
+{
+    (void)self;
+    cpu_needs needs;
+    return cpu_needs_of(ctx, attrs, &needs) ? resolve(ctx, attrs) : NULL;
 }
 
 cpu_caches

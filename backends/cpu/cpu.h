@@ -23,7 +23,8 @@ typedef struct cpu_needs {
 /* From a target's attributes; false after recording an error. */
 bool
 cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out);
-/* Fills a target's attributes from the machine: resolves mcpu "native". */
+/* Fills a target's attributes from the machine: resolves mcpu "native". NULL after recording an error: a processor or a
+ * feature is not known. */
 const tn_node *
 cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
 int

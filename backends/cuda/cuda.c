@@ -9,12 +9,12 @@ static const tn_attr_schema attrs[] = {
     {"arch", TN_ATTR_STR, 0, "\"sm_80\"",
      "architecture that kernels are made for: sm_75 ... sm_121a"},
     {"max_shared_memory_per_block", TN_ATTR_INT, 0, "49152",
-     "bytes of shared memory a block may use"},
-    {"max_threads_per_block", TN_ATTR_INT, 0, "1024", "threads a block may have"},
-    {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most"},
-    {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step"},
-    {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block"},
-    {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known"},
+     "bytes of shared memory a block may use", ">=0"},
+    {"max_threads_per_block", TN_ATTR_INT, 0, "1024", "threads a block may have", "1..65536"},
+    {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most", "1..65536"},
+    {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
+    {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block", ">=1"},
+    {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known", ">=0"},
     {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
     {"keys", TN_ATTR_STRS, 0, "[\"cuda\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
@@ -31,6 +31,29 @@ warp(const tn_node *target, tn_warp *out, void *self)
     return tn_dict_int(target, "thread_warp_size", 32) == 32;
 }
 
+/* sm_90, sm_90a, sm_100f */
+static bool
+is_arch(const char *s)
+{
+    if (strncmp(s, "sm_", 3))
+        return false;
+    size_t digits = strspn(s + 3, "0123456789");
+    const char *end = s + 3 + digits;
+    return digits >= 2 && digits <= 3 && (!*end || ((*end == 'a' || *end == 'f') && !end[1]));
+}
+
+static const tn_node *
+probe(tn_ctx *ctx, const tn_node *target, void *self)
+{
+    (void)self;
+    const char *arch = tn_dict_str(target, "arch", "");
+    if (is_arch(arch))
+        return target;
+    tn_error(ctx, 0, TNB_INVALID, "target cuda: the architecture '%s' is not known", arch);
+    tnb_diag_hint(tn_diags(ctx), "architectures are called as by nvcc: sm_80, sm_90a, sm_100f ...");
+    return NULL;
+}
+
 static const tn_target_kind cuda = {
     .size = sizeof(tn_target_kind),
     .name = "cuda",
@@ -41,6 +64,7 @@ static const tn_target_kind cuda = {
     .legalize = cuda_legalize,
     .finalize = cuda_finalize,
     .lower = cuda_lower,
+    .probe = probe,
     .device = "cuda",
     .warp = warp,
 };

@@ -48,6 +48,17 @@ static const char *const known_features[] = {
     "cl_intel_required_subgroup_size",
     "cl_qcom_reqd_sub_group_size",
 };
+enum { N_KNOWN_FEATURES = sizeof known_features / sizeof *known_features };
+
+bool
+opencl_feature_known(const char *name, const char **near)
+{
+    for (int i = 0; i < N_KNOWN_FEATURES; i++)
+        if (!strcmp(known_features[i], name))
+            return true;
+    *near = tnb_nearest(name, known_features, N_KNOWN_FEATURES);
+    return !strncmp(name, "cl_", 3);
+}
 
 static const char *const *
 features_of(const tnk_build *b)
@@ -133,7 +144,7 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
             b->progress(b->progress_user, i + 1, n);
     }
     TNB_VEC(const tn_node *) used = {0};
-    for (size_t i = 0; i < sizeof known_features / sizeof *known_features; i++)
+    for (int i = 0; i < N_KNOWN_FEATURES; i++)
         if (tnk_source_uses(src, known_features[i]))
             TNB_PUSH(tn_arena(ctx), used, tn_string(ctx, known_features[i]));
     if (most.threads > 1)

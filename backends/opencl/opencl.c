@@ -10,9 +10,9 @@ static const char *const kinds[] = {"opencl", NULL};
 static const tn_attr_schema attrs[] = {
     {"device", TN_ATTR_STR, 0, "\"\"", "family of devices: adreno, mali"},
     {"max_shared_memory_per_block", TN_ATTR_INT, 0, "16384",
-     "bytes of local memory a group may use"},
-    {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have"},
-    {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most"},
+     "bytes of local memory a group may use", ">=0"},
+    {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have", "1..65536"},
+    {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most", "1..65536"},
     {"features", TN_ATTR_STRS, 0, "[\"fp64\"]",
      "what kernels may use beyond OpenCL C 1.2: fp16, fp64, subgroups, cl_khr_subgroup_shuffle; "
      "the "
@@ -20,12 +20,15 @@ static const tn_attr_schema attrs[] = {
     {"thread_warp_size", TN_ATTR_INT, 0, "1",
      "threads that run in lock step; with the feature subgroups, the size of sub-groups that "
      "kernels "
-     "are made for"},
-    {"texture_spatial_limit", TN_ATTR_INT, 0, "16384", "width and height an image may have"},
-    {"texture_depth_limit", TN_ATTR_INT, 0, "2048", "layers an image array may have"},
-    {"image_base_address_alignment", TN_ATTR_INT, 0, "64", "bytes an image's memory is aligned to"},
-    {"vector_bytes", TN_ATTR_INT, 0, "16", "bytes that a thread loads or stores at once"},
-    {"max_function_args", TN_ATTR_INT, 0, "128", "arguments a kernel may have"},
+     "are made for",
+     "1|2|4|8|16|32|64|128"},
+    {"texture_spatial_limit", TN_ATTR_INT, 0, "16384", "width and height an image may have", ">=1"},
+    {"texture_depth_limit", TN_ATTR_INT, 0, "2048", "layers an image array may have", ">=1"},
+    {"image_base_address_alignment", TN_ATTR_INT, 0, "64", "bytes an image's memory is aligned to",
+     ">=1"},
+    {"vector_bytes", TN_ATTR_INT, 0, "16", "bytes that a thread loads or stores at once",
+     "1|2|4|8|16|32|64"},
+    {"max_function_args", TN_ATTR_INT, 0, "128", "arguments a kernel may have", ">=1"},
     {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
     {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
@@ -64,6 +67,28 @@ warp(const tn_node *target, tn_warp *out, void *self)
     return true;
 }
 
+/* Nothing is asked of a machine: devices are chosen where the code runs. */
+static const tn_node *
+probe(tn_ctx *ctx, const tn_node *target, void *self)
+{
+    (void)self;
+    const tn_array *a = tn_as_array(tn_dict_get(target, "features"));
+    for (uint32_t i = 0; a && i < a->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
+        const char *near;
+        if (!s || opencl_feature_known(s->value, &near))
+            continue;
+        tn_error(ctx, 0, TNB_INVALID, "target opencl: the feature '%s' is not known", s->value);
+        if (near)
+            tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        else
+            tnb_diag_hint(tn_diags(ctx),
+                          "use fp16, fp64, subgroups, or an extension's name: cl_...");
+        return NULL;
+    }
+    return target;
+}
+
 static const tn_target_kind opencl = {
     .size = sizeof(tn_target_kind),
     .name = "opencl",
@@ -75,6 +100,7 @@ static const tn_target_kind opencl = {
     .finalize = opencl_finalize,
     .lower = opencl_lower,
     .codegen = &opencl_codegen,
+    .probe = probe,
     .device = "opencl",
     .warp = warp,
 };

@@ -8,7 +8,12 @@
 
 extern const char *const opencl_library_dispatch[],
     *const opencl_legalize[], *const opencl_finalize[], *const opencl_lower[];
+/* ---- codegen.c ---- */
 extern const tnk_codegen opencl_codegen;
+/* Whether a target may have the feature: one that emission asks about, or any extension. Else *near gets the nearest name, or
+ * NULL. */
+bool
+opencl_feature_known(const char *name, const char **near);
 
 /* ---- verify.c ---- */
 typedef struct opencl_limits {

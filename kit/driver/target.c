@@ -21,6 +21,12 @@ driver_device(const tn_target_kind *kind)
     return kind->device ? kind->device : kind->name;
 }
 
+static tn_loc
+place_of(tn_ctx *ctx, const tnb_conf_value *v)
+{
+    return tn_loc_make(ctx, (tnb_place){.file = v->file, .line = v->line});
+}
+
 static uint32_t
 schema_names(const tn_target_kind *kind, const char **names, uint32_t max)
 {
@@ -99,6 +105,23 @@ ini_value(tn_ctx *ctx, const tn_attr_schema *s, const char *text)
     }
 }
 
+/* What a section gives for an attribute, checked on its own, so that an error names the line; NULL after one. */
+static const tn_node *
+section_attr(tn_ctx *ctx, const char *section, const tn_attr_schema *s, const tnb_conf_value *v)
+{
+    const tn_attr_schema rows[2] = {*s, {0}};
+    tn_op schema = {.size = sizeof schema,
+                    .name = tn_strf(ctx, "target %s", section),
+                    .attrs = rows};
+    tn_loc before = tn_at(ctx, place_of(ctx, v));
+    const tn_node *d =
+        tn_op_attrs(ctx, &schema, tn_dictv(ctx, s->name, ini_value(ctx, s, v->value), NULL));
+    tn_at(ctx, before);
+    if (!d && s->doc)
+        tnb_diag_note(tn_diags(ctx), "%s: %s", s->name, s->doc);
+    return d ? tn_dict_get(d, s->name) : NULL;
+}
+
 /* The attributes that a section gives; NULL after recording an error. */
 static const tn_node *
 section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_target_kind *kind)
@@ -112,8 +135,12 @@ section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_t
         tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
     for (uint32_t i = 0; i < n; i++) {
         const tn_attr_schema *s = schema_of(kind, values[i]->key);
-        if (s)
-            attrs = tn_dict_set(ctx, attrs, s->name, ini_value(ctx, s, values[i]->value));
+        if (!s)
+            continue;
+        const tn_node *value = section_attr(ctx, section, s, values[i]);
+        if (!value)
+            return NULL;
+        attrs = tn_dict_set(ctx, attrs, s->name, value);
     }
     return attrs;
 }
@@ -182,28 +209,50 @@ note_near_section(tn_ctx *ctx, const tnb_conf *conf, const char *text)
 }
 
 static bool
+from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, tnk_target *out)
+{
+    const tnb_conf_value *k = tnb_conf_find(conf, "target", section, "kind");
+    const tn_target_kind *kind = find_kind(ctx, k ? k->value : section);
+    if (!kind) {
+        if (k)
+            tnb_diag_note(tn_diags(ctx), "the kind is named in [target %s], %s:%u", section,
+                          k->file, k->line);
+        return false;
+    }
+    const tn_node *attrs = section_attrs(ctx, conf, section, kind);
+    if (!attrs)
+        return false;
+    if (complete(ctx, section, k ? k->value : section, kind, attrs, out))
+        return true;
+    uint32_t n;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_scratch(ctx), "target", section, &n);
+    if (n)
+        tnb_diag_note(tn_diags(ctx), "the attributes are given in [target %s], %s:%u", section,
+                      values[0]->file, values[0]->line);
+    return false;
+}
+
+static bool
+from_tag(tn_ctx *ctx, const tnb_conf_value *tag, tnk_target *out)
+{
+    tn_loc before = tn_at(ctx, place_of(ctx, tag));
+    bool ok = from_json(ctx, tag->key, tag->value, out);
+    tn_at(ctx, before);
+    return ok;
+}
+
+static bool
 find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target *out)
 {
     if (text[0] == '{')
         return from_json(ctx, "json", text, out);
-    if (conf && tnb_conf_has(conf, "target", text)) {
-        const tnb_conf_value *k = tnb_conf_find(conf, "target", text, "kind");
-        const tn_target_kind *kind = find_kind(ctx, k ? k->value : text);
-        if (!kind) {
-            if (k)
-                tnb_diag_note(tn_diags(ctx), "the kind is named in [target %s], %s:%u", text,
-                              k->file, k->line);
-            return false;
-        }
-        const tn_node *attrs = section_attrs(ctx, conf, text, kind);
-        return attrs && complete(ctx, text, k ? k->value : text, kind, attrs, out);
-    }
+    if (conf && tnb_conf_has(conf, "target", text))
+        return from_section(ctx, conf, text, out);
     const tnb_conf_value *tag = conf ? tnb_conf_find(conf, "tags", "", text) : NULL;
-    if (tag && depth < MAX_TAG_DEPTH) {
-        if (tag->value[0] == '{')
-            return from_json(ctx, text, tag->value, out);
-        return find(ctx, conf, tag->value, depth + 1, out);
-    }
+    if (tag && depth < MAX_TAG_DEPTH)
+        return tag->value[0] == '{' ? from_tag(ctx, tag, out)
+                                    : find(ctx, conf, tag->value, depth + 1, out);
     const tn_target_kind *kind = find_kind(ctx, text);
     if (!kind && conf)
         note_near_section(ctx, conf, text);

@@ -106,6 +106,40 @@ refused("an insert behind a pass that is not there", tenon("show", "pipeline", "
 p = write("pass2.ini", "[pipeline cpu]\nlegalize = LegalizeOpps\n")
 refused("an unknown pass", tenon("run", os.path.join(DIGITS, "digits.onnx"), "--config", p), "LegalizeOpps", "LegalizeOps")
 refused("an unknown target", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-t", "cpuu"), "cpuu")
+def no_target(kind, line, *texts, at=":4: "):
+    """A target with that line is refused, in time: by its section, before a model is compiled."""
+    p = write("attribute.ini", f"[target site]\nkind = {kind}\n\n{line}\n")
+    refused(f"{kind} with {line}", tenon("show", "pipeline", "site", "--config", p), p + at, *texts)
+
+
+for name in ("l1_bytes", "l2_bytes", "l3_bytes"):
+    no_target("cpu", f"{name} = -5", f"target site: attribute '{name}' is -5, wanted 0 to 1099511627776", "note: " + name + ": size of")
+no_target("cpu", "l1_bytes = many", "'l1_bytes' must be an integer", "many")
+no_target("cpu", "vector_bytes = 7", "is 7, wanted 0, 16, 32 or 64")
+no_target("cpu", "num_threads = -2", "0 to 4096")
+no_target("cpu", "winograd = 7", "0 or 1")
+no_target("cpu", "bfloat16 = 2", "0 or 1")
+no_target("cpu", "mcpu = z80", "'z80'", "x86-64-v3", at=":2")
+no_target("cpu", "features = fma, foo", "'foo'", "avx2", at=":2")
+for kind in ("opencl", "vulkan", "cuda"):
+    no_target(kind, "max_threads_per_block = 0", "is 0, wanted 1 to 65536")
+    no_target(kind, "max_num_threads = -1", "1 to 65536")
+    no_target(kind, "max_shared_memory_per_block = -3", "at least 0")
+    no_target(kind, "thread_warp_size = 3", "is 3, wanted 1")
+no_target("opencl", "features = fp61", "'fp61'", "fp16", at=":2")
+no_target("opencl", "vector_bytes = 5", "1, 2, 4, 8, 16, 32 or 64")
+no_target("opencl", "texture_spatial_limit = 0", "at least 1")
+no_target("opencl", "texture_depth_limit = -1", "at least 1")
+no_target("cuda", "arch = ampere", "'ampere'", "sm_80", at=":2")
+no_target("cuda", "l2_cache_size_bytes = -1", "at least 0")
+p = write("tag.ini", '[tags]\nsite/old = {"kind": "llvm", "l2_bytes": -1}\n')
+refused("a tag's attribute", tenon("show", "pipeline", "site/old", "--config", p), p + ":2: ", "l2_bytes", "0 to")
+refused("an attribute in JSON", tenon("show", "pipeline", '{"kind": "llvm", "l2_bytes": -1}'), "target json", "l2_bytes")
+refused("an attribute by --set", tenon("show", "pipeline", "cpu", "--set", "target.cpu.l2_bytes=-1"), "--set: ", "l2_bytes", "0 to")
+for kind, line in (("cpu", "mcpu = native"), ("cpu", "features = native"), ("cpu", "mcpu ="), ("opencl", "features ="), ("opencl", "features = cl_khr_any"),
+                   ("cuda", "arch = sm_121a"), ("cuda", "arch = sm_100f"), ("cpu", "vector_bytes = 32")):
+    r = tenon("show", "pipeline", "site", "--config", write("right.ini", f"[target site]\nkind = {kind}\n{line}\n"))
+    check(r.returncode == 0 and not r.stderr, f"{kind} with {line} is taken", r)
 r = tenon("list", "devices", "--config", write("device.ini", "[device cpu]\nfaster = yes\n"))
 check("device.ini:2: the device 'cpu' has no setting 'faster'" in r.stdout and "tenon show devices" in r.stdout,
       "a setting that a device does not know is told, with what to do", r)

@@ -53,7 +53,8 @@ typedef struct tn_target_kind {
     const char *const *finalize; /* "@generic" stands for the list that targets share */
     const char *const *lower;
     const struct tnk_codegen *codegen;
-    /* Fills attributes from the machine ("native"); returns the Dict. May be NULL. */
+    /* Fills attributes from the machine ("native") and checks what the schema cannot; returns the Dict, NULL after
+     * recording an error. May be NULL. */
     const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
     const char *device; /* the driver that runs its artifacts: "cpu"; NULL: that of the same name */
     void *self;
