@@ -36,10 +36,10 @@ class Run:
 
     def __init__(self, args):
         self.args = args
-        self.work = os.path.abspath(args.work)
+        self.work = os.path.abspath(args.work if args.mcpu == "native" else os.path.join(args.work, args.mcpu))
         os.makedirs(self.work, exist_ok=True)
         self.records = Records(args.records or os.path.join(self.work, "records.json"))
-        self.tenon = Tenon(os.path.abspath(args.tenon), os.path.join(self.work, "cache"))
+        self.tenon = Tenon(os.path.abspath(args.tenon), os.path.join(self.work, "cache"), args.mcpu)
         self.threads = [int(t) for t in args.threads.split(",")]
         self.repeat = 1 if args.quick else args.repeat
         self.seconds = 0.2 if args.quick else args.seconds
@@ -184,6 +184,8 @@ def arguments():
     p.add_argument("--models", metavar="DIR", default=os.environ.get("TENON_MODELS"),
                    help="folder of MODEL/model.onnx with test_data_set_0 (default: $TENON_MODELS)")
     p.add_argument("--batches", default="1,8", help="comma-separated batches of models and transformers (default 1,8)")
+    p.add_argument("--mcpu", default="native",
+                   help="processor that Tenon compiles for (default: native, as the others choose their kernels)")
     p.add_argument("--dnnl", action="store_true", help="models and transformers also with DNNLDispatch")
     p.add_argument("--threads", help="comma-separated numbers of threads (default: 1 and 2, or 1 on one processor)",
                    default="1,2" if len(os.sched_getaffinity(0)) > 1 else "1")

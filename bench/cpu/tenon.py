@@ -29,7 +29,7 @@ def spawn(words, env=None):
 class Tenon:
     """The program. In a build tree the one behind libtool's wrapper is run, which costs nothing to start."""
 
-    def __init__(self, path, cache):
+    def __init__(self, path, cache, mcpu):
         self.path, self.env = path, dict(os.environ)
         parts = [path] if os.path.exists(path) else []
         real = os.path.join(os.path.dirname(path), ".libs", os.path.basename(path))
@@ -41,7 +41,7 @@ class Tenon:
             parts += [f for d in libs for f in glob.glob(os.path.join(d, "*.so"))]
             parts += glob.glob(os.path.join(top, "plugins-stage", "*.so"))
         self.build = max(map(os.path.getmtime, parts), default=0)  # tells builds from each other
-        self.cache = ["--set", f"tenon.cache_dir={cache}"]
+        self.settings = ["--set", f"tenon.cache_dir={cache}", "--set", f"target.cpu.mcpu={mcpu}"]
 
     def version(self):
         return spawn([self.path, "--version"], self.env).strip().splitlines()[0]
@@ -51,7 +51,7 @@ class Tenon:
         return os.path.exists(artifact) and os.path.getmtime(artifact) >= self.build
 
     def compile(self, model, out, *words):
-        spawn([self.path, "compile", model, "-o", out, *self.cache, *words], self.env)
+        spawn([self.path, "compile", model, "-o", out, *self.settings, *words], self.env)
 
     def run(self, tno, inputs, *words):
         spawn([self.path, "run", tno, *(w for i in inputs for w in ("-i", i)), *words], self.env)

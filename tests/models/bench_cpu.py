@@ -39,7 +39,7 @@ def figures():
 
 
 def small_kernels(peak):
-    tenon = Tenon(TENON, os.path.join(WORK, "cache"))
+    tenon = Tenon(TENON, os.path.join(WORK, "cache"), "native")
     shapes = {"x": (6, 40), "g": (40,)}
     for k in (kernels.matmul(24, False), kernels.matmul(24, True), kernels.gemv(48, 40, False),
               kernels.gemv(48, 40, True), kernels.conv(3, 8, 3, 2, 9), kernels.conv(8, 16, 1, 1, 5),
