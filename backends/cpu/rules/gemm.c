@@ -12,8 +12,8 @@
  * A tile's accumulators stay in registers; a part of a panel stays in the first cache, a group's
  * rows of A in the second: all of them where they fit, so that B is read from afar once. While a panel is
  * used the next one is fetched. Rows of A that would share few sets of the second cache, being a large power
- * of two apart, are packed as well, [m0 // mr][k][0:mr]. Extents that the tile does not divide are covered by
- * moving the last tile back.
+ * of two apart, are packed as well, [m0 // mr][k][0:mr], and those of the next tile fetched, too. Extents that the tile does not
+ * divide are covered by moving the last tile back.
  */
 #include "gemm.h"
 #include "tenon/kit/rule.h"
@@ -24,7 +24,8 @@ enum {
     LEAST_WORK = 1 << 16,
     PACKED_COLUMNS = 256, /* that packing rows pays for */
     WAYS = 8,             /* of a second cache, at most */
-    GROUPS = 16,          /* for threads to share */
+    GROUPS = 16,          /* for threads to share, */
+    SHARED_BY = 4,        /* two or four of them evenly */
     LINE = 16,            /* floats */
 };
 
@@ -249,8 +250,17 @@ packs_rows(cpu_gemm *g, int64_t kc)
     return g->N >= PACKED_COLUMNS && 2 * kc * 4 < apart;
 }
 
-/* Parts of k, tiles of a group. A part of a panel takes the first cache, or half of it beside packed rows. Where all rows fit
- * into the second cache they are one group, else equal groups of less than a third of it; so are columns. */
+/* How many times as long as evenly shared groups some threads take with so many columns of tiles in a group; huge where that
+ * makes too few groups. */
+static double
+imbalance(int64_t tiles_m, int64_t tiles_n, int64_t gm, int64_t columns)
+{
+    int64_t groups = turns(tiles_m, gm) * turns(tiles_n, columns);
+    return groups < GROUPS ? 1e9 : (double)(turns(groups, SHARED_BY) * SHARED_BY) / (double)groups;
+}
+
+/* Parts of k, tiles of a group. A part of a panel takes the first cache, or two thirds of it beside packed rows. Where all rows
+ * fit into the second cache they are one group, else equal groups of less than a third of it; so are columns. */
 static void
 choose_groups(cpu_gemm *g)
 {
@@ -259,10 +269,10 @@ choose_groups(cpu_gemm *g)
     g->turns_k = parts_of(g->K, most);
     g->pack_left = packs_rows(g, g->K / g->turns_k);
     if (g->pack_left)
-        g->turns_k = parts_of(g->K, most / 2);
+        g->turns_k = parts_of(g->K, most * 2 / 3);
     int64_t kc = g->K / g->turns_k, row = kc * 4 * g->mr;
     int64_t rows = g->caches.l2 * 5 / (g->pack_left ? 32 : 16) / row,
-            columns = g->pack_left ? 16 : 8;
+            columns = g->pack_left ? 16 : 8, best = columns;
     rows = rows < 1 ? 1 : rows;
     /* equal groups */
     g->gm = turns(tiles_m, turns(tiles_m, rows));
@@ -270,8 +280,14 @@ choose_groups(cpu_gemm *g)
         g->gm = rows < 16 ? rows : 16;
     else if (g->M * kc * 4 <= g->caches.l2 * 3 / 4)
         g->gm = tiles_m;
-    while (columns > 2 && g->M >= 0 && turns(tiles_m, g->gm) * turns(tiles_n, columns) < GROUPS)
-        columns--;
+    for (double least = 2e9; columns >= 2 && g->M >= 0; columns--) {
+        double d = imbalance(tiles_m, tiles_n, g->gm, columns);
+        if (d < least - 1e-6 || d > 1e8)
+            best = columns, least = d;
+        else if (columns < best / 2)
+            break;
+    }
+    columns = best;
     g->gn = columns >= tiles_n ? tiles_n : turns(tiles_n, turns(tiles_n, columns));
     g->ahead = g->K * g->N * 4 > g->caches.l2;
     cpu_tune_gemm_groups(g);

@@ -4,6 +4,8 @@
 
 #define I(v) tn_i64(g->ctx, (v))
 
+enum { LINE = 16 /* floats of the caches */, MOST_FETCHED = 32 /* lines in one turn */ };
+
 typedef cpu_nest nest;
 
 /* ---- pieces ---- */
@@ -433,32 +435,54 @@ cpu_nest_result(nest *n, const tn_expr *i, const tn_expr *j)
     return tn_store(g->ctx, st->buffer, tn_rewrite(&r, st->value), at);
 }
 
+/* Asks for the line of the cache that a load reads. */
+static const tn_stmt *
+fetch(cpu_gemm *g, const tn_expr *load)
+{
+    const tn_expr *e = tn_intrin1(g->ctx, "tirx.address_of", load);
+    return tn_evaluate_of(g->ctx, tn_intrin1(g->ctx, "tirx.prefetch", e));
+}
+
 /* Asks for rows of the next panel's part: over all tiles of the group, for all of them. step: number of the turn. */
 static const tn_stmt *
 fetch_panel(nest *n, const tn_expr *k_part, const tn_expr *step, int64_t turn)
 {
-    enum { LINE = 16 /* floats */ };
     cpu_gemm *g = n->g;
     nest next = *n;
     int64_t nr = g->nv * g->lanes, kc = g->K / g->turns_k;
     const tn_expr *from = tn_floordiv(g->ctx, tn_mul(g->ctx, step, I(turn)), I(g->gm));
-    const tn_stmt *s[32];
+    const tn_stmt *s[MOST_FETCHED];
     uint32_t c = 0;
     next.panel = tn_min(g->ctx, tn_add(g->ctx, n->panel, I(1)), I(tiles_n(g) - 1));
     next.at[g->n] = start(g, next.panel, nr, g->N, I(g->N));
     for (int64_t row = 0; row < (turn + g->gm - 1) / g->gm; row++)
-        for (int64_t j = 0; j < nr && c < 32; j += LINE) {
+        for (int64_t j = 0; j < nr && c < MOST_FETCHED; j += LINE) {
             const tn_expr *place[GEMM_MAX_RANK];
             next.k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), tn_add(g->ctx, from, I(row)));
             element_place(&next, I(0), I(j), place);
-            const tn_expr *e =
-                tn_intrin1(g->ctx, "tirx.address_of", read_right(&next, place, I(j)));
-            s[c++] = tn_evaluate_of(g->ctx, tn_intrin1(g->ctx, "tirx.prefetch", e));
+            s[c++] = fetch(g, read_right(&next, place, I(j)));
         }
     return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
 }
 
-/* The loop over a part of k; in turns of some of it where the next panel is fetched meanwhile. */
+/* Asks for as many rows of the next tile's panel of the left operand as a turn takes. */
+static const tn_stmt *
+fetch_rows(nest *n, const tn_expr *from, int64_t turn)
+{
+    cpu_gemm *g = n->g;
+    nest next = *n;
+    const tn_stmt *s[MOST_FETCHED];
+    uint32_t c = 0;
+    next.left_panel =
+        tn_min(g->ctx, tn_add(g->ctx, n->left_panel, I(1)), tn_sub(g->ctx, tiles_m(g), I(1)));
+    for (int64_t at = 0; at < turn * g->mr && c < MOST_FETCHED; at += LINE) {
+        next.k = tn_add(g->ctx, from, I(at / g->mr));
+        s[c++] = fetch(g, read_left(&next, n->at, I(at % g->mr)));
+    }
+    return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
+}
+
+/* The loop over a part of k; in turns of some of it where the next panels are fetched meanwhile. */
 static const tn_stmt *
 sum_part(nest *n, const tn_expr *k_part)
 {
@@ -467,16 +491,26 @@ sum_part(nest *n, const tn_expr *k_part)
     const tn_expr *k = cpu_nest_var(g, "k"), *ko = cpu_nest_var(g, "turn");
     while (turn > 4 && kc % turn)
         turn /= 2;
-    bool ahead = g->ahead && kc % turn == 0 && tn_as_buffer_load(g->right);
-    const tn_expr *at = ahead ? tn_add(g->ctx, tn_mul(g->ctx, ko, I(turn)), k) : k;
-    n->k = tn_add(g->ctx, tn_mul(g->ctx, k_part, I(kc)), at);
+    bool columns = g->ahead && tn_as_buffer_load(g->right), rows = g->pack_left;
+    bool ahead = kc % turn == 0 && (columns || rows);
+    const tn_expr *from = tn_mul(g->ctx, k_part, I(kc));
+    if (ahead)
+        from = tn_add(g->ctx, from, tn_mul(g->ctx, ko, I(turn)));
+    n->k = tn_add(g->ctx, from, k);
     const tn_stmt *s = each_element(n, add_product);
     s = cpu_nest_loop(g, k, I(ahead ? turn : kc), TN_FOR_SERIAL, s);
     if (!ahead)
         return s;
     const tn_expr *step = tn_add(g->ctx, tn_mul(g->ctx, n->row_turn, I(kc / turn)), ko);
-    s = tn_seqv(g->ctx, fetch_panel(n, k_part, step, turn), s, NULL);
-    return cpu_nest_loop(g, ko, I(kc / turn), TN_FOR_SERIAL, s);
+    const tn_stmt *parts[3];
+    uint32_t c = 0;
+    if (columns)
+        parts[c++] = fetch_panel(n, k_part, step, turn);
+    if (rows)
+        parts[c++] = fetch_rows(n, from, turn);
+    parts[c++] = s;
+    return cpu_nest_loop(g, ko, I(kc / turn), TN_FOR_SERIAL,
+                         tn_seq_of(g->ctx, tn_list_of(g->ctx, parts, c)));
 }
 
 /* The tile's statements; k_part: which part of the reduction. */
