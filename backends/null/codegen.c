@@ -218,8 +218,8 @@ loop(struct gen *g, const tn_for_loop *f)
         refuse(g, &f->base);
     expr(g, f->min);
     emit(g, NULL_SET, d, var);
-    expr(g, f->min);
     expr(g, f->extent);
+    expr(g, f->min);
     emit(g, NULL_ADD, d, 0);
     emit(g, NULL_SET, d, end);
     uint32_t top = g->insns.n;

@@ -60,10 +60,6 @@ def main():
     todo = [s for s in all_of_it if install == (s[0] == "Install")]
     if len(todo) < (3 if install else 10):
         sys.exit(f"{page}: only {len(todo)} commands")
-    if any(s[2].startswith("patch") for s in todo) and not shutil.which("patch"):
-        print("patch is not installed")
-        shutil.rmtree(work, ignore_errors=True)
-        return 77
     shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=start, env=env,
                              errors="replace")
     log, bad = os.path.join(work, "messages"), 0
