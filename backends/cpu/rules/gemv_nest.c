@@ -11,7 +11,13 @@
 
 #define I(v) tn_i64(g->ctx, (v))
 
-enum { ROWS_AT_ONCE = 8, LEAST_SUM = 16, GROUPS = 8 /* for threads to share */ };
+enum {
+    ROWS_AT_ONCE = 8,
+    LEAST_SUM = 16,
+    GROUPS = 8,        /* for threads to share, or */
+    LEAST_PIECE = 256, /* two pieces of so many columns at least, or */
+    USUAL_PIECE = 768, /* as many as four threads share evenly */
+};
 
 typedef cpu_nest nest;
 
@@ -164,6 +170,28 @@ without_casts(const tn_expr *e)
     return e;
 }
 
+/* How many pieces of columns. Long ones are read faster; their sums take half of the first cache, or a quarter where threads
+ * would have few of them. */
+static int64_t
+pieces_of_columns(const cpu_gemm *g, const tn_target *target)
+{
+    int64_t threads = target ? tn_dict_int(target->attrs, "num_threads", 0) : 0, others = 1, e;
+    int64_t columns = cpu_caches_of(target).l1 / 8, wanted = threads > 0 ? 2 * threads : GROUPS;
+    for (uint32_t i = 0; i < g->rank; i++)
+        if (i != g->n)
+            others *= tn_int_value(g->extent[i], &e) ? e : GROUPS;
+    bool few = threads != 1 && others * g->N < wanted * columns;
+    int64_t pieces = (g->N + columns - 1) / columns;
+    if (few) {
+        int64_t least = g->N >= 4 * USUAL_PIECE ? 4 : g->N >= 2 * LEAST_PIECE ? 2 : 1;
+        columns /= 2;
+        pieces = (g->N + columns - 1) / columns;
+        pieces = (pieces + least - 1) / least * least;
+    }
+    /* one that vectors do not divide would be followed by another of the same size */
+    return pieces == 1 && g->N % g->lanes ? 2 : pieces;
+}
+
 const tn_node *
 cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
 {
@@ -182,13 +210,7 @@ cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
         return NULL;
     nest n = {.g = g, .tile = rows ? tile_of_rows : tile_of_columns};
     g->M = g->mr = g->gm = g->turns_k = 1;
-    /* long pieces of rows are read faster; their sums take half of the first cache, or a quarter where threads would have few
-     * of them */
-    int64_t threads = target ? tn_dict_int(target->attrs, "num_threads", 0) : 0;
-    int64_t columns = cpu_caches_of(target).l1 / 8, wanted = threads > 0 ? 2 * threads : GROUPS;
-    if (threads != 1 && g->N < wanted * columns)
-        columns /= 2;
-    int64_t tiles = (g->N + columns - 1) / columns, chunk = (g->N + tiles - 1) / tiles;
+    int64_t tiles = pieces_of_columns(g, target), chunk = (g->N + tiles - 1) / tiles;
     g->nv = rows ? (g->lanes < ROWS_AT_ONCE ? 2 : 1) : (chunk + g->lanes - 1) / g->lanes;
     if (g->nv * g->lanes > g->N)
         g->nv = g->N / g->lanes;
