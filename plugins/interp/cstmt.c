@@ -467,9 +467,14 @@ reduce_nothing(compiler *c, const tn_for_loop *f)
         compile_emit(c, INTERP_MOV, own, compile_scalar(c, at), 0, 0);
         compile_set_reg(c, iv->var, own);
     }
+    bool always = !br->predicate || tn_is_int_const(br->predicate, 1);
+    uint32_t outside =
+        always ? 0 : compile_emit(c, INTERP_JZ, compile_scalar(c, br->predicate), 0, 0, 0);
     counter k = open_count(c);
     compile_stmt(c, b->init);
     close_count(c, k);
+    if (!always)
+        land_here(c, outside);
     land_here(c, some);
 }
 

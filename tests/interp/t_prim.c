@@ -53,6 +53,30 @@ blocks_with_reduction(void **state)
     assert_in_range(t->opt.spent, 60 * 6 + 15, 60 * 10 + 60);
 }
 
+/* Over nothing the result is the initial value, but only where there is a result. */
+static void
+reductions_over_nothing(void **state)
+{
+    tester *t = *state;
+    tester_load(t, "    @T.prim_func(s_tir=True)\n"
+                   "    def sum(a: T.handle, C: T.Buffer((5,), \"float32\")):\n"
+                   "        n = T.int64()\n"
+                   "        A = T.match_buffer(a, (5, n), \"float32\")\n"
+                   "        for i, j, k in T.grid(2, 3, n):\n"
+                   "            with T.sblock(\"sum\"):\n"
+                   "                vi = T.axis.spatial(5, i * 3 + j)\n"
+                   "                vk = T.axis.reduce(n, k)\n"
+                   "                T.where(i * 3 + j < 5)\n"
+                   "                with T.init():\n"
+                   "                    C[vi] = T.float32(7)\n"
+                   "                C[vi] = C[vi] + A[vi, vk]\n");
+    const tn_expr *A = tester_tensor(t, TNB_F32, (int64_t[]){5, 0}, 2, NULL, 0);
+    const tn_expr *C = VEC(t, TNB_F32, 5, 1, 2, 3, 4, 5);
+    RUN(t, "sum", A, C);
+    for (uint64_t i = 0; i < 5; i++)
+        assert_true(tester_at(t, C, i) == 7);
+}
+
 static void
 symbolic_shapes_and_allocation(void **state)
 {
@@ -499,6 +523,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(blocks_with_reduction),
+        TEST(reductions_over_nothing),
         TEST(symbolic_shapes_and_allocation),
         TEST(integers_wrap),
         TEST(floats_round_after_each_operation),
