@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Models on the opencl target and the first OpenCL device: their reference outputs, within what the cpu target is held to, and
-# from the artifact that another command made; models with random weights against the interpreter. `make check` takes small
-# ones, `make check-long` all.
+# from the artifact that another command made; models with random weights against the cpu target, which random_weights.sh compares
+# with the interpreter. `make check` takes small ones, `make check-long` all.
 . "$top_srcdir/tests/models/models.sh"
 if [ -z "$models" ]; then
     echo "no models here (set TENON_MODELS to a folder of ONNX test cases)"
@@ -37,7 +37,7 @@ random() { # model arguments...
     m=$1
     shift
     if [ -f "$models/$m/model.onnx" ] && mine; then
-        "$top_builddir/tests/models/random_weights" "$models/$m/model.onnx" --target opencl "$@" || failed=1
+        "$top_builddir/tests/models/random_weights" "$models/$m/model.onnx" --target opencl --against cpu "$@" || failed=1
     fi
 }
 short="mnist tfl_helloworld_sine mnist_mlp_bn_pytorch"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models whose weights are one value everywhere, with seeded random weights and at a reduced size:
  * what a target computes (cpu, if none is named) is compared with the interpreter on the imported
- * module.
+ * module, or with another target.
  *
- *     random_weights MODEL.onnx [--target NAME] [--size N] [--value K=L]... [--kernel K=L]...
- *                    [--seed S]
+ *     random_weights MODEL.onnx [--target NAME] [--against NAME] [--size N] [--value K=L]...
+ *                    [--kernel K=L]... [--seed S]
  *
  * --size N makes inputs N pixels wide and high. What follows from the size is changed with it:
  * --value K=L writes L for K in integer vectors (shapes of weights, targets of Reshape), --kernel
@@ -30,7 +30,7 @@ typedef struct change {
 } change;
 
 typedef struct request {
-    const char *model, *target;
+    const char *model, *target, *against; /* NULL: the interpreter */
     int64_t size;
     uint64_t seed;
     change values[MAX_CHANGES], kernels[MAX_CHANGES];
@@ -237,6 +237,17 @@ tells_something(const tn_expr *e, double *largest)
     return d->n_elems > 1 && hi - lo > 0.05 * *largest;
 }
 
+/* What the result has to be. */
+static const tn_expr *
+reference(session *s, const tn_module *m, const char *against, const tn_expr *arg, tnb_err *err)
+{
+    if (against)
+        return run_compiled(s, m, against, arg, err);
+    const tn_evaluator *interp = tn_find_evaluator(s->reg, "interp", err);
+    tn_eval_options opt = {.threads = 2};
+    return interp ? interp->run(interp->self, s->ctx, m, "main", &arg, 1, &opt) : NULL;
+}
+
 static bool
 compare(session *s, const request *q, const char *path)
 {
@@ -252,10 +263,7 @@ compare(session *s, const request *q, const char *path)
     if (tn_is_error(f) || !tn_random_args(s->ctx, f, q->seed, NULL, &args) || args.n != 1)
         return false;
     const tn_module *m = tn_module_set(s->ctx, model.module, "main", f);
-    const tn_evaluator *interp = tn_find_evaluator(s->reg, "interp", &err);
-    tn_eval_options opt = {.threads = 2};
-    const tn_expr *want =
-        interp ? interp->run(interp->self, s->ctx, m, "main", args.at, 1, &opt) : NULL;
+    const tn_expr *want = reference(s, m, q->against, args.at[0], &err);
     const tn_expr *got = want ? run_compiled(s, m, q->target, args.at[0], &err) : NULL;
     if (!got) {
         fprintf(stderr, "%s\n", err.message);
@@ -265,9 +273,9 @@ compare(session *s, const request *q, const char *path)
     double largest;
     bool tells = tells_something(want, &largest);
     bool equal = tn_values_close(s->ctx, got, want, 1e-4, 1e-5 * largest, &why);
-    printf("%s %s: %u random weights, %llu operations on the interpreter; %s%s\n",
-           equal && tells && w.n ? "ok  " : "FAIL", q->model, w.n, (unsigned long long)opt.spent,
-           why.s ? why.s : "equal", tells ? "" : "; the result is the same everywhere");
+    printf("%s %s: %u random weights, against %s; %s%s\n", equal && tells && w.n ? "ok  " : "FAIL",
+           q->model, w.n, q->against ? q->against : "the interpreter", why.s ? why.s : "equal",
+           tells ? "" : "; the result is the same everywhere");
     tnb_buf_free(&why);
     return equal && tells && w.n > 0;
 }
@@ -295,6 +303,8 @@ parse_args(request *q, int argc, char **argv)
             q->size = strtoll(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--target") == 0)
             q->target = argv[i + 1];
+        else if (strcmp(argv[i], "--against") == 0)
+            q->against = argv[i + 1];
         else if (strcmp(argv[i], "--seed") == 0)
             q->seed = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--value") == 0
@@ -316,8 +326,9 @@ main(int argc, char **argv)
     tnb_diags *diags = tnb_diags_new();
     char path[] = "/tmp/tenon-reduced-XXXXXX.onnx";
     if (!parse_args(&q, argc, argv)) {
-        fprintf(stderr, "usage: random_weights MODEL.onnx [--target NAME] [--size N] "
-                        "[--value K=L]... [--kernel K=L]... [--seed S]\n");
+        fprintf(stderr,
+                "usage: random_weights MODEL.onnx [--target NAME] [--against NAME] [--size N] "
+                "[--value K=L]... [--kernel K=L]... [--seed S]\n");
         return 2;
     }
     s.conf = tnb_conf_load(NULL, diags);
