@@ -82,6 +82,44 @@ gpu_iter_extent(const tnk_item *block, uint32_t k);
 int64_t
 gpu_iter_most(const tnk_sch *s, const tnk_item *block, uint32_t k);
 
+/* ---- gpu_within.c: nests in loops that are bound to thread blocks already, but to no threads ---- */
+typedef const tn_node *(*gpu_apply)(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
+                                    void *self); /* of a tnk_rule */
+/* Whether a statement has loops over threads or thread blocks. */
+bool
+gpu_has_threads(const tn_stmt *body);
+/* Whether the function is one such nest; *out is then the function in which the rule scheduled what a turn of these loops does,
+ * NULL where it gave no single launch. */
+bool
+gpu_within(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, gpu_apply apply,
+           const tn_node **out);
+/* The function with each such nest that it has scheduled by the rule; one thread runs a nest that the rule gives no launch for. */
+const tn_node *
+gpu_within_each(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, gpu_apply apply);
+
+/* ---- gpu_view.c: parts of buffers at indices that stay the same ---- */
+typedef struct gpu_view {
+    const tn_node *of,
+        *is; /* the buffer, and what stands for the part; the same where all is needed */
+    uint32_t rank;
+    const tn_expr **index; /* of each dimension of `of`; NULL: the part has the dimension */
+} gpu_view;
+typedef struct gpu_views {
+    gpu_view *at;
+    uint32_t n, cap;
+    tn_ctx *ctx;
+    tn_list known, bound; /* variables from outside; those of them whose indices are parts */
+    tn_list inside;       /* buffers that stay as they are */
+    tn_list stored;
+    bool undo;
+} gpu_views;
+/* The statement with views for the buffers that it accesses; `at` tells them. */
+const tn_stmt *
+gpu_views_make(gpu_views *v, const tn_stmt *body);
+/* A statement made of that, with the buffers themselves again. */
+const tn_stmt *
+gpu_views_undo(gpu_views *v, const tn_stmt *body);
+
 /* ---- gpu_inline.c ---- */
 /* Inlines element-wise blocks: all but those that would be computed again for many results and cost
  * more than reading them (all: those too). */

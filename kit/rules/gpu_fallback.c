@@ -121,22 +121,11 @@ gpu_finish_rest(tnk_sch *s, const gpu_target *t)
     return tnk_sch_finish(s);
 }
 
-static tn_walk_step
-find_threads(void *user, const tn_node *n)
-{
-    (void)user;
-    const tn_for_loop *f = tn_as_for_loop(n);
-    const tn_attr_stmt *a = tn_as_attr_stmt(n);
-    if ((f && f->for_kind == TN_FOR_THREAD_BINDING) || (a && !strcmp(a->key, "thread_extent")))
-        return TN_WALK_STOP;
-    return tn_is_scalar(n) ? TN_WALK_SKIP : TN_WALK_ON;
-}
-
 /* All of the function in a kernel of one thread; a function that has threads stays. */
 static const tn_node *
 by_one_thread(tn_ctx *ctx, const tn_prim_func *f)
 {
-    if (!tn_walk(f->body, 0, find_threads, NULL, NULL))
+    if (gpu_has_threads(f->body))
         return TN_NODE(f);
     static const char *const tags[] = {"threadIdx.x", "blockIdx.x"};
     const tn_block_realize *br = tn_as_block_realize(f->body);
@@ -164,7 +153,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     gpu_target t;
     if (!gpu_target_of(target, &t))
         return NULL;
-    for (int attempt = TILED; attempt < ATTEMPTS; attempt++) {
+    prim_func = gpu_within_each(ctx, prim_func, target, apply);
+    for (int attempt = TILED; prim_func && attempt < ATTEMPTS; attempt++) {
         tnk_sch *s = tnk_sch_new(ctx, prim_func);
         tnk_item *all[GPU_MAX_BLOCKS];
         if (!s || tnk_sch_blocks(s, all, GPU_MAX_BLOCKS) > GPU_MAX_BLOCKS)
@@ -176,7 +166,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         if (f)
             return f;
     }
-    return by_one_thread(ctx, tn_as_prim_func(prim_func));
+    return prim_func ? by_one_thread(ctx, tn_as_prim_func(prim_func)) : NULL;
 }
 
 const tnk_rule tnk_rule_gpu_fallback = {

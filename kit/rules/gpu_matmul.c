@@ -399,6 +399,9 @@ static const tn_node *
 apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
 {
     (void)self;
+    const tn_node *within;
+    if (gpu_within(ctx, prim_func, target, apply, &within))
+        return within;
     gpu_target t;
     const tn_node *f = NULL;
     if (!gpu_target_of(target, &t) || gpu_has_few_vectors(ctx, prim_func, &t))

@@ -15,6 +15,8 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu_together.c \
 	kit/rules/gpu_transpose.c \
 	kit/rules/gpu_tuple.c \
+	kit/rules/gpu_view.c \
+	kit/rules/gpu_within.c \
 	kit/rules/rules.c \
 	kit/rules/rules.def \
 	kit/rules/rules.h

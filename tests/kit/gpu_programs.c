@@ -4,6 +4,8 @@
 
 #include "draw.h"
 #include "programs.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/schedule.h"
 
 void
 gpu_programs_seed(void)
@@ -362,6 +364,138 @@ static const struct {
              {"matmul", matmul},
              {"conv", conv}};
 
+/* ---- the same for several things at once, in a loop that is bound to thread blocks ---- */
+
+typedef struct many {
+    tn_ctx *ctx;
+    tnb_ptrmap of_all;     /* buffer -> one with a dimension more */
+    const tn_expr *index;  /* of it: the loop's variable, or the iterator that stands for it */
+    const tn_node *chosen; /* buffer of which a tensor tells the part */
+    const tn_expr *choice;
+    const tn_for_loop *own; /* each block gets an iterator for the loop's variable; else NULL */
+} many;
+
+static tn_list
+with_first(tn_ctx *ctx, const tn_node *first, tn_list rest)
+{
+    tn_list l = tn_list_of(ctx, &first, 1);
+    for (uint32_t i = 0; i < rest.n; i++)
+        l = tn_list_append(ctx, l, rest.at[i]);
+    return l;
+}
+
+static const tn_node *
+one_of_many(tn_rewriter *r, const tn_node *n)
+{
+    const many *m = r->user;
+    tn_ctx *ctx = r->ctx;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    const tn_buffer_store *st = tn_as_buffer_store(n);
+    const tn_buffer_region *reg = tn_as_buffer_region(n);
+    const tn_block_realize *br = tn_as_block_realize(n);
+    if (br && m->own) {
+        const tn_expr *v = tn_var_dtype(ctx, "v_e", tn_dtype_of(m->own->var));
+        tn_block b = *tn_as_block(tn_subst1(ctx, br->block, m->own->var, v));
+        const tn_node *dom = tn_range_of(ctx, m->own->min, m->own->extent);
+        b.iters = tn_list_append(ctx, b.iters, tn_iter_var_of(ctx, dom, v, TN_ITER_SPATIAL, NULL));
+        return tn_block_realize_of(ctx, tn_list_append(ctx, br->values, m->own->var), br->predicate,
+                                   tn_block_of(ctx, &b));
+    }
+    const tn_node *buffer = l ? l->buffer : st ? st->buffer : reg ? reg->buffer : NULL;
+    const tn_node *to = buffer ? tnb_ptrmap_get(&m->of_all, buffer) : NULL;
+    if (!to)
+        return NULL;
+    const tn_expr *at = buffer == m->chosen ? m->choice : m->index;
+    const tn_node *first = reg ? tn_range_of(ctx, at, tn_int_imm_of(ctx, tn_dtype_of(at), 1)) : at;
+    tn_list idx = with_first(ctx, first, l ? l->indices : st ? st->indices : reg->ranges);
+    return l    ? tn_load(ctx, to, idx)
+           : st ? tn_store(ctx, to, st->value, idx)
+                : tn_region_of(ctx, to, idx);
+}
+
+static const tn_node *
+with_dimension(many *m, const tn_node *buffer, const tn_expr *extent)
+{
+    const tn_buffer *b = tn_as_buffer(buffer);
+    tn_list shape = with_first(m->ctx, extent, b->shape);
+    const tn_node *all = tn_buffer_new(m->ctx, b->name, shape, b->dtype, b->scope);
+    tnb_ptrmap_set(&m->of_all, buffer, all);
+    return all;
+}
+
+/* All buffers get a dimension, over which the loop runs; blocks stand in one around them, with what they have in between its own,
+ * or each for itself. */
+static const tn_node *
+for_many(gpu_program *p, const tn_prim_func *f)
+{
+    static const char *const tags[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+    tn_ctx *ctx = p->ctx;
+    many m = {.ctx = ctx};
+    bool around = gpu_below(2), choose = gpu_below(2);
+    const tn_expr *n = tn_i64(ctx, 1 + gpu_below(4)), *e = tn_var_dtype(ctx, "e", TNB_I64),
+                  *ve = around ? tn_var_dtype(ctx, "ve", TNB_I64) : e;
+    const tn_expr *of_which[1] = {n}, *which_at[1] = {ve};
+    const tn_node *which = tn_buffer_new(ctx, "which", tn_list_of(ctx, of_which, 1), TNB_I32, NULL);
+    const tn_block *root = tn_as_block(tn_as_block_realize(f->body)->block);
+    const char *tag = tags[gpu_below(3)];
+    tn_list params = f->params, buffers = f->buffers, allocs = root->allocs;
+    tnb_ptrmap_init(&m.of_all, tn_scratch(ctx));
+    for (uint32_t i = 0; i < buffers.n; i++)
+        if (buffers.at[i])
+            buffers = tn_list_with(ctx, buffers, i, with_dimension(&m, buffers.at[i], n));
+    for (uint32_t i = 0; i < allocs.n && !around; i++)
+        allocs = tn_list_with(ctx, allocs, i, with_dimension(&m, allocs.at[i], n));
+    const tn_stmt *loop =
+        tn_for(ctx, e, tn_i64(ctx, 0), n, TN_FOR_THREAD_BINDING, tag, NULL, root->body);
+    m.index = ve;
+    m.own = around ? NULL : tn_as_for_loop(loop);
+    if (choose) {
+        m.chosen = f->buffers.at[gpu_below(f->buffers.n - 1)];
+        m.choice =
+            tn_floormod(ctx,
+                        tn_cast_to(ctx, TNB_I64, tn_load(ctx, which, tn_list_of(ctx, which_at, 1))),
+                        n);
+        params = with_first(ctx, tn_var_dtype(ctx, "p_which", TNB_DTYPE(TNB_HANDLE, 64)), params);
+        buffers = with_first(ctx, which, buffers);
+    }
+    tn_rewriter r = {.ctx = ctx, .user = &m, .post = one_of_many};
+    tn_block b = *root;
+    b.body = tn_rewrite(&r, root->body);
+    b.allocs = allocs;
+    if (around) {
+        tn_block o = {.name = tn_str(ctx, "many"), .allocs = allocs, .body = b.body};
+        o.iters = tn_listv(ctx,
+                           tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), n), ve,
+                                          TN_ITER_SPATIAL, NULL),
+                           NULL);
+        tn_block_regions(ctx, &o, &o.reads, &o.writes);
+        b.body = tn_block_realize_of(ctx, tn_listv(ctx, e, NULL), NULL, tn_block_of(ctx, &o));
+        b.allocs = (tn_list){0};
+    }
+    b.body = tn_for(ctx, e, tn_i64(ctx, 0), n, TN_FOR_THREAD_BINDING, tag, NULL, b.body);
+    b.reads = b.writes = (tn_list){0};
+    const tn_stmt *body = tn_block_realize_of(ctx, (tn_list){0}, NULL, tn_block_of(ctx, &b));
+    return tn_prim_func_of(ctx, params, buffers, body, f->ret, f->attrs);
+}
+
+/* The outermost loop of a block, or a part of it, is bound to thread blocks. */
+static const tn_node *
+bound_before(gpu_program *p)
+{
+    tnk_item *blocks[16], *loops[16], *part[2];
+    tnk_sch *s = tnk_sch_new(p->ctx, p->func);
+    tnk_sch_quiet(s);
+    uint32_t n = tnk_sch_blocks(s, blocks, 16);
+    tnk_item *b = blocks[gpu_below(n < 16 ? n : 16)];
+    if (!tnk_sch_loops(s, b, loops, 16))
+        return p->func;
+    int64_t factor = 1 + gpu_below(6);
+    const tn_node *f = tnk_split(s, loops[0], factor, part) && tnk_bind(s, part[0], "blockIdx.y")
+                           ? tnk_sch_finish(s)
+                           : NULL;
+    return f ? f : p->func;
+}
+
 void
 gpu_program_draw(tn_ctx *ctx, gpu_program *p)
 {
@@ -384,6 +518,11 @@ gpu_program_draw(tn_ctx *ctx, gpu_program *p)
     p->te = tnk_te_new(ctx);
     const tn_node *out = forms[form].make(p);
     p->func = forms[form].make == conv ? out : tnk_te_finish(p->te, &out, 1);
+    uint32_t bound = gpu_below(6);
+    const tn_node *free = p->func;
+    if (free && bound < 2)
+        p->func = bound ? bound_before(p) : for_many(p, tn_as_prim_func(free));
+    p->in_blocks = p->func != free;
     if (p->func)
         p->func = tn_func_with_attr(ctx, p->func, "tirx.noalias", tn_bool(ctx, true));
     if (p->func)
