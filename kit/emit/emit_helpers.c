@@ -100,8 +100,14 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
                        bits == 256 ? "__AVX__" : "__SSE4_1__", v, bits == 256 ? "256" : "", fv, fv,
                        fv);
     }
+    /* gcc makes comparison and blend of the lanes' loop, of the masks' bits it makes three instructions */
+    if (bits == 512)
+        tnb_buf_printf(&e->src->helpers,
+                       "#ifdef %s\n    %s r;\n    for (int i = 0; i < %d; i++)\n        "
+                       "r[i] = m[i] ? a[i] : b[i];\n    return r;\n#else\n",
+                       d.bits < 32 ? "__AVX512BW__" : "__AVX512F__", v, d.lanes);
     tnb_buf_printf(&e->src->helpers, "    return (%s)((m & (%s)a) | (~m & (%s)b));\n%s}\n", v, m, m,
-                   native ? "#endif\n" : "");
+                   native || bits == 512 ? "#endif\n" : "");
     return f;
 }
 
@@ -122,13 +128,22 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     }
     const char *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes));
     unsigned bits = (unsigned)d.bits * d.lanes;
-    bool native = d.code == TNB_FLOAT && (bits == 128 || bits == 256) && e->d->gnu_vectors;
+    bool native =
+        d.code == TNB_FLOAT && (bits == 128 || bits == 256 || bits == 512) && e->d->gnu_vectors;
     if (native)
         tnb_buf_printf(b,
                        "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
-                       "__builtin_ia32_%s%s%s(b, a);\n#else\n",
-                       bits == 256 ? "__AVX__" : "__SSE2__", max ? "max" : "min",
-                       d.bits == 64 ? "pd" : "ps", bits == 256 ? "256" : "");
+                       "__builtin_ia32_%s%s%s(b, a%s);\n#else\n",
+                       bits == 512   ? "__AVX512F__"
+                       : bits == 256 ? "__AVX__"
+                                     : "__SSE2__",
+                       max ? "max" : "min", d.bits == 64 ? "pd" : "ps",
+                       bits == 512   ? "512_mask"
+                       : bits == 256 ? "256"
+                                     : "",
+                       bits < 512     ? ""
+                       : d.bits == 64 ? ", b, 0xff, 4"
+                                      : ", b, 0xffff, 4");
     if (e->d->gnu_vectors)
         tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);\n%s}\n", sel, m, max ? '>' : '<',
                        native ? "#endif\n" : "");
@@ -462,14 +477,26 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
         tnb_buf_puts(b, ");\n}\n");
         return f;
     }
-    bool native = half && small.lanes == 8;
-    if (native)
-        tnb_buf_puts(b, widen
-                            ? "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-                              "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
-                              "    return __builtin_ia32_vcvtph2ps256((tk_v8hi)x);\n#else\n"
-                            : "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-                              "    return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0);\n#else\n");
+    bool native = half && (small.lanes == 8 || small.lanes == 16);
+    if (native) {
+        tnb_buf_printf(b, "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n",
+                       small.lanes == 8 ? "__F16C__" : "__AVX512F__");
+        tnb_buf_puts(
+            b,
+            widen
+                ? (small.lanes == 8
+                       ? "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
+                         "    return __builtin_ia32_vcvtph2ps256((tk_v8hi)x);\n"
+                       : "    typedef short tk_v16hi __attribute__((vector_size(32)));\n"
+                         "    return __builtin_ia32_vcvtph2ps512_mask((tk_v16hi)x, (f32x16){0}, "
+                         "0xffff, 4);\n")
+                : (small.lanes == 8
+                       ? "    return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0);\n"
+                       : "    typedef short tk_v16hi __attribute__((vector_size(32)));\n"
+                         "    return (u16x16)__builtin_ia32_vcvtps2ph512_mask(x, 0, (tk_v16hi){0}, "
+                         "0xffff);\n"));
+        tnb_buf_puts(b, "#else\n");
+    }
     tnb_buf_printf(b,
                    "    %s r;\n    for (int i = 0; i < %d; i++)\n        r[i] = %s(x[i]);\n    "
                    "return r;\n%s}\n",

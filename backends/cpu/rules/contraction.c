@@ -263,10 +263,11 @@ choose_tile(contraction *c, int vector_bytes)
     double line = line_cost(c), step = c->a.step > 1 ? (double)c->a.step : 1;
     int64_t Y = c->y == UINT32_MAX ? 1 : c->ext[c->y], H = c->h == UINT32_MAX ? 1 : c->ext[c->h];
     double best = 1e30;
-    for (int64_t lanes = full; lanes >= 4 && lanes * 2 >= full; lanes /= 2)
+    c->registers = cpu_registers(vector_bytes);
+    for (int64_t lanes = full; lanes >= 4; lanes /= 2)
         for (int64_t tw = 1; tw <= (c->in_scan ? 8 : 4); tw++)
             for (int64_t th = 1; th <= 6; th++)
-                for (int64_t ty = 1; ty <= 12; ty++) {
+                for (int64_t ty = 1; ty <= CPU_MAX_TILE_ROWS; ty++) {
                     int64_t fmas = ty * th * tw;
                     if (!cpu_tile_fits(c, full, lanes, tw, th, ty))
                         continue;

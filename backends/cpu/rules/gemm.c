@@ -196,7 +196,7 @@ turns(int64_t extent, int64_t tile)
 static bool
 choose_tile(cpu_gemm *g, int vector_bytes)
 {
-    int64_t registers = vector_bytes == 64 ? 32 : 16, panel = g->nv;
+    int64_t registers = cpu_registers(vector_bytes), panel = g->nv;
     int64_t M = g->M < 0 ? 1 << 20 : g->M;
     double best = 1e30;
     for (int64_t nv = 1; nv <= 4; nv++)

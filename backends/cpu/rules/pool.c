@@ -86,7 +86,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     loads l = {.ctx = ctx, .x = st->indices.at[c.x], .out = st->buffer};
     tn_walk(st->value, 0, look, NULL, &l);
     int64_t full = cpu_lanes(bytes, tn_as_buffer(st->buffer)->dtype);
-    c.lanes = c.ext[c.x] >= full ? full : full / 2;
+    for (c.lanes = full; c.lanes > c.ext[c.x] && c.lanes > 4;)
+        c.lanes /= 2;
     if (l.bad || !l.any || c.lanes < 2 || c.ext[c.x] < c.lanes)
         return NULL;
     c.tw = c.ext[c.x] >= 2 * c.lanes ? 2 : 1;

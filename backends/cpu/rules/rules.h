@@ -34,6 +34,12 @@ cpu_is_alone(tnk_sch *s, tnk_item *block);
 /* Lanes of a dtype in a vector register. */
 int64_t
 cpu_lanes(int vector_bytes, tnb_dtype d);
+/* How many vector registers there are: AVX-512 doubles them. */
+static inline int64_t
+cpu_registers(int vector_bytes)
+{
+    return vector_bytes == 64 ? 32 : 16;
+}
 
 /* ---- choice.c ---- */
 /* Schedules a block of several results that are chosen together, an argmax. False: it is none; where the schedule is still
@@ -72,6 +78,8 @@ typedef struct cpu_operand {
 
 /* A tile of accumulators for a reduction: ty of dimension y, th of h, tw * lanes of x, the result's
  * last dimension. */
+enum { CPU_MAX_TILE_ROWS = 14 };
+
 typedef struct cpu_tile {
     tnk_sch *s;
     tn_ctx *ctx;
@@ -83,6 +91,7 @@ typedef struct cpu_tile {
     int64_t ext[CPU_MAX_LOOPS]; /* -1: not known; what a rule puts there is taken for granted, */
     const tn_expr *need;        /* and this has to hold when the function runs; NULL: nothing */
     int64_t ty, th, tw, lanes;  /* lanes 1: x is unrolled, not vectorized */
+    int64_t registers;          /* of vectors, that the target has */
     double reduce;              /* turns of the reduction */
     enum {
         CPU_ORDER_YHX,

@@ -4,9 +4,6 @@
 #include "gemm.h"
 #include "tenon/kit/rule.h"
 
-/* MAX_OF_ONE: of accumulators where what they share takes one register. */
-enum { REGISTERS = 16, MAX_ACCUMULATORS = 12, MAX_OF_ONE = 14 };
-
 bool
 cpu_tile_fits(const cpu_tile *c, int64_t full, int64_t lanes, int64_t tw, int64_t th, int64_t ty)
 {
@@ -17,15 +14,15 @@ cpu_tile_fits(const cpu_tile *c, int64_t full, int64_t lanes, int64_t tw, int64_
     if (c->group && c->group % ty != 0)
         return false; /* rows of two groups would share no vector */
     /* the operand that is shared stays in registers */
-    int64_t held = c->paired ? tw : th * tw;
-    return tw * lanes <= X && th <= H && ty <= Y &&
-           fmas <= (held == 1 ? MAX_OF_ONE : MAX_ACCUMULATORS) && fmas + held + 1 <= REGISTERS;
+    int64_t held = c->paired ? tw : th * tw, r = c->registers;
+    return tw * lanes <= X && th <= H && ty <= Y && fmas <= (held == 1 ? r - 2 : r - 4) &&
+           fmas + held + 1 <= r;
 }
 
 /* ORDER TILE */
 enum { LANES, ROWS, LINES, VECTORS, N_SIZES };
 static const char *const names[N_SIZES] = {"tile_lanes", "tile_y", "tile_h", "tile_vectors"};
-enum { MAX_ROWS = 14, MAX_LINES = 6, MAX_VECTORS = 8 };
+enum { MAX_ROWS = CPU_MAX_TILE_ROWS, MAX_LINES = 6, MAX_VECTORS = 8 };
 
 /* Whether the sizes from `from` on can be chosen so that the tile fits. */
 static bool
@@ -56,7 +53,7 @@ cpu_tune_tile(cpu_tile *c, int64_t full)
             memcpy(size, chosen, sizeof size);
             size[k] = v;
             if ((k == LINES && v > MAX_LINES) || (k == VECTORS && v > MAX_VECTORS) ||
-                (k == LANES && v * 2 < full) || !can_fit(c, full, size, k + 1))
+                !can_fit(c, full, size, k + 1))
                 continue;
             options[n++] = v;
             if (v <= best[k] || preferred == 0)
