@@ -12,19 +12,27 @@ umask 022
 program=$(find "$tmp/root" -path '*/bin/tenon')
 [ -n "$program" ] || { echo "install.sh: no program installed"; exit 1; }
 prefix=$(dirname "$(dirname "$program")")
-mv "$prefix" "$tmp/moved"
+# Settings may lie outside of the prefix, as packages have them (/usr and /etc): then what holds both is moved.
+settings=$(dirname "$(find "$tmp/root" -path '*/tenon/tenon.ini')")
+case $settings in
+"$prefix"/*) whole=$prefix ;;
+*) whole=$tmp/root ;;
+esac
+below=${prefix#"$whole"} settings=$tmp/moved${settings#"$whole"}
+mv "$whole" "$tmp/moved"
+tree=$tmp/moved$below
 chmod -R a-w "$tmp/moved"
-ln -s "$tmp/moved/bin/tenon" "$tmp/tenon"
+ln -s "$tree/bin/tenon" "$tmp/tenon"
 for f in lib/pkgconfig/tenon.pc include/tenon/base/status.h; do
-    find "$tmp/moved" -path "*/${f#lib/}" | grep -q . || fail "$f is not installed"
+    find "$tree" -path "*/${f#lib/}" | grep -q . || fail "$f is not installed"
 done
-sh "$top_srcdir/tests/tree/installed.sh" "$tmp/tenon" "$tmp/moved" || status=1
+sh "$top_srcdir/tests/tree/installed.sh" "$tmp/tenon" "$tree" "$settings" || status=1
 # The tutorial, word for word, with a copy of the tree.
 if [ -z "${SANITIZE-}" ] && command -v pkg-config >/dev/null; then
-    "$TESTS_PYTHON" "$top_srcdir/tests/vendor/tutorial.py" "$top_srcdir/docs/first-plugin.md" "$tmp/moved" >"$tmp/page" || [ $? = 77 ] ||
+    "$TESTS_PYTHON" "$top_srcdir/tests/vendor/tutorial.py" "$top_srcdir/docs/first-plugin.md" "$tree" >"$tmp/page" || [ $? = 77 ] ||
         { fail "docs/first-plugin.md does not hold"; grep -v '^ok' "$tmp/page"; }
     # The largest backend; all of them: make check-vendor.
-    sh "$top_srcdir/tests/vendor/newcomer.sh" "$tmp/moved" cpu >"$tmp/page" 2>&1 || { fail "a copy of cpu is not usable"; cat "$tmp/page"; }
+    sh "$top_srcdir/tests/vendor/newcomer.sh" "$tree" cpu >"$tmp/page" 2>&1 || { fail "a copy of cpu is not usable"; cat "$tmp/page"; }
 fi
 # A tree with group-writable files (umask 002) serves the user whose own group that is; another user's tree serves
 # root, unless a group may write to it: then plugins are refused, and what to do is said.
@@ -33,7 +41,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chown -R 4711:4711 "$owned/tree" && chmod -R u+w "$owned/tree" && mkdir -m 700 "$owned/cache" && chown 4711 "$owned/cache"
     owned_lists() { # the command's words before tenon
         env -u TENON_PLUGIN_PATH -u TENON_SYSCONFDIR -u TENON_DATADIR -u LD_LIBRARY_PATH XDG_CACHE_HOME="$owned/cache" \
-            XDG_CONFIG_HOME=/nonexistent "$@" "$owned/tree/bin/tenon" show op nn.relu >"$tmp/owned" 2>&1
+            XDG_CONFIG_HOME=/nonexistent "$@" "$owned/tree$below/bin/tenon" show op nn.relu >"$tmp/owned" 2>&1
     }
     owned_lists || { fail "root cannot use another user's tree"; cat "$tmp/owned"; }
     chmod -R g+w "$owned/tree"
@@ -47,7 +55,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     grep -q 'everybody may write' "$tmp/owned" || { fail "the refusal does not say why"; cat "$tmp/owned"; }
     rm -rf "$owned"
 fi
-pc=$(dirname "$(find "$tmp/moved" -name tenon-base.pc)")
+pc=$(dirname "$(find "$tree" -name tenon-base.pc)")
 if command -v pkg-config >/dev/null; then
     dir=$(PKG_CONFIG_PATH=$pc pkg-config --variable=plugindir tenon-base)
     [ -d "$dir" ] || fail "pkg-config says plugindir is $dir, which does not exist"
@@ -57,9 +65,9 @@ if command -v pkg-config >/dev/null; then
 int main(void) { puts(tnb_status_name(TNB_OK)); return 0; }
 END
     $CC $(PKG_CONFIG_PATH=$pc pkg-config --cflags tenon-base) "$tmp/program.c" -o "$tmp/program" \
-        ${SANITIZE-} $(PKG_CONFIG_PATH=$pc pkg-config --libs tenon-base) -Wl,-rpath,"$tmp/moved/lib" ||
+        ${SANITIZE-} $(PKG_CONFIG_PATH=$pc pkg-config --libs tenon-base) -Wl,-rpath,"$tree/lib" ||
         fail "a program cannot be linked with the installed library"
 fi
-strings -a "$tmp/moved/bin/tenon" $(find "$tmp/moved" -name '*.so') 2>/dev/null | grep -F "$top_builddir" &&
+strings -a "$tree/bin/tenon" $(find "$tmp/moved" -name '*.so') 2>/dev/null | grep -F "$top_builddir" &&
     fail "a path of the build is in an installed file"
 exit $status

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # An installed tree works: its program answers, finds its plugins and INI files where it lies now, compiles and runs.
-# Usage: installed.sh PROGRAM PREFIX
-tenon=$1 prefix=$2 status=0
+# Usage: installed.sh PROGRAM PREFIX [FOLDER OF SETTINGS]
+tenon=$1 prefix=$2 settings=${3-$2} status=0
 fail() { echo "installed.sh: $*"; status=1; }
 unset TENON_PLUGIN_PATH TENON_SYSCONFDIR TENON_DATADIR TENON_CONFIG LD_LIBRARY_PATH
 XDG_CONFIG_HOME=/nonexistent; export XDG_CONFIG_HOME
@@ -28,8 +28,8 @@ else
     cat "$work/list"
 fi
 "$tenon" show config >"$work/config" 2>&1 || fail "tenon show config fails"
-grep -q "; $(cd "$prefix" && pwd -P)/.*\.ini:" "$work/config" || {
-    fail "no setting comes from $prefix"
+grep -q "; $(cd "$settings" && pwd -P)/.*\.ini:" "$work/config" || {
+    fail "no setting comes from $settings"
     head -n 20 "$work/config"
 }
 if find "$prefix" -name onnx.plugin | grep -q . && find "$prefix" -name cpu.plugin | grep -q .; then
