@@ -89,11 +89,11 @@ typedef const tn_node *(*gpu_apply)(tn_ctx *ctx, const tn_node *prim_func, const
 bool
 gpu_has_threads(const tn_stmt *body);
 /* Whether the function is one such nest; *out is then the function in which the rule scheduled what a turn of these loops does,
- * NULL where it gave no single launch. */
+ * NULL where it gave no launches. */
 bool
 gpu_within(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, gpu_apply apply,
            const tn_node **out);
-/* The function with each such nest that it has scheduled by the rule; one thread runs a nest that the rule gives no launch for. */
+/* The function with each such nest that it has scheduled by the rule; one thread runs a nest that the rule gives no launches for. */
 const tn_node *
 gpu_within_each(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, gpu_apply apply);
 

@@ -7,8 +7,9 @@
  *             ve = T.axis.spatial(2, e)                            ve = T.axis.spatial(2, e)
  *             for i, k: o[ve, i] += x[k] * w[p[ve], i, k]   =>     for b in blockIdx.x: as gpu.GEMV does o[i] += x[k] * w[i, k]
  *
- * Where there is no block around what a turn does, one is made. A rule has to give one launch: thread blocks that are bound outside
- * cannot wait for each other in between. Traces (tnk_sch_trace) say nothing of such nests.
+ * Where there is no block around what a turn does, one is made. If a rule gives several launches, the bound loops stand around each:
+ * turns that run side by side do not depend on each other, and what one launch leaves for the next gets a dimension for these loops.
+ * Traces (tnk_sch_trace) say nothing of such nests.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -223,11 +224,29 @@ outlined(within *w)
     return tn_is_error(f) ? NULL : tn_func_with_attr(ctx, f, TNK_TRACE_ATTR, NULL);
 }
 
+/* The statements of a function in block form. */
+static tn_list
+statements(tn_ctx *ctx, const tn_prim_func *f, const tn_block **root)
+{
+    const tn_block_realize *br = tn_as_block_realize(f->body);
+    const tn_block *b = br ? tn_as_block(br->block) : NULL;
+    *root = b && !b->iters.n && !b->init && !b->match_buffers.n ? b : NULL;
+    const tn_stmt *body = *root ? b->body : f->body;
+    const tn_seq *q = tn_as_seq(body);
+    return q ? q->stmts : tn_listv(ctx, body, NULL);
+}
+
 static bool
 is_few(const tn_expr *turns)
 {
     int64_t e;
     return tn_int_value(turns, &e) && e <= MOST_YZ;
+}
+
+static bool
+is_global(const tn_node *buffer)
+{
+    return tnk_scope_spans(tn_as_buffer(buffer)->scope, "blockIdx.x");
 }
 
 static bool
@@ -242,61 +261,155 @@ all_local(tn_list allocs)
 }
 
 /* The launch's loop over thread blocks, by an index that the loops outside leave, or by blockIdx.x if one of them may go to such an
- * index instead. Else in turn: for what a thread does by itself. NULL: it is no launch, or cannot stay one. */
+ * index instead (tags: of these). Else in turn: for what a thread does by itself. NULL: it is no launch, or cannot stay one. */
 static const tn_stmt *
-launch(within *w, const tn_block *root)
+launch(const within *w, const tn_stmt *st, tn_list allocs, const char **tags)
 {
-    static const char *const tags[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
-    const tn_for_loop *f = tn_as_for_loop(root->body);
-    if (!f || f->for_kind != TN_FOR_THREAD_BINDING || strcmp(f->thread_tag, tags[0]) != 0)
+    static const char *const all[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+    const tn_for_loop *f = tn_as_for_loop(st);
+    if (!f || f->for_kind != TN_FOR_THREAD_BINDING || strcmp(f->thread_tag, all[0]) != 0)
         return NULL;
     const char *own = NULL, *free = NULL;
     uint32_t x = w->n;
     for (uint32_t k = 0; k < w->n; k++)
-        x = !strcmp(w->tags[k], tags[0]) ? k : x;
+        x = !strcmp(tags[k], all[0]) ? k : x;
     for (int i = 1; i < 3; i++) {
         bool taken = false;
         for (uint32_t k = 0; k < w->n; k++)
-            taken |= !strcmp(w->tags[k], tags[i]);
-        free = taken || free ? free : tags[i];
+            taken |= !strcmp(tags[k], all[i]);
+        free = taken || free ? free : all[i];
     }
     if (x == w->n) {
-        own = tags[0];
+        own = all[0];
     } else if (free && is_few(f->extent)) {
         own = free;
     } else if (free && is_few(w->chain[x]->extent)) {
-        own = tags[0];
-        w->tags[x] = free;
-    } else if (!all_local(root->allocs)) {
+        own = all[0];
+        tags[x] = free;
+    } else if (!all_local(allocs)) {
         return NULL;
     }
     return tn_for(w->ctx, f->var, f->min, f->extent, own ? TN_FOR_THREAD_BINDING : TN_FOR_SERIAL,
                   own, f->annotations, f->body);
 }
 
-/* The bound nest with the schedule that the rule gives; NULL: none, or it is no such nest. */
+/* A buffer that every turn had for itself and that launches hand on, or a kernel cannot have, gets a dimension for each iterator
+ * around. False: these do not begin at 0. */
+static bool
+hoist(within *w, const tn_node *buffer, tn_list *hoisted)
+{
+    tn_ctx *ctx = w->ctx;
+    const tn_buffer *b = tn_as_buffer(buffer);
+    tn_list iters = w->block.iters, shape = {0};
+    gpu_view v = {.is = buffer};
+    v.index = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, iters.n + b->shape.n + 1);
+    for (uint32_t k = 0; k < iters.n; k++) {
+        const tn_iter_var *iv = tn_as_iter_var(iters.at[k]);
+        if (tn_is(w->values.at[k], TN_KIND_INT_IMM))
+            continue;
+        if (!tn_is_int_const(tn_as_range(iv->dom)->min, 0))
+            return false;
+        tnb_dtype d = tn_dtype_of(b->shape.n ? b->shape.at[0] : iv->var);
+        v.index[v.rank++] = iv->var;
+        shape = tn_list_append(ctx, shape, tn_cast_to(ctx, d, tn_as_range(iv->dom)->extent));
+    }
+    for (uint32_t i = 0; i < b->shape.n; i++)
+        shape = tn_list_append(ctx, shape, b->shape.at[i]);
+    v.rank = shape.n;
+    v.of = tn_buffer_new(ctx, b->name, shape, b->dtype, b->scope);
+    TNB_PUSH(tn_scratch(ctx), w->views, v);
+    *hoisted = tn_list_append(ctx, *hoisted, v.of);
+    return true;
+}
+
+/* What a launch touches of a buffer, without what its conditions keep it from: as much as all launches together. */
+static tn_list
+as_before(const within *w, tn_list regions)
+{
+    tn_ctx *ctx = w->ctx;
+    for (uint32_t i = 0; i < regions.n; i++) {
+        const tn_node *buffer = tn_as_buffer_region(regions.at[i])->buffer, *was = NULL;
+        for (int k = 0; k < 2; k++) {
+            tn_list l = k ? w->block.reads : w->block.writes;
+            for (uint32_t r = 0; r < l.n; r++)
+                was = tn_as_buffer_region(l.at[r])->buffer == buffer ? l.at[r] : was;
+        }
+        for (uint32_t v = 0; v < w->views.n && !was; v++) {
+            const gpu_view *g = &w->views.at[v];
+            if (g->of != buffer)
+                continue;
+            tn_list ranges = tn_as_buffer_region(tn_region_full(ctx, buffer))->ranges;
+            for (uint32_t d = 0; d < g->rank; d++)
+                if (g->index[d])
+                    ranges =
+                        tn_list_with(ctx, ranges, d,
+                                     tn_range_of(ctx, g->index[d],
+                                                 tn_int_imm_of(ctx, tn_dtype_of(g->index[d]), 1)));
+            was = tn_region_of(ctx, buffer, ranges);
+        }
+        regions = was ? tn_list_with(ctx, regions, i, was) : regions;
+    }
+    return regions;
+}
+
+/* The bound loops around one of several launches. What it hands on is hoisted. NULL: it cannot stay a launch. */
+static const tn_stmt *
+nest_of(within *w, const tn_stmt *st, tn_list allocs, bool alone)
+{
+    tn_ctx *ctx = w->ctx;
+    const char *tags[MOST_BOUND];
+    memcpy(tags, w->tags, sizeof tags);
+    tn_block b = w->block;
+    b.allocs = (tn_list){0};
+    for (uint32_t i = 0; i < allocs.n; i++)
+        if (!is_global(allocs.at[i]) && tn_uses(st, allocs.at[i]))
+            b.allocs = tn_list_append(ctx, b.allocs, allocs.at[i]);
+    const tn_stmt *body = launch(w, st, b.allocs, tags);
+    if (!body)
+        return NULL;
+    b.body = gpu_views_undo(&w->views, body);
+    if (!alone) {
+        tn_block_regions(ctx, &b, &b.reads, &b.writes);
+        b.reads = as_before(w, b.reads);
+        b.writes = as_before(w, b.writes);
+    }
+    body = tn_block_realize_of(ctx, w->values, NULL, tn_block_of(ctx, &b));
+    for (uint32_t i = w->n; i-- > 0;) {
+        const tn_for_loop *l = w->chain[i];
+        body = tn_for(ctx, l->var, l->min, l->extent, TN_FOR_THREAD_BINDING, tags[i],
+                      l->annotations, body);
+    }
+    return alone ? body : tn_fresh_copy(ctx, body, NULL);
+}
+
+/* The bound nest with the schedule that the rule gives, a nest for each launch; NULL: none, or these are no such nests. Adds to
+ * `allocs` what the function has to allocate for them. */
 static const tn_stmt *
 schedule(tn_ctx *ctx, const tn_prim_func *func, const tn_stmt *st, const tn_target *target,
-         gpu_apply apply)
+         gpu_apply apply, tn_list *allocs)
 {
     within w = {.ctx = ctx, .func = func};
     const tn_node *f = enter(&w, st) ? outlined(&w) : NULL;
     const tn_prim_func *g = f ? tn_as_prim_func(apply(ctx, f, target, NULL)) : NULL;
-    const tn_block_realize *br = g ? tn_as_block_realize(g->body) : NULL;
-    const tn_block *root = br ? tn_as_block(br->block) : NULL;
-    const tn_stmt *body = root ? launch(&w, root) : NULL;
-    if (!body)
-        return NULL;
-    tn_block b = w.block;
-    b.body = gpu_views_undo(&w.views, body);
-    b.allocs = root->allocs;
-    body = tn_block_realize_of(ctx, w.values, NULL, tn_block_of(ctx, &b));
-    for (uint32_t i = w.n; i-- > 0;) {
-        const tn_for_loop *l = w.chain[i];
-        body = tn_for(ctx, l->var, l->min, l->extent, TN_FOR_THREAD_BINDING, w.tags[i],
-                      l->annotations, body);
+    const tn_block *root;
+    tn_list launches = g ? statements(ctx, g, &root) : (tn_list){0}, nests = {0}, more = *allocs;
+    for (uint32_t i = 0; g && root && i < root->allocs.n; i++) {
+        uint32_t users = 0;
+        for (uint32_t k = 0; k < launches.n; k++)
+            users += tn_uses(launches.at[k], root->allocs.at[i]);
+        if (is_global(root->allocs.at[i]) ? !hoist(&w, root->allocs.at[i], &more) : users > 1)
+            return NULL;
     }
-    return body;
+    bool alone = launches.n == 1 && more.n == allocs->n;
+    for (uint32_t i = 0; i < launches.n; i++) {
+        const tn_stmt *nest =
+            nest_of(&w, launches.at[i], root ? root->allocs : (tn_list){0}, alone);
+        if (!nest)
+            return NULL;
+        nests = tn_list_append(ctx, nests, nest);
+    }
+    *allocs = more;
+    return nests.n ? tn_seq_of(ctx, nests) : NULL;
 }
 
 /* One thread for each thread block. */
@@ -320,27 +433,20 @@ is_bound_nest(tn_ctx *ctx, const tn_prim_func *func, const tn_stmt *st)
     return enter(&w, st);
 }
 
-/* The statements of a function in block form. */
-static tn_list
-statements(tn_ctx *ctx, const tn_prim_func *f, const tn_block **root)
-{
-    const tn_block_realize *br = tn_as_block_realize(f->body);
-    const tn_block *b = br ? tn_as_block(br->block) : NULL;
-    *root = b && !b->iters.n && !b->init && !b->match_buffers.n ? b : NULL;
-    const tn_stmt *body = *root ? b->body : f->body;
-    const tn_seq *q = tn_as_seq(body);
-    return q ? q->stmts : tn_listv(ctx, body, NULL);
-}
-
+/* The function with other statements, and `allocs` added to what it allocates. */
 static const tn_node *
-with_statements(tn_ctx *ctx, const tn_prim_func *f, const tn_block *root, tn_list stmts)
+with_statements(tn_ctx *ctx, const tn_prim_func *f, const tn_block *root, tn_list stmts,
+                tn_list allocs)
 {
-    const tn_stmt *body = stmts.n == 1 ? stmts.at[0] : tn_seq_of(ctx, stmts);
-    if (root) {
-        tn_block b = *root;
-        b.body = body;
+    const tn_stmt *body = tn_seq_of(ctx, stmts);
+    tn_block b = {.name = tn_str(ctx, "root")};
+    if (root)
+        b = *root;
+    for (uint32_t i = 0; i < allocs.n; i++)
+        b.allocs = tn_list_append(ctx, b.allocs, allocs.at[i]);
+    b.body = body;
+    if (root || allocs.n)
         body = tn_block_realize_of(ctx, (tn_list){0}, NULL, tn_block_of(ctx, &b));
-    }
     const tn_node *out = tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, f->attrs);
     return tn_is_error(out) ? NULL : out;
 }
@@ -352,11 +458,12 @@ gpu_within(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, gpu_a
     const tn_prim_func *f = tn_as_prim_func(prim_func);
     gpu_target t;
     const tn_block *root;
-    tn_list l = f && gpu_target_of(target, &t) ? statements(ctx, f, &root) : (tn_list){0};
+    tn_list l = f && gpu_target_of(target, &t) ? statements(ctx, f, &root) : (tn_list){0},
+            allocs = {0};
     if (l.n != 1 || !is_bound_nest(ctx, f, l.at[0]))
         return false;
-    const tn_stmt *st = schedule(ctx, f, l.at[0], target, apply);
-    *out = st ? with_statements(ctx, f, root, tn_listv(ctx, st, NULL)) : NULL;
+    const tn_stmt *st = schedule(ctx, f, l.at[0], target, apply, &allocs);
+    *out = st ? with_statements(ctx, f, root, tn_listv(ctx, st, NULL), allocs) : NULL;
     return true;
 }
 
@@ -365,11 +472,11 @@ gpu_within_each(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, 
 {
     const tn_prim_func *f = tn_as_prim_func(prim_func);
     const tn_block *root;
-    tn_list l = statements(ctx, f, &root), was = l;
+    tn_list l = statements(ctx, f, &root), was = l, allocs = {0};
     for (uint32_t i = 0; i < l.n; i++)
         if (is_bound_nest(ctx, f, l.at[i])) {
-            const tn_stmt *st = schedule(ctx, f, l.at[i], target, apply);
+            const tn_stmt *st = schedule(ctx, f, l.at[i], target, apply, &allocs);
             l = tn_list_with(ctx, l, i, st ? st : with_one_thread(ctx, l.at[i]));
         }
-    return l.at == was.at ? prim_func : with_statements(ctx, f, root, l);
+    return l.at == was.at ? prim_func : with_statements(ctx, f, root, l, allocs);
 }
