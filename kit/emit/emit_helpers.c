@@ -89,17 +89,16 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
         return f;
     unsigned bits = (unsigned)d.bits * d.lanes;
     bool native = d.bits == 32 && (bits == 128 || bits == 256);
+    /* the type is declared in front of the function */
+    const char *fv = native ? tnk_c_type(e, (tnb_dtype){TNB_FLOAT, 32, d.lanes}) : NULL;
     tnb_buf_printf(&e->src->helpers, "%s %s %s(%s m, %s a, %s b)\n{\n", e->d->inline_, v, f, m, v,
                    v);
-    if (native) {
-        tnb_dtype fd = {TNB_FLOAT, 32, d.lanes};
-        const char *fv = tnk_c_type(e, fd);
+    if (native)
         tnb_buf_printf(&e->src->helpers,
                        "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
                        "(%s)__builtin_ia32_blendvps%s((%s)b, (%s)a, (%s)m);\n#else\n",
                        bits == 256 ? "__AVX__" : "__SSE4_1__", v, bits == 256 ? "256" : "", fv, fv,
                        fv);
-    }
     /* gcc makes comparison and blend of the lanes' loop, of the masks' bits it makes three instructions */
     if (bits == 512)
         tnb_buf_printf(&e->src->helpers,

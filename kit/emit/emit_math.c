@@ -219,7 +219,8 @@ own_vector(tnk_emitter *e, const char *op, tnb_dtype d)
     return NULL;
 }
 
-/* Single instructions of x86 where the vector is as wide as a register, lane by lane elsewhere. */
+/* Single instructions of x86 where the vector is as wide as a register, lane by lane elsewhere. AVX-512 rounds by another
+ * instruction, with the same modes. */
 static const char *
 machine_vector(tnk_emitter *e, const char *op, tnb_dtype d, const char *scalar)
 {
@@ -231,7 +232,7 @@ machine_vector(tnk_emitter *e, const char *op, tnb_dtype d, const char *scalar)
         {"nearbyint", "round", "8", "__SSE4_1__"},
     };
     unsigned bits = (unsigned)d.bits * d.lanes;
-    if (d.code != TNB_FLOAT || (bits != 128 && bits != 256))
+    if (d.code != TNB_FLOAT || (bits != 128 && bits != 256 && bits != 512))
         return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].op, op))
@@ -239,15 +240,23 @@ machine_vector(tnk_emitter *e, const char *op, tnb_dtype d, const char *scalar)
         const char *v = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_%s_%s", op, v);
         if (!tnk_once(e, f))
             return f;
+        const char *feature = bits == 512   ? "__AVX512F__"
+                              : bits == 256 ? "__AVX__"
+                                            : rows[i].feature128;
+        const char *builtin = bits != 512 ? rows[i].builtin : rows[i].mode ? "rndscale" : "sqrt";
+        const char *width = bits == 256    ? "256"
+                            : bits != 512  ? ""
+                            : rows[i].mode ? "_mask"
+                                           : "512_mask";
         tnb_buf_printf(
             &e->src->helpers,
             "%s %s %s(%s x)\n{\n#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n"
-            "    return __builtin_ia32_%s%s%s(x%s%s);\n#else\n    %s r;\n"
+            "    return __builtin_ia32_%s%s%s(x%s%s%s);\n#else\n    %s r;\n"
             "    for (int i = 0; i < %d; i++)\n        r[i] = %s(x[i]);\n    return "
             "r;\n#endif\n}\n",
-            e->d->inline_, v, f, v, bits == 256 ? "__AVX__" : rows[i].feature128, rows[i].builtin,
-            d.bits == 64 ? "pd" : "ps", bits == 256 ? "256" : "", rows[i].mode ? ", " : "",
-            rows[i].mode ? rows[i].mode : "", v, d.lanes, scalar);
+            e->d->inline_, v, f, v, feature, builtin, d.bits == 64 ? "pd" : "ps", width,
+            rows[i].mode ? ", " : "", rows[i].mode ? rows[i].mode : "",
+            bits == 512 ? ", x, -1, 4" /* all lanes; rounding as it is */ : "", v, d.lanes, scalar);
         return f;
     }
     return NULL;

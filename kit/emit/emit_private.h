@@ -62,6 +62,7 @@ typedef struct tnk_emitter {
     TNB_VEC(tnk_declared) scope; /* variables in front of the statement at hand */
     tnb_buf parts;               /* functions that stand before the kernel */
     tnb_ptrmap ahead;            /* data Var -> int64_t: elements of it are fetched that early */
+    size_t turn_from;            /* where in the output the innermost loop's body begins */
     uint32_t n_parts;
 } tnk_emitter;
 

@@ -124,9 +124,12 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
         tnk_declare(e, tn_strf(e->ctx, "const %s ", t), v);
     }
     bool was = e->in_parallel, streamed = e->stream;
+    size_t turn_from = e->turn_from;
     e->in_parallel |= parallel;
     e->stream |= tn_dict_int(f->annotations, "tenon.stream", 0) != 0;
+    e->turn_from = e->out->n;
     block(e, f->body);
+    e->turn_from = turn_from;
     e->in_parallel = was;
     text(e, "}\n");
     if (e->stream && !streamed && e->d->id == TN_DIALECT_C) /* who waits for the loop sees it all */
@@ -241,16 +244,10 @@ attr_stmt(tnk_emitter *e, const tn_attr_stmt *a)
     tnb_ptrmap_set(&e->ahead, a->node, was);
 }
 
-typedef struct fetches {
-    tnk_emitter *e;
-    size_t from; /* where in the output they begin */
-} fetches;
-
 static tn_walk_step
 fetch(void *user, const tn_node *n)
 {
-    fetches *q = user;
-    tnk_emitter *e = q->e;
+    tnk_emitter *e = user;
     const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? (const tn_buffer_load *)n : NULL;
     const int64_t *ahead = l ? tnb_ptrmap_get(&e->ahead, tn_as_buffer(l->buffer)->data) : NULL;
     const tn_ramp *r = l ? tn_as_ramp(l->indices.at[0]) : NULL;
@@ -263,10 +260,18 @@ fetch(void *user, const tn_node *n)
     tnk_emit_address(e, l->buffer, r->start);
     tnb_buf_printf(&one, " + %lld);\n", (long long)*ahead);
     e->out = out;
-    if (out->n <= q->from || !strstr(out->s + q->from, one.s))
+    if (out->n <= e->turn_from || !strstr(out->s + e->turn_from, one.s))
         tnb_buf_put(out, one.s, one.n);
     tnb_buf_free(&one);
     return TN_WALK_ON;
+}
+
+/* What loads of a statement's value will read some turns later; once in a turn. */
+static void
+fetch_ahead(tnk_emitter *e, const tn_expr *value)
+{
+    if (e->ahead.n)
+        tn_walk(value, 0, fetch, NULL, e);
 }
 
 static void
@@ -288,16 +293,14 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         if_stmt(e, (const tn_if_stmt *)s);
         return;
     case TN_KIND_BUFFER_STORE:
-        if (e->ahead.n) {
-            fetches q = {e, e->out->n};
-            tn_walk(((const tn_buffer_store *)s)->value, 0, fetch, NULL, &q);
-        }
+        fetch_ahead(e, ((const tn_buffer_store *)s)->value);
         line(e);
         tnk_emit_store(e, (const tn_buffer_store *)s);
         return;
     case TN_KIND_BIND: {
         const tn_bind *b = (const tn_bind *)s;
         tnb_dtype d = tnk_compute_dtype(tn_dtype_of(b->var));
+        fetch_ahead(e, b->value);
         line(e);
         tnb_buf_printf(e->out, "const %s %s = ", tnk_c_type(e, d), tnk_name_of(e, b->var));
         tnk_emit_expr(e, b->value);

@@ -5,13 +5,15 @@
  *         take = A[k] > v[0] or (A[k] == v[0] and k < p[0])     =>   for j in range(n // 8):
  *         v[0], p[0] = A[k] if take else v[0], k if take else p[0]       take = A[j * 8:][0:8] > v_acc[0:8]
  *                                                                        v_acc, turn = A[j * 8:][0:8] if take ..., j if take ...
- *                                                                    for e in range(8): the loop's body for k = turn[e] * 8 + e
+ *                                                                    v_acc[0:4], turn[0:4] joined with the lanes 4, 2, 1 further
+ *                                                                    the loop's body for the first lane's place
  *                                                                    the loop's body for the last n % 8 elements
  *
  * Every lane has a best of its own. Its places come in order, so that comparisons of places fall away, and the turn in which
  * the lane's best came is all that has to be known of the place; it has the width of the values. With several accumulators
- * of a lane, places are compared as their turns when these are joined. In the end the body joins the lanes' bests with what
- * was there before. That the order of joining makes no difference, and joining twice neither, tuple_reducer.c proves.
+ * of a lane, places are compared as their turns when these are joined. In the end lanes are joined with each other, and the
+ * body joins the best with what was there before. That the order of joining makes no difference, and joining twice neither,
+ * tuple_reducer.c proves.
  *
  * Where the loop's body is a loop over columns, each with a result of its own, the columns are the lanes:
  *
@@ -235,12 +237,12 @@ vector_turn(choice *c, const tn_expr *turn, int64_t u)
     return join_lanes(c, v, at, turns);
 }
 
-/* Accumulators u into the first. */
+/* Lanes from number `far` on into the first ones. */
 static const tn_stmt *
-join_accumulators(choice *c, int64_t u)
+join_from(choice *c, int64_t far)
 {
     tn_ctx *ctx = c->ctx;
-    const tn_expr *v = lane_variable(c), *from = tn_add(ctx, v, number(c, u * c->lanes)),
+    const tn_expr *v = lane_variable(c), *from = tn_add(ctx, v, number(c, far)),
                   *turns[TNK_MAX_RESULTS];
     for (uint32_t i = 0; i < c->r.n; i++) {
         c->left[i] = element(c, i, v);
@@ -300,30 +302,50 @@ body_at(choice *c, const tn_expr *k)
     return tn_subst1(c->ctx, tn_fresh_copy(c->ctx, c->f->body, NULL), c->f->var, k);
 }
 
-/* The lanes' bests, one after the other; what their turns are read from is a copy, so that the accumulators are registers. */
-static void
+/* Copies of the accumulators, so that these are registers; of turns, the places in the loop. */
+static const tn_node *
+copy_of_lanes(choice *c, uint32_t i, tnk_stmt_vec *out)
+{
+    tn_ctx *ctx = c->ctx;
+    const tn_expr *v = lane_variable(c), *x = element(c, i, v);
+    if (c->place[i])
+        x = tn_add(ctx, tn_mul(ctx, x, tn_int_imm_of(ctx, c->turn, c->lanes)),
+                   tn_cast_to(ctx, c->turn, v));
+    const tn_buffer *b = tn_as_buffer(c->acc[i]);
+    const tn_node *row = tn_buffer_new(ctx, c->place[i] ? "places" : "bests",
+                                       tn_listv(ctx, number(c, c->lanes), NULL), b->dtype, "local");
+    TNB_PUSH(tn_scratch(ctx), *out, tn_alloc_buffer_of(ctx, row, NULL));
+    TNB_PUSH(tn_scratch(ctx), *out,
+             tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                    tn_store(ctx, row, x, tn_listv(ctx, v, NULL))));
+    return row;
+}
+
+/* The lanes' bests, joined by halves, quarters, ...; always half of the lanes at once, as joining twice does no harm, so
+ * that no branch goes by what the values are. Then the body for the first lane's place. */
+static bool
 join_with_results(choice *c, tnk_stmt_vec *out)
 {
     tn_ctx *ctx = c->ctx;
+    const int64_t lanes = c->lanes;
     uint32_t place = 0;
     while (!c->place[place])
         place++;
-    const tn_list shape = tn_listv(ctx, number(c, c->lanes), NULL);
-    const tn_node *row = tn_buffer_new(ctx, "turns", shape, c->turn, "local");
-    TNB_PUSH(tn_scratch(ctx), *out, tn_alloc_buffer_of(ctx, row, NULL));
-    const tn_expr *v = lane_variable(c);
-    const tn_stmt *copy = tn_store(ctx, row, element(c, place, v), tn_listv(ctx, v, NULL));
-    TNB_PUSH(tn_scratch(ctx), *out,
-             tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
-                    copy));
-    const tn_expr *e = tn_var_dtype(ctx, "lane", tn_dtype_of(c->f->var)),
-                  *k = tn_var_dtype(ctx, tn_var_name(c->f->var), tn_dtype_of(c->f->var)),
-                  *turn = tn_cast_to(ctx, tn_dtype_of(c->f->var),
-                                     tn_load(ctx, row, tn_listv(ctx, e, NULL)));
-    const tn_stmt *body =
-        tn_seqv(ctx, tn_bind_of(ctx, k, element_of(c, turn, e)), body_at(c, k), NULL);
-    TNB_PUSH(tn_scratch(ctx), *out,
-             tn_for(ctx, e, number(c, 0), number(c, c->lanes), TN_FOR_SERIAL, NULL, NULL, body));
+    for (uint32_t i = 0; i < c->r.n; i++)
+        c->acc[i] = copy_of_lanes(c, i, out);
+    c->lanes = lanes / 2;
+    for (int64_t far = lanes / 2; far > 0; far /= 2) {
+        const tn_stmt *s = join_from(c, far);
+        if (!s)
+            return false;
+        TNB_PUSH(tn_scratch(ctx), *out, s);
+    }
+    c->lanes = lanes;
+    const tn_expr *k = tn_var_dtype(ctx, tn_var_name(c->f->var), tn_dtype_of(c->f->var)),
+                  *at = tn_cast_to(ctx, tn_dtype_of(k), element(c, place, number(c, 0)));
+    TNB_PUSH(tn_scratch(ctx), *out, tn_bind_of(ctx, k, tn_add(ctx, c->f->min, at)));
+    TNB_PUSH(tn_scratch(ctx), *out, body_at(c, k));
+    return true;
 }
 
 /* ---- columns ---- */
@@ -495,11 +517,12 @@ tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
         TNB_PUSH(tn_scratch(ctx), out,
                  vector_turns(&c, tn_mul(ctx, rounds, number(&c, c.unroll)), left, 1));
     for (int64_t u = 1; u < c.unroll; u++) {
-        if (!(s = join_accumulators(&c, u)))
+        if (!(s = join_from(&c, u * c.lanes)))
             return NULL;
         TNB_PUSH(tn_scratch(ctx), out, s);
     }
-    join_with_results(&c, &out);
+    if (!join_with_results(&c, &out))
+        return NULL;
     const tn_expr *rest = tn_simplify(r->arith, tn_floormod(ctx, n, number(&c, lanes)));
     if (!tn_is_int_const(rest, 0)) {
         const tn_expr *j = tn_var_dtype(ctx, tn_var_name(f->var), tn_dtype_of(f->var)),

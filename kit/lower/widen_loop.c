@@ -659,7 +659,8 @@ widen(tnk_ranged *r, const tn_stmt *s)
     if (!fill(&w, f)) {
         const bool alone = *(bool *)r->user;
         const tn_stmt *choice = alone ? tnk_widen_choice(r, f, lanes) : NULL;
-        return choice ? choice : widen_body(r, plain, lanes);
+        w.f = f;
+        return choice ? mark_memory(&w, choice) : widen_body(r, plain, lanes);
     }
     if (parallel && w.reduces)
         return plain;

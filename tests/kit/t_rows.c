@@ -258,7 +258,7 @@ places(void **state)
         snprintf(what, sizeof what, "place %d%d over %x of %d", b.most, b.last, dims, how);
         s = tnk_te_stage_like(p.te, "place", outs[0], TNB_I64);
         check(&p, tnk_te_define(s, tnk_te_read_at(p.te, outs[0], s->axes, s->n_axes)), what);
-        wide += strstr(k.last_source, "turns") != NULL;
+        wide += strstr(k.last_source, "places") != NULL;
     }
     assert_true(wide > 0);
 }

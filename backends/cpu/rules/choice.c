@@ -9,7 +9,12 @@
  */
 #include "rules.h"
 
-enum { COLUMNS = 1024 /* of a turn: their bests stay in the first cache */, LEAST_TURNS = 16 };
+enum {
+    COLUMNS = 1024, /* of a turn: their bests stay in the first cache */
+    LEAST_TURNS = 16,
+    AHEAD = 2048,         /* elements that are fetched early, */
+    AHEAD_FROM = 1 << 16, /* where there are so many that a core's caches may not hold them */
+};
 
 typedef struct loads {
     const tn_block *b;
@@ -89,9 +94,13 @@ cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes)
     int64_t e;
     if (columns && (!tnk_loop_extent(wide, &e) || e < 4))
         return false;
-    for (uint32_t i = 0; i < n; i++)
+    double elements = 1; /* that are looked at, if all extents are known */
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t known;
+        elements *= tnk_loop_extent(l[i], &known) ? (double)known : 0;
         if (l[i] != wide && !tnk_loop_reduces(l[i], block))
             order[k++] = l[i];
+    }
     if (columns && e > COLUMNS) {
         if (!tnk_split_overlap(s, wide, COLUMNS, part))
             return false;
@@ -120,6 +129,9 @@ cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes)
                           ? order[k - 2]
                           : NULL;
     if (!(turns ? widen(s, turns, best_lanes) : widen(s, wide, q.lanes)))
+        return false;
+    if (!columns && elements >= AHEAD_FROM &&
+        !tnk_annotate(s, wide, "tenon.ahead", tn_i64(tnk_sch_ctx(s), AHEAD)))
         return false;
     n = columns ? tnk_sch_loops(s, init, l, CPU_MAX_LOOPS) : 0;
     if (n > 0 && n <= CPU_MAX_LOOPS && !widen(s, l[n - 1], q.lanes))

@@ -52,15 +52,32 @@ class Expected:
             best_2: T.let[T.float32] = T.Select(v_acc[v_7 + T.int64(8)] > v_acc[v_7] or v_acc[v_7 + T.int64(8)] == v_acc[v_7] and p_turn[v_7 + T.int64(8)] < p_turn[v_7], v_acc[v_7 + T.int64(8)], v_acc[v_7])
             p_turn[v_7] = turn_2
             v_acc[v_7] = best_2
-        turns = T.alloc_buffer((T.int64(8),), "int32", scope="local")
+        places = T.alloc_buffer((T.int64(8),), "int32", scope="local")
         for v_8 in T.vectorized(T.int64(8)):
-            turns[v_8] = p_turn[v_8]
-        for lane in range(T.int64(8)):
-            k_1: T.let[T.int64] = T.Cast("int64", turns[lane]) * T.int64(8) + lane
-            v_p: T.let[T.int64] = T.Select(A[k_1] > v[T.int64(0)] or A[k_1] == v[T.int64(0)] and k_1 < p[T.int64(0)], k_1, p[T.int64(0)])
-            v_v: T.let[T.float32] = T.Select(A[k_1] > v[T.int64(0)] or A[k_1] == v[T.int64(0)] and k_1 < p[T.int64(0)], A[k_1], v[T.int64(0)])
-            p[T.int64(0)] = v_p
-            v[T.int64(0)] = v_v
+            places[v_8] = p_turn[v_8] * 8 + T.Cast("int32", v_8)
+        bests = T.alloc_buffer((T.int64(8),), scope="local")
+        for v_9 in T.vectorized(T.int64(8)):
+            bests[v_9] = v_acc[v_9]
+        for v_10 in T.vectorized(T.int64(4)):
+            turn_3: T.let[T.int32] = T.Select(bests[v_10 + T.int64(4)] > bests[v_10] or bests[v_10 + T.int64(4)] == bests[v_10] and places[v_10 + T.int64(4)] < places[v_10], places[v_10 + T.int64(4)], places[v_10])
+            best_3: T.let[T.float32] = T.Select(bests[v_10 + T.int64(4)] > bests[v_10] or bests[v_10 + T.int64(4)] == bests[v_10] and places[v_10 + T.int64(4)] < places[v_10], bests[v_10 + T.int64(4)], bests[v_10])
+            places[v_10] = turn_3
+            bests[v_10] = best_3
+        for v_11 in T.vectorized(T.int64(4)):
+            turn_4: T.let[T.int32] = T.Select(bests[v_11 + T.int64(2)] > bests[v_11] or bests[v_11 + T.int64(2)] == bests[v_11] and places[v_11 + T.int64(2)] < places[v_11], places[v_11 + T.int64(2)], places[v_11])
+            best_4: T.let[T.float32] = T.Select(bests[v_11 + T.int64(2)] > bests[v_11] or bests[v_11 + T.int64(2)] == bests[v_11] and places[v_11 + T.int64(2)] < places[v_11], bests[v_11 + T.int64(2)], bests[v_11])
+            places[v_11] = turn_4
+            bests[v_11] = best_4
+        for v_12 in T.vectorized(T.int64(4)):
+            turn_5: T.let[T.int32] = T.Select(bests[v_12 + T.int64(1)] > bests[v_12] or bests[v_12 + T.int64(1)] == bests[v_12] and places[v_12 + T.int64(1)] < places[v_12], places[v_12 + T.int64(1)], places[v_12])
+            best_5: T.let[T.float32] = T.Select(bests[v_12 + T.int64(1)] > bests[v_12] or bests[v_12 + T.int64(1)] == bests[v_12] and places[v_12 + T.int64(1)] < places[v_12], bests[v_12 + T.int64(1)], bests[v_12])
+            places[v_12] = turn_5
+            bests[v_12] = best_5
+        k_1: T.let[T.int64] = T.Cast("int64", places[T.int64(0)])
+        v_p: T.let[T.int64] = T.Select(A[k_1] > v[T.int64(0)] or A[k_1] == v[T.int64(0)] and k_1 < p[T.int64(0)], k_1, p[T.int64(0)])
+        v_v: T.let[T.float32] = T.Select(A[k_1] > v[T.int64(0)] or A[k_1] == v[T.int64(0)] and k_1 < p[T.int64(0)], A[k_1], v[T.int64(0)])
+        p[T.int64(0)] = v_p
+        v[T.int64(0)] = v_v
         for k_2 in range(T.int64(3)):
             v_p_1: T.let[T.int64] = T.Select(A[T.int64(16) + k_2] > v[T.int64(0)] or A[T.int64(16) + k_2] == v[T.int64(0)] and T.int64(16) + k_2 < p[T.int64(0)], T.int64(16) + k_2, p[T.int64(0)])
             v_v_1: T.let[T.float32] = T.Select(A[T.int64(16) + k_2] > v[T.int64(0)] or A[T.int64(16) + k_2] == v[T.int64(0)] and T.int64(16) + k_2 < p[T.int64(0)], A[T.int64(16) + k_2], v[T.int64(0)])
