@@ -87,11 +87,11 @@ layouts(tn_ctx *ctx, const char *data, const char *kernel, const char *result, i
     return tn_array_of(ctx, tn_list_of(ctx, l, 3));
 }
 
-/* The size of blocks that so many channels are laid out in: a vector or a part of one; 0: none. */
+/* The size of blocks that so many channels are laid out in, `least` or more; 0: none. */
 static int64_t
-block_of(const chooser *c, int64_t channels)
+block_of(const chooser *c, int64_t channels, int64_t least)
 {
-    for (int64_t b = c->lanes; b >= 4; b /= 2)
+    for (int64_t b = c->lanes; b >= least; b /= 2)
         if (channels % b == 0)
             return b;
     return 0;
@@ -124,7 +124,9 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
         !tn_int_value(k.at[1], &taken))
         return NULL;
     int64_t groups = tn_call_int(call, "groups");
-    int64_t ins = block_of(c, in), outs = block_of(c, out);
+    /* floats fill whole vectors along rows of images as well; integers are summed along channels */
+    int64_t least = is_of_pairs(call) ? 4 : c->lanes;
+    int64_t ins = block_of(c, in, least), outs = block_of(c, out, least);
     if (!outs)
         return NULL;
     if (groups > 1 && taken == 1 && in == out)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random chains of convolutions (conv_chains.py) through the whole cpu pipeline, against NumPy; for vectors of 32 and of
-16 bytes."""
+"""Random chains of convolutions (conv_chains.py) through the whole cpu pipeline, against NumPy; for vectors of 32 and 16
+bytes and this machine's."""
 import os
 import sys
 
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "models"))
 from clitest import check, done, path, tenon, write  # noqa: E402
 from conv_chains import chain  # noqa: E402
 
-TARGETS = ["cpu", '{"kind": "cpu", "mcpu": "x86-64-v2"}']
+TARGETS = ["cpu", '{"kind": "cpu", "mcpu": "x86-64-v2"}', '{"kind": "cpu", "mcpu": "native"}']
 
 
 def main():
@@ -32,7 +32,7 @@ def main():
         module = write(f"{seed}.py", text)
         np.save(path(f"{seed}.x.npy"), x)
         np.save(path(f"{seed}.y.npy"), y)
-        target = TARGETS[seed % 2]
+        target = TARGETS[seed % 3]
         r = tenon("run", module, "-t", target, "-i", f"x={path(f'{seed}.x.npy')}", "--expect",
                   f"output0={path(f'{seed}.y.npy')}", "--rtol", "1e-4", "--atol", "2e-5")
         check(r.returncode == 0, f"chain {seed} of {text.count('conv2d')} convolutions, {target}", r)

@@ -5,7 +5,8 @@ check_PROGRAMS += tests/models/stages
 tests_models_stages_SOURCES = tests/models/stages.c
 tests_models_stages_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/models/stages.sh tests/models/verify.sh tests/models/convolutions.py tests/models/quantized.py \
-	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pools.py tests/models/bench_cpu.py
+	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py \
+	tests/models/bench_cpu.py
 if BUILD_ONNX
 check_PROGRAMS += tests/models/random_weights
 tests_models_random_weights_SOURCES = tests/models/random_weights.c
@@ -20,4 +21,5 @@ endif
 endif
 EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh tests/models/random_weights.sh \
 	tests/models/magika.sh tests/models/opencl.sh tests/models/conv_chains.py tests/models/convolutions.py tests/models/quantized.py \
-	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pools.py tests/models/bench_cpu.py
+	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py \
+	tests/models/bench_cpu.py

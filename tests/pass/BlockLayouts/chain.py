@@ -39,8 +39,7 @@ class Expected:
             lv_3: R.Tensor((2, 1, 1, 1, 8), dtype="float32") = R.layout_transform(w1, index_map=T.index_map(lambda i0_2, i1_2, i2_2, i3_2: (i0_2 // 8, i1_2, i2_2, i3_2, i0_2 % 8), index_dtype="int32"), pad_value=None, axis_separators=None, input_axis_separators=None)
             lv2: R.Tensor((1, 2, 8, 8, 8), dtype="float32") = R.nn.conv2d(lv1, lv_3, strides=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1], groups=16, data_layout="NCHW8c", kernel_layout="OIHW8o", out_layout="NCHW8c", out_dtype="void")
             lv3: R.Tensor((1, 2, 4, 4, 8), dtype="float32") = R.nn.max_pool2d(lv2, pool_size=[2, 2], strides=[2, 2], padding=[0, 0, 0, 0], dilation=[1, 1], ceil_mode=False, count_include_pad=False, layout="NCHW8c", out_layout="NCHW8c")
-            lv_4: R.Tensor((3, 2, 1, 1, 8, 4), dtype="float32") = R.layout_transform(w2, index_map=T.index_map(lambda i0_3, i1_3, i2_3, i3_3: (i0_3 // 4, i1_3 // 8, i2_3, i3_3, i1_3 % 8, i0_3 % 4), index_dtype="int32"), pad_value=None, axis_separators=None, input_axis_separators=None)
-            lv_5: R.Tensor((1, 3, 4, 4, 4), dtype="float32") = R.nn.conv2d(lv3, lv_4, strides=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1], groups=1, data_layout="NCHW8c", kernel_layout="OIHW8i4o", out_layout="NCHW4c", out_dtype="void")
-            gv: R.Tensor((1, 12, 4, 4), dtype="float32") = R.layout_transform(lv_5, index_map=T.index_map(lambda i0_4, i1_4, i2_4, i3_4, i4: (i0_4, i1_4 * 4 + i4, i2_4, i3_4), index_dtype="int32"), pad_value=None, axis_separators=None, input_axis_separators=None)
+            lv_4: R.Tensor((1, 16, 4, 4), dtype="float32") = R.layout_transform(lv3, index_map=T.index_map(lambda i0_3, i1_3, i2_3, i3_3, i4: (i0_3, i1_3 * 8 + i4, i2_3, i3_3), index_dtype="int32"), pad_value=None, axis_separators=None, input_axis_separators=None)
+            gv: R.Tensor((1, 12, 4, 4), dtype="float32") = R.nn.conv2d(lv_4, w2, strides=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1], groups=1, data_layout="NCHW", kernel_layout="OIHW", out_layout="NCHW", out_dtype="void")
             R.output(gv)
         return gv
