@@ -24,8 +24,7 @@ enum {
     LEAST_WORK = 1 << 16,
     PACKED_COLUMNS = 256, /* that packing rows pays for */
     WAYS = 8,             /* of a second cache, at most */
-    GROUPS = 16,          /* for threads to share, */
-    SHARED_BY = 4,        /* two or four of them evenly */
+    GROUPS = 16,          /* for threads to share */
     LINE = 16,            /* floats */
 };
 
@@ -250,13 +249,33 @@ packs_rows(cpu_gemm *g, int64_t kc)
     return g->N >= PACKED_COLUMNS && 2 * kc * 4 < apart;
 }
 
-/* How many times as long as evenly shared groups some threads take with so many columns of tiles in a group; huge where that
- * makes too few groups. */
+/* How many times as long as evenly shared groups the thread takes that has most of them. */
 static double
-imbalance(int64_t tiles_m, int64_t tiles_n, int64_t gm, int64_t columns)
+imbalance(int64_t groups)
 {
-    int64_t groups = turns(tiles_m, gm) * turns(tiles_n, columns);
-    return groups < GROUPS ? 1e9 : (double)(turns(groups, SHARED_BY) * SHARED_BY) / (double)groups;
+    return (double)(turns(groups, GEMM_SHARED_BY) * GEMM_SHARED_BY) / (double)groups;
+}
+
+/* Groups of at most so many columns of tiles, and of two at least: enough of them, shared evenly; few are divided by rows, too. */
+static void
+share_groups(cpu_gemm *g, int64_t tiles_m, int64_t tiles_n, int64_t columns)
+{
+    enum { MOST_PARTS = 4, LEAST_ROWS_OF_PART = 8 /* of tiles */ };
+    int64_t down = turns(tiles_m, g->gm), parts = 1, few = 0;
+    double least = 1e30;
+    g->gn = columns;
+    for (int64_t c = columns; c >= 2 && 2 * c >= g->gn; c--) {
+        int64_t groups = down * turns(tiles_n, c);
+        if (groups >= GROUPS && imbalance(groups) >= least - 1e-6)
+            continue;
+        least = groups < GROUPS ? 1e30 : imbalance(groups);
+        few = groups < GROUPS ? groups : 0;
+        g->gn = c;
+    }
+    for (int64_t p = 2; few && p <= MOST_PARTS && g->gm / p >= LEAST_ROWS_OF_PART; p++)
+        if (imbalance(few * p) < imbalance(few * parts) - 1e-6)
+            parts = p;
+    g->gm = turns(g->gm, parts);
 }
 
 /* Parts of k, tiles of a group. A part of a panel takes the first cache, or two thirds of it beside packed rows. Where all rows
@@ -272,7 +291,7 @@ choose_groups(cpu_gemm *g)
         g->turns_k = parts_of(g->K, most * 2 / 3);
     int64_t kc = g->K / g->turns_k, row = kc * 4 * g->mr;
     int64_t rows = g->caches.l2 * 5 / (g->pack_left ? 32 : 16) / row,
-            columns = g->pack_left ? 16 : 8, best = columns;
+            columns = g->pack_left ? 16 : 8;
     rows = rows < 1 ? 1 : rows;
     /* equal groups */
     g->gm = turns(tiles_m, turns(tiles_m, rows));
@@ -280,15 +299,10 @@ choose_groups(cpu_gemm *g)
         g->gm = rows < 16 ? rows : 16;
     else if (g->M * kc * 4 <= g->caches.l2 * 3 / 4)
         g->gm = tiles_m;
-    for (double least = 2e9; columns >= 2 && g->M >= 0; columns--) {
-        double d = imbalance(tiles_m, tiles_n, g->gm, columns);
-        if (d < least - 1e-6 || d > 1e8)
-            best = columns, least = d;
-        else if (columns < best / 2)
-            break;
-    }
-    columns = best;
-    g->gn = columns >= tiles_n ? tiles_n : turns(tiles_n, turns(tiles_n, columns));
+    g->gn = columns;
+    if (g->M >= 0)
+        share_groups(g, tiles_m, tiles_n, columns);
+    g->gn = turns(tiles_n, turns(tiles_n, g->gn));
     g->ahead = g->K * g->N * 4 > g->caches.l2;
     cpu_tune_gemm_groups(g);
 }

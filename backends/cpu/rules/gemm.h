@@ -5,7 +5,8 @@
 
 #include "rules.h"
 
-enum { GEMM_MAX_RANK = 6, GEMM_NONE = UINT32_MAX };
+/* GEMM_SHARED_BY: work is divided so that two or four threads have the same. */
+enum { GEMM_MAX_RANK = 6, GEMM_NONE = UINT32_MAX, GEMM_SHARED_BY = 4 };
 
 typedef struct cpu_gemm {
     tn_ctx *ctx;

@@ -144,14 +144,17 @@ plan_panels(nest *n)
     r->panels = tn_buffer_new(g->ctx, "panels", tn_list_of(g->ctx, shape, k), g->acc, NULL);
 }
 
-/* Copies columns into panels: several panels side by side, so that rows are read in longer pieces.
- */
+/* Copies columns into panels: several panels side by side, so that rows are read in longer pieces, yet a part of them for each
+ * of four threads. */
 static const tn_stmt *
 pack_panels(nest *n)
 {
     cpu_gemm *g = n->g;
     const cpu_nest_operand *r = &n->right;
-    int64_t nr = g->nv * g->lanes, beside = divisor(tiles_n(g), tiles_n(g) < 8 ? tiles_n(g) : 8);
+    int64_t nr = g->nv * g->lanes, most = tiles_n(g) / GEMM_SHARED_BY,
+            beside = divisor(tiles_n(g), most < 1   ? 1
+                                         : most < 8 ? most
+                                                    : 8);
     const tn_expr *vars[GEMM_MAX_RANK + 3], *values[GEMM_MAX_RANK + 3], *extents[GEMM_MAX_RANK + 3];
     const tn_expr *outer[GEMM_MAX_RANK + 1], *place[GEMM_MAX_RANK];
     for (uint32_t i = 0; i < g->rank; i++)
