@@ -3,6 +3,11 @@
 #include "private.h"
 #include "tenon/core/eval.h"
 #include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    MAPPED_FROM = 1 << 20 /* bytes that have pages of their own, which the system gives as zeros */
+};
 
 /* What a tn_data really is: `owned` holds bytes made here. */
 typedef struct owned_data {
@@ -50,28 +55,46 @@ describe(tn_ctx *ctx, tn_data_kind kind, tnb_dtype dtype, int32_t ndim, const in
     return d;
 }
 
-/* Memory for the elements, aligned to 64. */
+/* Memory for the elements, aligned to 64; all 0 where the system does that, or `zero` asks for it. */
 static void *
-get_memory(tn_ctx *ctx, owned_data *d)
+get_memory(tn_ctx *ctx, owned_data *d, bool zero)
 {
     size_t n = (size_t)((d->pub.n_bytes + 63) / 64 * 64);
-    d->owned = aligned_alloc(64, n ? n : 64);
+    if (n >= MAPPED_FROM) {
+        void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        d->owned = p == MAP_FAILED ? NULL : p;
+    } else {
+        d->owned = aligned_alloc(64, n ? n : 64);
+        if (d->owned && zero)
+            memset(d->owned, 0, n);
+    }
     if (!d->owned)
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for a constant of %llu bytes",
                  (unsigned long long)d->pub.n_bytes);
     return d->owned;
 }
 
+static void
+free_memory(owned_data *d)
+{
+    size_t n = (size_t)((d->pub.n_bytes + 63) / 64 * 64);
+    if (n < MAPPED_FROM)
+        free(d->owned);
+    else if (d->owned)
+        munmap(d->owned, n);
+    d->owned = NULL;
+}
+
 const tn_data *
 tn_data_new(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, void **bytes)
 {
     owned_data *d = describe(ctx, TN_DATA_BYTES, dtype, ndim, shape);
-    if (!d || !get_memory(ctx, d))
+    void *p = d ? get_memory(ctx, d, true) : NULL;
+    if (!p)
         return NULL;
-    memset(d->owned, 0, (size_t)d->pub.n_bytes);
-    d->pub.bytes = d->owned;
+    d->pub.bytes = p;
     if (bytes)
-        *bytes = d->owned;
+        *bytes = p;
     return &d->pub;
 }
 
@@ -132,7 +155,7 @@ static const void *
 expand_splat(tn_ctx *ctx, owned_data *d)
 {
     size_t size = tnb_dtype_bytes(d->pub.dtype), n = (size_t)d->pub.n_bytes;
-    char *p = get_memory(ctx, d);
+    char *p = get_memory(ctx, d, false);
     if (!p || !n)
         return p;
     memcpy(p, d->pub.splat, size);
@@ -223,7 +246,7 @@ tn_data_fill(tn_ctx *ctx, const tn_data *data)
         tn_error(ctx, 0, TNB_INTERNAL, "only a deferred constant can be filled, and once");
         return NULL;
     }
-    void *p = get_memory(ctx, d);
+    void *p = get_memory(ctx, d, false);
     d->pub.bytes = p;
     return p;
 }
@@ -235,18 +258,15 @@ tn_data_release(tn_ctx *ctx, const tn_data *data)
     owned_data *d = full(data);
     if (!d->owned || (data->kind != TN_DATA_SPLAT && data->kind != TN_DATA_DEFERRED))
         return;
-    free(d->owned);
-    d->owned = NULL;
+    free_memory(d);
     d->pub.bytes = NULL;
 }
 
 void
 tn_data_free_all(tn_ctx *ctx)
 {
-    for (uint32_t i = 0; i < ctx->datas.n; i++) {
-        free(full(ctx->datas.at[i])->owned);
-        full(ctx->datas.at[i])->owned = NULL;
-    }
+    for (uint32_t i = 0; i < ctx->datas.n; i++)
+        free_memory(full(ctx->datas.at[i]));
 }
 
 bool

@@ -84,6 +84,18 @@ channels(const folder *f, const double *v, int64_t n, int64_t rank)
     return d ? tn_constant_of(f->ctx, d) : tn_error_node(f->ctx);
 }
 
+/* to = from * by, eight at a time: what compilers make vectors of. */
+static void
+multiply(float *restrict to, const float *restrict from, uint64_t n, double by)
+{
+    uint64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            to[i + (uint64_t)k] = (float)((double)from[i + (uint64_t)k] * by);
+    for (; i < n; i++)
+        to[i] = (float)((double)from[i] * by);
+}
+
 /* The kernel with each output channel, its first axis, scaled. */
 static const tn_expr *
 scaled(const folder *f, const tn_constant *kernel, const double *scale)
@@ -95,10 +107,8 @@ scaled(const folder *f, const tn_constant *kernel, const double *scale)
     if (!d)
         return tn_error_node(f->ctx);
     uint64_t each = old->n_elems / (uint64_t)old->shape[0];
-    float *to = bytes;
     for (int64_t o = 0; o < old->shape[0]; o++)
-        for (uint64_t i = 0; i < each; i++)
-            *to++ = (float)((double)*from++ * scale[o]);
+        multiply((float *)bytes + (uint64_t)o * each, from + (uint64_t)o * each, each, scale[o]);
     return tn_constant_of(f->ctx, d);
 }
 
