@@ -19,9 +19,9 @@
 #include "rules.h"
 
 enum {
-    SHORT_ROW = 256,   /* elements: the end of a sum takes as long as the sum; several rows take */
-    ROWS_OF_TURN = 2,  /* each step together, so that one row's end meets the next one's middle */
-    LEAST_AHEAD = 512, /* elements that are fetched early */
+    SHORT_ROW = 256,    /* elements: the end of a sum takes as long as the sum; several rows take */
+    ROWS_OF_TURN = 2,   /* each step together, so that one row's end meets the next one's middle */
+    LEAST_AHEAD = 1536, /* elements that are fetched early; a short row's time is not enough */
     COLUMNS_AHEAD = 1024, /* the same of columns */
     MIN_SHARED = 1 << 16, /* elements that are worth cutting a reduction to one number for */
 };
@@ -359,7 +359,8 @@ stream_row(rows *r, tnk_item *block, tnk_item *loop)
         return true;
     if (tnk_block_is_reduction(r->root))
         read *= r->reduced;
-    int64_t ahead = r->reduced < LEAST_AHEAD ? LEAST_AHEAD : (int64_t)r->reduced;
+    int64_t row = r->reduced < 1 ? 1 : (int64_t)r->reduced,
+            ahead = (LEAST_AHEAD + row - 1) / row * row;
     return !last || read < near || tnk_annotate(r->s, loop, "tenon.ahead", tn_i64(r->ctx, ahead));
 }
 
