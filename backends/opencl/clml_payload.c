@@ -46,7 +46,7 @@ typedef struct graph {
     tn_ctx *ctx;
     TNB_VEC(tensor) tensors;
     TNB_VEC(const tn_node *) before, ops, after;
-    tnb_ptrmap values, composites, tuples; /* variable -> value; -> Function; -> Tuple */
+    tnb_ptrmap values; /* variable -> value */
     uint32_t n_results;
     bool failed;
 } graph;
@@ -54,8 +54,7 @@ typedef struct graph {
 /* One operation of the extension as it is matched. */
 typedef struct site {
     graph *g;
-    const tn_function *fn; /* the composite function */
-    const tn_call *call;   /* in the function around it */
+    const tnk_composite *c;
     tnk_match match;
 } site;
 
@@ -147,9 +146,9 @@ new_value(graph *g, const tn_expr *var, int64_t arg)
 static value *
 operand_at(site *s, const tn_expr *leaf)
 {
-    for (uint32_t i = 0; leaf && i < s->fn->params.n; i++)
-        if (s->fn->params.at[i] == leaf) {
-            value *v = tnb_ptrmap_get(&s->g->values, s->call->args.at[i]);
+    for (uint32_t i = 0; leaf && i < s->c->func->params.n; i++)
+        if (s->c->func->params.at[i] == leaf) {
+            value *v = tnb_ptrmap_get(&s->g->values, s->c->args.at[i]);
             s->g->failed |= v == NULL;
             return v;
         }
@@ -453,32 +452,30 @@ static const struct {
 
 /* ---- the function ---- */
 
-static void
-composite(graph *g, const tn_function *fn, const tn_call *call, const tn_expr *var)
+static bool
+composite(void *user, const tnk_composite *c)
 {
-    const char *name = tn_dict_str(fn->attrs, "Composite", "");
-    site s = {.g = g, .fn = fn, .call = call};
+    graph *g = user;
+    site s = {.g = g, .c = c};
     for (uint32_t i = 0; i < CLML_N_PATTERNS; i++)
-        if (strcmp(clml_patterns[i]->name, name) == 0) {
+        if (strcmp(clml_patterns[i]->name, c->name) == 0) {
             const tnk_pat *p = clml_pattern(g->ctx, clml_patterns[i]);
-            const tn_seq_expr *body = tn_as_seq_expr(fn->body);
-            if (!p || !tnk_pat_match(p, tnk_graph_new(g->ctx, TN_NODE(fn)), body->body, &s.match))
+            const tn_seq_expr *body = tn_as_seq_expr(c->func->body);
+            if (!p ||
+                !tnk_pat_match(p, tnk_graph_new(g->ctx, TN_NODE(c->func)), body->body, &s.match))
                 break;
             for (size_t k = 0; k < sizeof makers / sizeof *makers; k++)
-                if (strcmp(makers[k].pattern, name) == 0) {
-                    makers[k].make(&s, var);
-                    return;
+                if (strcmp(makers[k].pattern, c->name) == 0) {
+                    makers[k].make(&s, c->var);
+                    return !g->failed;
                 }
         }
-    g->failed = true;
+    return false;
 }
 
 static void
-results(graph *g, const tn_expr *e, int64_t first)
+results(graph *g, tn_list all, int64_t first)
 {
-    const tn_tuple *t =
-        tn_as_tuple(tnb_ptrmap_has(&g->tuples, e) ? tnb_ptrmap_get(&g->tuples, e) : e);
-    tn_list all = t ? t->fields : tn_listv(g->ctx, e, NULL);
     for (uint32_t i = 0; i < all.n; i++) {
         value *v = tnb_ptrmap_get(&g->values, all.at[i]);
         if (!v) {
@@ -494,39 +491,6 @@ results(graph *g, const tn_expr *e, int64_t first)
         uint32_t from = view(g, v, v->dims, optimal);
         uint32_t to = new_tensor(g, v->dims, v->dtype, nchw, first + i);
         TNB_PUSH(tn_scratch(g->ctx), g->after, copy_of(g, from, to));
-    }
-}
-
-/* The variable that a value is another name for: itself, or the field that an item of a tuple is. */
-static const tn_expr *
-named(graph *g, const tn_expr *e)
-{
-    const tn_tuple_get *get = tn_as_tuple_get(e);
-    const tn_tuple *t = get ? tnb_ptrmap_get(&g->tuples, get->tuple) : NULL;
-    return t && get->index < t->fields.n ? t->fields.at[get->index] : e;
-}
-
-static void
-bindings(graph *g, const tn_seq_expr *seq)
-{
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
-        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
-        for (uint32_t i = 0; i < at.n; i++) {
-            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
-            const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
-            const tn_function *fn = c ? tnb_ptrmap_get(&g->composites, c->op) : NULL;
-            const value *same = vb ? tnb_ptrmap_get(&g->values, named(g, vb->value)) : NULL;
-            if (vb && tn_is(vb->value, TN_KIND_FUNCTION))
-                tnb_ptrmap_set(&g->composites, vb->var, vb->value);
-            else if (vb && tn_is(vb->value, TN_KIND_TUPLE))
-                tnb_ptrmap_set(&g->tuples, vb->var, vb->value);
-            else if (same)
-                tnb_ptrmap_set(&g->values, vb->var, same);
-            else if (fn)
-                composite(g, fn, c, vb->var);
-            else
-                g->failed = true;
-        }
     }
 }
 
@@ -555,14 +519,12 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
     (void)options;
     graph g = {.ctx = ctx};
     tnb_ptrmap_init(&g.values, tn_scratch(ctx));
-    tnb_ptrmap_init(&g.composites, tn_scratch(ctx));
-    tnb_ptrmap_init(&g.tuples, tn_scratch(ctx));
     for (uint32_t i = 0; i < func->params.n; i++)
         new_value(&g, func->params.at[i], i);
-    const tn_seq_expr *seq = tn_as_seq_expr(func->body);
-    bindings(&g, seq);
+    tn_list all = {0};
+    g.failed |= !tnk_composites(ctx, func, composite, &g, &all);
     if (!g.failed)
-        results(&g, seq->body, func->params.n);
+        results(&g, all, func->params.n);
     if (g.failed) {
         tn_error(ctx, func->base.loc, TNB_UNSUPPORTED,
                  "'%s' holds what no pattern of clml describes", symbol);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/pattern/build.c \
+	kit/pattern/composites.c \
 	kit/pattern/graph.c \
 	kit/pattern/match.c \
 	kit/pattern/parse.c \

@@ -20,16 +20,14 @@
 typedef struct graph {
     tn_ctx *ctx;
     TNB_VEC(const tn_node *) values, ops, symbols;
-    tnb_ptrmap ids, composites, tuples,
-        vars; /* variable -> value + 1; -> Function; -> Tuple; -> symbol + 1 */
+    tnb_ptrmap ids, vars; /* variable -> value + 1; -> symbol + 1 */
     bool failed;
 } graph;
 
 /* One composite function as it is matched. */
 typedef struct site {
     graph *g;
-    const tn_function *fn;
-    const tn_call *call; /* in the function around it */
+    const tnk_composite *c;
     tnk_match match;
     const tn_node *op; /* in the making */
 } site;
@@ -91,9 +89,9 @@ value_of(graph *g, const tn_expr *var)
 static int64_t
 operand_at(site *s, const tn_expr *leaf)
 {
-    for (uint32_t i = 0; leaf && i < s->fn->params.n; i++)
-        if (s->fn->params.at[i] == leaf)
-            return value_of(s->g, s->call->args.at[i]);
+    for (uint32_t i = 0; leaf && i < s->c->func->params.n; i++)
+        if (s->c->func->params.at[i] == leaf)
+            return value_of(s->g, s->c->args.at[i]);
     s->g->failed |= leaf != NULL;
     return -1;
 }
@@ -292,60 +290,27 @@ static const struct {
     {"op", "dnnl.concat", concat},
 };
 
-static void
-composite(graph *g, const tn_function *fn, const tn_call *call, const tn_expr *var)
+static bool
+composite(void *user, const tnk_composite *c)
 {
-    const char *name = tn_dict_str(fn->attrs, "Composite", "");
-    site s = {.g = g, .fn = fn, .call = call};
+    graph *g = user;
+    site s = {.g = g, .c = c};
     for (uint32_t i = 0; i < DNNL_N_PATTERNS; i++) {
-        if (strcmp(dnnl_patterns[i]->name, name) != 0)
+        if (strcmp(dnnl_patterns[i]->name, c->name) != 0)
             continue;
         const tnk_pat *p = dnnl_pattern(g->ctx, dnnl_patterns[i]);
-        if (!p || !tnk_pat_match(p, tnk_graph_new(g->ctx, TN_NODE(fn)),
-                                 tn_as_seq_expr(fn->body)->body, &s.match))
+        if (!p || !tnk_pat_match(p, tnk_graph_new(g->ctx, TN_NODE(c->func)),
+                                 tn_as_seq_expr(c->func->body)->body, &s.match))
             break;
         for (size_t k = 0; k < sizeof makers / sizeof *makers; k++)
-            if (strncmp(name, makers[k].prefix, strlen(makers[k].prefix)) == 0 &&
+            if (strncmp(c->name, makers[k].prefix, strlen(makers[k].prefix)) == 0 &&
                 called(&s, makers[k].name)) {
                 makers[k].make(&s);
-                end(&s, var);
-                return;
+                end(&s, c->var);
+                return !g->failed;
             }
     }
-    g->failed = true;
-}
-
-/* The variable that a value is another name for: itself, or the field that an item of a tuple is. */
-static const tn_expr *
-named(graph *g, const tn_expr *e)
-{
-    const tn_tuple_get *get = tn_as_tuple_get(e);
-    const tn_tuple *t = get ? tnb_ptrmap_get(&g->tuples, get->tuple) : NULL;
-    return t && get->index < t->fields.n ? t->fields.at[get->index] : e;
-}
-
-static void
-bindings(graph *g, const tn_seq_expr *seq)
-{
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
-        tn_list at = tn_as_bindings_block(seq->blocks.at[b])->bindings;
-        for (uint32_t i = 0; i < at.n; i++) {
-            const tn_var_binding *vb = tn_as_var_binding(at.at[i]);
-            const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
-            const tn_function *fn = c ? tnb_ptrmap_get(&g->composites, c->op) : NULL;
-            void *same = vb ? tnb_ptrmap_get(&g->ids, named(g, vb->value)) : NULL;
-            if (vb && tn_is(vb->value, TN_KIND_FUNCTION))
-                tnb_ptrmap_set(&g->composites, vb->var, vb->value);
-            else if (vb && tn_is(vb->value, TN_KIND_TUPLE))
-                tnb_ptrmap_set(&g->tuples, vb->var, vb->value);
-            else if (same)
-                tnb_ptrmap_set(&g->ids, vb->var, same);
-            else if (fn)
-                composite(g, fn, c, vb->var);
-            else
-                g->failed = true;
-        }
-    }
+    return false;
 }
 
 static tnb_status
@@ -355,17 +320,11 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
     (void)self, (void)target, (void)options;
     graph g = {.ctx = ctx};
     tnb_ptrmap_init(&g.ids, tn_scratch(ctx));
-    tnb_ptrmap_init(&g.composites, tn_scratch(ctx));
-    tnb_ptrmap_init(&g.tuples, tn_scratch(ctx));
     tnb_ptrmap_init(&g.vars, tn_scratch(ctx));
     for (uint32_t i = 0; i < func->params.n; i++)
         (void)new_value(&g, func->params.at[i], i);
-    const tn_seq_expr *seq = tn_as_seq_expr(func->body);
-    bindings(&g, seq);
-    const tn_expr *body =
-        tnb_ptrmap_has(&g.tuples, seq->body) ? tnb_ptrmap_get(&g.tuples, seq->body) : seq->body;
-    const tn_tuple *t = tn_as_tuple(body);
-    tn_list all = t ? t->fields : tn_listv(ctx, body, NULL), out = {0};
+    tn_list all = {0}, out = {0};
+    g.failed |= !tnk_composites(ctx, func, composite, &g, &all);
     for (uint32_t i = 0; i < all.n; i++)
         out = tn_list_append(ctx, out, tn_i64(ctx, value_of(&g, all.at[i])));
     if (g.failed) {

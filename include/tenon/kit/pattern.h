@@ -177,6 +177,21 @@ typedef struct tnk_external {
     const char *feature;
 } tnk_external;
 
+/* A call of a composite function in a function that an external code generator compiles. */
+typedef struct tnk_composite {
+    const char *name;        /* of the pattern: the attribute Composite */
+    const tn_function *func; /* what is called */
+    tn_list args;            /* parameters of the function around, or `var` of a call before */
+    const tn_expr *var;      /* the result */
+} tnk_composite;
+typedef bool (*tnk_composite_fn)(void *user, const tnk_composite *c);
+/* Calls `each` for the calls of composite functions in `func`, in order; borrowed during the call. Other names for a variable and
+ * items of tuples are resolved. `results` gets the results, as `args` are, more than one if `func` gives a tuple. False: `each` gave
+ * false, or `func` holds something else (nothing is recorded). */
+TNB_EXPORT bool
+tnk_composites(tn_ctx *ctx, const tn_function *func, tnk_composite_fn each, void *user,
+               tn_list *results);
+
 /* `fn` as one block of bindings, the bodies of its local functions put where they are called; with
  * `attrs` for attributes. */
 TNB_EXPORT const tn_function *
