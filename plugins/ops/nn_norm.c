@@ -473,20 +473,31 @@ legalize_lrn(tn_builder *b, const tn_call *call)
     if (n > INFER_MAX_DIMS)
         return NULL;
     axis += axis < 0 ? (int64_t)n : 0;
-    tnk_stage *s = emit_stage_of(&e, "lrn_sum", call->base.type, wide);
+    const tn_expr *before = I64((size - 1) / 2);
+    for (uint32_t i = 0; i < n; i++)
+        idx[i] = emit_dim(x, i);
+    idx[axis] = ADD(idx[axis], I64(size - 1));
+    tnk_stage *s = tnk_te_stage(e.te, "pad_temp", idx, n, d);
     memcpy(idx, s->axes, n * sizeof *idx);
-    const tn_expr *k = tnk_te_reduce_axis(s, "k", I64(size));
-    idx[axis] = SUB(ADD(s->axes[axis], k), I64((size - 1) / 2));
+    idx[axis] = SUB(idx[axis], before);
     const tn_expr *inside =
         AND(GREATER_EQ(idx[axis], I64(0)), LESS(idx[axis], emit_dim(x, (uint32_t)axis)));
-    const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, x, idx, n));
-    const tn_node *sum = tnk_te_sum(s, GUARDED(inside, MUL(v, v), LIT(wide, 0)));
+    const tn_node *padded =
+        tnk_te_define(s, GUARDED(inside, tnk_te_read_at(e.te, x, idx, n), LIT(d, 0)));
+    s = emit_stage_of(&e, "lrn_sum", call->base.type, wide);
+    memcpy(idx, s->axes, n * sizeof *idx);
+    idx[axis] = ADD(idx[axis], tnk_te_reduce_axis(s, "k", I64(size)));
+    const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, padded, idx, n));
+    const tn_node *sum = tnk_te_sum(s, MUL(v, v));
     s = emit_stage(&e, "T_lrn");
     v = CAST(wide, tnk_te_read_at(e.te, x, s->axes, n));
     const tn_expr *total = MUL(tnk_te_read_at(e.te, sum, s->axes, n),
                                LIT(wide, tn_call_float(call, "alpha") / (double)size));
     const tn_expr *base = ADD(LIT(wide, tn_call_float(call, "bias")), total);
-    v = DIVIDE(v, MATH2("pow", base, LIT(wide, tn_call_float(call, "beta"))));
+    double beta = tn_call_float(call, "beta");
+    const tn_expr *root = MATH1("sqrt", base);
+    v = DIVIDE(v, beta == 0.75 ? MUL(root, MATH1("sqrt", root)) /* as most models have it */
+                               : MATH2("pow", base, LIT(wide, beta)));
     return emit_end(&e, "lrn", tnk_te_define(s, CAST(d, v)));
 }
 
