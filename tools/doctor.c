@@ -257,7 +257,8 @@ static bool
 find_library(const char *const *names, char *where, size_t n)
 {
     for (; *names; names++) {
-        void *so = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
+        /* It stays: some drivers do not survive being taken down, and others leave memory behind. */
+        void *so = dlopen(*names, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
         if (!so)
             continue;
         snprintf(where, n, "%s", *names);

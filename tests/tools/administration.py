@@ -144,10 +144,9 @@ other(void)
 """)
     subprocess.run([*shlex.split(os.environ.get("CC") or "cc"), "-D_GNU_SOURCE", "-shared", "-fPIC", other, "-o", path("other.so")], check=True)
     env = {"XDG_CONFIG_HOME": path("mine"), "TENON_CONFIG": mine, "TENON_PLUGIN_PATH": STAGE}
-    for who, more in (("root", {}), ("a process with another real user", {"LD_PRELOAD": path("other.so")})):
+    other = {"LD_PRELOAD": path("other.so"), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    for who, more in (("root", {}), ("a process with another real user", other)):
         r, listed = at(LAB, "show", "config", **env, **more), at(LAB, "list", "plugins", "--why", **env, **more)
-        if more and "anitizer" in r.stderr:
-            break  # whose runtime wants to be loaded first
         check(r.returncode == 0 and (mine in r.stdout) == (not more) and (LAB in r.stdout) == (not more),
               f"{who} {'ignores' if more else 'takes'} environment and user's file", r)
         check(listed.returncode == 0 and ("through TENON_PLUGIN_PATH" in listed.stdout) == (not more), f"{who}: and the folders of plugins", listed)
