@@ -109,6 +109,11 @@ flat_nest(flattener *f, const tn_for_loop *const *loops, uint32_t n,
     }
     if (h == UINT32_MAX || w == UINT32_MAX || !tnb_dtype_eq(tn_dtype_of(f->w), TNB_I64))
         return NULL;
+    for (uint32_t i = 0; i < b->iters.n; i++)
+        if (i != h && i != w &&
+            (tn_uses(realize->values.at[i], realize->values.at[h]) ||
+             tn_uses(realize->values.at[i], realize->values.at[w])))
+            return NULL;
     f->row = tn_var_dtype(ctx, "row", TNB_I64);
     f->pixel = tn_var_dtype(ctx, "pixel", TNB_I64);
     tn_rewriter r = {.ctx = ctx, .user = f, .pre = pixel_of_access};
