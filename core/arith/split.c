@@ -48,13 +48,44 @@ take_multiples(tn_arith *a, const tn_poly *p, int64_t g, const tn_poly **out, co
     return *out && *rest;
 }
 
+/* Whether the terms of f are s times those of p; s is 1 or -1. */
+static bool
+same_terms(const tn_poly *f, const tn_poly *p, int64_t s)
+{
+    if (f->n != p->n)
+        return false;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (f->t[i].mono != p->t[i].mono || p->t[i].coef == INT64_MIN ||
+            f->t[i].coef != s * p->t[i].coef)
+            return false;
+    return true;
+}
+
+/* Narrows bounds of p by what is assumed of the same sum: i*256 + j < n, the test of a last group. */
+static void
+bounds_by_facts(tn_arith *a, const tn_poly *p, int64_t *lo, int64_t *hi)
+{
+    for (uint32_t i = 0; i < a->facts.n; i++) {
+        const tn_poly *f = a->facts.at[i].p; /* f >= 0 */
+        int64_t bound;
+        if (a->facts.at[i].nonzero)
+            continue;
+        if (same_terms(f, p, -1) && tnb_add_i64(f->k, p->k, &bound) && bound < *hi)
+            *hi = bound;
+        else if (same_terms(f, p, 1) && tnb_sub_i64(p->k, f->k, &bound) && bound > *lo)
+            *lo = bound;
+    }
+}
+
 /* Whether all values of p lie in one interval [*m * c, (*m + 1) * c). */
 static bool
 one_block(tn_arith *a, const tn_poly *p, int64_t c, int64_t *m)
 {
     int64_t lo, hi;
     tn_poly_bounds(a, p, &lo, &hi);
-    if (lo == TN_NEG_INF || hi == TN_POS_INF)
+    if (p->n > 1)
+        bounds_by_facts(a, p, &lo, &hi);
+    if (lo == TN_NEG_INF || hi == TN_POS_INF || lo > hi)
         return false;
     *m = tn_floor_div_i64(lo, c);
     return *m == tn_floor_div_i64(hi, c);
