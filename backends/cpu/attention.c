@@ -803,6 +803,8 @@ cpu_attention_call(tn_builder *b, const cpu_attention *a, const tn_type *type,
     const tn_node *f = tnk_te_finish(w->te, &w->out, 1);
     if (tn_is_error(f))
         return f;
+    if (tn_as_prim_func(f)->params.n != n + 1)
+        return NULL; /* of an extent p + s of keys alone, no operand tells p */
     f = tn_func_with_attr(w->ctx, f, "op_pattern", I(OPAQUE));
     f = tn_func_with_attr(w->ctx, f, "tirx.is_scheduled", tn_bool(w->ctx, true));
     return tn_builder_call_tir(b, f, "attention", tn_list_of(w->ctx, args, n), type);

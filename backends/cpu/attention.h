@@ -50,7 +50,7 @@ typedef struct cpu_attention {
     tnb_dtype dtype;          /* of the result */
 } cpu_attention;
 
-/* R.call_tir of the program, whose result has that type. */
+/* R.call_tir of the program, whose result has that type; NULL: it has extents that its operands do not tell. */
 const tn_expr *
 cpu_attention_call(tn_builder *b, const cpu_attention *a, const tn_type *type,
                    const tn_target *target);

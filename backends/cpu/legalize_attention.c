@@ -8,10 +8,10 @@
  *     y = R.matmul(p, v)                              # y, or R.permute_dims(y, axes=[0, 2, 1, 3])
  *  -> y = R.call_tir(cls.attention, (q, keys, v, mask), ...)
  *
- * Permutations and constant factors of the operands are taken in. Between the products there may be, in any order:
- * products with and quotients by constants, tanh, sums with a tensor, R.where with a constant, and after the softmax
- * R.where(R.equal(R.max(bias, axis=-1), -inf), 0, p), which makes rows of nothing 0. What else reads a value that lies between
- * keeps its own. Everything else becomes what the operators' own rules make of it.
+ * Permutations, further dimensions of 1 and constant factors of the operands are taken in. Between the products there may be,
+ * in any order: products with and quotients by constants, tanh, sums with a tensor, R.where with a constant, and after the
+ * softmax R.where(R.equal(R.max(bias, axis=-1), -inf), 0, p), which makes rows of nothing 0. What else reads a value that lies
+ * between keeps its own. Everything else becomes what the operators' own rules make of it.
  */
 #include "attention.h"
 
@@ -26,7 +26,8 @@ enum {
     MOST_COLUMNS = 256,
     LEAST_PRODUCTS = 1 << 9, /* of queries and keys, below which it does not matter */
     LEAST_QUERIES = 4,       /* of a graph's: its products of vectors copy nothing */
-    MAX_BETWEEN = 12
+    MAX_BETWEEN = 12,
+    MOST_AROUND = 6 /* changes of an operand that are looked through */
 };
 
 /* ---- operands ---- */
@@ -110,11 +111,36 @@ scaled(tn_builder *b, const tn_call *call, double *by)
     return NULL;
 }
 
-/* Reads what the operand is a permutation of, or a multiple. */
+/* Leaves out dimensions of 1 that R.expand_dims puts in. */
+static bool
+without_expanded(cpu_attention_operand *o, const tn_call *call)
+{
+    int64_t axes[CPU_ATTENTION_RANK];
+    int n = tn_dict_ints(call->attrs, "axis", axes, CPU_ATTENTION_RANK);
+    if (n < 1 || n > CPU_ATTENTION_RANK)
+        return false;
+    bool put_in[CPU_ATTENTION_RANK] = {false};
+    for (int i = 0; i < n; i++) {
+        int64_t at = axes[i] < 0 ? axes[i] + o->n : axes[i];
+        put_in[at] = true;
+        if (o->along[at] != CPU_ALONG_NOTHING)
+            return false;
+    }
+    cpu_attention_operand from = {.x = call->args.at[0]};
+    for (uint32_t i = 0; i < o->n; i++)
+        if (!put_in[i]) {
+            from.along[from.n] = o->along[i];
+            from.shared[from.n++] = o->shared[i];
+        }
+    *o = from;
+    return true;
+}
+
+/* Reads what the operand is a permutation of, or a multiple, or has more dimensions than. */
 static void
 look_through(tn_builder *b, cpu_attention_operand *o, double *scale)
 {
-    for (int turn = 0; turn < 4; turn++) {
+    for (int turn = 0; turn < MOST_AROUND; turn++) {
         const tn_call *call = call_of(b, o->x);
         double by;
         const tn_expr *of = call && scale ? scaled(b, call, &by) : NULL;
@@ -124,6 +150,8 @@ look_through(tn_builder *b, cpu_attention_operand *o, double *scale)
             continue;
         }
         int64_t axes[CPU_ATTENTION_RANK];
+        if (call && tn_is_call_to(TN_NODE(call), "relax.expand_dims") && without_expanded(o, call))
+            continue;
         if (!call || !tn_is_call_to(TN_NODE(call), "relax.permute_dims") ||
             tn_dict_ints(call->attrs, "axes", axes, CPU_ATTENTION_RANK) != (int)o->n)
             return;

@@ -253,6 +253,25 @@ shared(onnx_node *n, const attention *a, const tn_expr *x)
     return a->q_heads == a->kv_heads ? x : onnx_unsqueeze(n, x, &two, 1);
 }
 
+/* A bias as grouped scores meet it; NULL: how many heads it has is not known. */
+static const tn_expr *
+grouped_bias(onnx_node *n, const attention *a, const tn_expr *bias)
+{
+    tn_list d;
+    int64_t heads, one = 1;
+    if (n->failed || !onnx_dims(n, bias, &d))
+        return tn_error_node(n->ctx);
+    if (d.n < 3)
+        return bias;
+    if (!tn_int_value(d.at[d.n - 3], &heads) || (heads != 1 && heads != a->q_heads))
+        return NULL;
+    if (heads == 1)
+        return d.n == 3 ? bias : onnx_unsqueeze(n, bias, &one, 1);
+    const tn_expr *to[5] = {d.at[0], tn_i64(n->ctx, a->kv_heads),
+                            tn_i64(n->ctx, a->q_heads / a->kv_heads), d.at[d.n - 2], d.at[d.n - 1]};
+    return onnx_reshape(n, bias, to + (4 - d.n), d.n + 1);
+}
+
 /* A product whose sums are kept in float32 at least. */
 static const tn_expr *
 product(onnx_node *n, const attention *a, const tn_expr *x, const tn_expr *y)
@@ -263,10 +282,11 @@ product(onnx_node *n, const attention *a, const tn_expr *x, const tn_expr *y)
     return onnx_astype(n, onnx_emit(n, "matmul", sums, x, y, NULL), a->d);
 }
 
+/* By groups of heads, where keys have fewer. */
 static const tn_expr *
 scores_of(onnx_node *n, const attention *a)
 {
-    static const int64_t perm[] = {0, 1, 3, 2};
+    static const int64_t perm[] = {0, 1, 3, 2}, perm_five[] = {0, 1, 2, 4, 3};
     double scale = onnx_attr_float(n, "scale", 0);
     int64_t size = onnx_dim(a->x[Q], 3);
     if (!onnx_attr(n, "scale")) {
@@ -281,10 +301,10 @@ scores_of(onnx_node *n, const attention *a)
                   scale);
         return tn_error_node(n->ctx);
     }
-    const tn_expr *q = onnx_bin_num(n, "multiply", a->x[Q], sqrt(scale)),
-                  *k = onnx_bin_num(n, "multiply", a->x[K], sqrt(scale));
-    k = shared(n, a, onnx_permute(n, k, perm, 4));
-    return grouped(n, a, product(n, a, grouped(n, a, q, false), k), true);
+    const tn_expr *q = onnx_bin_num(n, "multiply", grouped(n, a, a->x[Q], false), sqrt(scale)),
+                  *k = onnx_bin_num(n, "multiply", shared(n, a, a->x[K]), sqrt(scale));
+    bool four = a->q_heads == a->kv_heads;
+    return product(n, a, q, onnx_permute(n, k, four ? perm : perm_five, four ? 4 : 5));
 }
 
 /* Softmax over the keys; zeros where the bias lets a query see none. */
@@ -322,6 +342,12 @@ import_attention(onnx_node *n)
         return onnx_fail(n, TNB_INVALID,
                          "attribute 'qk_matmul_output_mode' is %" PRId64 ", wanted 0 to 3", mode);
     stage[0] = stage[1] = scores_of(n, &a);
+    const tn_expr *own = bias && a.q_heads != a.kv_heads ? grouped_bias(n, &a, bias) : bias;
+    bool apart = bias && !own; /* then it meets scores by heads */
+    if (apart)
+        stage[0] = stage[1] = grouped(n, &a, stage[0], true);
+    else
+        bias = own;
     if (softcap != 0)
         stage[1] =
             onnx_bin_num(n, "multiply",
@@ -329,8 +355,8 @@ import_attention(onnx_node *n)
     stage[2] = bias ? onnx_bin(n, "add", stage[1], bias) : stage[1];
     stage[3] = probabilities(n, &a, stage[2], bias);
     const tn_expr *v = onnx_astype(n, a.x[V], a.d);
-    const tn_expr *y = product(n, &a, grouped(n, &a, stage[3], false), shared(n, &a, v));
-    y = grouped(n, &a, y, true);
+    const tn_expr *p = apart ? grouped(n, &a, stage[3], false) : stage[3];
+    const tn_expr *y = grouped(n, &a, product(n, &a, p, shared(n, &a, v)), true);
     if (a.three) {
         tn_list d;
         y = onnx_permute(n, y, perm, 4);
@@ -340,7 +366,10 @@ import_attention(onnx_node *n)
                                   onnx_simplify(n, tn_mul(n->ctx, d.at[2], d.at[3]))};
         y = onnx_reshape(n, y, three, 3);
     }
-    return onnx_ret_at(n, 0, y) && (n->n_out < 4 || onnx_ret_at(n, 3, stage[mode]));
+    if (!onnx_ret_at(n, 0, y))
+        return false;
+    return n->n_out < 4 ||
+           onnx_ret_at(n, 3, apart ? stage[mode] : grouped(n, &a, stage[mode], true));
 }
 
 /* ---- rotary embeddings ---- */

@@ -107,12 +107,13 @@ def sequences(d, rng):
 
 def graph(d, rng):
     """Products, a softmax between them, and what is usual around."""
-    batch = d.choice([[], [3], [1, 4], [2, 3]])
+    batch = d.choice([[], [3], [1, 4], [2, 3], [2, 3, 2], [1, 2, 4]])
+    shared = len(batch) == 3  # the last ones have one key
     sq, sk, size, out = d.choice(LENGTHS[2:]), d.choice(LENGTHS[2:]), d.choice([8, 20, 64]), d.choice([8, 17, 64])
     turned = len(batch) == 2 and d.random() < 0.6
-    def heads(s, e):
-        return (batch[0], s, batch[1], e) if turned else (*batch, s, e)
-    data = {"q": rng.uniform(-1, 1, heads(sq, size)), "k": rng.uniform(-1, 1, heads(sk, size)), "v": rng.uniform(-1, 1, heads(sk, out))}
+    def heads(s, e, key):
+        return (batch[0], s, batch[1], e) if turned else (*batch[:2 if key else 3], s, e)
+    data = {"q": rng.uniform(-1, 1, heads(sq, size, 0)), "k": rng.uniform(-1, 1, heads(sk, size, 1)), "v": rng.uniform(-1, 1, heads(sk, out, 1))}
     data = {n: x.astype(np.float32) for n, x in data.items()}
     q, k, v = ((x.swapaxes(1, 2) if turned else x).astype(np.float64) for x in data.values())
     lines = []
@@ -121,8 +122,11 @@ def graph(d, rng):
                   "v1 = R.permute_dims(v, axes=[0, 2, 1, 3])"]
     else:
         axes = [*range(len(batch)), len(batch) + 1, len(batch)]
-        lines += ["q1 = R.multiply(q, R.const(0.5))", f"k1 = R.permute_dims(k, axes={axes})", "v1 = v"]
+        lines += ["k0 = R.expand_dims(k, axis=[2])", "v1 = R.expand_dims(v, axis=[2])"] if shared else ["k0 = k", "v1 = v"]
+        lines += ["q1 = R.multiply(q, R.const(0.5))", f"k1 = R.permute_dims(k0, axes={axes})"]
         q = q * 0.5
+        if shared:
+            k, v = k[:, :, None], v[:, :, None]
     lines.append("s0 = R.matmul(q1, k1)")
     s, name = q @ k.swapaxes(-1, -2), "s0"
     for n in range(d.randint(0, 3)):
