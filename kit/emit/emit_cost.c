@@ -11,6 +11,10 @@
  */
 #include "emit_private.h"
 
+#include <math.h>
+
+#include "tenon/base/num.h"
+
 enum {
     UNKNOWN_TURNS = 256, /* of loops whose length the kernel's scalars do not tell */
     VECTOR_BITS = 256,
@@ -95,6 +99,13 @@ store_cost(tnk_emitter *e, const tn_buffer_store *s)
     return v.ns;
 }
 
+/* As source code, whatever the locale's point is. */
+static const char *
+spelled(tnk_emitter *e, double ns)
+{
+    return tn_strf(e->ctx, "%s", tnb_print_f64(floor(ns * 100 + 0.5) / 100).s);
+}
+
 static tnk_cost
 times(tnk_emitter *e, tnk_cost c, const tn_expr *extent)
 {
@@ -102,7 +113,8 @@ times(tnk_emitter *e, tnk_cost c, const tn_expr *extent)
     if (tn_int_value(extent, &n)) {
         double turns = n > 0 ? (double)n : 0;
         return (tnk_cost){c.ns * turns,
-                          c.text ? tn_strf(e->ctx, "%.1f * %s", turns, c.text) : NULL};
+                          c.text ? tn_strf(e->ctx, "%s * %s", tnb_print_f64(turns).s, c.text)
+                                 : NULL};
     }
     bool known = true;
     tn_list vars = tn_free_vars(e->ctx, extent, true);
@@ -118,7 +130,7 @@ times(tnk_emitter *e, tnk_cost c, const tn_expr *extent)
     e->out = &text;
     tnk_emit_expr(e, extent);
     e->out = out;
-    const char *one = c.text ? c.text : tn_strf(e->ctx, "%.2f", c.ns);
+    const char *one = c.text ? c.text : spelled(e, c.ns);
     c = (tnk_cost){c.ns * UNKNOWN_TURNS,
                    tn_strf(e->ctx, "(double)(%s) * %s", text.s ? text.s : "", one)};
     tnb_buf_free(&text);
@@ -131,8 +143,8 @@ plus(tnk_emitter *e, tnk_cost a, tnk_cost b)
     tnk_cost c = {a.ns + b.ns, NULL};
     if (!a.text && !b.text)
         return c;
-    const char *l = a.text ? a.text : tn_strf(e->ctx, "%.2f", a.ns);
-    const char *r = b.text ? b.text : tn_strf(e->ctx, "%.2f", b.ns);
+    const char *l = a.text ? a.text : spelled(e, a.ns);
+    const char *r = b.text ? b.text : spelled(e, b.ns);
     c.text = tn_strf(e->ctx, "(%s + %s)", l, r);
     return c;
 }
