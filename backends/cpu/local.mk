@@ -31,7 +31,6 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/rules/elementwise.c \
 	backends/cpu/rules/fallback.c \
 	backends/cpu/rules/finished.c \
-	backends/cpu/rules/flat_images.c \
 	backends/cpu/rules/gemm.c \
 	backends/cpu/rules/gemm.h \
 	backends/cpu/rules/gemm_nest.c \

@@ -522,6 +522,12 @@ do_transform_block_layout(tnk_sch *s, operands *o)
 }
 
 static void
+do_collapse_dims(tnk_sch *s, operands *o)
+{
+    (void)tnk_collapse_dims(s, o->block[0], (uint32_t)o->ints[0]);
+}
+
+static void
 do_pad_einsum(tnk_sch *s, operands *o)
 {
     (void)tnk_pad_einsum(s, o->block[0], o->ints, o->n_ints);
@@ -589,6 +595,7 @@ static const struct {
     {"transform_layout", "bnm", do_transform_layout},
     {"transform_block_layout", "bm", do_transform_block_layout},
     {"pad_einsum", "bI", do_pad_einsum},
+    {"collapse_dims", "bi", do_collapse_dims},
     {"blockize", "bl", do_blockize},
     {"tensorize", "bs", do_tensorize},
     {"annotate_block", "bsv", do_annotate_block},

@@ -7,6 +7,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/blockize.c \
 	kit/schedule/cache_write.c \
 	kit/schedule/choice.c \
+	kit/schedule/collapse_dims.c \
 	kit/schedule/compute_at.c \
 	kit/schedule/decompose.c \
 	kit/schedule/inline.c \

@@ -31,6 +31,8 @@ struct tnk_item {
 struct tnk_sch {
     tn_ctx *ctx;
     const tn_prim_func *func;
+    const tn_prim_func *collapsed; /* what func was before tnk_collapse_dims; NULL: the same */
+    uint32_t collapsed_at;         /* and the dimension that it was about */
     tnk_item *root;
     const tn_block *root_block; /* NULL: the function had none */
     TNB_VEC(const tn_node *) allocs;
@@ -66,6 +68,12 @@ uint32_t
 tnk_block_buffers(const tnk_item *block, const tn_node **out, uint32_t max);
 const char *
 tnk_ref_buffer(tnk_sch *s, const tnk_item *block, const tn_node *buffer);
+/* Makes the tree of a function, in place of the one before. */
+bool
+tnk_sch_read(tnk_sch *s, const tn_prim_func *func);
+/* The scheduled function with the parameters that it had before tnk_collapse_dims. */
+const tn_node *
+tnk_expand_dims(tnk_sch *s, const tn_node *func);
 tnk_item *
 tnk_item_new(tnk_sch *s, tnk_item_kind kind, tnk_item *parent);
 uint32_t

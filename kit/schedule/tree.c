@@ -354,22 +354,30 @@ tnk_sch_new(tn_ctx *ctx, const tn_node *prim_func)
         return NULL;
     tnk_sch *s = TNB_NEW(tn_arena(ctx), tnk_sch);
     s->ctx = ctx;
+    s->symbols = tn_defined_symbols(ctx, prim_func);
+    if (!tnk_sch_read(s, f))
+        return NULL;
+    tn_ctx_own(ctx, s, release);
+    return s;
+}
+
+bool
+tnk_sch_read(tnk_sch *s, const tn_prim_func *f)
+{
     s->func = f;
     s->root = tnk_item_new(s, TNK_ITEM_ROOT, NULL);
-    s->symbols = tn_defined_symbols(ctx, prim_func);
+    s->root_block = NULL;
+    s->allocs.n = 0;
     const tn_stmt *body = f->body;
     const tn_block_realize *br = tn_as_block_realize(body);
     const tn_block *b = br ? tn_as_block(br->block) : NULL;
     if (b && b->iters.n == 0 && b->match_buffers.n == 0 && !b->init) {
         s->root_block = b;
         for (uint32_t i = 0; i < b->allocs.n; i++)
-            TNB_PUSH(tn_arena(ctx), s->allocs, b->allocs.at[i]);
+            TNB_PUSH(tn_arena(s->ctx), s->allocs, b->allocs.at[i]);
         body = b->body;
     }
-    if (!read_stmt(s, s->root, body))
-        return NULL;
-    tn_ctx_own(ctx, s, release);
-    return s;
+    return read_stmt(s, s->root, body);
 }
 
 /* ---- into a function ---- */
@@ -415,7 +423,7 @@ tnk_sch_finish(tnk_sch *s)
     const tn_node *f =
         tn_prim_func_of(ctx, s->func->params, s->func->buffers, body, s->func->ret, s->func->attrs);
     tn_at(ctx, was);
-    if (tn_is_error(f))
+    if (tn_is_error(f) || (s->collapsed && !(f = tnk_expand_dims(s, f))))
         return NULL;
     const tn_string_imm *kept = tn_as_string_imm(tn_func_attr(f, TNK_TRACE_ATTR));
     if (kept)

@@ -548,6 +548,34 @@ pad_einsum(void **state)
     illegal("is more than one of its iterators");
 }
 
+static void
+collapse_dims(void **state)
+{
+    (void)state;
+    begin("conv_1x1");
+    assert_true(tnk_collapse_dims(s, block("conv2d_nchw"), 2));
+    assert_non_null(tnk_sch_block(s, "conv2d_nchw"));
+    legal("collapse_dims(conv2d_nchw, 2)");
+    begin("conv_3x3"); /* each pixel reads its neighbours */
+    assert_false(tnk_collapse_dims(s, block("conv2d_nchw"), 2));
+    illegal("does not go through the dimensions 2 and 3");
+    begin("matmul"); /* the operands have one each */
+    assert_false(tnk_collapse_dims(s, block("T_matmul"), 0));
+    illegal("does not go through");
+    begin("symbolic_add");
+    assert_false(tnk_collapse_dims(s, block("T_add"), 0));
+    illegal("constant extents");
+    begin("matmul");
+    assert_false(tnk_collapse_dims(s, block("T_matmul"), UINT32_MAX));
+    illegal("has no dimensions");
+    begin("conv_1x1");
+    tnk_item *loops[16];
+    assert_true(tnk_sch_loops(s, block("conv2d_nchw"), loops, 16) > 0);
+    assert_true(tnk_set_kind(s, loops[0], TN_FOR_PARALLEL));
+    assert_false(tnk_collapse_dims(s, block("conv2d_nchw"), 2));
+    illegal("the first primitive");
+}
+
 int
 main(void)
 {
@@ -563,6 +591,7 @@ main(void)
         cmocka_unit_test(reindex),
         cmocka_unit_test(layouts),
         cmocka_unit_test(pad_einsum),
+        cmocka_unit_test(collapse_dims),
         cmocka_unit_test(marks),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

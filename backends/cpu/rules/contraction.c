@@ -711,8 +711,20 @@ cpu_finish_rest(tnk_sch *s, int vector_bytes)
 /* What is taken for extents that are not known; -1: nothing. */
 typedef struct assumed {
     int64_t x, rows;
-    bool tuned; /* a tuner may choose another tile */
+    bool tuned;  /* a tuner may choose another tile */
+    bool pixels; /* images become one row each */
 } assumed;
+
+/* Makes images of the sum's result one row each, where vectors do not divide their rows. */
+static bool
+collapse_images(tnk_sch *s, cpu_tile *c, int vector_bytes)
+{
+    const tn_node *out = tnk_block_output(c->block);
+    int64_t W = c->x < 3 ? 0 : c->ext[c->x];
+    return W > 0 && c->ext[c->x - 1] > 1 &&
+           W % cpu_lanes(vector_bytes, tn_as_buffer(out)->dtype) != 0 &&
+           tnk_collapse_dims(s, c->block, c->x - 1);
+}
 
 /* The function with tiles that *c tells. */
 static const tn_node *
@@ -724,6 +736,8 @@ with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint3
         return NULL;
     tnk_sch_quiet(s);
     int bytes = cpu_vector_bytes(ctx, target);
+    if (as.pixels && !(cpu_find_reduction(ctx, s, c) && collapse_images(s, c, bytes)))
+        return NULL;
     cpu_inline_cheap(s, CPU_KEEP_PADDING);
     if (!cpu_find_reduction(ctx, s, c) || c->x + 1 < min_rank || c->x + 1 > max_rank)
         return NULL;
@@ -772,7 +786,7 @@ const tn_node *
 cpu_schedule_single_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
 {
     cpu_tile c = {0};
-    const tn_node *f = with_tiles(ctx, prim_func, target, 2, 4, (assumed){-1, -1}, &c);
+    const tn_node *f = with_tiles(ctx, prim_func, target, 2, 4, (assumed){.x = -1, .rows = -1}, &c);
     if (f && !c.need)
         return f;
     f = cpu_rule_gemv.apply(ctx, prim_func, target, NULL);
@@ -784,7 +798,9 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
                          uint32_t min_rank, uint32_t max_rank)
 {
     /* many rows; short ones; one at a time */
-    static const assumed steps[] = {{48, 4, true}, {8, 4, false}, {8, -1, false}};
+    static const assumed steps[] = {{48, 4, true, false},
+                                    {8, 4, false, false},
+                                    {8, -1, false, false}};
     enum { N_STEPS = sizeof steps / sizeof steps[0] };
     const tn_node *found[N_STEPS], *f = NULL;
     cpu_tile tiles[N_STEPS];
@@ -810,6 +826,15 @@ cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target 
     while (f && n-- > 0)
         f = cpu_either(ctx, tiles[n].need, found[n], f);
     return f;
+}
+
+const tn_node *
+cpu_schedule_pixels(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
+{
+    cpu_tile c;
+    const assumed as = {.x = -1, .rows = 4, .tuned = true, .pixels = true};
+    const tn_node *f = with_tiles(ctx, prim_func, target, 4, 4, as, &c);
+    return f && !c.need ? f : NULL;
 }
 
 bool

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu.Conv2d: convolutions of any group count in NCHW, with padding before and an element-wise
- * epilogue. See contraction.c, and flat_images.c for kernels of 1x1. */
+ * epilogue. See contraction.c. */
 #include "rules.h"
 
 static const tn_node *
 apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
 {
     (void)self;
-    const tn_node *f = cpu_schedule_flat_images(ctx, prim_func, target);
+    const tn_node *f = cpu_schedule_pixels(ctx, prim_func, target);
     return f ? f : cpu_schedule_contraction(ctx, prim_func, target, 4, 5);
 }
 

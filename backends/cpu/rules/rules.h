@@ -160,12 +160,9 @@ cpu_finish_rest(tnk_sch *s, int vector_bytes);
 const tn_node *
 cpu_schedule_contraction(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,
                          uint32_t min_rank, uint32_t max_rank);
-
-/* ---- flat_images.c ---- */
-/* The same for NCHW where every block reads and writes the same pixels, in rows that vectors do not divide: over the
- * pixels of an image as one row. NULL: it is none of these. */
+/* The same for images whose pixels are all treated alike, each as one row; NULL also where vectors divide its rows. */
 const tn_node *
-cpu_schedule_flat_images(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
+cpu_schedule_pixels(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
 
 /* Schedules a matrix product row by row: right for any number of rows. */
 const tn_node *

@@ -198,6 +198,13 @@ tnk_transform_block_layout(tnk_sch *s, tnk_item *block, const tn_node *index_map
  * are put behind operands in blocks NAME_pad, and a block behind cuts the result. */
 TNB_EXPORT bool
 tnk_pad_einsum(tnk_sch *s, tnk_item *block, const int64_t *padding, uint32_t n);
+/* The dimensions `at` and `at` + 1 of what the block writes become one, of their extents' product, in all blocks and
+ * buffers: the first of the two has extent 1 while the function is scheduled, and parameters get their shapes back
+ * (index // extent, index % extent) when it is finished. Both extents are constant, and every block goes through them alike,
+ * as element-wise operators do, and convolutions by 1x1 kernels over images. It has to be the first primitive; blocks and
+ * loops found before are no longer there. */
+TNB_EXPORT bool
+tnk_collapse_dims(tnk_sch *s, tnk_item *block, uint32_t at);
 /* What the loop holds, one block in loops, becomes a block of its own around that block: NAME_o, with
  * iterators for what the loops outside contribute. The loops inside have to count through the last
  * digits of the iterators. Gives the new block. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images as one row: where all blocks of a function read and write the same pixel (a convolution by 1x1 kernels and what
- * follows it), rows and columns are one dimension, so that vectors and tiles do not end where a row ends.
+/* collapse_dims: two neighbouring dimensions become one, where all blocks of a function go through them alike (a
+ * convolution by 1x1 kernels over an image, and what follows it), so that vectors and tiles do not end where a row ends.
  *
  *     for n, o, h, w, c (7 by 7): y[n, o, h, w] += x[n, c, h, w] * k[o, c]
- *  -> for n, o, h, w, c (1 by 49): y[n, o, h, w] += x[n, c, h, w] * k[o, c]          scheduled like that, then
+ *  -> for n, o, h, w, c (1 by 49): y[n, o, h, w] += x[n, c, h, w] * k[o, c]          scheduled like that; in the end
  *     y[n, o, w // 7, w % 7] += x[n, c, w // 7, w % 7] * k[o, c]                     the parameters' shapes again
  */
-#include "rules.h"
+#include "schedule_private.h"
+
+enum { MAX_LOOPS = 16 };
 
 typedef struct flattener {
     tn_ctx *ctx;
@@ -148,10 +150,10 @@ static const tn_node *
 flat_block(tn_rewriter *r, const tn_node *n)
 {
     flattener *f = r->user;
-    const tn_for_loop *loops[CPU_MAX_LOOPS];
+    const tn_for_loop *loops[MAX_LOOPS];
     uint32_t k = 0;
     const tn_node *inside = n;
-    for (; inside->kind == TN_KIND_FOR && k < CPU_MAX_LOOPS; inside = loops[k++]->body)
+    for (; inside->kind == TN_KIND_FOR && k < MAX_LOOPS; inside = loops[k++]->body)
         loops[k] = (const tn_for_loop *)inside;
     if (k == 0)
         return NULL;
@@ -219,48 +221,50 @@ rows_again(tn_rewriter *r, const tn_node *n)
     return l ? tn_load(ctx, own, idx) : tn_store(ctx, own, s->value, idx);
 }
 
-/* The scheduled function with the parameters of `before` again. */
-static const tn_node *
-unflatten(flattener *f, const tn_prim_func *before, const tn_prim_func *p)
+bool
+tnk_collapse_dims(tnk_sch *s, tnk_item *block, uint32_t at)
 {
-    tnb_ptrmap_init(&f->flat, tn_scratch(f->ctx));
-    for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i] && is_image(f, tn_as_buffer(before->buffers.at[i])))
-            tnb_ptrmap_set(&f->flat, p->buffers.at[i], before->buffers.at[i]);
-    tn_rewriter r = {.ctx = f->ctx, .user = f, .post = rows_again};
-    const tn_stmt *body = tn_rewrite(&r, p->body);
-    const tn_node *out =
-        tn_prim_func_of(f->ctx, before->params, before->buffers, body, p->ret, p->attrs);
-    return tn_is_error(out) ? NULL : out;
-}
-
-static tn_walk_step
-look_for_sum(void *user, const tn_node *n)
-{
-    const tn_block **found = user;
-    const tn_block *b = n->kind == TN_KIND_BLOCK ? tn_as_block(n) : NULL;
-    if (!b || !b->init)
-        return TN_WALK_ON;
-    *found = b;
-    return TN_WALK_STOP;
+    const tn_buffer_store *st = tn_as_buffer_store(block->block->body);
+    flattener f = {.ctx = s->ctx, .at = at};
+    if (s->trace.n || s->collapsed)
+        return tnk_sch_fail(s, block, "collapse_dims", "it has to be the first primitive");
+    const tn_list shape = st ? tn_as_buffer(st->buffer)->shape : (tn_list){0};
+    if (shape.n < 2 || at > shape.n - 2 || !tn_int_value(shape.at[at], &f.H) ||
+        !tn_int_value(shape.at[at + 1], &f.W))
+        return tnk_sch_fail(s, block, "collapse_dims",
+                            "its result has no dimensions %u and %u of constant extents", at,
+                            at + 1);
+    tnb_ptrmap_init(&f.flat, tn_scratch(s->ctx));
+    const tn_node *flat = flatten(&f, s->func);
+    if (!flat)
+        return tnk_sch_fail(
+            s, block, "collapse_dims",
+            "some block does not go through the dimensions %u and %u as all others do", at, at + 1);
+    const char *name = tnk_ref(s, block);
+    s->collapsed = s->func;
+    s->collapsed_at = at;
+    if (!tnk_sch_read(s, tn_as_prim_func(flat)))
+        return tnk_sch_fail(s, block, "collapse_dims", "the program cannot be read again");
+    tnk_sch_note(s, "collapse_dims(%s, %u)", name, at);
+    return true;
 }
 
 const tn_node *
-cpu_schedule_flat_images(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
+tnk_expand_dims(tnk_sch *s, const tn_node *func)
 {
-    const tn_prim_func *p = tn_as_prim_func(prim_func);
-    const tn_block *sum = NULL;
-    tn_walk(p->body, 0, look_for_sum, NULL, &sum);
-    const tn_buffer_store *st = sum ? tn_as_buffer_store(sum->body) : NULL;
-    if (!st || st->indices.n != 4)
-        return NULL;
-    flattener f = {.ctx = ctx, .at = st->indices.n - 2};
-    const tn_list shape = tn_as_buffer(st->buffer)->shape;
-    if (!tn_int_value(shape.at[f.at], &f.H) || !tn_int_value(shape.at[f.at + 1], &f.W) || f.H < 2 ||
-        f.W % cpu_lanes(cpu_vector_bytes(ctx, target), tn_as_buffer(st->buffer)->dtype) == 0)
-        return NULL;
-    tnb_ptrmap_init(&f.flat, tn_scratch(ctx));
-    const tn_node *flat = flatten(&f, p);
-    const tn_node *done = flat ? cpu_schedule_contraction(ctx, flat, target, 4, 4) : NULL;
-    return done ? unflatten(&f, p, tn_as_prim_func(done)) : NULL;
+    flattener f = {.ctx = s->ctx, .at = s->collapsed_at};
+    const tn_prim_func *before = s->collapsed, *p = tn_as_prim_func(func);
+    tnb_ptrmap_init(&f.flat, tn_scratch(s->ctx));
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        if (p->buffers.at[i] && p->buffers.at[i] != before->buffers.at[i]) {
+            const tn_list shape = tn_as_buffer(before->buffers.at[i])->shape;
+            tnb_ptrmap_set(&f.flat, p->buffers.at[i], before->buffers.at[i]);
+            if (!tn_int_value(shape.at[f.at], &f.H) || !tn_int_value(shape.at[f.at + 1], &f.W))
+                return NULL;
+        }
+    tn_rewriter r = {.ctx = s->ctx, .user = &f, .post = rows_again};
+    const tn_stmt *body = tn_rewrite(&r, p->body);
+    const tn_node *out =
+        tn_prim_func_of(s->ctx, before->params, before->buffers, body, p->ret, p->attrs);
+    return tn_is_error(out) ? NULL : out;
 }
