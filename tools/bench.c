@@ -3,8 +3,11 @@
 #include "tool.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tenon/base/num.h"
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
@@ -45,21 +48,28 @@ keep_kernels(tnr_vm *vm, tnr_kernel_time **best, uint32_t *n)
     return true;
 }
 
+/* Milliseconds to the nanosecond, with a point in every locale. */
+static tnb_num_text
+ms(double seconds)
+{
+    return tnb_print_f64(floor(seconds * 1e9 + 0.5) / 1e6);
+}
+
 static void
 print_json(const tnt_program *p, const double *t, uint32_t runs, double mean,
            const tnr_kernel_time *kernels, uint32_t n)
 {
-    printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %.6f, \"median_ms\": %.6f, "
-           "\"mean_ms\": %.4f, \"max_ms\": %.4f, "
-           "\"compile_ms\": %.1f, \"compiler_ms\": %.1f, \"load_ms\": %.2f, \"peak_bytes\": %llu",
-           runs, tnr_runtime_threads(tnr_vm_runtime(p->vm)), 1e3 * t[0], 1e3 * t[runs / 2],
-           1e3 * mean, 1e3 * t[runs - 1], 1e3 * p->compile_seconds,
-           1e3 * p->compiled.compiler_seconds, 1e3 * p->load_seconds,
+    printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %s, \"median_ms\": %s, \"mean_ms\": %s, "
+           "\"max_ms\": %s, \"compile_ms\": %s, \"compiler_ms\": %s, \"load_ms\": %s, "
+           "\"peak_bytes\": %llu",
+           runs, tnr_runtime_threads(tnr_vm_runtime(p->vm)), ms(t[0]).s, ms(t[runs / 2]).s,
+           ms(mean).s, ms(t[runs - 1]).s, ms(p->compile_seconds).s,
+           ms(p->compiled.compiler_seconds).s, ms(p->load_seconds).s,
            (unsigned long long)tnt_peak_memory());
     for (uint32_t i = 0; i < n; i++)
-        printf("%s{\"name\": \"%s\", \"calls\": %llu, \"ms\": %.6f, \"bytes\": %llu}",
+        printf("%s{\"name\": \"%s\", \"calls\": %llu, \"ms\": %s, \"bytes\": %llu}",
                i ? ", " : ", \"kernels\": [", kernels[i].name, (unsigned long long)kernels[i].calls,
-               1e3 * kernels[i].seconds, (unsigned long long)kernels[i].bytes);
+               ms(kernels[i].seconds).s, (unsigned long long)kernels[i].bytes);
     puts(n ? "]}" : "}");
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tenon/base/file.h"
+#include "tenon/base/num.h"
 #include "tenon/core/eval.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
@@ -211,8 +212,9 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
         }
         tnb_buf_free(&why);
     }
-    printf("%u functions run, %llu elements compared, %.1f%% NaN; %u differ\n", ran,
-           (unsigned long long)elems, elems ? 100.0 * (double)nans / (double)elems : 0.0, differ);
+    double percent = elems ? 100.0 * (double)nans / (double)elems : 0;
+    printf("%u functions run, %llu elements compared, %s%% NaN; %u differ\n", ran,
+           (unsigned long long)elems, tnb_print_f64(floor(percent * 10 + 0.5) / 10).s, differ);
     return ran && !differ ? TNT_OK : TNT_FAILED;
 }
 

@@ -13,6 +13,7 @@
  * `copy_past` write past the caches, where the instruction set has such stores.
  */
 #define _GNU_SOURCE
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -338,6 +339,7 @@ int
 main(int argc, char **argv)
 {
     static pthread_t ids[MAX_THREADS];
+    setlocale(LC_NUMERIC, "C"); /* numbers have points, whatever a preloaded library has set */
     long cache = cache_bytes(), mebibytes = 4 * cache / MIB;
     n_threads = argc > 1 ? atoi(argv[1]) : 1;
     if (mebibytes < 64)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "tenon/base/num.h"
 #include "tenon/rt/plugin.h"
 
 enum { ALIGNMENT = 64, SOME_BUFFERS = 16 };
@@ -143,11 +144,12 @@ sim_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err 
 {
     const char *memory = setting(opt, "memory", "1073741824"),
                *timeout = setting(opt, "timeout", "60");
-    char *memory_end, *timeout_end;
-    double seconds = strtod(timeout, &timeout_end);
+    char *memory_end;
+    double seconds = 0; /* stays if it is no number */
+    (void)tnb_read_f64(timeout, strlen(timeout), &seconds);
     unsigned long long bytes = strtoull(memory, &memory_end, 10);
     (void)self, (void)id;
-    if (*memory_end || !bytes || *timeout_end || !(seconds > 0 && seconds < 1e6))
+    if (*memory_end || !bytes || !(seconds > 0 && seconds < 1e6))
         return tnb_fail(
             err, TNB_INVALID,
             "[device simacc] memory = %s, timeout = %s: not a number of bytes and of seconds",
