@@ -113,6 +113,10 @@ free_plan(struct dnnl_plan *p)
 static tnb_status
 find_plan(struct dnnl_module *m, struct dnnl_plan **out, tnb_err *err)
 {
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+    /* primitives keep the number with which they were made */
+    omp_set_num_threads(tnr_device_threads(m->device));
+#endif
     struct dnnl_plan *p = NULL;
     int at = 0;
     for (; at < DNNL_PLANS && m->plans[at] && !p; at++)
@@ -339,9 +343,6 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
     for (uint32_t i = 0; i < m->n_results; i++)
         TNB_TRY(check_bytes(m, (int)json_integer_value(json_array_get(m->out, i)),
                             (int)(m->n_args - m->n_results + i), args, err));
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-    omp_set_num_threads(tnr_device_threads(m->device));
-#endif
     struct dnnl_plan *p;
     TNB_TRY(find_plan(m, &p, err));
     return run(m, p, args, err);

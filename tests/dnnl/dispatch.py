@@ -5,7 +5,9 @@ is none of oneDNN's stays; chains of convolutions against NumPy; a description o
 import json
 import os
 import re
+import subprocess
 import sys
+import time
 
 try:
     import numpy as np
@@ -219,6 +221,24 @@ def hostile():
         refused(name, tenon("run", write("bad.py", spoil(change)), "-t", "cpu"), "dnnl")
 
 
+def one_thread():
+    """oneDNN's primitives, made when the artifact is loaded, start no thread beside the one allowed."""
+    text = module({"x": f32(1, 32, 64, 64), "w": f32(32, 32, 3, 3)}, ["gv = R.nn.conv2d(x, w, padding=[1, 1])"])
+    artifact = path("one_thread.tno")
+    r = tenon("compile", write("one_thread.py", text), "-o", artifact, *ON)
+    check(r.returncode == 0, "a convolution of known extents", r)
+    most = 0
+    with subprocess.Popen([os.environ["TENON"], "bench", artifact, "--threads", "1", "--seconds", "0.5"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+        while p.poll() is None:
+            try:
+                most = max(most, len(os.listdir(f"/proc/{p.pid}/task")))
+            except OSError:  # it has just ended
+                break
+            time.sleep(0.01)
+    check(p.returncode == 0 and most == 1, f"it runs on {most} of 1 threads")
+
+
 def main():
     if "loader:dnnl" not in tenon("list", "plugins", "--why").stdout + tenon("show", "plugin", "dnnl_rt").stdout:
         print("built without oneDNN: skipped")
@@ -226,6 +246,7 @@ def main():
     if len(sys.argv) < 2:
         operators()
         symbols_in_one_run()
+        one_thread()
         hostile()
     chains()
     done()
