@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random ONNX models against ONNX Runtime: equal results, and equal refusal of shapes and indices that do not fit.
+
+    tests/onnx/differential/run --tenon build/tools/tenon --count 2000 [-t opencl] [--seed 1] [--keep DIR]
+
+A model that differs is told with its seed; `--count 1 --seed N --keep DIR` makes it again. See README.md.
+"""
+import argparse
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import numpy as np  # noqa: E402
+from graph import Graph, session, tensor_file  # noqa: E402
+from operators import OPERATORS  # noqa: E402
+
+NAMES = sorted(OPERATORS)
+
+
+class Case:
+    """A model with inputs that ONNX Runtime takes, and inputs that it refuses."""
+
+    def __init__(self, seed, root):
+        self.seed, self.refused = seed, []
+        rng = np.random.default_rng(seed)
+        g = Graph(rng)
+        for _ in range(int(rng.integers(1, 3)) if rng.random() < 0.4 else int(rng.integers(3, 14))):
+            OPERATORS[NAMES[int(rng.integers(len(NAMES)))]](g)
+        self.style = ["static", "static", "named", "free", "unnamed"][int(rng.integers(5))]
+        self.graph = g
+        self.ok = False
+        if not g.nodes:
+            return
+        self.model, self.outs = g.model(self.style)
+        self.dir = os.path.join(root, "narrow" if g.is_narrow() else "wide", f"m{seed:07}")
+        self.ok = bool(self.outs)
+
+    def write(self):
+        """The folder; False if ONNX Runtime does not take the whole model."""
+        try:
+            self.session = session(self.model)
+            wanted = self.run({v.name: v.array for v in self.graph.inputs})
+        except Exception:
+            return False
+        os.makedirs(self.dir)
+        with open(os.path.join(self.dir, "model.onnx"), "wb") as f:
+            f.write(self.model.SerializeToString())
+        self.write_set(0, {v.name: v.array for v in self.graph.inputs}, wanted)
+        self.vary()
+        return True
+
+    def run(self, feeds):
+        return self.session.run(None, feeds)
+
+    def write_set(self, k, feeds, wanted):
+        d = os.path.join(self.dir, f"test_data_set_{k}")
+        os.makedirs(d)
+        for i, v in enumerate(self.graph.inputs):
+            tensor_file(os.path.join(d, f"input_{i}.pb"), feeds[v.name], v.name)
+        for i, (v, a) in enumerate(zip(self.outs, wanted)):
+            tensor_file(os.path.join(d, f"output_{i}.pb"), a, v.name)
+
+    def vary(self):
+        """Other values of integers (indices past the end, other counts) and, where dimensions have names, other extents."""
+        g, k = self.graph, 1
+        exact = all(v.exact for v in self.outs)
+        for _ in range(3):
+            feeds = {v.name: v.array for v in g.inputs}
+            changed = False
+            for v, info in zip(g.inputs, self.model.graph.input):
+                if v.fixed:
+                    continue
+                dims = info.type.tensor_type.shape.dim
+                free = [i for i, d in enumerate(dims) if not d.HasField("dim_value")]
+                if free and g.chance(0.4):
+                    i = free[g.integer(0, len(free) - 1)]
+                    n = v.shape[i] + g.pick([-1, 1, 2]) if g.chance(0.7) else 1
+                    if n > 0:
+                        feeds[v.name] = np.take(v.array, np.arange(n) % v.shape[i], axis=i)
+                        changed = True
+                elif v.dtype in (np.int64, np.int32) and v.array.size and v.array.size < 100 and g.chance(0.3):
+                    a = v.array.copy()
+                    a.reshape(-1)[g.integer(0, a.size - 1)] += g.pick([1, -1, 3, 1000000000])
+                    feeds[v.name] = a
+                    changed = True
+            if not changed or not self.consistent(feeds):
+                continue
+            try:
+                wanted = self.run(feeds)
+            except Exception as e:
+                self.refused.append((feeds, str(e).strip().splitlines()[-1][:300]))
+                continue
+            sizes = sum(a.size for a in wanted)
+            if sizes < 200000 and (exact or self.same_kind(feeds)):
+                self.write_set(k, feeds, wanted)
+                k += 1
+
+    def same_kind(self, feeds):
+        """Values that jump are only drawn exact for the first inputs: extents may change, numbers may not."""
+        return all(feeds[v.name].shape != v.shape or np.array_equal(feeds[v.name], v.array) for v in self.graph.inputs)
+
+    def consistent(self, feeds):
+        """Dimensions of one name have one extent: what breaks that is refused by everybody, for another reason."""
+        seen = {}
+        for v, info in zip(self.graph.inputs, self.model.graph.input):
+            for d, n in zip(info.type.tensor_type.shape.dim, feeds[v.name].shape):
+                if d.dim_param and seen.setdefault(d.dim_param, n) != n:
+                    return False
+        return True
+
+
+def signature(text):
+    """What a failure is about, without numbers and names, so that equal ones are counted together."""
+    text = re.sub(r"'[^']*'", "'..'", text)
+    return re.sub(r"-?\d[\d.e+-]*", "N", text)[:160]
+
+
+# What Tenon refuses though ONNX Runtime does not, and why.
+ALLOWED = [
+    "without a list of axes, dynamic axis",  # Squeeze: the rank would depend on an extent
+]
+
+
+def check_results(a, root, rtol, atol):
+    """Runs all folders; {seed: message} of those that fail, {seed: message} of those skipped."""
+    if not os.path.isdir(root):
+        return {}, {}
+    words = [a.tenon, "onnx-test", root, "-t", a.target, "-j", str(a.jobs), "--batch", "20", "--rtol", rtol, "--atol", atol,
+             "--timeout", str(a.timeout), *a.words]
+    out = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False).stdout
+    failed, skipped = {}, {}
+    for line in out.splitlines():
+        m = re.match(r"(FAIL|SKIP) m(\d+): (.*)", line)
+        if m and not any(text in m[3] for text in ALLOWED):
+            (failed if m[1] == "FAIL" else skipped)[int(m[2])] = m[3]
+    if not re.search(r"^\d+ passed, ", out, re.M):
+        failed[-1] = "onnx-test did not end: " + out[-500:]
+    return failed, skipped
+
+
+def check_refused(a, case):
+    """What ONNX Runtime refuses has to end with status 1 and a message; a list of complaints."""
+    bad = []
+    for feeds, why in case.refused:
+        with tempfile.TemporaryDirectory() as d:
+            words = [a.tenon, "run", os.path.join(case.dir, "model.onnx"), "-t", a.target, *a.words]
+            for i, (n, v) in enumerate(feeds.items()):
+                np.save(os.path.join(d, f"{i}.npy"), v)
+                words += ["-i", f"{n}={d}/{i}.npy"]
+            try:
+                r = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=a.timeout, check=False)
+            except subprocess.TimeoutExpired:
+                bad.append(f"refused by ONNX Runtime, hangs: {why}")
+                continue
+            if r.returncode == 0:
+                bad.append(f"ran, but ONNX Runtime refuses: {why}")
+            elif r.returncode != 1 or not r.stderr.strip():
+                bad.append(f"exit status {r.returncode}: {r.stderr[-300:]}")
+    return bad
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--tenon", required=True, help="the program")
+    p.add_argument("-t", "--target", default="cpu")
+    p.add_argument("--count", type=int, default=200, help="models")
+    p.add_argument("--seed", type=int, default=1, help="of the first model; the others follow")
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--timeout", type=int, default=120, help="seconds for a model")
+    p.add_argument("--keep", help="folder for the models that fail")
+    p.add_argument("--only", help="operators to draw from, with commas")
+    p.add_argument("words", nargs="*", help="further options of tenon, behind --")
+    a = p.parse_args()
+    a.tenon = os.path.abspath(a.tenon) if os.path.sep in a.tenon else a.tenon
+    if a.only:
+        NAMES[:] = a.only.split(",")
+    totals, kinds, done = collections.Counter(), collections.defaultdict(list), 0
+    while done < a.count:
+        n = min(100, a.count - done)
+        with tempfile.TemporaryDirectory(prefix="tenon-differential-") as root:
+            cases = {}
+            for seed in range(a.seed + done, a.seed + done + n):
+                c = Case(seed, root)
+                if c.ok and c.write():
+                    cases[seed] = c
+                    totals.update(node.op_type for node in c.model.graph.node)
+            failed, skipped = check_results(a, os.path.join(root, "wide"), "1e-3", "1e-4")
+            for known, more in zip((failed, skipped), check_results(a, os.path.join(root, "narrow"), "2e-2", "1e-2")):
+                known.update(more)
+            for seed, c in cases.items():
+                if seed not in skipped and seed not in failed:
+                    for text in check_refused(a, c):
+                        failed[seed] = text
+                totals["refusals"] += len(c.refused)
+            totals["models"] += len(cases)
+            totals["skipped"] += len(skipped)
+            for said, found in (("FAIL", failed), ("SKIP", skipped)):
+                for seed, text in sorted(found.items()):
+                    ops = [x.op_type for x in cases[seed].model.graph.node] if seed in cases else []
+                    kinds[said, signature(text)].append(seed)
+                    print(f"{said} {seed}: {text[:400]}  [{' '.join(ops)}; {cases[seed].style if seed in cases else ''}]", flush=True)
+                    if a.keep and seed in cases:
+                        shutil.copytree(cases[seed].dir, os.path.join(a.keep, f"m{seed:07}"), dirs_exist_ok=True)
+        done += n
+    seen = sum(1 for n in OPERATORS if totals[n])
+    for (said, text), seeds in sorted(kinds.items(), key=lambda e: -len(e[1])):
+        print(f"{len(seeds):6} {said} {text}  (as {seeds[:4]})")
+    bad = sum(len(s) for (said, _), s in kinds.items() if said == "FAIL")
+    print(f"{totals['models']} models of {seen} operators, {totals['refusals']} refusals, {totals['skipped']} skipped, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
