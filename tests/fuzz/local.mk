@@ -12,12 +12,39 @@ TESTS += tests/fuzz/growth_text
 EXTRA_DIST += tests/fuzz/fuzz_text.sh tests/fuzz/text/branches.py tests/fuzz/text/scopes.py \
 	tests/fuzz/text/types.py
 
+# The other readers, and payloads of artifacts.
+if BUILD_CPU
+check_PROGRAMS += tests/fuzz/fuzz_readers
+FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/read_payloads.c tests/fuzz/readers.c tests/fuzz/readers.h \
+	backends/cpu/produced.c
+tests_fuzz_fuzz_readers_SOURCES = $(FUZZ_READERS_SOURCES)
+tests_fuzz_fuzz_readers_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+tests_fuzz_fuzz_readers_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS)
+TESTS += tests/fuzz/fuzz_readers.sh
+EXTRA_PROGRAMS += tests/fuzz/fuzz_readers_lf
+tests_fuzz_fuzz_readers_lf_SOURCES = $(FUZZ_READERS_SOURCES)
+tests_fuzz_fuzz_readers_lf_CPPFLAGS = $(tests_fuzz_fuzz_readers_CPPFLAGS) -DTENON_LIBFUZZER
+tests_fuzz_fuzz_readers_lf_LDFLAGS = -fsanitize=fuzzer
+tests_fuzz_fuzz_readers_lf_LDADD = $(tests_fuzz_fuzz_readers_LDADD)
+endif
+EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json
+
+# Each for T seconds: by mutations of the seeds alone, and, where clang has libFuzzer, guided by what
+# of the code they reach, in a build of its own below this one.
 T = 60
 SEED = 1
-.PHONY: check-fuzz
-check-fuzz: tests/fuzz/fuzz_text
+.PHONY: check-fuzz check-fuzz-cover
+check-fuzz: tests/fuzz/fuzz_text tests/fuzz/fuzz_readers
 	$(LIBTOOL) --mode=execute tests/fuzz/fuzz_text -t $(T) -s $(SEED) $(srcdir)/tests/text/cases \
 	    $(srcdir)/tests/fuzz/text
+	$(MAKE) check TESTS=tests/fuzz/fuzz_readers.sh T='$(T)' SEED='$(SEED)' TESTS_PRELOAD='T=$(T); export T; SEED=$(SEED); export SEED;'
+	cat tests/fuzz/fuzz_readers.log
+FUZZ_CLANG = clang
+check-fuzz-cover:
+	$(MKDIR_P) fuzz-build && cd fuzz-build && { test -f config.status || $(abs_top_srcdir)/configure -q \
+	    CC='$(FUZZ_CLANG)' CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' --enable-asan; } && $(MAKE) && \
+	    $(MAKE) tests/fuzz/fuzz_readers tests/fuzz/fuzz_readers_lf && \
+	    $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)'
 
 # Passes over random graphs.
 check_PROGRAMS += tests/fuzz/fuzz_passes
@@ -27,3 +54,14 @@ tests_fuzz_fuzz_passes_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_fuzz_fuzz_passes_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/fuzz/fuzz_passes.sh
 EXTRA_DIST += tests/fuzz/fuzz_passes.sh
+
+# Random models, compiled in many ways, against the interpreter.
+if BUILD_CPU
+check_PROGRAMS += tests/fuzz/fuzz_models
+tests_fuzz_fuzz_models_SOURCES = tests/fuzz/fuzz_models.c tests/fuzz/model_graph.c tests/fuzz/model_graph.h \
+	tests/fuzz/model_steps.c tests/fuzz/random_graph.c tests/fuzz/random_flow.c tests/fuzz/random_graph.h
+tests_fuzz_fuzz_models_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_fuzz_fuzz_models_LDADD = $(KIT_LIB) $(RT_LIB) $(CORE_LIB) $(BASE_LIB) -lm
+TESTS += tests/fuzz/fuzz_models.sh
+endif
+EXTRA_DIST += tests/fuzz/fuzz_models.sh
