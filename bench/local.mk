@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Operations a second of the reference interpreter: make bench/interp/speed && run with the plugins' path.
-EXTRA_PROGRAMS = bench/interp/speed
+EXTRA_PROGRAMS += bench/interp/speed
 bench_interp_speed_SOURCES = bench/interp/speed.c
 bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
 
 # Beside their limits: start-up, compile time, memory (bench/limits).
-EXTRA_DIST += bench/llm.py bench/limits
+EXTRA_DIST += bench/llm.py bench/limits bench/growth.py
 
 # Speed on the CPU (bench/cpu/run).
 EXTRA_DIST += bench/cpu/README.md bench/cpu/run bench/cpu/machine.c bench/cpu/chart.py bench/cpu/engines.py \
 	bench/cpu/kernels.py bench/cpu/machine.py bench/cpu/main.py bench/cpu/models.py bench/cpu/records.py \
 	bench/cpu/report.py bench/cpu/startup.py bench/cpu/tenon.py bench/cpu/transformers.py
+
+# Speed on an OpenCL device (bench/opencl/run.py).
+EXTRA_DIST += bench/opencl/README.md bench/opencl/run.py
 
 # Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
@@ -19,7 +22,7 @@ EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
 # What they gave on the machines named in them.
 EXTRA_DIST += bench/results/cpu-2026-11-21.txt bench/results/cpu-2026-11-21.svg bench/results/cpu-2026-11-22.txt bench/results/cpu-2026-11-22.svg \
 	bench/results/llama-passes-2026-11-21.txt \
-	bench/results/memory-plan-2026-11-21.txt
+	bench/results/memory-plan-2026-11-21.txt bench/results/opencl-2026-11-22.txt bench/results/opencl-indices-2026-11-22.txt
 
 # What waking threads costs.
 EXTRA_DIST += bench/threads/README.md bench/threads/run bench/threads/threads.c

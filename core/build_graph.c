@@ -247,8 +247,13 @@ tn_if(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch, const tn_exp
     tnb_dtype d = tn_type_dtype(cond->type);
     bool unknown = tn_is(cond->type, TN_KIND_TY_ANY) ||
                    (tn_is(cond->type, TN_KIND_TY_TENSOR) && tnb_dtype_is_void(d));
-    if (!unknown && (!tnb_dtype_is_bool(d) || tn_type_ndim(cond->type) > 0))
-        return tn_error(ctx, 0, TNB_TYPE, "a condition must be a scalar bool, not %s",
+    tn_list dims = {0};
+    bool one = tn_type_dims(cond->type, &dims) || tn_type_ndim(cond->type) <= 0;
+    for (uint32_t i = 0; i < dims.n; i++)
+        one &= tn_is_int_const(dims.at[i], 1);
+    if (!unknown && (!tnb_dtype_is_bool(d) || !one))
+        return tn_error(ctx, 0, TNB_TYPE,
+                        "a condition must be a scalar bool or a tensor of one, not %s",
                         tn_brief(ctx, cond->type));
     return finish(ctx, TN_KIND_IF_EXPR,
                   &(tn_if_expr){.cond = cond,

@@ -57,6 +57,8 @@ tn_buffer_of(tn_ctx *ctx, const tn_buffer *given)
         !all_scalars(ctx, b.strides, true, "a stride of a buffer") ||
         (b.elem_offset && !is_scalar(ctx, b.elem_offset, true, "the element offset of a buffer")))
         return tn_error_node(ctx);
+    if (tn_bad_extents(ctx, b.shape, "a buffer"))
+        return tn_error_node(ctx);
     if (b.strides.n && b.strides.n != b.shape.n)
         return tn_error(ctx, 0, TNB_SHAPE, "buffer '%s' has %u dimensions and %u strides",
                         b.name ? b.name : "", b.shape.n, b.strides.n);

@@ -150,6 +150,7 @@ tn_keep(tn_ctx *ctx)
         return false;
     }
     ctx->arena = fresh;
+    memset(ctx->grown, 0, sizeof ctx->grown); /* they lie in the old one */
     return true;
 }
 
@@ -163,6 +164,7 @@ tn_compact(tn_ctx *ctx, const tn_module *m)
         return m; /* garbage stays */
     }
     ctx->arena = fresh;
+    memset(ctx->grown, 0, sizeof ctx->grown); /* they lie in the old one */
     struct copier c = {.to = ctx};
     tnb_ptrmap_init(&c.done, a);
     const tn_node *now = copy(&c, &m->base);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The context: arenas, interned texts, places, sources, errors. */
 #include "private.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +19,9 @@ make(const tn_ctx *parent, tn_registry *reg)
     if (!ctx)
         return NULL;
     ctx->parent = parent;
+    ctx->limits = parent ? parent->limits : &ctx->own_limits;
+    for (int i = 0; i < TN_N_LIMITS; i++)
+        ctx->own_limits.most[i] = TN_LIMIT_DEFAULT;
     ctx->perm = tnb_arena_new();
     ctx->arena = tnb_arena_new();
     ctx->scratch = tnb_arena_new();
@@ -147,6 +151,53 @@ void
 tn_ctx_own(tn_ctx *ctx, void *p, void (*release)(void *))
 {
     TNB_PUSH(ctx->perm, ctx->owned, ((tn_owned){p, release}));
+}
+
+/* ---- limits ---- */
+
+void
+tn_limit_set(tn_ctx *ctx, tn_limit which, uint64_t bytes)
+{
+    ctx->limits->most[which] = bytes;
+}
+
+uint64_t
+tn_limit_get(const tn_ctx *ctx, tn_limit which)
+{
+    return ctx->limits->most[which];
+}
+
+void
+tn_limit_error(tn_ctx *ctx, tn_limit which, uint64_t bytes, tn_loc loc)
+{
+    static const char *const what[] = {"constants that the compiler makes",
+                                       "programs that the compiler runs"};
+    static const char *const key[] = {"constant_limit", "scratch_limit"};
+    tn_error(ctx, loc, TNB_NO_MEMORY,
+             "%llu more bytes for %s are above the limit of %llu MiB in all",
+             (unsigned long long)bytes, what[which],
+             (unsigned long long)(ctx->limits->most[which] >> 20));
+    tnb_diag_hint(ctx->diags, "raise the limit: --set tenon.%s=MIB", key[which]);
+}
+
+bool
+tn_limit_take(tn_ctx *ctx, tn_limit which, uint64_t bytes, tn_loc loc)
+{
+    tn_limits *l = ctx->limits;
+    uint64_t before = l->taken[which];
+    do {
+        if (before > l->most[which] || bytes > l->most[which] - before) {
+            tn_limit_error(ctx, which, bytes, loc);
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak(&l->taken[which], &before, before + bytes));
+    return true;
+}
+
+void
+tn_limit_give(tn_ctx *ctx, tn_limit which, uint64_t bytes)
+{
+    ctx->limits->taken[which] -= bytes;
 }
 
 /* ---- texts ---- */
@@ -371,9 +422,21 @@ tn_list_with(tn_ctx *ctx, tn_list l, uint32_t i, const tn_node *n)
 tn_list
 tn_list_append(tn_ctx *ctx, tn_list l, const tn_node *n)
 {
-    const tn_node **at = TNB_NEW_N(ctx->arena, const tn_node *, (size_t)l.n + 1);
+    enum { SHORT = 8 };
+    for (uint32_t i = 0; l.n >= SHORT && i < sizeof ctx->grown / sizeof *ctx->grown; i++) {
+        struct grown *g = &ctx->grown[i];
+        if (g->at == l.at && g->n == l.n && g->n < g->cap && g->arena == ctx->arena) {
+            g->at[g->n++] = n; /* the list that ends before it is as it was */
+            return (tn_list){g->at, g->n};
+        }
+    }
+    uint32_t cap = l.n < SHORT || l.n > UINT32_MAX / 4 ? l.n + 1 : 2 * l.n;
+    const tn_node **at = TNB_NEW_N(ctx->arena, const tn_node *, cap);
     if (l.n)
         memcpy(at, l.at, l.n * sizeof *l.at);
     at[l.n] = n;
+    if (cap > l.n + 1)
+        ctx->grown[ctx->next_grown++ % (sizeof ctx->grown / sizeof *ctx->grown)] =
+            (struct grown){at, l.n + 1, cap, ctx->arena};
     return (tn_list){at, l.n + 1};
 }

@@ -25,19 +25,10 @@ full(const tn_data *d)
 static owned_data *
 describe(tn_ctx *ctx, tn_data_kind kind, tnb_dtype dtype, int32_t ndim, const int64_t *shape)
 {
-    uint64_t n = 1, bytes = 0;
-    bool ok = ndim >= 0 && !tnb_dtype_is_void(dtype);
-    for (int32_t i = 0; ok && i < ndim; i++)
-        ok = shape[i] >= 0;
-    bool empty = false;
-    for (int32_t i = 0; ok && i < ndim; i++)
-        empty |= shape[i] == 0;
-    for (int32_t i = 0; ok && !empty && i < ndim; i++)
-        ok = tnb_mul_u64(n, (uint64_t)shape[i], &n);
-    if (empty)
-        n = 0;
+    uint64_t n, bytes;
     tnb_err err;
-    if (!ok || tnb_dtype_storage(dtype, n, &bytes, &err) != TNB_OK || bytes > INT64_MAX / 2) {
+    if (tnb_dtype_is_void(dtype) ||
+        tnb_shape_bytes(dtype, ndim, shape, &n, &bytes, &err) != TNB_OK) {
         tn_error(ctx, 0, TNB_SHAPE, "a constant of dtype %s and this shape cannot exist",
                  tnb_dtype_print(dtype).s);
         return NULL;
@@ -60,6 +51,8 @@ static void *
 get_memory(tn_ctx *ctx, owned_data *d, bool zero)
 {
     size_t n = (size_t)((d->pub.n_bytes + 63) / 64 * 64);
+    if (!tn_limit_take(ctx, TN_LIMIT_CONSTANTS, n, 0))
+        return NULL;
     if (n >= MAPPED_FROM) {
         void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         d->owned = p == MAP_FAILED ? NULL : p;
@@ -68,19 +61,24 @@ get_memory(tn_ctx *ctx, owned_data *d, bool zero)
         if (d->owned && zero)
             memset(d->owned, 0, n);
     }
-    if (!d->owned)
+    if (!d->owned) {
+        tn_limit_give(ctx, TN_LIMIT_CONSTANTS, n);
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for a constant of %llu bytes",
                  (unsigned long long)d->pub.n_bytes);
+    }
     return d->owned;
 }
 
 static void
-free_memory(owned_data *d)
+free_memory(tn_ctx *ctx, owned_data *d)
 {
     size_t n = (size_t)((d->pub.n_bytes + 63) / 64 * 64);
+    if (!d->owned)
+        return;
+    tn_limit_give(ctx, TN_LIMIT_CONSTANTS, n);
     if (n < MAPPED_FROM)
         free(d->owned);
-    else if (d->owned)
+    else
         munmap(d->owned, n);
     d->owned = NULL;
 }
@@ -254,11 +252,10 @@ tn_data_fill(tn_ctx *ctx, const tn_data *data)
 void
 tn_data_release(tn_ctx *ctx, const tn_data *data)
 {
-    (void)ctx;
     owned_data *d = full(data);
     if (!d->owned || (data->kind != TN_DATA_SPLAT && data->kind != TN_DATA_DEFERRED))
         return;
-    free_memory(d);
+    free_memory(ctx, d);
     d->pub.bytes = NULL;
 }
 
@@ -266,7 +263,7 @@ void
 tn_data_free_all(tn_ctx *ctx)
 {
     for (uint32_t i = 0; i < ctx->datas.n; i++)
-        free_memory(full(ctx->datas.at[i]));
+        free_memory(ctx, full(ctx->datas.at[i]));
 }
 
 bool

@@ -6,6 +6,7 @@
 #include "private.h"
 #include "tenon/base/num.h"
 #include "tenon/core/arith.h"
+#include "tenon/core/walk.h"
 
 /* ---- made-up arguments ---- */
 struct maker {
@@ -15,6 +16,7 @@ struct maker {
     int64_t int_min, int_max; /* of integer elements */
     tnb_ptrmap symbols;       /* variable -> IntImm */
     int64_t unknown;          /* what an unknown extent is: one number for all, so that they fit */
+    tn_value_range range;     /* of the parameter's elements */
 };
 
 /* splitmix64 */
@@ -33,12 +35,30 @@ next_unit(struct maker *k) /* in [0, 1) */
     return (double)(next_random(k) >> 11) * 0x1p-53;
 }
 
+/* Between int_min and int_max, as far as the parameter's range has such numbers, which it holds in any case. */
 static int64_t
 next_int(struct maker *k, tnb_dtype d)
 {
+    const tn_value_range *r = &k->range;
+    int64_t least = k->int_min, most = k->int_max;
     if (tnb_dtype_is_bool(d))
         return (int64_t)(next_random(k) % 2);
-    return k->int_min + (int64_t)(next_random(k) % (uint64_t)(k->int_max - k->int_min + 1));
+    if (r->has_lo && fabs(r->lo) < 1e9 && (double)least < r->lo)
+        least = (int64_t)ceil(r->lo);
+    if (r->has_hi && fabs(r->hi) < 1e9 && (double)most >= r->hi)
+        most = (int64_t)ceil(r->hi) - 1;
+    if (most < least)
+        most = least;
+    return least + (int64_t)(next_random(k) % (uint64_t)(most - least + 1));
+}
+
+static double
+next_float(struct maker *k)
+{
+    const tn_value_range *r = &k->range;
+    double lo = r->has_lo ? r->lo : r->has_hi && r->hi <= -1 ? r->hi - 2 : -1;
+    double hi = r->has_hi ? r->hi : lo < 0 ? 1 : lo + 2;
+    return lo + (hi - lo) * next_unit(k);
 }
 
 /* The extent that a symbolic variable stands for: as asked for by name, else 2 to 5. */
@@ -92,7 +112,7 @@ random_tensor(struct maker *k, tn_list dims, tnb_dtype d)
     bool ok = true;
     for (uint64_t i = 0; i < n && ok; i++) {
         if (tnb_dtype_is_float(d))
-            ok = tnb_store_f64(bytes, one, i, 2 * next_unit(k) - 1);
+            ok = tnb_store_f64(bytes, one, i, next_float(k));
         else
             ok = tnb_store_i64(bytes, one, i, next_int(k, d));
     }
@@ -158,6 +178,76 @@ random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *
     }
 }
 
+/* ---- objects that are tuples ---- */
+enum { MAX_FIELDS = 1 << 16 };
+
+/* What a function takes out of an object by vm.builtin.tuple_getitem: the fields' types. */
+struct taken {
+    tn_ctx *ctx;
+    const tn_expr *object;
+    TNB_VEC(const tn_type *) fields; /* NULL: not taken */
+    tnb_ptrmap casts;                /* variable of a field -> its number + 1 */
+};
+
+/* The number of the field that `call` takes out of the object; -1 if it is no such call. */
+static int64_t
+taken_field(const struct taken *t, const tn_call *call)
+{
+    const tn_node *const *args = call->args.at;
+    uint32_t n = call->args.n;
+    const tn_extern_func *f = tn_as_extern_func(call->op);
+    if (!f && n && tn_is_call_to(&call->base, "relax.call_pure_packed")) {
+        f = tn_as_extern_func(*args++);
+        n--;
+    }
+    int64_t i;
+    bool is = f && n == 2 && !strcmp(f->name, "vm.builtin.tuple_getitem") && args[0] == t->object &&
+              tn_int_value(args[1], &i);
+    return is && i >= 0 && i < MAX_FIELDS ? i : -1;
+}
+
+static tn_walk_step
+note_field(void *user, const tn_node *n)
+{
+    struct taken *t = user;
+    const tn_var_binding *vb = tn_as_var_binding(n);
+    const tn_match_cast *mc = tn_as_match_cast(n);
+    const tn_call *call = vb ? tn_as_call(vb->value) : NULL;
+    int64_t i = call ? taken_field(t, call) : -1;
+    const tn_type *type = i >= 0 ? vb->var->type : NULL;
+    if (i >= 0)
+        tnb_ptrmap_set(&t->casts, vb->var, (void *)(uintptr_t)(i + 1));
+    if (mc && tnb_ptrmap_has(&t->casts, mc->value)) {
+        i = (int64_t)(uintptr_t)tnb_ptrmap_get(&t->casts, mc->value) - 1;
+        type = mc->to;
+    }
+    if (i < 0)
+        return TN_WALK_ON;
+    while ((int64_t)t->fields.n <= i)
+        TNB_PUSH(tn_scratch(t->ctx), t->fields, NULL);
+    if (!t->fields.at[i] || tn_is(t->fields.at[i], TN_KIND_TY_ANY))
+        t->fields.at[i] = type;
+    return TN_WALK_ON;
+}
+
+/* The value of an object parameter: a tuple of what the function takes out of it, as packed_params
+ * is written; else one that the function only hands on. */
+static const tn_expr *
+random_object(struct maker *k, const tn_function *f, const tn_expr *param)
+{
+    struct taken t = {.ctx = k->ctx, .object = param};
+    tnb_ptrmap_init(&t.casts, tn_scratch(k->ctx));
+    tn_walk(f->body, TN_WALK_ONCE, note_field, NULL, &t);
+    const tn_node **at = TNB_NEW_N(tn_scratch(k->ctx), const tn_node *, t.fields.n + 1);
+    for (uint32_t i = 0; i < t.fields.n; i++) {
+        at[i] = t.fields.at[i] ? random_value(k, NULL, t.fields.at[i], tn_var_name(param))
+                               : tn_tuple_of(k->ctx, (tn_list){0});
+        if (tn_is_error(at[i]))
+            return at[i];
+    }
+    return tn_tuple_of(k->ctx, (tn_list){at, t.fields.n});
+}
+
 bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args)
 {
@@ -188,8 +278,18 @@ tn_random_args_within(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_
     for (uint32_t i = 0; i < params.n; i++) {
         const tn_expr *v = params.at[i];
         const tn_buffer *b = p ? tn_as_buffer(p->buffers.at[i]) : NULL;
+        int64_t extent;
+        k.range = f ? tn_param_range(ctx, f, v) : (tn_value_range){0};
+        if (k.range.extent && !dim_value(&k, k.range.extent, &extent))
+            return false;
+        if (k.range.extent && extent > 0 && (!k.range.has_hi || (double)extent < k.range.hi)) {
+            k.range.hi = (double)extent;
+            k.range.has_hi = true;
+        }
         at[i] = b ? random_tensor(&k, b->shape, b->dtype)
-                  : random_value(&k, v, v->type, tn_var_name(v));
+                : f && tn_is(v->type, TN_KIND_TY_ANY)
+                    ? random_object(&k, f, v)
+                    : random_value(&k, v, v->type, tn_var_name(v));
         if (tn_is_error(at[i]))
             return false;
     }

@@ -140,6 +140,12 @@ static const tn_arg_schema choice_args[] = {{"cond", "bool"},
                                             {"t", "if true"},
                                             {"f", "if false"},
                                             {NULL, NULL}};
+static const tn_arg_schema index_args[] = {
+    {"index", "an integer that came as data"},
+    {"extent", "of the axis that it is for"},
+    {"wraps", "1: a negative index counts from the end"},
+    {"site", "what a message calls the place: \"node 'x' (Gather), axis 0\""},
+    {NULL, NULL}};
 static const tn_arg_schema any_args[] = {{"args", NULL}, {NULL, NULL}};
 
 /* math of one or two operands; the value has the operand's dtype */
@@ -239,6 +245,13 @@ const tn_op tn_scalar_intrinsics[] = {
      .args = choice_args,
      .min_args = -1,
      .infer = choice},
+    {.size = sizeof(tn_op),
+     .flags = TN_OP_SCALAR,
+     .name = "tirx.index_in",
+     .doc = "the index, which is refused, or brought into the range, unless it is in [0, extent)",
+     .args = index_args,
+     .min_args = -1,
+     .infer = like_first},
     BITS1(likely, like_first, NULL, NULL, NULL, "x, which is probably true"),
     {.size = sizeof(tn_op),
      .flags = TN_OP_SCALAR,

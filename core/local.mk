@@ -12,7 +12,9 @@ core_libtenon_la_SOURCES = \
 	core/arith/simplify.h \
 	core/arith/split.c \
 	core/arith/vector.c \
+	core/assume.c \
 	core/brief.c \
+	core/broadcast.c \
 	core/build_attr.c \
 	core/build_graph.c \
 	core/build_leaf.c \
@@ -23,7 +25,9 @@ core_libtenon_la_SOURCES = \
 	core/ctx.c \
 	core/data.c \
 	core/equal.c \
+	core/argument_range.c \
 	core/eval.c \
+	core/find_extents.c \
 	core/free_vars.c \
 	core/hash.c \
 	core/infer.c \

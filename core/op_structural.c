@@ -180,20 +180,6 @@ tensor_to_shape(tn_ctx *ctx, const tn_call *c)
     return tn_ty_shape_rank(ctx, n);
 }
 
-static const tn_type *
-shape_to_tensor(tn_ctx *ctx, const tn_call *c)
-{
-    const tn_type *t = c->args.at[0]->type;
-    if (!tn_is(t, TN_KIND_TY_SHAPE))
-        return tn_error(ctx, 0, TNB_TYPE, "shape_to_tensor needs a shape, not %s",
-                        tn_brief(ctx, c->args.at[0]));
-    int64_t n = tn_type_ndim(t);
-    if (n < 0)
-        return tn_ty_tensor_of(ctx, NULL, TNB_I64, 1, NULL);
-    const tn_node *dim = tn_i64(ctx, n);
-    return tn_ty_tensor_dims(ctx, (tn_list){&dim, 1}, TNB_I64);
-}
-
 /* ---- memory ---- */
 /* Type of a tensor given by a shape and a dtype argument. */
 static const tn_type *
@@ -366,7 +352,6 @@ const tn_op tn_structural_ops[] = {
     OP("null_value", 0, no_args, -1, NULL, any_type, "the null object"),
     OP("shape_of", 0, one_arg, -1, NULL, shape_of, "the shape of a tensor"),
     OP("tensor_to_shape", 0, one_arg, -1, NULL, tensor_to_shape, "an integer tensor as a shape"),
-    OP("shape_to_tensor", 0, one_arg, -1, NULL, shape_to_tensor, "a shape as an integer tensor"),
     OP("to_vdevice", 0, one_arg, -1, vdevice_attrs, to_vdevice, "a copy on another device"),
     OP("hint_on_device", 0, one_arg, -1, hint_attrs, like_argument, "where a tensor should lie"),
     OP("assert_op", TN_OP_IMPURE | TN_OP_VARIADIC, assert_args, 1, format_attrs, void_type,

@@ -34,6 +34,19 @@ typedef struct tn_user {
     void *value;
 } tn_user;
 
+/* One for a context and its children. */
+typedef struct tn_limits {
+    _Atomic uint64_t most[TN_N_LIMITS], taken[TN_N_LIMITS];
+} tn_limits;
+
+/* A list that tn_list_append made with room for more. Only who holds all that is in it so far may
+ * add to it in place, so that what others hold never changes. */
+struct grown {
+    const tn_node **at;
+    uint32_t n, cap;
+    const tnb_arena *arena;
+};
+
 struct tn_ctx {
     const tn_ctx *parent;      /* of a child context; its tables are read, never changed */
     tnb_arena *perm;           /* interned texts, nodes, places; constants' descriptions */
@@ -58,8 +71,13 @@ struct tn_ctx {
     /* In a round trip through text: "hash dtype extents" of the constants printed -> tn_data, which
      * the reader then has at hand; else NULL. */
     tnb_strmap *printed;
+    tn_assumptions
+        *recorder; /* of what inference takes for granted; NULL: nobody asked (assume.c) */
     tn_node error_node;
-    tnb_arena *pool[4]; /* idle arenas */
+    struct grown grown[8];
+    uint32_t next_grown;
+    tn_limits own_limits, *limits; /* those of the context without a parent */
+    tnb_arena *pool[4];            /* idle arenas */
     uint32_t n_pool;
 };
 
@@ -152,6 +170,9 @@ bool
 tn_bad(tn_ctx *ctx, const tn_node *n);
 bool
 tn_bad_list(tn_ctx *ctx, tn_list l); /* entries may be NULL */
+/* Whether the known extents alone are more than a tensor can have; an error then says it of `what`. */
+bool
+tn_bad_extents(tn_ctx *ctx, tn_list dims, const char *what);
 /* NULL for an empty Dict. */
 const tn_node *
 tn_norm_dict(const tn_node *d);
@@ -173,6 +194,16 @@ tn_missing(tn_ctx *ctx, const char *kind, const char *name, const tnb_err *err);
 /* Call types (core/infer_call.c). */
 const tn_type *
 tn_infer_call(tn_ctx *ctx, const tn_call *call);
+
+/* Where elements that are made up for a parameter have to lie (core/argument_range.c): lo <= x < hi, and below `extent` (NULL: no such
+ * bound). */
+typedef struct tn_value_range {
+    bool has_lo, has_hi;
+    double lo, hi;
+    const tn_expr *extent;
+} tn_value_range;
+tn_value_range
+tn_param_range(tn_ctx *ctx, const tn_function *f, const tn_expr *param);
 
 /* The unique-looking text of a node for a message. */
 const char *

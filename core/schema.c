@@ -300,6 +300,10 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
     bool same = d && d->items.n == n;
     for (uint32_t i = 0; i < n; i++) {
         const tn_node *v = tn_dict_get(given, schema[i].name);
+        /* flags that are optional upstream */
+        if (tn_is(v, TN_KIND_NONE) && schema[i].type == TN_ATTR_BOOL &&
+            !(schema[i].flags & TN_ATTR_OPTIONAL))
+            v = NULL;
         keys[i] = schema[i].name;
         values[i] = v ? convert(ctx, &schema[i], v) : default_of(ctx, owner, what, &schema[i]);
         if (v && !values[i]) {
@@ -355,7 +359,7 @@ rank_is_named(const char *text, int64_t rank)
     char *end;
     long least = strtol(text, &end, 10), most = least;
     if (strncmp(end, " or ", 4) == 0)
-        most = strcmp(end + 4, "more") == 0 ? LONG_MAX : strtol(end + 4, NULL, 10);
+        most = strncmp(end + 4, "more", 4) == 0 ? LONG_MAX : strtol(end + 4, NULL, 10);
     return rank >= least && rank <= most;
 }
 

@@ -38,6 +38,25 @@ tn_ty_shape_rank(tn_ctx *ctx, int64_t ndim)
     return TN_MAKE(ctx, TN_KIND_TY_SHAPE, ty_shape, NULL, .ndim = ndim);
 }
 
+bool
+tn_bad_extents(tn_ctx *ctx, tn_list dims, const char *what)
+{
+    int64_t n = 1, e;
+    for (uint32_t i = 0; i < dims.n; i++) {
+        if (!tn_int_value(dims.at[i], &e) || e <= 0)
+            continue;
+        if (e > TNB_MAX_ELEMS / n) {
+            tn_error(ctx, 0, TNB_SHAPE,
+                     "%s with an extent of %lld has more elements than the %lld that fit the "
+                     "address space",
+                     what, (long long)e, (long long)TNB_MAX_ELEMS);
+            return true;
+        }
+        n *= e;
+    }
+    return false;
+}
+
 const tn_type *
 tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
                 const tn_node *vdevice)
@@ -46,15 +65,19 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
         return tn_error_node(ctx);
     if (shape) {
         int64_t rank = -1;
-        if (tn_is(shape, TN_KIND_SHAPE_EXPR))
-            rank = ((const tn_shape_expr *)shape)->values.n;
-        else if (tn_is_var(shape) && tn_is(shape->type, TN_KIND_TY_SHAPE))
+        if (tn_is(shape, TN_KIND_SHAPE_EXPR)) {
+            tn_list dims = ((const tn_shape_expr *)shape)->values;
+            if (tn_bad_extents(ctx, dims, "a tensor"))
+                return tn_error_node(ctx);
+            rank = dims.n;
+        } else if (tn_is_var(shape) && tn_is(shape->type, TN_KIND_TY_SHAPE)) {
             rank = tn_type_ndim(shape->type);
-        else
+        } else {
             return tn_error(
                 ctx, 0, TNB_TYPE,
                 "the shape of a tensor must be a shape or a variable of shape type, not %s",
                 tn_brief(ctx, shape));
+        }
         if (ndim >= 0 && rank >= 0 && rank != ndim)
             return tn_error(ctx, 0, TNB_SHAPE, "ndim is %lld, but the shape has %lld dimensions",
                             (long long)ndim, (long long)rank);

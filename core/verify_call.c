@@ -19,6 +19,9 @@ wrong_dim(struct call *c, const tn_expr *param, const tn_expr *arg)
     if (tn_is_var(param)) {
         const tn_expr *known = tnb_ptrmap_get(&c->symbols, param);
         if (!known) {
+            /* a program may count in int32 what the graph counts in int64 */
+            if (!tnb_dtype_eq(tn_dtype_of(arg), tn_dtype_of(param)))
+                arg = tn_cast_to(ctx, tn_dtype_of(param), arg);
             tnb_ptrmap_set(&c->symbols, param, arg);
             return false;
         }

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
@@ -55,18 +56,9 @@ name_of(const tnk_artifact *a)
 static tnb_status
 write_at(tnk_artifact *a, uint64_t at, const void *bytes, uint64_t n, tnb_err *err)
 {
-    const char *p = bytes;
-    while (n) {
-        ssize_t k = pwrite(a->file.fd, p, n < 1u << 30 ? n : 1u << 30, (off_t)at);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return tnb_fail(err, TNB_IO, "%s: writing failed: %s", name_of(a), strerror(errno));
-        p += k;
-        at += (uint64_t)k;
-        n -= (uint64_t)k;
-    }
-    return TNB_OK;
+    return tnb_write_all(a->file.fd, bytes, n, (int64_t)at)
+               ? TNB_OK
+               : tnb_fail(err, TNB_IO, "%s: writing failed: %s", name_of(a), strerror(errno));
 }
 
 static tnb_status
@@ -295,11 +287,29 @@ end_constants(tnk_artifact *a, tnb_err *err)
 
 /* ---- sections ---- */
 
+/* A program that its reader would refuse is not written. */
+static tnb_status
+check_program(const tnk_artifact *a, uint32_t variant, const void *bytes, uint64_t n, tnb_err *err)
+{
+    tnb_tno_view view;
+    uint64_t constants = 0;
+    for (uint32_t i = 0; i < a->n_sections; i++)
+        if (a->sections[i].kind == TNB_TNO_CONSTANTS)
+            constants = a->sections[i].size;
+    tnb_status st = tnb_tno_verify(bytes, n, constants, &view, err);
+    if (st != TNB_OK)
+        tnb_err_prefix(err, "%s: the program of variant %" PRIu32 " cannot be written", name_of(a),
+                       variant);
+    return st;
+}
+
 tnb_status
 tnk_artifact_section(tnk_artifact *a, tnb_tno_kind kind, uint32_t variant, const void *bytes,
                      uint64_t n, tnb_err *err)
 {
     TNB_TRY(end_constants(a, err));
+    if (kind == TNB_TNO_PROGRAM)
+        TNB_TRY(check_program(a, variant, bytes, n, err));
     a->end = align_up(a->end, TNB_TNO_ALIGN);
     tnb_tno_section s = {.kind = kind,
                          .variant = variant,
@@ -325,9 +335,11 @@ write_header(tnk_artifact *a, tnb_err *err)
                             tnb_hash_128(a->sections, a->n_sections * sizeof *a->sections).lo};
     TNB_TRY(write_at(a, 0, &h, sizeof h, err));
     TNB_TRY(write_at(a, sizeof h, a->sections, a->n_sections * sizeof *a->sections, err));
-    if (ftruncate(a->file.fd, (off_t)a->end) != 0) /* an empty last section leaves the file short */
+    struct stat st;
+    if (fstat(a->file.fd, &st) != 0)
         return tnb_fail(err, TNB_IO, "%s: %s", name_of(a), strerror(errno));
-    return TNB_OK;
+    /* an empty last section, or a hole, leaves the file short */
+    return (uint64_t)st.st_size < a->end ? write_at(a, a->end - 1, "", 1, err) : TNB_OK;
 }
 
 tnb_status

@@ -222,6 +222,13 @@ tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t de
     return p->kernels.n - 1;
 }
 
+void
+tnk_program_kernel_checks(tnk_program *p, uint32_t kernel, const char *texts)
+{
+    p->kernels.at[kernel].flags |= TNB_TNO_CHECKED;
+    p->kernels.at[kernel].checks = tnk_program_text(p, texts);
+}
+
 /* ---- functions ---- */
 
 uint32_t

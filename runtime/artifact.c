@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Artifacts: maps the file and checks header, section table, hashes and programs before anything is
  * used; picks a variant. */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "internal.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
@@ -94,10 +98,12 @@ place_section(tnr_artifact *a, const tnb_tno_section *s, struct section *metadat
         return tnb_fail(err, TNB_FORMAT, "two %s sections for one purpose", section_name(s->kind));
     *to = (struct section){.at = a->map + s->offset, .n = s->size};
     /* what is verified is the copy that runs, whatever becomes of the file */
-    if (s->kind == TNB_TNO_PROGRAM)
-        to->at = tnb_dup(a->arena, to->at, to->n);
-    if (tnb_arena_failed(a->arena))
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory to read an artifact");
+    if (s->kind == TNB_TNO_PROGRAM) {
+        void *copy = tnb_try_alloc_n(a->arena, to->n, 1);
+        if (!copy)
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory to read an artifact");
+        to->at = memcpy(copy, to->at, to->n);
+    }
     if (s->kind != TNB_TNO_CONSTANTS && tnb_hash_128(to->at, to->n).lo != s->hash)
         return tnb_fail(err, TNB_FORMAT, "the %s section is damaged (its hash differs)",
                         section_name(s->kind));
@@ -145,15 +151,18 @@ free_artifact(tnr_object *o)
         free(a->map);
     else
         tnb_unmap(&m);
+    if (a->fd >= 0)
+        close(a->fd);
     tnb_arena_free(a->arena);
     free(a->name);
     free(a);
 }
 
-/* Takes the bytes over, also on failure. */
+/* Takes the bytes over, also on failure; `watched` (may be NULL) is what `fd` was when they were
+ * mapped. */
 static tnb_status
-open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact **out,
-           tnb_err *err)
+open_bytes(void *map, uint64_t n, bool allocated, int fd, const struct stat *watched,
+           const char *name, tnr_artifact **out, tnb_err *err)
 {
     tnr_artifact *a = calloc(1, sizeof *a);
     if (!a) {
@@ -168,9 +177,12 @@ open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact
     a->map = map;
     a->n = n;
     a->allocated = allocated;
+    a->fd = watched ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (watched)
+        a->written = watched->st_mtim;
     a->name = strdup(name);
     a->arena = tnb_arena_new();
-    tnb_status st = a->name && a->arena
+    tnb_status st = a->name && a->arena && (!watched || a->fd >= 0)
                         ? TNB_OK
                         : tnb_fail(err, TNB_NO_MEMORY, "no memory to open an artifact");
     tnb_tno_header h;
@@ -182,9 +194,9 @@ open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact
     if (st == TNB_OK)
         st = tnr_artifact_read_metadata(a, metadata.at, metadata.n, err);
     for (uint32_t i = 0; st == TNB_OK && i < a->n_variants; i++) {
-        struct program p;
-        st = tnr_program_verify(a->variants[i].program.at, a->variants[i].program.n, a->constants.n,
-                                &p, err);
+        tnb_tno_view p;
+        st = tnb_tno_verify(a->variants[i].program.at, a->variants[i].program.n, a->constants.n, &p,
+                            err);
         if (st != TNB_OK)
             tnb_err_prefix(err, "variant %" PRIu32, i);
     }
@@ -197,20 +209,90 @@ open_bytes(void *map, uint64_t n, bool allocated, const char *name, tnr_artifact
     return TNB_OK;
 }
 
+/* Whether someone else may write the file: somebody could then change it between the check of a
+ * byte and its use. As tnb_trust_fd judges. */
+static bool
+others_may_write(const struct stat *st)
+{
+    uid_t me = geteuid();
+    bool own_group = st->st_gid == st->st_uid && st->st_uid == me;
+    return (st->st_uid != 0 && st->st_uid != me) || st->st_mode & S_IWOTH ||
+           (st->st_mode & S_IWGRP && !own_group);
+}
+
+static tnb_status
+read_whole(int fd, const char *name, uint64_t n, void **out, tnb_err *err)
+{
+    void *p;
+    if (n > PTRDIFF_MAX || posix_memalign(&p, TNB_TNO_PAGE, n ? n : 1) != 0)
+        return tnb_fail(err, TNB_NO_MEMORY,
+                        "%s: no memory for an artifact of %" PRIu64 " bytes; others may write the "
+                        "file, so it is not mapped",
+                        name, n);
+    for (uint64_t at = 0; at < n;) {
+        ssize_t k = pread(fd, (char *)p + at, n - at < 1u << 30 ? n - at : 1u << 30, (off_t)at);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0) {
+            free(p);
+            return tnb_fail(err, TNB_IO, "%s: %s", name,
+                            k < 0 ? "it cannot be read" : "it was shortened while it is read");
+        }
+        at += (uint64_t)k;
+    }
+    *out = p;
+    return TNB_OK;
+}
+
+/* A regular file is mapped, and noted to be looked at again, or read. */
+static tnb_status
+open_file(int fd, const char *name, bool anonymous, tnr_artifact **out, tnb_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !anonymous && others_may_write(&st)) {
+        void *bytes = NULL;
+        TNB_TRY(read_whole(fd, name, (uint64_t)st.st_size, &bytes, err));
+        return open_bytes(bytes, (uint64_t)st.st_size, true, -1, NULL, name, out, err);
+    }
+    tnb_mapping m = {0};
+    TNB_TRY(tnb_map_fd(fd, name, 0, &m, err));
+    return open_bytes((void *)(uintptr_t)m.data, m.size, false, fd, anonymous ? NULL : &st, name,
+                      out, err);
+}
+
 tnb_status
 tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err)
 {
-    tnb_mapping m = {0};
-    TNB_TRY(tnb_map_file(path, 0, &m, err));
-    return open_bytes((void *)(uintptr_t)m.data, m.size, false, path, out, err);
+    /* not to wait for the other end of a pipe */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return tnb_map_file(path, 0, &(tnb_mapping){0}, err); /* which says why */
+    tnb_status st = open_file(fd, path, false, out, err);
+    close(fd);
+    return st;
 }
 
 tnb_status
 tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err)
 {
-    tnb_mapping m = {0};
-    TNB_TRY(tnb_map_fd(fd, name, 0, &m, err));
-    return open_bytes((void *)(uintptr_t)m.data, m.size, false, name, out, err);
+    struct stat st;
+    bool anonymous = fstat(fd, &st) == 0 && st.st_nlink == 0;
+    return open_file(fd, name, anonymous, out, err);
+}
+
+tnb_status
+tnr_artifact_unchanged(const tnr_artifact *a, tnb_err *err)
+{
+    struct stat st;
+    if (a->fd < 0 ||
+        (fstat(a->fd, &st) == 0 && (uint64_t)st.st_size == a->n &&
+         st.st_mtim.tv_sec == a->written.tv_sec && st.st_mtim.tv_nsec == a->written.tv_nsec))
+        return TNB_OK;
+    (void)tnb_fail(err, TNB_IO, "%s was changed while it is in use", a->name);
+    tnb_hint(err,
+             "open it again; to replace an artifact that runs, write a new file and rename it, "
+             "as `tenon compile` does");
+    return TNB_IO;
 }
 
 tnb_status
@@ -222,7 +304,7 @@ tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_arti
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for an artifact of %zu bytes", name, n);
     if (n)
         memcpy(copy, bytes, n);
-    return open_bytes(copy, n, true, name, out, err);
+    return open_bytes(copy, n, true, -1, NULL, name, out, err);
 }
 
 void
@@ -243,6 +325,7 @@ tnr_artifact_metadata(const tnr_artifact *a)
 tnb_status
 tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err)
 {
+    TNB_TRY(tnr_artifact_unchanged(a, err));
     if (a->constants.at && tnb_hash_128(a->constants.at, a->constants.n).lo != a->constants_hash)
         return tnb_fail(err, TNB_FORMAT, "%s: the constants are damaged (their hash differs)",
                         a->name);
@@ -295,12 +378,8 @@ device_takes(tnr_runtime *rt, const char *device, size_t code_bytes, const char 
     tnr_device *dev;
     TNB_TRY(tnr_device_open(rt, device, 0, &dev, err));
     const tnr_driver *drv = tnr_device_driver(dev);
-    if (code_bytes && rt->opt.no_native && drv->flags & TNR_DRIVER_NATIVE) {
-        (void)tnb_fail(err, TNB_UNTRUSTED,
-                       "it holds machine code of the host, which is not allowed here");
-        tnb_hint(err, "leave out --no-native for artifacts that you trust");
-        return TNB_UNTRUSTED;
-    }
+    if (code_bytes)
+        TNB_TRY(tnr_device_check_native(dev, rt->opt.no_native, err));
     if (code_bytes) {
         bool known = false;
         for (const char *const *f = drv->formats; f && *f; f++)

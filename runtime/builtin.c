@@ -7,6 +7,8 @@
  * The checks take the text to put in front of their message as their last argument.
  */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "internal.h"
 
@@ -58,8 +60,8 @@ heap_slots(const char *fn, const tnr_value *args, int i, int64_t **slots, uint64
         return TNB_OK;
     TNB_TRY(tnr_expect(fn, args, i, TNR_TENSOR, err));
     const tnr_tensor *t = args[i].u.tensor;
-    if (!tnb_dtype_eq(t->dl.dtype, TNB_I64) || !tnr_tensor_data(t) ||
-        t->storage->flags & TNR_STORAGE_READ_ONLY)
+    if (!tnb_dtype_eq(t->dl.dtype, TNB_I64) || !tnr_tensor_data(t) || t->dl.strides ||
+        (uintptr_t)tnr_tensor_data(t) % sizeof **slots || t->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_TYPE, "%s: argument %d is no shape heap", fn, i);
     *slots = tnr_tensor_data(t);
     *count = t->n_elems;
@@ -374,6 +376,46 @@ tensor_to_shape(ARGS)
     return tnr_shape_new(dims, (uint32_t)t->n_elems, ret, err);
 }
 
+/* "{2}" in a text stands for entry 2 of the shape. */
+static void
+fill_in(const char *text, const tnr_shape *s, char *out, size_t size)
+{
+    size_t at = 0;
+    while (*text && at + 1 < size) {
+        char *end = NULL;
+        long i = *text == '{' ? strtol(text + 1, &end, 10) : -1;
+        if (i < 0 || i >= s->n || end == text + 1 || *end != '}') {
+            out[at++] = *text++;
+            continue;
+        }
+        int wrote = snprintf(out + at, size - at, "%" PRId64, s->dims[i]);
+        at += (size_t)wrote < size - at ? (size_t)wrote : size - at - 1;
+        text = end + 1;
+    }
+    out[at] = '\0';
+}
+
+/* (shape, k, text): the last k entries of the shape, if entry 0 is not 0; else the text is the error. */
+static tnb_status
+checked_shape(ARGS)
+{
+    static const char fn[] = "vm.builtin.checked_shape";
+    int64_t k;
+    (void)vm, (void)n;
+    TNB_TRY(tnr_expect(fn, args, 0, TNR_SHAPE, err));
+    TNB_TRY(tnr_expect_int(fn, args, 1, &k, err));
+    TNB_TRY(tnr_expect(fn, args, 2, TNR_STRING, err));
+    const tnr_shape *s = args[0].u.shape;
+    if (k < 0 || s->n < 1 || k >= s->n)
+        return tnb_fail(err, TNB_INVALID, "%s: %" PRId64 " entries of %" PRId32, fn, k, s->n);
+    if (!s->dims[0]) {
+        char text[400];
+        fill_in(args[2].u.string->s, s, text, sizeof text);
+        return tnb_fail(err, TNB_SHAPE, "%s", text);
+    }
+    return tnr_shape_new(s->dims + (s->n - k), (uint32_t)k, ret, err);
+}
+
 /* A tensor of the same elements in storage of its own. */
 static tnb_status
 copy(ARGS)
@@ -488,6 +530,32 @@ read_if_cond(ARGS)
     return TNB_OK;
 }
 
+/* (condition, text, values...): the text's "{}" stand for the values. */
+static tnb_status
+assert_op(ARGS)
+{
+    enum { MAX_VALUES = 16 };
+    char described[MAX_VALUES][64], message[sizeof err->message];
+    const char *values[MAX_VALUES];
+    bool holds;
+    (void)vm;
+    TNB_TRY(tnr_value_truth(args[0], &holds, err));
+    TNB_TRY(tnr_expect("relax.run.assert_op", args, 1, TNR_STRING, err));
+    *ret = tnr_null();
+    if (holds)
+        return TNB_OK;
+    uint32_t count = n - 2 < MAX_VALUES ? (uint32_t)(n - 2) : MAX_VALUES;
+    for (uint32_t i = 0; i < count; i++) {
+        if (args[i + 2].tag == TNR_INT)
+            snprintf(described[i], sizeof described[i], "%" PRId64, args[i + 2].u.i);
+        else
+            tnr_describe(args[i + 2], described[i], sizeof described[i]);
+        values[i] = described[i];
+    }
+    tnb_fill_braces(message, sizeof message, args[1].u.string->s, values, count);
+    return tnb_fail(err, TNB_INVALID, "%s", *message ? message : "an assertion does not hold");
+}
+
 static tnb_status
 tuple_getitem(ARGS)
 {
@@ -591,6 +659,7 @@ const tnr_packed tnr_builtins[] = {
     BUILTIN(reshape, 2, 2, TNR_PACKED_CAPTURABLE),
     BUILTIN(shape_of, 1, 1, 0),
     BUILTIN(tensor_to_shape, 1, 1, TNR_PACKED_BLOCKING),
+    BUILTIN(checked_shape, 3, 3, 0),
     BUILTIN(copy, 1, 1, 0),
     BUILTIN(ensure_zero_offset, 1, 1, 0),
     BUILTIN(to_device, 3, 4, TNR_PACKED_VM),
@@ -602,6 +671,12 @@ const tnr_packed tnr_builtins[] = {
     BUILTIN(make_closure, 1, -1, TNR_PACKED_VM),
     BUILTIN(invoke_closure, 1, -1, TNR_PACKED_VM),
     BUILTIN(call_tir_dyn, 2, -1, TNR_PACKED_VM),
+    {.size = sizeof(tnr_packed),
+     .flags = TNR_PACKED_BLOCKING,
+     .name = "relax.run.assert_op",
+     .call = assert_op,
+     .min_args = 2,
+     .max_args = -1},
     {.size = sizeof(tnr_packed),
      .name = "runtime.TVMTensorCreateView",
      .call = create_view,

@@ -221,6 +221,30 @@ tnr_device_is_host(const tnr_device *dev)
     return (dev->driver->flags & TNR_DRIVER_HOST_MEMORY) != 0;
 }
 
+bool
+tnr_device_is_native(const tnr_device *dev)
+{
+    return dev->driver->flags & TNR_DRIVER_NATIVE ||
+           (dev->driver->native && dev->driver->native(dev->handle));
+}
+
+tnb_status
+tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err)
+{
+    if (!no_native || !tnr_device_is_native(dev))
+        return TNB_OK;
+    bool machine_code = dev->driver->flags & TNR_DRIVER_NATIVE;
+    (void)tnb_fail(err, TNB_UNTRUSTED,
+                   machine_code ? "it holds machine code of the host, which is not allowed here"
+                                : "device '%s' runs its kernels as machine code of the host, which "
+                                  "is not allowed here",
+                   dev->driver->name);
+    tnb_hint(err, machine_code ? "leave out --no-native for artifacts that you trust"
+                               : "choose a GPU ([device NAME] in the configuration), or leave out "
+                                 "--no-native for artifacts that you trust");
+    return TNB_UNTRUSTED;
+}
+
 tnb_status
 tnr_device_sync(tnr_device *dev, tnb_err *err)
 {

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 #include "tenon/base/tno.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
@@ -51,6 +52,10 @@ tnb_status
 tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out,
                tnb_err *err);
 extern const tnr_driver tnr_host_driver;
+/* TNB_UNTRUSTED, with the reason, where code of artifacts may not run natively and the device does
+ * that. */
+tnb_status
+tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err);
 
 /* ---- the runtime ---- */
 /* A copy like that of a driver; stays where it is, as machines point to it. */
@@ -74,27 +79,6 @@ struct tnr_runtime {
     uint32_t n_finis;
 };
 
-/* ---- programs ---- */
-struct program {
-    tnb_tno_program head;
-    const tnb_tno_function *functions;
-    const tnb_vm_insn *insns;
-    const uint32_t *operands;
-    const tnb_tno_kernel *kernels;
-    const tnb_tno_buffer *buffers;
-    const tnb_dtype *scalars;
-    const tnb_tno_constant *constants;
-    const int64_t *dims;
-    const uint32_t *packed;
-    const tnb_tno_device *devices;
-    const char *text;
-};
-/* Checks every count, index, jump target, register and operand. `bytes` must stay mapped and
- * aligned to 8. */
-tnb_status
-tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out,
-                   tnb_err *err);
-
 /* ---- artifacts ---- */
 struct section {
     const void *at;
@@ -109,7 +93,9 @@ struct tnr_artifact {
     char *name; /* for messages */
     uint8_t *map;
     uint64_t n;
-    bool allocated; /* map is from malloc, else mapped */
+    bool allocated;          /* map is from malloc, else mapped */
+    int fd;                  /* of what is mapped and may be changed; -1: none */
+    struct timespec written; /* when it was, last */
     tnb_arena *arena;
     const char *metadata;
     struct section constants;
@@ -119,6 +105,9 @@ struct tnr_artifact {
     tnr_signature *functions;
     uint32_t n_functions;
 };
+/* TNB_IO where the file that is mapped was written or shortened since it was opened. */
+tnb_status
+tnr_artifact_unchanged(const tnr_artifact *a, tnb_err *err);
 tnb_status
 tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err *err);
 
@@ -148,6 +137,12 @@ struct external {
     const tnr_loader *loader;
     void *module;
 };
+/* Memory of a device in which its kernels note an index that is out of range; NULL: none needed it so
+ * far. */
+struct refusal {
+    void *mem;
+    bool pending; /* a kernel may have noted something since the machine looked */
+};
 struct frame {
     uint32_t function, pc, values, scalars,
         dst; /* bases in the stacks; where the caller wants the result */
@@ -156,12 +151,13 @@ struct tnr_vm {
     tnr_runtime *rt;
     tnr_artifact *artifact;
     const struct variant *variant;
-    struct program p;
+    tnb_tno_view p;
     tnr_device **devices;
     tnr_device *device;   /* devices[0], or the host's */
     tnr_device *fallback; /* runs kernels on copies of what lies elsewhere; NULL: none */
     void **modules;       /* per device; NULL: no kernel there */
     struct kernel *kernels;
+    struct refusal *refusals;  /* per device */
     const tnr_packed **packed; /* NULL: the external of the same index */
     struct external *externals;
     tnr_value *constants; /* null until used */
@@ -180,6 +176,19 @@ struct tnr_vm {
 };
 tnb_status
 tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err);
+
+/* ---- refusal.c: indices that came as data and are out of range ---- */
+/* Prepares a launch of a kernel that looks for them. */
+tnb_status
+tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_launch *l, tnb_err *err);
+/* After a launch: TNB_BOUNDS and a message if it noted one, as far as the host sees it already. */
+tnb_status
+tnr_refusal_after(tnr_vm *vm, uint32_t kernel, tnb_err *err);
+/* At the end of the outermost call: the same for all devices, else `st`. */
+tnb_status
+tnr_refusal_end(tnr_vm *vm, tnb_status st, tnb_err *err);
+void
+tnr_refusal_free(tnr_vm *vm);
 
 extern const tnr_packed tnr_builtins[];
 extern const uint32_t tnr_n_builtins;

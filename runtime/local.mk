@@ -8,7 +8,7 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/internal.h \
 	runtime/machine.c \
 	runtime/metadata.c \
-	runtime/program.c \
+	runtime/refusal.c \
 	runtime/runtime.c \
 	runtime/tensor.c \
 	runtime/value.c \

@@ -73,9 +73,7 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     const struct section *code = other ? &vm->variant->fallback : &vm->variant->code;
     if (!code->at)
         return tnb_fail(err, TNB_FORMAT, "the program has kernels, but the variant holds no code");
-    if (vm->rt->opt.no_native && dev->driver->flags & TNR_DRIVER_NATIVE)
-        return tnb_fail(err, TNB_UNTRUSTED,
-                        "the artifact holds machine code of the host, which is not allowed here");
+    TNB_TRY(tnr_device_check_native(dev, vm->rt->opt.no_native, err));
     tnb_status st =
         dev->driver->module_load(dev->handle, other ? info->fallback_format : info->format,
                                  code->at, code->n, &vm->modules[i], err);
@@ -122,6 +120,7 @@ allocate(tnr_vm *vm, tnb_err *err)
     vm->devices = table(h->n_devices, sizeof *vm->devices, &failed);
     vm->modules = table(h->n_devices, sizeof *vm->modules, &failed);
     vm->kernels = table(h->n_kernels, sizeof *vm->kernels, &failed);
+    vm->refusals = table(h->n_devices, sizeof *vm->refusals, &failed);
     vm->packed = table(h->n_packed, sizeof *vm->packed, &failed);
     vm->externals = table(h->n_packed, sizeof *vm->externals, &failed);
     vm->constants = table(h->n_constants, sizeof *vm->constants, &failed);
@@ -144,8 +143,10 @@ tnr_vm_new(tnr_runtime *rt, tnr_artifact *a, uint32_t variant, tnr_vm **out, tnb
     vm->artifact = a;
     tnr_object_retain(&a->object);
     vm->variant = &a->variants[variant];
-    tnb_status st = tnr_program_verify(vm->variant->program.at, vm->variant->program.n,
-                                       a->constants.n, &vm->p, err);
+    tnb_status st = tnr_artifact_unchanged(a, err);
+    if (st == TNB_OK)
+        st = tnb_tno_verify(vm->variant->program.at, vm->variant->program.n, a->constants.n, &vm->p,
+                            err);
     if (st == TNB_OK)
         st = allocate(vm, err);
     if (st == TNB_OK)
@@ -192,6 +193,7 @@ tnr_vm_free(tnr_vm *vm)
         if (vm->externals[i].loader)
             vm->externals[i].loader->close(vm->externals[i].module);
     free_modules(vm);
+    tnr_refusal_free(vm);
     tnr_artifact_close(vm->artifact);
     free(vm->devices);
     free(vm->modules);
@@ -263,10 +265,12 @@ tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t 
 
 /* ---- calling ---- */
 
+enum { DEEPEST_ARGUMENT = 32, MOST_ITEMS = 1 << 20 };
+
 /* The argument as the machine takes it: tensors on its device, compact. The result is the caller's.
- */
+ * `items` counts those of tuples, which may hold one another many times. */
 static tnb_status
-take_argument(tnr_vm *vm, tnr_value v, int depth, tnr_value *out, tnb_err *err)
+take_argument(tnr_vm *vm, tnr_value v, int depth, uint32_t *items, tnr_value *out, tnb_err *err)
 {
     if (v.tag == TNR_TENSOR) {
         if (!tnr_tensor_is_compact(v.u.tensor)) {
@@ -282,13 +286,16 @@ take_argument(tnr_vm *vm, tnr_value v, int depth, tnr_value *out, tnb_err *err)
         *out = v;
         return TNB_OK;
     }
-    if (depth > 32)
-        return tnb_fail(err, TNB_BOUNDS, "tuples nest too deep");
+    if (depth > DEEPEST_ARGUMENT)
+        return tnb_fail(err, TNB_BOUNDS, "tuples nest deeper than %d", DEEPEST_ARGUMENT);
+    if (v.u.tuple->n > MOST_ITEMS - *items)
+        return tnb_fail(err, TNB_BOUNDS, "tuples of more than %d items in all", MOST_ITEMS);
+    *items += v.u.tuple->n;
     tnr_value t;
     TNB_TRY(tnr_tuple_new(NULL, v.u.tuple->n, &t, err));
     for (uint32_t i = 0; i < v.u.tuple->n; i++) {
         tnb_status st =
-            take_argument(vm, v.u.tuple->items[i], depth + 1, &t.u.tuple->items[i], err);
+            take_argument(vm, v.u.tuple->items[i], depth + 1, items, &t.u.tuple->items[i], err);
         if (st != TNB_OK) {
             tnr_release(&t);
             return st;
@@ -324,8 +331,9 @@ tnb_status
 tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n, tnr_value *ret,
             tnb_err *err)
 {
-    uint32_t index, taken = 0;
+    uint32_t index, taken = 0, items = 0;
     *ret = tnr_null();
+    TNB_TRY(tnr_artifact_unchanged(vm->artifact, err));
     TNB_TRY(find_public(vm, function, &index, err));
     tnr_value closure = tnr_null(), *own = malloc((n ? n : 1) * sizeof *own);
     if (!own)
@@ -333,7 +341,7 @@ tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n,
     tnb_status st = tnr_closure_new(vm, index, NULL, 0, &closure, err);
     for (; st == TNB_OK && taken < n; taken++) {
         own[taken] = tnr_null();
-        st = take_argument(vm, args[taken], 0, &own[taken], err);
+        st = take_argument(vm, args[taken], 0, &items, &own[taken], err);
         if (st != TNB_OK)
             tnb_err_prefix(err, "argument %" PRIu32 " of '%s'", taken, function);
     }

@@ -29,7 +29,7 @@ get_texts(tnb_arena *ar, json_t *o, const char *where, const char *key, const ch
 {
     json_t *list = json_object_get(o, key), *v;
     size_t i;
-    if (!json_is_array(list) || json_array_size(list) > 65535)
+    if (!json_is_array(list) || json_array_size(list) > TNB_TNO_MAX_TEXTS)
         return missing(err, where, key, "a list of texts");
     const char **texts = TNB_NEW_N(ar, const char *, json_array_size(list));
     json_array_foreach(list, i, v)
@@ -85,12 +85,44 @@ read_ios(tnb_arena *ar, json_t *f, const char *where, const char *key, const tnr
 {
     json_t *list = json_object_get(f, key), *v;
     size_t i;
-    if (!json_is_array(list) || json_array_size(list) > 1 << 20)
+    if (!json_is_array(list) || json_array_size(list) > TNB_TNO_MAX_VALUES)
         return missing(err, where, key, "a list");
     tnr_io *ios = TNB_NEW_N(ar, tnr_io, json_array_size(list));
     json_array_foreach(list, i, v) TNB_TRY(read_io(ar, v, where, &ios[i], err));
     *out = ios;
     *n = (uint32_t)json_array_size(list);
+    return TNB_OK;
+}
+
+/* Shapes with which the function can be called, one for each parameter; a function whose parameters
+ * have no symbols has no such key. An empty shape stands for a parameter that is no tensor. */
+static tnb_status
+read_examples(tnb_arena *ar, json_t *list, tnr_signature *s, tnb_err *err)
+{
+    json_t *shape, *v;
+    size_t i, k;
+    if (!list)
+        return TNB_OK;
+    if (!json_is_array(list) || json_array_size(list) != s->n_params)
+        return missing(err, s->name, "examples", "a list with a shape for each parameter");
+    const int64_t **all = TNB_NEW_N(ar, const int64_t *, json_array_size(list));
+    json_array_foreach(list, i, shape)
+    {
+        const tnr_io *io = &s->params[i];
+        size_t want = strcmp(io->kind, "tensor") == 0 && io->ndim > 0 ? (size_t)io->ndim : 0;
+        if (!json_is_array(shape) || json_array_size(shape) != want)
+            return missing(err, s->name, "examples", "a list of extents for each parameter");
+        int64_t *dims = TNB_NEW_N(ar, int64_t, want);
+        json_array_foreach(shape, k, v)
+        {
+            if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+                (io->dims[k] >= 0 && io->dims[k] != json_integer_value(v)))
+                return missing(err, s->name, "examples", "extents of its parameters");
+            dims[k] = json_integer_value(v);
+        }
+        all[i] = dims;
+    }
+    s->example_shapes = all;
     return TNB_OK;
 }
 
@@ -113,6 +145,7 @@ read_functions(tnr_artifact *a, json_t *root, tnb_err *err)
         tnr_signature *s = &a->functions[a->n_functions++];
         s->name = tnb_strdup(a->arena, name);
         TNB_TRY(read_ios(a->arena, f, name, "params", &s->params, &s->n_params, err));
+        TNB_TRY(read_examples(a->arena, json_object_get(f, "examples"), s, err));
         TNB_TRY(read_ios(a->arena, f, name, "results", &s->results, &s->n_results, err));
         s->tuple_result = json_is_true(json_object_get(f, "tuple_result"));
         json_t *n = json_object_get(f, "num_input");
@@ -219,8 +252,12 @@ tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err 
     json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES, &je);
     if (!root)
         return tnb_fail(err, TNB_FORMAT, "metadata: line %d: %s", je.line, je.text);
-    a->metadata = tnb_strndup(a->arena, json, n);
-    tnb_status st = read_functions(a, root, err);
+    char *copy = tnb_try_alloc_n(a->arena, n < SIZE_MAX ? n + 1 : n, 1);
+    tnb_status st = copy ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for the metadata");
+    if (copy)
+        a->metadata = memcpy(copy, json, n);
+    if (st == TNB_OK)
+        st = read_functions(a, root, err);
     if (st == TNB_OK)
         st = read_variants(a, root, err);
     if (st == TNB_OK && tnb_arena_failed(a->arena))

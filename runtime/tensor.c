@@ -53,6 +53,13 @@ tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *o
     return TNB_OK;
 }
 
+/* Memory that stays its owner's. */
+static void
+keep(void *owner)
+{
+    (void)owner;
+}
+
 tnb_status
 tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner,
                  void (*release)(void *), tnr_value *out, tnb_err *err)
@@ -65,7 +72,7 @@ tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, voi
     s->size = bytes;
     s->flags = flags;
     s->owner = owner;
-    s->release = release;
+    s->release = release ? release : keep;
     tnr_object_retain(&dev->object);
     *out = (tnr_value){.tag = TNR_STORAGE, .u.storage = s};
     return TNB_OK;
@@ -92,21 +99,7 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
                         TNB_TNO_MAX_DIMS);
     if (tnb_dtype_is_void(dtype) || dtype.lanes == 0)
         return tnb_fail(err, TNB_TYPE, "a tensor needs an element type");
-    uint64_t n = 1;
-    bool empty = false;
-    for (uint32_t i = 0; i < ndim; i++) {
-        if (shape[i] < 0)
-            return tnb_fail(err, TNB_SHAPE, "extent %" PRIu32 " of a tensor is negative: %" PRId64,
-                            i, shape[i]);
-        empty |= shape[i] == 0;
-        if (shape[i] && !tnb_mul_u64(n, (uint64_t)shape[i], &n))
-            return tnb_fail(err, TNB_BOUNDS, "the element count of a tensor overflows 64 bits");
-    }
-    *elems = empty ? 0 : n;
-    TNB_TRY(tnb_dtype_storage(dtype, *elems, bytes, err));
-    if (*bytes > INT64_MAX)
-        return tnb_fail(err, TNB_BOUNDS, "a tensor of %" PRIu64 " bytes is too large", *bytes);
-    return TNB_OK;
+    return tnb_shape_bytes(dtype, (int32_t)ndim, shape, elems, bytes, err);
 }
 
 tnb_status
@@ -356,12 +349,6 @@ delete_import(void *p)
         m->deleter(m);
 }
 
-static void
-keep_nothing(void *p)
-{
-    (void)p;
-}
-
 /* Bytes from the first to past the last element, with strides. */
 static tnb_status
 strided_extent(const tnb_dltensor *dl, uint64_t *bytes, tnb_err *err)
@@ -402,7 +389,7 @@ tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_er
         return tnb_fail(err, TNB_INVALID, "the tensor has no data");
     tnr_tensor *t = malloc(sizeof *t + 2 * ndim * sizeof *dl->shape);
     tnr_value s;
-    tnb_status st = t ? tnr_storage_wrap(dev, dl->data, 0, 0, m, keep_nothing, &s, err)
+    tnb_status st = t ? tnr_storage_wrap(dev, dl->data, 0, 0, m, NULL, &s, err)
                       : tnb_fail(err, TNB_NO_MEMORY, "no memory to import a tensor");
     if (st != TNB_OK) {
         free(t);

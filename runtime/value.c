@@ -13,11 +13,39 @@ tnr_object_retain(tnr_object *o)
         __atomic_fetch_add(&o->refs, 1, __ATOMIC_RELAXED);
 }
 
+/* Objects that hold others release these, which may release others in turn: as deep as programs
+ * nest tuples and closures. From a depth on they wait in a list, linked through the bytes of the
+ * counts that they need no longer, until the outermost release destroys them. */
+enum { DEEPEST_RELEASE = 64 };
+static _Thread_local uint32_t releases;
+static _Thread_local tnr_object *waiting;
+_Static_assert(sizeof(tnr_object *) <= offsetof(tnr_object, destroy),
+               "the link takes the place of the counts");
+
+static void
+destroy(tnr_object *o)
+{
+    if (releases == DEEPEST_RELEASE) {
+        memcpy(o, &waiting, sizeof waiting);
+        waiting = o;
+        return;
+    }
+    releases++;
+    o->destroy(o);
+    while (releases == 1 && waiting) {
+        o = waiting;
+        memcpy(&waiting, o, sizeof waiting);
+        memset(o, 0, offsetof(tnr_object, destroy));
+        o->destroy(o);
+    }
+    releases--;
+}
+
 void
 tnr_object_release(tnr_object *o)
 {
     if (o && __atomic_fetch_sub(&o->refs, 1, __ATOMIC_ACQ_REL) == 1)
-        o->destroy(o);
+        destroy(o);
 }
 
 void

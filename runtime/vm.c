@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "internal.h"
@@ -117,6 +118,27 @@ operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *
         *out = vm->constants[i];
         return TNB_OK;
     }
+}
+
+/* The message of an assertion, with the numbers that it names. */
+static tnb_status
+assertion_failed(const tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    enum { MAX_NUMBERS = 16 };
+    char numbers[MAX_NUMBERS][24], text[sizeof err->message];
+    const char *values[MAX_NUMBERS];
+    const char *format = vm->p.text + in->b;
+    uint32_t n = in->aux < MAX_NUMBERS ? in->aux : MAX_NUMBERS;
+    if (!n)
+        return tnb_fail(err, TNB_INVALID, "%s", format);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t v = vm->scalars[vm->frames[vm->n_frames - 1].scalars +
+                                TNB_VM_OPERAND_INDEX(vm->p.operands[in->c + i])];
+        snprintf(numbers[i], sizeof numbers[i], "%" PRId64, v);
+        values[i] = numbers[i];
+    }
+    tnb_fill_braces(text, sizeof text, format, values, n);
+    return tnb_fail(err, TNB_INVALID, "%s", text);
 }
 
 static const struct frame *
@@ -229,6 +251,8 @@ tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err)
     default:
         break;
     }
+    if (v.tag == TNR_TENSOR) /* also where it is a copy on a device */
+        v.u.tensor->storage->flags |= TNR_STORAGE_READ_ONLY;
     *out = vm->constants[index] = v;
     return TNB_OK;
 }
@@ -639,7 +663,10 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
                             vm->p.text + k->name);
         l.shared_bytes = (uint64_t)shared;
     }
+    TNB_TRY(tnr_refusal_give(vm, in->b, &l, err));
     tnb_status st = run_launch(vm, &vm->kernels[in->b], vm->devices[k->device], &l, err);
+    if (k->flags & TNB_TNO_CHECKED && tnr_refusal_after(vm, in->b, err) != TNB_OK)
+        return TNB_BOUNDS; /* with a message that names the kernel */
     if (st != TNB_OK)
         tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
     return st;
@@ -721,8 +748,13 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
     }
     const tnr_packed *p = vm->packed[in->b];
     const struct external *x = &vm->externals[in->b];
-    if (!p)
-        return x->loader->call(x->module, args, in->aux, err);
+    if (!p) {
+        tnb_status st = x->loader->call(x->module, args, in->aux, err);
+        if (st != TNB_OK)
+            tnb_err_prefix(err, "'%s', which %s runs", vm->p.text + vm->p.packed[in->b],
+                           x->loader->name);
+        return st;
+    }
     if (in->aux < p->min_args || (p->max_args >= 0 && in->aux > p->max_args))
         return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments",
                         p->name, in->aux);
@@ -949,7 +981,9 @@ op_JGE:
     NEXT();
 op_ASSERT:
     if (s[in->a] == 0) {
-        st = tnb_fail(err, TNB_INVALID, "%s", vm->p.text + in->b);
+        st = assertion_failed(vm, in, err);
+        if (in->aux) /* says where it belongs to */
+            goto unwind;
         goto fail;
     }
     NEXT();
@@ -1059,6 +1093,7 @@ fail:
     SAVE();
     tnb_err_prefix(err, "function '%s', instruction %" PRIu32,
                    vm->p.text + vm->p.functions[top(vm)->function].name, top(vm)->pc);
+unwind:
     while (vm->n_frames > base)
         pop_frame(vm);
     return st;
@@ -1089,5 +1124,10 @@ tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t 
     vm->depth++;
     tnb_status st = run(vm, base, ret, err);
     vm->depth--;
-    return st;
+    if (vm->depth)
+        return st;
+    tnb_status checked = tnr_refusal_end(vm, st, err);
+    if (checked != TNB_OK && st == TNB_OK)
+        tnr_release(ret);
+    return checked;
 }

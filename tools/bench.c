@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon bench: how long a function takes, warm. */
+/* tenon bench: how long a function takes, warm. What --expect says of the results is held to in the same process, with the same
+ * threads and inputs: by the first run, before anything is measured, and by the last one. Without it both have to agree. */
 #include "tool.h"
 
 #include <float.h>
@@ -8,11 +9,16 @@
 #include <string.h>
 
 #include "tenon/base/num.h"
+#include "tenon/core/eval.h"
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
     {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
     {"input", 'i', TNT_LIST, "NAME=FILE", "an input from a .npy or .pb file (default: random)"},
+    {"expect", 0, TNT_LIST, "NAME=FILE",
+     "what a result has to be: nothing is measured if it differs (exit status 1)"},
+    {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)"},
+    {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --expect (default 1e-4)"},
     {"threads", 0, TNT_VALUE, "N", "processors to use"},
     {"seconds", 0, TNT_VALUE, "X", "time to spend measuring (default 3)"},
     {"runs", 0, TNT_VALUE, "N", "exactly so many runs instead"},
@@ -55,17 +61,56 @@ ms(double seconds)
     return tnb_print_f64(floor(seconds * 1e9 + 0.5) / 1e6);
 }
 
+/* The run's results and what they are compared with. */
+typedef struct checked {
+    tnt_session *s;
+    const tnt_args *a;
+    const tnr_signature *sig;
+    const tn_expr **first; /* of the first run; NULL: none yet */
+    uint32_t n;
+} checked;
+
+/* Whether results are those of --expect, and those of the first run, to the tolerance. A status after messages. */
+static int
+check_results(checked *c, const tnr_value *ret)
+{
+    const char **names;
+    const tn_expr **results;
+    double rtol, atol;
+    uint32_t n;
+    if (!tnt_float(c->a, "rtol", 1e-3, &rtol) || !tnt_float(c->a, "atol", 1e-4, &atol))
+        return TNT_USAGE;
+    if (!tnt_take_results(c->s, c->sig, ret, &names, &results, &n))
+        return TNT_FAILED;
+    if (!c->first) {
+        c->first = results;
+        c->n = n;
+        return tnt_compare_results(c->s, c->a, results, names, n, false);
+    }
+    int status = TNT_OK;
+    for (uint32_t i = 0; i < n && i < c->n; i++) {
+        tnb_buf why = {0};
+        if (!tn_values_close(c->s->ctx, results[i], c->first[i], rtol, atol, &why)) {
+            fprintf(stderr, "tenon: the last run gave another '%s' than the first: %s\n", names[i],
+                    why.n ? why.s : "");
+            status = TNT_FAILED;
+        }
+        tnb_buf_free(&why);
+    }
+    return status == TNT_OK ? tnt_compare_results(c->s, c->a, results, names, n, false) : status;
+}
+
 static void
-print_json(const tnt_program *p, const double *t, uint32_t runs, double mean,
+print_json(const tnt_program *p, const double *t, uint32_t runs, double mean, bool compared,
            const tnr_kernel_time *kernels, uint32_t n)
 {
     printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %s, \"median_ms\": %s, \"mean_ms\": %s, "
            "\"max_ms\": %s, \"compile_ms\": %s, \"compiler_ms\": %s, \"load_ms\": %s, "
-           "\"peak_bytes\": %llu",
+           "\"peak_bytes\": %llu, \"compared\": %s",
            runs, tnr_runtime_threads(tnr_vm_runtime(p->vm)), ms(t[0]).s, ms(t[runs / 2]).s,
            ms(mean).s, ms(t[runs - 1]).s, ms(p->compile_seconds).s,
            ms(p->compiled.compiler_seconds).s, ms(p->load_seconds).s,
-           (unsigned long long)tnt_peak_memory());
+           (unsigned long long)tnt_peak_memory(), compared ? "true" : "false");
     for (uint32_t i = 0; i < n; i++)
         printf("%s{\"name\": \"%s\", \"calls\": %llu, \"ms\": %s, \"bytes\": %llu}",
                i ? ", " : ", \"kernels\": [", kernels[i].name, (unsigned long long)kernels[i].calls,
@@ -74,8 +119,9 @@ print_json(const tnt_program *p, const double *t, uint32_t runs, double mean,
 }
 
 static int
-measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *args, uint32_t n)
+measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uint32_t n)
 {
+    const tnt_args *a = c->a;
     int64_t runs;
     double budget;
     if (!tnt_int(a, "runs", 0, 1, MAX_RUNS, &runs) || !tnt_float(a, "seconds", 3, &budget))
@@ -88,6 +134,8 @@ measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *ar
     uint32_t done = 0, n_kernels = 0;
     tnb_err err = {0};
     double start = 0, best = DBL_MAX;
+    bool last = false;
+    int status = TNT_OK;
     for (int64_t i = -WARM_RUNS; i < (runs ? runs : MAX_RUNS); i++) {
         if (i == 0)
             start = tnt_now();
@@ -99,12 +147,18 @@ measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *ar
         if (st == TNB_OK) /* a device may still be at it when the call is over */
             st = tnr_device_sync(tnr_vm_device(p->vm), &err);
         double after = tnt_now();
-        tnr_release(&ret);
+        last = i + 1 == (runs ? runs : MAX_RUNS) || (!runs && i >= 2 && after - start > budget);
         if (st != TNB_OK) {
             tnt_complain(&err);
+            status = TNT_FAILED;
+        } else if (i == -WARM_RUNS || last) {
+            status = check_results(c, &ret);
+        }
+        tnr_release(&ret);
+        if (status != TNT_OK) {
             free(kernels);
             free(t);
-            return TNT_FAILED;
+            return status;
         }
         if (i < 0)
             continue;
@@ -113,7 +167,7 @@ measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *ar
             profile = keep_kernels(p->vm, &kernels, &n_kernels);
         }
         t[done++] = after - before;
-        if (!runs && done >= 3 && after - start > budget)
+        if (last)
             break;
     }
     qsort(t, done, sizeof *t, by_value);
@@ -121,11 +175,12 @@ measure(const tnt_args *a, tnt_program *p, const char *name, const tnr_value *ar
     for (uint32_t i = 0; i < done; i++)
         sum += t[i];
     if (tnt_has(a, "json"))
-        print_json(p, t, done, sum / done, kernels, n_kernels);
+        print_json(p, t, done, sum / done, tnt_has(a, "expect"), kernels, n_kernels);
     else
-        printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms\n",
+        printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms%s\n",
                done, tnr_runtime_threads(tnr_vm_runtime(p->vm)), 1e3 * t[0], 1e3 * t[done / 2],
-               1e3 * sum / done, 1e3 * t[done - 1]);
+               1e3 * sum / done, 1e3 * t[done - 1],
+               tnt_has(a, "expect") ? "" : "; the results were not compared (--expect)");
     if (tnt_has(a, "profile-kernels") && !tnt_has(a, "json"))
         tnt_print_kernels(kernels, n_kernels);
     free(kernels);
@@ -147,7 +202,7 @@ run(tnt_session *s, const tnt_args *a)
     if (!sig)
         fprintf(stderr, "tenon: %s has no function '%s'\n", a->operands[0], name);
     else if (tnt_make_inputs(s, a, &p, sig, &args, &n))
-        status = measure(a, &p, name, args, n);
+        status = measure(&(checked){.s = s, .a = a, .sig = sig}, &p, name, args, n);
     for (uint32_t i = 0; i < n; i++)
         tnr_release(&args[i]);
     free(args);
@@ -165,6 +220,8 @@ const tnt_command tnt_command_bench = {
     .examples =
         (const char *const[]){"tenon bench model.onnx -t cpu --threads 2",
                               "time of a run, from as many as fit into three seconds",
+                              "tenon bench model.tno -i x=x.npy --expect y=y.npy --json",
+                              "measured only if the results are right, in this very process",
                               "tenon bench model.tno --runs 20 --profile-kernels",
                               "a compiled model, with the kernels that take the time", NULL},
     .run = run,

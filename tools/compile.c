@@ -54,8 +54,7 @@ run(tnt_session *s, const tnt_args *a)
     tnt_report(s);
     if (st != TNB_OK)
         return TNT_FAILED;
-    if (opt.verify)
-        tnt_print_verify(&r.verify);
+    bool verified = !opt.verify || tnt_print_verify(&r.verify);
     if (tnt_has(a, "timing")) {
         double all = tnt_now() - start;
         fprintf(stderr, "%-32s %9.1f ms\n", "import", 1e3 * (imported - start));
@@ -67,7 +66,7 @@ run(tnt_session *s, const tnt_args *a)
         tnt_print_process(r.constant_bytes);
     }
     fprintf(stderr, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
-    return TNT_OK;
+    return verified ? TNT_OK : TNT_FAILED;
 }
 
 const tnt_command tnt_command_compile = {

@@ -50,17 +50,20 @@ run_one(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *
 
 /* A result of the runtime as the interpreter would give it. */
 static const tn_expr *
-given_back(tnt_session *s, tnr_value v)
+given_back(tnt_session *s, tnt_items *items, tnr_value v)
 {
     if (v.tag != TNR_TUPLE)
         return tnt_from_runtime(s, v);
     tn_list fields = {0};
+    if (!tnt_enter_tuple(items, v.u.tuple))
+        return NULL;
     for (uint32_t i = 0; i < v.u.tuple->n; i++) {
-        const tn_expr *f = given_back(s, v.u.tuple->items[i]);
+        const tn_expr *f = given_back(s, items, v.u.tuple->items[i]);
         if (!f)
             return NULL;
         fields = tn_list_append(s->ctx, fields, f);
     }
+    items->depth--;
     return tn_tuple_of(s->ctx, fields);
 }
 
@@ -77,7 +80,7 @@ run_compiled(tnt_session *s, const tnt_program *p, const char *name, tn_list arg
     if (st == TNB_OK)
         st = tnr_vm_call(p->vm, name, values, args.n, &ret, &err);
     if (st == TNB_OK)
-        result = given_back(s, ret);
+        result = given_back(s, &(tnt_items){0}, ret);
     else
         tnt_complain(&err);
     for (uint32_t i = 0; values && i < args.n; i++)

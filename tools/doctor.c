@@ -18,8 +18,6 @@
 #include "tenon/base/file.h"
 #include "tenon/base/threads.h"
 
-extern char **environ;
-
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME[,NAME...]",
      "fail when something that these targets need is missing (default: default_target, or cpu)"},
@@ -160,20 +158,6 @@ has_plugin(const doctor *d, const char *name)
 
 /* ---- the C compiler ---- */
 
-static bool
-on_path(const char *program, char *where, size_t n)
-{
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t k = strcspn(path, ":");
-        snprintf(where, n, "%.*s/%s", (int)k, path, program);
-        if (k && access(where, X_OK) == 0)
-            return true;
-        path += k + (path[k] == ':');
-    }
-    return false;
-}
-
 /* The first line of what `program --version` prints, within five seconds; false when it prints none. */
 static bool
 version_of(const char *program, char *line, size_t n)
@@ -188,7 +172,9 @@ version_of(const char *program, char *line, size_t n)
     posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
     posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    bool started = posix_spawn(&pid, program, &fa, NULL, argv, environ) == 0;
+    char **env = tnb_child_environment();
+    bool started = env && posix_spawn(&pid, program, &fa, NULL, argv, env) == 0;
+    free(env);
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
     size_t have = 0;
@@ -218,30 +204,27 @@ static void
 check_compiler(doctor *d)
 {
     static const char *const usual[] = {"cc", "gcc", "clang"};
-    char where[4096] = "", line[256];
-    const char *set = NULL, *from = "attribute cc";
+    char line[256];
+    const char *where = NULL, *set = NULL, *from = "attribute cc";
     for (uint32_t i = 0; i < d->n; i++)
         set = *d->compilers[i] ? d->compilers[i] : set;
     if (!set) {
         set = tnb_env("CC");
         from = "CC";
     }
-    bool found = false;
     if (set) { /* a command, whose first word is the program */
         const char *word = tn_strn(d->s->ctx, set, strcspn(set, " \t"));
-        if (strchr(word, '/'))
-            snprintf(where, sizeof where, "%s", word);
-        found = strchr(word, '/') ? access(word, X_OK) == 0 : on_path(word, where, sizeof where);
-        if (!found) {
+        where = tnb_find_program(tn_arena(d->s->ctx), word);
+        if (!where) {
             missing(d, "cpu",
                     tn_strf(d->s->ctx, "unset %s, or set it to a compiler that is there", from),
                     tn_strf(d->s->ctx, "C compiler: %s is '%s', which is not there", from, set));
             return;
         }
     }
-    for (size_t i = 0; !found && i < sizeof usual / sizeof *usual; i++)
-        found = on_path(usual[i], where, sizeof where);
-    if (!found)
+    for (size_t i = 0; !where && i < sizeof usual / sizeof *usual; i++)
+        where = tnb_find_program(tn_arena(d->s->ctx), usual[i]);
+    if (!where)
         missing(d, "cpu", "apt-get install gcc libc6-dev",
                 "C compiler, which kernels of the target cpu are compiled with");
     else if (!version_of(where, line, sizeof line))

@@ -17,6 +17,7 @@ tools_tenon_SOURCES = \
 	tools/options.c \
 	tools/rename.c \
 	tools/rename.h \
+	tools/results.c \
 	tools/run.c \
 	tools/session.c \
 	tools/show.c \

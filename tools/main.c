@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tenon/base/conf.h"
 #include "tenon/base/file.h"
@@ -45,6 +46,7 @@ unknown_command(const char *name)
 static void
 interrupted(int number)
 {
+    tnb_child_kill_all();
     tnb_temporary_remove_all();
     signal(number, SIG_DFL);
     raise(number);
@@ -60,9 +62,21 @@ catch_signals(void)
             (void)sigaction(ends[i], &ours, NULL);
 }
 
+/* Any thread may come here, wherever it is: nothing is taken down but what would stay behind. */
+static void
+out_of_memory(size_t bytes)
+{
+    fprintf(stderr, "tenon: memory ran out: a request of %zu bytes cannot be served\n", bytes);
+    fputs("  hint: give the program more memory (see 'ulimit -v')\n", stderr);
+    tnb_child_kill_all();
+    tnb_temporary_remove_all();
+    _exit(TNT_FAILED);
+}
+
 int
 main(int argc, char **argv)
 {
+    tnb_on_no_memory(out_of_memory);
     if (argc < 2) {
         tnt_print_help(NULL);
         return TNT_USAGE;

@@ -2,7 +2,8 @@
 /* tenon onnx-test: runs ONNX backend test cases, each (or each batch) in a process of its own.
  *
  * A case is a folder with model.onnx and folders test_data_set_N, which hold input_K.pb and
- * output_K.pb. Inputs whose values decide shapes are bound at compile time when the importer asks
+ * output_K.pb: tensors with the names of the model's, in any order, or without, in its order.
+ * Inputs whose values decide shapes are bound at compile time when the importer asks
  * for it; how many cases needed that is printed.
  */
 #include "tool.h"
@@ -16,6 +17,7 @@
 
 #include "tenon/base/file.h"
 #include "tenon/base/tensor_pb.h"
+#include "tenon/base/wire.h"
 #include "tenon/core/eval.h"
 #include "tenon/core/walk.h"
 #include "tenon/rt/tensor.h"
@@ -108,9 +110,87 @@ give_up_recorded(one_case *c, const char *doing)
     return give_up(c, FAILED, "%s: failed without an error message", doing);
 }
 
-/* Reads input_0.pb ... or output_0.pb ... ; 0 files are fine. */
+/* The names of a GraphProto's values: field `number`, whose name is field `name`. False: the bytes
+ * are broken. */
 static bool
-load_tensors(one_case *c, const char *set, const char *kind, const tn_expr **out, uint32_t *n)
+names_of(tn_ctx *ctx, const tnb_wire_field *graph, uint32_t number, uint32_t name, tn_list *out)
+{
+    tnb_wire_field f, part;
+    for (const uint8_t *p = graph->data, *end = p + graph->n; p < end;) {
+        if (tnb_wire_next(&p, end, &f))
+            return false;
+        if (f.number != number || f.type != TNB_WIRE_BYTES)
+            continue;
+        for (const uint8_t *q = f.data, *stop = q + f.n; q < stop;) {
+            if (tnb_wire_next(&q, stop, &part))
+                return false;
+            if (part.number == name && part.type == TNB_WIRE_BYTES)
+                *out = tn_list_append(ctx, *out,
+                                      tn_string(ctx, tnb_strndup(tn_arena(ctx),
+                                                                 (const char *)part.data, part.n)));
+        }
+    }
+    return true;
+}
+
+/* What the model file calls the inputs that it gives no value, as an Array of texts; NULL: it
+ * cannot be read. */
+static const tn_node *
+input_names(one_case *c)
+{
+    enum { GRAPH = 7, INITIALIZER = 5, INITIALIZER_NAME = 8, INPUT = 11, INPUT_NAME = 1 };
+    tn_ctx *ctx = c->s->ctx;
+    tnb_mapping map = {0};
+    tnb_err err = {0};
+    tnb_wire_field graph = {0};
+    tn_list inputs = {0}, given = {0}, names = {0};
+    tnb_strmap known;
+    if (tnb_map_file(tnb_printf(tn_arena(ctx), "%s/model.onnx", c->dir), 0, &map, &err) != TNB_OK)
+        return NULL;
+    const uint8_t *p = map.data, *end = p + map.size;
+    while (p < end && graph.number != GRAPH && !tnb_wire_next(&p, end, &graph))
+        ;
+    bool ok = graph.number == GRAPH && graph.type == TNB_WIRE_BYTES &&
+              names_of(ctx, &graph, INITIALIZER, INITIALIZER_NAME, &given) &&
+              names_of(ctx, &graph, INPUT, INPUT_NAME, &inputs);
+    tnb_unmap(&map);
+    tnb_strmap_init(&known, tn_arena(ctx));
+    for (uint32_t i = 0; i < given.n; i++)
+        tnb_strmap_set(&known, tn_as_string_imm(given.at[i])->value, c);
+    for (uint32_t i = 0; i < inputs.n; i++)
+        if (!tnb_strmap_has(&known, tn_as_string_imm(inputs.at[i])->value))
+            names = tn_list_append(ctx, names, inputs.at[i]);
+    return ok ? tn_array_of(ctx, names) : NULL;
+}
+
+/* Puts tensors into the order of the model's values: each has the place of its name, those without
+ * one what is left. Where a name means nothing to the model, all stay as the files count them. */
+static void
+order_by_names(const tn_node *model_names, const char *const *names, const tn_expr **t, uint32_t n)
+{
+    const tn_expr *placed[MAX_TENSORS] = {0};
+    const tn_array *wanted = tn_as_array(model_names);
+    for (int with_name = 1; with_name >= 0; with_name--)
+        for (uint32_t i = 0, at = 0; i < n; i++) {
+            if ((*names[i] != 0) != with_name)
+                continue;
+            for (at = 0; at < n; at++)
+                if (!placed[at] &&
+                    (!with_name ||
+                     (wanted && at < wanted->items.n &&
+                      strcmp(tn_as_string_imm(wanted->items.at[at])->value, names[i]) == 0)))
+                    break;
+            if (at == n)
+                return;
+            placed[at] = t[i];
+        }
+    memcpy(t, placed, n * sizeof *t);
+}
+
+/* Reads input_0.pb ... or output_0.pb ... and the tensors' names; 0 files are fine. */
+static bool
+load_tensors(one_case *c, const char *set, const char *kind, const tn_expr **out,
+             const char **names, uint32_t *n)
 {
     tnb_arena *arena = tn_arena(c->s->ctx);
     for (*n = 0; *n < MAX_TENSORS; ++*n) {
@@ -119,12 +199,13 @@ load_tensors(one_case *c, const char *set, const char *kind, const tn_expr **out
         void *bytes;
         const char *path = tnb_printf(arena, "%s/%s_%u.pb", set, kind, *n);
         if (access(path, F_OK) != 0)
-            return true;
+            break;
         if (tnb_tensor_pb_read(path, &t, &err) != TNB_OK)
             return give_up(c, verdict_of(err.status), "%s", err.message);
         const tn_data *d = tn_data_new(c->s->ctx, t.dtype, t.ndim, t.shape, &bytes);
         if (d && t.n_bytes)
             memcpy(bytes, t.data, t.n_bytes);
+        names[*n] = tnb_strndup(arena, t.name ? t.name : "", t.name_len);
         tnb_tensor_pb_free(&t);
         if (!d)
             return give_up_recorded(c, "reading the data");
@@ -344,13 +425,17 @@ run_set(one_case *c, const char *set)
     c->out->verdict = PASSED;
     c->out->why[0] = 0;
     tnb_diags_clear(tn_diags(c->s->ctx));
-    if (!load_tensors(c, set, "input", c->inputs, &c->n_inputs) ||
-        !load_tensors(c, set, "output", c->outputs, &c->n_outputs))
+    const char *in_names[MAX_TENSORS], *out_names[MAX_TENSORS];
+    if (!load_tensors(c, set, "input", c->inputs, in_names, &c->n_inputs) ||
+        !load_tensors(c, set, "output", c->outputs, out_names, &c->n_outputs))
         return false;
+    order_by_names(input_names(c), in_names, c->inputs, c->n_inputs);
     if (!c->n_outputs)
         return give_up(c, SKIPPED, "%s holds no output_0.pb", tnb_path_name(set));
     if (!import_model(c, &model) || tnt_has(c->a, "import-only"))
         return c->out->verdict == PASSED;
+    order_by_names(tn_dict_get(model.module->attrs, "output_names"), out_names, c->outputs,
+                   c->n_outputs);
     return tnt_has(c->a, "interp") ? run_interpreted(c, set, &model) : run_compiled(c, set, &model);
 }
 
@@ -639,14 +724,15 @@ const tnt_command tnt_command_onnx_test = {
     .name = "onnx-test",
     .operands = "DIR...",
     .summary = "run ONNX backend test cases",
-    .details = "A case is a folder with model.onnx and folders test_data_set_N that hold "
-               "input_K.pb and output_K.pb; other folders are "
-               "searched for cases. Each case is compiled and run in a process of its own "
-               "(--batch: several in one; where it ends early, a new one goes on) and "
-               "gives one line: PASS, FAIL with the "
-               "difference, or SKIP with the operator or type that is missing. The last line "
-               "counts them.\n\nInputs whose values decide "
-               "shapes are made constants at compile time; the line says how many.",
+    .details =
+        "A case is a folder with model.onnx and folders test_data_set_N that hold "
+        "input_K.pb and output_K.pb (in the model's order, or with its names); other "
+        "folders are searched for cases. Each case is compiled and run in a process of its own "
+        "(--batch: several in one; where it ends early, a new one goes on) and "
+        "gives one line: PASS, FAIL with the "
+        "difference, or SKIP with the operator or type that is missing. The last line "
+        "counts them.\n\nInputs whose values decide "
+        "shapes are made constants at compile time; the line says how many.",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,

@@ -92,7 +92,8 @@ run_opt(tnt_session *s, const tnt_args *a)
     tnk_pipeline pipeline;
     if (!tn_pass_list_parse(s->ctx, list_text, "-p", &list) ||
         (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, NULL, &pipeline)) ||
-        !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list)) {
+        !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list) ||
+        !tnk_pass_list_configure(s->ctx, s->conf, &list)) {
         tnt_report(s);
         return TNT_FAILED;
     }
@@ -128,11 +129,12 @@ run_opt(tnt_session *s, const tnt_args *a)
         tnt_complain(&err);
     if (tnt_has(a, "timing"))
         print_timing(&list, seconds, changed, notes);
+    bool verified = true;
     if (check) {
         tnk_verify_report result = tnk_verify_result(check);
-        tnt_print_verify(&result);
+        verified = tnt_print_verify(&result);
     }
-    return m && write_module(s, m, tnt_value(a, "output", "-")) ? TNT_OK : TNT_FAILED;
+    return m && write_module(s, m, tnt_value(a, "output", "-")) && verified ? TNT_OK : TNT_FAILED;
 }
 
 static int

@@ -22,7 +22,8 @@ static const tnt_option options[] = {
     {"threads", 0, TNT_VALUE, "N", "processors to use (default: all that this process may)"},
     {"profile-kernels", 0, TNT_FLAG, NULL, "time each kernel and print a table on standard error"},
     {"timing", 0, TNT_FLAG, NULL, "print compile, load and run time on standard error"},
-    {"no-native", 0, TNT_FLAG, NULL, "refuse artifacts that hold machine code"},
+    {"no-native", 0, TNT_FLAG, NULL,
+     "refuse kernels that run as machine code of the host: cpu, and opencl on processors"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
@@ -104,82 +105,19 @@ save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const
     return false;
 }
 
-/* ---- comparing ---- */
-
-static int
-compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results,
-                const char *const *names, uint32_t n)
-{
-    double rtol, atol;
-    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-4, &atol))
-        return TNT_USAGE;
-    uint32_t n_expect, failed = 0;
-    const char **expect = tnt_values(a, "expect", &n_expect);
-    int status = TNT_OK;
-    for (uint32_t e = 0; expect && e < n_expect; e++) {
-        const char *file;
-        int i = tnt_assignment(expect[e], names, n, "result", &file);
-        const tn_expr *want = i < 0 ? NULL : tnt_load_tensor(s, file);
-        if (!want) {
-            status = TNT_FAILED;
-            continue;
-        }
-        tnb_buf why = {0};
-        if (tn_values_close(s->ctx, results[i], want, rtol, atol, &why)) {
-            fprintf(stderr, "tenon: '%s' equals %s%s%s\n", names[i], file, why.n ? ": " : "",
-                    why.n ? why.s : "");
-        } else {
-            fprintf(stderr, "tenon: '%s' differs from %s: %s\n", names[i], file,
-                    why.n ? why.s : "");
-            failed++;
-        }
-        tnb_buf_free(&why);
-    }
-    tnt_report(s);
-    free(expect);
-    return failed ? TNT_FAILED : status;
-}
-
 /* ---- the command ---- */
-
-typedef struct leaves {
-    tnt_session *s;
-    TNB_VEC(const char *) names;
-    TNB_VEC(tnr_value) values;
-} leaves;
-
-/* The fields of a tuple among the results are results of their own: NAME_0, NAME_1, ... */
-static void
-add_leaves(leaves *l, const char *name, tnr_value v)
-{
-    for (uint32_t i = 0; v.tag == TNR_TUPLE && i < v.u.tuple->n; i++)
-        add_leaves(l, tn_strf(l->s->ctx, "%s_%u", name, i), v.u.tuple->items[i]);
-    if (v.tag == TNR_TUPLE)
-        return;
-    TNB_PUSH(tn_arena(l->s->ctx), l->names, name);
-    TNB_PUSH(tn_arena(l->s->ctx), l->values, v);
-}
 
 static int
 show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const tnr_value *ret)
 {
-    uint32_t n_results;
-    const tnr_value *given = tnt_results(ret, &n_results);
-    leaves l = {.s = s};
-    for (uint32_t i = 0; i < n_results; i++)
-        add_leaves(&l,
-                   i < sig->n_results && sig->results[i].name ? sig->results[i].name
-                                                              : tn_strf(s->ctx, "output%u", i),
-                   given[i]);
-    uint32_t n = l.values.n;
-    const char **names = l.names.at;
-    const tn_expr **results = TNB_NEW_N(tn_arena(s->ctx), const tn_expr *, n + 1);
+    const char **names;
+    const tn_expr **results;
+    uint32_t n;
+    if (!tnt_take_results(s, sig, ret, &names, &results, &n))
+        return TNT_FAILED;
     bool compare = tnt_has(a, "expect");
     const char *dir = tnt_value(a, "output-dir", NULL);
     for (uint32_t i = 0; i < n; i++) {
-        results[i] = tnt_from_runtime(s, l.values.at[i]);
-        if (!results[i])
-            return TNT_FAILED;
         const tn_data *d = ((const tn_constant *)results[i])->data;
         const void *bytes = tn_data_get(s->ctx, d);
         if (dir && !save_result(s, dir, i, names[i], d, bytes))
@@ -187,7 +125,7 @@ show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const 
         if (!dir && !compare)
             print_result(names[i], d, bytes);
     }
-    return compare ? compare_results(s, a, results, names, n) : TNT_OK;
+    return compare ? tnt_compare_results(s, a, results, names, n, true) : TNT_OK;
 }
 
 static int
@@ -196,8 +134,7 @@ run(tnt_session *s, const tnt_args *a)
     tnt_program p;
     if (!tnt_program_open(s, a, a->operands[0], &p))
         return tnt_failure();
-    if (tnt_has(a, "verify"))
-        tnt_print_verify(&p.compiled.verify);
+    bool verified = !tnt_has(a, "verify") || tnt_print_verify(&p.compiled.verify);
     const char *name = tnt_value(a, "function", "main");
     const tnr_signature *sig = tnr_artifact_function(p.artifact, name);
     int status = TNT_FAILED;
@@ -237,6 +174,7 @@ run(tnt_session *s, const tnt_args *a)
     free(args);
     tnr_release(&ret);
     tnt_program_close(&p);
+    status = status == TNT_OK && !verified ? TNT_FAILED : status;
     return status == TNT_FAILED ? tnt_failure() : status;
 }
 

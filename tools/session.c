@@ -74,13 +74,18 @@ tnt_report(tnt_session *s)
         print_diags(tn_diags(s->ctx));
 }
 
-void
+bool
 tnt_print_verify(const tnk_verify_report *r)
 {
     fprintf(stderr, "tenon: %u functions verified by execution; longest run: %llu operations\n",
             r->verified, (unsigned long long)r->longest);
     for (uint32_t i = 0; i < r->n_unverified; i++)
         fprintf(stderr, "  not verified: %s\n", r->unverified[i]);
+    if (r->verified || !r->n_unverified)
+        return true;
+    fputs("tenon: nothing was verified: no function that a pass changed could be compared\n",
+          stderr);
+    return false;
 }
 
 void
@@ -154,6 +159,7 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;
     }
+    tnk_set_limits(out->ctx, out->conf);
     tnk_check_sections(out->ctx, out->conf);
     tnt_report(out);
     return TNT_OK;

@@ -118,8 +118,8 @@ tnt_report(tnt_session *s);
 /* "tenon: message" and the hint. */
 void
 tnt_complain(const tnb_err *err);
-/* What --verify found out, on standard error. */
-void
+/* What --verify found out, on standard error. False: passes changed functions, and none of these could be compared. */
+bool
 tnt_print_verify(const tnk_verify_report *r);
 
 /* ---- show_op.c: schemas ---- */
@@ -193,6 +193,17 @@ tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value 
 /* A tensor value as a Constant. NULL after a message. */
 const tn_expr *
 tnt_from_runtime(tnt_session *s, tnr_value v);
+/* ---- results.c ---- */
+/* The tensors that a call gave, with their names: the fields of a tuple among them are NAME_0, NAME_1, ... False after a message. */
+bool
+tnt_take_results(tnt_session *s, const tnr_signature *sig, const tnr_value *ret,
+                 const char ***names, const tn_expr ***results, uint32_t *n);
+/* Compares them with the files of --expect, by --rtol and --atol; `tell`: says which are equal, too. TNT_OK, or another after
+ * messages. */
+int
+tnt_compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *results,
+                    const char *const *names, uint32_t n, bool tell);
+
 /* "NAME=FILE" or "#INDEX=FILE": the index among `n` names; -1 after a message. `file` points into
  * text. */
 int
@@ -202,6 +213,13 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
 bool
 tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,
                 tnr_value **out, uint32_t *n);
+/* Tuples entered so far by somebody who shows a value: a program may nest them without end, and have
+ * one item many times. Starts as zero; false, with a message, where it is too much. */
+typedef struct tnt_items {
+    uint32_t depth, n;
+} tnt_items;
+bool
+tnt_enter_tuple(tnt_items *items, const tnr_tuple *t);
 /* The results as a flat array of values (borrowed from `ret`). */
 const tnr_value *
 tnt_results(const tnr_value *ret, uint32_t *n);

@@ -100,6 +100,22 @@ tnt_from_runtime(tnt_session *s, tnr_value v)
     return tn_constant_of(s->ctx, d);
 }
 
+bool
+tnt_enter_tuple(tnt_items *items, const tnr_tuple *t)
+{
+    enum { DEEPEST = 64, MOST = 1 << 20 };
+    if (items->depth >= DEEPEST || t->n > MOST - items->n) {
+        fprintf(stderr,
+                "tenon: the result is a tuple of tuples, %s; at most %d levels and %d items are "
+                "shown\n",
+                items->depth >= DEEPEST ? "too deep" : "with too many items", DEEPEST, MOST);
+        return false;
+    }
+    items->depth++;
+    items->n += t->n;
+    return true;
+}
+
 const tnr_value *
 tnt_results(const tnr_value *ret, uint32_t *n)
 {
@@ -168,26 +184,23 @@ next_random(uint64_t *state) /* splitmix64 */
     return z ^ z >> 31;
 }
 
+/* `example`: a shape that the function takes; NULL: the compiler found none. */
 static tnb_status
-random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, const int64_t *extents,
-              uint32_t n_symbols, uint64_t seed, tnr_value *out, tnb_err *err)
+random_tensor(tnr_device *dev, const tnr_io *io, const int64_t *example, uint64_t seed,
+              tnr_value *out, tnb_err *err)
 {
     int64_t shape[TNB_NPY_MAX_DIMS];
-    uint64_t count = 1, bytes;
+    uint64_t count, bytes;
     if (io->ndim < 0 || io->ndim > TNB_NPY_MAX_DIMS || tnb_dtype_is_void(io->dtype))
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "input '%s' has no known rank and dtype: give it with -i", io->name);
     for (int32_t k = 0; k < io->ndim; k++) {
-        shape[k] = io->dims[k];
-        for (uint32_t j = 0; shape[k] < 0 && io->symbols[k] && j < n_symbols; j++)
-            if (strcmp(io->symbols[k], symbols[j]) == 0)
-                shape[k] = extents[j];
+        shape[k] = example ? example[k] : io->dims[k];
         if (shape[k] < 0)
             shape[k] = io->symbols[k] && strstr(io->symbols[k], "batch") ? 1 : RANDOM_EXTENT;
-        if (!tnb_mul_u64(count, (uint64_t)shape[k], &count))
-            return tnb_fail(err, TNB_BOUNDS, "input '%s' is too large", io->name);
     }
-    TNB_TRY(tnb_dtype_storage(io->dtype, count, &bytes, err));
+    if (tnb_shape_bytes(io->dtype, io->ndim, shape, &count, &bytes, err) != TNB_OK)
+        return tnb_fail(err, TNB_BOUNDS, "input '%s' is too large", io->name);
     void *host = calloc(1, bytes ? bytes : 1);
     if (!host)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes of input '%s'",
@@ -199,28 +212,41 @@ random_tensor(tnr_device *dev, const tnr_io *io, const char *const *symbols, con
             tnb_store_f64(host, io->dtype, i, (double)(r >> 11) * 0x1p-53);
         else
             tnb_store_i64(host, io->dtype, i,
-                          (int64_t)(r % (tnb_dtype_is_bool(io->dtype) ? 2 : 10)));
+                          (int64_t)(r % 2)); /* indices into all but the shortest axes */
     }
     tnb_status st = tnr_tensor_from(dev, host, shape, (uint32_t)io->ndim, io->dtype, out, err);
     free(host);
     return st;
 }
 
-/* Extents that the inputs given decide. */
-static uint32_t
-learn_extents(const tnr_signature *sig, const tnr_value *args, const char **symbols,
-              int64_t *extents, uint32_t max)
+/* The extents that made-up inputs take for symbols, in one line; or that nobody knows any that fit. */
+static void
+tell_extents(const tnr_signature *sig)
 {
+    const char *told[64];
     uint32_t n = 0;
     for (uint32_t i = 0; i < sig->n_params; i++)
-        for (int32_t k = 0;
-             args[i].tag == TNR_TENSOR && k < sig->params[i].ndim && k < args[i].u.tensor->dl.ndim;
-             k++)
-            if (sig->params[i].symbols[k] && n < max) {
-                symbols[n] = sig->params[i].symbols[k];
-                extents[n++] = args[i].u.tensor->dl.shape[k];
-            }
-    return n;
+        for (int32_t k = 0; k < sig->params[i].ndim && n < 64; k++) {
+            const char *symbol = sig->params[i].symbols[k];
+            bool new =
+                symbol && !strchr(symbol, ' '); /* what is computed from others is not given */
+            for (uint32_t j = 0; new &&j < n; j++)
+                new = strcmp(told[j], symbol) != 0;
+            if (!new)
+                continue;
+            if (sig->example_shapes)
+                fprintf(stderr, "%s%s = %lld", n ? ", " : "  extents: ", symbol,
+                        (long long)sig->example_shapes[i][k]);
+            else
+                fprintf(stderr, "%s%s",
+                        n ? ", "
+                          : "  the compiler found no extents that the model takes\n  hint: compile "
+                            "with --dim NAME=N for some of ",
+                        symbol);
+            told[n++] = symbol;
+        }
+    if (n)
+        fputs("\n", stderr);
 }
 
 bool
@@ -251,9 +277,7 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
             ok = false;
         }
     }
-    const char *symbols[64];
-    int64_t extents[64], seed;
-    uint32_t n_symbols = ok ? learn_extents(sig, args, symbols, extents, 64) : 0;
+    int64_t seed;
     ok = ok && tnt_int(a, "seed", 0, 0, INT64_MAX, &seed);
     for (uint32_t i = 0; ok && i < sig->n_params; i++) {
         if (args[i].tag != TNR_NULL)
@@ -266,7 +290,8 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
             fprintf(stderr, "tenon: input '%s' is a %s, not a tensor, and cannot be made up\n",
                     names[i], sig->params[i].kind);
             ok = false;
-        } else if (random_tensor(dev, &sig->params[i], symbols, extents, n_symbols,
+        } else if (random_tensor(dev, &sig->params[i],
+                                 sig->example_shapes ? sig->example_shapes[i] : NULL,
                                  (uint64_t)seed * 1000003u + i, &args[i], &err) != TNB_OK) {
             tnt_complain(&err);
             ok = false;
@@ -274,6 +299,8 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
     }
     if (ok && !n_given && sig->n_params)
         fprintf(stderr, "tenon: no -i given: random inputs (seed %lld)\n", (long long)seed);
+    if (ok && !n_given)
+        tell_extents(sig);
     free(given);
     free(names);
     if (!ok) {

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 #include "tenon/base/hash.h"
 #include "tenon/kit/emit.h"
 
-enum { GROUP_BYTES = 24576, MAX_GROUPS = 16 };
+enum { GROUP_BYTES = 24576, MAX_GROUPS = 16, MAX_OBJECT = 1 << 30 };
 
 static const char *const base_flags[] = {
     "-std=gnu11",
@@ -60,6 +61,7 @@ typedef struct work {
     uint32_t n, n_groups;
     const char *prologue;
     const char **sources;            /* per group */
+    int64_t seconds;                 /* that a run of the compiler may take; 0: any */
     char folder[TNB_TEMPORARY_PATH]; /* where the compilers work */
 } work;
 
@@ -225,13 +227,26 @@ command(work *w, const char *const *rest, uint32_t n_rest, bool with_flags)
     return argv;
 }
 
+/* How a run of the compiler ended. */
+static const char *
+outcome_of(work *w, const cpu_job *j)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    if (j->late)
+        return tnb_printf(a, "took more than the %lld seconds of cc_timeout",
+                          (long long)w->seconds);
+    if (j->signal)
+        return tnb_printf(a, "was ended by signal %d (%s)", j->signal, strsignal(j->signal));
+    return "failed";
+}
+
 static tnb_status
-compiler_error(work *w, const char *what, const char *log, uint32_t group)
+compiler_error(work *w, const char *what, const cpu_job *job, uint32_t group)
 {
     tnb_arena *a = tn_arena(w->ctx);
     char *text = NULL;
     size_t n = 0;
-    const char *path = tnb_printf(a, "%s/%s", w->folder, log);
+    const char *path = tnb_printf(a, "%s/%s", w->folder, job->log);
     if (tnb_read_file(path, 1u << 20, &text, &n, NULL) != TNB_OK)
         text = NULL;
     const char *name = "";
@@ -243,8 +258,13 @@ compiler_error(work *w, const char *what, const char *log, uint32_t group)
         for (uint32_t i = 0; i < w->n && !*name; i++)
             if (w->units[i].group == group)
                 name = w->kernels[i].name;
-    tn_error(w->ctx, 0, TNB_BUILD, "%s failed%s%s: %s", what, *name ? " at kernel " : "", name,
-             w->cc.command[0]);
+    tn_error(w->ctx, 0, TNB_BUILD, "%s %s%s%s: %s", what, outcome_of(w, job),
+             *name ? " at kernel " : "", name, w->cc.command[0]);
+    if (job->late)
+        tnb_diag_hint(tn_diags(w->ctx),
+                      "set cc_timeout in the section [target cpu]; 0 waits for ever");
+    if (job->signal == SIGXFSZ)
+        tnb_diag_hint(tn_diags(w->ctx), "raise the limit of file sizes (ulimit -f)");
     for (size_t at = 0; text && text[at] && at <= 4000;) {
         size_t len = strcspn(text + at, "\n");
         if (len)
@@ -261,6 +281,24 @@ report(void *user, uint32_t done)
     work *w = user;
     if (w->b->progress)
         w->b->progress(w->b->progress_user, done, w->n_groups + 1);
+}
+
+/* The compiler may be another program than it should be, or one for another machine. */
+static tnb_status
+check_object(work *w, const tnk_code *code)
+{
+    tnb_err err = {0};
+    const char **names = TNB_NEW_N(tn_arena(w->ctx), const char *, w->n);
+    for (uint32_t i = 0; i < w->n; i++)
+        names[i] = w->kernels[i].name;
+    if (cpu_produced_check(tn_arena(w->ctx), code->bytes, code->n_bytes, names, w->n, &err) ==
+        TNB_OK)
+        return TNB_OK;
+    tn_error(w->ctx, 0, TNB_BUILD, "%s made something else than the kernels of this machine: %s",
+             w->cc.command[0], err.message);
+    tnb_diag_hint(tn_diags(w->ctx), "set `cc` in the [target cpu] section or CC to a compiler for "
+                                    "this machine");
+    return TNB_BUILD;
 }
 
 static tnb_status
@@ -286,20 +324,20 @@ compile_all(work *w, tnk_code *out)
         TNB_PUSH(a, link, obj);
     }
     TNB_PUSH(a, link, "-lm");
-    if (!cpu_run_jobs(w->folder, jobs, w->n_groups, w->b->jobs, report, w)) {
+    if (!cpu_run_jobs(w->folder, jobs, w->n_groups, w->b->jobs, (double)w->seconds, report, w)) {
         tn_error(w->ctx, 0, TNB_BUILD, "cannot start the C compiler %s", w->cc.command[0]);
         return TNB_BUILD;
     }
     for (uint32_t g = 0; g < w->n_groups; g++)
         if (jobs[g].status != 0)
-            return compiler_error(w, "compiling", jobs[g].log, g);
+            return compiler_error(w, "compiling", &jobs[g], g);
     cpu_job *l = &jobs[w->n_groups];
     *l = (cpu_job){.argv = command(w, link.at, link.n, false), .log = "link.log"};
-    if (!cpu_run_jobs(w->folder, l, 1, 1, NULL, NULL) || l->status != 0)
-        return compiler_error(w, "linking", l->log, UINT32_MAX);
+    if (!cpu_run_jobs(w->folder, l, 1, 1, (double)w->seconds, NULL, NULL) || l->status != 0)
+        return compiler_error(w, "linking", l, UINT32_MAX);
     tnb_mapping m = {0};
     tnb_err err = {0};
-    if (tnb_map_file(tnb_path_join(a, w->folder, "kernels.so"), 0, &m, &err) != TNB_OK) {
+    if (tnb_map_file(tnb_path_join(a, w->folder, "kernels.so"), MAX_OBJECT, &m, &err) != TNB_OK) {
         tn_error(w->ctx, 0, err.status, "%s", err.message);
         return err.status;
     }
@@ -307,7 +345,7 @@ compile_all(work *w, tnk_code *out)
     out->n_bytes = (size_t)m.size;
     tnb_unmap(&m);
     if (!tnb_arena_failed(a)) /* else what follows would keep it in the cache */
-        return TNB_OK;
+        return check_object(w, out);
     tn_error(w->ctx, 0, TNB_NO_MEMORY, "no memory for compiled kernels");
     return TNB_NO_MEMORY;
 }
@@ -348,6 +386,7 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
         return TNB_UNSUPPORTED;
     double asked = now();
     TNB_TRY(cpu_toolchain_find(ctx, attrs, &w.cc));
+    w.seconds = tn_dict_int(attrs, "cc_timeout", 900);
     b->compiler_seconds += now() - asked; /* it was run, for its version */
     collect_flags(&w, more_flags);
     make_groups(&w);

@@ -35,7 +35,10 @@ static const tn_attr_schema attrs[] = {
      "1: where the processor multiplies bfloat16, products of float32 are made of operands rounded "
      "to it",
      "0|1"},
+    {"cc_timeout", TN_ATTR_INT, 0, "900",
+     "seconds after which a run of the C compiler is given up; 0: never", "0..1000000"},
     {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
+    TNK_ATTR_CHECK_INDICES,
     {0},
 };
 

@@ -126,16 +126,24 @@ typedef struct cpu_toolchain {
 /* The compiler: attribute `cc`, $CC, or the first of cc, gcc, clang on PATH. */
 tnb_status
 cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out);
+/* In produced.c. Whether this is a shared object of this machine that defines all kernels. */
+tnb_status
+cpu_produced_check(tnb_arena *a, const void *code, size_t n, const char *const *kernels,
+                   uint32_t n_kernels, tnb_err *err);
 /* A program running in a folder; its standard error goes to a file there. */
 typedef struct cpu_job {
     const char *const *argv;
     const char *log; /* file name in the folder */
     int status;      /* exit status; -1: did not run */
+    int signal;      /* that ended it; 0: none */
+    bool late;       /* it was ended since it took too long */
     long pid;
+    double until; /* by the clock; 0: it has any time */
 } cpu_job;
-/* Runs all jobs, at most `at_once` at a time. False when one could not be started. */
+/* Runs all jobs, at most `at_once` at a time, each for so many seconds (0: any number). False when one
+ * could not be started. */
 bool
-cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
+cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, double seconds,
              void (*done)(void *user, uint32_t n), void *user);
 
 /* ---- rules ---- */

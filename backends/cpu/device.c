@@ -338,7 +338,8 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
     tnb_kernel_env env = {.threads = d->threads,
                           .workspace = kernel_workspace,
                           .user = w,
-                          .team = kernel_team};
+                          .team = kernel_team,
+                          .refused = l->refused};
     bool tiles = d->tiles;
     if (tiles)
         cpu_tiles_configure();
@@ -347,6 +348,8 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
         cpu_tiles_release();
     if (rc == TNB_KERNEL_NO_MEMORY)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the kernel's temporaries");
+    if (rc == TNB_KERNEL_REFUSED)
+        return tnb_fail(err, TNB_BOUNDS, "an index is out of range");
     if (rc != TNB_KERNEL_OK)
         return tnb_fail(err, TNB_INVALID, "assertion %" PRId32 " of the kernel failed", rc);
     copy_back(l, buffers);

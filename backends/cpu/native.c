@@ -231,16 +231,23 @@ call(void *self, tn_ctx *ctx, void *p, uint32_t i, void *const *buffers)
         return false;
     }
     blocks temporary = {.team = r->team};
+    tnb_kernel_refusal refused = {0};
     tnb_kernel_env env = {.threads = r->threads,
                           .workspace = workspace,
                           .user = &temporary,
-                          .team = team};
+                          .team = team,
+                          .refused = &refused};
     int32_t rc = r->kernels[i](buffers, NULL, &env);
     for (size_t k = 0; k < temporary.n; k++)
         free(temporary.at[k]);
     free(temporary.at);
     if (rc == TNB_KERNEL_OK)
         return true;
+    if (rc == TNB_KERNEL_REFUSED) {
+        tn_error(ctx, 0, TNB_BOUNDS, "index %lld is out of range, the extent is %lld",
+                 (long long)refused.index, (long long)refused.extent);
+        return false;
+    }
     tn_error(ctx, 0, rc == TNB_KERNEL_NO_MEMORY ? TNB_NO_MEMORY : TNB_INVALID,
              rc == TNB_KERNEL_NO_MEMORY ? "no memory for temporaries"
                                         : "an assertion of the program failed");

@@ -15,21 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool
-write_all(int fd, const void *code, size_t n)
-{
-    const char *p = code;
-    while (n) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
+#include "tenon/base/file.h"
 
 /* A path of an open file that no other file has while it is loaded. The system's loader takes equal
  * paths for the same object, and the number of a descriptor is soon given to another file: so the
@@ -55,7 +41,7 @@ open_from_memory(const void *code, size_t n, char *why, size_t why_n)
     char path[256];
     void *so = NULL;
     int fd = memfd_create("tenon-kernels", MFD_CLOEXEC);
-    if (fd < 0 || !write_all(fd, code, n) || !unique_path(fd, path)) {
+    if (fd < 0 || !tnb_write_all(fd, code, n, -1) || !unique_path(fd, path)) {
         snprintf(why, why_n, "anonymous file: %s", strerror(errno));
     } else {
         so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -72,7 +58,7 @@ open_from_memory(const void *code, size_t n, char *why, size_t why_n)
 static void *
 open_from_file(const void *code, size_t n, char *why, size_t why_n)
 {
-    const char *dir = secure_getenv("TMPDIR");
+    const char *dir = tnb_env("TMPDIR");
     char path[512];
     void *so = NULL;
     if (snprintf(path, sizeof path, "%s/tenon-kernels-XXXXXX",
@@ -85,7 +71,7 @@ open_from_file(const void *code, size_t n, char *why, size_t why_n)
         snprintf(why, why_n, "%.200s: %s", path, strerror(errno));
         return NULL;
     }
-    if (!write_all(fd, code, n)) {
+    if (!tnb_write_all(fd, code, n, -1)) {
         snprintf(why, why_n, "%.200s: %s", path, strerror(errno));
     } else {
         so = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -37,6 +37,7 @@ const char *const cpu_lower[] = {
     "LowerMatchBuffer",
     "ConvertBlocksToOpaque",
     "Simplify",
+    "LowerIndexChecks",
     "PlanAndUpdateBufferAllocationLocation",
     "CompactBufferAllocation",
     "FlattenBuffer",

@@ -5,39 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cpu.h"
 #include "tenon/base/file.h"
-
-extern char **environ;
-
-/* The absolute path of a program, NULL if PATH has none. */
-static const char *
-on_path(tn_ctx *ctx, const char *name)
-{
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? name : NULL;
-    const char *path = getenv("PATH");
-    for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
-        const char *end = strchr(p, ':');
-        size_t n = end ? (size_t)(end - p) : strlen(p);
-        if (n > 0 && *p == '/') {
-            const char *full = tnb_printf(tn_arena(ctx), "%.*s/%s", (int)n, p, name);
-            struct stat st;
-            if (access(full, X_OK) == 0 && stat(full, &st) == 0 && S_ISREG(st.st_mode))
-                return full;
-        }
-        p += n + (end ? 1 : 0);
-    }
-    return NULL;
-}
 
 /* Words of a command; no quoting. */
 static void
@@ -55,11 +34,68 @@ split_words(tn_ctx *ctx, const char *text, cpu_toolchain *out)
     }
 }
 
-/* Standard output of a short program. */
+/* ---- starting and ending ---- */
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* In a group of its own, which ends with this program; signals that this program ignores have their
+ * usual effect there. */
+static pid_t
+spawn(const char *const *argv, posix_spawn_file_actions_t *fa)
+{
+    posix_spawnattr_t attr;
+    sigset_t usual, none;
+    pid_t pid = 0;
+    union {
+        const char *const *in;
+        char *const *out;
+    } args = {argv};
+    char **env = tnb_child_environment();
+    if (!env)
+        return 0;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGXFSZ);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigdefault(&attr, &usual);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setpgroup(&attr, 0);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETPGROUP);
+    if (posix_spawn(&pid, argv[0], fa, &attr, args.out, env) != 0)
+        pid = 0;
+    posix_spawnattr_destroy(&attr);
+    free(env);
+    if (pid)
+        tnb_child_add(pid);
+    return pid;
+}
+
+/* The whole group, as compilers start others. */
+static int
+end_group(pid_t pid)
+{
+    int status = -1;
+    (void)kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    tnb_child_forget(pid);
+    return status;
+}
+
+/* Standard output of a short program, within its time. */
 static char *
 output_of(tn_ctx *ctx, const char *const *argv)
 {
-    int fd[2];
+    enum { SECONDS = 20 };
+    int fd[2], status = -1;
     if (pipe2(fd, O_CLOEXEC) != 0)
         return NULL;
     posix_spawn_file_actions_t fa;
@@ -67,27 +103,33 @@ output_of(tn_ctx *ctx, const char *const *argv)
     posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
     posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    pid_t pid;
-    union {
-        const char *const *in;
-        char *const *out;
-    } args = {argv};
-    int rc = posix_spawn(&pid, argv[0], &fa, NULL, args.out, environ);
+    pid_t pid = spawn(argv, &fa);
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
     char *text = tnb_alloc(tn_arena(ctx), 1024);
     size_t n = 0;
-    ssize_t got;
-    while (rc == 0 && n < 1023 &&
-           ((got = read(fd[0], text + n, 1023 - n)) > 0 || (got < 0 && errno == EINTR)))
+    bool ended = false;
+    for (double until = now() + SECONDS; pid && !ended && n < 1023;) {
+        int left = (int)(1000 * (until - now()));
+        struct pollfd p = {.fd = fd[0], .events = POLLIN};
+        if (left <= 0 || poll(&p, 1, left) == 0)
+            break;
+        ssize_t got = read(fd[0], text + n, 1023 - n);
+        ended = got == 0;
         n += got > 0 ? (size_t)got : 0;
+    }
     close(fd[0]);
-    int status = -1;
-    if (rc == 0)
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : NULL;
+    for (int i = 0; pid && ended && i < 1000 && waitpid(pid, &status, WNOHANG) == 0; i++)
+        usleep(1000);
+    if (!pid)
+        return NULL;
+    if (status == -1)
+        status = end_group(pid);
+    tnb_child_forget(pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : NULL;
 }
+
+/* ---- finding ---- */
 
 tnb_status
 cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
@@ -99,7 +141,7 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
     int n = *wanted || env ? 1 : 3;
     for (int i = 0; i < n; i++) {
         split_words(ctx, tries[i], out);
-        const char *full = out->n ? on_path(ctx, out->command[0]) : NULL;
+        const char *full = out->n ? tnb_find_program(tn_arena(ctx), out->command[0]) : NULL;
         if (!full)
             continue;
         out->command[0] = full;
@@ -127,26 +169,10 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
     return TNB_NOT_FOUND;
 }
 
-static char *const *
-compiler_environment(void)
-{
-    static char lc_all[] = "LC_ALL=C";
-    size_t n = 0;
-    while (environ[n])
-        n++;
-    char **e = calloc(n + 2, sizeof *e);
-    if (!e)
-        return environ;
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LC_", 3) && strncmp(environ[i], "LANG", 4))
-            e[k++] = environ[i];
-    e[k] = lc_all;
-    return e;
-}
+/* ---- jobs ---- */
 
 static bool
-start(const char *folder, cpu_job *j, char *const *env)
+start(const char *folder, cpu_job *j, double seconds)
 {
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
@@ -154,15 +180,10 @@ start(const char *folder, cpu_job *j, char *const *env)
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&fa, 1, j->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&fa, 1, 2);
-    union {
-        const char *const *in;
-        char *const *out;
-    } args = {j->argv};
-    pid_t pid;
-    int rc = posix_spawn(&pid, j->argv[0], &fa, NULL, args.out, env);
+    j->pid = spawn(j->argv, &fa);
+    j->until = seconds > 0 ? now() + seconds : 0;
     posix_spawn_file_actions_destroy(&fa);
-    j->pid = rc == 0 ? (long)pid : 0;
-    return rc == 0;
+    return j->pid != 0;
 }
 
 /* Returns when one of the running jobs may have ended. Other children of the process are none of
@@ -173,17 +194,25 @@ wait_for_one(const cpu_job *jobs, uint32_t n)
     struct pollfd fds[64];
     uint32_t k = 0;
     bool all = true;
+    double until = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (!jobs[i].pid)
             continue;
+        until = jobs[i].until > 0 && (until == 0 || jobs[i].until < until) ? jobs[i].until : until;
         int fd = k < 64 ? (int)syscall(SYS_pidfd_open, (pid_t)jobs[i].pid, 0) : -1;
         if (fd >= 0)
             fds[k++] = (struct pollfd){.fd = fd, .events = POLLIN};
         else
             all = false; /* an old system, or too many: look again soon */
     }
+    double left = until > 0 ? (until - now()) * 1000 + 1 : -1;
     if (k)
-        (void)poll(fds, k, all ? -1 : 2);
+        (void)poll(fds, k,
+                   !all                      ? 2
+                   : until == 0              ? -1
+                   : left < 0                ? 0
+                   : left > 1000 * 3600 * 24 ? 1000 * 3600 * 24
+                                             : (int)left);
     else
         usleep(2000);
     while (k)
@@ -191,17 +220,16 @@ wait_for_one(const cpu_job *jobs, uint32_t n)
 }
 
 bool
-cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
+cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, double seconds,
              void (*done)(void *user, uint32_t n), void *user)
 {
-    char *const *env = compiler_environment();
     uint32_t next = 0, finished = 0, running = 0;
     bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         jobs[i].status = -1;
     while (finished < next || (ok && next < n)) {
         while (ok && next < n && running < (uint32_t)(at_once > 0 ? at_once : 1)) {
-            ok = start(folder, &jobs[next], env);
+            ok = start(folder, &jobs[next], seconds);
             if (ok)
                 next++, running++;
         }
@@ -211,9 +239,16 @@ cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
         for (uint32_t i = 0; i < next; i++) {
             int status = 0;
             pid_t r = jobs[i].pid ? waitpid((pid_t)jobs[i].pid, &status, WNOHANG) : 0;
+            if (r == 0 && jobs[i].pid && jobs[i].until > 0 && now() > jobs[i].until) {
+                status = end_group((pid_t)jobs[i].pid);
+                jobs[i].late = true;
+                r = 1;
+            }
             if (r > 0 ||
                 (r < 0 && errno == ECHILD)) { /* gone without us: the host reaps children */
                 jobs[i].status = r > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+                jobs[i].signal = r > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+                tnb_child_forget(jobs[i].pid);
                 jobs[i].pid = 0;
                 finished++, running--;
                 reaped = true;
@@ -224,7 +259,5 @@ cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once,
         else if (done)
             done(user, finished);
     }
-    if (env != environ)
-        free((void *)(uintptr_t)env);
     return ok;
 }

@@ -3,7 +3,7 @@
 #ifndef TENON_BACKENDS_CUDA_H
 #define TENON_BACKENDS_CUDA_H
 
-#include "tenon/core/registry.h"
+#include "tenon/kit/codegen.h"
 
 extern const char *const cuda_library_dispatch[], *const cuda_legalize[], *const cuda_finalize[],
                                                                               *const cuda_lower[];

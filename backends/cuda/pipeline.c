@@ -45,6 +45,7 @@ const char *const cuda_lower[] = {
     "LowerMatchBuffer",
     "ConvertBlocksToOpaque",
     "Simplify",
+    "LowerIndexChecks",
     "PlanAndUpdateBufferAllocationLocation",
     "CompactBufferAllocation",
     "FlattenBuffer",

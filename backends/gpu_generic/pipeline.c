@@ -33,6 +33,7 @@ const char *const gpu_generic_lower[] = {
     "LowerMatchBuffer",
     "ConvertBlocksToOpaque",
     "Simplify",
+    "LowerIndexChecks",
     "PlanAndUpdateBufferAllocationLocation",
     "CompactBufferAllocation",
     "FlattenBuffer",

@@ -53,7 +53,9 @@
     X(NOT, 1, 1, ANY) /* logical */ \
     X(CAST, 1, 1, ANY) /* arg: from this dtype (TNB_VM_DTYPE) */ \
     X(MATH1, 1, 1, ANY) /* arg: tnb_vm_math */ \
-    X(MATH2, 2, 1, ANY)
+    X(MATH2, 2, 1, ANY) \
+    X(INDEX, 2, 1, ANY) /* index, extent -> index, which is refused unless it is in [0, extent); arg: 1 if negative ones count \
+                           from the end, and twice the number of the check */
 /* clang-format on */
 
 enum null_op {

@@ -9,6 +9,7 @@ typedef TNB_VEC(uint32_t) jumps;
 
 struct gen {
     tn_ctx *ctx;
+    const tnk_kernel *kernel;
     tnb_arena *arena;
     TNB_VEC(null_insn) insns;
     TNB_VEC(const tn_node *) buffers; /* data pointers: parameters, then allocations */
@@ -127,6 +128,16 @@ call(struct gen *g, const tn_call *c)
     tnb_dtype d = c->args.n ? tn_dtype_of(c->args.at[0]) : TNB_VOID;
     if (strcmp(name, "if_then_else") == 0) {
         choice(g, c->args.at[0], c->args.at[1], c->args.at[2]);
+        return;
+    }
+    if (strcmp(name, "index_in") == 0) {
+        const char *const *checks, *site = tn_as_string_imm(c->args.at[3])->value;
+        uint32_t n = tnk_kernel_checks(g->ctx, g->kernel, &checks), i = 0;
+        while (i < n && strcmp(checks[i], site))
+            i++;
+        expr(g, c->args.at[0]);
+        expr(g, c->args.at[1]);
+        emit(g, NULL_INDEX, d, i << 1 | !tn_is_int_const(c->args.at[2], 0));
         return;
     }
     if (strcmp(name, "likely") == 0) {
@@ -307,8 +318,12 @@ stmt(struct gen *g, const tn_stmt *s)
         emit(g, NULL_ASSERT, TNB_B8, 0);
         break;
     case TN_KIND_EVALUATE:
-        if (!tn_is(tn_as_evaluate(s)->value, TN_KIND_INT_IMM))
+        if (tn_is_call_to(tn_as_evaluate(s)->value, "tirx.index_in")) { /* for what it refuses */
+            expr(g, tn_as_evaluate(s)->value);
+            emit(g, NULL_SET, TNB_I64, local(g, s));
+        } else if (!tn_is(tn_as_evaluate(s)->value, TN_KIND_INT_IMM)) {
             refuse(g, s);
+        }
         break;
     case TN_KIND_IF_STMT:
         branch(g, tn_as_if_stmt(s));
@@ -335,7 +350,7 @@ stmt(struct gen *g, const tn_stmt *s)
 static bool
 kernel(tn_ctx *ctx, const tnk_kernel *k, tnb_buf *out)
 {
-    struct gen g = {.ctx = ctx, .arena = tn_arena(ctx)};
+    struct gen g = {.ctx = ctx, .kernel = k, .arena = tn_arena(ctx)};
     tnb_ptrmap_init(&g.locals, g.arena);
     for (uint32_t i = 0; i < k->n_scalars; i++)
         local(&g, k->scalars[i].var);

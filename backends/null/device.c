@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tenon/base/kernel_abi.h"
 #include "code.h"
 #include "tenon/base/scalar.h"
 #include "tenon/rt/plugin.h"
@@ -245,11 +246,14 @@ access_element(struct run *r, const null_insn *in, tnb_dtype d, null_value *sp, 
     return done ? TNB_OK : tnb_fail(err, TNB_UNSUPPORTED, "elements of %s", tnb_dtype_print(d).s);
 }
 
+/* Temporaries of a kernel, which asks for what it likes. */
 static tnb_status
 allocate(struct run *r, uint32_t slot, int64_t bytes, tnb_err *err)
 {
+    const int64_t most = 1 << 30;
     free(r->buffers[slot].data);
-    r->buffers[slot].data = bytes >= 0 ? calloc(1, bytes ? (size_t)bytes : 1) : NULL;
+    r->buffers[slot].data =
+        bytes >= 0 && bytes <= most ? calloc(1, bytes ? (size_t)bytes : 1) : NULL;
     r->buffers[slot].bytes = r->buffers[slot].data ? (uint64_t)bytes : 0;
     return r->buffers[slot].data
                ? TNB_OK
@@ -264,6 +268,22 @@ may_go_on(struct run *r, tnb_err *err)
         !r->launch->cancelled(r->launch->user))
         return TNB_OK;
     return tnb_fail(err, TNB_CANCELLED, "the kernel was stopped");
+}
+
+/* An index that came as data in sp[-2], the extent that it is for in sp[-1]. The machine makes a message of what is noted. */
+static tnb_status
+check_index(const tnr_launch *l, uint32_t arg, null_value *sp, tnb_err *err)
+{
+    int64_t i = sp[-2].i, n = sp[-1].i, at = arg & 1 && i < 0 ? i + n : i;
+    tnb_kernel_refusal *note = l->refused; /* memory of this device is the host's */
+    sp[-2].i = at;
+    if (at >= 0 && at < n)
+        return TNB_OK;
+    if (note)
+        *note = (tnb_kernel_refusal){
+            .state = 1, .tag = l->tag, .check = arg >> 1, .index = i, .extent = n};
+    return tnb_fail(err, TNB_BOUNDS, "index %" PRId64 " is out of range, the extent is %" PRId64, i,
+                    n);
 }
 
 static tnb_status
@@ -307,6 +327,10 @@ execute(struct run *r, tnb_err *err)
         case NULL_ASSERT:
             if ((--sp)->i == 0)
                 return tnb_fail(err, TNB_INVALID, "an assertion of the kernel failed");
+            break;
+        case NULL_INDEX:
+            TNB_TRY(check_index(r->launch, in->arg, sp, err));
+            sp--;
             break;
         case NULL_END:
             return TNB_OK;

@@ -4,7 +4,7 @@
 
 static const char *const kinds[] = {"null", NULL};
 
-static const tn_attr_schema attrs[] = {{0}};
+static const tn_attr_schema attrs[] = {TNK_ATTR_CHECK_INDICES, {0}};
 
 static const tn_target_kind null_kind = {
     .size = sizeof(tn_target_kind),

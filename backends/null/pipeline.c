@@ -20,6 +20,7 @@ const char *const null_lower[] = {
     "LowerInitBlock",
     "LowerMatchBuffer",
     "ConvertBlocksToOpaque",
+    "LowerIndexChecks",
     "PlanAndUpdateBufferAllocationLocation",
     "CompactBufferAllocation",
     "FlattenBuffer",

@@ -299,6 +299,9 @@ read_operands(struct site *s, int at)
     s->n = (uint32_t)json_array_size(in);
     if (out < 0 || s->n > MAX_IN)
         return false;
+    const int arg = m->tensors[out].arg; /* operations write no input */
+    if (arg >= 0 && (uint32_t)arg < m->n_args - m->n_results)
+        return false;
     for (uint32_t i = 0; i < s->n; i++) {
         const json_t *v = json_array_get(in, i);
         json_int_t k = json_is_integer(v) ? json_integer_value(v) : -2;

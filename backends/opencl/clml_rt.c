@@ -21,7 +21,7 @@ typedef cl_recording_qcom (*new_recording_fn)(cl_command_queue queue, cl_int *er
 typedef cl_int (*recording_fn)(cl_recording_qcom recording);
 
 tnb_status
-opencl_clml_bad(struct module *m, tnb_err *err, const char *what)
+opencl_clml_bad(const struct module *m, tnb_err *err, const char *what)
 {
     return tnb_fail(err, TNB_FORMAT, "the description of '%s' is broken: %s", m->desc->symbol,
                     what);
@@ -103,6 +103,24 @@ make_tensor_5(struct module *m, struct tensor *t, tnb_err *err)
                     m->api.major);
 }
 
+/* Whether the elements can be counted in bytes, also when an open extent is known; and 4-bit numbers,
+ * eight to a word, have a scale for each 32 of a column. */
+static bool
+fits_memory(const struct module *m, const struct tensor *t)
+{
+    enum { WORD = 8, GROUP = 32 };
+    uint64_t bytes = 4;
+    for (int i = 0; i < 4; i++)
+        if (!tnb_mul_u64(bytes, i == 2 && t->open ? INT32_MAX : t->dims[i], &bytes) ||
+            bytes > INT64_MAX)
+            return false;
+    if (!t->packed)
+        return true;
+    const cl_uint *s = m->tensors[t->scale].dims, *d = t->dims;
+    return s[0] == d[0] && s[1] == d[1] && s[3] == d[3] &&
+           (uint64_t)d[2] * WORD == (uint64_t)s[2] * GROUP;
+}
+
 static tnb_status
 read_tensor(struct module *m, const json_t *o, struct tensor *t, tnb_err *err)
 {
@@ -122,7 +140,7 @@ read_tensor(struct module *m, const json_t *o, struct tensor *t, tnb_err *err)
         (!usual && (t->arg < 0 || t->optimal)) ||
         (t->packed &&
          (t->usage != PARAMETER || t->scale < 0 || m->tensors[t->scale].usage != PARAMETER)) ||
-        (json_object_get(o, "arg") && (t->arg < 0 || t->optimal)))
+        (json_object_get(o, "arg") && (t->arg < 0 || t->optimal)) || !fits_memory(m, t))
         return opencl_clml_bad(m, err, "a tensor");
     t->dtype = half ? CL_HALF_FLOAT : CL_FLOAT;
     t->constant = t->arg >= 0 && is_constant(m->desc, t->arg);
@@ -146,6 +164,35 @@ read_tensors(struct module *m, const json_t *list, tnb_err *err)
         TNB_TRY(read_tensor(m, json_array_get(list, m->n_tensors), &m->tensors[m->n_tensors], err));
     cl_ml_tensor_desc_qcom unused = {.num_dimensions = CL_TENSOR_UNUSED_QCOM};
     return make_tensor(m, NULL, &unused, UNUSED, &m->none, err);
+}
+
+/* The tensor lies in the argument that receives a result. */
+static bool
+is_result(const struct module *m, const struct tensor *t)
+{
+    return t->arg >= 0 && (uint32_t)t->arg >= m->n_args - m->n_results;
+}
+
+/* Copies before the operations lead from arguments to memory of the module, those behind them from
+ * there to results; what is read was written. ORDER: the operations are known. */
+static tnb_status
+check_copies(const struct module *m, tnb_err *err)
+{
+    for (uint32_t i = 0; i < m->n_before; i++) {
+        const struct tensor *from = &m->tensors[m->before[i].from],
+                            *to = &m->tensors[m->before[i].to];
+        if (from->arg < 0 || to->arg >= 0)
+            return opencl_clml_bad(m, err, "a copy before the operations");
+    }
+    for (uint32_t i = 0; i < m->n_after; i++) {
+        const struct tensor *from = &m->tensors[m->after[i].from];
+        bool known = from->arg >= 0 || from->used;
+        for (uint32_t k = 0; k < m->n_before && !known; k++)
+            known = m->before[k].to == m->after[i].from;
+        if (!known || !is_result(m, &m->tensors[m->after[i].to]))
+            return opencl_clml_bad(m, err, "a copy behind the operations");
+    }
+    return TNB_OK;
 }
 
 static tnb_status
@@ -276,6 +323,7 @@ build(struct module *m, const json_t *root, tnb_err *err)
     TNB_TRY(read_copies(m, json_object_get(root, "after"), &m->after, &m->n_after, err));
     TNB_TRY(opencl_clml_load_tuning(m, err));
     TNB_TRY(opencl_clml_make_ops(m, json_object_get(root, "ops"), err));
+    TNB_TRY(check_copies(m, err));
     m->records = can_record(m);
     TNB_TRY(opencl_clml_plan_memory(m, err));
     cl_int e = m->api.clCreateMLTensorMemoryDescriptorSetQCOM(&m->set);
@@ -340,7 +388,7 @@ static tnb_status
 enter(struct module *m, uint32_t i, const tnr_tensor *t, tnb_err *err)
 {
     struct opencl_device *d = m->device;
-    uint64_t offset = t->storage->offset + t->dl.byte_offset;
+    uint64_t offset = t->dl.byte_offset; /* from the beginning of the memory */
     cl_mem whole = t->storage->mem;
     cl_uint bits = 0;
     cl_int e = CL_SUCCESS;
@@ -378,8 +426,7 @@ leave(struct module *m, uint32_t i, const tnr_tensor *t, bool result)
     (void)clGetMemObjectInfo(m->args[i], CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
     if (result && !parent)
         e = clEnqueueCopyBuffer(m->device->queue, m->args[i], t->storage->mem, 0,
-                                (size_t)(t->storage->offset + t->dl.byte_offset),
-                                (size_t)t->n_bytes, 0, NULL, NULL);
+                                (size_t)t->dl.byte_offset, (size_t)t->n_bytes, 0, NULL, NULL);
     (void)clReleaseMemObject(m->args[i]);
     m->owned[i] = false;
     return e;
@@ -515,6 +562,7 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
 {
     struct module *m = module;
     int64_t rows = -1;
+    const uint32_t inputs = m->n_args - m->n_results;
     TNB_TRY(opencl_alive(m->device, err));
     if (n < 0 || (uint32_t)n != m->n_args)
         return tnb_fail(err, TNB_INVALID, "%d arguments, the function has %" PRIu32, n, m->n_args);
@@ -524,8 +572,14 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
             !tnr_tensor_is_compact(t))
             return tnb_fail(err, TNB_INVALID,
                             "argument %" PRIu32 " is no compact tensor on the device", i);
+        if (i >= inputs && t->storage->flags & TNR_STORAGE_READ_ONLY)
+            return tnb_fail(err, TNB_INVALID,
+                            "argument %" PRIu32 ", which receives a result, is a constant", i);
         TNB_TRY(check_bytes(m, i, t->n_bytes, &rows, err));
     }
+    for (uint32_t i = inputs; rows == 0 && i < m->n_args; i++)
+        if (args[i].u.tensor->n_bytes)
+            return tnb_fail(err, TNB_INVALID, "no rows give argument %" PRIu32 " elements", i);
     if (rows == 0)
         return TNB_OK;
     tnb_status st = TNB_OK;
@@ -533,7 +587,6 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
         st = enter(m, i, args[i].u.tensor, err);
     if (st == TNB_OK)
         st = enqueue(m, rows, err);
-    uint32_t inputs = m->n_args - m->n_results;
     for (uint32_t i = 0; i < m->n_args; i++) {
         cl_int e = leave(m, i, args[i].u.tensor, i >= inputs && st == TNB_OK);
         if (e != CL_SUCCESS && st == TNB_OK)

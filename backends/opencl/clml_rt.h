@@ -142,7 +142,7 @@ struct module {
 
 /* "the description of FUNCTION is broken". */
 tnb_status
-opencl_clml_bad(struct module *m, tnb_err *err, const char *what);
+opencl_clml_bad(const struct module *m, tnb_err *err, const char *what);
 
 /* ---- reading the description ---- */
 

@@ -257,10 +257,28 @@ read_tuning(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err
                                    : TNB_OK;
 }
 
+/* The settings' options for the driver's compiler. Without the first of them OpenCL allows quotients
+ * that are 2.5 units in the last place off, which changes what quantization rounds to. */
+static tnb_status
+read_build_options(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err)
+{
+    const char *options = setting(opt, "build_options");
+    bool rounded;
+    TNB_TRY(boolean_setting(opt, "rounded_division", true, &rounded, err));
+    const char *division =
+        rounded && d->info.rounds_division ? "-cl-fp32-correctly-rounded-divide-sqrt " : "";
+    size_t n = strlen(division) + (options ? strlen(options) : 0) + 1;
+    d->build_options = malloc(n);
+    if (!d->build_options)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to open an OpenCL device");
+    snprintf(d->build_options, n, "%s%s", division, options ? options : "");
+    return TNB_OK;
+}
+
 static tnb_status
 read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *err)
 {
-    const char *options = setting(opt, "build_options"), *size = setting(opt, "cache_size");
+    const char *size = setting(opt, "cache_size");
     bool profiling, cached;
     TNB_TRY(boolean_setting(opt, "profiling", true, &profiling, err));
     TNB_TRY(boolean_setting(opt, "cache", !keeps_its_own(d), &cached, err));
@@ -270,9 +288,9 @@ read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *e
             err, TNB_INVALID,
             "[device opencl] cache_size = %.60s: it is a number of MiB, 0 for the usual", size);
     d->properties = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
-    d->build_options = strdup(options ? options : "");
+    TNB_TRY(read_build_options(d, opt, err));
     d->arena = tnb_arena_new();
-    if (!d->build_options || !d->arena)
+    if (!d->arena)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open an OpenCL device");
     TNB_TRY(read_tuning(d, opt, err));
     const char *dir = setting(opt, "cache_dir");
@@ -342,6 +360,7 @@ open_found(struct opencl_device *d, const struct found *f, const tnr_device_opti
     cl_int e;
     d->platform = f->platform;
     d->id = f->id;
+    d->native = f->type & CL_DEVICE_TYPE_CPU;
     TNB_TRY(opencl_info_read(f->platform, f->id, &d->info, err));
     TNB_TRY(check_usable(d, err));
     TNB_TRY(read_settings(d, opt, err));
@@ -394,6 +413,14 @@ opencl_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_e
     return TNB_OK;
 }
 
+/* Drivers for processors compile the text of kernels to code of the host and run it in this
+ * process. */
+static bool
+opencl_native(void *dev)
+{
+    return ((const struct opencl_device *)dev)->native;
+}
+
 static const char *const opencl_formats[] = {"opencl-c", NULL};
 
 static const tnr_setting opencl_settings[] = {
@@ -403,6 +430,10 @@ static const tnr_setting opencl_settings[] = {
      "leave"},
     {"type", "any", "gpu, cpu, accelerator or any"},
     {"build_options", NULL, "given to the driver's compiler, as -cl-denorms-are-zero"},
+    {"rounded_division", "yes",
+     "quotients and square roots of float32 are correctly rounded where the device can do that; "
+     "no: "
+     "as fast as the driver likes"},
     {"profiling", "yes",
      "no: queues take no times, launches may be faster; --profile-kernels then goes by the host's "
      "clock"},
@@ -445,6 +476,7 @@ static const tnr_driver opencl_driver = {
     .module_kernel = opencl_module_kernel,
     .launch = opencl_launch,
     .settings = opencl_settings,
+    .native = opencl_native,
 };
 static const tnr_driver *const opencl_drivers[] = {&opencl_driver};
 

@@ -28,6 +28,7 @@ struct opencl_info {
     size_t group, items[3];          /* work items a group may have: in all, by dimension */
     cl_uint units;
     bool images, doubles, halves, subgroups;
+    bool rounds_division; /* quotients and square roots of float32 can be correctly rounded */
     size_t image_width, image_height, image_layers;
 };
 
@@ -42,6 +43,7 @@ struct opencl_device {
     char *clml_tuning; /* file with results of tuning; NULL: none */
     bool clml_tune;    /* a run that fills it */
     bool clml_onchip;  /* memory on the chip may be used */
+    bool native;       /* a processor: kernels become machine code of this process */
     tnb_arena *arena;  /* of the cache's folder */
     tnb_cache cache;
     atomic_bool cache_told; /* that the cache cannot be used */

@@ -170,6 +170,9 @@ opencl_info_read(cl_platform_id platform, cl_device_id id, struct opencl_info *o
                    (clGetDeviceInfo(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL) ==
                         CL_SUCCESS &&
                     config);
+    config = 0;
+    (void)clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
+    out->rounds_division = (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     out->halves = opencl_has_extension(out, "cl_khr_fp16");
     out->subgroups =
         opencl_has_extension(out, "cl_khr_subgroups") ||

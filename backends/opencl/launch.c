@@ -2,7 +2,7 @@
 /* The opencl backend, device half: launches.
  *
  * Arguments in order: a pointer for each buffer, its byte offset (ulong) for each buffer, the
- * scalars, and one pointer to local memory where the kernel takes an argument more than these.
+ * scalars, of kernels that check indices the memory for one that is refused and the launch's tag, and one pointer to local memory where the kernel takes an argument more than these.
  */
 #include "device.h"
 
@@ -96,13 +96,14 @@ check_group(const struct opencl_device *d, const struct opencl_kernel *k, const 
 static tnb_status
 check_args(const struct opencl_kernel *k, const tnr_launch *l, tnb_err *err)
 {
-    uint64_t n = 2 * (uint64_t)l->n_buffers + l->n_scalars;
+    uint64_t n = 2 * (uint64_t)l->n_buffers + l->n_scalars + (l->refused ? 2 : 0);
     if (k->n_args == n ? l->shared_bytes == 0 : k->n_args == n + 1)
         return TNB_OK;
     return tnb_fail(err, TNB_INVALID,
                     "kernel '%s' takes %u arguments; %" PRIu32 " buffers with their offsets and "
-                    "%" PRIu32 " scalars are %" PRIu64 "%s",
+                    "%" PRIu32 " scalars are %" PRIu64 "%s%s",
                     k->name, (unsigned)k->n_args, l->n_buffers, l->n_scalars, n,
+                    l->refused ? " with what checks of indices need" : "",
                     l->shared_bytes ? ", and local memory is one more" : "");
 }
 
@@ -148,6 +149,13 @@ set_args(struct opencl_device *d, const struct opencl_kernel *k, cl_kernel c, co
         unsigned char bytes[8];
         size_t n = narrow(l->scalar_dtypes[i], l->scalars[i], bytes);
         e = clSetKernelArg(c, at++, n, bytes);
+    }
+    if (e == CL_SUCCESS && l->refused) {
+        cl_mem m = l->refused;
+        cl_uint tag = l->tag;
+        e = clSetKernelArg(c, at++, sizeof m, &m);
+        if (e == CL_SUCCESS)
+            e = clSetKernelArg(c, at++, sizeof tag, &tag);
     }
     if (e == CL_SUCCESS && at < k->n_args)
         e = clSetKernelArg(c, at++, l->shared_bytes ? (size_t)l->shared_bytes : 1, NULL);

@@ -33,6 +33,7 @@ static const tn_attr_schema attrs[] = {
     {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
     {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
+    TNK_ATTR_CHECK_INDICES,
     {0},
 };
 

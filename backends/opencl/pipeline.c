@@ -21,7 +21,7 @@ const char *const opencl_library_dispatch[] = {
 /* Tensor programs for everything else, fused; batch normalization and the like are decomposed
  * first, as upstream does for Adreno. With the key `texture` convolutions work on images. */
 const char *const opencl_legalize[] = {
-    "DecomposeOpsForInference",
+    "DecomposeOpsForInference{only_marked=true}",
     "TextureLayout",
     "LegalizeOps",
     "AnnotateTIROpPattern",
@@ -49,6 +49,7 @@ const char *const opencl_lower[] = {
     "LowerMatchBuffer",
     "ConvertBlocksToOpaque",
     "Simplify",
+    "LowerIndexChecks",
     "ThreadSync",
     "UnifyThreadBinding",
     "PlanAndUpdateBufferAllocationLocation",

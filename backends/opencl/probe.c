@@ -29,8 +29,6 @@
 #include "tenon/base/num.h"
 #include "tenon/base/plugin.h"
 
-extern char **environ;
-
 enum { USUAL_SECONDS = 30, PLATFORMS = 64, TEXT = 160 };
 
 static struct {
@@ -169,7 +167,9 @@ run(const char *program, uint64_t left, long limit, struct outcome *o)
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, out[1], 1);
     posix_spawn_file_actions_adddup2(&fa, err[1], 2);
-    int rc = posix_spawn(&pid, program, &fa, NULL, argv, environ);
+    char **env = tnb_child_environment();
+    int rc = env ? posix_spawn(&pid, program, &fa, NULL, argv, env) : ENOMEM;
+    free(env);
     posix_spawn_file_actions_destroy(&fa);
     close(out[1]), close(err[1]);
     if (rc == 0) {

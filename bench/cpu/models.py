@@ -145,12 +145,16 @@ class Model:
         """Writes the files, compiles, compares. Failed when Tenon's results are not ONNX Runtime's."""
         if not os.path.exists(self.path(work, "check.json")):
             self.make_data(work)
+        tno = self.path(work, f"unchecked-{self.form}.tno")
+        tenon.compile(self.path(work, "model.onnx"), tno, *FORMS[self.form])
+        tenon.agrees(tno, self.inputs(work), *self.expected(work))
+        os.replace(tno, self.artifact(work))
+
+    def expected(self, work):
+        """The files of the results, the relative and the absolute tolerance."""
         with open(self.path(work, "check.json"), encoding="utf-8") as f:
             check = json.load(f)
-        tno, want = self.path(work, f"unchecked-{self.form}.tno"), [self.path(work, f"want-{k}.npy") for k in range(check["outputs"])]
-        tenon.compile(self.path(work, "model.onnx"), tno, *FORMS[self.form])
-        tenon.agrees(tno, self.inputs(work), want, 1e-2, check["atol"])
-        os.replace(tno, self.artifact(work))
+        return [self.path(work, f"want-{k}.npy") for k in range(check["outputs"])], 1e-2, check["atol"]
 
     def make_data(self, work):
         """The model without symbols, inputs, and what ONNX Runtime makes of them."""
@@ -201,7 +205,8 @@ class Model:
             out[e] = engines.measure(e, path, feeds, threads, seconds)
         slow = out and out[which[0]]["min_ms"] > 500 * seconds
         for m in (self, *others):
-            r = tenon.bench(m.artifact(work), threads, self.inputs(work), None if slow else seconds, 1 if slow else None)
+            r = tenon.bench(m.artifact(work), threads, self.inputs(work), *self.expected(work), None if slow else seconds,
+                            1 if slow else None)
             out[m.form] = {k: r[k] for k in ("load_ms", "min_ms", "median_ms", "runs", "peak_bytes")}
         for e in which[1:]:
             try:

@@ -61,9 +61,17 @@ class Tenon:
         words = [w for k, e in enumerate(expected) for w in ("--expect", f"#{k}={e}")]
         self.run(tno, inputs, *words, "--rtol", str(rtol), "--atol", str(atol))
 
-    def bench(self, tno, threads, inputs, seconds=None, runs=None, kernels=False):
-        """What `tenon bench --json` says."""
+    def bench(self, tno, threads, inputs, expected, rtol, atol, seconds=None, runs=None, kernels=False):
+        """What `tenon bench --json` says. Failed unless the results of the runs that are measured are those of the files
+        `expected`."""
         words = [w for i in inputs for w in ("-i", i)]
+        words += [w for k, e in enumerate(expected) for w in ("--expect", f"#{k}={e}")]
+        words += ["--rtol", str(rtol), "--atol", str(atol)]
         words += ["--runs", str(runs)] if runs else ["--seconds", str(seconds)]
         words += ["--profile-kernels"] if kernels else []
-        return json.loads(spawn([self.path, "bench", tno, "--json", "--threads", str(threads), *words], self.env))
+        r = json.loads(spawn([self.path, "bench", tno, "--json", "--threads", str(threads), *words], self.env))
+        if not r.get("compared"):
+            raise Failed("the results were not compared")
+        if r["threads"] != threads:
+            raise Failed(f"{r['threads']} threads instead of {threads}")
+        return r

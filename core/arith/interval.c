@@ -111,6 +111,11 @@ opaque_interval(scope *s, const tn_atom *t, interval *out)
     if (op && c->args.n == 3 && strcmp(op->name, "tirx.if_then_else") == 0)
         return expr_interval(s, c->args.at[1], &x) && expr_interval(s, c->args.at[2], &y) &&
                join(s, t->dtype, x, y, out);
+    if (op && c->args.n == 4 && strcmp(op->name, "tirx.index_in") == 0 &&
+        expr_interval(s, c->args.at[1], &x) && x.hi) {
+        *out = (interval){tn_poly_const(s->a, 0), tn_poly_add_const(s->a, x.hi, -1)};
+        return true;
+    }
     int64_t lo, hi;
     const tn_poly *self = tn_poly_of(s->a, e);
     tn_poly_bounds(s->a, self, &lo, &hi);

@@ -130,6 +130,10 @@ opaque_span(tn_arith *a, const tn_expr *e)
         return open;
     if (call->args.n == 3 && strcmp(op->name, "tirx.if_then_else") == 0)
         return span_union(expr_span(a, call->args.at[1]), expr_span(a, call->args.at[2]));
+    if (call->args.n == 4 && strcmp(op->name, "tirx.index_in") == 0) {
+        span n = expr_span(a, call->args.at[1]);
+        return (span){0, n.hi == TN_POS_INF ? n.hi : n.hi > 0 ? n.hi - 1 : 0};
+    }
     if (call->args.n == 2 && strcmp(op->name, "tirx.bitwise_and") == 0) {
         for (uint32_t i = 0; i < 2; i++) {
             span m = expr_span(a, call->args.at[i]);

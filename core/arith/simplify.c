@@ -103,6 +103,42 @@ opaque(tn_arith *a, const tn_expr *e)
     return tn_poly_atom(a, tn_atom_opaque(a, e, is_impure(e)));
 }
 
+/* ---- what may trap ---- */
+
+static bool
+never_zero(const tn_expr *divisor)
+{
+    int64_t v;
+    return tn_int_value(divisor, &v) && v != 0;
+}
+
+static tn_walk_step
+find_trap(void *user, const tn_node *n)
+{
+    (void)user;
+    if (tn_is(n, TN_KIND_BUFFER))
+        return TN_WALK_SKIP;
+    bool divides = n->kind == TN_KIND_DIV || n->kind == TN_KIND_MOD ||
+                   n->kind == TN_KIND_FLOOR_DIV || n->kind == TN_KIND_FLOOR_MOD;
+    if (divides && !tnb_dtype_is_float(tn_dtype_of(n)) && !never_zero(tn_as_binary(n)->b))
+        return TN_WALK_STOP;
+    if (tn_is(n, TN_KIND_BUFFER_LOAD))
+        return TN_WALK_STOP;
+    return find_impure(NULL, n);
+}
+
+/* A side of a Select simplified. Both sides are evaluated whatever the condition says, so it may not
+ * be used where the side divides, reads memory or calls what does: without the clamp of
+ * Select(n > 0, i // max(n, 1), 0) the program divides by 0, and without that of an index it reads
+ * elsewhere. */
+static const tn_expr *
+simp_side(tn_arith *a, const tn_expr *cond, const tn_expr *e)
+{
+    if (tn_dtype_of(cond).lanes != 1 || !tn_walk(e, 0, find_trap, NULL, NULL))
+        return simp(a, e);
+    return simp_under(a, cond, e);
+}
+
 /* ---- the node again with simplified children ---- */
 
 typedef struct child_pass {
@@ -673,6 +709,25 @@ simp_let(tn_arith *a, const tn_expr *e)
     return v == l->value && body == l->body ? e : tn_let_of(a->ctx, l->var, v, body);
 }
 
+/* An index that is known to be in its range is not looked at again; one that is not negative does not
+ * wrap. */
+static const tn_expr *
+checked_index(tn_arith *a, const tn_expr *e, const tn_call *c)
+{
+    tn_ctx *ctx = a->ctx;
+    const tn_expr *i = c->args.at[0], *n = c->args.at[1];
+    if (tn_dtype_of(i).lanes != 1 || tn_dtype_of(n).lanes != 1 ||
+        !tn_prove(a, tn_bin(ctx, TN_KIND_GE, i, tn_int_imm_of(ctx, tn_dtype_of(i), 0))))
+        return e;
+    if (tn_prove(a, tn_bin(ctx, TN_KIND_LT, i, n)))
+        return i;
+    if (tn_is_int_const(c->args.at[2], 0))
+        return e;
+    tn_call f = *c;
+    f.args = tn_list_with(ctx, c->args, 2, tn_int_imm_of(ctx, tn_dtype_of(c->args.at[2]), 0));
+    return tn_rebuild(ctx, TN_KIND_CALL, &f, e->type);
+}
+
 static const tn_expr *
 simp_call(tn_arith *a, const tn_expr *e)
 {
@@ -694,6 +749,8 @@ simp_call(tn_arith *a, const tn_expr *e)
     }
     const tn_expr *r = rebuild(a, e);
     c = tn_as_call(r);
+    if (op && c && c->args.n == 4 && strcmp(op->name, "tirx.index_in") == 0)
+        return checked_index(a, r, c);
     if (!op || !c || c->args.n != 2 || strncmp(op->name, "tirx.", 5) != 0 ||
         !tn_is(c->args.at[0], TN_KIND_INT_IMM) || !tn_int_value(c->args.at[1], &v))
         return r;
@@ -724,9 +781,7 @@ simp_choice(tn_arith *a, const tn_expr *e)
         int64_t v;
         if (tn_int_value(c, &v))
             return simp(a, v ? s->a : s->b);
-        bool scalar = tn_dtype_of(c).lanes == 1;
-        const tn_expr *x = scalar ? simp_under(a, c, s->a) : simp(a, s->a);
-        const tn_expr *y = scalar ? simp_under(a, tn_not(a->ctx, c), s->b) : simp(a, s->b);
+        const tn_expr *x = simp_side(a, c, s->a), *y = simp_side(a, tn_not(a->ctx, c), s->b);
         const tn_expr *r =
             c == s->cond && x == s->a && y == s->b ? e : tn_select_of(a->ctx, c, x, y);
         const tn_expr *ruled = tn_apply_rules(a->ctx, r);

@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arena: a bump allocator over a list of blocks, freed as a whole.
  *
- * An arena without memory goes on from a reserve of address space (pages that the system grants
- * when they are touched), so that code which checks later does not write through NULL. Where the
- * system grants no more address space either, the reserve is a part of a pool that was set aside
- * when the first arena was made; and when all of that is taken, a small region in the arena itself.
+ * Code that allocates does not check, so an arena that gets no more from malloc must go on handing
+ * out memory that is as good as any: zeroed, of the size asked for, and nobody else's. It comes from
+ * emergency regions: address space mapped when it is needed (pages that the system grants when they
+ * are touched), or else pieces of a pool that was set aside when the first arena was made. The
+ * arena is marked as failed, and who runs the work ends it at the next check. When the pool is used
+ * up as well, or does not hold a request, the process ends (tnb_on_no_memory): writing past the end
+ * of something smaller, or handing out live memory again, would be worse.
  * In the stress build every allocation is a malloc of its own, so that the sanitizers see each
  * overrun and each use after a reset.
  */
 #include "config.h"
 #include "tenon/base/mem.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
-enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, INLINE_RESERVE = 8 << 10 };
-#define MAPPED_RESERVE ((size_t)256 << 20)
+enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20 };
 /* Vectors in the stress build move at each of so many first elements. */
 enum { STRESS_MOVES = 32 };
-enum { POOL_PARTS = 4, POOL_PART = 16 << 20 };
+/* Emergency regions: of mapped address space (at most a request's size, since the system would
+ * promise any), and pieces of the pool. */
+enum { MAPPED_REGION = 64 << 20, LARGEST_REQUEST = 256 << 20 };
+enum { PIECE = 64 << 10, MOST_PIECES = 1024, FEWEST_PIECES = 16 };
 
 typedef struct block {
     struct block *next;
     size_t bytes; /* usable, behind this header */
 } block;
+
+typedef struct region {
+    struct region *next;
+    size_t bytes;             /* with this header */
+    _Alignas(16) bool pooled; /* pieces of the pool; else mapped */
+} region;
 
 struct tnb_arena {
     char *at, *end;
@@ -32,12 +45,31 @@ struct tnb_arena {
     block *first;
     size_t used, next_bytes;
     bool failed;
-    char *reserve; /* NULL until the first failure */
-    size_t reserve_at, reserve_bytes;
-    _Alignas(16) char last_resort[INLINE_RESERVE];
+    region *regions; /* newest first; memory is taken from the newest */
+    char *region_at, *region_end;
 };
 
-/* ---- reserves ---- */
+/* ---- where nothing is left ---- */
+
+static _Atomic(tnb_no_memory_fn) end_of_memory;
+
+tnb_no_memory_fn
+tnb_on_no_memory(tnb_no_memory_fn end)
+{
+    return atomic_exchange(&end_of_memory, end);
+}
+
+static _Noreturn void
+give_up(size_t bytes)
+{
+    tnb_no_memory_fn end = atomic_load(&end_of_memory);
+    if (end)
+        end(bytes);
+    fputs("tenon: memory ran out\n", stderr);
+    abort();
+}
+
+/* ---- emergency regions ---- */
 
 static void *
 map(size_t bytes)
@@ -51,58 +83,90 @@ static struct pool {
     pthread_once_t once;
     pthread_mutex_t lock;
     char *memory; /* NULL: there was none */
-    bool taken[POOL_PARTS];
+    uint32_t n;
+    bool taken[MOST_PIECES];
 } pool = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* At most a quarter of what a limit lets the process have. */
 static void
 make_pool(void)
 {
-    pool.memory = map((size_t)POOL_PARTS * POOL_PART);
+    static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
+    uint32_t n = MOST_PIECES;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit r;
+        if (getrlimit(limits[i], &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+            while (n > FEWEST_PIECES && (rlim_t)n * PIECE > r.rlim_cur / 4)
+                n /= 2;
+    }
+    while (!(pool.memory = map((size_t)n * PIECE)) && n > FEWEST_PIECES)
+        n /= 2;
+    pool.n = n;
 }
 
+/* So many pieces beside each other; NULL: there are none. */
 static char *
-take_part(void)
+take_pieces(uint32_t want)
 {
     char *p = NULL;
     pthread_mutex_lock(&pool.lock);
-    for (size_t i = 0; i < POOL_PARTS && pool.memory && !p; i++)
-        if (!pool.taken[i]) {
-            pool.taken[i] = true;
-            p = pool.memory + i * POOL_PART;
+    for (uint32_t i = 0, run = 0; i < pool.n && !p; i++) {
+        run = pool.taken[i] ? 0 : run + 1;
+        if (run == want) {
+            p = pool.memory + (size_t)(i + 1 - want) * PIECE;
+            memset(pool.taken + (i + 1 - want), true, want);
         }
+    }
     pthread_mutex_unlock(&pool.lock);
     return p;
 }
 
 static void
-give_part(char *p)
+give_pieces(char *p, size_t bytes)
 {
-    madvise(p, POOL_PART, MADV_DONTNEED);
+    madvise(p, bytes, MADV_DONTNEED); /* so that they are zeros again */
     pthread_mutex_lock(&pool.lock);
-    pool.taken[(size_t)(p - pool.memory) / POOL_PART] = false;
+    memset(pool.taken + (size_t)(p - pool.memory) / PIECE, false, bytes / PIECE);
     pthread_mutex_unlock(&pool.lock);
 }
 
+/* A region with room for so many bytes; ends the process where there is none. */
 static void
-take_reserve(tnb_arena *a)
+add_region(tnb_arena *a, size_t bytes)
 {
-    a->reserve_at = 0;
-    a->reserve_bytes = MAPPED_RESERVE;
-    a->reserve = map(MAPPED_RESERVE);
-    if (a->reserve)
-        return;
-    a->reserve_bytes = POOL_PART;
-    a->reserve = take_part();
+    region *r = NULL;
+    bool pooled = false;
+    size_t size = MAPPED_REGION;
+    if (bytes > LARGEST_REQUEST)
+        give_up(bytes);
+    if (size < bytes + sizeof *r)
+        size = (bytes + sizeof *r + PIECE - 1) / PIECE * PIECE;
+    r = map(size);
+    if (!r) {
+        size = (bytes + sizeof *r + PIECE - 1) / PIECE * PIECE;
+        pooled = true;
+        r = size / PIECE <= pool.n ? (region *)(void *)take_pieces((uint32_t)(size / PIECE)) : NULL;
+    }
+    if (!r)
+        give_up(bytes);
+    *r = (region){a->regions, size, pooled};
+    a->regions = r;
+    a->region_at = (char *)r + sizeof *r;
+    a->region_end = (char *)r + size;
 }
 
 static void
-give_reserve(tnb_arena *a)
+give_regions(tnb_arena *a)
 {
-    if (a->reserve && a->reserve_bytes == POOL_PART)
-        give_part(a->reserve);
-    else if (a->reserve)
-        munmap(a->reserve, MAPPED_RESERVE);
-    a->reserve = NULL;
+    for (region *r = a->regions, *next; r; r = next) {
+        next = r->next;
+        if (r->pooled)
+            give_pieces((char *)r, r->bytes);
+        else
+            munmap(r, r->bytes);
+    }
+    a->regions = NULL;
+    a->region_at = a->region_end = NULL;
 }
 
 /* ---- arenas ---- */
@@ -134,10 +198,9 @@ tnb_arena *
 tnb_arena_new(void)
 {
     pthread_once(&pool.once, make_pool);
-    tnb_arena *a = malloc(sizeof *a);
+    tnb_arena *a = pool.memory ? calloc(1, sizeof *a) : NULL;
     if (!a)
         return NULL;
-    memset(a, 0, offsetof(tnb_arena, last_resort));
     a->next_bytes = FIRST_BLOCK;
     return a;
 }
@@ -151,7 +214,7 @@ tnb_arena_free(tnb_arena *a)
         next = b->next;
         free(b);
     }
-    give_reserve(a);
+    give_regions(a);
     free(a);
 }
 
@@ -177,39 +240,38 @@ tnb_arena_reset(tnb_arena *a)
         a->at = start_of(a->first);
         a->end = a->at + a->first->bytes;
     }
-    give_reserve(a);
-    a->used = a->reserve_at = 0;
+    give_regions(a);
+    a->used = 0;
     a->failed = false;
     a->next_bytes = FIRST_BLOCK;
 }
 
+/* Once malloc has refused: `bytes` is a multiple of 16, or too much for any memory. */
 static void *
-from_reserve(tnb_arena *a, size_t bytes)
+from_region(tnb_arena *a, size_t bytes)
 {
-    if (!a->failed) {
-        a->failed = true;
-        take_reserve(a);
-    }
-    char *from = a->reserve ? a->reserve : a->last_resort;
-    size_t room = a->reserve ? a->reserve_bytes : sizeof a->last_resort;
-    bytes = bytes > room ? room : (bytes + 15) & ~(size_t)15;
-    if (bytes > room - a->reserve_at)
-        a->reserve_at = 0;
-    char *p = from + a->reserve_at;
-    a->reserve_at += bytes;
-    return memset(p, 0, bytes);
+    a->failed = true;
+    if (!a->regions || (size_t)(a->region_end - a->region_at) < bytes)
+        add_region(a, bytes);
+    char *p = a->region_at;
+    a->region_at += bytes;
+    a->used += bytes;
+    return p; /* pages of zeros */
 }
 
 static void *
-alloc_slow(tnb_arena *a, size_t bytes)
+alloc_slow(tnb_arena *a, size_t asked)
 {
+    size_t rounded = asked ? (asked + 15) & ~(size_t)15 : 16, bytes = rounded;
     if (a->failed)
-        return from_reserve(a, bytes);
-#ifndef TENON_STRESS
+        return from_region(a, rounded);
+#ifdef TENON_STRESS
+    bytes = asked;
+#else
     if (bytes <= a->next_bytes / 4) {
         block *b = new_block(a, a->next_bytes);
         if (!b)
-            return from_reserve(a, bytes);
+            return from_region(a, rounded);
         if (a->next_bytes < LAST_BLOCK)
             a->next_bytes *= 2;
         a->at = start_of(b) + bytes;
@@ -221,7 +283,7 @@ alloc_slow(tnb_arena *a, size_t bytes)
     /* A block of its own; the one in use stays in use. */
     block *b = new_block(a, bytes);
     if (!b)
-        return from_reserve(a, bytes);
+        return from_region(a, rounded);
     if (b == a->first)
         a->at = a->end = start_of(b) + bytes;
     a->used += bytes;
@@ -253,12 +315,8 @@ tnb_alloc(tnb_arena *a, size_t bytes)
     if (p)
         return memset(p, 0, bytes);
     if (bytes > SIZE_MAX - 15)
-        return from_reserve(a, bytes);
-#ifdef TENON_STRESS
+        return from_region(a, bytes);
     return alloc_slow(a, bytes);
-#else
-    return alloc_slow(a, bytes ? (bytes + 15) & ~(size_t)15 : 16);
-#endif
 }
 
 void *
@@ -271,15 +329,33 @@ tnb_alloc_n(tnb_arena *a, size_t n, size_t size)
 }
 
 void *
+tnb_try_alloc_n(tnb_arena *a, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - 2 * sizeof(block))
+        return NULL;
+    if (a->failed)
+        return NULL;
+    void *p = alloc_fast(a, bytes);
+    if (p)
+        return memset(p, 0, bytes);
+    block *b = new_block(a, bytes ? (bytes + 15) & ~(size_t)15 : 16);
+    if (!b)
+        return NULL;
+    if (b == a->first)
+        a->at = a->end = start_of(b) + b->bytes;
+    a->used += b->bytes;
+    return memset(start_of(b), 0, b->bytes);
+}
+
+void *
 tnb_dup(tnb_arena *a, const void *p, size_t bytes)
 {
     void *q = bytes ? alloc_fast(a, bytes) : NULL;
     if (q)
         return memcpy(q, p, bytes);
     q = tnb_alloc(a, bytes);
-    if (bytes && (!a->failed || bytes <= INLINE_RESERVE))
-        memcpy(q, p, bytes);
-    return q;
+    return bytes ? memcpy(q, p, bytes) : q;
 }
 
 char *
@@ -293,9 +369,7 @@ tnb_strndup(tnb_arena *a, const char *s, size_t n)
         return q;
     }
     q = tnb_alloc(a, n < SIZE_MAX ? n + 1 : n);
-    if (n && (!a->failed || n < INLINE_RESERVE))
-        memcpy(q, s, n);
-    return q;
+    return n ? memcpy(q, s, n) : q;
 }
 
 char *
@@ -317,9 +391,8 @@ tnb_printf(tnb_arena *a, const char *fmt, ...)
     if ((size_t)n < sizeof text)
         return tnb_strndup(a, text, (size_t)n);
     char *s = tnb_alloc(a, (size_t)n + 1);
-    size_t room = a->failed && (size_t)n >= INLINE_RESERVE ? INLINE_RESERVE : (size_t)n + 1;
     va_start(ap, fmt);
-    vsnprintf(s, room, fmt, ap);
+    vsnprintf(s, (size_t)n + 1, fmt, ap);
     va_end(ap);
     return s;
 }
@@ -343,7 +416,10 @@ tnb_arena_has(const tnb_arena *a, const void *p)
     for (block *b = a->blocks; b; b = b->next)
         if (at >= (uintptr_t)start_of(b) && at - (uintptr_t)start_of(b) < b->bytes)
             return true;
-    return at >= (uintptr_t)a && at - (uintptr_t)a < sizeof *a;
+    for (region *r = a->regions; r; r = r->next)
+        if (at > (uintptr_t)r && at - (uintptr_t)r < r->bytes)
+            return true;
+    return false;
 }
 
 void *
@@ -356,7 +432,7 @@ tnb_vec_grow(tnb_arena *a, void *old, uint32_t n, uint32_t *cap, size_t item)
 #endif
     void *p = tnb_alloc_n(a, want, item);
     size_t bytes = (size_t)n * item;
-    if (n && (!a->failed || bytes <= INLINE_RESERVE))
+    if (n)
         memcpy(p, old, bytes);
     *cap = want;
     return p;

@@ -3,10 +3,12 @@
  *
  * A file is a header (magic, size, key, hash of the content) and the content, so that damage and a
  * file under another's name are noticed when it is read. Files are written beside their place and
- * renamed. When the folder grows beyond its limit, the files unused for longest go.
+ * renamed, by names within the open folder, and no link is followed. When the folder grows beyond its limit, the files unused for longest go.
  */
+#include "config.h"
 #include "tenon/base/cache.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "tenon/base/file.h"
+#include "new_file.h"
 #include "tenon/base/hash.h"
 
 static const uint64_t usual_bytes = 2048ull << 20;
@@ -48,48 +51,80 @@ tnb_cache_open(tnb_arena *a, const char *wanted, const char *suffix, uint64_t by
     return st;
 }
 
-static const char *
-path_of(tnb_arena *a, const tnb_cache *c, const char *key)
+/* ---- the folder ---- */
+
+/* Opened for each use: whoever may have changed it since, it is still this user's alone. -1: no. */
+static int
+open_dir(const tnb_cache *c)
 {
-    return tnb_printf(a, "%s/%s%s", c->dir, key, c->suffix);
+    struct stat st;
+    int dir = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir >= 0 && fstat(dir, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) == 0)
+        return dir;
+    if (dir >= 0)
+        close(dir);
+    errno = EACCES;
+    return -1;
+}
+
+static const char *
+name_of(tnb_arena *a, const tnb_cache *c, const char *key)
+{
+    return tnb_printf(a, "%s%s", key, c->suffix);
+}
+
+/* ---- reading ---- */
+
+/* What the open entry holds, if it is that of the key. What is checked is the copy that is used:
+ * nobody changes it meanwhile. */
+static const void *
+read_entry(tnb_arena *a, int fd, const char *key, size_t size, size_t *n)
+{
+    header h, is = {0};
+    if (size <= sizeof h || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != magic ||
+        h.size != size - sizeof h)
+        return NULL;
+    char *body = tnb_alloc(a, (size_t)h.size);
+    if (tnb_arena_failed(a))
+        return NULL;
+    for (size_t at = 0; at < h.size;) {
+        ssize_t got = pread(fd, body + at, (size_t)h.size - at, (off_t)(sizeof h + at));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return NULL;
+        at += (size_t)got;
+    }
+    is = header_of(key, body, (size_t)h.size);
+    *n = (size_t)h.size;
+    return memcmp(&is, &h, sizeof h) == 0 ? body : NULL;
 }
 
 const void *
 tnb_cache_get(tnb_arena *a, const tnb_cache *c, const char *key, size_t *n)
 {
-    if (!c->dir)
+    int dir = c->dir ? open_dir(c) : -1;
+    if (dir < 0)
         return NULL;
-    const char *path = path_of(a, c, key);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return NULL;
-    struct stat st;
-    tnb_mapping m = {0};
+    const char *name = name_of(a, c, key);
     const void *out = NULL;
-    bool mine = fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
-                (st.st_mode & 022) == 0;
-    if (mine && tnb_map_fd(fd, path, 0, &m, NULL) == TNB_OK && m.size > sizeof(header)) {
-        header h;
-        memcpy(&h, m.data, sizeof h);
-        if (h.magic == magic && h.size == m.size - sizeof h) {
-            /* what is checked is the copy that is used: nobody changes it meanwhile */
-            const void *body = tnb_dup(a, (const char *)m.data + sizeof h, (size_t)h.size);
-            header is = {0};
-            if (!tnb_arena_failed(a))
-                is = header_of(key, body, (size_t)h.size);
-            if (memcmp(&is, &h, sizeof h) == 0) {
-                *n = (size_t)h.size;
-                out = body;
-                (void)futimens(fd, NULL); /* used now */
-            }
-        }
-    }
-    tnb_unmap(&m);
-    close(fd);
-    if (!out && mine)
-        (void)unlink(path);
+    struct stat st;
+    /* not to wait for the other end of a pipe */
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & 022) == 0)
+        out = read_entry(a, fd, key, (size_t)st.st_size, n);
+    if (out)
+        (void)futimens(fd, NULL); /* used now */
+    else if (fd >= 0 || errno != ENOENT)
+        (void)unlinkat(dir, name, 0); /* damaged, or no entry: a link, a pipe, another's */
+    if (fd >= 0)
+        close(fd);
+    close(dir);
     return out;
 }
+
+/* ---- making room ---- */
 
 typedef struct entry {
     const char *name;
@@ -110,7 +145,7 @@ older(const void *a, const void *b)
 
 /* Files of the folder that end so, the longest unused first; and their size in all. */
 static uint32_t
-list(tnb_arena *a, const tnb_cache *c, const char *ending, entry **out, uint64_t *total)
+list(tnb_arena *a, const tnb_cache *c, int dir, const char *ending, entry **out, uint64_t *total)
 {
     const char **names;
     uint32_t n, k = 0;
@@ -118,12 +153,11 @@ list(tnb_arena *a, const tnb_cache *c, const char *ending, entry **out, uint64_t
     if (tnb_list_dir(a, c->dir, ending, &names, &n, NULL) != TNB_OK)
         return 0;
     entry *e = TNB_NEW_N(a, entry, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !tnb_arena_failed(a); i++) {
         struct stat st;
-        const char *path = tnb_path_join(a, c->dir, names[i]);
-        if (stat(path, &st) != 0)
+        if (fstatat(dir, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        e[k++] = (entry){path, st.st_mtim, (uint64_t)st.st_size};
+        e[k++] = (entry){names[i], st.st_mtim, (uint64_t)st.st_size};
         *total += (uint64_t)st.st_size;
     }
     qsort(e, k, sizeof *e, older);
@@ -132,21 +166,31 @@ list(tnb_arena *a, const tnb_cache *c, const char *ending, entry **out, uint64_t
 }
 
 static void
-evict(tnb_arena *a, const tnb_cache *c)
+evict(tnb_arena *a, const tnb_cache *c, int dir)
 {
     entry *e;
     uint64_t total;
-    uint32_t n = list(a, c, unfinished, &e, &total);
+    uint32_t n = list(a, c, dir, unfinished, &e, &total);
     time_t now = time(NULL);
     for (uint32_t i = 0; i < n && e[i].used.tv_sec < now - ABANDONED_SECONDS; i++)
-        (void)unlink(e[i].name);
-    n = list(a, c, c->suffix, &e, &total);
+        (void)unlinkat(dir, e[i].name, 0);
+    n = list(a, c, dir, c->suffix, &e, &total);
     if (total <= c->bytes)
         return;
     for (uint32_t i = 0; i < n && total > c->bytes / 4 * 3; i++) {
-        (void)unlink(e[i].name);
+        (void)unlinkat(dir, e[i].name, 0);
         total -= e[i].bytes;
     }
+}
+
+/* ---- writing ---- */
+
+static tnb_status
+cannot_keep(const tnb_cache *c, tnb_err *err)
+{
+    char reason[128];
+    return tnb_fail(err, TNB_IO, "cannot write into the cache '%s': %s", c->dir,
+                    strerror_r(errno, reason, sizeof reason));
 }
 
 tnb_status
@@ -156,23 +200,32 @@ tnb_cache_put(tnb_arena *a, const tnb_cache *c, const char *key, const void *p, 
     if (!c->dir)
         return TNB_OK;
     header h = header_of(key, p, n);
-    tnb_out *out;
-    TNB_TRY(tnb_out_open(path_of(a, c, key), &out, err));
-    tnb_status s = tnb_out_write(out, &h, sizeof h, err);
-    if (s == TNB_OK)
-        s = tnb_out_write(out, p, n, err);
-    if (s != TNB_OK) {
-        tnb_out_abandon(out);
-        return s;
+    const char *name = name_of(a, c, key);
+    char *temporary = NULL;
+    tnb_status st = TNB_OK;
+    int dir = open_dir(c), fd = dir >= 0 ? base_new_open(dir, name, 0600, &temporary) : -1;
+    if (fd < 0 || fchmod(fd, 0600) != 0 || !tnb_write_all(fd, &h, sizeof h, -1) ||
+        !tnb_write_all(fd, p, n, -1)) {
+        st = cannot_keep(c, err);
+        if (temporary)
+            base_new_drop(dir, fd, temporary);
+    } else if (!base_new_place(dir, fd, temporary, name)) {
+        st = cannot_keep(c, err);
+    } else {
+        evict(a, c, dir);
     }
-    TNB_TRY(tnb_out_commit(out, err));
-    evict(a, c);
-    return TNB_OK;
+    free(temporary);
+    if (dir >= 0)
+        close(dir);
+    return st;
 }
 
 void
 tnb_cache_drop(tnb_arena *a, const tnb_cache *c, const char *key)
 {
-    if (c->dir)
-        (void)unlink(path_of(a, c, key));
+    int dir = c->dir ? open_dir(c) : -1;
+    if (dir < 0)
+        return;
+    (void)unlinkat(dir, name_of(a, c, key), 0);
+    close(dir);
 }

@@ -44,6 +44,18 @@ tnb_diags_clear(tnb_diags *d)
     d->last = NULL;
 }
 
+void
+tnb_diags_cut(tnb_diags *d, uint32_t n)
+{
+    if (n >= d->n)
+        return;
+    d->errors = d->others = 0;
+    for (uint32_t i = 0; i < n; i++)
+        *(d->at[i].severity == TNB_ERROR ? &d->errors : &d->others) += 1;
+    d->n = n;
+    d->last = n ? &d->at[n - 1] : NULL;
+}
+
 uint32_t
 tnb_diags_errors(const tnb_diags *d)
 {
@@ -62,14 +74,6 @@ tnb_diags_get(const tnb_diags *d, uint32_t i)
     return i < d->n ? &d->at[i] : NULL;
 }
 
-/* A copy, or `otherwise` without memory. */
-static const char *
-keep(tnb_diags *d, const char *s, size_t n, const char *otherwise)
-{
-    char *copy = tnb_strndup(d->arena, s, n);
-    return tnb_arena_failed(d->arena) ? otherwise : copy;
-}
-
 static const char *
 keepv(tnb_diags *d, const char *fmt, va_list ap) TNB_PRINTF(2, 0);
 static const char *
@@ -81,12 +85,12 @@ keepv(tnb_diags *d, const char *fmt, va_list ap)
     const char *out = "out of memory";
     int n = vsnprintf(text, sizeof text, fmt, ap);
     if (n >= 0 && (size_t)n < sizeof text) {
-        out = keep(d, text, (size_t)n, out);
+        out = tnb_strndup(d->arena, text, (size_t)n);
     } else if (n >= 0) {
         char *s = malloc((size_t)n + 1);
         if (s) {
             vsnprintf(s, (size_t)n + 1, fmt, again);
-            out = keep(d, s, (size_t)n, out);
+            out = tnb_strndup(d->arena, s, (size_t)n);
             free(s);
         }
     }
@@ -104,9 +108,9 @@ tnb_reportv(tnb_diags *d, tnb_severity sev, tnb_status status, tnb_place place, 
     tnb_diag *g = &d->at[d->n++];
     *g = (tnb_diag){.severity = sev, .status = status, .place = place};
     if (place.file)
-        g->place.file = keep(d, place.file, strlen(place.file), NULL);
+        g->place.file = tnb_strdup(d->arena, place.file);
     if (place.node)
-        g->place.node = keep(d, place.node, strlen(place.node), NULL);
+        g->place.node = tnb_strdup(d->arena, place.node);
     g->message = keepv(d, fmt, ap);
     d->last = g;
 }
@@ -125,12 +129,8 @@ tnb_diag_note(tnb_diags *d, const char *fmt, ...)
 {
     if (!d->last || d->last->n_notes == MAX_NOTES)
         return;
-    if (!d->last->notes) {
-        const char **notes = TNB_NEW_N(d->arena, const char *, MAX_NOTES);
-        if (tnb_arena_failed(d->arena))
-            return;
-        d->last->notes = notes;
-    }
+    if (!d->last->notes)
+        d->last->notes = TNB_NEW_N(d->arena, const char *, MAX_NOTES);
     va_list ap;
     va_start(ap, fmt);
     d->last->notes[d->last->n_notes++] = keepv(d, fmt, ap);
@@ -152,7 +152,7 @@ void
 tnb_diag_source(tnb_diags *d, const char *line, size_t n)
 {
     if (d->last)
-        d->last->source_line = keep(d, line, n, NULL);
+        d->last->source_line = tnb_strndup(d->arena, line, n);
 }
 
 static bool

@@ -49,6 +49,40 @@ tnb_dtype_storage(tnb_dtype d, uint64_t count, uint64_t *bytes, tnb_err *err)
                     (unsigned long long)count, tnb_dtype_print(d).s);
 }
 
+bool
+tnb_shape_count(int32_t ndim, const int64_t *shape, uint64_t *count)
+{
+    int64_t n = 1;
+    bool empty = false;
+    *count = 0;
+    if (ndim < 0)
+        return false;
+    for (int32_t i = 0; i < ndim; i++) {
+        if (shape[i] < 0 || shape[i] > TNB_MAX_ELEMS / n)
+            return false;
+        empty |= shape[i] == 0;
+        n *= shape[i] ? shape[i] : 1;
+    }
+    *count = empty ? 0 : (uint64_t)n;
+    return true;
+}
+
+tnb_status
+tnb_shape_bytes(tnb_dtype d, int32_t ndim, const int64_t *shape, uint64_t *count, uint64_t *bytes,
+                tnb_err *err)
+{
+    if (tnb_shape_count(ndim, shape, count)) {
+        TNB_TRY(tnb_dtype_storage(d, *count, bytes, err));
+        if (*bytes <= INT64_MAX / 2)
+            return TNB_OK;
+    }
+    for (int32_t i = 0; i < ndim; i++)
+        if (shape[i] < 0)
+            return tnb_fail(err, TNB_SHAPE, "extent %d of a tensor is negative: %lld", i,
+                            (long long)shape[i]);
+    return tnb_fail(err, TNB_BOUNDS, "a tensor of this shape does not fit the address space");
+}
+
 tnb_dtype_text
 tnb_dtype_print(tnb_dtype d)
 {

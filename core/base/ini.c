@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One INI text. inih cuts over-long lines, sections and keys without a word, joins a duplicate key
  * and a continuation line into one case, and does not say where an entry stands. So the lines go
- * through a reader that counts and judges them; inih sees only lines that fit it, and an empty one
- * in place of a bad one.
+ * through a reader that counts and judges them. inih sees headers and keys, which have to fit its
+ * 200 bytes, and an empty line in place of a bad one; a value never goes through it (PLACEHOLDER
+ * does), so that a value may be as long as MAX_LINE.
  */
 #include "tenon/base/ini.h"
 #include <ini.h>
@@ -10,6 +11,10 @@
 
 /* inih's own limits (MAX_SECTION and MAX_NAME of ini.c, terminator included). */
 enum { NAME_ROOM = 50 };
+/* The longest line that is read, without its end. A value that is longer stands on several lines. */
+enum { MAX_LINE = 65535 };
+/* What inih reads in the place of each value, and of each line that continues one. */
+#define PLACEHOLDER "."
 
 typedef struct front {
     tnb_arena *arena;
@@ -22,6 +27,9 @@ typedef struct front {
     bool skip;      /* the section's header was bad: its lines are not judged */
     bool bad;
     const char *section, *name;
+    const char *value; /* of the line just handed over, as it stands; NULL: the line has none */
+    size_t value_n;
+    char read[NAME_ROOM + 8]; /* what inih reads in the place of that line */
     tnb_strmap seen;
     TNB_VEC(tnb_ini_entry) entries;
     char *long_value; /* the last value of several lines, its length and room */
@@ -103,17 +111,30 @@ read_header(front *f, const char *line, const char *p, const char *end)
     f->section = tnb_strndup(f->arena, a, (size_t)(b - a));
     f->name = tnb_strndup(f->arena, c, (size_t)(d - c));
     f->skip = false;
+    snprintf(f->read, sizeof f->read, "%.*s", (int)(close + 1 - p), p);
     return true;
 }
 
-/* Judges one line; false when inih must not see it. */
+/* The line's value is `from` to `end`; inih reads the key, none for a line that continues, and the
+ * placeholder. */
+static void
+hold_value(front *f, const char *key, size_t key_n, const char *from, const char *end)
+{
+    f->value = from;
+    f->value_n = (size_t)(end - from);
+    snprintf(f->read, sizeof f->read, "%.*s%s", (int)key_n, key,
+             key_n ? "=" PLACEHOLDER : " " PLACEHOLDER);
+}
+
+/* Judges one line; false when inih has nothing to see of it. */
 static bool
-judge(front *f, const char *line, size_t n, size_t room)
+judge(front *f, const char *line, size_t n)
 {
     const char *end = line + n, *p = line;
     f->continues = false;
-    if (n > room) {
-        wrong(f, 0, line, n, "a line of %zu bytes; at most %zu are read", n, room);
+    f->value = NULL;
+    if (n > MAX_LINE) {
+        wrong(f, 0, line, 0, "a line of %zu bytes; at most %d are read", n, MAX_LINE);
         tnb_diag_hint(f->diags, "split the value: lines that begin with a blank continue it");
         return false;
     }
@@ -125,9 +146,10 @@ judge(front *f, const char *line, size_t n, size_t room)
     while (p < end && is_blank(*p))
         p++;
     if (p == end || *p == ';' || *p == '#')
-        return true;
+        return false;
     if (f->has_key && p > line) {
         f->continues = true;
+        hold_value(f, "", 0, p, end);
         return !f->skip;
     }
     if (*p == '[')
@@ -155,6 +177,7 @@ judge(front *f, const char *line, size_t n, size_t room)
         return false;
     }
     f->has_key = true;
+    hold_value(f, p, (size_t)(key_end - p), mark + 1, end);
     return true;
 }
 
@@ -173,19 +196,14 @@ next_line(char *out, int size, void *user)
         line += 3;
         n -= 3;
     }
-    if (!judge(f, line, n, (size_t)size - 1))
-        n = 0;
-    if (n)
-        memcpy(out, line, n);
-    out[n] = 0;
+    snprintf(out, (size_t)size, "%s", judge(f, line, n) ? f->read : "");
     return out;
 }
 
 /* Without a comment that begins with " ;", and blanks around. */
 static const char *
-bare_value(tnb_arena *a, const char *s)
+bare_value(tnb_arena *a, const char *s, size_t n)
 {
-    size_t n = strlen(s);
     for (size_t i = 1; i < n; i++)
         if (s[i] == ';' && is_blank(s[i - 1]))
             n = i;
@@ -227,7 +245,8 @@ entry(void *user, const char *section, const char *key, const char *value)
 {
     front *f = user;
     (void)section;
-    value = bare_value(f->arena, value);
+    (void)value; /* the placeholder */
+    value = bare_value(f->arena, f->value, f->value_n);
     if (f->continues) {
         if (f->entries.n) {
             tnb_ini_entry *e = &f->entries.at[f->entries.n - 1];

@@ -4,6 +4,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/arena.c \
 	core/base/buf.c \
 	core/base/cache.c \
+	core/base/child.c \
 	core/base/conf.c \
 	core/base/conf_private.h \
 	core/base/confget.c \
@@ -18,6 +19,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/log.c \
 	core/base/map.c \
 	core/base/nearest.c \
+	core/base/new_file.h \
 	core/base/npy.c \
 	core/base/num.c \
 	core/base/out.c \
@@ -26,6 +28,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/plugin.c \
 	core/base/plugin_private.h \
 	core/base/pluginload.c \
+	core/base/program.c \
 	core/base/progress.c \
 	core/base/scalar.c \
 	core/base/schema.c \

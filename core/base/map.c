@@ -58,7 +58,7 @@ _Static_assert(offsetof(struct tnb_ptrmap_entry, key) == 0 &&
                    offsetof(struct tnb_strmap_entry, key) == 0,
                "grow() reads the keys");
 
-/* Doubles the entries; removed ones are dropped. False when the arena has no memory. */
+/* Doubles the entries; removed ones are dropped. False when there are too many. */
 static bool
 grow(tnb_arena *a, struct table *t, size_t item, uint64_t (*hash_of)(const void *entry))
 {
@@ -75,8 +75,6 @@ grow(tnb_arena *a, struct table *t, size_t item, uint64_t (*hash_of)(const void 
         }
         to.slots = TNB_NEW_N(a, uint32_t, to.n_slots);
     }
-    if (tnb_arena_failed(a))
-        return false;
     for (uint32_t i = 0; i < t->n; i++) {
         const char *entry = old + i * item;
         if (!*(const void *const *)(const void *)entry)
@@ -239,8 +237,6 @@ tnb_strmap_set(tnb_strmap *m, const char *key, const void *value)
     if (m->n == m->cap && !str_grow(m))
         return;
     const char *copy = tnb_strndup(m->arena, key, n);
-    if (tnb_arena_failed(m->arena))
-        return;
     m->at[m->n] = (struct tnb_strmap_entry){copy, (void *)(uintptr_t)value, hash};
     if (m->slots)
         insert_slot(m->slots, m->n_slots, hash, m->n);

@@ -216,16 +216,7 @@ tnb_npy_parse(const void *file, uint64_t size, const char *name, tnb_npy *out, t
     reader r = {(const char *)b + start, (const char *)b + start + length, name, err};
     TNB_TRY(read_dictionary(&r, out));
     out->offset = start + length;
-    out->count = 1;
-    bool fits = true;
-    uint64_t extent = 1;
-    for (int32_t i = 0; i < out->ndim; i++) {
-        fits = fits && tnb_mul_u64(out->count, (uint64_t)out->shape[i], &out->count);
-        /* Also without the zero extents, so that every stride fits. */
-        fits = fits && tnb_mul_u64(extent, out->shape[i] ? (uint64_t)out->shape[i] : 1, &extent);
-    }
-    fits = fits && extent <= INT64_MAX / 16;
-    if (!fits)
+    if (!tnb_shape_count(out->ndim, out->shape, &out->count))
         return tnb_fail(err, TNB_BOUNDS,
                         "%s: the array's shape has more elements than fit the address space", name);
     out->bytes = out->count * tnb_dtype_bytes(out->dtype);

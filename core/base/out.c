@@ -4,10 +4,15 @@
 #include "tenon/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include "new_file.h"
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OUT_BUFFER = 256 << 10 };
@@ -20,40 +25,93 @@ io_error(const char *what, const char *path, tnb_err *err)
     tnb_fail(err, TNB_IO, "cannot %s '%s': %s", what, path, strerror_r(e, reason, sizeof reason));
     if (e == ENOSPC || e == EDQUOT)
         tnb_hint(err, "free some space on that file system");
+    else if (e == EFBIG)
+        tnb_hint(err, "raise the limit of file sizes (ulimit -f)");
     return TNB_IO;
 }
 
 /* ---- beside a place ---- */
 
-/* A new file beside `path`, with the mode that creating `path` itself would give. */
-static bool
-open_beside(tnb_new_file *f)
+/* A name for the file until it takes its place. Random, since processes of several machines, or with
+ * names of their own for processes, may share a folder. */
+static char *
+temporary_name(const char *path)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static unsigned counter;
-    size_t n = strlen(f->path) + 48;
-    f->temporary = malloc(n);
-    if (!f->temporary)
-        return false;
-    for (int i = 0; i < 100; i++) {
-        pthread_mutex_lock(&lock);
-        unsigned serial = counter++;
-        pthread_mutex_unlock(&lock);
-        snprintf(f->temporary, n, "%s.%ld.%u.tmp", f->path, (long)getpid(), serial);
-        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (f->fd >= 0 || errno != EEXIST)
-            break;
+    static _Atomic unsigned counter;
+    uint64_t random = 0;
+    size_t n = strlen(path) + 64;
+    char *name = malloc(n);
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+        random = (uint64_t)time(NULL) << 32 ^ (uint64_t)getpid();
+    if (name)
+        snprintf(name, n, "%s.%016llx.%u.tmp", path, (unsigned long long)random,
+                 atomic_fetch_add(&counter, 1));
+    return name;
+}
+
+/* A file without a name, where the file system has such: nothing of it is left if the process is
+ * killed. */
+static int
+open_nameless(int dir, const char *path, unsigned mode)
+{
+    char parent[4096];
+    const char *slash = strrchr(path, '/');
+    int n = !slash          ? snprintf(parent, sizeof parent, ".")
+            : slash == path ? snprintf(parent, sizeof parent, "/")
+                            : snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+    return n > 0 && (size_t)n < sizeof parent
+               ? openat(dir, parent, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode)
+               : -1;
+}
+
+int
+base_new_open(int dir, const char *path, unsigned mode, char **temporary)
+{
+    *temporary = temporary_name(path);
+    int fd = *temporary ? open_nameless(dir, path, mode) : -1;
+    if (fd >= 0 || !*temporary)
+        return fd;
+    fd = openat(dir, *temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
+    if (fd >= 0 && dir == AT_FDCWD)
+        tnb_temporary_add(*temporary);
+    return fd;
+}
+
+bool
+base_new_place(int dir, int fd, const char *temporary, const char *path)
+{
+    struct stat st;
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    bool nameless = fstat(fd, &st) == 0 && st.st_nlink == 0,
+         ok = !nameless || linkat(AT_FDCWD, link, dir, temporary, AT_SYMLINK_FOLLOW) == 0;
+    int saved = errno;
+    if (close(fd) != 0 && ok) {
+        saved = errno;
+        ok = false;
+    } else if (ok && renameat(dir, temporary, dir, path) != 0) {
+        saved = errno;
+        ok = false;
     }
-    if (f->fd >= 0)
-        tnb_temporary_add(f->temporary);
-    return f->fd >= 0;
+    if (!ok)
+        (void)unlinkat(dir, temporary, 0);
+    errno = saved;
+    return ok;
+}
+
+void
+base_new_drop(int dir, int fd, const char *temporary)
+{
+    struct stat st;
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink)
+        (void)unlinkat(dir, temporary, 0);
+    if (fd >= 0)
+        close(fd);
 }
 
 static void
 new_file_free(tnb_new_file *f)
 {
-    if (f->fd >= 0)
-        close(f->fd);
     if (f->temporary)
         tnb_temporary_forget(f->temporary);
     free(f->path);
@@ -74,7 +132,7 @@ tnb_new_file_open(const char *path, tnb_new_file *out, tnb_err *err)
     if (stat(out->path, &st) == 0 && !S_ISREG(st.st_mode))
         s = tnb_fail(err, TNB_IO, "cannot write '%s': it is %s, not a regular file", path,
                      S_ISDIR(st.st_mode) ? "a folder" : "a device, pipe or socket");
-    else if (!open_beside(out))
+    else if ((out->fd = base_new_open(AT_FDCWD, out->path, 0666, &out->temporary)) < 0)
         s = io_error("write", path, err);
     if (s != TNB_OK)
         new_file_free(out);
@@ -87,12 +145,10 @@ tnb_new_file_commit(tnb_new_file *f, tnb_err *err)
     tnb_status s = TNB_OK;
     int fd = f->fd;
     f->fd = -1;
-    if (close(fd) != 0)
+    tnb_temporary_add(f->temporary); /* a nameless file has a name for a moment */
+    if (!base_new_place(AT_FDCWD, fd, f->temporary, f->path))
         s = io_error("write", f->path, err);
-    else if (rename(f->temporary, f->path) != 0)
-        s = io_error("replace", f->path, err);
-    if (s != TNB_OK)
-        unlink(f->temporary);
+    tnb_temporary_forget(f->temporary);
     new_file_free(f);
     return s;
 }
@@ -101,8 +157,46 @@ void
 tnb_new_file_abandon(tnb_new_file *f)
 {
     if (f->temporary)
-        unlink(f->temporary);
+        base_new_drop(AT_FDCWD, f->fd, f->temporary);
+    else if (f->fd > 0)
+        close(f->fd);
     new_file_free(f);
+}
+
+/* ---- writing ---- */
+
+/* A file beyond the process's limit is an error, not the end of the program: the signal, which the
+ * system sends to the thread that writes, is held back meanwhile and taken out. */
+bool
+tnb_write_all(int fd, const void *bytes, size_t n, int64_t at)
+{
+    const char *p = bytes;
+    sigset_t limit, before, pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    sigpending(&pending);
+    bool ok = true, was_pending = sigismember(&pending, SIGXFSZ);
+    while (n && ok) {
+        size_t some = n < 1u << 30 ? n : 1u << 30;
+        ssize_t done = at < 0 ? write(fd, p, some) : pwrite(fd, p, some, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done == 0)
+            errno = ENOSPC;
+        ok = done > 0;
+        if (!ok)
+            break;
+        p += done;
+        n -= (size_t)done;
+        at += at < 0 ? 0 : done;
+    }
+    int saved = errno;
+    if (!ok && saved == EFBIG && !was_pending)
+        (void)sigtimedwait(&limit, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return ok;
 }
 
 /* ---- buffered ---- */
@@ -170,16 +264,7 @@ tnb_out_open(const char *path, tnb_out **out, tnb_err *err)
 static tnb_status
 put(tnb_out *o, const char *p, size_t n, tnb_err *err)
 {
-    while (n) {
-        ssize_t done = write(o->file.fd, p, n < (1u << 30) ? n : 1u << 30);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return out_error(o, "write", err);
-        p += done;
-        n -= (size_t)done;
-    }
-    return TNB_OK;
+    return tnb_write_all(o->file.fd, p, n, -1) ? TNB_OK : out_error(o, "write", err);
 }
 
 static tnb_status
@@ -246,18 +331,7 @@ tnb_out_patch(tnb_out *o, uint64_t at, const void *p, size_t n, tnb_err *err)
         return tnb_fail(err, TNB_BOUNDS, "bytes %llu to %llu of '%s' were not written yet",
                         (unsigned long long)at, (unsigned long long)(at + n), o->file.path);
     TNB_TRY(flush(o, err));
-    const char *from = p;
-    while (n) {
-        ssize_t done = pwrite(o->file.fd, from, n, (off_t)at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return out_error(o, "write", err);
-        from += done;
-        at += (uint64_t)done;
-        n -= (size_t)done;
-    }
-    return TNB_OK;
+    return tnb_write_all(o->file.fd, p, n, (int64_t)at) ? TNB_OK : out_error(o, "write", err);
 }
 
 tnb_status

@@ -5,8 +5,11 @@
 #include "tenon/base/plugin.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,45 +109,71 @@ tnb_places_get(void)
     return made;
 }
 
+/* One folder of this user alone within an open one, made if need be; no link is followed. Closes
+ * `parent`. */
+static tnb_status
+own_folder(int parent, const char *name, const char *path, int *out, tnb_err *err)
+{
+    struct stat st;
+    char reason[128];
+    *out = -1;
+    bool fresh = mkdirat(parent, name, 0700) == 0;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), saved = errno;
+    if (fd >= 0 && fresh && fchmod(fd, 0700) != 0)
+        saved = errno;
+    bool there = fd >= 0 || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    close(parent);
+    if (fd < 0 && !there)
+        return tnb_fail(err, TNB_IO, "cannot make folder '%s': %s", path,
+                        strerror_r(saved, reason, sizeof reason));
+    const char *fault = fd < 0 || fstat(fd, &st) != 0 ? "is not a folder"
+                        : st.st_uid != geteuid()      ? "belongs to another user"
+                                                      : NULL;
+    bool shared = !fault && (st.st_mode & 022);
+    if (!fault && !shared)
+        return *out = fd, TNB_OK;
+    if (fd >= 0)
+        close(fd);
+    if (shared) {
+        (void)tnb_fail(err, TNB_UNTRUSTED, "others may write to the cache folder '%s'", path);
+        tnb_hint(err, "chmod go-w '%s'", path);
+    } else {
+        (void)tnb_fail(err, TNB_UNTRUSTED, "the cache folder '%s' %s", path, fault);
+        tnb_hint(err, "set [tenon] cache_dir or XDG_CACHE_HOME to a folder of your own");
+    }
+    return TNB_UNTRUSTED;
+}
+
+/* ORDER: from the top down, each folder within the one that was opened before it. The configured
+ * folder itself, and what is above tenon/ in XDG_CACHE_HOME, may be a link or shared; what lies in it
+ * is this user's alone. */
 tnb_status
 tnb_cache_dir(tnb_arena *a, const char *wanted, const char **dir, tnb_err *err)
 {
     *dir = NULL;
-    const char *base = wanted && *wanted ? wanted : NULL;
-    if (!base) {
+    const char *top = wanted && *wanted ? wanted : NULL, *own = NULL;
+    if (!top) {
         const char *xdg = tnb_env("XDG_CACHE_HOME"), *home = tnb_env("HOME");
         if (xdg && *xdg == '/')
-            base = tnb_path_join(a, xdg, "tenon");
+            top = xdg;
         else if (home && *home == '/')
-            base = tnb_path_join(a, home, ".cache/tenon");
+            top = tnb_path_join(a, home, ".cache");
         else
             return tnb_fail(err, TNB_IO,
                             "no folder for caches: neither XDG_CACHE_HOME nor HOME is set");
+        own = tnb_path_join(a, top, "tenon");
     }
-    char *path = tnb_printf(a, "%s/%d", base, TNB_ABI_MAJOR);
-    TNB_TRY(tnb_make_dirs(path, 0700, err));
-    const char *checked[] = {base, path};
-    for (int i = 0; i < 2; i++) {
-        struct stat st;
-        if (lstat(checked[i], &st) != 0 && errno == ENOENT)
-            return tnb_fail(err, TNB_IO, "cannot make folder '%s'", checked[i]);
-        /* The configured folder itself may be a link or shared; what lies in it is ours alone. */
-        if (i == 0 && wanted && *wanted)
-            continue;
-        if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid()) {
-            tnb_fail(err, TNB_UNTRUSTED, "the cache folder '%s' %s", checked[i],
-                     S_ISDIR(st.st_mode) ? "belongs to another user" : "is not a folder");
-            tnb_hint(err, "set [tenon] cache_dir or XDG_CACHE_HOME to a folder of your own");
-            return TNB_UNTRUSTED;
-        }
-        if (st.st_mode & 022) {
-            tnb_fail(err, TNB_UNTRUSTED, "others may write to the cache folder '%s'", checked[i]);
-            tnb_hint(err, "chmod go-w '%s'", checked[i]);
-            return TNB_UNTRUSTED;
-        }
-    }
+    char *path = tnb_printf(a, "%s/%d", own ? own : top, TNB_ABI_MAJOR);
     if (tnb_arena_failed(a))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the name of the cache folder");
+    TNB_TRY(tnb_make_dirs(top, 0700, err));
+    int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return tnb_fail(err, TNB_IO, "cannot open folder '%s'", top);
+    if (own)
+        TNB_TRY(own_folder(fd, "tenon", own, &fd, err));
+    TNB_TRY(own_folder(fd, tnb_path_name(path), path, &fd, err));
+    close(fd);
     *dir = path;
     return TNB_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bar on a terminal. */
+#include "tenon/base/file.h"
 #include "tenon/base/log.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ now(void)
 tnb_progress *
 tnb_progress_start(const char *what, uint64_t total)
 {
-    const char *term = getenv("TERM");
+    const char *term = tnb_env("TERM");
     if (!isatty(2) || !term || strcmp(term, "dumb") == 0)
         return NULL;
     tnb_progress *p = calloc(1, sizeof *p);

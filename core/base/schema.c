@@ -22,6 +22,11 @@ static const tnb_conf_key tenon_keys[] = {
     KEY("default_target", TNB_CONF_TEXT, "cpu", "the target where none is given"),
     KEY("cache_dir", TNB_CONF_PATH, NULL, "folder for caches, in place of $XDG_CACHE_HOME/tenon"),
     NUMBER("cache_size", "2048", 1, 1 << 24, "largest size of the caches, in MiB"),
+    NUMBER("constant_limit", "32768", 1, 1 << 30,
+           "MiB that constants which the compiler makes may take in all (ranges of files do not "
+           "count)"),
+    NUMBER("scratch_limit", "32768", 1, 1 << 30,
+           "MiB that programs which the compiler runs (constants, --verify) may use at a time"),
     NUMBER("threads", "0", 0, 4096, "threads to use; 0 for all that the process may use"),
     KEY("tuning_db", TNB_CONF_LIST, NULL,
         "databases of measured schedules (tenon tune); none: read none. Not set: tuning.jsonl of "

@@ -93,3 +93,27 @@ tnb_err_prefix(tnb_err *err, const char *fmt, ...)
         mark_cut(text, sizeof text, (int)sizeof text);
     memcpy(err->message, text, sizeof text);
 }
+
+void
+tnb_fill_braces(char *out, size_t size, const char *format, const char *const *values, uint32_t n)
+{
+    size_t at = 0;
+    uint32_t next = 0;
+    for (const char *c = format; *c && at + 1 < size; c++) {
+        const char *put = c;
+        size_t length = 1;
+        if (c[0] == '{' && c[1] == '}' && next < n) {
+            put = values[next++];
+            length = strlen(put);
+            c++;
+        } else if ((*c == '{' || *c == '}') && c[1] == *c) {
+            c++;
+        }
+        if (length > size - 1 - at)
+            length = size - 1 - at;
+        memcpy(out + at, put, length);
+        at += length;
+    }
+    if (size)
+        out[at] = 0;
+}

@@ -367,10 +367,8 @@ tnb_tensor_pb_parse(const void *bytes, size_t n, tnb_tensor_pb *out, tnb_err *er
     if (!out->dtype.bits)
         return tnb_fail(err, TNB_UNSUPPORTED, "tensors of type %s are not supported",
                         types[out->onnx_type].name);
-    out->n_elems = 1;
-    for (int i = 0; i < out->ndim; i++)
-        if (!tnb_mul_u64(out->n_elems, (uint64_t)out->shape[i], &out->n_elems))
-            return tnb_fail(err, TNB_FORMAT, "the number of elements of a tensor is out of range");
+    if (!tnb_shape_count(out->ndim, out->shape, &out->n_elems))
+        return tnb_fail(err, TNB_FORMAT, "the number of elements of a tensor is out of range");
     TNB_TRY(tnb_dtype_storage(out->dtype, out->n_elems, &out->n_bytes, err));
     if (!out->external)
         return take_values(&r, bytes, n);
@@ -455,19 +453,16 @@ tnb_tensor_pb_free(tnb_tensor_pb *t)
 tnb_status
 tnb_tensor_pb_encode(tnb_buf *out, const char *name, const tnb_dltensor *t, tnb_err *err)
 {
-    uint64_t n = 1, bytes;
+    uint64_t n, bytes;
     int32_t type = tnb_onnx_type_of(t->dtype);
     if (!type)
         return tnb_fail(err, TNB_UNSUPPORTED, "ONNX has no element type for %s",
                         tnb_dtype_print(t->dtype).s);
+    TNB_TRY(tnb_shape_bytes(t->dtype, t->ndim, t->shape, &n, &bytes, err));
     if (t->strides)
         for (int64_t i = t->ndim - 1, want = 1; i >= 0; want *= t->shape[i], i--)
             if (t->strides[i] != want && t->shape[i] > 1)
                 return tnb_fail(err, TNB_UNSUPPORTED, "the tensor is not compact");
-    for (int i = 0; i < t->ndim; i++)
-        if (t->shape[i] < 0 || !tnb_mul_u64(n, (uint64_t)t->shape[i], &n))
-            return tnb_fail(err, TNB_SHAPE, "the tensor's shape is out of range");
-    TNB_TRY(tnb_dtype_storage(t->dtype, n, &bytes, err));
     for (int i = 0; i < t->ndim; i++)
         tnb_wire_put_int(out, F_DIMS, (uint64_t)t->shape[i]);
     tnb_wire_put_int(out, F_TYPE, (uint64_t)type);

@@ -171,4 +171,8 @@ text_parse_expr(source *s, const char *text, size_t n, uint32_t line, uint32_t c
 char *
 text_decode_string(source *s, const token *t);
 
+/* Length of the UTF-8 sequence at p, 0 if it is none. */
+int
+tn_utf8_length(const char *p, const char *end);
+
 #endif

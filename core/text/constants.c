@@ -69,12 +69,9 @@ from_bytes(reader *r, const ast *e, const char *hex, tnb_dtype d, int32_t ndim, 
     }
     if (strlen(hex) % 2)
         return rd_error(r, e, TNB_FORMAT, "bytes must be pairs of hexadecimal digits");
-    uint64_t count = 1, want;
-    for (int32_t i = 0; i < ndim; i++)
-        if (!tnb_mul_u64(count, (uint64_t)dims[i], &count))
-            return rd_error(r, e, TNB_SHAPE, "the constant is too large");
+    uint64_t count, want;
     tnb_err err = {0};
-    if (tnb_dtype_storage(d, count, &want, &err) != TNB_OK)
+    if (tnb_shape_bytes(d, ndim, dims, &count, &want, &err) != TNB_OK)
         return rd_error(r, e, err.status, "%s", err.message);
     rd_at(r, e);
     if (n != want && n == tnb_dtype_bytes(d) && count > 1 && n <= 16)
@@ -236,6 +233,13 @@ release_mapping(void *p)
     free(p);
 }
 
+/* Upstream's type of a constant names its table; it was renamed. */
+static bool
+is_table_name(const char *key)
+{
+    return strcmp(key, "relax.expr.Constant") == 0 || strcmp(key, "ir.GenericConst") == 0;
+}
+
 constant_table *
 rd_constants(reader *r, const ast *e, const char *json)
 {
@@ -246,7 +250,11 @@ rd_constants(reader *r, const ast *e, const char *json)
         return NULL;
     }
     constant_table *t = TNB_NEW(r->arena, constant_table);
-    t->entries = tn_as_array(tn_dict_get(d, "relax.expr.Constant"));
+    const tn_dict *tables = tn_as_dict(d);
+    for (uint32_t i = 0; tables && i < tables->items.n && !t->entries; i++) {
+        const tn_pair *p = tn_as_pair(tables->items.at[i]);
+        t->entries = is_table_name(p->key) ? tn_as_array(p->value) : NULL;
+    }
     t->file = tn_dict_str(d, "file", NULL);
     if (t->entries)
         t->made = TNB_NEW_N(r->arena, const tn_expr *, t->entries->items.n);
@@ -293,18 +301,14 @@ load_constant(reader *r, const ast *e, constant_table *t, const tn_node *entry, 
     int64_t offset = tn_dict_int(entry, "offset", -1), dims[MAX_DIMS] = {0};
     int ndim = tn_dict_ints(entry, "shape", dims, MAX_DIMS);
     tnb_dtype d;
-    uint64_t count = 1, bytes;
+    uint64_t count, bytes;
     tnb_err err = {0};
     if (!tnb_dtype_parse(dtype, strlen(dtype), &d) || ndim < 0)
         return rd_error(r, e, TNB_FORMAT, "constant %lld of the metadata has no dtype and shape",
                         (long long)index);
-    for (int i = 0; i < ndim; i++)
-        if (dims[i] < 0 || !tnb_mul_u64(count, (uint64_t)dims[i], &count))
-            return rd_error(r, e, TNB_SHAPE,
-                            "constant %lld of the metadata has an impossible shape",
-                            (long long)index);
-    if (tnb_dtype_storage(d, count, &bytes, &err) != TNB_OK)
-        return rd_error(r, e, err.status, "%s", err.message);
+    if (tnb_shape_bytes(d, ndim, dims, &count, &bytes, &err) != TNB_OK)
+        return rd_error(r, e, TNB_SHAPE, "constant %lld of the metadata has an impossible shape",
+                        (long long)index);
     const tn_data *printed = printed_constant(r, hash, d, ndim, dims);
     if (printed) {
         rd_at(r, e);
@@ -336,11 +340,12 @@ value
 rd_constant_at(reader *r, const ast *e, const char *key, int64_t i)
 {
     constant_table *t = r->constants;
-    if (strcmp(key, "relax.expr.Constant") != 0)
+    if (!is_table_name(key))
         return rd_error(r, e, TNB_UNSUPPORTED, "metadata of kind '%s' is not supported", key);
     if (!t || !t->entries) {
         rd_error(r, e, TNB_NOT_FOUND, "the module refers to constant %lld, but brings no metadata",
                  (long long)i);
+        rd_hint(r, "print it with its metadata: script(show_meta=True)");
         return rd_failed();
     }
     if (i < 0 || i >= (int64_t)t->entries->items.n)

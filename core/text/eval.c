@@ -659,7 +659,7 @@ eval_attribute(reader *r, const ast *e)
     case V_MODULE:
         return global_value(r, e, e->text);
     case V_SCALAR:
-        if (!strcmp(e->text, "buffer"))
+        if (!strcmp(e->text, "buffer") || !strcmp(e->text, "source"))
             return rd_node(base.node);
         return buffer_attribute(r, e, tn_as_buffer(base.node));
     case V_NODE:
@@ -672,7 +672,8 @@ eval_attribute(reader *r, const ast *e)
         return buffer_attribute(r, e, (const tn_buffer *)n);
     if (n->kind == TN_KIND_ITER_VAR && !strcmp(e->text, "var"))
         return rd_node(((const tn_iter_var *)n)->var);
-    if (n->kind == TN_KIND_BUFFER_LOAD && !strcmp(e->text, "buffer"))
+    if (n->kind == TN_KIND_BUFFER_LOAD &&
+        (!strcmp(e->text, "buffer") || !strcmp(e->text, "source")))
         return rd_node(((const tn_buffer_load *)n)->buffer);
     bool expr = n->kind >= TN_KIND_FIRST_EXPR && n->kind <= TN_KIND_LAST_EXPR;
     if (expr && (!strcmp(e->text, "ty") || !strcmp(e->text, "struct_info")) && n->type)

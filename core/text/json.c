@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "ast.h"
 #include "tenon/base/num.h"
 #include "tenon/core/text.h"
 
@@ -137,12 +138,20 @@ tn_value_from_json(tn_ctx *ctx, const char *text, size_t n, tnb_err *err)
 }
 
 /* ---- to JSON ---- */
+
+/* JSON is UTF-8: a byte that is not becomes the replacement character. */
 static void
 put_string(tnb_buf *out, const char *s)
 {
     tnb_buf_putc(out, '"');
-    for (; *s; s++) {
+    for (const char *end = s + strlen(s); *s; s++) {
         unsigned char c = (unsigned char)*s;
+        int n = tn_utf8_length(s, end);
+        if (n != 1) {
+            tnb_buf_put(out, n ? s : "\xef\xbf\xbd", n ? (size_t)n : 3);
+            s += n ? n - 1 : 0;
+            continue;
+        }
         if (c == '"' || c == '\\')
             tnb_buf_printf(out, "\\%c", c);
         else if (c == '\n')

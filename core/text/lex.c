@@ -62,9 +62,8 @@ is_name_char(char c)
     return is_name_start(c) || is_digit(c);
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is none. */
-static int
-utf8_length(const char *p, const char *end)
+int
+tn_utf8_length(const char *p, const char *end)
 {
     unsigned char c = (unsigned char)*p;
     int n = c < 0x80                ? 1
@@ -216,7 +215,7 @@ lex_string(lexer *x, const char *start)
             newline(x);
             continue;
         }
-        int n = utf8_length(x->p, x->end);
+        int n = tn_utf8_length(x->p, x->end);
         if (n == 0 || *x->p == 0) {
             text_syntax_error(x->s, x->line, column_of(x, x->p),
                               "byte 0x%02x in a string is not valid UTF-8 text",

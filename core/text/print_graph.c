@@ -70,7 +70,10 @@ keyword_attr(printer *p, const char *key, const tn_node *v, const tn_attr_schema
         pr_vdevice(p, v, true);
     } else if (s && s->type == TN_ATTR_DTYPE && tn_is(v, TN_KIND_DTYPE_IMM)) {
         tnb_dtype d = ((const tn_dtype_imm *)v)->value;
-        pr_printf(p, "\"%s\"", tnb_dtype_is_void(d) ? "void" : tnb_dtype_print(d).s);
+        if (tnb_dtype_is_void(d)) /* upstream reads no other spelling */
+            pr_puts(p, "None");
+        else
+            pr_printf(p, "\"%s\"", tnb_dtype_print(d).s);
     } else {
         pr_attr(p, v);
     }
@@ -230,6 +233,7 @@ operator_call(printer *p, const tn_call *c, const tn_op *op)
         memmove(p->line.s + before, p->line.s + before + 2, p->line.n - before - 1);
         p->line.n -= 2;
     }
+    given_type(p, "ty_args", c->ty_args, true);
     pr_puts(p, ")");
 }
 

@@ -5,15 +5,20 @@
 #include "reader.h"
 
 /* ---- extents ---- */
-/* One extent: as written; a string may define a variable in a signature (int32 unless it is known).
- */
+/* One extent: as written. In a signature a string may define a variable of the function, of the dtype
+ * that the body declares it with; one of the same name outside, that of a TypeVar, is another. */
 static const tn_expr *
 extent(reader *r, const ast *e, value v)
 {
     if (v.kind == V_STR) {
-        if (r->defining && !rd_find(r, v.s) && *v.s && !strpbrk(v.s, " +-*/%()[],.\"'")) {
+        const value *known = rd_find(r, v.s);
+        if (r->defining && (!known || known->kind == V_TYPE_VAR) && *v.s &&
+            !strpbrk(v.s, " +-*/%()[],.\"'")) {
+            const tn_type *t = r->tensor ? tnb_ptrmap_get(&r->tensor->declared, v.s) : NULL;
             rd_at(r, e);
-            rd_bind(r, v.s, rd_node(tn_var_dtype(r->ctx, v.s, TNB_I32)));
+            rd_bind(r, v.s,
+                    rd_node(t ? tn_var_new(r->ctx, v.s, t)
+                              : tn_var_dtype(r->ctx, v.s, known ? TNB_I64 : TNB_I32)));
         }
         uint32_t before = r->src.errors;
         const ast *part = text_parse_expr(&r->src, v.s, strlen(v.s), e->line,

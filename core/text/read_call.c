@@ -526,6 +526,7 @@ typedef struct operator_call {
     uint32_t n_args; /* highest position given + 1 */
     TNB_VEC(const char *) keys;
     node_vec values, rest; /* rest: arguments beyond 64 of variadic operators */
+    const tn_type *type;   /* ty_args=: where the result lies */
 } operator_call;
 
 static bool
@@ -634,7 +635,7 @@ finish_call(reader *r, const ast *e, operator_call *c)
     if (tn_is_error(attrs))
         return rd_failed();
     return rd_node(tn_call_of(r->ctx, tn_op_ref_of(r->ctx, c->op), (tn_list){args.at, args.n},
-                              attrs, (tn_list){0}, NULL));
+                              attrs, (tn_list){&c->type, c->type ? 1u : 0u}, NULL));
 }
 
 value
@@ -681,6 +682,11 @@ rd_op_call(reader *r, const ast *e, const char *name)
         value v = rd_eval(r, k->a);
         const tn_attr_schema *s = schema_attribute(c.op, k->text);
         int position = schema_argument(c.op, k->text);
+        if (!s && position < 0 && !strcmp(k->text, "ty_args")) {
+            c.type = v.kind == V_ERROR ? NULL : result_type(r, k->a, v);
+            ok &= c.type != NULL;
+            continue;
+        }
         if (v.kind == V_ERROR)
             ok = false;
         else if (s || position < 0)
@@ -723,7 +729,7 @@ rd_call_node(reader *r, const ast *e, const tn_node *f)
     tn_list list = {args.at, args.n};
     rd_at(r, e);
     const tn_global_var *gv = tn_as_global_var(f);
-    const global *g = gv ? tnb_ptrmap_get(&r->by_var, f) : NULL;
+    global *g = gv ? tnb_ptrmap_get(&r->by_var, f) : NULL;
     if (tensor) {
         if (!gv)
             return rd_error(r, e, TNB_TYPE,
@@ -737,6 +743,7 @@ rd_call_node(reader *r, const ast *e, const tn_node *f)
         type = g->ret ? g->ret : tn_ty_tuple_of(r->ctx, (tn_list){0});
     } else if (g && (g->type || g->func)) {
         const tn_function *fn = g->type ? NULL : tn_as_function(g->func);
+        g->believed |= g->type != NULL;
         type = tn_call_result_type(r->ctx, g->type ? g->type : tn_func_type(r->ctx, g->func),
                                    fn ? fn->params : g->params, list);
         if (tn_is_error(type))

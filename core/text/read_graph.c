@@ -94,9 +94,11 @@ rd_leaf(reader *r, const ast *e, value v)
 static const tn_type *
 type_of_value(reader *r, const tn_expr *x)
 {
-    const global *g = tn_is(x, TN_KIND_GLOBAL_VAR) ? tnb_ptrmap_get(&r->by_var, x) : NULL;
-    if (g && g->type)
+    global *g = tn_is(x, TN_KIND_GLOBAL_VAR) ? tnb_ptrmap_get(&r->by_var, x) : NULL;
+    if (g && g->type) {
+        g->believed = true;
         return g->type;
+    }
     if (g && g->func)
         return tn_func_type(r->ctx, g->func);
     return x->type ? x->type : tn_ty_any(r->ctx);
@@ -138,6 +140,7 @@ rd_emit(reader *r, const ast *e, const tn_expr *x, const char *name, const tn_ty
     if (tn_is_error(b))
         return NULL;
     TNB_PUSH(r->arena, r->graph->bindings, b);
+    r->graph->written = NULL;
     return var;
 }
 
@@ -163,19 +166,6 @@ declare_symbol(reader *r, const ast *e, const char *name, value v)
 }
 
 static value
-bind_expr(reader *r, const ast *target, const ast *where, const tn_expr *x,
-          const tn_type *annotation)
-{
-    if (annotation && x->type && tn_type_check(r->ctx, annotation, x->type) == TN_SUBTYPE_FAIL) {
-        rd_error(r, where, TNB_TYPE, "'%s' is annotated %s, but its value is %s", target->text,
-                 tn_text(r->ctx, annotation), tn_text(r->ctx, x->type));
-        return rd_failed();
-    }
-    const tn_expr *var = rd_emit(r, target, x, target->text, annotation);
-    return var ? rd_node(var) : rd_failed();
-}
-
-static value
 bind_cast(reader *r, const ast *target, value v, const tn_type *annotation)
 {
     if (annotation && tn_type_check(r->ctx, annotation, v.other) == TN_SUBTYPE_FAIL) {
@@ -184,12 +174,31 @@ bind_cast(reader *r, const ast *target, value v, const tn_type *annotation)
         return rd_failed();
     }
     rd_at(r, target);
-    const tn_expr *var = new_var(r, target->text, annotation ? annotation : v.other);
-    const tn_node *b = tn_match_cast_of(r->ctx, var, v.node, v.other);
+    const tn_type *type = annotation ? rd_stronger(r, annotation, v.other) : v.other;
+    const tn_expr *var = new_var(r, target->text, type);
+    const tn_node *b = tn_match_cast_of(r->ctx, var, v.node, type);
     if (tn_is_error(b))
         return rd_failed();
     TNB_PUSH(r->arena, r->graph->bindings, b);
+    r->graph->written = annotation;
     return rd_node(var);
+}
+
+/* The variable has what is known of its value and what is written besides. */
+static value
+bind_expr(reader *r, const ast *target, const ast *where, const tn_expr *x,
+          const tn_type *annotation)
+{
+    const tn_type *known = x->type ? type_of_value(r, x) : NULL;
+    if (annotation && known && tn_type_check(r->ctx, annotation, known) == TN_SUBTYPE_FAIL) {
+        rd_error(r, where, TNB_TYPE, "'%s' is annotated %s, but its value is %s", target->text,
+                 tn_text(r->ctx, annotation), tn_text(r->ctx, known));
+        return rd_failed();
+    }
+    const tn_type *type = annotation && known ? rd_stronger(r, annotation, known) : annotation;
+    const tn_expr *var = rd_emit(r, target, x, target->text, type);
+    r->graph->written = annotation;
+    return var ? rd_node(var) : rd_failed();
 }
 
 /* A plain number: a constant, or a scalar where the annotation says so. */
@@ -518,7 +527,7 @@ branch_result(reader *r, const ast *where, graph_scope *g, const char **name, co
         return NULL;
     }
     *name = tn_var_name(var);
-    *type = var->type;
+    *type = g->written;
     node_vec rest = {0};
     for (uint32_t i = 0; i + 1 < last->bindings.n; i++)
         TNB_PUSH(r->arena, rest, last->bindings.at[i]);
@@ -602,10 +611,14 @@ if_statement(reader *r, const ast *s)
     const tn_expr *e = tn_if(r->ctx, cond, then_branch, else_branch);
     if (tn_is_error(e))
         return;
-    /* both branches annotate their last binding with what the variable after the if is */
-    if (!tn_type_equal(r->ctx, type, other_type) ||
+    /* both branches annotate their last binding with what the variable after the if is; what a
+     * branch knows better may be of variables that end with it */
+    if (!type || !other_type || !tn_type_equal(r->ctx, type, other_type) ||
         tn_type_check(r->ctx, type, e->type) == TN_SUBTYPE_FAIL)
         type = NULL;
+    else
+        type =
+            rd_stronger(r, type, tn_type_erase(r->ctx, e->type, tn_free_vars(r->ctx, type, false)));
     const tn_expr *var = rd_emit(r, s, e, name, type);
     rd_bind(r, name, var ? rd_node(var) : rd_failed());
 }
@@ -693,6 +706,22 @@ symbol_of_prim(const ast *e)
     return NULL;
 }
 
+/* Notes the names in an annotation. */
+static void
+note_names(const ast *e, tnb_ptrmap *names)
+{
+    if (!e)
+        return;
+    if (e->kind == AST_NAME)
+        tnb_ptrmap_set(names, e->text, e);
+    note_names(e->a, names);
+    note_names(e->b, names);
+    for (uint32_t i = 0; i < e->list.n; i++)
+        note_names(e->list.at[i], names);
+    for (uint32_t i = 0; i < e->more.n; i++)
+        note_names(e->more.at[i], names);
+}
+
 /* Parameters into `params`, the result's type into *ret (NULL if not annotated). The frame of names
  * must be open. */
 static bool
@@ -707,6 +736,8 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
             rd_bind(r, t->text, rd_node(tn_var_dtype(r->ctx, t->text, TNB_I64)));
     }
     const tn_expr **early = TNB_NEW_N(r->arena, const tn_expr *, def->list.n);
+    tnb_ptrmap named; /* by the annotations so far, which may name a TypeVar */
+    tnb_ptrmap_init(&named, r->arena);
     for (uint32_t i = 0; i < def->list.n; i++) {
         const ast *p = def->list.at[i];
         if (!p->a) {
@@ -716,10 +747,12 @@ signature(reader *r, const ast *def, node_vec *params, const tn_type **ret)
         }
         /* a scalar parameter serves the dimensions of those behind it */
         rd_collect_symbols(r, p->a);
+        note_names(p->a, &named);
         if (is_prim_annotation(p->a)) {
             const bound *known = tnb_ptrmap_get(&r->names, p->text);
-            if (known && known->frame == r->frame && known->v.kind == V_NODE &&
-                tn_is_scalar(known->v.node)) {
+            if ((known && known->frame == r->frame && known->v.kind == V_NODE &&
+                 tn_is_scalar(known->v.node)) ||
+                tnb_ptrmap_has(&named, p->text)) {
                 rd_error(r, p, TNB_INVALID,
                          "dimension '%s' stands before the parameter of that name", p->text);
                 ok = false;
@@ -816,16 +849,24 @@ function_body(reader *r, const ast *def, graph_scope *scope)
 }
 
 /* The result type of a function whose body has the type `body`: as written, or what is known
- * better. Upstream takes a wrong one without a word; it is told here, and what holds is kept. */
+ * better. Upstream takes a wrong one without a word; it is told here, and what holds is kept. Where
+ * calls were read before the body (a function that calls itself), what they believed has to hold. */
 static const tn_type *
-checked_result(reader *r, const ast *def, const tn_type *written, const tn_type *body)
+checked_result(reader *r, const ast *def, const tn_type *written, const tn_type *body,
+               bool believed)
 {
     if (!written || !body)
         return NULL;
     switch (tn_type_check(r->ctx, written, body)) {
     case TN_SUBTYPE_YES:
-        return NULL;
+        return believed ? written : NULL;
     case TN_SUBTYPE_FAIL:
+        if (believed) {
+            rd_error(r, def->a ? def->a : def, TNB_TYPE,
+                     "'%s' calls itself and returns %s, but is declared to return %s", def->text,
+                     tn_text(r->ctx, body), tn_text(r->ctx, written));
+            return NULL;
+        }
         rd_at(r, def->a ? def->a : def);
         tn_warn(r->ctx, 0, "'%s' returns %s, but is declared to return %s; the former is taken",
                 def->text, tn_text(r->ctx, body), tn_text(r->ctx, written));
@@ -837,7 +878,7 @@ checked_result(reader *r, const ast *def, const tn_type *written, const tn_type 
 }
 
 const tn_expr *
-rd_graph_function(reader *r, const ast *def, const char *global_name)
+rd_graph_function(reader *r, const ast *def, const char *global_name, const global *self)
 {
     graph_function f = {0};
     graph_scope scope = {.func = &f, .outer = r->graph};
@@ -860,7 +901,8 @@ rd_graph_function(reader *r, const ast *def, const char *global_name)
         rd_at(r, def);
         if (body)
             made = tn_function_of(r->ctx, (tn_list){params.at, params.n}, body,
-                                  checked_result(r, def, ret, body->type), d.pure, attrs);
+                                  checked_result(r, def, ret, body->type, self && self->believed),
+                                  d.pure, attrs);
     }
     rd_pop(r);
     rd_leave(r);
@@ -887,8 +929,8 @@ local_function(reader *r, const ast *def)
     if (!def->b->list.n)
         rd_error(r, def, TNB_FORMAT, "a local function needs the decorator @R.function");
     const tn_expr *var = NULL;
+    global g = {.def = def};
     if (list_mentions(def->more, def->text)) {
-        global g = {.def = def};
         bool ok = rd_declare_graph(r, &g);
         if (ok && !g.type) {
             rd_error(r, def, TNB_FORMAT, "function '%s' calls itself and needs a result type",
@@ -901,9 +943,10 @@ local_function(reader *r, const ast *def)
         }
         rd_at(r, def);
         var = new_var(r, def->text, g.type);
+        g.believed = true;
         rd_bind(r, def->text, rd_node(var));
     }
-    const tn_expr *f = rd_graph_function(r, def, NULL);
+    const tn_expr *f = rd_graph_function(r, def, NULL, &g);
     if (!f) {
         rd_bind(r, def->text, rd_failed());
         return;

@@ -157,7 +157,8 @@ module_function(reader *r, module_read *m, const ast *def)
 static void
 read_function(reader *r, global *g, int depth);
 
-/* Reads first what e calls and what has no result type written, so that the calls can be typed. */
+/* Reads first what e calls, so that calls have the type that the function has, not the one that is
+ * written: that may be missing, weaker or wrong. */
 static void
 read_callees(reader *r, const ast *e, int depth)
 {
@@ -165,7 +166,7 @@ read_callees(reader *r, const ast *e, int depth)
         return;
     if (e->kind == AST_ATTR || e->kind == AST_NAME) {
         global *g = tnb_strmap_get(&r->globals, e->text);
-        if (g && g->def && !g->tensor && !g->type && !g->started)
+        if (g && g->def && !g->tensor && !g->started)
             read_function(r, g, depth + 1);
     }
     read_callees(r, e->a, depth);
@@ -187,9 +188,11 @@ read_function(reader *r, global *g, int depth)
         g->func = rd_prim_func(r, g->def, g->name);
         return;
     }
-    for (uint32_t i = 0; r->untyped && depth < AST_MAX_INDENT / 4 && i < g->def->more.n; i++)
+    for (uint32_t i = 0; depth < AST_MAX_INDENT / 4 && i < g->def->more.n; i++)
         read_callees(r, g->def->more.at[i], depth);
-    g->func = rd_graph_function(r, g->def, g->name);
+    g->func = rd_graph_function(r, g->def, g->name, g);
+    if (g->func)
+        g->type = NULL; /* the function's own is known now */
 }
 
 static const tn_module *
@@ -201,7 +204,6 @@ read_module(reader *r, const char *class_name, ast_list body)
     tnb_ptrmap_init(&r->by_var, r->arena);
     tnb_ptrmap_init(&r->gone, r->arena);
     r->infos = NULL;
-    r->untyped = false;
     r->level = LEVEL_MODULE;
     rd_push(r);
     if (class_name)
@@ -222,7 +224,7 @@ read_module(reader *r, const char *class_name, ast_list body)
         if (m.funcs.at[i]->def && m.funcs.at[i]->tensor)
             rd_declare_tensor(r, m.funcs.at[i]);
         else if (m.funcs.at[i]->def)
-            r->untyped |= rd_declare_graph(r, m.funcs.at[i]) && !m.funcs.at[i]->type;
+            rd_declare_graph(r, m.funcs.at[i]);
     const char **names = TNB_NEW_N(r->arena, const char *, m.funcs.n);
     const tn_node **funcs = TNB_NEW_N(r->arena, const tn_node *, m.funcs.n);
     for (uint32_t i = 0; i < m.funcs.n; i++) {
@@ -267,7 +269,8 @@ is_module_class(reader *r, const ast *s)
 {
     for (uint32_t i = 0; i < s->more.n; i++) {
         const char *p = decorator_path(r, s->more.at[i]);
-        if (p && (!strcmp(p, "I.ir_module") || !strcmp(p, "tvm.script.ir_module")))
+        if (p && (!strcmp(p, "I.ir_module") || !strcmp(p, "tvm.script.ir_module") ||
+                  !strcmp(p, "tvm.script.ir.ir_module")))
             return true;
     }
     return false;

@@ -941,6 +941,21 @@ parameter(reader *r, const ast *p, value v, const tn_node **buffer)
     return var;
 }
 
+/* Notes n = T.int32() and m, n = T.int32(), T.int64() of the body, before the signature is read. */
+static void
+note_declared(reader *r, const ast *target, const ast *what)
+{
+    bool both = (target->kind == AST_TUPLE || target->kind == AST_LIST) &&
+                target->kind == what->kind && target->list.n == what->list.n;
+    for (uint32_t i = 0; both && i < target->list.n; i++)
+        note_declared(r, target->list.at[i], what->list.at[i]);
+    const char *path = target->kind == AST_NAME ? rd_called(r, what) : NULL;
+    tnb_dtype d;
+    if (path && !what->list.n && !what->more.n && !strncmp(path, "T.", 2) &&
+        tnb_dtype_parse(path + 2, strlen(path + 2), &d) && tnb_dtype_is_int(d))
+        tnb_ptrmap_set(&r->tensor->declared, target->text, tn_ty_prim_of(r->ctx, d));
+}
+
 static bool
 signature(reader *r, const ast *def, node_vec *params, node_vec *buffers, const tn_type **ret)
 {
@@ -1047,6 +1062,7 @@ rd_prim_func(reader *r, const ast *def, const char *global_name)
     tnb_ptrmap_init(&t.params, r->arena);
     tnb_ptrmap_init(&t.by_data, r->arena);
     tnb_ptrmap_init(&t.symbols, r->arena);
+    tnb_ptrmap_init(&t.declared, r->arena);
     t.old_dialect = dialect(def) == SAW_OLD;
     uint32_t before = tnb_diags_errors(tn_diags(r->ctx));
     r->tensor = &t;
@@ -1054,6 +1070,9 @@ rd_prim_func(reader *r, const ast *def, const char *global_name)
     decorator d = read_decorator(r, def);
     t.is_private = d.is_private;
     rd_push(r);
+    for (uint32_t i = 0; i < def->more.n; i++)
+        if (def->more.at[i]->kind == AST_ASSIGN && !def->more.at[i]->c)
+            note_declared(r, def->more.at[i]->a, def->more.at[i]->b);
     if (signature(r, def, &params, &buffers, &ret)) {
         t.n_params = params.n;
         t.param_buffers = buffers.at;

@@ -432,6 +432,29 @@ rd_bare_type(reader *r, const char *path)
 }
 
 const tn_type *
+rd_stronger(reader *r, const tn_type *written, const tn_type *known)
+{
+    tn_ctx *ctx = r->ctx;
+    if (tn_type_check(ctx, written, known) == TN_SUBTYPE_YES)
+        return known;
+    if (written->kind != known->kind || tn_type_check(ctx, known, written) == TN_SUBTYPE_YES)
+        return written;
+    const tn_ty_tuple *w = tn_as_ty_tuple(written), *k = tn_as_ty_tuple(known);
+    if (w && w->fields.n == k->fields.n) {
+        const tn_node **at = TNB_NEW_N(r->arena, const tn_node *, w->fields.n);
+        for (uint32_t i = 0; i < w->fields.n; i++)
+            at[i] = rd_stronger(r, w->fields.at[i], k->fields.at[i]);
+        return tn_ty_tuple_of(ctx, (tn_list){at, w->fields.n});
+    }
+    if (!tn_is(written, TN_KIND_TY_TENSOR))
+        return written;
+    const tn_ty_tensor *a = (const tn_ty_tensor *)written, *b = (const tn_ty_tensor *)known;
+    return tn_ty_tensor_of(ctx, a->shape ? a->shape : b->shape,
+                           tnb_dtype_is_void(a->dtype) ? b->dtype : a->dtype,
+                           a->ndim < 0 ? b->ndim : a->ndim, a->vdevice ? a->vdevice : b->vdevice);
+}
+
+const tn_type *
 rd_type(reader *r, const ast *e, value v)
 {
     if (v.kind == V_ERROR)

@@ -75,6 +75,7 @@ typedef struct global {
     tn_list params;      /* the parameters that `type` speaks of */
     bool failed;         /* its signature had errors */
     bool started;        /* its body is read or being read */
+    bool believed;       /* `type` was used before the body was read */
     const tn_node *func; /* once read */
     bool tensor, external;
     const tn_type *ret; /* of a tensor program: Prim, or NULL */
@@ -83,6 +84,7 @@ typedef struct global {
 /* Blocks under construction of a graph function's body or branch. */
 typedef struct graph_scope {
     node_vec blocks, bindings;
+    const tn_type *written; /* the annotation of the last binding; NULL: none */
     bool dataflow;
     bool in_branch;
     tnb_ptrmap
@@ -130,6 +132,7 @@ typedef struct tensor_scope {
     tnb_ptrmap params;    /* handle Var -> index + 1 */
     tnb_ptrmap by_data;   /* data Var -> Buffer */
     tnb_ptrmap symbols;   /* variables that the shapes of parameters define */
+    tnb_ptrmap declared;  /* name -> the type that the body declares it with, as n = T.int64() */
     const tn_node **param_buffers;
     uint32_t n_params;
     attr_list attrs;
@@ -164,7 +167,6 @@ typedef struct reader {
     const char *module_name;
     graph_scope *graph;
     tensor_scope *tensor;
-    bool untyped;  /* some graph function of the module has no result type written */
     bool defining; /* string dimensions may define variables (a signature) */
     const tn_node *infos, *module_attrs;
     struct constant_table *constants;
@@ -310,6 +312,9 @@ value
 rd_type_call(reader *r, const ast *e, const char *name, bool *known);
 const tn_type *
 rd_bare_type(reader *r, const char *path); /* R.Tensor without parentheses; NULL if it is none */
+/* What is known of a value together with what is written, which does not contradict it. */
+const tn_type *
+rd_stronger(reader *r, const tn_type *written, const tn_type *known);
 const tn_expr *
 rd_dim(reader *r, const ast *e, value v);
 bool
@@ -345,7 +350,7 @@ rd_emit(reader *r, const ast *e, const tn_expr *value, const char *name, const t
 bool
 rd_declare_graph(reader *r, global *g); /* signature */
 const tn_expr *
-rd_graph_function(reader *r, const ast *def, const char *global_name);
+rd_graph_function(reader *r, const ast *def, const char *global_name, const global *self);
 bool
 rd_is_leaf(const tn_expr *e);
 

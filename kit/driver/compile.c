@@ -198,6 +198,7 @@ generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32
 struct put {
     struct driver *driver;
     driver_constants *constants;
+    uint64_t made; /* bytes of constants that are not ranges of files, written so far */
 };
 
 static bool
@@ -207,6 +208,14 @@ put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
     struct driver *d = p->driver;
     tnb_err err = {0};
     tnb_status st;
+    if (data->kind != TN_DATA_FILE) {
+        uint64_t most = tn_limit_get(ctx, TN_LIMIT_CONSTANTS);
+        if (data->n_bytes > most || p->made > most - data->n_bytes) {
+            tn_limit_error(ctx, TN_LIMIT_CONSTANTS, data->n_bytes, 0);
+            return false;
+        }
+        p->made += data->n_bytes;
+    }
     if (data->kind == TN_DATA_SPLAT) {
         st = tnk_artifact_splat(d->artifact, data->splat, tnb_dtype_bytes(data->dtype),
                                 data->n_bytes, offset, &err);
@@ -217,7 +226,6 @@ put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
         st = tnk_artifact_constant(d->artifact, bytes, data->n_bytes, offset, &err);
         driver_constants_done(p->constants, data);
     }
-    (void)ctx;
     if (st != TNB_OK)
         driver_error(d->ctx, &err);
     else
@@ -232,7 +240,7 @@ make_program(struct driver *d, struct driver_variant *v)
     tn_native_options native = {.jobs = driver_jobs(d),
                                 .cache_dir = d->opt->cache_dir,
                                 .cache_bytes = d->opt->cache_bytes};
-    struct put put = {d, driver_constants_new(d->ctx, v->module, &native)};
+    struct put put = {.driver = d, .constants = driver_constants_new(d->ctx, v->module, &native)};
     d->out->compiler_seconds += native.compiler_seconds;
     d->out->cache_hits += native.cache_hits;
     d->out->cache_misses += native.cache_misses;
@@ -406,6 +414,7 @@ tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
     struct driver d = {.ctx = ctx, .model = model, .opt = opt, .out = out};
     memset(out, 0, sizeof *out);
     out->fd = -1;
+    tnk_set_limits(ctx, opt->conf);
     if (opt->n_targets == 0) {
         tn_error(ctx, 0, TNB_INVALID, "no target to compile for");
         return TNB_INVALID;

@@ -214,12 +214,17 @@ let_go(driver_constants *c, const tn_data *data)
 struct memory {
     void **buffers, **own;
     uint32_t n_own;
+    uint64_t taken; /* of the limit on scratch memory */
 };
 
 static void *
 own_memory(driver_constants *c, struct memory *m, uint64_t bytes)
 {
-    void *p = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64 + 64);
+    size_t n = (size_t)(bytes + 63) / 64 * 64 + 64;
+    if (!tn_limit_take(c->ctx, TN_LIMIT_SCRATCH, n, 0))
+        return NULL;
+    m->taken += n;
+    void *p = aligned_alloc(64, n);
     if (p)
         m->own[m->n_own++] = p;
     else
@@ -253,14 +258,15 @@ set_output(driver_constants *c, struct memory *m, const tn_data *d, uint32_t i)
 {
     tn_list buffers = tn_as_prim_func(d->program)->buffers;
     const tn_buffer *b = i < buffers.n ? tn_as_buffer(buffers.at[i]) : NULL;
-    uint64_t n = 1, bytes = 0;
-    for (uint32_t k = 0; b && k < b->shape.n; k++) {
-        int64_t extent;
-        if (!tn_int_value(b->shape.at[k], &extent) || extent < 0 ||
-            !tnb_mul_u64(n, (uint64_t)extent, &n))
+    int64_t shape[32];
+    uint64_t n, bytes;
+    tnb_err err;
+    if (!b || b->shape.n > sizeof shape / sizeof *shape)
+        return false;
+    for (uint32_t k = 0; k < b->shape.n; k++)
+        if (!tn_int_value(b->shape.at[k], &shape[k]))
             return false;
-    }
-    if (!b || tnb_dtype_storage(b->dtype, n, &bytes, NULL) != TNB_OK)
+    if (tnb_shape_bytes(b->dtype, (int32_t)b->shape.n, shape, &n, &bytes, &err) != TNB_OK)
         return false;
     bool wanted = i == d->n_inputs + d->result;
     if (wanted && bytes != d->n_bytes)
@@ -284,6 +290,7 @@ run_native(driver_constants *c, const struct item *it)
     ok = ok && c->native->call(c->native->self, c->code_ctx, c->code, it->code, m.buffers);
     for (uint32_t i = 0; i < m.n_own; i++)
         free(m.own[i]);
+    tn_limit_give(c->ctx, TN_LIMIT_SCRATCH, m.taken);
     if (!ok)
         tn_data_release(c->ctx, d);
     return ok;

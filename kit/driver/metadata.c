@@ -4,6 +4,10 @@
 
 #include "config.h"
 
+#include "tenon/core/arith.h"
+#include "tenon/core/eval.h"
+#include "tenon/core/walk.h"
+
 const char *const *
 driver_publics(tn_ctx *ctx, const tn_module *m, uint32_t *n)
 {
@@ -18,6 +22,17 @@ driver_publics(tn_ctx *ctx, const tn_module *m, uint32_t *n)
 }
 
 /* ---- signatures ---- */
+
+/* What the reader of metadata takes (tenon/base/tno.h). */
+static bool
+in_limits(tn_ctx *ctx, const char *where, const char *what, uint64_t n, uint64_t most)
+{
+    if (n <= most)
+        return true;
+    tn_error(ctx, 0, TNB_BOUNDS, "'%s' has %llu %s; an artifact takes at most %llu", where,
+             (unsigned long long)n, what, (unsigned long long)most);
+    return false;
+}
 
 static const tn_node *
 extents(tn_ctx *ctx, tn_list dims)
@@ -45,6 +60,8 @@ describe(tn_ctx *ctx, const char *name, const tn_type *t)
         return d;
     if (!tn_is(t, TN_KIND_TY_SHAPE) && !tnb_dtype_is_void(tn_type_dtype(t)))
         d = tn_dict_set(ctx, d, "dtype", tn_string(ctx, tnb_dtype_print(tn_type_dtype(t)).s));
+    if (tn_type_dims(t, &dims) && !in_limits(ctx, name, "dimensions", dims.n, TNB_TNO_MAX_DIMS))
+        return tn_error_node(ctx);
     if (tn_type_dims(t, &dims))
         d = tn_dict_set(ctx, d, "shape", extents(ctx, dims));
     return d;
@@ -62,6 +79,50 @@ model_name(tn_ctx *ctx, const tn_module *m, const char *func, const char *key, u
     return s ? s->value : tn_str(ctx, otherwise);
 }
 
+/* The extent that made-up inputs have in a symbolic dimension: 1 in a batch, else this. */
+enum { MADE_UP_EXTENT = 64 };
+
+/* Shapes with which the function can be called, a list for each parameter, as far as its dimensions depend
+ * on symbols; NULL: none depends on symbols, or no such shapes were found. */
+static const tn_node *
+example_shapes(tn_ctx *ctx, const tn_function *f)
+{
+    tn_list symbols = tn_defined_symbols(ctx, &f->base), shapes = {0};
+    const tn_node *wish = tn_dictv(ctx, "", tn_i64(ctx, MADE_UP_EXTENT), NULL);
+    tn_ctx *child = symbols.n ? tn_ctx_child(ctx) : NULL; /* its errors are reported elsewhere */
+    if (!child)
+        return NULL;
+    for (uint32_t i = 0; i < symbols.n; i++)
+        if (strstr(tn_var_name(symbols.at[i]), "batch"))
+            wish = tn_dict_set(ctx, wish, tn_var_name(symbols.at[i]), tn_i64(ctx, 1));
+    const tn_node *found = tn_find_extents(child, &f->base, wish, NULL);
+    found = found ? tn_ctx_splice(ctx, child, found) : NULL;
+    tn_ctx_free(child);
+    if (!found)
+        return NULL;
+    tnb_ptrmap values;
+    tnb_ptrmap_init(&values, tn_scratch(ctx));
+    for (uint32_t i = 0; i < symbols.n; i++)
+        tnb_ptrmap_set(&values, symbols.at[i],
+                       (void *)(uintptr_t)tn_int_imm_of(
+                           ctx, tn_dtype_of(symbols.at[i]),
+                           tn_dict_int(found, tn_var_name(symbols.at[i]), MADE_UP_EXTENT)));
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        tn_list dims, one = {0};
+        int64_t x;
+        bool known = tn_is(f->params.at[i]->type, TN_KIND_TY_TENSOR) &&
+                     tn_type_dims(f->params.at[i]->type, &dims);
+        for (uint32_t k = 0; known && k < dims.n; k++) {
+            const tn_expr *e = tn_simplify_now(ctx, tn_subst(ctx, dims.at[k], &values));
+            if (!tn_int_value(e, &x) || x < 0)
+                return NULL;
+            one = tn_list_append(ctx, one, tn_i64(ctx, x));
+        }
+        shapes = tn_list_append(ctx, shapes, tn_array_of(ctx, one));
+    }
+    return tn_array_of(ctx, shapes);
+}
+
 static const tn_node *
 signature(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f)
 {
@@ -74,6 +135,9 @@ signature(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *
     const tn_type *ret = f->ret ? f->ret : f->body->type;
     const tn_ty_tuple *tuple = tn_as_ty_tuple(ret);
     uint32_t n = tuple ? tuple->fields.n : 1;
+    if (!in_limits(ctx, name, "parameters", f->params.n, TNB_TNO_MAX_VALUES) ||
+        !in_limits(ctx, name, "results", n, TNB_TNO_MAX_VALUES))
+        return tn_error_node(ctx);
     const tn_node **results = TNB_NEW_N(a, const tn_node *, n);
     for (uint32_t i = 0; i < n; i++)
         results[i] =
@@ -83,9 +147,12 @@ signature(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *
     const tn_node *num = tn_func_attr(&f->base, "num_input");
     if (num)
         tn_int_value(num, &inputs);
-    return tn_dictv(ctx, "params", tn_array_of(ctx, tn_list_of(ctx, params, f->params.n)),
-                    "results", tn_array_of(ctx, tn_list_of(ctx, results, n)), "tuple_result",
-                    tn_bool(ctx, tuple != NULL), "num_input", tn_i64(ctx, inputs), NULL);
+    const tn_node *d =
+        tn_dictv(ctx, "params", tn_array_of(ctx, tn_list_of(ctx, params, f->params.n)), "results",
+                 tn_array_of(ctx, tn_list_of(ctx, results, n)), "tuple_result",
+                 tn_bool(ctx, tuple != NULL), "num_input", tn_i64(ctx, inputs), NULL);
+    const tn_node *shapes = example_shapes(ctx, f);
+    return shapes ? tn_dict_set(ctx, d, "examples", shapes) : d;
 }
 
 /* ---- variants ---- */
@@ -123,6 +190,8 @@ static const tn_node *
 variant(tn_ctx *ctx, const struct driver_variant *v)
 {
     uint32_t n = tnk_program_packed_count(v->program);
+    if (!in_limits(ctx, v->target.name, "packed functions", n, TNB_TNO_MAX_TEXTS))
+        return tn_error_node(ctx);
     const tn_node **packed = TNB_NEW_N(tn_arena(ctx), const tn_node *, n);
     for (uint32_t i = 0; i < n; i++)
         packed[i] = tn_string(ctx, tnk_program_packed_name(v->program, i));

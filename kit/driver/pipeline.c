@@ -65,9 +65,24 @@ parse_into(struct maker *m, const char *text, const char *origin, tnk_phase phas
     }
 }
 
+/* The first pass of every target, unless a site drops it: who writes a backend or replaces a phase does not lose
+ * what keeps kernels within their tensors. */
+static const char first_pass[] = "InsertShapeChecks";
+
+static bool
+names_first_pass(const tn_pass_list *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (strcmp(l->at[i].name, first_pass) == 0)
+            return true;
+    return false;
+}
+
 static void
 plugin_lists(struct maker *m, const tn_target_kind *kind)
 {
+    parse_into(m, first_pass, "every target", TNK_LIBRARY_DISPATCH,
+               &m->out->phases[TNK_LIBRARY_DISPATCH]);
     const char *const *const own[TNK_N_PHASES] = {kind->library_dispatch, kind->legalize,
                                                   kind->finalize, kind->lower};
     const char *origin = tn_strf(m->ctx, "%s plugin", kind->name);
@@ -115,11 +130,21 @@ replace_phases(struct maker *m, const tnb_conf_value *const *values, uint32_t n)
                 tn_pass_list fresh = {0};
                 for (uint32_t k = 0; k < m->out->phases[p].n; k++) {
                     tn_pass_item gone = m->out->phases[p].at[k];
+                    if (strcmp(gone.name, first_pass) == 0)
+                        continue;
                     gone.origin = origin_of(m, values[i]);
                     push(m, &m->out->dropped, gone);
                 }
                 parse_into(m, values[i]->value, origin_of(m, values[i]), (tnk_phase)p, &fresh);
                 note_folder(m, &fresh, values[i]);
+                if (p == TNK_LIBRARY_DISPATCH && names_first_pass(&m->out->phases[p]) &&
+                    !names_first_pass(&fresh)) {
+                    tn_pass_list all = {0};
+                    parse_into(m, first_pass, "every target", TNK_LIBRARY_DISPATCH, &all);
+                    for (uint32_t k = 0; k < fresh.n; k++)
+                        push(m, &all, fresh.at[k]);
+                    fresh = all;
+                }
                 m->out->phases[p] = fresh;
             }
 }
@@ -201,7 +226,7 @@ find_anchor(struct maker *m, const struct anchor *a, tnk_phase *phase, uint32_t 
         const tn_pass_list *l = &m->out->phases[p];
         *phase = (tnk_phase)p;
         if (strcmp(phase_names[p], a->name) == 0) {
-            *at = a->after ? l->n : 0;
+            *at = a->after ? l->n : l->n && strcmp(l->at[0].name, first_pass) == 0;
             return true;
         }
         for (uint32_t i = 0; i < l->n; i++)
@@ -281,28 +306,34 @@ option_value(struct maker *m, const tnb_conf_value *value)
     return tn_dict_get(one.at[0].options, "option");
 }
 
+/* The options of [pass NAME] for one item. Those that the item has already give way where
+ * `override`, else they stay. */
+static void
+set_options_of(struct maker *m, tn_pass_item *item, bool override)
+{
+    uint32_t n, taken = 0;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!override && tn_dict_get(item->options, values[k]->key))
+            continue;
+        const tn_node *value = option_value(m, values[k]);
+        m->failed |= !value;
+        if (!value)
+            continue;
+        item->options = tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key), value);
+        item->dir = folder_of(m, values[k]);
+        if (!taken++)
+            item->origin = tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[k]));
+    }
+}
+
 static void
 set_options(struct maker *m)
 {
     for (int p = 0; p < TNK_N_PHASES; p++)
-        for (uint32_t i = 0; i < m->out->phases[p].n; i++) {
-            tn_pass_item *item = &m->out->phases[p].at[i];
-            uint32_t n;
-            const tnb_conf_value **values =
-                tnb_conf_section_values(m->conf, tn_arena(m->ctx), "pass", item->name, &n);
-            for (uint32_t k = 0; k < n; k++) {
-                const tn_node *value = option_value(m, values[k]);
-                m->failed |= !value;
-                if (!value)
-                    continue;
-                item->options =
-                    tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key), value);
-                item->dir = folder_of(m, values[k]);
-            }
-            if (n)
-                item->origin =
-                    tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[0]));
-        }
+        for (uint32_t i = 0; i < m->out->phases[p].n; i++)
+            set_options_of(m, &m->out->phases[p].at[i], true);
 }
 
 bool
@@ -390,6 +421,16 @@ tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
     check_sections(ctx, conf, "pipeline", "target");
 }
 
+void
+tnk_set_limits(tn_ctx *ctx, const tnb_conf *conf)
+{
+    static const char *const keys[] = {"constant_limit", "scratch_limit"};
+    int64_t mib;
+    for (int i = 0; conf && i < TN_N_LIMITS; i++)
+        if (tnb_conf_int(conf, "tenon", "", keys[i], 0, &mib, NULL) && mib > 0)
+            tn_limit_set(ctx, (tn_limit)i, (uint64_t)mib << 20);
+}
+
 bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list)
 {
@@ -422,4 +463,13 @@ tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list)
     }
     *list = out;
     return true;
+}
+
+bool
+tnk_pass_list_configure(tn_ctx *ctx, const tnb_conf *conf, tn_pass_list *list)
+{
+    struct maker m = {.ctx = ctx, .conf = conf};
+    for (uint32_t i = 0; conf && i < list->n; i++)
+        set_options_of(&m, &list->at[i], false);
+    return !m.failed;
 }

@@ -4,7 +4,8 @@
  *
  * A module's results are kept while it is the state that the next pass starts from, so each state
  * runs once. A function is run again only if it, or something it can reach, changed. Where a pass
- * changes signatures it makes functions to compare with (tn_pass.adapt). What could not be compared
+ * changes signatures it makes functions to compare with (tn_pass.adapt), which have to call the ones that are there. Of a
+ * module without public graph functions the public tensor programs are run. What could not be compared
  * is remembered with its reason.
  */
 #include "driver_private.h"
@@ -30,6 +31,7 @@ struct outcome {
     const char *why;         /* then the reason */
     const tn_function *like; /* whose parameters the arguments were made for; NULL: func's own */
     int64_t int_max;         /* integers of the arguments lie between 0 and this */
+    const tn_node *dims;     /* extents of the arguments by symbol; NULL: drawn */
     bool beyond;             /* the reason is an index beyond an extent */
     bool broken; /* the reason is an error of the module: neither the budget nor something that the
                     evaluator does not know */
@@ -44,6 +46,8 @@ struct tnk_verify {
     TNB_VEC(struct outcome) outcomes;
     uint32_t verified;
     uint64_t longest; /* scalar operations of one run */
+    const char
+        *covered; /* a function that, as the pass says, comparing others covers; NULL: none */
     TNB_VEC(const char *) unverified;
 };
 
@@ -93,7 +97,7 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     if (!child)
         return NULL;
     const tn_expr *r = NULL;
-    if (tn_random_args_within(child, &f->base, v->seed, NULL, 0, o->int_max, &args))
+    if (tn_random_args_within(child, &f->base, v->seed, o->dims, 0, o->int_max, &args))
         r = tnk_needs_workers(m) ? tnk_run_workers(child, ev, m, name, args.at, args.n, &opt, NULL)
                                  : ev->run(ev->self, child, m, name, args.at, args.n, &opt);
     if (opt.spent > v->longest)
@@ -114,11 +118,23 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     return r;
 }
 
-/* The first run of a function, which decides on the arguments: integers up to 3, or what smaller
- * ones serve as indices of its tables. */
+/* Extents that the function's assertions and calls take, near to those that are drawn; NULL: it has no
+ * symbols, or none were found. */
+static const tn_node *
+fitting_extents(tnk_verify *v, const tn_node *func)
+{
+    tn_ctx *child = tn_defined_symbols(v->ctx, func).n ? tn_ctx_child(v->ctx) : NULL;
+    if (!child)
+        return NULL;
+    const tn_node *dims = tn_find_extents(child, func, NULL, NULL);
+    dims = dims ? tn_ctx_splice(v->ctx, child, dims) : NULL;
+    tn_ctx_free(child);
+    return dims;
+}
+
 static const tn_expr *
-run_first(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f,
-          struct outcome *o)
+run_with(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f,
+         struct outcome *o)
 {
     static const int64_t limits[] = {3, 1, 0};
     const struct outcome asked = *o;
@@ -128,6 +144,27 @@ run_first(tnk_verify *v, const tn_module *m, const char *name, const tn_function
         o->int_max = limits[i];
         r = run(v, m, name, f, o);
     }
+    return r;
+}
+
+/* The first run of a function, which decides on the arguments: each symbol's extent drawn on its own, or
+ * where the function refuses those, extents that it takes; integers up to 3, or what smaller ones
+ * serve as indices of its tables. */
+static const tn_expr *
+run_first(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f,
+          struct outcome *o)
+{
+    const struct outcome asked = *o;
+    const tn_expr *r = run_with(v, m, name, f, o);
+    const tn_node *dims =
+        r || !o->broken ? NULL : fitting_extents(v, &(o->like ? o->like : f)->base);
+    if (!dims)
+        return r;
+    struct outcome again = asked;
+    again.dims = dims;
+    r = run_with(v, m, name, f, &again);
+    if (r)
+        *o = again;
     return r;
 }
 
@@ -310,9 +347,90 @@ compare_adapted(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const c
     }
     x.value = run_first(v, before->m, before->name, a, &x);
     y.int_max = x.int_max;
+    y.dims = x.dims;
     if (x.value)
         y.value = run(v, after->m, after->name, b, &y);
     return outcomes_agree(v, item, keeps, before->m, name, &x, &y);
+}
+
+/* ---- what a pass may adapt ---- */
+
+struct caller {
+    const char *name;      /* of the original */
+    const tn_expr *result; /* what the caller gives; then what that is made of */
+    bool calls;
+};
+
+static tn_walk_step
+find_call(void *user, const tn_node *n)
+{
+    struct caller *c = user;
+    const tn_call *call = tn_as_call(n);
+    const tn_global_var *g = call ? tn_as_global_var(call->op) : NULL;
+    c->calls |= g && strcmp(g->name, c->name) == 0;
+    return c->calls ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Follows what a caller gives back to the call of the original: through names, fields and tuples, and what converts extents. */
+static bool
+gives_call(const tn_function *f, const char *name)
+{
+    const tn_seq_expr *s = tn_as_seq_expr(f->body);
+    struct caller c = {.name = name, .result = s ? s->body : f->body};
+    for (uint32_t b = s ? s->blocks.n : 0; b-- > 0;) {
+        const tn_list all = tn_as_bindings_block(s->blocks.at[b])->bindings;
+        for (uint32_t i = all.n; i-- > 0;) {
+            const tn_var_binding *vb = tn_as_var_binding(all.at[i]);
+            if (!vb || !tn_uses(c.result, vb->var))
+                continue;
+            const tn_call *call = tn_as_call(vb->value);
+            if (call && tn_walk(vb->value, 0, find_call, NULL, &c))
+                return false; /* another call's result */
+            if (call)
+                return c.calls;
+            c.result = vb->value;
+        }
+    }
+    tn_walk(c.result, 0, find_call, NULL, &c);
+    return c.calls;
+}
+
+/* Whether an adapted side still is what it was made of: the module has all its functions as they were, and the one to compare
+ * is the function itself, or one added that gives what a call of it gives and uses all of its own parameters. NULL, or what is wrong. */
+static const char *
+adapted_beyond(tnk_verify *v, const tn_module *m, const char *name, const tn_pass_side *side)
+{
+    for (uint32_t i = 0; i < m->names.n && side->m != m; i++)
+        if (tn_module_get(side->m, tn_module_name(m, i)) != m->funcs.at[i])
+            return tn_strf(v->ctx, "it changed '%s' for the comparison", tn_module_name(m, i));
+    if (!side->name || strcmp(side->name, name) == 0)
+        return NULL;
+    const tn_function *f = tn_as_function(tn_module_get(side->m, side->name));
+    if (!f || tn_module_get(m, side->name))
+        return tn_strf(v->ctx, "it compared '%s' in place of '%s'", side->name, name);
+    if (!gives_call(f, name))
+        return tn_strf(v->ctx, "the function '%s' that it compared gives something else than '%s'",
+                       side->name, name);
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (!tn_uses(f->body, f->params.at[i]))
+            return tn_strf(v->ctx,
+                           "the function '%s' that it compared does not use its parameter '%s'",
+                           side->name, tn_var_name(f->params.at[i]));
+    return NULL;
+}
+
+static bool
+refuse_adapted(tnk_verify *v, const tn_pass_item *item, const tn_node *func, const char *name,
+               const char *wrong)
+{
+    tn_error(v->ctx, func->loc, TNB_DIFFERS, "pass %s adapts what it is compared with for '%s'",
+             item->name, name);
+    tnb_diag_note(tn_diags(v->ctx), "%s", wrong);
+    tnb_diag_hint(tn_diags(v->ctx),
+                  "adapt may add functions that call the ones as they are; where a "
+                  "pass changes on purpose what a function computes, it has to "
+                  "say that they cannot be compared");
+    return false;
 }
 
 /* What the pass makes of the function to be compared. False: it was compared, or cannot be; then
@@ -333,13 +451,22 @@ as_it_is(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_modul
     uint32_t errors = tnb_diags_errors(tn_diags(v->ctx));
     if (tn_is_error(options) || !pass->adapt(&pc, &a, &b, &why)) {
         leave_unverified(v, item, name, why ? why : "nothing to compare it with could be made");
+        outcome_of(v, name)->func = NULL; /* what is known of it is of an earlier state */
         *equal = tnb_diags_errors(tn_diags(v->ctx)) == errors;
         return false;
     }
-    if (a.m == before && b.m == after && a.name && b.name)
+    const char *wrong = adapted_beyond(v, before, name, &a);
+    wrong = wrong ? wrong : adapted_beyond(v, after, name, &b);
+    if (wrong) {
+        *equal = refuse_adapted(v, item, tn_module_get(after, name), name, wrong);
+        return false;
+    }
+    if (a.name && b.name && strcmp(a.name, name) == 0 && strcmp(b.name, name) == 0)
         return true;
     if (a.name && b.name)
         *equal = compare_adapted(v, item, keeps, name, &a, &b);
+    else
+        v->covered = name;
     outcome_of(v, name)->func = NULL; /* what is known of it is of an earlier state */
     return false;
 }
@@ -371,7 +498,8 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
     struct outcome next = {.function = o->function,
                            .func = &b->base,
                            .like = o->like,
-                           .int_max = o->int_max};
+                           .int_max = o->int_max,
+                           .dims = o->dims};
     if (o->value)
         next.value = run(v, after, name, b, &next);
     else
@@ -381,20 +509,97 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
     return equal;
 }
 
+/* ---- tensor programs without a graph ---- */
+
+/* What a tensor program leaves in arguments that are the same for equal seeds. */
+static struct outcome
+run_program(tnk_verify *v, const tn_module *m, const char *name, const tn_node *like,
+            const tn_node *dims)
+{
+    struct outcome o = {.function = name, .func = tn_module_get(m, name)};
+    tnb_err err = {0};
+    const tn_evaluator *ev = tn_find_evaluator(tn_ctx_registry(v->ctx), "interp", &err);
+    tn_ctx *child = ev ? tn_ctx_child(v->ctx) : NULL;
+    tn_eval_options opt = {.budget = v->budget};
+    tn_list args;
+    if (!child) {
+        o.why = tn_strf(v->ctx, "%s", err.message);
+        return o;
+    }
+    if (tn_random_args(child, like, v->seed, dims, &args) &&
+        ev->run(ev->self, child, m, name, args.at, args.n, &opt)) {
+        o.value = tn_ctx_splice(v->ctx, child, tn_tuple_of(child, args));
+    } else {
+        tnb_diags_first(tn_diags(child), &err);
+        o.broken = !opt.out_of_budget && err.status != TNB_UNSUPPORTED &&
+                   err.status != TNB_NOT_FOUND && err.status != TNB_NO_MEMORY;
+        o.why = tn_strf(v->ctx, "it could not be run: %s", err.message);
+    }
+    v->longest = opt.spent > v->longest ? opt.spent : v->longest;
+    tn_ctx_free(child);
+    return o;
+}
+
+static bool
+compare_program(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
+                const tn_module *after, const char *name)
+{
+    const tn_prim_func *a = tn_as_prim_func(tn_module_get(before, name)),
+                       *b = tn_as_prim_func(tn_module_get(after, name));
+    bool same = a && b && a->params.n == b->params.n && a->buffers.n == b->buffers.n;
+    for (uint32_t i = 0; same && i < a->buffers.n; i++)
+        same = !a->buffers.at[i] == !b->buffers.at[i] &&
+               (!a->buffers.at[i] || tnb_dtype_eq(tn_as_buffer(a->buffers.at[i])->dtype,
+                                                  tn_as_buffer(b->buffers.at[i])->dtype));
+    if (!same) {
+        if (keeps != TN_KEEPS_SIGNATURES)
+            leave_unverified(v, item, name, b ? "its signature changed" : "it is gone");
+        return true;
+    }
+    if (!differs(v, before, after, name))
+        return true;
+    struct outcome x = run_program(v, before, name, TN_NODE(a), NULL);
+    const tn_node *dims = x.broken ? fitting_extents(v, TN_NODE(a)) : NULL;
+    if (dims)
+        x = run_program(v, before, name, TN_NODE(a), dims);
+    struct outcome y = run_program(v, after, name, TN_NODE(a), dims);
+    return outcomes_agree(v, item, keeps, before, name, &x, &y);
+}
+
+static bool
+is_public(const tn_node *f)
+{
+    return tn_func_attr(f, "global_symbol") != NULL;
+}
+
+/* Graph functions that can be called from outside; where there are none, tensor programs. */
 static bool
 compare(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps, const tn_module *before,
         const tn_module *after)
 {
     tnk_verify *v = user;
-    bool equal = true;
+    bool equal = true, graph = false, any = false;
+    uint32_t verified = v->verified, told = v->unverified.n;
     (void)ctx;
-    if (keeps == TN_KEEPS_NOTHING)
-        return true;
+    v->covered = NULL;
     for (uint32_t i = 0; i < before->names.n; i++) {
-        const tn_function *f = tn_as_function(before->funcs.at[i]);
-        if (f && tn_func_attr(&f->base, "global_symbol"))
-            equal &= compare_function(v, item, keeps, before, after, tn_module_name(before, i));
+        const tn_node *f = before->funcs.at[i];
+        graph |= tn_as_function(f) && is_public(f);
     }
+    for (uint32_t i = 0; i < before->names.n; i++) {
+        const tn_node *f = before->funcs.at[i];
+        const char *name = tn_module_name(before, i);
+        if (!is_public(f) || !(graph ? tn_is(f, TN_KIND_FUNCTION) : tn_is(f, TN_KIND_PRIM_FUNC)))
+            continue;
+        any = true;
+        equal &= graph ? compare_function(v, item, keeps, before, after, name)
+                       : compare_program(v, item, keeps, before, after, name);
+    }
+    if (v->covered && v->verified == verified && v->unverified.n == told)
+        leave_unverified(v, item, v->covered,
+                         "the pass says that others cover it, but none was compared");
+    if (!any && before != after)
+        leave_unverified(v, item, "the module", "it has no public function to run");
     v->state = after;
     return equal;
 }

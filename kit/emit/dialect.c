@@ -11,11 +11,17 @@ static const char c_prologue[] =
     "    double f;\n"
     "} tnb_kernel_scalar;\n"
     "typedef void (*tnb_kernel_part)(void *, int64_t, int64_t, int32_t);\n"
+    "typedef struct tnb_kernel_refusal {\n"
+    "    int32_t state;\n"
+    "    uint32_t tag, check, reserved;\n"
+    "    int64_t index, extent;\n"
+    "} tnb_kernel_refusal;\n"
     "typedef struct tnb_kernel_env {\n"
     "    int32_t threads, worth;\n"
     "    void *(*workspace)(struct tnb_kernel_env *env, size_t bytes);\n"
     "    void *user;\n"
     "    void (*team)(struct tnb_kernel_env *, tnb_kernel_part, void *, int64_t, int64_t);\n"
+    "    tnb_kernel_refusal *refused;\n"
     "} tnb_kernel_env;\n"
     "#define TK_KERNEL __attribute__((visibility(\"default\")))\n";
 

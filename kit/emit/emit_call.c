@@ -112,6 +112,10 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
         ex(e, a[0]);
         return;
     }
+    if (n == 4 && !strcmp(name, "index_in")) {
+        tnk_emit_index(e, c);
+        return;
+    }
     if (n == 2 && !strcmp(name, "bitwise_and"))
         bit_operation(e, c, "&", d);
     else if (n == 2 && !strcmp(name, "bitwise_or"))

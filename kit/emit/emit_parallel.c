@@ -55,6 +55,9 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost)
 {
     const char *type = tnk_c_type(e, tn_dtype_of(f->var));
     const char *stem = tn_strf(e->ctx, "%u_%s", e->n_parts++, e->kernel->name);
+    bool checks = e->n_checks && p->text.s && mentions(p->text.s, "tk_bad");
+    if (checks)
+        tnb_buf_puts(&p->text, "    if (tk_bad.state)\n        tk_refuse(env, &tk_bad);\n");
     const char *text = p->text.s ? p->text.s : "";
     tnb_buf params = {0}, fields = {0}, values = {0}, given = {0}, *out = p->out;
     e->out = out;
@@ -76,6 +79,8 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost)
                    "tk_part%s(%sconst %s tk_from, const %s tk_to, const int32_t tk_thread)\n"
                    "{\n    (void)tk_thread;\n",
                    stem, params.s ? params.s : "", type, type);
+    if (checks)
+        tnb_buf_puts(&e->parts, "    tnb_kernel_refusal tk_bad = {0};\n");
     tnb_buf_puts(&e->parts, text);
     tnb_buf_printf(&e->parts, "}\nstruct tk_args%s {\n%s};\n", stem, fields.s);
     tnb_buf_printf(&e->parts,

@@ -64,6 +64,8 @@ typedef struct tnk_emitter {
     tnb_ptrmap ahead;            /* data Var -> int64_t: elements of it are fetched that early */
     size_t turn_from;            /* where in the output the innermost loop's body begins */
     uint32_t n_parts;
+    const char *const *checks; /* texts of its indices that came as data */
+    uint32_t n_checks;
 } tnk_emitter;
 
 /* ---- emit_types.c ---- */
@@ -314,6 +316,14 @@ tnk_warp_thread(tnk_emitter *e, const char *tag);
 /* A call of T.warp_size_is, T.warp_reduce or T.tvm_warp_shuffle*; false: it is none. */
 bool
 tnk_emit_warp_call(tnk_emitter *e, const tn_call *c);
+
+/* ---- emit_index.c ---- */
+/* Finds the checks of the kernel at hand; false: it has none. */
+bool
+tnk_index_begin(tnk_emitter *e);
+/* A call of T.index_in. */
+void
+tnk_emit_index(tnk_emitter *e, const tn_call *c);
 
 /* ---- emit_stmt.c ---- */
 void

@@ -405,6 +405,12 @@ host_table(tnk_emitter *e, bool noalias)
     e->indent = 1;
     text(e, "const int tk_threads = env->team ? env->threads : 1, tk_thread = 0;\n");
     text(e, "(void)buffers, (void)scalars, (void)tk_threads, (void)tk_thread;\n");
+    if (e->n_checks) {
+        text(e, "tnb_kernel_refusal tk_bad = {0}, tk_own = {0};\n");
+        text(e, "if (!env->refused)\n");
+        text(e, "    env->refused = &tk_own;\n");
+        tnk_declare(e, "tnb_kernel_env *", "env");
+    }
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
         line(e);
@@ -447,6 +453,15 @@ scalar_param_type(tnk_emitter *e, tnb_dtype d)
     return tnk_c_type(e, tnb_dtype_is_bool(d) ? tnk_storage_dtype(d) : tnk_compute_dtype(d));
 }
 
+/* Behind all others: where a refused index is noted, and what the host calls this launch there. */
+static void
+refusal_params(tnk_emitter *e, const char *comma)
+{
+    if (e->n_checks)
+        tnb_buf_printf(e->out, "%s%stk_refusal *tk_refused, const %s tk_tag", comma,
+                       e->d->global_ptr, e->d->uint32);
+}
+
 /* Pointers to bytes, offsets, scalars; then the pointers to elements. */
 static void
 direct_at_offsets(tnk_emitter *e, bool noalias)
@@ -467,6 +482,7 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
     for (uint32_t i = 0; i < k->n_scalars; i++, comma = ", ")
         tnb_buf_printf(e->out, "%sconst %s %s", comma, scalar_param_type(e, k->scalars[i].dtype),
                        tnk_name_of(e, k->scalars[i].var));
+    refusal_params(e, comma);
     tnb_buf_puts(e->out, ")\n{\n");
     e->indent = 1;
     for (uint32_t i = 0; i < k->n_buffers; i++) {
@@ -500,6 +516,7 @@ direct(tnk_emitter *e, bool noalias)
         tnb_buf_printf(e->out, "%s%s %s", i || k->n_buffers ? ", " : "",
                        tnk_c_type(e, tnk_compute_dtype(k->scalars[i].dtype)),
                        tnk_name_of(e, k->scalars[i].var));
+    refusal_params(e, k->n_scalars || k->n_buffers ? ", " : "");
     tnb_buf_puts(e->out, ")\n{\n");
     e->indent = 1;
 }
@@ -542,6 +559,7 @@ tnk_emit_kernel(tnk_emitter *e)
     }
     tnk_temporaries t = {0};
     tnk_warp_begin(e);
+    (void)tnk_index_begin(e);
     if (e->failed || !tnk_plan_temporaries(e, &t))
         return;
     bool noalias =
@@ -557,8 +575,13 @@ tnk_emit_kernel(tnk_emitter *e)
     tnk_warp_declare(e);
     workspaces(e, &t);
     stmt(e, f->body);
-    if (table)
+    if (table && e->n_checks) {
+        text(e, "if (tk_bad.state)\n");
+        text(e, "    tk_refuse(env, &tk_bad);\n");
+        text(e, "return env->refused->state ? -2 : 0;\n");
+    } else if (table) {
         text(e, "return 0;\n");
+    }
     tnb_buf_puts(e->out, "}\n");
     e->out = out;
     tnb_buf_put(out, e->parts.s, e->parts.n);

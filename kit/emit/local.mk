@@ -9,6 +9,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_half.c \
 	kit/emit/emit_helpers.c \
 	kit/emit/emit_image.c \
+	kit/emit/emit_index.c \
 	kit/emit/emit_mask.c \
 	kit/emit/emit_math.c \
 	kit/emit/emit_memory.c \

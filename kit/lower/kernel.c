@@ -4,6 +4,7 @@
  */
 #include "lower.h"
 
+#include "tenon/base/hash.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/emit.h"
@@ -113,6 +114,35 @@ note_threads(tn_ctx *ctx, tnk_kernel *k, const tn_for_loop *f)
     return true;
 }
 
+typedef struct check_walk {
+    tn_ctx *ctx;
+    TNB_VEC(const char *) texts;
+} check_walk;
+
+static tn_walk_step
+note_check(void *user, const tn_node *n)
+{
+    check_walk *w = user;
+    if (n->kind != TN_KIND_CALL || !tn_is_call_to(n, "tirx.index_in"))
+        return TN_WALK_ON;
+    const tn_string_imm *s = tn_as_string_imm(((const tn_call *)n)->args.at[3]);
+    bool known = !s;
+    for (uint32_t i = 0; i < w->texts.n && !known; i++)
+        known = !strcmp(w->texts.at[i], s->value);
+    if (!known)
+        TNB_PUSH(tn_scratch(w->ctx), w->texts, s->value);
+    return TN_WALK_ON;
+}
+
+uint32_t
+tnk_kernel_checks(tn_ctx *ctx, const tnk_kernel *k, const char *const **texts)
+{
+    check_walk w = {.ctx = ctx};
+    tn_walk(tn_as_prim_func(k->func)->body, 0, note_check, NULL, &w);
+    *texts = w.texts.at;
+    return w.texts.n;
+}
+
 typedef struct thread_walk {
     tn_ctx *ctx;
     tnk_kernel *kernel;
@@ -129,10 +159,17 @@ in_threads(void *user, const tn_node *n)
     return w->ok ? TN_WALK_ON : TN_WALK_STOP;
 }
 
+/* NVIDIA's OpenCL driver (580.159) writes out of bounds when it lists kernels whose names have more than 127 characters. */
+enum { MAX_NAME = 100, KEPT_OF_NAME = 80 };
+
+/* The name as a C identifier; of a long one the beginning, and a hash of the whole. */
 static const char *
 identifier(tn_ctx *ctx, const char *name)
 {
-    char *s = tnb_strdup(tn_arena(ctx), name);
+    size_t n = strlen(name);
+    char *s = n <= MAX_NAME ? tnb_strdup(tn_arena(ctx), name)
+                            : tnb_printf(tn_arena(ctx), "%.*s_%016llx", KEPT_OF_NAME, name,
+                                         (unsigned long long)tnb_hash64(name, n, 0));
     for (char *c = s; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
               *c == '_'))

@@ -8,6 +8,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/fallback_kernels.c \
 	kit/lower/flatten_buffer.c \
 	kit/lower/hoist_if.c \
+	kit/lower/index_checks.c \
 	kit/lower/kernel.c \
 	kit/lower/loop_partition.c \
 	kit/lower/lower.h \

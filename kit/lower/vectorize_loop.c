@@ -104,6 +104,9 @@ call(vectorizer *v, const tn_expr *e)
         TNB_PUSH(tn_scratch(ctx), args, x);
     }
     const tn_op *op = tn_call_op_of(c);
+    if (any && tn_is_call_to(e, "tirx.index_in"))
+        return fail(
+            v); /* lanes that are looked at one by one are loaded so, too: a serial loop is faster */
     if (!any) {
         if (op && (op->flags & TN_OP_IMPURE))
             return fail(v);

@@ -94,13 +94,14 @@ signature(tn_ctx *ctx, const tn_prim_func *f)
     return tn_prim_func_of(ctx, f->params, f->buffers, nothing, f->ret, NULL);
 }
 
-/* Whether `f`, which a rule gave for `func`, is a tensor program with the same parameters: callers know nothing of the rule.
- * Records an error if not. */
+/* Whether `f`, which a rule gave for `func`, is a tensor program with the same parameters, which callers count on, and writes all
+ * that `func` writes. Records an error if not. */
 static bool
 fits(tn_ctx *ctx, const tnk_rule *r, const char *name, const tn_node *func, const tn_node *f)
 {
     const tn_prim_func *was = tn_as_prim_func(func), *is = tn_as_prim_func(f);
     tnb_buf where = {0};
+    const char *missing;
     if (!is)
         tn_error(ctx, func->loc, TNB_INVALID,
                  "the rule '%s' gave something else than a tensor program for '%s'", r->name, name);
@@ -111,8 +112,18 @@ fits(tn_ctx *ctx, const tnk_rule *r, const char *name, const tn_node *func, cons
     else if (!tn_equal(ctx, signature(ctx, was), signature(ctx, is), false, &where))
         tn_error(ctx, func->loc, TNB_INVALID, "the rule '%s' changed the parameters of '%s'%s%s",
                  r->name, name, where.n ? ": " : "", where.n ? where.s : "");
-    else
+    else if (!(missing = tnk_not_written(ctx, func, f)))
         return true;
+    else {
+        tnb_buf_free(&where);
+        tn_error(ctx, func->loc, TNB_INTERNAL,
+                 "what the rule '%s' made of '%s' does not write all of its results", r->name,
+                 name);
+        tnb_diag_note(tn_diags(ctx), "%s", missing);
+        tnb_diag_hint(tn_diags(ctx), "leave the rule out of ApplyDefaultSchedule{rules=...}, and "
+                                     "report this with the function");
+        return false;
+    }
     tnb_buf_free(&where);
     tnb_diag_hint(tn_diags(ctx), "a rule changes the body alone: callers stay as they are");
     return false;

@@ -6,6 +6,9 @@
  */
 #include "schedule_private.h"
 
+/* Nodes that inlining a block may add to the program; tnk_can_inline says no above. */
+enum { MOST_COPIED = 1024 };
+
 /* Why the block cannot be inlined; NULL if it can. */
 static const char *
 obstacle(tnk_sch *s, const tnk_item *block)
@@ -70,10 +73,46 @@ obstacle(tnk_sch *s, const tnk_item *block)
     return NULL;
 }
 
+/* ---- what it costs ---- */
+
+typedef struct growth {
+    const tn_node *buffer;
+    uint32_t loads, nodes;
+} growth;
+
+static tn_walk_step
+count(void *user, const tn_node *n)
+{
+    growth *g = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    g->loads += l && l->buffer == g->buffer;
+    g->nodes++;
+    return TN_WALK_ON;
+}
+
+/* Whether the expression, written at each place that reads it, stays short: in a chain where each
+ * block reads the one before twice, the text would double with every block. */
+static bool
+stays_short(tnk_sch *s, const tnk_item *block)
+{
+    const tn_buffer_store *st = tnk_block_store(block->block);
+    growth g = {.buffer = st->buffer};
+    tnk_item *readers[64];
+    uint32_t n = tnk_sch_readers(s, st->buffer, readers, 64);
+    for (uint32_t i = 0; i < n && i < 64; i++)
+        tn_walk(readers[i]->block->body, 0, count, NULL, &g);
+    uint32_t loads = g.loads;
+    if (loads <= 1)
+        return true;
+    g.nodes = 0;
+    tn_walk(st->value, 0, count, NULL, &g);
+    return (uint64_t)(loads - 1) * g.nodes <= MOST_COPIED;
+}
+
 bool
 tnk_can_inline(tnk_sch *s, tnk_item *block)
 {
-    return !s->broken && !obstacle(s, block);
+    return !s->broken && !obstacle(s, block) && stays_short(s, block);
 }
 
 typedef struct inliner {

@@ -9,6 +9,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/choice.c \
 	kit/schedule/collapse_dims.c \
 	kit/schedule/compute_at.c \
+	kit/schedule/coverage.c \
 	kit/schedule/decompose.c \
 	kit/schedule/inline.c \
 	kit/schedule/loops.c \

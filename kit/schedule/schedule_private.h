@@ -26,6 +26,9 @@ struct tnk_item {
     const tn_block *block;
     const tn_expr **values; /* of the iterators */
     const tn_expr *predicate;
+    /* what `known` does with buffers and pointers; of the block as long as it is `known` */
+    const tn_block *known;
+    tnb_ptrmap *access;
 };
 
 struct tnk_sch {
@@ -228,6 +231,11 @@ tnk_block_store(const tn_block *b);
 #define TNK_TRACE_ATTR "tirx.schedule_trace"
 
 extern const tn_pass tnk_pass_apply_default_schedule, tnk_pass_apply_schedule_trace;
+
+/* What a function certainly wrote to its parameters before it was scheduled and certainly does not after; NULL: nothing. See
+ * coverage.c. */
+const char *
+tnk_not_written(tn_ctx *ctx, const tn_node *before, const tn_node *after);
 
 /* ---- symbol_bounds.c ---- */
 typedef struct tnk_bounds tnk_bounds;

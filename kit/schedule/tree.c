@@ -476,6 +476,7 @@ typedef struct collect {
     tnk_item **out;
     uint32_t n, max;
     const char *name;
+    tnk_sch *s;
     const tn_node *buffer;
     bool stores;
 } collect;
@@ -577,55 +578,77 @@ tnk_block_is_injective(const tnk_item *block)
     return !tn_uses(st->value, st->buffer);
 }
 
-typedef struct access_query {
-    const tn_node *buffer;
-    bool load, store, match;
-} access_query;
+/* What a block does with a buffer; for a pointer that it uses itself, ACCESS_POINTER. */
+enum { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_MATCH = 4, ACCESS_POINTER = 8 };
+
+static void
+note_access(tnb_ptrmap *m, const tn_node *n, uintptr_t how)
+{
+    uintptr_t was = (uintptr_t)tnb_ptrmap_get(m, n);
+    if ((was | how) != was)
+        tnb_ptrmap_set(m, n, (void *)(was | how));
+}
 
 static tn_walk_step
 query(void *user, const tn_node *n)
 {
-    access_query *q = user;
-    if (n->kind == TN_KIND_BUFFER_LOAD && ((const tn_buffer_load *)n)->buffer == q->buffer)
-        q->load = true;
-    else if (n->kind == TN_KIND_BUFFER_STORE && ((const tn_buffer_store *)n)->buffer == q->buffer)
-        q->store = true;
-    else if (n->kind == TN_KIND_MATCH_BUFFER &&
-             tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer == q->buffer)
-        q->match = true;
-    else if (n == tn_as_buffer(q->buffer)->data)
-        q->load = q->store = true;
+    if (n->kind == TN_KIND_BUFFER_LOAD)
+        note_access(user, ((const tn_buffer_load *)n)->buffer, ACCESS_LOAD);
+    else if (n->kind == TN_KIND_BUFFER_STORE)
+        note_access(user, ((const tn_buffer_store *)n)->buffer, ACCESS_STORE);
+    else if (n->kind == TN_KIND_MATCH_BUFFER)
+        note_access(user, tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer,
+                    ACCESS_MATCH);
+    else if (tn_is_var(n) && tn_dtype_of(n).code != TNB_INT)
+        note_access(user, n, ACCESS_POINTER);
     return TN_WALK_ON;
 }
 
-static bool
-reads_buffer(const tn_block *b, const tn_node *buffer, bool stores)
+/* Found once for each block: primitives ask for the readers of a buffer more often than they change blocks. */
+static const tnb_ptrmap *
+accesses(tnk_sch *s, tnk_item *i)
 {
-    access_query q = {.buffer = buffer};
-    tn_walk(b->body, 0, query, NULL, &q);
-    for (uint32_t i = 0; i < b->match_buffers.n; i++)
-        tn_walk(b->match_buffers.at[i], 0, query, NULL, &q);
+    const tn_block *b = i->block;
+    if (i->known == b)
+        return i->access;
+    i->known = b;
+    i->access = TNB_NEW(tn_scratch(s->ctx), tnb_ptrmap);
+    tnb_ptrmap_init(i->access, tn_scratch(s->ctx));
+    tn_walk(b->body, 0, query, NULL, i->access);
+    for (uint32_t k = 0; k < b->match_buffers.n; k++)
+        tn_walk(b->match_buffers.at[k], 0, query, NULL, i->access);
     if (b->init)
-        tn_walk(b->init, 0, query, NULL, &q);
+        tn_walk(b->init, 0, query, NULL, i->access);
+    return i->access;
+}
+
+static bool
+reads_buffer(tnk_sch *s, tnk_item *i, const tn_node *buffer, bool stores)
+{
+    const tnb_ptrmap *m = accesses(s, i);
+    const tn_block *b = i->block;
+    uintptr_t how = (uintptr_t)tnb_ptrmap_get(m, buffer);
+    bool pointer = tnb_ptrmap_has(m, tn_as_buffer(buffer)->data);
+    bool load = pointer || how & ACCESS_LOAD, store = pointer || how & ACCESS_STORE;
     /* what is done to a part that is matched, the block says */
-    for (uint32_t i = 0; i < b->reads.n && q.match; i++)
-        q.load |= tn_as_buffer_region(b->reads.at[i])->buffer == buffer;
-    q.store |= q.match && tnk_block_writes(b, buffer);
-    return stores ? q.store : q.load;
+    for (uint32_t k = 0; k < b->reads.n && how & ACCESS_MATCH; k++)
+        load |= tn_as_buffer_region(b->reads.at[k])->buffer == buffer;
+    store |= how & ACCESS_MATCH && tnk_block_writes(b, buffer);
+    return stores ? store : load;
 }
 
 static void
 accessing(tnk_item *b, void *user)
 {
     collect *c = user;
-    if (reads_buffer(b->block, c->buffer, c->stores))
+    if (reads_buffer(c->s, b, c->buffer, c->stores))
         take(c, b);
 }
 
 uint32_t
 tnk_sch_readers(tnk_sch *s, const tn_node *buffer, tnk_item **out, uint32_t max)
 {
-    collect c = {.out = out, .max = max, .buffer = buffer};
+    collect c = {.out = out, .max = max, .s = s, .buffer = buffer};
     tnk_each_block(s->root, accessing, &c);
     return c.n;
 }
@@ -634,7 +657,7 @@ tnk_item *
 tnk_sch_writer(tnk_sch *s, const tn_node *buffer)
 {
     tnk_item *all[64] = {0};
-    collect c = {.out = all, .max = 64, .buffer = buffer, .stores = true};
+    collect c = {.out = all, .max = 64, .s = s, .buffer = buffer, .stores = true};
     tnk_each_block(s->root, accessing, &c);
     return c.n && c.n <= 64 ? all[c.n - 1] : NULL;
 }

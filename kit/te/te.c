@@ -76,6 +76,21 @@ tnk_te_expr(tnk_te *te, const tn_expr *e)
     return foreign ? tn_subst(te->ctx, e, &te->inner) : e;
 }
 
+const tn_expr *
+tnk_te_index(tn_ctx *ctx, const tn_expr *index, const tn_expr *extent, bool wraps, const char *op,
+             const char *what)
+{
+    tn_loc here = tn_at(ctx, 0);
+    (void)tn_at(ctx, here);
+    const char *node = here ? tn_loc_place(ctx, here).node : NULL;
+    const char *site = tn_strf(ctx, "%s, %s", node ? node : op, what);
+    wraps &= tnb_dtype_is_int(tn_dtype_of(index)) && tn_dtype_of(index).code != TNB_UINT;
+    return tn_intrin(ctx, "index_in",
+                     tn_listv(ctx, tn_cast_to(ctx, TNB_I64, index),
+                              tn_cast_to(ctx, TNB_I64, extent), tn_i32(ctx, wraps),
+                              tn_string(ctx, site), NULL));
+}
+
 tn_list
 te_exprs(tnk_te *te, const tn_expr *const *e, uint32_t n)
 {

@@ -318,19 +318,6 @@ print_record(tnb_buf *b, const tnk_tuning_record *r)
     tnb_buf_puts(b, "}\n");
 }
 
-static tnb_status
-write_all(int fd, const char *s, size_t n)
-{
-    while (n) {
-        ssize_t k = write(fd, s, n);
-        if (k < 0 && errno != EINTR)
-            return TNB_IO;
-        s += k > 0 ? k : 0;
-        n -= k > 0 ? (size_t)k : 0;
-    }
-    return TNB_OK;
-}
-
 /* The place after the last whole line. */
 static tnb_status
 end_of_lines(int fd, off_t *end)
@@ -381,7 +368,7 @@ tnk_tuning_append(const char *path, const tnk_tuning_record *r, tnb_err *err)
     if (b.failed)
         st = TNB_NO_MEMORY;
     if (st == TNB_OK)
-        st = write_all(fd, b.s, b.n);
+        st = tnb_write_all(fd, b.s, b.n, -1) ? TNB_OK : TNB_IO;
     if (st != TNB_OK)
         tnb_fail(err, st, "%s cannot be written: %s", path, strerror(errno ? errno : EIO));
     tnb_buf_free(&b);

@@ -47,6 +47,13 @@ declare_kernel(struct vm_gen *g, struct callee *c)
     c->kernel_index =
         tnk_program_kernel(g->p, k->name, k->grid[0] || k->block[0] ? TNB_TNO_GRID : 0, device,
                            buffers, k->n_buffers, scalars, k->n_scalars);
+    const char *const *checks;
+    tnb_buf text = {0};
+    for (uint32_t i = 0, all = tnk_kernel_checks(g->ctx, k, &checks); i < all; i++)
+        tnb_buf_printf(&text, "%s%s", i ? "\n" : "", checks[i]);
+    if (text.n)
+        tnk_program_kernel_checks(g->p, c->kernel_index, text.s);
+    tnb_buf_free(&text);
 }
 
 static void

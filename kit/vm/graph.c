@@ -67,7 +67,10 @@ tensor_constant(struct vm_gen *g, const tn_constant *c)
     uint64_t offset;
     if (known)
         return const_operand((uint32_t)(known - 1));
-    if (!g->in->constants.put(g->in->constants.user, g->ctx, c->data, &offset)) {
+    tn_loc before = tn_at(g->ctx, c->base.loc);
+    bool put = g->in->constants.put(g->in->constants.user, g->ctx, c->data, &offset);
+    tn_at(g->ctx, before);
+    if (!put) {
         g->failed = true;
         return const_operand(0);
     }

@@ -201,9 +201,38 @@ declare(struct vm_gen *g, const tn_alloc_buffer *d)
 static void
 check(struct vm_gen *g, const tn_assert_stmt *s)
 {
+    enum { MAX_NUMBERS = 16 };
     const tn_string_imm *text = tn_as_string_imm(s->message);
-    tnk_program_emit(g->p, TNB_VM_ASSERT, 0, vm_scalar(g, s->cond),
-                     tnk_program_text(g->p, text ? text->value : tn_text(g->ctx, s->message)), 0);
+    uint32_t cond = vm_scalar(g, s->cond), numbers[MAX_NUMBERS], n = 0;
+    const tn_array *pair = tn_as_array(s->message);
+    const tn_array *parts = pair && pair->items.n == 2 ? tn_as_array(pair->items.at[1]) : NULL;
+    if (!parts) {
+        tnk_program_emit_list(g->p, TNB_VM_ASSERT, cond,
+                              tnk_program_text(g->p,
+                                               text ? text->value : tn_text(g->ctx, s->message)),
+                              NULL, 0);
+        return;
+    }
+    /* numbers are computed only for a message: they may divide by what is wrong */
+    uint32_t over = tnk_program_emit(g->p, TNB_VM_JNZ, 0, cond, 0, 0);
+    tnb_buf format = {0};
+    for (uint32_t i = 0; i < parts->items.n; i++) {
+        const tn_node *part = parts->items.at[i];
+        text = tn_as_string_imm(part);
+        for (const char *c = text ? text->value : ""; *c; c++) {
+            if (*c == '{' || *c == '}')
+                tnb_buf_putc(&format, *c);
+            tnb_buf_putc(&format, *c);
+        }
+        if (text || n == MAX_NUMBERS)
+            continue;
+        tnb_buf_puts(&format, "{}");
+        numbers[n++] = TNB_VM_OPERAND(TNB_VM_INT, vm_scalar(g, part));
+    }
+    tnk_program_emit_list(g->p, TNB_VM_ASSERT, cond,
+                          tnk_program_text(g->p, format.s ? format.s : ""), numbers, n);
+    tnb_buf_free(&format);
+    tnk_program_patch(g->p, over, tnk_program_here(g->p));
 }
 
 /* A call of another tensor program: a kernel is launched. Buffers are given by their data pointers.

@@ -13,6 +13,7 @@
  */
 #include "dnnl.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "tenon/base/log.h"
@@ -57,7 +58,7 @@ number(const tn_node *n, double *out)
         *out = (double)i;
     else
         return false;
-    return true;
+    return isfinite(*out); /* JSON, in which a payload is written, has no other numbers */
 }
 
 const char *

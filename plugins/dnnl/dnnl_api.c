@@ -2,6 +2,8 @@
 /* oneDNN of versions 2 and 3 as one (dnnl_api.h). */
 #include "dnnl_api.h"
 
+#include <string.h>
+
 #if DNNL_VERSION_MAJOR < 3
 
 dnnl_status_t
@@ -28,6 +30,23 @@ void
 dnnl_md_free(dnnl_md md)
 {
     free(md);
+}
+
+int
+dnnl_md_dims(dnnl_const_md md, dnnl_dims_t dims)
+{
+#if DNNL_VERSION_MAJOR < 3
+    memcpy(dims, md->dims, sizeof(dnnl_dims_t));
+    return md->ndims;
+#else
+    int rank = 0;
+    dnnl_dims_t *its = NULL;
+    if (dnnl_memory_desc_query(md, dnnl_query_ndims_s32, &rank) != dnnl_success ||
+        dnnl_memory_desc_query(md, dnnl_query_dims, &its) != dnnl_success)
+        return 0;
+    memcpy(dims, *its, sizeof(dnnl_dims_t));
+    return rank;
+#endif
 }
 
 size_t

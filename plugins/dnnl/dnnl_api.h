@@ -28,6 +28,9 @@ void
 dnnl_md_free(dnnl_md md);
 size_t
 dnnl_md_bytes(dnnl_const_md md);
+/* The rank; `dims` gets the extents. */
+int
+dnnl_md_dims(dnnl_const_md md, dnnl_dims_t dims);
 bool
 dnnl_md_equal(dnnl_const_md a, dnnl_const_md b);
 

@@ -40,12 +40,27 @@ grow(struct builder *b, void *list, int n, int *cap, size_t size)
     return TNB_OK;
 }
 
-/* A form of a value; takes the description. */
+/* The bytes of a value in rows; 0 for a broken description. */
+static uint64_t
+bytes_of(const struct builder *b, int value)
+{
+    dnnl_dims_t dims;
+    int rank = dnnl_dims_of(b->m, value, dims);
+    uint64_t bytes = rank ? sizeof(float) : 0;
+    for (int i = 0; i < rank; i++)
+        bytes *= (uint64_t)dims[i];
+    return bytes;
+}
+
+/* A form of a value; takes the description. In an argument's memory it has all of the value's bytes
+ * and no more: calls compare these with the argument. */
 static tnb_status
 add_form(struct builder *b, int value, dnnl_md md, int arg, int *out)
 {
     struct dnnl_plan *p = b->p;
     tnb_status st = grow(b, &p->forms, p->n_forms, &p->cap_forms, sizeof *p->forms);
+    if (st == TNB_OK && arg >= 0 && dnnl_md_bytes(md) != bytes_of(b, value))
+        st = dnnl_bad(b->m, b->err, "the extents of an operand");
     if (st != TNB_OK) {
         dnnl_md_free(md);
         return st;
@@ -71,10 +86,23 @@ use(struct builder *b, int form, int step)
     f->last = step > f->last ? step : f->last;
 }
 
+/* oneDNN checks what a primitive is described by, but not what it is run on. */
+static tnb_status
+check_operands(struct builder *b, dnnl_pd pd, const int *what, const int *forms, int n)
+{
+    for (int i = 0; i < n; i++) {
+        dnnl_const_md md = dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, what[i]);
+        if (!md || dnnl_md_bytes(md) != dnnl_md_bytes(b->p->forms[forms[i]].md))
+            return dnnl_bad(b->m, b->err, "the extents of an operand");
+    }
+    return TNB_OK;
+}
+
 static tnb_status
 add_step(struct builder *b, dnnl_pd pd, const int *what, const int *forms, int n)
 {
     struct dnnl_plan *p = b->p;
+    TNB_TRY(check_operands(b, pd, what, forms, n));
     TNB_TRY(grow(b, &p->steps, p->n_steps, &p->cap_steps, sizeof *p->steps));
     struct dnnl_step *s = &p->steps[p->n_steps];
     *s = (struct dnnl_step){.constant = -1};
@@ -183,11 +211,16 @@ asked(dnnl_pd pd, dnnl_query_t what)
     return dnnl_primitive_desc_query_md(pd, what, 0);
 }
 
-/* The result in the layout that the primitive chose. */
+/* The result in the layout that the primitive chose; it has the extents that its value says. */
 static tnb_status
 add_result(struct builder *b, dnnl_pd pd, int *out)
 {
     dnnl_md md;
+    dnnl_dims_t made, said;
+    int rank = dnnl_md_dims(asked(pd, dnnl_query_dst_md), made);
+    if (rank != dnnl_dims_of(b->m, b->out, said) ||
+        memcmp(made, said, (size_t)rank * sizeof *made) != 0)
+        return dnnl_bad(b->m, b->err, "the extents of a result");
     CHECK(b, dnnl_md_copy(&md, asked(pd, dnnl_query_dst_md)), "describing a result");
     TNB_TRY(add_form(b, b->out, md, -1, out));
     b->current[b->out] = *out;
@@ -268,7 +301,7 @@ begin_sum(struct builder *b, int result)
     int64_t r = -1;
     const json_t *list = json_object_get(b->op, "sum");
     if (!json_is_integer(list) || (r = json_integer_value(list)) < 0 ||
-        r >= (int64_t)b->m->n_values || b->current[r] == DNNL_NO_FORM)
+        r >= (int64_t)b->m->n_values || r == b->out || b->current[r] == DNNL_NO_FORM)
         return dnnl_bad(b->m, b->err, "what is added to a result");
     bool operand = false; /* which the primitive reads while it writes the result */
     for (int i = 0; i < b->n_in; i++)
@@ -297,6 +330,9 @@ window(struct builder *b, int n, dnnl_window *w)
         dnnl_ints(json_object_get(b->op, "padding"), 2 * n, 0, pads) != 2 * n)
         return dnnl_bad(b->m, b->err, "a window");
     for (int i = 0; i < n; i++) {
+        if (w->strides[i] > DNNL_MAX_SPAN || w->dilates[i] > DNNL_MAX_SPAN ||
+            pads[i] > DNNL_MAX_SPAN || pads[n + i] > DNNL_MAX_SPAN)
+            return dnnl_bad(b->m, b->err, "a window");
         w->dilates[i]--;
         w->before[i] = pads[i];
         w->after[i] = pads[n + i];
@@ -305,17 +341,25 @@ window(struct builder *b, int n, dnnl_window *w)
 }
 
 /* Padding behind such that the result has its extents. */
-static void
-pad_behind(dnnl_window *w, int n, const dnnl_dims_t x, const dnnl_dims_t y, bool transposed)
+static tnb_status
+pad_behind(struct builder *b, dnnl_window *w, int n, const dnnl_dims_t x, const dnnl_dims_t y,
+           bool transposed)
 {
     for (int i = 0; i < n; i++) {
-        int64_t size = (w->size[i] - 1) * (w->dilates[i] + 1) + 1;
-        int64_t need = (y[2 + i] - 1) * w->strides[i] + size - x[2 + i] - w->before[i];
-        if (transposed)
-            w->after[i] = (x[2 + i] - 1) * w->strides[i] + size - w->before[i] - y[2 + i];
-        else if (need > w->after[i])
+        /* the larger side is reached from the smaller one, which a window steps over */
+        const int64_t many = transposed ? y[2 + i] : x[2 + i],
+                      few = transposed ? x[2 + i] : y[2 + i];
+        if (w->size[i] > DNNL_MAX_SPAN)
+            return dnnl_bad(b->m, b->err, "a window");
+        /* extents are below 2^31, spans below 2^16 */
+        const int64_t size = (w->size[i] - 1) * (w->dilates[i] + 1) + 1,
+                      need = (few - 1) * w->strides[i] + size - many - w->before[i];
+        if (transposed || need > w->after[i])
             w->after[i] = need;
+        if (size > INT32_MAX || w->after[i] > DNNL_MAX_SPAN || w->after[i] < -DNNL_MAX_SPAN)
+            return dnnl_bad(b->m, b->err, "a window");
     }
+    return TNB_OK;
 }
 
 /* A kernel (O, I/groups, ...) as oneDNN sees it: (groups, O/groups, I/groups, ...) where there are
@@ -381,7 +425,7 @@ describe_convolution(struct builder *b, dnnl_md md[4], int *weights, dnnl_pd *pd
         return dnnl_bad(b->m, b->err, "a convolution");
     TNB_TRY(window(b, rank - 2, &win));
     memcpy(win.size, w + 2, (size_t)(rank - 2) * sizeof *w);
-    pad_behind(&win, rank - 2, x, y, transposed);
+    TNB_TRY(pad_behind(b, &win, rank - 2, x, y, transposed));
     dnnl_md plain;
     TNB_TRY(kernel_md(b, w, rank, groups, transposed, true, &plain));
     TNB_TRY(add_form(b, b->in[1], plain, dnnl_arg_of(b->m, b->in[1]), weights));
@@ -550,7 +594,7 @@ pool(struct builder *b)
         TNB_TRY(window(b, rank - 2, &w));
         if (dnnl_ints(json_object_get(b->op, "pool_size"), rank - 2, 1, w.size) != rank - 2)
             return dnnl_bad(b->m, b->err, "a window");
-        pad_behind(&w, rank - 2, x, y, false);
+        TNB_TRY(pad_behind(b, &w, rank - 2, x, y, false));
     }
     TNB_TRY(any_md(b, b->out, &dst));
     dnnl_status_t s =
@@ -587,10 +631,24 @@ norm(struct builder *b)
     return finish(b, s, pd, is_batch ? batch : layer, forms, b->n_in, "describing a normalization");
 }
 
+/* The number of a dimension of value `value`. */
+static tnb_status
+axis_of(struct builder *b, int value, int *out)
+{
+    dnnl_dims_t dims;
+    const json_t *axis = json_object_get(b->op, "axis");
+    int rank = dnnl_dims_of(b->m, value, dims);
+    if (!json_is_integer(axis) || json_integer_value(axis) < 0 || json_integer_value(axis) >= rank)
+        return dnnl_bad(b->m, b->err, "an axis");
+    *out = (int)json_integer_value(axis);
+    return TNB_OK;
+}
+
 static tnb_status
 unary(struct builder *b)
 {
     const char *name = json_string_value(json_object_get(b->op, "op"));
+    int axis = 0;
     int forms[2] = {b->current[b->in[0]]};
     dnnl_alg_kind_t how = dnnl_eltwise_relu;
     float alpha, beta;
@@ -598,11 +656,11 @@ unary(struct builder *b)
     dnnl_const_md data = md_of(b, b->in[0]);
     if (strcmp(name, "softmax") != 0 && !activation(b, &how, &alpha, &beta))
         return dnnl_bad(b->m, b->err, "an activation");
-    dnnl_status_t s =
-        strcmp(name, "softmax") == 0
-            ? dnnl_describe_softmax(&pd, b->m->engine, data,
-                                    (int)json_integer_value(json_object_get(b->op, "axis")))
-            : dnnl_describe_eltwise(&pd, b->m->engine, how, data, alpha, beta);
+    if (strcmp(name, "softmax") == 0)
+        TNB_TRY(axis_of(b, b->in[0], &axis));
+    dnnl_status_t s = strcmp(name, "softmax") == 0
+                          ? dnnl_describe_softmax(&pd, b->m->engine, data, axis)
+                          : dnnl_describe_eltwise(&pd, b->m->engine, how, data, alpha, beta);
     return finish(b, s, pd, (const int[]){DNNL_ARG_SRC, DNNL_ARG_DST}, forms, 1,
                   "describing an element-wise operation");
 }
@@ -631,21 +689,40 @@ binary(struct builder *b)
                   "describing arithmetic");
 }
 
+/* Operands that are joined have one rank, and the extents of the result but along the axis. */
+static tnb_status
+check_joined(struct builder *b, int axis)
+{
+    dnnl_dims_t y, x;
+    int rank = dnnl_dims_of(b->m, b->out, y);
+    int64_t along = 0;
+    for (int i = 0; i < b->n_in; i++) {
+        if (dnnl_dims_of(b->m, b->in[i], x) != rank || axis >= rank)
+            return dnnl_bad(b->m, b->err, "a join");
+        for (int d = 0; d < rank; d++)
+            if (d != axis && x[d] != y[d])
+                return dnnl_bad(b->m, b->err, "a join");
+        along += x[axis];
+    }
+    return along == y[axis] ? TNB_OK : dnnl_bad(b->m, b->err, "a join");
+}
+
 static tnb_status
 concat(struct builder *b)
 {
     int what[MAX_IN + 1], forms[MAX_IN + 1];
     dnnl_md md[MAX_IN];
     dnnl_pd pd = NULL;
+    int axis;
+    TNB_TRY(axis_of(b, b->in[0], &axis));
+    TNB_TRY(check_joined(b, axis));
     for (int i = 0; i < b->n_in; i++) {
         what[i] = DNNL_ARG_MULTIPLE_SRC + i;
         forms[i] = b->current[b->in[i]];
         md[i] = b->p->forms[forms[i]].md;
     }
     what[b->n_in] = DNNL_ARG_DST;
-    dnnl_status_t s =
-        dnnl_describe_concat(&pd, b->m->engine, b->n_in,
-                             (int)json_integer_value(json_object_get(b->op, "axis")), md);
+    dnnl_status_t s = dnnl_describe_concat(&pd, b->m->engine, b->n_in, axis, md);
     return finish(b, s, pd, what, forms, b->n_in, "describing a join");
 }
 

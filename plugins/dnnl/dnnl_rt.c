@@ -80,7 +80,7 @@ dnnl_dims_of(const struct dnnl_module *m, int value, dnnl_dims_t dims)
     for (int i = 0; i < n; i++) {
         if (dims[i] < 0)
             dims[i] = m->symbols[-1 - dims[i]];
-        if (dims[i] < 1 || __builtin_mul_overflow(bytes, dims[i], &bytes))
+        if (dims[i] < 1 || __builtin_mul_overflow(bytes, dims[i], &bytes) || bytes > DNNL_MAX_BYTES)
             return 0;
     }
     return n < 0 ? 0 : n;
@@ -260,10 +260,27 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
 
 /* ---- calls ---- */
 
-static void *
-address(const tnr_tensor *t)
+/* What a call needs of its arguments, whatever the description says. */
+static tnb_status
+check_arguments(const struct dnnl_module *m, const tnr_value *args, int n, tnb_err *err)
 {
-    return (char *)t->storage->mem + t->storage->offset + t->dl.byte_offset;
+    if (n < 0 || (uint32_t)n != m->n_args)
+        return tnb_fail(err, TNB_INVALID, "%d arguments, the function has %" PRIu32, n, m->n_args);
+    for (uint32_t i = 0; i < m->n_args; i++) {
+        const tnr_tensor *t = args[i].tag == TNR_TENSOR ? args[i].u.tensor : NULL;
+        if (!t || !t->storage || !tnr_tensor_is_compact(t))
+            return tnb_fail(err, TNB_INVALID, "argument %" PRIu32 " is no compact tensor", i);
+        if (!tnr_tensor_data(t) || (uintptr_t)tnr_tensor_data(t) % sizeof(float))
+            return tnb_fail(err, TNB_INVALID,
+                            "argument %" PRIu32 " does not lie, aligned, in memory of the host", i);
+        if (!tnb_dtype_eq(t->dl.dtype, TNB_F32))
+            return tnb_fail(err, TNB_TYPE, "argument %" PRIu32 " is of %s, not of float32", i,
+                            tnb_dtype_print(t->dl.dtype).s);
+        if (i >= m->n_args - m->n_results && t->storage->flags & TNR_STORAGE_READ_ONLY)
+            return tnb_fail(err, TNB_INVALID,
+                            "argument %" PRIu32 ", which receives a result, is a constant", i);
+    }
+    return TNB_OK;
 }
 
 static tnb_status
@@ -305,7 +322,8 @@ run(struct dnnl_module *m, struct dnnl_plan *p, const tnr_value *args, tnb_err *
         if (p->forms[i].arg >= 0)
             TNB_TRY(dnnl_check(m,
                                dnnl_memory_set_data_handle(p->forms[i].mem,
-                                                           address(args[p->forms[i].arg].u.tensor)),
+                                                           tnr_tensor_data(
+                                                               args[p->forms[i].arg].u.tensor)),
                                err, "placing memory"));
     for (int i = 0; i < p->n_steps; i++) {
         const struct dnnl_step *s = &p->steps[i];
@@ -327,16 +345,14 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
 {
     struct dnnl_module *m = module;
     bool empty = false;
-    if (n < 0 || (uint32_t)n != m->n_args)
-        return tnb_fail(err, TNB_INVALID, "%d arguments, the function has %" PRIu32, n, m->n_args);
-    for (uint32_t i = 0; i < m->n_args; i++) {
-        const tnr_tensor *t = args[i].tag == TNR_TENSOR ? args[i].u.tensor : NULL;
-        if (!t || !t->storage || !tnr_tensor_is_compact(t))
-            return tnb_fail(err, TNB_INVALID, "argument %" PRIu32 " is no compact tensor", i);
-    }
+    TNB_TRY(check_arguments(m, args, n, err));
     TNB_TRY(read_symbols(m, args, &empty, err));
+    for (uint32_t i = m->n_args - m->n_results; empty && i < m->n_args; i++)
+        if (args[i].u.tensor->n_elems)
+            return tnb_fail(err, TNB_INVALID, "a batch of none gives argument %" PRIu32 " elements",
+                            i);
     if (empty)
-        return TNB_OK; /* a batch of none: results have no elements either */
+        return TNB_OK;
     for (uint32_t i = 0; i < m->n_values; i++)
         if (dnnl_arg_of(m, (int)i) >= 0)
             TNB_TRY(check_bytes(m, (int)i, dnnl_arg_of(m, (int)i), args, err));

@@ -11,6 +11,9 @@
 #include "dnnl_api.h"
 #include "tenon/rt/loader.h"
 
+/* oneDNN counts elements, and what a window spans, in 32 bits without looking whether they fit. */
+#define DNNL_MAX_BYTES (INT64_C(4) * INT32_MAX)
+enum { DNNL_MAX_SPAN = UINT16_MAX };
 enum { DNNL_MAX_ARGS = 12, DNNL_PLANS = 4, DNNL_NO_FORM = -1 };
 
 struct dnnl_form {

@@ -3,6 +3,7 @@
 #include "interp.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct builtin_call {
     interp *vm;
@@ -240,6 +241,42 @@ tensor_to_shape(const builtin_call *b)
     return interp_shape_val(b->vm, (int32_t)t->shape[0], dims);
 }
 
+/* "{2}" in a text stands for entry 2 of the shape. */
+static const char *
+filled_in(const builtin_call *b, const char *text, const interp_val *s)
+{
+    const char *out = "";
+    while (*text) {
+        char *end = NULL;
+        size_t plain = strcspn(text + 1, "{") + 1;
+        long i = *text == '{' ? strtol(text + 1, &end, 10) : -1;
+        if (i < 0 || i >= s->ndim || end == text + 1 || *end != '}') {
+            out = tn_strf(b->vm->ctx, "%s%.*s", out, (int)plain, text);
+            text += plain;
+            continue;
+        }
+        out = tn_strf(b->vm->ctx, "%s%lld", out, (long long)s->shape[i]);
+        text = end + 1;
+    }
+    return out;
+}
+
+/* (shape, k, text): the last k entries of the shape, if entry 0 is not 0; else the text is the error. */
+static interp_val *
+checked_shape(const builtin_call *b)
+{
+    if (!is(b, 0, INTERP_V_SHAPE) || !is(b, 1, INTERP_V_SCALAR) || !is(b, 2, INTERP_V_STR))
+        return wrong(b, 0, "a shape, a number and a text");
+    const interp_val *s = b->v[0];
+    int64_t k = b->v[1]->scalar.i;
+    if (k < 0 || k >= s->ndim)
+        return wrong(b, 1, "a number of entries");
+    if (s->shape[0])
+        return interp_shape_val(b->vm, (int32_t)k, s->shape + (s->ndim - k));
+    tn_error(b->vm->ctx, b->c->base.loc, TNB_SHAPE, "%s", filled_in(b, b->v[2]->name, s));
+    return NULL;
+}
+
 static interp_val *
 same(const builtin_call *b)
 {
@@ -295,12 +332,11 @@ make_tuple(const builtin_call *b)
 static interp_val *
 alloc_storage(const builtin_call *b)
 {
-    uint64_t bytes = 1;
+    uint64_t bytes;
     if (!is(b, 0, INTERP_V_SHAPE))
         return wrong(b, 0, "a shape");
-    for (int32_t i = 0; i < b->v[0]->ndim; i++)
-        if (b->v[0]->shape[i] < 0 || !tnb_mul_u64(bytes, (uint64_t)b->v[0]->shape[i], &bytes))
-            return wrong(b, 0, "a size");
+    if (!tnb_shape_count(b->v[0]->ndim, b->v[0]->shape, &bytes))
+        return wrong(b, 0, "a size");
     interp_val *v = interp_val_new(b->vm, INTERP_V_STORAGE);
     if (v && !(v->mem = interp_mem_new(b->vm, bytes, b->c->base.loc))) {
         interp_val_unref(b->vm, v);
@@ -445,6 +481,7 @@ static const struct builtin_row {
     {"shape_of", shape_of},
     {"reshape", reshape},
     {"tensor_to_shape", tensor_to_shape},
+    {"checked_shape", checked_shape},
     {"to_device", same},
     {"copy", same},
     {"stop_lift_params", same},
@@ -484,7 +521,25 @@ call_into(builtin_call *b, const tn_node *f, uint32_t n_params)
     return ok ? interp_tuple_val(vm, NULL, 0) : NULL;
 }
 
+/* (condition, text, values...) */
+static interp_val *
+assert_that(const builtin_call *b)
+{
+    int64_t holds = 0;
+    if (b->n < 2 || !is(b, 1, INTERP_V_STR))
+        return wrong(b, 1, "a text");
+    const interp_val *v = b->v[0];
+    if (v->kind == INTERP_V_SCALAR)
+        holds = v->scalar.i;
+    else if (v->kind != INTERP_V_TENSOR ||
+             !tnb_load_i64(v->mem->bytes + v->offset, v->dtype, 0, &holds))
+        return wrong(b, 0, "a condition");
+    return holds ? done(b)
+                 : interp_assertion_failed(b->vm, b->env, b->c, b->v[1]->name, b->v + 2, b->n - 2);
+}
+
 static const struct builtin_row others[] = {
+    {"relax.run.assert_op", assert_that},
     {"relax.run.shape_to_tensor", shape_to_tensor},
     {"runtime.disco.allgather", collective},
     {"runtime.disco.allreduce", collective},

@@ -581,6 +581,24 @@ vector_part(compiler *c, const tn_expr *e, const char *name, tn_list args)
     return (interp_opd){r, 1};
 }
 
+/* index, extent, wraps, site */
+static interp_opd
+index_in(compiler *c, const tn_expr *e, tn_list args)
+{
+    const tn_string_imm *site = tn_as_string_imm(args.at[3]);
+    interp_opd x = compile_expr(c, args.at[0]), n = compile_expr(c, args.at[1]);
+    int32_t lanes = tn_dtype_of(e).lanes, r = compile_temp(c, lanes);
+    if (tn_dtype_of(args.at[1]).lanes == 1)
+        n.step = 0;
+    for (int32_t i = 0; i < lanes; i++) {
+        uint32_t at = compile_emit(c, INTERP_INDEX, r + i, compile_lane(x, i), compile_lane(n, i),
+                                   !tn_is_int_const(args.at[2], 0));
+        c->ins.at[at].x.ptr = site ? site->value : "an index";
+    }
+    c->ops += (uint32_t)lanes;
+    return (interp_opd){r, 1};
+}
+
 static interp_opd
 call(compiler *c, const tn_expr *e)
 {
@@ -635,6 +653,8 @@ call(compiler *c, const tn_expr *e)
                          0, 0);
         return (interp_opd){r, 1};
     }
+    if (strcmp(name, "index_in") == 0)
+        return index_in(c, e, args);
     if (strcmp(name, "address_of") == 0)
         return address_of(c, e, args.at[0]);
     if (strcmp(name, "tvm_access_ptr") == 0) {

@@ -40,7 +40,8 @@ enum { INTERP_DIMS = 16, INTERP_CALL_DEPTH = 64, INTERP_MAX_THREADS = 4096 };
     X(JGE)      /* a >= b: to imm */                                                          \
     X(LOOP)     /* ++a < b: to imm */                                                         \
     X(COUNT)    /* imm operations follow */                                                   \
-    X(ASSERT)   /* a, or the text ptr is reported */                                          \
+    X(ASSERT)   /* a, or the text ptr is reported with c numbers from b on */                 \
+    X(INDEX)    /* a = index b in [0, c), wrapped if d, or what ptr names is refused */       \
     X(FORK)     /* a: first thread index, b: how many, c: first extent; threads run to imm */ \
     X(BARRIER)  /* wait for all threads */                                                    \
     X(EXCHANGE) /* wait, then ptr says what is exchanged */                                   \

@@ -617,19 +617,36 @@ compile_block(compiler *c, const tn_block_realize *br)
 static void
 compile_assert(compiler *c, const tn_assert_stmt *s)
 {
+    enum { MAX_NUMBERS = 16 };
     const tn_string_imm *text = tn_as_string_imm(s->message);
+    const tn_array *pair = tn_as_array(s->message);
+    const tn_array *parts = pair && pair->items.n == 2 ? tn_as_array(pair->items.at[1]) : NULL;
+    int32_t cond = compile_scalar(c, s->cond), first = 0, n = 0;
     tnb_buf all = {0};
-    if (text) {
-        tnb_buf_puts(&all, text->value);
-    } else {
-        const tn_array *parts = tn_as_array(s->message);
-        for (uint32_t i = 0; parts && i < parts->items.n; i++)
-            if (tn_as_string_imm(parts->items.at[i]))
-                tnb_buf_puts(&all, tn_as_string_imm(parts->items.at[i])->value);
+    if (!parts) {
+        uint32_t at = compile_emit(c, INTERP_ASSERT, cond, 0, 0, 0);
+        c->ins.at[at].x.ptr = tnb_strdup(c->arena, text ? text->value : "condition is false");
+        return;
     }
-    uint32_t at = compile_emit(c, INTERP_ASSERT, compile_scalar(c, s->cond), 0, 0, 0);
+    /* the numbers of the message, computed only where it is needed */
+    uint32_t over = compile_emit(c, INTERP_JNZ, cond, 0, 0, 0);
+    first = compile_temp(c, MAX_NUMBERS);
+    for (uint32_t i = 0; i < parts->items.n; i++) {
+        text = tn_as_string_imm(parts->items.at[i]);
+        for (const char *t = text ? text->value : ""; *t; t++) {
+            if (*t == '{' || *t == '}')
+                tnb_buf_putc(&all, *t);
+            tnb_buf_putc(&all, *t);
+        }
+        if (text || n == MAX_NUMBERS)
+            continue;
+        tnb_buf_puts(&all, "{}");
+        compile_emit(c, INTERP_MOV, first + n++, compile_scalar(c, parts->items.at[i]), 0, 0);
+    }
+    uint32_t at = compile_emit(c, INTERP_ASSERT, cond, first, n, 0);
     c->ins.at[at].x.ptr = tnb_strdup(c->arena, all.s ? all.s : "condition is false");
     tnb_buf_free(&all);
+    land_here(c, over);
 }
 
 /* Scalars over (lhs..., rhs...) that combine two values of a reduction. */

@@ -8,6 +8,7 @@
 #include "interp.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tenon/base/scalar.h"
@@ -68,6 +69,24 @@ plain_error(interp_frame *f, const interp_ins *in, tnb_status s, const char *wha
 }
 
 /* ---- buffers ---- */
+
+/* The text of an assertion, with its numbers. */
+static void
+assertion_failed(interp_frame *f, const interp_ins *in, const interp_reg *numbers)
+{
+    enum { MAX_NUMBERS = 16 };
+    char digits[MAX_NUMBERS][24], text[1024];
+    const char *values[MAX_NUMBERS], *format = in->x.ptr;
+    uint32_t n = in->c < MAX_NUMBERS ? (uint32_t)in->c : MAX_NUMBERS;
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(digits[i], sizeof digits[i], "%lld", (long long)numbers[i].i);
+        values[i] = digits[i];
+    }
+    if (n)
+        tnb_fill_braces(text, sizeof text, format, values, n);
+    tn_error(f->vm->ctx, f->code->loc[in - f->code->at], TNB_INVALID, "%s: assertion failed: %s",
+             func_name(f), n ? text : format);
+}
 
 static interp_frame *
 owner_of(interp_frame *f, bool shared)
@@ -680,11 +699,22 @@ L_COUNT:
     NEXT;
 L_ASSERT:
     if (r[in->a].i == 0) {
-        tn_error(vm->ctx, f->code->loc[in - code], TNB_INVALID, "%s: assertion failed: %s",
-                 func_name(f), (const char *)in->x.ptr);
+        assertion_failed(f, in, r + in->b);
         return FAILED;
     }
     NEXT;
+L_INDEX : {
+    int64_t i = r[in->b].i, n = r[in->c].i;
+    int64_t at = in->d && i < 0 ? (int64_t)((uint64_t)i + (uint64_t)n) : i;
+    if (at < 0 || at >= n) {
+        tn_error(vm->ctx, f->code->loc[in - code], TNB_BOUNDS,
+                 "%s: %s: index %lld is out of range, the extent is %lld", func_name(f),
+                 (const char *)in->x.ptr, (long long)i, (long long)n);
+        return FAILED;
+    }
+    r[in->a].i = at;
+    NEXT;
+}
 L_FORK : {
     FAIL_IF(do_fork(f, in));
     in = code + in->x.imm;

@@ -363,8 +363,10 @@ truth(interp *vm, interp_env *env, const interp_val *v, tn_loc loc, bool *out)
         *out = v->scalar.i != 0;
         return true;
     }
-    if (v->kind == INTERP_V_TENSOR && v->ndim == 0 &&
-        tnb_load_i64(v->mem->bytes + v->offset, v->dtype, 0, &i)) {
+    bool one = v->kind == INTERP_V_TENSOR;
+    for (int32_t k = 0; one && k < v->ndim; k++)
+        one = v->shape[k] == 1;
+    if (one && tnb_load_i64(v->mem->bytes + v->offset, v->dtype, 0, &i)) {
         *out = i != 0;
         return true;
     }

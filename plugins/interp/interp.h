@@ -201,6 +201,10 @@ interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const 
 interp_val *
 interp_foreign(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
                const tn_call *c, bool *known);
+/* Records that an assertion does not hold, with its values put into the text; NULL. */
+interp_val *
+interp_assertion_failed(interp *vm, interp_env *env, const tn_call *c, const char *format,
+                        interp_val *const *values, uint32_t n);
 interp_val *
 interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op);
 

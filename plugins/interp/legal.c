@@ -93,6 +93,24 @@ legalize(interp *vm, interp_env *env, const tn_call *c, const tn_op *op, const t
     return l;
 }
 
+/* The attributes with what their symbolic variables are worth here; NULL after an error. */
+static const tn_node *
+attrs_here(interp *vm, interp_env *env, const tn_call *c)
+{
+    tn_list used = c->attrs ? tn_free_vars(vm->ctx, c->attrs, false) : (tn_list){0};
+    if (!used.n)
+        return c->attrs;
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, vm->arena);
+    for (uint32_t i = 0; i < used.n; i++) {
+        int64_t v;
+        if (!interp_eval_dim(vm, env, used.at[i], &v))
+            return NULL;
+        tnb_ptrmap_set(&map, used.at[i], tn_int_imm_of(vm->ctx, tn_dtype_of(used.at[i]), v));
+    }
+    return tn_subst(vm->ctx, c->attrs, &map);
+}
+
 interp_val *
 interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op)
 {
@@ -108,8 +126,10 @@ interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op)
         ok = v[i] && (args[i] = operand(vm, v[i], c->args.at[i], &p)) != NULL;
     }
     const tn_expr *call = NULL;
+    const tn_node *attrs = ok ? attrs_here(vm, env, c) : NULL;
+    ok = ok && (attrs || !c->attrs);
     if (ok) {
-        call = tn_call_of(ctx, c->op, tn_list_of(ctx, args, c->args.n), c->attrs, c->ty_args, NULL);
+        call = tn_call_of(ctx, c->op, tn_list_of(ctx, args, c->args.n), attrs, c->ty_args, NULL);
         ok = !tn_is_error(call);
     }
     const interp_legal *l = NULL;

@@ -26,6 +26,11 @@ enlist(interp *vm, interp_mem *m)
 interp_mem *
 interp_mem_new(interp *vm, uint64_t size, tn_loc loc)
 {
+    uint64_t taken = size + 16;
+    if (size > (uint64_t)1 << 40)
+        taken = size;
+    if (!tn_limit_take(vm->ctx, TN_LIMIT_SCRATCH, taken, loc))
+        return NULL;
     interp_mem *m = calloc(1, sizeof *m);
     bool shadowed = !vm->opt->no_checks;
     bool fits = size < (uint64_t)1 << 40;
@@ -39,6 +44,7 @@ interp_mem_new(interp *vm, uint64_t size, tn_loc loc)
             free(m->shadow);
         }
         free(m);
+        tn_limit_give(vm->ctx, TN_LIMIT_SCRATCH, taken);
         tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory for %llu bytes", (unsigned long long)size);
         return NULL;
     }
@@ -73,8 +79,10 @@ interp_mem_unref(interp *vm, interp_mem *m)
     if (!m || --m->refs)
         return;
     vm->mems.at[m->id] = NULL;
-    if (!m->borrowed)
+    if (!m->borrowed) {
+        tn_limit_give(vm->ctx, TN_LIMIT_SCRATCH, m->size + 16);
         free(m->bytes);
+    }
     free(m->shadow);
     free(m);
 }

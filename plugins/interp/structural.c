@@ -244,12 +244,11 @@ alloc_tensor(op_call *o)
 static interp_val *
 alloc_storage(op_call *o)
 {
-    uint64_t bytes = 1;
+    uint64_t bytes;
     if (o->v[0]->kind != INTERP_V_SHAPE)
         return wrong(o, 0, "a shape");
-    for (int32_t i = 0; i < o->v[0]->ndim; i++)
-        if (o->v[0]->shape[i] < 0 || !tnb_mul_u64(bytes, (uint64_t)o->v[0]->shape[i], &bytes))
-            return wrong(o, 0, "a size");
+    if (!tnb_shape_count(o->v[0]->ndim, o->v[0]->shape, &bytes))
+        return wrong(o, 0, "a size");
     interp_val *v = interp_val_new(o->vm, INTERP_V_STORAGE);
     if (v && !(v->mem = interp_mem_new(o->vm, bytes, o->c->base.loc))) {
         interp_val_unref(o->vm, v);
@@ -375,9 +374,9 @@ wrap_param(op_call *o)
     if (tnb_dtype_eq(d, x->dtype))
         return identity(o);
     interp_val *t = interp_tensor_new(o->vm, d, x->ndim, x->shape, o->c->base.loc);
-    uint64_t n = 1;
-    for (int32_t i = 0; t && i < x->ndim; i++)
-        n *= (uint64_t)x->shape[i];
+    uint64_t n = 0;
+    if (t && !tnb_shape_count(x->ndim, x->shape, &n))
+        return wrong(o, 0, "a tensor"); /* cannot be: it was made */
     for (uint64_t i = 0; t && i < n; i++) {
         const void *from = x->mem->bytes + x->offset;
         double f = 0;
@@ -395,6 +394,22 @@ wrap_param(op_call *o)
     return t;
 }
 
+interp_val *
+interp_assertion_failed(interp *vm, interp_env *env, const tn_call *c, const char *format,
+                        interp_val *const *values, uint32_t n)
+{
+    const char **texts = TNB_NEW_N(tn_scratch(vm->ctx), const char *, n + 1);
+    char message[1024];
+    for (uint32_t i = 0; i < n; i++)
+        texts[i] = values[i]->kind == INTERP_V_SCALAR && !tnb_dtype_is_float(values[i]->dtype)
+                       ? tn_strf(vm->ctx, "%lld", (long long)values[i]->scalar.i)
+                       : interp_describe(vm, values[i]);
+    tnb_fill_braces(message, sizeof message, format, texts, n);
+    tn_error(vm->ctx, c->base.loc, TNB_INVALID, "%s: assertion failed%s%s", env->func,
+             *message ? ": " : "", message);
+    return NULL;
+}
+
 static interp_val *
 assert_op(op_call *o)
 {
@@ -408,9 +423,7 @@ assert_op(op_call *o)
     if (i)
         return void_val(o->vm);
     const char *format = tn_call_str(o->c, "format");
-    tn_error(o->vm->ctx, o->c->base.loc, TNB_INVALID, "%s: assertion failed%s%s", o->env->func,
-             format && *format ? ": " : "", format ? format : "");
-    return NULL;
+    return interp_assertion_failed(o->vm, o->env, o->c, format ? format : "", o->v + 1, o->n - 1);
 }
 
 static interp_val *

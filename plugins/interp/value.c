@@ -57,12 +57,9 @@ set_shape(interp *vm, interp_val *v, int32_t n, const int64_t *dims)
 static bool
 bytes_of(tnb_dtype d, int32_t ndim, const int64_t *shape, uint64_t *bytes)
 {
-    uint64_t n = 1;
+    uint64_t n;
     tnb_err err;
-    for (int32_t i = 0; i < ndim; i++)
-        if (shape[i] < 0 || !tnb_mul_u64(n, (uint64_t)shape[i], &n))
-            return false;
-    return tnb_dtype_storage(d, n, bytes, &err) == TNB_OK;
+    return tnb_shape_bytes(d, ndim, shape, &n, bytes, &err) == TNB_OK;
 }
 
 bool

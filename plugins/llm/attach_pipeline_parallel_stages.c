@@ -7,7 +7,8 @@
  *         ...                                    R.func_attr({"pipeline_parallel_stages": 2})
  *
  * Only the ten entry points below get the attribute; embedding, sampling and cache functions run
- * on every worker as they are. PipelineParallelRewrite reads it. Cases:
+ * on every worker as they are. PipelineParallelRewrite reads it, and refuses numbers below 1; here any is
+ * attached, as upstream does it. Cases:
  * tests/pass/AttachPipelineParallelStages.
  */
 #include "llm.h"
@@ -38,19 +39,11 @@ attach(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_nod
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    int64_t n = tn_option_int(pc, "pipeline_parallel_shards");
-    if (n < 1) {
-        tn_error(pc->ctx, 0, TNB_INVALID,
-                 "AttachPipelineParallelStages: pipeline_parallel_shards is %lld, but a number "
-                 "from 1 is wanted",
-                 (long long)n);
-        return NULL;
-    }
     return tn_map_functions(pc, m, TN_FUNCTIONS, attach, NULL);
 }
 
 static const tn_attr_schema options[] = {
-    {"pipeline_parallel_shards", TN_ATTR_INT, 0, "1", "number of stages; 1: not cut"},
+    {"pipeline_parallel_shards", TN_ATTR_INT, 0, "1", "number of stages; below 2: not cut"},
     {0},
 };
 

@@ -7,8 +7,8 @@
  *     I.module_attrs({"metadata": {"seqlen_padding_factor": 4}})
  *
  * The two group-wise scaled CUTLASS products take lengths that are multiples of four on this
- * architecture; elsewhere, or without them, the module stays as it is. A factor that the metadata
- * has already stays a factor: the least common multiple is written. Cases:
+ * architecture; elsewhere, or without them, the module stays as it is. The factor is that of the
+ * kernels alone and is written over what the metadata has, as upstream does it. Cases:
  * tests/pass/AttachSequenceLengthPaddingFactor.
  */
 #include "llm.h"
@@ -35,24 +35,11 @@ look(void *user, const tn_node *n)
     return TN_WALK_STOP;
 }
 
-static int64_t
-least_common_multiple(int64_t a, int64_t b)
-{
-    int64_t x = a, y = b;
-    while (y) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 /* The module with the factor in its metadata; NULL after an error. */
 static const tn_module *
 write_factor(tn_ctx *ctx, const tn_module *m)
 {
     const tn_node *metadata = tn_dict_get(m->attrs, "metadata");
-    int64_t factor = tn_dict_int(metadata, "seqlen_padding_factor", 1), padded;
     if (metadata && !tn_is(metadata, TN_KIND_DICT)) {
         tn_error(ctx, metadata->loc, TNB_TYPE,
                  "AttachSequenceLengthPaddingFactor: the module's attribute 'metadata' is %s, but "
@@ -60,17 +47,9 @@ write_factor(tn_ctx *ctx, const tn_module *m)
                  tn_text(ctx, metadata));
         return NULL;
     }
-    if (factor < 1 || factor > INT32_MAX) {
-        tn_error(ctx, metadata->loc, TNB_INVALID,
-                 "AttachSequenceLengthPaddingFactor: the metadata's seqlen_padding_factor is %lld, "
-                 "but a positive number is wanted",
-                 (long long)factor);
-        return NULL;
-    }
-    padded = least_common_multiple(factor, PADDING);
-    if (padded == factor && tn_dict_get(metadata, "seqlen_padding_factor"))
+    if (tn_dict_int(metadata, "seqlen_padding_factor", 0) == PADDING)
         return m;
-    metadata = tn_dict_set(ctx, metadata, "seqlen_padding_factor", tn_i64(ctx, padded));
+    metadata = tn_dict_set(ctx, metadata, "seqlen_padding_factor", tn_i64(ctx, PADDING));
     return tn_module_with_attrs(ctx, m, tn_dict_set(ctx, m->attrs, "metadata", metadata));
 }
 

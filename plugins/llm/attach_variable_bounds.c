@@ -7,9 +7,9 @@
  *         ...                       R.func_attr({"tir_var_upper_bound": {"batch_size": 16},
  *                                                "tir_non_negative_var": ["vocab_size"]})
  *
- * Every graph function gets both. A bound that is not positive says that there is none and is left
- * out. Without the option, bounds that a function has already stay. Cases:
- * tests/pass/AttachVariableBounds.
+ * Every graph function gets both, in the place of what it had, as upstream does it; without the
+ * option the bounds are empty. A bound that is not positive says that there is none and is left
+ * out. Cases: tests/pass/AttachVariableBounds.
  */
 #include "llm.h"
 
@@ -41,12 +41,9 @@ positive(tn_ctx *ctx, const tn_node *bounds)
 static const tn_node *
 attach(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
 {
-    const tn_node *bounds = user, *f = func;
+    const tn_node *f = llm_attach(pc->ctx, func, "tir_var_upper_bound", user);
     (void)m;
     (void)name;
-    if (bounds || !tn_func_attr(func, "tir_var_upper_bound"))
-        f = llm_attach(pc->ctx, f, "tir_var_upper_bound",
-                       bounds ? bounds : tn_dict_of(pc->ctx, NULL, NULL, 0));
     return llm_attach(pc->ctx, f, "tir_non_negative_var",
                       tn_array_of(pc->ctx,
                                   tn_listv(pc->ctx, tn_string(pc->ctx, "vocab_size"), NULL)));
@@ -56,9 +53,9 @@ static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
     const tn_node *bounds = tn_dict_get(pc->options, "variable_bounds");
-    if (tn_is(bounds, TN_KIND_NONE))
-        bounds = NULL;
-    if (bounds && tn_is_error(bounds = positive(pc->ctx, bounds)))
+    if (!bounds || tn_is(bounds, TN_KIND_NONE))
+        bounds = tn_dict_of(pc->ctx, NULL, NULL, 0);
+    if (tn_is_error(bounds = positive(pc->ctx, bounds)))
         return NULL;
     return tn_map_functions(pc, m, TN_FUNCTIONS, attach, (void *)(uintptr_t)bounds);
 }

@@ -461,7 +461,86 @@ import_rotary(onnx_node *n)
     return onnx_ret(n, onnx_reshape(n, part[0], in.at, in.n));
 }
 
+/* ---- FlexAttention ---- */
+
+/* What the sub-graph of an attribute makes of x; x itself if there is none. */
+static const tn_expr *
+modified(onnx_node *n, const char *name, const tn_expr *x)
+{
+    if (!onnx_attr(n, name) || n->failed)
+        return x;
+    const Onnx__GraphProto *g = onnx_attr_graph(n, name);
+    onnx_value *arg = onnx_value_new(n->imp, name), *out;
+    tn_list before, after;
+    arg->expr = x;
+    if (!g || !onnx_inline_graph(n, g, &arg, 1, &out, 1))
+        return tn_error_node(n->ctx);
+    const tn_expr *y = onnx_value_expr(n, out);
+    if (!onnx_dims(n, x, &before) || !onnx_dims(n, y, &after))
+        return tn_error_node(n->ctx);
+    bool same = before.n == after.n && tnb_dtype_eq(onnx_dtype(x), onnx_dtype(y));
+    for (uint32_t i = 0; i < before.n && same; i++)
+        same = tn_prove_equal(n->ctx, before.at[i], after.at[i]);
+    if (!same)
+        onnx_fail(n, TNB_SHAPE, "the sub-graph '%s' makes a value of type %s, wanted %s", name,
+                  onnx_type_text(n->imp, y->type), onnx_type_text(n->imp, x->type));
+    return n->failed ? tn_error_node(n->ctx) : y;
+}
+
+static bool
+import_flex_attention(onnx_node *n)
+{
+    static const int64_t swap[] = {0, 1, 2, 4, 3};
+    const tn_expr *x[3];
+    tn_list d[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        x[i] = onnx_in(n, i);
+        if (onnx_rank(n, x[i]) != 4)
+            return n->failed ? false
+                             : onnx_fail(n, TNB_SHAPE, "input %u has type %s, wanted rank 4", i,
+                                         onnx_type_text(n->imp, x[i]->type));
+        if (!onnx_dims(n, x[i], &d[i]))
+            return false;
+    }
+    int64_t q_heads = onnx_dim(x[Q], 1), heads = onnx_dim(x[K], 1), size = onnx_dim(x[Q], 3),
+            type = onnx_attr_int(n, "softmax_precision", 0);
+    double scale = onnx_attr_float(n, "scale", 0);
+    tnb_dtype t = onnx_dtype(x[Q]), w = type                       ? tnb_onnx_dtype(type)
+                                        : tnb_dtype_eq(t, TNB_F64) ? TNB_F64
+                                                                   : TNB_F32;
+    if (heads < 1 || q_heads < 1 || q_heads % heads)
+        return onnx_fail(n, TNB_SHAPE, "%" PRId64 " query heads cannot share %" PRId64 " key heads",
+                         q_heads, heads);
+    if (scale == 0 && size < 1)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "the size of a head has to be known when the model is compiled");
+    if (!tnb_dtype_is_float(w))
+        return onnx_fail(n, TNB_TYPE, "attribute 'softmax_precision' is %" PRId64 " (%s)", type,
+                         tnb_onnx_type_name(type));
+    /* [batch, key heads, heads a key head, positions, size]: keys are broadcast, not repeated */
+    const tn_expr *h = tn_i64(n->ctx, heads), *g = tn_i64(n->ctx, q_heads / heads),
+                  *one = tn_i64(n->ctx, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        const tn_expr *five[] = {d[i].at[0], h, i == Q ? g : one, d[i].at[2], d[i].at[3]};
+        x[i] = onnx_reshape(n, onnx_astype(n, x[i], w), five, 5);
+    }
+    const tn_expr *scores =
+        onnx_bin_num(n, "multiply", onnx_bin(n, "matmul", x[Q], onnx_permute(n, x[K], swap, 5)),
+                     scale == 0 ? 1 / sqrt((double)size) : scale);
+    const tn_expr *four[] = {d[Q].at[0], d[Q].at[1], d[Q].at[2], d[K].at[2]},
+                  *five[] = {d[Q].at[0], h, g, d[Q].at[2], d[K].at[2]},
+                  *out[] = {d[Q].at[0], d[Q].at[1], d[Q].at[2], d[V].at[3]};
+    scores = modified(n, "score_mod", onnx_reshape(n, scores, four, 4));
+    const tn_expr *probs =
+        onnx_emit(n, "nn.softmax", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, -1), NULL), scores,
+                  NULL);
+    probs = onnx_reshape(n, modified(n, "prob_mod", probs), five, 5);
+    const tn_expr *y = onnx_reshape(n, onnx_bin(n, "matmul", probs, x[V]), out, 4);
+    return onnx_ret(n, onnx_astype(n, y, t));
+}
+
 const onnx_op onnx_attention_ops[] = {
+    {"FlexAttention", 1, 0, 3, 3, 1, 1, import_flex_attention, NULL, 0, "ai.onnx.preview"},
     {"Attention", 23, 0, 3, 7, 1, 4, import_attention, NULL, 0, NULL},
     {"RotaryEmbedding", 23, 0, 3, 4, 1, 1, import_rotary, NULL, 0, NULL},
     {0},

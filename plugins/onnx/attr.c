@@ -49,22 +49,34 @@ find_attr(onnx_node *n, const Onnx__NodeProto *proto, const char *name)
     return NULL;
 }
 
+/* What the function gives an attribute that a call of it leaves out. */
+static const Onnx__AttributeProto *
+default_of(const Onnx__FunctionProto *f, const char *name)
+{
+    for (size_t i = 0; i < f->n_attribute_proto; i++)
+        if (f->attribute_proto[i]->name && strcmp(f->attribute_proto[i]->name, name) == 0)
+            return f->attribute_proto[i];
+    return NULL;
+}
+
 const Onnx__AttributeProto *
 onnx_attr(onnx_node *n, const char *name)
 {
     const Onnx__AttributeProto *a = find_attr(n, n->proto, name);
     const onnx_scope *s = n->imp->scope;
     while (a && a->ref_attr_name && a->ref_attr_name[0]) {
+        const char *wanted = a->ref_attr_name;
         while (s && !s->function)
             s = s->outer;
         if (!s || !s->call) {
             onnx_fail(n, TNB_FORMAT,
                       "attribute '%s' refers to '%s' of a function, but stands outside of one",
-                      name, a->ref_attr_name);
+                      name, wanted);
             return NULL;
         }
-        /* absent at the call: the operator's own default holds */
-        a = find_attr(s->call, s->call->proto, a->ref_attr_name);
+        a = find_attr(s->call, s->call->proto, wanted);
+        if (!a) /* absent here too: the operator's own default holds */
+            return default_of(s->function, wanted);
         s = s->outer;
     }
     return a;

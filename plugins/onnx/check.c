@@ -197,16 +197,6 @@ put_tensor(walk *w, uint32_t number, const tnb_wire_field *f, const uint8_t *at)
     return true;
 }
 
-static bool
-is_dropped(const ProtobufCMessageDescriptor *m, const ProtobufCFieldDescriptor *d)
-{
-    return strcmp(d->name, "doc_string") == 0 ||
-           (m == &onnx__model_proto__descriptor && strcmp(d->name, "training_info") == 0) ||
-           (m == &onnx__graph_proto__descriptor &&
-            (strcmp(d->name, "value_info") == 0 ||
-             strcmp(d->name, "quantization_annotation") == 0));
-}
-
 /* One field of the innermost message. */
 static bool
 take(walk *w)
@@ -221,7 +211,7 @@ take(walk *w)
         return refuse(w, at, TNB_BOUNDS, "the model has more than 16777216 fields");
     const ProtobufCFieldDescriptor *d =
         protobuf_c_message_descriptor_get_field(top->type, f.number);
-    if (!d || is_dropped(top->type, d))
+    if (!d) /* documentation, training graphs and what else the importer does not read */
         return true;
     bool packed = f.type == TNB_WIRE_BYTES && is_number(d) && d->label == PROTOBUF_C_LABEL_REPEATED;
     if (!packed && f.type != wire_type_of(d))

@@ -6,6 +6,7 @@
  * others become private functions that call themselves (loop.c).
  */
 #include <inttypes.h>
+#include "dynamic.h"
 #include "loop.h"
 #include "subgraph.h"
 
@@ -13,20 +14,14 @@ enum { MAX_UNROLLED = 16, MAX_UNROLLED_NODES = 256, MAX_BATCH = 4096 /* of opset
 
 /* ---- If ---- */
 
-/* The type of output i, in the function, from its type in both branches; NULL after an error. */
+/* The type of an output, in the function, from its type in both branches, which has one rank; NULL
+ * after an error. */
 static const tn_type *
-joined_type(onnx_node *n, onnx_function *f, uint32_t i, const tn_expr *a, const tn_expr *b,
-            tn_list *dims)
+joined_type(onnx_node *n, onnx_function *f, const tn_expr *a, const tn_expr *b, tn_list *dims)
 {
     tn_list da, db;
     if (!onnx_dims(n, a, &da) || !onnx_dims(n, b, &db))
         return NULL;
-    if (da.n != db.n || !tnb_dtype_eq(onnx_dtype(a), onnx_dtype(b))) {
-        onnx_fail(n, TNB_UNSUPPORTED, "the branches give output %u the types %s and %s", i,
-                  onnx_type_text(n->imp, a->type), onnx_type_text(n->imp, b->type));
-        onnx_hint(n, "make the condition known at compile time");
-        return NULL;
-    }
     *dims = (tn_list){0};
     for (uint32_t k = 0; k < da.n; k++) {
         bool same = tn_prove_equal(n->ctx, da.at[k], db.at[k]) && onnx_to_outside(f, da.at[k]);
@@ -69,65 +64,184 @@ import_branch(onnx_node *n, onnx_function *f, const Onnx__GraphProto *g, onnx_va
     return seq;
 }
 
-static bool
-import_open_if(onnx_node *n, const Onnx__GraphProto *const *g)
-{
-    tn_ctx *ctx = n->ctx;
+/* A private function that holds both branches of an If, or one and an assertion. */
+typedef struct open_if {
+    onnx_node *n;
     onnx_function f;
+    const Onnx__GraphProto *const *g;
     onnx_value **v[2];
-    const tn_expr **out[2], *seq[2], *cond, *given = NULL;
-    tn_list types = {0}, params = {0}, args = {0},
-            *dims = TNB_NEW_N(n->imp->arena, tn_list, n->n_out + 1);
-    onnx_function_begin(&f, n, "branch");
+    const tn_expr **out[2], *seq[2], *cond;
+    tn_list params, args, types, *dims;
+} open_if;
+
+static const char *const branch_names[] = {"then", "else"};
+
+/* The condition, in the function. */
+static bool
+read_condition(open_if *o)
+{
+    onnx_node *n = o->n;
+    tn_ctx *ctx = n->ctx;
     if (onnx_known(n, 0) && n->in[0]->n_elems == 1) {
-        cond = onnx_to_inside(&f, n->in[0]->elems[0]);
-        if (!tnb_dtype_is_bool(tn_dtype_of(cond)))
-            cond = tn_bin(ctx, TN_KIND_NE, cond, tn_i64(ctx, 0));
-    } else {
-        given = onnx_reshape(n, onnx_in(n, 0), NULL, 0);
-        if (!n->failed && !tnb_dtype_is_bool(onnx_dtype(given)))
-            return onnx_fail(n, TNB_TYPE, "the condition has the type %s, wanted bool",
-                             onnx_type_text(n->imp, given->type));
-        cond = tn_var_new(ctx, "condition", tn_ty_tensor_dims(ctx, (tn_list){0}, TNB_B8));
-        params = tn_listv(ctx, cond, NULL);
-        args = tn_listv(ctx, given, NULL);
+        o->cond = onnx_to_inside(&o->f, n->in[0]->elems[0]);
+        if (!tnb_dtype_is_bool(tn_dtype_of(o->cond)))
+            o->cond = tn_bin(ctx, TN_KIND_NE, o->cond, tn_i64(ctx, 0));
+        return true;
     }
-    for (int k = 0; k < 2 && !n->failed; k++) {
-        v[k] = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
-        out[k] = TNB_NEW_N(n->imp->arena, const tn_expr *, n->n_out + 1);
-        seq[k] = import_branch(n, &f, g[k], v[k], out[k]);
+    const tn_expr *given = onnx_reshape(n, onnx_in(n, 0), NULL, 0);
+    if (!n->failed && !tnb_dtype_is_bool(onnx_dtype(given)))
+        return onnx_fail(n, TNB_TYPE, "the condition has the type %s, wanted bool",
+                         onnx_type_text(n->imp, given->type));
+    o->cond = tn_var_new(ctx, "condition", tn_ty_tensor_dims(ctx, (tn_list){0}, TNB_B8));
+    o->params = tn_listv(ctx, o->cond, NULL);
+    o->args = tn_listv(ctx, given, NULL);
+    return !n->failed;
+}
+
+/* Branch k stops the program. */
+static void
+refuse_branch(open_if *o, int k, const char *why)
+{
+    o->seq[k] = onnx_refused_branch(&o->f, o->out[!k], o->n->n_out, why);
+    o->v[k] = o->v[!k];
+    o->out[k] = o->out[!k];
+}
+
+/* Both branches. One that cannot be imported stops the program if it is taken; but what is missing
+ * may be the value of an input, which then is asked for. */
+static bool
+import_branches(open_if *o)
+{
+    onnx_node *n = o->n;
+    tnb_diags *d = tn_diags(n->ctx);
+    const char *why[2] = {NULL, NULL};
+    tnb_err err[2] = {{0}};
+    for (int k = 0; k < 2; k++) {
+        uint32_t before = tnb_diags_count(d);
+        const tn_node *bound = n->imp->must_bind;
+        uint32_t chosen = n->imp->n_choices;
+        o->v[k] = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
+        o->out[k] = TNB_NEW_N(n->imp->arena, const tn_expr *, n->n_out + 1);
+        o->seq[k] = import_branch(n, &o->f, o->g[k], o->v[k], o->out[k]);
+        if (!n->failed)
+            continue;
+        /* nor is it the branch's fault where a choice inside of it can be another */
+        if (n->imp->must_bind != bound || n->imp->at_fork || n->imp->n_choices != chosen ||
+            tnb_arena_failed(n->imp->arena))
+            return false;
+        for (uint32_t i = before; i < tnb_diags_count(d) && !why[k]; i++) {
+            const tnb_diag *e = tnb_diags_get(d, i);
+            if (e->severity != TNB_ERROR)
+                continue;
+            err[k].status = e->status;
+            why[k] = tn_strf(n->ctx, "%s%s%s", e->place.node ? e->place.node : "",
+                             e->place.node ? ": " : "", e->message);
+        }
+        if (!why[k] || (k == 1 && why[0])) /* nothing recorded, or neither is left */
+            return false;
+        tnb_diags_cut(d, before);
+        n->failed = false;
     }
-    for (uint32_t i = 0; i < n->n_out && !n->failed; i++)
-        types = tn_list_append(ctx, types, joined_type(n, &f, i, out[0][i], out[1][i], &dims[i]));
-    if (n->failed)
-        return false;
-    for (uint32_t i = 0; i < f.symbols.n; i++) {
-        params = tn_list_append(ctx, params, f.symbols.at[i]);
-        args = tn_list_append(ctx, args, f.symbol_args.at[i]);
+    for (int k = 0; k < 2; k++)
+        if (why[k]) {
+            tnb_report(d, TNB_WARNING, err[k].status,
+                       (tnb_place){.file = n->imp->model->file, .node = n->text},
+                       "the %s branch cannot be compiled; the program stops where it is taken",
+                       branch_names[k]);
+            tnb_diag_note(d, "%s", why[k]);
+            refuse_branch(o, k,
+                          tn_strf(n->ctx, "%s: the %s branch could not be compiled (%s)", n->text,
+                                  branch_names[k], why[k]));
+        }
+    return !n->failed;
+}
+
+/* Where a result has other ranks or element types, the rest of the model is made for one branch. */
+static bool
+choose_branch(open_if *o)
+{
+    onnx_node *n = o->n;
+    onnx_import *imp = n->imp;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        tn_list a, b;
+        const tn_expr *x = o->out[0][i], *y = o->out[1][i];
+        if (!onnx_dims(n, x, &a) || !onnx_dims(n, y, &b))
+            return false;
+        if (a.n == b.n && tnb_dtype_eq(onnx_dtype(x), onnx_dtype(y)))
+            continue;
+        const char *types = tn_strf(n->ctx, "the branches give output %u the types %s and %s", i,
+                                    onnx_type_text(imp, x->type), onnx_type_text(imp, y->type));
+        if (!imp->choices[imp->n_choices]) {
+            bool known = onnx_known(n, 0) && n->in[0]->n_elems == 1;
+            imp->at_fork = true;
+            imp->fork_cond = known ? n->in[0]->elems[0] : NULL;
+            imp->fork_text = n->text;
+            onnx_fail(n, TNB_UNSUPPORTED, "%s", types);
+            onnx_hint(n, "make the condition known at compile time");
+            return false;
+        }
+        int taken = imp->choices[imp->n_choices++] == 'e';
+        refuse_branch(o, !taken,
+                      tn_strf(n->ctx, "%s: %s, and the program was compiled for the %s branch",
+                              n->text, types, branch_names[taken]));
+        return !n->failed;
     }
-    for (uint32_t i = 0; i < f.params.n; i++) {
-        params = tn_list_append(ctx, params, f.params.at[i]);
-        args = tn_list_append(ctx, args, f.args.at[i]);
-    }
-    const tn_expr *all = onnx_function_end(&f, params, onnx_if_sequence(&f, cond, seq[0], seq[1]),
-                                           tn_ty_tuple_of(ctx, types), args);
+    return true;
+}
+
+/* The call's results as the node's. */
+static bool
+return_joined(open_if *o, const tn_expr *all)
+{
+    onnx_node *n = o->n;
     for (uint32_t i = 0; i < n->n_out && !n->failed; i++) {
         if (!n->out[i])
             continue;
-        const tn_expr **e = joined_elems(n, &f, v[0][i], v[1][i]), *y = onnx_tuple_get(n, all, i);
+        onnx_value *a = o->v[0][i];
+        const tn_expr **e = joined_elems(n, &o->f, a, o->v[1][i]), *y = onnx_tuple_get(n, all, i);
         tn_list known, outside = {0};
-        if (e && !onnx_ret_elems(n, i, v[0][i]->dtype, v[0][i]->ndim, v[0][i]->dims, e))
+        if (e && !onnx_ret_elems(n, i, a->dtype, a->ndim, a->dims, e))
             return false;
         if (e)
             continue;
-        for (uint32_t k = 0; k < dims[i].n; k++)
-            outside = tn_list_append(ctx, outside, onnx_to_outside(&f, dims[i].at[k]));
+        for (uint32_t k = 0; k < o->dims[i].n; k++)
+            outside = tn_list_append(n->ctx, outside, onnx_to_outside(&o->f, o->dims[i].at[k]));
         if (!n->failed && !tn_type_dims(y->type, &known))
             y = onnx_name_extents(n, y, outside);
         if (!onnx_ret_at(n, i, y))
             return false;
     }
     return !n->failed;
+}
+
+static tn_list
+joined_lists(tn_ctx *ctx, tn_list a, tn_list b)
+{
+    for (uint32_t i = 0; i < b.n; i++)
+        a = tn_list_append(ctx, a, b.at[i]);
+    return a;
+}
+
+static bool
+import_open_if(onnx_node *n, const Onnx__GraphProto *const *g)
+{
+    tn_ctx *ctx = n->ctx;
+    open_if of = {.n = n, .g = g}, *o = &of;
+    o->dims = TNB_NEW_N(n->imp->arena, tn_list, n->n_out + 1);
+    onnx_function_begin(&o->f, n, "branch");
+    if (!read_condition(o) || !import_branches(o) || !choose_branch(o))
+        return false;
+    for (uint32_t i = 0; i < n->n_out && !n->failed; i++)
+        o->types = tn_list_append(ctx, o->types,
+                                  joined_type(n, &o->f, o->out[0][i], o->out[1][i], &o->dims[i]));
+    if (n->failed)
+        return false;
+    o->params = joined_lists(ctx, joined_lists(ctx, o->params, o->f.symbols), o->f.params);
+    o->args = joined_lists(ctx, joined_lists(ctx, o->args, o->f.symbol_args), o->f.args);
+    return return_joined(o,
+                         onnx_function_end(&o->f, o->params,
+                                           onnx_if_sequence(&o->f, o->cond, o->seq[0], o->seq[1]),
+                                           tn_ty_tuple_of(ctx, o->types), o->args));
 }
 
 static bool
@@ -150,6 +264,23 @@ import_if(onnx_node *n)
         return false;
     for (uint32_t i = 0; i < n->n_out; i++)
         onnx_ret_value(n, i, v[i]);
+    return true;
+}
+
+/* ---- optional inputs of functions ---- */
+
+/* Every value is a tensor that is there; what a call left out is not. */
+static bool
+import_has_element(onnx_node *n)
+{
+    return onnx_ret(n, onnx_scalar_int(n, TNB_B8, onnx_has(n, 0)));
+}
+
+static bool
+import_get_element(onnx_node *n)
+{
+    if (n->n_out)
+        onnx_ret_value(n, 0, n->in[0]);
     return true;
 }
 
@@ -227,51 +358,67 @@ typedef struct general {
     uint32_t *output; /* of the body, for each collected result that is used */
 } general;
 
-/* An integer tensor of one element as a scalar: read where it is computed. */
-static const tn_expr *
-read_scalar(onnx_node *n, const tn_expr *x)
+/* Whether the value of input i decides a shape. */
+static bool
+decides_shape(const char *op, size_t i)
 {
-    tn_ctx *ctx = n->ctx;
-    const int64_t one = 1;
-    const tn_expr *m = onnx_reshape_ints(n, onnx_astype(n, x, TNB_I64), &one, 1),
-                  *shape = onnx_emit(n, "tensor_to_shape", NULL, m, NULL);
-    if (n->failed)
-        return tn_error_node(ctx);
-    const tn_expr *v = tn_var_dtype(ctx, "turns", TNB_I64);
-    const tn_type *t = tn_ty_shape_of(ctx, tn_listv(ctx, v, NULL));
-    n->failed |= tn_is_error(tn_emit_match_cast(n->imp->b, shape, t, "turns"));
-    return v;
+    static const struct {
+        const char *op;
+        unsigned inputs; /* bits */
+    } table[] = {{"Loop", 1},
+                 {"Reshape", 2},
+                 {"Expand", 2},
+                 {"Slice", 30},
+                 {"Range", 7},
+                 {"Tile", 2},
+                 {"Pad", 2},
+                 {"TopK", 2},
+                 {"Split", 2},
+                 {"OneHot", 2},
+                 {"ConstantOfShape", 1},
+                 {"CenterCropPad", 2},
+                 {"Resize", 12},
+                 {"AffineGrid", 2}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (strcmp(op, table[k].op) == 0)
+            return i < 8 && table[k].inputs & 1u << i;
+    return false;
 }
 
-/* Counts of loops further inside that are computed out here become known elements, so that they are
- * read once and are the same in every turn. */
+/* Names of a graph that decide shapes there or in graphs within, directly or through operators on
+ * known elements. */
 static void
-read_inner_counts(onnx_node *n, const Onnx__GraphProto *g)
+find_deciding(onnx_node *n, const Onnx__GraphProto *g, tnb_strmap *names)
 {
-    for (size_t i = 0; i < g->n_node; i++) {
+    for (size_t i = g->n_node; i-- > 0;) { /* from the last, so that users come before makers */
         const Onnx__NodeProto *p = g->node[i];
-        bool loop = p->op_type && !strcmp(p->op_type, "Loop") && p->n_input && p->input[0][0];
-        onnx_value *v = loop ? onnx_find_value(n->imp, p->input[0]) : NULL;
-        const tn_expr *x = v && !onnx_value_known(n, v) ? onnx_value_expr(n, v) : NULL;
-        tn_list dims;
-        bool one = x && tnb_dtype_is_int(onnx_dtype(x)) && tn_type_dims(x->type, &dims) &&
-                   dims.n <= ONNX_MAX_RANK;
-        for (uint32_t k = 0; one && k < dims.n; k++)
-            one = tn_is_int_const(dims.at[k], 1);
-        if (one) {
-            const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, 1);
-            e[0] = read_scalar(n, x);
-            v->elems = e;
-            v->n_elems = 1;
-            v->has_elems = !n->failed;
-            v->dtype = onnx_dtype(x);
-            v->ndim = (int32_t)dims.n;
-            for (uint32_t k = 0; k < dims.n; k++)
-                v->dims[k] = 1;
-        }
+        bool other = false, wanted = false;
+        const char *op = p->op_type ? p->op_type : "";
+        const onnx_op *row = onnx_find_op(p->domain, op, n->imp->opset, &other);
         for (size_t k = 0; k < p->n_attribute; k++)
             if (p->attribute[k]->g)
-                read_inner_counts(n, p->attribute[k]->g);
+                find_deciding(n, p->attribute[k]->g, names);
+        for (size_t k = 0; k < p->n_output && row && row->fold; k++)
+            wanted |= p->output[k] && tnb_strmap_has(names, p->output[k]);
+        wanted &= !(row && row->flags & ONNX_OP_FOLD_SHAPE);
+        for (size_t k = 0; k < p->n_input; k++)
+            if (p->input[k] && p->input[k][0] && (wanted || decides_shape(op, k)))
+                tnb_strmap_set(names, p->input[k], names);
+    }
+}
+
+/* Numbers of outer graphs that decide shapes in a loop's body are read out here: once, and the same
+ * in every turn. */
+static void
+read_for_body(onnx_node *n, const Onnx__GraphProto *g)
+{
+    tnb_strmap names;
+    tnb_strmap_init(&names, n->imp->arena);
+    find_deciding(n, g, &names);
+    for (uint32_t i = 0; i < names.n && !n->failed; i++) {
+        onnx_value *v = onnx_find_value(n->imp, names.at[i].key);
+        if (v && v != &n->imp->absent && !v->init)
+            (void)onnx_value_read(n, v);
     }
 }
 
@@ -282,20 +429,18 @@ turns_of(onnx_node *n)
     tn_ctx *ctx = n->ctx;
     if (!onnx_has(n, 0))
         return NULL;
-    if (onnx_known(n, 0)) {
-        if (n->in[0]->n_elems == 1 && !tnb_dtype_is_float(n->in[0]->dtype))
-            return onnx_simplify(n, tn_cast_to(ctx, TNB_I64, n->in[0]->elems[0]));
-        onnx_fail(n, TNB_SHAPE, "the number of turns has %u entries of dtype %s, wanted one int64",
-                  n->in[0]->n_elems, tnb_dtype_print(n->in[0]->dtype).s);
+    if (!onnx_known(n, 0) && !onnx_read(n, 0)) {
+        if (!n->failed)
+            onnx_fail(n, TNB_TYPE, "the number of turns has the type %s, wanted int64 without axes",
+                      onnx_type_text(n->imp, onnx_in(n, 0)->type));
         return NULL;
     }
-    const tn_expr *m = onnx_in(n, 0);
-    if (!n->failed && !tnb_dtype_is_int(onnx_dtype(m))) {
-        onnx_fail(n, TNB_TYPE, "the number of turns has the type %s, wanted int64",
-                  onnx_type_text(n->imp, m->type));
-        return NULL;
-    }
-    return read_scalar(n, m);
+    if (n->in[0]->n_elems == 1 && !tnb_dtype_is_float(n->in[0]->dtype))
+        return onnx_simplify(n, tn_max(ctx, tn_cast_to(ctx, TNB_I64, n->in[0]->elems[0]),
+                                       tn_i64(ctx, 0)));
+    onnx_fail(n, TNB_SHAPE, "the number of turns has %u entries of dtype %s, wanted one int64",
+              n->in[0]->n_elems, tnb_dtype_print(n->in[0]->dtype).s);
+    return NULL;
 }
 
 static const tn_expr *
@@ -336,7 +481,7 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
 {
     general g = {.n = n, .body = body, .carried = carried};
     int64_t cond = 1, number;
-    read_inner_counts(n, body);
+    read_for_body(n, body);
     g.output = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
     uint32_t *place = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
     for (uint32_t i = carried; i < n->n_out; i++)
@@ -364,8 +509,8 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
     const tn_expr **v = TNB_NEW_N(n->imp->arena, const tn_expr *, carried + 1),
                   **y = TNB_NEW_N(n->imp->arena, const tn_expr *, g.rows + 1);
     if (!onnx_make_loop(n, &l, v, y)) { /* as a loop written out it may work */
-        onnx_blame_inputs(n, 0);
-        onnx_blame_inputs(n, 1);
+        (void)onnx_blame_inputs(n, 0);
+        (void)onnx_blame_inputs(n, 1);
         return false;
     }
     for (uint32_t i = 0; i < carried && i < n->n_out; i++)
@@ -503,7 +648,7 @@ general_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x,
     for (uint32_t i = 0; i < s->outputs; i++)
         rows[i].reverse = s->out_dirs[i] != 0;
     s->n = n;
-    read_inner_counts(n, s->body);
+    read_for_body(n, s->body);
     for (uint32_t i = 0; i < s->inputs; i++)
         s->x[i] = tensor_value(n, x[i]);
     onnx_loop l = {.count = s->count,
@@ -691,6 +836,8 @@ import_scan_8(onnx_node *n)
 const onnx_op onnx_control_ops[] = {
     {"If", 1, 0, 1, 1, 1, -1, import_if, NULL, 0, NULL},
     {"Loop", 1, 0, 0, -1, 1, -1, import_loop, NULL, 0, NULL},
+    {"OptionalGetElement", 15, 0, 1, 1, 1, 1, import_get_element, NULL, 0, NULL},
+    {"OptionalHasElement", 15, 0, 0, 1, 1, 1, import_has_element, NULL, 0, NULL},
     {"Scan", 8, 8, 0, -1, 1, -1, import_scan_8, NULL, 0, NULL},
     {"Scan", 9, 0, 1, -1, 1, -1, import_scan, NULL, 0, NULL},
     {0},

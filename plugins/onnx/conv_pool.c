@@ -2,7 +2,7 @@
 /* Convolution and pooling: attributes that windows share, then the operators. */
 #include <inttypes.h>
 #include <math.h>
-#include "import.h"
+#include "dynamic.h"
 
 enum { MAX_SPATIAL = 3 };
 
@@ -38,35 +38,75 @@ window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t othe
     return true;
 }
 
-/* Everything but the kernel's extents, which the caller has set. */
-static bool
-read_window(onnx_node *n, const tn_expr *x, window *w)
+/* SAME_* along an axis whose extent is dynamic: paddings as terms. */
+static void
+same_terms(onnx_node *n, const tn_expr *extent, int64_t span, int64_t stride, bool upper,
+           const tn_expr **before, const tn_expr **after)
 {
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *s = tn_i64(ctx, stride), *total = tn_i64(ctx, 0);
+    if (span >= stride) /* (ceil(extent / s) - 1) * s + span - extent, never negative */
+        total = tn_sub(ctx,
+                       tn_add(ctx, tn_mul(ctx, tn_ceildiv(ctx, extent, s), s),
+                              tn_i64(ctx, span - stride)),
+                       extent);
+    else /* windows with gaps: the last one may end behind the data */
+        total = tn_max(ctx, total,
+                       tn_sub(ctx,
+                              tn_add(ctx, tn_mul(ctx, tn_ceildiv(ctx, extent, s), s),
+                                     tn_i64(ctx, span - stride)),
+                              extent));
+    const tn_expr *half = tn_floordiv(ctx, total, tn_i64(ctx, 2));
+    *before = onnx_simplify(n, upper ? half : tn_sub(ctx, total, half));
+    *after = onnx_simplify(n, tn_sub(ctx, total, *before));
+}
+
+/* Everything but the kernel's extents, which the caller has set. Where paddings depend on dynamic
+ * extents, *x becomes the padded input, by the value `fill`, and *added (NULL: cannot be) is set. */
+static bool
+read_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added)
+{
+    tn_ctx *ctx = n->ctx;
     int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
+    const tn_expr *before[2 + MAX_SPATIAL], *after[2 + MAX_SPATIAL];
+    bool open = false;
+    tn_list dims;
     if (mode < 0 || !window_ints(n, "strides", w->strides, w->rank, 1, 1) ||
         !window_ints(n, "dilations", w->dilations, w->rank, 1, 1) ||
-        !window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN))
+        !window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN) || !onnx_dims(n, *x, &dims))
         return false;
     w->same = mode == SAME_UPPER || mode == SAME_LOWER;
     if (mode == VALID)
         memset(w->pads, 0, sizeof w->pads);
+    before[0] = before[1] = after[0] = after[1] = tn_i64(ctx, 0);
     for (int i = 0; i < w->rank && w->same; i++) {
-        int64_t extent = onnx_dim(x, 2 + i), span = (w->kernel[i] - 1) * w->dilations[i] + 1,
+        int64_t extent = onnx_dim(*x, 2 + i), span = (w->kernel[i] - 1) * w->dilations[i] + 1,
                 s = w->strides[i], total;
+        before[2 + i] = after[2 + i] = tn_i64(ctx, 0);
+        w->pads[i] = w->pads[w->rank + i] = 0;
         if (extent < 0 && s != 1) {
-            onnx_fail(n, TNB_UNSUPPORTED,
-                      "attribute 'auto_pad' is %s with stride %" PRId64
-                      ", but extent %d of the input is dynamic",
-                      auto_pads[mode], s, 2 + i);
-            onnx_hint(n, "fix the dimension: --dim NAME=VALUE");
-            return false;
+            same_terms(n, dims.at[2 + i], span, s, mode == SAME_UPPER, &before[2 + i],
+                       &after[2 + i]);
+            open = true;
+            continue;
         }
         total = s == 1 ? span - 1 : ((extent + s - 1) / s - 1) * s + span - extent;
         total = total < 0 ? 0 : total;
         w->pads[i] = mode == SAME_UPPER ? total / 2 : total - total / 2;
         w->pads[w->rank + i] = total - w->pads[i];
     }
-    return true;
+    if (!open)
+        return true;
+    if (!added) {
+        onnx_fail(n, TNB_UNSUPPORTED,
+                  "attribute 'auto_pad' is %s, but the input's extents are dynamic",
+                  auto_pads[mode]);
+        onnx_hint(n, "fix the dimensions: --dim NAME=VALUE");
+        return false;
+    }
+    *added = true;
+    *x = onnx_pad_at(n, *x, before, after, "constant", onnx_scalar(n, onnx_dtype(*x), fill));
+    return !n->failed;
 }
 
 static bool
@@ -173,8 +213,9 @@ import_conv(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0), *w = onnx_in(n, 1), *y;
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1);
-    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) || !read_window(n, x, &win) ||
-        !check_groups(n, x, w, group))
+    bool added;
+    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) ||
+        !read_window(n, &x, &win, 0, &added) || !check_groups(n, x, w, group))
         return false;
     y = onnx_emit(n, conv_names[win.rank - 1],
                   tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding",
@@ -191,6 +232,8 @@ pads_for_output(onnx_node *n, const tn_expr *x, window *win, int64_t *out_pad, c
 {
     for (int i = 0; i < win->rank; i++) {
         int64_t extent = onnx_dim(x, 2 + i);
+        if (extent < 0 && !want) /* the extent's part cancels out */
+            extent = 1;
         if (extent < 0)
             return onnx_fail(
                 n, TNB_UNSUPPORTED,
@@ -273,35 +316,63 @@ drop_windows(onnx_node *n, const tn_expr *x, window *w)
     return x;
 }
 
+/* The same for dynamic extents, of the result: as many windows as begin before the padding behind the data. */
 static const tn_expr *
-emit_pool(onnx_node *n, const char *kind, const tn_expr *x, window *w, const tn_node *more)
+drop_results(onnx_node *n, const tn_expr *x, const window *w, const tn_expr *y)
 {
-    if (onnx_attr_int(n, "ceil_mode", 0))
+    tn_ctx *ctx = n->ctx;
+    for (int i = 0; i < w->rank; i++) {
+        int64_t span = (w->kernel[i] - 1) * w->dilations[i] + 1, s = w->strides[i], axis = 2 + i;
+        tn_list in, out;
+        if (onnx_dim(x, axis) >= 0 || w->pads[w->rank + i] + s <= span)
+            continue; /* none begins there */
+        if (!onnx_dims(n, x, &in) || !onnx_dims(n, y, &out))
+            return y;
+        const tn_expr *most =
+            tn_ceildiv(ctx, tn_add(ctx, in.at[axis], tn_i64(ctx, w->pads[i])), tn_i64(ctx, s));
+        y = onnx_slice_inside(n, y, axis, tn_i64(ctx, 0),
+                              onnx_simplify(n, tn_min(ctx, out.at[axis], most)), 1);
+    }
+    return y;
+}
+
+/* whole: windows that end behind the padded data are as large as others. Padding by a stride less one more makes them so,
+ * and rounding down then gives as many. */
+static const tn_expr *
+emit_pool(onnx_node *n, const char *kind, const tn_expr *x, window *w, bool whole,
+          const tn_node *more)
+{
+    bool ceil = onnx_attr_int(n, "ceil_mode", 0) != 0;
+    if (ceil)
         x = drop_windows(n, x, w);
+    const window given = *w;
+    for (int i = 0; ceil && whole && i < w->rank; i++)
+        w->pads[w->rank + i] += w->strides[i] - 1;
     const tn_node *attrs =
         tn_dictv(n->ctx, "pool_size", ints(n, w->kernel, w->rank), "strides",
                  ints(n, w->strides, w->rank), "padding", ints(n, w->pads, 2 * w->rank), "dilation",
-                 ints(n, w->dilations, w->rank), "ceil_mode",
-                 tn_bool(n->ctx, onnx_attr_int(n, "ceil_mode", 0) != 0), NULL);
+                 ints(n, w->dilations, w->rank), "ceil_mode", tn_bool(n->ctx, ceil && !whole),
+                 NULL);
     const tn_dict *d = tn_as_dict(more);
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = tn_as_pair(d->items.at[i]);
         attrs = tn_dict_set(n->ctx, attrs, p->key, p->value);
     }
-    return onnx_emit(n,
-                     tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank,
-                             tn_dict_get(more, "storage_order") ? "_with_indices" : ""),
-                     attrs, x, NULL);
+    const char *indices = tn_dict_get(more, "storage_order") ? "_with_indices" : "";
+    const tn_expr *y =
+        onnx_emit(n, tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank, indices), attrs, x, NULL);
+    return ceil && !*indices ? drop_results(n, x, &given, y) : y;
 }
 
 static bool
-pool_window(onnx_node *n, const tn_expr *x, window *w)
+pool_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added)
 {
-    if (!spatial_rank(n, x, w))
+    if (!spatial_rank(n, *x, w))
         return false;
     if (!onnx_attr(n, "kernel_shape"))
         return onnx_fail(n, TNB_INVALID, "attribute 'kernel_shape' is missing");
-    return window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) && read_window(n, x, w);
+    return window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) &&
+           read_window(n, x, w, fill, added);
 }
 
 static bool
@@ -310,12 +381,34 @@ import_max_pool(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     window w = {0};
     int64_t order = onnx_attr_int(n, "storage_order", 0);
-    if (!pool_window(n, x, &w))
+    bool added = false;
+    tnb_dtype d = onnx_dtype(x);
+    double least = n->failed || tnb_dtype_is_float(d) ? -INFINITY : d.code == TNB_INT ? -128 : 0;
+    /* indices count in the input without paddings */
+    if (!pool_window(n, &x, &w, least, n->n_out < 2 ? &added : NULL))
         return false;
     if (n->n_out < 2)
-        return onnx_ret(n, emit_pool(n, "max", x, &w, NULL));
-    return onnx_ret(n, emit_pool(n, "max", x, &w,
+        return onnx_ret(n, emit_pool(n, "max", x, &w, false, NULL));
+    return onnx_ret(n, emit_pool(n, "max", x, &w, false,
                                  tn_dictv(n->ctx, "storage_order", tn_i64(n->ctx, order), NULL)));
+}
+
+/* Averages where paddings that are part of `x` do not count: the same windows over ones tell the
+ * share of data in each. */
+static bool
+average_of_data(onnx_node *n, const tn_expr *plain, const tn_expr *x)
+{
+    window w = {0};
+    bool added;
+    tn_list dims;
+    const tn_node *all = tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, true), NULL);
+    if (!onnx_dims(n, plain, &dims))
+        return false;
+    const tn_expr *ones = onnx_full(n, dims.at, dims.n, onnx_dtype(plain), 1);
+    if (!pool_window(n, &ones, &w, 0, &added))
+        return false;
+    return onnx_ret(n, onnx_bin(n, "divide", emit_pool(n, "avg", x, &w, false, all),
+                                emit_pool(n, "avg", ones, &w, false, all)));
 }
 
 static bool
@@ -323,10 +416,13 @@ import_average_pool(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0);
     window w = {0};
-    bool padded = onnx_attr_int(n, "count_include_pad", 0) != 0;
-    if (!pool_window(n, x, &w))
+    bool padded = onnx_attr_int(n, "count_include_pad", 0) != 0, added = false;
+    const tn_expr *plain = x;
+    if (!pool_window(n, &x, &w, 0, &added))
         return false;
-    return onnx_ret(n, emit_pool(n, "avg", x, &w,
+    if (added && !padded) /* the share of each window that is data */
+        return average_of_data(n, plain, x);
+    return onnx_ret(n, emit_pool(n, "avg", x, &w, false,
                                  tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, padded),
                                           NULL)));
 }
@@ -339,12 +435,13 @@ import_lp_pool(onnx_node *n)
     window w = {0};
     double p = n->version < 2 ? onnx_attr_float(n, "p", 2) : (double)onnx_attr_int(n, "p", 2),
            size = 1;
-    if (!pool_window(n, x, &w))
+    bool added;
+    if (!pool_window(n, &x, &w, 0, &added))
         return false;
     for (int i = 0; i < w.rank; i++)
         size *= (double)w.kernel[i];
     y = onnx_bin_num(n, "power", onnx_un(n, "abs", x), p);
-    y = emit_pool(n, "avg", y, &w,
+    y = emit_pool(n, "avg", y, &w, true,
                   tn_dictv(n->ctx, "count_include_pad", tn_bool(n->ctx, true), NULL));
     return onnx_ret(n, onnx_bin_num(n, "power", onnx_bin_num(n, "multiply", y, size), 1 / p));
 }
@@ -401,7 +498,7 @@ import_max_unpool(onnx_node *n)
     int64_t dims[ONNX_MAX_DIMS], out[ONNX_MAX_DIMS],
         zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, flat = -1, total = 1;
     uint32_t count;
-    if (!pool_window(n, x, &w) || onnx_static_dims(n, x, dims, "the input") < 0)
+    if (!pool_window(n, &x, &w, 0, NULL) || onnx_static_dims(n, x, dims, "the input") < 0)
         return false;
     for (int i = 0; i < w.rank + 2; i++) {
         if (i >= 2)

@@ -38,6 +38,22 @@ import_nms(onnx_node *n)
     return onnx_ret(n, onnx_name_extents(n, found, tn_list_of(ctx, dims, 2)));
 }
 
+/* Batch entries that regions name, each of which must be there: an entry of the list of all. As unsigned numbers, which do not
+ * count from the end. */
+static const tn_expr *
+entries(onnx_node *n, const tn_expr *x, const tn_expr *named, tnb_dtype d)
+{
+    tn_list dims;
+    if (n->failed || !onnx_dims(n, x, &dims))
+        return tn_error_node(n->ctx);
+    const tn_expr *all = onnx_arange(n, tn_i64(n->ctx, 0), dims.at[0], tn_i64(n->ctx, 1), TNB_I64);
+    named = onnx_astype(n, onnx_astype(n, named, TNB_I64), (tnb_dtype){TNB_UINT, 64, 1});
+    return onnx_astype(n,
+                       onnx_emit(n, "take", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), NULL), all,
+                                 named, NULL),
+                       d);
+}
+
 static bool
 import_roi_align(onnx_node *n)
 {
@@ -56,7 +72,7 @@ import_roi_align(onnx_node *n)
         return false;
     if (shift == 0 && scale != 0)
         rois = onnx_bin_num(n, "subtract", rois, 0.5 / scale);
-    row[0] = onnx_unsqueeze(n, onnx_astype(n, batch, onnx_dtype(rois)), &second, 1);
+    row[0] = onnx_unsqueeze(n, entries(n, x, batch, onnx_dtype(rois)), &second, 1);
     row[1] = rois;
     rois = onnx_concat(n, row, 2, 1);
     const tn_node *attrs = tn_dictv(ctx, "pooled_size", tn_int_array(ctx, size, 2), "spatial_scale",
@@ -75,11 +91,30 @@ import_max_roi_pool(onnx_node *n)
                    ? false
                    : onnx_fail(n, TNB_INVALID, "attribute 'pooled_shape' must have two entries");
     double scale = onnx_attr_float(n, "spatial_scale", 1);
+    const tn_expr *x = onnx_in(n, 0), *rois = onnx_in(n, 1), *row[2];
+    tn_list dims;
+    if (onnx_rank(n, rois) != 2 || onnx_rank(n, x) < 1 ||
+        (onnx_dim(rois, 1) >= 0 && onnx_dim(rois, 1) != 5))
+        return n->failed ? false
+                         : onnx_fail(n, TNB_SHAPE, "the regions have type %s, wanted rows of 5",
+                                     onnx_type_text(n->imp, rois->type));
+    if (!onnx_dims(n, rois, &dims))
+        return false;
+    if (onnx_dim(rois, 1) < 0) /* the program checks it */
+        rois =
+            tn_emit_match_cast(n->imp->b, rois,
+                               tn_ty_tensor_dims(n->ctx,
+                                                 tn_list_with(n->ctx, dims, 1, tn_i64(n->ctx, 5)),
+                                                 onnx_dtype(rois)),
+                               "rows");
+    row[0] = entries(n, x, onnx_slice_ints(n, rois, 1, 0, 1), onnx_dtype(rois));
+    row[1] = onnx_slice_ints(n, rois, 1, 1, 5);
+    rois = onnx_concat(n, row, 2, 1);
     return onnx_ret(n, onnx_emit(n, "vision.roi_pool",
                                  tn_dictv(n->ctx, "pooled_size", tn_int_array(n->ctx, size, 2),
                                           "spatial_scale", tn_float_imm_of(n->ctx, TNB_F64, scale),
                                           NULL),
-                                 onnx_in(n, 0), onnx_in(n, 1), NULL));
+                                 x, rois, NULL));
 }
 
 const onnx_op onnx_detect_ops[] = {

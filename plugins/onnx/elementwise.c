@@ -61,13 +61,31 @@ BINARY(import_bitwise_and, "bitwise_and")
 BINARY(import_bitwise_or, "bitwise_or")
 BINARY(import_bitwise_xor, "bitwise_xor")
 
+/* The remainder with the divisor's sign, also that of a remainder of 0. From the remainder with the
+ * dividend's sign, so that infinite divisors and large quotients are right. */
+static bool
+float_floor_mod(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *y = onnx_in(n, 1), *r = onnx_bin(n, "mod", x, y);
+    tnb_dtype d = onnx_dtype(r);
+    const tn_expr *negative = onnx_bin_num(n, "less", y, 0),
+                  *differs = onnx_bin(n, "not_equal", onnx_bin_num(n, "less", r, 0), negative);
+    const tn_expr *zero = onnx_where(n, negative, onnx_scalar(n, d, -0.0), onnx_scalar(n, d, 0));
+    const tn_expr *sum = onnx_where(n, differs, onnx_bin(n, "add", r, y), r);
+    /* no sign to compare where the remainder is no number */
+    sum = onnx_where(n, onnx_bin(n, "equal", r, r), sum, r);
+    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "equal", r, 0), zero, sum));
+}
+
 static bool
 import_mod(onnx_node *n)
 {
     bool fmod_sign = onnx_attr_int(n, "fmod", 0) != 0;
-    if (!fmod_sign && tnb_dtype_is_float(onnx_in_dtype(n, 0)))
+    if (fmod_sign || !tnb_dtype_is_float(onnx_in_dtype(n, 0)))
+        return binary(n, fmod_sign ? "mod" : "floor_mod");
+    if (n->version < 28)
         return onnx_fail(n, TNB_INVALID, "attribute 'fmod' is 0, but the operands are floats");
-    return binary(n, fmod_sign ? "mod" : "floor_mod");
+    return float_floor_mod(n);
 }
 
 static bool
@@ -301,15 +319,26 @@ import_gelu(onnx_node *n)
     return fast >= 0 && onnx_ret(n, onnx_un(n, fast ? "nn.gelu_tanh" : "nn.gelu", onnx_in(n, 0)));
 }
 
-static bool
-import_swish(onnx_node *n)
+static const tn_expr *
+swish(onnx_node *n)
 {
     double alpha = onnx_attr_float(n, "alpha", 1);
     const tn_expr *x = onnx_in(n, 0);
     if (alpha == 1)
-        return onnx_ret(n, onnx_un(n, "nn.silu", x));
-    return onnx_ret(n, onnx_bin(n, "multiply", x,
-                                onnx_un(n, "sigmoid", onnx_bin_num(n, "multiply", x, alpha))));
+        return onnx_un(n, "nn.silu", x);
+    return onnx_bin(n, "multiply", x, onnx_un(n, "sigmoid", onnx_bin_num(n, "multiply", x, alpha)));
+}
+
+static bool
+import_swish(onnx_node *n)
+{
+    return onnx_ret(n, swish(n));
+}
+
+static bool
+import_swiglu(onnx_node *n)
+{
+    return onnx_ret(n, onnx_bin(n, "multiply", swish(n), onnx_in(n, 1)));
 }
 
 static bool
@@ -451,10 +480,10 @@ const onnx_op onnx_elementwise_ops[] = {
     BINARY_ROW("Mul", 1, import_mul, onnx_fold_binary),
     BINARY_ROW("Div", 1, import_div, onnx_fold_binary),
     BINARY_ROW("Mod", 10, import_mod, onnx_fold_binary),
-    BINARY_ROW("Pow", 1, import_pow, NULL),
+    BINARY_ROW("Pow", 1, import_pow, onnx_fold_binary),
     BINARY_ROW("And", 1, import_and, onnx_fold_binary),
     BINARY_ROW("Or", 1, import_or, onnx_fold_binary),
-    BINARY_ROW("Xor", 1, import_xor, NULL),
+    BINARY_ROW("Xor", 1, import_xor, onnx_fold_binary),
     BINARY_ROW("Equal", 1, import_equal, onnx_fold_binary),
     BINARY_ROW("Less", 1, import_less, onnx_fold_binary),
     BINARY_ROW("LessOrEqual", 12, import_less_equal, onnx_fold_binary),
@@ -466,7 +495,7 @@ const onnx_op onnx_elementwise_ops[] = {
     BINARY_ROW("BitwiseXor", 18, import_bitwise_xor, NULL),
     {"Max", 1, 0, 1, -1, 1, 1, import_max, onnx_fold_binary, 0, NULL},
     {"Min", 1, 0, 1, -1, 1, 1, import_min, onnx_fold_binary, 0, NULL},
-    {"Sum", 1, 0, 1, -1, 1, 1, import_sum, NULL, 0, NULL},
+    {"Sum", 1, 0, 1, -1, 1, 1, import_sum, onnx_fold_binary, 0, NULL},
     {"Mean", 1, 0, 1, -1, 1, 1, import_mean, NULL, 0, NULL},
     UNARY("Abs", 1, onnx_fold_unary),
     UNARY("Acos", 7, NULL),
@@ -484,9 +513,9 @@ const onnx_op onnx_elementwise_ops[] = {
     UNARY("Log", 1, NULL),
     UNARY("Neg", 1, onnx_fold_unary),
     UNARY("Not", 1, onnx_fold_unary),
-    UNARY("Round", 11, NULL),
+    UNARY("Round", 11, onnx_fold_unary),
     UNARY("Sigmoid", 1, NULL),
-    UNARY("Sign", 9, NULL),
+    UNARY("Sign", 9, onnx_fold_unary),
     UNARY("Sin", 7, NULL),
     UNARY("Sinh", 9, NULL),
     UNARY("Sqrt", 1, onnx_fold_unary),
@@ -499,7 +528,7 @@ const onnx_op onnx_elementwise_ops[] = {
     UNARY("Softplus", 1, NULL),
     UNARY("HardSwish", 14, NULL),
     UNARY("Mish", 18, NULL),
-    {"Reciprocal", 1, 0, 1, 1, 1, 1, import_reciprocal, NULL, 0, NULL},
+    {"Reciprocal", 1, 0, 1, 1, 1, 1, import_reciprocal, onnx_fold_unary, 0, NULL},
     {"IsInf", 10, 0, 1, 1, 1, 1, import_isinf, NULL, 0, NULL},
     {"LeakyRelu", 1, 0, 1, 1, 1, 1, import_leaky_relu, NULL, 0, NULL},
     {"Elu", 1, 0, 1, 1, 1, 1, import_elu, NULL, 0, NULL},
@@ -509,9 +538,10 @@ const onnx_op onnx_elementwise_ops[] = {
     {"ThresholdedRelu", 1, 0, 1, 1, 1, 1, import_thresholded_relu, NULL, 0, NULL},
     {"Shrink", 9, 0, 1, 1, 1, 1, import_shrink, NULL, 0, NULL},
     {"Gelu", 20, 0, 1, 1, 1, 1, import_gelu, NULL, 0, NULL},
+    {"SwiGLU", 28, 0, 2, 2, 1, 1, import_swiglu, NULL, 0, NULL},
     {"Swish", 24, 0, 1, 1, 1, 1, import_swish, NULL, 0, NULL},
     {"PRelu", 1, 0, 2, 2, 1, 1, import_prelu, NULL, 0, NULL},
-    {"Clip", 1, 0, 1, 3, 1, 1, import_clip, NULL, 0, NULL},
+    {"Clip", 1, 0, 1, 3, 1, 1, import_clip, onnx_fold_clip, 0, NULL},
     {"Where", 9, 0, 3, 3, 1, 1, import_where, onnx_fold_where, 0, NULL},
     {"Cast", 1, 0, 1, 1, 1, 1, import_cast, onnx_fold_cast, 0, NULL},
     {"CastLike", 15, 0, 2, 2, 1, 1, import_cast_like, NULL, 0, NULL},

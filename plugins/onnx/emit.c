@@ -187,6 +187,21 @@ scalars_tensor(onnx_node *n, const tn_expr *const *e, uint32_t count, tnb_dtype 
     return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "numbers", NULL, 0, &out, 1));
 }
 
+/* An element with simple integers in it; a float that is a whole number becomes a literal. */
+static const tn_expr *
+simple_element(onnx_node *n, const tn_expr *e)
+{
+    const tn_cast *c = tn_as_cast(e);
+    int64_t v;
+    if (tnb_dtype_is_int(tn_dtype_of(e)))
+        return onnx_simplify(n, e);
+    if (!c || !tnb_dtype_is_int(tn_dtype_of(c->value)))
+        return e;
+    const tn_expr *whole = onnx_simplify(n, c->value);
+    return tn_int_value(whole, &v) ? tn_float_imm_of(n->ctx, TNB_F64, (double)v)
+                                   : tn_raw_cast(n->ctx, tn_dtype_of(e), whole);
+}
+
 const tn_expr *
 onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_dtype d,
                 int32_t ndim, const int64_t *dims)
@@ -194,26 +209,11 @@ onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_d
     bool literal = true;
     const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        const tn_cast *c = tn_as_cast(elems[i]);
-        const tn_float_imm *f = tn_as_float_imm(elems[i]);
-        e[i] = c ? c->value
-               : f && f->value == floor(f->value) && fabs(f->value) < 1e15
-                   ? tn_i64(n->ctx, (int64_t)f->value)
-                   : elems[i];
-        if (tnb_dtype_is_int(tn_dtype_of(e[i])))
-            e[i] = onnx_simplify(n, e[i]);
-        literal &=
-            f || tn_is(tnb_dtype_is_int(tn_dtype_of(elems[i])) ? e[i] : elems[i], TN_KIND_INT_IMM);
+        e[i] = simple_element(n, elems[i]);
+        literal &= tn_is(e[i], TN_KIND_FLOAT_IMM) || tn_is(e[i], TN_KIND_INT_IMM);
     }
-    if (literal) {
-        for (uint32_t i = 0; i < count; i++)
-            e[i] = tn_is(elems[i], TN_KIND_FLOAT_IMM) ? elems[i] : e[i];
-        return literal_constant(n, e, count, d, ndim, dims);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        if (!tnb_dtype_is_int(tn_dtype_of(e[i])))
-            e[i] = elems[i];
-    return scalars_tensor(n, e, count, d, ndim, dims);
+    return literal ? literal_constant(n, e, count, d, ndim, dims)
+                   : scalars_tensor(n, e, count, d, ndim, dims);
 }
 
 /* ---- calls ---- */
@@ -311,13 +311,12 @@ static const tn_expr *
 constant_reshaped(onnx_node *n, const tn_data *d, const tn_expr *const *dims, uint32_t n_dims)
 {
     int64_t shape[ONNX_MAX_DIMS];
-    uint64_t count = 1;
+    uint64_t count;
     void *mem;
     for (uint32_t i = 0; i < n_dims; i++)
-        if (n_dims > ONNX_MAX_DIMS || !tn_int_value(dims[i], &shape[i]) || shape[i] < 0 ||
-            !tnb_mul_u64(count, (uint64_t)shape[i], &count))
+        if (n_dims > ONNX_MAX_DIMS || !tn_int_value(dims[i], &shape[i]))
             return NULL;
-    if (count != d->n_elems)
+    if (!tnb_shape_count((int32_t)n_dims, shape, &count) || count != d->n_elems)
         return NULL;
     if (d->kind == TN_DATA_SPLAT)
         return tn_constant_of(n->ctx,

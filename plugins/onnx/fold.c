@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known elements: arithmetic.
- *
- * Integers are terms over symbolic dimensions. Floats are literals, the cast of such a term, or its
- * quotient by an integer literal (scale computations: Cast, Div, Floor, Cast): what is more
- * complicated is left to run time, as are comparisons that the symbols do not decide.
- */
+/* Known elements: what operators make of them, by the arithmetic of terms.c. */
 #include <inttypes.h>
-#include <math.h>
+#include "dynamic.h"
 #include "fold.h"
-#include "tenon/core/walk.h"
+#include "terms.h"
 
 /* ---- helpers ---- */
 
@@ -21,156 +16,8 @@ new_elems(onnx_node *n, uint64_t count)
 static uint64_t
 count_of(const int64_t *dims, int32_t ndim)
 {
-    uint64_t c = 1;
-    for (int32_t i = 0; i < ndim; i++)
-        if (!tnb_mul_u64(c, (uint64_t)dims[i], &c))
-            return UINT64_MAX;
-    return c;
-}
-
-static bool
-is_nonneg(tn_ctx *ctx, const tn_expr *e)
-{
-    int64_t lo, hi;
-    if (tn_int_value(e, &lo))
-        return lo >= 0;
-    tn_arith *a = tn_arith_new(ctx);
-    tn_list vars = tn_free_vars(ctx, e, false);
-    for (uint32_t i = 0; i < vars.n; i++)
-        tn_arith_shape_var(a, vars.at[i]);
-    tn_bounds(a, e, &lo, &hi);
-    return lo >= 0;
-}
-
-/* Wraps an integer literal to its dtype, rounds a float one. */
-static const tn_expr *
-as_dtype(tn_ctx *ctx, tnb_dtype d, const tn_expr *e)
-{
-    int64_t v;
-    uint8_t mem[16] = {0};
-    const tn_float_imm *f = tn_as_float_imm(e);
-    double x;
-    if (f && tnb_store_f64(mem, d, 0, f->value) && tnb_load_f64(mem, d, 0, &x))
-        return tn_float_imm_of(ctx, TNB_F64, x);
-    if (tn_int_value(e, &v) && tnb_store_i64(mem, d, 0, v) && tnb_load_i64(mem, d, 0, &v))
-        return tn_i64(ctx, v);
-    return e;
-}
-
-static bool
-float_value(const tn_expr *e, double *v)
-{
-    const tn_float_imm *f = tn_as_float_imm(e);
-    if (f)
-        *v = f->value;
-    return f != NULL;
-}
-
-/* ---- elementwise ---- */
-
-static const tn_expr *
-float_binary(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
-{
-    double x = 0, y = 0;
-    bool lit_x = float_value(a, &x), lit_y = float_value(b, &y);
-    if (lit_x && lit_y) {
-        double r = !strcmp(op, "Add")   ? x + y
-                   : !strcmp(op, "Sub") ? x - y
-                   : !strcmp(op, "Mul") ? x * y
-                   : !strcmp(op, "Div") ? x / y
-                   : !strcmp(op, "Min") ? (isnan(x) || x < y ? x : y)
-                   : !strcmp(op, "Max") ? (isnan(x) || x > y ? x : y)
-                                        : NAN;
-        bool known = strstr("Add Sub Mul Div Min Max", op) != NULL;
-        return known ? tn_float_imm_of(ctx, TNB_F64, r) : NULL;
-    }
-    const tn_cast *ca = tn_as_cast(a), *cb = tn_as_cast(b);
-    bool whole_x = lit_x && x == floor(x) && fabs(x) < 1e9,
-         whole_y = lit_y && y == floor(y) && fabs(y) < 1e9;
-    const tn_expr *ia = ca ? ca->value : whole_x ? tn_i64(ctx, (int64_t)x) : NULL;
-    const tn_expr *ib = cb ? cb->value : whole_y ? tn_i64(ctx, (int64_t)y) : NULL;
-    if (!ia || !ib)
-        return NULL;
-    if (!strcmp(op, "Add"))
-        return tn_raw_cast(ctx, TNB_F64, tn_add(ctx, ia, ib));
-    if (!strcmp(op, "Sub"))
-        return tn_raw_cast(ctx, TNB_F64, tn_sub(ctx, ia, ib));
-    if (!strcmp(op, "Mul"))
-        return tn_raw_cast(ctx, TNB_F64, tn_mul(ctx, ia, ib));
-    if (!strcmp(op, "Div") && ca && whole_y && y > 0)
-        return tn_raw_binary(ctx, TN_KIND_DIV, a, b);
-    return NULL;
-}
-
-static const tn_expr *
-truth(tn_ctx *ctx, bool v)
-{
-    return tn_i64(ctx, v);
-}
-
-static const tn_expr *
-compare_ints(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
-{
-    int64_t x = 0, y = 0;
-    if (tn_int_value(a, &x) && tn_int_value(b, &y))
-        return truth(ctx, !strcmp(op, "Equal")         ? x == y
-                          : !strcmp(op, "Less")        ? x < y
-                          : !strcmp(op, "Greater")     ? x > y
-                          : !strcmp(op, "LessOrEqual") ? x <= y
-                                                       : x >= y);
-    const tn_expr *d = tn_simplify_now(ctx, tn_sub(ctx, a, b));
-    if (!strcmp(op, "Equal")) {
-        if (tn_is_int_const(d, 0))
-            return truth(ctx, true);
-        /* an extent is never negative: -1 in a target shape is not one */
-        if ((tn_int_value(b, &y) && y < 0 && is_nonneg(ctx, a)) ||
-            (tn_int_value(a, &x) && x < 0 && is_nonneg(ctx, b)))
-            return truth(ctx, false);
-        return tn_int_value(d, &x) ? truth(ctx, x == 0) : NULL;
-    }
-    if (tn_int_value(d, &x))
-        return compare_ints(ctx, op, d, tn_i64(ctx, 0));
-    return NULL;
-}
-
-static const tn_expr *
-int_binary(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
-{
-    int64_t x = 0, y = 0;
-    bool lit = tn_int_value(a, &x) && tn_int_value(b, &y);
-    if (!strcmp(op, "Add"))
-        return tn_add(ctx, a, b);
-    if (!strcmp(op, "Sub"))
-        return tn_sub(ctx, a, b);
-    if (!strcmp(op, "Mul"))
-        return tn_mul(ctx, a, b);
-    if (!strcmp(op, "Min"))
-        return tn_min(ctx, a, b);
-    if (!strcmp(op, "Max"))
-        return tn_max(ctx, a, b);
-    if (!strcmp(op, "Div") || !strcmp(op, "Mod")) {
-        bool div = op[0] == 'D';
-        if (tn_int_value(b, &y) && y == 0)
-            return NULL;
-        if (lit && !(x == INT64_MIN && y == -1))
-            return div ? tn_i64(ctx, x / y)
-                       : tn_i64(ctx, (x % y != 0 && (x % y < 0) != (y < 0)) ? x % y + y : x % y);
-        if (!is_nonneg(ctx, a) || !tn_int_value(b, &y) || y <= 0)
-            return NULL;
-        return div ? tn_floordiv(ctx, a, b) : tn_floormod(ctx, a, b);
-    }
-    if (!strcmp(op, "And"))
-        return lit ? truth(ctx, x && y) : NULL;
-    if (!strcmp(op, "Or"))
-        return lit ? truth(ctx, x || y) : NULL;
-    return compare_ints(ctx, op, a, b);
-}
-
-static bool
-is_comparison(const char *op)
-{
-    return !strcmp(op, "Equal") || !strcmp(op, "Less") || !strcmp(op, "Greater") ||
-           !strcmp(op, "LessOrEqual") || !strcmp(op, "GreaterOrEqual");
+    uint64_t c;
+    return tnb_shape_count(ndim, dims, &c) ? c : UINT64_MAX;
 }
 
 /* The shape of two values broadcast together. */
@@ -204,70 +51,66 @@ broadcast_at(const onnx_value *v, uint64_t k, const int64_t *dims, int32_t ndim)
     return v->elems[at];
 }
 
+/* Terms that have grown large are left to run time. */
+static bool
+ret_terms(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, const tn_expr **e,
+          uint64_t count)
+{
+    for (uint64_t k = 0; k < count; k++)
+        if (!e[k] || tn_is_error(e[k]) || !onnx_term_small(e[k]))
+            return false;
+    return onnx_ret_elems(n, 0, d, ndim, dims, e);
+}
+
+/* a OP b, broadcast; the result's shape and terms. */
+static const tn_expr **
+combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int64_t *dims,
+        int32_t *ndim, uint64_t *count)
+{
+    bool fmod = onnx_attr_int(n, "fmod", 0) != 0;
+    if (!broadcast_dims(a->dims, a->ndim, b->dims, b->ndim, dims, ndim))
+        return NULL;
+    *count = count_of(dims, *ndim);
+    const tn_expr **e = new_elems(n, *count);
+    for (uint64_t k = 0; e && k < *count; k++) {
+        e[k] = onnx_term_binary(n->ctx, n->op, d, fmod, broadcast_at(a, k, dims, *ndim),
+                                broadcast_at(b, k, dims, *ndim));
+        if (!e[k] || tn_is_error(e[k]))
+            return NULL;
+        e[k] = onnx_term_fit(n->ctx, d, e[k]);
+    }
+    return e;
+}
+
+static bool
+is_comparison(const char *op)
+{
+    return !strcmp(op, "Equal") || !strcmp(op, "Less") || !strcmp(op, "Greater") ||
+           !strcmp(op, "LessOrEqual") || !strcmp(op, "GreaterOrEqual");
+}
+
 bool
 onnx_fold_binary(onnx_node *n)
 {
-    if (n->n_in < 1 || onnx_attr(n, "axis") || onnx_attr(n, "broadcast"))
+    if (n->n_in < 1 || !n->in[0] || onnx_attr(n, "axis") || onnx_attr(n, "broadcast"))
         return false;
-    if (n->n_in == 1)
-        return onnx_ret_elems(n, 0, n->in[0]->dtype, n->in[0]->ndim, n->in[0]->dims,
-                              n->in[0]->elems);
-    if (n->n_in != 2 || !tnb_dtype_eq(n->in[0]->dtype, n->in[1]->dtype))
-        return false;
-    const onnx_value *a = n->in[0], *b = n->in[1];
-    int64_t dims[ONNX_MAX_RANK];
-    int32_t ndim;
-    bool floats = tnb_dtype_is_float(a->dtype), compares = is_comparison(n->op);
-    if (!broadcast_dims(a->dims, a->ndim, b->dims, b->ndim, dims, &ndim) || (floats && compares) ||
-        onnx_attr_int(n, "fmod", 0))
-        return false;
-    uint64_t count = count_of(dims, ndim);
-    const tn_expr **e = new_elems(n, count);
-    for (uint64_t k = 0; e && k < count; k++) {
-        const tn_expr *x = broadcast_at(a, k, dims, ndim), *y = broadcast_at(b, k, dims, ndim);
-        e[k] = floats ? float_binary(n->ctx, n->op, x, y) : int_binary(n->ctx, n->op, x, y);
-        if (!e[k] || tn_is_error(e[k]))
+    onnx_value all = *n->in[0];
+    tnb_dtype d = all.dtype;
+    uint64_t count = all.n_elems;
+    const tn_expr **e = (const tn_expr **)(uintptr_t)all.elems;
+    for (uint32_t i = 1; i < n->n_in; i++) {
+        int64_t dims[ONNX_MAX_RANK];
+        const onnx_value *b = n->in[i];
+        if (!b || (!tnb_dtype_eq(d, b->dtype) && strcmp(n->op, "Pow") != 0))
             return false;
-        if (!compares)
-            e[k] = as_dtype(n->ctx, a->dtype, e[k]);
+        e = combine(n, &all, b, d, dims, &all.ndim, &count);
+        if (!e)
+            return false;
+        memcpy(all.dims, dims, sizeof dims);
+        all.elems = e;
+        all.n_elems = (uint32_t)count;
     }
-    return e && onnx_ret_elems(n, 0, compares ? TNB_B8 : a->dtype, ndim, dims, e);
-}
-
-static const tn_expr *
-unary(tn_ctx *ctx, const char *op, const tn_expr *a, bool floats)
-{
-    double x;
-    int64_t v = 0;
-    if (!floats) {
-        bool lit = tn_int_value(a, &v);
-        return !strcmp(op, "Neg")    ? tn_sub(ctx, tn_i64(ctx, 0), a)
-               : !strcmp(op, "Abs")  ? (is_nonneg(ctx, a)      ? a
-                                        : lit && v > INT64_MIN ? tn_i64(ctx, -v)
-                                                               : NULL)
-               : !strcmp(op, "Relu") ? tn_max(ctx, a, tn_i64(ctx, 0))
-               : !strcmp(op, "Not")  ? (lit ? truth(ctx, !v) : NULL)
-                                     : NULL;
-    }
-    const tn_binary *q = tn_is(a, TN_KIND_DIV) ? tn_as_binary(a) : NULL;
-    if (q && (!strcmp(op, "Floor") || !strcmp(op, "Ceil"))) {
-        const tn_expr *top = ((const tn_cast *)q->a)->value;
-        const tn_expr *by = tn_i64(ctx, (int64_t)((const tn_float_imm *)q->b)->value);
-        return tn_raw_cast(ctx, TNB_F64,
-                           op[0] == 'F' ? tn_floordiv(ctx, top, by) : tn_ceildiv(ctx, top, by));
-    }
-    if (tn_is(a, TN_KIND_CAST))
-        return !strcmp(op, "Floor") || !strcmp(op, "Ceil") ? a : NULL;
-    if (!float_value(a, &x))
-        return NULL;
-    double r = !strcmp(op, "Neg")     ? -x
-               : !strcmp(op, "Abs")   ? fabs(x)
-               : !strcmp(op, "Floor") ? floor(x)
-               : !strcmp(op, "Ceil")  ? ceil(x)
-               : !strcmp(op, "Sqrt")  ? sqrt(x)
-               : x > 0                ? x
-                                      : 0;
-    return strstr("Neg Abs Floor Ceil Sqrt Relu", op) ? tn_float_imm_of(ctx, TNB_F64, r) : NULL;
+    return ret_terms(n, is_comparison(n->op) ? TNB_B8 : d, all.ndim, all.dims, e, count);
 }
 
 bool
@@ -276,18 +119,39 @@ onnx_fold_unary(onnx_node *n)
     const onnx_value *v = n->in[0];
     const tn_expr **e = new_elems(n, v->n_elems);
     for (uint32_t k = 0; e && k < v->n_elems; k++) {
-        e[k] = unary(n->ctx, n->op, v->elems[k], tnb_dtype_is_float(v->dtype));
+        e[k] = onnx_term_unary(n->ctx, n->op, v->dtype, v->elems[k]);
         if (!e[k] || tn_is_error(e[k]))
             return false;
-        e[k] = as_dtype(n->ctx, v->dtype, e[k]);
+        e[k] = onnx_term_fit(n->ctx, v->dtype, e[k]);
     }
-    return e && onnx_ret_elems(n, 0, v->dtype, v->ndim, v->dims, e);
+    return e && ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
+}
+
+bool
+onnx_fold_clip(onnx_node *n)
+{
+    const onnx_value *v = n->in[0];
+    const tn_expr **e = new_elems(n, v->n_elems);
+    if (n->version < 11)
+        return false;
+    for (uint32_t k = 0; e && k < v->n_elems; k++) {
+        e[k] = v->elems[k];
+        for (uint32_t i = 1; i < 3 && e[k]; i++) {
+            if (!onnx_has(n, i))
+                continue;
+            if (n->in[i]->n_elems != 1)
+                return false;
+            e[k] = onnx_term_binary(n->ctx, i == 1 ? "Max" : "Min", v->dtype, false, e[k],
+                                    n->in[i]->elems[0]);
+        }
+    }
+    return e && ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
 }
 
 bool
 onnx_fold_where(onnx_node *n)
 {
-    int64_t ab[ONNX_MAX_RANK], dims[ONNX_MAX_RANK], c;
+    int64_t ab[ONNX_MAX_RANK], dims[ONNX_MAX_RANK];
     int32_t n_ab, ndim;
     const onnx_value *cond = n->in[0], *a = n->in[1], *b = n->in[2];
     if (!broadcast_dims(a->dims, a->ndim, b->dims, b->ndim, ab, &n_ab) ||
@@ -296,45 +160,10 @@ onnx_fold_where(onnx_node *n)
         return false;
     uint64_t count = count_of(dims, ndim);
     const tn_expr **e = new_elems(n, count);
-    for (uint64_t k = 0; e && k < count; k++) {
-        if (!tn_int_value(broadcast_at(cond, k, dims, ndim), &c))
-            return false;
-        e[k] = broadcast_at(c ? a : b, k, dims, ndim);
-    }
-    return e && onnx_ret_elems(n, 0, a->dtype, ndim, dims, e);
-}
-
-static const tn_expr *
-cast(tn_ctx *ctx, tnb_dtype to, const tn_expr *e, bool from_float)
-{
-    double x;
-    int64_t v = 0;
-    if (from_float) {
-        if (tnb_dtype_is_float(to))
-            return as_dtype(ctx, to, e);
-        if (float_value(e, &x)) {
-            if (!(fabs(x) < 9e18))
-                return NULL;
-            return to.code == TNB_BOOL ? truth(ctx, x != 0)
-                                       : as_dtype(ctx, to, tn_i64(ctx, (int64_t)x));
-        }
-        if (to.code == TNB_BOOL)
-            return NULL;
-        if (tn_is(e, TN_KIND_CAST))
-            return ((const tn_cast *)e)->value;
-        const tn_binary *q = tn_as_binary(e);
-        if (!q || !is_nonneg(ctx, ((const tn_cast *)q->a)->value))
-            return NULL;
-        return tn_floordiv(ctx, ((const tn_cast *)q->a)->value,
-                           tn_i64(ctx, (int64_t)((const tn_float_imm *)q->b)->value));
-    }
-    bool lit = tn_int_value(e, &v);
-    if (to.code == TNB_BOOL)
-        return lit ? truth(ctx, v != 0) : NULL;
-    if (tnb_dtype_is_float(to))
-        return lit ? as_dtype(ctx, to, tn_float_imm_of(ctx, TNB_F64, (double)v))
-                   : tn_raw_cast(ctx, TNB_F64, e);
-    return lit ? as_dtype(ctx, to, e) : to.bits >= 32 ? e : NULL;
+    for (uint64_t k = 0; e && k < count; k++)
+        e[k] = onnx_term_where(n->ctx, a->dtype, broadcast_at(cond, k, dims, ndim),
+                               broadcast_at(a, k, dims, ndim), broadcast_at(b, k, dims, ndim));
+    return e && ret_terms(n, a->dtype, ndim, dims, e, count);
 }
 
 bool
@@ -347,12 +176,9 @@ onnx_fold_cast(onnx_node *n)
     if (!to.bits || (!tnb_dtype_is_float(to) && !tnb_dtype_is_int(to) && to.code != TNB_BOOL) ||
         to.bits < 8 || (to.bits == 8 && tnb_dtype_is_float(to)))
         return false;
-    for (uint32_t k = 0; e && k < v->n_elems; k++) {
-        e[k] = cast(n->ctx, to, v->elems[k], tnb_dtype_is_float(v->dtype));
-        if (!e[k] || tn_is_error(e[k]))
-            return false;
-    }
-    return e && onnx_ret_elems(n, 0, to, v->ndim, v->dims, e);
+    for (uint32_t k = 0; e && k < v->n_elems; k++)
+        e[k] = onnx_term_cast(n->ctx, v->dtype, to, v->elems[k]);
+    return e && ret_terms(n, to, v->ndim, v->dims, e, v->n_elems);
 }
 
 /* ---- shapes ---- */
@@ -402,6 +228,15 @@ onnx_fold_size(onnx_node *n)
     return onnx_ret_elems(n, 0, TNB_I64, 0, NULL, e);
 }
 
+/* Whether the extent is a quotient by something else than a number. */
+static bool
+divides_by_term(const tn_expr *e)
+{
+    const tn_binary *b = tn_as_binary(e);
+    return b && ((tn_is(e, TN_KIND_FLOOR_DIV) && !tn_is(b->b, TN_KIND_INT_IMM)) ||
+                 divides_by_term(b->a) || divides_by_term(b->b));
+}
+
 bool
 onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count,
                     bool zero_copies, const tn_expr **out)
@@ -445,6 +280,8 @@ onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint
                          " elements cannot be reshaped: they are not a multiple of %" PRId64,
                          total, part);
     out[hole] = onnx_simplify(n, tn_floordiv(ctx, all, known));
+    if (divides_by_term(out[hole])) /* which may be 0 */
+        out[hole] = onnx_simplify(n, tn_floordiv(ctx, all, tn_max(ctx, known, tn_i64(ctx, 1))));
     return true;
 }
 
@@ -471,6 +308,16 @@ reshape_dims(onnx_node *n, const onnx_value *v, int64_t *dims, int32_t *ndim)
         for (int32_t i = 0; i < *ndim; i++)
             if (!tn_int_value(out[i], &dims[i]))
                 return false;
+        return true;
+    }
+    if (!strcmp(n->op, "Flatten")) {
+        int64_t axis = onnx_attr_int(n, "axis", 1);
+        axis = axis < 0 ? axis + v->ndim : axis;
+        if (axis < 0 || axis > v->ndim)
+            return false;
+        *ndim = 2;
+        dims[0] = (int64_t)count_of(v->dims, (int32_t)axis);
+        dims[1] = (int64_t)count_of(v->dims + axis, v->ndim - (int32_t)axis);
         return true;
     }
     count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
@@ -593,7 +440,7 @@ list_or_input(onnx_node *n, const char *attr, uint32_t i, const char *what, cons
               uint32_t *count)
 {
     int64_t v[ONNX_MAX_DIMS];
-    int have = n->version < 10 ? onnx_attr_ints(n, attr, v, ONNX_MAX_DIMS) : -1;
+    int have = n->version < 10 && *attr ? onnx_attr_ints(n, attr, v, ONNX_MAX_DIMS) : -1;
     const tn_expr *const *e;
     if (have >= 0) {
         *count = (uint32_t)have;
@@ -608,6 +455,41 @@ list_or_input(onnx_node *n, const char *attr, uint32_t i, const char *what, cons
     for (uint32_t k = 0; k < *count; k++)
         out[k] = e[k];
     return true;
+}
+
+bool
+onnx_read_slice_terms(onnx_node *n, int64_t rank, onnx_terms *t)
+{
+    uint32_t n_ends = 0, n_axes = 0, n_steps = 0;
+    int64_t axes[ONNX_MAX_DIMS];
+    if (!list_or_input(n, "starts", 1, "the starts", t->starts, &t->count) ||
+        !list_or_input(n, "ends", 2, "the ends", t->ends, &n_ends))
+        return false;
+    if (n_ends != t->count)
+        return onnx_fail(n, TNB_SHAPE, "there are %u starts, but %u ends", t->count, n_ends);
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->axes[i] = tn_i64(n->ctx, i);
+        t->steps[i] = tn_i64(n->ctx, 1);
+    }
+    int have = n->version < 10 ? onnx_attr_ints(n, "axes", axes, ONNX_MAX_DIMS) : -1;
+    for (int i = 0; i < have; i++)
+        t->axes[i] = tn_i64(n->ctx, axes[i]);
+    n_axes = have >= 0 ? (uint32_t)have : t->count;
+    if (have < 0 && onnx_has(n, 3) && !list_or_input(n, "", 3, "the axes", t->axes, &n_axes))
+        return false;
+    n_steps = t->count;
+    if (onnx_has(n, 4) && !list_or_input(n, "", 4, "the steps", t->steps, &n_steps))
+        return false;
+    if (n_axes != t->count || n_steps != t->count || t->count > rank)
+        return onnx_fail(n, TNB_SHAPE, "there are %u starts, but %u axes and %u steps", t->count,
+                         n_axes, n_steps);
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->starts[i] = onnx_simplify(n, t->starts[i]);
+        t->ends[i] = onnx_simplify(n, t->ends[i]);
+        t->axes[i] = onnx_simplify(n, t->axes[i]);
+        t->steps[i] = onnx_simplify(n, t->steps[i]);
+    }
+    return !n->failed;
 }
 
 bool
@@ -644,6 +526,9 @@ onnx_fold_slice(onnx_node *n)
 {
     onnx_value *v = n->in[0];
     onnx_slices s;
+    for (uint32_t i = 3; i < n->n_in; i++)
+        if (onnx_has(n, i) && !onnx_are_numbers(n, i))
+            return false;
     int64_t begin[ONNX_MAX_RANK], step[ONNX_MAX_RANK], dims[ONNX_MAX_RANK];
     if (!onnx_read_slices(n, v->ndim, &s))
         return false;
@@ -657,6 +542,7 @@ onnx_fold_slice(onnx_node *n)
         if (!tn_int_value(onnx_simplify(n, s.starts[i]), &b) ||
             !tn_int_value(onnx_simplify(n, s.ends[i]), &e))
             return false;
+        e = st < 0 && (e == INT64_MAX || e == INT32_MAX) ? INT64_MIN : e;
         st = st > x ? x + 1 : st < -x ? -x - 1 : st; /* one entry at most either way */
         b = b < 0 ? (b < -x ? -1 : b + x) : b;
         e = e < 0 ? (e < -x ? -1 : e + x) : e;
@@ -665,7 +551,7 @@ onnx_fold_slice(onnx_node *n)
             e = e < 0 ? 0 : e > x ? x : e;
             len = (e - b + st - 1) / st;
         } else if (st < 0) {
-            b = b >= x ? x - 1 : b < -1 ? -1 : b;
+            b = b >= x ? x - 1 : b < 0 && x > 0 ? 0 : b;
             e = e >= x ? x - 1 : e;
             len = (b - e - st - 1) / -st;
         }
@@ -706,7 +592,7 @@ onnx_split_sizes(onnx_node *n, int64_t extent, int64_t *sizes, uint32_t *count)
                              "an axis of %" PRId64 " entries cannot be split into %" PRId64
                              " parts",
                              extent, parts);
-        int64_t each = (extent + parts - 1) / parts;
+        int64_t each = extent / parts + (extent % parts != 0);
         for (int64_t i = 0; i < parts; i++, given++)
             sizes[i] = i + 1 < parts ? each : extent - each * (parts - 1);
     }
@@ -730,6 +616,8 @@ onnx_fold_split(onnx_node *n)
     const onnx_value *v = n->in[0];
     int64_t axis = onnx_attr_int(n, "axis", 0), sizes[64], dims[ONNX_MAX_RANK], start = 0;
     uint32_t parts;
+    if (onnx_has(n, 1) && !onnx_are_numbers(n, 1))
+        return false;
     if (!onnx_axis(n, v->ndim, &axis) || !onnx_split_sizes(n, v->dims[axis], sizes, &parts))
         return false;
     uint64_t before = count_of(v->dims, (int32_t)axis),
@@ -849,30 +737,58 @@ onnx_fold_range(onnx_node *n)
     int64_t count = (int64_t)steps;
     const tn_expr **e = new_elems(n, steps);
     for (int64_t k = 0; k < count; k++)
-        e[k] = tn_i64(n->ctx, v[0] + k * v[2]);
+        e[k] = tn_i64(n->ctx, (int64_t)(a + (uint64_t)k * (uint64_t)v[2]));
     return onnx_ret_elems(n, 0, n->in[0]->dtype, 1, &count, e);
+}
+
+/* The position that element k, of a tensor with extents `dims`, has when the axes in `gone` count
+ * no more. */
+static uint64_t
+reduced_at(uint64_t k, const int64_t *dims, int32_t ndim, const bool *gone)
+{
+    uint64_t at = 0, stride = 1;
+    for (int32_t i = ndim - 1; i >= 0; i--) {
+        uint64_t x = k % (uint64_t)dims[i];
+        k /= (uint64_t)dims[i];
+        if (gone[i])
+            continue;
+        at += x * stride;
+        stride *= (uint64_t)dims[i];
+    }
+    return at;
 }
 
 bool
 onnx_fold_reduce(onnx_node *n)
 {
     const onnx_value *v = n->in[0];
-    int64_t axes[ONNX_MAX_DIMS], one[1] = {1};
+    int64_t axes[ONNX_MAX_DIMS], dims[ONNX_MAX_RANK];
     int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
-    bool keep = onnx_attr_int(n, "keepdims", 1) != 0;
-    if (v->ndim > 1 || tnb_dtype_is_float(v->dtype) || v->n_elems == 0 ||
-        onnx_attr_int(n, "noop_with_empty_axes", 0))
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0, gone[ONNX_MAX_RANK] = {false};
+    if (v->n_elems == 0 || (count <= 0 && onnx_attr_int(n, "noop_with_empty_axes", 0)) ||
+        (count > 0 && !onnx_axes(n, v->ndim, axes, count)))
         return false;
-    if (count > 0 && !onnx_axes(n, v->ndim, axes, count))
-        return false;
+    int32_t ndim = 0;
+    for (int32_t i = 0; i < v->ndim; i++)
+        gone[i] = count <= 0;
+    for (int i = 0; i < count; i++)
+        gone[axes[i]] = true;
+    for (int32_t i = 0; i < v->ndim; i++)
+        if (!gone[i] || keep)
+            dims[ndim++] = gone[i] ? 1 : v->dims[i];
     const char *op = !strcmp(n->op, "ReduceProd")  ? "Mul"
                      : !strcmp(n->op, "ReduceSum") ? "Add"
                      : !strcmp(n->op, "ReduceMax") ? "Max"
                                                    : "Min";
-    const tn_expr **e = new_elems(n, 1);
-    e[0] = v->elems[0];
-    for (uint32_t k = 1; k < v->n_elems; k++)
-        e[0] = int_binary(n->ctx, op, e[0], v->elems[k]);
-    e[0] = as_dtype(n->ctx, v->dtype, e[0]);
-    return onnx_ret_elems(n, 0, v->dtype, keep && v->ndim ? 1 : 0, one, e);
+    uint64_t total = count_of(dims, ndim);
+    const tn_expr **e = new_elems(n, total);
+    for (uint32_t k = 0; e && k < v->n_elems; k++) {
+        uint64_t at = reduced_at(k, v->dims, v->ndim, gone);
+        e[at] =
+            e[at] ? onnx_term_binary(n->ctx, op, v->dtype, false, e[at], v->elems[k]) : v->elems[k];
+        if (!e[at] || tn_is_error(e[at]) || !onnx_term_small(e[at]))
+            return false;
+        e[at] = onnx_term_fit(n->ctx, v->dtype, e[at]);
+    }
+    return e && ret_terms(n, v->dtype, ndim, dims, e, total);
 }

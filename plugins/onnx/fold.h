@@ -8,9 +8,12 @@
 
 bool
 onnx_fold_binary(
-    onnx_node *n); /* Add Sub Mul Div Mod Min Max Equal Less ... And Or: by the operator's name */
+    onnx_node *
+        n); /* Add Sub Mul Div Mod Min Max Sum Pow Equal Less ... And Or Xor: by the operator's name */
 bool
-onnx_fold_unary(onnx_node *n); /* Neg Abs Floor Ceil Not Sqrt Relu */
+onnx_fold_unary(onnx_node *n); /* Neg Abs Sign Floor Ceil Round Not Sqrt Reciprocal Relu */
+bool
+onnx_fold_clip(onnx_node *n);
 bool
 onnx_fold_where(onnx_node *n);
 bool
@@ -51,6 +54,14 @@ typedef struct onnx_slices {
     int64_t axes[ONNX_MAX_DIMS], steps[ONNX_MAX_DIMS];
     const tn_expr *starts[ONNX_MAX_DIMS], *ends[ONNX_MAX_DIMS];
 } onnx_slices;
+/* The same as terms, read at run time where they have to be. */
+typedef struct onnx_terms {
+    uint32_t count;
+    const tn_expr *starts[ONNX_MAX_DIMS], *ends[ONNX_MAX_DIMS], *axes[ONNX_MAX_DIMS],
+        *steps[ONNX_MAX_DIMS];
+} onnx_terms;
+bool
+onnx_read_slice_terms(onnx_node *n, int64_t rank, onnx_terms *t);
 bool
 onnx_read_slices(onnx_node *n, int64_t rank, onnx_slices *s);
 /* Sizes of Split's parts; false after an error. */

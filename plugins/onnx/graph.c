@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include "subgraph.h"
 
-enum { MAX_NODES = 1 << 20, MAX_FUNCTION_DEPTH = 32 };
+enum { MAX_NODES = 1 << 20 };
 
 /* ---- scopes ---- */
 
@@ -29,7 +29,7 @@ onnx_find_value(const onnx_import *imp, const char *name)
     for (const onnx_scope *s = imp->scope; s; s = s->outer) {
         onnx_value *v = tnb_strmap_get(&s->values, name);
         if (v) {
-            while (crossed.n) /* from the outermost inwards */
+            while (crossed.n && v != &imp->absent) /* from the outermost inwards */
                 v = onnx_value_inside(crossed.at[--crossed.n], v);
             return v;
         }
@@ -231,6 +231,8 @@ find_inputs(onnx_node *n)
             return onnx_fail(n, TNB_NOT_FOUND,
                              "input %zu, '%s', is made by no node, input or initializer", i,
                              p->input[i]);
+        if (n->in[i] == &n->imp->absent)
+            n->in[i] = NULL;
     }
     n->n_in = (uint32_t)p->n_input;
     while (n->n_in && !n->in[n->n_in - 1])
@@ -251,6 +253,7 @@ make_outputs(onnx_node *n)
         v->deps = n->in;
         v->n_deps = n->n_in;
         v->producer = p;
+        v->maker = n;
         v->shape_only = n->row && n->row->flags & ONNX_OP_SHAPE_ONLY;
     }
     while (n->n_out && !n->out[n->n_out - 1])
@@ -302,15 +305,22 @@ outputs_made(onnx_node *n)
 
 /* ---- functions of the model ---- */
 
-static const char *
-function_key(onnx_import *imp, const char *domain, const char *name)
+const char *
+onnx_function_key(onnx_import *imp, const char *domain, const char *name, const char *overload)
 {
-    return tn_strf(imp->ctx, "%s:%s", onnx_is_default_domain(domain) ? "" : domain,
-                   name ? name : "");
+    return tn_strf(imp->ctx, "%s:%s:%s", onnx_is_default_domain(domain) ? "" : domain,
+                   name ? name : "", overload ? overload : "");
 }
 
-static int64_t
-function_opset(const onnx_import *imp, const Onnx__FunctionProto *f)
+const Onnx__FunctionProto *
+onnx_find_function(onnx_import *imp, const Onnx__NodeProto *p)
+{
+    return tnb_strmap_get(&imp->functions,
+                          onnx_function_key(imp, p->domain, p->op_type, p->overload));
+}
+
+int64_t
+onnx_function_opset(const onnx_import *imp, const Onnx__FunctionProto *f)
 {
     for (size_t i = 0; i < f->n_opset_import; i++)
         if (onnx_is_default_domain(f->opset_import[i]->domain) && f->opset_import[i]->has_version)
@@ -323,24 +333,23 @@ call_function(onnx_node *n, const Onnx__FunctionProto *f)
 {
     onnx_import *imp = n->imp;
     onnx_scope scope = {.call = n, .function = f};
-    if (imp->function_depth == MAX_FUNCTION_DEPTH)
+    if (imp->function_depth == ONNX_MAX_FUNCTION_DEPTH)
         return onnx_fail(n, TNB_BOUNDS, "functions call each other more than %d deep",
-                         MAX_FUNCTION_DEPTH);
+                         ONNX_MAX_FUNCTION_DEPTH);
     if (n->n_in > f->n_input || n->n_out > f->n_output)
         return onnx_fail(n, TNB_INVALID,
                          "the node has %u inputs and %u outputs, the function '%s' %zu and %zu",
                          n->n_in, n->n_out, f->name, f->n_input, f->n_output);
     int64_t opset = imp->opset;
     onnx_scope_push(imp, &scope);
-    for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            tnb_strmap_set(&scope.values, f->input[i], n->in[i]);
+    for (uint32_t i = 0; i < f->n_input; i++)
+        tnb_strmap_set(&scope.values, f->input[i], onnx_has(n, i) ? n->in[i] : &imp->absent);
     imp->function_depth++;
-    imp->opset = function_opset(imp, f);
+    imp->opset = onnx_function_opset(imp, f);
     bool ok = onnx_import_nodes(imp, f->node, f->n_node);
     for (uint32_t i = 0; i < n->n_out && ok; i++) {
         onnx_value *v = tnb_strmap_get(&scope.values, f->output[i]);
-        if (v)
+        if (v && v != &imp->absent)
             onnx_ret_value(n, i, v);
         else
             ok = onnx_fail(n, TNB_FORMAT, "the function '%s' does not make its output '%s'",
@@ -356,10 +365,10 @@ static bool
 import_node(onnx_import *imp, const Onnx__NodeProto *p)
 {
     onnx_node *n = TNB_NEW(imp->arena, onnx_node);
-    const Onnx__FunctionProto *f =
-        tnb_strmap_get(&imp->functions, function_key(imp, p->domain, p->op_type));
+    const Onnx__FunctionProto *f = onnx_find_function(imp, p);
     *n = (onnx_node){.imp = imp,
                      .ctx = imp->ctx,
+                     .scope = imp->scope,
                      .proto = p,
                      .op = p->op_type ? p->op_type : "",
                      .version = imp->opset};
@@ -457,7 +466,7 @@ onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *ar
     for (uint32_t i = 0; i < n_outs && ok; i++) {
         const char *name = g->output[i]->name ? g->output[i]->name : "";
         outs[i] = onnx_find_value(imp, name);
-        if (!outs[i])
+        if (!outs[i] || outs[i] == &imp->absent)
             ok = onnx_fail(n, TNB_FORMAT, "the sub-graph '%s' does not make its output '%s'",
                            g->name ? g->name : "", name);
     }

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include "import.h"
 #include "onnx.h"
-#include "subgraph.h"
 
-enum { MIN_OPSET = 1, MAX_OPSET = 26 };
+enum { MIN_OPSET = 1, MAX_OPSET = 28 };
 
 /* ---- errors ---- */
 
@@ -90,55 +89,56 @@ find_functions(onnx_import *imp)
     const Onnx__ModelProto *m = imp->model->proto;
     for (size_t i = 0; i < m->n_functions; i++) {
         const Onnx__FunctionProto *f = m->functions[i];
-        const char *key =
-            tn_strf(imp->ctx, "%s:%s", onnx_is_default_domain(f->domain) ? "" : f->domain,
-                    f->name ? f->name : "");
-        tnb_strmap_set(&imp->functions, key, f);
+        tnb_strmap_set(&imp->functions, onnx_function_key(imp, f->domain, f->name, f->overload), f);
     }
 }
 
-/* Collects what no row and no function serves; sub-graphs included (their nesting is bounded). */
+/* What no row and no function serves, and the functions that were searched. */
+typedef struct missing {
+    onnx_import *imp;
+    tnb_strmap found;
+    tnb_ptrmap searched;
+} missing;
+
+/* Searches nodes, the functions that they call, and sub-graphs (their nesting is bounded). Not so
+ * the branches of If: one that is never taken may hold anything. */
 static void
-find_unsupported(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n, int64_t opset,
-                 tnb_strmap *found)
+find_missing(missing *m, Onnx__NodeProto *const *nodes, size_t n, int64_t opset, int depth)
 {
+    onnx_import *imp = m->imp;
     for (size_t i = 0; i < n; i++) {
         const Onnx__NodeProto *p = nodes[i];
         const char *op = p->op_type ? p->op_type : "";
+        const Onnx__FunctionProto *f = onnx_find_function(imp, p);
         bool standard = onnx_is_default_domain(p->domain), other = false;
-        const char *key = tn_strf(imp->ctx, "%s:%s", standard ? "" : p->domain, op);
-        if (!tnb_strmap_has(&imp->functions, key) && !onnx_find_op(p->domain, op, opset, &other)) {
+        if (f && depth < ONNX_MAX_FUNCTION_DEPTH && !tnb_ptrmap_has(&m->searched, f)) {
+            tnb_ptrmap_set(&m->searched, f, m);
+            find_missing(m, f->node, f->n_node, onnx_function_opset(imp, f), depth + 1);
+        } else if (!f && !onnx_find_op(p->domain, op, opset, &other)) {
             const char *text = tn_strf(imp->ctx, "operator '%s', domain '%s', opset %" PRId64 "%s",
                                        op, standard ? "ai.onnx" : p->domain, opset,
                                        other ? " (it exists in other versions only)" : "");
-            if (!tnb_strmap_has(found, text))
-                tnb_strmap_set(found, text, p);
+            if (!tnb_strmap_has(&m->found, text))
+                tnb_strmap_set(&m->found, text, p);
         }
-        for (size_t k = 0; k < p->n_attribute; k++)
+        bool chooses = !f && standard && strcmp(op, "If") == 0;
+        for (size_t k = 0; k < p->n_attribute && !chooses; k++)
             if (p->attribute[k]->g)
-                find_unsupported(imp, p->attribute[k]->g->node, p->attribute[k]->g->n_node, opset,
-                                 found);
+                find_missing(m, p->attribute[k]->g->node, p->attribute[k]->g->n_node, opset, depth);
     }
 }
 
 static bool
 all_supported(onnx_import *imp)
 {
-    const Onnx__ModelProto *m = imp->model->proto;
-    tnb_strmap found;
-    tnb_strmap_init(&found, imp->arena);
-    find_unsupported(imp, m->graph->node, m->graph->n_node, imp->opset, &found);
-    for (size_t i = 0; i < m->n_functions; i++) {
-        const Onnx__FunctionProto *f = m->functions[i];
-        int64_t opset = imp->opset;
-        for (size_t k = 0; k < f->n_opset_import; k++)
-            if (onnx_is_default_domain(f->opset_import[k]->domain))
-                opset = f->opset_import[k]->version;
-        find_unsupported(imp, f->node, f->n_node, opset, &found);
-    }
-    if (!found.n)
+    const Onnx__GraphProto *g = imp->model->proto->graph;
+    missing m = {.imp = imp};
+    tnb_strmap_init(&m.found, imp->arena);
+    tnb_ptrmap_init(&m.searched, imp->arena);
+    find_missing(&m, g->node, g->n_node, imp->opset, 0);
+    if (!m.found.n)
         return true;
-    const Onnx__NodeProto *first = found.at[0].value;
+    const Onnx__NodeProto *first = m.found.at[0].value;
     const char *where = first->name && first->name[0] ? first->name
                         : first->n_output             ? first->output[0]
                                                       : "";
@@ -146,9 +146,9 @@ all_supported(onnx_import *imp)
                (tnb_place){.file = imp->model->file,
                            .node = tn_strf(imp->ctx, "node '%s' (%s)", where,
                                            first->op_type ? first->op_type : "")},
-               "unsupported %s", found.at[0].key);
-    for (uint32_t i = 1; i < found.n; i++)
-        tnb_diag_note(tn_diags(imp->ctx), "also unsupported: %s", found.at[i].key);
+               "unsupported %s", m.found.at[0].key);
+    for (uint32_t i = 1; i < m.found.n; i++)
+        tnb_diag_note(tn_diags(imp->ctx), "also unsupported: %s", m.found.at[i].key);
     return false;
 }
 
@@ -178,6 +178,16 @@ named_dim(onnx_import *imp, const char *name)
         tnb_strmap_set(&imp->dims, name, e);
     }
     return e;
+}
+
+/* Some exporters call every unknown extent "?". */
+static bool
+names_something(const char *dim)
+{
+    for (; dim && *dim; dim++)
+        if (*dim != '?' && *dim != ' ' && *dim != '-')
+            return true;
+    return false;
 }
 
 /* The type of a graph input; NULL after an error. */
@@ -213,6 +223,8 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
             "input '%s' is declared with rank %zu, but %u extents were given for it: these hold",
             info->name, shape->n_dim, given->items.n);
     const tn_node *dims[ONNX_MAX_DIMS];
+    int64_t known[ONNX_MAX_DIMS];
+    uint64_t count;
     for (size_t i = 0; i < n; i++) {
         const Onnx__TensorShapeProto__Dimension *dim = given ? NULL : shape->dim[i];
         if (given)
@@ -221,10 +233,19 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
                  dim->dim_value >= 0)
             dims[i] = tn_i64(imp->ctx, dim->dim_value);
         else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                 dim->dim_param && dim->dim_param[0])
+                 names_something(dim->dim_param))
             dims[i] = named_dim(imp, dim->dim_param);
         else
             dims[i] = named_dim(imp, tn_strf(imp->ctx, "%s_d%zu", info->name, i));
+        if (!tn_int_value(dims[i], &known[i]))
+            known[i] = 1;
+    }
+    if (!tnb_shape_count((int32_t)n, known, &count)) {
+        fail(imp, TNB_SHAPE,
+             "input '%s' has extents that no tensor can have: more than %" PRId64
+             " elements do not fit the address space",
+             info->name, TNB_MAX_ELEMS);
+        return NULL;
     }
     return tn_ty_tensor_dims(imp->ctx, tn_list_of(imp->ctx, dims, (uint32_t)n), d);
 }
@@ -307,8 +328,6 @@ static bool
 import_outputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *results, tn_list *names)
 {
     onnx_node n = {.imp = imp, .ctx = imp->ctx, .op = "", .text = NULL};
-    tnb_strmap seen;
-    tnb_strmap_init(&seen, imp->arena);
     if (!g->n_output)
         return fail(imp, TNB_FORMAT, "the graph has no outputs");
     for (size_t i = 0; i < g->n_output; i++) {
@@ -317,9 +336,6 @@ import_outputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *results, tn
         if (!v)
             return fail(imp, TNB_NOT_FOUND,
                         "output '%s' of the graph is made by no node, input or initializer", name);
-        if (tnb_strmap_has(&seen, name))
-            return fail(imp, TNB_FORMAT, "the graph has two outputs named '%s'", name);
-        tnb_strmap_set(&seen, name, v);
         const tn_expr *e = onnx_value_expr(&n, v);
         if (tn_is_error(e))
             return false;
@@ -335,45 +351,55 @@ import_outputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *results, tn
 
 /* ---- the function ---- */
 
-static const tn_module *
-import_graph(onnx_import *imp)
+bool
+onnx_import_parameters(onnx_import *imp, tn_list *params, onnx_names *names)
+{
+    const Onnx__GraphProto *g = imp->model->proto->graph;
+    return onnx_import_initializers(imp, g) && import_inputs(imp, g, params, &names->inputs);
+}
+
+bool
+onnx_import_graph(onnx_import *imp, const char *name, onnx_names *names)
 {
     tn_ctx *ctx = imp->ctx;
     const Onnx__GraphProto *g = imp->model->proto->graph;
-    tn_list params = {0}, in_names = {0}, results = {0}, out_names = {0};
+    tn_list params = {0}, results = {0};
     onnx_scope scope = {0};
-    imp->b = tn_builder_new(ctx, NULL);
+    *names = (onnx_names){{0}};
     onnx_scope_push(imp, &scope);
-    if (!onnx_import_initializers(imp, g) || !import_inputs(imp, g, &params, &in_names))
-        return NULL;
+    if (!onnx_import_parameters(imp, &params, names)) {
+        onnx_scope_pop(imp);
+        return false;
+    }
     tn_builder_begin_function(imp->b, params);
     tn_builder_begin_block(imp->b, true);
-    bool ok =
-        onnx_import_nodes(imp, g->node, g->n_node) && import_outputs(imp, g, &results, &out_names);
+    bool ok = onnx_import_nodes(imp, g->node, g->n_node) &&
+              import_outputs(imp, g, &results, &names->outputs);
+    onnx_scope_pop(imp);
     tn_builder_end_block(imp->b);
     const tn_expr *body = !ok              ? tn_error_node(ctx)
                           : results.n == 1 ? results.at[0]
                                            : tn_tuple_of(ctx, results);
-    const tn_node *attrs = tn_dictv(ctx, "global_symbol", tn_string(ctx, "main"), "num_input",
-                                    tn_i64(ctx, params.n), NULL);
-    const tn_expr *f = tn_builder_end_function(imp->b, body, NULL, true, attrs);
-    if (!ok || tn_is_error(f) || tn_is_error(tn_builder_add_function(imp->b, f, "main")))
-        return NULL;
-    return tn_module_with_attrs(ctx, onnx_used_functions(ctx, tn_builder_module(imp->b), "main"),
-                                tn_dictv(ctx, "input_names", tn_array_of(ctx, in_names),
-                                         "output_names", tn_array_of(ctx, out_names), NULL));
+    const tn_expr *f = tn_builder_end_function(imp->b, body, NULL, true, NULL);
+    return ok && !tn_is_error(f) && !tn_is_error(tn_builder_add_function(imp->b, f, name));
 }
 
 static const tn_module *
 import_model(onnx_import *imp)
 {
+    onnx_names names;
     if (!find_opset(imp))
         return NULL;
     find_functions(imp);
     if (!all_supported(imp))
         return NULL;
-    tnb_strmap_init(&imp->dims, imp->arena);
-    return import_graph(imp);
+    const tn_module *m = onnx_import_choosing(imp, &names);
+    if (!m)
+        return NULL;
+    return tn_module_with_attrs(imp->ctx, m,
+                                tn_dictv(imp->ctx, "input_names",
+                                         tn_array_of(imp->ctx, names.inputs), "output_names",
+                                         tn_array_of(imp->ctx, names.outputs), NULL));
 }
 
 tnb_status

@@ -45,7 +45,9 @@ struct onnx_value {
     uint32_t place;                /* and its place */
     onnx_value *const *deps;       /* inputs of the node that makes it */
     uint32_t n_deps;
-    bool shape_only; /* that node looks at shapes only */
+    bool shape_only;        /* that node looks at shapes only */
+    const onnx_node *maker; /* the node that makes it, seen from the same graph; NULL: none */
+    onnx_value *same_as;    /* it is another value under another name; NULL: none */
     const Onnx__NodeProto *producer;
     const char *producer_text;
     uint32_t mark;
@@ -68,14 +70,27 @@ struct onnx_import {
     onnx_model *model;
     const tnk_import_options *opt;
     onnx_scope *scope;
-    tnb_strmap dims;                     /* name of a dynamic dimension -> scalar expression */
-    tnb_strmap functions;                /* "domain:name" -> FunctionProto */
-    int64_t opset;                       /* of the default domain */
+    tnb_strmap dims;      /* name of a dynamic dimension -> scalar expression */
+    tnb_strmap functions; /* see onnx_function_key -> FunctionProto */
+    onnx_value absent;    /* stands for an input that a call of a function leaves out */
+    int64_t opset;        /* of the default domain */
     const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
     int function_depth, graph_depth;
     uint32_t mark, n_nodes, n_functions;
+    /* extents of run time (dynamic.c) */
+    uint32_t region, n_regions; /* the function that nodes are emitted into */
+    TNB_VEC(struct onnx_name *) names;
+    tnb_ptrmap signed_vars; /* parts of terms that may be negative */
+    bool has_signed;
     const tn_node
         *must_bind; /* Dict: run-time inputs whose value decides a shape -> place; NULL: none */
+    /* Branches that give other ranks or element types: which one the rest of the model is made for,
+     * 't' or 'e' in the order of the Ifs (see fork.c), and the first If without a choice. */
+    const char *choices;
+    uint32_t n_choices; /* used so far */
+    bool at_fork;
+    const tn_expr *fork_cond; /* NULL: it is not known before run time */
+    const char *fork_text;
 };
 
 typedef struct onnx_op {
@@ -106,6 +121,7 @@ struct onnx_node {
     uint32_t n_in;
     onnx_value **out; /* likewise */
     uint32_t n_out;
+    onnx_scope *scope; /* of the graph that it stands in */
     uint64_t attrs_read;
     bool failed;
 };
@@ -126,6 +142,9 @@ const char *
 onnx_dim_text(onnx_import *imp, const tn_expr *e);
 
 /* ---- values (value.c) ---- */
+/* Terms with this variable may be negative. (dynamic.c) */
+void
+onnx_note_signed(onnx_import *imp, const tn_expr *var);
 onnx_value *
 onnx_value_new(onnx_import *imp, const char *name);
 bool
@@ -148,8 +167,9 @@ onnx_value_known(onnx_node *n, onnx_value *v);
  * `what`: "the target shape". */
 bool
 onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count);
-/* After an error: says on which run-time inputs input i depends, which then are to be bound. */
-void
+/* After an error: says on which run-time inputs input i depends, which then are to be bound; whether
+ * there are any. */
+bool
 onnx_blame_inputs(onnx_node *n, uint32_t i);
 /* The same as plain numbers. */
 bool
@@ -301,7 +321,34 @@ onnx_simplify(onnx_node *n, const tn_expr *e);
 const tn_expr *
 onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims);
 
+/* ---- the model's function (import.c, fork.c) ---- */
+/* What the model's inputs and outputs are called. */
+typedef struct onnx_names {
+    tn_list inputs, outputs;
+} onnx_names;
+/* The parameters; the initializers and inputs are in the current scope. False after an error. */
+bool
+onnx_import_parameters(onnx_import *imp, tn_list *params, onnx_names *names);
+/* The graph as function `name`, with the choices that are set. */
+bool
+onnx_import_graph(onnx_import *imp, const char *name, onnx_names *names);
+/* The graph as function "main", with functions for the branches that the model is made for. NULL
+ * after an error. */
+const tn_module *
+onnx_import_choosing(onnx_import *imp, onnx_names *names);
+
 /* ---- graphs (graph.c) ---- */
+enum { ONNX_MAX_FUNCTION_DEPTH = 32 }; /* of calls within calls */
+/* What names a function of the model: domain, name and overload. */
+const char *
+onnx_function_key(onnx_import *imp, const char *domain, const char *name, const char *overload);
+/* The function that a node calls; NULL: it is an operator. */
+const Onnx__FunctionProto *
+onnx_find_function(onnx_import *imp, const Onnx__NodeProto *p);
+/* The version of the default domain in a function's body. */
+int64_t
+onnx_function_opset(const onnx_import *imp, const Onnx__FunctionProto *f);
+/* NULL: there is none; &imp->absent: an input that the caller left out. */
 onnx_value *
 onnx_find_value(const onnx_import *imp, const char *name);
 /* A graph's nodes in the current scope. */
@@ -331,6 +378,6 @@ extern const onnx_op onnx_elementwise_ops[], onnx_conv_pool_ops[], onnx_manipula
     onnx_shape_ops[], onnx_reduce_ops[], onnx_normalize_ops[], onnx_linear_ops[], onnx_resize_ops[],
     onnx_index_ops[], onnx_rnn_ops[], onnx_quant_ops[], onnx_control_ops[], onnx_signal_ops[],
     onnx_loss_ops[], onnx_text_ops[], onnx_select_ops[], onnx_detect_ops[], onnx_attention_ops[],
-    onnx_program_ops[];
+    onnx_program_ops[], onnx_recurrence_ops[];
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gathering, scattering, sorting. */
 #include <inttypes.h>
+#include "dynamic.h"
 #include "fold.h"
 
 static bool
@@ -31,10 +32,6 @@ import_gather(onnx_node *n)
         if (changed)
             idx = onnx_elems_expr(n, e, k->n_elems, k->dtype, k->ndim, k->dims);
         return idx && onnx_ret(n, onnx_take(n, x, idx, axis));
-    }
-    if (n->version >= 11 && onnx_dtype(idx).code == TNB_INT) {
-        const tn_expr *extent = onnx_elems_expr(n, &dims.at[axis], 1, onnx_dtype(idx), 0, NULL);
-        idx = onnx_where(n, onnx_bin_num(n, "less", idx, 0), onnx_bin(n, "add", idx, extent), idx);
     }
     return onnx_ret(n, onnx_take(n, x, idx, axis));
 }
@@ -86,6 +83,43 @@ import_scatter_nd(onnx_node *n)
                                            onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
 }
 
+static const tn_expr *
+emit_topk(onnx_node *n, const tn_expr *x, int64_t k, int64_t axis, bool largest)
+{
+    return onnx_emit(n, "topk",
+                     tn_dictv(n->ctx, "k", tn_i64(n->ctx, k), "axis", tn_i64(n->ctx, axis),
+                              "largest", tn_bool(n->ctx, largest), "dtype",
+                              tn_dtype_value(n->ctx, TNB_I64), NULL),
+                     x, NULL);
+}
+
+/* k is a term: all entries are sorted, the first k are kept. */
+static bool
+topk_at_run_time(onnx_node *n, const tn_expr *x, int64_t axis, bool largest)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *const *e, *k, *zero = tn_i64(ctx, 0), *shown[2];
+    uint32_t count;
+    tn_list in;
+    if (!onnx_elems(n, 1, "k", &e, &count) || !onnx_dims(n, x, &in))
+        return false;
+    if (count != 1)
+        return onnx_fail(n, TNB_SHAPE, "k has %u entries, wanted one", count);
+    k = shown[0] = onnx_simplify(n, e[0]);
+    shown[1] = in.at[axis];
+    const tn_expr *fits = onnx_t(n, "LessOrEqual", k, in.at[axis]);
+    onnx_demand d = {tn_is_int_const(fits, 1) ? NULL : onnx_truth(n, fits), shown, 2,
+                     tn_strf(ctx, "k is {1}, but axis %" PRId64 " has {2} entries", axis)};
+    if (!onnx_bind(n, &k, 1, &d))
+        return false;
+    const tn_expr *all = emit_topk(n, x, 0, axis, largest);
+    for (uint32_t i = 0; i < 2 && !n->failed; i++)
+        if (i < n->n_out && n->out[i] &&
+            !onnx_ret_at(n, i, onnx_slice_inside(n, onnx_tuple_get(n, all, i), axis, zero, k, 1)))
+            return false;
+    return !n->failed;
+}
+
 static bool
 import_topk(onnx_node *n)
 {
@@ -93,18 +127,20 @@ import_topk(onnx_node *n)
     int64_t axis = onnx_attr_int(n, "axis", -1), k = onnx_attr_int(n, "k", -1), extent;
     bool largest = onnx_attr_int(n, "largest", 1) != 0;
     onnx_attr(n, "sorted");
-    if (!onnx_axis(n, onnx_rank(n, x), &axis) || (n->version >= 10 && !onnx_in_int(n, 1, "k", &k)))
+    if (!onnx_axis(n, onnx_rank(n, x), &axis))
+        return false;
+    if (n->version >= 10 && !onnx_are_numbers(n, 1))
+        return topk_at_run_time(n, x, axis, largest);
+    if (n->version >= 10 && !onnx_in_int(n, 1, "k", &k))
         return false;
     extent = onnx_dim(x, axis);
+    if (k == 0 && n->version >= 10)
+        return topk_at_run_time(n, x, axis, largest);
     if (k < 1 || (extent >= 0 && k > extent))
         return onnx_fail(n, TNB_BOUNDS,
                          "k is %" PRId64 ", but axis %" PRId64 " has %" PRId64 " entries", k, axis,
                          extent);
-    return onnx_ret(n, onnx_emit(n, "topk",
-                                 tn_dictv(n->ctx, "k", tn_i64(n->ctx, k), "axis",
-                                          tn_i64(n->ctx, axis), "largest", tn_bool(n->ctx, largest),
-                                          "dtype", tn_dtype_value(n->ctx, TNB_I64), NULL),
-                                 x, NULL));
+    return onnx_ret(n, emit_topk(n, x, k, axis, largest));
 }
 
 const onnx_op onnx_index_ops[] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += plugins/onnx/README.md plugins/onnx/onnx.plugin
+EXTRA_DIST += plugins/onnx/README.md plugins/onnx/onnx.plugin plugins/onnx/onnx.proto
 if BUILD_ONNX
 PLUGIN_MODULES += plugins/onnx/onnx.la
 PLUGIN_MANIFESTS += plugins/onnx/onnx.plugin
@@ -11,10 +11,14 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/control.c \
 	plugins/onnx/conv_pool.c \
 	plugins/onnx/detect.c \
+	plugins/onnx/dynamic.c \
+	plugins/onnx/dynamic.h \
+	plugins/onnx/dynamic_ops.c \
 	plugins/onnx/elementwise.c \
 	plugins/onnx/emit.c \
 	plugins/onnx/fold.c \
 	plugins/onnx/fold.h \
+	plugins/onnx/fork.c \
 	plugins/onnx/graph.c \
 	plugins/onnx/import.c \
 	plugins/onnx/import.h \
@@ -32,6 +36,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/onnx.h \
 	plugins/onnx/programs.c \
 	plugins/onnx/quant.c \
+	plugins/onnx/recurrence.c \
 	plugins/onnx/reduce.c \
 	plugins/onnx/resize.c \
 	plugins/onnx/rnn.c \
@@ -41,6 +46,8 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/subgraph.c \
 	plugins/onnx/subgraph.h \
 	plugins/onnx/table.c \
+	plugins/onnx/terms.c \
+	plugins/onnx/terms.h \
 	plugins/onnx/text.c \
 	plugins/onnx/value.c
 plugins_onnx_onnx_la_LDFLAGS = $(PLUGIN_LDFLAGS)
@@ -52,9 +59,8 @@ nodist_plugins_onnx_onnx_la_SOURCES = \
 BUILT_SOURCES += plugins/onnx/onnx.pb-c.c plugins/onnx/onnx.pb-c.h
 CLEANFILES += plugins/onnx/onnx.pb-c.c plugins/onnx/onnx.pb-c.h
 
-# The message definitions come from the system's onnx.proto.
-plugins/onnx/onnx.pb-c.c: $(ONNX_PROTO_DIR)/onnx/onnx.proto
+plugins/onnx/onnx.pb-c.c: plugins/onnx/onnx.proto
 	$(AM_V_GEN)$(MKDIR_P) plugins/onnx && \
-	$(PROTOC) --c_out=plugins/onnx -I$(ONNX_PROTO_DIR)/onnx $(ONNX_PROTO_DIR)/onnx/onnx.proto
+	$(PROTOC) --c_out=plugins/onnx -I$(top_srcdir)/plugins/onnx $(top_srcdir)/plugins/onnx/onnx.proto
 plugins/onnx/onnx.pb-c.h: plugins/onnx/onnx.pb-c.c
 endif

@@ -22,6 +22,7 @@
 #include "tenon/core/walk.h"
 #include "tenon/kit/te.h"
 #include "loop.h"
+#include "terms.h"
 
 enum { MAX_SCALARS = 8, FIRST_ROWS = 16, MAX_ATTEMPTS = 64 };
 
@@ -30,12 +31,13 @@ enum { COND_ALWAYS, COND_SCALAR, COND_TENSOR };
 /* A value from one turn to the next. */
 typedef struct carry {
     onnx_value *start;
-    bool scalars; /* integers that are scalar parameters */
+    bool scalars;   /* integers that are scalar parameters */
+    bool with_sign; /* each as two: scalar parameters are never negative */
     int64_t rank;
     tnb_dtype dtype;
     bool varies[ONNX_MAX_DIMS];
     /* of the attempt at hand */
-    const tn_expr *param, *scalar[MAX_SCALARS];
+    const tn_expr *param, *scalar[MAX_SCALARS], *parts[2 * MAX_SCALARS];
     const tn_node *dims[ONNX_MAX_DIMS]; /* inside */
     onnx_value *next;
     const tn_expr *out;
@@ -107,8 +109,17 @@ carry_param(loop *p, carry *c, uint32_t index)
     if (c->scalars) {
         v->n_elems = c->start->n_elems;
         const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, v->n_elems + 1);
-        for (uint32_t i = 0; i < v->n_elems; i++)
-            e[i] = c->scalar[i] = tn_var_dtype(ctx, tn_strf(ctx, "s%u_%u", index, i), TNB_I64);
+        for (uint32_t i = 0; i < v->n_elems; i++) {
+            const tn_expr *s = tn_var_dtype(ctx, tn_strf(ctx, "s%u_%u", index, i), TNB_I64),
+                          *minus = tn_var_dtype(ctx, tn_strf(ctx, "m%u_%u", index, i), TNB_I64);
+            e[i] = c->scalar[i] = c->with_sign ? tn_sub(ctx, s, minus) : s;
+            c->parts[2 * i] = s;
+            c->parts[2 * i + 1] = minus;
+            if (c->with_sign) {
+                onnx_note_signed(n->imp, s);
+                onnx_note_signed(n->imp, minus);
+            }
+        }
         v->elems = e;
         v->has_elems = true;
         v->dtype = c->dtype;
@@ -137,11 +148,16 @@ check_carry(loop *p, carry *c, uint32_t index, bool *again)
     onnx_node *n = p->n;
     tn_list dims;
     if (c->scalars) {
-        if (onnx_value_known(n, c->next) && c->next->n_elems == c->start->n_elems &&
-            c->next->ndim == c->rank && tnb_dtype_eq(c->next->dtype, c->dtype))
-            return true;
-        c->scalars = false;
-        return *again = true;
+        bool known = onnx_value_known(n, c->next) && c->next->n_elems == c->start->n_elems &&
+                     c->next->ndim == c->rank && tnb_dtype_eq(c->next->dtype, c->dtype);
+        bool negative = false;
+        for (uint32_t i = 0; known && i < c->next->n_elems && !c->with_sign; i++)
+            negative |= !onnx_term_nonneg(n->ctx, c->next->elems[i]) ||
+                        !onnx_term_nonneg(n->ctx, c->start->elems[i]);
+        c->scalars = known;
+        c->with_sign |= negative;
+        *again |= !known || negative;
+        return true;
     }
     const tn_expr *e = onnx_value_expr(n, c->next);
     if (!tn_is_error(e) && !tn_type_dims(e->type, &dims) && onnx_rank(n, e) >= 0) {
@@ -280,6 +296,22 @@ append_all(tn_ctx *ctx, tn_list a, tn_list b)
     return a;
 }
 
+/* The parameter for a carried integer (e NULL), or its value: two of each if it may be negative. */
+static tn_list
+append_scalar(tn_ctx *ctx, tn_list a, const carry *c, uint32_t i, const tn_expr *e)
+{
+    const tn_expr *zero = tn_i64(ctx, 0), *part[2] = {c->parts[2 * i], c->parts[2 * i + 1]};
+    if (e) {
+        part[0] = tn_cast_to(ctx, TNB_I64, e);
+        if (c->with_sign) {
+            part[1] = tn_max(ctx, tn_sub(ctx, zero, part[0]), zero);
+            part[0] = tn_max(ctx, part[0], zero);
+        }
+    }
+    a = tn_list_append(ctx, a, part[0]);
+    return c->with_sign ? tn_list_append(ctx, a, part[1]) : a;
+}
+
 /* All parameters, or (turn) what the call of the next turn gives for them, or the first call. */
 enum { PARAMS, NEXT_TURN, FIRST_CALL };
 
@@ -314,12 +346,10 @@ arguments(loop *p, int which, const tn_expr *const *accs)
             continue;
         }
         for (uint32_t i = 0; i < c->start->n_elems; i++)
-            a = tn_list_append(ctx, a,
-                               which == PARAMS
-                                   ? c->scalar[i]
-                                   : tn_cast_to(ctx, TNB_I64,
-                                                which == NEXT_TURN ? c->next->elems[i]
-                                                                   : c->start->elems[i]));
+            a = append_scalar(ctx, a, c, i,
+                              which == PARAMS      ? NULL
+                              : which == NEXT_TURN ? c->next->elems[i]
+                                                   : c->start->elems[i]);
     }
     for (uint32_t k = 0; k < l->n_rows; k++)
         a = tn_list_append(ctx, a, which == PARAMS ? p->rows[k].param : accs[k]);

@@ -24,8 +24,8 @@ onnx_model_open(tn_ctx *ctx, const char *path, onnx_model *out);
 void
 onnx_model_close(onnx_model *m); /* the mapping stays with the context: constants point into it */
 
-/* The walk before unpacking: appends to `out` the message without documentation, unknown fields and
- * training graphs, in which each TensorProto holds its name, and as its dims the offset and length
+/* The walk before unpacking: appends to `out` the message without fields that are not in onnx.proto
+ * (documentation, training graphs, value types), in which each TensorProto holds its name, and as its dims the offset and length
  * of the real one in `bytes`. Refuses what protobuf-c must not see. False after recording an error
  * with the field's path and the byte offset. */
 bool

@@ -212,11 +212,15 @@ import_group_norm(onnx_node *n)
         return rank < 0 ? false
                         : onnx_fail(n, TNB_SHAPE,
                                     "the input has rank %" PRId64 ", wanted 3 or more", rank);
-    if (groups < 1 || c < 0 || c % groups)
+    if (groups < 1 || (c >= 0 && c % groups))
         return onnx_fail(n, TNB_SHAPE,
                          "attribute 'num_groups' is %" PRId64 ", but the input has %" PRId64
                          " channels",
                          groups, c);
+    if (n->version < 21 && c < 0)
+        return onnx_fail(
+            n, TNB_UNSUPPORTED,
+            "before opset 21 the number of channels, which is dynamic, has to be known");
     if (n->version < 21 && groups != c) {
         const tn_node *repeat = tn_dictv(n->ctx, "repeats", tn_i64(n->ctx, c / groups), "axis",
                                          tn_i64(n->ctx, 0), NULL);

@@ -173,6 +173,12 @@ import_col2im(onnx_node *n)
     if (tn_int_value(in.at[2], &columns) && columns != total)
         return onnx_fail(n, TNB_SHAPE, "there are %" PRId64 " columns, wanted %" PRId64, columns,
                          total);
+    if (!tn_int_value(in.at[2], &columns) && !n->failed) {
+        in = tn_list_with(ctx, in, 2, I64(total)); /* checked at run time */
+        x = tn_emit_match_cast(n->imp->b, x, tn_ty_tensor_dims(ctx, in, onnx_dtype(x)), "columns");
+    }
+    if (tn_is_error(x))
+        return false;
     dims[0] = in.at[0];
     dims[1] = onnx_simplify(n, tn_floordiv(ctx, in.at[1], I64(size)));
     tnb_dtype d = onnx_dtype(x);

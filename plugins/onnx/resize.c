@@ -2,7 +2,8 @@
 /* Images of other sizes and sampled images. */
 #include <inttypes.h>
 #include <math.h>
-#include "fold.h"
+#include "dynamic.h"
+#include "terms.h"
 
 /* Extents may be symbolic; scales are numbers (NaN: not known, the quotient of symbolic extents).
  */
@@ -32,23 +33,18 @@ begin_resize(onnx_node *n, const tn_expr *x, resize *r)
     return true;
 }
 
-/* floor(extent * scale); a symbolic extent wants a whole factor or divisor. */
+/* floor(extent * scale), computed in float32. */
 static const tn_expr *
 scaled(onnx_node *n, const tn_expr *extent, double scale)
 {
+    tn_ctx *ctx = n->ctx;
     int64_t v;
-    double inverse = 1 / scale;
     if (tn_int_value(extent, &v))
-        return tn_i64(n->ctx, (int64_t)floor((double)v * scale + 1e-9));
-    if (scale == floor(scale))
-        return onnx_simplify(n, tn_mul(n->ctx, extent, tn_i64(n->ctx, (int64_t)scale)));
-    if (fabs(inverse - round(inverse)) < 1e-9)
-        return onnx_simplify(n,
-                             tn_floordiv(n->ctx, extent, tn_i64(n->ctx, (int64_t)round(inverse))));
-    onnx_fail(n, TNB_UNSUPPORTED, "the dynamic extent %s cannot be scaled by %g",
-              onnx_dim_text(n->imp, extent), scale);
-    onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
-    return tn_error_node(n->ctx);
+        return tn_i64(ctx, (int64_t)floorf((float)v * (float)scale));
+    const tn_expr *e = onnx_term_cast(ctx, TNB_I64, TNB_F32, extent);
+    e = onnx_term_binary(ctx, "Mul", TNB_F32, false, e, tn_float_imm_of(ctx, TNB_F64, scale));
+    e = onnx_term_cast(ctx, TNB_F32, TNB_I64, onnx_term_unary(ctx, "Floor", TNB_F32, e));
+    return onnx_bind(n, &e, 1, NULL) ? e : tn_error_node(ctx);
 }
 
 static bool
@@ -73,6 +69,18 @@ sizes_with_policy(onnx_node *n, resize *r, int policy)
     return true;
 }
 
+/* A size that comes at run time is 1 or more. */
+static bool
+bind_size(onnx_node *n, const tn_expr **size, uint32_t k)
+{
+    const tn_expr *shown = *size;
+    onnx_demand d = {NULL, &shown, 1, tn_strf(n->ctx, "size %u is {1}, wanted 1 or more", k)};
+    if (onnx_is_plain(n, *size))
+        return true;
+    d.ok = tn_cmp(n->ctx, TN_KIND_GE, *size, tn_i64(n->ctx, 1));
+    return onnx_bind(n, size, 1, &d);
+}
+
 static bool
 read_sizes(onnx_node *n, resize *r, uint32_t i_sizes, int policy)
 {
@@ -86,6 +94,8 @@ read_sizes(onnx_node *n, resize *r, uint32_t i_sizes, int policy)
     for (uint32_t k = 0; k < count; k++) {
         int64_t a = r->axes[k];
         r->size[a] = onnx_simplify(n, e[k]);
+        if (!bind_size(n, &r->size[a], k))
+            return false;
         bool number = tn_int_value(r->size[a], &v);
         if (number && v < 1)
             return onnx_fail(n, TNB_SHAPE, "size %u is %" PRId64, k, v);
@@ -170,8 +180,8 @@ stays(const resize *r, int axis)
 }
 
 /* The resized axes go last, up to three of them, the others are batch: [outer, 1, a, b, c]. */
-static bool
-emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
+static const tn_expr *
+emit_up_to_three(onnx_node *n, const tn_expr *x, const resize *r)
 {
     static const char *const names[] = {"image.resize1d", "image.resize2d", "image.resize3d"};
     int64_t order[ONNX_MAX_DIMS], back[ONNX_MAX_DIMS];
@@ -187,10 +197,7 @@ emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
         if (!stays(r, i))
             order[kept + at++] = i;
     if (!spatial)
-        return onnx_ret(n, x);
-    if (spatial > 3)
-        return onnx_fail(n, TNB_UNSUPPORTED, "%d axes are resized, at most 3 are supported",
-                         spatial);
+        return x;
     tnb_dtype d = onnx_dtype(x);
     shape[0] = shape[1] = tn_i64(n->ctx, 1);
     for (int i = 0; i < r->rank; i++) {
@@ -226,7 +233,47 @@ emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
     x = onnx_emit(n, names[spatial - 1], attrs, x,
                   tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)spatial)), NULL);
     x = onnx_permute(n, onnx_reshape(n, x, out, (uint32_t)r->rank), back, (uint32_t)r->rank);
-    return onnx_ret(n, onnx_astype(n, x, d));
+    return onnx_astype(n, x, d);
+}
+
+/* All methods go axis by axis, so more than three take several turns, the last axes first. */
+static bool
+emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
+{
+    resize left = *r;
+    int total = 0, axis = r->rank;
+    for (int i = 0; i < r->rank; i++)
+        total += !stays(r, i);
+    bool many_cropped = total > 3 && strcmp(r->coordinates, "tf_crop_and_resize") == 0;
+    if (many_cropped && !r->by_scale) { /* sizes of run time may say that some axes stay */
+        int64_t sizes[ONNX_MAX_DIMS];
+        uint32_t count;
+        if (!onnx_ints(n, onnx_has(n, 3) ? 3 : 1, "the sizes", sizes, ONNX_MAX_DIMS, &count))
+            return false;
+    }
+    if (many_cropped)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "%d axes are cropped and resized, at most 3 are supported", total);
+    while (total > 3 && !n->failed) {
+        resize some = left;
+        for (int chosen = 0; axis-- > 0;) {
+            if (stays(&left, axis))
+                continue;
+            if (++chosen == 3)
+                break;
+        }
+        for (int i = 0; i < axis; i++) { /* these wait for the next turn */
+            some.scale[i] = 1;
+            some.size[i] = some.in[i];
+        }
+        x = emit_up_to_three(n, x, &some);
+        for (int i = axis; i < r->rank; i++) {
+            left.in[i] = left.size[i];
+            left.scale[i] = 1;
+        }
+        total -= 3;
+    }
+    return onnx_ret(n, emit_up_to_three(n, x, &left));
 }
 
 static const char *
@@ -342,7 +389,9 @@ import_affine_grid(onnx_node *n)
     if (count != 4 && count != 5)
         return onnx_fail(n, TNB_SHAPE, "the grid's size has %u entries, wanted 4 or 5", count);
     for (uint32_t i = 2; i < count; i++)
-        size[i - 2] = onnx_simplify(n, e[i]);
+        size[i - 2] = e[i];
+    if (!onnx_bind(n, size, count - 2, NULL))
+        return false;
     g = onnx_emit(n, "image.affine_grid",
                   tn_dictv(n->ctx, "align_corners", tn_bool(n->ctx, align), NULL), theta,
                   tn_shape(n->ctx, tn_list_of(n->ctx, size, count - 2)), NULL);

@@ -2,7 +2,9 @@
 /* Shapes, constants, and tensors made from nothing. */
 #include <inttypes.h>
 #include <math.h>
+#include "dynamic.h"
 #include "fold.h"
+#include "terms.h"
 
 static bool
 import_shape(onnx_node *n)
@@ -87,16 +89,58 @@ import_constant_of_shape(onnx_node *n)
     if (fixed)
         return onnx_ret(n, tn_constant_of(n->ctx,
                                           tn_data_splat(n->ctx, d, (int32_t)count, shape, elem)));
+    if (!onnx_bind(n, dims, count, NULL))
+        return false;
     const tn_expr *value = tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, 0, NULL, elem));
     return onnx_ret(n,
                     onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
                               tn_shape(n->ctx, tn_list_of(n->ctx, dims, count)), value, NULL));
 }
 
+/* start + i * step for i in range(count), computed in dtype d. */
+static bool
+ret_range(onnx_node *n, const tn_expr *count, tnb_dtype d, const tn_expr *start,
+          const tn_expr *step)
+{
+    tnb_dtype wide = tnb_dtype_is_int(d) && d.bits < 64 ? TNB_I64 : d;
+    const tn_expr *i =
+        onnx_astype(n, onnx_arange(n, tn_i64(n->ctx, 0), count, tn_i64(n->ctx, 1), TNB_I64), wide);
+    step = onnx_reshape(n, onnx_astype(n, step, wide), NULL, 0);
+    start = onnx_reshape(n, onnx_astype(n, start, wide), NULL, 0);
+    i = onnx_bin(n, "add", onnx_bin(n, "multiply", i, step), start);
+    return onnx_ret(n, onnx_astype(n, i, d));
+}
+
+/* The number of entries is computed in float64, by the program when the limits come at run time. */
+static bool
+open_float_range(onnx_node *n, tnb_dtype d)
+{
+    const tn_expr *v[3], *zero = onnx_scalar(n, TNB_F64, 0), *count;
+    for (uint32_t i = 0; i < 3; i++)
+        v[i] = onnx_reshape(n, onnx_in(n, i), NULL, 0);
+    const tn_expr *span = onnx_astype(n, onnx_bin(n, "subtract", v[1], v[0]), TNB_F64);
+    span = onnx_un(n, "ceil", onnx_bin(n, "divide", span, onnx_astype(n, v[2], TNB_F64)));
+    /* also what is no number becomes one that is refused: -1 */
+    const tn_expr *most = onnx_scalar(n, TNB_F64, 1e15);
+    span = onnx_where(n, onnx_bin(n, "less_equal", span, most), onnx_bin(n, "maximum", span, zero),
+                      onnx_scalar(n, TNB_F64, -1));
+    onnx_value total = {.name = "the number of entries"};
+    total.expr = onnx_astype(n, span, TNB_I64);
+    if (n->failed || !onnx_value_read(n, &total))
+        return false;
+    count = total.elems[0];
+    onnx_demand demand = {NULL, NULL, 0, "the range has no sensible length"};
+    return onnx_bind(n, &count, 1, &demand) && ret_range(n, count, d, v[0], v[2]);
+}
+
 static bool
 float_range(onnx_node *n, tnb_dtype d)
 {
     double start, end, step;
+    for (uint32_t i = 0; i < 3; i++)
+        if (!onnx_known(n, i) || n->in[i]->n_elems != 1 ||
+            !tn_is(n->in[i]->elems[0], TN_KIND_FLOAT_IMM))
+            return open_float_range(n, d);
     if (!onnx_in_float(n, 0, "the start", &start) || !onnx_in_float(n, 1, "the limit", &end) ||
         !onnx_in_float(n, 2, "the step", &step))
         return false;
@@ -111,6 +155,27 @@ float_range(onnx_node *n, tnb_dtype d)
     return onnx_ret(n, onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", i, step), start));
 }
 
+/* max(ceil((end - start) / step), 0) entries, whatever the step's sign is. */
+static bool
+open_range(onnx_node *n, const tn_expr *const *v, tnb_dtype d)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *zero = tn_i64(ctx, 0), *up = onnx_t(n, "Greater", v[2], zero), *scalar[3],
+                  *width = onnx_step_width(ctx, v[2]);
+    onnx_demand demand = {NULL, v, 3, "a range from {1} to {2} cannot have the step {3}"};
+    if (!tn_is(v[2], TN_KIND_INT_IMM))
+        demand.ok = tn_cmp(ctx, TN_KIND_NE, v[2], zero);
+    if (!onnx_bind(n, &width, 1, &demand))
+        return false;
+    const tn_expr *total = onnx_t_where(n, up, onnx_steps(ctx, tn_sub(ctx, v[1], v[0]), width),
+                                        onnx_steps(ctx, tn_sub(ctx, v[0], v[1]), width));
+    if (!onnx_bind(n, &total, 1, NULL))
+        return false;
+    for (int i = 0; i < 3; i += 2)
+        scalar[i] = onnx_elems_expr(n, &v[i], 1, TNB_I64, 0, NULL);
+    return ret_range(n, total, d, scalar[0], scalar[2]);
+}
+
 static bool
 import_range(onnx_node *n)
 {
@@ -118,6 +183,7 @@ import_range(onnx_node *n)
     const tn_expr *const *e;
     const tn_expr *v[3];
     uint32_t count;
+    int64_t start, step;
     static const char *const what[] = {"the start", "the limit", "the step"};
     if (tnb_dtype_is_float(d))
         return float_range(n, d);
@@ -128,7 +194,13 @@ import_range(onnx_node *n)
             return onnx_fail(n, TNB_SHAPE, "%s has %u entries, wanted one", what[i], count);
         v[i] = onnx_simplify(n, e[0]);
     }
-    return onnx_ret(n, onnx_arange(n, v[0], v[1], v[2], d));
+    bool numbers = onnx_are_numbers(n, 0) && onnx_are_numbers(n, 1) && onnx_are_numbers(n, 2);
+    bool counts = tn_int_value(v[0], &start) && start == 0 && tn_int_value(v[2], &step) &&
+                  step == 1 && onnx_is_plain(n, v[1]) && onnx_term_nonneg(n->ctx, v[1]);
+    if (tn_is_int_const(v[2], 0))
+        return onnx_fail(n, TNB_INVALID, "the step is 0");
+    return numbers || counts ? onnx_ret(n, onnx_arange(n, v[0], v[1], v[2], d))
+                             : open_range(n, v, d);
 }
 
 static bool
@@ -139,9 +211,47 @@ import_eye_like(onnx_node *n)
     tnb_dtype d = type ? tnb_onnx_dtype(type) : onnx_dtype(x);
     if (!d.bits)
         return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'dtype' is %" PRId64, type);
+    int64_t rank = onnx_rank(n, x);
+    if (rank != 2)
+        return n->failed
+                   ? false
+                   : onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 2", rank);
     return onnx_ret(n, onnx_emit(n, "eye_like",
                                  tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x,
                                  tn_i64(n->ctx, k), NULL));
+}
+
+/* The depth as an extent: a number or a term. */
+static bool
+read_depth(onnx_node *n, const tn_expr **depth)
+{
+    double number;
+    const tn_expr *const *e;
+    uint32_t count;
+    if (onnx_known(n, 1) && tnb_dtype_is_float(n->in[1]->dtype)) {
+        if (!onnx_in_float(n, 1, "the depth", &number))
+            return false;
+        *depth = tn_i64(n->ctx, number >= 1 && number < 1e9 ? (int64_t)number : 0);
+    } else if (!onnx_has(n, 1) || !tnb_dtype_is_float(onnx_in_dtype(n, 1))) {
+        if (!onnx_elems(n, 1, "the depth", &e, &count))
+            return false;
+        if (count != 1)
+            return onnx_fail(n, TNB_SHAPE, "the depth has %u entries, wanted one", count);
+        *depth = onnx_simplify(n, e[0]);
+    } else { /* a float of run time: as an integer it can be read */
+        onnx_value v = {.name = "the depth"};
+        v.expr = onnx_astype(n, onnx_in(n, 1), TNB_I64);
+        if (n->failed || !onnx_value_read(n, &v) || v.n_elems != 1)
+            return n->failed ? false : onnx_fail(n, TNB_SHAPE, "the depth is not one number");
+        *depth = v.elems[0];
+    }
+    int64_t v;
+    if (tn_int_value(*depth, &v))
+        return v >= 1 || onnx_fail(n, TNB_INVALID, "the depth is %" PRId64 ", wanted 1 or more", v);
+    const tn_expr *shown = *depth;
+    onnx_demand d = {tn_cmp(n->ctx, TN_KIND_GE, *depth, tn_i64(n->ctx, 1)), &shown, 1,
+                     "the depth is {1}, wanted 1 or more"};
+    return onnx_bind(n, depth, 1, &d);
 }
 
 /* on where the (wrapped) index is the position, off elsewhere: by comparison, so that values may be
@@ -149,22 +259,19 @@ import_eye_like(onnx_node *n)
 static bool
 import_one_hot(onnx_node *n)
 {
-    const tn_expr *idx = onnx_in(n, 0), *values = onnx_in(n, 2);
-    int64_t axis = onnx_attr_int(n, "axis", -1), rank = onnx_rank(n, idx), zero = 0,
-            shape[ONNX_MAX_DIMS + 1];
-    double depth;
-    if (rank < 0 || !onnx_in_float(n, 1, "the depth", &depth) || !onnx_axis(n, rank + 1, &axis))
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *idx = onnx_in(n, 0), *values = onnx_in(n, 2), *depth, *shape[ONNX_MAX_DIMS + 1];
+    int64_t axis = onnx_attr_int(n, "axis", -1), rank = onnx_rank(n, idx), zero = 0;
+    if (rank < 0 || !read_depth(n, &depth) || !onnx_axis(n, rank + 1, &axis))
         return false;
-    if (!(depth >= 1 && depth < 1e9))
-        return onnx_fail(n, TNB_INVALID, "the depth is %g", depth);
     idx = onnx_astype(n, idx, TNB_I64);
-    idx = onnx_where(n, onnx_bin_num(n, "less", idx, 0), onnx_bin_num(n, "add", idx, depth), idx);
+    idx = onnx_where(n, onnx_bin_num(n, "less", idx, 0),
+                     onnx_bin(n, "add", idx, onnx_elems_expr(n, &depth, 1, TNB_I64, 0, NULL)), idx);
     idx = onnx_unsqueeze(n, idx, &axis, 1);
     for (int64_t i = 0; i <= rank; i++)
-        shape[i] = i == axis ? (int64_t)depth : 1;
-    const tn_expr *positions = onnx_arange(n, tn_i64(n->ctx, 0), tn_i64(n->ctx, (int64_t)depth),
-                                           tn_i64(n->ctx, 1), TNB_I64);
-    positions = onnx_reshape_ints(n, positions, shape, (uint32_t)rank + 1);
+        shape[i] = i == axis ? depth : tn_i64(ctx, 1);
+    const tn_expr *positions = onnx_arange(n, tn_i64(ctx, 0), depth, tn_i64(ctx, 1), TNB_I64);
+    positions = onnx_reshape(n, positions, shape, (uint32_t)rank + 1);
     const tn_expr *off = onnx_squeeze(n, onnx_slice_ints(n, values, 0, 0, 1), &zero, 1);
     const tn_expr *on = onnx_squeeze(n, onnx_slice_ints(n, values, 0, 1, 2), &zero, 1);
     return onnx_ret(n, onnx_where(n, onnx_bin(n, "equal", idx, positions), on, off));

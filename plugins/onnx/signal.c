@@ -3,7 +3,9 @@
  * constant matrices. */
 #include <inttypes.h>
 #include <math.h>
-#include "import.h"
+#include "dynamic.h"
+#include "tenon/core/text.h"
+#include "tenon/kit/te.h"
 
 enum { MAX_WINDOW = 1 << 24 /* elements of a constant that is made */, MAX_DFT = 8192 };
 
@@ -198,15 +200,109 @@ minus_sine_from_half(const double *p, int64_t i, int64_t k)
     return -mirrored(p, i) * sine(p, i, k);
 }
 
+enum { COSINE, SINE, COSINE_FROM_HALF, MINUS_SINE_FROM_HALF };
+
+/* cos(2 pi r / all), or the sine: by the quadrant and the half of it, so that float32 has the zeros,
+ * ones and signs exactly. 0 <= r < all */
+static const tn_expr *
+turn(tn_ctx *ctx, tnb_dtype d, const tn_expr *r, const tn_expr *all, bool sines)
+{
+    const tn_expr *two = tn_i64(ctx, 2), *four = tn_i64(ctx, 4), *r4 = tn_mul(ctx, r, four),
+                  *rest = tn_floormod(ctx, r4, all), *quadrant = tn_floordiv(ctx, r4, all);
+    if (sines)
+        quadrant = tn_floormod(ctx, tn_add(ctx, quadrant, tn_i64(ctx, 3)), four);
+    const tn_expr *far = tn_bin(ctx, TN_KIND_GT, tn_mul(ctx, rest, two), all),
+                  *odd = tn_bin(ctx, TN_KIND_EQ, tn_floormod(ctx, quadrant, two), tn_i64(ctx, 1)),
+                  *minus =
+                      tn_bin(ctx, TN_KIND_EQ,
+                             tn_floordiv(ctx,
+                                         tn_floormod(ctx, tn_add(ctx, quadrant, tn_i64(ctx, 1)),
+                                                     four),
+                                         two),
+                             tn_i64(ctx, 1));
+    const tn_expr *u = tn_select_of(ctx, far, tn_sub(ctx, all, rest), rest),
+                  *angle =
+                      tn_bin(ctx, TN_KIND_DIV,
+                             tn_mul(ctx, tn_cast_to(ctx, d, u), tn_float_imm_of(ctx, d, M_PI / 2)),
+                             tn_cast_to(ctx, d, all));
+    const tn_expr *cosines = tn_bin(ctx, TN_KIND_EQ, tn_cast_to(ctx, TNB_I64, far),
+                                    tn_cast_to(ctx, TNB_I64, odd)),
+                  *v = tn_select_of(ctx, cosines, tn_intrin1(ctx, "cos", angle),
+                                    tn_intrin1(ctx, "sin", angle));
+    return tn_select_of(ctx, minus, tn_sub(ctx, tn_float_imm_of(ctx, d, 0), v), v);
+}
+
+/* A matrix of a transform over a number of samples that run time knows. */
+static const tn_expr *
+matrix_at_run_time(onnx_node *n, tnb_dtype d, const tn_expr *const *dims, int which,
+                   const tn_expr *length)
+{
+    tn_ctx *ctx = n->ctx;
+    tnb_dtype wide = d.bits < 32 ? TNB_F32 : d;
+    tnk_te *te = tnk_te_new(ctx);
+    tnk_stage *s = tnk_te_stage(te, "matrix", dims, 2, d);
+    bool sines = which == SINE || which == MINUS_SINE_FROM_HALF;
+    const tn_expr *all = tnk_te_expr(te, length), *i = s->axes[0],
+                  *at = tn_floormod(ctx, tn_mul(ctx, i, s->axes[1]), all),
+                  *v = turn(ctx, wide, at, all, sines);
+    if (which >= COSINE_FROM_HALF) { /* all bins but the first and the middle count twice */
+        const tn_expr *once = tn_or(ctx, tn_bin(ctx, TN_KIND_EQ, i, tn_i64(ctx, 0)),
+                                    tn_bin(ctx, TN_KIND_EQ, tn_mul(ctx, i, tn_i64(ctx, 2)), all));
+        double sign = sines ? -1 : 1;
+        v = tn_bin(ctx, TN_KIND_DIV,
+                   tn_mul(ctx, v,
+                          tn_select_of(ctx, once, tn_float_imm_of(ctx, wide, sign),
+                                       tn_float_imm_of(ctx, wide, 2 * sign))),
+                   tn_cast_to(ctx, wide, all));
+    }
+    const tn_node *out = tnk_te_define(s, tn_cast_to(ctx, d, v));
+    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "dft_matrix", NULL, 0, &out, 1));
+}
+
+static const tn_expr *
+matrix(onnx_node *n, tnb_dtype d, const tn_expr *rows, const tn_expr *columns, int which,
+       const tn_expr *length)
+{
+    static double (*const fns[])(const double *, int64_t,
+                                 int64_t) = {cosine, sine, cosine_from_half, minus_sine_from_half};
+    const tn_expr *terms[2] = {rows, columns};
+    int64_t dims[2], samples;
+    if (n->failed)
+        return tn_error_node(n->ctx);
+    if (!tn_int_value(rows, &dims[0]) || !tn_int_value(columns, &dims[1]) ||
+        !tn_int_value(length, &samples))
+        return matrix_at_run_time(n, d, terms, which, length);
+    const double p[1] = {(double)samples};
+    return numbers(n, d, 2, dims, fns[which], p);
+}
+
 /* The first `length` entries of an axis, zeros after its end. */
 static const tn_expr *
-with_length(onnx_node *n, const tn_expr *x, int64_t axis, int64_t length)
+with_length(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *length)
 {
-    int64_t zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, have = onnx_dim(x, axis);
-    if (length <= have)
-        return onnx_slice_ints(n, x, axis, 0, length);
-    more[axis] = length - have;
+    int64_t zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, have, want;
+    const tn_expr *before[ONNX_MAX_DIMS], *after[ONNX_MAX_DIMS];
+    tn_list dims;
+    if (n->failed || !onnx_dims(n, x, &dims) || tn_prove_equal(n->ctx, dims.at[axis], length))
+        return x;
+    if (!tn_int_value(dims.at[axis], &have) || !tn_int_value(length, &want)) {
+        for (uint32_t i = 0; i < dims.n; i++)
+            before[i] = after[i] = tn_i64(n->ctx, 0);
+        after[axis] = tn_sub(n->ctx, length, dims.at[axis]);
+        return onnx_pad_at(n, x, before, after, "constant", NULL);
+    }
+    if (want <= have)
+        return onnx_slice_ints(n, x, axis, 0, want);
+    more[axis] = want - have;
     return onnx_pad(n, x, zeros, more, (uint32_t)onnx_rank(n, x), 0);
+}
+
+/* Half of the bins and the middle one. */
+static const tn_expr *
+half_of(onnx_node *n, const tn_expr *length)
+{
+    tn_ctx *ctx = n->ctx;
+    return onnx_simplify(n, tn_add(ctx, tn_floordiv(ctx, length, tn_i64(ctx, 2)), tn_i64(ctx, 1)));
 }
 
 /* Real part (0) or imaginary part (1) of [..., samples, parts]. */
@@ -219,8 +315,8 @@ part_of(onnx_node *n, const tn_expr *x, int64_t last, int which)
 static bool
 is_signal(onnx_node *n, const tn_expr *x, int64_t last)
 {
-    int64_t parts = onnx_dim(x, last), samples = onnx_dim(x, last - 1);
-    if (n->failed || (parts >= 1 && parts <= 2 && samples >= 1))
+    int64_t parts = onnx_dim(x, last);
+    if (n->failed || (parts >= 1 && parts <= 2 && onnx_dim(x, last - 1) != 0))
         return !n->failed;
     return onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
                      parts);
@@ -228,36 +324,49 @@ is_signal(onnx_node *n, const tn_expr *x, int64_t last)
 
 /* x: the first half of the bins, [..., bins, 1 or 2], to real samples [..., length, 1]. */
 static const tn_expr *
-real_inverse(onnx_node *n, const tn_expr *x, int64_t length)
+real_inverse(onnx_node *n, const tn_expr *x, const tn_expr *length)
 {
-    int64_t last = onnx_rank(n, x) - 1, dims[2] = {length / 2 + 1, length};
-    const double p[1] = {(double)length};
+    int64_t last = onnx_rank(n, x) - 1;
+    const tn_expr *half = half_of(n, length);
     if (!is_signal(n, x, last))
         return tn_error_node(n->ctx);
-    x = with_length(n, x, last - 1, dims[0]);
-    const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine_from_half, p),
+    x = with_length(n, x, last - 1, half);
+    const tn_expr *c = matrix(n, onnx_dtype(x), half, length, COSINE_FROM_HALF, length),
                   *y = onnx_bin(n, "matmul", part_of(n, x, last, 0), c);
     if (onnx_dim(x, last) == 2) {
-        const tn_expr *s = numbers(n, onnx_dtype(x), 2, dims, minus_sine_from_half, p);
+        const tn_expr *s = matrix(n, onnx_dtype(x), half, length, MINUS_SINE_FROM_HALF, length);
         y = onnx_bin(n, "add", y, onnx_bin(n, "matmul", part_of(n, x, last, 1), s));
     }
     return onnx_unsqueeze(n, y, &last, 1);
 }
 
+/* x / length */
+static const tn_expr *
+divided_by(onnx_node *n, const tn_expr *x, const tn_expr *length)
+{
+    int64_t v;
+    if (n->failed || tn_is_error(x))
+        return tn_error_node(n->ctx);
+    if (tn_int_value(length, &v))
+        return onnx_bin_num(n, "divide", x, (double)v);
+    return onnx_bin(n, "divide", x,
+                    onnx_astype(n, onnx_elems_expr(n, &length, 1, TNB_I64, 0, NULL),
+                                onnx_dtype(x)));
+}
+
 /* x: [..., samples, 1 or 2] to [..., bins, 2] over `length` samples. */
 static const tn_expr *
-transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool onesided)
+transform(onnx_node *n, const tn_expr *x, const tn_expr *length, bool inverse, bool onesided)
 {
     int64_t last = onnx_rank(n, x) - 1, parts = onnx_dim(x, last);
-    const double p[1] = {(double)length};
     if (inverse && onesided)
         return real_inverse(n, x, length);
     if (!is_signal(n, x, last))
         return tn_error_node(n->ctx);
     x = with_length(n, x, last - 1, length);
-    int64_t dims[2] = {length, onesided ? length / 2 + 1 : length};
-    const tn_expr *c = numbers(n, onnx_dtype(x), 2, dims, cosine, p),
-                  *s = numbers(n, onnx_dtype(x), 2, dims, sine, p);
+    const tn_expr *bins = onesided ? half_of(n, length) : length,
+                  *c = matrix(n, onnx_dtype(x), length, bins, COSINE, length),
+                  *s = matrix(n, onnx_dtype(x), length, bins, SINE, length);
     const tn_expr *re = part_of(n, x, last, 0), *out[2];
     out[0] = onnx_bin(n, "matmul", re, c);
     out[1] = onnx_bin(n, "matmul", re, s);
@@ -271,30 +380,64 @@ transform(onnx_node *n, const tn_expr *x, int64_t length, bool inverse, bool one
     }
     for (int i = 0; i < 2; i++) {
         if (inverse)
-            out[i] = onnx_bin_num(n, "divide", out[i], (double)length);
+            out[i] = divided_by(n, out[i], length);
         out[i] = onnx_unsqueeze(n, out[i], &last, 1);
     }
     return onnx_concat(n, out, 2, last);
 }
 
+/* One number of input i as a term. */
+static bool
+one_term(onnx_node *n, uint32_t i, const char *what, const tn_expr **out)
+{
+    const tn_expr *const *e;
+    uint32_t count;
+    if (!onnx_elems(n, i, what, &e, &count))
+        return false;
+    if (count != 1)
+        return onnx_fail(n, TNB_SHAPE, "%s has %u entries, wanted one", what, count);
+    *out = onnx_simplify(n, e[0]);
+    return true;
+}
+
+/* A length that a matrix can be made for: known now or checked at run time. */
+static bool
+bind_length(onnx_node *n, const tn_expr **length)
+{
+    tn_ctx *ctx = n->ctx;
+    int64_t v;
+    const tn_expr *shown = *length = onnx_simplify(n, *length);
+    const char *text =
+        tn_strf(ctx, "a transform of {1} samples is not supported (1 to %d are)", MAX_DFT);
+    if (tn_int_value(*length, &v))
+        return (v >= 1 && v <= MAX_DFT) ||
+               onnx_fail(n, TNB_UNSUPPORTED,
+                         "a transform of %" PRId64 " samples is not supported (1 to %d are)", v,
+                         MAX_DFT);
+    onnx_demand d = {tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, *length, tn_i64(ctx, 1)),
+                            tn_cmp(ctx, TN_KIND_LE, *length, tn_i64(ctx, MAX_DFT))),
+                     &shown, 1, text};
+    return onnx_bind(n, length, 1, &d);
+}
+
 static const tn_expr *
 dft_along(onnx_node *n, const char *op, int64_t axis)
 {
-    const tn_expr *x = onnx_in(n, 0);
-    int64_t rank = onnx_rank(n, x), length = onnx_dim(x, axis), perm[ONNX_MAX_DIMS];
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *x = onnx_in(n, 0), *length;
+    int64_t rank = onnx_rank(n, x), perm[ONNX_MAX_DIMS];
     bool inverse = onnx_attr_int(n, "inverse", 0) != 0,
          onesided = onnx_attr_int(n, "onesided", 0) != 0;
+    tn_list dims;
     (void)op;
+    if (!onnx_dims(n, x, &dims))
+        return tn_error_node(ctx);
+    length = dims.at[axis];
     if (inverse && onesided)
-        length = 2 * (length - 1);
-    if (onnx_has(n, 1) && !onnx_in_int(n, 1, "the DFT's length", &length))
-        return tn_error_node(n->ctx);
-    if (length < 1 || length > MAX_DFT) {
-        onnx_fail(n, TNB_UNSUPPORTED,
-                  "a transform of %" PRId64 " samples is not supported (1 to %d are)", length,
-                  MAX_DFT);
-        return tn_error_node(n->ctx);
-    }
+        length = tn_mul(ctx, tn_i64(ctx, 2), tn_sub(ctx, length, tn_i64(ctx, 1)));
+    if ((onnx_has(n, 1) && !one_term(n, 1, "the DFT's length", &length)) ||
+        !bind_length(n, &length))
+        return tn_error_node(ctx);
     for (int64_t i = 0; i < rank; i++)
         perm[i] = i == axis ? rank - 2 : i == rank - 2 ? axis : i; /* its own inverse */
     x = transform(n, onnx_permute(n, x, perm, (uint32_t)rank), length, inverse, onesided);
@@ -320,39 +463,60 @@ import_dft(onnx_node *n)
     return onnx_ret(n, dft_along(n, "", axis));
 }
 
+/* Where the samples of each frame are: [frames, length], all checked to lie within the signal. */
+static const tn_expr *
+frame_places(onnx_node *n, const tn_expr *total, const tn_expr *step, const tn_expr **length)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *one = tn_i64(ctx, 1), *shown[3] = {*length, step, total}, *dims[2], *width,
+                  *ok = NULL;
+    int64_t v;
+    if (!bind_length(n, length))
+        return tn_error_node(ctx);
+    bool known = tn_int_value(*length, &v) && tn_int_value(step, &v) && tn_int_value(total, &v);
+    ok = tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, step, one), tn_cmp(ctx, TN_KIND_LE, *length, total));
+    if (known && !tn_is_int_const(onnx_simplify(n, ok), 1)) {
+        onnx_fail(n, TNB_INVALID, "frames of %s samples with step %s cannot be cut from %s samples",
+                  tn_text(ctx, *length), tn_text(ctx, step), tn_text(ctx, total));
+        return tn_error_node(ctx);
+    }
+    onnx_demand d = {known ? NULL : ok, shown, 3,
+                     "frames of {1} samples with step {2} cannot be cut from {3} samples"};
+    width = tn_max(ctx, step, one);
+    dims[0] = tn_add(ctx, tn_floordiv(ctx, tn_sub(ctx, total, *length), width), one);
+    dims[1] = *length;
+    if (!onnx_bind(n, &width, 1, NULL) || !onnx_bind(n, dims, 1, &d))
+        return tn_error_node(ctx);
+    tnk_te *te = tnk_te_new(ctx);
+    tnk_stage *s = tnk_te_stage(te, "places", dims, 2, TNB_I64);
+    const tn_expr *at = tn_mul(ctx, s->axes[0], tnk_te_expr(te, width));
+    const tn_node *out = tnk_te_define(s, tn_add(ctx, at, s->axes[1]));
+    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "frame_places", NULL, 0, &out, 1));
+}
+
 static bool
 import_stft(onnx_node *n)
 {
-    const tn_expr *x = onnx_in(n, 0);
-    int64_t step, length = 0, two = 1, total;
+    const tn_expr *x = onnx_in(n, 0), *step, *length = NULL, *places;
+    int64_t two = 1;
     bool onesided = onnx_attr_int(n, "onesided", 1) != 0;
+    tn_list dims, window;
     if (onnx_rank(n, x) == 2)
         x = onnx_unsqueeze(n, x, (int64_t[]){2}, 1);
-    total = onnx_dim(x, 1);
-    if (n->failed || !onnx_in_int(n, 1, "the frame step", &step))
+    if (n->failed || !onnx_dims(n, x, &dims) || !one_term(n, 1, "the frame step", &step))
         return false;
-    if (onnx_has(n, 3) && !onnx_in_int(n, 3, "the frame length", &length))
+    if (dims.n != 3)
+        return onnx_fail(n, TNB_SHAPE, "the signal has rank %u, wanted 3", dims.n);
+    if (onnx_has(n, 3) && !one_term(n, 3, "the frame length", &length))
         return false;
-    if (!onnx_has(n, 3) && onnx_has(n, 2))
-        length = onnx_dim(onnx_in(n, 2), 0);
-    if (total < 1 || step < 1 || length < 1 || length > total || length > MAX_DFT ||
-        onnx_rank(n, x) != 3)
-        return onnx_fail(n, TNB_INVALID,
-                         "frames of %" PRId64 " samples with step %" PRId64
-                         " cannot be cut from %" PRId64 " samples",
-                         length, step, total);
-    int64_t frames = (total - length) / step + 1, dims[2] = {frames, length};
-    void *mem;
-    if (frames > MAX_WINDOW / length)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "%" PRId64 " frames of %" PRId64 " samples are not supported", frames,
-                         length);
-    const tn_data *places = tn_data_new(n->ctx, TNB_I64, 2, dims, &mem);
-    if (!places)
-        return false;
-    for (int64_t i = 0; i < frames * length; i++)
-        ((int64_t *)mem)[i] = i / length * step + i % length;
-    x = onnx_take(n, x, tn_constant_of(n->ctx, places), 1); /* [batch, frames, length, parts] */
+    if (!onnx_has(n, 3) && onnx_has(n, 2) && onnx_dims(n, onnx_in(n, 2), &window) && window.n == 1)
+        length = window.at[0];
+    if (n->failed || !length)
+        return n->failed
+                   ? false
+                   : onnx_fail(n, TNB_INVALID, "neither a window nor a frame length is given");
+    places = frame_places(n, dims.at[1], step, &length);
+    x = n->failed ? x : onnx_take(n, x, places, 1); /* [batch, frames, length, parts] */
     if (onnx_has(n, 2))
         x = onnx_bin(n, "multiply", x, onnx_unsqueeze(n, onnx_in(n, 2), &two, 1));
     return onnx_ret(n, transform(n, x, length, false, onesided));

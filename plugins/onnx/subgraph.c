@@ -32,6 +32,8 @@ take_symbols(onnx_function *f, const tn_node *e)
         const tn_expr *mine = tn_var_dtype(ctx, tn_var_name(v), tn_dtype_of(v));
         tnb_ptrmap_set(&f->inside, v, mine);
         tnb_ptrmap_set(&f->outside, mine, v);
+        if (f->n->imp->has_signed && tnb_ptrmap_has(&f->n->imp->signed_vars, v))
+            onnx_note_signed(f->n->imp, mine);
         f->symbols = tn_list_append(ctx, f->symbols, mine);
         f->symbol_args = tn_list_append(ctx, f->symbol_args, v);
     }
@@ -122,7 +124,8 @@ void
 onnx_region_begin(onnx_region *r, onnx_function *f)
 {
     onnx_import *imp = f->n->imp;
-    *r = (onnx_region){.f = f};
+    *r = (onnx_region){.f = f, .outer = imp->region};
+    imp->region = ++imp->n_regions;
     tnb_ptrmap_init(&r->seen, imp->arena);
     tn_builder_begin_function(imp->b, (tn_list){0});
     tn_builder_begin_block(imp->b, true);
@@ -143,6 +146,7 @@ onnx_region_end(onnx_region *r, const tn_expr *result)
 {
     onnx_import *imp = r->f->n->imp;
     onnx_scope_pop(imp);
+    imp->region = r->outer;
     tn_builder_end_block(imp->b);
     const tn_expr *f = tn_builder_end_function(imp->b, result, NULL, true, NULL);
     if (!tn_is_error(f))
@@ -192,6 +196,40 @@ onnx_if_sequence(onnx_function *f, const tn_expr *cond, const tn_expr *then_seq,
 }
 
 const tn_expr *
+onnx_refused_branch(onnx_function *f, const tn_expr *const *like, uint32_t count, const char *why)
+{
+    onnx_node *n = f->n;
+    tn_ctx *ctx = n->ctx;
+    onnx_region r;
+    tn_list fields = {0}, dims;
+    tnb_buf text = {0};
+    for (const char *p = why; *p; p++) {
+        if (*p == '{' || *p == '}') /* braces stand for values */
+            tnb_buf_putc(&text, *p);
+        tnb_buf_putc(&text, *p);
+    }
+    onnx_region_begin(&r, f);
+    onnx_region_plain(&r);
+    const tn_node *format = tn_dictv(ctx, "format", tn_string(ctx, text.s ? text.s : ""), NULL);
+    const tn_expr *stop =
+        tn_call_op(ctx, "assert_op", tn_listv(ctx, tn_bool(ctx, false), NULL), format);
+    n->failed |= tn_is_error(tn_emit(n->imp->b, stop, "_"));
+    tnb_buf_free(&text);
+    for (uint32_t i = 0; i < count && !n->failed; i++) {
+        if (!onnx_dims(n, like[i], &dims))
+            break;
+        /* extents that the other branch finds do not exist here */
+        for (uint32_t k = 0; k < dims.n; k++)
+            if (!onnx_to_outside(f, dims.at[k]))
+                dims = tn_list_with(ctx, dims, k, tn_i64(ctx, 0));
+        const tn_node *d = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, onnx_dtype(like[i])), NULL);
+        fields = tn_list_append(ctx, fields, onnx_emit(n, "zeros", d, tn_shape(ctx, dims), NULL));
+    }
+    f->asserts = true;
+    return onnx_region_end(&r, n->failed ? tn_error_node(ctx) : tn_tuple_of(ctx, fields));
+}
+
+const tn_expr *
 onnx_call_unmade(onnx_function *f, tn_list params, const tn_type *ret, tn_list args)
 {
     tn_ctx *ctx = f->n->ctx;
@@ -211,7 +249,9 @@ onnx_function_end(onnx_function *f, tn_list params, const tn_expr *body, const t
     tn_ctx *ctx = n->ctx;
     if (n->failed || tn_is_error(body))
         return tn_error_node(ctx);
-    const tn_expr *func = tn_function_of(ctx, params, body, ret, true, NULL);
+    const tn_node *attrs =
+        f->asserts ? tn_dictv(ctx, "relax.force_pure", tn_bool(ctx, true), NULL) : NULL;
+    const tn_expr *func = tn_function_of(ctx, params, body, ret, true, attrs);
     const tn_expr *gv = tn_builder_add_function(n->imp->b, func, f->name);
     if (tn_is_error(gv)) {
         n->failed = true;

@@ -19,6 +19,7 @@ typedef struct onnx_function {
     tnb_ptrmap inside;            /* variable of the caller -> scalar parameter */
     tnb_ptrmap outside;           /* the other way round */
     tnb_ptrmap tensors;           /* expression of the caller -> parameter */
+    bool asserts;                 /* its body holds an assertion */
 } onnx_function;
 
 /* A sequence of its bindings that is a branch: values that it finds are seen in it alone. */
@@ -26,6 +27,7 @@ typedef struct onnx_region {
     onnx_function *f;
     onnx_scope scope;
     tnb_ptrmap seen; /* value of an outer graph -> value of this one */
+    uint32_t outer;  /* the number of the region around */
 } onnx_region;
 
 void
@@ -63,6 +65,10 @@ onnx_type_of_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d);
 const tn_expr *
 onnx_if_sequence(onnx_function *f, const tn_expr *cond, const tn_expr *then_seq,
                  const tn_expr *else_seq);
+/* A branch that stops the program with `why`; its type is that of `like`, the other branch's
+ * results. */
+const tn_expr *
+onnx_refused_branch(onnx_function *f, const tn_expr *const *like, uint32_t count, const char *why);
 /* What a call of the function gives, before the function exists. */
 const tn_expr *
 onnx_call_unmade(onnx_function *f, tn_list params, const tn_type *ret, tn_list args);

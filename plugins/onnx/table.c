@@ -7,7 +7,7 @@ static const onnx_op *const families[] = {
     onnx_reduce_ops,      onnx_normalize_ops, onnx_linear_ops,     onnx_resize_ops,
     onnx_index_ops,       onnx_rnn_ops,       onnx_quant_ops,      onnx_control_ops,
     onnx_signal_ops,      onnx_loss_ops,      onnx_text_ops,       onnx_select_ops,
-    onnx_detect_ops,      onnx_attention_ops, onnx_program_ops,
+    onnx_detect_ops,      onnx_attention_ops, onnx_program_ops,    onnx_recurrence_ops,
 };
 
 bool

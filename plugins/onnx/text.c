@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include "import.h"
 
-enum { MAX_POOL = 1 << 16, MAX_GRAMS = 1 << 14, MAX_LENGTH = 64 };
+enum { MAX_POOL = 1 << 16, MAX_GRAMS = 1 << 14, MAX_LENGTH = 64, MAX_WINDOWS = 1 << 20 };
 
 typedef struct pool {
     int64_t *items, *starts,
@@ -76,6 +76,13 @@ count_length(onnx_node *n, const tn_expr *x, const pool *p, int64_t length, int6
         int64_t windows = extent - (length - 1) * (skip + 1);
         if (windows < 1)
             break;
+        if (windows > MAX_WINDOWS / length) {
+            onnx_fail(n, TNB_UNSUPPORTED,
+                      "%" PRId64 " windows of %" PRId64
+                      " items are more than are compared at once (%d items)",
+                      windows, length, MAX_WINDOWS);
+            return NULL;
+        }
         int64_t *at = TNB_NEW_N(n->imp->arena, int64_t, (size_t)(windows * length)),
                 axes[2] = {before_last, rank - 1};
         for (int64_t w = 0; w < windows; w++)
@@ -126,15 +133,21 @@ import_tf_idf(onnx_node *n)
         const tn_expr *hits = k + 1 >= p.least && k + 1 <= p.most && grams
                                   ? count_length(n, x, &p, k + 1, grams)
                                   : NULL;
+        if (n->failed)
+            return false;
         parts[k] = hits ? hits : onnx_full(n, zeros, (uint32_t)rank, TNB_F32, 0);
     }
     const tn_expr *y = onnx_concat(n, parts, (uint32_t)p.n_lengths, rank - 1);
     for (int k = 0; k < p.n_grams; k++)
         columns = p.places[k] >= columns ? p.places[k] + 1 : columns;
-    int64_t *order = TNB_NEW_N(n->imp->arena, int64_t, (size_t)columns);
-    for (int k = 0; k < p.n_grams; k++, done++)
+    int64_t *order = TNB_NEW_N(n->imp->arena, int64_t, (size_t)columns); /* below MAX_GRAMS */
+    bool *filled = TNB_NEW_N(n->imp->arena, bool, (size_t)columns);
+    for (int k = 0; k < p.n_grams; k++) {
         order[p.places[k]] = k;
-    if (columns != done)
+        done += !filled[p.places[k]];
+        filled[p.places[k]] = true;
+    }
+    if (columns != done || columns != p.n_grams)
         return onnx_fail(n, TNB_UNSUPPORTED,
                          "attribute 'ngram_indexes' leaves out columns of the result");
     if (mode == 1)

@@ -2,7 +2,7 @@
 /* Values of a graph: tensors, constants from TensorProtos, known elements; inputs and outputs of
  * handlers. */
 #include <inttypes.h>
-#include "import.h"
+#include "dynamic.h"
 
 enum {
     COPY_BELOW = 4096
@@ -243,7 +243,7 @@ find_run_time_inputs(onnx_import *imp, onnx_value *v)
     return found;
 }
 
-void
+bool
 onnx_blame_inputs(onnx_node *n, uint32_t i)
 {
     onnx_import *imp = n->imp;
@@ -257,6 +257,7 @@ onnx_blame_inputs(onnx_node *n, uint32_t i)
         const char *name = tn_as_pair(inputs->items.at[0])->key;
         onnx_hint(n, "give the value of input '%s' at compile time: --bind %s=FILE", name, name);
     }
+    return inputs && inputs->items.n;
 }
 
 static bool
@@ -266,8 +267,13 @@ must_know(onnx_node *n, uint32_t i, const char *what)
         return false;
     if (!onnx_has(n, i))
         return onnx_fail(n, TNB_INVALID, "input %u (%s) is missing", i, what);
-    onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') has to be known when the model is compiled",
-              what, i, n->in[i]->name);
+    tn_list dims;
+    const tn_expr *x = onnx_value_expr(n, n->in[i]);
+    bool counted = !tn_is_error(x) && tn_type_dims(x->type, &dims);
+    for (uint32_t k = 0; counted && k < dims.n; k++)
+        counted = tn_is(dims.at[k], TN_KIND_INT_IMM);
+    onnx_fail(n, TNB_UNSUPPORTED, "%s (input %u, '%s') %s to be known when the model is compiled",
+              what, i, n->in[i]->name, counted ? "has" : "or its number of entries has");
     onnx_blame_inputs(n, i);
     return false;
 }
@@ -275,7 +281,7 @@ must_know(onnx_node *n, uint32_t i, const char *what)
 bool
 onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count)
 {
-    if (!onnx_known(n, i))
+    if (!onnx_known(n, i) && !onnx_read(n, i))
         return must_know(n, i, what);
     onnx_value *v = n->in[i];
     if (tnb_dtype_is_float(v->dtype))
@@ -290,6 +296,8 @@ bool
 onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max, uint32_t *count)
 {
     const tn_expr *const *e;
+    if (!onnx_known(n, i))
+        return must_know(n, i, what);
     if (!onnx_elems(n, i, what, &e, count))
         return false;
     if (*count > max)
@@ -299,7 +307,8 @@ onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max
         if (!tn_int_value(onnx_simplify(n, e[k]), &out[k])) {
             onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is %s, wanted a number",
                       k, what, i, n->in[i]->name, onnx_dim_text(n->imp, e[k]));
-            onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE");
+            if (!onnx_blame_inputs(n, i))
+                onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE");
             return false;
         }
     return true;
@@ -423,6 +432,8 @@ onnx_ret_value(onnx_node *n, uint32_t i, onnx_value *from)
     v->deps = dep; /* not what the node reads besides */
     v->n_deps = 1;
     v->shape_only = false;
+    v->maker = NULL;
+    v->same_as = from;
     v->expr = from->expr;
     v->init = from->init;
     v->elems = from->elems;

@@ -17,7 +17,8 @@ infer_prelu(tn_ctx *ctx, const tn_call *call)
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
         return tn_error_node(ctx);
     if (tn_type_dims(TN_NODE(t), &dims) && tn_type_dims(TN_NODE(a), &alpha) && alpha.n == 1 &&
-        !tn_is_int_const(alpha.at[0], 1) && dim_differ(ctx, alpha.at[0], dims.at[axis]))
+        dim_misfit(ctx, alpha.at[0], dims.at[axis],
+                   "alpha has {} entries, axis %lld of the data has {}", (long long)axis))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "alpha has %s entries, axis %lld of the data has %s",
                           tn_text(ctx, alpha.at[0]), (long long)axis, tn_text(ctx, dims.at[axis]));
@@ -128,8 +129,8 @@ legalize_prelu(tn_builder *b, const tn_call *call)
         axis += emit_ndim(x);
     tnk_stage *s = emit_stage(&e, "T_prelu");
     const tn_expr *v = tnk_te_read_at(e.te, x, s->axes, s->n_axes), *at = s->axes[axis];
-    if (emit_ndim(alpha) && tn_is_int_const(emit_dim(alpha, 0), 1))
-        at = I64(0);
+    if (emit_ndim(alpha))
+        at = emit_stretched(&e, emit_dim(alpha, 0), emit_dims(TN_NODE(call)).at[axis], at);
     const tn_expr *slope = tnk_te_read_at(e.te, alpha, &at, emit_ndim(alpha));
     v = SELECT(LESS(LIT(d, 0), v), v, MUL(v, slope));
     return emit_end(&e, "prelu", tnk_te_define(s, v));

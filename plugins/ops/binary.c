@@ -16,6 +16,20 @@ operand(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor **t)
     return *t != NULL;
 }
 
+/* The dtype in which elements of two dtypes are compared: floats before integers before bool, the
+ * wider of one kind, of the same width unsigned. */
+static tnb_dtype
+common_dtype(tnb_dtype a, tnb_dtype b)
+{
+    if (tnb_dtype_is_bool(a) || tnb_dtype_is_bool(b))
+        return tnb_dtype_is_bool(a) ? b : a;
+    if (tnb_dtype_is_float(a) != tnb_dtype_is_float(b))
+        return tnb_dtype_is_float(a) ? a : b;
+    if (a.bits != b.bits)
+        return a.bits > b.bits ? a : b;
+    return a.code == TNB_UINT ? a : b;
+}
+
 /* Shape and dtype of the result; `to` void: the operands' dtype. */
 static const tn_type *
 binary_type(tn_ctx *ctx, const tn_call *call, tnb_dtype to, bool (*allowed)(tnb_dtype d),
@@ -29,7 +43,10 @@ binary_type(tn_ctx *ctx, const tn_call *call, tnb_dtype to, bool (*allowed)(tnb_
     if (!a && !b)
         return infer_fail(ctx, call, TNB_TYPE, "one operand must be a tensor");
     const tn_ty_tensor *one = a ? a : b;
-    if (!infer_same_dtype(ctx, call, one->dtype, a && b ? b->dtype : one->dtype, &d))
+    bool compares = tnb_dtype_is_bool(to); /* of any two dtypes */
+    if (compares)
+        d = one->dtype;
+    else if (!infer_same_dtype(ctx, call, one->dtype, a && b ? b->dtype : one->dtype, &d))
         return tn_error_node(ctx);
     if (allowed && !tnb_dtype_is_void(d) && !allowed(d))
         return infer_fail(ctx, call, TNB_TYPE, "operands must be %s, but are of %s", wanted,
@@ -94,6 +111,11 @@ infer_ewise_fma(tn_ctx *ctx, const tn_call *call)
         if (tn_type_check(ctx, TN_NODE(t), TN_NODE(u)) == TN_SUBTYPE_FAIL)
             return infer_fail(ctx, call, TNB_SHAPE, "operands have types %s and %s",
                               tn_text(ctx, TN_NODE(t)), tn_text(ctx, TN_NODE(u)));
+        tn_list x, y;
+        if (tn_type_dims(TN_NODE(t), &x) && tn_type_dims(TN_NODE(u), &y) && x.n == y.n)
+            for (uint32_t k = 0; k < x.n; k++)
+                dim_differ(ctx, x.at[k], y.at[k],
+                           "operands 0 and %u have extents {} and {} in axis %u", i, k);
     }
     return t ? infer_same(ctx, call, t, t->dtype) : tn_error_node(ctx);
 }
@@ -280,12 +302,17 @@ legalize_binary(tn_builder *b, const tn_call *call)
     const char *op = infer_op_name(call);
     emit e = emit_begin(b, call);
     const tn_expr *x = call->args.at[0], *y = call->args.at[1];
-    tnb_dtype d = tn_is(x->type, TN_KIND_TY_PRIM) ? tn_type_dtype(y->type) : tn_type_dtype(x->type);
+    bool scalar_x = tn_is(x->type, TN_KIND_TY_PRIM), scalar_y = tn_is(y->type, TN_KIND_TY_PRIM);
+    tnb_dtype dx = tn_type_dtype(scalar_x ? y->type : x->type);
+    tnb_dtype dy = scalar_y ? dx : tn_type_dtype(y->type), d = dx;
+    if (!tnb_dtype_eq(dx, dy))
+        d = common_dtype(dx, dy);
     /* A constant is written into the program: the second operand if it is one, else the first. */
-    bool second = emit_constant(e.ctx, y, d) != NULL;
-    place px = make_place(&e, x, d, !second), py = make_place(&e, y, d, second);
+    bool second = emit_constant(e.ctx, y, dy) != NULL;
+    place px = make_place(&e, x, dx, !second), py = make_place(&e, y, dy, second);
     tnk_stage *s = emit_stage(&e, tnb_printf(tn_scratch(e.ctx), "T_%s", op));
-    const tn_expr *v = binary_value(e.ctx, op, place_value(&e, px, s), place_value(&e, py, s));
+    const tn_expr *v = binary_value(e.ctx, op, tn_cast_to(e.ctx, d, place_value(&e, px, s)),
+                                    tn_cast_to(e.ctx, d, place_value(&e, py, s)));
     return emit_end(&e, op, tnk_te_define(s, v));
 }
 

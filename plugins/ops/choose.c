@@ -58,11 +58,12 @@ infer_multinomial(tn_ctx *ctx, const tn_call *call)
     }
     if (!shapes)
         return infer_rank(ctx, call, ranks ? 2 : -1, d);
-    if (!dim_equal(ctx, dims[1].at[0], dims[2].at[0]))
+    if (dim_differ(ctx, dims[1].at[0], dims[2].at[0], "{} uniform samples for {} batch indices"))
         return infer_fail(ctx, call, TNB_SHAPE, "%s uniform samples for %s batch indices",
                           tn_text(ctx, dims[1].at[0]), tn_text(ctx, dims[2].at[0]));
     for (int i = 1; i < 3; i++)
-        if (!tn_is_int_const(dims[i].at[1], 1))
+        if (dim_differ(ctx, dims[i].at[1], tn_i64(ctx, 1),
+                       "the second axis of argument '%s' has extent {}, wanted {}", names[i]))
             return infer_fail(ctx, call, TNB_SHAPE,
                               "the second axis of argument '%s' has extent %s, wanted 1", names[i],
                               tn_text(ctx, dims[i].at[1]));

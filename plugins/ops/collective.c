@@ -73,7 +73,10 @@ infer_shard(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_fail(ctx, call, TNB_SHAPE, "the shape of the tensor must be known");
-    if (tn_int_value(dims.at[axis], &extent) && extent % n != 0)
+    if (dim_ragged(ctx, dims.at[axis], n,
+                   "axis %lld has extent {}, which %lld workers cannot share evenly",
+                   (long long)axis, (long long)n) &&
+        tn_int_value(dims.at[axis], &extent))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "axis %lld has extent %lld, which %lld workers cannot share evenly",
                           (long long)axis, (long long)extent, (long long)n);

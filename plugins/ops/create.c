@@ -130,6 +130,29 @@ number(const tn_expr *e)
     return tn_int_value(e, &i) ? (double)i : tn_as_float_imm(e) ? tn_as_float_imm(e)->value : NAN;
 }
 
+/* How many numbers a range has: 0 where the step leads away from the end. */
+static const tn_expr *
+range_count(tn_ctx *ctx, const tn_expr *start, const tn_expr *end, const tn_expr *step)
+{
+    const tn_expr *zero = tn_i64(ctx, 0), *n = tn_sub(ctx, end, start);
+    int64_t by, lo, hi;
+    if (tn_int_value(step, &by) && by < 0 && by > INT64_MIN) {
+        n = tn_sub(ctx, start, end);
+        step = tn_i64(ctx, -by);
+    }
+    if (tn_int_value(step, &by))
+        n = by == 1 ? n : tn_ceildiv(ctx, n, step);
+    else /* rounded up for steps of either sign */
+        n = tn_sub(ctx, zero, tn_floordiv(ctx, dim_simplify(ctx, tn_sub(ctx, zero, n)), step));
+    n = dim_simplify(ctx, n);
+    tn_arith *a = tn_arith_new(ctx);
+    tn_list vars = tn_free_vars(ctx, n, false);
+    for (uint32_t i = 0; i < vars.n; i++)
+        tn_arith_shape_var(a, vars.at[i]);
+    tn_bounds(a, n, &lo, &hi);
+    return lo >= 0 ? n : dim_simplify(ctx, tn_max(ctx, n, zero));
+}
+
 const tn_type *
 infer_arange(tn_ctx *ctx, const tn_call *call)
 {
@@ -153,11 +176,9 @@ infer_arange(tn_ctx *ctx, const tn_call *call)
     }
     if (!ints)
         return infer_rank(ctx, call, 1, d);
-    const tn_expr *span =
-        tn_sub(ctx, tn_cast_to(ctx, TNB_I64, v[1]), tn_cast_to(ctx, TNB_I64, v[0]));
-    const tn_expr *step = tn_cast_to(ctx, TNB_I64, v[2]);
-    const tn_expr *n = tn_is_int_const(step, 1) ? span : tn_ceildiv(ctx, span, step);
-    return infer_known(ctx, call, tn_listv(ctx, dim_simplify(ctx, n), NULL), d);
+    for (int i = 0; i < 3; i++)
+        v[i] = tn_cast_to(ctx, TNB_I64, v[i]);
+    return infer_known(ctx, call, tn_listv(ctx, range_count(ctx, v[0], v[1], v[2]), NULL), d);
 }
 
 const tn_expr *

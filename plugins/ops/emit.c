@@ -64,9 +64,11 @@ emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d)
     const tn_constant *c = tn_as_constant(e);
     double f;
     int64_t i;
-    if (!c || c->data->n_elems != 1 || c->data->kind == TN_DATA_DEFERRED)
+    bool splat = c && c->data->kind == TN_DATA_SPLAT;
+    if (!c || c->data->n_elems == 0 || (c->data->n_elems > 1 && !splat) ||
+        c->data->kind == TN_DATA_DEFERRED)
         return NULL;
-    const void *bytes = c->data->kind == TN_DATA_SPLAT ? c->data->splat : tn_data_get(ctx, c->data);
+    const void *bytes = splat ? c->data->splat : tn_data_get(ctx, c->data);
     if (!bytes)
         return NULL;
     tnb_dtype own = c->data->dtype;
@@ -118,6 +120,17 @@ emit_dims(const tn_expr *tensor)
 }
 
 const tn_expr *
+emit_stretched(emit *e, const tn_expr *own, const tn_expr *extent, const tn_expr *idx)
+{
+    tn_ctx *ctx = e->ctx;
+    if (tn_is_int_const(own, 1))
+        return tn_is_int_const(extent, 1) ? idx : I64(0);
+    if (tn_is(own, TN_KIND_INT_IMM) || dim_equal(ctx, own, tnk_te_expr(e->te, extent)))
+        return idx;
+    return LEAST(idx, SUB(own, I64(1))); /* 0 where the extent is 1, else the same place */
+}
+
+const tn_expr *
 emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
                   const tn_expr *const *extents, uint32_t n)
 {
@@ -126,8 +139,7 @@ emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
     const tn_expr **at = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank);
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t k = n - rank + i;
-        bool one = tn_is_int_const(emit_dim(buffer, i), 1) && !tn_is_int_const(extents[k], 1);
-        at[i] = one ? I64(0) : idx[k];
+        at[i] = emit_stretched(e, emit_dim(buffer, i), extents[k], idx[k]);
     }
     return tnk_te_read_at(e->te, buffer, at, rank);
 }
@@ -151,6 +163,67 @@ emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap)
 {
     i = CAST(TNB_I64, i);
     return wrap ? SELECT(LESS(i, I64(0)), ADD(i, wrap), i) : i;
+}
+
+const char *
+emit_axis(tn_ctx *ctx, int64_t axis)
+{
+    return tn_strf(ctx, "axis %lld", (long long)axis);
+}
+
+typedef enum indices { UNKNOWN, GOOD, BAD } indices;
+
+/* Looks at the values of a constant; *bad: the first one that is out of range. */
+static indices
+constant_indices(emit *e, const tn_expr *arg, uint32_t column, uint32_t width, int64_t extent,
+                 bool wraps, int64_t *bad)
+{
+    const tn_constant *c = tn_as_constant(arg);
+    if (!c && tn_is_var(arg))
+        c = tn_as_constant(tn_builder_lookup(e->b, arg));
+    if (!c || c->data->kind == TN_DATA_DEFERRED)
+        return UNKNOWN;
+    const tn_data *d = c->data;
+    bool splat = d->kind == TN_DATA_SPLAT;
+    const void *bytes = splat ? d->splat : tn_data_get(e->ctx, d);
+    for (uint64_t k = column; bytes && k < d->n_elems; k += splat ? d->n_elems : width) {
+        if (!tnb_load_i64(bytes, d->dtype, splat ? 0 : k, bad))
+            return UNKNOWN;
+        bool high = d->dtype.code == TNB_UINT && *bad < 0; /* beyond int64 */
+        if (*bad >= extent || *bad < (wraps ? -extent : 0) || high)
+            return BAD;
+    }
+    return bytes ? GOOD : UNKNOWN;
+}
+
+const tn_expr *
+emit_data_index_of(emit *e, const tn_expr *arg, uint32_t column, uint32_t width, const tn_expr *i,
+                   const tn_expr *extent, bool wraps, const char *what)
+{
+    tn_ctx *ctx = e->ctx;
+    tnb_dtype d = tn_is_scalar(arg) ? tn_dtype_of(arg) : tn_type_dtype(arg->type);
+    int64_t n, bad;
+    indices known = UNKNOWN;
+    wraps &= d.code != TNB_UINT;
+    if (tn_int_value(extent, &n)) {
+        if (tn_is_scalar(arg) && tn_int_value(arg, &bad))
+            known = bad < n && bad >= (wraps ? -n : 0) ? GOOD : BAD;
+        else if (!tn_is_scalar(arg))
+            known = constant_indices(e, arg, column, width, n, wraps, &bad);
+    }
+    if (known == GOOD)
+        return emit_index(ctx, i, wraps ? extent : NULL);
+    if (known == BAD)
+        return tn_error(ctx, 0, TNB_BOUNDS, "%s: index %lld is out of range, %s has %lld elements",
+                        infer_op_name(e->call), (long long)bad, what, (long long)n);
+    return tnk_te_index(ctx, i, extent, wraps, infer_op_name(e->call), what);
+}
+
+const tn_expr *
+emit_data_index(emit *e, const tn_expr *arg, const tn_expr *i, const tn_expr *extent, bool wraps,
+                const char *what)
+{
+    return emit_data_index_of(e, arg, 0, 1, i, extent, wraps, what);
 }
 
 const tn_expr *

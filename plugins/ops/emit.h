@@ -40,7 +40,8 @@ emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n);
 bool
 emit_read_extents(tn_builder *b, const tn_expr *counts, const tn_expr **vars, uint32_t n);
 
-/* The literal that a one-element constant holds, as dtype d; NULL for anything else. */
+/* The literal that each element of a constant is, as dtype d, where it has one element or was written
+ * as one value; NULL for anything else. */
 const tn_expr *
 emit_constant(tn_ctx *ctx, const tn_expr *e, tnb_dtype d);
 /* A stage shaped as the call's type (which must be one tensor of known shape). */
@@ -55,6 +56,10 @@ emit_broadcast(emit *e, const tn_node *buffer, const tnk_stage *s);
 const tn_expr *
 emit_broadcast_at(emit *e, const tn_node *buffer, const tn_expr *const *idx,
                   const tn_expr *const *extents, uint32_t n);
+/* The index along an axis of extent `own` (of a buffer) for the place `idx` along one of extent `extent` (of
+ * the graph), to which it is broadcast; whether it is may depend on the values of both. */
+const tn_expr *
+emit_stretched(emit *e, const tn_expr *own, const tn_expr *extent, const tn_expr *idx);
 /* Extents, rank and element type of a buffer. */
 const tn_expr *
 emit_dim(const tn_node *buffer, uint32_t i);
@@ -72,6 +77,18 @@ emit_wide(tnb_dtype d);
 /* An index of any integer type as int64; with `wrap` counting from the end when negative. */
 const tn_expr *
 emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap);
+/* The index `i` that the program reads from the call's argument `arg` (a tensor, or a scalar), as one of [0, extent). Where the
+ * argument is a constant it is looked at now: an index that is out of range is an error, and
+ * the error node is given. In a row of `width` of its elements those at `column` are meant. `what`: "axis 0". */
+const tn_expr *
+emit_data_index(emit *e, const tn_expr *arg, const tn_expr *i, const tn_expr *extent, bool wraps,
+                const char *what);
+const tn_expr *
+emit_data_index_of(emit *e, const tn_expr *arg, uint32_t column, uint32_t width, const tn_expr *i,
+                   const tn_expr *extent, bool wraps, const char *what);
+/* "axis 0" */
+const char *
+emit_axis(tn_ctx *ctx, int64_t axis);
 /* The row-major position of idx in extents; and back: idx[] of a position. */
 const tn_expr *
 emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents, uint32_t n);

@@ -17,7 +17,8 @@ infer_cross_entropy(tn_ctx *ctx, const tn_call *call)
                           (long long)p->ndim, (long long)l->ndim);
     if (tn_type_dims(TN_NODE(p), &a) && tn_type_dims(TN_NODE(l), &b))
         for (uint32_t i = 0; i < a.n; i++)
-            if (dim_differ(ctx, a.at[i], b.at[i]))
+            if (dim_differ(ctx, a.at[i], b.at[i],
+                           "predictions and labels differ in axis %u: {} and {}", i))
                 return infer_fail(ctx, call, TNB_SHAPE,
                                   "predictions and labels differ in axis %u: %s and %s", i,
                                   tn_text(ctx, a.at[i]), tn_text(ctx, b.at[i]));
@@ -61,6 +62,34 @@ check_window(tn_ctx *ctx, const tn_call *call)
            window_read(ctx, call, 2, &w) && window_ints(ctx, call, "pool_size", 2, 1, size);
 }
 
+/* The incoming gradient has the extents of what was computed forwards. */
+static bool
+check_incoming(tn_ctx *ctx, const tn_call *call)
+{
+    bool take = !strcmp(infer_op_name(call), "grad.take_backward");
+    tn_list grad, x, at = {0}, want = {0};
+    if (!tn_type_dims(call->args.at[0]->type, &grad) || !tn_type_dims(call->args.at[1]->type, &x) ||
+        (take && !tn_type_dims(call->args.at[2]->type, &at)))
+        return true;
+    int64_t axis = take && tn_call_attr(call, "axis") ? tn_call_int(call, "axis") : 0;
+    axis += axis < 0 ? (int64_t)x.n : 0;
+    for (uint32_t i = 0; i < x.n && (take || i < 2); i++) {
+        if (!take || i != axis)
+            want = tn_list_append(ctx, want, x.at[i]);
+        for (uint32_t k = 0; take && i == axis && k < at.n; k++)
+            want = tn_list_append(ctx, want, at.at[k]);
+    }
+    for (uint32_t i = 0; i < want.n && i < grad.n; i++)
+        if (dim_differ(ctx, grad.at[i], want.at[i],
+                       "the incoming gradient has extent {} in axis %u, wanted {}", i)) {
+            infer_fail(ctx, call, TNB_SHAPE,
+                       "the incoming gradient has extent %s in axis %u, wanted %s",
+                       tn_text(ctx, grad.at[i]), i, tn_text(ctx, want.at[i]));
+            return false;
+        }
+    return true;
+}
+
 /* A gradient has the type of what it is taken by: the argument behind the incoming gradient. */
 const tn_type *
 infer_gradient(tn_ctx *ctx, const tn_call *call)
@@ -76,6 +105,8 @@ infer_gradient(tn_ctx *ctx, const tn_call *call)
                !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), ndim, &axis)) {
         return tn_error_node(ctx);
     }
+    if (!check_incoming(ctx, call))
+        return tn_error_node(ctx);
     return call->args.at[1]->type;
 }
 
@@ -247,8 +278,10 @@ legalize_take_grad(tn_builder *b, const tn_call *call)
     clear = emit_loops(ctx, zeros, tn_as_buffer(out)->shape.at, n, clear);
     for (uint32_t i = 0; i < n; i++)
         place[i] = vars[i < axis ? i : i + m - 1];
-    place[axis] = emit_index(ctx, tnk_te_read_at(e.te, in[2], vars + axis, m),
-                             emit_dim(in[1], (uint32_t)axis));
+    place[axis] = emit_data_index(&e, call->args.at[2], tnk_te_read_at(e.te, in[2], vars + axis, m),
+                                  emit_dim(in[1], (uint32_t)axis), true, emit_axis(ctx, axis));
+    if (tn_is_error(place[axis]))
+        return place[axis];
     tn_list at = tn_list_of(ctx, place, n);
     const tn_stmt *add =
         tn_store(ctx, out, ADD(tn_load(ctx, out, at), tnk_te_read_at(e.te, in[0], vars, total)),

@@ -37,7 +37,9 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
                           (long long)t->ndim, (long long)g->ndim);
     if (!tn_type_dims(TN_NODE(t), &x) || !tn_type_dims(TN_NODE(g), &grid))
         return infer_rank(ctx, call, n, t->dtype);
-    if (dim_differ(ctx, grid.at[n - 1], tn_i64(ctx, n - 2)) || dim_differ(ctx, x.at[0], grid.at[0]))
+    if (dim_differ(ctx, grid.at[n - 1], tn_i64(ctx, n - 2),
+                   "the grid has {} coordinates a point, wanted {}") ||
+        dim_differ(ctx, x.at[0], grid.at[0], "the data has {} batch entries, the grid {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s",
                           tn_text(ctx, tn_shape(ctx, grid)), tn_text(ctx, tn_shape(ctx, x)));
     tn_list out = tn_listv(ctx, x.at[0], x.at[1], NULL);
@@ -221,8 +223,9 @@ infer_affine_grid(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, wanted 3",
                           (long long)t->ndim);
     bool shape = tn_type_dims(TN_NODE(t), &dims);
-    if (shape && (dim_differ(ctx, dims.at[1], tn_i64(ctx, n)) ||
-                  dim_differ(ctx, dims.at[2], tn_i64(ctx, n + 1))))
+    if (shape &&
+        (dim_differ(ctx, dims.at[1], tn_i64(ctx, n), "the data has {} rows, wanted {}") ||
+         dim_differ(ctx, dims.at[2], tn_i64(ctx, n + 1), "the data has {} columns, wanted {}")))
         return infer_fail(ctx, call, TNB_SHAPE, "the data has the shape %s, wanted (N, %lld, %lld)",
                           tn_text(ctx, tn_shape(ctx, dims)), (long long)n, (long long)n + 1);
     if (!shape || !known)

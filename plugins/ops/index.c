@@ -85,14 +85,19 @@ legalize_take(tn_builder *b, const tn_call *call)
     if (at)
         index = CAST(TNB_I64, tnk_te_read_at(e.te, at, s->axes + axis, m));
     if (!strcmp(mode, "wrap")) {
-        index = FLOORMOD(index, extent);
+        index = FLOORMOD(index, GREATEST(extent, I64(1)));
     } else if (!strcmp(mode, "clip")) {
         index = LEAST(GREATEST(index, I64(0)), SUB(extent, I64(1)));
-    } else {
+    } else if (!strcmp(mode, "nan")) {
         index = emit_index(ctx, index, extent);
-        if (!strcmp(mode, "nan"))
-            inside = AND(GREATER_EQ(index, I64(0)), LESS(index, extent));
+        inside = AND(GREATER_EQ(index, I64(0)), LESS(index, extent));
     }
+    if (!strcmp(mode, "fast"))
+        index = emit_data_index(&e, call->args.at[1], index, extent, true, emit_axis(ctx, axis));
+    else if (!inside) /* in range, unless there is nothing to take */
+        index = tnk_te_index(ctx, index, extent, false, "take", emit_axis(ctx, axis));
+    if (tn_is_error(index))
+        return index;
     for (uint32_t i = 0; i < n; i++) {
         if (i == axis) {
             idx[i] = index;
@@ -123,6 +128,14 @@ infer_gather_elements(tn_ctx *ctx, const tn_call *call)
                           (long long)t->ndim, (long long)u->ndim);
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
         return tn_error_node(ctx);
+    tn_list dims, at;
+    bool known = tn_type_dims(TN_NODE(t), &dims) && tn_type_dims(TN_NODE(u), &at);
+    for (uint32_t i = 0; known && i < dims.n; i++)
+        if (i != axis && dim_exceeds(ctx, at.at[i], dims.at[i],
+                                     "along axis %u the indices have {} places, the data {}", i))
+            return infer_fail(ctx, call, TNB_SHAPE,
+                              "along axis %u the indices have %s places, the data %s", i,
+                              tn_text(ctx, at.at[i]), tn_text(ctx, dims.at[i]));
     return infer_same(ctx, call, u, t->dtype);
 }
 
@@ -138,8 +151,10 @@ legalize_gather_elements(tn_builder *b, const tn_call *call)
         return NULL;
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     axis += axis < 0 ? (int64_t)s->n_axes : 0;
-    idx[axis] = emit_index(e.ctx, tnk_te_read_at(e.te, at, s->axes, s->n_axes),
-                           emit_dim(x, (uint32_t)axis));
+    idx[axis] = emit_data_index(&e, call->args.at[1], tnk_te_read_at(e.te, at, s->axes, s->n_axes),
+                                emit_dim(x, (uint32_t)axis), true, emit_axis(e.ctx, axis));
+    if (tn_is_error(idx[axis]))
+        return idx[axis];
     return emit_end(&e, "gather_elements",
                     tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
@@ -165,6 +180,12 @@ infer_gather_nd(tn_ctx *ctx, const tn_call *call)
             ctx, call, TNB_SHAPE,
             "index vectors of %lld entries do not fit the data's %u axes (batch_dims %lld)",
             (long long)depth, dims.n, (long long)batch);
+    for (uint32_t i = 0; i < batch; i++)
+        if (dim_exceeds(ctx, at.at[i], dims.at[i],
+                        "batch axis %u has {} entries of indices, {} of data", i))
+            return infer_fail(ctx, call, TNB_SHAPE,
+                              "batch axis %u has %s entries of indices, %s of data", i,
+                              tn_text(ctx, at.at[i]), tn_text(ctx, dims.at[i]));
     tn_list out = tn_list_of(ctx, at.at, at.n - 1);
     for (uint32_t i = (uint32_t)(batch + depth); i < dims.n; i++)
         out = tn_list_append(ctx, out, dims.at[i]);
@@ -189,7 +210,11 @@ legalize_gather_nd(tn_builder *b, const tn_call *call)
             idx[i] = s->axes[i];
         } else if (i < batch + depth) {
             place[m - 1] = I64(i - batch);
-            idx[i] = emit_index(ctx, tnk_te_read_at(e.te, at, place, m), emit_dim(x, i));
+            idx[i] = emit_data_index_of(&e, call->args.at[1], i - batch, (uint32_t)depth,
+                                        tnk_te_read_at(e.te, at, place, m), emit_dim(x, i), true,
+                                        emit_axis(ctx, i));
+            if (tn_is_error(idx[i]))
+                return idx[i];
         } else {
             idx[i] = s->axes[m - 1 + i - batch - (uint32_t)depth];
         }
@@ -255,8 +280,11 @@ legalize_index_tensor(tn_builder *b, const tn_call *call)
         if (i >= k)
             idx[i] = s->axes[shared + i - k];
         else
-            idx[i] = emit_index(ctx, emit_broadcast_at(&e, at[i], s->axes, dims.at, shared),
-                                emit_dim(x, i));
+            idx[i] = emit_data_index(&e, t->fields.at[i],
+                                     emit_broadcast_at(&e, at[i], s->axes, dims.at, shared),
+                                     emit_dim(x, i), true, emit_axis(ctx, i));
+        if (tn_is_error(idx[i]))
+            return idx[i];
     }
     return emit_end(&e, "index_tensor", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
 }

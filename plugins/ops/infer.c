@@ -139,6 +139,10 @@ vdevice_of_args(const tn_expr *e)
 static const tn_node *
 call_vdevice(const tn_call *call)
 {
+    /* a type that the call carries says where its result lies */
+    const tn_ty_tensor *told = call->ty_args.n == 1 ? tn_as_ty_tensor(call->ty_args.at[0]) : NULL;
+    if (told && told->vdevice)
+        return told->vdevice;
     for (uint32_t i = 0; i < call->args.n; i++) {
         const tn_node *v = vdevice_of_args(call->args.at[i]);
         if (v)
@@ -151,6 +155,11 @@ const tn_type *
 infer_known(tn_ctx *ctx, const tn_call *call, tn_list dims, tnb_dtype d)
 {
     const tn_node *v = call_vdevice(call);
+    for (uint32_t i = 0; i < dims.n && tn_assuming(ctx); i++)
+        if (!tn_is(dims.at[i], TN_KIND_INT_IMM) && !tn_is_var(dims.at[i]))
+            dim_exceeds(ctx, tn_i64(ctx, 0), dims.at[i],
+                        "the result cannot have fewer than {} elements along axis %u, but has {}",
+                        i);
     return v ? tn_ty_tensor_of(ctx, tn_shape(ctx, dims), d, dims.n, v)
              : tn_ty_tensor_dims(ctx, dims, d);
 }
@@ -164,7 +173,7 @@ infer_rank(tn_ctx *ctx, const tn_call *call, int64_t ndim, tnb_dtype d)
 const tn_type *
 infer_same(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, tnb_dtype d)
 {
-    return tn_ty_tensor_of(ctx, t->shape, d, t->ndim, t->vdevice ? t->vdevice : call_vdevice(call));
+    return tn_ty_tensor_of(ctx, t->shape, d, t->ndim, call_vdevice(call));
 }
 
 bool
@@ -228,12 +237,97 @@ dim_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
     return tn_prove_equal(ctx, a, b);
 }
 
-bool
-dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
+static bool
+literals_differ(const tn_expr *a, const tn_expr *b)
 {
     int64_t x, y;
-    (void)ctx;
     return tn_int_value(a, &x) && tn_int_value(b, &y) && x != y;
+}
+
+/* The text of an assumption is made only where somebody asked for it. */
+static const char *
+assumption_text(tn_ctx *ctx, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *text = tnb_alloc(tn_scratch(ctx), (size_t)n + 1);
+    vsnprintf(text, (size_t)n + 1, fmt, ap);
+    return text;
+}
+
+bool
+dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *fmt, ...)
+{
+    if (!tn_assuming(ctx) || (tn_is(a, TN_KIND_INT_IMM) && tn_is(b, TN_KIND_INT_IMM)))
+        return !tn_assume_equal(ctx, a, b, "");
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = assumption_text(ctx, fmt, ap);
+    va_end(ap);
+    return !tn_assume_equal(ctx, a, b, text);
+}
+
+/* Makes a condition of two extents an assumption, of whose text "{}" stand for them. */
+static void
+assume_of(tn_ctx *ctx, const tn_expr *holds, const tn_expr *a, const tn_expr *b, const char *fmt,
+          va_list ap)
+{
+    const tn_node *both[] = {a, b};
+    tn_assume(ctx, holds, assumption_text(ctx, fmt, ap), (tn_list){both, b ? 2 : 1});
+}
+
+bool
+dim_exceeds(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *fmt, ...)
+{
+    int64_t x, y;
+    if (tn_int_value(a, &x) && tn_int_value(b, &y))
+        return x > y;
+    if (a != b && tn_assuming(ctx)) {
+        va_list ap;
+        va_start(ap, fmt);
+        assume_of(ctx, tn_bin(ctx, TN_KIND_LE, a, b), a, b, fmt, ap);
+        va_end(ap);
+    }
+    return false;
+}
+
+bool
+dim_ragged(tn_ctx *ctx, const tn_expr *a, int64_t k, const char *fmt, ...)
+{
+    int64_t x;
+    if (k == 1)
+        return false;
+    if (tn_int_value(a, &x))
+        return x % k != 0;
+    if (tn_assuming(ctx)) {
+        va_list ap;
+        va_start(ap, fmt);
+        const tn_expr *left = tn_floormod(ctx, a, tn_i64(ctx, k));
+        assume_of(ctx, tn_bin(ctx, TN_KIND_EQ, left, tn_i64(ctx, 0)), a, NULL, fmt, ap);
+        va_end(ap);
+    }
+    return false;
+}
+
+bool
+dim_misfit(tn_ctx *ctx, const tn_expr *from, const tn_expr *to, const char *fmt, ...)
+{
+    if (tn_is_int_const(from, 1) || from == to)
+        return false;
+    if (tn_is(from, TN_KIND_INT_IMM) && tn_is(to, TN_KIND_INT_IMM))
+        return literals_differ(from, to);
+    if (tn_assuming(ctx)) {
+        va_list ap;
+        va_start(ap, fmt);
+        const tn_expr *same = tn_bin(ctx, TN_KIND_EQ, from, to);
+        if (!tn_is(from, TN_KIND_INT_IMM))
+            same = tn_bin(ctx, TN_KIND_OR, same, tn_bin(ctx, TN_KIND_EQ, from, tn_i64(ctx, 1)));
+        assume_of(ctx, same, from, to, fmt, ap);
+        va_end(ap);
+    }
+    return false;
 }
 
 int
@@ -241,33 +335,22 @@ infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list 
 {
     uint32_t n = a.n > b.n ? a.n : b.n;
     const tn_node **dims = TNB_NEW_N(tn_scratch(ctx), const tn_node *, n);
-    int known = 1;
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *x = i < a.n ? a.at[a.n - 1 - i] : NULL;
         const tn_expr *y = i < b.n ? b.at[b.n - 1 - i] : NULL;
         const tn_expr **d = &dims[n - 1 - i];
         if (!x || !y) {
             *d = x ? x : y;
-        } else if (tn_is_int_const(x, 1)) {
-            *d = y;
-        } else if (tn_is_int_const(y, 1) || dim_equal(ctx, x, y)) {
-            *d = x;
-        } else if (dim_differ(ctx, x, y)) {
+        } else if (!(*d = tn_broadcast_dim(ctx, x, y, i + 1))) {
             infer_fail(ctx, call, TNB_SHAPE, "operands cannot be broadcast: %s against %s",
                        tn_text(ctx, tn_shape(ctx, a)), tn_text(ctx, tn_shape(ctx, b)));
             tnb_diag_note(tn_diags(ctx), "axis %u from the end has extents %s and %s", i + 1,
                           tn_text(ctx, x), tn_text(ctx, y));
             return -1;
-        } else {
-            known = 0;
-            *d = x;
         }
     }
-    if (known)
-        *out = tn_list_of(ctx, dims, n);
-    else
-        out->n = n;
-    return known;
+    *out = tn_list_of(ctx, dims, n);
+    return 1;
 }
 
 bool

@@ -94,8 +94,18 @@ const tn_expr *
 dim_simplify(tn_ctx *ctx, const tn_expr *e);
 bool
 dim_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
-/* Both are literals and differ. */
+/* Both are literals and differ. Where that is not known, their equality becomes an assumption of the
+ * call; the text says what is wrong where it does not hold, with "{}" for either. */
 bool
-dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
+dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *fmt, ...) TNB_PRINTF(4, 5);
+/* The same for a <= b; for a % k == 0 (one value in the text); for `from` being `to` or 1. True: known not to
+ * hold. */
+bool
+dim_exceeds(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *fmt, ...) TNB_PRINTF(4, 5);
+bool
+dim_ragged(tn_ctx *ctx, const tn_expr *a, int64_t k, const char *fmt, ...) TNB_PRINTF(4, 5);
+bool
+dim_misfit(tn_ctx *ctx, const tn_expr *from, const tn_expr *to, const char *fmt, ...)
+    TNB_PRINTF(4, 5);
 
 #endif

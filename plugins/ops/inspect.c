@@ -1,6 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a tensor without looking into it: size, and inspect.* as scalars. */
+/* What is known of a tensor without looking into it: size, and inspect.* as scalars; a shape as a tensor. */
 #include "emit.h"
+
+const tn_type *
+infer_shape_to_tensor(tn_ctx *ctx, const tn_call *call)
+{
+    tn_list dims;
+    int64_t ndim;
+    if (infer_shape_arg(ctx, call, 0, &dims, &ndim) < 0)
+        return tn_error_node(ctx);
+    if (ndim < 0)
+        return infer_rank(ctx, call, 1, TNB_I64);
+    return infer_known(ctx, call, tn_listv(ctx, tn_i64(ctx, ndim), NULL), TNB_I64);
+}
+
+/* Extents that have no names get some first. */
+const tn_expr *
+legalize_shape_to_tensor(tn_builder *b, const tn_call *call)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    tn_list dims = {0};
+    int64_t ndim;
+    int known = infer_shape_arg(ctx, call, 0, &dims, &ndim);
+    if (known < 0)
+        return tn_error_node(ctx);
+    for (int64_t i = 0; !known && i < ndim; i++)
+        dims = tn_list_append(ctx, dims,
+                              tn_var_dtype(ctx, tn_strf(ctx, "s%lld", (long long)i), TNB_I64));
+    if (!known &&
+        tn_is_error(tn_emit_match_cast(b, call->args.at[0], tn_ty_shape_of(ctx, dims), "lv")))
+        return tn_error_node(ctx);
+    const tn_expr **own = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, dims.n + 1), *v = I64(0);
+    for (uint32_t i = 0; i < dims.n; i++)
+        own[i] = emit_scalar(&e, dims.at[i], TNB_I64);
+    tnk_stage *s = emit_stage(&e, "shape_to_tensor");
+    for (uint32_t i = dims.n; i-- > 0;)
+        v = GUARDED(EQUAL(s->axes[0], I64(i)), own[i], v);
+    return emit_end(&e, "shape_to_tensor", tnk_te_define(s, v));
+}
 
 const tn_type *
 infer_size(tn_ctx *ctx, const tn_call *call)

@@ -50,7 +50,9 @@ merge_extents(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t except, 
         if (!some)
             *merged = dims;
         for (uint32_t k = 0; some && k < dims.n; k++) {
-            if ((int64_t)k != except && dim_differ(ctx, merged->at[k], dims.at[k])) {
+            if ((int64_t)k != except &&
+                dim_differ(ctx, merged->at[k], dims.at[k],
+                           "tensors 0 and %u differ along axis %u: {} and {}", i, k)) {
                 infer_fail(ctx, call, TNB_SHAPE, "tensors differ along axis %u: %s and %s", k,
                            tn_text(ctx, tn_shape(ctx, *merged)), tn_text(ctx, tn_shape(ctx, dims)));
                 return false;
@@ -179,6 +181,7 @@ cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_exp
         if (tn_int_value(extent, &all) && v > all)
             v = all;
         p[i + 1] = tn_i64(ctx, v);
+        dim_exceeds(ctx, p[i + 1], extent, "a cut at {} of an axis of {}");
     }
     p[list->items.n + 1] = extent;
     *points = p;

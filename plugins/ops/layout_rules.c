@@ -615,6 +615,11 @@ layout_squeeze(tn_layouts *q)
     const char *l = unblocked(q, 0);
     if (!l || !mark_axes(q, "axis", (int64_t)strlen(l), true, marked))
         return false;
+    int64_t left = 0;
+    for (size_t i = 0; l[i]; i++)
+        left += !marked[i];
+    if (tn_type_ndim(q->call->base.type) != left)
+        return false; /* axes that are named but stay */
     set(q, "axis", places(q, l, marked));
     return give(q, without_axes(q, l, marked));
 }

@@ -96,12 +96,12 @@ read_einsum(tn_ctx *ctx, const tn_call *call, tn_list fields, einsum *e)
         dots = own > dots ? own : dots;
         for (uint32_t k = 0; k < dims.n; k++) {
             const tn_expr **d = &e->extent[e->in[e->n].at[k]];
-            if (!*d || tn_is_int_const(*d, 1)) {
-                *d = dims.at[k];
-            } else if (!tn_is_int_const(dims.at[k], 1) && dim_differ(ctx, *d, dims.at[k])) {
+            const tn_expr *before = *d;
+            *d = before ? tn_broadcast_dim(ctx, before, dims.at[k], dims.n - k) : dims.at[k];
+            if (!*d) {
                 infer_fail(ctx, call, TNB_SHAPE, "label '%c' has extents %s and %s",
-                           e->in[e->n].at[k] < 128 ? e->in[e->n].at[k] : ELLIPSIS, tn_text(ctx, *d),
-                           tn_text(ctx, dims.at[k]));
+                           e->in[e->n].at[k] < 128 ? e->in[e->n].at[k] : ELLIPSIS,
+                           tn_text(ctx, before), tn_text(ctx, dims.at[k]));
                 return false;
             }
         }
@@ -186,9 +186,8 @@ legalize_einsum(tn_builder *b, const tn_call *call)
             tnk_te_reduce_axis(s, tnb_printf(tn_scratch(ctx), "k%u", i), es.extent[es.summed[i]]);
     for (uint32_t i = 0; i < es.n; i++) {
         for (uint32_t k = 0; k < es.in[i].n; k++) {
-            bool one = tn_is_int_const(emit_dim(in[i], k), 1) &&
-                       !tn_is_int_const(es.extent[es.in[i].at[k]], 1);
-            idx[k] = one ? I64(0) : axis[es.in[i].at[k]];
+            unsigned char label = es.in[i].at[k];
+            idx[k] = emit_stretched(&e, emit_dim(in[i], k), es.extent[label], axis[label]);
         }
         const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, in[i], idx, es.in[i].n));
         product = product ? MUL(product, v) : v;
@@ -219,7 +218,8 @@ infer_det(tn_ctx *ctx, const tn_call *call)
                           (long long)t->ndim);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, t->ndim < 0 ? -1 : t->ndim - 2, t->dtype);
-    if (dim_differ(ctx, dims.at[dims.n - 1], dims.at[dims.n - 2]))
+    if (dim_differ(ctx, dims.at[dims.n - 2], dims.at[dims.n - 1],
+                   "matrices must be square, but are {} x {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "matrices must be square, but are %s x %s",
                           tn_text(ctx, dims.at[dims.n - 2]), tn_text(ctx, dims.at[dims.n - 1]));
     return infer_known(ctx, call, tn_list_of(ctx, dims.at, dims.n - 2), t->dtype);

@@ -23,11 +23,18 @@ infer_nll_loss(tn_ctx *ctx, const tn_call *call)
                           (long long)p->ndim, (long long)t->ndim);
     if (tn_type_dims(TN_NODE(p), &pd) && tn_type_dims(TN_NODE(t), &td)) {
         for (uint32_t i = 0; i < td.n; i++) {
-            if (dim_differ(ctx, td.at[i], pd.at[i ? i + 1 : 0]))
+            if (dim_differ(ctx, td.at[i], pd.at[i ? i + 1 : 0],
+                           "the targets have extent {} where the predictions have {}"))
                 return infer_fail(ctx, call, TNB_SHAPE, "predictions are %s, targets %s",
                                   tn_text(ctx, tn_shape(ctx, pd)), tn_text(ctx, tn_shape(ctx, td)));
         }
     }
+    tn_list weights;
+    if (infer_arg(call, 2) && tn_type_dims(infer_arg(call, 2)->type, &weights) && weights.n == 1 &&
+        tn_type_dims(TN_NODE(p), &pd) &&
+        dim_differ(ctx, weights.at[0], pd.at[pd.n > 1], "{} weights for {} classes"))
+        return infer_fail(ctx, call, TNB_SHAPE, "%s weights for %s classes",
+                          tn_text(ctx, weights.at[0]), tn_text(ctx, pd.at[pd.n > 1]));
     if (strcmp(how, "none"))
         return infer_known(ctx, call, (tn_list){0}, p->dtype);
     return infer_same(ctx, call, t, p->dtype);
@@ -48,9 +55,11 @@ loss_at(nll *l, const tn_expr *const *at, bool value)
     uint32_t n = emit_ndim(l->t), m = emit_ndim(l->p);
     const tn_expr *idx[INFER_MAX_DIMS + 1],
         *target = CAST(TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
-    const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &target, 1) : LIT(d, 1), *v = w;
+    const tn_expr *class =
+        tnk_te_index(ctx, target, emit_dim(l->p, m > 1), false, infer_op_name(l->e.call), "class");
+    const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &class, 1) : LIT(d, 1), *v = w;
     if (value) {
-        idx[m > 1] = target;
+        idx[m > 1] = class;
         for (uint32_t i = 0; i < n; i++)
             idx[i ? i + 1 : 0] = at[i];
         v = SUB(LIT(d, 0), MUL(tnk_te_read_at(l->e.te, l->p, idx, m), w));

@@ -13,7 +13,8 @@ product_dtype(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *a, const tn_
 static bool
 check_inner(tn_ctx *ctx, const tn_call *call, const tn_expr *a, const tn_expr *b)
 {
-    if (!dim_differ(ctx, a, b))
+    if (!dim_differ(ctx, a, b,
+                    "the summed extents differ: {} of the first operand, {} of the second"))
         return true;
     infer_fail(ctx, call, TNB_SHAPE,
                "the summed extents differ: %s of the first operand, %s of the second",
@@ -62,11 +63,13 @@ operand_at(emit *e, const tn_node *t, const tnk_stage *s, uint32_t n_batch, cons
            const tn_expr *column)
 {
     tn_ctx *ctx = e->ctx;
+    tn_list out = emit_dims(TN_NODE(e->call));
     const tn_expr *idx[INFER_MAX_DIMS];
     uint32_t n = emit_ndim(t), inner = n > 1 ? 2 : 1, batch = n - inner;
     for (uint32_t i = 0; i < batch; i++) {
         uint32_t at = n_batch - batch + i;
-        idx[i] = tn_is_int_const(emit_dim(t, i), 1) ? I64(0) : s->axes[at];
+        const tn_expr *own = emit_dim(t, i);
+        idx[i] = tn_is_int_const(own, 1) ? I64(0) : emit_stretched(e, own, out.at[at], s->axes[at]);
     }
     if (n > 1)
         idx[batch] = row;
@@ -119,7 +122,27 @@ infer_linear(tn_ctx *ctx, const tn_call *call)
         return infer_rank(ctx, call, x->ndim, d);
     if (!check_inner(ctx, call, xd.at[xd.n - 1], wd.at[1]))
         return tn_error_node(ctx);
+    tn_list bias;
+    if (infer_arg(call, 2) && tn_type_dims(infer_arg(call, 2)->type, &bias) && bias.n == 1 &&
+        dim_misfit(ctx, bias.at[0], wd.at[0], "the bias has {} entries for {} out features"))
+        return infer_fail(ctx, call, TNB_SHAPE, "the bias has %s entries for %s out features",
+                          tn_text(ctx, bias.at[0]), tn_text(ctx, wd.at[0]));
     return infer_known(ctx, call, tn_list_with(ctx, xd, xd.n - 1, wd.at[0]), d);
+}
+
+/* y + bias, of which nothing proves whether it has one entry or one for each out feature. */
+static const tn_expr *
+biased(tn_builder *b, const tn_call *call, const tn_expr *y)
+{
+    emit e = emit_begin(b, call);
+    tn_ctx *ctx = e.ctx;
+    const tn_node *x = emit_input(&e, tn_emit(b, y, "lv")),
+                  *bias = emit_input(&e, call->args.at[2]);
+    tnk_stage *s = emit_stage(&e, "T_add");
+    const tn_expr *at = LEAST(s->axes[s->n_axes - 1], SUB(emit_dim(bias, 0), I64(1)));
+    const tn_expr *v =
+        ADD(tnk_te_read_at(e.te, x, s->axes, s->n_axes), tnk_te_read(e.te, bias, at, NULL));
+    return emit_end(&e, "add", tnk_te_define(s, v));
 }
 
 const tn_expr *
@@ -130,7 +153,13 @@ legalize_linear(tn_builder *b, const tn_call *call)
     const tn_node *attrs =
         tn_dictv(ctx, "out_dtype", tn_dtype_value(ctx, tn_call_dtype(call, "out_dtype")), NULL);
     const tn_expr *y = tn_call_opv(ctx, "matmul", attrs, call->args.at[0], w, NULL);
-    return infer_arg(call, 2) ? tn_call_opv(ctx, "add", NULL, y, call->args.at[2], NULL) : y;
+    const tn_expr *bias = infer_arg(call, 2);
+    if (!bias)
+        return y;
+    tn_list own = emit_dims(bias), out = emit_dims(call->args.at[1]);
+    bool plain =
+        own.n != 1 || tn_is_int_const(own.at[0], 1) || dim_equal(ctx, own.at[0], out.at[0]);
+    return plain ? tn_call_opv(ctx, "add", NULL, y, bias, NULL) : biased(b, call, y);
 }
 
 const tn_type *

@@ -26,17 +26,21 @@ infer_all_class_nms(tn_ctx *ctx, const tn_call *call)
         if (i < 2 && t[i]->ndim >= 0 && t[i]->ndim != 3)
             return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, wanted 3",
                               names[i], (long long)t[i]->ndim);
-        if (i > 1 && (t[i]->ndim > 1 ||
-                      (known[i] && dims[i].n && dim_differ(ctx, dims[i].at[0], tn_i64(ctx, 1)))))
+        if (i > 1 &&
+            (t[i]->ndim > 1 || (known[i] && dims[i].n &&
+                                dim_differ(ctx, dims[i].at[0], tn_i64(ctx, 1),
+                                           "argument '%s' has {} elements, wanted {}", names[i]))))
             return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have one element",
                               names[i]);
     }
-    if (known[0] && dim_differ(ctx, dims[0].at[2], tn_i64(ctx, 4)))
+    if (known[0] &&
+        dim_differ(ctx, dims[0].at[2], tn_i64(ctx, 4), "boxes have {} coordinates, wanted {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "boxes have %s coordinates, wanted 4",
                           tn_text(ctx, dims[0].at[2]));
     if (known[0] && known[1] &&
-        (dim_differ(ctx, dims[0].at[0], dims[1].at[0]) ||
-         dim_differ(ctx, dims[0].at[1], dims[1].at[2])))
+        (dim_differ(ctx, dims[0].at[0], dims[1].at[0],
+                    "'boxes' has {} batch entries, 'scores' {}") ||
+         dim_differ(ctx, dims[0].at[1], dims[1].at[2], "{} boxes, but {} scores")))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "'boxes' %s and 'scores' %s differ in batch or boxes",
                           tn_text(ctx, tn_shape(ctx, dims[0])),

@@ -71,14 +71,19 @@ static bool
 check_channels(tn_ctx *ctx, const tn_call *call, const conv *c, const tn_expr *data_channels,
                const tn_expr *kernel_channels, const tn_expr *grouped)
 {
-    int64_t in, per, g = c->groups;
-    if (tn_int_value(data_channels, &in) && tn_int_value(kernel_channels, &per) && in != per * g) {
+    int64_t in = 0, per = 0, g = c->groups;
+    if (dim_differ(ctx, data_channels, dim_muli(ctx, kernel_channels, g),
+                   "the data has {} channels, the kernel takes {} in %lld groups", (long long)g)) {
+        tn_int_value(data_channels, &in);
+        tn_int_value(kernel_channels, &per);
         infer_fail(ctx, call, TNB_SHAPE,
                    "the data has %lld channels, the kernel takes %lld in each of %lld groups",
                    (long long)in, (long long)per, (long long)g);
         return false;
     }
-    if (tn_int_value(grouped, &in) && in % g != 0) {
+    if (dim_ragged(ctx, grouped, g, "{} channels are not a multiple of %lld groups",
+                   (long long)g)) {
+        tn_int_value(grouped, &in);
         infer_fail(ctx, call, TNB_SHAPE,
                    "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
                    (long long)g, (long long)in);
@@ -155,11 +160,13 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
     /* The kernel's I is the data's channels, its O those of one group of the result. */
     const tn_expr *channels = layout_extent(ctx, &c.data, x, 'C');
     const tn_expr *taken = layout_extent(ctx, &c.kernel, k, 'I');
-    if (dim_differ(ctx, channels, taken))
+    if (dim_differ(ctx, channels, taken, "the data has {} channels, the kernel takes {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %s channels, the kernel takes %s",
                           tn_text(ctx, channels), tn_text(ctx, taken));
-    int64_t in;
-    if (tn_int_value(channels, &in) && in % c.groups)
+    int64_t in = 0;
+    tn_int_value(channels, &in);
+    if (dim_ragged(ctx, channels, c.groups, "{} channels are not a multiple of %lld groups",
+                   (long long)c.groups))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "attribute 'groups' is %lld, but %lld channels are not a multiple of it",
                           (long long)c.groups, (long long)in);

@@ -52,6 +52,10 @@ infer_pad(tn_ctx *ctx, const tn_call *call)
         if (tn_int_value(e, &v) && v < 0)
             return infer_fail(ctx, call, TNB_SHAPE, "attribute 'pad_width' cuts axis %u to %lld", i,
                               (long long)v);
+        if (pad_mode_of(call) != PAD_CONSTANT && (w[2 * i] > 0 || w[2 * i + 1] > 0) &&
+            dim_exceeds(ctx, tn_i64(ctx, 1), dims.at[i],
+                        "axis %u needs {} element or more to be padded with, but has {}", i))
+            return infer_fail(ctx, call, TNB_SHAPE, "axis %u has no elements to be padded with", i);
         dims = tn_list_with(ctx, dims, i, e);
     }
     return infer_known(ctx, call, dims, t->dtype);
@@ -129,7 +133,10 @@ infer_pixel_shuffle(tn_ctx *ctx, const tn_call *call)
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, t->ndim, t->dtype);
     uint32_t at = dims.n - 3;
-    if (tn_int_value(dims.at[at], &c) && c % (r * r))
+    if (dim_ragged(ctx, dims.at[at], r * r,
+                   "{} channels are not a multiple of upscale_factor squared (%lld)",
+                   (long long)(r * r)) &&
+        tn_int_value(dims.at[at], &c))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "%lld channels are not a multiple of upscale_factor squared (%lld)",
                           (long long)c, (long long)(r * r));
@@ -183,12 +190,30 @@ check_starts(tn_ctx *ctx, const tn_call *call)
         }
         known &= tn_type_dims(TN_NODE(t), &dims[i]);
     }
-    if (known && dim_differ(ctx, dims[0].at[0], dims[1].at[0])) {
+    if (known &&
+        dim_differ(ctx, dims[0].at[0], dims[1].at[0], "{} starts of queries, but {} of keys")) {
         infer_fail(ctx, call, TNB_SHAPE, "%s starts of queries, but %s of keys",
                    tn_text(ctx, dims[0].at[0]), tn_text(ctx, dims[1].at[0]));
         return false;
     }
     return true;
+}
+
+/* Heads of queries that share one of keys, and a bias that is added to the scores. */
+static void
+assume_attention(tn_ctx *ctx, const tn_call *call, const tn_list *d)
+{
+    const tn_expr *heads[] = {d[0].at[2], d[1].at[2]};
+    tn_list bias;
+    const tn_expr *left = tn_floormod(ctx, heads[0], tn_max(ctx, heads[1], tn_i64(ctx, 1)));
+    tn_assume(ctx, tn_bin(ctx, TN_KIND_EQ, left, tn_i64(ctx, 0)),
+              "query has {} heads, key {}, which do not divide them", (tn_list){heads, 2});
+    if (call->args.n != 4 || !tn_type_dims(call->args.at[3]->type, &bias) || bias.n > 4)
+        return;
+    const tn_expr *scores[] = {d[0].at[0], d[0].at[2], d[0].at[1], d[1].at[1]};
+    for (uint32_t i = 0; i < bias.n; i++)
+        dim_misfit(ctx, bias.at[i], scores[4 - bias.n + i],
+                   "the bias has extent {} in axis %u, the scores {}", i);
 }
 
 const tn_type *
@@ -224,16 +249,19 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
                           mask);
     if (!known)
         return infer_rank(ctx, call, 4, dtype);
-    if (dim_differ(ctx, d[0].at[0], d[1].at[0]) || dim_differ(ctx, d[0].at[0], d[2].at[0]))
+    if (dim_differ(ctx, d[0].at[0], d[1].at[0], "query has {} batch entries, key {}") ||
+        dim_differ(ctx, d[0].at[0], d[2].at[0], "query has {} batch entries, value {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "batches differ");
-    if (dim_differ(ctx, d[0].at[3], d[1].at[3]))
+    if (dim_differ(ctx, d[0].at[3], d[1].at[3], "query has head size {}, key {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "query has head size %s, key %s",
                           tn_text(ctx, d[0].at[3]), tn_text(ctx, d[1].at[3]));
-    if (dim_differ(ctx, d[1].at[1], d[2].at[1]))
+    if (dim_differ(ctx, d[1].at[1], d[2].at[1], "key has {} positions, value {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "key has %s positions, value %s",
                           tn_text(ctx, d[1].at[1]), tn_text(ctx, d[2].at[1]));
     int64_t h, hk;
-    if (dim_differ(ctx, d[1].at[2], d[2].at[2]) ||
+    if (tn_assuming(ctx))
+        assume_attention(ctx, call, d);
+    if (dim_differ(ctx, d[1].at[2], d[2].at[2], "key has {} heads, value {}") ||
         (tn_int_value(d[0].at[2], &h) && tn_int_value(d[1].at[2], &hk) && (hk == 0 || h % hk)))
         return infer_fail(ctx, call, TNB_SHAPE, "query has %s heads, key %s, value %s",
                           tn_text(ctx, d[0].at[2]), tn_text(ctx, d[1].at[2]),

@@ -33,7 +33,9 @@ check_vector(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_expr *channe
                    (long long)v->ndim);
         return false;
     }
-    if (channels && tn_type_dims(TN_NODE(v), &dims) && dim_differ(ctx, dims.at[0], channels)) {
+    if (channels && tn_type_dims(TN_NODE(v), &dims) &&
+        dim_differ(ctx, dims.at[0], channels, "argument '%s' has {} entries for {} channels",
+                   name)) {
         infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries for %s channels", name,
                    tn_text(ctx, dims.at[0]), tn_text(ctx, channels));
         return false;
@@ -78,7 +80,8 @@ check_scales(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, uint32_t f
             return false;
         }
         for (int k = 0; known && n >= 0 && tn_type_dims(TN_NODE(v), &own) && k < n; k++) {
-            if (dim_differ(ctx, own.at[k], dims.at[axes[k]])) {
+            if (dim_differ(ctx, own.at[k], dims.at[axes[k]],
+                           "argument '%s' has extent {} where the data has {}", name)) {
                 infer_fail(ctx, call, TNB_SHAPE,
                            "argument '%s' has extent %s where the data has %s", name,
                            tn_text(ctx, own.at[k]), tn_text(ctx, dims.at[axes[k]]));
@@ -141,7 +144,10 @@ infer_group_norm(tn_ctx *ctx, const tn_call *call)
                               (long long)axis);
     }
     bool known = tn_type_dims(TN_NODE(t), &dims);
-    if (known && tn_int_value(dims.at[axis], &channels) && channels % groups)
+    if (known &&
+        dim_ragged(ctx, dims.at[axis], groups, "{} channels are not a multiple of num_groups %lld",
+                   (long long)groups) &&
+        tn_int_value(dims.at[axis], &channels))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "%lld channels are not a multiple of num_groups %lld",
                           (long long)channels, (long long)groups);
@@ -221,16 +227,32 @@ along_axis(tn_builder *b, const tn_expr *v, int64_t axis, int64_t ndim)
              : v;
 }
 
+/* A vector with one entry for each channel. Where no proof says that it has as many, the program
+ * looks: what is computed from several of them has an extent only if theirs are the same. */
+static const tn_expr *
+of_channels(tn_builder *b, const tn_expr *v, const tn_expr *channels)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    if (tn_is_error(v) || dim_equal(ctx, emit_dims(v).at[0], channels))
+        return v;
+    const tn_type *type =
+        tn_ty_tensor_dims(ctx, tn_listv(ctx, channels, NULL), tn_type_dtype(v->type));
+    return tn_emit_match_cast(b, v, type, "lv");
+}
+
 const tn_expr *
 legalize_batch_norm(tn_builder *b, const tn_call *call)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
-    const tn_expr *x = call->args.at[0], *mean = call->args.at[3], *var = call->args.at[4];
-    const tn_expr *new_mean = mean, *new_var = var;
+    const tn_expr *x = call->args.at[0], *given[4], *v[4]; /* gamma, beta, mean, variance */
     int64_t ndim = tn_type_ndim(x->type), axis = tn_call_int(call, "axis"), others[INFER_MAX_DIMS];
     if (ndim > INFER_MAX_DIMS)
         return NULL;
     axis += axis < 0 ? ndim : 0;
+    for (int i = 0; i < 4; i++)
+        v[i] = given[i] = of_channels(b, call->args.at[1 + i], emit_dims(x).at[axis]);
+    const tn_expr *new_mean = call->args.at[3], *new_var = call->args.at[4];
+    const tn_expr *mean_dim = emit_dims(new_mean).at[0], *var_dim = emit_dims(new_var).at[0];
     if (tn_call_int(call, "training")) {
         uint32_t n = 0;
         for (int64_t i = 0; i < ndim; i++) {
@@ -239,15 +261,14 @@ legalize_batch_norm(tn_builder *b, const tn_call *call)
         }
         double momentum = tn_call_float(call, "momentum");
         const tn_node *attrs = tn_dictv(ctx, "axis", tn_int_array(ctx, others, n), NULL);
-        mean = op1(b, "mean", attrs, x);
-        var = op1(b, "variance", attrs, x);
-        new_mean = moved(b, new_mean, mean, momentum);
-        new_var = moved(b, new_var, var, momentum);
+        v[2] = op1(b, "mean", attrs, x);
+        v[3] = op1(b, "variance", attrs, x);
+        new_mean = of_channels(b, moved(b, given[2], v[2], momentum), mean_dim);
+        new_var = of_channels(b, moved(b, given[3], v[3], momentum), var_dim);
     }
-    tnb_dtype d = tn_type_dtype(x->type), own = tn_type_dtype(var->type), wide = emit_wide(own);
+    tnb_dtype d = tn_type_dtype(x->type), own = tn_type_dtype(v[3]->type), wide = emit_wide(own);
     const tn_node *widen = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, wide), NULL);
     const tn_node *narrow = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, d), NULL);
-    const tn_expr *v[4] = {call->args.at[1], call->args.at[2], mean, var}; /* gamma, beta */
     for (int i = 0; i < 4; i++) {
         if (!tnb_dtype_eq(tn_type_dtype(v[i]->type), wide))
             v[i] = op1(b, "astype", widen, v[i]);
@@ -278,6 +299,7 @@ typedef struct norm {
     int64_t axes[INFER_MAX_DIMS]; /* reduced ones as named */
     int n_axes;
     int64_t channel, groups; /* channel axis in groups of which each is reduced; groups 0: none */
+    bool by_channel;         /* scale and offset have an entry for each channel */
     tnb_dtype wide;
     const tn_expr *count; /* elements that one mean covers */
     const tn_expr *rows[INFER_MAX_DIMS];
@@ -366,7 +388,7 @@ static const tn_expr *
 factor(norm *m, const tn_node *buffer, const tn_expr *const *place)
 {
     const tn_expr *idx[INFER_MAX_DIMS];
-    if (m->groups)
+    if (m->by_channel)
         return tnk_te_read_at(m->e.te, buffer, &place[m->channel], 1);
     for (int i = 0; i < m->n_axes; i++)
         idx[i] = place[m->axes[i]];
@@ -417,22 +439,20 @@ legalize_layer_norm(tn_builder *b, const tn_call *call)
 const tn_expr *
 legalize_group_norm(tn_builder *b, const tn_call *call)
 {
-    norm m = {0};
+    norm m = {.by_channel = true};
     bool ok =
         norm_begin(&m, b, call, tn_call_int(call, "channel_axis"), tn_call_int(call, "num_groups"));
     return ok ? normalize(&m, call, "group_norm") : NULL;
 }
 
+/* Each channel is a row of its own: a mean covers the axes named. */
 const tn_expr *
 legalize_instance_norm(tn_builder *b, const tn_call *call)
 {
-    norm m = {0};
-    tn_list dims = emit_dims(call->args.at[0]);
-    int64_t axis = tn_call_int(call, "channel_axis"), channels;
-    axis += axis < 0 ? (int64_t)dims.n : 0;
-    if (!tn_int_value(dims.at[axis], &channels) || channels < 1)
-        return NULL;
-    return norm_begin(&m, b, call, axis, channels) ? normalize(&m, call, "instance_norm") : NULL;
+    norm m = {.by_channel = true};
+    return norm_begin(&m, b, call, tn_call_int(call, "channel_axis"), 0)
+               ? normalize(&m, call, "instance_norm")
+               : NULL;
 }
 
 const tn_expr *

@@ -12,7 +12,7 @@ typedef struct pool {
     const char *axes;
     layout data, out;
     window w;
-    int64_t size[3];
+    const tn_expr *size[3]; /* of the window; int64, may be symbolic */
     bool ceil;
 } pool;
 
@@ -30,12 +30,50 @@ read_layouts(tn_ctx *ctx, const tn_call *call, pool *p)
     return layout_read(ctx, call, "out_layout", p->axes, &p->out);
 }
 
+/* The n extents of an attribute, or one for all; numbers from 1, or symbolic. */
+static bool
+read_extents(tn_ctx *ctx, const tn_call *call, const char *key, int n, const tn_expr **out)
+{
+    const tn_array *a = tn_as_array(tn_call_attr(call, key));
+    uint32_t count = a ? a->items.n : 0;
+    if (count != 1 && count != (uint32_t)n) {
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %u entries, wanted 1 or %d", key,
+                   count, n);
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t v;
+        out[i] = tn_cast_to(ctx, TNB_I64, a->items.at[count == 1 ? 0 : i]);
+        if (tn_int_value(out[i], &v) && (v < 1 || v > INT32_MAX)) {
+            infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted at least 1", key,
+                       (long long)v);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool
 read_pool(tn_ctx *ctx, const tn_call *call, pool *p)
 {
     p->ceil = tn_call_int(call, "ceil_mode") != 0;
     return window_read(ctx, call, p->n, &p->w) &&
-           window_ints(ctx, call, "pool_size", p->n, 1, p->size);
+           read_extents(ctx, call, "pool_size", p->n, p->size);
+}
+
+/* How far the window reaches beyond its first element. */
+static const tn_expr *
+reach(tn_ctx *ctx, const pool *p, int i)
+{
+    return dim_muli(ctx, dim_addi(ctx, p->size[i], -1), p->w.dilation[i]);
+}
+
+/* The sizes as variables of the program under construction. */
+static void
+own_sizes(emit *e, pool *p)
+{
+    for (int i = 0; i < p->n; i++)
+        p->size[i] = tnk_te_expr(e->te, p->size[i]);
 }
 
 static bool
@@ -57,8 +95,10 @@ pooled(tn_ctx *ctx, const tn_call *call, const pool *p, tn_list x, const tn_expr
     out[1] = layout_extent(ctx, &p->data, x, 'C');
     for (int i = 0; i < p->n; i++) {
         const tn_expr *in = layout_extent(ctx, &p->data, x, LAYOUT_SPATIAL(p->axes)[i]);
-        int64_t add = p->w.before[i] + p->w.after[i] - p->w.dilation[i] * (p->size[i] - 1) - 1, v;
-        const tn_expr *room = dim_addi(ctx, in, add);
+        int64_t v;
+        const tn_expr *room =
+            dim_simplify(ctx, SUB(dim_addi(ctx, in, p->w.before[i] + p->w.after[i] - 1),
+                                  reach(ctx, p, i)));
         const tn_expr *steps = p->ceil ? dim_ceildiv(ctx, room, p->w.stride[i])
                                        : dim_floordiv(ctx, room, p->w.stride[i]);
         out[2 + i] = dim_addi(ctx, steps, 1);
@@ -95,17 +135,16 @@ infer_adaptive_pool(tn_ctx *ctx, const tn_call *call)
     pool p;
     tn_list x;
     const tn_expr *out[5];
-    int64_t size[3];
+    const tn_expr *size[3];
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     bool given = tn_call_attr(call, "output_size") != NULL;
     if (!t || !read_layouts(ctx, call, &p) || !check_rank(ctx, call, &p, t) ||
-        (given && !window_ints(ctx, call, "output_size", p.n, 1, size)))
+        (given && !read_extents(ctx, call, "output_size", p.n, size)))
         return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(t), &x))
         return infer_rank(ctx, call, p.out.n, t->dtype);
     for (int i = 0; i < p.n + 2; i++)
-        out[i] =
-            i >= 2 && given ? tn_i64(ctx, size[i - 2]) : layout_extent(ctx, &p.data, x, p.axes[i]);
+        out[i] = i >= 2 && given ? size[i - 2] : layout_extent(ctx, &p.data, x, p.axes[i]);
     return infer_known(ctx, call, layout_dims(ctx, &p.out, p.axes, out), t->dtype);
 }
 
@@ -180,8 +219,9 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
         int at = layout_find(&p->data, axis);
         const tn_expr *out = tnk_te_expr(e->te, out_dims.at[layout_find(&p->out, axis)]);
         const tn_expr *room = dim_addi(ctx, dims[at], p->w.before[i] + p->w.after[i]);
-        const tn_expr *need = dim_addi(ctx, dim_muli(ctx, dim_addi(ctx, out, -1), p->w.stride[i]),
-                                       p->w.dilation[i] * (p->size[i] - 1) + 1);
+        const tn_expr *need =
+            dim_simplify(ctx, ADD(dim_muli(ctx, dim_addi(ctx, out, -1), p->w.stride[i]),
+                                  dim_addi(ctx, reach(ctx, p, i), 1)));
         padded[at] = p->w.before[i] || p->w.after[i];
         if (p->ceil && !dim_equal(ctx, need, room)) {
             room = dim_simplify(ctx, GREATEST(room, need));
@@ -220,7 +260,8 @@ window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr 
 #define NUMBER(v) tn_int_imm_of(ctx, d, v)
     const tn_expr *dilation = NUMBER(p->w.dilation[i]);
     const tn_expr *start = SUB(MUL(o, NUMBER(p->w.stride[i])), NUMBER(p->w.before[i]));
-    const tn_expr *last = ADD(start, NUMBER(p->w.dilation[i] * (p->size[i] - 1)));
+    const tn_expr *size = CAST(d, p->size[i]);
+    const tn_expr *last = ADD(start, CAST(d, reach(ctx, p, i)));
     const tn_expr *low = NUMBER(with_padding ? -p->w.before[i] : 0);
     const tn_expr *high = SUB(with_padding ? ADD(in, NUMBER(p->w.after[i])) : in, NUMBER(1));
     /* steps to get from the start to the first element that is not below the border */
@@ -228,7 +269,7 @@ window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr 
         GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, NUMBER(1))), dilation), NUMBER(0));
     const tn_expr *cut =
         GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, NUMBER(1))), dilation), NUMBER(0));
-    return SUB(SUB(NUMBER(p->size[i]), skip), cut);
+    return SUB(SUB(size, skip), cut);
 #undef NUMBER
 }
 
@@ -237,10 +278,10 @@ static bool
 is_small(const pool *p, int i, const tn_expr *in)
 {
     enum { SMALL = 1 << 12 };
-    int64_t n;
-    return tn_int_value(in, &n) && n < SMALL * SMALL && p->size[i] < SMALL &&
-           p->w.stride[i] < SMALL && p->w.dilation[i] < SMALL && p->w.before[i] < SMALL * SMALL &&
-           p->w.after[i] < SMALL * SMALL;
+    int64_t n, size;
+    return tn_int_value(in, &n) && n < SMALL * SMALL && tn_int_value(p->size[i], &size) &&
+           size < SMALL && p->w.stride[i] < SMALL && p->w.dilation[i] < SMALL &&
+           p->w.before[i] < SMALL * SMALL && p->w.after[i] < SMALL * SMALL;
 }
 
 /* In 32 bits where all is small: vectors of such counts are turned into floats by one instruction. */
@@ -249,8 +290,10 @@ divisor(emit *e, const pool *p, const tn_node *x, const tnk_stage *s, bool with_
 {
     tn_ctx *ctx = e->ctx;
     int64_t most = 1;
-    for (int i = 0; i < p->n; i++)
-        most = most <= INT32_MAX && p->size[i] <= INT32_MAX ? most * p->size[i] : INT64_MAX;
+    for (int i = 0; i < p->n; i++) {
+        int64_t size;
+        most = most <= INT32_MAX && tn_int_value(p->size[i], &size) ? most * size : INT64_MAX;
+    }
     tnb_dtype d = most <= INT32_MAX ? TNB_I32 : TNB_I64;
     const tn_expr *count = tn_int_imm_of(ctx, d, 1);
     for (int i = 0; i < p->n; i++) {
@@ -262,7 +305,7 @@ divisor(emit *e, const pool *p, const tn_node *x, const tnk_stage *s, bool with_
             o = CAST(TNB_I32, o);
             in = CAST(TNB_I32, in);
         }
-        const tn_expr *n = border ? window_count(ctx, p, i, o, in, with_padding) : I64(p->size[i]);
+        const tn_expr *n = border ? window_count(ctx, p, i, o, in, with_padding) : p->size[i];
         count = MUL(count, CAST(d, n));
     }
     return tn_is(count, TN_KIND_INT_IMM) ? count : GREATEST(count, tn_int_imm_of(ctx, d, 1));
@@ -282,6 +325,7 @@ legalize_pool(tn_builder *b, const tn_call *call)
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);
     const tn_node *x = emit_input(&e, call->args.at[0]);
+    own_sizes(&e, &p);
     tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
     const tn_node *padded = pad_data(&e, &p, x, out_dims, max ? lowest(ctx, d) : LIT(d, 0));
     tnk_stage *s = emit_stage_of(&e, max ? "pool_max" : "pool_sum", call->base.type, sum);
@@ -289,7 +333,7 @@ legalize_pool(tn_builder *b, const tn_call *call)
     same_places(&p, s, at);
     for (int i = 0; i < p.n; i++) {
         char axis = LAYOUT_SPATIAL(p.axes)[i];
-        const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
+        const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], p.size[i]);
         const tn_expr *o = s->axes[layout_find(&p.out, axis)];
         at[layout_find(&p.data, axis)] =
             ADD(MUL(o, I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i])));
@@ -391,6 +435,7 @@ legalize_pool_indices(tn_builder *b, const tn_call *call)
     if (!read_pool(ctx, call, &p))
         return NULL;
     const tn_node *x = emit_input(&e, call->args.at[0]);
+    own_sizes(&e, &p);
     tnb_dtype d = emit_dtype(x), dtypes[2] = {d, TNB_I64};
     uint32_t n = (uint32_t)p.n + 2;
     const tn_type *value_type = tn_as_ty_tuple(call->base.type)->fields.at[0];
@@ -400,7 +445,7 @@ legalize_pool_indices(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < n; i++)
         extents[i] = emit_dim(x, i);
     for (int i = 0; i < p.n; i++) {
-        const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], I64(p.size[i]));
+        const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], p.size[i]);
         const tn_expr *place =
             SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i]))),
                 I64(p.w.before[i]));

@@ -11,7 +11,7 @@
 #include <config.h>
 
 #define MIN_ARGS(flags) ((int)((flags) >> 24) ? (int)((flags) >> 24) : -1)
-#define FLAGS(flags) (((flags)&0xffffffu) | TN_OP_ARG_SHAPES)
+#define FLAGS(flags) (((flags)&0x7fffffu) | ((flags)&ANY_SHAPES ? 0 : TN_OP_ARG_SHAPES))
 
 #define RESULT(infer, words) static const char result_##infer[] = words;
 #include "results.def"

@@ -27,7 +27,10 @@ check_parameter(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_ty_tensor
     bool known = p->ndim == 1 && tn_type_dims(TN_NODE(p), &own);
     if (known && tn_is_int_const(own.at[0], 1))
         return true;
-    if (known && tn_type_dims(TN_NODE(x), &dims) && dim_differ(ctx, own.at[0], dims.at[axis])) {
+    if (known && tn_type_dims(TN_NODE(x), &dims) &&
+        dim_misfit(ctx, own.at[0], dims.at[axis],
+                   "argument '%s' has {} entries, axis %lld of the data {}", name,
+                   (long long)axis)) {
         infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %s entries, axis %lld of the data %s",
                    name, tn_text(ctx, own.at[0]), (long long)axis, tn_text(ctx, dims.at[axis]));
         return false;
@@ -88,7 +91,9 @@ parameter_at(emit *e, parameter p, const tnk_stage *s, const tn_call *call)
         return p.value;
     uint32_t n = emit_ndim(p.buffer);
     bool one = n == 0 || tn_is_int_const(emit_dim(p.buffer, 0), 1);
-    const tn_expr *at = one ? I64(0) : s->axes[axis];
+    tn_list dims = emit_dims(TN_NODE(call));
+    const tn_expr *at =
+        one ? I64(0) : emit_stretched(e, emit_dim(p.buffer, 0), dims.at[axis], s->axes[axis]);
     return tnk_te_read_at(e->te, p.buffer, &at, n);
 }
 

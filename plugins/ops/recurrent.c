@@ -120,13 +120,35 @@ copy_state(program *p, const char *name, const tn_node *to, const tn_node *from)
                                     PUT(to, CAST(emit_dtype(to), AT(from, d, b, h)), d, b, h)));
 }
 
+/* The sequences' lengths, each looked at once: at most as many steps as there are. */
+static void
+check_lengths(program *p)
+{
+    tn_ctx *ctx = p->e.ctx;
+    nest n = {.p = p, .name = "lengths"};
+    const tn_node *from = p->lengths,
+                  *to = tnk_te_buffer(p->e.te, "lengths", &p->batch, 1, TNB_I64);
+    const tn_expr *b = iter(&n, "b", p->batch, TN_ITER_SPATIAL, NULL);
+    const tn_expr *steps = emit_data_index(&p->e, p->l.lengths, AT(from, b), ADD(p->steps, I64(1)),
+                                           false, "sequence length");
+    tnk_te_append(p->e.te, end_nest(&n, LIST(POINT(from, b)), LIST(POINT(to, b)), NULL,
+                                    PUT(to, CAST(TNB_I64, steps), b)));
+    p->lengths = to;
+}
+
 /* ---- steps ---- */
 
 static const tn_expr *
 length(program *p, const tn_expr *b)
 {
-    tn_ctx *ctx = p->e.ctx;
-    return LEAST(CAST(TNB_I64, AT(p->lengths, b)), p->steps);
+    return AT(p->lengths, b);
+}
+
+/* Whether the lengths decide where a direction's steps are. */
+static bool
+places_vary(const program *p)
+{
+    return p->lengths && (p->l.reverse[0] || p->l.reverse[1]);
 }
 
 /* The step's place in the sequence. */
@@ -275,9 +297,9 @@ add_to_sums(program *p, const char *name, const tn_node *gates, const tn_node *s
                              : CAST(p->w, AT(p->bias, d, ADD(first, j)));
     const tn_node *sum = POINT(sums, d, b, jo, ji), *out = POINT(gates, d, b, jo, ji);
     const tn_stmt *body = PUT(gates, ADD(AT(sums, d, b, jo, ji), v), d, b, jo, ji);
-    const tn_node *const *reads = !input       ? LIST(sum, FULL(p->bias))
-                                  : p->lengths ? LIST(sum, FULL(p->xw), FULL(p->lengths))
-                                               : LIST(sum, FULL(p->xw));
+    const tn_node *const *reads = !input           ? LIST(sum, FULL(p->bias))
+                                  : places_vary(p) ? LIST(sum, FULL(p->xw), FULL(p->lengths))
+                                                   : LIST(sum, FULL(p->xw));
     TNB_PUSH(tn_scratch(ctx), p->turn, end_nest(&n, reads, LIST(out), NULL, body));
 }
 
@@ -300,7 +322,7 @@ begin_cell(program *p, const char *name)
     c.h = iter(&c.n, "h", p->hidden, TN_ITER_SPATIAL, NULL);
     c.at = place(p, c.d, c.t, c.b);
     c.live = p->lengths ? LESS(c.t, length(p, c.b)) : NULL;
-    if (p->lengths)
+    if (places_vary(p))
         TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->lengths));
     return c;
 }
@@ -337,6 +359,8 @@ end_cell(program *p, cell *c, const tn_stmt *first, const tn_expr *h)
                   *cell_state = p->cs ? POINT(p->cs, c->d, c->b, c->h) : NULL,
                   *y = p->l.reverse[0] || p->l.reverse[1] ? FULL(p->y)
                                                           : POINT(p->y, c->at, c->d, c->b, c->h);
+    if (c->live && !places_vary(p))
+        TNB_PUSH(a, c->reads, FULL(p->lengths));
     TNB_PUSH(a, c->reads, state);
     if (cell_state)
         TNB_PUSH(a, c->reads, cell_state);
@@ -511,6 +535,8 @@ legalize_recurrent(tn_builder *b, const tn_call *call)
     p->loop_d = tn_var_dtype(ctx, "d", TNB_I64);
     p->loop_t = tn_var_dtype(ctx, "t", TNB_I64);
     make_buffers(p);
+    if (p->lengths)
+        check_lengths(p);
     const tn_expr *state[3] = {p->dirs, p->batch, p->hidden};
     const tn_node *outs[3] = {p->y, tnk_te_buffer(p->e.te, "last_h", state, 3, p->d),
                               c0 ? tnk_te_buffer(p->e.te, "last_c", state, 3, p->d) : NULL};

@@ -124,7 +124,8 @@ static bool
 check_dim(tn_ctx *ctx, const tn_call *call, uint32_t i, uint32_t axis, const tn_expr *have,
           const tn_expr *want, const char *what)
 {
-    if (!dim_differ(ctx, have, want))
+    if (!dim_differ(ctx, have, want, "argument '%s' has extent {} in axis %u, wanted {} (%s)",
+                    tn_call_op_of(call)->args[i].name, axis, what))
         return true;
     infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has extent %s in axis %u, wanted %s (%s)",
                tn_call_op_of(call)->args[i].name, tn_text(ctx, have), axis, tn_text(ctx, want),

@@ -149,6 +149,11 @@ infer_reverse_sequence(tn_ctx *ctx, const tn_call *call)
     if (t->ndim >= 0 && seq == batch)
         return infer_fail(ctx, call, TNB_INVALID, "seq_axis and batch_axis are both %lld",
                           (long long)seq);
+    tn_list dims, lengths;
+    if (tn_type_dims(TN_NODE(t), &dims) && tn_type_dims(TN_NODE(n), &lengths) &&
+        dim_differ(ctx, lengths.at[0], dims.at[batch], "{} lengths for {} batch entries"))
+        return infer_fail(ctx, call, TNB_SHAPE, "%s lengths for %s batch entries",
+                          tn_text(ctx, lengths.at[0]), tn_text(ctx, dims.at[batch]));
     return infer_same(ctx, call, t, t->dtype);
 }
 
@@ -166,7 +171,9 @@ legalize_reverse_sequence(tn_builder *b, const tn_call *call)
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     seq += seq < 0 ? (int64_t)s->n_axes : 0;
     batch += batch < 0 ? (int64_t)s->n_axes : 0;
-    const tn_expr *length = CAST(TNB_I64, tnk_te_read(e.te, n, s->axes[batch], NULL)),
+    const tn_expr *length = tnk_te_index(ctx, tnk_te_read(e.te, n, s->axes[batch], NULL),
+                                         ADD(emit_dim(x, (uint32_t)seq), I64(1)), false,
+                                         "reverse_sequence", "sequence length"),
                   *at = s->axes[seq];
     idx[seq] = SELECT(LESS(at, length), SUB(SUB(length, I64(1)), at), at);
     return emit_end(&e, "reverse_sequence",
@@ -274,7 +281,8 @@ infer_collapse_sum(tn_ctx *ctx, const tn_call *call)
         bool fits = to.n <= dims.n;
         for (uint32_t i = 0; fits && i < to.n; i++) {
             const tn_expr *d = to.at[i];
-            fits = tn_is_int_const(d, 1) || !dim_differ(ctx, d, dims.at[dims.n - to.n + i]);
+            fits = tn_is_int_const(d, 1) || !dim_differ(ctx, d, dims.at[dims.n - to.n + i],
+                                                        "an extent of {} is wanted of {}");
         }
         if (!fits)
             return infer_fail(ctx, call, TNB_SHAPE, "%s cannot have been broadcast from %s",
@@ -397,6 +405,13 @@ infer_layout_transform(tn_ctx *ctx, const tn_call *call)
     tn_list results = mapped(ctx, m, vars);
     for (uint32_t i = 0; i < m->result.n; i++) {
         const tn_expr *low, *high;
+        const tn_binary *mod =
+            tn_is(m->result.at[i], TN_KIND_FLOOR_MOD) ? (const tn_binary *)m->result.at[i] : NULL;
+        int64_t block;
+        if (mod && tn_int_value(mod->b, &block) && block > 0) {
+            out[i] = tn_i64(ctx, block); /* a whole block, however few of it the tensor fills */
+            continue;
+        }
         if (!tn_interval(a, results.at[i], vars, mins, dims.at, dims.n, &low, &high) || !high)
             return infer_rank(ctx, call, m->result.n, t->dtype);
         out[i] = dim_addi(ctx, high, 1);

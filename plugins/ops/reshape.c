@@ -26,6 +26,7 @@ fill_in_rest(tn_ctx *ctx, const tn_call *call, tn_list *shape, const tn_expr *co
     if (!rest)
         return true;
     int64_t c, o;
+    dim_exceeds(ctx, tn_i64(ctx, 1), others, "-1 needs {} element or more beside it, not {}");
     if (tn_int_value(others, &o) && o == 0) {
         infer_fail(ctx, call, TNB_SHAPE, "-1 cannot be inferred beside an extent of 0");
         return false;
@@ -64,7 +65,8 @@ infer_reshape(tn_ctx *ctx, const tn_call *call)
     const tn_expr *count = tn_product(ctx, dims);
     if (!fill_in_rest(ctx, call, &shape, count))
         return tn_error_node(ctx);
-    if (dim_differ(ctx, count, tn_product(ctx, shape)))
+    if (dim_differ(ctx, count, tn_product(ctx, shape),
+                   "{} elements cannot be arranged in a shape of {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "%s elements cannot be arranged as %s",
                           tn_text(ctx, count), tn_text(ctx, tn_shape(ctx, shape)));
     return infer_known(ctx, call, shape, t->dtype);
@@ -92,7 +94,7 @@ infer_broadcast_to(tn_ctx *ctx, const tn_call *call)
     if (tn_type_dims(TN_NODE(t), &dims)) {
         for (uint32_t i = 0; i < dims.n; i++) {
             const tn_expr *from = dims.at[i], *to = shape.at[shape.n - dims.n + i];
-            if (!tn_is_int_const(from, 1) && dim_differ(ctx, from, to))
+            if (dim_misfit(ctx, from, to, "an extent of {} cannot be broadcast to {}"))
                 return infer_fail(ctx, call, TNB_SHAPE, "%s cannot be broadcast to %s",
                                   tn_text(ctx, tn_shape(ctx, dims)),
                                   tn_text(ctx, tn_shape(ctx, shape)));
@@ -149,13 +151,13 @@ infer_squeeze(tn_ctx *ctx, const tn_call *call)
             return infer_rank(ctx, call, -1, t->dtype);
     for (uint32_t i = 0; i < dims.n; i++) {
         int64_t v;
-        if (all ? tn_is_int_const(dims.at[i], 1) : used[i]) {
-            if (tn_int_value(dims.at[i], &v) && v != 1)
-                return infer_fail(ctx, call, TNB_SHAPE,
-                                  "axis %u cannot be removed: its extent is %lld, not 1", i,
-                                  (long long)v);
+        if (all ? tn_is_int_const(dims.at[i], 1)
+                : used[i] && (!tn_int_value(dims.at[i], &v) || v == 1)) {
+            dim_differ(ctx, dims.at[i], tn_i64(ctx, 1),
+                       "axis %u cannot be removed: its extent is {}, not {}", i);
             continue;
         }
+        /* an axis that is named but is not 1 stays */
         out[n++] = dims.at[i];
     }
     return infer_known(ctx, call, tn_list_of(ctx, out, n), t->dtype);
@@ -323,8 +325,11 @@ legalize_reshaping(tn_builder *b, const tn_call *call)
     uint32_t n = emit_ndim(x), k = 0;
     int64_t rank = expand ? s->n_axes : n;
     int count = tn_call_attr(call, "axis") ? tn_call_ints(call, "axis", axes, INFER_MAX_DIMS) : 0;
-    for (int i = 0; i < count; i++)
-        used[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
+    for (int i = 0; i < count; i++) {
+        int64_t at = axes[i] < 0 ? axes[i] + rank : axes[i], v;
+        /* squeeze leaves an axis that is not 1 */
+        used[at] = expand || !tn_int_value(emit_dim(x, (uint32_t)at), &v) || v == 1;
+    }
     if (expand) {
         for (uint32_t i = 0; i < s->n_axes; i++) {
             if (!used[i])

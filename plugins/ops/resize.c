@@ -78,7 +78,10 @@ read_resize(tn_ctx *ctx, const tn_call *call, resize *r)
         return false;
     r->method = find(tn_call_str(call, "method"), method_names);
     r->places = find(tn_call_str(call, "coordinate_transformation_mode"), place_names);
-    r->rounding = find(tn_call_str(call, "rounding_method"), rounding_names);
+    const char *rounding = tn_call_str(call, "rounding_method");
+    if (rounding && !*rounding)
+        rounding = r->places == ALIGN_CORNERS ? "round" : "floor";
+    r->rounding = find(rounding, rounding_names);
     const char *bad = r->method == NO_METHOD       ? "method"
                       : r->places == NO_PLACES     ? "coordinate_transformation_mode"
                       : r->rounding == NO_ROUNDING ? "rounding_method"
@@ -127,8 +130,11 @@ infer_resize(tn_ctx *ctx, const tn_call *call)
         return infer_rank(ctx, call, r.layout.n, d);
     out[0] = layout_extent(ctx, &r.layout, dims, 'N');
     out[1] = layout_extent(ctx, &r.layout, dims, 'C');
-    for (int i = 0; i < r.n; i++)
+    for (int i = 0; i < r.n; i++) {
         out[2 + i] = size.at[i];
+        dim_exceeds(ctx, tn_i64(ctx, 1), layout_extent(ctx, &r.layout, dims, r.axes[2 + i]),
+                    "the data needs {} element or more along axis %c, but has {}", r.axes[2 + i]);
+    }
     return infer_known(ctx, call, layout_dims(ctx, &r.layout, r.axes, out), d);
 }
 

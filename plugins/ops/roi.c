@@ -39,7 +39,8 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_INVALID,
                           "attribute 'pooled_size' must be one or two extents above 0");
     bool known_rois = tn_type_dims(TN_NODE(r), &rois);
-    if (known_rois && dim_differ(ctx, rois.at[1], tn_i64(ctx, 5)))
+    if (known_rois &&
+        dim_differ(ctx, rois.at[1], tn_i64(ctx, 5), "regions have {} elements, wanted {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "regions have %s elements, wanted 5",
                           tn_text(ctx, rois.at[1]));
     if (!known_rois || !tn_type_dims(TN_NODE(t), &x))

@@ -15,6 +15,36 @@
 
 static const char *const reductions[] = {"update", "add", "mul", "mean", "max", "min", NULL};
 
+/* Updates of scatter_nd: a slice of the data for each index vector. */
+static bool
+check_slices(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, const tn_ty_tensor *at,
+             const tn_ty_tensor *u)
+{
+    tn_list dims, places, values;
+    int64_t depth;
+    if (!tn_type_dims(TN_NODE(t), &dims) || !tn_type_dims(TN_NODE(at), &places) ||
+        !tn_type_dims(TN_NODE(u), &values) || !places.n ||
+        !tn_int_value(places.at[places.n - 1], &depth))
+        return true;
+    if (depth < 0 || depth > dims.n || values.n != places.n - 1 + dims.n - depth) {
+        infer_fail(ctx, call, TNB_SHAPE, "indices of %s do not fit data of %s and updates of %s",
+                   tn_text(ctx, tn_shape(ctx, places)), tn_text(ctx, tn_shape(ctx, dims)),
+                   tn_text(ctx, tn_shape(ctx, values)));
+        return false;
+    }
+    for (uint32_t i = 0; i < values.n; i++) {
+        const tn_expr *want =
+            i < places.n - 1 ? places.at[i] : dims.at[i - (places.n - 1) + (uint32_t)depth];
+        if (dim_differ(ctx, values.at[i], want, "the updates have extent {} in axis %u, wanted {}",
+                       i)) {
+            infer_fail(ctx, call, TNB_SHAPE, "the updates have extent %s in axis %u, wanted %s",
+                       tn_text(ctx, values.at[i]), i, tn_text(ctx, want));
+            return false;
+        }
+    }
+    return true;
+}
+
 const tn_type *
 infer_scatter(tn_ctx *ctx, const tn_call *call)
 {
@@ -36,7 +66,7 @@ infer_scatter(tn_ctx *ctx, const tn_call *call)
             ctx, call, TNB_INVALID,
             "attribute 'reduction' is \"%s\", wanted update, add, mul, mean, max or min", how);
     if (!strcmp(infer_op_name(call), "scatter_nd"))
-        return infer_same(ctx, call, t, d);
+        return check_slices(ctx, call, t, at, u) ? infer_same(ctx, call, t, d) : tn_error_node(ctx);
     if (t->ndim >= 0 && at->ndim >= 0 && u->ndim >= 0 &&
         (t->ndim != at->ndim || at->ndim != u->ndim))
         return infer_fail(ctx, call, TNB_SHAPE,
@@ -50,7 +80,53 @@ infer_scatter(tn_ctx *ctx, const tn_call *call)
                       TN_NODE(u)) == TN_SUBTYPE_FAIL)
         return infer_fail(ctx, call, TNB_SHAPE, "indices are %s, updates %s",
                           tn_text(ctx, TN_NODE(at)), tn_text(ctx, TN_NODE(u)));
+    tn_list dims, places, values;
+    bool known_at = tn_type_dims(TN_NODE(at), &places);
+    if (known_at && tn_type_dims(TN_NODE(u), &values))
+        for (uint32_t i = 0; i < places.n; i++)
+            dim_differ(ctx, places.at[i], values.at[i],
+                       "along axis %u there are {} indices, but {} updates", i);
+    if (known_at && tn_type_dims(TN_NODE(t), &dims))
+        for (uint32_t i = 0; i < dims.n; i++)
+            if (i != axis &&
+                dim_exceeds(ctx, places.at[i], dims.at[i],
+                            "along axis %u the indices have {} places, the data {}", i))
+                return infer_fail(ctx, call, TNB_SHAPE,
+                                  "along axis %u the indices have %s places, the data %s", i,
+                                  tn_text(ctx, places.at[i]), tn_text(ctx, dims.at[i]));
     return infer_same(ctx, call, t, d);
+}
+
+/* Index vectors of one length, and values that fit it and the axes that are not indexed. */
+static bool
+check_put(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, const tn_ty_tensor *v,
+          tn_list fields)
+{
+    tn_list dims, first, own, values;
+    if (!fields.n || !tn_type_dims(fields.at[0], &first) || first.n != 1)
+        return true;
+    for (uint32_t i = 1; i < fields.n; i++)
+        if (tn_type_dims(fields.at[i], &own) && own.n == 1 &&
+            dim_differ(ctx, first.at[0], own.at[0],
+                       "index tensor 0 has {} entries, index tensor %u has {}", i)) {
+            infer_fail(ctx, call, TNB_SHAPE, "index tensor 0 has %s entries, index tensor %u %s",
+                       tn_text(ctx, first.at[0]), i, tn_text(ctx, own.at[0]));
+            return false;
+        }
+    if (!tn_type_dims(TN_NODE(t), &dims) || !tn_type_dims(TN_NODE(v), &values))
+        return true;
+    uint32_t rank = 1 + dims.n - fields.n;
+    for (uint32_t i = 0; values.n <= rank && i < values.n; i++) {
+        uint32_t at = rank - values.n + i;
+        const tn_expr *want = at ? dims.at[fields.n + at - 1] : first.at[0];
+        if (dim_misfit(ctx, values.at[i], want, "the values have extent {} in axis %u, wanted {}",
+                       i)) {
+            infer_fail(ctx, call, TNB_SHAPE, "the values have extent %s in axis %u, wanted %s",
+                       tn_text(ctx, values.at[i]), i, tn_text(ctx, want));
+            return false;
+        }
+    }
+    return true;
 }
 
 const tn_type *
@@ -70,11 +146,20 @@ infer_index_put(tn_ctx *ctx, const tn_call *call)
         if (!tnb_dtype_is_void(at->dtype) && !tnb_dtype_is_int(at->dtype))
             return infer_fail(ctx, call, TNB_TYPE, "index tensor %u is of %s, wanted integers", i,
                               tnb_dtype_print(at->dtype).s);
-        if (at->ndim > 1)
-            return infer_fail(ctx, call, TNB_SHAPE,
-                              "index tensor %u has %lld axes, wanted a vector", i,
-                              (long long)at->ndim);
     }
+    tn_list all = {0}, dims;
+    for (uint32_t i = 0; i < fields.n; i++) {
+        if (!tn_type_dims(fields.at[i], &dims))
+            return infer_same(ctx, call, t, d);
+        int known = i ? infer_broadcast(ctx, call, all, dims, &all) : 1;
+        if (known < 0)
+            return tn_error_node(ctx);
+        if (!known)
+            return infer_same(ctx, call, t, d);
+        all = i ? all : dims;
+    }
+    if (!check_put(ctx, call, t, v, fields))
+        return tn_error_node(ctx);
     return infer_same(ctx, call, t, d);
 }
 
@@ -258,8 +343,8 @@ divide(emit *e, const tn_node *out, const tn_node *count)
              tn_listv(ctx, own, NULL), tn_store(ctx, out, mean, at));
 }
 
-/* Elements of a line look for their updates. */
-static void
+/* Elements of a line look for their updates. False after an error. */
+static bool
 search_elements(emit *e, const tn_node *const *in, const tn_node *out, const char *how,
                 uint32_t axis)
 {
@@ -274,9 +359,13 @@ search_elements(emit *e, const tn_node *const *in, const tn_node *out, const cha
         if (i != axis && !dim_equal(ctx, emit_dim(in[1], i), emit_dim(out, i)))
             inside = tn_and(ctx, inside, LESS(t.var[i], emit_dim(in[1], i)));
     }
-    const tn_expr *to = emit_index(ctx, tnk_te_read_at(e->te, in[1], at, n), emit_dim(out, axis));
+    const tn_expr *to = emit_data_index(e, e->call->args.at[1], tnk_te_read_at(e->te, in[1], at, n),
+                                        emit_dim(out, axis), true, emit_axis(ctx, axis));
+    if (tn_is_error(to))
+        return false;
     end_search(e, &t, in + 1, 2, out, how, inside, EQUAL(to, t.var[axis]),
                tnk_te_read_at(e->te, in[2], at, n));
+    return true;
 }
 
 static const tn_expr *
@@ -308,7 +397,8 @@ scatter_elements(tn_builder *b, const tn_call *call, bool gpu)
     for (uint32_t i = 0, k = 0; i < n; i++)
         extents[i == (uint32_t)axis ? n - 1 : k++] = emit_dim(in[1], i);
     if (gpu && !count && few_threads(out, extents, n - 1)) {
-        search_elements(&e, in, out, how, (uint32_t)axis);
+        if (!search_elements(&e, in, out, how, (uint32_t)axis))
+            return tn_error_node(ctx);
         return emit_end(&e, "scatter_elements", out);
     }
     begin_nest(&e, &t, "scatter_elements", n, extents);
@@ -316,15 +406,19 @@ scatter_elements(tn_builder *b, const tn_call *call, bool gpu)
     for (uint32_t i = 0, k = 0; i < n; i++)
         at[i] = t.var[i == (uint32_t)axis ? n - 1 : k++];
     memcpy(place, at, n * sizeof *place);
-    place[axis] = emit_index(ctx, tnk_te_read_at(e.te, in[1], at, n), emit_dim(x, (uint32_t)axis));
+    place[axis] = emit_data_index(&e, call->args.at[1], tnk_te_read_at(e.te, in[1], at, n),
+                                  emit_dim(x, (uint32_t)axis), true, emit_axis(ctx, axis));
+    if (tn_is_error(place[axis]))
+        return place[axis];
     updates(&e, &t, in + 1, 2, out, count, how, place, tnk_te_read_at(e.te, in[2], at, n));
     if (count)
         divide(&e, out, count);
     return emit_end(&e, "scatter_elements", out);
 }
 
-/* Elements look for the index vectors that address their slice. */
-static void
+/* Elements look for the index vectors that address their slice; some element is where each entry of a vector that is in range leads, so
+ * that the next one is looked at. False after an error. */
+static bool
 search_nd(emit *e, const tn_node *const *in, const tn_node *out, const char *how, uint32_t depth)
 {
     tn_ctx *ctx = e->ctx;
@@ -336,13 +430,17 @@ search_nd(emit *e, const tn_node *const *in, const tn_node *out, const char *how
     memcpy(row, t.var + n, outer * sizeof *row);
     for (uint32_t i = 0; i < depth; i++) {
         row[outer] = I64(i);
-        const tn_expr *to =
-            emit_index(ctx, tnk_te_read_at(e->te, in[1], row, outer + 1), emit_dim(out, i));
+        const tn_expr *to = emit_data_index_of(e, e->call->args.at[1], i, depth,
+                                               tnk_te_read_at(e->te, in[1], row, outer + 1),
+                                               emit_dim(out, i), true, emit_axis(ctx, i));
+        if (tn_is_error(to))
+            return false;
         meant = tn_and(ctx, meant, EQUAL(to, t.var[i]));
     }
     memcpy(row + outer, t.var + depth, (n - depth) * sizeof *row);
     end_search(e, &t, in + 1, 2, out, how, NULL, meant,
                tnk_te_read_at(e->te, in[2], row, outer + n - depth));
+    return true;
 }
 
 static const tn_expr *
@@ -368,7 +466,8 @@ scatter_nd(tn_builder *b, const tn_call *call, bool gpu)
         tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
     fill(&e, "copy", out, x, NULL);
     if (gpu && depth > 0 && few_threads(out, extents + outer, inner)) {
-        search_nd(&e, in, out, tn_call_str(call, "reduction"), (uint32_t)depth);
+        if (!search_nd(&e, in, out, tn_call_str(call, "reduction"), (uint32_t)depth))
+            return tn_error_node(ctx);
         return emit_end(&e, "scatter_nd", out);
     }
     nest t;
@@ -379,7 +478,11 @@ scatter_nd(tn_builder *b, const tn_call *call, bool gpu)
     for (uint32_t i = 0; i < n; i++) {
         if (i < depth) {
             row[outer] = I64(i);
-            place[i] = emit_index(ctx, tnk_te_read_at(e.te, at, row, m), emit_dim(x, i));
+            place[i] = emit_data_index_of(&e, call->args.at[1], i, (uint32_t)depth,
+                                          tnk_te_read_at(e.te, at, row, m), emit_dim(x, i), true,
+                                          emit_axis(ctx, i));
+            if (tn_is_error(place[i]))
+                return place[i];
         } else {
             place[i] = t.var[outer + i - (uint32_t)depth];
         }
@@ -431,6 +534,25 @@ const tn_legalizer *const scatter_legalizers[N_SCATTER_LEGALIZERS] = {
     FOR_KIND("relax.scatter_nd", "cuda", nd_for_gpu),
     FOR_KIND("relax.scatter_nd", "gpu_generic", nd_for_gpu)};
 
+/* The shape that index tensors have together: how many axes, their extents in `out`. */
+static uint32_t
+index_shape(const tn_node *const *at, uint32_t k, const tn_expr **out)
+{
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < k; i++)
+        rank = emit_ndim(at[i]) > rank ? emit_ndim(at[i]) : rank;
+    for (uint32_t a = 0; rank <= INFER_MAX_DIMS && a < rank; a++) {
+        out[a] = NULL;
+        for (uint32_t i = 0; i < k; i++) {
+            uint32_t n = emit_ndim(at[i]);
+            const tn_expr *d = n + a >= rank ? emit_dim(at[i], n + a - rank) : NULL;
+            if (d && (!out[a] || tn_is_int_const(out[a], 1)))
+                out[a] = d;
+        }
+    }
+    return rank;
+}
+
 const tn_expr *
 legalize_index_put(tn_builder *b, const tn_call *call)
 {
@@ -451,23 +573,27 @@ legalize_index_put(tn_builder *b, const tn_call *call)
         in[1 + i] = emit_input(&e, t->fields.at[i]);
     in[1 + k] = emit_input(&e, call->args.at[2]);
     const tn_node *x = in[0], *values = in[1 + k];
-    const tn_expr *extents[INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
-    uint32_t total = 1 + n - k, rank = emit_ndim(values);
-    if (rank > total)
+    const tn_expr *extents[2 * INFER_MAX_DIMS], *place[INFER_MAX_DIMS];
+    uint32_t q = index_shape(in + 1, k, extents), total = q + n - k, rank = emit_ndim(values);
+    if (q > INFER_MAX_DIMS || rank > total)
         return NULL;
-    extents[0] = emit_dim(in[1], 0);
     for (uint32_t i = k; i < n; i++)
-        extents[1 + i - k] = emit_dim(x, i);
+        extents[q + i - k] = emit_dim(x, i);
     const tn_node *out =
         tnk_te_buffer(e.te, "out_buf", tn_as_buffer(x)->shape.at, n, emit_dtype(x));
     fill(&e, "copy", out, x, NULL);
     nest nest_;
     begin_nest(&e, &nest_, "index_put", total, extents);
-    nest_.kind[0] = TN_ITER_SCAN;
-    for (uint32_t i = 0; i < n; i++)
-        place[i] =
-            i < k ? emit_index(ctx, tnk_te_read_at(e.te, in[1 + i], nest_.var, 1), emit_dim(x, i))
-                  : nest_.var[1 + i - k];
+    for (uint32_t i = 0; i < q; i++)
+        nest_.kind[i] = TN_ITER_SCAN;
+    for (uint32_t i = 0; i < n; i++) {
+        place[i] = i < k ? emit_data_index(&e, t->fields.at[i],
+                                           emit_broadcast_at(&e, in[1 + i], nest_.var, extents, q),
+                                           emit_dim(x, i), true, emit_axis(ctx, i))
+                         : nest_.var[q + i - k];
+        if (tn_is_error(place[i]))
+            return place[i];
+    }
     updates(&e, &nest_, in + 1, k + 1, out, NULL,
             tn_call_int(call, "accumulate") ? "add" : "update", place,
             emit_broadcast_at(&e, values, nest_.var, extents, total));

@@ -22,10 +22,13 @@
 
 /* In the column of flags: arguments from the n-th on may be left out. */
 #define OPTIONAL_FROM(n) ((unsigned)(n) << 24)
+/* There too: the operator is legalized where its result's shape is known, whatever is known of its arguments'. */
+#define ANY_SHAPES (1u << 23)
 
 /* frequent arguments */
 #define X A("x", "tensor", "operand")
 #define FLOAT_X A("x", "float tensor", "operand")
+#define POSITIVE_X A("x", "float tensor from 0", "operand")
 #define INT_X A("x", "int or bool tensor", "operand")
 #define BOOL_X A("x", "bool tensor", "operand")
 #define NUMBER_X A("x", "number tensor", "operand")
@@ -63,6 +66,8 @@
     ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, fallback, __VA_ARGS__)
 #define OPT_INT(name, ...) ATTR_ROW(name, TN_ATTR_INT, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
 #define OPT_INTS(name, ...) ATTR_ROW(name, TN_ATTR_INTS, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
+#define EXPRS_ATTR(name, fallback, ...) ATTR_ROW(name, TN_ATTR_EXPRS, 0, fallback, __VA_ARGS__)
+#define OPT_EXPRS(name, ...) ATTR_ROW(name, TN_ATTR_EXPRS, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
 #define OPT_FLOAT(name, ...) ATTR_ROW(name, TN_ATTR_FLOAT, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
 #define OPT_FLOATS(name, ...) ATTR_ROW(name, TN_ATTR_FLOATS, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)
 #define OPT_STR(name, ...) ATTR_ROW(name, TN_ATTR_STR, TN_ATTR_OPTIONAL, NULL, __VA_ARGS__)

@@ -141,6 +141,12 @@ infer_strided_slice(tn_ctx *ctx, const tn_call *call)
         bool forward = s.step[i] > 0;
         const tn_expr *begin = clamp_bound(ctx, s.begin[i], dim, forward, inbound);
         const tn_expr *end = clamp_bound(ctx, s.end[i], dim, forward, inbound);
+        if (inbound) {
+            dim_exceeds(ctx, tn_i64(ctx, forward ? 0 : -1), forward ? begin : end,
+                        "a slice reaches below {} along axis %lld: {}", (long long)s.axis[i]);
+            dim_exceeds(ctx, forward ? end : begin, forward ? dim : dim_addi(ctx, dim, -1),
+                        "a slice reaches {} along axis %lld, beyond {}", (long long)s.axis[i]);
+        }
         dims =
             tn_list_with(ctx, dims, (uint32_t)s.axis[i], slice_length(ctx, begin, end, s.step[i]));
     }
@@ -164,8 +170,13 @@ legalize_strided_slice(tn_builder *b, const tn_call *call)
     for (int i = 0; i < sl.n; i++) {
         int64_t at = sl.axis[i];
         const tn_expr *begin = clamp_bound(ctx, sl.begin[i], dims.at[at], sl.step[i] > 0, inbound);
+        int64_t known;
+        bool trusted = inbound && !tn_int_value(begin, &known);
         begin = tnk_te_expr(e.te, begin);
         idx[at] = ADD(begin, MUL(s->axes[at], I64(sl.step[i])));
+        if (trusted) /* what is promised of the bounds is looked at */
+            idx[at] = tnk_te_index(ctx, idx[at], emit_dim(x, (uint32_t)at), false, "strided_slice",
+                                   emit_axis(ctx, at));
     }
     return emit_end(&e, "strided_slice", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
@@ -185,7 +196,8 @@ infer_dynamic_strided_slice(tn_ctx *ctx, const tn_call *call)
             return infer_fail(ctx, call, TNB_TYPE, "argument '%s' must be a vector of int64",
                               names[i]);
         if (t->ndim >= 0 && tn_type_dims(TN_NODE(v), &dims) &&
-            dim_differ(ctx, dims.at[0], tn_i64(ctx, t->ndim)))
+            dim_differ(ctx, dims.at[0], tn_i64(ctx, t->ndim),
+                       "argument '%s' has {} entries, the data {} axes", names[i]))
             return infer_fail(ctx, call, TNB_SHAPE,
                               "argument '%s' has %s entries, the data %lld axes", names[i],
                               tn_text(ctx, dims.at[0]), (long long)t->ndim);
@@ -245,10 +257,35 @@ legalize_dynamic_strided_slice(tn_builder *b, const tn_call *call)
     const tn_expr *idx[INFER_MAX_DIMS];
     for (uint32_t i = 0; i < dims.n; i++) {
         dynamic_bounds(&e, v, I64(i), emit_dim(x, i), &begin, &end, &step);
-        idx[i] = ADD(begin, MUL(s->axes[i], step));
+        idx[i] = tnk_te_index(ctx, ADD(begin, MUL(s->axes[i], step)), emit_dim(x, i), false,
+                              "dynamic_strided_slice", emit_axis(ctx, i)); /* a step may be 0 */
     }
     return emit_end(&e, "dynamic_strided_slice",
                     tnk_te_define(s, tnk_te_read_at(e.te, x, idx, dims.n)));
+}
+
+/* The source has an element for each place of the slice. */
+static bool
+check_source(tn_ctx *ctx, const tn_call *call, tn_list dims, tn_list source, uint32_t axis)
+{
+    const tn_expr *step = tn_cast_to(ctx, TNB_I64, infer_arg(call, 4)), *bound[2];
+    for (uint32_t i = 0; i < 2; i++)
+        bound[i] = clamp_bound(ctx, infer_arg(call, 2 + i), dims.at[axis], true, false);
+    dim_exceeds(ctx, tn_i64(ctx, 1), step, "the step must be at least {}, but is {}");
+    const tn_expr *span = tn_sub(ctx, bound[1], bound[0]);
+    const tn_expr *last = tn_sub(ctx, tn_add(ctx, span, step), tn_i64(ctx, 1));
+    const tn_expr *count = tn_max(ctx, tn_floordiv(ctx, last, step), tn_i64(ctx, 0));
+    for (uint32_t i = 0; i < dims.n; i++) {
+        const tn_expr *want = i == axis ? dim_simplify(ctx, count) : dims.at[i];
+        if (dim_exceeds(ctx, want, source.at[i],
+                        "{} places along axis %u, but the source has {} elements", i)) {
+            infer_fail(ctx, call, TNB_SHAPE,
+                       "%s places along axis %u, but the source has %s elements",
+                       tn_text(ctx, want), i, tn_text(ctx, source.at[i]));
+            return false;
+        }
+    }
+    return true;
 }
 
 const tn_type *
@@ -270,6 +307,10 @@ infer_slice_scatter(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the source %lld",
                           (long long)t->ndim, (long long)u->ndim);
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))
+        return tn_error_node(ctx);
+    tn_list dims, source;
+    if (tn_type_dims(TN_NODE(t), &dims) && tn_type_dims(TN_NODE(u), &source) &&
+        !check_source(ctx, call, dims, source, (uint32_t)axis))
         return tn_error_node(ctx);
     return infer_same(ctx, call, t, d);
 }

@@ -31,7 +31,9 @@ infer_topk(tn_ctx *ctx, const tn_call *call)
     tnb_dtype d = tn_call_dtype(call, "dtype");
     const tn_type *values, *indices;
     if (tn_type_dims(TN_NODE(t), &dims)) {
-        if (tn_int_value(dims.at[axis], &n) && k > n)
+        if (dim_exceeds(ctx, tn_i64(ctx, k), dims.at[axis],
+                        "attribute 'k' is {}, but axis %lld has {} elements", (long long)axis) &&
+            tn_int_value(dims.at[axis], &n))
             return infer_fail(ctx, call, TNB_INVALID,
                               "attribute 'k' is %lld, but axis %lld has %lld elements",
                               (long long)k, (long long)axis, (long long)n);

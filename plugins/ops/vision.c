@@ -22,15 +22,23 @@ known(tn_ctx *ctx, const tn_call *call, tnb_dtype d, const tn_expr *a, const tn_
     return infer_known(ctx, call, tn_listv(ctx, a, b, c, NULL), d);
 }
 
-/* Attribute `key` names an element of the data's last axis. */
+/* Attribute `key` names the first of `n` elements of the data's last axis, which has `length`. */
 static bool
-check_element(tn_ctx *ctx, const tn_call *call, const char *key, int64_t least, int64_t n)
+check_element(tn_ctx *ctx, const tn_call *call, const char *key, int64_t least,
+              const tn_expr *length, int64_t n)
 {
-    int64_t i = tn_call_int(call, key);
-    if (i >= least && i < n)
+    int64_t i = tn_call_int(call, key), last = 0;
+    bool fits =
+        !dim_exceeds(ctx, tn_i64(ctx, i + n), length,
+                     "attribute '%s' needs {} elements in the last axis, which has {}", key);
+    if (i >= least && fits)
         return true;
-    infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted %lld to %lld", key,
-               (long long)i, (long long)least, (long long)n - 1);
+    if (tn_int_value(length, &last))
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted %lld to %lld", key,
+                   (long long)i, (long long)least, (long long)(last - n));
+    else
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted at least %lld", key,
+                   (long long)i, (long long)least);
     return false;
 }
 
@@ -39,15 +47,14 @@ infer_valid_counts(tn_ctx *ctx, const tn_call *call)
 {
     const tn_ty_tensor *t = ranked(ctx, call, 0, 3);
     tn_list d;
-    int64_t n;
     if (!t)
         return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(t), &d))
         return tn_ty_tuple_of(ctx, tn_listv(ctx, infer_rank(ctx, call, 1, TNB_I32),
                                             infer_rank(ctx, call, 3, t->dtype),
                                             infer_rank(ctx, call, 2, TNB_I32), NULL));
-    if (tn_int_value(d.at[2], &n) && (!check_element(ctx, call, "score_index", 0, n) ||
-                                      !check_element(ctx, call, "id_index", -1, n)))
+    if (!check_element(ctx, call, "score_index", 0, d.at[2], 1) ||
+        !check_element(ctx, call, "id_index", -1, d.at[2], 1))
         return tn_error_node(ctx);
     return tn_ty_tuple_of(ctx, tn_listv(ctx, known(ctx, call, TNB_I32, d.at[0], NULL, NULL),
                                         known(ctx, call, t->dtype, d.at[0], d.at[1], d.at[2]),
@@ -69,19 +76,19 @@ infer_nms(tn_ctx *ctx, const tn_call *call)
             return infer_fail(ctx, call, TNB_TYPE, "argument %d must be int32, but is %s", i + 2,
                               tnb_dtype_print(ints[i]->dtype).s);
     tn_list c, p;
-    int64_t length;
     bool known_data = tn_type_dims(TN_NODE(t), &d);
-    if (known_data && tn_type_dims(TN_NODE(count), &c) && dim_differ(ctx, c.at[0], d.at[0]))
+    if (known_data && tn_type_dims(TN_NODE(count), &c) &&
+        dim_differ(ctx, c.at[0], d.at[0], "{} counts of valid boxes for {} batch entries"))
         return infer_fail(ctx, call, TNB_SHAPE, "%s counts of valid boxes for %s batch entries",
                           tn_text(ctx, c.at[0]), tn_text(ctx, d.at[0]));
     if (known_data && tn_type_dims(TN_NODE(at), &p) &&
-        (dim_differ(ctx, p.at[0], d.at[0]) || dim_differ(ctx, p.at[1], d.at[1])))
+        (dim_differ(ctx, p.at[0], d.at[0], "the indices have {} batch entries, the boxes {}") ||
+         dim_differ(ctx, p.at[1], d.at[1], "{} indices for {} boxes")))
         return infer_fail(ctx, call, TNB_SHAPE, "the indices have the shape %s, the boxes %s",
                           tn_text(ctx, tn_shape(ctx, p)), tn_text(ctx, tn_shape(ctx, d)));
-    if (known_data && tn_int_value(d.at[2], &length) &&
-        (!check_element(ctx, call, "score_index", 0, length) ||
-         !check_element(ctx, call, "id_index", -1, length) ||
-         !check_element(ctx, call, "coord_start", 0, length - 3)))
+    if (known_data && (!check_element(ctx, call, "score_index", 0, d.at[2], 1) ||
+                       !check_element(ctx, call, "id_index", -1, d.at[2], 1) ||
+                       !check_element(ctx, call, "coord_start", 0, d.at[2], 4)))
         return tn_error_node(ctx);
     if (!tn_call_int(call, "return_indices"))
         return TN_NODE(t);
@@ -120,17 +127,21 @@ infer_multibox(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_SHAPE,
                           "argument 'loc_pred' has %lld offsets, not a multiple of 4",
                           (long long)v);
-    if (has_anchor && (dim_differ(ctx, anchor.at[0], tn_i64(ctx, 1)) ||
-                       dim_differ(ctx, anchor.at[2], tn_i64(ctx, 4))))
+    if (has_anchor && (dim_differ(ctx, anchor.at[0], tn_i64(ctx, 1),
+                                  "the anchors have {} batch entries, wanted {}") ||
+                       dim_differ(ctx, anchor.at[2], tn_i64(ctx, 4),
+                                  "the anchors have {} coordinates, wanted {}")))
         return infer_fail(ctx, call, TNB_SHAPE, "anchors have the shape %s, wanted (1, n, 4)",
                           tn_text(ctx, tn_shape(ctx, anchor)));
     if (has_cls && has_loc &&
-        (dim_differ(ctx, cls.at[0], loc.at[0]) ||
-         dim_differ(ctx, dim_muli(ctx, cls.at[2], 4), loc.at[1])))
+        (dim_differ(ctx, cls.at[0], loc.at[0], "'cls_pred' has {} batch entries, 'loc_pred' {}") ||
+         dim_differ(ctx, dim_muli(ctx, cls.at[2], 4), loc.at[1],
+                    "the anchors of 'cls_pred' need {} offsets, 'loc_pred' has {}")))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "'cls_pred' %s and 'loc_pred' %s differ in batch or anchors",
                           tn_text(ctx, tn_shape(ctx, cls)), tn_text(ctx, tn_shape(ctx, loc)));
-    if (has_cls && has_anchor && dim_differ(ctx, cls.at[2], anchor.at[1]))
+    if (has_cls && has_anchor &&
+        dim_differ(ctx, cls.at[2], anchor.at[1], "'cls_pred' has {} anchors, 'anchor' {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "'cls_pred' has %s anchors, 'anchor' %s",
                           tn_text(ctx, cls.at[2]), tn_text(ctx, anchor.at[1]));
     if (!has_cls)

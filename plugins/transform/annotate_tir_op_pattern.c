@@ -11,6 +11,7 @@
  */
 #include "transform.h"
 
+#include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
 
 enum { ELEMWISE = 0, BROADCAST = 1, INJECTIVE = 2, REDUCE = 3, OUT_FUSABLE = 4, OPAQUE = 8 };
@@ -53,10 +54,22 @@ collect(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
+/* min(v, n - 1) along an extent n, which may be 1: the variable v. Any other index as it is. */
+static const tn_expr *
+without_stretch(tn_ctx *ctx, const tn_expr *index, const tn_expr *extent)
+{
+    const tn_binary *least = tn_is(index, TN_KIND_MIN) ? tn_as_binary(index) : NULL;
+    return least && tn_is_var(least->a) &&
+                   tn_prove_equal(ctx, least->b,
+                                  tn_sub(ctx, extent, tn_int_imm_of(ctx, tn_dtype_of(extent), 1)))
+               ? least->a
+               : index;
+}
+
 /* The load's indices occur in order among the store's; a dimension of extent 1 read at 0 does not
  * count. */
 static bool
-is_broadcast(const tn_buffer_store *s, const tn_buffer_load *l)
+is_broadcast(tn_ctx *ctx, const tn_buffer_store *s, const tn_buffer_load *l)
 {
     tn_list shape = tn_as_buffer(l->buffer)->shape;
     uint32_t at = 0;
@@ -64,6 +77,7 @@ is_broadcast(const tn_buffer_store *s, const tn_buffer_load *l)
         const tn_expr *index = l->indices.at[i];
         if (tn_is_int_const(index, 0) && i < shape.n && tn_is_int_const(shape.at[i], 1))
             continue;
+        index = i < shape.n ? without_stretch(ctx, index, shape.at[i]) : index;
         if (!tn_is_var(index))
             return false;
         while (at < s->indices.n && s->indices.at[at] != index)
@@ -113,7 +127,7 @@ pair_kind(analysis *a)
         if (same_places(a->store->indices, l->indices)) {
             k = ELEMWISE;
             some_elemwise = true;
-        } else if (is_broadcast(a->store, l)) {
+        } else if (is_broadcast(a->ctx, a->store, l)) {
             k = BROADCAST;
         } else if (is_injective(a, l)) {
             k = INJECTIVE;

@@ -52,14 +52,44 @@ decompose_shape(decomposer *d, const tn_expr *shape, int64_t ndim)
     return tn_shape(d->ctx, values);
 }
 
-const tn_expr *
-decompose_marked(decomposer *d, const tn_call *call, bool training)
+bool
+decompose_is_other(const tn_node *call, bool training)
 {
-    if (!tn_is_call_to(TN_NODE(call), "relax.nn.batch_norm") ||
-        (tn_call_int(call, "training") != 0) == training)
-        return TN_NODE(call);
-    const tn_node *attrs = tn_dict_set(d->ctx, call->attrs, "training", tn_bool(d->ctx, training));
-    return tn_call_of(d->ctx, call->op, call->args, attrs, call->ty_args, NULL);
+    const tn_call *c = tn_is_call_to(call, "relax.nn.batch_norm");
+    return c && (tn_call_int(c, "training") != 0) != training;
+}
+
+bool
+decompose_only_marked(const tn_pass_ctx *pc)
+{
+    return tn_option_bool(pc, "only_marked");
+}
+
+struct others {
+    bool training, found;
+};
+
+static tn_walk_step
+look_for_others(void *user, const tn_node *n)
+{
+    struct others *o = user;
+    o->found |= decompose_is_other(n, o->training);
+    return o->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+bool
+decompose_comparable(const tn_pass_ctx *pc, const tn_module *before, bool training,
+                     const char **why)
+{
+    struct others o = {.training = training};
+    for (uint32_t i = 0; i < before->funcs.n && !decompose_only_marked(pc); i++)
+        if (tn_is(before->funcs.at[i], TN_KIND_FUNCTION))
+            tn_walk(before->funcs.at[i], 0, look_for_others, NULL, &o);
+    if (o.found)
+        *why = training
+                   ? "a batch_norm that is marked for inference uses the batch's statistics now"
+                   : "a batch_norm that is marked for training uses the moving averages now";
+    return !o.found;
 }
 
 /* ---- the rules for inference ---- */
@@ -259,5 +289,8 @@ decompose_module(const tn_pass_ctx *pc, const tn_module *m, decompose_fn fn)
 
 const tn_attr_schema decompose_options[] = {
     {"func_name", TN_ATTR_STR, TN_ATTR_OPTIONAL, NULL, "only this function"},
+    {"only_marked", TN_ATTR_BOOL, 0, "False",
+     "leave a batch_norm as it is that is marked for the other use (training, inference): what it "
+     "computes would change"},
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},
 };

@@ -23,9 +23,16 @@ typedef const tn_expr *(*decompose_fn)(decomposer *d, const tn_call *call);
 const tn_module *
 decompose_module(const tn_pass_ctx *pc, const tn_module *m, decompose_fn fn);
 
-/* For comparing: a batch_norm that is marked for training, or for inference, is one. */
-const tn_expr *
-decompose_marked(decomposer *d, const tn_call *call, bool training);
+/* Whether the call is a batch_norm marked for the other use: for training (`training`: for inference). */
+bool
+decompose_is_other(const tn_node *call, bool training);
+/* Whether option only_marked says that such calls stay. */
+bool
+decompose_only_marked(const tn_pass_ctx *pc);
+/* For tn_pass.adapt: functions are compared as they are, unless the pass has changed on purpose what one of the module computes. */
+bool
+decompose_comparable(const tn_pass_ctx *pc, const tn_module *before, bool training,
+                     const char **why);
 
 /* The rules of inference: batch_norm, tensor_to_shape. */
 const tn_expr *

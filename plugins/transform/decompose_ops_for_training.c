@@ -8,8 +8,8 @@
  *                                                    bn = (lv9, lv12, lv15)
  *
  * Fields 1 and 2 of batch_norm's result become the moving averages (1 - momentum) * old + momentum
- * * new. The rest is as for inference. A batch_norm marked for inference computes something else on
- * purpose: --verify compares with the same one for training. Cases:
+ * * new. The rest is as for inference. A batch_norm marked for inference is taken for one for training, unless only_marked=True:
+ * what it computes changes, so that --verify leaves the module unverified and says so. Cases:
  * tests/pass/DecomposeOpsForTraining.
  */
 #include "decompose.h"
@@ -120,24 +120,23 @@ decompose(decomposer *d, const tn_call *call)
     return decompose_for_inference(d, call);
 }
 
+static const tn_expr *
+marked_alone(decomposer *d, const tn_call *call)
+{
+    return decompose_is_other(TN_NODE(call), true) ? TN_NODE(call) : decompose(d, call);
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    return decompose_module(pc, m, decompose);
-}
-
-static const tn_expr *
-mark(decomposer *d, const tn_call *call)
-{
-    return decompose_marked(d, call, true);
+    return decompose_module(pc, m, decompose_only_marked(pc) ? marked_alone : decompose);
 }
 
 static bool
 adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
 {
     (void)after;
-    (void)why;
-    return (before->m = decompose_module(pc, before->m, mark)) != NULL;
+    return decompose_comparable(pc, before->m, true, why);
 }
 
 const tn_pass transform_decompose_ops_for_training = {

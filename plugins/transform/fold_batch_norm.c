@@ -17,7 +17,7 @@
 
 #include "tenon/core/walk.h"
 
-enum { MAX_BETWEEN = 16, MAX_RANK = 5 };
+enum { MAX_BETWEEN = 16, MAX_RANK = 5, MAX_CHANNELS = 1 << 20 };
 
 typedef struct folder {
     tn_ctx *ctx;
@@ -32,7 +32,7 @@ typedef struct folder {
 /* y = scale * x + shift, one of each a channel. */
 typedef struct affine {
     const tn_expr *x;
-    double *scale, *shift;
+    double *scale, *shift; /* NULL before the first step */
     int64_t n;
     bool scales, normalizes;
     uint32_t steps;
@@ -114,9 +114,10 @@ scaled(const folder *f, const tn_constant *kernel, const double *scale)
 
 /* ---- one step ---- */
 
-/* An inference normalization along axis 1 with constant parameters. */
+/* An inference normalization along axis 1 with constant parameters, as a product and a sum. */
 static bool
-normalization(const folder *f, const tn_call *call, double *scale, double *shift, int64_t n)
+normalization(const folder *f, const tn_call *call, double **scale_out, double **shift_out,
+              int64_t n)
 {
     const float *p[4];
     tn_list dims;
@@ -130,6 +131,9 @@ normalization(const folder *f, const tn_call *call, double *scale, double *shift
     }
     bool gamma = tn_call_int(call, "scale") != 0, beta = tn_call_int(call, "center") != 0;
     double epsilon = tn_call_float(call, "epsilon");
+    double *scale = TNB_NEW_N(f->arena, double, n), *shift = TNB_NEW_N(f->arena, double, n);
+    *scale_out = scale;
+    *shift_out = shift;
     for (int64_t i = 0; i < n; i++) {
         scale[i] = (gamma ? (double)p[0][i] : 1) / sqrt((double)p[3][i] + epsilon);
         shift[i] = (beta ? (double)p[1][i] : 0) - (double)p[2][i] * scale[i];
@@ -163,10 +167,22 @@ has_channels(const tn_expr *e, int64_t *n, int64_t *rank)
     tn_list dims;
     if (!tn_is(e->type, TN_KIND_TY_TENSOR) || !tn_type_dims(e->type, &dims) || dims.n < 2 ||
         dims.n > MAX_RANK || !tnb_dtype_eq(tn_type_dtype(e->type), TNB_F32) ||
-        !tn_int_value(dims.at[1], n) || *n < 1)
+        !tn_int_value(dims.at[1], n) || *n < 1 || *n > MAX_CHANNELS)
         return false;
     *rank = dims.n;
     return true;
+}
+
+/* What y = x is, for a to begin with. */
+static void
+begin(const folder *f, affine *a)
+{
+    if (a->scale)
+        return;
+    a->scale = TNB_NEW_N(f->arena, double, a->n);
+    a->shift = TNB_NEW_N(f->arena, double, a->n);
+    for (int64_t k = 0; k < a->n; k++)
+        a->scale[k] = 1;
 }
 
 /* Composes *a, which so far starts at binding i, with what that binding computes. */
@@ -184,9 +200,10 @@ step(const folder *f, uint32_t i, affine *a)
         call = p ? tn_is_call_to(value_at(f, p - 1), "relax.nn.batch_norm") : NULL;
         if (!call || !has_channels(call->args.at[0], &n, &rank) || n != a->n)
             return false;
-        double *scale = TNB_NEW_N(f->arena, double, n), *shift = TNB_NEW_N(f->arena, double, n);
-        if (!normalization(f, call, scale, shift, n))
+        double *scale, *shift;
+        if (!normalization(f, call, &scale, &shift, n))
             return false;
+        begin(f, a);
         for (int64_t k = 0; k < n; k++) {
             a->shift[k] += a->scale[k] * shift[k];
             a->scale[k] *= scale[k];
@@ -211,6 +228,7 @@ step(const folder *f, uint32_t i, affine *a)
     }
     if (!p)
         return false;
+    begin(f, a);
     for (int64_t k = 0; k < n; k++) {
         double v = (double)p[one ? 0 : k];
         if (product)
@@ -289,10 +307,6 @@ fold(folder *f, uint32_t i)
     affine a = {0}, more;
     if (!b || !has_channels(b->var, &a.n, &rank))
         return false;
-    a.scale = TNB_NEW_N(f->arena, double, a.n);
-    a.shift = TNB_NEW_N(f->arena, double, a.n);
-    for (int64_t k = 0; k < a.n; k++)
-        a.scale[k] = 1;
     more = a;
     const tn_call *conv = NULL;
     for (uint32_t at = i + 1; at && !conv; at = place_of_own(f, a.x)) {

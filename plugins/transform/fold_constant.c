@@ -102,12 +102,10 @@ static_shape(const tn_type *t, int64_t *shape, int max, uint64_t *elems)
     if (!tn_is(t, TN_KIND_TY_TENSOR) || !tn_type_dims(t, &dims) || dims.n > (uint32_t)max ||
         tnb_dtype_is_void(tn_type_dtype(t)))
         return false;
-    *elems = 1;
     for (uint32_t i = 0; i < dims.n; i++)
-        if (!tn_int_value(dims.at[i], &shape[i]) || shape[i] < 0 ||
-            !tnb_mul_u64(*elems, (uint64_t)shape[i], elems))
+        if (!tn_int_value(dims.at[i], &shape[i]))
             return false;
-    return true;
+    return tnb_shape_count((int32_t)dims.n, shape, elems);
 }
 
 static const tn_expr *
@@ -125,6 +123,8 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
     const tn_data *splat = large ? transform_uniform_result(f->ctx, d, (int32_t)dims.n, shape,
                                                             program, inputs, n_inputs, result)
                                  : NULL;
+    if (splat && splat->n_bytes > tn_limit_get(f->ctx, TN_LIMIT_CONSTANTS))
+        return NULL; /* for the program to make, on a machine that can */
     if (splat)
         return tn_constant_of(f->ctx, splat);
     if (elems > MAX_ENLARGED && elems / ENLARGED > in_work)

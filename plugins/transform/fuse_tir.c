@@ -54,11 +54,14 @@ fail(fusion *f, tn_loc loc, const char *what)
     f->failed = true;
 }
 
+/* `used` has, beside each name, the last number that was taken for it plus 1, so that a name that
+ * comes often does not count from the start each time. */
 static const char *
 unique_name(fusion *f, tnb_strmap *used, const char *name)
 {
-    if (!tnb_strmap_has(used, name)) {
-        tnb_strmap_set(used, name, used);
+    int64_t taken = (int64_t)(uintptr_t)tnb_strmap_get(used, name) - 1;
+    if (taken < 0) {
+        tnb_strmap_set(used, name, (const void *)(uintptr_t)1);
         return name;
     }
     /* a name that ends in a number counts on from there */
@@ -68,10 +71,12 @@ unique_name(fusion *f, tnb_strmap *used, const char *name)
     int64_t k = 0;
     if (!tnb_read_i64(name + base, strlen(name + base), &k) || k < 0 || k > INT32_MAX)
         base = strlen(name), k = 0;
+    k = taken > k ? taken : k;
     while (true) {
         const char *s = tn_strf(f->ctx, "%.*s%lld", (int)base, name, (long long)++k);
         if (!tnb_strmap_has(used, s)) {
-            tnb_strmap_set(used, s, used);
+            tnb_strmap_set(used, s, (const void *)(uintptr_t)1);
+            tnb_strmap_set(used, name, (const void *)(uintptr_t)(k + 1));
             return s;
         }
     }
@@ -555,7 +560,7 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
     tnb_ptrmap_init(&f.outputs, f.arena);
     tnb_strmap_init(&f.buffer_names, f.arena);
     tnb_strmap_init(&f.block_names, f.arena);
-    tnb_strmap_set(&f.block_names, "root", &f);
+    tnb_strmap_set(&f.block_names, "root", (const void *)(uintptr_t)1);
     const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const tn_expr *p = fn->params.at[i];

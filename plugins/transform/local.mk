@@ -4,6 +4,7 @@ PLUGIN_MANIFESTS += plugins/transform/transform.plugin
 noinst_LTLIBRARIES += plugins/transform/transform.la
 # One pass a file; passes.def lists them too.
 TRANSFORM_PASSES = \
+	plugins/transform/annotate_custom_memory_scope.c \
 	plugins/transform/annotate_tir_op_pattern.c \
 	plugins/transform/attach_global_symbol.c \
 	plugins/transform/bind_params.c \
@@ -26,11 +27,13 @@ TRANSFORM_PASSES = \
 	plugins/transform/fuse_ops.c \
 	plugins/transform/fuse_ops_by_pattern.c \
 	plugins/transform/fuse_tir.c \
+	plugins/transform/insert_shape_checks.c \
 	plugins/transform/kill_after_last_use.c \
 	plugins/transform/lambda_lift.c \
 	plugins/transform/legalize_ops.c \
 	plugins/transform/lift_transform_params.c \
 	plugins/transform/lower_alloc_tensor.c \
+	plugins/transform/lower_assertions.c \
 	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/merge_composite_functions.c \
 	plugins/transform/normalize.c \
@@ -38,6 +41,9 @@ TRANSFORM_PASSES = \
 	plugins/transform/rewrite_cuda_graph.c \
 	plugins/transform/rewrite_dataflow_reshape.c \
 	plugins/transform/run_codegen.c \
+	plugins/transform/shape_assumptions.c \
+	plugins/transform/shape_facts.c \
+	plugins/transform/shape_facts.h \
 	plugins/transform/specialize_prim_func_based_on_call_site.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_mixed_precision.c \

@@ -4,9 +4,11 @@
  *     y = R.reshape(x, R.shape([6]))
  *     s = R.memory.alloc_storage(size, 0, "global", "uint8")
  *     _ = R.memory.kill_tensor(y)
+ *     R.assert_op(n == m, n, m, format="{} rows, {} columns")
  *  -> y = R.call_packed("vm.builtin.reshape", x, R.shape([6]), ty_args=(T,))
  *     s = R.vm.alloc_storage(size, 0, "uint8", "global")
  *     _ = R.vm.kill_object(y)
+ *     cls.check_shapes(n, m)        # a host function: assert n == m, ("RuntimeError", [n, " rows, ", m, " columns"])
  *
  * Needs ToNonDataflow and RemovePurityChecking: other functions stay as they are.
  * An operator's own lowering (tn_op.lower_builtin) comes first. The types of results are kept. A
@@ -95,6 +97,8 @@ lower(tn_rewriter *r, const tn_node *n)
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (strcmp(op->name, simple[i].op) == 0)
             return lower_simple(ctx, c, &simple[i]);
+    if (strcmp(op->name, "relax.assert_op") == 0)
+        return transform_packed_assertion(ctx, c);
     if (strcmp(op->name, "relax.to_vdevice") == 0)
         return lower_to_vdevice(ctx, c);
     if (strcmp(op->name, "relax.invoke_closure") == 0) {
@@ -142,7 +146,8 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    return tn_map_functions(pc, m, TN_FUNCTIONS, each_function, NULL);
+    m = transform_lower_assertions(pc->ctx, m);
+    return m ? tn_map_functions(pc, m, TN_FUNCTIONS, each_function, NULL) : NULL;
 }
 
 const tn_pass transform_lower_runtime_builtin = {

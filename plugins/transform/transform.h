@@ -69,6 +69,14 @@ transform_in_place_args(tn_ctx *ctx, const tn_module *m, const tn_expr *value);
 void
 transform_find_overwritten(tn_ctx *ctx, const tn_module *m, const tn_node *func, tnb_ptrmap *out);
 
+/* ---- lower_assertions.c ---- */
+/* The module with host functions in the place of assertions over scalars; NULL after an error. */
+const tn_module *
+transform_lower_assertions(tn_ctx *ctx, const tn_module *m);
+/* Any other assertion as a call of the runtime. */
+const tn_expr *
+transform_packed_assertion(tn_ctx *ctx, const tn_call *c);
+
 /* Whether impure calls may stand in the function: it does not promise purity (RemovePurityChecking)
  * and has no dataflow blocks (ToNonDataflow). Passes that make such calls leave other functions as
  * they are (imperative.c). */

@@ -195,8 +195,12 @@ eval_expr(const env *e, const tn_expr *x, int64_t *out)
         return eval_expr(e, bin->a, &a) && eval_expr(e, bin->b, &b) &&
                eval_binary(x->kind, a, b, out);
     const tn_select *s = tn_as_select(x);
-    if (s)
-        return eval_expr(e, s->cond, &c) && eval_expr(e, c ? s->a : s->b, out);
+    if (s) { /* both sides are evaluated */
+        if (!eval_expr(e, s->cond, &c) || !eval_expr(e, s->a, &a) || !eval_expr(e, s->b, &b))
+            return false;
+        *out = c ? a : b;
+        return true;
+    }
     const tn_cast *cast = tn_as_cast(x);
     if (cast)
         return eval_expr(e, cast->value, out);

@@ -158,6 +158,11 @@ canonical_forms(void **state)
         {"(and (<= 0 u) (<= 0 u))", "(<= 0 u)"},
         {"(select (< i 64) u v)", "u"},
         {"(select (< u 5) (min u 10) v)", "(select (< u 5) u v)"},
+        /* both sides are evaluated, so the divisor stays clamped */
+        {"(select (< 0 u) (fdiv v (max 1 u)) 0)", "(select (< 0 u) (fdiv v (max u 1)) 0)"},
+        {"(select (< 0 u) (fmod v (max 1 u)) 0)", "(select (< 0 u) (fmod v (max u 1)) 0)"},
+        {"(select (< u 1) 0 (fdiv v (max 1 u)))", "(select (< u 1) 0 (fdiv v (max u 1)))"},
+        {"(select (< 0 u) (fdiv (max 1 u) 2) 0)", "(select (< 0 u) (fdiv u 2) 0)"},
         {"(* (+ n 1) m)", "(* (+ n 1) m)"},
         {"(- u u)", "0"},
         {"(- 0 u)", "(* u -1)"},

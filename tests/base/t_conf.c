@@ -88,17 +88,47 @@ lists_keep_what_is_bracketed(void **state)
     assert_int_equal(n, 2);
 }
 
+/* Values as long as a line may be, of several long lines, behind long runs of blanks, and with
+ * comments: nothing is cut where inih's own lines end. */
+static void
+long_values_are_read_whole(void **state)
+{
+    (void)state;
+    static char text[200000], blanks[300], a[65535 - 6];
+    memset(a, 'a', sizeof a);
+    a[sizeof a - 1] = 0;
+    a[300] = ' ';
+    memset(blanks, ' ', sizeof blanks);
+    blanks[sizeof blanks - 1] = 0;
+    snprintf(text, sizeof text, "[tenon]\nlog = %s\n %s\n", a, a);
+    tnb_conf *c = load(text, NULL, 0);
+    assert_non_null(c);
+    const char *v = tnb_conf_text(c, "tenon", NULL, "log");
+    assert_int_equal(strlen(v), 2 * (sizeof a - 1) + 1);
+    assert_memory_equal(v, a, sizeof a - 1);
+    assert_string_equal(v + sizeof a, a);
+    tnb_conf_free(c);
+    snprintf(text, sizeof text, "%s[tenon]%s\n%scache_dir%s =%s/%.400s ; no more\n%s; none\n",
+             blanks, blanks, blanks, blanks, blanks, a, blanks);
+    c = load(text, NULL, 0);
+    assert_non_null(c);
+    v = tnb_conf_text(c, "tenon", NULL, "cache_dir");
+    assert_int_equal(strlen(v), 401);
+    assert_memory_equal(v + 1, a, 400);
+    tnb_conf_free(c);
+}
+
 static void
 bad_files_are_refused_with_their_line(void **state)
 {
     (void)state;
-    char text[3000], a[2100];
+    static char text[71000], a[70000];
     memset(a, 'a', sizeof a);
     a[sizeof a - 1] = 0;
     snprintf(text, sizeof text, "[tenon]\nlog = %s\n", a);
-    refused(text, 2, "a line of 2105 bytes; at most", "continue");
-    snprintf(text, sizeof text, "[tenon]\nlog = info\n  %.*s\n", 400, a);
-    refused(text, 3, "a line of 402 bytes", "continue");
+    refused(text, 2, "a line of 70005 bytes; at most 65535", "continue");
+    snprintf(text, sizeof text, "[tenon]\nlog = info\n  %.*s\n", 65534, a);
+    refused(text, 3, "a line of 65536 bytes", "continue");
     snprintf(text, sizeof text, "[tenon]\n\n%.*s = 1\n", 50, a);
     refused(text, 3, "a key of 50 characters; at most 49", NULL);
     snprintf(text, sizeof text, "[target %.*s]\nkind = x\n", 50, a);
@@ -266,6 +296,7 @@ main(void)
         cmocka_unit_test(layers_follow_each_other), /* first: it sets what is read once */
         cmocka_unit_test(values_know_where_they_stand),
         cmocka_unit_test(lists_keep_what_is_bracketed),
+        cmocka_unit_test(long_values_are_read_whole),
         cmocka_unit_test(bad_files_are_refused_with_their_line),
         cmocka_unit_test(every_error_of_a_file_is_reported),
         cmocka_unit_test(set_overrides_and_is_judged),

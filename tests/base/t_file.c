@@ -4,6 +4,7 @@
 #include "tenon/base/threads.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 
 static void
 a_file_is_mapped_and_read_within_its_limit(void **state)
@@ -235,12 +236,43 @@ this_tree_finds_itself(void **state)
     assert_true(tnb_threads_default() >= 1);
 }
 
+/* ---- programs ---- */
+
+/* With the rights of another user than who started it, nothing of the environment counts. */
+static void
+privileged_processes_ignore_the_environment(void **state)
+{
+    (void)state;
+    tnb_arena *a = tnb_arena_new();
+    assert_int_equal(chmod(write_scratch("evil", "#!/bin/sh\n", 10), 0755), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setenv("PATH", scratch, 1);
+        setenv("GCC_EXEC_PREFIX", scratch, 1);
+        char **usual = tnb_child_environment();
+        bool found = tnb_find_program(a, "evil") != NULL && usual[0] && usual[1];
+        if (geteuid() != 0 || setresuid(65534, 0, 0) != 0)
+            _exit(found ? 77 : 1);
+        char **safe = tnb_child_environment();
+        int n = 0;
+        for (; safe[n]; n++)
+            found &= strncmp(safe[n], "PATH=/usr", 9) == 0 || strcmp(safe[n], "LC_ALL=C") == 0;
+        _exit(found && n == 2 && !tnb_find_program(a, "evil") && tnb_find_program(a, "sh") ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
+    tnb_arena_free(a);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_mapped_and_read_within_its_limit),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(privileged_processes_ignore_the_environment),
         cmocka_unit_test(only_regular_files_are_replaced),
         cmocka_unit_test(a_full_device_is_reported),
         cmocka_unit_test(only_files_below_the_folder_open),

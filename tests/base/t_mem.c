@@ -4,6 +4,9 @@
 #include "tenon/base/mem.h"
 #include <stdio.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void
 arena_memory_is_zero_and_aligned(void **state)
@@ -31,24 +34,108 @@ arena_memory_is_zero_and_aligned(void **state)
     tnb_arena_free(NULL);
 }
 
+#ifndef __SANITIZE_ADDRESS__
+/* What the child of the tests below says by its exit status. */
+enum { SPOILT = 3, NOT_MARKED = 4, ENDED = 5 };
+static tnb_arena *limited;
+struct chain {
+    struct chain *before;
+    uint64_t number, pad[2];
+};
+static struct chain *made;
+
+/* All that was handed out, also as emergency memory, still holds what was written there. */
 static void
-a_failed_arena_goes_on_until_it_is_checked(void **state)
+look_at_all(size_t bytes)
+{
+    (void)bytes;
+    uint64_t n = made->number;
+    for (struct chain *c = made; c; c = c->before, n--)
+        if (c->number != n || c->pad[0] != ~n || c->pad[1] != 0)
+            _exit(SPOILT);
+    _exit(tnb_arena_failed(limited) ? ENDED : NOT_MARKED);
+}
+
+/* In a child with so little more memory than it has: allocates pieces of `bytes` until none is left. */
+static int
+run_out(size_t more, size_t bytes)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned long pages = 0;
+        FILE *f = fopen("/proc/self/statm", "r");
+        if (!f || fscanf(f, "%lu", &pages) != 1)
+            _exit(ENDED);
+        fclose(f);
+        struct rlimit r = {0, 0};
+        r.rlim_cur = r.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
+        setrlimit(RLIMIT_AS, &r);
+        tnb_on_no_memory(look_at_all);
+        limited = tnb_arena_new();
+        if (!limited)
+            _exit(ENDED);
+        for (uint64_t n = 1;; n++) {
+            struct chain *c = tnb_alloc(limited, bytes);
+            if (c->number || c->pad[0] || ((const char *)c)[bytes - 1])
+                _exit(SPOILT);
+            *c = (struct chain){made, n, {~n, 0}};
+            made = c;
+        }
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void
+memory_of_a_failed_arena_is_handed_out_once(void **state)
 {
     (void)state;
-    tnb_arena *a = tnb_arena_new();
-    int *p = TNB_NEW_N(a, int, SIZE_MAX / 2);
-    assert_non_null(p);
+    for (size_t more = 2 << 20; more <= (size_t)128 << 20; more *= 4)
+        for (size_t bytes = sizeof(struct chain); bytes < 1 << 20; bytes = bytes * 11 + 13)
+            assert_int_equal(run_out(more, bytes), ENDED);
+}
+#endif
+
+static jmp_buf back;
+
+static void
+come_back(size_t bytes)
+{
+    assert_true(bytes > (size_t)1 << 40);
+    longjmp(back, 1);
+}
+
+static void
+a_request_beyond_all_memory_is_never_served_by_less(void **state)
+{
+    (void)state;
+    tnb_arena *volatile a = tnb_arena_new();
+    assert_null(tnb_try_alloc_n(a, SIZE_MAX / 2, 4));
+    assert_null(tnb_try_alloc_n(a, (size_t)1 << 60, 1));
+    assert_false(tnb_arena_failed(a));
+    char *p = tnb_try_alloc_n(a, 1000, 3);
+    p[2999] = 1;
+    tnb_no_memory_fn before = tnb_on_no_memory(come_back);
+    for (volatile int i = 0; i < 2; i++)
+        if (setjmp(back) == 0) {
+            tnb_alloc_n(a, i ? (size_t)1 << 60 : SIZE_MAX / 2, i ? 1 : 4);
+            fail();
+        }
+    tnb_on_no_memory(before);
     assert_true(tnb_arena_failed(a));
     TNB_VEC(uint64_t) v = {0};
     for (uint64_t i = 0; i < 5000; i++)
         TNB_PUSH(a, v, i);
-    assert_int_equal(v.n, 5000);
+    for (uint64_t i = 0; i < 5000; i++)
+        assert_int_equal(v.at[i], i);
     tnb_strmap m;
     tnb_strmap_init(&m, a);
-    for (int i = 0; i < 100; i++) {
-        tnb_strmap_set(&m, tnb_printf(a, "%d", i), p);
-        tnb_strmap_get(&m, "3");
-    }
+    for (int i = 0; i < 100; i++)
+        tnb_strmap_set(&m, tnb_printf(a, "%d", i), &v.at[i]);
+    for (int i = 0; i < 100; i++)
+        assert_ptr_equal(tnb_strmap_get(&m, tnb_printf(a, "%d", i)), &v.at[i]);
+    assert_true(tnb_arena_has(a, v.at));
     tnb_arena_reset(a);
     assert_false(tnb_arena_failed(a));
     assert_string_equal(tnb_printf(a, "%s-%d", "x", 3), "x-3");
@@ -150,7 +237,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zero_and_aligned),
-        cmocka_unit_test(a_failed_arena_goes_on_until_it_is_checked),
+        cmocka_unit_test(a_request_beyond_all_memory_is_never_served_by_less),
+#ifndef __SANITIZE_ADDRESS__
+        cmocka_unit_test(memory_of_a_failed_arena_is_handed_out_once),
+#endif
         cmocka_unit_test(a_vector_takes_memory_in_proportion),
         cmocka_unit_test(long_texts_are_kept_whole),
         cmocka_unit_test(maps_find_what_was_set),

@@ -163,7 +163,9 @@ BROKEN(lose_transpose, "BreakTranspose", "loses a transpose");
 BROKEN(reuse_storage, "BreakStorage", "reuses storage too early");
 BROKEN(shorten_loop, "BreakBound", "ends a loop one turn early");
 
-const tn_pass *const broken_passes[N_ALL_PASSES] = {&pass_drop_binding,     &pass_wrong_broadcast,
-                                                    &pass_lose_transpose,   &pass_reuse_storage,
-                                                    &pass_shorten_loop,     &broken_reverse,
-                                                    &broken_reverse_wrongly};
+const tn_pass *const broken_passes[N_ALL_PASSES] = {&pass_drop_binding,      &pass_wrong_broadcast,
+                                                    &pass_lose_transpose,    &pass_reuse_storage,
+                                                    &pass_shorten_loop,      &broken_reverse,
+                                                    &broken_reverse_wrongly, &broken_itself,
+                                                    &broken_parameters,      &broken_zeros,
+                                                    &broken_nothing};

@@ -6,10 +6,12 @@
 
 #include "tenon/core/registry.h"
 
-/* The passes of one mistake each; behind them two that change signatures (signature.c). */
-enum { N_BROKEN_PASSES = 5, N_ALL_PASSES = 7 };
+/* The passes of one mistake each; behind them two that change signatures, and four that adapt what they are compared with
+ * (signature.c). */
+enum { N_BROKEN_PASSES = 5, N_ALL_PASSES = 11 };
 extern const tn_pass *const broken_passes[N_ALL_PASSES];
 
-extern const tn_pass broken_reverse, broken_reverse_wrongly;
+extern const tn_pass broken_reverse, broken_reverse_wrongly, broken_itself, broken_parameters,
+    broken_zeros, broken_nothing;
 
 #endif

@@ -6,4 +6,5 @@ tests_broken_broken_la_CPPFLAGS = $(AM_CPPFLAGS)
 tests_broken_broken_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_broken_broken_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/broken/broken.sh
-EXTRA_DIST += tests/broken/broken.sh tests/broken/broken.plugin.in tests/broken/module.py tests/broken/half.py
+EXTRA_DIST += tests/broken/broken.sh tests/broken/broken.plugin.in tests/broken/module.py tests/broken/half.py \
+	tests/broken/training.py tests/broken/inference.py tests/broken/sampling.py tests/broken/program.py

@@ -25,7 +25,7 @@ tests_clml_opencl_clml4_rt_la_SOURCES = $(tests_clml_opencl_clml_rt_la_SOURCES)
 tests_clml_opencl_clml4_rt_la_CPPFLAGS = $(tests_clml_opencl_clml_rt_la_CPPFLAGS) -DCL_QCOM_ML_OPS_H_MAJOR_VERSION=4
 tests_clml_opencl_clml4_rt_la_LDFLAGS = $(tests_clml_opencl_clml_rt_la_LDFLAGS)
 tests_clml_opencl_clml4_rt_la_LIBADD = $(tests_clml_opencl_clml_rt_la_LIBADD)
-TESTS += tests/clml/dispatch.py tests/clml/decode.py tests/clml/operators.py tests/clml/tuning.py
+TESTS += tests/clml/hostile.py tests/clml/dispatch.py tests/clml/decode.py tests/clml/operators.py tests/clml/tuning.py
 if HAVE_CMOCKA
 check_PROGRAMS += tests/clml/t_standin
 tests_clml_t_standin_SOURCES = tests/clml/t_standin.c tests/clml/CL/cl_qcom_ml_ops.h
@@ -34,5 +34,5 @@ tests_clml_t_standin_LDADD = $(OPENCL_LIBS) $(CMOCKA_LIBS) -lm
 TESTS += tests/clml/standin.sh
 endif
 endif
-EXTRA_DIST += tests/clml/README.md tests/clml/standin.sh tests/clml/dispatch.py \
+EXTRA_DIST += tests/clml/hostile.py tests/clml/README.md tests/clml/standin.sh tests/clml/dispatch.py \
 	tests/clml/clmlnet.py tests/clml/clmltest.py tests/clml/operators.py tests/clml/decode.py tests/clml/llm_step.py tests/clml/tuning.py

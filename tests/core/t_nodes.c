@@ -146,7 +146,8 @@ constants_compare_by_content(void **state)
     assert_ptr_equal(tn_data_get(ctx, a), p);
     int64_t huge[] = {INT64_MAX, INT64_MAX};
     assert_null(tn_data_new(ctx, TNB_F32, 2, huge, NULL));
-    int64_t none[] = {0, INT64_MAX};
+    int64_t none[] = {0, TNB_MAX_ELEMS}, far[] = {0, TNB_MAX_ELEMS + 1};
+    assert_null(tn_data_new(ctx, TNB_F32, 2, far, NULL));
     assert_int_equal(tn_data_new(ctx, TNB_F32, 2, none, NULL)->n_elems, 0);
 }
 

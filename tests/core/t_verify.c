@@ -61,7 +61,7 @@ graph_rules(void **state)
     expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){twice, 2}, false), y, true),
            "variable 'y' is defined twice");
 
-    const tn_expr *nested = tn_call_opv(ctx, "shape_to_tensor", NULL, shape, NULL);
+    const tn_expr *nested = tn_call_opv(ctx, "builtin.stop_lift_params", NULL, shape, NULL);
     const tn_expr *t = tn_var_new(ctx, "t", nested->type);
     b = tn_binding(ctx, t, nested);
     expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), t, true),

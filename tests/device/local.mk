@@ -47,6 +47,7 @@ tests_device_cl_broken_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 if HAVE_CMOCKA
 check_PROGRAMS += tests/device/t_opencl
 TESTS += tests/device/t_opencl
+FAULTS_OPENCL = tests/device/t_opencl
 tests_device_t_opencl_SOURCES = tests/device/t_opencl.c
 tests_device_t_opencl_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_device_t_opencl_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
@@ -56,4 +57,5 @@ EXTRA_DIST += tests/device/images.py tests/device/probe.py tests/device/profile.
 if BUILD_CPU
 TESTS += tests/device/threads.py
 endif
-EXTRA_DIST += tests/device/threads.py
+TESTS += tests/device/native.py
+EXTRA_DIST += tests/device/threads.py tests/device/native.py

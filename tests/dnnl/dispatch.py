@@ -44,7 +44,7 @@ def f32(*shape):
 X, W = f32(2, 6, 9, 11), f32(8, 6, 3, 3)
 CONV = "R.nn.conv2d(x, w, padding=[1, 1, 1, 1])"
 ACTS = ["R.nn.relu(%s)", "R.nn.relu6(%s)", "R.sigmoid(%s)", "R.tanh(%s)", "R.nn.gelu(%s)", "R.nn.gelu_tanh(%s)",
-        "R.nn.silu(%s)", "R.nn.mish(%s)", "R.nn.leakyrelu(%s, alpha=0.1)", "R.clip(%s, -1, 2)"]
+        "R.nn.silu(%s)", "R.nn.mish(%s)", "R.nn.leakyrelu(%s, alpha=0.1)", "R.clip(%s, -1, 2)", "R.clip(%s, T.float32(\"-inf\"), 2)"]
 BN = {n: f32(6) for n in ("g", "b", "m", "v")}
 BIAS = "R.const([1.0, -2.0, 3.0, 0.5, 0.25, -1.5, 2.0, 4.0], \"float32\")"
 # name: (parameters, lines, symbols)
@@ -213,6 +213,15 @@ def hostile():
         "a sum of nothing": lambda d: d["ops"][0].__setitem__("sum", -4),
         "no values": lambda d: d.pop("values"),
         "arguments beyond those that there are": lambda d: d["values"][0].__setitem__("arg", 44),
+        "a sum with itself": lambda d: d["ops"][0].__setitem__("sum", 2),
+        "a bias that is too short": lambda d: (d["values"].append({"dims": [1], "arg": 0}), d["ops"][0]["in"].__setitem__(2, 3)),
+        "factors that are too few": lambda d: (d["values"].append({"dims": [1]}), d["ops"].__setitem__(0, {
+            "op": "layer_norm", "in": [0, 1, 1], "out": 2, "epsilon": 0})),
+        "means that are no vector": lambda d: d["ops"].__setitem__(0, {
+            "op": "batch_norm", "in": [0, 1, 1, 1, 1], "out": 2, "epsilon": 0, "relu": 0}),
+        "an axis that there is not": lambda d: d["ops"].__setitem__(0, {"op": "softmax", "in": [0], "out": 2, "axis": 4}),
+        "strides beyond any number": lambda d: d["ops"][0].update(strides=[2**31 - 1] * 2, dilation=[2**31 - 1] * 2,
+                                                                  padding=[2**31 - 1] * 4),
         "other extents than the arguments": lambda d: d["values"][0].__setitem__("dims", [2, 6, 10, 11]),
     }
     check(tenon("run", write("good.py", spoil(lambda d: None)), "-t", "cpu").returncode == 0 and len(good["ops"]) == 1,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whatever instructions the cpu target may use, results are the same: random kernels and cases of the ONNX suite for x86-64-v2, v3, v4
-# and this machine's features, a sample of them or, with TENON_LONG, all, then also with DNNLDispatch. For x86-64-v4, where the
+# and this machine's features and for vectors of each width, a sample of them or, with TENON_LONG, all, then also with DNNLDispatch. For x86-64-v4, where the
 # processor lacks it, kernels are compiled only, and a model is refused when it is loaded, with what is missing.
 test "$(uname -m)" = x86_64 || exit 77
 test -f "$TENON_PLUGIN_PATH/cpu.so" -a -x "$top_builddir/tests/kit/t_random" || exit 77
@@ -44,6 +44,10 @@ for level in $levels; do
     suite "$level" --set target.cpu.mcpu=$level
     [ -z "$TENON_LONG" ] || ! [ -f "$TENON_PLUGIN_PATH/dnnl_rt.so" ] ||
         suite "$level with DNNLDispatch" --config "$tmp/dnnl.ini" --set target.cpu.mcpu=$level
+done
+# widths that a level would not choose: the C compiler makes vectors of any from those that it has
+for bytes in 16 32 64; do
+    kernels TENON_TEST_VECTOR_BYTES=$bytes
 done
 
 cat >"$tmp/model.py" <<'MODEL'

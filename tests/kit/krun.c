@@ -25,11 +25,13 @@ krun_open(krun *k)
         fprintf(stderr, "target cpu: %s\n", err.message);
         return false;
     }
-    const char *mcpu = getenv("TENON_TEST_MCPU");
+    const char *mcpu = getenv("TENON_TEST_MCPU"), *bytes = getenv("TENON_TEST_VECTOR_BYTES");
     const tn_node *attrs =
-        k->kind->probe(k->ctx,
-                       tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, mcpu ? mcpu : "native"), NULL),
-                       NULL);
+        tn_dictv(k->ctx, "mcpu", tn_string(k->ctx, mcpu ? mcpu : "native"), NULL);
+    if (bytes)
+        attrs = tn_dict_set(k->ctx, attrs, "vector_bytes",
+                            tn_i64(k->ctx, (int64_t)strtol(bytes, NULL, 10)));
+    attrs = k->kind->probe(k->ctx, attrs, NULL);
     k->only_compile = getenv("TENON_TEST_ONLY_COMPILE") != NULL;
     k->target = tn_as_target(tn_target_of(k->ctx, "cpu", attrs));
     k->threads = 2;

@@ -23,7 +23,7 @@ typedef struct krun {
     int repeat;
 } krun;
 
-/* For $TENON_TEST_MCPU, this machine without it. False (with a message on stderr) when the cpu plugin cannot be loaded. */
+/* For $TENON_TEST_MCPU, this machine without it, with vectors of $TENON_TEST_VECTOR_BYTES. False (with a message on stderr) when the cpu plugin cannot be loaded. */
 bool
 krun_open(krun *k);
 void

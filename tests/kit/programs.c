@@ -303,6 +303,27 @@ conv_tiny(tn_ctx *ctx)
     return program_conv(ctx, (conv_shape){1, 2, 3, 3, 3, 3, 3, 1, 1, 1}, TNB_F32);
 }
 
+/* An image times what a product of a vector says of its channels, with what lies between: the gate of a squeeze and excitation. */
+static const tn_node *
+gate(tn_ctx *ctx)
+{
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *x = input(te, "x", (int64_t[]){1, 24, 7, 9}, 4, TNB_F32),
+                  *v = input(te, "s", (int64_t[]){1, 24, 1, 1}, 4, TNB_F32),
+                  *w = input(te, "w", (int64_t[]){24, 24, 1, 1}, 4, TNB_F32);
+    tnk_stage *s = stage(te, "conv2d", (int64_t[]){1, 24, 1, 1}, 4, TNB_F32);
+    const tn_expr *zero = tn_i64(ctx, 0), *rc = tnk_te_reduce_axis(s, "rc", tn_i64(ctx, 24));
+    const tn_node *y =
+        tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, v, s->axes[0], rc, s->axes[2], s->axes[3], NULL),
+                             tnk_te_read(te, w, s->axes[1], rc, zero, zero, NULL)));
+    s = tnk_te_stage_like(te, "compute", y, TNB_F32);
+    y = tnk_te_define(s, tn_intrin1(ctx, "tirx.sigmoid", tnk_te_read_at(te, y, s->axes, 4)));
+    s = tnk_te_stage_like(te, "T_multiply", x, TNB_F32);
+    y = tnk_te_define(s, tn_mul(ctx, tnk_te_read_at(te, x, s->axes, 4),
+                                tnk_te_read(te, y, s->axes[0], s->axes[1], zero, zero, NULL)));
+    return tnk_te_finish(te, &y, 1);
+}
+
 static const struct {
     const char *name;
     const tn_node *(*make)(tn_ctx *ctx);
@@ -328,6 +349,7 @@ static const struct {
     {"conv_groups", conv_groups},
     {"conv_half", conv_half},
     {"conv_tiny", conv_tiny},
+    {"gate", gate},
 };
 
 int

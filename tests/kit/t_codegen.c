@@ -265,6 +265,27 @@ errors_say_what_to_do(void **state)
     refused(tn_as_target(tn_target_of(k.ctx, "cpu", attrs)), TNB_INVALID, "'warp'", "avx2");
 }
 
+/* Drivers have limits on the length of names; names that differ only at the end stay different. */
+static void
+long_names_are_cut_and_stay_different(void **state)
+{
+    (void)state;
+    char name[2][301], seen[2][128];
+    const tn_node *dims, *f = program_get(k.ctx, 0, &(const char *){0}, &dims);
+    for (int i = 0; i < 2; i++) {
+        memset(name[i], 'a', 300);
+        name[i][299] = (char)('x' + i);
+        name[i][300] = '\0';
+        const tnk_kernel *kernel = tnk_lower_kernel(k.ctx, k.target, k.kind, name[i], f);
+        assert_non_null(kernel);
+        assert_true(strlen(kernel->name) < 128);
+        snprintf(seen[i], sizeof seen[i], "%s", kernel->name);
+    }
+    assert_string_not_equal(seen[0], seen[1]);
+    const tnk_kernel *again = tnk_lower_kernel(k.ctx, k.target, k.kind, name[0], f);
+    assert_string_equal(again->name, seen[0]);
+}
+
 static void
 features_are_a_list(void **state)
 {
@@ -295,6 +316,7 @@ main(void)
         cmocka_unit_test(an_unusable_cache_is_noticed_once_and_not_needed),
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(features_are_a_list),
+        cmocka_unit_test(long_names_are_cut_and_stay_different),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -13,6 +13,7 @@
 #include "krun.h"
 #include "programs.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/rule.h"
 #include "tenon/kit/schedule.h"
 
 static krun k;
@@ -365,6 +366,73 @@ decompose_reduction(void **state)
     illegal("both spatial and reducing");
 }
 
+static void
+follows(void **state)
+{
+    (void)state;
+    begin("matmul_bias");
+    tnk_item *b = block("NT_matmul");
+    assert_true(tnk_block_follows(s, block("T_add"), tnk_block_output(b)));
+    assert_false(tnk_block_follows(s, b, tnk_block_output(block("T_add"))));
+    /* the sigmoid goes on with each sum; the product reads one of them for a whole image */
+    begin("gate");
+    const tn_node *sums = tnk_block_output(block("conv2d"));
+    assert_true(tnk_block_follows(s, block("compute"), sums));
+    assert_false(tnk_block_follows(s, block("T_multiply"), tnk_block_output(block("compute"))));
+    assert_true(tnk_compute_inline(s, block("compute")));
+    assert_false(tnk_block_follows(s, block("T_multiply"), sums));
+    legal("compute_inline");
+}
+
+/* A wrong rule: the last dimension of each result is written at 0 alone. */
+static const tn_node *
+at_zero(tn_rewriter *r, const tn_node *node)
+{
+    const tn_buffer_store *st = tn_as_buffer_store(node);
+    if (!st)
+        return NULL;
+    uint32_t last = st->indices.n - 1;
+    return tn_store(r->ctx, st->buffer, st->value,
+                    tn_list_with(r->ctx, st->indices, last, tn_i64(r->ctx, 0)));
+}
+
+static const tn_node *
+forget_columns(tn_ctx *ctx, const tn_node *f, const tn_target *target, void *self)
+{
+    (void)target, (void)self;
+    tn_rewriter r = {.ctx = ctx, .post = at_zero};
+    return tn_rewrite(&r, f);
+}
+
+static void
+rules_that_forget_elements(void **state)
+{
+    (void)state;
+    static const tnk_rule rule = {.size = sizeof(tnk_rule),
+                                  .name = "ForgetColumns",
+                                  .doc = "wrong",
+                                  .apply = forget_columns};
+    static const tnk_rule *const rules[] = {&rule};
+    static const tn_plugin_desc plugin = {.head =
+                                              TNB_PLUGIN_HEAD(tn_plugin_desc, TNB_PLUGIN_COMPILER,
+                                                              "forgetful", "0.1.0", "Apache-2.0",
+                                                              "a wrong rule"),
+                                          .rules = rules,
+                                          .n_rules = 1};
+    tnb_err err = {0};
+    assert_int_equal(tn_registry_add(k.reg, &plugin, &err), TNB_OK);
+    const char *const wrong[] = {"matmul", "transpose", "gate", "symbolic_add"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        begin(wrong[i]);
+        assert_null(krun_schedule(&k, func, "ForgetColumns"));
+        const tnb_diag *d = tnb_diags_get(tn_diags(k.ctx), 0);
+        assert_non_null(d);
+        assert_non_null(strstr(d->message, "the rule 'ForgetColumns'"));
+        assert_non_null(strstr(d->message, "does not write all of its results"));
+    }
+    tnb_diags_clear(tn_diags(k.ctx));
+}
+
 int
 main(void)
 {
@@ -378,6 +446,8 @@ main(void)
         cmocka_unit_test(caches),
         cmocka_unit_test(compute_at),
         cmocka_unit_test(decompose_reduction),
+        cmocka_unit_test(follows),
+        cmocka_unit_test(rules_that_forget_elements),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -13,6 +13,8 @@ from llama import Llama  # noqa: E402
 FIRST = ["AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints", "AttachPipelineParallelStages",
          "AttachAdditionalPrimFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor"]
 
+CHECKS = ("InsertShapeChecks", "every target")
+
 
 def lists(*args, target="cpu"):
     """phase -> [(pass, origin)]"""
@@ -31,12 +33,14 @@ for target in ("cpu", "cuda", "gpu_generic", "opencl"):
     r, plain = lists(target=target)
     r2, llm = lists("--profile", "llm", target=target)
     check(r.returncode == 0 and r2.returncode == 0, f"{target}: the profile is known", r2)
-    check([n for n, _ in llm["library_dispatch"]][:len(FIRST)] == FIRST, f"{target}: attaching passes come first", r2)
+    # what operators assume of extents is checked before anything else, whatever a profile inserts
+    check(llm["library_dispatch"][0] == CHECKS and plain["library_dispatch"][0] == CHECKS, f"{target}: the checks come first", r2)
+    del llm["library_dispatch"][0], plain["library_dispatch"][0]
+    check([n for n, _ in llm["library_dispatch"]][:len(FIRST)] == FIRST, f"{target}: attaching passes come next", r2)
     check(llm["finalize"][0][0] == "PipelineParallelRewrite", f"{target}: the cut comes before the finalize list", r2)
     check(all(re.search(r"profiles/llm\.ini:\d+$", o) for n, o in llm["library_dispatch"][:len(FIRST)] + llm["finalize"][:1]),
           f"{target}: each inserted pass shows file and line", r2)
     llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][1:]
-    plain["library_dispatch"] = plain.get("library_dispatch", [])
     check(llm == plain, f"{target}: what the target brings stays as it is", r2)
 refused("an unknown profile", tenon("show", "pipeline", "cpu", "--profile", "lm"), "lm")
 

@@ -52,6 +52,14 @@ def small_kernels(peak):
             continue
         line = report.kernel_line(k.name, "1", r, peak)
         check(len(r["ms"]) == 2 and 0 < min(r["ms"]) <= min(r["whole_ms"]) * 1.5 and k.name in line, line)
+    # in the process that is measured: the results of another kernel, and none
+    k, other = kernels.matmul(24, False), kernels.gemv(48, 40, False)
+    for want, said in (other.expected(WORK)[0], "differs"), ([], "not compared"):
+        try:
+            tenon.bench(k.artifact(WORK), 1, k.inputs(WORK), want, 1e-3, 1e-3, runs=2)
+            check(False, f"a measurement whose results are {said} fails")
+        except Failed as e:
+            check(said in str(e), f"a measurement whose results are {said} fails: {e}")
     wrong = kernels.stream("wrong", shapes, ["y = R.nn.rms_norm(x, g, axes=[-1], epsilon=1e-5)"],
                            lambda x, g: kernels.rms_norm(x, g) + 0.01)
     try:

@@ -8,92 +8,11 @@ interpreter, and with every pass verified. Ends with 77 where no Python with Num
 """
 import os
 import shutil
-import struct
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
-try:
-    import numpy as np
-except ImportError:  # another Python of this machine may have it
-    other = "/usr/bin/python3"
-    if os.environ.get("LOOPS_PYTHON") or not os.path.exists(other):
-        print("no Python with NumPy (Debian: python3-numpy): skipped")
-        sys.exit(77)
-    os.environ["LOOPS_PYTHON"] = other
-    os.execv(other, [other] + sys.argv)
-
-# ---- models as wire bytes ----
-
-TYPES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9}
-F, I, B = "float32", "int64", "bool"
-
-
-def varint(v):
-    v &= (1 << 64) - 1
-    out = bytearray()
-    while v > 127:
-        out.append(v & 127 | 128)
-        v >>= 7
-    return bytes(out + bytes([v]))
-
-
-def number(field, v):
-    return varint(field << 3) + varint(v)
-
-
-def part(field, b):
-    b = b.encode() if isinstance(b, str) else b
-    return varint(field << 3 | 2) + varint(len(b)) + b
-
-
-def tensor(name, a):
-    a = np.asarray(a)
-    return b"".join(number(1, n) for n in a.shape) + number(2, TYPES[a.dtype.name]) + part(8, name) + part(9, a.tobytes())
-
-
-def value(name, dtype, dims):
-    shape = b"".join(part(1, part(2, d) if isinstance(d, str) else number(1, d)) for d in dims)
-    return part(1, name) + part(2, part(1, number(1, TYPES[dtype]) + part(2, shape)))
-
-
-def attribute(name, v):
-    head = part(1, name)
-    if isinstance(v, bytes):
-        return head + part(6, v) + number(20, 5)
-    if isinstance(v, np.ndarray):
-        return head + part(5, tensor("", v)) + number(20, 4)
-    if isinstance(v, list):
-        return head + b"".join(number(8, x) for x in v) + number(20, 7)
-    return head + number(3, v) + number(20, 2)
-
-
-def node(op, inputs, outputs, **attrs):
-    return (b"".join(part(1, x) for x in inputs.split(" ")) if inputs else b"") + \
-        b"".join(part(2, x) for x in outputs.split(" ")) + part(4, op) + \
-        b"".join(part(5, attribute(k, v)) for k, v in attrs.items())
-
-
-def graph(nodes, inputs, outputs, consts=None):
-    return b"".join(part(1, n) for n in nodes) + part(2, "g") + \
-        b"".join(part(5, tensor(k, v)) for k, v in (consts or {}).items()) + \
-        b"".join(part(11, v) for v in inputs) + b"".join(part(12, v) for v in outputs)
-
-
-def model(g):
-    return number(1, 8) + part(7, g) + part(8, part(1, "") + number(2, 16))
-
-
-def branch(nodes, *outputs, consts=None):
-    return graph(nodes, [], [value(o, F, []) for o in outputs], consts)
-
-
-def body(nodes, inputs, outputs):
-    """inputs: (name, type, dims) after the counter `i` and the condition `c`; outputs: names after the condition."""
-    return graph(nodes, [value("i", I, []), value("c", B, [])] + [value(*v) for v in inputs],
-                 [value(o, F, []) for o in outputs])
-
+from wire import *  # noqa: E402
 
 # ---- cases: the graph, and a function that gives (inputs, outputs) for a draw ----
 
@@ -103,18 +22,6 @@ cases = {}
 def case(f):
     cases[f.__name__] = f
     return f
-
-
-def f32(x):
-    return np.asarray(x, np.float32)
-
-
-def i64(x):
-    return np.asarray(x, np.int64)
-
-
-def stacked(rows, shape):
-    return f32(rows) if len(rows) else np.zeros((0,) + shape, np.float32)
 
 
 @case
@@ -398,49 +305,20 @@ def same_code(paths):
 # ---- running ----
 
 
-def write(folder, name, g, draws):
-    at = os.path.join(folder, "test_" + name)
-    os.makedirs(at)
-    with open(os.path.join(at, "model.onnx"), "wb") as f:
-        f.write(model(g))
-    for k, (inputs, outputs) in enumerate(draws):
-        data = os.path.join(at, f"test_data_set_{k}")
-        os.makedirs(data)
-        for kind, arrays in (("input", inputs), ("output", outputs)):
-            for i, a in enumerate(arrays):
-                with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
-                    f.write(tensor("", np.asarray(a)))
-    return at
-
-
 def main():
-    args = sys.argv[1:]
-    keep = args.pop(1) if args[:1] == ["--keep"] else None
-    args = args[1:] if keep else args
-    folder = keep or tempfile.mkdtemp(prefix="tenon-loops-")
+    folder, kept, names = chosen("tenon-loops-")
     failed = False
-    plugins = os.environ.get("TENON_PLUGIN_PATH")
-    if plugins and not all(os.path.exists(os.path.join(plugins, p)) for p in ("onnx.so", "cpu.so")):
-        print("built without the onnx or the cpu plugin: skipped")
-        sys.exit(77)
+    plugins_there()
     try:
-        paths = [write(folder, n, *f(np.random.default_rng(1))) for n, f in cases.items() if not args or n in args]
+        paths = [write(folder, n, *f(np.random.default_rng(1))) for n, f in cases.items() if not names or n in names]
         for how in (["-t", "cpu"], ["--interp"], ["-t", "cpu", "--verify", "--verify-budget", "20000000"]):
             some = paths if how == ["-t", "cpu"] else [p for p in paths if not p.endswith("thousand_steps")]
-            if not some:
-                continue
-            r = subprocess.run([os.environ["TENON"], "onnx-test", *how, "--atol", "1e-5", *some], capture_output=True,
-                               text=True)
-            lines = (r.stdout + r.stderr).splitlines()
-            print(" ".join(how), lines[-1] if lines else "")
-            for line in lines:
-                if not line.startswith("PASS") and line != lines[-1]:
-                    print("  " + line)
-            failed |= r.returncode != 0 or any(line.startswith(("SKIP", "FAIL")) for line in lines)
+            if some:
+                failed |= not run_cases(some, how)
         layers = [p for p in paths if p.endswith("_steps")]
         failed |= len(layers) == 2 and not same_code(layers)
     finally:
-        if not keep:
+        if not kept:
             shutil.rmtree(folder, ignore_errors=True)
     sys.exit(1 if failed else 0)
 

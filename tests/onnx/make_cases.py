@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes cases.txt: ONNX nodes of opset 18 to 26 with inputs and the results that NumPy gives.
+"""Makes cases.txt: ONNX nodes of opset 18 to 28 with inputs and the results that NumPy gives.
 
     python3 tests/onnx/make_cases.py > tests/onnx/cases.txt
 
@@ -513,3 +513,78 @@ q, k, v, m = rnd(2, 4, 3, 4), rnd(2, 2, 5, 4), rnd(2, 2, 5, 3), rnd(2, 4, 3, 5)
 y, w, _ = attention(q, k, v, m)
 case("attention_grouped_mask_of_each_head", 23, "Attention", [q, k, v, m], [y, None, None, w], qk_matmul_output_mode=2)
 case("attention_grouped_mask_rank_3", 23, "Attention", [q, k, v, m[1]], [attention(q, k, v, m[1])[0]])
+
+# ---- opset 27 and 28 ----
+
+
+def silu(x, alpha=1.0):
+    return x / (1 + np.exp(-alpha * x))
+
+
+a, b = rnd(2, 5), rnd(2, 5)
+case("swiglu", 28, "SwiGLU", [a, b], [(silu(a) * b).astype(np.float32)])
+case("swiglu_alpha", 28, "SwiGLU", [a, b], [(silu(a, 1.7) * b).astype(np.float32)], alpha=1.7)
+a = np.array([5, -5, 5, -5, 0, -0.0, 6, -6, 3, -3, 3, np.inf, 1, np.nan], np.float32)
+b = np.array([3, 3, -3, -3, -2, 2, -3, 3, np.inf, np.inf, -np.inf, 2, 0, 1], np.float32)
+with np.errstate(invalid="ignore"):
+    case("mod_floats_with_the_sign_of_the_divisor", 28, "Mod", [a, b], [np.mod(a, b)])
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    case("mod_doubles_with_the_sign_of_the_divisor", 28, "Mod", [a, b], [np.mod(a, b)])
+x = rnd(2, 3, 4, 6)
+y = x.reshape(2, 3, 2, 2, 3, 2).transpose(0, 1, 3, 5, 2, 4).reshape(2, 12, 2, 3)
+case("space_to_depth_crd", 28, "SpaceToDepth", [x], [y], blocksize=2, mode="CRD")
+a, b = np.array([1, -1, 100, -100, -128, 7], np.int8), np.array([3, 1, 9, 8, -2, 0], np.int8)
+case("shift_left_signed", 28, "BitShift", [a, b], [np.array([8, -2, 0, 0, 0, 7], np.int8)], direction="LEFT")
+case("shift_right_signed", 28, "BitShift", [a, b], [np.array([0, -1, 0, -1, -1, 7], np.int8)], direction="RIGHT")
+x = rnd(3, 4).astype(np.float64)
+case("celu_double", 28, "Celu", [x], [np.maximum(x, 0) + np.minimum(0, 1.5 * (np.exp(x / 1.5) - 1))], alpha=1.5)
+case("range_float16", 27, "Range", [np.array(v, np.float16) for v in (1, 3, 0.25)], [np.arange(1, 3, 0.25).astype(np.float16)], const=[0, 1, 2])
+
+
+def causal_conv(x, w, bias=None, past=None, act=False):
+    k = w.shape[2]
+    past = np.zeros(x.shape[:2] + (k - 1,), np.float32) if past is None else past
+    full = np.concatenate([past, x], 2)
+    y = sum(full[:, :, i : i + x.shape[2]] * w[:, 0, i, None] for i in range(k))
+    y = y if bias is None else y + bias[:, None]
+    return (silu(y) if act else y).astype(np.float32), full[:, :, full.shape[2] - (k - 1) :]
+
+
+x, w, bias, past = rnd(2, 3, 5), rnd(3, 1, 4), rnd(3), rnd(2, 3, 3)
+case("causal_conv", 27, "CausalConvWithState", [x, w], list(causal_conv(x, w)))
+case("causal_conv_all", 27, "CausalConvWithState", [x, w, bias, past], list(causal_conv(x, w, bias, past, True)), activation="silu", dims=["b_l", "", "", "b"])
+case("causal_conv_one_step", 27, "CausalConvWithState", [x[:, :, :1], w, None, past], list(causal_conv(x[:, :, :1], w, None, past)))
+case("causal_conv_output_only", 27, "CausalConvWithState", [x, w, bias], [causal_conv(x, w, bias)[0], None])
+
+
+def linear_attention(q, k, v, heads, past=None, decay=None, beta=None, scale=None):
+    """q [B, T, Hq * K], k, v [B, T, heads * K or V]."""
+    (n, steps, _), size = q.shape, k.shape[2] // heads
+    k, v = k.reshape(n, steps, heads, size), v.reshape(n, steps, heads, -1)
+    q = q.reshape(n, steps, -1, size)
+    group = q.shape[2] // heads
+    s = np.zeros((n, heads, size, v.shape[3])) if past is None else past.astype(np.float64)
+    y = np.zeros((n, steps, q.shape[2], v.shape[3]))
+    for t in range(steps):
+        if decay is not None:
+            s = s * np.exp(decay.reshape(n, steps, heads, -1)[:, t])[..., None]
+        x = v[:, t]
+        if beta is not None:
+            x = beta[:, t, :, None] * (x - np.einsum("bhkv,bhk->bhv", s, k[:, t]))
+        s = s + k[:, t, :, :, None] * x[:, :, None, :]
+        y[:, t] = np.einsum("bhk,bhkv->bhv", q[:, t], np.repeat(s, group, 1))
+    y *= 1 / math.sqrt(size) if scale is None else scale
+    return [y.reshape(n, steps, -1).astype(np.float32), s.astype(np.float32)]
+
+
+q, k, v, past = rnd(2, 5, 8), rnd(2, 5, 8), rnd(2, 5, 6), rnd(2, 2, 4, 3)
+g, b = rnd(2, 5, 8, lo=-1, hi=0), rnd(2, 5, 2, lo=0, hi=1)
+heads = {"q_num_heads": 2, "kv_num_heads": 2}
+case("linear_attention_linear", 27, "LinearAttention", [q, k, v], linear_attention(q, k, v, 2), update_rule="linear", **heads)
+case("linear_attention_gated", 27, "LinearAttention", [q, k, v, past, g], linear_attention(q, k, v, 2, past, g), update_rule="gated", **heads)
+case("linear_attention_gated_by_head", 27, "LinearAttention", [q, k, v, None, g[:, :, :2]], linear_attention(q, k, v, 2, None, g[:, :, :2]), update_rule="gated", **heads)
+case("linear_attention_delta", 27, "LinearAttention", [q, k, v, past, None, b], linear_attention(q, k, v, 2, past, None, b), update_rule="delta", **heads)
+case("linear_attention_gated_delta", 27, "LinearAttention", [q, k, v, past, g, b[:, :, :1]], linear_attention(q, k, v, 2, past, g, b[:, :, :1]), **heads)
+q2 = rnd(2, 5, 16)
+case("linear_attention_shared_heads_any_length", 27, "LinearAttention", [q2, k, v, past, g, b], linear_attention(q2, k, v, 2, past, g, b, 0.3),
+     dims=["bt", "bt", "bt", "b", "bt", "bt"], q_num_heads=4, kv_num_heads=2, scale=0.3)

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATORS = 200, MAX_VERSION = 26 };
+enum { OPERATORS = 203, MAX_VERSION = 28 };
 
-/* Whether the importer has a row for the operator: a node without inputs is then refused for
- * another reason. */
+/* Whether the importer has a row for the operator: a node without inputs is then taken, or refused
+ * for another reason. */
 static bool
 is_known(fixture *f, const char *op, int version)
 {
     mw g = {0};
     mw_put(&g, GRAPH_OUTPUT, mw_value("y", FLOAT, NULL, -1));
     mw_put(&g, GRAPH_NODE, mw_node(op, "n", "", "y"));
-    assert_int_not_equal(fixture_import(f, mw_model(g, version), NULL), TNB_OK);
-    return strstr(f->text.s, "unsupported operator") == NULL;
+    return fixture_import(f, mw_model(g, version), NULL) == TNB_OK ||
+           strstr(f->text.s, "unsupported operator") == NULL;
 }
 
 /* A row "| Name | 1, 6 | ..."; false: the line is none. The name ends up NUL-terminated. */

@@ -3,11 +3,18 @@
  *
  *     case NAME
  *     opset N
- *     node OPERATOR INPUT... -> OUTPUT...       "-": left out
+ *     node OPERATOR INPUT... -> OUTPUT...       "-": left out; DOMAIN/OPERATOR; DOMAIN.FUNCTION or
+ *                                               DOMAIN.FUNCTION.OVERLOAD: a function of the model
  *     attr NAME int|float|text|ints VALUE...
+ *     attr NAME ref int|float|text|ints PARENT  what the function's call gives for PARENT
  *     in|any|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents;
  *                                                    "s=3": the dynamic dimension s, here 3
  *     error TEXT                                     of a wrong use, instead of `out`
+ *     files NAME...                             the order of the inputs in the data set, which then
+ *                                               have names; without: the order of the model
+ *     graph ATTRIBUTE INPUT... -> OUTPUT...     of the last node: its nodes follow, up to `end`
+ *     function DOMAIN.NAME[.OVERLOAD] INPUT... -> OUTPUT...   likewise; `attr` before its first node
+ *                                               are the defaults of its attributes
  *
  * Each case becomes FOLDER/NAME with model.onnx and test_data_set_0, which holds the tensors `in`
  * and `out` in their order; `any` is an input of whose extents the model says nothing, `const` an
@@ -24,7 +31,7 @@
 #include "tenon/base/num.h"
 #include "tenon/base/tensor_pb.h"
 
-enum { MAX_RANK = 8, MAX_ELEMS = 65536 };
+enum { MAX_RANK = 8, MAX_ELEMS = 65536, MAX_NESTING = 4 };
 
 static const struct {
     const char *name;
@@ -40,6 +47,14 @@ typedef struct writer {
     int opset, n_in, n_out, n_cases;
     mw graph, node;
     bool open;
+    mw functions; /* of the model, as its fields */
+    char files[256];
+    /* graphs and functions around the nodes at hand, from the model's graph inwards */
+    struct outer {
+        mw graph, node;
+        char attr[64]; /* "": a function */
+    } outer[MAX_NESTING];
+    int depth;
 } writer;
 
 static void
@@ -58,12 +73,28 @@ write_bytes(const writer *w, const char *path, mw m)
     tnb_buf_free(&m);
 }
 
+static bool
+in_function(const writer *w)
+{
+    return w->depth && !w->outer[w->depth - 1].attr[0];
+}
+
 static void
 end_node(writer *w)
 {
     if (w->node.n)
-        mw_put(&w->graph, GRAPH_NODE, w->node);
+        mw_put(&w->graph, in_function(w) ? FUNCTION_NODE : GRAPH_NODE, w->node);
     w->node = (mw){0};
+}
+
+/* An opset import. */
+static mw
+opset_of(const char *domain, int version)
+{
+    mw o = {0};
+    tnb_wire_put_text(&o, 1, domain);
+    tnb_wire_put_int(&o, 2, (uint64_t)version);
+    return o;
 }
 
 static void
@@ -75,9 +106,17 @@ end_case(writer *w)
     if (!w->opset || !w->n_out)
         fail(w, "no opset or output in", w->name);
     end_node(w);
+    if (w->depth)
+        fail(w, "no 'end' of a graph or function in", w->name);
     tnb_wire_put_text(&w->graph, GRAPH_NAME, w->name);
     snprintf(path, sizeof path, "%s/%s/model.onnx", w->folder, w->name);
-    write_bytes(w, path, mw_model(w->graph, w->opset));
+    mw m = mw_model(w->graph, w->opset);
+    if (w->functions.n) {
+        mw_put(&m, MODEL_OPSET, opset_of("local", 1));
+        tnb_buf_put(&m, w->functions.s, w->functions.n);
+        tnb_buf_free(&w->functions);
+    }
+    write_bytes(w, path, m);
     w->open = false;
     w->n_cases++;
 }
@@ -93,24 +132,124 @@ begin_case(writer *w, const char *name)
         if (mkdir(path, 0777) != 0)
             fail(w, strerror(errno), path);
     }
-    w->graph = w->node = (mw){0};
+    w->graph = w->node = w->functions = (mw){0};
+    w->files[0] = 0;
     w->opset = w->n_in = w->n_out = 0;
     w->open = true;
+}
+
+/* "WORD a b -> c": the word, the names before the arrow and those behind it. */
+static char *
+split_arrow(writer *w, char *text, char **inputs, char **outputs)
+{
+    char *word = strtok(text, " "), *arrow;
+    *inputs = word + strlen(word) + 1;
+    if (!(arrow = strstr(*inputs, "-> ")))
+        fail(w, "no '->' in", *inputs);
+    *outputs = arrow + 3;
+    while (arrow > *inputs && arrow[-1] == ' ')
+        arrow--;
+    *arrow = 0;
+    return word;
+}
+
+/* "DOMAIN.NAME.OVERLOAD" in parts; domain and overload are NULL where they are not there. */
+static char *
+split_name(char *text, char **domain, char **overload)
+{
+    char *slash = strchr(text, '/'), *name = slash ? slash : strchr(text, '.');
+    *domain = *overload = NULL;
+    if (!name)
+        return text;
+    *domain = text;
+    *name++ = 0;
+    if (!slash && (*overload = strchr(name, '.')))
+        *(*overload)++ = 0;
+    return name;
 }
 
 static void
 read_node(writer *w, char *text)
 {
-    char *op = strtok(text, " "), *arrow;
-    char *rest = op + strlen(op) + 1;
-    if (!(arrow = strstr(rest, "-> ")))
-        fail(w, "no '->' in", rest);
-    char *end = arrow;
-    while (end > rest && end[-1] == ' ')
-        end--;
-    *end = 0;
+    char *inputs, *outputs, *domain, *overload;
+    char *op = split_name(split_arrow(w, text, &inputs, &outputs), &domain, &overload);
     end_node(w);
-    w->node = mw_node(op, NULL, rest, arrow + 3);
+    w->node = mw_node(op, NULL, inputs, outputs);
+    if (domain)
+        tnb_wire_put_text(&w->node, NODE_DOMAIN, domain);
+    if (overload)
+        tnb_wire_put_text(&w->node, NODE_OVERLOAD, overload);
+}
+
+static void
+put_names(mw *m, uint32_t field, char *names)
+{
+    for (char *p = strtok(names, " "); p; p = strtok(NULL, " "))
+        tnb_wire_put_text(m, field, p);
+}
+
+static void
+push(writer *w, const char *attr, mw begun)
+{
+    if (w->depth == MAX_NESTING)
+        fail(w, "graphs are nested too deep in", w->name);
+    struct outer *o = &w->outer[w->depth++];
+    o->graph = w->graph;
+    o->node = w->node;
+    snprintf(o->attr, sizeof o->attr, "%s", attr);
+    w->graph = begun;
+    w->node = (mw){0};
+}
+
+/* Types of a sub-graph's values are not given. */
+static void
+read_graph(writer *w, char *text)
+{
+    char *inputs, *outputs, *attr = split_arrow(w, text, &inputs, &outputs);
+    mw g = {0};
+    tnb_wire_put_text(&g, GRAPH_NAME, attr);
+    for (char *p = strtok(inputs, " "); p; p = strtok(NULL, " "))
+        mw_put(&g, GRAPH_INPUT, mw_value(p, FLOAT, NULL, -1));
+    for (char *p = strtok(outputs, " "); p; p = strtok(NULL, " "))
+        mw_put(&g, GRAPH_OUTPUT, mw_value(p, FLOAT, NULL, -1));
+    push(w, attr, g);
+}
+
+static void
+read_function(writer *w, char *text)
+{
+    char *inputs, *outputs, *domain, *overload;
+    char *name = split_name(split_arrow(w, text, &inputs, &outputs), &domain, &overload);
+    mw f = {0};
+    tnb_wire_put_text(&f, FUNCTION_NAME, name);
+    if (domain)
+        tnb_wire_put_text(&f, FUNCTION_DOMAIN, domain);
+    if (overload)
+        tnb_wire_put_text(&f, FUNCTION_OVERLOAD, overload);
+    put_names(&f, FUNCTION_INPUT, inputs);
+    put_names(&f, FUNCTION_OUTPUT, outputs);
+    mw_put(&f, FUNCTION_OPSET, opset_of("", w->opset));
+    mw_put(&f, FUNCTION_OPSET, opset_of("local", 1));
+    end_node(w);
+    push(w, "", f);
+}
+
+/* Of the innermost graph or function. */
+static void
+read_end(writer *w)
+{
+    if (!w->depth)
+        fail(w, "nothing to end in", w->name);
+    end_node(w);
+    bool function = in_function(w);
+    mw done = w->graph;
+    struct outer *o = &w->outer[--w->depth];
+    w->graph = o->graph;
+    w->node = o->node;
+    if (function)
+        mw_put(&w->functions, MODEL_FUNCTION, done);
+    else
+        mw_attr_graph(&w->node, o->attr, done);
 }
 
 static bool
@@ -120,29 +259,54 @@ store_float(void *raw, tnb_dtype d, uint64_t at, const char *text)
     return tnb_read_f64(text, strlen(text), &v) && tnb_store_f64(raw, d, at, v);
 }
 
+/* The last text of a line: PARENT of a reference. */
+static void
+read_ref(writer *w, mw *node, const char *name, const char *type)
+{
+    static const char *const kinds[] = {"", "float", "int", "text", "", "", "floats", "ints"};
+    const char *parent = strtok(NULL, " ");
+    for (int i = 1; parent && i < 8; i++)
+        if (strcmp(kinds[i], type) == 0) {
+            mw_attr_ref(node, name, parent, i);
+            return;
+        }
+    fail(w, "no type and parent of attribute", name);
+}
+
 static void
 read_attr(writer *w, char *text)
 {
     int64_t v[64];
     int n = 0;
     char *name = strtok(text, " "), *type = strtok(NULL, " "), *value = strtok(NULL, " ");
+    mw defaults = {0}, *node = w->node.n ? &w->node : &defaults;
     if (!value && (!type || strcmp(type, "ints")))
         fail(w, "no value of attribute", name);
-    if (strcmp(type, "int") == 0) {
-        mw_attr_int(&w->node, name, strtoll(value, NULL, 10));
+    if (node == &defaults && !in_function(w))
+        fail(w, "no node before attribute", name);
+    if (strcmp(type, "ref") == 0) {
+        read_ref(w, node, name, value);
+    } else if (strcmp(type, "int") == 0) {
+        mw_attr_int(node, name, strtoll(value, NULL, 10));
     } else if (strcmp(type, "float") == 0) {
         float number;
         if (!tnb_read_f32(value, strlen(value), &number))
             fail(w, "no number:", value);
-        mw_attr_float(&w->node, name, number);
+        mw_attr_float(node, name, number);
     } else if (strcmp(type, "text") == 0) {
-        mw_attr_text(&w->node, name, value);
+        mw_attr_text(node, name, value);
     } else if (strcmp(type, "ints") == 0) {
         for (; value && n < 64; value = strtok(NULL, " "))
             v[n++] = strtoll(value, NULL, 10);
-        mw_attr_ints(&w->node, name, v, n);
+        mw_attr_ints(node, name, v, n);
     } else {
         fail(w, "unknown type of attribute", type);
+    }
+    if (defaults.n) { /* the same message as field of a function */
+        uint8_t key = FUNCTION_DEFAULT << 3 | TNB_WIRE_BYTES;
+        defaults.s[0] = (char)key;
+        tnb_buf_put(&w->graph, defaults.s, defaults.n);
+        tnb_buf_free(&defaults);
     }
 }
 
@@ -153,6 +317,22 @@ type_of(const writer *w, const char *name)
         if (strcmp(types[i].name, name) == 0)
             return types[i].type;
     fail(w, "unknown type", name);
+    return 0;
+}
+
+/* Where the data set holds an input. */
+static int
+file_of(const writer *w, const char *name, int place)
+{
+    char names[sizeof w->files];
+    int at = 0;
+    memcpy(names, w->files, sizeof names);
+    if (!names[0])
+        return place;
+    for (char *p = strtok(names, " "); p; p = strtok(NULL, " "), at++)
+        if (strcmp(p, name) == 0)
+            return at;
+    fail(w, "no file of the data set for", name);
     return 0;
 }
 
@@ -195,7 +375,7 @@ read_tensor(writer *w, const char *kind, char *text)
     mw_put(&w->graph, in ? GRAPH_INPUT : GRAPH_OUTPUT,
            mw_value_named(name, type, dims, names, rank));
     snprintf(path, sizeof path, "%s/%s/test_data_set_0/%s_%d.pb", w->folder, w->name,
-             in ? "input" : "output", in ? w->n_in++ : w->n_out++);
+             in ? "input" : "output", in ? file_of(w, name, w->n_in++) : w->n_out++);
     write_bytes(w, path, t);
 }
 
@@ -218,6 +398,10 @@ read_line(writer *w, char *line)
     char *space = strchr(line, ' ');
     if (!*line || *line == '#')
         return;
+    if (strcmp(line, "end") == 0) {
+        read_end(w);
+        return;
+    }
     if (!space)
         fail(w, "a line without a value:", line);
     *space = 0;
@@ -232,6 +416,12 @@ read_line(writer *w, char *line)
         read_node(w, rest);
     else if (strcmp(line, "attr") == 0)
         read_attr(w, rest);
+    else if (strcmp(line, "files") == 0)
+        snprintf(w->files, sizeof w->files, "%s", rest);
+    else if (strcmp(line, "graph") == 0)
+        read_graph(w, rest);
+    else if (strcmp(line, "function") == 0)
+        read_function(w, rest);
     else if (strcmp(line, "error") == 0)
         read_error(w, rest);
     else if (!strcmp(line, "in") || !strcmp(line, "any") || !strcmp(line, "const") ||

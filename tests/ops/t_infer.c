@@ -120,7 +120,12 @@ wrong_uses_are_told(void **state)
     expect_error(t, "differ along axis 1", "concat", NULL, ARGS(TUPLE(VAR(2, 3), VAR(2, 4))));
     expect_error(t, "a stride of 0", "strided_slice", NULL,
                  ARGS(VAR(2, 5), TUPLE(INT(1)), TUPLE(INT(0)), TUPLE(INT(4)), TUPLE(INT(0))));
-    expect_error(t, "not 1", "squeeze", ATTRS("axis", INTS(0)), ARGS(VAR(2, 3)));
+    expect_type(t, "R.Tensor((2, 3), dtype=\"float32\")", "squeeze", ATTRS("axis", INTS(0)),
+                ARGS(VAR(2, 3)));
+    expect_error(t, "cannot be broadcast", "index_put", NULL,
+                 ARGS(VAR(4, 4), TUPLE(VARD(TNB_I64, 2, 1), VARD(TNB_I64, 3, 2)), VAR(1)));
+    expect_error(t, "wanted at least 1", "nn.max_pool2d", ATTRS("pool_size", INTS(0)),
+                 ARGS(VAR(1, 4, 5, 5)));
     expect_error(t, "wanted fast, wrap, clip or nan", "take",
                  ATTRS("mode", STR("x"), "axis", INT(0)), ARGS(VAR(2), VARD(TNB_I64, 2)));
     expect_error(t, "must be integers", "take", ATTRS("axis", INT(0)), ARGS(VAR(2), VAR(2)));

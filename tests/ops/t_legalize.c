@@ -7,8 +7,11 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tops.h"
+
+#include "tenon/core/text.h"
 
 #define F32(...) tops_const(t, TNB_F32, NULL, SHAPE(__VA_ARGS__))
 #define F16(...) tops_const(t, TNB_F16, NULL, SHAPE(__VA_ARGS__))
@@ -28,7 +31,112 @@
           sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *))
 
 static double positive[512], zeros_ones[512];
-static int failures;
+static int failures, symbolic_extents;
+
+/* ---- the same calls, of symbolic shapes ---- */
+
+/* An operand like `arg` with symbols for those of its extents that are chosen: the count-th extent met, counting on
+ * over the call's tensors. In `shared`, equal extents have one symbol, else each has its own. */
+typedef struct symbols {
+    bool chosen[64];
+    uint32_t count;
+    bool shared;
+    const tn_expr *of_extent[64];
+} symbols;
+
+static const tn_expr *
+symbolic(tops *t, const tn_expr *arg, symbols *s)
+{
+    const tn_tuple *tuple = tn_as_tuple(arg);
+    tn_list fields = {0}, dims;
+    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
+        fields = tn_list_append(t->ctx, fields, symbolic(t, tuple->fields.at[i], s));
+    if (tuple)
+        return tn_tuple_of(t->ctx, fields);
+    if (!tn_is(arg->type, TN_KIND_TY_TENSOR) || !tn_type_dims(arg->type, &dims))
+        return arg;
+    for (uint32_t i = 0; i < dims.n; i++, s->count++) {
+        int64_t v = 0;
+        assert_true(s->count < 64 && tn_int_value(dims.at[i], &v) && v < 64);
+        if (s->chosen[s->count] && (!s->shared || !s->of_extent[v]))
+            s->of_extent[v] = tn_var_dtype(t->ctx, "n", TNB_I64);
+        if (s->chosen[s->count])
+            dims = tn_list_with(t->ctx, dims, i, s->of_extent[v]);
+    }
+    return tn_var_new(t->ctx, "x", tn_ty_tensor_dims(t->ctx, dims, tn_type_dtype(arg->type)));
+}
+
+static bool
+is_known(const tn_type *type)
+{
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(type);
+    tn_list dims;
+    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
+        if (!is_known(tuple->fields.at[i]))
+            return false;
+    return !tn_is(type, TN_KIND_TY_TENSOR) || tn_type_dims(type, &dims);
+}
+
+static void
+with_symbols(tops *t, const tn_expr *const *args, uint32_t n, symbols *s, const tn_expr **now)
+{
+    memset(s->of_extent, 0, sizeof s->of_extent);
+    s->count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        now[i] = symbolic(t, args[i], s);
+}
+
+/* What stays a call of the operator in some of these forms. Each has to be needed. */
+static struct {
+    const char *op, *why;
+    int found;
+} exceptions[] = {
+    {"nn.conv1d", "blocks of channels have the extents that the layout says", 0},
+    {"nn.conv2d", "blocks of channels have the extents that the layout says", 0},
+    {"nn.attention", "scale and repeated heads are computed from literal extents", 0},
+    {"scatter_nd", "the index vectors' length decides how many axes are indexed", 0},
+};
+
+static bool
+is_exception(const char *op)
+{
+    for (unsigned i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
+        if (strcmp(exceptions[i].op, op) == 0)
+            return ++exceptions[i].found;
+    return false;
+}
+
+/* As many extents as the operator takes and can tell its result from. */
+static void
+check_symbolic(tops *t, const char *op, const tn_node *attrs, const tn_expr *const *args,
+               uint32_t n, bool shared)
+{
+    symbols s = {.shared = shared};
+    const tn_expr *now[16];
+    with_symbols(t, args, n, &s, now);
+    for (uint32_t i = 0, all = s.count; i < all; i++) {
+        s.chosen[i] = true;
+        with_symbols(t, args, n, &s, now);
+        const tn_expr *call = tn_call_op(t->ctx, op, tn_list_of(t->ctx, now, n), attrs);
+        const tn_op *own = tn_is_error(call) ? NULL : tn_call_op_of(tn_as_call(call));
+        s.chosen[i] = own && ((own->flags & TN_OP_DATA_DEPENDENT) || is_known(call->type));
+        symbolic_extents += s.chosen[i];
+        tnb_diags_clear(tn_diags(t->ctx));
+    }
+    with_symbols(t, args, n, &s, now);
+    const tn_module *m = tops_module(t, op, attrs, now, n);
+    m = m ? tops_legalize(t, m) : NULL;
+    if (m && (!tops_has_operator(m) || is_exception(op)))
+        return;
+    fprintf(stderr, "%s of %s:", op,
+            shared ? "symbols for equal extents" : "symbols for each extent");
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(stderr, " %s", tn_text(t->ctx, now[i]->type));
+    fprintf(stderr, "\n");
+    tops_print_errors(t);
+    tnb_diags_clear(tn_diags(t->ctx));
+    failures++;
+}
 
 static void
 check(tops *t, const char *op, const tn_node *attrs, const tn_expr *const *args, uint32_t n)
@@ -42,6 +150,8 @@ check(tops *t, const char *op, const tn_node *attrs, const tn_expr *const *args,
         tops_print_errors(t);
         failures++;
     }
+    check_symbolic(t, op, attrs, args, n, false);
+    check_symbolic(t, op, attrs, args, n, true);
 }
 
 static void
@@ -306,6 +416,9 @@ every_operator_becomes_programs(void **state)
     indexing(t);
     tops_close(t);
     assert_int_equal(failures, 0);
+    assert_true(symbolic_extents > 100);
+    for (unsigned i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
+        assert_int_not_equal(exceptions[i].found, 0);
 }
 
 int

@@ -285,6 +285,14 @@ def size(d, op):
     return Case(op, [x], out(x.a.size, "int64"))
 
 
+@oracle("shape_to_tensor")
+def shape_to_tensor(d, op):
+    x = d.numbers(d.shape(), d.dtype(ALL))
+    symbols = [f"a{i}" for i in range(len(x.shape))]
+    return Case(op, [x], out(np.array(x.shape, dtype=np.int64), "int64"), args=[shape_arg(x.shape)],
+                sym=[symbols], sym_args=[shape_arg(symbols)])
+
+
 KINDS = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}  # DLPack's codes
 
 

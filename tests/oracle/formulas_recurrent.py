@@ -104,11 +104,11 @@ def recurrent(d, op):
         inputs.append(peep)
         sym.append(peep.shape)
     if with_lengths:
-        lengths = Tensor(d.rng.integers(-1, steps + 2, batch), "int32")
+        lengths = Tensor(d.rng.integers(0, steps + 1, batch), "int32")
         inputs.append(lengths)
         sym.append(("batch",))
 
-    size = np.minimum(lengths.a, steps) if with_lengths else np.full(batch, steps)
+    size = lengths.a if with_lengths else np.full(batch, steps)
     y, last_h, last_c = np.zeros((steps, dirs, batch, hidden)), wide(h0).copy(), wide(c0).copy() if c0 else None
     for k in range(dirs):
         f = [lambda x, j=k * per + j: FUNCTIONS[attrs["activations"][j]](x, alpha[j], beta[j]) for j in range(per)]

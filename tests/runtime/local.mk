@@ -13,6 +13,12 @@ tests_runtime_t_artifact_SOURCES = tests/runtime/t_artifact.c tests/runtime/asse
 tests_runtime_t_artifact_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_artifact_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/runtime/t_hostile
+TESTS += tests/runtime/t_hostile
+tests_runtime_t_hostile_SOURCES = tests/runtime/t_hostile.c tests/runtime/assemble.h
+tests_runtime_t_hostile_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_hostile_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/runtime/t_fallback
 TESTS += tests/runtime/t_fallback
 tests_runtime_t_fallback_SOURCES = tests/runtime/t_fallback.c tests/runtime/assemble.h
@@ -46,3 +52,8 @@ tests_runtime_t_constants_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_constants_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
+check_PROGRAMS += tests/runtime/faults
+tests_runtime_faults_SOURCES = tests/runtime/faults.c
+tests_runtime_faults_LDADD = $(RT_LIB) $(BASE_LIB)
+TESTS += tests/runtime/faults.sh
+EXTRA_DIST += tests/runtime/faults.sh

@@ -914,6 +914,39 @@ test_dlpack_goes_in_and_out_without_copies(void **state)
     assert_int_equal(deleted, 2);
 }
 
+static int n_released;
+
+static void
+count_release(void *owner)
+{
+    (void)owner;
+    n_released++;
+}
+
+static void
+test_wrapped_memory_stays_its_owners(void **state)
+{
+    (void)state;
+    static _Alignas(64) char own[4096];
+    tnr_value s, t, other;
+    memset(own, 7, sizeof own);
+    for (int with_release = 0; with_release < 2; with_release++) {
+        n_released = 0;
+        OK(tnr_storage_wrap(tnr_device_host(rt), own, sizeof own, 0, NULL,
+                            with_release ? count_release : NULL, &s, &err));
+        OK(tnr_tensor_view(s.u.storage, 0, (int64_t[]){1024}, 1, TNB_F32, &t, &err));
+        tnr_release(&s);
+        tnr_release(&t);
+        assert_int_equal(n_released, with_release);
+        /* the pool does not have it */
+        OK(tnr_storage_new(tnr_device_host(rt), sizeof own, NULL, &other, &err));
+        assert_ptr_not_equal(other.u.storage->mem, own);
+        tnr_release(&other);
+    }
+    for (size_t i = 0; i < sizeof own; i++)
+        assert_int_equal(own[i], 7);
+}
+
 static void
 test_views_must_fit_their_storage(void **state)
 {
@@ -927,10 +960,12 @@ test_views_must_fit_their_storage(void **state)
     FAILS(tnr_tensor_view(s.u.storage, UINT64_MAX, (int64_t[]){1}, 1, TNB_F32, &v, &err),
           TNB_BOUNDS, "does not fit");
     FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){INT64_MAX, 8}, 2, TNB_F32, &v, &err),
-          TNB_BOUNDS, "overflow");
+          TNB_BOUNDS, "does not fit the address space");
     FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){-1}, 1, TNB_F32, &v, &err), TNB_SHAPE,
           "negative");
-    OK(tnr_tensor_view(s.u.storage, 100, (int64_t[]){0, INT64_MAX}, 2, TNB_F32, &v, &err));
+    FAILS(tnr_tensor_view(s.u.storage, 100, (int64_t[]){0, INT64_MAX}, 2, TNB_F32, &v, &err),
+          TNB_BOUNDS, "does not fit the address space");
+    OK(tnr_tensor_view(s.u.storage, 100, (int64_t[]){0, 1 << 20}, 2, TNB_F32, &v, &err));
     assert_int_equal(v.u.tensor->n_bytes, 0);
     tnr_release(&v);
     tnr_release(&s);
@@ -1090,6 +1125,7 @@ main(void)
         TEST(test_missing_kernels_and_functions_are_errors),
         TEST(test_storage_too_large_is_an_error),
         TEST(test_values_outlive_machine_and_runtime),
+        TEST(test_wrapped_memory_stays_its_owners),
         TEST(test_dlpack_goes_in_and_out_without_copies),
         TEST(test_views_must_fit_their_storage),
         TEST(test_a_list_that_is_too_long_is_refused_when_written),

@@ -11,4 +11,5 @@ tests_text_t_text_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_text_t_text_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 EXTRA_DIST += tests/text/errors.txt tests/text/cases/distributed.py tests/text/cases/graph.py tests/text/cases/tensor.py \
-	tests/text/cases/lowered.py tests/text/cases/old.py tests/text/cases/old.printed
+	tests/text/cases/lowered.py tests/text/cases/annotations.py \
+	tests/text/cases/annotations.printed tests/text/cases/exported.py tests/text/cases/exported.printed tests/text/cases/old.py tests/text/cases/old.printed

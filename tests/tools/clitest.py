@@ -2,6 +2,7 @@
 """What the tests of the command line share: running tenon, reading and writing .npy files, counting failures."""
 import atexit
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -48,9 +49,11 @@ def check(holds, what, result=None):
 
 
 def refused(what, result, *texts, status=(1, 2)):
-    """The command failed cleanly and its message holds every text."""
+    """The command failed cleanly and its message holds every text. A sanitizer's warning of a request for memory that it does
+    not serve is no finding: the program takes it for what it is."""
     ok = result.returncode in status and all(t in result.stderr for t in texts)
-    ok = ok and "Sanitizer" not in result.stderr and result.stderr.strip() != ""
+    found = re.sub(r"==\d+==WARNING: \w+Sanitizer failed to allocate .*", "", result.stderr)
+    ok = ok and "Sanitizer" not in found and found.strip() != ""
     check(ok, what + ": refused" + (f", naming {', '.join(map(repr, texts))}" if texts else ""), result)
 
 

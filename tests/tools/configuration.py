@@ -9,7 +9,7 @@ r = tenon("show", "pipeline", "cpu")
 check(r.returncode == 0 and all(p in r.stdout for p in ("library_dispatch:", "legalize:", "finalize:", "lower:")),
       "show pipeline prints the four lists", r)
 entries = [l for l in r.stdout.splitlines() if l.startswith("  ")]
-check(entries and all(re.search(r"\S\s{2,}\S|\S \S", l.strip()) and ("plugin" in l or "generic" in l) for l in entries),
+check(entries and all(re.search(r"\S\s{2,}\S|\S \S", l.strip()) and ("plugin" in l or "generic" in l or "every target" in l) for l in entries),
       "each entry of the default lists names where it comes from", r)
 check("FuseOps" in r.stdout and "VMShapeLower" in r.stdout, "the default lists hold the known passes", r)
 
@@ -93,7 +93,7 @@ def bad(what, text, *texts):
 bad("a duplicate key", "[tenon]\nthreads = 1\nthreads = 2\n", ":3")
 bad("an unknown key", "[tenon]\nthreds = 1\n", ":2", "threads")
 bad("an unknown section", "[tenno]\nthreads = 1\n", ":2", "tenon")
-bad("a line that is too long", "[tenon]\nplugin_path = " + "x" * 70000 + "\n", ":2")
+bad("a line that is too long", "[tenon]\nplugin_path = " + "x" * 70000 + "\n", ":2", "70014 bytes", "at most 65535")
 bad("a name that is too long", "[target " + "n" * 300 + "]\nkind = cpu\n", ":1")
 bad("a value of the wrong type", "[tenon]\nthreads = many\n", ":2", "many")
 bad("too many threads", "[tenon]\nthreads = 99999999999\n", ":2", "from 0 to 4096")
@@ -103,6 +103,22 @@ bad("a key outside sections", "threads = 1\n", ":1")
 bad("no equals sign", "[tenon]\nthreads\n", ":2")
 p = write("pass.ini", "[pipeline cpu]\ninsert.x = after NoSuchPass: FuseOps\n")
 refused("an insert behind a pass that is not there", tenon("show", "pipeline", "cpu", "--config", p), "NoSuchPass", f"{p}:2")
+module = write("opt.py", """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        return x
+""")
+bounds = '{%s}' % ", ".join('"variable_%d": %d' % (i, i) for i in range(1, 200))
+p = write("options.ini", f"[pass AttachVariableBounds]\nvariable_bounds = {bounds}\n")
+r = tenon("opt", module, "-p", "AttachVariableBounds", "--config", p)
+check(r.returncode == 0 and all(f'"variable_{i}": {i}' in r.stdout for i in range(1, 200)),
+      "opt -p takes the options of [pass NAME], however long their line", r)
+r = tenon("opt", module, "-p", 'AttachVariableBounds{variable_bounds={"n": 4}}', "--config", p)
+check(r.returncode == 0 and '"n": 4' in r.stdout and "variable_" not in r.stdout, "options of the list go before those of [pass NAME]", r)
+p = write("options2.ini", "[pass AttachPipelineParallelStages]\npipeline_parallel_shards = no number\n")
+refused("an option of [pass NAME] of the wrong type", tenon("opt", module, "-p", "AttachPipelineParallelStages", "--config", p),
+        "pipeline_parallel_shards")
 p = write("pass2.ini", "[pipeline cpu]\nlegalize = LegalizeOpps\n")
 refused("an unknown pass", tenon("run", os.path.join(DIGITS, "digits.onnx"), "--config", p), "LegalizeOpps", "LegalizeOps")
 refused("an unknown target", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-t", "cpuu"), "cpuu")

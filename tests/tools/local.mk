@@ -2,24 +2,25 @@
 # Tests of the command line: Python's standard library only.
 TOOLS_TESTS = \
 	tests/tools/administration.py \
-	tests/tools/broken_inputs.py \
+	tests/tools/broken_inputs.py tests/tools/caches.py \
 	tests/tools/check_plugin.py \
 	tests/tools/configuration.py \
 	tests/tools/doctor.py \
-	tests/tools/expect.py \
+	tests/tools/expect.py tests/tools/extents.py \
+	tests/tools/limits.py \
 	tests/tools/new_plugin.py \
 	tests/tools/plugins.py \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py \
 	tests/tools/tune.py \
-	tests/tools/usage.py
+	tests/tools/usage.py tests/tools/text.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/candidate.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
 
 # The sanitizers have an allocator of their own.
-EXTRA_DIST += tests/tools/no_memory.py
+EXTRA_DIST += tests/tools/no_memory.py tests/tools/memory_limits.py
 if !ASAN
-TESTS += tests/tools/no_memory.py
+TESTS += tests/tools/no_memory.py tests/tools/memory_limits.py
 check_LTLIBRARIES += tests/tools/refuse.la
 tests_tools_refuse_la_SOURCES = tests/tools/refuse.c
 tests_tools_refuse_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

@@ -41,6 +41,24 @@ check(r.returncode == 1 and "main:" in r.stdout and "1 differ" in r.stdout, "dif
 r = tenon("diff", a, write("b.py", TEXT.replace("            unused = R.log(y)\n", "")), "--exec")
 check(r.returncode == 0 and "0 differ" in r.stdout, "diff --exec: equal results of different modules", r)
 
+packed = """@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n", 4), "float32"), packed_params: R.Object):
+        n, m = T.int64(), T.int64()
+        R.func_attr({"num_input": 1})
+        w = R.call_pure_packed("vm.builtin.tuple_getitem", packed_params, R.prim_value(2), ty_args=(R.Tensor((4, 4), "float32"),))
+        v = R.call_pure_packed("vm.builtin.tuple_getitem", packed_params, R.prim_value(0), ty_args=(R.Object,))
+        u = R.match_cast(v, R.Tensor((4, m), "float32"))
+        y = R.matmul(R.matmul(x, w), u)
+        return y
+"""
+p = write("packed.py", packed)
+r = tenon("diff", p, write("packed2.py", packed.replace("R.matmul(x, w)", "R.add(R.matmul(x, w), R.matmul(x, w))")), "--exec")
+check(r.returncode == 1 and "1 functions run" in r.stdout and "1 differ" in r.stdout, "diff --exec makes up packed_params", r)
+r = tenon("opt", p, "-p", "LegalizeOps, RemovePurityChecking", "--verify", "-o", path("out.py"))
+check(r.returncode == 0 and "2 functions verified" in r.stderr, "opt --verify makes up packed_params", r)
+
 LIST = "DeadCodeElimination, LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR"
 d = path("all")
 r = tenon("opt", a, "-p", LIST, "-o", path("out.py"), "--dump-ir", d, "--trace", path("trace.json"))

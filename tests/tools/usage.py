@@ -45,21 +45,52 @@ r = tenon("show", "op", "nn.conv2d")
 check(r.returncode == 0 and "strides" in r.stdout, "show op", r)
 refused("a target misspelt whose section an INI file has", tenon("show", "pipeline", "openclsmall"), "opencl-small")
 refused("show of an unknown operator", tenon("show", "op", "nn.conv2dd"), "conv2d")
-# an interrupted compilation leaves nothing
-import signal, subprocess, tempfile, time
-with tempfile.TemporaryDirectory() as d:
-    env = dict(os.environ, TMPDIR=d, XDG_CACHE_HOME=os.path.join(d, "cache"))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        p = subprocess.Popen([os.environ["TENON"], "compile", digits, "-t", "cpu", "-o", os.path.join(d, "out.tno")],
-                             env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True,
-                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background ignores it
-        seen, until = [], time.time() + 60
-        while not seen and p.poll() is None and time.time() < until:
-            seen = [f for f in os.listdir(d) if f.startswith("tenon-")]
-        os.killpg(p.pid, number)
+# an interrupted compilation leaves nothing, and ends the compiler that it started; this one waits, so that it cannot end first
+import shlex, shutil, signal, subprocess, tempfile, time  # noqa: E401,E402
+
+
+def running(pid):
+    """A process is there and has not ended (state Z: ended, and nobody has asked yet)."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def until(holds, seconds):
+    end = time.time() + seconds
+    while not holds() and time.time() < end:
+        time.sleep(0.01)
+    return holds()
+
+
+compiler = shutil.which(shlex.split(os.environ.get("CC") or "cc")[0]) or "cc"
+for number in (signal.SIGTERM, signal.SIGINT):
+    with tempfile.TemporaryDirectory() as d:
+        started, log = os.path.join(d, "started"), os.path.join(d, "stderr")
+        slow = os.path.join(d, "slow")
+        with open(slow, "w") as f:
+            f.write(f"""#!/bin/sh
+case " $* " in *" -o "*) echo $$ >'{started}.new' && mv '{started}.new' '{started}' && exec sleep 300 ;; esac
+exec '{compiler}' "$@"
+""")
+        os.chmod(slow, 0o755)
+        env = dict(os.environ, TMPDIR=d, XDG_CACHE_HOME=os.path.join(d, "cache"), CC=slow)
+        with open(log, "wb") as err:
+            p = subprocess.Popen([os.environ["TENON"], "compile", digits, "-t", "cpu", "-j", "1", "-o", os.path.join(d, "out.tno")],
+                                 env=env, stderr=err, stdout=subprocess.DEVNULL, start_new_session=True,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background ignores it
+        waits = until(lambda: os.path.exists(started) or p.poll() is not None, 120) and p.poll() is None
+        before = [f for f in os.listdir(d) if f.startswith("tenon-")]
+        if p.poll() is None:  # not waited for, so its number is still its own
+            p.send_signal(number if waits else signal.SIGKILL)
         p.wait(60)
-        left = [f for f in os.listdir(d) if f.startswith("tenon-") or ".tmp" in f]
-        check(seen and p.returncode == -number and not left, f"interrupted by {number}: {seen} {p.returncode} {left}", None)
+        left = [f for f in os.listdir(d) if f.startswith("tenon-") or ".tmp" in f or f == "out.tno"]
+        child = waits and int(open(started).read())
+        ended = waits and until(lambda: not running(child), 10)
+        check(waits and before and p.returncode == -number and not left and ended,
+              f"interrupted by {number}: {waits} {before} {p.returncode} {left} {ended} {open(log).read()[-2000:]}", None)
 r = tenon("doctor")
 check("processors" in r.stdout and "C compiler" in r.stdout, "doctor", r)
 done()

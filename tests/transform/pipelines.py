@@ -63,7 +63,7 @@ def run(what, target, *more):
 for target in GPUS:
     p = passes(target)
     own = ["CLMLDispatch"] if target == "opencl" else []
-    check(p["library_dispatch"] == own + ["DispatchSampling", "DispatchSortScan"], f"{target}: library_dispatch")
+    check(p["library_dispatch"] == ["InsertShapeChecks"] + own + ["DispatchSampling", "DispatchSortScan"], f"{target}: library_dispatch")
     check([x for x in p["legalize"] if x in ("LegalizeOps", "FuseOps", "FuseTIR")] == ["LegalizeOps", "FuseOps", "FuseTIR"],
           f"{target}: legalize")
     check(("DecomposeOpsForInference" in p["legalize"]) == (target == "opencl"), f"{target}: decomposition for Adreno")
@@ -85,7 +85,7 @@ text = run("cuda graphs", "cuda", "--pass-config", "relax.backend.use_cuda_graph
 BYOC = 'FuseOpsByPattern{patterns=["testext.*"], annotate_codegen=true}, RunCodegen'
 ini = write("byoc.ini", f"[pipeline cuda]\ninsert.testext = before library_dispatch: {BYOC}\n")
 p = passes("cuda", "--config", ini)
-check(p["library_dispatch"][:3] == ["FuseOpsByPattern", "RunCodegen", "DispatchSampling"], "BYOC: inserted before the phase", None)
+check(p["library_dispatch"][:4] == ["InsertShapeChecks", "FuseOpsByPattern", "RunCodegen", "DispatchSampling"], "BYOC: inserted before the phase", None)
 text = run("BYOC before library_dispatch", "cuda", "--config", ini, "--verify")
 check("_testext" in text and '"external": "testext"' in text and "gpu_sort" in text, "BYOC: the library is called, the rest dispatched")
 p = passes("gpu_generic", "--config", ini)
@@ -101,14 +101,14 @@ check("fused_" not in text and "def softmax(" in text, "another legalize phase: 
 # an own library_dispatch
 ini = write("dispatch.ini", "[pipeline opencl]\nlibrary_dispatch = DispatchSortScan,\n    " + BYOC + "\n")
 p = passes("opencl", "--config", ini)
-check(p["library_dispatch"] == ["DispatchSortScan", "FuseOpsByPattern", "RunCodegen"], "an own library_dispatch")
+check(p["library_dispatch"] == ["InsertShapeChecks", "DispatchSortScan", "FuseOpsByPattern", "RunCodegen"], "an own library_dispatch")
 text = run("an own library_dispatch", "opencl", "--config", ini)
 check("_testext" in text, "an own library_dispatch: the library is called")
 
 # dropped
 ini = write("drop.ini", "[pipeline cuda]\ndrop = FuseOps, FuseTIR, DispatchSortScan\n")
 p = passes("cuda", "--config", ini)
-check("FuseOps" not in p["legalize"] and p["library_dispatch"] == ["DispatchSampling"], "passes dropped")
+check("FuseOps" not in p["legalize"] and p["library_dispatch"] == ["InsertShapeChecks", "DispatchSampling"], "passes dropped")
 text = run("passes dropped", "cuda", "--config", ini)
 check("gpu_sort" not in text and "fused_" not in text, "passes dropped: neither fusion nor dispatch")
 

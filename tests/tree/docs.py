@@ -151,7 +151,7 @@ for at, folders, files in os.walk(SRC):
         if f.endswith(".c"):
             read |= set(re.findall(r'tnb_env\("(\w+)"\)', open(os.path.join(at, f), encoding="utf-8").read()))
 read -= {"OCL_ICD_VENDORS"}  # the OpenCL loader's
-told = set(re.findall(r"\b(?:TENON|XDG)_\w+|\bCC\b|\bTMPDIR\b|\bHOME\b", manual))
+told = set(re.findall(r"\b(?:TENON|XDG)_\w+|\bCC\b|\bTMPDIR\b|\bHOME\b|\bPATH\b|\bTERM\b", manual))
 bad += [f"tenon(1) does not tell of the variable {v}" for v in sorted(read - told)]
 if len(read) < 5:
     bad.append(f"only {read} read")

@@ -354,6 +354,25 @@ cpu_choose_order(cpu_tile *c, const cpu_caches *caches)
                                         : CPU_ORDER_HXY;
 }
 
+/* Whether a block in a loop over steps, which may update a state, reads the result at its iterators. */
+static bool
+at_same_place(const contraction *c, const tnk_item *reader, const tn_node *out)
+{
+    const tn_block *b = tnk_item_block(reader);
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    const tn_buffer_region *reg = NULL;
+    for (uint32_t i = 0; i < b->reads.n; i++)
+        if (tn_as_buffer_region(b->reads.at[i])->buffer == out)
+            reg = tn_as_buffer_region(b->reads.at[i]);
+    bool same = st && reg && st->indices.n == reg->ranges.n;
+    for (uint32_t i = 0; same && i < st->indices.n; i++) {
+        const tn_range *rg = tn_as_range(reg->ranges.at[i]);
+        same = (rg->min == st->indices.at[i] || (c->ext[i] == 1 && tn_is_int_const(rg->min, 0))) &&
+               tn_is_int_const(rg->extent, 1);
+    }
+    return same;
+}
+
 /* The block that the tile is made for: the one reader of the result if it is element-wise at the
  * same place, else a copy. */
 static tnk_item *
@@ -369,23 +388,9 @@ tile_root(contraction *c)
             if (r[i] != c->block && n < 4)
                 readers[n++] = r[i];
     }
-    if (n == 1 && (c->in_scan || tnk_block_is_injective(readers[0]))) {
-        const tn_block *b = tnk_item_block(readers[0]);
-        const tn_buffer_store *st = tn_as_buffer_store(b->body);
-        const tn_buffer_region *reg = NULL;
-        for (uint32_t i = 0; i < b->reads.n; i++)
-            if (tn_as_buffer_region(b->reads.at[i])->buffer == out)
-                reg = tn_as_buffer_region(b->reads.at[i]);
-        bool same = reg && st->indices.n == reg->ranges.n;
-        for (uint32_t i = 0; same && i < st->indices.n; i++) {
-            const tn_range *rg = tn_as_range(reg->ranges.at[i]);
-            same =
-                (rg->min == st->indices.at[i] || (c->ext[i] == 1 && tn_is_int_const(rg->min, 0))) &&
-                tn_is_int_const(rg->extent, 1);
-        }
-        if (same)
-            return readers[0];
-    }
+    if (n == 1 &&
+        (c->in_scan ? at_same_place(c, readers[0], out) : tnk_block_follows(c->s, readers[0], out)))
+        return readers[0];
     if (c->in_scan)
         return NULL;
     return tnk_cache_write(c->s, c->block, c->intrinsic ? "global" : "local");
@@ -697,6 +702,23 @@ cpu_is_noalias(const tn_node *prim_func)
     return a && !tn_is_int_const(a, 0);
 }
 
+static tn_walk_step
+is_reduction(void *user, const tn_node *n)
+{
+    const tn_iter_var *i = tn_as_iter_var(n);
+    *(bool *)user |= i && i->iter_kind == TN_ITER_REDUCE;
+    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+bool
+cpu_may_reduce(const tn_node *prim_func)
+{
+    bool found = false;
+    if (cpu_is_noalias(prim_func))
+        tn_walk(tn_as_prim_func(prim_func)->body, 0, is_reduction, NULL, &found);
+    return found;
+}
+
 const tn_node *
 cpu_finish_rest(tnk_sch *s, int vector_bytes)
 {
@@ -731,7 +753,7 @@ static const tn_node *
 with_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, uint32_t min_rank,
            uint32_t max_rank, assumed as, cpu_tile *c)
 {
-    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = cpu_may_reduce(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
     if (!s)
         return NULL;
     tnk_sch_quiet(s);

@@ -136,7 +136,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 {
     (void)self;
     cpu_tile c;
-    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = cpu_may_reduce(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
     if (!s)
         return NULL;
     tnk_sch_quiet(s);

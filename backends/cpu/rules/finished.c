@@ -17,7 +17,6 @@ typedef struct finished {
     const tn_block *last;
     const tn_buffer_store *store; /* of `last` */
     const tn_expr *value;         /* while a store is rewritten: the element */
-    bool whole;                   /* every access to `made` is at the iterators of `last` */
 } finished;
 
 static const tn_node *
@@ -60,36 +59,18 @@ block_of_last(tn_rewriter *r, const tn_node *n)
     return tn_block_of(f->ctx, &with);
 }
 
-static tn_walk_step
-look_at_load(void *user, const tn_node *n)
-{
-    finished *f = user;
-    const tn_buffer_load *l = tn_as_buffer_load(n);
-    for (uint32_t i = 0; l && l->buffer == f->made && i < l->indices.n; i++)
-        f->whole &= l->indices.at[i] == f->store->indices.at[i] ||
-                    (tn_is_int_const(l->indices.at[i], 0) &&
-                     tn_is_int_const(tn_as_buffer(l->buffer)->shape.at[i], 1));
-    return TN_WALK_ON;
-}
-
 /* Whether the block computes its elements, each at its iterators, from the nest's at the same place. */
 static bool
 is_last(finished *f, const tnk_item *block)
 {
-    if (!tnk_block_is_injective(block))
+    if (!tnk_block_follows(f->s, block, f->made))
         return false;
     f->last = tnk_item_block(block);
     f->store = tn_as_buffer_store(f->last->body);
-    const tn_list made = tn_as_buffer(f->made)->shape;
-    if (!f->store || f->store->indices.n != made.n || f->last->iters.n != made.n)
-        return false;
-    for (uint32_t i = 0; i < made.n; i++)
-        if (!tn_is_var(f->store->indices.at[i]) ||
-            tn_as_buffer(f->store->buffer)->shape.at[i] != made.at[i])
+    for (uint32_t i = 0; i < f->store->indices.n; i++)
+        if (!tn_is_var(f->store->indices.at[i]))
             return false;
-    f->whole = true;
-    tn_walk(f->store->value, 0, look_at_load, NULL, f);
-    return f->whole;
+    return f->last->iters.n == f->store->indices.n;
 }
 
 static bool

@@ -134,25 +134,15 @@ choose_dims(cpu_gemm *g)
 
 /* The one reader of the sums, element by element. */
 static bool
-find_last(cpu_gemm *g, const tnk_item *reader)
+find_last(cpu_gemm *g, tnk_sch *s, const tnk_item *reader)
 {
-    if (!tnk_block_is_injective(reader))
-        return false;
     const tn_block *b = tnk_item_block(reader);
-    const tn_buffer_store *st = tn_as_buffer_store(b->body);
-    const tn_node *sums = g->store->buffer;
-    if (!st || st->indices.n != g->rank || b->iters.n != g->rank)
+    if (!tnk_block_follows(s, reader, g->store->buffer) || b->iters.n != g->rank)
         return false;
-    for (uint32_t i = 0; i < b->reads.n; i++) {
-        const tn_buffer_region *reg = tn_as_buffer_region(b->reads.at[i]);
-        for (uint32_t k = 0; reg->buffer == sums && k < g->rank; k++) {
-            const tn_range *rg = tn_as_range(reg->ranges.at[k]);
-            if ((rg->min != st->indices.at[k] &&
-                 !(tn_is_int_const(rg->min, 0) && tn_is_int_const(g->extent[k], 1))) ||
-                !tn_is_int_const(rg->extent, 1) || !tn_is_var(st->indices.at[k]))
-                return false;
-        }
-    }
+    const tn_buffer_store *st = tn_as_buffer_store(b->body);
+    for (uint32_t k = 0; k < g->rank; k++)
+        if (!tn_is_var(st->indices.at[k]))
+            return false;
     g->last = b;
     return true;
 }
@@ -161,7 +151,7 @@ bool
 cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func)
 {
     *g = (cpu_gemm){.ctx = ctx, .func = tn_as_prim_func(prim_func), .K = 1};
-    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = cpu_may_reduce(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
     if (!s)
         return false;
     tnk_sch_quiet(s);
@@ -180,7 +170,7 @@ cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func)
     g->acc = tn_as_buffer(g->store->buffer)->dtype;
     if (tnk_sch_is_param(s, g->store->buffer))
         return n == 1;
-    return n == 2 && find_last(g, blocks[1]);
+    return n == 2 && find_last(g, s, blocks[1]);
 }
 
 /* ---- choosing ---- */

@@ -10,7 +10,7 @@ static const tn_node *
 apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
 {
     (void)self;
-    tnk_sch *s = cpu_is_noalias(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = cpu_may_reduce(prim_func) ? tnk_sch_new(ctx, prim_func) : NULL;
     cpu_tile c;
     if (!s)
         return NULL;

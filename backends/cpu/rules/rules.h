@@ -120,6 +120,9 @@ cpu_runs_along(int64_t step)
  * which must not read what the first time wrote. */
 bool
 cpu_is_noalias(const tn_node *prim_func);
+/* As cpu_is_noalias, of a function that reduces something: what rules ask before they make a schedule and inline. */
+bool
+cpu_may_reduce(const tn_node *prim_func);
 /* Finds a, b, paired, y and h; false where the block is no sum of products that vectors compute. */
 bool
 cpu_find_operands(cpu_tile *c);

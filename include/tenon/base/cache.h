@@ -24,7 +24,7 @@ TNB_EXPORT tnb_status
 tnb_cache_open(tnb_arena *a, const char *wanted, const char *suffix, uint64_t bytes, tnb_cache *out,
                tnb_err *err);
 /* What was kept under the key (letters and digits), in the arena; NULL if it is not there. A
- * file that is damaged, or lies under another's name, is removed. */
+ * file that is damaged, lies under another's name, or is no file of this user is removed. */
 TNB_EXPORT const void *
 tnb_cache_get(tnb_arena *a, const tnb_cache *c, const char *key, size_t *n);
 /* Keeps it, then makes room. Does nothing without a cache. `a` is for what it needs meanwhile. */

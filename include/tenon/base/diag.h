@@ -46,6 +46,9 @@ TNB_EXPORT void
 tnb_diags_free(tnb_diags *d);
 TNB_EXPORT void
 tnb_diags_clear(tnb_diags *d);
+/* Forgets all but the first n: those of an attempt that was given up. */
+TNB_EXPORT void
+tnb_diags_cut(tnb_diags *d, uint32_t n);
 TNB_EXPORT uint32_t
 tnb_diags_errors(const tnb_diags *d); /* errors recorded since new or clear */
 TNB_EXPORT uint32_t

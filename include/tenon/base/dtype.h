@@ -114,6 +114,21 @@ tnb_dtype_bytes(tnb_dtype d);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_dtype_storage(tnb_dtype d, uint64_t count, uint64_t *bytes, tnb_err *err);
 
+/* No tensor has more elements, nor a larger extent: so many do not fit the address space, and
+ * products of a tensor's extents stay far from overflow. */
+#define TNB_MAX_ELEMS ((int64_t)1 << 48)
+
+/* How many elements a tensor of this shape has. False where none can have it: an extent is negative,
+ * or the extents that are not 0 multiply to more than TNB_MAX_ELEMS; `*count` is then 0. Every
+ * memory size, stride and loop over elements that comes from a shape goes through this. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tnb_shape_count(int32_t ndim, const int64_t *shape, uint64_t *count);
+
+/* Both: elements and bytes of a tensor. Fails for a shape that no tensor can have. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_shape_bytes(tnb_dtype d, int32_t ndim, const int64_t *shape, uint64_t *count, uint64_t *bytes,
+                tnb_err *err);
+
 /* "float32", "int8x4", "bool", "bfloat16", "handle", "void". The buffer is filled and returned. */
 typedef struct tnb_dtype_text {
     char s[32];

@@ -115,6 +115,30 @@ tnb_temporary_forget(const char *path);
 TNB_EXPORT void
 tnb_temporary_remove_all(void);
 
+/* Writes all of it, at offset `at`, or at the file's own place where `at` is below 0. False with errno;
+ * EFBIG above the process's limit of file sizes, without the signal that the system sends then. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tnb_write_all(int fd, const void *p, size_t n, int64_t at);
+
+/* ---- programs ---- */
+
+/* The path of a program: of a name without '/' in the first absolute folder of PATH that has it, in a
+ * privileged process in the system's own folders. In the arena or `name` itself; NULL: there is none. */
+TNB_EXPORT const char *
+tnb_find_program(tnb_arena *a, const char *name);
+/* The environment for a program that is started: that of this process with messages in English, in a
+ * privileged process PATH alone. To be freed with free(), its texts are borrowed; NULL without memory. */
+TNB_EXPORT char **
+tnb_child_environment(void);
+/* A group of processes that is to end with this program, should that be interrupted, until it is
+ * forgotten; and, for handlers of signals, their end. What does not fit the table of 256 is left. */
+TNB_EXPORT void
+tnb_child_add(long group);
+TNB_EXPORT void
+tnb_child_forget(long group);
+TNB_EXPORT void
+tnb_child_kill_all(void);
+
 /* ---- folders and paths ---- */
 
 /* The names in a folder that end in `suffix` (NULL: all), without "." and "..", sorted by bytes.
@@ -159,7 +183,8 @@ tnb_places_get(void);
  * ignored. */
 TNB_EXPORT bool
 tnb_privileged(void);
-/* getenv, but NULL in a privileged process, and for an empty value. */
+/* getenv, but NULL in a privileged process, and for an empty value. Nothing else in Tenon asks for
+ * variables (make lint). */
 TNB_EXPORT const char *
 tnb_env(const char *name);
 

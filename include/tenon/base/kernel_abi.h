@@ -21,6 +21,17 @@ typedef union tnb_kernel_scalar {
 /* A part of a kernel: turns `from` to `to` (excluded) of a loop, for the thread of this number. */
 typedef void (*tnb_kernel_part)(void *args, int64_t from, int64_t to, int32_t thread);
 
+/* An index that came as data and is out of its range. The kernel goes on with another one in its
+ * place, so that it touches no memory that is not its own; its results mean nothing. */
+typedef struct tnb_kernel_refusal {
+    int32_t state;  /* 0: none; else the first one that was found is below */
+    uint32_t tag;   /* what the host calls the launch; devices only */
+    uint32_t check; /* number of the place in the kernel */
+    uint32_t reserved;
+    int64_t index;  /* as it came: before a negative one is taken from the end */
+    int64_t extent; /* of the axis */
+} tnb_kernel_refusal;
+
 /* What a kernel may use of its host. Grows at the end. */
 typedef struct tnb_kernel_env {
     int32_t threads; /* size of the team that T.parallel loops run on; 1: there is no team */
@@ -35,10 +46,14 @@ typedef struct tnb_kernel_env {
      */
     void (*team)(struct tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min,
                  int64_t n);
+    /* Where an index that is out of range is noted, zero before; any thread writes there. NULL: the
+     * kernel returns TNB_KERNEL_REFUSED all the same. */
+    tnb_kernel_refusal *refused;
 } tnb_kernel_env;
 
 enum {
     TNB_KERNEL_OK = 0,
+    TNB_KERNEL_REFUSED = -2,  /* an index that came as data is out of range */
     TNB_KERNEL_NO_MEMORY = -1 /* n > 0: the n-th assertion of the kernel failed */
 };
 

@@ -2,9 +2,11 @@
 /* Memory: arenas, growing text, growing arrays, hash maps, checked arithmetic.
  *
  * Compiler code allocates from arenas and never checks for NULL: an arena that cannot grow sets its
- * `failed` flag and hands out a small emergency region again and again, so that code runs on to the
- * next check (tnb_arena_failed) and the work is then reported as TNB_NO_MEMORY. Runtime code uses
- * malloc and checks.
+ * `failed` flag and goes on with emergency memory, which is as good as any, so that code runs on to
+ * the next check (tnb_arena_failed) and the work is then reported as TNB_NO_MEMORY. Only when that
+ * is used up too, or a single request is larger than all memory, the process ends: see
+ * tnb_on_no_memory. What is allocated by a number from outside is therefore bounded first, or asked
+ * for with tnb_try_alloc_n. Runtime code uses malloc and checks.
  */
 #ifndef TENON_BASE_MEM_H
 #define TENON_BASE_MEM_H
@@ -50,6 +52,21 @@ tnb_arena_has(const tnb_arena *a, const void *p);
 /* As tnb_alloc(a, n * size), with the product checked (overflow counts as lack of memory). */
 TNB_EXPORT void *
 tnb_alloc_n(tnb_arena *a, size_t n, size_t size);
+/* As tnb_alloc_n, but NULL where there is no such memory or the product overflows; the arena is not
+ * marked as failed then. */
+TNB_EXPORT void *
+tnb_try_alloc_n(tnb_arena *a, size_t n, size_t size);
+
+/* What to do when there is no memory left to hand out, not even for an emergency: `end` gets the
+ * size of the request, may be called by any thread, and does not return (a program writes a message
+ * and exits; a process with other work may end the thread that it started for this). Without one,
+ * or when it returns, a line goes to standard error and the process is aborted. This is the one
+ * place where a library ends the process: code between two checks holds pointers that it writes
+ * through, and nothing is left that they could point to. Who cannot have that compiles in a process
+ * of its own (docs/safety.md). Returns what was set before. */
+typedef void (*tnb_no_memory_fn)(size_t bytes);
+TNB_EXPORT tnb_no_memory_fn
+tnb_on_no_memory(tnb_no_memory_fn end);
 
 /* ---- growing text (malloc) ---- */
 /* `s` is terminated once anything was appended; NULL before. Zero-initialise, free with

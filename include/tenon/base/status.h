@@ -74,6 +74,11 @@ tnb_hint(tnb_err *err, const char *fmt, ...) TNB_PRINTF(2, 3);
 TNB_EXPORT void
 tnb_err_prefix(tnb_err *err, const char *fmt, ...) TNB_PRINTF(2, 3);
 
+/* Writes `format` with its placeholders "{}" replaced by the texts of `values`, one after another; "{{" and
+ * "}}" stand for braces; placeholders without a value stay. Always terminated; longer text is cut. */
+TNB_EXPORT void
+tnb_fill_braces(char *out, size_t size, const char *format, const char *const *values, uint32_t n);
+
 /* Returns from the calling function with the status of `expr` unless it is TNB_OK. */
 #define TNB_TRY(expr)                  \
     do {                               \

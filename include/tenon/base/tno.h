@@ -29,12 +29,15 @@ extern "C" {
 #define TNB_TNO_MAGIC "TenonTNO"
 enum {
     TNB_TNO_MAJOR = 1,
-    TNB_TNO_MINOR = 0, /* a reader takes files whose minor is not newer than its own */
+    TNB_TNO_MINOR = 1, /* a reader takes files whose minor is not newer than its own */
     TNB_TNO_BYTE_ORDER = 0x01020304,
     TNB_TNO_ALIGN = 64,
     TNB_TNO_PAGE = 4096,
     TNB_TNO_MAX_SECTIONS = 4096,
-    TNB_TNO_MAX_DIMS = 64
+    TNB_TNO_MAX_DIMS = 64,
+    /* limits of the metadata */
+    TNB_TNO_MAX_TEXTS = 65535,   /* of a variant's features, of its packed functions */
+    TNB_TNO_MAX_VALUES = 1 << 20 /* parameters of a function, and results */
 };
 
 typedef struct tnb_tno_header {
@@ -88,12 +91,13 @@ typedef struct tnb_tno_function {
 
 enum {
     TNB_TNO_GRID = 1 /* launched with grid, block and shared bytes */,
+    TNB_TNO_CHECKED = 2 /* refuses indices that are out of range; since minor version 1 */,
     TNB_TNO_WRITTEN = 1 /* of buffers */
 };
 typedef struct tnb_tno_kernel {
     uint32_t name, flags, device;
     uint32_t first_buffer, n_buffers, first_scalar, n_scalars;
-    uint32_t reserved;
+    uint32_t checks; /* of checked ones: text, a line for each check; else 0 */
 } tnb_tno_kernel;
 
 /* What a launch checks of each buffer. */
@@ -128,6 +132,28 @@ typedef struct tnb_tno_device {
     uint32_t id;
     uint32_t reserved;
 } tnb_tno_device;
+
+/* The arrays of a program, in its bytes. */
+typedef struct tnb_tno_view {
+    tnb_tno_program head;
+    const tnb_tno_function *functions;
+    const tnb_vm_insn *insns;
+    const uint32_t *operands;
+    const tnb_tno_kernel *kernels;
+    const tnb_tno_buffer *buffers;
+    const tnb_dtype *scalars;
+    const tnb_tno_constant *constants;
+    const int64_t *dims;
+    const uint32_t *packed;
+    const tnb_tno_device *devices;
+    const char *text;
+} tnb_tno_view;
+/* Checks every count, index, jump target, register and operand of a program section, beside
+ * `constants_bytes` of constants, and gives its arrays. `bytes` are aligned to 8 and stay where they
+ * are. Whoever writes a program asks this, too, so that none is written that nobody reads. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_tno_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, tnb_tno_view *out,
+               tnb_err *err);
 
 #ifdef __cplusplus
 }

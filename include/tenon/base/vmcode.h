@@ -85,8 +85,8 @@ extern "C" {
     X(JNZ, SS, T, NO)                                                                              \
     X(JLT, SS, SS, T)                                                                              \
     X(JGE, SS, SS, T)                                                                              \
-    X(ASSERT, SS, ST, NO) /* fails with the text when a is 0 */                                    \
-    X(TAIL, NO, NO, L)    /* calls itself with new arguments: a jump */                            \
+    X(ASSERT, SS, ST, L) /* when a is 0: fails with the text, the list's numbers for its "{}" */   \
+    X(TAIL, NO, NO, L)   /* calls itself with new arguments: a jump */                             \
     X(RET, VS, NO, NO)                                                                             \
     /* values */                                                                                   \
     X(KILL, VD, NO, NO) /* a = null */                                                             \

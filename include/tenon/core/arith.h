@@ -71,6 +71,13 @@ tn_prove_equal(tn_ctx *ctx, const tn_expr *x, const tn_expr *y);
 TNB_EXPORT const tn_expr *
 tn_product(tn_ctx *ctx, tn_list dims);
 
+/* The extent of two axes that are broadcast together: the one that is not 1, and T.Select(n == 1, m, n) where
+ * that is decided at run time, in one form whatever the order, so that broadcasting with a part of it gives
+ * it again. Within type inference it is an assumption of the call that they can be (tenon/core/op.h).
+ * NULL: two literals that cannot. `from_end`: which axis a message is about, from 1 for the last. */
+TNB_EXPORT const tn_expr *
+tn_broadcast_dim(tn_ctx *ctx, const tn_expr *x, const tn_expr *y, uint32_t from_end);
+
 /* ---- affine iteration maps ---- */
 /* Whether `indices`, over loop variables `vars` with ranges [0, extents[i]), form a map that splits
  * and fuses the variables (each index an affine form of disjoint pieces). bijective: every point

@@ -30,6 +30,26 @@ tn_ctx_child(const tn_ctx *parent);
 TNB_EXPORT const tn_node *
 tn_ctx_splice(tn_ctx *ctx, const tn_ctx *child, const tn_node *n);
 
+/* ---- limits ---- */
+/* What a compilation may hold at a time in bytes, beside its nodes: the elements of constants that
+ * it makes itself (not ranges of files), and memory of programs that it runs. The configuration
+ * sets both ([tenon] constant_limit, scratch_limit). Shared with children; safe in threads. */
+typedef enum tn_limit { TN_LIMIT_CONSTANTS, TN_LIMIT_SCRATCH, TN_N_LIMITS } tn_limit;
+#define TN_LIMIT_DEFAULT ((uint64_t)32 << 30)
+TNB_EXPORT void
+tn_limit_set(tn_ctx *ctx, tn_limit which, uint64_t bytes);
+TNB_EXPORT uint64_t
+tn_limit_get(const tn_ctx *ctx, tn_limit which);
+/* Takes so many bytes; false after an error at `loc` (0: the current place) when that is more than
+ * is left. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tn_limit_take(tn_ctx *ctx, tn_limit which, uint64_t bytes, tn_loc loc);
+TNB_EXPORT void
+tn_limit_give(tn_ctx *ctx, tn_limit which, uint64_t bytes);
+/* The error of tn_limit_take for a count that somebody else keeps. */
+TNB_EXPORT void
+tn_limit_error(tn_ctx *ctx, tn_limit which, uint64_t bytes, tn_loc loc);
+
 TNB_EXPORT tnb_arena *
 tn_arena(tn_ctx *ctx); /* where nodes live */
 TNB_EXPORT tnb_arena *

@@ -82,7 +82,8 @@ typedef struct tn_evaluator {
 
 /* Seeded random arguments for the function's parameters, symbolic extents chosen small (or as
  * `dims` says: Dict name -> int, may be NULL), extents that a type does not tell all the same; an
- * empty Tuple for an object of unknown type. False after recording an error. */
+ * empty Tuple for an object of unknown type. Elements lie where the operators that read them say that values make sense
+ * (tn_arg_schema.accepts). False after recording an error. */
 TNB_EXPORT bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args);
 /* The same with integer elements between int_min and int_max (both included; 0 and 3 above). The
@@ -90,6 +91,13 @@ tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *d
 TNB_EXPORT bool
 tn_random_args_within(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims,
                       int64_t int_min, int64_t int_max, tn_list *args);
+/* Extents for the symbols of the parameters of a function, graph or tensor program, with which what it
+ * asserts and what its calls take for granted (tn_call_assumptions) holds, as far as that depends on
+ * these symbols: a Dict name -> int for `dims` above. Where it can be, each is what `wish` says (as
+ * `dims`; NULL: 4). NULL without an error: none were found; then *unmet (may be NULL) is a condition
+ * that the wished extents do not meet, or NULL. */
+TNB_EXPORT const tn_node *
+tn_find_extents(tn_ctx *ctx, const tn_node *func, const tn_node *wish, const tn_expr **unmet);
 /* DESIGN section 10's equality of two values; `why` tells the first difference and the largest
  * errors. */
 TNB_EXPORT bool

@@ -54,7 +54,9 @@ typedef struct tn_arg_schema {
     const char *doc;
     /* What the argument may be, for documentation and tests, NULL: anything. Words: [tuple of] [bool,
      * int, float, number, "int or bool"] tensor, scalar, "tensor or scalar", shape or anything; then
-     * for tensors "of rank N", "of rank N or M", "of rank N or more". */
+     * for tensors "of rank N", "of rank N or M", "of rank N or more"; then, for values that are made up to run a function, in
+     * which range they make sense: "from A", "from A to B" (less than B), "below NAME.K" (indices: from 0 to the extent of
+     * axis K of the argument NAME). */
     const char *accepts;
 } tn_arg_schema;
 
@@ -167,6 +169,31 @@ tn_call_is_pure(const tn_call *c);
  * no memory. */
 TNB_EXPORT bool
 tn_call_is_pure_in(const tn_module *m, const tn_call *c);
+
+/* ---- what calls take for granted ---- */
+/* A fact about extents and scalar values that a call needs and that its operands' types do not prove: the
+ * program has to check it before it is relied upon (pass InsertShapeChecks). */
+typedef struct tn_assumption {
+    const tn_expr *holds; /* a condition over symbolic variables */
+    const char *text;     /* what is wrong where it does not hold; each "{}" stands for a value */
+    tn_list values;       /* integer expressions */
+} tn_assumption;
+typedef TNB_VEC(tn_assumption) tn_assumptions;
+
+/* The assumptions of an operator's call, in scratch: its inference is run again. Some may hold for all
+ * extents, others never. False after recording an error. */
+TNB_EXPORT bool
+tn_call_assumptions(tn_ctx *ctx, const tn_call *call, tn_assumptions *out);
+/* For type inference: `holds` has to be true where the call runs. False: it certainly is not, which
+ * the caller reports; true: it is, or it is noted for whoever asked. The text is copied. */
+TNB_EXPORT bool
+tn_assume(tn_ctx *ctx, const tn_expr *holds, const char *text, tn_list values);
+/* Likewise that two extents are equal; "{}" of the text stand for both. */
+TNB_EXPORT bool
+tn_assume_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *text);
+/* Whether somebody asked: conditions that take work to build need not be built otherwise. */
+TNB_EXPORT bool
+tn_assuming(const tn_ctx *ctx);
 
 /* Fills defaults and checks names, types and argument counts against the schema; the complete Dict,
  * or NULL after an error. */

@@ -60,12 +60,12 @@ typedef struct tn_pass {
     /* Provider kinds the manager makes available (loads plugins for) before the run: "op", "rule",
      * ... space separated. */
     const char *needs;
-    /* For execution checking, where a function takes other parameters afterwards, or computes
-     * something else on purpose: makes of one function before and after the pass two that have to
-     * compute the same of the same arguments. A side that is no such function as it is becomes
-     * another module, say with a function that calls the original with the parameters bound; a name
-     * that becomes NULL says that comparing other functions covers this one. False: they cannot be
-     * compared; *why says so. Not set: functions are compared as they are. */
+    /* For execution checking, where a function takes other parameters afterwards: makes of one function before and after the
+     * pass two that have to compute the same of the same arguments. A side that is no such function as it is becomes a function
+     * added to its module, which gives what a call of the original gives and uses each of its own parameters; the
+     * functions that are there may not be changed, and the checker sees to both. A name that becomes NULL says that comparing
+     * other functions covers this one. False: they cannot be compared; *why says so, and the function counts as not verified:
+     * so it is where a pass changes on purpose what a function computes. Not set: functions are compared as they are. */
     bool (*adapt)(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after,
                   const char **why);
 } tn_pass;

@@ -47,6 +47,9 @@ TNB_EXPORT uint32_t
 tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t device,
                    const tnb_tno_buffer *buffers, uint32_t n_buffers, const tnb_dtype *scalars,
                    uint32_t n_scalars);
+/* The kernel notes indices that are out of range (tnb_kernel_refusal): a line for each of its checks. */
+TNB_EXPORT void
+tnk_program_kernel_checks(tnk_program *p, uint32_t kernel, const char *texts);
 /* Functions: declared first (so that they can call each other), then filled one after the other, in
  * any order. */
 TNB_EXPORT uint32_t

@@ -60,6 +60,18 @@ typedef struct tnk_build {
     uint64_t cache_bytes;              /* largest size of the cache; 0: 2 GiB */
 } tnk_build;
 
+/* The attribute of every target that says what becomes of indices that come as data (T.index_in): an entry of
+ * its schema. The pass LowerIndexChecks of its `lower` list does what it says. */
+#define TNK_ATTR_CHECK_INDICES                                                                     \
+    {                                                                                              \
+        "check_indices", TN_ATTR_STR, 0, "\"refuse\"",                                             \
+            "what becomes of an index of a tensor that is out of its range when a kernel runs: "   \
+            "the "                                                                                 \
+            "call ends with an error (refuse), the nearest element is taken (clamp), or whatever " \
+            "lies there in memory (off: faster, and only for data that is known to be right)",     \
+            "refuse|clamp|off"                                                                     \
+    }
+
 typedef struct tnk_codegen {
     uint32_t size;
     const char *name;
@@ -74,6 +86,12 @@ typedef struct tnk_codegen {
 
 /* Attribute of PrimFuncs that another target runs: its name. */
 #define TNK_FALLBACK_ATTR "tenon.fallback"
+
+/* The places at which the kernel looks whether an index that came as data is in its range (T.index_in),
+ * as texts for a message ("node 'x' (Gather), axis 0"). Generated code calls them by their number in this
+ * list: tnb_kernel_refusal.check. In the scratch arena of the context. */
+TNB_EXPORT uint32_t
+tnk_kernel_checks(tn_ctx *ctx, const tnk_kernel *k, const char *const **texts);
 
 /* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an
  * error. Implemented by kit/lower. */

@@ -61,6 +61,11 @@ tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
 TNB_EXPORT bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list);
 
+/* Completes the items of a list that a user wrote with the options of [pass NAME]; what an item says
+ * itself stays. False after recording an error: a value that cannot be read. */
+TNB_EXPORT bool
+tnk_pass_list_configure(tn_ctx *ctx, const struct tnb_conf *conf, tn_pass_list *list);
+
 /* `config` (may be NULL) with what the site's configuration says to all passes: "tenon.fallback",
  * and the databases of measured schedules, "tenon.tuning_db" and "tenon.tuning_threads". */
 TNB_EXPORT const tn_node *
@@ -70,6 +75,11 @@ tnk_pass_config(tn_ctx *ctx, const struct tnb_conf *conf, const tn_node *config)
  * plugin provides, and so has no effect. */
 TNB_EXPORT void
 tnk_check_sections(tn_ctx *ctx, const struct tnb_conf *conf);
+
+/* Gives the context the limits of the configuration (NULL: keeps those it has). tnk_compile does it
+ * too; done before, it holds for reading the model as well. */
+TNB_EXPORT void
+tnk_set_limits(tn_ctx *ctx, const struct tnb_conf *conf);
 
 /* ---- compilation ---- */
 typedef struct tnk_compile_options {

@@ -76,6 +76,12 @@ tnk_loop_reduces(const tnk_item *loop, const tnk_item *block);
  * i of the result depends on nothing else. */
 TNB_EXPORT bool
 tnk_block_is_injective(const tnk_item *block);
+/* Whether the block, an injective one, makes each element of its result from the element of `buffer` at the same place: both
+ * have the same extents, it stores at its iterators, which run over all of them, and loads from the buffer nowhere else (at 0
+ * where the extent is 1). Only then may what computes an element of the buffer go on to compute the block's: a block that
+ * broadcasts the buffer has more elements than it. */
+TNB_EXPORT bool
+tnk_block_follows(tnk_sch *s, const tnk_item *block, const tn_node *buffer);
 /* Blocks that read (or write) a buffer. */
 TNB_EXPORT uint32_t
 tnk_sch_readers(tnk_sch *s, const tn_node *buffer, tnk_item **out, uint32_t max);

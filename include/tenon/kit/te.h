@@ -62,6 +62,13 @@ tnk_te_read(tnk_te *te, const tn_node *buffer, ...) __attribute__((sentinel));
 TNB_EXPORT const tn_expr *
 tnk_te_read_at(tnk_te *te, const tn_node *buffer, const tn_expr *const *idx, uint32_t n);
 
+/* An index that comes as data, as one in [0, extent): what to make of others is the target's to say
+ * (attribute check_indices). wraps: -extent to -1 count from the end. Messages call it by the current location's
+ * node, or else by `op` ("take"), and by `what` ("axis 0"). */
+TNB_EXPORT const tn_expr *
+tnk_te_index(tn_ctx *ctx, const tn_expr *index, const tn_expr *extent, bool wraps, const char *op,
+             const char *what);
+
 /* Ends a stage; the buffer filled. */
 TNB_EXPORT const tn_node *
 tnk_te_define(tnk_stage *s, const tn_expr *value);

@@ -15,7 +15,10 @@ typedef struct tnr_artifact tnr_artifact;
 
 /* Constants and code are mapped, not read; programs are copied and verified. Close with
  * tnr_artifact_close; tensors made from its constants keep the mapping alive. A file that is to be
- * replaced while it is open has to be renamed over, as the compiler does, not written into. */
+ * replaced while it is open has to be renamed over, as the compiler does, not written into: a machine
+ * that is made or called later then fails with TNB_IO; a call that is under way, and constants that
+ * are read outside of any, may meet the end of the file, which the system answers with SIGBUS. What
+ * others than root and the effective user may write is therefore read into memory, not mapped. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err);
 /* From an open file (an anonymous one of the compiler, for instance); the descriptor stays the
@@ -81,6 +84,9 @@ typedef struct tnr_signature {
     uint32_t n_params, n_results;
     uint32_t n_inputs; /* parameters before the weights */
     bool tuple_result; /* the result is a tuple even when n_results is 1 */
+    /* A shape for each parameter with which the function can be called, as the compiler found them; NULL:
+     * no parameter has symbols, or it found none. */
+    const int64_t *const *example_shapes;
 } tnr_signature;
 /* NULL: no such public function. Borrowed. */
 TNB_EXPORT const tnr_signature *

@@ -64,12 +64,18 @@ typedef struct tnr_launch {
      * then does with TNB_CANCELLED. May be NULL. */
     bool (*cancelled)(const void *user);
     const void *user; /* of `cancelled` */
+    /* Of a kernel that looks whether indices that came as data are in their range: memory of the device, a
+     * tnb_kernel_refusal (tenon/base/kernel_abi.h) in which it notes the first one that is not, and what it notes as
+     * `tag`. A kernel with a parameter for each takes them behind its scalars. NULL: it looks for none. */
+    void *refused;
+    uint32_t tag, reserved;
 } tnr_launch;
 
 enum {
     TNR_DRIVER_HOST_MEMORY =
         1,                /* memory handles are host addresses, work is done when a call returns */
-    TNR_DRIVER_NATIVE = 2 /* module code is machine code of the host: --no-native refuses it */
+    TNR_DRIVER_NATIVE = 2 /* every device runs code of modules on the host's processor, outside of
+                             any sandbox: --no-native refuses it. See tnr_driver.native */
 };
 
 /* A key of [device NAME] in INI files, which tnr_device_options.setting gives. */
@@ -137,6 +143,11 @@ typedef struct tnr_driver {
     /* ---- added later ---- */
     /* All keys of [device NAME], ends with a NULL name: another one is an error then. NULL: any. */
     const tnr_setting *settings;
+    /* Whether this device runs an artifact's kernels as code of the host's processor, with the
+     * rights of this process, whatever form the code has in the artifact: --no-native then refuses
+     * it. For drivers of which some devices do, as OpenCL's for processors, which compile text to
+     * it. NULL: as TNR_DRIVER_NATIVE says. */
+    bool (*native)(void *dev);
 } tnr_driver;
 
 /* What a driver may take for its functions of the same names: one device without a state or features
@@ -184,6 +195,10 @@ TNB_EXPORT int
 tnr_device_threads(const tnr_device *dev);
 TNB_EXPORT int
 tnr_device_is_host(const tnr_device *dev);
+/* Whether it runs an artifact's kernels as code of the host's processor, with the rights of this
+ * process. */
+TNB_EXPORT bool
+tnr_device_is_native(const tnr_device *dev);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_device_sync(tnr_device *dev, tnb_err *err);
 /* Gives cached memory back to the driver. */

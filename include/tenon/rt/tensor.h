@@ -39,8 +39,9 @@ struct tnr_tensor {
 /* Storage of at least `bytes` from the device's pool. scope NULL: "global". */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *out, tnb_err *err);
-/* Storage over memory of others; `release(owner)` is called when it is no longer used (not when
- * this fails). */
+/* Storage over memory of others, which never goes to the device's pool; `release(owner)` is called
+ * when it is no longer used (not when this fails). release NULL: the memory is borrowed, and stays
+ * until everything that uses the storage is gone. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner,
                  void (*release)(void *), tnr_value *out, tnb_err *err);

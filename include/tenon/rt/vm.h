@@ -32,7 +32,12 @@ typedef struct tnr_runtime_options {
                                     only what is added by hand */
     const struct tnb_conf *conf; /* [device NAME] settings; borrowed; may be NULL */
     int threads;                 /* 0: affinity mask and control group */
-    bool no_native;              /* refuse artifacts that hold machine code of the host */
+    bool no_native;              /* refuse kernels that run as code of the host's processor with the
+                                    rights of this process: machine code in the artifact, and what a
+                                    device (tnr_device_is_native) compiles to it. Kernels on GPUs and
+                                    on the null device, and functions that libraries run by a
+                                    description, are not refused: they stay in the memory given to
+                                    them as far as the device and its driver keep them there */
     uint64_t memory_limit; /* bytes of storage in use on each device; 0: what the device has */
 } tnr_runtime_options;
 

@@ -36,7 +36,7 @@ class Expected:
                 T.reads(B[T.int64(0):T.int64(4), T.int64(0):T.int64(3)], C[T.int64(0):T.int64(4), T.int64(0):T.int64(3)], out_buf[i0_3, i1_3])
                 T.writes(out_buf[i0_3, i1_3])
                 if i1_3 < T.int64(3):
-                    if T.Select(B[i2_1, i1_3] < T.int64(0), B[i2_1, i1_3] + T.int64(6), B[i2_1, i1_3]) == i0_3:
+                    if T.index_in(B[i2_1, i1_3], T.int64(6), 1, "scatter_elements, axis 0") == i0_3:
                         out_buf[i0_3, i1_3] = out_buf[i0_3, i1_3] + C[i2_1, i1_3]
 
     @T.prim_func(private=True, s_tir=True)
@@ -58,7 +58,7 @@ class Expected:
                 i2_1 = T.axis.scan(n, i2)
                 T.reads(B[T.int64(0):n, T.int64(0):T.int64(2)], C[T.int64(0):n], out_buf[i0_3, i1_3])
                 T.writes(out_buf[i0_3, i1_3])
-                if T.Select(B[i2_1, T.int64(0)] < T.int64(0), B[i2_1, T.int64(0)] + T.int64(6), B[i2_1, T.int64(0)]) == i0_3 and T.Select(B[i2_1, T.int64(1)] < T.int64(0), B[i2_1, T.int64(1)] + T.int64(5), B[i2_1, T.int64(1)]) == i1_3:
+                if T.index_in(B[i2_1, T.int64(0)], T.int64(6), 1, "scatter_nd, axis 0") == i0_3 and T.index_in(B[i2_1, T.int64(1)], T.int64(5), 1, "scatter_nd, axis 1") == i1_3:
                     out_buf[i0_3, i1_3] = C[i2_1]
 
     @T.prim_func(private=True, s_tir=True)
@@ -80,7 +80,7 @@ class Expected:
                 i1_3 = T.axis.remap("S", [i1_2])
                 T.reads(B[T.int64(0):n, T.int64(0)], C[T.int64(0):n, T.int64(0):T.int64(300)], out_buf[T.int64(0):T.int64(4), i1_3])
                 T.writes(out_buf[T.int64(0):T.int64(4), i1_3])
-                out_buf[T.Select(B[i0_3, T.int64(0)] < T.int64(0), B[i0_3, T.int64(0)] + T.int64(4), B[i0_3, T.int64(0)]), i1_3] = T.max(out_buf[T.Select(B[i0_3, T.int64(0)] < T.int64(0), B[i0_3, T.int64(0)] + T.int64(4), B[i0_3, T.int64(0)]), i1_3], C[i0_3, i1_3])
+                out_buf[T.index_in(B[i0_3, T.int64(0)], T.int64(4), 1, "scatter_nd, axis 0"), i1_3] = T.max(out_buf[T.index_in(B[i0_3, T.int64(0)], T.int64(4), 1, "scatter_nd, axis 0"), i1_3], C[i0_3, i1_3])
 
     @R.function
     def main(x: R.Tensor((6, 5), dtype="float32"), i: R.Tensor(("n", 2), dtype="int64"), u: R.Tensor(("n",), dtype="float32"), j: R.Tensor((4, 3), dtype="int64"), v: R.Tensor((4, 3), dtype="float32"), y: R.Tensor((4, 300), dtype="float32"), k: R.Tensor(("n", 1), dtype="int64"), w: R.Tensor(("n", 300), dtype="float32")) -> R.Tuple(R.Tensor((6, 5), dtype="float32"), R.Tensor((4, 300), dtype="float32")):

@@ -273,6 +273,8 @@ launch(const task *t)
         int32_t rc = t->objects[0]->fn(at, scalars, &env);
         if (rc == TNB_KERNEL_NO_MEMORY)
             fail(TNB_NO_MEMORY, "the simacc device has no memory for a kernel's temporaries");
+        else if (rc == TNB_KERNEL_REFUSED)
+            fail(TNB_BOUNDS, "an index is out of range");
         else if (rc != TNB_KERNEL_OK)
             fail(TNB_INVALID, "assertion %" PRId32 " of the kernel failed", rc);
         for (uint32_t i = 0; i + 1 < t->n; i++) {

@@ -29,7 +29,7 @@ extern "C" {
 #define TNB_TNO_MAGIC "TenonTNO"
 enum {
     TNB_TNO_MAJOR = 1,
-    TNB_TNO_MINOR = 0, /* a reader takes files whose minor is not newer than its own */
+    TNB_TNO_MINOR = 1, /* a reader takes files whose minor is not newer than its own */
     TNB_TNO_BYTE_ORDER = 0x01020304,
     TNB_TNO_ALIGN = 64,
     TNB_TNO_PAGE = 4096,
@@ -88,12 +88,13 @@ typedef struct tnb_tno_function {
 
 enum {
     TNB_TNO_GRID = 1 /* launched with grid, block and shared bytes */,
+    TNB_TNO_CHECKED = 2 /* refuses indices that are out of range; since minor version 1 */,
     TNB_TNO_WRITTEN = 1 /* of buffers */
 };
 typedef struct tnb_tno_kernel {
     uint32_t name, flags, device;
     uint32_t first_buffer, n_buffers, first_scalar, n_scalars;
-    uint32_t reserved;
+    uint32_t checks; /* of checked ones: text, a line for each check; else 0 */
 } tnb_tno_kernel;
 
 /* What a launch checks of each buffer. */

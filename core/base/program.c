@@ -5,7 +5,8 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "internal.h"
+#include "tenon/base/mem.h"
+#include "tenon/base/tno.h"
 
 /* How a field of an instruction is used; see tenon/base/vmcode.h. */
 enum use { NO, SD, SS, VD, VS, T, FN, PK, KN, CO, ST, DV, IM, L };
@@ -63,7 +64,7 @@ take(struct cursor *c, uint64_t n, size_t item)
 }
 
 static tnb_status
-take_arrays(struct cursor *c, struct program *p, tnb_err *err)
+take_arrays(struct cursor *c, tnb_tno_view *p, tnb_err *err)
 {
     const tnb_tno_program *h = &p->head;
     const uint32_t counts[] = {h->n_functions, h->n_insns,   h->n_operands,  h->n_kernels,
@@ -96,7 +97,7 @@ take_arrays(struct cursor *c, struct program *p, tnb_err *err)
 }
 
 static tnb_status
-check_text(const struct program *p, uint64_t offset, const char *what, tnb_err *err)
+check_text(const tnb_tno_view *p, uint64_t offset, const char *what, tnb_err *err)
 {
     return offset < p->head.n_text ? TNB_OK
                                    : broken(err, "the name of %s lies outside the texts", what);
@@ -118,11 +119,11 @@ plain_dtype(tnb_dtype d)
 /* ---- tables ---- */
 
 static tnb_status
-check_constants(const struct program *p, uint64_t constants_bytes, tnb_err *err)
+check_constants(const tnb_tno_view *p, uint64_t constants_bytes, tnb_err *err)
 {
     for (uint32_t i = 0; i < p->head.n_constants; i++) {
         const tnb_tno_constant *c = &p->constants[i];
-        uint64_t elems = 1, bytes;
+        uint64_t elems, bytes;
         if (c->kind < TNB_TNO_TENSOR || c->kind > TNB_TNO_NULL)
             return broken(err, "constant %" PRIu32 " is of unknown kind %d", i, (int)c->kind);
         if (c->device && (c->kind != TNB_TNO_TENSOR || c->device >= p->head.n_devices))
@@ -143,11 +144,8 @@ check_constants(const struct program *p, uint64_t constants_bytes, tnb_err *err)
             continue;
         if (!plain_dtype(c->dtype))
             return broken(err, "constant %" PRIu32 " has no element type", i);
-        for (uint32_t d = 0; d < c->n_dims; d++) {
-            int64_t extent = p->dims[c->first_dim + d];
-            if (extent < 0 || !tnb_mul_u64(elems, (uint64_t)extent, &elems))
-                return broken(err, "the extents of constant %" PRIu32 " are out of range", i);
-        }
+        if (!tnb_shape_count((int32_t)c->n_dims, p->dims + c->first_dim, &elems))
+            return broken(err, "the extents of constant %" PRIu32 " are out of range", i);
         tnb_err why;
         if (tnb_dtype_storage(c->dtype, elems, &bytes, &why) != TNB_OK || bytes != c->bytes)
             return broken(err,
@@ -164,7 +162,7 @@ check_constants(const struct program *p, uint64_t constants_bytes, tnb_err *err)
 }
 
 static tnb_status
-check_tables(const struct program *p, uint64_t constants_bytes, tnb_err *err)
+check_tables(const tnb_tno_view *p, uint64_t constants_bytes, tnb_err *err)
 {
     const tnb_tno_program *h = &p->head;
     for (uint32_t i = 0; i < h->n_packed; i++)
@@ -184,6 +182,10 @@ check_tables(const struct program *p, uint64_t constants_bytes, tnb_err *err)
         if (k->device >= h->n_devices)
             return broken(err, "kernel %" PRIu32 " is for device %" PRIu32 " of %" PRIu32, i,
                           k->device, h->n_devices);
+        if (k->flags & ~(uint32_t)(TNB_TNO_GRID | TNB_TNO_CHECKED))
+            return broken(err, "kernel %" PRIu32 " has flags that are not known", i);
+        if (k->flags & TNB_TNO_CHECKED)
+            TNB_TRY(check_text(p, k->checks, "the checks of a kernel", err));
         if (!within(k->first_buffer, k->n_buffers, h->n_buffers) ||
             !within(k->first_scalar, k->n_scalars, h->n_scalars))
             return broken(err, "the parameters of kernel %" PRIu32 " lie outside the tables", i);
@@ -196,7 +198,7 @@ check_tables(const struct program *p, uint64_t constants_bytes, tnb_err *err)
 /* ---- instructions ---- */
 
 struct place {
-    const struct program *p;
+    const tnb_tno_view *p;
     const tnb_tno_function *f;
     uint32_t index; /* of the function */
     uint32_t at;    /* of the instruction within it */
@@ -338,6 +340,10 @@ check_special(const struct place *w, tnb_err *err)
     case TNB_VM_LOADF:
     case TNB_VM_STOREF:
         return tnb_dtype_is_float(d) ? TNB_OK : bad(w, err, "dtype", in->aux, 0);
+    case TNB_VM_ASSERT:
+        for (uint32_t i = 0; i < in->aux; i++)
+            TNB_TRY(need_kind(w, i, INTS, err));
+        return TNB_OK;
     case TNB_VM_SHAPE:
         for (uint32_t i = 0; i < in->aux; i++)
             TNB_TRY(need_kind(w, i, INTS, err));
@@ -373,7 +379,7 @@ check_special(const struct place *w, tnb_err *err)
 }
 
 static tnb_status
-check_function(const struct program *p, uint32_t index, tnb_err *err)
+check_function(const tnb_tno_view *p, uint32_t index, tnb_err *err)
 {
     const tnb_tno_function *f = &p->functions[index];
     if (f->n_insns == 0)
@@ -403,10 +409,10 @@ check_function(const struct program *p, uint32_t index, tnb_err *err)
 }
 
 tnb_status
-tnr_program_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, struct program *out,
-                   tnb_err *err)
+tnb_tno_verify(const void *bytes, uint64_t n, uint64_t constants_bytes, tnb_tno_view *out,
+               tnb_err *err)
 {
-    struct program p = {0};
+    tnb_tno_view p = {0};
     struct cursor c = {.at = bytes, .left = n};
     if (n < sizeof p.head)
         return broken(err, "the program's section is too short");

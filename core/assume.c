@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators take for granted. Type inference states it where it is about to believe it; nothing is kept
+ * unless somebody asks for the assumptions of a call, which runs its inference again with a recorder.
+ */
+#include "private.h"
+
+bool
+tn_assuming(const tn_ctx *ctx)
+{
+    return ctx->recorder != NULL;
+}
+
+bool
+tn_assume(tn_ctx *ctx, const tn_expr *holds, const char *text, tn_list values)
+{
+    int64_t known;
+    if (tn_is_error(holds))
+        return false;
+    if (tn_int_value(holds, &known))
+        return known != 0;
+    if (!ctx->recorder)
+        return true;
+    tn_assumption a = {.holds = holds,
+                       .text = tn_str(ctx, text),
+                       .values = tn_list_of(ctx, values.at, values.n)};
+    TNB_PUSH(ctx->scratch, *ctx->recorder, a);
+    return true;
+}
+
+bool
+tn_assume_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *text)
+{
+    int64_t x, y;
+    if (a == b)
+        return true;
+    if (tn_int_value(a, &x) && tn_int_value(b, &y))
+        return x == y;
+    if (!ctx->recorder || !a || !b)
+        return true;
+    const tn_node *both[] = {a, b};
+    return tn_assume(ctx, tn_bin(ctx, TN_KIND_EQ, a, b), text, (tn_list){both, 2});
+}
+
+/* No symbolic variable occurs in the arguments: what could be wrong has been told. */
+static bool
+all_known(tn_list args)
+{
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_expr *e = args.at[i];
+        const tn_tuple *t = tn_as_tuple(e);
+        if (t                 ? !all_known(t->fields)
+            : tn_is_scalar(e) ? !tn_is(e, TN_KIND_INT_IMM) && !tn_is(e, TN_KIND_FLOAT_IMM)
+                              : e->type && !(e->type->flags & TN_FLAG_CLOSED))
+            return false;
+    }
+    return true;
+}
+
+bool
+tn_call_assumptions(tn_ctx *ctx, const tn_call *call, tn_assumptions *out)
+{
+    const tn_op *op = tn_call_op_of(call);
+    *out = (tn_assumptions){NULL, 0, 0};
+    if (!op || !op->infer || all_known(call->args))
+        return true;
+    tn_assumptions *outer = ctx->recorder, found = {NULL, 0, 0};
+    tn_call copy = *call;
+    copy.base.type = NULL;
+    ctx->recorder = &found;
+    tn_loc old = tn_at(ctx, call->base.loc);
+    const tn_type *t = op->infer(ctx, &copy);
+    tn_at(ctx, old);
+    ctx->recorder = outer;
+    *out = found;
+    return !tn_is_error(t);
+}

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic on terms: see terms.h. */
+#include "terms.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tenon/core/walk.h"
+
+/* ---- what is known of a term ---- */
+
+bool
+onnx_term_nonneg(tn_ctx *ctx, const tn_expr *e)
+{
+    int64_t lo, hi;
+    if (tn_int_value(e, &lo))
+        return lo >= 0;
+    tn_arith *a = tn_arith_new(ctx);
+    tn_list vars = tn_free_vars(ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++)
+        tn_arith_shape_var(a, vars.at[i]);
+    tn_bounds(a, e, &lo, &hi);
+    return lo >= 0;
+}
+
+/* Subtracts the nodes of `e`, as a tree, from what is left. */
+static bool
+has_room(const tn_expr *e, int *left)
+{
+    const tn_binary *b = tn_as_binary(e);
+    const tn_select *s = tn_as_select(e);
+    const tn_unary *u = tn_as_unary(e);
+    const tn_cast *c = tn_as_cast(e);
+    const tn_call *call = tn_as_call(e);
+    if (--*left < 0)
+        return false;
+    if (b)
+        return has_room(b->a, left) && has_room(b->b, left);
+    if (s)
+        return has_room(s->cond, left) && has_room(s->a, left) && has_room(s->b, left);
+    if (u)
+        return has_room(u->a, left);
+    if (c)
+        return has_room(c->value, left);
+    for (uint32_t i = 0; call && i < call->args.n; i++)
+        if (!has_room(call->args.at[i], left))
+            return false;
+    return true;
+}
+
+bool
+onnx_term_small(const tn_expr *e)
+{
+    int left = ONNX_MAX_TERM;
+    return has_room(e, &left);
+}
+
+const tn_expr *
+onnx_term_fit(tn_ctx *ctx, tnb_dtype d, const tn_expr *e)
+{
+    int64_t v;
+    uint8_t mem[16] = {0};
+    const tn_float_imm *f = tn_as_float_imm(e);
+    double x;
+    if (f && tnb_store_f64(mem, d, 0, f->value) && tnb_load_f64(mem, d, 0, &x))
+        return tn_float_imm_of(ctx, TNB_F64, x);
+    if (tn_int_value(e, &v) && tnb_store_i64(mem, d, 0, v) && tnb_load_i64(mem, d, 0, &v))
+        return tn_i64(ctx, v);
+    return e;
+}
+
+static bool
+float_value(const tn_expr *e, double *v)
+{
+    const tn_float_imm *f = tn_as_float_imm(e);
+    if (f)
+        *v = f->value;
+    return f != NULL;
+}
+
+static const tn_expr *
+number(tn_ctx *ctx, int64_t v)
+{
+    return tn_i64(ctx, v);
+}
+
+/* Dtypes whose terms that are no literals are followed: others wrap or round too soon. */
+static bool
+is_wide(tnb_dtype d)
+{
+    return tnb_dtype_is_float(d) ? d.code == TNB_FLOAT && d.bits >= 32
+                                 : d.code == TNB_BOOL || (d.code == TNB_INT && d.bits >= 32);
+}
+
+/* ---- conditions ---- */
+
+const tn_expr *
+onnx_term_truth(tn_ctx *ctx, const tn_expr *e)
+{
+    int64_t v;
+    const tn_cast *c = tn_as_cast(e);
+    if (tn_int_value(e, &v))
+        return tn_bool(ctx, v != 0);
+    if (c && tnb_dtype_is_bool(tn_dtype_of(c->value)))
+        return c->value;
+    return tn_bin(ctx, TN_KIND_NE, e, number(ctx, 0));
+}
+
+static const tn_expr *
+of_truth(tn_ctx *ctx, const tn_expr *cond)
+{
+    int64_t v;
+    if (tn_int_value(cond, &v))
+        return number(ctx, v != 0);
+    return tn_raw_cast(ctx, TNB_I64, cond);
+}
+
+static int
+comparison_kind(const char *op)
+{
+    static const struct {
+        const char *op;
+        tn_kind kind;
+    } table[] = {{"Equal", TN_KIND_EQ},
+                 {"Less", TN_KIND_LT},
+                 {"LessOrEqual", TN_KIND_LE},
+                 {"Greater", TN_KIND_GT},
+                 {"GreaterOrEqual", TN_KIND_GE}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(op, table[i].op) == 0)
+            return (int)table[i].kind;
+    return -1;
+}
+
+/* A comparison of integers: decided if the dimensions leave no choice. */
+static const tn_expr *
+compare(tn_ctx *ctx, int kind, const tn_expr *a, const tn_expr *b)
+{
+    const tn_expr *d = tn_simplify_now(ctx, tn_sub(ctx, a, b)), *zero = number(ctx, 0);
+    int64_t v, lo, hi;
+    if (!tn_int_value(d, &v)) {
+        tn_arith *arith = tn_arith_new(ctx);
+        tn_list vars = tn_free_vars(ctx, d, false);
+        for (uint32_t i = 0; i < vars.n; i++)
+            tn_arith_shape_var(arith, vars.at[i]);
+        tn_bounds(arith, d, &lo, &hi);
+        bool never_equal = lo > 0 || hi < 0;
+        if (kind == TN_KIND_EQ && never_equal)
+            return zero;
+        if (kind == TN_KIND_EQ)
+            return of_truth(ctx, tn_bin(ctx, TN_KIND_EQ, a, b));
+        bool less = kind == TN_KIND_LT || kind == TN_KIND_LE;
+        bool strict = kind == TN_KIND_LT || kind == TN_KIND_GT;
+        if (less ? (strict ? hi < 0 : hi <= 0) : (strict ? lo > 0 : lo >= 0))
+            return number(ctx, 1);
+        if (less ? (strict ? lo >= 0 : lo > 0) : (strict ? hi <= 0 : hi < 0))
+            return zero;
+        return of_truth(ctx, tn_bin(ctx, (tn_kind)kind, a, b));
+    }
+    return number(ctx, kind == TN_KIND_EQ   ? v == 0
+                       : kind == TN_KIND_LT ? v < 0
+                       : kind == TN_KIND_LE ? v <= 0
+                       : kind == TN_KIND_GT ? v > 0
+                                            : v >= 0);
+}
+
+static const tn_expr *
+logical(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
+{
+    const tn_expr *x = onnx_term_truth(ctx, a), *y = onnx_term_truth(ctx, b);
+    if (op[0] == 'A')
+        return of_truth(ctx, tn_and(ctx, x, y));
+    if (op[0] == 'O')
+        return of_truth(ctx, tn_or(ctx, x, y));
+    return of_truth(ctx,
+                    tn_or(ctx, tn_and(ctx, x, tn_not(ctx, y)), tn_and(ctx, tn_not(ctx, x), y)));
+}
+
+/* ---- integers ---- */
+
+/* Truncating quotient and remainder, or (floors) the remainder with the divisor's sign. */
+static const tn_expr *
+divide(tn_ctx *ctx, bool quotient, bool floors, const tn_expr *a, const tn_expr *b)
+{
+    int64_t x = 0, y = 0;
+    bool has_y = tn_int_value(b, &y), lit = has_y && tn_int_value(a, &x);
+    if (has_y && y == 0)
+        return NULL;
+    if (lit && !(x == INT64_MIN && y == -1)) {
+        int64_t r = x % y;
+        return number(ctx, quotient ? x / y : floors && r && (r < 0) != (y < 0) ? r + y : r);
+    }
+    bool positive = onnx_term_nonneg(ctx, a) && (has_y ? y > 0 : onnx_term_nonneg(ctx, b));
+    if (positive || (!quotient && floors))
+        return quotient ? tn_floordiv(ctx, a, b) : tn_floormod(ctx, a, b);
+    return tn_raw_binary(ctx, quotient ? TN_KIND_DIV : TN_KIND_MOD, a, b);
+}
+
+static const tn_expr *
+power(tn_ctx *ctx, tnb_dtype d, const tn_expr *a, const tn_expr *b)
+{
+    int64_t n;
+    double x;
+    if (!tn_int_value(b, &n)) {
+        if (!float_value(b, &x) || x != floor(x) || fabs(x) > 8)
+            return NULL;
+        n = (int64_t)x;
+    }
+    if (n < 1 || n > 4)
+        return NULL;
+    const tn_expr *r = a;
+    for (int64_t i = 1; i < n && r; i++)
+        r = onnx_term_fit(ctx, d, onnx_term_binary(ctx, "Mul", d, false, r, a));
+    return r;
+}
+
+static const tn_expr *
+int_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a, const tn_expr *b)
+{
+    int64_t x, y;
+    bool lit = tn_int_value(a, &x) && tn_int_value(b, &y);
+    if (!lit && !is_wide(d))
+        return NULL;
+    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+        return tn_add(ctx, a, b);
+    if (!strcmp(op, "Sub"))
+        return tn_sub(ctx, a, b);
+    if (!strcmp(op, "Mul"))
+        return tn_mul(ctx, a, b);
+    if (!strcmp(op, "Min"))
+        return tn_min(ctx, a, b);
+    if (!strcmp(op, "Max"))
+        return tn_max(ctx, a, b);
+    if (!strcmp(op, "Div") || !strcmp(op, "Mod"))
+        return divide(ctx, op[0] == 'D', !fmod, a, b);
+    if (!strcmp(op, "And") || !strcmp(op, "Or") || !strcmp(op, "Xor"))
+        return logical(ctx, op, a, b);
+    return comparison_kind(op) < 0 ? NULL : compare(ctx, comparison_kind(op), a, b);
+}
+
+/* ---- floats ---- */
+
+/* An exact quotient num / den: den is a power of two unless `whole` wants only its floor or
+ * ceiling. Floats compute with it exactly while the numerator is small. */
+typedef struct ratio {
+    const tn_expr *num;
+    int64_t den;
+} ratio;
+
+enum { MAX_PART = 64 }; /* of literals: keeps the range in which floats are exact wide */
+
+static bool
+literal_ratio(tn_ctx *ctx, double v, ratio *r)
+{
+    for (int64_t den = 1; den <= MAX_PART; den *= 2)
+        if (v * (double)den == floor(v * (double)den)) {
+            double num = v * (double)den;
+            *r = (ratio){number(ctx, fabs(num) <= 1 << 20 ? (int64_t)num : 0), den};
+            return fabs(num) <= (den > 1 ? MAX_PART : 1 << 20);
+        }
+    return false;
+}
+
+static bool
+is_power_of_two(int64_t v)
+{
+    return v > 0 && (v & (v - 1)) == 0;
+}
+
+static bool
+as_ratio(tn_ctx *ctx, const tn_expr *e, bool top, ratio *r);
+
+static bool
+divided_ratio(tn_ctx *ctx, const tn_binary *b, bool top, ratio *r)
+{
+    double by;
+    if (!float_value(b->b, &by) || by != floor(by) || by < 1 || by > 1 << 20 ||
+        !as_ratio(ctx, b->a, false, r))
+        return false;
+    r->den *= (int64_t)by;
+    return r->den <= 1 << 20 && (top || is_power_of_two(r->den));
+}
+
+static bool
+as_ratio(tn_ctx *ctx, const tn_expr *e, bool top, ratio *r)
+{
+    const tn_cast *c = tn_as_cast(e);
+    const tn_binary *b = tn_as_binary(e);
+    double v;
+    ratio x, y;
+    if (float_value(e, &v))
+        return literal_ratio(ctx, v, r);
+    if (c && tnb_dtype_is_int(tn_dtype_of(c->value))) {
+        *r = (ratio){c->value, 1};
+        return true;
+    }
+    if (tn_is(e, TN_KIND_DIV))
+        return divided_ratio(ctx, b, top, r);
+    if (!b || !as_ratio(ctx, b->a, false, &x) || !as_ratio(ctx, b->b, false, &y))
+        return false;
+    if (tn_is(e, TN_KIND_MUL)) {
+        *r = (ratio){tn_mul(ctx, x.num, y.num), x.den * y.den};
+        return r->den <= MAX_PART * MAX_PART;
+    }
+    int64_t den = x.den > y.den ? x.den : y.den; /* both powers of two */
+    const tn_expr *p = tn_mul(ctx, x.num, number(ctx, den / x.den)),
+                  *q = tn_mul(ctx, y.num, number(ctx, den / y.den));
+    *r = (ratio){tn_is(e, TN_KIND_ADD)   ? tn_add(ctx, p, q)
+                 : tn_is(e, TN_KIND_SUB) ? tn_sub(ctx, p, q)
+                 : tn_is(e, TN_KIND_MIN) ? tn_min(ctx, p, q)
+                 : tn_is(e, TN_KIND_MAX) ? tn_max(ctx, p, q)
+                                         : NULL,
+                 den};
+    return r->num != NULL;
+}
+
+/* A literal takes the dtype of the terms beside it. */
+static const tn_expr *
+operand(tn_ctx *ctx, tnb_dtype d, const tn_expr *e)
+{
+    const tn_float_imm *f = tn_as_float_imm(e);
+    return f ? tn_float_imm_of(ctx, d, f->value) : e;
+}
+
+static const tn_expr *
+literal_binary(tn_ctx *ctx, const char *op, double x, double y)
+{
+    int kind = comparison_kind(op);
+    if (kind >= 0)
+        return number(ctx, kind == TN_KIND_EQ   ? x == y
+                           : kind == TN_KIND_LT ? x < y
+                           : kind == TN_KIND_LE ? x <= y
+                           : kind == TN_KIND_GT ? x > y
+                                                : x >= y);
+    double r;
+    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+        r = x + y;
+    else if (!strcmp(op, "Sub"))
+        r = x - y;
+    else if (!strcmp(op, "Mul"))
+        r = x * y;
+    else if (!strcmp(op, "Div"))
+        r = x / y;
+    else if (!strcmp(op, "Min"))
+        r = isnan(x) || x < y ? x : y;
+    else if (!strcmp(op, "Max"))
+        r = isnan(x) || x > y ? x : y;
+    else
+        return NULL;
+    return tn_float_imm_of(ctx, TNB_F64, r);
+}
+
+static const tn_expr *
+float_binary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a, const tn_expr *b)
+{
+    static const struct {
+        const char *op;
+        tn_kind kind;
+    } table[] = {{"Add", TN_KIND_ADD}, {"Sum", TN_KIND_ADD}, {"Sub", TN_KIND_SUB},
+                 {"Mul", TN_KIND_MUL}, {"Div", TN_KIND_DIV}, {"Min", TN_KIND_MIN},
+                 {"Max", TN_KIND_MAX}};
+    double x = 0, y = 0;
+    if (float_value(a, &x) && float_value(b, &y))
+        return literal_binary(ctx, op, x, y);
+    if (!is_wide(d))
+        return NULL;
+    ratio p, q;
+    bool exact = as_ratio(ctx, a, false, &p) && as_ratio(ctx, b, false, &q);
+    int kind = comparison_kind(op);
+    if (kind >= 0 && exact)
+        return compare(ctx, kind, tn_mul(ctx, p.num, number(ctx, q.den)),
+                       tn_mul(ctx, q.num, number(ctx, p.den)));
+    if (kind >= 0)
+        return of_truth(ctx, tn_bin(ctx, (tn_kind)kind, operand(ctx, d, a), operand(ctx, d, b)));
+    if (exact && p.den == 1 && q.den == 1 && strcmp(op, "Div") != 0) {
+        const tn_expr *whole = int_binary(ctx, op, TNB_I64, false, p.num, q.num);
+        return whole ? tn_raw_cast(ctx, d, whole) : NULL;
+    }
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(op, table[i].op) == 0)
+            return tn_raw_binary(ctx, table[i].kind, operand(ctx, d, a), operand(ctx, d, b));
+    return NULL;
+}
+
+const tn_expr *
+onnx_term_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a,
+                 const tn_expr *b)
+{
+    if (!strcmp(op, "Pow"))
+        return power(ctx, d, a, b);
+    return tnb_dtype_is_float(d) ? float_binary(ctx, op, d, a, b)
+                                 : int_binary(ctx, op, d, fmod, a, b);
+}
+
+/* ---- unary ---- */
+
+static const tn_expr *
+int_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+{
+    int64_t v = 0;
+    const tn_expr *zero = number(ctx, 0), *one = number(ctx, 1);
+    if (!strcmp(op, "Not"))
+        return of_truth(ctx, tn_not(ctx, onnx_term_truth(ctx, a)));
+    if (!strcmp(op, "Relu"))
+        return tn_max(ctx, a, zero);
+    if (!tn_int_value(a, &v) && !is_wide(d))
+        return NULL;
+    if (!strcmp(op, "Neg"))
+        return tn_sub(ctx, zero, a);
+    if (!strcmp(op, "Abs"))
+        return onnx_term_nonneg(ctx, a) ? a : tn_max(ctx, a, tn_sub(ctx, zero, a));
+    if (!strcmp(op, "Sign"))
+        return tn_max(ctx, number(ctx, -1), tn_min(ctx, one, a));
+    return NULL;
+}
+
+static const tn_expr *
+literal_unary(tn_ctx *ctx, const char *op, double x)
+{
+    double r;
+    if (!strcmp(op, "Neg"))
+        r = -x;
+    else if (!strcmp(op, "Abs"))
+        r = fabs(x);
+    else if (!strcmp(op, "Sign"))
+        r = (x > 0) - (x < 0);
+    else if (!strcmp(op, "Floor"))
+        r = floor(x);
+    else if (!strcmp(op, "Ceil"))
+        r = ceil(x);
+    else if (!strcmp(op, "Round"))
+        r = nearbyint(x);
+    else if (!strcmp(op, "Sqrt"))
+        r = sqrt(x);
+    else if (!strcmp(op, "Reciprocal"))
+        r = 1 / x;
+    else if (!strcmp(op, "Relu"))
+        r = x > 0 ? x : 0;
+    else
+        return NULL;
+    return tn_float_imm_of(ctx, TNB_F64, r);
+}
+
+static const tn_expr *
+rounded(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+{
+    ratio r;
+    if (as_ratio(ctx, a, true, &r)) {
+        const tn_expr *den = number(ctx, r.den);
+        if (r.den == 1)
+            return tn_raw_cast(ctx, d, r.num);
+        if (op[0] == 'F')
+            return tn_raw_cast(ctx, d, tn_floordiv(ctx, r.num, den));
+        if (op[0] == 'C')
+            return tn_raw_cast(ctx, d, tn_ceildiv(ctx, r.num, den));
+    }
+    return tn_intrin1(ctx, op[0] == 'F' ? "floor" : op[0] == 'C' ? "ceil" : "nearbyint", a);
+}
+
+static const tn_expr *
+float_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+{
+    double x;
+    const tn_expr *zero = tn_float_imm_of(ctx, TNB_F64, 0);
+    if (float_value(a, &x))
+        return literal_unary(ctx, op, x);
+    if (!is_wide(d))
+        return NULL;
+    if (!strcmp(op, "Floor") || !strcmp(op, "Ceil") || !strcmp(op, "Round"))
+        return rounded(ctx, op, d, a);
+    if (!strcmp(op, "Neg"))
+        return float_binary(ctx, "Sub", d, zero, a);
+    if (!strcmp(op, "Relu"))
+        return float_binary(ctx, "Max", d, a, zero);
+    if (!strcmp(op, "Abs"))
+        return float_binary(ctx, "Max", d, a, float_binary(ctx, "Sub", d, zero, a));
+    if (!strcmp(op, "Sqrt"))
+        return tn_intrin1(ctx, "sqrt", a);
+    if (!strcmp(op, "Reciprocal"))
+        return float_binary(ctx, "Div", d, tn_float_imm_of(ctx, TNB_F64, 1), a);
+    return NULL;
+}
+
+const tn_expr *
+onnx_term_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+{
+    return tnb_dtype_is_float(d) ? float_unary(ctx, op, d, a) : int_unary(ctx, op, d, a);
+}
+
+/* ---- casts, choices ---- */
+
+static const tn_expr *
+from_float(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e)
+{
+    double x;
+    ratio r;
+    bool lit = float_value(e, &x);
+    if (lit && tnb_dtype_is_float(to))
+        return onnx_term_fit(ctx, to, e);
+    if (lit) {
+        if (!(fabs(x) < 9e18))
+            return NULL;
+        return to.code == TNB_BOOL ? number(ctx, x != 0)
+                                   : onnx_term_fit(ctx, to, number(ctx, (int64_t)x));
+    }
+    if (!is_wide(to))
+        return NULL;
+    if (tnb_dtype_is_float(to)) {
+        /* a cast of an integer stays one: exact in both as long as the number is small */
+        const tn_cast *c = tn_as_cast(e);
+        bool whole = c && tnb_dtype_is_int(tn_dtype_of(c->value));
+        return tnb_dtype_eq(from, to) ? e : tn_raw_cast(ctx, to, whole ? c->value : e);
+    }
+    if (to.code == TNB_BOOL)
+        return of_truth(ctx, tn_bin(ctx, TN_KIND_NE, e, tn_float_imm_of(ctx, from, 0)));
+    if (as_ratio(ctx, e, true, &r)) {
+        if (r.den == 1)
+            return r.num;
+        if (onnx_term_nonneg(ctx, r.num))
+            return tn_floordiv(ctx, r.num, number(ctx, r.den));
+    }
+    return tn_raw_cast(ctx, TNB_I64, e);
+}
+
+const tn_expr *
+onnx_term_cast(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e)
+{
+    int64_t v = 0;
+    if (tnb_dtype_is_float(from))
+        return from_float(ctx, from, to, e);
+    bool lit = tn_int_value(e, &v);
+    if (to.code == TNB_BOOL)
+        return of_truth(ctx, onnx_term_truth(ctx, e));
+    if (lit)
+        return tnb_dtype_is_float(to)
+                   ? onnx_term_fit(ctx, to, tn_float_imm_of(ctx, TNB_F64, (double)v))
+                   : onnx_term_fit(ctx, to, e);
+    if (tnb_dtype_is_float(to))
+        return is_wide(to) ? tn_raw_cast(ctx, to, e) : NULL;
+    return to.bits >= 32 ? e : NULL;
+}
+
+const tn_expr *
+onnx_term_where(tn_ctx *ctx, tnb_dtype d, const tn_expr *cond, const tn_expr *a, const tn_expr *b)
+{
+    int64_t c;
+    const tn_expr *test = onnx_term_truth(ctx, cond);
+    if (tn_int_value(test, &c))
+        return c ? a : b;
+    if (a == b || (tnb_dtype_is_int(tn_dtype_of(a)) && tn_prove_equal(ctx, a, b)))
+        return a;
+    if (!is_wide(d))
+        return NULL;
+    if (tnb_dtype_is_float(d))
+        return tn_select_of(ctx, test, operand(ctx, d, a), operand(ctx, d, b));
+    return tn_select_of(ctx, test, a, b);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Terms: scalar expressions that stand for known elements.
+ *
+ * An element of an integer or boolean tensor is an int64 term over symbolic dimensions (a boolean is
+ * 0 or 1). An element of a float tensor is a literal (float64, rounded to the tensor's dtype) or a
+ * term of the tensor's own dtype, float32 or float64, so that run time computes it with the roundings
+ * that the model has. Where floats are quotients of small integers (n * 0.5, n / 16, n * 1.5 + 2),
+ * floor, ceil and casts give integer terms; these are equal as long as the numbers before the
+ * division stay below 2^24 (float32) or 2^53 (float64).
+ *
+ * Functions give NULL for what they cannot follow: then run time computes the tensor.
+ */
+#ifndef ONNX_TERMS_H
+#define ONNX_TERMS_H
+
+#include "tenon/core/arith.h"
+#include "tenon/core/build.h"
+
+enum { ONNX_MAX_TERM = 96 }; /* nodes of a term; larger ones are left to run time */
+
+/* Whether the term is known to be 0 or more (dimensions are). */
+bool
+onnx_term_nonneg(tn_ctx *ctx, const tn_expr *e);
+/* Whether the term, written out, has at most ONNX_MAX_TERM nodes. */
+bool
+onnx_term_small(const tn_expr *e);
+/* A literal integer wrapped to its dtype, a float one rounded; other terms as they are. */
+const tn_expr *
+onnx_term_fit(tn_ctx *ctx, tnb_dtype d, const tn_expr *e);
+/* Op: an ONNX operator's name: Add Sub Mul Div Mod Min Max Pow Equal Less ... And Or Xor. d: the
+ * operands' dtype. Comparisons give 0 or 1. fmod: Mod's attribute. */
+const tn_expr *
+onnx_term_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a,
+                 const tn_expr *b);
+/* Neg Abs Sign Floor Ceil Round Sqrt Reciprocal Relu Not */
+const tn_expr *
+onnx_term_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a);
+const tn_expr *
+onnx_term_cast(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e);
+/* cond ? a : b; cond: an integer term, a and b of dtype d. */
+const tn_expr *
+onnx_term_where(tn_ctx *ctx, tnb_dtype d, const tn_expr *cond, const tn_expr *a, const tn_expr *b);
+/* An integer term as a condition (bool). */
+const tn_expr *
+onnx_term_truth(tn_ctx *ctx, const tn_expr *e);
+
+#endif

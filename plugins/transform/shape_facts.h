@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What InsertShapeChecks knows of symbolic variables at a place of a function: what was checked before it. */
+#ifndef TENON_PLUGINS_TRANSFORM_SHAPE_FACTS_H
+#define TENON_PLUGINS_TRANSFORM_SHAPE_FACTS_H
+
+#include "tenon/core/arith.h"
+#include "tenon/core/pass.h"
+
+/* A sequence of bindings. Place 0 is its begin, place i + 1 comes after its i-th binding. */
+typedef struct shape_scope {
+    bool conditional; /* a branch of an If, or within one */
+    uint32_t lead;    /* the place behind the last binding so far that is no assertion */
+} shape_scope;
+
+/* Something that holds from a place on. */
+typedef struct shape_fact {
+    const shape_scope *scope;
+    uint32_t place;
+    const tn_expr *holds;
+    uint64_t hash;
+} shape_fact;
+
+typedef struct shape_facts {
+    tn_ctx *ctx;
+    TNB_VEC(shape_fact) list; /* of the scopes that are open, outer ones first */
+    tnb_ptrmap by_hash; /* hash -> number of the newest such fact + 1; may be of a closed scope */
+    tnb_ptrmap equal;   /* variable -> number + 1 of the fact that it equals something */
+    const tnb_ptrmap *scalars; /* variables that are no extents: they may be negative */
+} shape_facts;
+
+void
+shape_facts_init(shape_facts *f, tn_ctx *ctx, const tnb_ptrmap *scalars);
+/* A condition with what is known at the place put in and simplified; the literal 1 if it holds there. */
+const tn_expr *
+shape_facts_reduce(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds);
+/* A condition that shape_facts_reduce gave holds from the place on. */
+void
+shape_facts_add(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds);
+/* Forgets what was added since there were `n` facts. */
+void
+shape_facts_close(shape_facts *f, uint32_t n);
+
+/* ---- shape_assumptions.c ---- */
+/* What a call takes for granted: an operator, a tensor program of the module. False after an error. */
+bool
+shape_call_assumptions(tn_ctx *ctx, const tn_module *module, const tn_call *call,
+                       tn_assumptions *out);
+/* What a match_cast compares; variables that are not `known` it defines. */
+void
+shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *known,
+                        tn_assumptions *out);
+
+#endif

@@ -1,0 +1,578 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes that values decide: each case runs with several values, also those that give nothing, and with some that are refused.
+
+    dynamic.py [--keep DIR] [CASE...]
+
+On the cpu target, in the interpreter and with every pass verified. Expected results come from NumPy.
+"""
+import os
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+from wire import *  # noqa: E402
+
+cases = {}
+
+
+def case(opset=18):
+    def keep(f):
+        cases[f.__name__] = (f, opset)
+        return f
+    return keep
+
+
+# ---- values from inputs ----
+
+
+@case()
+def reshape(rng):
+    g = graph([node("Reshape", "x s", "y"), node("Relu", "y", "z")], [value("x", F, ["n", 4]), value("s", I, [2])], [value("z", F, ["a", "b"])])
+    draws = []
+    for n, s in ((3, (2, 6)), (3, (-1, 2)), (3, (0, -1)), (3, (12, 1)), (0, (0, 5)), (5, (0, 0)), (1, (-1, 4))):
+        x = f32(rng.normal(size=(n, 4)))
+        want = [x.shape[i] if d == 0 else d for i, d in enumerate(s)]
+        draws.append(([x, i64(s)], [np.maximum(x.reshape(want), 0)]))
+    x = f32(rng.normal(size=(3, 4)))
+    draws.append(([f32(rng.normal(size=(0, 4))), i64([0, -1])], "(Reshape): 0 elements cannot take the shape [0, -1]"))
+    for s in ((5, 2), (-1, 5), (-1, -1), (-2, 6), (2**40, 2**40)):
+        draws.append(([x, i64(s)], f"(Reshape): 12 elements cannot take the shape [{s[0]}, {s[1]}]"))
+    return g, draws
+
+
+@case()
+def reshape_partly_known(rng):
+    """The length that is known stays known: the product of matrices needs it."""
+    g = graph([node("Concat", "b minus four", "s", axis=0), node("Reshape", "x s", "y"), node("MatMul", "y w", "z")],
+              [value("x", F, ["n"]), value("b", I, [1])], [value("z", F, ["a", "b", 2])],
+              {"minus": i64([-1]), "four": i64([4]), "w": f32(rng.normal(size=(4, 2)))})
+    w = f32(np.random.default_rng(1).normal(size=(4, 2)))
+    draws = []
+    for n, b in ((24, 2), (24, 6), (24, 1), (8, 2), (24, -1)):
+        x = f32(rng.normal(size=n))
+        if b == -1:
+            draws.append(([x, i64([b])], "(Reshape): 24 elements cannot take the shape [-1, -1, 4]"))
+        else:
+            draws.append(([x, i64([b])], [x.reshape(b, -1, 4) @ w]))
+    draws.append(([f32(rng.normal(size=24)), i64([5])], "(Reshape): 24 elements cannot take the shape [5, -1, 4]"))
+    return g, draws
+
+
+@case()
+def reshape_allowzero(rng):
+    g = graph([node("Reshape", "x s", "y", allowzero=1)], [value("x", F, ["n", "m"]), value("s", I, [3])], [value("y", F, ["a", "b", "c"])])
+    draws = [([np.zeros((0, 5), np.float32), i64([3, 0, 7])], [np.zeros((3, 0, 7), np.float32)])]
+    x = f32(rng.normal(size=(2, 3)))
+    draws.append(([x, i64([1, 6, 1])], [x.reshape(1, 6, 1)]))
+    draws.append(([x, i64([0, 3, 2])], "(Reshape): 6 elements cannot take the shape [0, 3, 2]"))
+    return g, draws
+
+
+@case()
+def expand(rng):
+    g = graph([node("Expand", "x s", "y"), node("Neg", "y", "z")], [value("x", F, ["n", 1]), value("s", I, [3])], [value("z", F, ["a", "b", "c"])])
+    draws = []
+    for n, s in ((3, (2, 3, 4)), (3, (1, 1, 1)), (1, (2, 5, 2)), (3, (0, 3, 4)), (3, (2, 1, 0)), (1, (1, 0, 1)), (0, (2, 0, 3))):
+        x = f32(rng.normal(size=(n, 1)))
+        draws.append(([x, i64(s)], [-(x * np.ones(s, np.float32))]))
+    x = f32(rng.normal(size=(3, 1)))
+    draws.append(([x, i64([2, 4, 2])], "(Expand): the shape [1, 3, 1] cannot be expanded to [2, 4, 2]"))
+    draws.append(([x, i64([2, -3, 2])], "(Expand): the shape [1, 3, 1] cannot be expanded to [2, -3, 2]"))
+    return g, draws
+
+
+@case()
+def slices(rng):
+    g = graph([node("Slice", "x starts ends axes steps", "y"), node("Relu", "y", "z")],
+              [value("x", F, ["n", "m"]), value("starts", I, [2]), value("ends", I, [2])], [value("z", F, ["a", "b"])],
+              {"axes": i64([0, 1]), "steps": i64([1, -2])})
+    draws = []
+    big = 2**63 - 1
+    for n, m, s, e in ((5, 7, (1, 6), (4, 0)), (5, 7, (-3, -1), (-1, -8)), (5, 7, (0, 100), (big, -100)), (5, 7, (4, 2), (2, 5)),
+                       (5, 7, (-100, big), (100, -big)), (0, 3, (0, 2), (5, 0)), (1, 1, (0, 0), (1, -2)), (5, 7, (5, -7), (9, -9)),
+                       (5, 7, (2, 6), (3, -7))):
+        x = f32(rng.normal(size=(n, m)))
+        draws.append(([x, i64(s), i64(e)], [np.maximum(x[s[0]:e[0]:1, s[1]:e[1]:-2], 0)]))
+    return g, draws
+
+
+@case()
+def slices_backwards(rng):
+    """A start before the axis is its first entry, the largest end means the beginning (as ONNX has it, not NumPy)."""
+    g = graph([node("Slice", "x start end axis step", "y"), node("Slice", "x all most axis step", "z")],
+              [value("x", F, ["n"]), value("start", I, [1]), value("end", I, [1])], [value("y", F, ["a"]), value("z", F, ["b"])],
+              {"axis": i64([0]), "step": i64([-2]), "all": i64([-4]), "most": i64([2**63 - 1])})
+    draws = []
+    for n, start, end in ((5, -9, -9), (5, -5, 2**63 - 1), (5, 4, 2**63 - 1), (5, 2**31, 2**31 - 1), (0, -3, 3), (0, 5, -1), (1, -2, -5)):
+        x = f32(rng.normal(size=n))
+        rows = []
+        for b, e in ((start, end), (-4, 2**63 - 1)):
+            b = min(max(b + n, 0) if b < 0 else b, n - 1)
+            e = -1 if e in (2**31 - 1, 2**63 - 1) else max(e + n, -1) if e < 0 else min(e, n - 1)
+            rows.append(x[[i for i in range(b, e, -2) if i >= 0]])
+        draws.append(([x, i64([start]), i64([end])], rows))
+    return g, draws
+
+
+@case()
+def a_remainder_as_an_entry(rng):
+    """n % 3 entries, which for 0 are as many as the input has."""
+    g = graph([node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Mod", "n three", "r"), node("Concat", "r minus", "t", axis=0),
+               node("Reshape", "x t", "y")], [value("x", F, ["n", 2])], [value("y", F, ["a", "b"])],
+              {"zero": i64([0]), "three": i64([3]), "minus": i64([-1])})
+    draws = []
+    for n in (1, 3, 4, 2, 6, 8):
+        x = f32(rng.normal(size=(n, 2)))
+        draws.append(([x], [x.reshape(n % 3 or n, -1)]))
+    return g, draws
+
+
+@case()
+def slices_along_axes_that_come_at_run_time(rng):
+    g = graph([node("Slice", "x starts ends axes steps", "y")],
+              [value("x", F, ["n", 6, 2]), value("starts", I, [2]), value("ends", I, [2]), value("axes", I, [2]), value("steps", I, [2])],
+              [value("y", F, ["a", "b", "c"])])
+    draws = []
+    x = f32(rng.normal(size=(5, 6, 2)))
+    for s, e, a, t in (((1, 0), (4, 9), (0, 1), (1, 2)), ((5, 1), (-9, 2), (1, -1), (-1, 1)), ((0, 0), (2, 2), (-1, -3), (3, 1)),
+                       ((0, 3), (5, 3), (0, 1), (2**62, 1)), ((4, -1), (0, -7), (0, -2), (-2, -5))):
+        at = [slice(None)] * 3
+        for k in range(2):
+            at[a[k]] = slice(s[k], e[k], t[k])
+        draws.append(([x, i64(s), i64(e), i64(a), i64(t)], [x[tuple(at)]]))
+    one = i64([0, 0]), i64([1, 1])
+    draws.append(([x, *one, i64([0, 3]), i64([1, 1])], "(Slice): an input of rank 3 cannot be sliced along axis 0 with step 1, axis 3 with step 1"))
+    draws.append(([x, *one, i64([0, 1]), i64([1, 0])], "(Slice): an input of rank 3 cannot be sliced along axis 0 with step 1, axis 1 with step 0"))
+    draws.append(([x, *one, i64([1, -2]), i64([1, 1])], "(Slice): an input of rank 3 cannot be sliced along axis 1 with step 1, axis -2 with step 1"))
+    return g, draws
+
+
+@case()
+def tile(rng):
+    g = graph([node("Tile", "x r", "y")], [value("x", F, ["n", 2]), value("r", I, [2])], [value("y", F, ["a", "b"])])
+    draws = []
+    for n, r in ((3, (2, 3)), (3, (1, 1)), (3, (0, 2)), (0, (4, 2)), (1, (5, 1))):
+        x = f32(rng.normal(size=(n, 2)))
+        draws.append(([x, i64(r)], [np.tile(x, r)]))
+    draws.append(([f32(rng.normal(size=(3, 2))), i64([2, -1])], "(Tile): the extents 2, -1 cannot be: wanted 0 or more"))
+    return g, draws
+
+
+@case()
+def split(rng):
+    g = graph([node("Split", "x s", "a b c", axis=1), node("Relu", "b", "d")], [value("x", F, [2, "n"]), value("s", I, [3])],
+              [value("a", F, [2, "i"]), value("d", F, [2, "j"]), value("c", F, [2, "k"])])
+    draws = []
+    for s in ((1, 2, 3), (0, 6, 0), (2, 2, 2), (0, 0, 0)):
+        x = f32(rng.normal(size=(2, sum(s))))
+        parts = np.split(x, np.cumsum(s)[:2], 1)
+        draws.append(([x, i64(s)], [parts[0], np.maximum(parts[1], 0), parts[2]]))
+    x = f32(rng.normal(size=(2, 4)))
+    draws.append(([x, i64([1, 2, 3])], "(Split): the axis of 4 entries cannot be split into 1, 2, 3"))
+    draws.append(([x, i64([5, -3, 2])], "(Split): the axis of 4 entries cannot be split into 5, -3, 2"))
+    return g, draws
+
+
+@case()
+def pad(rng):
+    g = graph([node("Pad", "x p v", "y")], [value("x", F, ["n", 3]), value("p", I, [4]), value("v", F, [])], [value("y", F, ["a", "b"])])
+    draws = []
+    for n, p in ((4, (1, 2, 0, 1)), (4, (0, 0, 0, 0)), (4, (-1, 1, -2, -3)), (0, (2, 0, 1, 0)), (4, (-4, 0, 0, 0)), (4, (3, 0, -5, 0))):
+        x, v = f32(rng.normal(size=(n, 3))), f32(rng.normal())
+        wide = np.pad(x, [(max(p[0], 0), max(p[2], 0)), (max(p[1], 0), max(p[3], 0))], constant_values=v)
+        y = wide[max(-p[0], 0):len(wide) - max(-p[2], 0), max(-p[1], 0):wide.shape[1] - max(-p[3], 0)]
+        draws.append(([x, i64(p), v], [y]))
+    draws.append(([f32(rng.normal(size=(4, 3))), i64([-3, 0, -2, 0]), f32(0)],
+                  "(Pad): axis 0 of 4 entries cannot be padded by -3 and -2, axis 1 of 3 entries cannot be padded by 0 and 0"))
+    return g, draws
+
+
+def pad_mode(mode, numpy_mode):
+    def make(rng):
+        g = graph([node("Pad", "x p", "y", mode=mode)], [value("x", F, ["n", 5]), value("p", I, [4])], [value("y", F, ["a", "b"])])
+        draws = []
+        for n, p in ((4, (1, 2, 0, 1)), (4, (3, 0, 2, 4)), (4, (0, 0, 0, 0)), (2, (1, 1, 1, 1))):
+            x = f32(rng.normal(size=(n, 5)))
+            draws.append(([x, i64(p)], [np.pad(x, [(p[0], p[2]), (p[1], p[3])], mode=numpy_mode)]))
+        draws.append(([np.zeros((0, 5), np.float32), i64([1, 0, 0, 0])], "(Pad): axis 0 of 0 entries cannot be padded by 1 and 0"))
+        return g, draws
+    make.__name__ = "pad_" + mode
+    case(19)(make)
+
+
+for modes in (("reflect", "reflect"), ("edge", "edge"), ("wrap", "wrap")):
+    pad_mode(*modes)
+
+
+@case()
+def top_k(rng):
+    g = graph([node("TopK", "x k", "v i", axis=0), node("Neg", "v", "w")], [value("x", F, ["n", 2]), value("k", I, [1])],
+              [value("w", F, ["a", 2]), value("i", I, ["a", 2])])
+    draws = []
+    for n, k in ((6, 3), (6, 6), (6, 1), (6, 0), (0, 0)):
+        x = f32(rng.permutation(2 * n).reshape(n, 2))
+        at = np.argsort(-x, 0, kind="stable")[:k]
+        draws.append(([x, i64([k])], [-np.take_along_axis(x, at, 0), i64(at)]))
+    x = f32(rng.normal(size=(6, 2)))
+    draws.append(([x, i64([7])], "(TopK): k is 7, but axis 0 has 6 entries"))
+    draws.append(([x, i64([-1])], "(TopK): k is -1, but axis 0 has 6 entries"))
+    return g, draws
+
+
+@case()
+def range_of_integers(rng):
+    g = graph([node("Range", "a b c", "y"), node("Add", "y y", "z")], [value(n, I, []) for n in "abc"], [value("z", I, ["n"])])
+    draws = [([i64(a), i64(b), i64(c)], [2 * np.arange(a, b, c)])
+             for a, b, c in ((0, 5, 1), (3, 17, 4), (5, 0, -2), (5, 5, 1), (5, 0, 1), (-4, 3, 2), (0, -7, -7), (2, 3, 2**62))]
+    draws.append(([i64(0), i64(5), i64(0)], "(Range): a range from 0 to 5 cannot have the step 0"))
+    return g, draws
+
+
+@case()
+def range_of_floats(rng):
+    g = graph([node("Range", "a b c", "y")], [value(n, F, []) for n in "abc"], [value("y", F, ["n"])])
+    draws = []
+    for a, b, c in ((0, 1, 0.25), (0, 0.3, 0.1), (5, -1, -0.5), (1, 1, 1), (2, 1, 0.5), (0, 10, 3)):
+        a, b, c = f32(a), f32(b), f32(c)
+        n = max(int(np.ceil((float(b) - float(a)) / float(c))), 0)
+        draws.append(([a, b, c], [f32(a + np.arange(n, dtype=np.float32) * c)]))
+    return g, draws
+
+
+@case()
+def one_hot(rng):
+    g = graph([node("OneHot", "i d v", "y", axis=1)], [value("i", I, ["n"]), value("d", I, []), value("v", F, [2])], [value("y", F, ["n", "d"])])
+    draws = []
+    for idx, d in (([0, 2, 1], 3), ([0, -1, 4], 5), ([0], 1), ([], 4), ([3, 1], 2)):
+        y = np.full((len(idx), d), 2, np.float32)
+        for r, i in enumerate(idx):
+            if -d <= i < d:
+                y[r, i] = 7
+        draws.append(([i64(idx).reshape(-1), i64(d), f32([2, 7])], [y]))
+    draws.append(([i64([0]), i64(0), f32([2, 7])], "(OneHot): the depth is 0"))
+    return g, draws
+
+
+@case()
+def constant_of_shape(rng):
+    g = graph([node("ConstantOfShape", "s", "y", value=f32([2.5]))], [value("s", I, [2])], [value("y", F, ["a", "b"])])
+    draws = [([i64(s)], [np.full(s, 2.5, np.float32)]) for s in ((2, 3), (0, 4), (1, 1))]
+    draws.append(([i64([2, -3])], "(ConstantOfShape): the extents 2, -3 cannot be: wanted 0 or more"))
+    return g, draws
+
+
+@case()
+def sequence_mask(rng):
+    """Range(max(lengths)) < lengths."""
+    g = graph([node("ReduceMax", "lengths", "most", keepdims=0), node("Range", "zero most one", "r"), node("Unsqueeze", "lengths last", "l"),
+               node("Less", "r l", "mask"), node("Cast", "mask", "m", to=1), node("Shape", "m", "size")],
+              [value("lengths", I, ["b"])], [value("m", F, ["b", "t"]), value("size", I, [2])],
+              {"zero": i64(0), "one": i64(1), "last": i64([1])})
+    draws = []
+    for lengths in ([3, 1, 2], [5], [0, 0], [1, 1, 1, 9]):
+        n = i64(lengths)
+        m = f32(np.arange(n.max()) < n[:, None])
+        draws.append(([n], [m, i64(m.shape)]))
+    return g, draws
+
+
+@case()
+def counts_of_what_is_found(rng):
+    """The extent of NonZero's result and a value of another tensor decide together."""
+    g = graph([node("NonZero", "x", "nz"), node("Shape", "nz", "s"), node("Gather", "s one", "count"), node("Mul", "count k", "total"),
+               node("Concat", "total two", "shape", axis=0), node("Expand", "x1 shape", "y"), node("Range", "zero c1 uno", "r"),
+               node("Squeeze", "total", "c1")],
+              [value("x", F, ["n"]), value("k", I, [1]), value("x1", F, [1, 1])], [value("y", F, ["m", 2]), value("r", I, ["m"])],
+              {"one": i64([1]), "two": i64([2]), "zero": i64(0), "uno": i64(1)})
+    draws = []
+    for x, k in (([1, 0, 2, 0], 3), ([0, 0], 3), ([1, 1, 1], 0), ([5], 1)):
+        m = np.count_nonzero(x) * k
+        draws.append(([f32(x), i64([k]), f32([[9]])], [np.full((m, 2), 9, np.float32), np.arange(m)]))
+    return g, draws
+
+
+# ---- bounds in loops, branches and functions ----
+
+
+@case()
+def in_a_loop(rng):
+    b = body([node("Gather", "sizes i1", "k"), node("Slice", "x zero k zero", "head"), node("ReduceSum", "head", "sum", keepdims=0),
+              node("Add", "acc sum", "acc2"), node("Unsqueeze", "i zero", "i1"), node("Identity", "c", "d")],
+             [("acc", F, [])], ["d", "acc2", "sum"])
+    g = graph([node("Loop", "m  start", "total sums", body=b)], [value("x", F, ["n"]), value("sizes", I, ["k"]), value("m", I, [])],
+              [value("total", F, []), value("sums", F, ["m"])], {"zero": i64([0]), "start": f32(0)})
+    draws = []
+    for sizes in ([3, 0, 7, -2], [1], []):
+        x = f32(rng.normal(size=5))
+        sums = [x[:k].sum() for k in sizes]
+        draws.append(([x, i64(sizes).reshape(-1), i64(len(sizes))], [f32(sum(sums)), f32(sums).reshape(-1)]))
+    return g, draws
+
+
+@case()
+def in_a_branch(rng):
+    yes = branch([node("Tile", "x r", "t")], "t")
+    no = branch([node("Slice", "x zero r zero", "t")], "t", consts={"zero": i64([0])})
+    g = graph([node("If", "c", "y", then_branch=yes, else_branch=no), node("Neg", "y", "z")],
+              [value("x", F, ["n"]), value("r", I, [1]), value("c", B, [])], [value("z", F, ["m"])])
+    draws = []
+    for c, r in ((True, 2), (False, 2), (True, 0), (False, -1), (False, 9)):
+        x = f32(rng.normal(size=4))
+        draws.append(([x, i64([r]), np.array(c)], [-(np.tile(x, r) if c else x[:r])]))
+    return g, draws
+
+
+@case()
+def a_carried_number_that_falls(rng):
+    """It becomes negative: a bound that counts from the end."""
+    b = body([node("Slice", "x zero k zero", "head"), node("ReduceSum", "head", "s", keepdims=0), node("Sub", "k two", "k2"),
+              node("Identity", "c", "d")], [("k", I, [1])], ["d", "k2", "s"])
+    g = graph([node("Loop", "m  k0", "k sums", body=b)], [value("x", F, ["n"]), value("m", I, [])],
+              [value("k", I, [1]), value("sums", F, ["m"])], {"zero": i64([0]), "two": i64([2]), "k0": i64([3])})
+    draws = []
+    for m in (20, 1, 0):
+        x = f32(rng.normal(size=6))
+        ks = [3 - 2 * i for i in range(m)]
+        draws.append(([x, i64(m)], [i64([3 - 2 * m]), f32([x[:k].sum() for k in ks]).reshape(-1)]))
+    return g, draws
+
+
+# ---- what follows from shapes ----
+
+
+@case()
+def k_is_a_minimum_of_extents(rng):
+    g = graph([node("Shape", "x", "s"), node("Min", "s five", "k"), node("TopK", "x k", "v i")], [value("x", F, ["n"])],
+              [value("v", F, ["k"]), value("i", I, ["k"])], {"five": i64([5])})
+    draws = []
+    for n in (3, 5, 9, 0):
+        x = f32(rng.permutation(n))
+        at = np.argsort(-x, kind="stable")[:5]
+        draws.append(([x], [x[at], i64(at)]))
+    return g, draws
+
+
+@case()
+def padded_to_a_multiple(rng):
+    """(32 - n % 32) % 32 zeros at the end, as exporters write it."""
+    g = graph([node("Shape", "x", "s"), node("Mod", "s many", "r"), node("Sub", "many r", "t"), node("Mod", "t many", "more"),
+               node("Concat", "zero more", "pads", axis=0), node("Pad", "x pads", "p"), node("Reshape", "p blocks", "y")],
+              [value("x", F, ["n"])], [value("y", F, ["b", 32])], {"many": i64([32]), "zero": i64([0]), "blocks": i64([-1, 32])})
+    draws = []
+    for n in (1, 31, 32, 33, 70, 0):
+        x = f32(rng.normal(size=n))
+        draws.append(([x], [np.pad(x, (0, -n % 32)).reshape(-1, 32)]))
+    return g, draws
+
+
+@case()
+def tiled_by_an_extent(rng):
+    g = graph([node("Shape", "x", "s"), node("Concat", "s one", "r", axis=0), node("Tile", "y r", "z")],
+              [value("x", F, ["n"]), value("y", F, [2, "m"])], [value("z", F, ["a", "m"])], {"one": i64([1])})
+    draws = []
+    for n, m in ((3, 2), (1, 4), (0, 2), (5, 0)):
+        y = f32(rng.normal(size=(2, m)))
+        draws.append(([np.zeros(n, np.float32), y], [np.tile(y, (n, 1))]))
+    return g, draws
+
+
+@case()
+def split_by_extents(rng):
+    """A third, rounded down, and the rest."""
+    g = graph([node("Shape", "x", "s"), node("Div", "s three", "a"), node("Sub", "s a", "b"), node("Concat", "a b", "sizes", axis=0),
+               node("Split", "x sizes", "y z", axis=0), node("Neg", "y", "w")],
+              [value("x", F, ["n"])], [value("w", F, ["a"]), value("z", F, ["b"])], {"three": i64([3])})
+    draws = []
+    for n in (9, 10, 2, 0, 1):
+        x = f32(rng.normal(size=n))
+        draws.append(([x], [-x[:n // 3], x[n // 3:]]))
+    return g, draws
+
+
+@case()
+def split_into_equal_parts(rng):
+    g = graph([node("Split", "x", "a b c", axis=0, num_outputs=3)], [value("x", F, ["n"])],
+              [value(n, F, [n]) for n in "abc"])
+    draws = []
+    for n in (9, 7, 8, 3, 5):
+        x = f32(rng.normal(size=n))
+        k = -(-n // 3)
+        draws.append(([x], [x[:k], x[k:2 * k], x[2 * k:]]))
+    draws.append(([f32(rng.normal(size=1))], "(Split): a slice reaches 2 along axis 0"))
+    return g, draws
+
+
+@case()
+def floats_of_extents(rng):
+    """Half, rounded down; a tenth in float32, whose rounding counts; one and a half, rounded up."""
+    nodes = [node("Shape", "x", "s"), node("Cast", "s", "f", to=1)]
+    for name, fn in (("half", "Floor"), ("tenth", "Floor"), ("more", "Ceil"), ("third", "Round")):
+        nodes += [node("Mul", f"f {name}", name + "1"), node(fn, name + "1", name + "2"), node("Cast", name + "2", name + "3", to=7),
+                  node("ConstantOfShape", name + "3", name + "4")]
+    k = {"half": 0.5, "tenth": 0.1, "more": 1.5, "third": 1 / 3}
+    g = graph(nodes, [value("x", F, ["n"])], [value(n + "4", F, [n]) for n in k], {n: f32([v]) for n, v in k.items()})
+    draws = []
+    for n in (1, 2, 3, 10, 30, 70, 90, 99, 0):
+        x = f32(n)
+        sizes = [np.floor(x * f32(0.5)), np.floor(x * f32(0.1)), np.ceil(x * f32(1.5)), np.rint(x * f32(1 / 3))]
+        draws.append(([np.zeros(n, np.float32)], [np.zeros(int(v), np.float32) for v in sizes]))
+    return g, draws
+
+
+@case()
+def a_shape_that_a_comparison_chooses(rng):
+    g = graph([node("Shape", "x", "s"), node("Equal", "s four", "c"), node("Where", "c two s", "w"), node("ConstantOfShape", "w", "y"),
+               node("Add", "y one", "z")],
+              [value("x", F, ["n"])], [value("z", F, ["m"])], {"four": i64([4]), "two": i64([2]), "one": f32([1])})
+    return g, [([np.zeros(n, np.float32)], [np.ones(2 if n == 4 else n, np.float32)]) for n in (4, 3, 0, 5)]
+
+
+@case()
+def a_difference_that_is_negative(rng):
+    """Two negative extents have a positive product."""
+    g = graph([node("Shape", "x", "s"), node("Sub", "s three", "d"), node("Concat", "d d", "t", axis=0), node("ConstantOfShape", "t", "y")],
+              [value("x", F, ["n"])], [value("y", F, ["a", "b"])], {"three": i64([3])})
+    draws = [([np.zeros(n, np.float32)], [np.zeros((n - 3, n - 3), np.float32)]) for n in (3, 4, 8)]
+    return g, draws + [([np.zeros(1, np.float32)], "(ConstantOfShape): the extents -2, -2 cannot be: wanted 0 or more")]
+
+
+def dft_of(x, n, inverse=False):
+    c = np.fft.ifft(x, n) if inverse else np.fft.fft(x, n)
+    return f32(np.stack([c.real, c.imag], -1))
+
+
+@case()
+def dft(rng):
+    """Real to complex and back, over an axis whose extent is not known, and over a length that is given."""
+    g = graph([node("DFT", "x", "y", axis=1), node("DFT", "y", "z", axis=1, inverse=1), node("DFT", "x l", "w", axis=1, onesided=1)],
+              [value("x", F, [2, "n", 1]), value("l", I, [])], [value("y", F, [2, "n", 2]), value("z", F, [2, "n", 2]), value("w", F, [2, "m", 2])])
+    draws = []
+    for n, l in ((8, 8), (5, 9), (1, 1), (12, 4), (100, 31)):
+        x = f32(rng.normal(size=(2, n)))
+        draws.append(([x[..., None], i64(l)], [dft_of(x, n), np.stack([x, 0 * x], -1), dft_of(x, l)[:, :l // 2 + 1]]))
+    x = f32(rng.normal(size=(2, 4, 1)))
+    draws.append(([x, i64(0)], "(DFT): a transform of 0 samples is not supported"))
+    draws.append(([x, i64(10000)], "(DFT): a transform of 10000 samples is not supported"))
+    return g, draws
+
+
+@case()
+def stft(rng):
+    g = graph([node("STFT", "x step w", "y", onesided=1)], [value("x", F, [1, "n", 1]), value("step", I, [])],
+              [value("y", F, [1, "f", 5, 2])], {"w": f32(np.hanning(8))})
+    draws = []
+    for n, step in ((64, 4), (8, 1), (65, 16), (30, 7)):
+        x = f32(rng.normal(size=n))
+        frames = np.stack([x[i:i + 8] for i in range(0, n - 7, step)]) * f32(np.hanning(8))
+        draws.append(([x[None, :, None], i64(step)], [dft_of(frames, 8)[None, :, :5]]))
+    x = f32(rng.normal(size=(1, 7, 1)))
+    draws.append(([x, i64(2)], "(STFT): frames of 8 samples with step 2 cannot be cut from 7 samples"))
+    draws.append(([np.zeros((1, 9, 1), np.float32), i64(0)], "(STFT): frames of 8 samples with step 0 cannot be cut from 9 samples"))
+    return g, draws
+
+
+@case()
+def resized_by_one_and_a_half(rng):
+    """Asymmetric, nearest, rounded down: entry i comes from floor(i / 1.5)."""
+    g = graph([node("Resize", "x  scales", "y", mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")],
+              [value("x", F, [1, 1, "h", "w"])], [value("y", F, [1, 1, "a", "b"])], {"scales": f32([1, 1, 1.5, 0.7])})
+    draws = []
+    for h, w in ((4, 10), (5, 7), (1, 3), (3, 20)):
+        x = f32(rng.normal(size=(1, 1, h, w)))
+        a, b = int(f32(h) * f32(1.5)), int(f32(w) * f32(0.7))
+        rows, columns = np.int64(np.arange(a) / 1.5), np.int64(np.arange(b) / float(f32(0.7)))
+        draws.append(([x], [x[:, :, rows][..., columns]]))
+    return g, draws
+
+
+@case()
+def resized_to_sizes_that_come_at_run_time(rng):
+    g = graph([node("Resize", "x   sizes", "y", mode="linear", coordinate_transformation_mode="align_corners")],
+              [value("x", F, ["n", 2, "w"]), value("sizes", I, [3])], [value("y", F, ["n", 2, "a"])])
+    draws = []
+    for n, w, a in ((1, 4, 7), (3, 5, 5), (2, 9, 3), (2, 3, 1)):
+        x = f32(rng.normal(size=(n, 2, w)))
+        at = np.arange(a) * (w - 1) / max(a - 1, 1)
+        low = np.minimum(np.int64(at), w - 1)
+        high = np.minimum(low + 1, w - 1)
+        draws.append(([x, i64([n, 2, a])], [f32(x[..., low] * (1 - (at - low)) + x[..., high] * (at - low))]))
+    draws.append(([f32(rng.normal(size=(1, 2, 4))), i64([1, 2, 0])], "(Resize): size 2 is 0, wanted 1 or more"))
+    return g, draws
+
+
+def same_padding(rng, upper, op):
+    """As with extents that are known: outputs ceil(n / 2)."""
+    w = f32(rng.normal(size=(3, 2, 3)))
+    how = "SAME_UPPER" if upper else "SAME_LOWER"
+    if op == "Conv":
+        nodes, consts = [node("Conv", "x w", "y", auto_pad=how, strides=[2])], {"w": w}
+    else:
+        nodes, consts = [node(op, "x", "y", auto_pad=how, strides=[2], kernel_shape=[3])], {}
+    g = graph(nodes, [value("x", F, [1, 2, "n"])], [value("y", F, [1, 3 if op == "Conv" else 2, "m"])], consts)
+    draws = []
+    for n in (8, 7, 1, 2, 33):
+        x = f32(rng.normal(size=(1, 2, n)))
+        m = -(-n // 2)
+        total = max((m - 1) * 2 + 3 - n, 0)
+        before = total // 2 if upper else total - total // 2
+        windows = [x[..., max(2 * i - before, 0):2 * i - before + 3] for i in range(m)]
+        if op == "Conv":
+            p = np.pad(x, ((0, 0), (0, 0), (before, total - before)))
+            y = np.stack([(p[:, None, :, 2 * i:2 * i + 3] * w).sum((2, 3)) for i in range(m)], -1)
+        else:
+            y = np.stack([v.max(-1) if op == "MaxPool" else v.mean(-1) for v in windows], -1)
+        draws.append(([x], [f32(y)]))
+    return g, draws
+
+
+for upper in (True, False):
+    for op in ("Conv", "MaxPool", "AveragePool"):
+        def make(rng, upper=upper, op=op):
+            return same_padding(rng, upper, op)
+        make.__name__ = f"{'upper' if upper else 'lower'}_padding_{op}"
+        case()(make)
+
+
+@case()
+def center_crop_pad(rng):
+    g = graph([node("CenterCropPad", "x s", "y", axes=[0, -1])], [value("x", F, ["n", 2, "m"]), value("s", I, [2])],
+              [value("y", F, ["a", 2, "b"])])
+    draws = []
+    for n, m, s in ((5, 4, (3, 7)), (4, 4, (4, 4)), (3, 8, (8, 3)), (1, 1, (0, 2)), (2, 3, (5, 0))):
+        x = f32(rng.normal(size=(n, 2, m)))
+        y = x
+        for axis, want in ((0, s[0]), (2, s[1])):
+            have = y.shape[axis]
+            if want > have:
+                y = np.pad(y, [((want - have) // 2, want - have - (want - have) // 2) if k == axis else (0, 0) for k in range(3)])
+            else:
+                y = y.take(np.arange((have - want) // 2, (have - want) // 2 + want), axis)
+        draws.append(([x, i64(s)], [y]))
+    draws.append(([f32(rng.normal(size=(2, 2, 2))), i64([2, -1])], "(CenterCropPad): the extent -1 cannot be"))
+    return g, draws
+
+
+# ---- running ----
+
+
+def main():
+    folder, kept, names = chosen("tenon-dynamic-")
+    failed = False
+    plugins_there()
+    try:
+        written = []
+        for name, (f, opset) in cases.items():
+            if not names or name in names:
+                g, draws = f(np.random.default_rng(1))
+                written.append((write(folder, name, g, draws, opset), draws))
+        for how in (["-t", "cpu"], ["--interp"], ["-t", "cpu", "--verify", "--verify-budget", "20000000"]):
+            failed |= not run_cases([at for at, _ in written], how)
+        for at, draws in written:
+            failed |= not run_refused(at, draws, ["-t", "cpu"])
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX models whose indices come as data: good ones give NumPy's result, those out of range are refused with the node's name.
+
+    indices.py [--keep DIR] [CASE...]
+
+In the interpreter, on the cpu, and on an OpenCL device where there is one. ONNX Runtime refuses the same inputs.
+"""
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+from wire import *  # noqa: E402
+
+cases = {}
+N, FAR, OPSET = 5, 10 ** 9, 18
+
+
+def case(f):
+    cases[f.__name__] = f
+    return f
+
+
+def named(op, inputs, outputs, **attrs):
+    return part(3, "the node") + node(op, inputs, outputs, **attrs)
+
+
+def refused(op, v, n=N):
+    return f"node 'the node' ({op}), ", f"index {v} is out of range, the extent is {n}"
+
+
+def bad(shape, v, at):
+    i = np.zeros(shape, np.int64)
+    i[at] = v
+    return i
+
+
+def wrong(op, x, shape, at, *rest, n=N):
+    return [([x, bad(shape, v, at), *rest], refused(op, v, n)) for v in (FAR, -n - 1, n)]
+
+
+@case
+def gather(rng):
+    x, i = f32(rng.normal(size=(N, 4))), rng.integers(-N, N, (2, 3))
+    g = graph([named("Gather", "x i", "y", axis=0)], [value("x", F, [N, 4]), value("i", I, [2, 3])], [value("y", F, [2, 3, 4])])
+    return g, [([x, i], [x[i]])] + wrong("Gather", x, (2, 3), (1, 2))
+
+
+@case
+def gather_of_any_extent(rng):
+    x, i = f32(rng.normal(size=(N, 4))), rng.integers(-N, N, (2, 3))
+    g = graph([named("Gather", "x i", "y", axis=0)], [value("x", F, ["n", 4]), value("i", I, ["a", 3])], [value("y", F, ["a", 3, 4])])
+    none = np.zeros((0, 4), np.float32)
+    return g, [([x, i], [x[i]]), ([none, i64(np.zeros((0, 3)))], [np.zeros((0, 3, 4), np.float32)]),
+               ([none, i64(np.zeros((1, 3)))], refused("Gather", 0, 0))] + wrong("Gather", x, (2, 3), (1, 2))
+
+
+@case
+def gather_elements(rng):
+    x, i = f32(rng.normal(size=(4, N))), rng.integers(-N, N, (4, 3))
+    g = graph([named("GatherElements", "x i", "y", axis=1)], [value("x", F, [4, N]), value("i", I, [4, 3])], [value("y", F, [4, 3])])
+    return g, [([x, i], [np.take_along_axis(x, i, 1)])] + wrong("GatherElements", x, (4, 3), (3, 0))
+
+
+@case
+def gather_nd(rng):
+    x, i = f32(rng.normal(size=(7, N))), np.stack([rng.integers(-7, 7, 6), rng.integers(-N, N, 6)], 1)
+    g = graph([named("GatherND", "x i", "y")], [value("x", F, [7, N]), value("i", I, [6, 2])], [value("y", F, [6])])
+    return g, [([x, i], [x[i[:, 0], i[:, 1]]])] + wrong("GatherND", x, (6, 2), (2, 1)) + wrong("GatherND", x, (6, 2), (5, 0), n=7)
+
+
+@case
+def scatter_elements(rng):
+    x, i, u = f32(rng.normal(size=(4, N))), np.stack([rng.permutation(N)[:3] for _ in range(4)]) - 2, f32(rng.normal(size=(4, 3)))
+    g = graph([named("ScatterElements", "x i u", "y", axis=1)], [value("x", F, [4, N]), value("i", I, [4, 3]), value("u", F, [4, 3])],
+              [value("y", F, [4, N])])
+    want = x.copy()
+    np.put_along_axis(want, i, u, 1)
+    return g, [([x, i, u], [want])] + wrong("ScatterElements", x, (4, 3), (0, 1), u)
+
+
+@case
+def scatter_nd(rng):
+    x, i, u = f32(rng.normal(size=(N, 4))), (rng.permutation(N)[:3] - 2)[:, None], f32(rng.normal(size=(3, 4)))
+    g = graph([named("ScatterND", "x i u", "y")], [value("x", F, [N, 4]), value("i", I, [3, 1]), value("u", F, [3, 4])], [value("y", F, [N, 4])])
+    want = x.copy()
+    want[i[:, 0]] = u
+    return g, [([x, i, u], [want])] + wrong("ScatterND", x, (3, 1), (2, 0), u)
+
+
+@case
+def reverse_sequence(rng):
+    """A sequence is at most as long as the axis, and not of a negative length."""
+    x, n = f32(rng.normal(size=(N, 3))), i64([0, 2, N])
+    g = graph([named("ReverseSequence", "x n", "y", time_axis=0, batch_axis=1)], [value("x", F, [N, 3]), value("n", I, [3])],
+              [value("y", F, [N, 3])])
+    want = x.copy()
+    for b, k in enumerate(n):
+        want[:k, b] = x[:k, b][::-1]
+    return g, [([x, n], [want])] + [([x, i64([1, v, 2])], refused("ReverseSequence", v, N + 1)) for v in (FAR, -1, N + 1)]
+
+
+def recurrent(rng, op, gates):
+    """A sequence ends within the steps; behind its end the outputs are 0."""
+    steps, size = 4, 3
+    w, r = f32(rng.normal(size=(1, gates * size, 2))), f32(rng.normal(size=(1, gates * size, size)))
+    g = graph([named(op, "x w r  n", "y", hidden_size=size)], [value("x", F, ["t", 2, 2]), value("n", "int32", [2])],
+              [value("y", F, ["t", 1, 2, size])], {"w": w, "r": r})
+    x = f32(rng.normal(size=(steps, 2, 2)))
+    wrong = [([x, np.array(v, np.int32)], refused(op, b, steps + 1)) for v, b in (((2, 5), 5), ((-1, 4), -1), ((2 ** 31 - 1, 0), 2 ** 31 - 1))]
+    return g, x, w, r, steps, wrong
+
+
+@case
+def rnn(rng):
+    g, x, w, r, steps, wrong = recurrent(rng, "RNN", 1)
+    draws = []
+    for n in ((steps, steps), (2, 4), (0, 1)):
+        y = np.zeros((steps, 1, 2, 3), np.float32)
+        for b in range(2):
+            h = np.zeros(3)
+            for t in range(n[b]):
+                y[t, 0, b] = h = np.tanh(w[0] @ x[t, b] + r[0] @ h)
+        draws.append(([x, np.array(n, np.int32)], [y]))
+    return g, draws + wrong
+
+
+@case
+def gru(rng):
+    g, *_, wrong = recurrent(rng, "GRU", 3)
+    return g, wrong
+
+
+@case
+def lstm(rng):
+    g, *_, wrong = recurrent(rng, "LSTM", 4)
+    return g, wrong
+
+
+@case
+def roi_align(rng):
+    """Images of one value each."""
+    x = np.ones((2, 1, 8, 8), np.float32) * f32([3, 5]).reshape(2, 1, 1, 1)
+    boxes = f32([[1, 1, 5, 5], [2, 2, 6, 6]])
+    g = graph([named("RoiAlign", "x r b", "y")], [value("x", F, ["n", 1, 8, 8]), value("r", F, [2, 4]), value("b", I, [2])],
+              [value("y", F, [2, 1, 1, 1])])
+    return g, [([x, boxes, i64([1, 0])], [f32([5, 3]).reshape(2, 1, 1, 1)])] + \
+        [([x, boxes, i64([0, v])], refused("RoiAlign", v, 2)) for v in (2, -1, FAR, -2 ** 63)]
+
+
+@case
+def col2im(rng):
+    """Columns of an extent that is not known: as many as blocks fit into the image."""
+    x = f32(rng.normal(size=(1, 4, 4)))
+    g = graph([named("Col2Im", "x s b", "y")], [value("x", F, [1, 4, "columns"])], [value("y", F, [1, 1, 3, 3])],
+              {"s": i64([3, 3]), "b": i64([2, 2])})
+    want = np.zeros((1, 1, 3, 3), np.float32)
+    for k, (i, j) in enumerate(np.ndindex(2, 2)):
+        want[0, 0, i:i + 2, j:j + 2] += x[0, :, k].reshape(2, 2)
+    return g, [([x], [want])] + [([f32(rng.normal(size=(1, 4, n)))], ("node 'the node' (Col2Im)",)) for n in (0, 3, 5)]
+
+
+@case
+def max_roi_pool(rng):
+    x = np.ones((2, 1, 8, 8), np.float32) * f32([3, 5]).reshape(2, 1, 1, 1)
+    g = graph([named("MaxRoiPool", "x r", "y", pooled_shape=[1, 1])], [value("x", F, [2, 1, 8, 8]), value("r", F, [2, 5])],
+              [value("y", F, [2, 1, 1, 1])])
+
+    def regions(a, b):
+        return f32([[a, 1, 1, 5, 5], [b, 2, 2, 6, 6]])
+    return g, [([x, regions(1, 0)], [f32([5, 3]).reshape(2, 1, 1, 1)])] + \
+        [([x, regions(0, v)], refused("MaxRoiPool", v, 2)) for v in (2, -1, 4096)]
+
+
+@case
+def nll_loss(rng):
+    """A class has no negative number."""
+    x, c = f32(rng.normal(size=(4, N))), rng.integers(0, N, 4)
+    g = graph([named("NegativeLogLikelihoodLoss", "x c", "y", reduction="none")], [value("x", F, [4, N]), value("c", I, [4])],
+              [value("y", F, [4])])
+    return g, [([x, c], [-x[np.arange(4), c]])] + [([x, bad(4, v, 2)], refused("NegativeLogLikelihoodLoss", v)) for v in (FAR, -1, N)]
+
+
+@case
+def slices(rng):
+    """Bounds of slices are brought into the range, as NumPy does."""
+    x = f32(rng.normal(size=(N, 4)))
+    g = graph([named("Slice", "x b e", "y")], [value("x", F, [N, 4]), value("b", I, [1]), value("e", I, [1])], [value("y", F, ["m", 4])])
+    some = [-2 ** 63, -FAR, -N - 1, -N, -1, 0, 2, N, N + 1, FAR, 2 ** 63 - 1]
+    return g, [([x, i64([b]), i64([e])], [x[b:e]]) for b in some for e in some]
+
+
+# ---- running ----
+
+
+def targets():
+    """Of the device, only if it runs a model."""
+    at = write(path_of("probe"), "probe", graph([node("Relu", "x", "y")], [value("x", F, [2])], [value("y", F, [2])]), [])
+    r = subprocess.run([os.environ["TENON"], "run", os.path.join(at, "model.onnx"), "-t", "opencl"], capture_output=True)
+    return [["--interp"], ["-t", "cpu"]] + ([["-t", "opencl"]] if r.returncode == 0 else [])
+
+
+def interpreter_refuses(name, g, draws):
+    """One case a draw, with a result that nobody gets to see; whether all are refused with their texts."""
+    ok = True
+    for k, (inputs, texts) in enumerate(d for d in draws if isinstance(d[1], tuple)):
+        at = write(path_of(f"refused_{k}"), name, g, [(inputs, [f32([])])], OPSET)
+        r = subprocess.run([os.environ["TENON"], "onnx-test", "--interp", at], capture_output=True, text=True)
+        if r.returncode == 0 or any(t not in r.stdout + r.stderr for t in texts):
+            print(f"FAIL {name} --interp: status {r.returncode}, wanted {texts}:\n{r.stdout}{r.stderr}")
+            ok = False
+    return ok
+
+
+def path_of(name):
+    return os.path.join(folder, name)
+
+
+def main():
+    failed = False
+    plugins_there()
+    try:
+        written = []
+        for name, f in cases.items():
+            if not names or name in names:
+                g, draws = f(np.random.default_rng(1))
+                written.append((write(folder, name, g, draws, OPSET), draws))
+                failed |= not interpreter_refuses(name, g, draws)
+        for how in targets():
+            failed |= not run_cases([at for at, draws in written if not isinstance(draws[0][1], tuple)], how)
+            for at, draws in written if how[0] == "-t" else []:
+                failed |= not run_refused(at, draws, how)
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+folder, kept, names = chosen("tenon-indices-")
+main()

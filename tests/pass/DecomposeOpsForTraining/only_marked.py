@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# passes: DecomposeOpsForTraining{only_marked=True}
+# A batch_norm that is marked for inference stays.
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), g: R.Tensor((3,), "float32"), b: R.Tensor((3,), "float32"), m: R.Tensor((3,), "float32"), v: R.Tensor((3,), "float32")):
+        with R.dataflow():
+            bn = R.nn.batch_norm(x, g, b, m, v, axis=1, training=True)
+            y = bn[0]
+            plain = R.nn.batch_norm(y, g, b, m, v, axis=1, training=False)
+            gv = plain[0]
+            R.output(gv)
+        return gv
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype="float32"), g: R.Tensor((3,), dtype="float32"), b: R.Tensor((3,), dtype="float32"), m: R.Tensor((3,), dtype="float32"), v: R.Tensor((3,), dtype="float32")) -> R.Tensor((2, 3), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((3,), dtype="float32") = R.mean(x, axis=[0], keepdims=False)
+            lv_1: R.Tensor((3,), dtype="float32") = R.variance(x, axis=[0], keepdims=False)
+            lv_2: R.Tensor((1, 3), dtype="float32") = R.expand_dims(lv, axis=[0])
+            lv_3: R.Tensor((2, 3), dtype="float32") = R.subtract(x, lv_2)
+            lv_4: R.Tensor((1, 3), dtype="float32") = R.expand_dims(lv_1, axis=[0])
+            lv_5: R.Tensor((1, 3), dtype="float32") = R.add(lv_4, R.const(1e-05, "float32"))
+            lv_6: R.Tensor((1, 3), dtype="float32") = R.sqrt(lv_5)
+            lv_7: R.Tensor((2, 3), dtype="float32") = R.divide(lv_3, lv_6)
+            lv_8: R.Tensor((1, 3), dtype="float32") = R.expand_dims(g, axis=[0])
+            lv_9: R.Tensor((2, 3), dtype="float32") = R.multiply(lv_7, lv_8)
+            lv_10: R.Tensor((1, 3), dtype="float32") = R.expand_dims(b, axis=[0])
+            lv_11: R.Tensor((2, 3), dtype="float32") = R.add(lv_9, lv_10)
+            lv_12: R.Tuple(R.Tensor((2, 3), dtype="float32"), R.Tensor((3,), dtype="float32"), R.Tensor((3,), dtype="float32")) = (lv_11, lv, lv_1)
+            lv_13: R.Tensor((2, 3), dtype="float32") = lv_12[0]
+            lv_14: R.Tensor((3,), dtype="float32") = R.multiply(R.const(0.9, "float32"), m)
+            lv_15: R.Tensor((3,), dtype="float32") = R.multiply(R.const(0.1, "float32"), lv)
+            lv_16: R.Tensor((3,), dtype="float32") = R.add(lv_14, lv_15)
+            lv_17: R.Tensor((3,), dtype="float32") = R.multiply(R.const(0.9, "float32"), v)
+            lv_18: R.Tensor((3,), dtype="float32") = R.multiply(R.const(0.1, "float32"), lv_1)
+            lv_19: R.Tensor((3,), dtype="float32") = R.add(lv_17, lv_18)
+            bn: R.Tuple(R.Tensor((2, 3), dtype="float32"), R.Tensor((3,), dtype="float32"), R.Tensor((3,), dtype="float32")) = (lv_13, lv_16, lv_19)
+            y: R.Tensor((2, 3), dtype="float32") = bn[0]
+            plain: R.Tuple(R.Tensor((2, 3), dtype="float32"), R.Tensor((3,), dtype="float32"), R.Tensor((3,), dtype="float32")) = R.nn.batch_norm(y, g, b, m, v, axis=1, epsilon=1e-05, center=True, scale=True, momentum=0.1, training=False)
+            gv: R.Tensor((2, 3), dtype="float32") = plain[0]
+            R.output(gv)
+        return gv

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Caches, temporary files and compilers that are not as they should be: links, pipes, masks, limits; compilers that hang, write
+something else, or are killed."""
+import glob
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import SRC, TENON, check, done, path, refused, tenon, write  # noqa: E402
+
+MODULE = os.path.join(SRC, "tests", "runtime", "modules", "elementwise.py")
+REAL = os.environ.get("CC", "cc").split()[0]
+
+
+def compiler(name, body):
+    """A program in the compiler's place: it knows its version; `body` is what it does else."""
+    p = write(name, f'#!/bin/sh\ncase "$*" in *--version*) echo "{name} 1"; exit 0;; esac\n{body}\n')
+    os.chmod(p, 0o755)
+    return p
+
+
+LOG = path("calls.log")
+COUNTING = compiler("counting", f'echo x >>"{LOG}"; exec {REAL} "$@"')
+
+
+def calls():
+    return os.path.getsize(LOG) if os.path.exists(LOG) else 0
+
+
+def compile_in(home, *args, cc=COUNTING, umask=0o022, limits=None, **more):
+    env = {"XDG_CACHE_HOME": home, "CC": cc, **more}
+    full = dict(os.environ)
+    full.update(env)
+
+    def before():
+        os.umask(umask)
+        for what, n in (limits or {}).items():
+            resource.setrlimit(what, (n, n))
+    return subprocess.run([TENON, "compile", MODULE, "-t", "cpu", "-o", path("out.tno"), *args], capture_output=True, text=True,
+                          env=full, timeout=float(os.environ.get("TESTS_TIMEOUT") or 300), preexec_fn=before)
+
+
+def entries(home):
+    return glob.glob(os.path.join(home, "tenon", "1", "*.kernels"))
+
+
+def home(name):
+    p = path(name)
+    os.makedirs(p)
+    return p
+
+
+def ordinary():
+    """Whatever the mask, an entry is this user's alone, and found again."""
+    for mask in (0o022, 0o002, 0o000, 0o077):
+        h = home(f"mask{mask:o}")
+        r = compile_in(h, umask=mask)
+        found = entries(h)
+        check(r.returncode == 0 and len(found) == 1 and stat.S_IMODE(os.stat(found[0]).st_mode) == 0o600,
+              f"mask {mask:03o}: an entry of mode 600", r)
+        before = calls()
+        r = compile_in(h, umask=mask)
+        check(r.returncode == 0 and calls() == before, f"mask {mask:03o}: it is found again", r)
+
+
+def links():
+    h = home("links")
+    compile_in(h)
+    entry = entries(h)[0]
+    victim = write("victim", "as it was")
+    os.remove(entry)
+    os.symlink(victim, entry)
+    before = calls()
+    r = compile_in(h)
+    check(r.returncode == 0 and calls() > before, "an entry that is a link is not read", r)
+    check(open(victim).read() == "as it was" and not os.path.islink(entry), "nor written through")
+    target = home("elsewhere")
+    h = home("linked")
+    os.symlink(target, os.path.join(h, "tenon"))
+    r = compile_in(h)
+    check(r.returncode == 0 and "is not a folder" in r.stderr and not os.listdir(target), "no folder is made through a link", r)
+    h = home("linked2")
+    os.makedirs(os.path.join(h, "tenon"), 0o700)
+    os.symlink(target, os.path.join(h, "tenon", "1"))
+    r = compile_in(h)
+    check(r.returncode == 0 and "is not a folder" in r.stderr and not os.listdir(target), "nor found behind one", r)
+
+
+def pipes():
+    h = home("pipe")
+    compile_in(h)
+    entry = entries(h)[0]
+    os.remove(entry)
+    os.mkfifo(entry, 0o600)
+    r = compile_in(h)
+    check(r.returncode == 0 and stat.S_ISREG(os.stat(entry).st_mode), "a pipe in an entry's place is replaced", r)
+    os.remove(entry)
+    os.mkdir(entry)
+    r = compile_in(h)
+    check(r.returncode == 0 and "are not kept" in r.stderr, "a folder in an entry's place is told", r)
+
+
+def old(p):
+    os.utime(p, (time.time() - 7200,) * 2)
+
+
+def left_behind():
+    """What killed runs leave: in the cache, in the folder for temporary files, beside an output."""
+    h, tmp = home("left"), home("tmp")
+    compile_in(h)
+    for e in entries(h):
+        os.remove(e)
+    stale, fresh = (write(os.path.join(h, "tenon", "1", n), "x") for n in ("a.kernels.1.tmp", "b.kernels.2.tmp"))
+    old(stale)
+    compile_in(h)
+    check(not os.path.exists(stale) and os.path.exists(fresh), "an old unfinished entry is removed, a new one stays")
+    sleeping = compiler("sleeping", "exec sleep 100")
+    with subprocess.Popen([TENON, "compile", MODULE, "-t", "cpu", "-o", path("killed.tno"), "--no-cache"],
+                          env={**os.environ, "CC": sleeping, "TMPDIR": tmp}, stderr=subprocess.DEVNULL) as p:
+        for _ in range(1000):
+            found = glob.glob(os.path.join(tmp, "tenon-*", "g0.log"))
+            if found:
+                break
+            time.sleep(0.05)
+        folder = os.path.dirname(found[0])
+        old(folder)
+        r = compile_in(home("beside"), TMPDIR=tmp)
+        check(r.returncode == 0 and os.path.isdir(folder), "a folder that is in use stays, however old", r)
+        p.send_signal(signal.SIGKILL)
+    old(folder)
+    r = compile_in(home("after"), TMPDIR=tmp)
+    check(r.returncode == 0 and not os.listdir(tmp), "that of a killed run is removed", r)
+    check(not glob.glob(path("killed.tno*")), "nothing is left beside an output")
+
+
+def bad_compilers():
+    h = home("bad")
+    hanging = compiler("hanging", "sleep 1000 & wait")
+    start = time.time()
+    refused("a compiler that hangs", compile_in(h, "--set", "target.cpu.cc_timeout=2", cc=hanging), "cc_timeout", "2 seconds")
+    check(time.time() - start < 60, f"after {time.time() - start:.0f} s")
+    out = 'while [ "$1" != -o ]; do shift; done; '
+    faults = {
+        "garbage": ('echo garbage >"$2"', "no ELF file"),
+        "nothing": (':', "kernels.so"),
+        "an empty file": (': >"$2"', "no ELF file"),
+        "an object without kernels": (f'echo "int x;" >e.c; {REAL} -shared -fPIC -o "$2" e.c', "without the kernel"),
+        "a cut object": (f'echo "int x;" >e.c; {REAL} -shared -fPIC -o e.so e.c; head -c 300 e.so >"$2"', "cut off"),
+        "a program": (f'echo "int main(void) {{ return 0; }}" >e.c; {REAL} -no-pie -o "$2" e.c', "no shared object"),
+        "a pipe": ('mkfifo "$2"', "kernels.so"),
+    }
+    for i, (name, (body, text)) in enumerate(faults.items()):
+        cc = compiler(f"bad{i}", f'case "$*" in *kernels.so*) {out}rm -f "$2"; {body};; *) {out} : >"$2";; esac')
+        refused("a compiler that makes " + name, compile_in(h, cc=cc, TMPDIR=path(".")), text)
+    check(not entries(h), "none of that is kept")
+    killed = compiler("killed", "kill -XFSZ $$")
+    refused("a compiler that a limit of file sizes kills", compile_in(h, cc=killed), "signal", "ulimit -f")
+
+
+def limits():
+    """Tenon lives on where the system's signal at a limit of file sizes would end it."""
+    for n in (0, 512, 4096, 20000):
+        r = compile_in(home(f"limit{n}"), limits={resource.RLIMIT_FSIZE: n})
+        check(r.returncode in ((1,) if n < 20000 else (0, 1)) and r.stderr.strip() != "", f"files of at most {n} bytes: a message", r)
+        r = compile_in(home(f"null{n}"), "-t", "null", limits={resource.RLIMIT_FSIZE: min(n, 512)})
+        check(r.returncode == 1 and ("ulimit -f" in r.stderr or "too large" in r.stderr), "  an artifact without kernels of C", r)
+
+
+ordinary()
+links()
+pipes()
+left_behind()
+bad_compilers()
+limits()
+done()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extents of symbols that nobody gave: made-up inputs and --verify take some that the model's assertions and calls
+accept, and where none are found the user is told which dimensions to fix."""
+import re
+
+from clitest import check, done, path, tenon, write
+
+HEADER = """from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @R.function
+    def main(%s):
+%s        R.func_attr({"global_symbol": "main"})
+        with R.dataflow():
+%s            R.output(y)
+        return y
+"""
+
+
+def module(name, symbols, params, lines):
+    text = HEADER % (params, "".join("        %s = T.int64()\n" % s for s in symbols),
+                     "".join("            %s\n" % line for line in lines))
+    return write(name + ".py", text)
+
+
+def taken(name, symbols, params, lines, **want):
+    file = module(name, symbols, params, lines)
+    r = tenon("run", file)
+    check(r.returncode == 0, f"{name} runs without -i", r)
+    line = next((x for x in r.stderr.splitlines() if "extents:" in x), "")
+    pairs = [x.rsplit(" = ", 1) for x in line.partition("extents: ")[2].split(", ")]
+    have = {x[0]: int(x[1]) for x in pairs if len(x) == 2}
+    for symbol, n in want.items():
+        check(have.get(symbol) == n, f"{name}: {symbol} is {n}", r)
+    out = path(name + ".tno")
+    r = tenon("compile", file, "-o", out, "--verify")
+    verified = re.search(r"(\d+) functions? verified", r.stderr + r.stdout)
+    check(r.returncode == 0 and verified and int(verified.group(1)) > 0, f"{name} is verified", r)
+    r = tenon("bench", out, "--runs", "1")
+    check(r.returncode == 0, f"the artifact of {name} is measured without -i", r)
+
+
+taken("convolution", "nchw", 'x: R.Tensor(("n", "c", "h", "w"), "float32"), k: R.Tensor((4, 3, 3, 3), "float32")',
+      ["y = R.nn.conv2d(x, k)"], n=64, c=3, h=64, w=64)
+taken("products", "nmkpq", 'a: R.Tensor(("n", "m"), "float32"), b: R.Tensor(("k", "p"), "float32"), '
+      'c: R.Tensor(("q", 8), "float32")',
+      ["x = R.matmul(a, b)", "y = R.matmul(x, c)"], n=64, m=64, k=64, p=64, q=64)
+taken("batches", ["batch", "other"], 'a: R.Tensor(("batch", 5), "float32"), b: R.Tensor(("other", 5), "float32"), '
+      'c: R.Tensor(("batch + other", 5), "float32")',
+      ["x = R.concat((a, b), axis=0)", "y = R.add(x, c)"], batch=1, other=64)
+taken("mask", "n", 'a: R.Tensor(("n", 7), "float32"), m: R.Tensor((7, 8), "float32"), v: R.Tensor((7, 8), "float32")',
+      ["x = R.matmul(a, m)", "z = R.reshape(x, R.shape([n, 8]))", "y = R.matmul(z, R.permute_dims(v))"], n=64)
+
+# no square is twice a square
+never = module("never", "nm", 'x: R.Tensor(("n", "m"), "float32"), b: R.Tensor(("n * n", 3), "float32"), '
+               'c: R.Tensor(("m * m * 2", 3), "float32")', ["y = R.matmul(R.permute_dims(b), c)"])
+r = tenon("run", never)
+check(r.returncode == 1 and "hint: compile with --dim NAME=N for some of n, m" in r.stderr,
+      "where no extents are found, the user is told which dimensions to give", r)
+done()
