@@ -8,6 +8,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/file.h \
 	include/tenon/base/hash.h \
 	include/tenon/base/ini.h \
+	include/tenon/base/json.h \
 	include/tenon/base/kernel_abi.h \
 	include/tenon/base/log.h \
 	include/tenon/base/mem.h \

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 #include "internal.h"
+#include "tenon/base/json.h"
 
 static tnb_status
 missing(tnb_err *err, const char *where, const char *key, const char *want)
@@ -248,12 +249,14 @@ read_variants(tnr_artifact *a, json_t *root, tnb_err *err)
 tnb_status
 tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err *err)
 {
-    json_error_t je;
-    json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES, &je);
-    if (!root)
-        return tnb_fail(err, TNB_FORMAT, "metadata: line %d: %s", je.line, je.text);
+    json_t *root;
+    tnb_status st = tnb_json_parse(json, n, JSON_REJECT_DUPLICATES, &root, err);
+    if (st != TNB_OK) {
+        tnb_err_prefix(err, "metadata");
+        return st;
+    }
     char *copy = tnb_try_alloc_n(a->arena, n < SIZE_MAX ? n + 1 : n, 1);
-    tnb_status st = copy ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for the metadata");
+    st = copy ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for the metadata");
     if (copy)
         a->metadata = memcpy(copy, json, n);
     if (st == TNB_OK)

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "tenon/base/json.h"
 #include "tenon/base/log.h"
 
 typedef cl_recording_qcom (*new_recording_fn)(cl_command_queue queue, cl_int *err);
@@ -353,16 +354,15 @@ static tnb_status
 open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module, tnb_err *err)
 {
     (void)self;
-    json_error_t je;
+    json_t *root;
     if (strcmp(tnr_device_driver(dev)->name, "opencl") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "clml runs on opencl devices, not on '%s'",
                         tnr_device_driver(dev)->name);
-    json_t *root = json_loads(desc->payload, 0, &je);
+    TNB_TRY(tnb_json_parse(desc->payload, strlen(desc->payload), 0, &root, err));
     struct module *m = calloc(1, sizeof *m);
-    if (!root || !m) {
+    if (!m) {
         json_decref(root);
-        free(m);
-        return tnb_fail(err, root ? TNB_NO_MEMORY : TNB_FORMAT, "%s", root ? "no memory" : je.text);
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory");
     }
     m->device = tnr_device_handle(dev);
     m->desc = desc;

@@ -14,6 +14,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/file.c \
 	core/base/hash.c \
 	core/base/ini.c \
+	core/base/json.c \
 	core/base/loader.c \
 	core/base/loader.h \
 	core/base/log.c \

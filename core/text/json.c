@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "ast.h"
+#include "tenon/base/json.h"
 #include "tenon/base/num.h"
 #include "tenon/core/text.h"
 
@@ -122,12 +123,9 @@ from_json(tn_ctx *ctx, const json_t *j, int depth, tnb_err *err)
 const tn_node *
 tn_value_from_json(tn_ctx *ctx, const char *text, size_t n, tnb_err *err)
 {
-    json_error_t why;
-    json_t *j = json_loadb(text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
-    if (!j) {
-        tnb_fail(err, TNB_FORMAT, "JSON, line %d: %s", why.line, why.text);
+    json_t *j;
+    if (tnb_json_parse(text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &j, err) != TNB_OK)
         return NULL;
-    }
     const tn_node *v = from_json(ctx, j, 0, err);
     json_decref(j);
     if (tn_is_error(v)) {

@@ -14,6 +14,7 @@
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 #include <omp.h>
 #endif
+#include "tenon/base/json.h"
 #include "tenon/base/log.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/tensor.h"
@@ -236,7 +237,6 @@ static tnb_status
 open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module, tnb_err *err)
 {
     (void)self;
-    json_error_t je;
     if (!(tnr_device_driver(dev)->flags & TNR_DRIVER_HOST_MEMORY))
         return tnb_fail(err, TNB_UNSUPPORTED, "oneDNN works in memory of the host, not of '%s'",
                         tnr_device_driver(dev)->name);
@@ -245,8 +245,11 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
         return tnb_fail(err, TNB_NO_MEMORY, "no memory");
     m->desc = desc;
     m->device = dev;
-    m->root = json_loads(desc->payload, 0, &je);
-    tnb_status st = m->root ? begin(m, err) : dnnl_bad(m, err, je.text);
+    tnb_status st = tnb_json_parse(desc->payload, strlen(desc->payload), 0, &m->root, err);
+    if (st == TNB_OK)
+        st = begin(m, err);
+    else
+        tnb_err_prefix(err, "the description of '%s' is broken", desc->symbol);
     if (st != TNB_OK) {
         close_module(m);
         return st;

@@ -5,6 +5,7 @@ BASE_TESTS = \
 	tests/base/t_mem \
 	tests/base/t_dtype \
 	tests/base/t_diag \
+	tests/base/t_json \
 	tests/base/t_num \
 	tests/base/t_scalar \
 	tests/base/t_file \
@@ -22,6 +23,9 @@ tests_base_t_dtype_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 tests_base_t_diag_SOURCES = tests/base/t_diag.c tests/base/harness.h tests/base/scratch.h
 tests_base_t_diag_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_t_diag_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
+tests_base_t_json_SOURCES = tests/base/t_json.c tests/base/harness.h
+tests_base_t_json_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_base_t_json_LDADD = $(BASE_LIB) $(JANSSON_LIBS) $(CMOCKA_LIBS)
 tests_base_t_num_SOURCES = tests/base/t_num.c tests/base/harness.h tests/base/scratch.h
 tests_base_t_num_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_t_num_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)

@@ -6,7 +6,7 @@ fuzz=tests/fuzz/fuzz_readers
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/artifact"
-for m in branch constants elementwise host_scalars loop matmul symbolic tuples; do
+for m in branch constants elementwise host_scalars long_names loop matmul symbolic tuples; do
     "$TENON" compile "$top_srcdir/tests/runtime/modules/$m.py" -t null -o "$work/artifact/$m.tno" >/dev/null 2>&1 ||
         echo "no artifact of $m"
 done

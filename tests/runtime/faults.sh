@@ -4,7 +4,7 @@ set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 set --
-for m in branch constants elementwise host_scalars loop matmul symbolic tuples; do
+for m in branch constants elementwise host_scalars long_names loop matmul symbolic tuples; do
     for device in null cpu; do
         test -f "$TENON_PLUGIN_PATH/${device}_rt.so" || continue
         "$TENON" compile "$top_srcdir/tests/runtime/modules/$m.py" -t $device -o "$work/$m.$device.tno" >"$work/log" 2>&1 ||

@@ -32,6 +32,7 @@ RUNTIME_MODULES = \
 	tests/runtime/modules/constants.py \
 	tests/runtime/modules/elementwise.py \
 	tests/runtime/modules/host_scalars.py \
+	tests/runtime/modules/long_names.py \
 	tests/runtime/modules/loop.py \
 	tests/runtime/modules/matmul.py \
 	tests/runtime/modules/symbolic.py \

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "api.h"
+#include "tenon/base/json.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/tensor.h"
 
@@ -116,19 +118,17 @@ static tnb_status
 open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module, tnb_err *err)
 {
     struct module *m = calloc(1, sizeof *m);
-    json_error_t why;
     (void)self, (void)dev;
     if (!m)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for '%s'", desc->symbol);
     m->symbol = desc->symbol;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->ended, NULL);
-    json_t *root = json_loads(desc->payload, 0, &why);
-    tnb_status st =
-        root && read_payload(m, root)
-            ? TNB_OK
-            : tnb_fail(err, TNB_FORMAT, "vend: '%s' is described by what is no list of jobs",
-                       desc->symbol);
+    json_t *root;
+    tnb_status st = tnb_json_parse(desc->payload, strlen(desc->payload), 0, &root, err);
+    if (st == TNB_OK && !read_payload(m, root))
+        st = tnb_fail(err, TNB_FORMAT, "vend: '%s' is described by what is no list of jobs",
+                      desc->symbol);
     json_decref(root);
     if (st == TNB_OK) {
         vend_status s = api.queue_new(&m->queue);
