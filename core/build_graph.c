@@ -47,9 +47,7 @@ tn_scalar_constant(tn_ctx *ctx, tnb_dtype d, double v)
     const tn_data *data = tn_data_new(ctx, d, 0, NULL, &p);
     if (!data)
         return tn_error_node(ctx);
-    bool ok =
-        tnb_dtype_is_float(d) ? tnb_store_f64(p, d, 0, v) : tnb_store_i64(p, d, 0, (int64_t)v);
-    if (!ok)
+    if (!tnb_store_f64(p, d, 0, v))
         return tn_error(ctx, 0, TNB_UNSUPPORTED, "constants of dtype %s are not supported",
                         tnb_dtype_print(d).s);
     return tn_constant_of(ctx, data);

@@ -3,6 +3,7 @@
  * doubles. */
 #include "private.h"
 #include <math.h>
+#include "tenon/base/scalar.h"
 
 /* ---- type rules ---- */
 static const tn_type *
@@ -130,7 +131,7 @@ EVAL2(atan2, atan2(x, y))
 EVAL2(fmod, fmod(x, y))
 EVAL2(hypot, hypot(x, y))
 EVAL2(copysign, copysign(x, y))
-EVAL2(ldexp, ldexp(x, y > 100000 ? 100000 : y < -100000 ? -100000 : (int)y))
+EVAL2(ldexp, tnb_math2(TNB_VM_MATH_ldexp, x, y))
 EVAL2(nextafter, nextafter(x, y))
 
 /* ---- the table ---- */

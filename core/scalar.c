@@ -500,12 +500,12 @@ fold_literals(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b)
 }
 
 static bool
-is_number(const tn_expr *e, double v)
+is_number(const tn_expr *e, int64_t v)
 {
     double f;
     if (float_value(e, &f))
-        return f == v;
-    return tn_is(e, TN_KIND_INT_IMM) && ((const tn_int_imm *)e)->value == (int64_t)v;
+        return f == (double)v;
+    return tn_is(e, TN_KIND_INT_IMM) && ((const tn_int_imm *)e)->value == v;
 }
 
 /* x + 0 and its like; NULL: no rule fits. */

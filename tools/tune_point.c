@@ -238,8 +238,7 @@ time_it(tune_run *r, const tune_task *task, tnr_vm *vm, const tnr_value *args, u
         double after = tnt_now();
         once = (after - before) / reps;
         if (batch == 0) { /* warms up, and says how many make a batch */
-            reps = once > 0 && once < batch_seconds ? (uint32_t)(batch_seconds / once) + 1 : 1;
-            reps = reps < 10000 ? reps : 10000;
+            reps = once > 0 ? (uint32_t)fmin(batch_seconds / once, 9999) + 1 : 10000;
             start = after;
             continue;
         }

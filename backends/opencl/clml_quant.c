@@ -10,6 +10,7 @@
  */
 #include "clml.h"
 
+#include "tenon/base/scalar.h"
 #include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/schedule.h"
@@ -168,7 +169,7 @@ compute(const weight *w, const tn_expr *e, double word, double factor, double *o
         if (!compute(w, cast->value, word, factor, &a) ||
             (whole && !tnb_dtype_is_int(tn_dtype_of(cast->value))))
             return false;
-        *out = whole ? wrapped(d, (int64_t)a) : a;
+        *out = whole ? wrapped(d, tnb_f64_to_i64(a)) : a;
         return true;
     }
     if (op) {
@@ -177,7 +178,7 @@ compute(const weight *w, const tn_expr *e, double word, double factor, double *o
             !compute(w, call->args.at[0], word, factor, &a) ||
             !tn_int_value(call->args.at[1], &literal) || literal < 0 || (shift && literal >= 32))
             return false;
-        *out = wrapped(d, shift ? (int64_t)a >> literal : (int64_t)a & literal);
+        *out = wrapped(d, shift ? tnb_f64_to_i64(a) >> literal : tnb_f64_to_i64(a) & literal);
         return true;
     }
     if (!tn_is(e, TN_KIND_ADD) && !tn_is(e, TN_KIND_SUB) && !tn_is(e, TN_KIND_MUL))
@@ -186,7 +187,7 @@ compute(const weight *w, const tn_expr *e, double word, double factor, double *o
         !compute(w, tn_as_binary(e)->b, word, factor, &b))
         return false;
     a = tn_is(e, TN_KIND_ADD) ? a + b : tn_is(e, TN_KIND_SUB) ? a - b : a * b;
-    *out = whole ? wrapped(d, (int64_t)a) : a;
+    *out = whole ? wrapped(d, tnb_f64_to_i64(a)) : a;
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "tenon/base/file.h"
 #include "tenon/base/num.h"
+#include "tenon/base/scalar.h"
 #include "tenon/core/build.h"
 #include "tenon/core/text.h"
 
@@ -311,7 +312,7 @@ print_record(tnb_buf *b, const tnk_tuning_record *r)
         put_text(b, *r->failed ? r->failed : "failed");
     } else {
         /* whatever the locale's decimal point is: nanoseconds and tenths, as whole numbers */
-        unsigned long long tenths = (unsigned long long)(r->seconds * 1e10 + 0.5);
+        unsigned long long tenths = tnb_f64_to_u64(r->seconds * 1e10 + 0.5);
         tnb_buf_printf(b, ", \"seconds\": %llu.%010llu", tenths / 10000000000ull,
                        (tenths ? tenths : 1) % 10000000000ull);
     }

@@ -2,6 +2,8 @@
 /* Memory of interpreted programs: counted, numbered, with a bit for every byte that was written. */
 #include "interp.h"
 
+#include "tenon/base/scalar.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -141,7 +143,7 @@ interp_reg_of_double(tnb_dtype d, double v)
         r.f = (float)v;
         break;
     default:
-        r.i = isnan(v) ? 0 : (int64_t)v;
+        r.i = tnb_f64_to_i64(v);
         break;
     }
     return r;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "import.h"
+#include "tenon/base/scalar.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/te.h"
 
@@ -149,9 +150,9 @@ literal_constant(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_
         bool is_int = tn_int_value(elems[i], &v);
         if (!f && !is_int)
             return NULL;
-        double x = f ? f->value : (double)v;
-        if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, x)
-                                  : !tnb_store_i64(mem, d, i, f ? (int64_t)x : v))
+        if (f                       ? !tnb_store_f64(mem, d, i, f->value)
+            : tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, (double)v)
+                                    : !tnb_store_i64(mem, d, i, v))
             return NULL;
     }
     return tn_constant_of(n->ctx, data);
@@ -282,7 +283,7 @@ onnx_bin_num(onnx_node *n, const char *op, const tn_expr *x, double v)
     tnb_dtype d = onnx_dtype(x);
     return onnx_bin(n, op, x,
                     tnb_dtype_is_float(d) ? onnx_scalar(n, d, v)
-                                          : onnx_scalar_int(n, d, (int64_t)v));
+                                          : onnx_scalar_int(n, d, tnb_f64_to_i64(v)));
 }
 
 const tn_expr *
@@ -453,8 +454,7 @@ onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d
     bool fixed = n_dims <= ONNX_MAX_DIMS;
     for (uint32_t i = 0; i < n_dims && fixed; i++)
         fixed = tn_int_value(dims[i], &shape[i]);
-    if (fixed && (tnb_dtype_is_float(d) ? tnb_store_f64(elem, d, 0, v)
-                                        : tnb_store_i64(elem, d, 0, (int64_t)v)))
+    if (fixed && tnb_store_f64(elem, d, 0, v))
         return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, (int32_t)n_dims, shape, elem));
     return onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
                      tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)), onnx_scalar(n, d, v),

@@ -33,6 +33,16 @@ begin_resize(onnx_node *n, const tn_expr *x, resize *r)
     return true;
 }
 
+/* A size that was computed in floats; an error where no extent can be so large. */
+static const tn_expr *
+whole_size(onnx_node *n, double size)
+{
+    if (size >= 0 && size < 0x1p62)
+        return tn_i64(n->ctx, (int64_t)size);
+    (void)onnx_fail(n, TNB_BOUNDS, "a size of %g is computed", size);
+    return tn_error_node(n->ctx);
+}
+
 /* floor(extent * scale), computed in float32. */
 static const tn_expr *
 scaled(onnx_node *n, const tn_expr *extent, double scale)
@@ -40,7 +50,7 @@ scaled(onnx_node *n, const tn_expr *extent, double scale)
     tn_ctx *ctx = n->ctx;
     int64_t v;
     if (tn_int_value(extent, &v))
-        return tn_i64(ctx, (int64_t)floorf((float)v * (float)scale));
+        return whole_size(n, floorf((float)v * (float)scale));
     const tn_expr *e = onnx_term_cast(ctx, TNB_I64, TNB_F32, extent);
     e = onnx_term_binary(ctx, "Mul", TNB_F32, false, e, tn_float_imm_of(ctx, TNB_F64, scale));
     e = onnx_term_cast(ctx, TNB_F32, TNB_I64, onnx_term_unary(ctx, "Floor", TNB_F32, e));
@@ -62,11 +72,11 @@ sizes_with_policy(onnx_node *n, resize *r, int policy)
     for (int k = 0; k < r->n_axes; k++) {
         int64_t a = r->axes[k];
         if (tn_int_value(r->in[a], &v))
-            r->size[a] = tn_i64(n->ctx, (int64_t)floor(common * (double)v + 0.5));
+            r->size[a] = whole_size(n, floor(common * (double)v + 0.5));
         r->scale[a] = common;
     }
     r->by_scale = true;
-    return true;
+    return !n->failed;
 }
 
 /* A size that comes at run time is 1 or more. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "dynamic.h"
+#include "tenon/base/scalar.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/te.h"
 
@@ -74,7 +75,7 @@ static int64_t
 mel_bin(double low, double step, int64_t i, int64_t length, int64_t rate)
 {
     double hz = 700 * (pow(10, ((double)i * step + low) / 2595) - 1);
-    return (int64_t)floor((double)(length + 1) * hz / (double)rate);
+    return tnb_f64_to_i64(floor((double)(length + 1) * hz / (double)rate));
 }
 
 /* The same with edges or rate known at run time: [length / 2 + 1, bins] of places k against the

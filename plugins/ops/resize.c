@@ -43,6 +43,9 @@ typedef struct resize {
     double roi[6], scale[3]; /* scale 0: quotient of the extents */
 } resize;
 
+/* Of scales and of a region's places: what is larger, or 0 or infinite, means no picture. */
+#define LARGEST 1e9
+
 static int
 find(const char *s, const char *const *names)
 {
@@ -96,12 +99,17 @@ read_resize(tn_ctx *ctx, const tn_call *call, resize *r)
     if (floats(ctx, call, "roi", 2 * r->n, r->roi) < 0 ||
         floats(ctx, call, "scales", r->n, r->scale) < 0)
         return false;
-    for (int i = 0; i < r->n; i++) {
-        if (r->scale[i] < 0 || (tn_call_attr(call, "scales") && r->scale[i] == 0)) {
+    const tn_array *scales = tn_as_array(tn_call_attr(call, "scales"));
+    for (int i = 0; scales && i < r->n && scales->items.n; i++)
+        if (!(r->scale[i] >= 1 / LARGEST && r->scale[i] <= LARGEST)) {
             infer_fail(ctx, call, TNB_INVALID, "attribute 'scales' holds %g", r->scale[i]);
             return false;
         }
-    }
+    for (int i = 0; i < 2 * r->n; i++)
+        if (!(fabs(r->roi[i]) <= LARGEST)) {
+            infer_fail(ctx, call, TNB_INVALID, "attribute 'roi' holds %g", r->roi[i]);
+            return false;
+        }
     return true;
 }
 

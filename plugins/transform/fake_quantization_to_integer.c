@@ -322,14 +322,10 @@ constant(maker *k, tnb_dtype d, numbers p, int64_t axis, int64_t rank)
         return tn_scalar_constant(k->ctx, d, p.v[0]);
     shape[axis] = p.n;
     const tn_data *data = tn_data_new(k->ctx, d, (int32_t)rank, shape, &bytes);
-    for (int64_t i = 0; data && i < p.n; i++)
-        if (tnb_dtype_eq(d, TNB_F32))
-            ((float *)bytes)[i] = (float)p.v[i];
-        else if (tnb_dtype_eq(d, TNB_I32))
-            ((int32_t *)bytes)[i] = (int32_t)p.v[i];
-        else
-            ((int16_t *)bytes)[i] = (int16_t)p.v[i];
-    return data ? tn_constant_of(k->ctx, data) : tn_error_node(k->ctx);
+    bool ok = data;
+    for (int64_t i = 0; ok && i < p.n; i++)
+        ok = tnb_store_f64(bytes, d, (uint64_t)i, p.v[i]);
+    return ok ? tn_constant_of(k->ctx, data) : tn_error_node(k->ctx);
 }
 
 static bool

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of operator calls, with symbolic extents, and the errors of wrong uses. */
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -134,6 +135,13 @@ wrong_uses_are_told(void **state)
                  ARGS(TUPLE(VAR(2, 3))));
     expect_error(t, "wanted nearest_neighbor, linear or cubic", "image.resize2d",
                  ATTRS("method", STR("best")), ARGS(VAR(1, 1, 2, 2), DIMS(INT(4), INT(4))));
+    for (int i = 0; i < 3; i++) { /* no fraction of integers comes near */
+        static const double far[] = {1e300, 1e-300, INFINITY};
+        const tn_expr *scale = tn_float_imm_of(t->ctx, TNB_F64, far[i]);
+        expect_error(t, "attribute 'scales' holds", "image.resize1d",
+                     ATTRS("scales", tn_array_of(t->ctx, tn_listv(t->ctx, scale, NULL))),
+                     ARGS(VAR(1, 1, 2), DIMS(INT(4))));
+    }
     expect_error(t, "has 4 entries", "nn.batch_norm", ATTRS("axis", INT(1)),
                  ARGS(VAR(2, 3), VAR(4), VAR(3), VAR(3), VAR(3)));
     expect_error(t, "has no attribute 'stride'", "nn.conv2d", ATTRS("stride", INTS(1)),
