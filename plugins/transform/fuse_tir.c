@@ -12,7 +12,7 @@
  *         ... block of add ... block of relu ...
  *
  * and its call sites to R.call_tir. Needs Primitive functions of call_tir bindings, tuples and
- * tuple-gets only; functions that are no longer reachable from a public one are removed, and so are
+ * tuple-gets only; one with a tensor of unknown extents stays as it is; functions that are no longer reachable from a public one are removed, and so are
  * tensor parameters of private functions that nothing reads. Keeps the meaning bit by bit. Cases: tests/pass/FuseTIR.
  */
 #include "transform.h"
@@ -622,6 +622,38 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
     return out;
 }
 
+/* Whether every tensor and shape of the type has extents to make buffers and parameters of. */
+static bool
+has_extents(const tn_type *type)
+{
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(type);
+    tn_list dims;
+    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
+        if (!has_extents(tuple->fields.at[i]))
+            return false;
+    return (!tn_is(type, TN_KIND_TY_TENSOR) && !tn_is(type, TN_KIND_TY_SHAPE)) ||
+           tn_type_dims(type, &dims);
+}
+
+/* A group with a tensor of unknown extents stays a function of calls. */
+static bool
+can_fuse(const tn_function *fn)
+{
+    const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        if (!has_extents(fn->params.at[i]->type))
+            return false;
+    for (uint32_t b = 0; b < seq->blocks.n; b++) {
+        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
+        for (uint32_t i = 0; i < block->bindings.n; i++) {
+            const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
+            if (vb && !has_extents(vb->var->type))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* ---- call sites ---- */
 
 typedef struct sites {
@@ -787,7 +819,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     uint32_t errors = tnb_diags_errors(tn_diags(ctx));
     for (uint32_t i = 0; i < m->names.n; i++) {
         const tn_function *fn = tn_as_function(m->funcs.at[i]);
-        if (!fn || !tn_dict_get(fn->attrs, "Primitive") || tn_dict_get(fn->attrs, "Codegen"))
+        if (!fn || !tn_dict_get(fn->attrs, "Primitive") || tn_dict_get(fn->attrs, "Codegen") ||
+            !can_fuse(fn))
             continue;
         const char *name = tn_module_name(m, i);
         fused one = fuse_one(ctx, m, name, fn);
