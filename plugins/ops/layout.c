@@ -91,6 +91,21 @@ layout_extent(tn_ctx *ctx, const layout *l, tn_list dims, char axis)
     return block < 0 ? dims.at[at] : dim_muli(ctx, dims.at[at], l->factor[block]);
 }
 
+bool
+layout_fits(tn_ctx *ctx, const tn_call *call, const layout *l, tn_list dims, const char *what)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->factor[i] && dim_differ(ctx, dims.at[i], tn_i64(ctx, l->factor[i]),
+                                       "the %s has extent {} in axis %d, its layout %s wants {}",
+                                       what, i, l->text)) {
+            infer_fail(ctx, call, TNB_SHAPE,
+                       "the %s has extent %s in axis %d, its layout %s wants %lld", what,
+                       tn_text(ctx, dims.at[i]), i, l->text, (long long)l->factor[i]);
+            return false;
+        }
+    return true;
+}
+
 tn_list
 layout_dims(tn_ctx *ctx, const layout *l, const char *wanted, const tn_expr *const *extents)
 {
@@ -102,6 +117,10 @@ layout_dims(tn_ctx *ctx, const layout *l, const char *wanted, const tn_expr *con
         }
         const tn_expr *e = extents[strchr(wanted, l->axis[i]) - wanted];
         int block = layout_find(l, lower(l->axis[i]));
+        if (block >= 0) /* numbers that blocks do not divide are left to the legalization */
+            (void)dim_ragged(ctx, e, l->factor[block],
+                             "axis %c has extent {}, which is no multiple of the blocks of %s",
+                             l->axis[i], l->text);
         dims[i] = block < 0 ? e : dim_floordiv(ctx, e, l->factor[block]);
     }
     return tn_list_of(ctx, dims, (uint32_t)l->n);

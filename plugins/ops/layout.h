@@ -26,6 +26,9 @@ layout_blocked(const layout *l);
 /* The extent of an upper-case axis, its block included. */
 const tn_expr *
 layout_extent(tn_ctx *ctx, const layout *l, tn_list dims, char axis);
+/* Whether the extents of blocks are those of the layout of the operand `what`; false after an error. */
+bool
+layout_fits(tn_ctx *ctx, const tn_call *call, const layout *l, tn_list dims, const char *what);
 /* Extents in layout l from those of its upper-case axes, given by `wanted` and `extents`. */
 tn_list
 layout_dims(tn_ctx *ctx, const layout *l, const char *wanted, const tn_expr *const *extents);

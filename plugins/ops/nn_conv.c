@@ -116,6 +116,9 @@ infer_conv(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(tx), &x) || !tn_type_dims(TN_NODE(tk), &k))
         return infer_rank(ctx, call, c.out.n, d);
+    if (!layout_fits(ctx, call, &c.data, x, "data") ||
+        !layout_fits(ctx, call, &c.kernel, k, "kernel"))
+        return tn_error_node(ctx);
     const tn_expr *channels = layout_extent(ctx, &c.data, x, 'C');
     out[0] = layout_extent(ctx, &c.data, x, 'N');
     out[1] = layout_extent(ctx, &c.kernel, k, 'O');
@@ -157,6 +160,9 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
     }
     if (!tn_type_dims(TN_NODE(tx), &x) || !tn_type_dims(TN_NODE(tk), &k))
         return infer_rank(ctx, call, c.out.n, d);
+    if (!layout_fits(ctx, call, &c.data, x, "data") ||
+        !layout_fits(ctx, call, &c.kernel, k, "kernel"))
+        return tn_error_node(ctx);
     /* The kernel's I is the data's channels, its O those of one group of the result. */
     const tn_expr *channels = layout_extent(ctx, &c.data, x, 'C');
     const tn_expr *taken = layout_extent(ctx, &c.kernel, k, 'I');
@@ -334,9 +340,9 @@ has_program(const conv *c, const tn_expr *out_channels, const tn_expr *taken)
     int64_t outs, in, out_block = block_of(&c->out, 'c'), in_block = block_of(&c->data, 'c');
     if (!any)
         return true;
-    if (!tn_int_value(out_channels, &outs) || !tn_int_value(taken, &in))
-        return false;
-    return (!out_block || outs % out_block == 0) && (!in_block || in == 1 || in % in_block == 0);
+    /* of symbolic channels the type inference states that blocks divide them */
+    return (!out_block || !tn_int_value(out_channels, &outs) || outs % out_block == 0) &&
+           (!in_block || !tn_int_value(taken, &in) || in == 1 || in % in_block == 0);
 }
 
 /* The channel of the data that a turn of the reduction reads for channel `oc` of the result. */
@@ -390,7 +396,7 @@ legalize_conv(tn_builder *b, const tn_call *call)
     bool depthwise = blocked && c.groups > 1 && tn_is_int_const(taken, 1);
     /* reduction axes in the order of the data's */
     block = block_of(&c.data, 'c') ? block_of(&c.data, 'c') : block_of(&c.kernel, 'i');
-    if (block && (!tn_int_value(taken, &in) || in % block))
+    if (block && (tn_int_value(taken, &in) ? in % block : c.groups > 1))
         block = 0;
     for (int i = 0; i < c.data.n; i++) {
         char axis = c.data.axis[i];

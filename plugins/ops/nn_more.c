@@ -289,15 +289,51 @@ permuted(tn_builder *b, const tn_expr *x, int64_t i, int64_t j, int64_t k, int64
     return op1(b, "permute_dims", tn_dictv(ctx, "axes", tn_int_array(ctx, axes, 4), NULL), x);
 }
 
-/* Heads of key and value repeated to those of the query. */
+/* Heads of key and value repeated to those of the query, a multiple of them. */
 static const tn_expr *
-repeated_heads(tn_builder *b, const tn_expr *x, const tn_expr *heads)
+repeated_heads(tn_builder *b, const tn_call *call, uint32_t which)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *x = call->args.at[which], *heads = emit_dims(call->args.at[0]).at[2];
+    tn_list dims = emit_dims(x);
     int64_t h, own;
-    if (!tn_int_value(heads, &h) || !tn_int_value(emit_dims(x).at[2], &own) || h == own)
+    if (tn_prove_equal(ctx, heads, dims.at[2]))
         return x;
-    return op1(b, "repeat", tn_dictv(ctx, "repeats", I64(h / own), "axis", I64(2), NULL), x);
+    if (tn_int_value(heads, &h) && tn_int_value(dims.at[2], &own))
+        return op1(b, "repeat", tn_dictv(ctx, "repeats", I64(h / own), "axis", I64(2), NULL), x);
+    emit e = emit_begin(b, call);
+    const tn_node *in = emit_input(&e, x);
+    const tn_expr *out[4], *at[4], *sharing;
+    for (uint32_t i = 0; i < 4; i++)
+        out[i] = i == 2 ? tnk_te_expr(e.te, heads) : emit_dim(in, i);
+    sharing = FLOORDIV(out[2], emit_dim(in, 2));
+    tnk_stage *s = tnk_te_stage(e.te, "T_repeat", out, 4, emit_dtype(in));
+    for (uint32_t i = 0; i < 4; i++)
+        at[i] = i == 2 ? FLOORDIV(s->axes[i], sharing) : s->axes[i];
+    return tn_emit(b, emit_end(&e, "repeat", tnk_te_define(s, tnk_te_read_at(e.te, in, at, 4))),
+                   "lv");
+}
+
+/* Scores times the attribute 'scale', or divided by the root of the head size. */
+static const tn_expr *
+scaled(tn_builder *b, const tn_call *call, const tn_expr *scores)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *size = emit_dims(call->args.at[0]).at[3];
+    tnb_dtype d = tn_type_dtype(scores->type), wide = d.bits < 32 ? TNB_F32 : d;
+    const tn_node *given = tn_call_attr(call, "scale");
+    int64_t head;
+    if (given || tn_int_value(size, &head)) {
+        double scale = given ? tn_call_float(call, "scale") : 1 / sqrt((double)head);
+        return op2(b, "multiply", scores, tn_scalar_constant(ctx, d, scale));
+    }
+    emit e = emit_begin(b, call);
+    const tn_node *x = emit_input(&e, scores);
+    const tn_expr *root = MATH1("sqrt", CAST(wide, tnk_te_expr(e.te, size)));
+    tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_scale", x, d);
+    const tn_expr *v =
+        MUL(tnk_te_read_at(e.te, x, s->axes, 4), CAST(d, DIVIDE(LIT(wide, 1), root)));
+    return tn_emit(b, emit_end(&e, "attention_scale", tnk_te_define(s, v)), "lv");
 }
 
 /* Scores [b, h, i, j] where position i may not look at j become -infinity. */
@@ -377,19 +413,10 @@ masked_by_sequence(tn_builder *b, const tn_call *call, const tn_expr *scores, do
 const tn_expr *
 legalize_attention(tn_builder *b, const tn_call *call)
 {
-    tn_ctx *ctx = tn_builder_ctx(b);
-    tn_list dims = emit_dims(call->args.at[0]);
-    tnb_dtype d = tn_type_dtype(call->base.type);
-    int64_t head;
-    const tn_node *given = tn_call_attr(call, "scale");
-    if (!given && !tn_int_value(dims.at[3], &head))
-        return NULL;
-    double scale = given ? tn_call_float(call, "scale") : 1 / sqrt((double)head);
     const tn_expr *q = permuted(b, call->args.at[0], 0, 2, 1, 3);
-    const tn_expr *k = permuted(b, repeated_heads(b, call->args.at[1], dims.at[2]), 0, 2, 3, 1);
-    const tn_expr *v = permuted(b, repeated_heads(b, call->args.at[2], dims.at[2]), 0, 2, 1, 3);
-    const tn_expr *scores = op2(b, "matmul", q, k);
-    scores = op2(b, "multiply", scores, tn_scalar_constant(ctx, d, scale));
+    const tn_expr *k = permuted(b, repeated_heads(b, call, 1), 0, 2, 3, 1);
+    const tn_expr *v = permuted(b, repeated_heads(b, call, 2), 0, 2, 1, 3);
+    const tn_expr *scores = scaled(b, call, op2(b, "matmul", q, k));
     bool var_len = is_var_len(call);
     if (!var_len && infer_arg(call, 3))
         scores = op2(b, "add", scores, call->args.at[3]);

@@ -124,7 +124,7 @@ infer_pool(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(t), &x))
         return infer_rank(ctx, call, p.out.n, t->dtype);
-    if (!pooled(ctx, call, &p, x, out))
+    if (!layout_fits(ctx, call, &p.data, x, "data") || !pooled(ctx, call, &p, x, out))
         return tn_error_node(ctx);
     return infer_known(ctx, call, layout_dims(ctx, &p.out, p.axes, out), t->dtype);
 }
@@ -143,6 +143,8 @@ infer_adaptive_pool(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!tn_type_dims(TN_NODE(t), &x))
         return infer_rank(ctx, call, p.out.n, t->dtype);
+    if (!layout_fits(ctx, call, &p.data, x, "data"))
+        return tn_error_node(ctx);
     for (int i = 0; i < p.n + 2; i++)
         out[i] = i >= 2 && given ? size[i - 2] : layout_extent(ctx, &p.data, x, p.axes[i]);
     return infer_known(ctx, call, layout_dims(ctx, &p.out, p.axes, out), t->dtype);

@@ -136,6 +136,8 @@ infer_resize(tn_ctx *ctx, const tn_call *call)
                           r.n);
     if (!known || !tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, r.layout.n, d);
+    if (!layout_fits(ctx, call, &r.layout, dims, "data"))
+        return tn_error_node(ctx);
     out[0] = layout_extent(ctx, &r.layout, dims, 'N');
     out[1] = layout_extent(ctx, &r.layout, dims, 'C');
     for (int i = 0; i < r.n; i++) {

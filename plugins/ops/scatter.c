@@ -15,18 +15,19 @@
 
 static const char *const reductions[] = {"update", "add", "mul", "mean", "max", "min", NULL};
 
-/* Updates of scatter_nd: a slice of the data for each index vector. */
+/* Updates of scatter_nd: a slice of the data for each index vector. The ranks tell how long the vectors are. */
 static bool
 check_slices(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, const tn_ty_tensor *at,
              const tn_ty_tensor *u)
 {
     tn_list dims, places, values;
-    int64_t depth;
     if (!tn_type_dims(TN_NODE(t), &dims) || !tn_type_dims(TN_NODE(at), &places) ||
-        !tn_type_dims(TN_NODE(u), &values) || !places.n ||
-        !tn_int_value(places.at[places.n - 1], &depth))
+        !tn_type_dims(TN_NODE(u), &values) || !places.n)
         return true;
-    if (depth < 0 || depth > dims.n || values.n != places.n - 1 + dims.n - depth) {
+    int64_t depth = (int64_t)(places.n - 1 + dims.n) - values.n;
+    if (depth < 0 || depth > dims.n ||
+        dim_differ(ctx, places.at[places.n - 1], tn_i64(ctx, depth),
+                   "the index vectors have length {}, the ranks of data and updates want {}")) {
         infer_fail(ctx, call, TNB_SHAPE, "indices of %s do not fit data of %s and updates of %s",
                    tn_text(ctx, tn_shape(ctx, places)), tn_text(ctx, tn_shape(ctx, dims)),
                    tn_text(ctx, tn_shape(ctx, values)));
@@ -453,10 +454,11 @@ scatter_nd(tn_builder *b, const tn_call *call, bool gpu)
         in[i] = emit_input(&e, call->args.at[i]);
     const tn_node *x = in[0], *at = in[1];
     uint32_t n = emit_ndim(x), m = emit_ndim(at);
-    int64_t depth;
     const tn_expr *extents[2 * INFER_MAX_DIMS], *place[INFER_MAX_DIMS], *row[INFER_MAX_DIMS];
-    if (n > INFER_MAX_DIMS || m > INFER_MAX_DIMS || m == 0 ||
-        !tn_int_value(emit_dim(at, m - 1), &depth) || depth > n)
+    if (n > INFER_MAX_DIMS || m > INFER_MAX_DIMS || m == 0)
+        return NULL;
+    int64_t depth = (int64_t)(m - 1 + n) - emit_ndim(in[2]);
+    if (depth < 0 || depth > n)
         return NULL;
     /* loops over the index vectors, then over the slice each addresses */
     uint32_t outer = m - 1, inner = n - (uint32_t)depth, total = outer + inner;
