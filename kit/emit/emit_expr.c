@@ -159,9 +159,30 @@ binary(tnk_emitter *e, const tn_expr *x)
     }
 }
 
+/* A vector of scalars, as they stand; false: `s` is something else. */
+static bool
+scalars(tnk_emitter *e, const tn_shuffle *s)
+{
+    tnb_dtype d = tnk_compute_dtype(tn_dtype_of(TN_NODE(s)));
+    bool all = s->vectors.n == s->indices.n && d.lanes > 1 && !tnb_dtype_is_bool(d);
+    for (uint32_t i = 0; i < s->vectors.n && all; i++)
+        all = tn_dtype_of(s->vectors.at[i]).lanes == 1 && tn_is_int_const(s->indices.at[i], i);
+    if (!all)
+        return false;
+    put(e, tnk_make_open(e, d));
+    for (uint32_t i = 0; i < s->vectors.n; i++) {
+        put(e, i ? ", " : "");
+        ex(e, s->vectors.at[i]);
+    }
+    put(e, tnk_make_close(e));
+    return true;
+}
+
 static void
 shuffle(tnk_emitter *e, const tn_shuffle *s)
 {
+    if (scalars(e, s))
+        return;
     const char *f = tnk_help_shuffle(e, s);
     if (!f) {
         tnk_emit_fail(e, s->base.loc, "the shuffle %s has no form in source",

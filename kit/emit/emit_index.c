@@ -17,7 +17,7 @@ static const char c_index[] =
     "    to->check = r->check, to->index = r->index, to->extent = r->extent;\n}\n"
     "static inline __attribute__((always_inline)) int64_t\n"
     "tk_index(int64_t i, int64_t n, int wraps, uint32_t check, tnb_kernel_refusal *r)\n{\n"
-    "    int64_t at = wraps && i < 0 ? (int64_t)((uint64_t)i + (uint64_t)n) : i;\n"
+    "    int64_t at = wraps ? i + (n & -(int64_t)(i < 0)) : i;\n" /* signs are not predictable */
     "    if (__builtin_expect((uint64_t)at >= (uint64_t)n, 0)) {\n"
     "        r->state = 1, r->check = check, r->index = i, r->extent = n;\n"
     "        at = 0;\n"

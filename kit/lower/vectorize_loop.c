@@ -4,10 +4,15 @@
  *     for i in T.vectorized(8):              A[T.Ramp(0, 1, 8)] = B[T.Ramp(0, 1, 8)] * T.Broadcast(x, 8)
  *         A[i] = B[i] * x            =>
  *
+ * What is loaded at indices that came as data (T.index_in) is gathered one by one, a shuffle of scalars.
+ *
  * An extent that is no power of two is cut into powers of two. A loop whose body has no vector form (an if on the variable, an
  * access guarded by it, a call without vector meaning) becomes a serial loop, with the same results. Needs: flat buffers.
  */
 #include "lower.h"
+
+/* Elements of one vector that are loaded one by one: more of them make programs long. */
+#define MAX_GATHERED 16
 
 typedef struct vectorizer {
     tn_ctx *ctx;
@@ -46,6 +51,21 @@ with_lanes(tnb_dtype d, uint16_t lanes)
     return d;
 }
 
+static tn_walk_step
+find_check(void *user, const tn_node *n)
+{
+    *(bool *)user |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in");
+    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+static bool
+checks_index(const tn_expr *e)
+{
+    bool found = false;
+    tn_walk(e, 0, find_check, NULL, &found);
+    return found;
+}
+
 static const tn_expr *
 binary(vectorizer *v, const tn_expr *e)
 {
@@ -60,6 +80,11 @@ binary(vectorizer *v, const tn_expr *e)
         return tn_bin(ctx, (tn_kind)e->kind, x, y);
     const tn_ramp *rx = tn_as_ramp(x), *ry = tn_as_ramp(y);
     switch (e->kind) {
+    case TN_KIND_AND:
+    case TN_KIND_OR:
+        if (checks_index(b->b))
+            return fail(v); /* what decides already would be refused */
+        break;
     case TN_KIND_ADD:
         if (rx && lanes_of(y) == 1)
             return tn_ramp_of(ctx, tn_add(ctx, rx->start, y), rx->stride, v->lanes);
@@ -106,7 +131,7 @@ call(vectorizer *v, const tn_expr *e)
     const tn_op *op = tn_call_op_of(c);
     if (any && tn_is_call_to(e, "tirx.index_in"))
         return fail(
-            v); /* lanes that are looked at one by one are loaded so, too: a serial loop is faster */
+            v); /* indices are looked at one by one, and vectors of them would go through memory */
     if (!any) {
         if (op && (op->flags & TN_OP_IMPURE))
             return fail(v);
@@ -145,10 +170,51 @@ indices(vectorizer *v, tn_list at)
     return tn_list_with(v->ctx, at, at.n - 1, last);
 }
 
+typedef struct check_search {
+    const vectorizer *v;
+    bool varies, lets;
+} check_search;
+
+static tn_walk_step
+find_checks(void *user, const tn_node *n)
+{
+    check_search *s = user;
+    s->lets |= tnb_ptrmap_get(&s->v->lets, n) != NULL;
+    s->varies |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") &&
+                 tn_uses(n, s->v->var);
+    return TN_WALK_ON;
+}
+
+/* What is at indices that are checked, each its own: one element after the other. NULL: not such a
+ * load, or it fails. */
+static const tn_expr *
+gather(vectorizer *v, const tn_expr *e)
+{
+    tn_ctx *ctx = v->ctx;
+    const tn_ramp *r = tn_as_ramp(v->ramp);
+    check_search s = {.v = v};
+    tn_walk(e, 0, find_checks, NULL, &s);
+    if (!s.varies)
+        return NULL;
+    if (s.lets || v->lanes > MAX_GATHERED || tn_dtype_of(e).bits < 8 ||
+        tnb_dtype_is_bool(tn_dtype_of(e)))
+        return fail(v);
+    const tn_expr *at[MAX_GATHERED], *order[MAX_GATHERED];
+    for (int64_t i = 0; i < v->lanes; i++) {
+        tnb_dtype d = tn_dtype_of(v->var);
+        at[i] = tn_subst1(ctx, e, v->var, tn_add(ctx, r->start, tn_int_imm_of(ctx, d, i)));
+        order[i] = tn_int_imm_of(ctx, TNB_I32, i);
+    }
+    return tn_shuffle_of(ctx, tn_list_of(ctx, at, v->lanes), tn_list_of(ctx, order, v->lanes));
+}
+
 static const tn_expr *
 load(vectorizer *v, const tn_expr *e)
 {
     const tn_buffer_load *l = (const tn_buffer_load *)e;
+    const tn_expr *one_by_one = gather(v, e);
+    if (v->failed || one_by_one)
+        return one_by_one;
     tn_list at = indices(v, l->indices);
     if (v->failed)
         return NULL;
@@ -200,6 +266,8 @@ vec(vectorizer *v, const tn_expr *e)
             return NULL;
         if (c == s->cond && a == s->a && b == s->b)
             return e;
+        if (checks_index(s->a) || checks_index(s->b))
+            return fail(v); /* an index that its lane does not take would be refused */
         return tn_select_of(ctx, widen(v, c), widen(v, a), widen(v, b));
     }
     case TN_KIND_CALL:
