@@ -176,6 +176,7 @@ choose_branch(open_if *o)
             imp->at_fork = true;
             imp->fork_cond = known ? n->in[0]->elems[0] : NULL;
             imp->fork_text = n->text;
+            imp->fork_inputs = onnx_has(n, 0) ? onnx_run_time_inputs(imp, n->in[0]) : NULL;
             onnx_fail(n, TNB_UNSUPPORTED, "%s", types);
             onnx_hint(n, "make the condition known at compile time");
             return false;

@@ -147,7 +147,7 @@ choose_both(forks *f, const char *choices, uint32_t before)
     const tn_expr *cond = imp->fork_cond;
     const char *text = imp->fork_text, *types = first_error(imp, before), *why[2], *made[2];
     const tnb_strmap dims = imp->dims;
-    const tn_node *bound = imp->must_bind, *bound_by[2];
+    const tn_node *bound = imp->must_bind, *bound_by[2], *inputs = imp->fork_inputs;
     tnb_diags_cut(d, before);
     for (int k = 0; k < 2; k++) {
         uint32_t from = tnb_diags_count(d);
@@ -185,7 +185,14 @@ choose_both(forks *f, const char *choices, uint32_t before)
                "the branches give values of other ranks or types, and the rest of the model fits "
                "both");
     tnb_diag_note(d, "%s", types);
-    tnb_diag_hint(d, "make the condition known at compile time");
+    if (inputs) {
+        const char *input = tn_as_pair(tn_as_dict(inputs)->items.at[0])->key;
+        imp->must_bind = inputs;
+        tnb_diag_hint(d, "give the value of input '%s' at compile time: --bind %s=FILE", input,
+                      input);
+    } else {
+        tnb_diag_hint(d, "make the condition known at compile time");
+    }
     return NULL;
 }
 

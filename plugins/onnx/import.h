@@ -91,6 +91,7 @@ struct onnx_import {
     bool at_fork;
     const tn_expr *fork_cond; /* NULL: it is not known before run time */
     const char *fork_text;
+    const tn_node *fork_inputs; /* as must_bind: what the condition is computed from */
 };
 
 typedef struct onnx_op {
@@ -167,6 +168,10 @@ onnx_value_known(onnx_node *n, onnx_value *v);
  * `what`: "the target shape". */
 bool
 onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count);
+/* The run-time inputs that `v` is computed from (not those whose shape alone is used): Dict name ->
+ * place, or NULL. */
+const tn_node *
+onnx_run_time_inputs(onnx_import *imp, onnx_value *v);
 /* After an error: says on which run-time inputs input i depends, which then are to be bound; whether
  * there are any. */
 bool

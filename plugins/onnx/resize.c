@@ -58,14 +58,17 @@ scaled(onnx_node *n, const tn_expr *extent, double scale)
 }
 
 static bool
-sizes_with_policy(onnx_node *n, resize *r, int policy)
+sizes_with_policy(onnx_node *n, resize *r, uint32_t i_sizes, int policy)
 {
     double common = policy == 1 ? INFINITY : 0;
     int64_t v;
     for (int k = 0; k < r->n_axes; k++) {
-        if (isnan(r->scale[r->axes[k]]))
-            return onnx_fail(n, TNB_UNSUPPORTED,
-                             "attribute 'keep_aspect_ratio_policy' wants extents that are known");
+        if (isnan(r->scale[r->axes[k]])) {
+            (void)onnx_fail(n, TNB_UNSUPPORTED,
+                            "attribute 'keep_aspect_ratio_policy' wants extents that are known");
+            (void)onnx_blame_inputs(n, i_sizes);
+            return false;
+        }
         common =
             policy == 1 ? fmin(common, r->scale[r->axes[k]]) : fmax(common, r->scale[r->axes[k]]);
     }
@@ -114,7 +117,7 @@ read_sizes(onnx_node *n, resize *r, uint32_t i_sizes, int policy)
         else
             r->scale[a] = tn_prove_equal(n->ctx, r->size[a], r->in[a]) ? 1 : NAN;
     }
-    return !policy || sizes_with_policy(n, r, policy);
+    return !policy || sizes_with_policy(n, r, i_sizes, policy);
 }
 
 static bool

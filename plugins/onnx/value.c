@@ -221,10 +221,8 @@ onnx_in_dtype(onnx_node *n, uint32_t i)
 
 /* ---- what must be known at compile time ---- */
 
-/* The run-time inputs that `v` is computed from (not those whose shape alone is used): Dict name ->
- * place, or NULL. */
-static const tn_node *
-find_run_time_inputs(onnx_import *imp, onnx_value *v)
+const tn_node *
+onnx_run_time_inputs(onnx_import *imp, onnx_value *v)
 {
     TNB_VEC(onnx_value *) todo = {0};
     const tn_node *found = NULL;
@@ -247,7 +245,7 @@ bool
 onnx_blame_inputs(onnx_node *n, uint32_t i)
 {
     onnx_import *imp = n->imp;
-    const tn_dict *inputs = onnx_has(n, i) ? tn_as_dict(find_run_time_inputs(imp, n->in[i])) : NULL;
+    const tn_dict *inputs = onnx_has(n, i) ? tn_as_dict(onnx_run_time_inputs(imp, n->in[i])) : NULL;
     for (uint32_t k = 0; inputs && k < inputs->items.n; k++) {
         const tn_pair *p = tn_as_pair(inputs->items.at[k]);
         onnx_note(n, "it depends on the value of the run-time input '%s'", p->key);

@@ -12,6 +12,8 @@
 #include "emit.h"
 #include "layout.h"
 
+#include "tenon/base/scalar.h"
+
 enum method { NEAREST, LINEAR, CUBIC, NO_METHOD };
 
 /* ORDER PLACES */
@@ -415,17 +417,32 @@ interpolated(const source *s, const axis *a, const tn_call *call)
     return exclude ? DIVIDE(sum, total) : sum;
 }
 
-/* How many input elements a result's element stands for, when it is known and above 1; else 0. */
-static double
-shrinking(const axis *a)
+/* The filter of a resize that shrinks: it is `step` elements of the input wide, 1 or more. */
+typedef struct filter {
+    const tn_expr *reach;   /* how many elements it looks to each side */
+    const tn_expr *inverse; /* 1 / step */
+} filter;
+
+/* False where no filter is needed: the axis is known not to shrink. */
+static bool
+read_filter(const axis *a, tnb_dtype d, filter *f)
 {
-    int64_t in, out;
-    double step = 0;
-    if (a->r->scale[a->i] > 0)
+    tn_ctx *ctx = a->ctx;
+    int64_t in, out, width = a->r->method == LINEAR ? 1 : 2;
+    double step;
+    if (a->r->scale[a->i] > 0) {
         step = 1 / a->r->scale[a->i];
-    else if (tn_int_value(a->in, &in) && tn_int_value(a->out, &out) && out > 0)
-        step = (double)in / (double)out;
-    return step > 1 ? step : 0;
+    } else if (tn_int_value(a->in, &in) && tn_int_value(a->out, &out)) {
+        step = out > 0 ? (double)in / (double)out : 0;
+    } else {
+        const tn_expr *some = tn_max(ctx, a->out, I64(1)), *one = LIT(d, 1);
+        f->reach = ADD(tn_max(ctx, FLOORDIV(MUL(a->in, I64(width)), some), I64(width)), I64(1));
+        f->inverse = LEAST(DIVIDE(CAST(d, some), CAST(d, a->in)), one);
+        return true;
+    }
+    f->reach = I64(tnb_f64_to_i64((double)width * step) + 1);
+    f->inverse = LIT(d, 1 / step);
+    return step > 1;
 }
 
 /* The filter's weight at distance x (>= 0), in units of the widened taps. */
@@ -453,16 +470,15 @@ add_both(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const 
 
 /* A weighted mean over as many taps as the widened filter reaches. */
 static const tn_node *
-shrink_axis(const source *src, const axis *a, tnk_stage *s, double step)
+shrink_axis(const source *src, const axis *a, tnk_stage *s, const filter *f)
 {
     emit *e = src->e;
     tn_ctx *ctx = e->ctx;
     tnb_dtype d = src->wide, dtypes[2] = {d, d};
     double alpha = tn_call_float(e->call, "cubic_alpha");
-    int64_t reach = (int64_t)(a->r->method == LINEAR ? step : 2 * step) + 1;
-    const tn_expr *k = tnk_te_reduce_axis(s, "k", I64(2 * reach + 1)), *off = SUB(k, I64(reach)),
-                  *at = ADD(floor_of(a), off);
-    const tn_expr *far = MATH1("fabs", MUL(SUB(CAST(d, off), rest_of(a, d)), LIT(d, 1 / step)));
+    const tn_expr *k = tnk_te_reduce_axis(s, "k", ADD(MUL(f->reach, I64(2)), I64(1))),
+                  *off = SUB(k, f->reach), *at = ADD(floor_of(a), off);
+    const tn_expr *far = MATH1("fabs", MUL(SUB(CAST(d, off), rest_of(a, d)), f->inverse));
     const tn_expr *w = filter_weight(ctx, a->r, alpha, far, d);
     if (tn_call_int(e->call, "cubic_exclude"))
         w = SELECT(AND(GREATER_EQ(at, I64(0)), LESS(at, a->in)), w, LIT(d, 0));
@@ -501,9 +517,9 @@ resize_axis(emit *e, const resize *r, int i, const tn_node *x, const tn_expr *ou
         .ctx = ctx, .r = r, .i = i, .in = emit_dim(x, (uint32_t)at), .out = out, .o = s->axes[at]};
     find_place(&a);
     source src = {e, x, at, idx, d};
-    double step = r->method != NEAREST && tn_call_int(e->call, "antialias") ? shrinking(&a) : 0;
-    if (step > 0)
-        return shrink_axis(&src, &a, s, step);
+    filter f;
+    if (r->method != NEAREST && tn_call_int(e->call, "antialias") && read_filter(&a, wide, &f))
+        return shrink_axis(&src, &a, s, &f);
     const tn_expr *v =
         r->method == NEAREST ? tap(&src, nearest(&a)) : interpolated(&src, &a, e->call);
     if (r->places == TF_CROP) {

@@ -334,13 +334,15 @@ def antialias(x, size, axis, exclude):
 
 
 x = rnd(1, 2, 6, 4)
-for exclude in (0, 1):
-    case(f"resize_antialias_axes_exclude_{exclude}", 18, "Resize", [x, None, None, i64(3, 2)],
-         [antialias(antialias(x, 3, 2, exclude), 2, 3, exclude).astype(np.float32)], const=[3],
+for exclude, when, const in ((0, "", [3]), (1, "", [3]), (0, "_at_run_time", []), (1, "_at_run_time", [])):
+    case(f"resize_antialias_axes_exclude_{exclude}{when}", 18, "Resize", [x, None, None, i64(3, 2)],
+         [antialias(antialias(x, 3, 2, exclude), 2, 3, exclude).astype(np.float32)], const=const,
          mode="linear", antialias=1, axes=[2, 3], exclude_outside=exclude)
 x = rnd(1, 1, 4, 4)
 y = x[:, :, [0, 0, 1, 1, 2, 2, 3, 3]][..., [0, 0, 1, 1, 2, 2, 3, 3]]
 case("resize_not_larger", 18, "Resize", [x, None, None, i64(9, 8)], [y], const=[3], mode="nearest",
+     keep_aspect_ratio_policy="not_larger", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+case("resize_not_larger_by_input", 18, "Resize", [x, None, None, i64(9, 8)], [y], mode="nearest",
      keep_aspect_ratio_policy="not_larger", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 case("resize_not_smaller", 18, "Resize", [x, None, None, i64(7, 8)], [y], const=[3], mode="nearest",
      keep_aspect_ratio_policy="not_smaller", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
@@ -588,3 +590,21 @@ case("linear_attention_gated_delta", 27, "LinearAttention", [q, k, v, past, g, b
 q2 = rnd(2, 5, 16)
 case("linear_attention_shared_heads_any_length", 27, "LinearAttention", [q2, k, v, past, g, b], linear_attention(q2, k, v, 2, past, g, b, 0.3),
      dims=["bt", "bt", "bt", "b", "bt", "bt"], q_num_heads=4, kv_num_heads=2, scale=0.3)
+
+# ---- what only the value of an input decides ----
+
+print("""case if_of_two_ranks_whose_condition_is_an_input
+opset 13
+node If c -> z
+graph then_branch -> t
+node Squeeze x axes -> t
+end
+graph else_branch -> e
+node Identity x -> e
+end
+node Neg z -> y
+in c bool scalar : 1
+in x float 1,4 : 1 2 3 4
+const axes int64 1 : 0
+out y float 4 : -1 -2 -3 -4
+""")
