@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how Tenon's work grows with the module, and exits 1 where a node costs more in a larger one.
 
-    bench/growth.py --tenon build/tools/tenon [--sizes 1000,10000] [--factor 1.5] [--passes] [SHAPE...] [--what WORK,...]
+    bench/growth.py --tenon build/tools/tenon [--sizes 1000,10000] [--factor 1.5] [--what WORK,...] [SHAPE...]
 
-Modules are made in shapes that real ones have in the small: a chain, a fan (one value read by all), a sum of all, a dag
-(each reads two of the last three), a wide one (chains side by side), parameters, results, functions that call the next.
-WORK is import (an ONNX model, shown), check, diff, or a target's name: its whole lists with kernels generated but not
-compiled. Counted are instructions (perf, or valgrind where the system has no counters) and peak memory, less those of a
-module of one node; both a node, at each size. A line says BROKEN where one is more than FACTOR times that at the smallest size.
+A module of N nodes is the beginning of one of more nodes: which operator and which operands a node has is drawn by its
+number, so nothing repeats with a period that happens to suit a cache. SHAPES names the shapes. WORK is import (an ONNX
+model, shown), check, print (no pass), diff, load (an artifact shown), or a target's name: a whole compilation with
+kernels generated, in which a stand-in for the C compiler makes empty functions of them (its time is not ours).
+
+Counted are instructions of the process itself (perf, or valgrind's cachegrind where the system has no counters), and
+peak resident memory; each less that of a module of ten nodes, a node. The first size is the measure of instructions;
+the measure of memory is the first size that takes FLOOR bytes more than ten nodes do, as arenas come in blocks. A line
+says BROKEN where a node costs more than FACTOR times the measure. --passes adds each pass that grows so, by time.
 """
 import argparse
 import os
@@ -17,65 +21,202 @@ import subprocess
 import sys
 import tempfile
 
-SHAPES = ("chain", "fan", "sum", "dag", "wide", "parameters", "results", "functions")
-WORKS = ("import", "check", "diff", "cpu", "opencl")
-OPS = ("relu", "exp", "tanh", "sigmoid", "negative")
+WORKS = ("import", "check", "print", "diff", "load", "cpu", "opencl")
+UNARY = {"relu": ("nn.relu", "Relu"), "exp": ("exp", "Exp"), "tanh": ("tanh", "Tanh"), "sigmoid": ("sigmoid", "Sigmoid"),
+         "negative": ("negative", "Neg"), "abs": ("abs", "Abs"), "cos": ("cos", "Cos"), "erf": ("erf", "Erf")}
+BINARY = {"add": ("add", "Add"), "multiply": ("multiply", "Mul"), "maximum": ("maximum", "Max"), "minimum": ("minimum", "Min"),
+          "subtract": ("subtract", "Sub")}
+FLOOR = 8 << 20
+DEEP = 40  # levels of a nest
+TYPE = 'R.Tensor((4, 8), "float32")'
 
 
-# ---- modules as text ----
+# ---- modules ----
 
-def body(params, lines, result, name="main"):
-    return "    @R.function\n    def %s(%s):\n        with R.dataflow():\n%s            R.output(%s)\n        return %s\n" % (
-        name, ", ".join('%s: R.Tensor((4, 8), "float32")' % p for p in params),
-        "".join("            %s\n" % line for line in lines), result, result.split(", ")[0] if "," not in result else "(%s)" % result)
+def draw(i, salt, n):
+    """A number below n that depends on the node's number alone."""
+    x = (i * 0x9E3779B97F4A7C15 + salt * 0xD1B54A32D192ED03 + 1) & (1 << 64) - 1
+    x = ((x ^ x >> 31) * 0xBF58476D1CE4E5B9) & (1 << 64) - 1
+    x = ((x ^ x >> 29) * 0x94D049BB133111EB) & (1 << 64) - 1
+    return (x ^ x >> 32) % n
 
 
-def graph(shape, n):
-    """(parameters, [(result, operator, operands)], results)"""
-    if shape == "chain":
-        return ["v0"], [("v%d" % (i + 1), OPS[i % 5], ["v%d" % i]) for i in range(n)], ["v%d" % n]
-    if shape == "fan":
-        k = n // 2
-        fan = [("a%d" % i, OPS[i % 5], ["v0"]) for i in range(k)]
-        return ["v0"], fan + [("b%d" % i, "add", ["b%d" % (i - 1) if i else "v0", "a%d" % i]) for i in range(k)], ["b%d" % (k - 1)]
-    if shape == "sum":
-        adds = [("b%d" % i, "add", ["b%d" % (i - 1) if i else "v0", "v0"]) for i in range(n)]
-        return ["v0"], adds, ["b%d" % (n - 1)]
-    if shape == "dag":
-        nodes = [("d%d" % i, ("add", "multiply", "maximum")[i % 3],
-                  ["d%d" % max(i - 1, -1) if i else "v0", "d%d" % (i - 2 - i % 2) if i > 2 else "v0"]) for i in range(n)]
-        return ["v0"], nodes, ["d%d" % (n - 1)]
-    if shape == "wide":
-        width = 10
-        nodes, last = [], []
-        for w in range(width):
-            for i in range(n // width):
-                nodes.append(("w%d_%d" % (w, i), OPS[(i + w) % 5], ["w%d_%d" % (w, i - 1) if i else "v0"]))
-            last.append("w%d_%d" % (w, n // width - 1))
-        return ["v0"], nodes, last
-    if shape == "parameters":
-        return ["p%d" % i for i in range(n)], [("y", "relu", ["p0"])], ["y"]
-    if shape == "results":
-        return ["v0"], [("r%d" % i, OPS[i % 5], ["v0"]) for i in range(n)], ["r%d" % i for i in range(n)]
-    return None
+def unary(i):
+    return sorted(UNARY)[draw(i, 1, len(UNARY))]
+
+
+def binary(i):
+    return sorted(BINARY)[draw(i, 2, len(BINARY))]
+
+
+def chain(n):
+    return ["v0"], [("v%d" % (i + 1), unary(i), ["v%d" % i]) for i in range(n)], ["v%d" % n]
+
+
+def fan(n):
+    """One value read by n / 2 nodes, whose results are summed up."""
+    k = n // 2
+    nodes = [("a%d" % i, unary(i), ["v0"]) for i in range(k)]
+    return ["v0"], nodes + [("b%d" % i, binary(i), ["b%d" % (i - 1) if i else "v0", "a%d" % i]) for i in range(k)], ["b%d" % (k - 1)]
+
+
+def total(n):
+    return ["v0"], [("b%d" % i, binary(i), ["b%d" % (i - 1) if i else "v0", "v0"]) for i in range(n)], ["b%d" % (n - 1)]
+
+
+def dag(n):
+    """Each node reads the one before it and one of the eight before that."""
+    name = lambda i: "d%d" % i if i >= 0 else "v0"
+    return ["v0"], [("d%d" % i, binary(i), [name(i - 1), name(i - 2 - draw(i, 3, 8))]) for i in range(n)], ["d%d" % (n - 1)]
+
+
+def ladder(n):
+    """The node k from the end reads the node k from the start: values live long, and dominators are far away."""
+    half = n // 2
+    down = [("d%d" % i, unary(i), ["d%d" % (i - 1) if i else "v0"]) for i in range(half)]
+    up = [("u%d" % i, binary(i), ["u%d" % (i - 1) if i else "d%d" % (half - 1), "d%d" % (half - 1 - i)]) for i in range(half)]
+    return ["v0"], down + up, ["u%d" % (half - 1)]
+
+
+def wide(n):
+    nodes, last = [], []
+    for w in range(10):
+        for i in range(n // 10):
+            nodes.append(("w%d_%d" % (w, i), unary(10 * i + w), ["w%d_%d" % (w, i - 1) if i else "v0"]))
+        last.append("w%d_%d" % (w, n // 10 - 1))
+    return ["v0"], nodes, last
+
+
+def parameters(n):
+    return ["p%d" % i for i in range(n)], [("b%d" % i, binary(i), ["b%d" % (i - 1) if i else "p0", "p%d" % i]) for i in range(n)], [
+        "b%d" % (n - 1)]
+
+
+def results(n):
+    return ["v0"], [("r%d" % i, unary(i), ["r%d" % (i // 2) if i else "v0"]) for i in range(n)], ["r%d" % i for i in range(n)]
+
+
+def layers(n):
+    """Products that do not fuse with each other, an activation behind each."""
+    nodes = []
+    for i in range(n // 2):
+        nodes.append(("m%d" % i, "matmul", ["x%d" % (i - 1) if i else "v0", "q"]))
+        nodes.append(("x%d" % i, unary(i), ["m%d" % i]))
+    return ["v0", "q"], nodes, ["x%d" % (n // 2 - 1)]
+
+
+GRAPHS = {"chain": chain, "fan": fan, "sum": total, "dag": dag, "ladder": ladder, "wide": wide, "parameters": parameters,
+          "results": results, "layers": layers}
+
+
+def graph_text(shape, n):
+    params, nodes, outs = GRAPHS[shape](n)
+    lines = ["%s = R.%s(%s)" % (r, UNARY.get(op, BINARY.get(op, (op,)))[0], ", ".join(x)) for r, op, x in nodes]
+    types = {"q": 'R.Tensor((8, 8), "float32")'}
+    out = ", ".join(outs)
+    return "    @R.function\n    def main(%s):\n        with R.dataflow():\n%s            R.output(%s)\n        return %s\n" % (
+        ", ".join("%s: %s" % (p, types.get(p, TYPE)) for p in params), "".join("            %s\n" % line for line in lines), out,
+        "(%s)" % out if len(outs) > 1 else out)
+
+
+def functions(n):
+    """Function i calls function i + 1."""
+    out = []
+    for i in range(n):
+        call = "cls.f%d(x)" % (i + 1) if i + 1 < n else "R.nn.relu(x)"
+        out.append("    @R.function%s\n    def %s(x: %s) -> %s:\n        cls = Module\n        y: %s = %s\n"
+                   "        z: %s = R.%s(y)\n        return z\n" % (
+                       "(private=True)" if i else "", "f%d" % i if i else "main", TYPE, TYPE, TYPE, call, TYPE, UNARY[unary(i)][0]))
+    return "\n".join(out)
+
+
+def constants(n):
+    lines = ["v%d = R.%s(v%d, R.const(%d.5, \"float32\"))" % (i + 1, binary(i), i, draw(i, 4, 1000)) for i in range(n)]
+    return "    @R.function\n    def main(v0: %s):\n        with R.dataflow():\n%s            R.output(v%d)\n        return v%d\n" % (
+        TYPE, "".join("            %s\n" % line for line in lines), n, n)
+
+
+def shapes(n):
+    """Every node has a shape of its own, so every one has a kernel of its own."""
+    params = ", ".join('p%d: R.Tensor((%d, %d), "float32")' % (i, i % 7 + 1, i // 7 + 1) for i in range(n))
+    lines = "".join("            r%d = R.%s(p%d)\n" % (i, UNARY[unary(i)][0], i) for i in range(n))
+    out = ", ".join("r%d" % i for i in range(n))
+    return "    @R.function\n    def main(%s):\n        with R.dataflow():\n%s            R.output(%s)\n        return (%s)\n" % (
+        params, lines, out, out)
+
+
+def symbols(n):
+    """n symbolic dimensions."""
+    params = ", ".join('p%d: R.Tensor(("n%d", 8), "float32")' % (i, i) for i in range(n))
+    lines = "".join("            r%d = R.%s(p%d)\n" % (i, UNARY[unary(i)][0], i) for i in range(n))
+    out = ", ".join("r%d" % i for i in range(n))
+    return "    @R.function\n    def main(%s):\n        with R.dataflow():\n%s            R.output(%s)\n        return (%s)\n" % (
+        params, lines, out, out)
+
+
+def ifs(n):
+    """Nests of DEEP branches, one behind the other."""
+    lines, last, k = [], "v0", 0
+    for nest in range(max(n // (2 * DEEP), 1)):
+        depth = min(DEEP, n)
+        for d in range(depth):
+            lines.append((d, "if c:"))
+            lines.append((d + 1, "a%d: %s = R.%s(%s)" % (k + d, TYPE, UNARY[unary(k + d)][0], last)))
+        inner = "a%d" % (k + depth - 1)
+        for d in reversed(range(depth)):
+            lines.append((d + 1, "r%d_%d: %s = R.%s(%s)" % (nest, d, TYPE, UNARY[unary(d + k)][0], inner)))
+            lines.append((d, "else:"))
+            lines.append((d + 1, "r%d_%d: %s = %s" % (nest, d, TYPE, last)))
+            inner = "r%d_%d" % (nest, d)
+        k, last = k + depth, inner
+    return "    @R.function\n    def main(v0: %s, c: R.Tensor((), \"bool\")) -> %s:\n%s        return %s\n" % (
+        TYPE, TYPE, "".join("        %s%s\n" % ("    " * d, t) for d, t in lines), last)
+
+
+def closures(n):
+    """Nests of functions within functions, one behind the other."""
+    lines, last, k = [], "v0", 0
+    for nest in range(max(n // DEEP, 1)):
+        depth = min(DEEP, n)
+        for d in range(depth):
+            lines += [(d, "@R.function"), (d, "def g%d_%d(x%d: %s) -> %s:" % (nest, d, d, TYPE, TYPE))]
+        lines.append((depth, "y: %s = R.%s(x%d)" % (TYPE, UNARY[unary(k)][0], depth - 1)))
+        lines.append((depth, "return y"))
+        for d in reversed(range(depth)):
+            if d:
+                lines += [(d, "y%d: %s = g%d_%d(x%d)" % (d, TYPE, nest, d, d - 1)), (d, "z%d: %s = R.%s(y%d)" % (
+                    d, TYPE, UNARY[unary(k + d)][0], d)), (d, "return z%d" % d)]
+        lines.append((0, "w%d: %s = g%d_0(%s)" % (nest, TYPE, nest, last)))
+        k, last = k + depth, "w%d" % nest
+    return "    @R.function\n    def main(v0: %s) -> %s:\n%s        return %s\n" % (
+        TYPE, TYPE, "".join("        %s%s\n" % ("    " * d, t) for d, t in lines), last)
+
+
+def tuples(n):
+    """Nests of tuples made and taken apart, one behind the other."""
+    lines, last = [], "v0"
+    depth = DEEP // 2
+    for nest in range(max(n // (2 * depth), 1)):
+        t = last
+        for d in range(depth):
+            lines.append("t%d_%d = (%s, %s)" % (nest, d, last, t))
+            t = "t%d_%d" % (nest, d)
+        for d in range(depth):
+            lines.append("g%d_%d = %s[1]" % (nest, d, t))
+            t = "g%d_%d" % (nest, d)
+        lines.append("y%d = R.%s(%s)" % (nest, UNARY[unary(nest)][0], t))
+        last = "y%d" % nest
+    return "    @R.function\n    def main(v0: %s):\n        with R.dataflow():\n%s            R.output(%s)\n        return %s\n" % (
+        TYPE, "".join("            %s\n" % line for line in lines), last, last)
+
+
+TEXTS = {"functions": functions, "constants": constants, "shapes": shapes, "symbols": symbols, "ifs": ifs, "closures": closures,
+         "tuples": tuples}
+SHAPES = tuple(GRAPHS) + tuple(TEXTS)
 
 
 def module(shape, n):
-    head = "@I.ir_module\nclass Module:\n"
-    if shape == "functions":
-        out = []
-        for i in range(n):
-            call = "cls.f%d(x)" % (i + 1) if i + 1 < n else "R.nn.relu(x)"
-            cls = "        cls = Module\n" if i + 1 < n else ""
-            name = "main" if i == 0 else "f%d" % i
-            private = "" if i == 0 else "(private=True)"
-            out.append('    @R.function%s\n    def %s(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):\n%s'
-                       "        y: R.Tensor((4, 8), \"float32\") = %s\n        return y\n" % (private, name, cls, call))
-        return head + "\n".join(out)
-    params, nodes, results = graph(shape, n)
-    spelled = {"relu": "nn.relu"}
-    lines = ["%s = R.%s(%s)" % (r, spelled.get(op, op), ", ".join(x)) for r, op, x in nodes]
-    return head + body(params, lines, ", ".join(results))
+    return "@I.ir_module\nclass Module:\n" + (graph_text(shape, n) if shape in GRAPHS else TEXTS[shape](n))
 
 
 # ---- models ----
@@ -98,16 +239,29 @@ def number(field, v):
 
 
 def value(name):
-    return part(1, name) + part(2, part(1, number(1, 1) + part(2, part(1, number(1, 4)) + part(1, number(1, 8)))))
+    rows = 8 if name == "q" else 4
+    return part(1, name) + part(2, part(1, number(1, 1) + part(2, part(1, number(1, rows)) + part(1, number(1, 8)))))
 
 
 def model(shape, n):
-    spelled = {"negative": "Neg", "multiply": "Mul", "maximum": "Max"}
-    params, nodes, results = graph(shape, n)
-    g = b"".join(part(1, b"".join(part(1, i) for i in x) + part(2, r) + part(4, spelled.get(op, op.capitalize())))
-                 for r, op, x in nodes)
-    g += part(2, "g") + b"".join(part(11, value(p)) for p in params) + b"".join(part(12, value(r)) for r in results)
+    spelled = dict({k: v[1] for k, v in list(UNARY.items()) + list(BINARY.items())}, matmul="MatMul")
+    params, nodes, outs = GRAPHS[shape](n)
+    g = b"".join(part(1, b"".join(part(1, i) for i in x) + part(2, r) + part(4, spelled[op])) for r, op, x in nodes)
+    g += part(2, "g") + b"".join(part(11, value(p)) for p in params) + b"".join(part(12, value(r)) for r in outs)
     return number(1, 8) + part(7, g) + part(8, part(1, "") + number(2, 17))
+
+
+# ---- a stand-in for the C compiler: every kernel an empty function ----
+
+STAND_IN = r"""#!/bin/sh
+case " $* " in
+*" -c "*) src=$(echo " $* " | sed 's/.* -c \([^ ]*\) .*/\1/'); obj=$(echo " $* " | sed 's/.* -o \([^ ]*\) .*/\1/')
+    sed -n -e '/^TK_KERNEL int32_t$/{n;s/^\([A-Za-z0-9_]*\)(.*/.globl \1\n.type \1,@function\n\1:/p}' "$src" > "$src.s"
+    echo "xorl %eax,%eax; ret" >> "$src.s"
+    exec as -o "$obj" "$src.s" ;;
+*) exec REAL "$@" ;;
+esac
+"""
 
 
 # ---- measuring ----
@@ -116,93 +270,141 @@ class Bench:
     def __init__(self, args, work):
         self.args, self.work = args, work
         real = os.path.join(os.path.dirname(args.tenon), ".libs", "tenon")
-        self.env = dict(os.environ)
+        self.env = dict(os.environ, CC=os.path.join(work, "cc"))
+        with open(self.env["CC"], "w") as f:
+            f.write(STAND_IN.replace("REAL", os.environ.get("CC", "cc")))
+        os.chmod(self.env["CC"], 0o755)
         self.program = args.tenon
         if os.path.exists(real):
             top = os.path.dirname(os.path.dirname(os.path.abspath(args.tenon)))
             self.program = real
             self.env["LD_LIBRARY_PATH"] = ":".join(
                 os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime"))
-        self.counter = None
-        self.counter = "perf" if self.instructions(["--version"]) else "valgrind"
+        self.log = os.path.join(work, "count")
+        self.counter = "perf"
+        try:
+            if not self.instructions(["--version"]):
+                self.counter = "valgrind"
+        except OSError:
+            self.counter = "valgrind"
+
+    def run(self, command):
+        r = subprocess.run(command, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                           timeout=self.args.timeout)
+        if r.returncode != 0:
+            raise RuntimeError(r.stderr[-500:])
 
     def instructions(self, words):
         """Instructions in user mode; 0 where perf cannot count them."""
-        log = os.path.join(self.work, "count")
         if self.counter == "valgrind":
-            command = ["valgrind", "--tool=lackey", "--log-file=" + log, self.program] + words
+            self.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+                      "--log-file=" + self.log, self.program] + words)
         else:
-            command = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", log, self.program] + words
-        try:
-            r = subprocess.run(command, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                               timeout=self.args.timeout)
-        except FileNotFoundError:
-            return 0
-        with open(log) as f:
+            self.run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", self.log, self.program] + words)
+        with open(self.log) as f:
             text = f.read()
-        m = re.search(r"^(\d+),,instructions:u", text, re.M) or re.search(r"guest instrs:\s+([\d,]+)", text)
-        if r.returncode not in (0, 1) and m is None:
-            sys.exit("growth: %s: %s" % (" ".join(words), r.stderr[-500:]))
+        m = re.search(r"^(\d+),,instructions:u", text, re.M) or re.search(r"I\s+refs:\s+([\d,]+)", text)
         return int(m.group(1).replace(",", "")) if m else 0
 
     def memory(self, words):
-        """Peak resident bytes."""
+        """Peak resident bytes, and seconds of the processor."""
         p = subprocess.Popen([self.program] + words, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(p.pid, 0)
-        return usage.ru_maxrss << 10
+        return usage.ru_maxrss << 10, usage.ru_utime + usage.ru_stime
 
     def words(self, work, shape, n):
         text = os.path.join(self.work, "%s-%d.py" % (shape, n))
         onnx = os.path.join(self.work, "%s-%d.onnx" % (shape, n))
+        tno = os.path.join(self.work, "%s-%d.tno" % (shape, n))
         if not os.path.exists(text):
             with open(text, "w") as f:
                 f.write(module(shape, n))
-            if graph(shape, n):
+            if shape in GRAPHS:
                 with open(onnx, "wb") as f:
                     f.write(model(shape, n))
         if work == "import":
-            return ["show", "model", onnx] if graph(shape, n) else None
+            return ["show", "model", onnx]
         if work == "check":
             return ["check", text]
+        if work == "print":
+            return ["opt", text, "-p", "", "-o", os.devnull]
         if work == "diff":
             return ["diff", text, text]
-        return ["opt", text, "-p", "@pipeline", "-t", work, "-o", os.devnull]
+        compiled = ["compile", text, "-j", "1", "--no-cache", "-t", "cpu" if work == "load" else work, "-o", tno]
+        if work == "load":
+            self.run([self.program] + compiled)
+            return ["show", "model", tno]
+        return compiled
+
+    def slow_passes(self, work, shape):
+        """Passes whose time a node grows."""
+        times = {}
+        for n in self.args.sizes:
+            times[n] = {}
+            r = subprocess.run([self.program, "opt", self.words("check", shape, n)[1], "-p", "@pipeline", "-t", work, "-o",
+                                os.devnull, "--timing"], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            for ms, name in re.findall(r"^ *([\d.]+) ms  (\w+)", r.stderr, re.M):
+                times[n][name] = times[n].get(name, 0) + float(ms) * 1e3 / n
+        first, last = self.args.sizes[0], self.args.sizes[-1]
+        for name, us in sorted(times[last].items(), key=lambda x: -x[1]):
+            if us > 2 * self.args.factor * max(times[first].get(name, 0), 0.5):
+                print("         %s: %s us a node" % (name, ", ".join("%.1f" % times[n].get(name, 0) for n in self.args.sizes)))
 
     def row(self, work, shape):
         bad = False
-        first = None
-        tiny = self.words(work, shape, 10)
-        if tiny is None:
+        first = base = None
+        if work == "import" and shape not in GRAPHS:
             return False
-        i0, m0 = self.instructions(tiny), self.memory(tiny)
+        try:
+            tiny = self.words(work, shape, 10)
+            i0, (m0, _) = self.instructions(tiny), self.memory(tiny)
+        except RuntimeError as e:
+            print("%-8s %-11s fails: %s  BROKEN" % (work, shape, e), flush=True)
+            return True
         for n in self.args.sizes:
-            words = self.words(work, shape, n)
             try:
-                i, m = (self.instructions(words) - i0) / n, max(self.memory(words) - m0, 0) / n
+                words = self.words(work, shape, n)
+                m, seconds = self.memory(words)
+                i = max(self.instructions(words) - i0, 0) / n
             except subprocess.TimeoutExpired:
                 print("%-8s %-11s %7d   not done after %d s  BROKEN" % (work, shape, n, self.args.timeout), flush=True)
                 return True
-            first = first or (i, m)
-            grown = i > self.args.factor * first[0] or m > self.args.factor * max(first[1], 2000)
+            except RuntimeError as e:
+                print("%-8s %-11s %7d   fails: %s  BROKEN" % (work, shape, n, e), flush=True)
+                return True
+            more = max(m - m0, 0)
+            first = first or i
+            base = base or (more / n if more > FLOOR else None)
+            grown = i > self.args.factor * first or (base or 0) * self.args.factor < more / n and more > FLOOR
             bad |= grown
-            print("%-8s %-11s %7d %12.0f instructions %9.0f bytes a node  %5.2f %5.2f  %s" % (
-                work, shape, n, i, m, i / first[0] if first[0] else 0, m / max(first[1], 1), "BROKEN" if grown else "ok"), flush=True)
+            print("%-8s %-11s %7d %9.0f instructions %8.0f bytes a node  %5.2f %5s  %7.2f s  %s" % (
+                work, shape, n, i, more / n, i / first if first else 0, "%.2f" % (more / n / base) if base else "-", seconds,
+                "BROKEN" if grown else "ok"), flush=True)
+        if bad and self.args.passes and work in ("cpu", "opencl"):
+            self.slow_passes(work, shape)
         return bad
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("shapes", nargs="*", default=[])
+    p.add_argument("shapes", nargs="*", default=[], metavar="SHAPE", help=" ".join(SHAPES))
     p.add_argument("--tenon", default="tenon")
     p.add_argument("--sizes", default="1000,10000,100000")
     p.add_argument("--factor", type=float, default=1.5)
     p.add_argument("--what", default=",".join(WORKS))
     p.add_argument("--timeout", type=float, default=300)
+    p.add_argument("--passes", action="store_true")
+    p.add_argument("--write", metavar="FOLDER", help="only write the modules there")
     args = p.parse_args()
     args.sizes = [int(n) for n in args.sizes.split(",")]
     bad = False
     with tempfile.TemporaryDirectory() as work:
-        bench = Bench(args, work)
+        bench = Bench(args, args.write or work)
+        if args.write:
+            for shape in args.shapes or SHAPES:
+                for n in args.sizes:
+                    bench.words("check", shape, n)
+            return
         print("instructions counted by %s; at most %.2f times as many a node as at %d nodes" % (
             bench.counter, args.factor, args.sizes[0]))
         for w in args.what.split(","):

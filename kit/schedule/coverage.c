@@ -20,20 +20,22 @@ typedef struct bounds {
     int64_t lo[MAX_RANK], hi[MAX_RANK]; /* inclusive */
 } bounds;
 
+/* One walk finds what is written to all parameters. */
 typedef struct stores {
     tn_ctx *ctx;
     tn_arith *arith;
-    const tn_node *buffer;
-    bool exactly; /* what may write less than its bounds counts as nothing, else as everything */
-    bool unclear; /* then: something around a store may skip turns */
+    tnb_ptrmap of; /* buffer, and its pointer -> bounds */
+    bool exactly;  /* what may write less than its bounds counts as nothing, else as everything */
+    bool unclear;  /* then: something around a store may skip turns */
     tnb_ptrmap around; /* then: variables of loops */
-    bounds b;
 } stores;
 
 static void
 add_store(stores *q, const tn_buffer_store *st)
 {
-    bounds *b = &q->b;
+    bounds *b = tnb_ptrmap_get(&q->of, st->buffer);
+    if (!b)
+        return;
     if (st->indices.n > MAX_RANK) {
         b->all = true;
         return;
@@ -86,6 +88,15 @@ enter_block(stores *q, const tn_block_realize *r)
     }
 }
 
+/* All of a buffer, for what it is or what its pointer is. */
+static void
+add_all(stores *q, const tn_node *n)
+{
+    bounds *b = tnb_ptrmap_get(&q->of, n);
+    if (b)
+        b->all = true;
+}
+
 static tn_walk_step
 enter(void *user, const tn_node *n)
 {
@@ -102,42 +113,53 @@ enter(void *user, const tn_node *n)
         q->unclear = true;
         break;
     case TN_KIND_BUFFER_STORE:
-        if (tn_as_buffer_store(n)->buffer == q->buffer)
-            add_store(q, tn_as_buffer_store(n));
+        add_store(q, tn_as_buffer_store(n));
         break;
     case TN_KIND_MATCH_BUFFER:
         /* a part that has a name of its own */
-        q->b.all |= tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer == q->buffer;
+        add_all(q, tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer);
         break;
     default:
-        q->b.all |= n == tn_as_buffer(q->buffer)->data; /* through a pointer */
+        if (tn_is_var(n)) /* through a pointer */
+            add_all(q, n);
     }
-    return q->b.all || (q->exactly && q->unclear) ? TN_WALK_STOP : TN_WALK_ON;
+    return q->exactly && q->unclear ? TN_WALK_STOP : TN_WALK_ON;
 }
 
-static bounds
-written(tn_ctx *ctx, const tn_prim_func *f, const tn_node *buffer, bool exactly)
+/* What is written, by parameter; NULL: not known. */
+static const bounds *
+written(tn_ctx *ctx, const tn_prim_func *f, bool exactly)
 {
-    stores q = {.ctx = ctx, .arith = tn_arith_new(ctx), .buffer = buffer, .exactly = exactly};
+    stores q = {.ctx = ctx, .arith = tn_arith_new(ctx), .exactly = exactly};
+    bounds *all = TNB_NEW_N(tn_scratch(ctx), bounds, f->buffers.n + 1);
     tnb_ptrmap_init(&q.around, tn_scratch(ctx));
+    tnb_ptrmap_init(&q.of, tn_scratch(ctx));
+    for (uint32_t i = 0; i < f->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
+        if (b) {
+            tnb_ptrmap_set(&q.of, TN_NODE(b), &all[i]);
+            tnb_ptrmap_set(&q.of, b->data, &all[i]);
+        }
+    }
     tn_walk(f->body, 0, enter, NULL, &q);
-    q.b.any &= !(exactly && q.unclear);
-    return q.b;
+    return exactly && q.unclear ? NULL : all;
 }
 
 const char *
 tnk_not_written(tn_ctx *ctx, const tn_node *before, const tn_node *after)
 {
     const tn_prim_func *f = tn_as_prim_func(before), *g = tn_as_prim_func(after);
+    const bounds *of_f = written(ctx, f, true), *of_g = of_f ? written(ctx, g, false) : NULL;
+    if (!of_g)
+        return NULL;
     for (uint32_t i = 0; i < f->buffers.n && i < g->buffers.n; i++) {
         const tn_node *was = f->buffers.at[i], *is = g->buffers.at[i];
         if (!tn_is(was, TN_KIND_BUFFER) || !tn_is(is, TN_KIND_BUFFER))
             continue;
         uint32_t rank = tn_as_buffer(was)->shape.n;
-        bounds b = written(ctx, f, was, true);
+        bounds b = of_f[i], a = of_g[i];
         if (!b.any || b.all || rank != tn_as_buffer(is)->shape.n)
             continue;
-        bounds a = written(ctx, g, is, false);
         if (a.all)
             continue;
         if (!a.any)

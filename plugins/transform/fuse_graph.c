@@ -26,7 +26,12 @@ void
 fuse_graph_edge(fuse_graph *g, uint32_t from, uint32_t to, fuse_pattern p)
 {
     fuse_edge e = {to, p};
-    TNB_PUSH(g->arena, g->nodes.at[from].out, e);
+    fuse_node *n = &g->nodes.at[from];
+    fuse_edge *last = n->out.n ? &n->out.at[n->out.n - 1] : NULL;
+    if (last && last->to == to) /* a second operand of the same consumer */
+        last->pattern = last->pattern > p ? last->pattern : p;
+    else
+        TNB_PUSH(g->arena, n->out, e);
 }
 
 uint32_t
@@ -37,10 +42,14 @@ fuse_graph_find(const fuse_graph *g, const tn_node *ref)
 
 /* ---- post-dominators ---- */
 
+/* `jump` leads to an ancestor farther up, so that a common ancestor is found in logarithmic time:
+ * the jumps have the lengths of a skew binary number system (Myers, An applicative random-access
+ * stack, 1983). */
 typedef struct dom_node {
-    uint32_t parent; /* NO_NODE: none */
+    uint32_t parent, jump; /* NO_NODE: none */
     uint32_t depth;
-    fuse_pattern pattern; /* hardest edge on the way to the parent */
+    fuse_pattern pattern;      /* hardest edge on the way to the parent */
+    fuse_pattern jump_pattern; /* ... and on the way to `jump` */
 } dom_node;
 
 #define NO_NODE UINT32_MAX
@@ -51,6 +60,32 @@ harder(fuse_pattern a, fuse_pattern b)
     return a > b ? a : b;
 }
 
+static void
+link_parent(dom_node *dom, uint32_t i, uint32_t parent, fuse_pattern pattern)
+{
+    dom_node *n = &dom[i];
+    n->parent = n->jump = parent;
+    n->pattern = n->jump_pattern = pattern;
+    n->depth = 1;
+    if (parent == NO_NODE)
+        return;
+    const dom_node *up = &dom[parent];
+    n->depth = up->depth + 1;
+    if (up->jump == NO_NODE || dom[up->jump].jump == NO_NODE ||
+        up->depth - dom[up->jump].depth != dom[up->jump].depth - dom[dom[up->jump].jump].depth)
+        return;
+    n->jump = dom[up->jump].jump;
+    n->jump_pattern =
+        harder(pattern, harder(up->jump_pattern, dom[up->jump].jump_pattern));
+}
+
+static uint32_t
+step_up(const dom_node *n, bool far, fuse_pattern *pattern)
+{
+    *pattern = harder(*pattern, far ? n->jump_pattern : n->pattern);
+    return far ? n->jump : n->parent;
+}
+
 static uint32_t
 common_ancestor(const dom_node *dom, uint32_t a, uint32_t b, fuse_pattern *pattern)
 {
@@ -58,16 +93,18 @@ common_ancestor(const dom_node *dom, uint32_t a, uint32_t b, fuse_pattern *patte
         if (a == NO_NODE || b == NO_NODE)
             return NO_NODE;
         if (dom[a].depth < dom[b].depth) {
-            *pattern = harder(*pattern, dom[b].pattern);
-            b = dom[b].parent;
-        } else if (dom[b].depth < dom[a].depth) {
-            *pattern = harder(*pattern, dom[a].pattern);
-            a = dom[a].parent;
-        } else {
-            *pattern = harder(*pattern, harder(dom[a].pattern, dom[b].pattern));
-            a = dom[a].parent;
-            b = dom[b].parent;
+            uint32_t c = a;
+            a = b;
+            b = c;
         }
+        uint32_t jump = dom[a].jump;
+        if (dom[a].depth > dom[b].depth) {
+            a = step_up(&dom[a], jump != NO_NODE && dom[jump].depth >= dom[b].depth, pattern);
+            continue;
+        }
+        bool far = jump != dom[b].jump; /* the same depth: the jumps have the same length */
+        a = step_up(&dom[a], far, pattern);
+        b = step_up(&dom[b], far, pattern);
     }
     return a;
 }
@@ -79,7 +116,7 @@ post_dominators(const fuse_graph *g)
     dom_node *dom = TNB_NEW_N(g->arena, dom_node, g->nodes.n);
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const fuse_node *n = &g->nodes.at[i];
-        dom[i] = (dom_node){NO_NODE, 1, FUSE_OPAQUE};
+        link_parent(dom, i, NO_NODE, FUSE_OPAQUE);
         if (n->external || n->out.n == 0)
             continue;
         fuse_pattern p = n->out.at[0].pattern;
@@ -88,9 +125,7 @@ post_dominators(const fuse_graph *g)
             parent = common_ancestor(dom, parent, n->out.at[k].to, &p);
             p = harder(p, n->out.at[k].pattern);
         }
-        dom[i].parent = parent;
-        dom[i].pattern = p;
-        dom[i].depth = parent == NO_NODE ? 1 : dom[parent].depth + 1;
+        link_parent(dom, i, parent, p);
     }
     return dom;
 }
@@ -101,9 +136,10 @@ typedef struct partition {
     fuse_graph *g;
     dom_node *dom;
     fuse_group *groups;
-    uint32_t *mark; /* visit stamps */
+    uint32_t *mark, *counted; /* visit stamps of nodes and of groups' roots */
     uint32_t stamp;
     uint32_t max_depth;
+    TNB_VEC(uint32_t) path; /* the nodes that a walk found */
 } partition;
 
 uint32_t
@@ -135,52 +171,56 @@ path_allows(path_rule rule, fuse_pattern p, bool is_sink)
     }
 }
 
-/* Whether everything between `src` and `sink`, and `sink` itself, satisfies the rule. With `commit`
- * the groups on the way are merged into the sink's instead. The work list replaces recursion. */
+/* Finds the nodes between `src` and `sink`, both included. False if one of them, other than `src`,
+ * breaks the rule, or if their groups have more than max_depth nodes together: this bounds the walk
+ * too, as every node that it finds is one of a group. */
 static bool
-walk_paths(partition *p, uint32_t src, uint32_t sink, path_rule rule, bool commit, uint32_t *count)
+find_path(partition *p, uint32_t src, uint32_t sink, path_rule rule)
 {
-    TNB_VEC(uint32_t) work = {0};
+    uint64_t size = 0;
     p->stamp++;
-    TNB_PUSH(p->g->arena, work, src);
+    p->path.n = 0;
+    TNB_PUSH(p->g->arena, p->path, src);
     p->mark[src] = p->stamp;
-    *count = 0;
-    while (work.n) {
-        uint32_t i = work.at[--work.n];
-        uint32_t root = fuse_group_root(p->groups, i);
-        if (commit) {
-            uint32_t target = fuse_group_root(p->groups, sink);
-            if (root != target) {
-                p->groups[target].size += p->groups[root].size;
-                p->groups[root].parent = target;
-                p->groups[target].anchored |= p->groups[root].anchored;
-                p->groups[target].pattern =
-                    harder(p->groups[target].pattern, p->groups[root].pattern);
-            }
-        } else if (i != src && !path_allows(rule, p->groups[root].pattern, i == sink)) {
+    for (uint32_t at = 0; at < p->path.n; at++) {
+        uint32_t i = p->path.at[at], root = fuse_group_root(p->groups, i);
+        if (i != src && !path_allows(rule, p->groups[root].pattern, i == sink))
             return false;
+        if (p->counted[root] != p->stamp) {
+            p->counted[root] = p->stamp;
+            size += p->groups[root].size;
         }
-        (*count)++;
-        if (i == sink)
-            continue;
         const fuse_node *n = &p->g->nodes.at[i];
-        for (uint32_t k = 0; k < n->out.n; k++) {
+        for (uint32_t k = 0; i != sink && k < n->out.n; k++) {
             uint32_t to = n->out.at[k].to;
-            if (p->mark[to] != p->stamp) {
-                p->mark[to] = p->stamp;
-                TNB_PUSH(p->g->arena, work, to);
-            }
+            if (p->mark[to] == p->stamp)
+                continue;
+            p->mark[to] = p->stamp;
+            TNB_PUSH(p->g->arena, p->path, to);
+            if (p->path.n > p->max_depth)
+                return false;
         }
+        if (size > p->max_depth)
+            return false;
     }
     return true;
 }
 
 static void
-try_fuse(partition *p, uint32_t i, uint32_t sink, path_rule rule)
+try_fuse(partition *p, uint32_t src, uint32_t sink, path_rule rule)
 {
-    uint32_t count;
-    if (walk_paths(p, i, sink, rule, false, &count))
-        walk_paths(p, i, sink, rule, true, &count);
+    if (!find_path(p, src, sink, rule))
+        return;
+    uint32_t target = fuse_group_root(p->groups, sink);
+    for (uint32_t at = 0; at < p->path.n; at++) {
+        uint32_t root = fuse_group_root(p->groups, p->path.at[at]);
+        if (root == target)
+            continue;
+        p->groups[target].size += p->groups[root].size;
+        p->groups[root].parent = target;
+        p->groups[target].anchored |= p->groups[root].anchored;
+        p->groups[target].pattern = harder(p->groups[target].pattern, p->groups[root].pattern);
+    }
 }
 
 static void
@@ -192,8 +232,6 @@ fuse_node_in_phase(partition *p, uint32_t i, int phase)
         return;
     fuse_group *mine = &p->groups[fuse_group_root(p->groups, i)];
     fuse_group *theirs = &p->groups[fuse_group_root(p->groups, sink)];
-    if (mine != theirs && mine->size + theirs->size > p->max_depth)
-        return;
     if (phase == 2) {
         /* injective nodes that feed a tuple which itself went into an injective group */
         if (group->pattern <= FUSE_INJECTIVE && theirs->pattern != FUSE_TUPLE &&
@@ -222,6 +260,7 @@ fuse_graph_partition(fuse_graph *g, uint32_t max_depth)
     p.dom = post_dominators(g);
     p.groups = TNB_NEW_N(g->arena, fuse_group, g->nodes.n);
     p.mark = TNB_NEW_N(g->arena, uint32_t, g->nodes.n);
+    p.counted = TNB_NEW_N(g->arena, uint32_t, g->nodes.n);
     for (uint32_t i = 0; i < g->nodes.n; i++)
         p.groups[i] = (fuse_group){.parent = i,
                                    .pattern = g->nodes.at[i].pattern,

@@ -42,7 +42,9 @@ typedef struct fusion {
     TNB_VEC(const tn_node *) allocs;
     TNB_VEC(const tn_node *) stmts;
     tnb_strmap buffer_names, block_names;
+    tnb_ptrmap bound;   /* Relax variable -> what it is bound to */
     tnb_ptrmap outputs; /* Relax variable -> value made for an output beforehand */
+    tnb_ptrmap places;  /* buffer or scalar of a parameter -> its number + 1 */
     bool failed;
 } fusion;
 
@@ -102,21 +104,21 @@ add_buffer_param(fusion *f, const tn_node *buffer)
     const char *name = buffer ? ((const tn_buffer *)buffer)->name : "p";
     TNB_PUSH(f->arena, f->params, tn_var_dtype(f->ctx, name, TNB_DTYPE(TNB_HANDLE, 64)));
     TNB_PUSH(f->arena, f->buffers, buffer);
+    if (buffer && !tnb_ptrmap_has(&f->places, buffer))
+        tnb_ptrmap_set(&f->places, buffer, (const void *)(uintptr_t)f->params.n);
 }
 
 static bool
 has_param(const fusion *f, const tn_expr *var)
 {
-    for (uint32_t i = 0; i < f->params.n; i++)
-        if (f->params.at[i] == var)
-            return true;
-    return false;
+    return tnb_ptrmap_has(&f->places, var);
 }
 
 static void
 add_scalar_param(fusion *f, const tn_expr *var)
 {
     TNB_PUSH(f->arena, f->params, var);
+    tnb_ptrmap_set(&f->places, var, (const void *)(uintptr_t)f->params.n);
     TNB_PUSH(f->arena, f->buffers, NULL);
 }
 
@@ -365,30 +367,34 @@ inline_call(fusion *f, const tn_call *c, const tn_node *var)
 
 /* ---- the whole function ---- */
 
-/* Buffers for what the function returns, in the order of the (flattened) result. Variables bound to
- * a call whose result is returned whole or by field write straight into them. */
-static bool
-find_binding(const tn_seq_expr *seq, const tn_node *var, const tn_expr **bound)
+static void
+note_bindings(fusion *f, const tn_seq_expr *seq)
 {
     for (uint32_t b = 0; b < seq->blocks.n; b++) {
         const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
         for (uint32_t i = 0; i < block->bindings.n; i++) {
             const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
-            if (vb && vb->var == var) {
-                *bound = vb->value;
-                return true;
-            }
+            if (vb)
+                tnb_ptrmap_set(&f->bound, vb->var, vb->value);
         }
     }
-    return false;
 }
 
+static bool
+find_binding(const fusion *f, const tn_node *var, const tn_expr **bound)
+{
+    *bound = tnb_ptrmap_get(&f->bound, var);
+    return *bound != NULL;
+}
+
+/* Buffers for what the function returns, in the order of the (flattened) result. Variables bound to
+ * a call whose result is returned whole or by field write straight into them. */
 static void
-plan_output(fusion *f, const tn_seq_expr *seq, const tn_expr *e, uint32_t *count)
+plan_output(fusion *f, const tn_expr *e, uint32_t *count)
 {
     const tn_expr *bound;
     const tn_tuple *t = tn_as_tuple(e);
-    for (int hops = 0; !t && tn_is_var(e) && find_binding(seq, e, &bound) && hops < 1000; hops++) {
+    for (int hops = 0; !t && tn_is_var(e) && find_binding(f, e, &bound) && hops < 1000; hops++) {
         t = tn_as_tuple(bound);
         if (!t && !tn_is_var(bound))
             break;
@@ -396,15 +402,15 @@ plan_output(fusion *f, const tn_seq_expr *seq, const tn_expr *e, uint32_t *count
     }
     if (t) {
         for (uint32_t i = 0; i < t->fields.n; i++)
-            plan_output(f, seq, t->fields.at[i], count);
+            plan_output(f, t->fields.at[i], count);
         return;
     }
     int64_t field = -1;
-    if (tn_is_var(e) && find_binding(seq, e, &bound) && tn_is(bound, TN_KIND_TUPLE_GET)) {
+    if (tn_is_var(e) && find_binding(f, e, &bound) && tn_is(bound, TN_KIND_TUPLE_GET)) {
         field = ((const tn_tuple_get *)bound)->index;
         e = ((const tn_tuple_get *)bound)->tuple;
     }
-    if (!tn_is_var(e) || !find_binding(seq, e, &bound) || !tn_is(bound, TN_KIND_CALL))
+    if (!tn_is_var(e) || !find_binding(f, e, &bound) || !tn_is(bound, TN_KIND_CALL))
         return; /* a parameter handed through: recorded when the result is read */
     bool in_place = tn_is_call_to(bound, "relax.call_tir_inplace") != NULL;
     const tn_ty_tuple *tuple = tn_as_ty_tuple(e->type);
@@ -443,12 +449,8 @@ typedef struct fused {
 static bool
 is_param_buffer(const fusion *f, const tn_node *buffer, uint32_t *index)
 {
-    for (uint32_t i = 0; i < f->buffers.n; i++)
-        if (f->buffers.at[i] == buffer) {
-            *index = i;
-            return true;
-        }
-    return false;
+    *index = (uint32_t)(uintptr_t)tnb_ptrmap_get(&f->places, buffer) - 1;
+    return *index != UINT32_MAX;
 }
 
 /* Appends the output parameters; an output that is an input buffer is recorded as in place. */
@@ -460,6 +462,7 @@ add_outputs(fusion *f, value result, fused *out)
     flatten(f, result, &flat, &n, &cap);
     bool any = false;
     const tn_node **indices = TNB_NEW_N(f->arena, const tn_node *, n);
+    bool *returned = TNB_NEW_N(f->arena, bool, n_inputs + 1);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at;
         if (!flat[i].buffer) {
@@ -473,46 +476,104 @@ add_outputs(fusion *f, value result, fused *out)
         }
         any |= seen;
         indices[i] = tn_i64(f->ctx, seen ? (int64_t)at : -1);
-        for (uint32_t k = 0; seen && k < i; k++)
-            if (tn_is_int_const(indices[k], (int64_t)at)) {
-                fail(f, 0, "it returns the same input twice");
-                return false;
-            }
+        if (seen && returned[at]) {
+            fail(f, 0, "it returns the same input twice");
+            return false;
+        }
         if (seen)
-            continue;
-        /* an intermediate that is returned becomes a parameter */
-        for (uint32_t k = 0; k < f->allocs.n; k++)
-            if (f->allocs.at[k] == flat[i].buffer) {
-                memmove(&f->allocs.at[k], &f->allocs.at[k + 1],
-                        (f->allocs.n - k - 1) * sizeof f->allocs.at[0]);
-                f->allocs.n--;
-                break;
-            }
-        add_buffer_param(f, flat[i].buffer);
+            returned[at] = true;
+        else
+            add_buffer_param(f, flat[i].buffer);
     }
+    /* an intermediate that is returned has become a parameter */
+    uint32_t kept = 0, at;
+    for (uint32_t k = 0; k < f->allocs.n; k++)
+        if (!is_param_buffer(f, f->allocs.at[k], &at))
+            f->allocs.at[kept++] = f->allocs.at[k];
+    f->allocs.n = kept;
     /* call_tir_inplace leaves the in-place buffers where they are among the inputs */
     out->in_place = any ? tn_array_of(f->ctx, tn_list_of(f->ctx, indices, n)) : NULL;
     return true;
 }
 
-typedef struct use_search {
-    const tn_buffer *buffer;
-    bool found;
-} use_search;
+/* A symbol that extents of parameters define. */
+typedef struct symbol {
+    uint32_t definers; /* parameters that are left and have it as an extent */
+    uint32_t user;     /* the parameter in whose extents it is used; ELSEWHERE: more, or the body */
+} symbol;
+
+enum { NO_USER = 0, ELSEWHERE = UINT32_MAX };
+
+typedef struct uses {
+    fusion *f;
+    tnb_ptrmap touched; /* buffers, and variables, that the body has */
+    tnb_ptrmap symbols; /* variable -> symbol */
+    uint32_t user;      /* what is being looked at */
+} uses;
 
 static tn_walk_step
-find_use(void *user, const tn_node *n)
+note_use(void *user, const tn_node *n)
 {
-    use_search *u = user;
+    uses *u = user;
     const tn_buffer_load *load = tn_as_buffer_load(n);
     const tn_buffer_store *store = tn_as_buffer_store(n);
     const tn_buffer_region *region = tn_as_buffer_region(n);
-    const tn_node *buffer = load     ? load->buffer
-                            : store  ? store->buffer
-                            : region ? region->buffer
-                                     : n;
-    u->found |= buffer == TN_NODE(u->buffer) || n == u->buffer->data;
-    return u->found ? TN_WALK_STOP : TN_WALK_ON;
+    n = load ? load->buffer : store ? store->buffer : region ? region->buffer : n;
+    bool var = tn_is_var(n);
+    if (u->user == ELSEWHERE && (var || n->kind == TN_KIND_BUFFER))
+        tnb_ptrmap_set(&u->touched, n, u);
+    symbol *s = var ? tnb_ptrmap_get(&u->symbols, n) : NULL;
+    if (s && s->user != u->user)
+        s->user = s->user == NO_USER ? u->user : ELSEWHERE;
+    return TN_WALK_ON;
+}
+
+/* Extents, strides and offset; NULL behind the last. */
+static const tn_expr *
+extent_of(const tn_buffer *b, uint32_t i)
+{
+    uint32_t n = b->shape.n, m = n + b->strides.n;
+    return i < n ? b->shape.at[i] : i < m ? b->strides.at[i - n] : i == m ? b->elem_offset : NULL;
+}
+
+static void
+note_definitions(uses *u, const tn_buffer *b)
+{
+    const tn_expr *e;
+    for (uint32_t i = 0; (e = extent_of(b, i)); i++) {
+        symbol *s = tn_is_var(e) ? tnb_ptrmap_get(&u->symbols, e) : NULL;
+        if (tn_is_var(e) && !s)
+            tnb_ptrmap_set(&u->symbols, e, s = TNB_NEW(u->f->arena, symbol));
+        if (s)
+            s->definers++;
+    }
+}
+
+/* Whether a parameter that the body does not touch can go: what it defines is a parameter of its own,
+ * defined by another one, or not used. */
+static bool
+can_go(const uses *u, const tn_buffer *b, uint32_t user)
+{
+    const tn_expr *e;
+    for (uint32_t i = 0; (e = extent_of(b, i)); i++) {
+        const symbol *s = tn_is_var(e) ? tnb_ptrmap_get(&u->symbols, e) : NULL;
+        uint32_t own = 0;
+        for (uint32_t k = 0; s && extent_of(b, k); k++)
+            own += extent_of(b, k) == e;
+        if (s && s->definers == own && !has_param(u->f, e) && s->user != NO_USER &&
+            s->user != user)
+            return false;
+    }
+    return true;
+}
+
+static void
+forget_definitions(uses *u, const tn_buffer *b)
+{
+    const tn_expr *e;
+    for (uint32_t i = 0; (e = extent_of(b, i)); i++)
+        if (tn_is_var(e))
+            ((symbol *)tnb_ptrmap_get(&u->symbols, e))->definers--;
 }
 
 /* Takes out tensor parameters that the body does not touch, as far as no symbolic variable is
@@ -521,34 +582,42 @@ static void
 drop_unused(fusion *f, fused *out, uint32_t n_inputs)
 {
     const tn_prim_func *p = (const tn_prim_func *)out->func;
-    bool *dropped = TNB_NEW_N(f->arena, bool, n_inputs);
-    uint32_t tensor = 0;
-    for (uint32_t i = 0, at = 0; i < n_inputs; i++, at++) {
-        const tn_buffer *b = tn_as_buffer(p->buffers.at[at]);
-        if (!b)
-            continue;
-        use_search u = {.buffer = b};
-        tn_walk(p->body, TN_WALK_ONCE, find_use, NULL, &u);
-        if (!u.found) {
-            tn_list params = p->params, buffers = p->buffers;
-            for (uint32_t k = at; k + 1 < params.n; k++) {
-                params = tn_list_with(f->ctx, params, k, params.at[k + 1]);
-                buffers = tn_list_with(f->ctx, buffers, k, buffers.at[k + 1]);
-            }
-            params.n--;
-            buffers.n--;
-            const tn_node *less =
-                tn_prim_func_of(f->ctx, params, buffers, p->body, p->ret, p->attrs);
-            if (!tn_free_vars(f->ctx, less, false).n) {
-                p = (const tn_prim_func *)less;
-                dropped[tensor] = true;
-                out->dropped = dropped;
-                at--;
-            }
-        }
-        tensor++;
+    uses u = {.f = f, .user = ELSEWHERE};
+    tnb_ptrmap_init(&u.touched, f->arena);
+    tnb_ptrmap_init(&u.symbols, f->arena);
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        if (tn_as_buffer(p->buffers.at[i]))
+            note_definitions(&u, tn_as_buffer(p->buffers.at[i]));
+    tn_walk(p->body, TN_WALK_ONCE, note_use, NULL, &u);
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(p->buffers.at[i]);
+        const tn_expr *e;
+        u.user = i + 1;
+        for (uint32_t k = 0; b && (e = extent_of(b, k)); k++)
+            if (!tn_is_var(e))
+                tn_walk(e, 0, note_use, NULL, &u);
     }
-    out->func = TN_NODE(p);
+    bool *dropped = TNB_NEW_N(f->arena, bool, n_inputs + 1);
+    uint32_t tensor = 0, kept = 0;
+    const tn_node **params = TNB_NEW_N(f->arena, const tn_node *, p->params.n + 1);
+    const tn_node **buffers = TNB_NEW_N(f->arena, const tn_node *, p->params.n + 1);
+    for (uint32_t i = 0; i < p->params.n; i++) {
+        const tn_buffer *b = i < n_inputs ? tn_as_buffer(p->buffers.at[i]) : NULL;
+        bool used = !b || tnb_ptrmap_has(&u.touched, TN_NODE(b)) ||
+                    tnb_ptrmap_has(&u.touched, b->data) || !can_go(&u, b, i + 1);
+        if (used) {
+            params[kept] = p->params.at[i];
+            buffers[kept++] = p->buffers.at[i];
+        } else {
+            forget_definitions(&u, b);
+            dropped[tensor] = true;
+            out->dropped = dropped;
+        }
+        tensor += b != NULL;
+    }
+    if (out->dropped)
+        out->func = tn_prim_func_of(f->ctx, tn_list_of(f->ctx, params, kept),
+                                    tn_list_of(f->ctx, buffers, kept), p->body, p->ret, p->attrs);
 }
 
 static fused
@@ -558,6 +627,8 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
     fused out = {0};
     tnb_ptrmap_init(&f.values, f.arena);
     tnb_ptrmap_init(&f.outputs, f.arena);
+    tnb_ptrmap_init(&f.bound, f.arena);
+    tnb_ptrmap_init(&f.places, f.arena);
     tnb_strmap_init(&f.buffer_names, f.arena);
     tnb_strmap_init(&f.block_names, f.arena);
     tnb_strmap_set(&f.block_names, "root", (const void *)(uintptr_t)1);
@@ -572,7 +643,8 @@ fuse_one(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f
         declare_param(&f, tn_var_name(fn->params.at[i]), fn->params.at[i], fn->params.at[i]->type,
                       true, 0);
     uint32_t n_out = 0;
-    plan_output(&f, seq, seq->body, &n_out);
+    note_bindings(&f, seq);
+    plan_output(&f, seq->body, &n_out);
     for (uint32_t b = 0; b < seq->blocks.n && !f.failed; b++) {
         const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
         for (uint32_t i = 0; i < block->bindings.n && !f.failed; i++) {
@@ -760,13 +832,11 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
         for (uint32_t k = 0; k < c->args.n; k++)
             flatten_args(ctx, c->args.at[k], &args, &scalars);
         const bool *dropped = tnb_strmap_get(&s->dropped, gv->name);
-        uint32_t kept = 0;
-        for (uint32_t k = 0; k < args.n; k++)
+        tn_list given = args;
+        args = (tn_list){0};
+        for (uint32_t k = 0; k < given.n; k++)
             if (!dropped || !dropped[k])
-                args = tn_list_with(ctx, args, kept++, args.at[k]);
-        args.n = kept;
-        for (uint32_t k = 0; k < args.n; k++)
-            args = tn_list_with(ctx, args, k, bind_field(ctx, args.at[k], dataflow, &out));
+                args = tn_list_append(ctx, args, bind_field(ctx, given.at[k], dataflow, &out));
         for (uint32_t k = 0; k < scalars.n; k++)
             args = tn_list_append(ctx, args, scalars.at[k]);
         flatten_types(ctx, c->base.type, &types);

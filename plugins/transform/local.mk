@@ -72,8 +72,10 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/lift_params.c \
 	plugins/transform/lift_params.h \
 	plugins/transform/memory_arena.c \
+	plugins/transform/memory_sweep.c \
 	plugins/transform/memory_plan.c \
 	plugins/transform/memory_plan.h \
+	plugins/transform/memory_arena.h \
 	plugins/transform/memory_tokens.c \
 	plugins/transform/plugin.c \
 	plugins/transform/imperative.c \

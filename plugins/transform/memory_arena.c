@@ -4,9 +4,11 @@
  * Tensors are placed one after the other, each into the smallest gap between those alive at the
  * same time (greedy placement; Pisarchyk and Lee, 2020). In which order is tried out: by size, by
  * size times lifetime, by lifetime, by time; then what ends up highest is moved to the front a few
- * times. The first order whose result no other could improve by much is kept.
+ * times. The first order whose result no other could improve by much is kept. Where so many are alive
+ * together that this would take time quadratic in their number, one sweep over time does
+ * (memory_sweep.c).
  */
-#include "memory_plan.h"
+#include "memory_arena.h"
 
 #include <stdlib.h>
 
@@ -16,20 +18,16 @@ enum {
     ALIGN = 64,
     BUCKET_SHIFT = 6, /* 64 bindings a bucket */
     MAX_MOVES = 64,   /* of what is highest to the front */
-    MOVES_LIMIT = 4000
+    MOVES_LIMIT = 4000,
+    MOST_TOGETHER = 256 /* tensors alive at some time of another's life, on average */
 };
 
-typedef struct item {
-    memory_token *t;
-    int64_t need, offset, kept; /* bytes, aligned; where in this attempt, and in the best one */
-    double key;
-    uint32_t seen;
-} item;
-
+typedef memory_item item;
 typedef TNB_VEC(item *) item_list;
 
 typedef struct packer {
     tnb_arena *arena;
+    uint32_t start; /* the first binding; times count from here */
     item *items;
     item **order;
     uint32_t n;
@@ -58,13 +56,12 @@ by_offset(const void *a, const void *b)
 static int64_t
 gap_for(packer *p, const item *it)
 {
-    const memory_token *t = it->t;
     p->alive.n = 0;
     p->now++;
-    for (uint32_t b = t->first >> BUCKET_SHIFT; b <= t->last >> BUCKET_SHIFT; b++)
+    for (uint32_t b = it->first >> BUCKET_SHIFT; b <= it->last >> BUCKET_SHIFT; b++)
         for (uint32_t i = 0; i < p->buckets[b].n; i++) {
             item *o = p->buckets[b].at[i];
-            if (o->seen == p->now || o->t->first > t->last || t->first > o->t->last)
+            if (o->seen == p->now || o->first > it->last || it->first > o->last)
                 continue;
             o->seen = p->now;
             TNB_PUSH(p->arena, p->alive, o);
@@ -94,7 +91,7 @@ pack(packer *p)
     for (uint32_t i = 0; i < p->n; i++) {
         item *it = p->order[i];
         it->offset = gap_for(p, it);
-        for (uint32_t b = it->t->first >> BUCKET_SHIFT; b <= it->t->last >> BUCKET_SHIFT; b++)
+        for (uint32_t b = it->first >> BUCKET_SHIFT; b <= it->last >> BUCKET_SHIFT; b++)
             TNB_PUSH(p->arena, p->buckets[b], it);
         if (it->offset + it->need > total)
             total = it->offset + it->need;
@@ -117,7 +114,7 @@ by_key(const void *a, const void *b)
         return x->key > y->key ? -1 : 1;
     if (x->need != y->need)
         return x->need > y->need ? -1 : 1;
-    return x->t->first < y->t->first ? -1 : x->t->first > y->t->first;
+    return x->first < y->first ? -1 : x->first > y->first;
 }
 
 typedef enum order_kind { BY_SIZE, BY_AREA, BY_LIFETIME, BY_START, BY_END, N_ORDERS } order_kind;
@@ -127,7 +124,7 @@ set_order(packer *p, order_kind kind)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         item *it = &p->items[i];
-        double life = it->t->last - it->t->first + 1.0, size = (double)it->need;
+        double life = it->last - it->first + 1.0, size = (double)it->need;
         switch (kind) {
         case BY_SIZE:
             it->key = size;
@@ -139,10 +136,10 @@ set_order(packer *p, order_kind kind)
             it->key = life;
             break;
         case BY_START:
-            it->key = -(double)it->t->first;
+            it->key = -(double)it->first;
             break;
         default:
-            it->key = it->t->last;
+            it->key = it->last;
             break;
         }
         p->order[i] = it;
@@ -172,8 +169,8 @@ lower_bound(packer *p, bool exact)
     for (uint32_t i = 0; i < p->n; i++) {
         const item *it = &p->items[i];
         int64_t bytes = exact ? it->t->bytes : it->need;
-        change[it->t->first] += bytes;
-        change[it->t->last + 1] -= bytes;
+        change[it->first] += bytes;
+        change[it->last + 1] -= bytes;
     }
     for (uint32_t i = 0; i < end; i++) {
         sum += change[i];
@@ -182,9 +179,34 @@ lower_bound(packer *p, bool exact)
     return most;
 }
 
+/* How many are alive at some time of an item's life, on average. */
+static uint64_t
+together(packer *p)
+{
+    uint32_t end = p->n_buckets << BUCKET_SHIFT;
+    uint32_t *begun = TNB_NEW_N(p->arena, uint32_t, end + 1); /* before a time */
+    uint32_t *ended = TNB_NEW_N(p->arena, uint32_t, end + 1);
+    uint64_t pairs = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        begun[p->items[i].first + 1]++;
+        ended[p->items[i].last + 1]++;
+    }
+    for (uint32_t i = 0; i < end; i++) {
+        begun[i + 1] += begun[i];
+        ended[i + 1] += ended[i];
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        pairs += begun[p->items[i].last + 1] - ended[p->items[i].first];
+    return pairs / p->n;
+}
+
 static void
 search(packer *p)
 {
+    if (together(p) > MOST_TOGETHER) {
+        p->best = memory_sweep(p->arena, p->items, p->n);
+        return;
+    }
     int64_t bound = lower_bound(p, false), enough = bound + bound / 50;
     for (int kind = 0; kind < N_ORDERS && (kind == 0 || p->best > enough); kind++) {
         set_order(p, (order_kind)kind);
@@ -211,22 +233,29 @@ is_placed(const memory_token *t)
     return !t->discarded && t->bytes >= 0 && !t->output;
 }
 
-/* One arena: all tokens of the kind of `kind` that have no storage yet. */
+/* The tokens of one arena, in order of allocation. */
+typedef struct arena_tokens {
+    struct arena_tokens *next; /* of the same branch */
+    TNB_VEC(memory_token *) tokens;
+} arena_tokens;
+
 static void
-plan_one(tn_ctx *ctx, memory_tokens *tokens, uint32_t from, memory_totals *totals)
+plan_one(tn_ctx *ctx, const arena_tokens *tokens, memory_totals *totals)
 {
-    packer p = {.arena = tn_scratch(ctx), .best = -1};
-    const memory_token *kind = tokens->at[from];
+    const memory_token *kind = tokens->tokens.at[0];
+    packer p = {.arena = tn_scratch(ctx), .best = -1, .start = kind->first};
     memory_storage *s = TNB_NEW(p.arena, memory_storage);
-    p.items = TNB_NEW_N(p.arena, item, tokens->n - from);
+    p.n = tokens->tokens.n;
+    p.items = TNB_NEW_N(p.arena, item, p.n);
     uint32_t last = 0;
-    for (uint32_t i = from; i < tokens->n; i++) {
-        memory_token *t = tokens->at[i];
-        if (!is_placed(t) || t->storage || !same_arena(kind, t))
-            continue;
+    for (uint32_t i = 0; i < p.n; i++) {
+        memory_token *t = tokens->tokens.at[i];
         t->storage = s;
-        p.items[p.n++] = (item){.t = t, .need = aligned(t->bytes)};
-        last = t->last > last ? t->last : last;
+        p.items[i] = (item){.t = t,
+                            .need = aligned(t->bytes),
+                            .first = t->first - p.start,
+                            .last = t->last - p.start};
+        last = p.items[i].last > last ? p.items[i].last : last;
     }
     p.order = TNB_NEW_N(p.arena, item *, p.n);
     p.n_buckets = (last >> BUCKET_SHIFT) + 1;
@@ -245,6 +274,24 @@ plan_one(tn_ctx *ctx, memory_tokens *tokens, uint32_t from, memory_totals *total
     totals->tensors += p.n;
 }
 
+/* Adds a token to its arena; the arena, if it is new. */
+static arena_tokens *
+add_token(tnb_arena *arena, tnb_ptrmap *by_branch, memory_token *t)
+{
+    const void *key = t->branch ? (const void *)t->branch : (const void *)by_branch;
+    arena_tokens *first = tnb_ptrmap_get(by_branch, key), *a = first;
+    while (a && !same_arena(a->tokens.at[0], t))
+        a = a->next;
+    bool is_new = !a;
+    if (is_new) {
+        a = TNB_NEW(arena, arena_tokens);
+        a->next = first;
+        tnb_ptrmap_set(by_branch, key, a);
+    }
+    TNB_PUSH(arena, a->tokens, t);
+    return is_new ? a : NULL;
+}
+
 /* Images are memory of their own: several tensors cannot lie in one. */
 static bool
 is_image(const memory_token *t)
@@ -257,9 +304,18 @@ memory_plan_arena(tn_ctx *ctx, memory_tokens *tokens, memory_totals *totals)
 {
     for (uint32_t i = 0; i < tokens->n; i++)
         tokens->at[i]->discarded |= is_image(tokens->at[i]);
-    for (uint32_t i = 0; i < tokens->n; i++)
-        if (is_placed(tokens->at[i]) && !tokens->at[i]->storage)
-            plan_one(ctx, tokens, i, totals);
+    tnb_ptrmap by_branch;
+    tnb_ptrmap_init(&by_branch, tn_scratch(ctx));
+    TNB_VEC(arena_tokens *) arenas = {0};
+    for (uint32_t i = 0; i < tokens->n; i++) {
+        arena_tokens *a = is_placed(tokens->at[i]) && !tokens->at[i]->storage
+                              ? add_token(tn_scratch(ctx), &by_branch, tokens->at[i])
+                              : NULL;
+        if (a)
+            TNB_PUSH(tn_scratch(ctx), arenas, a);
+    }
+    for (uint32_t i = 0; i < arenas.n; i++)
+        plan_one(ctx, arenas.at[i], totals);
     for (uint32_t i = 0; i < tokens->n; i++) {
         memory_token *t = tokens->at[i];
         if (t->discarded || !t->output)
