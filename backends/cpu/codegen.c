@@ -39,7 +39,11 @@ static const char *const base_flags[] = {
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
     "-ffile-prefix-map=.=kernels",
-    "-w",
+    /* each of these would compute something else than was meant */
+    "-Werror=implicit-function-declaration",
+    "-Werror=incompatible-pointer-types",
+    "-Werror=int-conversion",
+    "-Werror=return-type",
 };
 
 typedef struct unit {

@@ -50,7 +50,7 @@ static void
 declare_function(tnk_emitter *e, const char *name, const tn_call *c)
 {
     tnb_dtype ret = tn_dtype_of(TN_NODE(c));
-    if (e->d->id != TN_DIALECT_C || (e->src->helpers.s && strstr(e->src->helpers.s, name)) ||
+    if (e->d->id != TN_DIALECT_C || tnb_strmap_has(&e->src->imported, name) ||
         !tnk_once(e, tn_strf(e->ctx, "extern %s", name)))
         return;
     const char *args = "";

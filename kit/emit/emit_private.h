@@ -19,6 +19,7 @@ struct tnk_source {
     const tnk_dialect *d;
     tnb_buf helpers, kernels, last;
     tnb_strmap have;            /* helpers emitted */
+    tnb_strmap imported;        /* functions that imported source names */
     const char *const *allowed; /* NULL: everything */
     tnb_strmap used;            /* features */
     uint32_t n_shuffles;        /* helpers of them */

@@ -214,6 +214,22 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
     tnb_buf_puts(e->out, ";\n");
 }
 
+/* The names in imported source that '(' follows: functions that it defines, declares or calls, so that
+ * all of them are declared. What stands in comments and texts counts too: a call without its
+ * declaration is an error of the compiler. */
+static void
+collect_functions(tnk_emitter *e, const char *c)
+{
+    while (*c) {
+        size_t n = strspn(c, "abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+        const char *after = c + n + strspn(c + n, " \t\r\n");
+        if (n && *after == '(')
+            tnb_strmap_set(&e->src->imported, tn_strf(e->ctx, "%.*s", (int)n, c), (void *)(uintptr_t)1);
+        c += n ? n : 1;
+    }
+}
+
 /* Source that the statement's calls need, in the dialect's language: the attribute pragma_import_c (or
  * _opencl, _cuda) with its text. It stands in front of the kernels, once. */
 static void
@@ -222,8 +238,10 @@ import_source(tnk_emitter *e, const tn_attr_stmt *a)
     const tn_string_imm *text = tn_as_string_imm(a->value);
     if (!text || strncmp(a->key, "pragma_import_", 14) || strcmp(a->key + 14, e->d->name))
         return;
-    if (tnk_once(e, text->value))
-        tnb_buf_printf(&e->src->helpers, "%s\n", text->value);
+    if (!tnk_once(e, text->value))
+        return;
+    tnb_buf_printf(&e->src->helpers, "%s\n", text->value);
+    collect_functions(e, text->value);
 }
 
 /* tenon.ahead (WidenLoop) holds for what is below: only memory that the host gives is far away. */

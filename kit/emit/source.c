@@ -21,6 +21,7 @@ tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
     s->d = d;
     tnb_strmap_init(&s->have, tn_arena(ctx));
     tnb_strmap_init(&s->used, tn_arena(ctx));
+    tnb_strmap_init(&s->imported, tn_arena(ctx));
     tn_ctx_own(ctx, s, release);
     return s;
 }

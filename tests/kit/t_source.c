@@ -224,6 +224,41 @@ threads_meet_behind_loops(void **state)
     assert_int_equal(last[-1], '}');
 }
 
+/* An external function is declared once as it is called, unless imported source has it; that its name is
+ * a part of another function's says nothing. */
+static void
+external_functions_are_declared(void **state)
+{
+    (void)state;
+    static const char module[] =
+        "@I.ir_module\n"
+        "class Module:\n"
+        "    @T.prim_func\n"
+        "    def f(A: T.Buffer((8,), \"int32\"), B: T.Buffer((8,), \"float64\")):\n"
+        "        with T.sblock(\"own\"):\n"
+        "            T.attr(0, \"pragma_import_c\", \"static double half_ab (int x)"
+        " { return x * 0.5; }\")\n"
+        "            for i in range(8):\n"
+        "                B[i] = T.call_pure_extern(\"float64\", \"ab\", T.abs(A[i])) + "
+        "T.call_pure_extern(\"float64\", \"half_ab\", A[i]) + "
+        "T.call_pure_extern(\"float64\", \"half\", T.Cast(\"float32\", A[i])) + "
+        "T.call_pure_extern(\"float64\", \"ab\", A[i])\n";
+    const tn_module *m = tn_read_module(k.ctx, "test", module, sizeof module - 1);
+    const tnk_kernel *kernel =
+        m ? tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f")) : NULL;
+    tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find("c"));
+    if (!kernel || !tnk_source_add(src, kernel)) {
+        krun_print_errors(&k);
+        fail();
+    }
+    tnb_buf text = {0};
+    tnk_source_text(src, &text);
+    assert_int_equal(occurrences(text.s, "double ab(int32_t);"), 1);
+    assert_int_equal(occurrences(text.s, "double half(float);"), 1);
+    assert_int_equal(occurrences(text.s, "double half_ab(int32_t);"), 0);
+    tnb_buf_free(&text);
+}
+
 int
 main(void)
 {
@@ -233,6 +268,7 @@ main(void)
         cmocka_unit_test(runs_on_small_vectors),
         cmocka_unit_test(dialects_differ_by_their_table),
         cmocka_unit_test(threads_meet_behind_loops),
+        cmocka_unit_test(external_functions_are_declared),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
