@@ -48,7 +48,7 @@ long_first(tnk_item **l, uint32_t n)
     return k ? k : 1;
 }
 
-/* What each thread reduces: its four results together, input channels unrolled. */
+/* What each thread reduces: its four results together, the four neighbours that are read unrolled. */
 static bool
 reduce(tnk_sch *s, tnk_item *block, uint32_t around)
 {
@@ -81,7 +81,8 @@ reduce(tnk_sch *s, tnk_item *block, uint32_t around)
         !tnk_set_kind(s, vector, TN_FOR_VECTORIZED))
         return false;
     for (uint32_t i = 0; i + 1 < m; i++)
-        if (strstr(tnk_item_name(order[i]), "rci") && !tnk_set_kind(s, order[i], TN_FOR_UNROLLED))
+        if (tnk_loop_extent(order[i], &extent) && extent <= 4 &&
+            tnk_loop_walks_last(order[i], block) && !tnk_set_kind(s, order[i], TN_FOR_UNROLLED))
             return false;
     return true;
 }

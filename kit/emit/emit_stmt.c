@@ -225,7 +225,8 @@ collect_functions(tnk_emitter *e, const char *c)
                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
         const char *after = c + n + strspn(c + n, " \t\r\n");
         if (n && *after == '(')
-            tnb_strmap_set(&e->src->imported, tn_strf(e->ctx, "%.*s", (int)n, c), (void *)(uintptr_t)1);
+            tnb_strmap_set(&e->src->imported, tn_strf(e->ctx, "%.*s", (int)n, c),
+                           (void *)(uintptr_t)1);
         c += n ? n : 1;
     }
 }

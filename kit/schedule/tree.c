@@ -566,6 +566,22 @@ tnk_loop_reduces(const tnk_item *loop, const tnk_item *block)
 }
 
 bool
+tnk_loop_walks_last(const tnk_item *loop, const tnk_item *block)
+{
+    const tn_block *b = block->block;
+    for (uint32_t r = 0; r < b->reads.n; r++) {
+        const tn_buffer_region *read = tn_as_buffer_region(b->reads.at[r]);
+        const tn_expr *last =
+            read->ranges.n ? tn_as_range(read->ranges.at[read->ranges.n - 1])->min : NULL;
+        for (uint32_t i = 0; last && i < b->iters.n; i++)
+            if (tn_uses(block->values[i], loop->var) &&
+                tn_uses(last, tn_as_iter_var(b->iters.at[i])->var))
+                return true;
+    }
+    return false;
+}
+
+bool
 tnk_block_is_injective(const tnk_item *block)
 {
     const tn_block *b = block->block;

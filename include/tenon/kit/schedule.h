@@ -72,6 +72,9 @@ tnk_block_is_reduction(const tnk_item *block);
 /* Whether a loop's variable occurs in a value of one of the block's reduction iterators. */
 TNB_EXPORT bool
 tnk_loop_reduces(const tnk_item *loop, const tnk_item *block);
+/* Whether it occurs in the last index of a buffer that the block reads. */
+TNB_EXPORT bool
+tnk_loop_walks_last(const tnk_item *loop, const tnk_item *block);
 /* A block of spatial iterators alone with one store of a value that is a function of loads: element
  * i of the result depends on nothing else. */
 TNB_EXPORT bool
