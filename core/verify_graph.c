@@ -38,10 +38,27 @@ define_symbols(verifier *v, tn_list l)
             define(v, l.at[i]);
 }
 
+/* No tensor has a negative extent. */
+static void
+check_extents(verifier *v, const tn_type *t)
+{
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
+    tn_list dims;
+    int64_t x;
+    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
+        check_extents(v, tuple->fields.at[i]);
+    if (!tn_is(t, TN_KIND_TY_TENSOR) || !tn_type_dims(t, &dims))
+        return;
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (tn_int_value(dims.at[i], &x) && x < 0)
+            tn_verify_error(v, dims.at[i], "extent %u of %s is negative", i, tn_brief(v->ctx, t));
+}
+
 static void
 check_type(verifier *v, const tn_type *t)
 {
     tn_verify_scalar(v, t);
+    check_extents(v, t);
 }
 
 /* ---- expressions ---- */

@@ -38,6 +38,12 @@ static const tn_node *
 extents(tn_ctx *ctx, tn_list dims)
 {
     const tn_node **items = TNB_NEW_N(tn_arena(ctx), const tn_node *, dims.n);
+    int64_t x;
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (tn_int_value(dims.at[i], &x) && x < 0)
+            return tn_error(ctx, 0, TNB_INVALID,
+                            "a parameter or result of a function that is kept has the extent %lld",
+                            (long long)x);
     for (uint32_t i = 0; i < dims.n; i++)
         items[i] = tn_is(dims.at[i], TN_KIND_INT_IMM) ? dims.at[i]
                                                       : tn_string(ctx, tn_text(ctx, dims.at[i]));

@@ -8,6 +8,25 @@
 #include "tenon/core/walk.h"
 #include "tenon/kit/te.h"
 
+/* Extents that a node computes, by padding or from a shape that it is given, may be below zero. */
+static bool
+check_extents(onnx_node *n, const tn_type *t)
+{
+    tn_list dims;
+    int64_t x;
+    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
+    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
+        if (!check_extents(n, tuple->fields.at[i]))
+            return false;
+    if (!tn_is(t, TN_KIND_TY_TENSOR) || !tn_type_dims(t, &dims))
+        return true;
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (tn_int_value(dims.at[i], &x) && x < 0)
+            return onnx_fail(n, TNB_SHAPE, "axis %u of what it gives has the extent %" PRId64, i,
+                             x);
+    return true;
+}
+
 const tn_expr *
 onnx_emit_call(onnx_node *n, const tn_expr *call)
 {
@@ -18,8 +37,8 @@ onnx_emit_call(onnx_node *n, const tn_expr *call)
     if (tn_is_var(call) || tn_is(call, TN_KIND_CONSTANT))
         return call;
     const tn_expr *v = tn_emit(n->imp->b, call, "lv");
-    n->failed |= tn_is_error(v);
-    return v;
+    n->failed |= tn_is_error(v) || !check_extents(n, v->type);
+    return n->failed ? tn_error_node(n->ctx) : v;
 }
 
 const tn_expr *

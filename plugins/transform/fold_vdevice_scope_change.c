@@ -28,7 +28,7 @@ note(void *user, const tn_node *n)
     if (vb && tn_is_call_to(vb->value, "relax.call_tir"))
         tnb_ptrmap_set(&f->values, vb->var, vb->value);
     if (tn_is_var(n))
-        tnb_ptrmap_set(&f->uses, n, (char *)tnb_ptrmap_get(&f->uses, n) + 1);
+        tnb_ptrmap_set(&f->uses, n, (void *)((uintptr_t)tnb_ptrmap_get(&f->uses, n) + 1));
     return TN_WALK_ON;
 }
 

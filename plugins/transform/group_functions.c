@@ -344,7 +344,7 @@ count_readers(void *user, const tn_node *n)
     for (uint32_t i = 0; i < used.n; i++)
         if (tnb_ptrmap_has(&s->overwritten, used.at[i]))
             tnb_ptrmap_set(&s->readers, used.at[i],
-                           (char *)tnb_ptrmap_get(&s->readers, used.at[i]) + 1);
+                           (void *)((uintptr_t)tnb_ptrmap_get(&s->readers, used.at[i]) + 1));
     return TN_WALK_ON;
 }
 

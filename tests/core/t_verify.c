@@ -42,6 +42,17 @@ func(tn_ctx *ctx, const tn_expr *param, const tn_node *block, const tn_expr *res
 }
 
 static void
+extents_are_not_negative(void **state)
+{
+    tn_ctx *ctx = *state;
+    const tn_expr *x = tn_var_new(ctx, "x", vec(ctx, -2)),
+                  *y = tn_var_new(ctx, "y", tn_ty_shape_rank(ctx, 1));
+    const tn_node *b = tn_binding(ctx, y, tn_call_opv(ctx, "shape_of", NULL, x, NULL));
+    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), y, true),
+           "is negative");
+}
+
+static void
 graph_rules(void **state)
 {
     tn_ctx *ctx = *state;
@@ -227,6 +238,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(graph_rules),
+        T(extents_are_not_negative),
         T(calls_fit_their_programs),
         T(tensor_rules),
         T(block_rules),

@@ -10,15 +10,20 @@ bad=0
 for target in ${*:-$(tests/fuzz/fuzz_readers)}; do
     corpus=fuzz-corpus/$target
     mkdir -p "$corpus"
+    most=65536
+    case $target in compile_*) mkdir -p "$corpus.cases"; most=4000 ;; esac
     if [ "$target" = artifact ]; then
         for m in branch constants elementwise host_scalars loop matmul symbolic tuples; do
             tools/tenon compile "$top_srcdir/tests/runtime/modules/$m.py" -t null -o "$corpus/$m.tno" >/dev/null 2>&1
         done
+    elif [ "$target" = compile_onnx ]; then
+        test ! -x tests/onnx/write_cases || tests/onnx/write_cases "$top_srcdir/tests/onnx/cases.txt" "$corpus.cases" >/dev/null
+        for m in "$corpus.cases"/*/model.onnx; do cp "$m" "$corpus/$(basename "$(dirname "$m")").onnx"; done
     else
         tests/fuzz/fuzz_readers "$target" -w "$corpus" || exit 1
     fi
     echo "$target:"
-    FUZZ_TARGET=$target tests/fuzz/fuzz_readers_lf -max_total_time="$t" -print_final_stats=1 -max_len=65536 -timeout=20 -rss_limit_mb=4096 \
+    FUZZ_TARGET=$target tests/fuzz/fuzz_readers_lf -max_total_time="$t" -print_final_stats=1 -max_len="$most" -timeout=20 -rss_limit_mb=4096 \
         "$corpus" 2>"fuzz-$target.log"
     rc=$?
     grep -E 'number_of_executed_units|average_exec_per_sec|ERROR|SUMMARY' "fuzz-$target.log"

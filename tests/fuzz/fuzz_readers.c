@@ -48,15 +48,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     return 0;
 }
 
-#ifndef TENON_LIBFUZZER
-
 /* ---- mutations ---- */
 
 enum { MOST_BYTES = 1 << 16 };
 static uint64_t state;
-static const void *current;
-static size_t current_n;
-static char crash_name[96];
 
 static uint64_t
 draw(uint64_t below)
@@ -166,7 +161,53 @@ change(tnb_buf *b, const tnb_buf *seeds, uint32_t n)
     }
 }
 
+#ifdef TENON_LIBFUZZER
+
+size_t
+LLVMFuzzerMutate(uint8_t *data, size_t n, size_t room);
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+
+/* In turn by the reader's own way, by the changes above, and by libFuzzer's. */
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed)
+{
+    static const reader *r;
+    static tnb_buf last; /* an earlier input, for pieces of it */
+    tnb_buf b = {0};
+    size_t done = 0;
+    if (!r)
+        r = reader_named(getenv("FUZZ_TARGET"));
+    state = seed;
+    uint64_t way = draw(4);
+    if (way < 2 && r && r->mutate) {
+        done = r->mutate(data, n, room, seed);
+    } else if (way < 2) {
+        tnb_buf_put(&b, data, n);
+        if (!last.n)
+            tnb_buf_put(&last, n ? (const char *)data : "{}", n ? n : 2);
+        for (uint64_t k = draw(3) + 1; k; k--)
+            change(&b, &last, 1);
+        done = b.n <= room ? b.n : 0;
+        if (done)
+            memcpy(data, b.s, done);
+        if (draw(16) == 0) {
+            tnb_buf_free(&last);
+            last = b;
+            b = (tnb_buf){0};
+        }
+        tnb_buf_free(&b);
+    }
+    return done ? done : LLVMFuzzerMutate(data, n, room);
+}
+
+#else
+
 /* ---- the program ---- */
+
+static const void *current;
+static size_t current_n;
+static char crash_name[96];
 
 static void
 keep_input(int sig)
@@ -203,6 +244,19 @@ load(const char *path, tnb_buf *seeds, uint32_t *n)
         free(text);
     }
     tnb_arena_free(a);
+}
+
+static void
+mutate(const reader *r, tnb_buf *b)
+{
+    static uint8_t room[MOST_BYTES];
+    size_t n = b->n < sizeof room ? b->n : sizeof room;
+    memcpy(room, b->s, n);
+    n = r->mutate(room, n, sizeof room, draw(UINT32_MAX));
+    if (n) {
+        b->n = 0;
+        tnb_buf_put(b, (char *)room, n);
+    }
 }
 
 int
@@ -264,8 +318,11 @@ main(int argc, char **argv)
         tnb_buf b = {0};
         const tnb_buf *first = &seeds[draw(n)];
         tnb_buf_put(&b, first->s, first->n);
-        for (uint64_t k = draw(4) + 1; k; k--)
-            change(&b, seeds, n);
+        if (!r->mutate || draw(4) == 0)
+            for (uint64_t k = draw(4) + 1; k; k--)
+                change(&b, seeds, n);
+        else
+            mutate(r, &b);
         snprintf(crash_name, sizeof crash_name, "crash-%s-%llu-%llu", r->name,
                  (unsigned long long)seed, (unsigned long long)round);
         run(&b);

@@ -15,8 +15,9 @@ EXTRA_DIST += tests/fuzz/fuzz_text.sh tests/fuzz/text/branches.py tests/fuzz/tex
 # The other readers, and payloads of artifacts.
 if BUILD_CPU
 check_PROGRAMS += tests/fuzz/fuzz_readers
-FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/read_payloads.c tests/fuzz/readers.c tests/fuzz/readers.h \
-	backends/cpu/produced.c
+FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/mutate_text.c tests/fuzz/read_models.c tests/fuzz/read_payloads.c tests/fuzz/readers.c \
+	tests/fuzz/readers.h backends/cpu/produced.c tests/onnx/fuzz_seeds.c tests/onnx/fuzz_seeds.h tests/onnx/model_writer.c \
+	tests/onnx/mutate.c tests/onnx/mutate.h
 tests_fuzz_fuzz_readers_SOURCES = $(FUZZ_READERS_SOURCES)
 tests_fuzz_fuzz_readers_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
 tests_fuzz_fuzz_readers_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS)
@@ -43,7 +44,7 @@ FUZZ_CLANG = clang
 check-fuzz-cover:
 	$(MKDIR_P) fuzz-build && cd fuzz-build && { test -f config.status || $(abs_top_srcdir)/configure -q \
 	    CC='$(FUZZ_CLANG)' CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' --enable-asan; } && $(MAKE) && \
-	    $(MAKE) tests/fuzz/fuzz_readers tests/fuzz/fuzz_readers_lf && \
+	    $(MAKE) tests/fuzz/fuzz_readers tests/fuzz/fuzz_readers_lf tests/onnx/write_cases && \
 	    $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)'
 
 # Passes over random graphs.

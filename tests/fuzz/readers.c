@@ -39,9 +39,8 @@ seed_text(tnb_buf *out, uint32_t *n, const char *text)
     seed(out, n, text, strlen(text));
 }
 
-/* The bytes as a file without a name, for readers that take a path: "/proc/self/fd/N". */
-static int
-as_file(const void *data, size_t n, char path[64])
+int
+reader_file(const void *data, size_t n, char path[64])
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (fd >= 0 && tnb_write_all(fd, data, n, -1)) {
@@ -90,7 +89,7 @@ read_npy(const void *data, size_t n)
     /* what can be no file is not made one */
     if (tnb_npy_parse(data, n, "fuzz", &h, &err) != TNB_OK)
         return;
-    int fd = as_file(data, n, path);
+    int fd = reader_file(data, n, path);
     if (fd < 0)
         return;
     if (tnb_npy_read(path, &a, &err) == TNB_OK) {
@@ -267,7 +266,7 @@ read_tuning(const void *data, size_t n)
     char path[64];
     tnb_err err;
     tnk_tuning *t = tnk_tuning_new();
-    int fd = as_file(data, n, path);
+    int fd = reader_file(data, n, path);
     if (t && fd >= 0 && tnk_tuning_read(t, path, &err) == TNB_OK) {
         reader_taken++;
         (void)tnk_tuning_best(t, "cpu {}", "5f0c5f0c5f0c5f0c", 2);
@@ -349,7 +348,7 @@ read_module(const void *data, size_t n)
     char path[64];
     tnb_module_facts facts;
     tnb_err err;
-    int fd = as_file(data, n, path);
+    int fd = reader_file(data, n, path);
     if (fd < 0)
         return;
     reader_taken += tnb_module_read(fd, path, &facts, &err) == TNB_OK;
@@ -357,15 +356,17 @@ read_module(const void *data, size_t n)
 }
 
 const reader readers[] = {
-    {"npy", npy_seeds, read_npy, NULL, NULL},
-    {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL},
-    {"ini", ini_seeds, read_ini, NULL, NULL},
-    {"manifest", manifest_seeds, read_manifest, NULL, NULL},
-    {"json", json_seeds, read_json, core_begin, core_end},
-    {"tuning", tuning_seeds, read_tuning, NULL, NULL},
-    {"kernels", elf_seeds, read_kernels, NULL, NULL},
-    {"module", elf_seeds, read_module, NULL, NULL},
-    {"artifact", artifact_seeds, read_artifact, payloads_begin, payloads_end},
-    {"dnnl", dnnl_seeds, read_dnnl, payloads_begin, payloads_end},
+    {"npy", npy_seeds, read_npy, NULL, NULL, NULL},
+    {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL, NULL},
+    {"ini", ini_seeds, read_ini, NULL, NULL, NULL},
+    {"manifest", manifest_seeds, read_manifest, NULL, NULL, NULL},
+    {"json", json_seeds, read_json, core_begin, core_end, NULL},
+    {"tuning", tuning_seeds, read_tuning, NULL, NULL, NULL},
+    {"kernels", elf_seeds, read_kernels, NULL, NULL, NULL},
+    {"module", elf_seeds, read_module, NULL, NULL, NULL},
+    {"artifact", artifact_seeds, read_artifact, payloads_begin, payloads_end, NULL},
+    {"dnnl", dnnl_seeds, read_dnnl, payloads_begin, payloads_end, NULL},
+    {"compile_onnx", onnx_seeds, read_onnx, models_begin, models_end, mutate_onnx},
+    {"compile_text", module_seeds, read_text_module, models_begin, models_end, mutate_text},
 };
 const uint32_t n_readers = sizeof readers / sizeof *readers;

@@ -13,11 +13,38 @@ typedef struct reader {
     void (*read)(const void *data, size_t n);
     bool (*begin)(void); /* false: it is not built; may be NULL */
     void (*end)(void);
+    /* Changes `n` of `room` bytes in a way of its own: how many there are then; 0: it cannot. May be
+     * NULL. */
+    size_t (*mutate)(uint8_t *data, size_t n, size_t room, uint64_t seed);
 } reader;
 
 extern const reader readers[];
 extern const uint32_t n_readers;
 extern uint64_t reader_taken; /* inputs that were no error */
+
+/* The bytes as a file without a name, for readers that take a path: "/proc/self/fd/N". -1: none. */
+int
+reader_file(const void *data, size_t n, char path[64]);
+
+/* In read_models.c. */
+bool
+models_begin(void);
+void
+models_end(void);
+void
+onnx_seeds(tnb_buf *out, uint32_t *n);
+void
+read_onnx(const void *data, size_t n);
+size_t
+mutate_onnx(uint8_t *data, size_t n, size_t room, uint64_t seed);
+void
+module_seeds(tnb_buf *out, uint32_t *n);
+void
+read_text_module(const void *data, size_t n);
+
+/* In mutate_text.c. */
+size_t
+mutate_text(uint8_t *data, size_t n, size_t room, uint64_t seed);
 
 /* In read_payloads.c. */
 bool

@@ -60,6 +60,8 @@ vectorize(tnk_sch *s, tnk_item *block, uint32_t n_shared, int vector_bytes)
     tnk_item *l[CPU_MAX_LOOPS], *part[2];
     uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS);
     const tn_block *b = tnk_item_block(block);
+    if (!b->writes.n)
+        return;
     int64_t e, lanes = cpu_lanes(vector_bytes,
                                  tn_as_buffer(tn_as_buffer_region(b->writes.at[0])->buffer)->dtype);
     if (n <= n_shared || lanes < 2 || b->init || tnk_block_is_reduction(block) ||
