@@ -7,6 +7,17 @@
  */
 #include "schedule_private.h"
 
+/* Whether iterators of the kind get their values from the loop. */
+static bool
+feeds(const tnk_item *loop, const tnk_item *block, tn_iter_kind kind)
+{
+    for (uint32_t i = 0; i < block->block->iters.n; i++)
+        if (tn_as_iter_var(block->block->iters.at[i])->iter_kind == kind &&
+            tn_uses(block->values[i], loop->var))
+            return true;
+    return false;
+}
+
 tnk_item *
 tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
 {
@@ -20,7 +31,7 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
         return NULL;
     }
     for (const tnk_item *p = loop->parent; p && p->kind == TNK_ITEM_LOOP; p = p->parent)
-        if (tnk_loop_reduces(p, block)) {
+        if (feeds(p, block, TN_ITER_REDUCE)) {
             tnk_sch_fail(s, block, "decompose_reduction",
                          "the loop '%s' around '%s' reduces too, so the init would run again",
                          tn_var_name(p->var), tn_var_name(loop->var));
@@ -47,13 +58,18 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
     for (uint32_t i = n; i-- > 0;) {
-        bool spatial = false;
-        for (uint32_t k = 0; k < b->iters.n; k++)
-            spatial |= tn_as_iter_var(b->iters.at[k])->iter_kind == TN_ITER_SPATIAL &&
-                       tn_uses(block->values[k], path[i]->var);
-        if (!spatial)
+        if (path[i]->kind != TNK_ITEM_LOOP)
             continue;
-        if (tnk_loop_reduces(path[i], block)) {
+        if (feeds(path[i], block, TN_ITER_SCAN)) {
+            tnk_sch_fail(
+                s, block, "decompose_reduction",
+                "the loop '%s' goes in order, so the init of a step may need the one before",
+                tn_var_name(path[i]->var));
+            return NULL;
+        }
+        if (!feeds(path[i], block, TN_ITER_SPATIAL))
+            continue;
+        if (feeds(path[i], block, TN_ITER_REDUCE)) {
             tnk_sch_fail(s, block, "decompose_reduction",
                          "the loop '%s' is both spatial and reducing", tn_var_name(path[i]->var));
             return NULL;
@@ -81,13 +97,13 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
     tn_list list = {0};
     for (uint32_t k = 0; k < b->iters.n; k++) {
         const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);
-        if (iv->iter_kind != TN_ITER_SPATIAL)
+        if (iv->iter_kind == TN_ITER_REDUCE)
             continue;
         const tn_expr *v =
             tn_var_dtype(ctx, tn_strf(ctx, "%s_init", tn_var_name(iv->var)), tn_dtype_of(iv->var));
         tnb_ptrmap_set(&iters, iv->var, v);
         init->values[list.n] = tn_subst(ctx, block->values[k], &map);
-        list = tn_list_append(ctx, list, tn_iter_var_of(ctx, iv->dom, v, TN_ITER_SPATIAL, NULL));
+        list = tn_list_append(ctx, list, tn_iter_var_of(ctx, iv->dom, v, iv->iter_kind, NULL));
     }
     /* of the predicate, what does not depend on reducing loops */
     init->predicate = tn_bool(ctx, true);

@@ -121,11 +121,41 @@ typedef struct inliner {
     bool bad;
 } inliner;
 
+/* Blocks that match parts of buffers keep what they say they read (tnk_block_set): what the expression loads takes the place of
+ * its result. */
+static tn_list
+reads_instead(tn_ctx *ctx, const inliner *in, const tn_block *b)
+{
+    tn_list out = {0}, reads, writes;
+    const tn_node *own = in->store->buffer;
+    tn_block_regions(ctx, b, &reads, &writes);
+    for (uint32_t i = 0; i < b->reads.n; i++)
+        if (tn_as_buffer_region(b->reads.at[i])->buffer != own)
+            out = tn_list_append(ctx, out, b->reads.at[i]);
+    for (uint32_t i = 0; i < reads.n; i++) {
+        bool loaded = false, there = false;
+        for (uint32_t k = 0; k < in->producer->reads.n; k++)
+            loaded |= tn_as_buffer_region(in->producer->reads.at[k])->buffer ==
+                      tn_as_buffer_region(reads.at[i])->buffer;
+        for (uint32_t k = 0; k < out.n; k++)
+            there |= tn_equal(ctx, out.at[k], reads.at[i], false, NULL);
+        if (loaded && !there)
+            out = tn_list_append(ctx, out, reads.at[i]);
+    }
+    return out;
+}
+
 static const tn_node *
 replace(tn_rewriter *r, const tn_node *n)
 {
     inliner *in = r->user;
     const tn_buffer_load *l = tn_as_buffer_load(n);
+    const tn_block *inner = tn_as_block(n);
+    if (inner && inner->match_buffers.n) {
+        tn_block b = *inner;
+        b.reads = reads_instead(r->ctx, in, inner);
+        return tn_block_of(r->ctx, &b);
+    }
     if (!l || l->buffer != in->store->buffer)
         return NULL;
     tnb_ptrmap map;
@@ -160,6 +190,8 @@ tnk_compute_inline(tnk_sch *s, tnk_item *block)
         b.init = b.init ? tn_rewrite(&r, b.init) : NULL;
         if (in.bad)
             return tnk_sch_fail(s, readers[i], "compute_inline", "it reads vectors");
+        if (b.match_buffers.n)
+            b.reads = reads_instead(s->ctx, &in, &b);
         tnk_block_set(s, readers[i], &b);
     }
     const tn_node *buffer = in.store->buffer;

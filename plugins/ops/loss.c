@@ -55,8 +55,10 @@ loss_at(nll *l, const tn_expr *const *at, bool value)
     uint32_t n = emit_ndim(l->t), m = emit_ndim(l->p);
     const tn_expr *idx[INFER_MAX_DIMS + 1],
         *target = CAST(TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
-    const tn_expr *class =
-        tnk_te_index(ctx, target, emit_dim(l->p, m > 1), false, infer_op_name(l->e.call), "class");
+    /* a gradient takes other numbers of weights than of classes, and reads weights alone */
+    const tn_expr *classes = l->w && !value ? emit_dim(l->w, 0) : emit_dim(l->p, m > 1),
+                  *class =
+                      tnk_te_index(ctx, target, classes, false, infer_op_name(l->e.call), "class");
     const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &class, 1) : LIT(d, 1), *v = w;
     if (value) {
         idx[m > 1] = class;

@@ -12,6 +12,7 @@
 
 #include "krun.h"
 #include "programs.h"
+#include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/rule.h"
 #include "tenon/kit/schedule.h"
@@ -50,6 +51,20 @@ begin(const char *program)
     }
     assert_non_null(func);
     tnb_diags_clear(tn_diags(k.ctx));
+    s = tnk_sch_new(k.ctx, func);
+    assert_non_null(s);
+}
+
+/* A schedule of a program that is given as text. */
+static void
+begin_text(const char *text)
+{
+    tnb_diags_clear(tn_diags(k.ctx));
+    const tn_module *m = tn_read_module(k.ctx, "program.py", text, strlen(text));
+    if (!m)
+        krun_print_errors(&k);
+    assert_non_null(m);
+    func = tn_module_get(m, "f");
     s = tnk_sch_new(k.ctx, func);
     assert_non_null(s);
 }
@@ -366,6 +381,61 @@ decompose_reduction(void **state)
     illegal("both spatial and reducing");
 }
 
+/* Running sums: step j adds a row's sum to step j - 1. */
+#define RUNNING_SUMS                                                                    \
+    "@T.prim_func(s_tir=True)\n"                                                        \
+    "def f(A: T.Buffer((3, 4, 5), \"float32\"), B: T.Buffer((3, 4), \"float32\")):\n"   \
+    "    for i, j, k in T.grid(3, 4, 5):\n"                                             \
+    "        with T.sblock(\"B\"):\n"                                                   \
+    "            vi = T.axis.spatial(3, i)\n"                                           \
+    "            vj = T.axis.scan(4, j)\n"                                              \
+    "            vk = T.axis.reduce(5, k)\n"                                            \
+    "            with T.init():\n"                                                      \
+    "                B[vi, vj] = T.if_then_else(vj > 0, B[vi, vj - 1], T.float32(0))\n" \
+    "            B[vi, vj] = B[vi, vj] + A[vi, vj, vk]\n"
+
+static void
+decompose_running_sums(void **state)
+{
+    (void)state;
+    begin_text(RUNNING_SUMS);
+    tnk_item *b = block("B");
+    assert_non_null(tnk_decompose_reduction(s, b, l[2]));
+    legal("decompose_reduction(B, B, k)");
+    begin_text(RUNNING_SUMS);
+    b = block("B");
+    assert_null(tnk_decompose_reduction(s, b, l[1]));
+    illegal("the loop 'j' goes in order");
+}
+
+/* The reader matches a part of another buffer, so that its regions are what it says. */
+static void
+inline_into_matches(void **state)
+{
+    (void)state;
+    begin_text("@T.prim_func(s_tir=True)\n"
+               "def f(A: T.Buffer((8,), \"float32\"), D: T.Buffer((8,), \"float32\"), C: "
+               "T.Buffer((8,), \"float32\")):\n"
+               "    B = T.sblock_alloc_buffer((8,))\n"
+               "    for i in range(8):\n"
+               "        with T.sblock(\"B\"):\n"
+               "            vi = T.axis.spatial(8, i)\n"
+               "            B[vi] = A[vi] * T.float32(2)\n"
+               "    for i in range(8):\n"
+               "        with T.sblock(\"C\"):\n"
+               "            vi = T.axis.spatial(8, i)\n"
+               "            T.reads(B[vi], D[vi])\n"
+               "            T.writes(C[vi])\n"
+               "            P = T.match_buffer(D[vi], (1,))\n"
+               "            C[vi] = B[vi] + P[0]\n");
+    assert_true(tnk_compute_inline(s, block("B")));
+    const tn_block *c = tnk_item_block(block("C"));
+    assert_int_equal(c->reads.n, 2);
+    assert_string_equal(tn_text(k.ctx, c->reads.at[0]), "D[vi]");
+    assert_string_equal(tn_text(k.ctx, c->reads.at[1]), "A[vi]");
+    legal("compute_inline");
+}
+
 static void
 follows(void **state)
 {
@@ -446,6 +516,8 @@ main(void)
         cmocka_unit_test(caches),
         cmocka_unit_test(compute_at),
         cmocka_unit_test(decompose_reduction),
+        cmocka_unit_test(decompose_running_sums),
+        cmocka_unit_test(inline_into_matches),
         cmocka_unit_test(follows),
         cmocka_unit_test(rules_that_forget_elements),
     };
