@@ -114,49 +114,66 @@ note_threads(tn_ctx *ctx, tnk_kernel *k, const tn_for_loop *f)
     return true;
 }
 
-typedef struct check_walk {
+typedef struct kernel_walk {
     tn_ctx *ctx;
-    TNB_VEC(const char *) texts;
-} check_walk;
+    tnk_kernel *kernel; /* NULL: checks alone are of interest */
+    bool ok;
+    TNB_VEC(const char *) checks;
+} kernel_walk;
+
+static void
+note_check(kernel_walk *w, const tn_call *c)
+{
+    const tn_string_imm *s = tn_as_string_imm(c->args.at[3]);
+    bool known = !s;
+    for (uint32_t i = 0; i < w->checks.n && !known; i++)
+        known = !strcmp(w->checks.at[i], s->value);
+    if (!known)
+        TNB_PUSH(tn_scratch(w->ctx), w->checks, s->value);
+}
 
 static tn_walk_step
-note_check(void *user, const tn_node *n)
+note_kernel(void *user, const tn_node *n)
 {
-    check_walk *w = user;
-    if (n->kind != TN_KIND_CALL || !tn_is_call_to(n, "tirx.index_in"))
-        return TN_WALK_ON;
-    const tn_string_imm *s = tn_as_string_imm(((const tn_call *)n)->args.at[3]);
-    bool known = !s;
-    for (uint32_t i = 0; i < w->texts.n && !known; i++)
-        known = !strcmp(w->texts.at[i], s->value);
-    if (!known)
-        TNB_PUSH(tn_scratch(w->ctx), w->texts, s->value);
-    return TN_WALK_ON;
+    kernel_walk *w = user;
+    const tn_for_loop *f = w->kernel ? tn_as_for_loop(n) : NULL;
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING && !note_threads(w->ctx, w->kernel, f))
+        w->ok = false;
+    if (n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in"))
+        note_check(w, (const tn_call *)n);
+    return w->ok ? TN_WALK_ON : TN_WALK_STOP;
 }
+
+/* Attribute of lowered functions: the texts of their checks, so that these are searched for once. */
+#define CHECKS_ATTR "tenon.index_checks"
 
 uint32_t
 tnk_kernel_checks(tn_ctx *ctx, const tnk_kernel *k, const char *const **texts)
 {
-    check_walk w = {.ctx = ctx};
-    tn_walk(tn_as_prim_func(k->func)->body, 0, note_check, NULL, &w);
-    *texts = w.texts.at;
-    return w.texts.n;
+    const tn_prim_func *f = tn_as_prim_func(k->func);
+    const tn_array *known = tn_as_array(tn_dict_get(f->attrs, CHECKS_ATTR));
+    kernel_walk w = {.ctx = ctx, .ok = true};
+    for (uint32_t i = 0; known && i < known->items.n; i++)
+        TNB_PUSH(tn_scratch(ctx), w.checks, tn_as_string_imm(known->items.at[i])->value);
+    if (!known)
+        tn_walk(f->body, 0, note_kernel, NULL, &w);
+    *texts = w.checks.at;
+    return w.checks.n;
 }
 
-typedef struct thread_walk {
-    tn_ctx *ctx;
-    tnk_kernel *kernel;
-    bool ok;
-} thread_walk;
-
-static tn_walk_step
-in_threads(void *user, const tn_node *n)
+/* The function's attributes with what its body says of checks, after the kernel got what it says of threads; NULL: it has no
+ * kernel. */
+static const tn_node *
+describe_body(tn_ctx *ctx, tnk_kernel *k, const tn_prim_func *f)
 {
-    thread_walk *w = user;
-    const tn_for_loop *f = tn_as_for_loop(n);
-    if (f && f->for_kind == TN_FOR_THREAD_BINDING && !note_threads(w->ctx, w->kernel, f))
-        w->ok = false;
-    return w->ok ? TN_WALK_ON : TN_WALK_STOP;
+    kernel_walk w = {ctx, k, true, {0}};
+    tn_walk(f->body, 0, note_kernel, NULL, &w);
+    TNB_VEC(const tn_node *) texts = {0};
+    for (uint32_t i = 0; i < w.checks.n; i++)
+        TNB_PUSH(tn_scratch(ctx), texts, tn_string(ctx, w.checks.at[i]));
+    return w.ok ? tn_dict_set(ctx, f->attrs, CHECKS_ATTR,
+                              tn_array_of(ctx, tn_list_of(ctx, texts.at, texts.n)))
+                : NULL;
 }
 
 /* NVIDIA's OpenCL driver (580.159) writes out of bounds when it lists kernels whose names have more than 127 characters. */
@@ -216,11 +233,12 @@ describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_p
     k->scalars = scalars;
     writes w = {buffers, written, k->n_buffers};
     tn_walk(f->body, 0, note_writes, NULL, &w);
+    const tn_node *attrs = describe_body(ctx, k, f);
+    if (!attrs)
+        return NULL;
     k->func = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n),
-                              tn_list_of(ctx, maps.at, maps.n), f->body, f->ret, f->attrs);
-    thread_walk threads = {ctx, k, true};
-    tn_walk(f->body, 0, in_threads, NULL, &threads);
-    return tn_is_error(k->func) || !threads.ok ? NULL : k;
+                              tn_list_of(ctx, maps.at, maps.n), f->body, f->ret, attrs);
+    return tn_is_error(k->func) ? NULL : k;
 }
 
 const tnk_kernel *

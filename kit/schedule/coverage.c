@@ -81,8 +81,11 @@ enter_block(stores *q, const tn_block_realize *r)
         const tn_iter_var *it = tn_as_iter_var(b->iters.at[i]);
         const tn_range *dom = tn_as_range(it->dom);
         int64_t lo, hi, from, to;
-        tn_bounds(q->arith, r->values.at[i], &from, &to);
+        if (q->exactly)
+            tn_bounds(q->arith, r->values.at[i], &from, &to);
         tn_arith_range(q->arith, it->var, dom->min, dom->extent);
+        if (!q->exactly)
+            continue;
         tn_bounds(q->arith, it->var, &lo, &hi);
         q->unclear |= from > lo || to < hi;
     }
@@ -119,6 +122,8 @@ enter(void *user, const tn_node *n)
         /* a part that has a name of its own */
         add_all(q, tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer);
         break;
+    case TN_KIND_BUFFER_REGION: /* says what is read and written, and does neither */
+        return TN_WALK_SKIP;
     default:
         if (tn_is_var(n)) /* through a pointer */
             add_all(q, n);
