@@ -141,37 +141,49 @@ add_bias(onnx_node *n, const tn_expr *y, const tn_expr *bias, int spatial)
     }
     for (int i = 0; i < 2 + spatial; i++)
         dims[i] = i == 1 ? have.at[0] : tn_i64(n->ctx, 1);
-    return onnx_bin(n, "add", y, onnx_reshape(n, bias, dims, (uint32_t)(2 + spatial)));
+    if (!onnx_dims(n, y, &have))
+        return tn_error_node(n->ctx);
+    bool fits = tn_prove_equal(n->ctx, dims[1], have.at[1]);
+    bias = onnx_reshape(n, bias, dims, (uint32_t)(2 + spatial));
+    dims[1] = have.at[1];
+    return onnx_bin(n, "add", y,
+                    fits ? bias : onnx_broadcast(n, bias, dims, (uint32_t)(2 + spatial)));
 }
 
 /* ---- convolution ---- */
 
+/* The weight's window. An extent that comes at run time is what attribute 'kernel_shape' says, else -1: paddings must not depend on it. */
 static bool
-kernel_of(onnx_node *n, const tn_expr *w, window *win)
+kernel_of(onnx_node *n, const tn_expr **w, window *win)
 {
-    int64_t r = onnx_rank(n, w), given[MAX_SPATIAL];
-    if (r < 0)
+    int64_t r = onnx_rank(n, *w), given[MAX_SPATIAL];
+    bool stated = onnx_attr(n, "kernel_shape") != NULL;
+    int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
+    tn_list dims;
+    if (r < 0 || mode < 0 || !onnx_dims(n, *w, &dims))
         return false;
     if (r != win->rank + 2)
         return onnx_fail(n, TNB_SHAPE, "the input has rank %d, but the weight has rank %" PRId64,
                          win->rank + 2, r);
+    if (stated && !window_ints(n, "kernel_shape", given, win->rank, 1, 1))
+        return false;
+    bool needed = mode == SAME_UPPER || mode == SAME_LOWER || onnx_attr(n, "output_shape");
     for (int i = 0; i < win->rank; i++) {
-        win->kernel[i] = onnx_dim(w, 2 + i);
-        if (win->kernel[i] < 1)
+        win->kernel[i] = onnx_dim(*w, 2 + i);
+        if (win->kernel[i] < 0 && stated)
+            dims = tn_list_with(n->ctx, dims, (uint32_t)(2 + i),
+                                tn_i64(n->ctx, win->kernel[i] = given[i]));
+        else if (win->kernel[i] == 0 || (win->kernel[i] < 0 && needed))
             return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is not a positive number",
                              2 + i);
-    }
-    if (!onnx_attr(n, "kernel_shape"))
-        return true;
-    if (!window_ints(n, "kernel_shape", given, win->rank, 1, 1))
-        return false;
-    for (int i = 0; i < win->rank; i++)
-        if (given[i] != win->kernel[i])
+        else if (stated && given[i] != win->kernel[i])
             return onnx_fail(n, TNB_SHAPE,
                              "entry %d of attribute 'kernel_shape' is %" PRId64
                              ", but the weight has %" PRId64,
                              i, given[i], win->kernel[i]);
-    return true;
+    }
+    *w = stated ? onnx_fix_extents(n, *w, dims) : *w;
+    return !n->failed;
 }
 
 static bool
@@ -214,7 +226,7 @@ import_conv(onnx_node *n)
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1);
     bool added;
-    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) ||
+    if (!spatial_rank(n, x, &win) || !kernel_of(n, &w, &win) ||
         !read_window(n, &x, &win, 0, &added) || !check_groups(n, x, w, group))
         return false;
     y = onnx_emit(n, conv_names[win.rank - 1],
@@ -257,7 +269,7 @@ import_conv_transpose(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0), *w = onnx_in(n, 1), *y;
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1), out_pad[MAX_SPATIAL], want[MAX_SPATIAL + 2];
-    if (!spatial_rank(n, x, &win) || !kernel_of(n, w, &win) ||
+    if (!spatial_rank(n, x, &win) || !kernel_of(n, &w, &win) ||
         !window_ints(n, "output_padding", out_pad, win.rank, 0, 0))
         return false;
     int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);

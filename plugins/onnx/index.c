@@ -76,11 +76,27 @@ import_scatter_elements(onnx_node *n)
 static bool
 import_scatter_nd(onnx_node *n)
 {
+    const tn_expr *x = onnx_in(n, 0), *at = onnx_in(n, 1), *u = onnx_in(n, 2);
     int r = onnx_attr_choice(n, "reduction", "none", reductions);
-    return r >= 0 && onnx_ret(n, onnx_emit(n, "scatter_nd",
-                                           tn_dictv(n->ctx, "reduction",
-                                                    tn_string(n->ctx, relax_reductions[r]), NULL),
-                                           onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2), NULL));
+    int64_t rank = onnx_rank(n, x), places = onnx_rank(n, at), rest = onnx_rank(n, u);
+    tn_list dims;
+    if (n->failed || r < 0 || !onnx_dims(n, at, &dims))
+        return false;
+    /* how many axes an index names follows from the ranks where it is no number */
+    if (dims.n && !tn_is(dims.at[dims.n - 1], TN_KIND_INT_IMM)) {
+        int64_t named = rank + places - 1 - rest;
+        if (named < 1 || named > rank)
+            return onnx_fail(n, TNB_SHAPE,
+                             "data of rank %" PRId64 ", indices of rank %" PRId64
+                             " and updates of rank %" PRId64 " do not fit",
+                             rank, places, rest);
+        at =
+            onnx_name_extents(n, at, tn_list_with(n->ctx, dims, dims.n - 1, tn_i64(n->ctx, named)));
+    }
+    return onnx_ret(n, onnx_emit(n, "scatter_nd",
+                                 tn_dictv(n->ctx, "reduction",
+                                          tn_string(n->ctx, relax_reductions[r]), NULL),
+                                 x, at, u, NULL));
 }
 
 static const tn_expr *

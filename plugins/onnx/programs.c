@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that no graph operator expresses: each becomes a tensor program of its own. */
 #include <inttypes.h>
-#include "import.h"
+#include "dynamic.h"
 #include "tenon/core/op.h"
 #include "tenon/core/registry.h"
 #include "tenon/kit/te.h"
@@ -138,6 +138,28 @@ import_tensor_scatter(onnx_node *n)
 
 /* ---- Col2Im ---- */
 
+/* Rows of the columns by the size of a block; NULL after an error. */
+static const tn_expr *
+channels_of(onnx_node *n, const tn_expr *rows, int64_t size)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *channels = onnx_simplify(n, tn_floordiv(ctx, rows, I64(size)));
+    int64_t v;
+    if (tn_int_value(rows, &v) && v % size) {
+        onnx_fail(n, TNB_SHAPE,
+                  "%" PRId64 " rows of columns are no multiple of a block's %" PRId64 " elements",
+                  v, size);
+        return NULL;
+    }
+    onnx_demand d = {tn_bin(ctx, TN_KIND_EQ, tn_floormod(ctx, rows, I64(size)), I64(0)), &rows, 1,
+                     tn_strf(ctx,
+                             "{1} rows of columns are no multiple of a block's %" PRId64
+                             " elements",
+                             size)};
+    return tn_is(rows, TN_KIND_INT_IMM) || size == 1 || onnx_bind(n, &channels, 1, &d) ? channels
+                                                                                       : NULL;
+}
+
 /* Each pixel is the sum over the places of a block at which it was read. */
 static bool
 import_col2im(onnx_node *n)
@@ -180,7 +202,9 @@ import_col2im(onnx_node *n)
     if (tn_is_error(x))
         return false;
     dims[0] = in.at[0];
-    dims[1] = onnx_simplify(n, tn_floordiv(ctx, in.at[1], I64(size)));
+    dims[1] = channels_of(n, in.at[1], size);
+    if (!dims[1])
+        return false;
     tnb_dtype d = onnx_dtype(x);
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *a = tnk_te_input(te, "X", x->type);

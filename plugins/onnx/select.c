@@ -17,6 +17,18 @@ onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
                               "found");
 }
 
+const tn_expr *
+onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims)
+{
+    tn_list have;
+    if (!onnx_dims(n, x, &have))
+        return tn_error_node(n->ctx);
+    bool same = true;
+    for (uint32_t i = 0; i < have.n; i++)
+        same &= tn_prove_equal(n->ctx, have.at[i], dims.at[i]);
+    return same ? x : onnx_name_extents(n, x, dims);
+}
+
 /* Indices (axes, count) of what is not zero. */
 static const tn_expr *
 nonzero(onnx_node *n, const tn_expr *x)

@@ -313,14 +313,35 @@ part_of(onnx_node *n, const tn_expr *x, int64_t last, int which)
     return onnx_squeeze(n, onnx_slice_ints(n, x, last, which, which + 1), &last, 1);
 }
 
-static bool
-is_signal(onnx_node *n, const tn_expr *x, int64_t last)
+/* x with a last extent that is known: 1 or 2 parts of numbers. One that comes at run time is checked there, and the second part is
+ * zero where there is none. NULL after an error. */
+static const tn_expr *
+as_signal(onnx_node *n, const tn_expr *x)
 {
-    int64_t parts = onnx_dim(x, last);
-    if (n->failed || (parts >= 1 && parts <= 2 && onnx_dim(x, last - 1) != 0))
-        return !n->failed;
-    return onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
-                     parts);
+    tn_ctx *ctx = n->ctx;
+    int64_t last = onnx_rank(n, x) - 1, parts;
+    tn_list dims;
+    if (n->failed || !onnx_dims(n, x, &dims))
+        return NULL;
+    const tn_expr *d = dims.at[last];
+    if (tn_is_int_const(dims.at[last - 1], 0)) {
+        onnx_fail(n, TNB_SHAPE, "the signal has no samples");
+        return NULL;
+    }
+    if (tn_int_value(d, &parts)) {
+        if (parts >= 1 && parts <= 2)
+            return x;
+        onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
+                  parts);
+        return NULL;
+    }
+    onnx_demand demand = {tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, d, tn_i64(ctx, 1)),
+                                 tn_cmp(ctx, TN_KIND_LE, d, tn_i64(ctx, 2))),
+                          &dims.at[last], 1, "the last extent of the signal is {1}, wanted 1 or 2"};
+    if (!onnx_bind(n, &d, 1, &demand))
+        return NULL;
+    x = onnx_name_extents(n, x, tn_list_with(ctx, dims, (uint32_t)last, d));
+    return with_length(n, x, last, tn_i64(ctx, 2));
 }
 
 /* x: the first half of the bins, [..., bins, 1 or 2], to real samples [..., length, 1]. */
@@ -329,8 +350,6 @@ real_inverse(onnx_node *n, const tn_expr *x, const tn_expr *length)
 {
     int64_t last = onnx_rank(n, x) - 1;
     const tn_expr *half = half_of(n, length);
-    if (!is_signal(n, x, last))
-        return tn_error_node(n->ctx);
     x = with_length(n, x, last - 1, half);
     const tn_expr *c = matrix(n, onnx_dtype(x), half, length, COSINE_FROM_HALF, length),
                   *y = onnx_bin(n, "matmul", part_of(n, x, last, 0), c);
@@ -359,11 +378,12 @@ divided_by(onnx_node *n, const tn_expr *x, const tn_expr *length)
 static const tn_expr *
 transform(onnx_node *n, const tn_expr *x, const tn_expr *length, bool inverse, bool onesided)
 {
-    int64_t last = onnx_rank(n, x) - 1, parts = onnx_dim(x, last);
+    x = as_signal(n, x);
+    if (!x)
+        return tn_error_node(n->ctx);
     if (inverse && onesided)
         return real_inverse(n, x, length);
-    if (!is_signal(n, x, last))
-        return tn_error_node(n->ctx);
+    int64_t last = onnx_rank(n, x) - 1, parts = onnx_dim(x, last);
     x = with_length(n, x, last - 1, length);
     const tn_expr *bins = onesided ? half_of(n, length) : length,
                   *c = matrix(n, onnx_dtype(x), length, bins, COSINE, length),

@@ -213,10 +213,34 @@ class Graph:
                 dims.append(name if symbolic else d)
             inputs.append(value_info(v.name, v.array, dims))
         infos = [helper.make_tensor_value_info(v.name, TYPES[v.dtype], [None] * v.rank) for v in outs]
-        needed = set(self.used) | {v.name for v in outs}
+        nodes, needed = needed_for(self.nodes, {v.name for v in outs})
         fixed = [numpy_helper.from_array(v.array, v.name) for v in self.constants if v.name in needed]
-        graph = helper.make_graph(self.nodes, "random", inputs, infos, fixed)
+        graph = helper.make_graph(nodes, "random", inputs, infos, fixed)
         return helper.make_model(graph, opset_imports=self.opsets, ir_version=IR_VERSION, producer_name="tenon-random"), outs
+
+
+SHAPE_ONLY = {"Shape": [0], "Size": [0], "EyeLike": [0], "CastLike": [1]}  # operands whose elements nobody looks at
+
+
+def operands_of(node):
+    """Names that the node reads, those that its bodies read among them."""
+    names = list(node.input)
+    for a in node.attribute:
+        if a.HasField("g"):
+            names += [n for inner in a.g.node for n in operands_of(inner)]
+    return names
+
+
+def needed_for(nodes, names, shapes=True):
+    """The nodes that these values depend on, and the names of all values that are needed; without `shapes`, a value is not
+    needed by what looks at its shape only."""
+    needed, kept = set(names), []
+    for node in reversed(nodes):
+        if not needed.isdisjoint(node.output):
+            kept.append(node)
+            skip = [] if shapes else SHAPE_ONLY.get(node.op_type, [])
+            needed.update(n for i, n in enumerate(operands_of(node)) if i not in skip)
+    return kept[::-1], needed
 
 
 def tensor_file(path, array, name):
@@ -230,4 +254,4 @@ def subgraph(name, nodes, inputs, outputs):
     return helper.make_graph(nodes, name, info[0], info[1])
 
 
-__all__ = ["Graph", "Value", "on_grid", "session", "subgraph", "tame", "tensor_file", "TensorProto", "onnx"]
+__all__ = ["Graph", "Value", "needed_for", "on_grid", "session", "subgraph", "tame", "tensor_file", "TensorProto", "onnx"]
