@@ -77,6 +77,9 @@ read_heads(onnx_node *n, attention *a)
     }
     a->q_heads = onnx_dim(a->x[Q], 1);
     a->kv_heads = onnx_dim(a->x[K], 1);
+    if (a->q_heads < 0 || a->kv_heads < 0)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "the number of heads has to be known when the model is compiled");
     if (a->q_heads < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " query heads cannot share %" PRId64 " key heads",
                          a->q_heads, a->kv_heads);
@@ -424,7 +427,10 @@ import_rotary(onnx_node *n)
     if (rank != 3 && rank != 4)
         return onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or 4", rank);
     if (rank == 3) { /* [batch, positions, heads, size] */
-        if (heads < 1 || !tn_int_value(in.at[2], &size) || size % heads)
+        if (!tn_int_value(in.at[2], &size))
+            return onnx_fail(n, TNB_UNSUPPORTED,
+                             "the size of a head has to be known when the model is compiled");
+        if (heads < 1 || size % heads)
             return onnx_fail(n, TNB_SHAPE,
                              "an input of type %s cannot be split into %" PRId64
                              " heads (attribute 'num_heads')",
@@ -434,6 +440,9 @@ import_rotary(onnx_node *n)
         x = onnx_reshape(n, x, four, 4);
     }
     size = onnx_dim(x, 3);
+    if (size < 0)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "the size of a head has to be known when the model is compiled");
     width = width ? width : size;
     if (size < 1 || width < 2 || width > size || width % 2)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " of %" PRId64 " elements cannot be rotated",
@@ -508,6 +517,9 @@ import_flex_attention(onnx_node *n)
     tnb_dtype t = onnx_dtype(x[Q]), w = type                       ? tnb_onnx_dtype(type)
                                         : tnb_dtype_eq(t, TNB_F64) ? TNB_F64
                                                                    : TNB_F32;
+    if (heads < 0 || q_heads < 0)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "the number of heads has to be known when the model is compiled");
     if (heads < 1 || q_heads < 1 || q_heads % heads)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " query heads cannot share %" PRId64 " key heads",
                          q_heads, heads);

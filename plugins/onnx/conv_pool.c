@@ -182,7 +182,7 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
                              ", but the weight has %" PRId64,
                              i, given[i], win->kernel[i]);
     }
-    *w = stated ? onnx_fix_extents(n, *w, dims) : *w;
+    *w = stated ? onnx_fix_extents(n, *w, dims, "the weight") : *w;
     return !n->failed;
 }
 

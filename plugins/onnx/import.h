@@ -325,9 +325,9 @@ onnx_simplify(onnx_node *n, const tn_expr *e);
  * (select.c) */
 const tn_expr *
 onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims);
-/* x with the extents `dims`, which run time checks where they are not known to be these. */
+/* x with the extents `dims`, which run time checks where they are not known to be these. `what`: "the bias". */
 const tn_expr *
-onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims);
+onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what);
 
 /* ---- the model's function (import.c, fork.c) ---- */
 /* What the model's inputs and outputs are called. */

@@ -176,9 +176,19 @@ check_carry(loop *p, carry *c, uint32_t index, bool *again)
         onnx_note(n, "a carried value has to keep its element type and its rank");
         return false;
     }
+    tn_list kept = dims;
     for (uint32_t i = 0; i < dims.n; i++)
-        if (!c->varies[i] && !tn_prove_equal(n->ctx, dims.at[i], c->dims[i]))
-            c->varies[i] = *again = true;
+        if (!c->varies[i] && !tn_prove_equal(n->ctx, dims.at[i], c->dims[i])) {
+            if (strcmp(n->op, "Scan") == 0 &&
+                (!tn_is(dims.at[i], TN_KIND_INT_IMM) || !tn_is(c->dims[i], TN_KIND_INT_IMM)))
+                kept = tn_list_with(n->ctx, kept, i, c->dims[i]); /* its states keep their shapes */
+            else
+                c->varies[i] = *again = true;
+        }
+    if (kept.at != dims.at) {
+        c->next = onnx_value_new(n->imp, c->next->name);
+        c->next->expr = onnx_name_extents(n, e, kept);
+    }
     return true;
 }
 

@@ -113,9 +113,21 @@ import_tensor_scatter(onnx_node *n)
     if (axis == 0 || update.n != past.n)
         return onnx_fail(n, TNB_SHAPE, "an update of type %s cannot be written along axis %" PRId64,
                          onnx_type_text(n->imp, in[1]->type), axis);
+    /* as many entries as the cache has, or fewer */
+    const tn_expr *shown[2] = {update.at[axis], past.at[axis]}, *more = update.at[axis],
+                  *fits = onnx_simplify(n, tn_cmp(ctx, TN_KIND_LE, shown[0], shown[1]));
+    onnx_demand d = {tn_is_int_const(fits, 1) ? NULL : fits, shown, 2,
+                     "an update of {1} entries does not fit a cache of {2}"};
+    if (tn_is_int_const(fits, 0))
+        return onnx_fail(n, TNB_SHAPE, "an update of type %s does not fit a cache of type %s",
+                         onnx_type_text(n->imp, in[1]->type), onnx_type_text(n->imp, in[0]->type));
+    if (d.ok && !onnx_bind(n, &more, 1, &d))
+        return false;
+    in[1] = onnx_fix_extents(n, in[1], tn_list_with(ctx, past, (uint32_t)axis, more), "the update");
     if (count == 3)
-        in[2] = onnx_astype(n, onnx_in(n, 2), TNB_I64);
-    if (n->failed)
+        in[2] = onnx_fix_extents(n, onnx_astype(n, onnx_in(n, 2), TNB_I64), (tn_list){past.at, 1},
+                                 "'write_indices'");
+    if (n->failed || !onnx_dims(n, in[1], &update))
         return false;
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *a = tnk_te_input(te, "past", in[0]->type),
@@ -124,8 +136,14 @@ import_tensor_scatter(onnx_node *n)
         w = tnk_te_input(te, "write_indices", in[2]->type);
     tnk_stage *s = tnk_te_stage(te, "present", past.at, past.n, onnx_dtype(in[0]));
     const tn_expr *idx[ONNX_MAX_DIMS], *i = s->axes[axis];
-    if (w)
-        i = SUB(i, tnk_te_read(te, w, s->axes[0], NULL));
+    const tn_expr *at = w ? tnk_te_read(te, w, s->axes[0], NULL) : NULL;
+    if (w) /* the first place that is written; the last one stays within the cache unless it goes round */
+        i = SUB(i, tnk_te_index(ctx, at,
+                                mode == 1 ? tnk_te_expr(te, past.at[axis])
+                                          : ADD(SUB(tnk_te_expr(te, past.at[axis]),
+                                                    tnk_te_expr(te, update.at[axis])),
+                                                I64(1)),
+                                false, n->op, "write_indices"));
     if (mode == 1)
         i = tn_floormod(ctx, i, tnk_te_expr(te, past.at[axis]));
     for (uint32_t k = 0; k < past.n; k++)
@@ -240,6 +258,29 @@ typedef struct deform {
     const tn_expr *in[4]; /* data, weight, offsets, mask */
 } deform;
 
+/* Data of `channels`, and an offset and a factor of the mask for each place of the result. */
+static bool
+fix_deform(onnx_node *n, deform *p, int64_t channels)
+{
+    tn_ctx *ctx = n->ctx;
+    tn_list dims = tn_list_with(ctx, p->x, 1, I64(channels));
+    p->in[0] = onnx_fix_extents(n, p->in[0], dims, "the data");
+    dims = tn_list_with(ctx, dims, 1, I64(p->offset_group * p->taps * p->rank));
+    for (int i = 0; i < p->rank; i++) {
+        int64_t around =
+            p->pads[i] + p->pads[p->rank + i] - (p->kernel[i] - 1) * p->dilations[i] - 1;
+        const tn_expr *d = tn_floordiv(ctx, ADD(p->x.at[2 + i], I64(around)), I64(p->strides[i]));
+        dims = tn_list_with(ctx, dims, (uint32_t)(2 + i), onnx_simplify(n, ADD(d, I64(1))));
+    }
+    p->in[2] = onnx_fix_extents(n, p->in[2], dims, "the offsets");
+    p->offset = dims;
+    if (p->in[3])
+        p->in[3] = onnx_fix_extents(n, p->in[3],
+                                    tn_list_with(ctx, dims, 1, I64(p->offset_group * p->taps)),
+                                    "the mask");
+    return !n->failed;
+}
+
 static bool
 read_deform(onnx_node *n, deform *p)
 {
@@ -276,10 +317,15 @@ read_deform(onnx_node *n, deform *p)
         p->kernel[i] = k;
         p->taps *= k;
     }
-    c = onnx_dim(p->in[0], 1);
     o = onnx_dim(p->in[1], 0);
     per = onnx_dim(p->in[1], 1);
+    if (o < 0 || per < 0)
+        return onnx_fail(n, TNB_UNSUPPORTED,
+                         "the extents of the weight have to be known when the model is compiled");
+    c = onnx_dim(p->in[0], 1);
+    c = c < 0 ? per * p->group : c;
     have = onnx_dim(p->in[2], 1);
+    have = have < 0 ? p->offset_group * p->taps * p->rank : have;
     if (p->group < 1 || p->offset_group < 1 || c < 1 || o < 1 || c != per * p->group ||
         o % p->group || c % p->offset_group || have != p->offset_group * p->taps * p->rank)
         return onnx_fail(n, TNB_SHAPE,
@@ -287,7 +333,7 @@ read_deform(onnx_node *n, deform *p)
                          " offset groups, weights of %" PRId64 " to %" PRId64
                          " channels and %" PRId64 " offsets do not fit",
                          c, p->group, p->offset_group, per, o, have);
-    return !n->failed;
+    return fix_deform(n, p, c);
 }
 
 /* Channel `c` of the image at the place that kernel tap `k` reads for the output element `o`:
@@ -385,7 +431,9 @@ import_deform_conv(onnx_node *n)
         const tn_expr *one[2 + MAX_SPATIAL];
         for (uint32_t i = 0; i < 2 + r; i++)
             one[i] = I64(i == 1 ? outs : 1);
-        y = onnx_bin(n, "add", y, onnx_reshape(n, onnx_astype(n, onnx_in(n, 3), w), one, 2 + r));
+        const tn_expr *bias = onnx_fix_extents(n, onnx_astype(n, onnx_in(n, 3), w),
+                                               (tn_list){one + 1, 1}, "the bias");
+        y = onnx_bin(n, "add", y, onnx_reshape(n, bias, one, 2 + r));
     }
     return onnx_ret(n, onnx_astype(n, y, d));
 }

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <strings.h>
 #include "import.h"
+#include "tenon/kit/te.h"
 
 enum { MAX_FUNCTIONS = 6 };
 
@@ -202,6 +203,29 @@ zeros(onnx_node *n, const layer *l)
     return onnx_full(n, dims, 2, l->dtype, 0);
 }
 
+/* How many steps each sequence has, checked: 0 to all. */
+static const tn_expr *
+checked_lengths(onnx_node *n, const layer *l)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *lengths = onnx_in(n, 4);
+    tn_list dims, in;
+    if (!onnx_dims(n, lengths, &dims) || !onnx_dims(n, l->x, &in))
+        return tn_error_node(ctx);
+    if (dims.n != 1) {
+        onnx_fail(n, TNB_SHAPE, "the sequences' lengths have rank %u, wanted 1", dims.n);
+        return tn_error_node(ctx);
+    }
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *given = tnk_te_input(te, "sequence_lens", lengths->type);
+    tnk_stage *s = tnk_te_stage(te, "lengths", dims.at, 1, TNB_I32);
+    const tn_expr *most = tn_add(ctx, tnk_te_expr(te, in.at[0]), tn_i64(ctx, 1)),
+                  *at = tnk_te_index(ctx, tnk_te_read(te, given, s->axes[0], NULL), most, false,
+                                     n->op, "sequence_lens");
+    const tn_node *out = tnk_te_define(s, tn_cast_to(ctx, TNB_I32, at));
+    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "lengths", &lengths, 1, &out, 1));
+}
+
 static bool
 recurrent(onnx_node *n, const kind *k)
 {
@@ -225,7 +249,7 @@ recurrent(onnx_node *n, const kind *k)
     if (k->gates == 4 && (peephole || lengths))
         operands[count++] = peephole ? onnx_in(n, k->peephole) : zeros(n, &l);
     if (lengths)
-        operands[count++] = onnx_astype(n, onnx_in(n, 4), TNB_I32);
+        operands[count++] = checked_lengths(n, &l);
     for (uint32_t i = 0; i < count; i++)
         args = tn_list_append(ctx, args, operands[i]);
     if (n->failed)

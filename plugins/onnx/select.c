@@ -2,6 +2,7 @@
 /* Results whose extents depend on values: NonZero, Compress, Unique. A new name stands for such an
  * extent from its node on. */
 #include "import.h"
+#include "tenon/core/text.h"
 
 const tn_expr *
 onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
@@ -18,15 +19,21 @@ onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
 }
 
 const tn_expr *
-onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims)
+onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what)
 {
     tn_list have;
+    int64_t a, b;
     if (!onnx_dims(n, x, &have))
         return tn_error_node(n->ctx);
-    bool same = true;
-    for (uint32_t i = 0; i < have.n; i++)
+    bool same = true, fits = have.n == dims.n;
+    for (uint32_t i = 0; fits && i < have.n; i++) {
         same &= tn_prove_equal(n->ctx, have.at[i], dims.at[i]);
-    return same ? x : onnx_name_extents(n, x, dims);
+        fits = !tn_int_value(have.at[i], &a) || !tn_int_value(dims.at[i], &b) || a == b;
+    }
+    if (!fits)
+        onnx_fail(n, TNB_SHAPE, "%s has type %s, wanted the extents %s", what,
+                  onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape(n->ctx, dims)));
+    return n->failed ? tn_error_node(n->ctx) : same ? x : onnx_name_extents(n, x, dims);
 }
 
 /* Indices (axes, count) of what is not zero. */

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 ort.set_default_logger_severity(4)
 
-OPSET = 21
+OPSETS = [21] * 6 + [17, 18, 19, 23, 24, 26, 28]
 IR_VERSION = 10
 MOST_ELEMENTS = 20000
 TYPES = {np.dtype(t): helper.np_dtype_to_tensor_dtype(np.dtype(t))
@@ -69,7 +69,7 @@ class Graph:
     def __init__(self, rng):
         self.rng = rng
         self.values, self.nodes, self.inputs, self.constants = [], [], [], []
-        self.opsets = [helper.make_opsetid("", OPSET)]
+        self.opsets = [helper.make_opsetid("", self.pick(OPSETS))]
         self.used = set()
 
     # ---- drawing ----

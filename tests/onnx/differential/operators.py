@@ -43,6 +43,12 @@ def partner(g, v, exact=False):
     return g.fresh(shape, v.dtype)
 
 
+def weight(g, shape, dtype="float32", low=-4, high=4):
+    """A parameter: a constant, or now and then an input."""
+    a = g.data(shape, dtype, low, high)
+    return g.input(a) if g.chance(0.15) else g.constant(a)
+
+
 # ---- element-wise ----
 
 @operator("Abs", "Neg", "Relu", "Sign", "Identity")
@@ -160,7 +166,7 @@ def clip(g, op):
 @operator("PRelu")
 def prelu(g, op):
     a = g.any("f", low_rank=1)
-    return g.add(op, [a, g.data([1] * (a.rank - 1) + [a.shape[-1]] if g.chance(0.5) else [1], a.dtype)])
+    return g.add(op, [a, weight(g, [1] * (a.rank - 1) + [a.shape[-1]] if g.chance(0.5) else [1], a.dtype)])
 
 
 @operator("Shrink")
@@ -213,6 +219,8 @@ def reduction(g, op):
         b = g.add("Tanh", [a])
         a = b[0] if b else a
     axes = None if g.chance(0.2) else g.numbers(axes_of(g, a), 0)
+    if op == "ReduceMean" and not a.array.size:
+        return None  # the mean of nothing is undefined
     return g.add(op, [a, axes], exact=op in ("ReduceSum", "ReduceMax", "ReduceMin"), keepdims=g.integer(0, 1),
                  noop_with_empty_axes=g.integer(0, 1))
 
@@ -555,7 +563,7 @@ def conv(g, op):
     k, attrs = window(g, x, spatial)
     w = g.data((out, c // groups) + tuple(k), "float32", -1, 1)
     w = g.constant(w) if g.chance(0.85) else g.input(w)
-    return g.add(op, [x, w] + ([g.data((out,), "float32")] if g.chance(0.6) else []), group=groups, **attrs)
+    return g.add(op, [x, w] + ([weight(g, (out,))] if g.chance(0.6) else []), group=groups, **attrs)
 
 
 @operator("ConvTranspose")
@@ -566,10 +574,10 @@ def conv_transpose(g, op):
     groups = g.pick([1, 1] + [d for d in (2, 4) if c % d == 0])
     k, attrs = window(g, x, spatial)
     attrs.pop("auto_pad", None)
-    w = g.data((c, g.integer(1, 6)) + tuple(k), "float32", -1, 1)
+    w = weight(g, (c, g.integer(1, 6)) + tuple(k), low=-1, high=1)
     if attrs.get("strides") and g.chance(0.4):
         attrs["output_padding"] = [g.integer(0, s - 1) for s in attrs["strides"]]
-    return g.add(op, [x, w] + ([g.data((w.shape[1] * groups,), "float32")] if g.chance(0.5) else []), group=groups, **attrs)
+    return g.add(op, [x, w] + ([weight(g, (w.shape[1] * groups,))] if g.chance(0.5) else []), group=groups, **attrs)
 
 
 @operator("MaxPool", "AveragePool", "LpPool")
@@ -593,14 +601,14 @@ def global_pool(g, op):
 def batch_norm(g, op):
     x = image(g, g.pick([1, 2, 2]))
     c = (x.shape[1],)
-    return g.add(op, [x, g.data(c, "float32"), g.data(c, "float32"), g.data(c, "float32"), g.data(c, "float32", 1, 3)], exact=False)
+    return g.add(op, [x, weight(g, c), weight(g, c), weight(g, c), weight(g, c, low=1, high=3)], exact=False)
 
 
 @operator("InstanceNormalization")
 def instance_norm(g, op):
     x = image(g, g.pick([1, 2, 2]))
     c = (x.shape[1],)
-    return g.add(op, [x, g.data(c, "float32"), g.data(c, "float32")], exact=False, epsilon=0.01)
+    return g.add(op, [x, weight(g, c), weight(g, c)], exact=False, epsilon=0.01)
 
 
 @operator("GroupNormalization")
@@ -608,16 +616,16 @@ def group_norm(g, op):
     x = image(g, 2)
     c = x.shape[1]
     groups = g.pick([d for d in (1, 2, 3, 4, 8) if c % d == 0])
-    return g.add(op, [x, g.data((c,), "float32"), g.data((c,), "float32")], exact=False, num_groups=groups, epsilon=0.01)
+    return g.add(op, [x, weight(g, (c,)), weight(g, (c,))], exact=False, num_groups=groups, epsilon=0.01)
 
 
 @operator("LayerNormalization", "RMSNormalization")
 def layer_norm(g, op):
     x = g.any("f", low_rank=1)
     axis = g.integer(0, x.rank - 1)
-    scale = [g.data(x.shape[axis:], x.dtype)]
+    scale = [weight(g, x.shape[axis:], x.dtype)]
     if op == "LayerNormalization" and g.chance(0.5):
-        scale.append(g.data(x.shape[axis:], x.dtype))
+        scale.append(weight(g, x.shape[axis:], x.dtype))
     return g.add(op, [x] + scale, exact=False, axis=axis - x.rank if g.chance(0.5) else axis, epsilon=0.01)
 
 
@@ -655,7 +663,7 @@ def gemm(g, op):
     k, m = (a.shape[0], a.shape[1]) if ta else (a.shape[1], a.shape[0])
     n = g.pick([1, 3, 8, 16, 20])
     b = g.fresh((n, k) if tb else (k, n), a.dtype, -1, 1)
-    c = [g.data(g.pick([(n,), (1, n), (m, 1), (m, n), ()]), a.dtype)] if g.chance(0.7) else []
+    c = [weight(g, g.pick([(n,), (1, n), (m, 1), (m, n), ()]), a.dtype)] if g.chance(0.7) else []
     return g.add(op, [a, b] + c, transA=ta, transB=tb, alpha=g.pick([1.0, 0.5]), beta=g.pick([1.0, 2.0]))
 
 
@@ -677,10 +685,10 @@ def recurrent(g, op):
     d = 2 if direction == "bidirectional" else 1
     x = g.fresh((t, b, i), "float32", -1, 1)
     ins = [x, g.data((d, gates * h, i), "float32", -1, 1), g.data((d, gates * h, h), "float32", -1, 1)]
-    ins.append(g.data((d, 2 * gates * h), "float32", -1, 1) if g.chance(0.5) else None)
+    ins.append(weight(g, (d, 2 * gates * h), low=-1, high=1) if g.chance(0.5) else None)
     lengths = np.sort(g.rng.integers(1, t + 1, b))[::-1].astype(np.int32)
     ins.append(g.input(lengths) if g.chance(0.3) else None)
-    ins.append(g.data((d, b, h), "float32", -1, 1) if g.chance(0.3) else None)
+    ins.append(weight(g, (d, b, h), low=-1, high=1) if g.chance(0.3) else None)
     return g.add(op, ins, 3 if op == "LSTM" else 2, exact=False, hidden_size=h, direction=direction,
                  linear_before_reset=g.integer(0, 1) if op == "GRU" else None)
 
@@ -764,6 +772,150 @@ def loss(g, op):
     for v in ins:
         v.fixed = True  # targets and weights are not counted
     return g.add(op, ins + ([g.data((c,), "float32", 1, 3)] if g.chance(0.4) else []), exact=False, reduction=g.pick(["none", "mean", "sum"]))
+
+
+@operator("STFT")
+def stft(g, op):
+    n, length = g.pick([16, 24, 33]), g.pick([4, 8, 9])
+    window = g.data((length,), "float32", 0, 1) if g.chance(0.5) else None
+    return g.add(op, [g.fresh((g.integer(1, 2), n, 1), "float32"), g.numbers(g.integer(1, 5), 0.2), window, g.numbers(length, 0.1)], exact=False,
+                 onesided=g.integer(0, 1))
+
+
+@operator("HannWindow", "HammingWindow", "BlackmanWindow")
+def window_function(g, op):
+    return g.add(op, [np.asarray(g.integer(2, 20))], exact=False, periodic=g.integer(0, 1))
+
+
+@operator("MelWeightMatrix")
+def mel(g, op):
+    return g.add(op, [np.asarray(v, np.int64) for v in (g.integer(2, 8), g.pick([16, 32]), 8000)] +
+                 [np.asarray(v, np.float32) for v in (0, g.pick([2000, 4000]))], exact=False)
+
+
+@operator("MaxUnpool")
+def max_unpool(g, op):
+    x = image(g, 2)
+    k = [min(2, d) for d in x.shape[2:]]
+    y = g.add("MaxPool", [x], 2, kernel_shape=k, strides=k)
+    for v in y or []:
+        v.fixed = True
+    return y and g.add(op, y, kernel_shape=k, strides=k)
+
+
+@operator("MaxRoiPool")
+def max_roi_pool(g, op):
+    x = image(g, 2)
+    n = g.integer(1, 3)
+    corner = g.data((n, 2), "float32", 0, 3)
+    places = np.concatenate([np.zeros((n, 1), np.float32), np.floor(corner), np.floor(corner) + 2], 1).astype(np.float32)
+    return g.add(op, [x, g.input(places)], pooled_shape=[g.integer(1, 3), g.integer(1, 3)], spatial_scale=1.0)
+
+
+@operator("DeformConv")
+def deform_conv(g, op):
+    n, c, h, w, out, k = 1, g.pick([1, 2, 4]), g.integer(3, 7), g.integer(3, 7), g.integer(1, 4), g.pick([1, 2, 3])
+    oh, ow = h - k + 1, w - k + 1
+    ins = [g.fresh((n, c, h, w), "float32", -2, 2), g.data((out, c, k, k), "float32", -1, 1), g.fresh((n, 2 * k * k, oh, ow), "float32", -1, 1)]
+    ins += [g.data((out,), "float32") if g.chance(0.5) else None, g.fresh((n, k * k, oh, ow), "float32", 0, 1) if g.chance(0.5) else None]
+    return g.add(op, ins, exact=False)
+
+
+@operator("AffineGrid")
+def affine_grid(g, op):
+    n, d = g.integer(1, 3), g.pick([2, 2, 3])
+    size = [n, g.integer(1, 3)] + [g.integer(1, 7) for _ in range(d)]
+    return g.add(op, [g.fresh((n, d, d + 1), "float32", -1, 1), g.numbers(size)], exact=False, align_corners=g.integer(0, 1))
+
+
+@operator("Swish")
+def swish(g, op):
+    return g.add(op, [g.any("f")], exact=False, alpha=g.pick([None, 0.5, 1.5]))
+
+
+@operator("CumProd")
+def cumulative_product(g, op):
+    a = g.add("Tanh", [g.any("f", low_rank=1)], exact=False)
+    return a and g.add(op, [a[0], np.asarray(axis_of(g, a[0]))], exact=False, exclusive=g.integer(0, 1), reverse=g.integer(0, 1))
+
+
+@operator("Attention")
+def attention(g, op):
+    b, kv, d, dv, s, t = g.integer(1, 2), g.integer(1, 3), g.pick([4, 8, 16]), g.pick([4, 8]), g.integer(1, 9), g.integer(1, 17)
+    h = kv * g.integer(1, 2)
+    q, k, v = ((b, h, s, d), (b, kv, t, d), (b, kv, t, dv))
+    heads = {}
+    if g.chance(0.3):
+        q, k, v = (b, s, h * d), (b, t, kv * d), (b, t, kv * dv)
+        heads = {"q_num_heads": h, "kv_num_heads": kv}
+    ins = [g.fresh(x, "float32", -1, 1) for x in (q, k, v)]
+    if g.chance(0.4):
+        ins.append(g.fresh((s, t), g.pick(["float32", "bool"]), -1, 1))
+    return g.add(op, ins, exact=False, is_causal=g.integer(0, 1) if len(ins) < 4 else None, scale=g.pick([None, 0.5]),
+                 softcap=g.pick([None, None, 2.0]), **heads)
+
+
+@operator("RotaryEmbedding")
+def rotary(g, op):
+    b, h, s, d = g.integer(1, 2), g.integer(1, 3), g.integer(1, 6), g.pick([4, 8])
+    half = g.data((9, d // 2), "float32", -1, 1)
+    return g.add(op, [g.fresh((b, h, s, d), "float32"), half, g.data((9, d // 2), "float32", -1, 1), g.input(g.rng.integers(0, 9, (b, s)))],
+                 interleaved=g.integer(0, 1))
+
+
+@operator("TensorScatter")
+def tensor_scatter(g, op):
+    b, h, t, d = g.integer(1, 2), g.integer(1, 3), g.integer(3, 9), g.integer(1, 5)
+    n = g.integer(1, 3)
+    at = g.input(g.rng.integers(0, t - n + 1, (b,)).astype(np.int64))
+    return g.add(op, [g.fresh((b, h, t, d), "float32"), g.fresh((b, h, n, d), "float32"), at], mode=g.pick(["linear", "circular"]))
+
+
+@operator("BitCast")
+def bit_cast(g, op):
+    return g.add(op, [g.fresh(g.shape(), "int32")], to=TensorProto.UINT32)
+
+
+@operator("SwiGLU")
+def swiglu(g, op):
+    a = g.any("f")
+    return g.add(op, [a, partner(g, a)], exact=False)
+
+
+@operator("LinearAttention")
+def linear_attention(g, op):
+    b, h, s, d, dv = g.integer(1, 2), g.integer(1, 3), g.integer(1, 6), g.pick([4, 8]), g.pick([4, 8])
+    ins = [g.fresh((b, s, h * x), "float32", -1, 1) for x in (d, d, dv)]
+    return g.add(op, ins, 2, exact=False, q_num_heads=h, kv_num_heads=h, update_rule="linear")
+
+
+@operator("CausalConvWithState")
+def causal_conv(g, op):
+    b, c, s, k = g.integer(1, 2), g.integer(1, 8), g.integer(1, 9), g.integer(1, 4)
+    ins = [g.fresh((b, c, s), "float32"), g.data((c, 1, k), "float32", -1, 1), g.data((c,), "float32") if g.chance(0.5) else None]
+    return g.add(op, ins, 2, exact=False, activation=g.pick(["none", "silu"]))
+
+
+@operator("Dropout")
+def dropout(g, op):
+    return g.add(op, [g.any("f"), np.asarray(0.5, np.float32), np.asarray(False)])
+
+
+@operator("Constant")
+def constant(g, op):
+    return g.add(op, [], value_ints=[g.integer(-5, 5) for _ in range(g.integer(1, 4))])
+
+
+@operator("OptionalHasElement")
+def has_element(g, op):
+    return g.add(op, [g.any("f")])
+
+
+@operator("TfIdfVectorizer")
+def tf_idf(g, op):
+    ids = g.input(g.rng.integers(0, 6, g.pick([(6,), (2, 5)])).astype(np.int64))
+    return g.add(op, [ids], exact=False, mode=g.pick(["TF", "IDF", "TFIDF"]), min_gram_length=1, max_gram_length=2, max_skip_count=g.integer(0, 2),
+                 ngram_counts=[0, 3], ngram_indexes=[0, 1, 2, 3, 4], pool_int64s=[1, 2, 4, 1, 2, 3, 4], weights=[1.0, 0.5, 2.0, 1.0, 0.25])
 
 
 # ---- quantized ----
