@@ -141,13 +141,8 @@ add_bias(onnx_node *n, const tn_expr *y, const tn_expr *bias, int spatial)
     }
     for (int i = 0; i < 2 + spatial; i++)
         dims[i] = i == 1 ? have.at[0] : tn_i64(n->ctx, 1);
-    if (!onnx_dims(n, y, &have))
-        return tn_error_node(n->ctx);
-    bool fits = tn_prove_equal(n->ctx, dims[1], have.at[1]);
     bias = onnx_reshape(n, bias, dims, (uint32_t)(2 + spatial));
-    dims[1] = have.at[1];
-    return onnx_bin(n, "add", y,
-                    fits ? bias : onnx_broadcast(n, bias, dims, (uint32_t)(2 + spatial)));
+    return onnx_bin(n, "add", y, onnx_one_way(n, bias, y));
 }
 
 /* ---- convolution ---- */
@@ -507,34 +502,42 @@ import_max_unpool(onnx_node *n)
 {
     const tn_expr *x = onnx_in(n, 0), *places = onnx_in(n, 1);
     window w = {0};
-    int64_t dims[ONNX_MAX_DIMS], out[ONNX_MAX_DIMS],
-        zeros[ONNX_MAX_DIMS] = {0}, more[ONNX_MAX_DIMS] = {0}, flat = -1, total = 1;
+    tn_ctx *ctx = n->ctx;
+    int64_t flat = -1;
+    const tn_expr *dims[ONNX_MAX_DIMS], *zeros[ONNX_MAX_DIMS], *more[ONNX_MAX_DIMS], *const *out,
+        *total = tn_i64(ctx, 1);
     uint32_t count;
-    if (!pool_window(n, &x, &w, 0, NULL) || onnx_static_dims(n, x, dims, "the input") < 0)
+    tn_list in;
+    if (!pool_window(n, &x, &w, 0, NULL) || !onnx_dims(n, x, &in))
         return false;
     for (int i = 0; i < w.rank + 2; i++) {
-        if (i >= 2)
-            dims[i] = (dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] - w.pads[i - 2] -
-                      w.pads[w.rank + i - 2];
-        total *= dims[i];
+        dims[i] = in.at[i];
+        if (i >= 2) /* (extent - 1) * stride + kernel - pads */
+            dims[i] =
+                onnx_simplify(n, tn_add(ctx, tn_mul(ctx, dims[i], tn_i64(ctx, w.strides[i - 2])),
+                                        tn_i64(ctx, w.kernel[i - 2] - w.strides[i - 2] -
+                                                        w.pads[i - 2] - w.pads[w.rank + i - 2])));
+        total = onnx_simplify(n, tn_mul(ctx, total, dims[i]));
+        zeros[i] = tn_i64(ctx, 0);
     }
-    const tn_expr *size = tn_i64(n->ctx, total);
+    if (!onnx_bind(n, dims, (uint32_t)w.rank + 2, NULL))
+        return false;
     const tn_expr *y =
         onnx_emit(n, "scatter_elements",
-                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 0), "reduction",
-                           tn_string(n->ctx, "update"), NULL),
-                  onnx_full(n, &size, 1, onnx_dtype(x), 0), onnx_reshape_ints(n, places, &flat, 1),
+                  tn_dictv(ctx, "axis", tn_i64(ctx, 0), "reduction", tn_string(ctx, "update"),
+                           NULL),
+                  onnx_full(n, &total, 1, onnx_dtype(x), 0), onnx_reshape_ints(n, places, &flat, 1),
                   onnx_reshape_ints(n, x, &flat, 1), NULL);
-    y = onnx_reshape_ints(n, y, dims, (uint32_t)w.rank + 2);
+    y = onnx_reshape(n, y, dims, (uint32_t)w.rank + 2);
     if (onnx_has(n, 2)) {
-        if (!onnx_ints(n, 2, "the output's shape", out, ONNX_MAX_DIMS, &count))
+        if (!onnx_elems(n, 2, "the output's shape", &out, &count))
             return false;
         if (count != (uint32_t)w.rank + 2)
             return onnx_fail(n, TNB_SHAPE, "the output's shape has %u entries, wanted %d", count,
                              w.rank + 2);
         for (uint32_t i = 0; i < count; i++)
-            more[i] = out[i] - dims[i];
-        y = onnx_pad(n, y, zeros, more, count, 0);
+            more[i] = onnx_simplify(n, tn_sub(ctx, out[i], dims[i]));
+        y = onnx_pad_at(n, y, zeros, more, "constant", NULL);
     }
     return onnx_ret(n, y);
 }

@@ -354,7 +354,7 @@ import_prelu(onnx_node *n)
         slope = onnx_unsqueeze(n, slope, axes, (uint32_t)(r - 2));
     }
     return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, 0),
-                                  onnx_bin(n, "multiply", x, slope), x));
+                                  onnx_bin(n, "multiply", x, onnx_one_way(n, slope, x)), x));
 }
 
 static bool

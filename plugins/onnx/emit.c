@@ -459,6 +459,20 @@ onnx_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint3
 }
 
 const tn_expr *
+onnx_one_way(onnx_node *n, const tn_expr *x, const tn_expr *y)
+{
+    tn_list want, have;
+    if (!onnx_dims(n, y, &want) || !onnx_dims(n, x, &have))
+        return tn_error_node(n->ctx);
+    bool fits = have.n <= want.n;
+    for (uint32_t i = 0; fits && i < have.n; i++) {
+        const tn_expr *d = have.at[i];
+        fits = tn_is_int_const(d, 1) || tn_prove_equal(n->ctx, d, want.at[i + want.n - have.n]);
+    }
+    return fits ? x : onnx_broadcast(n, x, want.at, want.n);
+}
+
+const tn_expr *
 onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis)
 {
     return onnx_emit(n, "take", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, indices,

@@ -282,6 +282,9 @@ const tn_expr *
 onnx_slice_ints(onnx_node *n, const tn_expr *x, int64_t axis, int64_t begin, int64_t end);
 const tn_expr *
 onnx_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims);
+/* x as an operand beside y that must not make the result larger than y: checked at run time where it might. */
+const tn_expr *
+onnx_one_way(onnx_node *n, const tn_expr *x, const tn_expr *y);
 const tn_expr *
 onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis);
 const tn_expr *

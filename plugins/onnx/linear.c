@@ -10,21 +10,6 @@ transposed(onnx_node *n, const tn_expr *x, bool wanted)
     return wanted ? onnx_permute(n, x, swap, 2) : x;
 }
 
-/* C as what is added to [rows, columns]: only C is broadcast, which plain addition would not insist on. */
-static const tn_expr *
-gemm_bias(onnx_node *n, const tn_expr *y, const tn_expr *c)
-{
-    tn_list want, have;
-    if (!onnx_dims(n, y, &want) || !onnx_dims(n, c, &have))
-        return tn_error_node(n->ctx);
-    bool fits = have.n <= 2;
-    for (uint32_t i = 0; fits && i < have.n; i++) {
-        const tn_expr *d = have.at[i];
-        fits = tn_is_int_const(d, 1) || tn_prove_equal(n->ctx, d, want.at[i + 2 - have.n]);
-    }
-    return fits ? c : onnx_broadcast(n, c, want.at, want.n);
-}
-
 /* alpha * A' * B' + beta * C */
 static bool
 import_gemm(onnx_node *n)
@@ -52,7 +37,7 @@ import_gemm(onnx_node *n)
     y = onnx_bin(n, "matmul", transposed(n, a, ta), transposed(n, b, tb));
     y = alpha == 1 ? y : onnx_bin_num(n, "multiply", y, alpha);
     if (onnx_has(n, 2) && beta != 0) {
-        const tn_expr *c = gemm_bias(n, y, onnx_in(n, 2));
+        const tn_expr *c = onnx_one_way(n, onnx_in(n, 2), y);
         y = onnx_bin(n, "add", y, beta == 1 ? c : onnx_bin_num(n, "multiply", c, beta));
     }
     return onnx_ret(n, y);

@@ -171,9 +171,10 @@ import_layer_norm(onnx_node *n)
         onnx_reduce(n, "mean", onnx_bin(n, "multiply", diff, diff), axes, count, true);
     const tn_expr *inv = onnx_un(n, "rsqrt", onnx_bin_num(n, "add", var, eps));
     const tn_expr *y =
-        onnx_bin(n, "multiply", onnx_astype(n, onnx_bin(n, "multiply", diff, inv), d), scale);
+        onnx_bin(n, "multiply", onnx_astype(n, onnx_bin(n, "multiply", diff, inv), d),
+                 onnx_one_way(n, scale, x));
     if (onnx_has(n, 2))
-        y = onnx_bin(n, "add", y, onnx_in(n, 2));
+        y = onnx_bin(n, "add", y, onnx_one_way(n, onnx_in(n, 2), x));
     return onnx_ret_at(n, 0, y) && (n->n_out < 2 || onnx_ret_at(n, 1, mean)) &&
            (n->n_out < 3 || onnx_ret_at(n, 2, inv));
 }
@@ -197,7 +198,7 @@ import_rms_norm(onnx_node *n)
     const tn_expr *ms =
         onnx_reduce(n, "mean", onnx_bin(n, "multiply", x, x), axes, (uint32_t)(rank - axis), true);
     x = onnx_bin(n, "multiply", x, onnx_un(n, "rsqrt", onnx_bin_num(n, "add", ms, eps)));
-    return onnx_ret(n, onnx_bin(n, "multiply", x, scale));
+    return onnx_ret(n, onnx_bin(n, "multiply", x, onnx_one_way(n, scale, x)));
 }
 
 /* Up to opset 20 scale and bias are one a group, later one a channel. */

@@ -137,13 +137,11 @@ import_tensor_scatter(onnx_node *n)
     tnk_stage *s = tnk_te_stage(te, "present", past.at, past.n, onnx_dtype(in[0]));
     const tn_expr *idx[ONNX_MAX_DIMS], *i = s->axes[axis];
     const tn_expr *at = w ? tnk_te_read(te, w, s->axes[0], NULL) : NULL;
-    if (w) /* the first place that is written; the last one stays within the cache unless it goes round */
-        i = SUB(i, tnk_te_index(ctx, at,
-                                mode == 1 ? tnk_te_expr(te, past.at[axis])
-                                          : ADD(SUB(tnk_te_expr(te, past.at[axis]),
-                                                    tnk_te_expr(te, update.at[axis])),
-                                                I64(1)),
-                                false, n->op, "write_indices"));
+    if (w && mode == 0) { /* the first place that is written: the last one is in the cache */
+        const tn_expr *room = SUB(tnk_te_expr(te, past.at[axis]), tnk_te_expr(te, update.at[axis]));
+        at = tnk_te_index(ctx, at, ADD(room, I64(1)), false, n->op, "write_indices");
+    }
+    i = w ? SUB(i, at) : i;
     if (mode == 1)
         i = tn_floormod(ctx, i, tnk_te_expr(te, past.at[axis]));
     for (uint32_t k = 0; k < past.n; k++)

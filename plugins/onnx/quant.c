@@ -311,8 +311,10 @@ import_qlinear_conv(onnx_node *n)
     const tn_expr *acc = conv_int32(n, centred(n, 0, 2, 0, d), centred(n, 3, 5, rank - 1, d));
     if (onnx_has(n, 8))
         acc = onnx_bin(n, "add", acc,
-                       onnx_unsqueeze(n, onnx_astype(n, onnx_in(n, 8), TNB_I32), axes,
-                                      (uint32_t)(rank - 1)));
+                       onnx_one_way(n,
+                                    onnx_unsqueeze(n, onnx_astype(n, onnx_in(n, 8), TNB_I32), axes,
+                                                   (uint32_t)(rank - 1)),
+                                    acc));
     const tn_expr *sw = scalar_if_one(n, onnx_in(n, 4));
     if (onnx_rank(n, sw) == 1)
         sw = onnx_unsqueeze(n, sw, axes, (uint32_t)(rank - 1));

@@ -158,7 +158,9 @@ static const tn_expr *
 bias_part(onnx_node *n, const layer *l, int part)
 {
     int64_t all = l->k->gates * l->hidden;
-    return onnx_slice_ints(n, onnx_in(n, 3), 1, part * all, (part + 1) * all);
+    const tn_node *dims[2] = {tn_i64(n->ctx, l->dirs), tn_i64(n->ctx, 2 * all)};
+    const tn_expr *b = onnx_fix_extents(n, onnx_in(n, 3), tn_list_of(n->ctx, dims, 2), "the bias");
+    return onnx_slice_ints(n, b, 1, part * all, (part + 1) * all);
 }
 
 /* [steps, batch, directions * gates * hidden], biases included; those of a GRU's state are not:

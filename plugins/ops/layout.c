@@ -184,6 +184,19 @@ window_read(tn_ctx *ctx, const tn_call *call, int n, window *w)
     return true;
 }
 
+bool
+window_fits(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis)
+{
+    if (!dim_exceeds(ctx, tn_i64(ctx, 1), extent,
+                     "the window is larger than the padded data along axis %c: wanted {} or more "
+                     "results, found {}",
+                     axis))
+        return true;
+    infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c",
+               axis);
+    return false;
+}
+
 /* ---- canonical attributes ---- */
 
 static int

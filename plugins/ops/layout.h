@@ -48,6 +48,9 @@ typedef struct window {
 } window;
 bool
 window_read(tn_ctx *ctx, const tn_call *call, int n, window *w);
+/* At least one window lies in the padded data, of whose axis `extent` are counted. */
+bool
+window_fits(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis);
 /* Attribute with n integers, or one for all axes; false after an error. */
 bool
 window_ints(tn_ctx *ctx, const tn_call *call, const char *key, int n, int64_t least, int64_t *out);

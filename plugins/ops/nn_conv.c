@@ -92,18 +92,6 @@ check_channels(tn_ctx *ctx, const tn_call *call, const conv *c, const tn_expr *d
     return true;
 }
 
-static bool
-check_extent(tn_ctx *ctx, const tn_call *call, const tn_expr *e, char axis)
-{
-    int64_t v;
-    if (tn_int_value(e, &v) && v < 0) {
-        infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c",
-                   axis);
-        return false;
-    }
-    return true;
-}
-
 const tn_type *
 infer_conv(tn_ctx *ctx, const tn_call *call)
 {
@@ -132,7 +120,7 @@ infer_conv(tn_ctx *ctx, const tn_call *call)
         const tn_expr *room =
             dim_sub(ctx, dim_addi(ctx, in, c.w.before[i] + c.w.after[i] - 1), reach);
         out[2 + i] = dim_addi(ctx, dim_floordiv(ctx, room, c.w.stride[i]), 1);
-        if (!check_extent(ctx, call, out[2 + i], axis))
+        if (!window_fits(ctx, call, out[2 + i], axis))
             return tn_error_node(ctx);
     }
     return infer_known(ctx, call, layout_dims(ctx, &c.out, c.axes, out), d);
@@ -186,8 +174,10 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
             dim_muli(ctx, dim_addi(ctx, layout_extent(ctx, &c.data, x, axis), -1), c.w.stride[i]);
         out[2 + i] =
             dim_addi(ctx, dim_add(ctx, spread, reach), 1 + extra[i] - c.w.before[i] - c.w.after[i]);
-        if (!check_extent(ctx, call, out[2 + i], axis))
-            return tn_error_node(ctx);
+        int64_t v;
+        if (tn_int_value(out[2 + i], &v) && v < 0)
+            return infer_fail(ctx, call, TNB_SHAPE,
+                              "the paddings are larger than the result along axis %c", axis);
     }
     return infer_known(ctx, call, layout_dims(ctx, &c.out, c.axes, out), d);
 }

@@ -95,19 +95,14 @@ pooled(tn_ctx *ctx, const tn_call *call, const pool *p, tn_list x, const tn_expr
     out[1] = layout_extent(ctx, &p->data, x, 'C');
     for (int i = 0; i < p->n; i++) {
         const tn_expr *in = layout_extent(ctx, &p->data, x, LAYOUT_SPATIAL(p->axes)[i]);
-        int64_t v;
         const tn_expr *room =
             dim_simplify(ctx, SUB(dim_addi(ctx, in, p->w.before[i] + p->w.after[i] - 1),
                                   reach(ctx, p, i)));
         const tn_expr *steps = p->ceil ? dim_ceildiv(ctx, room, p->w.stride[i])
                                        : dim_floordiv(ctx, room, p->w.stride[i]);
         out[2 + i] = dim_addi(ctx, steps, 1);
-        if (tn_int_value(out[2 + i], &v) && v < 0) {
-            infer_fail(ctx, call, TNB_SHAPE,
-                       "the window is larger than the padded data along axis %c",
-                       LAYOUT_SPATIAL(p->axes)[i]);
+        if (!window_fits(ctx, call, out[2 + i], LAYOUT_SPATIAL(p->axes)[i]))
             return false;
-        }
     }
     return true;
 }

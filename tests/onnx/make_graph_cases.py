@@ -330,3 +330,41 @@ for name, start, end, by in ("up", least, most, step), ("down", most, least, -st
     y = i64(*(start + k * by + int(x[k]) for k in range(4)))
     case(f"range_{name}_by_steps_whose_multiples_exceed_int64", 13, "node Range a b step -> r\nnode Add r x -> y",
          {"x": x, "a": np.array(start, np.int64), "b": np.array(end, np.int64), "step": np.array(by, np.int64)}, [("y", y)], const=("a", "b", "step"))
+
+
+# ---- extents that run time tells ----
+
+def scan_sums(s, x):
+    out = []
+    for row in x:
+        s = s + row
+        out.append(s)
+    return s, np.stack(out)
+
+
+for parts in (1, 2):
+    x = rnd(2, 4, parts)
+    z = np.fft.fft(x[..., 0] + 1j * (x[..., 1] if parts == 2 else 0), axis=1)
+    case(f"dft_of_{parts}_parts", 17, "node DFT x -> y\nattr axis int 1", {"x": x}, [("y", np.stack([z.real, z.imag], -1).astype(np.float32))],
+         dims={"x": "nmp"})
+x, u = rnd(3, 2), rnd(1, 2)
+case("scatter_nd_of_dynamic_depth", 17, "node ScatterND x at u -> y", {"x": x, "at": i64(1).reshape(1, 1), "u": u}, [("y", np.stack([x[0], u[0], x[2]]))],
+     dims={"x": "nm", "at": "ck", "u": "cm"})
+x, w, bias = rnd(1, 1, 3, 4), rnd(2, 1, 2, 1), rnd(2)
+case("conv_of_dynamic_weight", 17, "node Conv x w b -> y", {"x": x, "w": w, "b": bias},
+     [("y", np.stack([x[:, 0, :-1] * w[o, 0, 0, 0] + x[:, 0, 1:] * w[o, 0, 1, 0] + bias[o] for o in range(2)], 1))], dims={"x": "nchw", "w": "oikl", "b": "m"})
+s, x = rnd(3), rnd(4, 3)
+last, rows = scan_sums(s, x)
+case("scan_whose_state_keeps_its_extents", 17, """
+node Scan s x -> last rows
+attr num_scan_inputs int 1
+graph body s1 x1 -> s2 r1
+node Add s1 x1 -> s2
+node Identity s2 -> r1
+end
+""", {"s": s, "x": x}, [("last", last), ("rows", rows)], dims={"s": "a", "x": "tb"})
+x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2) + 1
+y = np.zeros((1, 1, 4, 4), np.float32)
+y[0, 0, [1, 1, 3, 3], [1, 3, 1, 3]] = x.ravel()
+case("max_unpool_of_dynamic_extents", 17, "node MaxUnpool x at -> y\nattr kernel_shape ints 2 2\nattr strides ints 2 2",
+     {"x": x, "at": i64(5, 7, 13, 15).reshape(1, 1, 2, 2)}, [("y", y)], dims={"x": "nchw", "at": "nchw"})

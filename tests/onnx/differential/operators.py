@@ -823,9 +823,10 @@ def deform_conv(g, op):
 
 @operator("AffineGrid")
 def affine_grid(g, op):
-    n, d = g.integer(1, 3), g.pick([2, 2, 3])
-    size = [n, g.integer(1, 3)] + [g.integer(1, 7) for _ in range(d)]
-    return g.add(op, [g.fresh((n, d, d + 1), "float32", -1, 1), g.numbers(size)], exact=False, align_corners=g.integer(0, 1))
+    n, d, corners = g.integer(1, 3), g.pick([2, 2, 3]), g.integer(0, 1)
+    # with corners aligned, one place is 0 for PyTorch, -1 for ONNX's reference, and 1 for ONNX Runtime
+    size = [n, g.integer(1, 3)] + [g.integer(1 + corners, 7) for _ in range(d)]
+    return g.add(op, [g.fresh((n, d, d + 1), "float32", -1, 1), g.numbers(size, 0 if corners else 0.15)], exact=False, align_corners=corners)
 
 
 @operator("Swish")
@@ -874,12 +875,6 @@ def tensor_scatter(g, op):
 @operator("BitCast")
 def bit_cast(g, op):
     return g.add(op, [g.fresh(g.shape(), "int32")], to=TensorProto.UINT32)
-
-
-@operator("SwiGLU")
-def swiglu(g, op):
-    a = g.any("f")
-    return g.add(op, [a, partner(g, a)], exact=False)
 
 
 @operator("LinearAttention")
