@@ -273,6 +273,8 @@ min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly 
     int le = tn_poly_decide(a, TN_KIND_LE, diff);
     if (le >= 0)
         return (le == 1) == is_min ? x : y;
+    if (tn_poly_decide(a, TN_KIND_GE, diff) == 1) /* they may be equal */
+        return is_min ? y : x;
     /* terms that both hold stand outside */
     tn_term *t = TNB_NEW_N(a->arena, tn_term, x->n + 1);
     uint32_t n = 0;

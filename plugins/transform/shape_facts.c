@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about symbolic variables, by place. Equalities are put in as substitutions, other conditions are found
- * again by their hash, so that the work for one condition does not grow with their number.
+/* Facts about symbolic variables, by place. Equalities are put in as substitutions, bounds of variables are told to the
+ * analyzer, other conditions are found again by their hash, so that the work for one condition does not grow with their number.
  */
 #include "shape_facts.h"
 
@@ -14,6 +14,7 @@ shape_facts_init(shape_facts *f, tn_ctx *ctx, const tnb_ptrmap *scalars)
     *f = (shape_facts){.ctx = ctx, .scalars = scalars};
     tnb_ptrmap_init(&f->by_hash, tn_scratch(ctx));
     tnb_ptrmap_init(&f->equal, tn_scratch(ctx));
+    tnb_ptrmap_init(&f->bound, tn_scratch(ctx));
 }
 
 static const void *
@@ -69,21 +70,38 @@ put_in(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *
     return e;
 }
 
+/* The variable that a condition bounds by a number; NULL: none. */
 static const tn_expr *
-simplified(shape_facts *f, const tn_expr *e)
+bounded(const tn_expr *holds)
+{
+    const tn_binary *b = tn_as_binary(holds);
+    if (holds->kind != TN_KIND_LT && holds->kind != TN_KIND_LE && holds->kind != TN_KIND_GT &&
+        holds->kind != TN_KIND_GE)
+        return NULL;
+    return tn_is_var(b->a) && tn_is(b->b, TN_KIND_INT_IMM)   ? b->a
+           : tn_is_var(b->b) && tn_is(b->a, TN_KIND_INT_IMM) ? b->b
+                                                             : NULL;
+}
+
+static const tn_expr *
+simplified(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *e)
 {
     tn_arith *a = tn_arith_new(f->ctx);
     tn_list vars = tn_free_vars(f->ctx, e, false);
-    for (uint32_t i = 0; i < vars.n; i++)
+    for (uint32_t i = 0; i < vars.n; i++) {
+        const shape_fact *fact = fact_at(f, tnb_ptrmap_get(&f->bound, vars.at[i]));
         if (!tnb_ptrmap_has(f->scalars, vars.at[i]))
             tn_arith_shape_var(a, vars.at[i]);
+        if (fact && bounded(fact->holds) == vars.at[i] && reaches(fact, scope, place))
+            (void)tn_arith_push(a, fact->holds);
+    }
     return tn_simplify(a, e);
 }
 
 const tn_expr *
 shape_facts_reduce(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds)
 {
-    const tn_expr *e = simplified(f, put_in(f, scope, place, holds));
+    const tn_expr *e = simplified(f, scope, place, put_in(f, scope, place, holds));
     if (tn_is(e, TN_KIND_INT_IMM))
         return e;
     uint64_t hash = tn_hash(f->ctx, e, false);
@@ -105,6 +123,8 @@ shape_facts_add(shape_facts *f, const shape_scope *scope, uint32_t place, const 
         tnb_ptrmap_set(&f->equal, eq->a, number);
     else if (eq && tn_is_var(eq->b) && !tn_uses(eq->a, eq->b))
         tnb_ptrmap_set(&f->equal, eq->b, number);
+    if (bounded(holds))
+        tnb_ptrmap_set(&f->bound, bounded(holds), number);
 }
 
 void

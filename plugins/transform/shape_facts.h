@@ -25,6 +25,7 @@ typedef struct shape_facts {
     TNB_VEC(shape_fact) list; /* of the scopes that are open, outer ones first */
     tnb_ptrmap by_hash; /* hash -> number of the newest such fact + 1; may be of a closed scope */
     tnb_ptrmap equal;   /* variable -> number + 1 of the fact that it equals something */
+    tnb_ptrmap bound; /* variable -> number + 1 of the newest fact that compares it with a number */
     const tnb_ptrmap *scalars; /* variables that are no extents: they may be negative */
 } shape_facts;
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "../../core/arith/poly.h"
@@ -391,6 +392,32 @@ random_expressions_keep_their_values(void **state)
     }
 }
 
+/* Extrema of operands that may be equal, whose order is known all the same. */
+static void
+extrema_under_conditions(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"(< 0 u)", "(max u 1)", "u"},
+        {"(<= 1 u)", "(fmod v (max u 1))", "(fmod v u)"},
+        {"(<= 1 u)", "(min u 1)", "1"},
+        {"(<= u v)", "(max v u)", "v"},
+        {"(<= u v)", "(min (+ v 2) (+ u 2))", "(+ u 2)"},
+        {"(<= 0 u)", "(max u 1)", "(max u 1)"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        env e = new_env();
+        tn_arith *a = tn_arith_new(e.ctx);
+        (void)tn_arith_push(a, read_expr(&e, cases[c][0]));
+        const tn_expr *got = tn_simplify(a, read_expr(&e, cases[c][1])),
+                      *want = tn_simplify(a, read_expr(&e, cases[c][2]));
+        if (!tn_equal(e.ctx, got, want, false, NULL) ||
+            tn_is(got, TN_KIND_MAX) != (strstr(cases[c][2], "max") != NULL))
+            fail_msg("%s under %s does not become %s", cases[c][1], cases[c][0], cases[c][2]);
+        free_env(&e);
+    }
+}
+
 static void
 intervals_hold(void **state)
 {
@@ -604,6 +631,7 @@ main(void)
         cmocka_unit_test(canonical_forms),
         cmocka_unit_test(proofs_with_symbolic_ranges),
         cmocka_unit_test(random_expressions_keep_their_values),
+        cmocka_unit_test(extrema_under_conditions),
         cmocka_unit_test(intervals_hold),
         cmocka_unit_test(linear_forms),
         cmocka_unit_test(iteration_maps),

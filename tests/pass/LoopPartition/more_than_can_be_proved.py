@@ -23,6 +23,6 @@ class Expected:
         A = T.match_buffer(a, (n,))
         B = T.match_buffer(b, (n,))
         for j in range(T.int64(64)):
-            for k in range(T.max((n + T.int64(15) - j % T.int64(8) * T.int64(2)) // T.int64(16), T.int64(0))):
+            for k in range((n + T.int64(15) - j % T.int64(8) * T.int64(2)) // T.int64(16)):
                 if j < n:
                     B[j % T.int64(8) * T.int64(2) + k * T.int64(16)] = A[j]

@@ -28,12 +28,12 @@ class Expected:
         B = T.match_buffer(b, (n,))
         S = T.alloc_buffer((T.int64(16),), scope="shared")
         for t in T.thread_binding(T.int64(16), thread="threadIdx.x"):
-            for k in range(T.max(n // T.int64(16), T.int64(0))):
+            for k in range(n // T.int64(16)):
                 T.tvm_storage_sync("shared")
                 S[t] = A[t + k * T.int64(16)]
                 T.tvm_storage_sync("shared")
                 B[t + k * T.int64(16)] = S[T.int64(15) - t]
-            for k_1 in range(T.max(n // T.int64(16), T.int64(0)), (n + T.int64(15)) // T.int64(16)):
+            for k_1 in range(n // T.int64(16), (n + T.int64(15)) // T.int64(16)):
                 T.tvm_storage_sync("shared")
                 S[t] = T.if_then_else(t + k_1 * T.int64(16) < n, A[t + k_1 * T.int64(16)], T.float32(0.0))
                 T.tvm_storage_sync("shared")
