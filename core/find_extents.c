@@ -10,6 +10,7 @@
 #include "tenon/core/eval.h"
 
 #include "private.h"
+#include "scalar.h"
 
 #include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
@@ -42,18 +43,6 @@ static bool
 value_of(const struct search *s, const tn_expr *e, int64_t *out);
 
 static bool
-divide(tn_kind kind, int64_t x, int64_t y, int64_t *out)
-{
-    if (y == 0 || (y == -1 && x == INT64_MIN))
-        return false;
-    int64_t q = x / y, r = x % y;
-    bool below =
-        r && (r < 0) != (y < 0) && (kind == TN_KIND_FLOOR_DIV || kind == TN_KIND_FLOOR_MOD);
-    *out = kind == TN_KIND_DIV || kind == TN_KIND_FLOOR_DIV ? q - below : r + (below ? y : 0);
-    return true;
-}
-
-static bool
 binary_value(const struct search *s, const tn_expr *e, int64_t *out)
 {
     const tn_binary *b = (const tn_binary *)e;
@@ -66,47 +55,13 @@ binary_value(const struct search *s, const tn_expr *e, int64_t *out)
     }
     if (!left || !value_of(s, b->b, &y))
         return false;
-    switch ((int)e->kind) {
-    case TN_KIND_ADD:
-        return tnb_add_i64(x, y, out);
-    case TN_KIND_SUB:
-        return tnb_sub_i64(x, y, out);
-    case TN_KIND_MUL:
-        return tnb_mul_i64(x, y, out);
-    case TN_KIND_DIV:
-    case TN_KIND_MOD:
-    case TN_KIND_FLOOR_DIV:
-    case TN_KIND_FLOOR_MOD:
-        return divide((tn_kind)e->kind, x, y, out);
-    case TN_KIND_MIN:
-    case TN_KIND_MAX:
-        *out = (x < y) == (e->kind == TN_KIND_MIN) ? x : y;
-        return true;
-    case TN_KIND_EQ:
-        *out = x == y;
-        return true;
-    case TN_KIND_NE:
-        *out = x != y;
-        return true;
-    case TN_KIND_LT:
-        *out = x < y;
-        return true;
-    case TN_KIND_LE:
-        *out = x <= y;
-        return true;
-    case TN_KIND_GT:
-        *out = x > y;
-        return true;
-    case TN_KIND_GE:
-        *out = x >= y;
-        return true;
-    case TN_KIND_AND:
-    case TN_KIND_OR:
-        *out = y != 0;
-        return true;
-    default:
+    /* folding wraps around; an extent that does has no value */
+    if ((e->kind == TN_KIND_ADD && !tnb_add_i64(x, y, out)) ||
+        (e->kind == TN_KIND_SUB && !tnb_sub_i64(x, y, out)) ||
+        (e->kind == TN_KIND_MUL && !tnb_mul_i64(x, y, out)))
         return false;
-    }
+    tnb_dtype d = tn_dtype_of(b->a); /* floats of extents are taken for what they are made of */
+    return tn_fold_int((tn_kind)e->kind, tnb_dtype_is_float(d) ? TNB_I64 : d, x, y, out);
 }
 
 static bool

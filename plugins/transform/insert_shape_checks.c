@@ -20,17 +20,7 @@
 #include "shape_facts.h"
 #include "transform.h"
 
-#include "tenon/core/text.h"
 #include "tenon/core/walk.h"
-
-#include <stdlib.h>
-
-/* An assertion and its place. */
-typedef struct check {
-    uint32_t place, number;
-    const tn_node *binding;
-} check;
-typedef TNB_VEC(check) check_vec;
 
 typedef struct inserter {
     tn_ctx *ctx;
@@ -69,85 +59,10 @@ first_place(inserter *s, const shape_scope *scope, const tn_expr *e)
     return place;
 }
 
-/* Extents of a parameter or match_cast that are plain variables: what they are called in messages. */
-static void
-note_origins(inserter *s, const tn_type *t, const char *name)
-{
-    const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
-    tn_list dims;
-    for (uint32_t i = 0; tuple && i < tuple->fields.n; i++)
-        note_origins(s, tuple->fields.at[i], tn_strf(s->ctx, "%s[%u]", name, i));
-    if (tuple || !tn_type_dims(t, &dims))
-        return;
-    for (uint32_t i = 0; i < dims.n; i++)
-        if (tn_is_var(dims.at[i]) && !tnb_ptrmap_has(&s->origin, dims.at[i]))
-            tnb_ptrmap_set(&s->origin, dims.at[i],
-                           (void *)(uintptr_t)tn_strf(s->ctx, "axis %u of '%s'", i, name));
-}
-
 /* ---- one assertion ---- */
 
 static void
-put_text(tnb_buf *out, const char *text, bool braces_mean_values)
-{
-    for (const char *c = text; *c; c++) {
-        if ((*c == '{' || *c == '}') && !braces_mean_values)
-            tnb_buf_putc(out, *c);
-        tnb_buf_putc(out, *c);
-    }
-}
-
-/* The text of a message: where, what, and which inputs it is about. Values are appended to *values. */
-static const char *
-message(inserter *s, tn_loc loc, const char *what, const tn_assumption *a, tn_list *values)
-{
-    tnb_place place = tn_loc_place(s->ctx, loc);
-    tnb_buf out = {0};
-    if (place.node)
-        put_text(&out, place.node, false);
-    else if (place.line)
-        tnb_buf_printf(&out, "line %u (%s)", place.line, what);
-    else
-        tnb_buf_puts(&out, what);
-    tnb_buf_puts(&out, ": ");
-    put_text(&out, a->text, true);
-    tn_list vars = tn_free_vars(s->ctx, a->holds, false);
-    bool first = true;
-    for (uint32_t i = 0; i < vars.n; i++) {
-        const char *origin = tnb_ptrmap_get(&s->origin, vars.at[i]);
-        if (!origin)
-            continue;
-        tnb_buf_puts(&out, first ? "; " : ", ");
-        put_text(&out, origin, false);
-        tnb_buf_puts(&out, " is {}");
-        *values = tn_list_append(s->ctx, *values, vars.at[i]);
-        first = false;
-    }
-    const char *text = tn_str(s->ctx, out.s ? out.s : "");
-    tnb_buf_free(&out);
-    return text;
-}
-
-static void
-never_holds(inserter *s, tn_loc loc, const char *what, const tn_assumption *a)
-{
-    tnb_buf out = {0};
-    uint32_t next = 0;
-    for (const char *c = a->text; *c; c++) {
-        if (c[0] == '{' && c[1] == '}' && next < a->values.n) {
-            tnb_buf_puts(&out, tn_text(s->ctx, a->values.at[next++]));
-            c++;
-        } else {
-            tnb_buf_putc(&out, *c);
-        }
-    }
-    tn_error(s->ctx, loc, TNB_SHAPE, "%s: %s", what, out.s ? out.s : "");
-    tnb_buf_free(&out);
-    s->failed = true;
-}
-
-static void
-require(inserter *s, const shape_scope *scope, check_vec *checks, tn_loc loc, const char *what,
+require(inserter *s, const shape_scope *scope, shape_checks *checks, tn_loc loc, const char *what,
         const tn_assumption *a)
 {
     uint32_t place = first_place(s, scope, a->holds);
@@ -157,17 +72,19 @@ require(inserter *s, const shape_scope *scope, check_vec *checks, tn_loc loc, co
     if (literal && known)
         return;
     if (literal && !scope->conditional) {
-        never_holds(s, loc, what, a);
+        shape_check_fails(s->ctx, loc, what, a);
+        s->failed = true;
         return;
     }
     tn_loc old = tn_at(s->ctx, loc);
     tn_list args = tn_listv(s->ctx, holds, NULL);
     for (uint32_t i = 0; i < a->values.n; i++)
         args = tn_list_append(s->ctx, args, a->values.at[i]);
-    const char *text = message(s, loc, what, a, &args);
+    const char *text = shape_check_text(s->ctx, &s->origin, loc, what, a, &args);
     const tn_expr *value = tn_call_op(s->ctx, "assert_op", args,
                                       tn_dictv(s->ctx, "format", tn_string(s->ctx, text), NULL));
-    check c = {place, checks->n, tn_binding(s->ctx, tn_var_new(s->ctx, "_", value->type), value)};
+    shape_check c = {place, checks->n,
+                     tn_binding(s->ctx, tn_var_new(s->ctx, "_", value->type), value)};
     tn_at(s->ctx, old);
     s->failed |= tn_is_error(value);
     TNB_PUSH(tn_scratch(s->ctx), *checks, c);
@@ -202,7 +119,7 @@ note_assertion(inserter *s, const shape_scope *scope, const tn_call *c)
 }
 
 static const tn_expr *
-check_value(inserter *s, shape_scope *scope, check_vec *checks, uint32_t index, const tn_expr *v)
+check_value(inserter *s, shape_scope *scope, shape_checks *checks, uint32_t index, const tn_expr *v)
 {
     const tn_if_expr *branch = tn_as_if_expr(v);
     const tn_call *call = tn_as_call(v);
@@ -234,7 +151,8 @@ check_value(inserter *s, shape_scope *scope, check_vec *checks, uint32_t index, 
 }
 
 static const tn_node *
-check_binding(inserter *s, shape_scope *scope, check_vec *checks, uint32_t index, const tn_node *b)
+check_binding(inserter *s, shape_scope *scope, shape_checks *checks, uint32_t index,
+              const tn_node *b)
 {
     const tn_match_cast *mc = tn_as_match_cast(b);
     const tn_var_binding *vb = tn_as_var_binding(b);
@@ -262,50 +180,6 @@ check_binding(inserter *s, shape_scope *scope, check_vec *checks, uint32_t index
     return b;
 }
 
-/* By place; those of one place stay in the order in which they were found. */
-static int
-by_place(const void *a, const void *b)
-{
-    const check *x = a, *y = b;
-    return x->place != y->place ? (x->place < y->place ? -1 : 1)
-                                : (x->number > y->number) - (x->number < y->number);
-}
-
-typedef TNB_VEC(const tn_node *) node_vec;
-
-static void
-put_block(inserter *s, node_vec *bindings, bool dataflow, node_vec *blocks)
-{
-    if (bindings->n)
-        TNB_PUSH(tn_scratch(s->ctx), *blocks,
-                 tn_binding_block(s->ctx, tn_list_of(s->ctx, bindings->at, bindings->n), dataflow));
-    bindings->n = 0;
-}
-
-/* The sequence of the blocks of `seq` with other bindings, and the checks between them. */
-static const tn_expr *
-with_checks(inserter *s, const tn_seq_expr *seq, const node_vec *now, const check_vec *checks)
-{
-    node_vec blocks = {NULL, 0, 0}, bindings = {NULL, 0, 0}, own = {NULL, 0, 0};
-    uint32_t at = 0, next = 0;
-    for (uint32_t b = 0; b < seq->blocks.n; b++) {
-        const tn_bindings_block *block = tn_as_bindings_block(seq->blocks.at[b]);
-        bool dataflow = tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK);
-        for (uint32_t i = 0; i < block->bindings.n; i++, at++) {
-            for (; next < checks->n && checks->at[next].place == at; next++)
-                TNB_PUSH(tn_scratch(s->ctx), own, checks->at[next].binding);
-            if (own.n) {
-                s->split |= bindings.n && dataflow;
-                put_block(s, &bindings, dataflow, &blocks);
-                put_block(s, &own, false, &blocks);
-            }
-            TNB_PUSH(tn_scratch(s->ctx), bindings, now->at[at]);
-        }
-        put_block(s, &bindings, dataflow, &blocks);
-    }
-    return transform_sequence(s->ctx, tn_list_of(s->ctx, blocks.at, blocks.n), seq->body);
-}
-
 static const tn_expr *
 check_sequence(inserter *s, const shape_scope *outer, bool conditional, const tn_expr *e)
 {
@@ -315,8 +189,8 @@ check_sequence(inserter *s, const shape_scope *outer, bool conditional, const tn
     shape_scope *scope = TNB_NEW(tn_scratch(s->ctx), shape_scope);
     scope->conditional = conditional || outer->conditional;
     uint32_t known = s->facts.list.n;
-    check_vec checks = {NULL, 0, 0};
-    node_vec now = {NULL, 0, 0};
+    shape_checks checks = {NULL, 0, 0};
+    shape_bindings now = {NULL, 0, 0};
     bool changed = false;
     for (uint32_t b = 0; b < seq->blocks.n && !s->failed; b++) {
         tn_list bindings = tn_as_bindings_block(seq->blocks.at[b])->bindings;
@@ -330,9 +204,7 @@ check_sequence(inserter *s, const shape_scope *outer, bool conditional, const tn
     if (s->failed || (!changed && !checks.n))
         return e;
     s->any |= checks.n != 0;
-    if (checks.n)
-        qsort(checks.at, checks.n, sizeof *checks.at, by_place);
-    return with_checks(s, seq, &now, &checks);
+    return shape_checks_placed(s->ctx, seq, &now, &checks, &s->split);
 }
 
 /* ---- functions ---- */
@@ -350,7 +222,7 @@ check_function(inserter *s, const shape_scope *outer, const tn_function *f)
             tnb_ptrmap_set(&s->scalars, p, s);
             know_from(s, p, outer, 0);
         }
-        note_origins(s, p->type, tn_var_name(p));
+        shape_note_origins(s->ctx, &s->origin, p->type, tn_var_name(p));
     }
     s->any = false;
     const tn_expr *body = check_sequence(s, outer, false, f->body);
@@ -364,43 +236,6 @@ check_function(inserter *s, const shape_scope *outer, const tn_function *f)
         out = tn_func_with_attr(s->ctx, out, "relax.force_pure", tn_bool(s->ctx, true));
     tn_at(s->ctx, old);
     return out;
-}
-
-/* Dataflow variables that are used outside the block which binds them, now that blocks were split. */
-typedef struct crossing {
-    tn_ctx *ctx;
-    const tn_node *block;
-    tnb_ptrmap home, *renamed;
-} crossing;
-
-static tn_walk_step
-find_crossings(void *user, const tn_node *n)
-{
-    crossing *c = user;
-    const tn_expr *var = tn_is(n, TN_KIND_VAR_BINDING)  ? ((const tn_var_binding *)n)->var
-                         : tn_is(n, TN_KIND_MATCH_CAST) ? ((const tn_match_cast *)n)->var
-                                                        : NULL;
-    if (tn_as_bindings_block(n))
-        c->block = n;
-    else if (tn_is(var, TN_KIND_DATAFLOW_VAR))
-        tnb_ptrmap_set(&c->home, var, (void *)(uintptr_t)c->block);
-    else if (tn_is(n, TN_KIND_DATAFLOW_VAR) && tnb_ptrmap_get(&c->home, n) != c->block &&
-             !tnb_ptrmap_has(c->renamed, n))
-        tnb_ptrmap_set(c->renamed, n,
-                       (void *)(uintptr_t)tn_var_new(c->ctx, tn_var_name(n), n->type));
-    return TN_WALK_ON;
-}
-
-static const tn_node *
-join_blocks(tn_ctx *ctx, const tn_node *f)
-{
-    tnb_ptrmap renamed;
-    tnb_ptrmap_init(&renamed, tn_scratch(ctx));
-    crossing c = {.ctx = ctx, .renamed = &renamed};
-    tnb_ptrmap_init(&c.home, tn_scratch(ctx));
-    tn_walk(f, 0, find_crossings, NULL, &c);
-    tn_rewriter r = {.ctx = ctx, .map = &renamed};
-    return tn_rewrite(&r, f);
 }
 
 static const tn_node *
@@ -425,7 +260,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     if (s.failed || tn_is_error(out))
         return NULL;
     if (s.split)
-        out = join_blocks(ctx, out);
+        out = shape_join_blocks(ctx, out);
     return tn_is_error(out) ? NULL : out;
 }
 

@@ -44,6 +44,8 @@ TRANSFORM_PASSES = \
 	plugins/transform/shape_assumptions.c \
 	plugins/transform/shape_facts.c \
 	plugins/transform/shape_facts.h \
+	plugins/transform/shape_places.c \
+	plugins/transform/shape_text.c \
 	plugins/transform/specialize_prim_func_based_on_call_site.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_mixed_precision.c \

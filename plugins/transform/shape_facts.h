@@ -51,4 +51,33 @@ void
 shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *known,
                         tn_assumptions *out);
 
+/* ---- shape_text.c ---- */
+/* Extents of a parameter that are plain variables: what they are called in messages. Symbolic variable -> "axis 1 of 'x'". */
+void
+shape_note_origins(tn_ctx *ctx, tnb_ptrmap *origin, const tn_type *t, const char *name);
+/* The text of a message: where, what, and which inputs it is about. Values are appended to *values. */
+const char *
+shape_check_text(tn_ctx *ctx, const tnb_ptrmap *origin, tn_loc loc, const char *what,
+                 const tn_assumption *a, tn_list *values);
+/* The error of what holds for no extents. */
+void
+shape_check_fails(tn_ctx *ctx, tn_loc loc, const char *what, const tn_assumption *a);
+
+/* ---- shape_places.c ---- */
+/* An assertion and its place. */
+typedef struct shape_check {
+    uint32_t place, number; /* those of one place stay in the order in which they were found */
+    const tn_node *binding;
+} shape_check;
+typedef TNB_VEC(shape_check) shape_checks;
+typedef TNB_VEC(const tn_node *) shape_bindings;
+/* The sequence of the blocks of `seq` with other bindings, and the checks between them, which are sorted. *split: a dataflow block became
+ * several. */
+const tn_expr *
+shape_checks_placed(tn_ctx *ctx, const tn_seq_expr *seq, const shape_bindings *now,
+                    shape_checks *checks, bool *split);
+/* The function with dataflow variables that are used outside the block that binds them made plain ones. */
+const tn_node *
+shape_join_blocks(tn_ctx *ctx, const tn_node *f);
+
 #endif
