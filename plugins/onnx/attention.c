@@ -449,8 +449,13 @@ import_rotary(onnx_node *n)
                          width, size);
     for (int i = 0; i < 2; i++) {
         angle[i] = onnx_in(n, (uint32_t)(1 + i));
-        if (onnx_has(n, 3))
-            angle[i] = onnx_take(n, angle[i], onnx_in(n, 3), 0);
+        if (onnx_has(n, 3)) {
+            tn_list rows;
+            if (!onnx_dims(n, angle[i], &rows) || !rows.n)
+                return false;
+            angle[i] = onnx_take(n, angle[i],
+                                 onnx_in_range(n, onnx_in(n, 3), rows.at[0], "position_ids"), 0);
+        }
         int64_t have = n->failed ? -1 : onnx_dim(angle[i], onnx_rank(n, angle[i]) - 1);
         if (!n->failed && (onnx_rank(n, angle[i]) != 3 || (have >= 0 && have != width / 2)))
             return onnx_fail(n, TNB_SHAPE,

@@ -331,6 +331,9 @@ onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims);
 /* x with the extents `dims`, which run time checks where they are not known to be these. `what`: "the bias". */
 const tn_expr *
 onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what);
+/* Integers x, each as one of 0 to extent - 1: what becomes of others says the target (check_indices). `what`: "position_ids". */
+const tn_expr *
+onnx_in_range(onnx_node *n, const tn_expr *x, const tn_expr *extent, const char *what);
 
 /* ---- the model's function (import.c, fork.c) ---- */
 /* What the model's inputs and outputs are called. */

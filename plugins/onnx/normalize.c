@@ -145,6 +145,22 @@ import_instance_norm(onnx_node *n)
 
 /* Statistics by composition: the mean and 1 / deviation are outputs too, and scales may be of any
  * shape. */
+/* Whether the parameter has the extents of x from `axis` on, or fails to when the model runs: it cannot be broadcast. */
+static bool
+is_full_scale(onnx_node *n, const tn_expr *scale, const tn_expr *x, int64_t axis)
+{
+    tn_list want, have;
+    if (!onnx_dims(n, x, &want) || !onnx_dims(n, scale, &have) || have.n != want.n - axis)
+        return false;
+    for (uint32_t i = 0; i < have.n; i++) {
+        const tn_expr *d = have.at[i];
+        if (!tn_prove_equal(n->ctx, d, want.at[axis + i]) &&
+            (tn_is_int_const(d, 1) || !tn_is(d, TN_KIND_INT_IMM)))
+            return false;
+    }
+    return true;
+}
+
 static bool
 import_layer_norm(onnx_node *n)
 {
@@ -158,8 +174,8 @@ import_layer_norm(onnx_node *n)
         axes[i - axis] = i;
     uint32_t count = (uint32_t)(rank - axis);
     tnb_dtype d = onnx_dtype(x);
-    if (n->n_out == 1 && onnx_rank(n, scale) == rank - axis && onnx_has(n, 2) &&
-        onnx_rank(n, onnx_in(n, 2)) == rank - axis)
+    if (n->n_out == 1 && onnx_has(n, 2) && is_full_scale(n, scale, x, axis) &&
+        is_full_scale(n, onnx_in(n, 2), x, axis))
         return onnx_ret(n, onnx_emit(n, "nn.layer_norm",
                                      tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon",
                                               number(n, eps), NULL),
@@ -190,7 +206,7 @@ import_rms_norm(onnx_node *n)
         return false;
     for (int64_t i = axis; i < rank; i++)
         axes[i - axis] = i;
-    if (onnx_rank(n, scale) == rank - axis)
+    if (is_full_scale(n, scale, x, axis))
         return onnx_ret(n, onnx_emit(n, "nn.rms_norm",
                                      tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon",
                                               number(n, eps), NULL),

@@ -394,7 +394,7 @@ static bool
 import_affine_grid(onnx_node *n)
 {
     const tn_expr *theta = onnx_in(n, 0), *const * e;
-    const tn_expr *size[3], *g;
+    const tn_expr *size[3], *g, *want[3];
     bool align = onnx_attr_int(n, "align_corners", 0) != 0;
     uint32_t count;
     if (tn_is_error(theta) || !onnx_elems(n, 1, "the grid's size", &e, &count))
@@ -403,7 +403,13 @@ import_affine_grid(onnx_node *n)
         return onnx_fail(n, TNB_SHAPE, "the grid's size has %u entries, wanted 4 or 5", count);
     for (uint32_t i = 2; i < count; i++)
         size[i - 2] = e[i];
-    if (!onnx_bind(n, size, count - 2, NULL))
+    want[0] = e[0];
+    want[1] = tn_i64(n->ctx, count - 2);
+    want[2] = tn_i64(n->ctx, count - 1);
+    if (!onnx_bind(n, size, count - 2, NULL) || !onnx_bind(n, want, 1, NULL))
+        return false;
+    theta = onnx_fix_extents(n, theta, tn_list_of(n->ctx, want, 3), "theta");
+    if (n->failed)
         return false;
     g = onnx_emit(n, "image.affine_grid",
                   tn_dictv(n->ctx, "align_corners", tn_bool(n->ctx, align), NULL), theta,

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <strings.h>
 #include "import.h"
-#include "tenon/kit/te.h"
 
 enum { MAX_FUNCTIONS = 6 };
 
@@ -218,14 +217,8 @@ checked_lengths(onnx_node *n, const layer *l)
         onnx_fail(n, TNB_SHAPE, "the sequences' lengths have rank %u, wanted 1", dims.n);
         return tn_error_node(ctx);
     }
-    tnk_te *te = tnk_te_new(ctx);
-    const tn_node *given = tnk_te_input(te, "sequence_lens", lengths->type);
-    tnk_stage *s = tnk_te_stage(te, "lengths", dims.at, 1, TNB_I32);
-    const tn_expr *most = tn_add(ctx, tnk_te_expr(te, in.at[0]), tn_i64(ctx, 1)),
-                  *at = tnk_te_index(ctx, tnk_te_read(te, given, s->axes[0], NULL), most, false,
-                                     n->op, "sequence_lens");
-    const tn_node *out = tnk_te_define(s, tn_cast_to(ctx, TNB_I32, at));
-    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "lengths", &lengths, 1, &out, 1));
+    const tn_expr *all = tn_add(ctx, in.at[0], tn_i64(ctx, 1));
+    return onnx_in_range(n, onnx_astype(n, lengths, TNB_I32), all, "sequence_lens");
 }
 
 static bool

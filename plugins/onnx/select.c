@@ -3,6 +3,7 @@
  * extent from its node on. */
 #include "import.h"
 #include "tenon/core/text.h"
+#include "tenon/kit/te.h"
 
 const tn_expr *
 onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
@@ -34,6 +35,21 @@ onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what)
         onnx_fail(n, TNB_SHAPE, "%s has type %s, wanted the extents %s", what,
                   onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape(n->ctx, dims)));
     return n->failed ? tn_error_node(n->ctx) : same ? x : onnx_name_extents(n, x, dims);
+}
+
+const tn_expr *
+onnx_in_range(onnx_node *n, const tn_expr *x, const tn_expr *extent, const char *what)
+{
+    tn_list dims;
+    if (!onnx_dims(n, x, &dims))
+        return tn_error_node(n->ctx);
+    tnk_te *te = tnk_te_new(n->ctx);
+    const tn_node *in = tnk_te_input(te, "indices", x->type);
+    tnk_stage *s = tnk_te_stage(te, "in_range", dims.at, dims.n, onnx_dtype(x));
+    const tn_expr *at = tnk_te_index(n->ctx, tnk_te_read_at(te, in, s->axes, dims.n),
+                                     tnk_te_expr(te, extent), false, n->op, what);
+    const tn_node *out = tnk_te_define(s, tn_cast_to(n->ctx, onnx_dtype(x), at));
+    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "in_range", &x, 1, &out, 1));
 }
 
 /* Indices (axes, count) of what is not zero. */

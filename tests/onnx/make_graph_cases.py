@@ -368,3 +368,6 @@ y = np.zeros((1, 1, 4, 4), np.float32)
 y[0, 0, [1, 1, 3, 3], [1, 3, 1, 3]] = x.ravel()
 case("max_unpool_of_dynamic_extents", 17, "node MaxUnpool x at -> y\nattr kernel_shape ints 2 2\nattr strides ints 2 2",
      {"x": x, "at": i64(5, 7, 13, 15).reshape(1, 1, 2, 2)}, [("y", y)], dims={"x": "nchw", "at": "nchw"})
+x, w, bias = rnd(2, 3), rnd(1), rnd(1)
+case("layer_norm_of_one_bias", 17, "node LayerNormalization x w b -> y\nattr epsilon float 0.01", {"x": x, "w": w, "b": bias},
+     [("y", (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 0.01) * w + bias)], dims={"x": "nc", "w": "v", "b": "u"})

@@ -141,6 +141,7 @@ OTHER = [
 # What Tenon refuses though ONNX Runtime does not, and why.
 ALLOWED = [
     "without a list of axes, dynamic axis",  # Squeeze: the rank would depend on an extent
+    "has 1 entries for",  # GroupNormalization: parameters have an entry a channel; ONNX Runtime broadcasts one
     "the window is larger than the padded data",  # ONNX Runtime's pooling rounds -1/2 to 0
     "target extents for",  # CenterCropPad without axes: there is one for each axis; ONNX Runtime takes fewer
 ]
