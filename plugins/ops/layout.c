@@ -185,15 +185,12 @@ window_read(tn_ctx *ctx, const tn_call *call, int n, window *w)
 }
 
 bool
-window_fits(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis)
+window_leaves(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis, const char *why)
 {
     if (!dim_exceeds(ctx, tn_i64(ctx, 1), extent,
-                     "the window is larger than the padded data along axis %c: wanted {} or more "
-                     "results, found {}",
-                     axis))
+                     "%s along axis %c: wanted {} or more results, found {}", why, axis))
         return true;
-    infer_fail(ctx, call, TNB_SHAPE, "the window is larger than the padded data along axis %c",
-               axis);
+    infer_fail(ctx, call, TNB_SHAPE, "%s along axis %c", why, axis);
     return false;
 }
 

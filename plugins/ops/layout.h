@@ -48,11 +48,13 @@ typedef struct window {
 } window;
 bool
 window_read(tn_ctx *ctx, const tn_call *call, int n, window *w);
-/* At least one window lies in the padded data, of whose axis `extent` are counted. */
+/* The result has an element at least along the axis; if not, `why` says what is wrong. */
 bool
-window_fits(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis);
+window_leaves(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis, const char *why);
 /* Attribute with n integers, or one for all axes; false after an error. */
 bool
 window_ints(tn_ctx *ctx, const tn_call *call, const char *key, int n, int64_t least, int64_t *out);
+
+#define WINDOW_LARGE "the window is larger than the padded data"
 
 #endif

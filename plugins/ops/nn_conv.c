@@ -120,7 +120,7 @@ infer_conv(tn_ctx *ctx, const tn_call *call)
         const tn_expr *room =
             dim_sub(ctx, dim_addi(ctx, in, c.w.before[i] + c.w.after[i] - 1), reach);
         out[2 + i] = dim_addi(ctx, dim_floordiv(ctx, room, c.w.stride[i]), 1);
-        if (!window_fits(ctx, call, out[2 + i], axis))
+        if (!window_leaves(ctx, call, out[2 + i], axis, WINDOW_LARGE))
             return tn_error_node(ctx);
     }
     return infer_known(ctx, call, layout_dims(ctx, &c.out, c.axes, out), d);
@@ -174,10 +174,8 @@ infer_conv_transpose(tn_ctx *ctx, const tn_call *call)
             dim_muli(ctx, dim_addi(ctx, layout_extent(ctx, &c.data, x, axis), -1), c.w.stride[i]);
         out[2 + i] =
             dim_addi(ctx, dim_add(ctx, spread, reach), 1 + extra[i] - c.w.before[i] - c.w.after[i]);
-        int64_t v;
-        if (tn_int_value(out[2 + i], &v) && v < 0)
-            return infer_fail(ctx, call, TNB_SHAPE,
-                              "the paddings are larger than the result along axis %c", axis);
+        if (!window_leaves(ctx, call, out[2 + i], axis, "the paddings are larger than the result"))
+            return tn_error_node(ctx);
     }
     return infer_known(ctx, call, layout_dims(ctx, &c.out, c.axes, out), d);
 }

@@ -101,7 +101,7 @@ pooled(tn_ctx *ctx, const tn_call *call, const pool *p, tn_list x, const tn_expr
         const tn_expr *steps = p->ceil ? dim_ceildiv(ctx, room, p->w.stride[i])
                                        : dim_floordiv(ctx, room, p->w.stride[i]);
         out[2 + i] = dim_addi(ctx, steps, 1);
-        if (!window_fits(ctx, call, out[2 + i], LAYOUT_SPATIAL(p->axes)[i]))
+        if (!window_leaves(ctx, call, out[2 + i], LAYOUT_SPATIAL(p->axes)[i], WINDOW_LARGE))
             return false;
     }
     return true;

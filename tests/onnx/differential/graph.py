@@ -22,6 +22,7 @@ class Value:
     def __init__(self, name, array, kind, exact):
         self.name, self.array, self.kind, self.exact = name, array, kind, exact
         self.fixed = False  # other extents of it would show what ONNX Runtime does not look at
+        self.near = False  # its integers change by little only: they count turns
 
     @property
     def dtype(self):
@@ -144,12 +145,13 @@ class Graph:
             v = self.fresh(self.shape(r), dtype)
         return v
 
-    def numbers(self, values, dynamic=0.15):
+    def numbers(self, values, dynamic=0.15, near=False):
         """Integers that an operator takes as a tensor of int64: a constant, or now and then known at run time only."""
         a = np.asarray(values, dtype=np.int64)
         if not self.chance(dynamic):
             return self.constant(a)
         x = self.input(a)
+        x.near = near
         out = self.add("Identity", [x]) if self.chance(0.3) else [x]
         return out[0]
 

@@ -984,7 +984,7 @@ def loop(g, op):
              helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Identity", ["t"], ["row"])]
     body = subgraph("body", nodes, [("i", np.int64, 0), ("go", bool, 0), ("s", a.dtype, a.rank)],
                     [("go2", bool, 0), ("s2", a.dtype, a.rank), ("row", a.dtype, a.rank)])
-    return add_with_captured(g, op, [g.numbers(g.integer(1, 4), 0.5), g.constant(np.asarray(True)), a], [a], 2, body=body)
+    return add_with_captured(g, op, [g.numbers(g.integer(1, 4), 0.5, near=True), g.constant(np.asarray(True)), a], [a], 2, body=body)
 
 
 @operator("Scan")

@@ -89,7 +89,7 @@ class Case:
                         changed = True
                 elif v.dtype in (np.int64, np.int32) and v.array.size and v.array.size < 100 and g.chance(0.3):
                     a = v.array.copy()
-                    a.reshape(-1)[g.integer(0, a.size - 1)] += g.pick([1, -1, 3, 1000000000])
+                    a.reshape(-1)[g.integer(0, a.size - 1)] += g.pick([1, -1, 3, 5 if v.near else 1000000000])
                     feeds[v.name] = a
                     changed = True
             if not changed or not self.consistent(feeds):
@@ -153,7 +153,7 @@ MORE_THAN = [
 
 # What says that ONNX Runtime lacked memory, not that the model is wrong.
 OF_MEMORY = ["bad_alloc", "Failed to allocate", "bad allocation"]
-MEMORY = 8 << 30  # of ONNX Runtime for a model
+MEMORY, SECONDS = 8 << 30, 30  # of ONNX Runtime for a model
 
 
 class Drawn:
@@ -164,7 +164,7 @@ class Drawn:
         self.ops = [n.op_type for n in case.model.graph.node]
 
 
-def draw(seed, root, timeout):
+def draw(seed, root):
     """The drawn model, None if there is none, or a text: what killed the child. Models that ONNX Runtime itself dies of are no loss of
     the others."""
     path = os.path.join(root, f"drawn{seed}")
@@ -173,7 +173,7 @@ def draw(seed, root, timeout):
         status = 1
         try:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            signal.alarm(timeout)
+            signal.alarm(SECONDS)
             case = Case(seed, root)
             with open(path, "wb") as f:
                 pickle.dump(Drawn(case) if case.ok and case.write() else None, f)
@@ -246,7 +246,7 @@ def main():
         with tempfile.TemporaryDirectory(prefix="tenon-differential-") as root:
             cases = {}
             for seed in range(a.seed + done, a.seed + done + n):
-                c = draw(seed, root, a.timeout)
+                c = draw(seed, root)
                 if isinstance(c, Drawn):
                     cases[seed] = c
                     totals.update(c.ops)
