@@ -17,6 +17,8 @@
  */
 #include "transform.h"
 
+#include <stdlib.h>
+
 #include "tenon/core/arith.h"
 #include "tenon/core/builder.h"
 #include "tenon/core/registry.h"
@@ -30,6 +32,9 @@ enum { MAKE_IMM = 0, MAKE_LOAD = 1 };
 typedef struct slot {
     const tn_expr *expr;
     bool computed;
+    uint32_t missing;        /* variables of the expression that are not computed yet */
+    TNB_VEC(uint32_t) users; /* of a variable: slots of expressions that it is in */
+    uint32_t next;           /* slot + 1 of the same hash */
 } slot;
 
 /* A shape (or scalar) whose extents have to be matched against `dims`. */
@@ -50,6 +55,9 @@ typedef struct lowering {
                    */
     int64_t num_input;
     TNB_VEC(slot) slots;
+    tnb_ptrmap slot_by_node, slot_by_hash; /* to slot + 1 */
+    TNB_VEC(uint32_t) computed;            /* slots, in the order in which they were */
+    TNB_VEC(uint32_t) ready;               /* slots of expressions whose variables are computed */
     tnb_ptrmap values; /* variables that are values (parameters, bindings), not symbols */
     const tn_expr *heap;
     TNB_VEC(const tn_node *) out;
@@ -74,13 +82,25 @@ is_symbolic(const lowering *l, const tn_node *e)
 
 enum { NO_SLOT = 0x7fffffff };
 
-static uint32_t
-find_slot(const lowering *l, const tn_expr *e)
+static const void *
+hash_key(const lowering *l, const tn_expr *e)
 {
-    for (uint32_t i = 0; i < l->slots.n; i++)
-        if (l->slots.at[i].expr == e || tn_equal(l->ctx, l->slots.at[i].expr, e, false, NULL))
-            return i;
-    return NO_SLOT;
+    return (const void *)((uintptr_t)tn_hash(l->ctx, e, false) | 1);
+}
+
+static uint32_t
+find_slot(lowering *l, const tn_expr *e)
+{
+    uint32_t k = (uint32_t)(uintptr_t)tnb_ptrmap_get(&l->slot_by_node, e);
+    if (k)
+        return k - 1;
+    k = (uint32_t)(uintptr_t)tnb_ptrmap_get(&l->slot_by_hash, hash_key(l, e));
+    while (k && !tn_equal(l->ctx, l->slots.at[k - 1].expr, e, false, NULL))
+        k = l->slots.at[k - 1].next;
+    if (!k)
+        return NO_SLOT;
+    tnb_ptrmap_set(&l->slot_by_node, e, (const void *)(uintptr_t)k);
+    return k - 1;
 }
 
 /* The slot of an expression; a new one only while slots are collected. */
@@ -90,9 +110,58 @@ slot_of(lowering *l, const tn_expr *e)
     uint32_t found = find_slot(l, e);
     if (found != NO_SLOT)
         return found;
-    slot s = {e, false};
+    const void *key = hash_key(l, e);
+    slot s = {.expr = e, .next = (uint32_t)(uintptr_t)tnb_ptrmap_get(&l->slot_by_hash, key)};
     TNB_PUSH(l->scratch, l->slots, s);
+    tnb_ptrmap_set(&l->slot_by_node, e, (const void *)(uintptr_t)l->slots.n);
+    tnb_ptrmap_set(&l->slot_by_hash, key, (const void *)(uintptr_t)l->slots.n);
     return l->slots.n - 1;
+}
+
+/* Once all slots are there: which expression waits for which variables. */
+static void
+link_slots(lowering *l)
+{
+    for (uint32_t i = 0; i < l->slots.n; i++) {
+        slot *s = &l->slots.at[i];
+        if (tn_is_var(s->expr))
+            continue;
+        tn_list vars = tn_free_vars(l->ctx, s->expr, false);
+        s->missing = vars.n;
+        for (uint32_t k = 0; k < vars.n; k++) {
+            uint32_t from = find_slot(l, vars.at[k]);
+            if (from != NO_SLOT)
+                TNB_PUSH(l->scratch, l->slots.at[from].users, i);
+        }
+        if (!vars.n)
+            TNB_PUSH(l->scratch, l->ready, i);
+    }
+}
+
+static void
+set_computed(lowering *l, uint32_t k)
+{
+    slot *s = &l->slots.at[k];
+    s->computed = true;
+    TNB_PUSH(l->scratch, l->computed, k);
+    for (uint32_t i = 0; i < s->users.n; i++)
+        if (--l->slots.at[s->users.at[i]].missing == 0)
+            TNB_PUSH(l->scratch, l->ready, s->users.at[i]);
+}
+
+/* All but the first n of what was computed is unknown again. */
+static void
+forget_computed(lowering *l, uint32_t n)
+{
+    while (l->computed.n > n) {
+        uint32_t k = l->computed.at[--l->computed.n];
+        slot *s = &l->slots.at[k];
+        s->computed = false;
+        for (uint32_t i = 0; i < s->users.n; i++)
+            l->slots.at[s->users.at[i]].missing++;
+        if (!tn_is_var(s->expr) && s->missing == 0)
+            TNB_PUSH(l->scratch, l->ready, k);
+    }
 }
 
 /* The slot of an expression, and of the parameters and bound values that it is computed from. */
@@ -201,7 +270,7 @@ match_codes(lowering *l, tn_list dims, bool *pending, bool *useful)
                 code = MATCH_EQUAL_SLOT;
             } else if (tn_is_var(d)) {
                 code = MATCH_STORE;
-                l->slots.at[k].computed = true;
+                set_computed(l, k);
             } else {
                 code = MATCH_NOTHING;
                 value = 0;
@@ -231,6 +300,13 @@ emit_match(lowering *l, const todo *t, bool *pending)
     emit_check(l, t->is_scalar ? "vm.builtin.match_prim_value" : "vm.builtin.match_shape", args);
 }
 
+static int
+by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 /* Computes every expression whose variables are known: one host function that reads and writes the
  * heap. */
 static void
@@ -240,29 +316,27 @@ emit_compute(lowering *l)
     const tn_expr *size = tn_i64(ctx, l->slots.n);
     const tn_node *heap = tn_buffer_new(ctx, "H", tn_listv(ctx, size, NULL), TNB_I64, NULL);
     tn_list stmts = {0};
-    for (uint32_t i = 0; i < l->slots.n; i++) {
+    if (l->ready.n)
+        qsort(l->ready.at, l->ready.n, sizeof *l->ready.at, by_number);
+    for (uint32_t r = 0; r < l->ready.n; r++) {
+        uint32_t i = l->ready.at[r];
         slot *s = &l->slots.at[i];
-        if (s->computed || tn_is_var(s->expr))
+        if (s->computed || s->missing) /* a branch's variables are unknown behind it */
             continue;
         tn_list vars = tn_free_vars(ctx, s->expr, false);
         tnb_ptrmap map;
         tnb_ptrmap_init(&map, l->scratch);
-        bool known = true;
-        for (uint32_t k = 0; k < vars.n && known; k++) {
+        for (uint32_t k = 0; k < vars.n; k++) {
             uint32_t from = find_slot(l, vars.at[k]);
-            known = from != NO_SLOT && l->slots.at[from].computed;
-            if (!known)
-                break;
             const tn_expr *load = tn_load(ctx, heap, tn_listv(ctx, tn_i64(ctx, from), NULL));
             tnb_ptrmap_set(&map, vars.at[k], tn_cast_to(ctx, tn_dtype_of(vars.at[k]), load));
         }
-        if (!known)
-            continue;
-        s->computed = true;
+        set_computed(l, i);
         const tn_expr *value = tn_subst(ctx, s->expr, &map);
         stmts = tn_list_append(ctx, stmts,
                                tn_store(ctx, heap, value, tn_listv(ctx, tn_i64(ctx, i), NULL)));
     }
+    l->ready.n = 0;
     if (!stmts.n)
         return;
     const tn_expr *param = tn_var_dtype(ctx, "H", TNB_DTYPE(TNB_HANDLE, 64));
@@ -383,10 +457,7 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
         if (!is_known(l, value, t))
             emit_check(l, "vm.builtin.check_prim_value_info",
                        tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
-        bool used = false;
-        for (uint32_t i = 0; i < l->slots.n; i++)
-            used |= l->slots.at[i].expr == value;
-        if (used) {
+        if (find_slot(l, value) != NO_SLOT) {
             match.dims = tn_listv(ctx, value, NULL);
             match.is_scalar = true;
             TNB_PUSH(l->scratch, l->todos, match);
@@ -462,14 +533,10 @@ static const tn_expr *
 lower_branch(lowering *l, const tn_expr *e)
 {
     /* what a branch matches is not known after it */
-    bool *known = TNB_NEW_N(l->scratch, bool, l->slots.n + 1);
-    uint32_t n = l->slots.n;
-    for (uint32_t i = 0; i < n; i++)
-        known[i] = l->slots.at[i].computed;
+    uint32_t known = l->computed.n;
     const tn_seq_expr *seq = tn_as_seq_expr(e);
     const tn_expr *out = seq ? lower_sequence(l, seq) : e;
-    for (uint32_t i = 0; i < l->slots.n; i++)
-        l->slots.at[i].computed = i < n && known[i];
+    forget_computed(l, known);
     return out;
 }
 
@@ -610,7 +677,10 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
                   .contexts = tn_option_bool(pc, "emit_err_ctx")};
     l.num_input = tn_dict_int(fn->attrs, "num_input", -1);
     tnb_ptrmap_init(&l.values, l.scratch);
+    tnb_ptrmap_init(&l.slot_by_node, l.scratch);
+    tnb_ptrmap_init(&l.slot_by_hash, l.scratch);
     collect_function(&l, fn);
+    link_slots(&l);
 
     const tn_type *heap_type = tn_ty_tensor_of(ctx, NULL, TNB_I64, 1, NULL);
     const tn_expr *heap_call;
