@@ -12,7 +12,7 @@ kernels generated, in which a stand-in for the C compiler makes empty functions 
 Counted are instructions of the process itself (perf, or valgrind's cachegrind where the system has no counters), and
 peak resident memory; each less that of a module of ten nodes, a node. The first size is the measure of instructions;
 the measure of memory is the first size that takes FLOOR bytes more than ten nodes do, as arenas come in blocks. A line
-says BROKEN where a node costs more than FACTOR times the measure. --passes adds each pass that grows so, by time.
+says BROKEN where a node costs more than FACTOR times the measure (FEW instructions at least). --passes adds each pass that grows so, by time.
 """
 import argparse
 import os
@@ -26,7 +26,8 @@ UNARY = {"relu": ("nn.relu", "Relu"), "exp": ("exp", "Exp"), "tanh": ("tanh", "T
          "negative": ("negative", "Neg"), "abs": ("abs", "Abs"), "cos": ("cos", "Cos"), "erf": ("erf", "Erf")}
 BINARY = {"add": ("add", "Add"), "multiply": ("multiply", "Mul"), "maximum": ("maximum", "Max"), "minimum": ("minimum", "Min"),
           "subtract": ("subtract", "Sub")}
-FLOOR = 8 << 20
+FLOOR = 64 << 20
+FEW = 3000  # instructions a node: below, what the operators happen to be decides
 DEEP = 40  # levels of a nest
 TYPE = 'R.Tensor((4, 8), "float32")'
 
@@ -281,7 +282,7 @@ class Bench:
             self.env["LD_LIBRARY_PATH"] = ":".join(
                 os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime"))
         self.log = os.path.join(work, "count")
-        self.counter = "perf"
+        self.counter = args.counter or "perf"
         try:
             if not self.instructions(["--version"]):
                 self.counter = "valgrind"
@@ -296,6 +297,8 @@ class Bench:
 
     def instructions(self, words):
         """Instructions in user mode; 0 where perf cannot count them."""
+        if self.counter == "time":
+            return max(int(self.memory(words)[1] * 1e9), 1)
         if self.counter == "valgrind":
             self.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
                       "--log-file=" + self.log, self.program] + words)
@@ -375,7 +378,7 @@ class Bench:
             more = max(m - m0, 0)
             first = first or i
             base = base or (more / n if more > FLOOR else None)
-            grown = i > self.args.factor * first or (base or 0) * self.args.factor < more / n and more > FLOOR
+            grown = i > self.args.factor * max(first, FEW) or (base or 0) * self.args.factor < more / n and more > FLOOR
             bad |= grown
             print("%-8s %-11s %7d %9.0f instructions %8.0f bytes a node  %5.2f %5s  %7.2f s  %s" % (
                 work, shape, n, i, more / n, i / first if first else 0, "%.2f" % (more / n / base) if base else "-", seconds,
@@ -393,6 +396,7 @@ def main():
     p.add_argument("--factor", type=float, default=1.5)
     p.add_argument("--what", default=",".join(WORKS))
     p.add_argument("--timeout", type=float, default=300)
+    p.add_argument("--counter", choices=("perf", "valgrind", "time"), help="time: nanoseconds of the processor, to look around")
     p.add_argument("--passes", action="store_true")
     p.add_argument("--write", metavar="FOLDER", help="only write the modules there")
     args = p.parse_args()
@@ -413,4 +417,5 @@ def main():
     sys.exit(1 if bad else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

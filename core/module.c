@@ -109,6 +109,48 @@ tn_module_set(tn_ctx *ctx, const tn_module *m, const char *name, const tn_node *
     return tn_module_set_all(ctx, m, &name, &func, 1);
 }
 
+struct tn_module_edit {
+    tn_ctx *ctx;
+    const tn_module *m;
+    tnb_strmap changed;
+};
+
+tn_module_edit *
+tn_module_edit_new(tn_ctx *ctx, const tn_module *m)
+{
+    tn_module_edit *e = TNB_NEW(tn_scratch(ctx), tn_module_edit);
+    e->ctx = ctx;
+    e->m = m;
+    tnb_strmap_init(&e->changed, tn_scratch(ctx));
+    return e;
+}
+
+const tn_node *
+tn_module_edit_get(const tn_module_edit *e, const char *name)
+{
+    return tnb_strmap_has(&e->changed, name) ? tnb_strmap_get(&e->changed, name)
+                                             : tn_module_get(e->m, name);
+}
+
+void
+tn_module_edit_set(tn_module_edit *e, const char *name, const tn_node *func)
+{
+    tnb_strmap_set(&e->changed, name, func);
+}
+
+const tn_module *
+tn_module_edit_end(tn_module_edit *e)
+{
+    uint32_t n = e->changed.n;
+    const char **names = TNB_NEW_N(tn_scratch(e->ctx), const char *, n + 1);
+    const tn_node **funcs = TNB_NEW_N(tn_scratch(e->ctx), const tn_node *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = e->changed.at[i].key;
+        funcs[i] = e->changed.at[i].value;
+    }
+    return tn_module_set_all(e->ctx, e->m, names, funcs, n);
+}
+
 static const tn_module *
 with(tn_ctx *ctx, const tn_module *m, const tn_node *attrs, const tn_node *infos)
 {

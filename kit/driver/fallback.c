@@ -15,7 +15,7 @@ collect(tn_ctx *ctx, struct driver_variant *v, const char **to, const tn_module 
 {
     const tn_module *m = v->module;
     *to = NULL;
-    *out = tn_module_new(ctx);
+    tn_module_edit *edit = tn_module_edit_new(ctx, tn_module_new(ctx));
     for (uint32_t i = 0; i < m->names.n; i++) {
         const tn_node *f = m->funcs.at[i];
         const char *name = tn_as_prim_func(f) ? driver_falls_back(f) : NULL;
@@ -30,9 +30,10 @@ collect(tn_ctx *ctx, struct driver_variant *v, const char **to, const tn_module 
         *to = name;
         f = tn_func_with_attr(ctx, f, TNK_FALLBACK_ATTR, NULL);
         f = tn_func_with_attr(ctx, f, "tirx.is_scheduled", NULL);
-        *out = tn_module_set(ctx, *out, tn_module_name(m, i), f);
+        tn_module_edit_set(edit, tn_module_name(m, i), f);
     }
-    return true;
+    *out = tn_module_edit_end(edit);
+    return *out != NULL;
 }
 
 /* Of a target's lists only ApplyDefaultSchedule. */

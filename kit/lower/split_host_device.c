@@ -17,7 +17,7 @@ typedef struct split {
     tn_ctx *ctx;
     const tn_prim_func *func;
     const char *name;
-    const tn_module *module; /* grows by the kernels */
+    tn_module_edit *edit; /* grows by the kernels */
     uint32_t n_kernels;
     TNB_VEC(const tn_node *) inner; /* allocations that are not global */
     bool failed;
@@ -151,7 +151,7 @@ kernel_name(split *sp)
         uint32_t i = sp->n_kernels++;
         const char *name = i ? tn_strf(sp->ctx, "%s_kernel_%u", sp->name, i)
                              : tn_strf(sp->ctx, "%s_kernel", sp->name);
-        if (!tn_module_get(sp->module, name))
+        if (!tn_module_edit_get(sp->edit, name))
             return name;
     }
 }
@@ -231,11 +231,10 @@ kernel(split *sp, const tn_stmt *s)
     const tn_node *f = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n),
                                        tn_list_of(ctx, maps.at, maps.n), body, NULL, attrs);
     f = tn_is_error(f) ? f : tn_fresh_copy(ctx, f, NULL);
-    const tn_module *m = tn_is_error(f) ? NULL : tn_module_set(ctx, sp->module, name, f);
-    sp->failed |= !m;
-    if (!m)
+    sp->failed |= tn_is_error(f);
+    if (tn_is_error(f))
         return s;
-    sp->module = m;
+    tn_module_edit_set(sp->edit, name, f);
     return tn_evaluate_of(ctx, tn_scalar_call(ctx, TNB_I32, tn_global_var_of(ctx, name),
                                               tn_list_of(ctx, args.at, args.n), NULL));
 }
@@ -364,31 +363,34 @@ host(split *sp, const tn_stmt *s)
     return touches_buffers(s) && !sp->failed ? on_one_thread(sp, s) : s;
 }
 
-static const tn_module *
-split_one(tn_ctx *ctx, const tn_module *m, const char *name)
+static bool
+split_one(tn_ctx *ctx, tn_module_edit *edit, const char *name)
 {
-    const tn_prim_func *f = tn_as_prim_func(tn_module_get(m, name));
+    const tn_prim_func *f = tn_as_prim_func(tn_module_edit_get(edit, name));
     if (!f || tn_func_attr(TN_NODE(f), "tirx.is_host_func") ||
         tn_func_attr(TN_NODE(f), "tir.is_host_func") || !has_launch(f->body) ||
         is_one_kernel(f->body))
-        return m;
-    split sp = {.ctx = ctx, .func = f, .name = name, .module = m};
+        return true;
+    split sp = {.ctx = ctx, .func = f, .name = name, .edit = edit};
     tn_loc was = tn_at(ctx, TN_NODE(f)->loc);
     const tn_stmt *body = host(&sp, f->body);
     const tn_node *attrs = tn_dict_set(ctx, f->attrs, "tirx.is_host_func", tn_bool(ctx, true));
     const tn_node *n =
         sp.failed ? NULL : tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, attrs);
     tn_at(ctx, was);
-    return !n || tn_is_error(n) ? NULL : tn_module_set(ctx, sp.module, name, n);
+    if (n && !tn_is_error(n))
+        tn_module_edit_set(edit, name, n);
+    return n && !tn_is_error(n);
 }
 
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    const tn_module *out = m;
-    for (uint32_t i = 0; i < m->names.n && out; i++)
-        out = split_one(pc->ctx, out, tn_module_name(m, i));
-    return out;
+    tn_module_edit *edit = tn_module_edit_new(pc->ctx, m);
+    for (uint32_t i = 0; i < m->names.n; i++)
+        if (!split_one(pc->ctx, edit, tn_module_name(m, i)))
+            return NULL;
+    return tn_module_edit_end(edit);
 }
 
 const tn_pass tnk_pass_split_host_device = {

@@ -132,17 +132,18 @@ const tn_module *
 tnk_put_back(tn_ctx *ctx, const tn_module *m, const tnb_strmap *symbols)
 {
     inliner all = {.ctx = ctx, .m = m, .symbols = symbols};
-    const tn_module *out = m;
+    tn_module_edit *edit = tn_module_edit_new(ctx, m);
     for (uint32_t i = 0; symbols->n && i < m->names.n; i++) {
         const char *name = tn_module_name(m, i);
         const tn_node *f = m->funcs.at[i];
         if (tnb_strmap_has(symbols, name)) {
-            out = tn_module_set(ctx, out, name, NULL);
+            tn_module_edit_set(edit, name, NULL);
         } else if (tn_is(f, TN_KIND_FUNCTION)) {
             tn_rewriter r = {.ctx = ctx, .user = &all, .post = inline_block};
             const tn_node *nf = tn_rewrite(&r, f);
-            out = nf == f ? out : tn_module_set(ctx, out, name, nf);
+            if (nf != f)
+                tn_module_edit_set(edit, name, nf);
         }
     }
-    return out;
+    return tn_module_edit_end(edit);
 }

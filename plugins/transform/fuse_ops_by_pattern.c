@@ -308,6 +308,7 @@ apply(tn_ctx *ctx, const tn_module *m, tn_builder *b, const tn_function *fn, con
 typedef struct annotator {
     tn_ctx *ctx;
     const tn_module *m;
+    tn_module_edit *edit; /* what becomes of it */
     tnb_strmap renamed; /* composite -> GlobalVar of its wrapper */
     bool failed;
 } annotator;
@@ -352,9 +353,9 @@ annotate_call(tn_rewriter *r, const tn_node *n)
             return n;
         }
         symbol = tn_strf(a->ctx, "%s_%s", gv->name, codegen);
-        for (int k = 1; tn_module_get(a->m, symbol); k++)
+        for (int k = 1; tn_module_edit_get(a->edit, symbol); k++)
             symbol = tn_strf(a->ctx, "%s_%s%d", gv->name, codegen, k);
-        a->m = tn_module_set(a->ctx, a->m, symbol, wrap(a, func, codegen, symbol));
+        tn_module_edit_set(a->edit, symbol, wrap(a, func, codegen, symbol));
         tnb_strmap_set(&a->renamed, gv->name, symbol);
     }
     return tn_call_of(a->ctx, tn_global_var_of(a->ctx, symbol), c->args, NULL, (tn_list){0},
@@ -364,7 +365,7 @@ annotate_call(tn_rewriter *r, const tn_node *n)
 static const tn_module *
 annotate(tn_ctx *ctx, const tn_module *m)
 {
-    annotator a = {.ctx = ctx, .m = m};
+    annotator a = {.ctx = ctx, .m = m, .edit = tn_module_edit_new(ctx, m)};
     tnb_strmap_init(&a.renamed, tn_scratch(ctx));
     for (uint32_t i = 0; i < m->names.n && !a.failed; i++) {
         const tn_node *f = m->funcs.at[i];
@@ -374,11 +375,11 @@ annotate(tn_ctx *ctx, const tn_module *m)
         tn_rewriter r = {.ctx = ctx, .user = &a, .pre = annotate_call};
         const tn_node *nf = tn_rewrite(&r, f);
         if (nf != f)
-            a.m = tn_module_set(ctx, a.m, tn_module_name(m, i), nf);
+            tn_module_edit_set(a.edit, tn_module_name(m, i), nf);
     }
     for (uint32_t i = 0; i < a.renamed.n; i++)
-        a.m = tn_module_set(ctx, a.m, a.renamed.at[i].key, NULL);
-    return a.failed ? NULL : a.m;
+        tn_module_edit_set(a.edit, a.renamed.at[i].key, NULL);
+    return a.failed ? NULL : tn_module_edit_end(a.edit);
 }
 
 /* ---- the module ---- */

@@ -23,9 +23,10 @@ typedef struct lifted {
 
 typedef struct lifter {
     tn_ctx *ctx;
-    const tn_module *m; /* with what has been lifted */
-    const char *name;   /* of the function that is being worked on */
-    tnb_ptrmap lifted;  /* variable -> lifted */
+    tn_module_edit *edit; /* what has been lifted */
+    const char *name;     /* of the function that is being worked on */
+    tnb_ptrmap lifted;    /* variable -> lifted */
+    tnb_strmap names;     /* name of a lifted function -> the last number behind it, at least 1 */
     bool failed;
 } lifter;
 
@@ -45,8 +46,12 @@ static const tn_expr *
 new_global(lifter *l, const tn_node *var)
 {
     const char *base = tn_strf(l->ctx, "%s_%s", l->name, tn_var_name(var)), *name = base;
-    for (unsigned i = 1; tn_module_get(l->m, name); i++)
-        name = tn_strf(l->ctx, "%s_%u", base, i);
+    uintptr_t i = (uintptr_t)tnb_strmap_get(&l->names, base);
+    if (i) /* counts on from the last of that name */
+        name = tn_strf(l->ctx, "%s_%u", base, (unsigned)i);
+    while (tn_module_edit_get(l->edit, name))
+        name = tn_strf(l->ctx, "%s_%u", base, (unsigned)++i);
+    tnb_strmap_set(&l->names, base, (const void *)(i ? i : 1));
     return tn_global_var_of(l->ctx, name);
 }
 
@@ -177,7 +182,7 @@ lift(tn_rewriter *r, const tn_node *n)
     if (tn_is_error(global))
         l->failed = true;
     else
-        l->m = tn_module_set(l->ctx, l->m, tn_as_global_var(f->global)->name, global);
+        tn_module_edit_set(l->edit, tn_as_global_var(f->global)->name, global);
     return tn_removed();
 }
 
@@ -193,7 +198,8 @@ find_value_use(void *user, const tn_node *n)
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    lifter l = {.ctx = pc->ctx, .m = m};
+    lifter l = {.ctx = pc->ctx, .edit = tn_module_edit_new(pc->ctx, m)};
+    tnb_strmap_init(&l.names, tn_scratch(pc->ctx));
     tnb_ptrmap_init(&l.lifted, tn_scratch(pc->ctx));
     for (uint32_t i = 0; i < m->funcs.n; i++) {
         const tn_function *fn = tn_as_function(m->funcs.at[i]);
@@ -206,12 +212,13 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         if (l.failed || tn_is_error(out))
             return NULL;
         if (l.lifted.n != before)
-            l.m = tn_module_set(pc->ctx, l.m, l.name, out);
+            tn_module_edit_set(l.edit, l.name, out);
     }
+    m = tn_module_edit_end(l.edit);
     /* what is left of the variables of lifted functions is no call */
-    for (uint32_t i = 0; l.lifted.n && i < l.m->funcs.n; i++)
-        tn_walk(l.m->funcs.at[i], 0, find_value_use, NULL, &l);
-    return l.failed ? NULL : l.m;
+    for (uint32_t i = 0; m && l.lifted.n && i < m->funcs.n; i++)
+        tn_walk(m->funcs.at[i], 0, find_value_use, NULL, &l);
+    return l.failed ? NULL : m;
 }
 
 const tn_pass transform_lambda_lift = {

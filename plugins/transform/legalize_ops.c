@@ -488,32 +488,30 @@ legal_to_the_end(legalizer *l, const tn_expr *f)
 
 /* ---- the module ---- */
 
-typedef struct name_search {
-    const char *name;
-    bool found;
-} name_search;
-
 static tn_walk_step
-find_name(void *user, const tn_node *n)
+note_name(void *user, const tn_node *n)
 {
-    name_search *s = user;
     const tn_global_var *gv = tn_as_global_var(n);
-    s->found |= gv && strcmp(gv->name, s->name) == 0;
-    return s->found ? TN_WALK_STOP : TN_WALK_ON;
+    if (gv)
+        tnb_strmap_set(user, gv->name, gv);
+    return TN_WALK_ON;
 }
 
 /* Removes programs that were only made to be copied for a device. */
 static const tn_module *
 drop_replaced(legalizer *l, const tn_module *m)
 {
-    for (uint32_t i = 0; i < l->replaced.n; i++) {
-        name_search s = {l->replaced.at[i], false};
-        for (uint32_t k = 0; k < m->funcs.n && !s.found; k++)
-            tn_walk(m->funcs.at[k], 0, find_name, NULL, &s);
-        if (!s.found)
-            m = tn_module_set(l->ctx, m, s.name, NULL);
-    }
-    return m;
+    if (!l->replaced.n)
+        return m;
+    tnb_strmap used;
+    tnb_strmap_init(&used, l->arena);
+    for (uint32_t k = 0; k < m->funcs.n; k++)
+        tn_walk(m->funcs.at[k], 0, note_name, NULL, &used);
+    tn_module_edit *edit = tn_module_edit_new(l->ctx, m);
+    for (uint32_t i = 0; i < l->replaced.n; i++)
+        if (!tnb_strmap_has(&used, l->replaced.at[i]))
+            tn_module_edit_set(edit, l->replaced.at[i], NULL);
+    return tn_module_edit_end(edit);
 }
 
 static const tn_module *

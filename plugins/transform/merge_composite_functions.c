@@ -303,7 +303,7 @@ finish_functions(merger *s, const tn_module *m, const tn_module *before)
             symbol = tn_strf(s->ctx, "%s_%s%d", name, codegen->value, k);
         tnb_strmap_set(&renamed, name, symbol);
     }
-    const tn_module *out = m;
+    tn_module_edit *out = tn_module_edit_new(s->ctx, m);
     for (uint32_t i = 0; i < renamed.n; i++) {
         const char *name = renamed.at[i].key, *symbol = renamed.at[i].value;
         const tn_node *f = tn_module_get(m, name);
@@ -312,18 +312,18 @@ finish_functions(merger *s, const tn_module *m, const tn_module *before)
         tn_rewriter r = {.ctx = s->ctx, .user = s, .pre = inline_composite};
         f = tn_rewrite(&r, f);
         f = tn_func_with_attr(s->ctx, f, "global_symbol", tn_string(s->ctx, symbol));
-        out = tn_module_set(s->ctx, out, name, NULL);
-        out = tn_module_set(s->ctx, out, symbol, f);
+        tn_module_edit_set(out, name, NULL);
+        tn_module_edit_set(out, symbol, f);
     }
     renamer names = {s->ctx, &renamed};
     tn_rewriter r = {.ctx = s->ctx, .user = &names, .pre = rename_global};
     for (uint32_t i = 0; i < m->names.n; i++) {
         const char *name = tn_module_name(m, i);
-        const tn_node *f = tn_module_get(out, name);
+        const tn_node *f = tn_module_edit_get(out, name);
         if (f && f != tn_module_get(before, name))
-            out = tn_module_set(s->ctx, out, name, tn_rewrite(&r, f));
+            tn_module_edit_set(out, name, tn_rewrite(&r, f));
     }
-    return out;
+    return tn_module_edit_end(out);
 }
 
 /* ---- functions ---- */

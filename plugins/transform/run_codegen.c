@@ -24,6 +24,8 @@ typedef struct runner {
     const tn_pass_ctx *pc;
     tn_ctx *ctx;
     const tn_module *m;
+    tn_module_edit *edit; /* what becomes of it */
+    tnb_strmap calls;     /* symbol -> call_site */
     tnb_strmap external; /* symbol -> itself: calls of it change */
     TNB_VEC(const tn_node *) mods;
 } runner;
@@ -48,25 +50,30 @@ find_external(runner *r, const char *codegen, const tn_node *func)
 
 /* ---- constants among the arguments ---- */
 
-typedef struct call_sites {
-    const char *symbol;
+typedef struct call_site {
     const tn_call *first;
-    bool *same; /* per argument */
-} call_sites;
+    bool *same; /* by argument: the same constant in every call */
+} call_site;
 
 static tn_walk_step
 note_call(void *user, const tn_node *n)
 {
-    call_sites *s = user;
+    runner *r = user;
     const tn_call *c = tn_as_call(n);
     const tn_global_var *gv = c ? tn_as_global_var(c->op) : NULL;
-    if (!gv || strcmp(gv->name, s->symbol) != 0)
+    if (!gv)
         return TN_WALK_ON;
-    if (!s->first)
+    call_site *s = tnb_strmap_get(&r->calls, gv->name);
+    if (!s) {
+        s = TNB_NEW(tn_scratch(r->ctx), call_site);
         s->first = c;
-    for (uint32_t i = 0; i < s->first->args.n && i < c->args.n; i++)
-        s->same[i] &=
-            c->args.at[i] == s->first->args.at[i] && tn_is(c->args.at[i], TN_KIND_CONSTANT);
+        s->same = TNB_NEW_N(tn_scratch(r->ctx), bool, c->args.n + 1);
+        memset(s->same, 1, c->args.n);
+        tnb_strmap_set(&r->calls, gv->name, s);
+    }
+    for (uint32_t i = 0; i < s->first->args.n; i++)
+        s->same[i] &= i < c->args.n && c->args.at[i] == s->first->args.at[i] &&
+                      tn_is(c->args.at[i], TN_KIND_CONSTANT);
     return TN_WALK_ON;
 }
 
@@ -74,14 +81,10 @@ note_call(void *user, const tn_node *n)
 static const tn_node *
 constant_arguments(runner *r, const char *symbol, uint32_t n)
 {
-    call_sites s = {.symbol = symbol, .same = TNB_NEW_N(tn_scratch(r->ctx), bool, n)};
-    memset(s.same, 1, n * sizeof *s.same);
-    for (uint32_t i = 0; i < r->m->funcs.n; i++)
-        if (tn_is(r->m->funcs.at[i], TN_KIND_FUNCTION))
-            tn_walk(r->m->funcs.at[i], 0, note_call, NULL, &s);
+    const call_site *s = tnb_strmap_get(&r->calls, symbol);
     tn_list list = {0};
-    for (uint32_t i = 0; s.first && i < n; i++)
-        if (s.same[i])
+    for (uint32_t i = 0; s && i < n && i < s->first->args.n; i++)
+        if (s->same[i])
             list = tn_list_append(r->ctx, list, tn_i64(r->ctx, i));
     return list.n ? tn_array_of(r->ctx, list) : NULL;
 }
@@ -104,7 +107,7 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
     if (s == TNB_UNSUPPORTED && fallback) {
         tn_warn(r->ctx, fn->base.loc, "%s: %s does not support this function; it is compiled here",
                 symbol, codegen);
-        r->m = tn_module_set(r->ctx, r->m, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
+        tn_module_edit_set(r->edit, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
         return true;
     }
     if (s != TNB_OK) {
@@ -116,7 +119,7 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
         return false;
     }
     attrs = tn_dict_set(r->ctx, attrs, "external", tn_string(r->ctx, codegen));
-    r->m = tn_module_set(r->ctx, r->m, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
+    tn_module_edit_set(r->edit, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
     tnb_strmap_set(&r->external, symbol, symbol);
     if (payload) {
         const tn_node *mod = tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",
@@ -166,8 +169,12 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 {
     if (!entries_exist(pc, m))
         return NULL;
-    runner r = {.pc = pc, .ctx = pc->ctx, .m = m};
+    runner r = {.pc = pc, .ctx = pc->ctx, .m = m, .edit = tn_module_edit_new(pc->ctx, m)};
     tnb_strmap_init(&r.external, tn_scratch(r.ctx));
+    tnb_strmap_init(&r.calls, tn_scratch(r.ctx));
+    for (uint32_t i = 0; i < m->names.n; i++)
+        if (tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
+            tn_walk(m->funcs.at[i], 0, note_call, NULL, &r);
     for (uint32_t i = 0; i < m->names.n; i++) {
         const tn_function *fn = tn_as_function(m->funcs.at[i]);
         const tn_string_imm *codegen =
@@ -176,12 +183,15 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             return NULL;
     }
     for (uint32_t i = 0; r.external.n && i < m->names.n; i++) {
-        const tn_node *f = tn_module_get(r.m, tn_module_name(m, i));
+        const tn_node *f = tn_module_edit_get(r.edit, tn_module_name(m, i));
         tn_rewriter w = {.ctx = r.ctx, .user = &r, .pre = redirect};
         const tn_node *nf = tn_is(f, TN_KIND_FUNCTION) ? tn_rewrite(&w, f) : f;
         if (nf != f)
-            r.m = tn_module_set(r.ctx, r.m, tn_module_name(m, i), nf);
+            tn_module_edit_set(r.edit, tn_module_name(m, i), nf);
     }
+    r.m = tn_module_edit_end(r.edit);
+    if (!r.m)
+        return NULL;
     const tn_array *entries = tn_as_array(tn_dict_get(pc->options, "entry_functions"));
     if (r.mods.n) {
         const tn_array *old = tn_as_array(tn_dict_get(r.m->attrs, "external_mods"));

@@ -240,14 +240,17 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         tn_walk(m->funcs.at[i], 0, open ? find_calls : find_others, NULL, &s);
     }
     m = tn_map_functions(pc, m, TN_FUNCTIONS, each_function, &s);
-    for (uint32_t i = 0; m && i < s.made.n; i++) {
+    if (!m || !s.made.n)
+        return m;
+    tn_module_edit *edit = tn_module_edit_new(pc->ctx, m);
+    for (uint32_t i = 0; i < s.made.n; i++) {
         const version *v = &s.made.at[i];
         const tn_node *f = v->func;
         if (strcmp(v->name, v->source) != 0 && tn_func_attr(f, "global_symbol"))
             f = tn_func_with_attr(pc->ctx, f, "global_symbol", tn_string(pc->ctx, v->name));
-        m = tn_module_set(pc->ctx, m, v->name, f);
+        tn_module_edit_set(edit, v->name, f);
     }
-    return m;
+    return tn_module_edit_end(edit);
 }
 
 const tn_pass transform_specialize_prim_func_based_on_call_site = {

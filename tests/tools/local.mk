@@ -18,9 +18,9 @@ TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/candidate.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
 
 # The sanitizers have an allocator of their own.
-EXTRA_DIST += tests/tools/no_memory.py tests/tools/memory_limits.py
+EXTRA_DIST += tests/tools/no_memory.py tests/tools/memory_limits.py tests/tools/growth.py
 if !ASAN
-TESTS += tests/tools/no_memory.py tests/tools/memory_limits.py
+TESTS += tests/tools/no_memory.py tests/tools/memory_limits.py tests/tools/growth.py
 check_LTLIBRARIES += tests/tools/refuse.la
 tests_tools_refuse_la_SOURCES = tests/tools/refuse.c
 tests_tools_refuse_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

@@ -356,6 +356,17 @@ tn_module_set(tn_ctx *ctx, const tn_module *m, const char *name,
 TNB_EXPORT const tn_module *
 tn_module_set_all(tn_ctx *ctx, const tn_module *m, const char *const *names,
                   const tn_node *const *funcs, uint32_t n);
+/* Changes that come one by one, put into the module together at the end: tn_module_set copies the
+ * list of functions each time. In the scratch arena; `get` sees what was set. */
+typedef struct tn_module_edit tn_module_edit;
+TNB_EXPORT tn_module_edit *
+tn_module_edit_new(tn_ctx *ctx, const tn_module *m);
+TNB_EXPORT const tn_node *
+tn_module_edit_get(const tn_module_edit *e, const char *name);
+TNB_EXPORT void
+tn_module_edit_set(tn_module_edit *e, const char *name, const tn_node *func); /* NULL removes */
+TNB_EXPORT const tn_module *
+tn_module_edit_end(tn_module_edit *e); /* NULL after recording an error */
 TNB_EXPORT const tn_module *
 tn_module_with_attrs(tn_ctx *ctx, const tn_module *m, const tn_node *attrs);
 TNB_EXPORT const tn_module *

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node costs about as much in a module of 4000 as in one of 500. By processor time, so only what grows with the square is
+seen; bench/growth.py counts instructions, of larger modules."""
+import importlib.util
+import os
+import re
+import subprocess
+
+from clitest import SRC, TENON, check, done, path, tenon, write
+
+spec = importlib.util.spec_from_file_location("growth_bench", os.path.join(SRC, "bench", "growth.py"))
+bench = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(bench)
+
+SMALL, LARGE, FACTOR, TRIES = 500, 4000, 2.5, 5
+FINALIZE = "-p", "LegalizeOps,@finalize", "-t", "cpu"
+WORKS = (
+    ("ladder", "opt", "{}", "-p", "@pipeline", "-t", "cpu", "-o", os.devnull),
+    ("ladder", "opt", "{}", *FINALIZE, "-o", os.devnull),
+    ("dag", "opt", "{}", "-p", "@pipeline", "-t", "opencl", "-o", os.devnull),
+    ("symbols", "opt", "{}", "-p", "@pipeline", "-t", "opencl", "-o", os.devnull),
+    ("closures", "opt", "{}", "-p", "LambdaLift", "-t", "cpu", "-o", os.devnull),
+    ("results", "diff", "{}", "{}"),
+)
+
+
+def seconds(words, shape, n):
+    """Of the processor; -1 if it fails."""
+    text = path(f"{shape}-{n}.py")
+    if not os.path.exists(text):
+        write(f"{shape}-{n}.py", bench.module(shape, n))
+    p = subprocess.Popen([TENON] + [w.format(text) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(p.pid, 0)
+    return usage.ru_utime + usage.ru_stime if status == 0 else -1
+
+
+for shape, *words in WORKS:
+    least = {}
+    for _ in range(TRIES):  # another program may have the caches: the least of some
+        for n in (10, SMALL, LARGE):
+            s = seconds(words, shape, n)
+            least[n] = min(s, least.get(n, s))
+        small, large = max(least[SMALL] - least[10], 0.01) / SMALL, (least[LARGE] - least[10]) / LARGE
+        if large <= FACTOR * small or least[10] < 0:
+            break
+    check(least[10] > 0 and large <= FACTOR * small, "%s of %s: %.0f us a node of %d, %.0f of %d" % (
+        words[0], shape, 1e6 * small, SMALL, 1e6 * large, LARGE))
+
+# Where too many tensors live together to compare them all, the plan is as small, and its tensors do not overlap.
+text = write("long.py", bench.module("ladder", 1600).replace("R.exp", "R.tanh"))
+r = tenon("opt", text, *FINALIZE, "-o", os.devnull, "--verify", "--timing")
+check(r.returncode == 0, "a module whose values live long gives the same results behind each pass", r)
+m = re.search(r"(\d+) tensors in (\d+) bytes; at least (\d+) are alive", r.stderr)
+check(m is not None and int(m[1]) > 1500 and int(m[2]) <= 1.05 * int(m[3]), "their plan takes little more than it must", r)
+done()
