@@ -221,7 +221,7 @@ class Graph:
         return helper.make_model(graph, opset_imports=self.opsets, ir_version=IR_VERSION, producer_name="tenon-random"), outs
 
 
-SHAPE_ONLY = {"Shape": [0], "Size": [0], "EyeLike": [0], "CastLike": [1]}  # operands whose elements nobody looks at
+SHAPE_ONLY = {"Shape": [0], "Size": [0], "EyeLike": [0], "CastLike": [1], "OptionalHasElement": [0]}  # operands whose elements nobody looks at
 
 
 def operands_of(node):

@@ -708,7 +708,9 @@ def resize(g, op):
     if by_size:
         return g.add(op, [x, None, None, g.numbers(list(x.shape[:2]) + [g.pick([n, 2 * n, 2 * n, n + 3]) for n in x.shape[2:]])],
                      exact=mode == "nearest", **attrs)
-    return g.add(op, [x, None, np.asarray([1, 1] + [g.pick([1, 2, 2, 1.5, 0.5]) for _ in x.shape[2:]], np.float32)],
+    # with corners aligned, ONNX counts in the length before it is rounded down, ONNX Runtime after
+    scales = [1, 2] if how == "align_corners" else [1, 2, 2, 1.5, 0.5]
+    return g.add(op, [x, None, np.asarray([1, 1] + [g.pick(scales) for _ in x.shape[2:]], np.float32)],
                  exact=mode == "nearest", **attrs)
 
 
