@@ -15,14 +15,17 @@ release_owned(tn_ctx *ctx)
 static tn_ctx *
 make(const tn_ctx *parent, tn_registry *reg)
 {
-    tn_ctx *ctx = calloc(1, sizeof *ctx);
+    uint64_t before = tnb_memory_failures();
+    tnb_arena *perm = tnb_arena_new();
+    tn_ctx *ctx = perm ? TNB_NEW(perm, tn_ctx) : NULL;
     if (!ctx)
         return NULL;
+    ctx->perm = perm;
     ctx->parent = parent;
+    ctx->memory_failures = parent ? parent->memory_failures : before;
     ctx->limits = parent ? parent->limits : &ctx->own_limits;
     for (int i = 0; i < TN_N_LIMITS; i++)
         ctx->own_limits.most[i] = TN_LIMIT_DEFAULT;
-    ctx->perm = tnb_arena_new();
     ctx->arena = tnb_arena_new();
     ctx->scratch = tnb_arena_new();
     ctx->diags = tnb_diags_new();
@@ -31,7 +34,7 @@ make(const tn_ctx *parent, tn_registry *reg)
         ctx->reg = tn_registry_new(NULL);
         ctx->own_reg = true;
     }
-    if (!ctx->perm || !ctx->arena || !ctx->scratch || !ctx->diags || !ctx->reg) {
+    if (!ctx->arena || !ctx->scratch || !ctx->diags || !ctx->reg) {
         tn_ctx_free(ctx);
         return NULL;
     }
@@ -57,6 +60,16 @@ tn_ctx_child(const tn_ctx *parent)
     return ctx;
 }
 
+bool
+tn_ctx_check_memory(tn_ctx *ctx)
+{
+    if (tnb_memory_failures() == ctx->memory_failures)
+        return true;
+    tn_error(ctx, 0, TNB_NO_MEMORY, "memory ran out");
+    tnb_diag_hint(ctx->diags, "give the process more, or run fewer at a time");
+    return false;
+}
+
 void
 tn_ctx_free(tn_ctx *ctx)
 {
@@ -75,10 +88,9 @@ tn_ctx_free(tn_ctx *ctx)
     tnb_arena_free(ctx->arena);
     for (uint32_t i = 0; i < ctx->kept.n; i++)
         tnb_arena_free(ctx->kept.at[i]);
-    tnb_arena_free(ctx->perm);
     if (ctx->own_reg)
         tn_registry_free(ctx->reg);
-    free(ctx);
+    tnb_arena_free(ctx->perm); /* the context is part of it */
 }
 
 tnb_arena *

@@ -54,6 +54,7 @@ struct tn_ctx {
     TNB_VEC(tnb_arena *) kept; /* what it was before; compaction leaves it alone */
     tnb_arena *scratch;
     tnb_diags *diags;
+    uint64_t memory_failures; /* of the process, before */
     tn_registry *reg;
     bool own_reg;
     tn_intern strings, nodes, places;

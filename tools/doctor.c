@@ -169,10 +169,10 @@ version_of(const char *program, char *line, size_t n)
     if (pipe2(fd, O_CLOEXEC) != 0)
         return false;
     posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
-    posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    char **env = tnb_child_environment();
+    int e = posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
+    e |= posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
+    e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    char **env = e ? NULL : tnb_child_environment();
     bool started = env && posix_spawn(&pid, program, &fa, NULL, argv, env) == 0;
     free(env);
     posix_spawn_file_actions_destroy(&fa);

@@ -112,6 +112,10 @@ main(int argc, char **argv)
     if (!c->bare)
         tnt_session_close(&session);
     tnt_args_free(&args);
+    if (status == TNT_OK && tnb_memory_failures()) {
+        fputs("tenon: memory ran out: what was written may lack parts\n", stderr);
+        status = TNT_FAILED;
+    }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("tenon: standard output could not be written\n", stderr);
         return TNT_FAILED;

@@ -407,6 +407,8 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
     }
     b->cache_misses++;
     TNB_TRY(in_folder(&w, out));
+    if (!tn_ctx_check_memory(ctx))
+        return TNB_NO_MEMORY; /* sources may lack parts */
     if (tnb_cache_put(tn_scratch(ctx), &cache, key, out->bytes, out->n_bytes, &err) != TNB_OK)
         tn_warn(ctx, 0, "compiled kernels are not kept: %s", err.message);
     return TNB_OK;

@@ -100,10 +100,10 @@ output_of(tn_ctx *ctx, const char *const *argv)
         return NULL;
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
-    posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    pid_t pid = spawn(argv, &fa);
+    int e = posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
+    e |= posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
+    e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    pid_t pid = e ? 0 : spawn(argv, &fa); /* it would write to this program's output */
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
     char *text = tnb_alloc(tn_arena(ctx), 1024);
@@ -176,11 +176,11 @@ start(const char *folder, cpu_job *j, double seconds)
 {
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_addchdir_np(&fa, folder);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&fa, 1, j->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&fa, 1, 2);
-    j->pid = spawn(j->argv, &fa);
+    int e = posix_spawn_file_actions_addchdir_np(&fa, folder);
+    e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    e |= posix_spawn_file_actions_addopen(&fa, 1, j->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    e |= posix_spawn_file_actions_adddup2(&fa, 1, 2);
+    j->pid = e ? 0 : spawn(j->argv, &fa); /* elsewhere it would write into another folder */
     j->until = seconds > 0 ? now() + seconds : 0;
     posix_spawn_file_actions_destroy(&fa);
     return j->pid != 0;

@@ -164,10 +164,10 @@ run(const char *program, uint64_t left, long limit, struct outcome *o)
     char *argv[] = {(char *)(uintptr_t)program, mask, NULL};
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&fa, out[1], 1);
-    posix_spawn_file_actions_adddup2(&fa, err[1], 2);
-    char **env = tnb_child_environment();
+    int e = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    e |= posix_spawn_file_actions_adddup2(&fa, out[1], 1);
+    e |= posix_spawn_file_actions_adddup2(&fa, err[1], 2);
+    char **env = e ? NULL : tnb_child_environment();
     int rc = env ? posix_spawn(&pid, program, &fa, NULL, argv, env) : ENOMEM;
     free(env);
     posix_spawn_file_actions_destroy(&fa);

@@ -12,6 +12,7 @@
  * overrun and each use after a reset.
  */
 #include "config.h"
+#include "mem_private.h"
 #include "tenon/base/mem.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -194,13 +195,29 @@ new_block(tnb_arena *a, size_t bytes)
     return b;
 }
 
+static _Atomic uint64_t memory_failures;
+
+void
+tnb_count_memory_failure(void)
+{
+    atomic_fetch_add(&memory_failures, 1);
+}
+
+uint64_t
+tnb_memory_failures(void)
+{
+    return atomic_load(&memory_failures);
+}
+
 tnb_arena *
 tnb_arena_new(void)
 {
     pthread_once(&pool.once, make_pool);
     tnb_arena *a = pool.memory ? calloc(1, sizeof *a) : NULL;
-    if (!a)
+    if (!a) {
+        tnb_count_memory_failure(); /* who does without it leaves something out */
         return NULL;
+    }
     a->next_bytes = FIRST_BLOCK;
     return a;
 }
@@ -250,6 +267,8 @@ tnb_arena_reset(tnb_arena *a)
 static void *
 from_region(tnb_arena *a, size_t bytes)
 {
+    if (!a->failed)
+        tnb_count_memory_failure();
     a->failed = true;
     if (!a->regions || (size_t)(a->region_end - a->region_at) < bytes)
         add_region(a, bytes);

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growing text. */
+#include "mem_private.h"
 #include "tenon/base/mem.h"
 #include <stdio.h>
 #include <stdlib.h>
+
+static bool
+fail(tnb_buf *b)
+{
+    tnb_count_memory_failure();
+    b->failed = true;
+    return false;
+}
 
 /* Room for `more` bytes and the terminator. */
 static bool
@@ -13,18 +22,14 @@ reserve(tnb_buf *b, size_t more)
     if (more < b->cap - b->n)
         return true;
     size_t want;
-    if (__builtin_add_overflow(b->n, more, &want) || want > SIZE_MAX / 2 - 1) {
-        b->failed = true;
-        return false;
-    }
+    if (__builtin_add_overflow(b->n, more, &want) || want > SIZE_MAX / 2 - 1)
+        return fail(b);
     size_t cap = b->cap ? b->cap : 64;
     while (cap <= want)
         cap *= 2;
     char *s = realloc(b->s, cap);
-    if (!s) {
-        b->failed = true;
-        return false;
-    }
+    if (!s)
+        return fail(b);
     b->s = s;
     b->cap = cap;
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sink of diagnostics and its text form. */
+#include "mem_private.h"
 #include "tenon/base/diag.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,10 @@ tnb_diags *
 tnb_diags_new(void)
 {
     tnb_diags *d = calloc(1, sizeof *d);
-    if (!d)
+    if (!d) {
+        tnb_count_memory_failure();
         return NULL;
+    }
     d->arena = tnb_arena_new();
     if (!d->arena) {
         free(d);

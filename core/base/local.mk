@@ -19,6 +19,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/loader.h \
 	core/base/log.c \
 	core/base/map.c \
+	core/base/mem_private.h \
 	core/base/nearest.c \
 	core/base/new_file.h \
 	core/base/npy.c \

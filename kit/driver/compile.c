@@ -357,6 +357,8 @@ write_artifact(struct driver *d)
     tnb_buf_free(&json);
     if (st == TNB_OK)
         st = write_variants(d, &err);
+    if (st == TNB_OK && !tn_ctx_check_memory(d->ctx))
+        return TNB_NO_MEMORY;
     if (st == TNB_OK) {
         st = tnk_artifact_finish(d->artifact, &d->out->fd, &d->out->bytes, &err);
         d->artifact = NULL;
@@ -425,11 +427,6 @@ tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
         d.verify =
             tnk_verify_new(ctx, opt->verify_budget, opt->verify_rtol, opt->verify_atol, opt->seed);
     tnb_status st = compile_all(&d);
-    if (st == TNB_OK && tnb_arena_failed(tn_arena(ctx))) {
-        tnb_err err;
-        st = tnb_fail(&err, TNB_NO_MEMORY, "no memory to compile the model");
-        driver_error(ctx, &err);
-    }
     tnk_artifact_abandon(d.artifact);
     fill_result(&d);
     return st;

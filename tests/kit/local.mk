@@ -83,3 +83,13 @@ endif
 endif
 endif
 EXTRA_DIST += tests/kit/gpu_sub_groups.sh tests/kit/gpu_races.sh tests/kit/faulty/bounds.py tests/kit/faulty/race.py tests/kit/faulty/unset.py
+
+# Whole compilations without memory.
+if !ASAN
+check_PROGRAMS += tests/kit/compile_faults
+tests_kit_compile_faults_SOURCES = tests/kit/compile_faults.c tests/failing_memory.h
+tests_kit_compile_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_kit_compile_faults_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+TESTS += tests/kit/compile_faults.sh
+endif
+EXTRA_DIST += tests/kit/compile_faults.sh

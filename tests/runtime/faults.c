@@ -10,7 +10,6 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "tenon/base/tno.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
+#include "tests/failing_memory.h"
 
 /* ---- what fails ---- */
 
@@ -37,45 +37,11 @@ fails(int kind)
     return once ? seen == fail_from : fail_from && seen >= fail_from;
 }
 
-#ifndef TENON_ASAN
-#pragma GCC visibility push(default)
-extern void *
-__libc_malloc(size_t n);
-extern void *
-__libc_calloc(size_t n, size_t size);
-extern void *
-__libc_realloc(void *p, size_t n);
-extern void *
-__libc_memalign(size_t align, size_t n);
-
-void *
-malloc(size_t n)
+static bool
+memory_fails(void)
 {
-    return fails(ALLOCATIONS) ? (errno = ENOMEM, NULL) : __libc_malloc(n);
+    return fails(ALLOCATIONS);
 }
-
-void *
-calloc(size_t n, size_t size)
-{
-    return fails(ALLOCATIONS) ? (errno = ENOMEM, NULL) : __libc_calloc(n, size);
-}
-
-void *
-realloc(void *p, size_t n)
-{
-    return fails(ALLOCATIONS) ? (errno = ENOMEM, NULL) : __libc_realloc(p, n);
-}
-
-int
-posix_memalign(void **out, size_t align, size_t n)
-{
-    void *p = fails(ALLOCATIONS) ? NULL : __libc_memalign(align, n);
-    if (p)
-        *out = p;
-    return p ? 0 : ENOMEM;
-}
-#pragma GCC visibility pop
-#endif
 
 /* ---- a driver in front of the real one ---- */
 

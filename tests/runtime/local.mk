@@ -54,7 +54,8 @@ tests_runtime_t_constants_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $
 endif
 endif
 check_PROGRAMS += tests/runtime/faults
-tests_runtime_faults_SOURCES = tests/runtime/faults.c
+tests_runtime_faults_SOURCES = tests/runtime/faults.c tests/failing_memory.h
+tests_runtime_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_runtime_faults_LDADD = $(RT_LIB) $(BASE_LIB)
 TESTS += tests/runtime/faults.sh
 EXTRA_DIST += tests/runtime/faults.sh

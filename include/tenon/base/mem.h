@@ -44,6 +44,11 @@ TNB_EXPORT size_t
 tnb_arena_used(const tnb_arena *a);
 TNB_EXPORT bool
 tnb_arena_failed(const tnb_arena *a);
+/* How many arenas and growing texts of this process could not grow so far. Who allocates goes on, and
+ * an arena forgets it when it is reset, so what was made while the number grew may lack parts: it is
+ * given up (TNB_NO_MEMORY), neither written nor kept. */
+TNB_EXPORT uint64_t
+tnb_memory_failures(void);
 /* Whether p points into memory that the arena handed out. Takes time in the number of blocks. */
 TNB_EXPORT bool
 tnb_arena_has(const tnb_arena *a, const void *p);

@@ -94,6 +94,11 @@ TNB_EXPORT const tn_node *
 tn_error(tn_ctx *ctx, tn_loc loc, tnb_status status, const char *fmt, ...) TNB_PRINTF(4, 5);
 TNB_EXPORT void
 tn_warn(tn_ctx *ctx, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4);
+/* Whether all memory that was asked for since the context was made was there, in the whole process: else
+ * what was made may lack parts (tnb_memory_failures), and an error is recorded. Asked before something is
+ * written or kept. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tn_ctx_check_memory(tn_ctx *ctx);
 /* The error node itself (no diagnostic is recorded). */
 TNB_EXPORT const tn_node *
 tn_error_node(tn_ctx *ctx);
