@@ -380,8 +380,8 @@ class Bench:
             base = base or (more / n if more > FLOOR else None)
             grown = i > self.args.factor * max(first, FEW) or (base or 0) * self.args.factor < more / n and more > FLOOR
             bad |= grown
-            print("%-8s %-11s %7d %9.0f instructions %8.0f bytes a node  %5.2f %5s  %7.2f s  %s" % (
-                work, shape, n, i, more / n, i / first if first else 0, "%.2f" % (more / n / base) if base else "-", seconds,
+            print("%-8s %-11s %7d %9.0f %s %8.0f bytes a node  %5.2f %5s  %7.2f s  %s" % (
+                work, shape, n, i, "ns" if self.counter == "time" else "instructions", more / n, i / first if first else 0, "%.2f" % (more / n / base) if base else "-", seconds,
                 "BROKEN" if grown else "ok"), flush=True)
         if bad and self.args.passes and work in ("cpu", "opencl"):
             self.slow_passes(work, shape)
@@ -409,7 +409,7 @@ def main():
                 for n in args.sizes:
                     bench.words("check", shape, n)
             return
-        print("instructions counted by %s; at most %.2f times as many a node as at %d nodes" % (
+        print("counted by %s; at most %.2f times as many a node as at %d nodes" % (
             bench.counter, args.factor, args.sizes[0]))
         for w in args.what.split(","):
             for shape in args.shapes or SHAPES:

@@ -48,6 +48,9 @@ struct tnb_arena {
     bool failed;
     region *regions; /* newest first; memory is taken from the newest */
     char *region_at, *region_end;
+    block **sorted; /* blocks by address, as they were when `newest` was the newest; NULL: not made */
+    block *newest;
+    size_t n_sorted;
 };
 
 /* ---- where nothing is left ---- */
@@ -157,6 +160,15 @@ add_region(tnb_arena *a, size_t bytes)
 }
 
 static void
+forget_order(tnb_arena *a)
+{
+    free(a->sorted);
+    a->sorted = NULL;
+    a->newest = NULL;
+    a->n_sorted = 0;
+}
+
+static void
 give_regions(tnb_arena *a)
 {
     for (region *r = a->regions, *next; r; r = next) {
@@ -232,6 +244,7 @@ tnb_arena_free(tnb_arena *a)
         free(b);
     }
     give_regions(a);
+    forget_order(a);
     free(a);
 }
 
@@ -258,6 +271,7 @@ tnb_arena_reset(tnb_arena *a)
         a->end = a->at + a->first->bytes;
     }
     give_regions(a);
+    forget_order(a);
     a->used = 0;
     a->failed = false;
     a->next_bytes = FIRST_BLOCK;
@@ -428,13 +442,61 @@ tnb_arena_failed(const tnb_arena *a)
     return a->failed;
 }
 
+static bool
+block_has(block *b, uintptr_t at)
+{
+    return at >= (uintptr_t)start_of(b) && at - (uintptr_t)start_of(b) < b->bytes;
+}
+
+static int
+by_address(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t) * (block *const *)a, y = (uintptr_t) * (block *const *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Compaction asks of each node whether it lies in an arena that does not grow any more: its blocks
+ * are put in order once. False: there are few, or no memory. */
+static bool
+put_in_order(const tnb_arena *asked)
+{
+    enum { FEW = 8 };
+    tnb_arena *a = (tnb_arena *)(uintptr_t)asked; /* a cache: what it is asked about stays */
+    size_t n = 0;
+    if (a->sorted && a->newest == a->blocks)
+        return true;
+    forget_order(a);
+    for (block *b = a->blocks; b; b = b->next)
+        n++;
+    if (n <= FEW || !(a->sorted = malloc(n * sizeof(block *))))
+        return false;
+    for (block *b = a->blocks; b; b = b->next)
+        a->sorted[a->n_sorted++] = b;
+    qsort(a->sorted, n, sizeof(block *), by_address);
+    a->newest = a->blocks;
+    return true;
+}
+
 bool
 tnb_arena_has(const tnb_arena *a, const void *p)
 {
     uintptr_t at = (uintptr_t)p;
-    for (block *b = a->blocks; b; b = b->next)
-        if (at >= (uintptr_t)start_of(b) && at - (uintptr_t)start_of(b) < b->bytes)
+    if (put_in_order(a)) {
+        size_t lo = 0, hi = a->n_sorted;
+        while (lo < hi) { /* the first block behind the place */
+            size_t mid = lo + (hi - lo) / 2;
+            if ((uintptr_t)a->sorted[mid] <= at)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        if (lo && block_has(a->sorted[lo - 1], at))
             return true;
+    } else {
+        for (block *b = a->blocks; b; b = b->next)
+            if (block_has(b, at))
+                return true;
+    }
     for (region *r = a->regions; r; r = r->next)
         if (at > (uintptr_t)r && at - (uintptr_t)r < r->bytes)
             return true;

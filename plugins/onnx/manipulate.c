@@ -586,6 +586,8 @@ import_expand(onnx_node *n)
         const tn_expr *b =
             i < rank - count ? tn_i64(n->ctx, 1) : onnx_simplify(n, want[i - (rank - count)]);
         int64_t va, vb;
+        if (tn_int_value(b, &vb) && vb < 0)
+            return onnx_fail(n, TNB_SHAPE, "entry %u of the target shape is %" PRId64, i - (rank - count), vb);
         if (tn_int_value(a, &va) && tn_int_value(b, &vb) && va != vb && va != 1 && vb != 1)
             return onnx_fail(n, TNB_SHAPE,
                              "extent %" PRId64 " of axis %u cannot be expanded to %" PRId64, va, i,

@@ -95,6 +95,8 @@ onnx("no_graph", num(1, 8) + sub(8, num(2, 13)))
 onnx("an_unknown_operator", model([node("Frobnicate", ["x"], ["y"], "n1")]), "Frobnicate")
 onnx("an_unknown_domain", model([node("Relu", ["x"], ["y"], "n1", domain="com.example")]), "com.example")
 onnx("a_missing_input", model([node("Add", ["x", "nowhere"], ["y"], "sum")]), "nowhere", "sum")
+onnx("a_negative_extent", model([node("Expand", ["x", "s"], ["y"], "wider")], [value_info("x", [1, 1])],
+                                [value_info("y", [2, 3])], [tensor("s", [2], struct.pack("<2q", -1, 3), 7)]), "wider", "-1")
 onnx("a_cycle", model([node("Add", ["x", "b"], ["a"], "one"), node("Relu", ["a"], ["b"], "two"), node("Relu", ["b"], ["y"], "out")]),
      "one")
 onnx("a_name_defined_twice", model([node("Relu", ["x"], ["y"], "one"), node("Neg", ["x"], ["y"], "two")]), "'y'")
