@@ -85,19 +85,19 @@ import_compress(onnx_node *n)
     else if (!onnx_axis(n, onnx_rank(n, x), &axis))
         return false;
     int64_t extent = onnx_dim(x, axis);
-    if (onnx_known(n, 1)) {
+    if (extent >= 0 && onnx_known(n, 1)) { /* else entries of the condition may lie past the axis */
         const onnx_value *c = n->in[1];
         int64_t *picked = TNB_NEW_N(n->imp->arena, int64_t, c->n_elems + 1);
         uint32_t kept = 0;
         bool known = true;
         for (uint32_t i = 0; i < c->n_elems; i++) {
             known &= tn_int_value(c->elems[i], &v);
-            if (known && v && (extent < 0 || i < extent))
+            if (known && v && i < extent)
                 picked[kept++] = i;
         }
-        if (known) { /* never beyond an axis whose extent comes at run time */
+        if (known) {
             const tn_node *attrs = tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "mode",
-                                            tn_string(n->ctx, extent < 0 ? "clip" : "fast"), NULL);
+                                            tn_string(n->ctx, "fast"), NULL);
             return onnx_ret(n, onnx_emit(n, "take", attrs, x,
                                          onnx_const_ints(n, TNB_I64, picked, kept), NULL));
         }

@@ -371,3 +371,6 @@ case("max_unpool_of_dynamic_extents", 17, "node MaxUnpool x at -> y\nattr kernel
 x, w, bias = rnd(2, 3), rnd(1), rnd(1)
 case("layer_norm_of_one_bias", 17, "node LayerNormalization x w b -> y\nattr epsilon float 0.01", {"x": x, "w": w, "b": bias},
      [("y", (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 0.01) * w + bias)], dims={"x": "nc", "w": "v", "b": "u"})
+x = rnd(2, 2)
+case("compress_longer_condition", 17, "node Compress x c -> y\nattr axis int 0", {"x": x, "c": np.array([False, True, True])}, [("y", x[1:])], const=["c"],
+     dims={"x": "n"})
