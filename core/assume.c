@@ -74,3 +74,66 @@ tn_call_assumptions(tn_ctx *ctx, const tn_call *call, tn_assumptions *out)
     *out = found;
     return !tn_is_error(t);
 }
+
+/* ---- calls that were asked before ---- */
+
+typedef struct asked {
+    const tn_call *call;
+    tn_assumptions found;
+} asked;
+
+/* A variable's type says all that inference knows of it; what else stands there may matter by its value. */
+static bool
+is_by_type(const tn_expr *arg)
+{
+    return tn_is_var(arg) && tn_is(arg->type, TN_KIND_TY_TENSOR);
+}
+
+static uint64_t
+hash_of_call(tn_ctx *ctx, const tn_call *c)
+{
+    uint64_t h = tn_hash(ctx, c->op, false) * 31 + (c->attrs ? tn_hash(ctx, c->attrs, false) : 0);
+    for (uint32_t i = 0; i < c->args.n; i++)
+        h = h * 31 + tn_hash(ctx, is_by_type(c->args.at[i]) ? c->args.at[i]->type : c->args.at[i],
+                             false);
+    return h;
+}
+
+static bool
+same_call(tn_ctx *ctx, const tn_call *a, const tn_call *b)
+{
+    if (a->op != b->op || a->args.n != b->args.n || !a->attrs != !b->attrs ||
+        (a->attrs && !tn_equal(ctx, a->attrs, b->attrs, false, NULL)))
+        return false;
+    for (uint32_t i = 0; i < a->args.n; i++) {
+        const tn_expr *x = a->args.at[i], *y = b->args.at[i];
+        bool by_type = is_by_type(x) && is_by_type(y);
+        if (by_type ? x->type != y->type && !tn_equal(ctx, x->type, y->type, false, NULL)
+                    : x != y && !tn_equal(ctx, x, y, false, NULL))
+            return false;
+    }
+    return true;
+}
+
+bool
+tn_call_assumptions_again(tn_ctx *ctx, tnb_ptrmap *before, const tn_call *call, tn_assumptions *out)
+{
+    if (!before->n)
+        tnb_ptrmap_init(before, tn_scratch(ctx));
+    *out = (tn_assumptions){NULL, 0, 0};
+    if (all_known(call->args))
+        return true;
+    const void *key = (const void *)(uintptr_t)(hash_of_call(ctx, call) | 1);
+    asked *a = call->ty_args.n ? NULL : tnb_ptrmap_get(before, key);
+    if (a && same_call(ctx, a->call, call)) {
+        *out = a->found;
+        out->cap = out->n; /* who appends takes a copy */
+        return true;
+    }
+    if (!tn_call_assumptions(ctx, call, out))
+        return false;
+    a = TNB_NEW(tn_scratch(ctx), asked);
+    *a = (asked){call, *out};
+    tnb_ptrmap_set(before, key, a);
+    return true;
+}

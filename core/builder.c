@@ -16,7 +16,7 @@ struct scope {
 
 /* A function of the module under construction, for reuse. */
 struct known {
-    struct known *next; /* of the same hash */
+    struct known *next; /* of the same hash; of the same family */
     const char *name;
     const tn_node *func;
 };
@@ -29,7 +29,8 @@ struct tn_builder {
     struct scope *scope;
     tnb_ptrmap values;    /* variable -> bound value */
     tnb_ptrmap functions; /* hash, as a key -> struct known */
-    bool indexed;
+    tnb_strmap families;  /* a name without digits -> functions of the module, not hashed yet */
+    bool indexed;         /* `families` was filled */
     tnb_strmap next_name; /* hint -> next number to try, as a pointer */
 };
 
@@ -42,6 +43,7 @@ tn_builder_new(tn_ctx *ctx, const tn_module *base)
     b->module = base ? base : tn_module_new(ctx);
     tnb_ptrmap_init(&b->values, b->arena);
     tnb_ptrmap_init(&b->functions, b->arena);
+    tnb_strmap_init(&b->families, b->arena);
     tnb_strmap_init(&b->next_name, b->arena);
     tnb_strmap_init(&b->added, b->arena);
     return b;
@@ -463,15 +465,40 @@ same_family(const char *name, const char *hint)
     return true;
 }
 
+/* A name without the digits at its end: all of a family have the same. */
+static const char *
+stem_of(tn_builder *b, const char *name)
+{
+    size_t n = strlen(name);
+    while (n && isdigit((unsigned char)name[n - 1]))
+        n--;
+    return tn_strf(b->ctx, "%.*s", (int)n, name);
+}
+
+/* Hashes take time: those of the module's functions are taken when a function of their family comes. */
+static void
+index_family(tn_builder *b, const char *hint)
+{
+    for (uint32_t i = b->indexed ? 0 : b->module->names.n; i-- > 0;) { /* the last is found first */
+        const char *stem = stem_of(b, tn_module_name(b->module, i));
+        struct known *k = TNB_NEW(b->arena, struct known);
+        *k = (struct known){tnb_strmap_get(&b->families, stem), tn_module_name(b->module, i),
+                            b->module->funcs.at[i]};
+        tnb_strmap_set(&b->families, stem, k);
+    }
+    b->indexed = true;
+    const char *stem = stem_of(b, hint);
+    struct known *k = tnb_strmap_get(&b->families, stem);
+    if (k)
+        tnb_strmap_set(&b->families, stem, NULL);
+    for (; k; k = k->next)
+        index_function(b, k->name, k->func, key_of(b, k->func));
+}
+
 static const char *
 find_equal(tn_builder *b, const tn_node *func, const void *func_key, const char *hint)
 {
-    if (!b->indexed) {
-        b->indexed = true;
-        for (uint32_t i = 0; i < b->module->names.n; i++)
-            index_function(b, tn_module_name(b->module, i), b->module->funcs.at[i],
-                           key_of(b, b->module->funcs.at[i]));
-    }
+    index_family(b, hint);
     for (const struct known *k = tnb_ptrmap_get(&b->functions, func_key); k; k = k->next)
         if (same_family(k->name, hint) && tn_equal(b->ctx, k->func, func, false, NULL))
             return k->name;

@@ -28,7 +28,9 @@ struct search {
     tnb_strmap numbers; /* name -> number of the symbol + 1; equal names are one symbol */
     tnb_ptrmap
         known;       /* variables of the parameters -> themselves; of match_cast -> what they are */
-    tnb_ptrmap seen; /* conditions */
+    tnb_ptrmap seen;  /* conditions */
+    tnb_ptrmap calls; /* for tn_call_assumptions_again */
+    tnb_ptrmap asked; /* hash of a condition -> the last that had it, as it was found */
     const char *names[MAX_SYMBOLS];
     int64_t wish[MAX_SYMBOLS], value[MAX_SYMBOLS];
     uint32_t n;
@@ -125,6 +127,11 @@ add_condition(struct search *s, const tn_expr *holds)
     struct condition c = {0};
     if (!tn_is_scalar(holds) || tn_is_error(holds))
         return;
+    const void *key = (const void *)(uintptr_t)(tn_hash(s->ctx, holds, false) | 1);
+    const tn_expr *same = tnb_ptrmap_get(&s->asked, key);
+    if (same && tn_equal(s->ctx, same, holds, false, NULL))
+        return; /* models ask the same of each of their layers */
+    tnb_ptrmap_set(&s->asked, key, (void *)(uintptr_t)holds);
     holds = tn_simplify_now(s->ctx, tn_subst(s->ctx, holds, &s->known));
     if (tn_is_error(holds) || tn_int_value(holds, &x) || tnb_ptrmap_has(&s->seen, holds))
         return;
@@ -174,7 +181,7 @@ collect(void *user, const tn_node *n)
         return TN_WALK_ON;
     if (tn_is_call_to(n, "relax.assert_op"))
         add_condition(s, call->args.at[0]);
-    else if (op && tn_call_assumptions(s->ctx, call, &found))
+    else if (op && tn_call_assumptions_again(s->ctx, &s->calls, call, &found))
         for (uint32_t i = 0; i < found.n; i++)
             add_condition(s, found.at[i].holds);
     return TN_WALK_ON;
@@ -336,6 +343,7 @@ tn_find_extents(tn_ctx *ctx, const tn_node *func, const tn_node *wish, const tn_
     tnb_strmap_init(&s.numbers, tn_scratch(ctx));
     tnb_ptrmap_init(&s.known, tn_scratch(ctx));
     tnb_ptrmap_init(&s.seen, tn_scratch(ctx));
+    tnb_ptrmap_init(&s.asked, tn_scratch(ctx));
     if (!note_symbols(&s, func, wish))
         return NULL;
     if (!s.n)

@@ -123,6 +123,7 @@ enter(void *user, const tn_node *n)
         add_all(q, tn_as_buffer_region(((const tn_match_buffer *)n)->source)->buffer);
         break;
     case TN_KIND_BUFFER_REGION: /* says what is read and written, and does neither */
+    case TN_KIND_BUFFER_LOAD:   /* what computes an index does not write */
         return TN_WALK_SKIP;
     default:
         if (tn_is_var(n)) /* through a pointer */

@@ -26,6 +26,7 @@ typedef struct inserter {
     tn_ctx *ctx;
     const tn_module *module;
     shape_facts facts;
+    tnb_ptrmap calls;   /* for tn_call_assumptions_again */
     tnb_ptrmap scalars; /* variables that are values, not extents */
     tnb_ptrmap scope_of,
         place_of;      /* where a variable becomes known; none: before the body begins */
@@ -66,9 +67,12 @@ require(inserter *s, const shape_scope *scope, shape_checks *checks, tn_loc loc,
         const tn_assumption *a)
 {
     uint32_t place = first_place(s, scope, a->holds);
+    if (shape_facts_settled(&s->facts, scope, place, a->holds))
+        return;
     const tn_expr *holds = shape_facts_reduce(&s->facts, scope, place, a->holds);
     int64_t known;
     bool literal = tn_int_value(holds, &known);
+    shape_facts_settle(&s->facts, scope, place, a->holds);
     if (literal && known)
         return;
     if (literal && !scope->conditional) {
@@ -143,7 +147,7 @@ check_value(inserter *s, shape_scope *scope, shape_checks *checks, uint32_t inde
     }
     if (call && is_graph_call(v)) {
         const tn_op *op = tn_call_op_of(call);
-        s->failed |= !shape_call_assumptions(s->ctx, s->module, call, &found);
+        s->failed |= !shape_call_assumptions(s->ctx, s->module, &s->calls, call, &found);
         for (uint32_t i = 0; i < found.n && !s->failed; i++)
             require(s, scope, checks, v->loc, op ? op->name : "call", &found.at[i]);
     }

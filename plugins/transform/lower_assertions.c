@@ -121,6 +121,21 @@ each_block(tn_rewriter *r, const tn_node *n)
     return any ? tn_binding_block(r->ctx, tn_list_of(r->ctx, out.at, out.n), false) : NULL;
 }
 
+/* Bindings other than assertions stay as they are: none is visited unless it has sequences of its own. */
+static const tn_node *
+flat_block(tn_rewriter *r, const tn_node *n)
+{
+    const tn_bindings_block *block = tn_as_bindings_block(n);
+    for (uint32_t i = 0; block && i < block->bindings.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(block->bindings.at[i]);
+        if (vb && (tn_is(vb->value, TN_KIND_IF_EXPR) || tn_is(vb->value, TN_KIND_FUNCTION) ||
+                   tn_is(vb->value, TN_KIND_SEQ_EXPR)))
+            return NULL;
+    }
+    const tn_node *now = each_block(r, n);
+    return now || !block ? now : n;
+}
+
 const tn_module *
 transform_lower_assertions(tn_ctx *ctx, const tn_module *m)
 {
@@ -131,7 +146,7 @@ transform_lower_assertions(tn_ctx *ctx, const tn_module *m)
         const tn_function *f = tn_as_function(m->funcs.at[i]);
         if (!f || !transform_is_imperative(f))
             continue;
-        tn_rewriter r = {.ctx = ctx, .user = &l, .post = each_block};
+        tn_rewriter r = {.ctx = ctx, .user = &l, .pre = flat_block, .post = each_block};
         const tn_node *now = tn_rewrite(&r, TN_NODE(f));
         if (tn_is_error(now))
             return NULL;

@@ -115,11 +115,11 @@ shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *
 }
 
 bool
-shape_call_assumptions(tn_ctx *ctx, const tn_module *module, const tn_call *call,
-                       tn_assumptions *out)
+shape_call_assumptions(tn_ctx *ctx, const tn_module *module, tnb_ptrmap *before,
+                       const tn_call *call, tn_assumptions *out)
 {
     *out = (tn_assumptions){NULL, 0, 0};
-    if (!tn_call_assumptions(ctx, call, out))
+    if (!tn_call_assumptions_again(ctx, before, call, out))
         return false;
     program_call(ctx, module, call, out);
     return true;

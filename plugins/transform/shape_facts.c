@@ -98,26 +98,38 @@ simplified(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_ex
     return tn_simplify(a, e);
 }
 
+bool
+shape_facts_settled(const shape_facts *f, const shape_scope *scope, uint32_t place,
+                    const tn_expr *holds)
+{
+    uint64_t hash = tn_hash(f->ctx, holds, false);
+    const shape_fact *fact = fact_at(f, tnb_ptrmap_get(&f->by_hash, hash_key(hash)));
+    return fact && fact->hash == hash && reaches(fact, scope, place) &&
+           tn_equal(f->ctx, fact->holds, holds, false, NULL);
+}
+
 const tn_expr *
 shape_facts_reduce(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds)
 {
     const tn_expr *e = simplified(f, scope, place, put_in(f, scope, place, holds));
-    if (tn_is(e, TN_KIND_INT_IMM))
-        return e;
-    uint64_t hash = tn_hash(f->ctx, e, false);
-    const shape_fact *fact = fact_at(f, tnb_ptrmap_get(&f->by_hash, hash_key(hash)));
-    bool known = fact && fact->hash == hash && reaches(fact, scope, place) &&
-                 tn_equal(f->ctx, fact->holds, e, false, NULL);
-    return known ? tn_bool(f->ctx, true) : e;
+    return !tn_is(e, TN_KIND_INT_IMM) && shape_facts_settled(f, scope, place, e)
+               ? tn_bool(f->ctx, true)
+               : e;
+}
+
+void
+shape_facts_settle(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds)
+{
+    shape_fact fact = {scope, place, holds, tn_hash(f->ctx, holds, false)};
+    TNB_PUSH(tn_scratch(f->ctx), f->list, fact);
+    tnb_ptrmap_set(&f->by_hash, hash_key(fact.hash), (void *)(uintptr_t)f->list.n);
 }
 
 void
 shape_facts_add(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds)
 {
-    shape_fact fact = {scope, place, holds, tn_hash(f->ctx, holds, false)};
-    TNB_PUSH(tn_scratch(f->ctx), f->list, fact);
+    shape_facts_settle(f, scope, place, holds);
     void *number = (void *)(uintptr_t)f->list.n;
-    tnb_ptrmap_set(&f->by_hash, hash_key(fact.hash), number);
     const tn_binary *eq = holds->kind == TN_KIND_EQ ? tn_as_binary(holds) : NULL;
     if (eq && tn_is_var(eq->a) && !tn_uses(eq->b, eq->a))
         tnb_ptrmap_set(&f->equal, eq->a, number);

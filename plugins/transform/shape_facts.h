@@ -34,6 +34,13 @@ shape_facts_init(shape_facts *f, tn_ctx *ctx, const tnb_ptrmap *scalars);
 /* A condition with what is known at the place put in and simplified; the literal 1 if it holds there. */
 const tn_expr *
 shape_facts_reduce(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds);
+/* Whether the very condition was settled there, or before: models ask the same of each of their layers. */
+bool
+shape_facts_settled(const shape_facts *f, const shape_scope *scope, uint32_t place,
+                    const tn_expr *holds);
+/* A condition as it was asked for, before shape_facts_reduce, holds or is checked from the place on. */
+void
+shape_facts_settle(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds);
 /* A condition that shape_facts_reduce gave holds from the place on. */
 void
 shape_facts_add(shape_facts *f, const shape_scope *scope, uint32_t place, const tn_expr *holds);
@@ -42,10 +49,11 @@ void
 shape_facts_close(shape_facts *f, uint32_t n);
 
 /* ---- shape_assumptions.c ---- */
-/* What a call takes for granted: an operator, a tensor program of the module. False after an error. */
+/* What a call takes for granted: an operator, a tensor program of the module; `before` as tn_call_assumptions_again
+ * has it. False after an error. */
 bool
-shape_call_assumptions(tn_ctx *ctx, const tn_module *module, const tn_call *call,
-                       tn_assumptions *out);
+shape_call_assumptions(tn_ctx *ctx, const tn_module *module, tnb_ptrmap *before,
+                       const tn_call *call, tn_assumptions *out);
 /* What a match_cast compares; variables that are not `known` it defines. */
 void
 shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *known,

@@ -184,6 +184,11 @@ typedef TNB_VEC(tn_assumption) tn_assumptions;
  * extents, others never. False after recording an error. */
 TNB_EXPORT bool
 tn_call_assumptions(tn_ctx *ctx, const tn_call *call, tn_assumptions *out);
+/* The same for one of many calls: what an operator assumes of operands of the same types is asked once. `before` is
+ * an empty map at the first; it and the assumptions lie in scratch. */
+TNB_EXPORT bool
+tn_call_assumptions_again(tn_ctx *ctx, tnb_ptrmap *before, const tn_call *call,
+                          tn_assumptions *out);
 /* For type inference: `holds` has to be true where the call runs. False: it certainly is not, which
  * the caller reports; true: it is, or it is noted for whoever asked. The text is copied. */
 TNB_EXPORT bool
