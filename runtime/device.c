@@ -48,8 +48,9 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < dev->n_blocks; i++) {
         const struct pool_block *b = &dev->blocks[i];
-        if (b->bytes >= want && b->bytes - want <= want / 4 && strcmp(b->scope, scope) == 0 &&
-            (best == UINT32_MAX || b->bytes < dev->blocks[best].bytes))
+        if (b->bytes >= want && b->bytes - want <= want / 4 &&
+            (best == UINT32_MAX || b->bytes < dev->blocks[best].bytes) &&
+            (b->scope == scope || strcmp(b->scope, scope) == 0))
             best = i;
     }
     tnb_status st = TNB_OK;

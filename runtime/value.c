@@ -17,28 +17,31 @@ tnr_object_retain(tnr_object *o)
  * nest tuples and closures. From a depth on they wait in a list, linked through the bytes of the
  * counts that they need no longer, until the outermost release destroys them. */
 enum { DEEPEST_RELEASE = 64 };
-static _Thread_local uint32_t releases;
-static _Thread_local tnr_object *waiting;
+static _Thread_local struct {
+    uint32_t releases;
+    tnr_object *waiting;
+} deep;
 _Static_assert(sizeof(tnr_object *) <= offsetof(tnr_object, destroy),
                "the link takes the place of the counts");
 
 static void
 destroy(tnr_object *o)
 {
-    if (releases == DEEPEST_RELEASE) {
-        memcpy(o, &waiting, sizeof waiting);
-        waiting = o;
+    typeof(deep) *d = &deep; /* is found by a call */
+    if (d->releases == DEEPEST_RELEASE) {
+        memcpy(o, &d->waiting, sizeof d->waiting);
+        d->waiting = o;
         return;
     }
-    releases++;
+    d->releases++;
     o->destroy(o);
-    while (releases == 1 && waiting) {
-        o = waiting;
-        memcpy(&waiting, o, sizeof waiting);
+    while (d->releases == 1 && d->waiting) {
+        o = d->waiting;
+        memcpy(&d->waiting, o, sizeof d->waiting);
         memset(o, 0, offsetof(tnr_object, destroy));
         o->destroy(o);
     }
-    releases--;
+    d->releases--;
 }
 
 void

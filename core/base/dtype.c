@@ -58,10 +58,9 @@ tnb_shape_count(int32_t ndim, const int64_t *shape, uint64_t *count)
     if (ndim < 0)
         return false;
     for (int32_t i = 0; i < ndim; i++) {
-        if (shape[i] < 0 || shape[i] > TNB_MAX_ELEMS / n)
+        if (shape[i] < 0 || (shape[i] && !tnb_mul_i64(n, shape[i], &n)) || n > TNB_MAX_ELEMS)
             return false;
         empty |= shape[i] == 0;
-        n *= shape[i] ? shape[i] : 1;
     }
     *count = empty ? 0 : (uint64_t)n;
     return true;
