@@ -13,9 +13,9 @@
  * Not upstream's. Has to run before operators become something else: a library's call, a tensor program. What a type
  * inference states (tn_assume) and no analysis proves is asserted as soon as its variables are known: at the begin of the
  * function or branch, or after the match_cast that defines the last of them. What follows from checks before is left
- * out. A condition that never holds is an error, in a branch of an If one at run time. Bodies of functions that
- * somebody fused or gave to a library (Primitive, Composite, Codegen) are left alone. Keeps results bit by bit. Cases:
- * tests/pass/InsertShapeChecks.
+ * out. Values of which a call believes more than their types say are cast first (shape_casts.c). A condition that never
+ * holds is an error, in a branch of an If one at run time. Bodies of functions that somebody fused or gave to a library
+ * (Primitive, Composite, Codegen) are left alone. Keeps results bit by bit. Cases: tests/pass/InsertShapeChecks.
  */
 #include "shape_facts.h"
 #include "transform.h"
@@ -190,6 +190,11 @@ check_sequence(inserter *s, const shape_scope *outer, bool conditional, const tn
     const tn_seq_expr *seq = tn_as_seq_expr(e);
     if (!seq)
         return e;
+    seq = shape_casts_placed(s->ctx, s->module, seq);
+    if (!seq) {
+        s->failed = true;
+        return e;
+    }
     shape_scope *scope = TNB_NEW(tn_scratch(s->ctx), shape_scope);
     scope->conditional = conditional || outer->conditional;
     uint32_t known = s->facts.list.n;
@@ -206,7 +211,7 @@ check_sequence(inserter *s, const shape_scope *outer, bool conditional, const tn
     }
     shape_facts_close(&s->facts, known);
     if (s->failed || (!changed && !checks.n))
-        return e;
+        return TN_NODE(seq);
     s->any |= checks.n != 0;
     return shape_checks_placed(s->ctx, seq, &now, &checks, &s->split);
 }

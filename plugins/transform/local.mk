@@ -42,6 +42,7 @@ TRANSFORM_PASSES = \
 	plugins/transform/rewrite_dataflow_reshape.c \
 	plugins/transform/run_codegen.c \
 	plugins/transform/shape_assumptions.c \
+	plugins/transform/shape_casts.c \
 	plugins/transform/shape_facts.c \
 	plugins/transform/shape_facts.h \
 	plugins/transform/shape_places.c \

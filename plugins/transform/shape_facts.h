@@ -59,6 +59,16 @@ void
 shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *known,
                         tn_assumptions *out);
 
+/* The tensor program of the module that a call calls, directly or by call_tir and its like; NULL: none. */
+const tn_prim_func *
+shape_called_program(const tn_module *module, const tn_call *call);
+
+/* ---- shape_casts.c ---- */
+/* The sequence with a match_cast for each value of which a call believes more than its type says; the same if there
+ * is none. */
+const tn_seq_expr *
+shape_casts_placed(tn_ctx *ctx, const tn_module *module, const tn_seq_expr *seq);
+
 /* ---- shape_text.c ---- */
 /* Extents of a parameter that are plain variables: what they are called in messages. Symbolic variable -> "axis 1 of 'x'". */
 void

@@ -58,7 +58,8 @@ typedef struct lowering {
     tnb_ptrmap slot_by_node, slot_by_hash; /* to slot + 1 */
     TNB_VEC(uint32_t) computed;            /* slots, in the order in which they were */
     TNB_VEC(uint32_t) ready;               /* slots of expressions whose variables are computed */
-    tnb_ptrmap values; /* variables that are values (parameters, bindings), not symbols */
+    tnb_ptrmap values;   /* variables that are values (parameters, bindings), not symbols */
+    tnb_ptrmap given_by; /* variable -> the packed function whose result it is */
     const tn_expr *heap;
     TNB_VEC(const tn_node *) out;
     TNB_VEC(todo) todos;
@@ -247,6 +248,25 @@ context_text(lowering *l, const char *where, const tn_type *t)
         return "";
     return tn_strf(l->ctx, "ErrorContext(fn=%s, loc=%s, annotation=%s)", l->name, where,
                    tn_text(l->ctx, t));
+}
+
+static const char *
+cast_text(lowering *l, const tn_match_cast *mc)
+{
+    const char *from = tnb_ptrmap_get(&l->given_by, mc->value);
+    return context_text(l,
+                        from ? tn_strf(l->ctx, "match_cast of the result of %s", from)
+                             : "match_cast",
+                        mc->to);
+}
+
+static void
+note_packed(lowering *l, const tn_var_binding *vb)
+{
+    const tn_call *c = tn_as_call(vb->value);
+    const tn_extern_func *f = c ? tn_as_extern_func(c->op) : NULL;
+    if (f)
+        tnb_ptrmap_set(&l->given_by, vb->var, f->name);
 }
 
 /* ---- matching ---- */
@@ -610,13 +630,14 @@ lower_sequence(lowering *l, const tn_seq_expr *seq)
             tn_loc old = tn_at(l->ctx, binding->loc);
             if (mc) {
                 const tn_expr *value = lower_leaf(l, mc->value);
-                check_value(l, value, mc->to, false, context_text(l, "match_cast", mc->to));
+                check_value(l, value, mc->to, false, cast_text(l, mc));
                 run_todos(l);
                 TNB_PUSH(l->scratch, l->out,
                          value == mc->value ? binding
                                             : tn_match_cast_of(l->ctx, mc->var, value, mc->to));
             } else {
                 const tn_expr *value = lower_value(l, vb->value);
+                note_packed(l, vb);
                 TNB_PUSH(l->scratch, l->out,
                          value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
                 if (tn_is_scalar(vb->var) && find_slot(l, vb->var) != NO_SLOT) {
@@ -677,6 +698,7 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
                   .contexts = tn_option_bool(pc, "emit_err_ctx")};
     l.num_input = tn_dict_int(fn->attrs, "num_input", -1);
     tnb_ptrmap_init(&l.values, l.scratch);
+    tnb_ptrmap_init(&l.given_by, l.scratch);
     tnb_ptrmap_init(&l.slot_by_node, l.scratch);
     tnb_ptrmap_init(&l.slot_by_hash, l.scratch);
     collect_function(&l, fn);

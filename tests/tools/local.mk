@@ -2,7 +2,7 @@
 # Tests of the command line: Python's standard library only.
 TOOLS_TESTS = \
 	tests/tools/administration.py \
-	tests/tools/broken_inputs.py tests/tools/caches.py \
+	tests/tools/broken_inputs.py tests/tools/caches.py tests/tools/calls.py \
 	tests/tools/check_plugin.py \
 	tests/tools/configuration.py \
 	tests/tools/doctor.py \

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a module says of the values of its calls is checked before a kernel relies on it: arguments of tensor programs
+whose extents are not known, results of packed functions, outputs in place of an argument."""
+from clitest import done, npy_bytes, refused, tenon, write
+
+HEADER = """from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def f(%s):
+%s    @R.function
+    def main(x: %s):
+        n = T.int64()
+        cls = Module
+        with R.dataflow():
+            y = %s
+            z = R.add(y, y)
+            R.output(z)
+        return z
+"""
+STATIC = ('A: T.Buffer((1000000,), "float32"), B: T.Buffer((1000000,), "float32")',
+          "        for i in range(1000000):\n", "B[v] = A[v]")
+NAMED = ('A: T.Buffer(("m",), "float32"), B: T.Buffer((m,), "float32")',
+         "        m = T.int64()\n        for i in range(m):\n", "B[v] = A[v]")
+ONE = ('A: T.Buffer(("m",), "float32")', "        m = T.int64()\n        for i in range(m):\n", "A[v] = A[v] + T.float32(1)")
+X = write("x.npy", npy_bytes("<f4", [5000], [1.0] * 5000))
+
+
+def wrong(name, program, x, call, *texts):
+    params, loops, store = program
+    body = loops + '            with T.sblock("b"):\n                v = T.axis.remap("S", [i])\n                %s\n' % store
+    file = write(name + ".py", HEADER % (params, body, x, call))
+    refused(name, tenon("run", "-t", "cpu", file, "-i", "#0=" + X), *texts, status=(1,))
+
+
+MILLION = 'R.call_tir(cls.f, (x,), out_ty=R.Tensor((1000000,), "float32"))'
+SAYS = "argument 0 of 'f' has extent 5000 in axis 0, but the program wants 1000000"
+wrong("no-extents", STATIC, 'R.Tensor(ndim=1, dtype="float32")', MILLION, SAYS)
+wrong("no-rank", STATIC, "R.Tensor", MILLION, SAYS)
+wrong("any-object", STATIC, "R.Object", MILLION, SAYS)
+wrong("one-name", NAMED, 'R.Tensor(ndim=1, dtype="float32")',
+      'R.call_tir(cls.f, (x,), out_ty=R.Tensor((3,), "float32"))', "has extent 3 in axis 0, but the program wants 5000")
+wrong("packed", ONE, 'R.Tensor(("n",), "float32")',
+      'R.call_pure_packed("vm.builtin.copy", x, ty_args=R.Tensor((n * 1000,), "float32"))',
+      "the result of vm.builtin.copy", "is 5000, expected 5000000")
+wrong("packed-rank", ONE, 'R.Tensor(("n",), "float32")',
+      'R.call_pure_packed("vm.builtin.copy", x, ty_args=R.Tensor((n, n), "float32"))',
+      "the result of vm.builtin.copy", "has 1 dimensions, expected 2")
+wrong("in-place", ONE, 'R.Tensor(("n",), "float32")',
+      'R.call_tir_inplace(cls.f, (x,), inplace_indices=[0], out_ty=R.Tensor((n * 1000,), "float32"))',
+      "argument 0 of 'f' has extent 5000 in axis 0, but the output in its place 5000000")
+done()
