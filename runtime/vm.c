@@ -620,6 +620,22 @@ is_cancelled(const void *vm)
     return atomic_load_explicit(&((const tnr_vm *)vm)->cancel, memory_order_relaxed);
 }
 
+/* Whether the kernel writes buffers, and all of them are empty: its outer loops, which may be long
+ * beside an inner extent of zero, would run for nothing. */
+static bool
+writes_nothing(const tnr_vm *vm, const tnb_tno_kernel *k)
+{
+    bool writes = false;
+    for (uint32_t i = 0; i < k->n_buffers; i++) {
+        if (!vm->buffer_args[i].written)
+            continue;
+        if (vm->buffer_args[i].bytes > 0)
+            return false;
+        writes = true;
+    }
+    return writes;
+}
+
 static tnb_status
 launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *err)
 {
@@ -634,6 +650,8 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
             return st;
         }
     }
+    if (writes_nothing(vm, k))
+        return TNB_OK;
     for (uint32_t i = 0; i < k->n_scalars; i++)
         vm->scalar_args[i].i =
             int_operand(vm, f, list[k->n_buffers + i]); /* doubles travel as bits */

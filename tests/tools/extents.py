@@ -57,4 +57,17 @@ never = module("never", "nm", 'x: R.Tensor(("n", "m"), "float32"), b: R.Tensor((
 r = tenon("run", never)
 check(r.returncode == 1 and "hint: compile with --dim NAME=N for some of n, m" in r.stderr,
       "where no extents are found, the user is told which dimensions to give", r)
+
+# tensors without elements, whose outer extent is huge: nothing is computed, and at once
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (68719476736, 0), }".ljust(117) + "\n"
+with open(path("huge.npy"), "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+for name, line, result in (("relu", "y = R.nn.relu(x)", "[68719476736, 0]"),
+                           ("softmax", "y = R.nn.softmax(x)", "[68719476736, 0]"),
+                           ("columns", "y = R.sum(x, axis=[0])", "[0]"),
+                           ("twice", "y = R.concat((x, x), axis=0)", "[137438953472, 0]")):
+    file = module("empty_" + name, "nm", 'x: R.Tensor(("n", "m"), "float32")', [line])
+    for target in ("cpu", "null"):
+        r = tenon("run", "-t", target, file, "-i", "x=" + path("huge.npy"), timeout=20)
+        check(r.returncode == 0 and "float32" + result in r.stdout, f"{name} of an empty tensor on {target} ends", r)
 done()
