@@ -382,12 +382,22 @@ import_grid_sample(onnx_node *n)
         return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", wanted 4 or 5",
                          onnx_rank(n, x));
     const char *layout = onnx_rank(n, x) == 4 ? "NCHW" : "NCDHW";
+    /* the coordinates, last in ONNX, are on axis 1 for the operator */
+    static const int64_t second[2][5] = {{0, 3, 1, 2}, {0, 4, 1, 2, 3}};
+    uint32_t rank = onnx_rank(n, x) == 4 ? 4 : 5;
+    const tn_expr *grid = onnx_in(n, 1);
+    if (onnx_rank(n, grid) < 0)
+        return false;
+    if (onnx_rank(n, grid) != rank)
+        return onnx_fail(n, TNB_SHAPE, "the grid has rank %" PRId64 ", the image %u",
+                         onnx_rank(n, grid), rank);
+    grid = onnx_permute(n, grid, second[rank - 4], rank);
     return onnx_ret(n, onnx_emit(n, "image.grid_sample",
                                  tn_dictv(n->ctx, "method", tn_string(n->ctx, methods[kind]),
                                           "layout", tn_string(n->ctx, layout), "padding_mode",
                                           tn_string(n->ctx, paddings[padding]), "align_corners",
                                           tn_bool(n->ctx, align), NULL),
-                                 x, onnx_in(n, 1), NULL));
+                                 x, grid, NULL));
 }
 
 static bool

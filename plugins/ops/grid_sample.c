@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image.grid_sample: an image (NCHW or NCDHW) read at places that a grid gives as x, y (and z)
- * between -1 and 1. */
+ * between -1 and 1, on its axis 1, as upstream's does: (N, 2, H, W) or (N, 3, D, H, W). */
 #include "emit.h"
 
 enum { MAX_SPATIAL = 3, MAX_TAPS = 4 };
@@ -37,13 +37,13 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
                           (long long)t->ndim, (long long)g->ndim);
     if (!tn_type_dims(TN_NODE(t), &x) || !tn_type_dims(TN_NODE(g), &grid))
         return infer_rank(ctx, call, n, t->dtype);
-    if (dim_differ(ctx, grid.at[n - 1], tn_i64(ctx, n - 2),
-                   "the grid has {} coordinates a point, wanted {}") ||
+    if (dim_differ(ctx, grid.at[1], tn_i64(ctx, n - 2),
+                   "axis 1 of the grid holds {} coordinates, wanted {}") ||
         dim_differ(ctx, x.at[0], grid.at[0], "the data has {} batch entries, the grid {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s",
                           tn_text(ctx, tn_shape(ctx, grid)), tn_text(ctx, tn_shape(ctx, x)));
     tn_list out = tn_listv(ctx, x.at[0], x.at[1], NULL);
-    for (int64_t i = 1; i + 1 < n; i++)
+    for (int64_t i = 2; i < n; i++)
         out = tn_list_append(ctx, out, grid.at[i]);
     return infer_known(ctx, call, out, t->dtype);
 }
@@ -191,10 +191,10 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
     const tn_expr *at[MAX_SPATIAL], *from[2 + MAX_SPATIAL] = {st->axes[0]};
     for (int i = 0; i < s.axes; i++) {
         s.extent[i] = emit_dim(x, 2 + (uint32_t)i);
-        from[1 + i] = st->axes[2 + i];
+        from[2 + i] = st->axes[2 + i];
     }
     for (int i = 0; i < s.axes; i++) { /* the last axis, x, comes first in the grid */
-        from[1 + s.axes] = I64(s.axes - 1 - i);
+        from[1] = I64(s.axes - 1 - i);
         const tn_expr *v = tnk_te_read_at(e.te, grid, from, 2 + (uint32_t)s.axes);
         at[i] = in_elements(&s, CAST(wide, v), s.extent[i]);
         if (!strcmp(padding, "border") && places)

@@ -121,7 +121,7 @@ def grid_sample(d, op):
     n, c, h, w, oh, ow = (d.extent(1, 2, zero=True), d.extent(1, 2), d.extent(1, 5), d.extent(1, 5),
                           d.extent(1, 4), d.extent(1, 4))
     x = d.floats((n, c, h, w), dtype)
-    grid = d.floats((n, oh, ow, 2), dtype, -1.4, 1.4, nan=False, inf=False)
+    grid = d.floats((n, 2, oh, ow), dtype, -1.4, 1.4, nan=False, inf=False)
     # a place between two elements has no nearest one: keep away from there
     y = np.zeros((n, c, oh, ow))
 
@@ -134,7 +134,7 @@ def grid_sample(d, op):
 
     for b, i, j in itertools.product(range(n), range(oh), range(ow)):
         at = []
-        for v, size in zip((wide(grid)[b, i, j, 1], wide(grid)[b, i, j, 0]), (h, w)):
+        for v, size in zip((wide(grid)[b, 1, i, j], wide(grid)[b, 0, i, j]), (h, w)):
             v = (v + 1) / 2 * (size - 1) if corners else ((v + 1) * size - 1) / 2
             if method != "bicubic":
                 v = min(max(v, 0), size - 1) if mode == "border" else reflect(v, size, corners) if mode == "reflection" else v
@@ -150,7 +150,7 @@ def grid_sample(d, op):
             y[b, :, i, j] += wp * wq * tap(b, base[0] + p, base[1] + q)
     return Case(op, [x, grid], out(y, dtype), tol=(2e-4, 2e-4),
                 attrs={"method": method, "padding_mode": mode, "align_corners": corners},
-                sym=[("n", "c", "h", "w"), ("n", "oh", "ow", 2)])
+                sym=[("n", "c", "h", "w"), ("n", 2, "oh", "ow")])
 
 
 @oracle("image.affine_grid")
