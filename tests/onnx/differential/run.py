@@ -241,7 +241,7 @@ def main():
     a.tenon = os.path.abspath(a.tenon) if os.path.sep in a.tenon else a.tenon
     if a.only:
         NAMES[:] = a.only.split(",")
-    totals, kinds, done = collections.Counter(), collections.defaultdict(list), 0
+    totals, kinds, done, bad = collections.Counter(), collections.defaultdict(list), 0, 0
     while done < a.count:
         n = min(100, a.count - done)
         with tempfile.TemporaryDirectory(prefix="tenon-differential-") as root:
@@ -274,10 +274,12 @@ def main():
                     if a.keep and seed in cases:
                         shutil.copytree(cases[seed].dir, os.path.join(a.keep, f"m{seed:07}"), dirs_exist_ok=True)
         done += n
+        bad = sum(len(s) for (said, _), s in kinds.items() if said == "FAIL")
+        print(f"{done} seeds: {totals['models']} models, {totals['models'] - bad - totals['skipped']} passed, {bad} failed, "
+              f"{totals['skipped']} skipped, {totals['lost']} lost, {totals['refusals']} refusals", flush=True)
     seen = sum(1 for n in OPERATORS if totals[n])
     for (said, text), seeds in sorted(kinds.items(), key=lambda e: -len(e[1])):
         print(f"{len(seeds):6} {said} {text}  (as {seeds[:4]})")
-    bad = sum(len(s) for (said, _), s in kinds.items() if said == "FAIL")
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     print(f"{totals['models']} models of {seen} operators, {totals['refusals']} refusals, {totals['skipped']} skipped, {totals['lost']} lost, "
           f"{bad} failed; at most {most} MB")
