@@ -25,6 +25,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/region.h \
 	kit/lower/remove_no_op.c \
 	kit/lower/simplify.c \
+	kit/lower/sizes.c \
 	kit/lower/split_host_device.c \
 	kit/lower/stmt.c \
 	kit/lower/thread_sync.c \

@@ -42,7 +42,10 @@ struct tnk_ranged {
     const tn_stmt *(*post)(tnk_ranged *r, const tn_stmt *s);
     void *user;
 };
-/* Ranges and shape variables of `f` are registered first. */
+/* Variables of a PrimFunc that are never negative (sizes.c). */
+tn_list
+tnk_sizes_of(tn_ctx *ctx, const tn_node *prim_func);
+/* Variables of `f` that are never negative are registered first. */
 void
 tnk_ranged_init(tnk_ranged *r, tn_ctx *ctx, const tn_prim_func *f);
 const tn_stmt *

@@ -11,9 +11,9 @@ tnk_ranged_init(tnk_ranged *r, tn_ctx *ctx, const tn_prim_func *f)
     r->arith = tn_arith_new(ctx);
     if (!f)
         return;
-    tn_list symbols = tn_defined_symbols(ctx, TN_NODE(f));
-    for (uint32_t i = 0; i < symbols.n; i++)
-        tn_arith_shape_var(r->arith, symbols.at[i]);
+    tn_list sizes = tnk_sizes_of(ctx, TN_NODE(f));
+    for (uint32_t i = 0; i < sizes.n; i++)
+        tn_arith_shape_var(r->arith, sizes.at[i]);
 }
 
 static const tn_expr *

@@ -154,6 +154,8 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
         }
         if (f && !fits(ctx, st->rules[i], name, func, f))
             return NULL;
+        if (f && !measured && !tnk_shared_memory_fits(pc, target, name, f))
+            f = NULL;
         if (f) {
             f = without_trace(ctx, st, name, f);
             return tn_func_with_attr(ctx, f, "tirx.is_scheduled", tn_bool(ctx, true));

@@ -31,8 +31,8 @@ tnk_index_inverse(tnk_sch *s, const tn_expr *const *idx, uint32_t m, const tn_ex
         sizes[free++] = extents[k];
     }
     tn_arith *a = tn_arith_new(ctx);
-    for (uint32_t k = 0; k < s->symbols.n; k++)
-        tn_arith_shape_var(a, s->symbols.at[k]);
+    for (uint32_t k = 0; k < s->sizes.n; k++)
+        tn_arith_shape_var(a, s->sizes.at[k]);
     for (uint32_t i = 0; i < m; i++) {
         const tn_expr *e = tn_simplify(a, tn_subst(ctx, idx[i], &zero));
         if (tn_is(e, TN_KIND_INT_IMM))

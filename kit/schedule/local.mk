@@ -22,6 +22,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/reindex.c \
 	kit/schedule/relations.c \
 	kit/schedule/split_n.c \
+	kit/schedule/shared_memory.c \
 	kit/schedule/symbol_bounds.c \
 	kit/schedule/rfactor.c \
 	kit/schedule/schedule_private.h \

@@ -151,8 +151,8 @@ tnk_reindex(tnk_sch *s, tnk_item *block, const tn_node *buffer)
         at = l;
     }
     tn_arith *in = tn_arith_new(ctx);
-    for (uint32_t k = 0; k < s->symbols.n; k++)
-        tn_arith_shape_var(in, s->symbols.at[k]);
+    for (uint32_t k = 0; k < s->sizes.n; k++)
+        tn_arith_shape_var(in, s->sizes.at[k]);
     for (uint32_t k = 0; k < m; k++)
         tn_arith_range(in, vars[k], tn_int_imm_of(ctx, tn_dtype_of(vars[k]), 0), extents[k]);
     for (uint32_t i = 0; i < f.indices.n; i++) {
@@ -171,8 +171,8 @@ tnk_reindex(tnk_sch *s, tnk_item *block, const tn_node *buffer)
     }
     if (writes) { /* every element of the result once */
         tn_arith *a = tn_arith_new(ctx);
-        for (uint32_t k = 0; k < s->symbols.n; k++)
-            tn_arith_shape_var(a, s->symbols.at[k]);
+        for (uint32_t k = 0; k < s->sizes.n; k++)
+            tn_arith_shape_var(a, s->sizes.at[k]);
         bool plain = true;
         for (uint32_t i = 0; i < f.indices.n; i++)
             for (uint32_t k = 0; k < i; k++)

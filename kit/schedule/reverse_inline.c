@@ -92,8 +92,8 @@ obstacle(tnk_sch *s, const tnk_item *block, plan *p)
     p->element = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, rank + 1);
     p->inverse = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, n + 1);
     tn_arith *a = tn_arith_new(ctx);
-    for (uint32_t k = 0; k < s->symbols.n; k++)
-        tn_arith_shape_var(a, s->symbols.at[k]);
+    for (uint32_t k = 0; k < s->sizes.n; k++)
+        tn_arith_shape_var(a, s->sizes.at[k]);
     const tn_expr *covered = tn_i64(ctx, 1), *whole = covered;
     for (uint32_t k = 0; k < n; k++) {
         const tn_iter_var *iv = tn_as_iter_var(b->iters.at[k]);

@@ -40,7 +40,7 @@ struct tnk_sch {
     const tn_block *root_block; /* NULL: the function had none */
     TNB_VEC(const tn_node *) allocs;
     TNB_VEC(const tn_module *) intrinsics; /* of tnk_sch_intrinsics */
-    tn_list symbols;
+    tn_list sizes; /* tnk_sizes_of */
     bool broken, quiet;
     tnb_buf trace;
 };
@@ -99,7 +99,7 @@ tnk_item_subst(tnk_sch *s, tnk_item *i, const tn_expr *var, const tn_expr *value
 /* Adds a condition to the predicates of all blocks in `i`. */
 void
 tnk_item_guard(tnk_sch *s, tnk_item *i, const tn_expr *cond);
-/* An analyzer that knows the function's symbols, and the ranges of the loops around `i`, but not of
+/* An analyzer that knows which variables are never negative, and the ranges of the loops around `i`, but not of
  * `i` itself: that a loop runs at all is known within it alone. */
 tn_arith *
 tnk_sch_arith(tnk_sch *s, const tnk_item *i);
@@ -236,6 +236,12 @@ extern const tn_pass tnk_pass_apply_default_schedule, tnk_pass_apply_schedule_tr
  * coverage.c. */
 const char *
 tnk_not_written(tn_ctx *ctx, const tn_node *before, const tn_node *after);
+
+/* ---- shared_memory.c ---- */
+/* Whether the shared memory of a scheduled function fits the target, where extents are known at run time alone. */
+bool
+tnk_shared_memory_fits(const tn_pass_ctx *pc, const tn_target *target, const char *name,
+                       const tn_node *func);
 
 /* ---- symbol_bounds.c ---- */
 typedef struct tnk_bounds tnk_bounds;

@@ -16,8 +16,8 @@ result_extents(tnk_sch *s, const tn_index_map *map, const tn_expr *const *extent
 {
     tn_ctx *ctx = s->ctx;
     tn_arith *a = tn_arith_new(ctx);
-    for (uint32_t k = 0; k < s->symbols.n; k++)
-        tn_arith_shape_var(a, s->symbols.at[k]);
+    for (uint32_t k = 0; k < s->sizes.n; k++)
+        tn_arith_shape_var(a, s->sizes.at[k]);
     const tn_expr *mins[MAX_DIMS], *lo, *hi;
     for (uint32_t k = 0; k < map->vars.n; k++)
         mins[k] = tn_int_imm_of(ctx, tn_dtype_of(map->vars.at[k]), 0);
@@ -183,8 +183,8 @@ tnk_transform_layout(tnk_sch *s, tnk_item *block, const tn_node *buffer, const t
             s->allocs.at[i] = to;
     for (uint32_t i = 0; i < n; i++) {
         relayout w = {buffer, to, m, tn_arith_new(ctx)};
-        for (uint32_t k = 0; k < s->symbols.n; k++)
-            tn_arith_shape_var(w.arith, s->symbols.at[k]);
+        for (uint32_t k = 0; k < s->sizes.n; k++)
+            tn_arith_shape_var(w.arith, s->sizes.at[k]);
         for (uint32_t k = 0; k < all[i]->block->iters.n; k++) {
             const tn_iter_var *iv = tn_as_iter_var(all[i]->block->iters.at[k]);
             tn_arith_range(w.arith, iv->var, tn_as_range(iv->dom)->min,

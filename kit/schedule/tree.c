@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tree of a schedule: made from a function, made into one, looked at. */
+#include "../lower/lower.h"
 #include "schedule_private.h"
 
 #include <stdio.h>
@@ -109,8 +110,8 @@ tn_arith *
 tnk_sch_arith(tnk_sch *s, const tnk_item *i)
 {
     tn_arith *a = tn_arith_new(s->ctx);
-    for (uint32_t k = 0; k < s->symbols.n; k++)
-        tn_arith_shape_var(a, s->symbols.at[k]);
+    for (uint32_t k = 0; k < s->sizes.n; k++)
+        tn_arith_shape_var(a, s->sizes.at[k]);
     for (const tnk_item *p = i->parent; p; p = p->parent)
         if (p->kind == TNK_ITEM_LOOP)
             tn_arith_range(a, p->var, p->min, p->extent);
@@ -354,7 +355,7 @@ tnk_sch_new(tn_ctx *ctx, const tn_node *prim_func)
         return NULL;
     tnk_sch *s = TNB_NEW(tn_arena(ctx), tnk_sch);
     s->ctx = ctx;
-    s->symbols = tn_defined_symbols(ctx, prim_func);
+    s->sizes = tnk_sizes_of(ctx, prim_func);
     if (!tnk_sch_read(s, f))
         return NULL;
     tn_ctx_own(ctx, s, release);
