@@ -670,6 +670,22 @@ general_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x,
     return !n->failed;
 }
 
+/* What a turn makes of a state: it keeps the extents that it had. */
+static onnx_value *
+kept_state(onnx_node *n, onnx_value *was, onnx_value *now, uint32_t index)
+{
+    if (onnx_value_known(n, was) && onnx_value_known(n, now) && was->ndim == now->ndim &&
+        !memcmp(was->dims, now->dims, (size_t)was->ndim * sizeof *was->dims))
+        return now;
+    tn_list dims;
+    const tn_expr *from = onnx_value_expr(n, was), *to = onnx_value_expr(n, now);
+    if (n->failed || !from->type || !tn_type_dims(from->type, &dims) || !tn_type_dims(to->type, &(tn_list){0}))
+        return now;
+    const tn_expr *kept = onnx_fix_extents(
+        n, to, dims, tn_strf(n->ctx, "state %u after a turn, which has to keep its extents,", index));
+    return kept == to || n->failed ? now : tensor_value(n, kept);
+}
+
 /* All turns over x[0..inputs): states are updated in place, outs gets the collected results. */
 static bool
 run_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x, const tn_expr **outs)
@@ -692,8 +708,8 @@ run_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x, con
         }
         if (n->failed || !onnx_inline_graph(n, s->body, args, s->states + s->inputs, got, total))
             return false;
-        for (uint32_t i = 0; i < s->states; i++)
-            state[i] = got[i];
+        for (uint32_t i = 0; i < s->states && !n->failed; i++)
+            state[i] = kept_state(n, state[i], got[i], i);
         for (uint32_t i = 0; i < s->outputs; i++)
             parts[i][t] = onnx_value_expr(n, got[s->states + i]);
     }

@@ -132,17 +132,18 @@ static const tn_expr *
 add_bias(onnx_node *n, const tn_expr *y, const tn_expr *bias, int spatial)
 {
     const tn_expr *dims[2 + MAX_SPATIAL];
-    tn_list have;
-    if (!onnx_dims(n, bias, &have))
+    tn_list have, of;
+    if (!onnx_dims(n, bias, &have) || !onnx_dims(n, y, &of))
         return tn_error_node(n->ctx);
     if (have.n != 1) {
         onnx_fail(n, TNB_SHAPE, "the bias has rank %u, wanted 1", have.n);
         return tn_error_node(n->ctx);
     }
+    have = tn_listv(n->ctx, of.at[1], NULL); /* not one for all channels */
+    bias = onnx_fix_extents(n, bias, have, "the bias");
     for (int i = 0; i < 2 + spatial; i++)
         dims[i] = i == 1 ? have.at[0] : tn_i64(n->ctx, 1);
-    bias = onnx_reshape(n, bias, dims, (uint32_t)(2 + spatial));
-    return onnx_bin(n, "add", y, onnx_one_way(n, bias, y));
+    return onnx_bin(n, "add", y, onnx_reshape(n, bias, dims, (uint32_t)(2 + spatial)));
 }
 
 /* ---- convolution ---- */
