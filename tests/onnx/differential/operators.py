@@ -548,6 +548,8 @@ def window(g, v, spatial, pooling=False):
     if g.chance(0.25):
         attrs["auto_pad"] = g.pick(["SAME_UPPER", "SAME_LOWER", "VALID"])
         attrs["dilations"] = None
+        if attrs["strides"]:  # of windows with gaps ONNX Runtime pads less than nothing, which moves them
+            attrs["strides"] = [min(s, n) for s, n in zip(attrs["strides"], k)]
     else:
         attrs["pads"] = [g.integer(0, max(0, n - 1) if pooling else n) for n in k * 2] if g.chance(0.7) else None
     return k, attrs

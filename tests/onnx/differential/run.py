@@ -144,6 +144,7 @@ ALLOWED = [
     "(PRelu): an extent of",  # the slope is broadcast, not the data; ONNX Runtime does both
     "has 1 entries for",  # GroupNormalization: parameters have an entry a channel; ONNX Runtime broadcasts one
     "the window is larger than the padded data",  # ONNX Runtime's pooling rounds -1/2 to 0
+    "(Attention): extent 1 is",  # a mask is as long as the keys; ONNX Runtime leaves out the rest of a longer one
     "target extents for",  # CenterCropPad without axes: there is one for each axis; ONNX Runtime takes fewer
 ]
 
