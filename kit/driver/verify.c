@@ -33,6 +33,7 @@ struct outcome {
     int64_t int_max;         /* integers of the arguments lie between 0 and this */
     const tn_node *dims;     /* extents of the arguments by symbol; NULL: drawn */
     bool beyond;             /* the reason is an index beyond an extent */
+    bool unchecked;          /* which compiled code would not refuse: it is one of a tensor program */
     bool broken; /* the reason is an error of the module: neither the budget nor something that the
                     evaluator does not know */
 };
@@ -92,7 +93,7 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
             return NULL;
         }
     tn_list args;
-    tn_eval_options opt = {.budget = v->budget};
+    tn_eval_options opt = {.size = sizeof opt, .budget = v->budget};
     tn_ctx *child = tn_ctx_child(v->ctx); /* errors of a run are reasons here, not failures */
     if (!child)
         return NULL;
@@ -105,6 +106,7 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
         o->beyond = !opt.out_of_budget && err.status == TNB_BOUNDS;
+        o->unchecked = o->beyond && opt.out_of_bounds;
         o->broken = !opt.out_of_budget && err.status != TNB_UNSUPPORTED &&
                     err.status != TNB_NOT_FOUND && err.status != TNB_NO_MEMORY;
         o->why = opt.out_of_budget ? tn_strf(v->ctx, "the budget of %llu operations is used up",
@@ -257,6 +259,19 @@ broken_by(tnk_verify *v, const tn_pass_item *item, const char *name, const struc
     tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu", (unsigned long long)v->seed);
 }
 
+/* The module as it is given goes beyond a buffer, whatever the pass does: a kernel would use foreign memory. */
+static void
+beyond_buffer(tnk_verify *v, const char *name, const struct outcome *o)
+{
+    tn_error(v->ctx, o->func->loc, TNB_BOUNDS,
+             "'%s' runs a tensor program that goes beyond a buffer, which a kernel does not check",
+             name);
+    tnb_diag_note(tn_diags(v->ctx), "%s", o->why);
+    tnb_diag_note(tn_diags(v->ctx), "inputs: random, seed %llu", (unsigned long long)v->seed);
+    tnb_diag_hint(tn_diags(v->ctx),
+                  "correct the program's index, or guard the access with T.if_then_else");
+}
+
 static tn_walk_step
 note_roundoff(void *user, const tn_node *n)
 {
@@ -308,6 +323,10 @@ outcomes_agree(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const tn
 {
     if (!b->value && a->value && b->broken) {
         broken_by(v, item, name, b);
+        return false;
+    }
+    if (!a->value && a->unchecked) {
+        beyond_buffer(v, name, a);
         return false;
     }
     if (!a->value || !b->value) {
@@ -511,6 +530,17 @@ compare_function(tnk_verify *v, const tn_pass_item *item, tn_keeps keeps, const 
 
 /* ---- tensor programs without a graph ---- */
 
+/* Whether made-up arguments may be indices that the program's user would not give it. */
+static bool
+takes_integers(const tn_node *program)
+{
+    const tn_prim_func *f = tn_as_prim_func(program);
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (!f->buffers.at[i] || !tnb_dtype_is_float(tn_as_buffer(f->buffers.at[i])->dtype))
+            return true;
+    return false;
+}
+
 /* What a tensor program leaves in arguments that are the same for equal seeds. */
 static struct outcome
 run_program(tnk_verify *v, const tn_module *m, const char *name, const tn_node *like,
@@ -520,7 +550,7 @@ run_program(tnk_verify *v, const tn_module *m, const char *name, const tn_node *
     tnb_err err = {0};
     const tn_evaluator *ev = tn_find_evaluator(tn_ctx_registry(v->ctx), "interp", &err);
     tn_ctx *child = ev ? tn_ctx_child(v->ctx) : NULL;
-    tn_eval_options opt = {.budget = v->budget};
+    tn_eval_options opt = {.size = sizeof opt, .budget = v->budget};
     tn_list args;
     if (!child) {
         o.why = tn_strf(v->ctx, "%s", err.message);
@@ -531,6 +561,7 @@ run_program(tnk_verify *v, const tn_module *m, const char *name, const tn_node *
         o.value = tn_ctx_splice(v->ctx, child, tn_tuple_of(child, args));
     } else {
         tnb_diags_first(tn_diags(child), &err);
+        o.unchecked = opt.out_of_bounds && !takes_integers(like);
         o.broken = !opt.out_of_budget && err.status != TNB_UNSUPPORTED &&
                    err.status != TNB_NOT_FOUND && err.status != TNB_NO_MEMORY;
         o.why = tn_strf(v->ctx, "it could not be run: %s", err.message);

@@ -8,6 +8,7 @@
 #include "interp.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,12 +27,22 @@ func_name(const interp_frame *f)
     return f->code->name ? f->code->name : "?";
 }
 
+/* Compiled code does not look at this access: whoever asked is told. */
+static void
+note_out_of_bounds(interp_frame *f)
+{
+    tn_eval_options *opt = f->vm->opt;
+    if (opt->size >= offsetof(tn_eval_options, out_of_bounds) + sizeof opt->out_of_bounds)
+        opt->out_of_bounds = true;
+}
+
 static outcome
 index_error(interp_frame *f, const interp_ins *in, const interp_buf *b, int dim, int64_t index)
 {
     tn_error(f->vm->ctx, f->code->loc[in - f->code->at], TNB_BOUNDS,
              "%s: buffer '%s' has extent %lld in dimension %d, but the index is %lld", func_name(f),
              f->code->bufs[in->b].node->name, (long long)b->ext[dim], dim, (long long)index);
+    note_out_of_bounds(f);
     return FAILED;
 }
 
@@ -172,6 +183,7 @@ do_buffer(interp_frame *f, const interp_ins *in)
                  "%s: buffer '%s' needs %llu bytes from offset %llu, but its memory has %llu",
                  func_name(f), info->node->name, (unsigned long long)((last * lane_bits + 7) / 8),
                  (unsigned long long)base, (unsigned long long)b->mem->size);
+        note_out_of_bounds(f);
         return FAILED;
     }
     b->base = base;
@@ -327,8 +339,10 @@ access_odd(interp_frame *f, const interp_ins *in, bool store)
     uint64_t at = b->base + lin * bits / 8;
     void *p = b->bytes + b->base;
     double d = 0;
-    if (at >= b->mem->size)
+    if (at >= b->mem->size) {
+        note_out_of_bounds(f);
         return memory_error(f, in, b, "an access lies behind its memory");
+    }
     bool is_int = interp_class_of(b->info->elem) == INTERP_INT;
     if (store) {
         if (b->mem->readonly)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a module says of the values of its calls is checked before a kernel relies on it: arguments of tensor programs
 whose extents are not known, results of packed functions, outputs in place of an argument."""
-from clitest import done, npy_bytes, refused, tenon, write
+from clitest import check, done, npy_bytes, refused, tenon, write
 
 HEADER = """from tvm.script import ir as I, relax as R, tirx as T
 @I.ir_module
@@ -49,4 +49,12 @@ wrong("packed-rank", ONE, 'R.Tensor(("n",), "float32")',
 wrong("in-place", ONE, 'R.Tensor(("n",), "float32")',
       'R.call_tir_inplace(cls.f, (x,), inplace_indices=[0], out_ty=R.Tensor((n * 1000,), "float32"))',
       "argument 0 of 'f' has extent 5000 in axis 0, but the output in its place 5000000")
+
+# a program's own index is not checked in a kernel; what --verify executes is, and then no kernel runs
+far = write("far.py", HEADER % (NAMED[0], NAMED[1] + '            with T.sblock("b"):\n                v = T.axis.remap("S", [i])\n'
+                                '                B[v + 100000] = A[v]\n', 'R.Tensor(("n",), "float32")',
+                                'R.call_tir(cls.f, (x,), out_ty=R.Tensor((n,), "float32"))'))
+r = tenon("run", "-t", "cpu", far, "-i", "#0=" + X, "--verify")
+refused("beyond", r, "goes beyond a buffer", "but the index is 100000", status=(1,))
+check("output0" not in r.stdout, "and no kernel ran", r)
 done()

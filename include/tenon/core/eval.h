@@ -45,6 +45,9 @@ typedef struct tn_eval_options {
      * function either. */
     const tn_expr *(*packed)(void *user, const tn_eval_call *c, bool *known);
     void *packed_user;
+    /* since 1.1; a result: a tensor program went beyond a buffer where compiled code has no check and would too. Not
+     * set for indices that an operator checks (check_index): compiled code refuses those. */
+    bool out_of_bounds;
 } tn_eval_options;
 
 /* How tensor programs are made into machine code, and what it took. */
