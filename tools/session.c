@@ -334,6 +334,17 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 
 /* ---- models ---- */
 
+static bool
+has_negative(const tn_node *extents)
+{
+    const tn_array *several = tn_as_array(extents);
+    int64_t n;
+    for (uint32_t i = 0; several && i < several->items.n; i++)
+        if (tn_int_value(several->items.at[i], &n) && n < 0)
+            return true;
+    return tn_int_value(extents, &n) && n < 0;
+}
+
 bool
 tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
 {
@@ -347,6 +358,11 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
         if (!v || (!tn_is(v, TN_KIND_INT_IMM) && !tn_is(v, TN_KIND_ARRAY))) {
             tnt_usage(a->command,
                       "option '--dim' wants NAME=NUMBER or INPUT=[NUMBER, ...], not '%s'", dims[i]);
+            free(dims);
+            return false;
+        }
+        if (has_negative(v)) {
+            tnt_usage(a->command, "option '--dim' wants extents of 0 or more, not '%s'", dims[i]);
             free(dims);
             return false;
         }

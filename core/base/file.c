@@ -205,7 +205,8 @@ tnb_open_below(const char *dir, const char *relative, int *fd, tnb_err *err)
             struct stat st;
             if (deeper < 0 && (errno == ELOOP || errno == ENOTDIR) &&
                 fstatat(at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-                s = refused(err, dir, relative, "leads through a symbolic link");
+                s = refused(err, dir, relative,
+                            "leads through a symbolic link (put a copy of the file in its place)");
             else if (deeper < 0)
                 s = io_error(err, "open", relative);
             close(at);

@@ -94,7 +94,9 @@ refuse(walk *w, const uint8_t *at, tnb_status status, const char *what)
                "byte %zu, in %s of %s: %s", (size_t)(at - w->bytes),
                path.n ? path.s : "the first field", w->stack[0].type->short_name, what);
     tnb_diag_hint(tn_diags(w->ctx),
-                  "the file is damaged or is no ONNX model: copy or export it again");
+                  status == TNB_BOUNDS
+                      ? "this is a limit of the reader: export the model in smaller parts"
+                      : "the file is damaged or is no ONNX model: copy or export it again");
     tnb_buf_free(&path);
     return false;
 }

@@ -176,6 +176,8 @@ named_dim(onnx_import *imp, const char *name)
         e = tn_int_value(given, &v) ? tn_i64(imp->ctx, v)
                                     : tn_var_dtype(imp->ctx, identifier(imp, name), TNB_I64);
         tnb_strmap_set(&imp->dims, name, e);
+        imp->dim_names = imp->dim_names ? tn_strf(imp->ctx, "%s, '%s'", imp->dim_names, name)
+                                        : tn_strf(imp->ctx, "'%s'", name);
     }
     return e;
 }
@@ -226,7 +228,20 @@ input_type(onnx_import *imp, const Onnx__ValueInfoProto *info)
     int64_t known[ONNX_MAX_DIMS];
     uint64_t count;
     for (size_t i = 0; i < n; i++) {
-        const Onnx__TensorShapeProto__Dimension *dim = given ? NULL : shape->dim[i];
+        bool is_declared = shape && n == declared;
+        const Onnx__TensorShapeProto__Dimension *dim = is_declared ? shape->dim[i] : NULL;
+        int64_t want;
+        if (given && is_declared && tn_int_value(given->items.at[i], &want) &&
+            dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            dim->dim_value >= 0 && dim->dim_value != want) {
+            fail(imp, TNB_SHAPE,
+                 "extent %zu of input '%s' is declared as %" PRId64 ", but given as %" PRId64, i,
+                 info->name, dim->dim_value, want);
+            tnb_diag_hint(tn_diags(imp->ctx),
+                          "give the extents of dynamic dimensions only; tenon show model tells "
+                          "which these are");
+            return NULL;
+        }
         if (given)
             dims[i] = given->items.at[i];
         else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
@@ -258,6 +273,28 @@ bound_value(onnx_import *imp, const char *name, uint32_t index)
         return NULL;
     const tn_node *v = tn_dict_get(imp->opt->inputs, name);
     return v ? v : tn_dict_get(imp->opt->inputs, tn_strf(imp->ctx, "#%u", index));
+}
+
+/* Extents that were given for what the model does not have are mistakes. */
+static bool
+know_given_dims(onnx_import *imp, const Onnx__GraphProto *g)
+{
+    const tn_dict *given = tn_as_dict(imp->opt ? imp->opt->dims : NULL);
+    for (uint32_t i = 0; given && i < given->items.n; i++) {
+        const char *key = ((const tn_pair *)given->items.at[i])->key;
+        bool known = tnb_strmap_has(&imp->dims, key);
+        for (size_t k = 0; k < g->n_input && !known; k++)
+            known = strcmp(g->input[k]->name, key) == 0;
+        if (known)
+            continue;
+        fail(imp, TNB_NOT_FOUND, "the model has no dynamic dimension and no input '%s'", key);
+        if (imp->dim_names)
+            tnb_diag_hint(tn_diags(imp->ctx), "its dynamic dimensions: %s", imp->dim_names);
+        else
+            tnb_diag_hint(tn_diags(imp->ctx), "all extents of its inputs are fixed");
+        return false;
+    }
+    return true;
 }
 
 static bool
@@ -294,7 +331,7 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
         *params = tn_list_append(imp->ctx, *params, v->expr);
         *names = tn_list_append(imp->ctx, *names, tn_string(imp->ctx, info->name));
     }
-    return true;
+    return know_given_dims(imp, g);
 }
 
 /* ---- results ---- */

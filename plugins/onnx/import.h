@@ -71,6 +71,7 @@ struct onnx_import {
     const tnk_import_options *opt;
     onnx_scope *scope;
     tnb_strmap dims;      /* name of a dynamic dimension -> scalar expression */
+    const char *dim_names; /* the keys of `dims` for a message, NULL before the first */
     tnb_strmap functions; /* see onnx_function_key -> FunctionProto */
     onnx_value absent;    /* stands for an input that a call of a function leaves out */
     int64_t opset;        /* of the default domain */
