@@ -91,7 +91,7 @@ read_heads(onnx_node *n, attention *a)
 static bool
 join_past(onnx_node *n, attention *a)
 {
-    tn_list q, k, p;
+    tn_list q, k, v, p;
     if (onnx_has(n, PAST_K) != onnx_has(n, PAST_V))
         return onnx_fail(n, TNB_INVALID, "one of 'past_key' and 'past_value' is given alone");
     if (onnx_has(n, PAST_K) && onnx_has(n, VALID))
@@ -107,6 +107,13 @@ join_past(onnx_node *n, attention *a)
     a->batch = q.at[0];
     a->q_len = q.at[2];
     a->kv_len = onnx_simplify(n, k.at[2]);
+    if (!onnx_dims(n, a->x[V], &v)) /* nothing is broadcast */
+        return false;
+    k = tn_listv(n->ctx, a->batch, k.at[1], k.at[2], q.at[3], NULL);
+    a->x[K] = onnx_fix_extents(n, a->x[K], k, "the key");
+    a->x[V] = onnx_fix_extents(n, a->x[V], tn_list_with(n->ctx, k, 3, v.at[3]), "the value");
+    if (n->failed)
+        return false;
     if (onnx_has(n, VALID)) {
         const tn_expr *one = tn_i64(n->ctx, 1), *four[] = {a->batch, one, one, one};
         a->valid = onnx_reshape(n, onnx_in(n, VALID), four, 4);

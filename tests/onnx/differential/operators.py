@@ -51,12 +51,12 @@ def weight(g, shape, dtype="float32", low=-4, high=4):
 
 # ---- element-wise ----
 
-@operator("Abs", "Neg", "Relu", "Sign", "Identity")
+@operator("Abs", "Neg", "Relu", "Identity")
 def exact_unary(g, op):
     return g.add(op, [g.any("fi")])
 
 
-@operator("Floor", "Ceil", "Round")
+@operator("Floor", "Ceil", "Round", "Sign")
 def rounding(g, op):
     return g.add(op, [g.any("f", exact=True)])
 
@@ -638,7 +638,7 @@ def lrn(g, op):
 
 @operator("LpNormalization")
 def lp_norm(g, op):
-    a = g.any("f", low_rank=1)
+    a = g.any("f", low_rank=1, exact=True)  # of values next to zero the sign remains
     return g.add(op, [a], exact=False, p=g.integer(1, 2), axis=axis_of(g, a))
 
 
