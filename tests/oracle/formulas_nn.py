@@ -128,6 +128,8 @@ def conv_transpose(d, op):
     extra = [d.int(0, max(0, strides[i] - 1)) for i in range(n)]
     batch = d.extent(1, 2, zero=True)
     space = [d.extent(1, 5 if n < 3 else 3) if d.kind == "one" else d.int(2, 5 if n < 3 else 3) for _ in range(n)]
+    # paddings that leave nothing are refused
+    space = [max(space[i], -(-(pad[i] + pad[n + i] - dilation[i] * (kernel[i] - 1) - extra[i]) // strides[i]) + 1) for i in range(n)]
     x = d.exact((batch, c, *space), dtype, -3, 3)
     # the program has products with zeros put between the elements
     w = d.exact((c, o // groups, *kernel), dtype, -2, 2, nan=False, inf=False)
