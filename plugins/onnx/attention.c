@@ -84,7 +84,12 @@ read_heads(onnx_node *n, attention *a)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " query heads cannot share %" PRId64 " key heads",
                          a->q_heads, a->kv_heads);
     a->d = onnx_dtype(a->x[Q]);
-    return true;
+    tn_list q;
+    if (!onnx_dims(n, a->x[Q], &q))
+        return false;
+    for (int i = K; i <= V; i++)
+        a->x[i] = onnx_fix_extent(n, a->x[i], 0, q.at[0], names[i]);
+    return !n->failed;
 }
 
 /* The caches before and after; K and V with the past before them. */
@@ -116,7 +121,9 @@ join_past(onnx_node *n, attention *a)
         return false;
     if (onnx_has(n, VALID)) {
         const tn_expr *one = tn_i64(n->ctx, 1), *four[] = {a->batch, one, one, one};
-        a->valid = onnx_reshape(n, onnx_in(n, VALID), four, 4);
+        const tn_expr *valid =
+            onnx_in_range(n, onnx_in(n, VALID), tn_add(n->ctx, a->kv_len, one), "nonpad_kv_seqlen");
+        a->valid = onnx_reshape(n, valid, four, 4);
     }
     return onnx_ret_at(n, 1, a->x[K]) && onnx_ret_at(n, 2, a->x[V]);
 }
@@ -470,6 +477,13 @@ import_rotary(onnx_node *n)
                              " entries for each batch and position",
                              i ? "sines" : "cosines", onnx_type_text(n->imp, angle[i]->type),
                              width / 2);
+        if (n->failed)
+            return false;
+        angle[i] = onnx_fix_extent(n, angle[i], 2, tn_i64(n->ctx, width / 2),
+                                   i ? "the sines" : "the cosines");
+        angle[i] = onnx_fix_extent(n, angle[i], 0, in.at[0],
+                                   onnx_has(n, 3) ? "the rows of 'position_ids'"
+                                                  : "the batch of the angles");
         angle[i] = onnx_unsqueeze(n, angle[i], &head_axis, 1);
     }
     const tn_expr *part[2] = {rotated(n, onnx_slice_ints(n, x, 3, 0, width), angle[0], angle[1],

@@ -759,7 +759,7 @@ read_scan(onnx_node *n, scan *s, uint32_t first)
 
 /* The number of turns, the same along all inputs. */
 static bool
-scan_steps(onnx_node *n, scan *s, const tn_expr *const *x)
+scan_steps(onnx_node *n, scan *s, const tn_expr **x)
 {
     for (uint32_t i = 0; i < s->inputs; i++) {
         tn_list dims;
@@ -770,15 +770,17 @@ scan_steps(onnx_node *n, scan *s, const tn_expr *const *x)
             return onnx_fail(n, TNB_SHAPE, "scan input %u has rank %u, wanted an axis %" PRId64, i,
                              dims.n, s->in_axes[i]);
         const tn_expr *d = dims.at[s->in_axes[i]];
-        if (i == 0)
-            s->count = d;
+        if (i == 0 || !tn_is(s->count, TN_KIND_INT_IMM))
+            s->count = i == 0 || tn_is(d, TN_KIND_INT_IMM) ? d : s->count;
         else if (tn_int_value(d, &a) && tn_int_value(s->count, &b) && a != b)
             return onnx_fail(n, TNB_SHAPE, "scan input 0 has %" PRId64 " steps, input %u %" PRId64,
                              b, i, a);
     }
+    for (uint32_t i = 0; i < s->inputs; i++)
+        x[i] = onnx_fix_extent(n, x[i], s->in_axes[i], s->count, "a scan input");
     if (!tn_int_value(s->count, &s->steps))
         s->steps = -1;
-    return true;
+    return !n->failed;
 }
 
 static bool

@@ -51,6 +51,17 @@ onnx_slice_inside(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *b
                      tn_tuple_of(ctx, tn_listv(ctx, tn_i64(ctx, step), NULL)), NULL);
 }
 
+/* No sum of an extent and two such amounts leaves int64. */
+enum { MOST_PADDING_BITS = 60 };
+
+static const tn_expr *
+is_sensible(tn_ctx *ctx, const tn_expr *amount)
+{
+    const tn_expr *most = tn_i64(ctx, INT64_C(1) << MOST_PADDING_BITS);
+    return tn_and(ctx, tn_cmp(ctx, TN_KIND_LE, amount, most),
+                  tn_cmp(ctx, TN_KIND_GE, amount, tn_sub(ctx, tn_i64(ctx, 0), most)));
+}
+
 /* The place in an axis of n entries that a padded place i (from -before on) repeats. */
 static const tn_expr *
 repeated_place(tn_ctx *ctx, const char *mode, const tn_expr *i, const tn_expr *n)
@@ -66,10 +77,19 @@ repeated_place(tn_ctx *ctx, const char *mode, const tn_expr *i, const tn_expr *n
     return tn_min(ctx, at, tn_max(ctx, tn_sub(ctx, period, at), zero));
 }
 
+/* What is left of n entries where negative amounts are cut. */
+static const tn_expr *
+left_of(tn_ctx *ctx, const tn_expr *n, const tn_expr *before, const tn_expr *after)
+{
+    const tn_expr *zero = tn_i64(ctx, 0);
+    return tn_add(ctx, n, tn_add(ctx, tn_min(ctx, before, zero), tn_min(ctx, after, zero)));
+}
+
 /* The padded extents and amounts of all axes, checked where run time decides. */
 static bool
 bind_padding(onnx_node *n, tn_list have, const tn_expr *const *before, const tn_expr *const *after,
-             const char *mode, const tn_expr **dims, const tn_expr **from)
+             const char *mode, const tn_expr **dims, const tn_expr **from,
+             const tn_expr **upto)
 {
     tn_ctx *ctx = n->ctx;
     const tn_expr *shown[ONNX_MAX_DIMS * 3], *ok = NULL, *zero = tn_i64(ctx, 0);
@@ -84,22 +104,26 @@ bind_padding(onnx_node *n, tn_list have, const tn_expr *const *before, const tn_
         shown[n_shown++] = have.at[i];
         shown[n_shown++] = before[i];
         shown[n_shown++] = after[i];
+        if (!tn_is(before[i], TN_KIND_INT_IMM) || !tn_is(after[i], TN_KIND_INT_IMM))
+            ok = tn_and(ctx, ok,
+                        tn_and(ctx, is_sensible(ctx, before[i]), is_sensible(ctx, after[i])));
         if (mode[0] == 'r') { /* what is left when negative amounts are cut is mirrored once */
-            const tn_expr *left = tn_add(ctx, have.at[i],
-                                         tn_add(ctx, tn_min(ctx, before[i], zero),
-                                                tn_min(ctx, after[i], zero))),
-                          *most = tn_max(ctx, tn_sub(ctx, left, tn_i64(ctx, 1)), zero);
+            const tn_expr *left = left_of(ctx, have.at[i], before[i], after[i]), *most = tn_max(ctx, tn_sub(ctx, left, tn_i64(ctx, 1)), zero);
             ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, before[i], most));
             ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, after[i], most));
         } else if (strcmp(mode, "constant") != 0) /* there must be something to repeat */
             ok = tn_and(ctx, ok,
-                        tn_or(ctx, tn_cmp(ctx, TN_KIND_GT, have.at[i], zero),
+                        tn_or(ctx,
+                              tn_cmp(ctx, TN_KIND_GT,
+                                     left_of(ctx, have.at[i], before[i], after[i]), zero),
                               tn_cmp(ctx, TN_KIND_LE, dims[i], zero)));
     }
     if (!onnx_bind(n, dims, have.n, &(onnx_demand){ok, shown, n_shown, text}))
         return false;
-    for (uint32_t i = 0; i < have.n; i++)
+    for (uint32_t i = 0; i < have.n; i++) {
         from[i] = onnx_bind_signed(n, before[i]);
+        upto[i] = onnx_bind_signed(n, after[i]);
+    }
     return !n->failed;
 }
 
@@ -108,11 +132,11 @@ onnx_pad_at(onnx_node *n, const tn_expr *x, const tn_expr *const *before,
             const tn_expr *const *after, const char *mode, const tn_expr *value)
 {
     tn_ctx *ctx = n->ctx;
-    const tn_expr *dims[ONNX_MAX_DIMS], *from[ONNX_MAX_DIMS], *idx[ONNX_MAX_DIMS],
-        *inside = NULL, *inputs[2] = {x, value};
+    const tn_expr *dims[ONNX_MAX_DIMS], *from[ONNX_MAX_DIMS], *upto[ONNX_MAX_DIMS],
+        *idx[ONNX_MAX_DIMS], *inside = NULL, *inputs[2] = {x, value}, *zero = tn_i64(ctx, 0);
     tn_list have;
     if (n->failed || !onnx_dims(n, x, &have) || have.n > ONNX_MAX_DIMS ||
-        !bind_padding(n, have, before, after, mode, dims, from))
+        !bind_padding(n, have, before, after, mode, dims, from, upto))
         return tn_error_node(ctx);
     bool constant = strcmp(mode, "constant") == 0;
     tnk_te *te = tnk_te_new(ctx);
@@ -125,9 +149,12 @@ onnx_pad_at(onnx_node *n, const tn_expr *x, const tn_expr *const *before,
         if (tn_is_int_const(before[i], 0) && tn_is_int_const(after[i], 0))
             continue;
         idx[i] = tn_sub(ctx, idx[i], tnk_te_expr(te, from[i]));
-        if (!constant)
-            idx[i] = repeated_place(ctx, mode, idx[i], extent);
-        else
+        if (!constant) { /* what is cut is not repeated */
+            const tn_expr *lead = tnk_te_expr(te, from[i]), *end = tnk_te_expr(te, upto[i]),
+                          *cut = tn_max(ctx, tn_sub(ctx, zero, lead), zero),
+                          *left = left_of(ctx, extent, lead, end);
+            idx[i] = tn_add(ctx, cut, repeated_place(ctx, mode, tn_sub(ctx, idx[i], cut), left));
+        } else
             inside = tn_and(ctx, inside,
                             tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, idx[i], tn_i64(ctx, 0)),
                                    tn_cmp(ctx, TN_KIND_LT, idx[i], extent)));

@@ -567,10 +567,10 @@ onnx_along_axis(onnx_node *n, uint32_t i, int64_t axes, int64_t rank, const char
 {
     const tn_expr *wanted = onnx_reshape(n, onnx_astype(n, onnx_in(n, i), TNB_I64), NULL, 0),
                   *y = make(n, op, 0);
-    for (int64_t k = 1; k < axes && !n->failed; k++) {
-        const tn_expr *here = onnx_bin(n, "logical_or", onnx_bin_num(n, "equal", wanted, (double)k),
-                                       onnx_bin_num(n, "equal", wanted, (double)(k - rank)));
-        y = onnx_where(n, here, make(n, op, k), y);
-    }
+    wanted = onnx_where(n, onnx_bin_num(n, "less", wanted, 0),
+                        onnx_bin_num(n, "add", wanted, (double)rank), wanted);
+    wanted = onnx_in_range(n, wanted, tn_i64(n->ctx, axes), "the axis");
+    for (int64_t k = 1; k < axes && !n->failed; k++)
+        y = onnx_where(n, onnx_bin_num(n, "equal", wanted, (double)k), make(n, op, k), y);
     return y;
 }

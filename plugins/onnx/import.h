@@ -315,7 +315,8 @@ onnx_bin_num(onnx_node *n, const char *op, const tn_expr *x, double v);
 const tn_expr *
 onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i);
 /* What `make` gives for the axis that input i names at run time, one of the first `axes` of `rank`:
- * every axis is computed, one is selected. All must give one type. */
+ * every axis is computed, one is selected; run time checks that it is one of them. All must give one
+ * type. */
 const tn_expr *
 onnx_along_axis(onnx_node *n, uint32_t i, int64_t axes, int64_t rank, const char *op,
                 const tn_expr *(*make)(onnx_node *n, const char *op, int64_t axis));
@@ -332,6 +333,10 @@ onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims);
 /* x with the extents `dims`, which run time checks where they are not known to be these. `what`: "the bias". */
 const tn_expr *
 onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what);
+/* The same for one axis. */
+const tn_expr *
+onnx_fix_extent(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *want,
+                const char *what);
 /* Integers x, each as one of 0 to extent - 1: what becomes of others says the target (check_indices). `what`: "position_ids". */
 const tn_expr *
 onnx_in_range(onnx_node *n, const tn_expr *x, const tn_expr *extent, const char *what);

@@ -51,9 +51,15 @@ static bool
 import_gather_nd(onnx_node *n)
 {
     int64_t batch = onnx_attr_int(n, "batch_dims", 0);
+    const tn_expr *x = onnx_in(n, 0), *at = onnx_in(n, 1);
+    tn_list d, k;
+    if (batch > 0 && (!onnx_dims(n, x, &d) || !onnx_dims(n, at, &k)))
+        return false;
+    for (uint32_t i = 0; (int64_t)i < batch && i < d.n && i < k.n && !n->failed; i++)
+        at = onnx_fix_extent(n, at, i, d.at[i], "the batch of the indices");
     return onnx_ret(n, onnx_emit(n, "gather_nd",
-                                 tn_dictv(n->ctx, "batch_dims", tn_i64(n->ctx, batch), NULL),
-                                 onnx_in(n, 0), onnx_in(n, 1), NULL));
+                                 tn_dictv(n->ctx, "batch_dims", tn_i64(n->ctx, batch), NULL), x, at,
+                                 NULL));
 }
 
 static const char *const reductions[] = {"none", "add", "mul", "max", "min", NULL};

@@ -78,6 +78,45 @@ reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *c
     return onnx_bind(n, out, count, &d) && onnx_ret(n, onnx_reshape(n, x, out, count));
 }
 
+/* Whether b divides the product a as one of its factors: then a is 0 where b is. */
+static bool
+has_factor(const tn_expr *a, const tn_expr *b)
+{
+    const tn_binary *p = tn_is(a, TN_KIND_MUL) ? tn_as_binary(a) : NULL;
+    return a == b || (p && (has_factor(p->a, b) || has_factor(p->b, b)));
+}
+
+/* Entries that are plain terms are kept as they are: what is known of them is of use later. Where one
+ * is 0 it means the input's extent, so that the two must agree; run time checks it. */
+static bool
+zeros_agree(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *ok = NULL, *shown[2 * ONNX_MAX_DIMS], *zero = tn_i64(ctx, 0), *mark = zero;
+    uint32_t k = 0;
+    const char *text = "in the target shape";
+    for (uint32_t i = 0; i < count && i < ONNX_MAX_DIMS && k + 2 <= 24; i++) {
+        const tn_expr *e = onnx_simplify(n, target[i]), *own = i < in.n ? in.at[i] : NULL;
+        int64_t v;
+        if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, "Equal", e, zero), &v) ||
+            (own && (has_factor(own, e) || tn_prove_equal(ctx, own, e))))
+            continue;
+        const tn_expr *agree = tn_cmp(ctx, TN_KIND_NE, e, zero);
+        if (own)
+            agree = tn_or(ctx, agree, tn_cmp(ctx, TN_KIND_EQ, own, zero));
+        ok = tn_and(ctx, ok, agree);
+        text = tn_strf(ctx, "%s%s entry %u is {%u}", text, k ? "," : "", i, k + 1);
+        shown[k++] = e;
+        if (own) {
+            text = tn_strf(ctx, "%s for an axis of {%u}", text, k + 1);
+            shown[k++] = own;
+        }
+    }
+    text = tn_strf(ctx, "%s: a 0 there would mean the input's extent (attribute 'allowzero')", text);
+    onnx_demand d = {ok, shown, k, text};
+    return !ok || onnx_bind(n, &mark, 1, &d);
+}
+
 static bool
 import_reshape(onnx_node *n)
 {
@@ -100,7 +139,8 @@ import_reshape(onnx_node *n)
         return false;
     if (any_open(n, target, count))
         return reshape_at_run_time(n, x, in, target, count, !keep_zero);
-    if (!onnx_reshape_target(n, in, target, count, !keep_zero, out))
+    if (!onnx_reshape_target(n, in, target, count, !keep_zero, out) ||
+        (!keep_zero && !zeros_agree(n, in, target, count)))
         return false;
     return onnx_ret(n, onnx_reshape(n, x, out, count));
 }

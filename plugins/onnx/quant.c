@@ -10,9 +10,12 @@ static const tn_expr *
 zero_point(onnx_node *n, uint32_t i, const tn_expr *scale, tnb_dtype d)
 {
     tn_list dims;
+    bool known = onnx_dims(n, scale, &dims);
+    if (onnx_has(n, i) && known && onnx_rank(n, onnx_in(n, i)) == (int64_t)dims.n)
+        return onnx_fix_extents(n, onnx_in(n, i), dims, "the zero point");
     if (onnx_has(n, i))
         return onnx_in(n, i);
-    return onnx_dims(n, scale, &dims) ? onnx_full(n, dims.at, dims.n, d, 0) : tn_error_node(n->ctx);
+    return known ? onnx_full(n, dims.at, dims.n, d, 0) : tn_error_node(n->ctx);
 }
 
 static const tn_expr *

@@ -393,8 +393,10 @@ import_causal_conv(onnx_node *n)
         return onnx_fail(n, TNB_UNSUPPORTED,
                          "the extents of the weight have to be known when the model is compiled");
     const tn_expr *before[] = {d.at[0], d.at[1], I64(kernel - 1)};
-    const tn_expr *parts[] = {onnx_has(n, 3) ? onnx_in(n, 3)
-                                             : onnx_full(n, before, 3, onnx_dtype(x), 0),
+    const tn_expr *parts[] = {onnx_has(n, 3)
+                                  ? onnx_fix_extents(n, onnx_in(n, 3), tn_list_of(ctx, before, 3),
+                                                     "the state")
+                                  : onnx_full(n, before, 3, onnx_dtype(x), 0),
                               x},
                   *all = kernel > 1 ? onnx_concat(n, parts, 2, 2) : x;
     const tn_expr *y =

@@ -38,6 +38,15 @@ onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what)
 }
 
 const tn_expr *
+onnx_fix_extent(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *want, const char *what)
+{
+    tn_list have;
+    if (!onnx_dims(n, x, &have))
+        return tn_error_node(n->ctx);
+    return onnx_fix_extents(n, x, tn_list_with(n->ctx, have, (uint32_t)axis, want), what);
+}
+
+const tn_expr *
 onnx_in_range(onnx_node *n, const tn_expr *x, const tn_expr *extent, const char *what)
 {
     tn_list dims;

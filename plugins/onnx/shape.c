@@ -4,6 +4,7 @@
 #include <math.h>
 #include "dynamic.h"
 #include "fold.h"
+#include "tenon/kit/te.h"
 #include "terms.h"
 
 static bool
@@ -155,25 +156,73 @@ float_range(onnx_node *n, tnb_dtype d)
     return onnx_ret(n, onnx_bin_num(n, "add", onnx_bin_num(n, "multiply", i, step), start));
 }
 
+/* The number of entries as a tensor of one int64: -1 for a step of 0 and where int64 cannot hold the
+ * number. The span of the limits and the step's width are taken modulo 2^64, as unsigned numbers: these
+ * are right for all limits, signed ones are not. */
+static const tn_expr *
+range_count(onnx_node *n, const tn_expr *const *v)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *x[3], *in[3], *one = tn_i64(ctx, 1), *zero = tn_i64(ctx, 0), *shape[] = {one};
+    tnk_te *te = tnk_te_new(ctx);
+    for (int i = 0; i < 3; i++) {
+        x[i] = onnx_reshape(n, onnx_astype(n, v[i], TNB_I64), shape, 1);
+        if (n->failed || tn_is_error(x[i]))
+            return tn_error_node(ctx);
+        in[i] = tnk_te_read(te, tnk_te_input(te, "x", x[i]->type), zero, NULL);
+    }
+    tnk_stage *s = tnk_te_stage(te, "count", shape, 1, TNB_I64);
+    const tn_expr *up = tn_bin(ctx, TN_KIND_GT, in[2], zero),
+                  *span = tn_select_of(ctx, up, tn_sub(ctx, in[1], in[0]),
+                                       tn_sub(ctx, in[0], in[1])),
+                  *width = tn_select_of(ctx, up, in[2], tn_sub(ctx, zero, in[2])),
+                  *any = tn_select_of(ctx, up, tn_bin(ctx, TN_KIND_LT, in[0], in[1]),
+                                      tn_bin(ctx, TN_KIND_LT, in[1], in[0]));
+    const tnb_dtype U64 = TNB_DTYPE(TNB_UINT, 64);
+    const tn_expr *least = tn_literal(ctx, U64, 1);
+    span = tn_sub(ctx, tn_cast_to(ctx, U64, span), least);
+    width = tn_max(ctx, tn_cast_to(ctx, U64, width), least);
+    const tn_expr *steps = tn_cast_to(ctx, TNB_I64, tn_floordiv(ctx, span, width)),
+                  *most = tn_i64(ctx, INT64_MAX), *no = tn_i64(ctx, -1);
+    const tn_expr *fits = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, steps, zero),
+                                 tn_bin(ctx, TN_KIND_LT, steps, most));
+    const tn_expr *count = tn_select_of(ctx, fits, tn_add(ctx, steps, one), no);
+    count = tn_select_of(ctx, any, count, zero);
+    count = tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, in[2], zero), no, count);
+    const tn_node *out = tnk_te_define(s, count);
+    return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "range_count", x, 3, &out, 1));
+}
+
 /* max(ceil((end - start) / step), 0) entries, whatever the step's sign is. */
 static bool
 open_range(onnx_node *n, const tn_expr *const *v, tnb_dtype d)
 {
     tn_ctx *ctx = n->ctx;
-    const tn_expr *zero = tn_i64(ctx, 0), *up = onnx_t(n, "Greater", v[2], zero), *scalar[3],
-                  *width = onnx_step_width(ctx, v[2]);
+    const tn_expr *scalar[3], *total;
+    int64_t step;
     onnx_demand demand = {NULL, v, 3, "a range from {1} to {2} cannot have the step {3}"};
-    if (!tn_is(v[2], TN_KIND_INT_IMM))
-        demand.ok = tn_cmp(ctx, TN_KIND_NE, v[2], zero);
-    if (!onnx_bind(n, &width, 1, &demand))
-        return false;
-    const tn_expr *total = onnx_t_where(n, up, onnx_steps(ctx, tn_sub(ctx, v[1], v[0]), width),
-                                        onnx_steps(ctx, tn_sub(ctx, v[0], v[1]), width));
-    if (!onnx_bind(n, &total, 1, NULL))
-        return false;
-    for (int i = 0; i < 3; i += 2)
+    bool small = tn_int_value(v[2], &step) && step && step >= -INT32_MAX && step <= INT32_MAX &&
+                 onnx_is_plain(n, v[0]) && onnx_is_plain(n, v[1]);
+    for (int i = 0; i < 3; i++)
         scalar[i] = onnx_elems_expr(n, &v[i], 1, TNB_I64, 0, NULL);
-    return ret_range(n, total, d, scalar[0], scalar[2]);
+    if (small) { /* extents of tensors, whose differences do not overflow */
+        const tn_expr *width = onnx_step_width(ctx, v[2]);
+        total = onnx_steps(ctx, step > 0 ? tn_sub(ctx, v[1], v[0]) : tn_sub(ctx, v[0], v[1]),
+                           width);
+        demand.text = NULL;
+    } else {
+        onnx_value count = {.name = "the number of entries"};
+        const tn_expr *given[3];
+        for (uint32_t i = 0; i < 3; i++) /* as they came: of 2^63 a term holds no negative */
+            given[i] = onnx_in(n, i);
+        count.expr = range_count(n, given);
+        if (n->failed || !onnx_value_read(n, &count))
+            return false;
+        total = count.elems[0];
+    }
+    return onnx_bind(n, &total, 1, demand.text ? &demand : NULL) &&
+           ret_range(n, total, d, small ? scalar[0] : onnx_in(n, 0),
+                     small ? scalar[2] : onnx_in(n, 2));
 }
 
 static bool

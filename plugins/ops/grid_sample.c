@@ -45,6 +45,9 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
     tn_list out = tn_listv(ctx, x.at[0], x.at[1], NULL);
     for (int64_t i = 2; i < n; i++)
         out = tn_list_append(ctx, out, grid.at[i]);
+    for (uint32_t i = 2; i < n; i++)
+        if (dim_vacant(ctx, x.at[i], out, "the image has {} pixels along axis %u", i))
+            return infer_fail(ctx, call, TNB_SHAPE, "the image has 0 pixels along axis %u", i);
     return infer_known(ctx, call, out, t->dtype);
 }
 

@@ -335,6 +335,34 @@ dim_misfit(tn_ctx *ctx, const tn_expr *from, const tn_expr *to, const char *fmt,
     return false;
 }
 
+bool
+dim_vacant(tn_ctx *ctx, const tn_expr *from, tn_list to, const char *fmt, ...)
+{
+    const tn_expr *zero = tn_i64(ctx, 0);
+    int64_t v;
+    bool full = true; /* no extent of the result is, or may be, 0 */
+    if (tn_int_value(from, &v) && v > 0)
+        return false;
+    const tn_expr *holds = tn_bin(ctx, TN_KIND_GT, from, zero);
+    for (uint32_t i = 0; i < to.n; i++) {
+        if (tn_is_int_const(to.at[i], 0))
+            return false;
+        if (tn_int_value(to.at[i], &v))
+            continue;
+        full = false;
+        holds = tn_bin(ctx, TN_KIND_OR, holds, tn_bin(ctx, TN_KIND_EQ, to.at[i], zero));
+    }
+    if (full && tn_is(from, TN_KIND_INT_IMM))
+        return true;
+    if (tn_assuming(ctx)) {
+        va_list ap;
+        va_start(ap, fmt);
+        assume_of(ctx, holds, from, NULL, fmt, ap);
+        va_end(ap);
+    }
+    return false;
+}
+
 int
 infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list *out)
 {
@@ -408,6 +436,9 @@ dim_addi(tn_ctx *ctx, const tn_expr *a, int64_t b)
 const tn_expr *
 dim_muli(tn_ctx *ctx, const tn_expr *a, int64_t b)
 {
+    if (b > INT32_MAX) /* the product leaves int64 where the extent is large */
+        dim_exceeds(ctx, a, tn_i64(ctx, INT64_MAX / b),
+                    "the extent {} is larger than {}: its multiple is beyond int64");
     return b == 1 ? a : dim_mul(ctx, a, tn_i64(ctx, b));
 }
 

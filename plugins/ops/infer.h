@@ -107,5 +107,10 @@ dim_ragged(tn_ctx *ctx, const tn_expr *a, int64_t k, const char *fmt, ...) TNB_P
 bool
 dim_misfit(tn_ctx *ctx, const tn_expr *from, const tn_expr *to, const char *fmt, ...)
     TNB_PRINTF(4, 5);
+/* For operators that clamp an index into an axis of `from` elements: the axis has an element, or the
+ * result of extents `to` has none. In an empty axis there is no place to clamp to: the program would
+ * read in front of the buffer. True: known not to hold. One value in the text: `from`. */
+bool
+dim_vacant(tn_ctx *ctx, const tn_expr *from, tn_list to, const char *fmt, ...) TNB_PRINTF(4, 5);
 
 #endif

@@ -97,6 +97,14 @@ read_einsum(tn_ctx *ctx, const tn_call *call, tn_list fields, einsum *e)
         for (uint32_t k = 0; k < dims.n; k++) {
             const tn_expr **d = &e->extent[e->in[e->n].at[k]];
             const tn_expr *before = *d;
+            for (uint32_t i = 0; i < k; i++) /* a diagonal is not broadcast */
+                if (e->in[e->n].at[i] == e->in[e->n].at[k] &&
+                    dim_differ(ctx, dims.at[i], dims.at[k],
+                               "a label of one operand has extents {} and {}")) {
+                    infer_fail(ctx, call, TNB_SHAPE, "a label of one operand has extents %s and %s",
+                               tn_text(ctx, dims.at[i]), tn_text(ctx, dims.at[k]));
+                    return false;
+                }
             *d = before ? tn_broadcast_dim(ctx, before, dims.at[k], dims.n - k) : dims.at[k];
             if (!*d) {
                 infer_fail(ctx, call, TNB_SHAPE, "label '%c' has extents %s and %s",

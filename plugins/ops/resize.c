@@ -142,11 +142,15 @@ infer_resize(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     out[0] = layout_extent(ctx, &r.layout, dims, 'N');
     out[1] = layout_extent(ctx, &r.layout, dims, 'C');
-    for (int i = 0; i < r.n; i++) {
+    for (int i = 0; i < r.n; i++)
         out[2 + i] = size.at[i];
-        dim_exceeds(ctx, tn_i64(ctx, 1), layout_extent(ctx, &r.layout, dims, r.axes[2 + i]),
-                    "the data needs {} element or more along axis %c, but has {}", r.axes[2 + i]);
-    }
+    for (int i = 0; i < r.n; i++)
+        if (dim_vacant(ctx, layout_extent(ctx, &r.layout, dims, r.axes[2 + i]),
+                       tn_list_of(ctx, out, (uint32_t)r.n + 2),
+                       "the data has {} elements along axis %c to resize from", r.axes[2 + i]))
+            return infer_fail(ctx, call, TNB_SHAPE,
+                              "the data has 0 elements along axis %c to resize from",
+                              r.axes[2 + i]);
     return infer_known(ctx, call, layout_dims(ctx, &r.layout, r.axes, out), d);
 }
 

@@ -374,3 +374,10 @@ case("layer_norm_of_one_bias", 17, "node LayerNormalization x w b -> y\nattr eps
 x = rnd(2, 2)
 case("compress_longer_condition", 17, "node Compress x c -> y\nattr axis int 0", {"x": x, "c": np.array([False, True, True])}, [("y", x[1:])], const=["c"],
      dims={"x": "n"})
+# lengths of ranges whose limits are far apart, and paddings that follow a cut
+for name, a, b, by, want in (("far", 0, 2**63 - 1, 2**60, [k * 2**60 for k in range(8)]), ("all", least, most, most, [least, -1, most - 1])):
+    case(f"range_{name}_at_run_time", 13, "node Range a b step -> y",
+         {"a": np.array(a, np.int64), "b": np.array(b, np.int64), "step": np.array(by, np.int64)}, [("y", i64(*want))])
+x = rnd(2, 3)
+case("pad_wraps_what_a_cut_leaves", 19, "node Pad x p -> y\nattr mode text wrap", {"x": x, "p": i64(0, -2, 0, 2)},
+     [("y", np.repeat(x[:, 2:], 3, 1))], dims={"x": "nm"})
