@@ -439,19 +439,37 @@ promise(const char *text, const char *kind)
 }
 
 static bool
+promises(const tnb_plugin *c, const char *kind, const char *name)
+{
+    for (uint32_t k = 0; k < c->n_provides; k++) {
+        const char *s = promise(c->provides[k], kind);
+        if (s && strcmp(s, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
 usable(const tnb_plugin *c)
 {
     return c->state == TNB_PLUGIN_READY || c->state == TNB_PLUGIN_LOADED;
 }
 
 /* What [tenon] prefer.NAME or prefer.KIND:NAME says; NULL if nothing. ':' would end a key, so '.'
- * stands for it. */
+ * stands for it. Questions take nothing from the arena of the index, which lives as long as the
+ * process. */
 static const char *
 preferred(const tnb_plugins *p, const char *kind, const char *name)
 {
-    const char *v =
-        tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s.%s", kind, name));
-    return v ? v : tnb_conf_text(p->conf, "tenon", NULL, tnb_printf(p->arena, "prefer.%s", name));
+    tnb_buf key = {0};
+    tnb_buf_printf(&key, "prefer.%s.%s", kind, name);
+    const char *v = key.s ? tnb_conf_text(p->conf, "tenon", NULL, key.s) : NULL;
+    key.n = 0;
+    tnb_buf_printf(&key, "prefer.%s", name);
+    if (!v && key.s)
+        v = tnb_conf_text(p->conf, "tenon", NULL, key.s);
+    tnb_buf_free(&key);
+    return v;
 }
 
 static int
@@ -496,29 +514,36 @@ tnb_plugins_provided(const tnb_plugins *p, tnb_arena *a, const char *kind, uint3
     return v.at;
 }
 
-static void
-not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
+static const char *
+nearest_promise(const tnb_plugins *p, const char *kind, const char *name)
 {
-    if (!err)
-        return;
-    const char *wanted = tnb_printf(p->arena, "%s:%s", kind, name);
-    for (uint32_t i = 0; i < p->all.n; i++) {
-        const tnb_plugin *c = &p->all.at[i]->pub;
-        for (uint32_t k = 0; !usable(c) && c->state != TNB_PLUGIN_HIDDEN && k < c->n_provides; k++)
-            if (strcmp(c->provides[k], wanted) == 0) {
-                tnb_fail(err, TNB_NOT_FOUND,
-                         "no %s '%s': plugin '%s' promises it but cannot be used: %s", kind, name,
-                         c->name, c->why);
-                tnb_hint(err, "%s", c->cure);
-                return;
-            }
-    }
+    tnb_arena *a = tnb_arena_new();
+    if (!a)
+        return NULL;
     uint32_t n;
-    const tnb_provided *all = tnb_plugins_provided(p, p->arena, kind, &n);
-    const char **names = TNB_NEW_N(p->arena, const char *, n + 1);
+    const tnb_provided *all = tnb_plugins_provided(p, a, kind, &n);
+    const char **names = TNB_NEW_N(a, const char *, n + 1);
     for (uint32_t i = 0; i < n; i++)
         names[i] = all[i].name;
     const char *near = tnb_nearest(name, names, n);
+    tnb_arena_free(a);
+    return near;
+}
+
+static void
+not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
+{
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        const tnb_plugin *c = &p->all.at[i]->pub;
+        if (!usable(c) && c->state != TNB_PLUGIN_HIDDEN && promises(c, kind, name)) {
+            tnb_fail(err, TNB_NOT_FOUND,
+                     "no %s '%s': plugin '%s' promises it but cannot be used: %s", kind, name,
+                     c->name, c->why);
+            tnb_hint(err, "%s", c->cure);
+            return;
+        }
+    }
+    const char *near = nearest_promise(p, kind, name);
     tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': no usable plugin provides it", kind, name);
     /* What a refused manifest promises was not read. */
     const tnb_plugin *refused = NULL;
@@ -541,31 +566,27 @@ const tnb_plugin *
 tnb_plugins_find(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
 {
     const tnb_plugin *first = NULL, *second = NULL;
-    const char *wanted = preferred(p, kind, name);
-    for (uint32_t i = 0; i < p->all.n; i++) {
+    for (uint32_t i = 0; i < p->all.n && !second; i++) {
         const tnb_plugin *c = &p->all.at[i]->pub;
-        for (uint32_t k = 0; usable(c) && k < c->n_provides; k++) {
-            const char *s = promise(c->provides[k], kind);
-            if (!s || strcmp(s, name) != 0)
-                continue;
-            if (wanted && strcmp(c->name, wanted) == 0)
-                return c;
-            if (!first)
-                first = c;
-            else if (c != first && !second)
-                second = c;
-        }
+        if (usable(c) && promises(c, kind, name))
+            *(first ? &second : &first) = c;
     }
     if (!first) {
-        not_found(p, kind, name, err);
+        if (err)
+            not_found(p, kind, name, err);
         return NULL;
     }
-    if (second) {
-        tnb_fail(err, TNB_INVALID, "%s '%s' is provided by plugin '%s' and by plugin '%s'%s%s",
-                 kind, name, first->name, second->name, wanted ? ", and not by the preferred " : "",
-                 wanted ? wanted : "");
-        tnb_hint(err, "say which one serves: prefer.%s = %s in [tenon]", name, first->name);
-        return NULL;
+    if (!second)
+        return first;
+    const char *wanted = preferred(p, kind, name);
+    for (uint32_t i = 0; i < p->all.n && wanted; i++) {
+        const tnb_plugin *c = &p->all.at[i]->pub;
+        if (strcmp(c->name, wanted) == 0 && usable(c) && promises(c, kind, name))
+            return c;
     }
-    return first;
+    tnb_fail(err, TNB_INVALID, "%s '%s' is provided by plugin '%s' and by plugin '%s'%s%s", kind,
+             name, first->name, second->name, wanted ? ", and not by the preferred " : "",
+             wanted ? wanted : "");
+    tnb_hint(err, "say which one serves: prefer.%s = %s in [tenon]", name, first->name);
+    return NULL;
 }

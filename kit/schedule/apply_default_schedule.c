@@ -184,12 +184,12 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
     const tnk_rule *r = NULL;
     tnb_err err = {0};
     if (kind && !strchr(name, '.'))
-        r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", kind->name, name), &err);
+        r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", kind->name, name), NULL);
     const tn_array *keys = target ? keys_of(ctx, target, kind) : NULL;
     for (uint32_t i = 0; !r && keys && i < keys->items.n && !strchr(name, '.'); i++) {
         const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
         if (key)
-            r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", key->value, name), &err);
+            r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", key->value, name), NULL);
     }
     if (!r)
         r = tn_find_entry(reg, "rule", name, &err);
