@@ -29,6 +29,20 @@ reader_named(const char *name)
     return NULL;
 }
 
+static uint64_t executions;
+
+#ifdef TENON_LIBFUZZER
+/* Of processor time, which other processes do not take. */
+static void
+say_rate(void)
+{
+    double seconds = (double)clock() / CLOCKS_PER_SEC;
+    fprintf(stderr, "executions: %llu in %.1f s of processor time, %.0f/s; %llu were taken\n",
+            (unsigned long long)executions, seconds, (double)executions / seconds,
+            (unsigned long long)reader_taken);
+}
+#endif
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -37,7 +51,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         r = reader_named(getenv("FUZZ_TARGET"));
         if (!r || (r->begin && !r->begin()))
             exit(77);
+#ifdef TENON_LIBFUZZER
+        atexit(say_rate);
+#endif
     }
+    executions++;
     /* of exactly this size, for the sanitizer */
     void *copy = malloc(n ? n : 1);
     if (!copy)

@@ -28,10 +28,13 @@ tests_fuzz_fuzz_readers_lf_CPPFLAGS = $(tests_fuzz_fuzz_readers_CPPFLAGS) -DTENO
 tests_fuzz_fuzz_readers_lf_LDFLAGS = -fsanitize=fuzzer
 tests_fuzz_fuzz_readers_lf_LDADD = $(tests_fuzz_fuzz_readers_LDADD)
 endif
+EXTRA_DIST += tests/fuzz/dictionaries/compile_text.dict tests/fuzz/dictionaries/dnnl.dict \
+	tests/fuzz/dictionaries/ini.dict tests/fuzz/dictionaries/json.dict tests/fuzz/dictionaries/manifest.dict \
+	tests/fuzz/dictionaries/tuning.dict
 EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json
 
 # Each for T seconds: by mutations of the seeds alone, and, where clang has libFuzzer, guided by what
-# of the code they reach, in a build of its own below this one.
+# of the code they reach, in a build of its own below this one (EXECUTIONS=N T=0: so many of each).
 T = 60
 SEED = 1
 .PHONY: check-fuzz check-fuzz-cover
@@ -45,7 +48,7 @@ check-fuzz-cover:
 	$(MKDIR_P) fuzz-build && cd fuzz-build && { test -f config.status || $(abs_top_srcdir)/configure -q \
 	    CC='$(FUZZ_CLANG)' CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' --enable-asan; } && $(MAKE) && \
 	    $(MAKE) tests/fuzz/fuzz_readers tests/fuzz/fuzz_readers_lf tests/onnx/write_cases && \
-	    $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)'
+	    EXECUTIONS='$(EXECUTIONS)' $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)'
 
 # Passes over random graphs.
 check_PROGRAMS += tests/fuzz/fuzz_passes

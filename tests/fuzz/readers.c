@@ -173,6 +173,18 @@ manifest_seeds(tnb_buf *out, uint32_t *n)
         "summary = nothing\nprovides = target:fuzz, pass:Fuzz\n  op:relax.fuzz\nrequires = ops\n");
 }
 
+/* The folders of plugins would be read for each input: their manifests are no input. */
+static bool
+manifest_begin(void)
+{
+    static const char *const nowhere = "";
+    const tnb_places *places = tnb_places_get();
+    unsetenv("TENON_PLUGIN_PATH");
+    if (places)
+        memcpy((void *)(uintptr_t)&places->plugins, &nowhere, sizeof nowhere);
+    return places != NULL;
+}
+
 static void
 read_manifest(const void *data, size_t n)
 {
@@ -359,7 +371,7 @@ const reader readers[] = {
     {"npy", npy_seeds, read_npy, NULL, NULL, NULL},
     {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL, NULL},
     {"ini", ini_seeds, read_ini, NULL, NULL, NULL},
-    {"manifest", manifest_seeds, read_manifest, NULL, NULL, NULL},
+    {"manifest", manifest_seeds, read_manifest, manifest_begin, NULL, NULL},
     {"json", json_seeds, read_json, core_begin, core_end, NULL},
     {"tuning", tuning_seeds, read_tuning, NULL, NULL, NULL},
     {"kernels", elf_seeds, read_kernels, NULL, NULL, NULL},
