@@ -76,7 +76,7 @@ static const form forms[] = {
     {"R.nn.layer_norm(x, y, z, axes=[-1])", {"abc", "c", "c"}, 0},
     {"R.nn.pad(x, pad_width=[1, 0, 0, 2])", {"ab"}, 0},
     {"R.nn.conv2d(x, y, padding=[1, 1, 1, 1])", {"nc67", "ac33"}, FIXED},
-    {"R.nn.conv2d(x, y)", {"1cab", "5c11"}, FIXED},
+    {"R.nn.conv2d(x, y)", {"1cab", "5c11"}, FIXED | FILLED},
     {"R.nn.max_pool2d(x, pool_size=[2, 2])", {"ab45"}, FIXED},
     {"R.nn.avg_pool2d(x, pool_size=[2, 2], strides=[2, 2])", {"ab45"}, FIXED},
     {"R.nn.adaptive_avg_pool2d(x, output_size=[2, 3])", {"ab57"}, FIXED},
