@@ -99,6 +99,9 @@ tn_prove(tn_arith *a, const tn_expr *condition)
     if (tn_int_value(c, &v))
         return v != 0;
     const tn_binary *b = tn_as_binary(c);
+    /* true, and only kept for an index in it that is looked at */
+    if (a->checks && tn_is_compare(c->kind) && tn_is_index_dtype(tn_dtype_of(b->a)))
+        return tn_compare_decide(a, c) == 1;
     if (tn_is(c, TN_KIND_AND))
         return tn_prove(a, b->a) && tn_prove(a, b->b);
     if (tn_is(c, TN_KIND_OR))

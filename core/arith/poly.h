@@ -82,6 +82,7 @@ struct tn_arith {
     tn_ctx *ctx;
     tnb_arena *arena;
     bool all_shape_vars;       /* variables not told about are >= 0 */
+    bool checks;               /* an index that may be out of its range (T.index_in) was met */
     tnb_ptrmap vars;           /* Var -> atom */
     tnb_ptrmap values;         /* Var -> expression */
     tnb_ptrmap *polys, *exprs; /* results under the present assumptions */
@@ -180,6 +181,9 @@ int
 tn_poly_decide(tn_arith *a, tn_kind kind, const tn_poly *diff);
 void
 tn_arith_assume(tn_arith *a, const tn_expr *simplified); /* no frame is made */
+/* The same for a comparison of index expressions as it stands, simplified or not. */
+int
+tn_compare_decide(tn_arith *a, const tn_expr *compare);
 
 /* ---- expressions (simplify.c) ---- */
 static inline bool

@@ -516,6 +516,16 @@ tn_poly_decide(tn_arith *a, tn_kind kind, const tn_poly *diff)
     }
 }
 
+int
+tn_compare_decide(tn_arith *a, const tn_expr *compare)
+{
+    const tn_binary *b = tn_as_binary(compare);
+    tnb_dtype d = tn_dtype_of(b->a);
+    const tn_poly *p = tn_poly_of(a, b->a);
+    const tn_poly *diff = tn_poly_lin(a, 1, p, -1, tn_poly_of(a, b->b));
+    return diff ? tn_poly_decide(a, compare->kind, tn_poly_join(a, d, diff)) : -1;
+}
+
 /* ---- assumptions ---- */
 
 static void

@@ -139,6 +139,77 @@ simp_side(tn_arith *a, const tn_expr *cond, const tn_expr *e)
     return simp_under(a, cond, e);
 }
 
+/* ---- what is refused ---- */
+
+typedef TNB_VEC(const tn_expr *) check_vec;
+
+typedef struct check_search {
+    tnb_arena *arena;
+    check_vec *all; /* NULL: one is enough */
+} check_search;
+
+static tn_walk_step
+find_index_check(void *user, const tn_node *n)
+{
+    check_search *s = user;
+    if (tn_is(n, TN_KIND_BUFFER))
+        return TN_WALK_SKIP;
+    if (n->kind != TN_KIND_CALL || !tn_is_call_to(n, "tirx.index_in"))
+        return TN_WALK_ON;
+    if (!s->all)
+        return TN_WALK_STOP;
+    TNB_PUSH(s->arena, *s->all, n);
+    return TN_WALK_ON;
+}
+
+static bool
+has_check(tn_arith *a, const tn_expr *e)
+{
+    check_search s = {a->arena, NULL};
+    return a->checks && !tn_walk(e, 0, find_index_check, NULL, &s);
+}
+
+/* Whether every index that `from` looks at is looked at by `to`. */
+static bool
+keeps_checks(tn_arith *a, const tn_expr *from, const tn_expr *to)
+{
+    check_vec before = {0}, after = {0};
+    if (!has_check(a, from))
+        return true;
+    tn_walk(from, 0, find_index_check, NULL, &(check_search){a->arena, &before});
+    tn_walk(to, 0, find_index_check, NULL, &(check_search){a->arena, &after});
+    for (uint32_t i = 0; i < before.n; i++) {
+        uint32_t j = 0;
+        while (j < after.n && before.at[i] != after.at[j] &&
+               !tn_equal(a->ctx, before.at[i], after.at[j], false, NULL))
+            j++;
+        if (j == after.n)
+            return false;
+    }
+    return true;
+}
+
+/* The result of a rule, unless an index that came as data would not be looked at any more. */
+static const tn_expr *
+ruled(tn_arith *a, const tn_expr *e)
+{
+    const tn_expr *r = tn_apply_rules(a->ctx, e);
+    return r && keeps_checks(a, e, r) ? r : NULL;
+}
+
+/* r, which is e simplified, or e with simplified operands where r has no longer what refuses an index: that
+ * T.index_in(i, 1) can only be 0 does not mean that i is. */
+static const tn_expr *
+with_checks(tn_arith *a, const tn_expr *e, const tn_expr *r)
+{
+    const tn_binary *b = tn_as_binary(e);
+    if (r == e || !b || !has_check(a, e))
+        return r;
+    const tn_expr *x = simp(a, b->a), *y = simp(a, b->b);
+    const tn_expr *same = x == b->a && y == b->b ? e : tn_raw_binary(a->ctx, e->kind, x, y);
+    return keeps_checks(a, same, r) ? r : same;
+}
+
 /* ---- the node again with simplified children ---- */
 
 typedef struct child_pass {
@@ -643,9 +714,9 @@ simp_compare(tn_arith *a, const tn_expr *e)
         if (count_nodes(s, 4000) < count_nodes(r, 4000))
             r = s;
     }
-    const tn_expr *ruled = tn_apply_rules(a->ctx, r);
-    if (ruled)
-        return simp(a, ruled);
+    const tn_expr *better = ruled(a, r);
+    if (better)
+        return simp(a, better);
     return tn_equal(a->ctx, r, e, false, NULL) ? e : r;
 }
 
@@ -669,12 +740,12 @@ simp_logic(tn_arith *a, const tn_expr *e)
             return (v != 0) == is_and ? simp(a, b->b) : x;
         /* the second operand matters only where the first does not decide */
         y = simp_under(a, is_and ? x : tn_not(ctx, x), b->b);
-        if (tn_int_value(y, &v))
+        if (tn_int_value(y, &v) && ((v != 0) == is_and || !has_check(a, x)))
             return (v != 0) == is_and ? x : y;
         r = x == b->a && y == b->b ? e : tn_raw_binary(ctx, e->kind, x, y);
     }
-    const tn_expr *ruled = tn_apply_rules(ctx, r);
-    return ruled ? simp(a, ruled) : r;
+    const tn_expr *better = ruled(a, r);
+    return better ? simp(a, better) : r;
 }
 
 static const tn_expr *
@@ -706,7 +777,7 @@ simp_let(tn_arith *a, const tn_expr *e)
         a->epoch++;
     }
     const tn_expr *body = simp(a, l->body);
-    if (!tn_uses(body, l->var) && !is_impure(v))
+    if (!tn_uses(body, l->var) && !is_impure(v) && !has_check(a, v))
         return body;
     return v == l->value && body == l->body ? e : tn_let_of(a->ctx, l->var, v, body);
 }
@@ -718,6 +789,7 @@ checked_index(tn_arith *a, const tn_expr *e, const tn_call *c)
 {
     tn_ctx *ctx = a->ctx;
     const tn_expr *i = c->args.at[0], *n = c->args.at[1];
+    a->checks = true;
     if (tn_dtype_of(i).lanes != 1 || tn_dtype_of(n).lanes != 1 ||
         !tn_prove(a, tn_bin(ctx, TN_KIND_GE, i, tn_int_imm_of(ctx, tn_dtype_of(i), 0))))
         return e;
@@ -743,7 +815,7 @@ simp_call(tn_arith *a, const tn_expr *e)
             return simp(a, c->args.at[v ? 1 : 2]);
         const tn_expr *x = simp_under(a, cond, c->args.at[1]);
         const tn_expr *y = simp_under(a, tn_not(ctx, cond), c->args.at[2]);
-        if (x == y || tn_equal(ctx, x, y, false, NULL))
+        if ((x == y || tn_equal(ctx, x, y, false, NULL)) && !has_check(a, cond))
             return x;
         if (cond == c->args.at[0] && x == c->args.at[1] && y == c->args.at[2])
             return e;
@@ -786,8 +858,8 @@ simp_choice(tn_arith *a, const tn_expr *e)
         const tn_expr *x = simp_side(a, c, s->a), *y = simp_side(a, tn_not(a->ctx, c), s->b);
         const tn_expr *r =
             c == s->cond && x == s->a && y == s->b ? e : tn_select_of(a->ctx, c, x, y);
-        const tn_expr *ruled = tn_apply_rules(a->ctx, r);
-        return ruled ? simp(a, ruled) : r;
+        const tn_expr *better = ruled(a, r);
+        return better ? simp(a, better) : r;
     }
     case TN_KIND_LET:
         return simp_let(a, e);
@@ -803,18 +875,18 @@ simp_scalar(tn_arith *a, const tn_expr *e)
 {
     tnb_dtype d = tn_dtype_of(e);
     if (d.lanes != 1)
-        return tn_simplify_vector(a, rebuild(a, e));
+        return with_checks(a, e, tn_simplify_vector(a, rebuild(a, e)));
     if (tn_is_index_dtype(d))
-        return simp_index(a, e);
+        return with_checks(a, e, simp_index(a, e));
     if (tn_is_var(e)) {
         const tn_expr *v = tnb_ptrmap_get(&a->values, e);
         return known_condition(a, v ? simp(a, v) : e);
     }
     if (tn_is_compare(e->kind))
-        return known_condition(a, simp_compare(a, e));
+        return known_condition(a, with_checks(a, e, simp_compare(a, e)));
     if (e->kind == TN_KIND_AND || e->kind == TN_KIND_OR || e->kind == TN_KIND_NOT)
         return known_condition(a, simp_logic(a, e));
-    const tn_expr *r = simp_choice(a, e);
+    const tn_expr *r = with_checks(a, e, simp_choice(a, e));
     return tnb_dtype_is_bool(d) ? known_condition(a, r) : r;
 }
 

@@ -97,13 +97,6 @@ replace(tn_rewriter *r, const tn_node *n)
                : tn_max(ctx, tn_min(ctx, i, tn_sub(ctx, extent, number(k, extent, 1))), zero);
 }
 
-static tn_walk_step
-find_check(void *user, const tn_node *n)
-{
-    *(bool *)user |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in");
-    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
-}
-
 static const tn_stmt *
 run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
 {
@@ -112,9 +105,7 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
                 .mode = !strcmp(mode, "off")     ? OFF
                         : !strcmp(mode, "clamp") ? CLAMP
                                                  : REFUSE};
-    bool found = false;
-    tn_walk(f->body, 0, find_check, NULL, &found);
-    if (!found)
+    if (!tnk_checks_index(f->body))
         return f->body;
     tnk_ranged known = {0};
     tnk_ranged_init(&known, ctx, f);

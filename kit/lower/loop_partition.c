@@ -88,7 +88,7 @@ condition(finder *f, const tn_expr *e)
         condition(f, ((const tn_call *)e)->args.at[0]);
         return;
     }
-    if (!b || !tn_uses(e, f->var))
+    if (!b || !tn_uses(e, f->var) || tnk_checks_index(e))
         return;
     if (e->kind == TN_KIND_AND) {
         condition(f, b->a);
@@ -289,6 +289,8 @@ post(tnk_ranged *r, const tn_stmt *s)
 {
     if (s->kind == TN_KIND_IF_STMT) {
         const tn_if_stmt *i = (const tn_if_stmt *)s;
+        if (tnk_checks_index(i->cond)) /* it has more to say than true or false */
+            return NULL;
         if (tn_is_int_const(i->cond, 1) || tn_prove(r->arith, i->cond))
             return i->then_case;
         if (tn_is_int_const(i->cond, 0) || tn_prove(r->arith, tn_not(r->ctx, i->cond)))

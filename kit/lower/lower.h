@@ -71,6 +71,9 @@ typedef TNB_VEC(const tn_stmt *) tnk_stmt_vec;
  */
 const tn_node *
 tnk_accessed(const tn_node *n, tn_list *indices);
+/* Whether an index that came as data is looked at within `n` (T.index_in), which may refuse it. */
+bool
+tnk_checks_index(const tn_node *n);
 /* Runs `fn` over the body of every PrimFunc of a module that the pass may lower. */
 const tn_module *
 tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,

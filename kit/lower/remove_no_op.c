@@ -12,7 +12,7 @@ static bool
 stores_itself(tn_ctx *ctx, const tn_buffer_store *s)
 {
     const tn_buffer_load *l = tn_as_buffer_load(s->value);
-    if (!l || l->buffer != s->buffer || l->indices.n != s->indices.n)
+    if (!l || l->buffer != s->buffer || l->indices.n != s->indices.n || tnk_checks_index(s->value))
         return false;
     for (uint32_t i = 0; i < l->indices.n; i++)
         if (!tn_equal(ctx, l->indices.at[i], s->indices.at[i], false, NULL))
@@ -33,7 +33,7 @@ post(tnk_ranged *r, const tn_stmt *s)
     }
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = (const tn_if_stmt *)s;
-        return tnk_is_nothing(i->then_case) && !i->else_case ? tnk_nothing(r->ctx) : NULL;
+        return tnk_is_nothing(i->then_case) && !i->else_case && !tnk_checks_index(i->cond) ? tnk_nothing(r->ctx) : NULL;
     }
     case TN_KIND_ATTR_STMT:
         return tnk_is_nothing(((const tn_attr_stmt *)s)->body) ? tnk_nothing(r->ctx) : NULL;

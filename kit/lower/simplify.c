@@ -42,6 +42,8 @@ post(tnk_ranged *r, const tn_stmt *s)
 {
     if (s->kind == TN_KIND_IF_STMT) {
         const tn_if_stmt *i = (const tn_if_stmt *)s;
+        if (tnk_checks_index(i->cond)) /* it has more to say than true or false */
+            return NULL;
         if (tn_is_int_const(i->cond, 1) || tn_prove(r->arith, i->cond))
             return i->then_case;
         if (tn_is_int_const(i->cond, 0))

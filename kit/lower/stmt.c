@@ -79,6 +79,19 @@ tnk_thread_tag(const char *tag, bool *is_block, int *dim)
     return *dim >= 0 && *dim < 3 && !d[1];
 }
 
+static tn_walk_step
+find_index_check(void *user, const tn_node *n)
+{
+    (void)user;
+    return n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+bool
+tnk_checks_index(const tn_node *n)
+{
+    return !tn_walk(n, 0, find_index_check, NULL, NULL);
+}
+
 typedef struct map_user {
     const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f);
 } map_user;

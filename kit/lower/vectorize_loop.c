@@ -51,21 +51,6 @@ with_lanes(tnb_dtype d, uint16_t lanes)
     return d;
 }
 
-static tn_walk_step
-find_check(void *user, const tn_node *n)
-{
-    *(bool *)user |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in");
-    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
-}
-
-static bool
-checks_index(const tn_expr *e)
-{
-    bool found = false;
-    tn_walk(e, 0, find_check, NULL, &found);
-    return found;
-}
-
 static const tn_expr *
 binary(vectorizer *v, const tn_expr *e)
 {
@@ -82,7 +67,7 @@ binary(vectorizer *v, const tn_expr *e)
     switch (e->kind) {
     case TN_KIND_AND:
     case TN_KIND_OR:
-        if (checks_index(b->b))
+        if (tnk_checks_index(b->b))
             return fail(v); /* what decides already would be refused */
         break;
     case TN_KIND_ADD:
@@ -266,7 +251,7 @@ vec(vectorizer *v, const tn_expr *e)
             return NULL;
         if (c == s->cond && a == s->a && b == s->b)
             return e;
-        if (checks_index(s->a) || checks_index(s->b))
+        if (tnk_checks_index(s->a) || tnk_checks_index(s->b))
             return fail(v); /* an index that its lane does not take would be refused */
         return tn_select_of(ctx, widen(v, c), widen(v, a), widen(v, b));
     }

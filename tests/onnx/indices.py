@@ -54,6 +54,26 @@ def gather_of_any_extent(rng):
                ([none, i64(np.zeros((1, 3)))], refused("Gather", 0, 0))] + wrong("Gather", x, (2, 3), (1, 2))
 
 
+def alone(name, op, x, index, *rest, **attrs):
+    """An axis of one element has one index, 0 or -1, and others are refused even so."""
+    def build(rng):
+        given = dict(zip("xiu", (x, index, *rest)))
+        g = graph([named(op, " ".join(given), "y", **attrs)],
+                  [value(k, I if k == "i" else F, list(v.shape)) for k, v in given.items()], [value("y", F, list(y.shape))])
+        last = tuple(n - 1 for n in index.shape)
+        return g, [([x, i, *rest], [y]) for i in (index, index - 1)] + wrong(op, x, index.shape, last, *rest, n=1)
+    y = rest[0] if rest else x[(0,) * x.ndim] + np.zeros(index.shape[:-1] if op == "GatherND" else index.shape, np.float32)
+    cases[name] = build
+
+
+ONE, NONE = f32([7]), i64([0])
+alone("gather_one", "Gather", ONE, i64([[0, 0, 0]]), axis=0)
+alone("gather_elements_one", "GatherElements", ONE, i64([0, 0, 0]), axis=0)
+alone("gather_nd_one", "GatherND", ONE, i64([[0], [0]]))
+alone("scatter_elements_one", "ScatterElements", ONE, NONE, f32([3]), axis=0)
+alone("scatter_nd_one", "ScatterND", ONE, i64([[0]]), f32([3]))
+
+
 @case
 def gather_elements(rng):
     x, i = f32(rng.normal(size=(4, N))), rng.integers(-N, N, (4, 3))
