@@ -263,6 +263,8 @@ open_file(int fd, const char *name, bool anonymous, tnr_artifact **out, tnb_err 
 tnb_status
 tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err)
 {
+    NEED(path, err);
+    NEED(out, err);
     /* not to wait for the other end of a pipe */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -275,6 +277,8 @@ tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err)
 tnb_status
 tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err)
 {
+    NEED(name, err);
+    NEED(out, err);
     struct stat st;
     bool anonymous = fstat(fd, &st) == 0 && st.st_nlink == 0;
     return open_file(fd, name, anonymous, out, err);
@@ -299,6 +303,9 @@ tnb_status
 tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_artifact **out,
                          tnb_err *err)
 {
+    NEED_N(bytes, n, err);
+    NEED(name, err);
+    NEED(out, err);
     void *copy;
     if (posix_memalign(&copy, TNB_TNO_PAGE, n ? n : 1) != 0)
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for an artifact of %zu bytes", name, n);
@@ -319,12 +326,13 @@ tnr_artifact_close(tnr_artifact *a)
 const char *
 tnr_artifact_metadata(const tnr_artifact *a)
 {
-    return a->metadata;
+    return a ? a->metadata : NULL;
 }
 
 tnb_status
 tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err)
 {
+    NEED(a, err);
     TNB_TRY(tnr_artifact_unchanged(a, err));
     if (a->constants.at && tnb_hash_128(a->constants.at, a->constants.n).lo != a->constants_hash)
         return tnb_fail(err, TNB_FORMAT, "%s: the constants are damaged (their hash differs)",
@@ -335,19 +343,19 @@ tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err)
 uint32_t
 tnr_artifact_variants(const tnr_artifact *a)
 {
-    return a->n_variants;
+    return a ? a->n_variants : 0;
 }
 
 const tnr_variant *
 tnr_artifact_variant(const tnr_artifact *a, uint32_t i)
 {
-    return i < a->n_variants ? &a->variants[i].info : NULL;
+    return a && i < a->n_variants ? &a->variants[i].info : NULL;
 }
 
 const tnr_signature *
 tnr_artifact_function(const tnr_artifact *a, const char *name)
 {
-    for (uint32_t i = 0; i < a->n_functions; i++)
+    for (uint32_t i = 0; a && name && i < a->n_functions; i++)
         if (strcmp(a->functions[i].name, name) == 0)
             return &a->functions[i];
     return NULL;
@@ -356,7 +364,7 @@ tnr_artifact_function(const tnr_artifact *a, const char *name)
 const tnr_signature *
 tnr_artifact_function_at(const tnr_artifact *a, uint32_t i)
 {
-    return i < a->n_functions ? &a->functions[i] : NULL;
+    return a && i < a->n_functions ? &a->functions[i] : NULL;
 }
 
 /* ---- choosing a variant ---- */
@@ -410,6 +418,9 @@ tnb_status
 tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant,
                   tnb_buf *why, tnb_err *err)
 {
+    NEED(rt, err);
+    NEED(a, err);
+    NEED(variant, err);
     tnb_buf lines = {0}, *w = why ? why : &lines;
     size_t start = w->n;
     tnb_err first = {0};

@@ -102,6 +102,8 @@ tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope)
 void
 tnr_device_trim(tnr_device *dev)
 {
+    if (!dev)
+        return;
     pthread_mutex_lock(&dev->lock);
     while (dev->n_blocks)
         pool_drop(dev, dev->n_blocks - 1);
@@ -111,6 +113,12 @@ tnr_device_trim(tnr_device *dev)
 void
 tnr_device_memory(tnr_device *dev, tnr_memory_stats *out)
 {
+    if (!out)
+        return;
+    if (!dev) {
+        *out = (tnr_memory_stats){0};
+        return;
+    }
     pthread_mutex_lock(&dev->lock);
     *out = dev->stats;
     pthread_mutex_unlock(&dev->lock);
@@ -195,38 +203,38 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
 const tnr_driver *
 tnr_device_driver(const tnr_device *dev)
 {
-    return dev->driver;
+    return dev ? dev->driver : NULL;
 }
 
 void *
 tnr_device_handle(const tnr_device *dev)
 {
-    return dev->handle;
+    return dev ? dev->handle : NULL;
 }
 
 tnb_device
 tnr_device_dl(const tnr_device *dev)
 {
-    return dev->dl;
+    return dev ? dev->dl : (tnb_device){0};
 }
 
 int
 tnr_device_threads(const tnr_device *dev)
 {
-    return dev->threads;
+    return dev ? dev->threads : 0;
 }
 
 int
 tnr_device_is_host(const tnr_device *dev)
 {
-    return (dev->driver->flags & TNR_DRIVER_HOST_MEMORY) != 0;
+    return dev && (dev->driver->flags & TNR_DRIVER_HOST_MEMORY) != 0;
 }
 
 bool
 tnr_device_is_native(const tnr_device *dev)
 {
-    return dev->driver->flags & TNR_DRIVER_NATIVE ||
-           (dev->driver->native && dev->driver->native(dev->handle));
+    return dev && (dev->driver->flags & TNR_DRIVER_NATIVE ||
+                   (dev->driver->native && dev->driver->native(dev->handle)));
 }
 
 tnb_status
@@ -249,5 +257,6 @@ tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err)
 tnb_status
 tnr_device_sync(tnr_device *dev, tnb_err *err)
 {
+    NEED(dev, err);
     return dev->driver->sync(dev->handle, NULL, err);
 }

@@ -10,6 +10,7 @@
 tnb_status
 tnr_host_count(void *self, int *n, tnb_err *err)
 {
+    NEED(n, err);
     (void)self, (void)err;
     *n = 1;
     return TNB_OK;
@@ -18,6 +19,7 @@ tnr_host_count(void *self, int *n, tnb_err *err)
 tnb_status
 tnr_host_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err)
 {
+    NEED(dev, err);
     (void)self, (void)id, (void)opt, (void)err;
     *dev = NULL;
     return TNB_OK;
@@ -32,6 +34,7 @@ tnr_host_close(void *dev)
 tnb_status
 tnr_host_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err)
 {
+    NEED_N(features, n, err);
     (void)dev;
     return n ? tnb_fail(err, TNB_UNSUPPORTED,
                         "the code needs '%s', which this device does not have", features[0])
@@ -41,8 +44,9 @@ tnr_host_check_features(void *dev, const char *const *features, uint32_t n, tnb_
 tnb_status
 tnr_host_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
+    NEED(mem, err);
     (void)dev;
-    if (strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
+    if (scope && strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the host has no memory of scope '%s'", scope);
     if (bytes > PTRDIFF_MAX || posix_memalign(mem, TNR_HOST_ALIGNMENT, bytes ? bytes : 1) != 0)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
@@ -59,7 +63,10 @@ tnr_host_free(void *dev, void *mem)
 tnb_status
 tnr_host_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
 {
-    (void)dev, (void)stream, (void)err;
+    NEED(c, err);
+    NEED_N(c->dst, c->bytes, err);
+    NEED_N(c->src, c->bytes, err);
+    (void)dev, (void)stream;
     if (c->bytes)
         memmove((char *)c->dst + c->dst_offset, (const char *)c->src + c->src_offset, c->bytes);
     return TNB_OK;
@@ -68,7 +75,8 @@ tnr_host_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
 tnb_status
 tnr_host_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
 {
-    (void)dev, (void)stream, (void)err;
+    NEED_N(mem, bytes, err);
+    (void)dev, (void)stream;
     if (bytes)
         memset((char *)mem + offset, 0, bytes);
     return TNB_OK;

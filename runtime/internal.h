@@ -3,12 +3,32 @@
 #ifndef TENON_RUNTIME_INTERNAL_H
 #define TENON_RUNTIME_INTERNAL_H
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 #include "tenon/base/tno.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
+
+/* ---- arguments of public functions ---- */
+/* TNB_INVALID: the function was given NULL for the argument. */
+tnb_status
+tnr_null_argument(const char *function, const char *argument, tnb_err *err);
+#define NEED(pointer, err)                                     \
+    do {                                                       \
+        if (!(pointer))                                        \
+            return tnr_null_argument(__func__, #pointer, err); \
+    } while (0)
+/* An array, or bytes, of which NULL is one of none. */
+#define NEED_N(pointer, n, err)                                \
+    do {                                                       \
+        if ((n) && !(pointer))                                 \
+            return tnr_null_argument(__func__, #pointer, err); \
+    } while (0)
+/* TNB_INVALID for a tag that there is none of, and for an object that is NULL. */
+tnb_status
+tnr_check_value(tnr_value v, tnb_err *err);
 
 /* ---- devices ---- */
 enum { POOL_BLOCKS = 64 };

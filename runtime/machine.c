@@ -134,6 +134,9 @@ allocate(tnr_vm *vm, tnb_err *err)
 tnb_status
 tnr_vm_new(tnr_runtime *rt, tnr_artifact *a, uint32_t variant, tnr_vm **out, tnb_err *err)
 {
+    NEED(rt, err);
+    NEED(a, err);
+    NEED(out, err);
     if (variant >= a->n_variants)
         return tnb_fail(err, TNB_BOUNDS, "variant %" PRIu32 " of %" PRIu32, variant, a->n_variants);
     tnr_vm *vm = calloc(1, sizeof *vm);
@@ -214,19 +217,27 @@ tnr_vm_free(tnr_vm *vm)
 tnr_runtime *
 tnr_vm_runtime(tnr_vm *vm)
 {
-    return vm->rt;
+    return vm ? vm->rt : NULL;
 }
 
 tnr_device *
 tnr_vm_device(tnr_vm *vm)
 {
-    return vm->device;
+    return vm ? vm->device : NULL;
 }
 
 void
 tnr_vm_cancel(tnr_vm *vm)
 {
-    atomic_store(&vm->cancel, true);
+    if (vm)
+        atomic_store(&vm->cancel, true);
+}
+
+void
+tnr_vm_cancel_clear(tnr_vm *vm)
+{
+    if (vm)
+        atomic_store(&vm->cancel, false);
 }
 
 /* ---- closures ---- */
@@ -240,10 +251,27 @@ free_closure(tnr_object *o)
     free(c);
 }
 
+static tnb_status
+check_values(const tnr_value *v, uint32_t n, const char *what, tnb_err *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        tnb_status st = tnr_check_value(v[i], err);
+        if (st != TNB_OK) {
+            tnb_err_prefix(err, "%s %" PRIu32, what, i);
+            return st;
+        }
+    }
+    return TNB_OK;
+}
+
 tnb_status
 tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t n, tnr_value *out,
                 tnb_err *err)
 {
+    NEED(vm, err);
+    NEED_N(bound, n, err);
+    NEED(out, err);
+    TNB_TRY(check_values(bound, n, "bound value", err));
     if (function >= vm->p.head.n_functions || n > vm->p.functions[function].n_params)
         return tnb_fail(err, TNB_BOUNDS,
                         "a closure of function %" PRIu32 " with %" PRIu32 " bound values", function,
@@ -331,8 +359,13 @@ tnb_status
 tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n, tnr_value *ret,
             tnb_err *err)
 {
-    uint32_t index, taken = 0, items = 0;
+    NEED(ret, err);
     *ret = tnr_null();
+    NEED(vm, err);
+    NEED(function, err);
+    NEED_N(args, n, err);
+    TNB_TRY(check_values(args, n, "argument", err));
+    uint32_t index, taken = 0, items = 0;
     TNB_TRY(tnr_artifact_unchanged(vm->artifact, err));
     TNB_TRY(find_public(vm, function, &index, err));
     tnr_value closure = tnr_null(), *own = malloc((n ? n : 1) * sizeof *own);
@@ -345,10 +378,8 @@ tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n,
         if (st != TNB_OK)
             tnb_err_prefix(err, "argument %" PRIu32 " of '%s'", taken, function);
     }
-    if (st == TNB_OK) {
-        atomic_store(&vm->cancel, false);
+    if (st == TNB_OK)
         st = tnr_vm_call_closure(vm, closure.u.closure, own, n, ret, err);
-    }
     while (taken)
         tnr_release(&own[--taken]);
     tnr_release(&closure);
@@ -361,6 +392,8 @@ tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n,
 void
 tnr_vm_set_profile(tnr_vm *vm, bool on)
 {
+    if (!vm)
+        return;
     if (on)
         for (uint32_t i = 0; i < vm->p.head.n_kernels; i++) {
             vm->kernels[i].calls = vm->kernels[i].bytes = 0;
@@ -381,7 +414,10 @@ longest_first(const void *x, const void *y)
 const tnr_kernel_time *
 tnr_vm_profile(tnr_vm *vm, uint32_t *n)
 {
-    *n = 0;
+    if (n)
+        *n = 0;
+    if (!vm || !n)
+        return NULL;
     for (uint32_t i = 0; i < vm->p.head.n_kernels; i++)
         if (vm->kernels[i].calls)
             vm->times[(*n)++] = (tnr_kernel_time){.name = vm->p.text + vm->p.kernels[i].name,

@@ -2,6 +2,7 @@
 /* The runtime: device drivers and packed functions, from plugins (loaded when first needed) or
  * added by hand, and the devices opened through them.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,19 @@ packed_grow(tnr_runtime *rt, tnb_err *err)
 static tnb_status
 check_packed(const tnr_packed *p, tnb_err *err)
 {
-    return p->name && p->call
-               ? TNB_OK
-               : tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
+    const uint32_t flags = TNR_PACKED_VM | TNR_PACKED_BLOCKING | TNR_PACKED_CAPTURABLE;
+    if (p->size < sizeof *p)
+        return tnb_fail(err, TNB_ABI, "a packed function's entry has %" PRIu32 " bytes of %zu",
+                        p->size, sizeof *p);
+    if (!p->name || !*p->name || !p->call)
+        return tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
+    if (p->flags & ~flags)
+        return tnb_fail(err, TNB_INVALID, "packed function '%s' has the unknown flag 0x%" PRIx32,
+                        p->name, p->flags & ~flags);
+    if (p->min_args < 0 || p->max_args < -1 || (p->max_args >= 0 && p->max_args < p->min_args))
+        return tnb_fail(err, TNB_INVALID, "packed function '%s' takes %d to %d arguments", p->name,
+                        p->min_args, p->max_args);
+    return TNB_OK;
 }
 
 /* With the lock held. */
@@ -71,6 +82,8 @@ add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 tnb_status
 tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 {
+    NEED(rt, err);
+    NEED(p, err);
     pthread_mutex_lock(&rt->lock);
     tnb_status st = add_packed(rt, p, err);
     pthread_mutex_unlock(&rt->lock);
@@ -152,20 +165,34 @@ add_loader(tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
     return TNB_OK;
 }
 
+/* Every entry of a table begins with its size. */
+static tnb_status
+check_entry(const void *entry, const char *what, tnb_err *err)
+{
+    if (entry && *(const uint32_t *)entry >= sizeof(uint32_t))
+        return TNB_OK;
+    return tnb_fail(err, TNB_INVALID, "a table has a %s that %s", what,
+                    entry ? "does not say its size" : "is NULL");
+}
+
 static tnb_status
 check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
 {
     for (uint32_t i = 0; i < d->n_drivers; i++) {
         tnr_driver copy;
+        TNB_TRY(check_entry(d->drivers[i], "driver", err));
         tnb_copy_sized(&copy, sizeof copy, d->drivers[i], d->drivers[i]->size);
         TNB_TRY(check_driver(&copy, err));
         if (driver_named(rt, copy.name))
             return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", copy.name);
     }
-    for (uint32_t i = 0; i < d->n_packed; i++)
+    for (uint32_t i = 0; i < d->n_packed; i++) {
+        TNB_TRY(check_entry(d->packed[i], "packed function", err));
         TNB_TRY(check_packed(d->packed[i], err));
+    }
     for (uint32_t i = 0; i < d->n_loaders; i++) {
         tnr_loader copy;
+        TNB_TRY(check_entry(d->loaders[i], "loader", err));
         tnb_copy_sized(&copy, sizeof copy, d->loaders[i], d->loaders[i]->size);
         TNB_TRY(check_loader(rt, &copy, err));
     }
@@ -196,9 +223,34 @@ add_plugin(tnr_runtime *rt, const tnr_plugin_desc *given, const char *folder, tn
     return TNB_OK;
 }
 
+/* Of a plugin that is linked in: what the loader asks of one that it finds in a file. */
+static tnb_status
+check_descriptor(const tnr_plugin_desc *given, tnb_err *err)
+{
+    if (given->head.magic != TNB_PLUGIN_MAGIC || given->head.size < sizeof given->head ||
+        given->head.kind != TNB_PLUGIN_RUNTIME || !given->head.name) {
+        (void)tnb_fail(err, TNB_INVALID, "tnr_runtime_add: not a descriptor of a runtime plugin");
+        tnb_hint(err, "make it with TNR_PLUGIN of tenon/rt/plugin.h");
+        return TNB_INVALID;
+    }
+    if (given->head.abi_major != TNB_ABI_MAJOR || given->head.abi_minor > TNB_ABI_MINOR)
+        return tnb_fail(err, TNB_ABI, "plugin '%s' was built for ABI %u.%u, this runtime has %d.%d",
+                        given->head.name, given->head.abi_major, given->head.abi_minor,
+                        TNB_ABI_MAJOR, TNB_ABI_MINOR);
+    tnr_plugin_desc d;
+    tnb_copy_sized(&d, sizeof d, given, given->head.size);
+    if ((d.n_drivers && !d.drivers) || (d.n_packed && !d.packed) || (d.n_loaders && !d.loaders))
+        return tnb_fail(err, TNB_INVALID, "plugin '%s' counts entries of a table that is NULL",
+                        d.head.name);
+    return TNB_OK;
+}
+
 tnb_status
 tnr_runtime_add(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
 {
+    NEED(rt, err);
+    NEED(d, err);
+    TNB_TRY(check_descriptor(d, err));
     pthread_mutex_lock(&rt->lock);
     tnb_status st = add_plugin(rt, d, NULL, err);
     pthread_mutex_unlock(&rt->lock);
@@ -269,6 +321,10 @@ find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
 const tnr_driver *
 tnr_find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
 {
+    if (!rt || !name) {
+        (void)tnr_null_argument(__func__, rt ? "name" : "rt", err);
+        return NULL;
+    }
     tnb_err own = {0};
     pthread_mutex_lock(&rt->lock);
     const tnr_driver *d = find_driver(rt, name, err ? err : &own);
@@ -342,6 +398,10 @@ has_any(tnr_runtime *rt, const tnb_plugin *p)
 tnb_status
 tnr_load_plugin(tnr_runtime *rt, const tnb_plugin *p, tnb_err *err)
 {
+    NEED(rt, err);
+    NEED(p, err);
+    if (!rt->opt.plugins)
+        return tnb_fail(err, TNB_INVALID, "tnr_load_plugin: the runtime was made without plugins");
     tnb_err own = {0};
     pthread_mutex_lock(&rt->lock);
     tnb_status st =
@@ -353,6 +413,10 @@ tnr_load_plugin(tnr_runtime *rt, const tnb_plugin *p, tnb_err *err)
 const tnr_packed *
 tnr_find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
 {
+    if (!rt || !name) {
+        (void)tnr_null_argument(__func__, rt ? "name" : "rt", err);
+        return NULL;
+    }
     tnb_err own = {0};
     pthread_mutex_lock(&rt->lock);
     const tnr_packed *p = find_packed(rt, name, err ? err : &own);
@@ -363,7 +427,7 @@ tnr_find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
 void
 tnr_load_drivers(tnr_runtime *rt)
 {
-    tnb_arena *a = rt->opt.plugins ? tnb_arena_new() : NULL;
+    tnb_arena *a = rt && rt->opt.plugins ? tnb_arena_new() : NULL;
     if (!a)
         return;
     uint32_t n;
@@ -379,6 +443,8 @@ tnr_load_drivers(tnr_runtime *rt)
 const tnr_driver *
 tnr_driver_at(tnr_runtime *rt, uint32_t i)
 {
+    if (!rt)
+        return NULL;
     pthread_mutex_lock(&rt->lock);
     const tnr_driver *d = i < rt->n_drivers ? rt->drivers[i] : NULL;
     pthread_mutex_unlock(&rt->lock);
@@ -439,6 +505,9 @@ check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
 tnb_status
 tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err)
 {
+    NEED(rt, err);
+    NEED(name, err);
+    NEED(out, err);
     tnb_err own = {0};
     err = err ? err : &own;
     pthread_mutex_lock(&rt->lock);
@@ -476,19 +545,37 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
 tnr_device *
 tnr_device_host(tnr_runtime *rt)
 {
-    return rt->host;
+    return rt ? rt->host : NULL;
 }
 
 /* ---- the runtime ---- */
 
+/* ORDER: options grow at the end; what a program for a newer Tenon sets there cannot be honoured. */
+static tnb_status
+take_options(const tnr_runtime_options *opt, tnr_runtime_options *out, tnb_err *err)
+{
+    size_t size = opt->size ? opt->size : sizeof *out; /* that of ABI 1.0 */
+    for (size_t i = sizeof *out; i < size; i++)
+        if (((const char *)opt)[i])
+            return tnb_fail(err, TNB_ABI,
+                            "tnr_runtime_new: an option is set that this runtime does not know");
+    tnb_copy_sized(out, sizeof *out, opt, size);
+    if (out->threads < 0)
+        return tnb_fail(err, TNB_INVALID, "tnr_runtime_new: %d threads", out->threads);
+    return TNB_OK;
+}
+
 tnb_status
 tnr_runtime_new(const tnr_runtime_options *opt, tnr_runtime **out, tnb_err *err)
 {
+    NEED(out, err);
+    tnr_runtime_options given = {0};
+    if (opt)
+        TNB_TRY(take_options(opt, &given, err));
     tnr_runtime *rt = calloc(1, sizeof *rt);
     if (!rt)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a runtime");
-    if (opt)
-        rt->opt = *opt;
+    rt->opt = given;
     rt->threads = rt->opt.threads > 0 ? rt->opt.threads : (int)tnb_threads_default();
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);
@@ -541,5 +628,5 @@ tnr_runtime_free(tnr_runtime *rt)
 int
 tnr_runtime_threads(const tnr_runtime *rt)
 {
-    return rt->threads;
+    return rt ? rt->threads : 0;
 }

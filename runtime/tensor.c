@@ -35,6 +35,8 @@ storage_struct(tnr_device *dev, tnb_err *err)
 tnb_status
 tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *out, tnb_err *err)
 {
+    NEED(dev, err);
+    NEED(out, err);
     const char *kept = tnr_device_scope(dev, scope);
     if (!kept)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a storage");
@@ -53,6 +55,18 @@ tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *o
     return TNB_OK;
 }
 
+/* Whether `bytes` bytes from `offset` on end inside the address space, for memory that is the host's. */
+static tnb_status
+check_range(const tnr_device *dev, const void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
+{
+    uint64_t at = tnr_device_is_host(dev) ? (uint64_t)(uintptr_t)mem : 0, end;
+    if (tnb_add_u64(at, offset, &end) && tnb_add_u64(end, bytes, &end) && end <= UINTPTR_MAX)
+        return TNB_OK;
+    return tnb_fail(err, TNB_BOUNDS,
+                    "%" PRIu64 " bytes at offset %" PRIu64 " go beyond the address space", bytes,
+                    offset);
+}
+
 /* Memory that stays its owner's. */
 static void
 keep(void *owner)
@@ -64,6 +78,13 @@ tnb_status
 tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner,
                  void (*release)(void *), tnr_value *out, tnb_err *err)
 {
+    NEED(dev, err);
+    NEED_N(mem, bytes, err);
+    NEED(out, err);
+    if (flags & ~(uint32_t)TNR_STORAGE_READ_ONLY)
+        return tnb_fail(err, TNB_INVALID, "a storage has no flag 0x%" PRIx32,
+                        flags & ~(uint32_t)TNR_STORAGE_READ_ONLY);
+    TNB_TRY(check_range(dev, mem, 0, bytes, err));
     tnr_storage *s = storage_struct(dev, err);
     if (!s)
         return TNB_NO_MEMORY;
@@ -97,8 +118,8 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
         return tnb_fail(err, TNB_SHAPE,
                         "a tensor of %" PRIu32 " dimensions; at most %d are supported", ndim,
                         TNB_TNO_MAX_DIMS);
-    if (tnb_dtype_is_void(dtype) || dtype.lanes == 0)
-        return tnb_fail(err, TNB_TYPE, "a tensor needs an element type");
+    if (tnb_dtype_is_void(dtype) || dtype.lanes == 0 || dtype.bits == 0)
+        return tnb_fail(err, TNB_TYPE, "a tensor needs an element type that has bits");
     return tnb_shape_bytes(dtype, (int32_t)ndim, shape, elems, bytes, err);
 }
 
@@ -106,6 +127,9 @@ tnb_status
 tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim,
                 tnb_dtype dtype, tnr_value *out, tnb_err *err)
 {
+    NEED(s, err);
+    NEED_N(shape, ndim, err);
+    NEED(out, err);
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
     if (offset > s->size || bytes > s->size - offset)
@@ -138,6 +162,9 @@ tnb_status
 tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype dtype,
                tnr_value *out, tnb_err *err)
 {
+    NEED(dev, err);
+    NEED_N(shape, ndim, err);
+    NEED(out, err);
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
     tnr_value s;
@@ -151,7 +178,13 @@ tnb_status
 tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_t ndim,
                 tnb_dtype dtype, tnr_value *out, tnb_err *err)
 {
+    NEED(dev, err);
+    NEED_N(shape, ndim, err);
+    NEED(out, err);
     tnr_value v;
+    uint64_t elems, bytes;
+    TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
+    NEED_N(data, bytes, err);
     TNB_TRY(tnr_tensor_new(dev, shape, ndim, dtype, &v, err));
     tnb_status st = tnr_tensor_write(v.u.tensor, data, v.u.tensor->n_bytes, err);
     if (st != TNB_OK)
@@ -164,8 +197,8 @@ tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_
 bool
 tnr_tensor_is_compact(const tnr_tensor *t)
 {
-    if (!t->dl.strides)
-        return true;
+    if (!t || !t->dl.strides)
+        return t != NULL;
     uint64_t expect = 1; /* may wrap where an extent is 0: then nothing is compared with it */
     for (int32_t i = t->dl.ndim - 1; i >= 0; i--) {
         if (t->dl.shape[i] != 1 && (uint64_t)t->dl.strides[i] != expect)
@@ -189,6 +222,9 @@ tnb_status
 tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr_value *out,
                    tnb_err *err)
 {
+    NEED(t, err);
+    NEED_N(shape, ndim, err);
+    NEED(out, err);
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, t->dl.dtype, &elems, &bytes, err));
     if (elems != t->n_elems) {
@@ -211,7 +247,7 @@ tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr
 void *
 tnr_tensor_data(const tnr_tensor *t)
 {
-    return t->storage->device->driver->flags & TNR_DRIVER_HOST_MEMORY
+    return t && t->storage->device->driver->flags & TNR_DRIVER_HOST_MEMORY
                ? (char *)t->dl.data + t->dl.byte_offset
                : NULL;
 }
@@ -219,10 +255,12 @@ tnr_tensor_data(const tnr_tensor *t)
 tnb_status
 tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err)
 {
+    NEED(t, err);
     if (bytes != t->n_bytes)
         return tnb_fail(err, TNB_SHAPE,
                         "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were asked for",
                         t->n_bytes, bytes);
+    NEED_N(host, bytes, err);
     TNB_TRY(need_compact(t, err));
     tnr_device *dev = t->storage->device;
     tnr_copy c = {.kind = TNR_COPY_TO_HOST,
@@ -236,10 +274,12 @@ tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err)
 tnb_status
 tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err)
 {
+    NEED(t, err);
     if (bytes != t->n_bytes)
         return tnb_fail(err, TNB_SHAPE,
                         "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were given", t->n_bytes,
                         bytes);
+    NEED_N(host, bytes, err);
     TNB_TRY(need_compact(t, err));
     if (t->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_INVALID,
@@ -256,6 +296,8 @@ tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err 
 tnb_status
 tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
 {
+    NEED(from, err);
+    NEED(to, err);
     if (!tnb_dtype_eq(from->dl.dtype, to->dl.dtype) || from->n_elems != to->n_elems)
         return tnb_fail(err, TNB_SHAPE,
                         "tensors to copy differ: %s, %" PRIu64 " elements against %s, %" PRIu64
@@ -301,6 +343,9 @@ tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
 tnb_status
 tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err)
 {
+    NEED(t, err);
+    NEED(dev, err);
+    NEED(out, err);
     if (t->storage->device == dev ||
         (tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev))) {
         *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
@@ -332,6 +377,8 @@ delete_export(tnr_dlmanaged *m)
 tnb_status
 tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err)
 {
+    NEED(t, err);
+    NEED(out, err);
     tnr_dlmanaged *m = malloc(sizeof *m);
     if (!m)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to export a tensor");
@@ -373,6 +420,9 @@ strided_extent(const tnb_dltensor *dl, uint64_t *bytes, tnb_err *err)
 tnb_status
 tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_err *err)
 {
+    NEED(dev, err);
+    NEED(m, err);
+    NEED(out, err);
     const tnb_dltensor *dl = &m->dl;
     uint64_t elems, bytes, extent;
     if (dl->device.type != dev->dl.type || dl->device.id != dev->dl.id)
@@ -387,6 +437,7 @@ tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_er
         TNB_TRY(strided_extent(dl, &extent, err));
     if (extent && !dl->data)
         return tnb_fail(err, TNB_INVALID, "the tensor has no data");
+    TNB_TRY(check_range(dev, dl->data, dl->byte_offset, extent, err));
     tnr_tensor *t = malloc(sizeof *t + 2 * ndim * sizeof *dl->shape);
     tnr_value s;
     tnb_status st = t ? tnr_storage_wrap(dev, dl->data, 0, 0, m, NULL, &s, err)

@@ -6,6 +6,30 @@
 #include <string.h>
 #include "internal.h"
 
+tnb_status
+tnr_null_argument(const char *function, const char *argument, tnb_err *err)
+{
+    return tnb_fail(err, TNB_INVALID, "%s: the argument '%s' is NULL", function, argument);
+}
+
+static bool
+holds_object(tnr_value v)
+{
+    return v.tag >= TNR_FIRST_OBJECT && v.tag < TNR_N_TAGS;
+}
+
+tnb_status
+tnr_check_value(tnr_value v, tnb_err *err)
+{
+    if (v.tag >= TNR_N_TAGS)
+        return tnb_fail(err, TNB_INVALID, "a value has the tag %" PRIu32 "; there are %d", v.tag,
+                        TNR_N_TAGS);
+    if (holds_object(v) && !v.u.object)
+        return tnb_fail(err, TNB_INVALID, "a value with the tag %s holds NULL",
+                        tnr_tag_name(v.tag));
+    return TNB_OK;
+}
+
 void
 tnr_object_retain(tnr_object *o)
 {
@@ -54,14 +78,16 @@ tnr_object_release(tnr_object *o)
 void
 tnr_retain(tnr_value v)
 {
-    if (v.tag >= TNR_FIRST_OBJECT)
+    if (holds_object(v))
         tnr_object_retain(v.u.object);
 }
 
 void
 tnr_release(tnr_value *v)
 {
-    if (v->tag >= TNR_FIRST_OBJECT)
+    if (!v)
+        return;
+    if (holds_object(*v))
         tnr_object_release(v->u.object);
     *v = tnr_null();
 }
@@ -108,6 +134,8 @@ free_tuple(tnr_object *o)
 tnb_status
 tnr_shape_new(const int64_t *dims, uint32_t n, tnr_value *out, tnb_err *err)
 {
+    NEED_N(dims, n, err);
+    NEED(out, err);
     if (n > TNB_TNO_MAX_DIMS)
         return tnb_fail(err, TNB_SHAPE,
                         "a shape of %" PRIu32 " dimensions; at most %d are supported", n,
@@ -127,6 +155,8 @@ tnr_shape_new(const int64_t *dims, uint32_t n, tnr_value *out, tnb_err *err)
 tnb_status
 tnr_string_new(const char *s, size_t n, tnr_value *out, tnb_err *err)
 {
+    NEED_N(s, n, err);
+    NEED(out, err);
     tnr_string *t = n < SIZE_MAX - sizeof *t - 1 ? malloc(sizeof *t + n + 1) : NULL;
     if (!t)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a string of %zu bytes", n);
@@ -142,6 +172,14 @@ tnr_string_new(const char *s, size_t n, tnr_value *out, tnb_err *err)
 tnb_status
 tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err)
 {
+    NEED(out, err);
+    for (uint32_t i = 0; items && i < n; i++) {
+        tnb_status st = tnr_check_value(items[i], err);
+        if (st != TNB_OK) {
+            tnb_err_prefix(err, "item %" PRIu32 " of a tuple", i);
+            return st;
+        }
+    }
     tnr_tuple *t = malloc(sizeof *t + (size_t)n * sizeof *items);
     if (!t)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a tuple of %" PRIu32 " items", n);
@@ -179,9 +217,13 @@ print_dims(const int64_t *dims, int32_t n, char *out, size_t size)
 void
 tnr_describe(tnr_value v, char *out, size_t n)
 {
-    if (n == 0)
+    if (n == 0 || !out)
         return;
     out[0] = '\0';
+    if (holds_object(v) && !v.u.object) {
+        snprintf(out, n, "%s that is NULL", tnr_tag_name(v.tag));
+        return;
+    }
     switch (v.tag) {
     case TNR_INT:
     case TNR_BOOL:
@@ -212,6 +254,10 @@ tnr_describe(tnr_value v, char *out, size_t n)
 tnb_status
 tnr_expect(const char *function, const tnr_value *args, int i, uint32_t tag, tnb_err *err)
 {
+    NEED(function, err);
+    NEED(args, err);
+    if (i < 0)
+        return tnb_fail(err, TNB_BOUNDS, "%s: there is no argument %d", function, i);
     if (args[i].tag == tag)
         return TNB_OK;
     char text[160];
@@ -223,7 +269,8 @@ tnr_expect(const char *function, const tnr_value *args, int i, uint32_t tag, tnb
 tnb_status
 tnr_expect_int(const char *function, const tnr_value *args, int i, int64_t *out, tnb_err *err)
 {
-    if (args[i].tag == TNR_INT || args[i].tag == TNR_BOOL) {
+    NEED(out, err);
+    if (args && i >= 0 && (args[i].tag == TNR_INT || args[i].tag == TNR_BOOL)) {
         *out = args[i].u.i;
         return TNB_OK;
     }

@@ -381,15 +381,6 @@ store(const tnr_vm *vm, const tnb_vm_insn *in, const int64_t *s, tnb_err *err)
                            tnb_dtype_print(d).s);
 }
 
-static tnb_dtype
-insn_dtype(uint32_t bits)
-{
-    tnb_dtype d = {.code = (uint8_t)bits,
-                   .bits = (uint8_t)(bits >> 8),
-                   .lanes = (uint16_t)(bits >> 16)};
-    return d;
-}
-
 static tnb_status
 make_shape(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 {
@@ -473,8 +464,8 @@ alloc_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
         for (uint32_t i = 0; i < n; i++)
             own[i] = int_operand(vm, f, list[i + 2]);
     }
-    TNB_TRY(
-        tnr_tensor_view(storage.u.storage, (uint64_t)offset, dims, n, insn_dtype(in->b), &v, err));
+    TNB_TRY(tnr_tensor_view(storage.u.storage, (uint64_t)offset, dims, n, tnb_vm_to_dtype(in->b),
+                            &v, err));
     set(vm, in->a, v);
     return TNB_OK;
 }
@@ -486,7 +477,8 @@ host_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     for (uint32_t i = 0; i < in->aux; i++)
         dims[i] = int_operand(vm, top(vm), operands(vm, in)[i]);
     tnr_value v;
-    TNB_TRY(tnr_tensor_new(tnr_device_host(vm->rt), dims, in->aux, insn_dtype(in->b), &v, err));
+    TNB_TRY(
+        tnr_tensor_new(tnr_device_host(vm->rt), dims, in->aux, tnb_vm_to_dtype(in->b), &v, err));
     if (v.u.tensor->n_bytes)
         memset(tnr_tensor_data(v.u.tensor), 0, v.u.tensor->n_bytes);
     set(vm, in->a, v);
@@ -956,7 +948,7 @@ op_EXT:
     FCMP(FLT, a < b)
     FCMP(FLE, a <= b)
 op_FROUND:
-    s[in->a] = as_bits(tnb_round_f64(insn_dtype(in->aux), as_double(s[in->b])));
+    s[in->a] = as_bits(tnb_round_f64(tnb_vm_to_dtype(in->aux), as_double(s[in->b])));
     NEXT();
 op_I2F:
     s[in->a] = as_bits((double)s[in->b]);
@@ -1121,6 +1113,10 @@ tnb_status
 tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t n, tnr_value *ret,
                     tnb_err *err)
 {
+    NEED(vm, err);
+    NEED(c, err);
+    NEED_N(args, n, err);
+    NEED(ret, err);
     if (c->vm != vm)
         return tnb_fail(err, TNB_INVALID, "the closure belongs to another machine");
     const tnb_tno_function *f = &vm->p.functions[c->function];
@@ -1129,6 +1125,11 @@ tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t 
                         "function '%s' takes %" PRIu32 " arguments, %" PRIu32 " were given",
                         vm->p.text + f->name,
                         f->n_params - (c->n_bound < f->n_params ? c->n_bound : f->n_params), n);
+    tnb_status st = vm->depth == 0 ? cancelled(vm, err) : TNB_OK;
+    if (st != TNB_OK) {
+        tnr_vm_cancel_clear(vm);
+        return st;
+    }
     if (vm->depth >= MAX_DEPTH)
         return tnb_fail(err, TNB_BOUNDS,
                         "calls between packed functions and the machine nest too deep");
@@ -1140,10 +1141,12 @@ tnr_vm_call_closure(tnr_vm *vm, tnr_closure *c, const tnr_value *args, uint32_t 
         tnr_retain(to[i]);
     }
     vm->depth++;
-    tnb_status st = run(vm, base, ret, err);
+    st = run(vm, base, ret, err);
     vm->depth--;
     if (vm->depth)
         return st;
+    if (st == TNB_CANCELLED) /* the request did what it was for */
+        tnr_vm_cancel_clear(vm);
     tnb_status checked = tnr_refusal_end(vm, st, err);
     if (checked != TNB_OK && st == TNB_OK)
         tnr_release(ret);

@@ -304,21 +304,12 @@ check_launch(const struct place *w, tnb_err *err)
     return TNB_OK;
 }
 
-static tnb_dtype
-insn_dtype(uint32_t bits)
-{
-    tnb_dtype d = {.code = (uint8_t)bits,
-                   .bits = (uint8_t)(bits >> 8),
-                   .lanes = (uint16_t)(bits >> 16)};
-    return d;
-}
-
 /* What a single opcode demands beyond its fields. */
 static tnb_status
 check_special(const struct place *w, tnb_err *err)
 {
     const tnb_vm_insn *in = w->insn;
-    tnb_dtype d = insn_dtype(in->aux | 1u << 16);
+    tnb_dtype d = tnb_vm_to_dtype(in->aux | 1u << 16);
     switch (in->op) {
     case TNB_VM_EXT:
         return (in->aux & 255) >= 1 && (in->aux & 255) <= 64 && in->aux < 512
@@ -352,11 +343,11 @@ check_special(const struct place *w, tnb_err *err)
     case TNB_VM_HOSTT:
         for (uint32_t i = 0; i < in->aux; i++)
             TNB_TRY(need_kind(w, i, INTS, err));
-        return in->aux <= TNB_TNO_MAX_DIMS && plain_dtype(insn_dtype(in->b))
+        return in->aux <= TNB_TNO_MAX_DIMS && plain_dtype(tnb_vm_to_dtype(in->b))
                    ? TNB_OK
                    : bad(w, err, "dtype or rank", in->b, in->aux);
     case TNB_VM_ALLOCT:
-        if (in->aux < 2 || in->aux > TNB_TNO_MAX_DIMS + 2 || !plain_dtype(insn_dtype(in->b)))
+        if (in->aux < 2 || in->aux > TNB_TNO_MAX_DIMS + 2 || !plain_dtype(tnb_vm_to_dtype(in->b)))
             return bad(w, err, "dtype or rank", in->b, in->aux);
         TNB_TRY(need_kind(w, 0, OBJECTS, err));
         TNB_TRY(need_kind(w, 1, INTS, err));

@@ -423,8 +423,7 @@ alloc_tensor(struct vm_gen *g, const tn_call *c, uint32_t dst)
                                            ? vm_scalar(g, c->args.at[1])
                                            : scalar_operand(g, operand(g, c->args.at[1]), TNB_I64)),
                         operand(g, c->args.at[2])};
-    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, dst,
-                          TNB_VM_DTYPE(d->value) | (uint32_t)d->value.lanes << 16, list, 3);
+    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, dst, tnb_vm_from_dtype(d->value), list, 3);
 }
 
 static void

@@ -14,12 +14,6 @@ define_buffer(struct vm_gen *g, const tn_node *buffer, uint32_t value)
     tnb_ptrmap_set(&g->values, buffer, (void *)(uintptr_t)(value + 1));
 }
 
-static uint32_t
-dtype_field(tnb_dtype d)
-{
-    return TNB_VM_DTYPE(d) | (uint32_t)d.lanes << 16;
-}
-
 /* Memory of the device for a tensor that kernels are given; list: room for its extents behind two
  * operands. */
 static void
@@ -36,7 +30,8 @@ allocate_on_device(struct vm_gen *g, const tn_buffer *b, uint32_t v, uint32_t *l
     tnk_program_emit(g->p, TNB_VM_ALLOCS, 0, storage, bytes, device);
     list[0] = TNB_VM_OPERAND(TNB_VM_VALUE, storage);
     list[1] = TNB_VM_OPERAND(TNB_VM_INT, vm_load_int(g, 0));
-    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, v, dtype_field(b->dtype), list, b->shape.n + 2);
+    tnk_program_emit_list(g->p, TNB_VM_ALLOCT, v, tnb_vm_from_dtype(b->dtype), list,
+                          b->shape.n + 2);
 }
 
 /* A zeroed tensor in host memory, or one on the device. */
@@ -53,7 +48,7 @@ allocate(struct vm_gen *g, const tn_node *buffer)
         define_buffer(g, buffer, v);
         return;
     }
-    tnk_program_emit_list(g->p, TNB_VM_HOSTT, v, dtype_field(b->dtype), dims, b->shape.n);
+    tnk_program_emit_list(g->p, TNB_VM_HOSTT, v, tnb_vm_from_dtype(b->dtype), dims, b->shape.n);
     define_buffer(g, buffer, v);
 }
 

@@ -19,6 +19,12 @@ tests_runtime_t_hostile_SOURCES = tests/runtime/t_hostile.c tests/runtime/assemb
 tests_runtime_t_hostile_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_hostile_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/runtime/t_arguments
+TESTS += tests/runtime/t_arguments
+tests_runtime_t_arguments_SOURCES = tests/runtime/t_arguments.c tests/runtime/assemble.h
+tests_runtime_t_arguments_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_arguments_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/runtime/t_fallback
 TESTS += tests/runtime/t_fallback
 tests_runtime_t_fallback_SOURCES = tests/runtime/t_fallback.c tests/runtime/assemble.h

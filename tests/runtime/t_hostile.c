@@ -207,7 +207,8 @@ machine(bool native, uint32_t flags, bool no_native, tnb_err *why)
                          .launch = no_launch,
                          .native = native ? always : NULL};
     const tnr_driver *const drivers[] = {&driver};
-    tnr_plugin_desc plugin = {.head = {.size = sizeof plugin, .kind = TNB_PLUGIN_RUNTIME},
+    tnr_plugin_desc plugin = {.head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PLUGIN_RUNTIME, "test",
+                                                      "1", "Apache-2.0", "for a test"),
                               .drivers = drivers,
                               .n_drivers = 1};
     tnr_runtime_options opt = {.no_native = no_native};

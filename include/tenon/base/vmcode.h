@@ -15,7 +15,7 @@
 #ifndef TENON_BASE_VMCODE_H
 #define TENON_BASE_VMCODE_H
 
-#include <stdint.h>
+#include "tenon/base/dtype.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -142,6 +142,21 @@ enum {
 
 /* A scalar dtype in 16 bits. */
 #define TNB_VM_DTYPE(d) ((uint16_t)((d).code | (d).bits << 8))
+/* A dtype with lanes in 32 bits, as an operand holds it, and back. */
+static inline uint32_t
+tnb_vm_from_dtype(tnb_dtype d)
+{
+    return TNB_VM_DTYPE(d) | (uint32_t)d.lanes << 16;
+}
+static inline tnb_dtype
+tnb_vm_to_dtype(uint32_t operand)
+{
+    tnb_dtype d;
+    d.code = (uint8_t)operand;
+    d.bits = (uint8_t)(operand >> 8);
+    d.lanes = (uint16_t)(operand >> 16);
+    return d;
+}
 
 /* ORDER VM_MATH */
 /* clang-format off */

@@ -18,11 +18,13 @@ typedef struct tnr_artifact tnr_artifact;
  * replaced while it is open has to be renamed over, as the compiler does, not written into: a machine
  * that is made or called later then fails with TNB_IO; a call that is under way, and constants that
  * are read outside of any, may meet the end of the file, which the system answers with SIGBUS. What
- * others than root and the effective user may write is therefore read into memory, not mapped. */
+ * others than root and the effective user may write is therefore read into memory, not mapped.
+ * TNB_IO: the file cannot be read; TNB_FORMAT: it is no artifact, damaged or cut; TNB_ABI: made for
+ * another version of Tenon. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_open(const char *path, tnr_artifact **out, tnb_err *err);
 /* From an open file (an anonymous one of the compiler, for instance); the descriptor stays the
- * caller's. */
+ * caller's, and so does `name`, which messages show. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err);
 /* From memory, which is copied. */
@@ -32,10 +34,11 @@ tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_arti
 TNB_EXPORT void
 tnr_artifact_close(tnr_artifact *a); /* NULL is fine */
 
-/* The metadata, JSON, terminated; borrowed. */
+/* The metadata, JSON, terminated; borrowed, like all that the questions below answer. */
 TNB_EXPORT const char *
 tnr_artifact_metadata(const tnr_artifact *a);
-/* Reads all constant data and compares its hash. */
+/* Reads all constant data and compares its hash: TNB_FORMAT where it differs, TNB_IO where the file was
+ * changed. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_check_data(const tnr_artifact *a, tnb_err *err);
 
@@ -59,12 +62,14 @@ typedef struct tnr_variant {
 } tnr_variant;
 TNB_EXPORT uint32_t
 tnr_artifact_variants(const tnr_artifact *a);
+/* NULL past the end. */
 TNB_EXPORT const tnr_variant *
 tnr_artifact_variant(const tnr_artifact *a, uint32_t i);
 
 /* The first variant that this machine can run, of those named `wanted` (target name or device;
  * NULL: any). `why` (may be NULL) receives a line for each variant passed over; the error holds the
- * same when none is left. */
+ * same when none is left, with the status of the first one passed over that was named (TNB_NOT_FOUND: no
+ * variant, driver or packed function of a name; TNB_DEVICE; TNB_UNSUPPORTED; TNB_UNTRUSTED). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant,
                   tnb_buf *why, tnb_err *err);

@@ -151,7 +151,7 @@ typedef struct tnr_driver {
 } tnr_driver;
 
 /* What a driver may take for its functions of the same names: one device without a state or features
- * of its own, whose memory is the host's. */
+ * of its own, whose memory is the host's. Arguments and errors are those of the table above. */
 enum { TNR_HOST_ALIGNMENT = 64 };
 TNB_EXPORT tnb_status
 tnr_host_count(void *self, int *n, tnb_err *err);
@@ -176,11 +176,13 @@ tnr_host_sync(void *dev, void *stream, tnb_err *err);
 typedef struct tnr_runtime tnr_runtime;
 typedef struct tnr_device tnr_device;
 
-/* The device NAME (a driver's) number `id`, opened when first asked for. Borrowed from the runtime.
- */
+/* The device NAME (a driver's) number `id`, from 0, opened when first asked for. Borrowed from the
+ * runtime. TNB_NOT_FOUND: no such driver; TNB_BOUNDS: no such number; TNB_DEVICE: it has no devices, or
+ * opening failed; TNB_INVALID: a setting in [device NAME] that the driver does not have. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb_err *err);
-/* Plain memory of the host, where shape values live and results can be read. Never NULL. */
+/* Plain memory of the host, where shape values live and results can be read. Borrowed from the
+ * runtime. */
 TNB_EXPORT tnr_device *
 tnr_device_host(tnr_runtime *rt);
 TNB_EXPORT const tnr_driver *
@@ -199,6 +201,7 @@ tnr_device_is_host(const tnr_device *dev);
  * process. */
 TNB_EXPORT bool
 tnr_device_is_native(const tnr_device *dev);
+/* Waits for all work of the device; TNB_DEVICE where some of it failed. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_device_sync(tnr_device *dev, tnb_err *err);
 /* Gives cached memory back to the driver. */

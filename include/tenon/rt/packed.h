@@ -30,8 +30,8 @@ typedef struct tnr_packed {
     int min_args, max_args; /* checked before the call; max -1: no limit */
 } tnr_packed;
 
-/* For packed functions: fails unless args[i] has the tag, naming function, argument and what was
- * given. */
+/* For packed functions: TNB_TYPE unless args[i] has the tag, naming function, argument and what was
+ * given. i is below the number of arguments. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_expect(const char *function, const tnr_value *args, int i, uint32_t tag, tnb_err *err);
 /* An integer argument: int or bool. */

@@ -36,16 +36,23 @@ struct tnr_tensor {
     int64_t dims[];            /* ndim extents, then strides if any */
 };
 
-/* Storage of at least `bytes` from the device's pool. scope NULL: "global". */
+/* Storage of at least `bytes` from the device's pool, not initialised; the caller's, to be given back
+ * with tnr_release. scope NULL: "global". TNB_NO_MEMORY: too large, or beyond the runtime's memory_limit;
+ * TNB_UNSUPPORTED: the device has no such scope. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *out, tnb_err *err);
 /* Storage over memory of others, which never goes to the device's pool; `release(owner)` is called
  * when it is no longer used (not when this fails). release NULL: the memory is borrowed, and stays
- * until everything that uses the storage is gone. */
+ * until everything that uses the storage is gone. `mem` is the driver's handle, NULL only for 0 bytes.
+ * Kernels on the host copy buffers that do not begin at a multiple of 64. TNB_INVALID: an unknown flag;
+ * TNB_BOUNDS: the bytes go beyond the address space. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, void *owner,
                  void (*release)(void *), tnr_value *out, tnb_err *err);
-/* A view of the storage from `offset`; it has to fit. Retains the storage. */
+/* A compact, row-major view of the storage from `offset` bytes on; it has to fit (TNB_BOUNDS). shape: ndim
+ * extents >= 0, copied (TNB_SHAPE: a negative one, or more than 64); ndim 0: a scalar. TNB_TYPE: the
+ * void dtype, one without lanes or bits; TNB_BOUNDS: the elements do not fit the address space. Retains
+ * the storage; `out` is the caller's. So are shape, dtype and errors of the functions below. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim,
                 tnb_dtype dtype, tnr_value *out, tnb_err *err);
@@ -53,29 +60,34 @@ tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t 
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype dtype,
                tnr_value *out, tnb_err *err);
-/* A tensor on the device with the host's dense, row-major elements copied into it. */
+/* A tensor on the device with the host's dense, row-major elements copied into it: as many bytes as
+ * shape and dtype say (tnb_shape_bytes). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_from(tnr_device *dev, const void *data, const int64_t *shape, uint32_t ndim,
                 tnb_dtype dtype, tnr_value *out, tnb_err *err);
-/* The same elements under another shape of equal size; shares the storage. */
+/* The same elements under another shape of as many elements (else TNB_SHAPE); shares the storage.
+ * TNB_UNSUPPORTED: the tensor is not compact. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr_value *out,
                    tnb_err *err);
-/* Copies between tensors of equal dtype and element count, on any two devices. Both compact. */
+/* Copies between tensors of equal dtype and element count (else TNB_SHAPE), on any two devices. Both
+ * compact (else TNB_UNSUPPORTED); `to` is no constant of an artifact (TNB_INVALID). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err);
-/* All elements to or from host memory of exactly `bytes` bytes; waits for the device. */
+/* All elements, dense and row-major, to or from host memory of exactly `bytes` bytes, those of the tensor
+ * (else TNB_SHAPE); waits for the device. Errors as of tnr_tensor_copy. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err);
 /* The tensor on another device: itself (retained) where it is there already, or where both devices
- * use the host's memory. */
+ * use the host's memory. `out` is the caller's. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err);
 /* Address of the first element in host memory; NULL when the tensor is not there. */
 TNB_EXPORT void *
 tnr_tensor_data(const tnr_tensor *t);
+/* Whether the elements lie one after another, the last dimension's first. */
 TNB_EXPORT bool
 tnr_tensor_is_compact(const tnr_tensor *t);
 
@@ -85,8 +97,11 @@ typedef struct tnr_dlmanaged {
     void *manager_ctx;
     void (*deleter)(struct tnr_dlmanaged *self);
 } tnr_dlmanaged;
-/* Without copying. Import takes the managed tensor over (its deleter runs with the last reference),
- * only when it succeeds. */
+/* Without copying. What is exported keeps the tensor alive until its deleter is called. Import takes the
+ * managed tensor over (its deleter runs with the last reference) only when it succeeds. It has to lie on
+ * `dev` (else TNB_INVALID), its data may be NULL only without elements; negative strides are
+ * TNB_UNSUPPORTED; an offset or strides beyond the address space TNB_BOUNDS; a shape or dtype as of
+ * tnr_tensor_view. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err);
 TNB_EXPORT TNB_MUST_CHECK tnb_status

@@ -85,7 +85,7 @@ typedef struct tnr_tuple {
 } tnr_tuple;
 
 /* Takes and gives back a reference. Values without an object: nothing happens. tnr_release leaves
- * `v` null. */
+ * `v` null (NULL is fine). */
 TNB_EXPORT void
 tnr_retain(tnr_value v);
 TNB_EXPORT void
@@ -104,20 +104,22 @@ tnr_float(double f);
 TNB_EXPORT tnr_value
 tnr_bool(int b);
 
-/* New objects with one reference, owned by `out`. */
+/* New objects with one reference, owned by `out`, with copies of what they are given. dims may be any
+ * numbers; n: TNB_SHAPE above 64. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_shape_new(const int64_t *dims, uint32_t n, tnr_value *out, tnb_err *err);
+/* n bytes, any: without the terminator, which the object adds. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_string_new(const char *s, size_t n, tnr_value *out, tnb_err *err);
 /* Items are retained. items NULL: all null, to be filled before the tuple is shared. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err);
 
-/* "tensor", "shape" ...; for messages. */
+/* "tensor", "shape" ..., "unknown value"; for messages. Never NULL. */
 TNB_EXPORT const char *
 tnr_tag_name(uint32_t tag);
 /* A short description of a value for messages: "tensor float32[1, 3, 224, 224]", "int 5". Always
- * terminated. */
+ * terminated, within the n bytes of `out`. */
 TNB_EXPORT void
 tnr_describe(tnr_value v, char *out, size_t n);
 
