@@ -56,4 +56,11 @@ class Module:
         return w
 """)
 everywhere("opt", "opt", module, "-p", "LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR", "--verify")
+everywhere("run a model", "run", MODEL, "-t", "null", "--no-cache")
+everywhere("check", "check", module)
+everywhere("show a model", "show", "model", MODEL)
+everywhere("show a pipeline", "show", "pipeline", "cpu")
+everywhere("show an artifact", "show", "model", artifact)
+everywhere("diff", "diff", "--exec", module, module)
+everywhere("list", "list", "passes")
 done()
