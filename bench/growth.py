@@ -269,6 +269,16 @@ esac
 
 # ---- measuring ----
 
+WAIT = """
+import os, sys
+null = os.open(os.devnull, os.O_WRONLY)
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss, usage.ru_utime + usage.ru_stime)
+sys.exit(status != 0)
+"""
+
+
 class Bench:
     def __init__(self, args, work):
         self.args, self.work = args, work
@@ -308,7 +318,7 @@ class Bench:
         if os.path.exists(self.log):
             os.unlink(self.log)
         if self.counter == "time":
-            return max(int(self.memory(words)[1] * 1e9), 1)
+            return int(self.memory(words)[1] * 1e9) + 1
         if self.counter == "valgrind":
             self.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
                       "--log-file=" + self.log, self.program] + words)
@@ -322,10 +332,14 @@ class Bench:
         return int(m.group(1).replace(",", "")) if m else 0
 
     def memory(self, words):
-        """Peak resident bytes, and seconds of the processor."""
-        p = subprocess.Popen([self.program] + words, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(p.pid, 0)
-        return usage.ru_maxrss << 10, usage.ru_utime + usage.ru_stime
+        """Peak resident bytes, and seconds of the processor. A process begins with the peak of the one that started it, which
+        should thus be smaller than this one is after it has written modules."""
+        p = subprocess.run([sys.executable, "-I", "-S", "-c", WAIT, self.program] + words, env=self.env, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, timeout=self.args.timeout)
+        if p.returncode != 0:
+            raise RuntimeError(p.stderr[-500:])
+        peak, seconds = p.stdout.split()
+        return int(peak) << 10, float(seconds)
 
     def words(self, work, shape, n):
         text = os.path.join(self.work, "%s-%d.py" % (shape, n))
@@ -380,7 +394,7 @@ class Bench:
             try:
                 words = self.words(work, shape, n)
                 m, seconds = self.memory(words)
-                i = max(self.instructions(words) - i0, 0) / n
+                i = max((seconds * 1e9 if self.counter == "time" else self.instructions(words)) - i0, 0) / n
             except subprocess.TimeoutExpired:
                 print("%-8s %-11s %7d   not done after %d s  BROKEN" % (work, shape, n, self.args.timeout), flush=True)
                 return True

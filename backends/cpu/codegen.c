@@ -52,6 +52,7 @@ typedef struct unit {
     uint64_t hash;
     uint32_t same_as; /* index of an equal kernel; itself if none */
     uint32_t group;
+    uint32_t alias; /* index of the next kernel that is equal, 0 at the last */
 } unit;
 
 typedef struct work {
@@ -153,6 +154,43 @@ by_size(const void *a, const void *b, void *user)
     return x < y ? -1 : 1;
 }
 
+/* The text of a kernel, and the kernels equal to it as other names of it. */
+static void
+write_unit(work *w, uint32_t i, tnb_buf *b)
+{
+    tnb_buf_puts(b, w->units[i].text);
+    for (uint32_t k = w->units[i].alias; k; k = w->units[k].alias)
+        tnb_buf_printf(b,
+                       "TK_KERNEL int32_t\n%s(void *const *, const "
+                       "tnb_kernel_scalar *, tnb_kernel_env *)\n"
+                       "    __attribute__((alias(\"%s\")));\n",
+                       w->kernels[k].name, w->kernels[i].name);
+    tnb_buf_puts(b, "\n");
+}
+
+static void
+write_groups(work *w)
+{
+    tnb_arena *a = tn_arena(w->ctx);
+    for (uint32_t k = w->n; k-- > 1;) { /* backwards, so that aliases come in order */
+        uint32_t i = w->units[k].same_as;
+        if (i != k) {
+            w->units[k].alias = w->units[i].alias;
+            w->units[i].alias = k;
+        }
+    }
+    w->sources = TNB_NEW_N(a, const char *, w->n_groups);
+    for (uint32_t g = 0; g < w->n_groups; g++) {
+        tnb_buf b = {0};
+        tnb_buf_puts(&b, w->prologue);
+        for (uint32_t i = 0; i < w->n; i++)
+            if (w->units[i].same_as == i && w->units[i].group == g)
+                write_unit(w, i, &b);
+        w->sources[g] = tnb_strdup(a, b.s ? b.s : "");
+        tnb_buf_free(&b);
+    }
+}
+
 /* The largest kernels first, each into the group that is smallest so far. */
 static void
 make_groups(work *w)
@@ -179,25 +217,7 @@ make_groups(work *w)
         w->units[order[k]].group = best;
         fill[best] += w->units[order[k]].n;
     }
-    w->sources = TNB_NEW_N(a, const char *, w->n_groups);
-    for (uint32_t g = 0; g < w->n_groups; g++) {
-        tnb_buf b = {0};
-        tnb_buf_puts(&b, w->prologue);
-        for (uint32_t i = 0; i < w->n; i++)
-            if (w->units[i].same_as == i && w->units[i].group == g) {
-                tnb_buf_puts(&b, w->units[i].text);
-                for (uint32_t k = i + 1; k < w->n; k++)
-                    if (w->units[k].same_as == i)
-                        tnb_buf_printf(&b,
-                                       "TK_KERNEL int32_t\n%s(void *const *, const "
-                                       "tnb_kernel_scalar *, tnb_kernel_env *)\n"
-                                       "    __attribute__((alias(\"%s\")));\n",
-                                       w->kernels[k].name, w->kernels[i].name);
-                tnb_buf_puts(&b, "\n");
-            }
-        w->sources[g] = tnb_strdup(a, b.s ? b.s : "");
-        tnb_buf_free(&b);
-    }
+    write_groups(w);
 }
 
 static const char *
