@@ -213,7 +213,15 @@ def tuples(n):
         TYPE, "".join("            %s\n" % line for line in lines), last, last)
 
 
-TEXTS = {"functions": functions, "constants": constants, "shapes": shapes, "symbols": symbols, "ifs": ifs, "closures": closures,
+def reshapes(n):
+    """Each splits or joins the dimensions of the one before, of unknown length."""
+    lines = "".join("            v%d = R.reshape(v%d, R.shape([%s]))\n" % (i + 1, i, "-1, %d" % 2 ** (draw(i, 5, 4) + 1) if i % 2 else "-1")
+                    for i in range(n))
+    return '    @R.function\n    def main(v0: R.Tensor(("n", 8), "float32")):\n        with R.dataflow():\n%s            R.output(v%d)\n        return v%d\n' % (
+        lines, n, n)
+
+
+TEXTS = {"reshapes": reshapes, "functions": functions, "constants": constants, "shapes": shapes, "symbols": symbols, "ifs": ifs, "closures": closures,
          "tuples": tuples}
 SHAPES = tuple(GRAPHS) + tuple(TEXTS)
 

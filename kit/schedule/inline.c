@@ -76,37 +76,65 @@ obstacle(tnk_sch *s, const tnk_item *block)
 /* ---- what it costs ---- */
 
 typedef struct growth {
-    const tn_node *buffer;
-    uint32_t loads, nodes;
+    const tn_buffer_store *store; /* of the block that may be inlined */
+    uint32_t *uses; /* in its value, of the iterator that each dimension is stored at */
+    uint32_t loads;
+    uint64_t nodes; /* that its readers get more of */
 } growth;
 
 static tn_walk_step
-count(void *user, const tn_node *n)
+count_nodes(void *user, const tn_node *n)
 {
-    growth *g = user;
-    const tn_buffer_load *l = tn_as_buffer_load(n);
-    g->loads += l && l->buffer == g->buffer;
-    g->nodes++;
+    (void)n;
+    ++*(uint64_t *)user;
     return TN_WALK_ON;
 }
 
-/* Whether the expression, written at each place that reads it, stays short: in a chain where each
- * block reads the one before twice, the text would double with every block. */
+static tn_walk_step
+count_uses(void *user, const tn_node *n)
+{
+    growth *g = user;
+    for (uint32_t i = 0; tn_is_var(n) && i < g->store->indices.n; i++)
+        g->uses[i] += g->store->indices.at[i] == n;
+    return TN_WALK_ON;
+}
+
+static tn_walk_step
+count_load(void *user, const tn_node *n)
+{
+    growth *g = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    if (!l || l->buffer != g->store->buffer)
+        return TN_WALK_ON;
+    g->loads++;
+    for (uint32_t i = 0; i < l->indices.n; i++) {
+        uint64_t size = 0;
+        if (g->uses[i] > 1)
+            tn_walk(l->indices.at[i], 0, count_nodes, NULL, &size);
+        g->nodes += size * (g->uses[i] - (g->uses[i] > 0));
+    }
+    return TN_WALK_ON;
+}
+
+/* Whether the expression, written at each place that reads it, stays short. In a chain where each
+ * block reads the one before twice, the text would double with every block; and so would an index
+ * in a chain where each block uses its iterator twice, as reshapes do that split a dimension. */
 static bool
 stays_short(tnk_sch *s, const tnk_item *block)
 {
     const tn_buffer_store *st = tnk_block_store(block->block);
-    growth g = {.buffer = st->buffer};
+    growth g = {.store = st, .uses = TNB_NEW_N(tn_scratch(s->ctx), uint32_t, st->indices.n + 1)};
+    tn_walk(st->value, 0, count_uses, NULL, &g);
     tnk_item *readers[64];
     uint32_t n = tnk_sch_readers(s, st->buffer, readers, 64);
     for (uint32_t i = 0; i < n && i < 64; i++)
-        tn_walk(readers[i]->block->body, 0, count, NULL, &g);
-    uint32_t loads = g.loads;
-    if (loads <= 1)
-        return true;
-    g.nodes = 0;
-    tn_walk(st->value, 0, count, NULL, &g);
-    return (uint64_t)(loads - 1) * g.nodes <= MOST_COPIED;
+        tn_walk(readers[i]->block->body, 0, count_load, NULL, &g);
+    if (g.loads > 1) {
+        uint64_t size = 0;
+        tn_walk(st->value, 0, count_nodes, NULL, &size);
+        g.nodes += size * (g.loads - 1);
+    }
+    return g.nodes <= MOST_COPIED;
 }
 
 bool

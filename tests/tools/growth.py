@@ -46,6 +46,15 @@ for shape, *words in WORKS:
     check(least[10] > 0 and large <= FACTOR * small, "%s of %s: %.0f us a node of %d, %.0f of %d" % (
         words[0], shape, 1e6 * small, SMALL, 1e6 * large, LARGE))
 
+# An index that is used twice does not double with every reshape that is computed where it is read.
+for target in "cpu", "opencl":
+    sizes = []
+    for n in 8, 24:
+        out = path(f"reshapes-{n}.out")
+        r = tenon("opt", write(f"reshapes-{n}.py", bench.module("reshapes", n)), "-p", "@pipeline", "-t", target, "-o", out)
+        sizes.append(os.path.getsize(out) / n if r.returncode == 0 else 0)
+    check(0 < sizes[1] <= 4 * sizes[0], "%s: %.0f characters a reshape in a chain of 8, %.0f in one of 24" % (target, *sizes), r)
+
 # Where too many tensors live together to compare them all, the plan is as small, and its tensors do not overlap.
 text = write("long.py", bench.module("ladder", 1600).replace("R.exp", "R.tanh"))
 r = tenon("opt", text, *FINALIZE, "-o", os.devnull, "--verify", "--timing")
