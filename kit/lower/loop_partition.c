@@ -8,17 +8,18 @@
  *
  * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of loops further inside are relaxed.
  * So are those of the threads around a loop in which they meet: all threads have to go the same number of turns through a barrier.
- * The pieces are simplified with what is known in them. Needs: no blocks; works best after FlattenBuffer and Simplify.
+ * The pieces are simplified with what is known in them, and not cut again. Needs: no blocks; works best after FlattenBuffer and Simplify.
  */
 #include "lower.h"
 
-enum { MAX_CUTS = 24, MAX_BODY = 4000 };
+enum { MAX_CUTS = 24, MAX_BODY = 4000, MAX_MEETING_CUTS = 1 };
 
 typedef TNB_VEC(const tn_for_loop *) loops;
 
 typedef struct cut_state {
-    uint32_t cuts;
-    loops threads; /* of the function */
+    uint32_t cuts, meetings; /* meetings: cuts of loops in which threads meet */
+    tnb_ptrmap pieces;       /* variables of loops that are what a cut left */
+    loops threads;           /* of the function */
 } cut_state;
 
 typedef struct finder {
@@ -218,7 +219,8 @@ pre(tnk_ranged *r, const tn_stmt *s)
     if (s->kind != TN_KIND_FOR || st->cuts >= MAX_CUTS)
         return NULL;
     const tn_for_loop *f = (const tn_for_loop *)s;
-    if (f->for_kind == TN_FOR_THREAD_BINDING || tn_is_int_const(f->extent, 1))
+    if (f->for_kind == TN_FOR_THREAD_BINDING || tn_is_int_const(f->extent, 1) ||
+        tnb_ptrmap_has(&st->pieces, f->var))
         return NULL;
     finder fi = {.r = r, .var = f->var};
     tnb_ptrmap_init(&fi.holds, tn_scratch(r->ctx));
@@ -248,17 +250,21 @@ pre(tnk_ranged *r, const tn_stmt *s)
     if (!fixed && (tn_is(f->extent, TN_KIND_INT_IMM) || f->for_kind == TN_FOR_VECTORIZED ||
                    f->for_kind == TN_FOR_UNROLLED))
         return NULL;
+    /* device compilers unroll and split at barriers: three loops around some are slow to compile, nine hang */
+    if (meets && st->meetings++ >= MAX_MEETING_CUTS && !fixed)
+        return NULL;
     st->cuts++;
     tn_rewriter decide = {.ctx = ctx, .pre = decided, .user = &fi.holds};
     const tn_stmt *parts[3] = {piece(r, f, f->body, begin, a),
                                piece(r, f, tn_rewrite(&decide, f->body), a, b),
                                piece(r, f, f->body, b, end)};
     for (int i = 0; i < 3; i++) {
-        /* what is left in the pieces is cut further; a piece is no longer cut at the same place
-         * since it is decided there */
+        /* what is left in the pieces is cut further, the pieces themselves are not: where the cut is an
+         * expression, the analyzer need not see that a condition is decided at both sides of it */
         if (parts[i]->kind != TN_KIND_FOR)
             continue;
         const tn_for_loop *p = (const tn_for_loop *)parts[i];
+        tnb_ptrmap_set(&st->pieces, p->var, p); /* an enclosing loop of one turn comes here again */
         uint32_t mark = tn_arith_push(r->arith, NULL);
         tn_arith_range(r->arith, p->var, p->min, p->extent);
         tnk_ranged inner = {.ctx = ctx,
@@ -326,6 +332,7 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
     if (!found)
         return f->body;
     cut_state st = {0};
+    tnb_ptrmap_init(&st.pieces, tn_scratch(ctx));
     tnk_ranged r = {.expr = simplify_expr, .pre = pre, .post = post, .user = &st};
     tnk_ranged_init(&r, ctx, f);
     tn_walk(f->body, 0, collect_threads, NULL, &r);

@@ -33,7 +33,9 @@ post(tnk_ranged *r, const tn_stmt *s)
     }
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = (const tn_if_stmt *)s;
-        return tnk_is_nothing(i->then_case) && !i->else_case && !tnk_checks_index(i->cond) ? tnk_nothing(r->ctx) : NULL;
+        return tnk_is_nothing(i->then_case) && !i->else_case && !tnk_checks_index(i->cond)
+                   ? tnk_nothing(r->ctx)
+                   : NULL;
     }
     case TN_KIND_ATTR_STMT:
         return tnk_is_nothing(((const tn_attr_stmt *)s)->body) ? tnk_nothing(r->ctx) : NULL;

@@ -165,8 +165,8 @@ find_checks(void *user, const tn_node *n)
 {
     check_search *s = user;
     s->lets |= tnb_ptrmap_get(&s->v->lets, n) != NULL;
-    s->varies |= n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") &&
-                 tn_uses(n, s->v->var);
+    s->varies |=
+        n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") && tn_uses(n, s->v->var);
     return TN_WALK_ON;
 }
 

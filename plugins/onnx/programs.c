@@ -137,9 +137,10 @@ import_tensor_scatter(onnx_node *n)
     tnk_stage *s = tnk_te_stage(te, "present", past.at, past.n, onnx_dtype(in[0]));
     const tn_expr *idx[ONNX_MAX_DIMS], *i = s->axes[axis];
     const tn_expr *at = w ? tnk_te_read(te, w, s->axes[0], NULL) : NULL;
-    if (w && mode == 0) { /* the first place that is written: the last one is in the cache */
+    if (w) { /* the first place that is written: of a cache that is no circle the last one is in it, too */
         const tn_expr *room = SUB(tnk_te_expr(te, past.at[axis]), tnk_te_expr(te, update.at[axis]));
-        at = tnk_te_index(ctx, at, ADD(room, I64(1)), false, n->op, "write_indices");
+        at = tnk_te_index(ctx, at, mode == 0 ? ADD(room, I64(1)) : I64(INT64_MAX), false, n->op,
+                          "write_indices");
     }
     i = w ? SUB(i, at) : i;
     if (mode == 1)
