@@ -456,6 +456,12 @@ tn_registry_entry(tn_registry *r, const char *kind, uint32_t i)
     return t >= 0 && i < r->tables[t].entries.n ? r->tables[t].entries.at[i] : NULL;
 }
 
+const tnb_plugins *
+tn_registry_plugins(const tn_registry *r)
+{
+    return r->plugins;
+}
+
 const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name)
 {

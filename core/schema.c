@@ -280,6 +280,11 @@ unknown_names(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_sc
         const char *near = tnb_nearest(key, names, n);
         if (near)
             tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        const char *list = "";
+        for (k = 0; !near && k < n && k < 20; k++)
+            list = tn_strf(ctx, "%s%s%s", list, k ? ", " : "", names[k]);
+        if (!near)
+            tnb_diag_hint(tn_diags(ctx), "it has %s%s", n ? list : "none", n > 20 ? ", ..." : "");
         return true;
     }
     return false;

@@ -444,8 +444,14 @@ tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, ui
     }
     tnb_status st = tnb_fail(err, first.status, "%s: no variant runs here: %s", a->name,
                              w->s ? w->s + start : first.message);
+    tnb_buf names = {0};
+    for (uint32_t i = 0; i < a->n_variants; i++)
+        tnb_buf_printf(&names, "%s%s", i ? ", " : "", a->variants[i].info.name);
     if (first.hint[0])
         tnb_hint(err, "%s", first.hint);
+    else if (first.status == TNB_NOT_FOUND && wanted && names.s)
+        tnb_hint(err, "it has %s", names.s);
+    tnb_buf_free(&names);
     tnb_buf_free(&lines);
     return st;
 }

@@ -93,7 +93,8 @@ run_opt(tnt_session *s, const tnt_args *a)
     if (!tn_pass_list_parse(s->ctx, list_text, "-p", &list) ||
         (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, NULL, &pipeline)) ||
         !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list) ||
-        !tnk_pass_list_configure(s->ctx, s->conf, &list)) {
+        !tnk_pass_list_configure(s->ctx, s->conf, &list) ||
+        !tnk_check_config(s->ctx, config, &list)) {
         tnt_report(s);
         return TNT_FAILED;
     }

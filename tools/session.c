@@ -161,8 +161,9 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     }
     tnk_set_limits(out->ctx, out->conf);
     tnk_check_sections(out->ctx, out->conf);
+    failed = tnb_diags_errors(tn_diags(out->ctx)) > 0;
     tnt_report(out);
-    return TNT_OK;
+    return failed ? TNT_FAILED : TNT_OK;
 }
 
 void
@@ -226,6 +227,19 @@ debug_names(tnt_session *s, const char **items, uint32_t n, const char *key)
     return names.at;
 }
 
+/* A pass that an option names. False after a message. */
+static bool
+pass_exists(tnt_session *s, const tnt_args *a, const char *option, const char *name)
+{
+    tnb_err err = {0};
+    if (tn_find_pass(s->registry, name, &err))
+        return true;
+    const char *near = tn_nearest_name(s->registry, "pass", name);
+    tnt_usage(a->command, "option '%s': no pass '%s'%s%s%s", option, name,
+              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return false;
+}
+
 static bool
 debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
@@ -241,9 +255,14 @@ debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
                   (tnb_ends_with(known[k], "=") &&
                    strncmp(items[i], known[k], strlen(known[k])) == 0);
         if (!ok) {
-            tnt_usage(a->command, "option '--debug' does not know '%s'", items[i]);
+            const char *near = tnb_nearest(items[i], known, sizeof known / sizeof *known);
+            tnt_usage(a->command, "option '--debug' does not know '%s'%s%s%s", items[i],
+                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
             return false;
         }
+        const char *eq = strchr(items[i], '=');
+        if (eq && !pass_exists(s, a, "--debug", eq + 1))
+            return false;
         opt->no_verify_ir |= strcmp(items[i], "no-verify") == 0;
         opt->roundtrip |= strcmp(items[i], "roundtrip") == 0;
         opt->compact |= strcmp(items[i], "compact") == 0;
@@ -271,13 +290,8 @@ dump_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     const char **names = tnb_conf_split(tn_arena(s->ctx), only, &n);
     const char **list = TNB_NEW_N(tn_arena(s->ctx), const char *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
-        tnb_err err = {0};
-        if (!tn_find_pass(s->registry, names[i], &err)) {
-            const char *near = tn_nearest_name(s->registry, "pass", names[i]);
-            tnt_usage(a->command, "option '--dump-only': no pass '%s'%s%s%s", names[i],
-                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        if (!pass_exists(s, a, "--dump-only", names[i]))
             return false;
-        }
         list[i] = names[i];
     }
     opt->dump_only = list;
@@ -406,6 +420,24 @@ tnt_read(tnt_session *s, const char *path)
 }
 
 bool
+tnt_needs_no_compiler(const tnt_args *a, const char *path)
+{
+    static const char *const compiling[] = {"dim",           "bind",    "profile",   "verify",
+                                            "verify-budget", "dump-ir", "dump-only", "reproducer",
+                                            "trace",         "jobs",    "no-cache",  "debug"};
+    for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
+        if (tnt_has(a, compiling[i])) {
+            tnt_usage(
+                a->command,
+                "option '--%s' is for a compilation, and '%s' is compiled already: give it to "
+                "`tenon compile`, or the model in place of the artifact",
+                compiling[i], path);
+            return false;
+        }
+    return true;
+}
+
+bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out)
 {
     memset(out, 0, sizeof *out);
@@ -417,11 +449,8 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
     double start = tnt_now();
     tnb_status st;
     if (tnb_ends_with(path, ".tno")) {
-        if (tnt_has(a, "verify")) {
-            tnt_usage(a->command, "'--verify' checks a compilation; '%s' is compiled already",
-                      path);
+        if (!tnt_needs_no_compiler(a, path))
             return false;
-        }
         st = tnr_artifact_open(path, &out->artifact, &err);
     } else {
         tnk_model model;

@@ -58,6 +58,9 @@ show_pass(tnt_session *s, const char *name)
     printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level,
            tnt_keeps_words(p->keeps));
     tnt_print_schema(s, p->options, "options");
+    for (const char *const *k = p->config; k && *k; k++)
+        printf("%s%s", k == p->config ? "reads the configuration " : ", ", *k);
+    fputs(p->config ? "\n" : "", stdout);
     return TNT_OK;
 }
 
@@ -279,7 +282,7 @@ static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
     if (tnb_ends_with(path, ".tno"))
-        return show_artifact(s, path);
+        return tnt_needs_no_compiler(a, path) ? show_artifact(s, path) : tnt_failure();
     tnk_model m;
     if (!tnt_import(s, a, path, &m))
         return tnt_failure();

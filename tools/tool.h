@@ -171,6 +171,9 @@ typedef struct tnt_program {
     bool was_compiled;
     double compile_seconds, load_seconds;
 } tnt_program;
+/* False after a message: an option is for a compilation, which the artifact `path` has behind it. */
+bool
+tnt_needs_no_compiler(const tnt_args *a, const char *path);
 bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out);
 void

@@ -160,9 +160,41 @@ tnb_conf_locked(const tnb_conf *c, const char *section, const char *name, const 
     return l ? l->from : NULL;
 }
 
+/* A lock that names nothing protects nothing. `dot`: the first one of the entry, or NULL. */
+static void
+check_lock(const tnb_conf_value *v, const char *entry, const tnb_conf_section *s,
+           const char *section, const char *dot, tnb_diags *d)
+{
+    const char *names[64], *rest = dot ? dot + 1 : "*";
+    uint32_t n = 0;
+    if (!s) {
+        for (s = tnb_conf_schema(); s->name && n < 64; s++)
+            names[n++] = s->name;
+        refuse(d, v, TNB_INVALID, "the lock '%s' names no section: there is no [%s]", entry,
+               section);
+        hint_nearest(d, section, names, n);
+        return;
+    }
+    if (strcmp(rest, "*") == 0)
+        return;
+    const char *key = s->named ? strchr(rest, '.') : rest - 1;
+    if (!key) {
+        refuse(d, v, TNB_INVALID, "the lock '%s' names no key", entry);
+        tnb_diag_hint(d, "write %s.NAME.KEY, or %s.%s.* for all keys", s->name, s->name, rest);
+        return;
+    }
+    if (s->open || strcmp(++key, "*") == 0 || tnb_conf_key_of(s, key))
+        return;
+    for (const tnb_conf_key *k = s->keys; k && k->name && n < 64; k++)
+        names[n++] = k->name;
+    refuse(d, v, TNB_INVALID, "the lock '%s' names no key: [%s%s] has no '%s'", entry, s->name,
+           s->named ? " NAME" : "", key);
+    hint_nearest(d, key, names, n);
+}
+
 /* "tenon.threads" is stored as "tenon..threads". */
 static void
-add_locks(tnb_conf *c, const tnb_conf_value *v)
+add_locks(tnb_conf *c, const tnb_conf_value *v, tnb_diags *d)
 {
     uint32_t n;
     const char **items = tnb_conf_split(c->arena, v->value, &n);
@@ -172,6 +204,7 @@ add_locks(tnb_conf *c, const tnb_conf_value *v)
         char *section =
             tnb_strndup(c->arena, items[i], dot ? (size_t)(dot - items[i]) : strlen(items[i]));
         const tnb_conf_section *s = tnb_conf_section_named(section);
+        check_lock(v, items[i], s, section, dot, d);
         l->id = !dot             ? tnb_printf(c->arena, "%s.*", section)
                 : s && !s->named ? tnb_printf(c->arena, "%s..%s", section, dot + 1)
                                  : items[i];
@@ -206,7 +239,10 @@ set(tnb_conf *c, tnb_conf_value v, tnb_diags *d)
     if (strcmp(v.section, "tenon") == 0 && strcmp(v.key, "lock") == 0 && v.trusted) {
         tnb_conf_value *copy = TNB_NEW(c->arena, tnb_conf_value);
         *copy = v;
-        add_locks(c, copy);
+        add_locks(c, copy, d);
+    } else if (strcmp(v.section, "tenon") == 0 && strcmp(v.key, "lock") == 0) {
+        tnb_report(d, TNB_WARNING, TNB_UNTRUSTED, (tnb_place){.file = v.file, .line = v.line},
+                   "'lock' has no effect: others than root and you may write this file");
     }
 }
 

@@ -2,7 +2,7 @@
 /* "Did you mean": the nearest name by edit distance. */
 #include "tenon/base/conf.h"
 
-enum { LONGEST = 63 };
+enum { LONGEST = 63, SHORTEST_START = 5 };
 
 static char
 lower(char c)
@@ -49,10 +49,14 @@ tnb_nearest(const char *s, const char *const *names, uint32_t n)
         return NULL;
     unsigned least = (unsigned)k / 3 + 1;
     for (uint32_t i = 0; i < n; i++) {
-        size_t m = strlen(names[i]);
-        if (m > LONGEST || (m > k ? m - k : k - m) > least)
+        size_t m = names[i] ? strlen(names[i]) : 0;
+        if (m == 0 || m > LONGEST)
             continue;
-        unsigned d = distance(s, k, names[i], m);
+        unsigned d = (m > k ? m - k : k - m) > least ? least + 1 : distance(s, k, names[i], m);
+        if (m > k && k >= SHORTEST_START) { /* the start of a longer name, as "legalise" */
+            unsigned start = distance(s, k, names[i], k) + 1;
+            d = start < d ? start : d;
+        }
         if (d < least || (d == least && !best)) {
             least = d;
             best = names[i];

@@ -47,6 +47,10 @@ void
 driver_constants_free(driver_constants *c); /* NULL is fine */
 
 /* ---- compile.c ---- */
+/* Whether [target NAME] has only attributes that its kind knows, with values of their types; errors are
+ * recorded. The kind has to be there. */
+bool
+driver_check_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *section);
 /* The target's kind with the effective `lower` list in place of the plugin's. */
 const tn_target_kind *
 driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower);

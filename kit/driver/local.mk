@@ -8,6 +8,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/driver/import.c \
 	kit/driver/metadata.c \
 	kit/driver/pipeline.c \
+	kit/driver/settings.c \
 	kit/driver/target.c \
 	kit/driver/verify.c \
 	kit/driver/workers.c

@@ -381,46 +381,6 @@ tnk_pass_config(tn_ctx *ctx, const tnb_conf *conf, const tn_node *config)
     return tn_dict_set(ctx, config, "tenon.tuning_threads", tn_i64(ctx, threads));
 }
 
-/* ---- sections that nothing uses ---- */
-
-static bool
-is_used(tn_ctx *ctx, const tnb_conf *conf, const char *section, const char *name)
-{
-    tn_registry *reg = tn_ctx_registry(ctx);
-    if (strcmp(section, "pass") == 0)
-        return tn_find_pass(reg, name, NULL) != NULL;
-    return tnb_conf_has(conf, "target", name) || tn_find_target(reg, name, NULL);
-}
-
-static void
-check_sections(tn_ctx *ctx, const tnb_conf *conf, const char *section, const char *kind)
-{
-    uint32_t n, n_values;
-    const char **names = tnb_conf_names(conf, tn_arena(ctx), section, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (is_used(ctx, conf, section, names[i]))
-            continue;
-        const tnb_conf_value **values =
-            tnb_conf_section_values(conf, tn_arena(ctx), section, names[i], &n_values);
-        if (!n_values || values[0]->layer < TNB_CONF_SYSTEM)
-            continue; /* packages may speak of what is not installed */
-        tnb_place place = {.file = values[0]->file, .line = values[0]->line};
-        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place,
-                   "[%s %s] has no effect: no plugin provides a %s of that name", section, names[i],
-                   kind);
-        const char *near = tn_nearest_name(tn_ctx_registry(ctx), kind, names[i]);
-        if (near)
-            tnb_diag_hint(tn_diags(ctx), "did you mean [%s %s]?", section, near);
-    }
-}
-
-void
-tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
-{
-    check_sections(ctx, conf, "pass", "pass");
-    check_sections(ctx, conf, "pipeline", "target");
-}
-
 void
 tnk_set_limits(tn_ctx *ctx, const tnb_conf *conf)
 {

@@ -260,6 +260,14 @@ find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target 
 }
 
 bool
+driver_check_target(tn_ctx *ctx, const tnb_conf *conf, const char *section)
+{
+    const tnb_conf_value *k = tnb_conf_find(conf, "target", section, "kind");
+    const tn_target_kind *kind = find_kind(ctx, k ? k->value : section);
+    return kind && section_attrs(ctx, conf, section, kind);
+}
+
+bool
 tnk_target_find(tn_ctx *ctx, const tnb_conf *conf, const char *text, tnk_target *out)
 {
     while (*text == ' ')

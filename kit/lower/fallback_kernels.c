@@ -78,6 +78,8 @@ static const tn_attr_schema options[] = {
     {0},
 };
 
+static const char *const config_keys[] = {"tenon.fallback", NULL};
+
 const tn_pass tnk_pass_fallback_kernels = {
     .size = sizeof(tn_pass),
     .name = "FallbackKernels",
@@ -86,4 +88,5 @@ const tn_pass tnk_pass_fallback_kernels = {
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "target",
+    .config = config_keys,
 };

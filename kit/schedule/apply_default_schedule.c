@@ -275,6 +275,8 @@ static const tn_attr_schema options[] = {
     {0},
 };
 
+static const char *const config_keys[] = {"tenon.tuning_db", "tenon.tuning_threads", NULL};
+
 const tn_pass tnk_pass_apply_default_schedule = {
     .size = sizeof(tn_pass),
     .name = "ApplyDefaultSchedule",
@@ -283,4 +285,5 @@ const tn_pass tnk_pass_apply_default_schedule = {
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "rule tensor_intrin",
+    .config = config_keys,
 };

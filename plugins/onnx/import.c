@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include "import.h"
 #include "onnx.h"
+#include "tenon/base/conf.h"
+#include "tenon/base/num.h"
 
 enum { MIN_OPSET = 1, MAX_OPSET = 28 };
 
@@ -297,10 +299,37 @@ know_given_dims(onnx_import *imp, const Onnx__GraphProto *g)
     return true;
 }
 
+/* So are values that were given for inputs which it does not have. `names`: of its inputs. */
+static bool
+know_given_inputs(onnx_import *imp, const char *const *names, uint32_t n)
+{
+    const tn_dict *given = tn_as_dict(imp->opt ? imp->opt->inputs : NULL);
+    for (uint32_t i = 0; given && i < given->items.n; i++) {
+        const char *key = ((const tn_pair *)given->items.at[i])->key, *list = "";
+        int64_t index;
+        bool known = key[0] == '#' && tnb_read_i64(key + 1, strlen(key + 1), &index) &&
+                     index >= 0 && index < (int64_t)n;
+        for (uint32_t k = 0; k < n && !known; k++)
+            known = strcmp(names[k], key) == 0;
+        if (known)
+            continue;
+        fail(imp, TNB_NOT_FOUND, "a value is bound to '%s', but the model has no such input", key);
+        const char *near = tnb_nearest(key, names, n);
+        for (uint32_t k = 0; k < n && k < 20; k++)
+            list = tn_strf(imp->ctx, "%s%s'%s'", list, k ? ", " : "", names[k]);
+        tnb_diag_hint(tn_diags(imp->ctx), "%s%s%s%s%s", near ? "did you mean '" : "",
+                      near ? near : "", near ? "'? " : "", n ? "its inputs: " : "it has no inputs",
+                      list);
+        return false;
+    }
+    return true;
+}
+
 static bool
 import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_list *names)
 {
     uint32_t index = 0;
+    const char **given = TNB_NEW_N(imp->arena, const char *, g->n_input + 1);
     for (size_t i = 0; i < g->n_input; i++) {
         const Onnx__ValueInfoProto *info = g->input[i];
         if (!info->name || !info->name[0])
@@ -316,6 +345,7 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
         if (!t)
             return false;
         v->place = index;
+        given[index] = info->name;
         v->expr = bound_value(imp, info->name, index++);
         if (v->expr) {
             if (!tn_is(v->expr, TN_KIND_CONSTANT) ||
@@ -331,7 +361,7 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
         *params = tn_list_append(imp->ctx, *params, v->expr);
         *names = tn_list_append(imp->ctx, *names, tn_string(imp->ctx, info->name));
     }
-    return know_given_dims(imp, g);
+    return know_given_dims(imp, g) && know_given_inputs(imp, given, index);
 }
 
 /* ---- results ---- */

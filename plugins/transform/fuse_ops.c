@@ -215,6 +215,8 @@ static const tn_attr_schema options[] = {{"fuse_opt_level", TN_ATTR_INT, 0, "-1"
                                           "-1: the level of the run; 0: nothing is fused"},
                                          {0}};
 
+static const char *const config_keys[] = {"relax.FuseOps.max_depth", NULL};
+
 const tn_pass transform_fuse_ops = {
     .size = sizeof(tn_pass),
     .name = "FuseOps",
@@ -222,4 +224,5 @@ const tn_pass transform_fuse_ops = {
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
+    .config = config_keys,
 };

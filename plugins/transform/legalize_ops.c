@@ -556,6 +556,8 @@ static const tn_attr_schema options[] = {
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},
 };
 
+static const char *const config_keys[] = {"relax.transform.apply_legalize_ops", NULL};
+
 const tn_pass transform_legalize_ops = {
     .size = sizeof(tn_pass),
     .opt_level = 0,
@@ -566,4 +568,5 @@ const tn_pass transform_legalize_ops = {
     .flags = TN_PASS_PARALLEL,
     .run = run,
     .needs = "op legalizer",
+    .config = config_keys,
 };

@@ -426,6 +426,8 @@ static const tn_attr_schema options[] = {
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},
 };
 
+static const char *const config_keys[] = {"relax.lift_transform_params.consume_params", NULL};
+
 const tn_pass transform_lift_transform_params = {
     .size = sizeof(tn_pass),
     .opt_level = 1,
@@ -436,4 +438,5 @@ const tn_pass transform_lift_transform_params = {
     .run = run,
     .needs = "op",
     .adapt = adapt,
+    .config = config_keys,
 };

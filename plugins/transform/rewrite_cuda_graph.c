@@ -256,6 +256,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return tn_module_set_all(pc->ctx, tn_builder_module(w.b), names, funcs, n);
 }
 
+static const char *const config_keys[] = {"relax.backend.use_cuda_graph", NULL};
+
 const tn_pass transform_rewrite_cuda_graph = {
     .size = sizeof(tn_pass),
     .opt_level = 1,
@@ -264,4 +266,5 @@ const tn_pass transform_rewrite_cuda_graph = {
            "relax.backend.use_cuda_graph)",
     .keeps = TN_KEEPS_BITS,
     .run = run,
+    .config = config_keys,
 };

@@ -214,6 +214,8 @@ static const tn_attr_schema options[] = {
     {"entry_functions", TN_ATTR_STRS, 0, "[]", "functions to keep besides the public ones"},
     {0}};
 
+static const char *const config_keys[] = {"tenon.fallback", NULL};
+
 const tn_pass transform_run_codegen = {
     .size = sizeof(tn_pass),
     .name = "RunCodegen",
@@ -222,4 +224,5 @@ const tn_pass transform_run_codegen = {
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "op external",
+    .config = config_keys,
 };

@@ -11,7 +11,7 @@ TOOLS_TESTS = \
 	tests/tools/new_plugin.py \
 	tests/tools/plugins.py \
 	tests/tools/reproducible.py \
-	tests/tools/seeing.py \
+	tests/tools/seeing.py tests/tools/settings.py \
 	tests/tools/tune.py \
 	tests/tools/usage.py tests/tools/text.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh

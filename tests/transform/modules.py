@@ -34,6 +34,6 @@ check(r.returncode == 1 and "local.py:14:" in r.stderr and "LambdaLift" in r.std
 ini = write("lift.ini", "[pipeline cpu]\ninsert.lift = before library_dispatch: LambdaLift\n")
 r = tenon("compile", local, "-t", "cpu", "--config", ini, "--verify", "-o", path("local.tno"))
 check(r.returncode == 0 and "not verified" not in r.stderr, "and with that they are compiled", r)
-r = tenon("run", path("local.tno"), "--dim", "n=3", "-o", path("local"))
+r = tenon("run", path("local.tno"), "-o", path("local"))
 check(r.returncode == 0, "and run", r)
 done()

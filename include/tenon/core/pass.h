@@ -68,6 +68,10 @@ typedef struct tn_pass {
      * so it is where a pass changes on purpose what a function computes. Not set: functions are compared as they are. */
     bool (*adapt)(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after,
                   const char **why);
+    /* ---- added later ---- */
+    /* Keys of tn_pass_ctx.config that the pass reads ("relax.FuseOps.max_depth"), ends with NULL; NULL: none.
+     * A key that no pass reads is a mistake of whoever gives it. */
+    const char *const *config;
 } tn_pass;
 
 enum { TN_PASS_PARALLEL = 1 /* may run concurrently with itself on other contexts */ };

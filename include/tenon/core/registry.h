@@ -158,6 +158,9 @@ tn_registry_load_all(tn_registry *r, const char *kind);
 /* Iteration over what is loaded, in registration order; NULL past the end. */
 TNB_EXPORT const void *
 tn_registry_entry(tn_registry *r, const char *kind, uint32_t i);
+/* The index that the registry was made with; NULL: none. */
+TNB_EXPORT const tnb_plugins *
+tn_registry_plugins(const tn_registry *r);
 /* The nearest registered name, for hints; NULL if none is near. */
 TNB_EXPORT const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name);

@@ -71,10 +71,17 @@ tnk_pass_list_configure(tn_ctx *ctx, const struct tnb_conf *conf, tn_pass_list *
 TNB_EXPORT const tn_node *
 tnk_pass_config(tn_ctx *ctx, const struct tnb_conf *conf, const tn_node *config);
 
-/* Records a warning for each section of the configuration that names a pass or a target which no
- * plugin provides, and so has no effect. */
+/* Records a warning for each section of the configuration that names a pass, target, device or plugin
+ * which nobody provides, and for each other name of a plugin there, as it has no effect; and errors for
+ * attributes in [target NAME] sections of users that the target's kind does not know. Targets and plugins
+ * of packages and sites may speak of what is not installed. */
 TNB_EXPORT void
 tnk_check_sections(tn_ctx *ctx, const struct tnb_conf *conf);
+
+/* Records an error for each key of `config` (Dict, may be NULL) that no pass reads, and a warning for each
+ * that none of the list reads. False after an error. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tnk_check_config(tn_ctx *ctx, const tn_node *config, const tn_pass_list *list);
 
 /* Gives the context the limits of the configuration (NULL: keeps those it has). tnk_compile does it
  * too; done before, it holds for reading the model as well. */

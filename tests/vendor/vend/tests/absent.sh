@@ -11,7 +11,7 @@ dispatch="--config vend.ini --set pipeline.cpu.library_dispatch=VendDispatch"
 both="--config vend.ini --set target.withvend.kind=cpu --set pipeline.withvend.library_dispatch=VendDispatch"
 "$TENON" compile "$here/mlp.py" -t cpu $dispatch -o "$out/one.tno" >"$out/log" 2>&1 || fail "does not compile"
 "$TENON" compile "$here/mlp.py" -t withvend,cpu $both -o "$out/two.tno" >"$out/log" 2>&1 || fail "does not compile for two"
-"$TENON" run "$out/two.tno" --dim n=3 --log info --config vend.ini >"$out/log" 2>&1 || fail "the first of two does not run"
+"$TENON" run "$out/two.tno" --log info --config vend.ini >"$out/log" 2>&1 || fail "the first of two does not run"
 grep -q "$missing" "$out/log" && fail "it is there"
 unset LD_LIBRARY_PATH
 
@@ -21,9 +21,9 @@ said "hint: install libvend 3, .*; or leave its work to the target: \[tenon\] fa
 "$TENON" diff "$here/mlp.py" --exec -t cpu $dispatch --set tenon.fallback=true >"$out/log" 2>&1 || fail "falls back to other results"
 said "warning: nothing is given to vend: $missing"
 said '^2 functions run, [1-9][0-9]* elements compared, .* 0 differ'
-"$TENON" run "$out/one.tno" --dim n=3 --config vend.ini >"$out/log" 2>&1 && fail "runs without the library"
+"$TENON" run "$out/one.tno" --config vend.ini >"$out/log" 2>&1 && fail "runs without the library"
 said "$missing"
-"$TENON" run "$out/two.tno" --dim n=3 --log info --config vend.ini >"$out/log" 2>&1 || fail "the second variant is not taken"
+"$TENON" run "$out/two.tno" --log info --config vend.ini >"$out/log" 2>&1 || fail "the second variant is not taken"
 said "$missing"
 "$TENON" check-plugin "$BUILD/vend_rt.so" --config vend.ini >"$out/log" 2>&1 && fail "the plugin is taken without its library"
 said "$missing"

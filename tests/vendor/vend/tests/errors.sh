@@ -5,7 +5,7 @@ out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 fail() { echo "errors.sh: $*"; cat "$out/log"; exit 1; }
 "$TENON" compile "$here/mlp.py" -t cpu --config vend.ini --set pipeline.cpu.library_dispatch=VendDispatch -o "$out/mlp.tno" >"$out/log" 2>&1 || fail "does not compile"
-run() { timeout 60 "$TENON" run "$out/mlp.tno" --dim n=3 --config vend.ini >"$out/log" 2>&1; }
+run() { timeout 60 "$TENON" run "$out/mlp.tno" --config vend.ini >"$out/log" 2>&1; }
 run || fail "does not run"
 wrong() { # fault, what is said
     VEND_FAULT=$1 run && fail "$1: no error"

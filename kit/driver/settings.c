@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings that name something which is not there: sections of the configuration, names of plugins in
+ * it, keys of the passes' configuration. */
+#include <string.h>
+#include "driver_private.h"
+#include "tenon/base/conf.h"
+#include "tenon/base/plugin.h"
+#include "tenon/kit/driver.h"
+
+static tnb_place
+place_of(const tnb_conf_value *v)
+{
+    return (tnb_place){.file = v->file, .line = v->line};
+}
+
+/* ---- plugins ---- */
+
+static bool
+plugin_exists(const tnb_plugins *p, const char *name)
+{
+    for (uint32_t i = 0; p && i < tnb_plugins_count(p); i++)
+        if (strcmp(tnb_plugins_get(p, i)->name, name) == 0)
+            return true;
+    return false;
+}
+
+static const char *
+nearest_plugin(const tnb_plugins *p, const char *name)
+{
+    const char *names[256];
+    uint32_t n = 0;
+    for (uint32_t i = 0; p && i < tnb_plugins_count(p) && n < 256; i++)
+        names[n++] = tnb_plugins_get(p, i)->name;
+    return tnb_nearest(name, names, n);
+}
+
+/* A value of [tenon] that names a plugin. */
+static void
+check_plugin_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    if (v->layer < TNB_CONF_SYSTEM || strcmp(name, "*") == 0 || !p || plugin_exists(p, name))
+        return;
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
+               "'%s' in '%s' is no plugin that was found", name, v->key);
+    const char *near = nearest_plugin(p, name);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "tenon list plugins --why shows every plugin");
+}
+
+static void
+check_plugin_names(tn_ctx *ctx, const tnb_conf *conf)
+{
+    uint32_t n, n_values;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_arena(ctx), "tenon", "", &n_values);
+    for (uint32_t i = 0; i < n_values; i++) {
+        if (strncmp(values[i]->key, "prefer.", 7) == 0)
+            check_plugin_name(ctx, values[i], values[i]->value);
+        if (strcmp(values[i]->key, "plugins") != 0)
+            continue;
+        const char **names = tnb_conf_split(tn_arena(ctx), values[i]->value, &n);
+        for (uint32_t k = 0; k < n; k++)
+            check_plugin_name(ctx, values[i], names[k]);
+    }
+}
+
+/* ---- sections ---- */
+
+/* `kind`: of what a plugin provides under the section's name; of a plugin itself, "plugin". */
+static bool
+is_used(tn_ctx *ctx, const tnb_conf *conf, const char *kind, const char *name)
+{
+    tn_registry *reg = tn_ctx_registry(ctx);
+    const tnb_plugins *p = tn_registry_plugins(reg);
+    if (strcmp(kind, "pass") == 0)
+        return tn_find_pass(reg, name, NULL) != NULL;
+    if (strcmp(kind, "plugin") == 0)
+        return !p || plugin_exists(p, name);
+    if (strcmp(kind, "device") == 0)
+        return !p || strcmp(name, "host") == 0 || tnb_plugins_find(p, kind, name, NULL);
+    return tnb_conf_has(conf, "target", name) || tn_find_target(reg, name, NULL);
+}
+
+static const char *
+nearest(tn_ctx *ctx, const char *kind, const char *name)
+{
+    tn_registry *reg = tn_ctx_registry(ctx);
+    const tnb_plugins *p = tn_registry_plugins(reg);
+    uint32_t n = 0;
+    if (strcmp(kind, "plugin") == 0)
+        return nearest_plugin(p, name);
+    if (strcmp(kind, "device") != 0)
+        return tn_nearest_name(reg, kind, name);
+    const tnb_provided *all = p ? tnb_plugins_provided(p, tn_arena(ctx), kind, &n) : NULL;
+    const char **names = TNB_NEW_N(tn_arena(ctx), const char *, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = all[i].name;
+    return tnb_nearest(name, names, n);
+}
+
+static void
+check_sections(tn_ctx *ctx, const tnb_conf *conf, const char *section, const char *kind)
+{
+    uint32_t n, n_values;
+    const char **names = tnb_conf_names(conf, tn_arena(ctx), section, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_used(ctx, conf, kind, names[i]))
+            continue;
+        const tnb_conf_value **values =
+            tnb_conf_section_values(conf, tn_arena(ctx), section, names[i], &n_values);
+        if (!n_values || values[0]->layer < TNB_CONF_SYSTEM)
+            continue; /* packages may speak of what is not installed */
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(values[0]),
+                   strcmp(kind, "plugin") == 0
+                       ? "[%s %s] has no effect: there is no %s of that name"
+                       : "[%s %s] has no effect: no plugin provides a %s of that name",
+                   section, names[i], kind);
+        const char *near = nearest(ctx, kind, names[i]);
+        if (near)
+            tnb_diag_hint(tn_diags(ctx), "did you mean [%s %s]?", section, near);
+    }
+}
+
+/* A target whose kind nobody serves is told of; attributes of one that is served are checked if a user
+ * has set some of them, which may load the backend. */
+static void
+check_target(tn_ctx *ctx, const tnb_conf *conf, const char *name)
+{
+    uint32_t n, user = 0;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_arena(ctx), "target", name, &n);
+    while (user < n && values[user]->layer < TNB_CONF_USER)
+        user++;
+    const tnb_conf_value *k = tnb_conf_find(conf, "target", name, "kind");
+    const char *kind = k ? k->value : name;
+    tn_registry *reg = tn_ctx_registry(ctx);
+    const tnb_plugins *p = tn_registry_plugins(reg);
+    if (user == n)
+        return;
+    if (!p || tnb_plugins_find(p, "target", kind, NULL)) {
+        if (p)
+            (void)driver_check_target(ctx, conf, name);
+        return;
+    }
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(k ? k : values[user]),
+               "[target %s] cannot be used: no plugin provides the kind '%s'", name, kind);
+    const char *near = tn_nearest_name(reg, "target", kind);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "tenon list targets shows the kinds");
+}
+
+void
+tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
+{
+    uint32_t n;
+    check_sections(ctx, conf, "pass", "pass");
+    check_sections(ctx, conf, "pipeline", "target");
+    check_sections(ctx, conf, "device", "device");
+    check_sections(ctx, conf, "plugin", "plugin");
+    check_plugin_names(ctx, conf);
+    const char **targets = tnb_conf_names(conf, tn_arena(ctx), "target", &n);
+    for (uint32_t i = 0; i < n; i++)
+        check_target(ctx, conf, targets[i]);
+}
+
+/* ---- the passes' configuration ---- */
+
+static bool
+reads(const tn_pass *pass, const char *key)
+{
+    for (const char *const *k = pass ? pass->config : NULL; k && *k; k++)
+        if (strcmp(*k, key) == 0)
+            return true;
+    return false;
+}
+
+/* All keys that passes read, those of every plugin. */
+static const char **
+all_keys(tn_ctx *ctx, uint32_t *n)
+{
+    tn_registry *reg = tn_ctx_registry(ctx);
+    TNB_VEC(const char *) keys = {0};
+    const tn_pass *pass;
+    tn_registry_load_all(reg, "pass");
+    for (uint32_t i = 0; (pass = tn_registry_entry(reg, "pass", i)); i++)
+        for (const char *const *k = pass->config; k && *k; k++)
+            TNB_PUSH(tn_arena(ctx), keys, *k);
+    *n = keys.n;
+    return keys.at;
+}
+
+static bool
+check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list)
+{
+    uint32_t n;
+    for (uint32_t i = 0; i < list->n; i++)
+        if (reads(tn_find_pass(tn_ctx_registry(ctx), list->at[i].name, NULL), key))
+            return true;
+    const char **keys = all_keys(ctx, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(keys[i], key) == 0) {
+            tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, (tnb_place){0},
+                       "the configuration '%s' has no effect: no pass of the list reads it", key);
+            return true;
+        }
+    tn_error(ctx, 0, TNB_NOT_FOUND, "no pass reads the configuration '%s'", key);
+    const char *near = tnb_nearest(key, keys, n);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "tenon show pass NAME tells what a pass reads");
+    return false;
+}
+
+bool
+tnk_check_config(tn_ctx *ctx, const tn_node *config, const tn_pass_list *list)
+{
+    const tn_dict *d = tn_as_dict(config);
+    bool ok = true;
+    for (uint32_t i = 0; d && i < d->items.n; i++)
+        ok &= check_key(ctx, ((const tn_pair *)d->items.at[i])->key, list);
+    return ok;
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No setting is silently without effect: what names nothing is told at once, with the nearest name that there is."""
+from clitest import BUILD, DIGITS, check, done, os, path, refused, tenon, write
+
+MODEL, DIGIT = os.path.join(DIGITS, "digits.onnx"), os.path.join(DIGITS, "digit0.npy")
+OUT = path("out.tno")
+SYMBOLIC = write("symbolic.py", """
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        with R.dataflow():
+            gv = R.add(x, x)
+            R.output(gv)
+        return gv
+""")
+
+
+def compile_with(*args, model=MODEL):
+    return tenon("compile", model, "-o", OUT, *args)
+
+
+def warned(what, r, *texts):
+    check(r.returncode == 0 and "warning: " in r.stderr and all(t in r.stderr for t in texts), what + ": a warning", r)
+
+
+plain = compile_with()
+check(plain.returncode == 0 and "warning" not in plain.stderr, "the site's settings themselves are told of nowhere", plain)
+
+# ---- inputs and dimensions ----
+refused("--bind of no input", compile_with("--bind", f"imag={DIGIT}"), "no such input", "did you mean 'image'")
+refused("--bind of an input far away", compile_with("--bind", f"zzzzzz={DIGIT}"), "no such input", "its inputs: 'image'")
+refused("--bind of an input beyond the last", compile_with("--bind", f"#1={DIGIT}"), "'#1'", "no such input")
+refused("--dim of no dimension", compile_with("--dim", "batc=2"), "no dynamic dimension and no input 'batc'")
+refused("--dim of a text module", compile_with("--dim", "m=2", model=SYMBOLIC), "no symbolic variable 'm'")
+refused("--bind of a text module", compile_with("--bind", f"y={DIGIT}", model=SYMBOLIC), "no parameter 'y'", "x")
+
+# ---- what is compiled already ----
+for option in (["--dim", "n=4"], ["--bind", f"image={DIGIT}"], ["--profile", "llm"], ["--dump-ir", path("ir")], ["--verify"],
+               ["--no-cache"], ["-j", "2"], ["--trace", path("t.json")], ["--debug", "no-verify"]):
+    for command in (["run", OUT], ["bench", OUT]):
+        if command[0] == "bench" and option[0] not in ("--dim", "--bind", "-j", "--debug"):
+            continue
+        refused(f"{command[0]} FILE.tno {option[0]}", tenon(*command, *option), "is compiled already", "tenon compile", status=(2,))
+refused("show model FILE.tno --dim", tenon("show", "model", OUT, "--dim", "n=4"), "is compiled already", status=(2,))
+refused("a target that an artifact does not have", tenon("run", OUT, "-t", "cpuu"), "'cpuu' was asked for", "it has cpu")
+
+# ---- targets ----
+refused("an attribute that a target does not have", compile_with("--set", "target.cpu.mcpux=3"), "unknown key 'mcpux'", "'mcpu'")
+refused("the same of a target that is not used", compile_with("--set", "target.mine.kind=cpu", "--set", "target.mine.mcpux=3"),
+        "unknown key 'mcpux' in [target mine]", "did you mean 'mcpu'")
+refused("an attribute of another type, not used", compile_with("--set", "target.mine.kind=cpu", "--set",
+                                                               "target.mine.num_threads=abc"), "num_threads", "integer")
+warned("a kind that nobody serves", compile_with("--set", "target.mine.kind=cpuu"), "[target mine]", "'cpuu'", "did you mean 'cpu'")
+refused("an attribute of a JSON target", compile_with("-t", '{"kind": "cpu", "mcpux": "a"}'), "no attribute 'mcpux'", "'mcpu'")
+
+# ---- passes ----
+for what in ("skip=", "print=", "stop-after="):
+    refused(f"--debug {what}", compile_with("--debug", what + "FuseOp"), "no pass 'FuseOp'", "did you mean 'FuseOps'", status=(2,))
+check(compile_with("--debug", "skip=FuseOps").returncode == 0, "a pass that there is may be skipped")
+refused("an unknown item of --debug", compile_with("--debug", "roundtripp"), "did you mean 'roundtrip'", status=(2,))
+refused("--dump-only", compile_with("--dump-ir", path("ir"), "--dump-only", "FuseOp"), "did you mean 'FuseOps'", status=(2,))
+refused("a pass in British spelling", tenon("opt", SYMBOLIC, "-p", "legalise"), "no pass 'legalise'", "did you mean 'LegalizeOps'")
+refused("an option of a pass", tenon("opt", SYMBOLIC, "-p", "LegalizeOps{skip_op=[]}"), "no option 'skip_op'", "'skip_ops'")
+refused("an option far from any", tenon("opt", SYMBOLIC, "-p", "LegalizeOps{zzzzzzz=1}"), "it has ", "skip_ops")
+refused("--pass-config of an unknown key",
+        tenon("opt", SYMBOLIC, "-p", "FuseOps", "--pass-config", "relax.FuseOps.max_dept=10"),
+        "no pass reads the configuration 'relax.FuseOps.max_dept'", "did you mean 'relax.FuseOps.max_depth'")
+warned("--pass-config that no pass of the list reads",
+       tenon("opt", SYMBOLIC, "-p", "LegalizeOps", "--pass-config", "relax.FuseOps.max_depth=10"), "has no effect")
+known = tenon("opt", SYMBOLIC, "-p", "FuseOps", "--pass-config", "relax.FuseOps.max_depth=10")
+check(known.returncode == 0 and not known.stderr, "a key that a pass reads is taken", known)
+check("reads the configuration relax.FuseOps.max_depth" in tenon("show", "pass", "FuseOps").stdout, "show pass names its keys")
+
+# ---- sections ----
+refused("an unknown section", compile_with("--set", "pluginn.cpu.x=1"), "unknown section [pluginn]", "did you mean 'plugin'")
+for section, name, near in (("plugin", "cppu", "cpu"), ("device", "cppu", "cpu"), ("pass", "FuseOp", "FuseOps"),
+                            ("pipeline", "cppu", "cpu")):
+    key = "drop=x" if section == "pipeline" else "x=1"
+    warned(f"[{section} {name}]", compile_with("--set", f"{section}.{name}.{key}"), f"[{section} {name}] has no effect",
+           f"did you mean [{section} {near}]")
+warned("a plugin that may be loaded", compile_with("--set", "tenon.plugins=*,cppu"), "'cppu' in 'plugins'", "did you mean 'cpu'")
+warned("a plugin that is preferred", compile_with("--set", "tenon.prefer.FuseOps=transfrom"), "'transfrom'", "'transform'")
+
+# ---- locks ----
+for lock, *texts in (("tenn.threads", "names no section", "did you mean 'tenon'"),
+                     ("tenon.thread", "names no key", "did you mean 'threads'"),
+                     ("target.cpu", "names no key", "target.cpu.*"),
+                     ("pipeline.cpu.legalise", "names no key", "'legalize'")):
+    refused(f"lock = {lock}", compile_with("--config", write("lock.ini", f"[tenon]\nlock = {lock}\n")), "lock.ini:2", *texts)
+good = write("good.ini", "[tenon]\nlock = tenon.threads, target.cpu.mcpu, target.cpu.*, pipeline.*, pass.FuseOps.x\n")
+check(compile_with("--config", good).returncode == 0, "locks on what there is are taken")
+open_file = write("open.ini", "[tenon]\nlock = tenon.threads\n")
+os.chmod(open_file, 0o666)
+warned("a lock in a file that anybody may write", compile_with("--config", open_file), "'lock' has no effect")
+
+done()
