@@ -303,18 +303,65 @@ struct closeness {
     uint64_t compared, wrong;
 };
 
+/* An element or a scalar. Integers stay integers: not every one of 64 bits is a double. */
+struct number {
+    tnb_dtype dtype;
+    double f;  /* its value, of an integer rounded */
+    int64_t i; /* of an integer; of an unsigned one the bits */
+};
+
+static struct number
+integer_of(tnb_dtype d, int64_t v)
+{
+    return (struct number){d, d.code == TNB_UINT ? (double)(uint64_t)v : (double)v, v};
+}
+
 static bool
-close_numbers(struct closeness *c, double a, double b)
+read_number(const void *p, tnb_dtype d, uint64_t at, struct number *out)
+{
+    int64_t v;
+    *out = (struct number){.dtype = d};
+    if (tnb_dtype_is_float(d))
+        return tnb_load_f64(p, d, at, &out->f);
+    if (!tnb_load_i64(p, d, at, &v))
+        return false;
+    *out = integer_of(d, v);
+    return true;
+}
+
+static void
+put_number(tnb_buf *b, struct number x)
+{
+    if (tnb_dtype_is_float(x.dtype))
+        tnb_buf_puts(b, tnb_print_f64(x.f).s);
+    else if (x.dtype.code == TNB_UINT)
+        tnb_buf_printf(b, "%llu", (unsigned long long)x.i);
+    else
+        tnb_buf_printf(b, "%lld", (long long)x.i);
+}
+
+/* |a - b| of two numbers of one dtype, of integers without what rounding them to doubles takes away. */
+static double
+distance(struct number a, struct number b)
+{
+    if (tnb_dtype_is_float(a.dtype))
+        return fabs(a.f - b.f);
+    bool less = a.dtype.code == TNB_UINT ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+    return (double)(less ? (uint64_t)b.i - (uint64_t)a.i : (uint64_t)a.i - (uint64_t)b.i);
+}
+
+static bool
+close_numbers(struct closeness *c, struct number a, struct number b)
 {
     c->compared++;
-    bool same = a == b || (isnan(a) && isnan(b));
-    if (!same && isfinite(a) && isfinite(b)) {
-        double diff = fabs(a - b), rel = b != 0 ? diff / fabs(b) : INFINITY;
+    bool same = tnb_dtype_is_float(a.dtype) ? a.f == b.f || (isnan(a.f) && isnan(b.f)) : a.i == b.i;
+    if (!same && isfinite(a.f) && isfinite(b.f)) {
+        double diff = distance(a, b), rel = b.f != 0 ? diff / fabs(b.f) : INFINITY;
         if (diff > c->max_abs)
             c->max_abs = diff;
-        if (rel > c->max_rel && b != 0)
+        if (rel > c->max_rel && b.f != 0)
             c->max_rel = rel;
-        same = diff <= c->atol + c->rtol * fabs(b);
+        same = diff <= c->atol + c->rtol * fabs(b.f);
     }
     c->wrong += !same;
     return same;
@@ -331,18 +378,6 @@ put_index(tnb_buf *why, const tn_data *d, uint64_t at)
         at = below ? at % below : 0;
     }
     tnb_buf_puts(why, "]");
-}
-
-static bool
-read_number(const void *p, tnb_dtype d, uint64_t i, double *out)
-{
-    int64_t v;
-    if (tnb_dtype_is_float(d))
-        return tnb_load_f64(p, d, i, out);
-    if (!tnb_load_i64(p, d, i, &v))
-        return false;
-    *out = d.code == TNB_UINT ? (double)(uint64_t)v : (double)v;
-    return true;
 }
 
 static bool
@@ -373,7 +408,7 @@ close_data(tn_ctx *ctx, const tn_data *a, const tn_data *b, struct closeness *c,
     }
     tnb_dtype one = {a->dtype.code, a->dtype.bits, 1};
     uint64_t n = a->n_elems * a->dtype.lanes, first = n, wrong = 0;
-    double x, y, fx = 0, fy = 0;
+    struct number x, y, fx = {0}, fy = {0};
     for (uint64_t i = 0; i < n; i++) {
         if (!read_number(p, one, i, &x) || !read_number(q, one, i, &y)) {
             tnb_buf_printf(why, "elements of dtype %s cannot be compared", tnb_dtype_print(one).s);
@@ -390,8 +425,38 @@ close_data(tn_ctx *ctx, const tn_data *a, const tn_data *b, struct closeness *c,
     if (!wrong)
         return true;
     put_index(why, a, first / a->dtype.lanes);
-    tnb_buf_printf(why, " is %s instead of %s; %llu of %llu elements differ", tnb_print_f64(fx).s,
-                   tnb_print_f64(fy).s, (unsigned long long)wrong, (unsigned long long)n);
+    tnb_buf_puts(why, " is ");
+    put_number(why, fx);
+    tnb_buf_puts(why, " instead of ");
+    put_number(why, fy);
+    tnb_buf_printf(why, "; %llu of %llu elements differ", (unsigned long long)wrong,
+                   (unsigned long long)n);
+    return false;
+}
+
+static struct number
+scalar_of(const tn_expr *e)
+{
+    tnb_dtype d = tn_dtype_of(e);
+    return e->kind == TN_KIND_INT_IMM
+               ? integer_of(d, ((const tn_int_imm *)e)->value)
+               : (struct number){.dtype = d, .f = ((const tn_float_imm *)e)->value};
+}
+
+static bool
+close_scalars(const tn_expr *a, const tn_expr *b, struct closeness *c, tnb_buf *why)
+{
+    if (a->type != b->type) {
+        tnb_buf_printf(why, "dtype %s instead of %s", tnb_dtype_print(tn_dtype_of(a)).s,
+                       tnb_dtype_print(tn_dtype_of(b)).s);
+        return false;
+    }
+    struct number x = scalar_of(a), y = scalar_of(b);
+    if (close_numbers(c, x, y))
+        return true;
+    put_number(why, x);
+    tnb_buf_puts(why, " instead of ");
+    put_number(why, y);
     return false;
 }
 
@@ -408,20 +473,8 @@ close_values(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, struct closeness *
         return close_data(ctx, ((const tn_constant *)a)->data, ((const tn_constant *)b)->data, c,
                           why);
     case TN_KIND_INT_IMM:
-    case TN_KIND_FLOAT_IMM: {
-        double x = a->kind == TN_KIND_INT_IMM ? (double)((const tn_int_imm *)a)->value
-                                              : ((const tn_float_imm *)a)->value;
-        double y = b->kind == TN_KIND_INT_IMM ? (double)((const tn_int_imm *)b)->value
-                                              : ((const tn_float_imm *)b)->value;
-        if (a->type != b->type)
-            tnb_buf_printf(why, "dtype %s instead of %s", tnb_dtype_print(tn_dtype_of(a)).s,
-                           tnb_dtype_print(tn_dtype_of(b)).s);
-        else if (!close_numbers(c, x, y))
-            tnb_buf_printf(why, "%s instead of %s", tnb_print_f64(x).s, tnb_print_f64(y).s);
-        else
-            return true;
-        return false;
-    }
+    case TN_KIND_FLOAT_IMM:
+        return close_scalars(a, b, c, why);
     case TN_KIND_TUPLE: {
         tn_list l = ((const tn_tuple *)a)->fields, m = ((const tn_tuple *)b)->fields;
         if (l.n != m.n) {

@@ -41,50 +41,77 @@ static const tnt_option options[] = {
 
 /* ---- showing ---- */
 
+/* An element of a result: of a float dtype `f`, else `i`, of an unsigned one its bits. */
 typedef struct ranked {
-    double value;
+    double f;
+    int64_t i;
     uint64_t index;
 } ranked;
+
+static bool
+read_element(const void *bytes, tnb_dtype d, uint64_t i, ranked *out)
+{
+    *out = (ranked){.index = i};
+    return tnb_dtype_is_float(d) ? tnb_load_f64(bytes, d, i, &out->f)
+                                 : tnb_load_i64(bytes, d, i, &out->i);
+}
+
+static bool
+is_less(tnb_dtype d, const ranked *a, const ranked *b)
+{
+    return tnb_dtype_is_float(d) ? a->f < b->f
+           : d.code == TNB_UINT  ? (uint64_t)a->i < (uint64_t)b->i
+                                 : a->i < b->i;
+}
+
+static void
+print_element(const char *before, tnb_dtype d, const ranked *e)
+{
+    if (tnb_dtype_is_float(d))
+        printf("%s%s", before, tnb_print_f64(e->f).s);
+    else if (d.code == TNB_UINT)
+        printf("%s%llu", before, (unsigned long long)e->i);
+    else
+        printf("%s%lld", before, (long long)e->i);
+}
 
 static void
 print_result(const char *name, const tn_data *d, const void *bytes)
 {
+    enum { MOST = 5 };
     printf("%s: %s[", name, tnb_dtype_print(d->dtype).s);
     for (int32_t k = 0; k < d->ndim; k++)
         printf("%s%lld", k ? ", " : "", (long long)d->shape[k]);
     printf("]");
-    ranked top[5];
+    ranked top[MOST], lowest = {0}, e;
     uint32_t n_top = 0;
-    double lo = INFINITY, hi = -INFINITY;
     uint64_t nans = 0;
-    for (uint64_t i = 0; i < d->n_elems; i++) {
-        double v;
-        int64_t iv;
-        if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &v)
-                                         : !tnb_load_i64(bytes, d->dtype, i, &iv))
-            break;
-        if (!tnb_dtype_is_float(d->dtype))
-            v = (double)iv;
-        if (isnan(v)) {
+    for (uint64_t i = 0; i < d->n_elems && read_element(bytes, d->dtype, i, &e); i++) {
+        if (isnan(e.f)) {
             nans++;
             continue;
         }
-        lo = v < lo ? v : lo;
-        hi = v > hi ? v : hi;
-        uint32_t at = n_top < 5 ? n_top++ : v > top[4].value ? 4 : 5;
-        if (at < 5) {
-            for (; at > 0 && top[at - 1].value < v; at--)
-                top[at] = top[at - 1];
-            top[at] = (ranked){v, i};
-        }
+        if (!n_top || is_less(d->dtype, &e, &lowest))
+            lowest = e;
+        uint32_t at = n_top < MOST                            ? n_top++
+                      : is_less(d->dtype, &top[MOST - 1], &e) ? MOST - 1
+                                                              : MOST;
+        if (at == MOST)
+            continue;
+        for (; at > 0 && is_less(d->dtype, &top[at - 1], &e); at--)
+            top[at] = top[at - 1];
+        top[at] = e;
     }
-    if (n_top)
-        printf(" from %s to %s", tnb_print_f64(lo).s, tnb_print_f64(hi).s);
+    if (n_top) {
+        print_element(" from ", d->dtype, &lowest);
+        print_element(" to ", d->dtype, &top[0]);
+    }
     if (nans)
         printf(", %llu NaN", (unsigned long long)nans);
-    for (uint32_t i = 0; i < n_top; i++)
-        printf("%s[%llu] %s", i ? ", " : "; top ", (unsigned long long)top[i].index,
-               tnb_print_f64(top[i].value).s);
+    for (uint32_t i = 0; i < n_top; i++) {
+        printf("%s[%llu]", i ? ", " : "; top ", (unsigned long long)top[i].index);
+        print_element(" ", d->dtype, &top[i]);
+    }
     putchar('\n');
 }
 

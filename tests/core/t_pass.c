@@ -522,6 +522,10 @@ values_are_close_by_the_stated_rule(void **state)
     q[1] = -q[1];
     assert_false(tn_values_close(ctx, a, b, 0.002, 1e30, NULL));
     assert_false(tn_values_close(ctx, a, tn_i64(ctx, 1), 1, 1, NULL));
+    int64_t big = (int64_t)1 << 53;
+    assert_false(tn_values_close(ctx, tn_i64(ctx, big), tn_i64(ctx, big + 1), 0, 0.5, NULL));
+    assert_true(tn_values_close(ctx, tn_i64(ctx, big), tn_i64(ctx, big + 1), 0, 1, NULL));
+    assert_false(tn_values_close(ctx, tn_i64(ctx, INT64_MIN), tn_i64(ctx, INT64_MAX), 1, 0, NULL));
 }
 
 int

@@ -71,4 +71,25 @@ refused("an unknown function", tenon("run", tno, "-f", "mian"), "mian", "main")
 r = tenon("run", tno, "--seed", 3)
 check(r.returncode == 0 and "random inputs (seed 3)" in r.stderr and "probabilities" in r.stdout and "top" in r.stdout,
       "without -i random inputs are used, and said so", r)
+
+# integers of 64 bits are shown and compared as they are, not as the doubles next to them
+for descr, dtype, high in (("<i8", "int64", 2**53), ("<u8", "uint64", 2**64 - 2)):
+    module = write(f"{dtype}.py", f"""from tvm.script import ir as I, relax as R
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), "{dtype}")) -> R.Tensor((3,), "{dtype}"):
+        return R.add(x, R.const(1, "{dtype}"))
+""")
+    x = "x=" + write(f"{dtype}.npy", npy_bytes(descr, (3,), [5, high, 7]))
+    r = tenon("run", module, "-i", x)
+    check(r.returncode == 0 and f"{dtype}[3] from 6 to {high + 1}; top [1] {high + 1}, [2] 8, [0] 6" in r.stdout,
+          f"{dtype} results are shown exactly", r)
+    for last, equal in ((high + 1, True), (high, False)):
+        want = write(f"want-{dtype}.npy", npy_bytes(descr, (3,), [6, last, 8]))
+        r = tenon("run", module, "-i", x, "--expect", f"#0={want}", "--rtol", 0, "--atol", 0)
+        if equal:
+            check(r.returncode == 0, f"{dtype} results are equal", r)
+        else:
+            refused(f"{dtype} results off by one", r, f"element [1] is {high + 1} instead of {high}; 1 of 3 elements differ")
 done()
