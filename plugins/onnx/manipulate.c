@@ -112,7 +112,8 @@ zeros_agree(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t cou
             shown[k++] = own;
         }
     }
-    text = tn_strf(ctx, "%s: a 0 there would mean the input's extent (attribute 'allowzero')", text);
+    text =
+        tn_strf(ctx, "%s: a 0 there would mean the input's extent (attribute 'allowzero')", text);
     onnx_demand d = {ok, shown, k, text};
     return !ok || onnx_bind(n, &mark, 1, &d);
 }
@@ -627,7 +628,8 @@ import_expand(onnx_node *n)
             i < rank - count ? tn_i64(n->ctx, 1) : onnx_simplify(n, want[i - (rank - count)]);
         int64_t va, vb;
         if (tn_int_value(b, &vb) && vb < 0)
-            return onnx_fail(n, TNB_SHAPE, "entry %u of the target shape is %" PRId64, i - (rank - count), vb);
+            return onnx_fail(n, TNB_SHAPE, "entry %u of the target shape is %" PRId64,
+                             i - (rank - count), vb);
         if (tn_int_value(a, &va) && tn_int_value(b, &vb) && va != vb && va != 1 && vb != 1)
             return onnx_fail(n, TNB_SHAPE,
                              "extent %" PRId64 " of axis %u cannot be expanded to %" PRId64, va, i,
@@ -724,6 +726,14 @@ pad_at_run_time(onnx_node *n, const tn_expr *x, const char *mode)
     return onnx_ret(n, onnx_pad_at(n, x, before, after, mode, value));
 }
 
+/* Whether the padding value may stand in an attribute, which is a float64. */
+static bool
+is_double(const onnx_value *v)
+{
+    int64_t k;
+    return v->n_elems != 1 || !tn_int_value(v->elems[0], &k) || (k >> 53) == (k < 0 ? -1 : 0);
+}
+
 static bool
 import_pad(onnx_node *n)
 {
@@ -749,7 +759,7 @@ import_pad(onnx_node *n)
             return pad_at_run_time(n, x, modes[mode]);
         if (!onnx_ints(n, 1, "the paddings", pads, 2 * ONNX_MAX_DIMS, &count))
             return false;
-        at_run_time = onnx_has(n, 2) && !onnx_known(n, 2);
+        at_run_time = onnx_has(n, 2) && (!onnx_known(n, 2) || !is_double(n->in[2]));
         if (onnx_has(n, 2) && !at_run_time && !onnx_in_float(n, 2, "the padding value", &value))
             return false;
     }

@@ -92,6 +92,13 @@ is_wide(tnb_dtype d)
                                  : d.code == TNB_BOOL || (d.code == TNB_INT && d.bits >= 32);
 }
 
+/* Terms are int64: of uint64 the numbers below 2^63 are. */
+static bool
+is_uint64(tnb_dtype d)
+{
+    return d.code == TNB_UINT && d.bits == 64;
+}
+
 /* ---- conditions ---- */
 
 const tn_expr *
@@ -132,12 +139,29 @@ comparison_kind(const char *op)
     return -1;
 }
 
+static bool
+holds(int kind, int64_t x, int64_t y)
+{
+    return kind == TN_KIND_EQ   ? x == y
+           : kind == TN_KIND_LT ? x < y
+           : kind == TN_KIND_LE ? x <= y
+           : kind == TN_KIND_GT ? x > y
+                                : x >= y;
+}
+
 /* A comparison of integers: decided if the dimensions leave no choice. */
 static const tn_expr *
 compare(tn_ctx *ctx, int kind, const tn_expr *a, const tn_expr *b)
 {
+    int64_t v, w, lo, hi;
+    bool lit_a = tn_int_value(a, &v), lit_b = tn_int_value(b, &w), far;
+    if (lit_a && lit_b)
+        return number(ctx, holds(kind, v, w));
+    far = (lit_a && (v > INT64_MAX / 2 || v < INT64_MIN / 2)) ||
+          (lit_b && (w > INT64_MAX / 2 || w < INT64_MIN / 2));
+    if (far) /* a difference may not fit */
+        return of_truth(ctx, tn_bin(ctx, (tn_kind)kind, a, b));
     const tn_expr *d = tn_simplify_now(ctx, tn_sub(ctx, a, b)), *zero = number(ctx, 0);
-    int64_t v, lo, hi;
     if (!tn_int_value(d, &v)) {
         tn_arith *arith = tn_arith_new(ctx);
         tn_list vars = tn_free_vars(ctx, d, false);
@@ -157,11 +181,7 @@ compare(tn_ctx *ctx, int kind, const tn_expr *a, const tn_expr *b)
             return zero;
         return of_truth(ctx, tn_bin(ctx, (tn_kind)kind, a, b));
     }
-    return number(ctx, kind == TN_KIND_EQ   ? v == 0
-                       : kind == TN_KIND_LT ? v < 0
-                       : kind == TN_KIND_LE ? v <= 0
-                       : kind == TN_KIND_GT ? v > 0
-                                            : v >= 0);
+    return number(ctx, holds(kind, v, 0));
 }
 
 static const tn_expr *
@@ -214,12 +234,26 @@ power(tn_ctx *ctx, tnb_dtype d, const tn_expr *a, const tn_expr *b)
     return r;
 }
 
+/* Whether the sum, difference or product of two such numbers of uint64 is one again. */
+static bool
+stays_below(const char *op, int64_t x, int64_t y)
+{
+    int64_t r;
+    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+        return !__builtin_add_overflow(x, y, &r);
+    if (!strcmp(op, "Mul"))
+        return !__builtin_mul_overflow(x, y, &r);
+    return strcmp(op, "Sub") != 0 || x >= y;
+}
+
 static const tn_expr *
 int_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a, const tn_expr *b)
 {
     int64_t x, y;
     bool lit = tn_int_value(a, &x) && tn_int_value(b, &y);
     if (!lit && !is_wide(d))
+        return NULL;
+    if (lit && is_uint64(d) && !stays_below(op, x, y))
         return NULL;
     if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
         return tn_add(ctx, a, b);
@@ -406,7 +440,7 @@ int_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
     if (!tn_int_value(a, &v) && !is_wide(d))
         return NULL;
     if (!strcmp(op, "Neg"))
-        return tn_sub(ctx, zero, a);
+        return is_uint64(d) && v ? NULL : tn_sub(ctx, zero, a);
     if (!strcmp(op, "Abs"))
         return onnx_term_nonneg(ctx, a) ? a : tn_max(ctx, a, tn_sub(ctx, zero, a));
     if (!strcmp(op, "Sign"))
@@ -500,8 +534,9 @@ from_float(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e)
     if (lit) {
         if (!(fabs(x) < 9e18))
             return NULL;
-        return to.code == TNB_BOOL ? number(ctx, x != 0)
-                                   : onnx_term_fit(ctx, to, number(ctx, (int64_t)x));
+        if (to.code == TNB_BOOL)
+            return number(ctx, x != 0);
+        return is_uint64(to) && x <= -1 ? NULL : onnx_term_fit(ctx, to, number(ctx, (int64_t)x));
     }
     if (!is_wide(to))
         return NULL;
@@ -531,6 +566,8 @@ onnx_term_cast(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e)
     bool lit = tn_int_value(e, &v);
     if (to.code == TNB_BOOL)
         return of_truth(ctx, onnx_term_truth(ctx, e));
+    if (to.code == TNB_UINT && (lit ? is_uint64(to) && v < 0 : !onnx_term_nonneg(ctx, e)))
+        return NULL;
     if (lit)
         return tnb_dtype_is_float(to)
                    ? onnx_term_fit(ctx, to, tn_float_imm_of(ctx, TNB_F64, (double)v))

@@ -116,9 +116,11 @@ elems_of_constant(onnx_node *n, onnx_value *v, const tn_data *d)
         return false;
     for (uint32_t i = 0; i < d->n_elems; i++) {
         double f;
-        int64_t k;
+        int64_t k = 0;
         if (tnb_dtype_is_float(d->dtype) ? !tnb_load_f64(bytes, d->dtype, i, &f)
                                          : !tnb_load_i64(bytes, d->dtype, i, &k))
+            return false;
+        if (k < 0 && d->dtype.code == TNB_UINT) /* no int64, as terms are */
             return false;
         e[i] = tnb_dtype_is_float(d->dtype) ? tn_float_imm_of(ctx, TNB_F64, f) : tn_i64(ctx, k);
     }

@@ -102,6 +102,18 @@ x = ints(3, lo=1, hi=2**60)
 case("bitcast_int64_double", 26, "BitCast", [x], [x.view(np.float64)], to=11)
 x = np.array([np.inf, -np.inf, np.nan, 1], np.float16)
 case("isinf_float16", 20, "IsInf", [x], [np.isinf(x)])
+a, b = np.array([2**64 - 1, 2, 2**63], np.uint64), np.array([1, 2**63, 2**63 - 1], np.uint64)
+case("less_of_uint64_constants", 21, "Less", [a, b], [a < b], const=[0, 1])
+case("max_of_uint64_constants", 21, "Max", [a, b], [np.maximum(a, b)], const=[0, 1])
+case("div_of_uint64_constants", 21, "Div", [a, np.array(7, np.uint64)], [a // np.uint64(7)], const=[0, 1])
+case("mod_of_uint64_constants", 21, "Mod", [a, np.array(7, np.uint64)], [a % np.uint64(7)], const=[0, 1])
+case("sub_of_uint64_constants", 21, "Sub", [b, a], [b - a], const=[0, 1])
+case("mul_of_uint64_constants", 21, "Mul", [b, np.array(3, np.uint64)], [b * np.uint64(3)], const=[0, 1])
+case("sign_of_uint64_constants", 21, "Sign", [a], [np.sign(a)], const=[0])
+case("cast_of_uint64_constants", 21, "Cast", [a], [a.astype(np.float64)], const=[0], to=11)
+a, b = np.array([2**63 - 1, -(2**63), 2], np.int64), np.array([-(2**63), 2**63 - 1, -(2**63)], np.int64)
+case("greater_of_far_constants", 21, "Greater", [a, b], [a > b], const=[0, 1])
+case("pad_with_the_largest_integer", 21, "Pad", [b, i64(1, 0), a[0]], [np.concatenate([a[:1], b])], const=[1, 2])
 
 # ---- reductions and scans ----
 

@@ -359,8 +359,10 @@ read_tensor(writer *w, const char *kind, char *text)
         count *= (uint64_t)dims[rank++];
     }
     for (char *v; (v = strtok(NULL, " ")) && have < MAX_ELEMS; have++)
-        if (tnb_dtype_is_float(d) ? !store_float(raw, d, have, v)
-                                  : !tnb_store_i64(raw, d, have, strtoll(v, NULL, 10)))
+        if (tnb_dtype_is_float(d)
+                ? !store_float(raw, d, have, v)
+                : !tnb_store_i64(raw, d, have,
+                                 *v == '-' ? strtoll(v, NULL, 10) : (int64_t)strtoull(v, NULL, 10)))
             fail(w, "a value that the type does not hold:", v);
     if (have != count)
         fail(w, "the shape and the number of values differ:", name);

@@ -186,6 +186,88 @@ def bitwise_not(g, op):
     return g.add(op, [g.any("iu")])
 
 
+def far_integers(g, shape, dtype):
+    """Integers next to the ends of the dtype, to where doubles are no longer exact, and to 0."""
+    i = np.iinfo(dtype)
+    near = [0, 1, 2, 3, i.max, i.max - 1, i.max // 2, i.max // 2 + 1, i.max // 3, i.min, i.min + 1, i.min // 2]
+    near += [v for v in (2**53, 2**53 + 1, -2**53 - 1, 2**31, 2**32 + 1, -2**31 - 1) if i.min <= v <= i.max]
+    n = int(np.prod(shape))
+    return np.asarray([near[int(k)] for k in g.rng.integers(0, len(near), n)], dtype).reshape(shape)
+
+
+def overflows(op, a, b=None):
+    """Whether the result of signed integers is none: what follows may assume that there is no such thing."""
+    if a.dtype.kind == "u":
+        return False
+    x, y = a.array.astype(object), 0 if b is None else b.array.astype(object)
+    exact = {"Add": lambda: x + y, "Sub": lambda: x - y, "Mul": lambda: x * y, "Neg": lambda: -x, "Abs": lambda: abs(x),
+             "CumSum": lambda: np.cumsum(x, axis=0) if a.rank else x}.get(op, lambda: x)
+    i = np.iinfo(a.dtype)
+    return any(not i.min <= int(r) <= i.max for r in np.ravel(exact()))
+
+
+@operator("FarIntegers")
+def far(g, _):
+    """Arithmetic of integers that no double holds. Results are compared in their low bits too: tolerances are relative. Sums wrap in
+    Tenon and saturate in ONNX Runtime; powers go through doubles in both."""
+    dtype = np.dtype(g.pick(["int64", "uint64", "uint64", "int32", "uint32"]))
+    shape = g.shape(g.integer(0, 2), 60)
+
+    def operand():
+        a = far_integers(g, shape if g.chance(0.7) else (), dtype)
+        return g.constant(a) if g.chance(0.6) else g.input(a)
+    v = operand()
+    for _ in range(g.integer(1, 4)):
+        op = g.pick(["Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Where", "Concat", "Gather", "ReduceMax", "ReduceMin", "Sign",
+                     "Abs", "Neg", "BitShift", "BitwiseAnd", "BitwiseXor", "BitwiseNot", "Cast", "Clip", "Equal", "Less", "Greater", "ArgMax",
+                     "TopK", "CumSum", "Slice", "Identity", "Expand", "Unsqueeze", "Pad"])
+        if op in ("Div", "Mod"):
+            # -1 would overflow, and so may a number that stands for another one modulo 7
+            by = [1, 2, 16] + [3, 7, np.iinfo(dtype).max] * (op == "Div" or dtype.kind == "u")
+            out = g.add(op, [v, g.constant(np.asarray(g.pick(by), dtype))])
+        elif op == "Where":
+            o = operand()
+            c = g.add("Less", [v, o])
+            out = c and g.add(op, [c[0], o, v])
+        elif op == "Concat":
+            out = g.add(op, [v, v], axis=0)
+        elif op == "Gather":
+            out = g.add(op, [v, np.asarray(0)], axis=0)
+        elif op == "Slice":
+            out = g.add(op, [v, np.asarray([0]), np.asarray([2])])
+        elif op in ("Equal", "Less", "Greater"):
+            return g.add(op, [v, operand()])
+        elif op == "ArgMax":
+            return g.add(op, [v], axis=0)
+        elif op == "TopK":
+            out = g.add(op, [v, np.asarray([1])], 2, axis=0)
+        elif op == "CumSum":
+            out = not overflows(op, v) and g.add(op, [v, np.asarray(0)])
+        elif op == "BitShift":
+            out = g.add(op, [v, np.asarray(g.integer(0, dtype.itemsize * 8 - 1), dtype)], direction=g.pick(["LEFT", "RIGHT"]))
+        elif op == "Cast":
+            to = np.dtype(g.pick(["int64", "uint64", "int32", "uint32", "uint8", "int8", "float32", "float64", "bool"]))
+            out = g.add(op, [v], to=helper.np_dtype_to_tensor_dtype(to))
+            if out and to.kind not in "iu" or to.itemsize < 4:
+                return out
+            dtype = to if out else dtype
+        elif op == "Expand":
+            out = g.add(op, [v, np.asarray([2] + list(v.shape), np.int64)])
+        elif op == "Unsqueeze":
+            out = g.add(op, [v, np.asarray([0])])
+        elif op == "Pad":
+            out = g.add(op, [v, np.asarray([1, 0] * v.rank), far_integers(g, (), dtype)])
+        elif op in ("ReduceMax", "ReduceMin", "Sign", "Abs", "Neg", "BitwiseNot", "Identity"):
+            out = not overflows(op, v) and g.add(op, [v])
+        else:
+            o = operand()
+            out = not overflows(op, v, o) and g.add(op, [v, o])
+        v = out[0] if out else v
+        shape = v.shape
+    low = g.add("Mod", [v, np.asarray(256, dtype)])
+    return low or v
+
+
 @operator("Cast")
 def cast(g, op):
     to = g.pick(["float32", "float32", "float16", "float64", "int64", "int32", "int8", "uint8", "bool"])

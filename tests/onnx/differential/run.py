@@ -89,7 +89,8 @@ class Case:
                         changed = True
                 elif v.dtype in (np.int64, np.int32) and v.array.size and v.array.size < 100 and g.chance(0.3):
                     a = v.array.copy()
-                    a.reshape(-1)[g.integer(0, a.size - 1)] += g.pick([1, -1, 3, 5 if v.near else 1000000000])
+                    with np.errstate(over="ignore"):
+                        a.reshape(-1)[g.integer(0, a.size - 1)] += g.pick([1, -1, 3, 5 if v.near else 1000000000])
                     feeds[v.name] = a
                     changed = True
             if not changed or not self.consistent(feeds):
