@@ -3,14 +3,17 @@
  * programs opened in it. */
 #include "tool.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tenon/base/file.h"
 #include "tenon/base/log.h"
 #include "tenon/base/num.h"
+#include "tenon/base/tno.h"
 #include "tenon/core/text.h"
 
 double
@@ -420,6 +423,22 @@ tnt_read(tnt_session *s, const char *path)
 }
 
 bool
+tnt_is_artifact(const char *path)
+{
+    char magic[sizeof((tnb_tno_header *)0)->magic];
+    struct stat st;
+    if (tnb_ends_with(path, ".tno"))
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+              memcmp(magic, TNB_TNO_MAGIC, sizeof magic) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+bool
 tnt_needs_no_compiler(const tnt_args *a, const char *path)
 {
     static const char *const compiling[] = {"dim",           "bind",    "profile",   "verify",
@@ -448,7 +467,7 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
         return false;
     double start = tnt_now();
     tnb_status st;
-    if (tnb_ends_with(path, ".tno")) {
+    if (tnt_is_artifact(path)) {
         if (!tnt_needs_no_compiler(a, path))
             return false;
         st = tnr_artifact_open(path, &out->artifact, &err);

@@ -281,7 +281,7 @@ show_artifact(tnt_session *s, const char *path)
 static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
-    if (tnb_ends_with(path, ".tno"))
+    if (tnt_is_artifact(path))
         return tnt_needs_no_compiler(a, path) ? show_artifact(s, path) : tnt_failure();
     tnk_model m;
     if (!tnt_import(s, a, path, &m))

@@ -171,6 +171,9 @@ typedef struct tnt_program {
     bool was_compiled;
     double compile_seconds, load_seconds;
 } tnt_program;
+/* Whether the file is an artifact, by its name or its first bytes. */
+bool
+tnt_is_artifact(const char *path);
 /* False after a message: an option is for a compilation, which the artifact `path` has behind it. */
 bool
 tnt_needs_no_compiler(const tnt_args *a, const char *path);

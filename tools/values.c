@@ -3,6 +3,7 @@
 #include "tool.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tenon/base/file.h"
 #include "tenon/base/npy.h"
@@ -30,12 +31,54 @@ as_constant(tnt_session *s, tnb_dtype d, int32_t ndim, const int64_t *shape, con
     return tn_constant_of(s->ctx, t);
 }
 
+/* What has no file name that tells, as a pipe: .npy by its first bytes, else a TensorProto. */
+static const tn_expr *
+load_by_content(tnt_session *s, const char *path, tnb_err *err)
+{
+    enum { MOST = 1 << 30 };
+    char *bytes;
+    size_t n;
+    const tn_expr *c = NULL;
+    if (tnb_read_file(path, MOST, &bytes, &n, err) != TNB_OK)
+        return NULL;
+    if (n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) {
+        tnb_array a = {0};
+        if (tnb_npy_load(bytes, n, path, &a, err) == TNB_OK)
+            c = as_constant(s, a.dtype, a.ndim, a.shape, a.data);
+        tnb_array_free(&a);
+    } else {
+        tnb_tensor_pb t = {0};
+        tnb_status st = tnb_tensor_pb_parse(bytes, n, &t, err);
+        if (st == TNB_OK && t.external)
+            st = tnb_fail(err, TNB_UNSUPPORTED, "the tensor's data lie in a further file");
+        if (st == TNB_OK && n)
+            c = as_constant(s, t.dtype, t.ndim, t.shape, t.data);
+        tnb_tensor_pb_free(&t);
+        if (!c) {
+            tnb_fail(err, TNB_FORMAT, "%s: neither an .npy file nor an ONNX TensorProto", path);
+            tnb_hint(err, "save it with numpy.save, or as an ONNX TensorProto");
+        }
+    }
+    free(bytes);
+    return c;
+}
+
+static bool
+is_pipe(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
+}
+
 const tn_expr *
 tnt_load_tensor(tnt_session *s, const char *path)
 {
     tnb_err err = {0};
     const tn_expr *c = NULL;
-    if (tnb_ends_with(path, ".npy")) {
+    if (is_pipe(path) || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) {
+        c = load_by_content(s, path, &err);
+    } else if (tnb_ends_with(path, ".npy")) {
         tnb_array a = {0};
         if (tnb_npy_read(path, &a, &err) == TNB_OK)
             c = as_constant(s, a.dtype, a.ndim, a.shape, a.data);

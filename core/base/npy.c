@@ -260,39 +260,43 @@ reorder(const tnb_npy *h, const char *from, char *to)
 }
 
 tnb_status
+tnb_npy_load(const void *file, uint64_t n, const char *name, tnb_array *out, tnb_err *err)
+{
+    tnb_npy h;
+    memset(out, 0, sizeof *out);
+    TNB_TRY(tnb_npy_parse(file, n, name, &h, err));
+    out->data = malloc(h.bytes ? (size_t)h.bytes : 1);
+    if (!out->data)
+        return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for an array of %llu bytes", name,
+                        (unsigned long long)h.bytes);
+    const char *from = (const char *)file + h.offset;
+    out->dtype = h.dtype;
+    out->ndim = h.ndim;
+    memcpy(out->shape, h.shape, sizeof out->shape);
+    out->count = h.count;
+    out->bytes = h.bytes;
+    if (h.column_major && h.ndim > 1)
+        reorder(&h, from, out->data);
+    else if (h.bytes)
+        memcpy(out->data, from, (size_t)h.bytes);
+    size_t size = tnb_dtype_bytes(h.dtype);
+    bool pairs = h.dtype.code == TNB_COMPLEX;
+    if (h.swapped)
+        swap_bytes(out->data, pairs ? h.count * 2 : h.count, pairs ? size / 2 : size);
+    /* Any non-zero byte is true to NumPy; to kernels only 1 is. */
+    if (tnb_dtype_is_bool(h.dtype))
+        for (uint64_t i = 0; i < h.count; i++)
+            ((unsigned char *)out->data)[i] = ((unsigned char *)out->data)[i] != 0;
+    return TNB_OK;
+}
+
+tnb_status
 tnb_npy_read(const char *path, tnb_array *out, tnb_err *err)
 {
     tnb_mapping m;
-    tnb_npy h;
     memset(out, 0, sizeof *out);
     TNB_TRY(tnb_map_file(path, 0, &m, err));
-    tnb_status s = tnb_npy_parse(m.data, m.size, path, &h, err);
-    if (s == TNB_OK) {
-        out->data = malloc(h.bytes ? (size_t)h.bytes : 1);
-        if (!out->data)
-            s = tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for %llu bytes", path,
-                         (unsigned long long)h.bytes);
-    }
-    if (s == TNB_OK) {
-        const char *from = (const char *)m.data + h.offset;
-        out->dtype = h.dtype;
-        out->ndim = h.ndim;
-        memcpy(out->shape, h.shape, sizeof out->shape);
-        out->count = h.count;
-        out->bytes = h.bytes;
-        if (h.column_major && h.ndim > 1)
-            reorder(&h, from, out->data);
-        else if (h.bytes)
-            memcpy(out->data, from, (size_t)h.bytes);
-        size_t size = tnb_dtype_bytes(h.dtype);
-        bool pairs = h.dtype.code == TNB_COMPLEX;
-        if (h.swapped)
-            swap_bytes(out->data, pairs ? h.count * 2 : h.count, pairs ? size / 2 : size);
-        /* Any non-zero byte is true to NumPy; to kernels only 1 is. */
-        if (tnb_dtype_is_bool(h.dtype))
-            for (uint64_t i = 0; i < h.count; i++)
-                ((unsigned char *)out->data)[i] = ((unsigned char *)out->data)[i] != 0;
-    }
+    tnb_status s = tnb_npy_load(m.data, m.size, path, out, err);
     tnb_unmap(&m);
     return s;
 }

@@ -129,7 +129,14 @@ tnb_new_file_open(const char *path, tnb_new_file *out, tnb_err *err)
     if (!out->path)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to write '%s'", path);
     tnb_status s = TNB_OK;
-    if (stat(out->path, &st) == 0 && !S_ISREG(st.st_mode))
+    char target[256] = "";
+    if (stat(out->path, &st) != 0 && errno == ENOENT &&
+        readlink(out->path, target, sizeof target - 1) > 0) {
+        /* as cp: what the link would name may be meant to be somewhere else */
+        s = tnb_fail(err, TNB_IO, "cannot write '%s': it is a link to '%s', which does not exist",
+                     path, target);
+        tnb_hint(err, "remove the link, or make the file that it names");
+    } else if (stat(out->path, &st) == 0 && !S_ISREG(st.st_mode))
         s = tnb_fail(err, TNB_IO, "cannot write '%s': it is %s, not a regular file", path,
                      S_ISDIR(st.st_mode) ? "a folder" : "a device, pipe or socket");
     else if ((out->fd = base_new_open(AT_FDCWD, out->path, 0666, &out->temporary)) < 0)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "tenon/base/file.h"
 
@@ -12,11 +13,20 @@ enum { HEAD_BYTES = 4096 };
 static bool
 read_head(tn_ctx *ctx, const char *path, char *head, size_t *n)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t k = fd >= 0 ? read(fd, head, HEAD_BYTES) : -1;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool plain = fd >= 0 && fstat(fd, &st) == 0 &&
+                 !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
+    ssize_t k = plain ? read(fd, head, HEAD_BYTES) : -1;
     int e = errno;
     if (fd >= 0)
         close(fd);
+    if (fd >= 0 && !plain) {
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_IO, (tnb_place){.file = path},
+                   "a model is read from a regular file, not from a device, pipe or socket");
+        tnb_diag_hint(tn_diags(ctx), "write it to a file first");
+        return false;
+    }
     if (k < 0) {
         tnb_report(tn_diags(ctx), TNB_ERROR, e == ENOENT ? TNB_NOT_FOUND : TNB_IO,
                    (tnb_place){.file = path}, "cannot be read: %s", strerror(e));

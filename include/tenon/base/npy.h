@@ -40,6 +40,9 @@ typedef struct tnb_array {
  * messages. TNB_FORMAT when it is none, TNB_UNSUPPORTED for a dtype that Tenon lacks. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_npy_parse(const void *file, uint64_t size, const char *name, tnb_npy *out, tnb_err *err);
+/* The array of a file in memory; tnb_array_free afterwards. Errors as of tnb_npy_parse. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_npy_load(const void *file, uint64_t n, const char *name, tnb_array *out, tnb_err *err);
 /* Reads a file; tnb_array_free afterwards. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_npy_read(const char *path, tnb_array *out, tnb_err *err);
