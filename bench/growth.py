@@ -303,6 +303,8 @@ class Bench:
                 os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime"))
         self.log = os.path.join(work, "count")
         self.plugin = os.path.join(work, "count_instructions.so")
+        if args.write:
+            return
         for self.counter in [args.counter] if args.counter else ["perf", "qemu", "valgrind"]:
             try:
                 if self.counter == "qemu":

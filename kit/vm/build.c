@@ -12,15 +12,6 @@ tnk_is_host_func(const tn_node *prim_func)
     return v && !tn_is_int_const(v, 0);
 }
 
-static bool
-is_public(const tnk_vm_input *in, const char *name)
-{
-    for (uint32_t i = 0; i < in->n_publics; i++)
-        if (strcmp(in->publics[i], name) == 0)
-            return true;
-    return false;
-}
-
 static void
 declare_kernel(struct vm_gen *g, struct callee *c)
 {
@@ -64,7 +55,7 @@ declare(struct vm_gen *g, const char *name, const tn_node *func)
     c->name = name;
     c->function = NO_REG;
     tnb_strmap_set(&g->callees, name, c);
-    uint32_t flags = is_public(g->in, name) ? TNB_TNO_PUBLIC : 0;
+    uint32_t flags = tnb_strmap_has(&g->publics, name) ? TNB_TNO_PUBLIC : 0;
     g->function = name;
     if (tn_as_function(func)) {
         c->function = tnk_program_function(g->p, name, flags, tn_as_function(func)->params.n);
@@ -74,13 +65,13 @@ declare(struct vm_gen *g, const char *name, const tn_node *func)
         c->function = tnk_program_function(g->p, name, flags, tn_as_prim_func(func)->params.n);
         return;
     }
-    for (uint32_t i = 0; i < g->in->n_kernels && !c->kernel; i++)
-        if (strcmp(g->in->kernel_funcs[i], name) == 0)
-            c->kernel = &g->in->kernels[i];
-    if (c->kernel)
-        declare_kernel(g, c);
-    else
+    uintptr_t kernel = (uintptr_t)tnb_strmap_get(&g->kernels, name);
+    if (!kernel) {
         vm_error(g, func, "tensor program '%s' has no kernel", name);
+        return;
+    }
+    c->kernel = &g->in->kernels[kernel - 1];
+    declare_kernel(g, c);
 }
 
 static void
@@ -104,6 +95,12 @@ tnk_vm_build(tn_ctx *ctx, const tnk_vm_input *in, tnk_program *out)
     struct vm_gen g = {.ctx = ctx, .in = in, .p = out, .arena = tn_scratch(ctx)};
     tnb_strmap_init(&g.callees, g.arena);
     tnb_ptrmap_init(&g.consts, g.arena);
+    tnb_strmap_init(&g.publics, g.arena);
+    tnb_strmap_init(&g.kernels, g.arena);
+    for (uint32_t i = 0; i < in->n_publics; i++)
+        tnb_strmap_set(&g.publics, in->publics[i], NULL);
+    for (uint32_t i = in->n_kernels; i-- > 0;) /* of several of one function the first */
+        tnb_strmap_set(&g.kernels, in->kernel_funcs[i], (void *)(uintptr_t)(i + 1));
     tnk_program_device(out, in->device, 0, "global"); /* the first one is the variant's */
     for (uint32_t i = 0; i < in->module->names.n; i++)
         if (!tn_is(in->module->funcs.at[i], TN_KIND_EXTERN_FUNC))

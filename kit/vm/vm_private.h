@@ -24,6 +24,8 @@ struct vm_gen {
     tnk_program *p;
     tnb_arena *arena;                  /* scratch */
     tnb_strmap callees;                /* name -> struct callee */
+    tnb_strmap publics;                /* names of functions that users call */
+    tnb_strmap kernels;                /* name of a tensor program -> index + 1 */
     TNB_VEC(struct callee *) wrappers; /* kernels to be made callable as values */
     bool failed;
     /* of the function being made */
