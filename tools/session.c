@@ -477,6 +477,8 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
         if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
             return false;
         opt.n_targets = opt.n_targets ? 1 : 0;
+        if (opt.verify && !tnt_given_extents(s, a, &model, &opt.verify_extents))
+            return false;
         st = tnk_compile(s->ctx, &model, &opt, &out->compiled);
         if (opt.trace)
             st = tn_trace_close(opt.trace, &err) != TNB_OK && st == TNB_OK ? TNB_IO : st;

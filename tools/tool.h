@@ -196,6 +196,10 @@ const tn_expr *
 tnt_load_tensor(tnt_session *s, const char *path);
 tnb_status
 tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value *out, tnb_err *err);
+/* The extents, by symbol, that the files of -i have for inputs of the model's function (Dict, or NULL: none
+ * are symbolic). Pipes, which can be read only once, are left out. False after a message. */
+bool
+tnt_given_extents(tnt_session *s, const tnt_args *a, const tnk_model *model, const tn_node **out);
 /* A tensor value as a Constant. NULL after a message. */
 const tn_expr *
 tnt_from_runtime(tnt_session *s, tnr_value v);

@@ -292,6 +292,50 @@ tell_extents(const tnr_signature *sig)
         fputs("\n", stderr);
 }
 
+/* Names of a function's parameters as its model has them; malloc'ed. NULL without memory. */
+static const char **
+input_names(const tnk_model *model, const tn_function *f)
+{
+    const tn_array *names = tn_as_array(tn_dict_get(model->module->attrs, "input_names"));
+    const char **out = calloc(f->params.n + 1u, sizeof *out);
+    for (uint32_t i = 0; out && i < f->params.n; i++) {
+        const tn_string_imm *own =
+            names && i < names->items.n ? tn_as_string_imm(names->items.at[i]) : NULL;
+        out[i] = own ? own->value : tn_var_name(f->params.at[i]);
+    }
+    return out;
+}
+
+bool
+tnt_given_extents(tnt_session *s, const tnt_args *a, const tnk_model *model, const tn_node **out)
+{
+    const tn_function *f =
+        tn_as_function(tn_module_get(model->module, tnt_value(a, "function", "main")));
+    uint32_t n;
+    const char **given = tnt_values(a, "input", &n), **names = f ? input_names(model, f) : NULL;
+    bool ok = given && (names || !f);
+    if (given && !ok)
+        fputs("tenon: out of memory\n", stderr);
+    *out = NULL;
+    for (uint32_t g = 0; ok && f && g < n; g++) {
+        const char *file;
+        tn_list dims;
+        int i = tnt_assignment(given[g], names, f->params.n, "input", &file);
+        ok = i >= 0;
+        if (!ok || is_pipe(file) || !tn_type_dims(f->params.at[i]->type, &dims))
+            continue;
+        const tn_constant *c = tn_as_constant(tnt_load_tensor(s, file));
+        ok = c != NULL;
+        for (uint32_t k = 0; ok && k < dims.n && (int32_t)k < c->data->ndim; k++)
+            if (tn_is_var(dims.at[k]))
+                *out = tn_dict_set(s->ctx, *out, tn_var_name(dims.at[k]),
+                                   tn_i64(s->ctx, c->data->shape[k]));
+    }
+    free(given);
+    free(names);
+    return ok;
+}
+
 bool
 tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,
                 tnr_value **out, uint32_t *n)

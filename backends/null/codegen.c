@@ -321,7 +321,8 @@ stmt(struct gen *g, const tn_stmt *s)
         if (tn_is_call_to(tn_as_evaluate(s)->value, "tirx.index_in")) { /* for what it refuses */
             expr(g, tn_as_evaluate(s)->value);
             emit(g, NULL_SET, TNB_I64, local(g, s));
-        } else if (!tn_is(tn_as_evaluate(s)->value, TN_KIND_INT_IMM)) {
+        } else if (!tn_is(tn_as_evaluate(s)->value, TN_KIND_INT_IMM) &&
+                   !tn_is_call_to(tn_as_evaluate(s)->value, "tirx.assume")) {
             refuse(g, s);
         }
         break;

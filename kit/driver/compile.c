@@ -426,6 +426,8 @@ tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
     if (opt->verify)
         d.verify =
             tnk_verify_new(ctx, opt->verify_budget, opt->verify_rtol, opt->verify_atol, opt->seed);
+    if (d.verify)
+        tnk_verify_extents(d.verify, opt->verify_extents);
     tnb_status st = compile_all(&d);
     tnk_artifact_abandon(d.artifact);
     fill_result(&d);

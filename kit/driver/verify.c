@@ -33,7 +33,7 @@ struct outcome {
     int64_t int_max;         /* integers of the arguments lie between 0 and this */
     const tn_node *dims;     /* extents of the arguments by symbol; NULL: drawn */
     bool beyond;             /* the reason is an index beyond an extent */
-    bool unchecked;          /* which compiled code would not refuse: it is one of a tensor program */
+    bool unchecked; /* which compiled code would not refuse: it is one of a tensor program */
     bool broken; /* the reason is an error of the module: neither the budget nor something that the
                     evaluator does not know */
 };
@@ -46,7 +46,8 @@ struct tnk_verify {
     const tn_module *state; /* whose outcomes these are */
     TNB_VEC(struct outcome) outcomes;
     uint32_t verified;
-    uint64_t longest; /* scalar operations of one run */
+    uint64_t longest;       /* scalar operations of one run */
+    const tn_node *extents; /* of arguments by symbol, where the function takes them; or NULL */
     const char
         *covered; /* a function that, as the pass says, comparing others covers; NULL: none */
     TNB_VEC(const char *) unverified;
@@ -128,7 +129,7 @@ fitting_extents(tnk_verify *v, const tn_node *func)
     tn_ctx *child = tn_defined_symbols(v->ctx, func).n ? tn_ctx_child(v->ctx) : NULL;
     if (!child)
         return NULL;
-    const tn_node *dims = tn_find_extents(child, func, NULL, NULL);
+    const tn_node *dims = tn_find_extents(child, func, v->extents, NULL);
     dims = dims ? tn_ctx_splice(v->ctx, child, dims) : NULL;
     tn_ctx_free(child);
     return dims;
@@ -149,7 +150,8 @@ run_with(tnk_verify *v, const tn_module *m, const char *name, const tn_function 
     return r;
 }
 
-/* The first run of a function, which decides on the arguments: each symbol's extent drawn on its own, or
+/* The first run of a function, which decides on the arguments: each symbol's extent as it was asked for
+ * or drawn on its own, or
  * where the function refuses those, extents that it takes; integers up to 3, or what smaller ones
  * serve as indices of its tables. */
 static const tn_expr *
@@ -157,6 +159,7 @@ run_first(tnk_verify *v, const tn_module *m, const char *name, const tn_function
           struct outcome *o)
 {
     const struct outcome asked = *o;
+    o->dims = v->extents;
     const tn_expr *r = run_with(v, m, name, f, o);
     const tn_node *dims =
         r || !o->broken ? NULL : fitting_extents(v, &(o->like ? o->like : f)->base);
@@ -646,6 +649,12 @@ tnk_verify_new(tn_ctx *ctx, uint64_t budget, double rtol, double atol, uint64_t 
     v->atol = atol > 0 ? atol : 1e-5;
     v->seed = seed;
     return v;
+}
+
+void
+tnk_verify_extents(tnk_verify *v, const tn_node *extents)
+{
+    v->extents = extents;
 }
 
 const tn_pass_check *

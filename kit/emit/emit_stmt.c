@@ -194,7 +194,7 @@ alloc(tnk_emitter *e, const tn_node *buffer)
 static void
 evaluate(tnk_emitter *e, const tn_evaluate *v)
 {
-    if (tn_is(v->value, TN_KIND_INT_IMM))
+    if (tn_is(v->value, TN_KIND_INT_IMM) || tn_is_call_to(v->value, "tirx.assume"))
         return;
     if (tn_is_call_to(v->value, "tirx.tvm_storage_sync") && e->barrier) {
         line(e);

@@ -471,6 +471,35 @@ call_with_tuple(struct vm_gen *g, const tn_call *c, const char *packed, uint32_t
     call_packed(g, &c->base, packed, (tn_list){.at = all, .n = rest.n + 1}, dst);
 }
 
+/* An operator that no pass lowered: for want of what a tensor program has to know of its arguments, or of
+ * the pass. */
+static void
+left_over(struct vm_gen *g, const tn_call *c, const char *name)
+{
+    tn_list dims;
+    for (uint32_t i = 0; i < c->args.n; i++) {
+        const tn_ty_tensor *t = tn_as_ty_tensor(c->args.at[i]->type);
+        bool no_dtype = t && tnb_dtype_is_void(t->dtype);
+        if (!t || (!no_dtype && tn_type_dims(TN_NODE(t), &dims)))
+            continue;
+        vm_error(g, &c->base, "%s cannot be compiled: %s of its argument %u, %s, %s not known",
+                 name, no_dtype ? "the element type" : "the extents", i,
+                 tn_text(g->ctx, TN_NODE(t)), no_dtype ? "is" : "are");
+        tnb_diag_hint(
+            tn_diags(g->ctx),
+            no_dtype ? "state the dtype in the type of the value, or convert it with match_cast"
+                     : "state a shape in the type of the value, with symbols for extents "
+                       "that only run time knows");
+        return;
+    }
+    vm_error(g, &c->base,
+             "%s cannot be compiled: no pass has made a tensor program or a call of it", name);
+    tnb_diag_hint(
+        tn_diags(g->ctx),
+        "the pipeline must hold LegalizeOps, CallTIRRewrite and LowerRuntimeBuiltin; or the "
+        "operator has no legalization for this use");
+}
+
 static void
 call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
 {
@@ -507,11 +536,7 @@ call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
                 call_packed(g, &c->base, plain[i].packed, c->args, dst);
                 return;
             }
-        vm_error(g, &c->base, "operator %s is left in the module: no pass lowered it", name);
-        tnb_diag_hint(
-            tn_diags(g->ctx),
-            "the pipeline must hold LegalizeOps, CallTIRRewrite and LowerRuntimeBuiltin; or the "
-            "operator has no legalization for this use");
+        left_over(g, c, name);
     }
 }
 

@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "tenon/base/file.h"
 #include "tenon/core/arith.h"
 #include "tenon/core/builder.h"
 #include "tenon/core/registry.h"
@@ -35,6 +36,7 @@ typedef struct slot {
     uint32_t missing;        /* variables of the expression that are not computed yet */
     TNB_VEC(uint32_t) users; /* of a variable: slots of expressions that it is in */
     uint32_t next;           /* slot + 1 of the same hash */
+    const char *from;        /* of a variable: "extent 0 of 'x'", where it is taken from; or NULL */
 } slot;
 
 /* A shape (or scalar) whose extents have to be matched against `dims`. */
@@ -42,6 +44,7 @@ typedef struct todo {
     const tn_expr *value;
     tn_list dims;
     bool is_scalar;
+    const char *what; /* "'x'", a parameter whose value this is; NULL: something else */
     const char *context;
 } todo;
 
@@ -242,22 +245,35 @@ emit_check(lowering *l, const char *builtin, tn_list args)
 }
 
 static const char *
-context_text(lowering *l, const char *where, const tn_type *t)
+context_text(lowering *l, const char *what, const char *how, const tn_type *t)
 {
     if (!l->contexts)
         return "";
-    return tn_strf(l->ctx, "ErrorContext(fn=%s, loc=%s, annotation=%s)", l->name, where,
-                   tn_text(l->ctx, t));
+    return tn_strf(l->ctx, "%s function '%s', %s %s", what, l->name, how, tn_text(l->ctx, t));
+}
+
+/* Where the variables of the extents, which others have to equal, were taken from. */
+static const char *
+with_origins(lowering *l, const todo *t)
+{
+    const char *text = t->context;
+    for (uint32_t i = 0; l->contexts && t->what && i < t->dims.n; i++) {
+        const tn_expr *d = t->dims.at[i];
+        uint32_t k = tn_is_var(d) ? find_slot(l, d) : NO_SLOT;
+        const char *from = k == NO_SLOT || !l->slots.at[k].computed ? NULL : l->slots.at[k].from;
+        if (from && !tnb_ends_with(from, t->what))
+            text = tn_strf(l->ctx, "%s%s %s is %s", text, text == t->context ? ", where" : ",",
+                           tn_var_name(d), from);
+    }
+    return text;
 }
 
 static const char *
 cast_text(lowering *l, const tn_match_cast *mc)
 {
     const char *from = tnb_ptrmap_get(&l->given_by, mc->value);
-    return context_text(l,
-                        from ? tn_strf(l->ctx, "match_cast of the result of %s", from)
-                             : "match_cast",
-                        mc->to);
+    return context_text(l, from ? tn_strf(l->ctx, "the result of %s in", from) : "a value in",
+                        "cast to", mc->to);
 }
 
 static void
@@ -274,9 +290,9 @@ note_packed(lowering *l, const tn_var_binding *vb)
 /* The pairs for one list of extents; stores new variables. *pending: some extent cannot be compared
  * yet. */
 static tn_list
-match_codes(lowering *l, tn_list dims, bool *pending, bool *useful)
+match_codes(lowering *l, const todo *t, bool *pending, bool *useful)
 {
-    tn_list args = {0};
+    tn_list args = {0}, dims = t->dims;
     *pending = *useful = false;
     for (uint32_t i = 0; i < dims.n; i++) {
         const tn_expr *d = dims.at[i];
@@ -291,6 +307,8 @@ match_codes(lowering *l, tn_list dims, bool *pending, bool *useful)
             } else if (tn_is_var(d)) {
                 code = MATCH_STORE;
                 set_computed(l, k);
+                if (t->what)
+                    l->slots.at[k].from = tn_strf(l->ctx, "extent %u of %s", i, t->what);
             } else {
                 code = MATCH_NOTHING;
                 value = 0;
@@ -308,7 +326,8 @@ static void
 emit_match(lowering *l, const todo *t, bool *pending)
 {
     bool useful;
-    tn_list codes = match_codes(l, t->dims, pending, &useful);
+    const char *context = with_origins(l, t);
+    tn_list codes = match_codes(l, t, pending, &useful);
     if (!useful && t->dims.n)
         return;
     tn_list args = tn_listv(l->ctx, t->value, l->heap, NULL);
@@ -316,7 +335,7 @@ emit_match(lowering *l, const todo *t, bool *pending)
         args = tn_list_append(l->ctx, args, tn_i64(l->ctx, t->dims.n));
     for (uint32_t i = 0; i < codes.n; i++)
         args = tn_list_append(l->ctx, args, codes.at[i]);
-    args = tn_list_append(l->ctx, args, tn_string(l->ctx, t->context));
+    args = tn_list_append(l->ctx, args, tn_string(l->ctx, context));
     emit_check(l, t->is_scalar ? "vm.builtin.match_prim_value" : "vm.builtin.match_shape", args);
 }
 
@@ -457,6 +476,8 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
     const tn_ty_prim *prim = tn_as_ty_prim(t);
     const tn_ty_tuple *tuple = tn_as_ty_tuple(t);
     todo match = {.value = value, .context = context};
+    if (l->contexts && !l->trusted && tn_is_var(value) && strncmp(context, "parameter ", 10) == 0)
+        match.what = tn_strf(l->ctx, "'%s'", tn_var_name(value));
     if (tensor) {
         if (!needs_check(t, is_weight))
             return;
@@ -719,9 +740,9 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
     l.heap = emit(&l, heap_call, "shape_heap");
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const tn_expr *p = fn->params.at[i];
-        const char *where = tn_strf(ctx, "param[%u], param=%s", i, tn_var_name(p));
+        const char *where = tn_strf(ctx, "parameter '%s' of", tn_var_name(p));
         check_value(&l, p, p->type, l.num_input >= 0 && (int64_t)i >= l.num_input,
-                    context_text(&l, where, p->type));
+                    context_text(&l, where, "declared as", p->type));
     }
     run_todos(&l);
     l.trusted = true;
@@ -735,7 +756,8 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
     for (uint32_t i = 0; i < lowered->blocks.n; i++)
         blocks = tn_list_append(ctx, blocks, lowered->blocks.at[i]);
     if (tn_type_check(ctx, fn->ret, seq->body->type) != TN_SUBTYPE_YES) {
-        check_value(&l, lowered->body, fn->ret, false, context_text(&l, "return", fn->ret));
+        check_value(&l, lowered->body, fn->ret, false,
+                    context_text(&l, "the result of", "declared as", fn->ret));
         run_todos(&l);
         if (l.failed)
             return NULL;

@@ -119,6 +119,7 @@ typedef struct tnk_compile_options {
     /* The module comes from there: what the pipeline has up to and with the first pass of this name
      * is left out. NULL: it runs whole. */
     const char *start_after;
+    const tn_node *verify_extents; /* as tnk_verify_extents takes them; NULL: all are drawn */
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {
@@ -165,6 +166,10 @@ typedef struct tnk_verify tnk_verify;
 /* For tn_pass_run.check. In the context's arena. */
 TNB_EXPORT tnk_verify *
 tnk_verify_new(tn_ctx *ctx, uint64_t budget, double rtol, double atol, uint64_t seed);
+/* Extents of the arguments by the name of their symbol (Dict to ints; NULL: all are drawn), for functions
+ * that take them. */
+TNB_EXPORT void
+tnk_verify_extents(tnk_verify *v, const tn_node *extents);
 TNB_EXPORT const tn_pass_check *
 tnk_verify_check(tnk_verify *v);
 TNB_EXPORT tnk_verify_report

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Messages about inputs and modules say in the field's words what is wrong, with the names that the user gave."""
+import re
+from clitest import check, done, npy_bytes, path, refused, tenon, write
+
+HEAD = """
+from tvm.script import ir as I
+from tvm.script import tirx as T
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+"""
+ADD = HEAD + """
+    @R.function
+    def main(x: %s, y: %s) -> %s:
+        with R.dataflow():
+            gv = R.add(x, y)
+            R.output(gv)
+        return gv
+"""
+
+
+def array(name, shape, descr="<f4"):
+    n = 1
+    for d in shape:
+        n *= d
+    return write(name, npy_bytes(descr, shape, [0] * n))
+
+
+def add(name, x, y=None, result=None):
+    return write(name, ADD % (x, y or x, result or x))
+
+
+# ---- inputs that do not fit ----
+N4 = 'R.Tensor(("n", 4), "float32")'
+two = add("two.py", N4)
+a3, a5, a35 = array("a3.npy", (3, 4)), array("a5.npy", (5, 4)), array("a35.npy", (3, 5))
+for r, *texts in (
+        (tenon("run", two, "-i", f"x={a3}", "-i", f"y={a5}"), "parameter 'y' of function 'main'", "n is extent 0 of 'x'", "is 5, expected 3"),
+        (tenon("run", two, "-i", f"x={array('d.npy', (3, 4), '<f8')}", "-i", f"y={a3}"), "parameter 'x'", "float64, expected float32"),
+        (tenon("run", two, "-i", f"x={array('v.npy', (4,))}", "-i", f"y={a3}"), "parameter 'x'", "has 1 dimensions, expected 2"),
+        (tenon("run", two, "-i", f"x={a35}", "-i", f"y={a35}"), "parameter 'x'", "extent 1 of tensor float32[3, 5] is 5, expected 4")):
+    refused("an input that does not fit", r, *texts)
+    check("ErrorContext" not in r.stderr and "param[" not in r.stderr and "annotation" not in r.stderr, "in plain words", r)
+
+# ---- what cannot be compiled ----
+refused("an element type that is not known", tenon("run", add("dtype.py", 'R.Tensor(("n", 4))')), "element types of its operands have to be known")
+r = tenon("run", add("ndim.py", 'R.Tensor(dtype="float32", ndim=2)'))
+refused("extents that are not known", r, "relax.add cannot be compiled: the extents of its argument 0", "state a shape", "ndim.py:12:")
+check("left in the module" not in r.stderr, "in plain words", r)
+
+# ---- an assumption is no code ----
+assume = write("assume.py", HEAD + """
+    @T.prim_func(private=True, s_tir=True)
+    def f(var_A: T.handle, var_B: T.handle):
+        n = T.int64()
+        A = T.match_buffer(var_A, (n,))
+        B = T.match_buffer(var_B, (n,))
+        T.evaluate(T.assume(n > T.int64(0)))
+        for i in range(n):
+            with T.sblock("B"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        cls = Module
+        with R.dataflow():
+            gv = R.call_tir(cls.f, (x,), out_sinfo=R.Tensor((n,), dtype="float32"))
+            R.output(gv)
+        return gv
+""")
+for target in ("cpu", "null"):
+    r = tenon("run", assume, "-t", target, "-i", f"x={array('x.npy', (3,))}")
+    check(r.returncode == 0 and "[0] 1.0" in r.stdout, f"T.assume on {target}", r)
+
+# ---- --verify takes the extents of the inputs ----
+
+
+def longest(*args):
+    r = tenon("run", two, "--verify", *args)
+    m = re.search(r"longest run: (\d+) operations", r.stderr)
+    check(r.returncode == 0 and m is not None, "verified " + " ".join(args[1::2]), r)
+    return int(m.group(1)) if m else 0
+
+
+small, large = [longest("-i", f"x={array(f'{n}.npy', (n, 4))}", "-i", f"y={path(f'{n}.npy')}") for n in (2, 200)]
+check(large > 50 * small, f"--verify runs with the extents of the inputs ({small} and {large} operations)")
+done()
