@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions, positions of extremes, running sums. */
 #include <inttypes.h>
+#include "dynamic.h"
 #include "fold.h"
 
 typedef enum before { PLAIN, ABS, SQUARE, EXP } before;
@@ -91,6 +92,34 @@ import_log_sum_exp(onnx_node *n)
     return onnx_ret(n, keep ? s : onnx_squeeze(n, s, axes, (uint32_t)count));
 }
 
+/* x with an axis that has entries, for certain or checked at run time: of none of them there is a position. Where the result
+ * has no elements, none is asked for. */
+static const tn_expr *
+with_entries(onnx_node *n, const tn_expr *x, int64_t axis)
+{
+    tn_ctx *ctx = n->ctx;
+    tn_list dims;
+    int64_t v;
+    if (!onnx_dims(n, x, &dims))
+        return tn_error_node(ctx);
+    const tn_expr *extent = dims.at[axis], *zero = tn_i64(ctx, 0);
+    const tn_expr *ok = tn_cmp(ctx, TN_KIND_GE, extent, tn_i64(ctx, 1));
+    for (uint32_t i = 0; i < dims.n; i++)
+        if (i != axis && (!tn_int_value(dims.at[i], &v) || v == 0))
+            ok = tn_or(ctx, ok, tn_bin(ctx, TN_KIND_EQ, dims.at[i], zero));
+    ok = onnx_simplify(n, ok);
+    if (tn_is_int_const(ok, 1))
+        return x;
+    const char *text = tn_strf(ctx, "axis %lld has no entries", (long long)axis);
+    if (tn_is_int_const(ok, 0)) {
+        onnx_fail(n, TNB_SHAPE, "%s", text);
+        return tn_error_node(ctx);
+    }
+    onnx_demand d = {ok, NULL, 0, text};
+    return onnx_bind(n, &extent, 1, &d) ? onnx_fix_extent(n, x, axis, extent, "the data")
+                                        : tn_error_node(ctx);
+}
+
 /* Also the last of equal ones: positions counted from the end. */
 static bool
 arg_extreme(onnx_node *n, const char *op)
@@ -99,7 +128,7 @@ arg_extreme(onnx_node *n, const char *op)
     int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, x);
     bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
          last = onnx_attr_int(n, "select_last_index", 0) != 0;
-    if (rank < 0 || !onnx_axis(n, rank, &axis))
+    if (rank < 0 || !onnx_axis(n, rank, &axis) || tn_is_error(x = with_entries(n, x, axis)))
         return false;
     if (last)
         x = onnx_emit(n, "flip", tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), NULL), x, NULL);
