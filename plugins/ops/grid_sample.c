@@ -152,7 +152,10 @@ sample(const sampler *s, const tn_call *call, const tn_expr *const *at)
     }
     for (int i = 0; i < s->axes; i++) {
         const tn_expr *floor = MATH1("floor", at[i]);
-        weights(s, cubic, SUB(at[i], floor), w[i]);
+        const tn_expr *part = SUB(at[i], floor);
+        if (cubic) /* a place far outside, of which a fused operation rounds one use and not the other, has no third power */
+            part = LEAST(GREATEST(part, LIT(s->wide, 0)), LIT(s->wide, 1));
+        weights(s, cubic, part, w[i]);
         low[i] = CAST(TNB_I64, floor);
         count *= taps;
     }
