@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-noinst_PROGRAMS += examples/digits/digits
+noinst_PROGRAMS += examples/digits/digits examples/embed/embed
+examples_embed_embed_SOURCES = examples/embed/embed.c
+examples_embed_embed_LDADD = $(RT_LIB) $(BASE_LIB)
+# What docs/embedding.md goes through, to be copied.
+embedexampledir = $(docdir)/examples/embed
+dist_embedexample_DATA = examples/embed/README.md examples/embed/Makefile examples/embed/embed.c
 examples_digits_digits_SOURCES = examples/digits/digits.c
 examples_digits_digits_LDADD = $(RT_LIB) $(BASE_LIB)
 EXTRA_DIST += \
