@@ -42,8 +42,8 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
         pthread_mutex_unlock(&dev->lock);
         return tnb_fail(err, TNB_NO_MEMORY,
                         "a storage of %" PRIu64 " bytes exceeds the limit of %" PRIu64
-                        " bytes on '%s'",
-                        bytes, dev->limit, dev->driver->name);
+                        " bytes on '%s', of which %" PRIu64 " are in use",
+                        bytes, dev->limit, dev->driver->name, dev->stats.in_use);
     }
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < dev->n_blocks; i++) {
@@ -68,6 +68,11 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
             st = dev->driver->alloc(dev->handle, want, scope, mem, err);
         }
         dev->stats.allocs += st == TNB_OK;
+        if (st == TNB_NO_MEMORY)
+            tnb_err_prefix(err,
+                           "storage for tensors on device '%s', of which %" PRIu64
+                           " bytes are in use",
+                           dev->driver->name, dev->stats.in_use);
     }
     if (st == TNB_OK) {
         dev->stats.in_use += *capacity;

@@ -2,6 +2,8 @@
 /* tenon list: what is there. Reads manifests only, with --why modules too; nothing is loaded but for devices. */
 #include "tool.h"
 
+#include "tenon/kit/codegen.h"
+
 static const tnt_option options[] = {
     {"why", 0, TNT_FLAG, NULL,
      "plugins: every candidate, chosen or not, and the rule that decided"},
@@ -75,6 +77,16 @@ list_ops(tnt_session *s)
     return list_provided(s, "op");
 }
 
+/* What to know of a kind before a model is compiled for it; "" for most. */
+static const char *
+kind_note(tnt_session *s, const char *kind)
+{
+    const tn_target_kind *k = tn_find_target(s->registry, kind, NULL);
+    if (!k)
+        return ", which no plugin provides";
+    return k->codegen && k->codegen->build ? "" : ", generates no kernels";
+}
+
 static int
 list_targets(tnt_session *s)
 {
@@ -82,13 +94,15 @@ list_targets(tnt_session *s)
     const char **names = tnb_conf_names(s->conf, tn_arena(s->ctx), "target", &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *kind = tnb_conf_text(s->conf, "target", names[i], "kind");
-        printf("%-20s kind %s\n", names[i], kind ? kind : names[i]);
+        kind = kind ? kind : names[i];
+        printf("%-20s kind %s%s\n", names[i], kind, kind_note(s, kind));
     }
     uint32_t m;
     const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "target", &m);
     for (uint32_t i = 0; i < m; i++)
         if (!tnb_conf_has(s->conf, "target", p[i].name))
-            printf("%-20s kind %s (plugin %s)\n", p[i].name, p[i].name, p[i].plugin->name);
+            printf("%-20s kind %s (plugin %s)%s\n", p[i].name, p[i].name, p[i].plugin->name,
+                   kind_note(s, p[i].name));
     return TNT_OK;
 }
 

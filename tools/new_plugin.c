@@ -115,7 +115,8 @@ read_kit(tnt_kit *k, const char *name, tnb_err *err)
     tnb_status st = TNB_OK;
     tnb_diags *d = tnb_diags_new();
     if (!d || !tnb_ini_read(k->arena, k->file, m.data, (size_t)m.size, &e, &n, d))
-        st = d ? tnb_diags_first(d, err) : tnb_fail(err, TNB_NO_MEMORY, "no memory");
+        st = d ? tnb_diags_first(d, err)
+               : tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to read it", k->file);
     for (uint32_t i = 0; st == TNB_OK && i < n; i++)
         st = take(k, &e[i], err);
     tnb_diags_free(d);
@@ -233,7 +234,8 @@ read_promises(tnt_kit *k, tnt_names *names, const char *file, tnb_err *err)
     tnb_diags *d = tnb_diags_new();
     tnb_status st = TNB_OK;
     if (!d || !tnb_ini_read(k->arena, path, m.data, (size_t)m.size, &e, &n, d))
-        st = d ? tnb_diags_first(d, err) : tnb_fail(err, TNB_NO_MEMORY, "no memory");
+        st = d ? tnb_diags_first(d, err)
+               : tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to read it", path);
     for (uint32_t i = 0; st == TNB_OK && i < n; i++) {
         if (strcmp(e[i].key, "provides") != 0)
             continue;

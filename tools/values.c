@@ -209,7 +209,7 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
     fputs("  hint: ", stderr);
     if (near)
         fprintf(stderr, "did you mean '%s'? ", near);
-    fputs("there are", stderr);
+    fprintf(stderr, n == 1 ? "the only %s is" : "there are the %ss", what);
     for (uint32_t i = 0; i < n && i < 20; i++)
         fprintf(stderr, "%s #%u '%s'", i ? "," : "", i, names[i] ? names[i] : "");
     fputs(n > 20 ? ", ...\n" : "\n", stderr);

@@ -362,7 +362,7 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
     struct module *m = calloc(1, sizeof *m);
     if (!m) {
         json_decref(root);
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory");
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a module of CLML");
     }
     m->device = tnr_device_handle(dev);
     m->desc = desc;

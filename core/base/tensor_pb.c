@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tenon/base/tensor_pb.h"
+#include "tenon/base/file.h"
 
 /* Field numbers of TensorProto. */
 enum {
@@ -477,23 +478,10 @@ tnb_tensor_pb_encode(tnb_buf *out, const char *name, const tnb_dltensor *t, tnb_
 tnb_status
 tnb_tensor_pb_write(const char *path, const char *name, const tnb_dltensor *t, tnb_err *err)
 {
-    tnb_buf b = {0}, tmp = {0};
+    tnb_buf b = {0};
     tnb_status s = tnb_tensor_pb_encode(&b, name, t, err);
-    tnb_buf_printf(&tmp, "%s.tmp%ld", path, (long)getpid());
-    if (s == TNB_OK && tmp.failed)
-        s = tnb_fail(err, TNB_NO_MEMORY, "no memory");
-    if (s == TNB_OK) {
-        FILE *f = fopen(tmp.s, "wxe");
-        bool ok = f && fwrite(b.s, 1, b.n, f) == b.n;
-        if (f)
-            ok &= fclose(f) == 0;
-        if (!ok || rename(tmp.s, path) != 0) {
-            s = tnb_fail(err, TNB_IO, "%s: %s", path, strerror(errno));
-            if (f)
-                unlink(tmp.s);
-        }
-    }
+    if (s == TNB_OK)
+        s = tnb_write_file(path, b.s, b.n, err);
     tnb_buf_free(&b);
-    tnb_buf_free(&tmp);
     return s;
 }

@@ -132,10 +132,11 @@ check_codegen(struct driver *d, const struct driver_variant *v)
         "target '%s': the backend '%s' of this build generates no kernels; the model needs %u, "
         "the first is '%s'",
         v->target.name, v->target.kind->name, n, name);
-    tnb_diag_hint(tn_diags(d->ctx),
-                  "its pass lists run: tenon opt MODEL -t %s; tenon list targets shows the targets "
-                  "that generate code",
-                  v->target.name);
+    tnb_diag_hint(
+        tn_diags(d->ctx),
+        "tenon compile MODEL -t %s --dump-ir DIR shows what its pass lists make of the model; "
+        "tenon list targets shows the targets that generate kernels",
+        v->target.name);
     return TNB_UNSUPPORTED;
 }
 

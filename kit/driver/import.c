@@ -66,7 +66,14 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
         return by_name;
     tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
                "no importer knows this kind of file");
-    tnb_diag_hint(tn_diags(ctx), "`tenon list importers --why` tells which there are");
+    const char *kinds = ".py (text)";
+    for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++)
+        for (const char *const *e = imp->extensions; e && *e; e++)
+            kinds = tn_strf(ctx, "%s, %s (%s)", kinds, *e, imp->name);
+    tnb_diag_hint(tn_diags(ctx),
+                  "models are read from %s; tenon list plugins --why tells of importers "
+                  "that are not used",
+                  kinds);
     return NULL;
 }
 

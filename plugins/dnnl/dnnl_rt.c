@@ -242,7 +242,7 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
                         tnr_device_driver(dev)->name);
     struct dnnl_module *m = calloc(1, sizeof *m);
     if (!m)
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory");
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a module of oneDNN");
     m->desc = desc;
     m->device = dev;
     tnb_status st = tnb_json_parse(desc->payload, strlen(desc->payload), 0, &m->root, err);

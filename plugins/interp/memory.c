@@ -47,7 +47,9 @@ interp_mem_new(interp *vm, uint64_t size, tn_loc loc)
         }
         free(m);
         tn_limit_give(vm->ctx, TN_LIMIT_SCRATCH, taken);
-        tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory for %llu bytes", (unsigned long long)size);
+        tn_error(vm->ctx, loc, TNB_NO_MEMORY,
+                 "no memory for a buffer of %llu bytes that the compiler computes with",
+                 (unsigned long long)size);
         return NULL;
     }
     m->size = size;
@@ -112,7 +114,7 @@ interp_mem_forget(interp *vm, interp_mem *m, tn_loc loc)
     free(m->shadow);
     m->shadow = calloc(1, m->size / 8 + 3);
     if (!m->shadow)
-        tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory for %llu bytes",
+        tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory to watch a buffer of %llu bytes",
                  (unsigned long long)m->size);
     return m->shadow != NULL;
 }

@@ -479,7 +479,8 @@ onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_opt
     onnx_import imp = {.ctx = ctx, .opt = opt, .model = &model, .arena = tnb_arena_new()};
     tnb_err err = {.status = TNB_NO_MEMORY};
     if (!imp.arena) {
-        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NO_MEMORY, (tnb_place){.file = path}, "no memory");
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NO_MEMORY, (tnb_place){.file = path},
+                   "no memory to read the model");
     } else if (onnx_model_open(ctx, path, &model)) {
         tnb_strmap_init(&imp.functions, imp.arena);
         out->module = import_model(&imp);

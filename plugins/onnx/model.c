@@ -17,7 +17,7 @@ keep(tn_ctx *ctx, tnb_mapping map, tnb_err *err)
     tnb_mapping *held = malloc(sizeof *held);
     if (!held) {
         tnb_unmap(&map);
-        tnb_fail(err, TNB_NO_MEMORY, "no memory");
+        tnb_fail(err, TNB_NO_MEMORY, "no memory to keep a mapped file");
         return NULL;
     }
     *held = map;
@@ -101,7 +101,7 @@ onnx_model_open(tn_ctx *ctx, const char *path, onnx_model *out)
     const tnb_mapping *held = keep(ctx, map, &err);
     if (!held || !held->size) {
         tnb_report(tn_diags(ctx), TNB_ERROR, held ? TNB_FORMAT : TNB_NO_MEMORY, place,
-                   held ? "the file is empty" : "no memory");
+                   held ? "the file is empty" : "no memory to read the model");
         return false;
     }
     out->bytes = held->data;

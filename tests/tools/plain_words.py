@@ -77,6 +77,29 @@ for target in ("cpu", "null"):
     r = tenon("run", assume, "-t", target, "-i", f"x={array('x.npy', (3,))}")
     check(r.returncode == 0 and "[0] 1.0" in r.stdout, f"T.assume on {target}", r)
 
+# ---- memory ----
+square = write("square.py", HEAD + """
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", "n", 4), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            gv = R.broadcast_to(x, R.shape([n, n, 4]))
+            R.output(gv)
+        return gv
+""")
+r = tenon("run", square, "-i", f"x={array('wide.npy', (1 << 20, 4))}")
+refused("a result that no memory holds", r, "storage for tensors on device 'cpu', of which", "17592186", "bytes")
+
+# ---- files of no kind, names of no input, targets without kernels ----
+refused("a model of no kind", tenon("compile", a3), "no importer knows this kind of file", "models are read from .py (text)", ".onnx (onnx)")
+one = add("one.py", N4)
+refused("an input of no name", tenon("run", one, "-i", f"input={a3}"), "there is no input named 'input'", "there are the inputs #0 'x', #1 'y'")
+listed = tenon("list", "targets").stdout
+check("generates" not in next(line for line in listed.splitlines() if line.startswith("cpu ")), "targets that generate kernels are not marked")
+for line in listed.splitlines():
+    if line.startswith("gpu_generic "):
+        check("generates no kernels" in line, "those that generate none are")
+
 # ---- --verify takes the extents of the inputs ----
 
 
