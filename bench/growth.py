@@ -221,7 +221,33 @@ def reshapes(n):
         lines, n, n)
 
 
-TEXTS = {"reshapes": reshapes, "functions": functions, "constants": constants, "shapes": shapes, "symbols": symbols, "ifs": ifs, "closures": closures,
+TYPE16 = 'R.Tensor((16,), "float32")'
+
+
+def program(lines):
+    """One tensor program of A, which gives B."""
+    return ('    @T.prim_func(private=True)\n    def big(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n'
+            '        T.func_attr({"tirx.noalias": True})\n%s\n    @R.function\n    def main(a: %s) -> %s:\n        cls = Module\n'
+            '        b = R.call_tir(cls.big, (a,), out_sinfo=%s)\n        return b\n') % (
+                "".join("        %s\n" % line for line in lines), TYPE16, TYPE16, TYPE16)
+
+
+def stages(n):
+    """A tensor program of n loops, each of which reads what the one before has written."""
+    lines = ["t%d = T.alloc_buffer((16,))" % i for i in range(n - 1)]
+    for i in range(n):
+        lines += ["for i in range(16):", "    with T.sblock(\"s%d\"):" % i, "        v = T.axis.spatial(16, i)",
+                  "        %s[v] = %s[v] + T.float32(%d)" % ("t%d" % i if i < n - 1 else "B", "t%d" % (i - 1) if i else "A", draw(i, 6, 9))]
+    return program(lines)
+
+
+def scalars(n):
+    """A tensor program of n numbers, each of which is that before and an element."""
+    return program(["x0: T.float32 = A[0]"] + ["x%d: T.float32 = x%d + A[%d]" % (i, i - 1, draw(i, 7, 16)) for i in range(1, n)] + [
+        "B[0] = x%d" % (n - 1)])
+
+
+TEXTS = {"reshapes": reshapes, "stages": stages, "scalars": scalars, "functions": functions, "constants": constants, "shapes": shapes, "symbols": symbols, "ifs": ifs, "closures": closures,
          "tuples": tuples}
 SHAPES = tuple(GRAPHS) + tuple(TEXTS)
 

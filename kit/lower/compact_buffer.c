@@ -10,6 +10,8 @@
  * rows get longer until the stride of the axis is offset beyond a multiple of factor. Memory that the threads of a block share is allocated outside of their
  * loops; its region is that of all threads in one turn of the loops whose turns write it anew. Needs: no blocks.
  */
+#include <stdlib.h>
+
 #include "region.h"
 
 typedef struct compaction {
@@ -281,35 +283,70 @@ replace(tn_rewriter *rw, const tn_node *n)
     return tn_store(rw->ctx, c->new_, ((const tn_buffer_store *)n)->value, out);
 }
 
+static int
+by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The statements behind the allocation at `i` that use it, and the binds behind it that these use. */
+static const tn_stmt *
+users(tn_ctx *ctx, const tnk_seq_uses *uses, const tn_stmt *const *now, uint32_t i)
+{
+    tnb_arena *a = tn_scratch(ctx);
+    TNB_VEC(uint32_t) at = {0};
+    TNB_VEC(const tn_stmt *) v = {0};
+    const tnk_seq_user *u = &uses->key[i];
+    for (uint32_t k = 0; k < u->at.n; k++) {
+        uint32_t s = u->at.at[k];
+        if (s <= i)
+            continue;
+        TNB_PUSH(a, at, s);
+        for (uint32_t b = 0; b < uses->used[s].keys.n; b++) {
+            uint32_t bind = uses->used[s].keys.at[b];
+            if (bind > i && now[bind]->kind == TN_KIND_BIND)
+                TNB_PUSH(a, at, bind);
+        }
+    }
+    qsort(at.at, at.n, sizeof *at.at, by_number);
+    for (uint32_t k = 0; k < at.n; k++)
+        if (k == 0 || at.at[k] != at.at[k - 1])
+            TNB_PUSH(a, v, now[at.at[k]]);
+    return tnk_seq(ctx, v.at, v.n);
+}
+
 static const tn_stmt *
 pre(tnk_ranged *r, const tn_stmt *s)
 {
-    if (s->kind != TN_KIND_SEQ)
+    const tn_seq *q = tn_as_seq(s);
+    tnk_seq_uses uses;
+    if (!q || !tnk_seq_uses_of(r->ctx, q, &uses))
         return NULL;
-    const tn_stmt *now = s;
+    const tn_stmt **now =
+        tnb_dup(tn_scratch(r->ctx), q->stmts.at, q->stmts.n * sizeof *q->stmts.at);
+    bool any = false;
     /* one allocation after the other; positions stay */
-    for (uint32_t i = 0; i < ((const tn_seq *)s)->stmts.n; i++) {
-        const tn_seq *q = tn_as_seq(now);
-        if (!q || i >= q->stmts.n || q->stmts.at[i]->kind != TN_KIND_ALLOC_BUFFER)
+    for (uint32_t i = 0; i < q->stmts.n; i++) {
+        if (now[i]->kind != TN_KIND_ALLOC_BUFFER)
             continue;
-        const tn_node *buffer = tn_as_alloc_buffer(q->stmts.at[i])->buffer;
-        const tn_stmt *rest = tnk_seq(r->ctx, q->stmts.at + i + 1, q->stmts.n - i - 1);
-        compaction *c = align(r->ctx, plan(r, rest, buffer), tn_as_alloc_buffer(q->stmts.at[i]));
+        const tn_alloc_buffer *a = tn_as_alloc_buffer(now[i]);
+        compaction *c = align(r->ctx, plan(r, users(r->ctx, &uses, now, i), a->buffer), a);
         if (!c)
             continue;
+        any = true;
         tn_rewriter rw = {.ctx = r->ctx, .user = c, .post = replace};
-        now = tn_rewrite(&rw, now);
+        now[i] = tn_rewrite(&rw, now[i]);
+        for (uint32_t k = 0; k < uses.key[i].at.n; k++)
+            if (uses.key[i].at.at[k] != i)
+                now[uses.key[i].at.at[k]] = tn_rewrite(&rw, now[uses.key[i].at.at[k]]);
     }
-    if (now == s)
+    if (!any)
         return NULL;
     /* go on into the children of the new sequence without coming back here for it */
-    const tn_seq *q = tn_as_seq(now);
-    if (!q)
-        return tnk_ranged_rewrite(r, now);
-    TNB_VEC(const tn_stmt *) v = {0};
     for (uint32_t i = 0; i < q->stmts.n; i++)
-        TNB_PUSH(tn_scratch(r->ctx), v, tnk_ranged_rewrite(r, q->stmts.at[i]));
-    return tn_seq_of(r->ctx, (tn_list){v.at, v.n});
+        now[i] = tnk_ranged_rewrite(r, now[i]);
+    return tn_seq_of(r->ctx, (tn_list){now, q->stmts.n});
 }
 
 static const tn_stmt *

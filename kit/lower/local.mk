@@ -24,6 +24,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/region.c \
 	kit/lower/region.h \
 	kit/lower/remove_no_op.c \
+	kit/lower/seq_uses.c \
 	kit/lower/simplify.c \
 	kit/lower/sizes.c \
 	kit/lower/split_host_device.c \

@@ -12,6 +12,8 @@
  */
 #include "region.h"
 
+typedef TNB_VEC(const tn_stmt *) statements;
+
 /* Whether the write fills this dimension of the buffer: no read can be elsewhere, whatever is known
  * of its index. */
 static bool
@@ -151,31 +153,83 @@ sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, 
     return put(ctx, alloc, s);
 }
 
+/* A sequence whose allocations move, the last one first. */
+typedef struct mover {
+    tnk_ranged *r;
+    const tn_seq *q;
+    tnk_seq_uses uses;
+    const tn_stmt **now; /* per statement; NULL: an allocation that has moved */
+    statements *front;   /* allocations before it */
+    uint32_t n_after;    /* statements behind the one that is looked at */
+} mover;
+
+/* Whether an allocation's extents use what the allocation at `i` gives: it stays before them. */
+static bool
+is_pinned(const mover *m, uint32_t i)
+{
+    const tnk_seq_user *u = &m->uses.key[i];
+    for (uint32_t k = 0; k < u->at.n; k++)
+        if (u->at.at[k] != i && m->q->stmts.at[u->at.at[k]]->kind == TN_KIND_ALLOC_BUFFER)
+            return true;
+    return false;
+}
+
+/* Puts the allocation at `i` before the first statement that uses it, or into the only one. */
+static void
+move(mover *m, uint32_t i)
+{
+    tn_ctx *ctx = m->r->ctx;
+    const tn_stmt *alloc = m->q->stmts.at[i];
+    const tnk_seq_user *u = &m->uses.key[i];
+    uint32_t first = UINT32_MAX, last = 0;
+    for (uint32_t k = 0; k < u->at.n; k++)
+        if (u->at.at[k] > i) {
+            first = first == UINT32_MAX ? u->at.at[k] : first;
+            last = u->at.at[k];
+        }
+    m->now[i] = NULL;
+    if (first == UINT32_MAX && m->n_after > 1)
+        return; /* never used: gone */
+    if (first == UINT32_MAX)
+        first = last = m->q->stmts.n - 1;
+    if (first == last) {
+        const tn_stmt *s =
+            sink(ctx, m->r->arith, alloc, tn_as_alloc_buffer(alloc)->buffer, m->now[first]);
+        if (!tn_is(s, TN_KIND_SEQ)) {
+            m->now[first] = s;
+            return;
+        }
+    }
+    TNB_PUSH(tn_scratch(ctx), m->front[first], alloc);
+    m->n_after++;
+}
+
 static const tn_stmt *
 post(tnk_ranged *r, const tn_stmt *s)
 {
-    if (s->kind != TN_KIND_SEQ)
+    mover m = {.r = r, .q = tn_as_seq(s)};
+    tnb_arena *a = tn_scratch(r->ctx);
+    if (!m.q || !tnk_seq_uses_of(r->ctx, m.q, &m.uses))
         return NULL;
-    const tn_seq *q = (const tn_seq *)s;
-    for (uint32_t i = q->stmts.n; i-- > 0;) {
-        const tn_alloc_buffer *a = q->stmts.at[i]->kind == TN_KIND_ALLOC_BUFFER
-                                       ? tn_as_alloc_buffer(q->stmts.at[i])
-                                       : NULL;
-        if (!a || i + 1 == q->stmts.n)
-            continue;
-        const tn_stmt *rest = tnk_seq(r->ctx, q->stmts.at + i + 1, q->stmts.n - i - 1);
-        const tn_stmt *sunk = sink(r->ctx, r->arith, TN_NODE(a), a->buffer, rest);
-        TNB_VEC(const tn_stmt *) v = {0};
-        for (uint32_t k = 0; k < i; k++)
-            TNB_PUSH(tn_scratch(r->ctx), v, q->stmts.at[k]);
-        TNB_PUSH(tn_scratch(r->ctx), v, sunk);
-        const tn_stmt *n = tnk_seq(r->ctx, v.at, v.n);
-        q = tn_as_seq(n);
-        if (!q)
-            return n;
-        s = n;
+    uint32_t n = m.q->stmts.n;
+    m.now = tnb_dup(a, m.q->stmts.at, n * sizeof *m.now);
+    m.front = TNB_NEW_N(a, statements, n);
+    for (uint32_t i = n; i-- > 0;)
+        if (i + 1 < n && m.now[i]->kind == TN_KIND_ALLOC_BUFFER && !is_pinned(&m, i))
+            move(&m, i);
+        else
+            m.n_after++;
+    statements v = {0};
+    bool same = true;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < m.front[i].n; k++)
+            TNB_PUSH(a, v, m.front[i].at[k]);
+        if (m.now[i])
+            TNB_PUSH(a, v, m.now[i]);
     }
-    return TN_NODE(q);
+    for (uint32_t i = 0; i < n && same; i++)
+        same = i < v.n && v.at[i] == m.q->stmts.at[i];
+    return same && v.n == n ? NULL : tnk_seq(r->ctx, v.at, v.n);
 }
 
 static const tn_stmt *

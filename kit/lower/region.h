@@ -29,4 +29,27 @@ void
 tnk_collect_accesses(tn_ctx *ctx, tn_arith *arith, const tn_stmt *s, const tn_node *buffer,
                      tnk_accesses *out);
 
+/* ---- a sequence whose allocations are looked at one by one ---- */
+
+typedef struct tnk_seq_user {
+    TNB_VEC(uint32_t) at; /* statements that use it, ascending; its own is one of them */
+} tnk_seq_user;
+
+typedef struct tnk_seq_used {
+    TNB_VEC(uint32_t)
+    keys; /* the allocations and binds of the sequence that a statement uses, by their indices */
+} tnk_seq_used;
+
+typedef struct tnk_seq_uses {
+    tnb_ptrmap
+        keys; /* buffers allocated, their data and bound variables -> index of the statement + 1 */
+    tnk_seq_user *key;  /* by the index of the allocation or bind */
+    tnk_seq_used *used; /* by the index of the statement */
+} tnk_seq_uses;
+
+/* All uses in one walk, in scratch memory: asking each statement for each buffer would take the square of the sequence.
+ * false: nothing is allocated, and nothing was done. */
+bool
+tnk_seq_uses_of(tn_ctx *ctx, const tn_seq *q, tnk_seq_uses *out);
+
 #endif

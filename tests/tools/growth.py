@@ -14,6 +14,7 @@ spec.loader.exec_module(bench)
 
 SMALL, LARGE, FACTOR, TRIES = 500, 4000, 2.5, 5
 FINALIZE = "-p", "LegalizeOps,@finalize", "-t", "cpu"
+LOWER = "-p", "LowerInitBlock,ConvertBlocksToOpaque,PlanAndUpdateBufferAllocationLocation,CompactBufferAllocation", "-t", "cpu"
 WORKS = (
     ("ladder", "opt", "{}", "-p", "@pipeline", "-t", "cpu", "-o", os.devnull),
     ("ladder", "opt", "{}", *FINALIZE, "-o", os.devnull),
@@ -21,6 +22,8 @@ WORKS = (
     ("symbols", "opt", "{}", "-p", "@pipeline", "-t", "opencl", "-o", os.devnull),
     ("closures", "opt", "{}", "-p", "LambdaLift", "-t", "cpu", "-o", os.devnull),
     ("results", "diff", "{}", "{}"),
+    ("stages", "opt", "{}", *LOWER, "-o", os.devnull),
+    ("scalars", "opt", "{}", *LOWER, "-o", os.devnull),
 )
 
 
