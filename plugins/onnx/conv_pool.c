@@ -324,15 +324,15 @@ drop_windows(onnx_node *n, const tn_expr *x, window *w)
     return x;
 }
 
-/* The same for dynamic extents, of the result: as many windows as begin before the padding behind the data. */
+/* The same of the result, for dynamic extents or for all: as many windows as begin before the padding behind the data. */
 static const tn_expr *
-drop_results(onnx_node *n, const tn_expr *x, const window *w, const tn_expr *y)
+drop_results(onnx_node *n, const tn_expr *x, const window *w, bool all, const tn_expr *y)
 {
     tn_ctx *ctx = n->ctx;
     for (int i = 0; i < w->rank; i++) {
         int64_t span = (w->kernel[i] - 1) * w->dilations[i] + 1, s = w->strides[i], axis = 2 + i;
         tn_list in, out;
-        if (onnx_dim(x, axis) >= 0 || w->pads[w->rank + i] + s <= span)
+        if ((!all && onnx_dim(x, axis) >= 0) || w->pads[w->rank + i] + s <= span)
             continue; /* none begins there */
         if (!onnx_dims(n, x, &in) || !onnx_dims(n, y, &out))
             return y;
@@ -344,6 +344,17 @@ drop_results(onnx_node *n, const tn_expr *x, const window *w, const tn_expr *y)
     return y;
 }
 
+/* Indices count in the whole input, of which nothing may be cut off. */
+static const tn_expr *
+drop_indexed(onnx_node *n, const tn_expr *x, const window *w, const tn_expr *y)
+{
+    tn_list both = {0};
+    for (uint32_t i = 0; i < 2 && !n->failed; i++)
+        both =
+            tn_list_append(n->ctx, both, drop_results(n, x, w, true, onnx_tuple_get(n, y, (int)i)));
+    return n->failed ? tn_error_node(n->ctx) : tn_tuple_of(n->ctx, both);
+}
+
 /* whole: windows that end behind the padded data are as large as others. Padding by a stride less one more makes them so,
  * and rounding down then gives as many. */
 static const tn_expr *
@@ -351,7 +362,8 @@ emit_pool(onnx_node *n, const char *kind, const tn_expr *x, window *w, bool whol
           const tn_node *more)
 {
     bool ceil = onnx_attr_int(n, "ceil_mode", 0) != 0;
-    if (ceil)
+    bool indexed = tn_dict_get(more, "storage_order") != NULL;
+    if (ceil && !indexed)
         x = drop_windows(n, x, w);
     const window given = *w;
     for (int i = 0; ceil && whole && i < w->rank; i++)
@@ -366,10 +378,12 @@ emit_pool(onnx_node *n, const char *kind, const tn_expr *x, window *w, bool whol
         const tn_pair *p = tn_as_pair(d->items.at[i]);
         attrs = tn_dict_set(n->ctx, attrs, p->key, p->value);
     }
-    const char *indices = tn_dict_get(more, "storage_order") ? "_with_indices" : "";
-    const tn_expr *y =
-        onnx_emit(n, tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank, indices), attrs, x, NULL);
-    return ceil && !*indices ? drop_results(n, x, &given, y) : y;
+    const char *name =
+        tn_strf(n->ctx, "nn.%s_pool%dd%s", kind, w->rank, indexed ? "_with_indices" : "");
+    const tn_expr *y = onnx_emit(n, name, attrs, x, NULL);
+    if (!ceil || tn_is_error(y))
+        return y;
+    return indexed ? drop_indexed(n, x, &given, y) : drop_results(n, x, &given, false, y);
 }
 
 static bool

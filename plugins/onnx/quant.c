@@ -3,7 +3,7 @@
  * float32. */
 #include <inttypes.h>
 #include <math.h>
-#include "import.h"
+#include "dynamic.h"
 
 /* The zero point of input i, or zeros of `d` shaped like the scale. */
 static const tn_expr *
@@ -56,19 +56,28 @@ static const tn_expr *
 spread(onnx_node *n, const tn_expr *p, const tn_expr *x, int64_t axis, int64_t size)
 {
     int64_t extent = onnx_dim(x, axis), blocks = onnx_dim(p, axis);
-    if (n->failed || onnx_rank(n, p) != onnx_rank(n, x) || extent < 0 || blocks < 0 ||
-        blocks != (extent + size - 1) / size) {
+    tn_list dims;
+    if (n->failed || onnx_rank(n, p) != onnx_rank(n, x) ||
+        (extent >= 0 && blocks >= 0 && blocks != (extent + size - 1) / size)) {
         if (!n->failed)
             onnx_fail(n, TNB_SHAPE,
                       "parameters of type %s do not fit data of type %s in blocks of %" PRId64,
                       onnx_type_text(n->imp, p->type), onnx_type_text(n->imp, x->type), size);
         return tn_error_node(n->ctx);
     }
+    if (!onnx_dims(n, x, &dims))
+        return tn_error_node(n->ctx);
+    const tn_expr *all = dims.at[axis],
+                  *wanted = onnx_simplify(n, tn_ceildiv(n->ctx, all, tn_i64(n->ctx, size)));
+    p = onnx_fix_extents(n, p, tn_list_with(n->ctx, dims, (uint32_t)axis, wanted),
+                         "a scale or zero point of blocks");
     p = onnx_emit(n, "repeat",
                   tn_dictv(n->ctx, "repeats", tn_i64(n->ctx, size), "axis", tn_i64(n->ctx, axis),
                            NULL),
                   p, NULL);
-    return onnx_slice_ints(n, p, axis, 0, extent);
+    if (extent >= 0)
+        return onnx_slice_ints(n, p, axis, 0, extent);
+    return size == 1 ? p : onnx_slice_inside(n, p, axis, tn_i64(n->ctx, 0), all, 1);
 }
 
 /* The axis of blocks; false after an error. */

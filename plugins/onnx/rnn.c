@@ -25,6 +25,7 @@ typedef struct layer {
     int64_t hidden;
     bool batch_first;
     const tn_expr *x, *batch; /* x: [steps, batch, input] */
+    const tn_expr *w, *r;     /* weights of the input and of the state */
     tnb_dtype dtype;
 } layer;
 
@@ -94,20 +95,27 @@ function_attrs(onnx_node *n, const layer *l, const tn_node *attrs)
 
 /* ---- the layer ---- */
 
+/* The weights with the extents that the attributes ask for, known or checked at run time. */
 static bool
-check_weights(onnx_node *n, const layer *l)
+read_weights(onnx_node *n, layer *l)
 {
+    tn_ctx *ctx = n->ctx;
     const tn_expr *w = onnx_in(n, 1), *r = onnx_in(n, 2);
-    if (onnx_rank(n, w) == 3 && onnx_rank(n, r) == 3 && l->hidden >= 1 && l->hidden <= INT32_MAX &&
-        onnx_dim(w, 1) == l->k->gates * l->hidden && onnx_dim(r, 1) == l->k->gates * l->hidden &&
-        onnx_dim(r, 2) == l->hidden && onnx_dim(w, 0) == l->dirs && onnx_dim(r, 0) == l->dirs)
-        return true;
-    return n->failed
-               ? false
-               : onnx_fail(n, TNB_SHAPE,
-                           "the weights have types %s and %s, wanted [%d, %d * %" PRId64 ", ...]",
-                           onnx_type_text(n->imp, w->type), onnx_type_text(n->imp, r->type),
-                           l->dirs, l->k->gates, l->hidden);
+    tn_list dw, dr;
+    if (onnx_rank(n, w) != 3 || onnx_rank(n, r) != 3 || l->hidden < 1 || l->hidden > INT32_MAX)
+        return n->failed
+                   ? false
+                   : onnx_fail(n, TNB_SHAPE,
+                               "the weights have types %s and %s, wanted [%d, %d * %" PRId64
+                               ", ...]",
+                               onnx_type_text(n->imp, w->type), onnx_type_text(n->imp, r->type),
+                               l->dirs, l->k->gates, l->hidden);
+    if (!onnx_dims(n, w, &dw) || !onnx_dims(n, r, &dr))
+        return false;
+    const tn_node *dirs = tn_i64(ctx, l->dirs), *all = tn_i64(ctx, l->k->gates * l->hidden);
+    l->w = onnx_fix_extents(n, w, tn_listv(ctx, dirs, all, dw.at[2], NULL), "'W'");
+    l->r = onnx_fix_extents(n, r, tn_listv(ctx, dirs, all, tn_i64(ctx, l->hidden), NULL), "'R'");
+    return !n->failed;
 }
 
 /* Also gives the attributes of the operator; NULL after an error. */
@@ -134,7 +142,7 @@ read_layer(onnx_node *n, const kind *k, layer *l)
         l->x = onnx_permute(n, l->x, swap, 3);
     l->batch = d.at[l->batch_first ? 0 : 1];
     l->hidden = onnx_attr_int(n, "hidden_size", onnx_dim(onnx_in(n, 2), 2));
-    if (n->failed || !check_weights(n, l))
+    if (n->failed || !read_weights(n, l))
         return NULL;
     const tn_node *attrs = tn_dictv(ctx, "direction", tn_string(ctx, directions[dir]), NULL);
     double clip = onnx_attr_float(n, "clip", 0);
@@ -168,15 +176,12 @@ static const tn_expr *
 input_products(onnx_node *n, const layer *l)
 {
     static const int64_t swap[2] = {1, 0};
-    int64_t all = l->dirs * l->k->gates * l->hidden, two[2] = {all, -1};
-    const tn_expr *w = onnx_in(n, 1);
-    two[1] = onnx_dim(w, 2);
-    if (two[1] < 0) {
-        onnx_fail(n, TNB_SHAPE, "the weights have type %s, wanted a known size",
-                  onnx_type_text(n->imp, w->type));
+    int64_t all = l->dirs * l->k->gates * l->hidden;
+    tn_list dims;
+    if (!onnx_dims(n, l->w, &dims))
         return tn_error_node(n->ctx);
-    }
-    w = onnx_permute(n, onnx_reshape_ints(n, w, two, 2), swap, 2);
+    const tn_expr *two[2] = {tn_i64(n->ctx, all), dims.at[2]};
+    const tn_expr *w = onnx_permute(n, onnx_reshape(n, l->w, two, 2), swap, 2);
     const tn_expr *xw = onnx_bin(n, "matmul", l->x, w);
     if (!onnx_has(n, 3))
         return xw;
@@ -235,7 +240,7 @@ recurrent(onnx_node *n, const kind *k)
     const tn_expr *operands[6], *first = input_products(n, &l);
     uint32_t count = 0;
     operands[count++] = first;
-    operands[count++] = onnx_permute(n, onnx_in(n, 2), turn, 3);
+    operands[count++] = onnx_permute(n, l.r, turn, 3);
     operands[count++] = start_state(n, &l, 5);
     if (k->gates == 4)
         operands[count++] = start_state(n, &l, 6);

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 ort.set_default_logger_severity(4)
 
-OPSETS = [21] * 6 + [17, 18, 19, 23, 24, 26, 28]
+OPSETS = [21] * 6 + [11, 13, 17, 18, 19, 23, 24, 26, 28]
 IR_VERSION = 10
 MOST_ELEMENTS = 20000
 TYPES = {np.dtype(t): helper.np_dtype_to_tensor_dtype(np.dtype(t))

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 import numpy as np  # noqa: E402
 from graph import Graph, needed_for, session, tensor_file  # noqa: E402
 from operators import OPERATORS  # noqa: E402
+import variants  # noqa: E402,F401  adds its own
 
 NAMES = sorted(OPERATORS)
 
