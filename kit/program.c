@@ -304,6 +304,14 @@ tnk_program_patch(tnk_program *p, uint32_t insn, uint32_t target)
     case TNB_VM_JNZ:
         in->b = target;
         break;
+    case TNB_VM_ADDFIT:
+    case TNB_VM_SUBFIT:
+    case TNB_VM_MULFIT: /* too far: it stays an error */
+        in->aux = target - insn <= UINT16_MAX ? (uint16_t)(target - insn) : 0;
+        break;
+    case TNB_VM_FIT:
+        in->c = target - insn <= UINT16_MAX ? target - insn : 0;
+        break;
     default: /* JLT, JGE */
         in->c = target;
     }

@@ -259,6 +259,17 @@ tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err)
 
 /* ---- scalar operations that can fail or take more than a line ---- */
 
+static tnb_status
+does_not_fit(const tnb_vm_insn *in, const int64_t *s, tnb_err *err)
+{
+    if (in->op == TNB_VM_FIT)
+        return tnb_fail(err, TNB_SHAPE, "%" PRId64 " does not fit an integer of %u bits", s[in->b],
+                        (unsigned)in->aux);
+    char sign = in->op == TNB_VM_ADDFIT ? '+' : in->op == TNB_VM_SUBFIT ? '-' : '*';
+    return tnb_fail(err, TNB_SHAPE, "%" PRId64 " %c %" PRId64 " does not fit an integer of 64 bits",
+                    s[in->b], sign, s[in->c]);
+}
+
 /* One of the four signed divisions; b is not 0. */
 static int64_t
 divide(uint16_t op, int64_t a, int64_t b)
@@ -873,6 +884,15 @@ run(tnr_vm *vm, uint32_t base, tnr_value *ret, tnb_err *err)
         s[in->a] = (int64_t)(expr);                              \
         NEXT();                                                  \
     }
+#define FITTING(name, compute)                                    \
+    op_##name:                                                    \
+    {                                                             \
+        int64_t r;                                                \
+        if (__builtin_expect(compute(s[in->b], s[in->c], &r), 0)) \
+            goto overflow;                                        \
+        s[in->a] = r;                                             \
+        NEXT();                                                   \
+    }
 #define FLOAT(name, expr)                                        \
     op_##name:                                                   \
     {                                                            \
@@ -1097,6 +1117,21 @@ op_LAUNCH:
     MUST(cancelled(vm, err));
     MUST(launch(vm, in, err));
     NEXT();
+    FITTING(ADDFIT, __builtin_add_overflow)
+    FITTING(SUBFIT, __builtin_sub_overflow)
+    FITTING(MULFIT, __builtin_mul_overflow)
+op_FIT:
+    if (extend(s[in->b], in->aux | 256) != s[in->b])
+        goto overflow;
+    s[in->a] = s[in->b];
+    NEXT();
+overflow:
+    if ((in->op == TNB_VM_FIT ? in->c : in->aux) != 0) {
+        in += in->op == TNB_VM_FIT ? in->c : in->aux;
+        GO();
+    }
+    st = does_not_fit(in, s, err);
+    goto fail;
 division:
     st = tnb_fail(err, TNB_INVALID, "integer division by zero");
 fail:

@@ -76,9 +76,12 @@ tnb_shape_bytes(tnb_dtype d, int32_t ndim, const int64_t *shape, uint64_t *count
             return TNB_OK;
     }
     for (int32_t i = 0; i < ndim; i++)
-        if (shape[i] < 0)
-            return tnb_fail(err, TNB_SHAPE, "extent %d of a tensor is negative: %lld", i,
-                            (long long)shape[i]);
+        if (shape[i] < 0) /* the least integer: what a program makes of an extent that overflows */
+            return shape[i] == INT64_MIN
+                       ? tnb_fail(err, TNB_SHAPE,
+                                  "extent %d of a tensor does not fit an integer of 64 bits", i)
+                       : tnb_fail(err, TNB_SHAPE, "extent %d of a tensor is negative: %lld", i,
+                                  (long long)shape[i]);
     return tnb_fail(err, TNB_BOUNDS, "a tensor of this shape does not fit the address space");
 }
 

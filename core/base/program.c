@@ -315,6 +315,15 @@ check_special(const struct place *w, tnb_err *err)
         return (in->aux & 255) >= 1 && (in->aux & 255) <= 64 && in->aux < 512
                    ? TNB_OK
                    : bad(w, err, "width", in->aux, 64);
+    case TNB_VM_ADDFIT:
+    case TNB_VM_SUBFIT:
+    case TNB_VM_MULFIT:
+        return check_field(w, T, w->at + in->aux, err);
+    case TNB_VM_FIT:
+        if (in->c)
+            TNB_TRY(in->c <= UINT16_MAX ? check_field(w, T, w->at + in->c, err)
+                                        : bad(w, err, "distance", in->c, UINT16_MAX));
+        return in->aux >= 1 && in->aux <= 64 ? TNB_OK : bad(w, err, "width", in->aux, 64);
     case TNB_VM_FROUND:
         return tnb_dtype_is_float(d) && (d.bits == 16 || d.bits == 32 || d.bits == 64)
                    ? TNB_OK

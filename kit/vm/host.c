@@ -23,9 +23,7 @@ allocate_on_device(struct vm_gen *g, const tn_buffer *b, uint32_t v, uint32_t *l
              storage = tnk_program_value_reg(g->p),
              device = tnk_program_device(g->p, g->in->device, 0, "global");
     for (uint32_t i = 0; i < b->shape.n; i++) {
-        uint32_t product = tnk_program_scalar_reg(g->p);
-        tnk_program_emit(g->p, TNB_VM_MUL, 0, product, bytes, TNB_VM_OPERAND_INDEX(list[2 + i]));
-        bytes = product;
+        bytes = vm_product(g, bytes, TNB_VM_OPERAND_INDEX(list[2 + i]));
     }
     tnk_program_emit(g->p, TNB_VM_ALLOCS, 0, storage, bytes, device);
     list[0] = TNB_VM_OPERAND(TNB_VM_VALUE, storage);
@@ -52,6 +50,28 @@ allocate(struct vm_gen *g, const tn_node *buffer)
     define_buffer(g, buffer, v);
 }
 
+/* Makes the jumps collected since `from` go to `target`, and forgets them. */
+#define PATCH_ALL(g, jumps, from, target)                           \
+    do {                                                            \
+        for (uint32_t k_ = (from); k_ < (g)->jumps.n; k_++)         \
+            tnk_program_patch((g)->p, (g)->jumps.at[k_], (target)); \
+        (g)->jumps.n = (from);                                      \
+    } while (0)
+
+/* The register, or one that holds the least integer where a number on the way did not fit: an extent that
+ * nothing takes. Who computes extents before they are checked leaves it to the checks to say what is wrong. */
+static uint32_t
+or_nothing(struct vm_gen *g, uint32_t value)
+{
+    uint32_t r = tnk_program_scalar_reg(g->p);
+    tnk_program_emit(g->p, TNB_VM_MOVS, 0, r, value, 0);
+    uint32_t over = tnk_program_emit(g->p, TNB_VM_JMP, 0, 0, 0, 0);
+    PATCH_ALL(g, fits, 0, tnk_program_here(g->p));
+    tnk_program_emit(g->p, TNB_VM_LDI, 0, r, 0, UINT32_C(1) << 31);
+    tnk_program_patch(g->p, over, tnk_program_here(g->p));
+    return r;
+}
+
 static void
 store(struct vm_gen *g, const tn_buffer_store *s)
 {
@@ -60,9 +80,14 @@ store(struct vm_gen *g, const tn_buffer_store *s)
         vm_error(g, &s->base, "host code writes single elements of buffers only");
         return;
     }
-    uint32_t value = vm_scalar(g, s->value), index = vm_element(g, &s->base, b, s->indices);
+    uint32_t index = vm_element(g, &s->base, b, s->indices),
+             to = vm_buffer_value(g, &s->base, s->buffer);
+    g->fits.n = 0;
+    uint32_t value = vm_scalar(g, s->value);
+    if (g->fits.n && tnb_dtype_eq(b->dtype, TNB_I64))
+        value = or_nothing(g, value);
     tnk_program_emit(g->p, tnb_dtype_is_float(b->dtype) ? TNB_VM_STOREF : TNB_VM_STOREI,
-                     TNB_VM_DTYPE(b->dtype), value, vm_buffer_value(g, &s->base, s->buffer), index);
+                     TNB_VM_DTYPE(b->dtype), value, to, index);
 }
 
 /* Returns a scalar boxed by its dtype; NULL: nothing. */
@@ -80,14 +105,6 @@ give_back(struct vm_gen *g, const tn_expr *e)
     tnk_program_emit(g->p, TNB_VM_RET, 0, v, 0, 0);
 }
 
-/* Makes the jumps collected since `from` go to `target`, and forgets them. */
-#define PATCH_ALL(g, jumps, from, target)                           \
-    do {                                                            \
-        for (uint32_t k_ = (from); k_ < (g)->jumps.n; k_++)         \
-            tnk_program_patch((g)->p, (g)->jumps.at[k_], (target)); \
-        (g)->jumps.n = (from);                                      \
-    } while (0)
-
 static void
 loop(struct vm_gen *g, const tn_for_loop *f)
 {
@@ -100,7 +117,7 @@ loop(struct vm_gen *g, const tn_for_loop *f)
     uint32_t i = tnk_program_scalar_reg(g->p), end = tnk_program_scalar_reg(g->p),
              first = vm_scalar(g, f->min);
     tnk_program_emit(g->p, TNB_VM_MOVS, 0, i, first, 0);
-    tnk_program_emit(g->p, TNB_VM_ADD, 0, end, first, vm_scalar(g, f->extent));
+    tnk_program_emit(g->p, TNB_VM_ADDFIT, 0, end, first, vm_scalar(g, f->extent));
     uint32_t one = vm_load_int(g, 1);
     vm_define_scalar(g, f->var, i);
     uint32_t skip = tnk_program_emit(g->p, TNB_VM_JGE, 0, i, end, 0), top = tnk_program_here(g->p);
@@ -198,20 +215,28 @@ check(struct vm_gen *g, const tn_assert_stmt *s)
 {
     enum { MAX_NUMBERS = 16 };
     const tn_string_imm *text = tn_as_string_imm(s->message);
-    uint32_t cond = vm_scalar(g, s->cond), numbers[MAX_NUMBERS], n = 0;
+    uint32_t numbers[MAX_NUMBERS], n = 0;
     const tn_array *pair = tn_as_array(s->message);
     const tn_array *parts = pair && pair->items.n == 2 ? tn_as_array(pair->items.at[1]) : NULL;
-    if (!parts) {
+    g->fits.n = 0;
+    uint32_t cond = vm_scalar(g, s->cond);
+    if (!parts && !g->fits.n) {
         tnk_program_emit_list(g->p, TNB_VM_ASSERT, cond,
                               tnk_program_text(g->p,
                                                text ? text->value : tn_text(g->ctx, s->message)),
                               NULL, 0);
         return;
     }
-    /* numbers are computed only for a message: they may divide by what is wrong */
+    /* numbers are computed only for a message: they may divide by what is wrong. Where one of the
+     * condition does not fit, the condition does not hold. */
     uint32_t over = tnk_program_emit(g->p, TNB_VM_JNZ, 0, cond, 0, 0);
+    PATCH_ALL(g, fits, 0, tnk_program_here(g->p));
+    cond = vm_load_int(g, 0);
     tnb_buf format = {0};
-    for (uint32_t i = 0; i < parts->items.n; i++) {
+    g->may_wrap = true;
+    if (!parts)
+        tnb_buf_puts(&format, text ? text->value : tn_text(g->ctx, s->message));
+    for (uint32_t i = 0; parts && i < parts->items.n; i++) {
         const tn_node *part = parts->items.at[i];
         text = tn_as_string_imm(part);
         for (const char *c = text ? text->value : ""; *c; c++) {
@@ -224,6 +249,7 @@ check(struct vm_gen *g, const tn_assert_stmt *s)
         tnb_buf_puts(&format, "{}");
         numbers[n++] = TNB_VM_OPERAND(TNB_VM_INT, vm_scalar(g, part));
     }
+    g->may_wrap = false;
     tnk_program_emit_list(g->p, TNB_VM_ASSERT, cond,
                           tnk_program_text(g->p, format.s ? format.s : ""), numbers, n);
     tnb_buf_free(&format);

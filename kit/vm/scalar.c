@@ -9,6 +9,8 @@
 
 #include <stdarg.h>
 
+#include "tenon/core/walk.h"
+
 void
 vm_error(struct vm_gen *g, const tn_node *at, const char *fmt, ...)
 {
@@ -40,6 +42,20 @@ uint32_t
 vm_load_int(struct vm_gen *g, int64_t v)
 {
     return emit3(g, TNB_VM_LDI, 0, (uint32_t)(uint64_t)v, (uint32_t)((uint64_t)v >> 32));
+}
+
+uint32_t
+vm_product(struct vm_gen *g, uint32_t a, uint32_t b)
+{
+    return emit3(g, TNB_VM_MULFIT, 0, a, b);
+}
+
+/* The register; what the instruction just made does where the result does not fit is decided later. */
+static uint32_t
+noted(struct vm_gen *g, uint32_t r)
+{
+    TNB_PUSH(g->arena, g->fits, tnk_program_here(g->p) - 1);
+    return r;
 }
 
 static uint32_t
@@ -107,6 +123,22 @@ float_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype d, uint32_t a, uint32
     return a;
 }
 
+/* A sum, difference or product. Integers of 32 and 64 bits are extents and indices: the passes take them not to
+ * overflow, so that one that does is an error rather than a wrong shape. */
+static uint32_t
+sum(struct vm_gen *g, tnb_vm_op op, tnb_dtype d, uint32_t a, uint32_t b)
+{
+    if (d.code != TNB_INT || d.bits < 32 || g->may_wrap)
+        return fit(g, d, emit3(g, op, 0, a, b));
+    uint32_t r = emit3(g,
+                       op == TNB_VM_ADD   ? TNB_VM_ADDFIT
+                       : op == TNB_VM_SUB ? TNB_VM_SUBFIT
+                                          : TNB_VM_MULFIT,
+                       0, a, b);
+    noted(g, r);
+    return d.bits < 64 ? noted(g, emit3(g, TNB_VM_FIT, d.bits, r, 0)) : r;
+}
+
 static uint32_t
 int_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype operand, tnb_dtype d, uint32_t a,
            uint32_t b)
@@ -114,11 +146,11 @@ int_binary(struct vm_gen *g, const tn_expr *e, tnb_dtype operand, tnb_dtype d, u
     bool u = is_unsigned(operand);
     switch ((int)e->kind) {
     case TN_KIND_ADD:
-        return fit(g, d, emit3(g, TNB_VM_ADD, 0, a, b));
+        return sum(g, TNB_VM_ADD, d, a, b);
     case TN_KIND_SUB:
-        return fit(g, d, emit3(g, TNB_VM_SUB, 0, a, b));
+        return sum(g, TNB_VM_SUB, d, a, b);
     case TN_KIND_MUL:
-        return fit(g, d, emit3(g, TNB_VM_MUL, 0, a, b));
+        return sum(g, TNB_VM_MUL, d, a, b);
     case TN_KIND_DIV:
         return fit(g, d, emit3(g, u ? TNB_VM_DIVU : TNB_VM_DIV, 0, a, b));
     case TN_KIND_MOD:
@@ -162,12 +194,26 @@ logical(struct vm_gen *g, const tn_binary *e)
     return r;
 }
 
+/* An operand of == or !=. To be equal to an extent a sum has to fit: one that wraps is negative, and the simplifier
+ * moves what is subtracted at one side to the other, where x - y == 2^63 - 1 asks for it. */
+static uint32_t
+equated(struct vm_gen *g, const tn_expr *e)
+{
+    const tn_binary *b = tn_is(e, TN_KIND_ADD) ? tn_as_binary(e) : NULL;
+    if (!b || !tnb_dtype_eq(tn_dtype_of(e), TNB_I64))
+        return vm_scalar(g, e);
+    uint32_t x = vm_scalar(g, b->a);
+    return emit3(g, TNB_VM_ADD, 0, x, vm_scalar(g, b->b));
+}
+
 static uint32_t
 binary(struct vm_gen *g, const tn_binary *e)
 {
     if (e->base.kind == TN_KIND_AND || e->base.kind == TN_KIND_OR)
         return logical(g, e);
-    uint32_t a = vm_scalar(g, e->a), b = vm_scalar(g, e->b);
+    bool equality = e->base.kind == TN_KIND_EQ || e->base.kind == TN_KIND_NE;
+    uint32_t a = equality ? equated(g, e->a) : vm_scalar(g, e->a),
+             b = equality ? equated(g, e->b) : vm_scalar(g, e->b);
     tnb_dtype operand = tn_dtype_of(e->a), d = tn_dtype_of(&e->base);
     return tnb_dtype_is_float(operand) ? float_binary(g, &e->base, d, a, b)
                                        : int_binary(g, &e->base, operand, d, a, b);
@@ -193,6 +239,21 @@ cast(struct vm_gen *g, const tn_cast *e)
     if (tnb_dtype_is_float(from))
         r = emit3(g, is_unsigned(to) ? TNB_VM_F2U : TNB_VM_F2I, 0, r, 0);
     return fit(g, to, r);
+}
+
+static tn_walk_step
+find_sum(void *user, const tn_node *n)
+{
+    (void)user;
+    return n->kind == TN_KIND_ADD || n->kind == TN_KIND_SUB || n->kind == TN_KIND_MUL ? TN_WALK_STOP
+                                                                                      : TN_WALK_ON;
+}
+
+/* Whether e may end the program by a number that does not fit. */
+static bool
+may_fail(const tn_expr *e)
+{
+    return !tn_walk(e, 0, find_sum, NULL, NULL);
 }
 
 /* Only the chosen side is evaluated. */
@@ -380,6 +441,9 @@ vm_scalar(struct vm_gen *g, const tn_expr *e)
         return emit3(g, TNB_VM_NOT, 0, vm_scalar(g, tn_as_unary(e)->a), 0);
     case TN_KIND_SELECT: {
         const tn_select *s = tn_as_select(e);
+        if (may_fail(s->a) ||
+            may_fail(s->b)) /* n + i < 0 ? 0 : n + i: what is not chosen need not fit */
+            return choice(g, s->cond, s->a, s->b);
         uint32_t r = new_reg(g), a = vm_scalar(g, s->a), b = vm_scalar(g, s->b);
         tnk_program_emit(g->p, TNB_VM_MOVS, 0, r, vm_scalar(g, s->cond), 0);
         tnk_program_emit(g->p, TNB_VM_SEL, 0, r, a, b);

@@ -28,6 +28,8 @@ struct vm_gen {
     tnb_strmap kernels;                /* name of a tensor program -> index + 1 */
     TNB_VEC(struct callee *) wrappers; /* kernels to be made callable as values */
     bool failed;
+    TNB_VEC(uint32_t) fits; /* instructions whose result has to fit, of the expression at hand */
+    bool may_wrap;          /* of numbers for a message it does not matter whether they fit */
     /* of the function being made */
     const char *function;
     tnb_ptrmap scalars;            /* Var -> scalar register + 1 */
@@ -49,6 +51,9 @@ vm_error(struct vm_gen *g, const tn_node *at, const char *fmt, ...) TNB_PRINTF(3
 /* Code for a scalar expression; the register that holds it. */
 uint32_t
 vm_scalar(struct vm_gen *g, const tn_expr *e);
+/* a * b; the program fails where 64 bits do not hold it. */
+uint32_t
+vm_product(struct vm_gen *g, uint32_t a, uint32_t b);
 uint32_t
 vm_load_int(struct vm_gen *g, int64_t v);
 /* Index of an element in the buffer's memory. */

@@ -17,6 +17,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 CC = os.environ.get("CC", "cc").split()
 
+# Instructions are added at the end, each time with a minor version of the artifact format, which is not stable between such.
+RISING = {"TNB_VM_N_OPS", "TNB_TNO_MINOR"}
+
 
 def headers(include):
     found = []
@@ -151,7 +154,7 @@ def compare(old, new, grows):
         bad += [f"{name}.{n[0]}: is new, at {n[1]}, before the end of {size} bytes" for n in now if n[0] not in known and n[1] < size]
     for name, value in sorted(old.enumerators.items()):
         now = new.enumerators.get(name)
-        if now != value and not name.endswith("_COUNT"):
+        if now != value and not name.endswith("_COUNT") and not (name in RISING and now and now > value):
             bad.append(f"{name}: was {value}, is {now}")
     for name, words in sorted(old.exported.items()):
         if new.exported.get(name) != words:

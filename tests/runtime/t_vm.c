@@ -325,6 +325,51 @@ test_integer_operations(void **state)
     assert_int_equal(binary(TNB_VM_LTU, -1, 0), 0);
 }
 
+/* The same with instructions whose result has to fit, at last `bits`; false: it did not, and the message says so. */
+static bool
+fitting(tnb_vm_op op, uint16_t bits, int64_t a, int64_t b, int64_t *r, const char *text)
+{
+    void *s = NULL;
+    tnr_value ret;
+    setup(&s);
+    begin_main(0, 1, 3);
+    load_int(p, 0, a);
+    load_int(p, 1, b);
+    tnk_program_emit(p, op, 0, 2, 0, 1);
+    OP(FIT, bits, 2, 2, 0);
+    OP(BOXI, 0, 0, 2, 0);
+    OP(RET, 0, 0, 0, 0);
+    tnk_program_end(p);
+    start(NULL, 0);
+    tnb_err err = {0};
+    tnb_status st = tnr_vm_call(vm, "main", NULL, 0, &ret, &err);
+    if (st == TNB_OK)
+        *r = ret.u.i;
+    else
+        assert_non_null(strstr(err.message, text));
+    teardown(&s);
+    return st == TNB_OK;
+}
+
+static void
+test_sums_that_do_not_fit_are_errors(void **state)
+{
+    (void)state;
+    int64_t r = 0, big = (int64_t)1 << 32;
+    assert_true(fitting(TNB_VM_MULFIT, 64, big, big / 2 - 1, &r, ""));
+    assert_int_equal(r, big * (big / 2 - 1));
+    assert_true(fitting(TNB_VM_ADDFIT, 32, INT32_MAX, -1, &r, ""));
+    assert_int_equal(r, INT32_MAX - 1);
+    assert_true(fitting(TNB_VM_SUBFIT, 64, 3, 7, &r, ""));
+    assert_int_equal(r, -4);
+    assert_false(fitting(TNB_VM_MULFIT, 64, big, big, &r,
+                         "4294967296 * 4294967296 does not fit an integer of 64 bits"));
+    assert_false(fitting(TNB_VM_ADDFIT, 64, INT64_MAX, 1, &r, "9223372036854775807 + 1"));
+    assert_false(fitting(TNB_VM_SUBFIT, 64, INT64_MIN, 1, &r, "-9223372036854775808 - 1"));
+    assert_false(fitting(TNB_VM_ADDFIT, 32, INT32_MAX, 1, &r,
+                         "2147483648 does not fit an integer of 32 bits"));
+}
+
 static void
 test_narrow_integers_are_extended(void **state)
 {
@@ -1104,6 +1149,7 @@ main(void)
         cmocka_unit_test(test_integer_operations),
         TEST(test_narrow_integers_are_extended),
         TEST(test_floats_round_and_convert),
+        cmocka_unit_test(test_sums_that_do_not_fit_are_errors),
         TEST(test_division_by_zero_is_an_error_with_its_place),
         TEST(test_assertion_gives_its_text),
         TEST(test_recursion),

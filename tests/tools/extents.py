@@ -3,7 +3,7 @@
 accept, and where none are found the user is told which dimensions to fix."""
 import re
 
-from clitest import check, done, path, tenon, write
+from clitest import check, done, npy_bytes, path, refused, tenon, write
 
 HEADER = """from tvm.script import ir as I, relax as R, tirx as T
 @I.ir_module
@@ -70,4 +70,14 @@ for name, line, result in (("relu", "y = R.nn.relu(x)", "[68719476736, 0]"),
     for target in ("cpu", "null"):
         r = tenon("run", "-t", target, file, "-i", "x=" + path("huge.npy"), timeout=20)
         check(r.returncode == 0 and "float32" + result in r.stdout, f"{name} of an empty tensor on {target} ends", r)
+# extents whose product, sum or difference no integer holds are refused, whatever comes of them
+write("wide.npy", npy_bytes("<f4", (2 ** 32, 0), []))
+for name, extent in (("product", "n * m"), ("third power", "n * 1024 * m"), ("sum", "n * 1073741824 + m * 1073741824"),
+                     ("difference", "n * 2147483647 - m * -1")):
+    file = module("wrapping_" + name, "nm", 'x: R.Tensor(("n", 0), "float32"), z: R.Tensor(("m", 0), "float32")',
+                  [f'y = R.full(R.shape([{extent}, 0]), R.const(1.0, "float32"), "float32")'])
+    for target in ("cpu", "null"):
+        r = tenon("run", "-t", target, file, "-i", "x=" + path("wide.npy"), "-i", "z=" + path("wide.npy"))
+        refused(f"the {name} on {target}", r, "extent 0 of a tensor does not fit an integer of 64 bits", status=(1,))
+
 done()

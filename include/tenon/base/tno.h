@@ -29,7 +29,7 @@ extern "C" {
 #define TNB_TNO_MAGIC "TenonTNO"
 enum {
     TNB_TNO_MAJOR = 1,
-    TNB_TNO_MINOR = 1, /* a reader takes files whose minor is not newer than its own */
+    TNB_TNO_MINOR = 2, /* a reader takes files whose minor is not newer than its own */
     TNB_TNO_BYTE_ORDER = 0x01020304,
     TNB_TNO_ALIGN = 64,
     TNB_TNO_PAGE = 4096,

@@ -113,9 +113,15 @@ extern "C" {
     X(CALL, VD, FN, L)                                                                             \
     X(CALLV, VD, VS, L) /* of a closure */                                                         \
     X(CALLP, VD, PK, L)                                                                            \
-    X(LAUNCH, IM, KN,                                                                              \
-      L) /* buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them;         \
-          * bit i of a: what the i-th buffer holds is not needed, nothing was written to it yet */
+    /* LAUNCH: buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them; */   \
+    /* bit i of a: what the i-th buffer holds is not needed, nothing was written to it yet */      \
+    X(LAUNCH, IM, KN, L)                                                                           \
+    /* since minor version 2: sum, difference, product. Where 64 bits do not hold it: an error, */ \
+    /* or, if aux is not 0, execution goes on aux instructions further */                          \
+    X(ADDFIT, SD, SS, SS)                                                                          \
+    X(SUBFIT, SD, SS, SS)                                                                          \
+    X(MULFIT, SD, SS, SS)                                                                          \
+    X(FIT, SD, SS, IM) /* a = b; the same where aux bits (1..64) do not hold it; c: how far */
 
 typedef enum tnb_vm_op {
 #define TNB_VM_X(name, a, b, c) TNB_VM_##name,

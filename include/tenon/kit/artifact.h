@@ -70,7 +70,8 @@ tnk_program_emit_list(tnk_program *p, tnb_vm_op op, uint32_t a, uint32_t b,
 /* The index of the next instruction: a jump target. */
 TNB_EXPORT uint32_t
 tnk_program_here(tnk_program *p);
-/* Makes the jump `insn` go to `target`. */
+/* Makes the jump `insn` go to `target`, or an ADDFIT, SUBFIT, MULFIT or FIT whose result does not fit, when
+ * `target` is behind it. */
 TNB_EXPORT void
 tnk_program_patch(tnk_program *p, uint32_t insn, uint32_t target);
 TNB_EXPORT void
