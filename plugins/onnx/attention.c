@@ -78,8 +78,7 @@ read_heads(onnx_node *n, attention *a)
     a->q_heads = onnx_dim(a->x[Q], 1);
     a->kv_heads = onnx_dim(a->x[K], 1);
     if (a->q_heads < 0 || a->kv_heads < 0)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "the number of heads has to be known when the model is compiled");
+        return onnx_unknown(n, "the number of heads has");
     if (a->q_heads < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " query heads cannot share %" PRId64 " key heads",
                          a->q_heads, a->kv_heads);
@@ -442,8 +441,7 @@ import_rotary(onnx_node *n)
         return onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or 4", rank);
     if (rank == 3) { /* [batch, positions, heads, size] */
         if (!tn_int_value(in.at[2], &size))
-            return onnx_fail(n, TNB_UNSUPPORTED,
-                             "the size of a head has to be known when the model is compiled");
+            return onnx_unknown(n, "the size of a head has");
         if (heads < 1 || size % heads)
             return onnx_fail(n, TNB_SHAPE,
                              "an input of type %s cannot be split into %" PRId64
@@ -455,8 +453,7 @@ import_rotary(onnx_node *n)
     }
     size = onnx_dim(x, 3);
     if (size < 0)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "the size of a head has to be known when the model is compiled");
+        return onnx_unknown(n, "the size of a head has");
     width = width ? width : size;
     if (size < 1 || width < 2 || width > size || width % 2)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " of %" PRId64 " elements cannot be rotated",
@@ -544,14 +541,12 @@ import_flex_attention(onnx_node *n)
                                         : tnb_dtype_eq(t, TNB_F64) ? TNB_F64
                                                                    : TNB_F32;
     if (heads < 0 || q_heads < 0)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "the number of heads has to be known when the model is compiled");
+        return onnx_unknown(n, "the number of heads has");
     if (heads < 1 || q_heads < 1 || q_heads % heads)
         return onnx_fail(n, TNB_SHAPE, "%" PRId64 " query heads cannot share %" PRId64 " key heads",
                          q_heads, heads);
     if (scale == 0 && size < 1)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "the size of a head has to be known when the model is compiled");
+        return onnx_unknown(n, "the size of a head has");
     if (!tnb_dtype_is_float(w))
         return onnx_fail(n, TNB_TYPE, "attribute 'softmax_precision' is %" PRId64 " (%s)", type,
                          tnb_onnx_type_name(type));

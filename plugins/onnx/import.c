@@ -25,6 +25,16 @@ onnx_fail(onnx_node *n, tnb_status status, const char *fmt, ...)
     return false;
 }
 
+bool
+onnx_unknown(onnx_node *n, const char *what)
+{
+    onnx_fail(n, TNB_UNSUPPORTED, "%s to be known when the model is compiled", what);
+    if (n->imp->dim_names)
+        onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE, with one of %s",
+                  n->imp->dim_names);
+    return false;
+}
+
 void
 onnx_note(onnx_node *n, const char *fmt, ...)
 {

@@ -134,6 +134,9 @@ bool
 onnx_fail(onnx_node *n, tnb_status status, const char *fmt, ...) TNB_PRINTF(3, 4);
 void
 onnx_note(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
+/* Fails with "WHAT to be known when the model is compiled", and tells which dimensions can be fixed. Returns false. */
+bool
+onnx_unknown(onnx_node *n, const char *what);
 void
 onnx_hint(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
 

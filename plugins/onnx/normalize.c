@@ -235,9 +235,7 @@ import_group_norm(onnx_node *n)
                          " channels",
                          groups, c);
     if (n->version < 21 && c < 0)
-        return onnx_fail(
-            n, TNB_UNSUPPORTED,
-            "before opset 21 the number of channels, which is dynamic, has to be known");
+        return onnx_unknown(n, "before opset 21 the number of channels has");
     if (n->version < 21 && groups != c) {
         const tn_node *repeat = tn_dictv(n->ctx, "repeats", tn_i64(n->ctx, c / groups), "axis",
                                          tn_i64(n->ctx, 0), NULL);

@@ -319,8 +319,7 @@ read_deform(onnx_node *n, deform *p)
     o = onnx_dim(p->in[1], 0);
     per = onnx_dim(p->in[1], 1);
     if (o < 0 || per < 0)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "the extents of the weight have to be known when the model is compiled");
+        return onnx_unknown(n, "the extents of the weight have");
     c = onnx_dim(p->in[0], 1);
     c = c < 0 ? per * p->group : c;
     have = onnx_dim(p->in[2], 1);

@@ -307,8 +307,7 @@ read_sizes(linear *l, tn_list q, tn_list k, tn_list v)
                          size, width);
     if (l->scale == 0) {
         if (!tn_int_value(sizes[0], &size))
-            return onnx_fail(n, TNB_UNSUPPORTED,
-                             "the size of a head has to be known when the model is compiled");
+            return onnx_unknown(n, "the size of a head has");
         l->scale = 1 / sqrt((double)size);
     }
     if (l->args[DECAY]) {
@@ -390,8 +389,7 @@ import_causal_conv(onnx_node *n)
                          " and [channels, 1, size]",
                          onnx_type_text(n->imp, x->type), onnx_type_text(n->imp, w->type));
     if (kernel < 1 || channels < 1)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "the extents of the weight have to be known when the model is compiled");
+        return onnx_unknown(n, "the extents of the weight have");
     const tn_expr *before[] = {d.at[0], d.at[1], I64(kernel - 1)};
     const tn_expr *parts[] = {onnx_has(n, 3)
                                   ? onnx_fix_extents(n, onnx_in(n, 3), tn_list_of(ctx, before, 3),
