@@ -45,7 +45,7 @@ static _Thread_local struct {
     uint32_t releases;
     tnr_object *waiting;
 } deep;
-_Static_assert(sizeof(tnr_object *) <= offsetof(tnr_object, destroy),
+_Static_assert(sizeof(void *) <= offsetof(tnr_object, destroy),
                "the link takes the place of the counts");
 
 static void
@@ -53,15 +53,18 @@ destroy(tnr_object *o)
 {
     typeof(deep) *d = &deep; /* is found by a call */
     if (d->releases == DEEPEST_RELEASE) {
-        memcpy(o, &d->waiting, sizeof d->waiting);
+        void *link = d->waiting;
+        memcpy(o, &link, sizeof link);
         d->waiting = o;
         return;
     }
     d->releases++;
     o->destroy(o);
     while (d->releases == 1 && d->waiting) {
+        void *link;
         o = d->waiting;
-        memcpy(&d->waiting, o, sizeof d->waiting);
+        memcpy(&link, o, sizeof link);
+        d->waiting = link;
         memset(o, 0, offsetof(tnr_object, destroy));
         o->destroy(o);
     }

@@ -14,7 +14,7 @@ static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu); for an artifact: which variant"},
     {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
     {"input", 'i', TNT_LIST, "NAME=FILE",
-     "an input from a .npy or .pb file; #INDEX=FILE counts from 0"},
+     "an input from a .npy or .pb file, or a pipe (-: standard input); #INDEX=FILE counts from 0"},
     {"output-dir", 'o', TNT_VALUE, "DIR", "write every result as INDEX-NAME.npy"},
     {"expect", 0, TNT_LIST, "NAME=FILE", "compare a result; exit status 1 if it differs"},
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)"},

@@ -251,6 +251,8 @@ literals_differ(const tn_expr *a, const tn_expr *b)
 
 /* The text of an assumption is made only where somebody asked for it. */
 static const char *
+assumption_text(tn_ctx *ctx, const char *fmt, va_list ap) TNB_PRINTF(2, 0);
+static const char *
 assumption_text(tn_ctx *ctx, const char *fmt, va_list ap)
 {
     va_list again;
@@ -275,6 +277,9 @@ dim_differ(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *fmt, ...
 }
 
 /* Makes a condition of two extents an assumption, of whose text "{}" stand for them. */
+static void
+assume_of(tn_ctx *ctx, const tn_expr *holds, const tn_expr *a, const tn_expr *b, const char *fmt,
+          va_list ap) TNB_PRINTF(5, 0);
 static void
 assume_of(tn_ctx *ctx, const tn_expr *holds, const tn_expr *a, const tn_expr *b, const char *fmt,
           va_list ap)
