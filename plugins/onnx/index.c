@@ -12,7 +12,10 @@ import_gather(onnx_node *n)
     tn_list dims;
     if (rank < 0 || !onnx_axis(n, rank, &axis) || !onnx_dims(n, x, &dims))
         return false;
-    if (onnx_known(n, 1)) { /* known indices: negative ones are resolved here */
+    int64_t extent;
+    /* known indices: negative ones are resolved here. Of an unknown extent the sum could be negative again, and
+     * count from the end once more: run time, which looks at the index as it is, resolves it. */
+    if (onnx_known(n, 1) && tn_int_value(dims.at[axis], &extent)) {
         onnx_value *k = n->in[1];
         const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, k->n_elems + 1);
         bool changed = false;
@@ -21,9 +24,7 @@ import_gather(onnx_node *n)
             e[i] = negative ? onnx_simplify(n, tn_add(n->ctx, dims.at[axis], k->elems[i]))
                             : k->elems[i];
             changed |= negative;
-            int64_t extent;
-            if (tn_int_value(dims.at[axis], &extent) && tn_int_value(e[i], &v) &&
-                (v < 0 || v >= extent))
+            if (tn_int_value(e[i], &v) && (v < 0 || v >= extent))
                 return onnx_fail(n, TNB_BOUNDS,
                                  "index %" PRId64 " is out of range for an axis of %" PRId64
                                  " entries",

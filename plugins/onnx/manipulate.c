@@ -37,6 +37,37 @@ any_open(onnx_node *n, const tn_expr *const *e, uint32_t count)
     return false;
 }
 
+/* Whether b divides the product a as one of its factors: then a is 0 where b is. */
+static bool
+has_factor(const tn_expr *a, const tn_expr *b)
+{
+    const tn_binary *p = tn_is(a, TN_KIND_MUL) ? tn_as_binary(a) : NULL;
+    return a == b || (p && (has_factor(p->a, b) || has_factor(p->b, b)));
+}
+
+/* Whether an entry that is a plain term may be 0 while the input has elements: an extent of another tensor, a
+ * count. The 0 means the input's extent, so that the entry is not the result's. */
+static bool
+may_copy(onnx_node *n, tn_list in, const tn_expr *e)
+{
+    int64_t v;
+    if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, "Equal", e, tn_i64(n->ctx, 0)), &v))
+        return false;
+    for (uint32_t i = 0; i < in.n; i++)
+        if (has_factor(in.at[i], e) || tn_prove_equal(n->ctx, in.at[i], e))
+            return false;
+    return true;
+}
+
+static bool
+any_copies(onnx_node *n, tn_list in, const tn_expr *const *e, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (may_copy(n, in, onnx_simplify(n, e[i])))
+            return true;
+    return false;
+}
+
 /* Entries that come at run time may be -1 and 0 as well. */
 static bool
 reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *const *target,
@@ -56,9 +87,10 @@ reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *c
         text = tn_strf(ctx, "%s%s{%u}", text, i ? ", " : "", i + 2);
         hole[i] = onnx_t(n, "Equal", e, tn_i64(ctx, -1));
         holes = tn_add(ctx, holes, hole[i]);
-        if (zero_copies && i < in.n && (is_open(n, e) || tn_is_int_const(e, 0)))
+        bool open = is_open(n, e) || may_copy(n, in, e);
+        if (zero_copies && i < in.n && (open || tn_is_int_const(e, 0)))
             e = onnx_t_where(n, is_zero, in.at[i], e);
-        else if (zero_copies && is_open(n, e))
+        else if (zero_copies && open)
             ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_NE, e, zero));
         out[i] = e;
         known = tn_mul(ctx, known, onnx_t_where(n, hole[i], one, e));
@@ -76,14 +108,6 @@ reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *c
     ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_EQ, total, all));
     onnx_demand d = {ok, shown, count + 1, tn_strf(ctx, "%s]", text)};
     return onnx_bind(n, out, count, &d) && onnx_ret(n, onnx_reshape(n, x, out, count));
-}
-
-/* Whether b divides the product a as one of its factors: then a is 0 where b is. */
-static bool
-has_factor(const tn_expr *a, const tn_expr *b)
-{
-    const tn_binary *p = tn_is(a, TN_KIND_MUL) ? tn_as_binary(a) : NULL;
-    return a == b || (p && (has_factor(p->a, b) || has_factor(p->b, b)));
 }
 
 /* Entries that are plain terms are kept as they are: what is known of them is of use later. Where one
@@ -138,7 +162,7 @@ import_reshape(onnx_node *n)
     }
     if (!onnx_dims(n, x, &in))
         return false;
-    if (any_open(n, target, count))
+    if (any_open(n, target, count) || (!keep_zero && any_copies(n, in, target, count)))
         return reshape_at_run_time(n, x, in, target, count, !keep_zero);
     if (!onnx_reshape_target(n, in, target, count, !keep_zero, out) ||
         (!keep_zero && !zeros_agree(n, in, target, count)))

@@ -42,6 +42,35 @@ def reshape(rng):
 
 
 @case()
+def reshape_to_the_extents_of_another(rng):
+    """An extent of 0 copies the input's, unless allowzero is given; it need not be written as a 0."""
+    g = graph([node("Shape", "w", "s"), node("Reshape", "x s", "y"), node("Relu", "y", "z"), node("Reshape", "x s", "u")],
+              [value("x", F, ["n", "m"]), value("w", F, ["k", "l"])], [value("z", F, ["a", "b"]), value("u", F, ["a", "b"])])
+    x = f32(rng.normal(size=(4, 6)))
+    draws = []
+    for k, l in ((0, 6), (4, 0), (0, 0), (6, 4), (24, 1)):
+        y = x.reshape([k or 4, l or 6])
+        draws.append(([x, np.zeros((k, l), np.float32)], [np.maximum(y, 0), y]))
+    draws.append(([x, np.zeros((0, 5), np.float32)], "(Reshape): 24 elements cannot take the shape [0, 5]"))
+    return g, draws
+
+
+@case()
+def reshape_to_a_count(rng):
+    """The number of nonzero elements, and a difference of extents."""
+    g = graph([node("NonZero", "w", "at"), node("Shape", "at", "c", start=1, end=2), node("Concat", "c minus", "s", axis=0),
+               node("Reshape", "x s", "y"), node("Shape", "x", "d", start=0, end=1), node("Sub", "d four", "e"),
+               node("Concat", "e minus", "t", axis=0), node("Reshape", "x t", "z")],
+              [value("x", F, ["n", "m"]), value("w", F, ["k"])], [value("y", F, ["a", "b"]), value("z", F, ["c", "d"])],
+              {"minus": i64([-1]), "four": i64([4])})
+    draws = []
+    for n, w in ((4, (0, 0)), (4, (1, 0)), (5, (1, 1)), (8, (0,)), (6, ())):
+        x, w = f32(rng.normal(size=(n, 6))), f32(w)
+        draws.append(([x, w], [x.reshape([int(w.sum()) or n, -1]), x.reshape([n - 4 or n, -1])]))
+    return g, draws
+
+
+@case()
 def reshape_partly_known(rng):
     """The length that is known stays known: the product of matrices needs it."""
     g = graph([node("Concat", "b minus four", "s", axis=0), node("Reshape", "x s", "y"), node("MatMul", "y w", "z")],

@@ -76,6 +76,15 @@ alone("scatter_nd_one", "ScatterND", ONE, i64([[0]]), f32([3]))
 
 
 @case
+def gather_from_the_end(rng):
+    """A constant index counts from the end of an extent that comes at run time, once."""
+    g = graph([named("Gather", "x i", "y", axis=0)], [value("x", F, ["n", 4])], [value("y", F, [3, 4])], {"i": i64([-1, 0, -2])})
+    draws = [([x], [x[[-1, 0, -2]]]) for x in (f32(rng.normal(size=(k, 4))) for k in (5, 2, 3))]
+    return g, draws + [([f32(rng.normal(size=(1, 4)))], ("node 'the node' (Gather)", "index -2 is out of range")),
+                       ([np.zeros((0, 4), np.float32)], ("node 'the node' (Gather)", "is out of range"))]
+
+
+@case
 def gather_elements(rng):
     x, i = f32(rng.normal(size=(4, N))), rng.integers(-N, N, (4, 3))
     g = graph([named("GatherElements", "x i", "y", axis=1)], [value("x", F, [4, N]), value("i", I, [4, 3])], [value("y", F, [4, 3])])
