@@ -431,6 +431,17 @@ tn_list_with(tn_ctx *ctx, tn_list l, uint32_t i, const tn_node *n)
     return (tn_list){at, l.n};
 }
 
+void
+tn_list_change(tn_ctx *ctx, tn_list *now, tn_list was, uint32_t i, const tn_node *n)
+{
+    if (i >= was.n || now->at[i] == n)
+        return;
+    const tn_node **at = now->at == was.at ? tnb_dup(ctx->arena, was.at, was.n * sizeof *was.at)
+                                           : (const tn_node **)(uintptr_t)now->at;
+    at[i] = n;
+    *now = (tn_list){at, was.n};
+}
+
 tn_list
 tn_list_append(tn_ctx *ctx, tn_list l, const tn_node *n)
 {

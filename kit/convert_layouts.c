@@ -113,11 +113,8 @@ renamed(converter *c, const tn_expr *leaf)
         return now ? now : leaf;
     }
     tn_list fields = t->fields;
-    for (uint32_t i = 0; i < fields.n; i++) {
-        const tn_expr *field = renamed(c, t->fields.at[i]);
-        if (field != t->fields.at[i])
-            fields = tn_list_with(c->ctx, fields, i, field);
-    }
+    for (uint32_t i = 0; i < fields.n; i++)
+        tn_list_change(c->ctx, &fields, t->fields, i, renamed(c, t->fields.at[i]));
     return fields.at == t->fields.at ? leaf : tn_tuple_of(c->ctx, fields);
 }
 

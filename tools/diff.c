@@ -94,6 +94,7 @@ run_compiled(tnt_session *s, const tnt_program *p, const char *name, tn_list arg
 static tn_list
 copied(tnt_session *s, tn_list args)
 {
+    const tn_list was = args;
     for (uint32_t i = 0; i < args.n; i++) {
         const tn_constant *c = tn_as_constant(args.at[i]);
         if (!c)
@@ -102,7 +103,7 @@ copied(tnt_session *s, tn_list args)
         const tn_data *d =
             tn_data_new(s->ctx, c->data->dtype, c->data->ndim, c->data->shape, &bytes);
         memcpy(bytes, tn_data_get(s->ctx, c->data), c->data->n_bytes);
-        args = tn_list_with(s->ctx, args, i, tn_constant_of(s->ctx, d));
+        tn_list_change(s->ctx, &args, was, i, tn_constant_of(s->ctx, d));
     }
     return args;
 }

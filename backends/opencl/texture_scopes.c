@@ -274,7 +274,7 @@ each_binding(tn_rewriter *r, const tn_node *n)
         if (!now)
             continue;
         scopes[i] = scope_of(now->type);
-        fields = tn_list_with(s->ctx, fields, i, now);
+        tn_list_change(s->ctx, &fields, args->fields, i, now);
     }
     if (!any)
         return NULL;

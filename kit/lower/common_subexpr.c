@@ -329,11 +329,8 @@ static tn_list
 list_with_vars(cse *c, tn_list l)
 {
     tn_list out = l;
-    for (uint32_t i = 0; i < l.n; i++) {
-        const tn_expr *e = with_vars(c, l.at[i]);
-        if (e != l.at[i])
-            out = tn_list_with(c->ctx, out, i, e);
-    }
+    for (uint32_t i = 0; i < l.n; i++)
+        tn_list_change(c->ctx, &out, l, i, with_vars(c, l.at[i]));
     return out;
 }
 

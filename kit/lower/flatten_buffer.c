@@ -186,9 +186,7 @@ flatten(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_no
     for (uint32_t i = 0; i < f->buffers.n; i++) {
         if (!f->buffers.at[i])
             continue;
-        const tn_node *flat = flat_of(ctx, &st, f->buffers.at[i]);
-        if (flat != f->buffers.at[i])
-            buffers = tn_list_with(ctx, buffers, i, flat);
+        tn_list_change(ctx, &buffers, f->buffers, i, flat_of(ctx, &st, f->buffers.at[i]));
     }
     tnb_ptrmap offsets;
     tnb_ptrmap_init(&offsets, tn_scratch(ctx));

@@ -29,11 +29,8 @@ static tn_list
 exprs(tnk_ranged *r, tn_list l)
 {
     tn_list out = l;
-    for (uint32_t i = 0; i < l.n; i++) {
-        const tn_expr *e = expr(r, l.at[i]);
-        if (e != l.at[i])
-            out = tn_list_with(r->ctx, out, i, e);
-    }
+    for (uint32_t i = 0; i < l.n; i++)
+        tn_list_change(r->ctx, &out, l, i, expr(r, l.at[i]));
     return out;
 }
 

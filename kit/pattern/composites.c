@@ -30,11 +30,13 @@ named(const walk *w, const tn_expr *e)
 static tn_list
 all_named(const walk *w, tn_list l)
 {
+    tn_list out = l;
     for (uint32_t i = 0; i < l.n; i++) {
         const tn_expr *e = named(w, l.at[i]);
-        l = e ? tn_list_with(w->ctx, l, i, e) : l;
+        if (e)
+            tn_list_change(w->ctx, &out, l, i, e);
     }
-    return l;
+    return out;
 }
 
 static bool

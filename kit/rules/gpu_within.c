@@ -476,7 +476,7 @@ gpu_within_each(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, 
     for (uint32_t i = 0; i < l.n; i++)
         if (is_bound_nest(ctx, f, l.at[i])) {
             const tn_stmt *st = schedule(ctx, f, l.at[i], target, apply, &allocs);
-            l = tn_list_with(ctx, l, i, st ? st : with_one_thread(ctx, l.at[i]));
+            tn_list_change(ctx, &l, was, i, st ? st : with_one_thread(ctx, l.at[i]));
         }
     return l.at == was.at ? prim_func : with_statements(ctx, f, root, l, allocs);
 }

@@ -19,6 +19,28 @@ closed_types_and_leaves_are_interned(void **state)
 }
 
 static void
+many_changes_copy_a_list_once_and_leave_the_old_one(void **state)
+{
+    tn_ctx *ctx = *state;
+    const tn_node *ints[] = {tn_i64(ctx, 0), tn_i64(ctx, 1), tn_i64(ctx, 2)};
+    const tn_list was = tn_list_of(ctx, ints, 3);
+    tn_list now = was;
+    tn_list_change(ctx, &now, was, 1, was.at[1]);
+    tn_list_change(ctx, &now, was, 3, ints[0]);
+    assert_ptr_equal(now.at, was.at);
+    tn_list_change(ctx, &now, was, 2, ints[0]);
+    const tn_node *const *copy = now.at;
+    assert_ptr_not_equal(copy, was.at);
+    tn_list_change(ctx, &now, was, 0, ints[1]);
+    assert_ptr_equal(now.at, copy);
+    assert_int_equal(now.n, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(now.at[i], ints[i == 2 ? 0 : 1]);
+        assert_ptr_equal(was.at[i], ints[i]);
+    }
+}
+
+static void
 a_type_with_a_variable_is_not_interned_nor_closed(void **state)
 {
     tn_ctx *ctx = *state;
@@ -261,6 +283,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(closed_types_and_leaves_are_interned),
+        T(many_changes_copy_a_list_once_and_leave_the_old_one),
         T(a_type_with_a_variable_is_not_interned_nor_closed),
         T(integer_literals_wrap_and_floats_round),
         T(bad_operands_record_one_error_and_pass_silently),

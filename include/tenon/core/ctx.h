@@ -115,6 +115,10 @@ TNB_EXPORT tn_list
 tn_list_with(tn_ctx *ctx, tn_list l, uint32_t i, const tn_node *n);
 TNB_EXPORT tn_list
 tn_list_append(tn_ctx *ctx, tn_list l, const tn_node *n);
+/* For loops over `was`: entry i of *now, which began as `was`, becomes n. The first change copies the list,
+ * later ones do not; entries that stay the same are no change. */
+TNB_EXPORT void
+tn_list_change(tn_ctx *ctx, tn_list *now, tn_list was, uint32_t i, const tn_node *n);
 
 /* ---- constant data ---- */
 typedef enum tn_data_kind {
