@@ -161,14 +161,26 @@ is_full_scale(onnx_node *n, const tn_expr *scale, const tn_expr *x, int64_t axis
     return true;
 }
 
+/* The dtype of the statistics that a normalization hands out. */
+static bool
+stash_dtype(onnx_node *n, tnb_dtype *out)
+{
+    int64_t type = onnx_attr_int(n, "stash_type", 1);
+    *out = tnb_onnx_dtype(type);
+    return tnb_dtype_is_float(*out)
+               ? true
+               : onnx_fail(n, TNB_INVALID,
+                           "attribute 'stash_type' is %" PRId64 ", wanted a type of floats", type);
+}
+
 static bool
 import_layer_norm(onnx_node *n)
 {
+    tnb_dtype stash;
     const tn_expr *x = onnx_in(n, 0), *scale = onnx_in(n, 1);
     int64_t axis = onnx_attr_int(n, "axis", -1), rank = onnx_rank(n, x), axes[ONNX_MAX_DIMS];
     double eps = onnx_attr_float(n, "epsilon", (double)1e-5f);
-    onnx_attr(n, "stash_type");
-    if (rank < 0 || !onnx_axis(n, rank, &axis))
+    if (rank < 0 || !onnx_axis(n, rank, &axis) || !stash_dtype(n, &stash))
         return false;
     for (int64_t i = axis; i < rank; i++)
         axes[i - axis] = i;
@@ -191,8 +203,9 @@ import_layer_norm(onnx_node *n)
                  onnx_one_way(n, scale, x));
     if (onnx_has(n, 2))
         y = onnx_bin(n, "add", y, onnx_one_way(n, onnx_in(n, 2), x));
-    return onnx_ret_at(n, 0, y) && (n->n_out < 2 || onnx_ret_at(n, 1, mean)) &&
-           (n->n_out < 3 || onnx_ret_at(n, 2, inv));
+    return onnx_ret_at(n, 0, y) &&
+           (n->n_out < 2 || onnx_ret_at(n, 1, onnx_astype(n, mean, stash))) &&
+           (n->n_out < 3 || onnx_ret_at(n, 2, onnx_astype(n, inv, stash)));
 }
 
 static bool
@@ -211,9 +224,12 @@ import_rms_norm(onnx_node *n)
                                      tn_dictv(n->ctx, "axes", axes_from(n, axis, rank), "epsilon",
                                               number(n, eps), NULL),
                                      x, scale, NULL));
+    tnb_dtype d = onnx_dtype(x);
+    x = onnx_astype(n, x, d.bits < 32 ? TNB_F32 : d);
     const tn_expr *ms =
         onnx_reduce(n, "mean", onnx_bin(n, "multiply", x, x), axes, (uint32_t)(rank - axis), true);
     x = onnx_bin(n, "multiply", x, onnx_un(n, "rsqrt", onnx_bin_num(n, "add", ms, eps)));
+    x = onnx_astype(n, x, d);
     return onnx_ret(n, onnx_bin(n, "multiply", x, onnx_one_way(n, scale, x)));
 }
 
