@@ -25,6 +25,8 @@ import_nms(onnx_node *n)
     const tn_expr *boxes = onnx_in(n, 0), *scores = onnx_in(n, 1);
     if (onnx_rank(n, boxes) < 0 || onnx_rank(n, scores) < 0)
         return false;
+    if (onnx_rank(n, boxes) == 3)
+        boxes = onnx_fix_extent(n, boxes, 2, tn_i64(ctx, 4), "the list of boxes");
     if (onnx_attr_int(n, "center_point_box", 0))
         boxes = corners(n, boxes);
     const tn_expr *most = onnx_has(n, 2) ? onnx_in(n, 2) : onnx_scalar_int(n, TNB_I64, 0);

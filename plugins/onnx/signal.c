@@ -290,7 +290,9 @@ with_length(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *length)
         for (uint32_t i = 0; i < dims.n; i++)
             before[i] = after[i] = tn_i64(n->ctx, 0);
         after[axis] = tn_sub(n->ctx, length, dims.at[axis]);
-        return onnx_pad_at(n, x, before, after, "constant", NULL);
+        /* the extent of what is padded has a name, behind which a number would be lost */
+        return onnx_fix_extent(n, onnx_pad_at(n, x, before, after, "constant", NULL), axis, length,
+                               "the signal");
     }
     if (want <= have)
         return onnx_slice_ints(n, x, axis, 0, want);

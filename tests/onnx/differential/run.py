@@ -147,12 +147,14 @@ ALLOWED = [
     "has 1 entries for",  # GroupNormalization: parameters have an entry a channel; ONNX Runtime broadcasts one
     "the window is larger than the padded data",  # ONNX Runtime's pooling rounds -1/2 to 0
     "(Attention): extent 1 is",  # a mask is as long as the keys; ONNX Runtime leaves out the rest of a longer one
+    "(GatherND): extent",  # the data's batches are the indices' batches; ONNX Runtime takes more or fewer
     "target extents for",  # CenterCropPad without axes: there is one for each axis; ONNX Runtime takes fewer
 ]
 
 # What ONNX Runtime refuses though Tenon need not, and why.
 MORE_THAN = [
     "in the Resize operator",  # it has no kernels for outer axes
+    "with zero effective input extent",  # Pad by reflection, of nothing: the result is as empty
 ]
 
 # What says that ONNX Runtime lacked memory, not that the model is wrong.

@@ -80,12 +80,12 @@ def resize(g, _):
         size = [g.pick([n, 2 * n, n + 3, max(1, n - 2)]) for n in x.shape[2:]]
         if attrs["axes"][0] == -1:
             size = size[::-1]
-        if g.chance(0.3):
+        if attrs["axes"][0] == 2 and g.chance(0.3):  # ONNX Runtime keeps the extents of axes counted from the end
             attrs["keep_aspect_ratio_policy"] = g.pick(["not_larger", "not_smaller"])
         return g.add("Resize", [x, None, None, np.asarray(size)], exact=False, **attrs)
     if roi is not None:
-        # an axis of scale 1 or less is no crop for ONNX Runtime, but is for ONNX's reference
-        return g.add("Resize", [x, roi, np.asarray([1, 1] + [g.pick([1.5, 2, 3]) for _ in x.shape[2:]], np.float32)], exact=False, **attrs)
+        # by scales, or of an axis that keeps its extent, ONNX Runtime's crop is not that of ONNX's reference
+        return g.add("Resize", [x, roi, None, np.asarray(list(x.shape[:2]) + [g.pick([2 * n, n + 3]) for n in x.shape[2:]])], exact=False, **attrs)
     if g.chance(0.5):
         return g.add("Resize", [x, roi, None, np.asarray(list(x.shape[:2]) + [g.pick([n, 2 * n, n + 3]) for n in x.shape[2:]])], exact=False, **attrs)
     return g.add("Resize", [x, roi, np.asarray([1, 1] + [g.pick([1, 2, 3, 0.5]) for _ in x.shape[2:]], np.float32)], exact=False, **attrs)
