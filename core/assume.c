@@ -94,8 +94,8 @@ hash_of_call(tn_ctx *ctx, const tn_call *c)
 {
     uint64_t h = tn_hash(ctx, c->op, false) * 31 + (c->attrs ? tn_hash(ctx, c->attrs, false) : 0);
     for (uint32_t i = 0; i < c->args.n; i++)
-        h = h * 31 + tn_hash(ctx, is_by_type(c->args.at[i]) ? c->args.at[i]->type : c->args.at[i],
-                             false);
+        h = h * 31 +
+            tn_hash(ctx, is_by_type(c->args.at[i]) ? c->args.at[i]->type : c->args.at[i], false);
     return h;
 }
 

@@ -28,7 +28,7 @@ struct search {
     tnb_strmap numbers; /* name -> number of the symbol + 1; equal names are one symbol */
     tnb_ptrmap
         known;       /* variables of the parameters -> themselves; of match_cast -> what they are */
-    tnb_ptrmap seen;  /* conditions */
+    tnb_ptrmap seen; /* conditions */
     tnb_ptrmap calls; /* for tn_call_assumptions_again */
     tnb_ptrmap asked; /* hash of a condition -> the last that had it, as it was found */
     const char *names[MAX_SYMBOLS];

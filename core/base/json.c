@@ -67,8 +67,7 @@ install(void)
 }
 
 /* Where this library is unloaded before jansson. */
-static void __attribute__((destructor))
-uninstall(void)
+static void __attribute__((destructor)) uninstall(void)
 {
     json_malloc_t m;
     json_free_t f;

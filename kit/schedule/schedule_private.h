@@ -40,7 +40,7 @@ struct tnk_sch {
     const tn_block *root_block; /* NULL: the function had none */
     TNB_VEC(const tn_node *) allocs;
     TNB_VEC(const tn_module *) intrinsics; /* of tnk_sch_intrinsics */
-    tn_list sizes; /* tnk_sizes_of */
+    tn_list sizes;                         /* tnk_sizes_of */
     bool broken, quiet;
     tnb_buf trace;
 };

@@ -24,12 +24,18 @@ tnk_shared_memory_fits(const tn_pass_ctx *pc, const tn_target *target, const cha
                        const tn_node *func)
 {
     static const tn_pass *const passes[] = {
-        &tnk_pass_split_host_device,  &tnk_pass_cross_thread_reduction,
-        &tnk_pass_lower_init_block,   &tnk_pass_lower_match_buffer,
-        &tnk_pass_convert_blocks,     &tnk_pass_simplify,
-        &tnk_pass_index_checks,       &tnk_pass_thread_sync,
-        &tnk_pass_unify_thread_binding, &tnk_pass_plan_location,
-        &tnk_pass_compact,            &tnk_pass_flatten,
+        &tnk_pass_split_host_device,
+        &tnk_pass_cross_thread_reduction,
+        &tnk_pass_lower_init_block,
+        &tnk_pass_lower_match_buffer,
+        &tnk_pass_convert_blocks,
+        &tnk_pass_simplify,
+        &tnk_pass_index_checks,
+        &tnk_pass_thread_sync,
+        &tnk_pass_unify_thread_binding,
+        &tnk_pass_plan_location,
+        &tnk_pass_compact,
+        &tnk_pass_flatten,
         &tnk_pass_plan_shared_memory,
     };
     tn_ctx *ctx = pc->ctx;

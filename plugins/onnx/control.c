@@ -679,10 +679,13 @@ kept_state(onnx_node *n, onnx_value *was, onnx_value *now, uint32_t index)
         return now;
     tn_list dims;
     const tn_expr *from = onnx_value_expr(n, was), *to = onnx_value_expr(n, now);
-    if (n->failed || !from->type || !tn_type_dims(from->type, &dims) || !tn_type_dims(to->type, &(tn_list){0}))
+    if (n->failed || !from->type || !tn_type_dims(from->type, &dims) ||
+        !tn_type_dims(to->type, &(tn_list){0}))
         return now;
-    const tn_expr *kept = onnx_fix_extents(
-        n, to, dims, tn_strf(n->ctx, "state %u after a turn, which has to keep its extents,", index));
+    const tn_expr *kept =
+        onnx_fix_extents(n, to, dims,
+                         tn_strf(n->ctx, "state %u after a turn, which has to keep its extents,",
+                                 index));
     return kept == to || n->failed ? now : tensor_value(n, kept);
 }
 

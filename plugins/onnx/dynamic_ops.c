@@ -88,8 +88,7 @@ left_of(tn_ctx *ctx, const tn_expr *n, const tn_expr *before, const tn_expr *aft
 /* The padded extents and amounts of all axes, checked where run time decides. */
 static bool
 bind_padding(onnx_node *n, tn_list have, const tn_expr *const *before, const tn_expr *const *after,
-             const char *mode, const tn_expr **dims, const tn_expr **from,
-             const tn_expr **upto)
+             const char *mode, const tn_expr **dims, const tn_expr **from, const tn_expr **upto)
 {
     tn_ctx *ctx = n->ctx;
     const tn_expr *shown[ONNX_MAX_DIMS * 3], *ok = NULL, *zero = tn_i64(ctx, 0);
@@ -108,14 +107,15 @@ bind_padding(onnx_node *n, tn_list have, const tn_expr *const *before, const tn_
             ok = tn_and(ctx, ok,
                         tn_and(ctx, is_sensible(ctx, before[i]), is_sensible(ctx, after[i])));
         if (mode[0] == 'r') { /* what is left when negative amounts are cut is mirrored once */
-            const tn_expr *left = left_of(ctx, have.at[i], before[i], after[i]), *most = tn_max(ctx, tn_sub(ctx, left, tn_i64(ctx, 1)), zero);
+            const tn_expr *left = left_of(ctx, have.at[i], before[i], after[i]),
+                          *most = tn_max(ctx, tn_sub(ctx, left, tn_i64(ctx, 1)), zero);
             ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, before[i], most));
             ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, after[i], most));
         } else if (strcmp(mode, "constant") != 0) /* there must be something to repeat */
             ok = tn_and(ctx, ok,
                         tn_or(ctx,
-                              tn_cmp(ctx, TN_KIND_GT,
-                                     left_of(ctx, have.at[i], before[i], after[i]), zero),
+                              tn_cmp(ctx, TN_KIND_GT, left_of(ctx, have.at[i], before[i], after[i]),
+                                     zero),
                               tn_cmp(ctx, TN_KIND_LE, dims[i], zero)));
     }
     if (!onnx_bind(n, dims, have.n, &(onnx_demand){ok, shown, n_shown, text}))

@@ -30,7 +30,8 @@ onnx_unknown(onnx_node *n, const char *what)
 {
     onnx_fail(n, TNB_UNSUPPORTED, "%s to be known when the model is compiled", what);
     if (n->imp->dim_names)
-        onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE, with one of %s",
+        onnx_hint(n,
+                  "fix the dynamic dimension that it depends on: --dim NAME=VALUE, with one of %s",
                   n->imp->dim_names);
     return false;
 }

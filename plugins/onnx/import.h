@@ -70,11 +70,11 @@ struct onnx_import {
     onnx_model *model;
     const tnk_import_options *opt;
     onnx_scope *scope;
-    tnb_strmap dims;      /* name of a dynamic dimension -> scalar expression */
+    tnb_strmap dims;       /* name of a dynamic dimension -> scalar expression */
     const char *dim_names; /* the keys of `dims` for a message, NULL before the first */
-    tnb_strmap functions; /* see onnx_function_key -> FunctionProto */
-    onnx_value absent;    /* stands for an input that a call of a function leaves out */
-    int64_t opset;        /* of the default domain */
+    tnb_strmap functions;  /* see onnx_function_key -> FunctionProto */
+    onnx_value absent;     /* stands for an input that a call of a function leaves out */
+    int64_t opset;         /* of the default domain */
     const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
     int function_depth, graph_depth;
     uint32_t mark, n_nodes, n_functions;

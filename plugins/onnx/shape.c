@@ -173,8 +173,8 @@ range_count(onnx_node *n, const tn_expr *const *v)
     }
     tnk_stage *s = tnk_te_stage(te, "count", shape, 1, TNB_I64);
     const tn_expr *up = tn_bin(ctx, TN_KIND_GT, in[2], zero),
-                  *span = tn_select_of(ctx, up, tn_sub(ctx, in[1], in[0]),
-                                       tn_sub(ctx, in[0], in[1])),
+                  *span =
+                      tn_select_of(ctx, up, tn_sub(ctx, in[1], in[0]), tn_sub(ctx, in[0], in[1])),
                   *width = tn_select_of(ctx, up, in[2], tn_sub(ctx, zero, in[2])),
                   *any = tn_select_of(ctx, up, tn_bin(ctx, TN_KIND_LT, in[0], in[1]),
                                       tn_bin(ctx, TN_KIND_LT, in[1], in[0]));
@@ -184,8 +184,8 @@ range_count(onnx_node *n, const tn_expr *const *v)
     width = tn_max(ctx, tn_cast_to(ctx, U64, width), least);
     const tn_expr *steps = tn_cast_to(ctx, TNB_I64, tn_floordiv(ctx, span, width)),
                   *most = tn_i64(ctx, INT64_MAX), *no = tn_i64(ctx, -1);
-    const tn_expr *fits = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, steps, zero),
-                                 tn_bin(ctx, TN_KIND_LT, steps, most));
+    const tn_expr *fits =
+        tn_and(ctx, tn_bin(ctx, TN_KIND_GE, steps, zero), tn_bin(ctx, TN_KIND_LT, steps, most));
     const tn_expr *count = tn_select_of(ctx, fits, tn_add(ctx, steps, one), no);
     count = tn_select_of(ctx, any, count, zero);
     count = tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, in[2], zero), no, count);
@@ -207,8 +207,8 @@ open_range(onnx_node *n, const tn_expr *const *v, tnb_dtype d)
         scalar[i] = onnx_elems_expr(n, &v[i], 1, TNB_I64, 0, NULL);
     if (small) { /* extents of tensors, whose differences do not overflow */
         const tn_expr *width = onnx_step_width(ctx, v[2]);
-        total = onnx_steps(ctx, step > 0 ? tn_sub(ctx, v[1], v[0]) : tn_sub(ctx, v[0], v[1]),
-                           width);
+        total =
+            onnx_steps(ctx, step > 0 ? tn_sub(ctx, v[1], v[0]) : tn_sub(ctx, v[0], v[1]), width);
         demand.text = NULL;
     } else {
         onnx_value count = {.name = "the number of entries"};

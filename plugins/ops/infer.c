@@ -159,7 +159,8 @@ infer_known(tn_ctx *ctx, const tn_call *call, tn_list dims, tnb_dtype d)
     for (uint32_t i = 0; i < dims.n; i++)
         if (tn_int_value(dims.at[i], &x) && x < 0)
             return infer_fail(ctx, call, TNB_SHAPE,
-                              "the result cannot have %lld elements along axis %u", (long long)x, i);
+                              "the result cannot have %lld elements along axis %u", (long long)x,
+                              i);
     for (uint32_t i = 0; i < dims.n && tn_assuming(ctx); i++)
         if (!tn_is(dims.at[i], TN_KIND_INT_IMM) && !tn_is_var(dims.at[i]))
             dim_exceeds(ctx, tn_i64(ctx, 0), dims.at[i],

@@ -75,8 +75,7 @@ link_parent(dom_node *dom, uint32_t i, uint32_t parent, fuse_pattern pattern)
         up->depth - dom[up->jump].depth != dom[up->jump].depth - dom[dom[up->jump].jump].depth)
         return;
     n->jump = dom[up->jump].jump;
-    n->jump_pattern =
-        harder(pattern, harder(up->jump_pattern, dom[up->jump].jump_pattern));
+    n->jump_pattern = harder(pattern, harder(up->jump_pattern, dom[up->jump].jump_pattern));
 }
 
 static uint32_t

@@ -309,7 +309,7 @@ typedef struct annotator {
     tn_ctx *ctx;
     const tn_module *m;
     tn_module_edit *edit; /* what becomes of it */
-    tnb_strmap renamed; /* composite -> GlobalVar of its wrapper */
+    tnb_strmap renamed;   /* composite -> GlobalVar of its wrapper */
     bool failed;
 } annotator;
 

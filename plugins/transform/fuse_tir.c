@@ -560,8 +560,7 @@ can_go(const uses *u, const tn_buffer *b, uint32_t user)
         uint32_t own = 0;
         for (uint32_t k = 0; s && extent_of(b, k); k++)
             own += extent_of(b, k) == e;
-        if (s && s->definers == own && !has_param(u->f, e) && s->user != NO_USER &&
-            s->user != user)
+        if (s && s->definers == own && !has_param(u->f, e) && s->user != NO_USER && s->user != user)
             return false;
     }
     return true;

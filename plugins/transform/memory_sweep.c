@@ -33,7 +33,8 @@ static uint32_t
 list_of(int64_t size)
 {
     uint32_t log = 63 - (uint32_t)__builtin_clzll((uint64_t)size | 1);
-    uint32_t sub = log < SUB_SHIFT ? 0 : (uint32_t)(size >> (log - SUB_SHIFT)) & ((1u << SUB_SHIFT) - 1);
+    uint32_t sub =
+        log < SUB_SHIFT ? 0 : (uint32_t)(size >> (log - SUB_SHIFT)) & ((1u << SUB_SHIFT) - 1);
     return (log << SUB_SHIFT) + sub;
 }
 

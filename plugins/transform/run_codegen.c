@@ -26,7 +26,7 @@ typedef struct runner {
     const tn_module *m;
     tn_module_edit *edit; /* what becomes of it */
     tnb_strmap calls;     /* symbol -> call_site */
-    tnb_strmap external; /* symbol -> itself: calls of it change */
+    tnb_strmap external;  /* symbol -> itself: calls of it change */
     TNB_VEC(const tn_node *) mods;
 } runner;
 

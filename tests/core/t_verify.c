@@ -237,10 +237,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(graph_rules),
-        T(extents_are_not_negative),
-        T(calls_fit_their_programs),
-        T(tensor_rules),
+        T(graph_rules), T(extents_are_not_negative), T(calls_fit_their_programs), T(tensor_rules),
         T(block_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

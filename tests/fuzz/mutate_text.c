@@ -70,23 +70,23 @@ put(tnb_buf *out, const char *from, const char *to)
 static void
 put_other(tnb_buf *out, const words *w, uint32_t i)
 {
-    static const char *const numbers[] = {"0",  "1",  "2",  "3",   "4",    "5",     "7",          "8",
-                                          "16", "33", "64", "127", "1000", "65536", "2147483648", "0.5",
-                                          "-1", "-2"};
+    static const char *const numbers[] = {"0",    "1",     "2",          "3",   "4",  "5",
+                                          "7",    "8",     "16",         "33",  "64", "127",
+                                          "1000", "65536", "2147483648", "0.5", "-1", "-2"};
     static const char *const names[] = {"\"float32\"", "\"float16\"", "\"int64\"", "\"int32\"",
                                         "\"int8\"",    "\"bool\"",    "\"uint8\"", "\"float64\"",
                                         "\"n\"",       "\"m\"",       "\"NHWC\"",  "\"NCHW\""};
     static const char *const ops[] = {
-        "R.add",         "R.multiply",     "R.subtract",      "R.divide",       "R.nn.relu",
-        "R.exp",         "R.sqrt",         "R.reshape",       "R.permute_dims", "R.concat",
-        "R.split",       "R.sum",          "R.max",           "R.mean",         "R.argmax",
-        "R.matmul",      "R.take",         "R.strided_slice", "R.broadcast_to", "R.squeeze",
-        "R.expand_dims", "R.astype",       "R.where",         "R.cumsum",       "R.tile",
-        "R.repeat",      "R.flip",         "R.nn.softmax",    "R.nn.layer_norm", "R.nn.conv2d",
-        "R.nn.pad",      "R.zeros",        "R.full",          "R.arange",       "R.topk",
-        "R.sort",        "R.scatter_nd",   "R.gather_nd",     "R.image.resize2d", "R.nn.max_pool2d",
-        "T.exp",         "T.max",          "T.min",           "T.floordiv",     "T.if_then_else",
-        "T.serial",      "T.parallel",     "T.vectorized",    "T.unroll",       "T.Select"};
+        "R.add",         "R.multiply",   "R.subtract",      "R.divide",         "R.nn.relu",
+        "R.exp",         "R.sqrt",       "R.reshape",       "R.permute_dims",   "R.concat",
+        "R.split",       "R.sum",        "R.max",           "R.mean",           "R.argmax",
+        "R.matmul",      "R.take",       "R.strided_slice", "R.broadcast_to",   "R.squeeze",
+        "R.expand_dims", "R.astype",     "R.where",         "R.cumsum",         "R.tile",
+        "R.repeat",      "R.flip",       "R.nn.softmax",    "R.nn.layer_norm",  "R.nn.conv2d",
+        "R.nn.pad",      "R.zeros",      "R.full",          "R.arange",         "R.topk",
+        "R.sort",        "R.scatter_nd", "R.gather_nd",     "R.image.resize2d", "R.nn.max_pool2d",
+        "T.exp",         "T.max",        "T.min",           "T.floordiv",       "T.if_then_else",
+        "T.serial",      "T.parallel",   "T.vectorized",    "T.unroll",         "T.Select"};
     char c = class_of(w, i);
     for (uint32_t tries = 0; tries < 40 && draw(3); tries++) {
         uint32_t k = draw(w->n);
@@ -126,7 +126,8 @@ change(const char *s, size_t n, tnb_buf *out)
     if (!w.n)
         return;
     uint32_t i = draw(w.n), way = draw(16);
-    for (uint32_t tries = 0; tries < 50 && (class_of(&w, i) == ' ' || class_of(&w, i) == '('); tries++)
+    for (uint32_t tries = 0; tries < 50 && (class_of(&w, i) == ' ' || class_of(&w, i) == '(');
+         tries++)
         i = draw(w.n);
     const char *from, *to;
     line_of(s, n, w.at[i], &from, &to);

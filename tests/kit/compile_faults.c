@@ -146,7 +146,7 @@ sweep(const test *t, long points, uint64_t *state)
         for (long k = 1; k <= (points > 0 ? points : show ? 1 : total); k++) {
             *state = *state * 6364136223846793005u + 1442695040888963407u;
             long at = show         ? -points
-                      : points > 0 ? 1 + (long)((*state >> 33) % (uint64_t)total) 
+                      : points > 0 ? 1 + (long)((*state >> 33) % (uint64_t)total)
                                    : k;
             int end = run_child(t, at);
             run++;

@@ -89,7 +89,8 @@ cpu_schedule_block(tnk_sch *s, tnk_item *block, int vector_bytes)
         if (k != TN_ITER_SPATIAL && k != TN_ITER_REDUCE)
             return;
     }
-    if (b->iters.n == 0 || b->writes.n == 0 || cpu_schedule_choice(s, block, vector_bytes) || !tnk_sch_ok(s))
+    if (b->iters.n == 0 || b->writes.n == 0 || cpu_schedule_choice(s, block, vector_bytes) ||
+        !tnk_sch_ok(s))
         return;
     tnk_item *l[CPU_MAX_LOOPS];
     uint32_t n = tnk_sch_loops(s, block, l, CPU_MAX_LOOPS);
