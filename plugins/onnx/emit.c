@@ -244,8 +244,56 @@ onnx_un(onnx_node *n, const char *op, const tn_expr *a)
     return onnx_emit(n, op, NULL, a, NULL);
 }
 
+typedef struct term_numbers {
+    int64_t at[8];
+    uint32_t n;
+} term_numbers;
+
+static tn_walk_step
+note_literal(void *user, const tn_node *e)
+{
+    term_numbers *l = user;
+    int64_t v;
+    if (l->n < 8 && tn_is(e, TN_KIND_INT_IMM) && tn_int_value(e, &v) && v > -(1 << 30) &&
+        v < 1 << 30)
+        l->at[l->n++] = v < 0 ? -v : v;
+    return TN_WALK_ON;
+}
+
+/* Whether for this value of their variables one extent is 1 and the other larger. */
+static bool
+one_is_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *y, tn_list vars, int64_t value)
+{
+    tnb_ptrmap map;
+    int64_t a, b;
+    tnb_ptrmap_init(&map, n->imp->arena);
+    for (uint32_t i = 0; i < vars.n; i++)
+        tnb_ptrmap_set(&map, vars.at[i], tn_int_imm_of(n->ctx, tn_dtype_of(vars.at[i]), value));
+    return tn_int_value(onnx_simplify(n, tn_subst(n->ctx, x, &map)), &a) &&
+           tn_int_value(onnx_simplify(n, tn_subst(n->ctx, y, &map)), &b) &&
+           ((a == 1 && b > 1) || (b == 1 && a > 1));
+}
+
+/* Whether one extent is 1 where the other is not, as of 2 * n and n, or n and n - 20: then one operand is broadcast, so that
+ * they need not be equal. Found by trying small numbers, and those near the terms' own. */
+static bool
+may_be_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *y, tn_list vars)
+{
+    term_numbers l = {.n = 0};
+    tn_walk(x, 0, note_literal, NULL, &l);
+    tn_walk(y, 0, note_literal, NULL, &l);
+    for (int64_t v = 1; v <= 9; v++)
+        if (one_is_broadcast(n, x, y, vars, v))
+            return true;
+    for (uint32_t i = 0; i < l.n; i++)
+        for (int64_t v = l.at[i] > 1 ? l.at[i] - 1 : 1; v <= l.at[i] + 1; v++)
+            if (v > 9 && one_is_broadcast(n, x, y, vars, v))
+                return true;
+    return false;
+}
+
 /* Whether two extents are terms over the same variables that nobody can compare now, as n and
- * min(n, 8). */
+ * min(n, 8), and that are 1 together. */
 static bool
 must_agree(onnx_node *n, const tn_expr *x, const tn_expr *y)
 {
@@ -256,7 +304,7 @@ must_agree(onnx_node *n, const tn_expr *x, const tn_expr *y)
     for (uint32_t i = 0; i < vx.n; i++)
         if (!tn_uses(y, vx.at[i]))
             return false;
-    return vx.n && tn_free_vars(n->ctx, y, false).n == vx.n;
+    return vx.n && tn_free_vars(n->ctx, y, false).n == vx.n && !may_be_broadcast(n, x, y, vx);
 }
 
 /* Operands that must be broadcast at run time although their extents differ as terms: the second

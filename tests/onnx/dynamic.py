@@ -42,6 +42,29 @@ def reshape(rng):
 
 
 @case()
+def broadcast_of_related_extents(rng):
+    """2n entries against n, n - 20 against n: equal, or one is 1, which run time decides."""
+    g = graph([node("Concat", "x x", "c", axis=0), node("Add", "c x", "y"), node("Max", "x c", "z")],
+              [value("x", F, ["n"])], [value("y", F, ["a"]), value("z", F, ["b"])])
+    draws = []
+    for n in (1, 0):
+        x = f32(rng.normal(size=n))
+        draws.append(([x], [np.concatenate([x, x]) + x, np.maximum(x, np.concatenate([x, x]))]))
+    return g, draws + [([f32(rng.normal(size=3))], "operands cannot be broadcast: extents 3 and 6")]
+
+
+@case()
+def broadcast_of_shortened_extents(rng):
+    g = graph([node("Slice", "x from to", "s"), node("Mul", "s x", "y"), node("MaxPool", "w", "p", kernel_shape=[3]), node("Sub", "w p", "z")],
+              [value("x", F, ["n"]), value("w", F, [1, 1, "m"])], [value("y", F, ["a"]), value("z", F, [1, 1, "b"])],
+              {"from": i64([20]), "to": i64([2 ** 62])})
+    x, w = f32(rng.normal(size=21)), f32(rng.normal(size=(1, 1, 3)))
+    long = f32(rng.normal(size=25)), f32(rng.normal(size=(1, 1, 5)))
+    return g, [([x, w], [x[20:] * x, w - w.max()]), ([long[0], w], "(Mul): operands cannot be broadcast: extents 25 and 5"),
+               ([x, long[1]], "(Sub): operands cannot be broadcast: extents 5 and 3")]
+
+
+@case()
 def reshape_to_the_extents_of_another(rng):
     """An extent of 0 copies the input's, unless allowzero is given; it need not be written as a 0."""
     g = graph([node("Shape", "w", "s"), node("Reshape", "x s", "y"), node("Relu", "y", "z"), node("Reshape", "x s", "u")],
