@@ -618,6 +618,8 @@ onnx_along_axis(onnx_node *n, uint32_t i, int64_t axes, int64_t rank, const char
     wanted = onnx_where(n, onnx_bin_num(n, "less", wanted, 0),
                         onnx_bin_num(n, "add", wanted, (double)rank), wanted);
     wanted = onnx_in_range(n, wanted, tn_i64(n->ctx, axes), "the axis");
+    if (axes == 1) /* nothing to choose from, but the number is looked at */
+        y = onnx_where(n, onnx_bin_num(n, "equal", wanted, 0), y, onnx_bin(n, "add", y, y));
     for (int64_t k = 1; k < axes && !n->failed; k++)
         y = onnx_where(n, onnx_bin_num(n, "equal", wanted, (double)k), make(n, op, k), y);
     return y;

@@ -220,6 +220,15 @@ def slices(rng):
 
 
 @case
+def cumsum_of_a_vector(rng):
+    """Its axis is 0 or -1."""
+    x = f32(rng.normal(size=N))
+    g = graph([named("CumSum", "x a", "y")], [value("x", F, ["n"]), value("a", I, [])], [value("y", F, ["n"])])
+    return g, [([x, i64(a)], [np.cumsum(x)]) for a in (0, -1)] + \
+        [([x, i64(a)], ("node 'the node' (CumSum)", "the axis: index")) for a in (1, -2)]
+
+
+@case
 def tensor_scatter_circular(rng):
     """Behind the end of a circular cache its beginning comes, in front of its beginning nothing."""
     x, u = f32(rng.normal(size=(2, N, 3))), f32(rng.normal(size=(2, 2, 3)))
