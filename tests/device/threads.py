@@ -64,7 +64,7 @@ check(r.returncode == 0, "compile", r)
 def counted(threads):
     """Calls of the program itself: a wrapper around it is another one."""
     counts = path(f"counts-{threads}")
-    r = tenon("bench", TNO, "--runs", "3", "--dim", "n=64", "--threads", str(threads), env={"LD_PRELOAD": LIBRARY, "COUNTS": counts})
+    r = tenon("bench", TNO, "--runs", "3", "--threads", str(threads), env={"LD_PRELOAD": LIBRARY, "COUNTS": counts})
     if "ASan runtime does not come first" in r.stderr:
         sys.exit(77)
     check(r.returncode == 0, f"bench on {threads} threads", r)
