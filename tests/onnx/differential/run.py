@@ -158,7 +158,7 @@ MORE_THAN = [
 ]
 
 # What says that ONNX Runtime lacked memory, not that the model is wrong.
-OF_MEMORY = ["bad_alloc", "Failed to allocate", "bad allocation"]
+OF_MEMORY = ["bad_alloc", "Failed to allocate", "bad allocation", "exceeds the supported maximum"]  # the last: of Tile, 4 GiB
 MEMORY, SECONDS = 8 << 30, 30  # of ONNX Runtime for a model
 
 
