@@ -120,6 +120,16 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
                         TNB_TNO_MAX_DIMS);
     if (tnb_dtype_is_void(dtype) || dtype.lanes == 0 || dtype.bits == 0)
         return tnb_fail(err, TNB_TYPE, "a tensor needs an element type that has bits");
+    /* most tensors of a program: elements of whole bytes, none of the extents 0, small */
+    uint64_t n = 1, bits = (uint64_t)dtype.bits * dtype.lanes;
+    uint32_t i = 0;
+    while (i < ndim && shape[i] > 0 && shape[i] <= UINT32_MAX && n <= UINT32_MAX)
+        n *= (uint64_t)shape[i++];
+    if (i == ndim && n <= UINT32_MAX && bits % 8 == 0) {
+        *elems = n;
+        *bytes = n * (bits / 8);
+        return TNB_OK;
+    }
     return tnb_shape_bytes(dtype, (int32_t)ndim, shape, elems, bytes, err);
 }
 
@@ -140,19 +150,18 @@ tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t 
     tnr_tensor *t = malloc(sizeof *t + ndim * sizeof *shape);
     if (!t)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a tensor");
-    memset(t, 0, sizeof *t);
-    t->object = (tnr_object){.refs = 1, .destroy = free_tensor};
-    if (ndim)
-        memcpy(t->dims, shape, ndim * sizeof *shape);
-    t->dl = (tnb_dltensor){.data = s->mem,
-                           .device = s->device->dl,
-                           .ndim = (int32_t)ndim,
-                           .dtype = dtype,
-                           .shape = t->dims,
-                           .byte_offset = s->offset + offset};
-    t->storage = s;
-    t->n_elems = elems;
-    t->n_bytes = bytes;
+    *t = (tnr_tensor){.object = {.refs = 1, .destroy = free_tensor},
+                      .dl = {.data = s->mem,
+                             .device = s->device->dl,
+                             .ndim = (int32_t)ndim,
+                             .dtype = dtype,
+                             .shape = t->dims,
+                             .byte_offset = s->offset + offset},
+                      .storage = s,
+                      .n_elems = elems,
+                      .n_bytes = bytes};
+    for (uint32_t i = 0; i < ndim; i++)
+        t->dims[i] = shape[i];
     tnr_object_retain(&s->object);
     *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
     return TNB_OK;

@@ -97,15 +97,11 @@ as_bits(double f)
     return bits;
 }
 
-/* The value of an operand, borrowed: registers and the constant cache hold the reference. */
 static tnb_status
-operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *err)
+scalar_or_constant(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *err)
 {
     uint32_t i = TNB_VM_OPERAND_INDEX(o);
     switch (TNB_VM_OPERAND_KIND(o)) {
-    case TNB_VM_VALUE:
-        *out = vm->values[f->values + i];
-        return TNB_OK;
     case TNB_VM_INT:
         *out = tnr_int(vm->scalars[f->scalars + i]);
         return TNB_OK;
@@ -118,6 +114,16 @@ operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *
         *out = vm->constants[i];
         return TNB_OK;
     }
+}
+
+/* The value of an operand, borrowed: registers and the constant cache hold the reference. */
+static inline tnb_status
+operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *err)
+{
+    if (TNB_VM_OPERAND_KIND(o) != TNB_VM_VALUE)
+        return scalar_or_constant(vm, f, o, out, err);
+    *out = vm->values[f->values + TNB_VM_OPERAND_INDEX(o)];
+    return TNB_OK;
 }
 
 /* The message of an assertion, with the numbers that it names. */
@@ -623,28 +629,14 @@ is_cancelled(const void *vm)
     return atomic_load_explicit(&((const tnr_vm *)vm)->cancel, memory_order_relaxed);
 }
 
-/* Whether the kernel writes buffers, and all of them are empty: its outer loops, which may be long
- * beside an inner extent of zero, would run for nothing. */
-static bool
-writes_nothing(const tnr_vm *vm, const tnb_tno_kernel *k)
-{
-    bool writes = false;
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        if (!vm->buffer_args[i].written)
-            continue;
-        if (vm->buffer_args[i].bytes > 0)
-            return false;
-        writes = true;
-    }
-    return writes;
-}
-
 static tnb_status
 launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *err)
 {
     const tnb_tno_kernel *k = &vm->p.kernels[in->b];
     const struct frame *f = top(vm);
     tnr_value v;
+    bool writes = false;
+    uint64_t written = 0; /* 0 if what is written is empty */
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         TNB_TRY(operand(vm, f, list[i], &v, err));
         tnb_status st = buffer_argument(vm, k, i, v, i < 32 && in->a >> i & 1, err);
@@ -652,8 +644,13 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
             tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
             return st;
         }
+        if (vm->buffer_args[i].written) {
+            writes = true;
+            written |= vm->buffer_args[i].bytes;
+        }
     }
-    if (writes_nothing(vm, k))
+    /* outer loops, which may be long beside an inner extent of zero, would run for nothing */
+    if (writes && !written)
         return TNB_OK;
     for (uint32_t i = 0; i < k->n_scalars; i++)
         vm->scalar_args[i].i =
