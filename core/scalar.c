@@ -499,39 +499,55 @@ fold_literals(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b)
     return NULL;
 }
 
-static bool
-is_number(const tn_expr *e, int64_t v)
+/* x - 0 and its like, exact for every x: 0 * x is NaN where x is NaN or infinite, and x + 0 is 0 where x is -0. */
+static const tn_expr *
+fold_float_units(tn_kind kind, const tn_expr *a, const tn_expr *b)
 {
-    double f;
-    if (float_value(e, &f))
-        return f == (double)v;
-    return tn_is(e, TN_KIND_INT_IMM) && ((const tn_int_imm *)e)->value == v;
+    double f, g;
+    if (!float_value(a, &f))
+        f = NAN;
+    if (!float_value(b, &g))
+        g = NAN;
+    switch (kind) {
+    case TN_KIND_ADD:
+        return f == 0 && signbit(f) ? b : g == 0 && signbit(g) ? a : NULL;
+    case TN_KIND_SUB:
+        return g == 0 && !signbit(g) ? a : NULL;
+    case TN_KIND_MUL:
+        return f == 1 ? b : g == 1 ? a : NULL;
+    case TN_KIND_DIV:
+        return g == 1 ? a : NULL;
+    case TN_KIND_MIN:
+    case TN_KIND_MAX:
+        return a == b ? a : NULL;
+    default:
+        return NULL;
+    }
 }
 
 /* x + 0 and its like; NULL: no rule fits. */
 static const tn_expr *
 fold_units(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b)
 {
-    bool is_int = !tnb_dtype_is_float(tn_dtype_of(a));
+    if (tnb_dtype_is_float(tn_dtype_of(a)))
+        return fold_float_units(kind, a, b);
     switch (kind) {
     case TN_KIND_ADD:
-        return is_number(a, 0) ? b : is_number(b, 0) ? a : NULL;
+        return tn_is_int_const(a, 0) ? b : tn_is_int_const(b, 0) ? a : NULL;
     case TN_KIND_SUB:
-        return is_number(b, 0) ? a : NULL;
+        return tn_is_int_const(b, 0) ? a : NULL;
     case TN_KIND_MUL:
-        if (is_number(a, 1) || is_number(b, 0))
+        if (tn_is_int_const(a, 1) || tn_is_int_const(b, 0))
             return b;
-        return is_number(b, 1) || is_number(a, 0) ? a : NULL;
+        return tn_is_int_const(b, 1) || tn_is_int_const(a, 0) ? a : NULL;
     case TN_KIND_DIV:
     case TN_KIND_FLOOR_DIV:
-        return is_number(a, 0) || is_number(b, 1) ? a : NULL;
+        return tn_is_int_const(a, 0) || tn_is_int_const(b, 1) ? a : NULL;
     case TN_KIND_MOD:
     case TN_KIND_FLOOR_MOD:
-        if (!is_int)
-            return NULL;
-        if (is_number(a, 0))
+        if (tn_is_int_const(a, 0))
             return a;
-        return is_number(b, 1) ? tn_int_imm_of(ctx, tn_dtype_of(a), 0) : NULL;
+        return tn_is_int_const(b, 1) ? tn_int_imm_of(ctx, tn_dtype_of(a), 0) : NULL;
     case TN_KIND_MIN:
     case TN_KIND_MAX:
         return a == b ? a : NULL;
