@@ -46,7 +46,7 @@ has_factor(const tn_expr *a, const tn_expr *b)
 }
 
 /* Whether an entry that is a plain term may be 0 while the input has elements: an extent of another tensor, a
- * count. The 0 means the input's extent, so that the entry is not the result's. */
+ * count, or a product with one of these. The 0 means the input's extent, so that the entry is not the result's. */
 static bool
 may_copy(onnx_node *n, tn_list in, const tn_expr *e)
 {
@@ -56,7 +56,8 @@ may_copy(onnx_node *n, tn_list in, const tn_expr *e)
     for (uint32_t i = 0; i < in.n; i++)
         if (has_factor(in.at[i], e) || tn_prove_equal(n->ctx, in.at[i], e))
             return false;
-    return true;
+    const tn_binary *p = tn_is(e, TN_KIND_MUL) ? tn_as_binary(e) : NULL;
+    return !p || may_copy(n, in, p->a) || may_copy(n, in, p->b);
 }
 
 static bool

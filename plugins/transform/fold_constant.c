@@ -123,7 +123,8 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
     const tn_data *splat = large ? transform_uniform_result(f->ctx, d, (int32_t)dims.n, shape,
                                                             program, inputs, n_inputs, result)
                                  : NULL;
-    if (splat && splat->n_bytes > tn_limit_get(f->ctx, TN_LIMIT_CONSTANTS))
+    if (splat && (splat->n_bytes > TN_LARGE_SPLAT ||
+                  splat->n_bytes > tn_limit_get(f->ctx, TN_LIMIT_CONSTANTS)))
         return NULL; /* for the program to make, on a machine that can */
     if (splat)
         return tn_constant_of(f->ctx, splat);

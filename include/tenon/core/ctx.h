@@ -149,6 +149,9 @@ struct tn_data {
  * NULL after recording an error (overflow, no memory). */
 TNB_EXPORT const tn_data *
 tn_data_new(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, void **bytes);
+/* All elements are `elem`. Above TN_LARGE_SPLAT bytes such a tensor is better made by the program than
+ * stored in an artifact: a call of `full`. */
+enum { TN_LARGE_SPLAT = 1 << 28 };
 TNB_EXPORT const tn_data *
 tn_data_splat(tn_ctx *ctx, tnb_dtype dtype, int32_t ndim, const int64_t *shape, const void *elem);
 /* The caller has mapped the file; `bytes` stays valid as long as the context (see tn_ctx_own). */
