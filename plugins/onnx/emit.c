@@ -528,11 +528,11 @@ onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis)
 }
 
 bool
-onnx_is_large(tnb_dtype d, const int64_t *shape, uint32_t n_dims)
+onnx_is_large(onnx_node *n, tnb_dtype d, const int64_t *shape, uint32_t n_dims)
 {
     uint64_t count, bytes;
-    return tnb_shape_bytes(d, (int32_t)n_dims, shape, &count, &bytes, NULL) != TNB_OK ||
-           bytes > TN_LARGE_SPLAT;
+    return tnb_shape_bytes(d, (int32_t)n_dims, shape, &count, &bytes, NULL) == TNB_OK &&
+           bytes > TN_LARGE_SPLAT && bytes <= tn_limit_get(n->ctx, TN_LIMIT_CONSTANTS);
 }
 
 const tn_expr *
@@ -543,7 +543,7 @@ onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d
     bool fixed = n_dims <= ONNX_MAX_DIMS;
     for (uint32_t i = 0; i < n_dims && fixed; i++)
         fixed = tn_int_value(dims[i], &shape[i]);
-    if (fixed && !onnx_is_large(d, shape, n_dims) && tnb_store_f64(elem, d, 0, v))
+    if (fixed && !onnx_is_large(n, d, shape, n_dims) && tnb_store_f64(elem, d, 0, v))
         return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, (int32_t)n_dims, shape, elem));
     return onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
                      tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)), onnx_scalar(n, d, v),

@@ -291,9 +291,10 @@ const tn_expr *
 onnx_one_way(onnx_node *n, const tn_expr *x, const tn_expr *y);
 const tn_expr *
 onnx_take(onnx_node *n, const tn_expr *x, const tn_expr *indices, int64_t axis);
-/* Whether so large a tensor of one value is to be made by the program (TN_LARGE_SPLAT), or has no size. */
+/* Whether so large a tensor of one value is to be made by the program (TN_LARGE_SPLAT). One above the limit on
+ * constants stays a constant, which is refused where it would be stored. */
 bool
-onnx_is_large(tnb_dtype d, const int64_t *shape, uint32_t n_dims);
+onnx_is_large(onnx_node *n, tnb_dtype d, const int64_t *shape, uint32_t n_dims);
 const tn_expr *
 onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d, double v);
 const tn_expr *

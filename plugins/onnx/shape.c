@@ -87,7 +87,7 @@ import_constant_of_shape(onnx_node *n)
         if (tn_int_value(dims[i], &shape[i]) && shape[i] < 0)
             return onnx_fail(n, TNB_SHAPE, "entry %u of the shape is %" PRId64, i, shape[i]);
     }
-    if (fixed && !onnx_is_large(d, shape, count))
+    if (fixed && !onnx_is_large(n, d, shape, count))
         return onnx_ret(n, tn_constant_of(n->ctx,
                                           tn_data_splat(n->ctx, d, (int32_t)count, shape, elem)));
     if (!onnx_bind(n, dims, count, NULL))
