@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include "dynamic.h"
 #include "fold.h"
+#include "tenon/core/walk.h"
 
 static bool
 import_identity(onnx_node *n)
@@ -45,12 +46,31 @@ has_factor(const tn_expr *a, const tn_expr *b)
     return a == b || (p && (has_factor(p->a, b) || has_factor(p->b, b)));
 }
 
+/* Whether a term has no variables but those of the extents. */
+static bool
+is_of_extents(onnx_node *n, tn_list extents, const tn_expr *e)
+{
+    tn_list vars = tn_free_vars(n->ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++) {
+        uint32_t k = 0;
+        while (k < extents.n && !tn_uses(extents.at[k], vars.at[i]))
+            k++;
+        if (k == extents.n)
+            return false;
+    }
+    return true;
+}
+
 /* Whether an entry that is a plain term may be 0 while the input has elements: an extent of another tensor, a
- * count, or a product with one of these. The 0 means the input's extent, so that the entry is not the result's. */
+ * count, or a product with one of these. The 0 means the input's extent, so that the entry is not the result's.
+ * A quotient of the input's own extents, as of images that are halved, is kept for what is known of it; where it is
+ * 0 the two have to agree (zeros_agree). */
 static bool
 may_copy(onnx_node *n, tn_list in, const tn_expr *e)
 {
     int64_t v;
+    if (tn_is(e, TN_KIND_FLOOR_DIV) && is_of_extents(n, in, e))
+        return false;
     if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, "Equal", e, tn_i64(n->ctx, 0)), &v))
         return false;
     for (uint32_t i = 0; i < in.n; i++)

@@ -68,10 +68,10 @@ nodes_out_of_order_are_sorted(void **state)
     assert_int_equal(calls(f, "relax.exp"), 1);
 }
 
+/* x reshaped to [`op` of its first extent and 2, -1]: that extent is a term over x's. */
 static void
-computed_shapes_become_shape_expressions(void **state)
+computed_shape(fixture *f, const char *op, tn_kind kind)
 {
-    fixture *f = *state;
     int64_t zero = 0, minus = -1, axes0 = 0;
     mw g = graph_in("batch"), n;
     mw_put(&g, GRAPH_INITIALIZER, mw_ints("zero", &zero, -1));
@@ -83,7 +83,7 @@ computed_shapes_become_shape_expressions(void **state)
     n = mw_node("Unsqueeze", NULL, "b", "b1");
     mw_attr_ints(&n, "axes", &axes0, 1);
     mw_put(&g, GRAPH_NODE, n);
-    mw_put(&g, GRAPH_NODE, mw_node("Mul", NULL, "b1 two", "b2"));
+    mw_put(&g, GRAPH_NODE, mw_node(op, NULL, "b1 two", "b2"));
     int64_t two = 2;
     mw_put(&g, GRAPH_INITIALIZER, mw_ints("two", &two, 1));
     n = mw_node("Concat", NULL, "b2 minus", "t");
@@ -94,11 +94,24 @@ computed_shapes_become_shape_expressions(void **state)
     tn_list dims;
     assert_true(tn_type_dims(result_type(f), &dims));
     assert_int_equal(dims.n, 2);
-    assert_true(tn_is_int_const(dims.at[1], 3));
     tn_list in;
     assert_true(tn_type_dims(fixture_main(f)->params.at[0]->type, &in));
-    assert_true(tn_prove_equal(f->ctx, dims.at[0], tn_mul(f->ctx, in.at[0], tn_i64(f->ctx, 2))));
+    const tn_expr *first = tn_bin(f->ctx, kind, in.at[0], tn_i64(f->ctx, 2));
+    assert_true(tn_prove_equal(f->ctx, dims.at[0], first));
+    assert_int_equal(tn_is_int_const(dims.at[1], 3), kind == TN_KIND_MUL);
     assert_int_equal(calls(f, "relax.take"), 0);
+}
+
+static void
+computed_shapes_become_shape_expressions(void **state)
+{
+    computed_shape(*state, "Mul", TN_KIND_MUL);
+}
+
+static void
+quotients_of_extents_become_shape_expressions(void **state)
+{
+    computed_shape(*state, "Div", TN_KIND_FLOOR_DIV);
 }
 
 static void
@@ -329,6 +342,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_out_of_order_are_sorted),
         cmocka_unit_test(computed_shapes_become_shape_expressions),
+        cmocka_unit_test(quotients_of_extents_become_shape_expressions),
         cmocka_unit_test(dynamic_dimensions_can_be_fixed),
         cmocka_unit_test(inputs_bound_at_compile_time_are_no_parameters),
         cmocka_unit_test(an_initializer_listed_as_input_is_a_constant),
