@@ -43,9 +43,9 @@ find_load(void *user, const tn_node *n)
 {
     permuted *p = user;
     const tn_buffer_load *l = tn_as_buffer_load(n);
-    if (!l || l->indices.n < 2)
-        return TN_WALK_ON;
     const tn_buffer_store *st = tn_as_buffer_store(p->b->body);
+    if (!l || l->indices.n < 2 || st->indices.n < 2)
+        return TN_WALK_ON;
     const tn_expr *last = st->indices.at[st->indices.n - 1], *own = l->indices.at[l->indices.n - 1];
     if (!is_permutation(p->b, l->indices) || own == last || tn_is_int_const(own, 0))
         return TN_WALK_ON;
