@@ -181,7 +181,7 @@ int
 tn_poly_decide(tn_arith *a, tn_kind kind, const tn_poly *diff);
 void
 tn_arith_assume(tn_arith *a, const tn_expr *simplified); /* no frame is made */
-/* The same for a comparison of index expressions as it stands, simplified or not. */
+/* What tn_poly_decide says of a comparison of index expressions as it stands, simplified or not. */
 int
 tn_compare_decide(tn_arith *a, const tn_expr *compare);
 

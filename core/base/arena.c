@@ -48,8 +48,7 @@ struct tnb_arena {
     bool failed;
     region *regions; /* newest first; memory is taken from the newest */
     char *region_at, *region_end;
-    block *
-        *sorted; /* blocks by address, as they were when `newest` was the newest; NULL: not made */
+    block **sorted; /* by address, as when `newest` was the newest; NULL: not made */
     block *newest;
     size_t n_sorted;
 };

@@ -274,8 +274,9 @@ one_is_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *y, tn_list vars,
            ((a == 1 && b > 1) || (b == 1 && a > 1));
 }
 
-/* Whether one extent is 1 where the other is not, as of 2 * n and n, or n and n - 20: then one operand is broadcast, so that
- * they need not be equal. Found by trying small numbers, and those near the terms' own. */
+/* Whether one extent may be 1 where the other is not, as of 2 * n and n, or n and n - 20: then one operand is
+ * broadcast, and the extents need not be equal. Found by trying small numbers and those near the terms' own
+ * literals; terms of which one is 1 only elsewhere are taken to be equal, which run time checks. */
 static bool
 may_be_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *y, tn_list vars)
 {
@@ -626,7 +627,7 @@ onnx_along_axis(onnx_node *n, uint32_t i, int64_t axes, int64_t rank, const char
     wanted = onnx_where(n, onnx_bin_num(n, "less", wanted, 0),
                         onnx_bin_num(n, "add", wanted, (double)rank), wanted);
     wanted = onnx_in_range(n, wanted, tn_i64(n->ctx, axes), "the axis");
-    if (axes == 1) /* nothing to choose from, but the number is looked at */
+    if (axes == 1) /* the check of the number stays where it is read: the sum is never taken */
         y = onnx_where(n, onnx_bin_num(n, "equal", wanted, 0), y, onnx_bin(n, "add", y, y));
     for (int64_t k = 1; k < axes && !n->failed; k++)
         y = onnx_where(n, onnx_bin_num(n, "equal", wanted, (double)k), make(n, op, k), y);

@@ -86,6 +86,8 @@ m = model("fill.onnx", filled, (), [ints("s", 10**6)])
 refused("a constant above the limit", compiled(m, "--set", "tenon.constant_limit=3"), "'y' (ConstantOfShape)", "constant_limit",
         "4000000 more bytes", status=(1,))
 ok("and below it", compiled(m, "--set", "tenon.constant_limit=4"))
+ok("one value 10^9 times compiles", compiled(model("fill.onnx", filled, (), [ints("s", 10**9)])))
+check(os.path.getsize(path("out.tno")) < 1 << 20, "and is not stored")
 two = [node("ConstantOfShape", ["s"], ["a"]), node("Add", ["a", "x"], ["y"])]
 m = model("stays.onnx", two, [("x", [1])], [ints("s", 10**12)])
 ok("one value for all elements stays one value", compiled(m, "--set", "tenon.constant_limit=1"))
