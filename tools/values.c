@@ -54,7 +54,7 @@ load_by_content(tnt_session *s, const char *path, tnb_err *err)
         if (st == TNB_OK && n)
             c = as_constant(s, t.dtype, t.ndim, t.shape, t.data);
         tnb_tensor_pb_free(&t);
-        if (!c) {
+        if (st == TNB_FORMAT || n == 0) {
             tnb_fail(err, TNB_FORMAT, "%s: neither an .npy file nor an ONNX TensorProto", path);
             tnb_hint(err, "save it with numpy.save, or as an ONNX TensorProto");
         }

@@ -8,7 +8,8 @@
  *
  * Conditions are those of ifs and if_then_else that are linear in the loop variable; the ranges of loops further inside are relaxed.
  * So are those of the threads around a loop in which they meet: all threads have to go the same number of turns through a barrier.
- * The pieces are simplified with what is known in them, and not cut again. Needs: no blocks; works best after FlattenBuffer and Simplify.
+ * The pieces are simplified with what is known in them, and not cut again. Needs: no blocks; works best after
+ * FlattenBuffer and Simplify.
  */
 #include "lower.h"
 
