@@ -5,6 +5,7 @@
 #include "scalar.h"
 
 #include "tenon/base/scalar.h"
+#include "tenon/core/walk.h"
 
 #include <float.h>
 #include <math.h>
@@ -525,6 +526,20 @@ fold_float_units(tn_kind kind, const tn_expr *a, const tn_expr *b)
     }
 }
 
+static tn_walk_step
+find_check(void *user, const tn_node *n)
+{
+    (void)user;
+    return tn_is_call_to(n, "tirx.index_in") ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Whether the value may be left out: an index in it that came as data is looked at even where it does not matter. */
+static bool
+may_go(const tn_expr *e)
+{
+    return tn_is(e, TN_KIND_INT_IMM) || tn_is_var(e) || tn_walk(e, 0, find_check, NULL, NULL);
+}
+
 /* x + 0 and its like; NULL: no rule fits. */
 static const tn_expr *
 fold_units(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b)
@@ -537,17 +552,17 @@ fold_units(tn_ctx *ctx, tn_kind kind, const tn_expr *a, const tn_expr *b)
     case TN_KIND_SUB:
         return tn_is_int_const(b, 0) ? a : NULL;
     case TN_KIND_MUL:
-        if (tn_is_int_const(a, 1) || tn_is_int_const(b, 0))
+        if (tn_is_int_const(a, 1) || (tn_is_int_const(b, 0) && may_go(a)))
             return b;
-        return tn_is_int_const(b, 1) || tn_is_int_const(a, 0) ? a : NULL;
+        return tn_is_int_const(b, 1) || (tn_is_int_const(a, 0) && may_go(b)) ? a : NULL;
     case TN_KIND_DIV:
     case TN_KIND_FLOOR_DIV:
-        return tn_is_int_const(a, 0) || tn_is_int_const(b, 1) ? a : NULL;
+        return tn_is_int_const(b, 1) || (tn_is_int_const(a, 0) && may_go(b)) ? a : NULL;
     case TN_KIND_MOD:
     case TN_KIND_FLOOR_MOD:
-        if (tn_is_int_const(a, 0))
+        if (tn_is_int_const(a, 0) && may_go(b))
             return a;
-        return tn_is_int_const(b, 1) ? tn_int_imm_of(ctx, tn_dtype_of(a), 0) : NULL;
+        return tn_is_int_const(b, 1) && may_go(a) ? tn_int_imm_of(ctx, tn_dtype_of(a), 0) : NULL;
     case TN_KIND_MIN:
     case TN_KIND_MAX:
         return a == b ? a : NULL;

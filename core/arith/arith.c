@@ -33,6 +33,23 @@ tn_arith_bounds_of_var(tn_arith *a, const tn_expr *var, int64_t lo, int64_t hi)
 }
 
 void
+tn_arith_bind(tn_arith *a, const tn_expr *var, const tn_expr *value)
+{
+    if (!tn_is_var(var) || !tnb_dtype_is_int(tn_dtype_of(var)) || tn_dtype_of(var).lanes != 1)
+        return;
+    int64_t lo, hi;
+    tn_bounds(a, value, &lo, &hi);
+    bool data = tn_is_data(a, value);
+    if (!data && lo == TN_NEG_INF && hi == TN_POS_INF)
+        return;
+    tn_atom *t = tn_atom_var(a, var);
+    t->known_lo = lo;
+    t->known_hi = hi;
+    t->data = data;
+    tn_arith_forget(a);
+}
+
+void
 tn_arith_shape_var(tn_arith *a, const tn_expr *var)
 {
     if (!tn_is_var(var))
@@ -125,9 +142,10 @@ tn_prove_eq(tn_arith *a, const tn_expr *x, const tn_expr *y)
     tnb_dtype d = dx.bits >= dy.bits ? dx : dy;
     const tn_poly *p = tn_poly_of(a, tn_cast_to(a->ctx, d, x));
     const tn_poly *diff = tn_poly_lin(a, 1, p, -1, tn_poly_of(a, tn_cast_to(a->ctx, d, y)));
-    if (!diff)
-        return false;
-    return tn_poly_decide(a, TN_KIND_EQ, tn_poly_join(a, d, diff)) == 1;
+    if (diff && diff->data && diff->n)
+        diff = tn_poly_lin(a, 1, tn_number_of(a, tn_cast_to(a->ctx, d, x)), -1,
+                           tn_number_of(a, tn_cast_to(a->ctx, d, y)));
+    return diff && tn_poly_decide(a, TN_KIND_EQ, tn_poly_join(a, d, diff)) == 1;
 }
 
 void
@@ -139,7 +157,7 @@ tn_bounds(tn_arith *a, const tn_expr *e, int64_t *lo, int64_t *hi)
         return;
     tnb_dtype d = tn_dtype_of(e);
     if (tn_is_index_dtype(d)) {
-        tn_poly_bounds(a, tn_poly_of(a, e), lo, hi);
+        tn_poly_bounds(a, tn_number_of(a, e), lo, hi);
     } else if (d.lanes == 1 && (tnb_dtype_is_int(d) || tnb_dtype_is_bool(d))) {
         int64_t v;
         bool wide = d.code == TNB_UINT && d.bits >= 63;

@@ -108,10 +108,8 @@ tn_atom_of(tn_arith *a, const tn_atom *key)
     t->known_hi = TN_POS_INF;
     t->epoch = 0;
     t->nested = false;
-    if (t->p && t->p->impure)
-        t->impure = true;
-    if (t->q && t->q->impure)
-        t->impure = true;
+    t->impure |= (t->p && t->p->impure) || (t->q && t->q->impure);
+    t->data |= (t->p && t->p->data) || (t->q && t->q->data);
     table_add(a->arena, &a->atoms.at, &a->atoms.n, &a->atoms.n_slots, t, atom_hash);
     return t;
 }
@@ -130,12 +128,13 @@ tn_atom_var(tn_arith *a, const tn_expr *var)
 }
 
 tn_atom *
-tn_atom_opaque(tn_arith *a, const tn_expr *e, bool impure)
+tn_atom_opaque(tn_arith *a, const tn_expr *e, bool impure, bool data)
 {
     return tn_atom_of(a, &(tn_atom){.kind = TN_ATOM_OPAQUE,
                                     .dtype = tn_dtype_of(e),
                                     .expr = e,
-                                    .impure = impure});
+                                    .impure = impure,
+                                    .data = data});
 }
 
 static int
@@ -211,9 +210,12 @@ new_poly(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
     p->k = k;
     p->n = n;
     p->t = t;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < t[i].mono->n; j++)
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < t[i].mono->n; j++) {
             p->impure |= t[i].mono->at[j]->impure;
+            p->data |= t[i].mono->at[j]->data;
+        }
+    }
     return p;
 }
 
@@ -230,6 +232,15 @@ tn_poly_atom(tn_arith *a, tn_atom *t)
     m->coef = 1;
     m->mono = tn_mono_of(a, &t, 1);
     return new_poly(a, 0, m, 1);
+}
+
+/* The sum or product p of x and y is of data if they are, also where these terms cancel: what is left is the value
+ * modulo 2^n. */
+static const tn_poly *
+of_data(tn_poly *p, const tn_poly *x, const tn_poly *y)
+{
+    p->data |= x->data || y->data;
+    return p;
 }
 
 static bool
@@ -262,7 +273,7 @@ tn_poly_lin(tn_arith *a, int64_t s, const tn_poly *x, int64_t t, const tn_poly *
         m[n].mono = mono;
         n += m[n].coef != 0;
     }
-    return new_poly(a, k, m, n);
+    return of_data(new_poly(a, k, m, n), x, y);
 }
 
 const tn_poly *
@@ -280,11 +291,11 @@ term_order(const void *x, const void *y)
     return mono_cmp(((const tn_term *)x)->mono, ((const tn_term *)y)->mono);
 }
 
-const tn_poly *
-tn_poly_of_terms(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
+static tn_poly *
+of_terms(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
 {
     if (n == 0)
-        return tn_poly_const(a, k);
+        return new_poly(a, k, NULL, 0);
     tn_term *m = tnb_dup(a->arena, t, n * sizeof *t);
     if (n > 1)
         qsort(m, n, sizeof *m, term_order);
@@ -302,6 +313,12 @@ tn_poly_of_terms(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
     if (w && m[w - 1].coef == 0)
         w--;
     return new_poly(a, k, m, w);
+}
+
+const tn_poly *
+tn_poly_of_terms(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
+{
+    return of_terms(a, k, t, n);
 }
 
 const tn_poly *
@@ -341,7 +358,8 @@ tn_poly_mul(tn_arith *a, const tn_poly *x, const tn_poly *y)
             m[n++].mono = tn_mono_of(a, at, p->n + q->n);
         }
     }
-    return tn_poly_of_terms(a, k, m, n);
+    tn_poly *p = of_terms(a, k, m, n);
+    return p ? of_data(p, x, y) : NULL;
 }
 
 bool
@@ -438,11 +456,13 @@ tn_poly_emit(tn_arith *a, const tn_poly *p, tnb_dtype d)
 const tn_expr *
 tn_atom_emit(tn_arith *a, tn_atom *t)
 {
+    tnb_dtype d = t->dtype, of = t->kind == TN_ATOM_CAST ? t->from : d;
+    if ((t->p && tn_poly_may_wrap(a, t->p, of)) || (t->q && tn_poly_may_wrap(a, t->q, of)))
+        return NULL; /* a coefficient was taken modulo the divisor, which made it larger */
     if (t->expr)
         return t->expr;
     tn_ctx *ctx = a->ctx;
-    tnb_dtype d = t->dtype;
-    const tn_expr *e = tn_poly_emit(a, t->p, t->kind == TN_ATOM_CAST ? t->from : d), *f = NULL;
+    const tn_expr *e = tn_poly_emit(a, t->p, of), *f = NULL;
     if (!e)
         return NULL;
     if (t->q && !(f = tn_poly_emit(a, t->q, d)))

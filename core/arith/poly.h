@@ -8,6 +8,10 @@
  * and monomials are interned per analyzer, so equality of polynomials is equality of terms.
  * Arithmetic on coefficients is checked: on overflow NULL is returned and the caller keeps the
  * expression as an atom.
+ *
+ * Sums and products of loaded elements wrap around. A polynomial stands for them all the same, as addition and
+ * multiplication modulo 2^32 and 2^64 obey its laws; orders, quotients and wider types do not. These take
+ * tn_number_of, which makes an atom of what may have wrapped.
  */
 #ifndef TENON_CORE_ARITH_POLY_H
 #define TENON_CORE_ARITH_POLY_H
@@ -35,6 +39,7 @@ typedef struct tn_atom {
     uint32_t lead; /* id of the first variable inside: terms are ordered by lead, then id */
     uint8_t kind;
     bool impure, nested; /* nested: bounds are being computed */
+    bool data;           /* computed from loaded elements: sums of it may wrap around */
     tnb_dtype dtype, from;
     const tn_expr *expr; /* VAR, OPAQUE; else made when first emitted */
     const tn_poly *p, *q;
@@ -59,7 +64,7 @@ typedef struct tn_term {
 struct tn_poly {
     int64_t k;
     uint32_t n;
-    bool impure;
+    bool impure, data;
     const tn_term *t; /* ascending */
 };
 
@@ -141,7 +146,7 @@ tn_atom_var(tn_arith *a, const tn_expr *var);
 tn_atom *
 tn_atom_of(tn_arith *a, const tn_atom *key); /* found or made */
 tn_atom *
-tn_atom_opaque(tn_arith *a, const tn_expr *e, bool impure);
+tn_atom_opaque(tn_arith *a, const tn_expr *e, bool impure, bool data);
 /* The expression; NULL when a number does not fit the dtype. */
 const tn_expr *
 tn_poly_emit(tn_arith *a, const tn_poly *p, tnb_dtype d);
@@ -172,6 +177,9 @@ tn_floor_div_i64(int64_t x, int64_t y); /* y > 0 */
 /* ---- bounds and proofs (prove.c) ---- */
 void
 tn_poly_bounds(tn_arith *a, const tn_poly *p, int64_t *lo, int64_t *hi);
+/* Whether the value in dtype d may differ from the sum that p is. */
+bool
+tn_poly_may_wrap(tn_arith *a, const tn_poly *p, tnb_dtype d);
 bool
 tn_poly_ge0(tn_arith *a, const tn_poly *p); /* certainly >= 0 */
 bool
@@ -194,6 +202,13 @@ tn_is_index_dtype(tnb_dtype d)
 /* e is of an index dtype. Never NULL: what overflows becomes an atom. */
 const tn_poly *
 tn_poly_of(tn_arith *a, const tn_expr *e);
+/* e is computed from loaded elements. */
+bool
+tn_is_data(tn_arith *a, const tn_expr *e);
+/* The same for what is not sums and products modulo 2^n: a polynomial whose value is e's, one atom where the sum may
+ * have wrapped around. */
+const tn_poly *
+tn_number_of(tn_arith *a, const tn_expr *e);
 
 /* ---- rules (rules.c) ---- */
 /* One rule of the table: `lhs` becomes `rhs` when `cond` holds. Prefix notation: x y z w any

@@ -96,7 +96,7 @@ expr_span(tn_arith *a, const tn_expr *e)
     if (tn_int_value(e, &v) && !(d.code == TNB_UINT && v < 0))
         return (span){v, v};
     if (tn_is_index_dtype(d))
-        return poly_span(a, tn_poly_of(a, e));
+        return poly_span(a, tn_number_of(a, e));
     return dtype_span(d);
 }
 
@@ -245,6 +245,41 @@ tn_poly_bounds(tn_arith *a, const tn_poly *p, int64_t *lo, int64_t *hi)
     span s = poly_span(a, p);
     *lo = s.lo;
     *hi = s.hi;
+}
+
+static span
+within(span x, int64_t most)
+{
+    return (span){max64(x.lo, -most - 1), min64(x.hi, most)};
+}
+
+/* Extents and loop variables are taken not to overflow; where their bounds are open, sums of them are counted with
+ * half of the range. */
+bool
+tn_poly_may_wrap(tn_arith *a, const tn_poly *p, tnb_dtype d)
+{
+    if (!p->data || (p->n == 1 && p->k == 0 && p->t[0].coef == 1 && p->t[0].mono->n == 1))
+        return false;
+    int64_t most = d.bits <= 32 ? INT32_MAX : INT64_MAX;
+    span data = {p->k, p->k}, rest = {0, 0};
+    for (uint32_t i = 0; i < p->n; i++) {
+        const tn_mono *m = p->t[i].mono;
+        span x = {p->t[i].coef, p->t[i].coef}, *sum = &rest;
+        for (uint32_t j = 0; j < m->n; j++) {
+            const tn_atom *t = m->at[j];
+            x = span_mul(x, within(atom_span(a, m->at[j]),
+                                   t->dtype.bits <= 32 ? INT32_MAX : INT64_MAX));
+            if (t->data)
+                sum = &data;
+        }
+        sum->lo = sat_add(sum->lo, x.lo, TN_NEG_INF);
+        sum->hi = sat_add(sum->hi, x.hi, TN_POS_INF);
+    }
+    rest.lo = rest.lo == TN_NEG_INF ? -(most / 2) : rest.lo;
+    rest.hi = rest.hi == TN_POS_INF ? most / 2 : rest.hi;
+    data.lo = sat_add(data.lo, rest.lo, TN_NEG_INF);
+    data.hi = sat_add(data.hi, rest.hi, TN_POS_INF);
+    return data.lo == TN_NEG_INF || data.hi == TN_POS_INF || data.lo < -most - 1 || data.hi > most;
 }
 
 /* ---- proofs ---- */
@@ -521,8 +556,8 @@ tn_compare_decide(tn_arith *a, const tn_expr *compare)
 {
     const tn_binary *b = tn_as_binary(compare);
     tnb_dtype d = tn_dtype_of(b->a);
-    const tn_poly *p = tn_poly_of(a, b->a);
-    const tn_poly *diff = tn_poly_lin(a, 1, p, -1, tn_poly_of(a, b->b));
+    const tn_poly *p = tn_number_of(a, b->a);
+    const tn_poly *diff = tn_poly_lin(a, 1, p, -1, tn_number_of(a, b->b));
     return diff ? tn_poly_decide(a, compare->kind, tn_poly_join(a, d, diff)) : -1;
 }
 
@@ -564,7 +599,7 @@ tn_arith_assume(tn_arith *a, const tn_expr *e)
         return;
     }
     if (b && tn_is_compare(e->kind) && tn_is_index_dtype(tn_dtype_of(b->a))) {
-        const tn_poly *d = tn_poly_lin(a, 1, tn_poly_of(a, b->a), -1, tn_poly_of(a, b->b));
+        const tn_poly *d = tn_poly_lin(a, 1, tn_number_of(a, b->a), -1, tn_number_of(a, b->b));
         const tn_poly *n = d ? tn_poly_lin(a, -1, d, 0, d) : NULL;
         switch (e->kind) {
         case TN_KIND_LT:

@@ -2,8 +2,8 @@
 /* Expressions to polynomials and back: the canonical simplifier.
  *
  * Integers of 32 and 64 bits are index expressions: they are taken not to overflow, as everywhere
- * in the IR. Other integers wrap, and floats round, so of these only literals are folded and exact
- * identities used. Results are remembered per node under the present assumptions.
+ * in the IR, but for what is computed from loaded elements, which wraps (poly.h). Other integers wrap, and floats
+ * round, so of these only literals are folded and exact identities used. Results are remembered per node under the present assumptions.
  */
 #include "poly.h"
 #include "simplify.h"
@@ -97,10 +97,31 @@ is_impure(const tn_expr *e)
     return !tn_walk(e, 0, find_impure, NULL, NULL);
 }
 
+static tn_walk_step
+find_data(void *user, const tn_node *n)
+{
+    tn_arith *a = user;
+    if (tn_is(n, TN_KIND_BUFFER_LOAD))
+        return TN_WALK_STOP;
+    if (tn_is_var(n)) {
+        const tn_atom *t = tnb_ptrmap_get(&a->vars, n);
+        return t && t->data ? TN_WALK_STOP : TN_WALK_ON;
+    }
+    /* an index that is looked at is one */
+    bool skip = tn_is(n, TN_KIND_BUFFER) || tn_is_call_to(n, "tirx.index_in");
+    return skip ? TN_WALK_SKIP : TN_WALK_ON;
+}
+
+bool
+tn_is_data(tn_arith *a, const tn_expr *e)
+{
+    return !tn_walk(e, 0, find_data, NULL, a);
+}
+
 static const tn_poly *
 opaque(tn_arith *a, const tn_expr *e)
 {
-    return tn_poly_atom(a, tn_atom_opaque(a, e, is_impure(e)));
+    return tn_poly_atom(a, tn_atom_opaque(a, e, is_impure(e), tn_is_data(a, e)));
 }
 
 /* ---- what may trap ---- */
@@ -332,6 +353,14 @@ poly_order(const tn_poly *x, const tn_poly *y)
     return x->k < y->k ? -1 : x->k > y->k;
 }
 
+/* A product that may have wrapped around. No factor may be taken out of it. */
+static bool
+product_atom(const tn_poly *p)
+{
+    const tn_atom *t = tn_poly_as_atom(p);
+    return t && t->kind == TN_ATOM_OPAQUE && t->expr->kind == TN_KIND_MUL;
+}
+
 static const tn_poly *
 min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly *y)
 {
@@ -370,7 +399,9 @@ min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly 
     const tn_expr *ex = tn_poly_emit(a, x, d), *ey = tn_poly_emit(a, y, d);
     if (!ex || !ey)
         return NULL;
-    const tn_expr *r = tn_apply_rules(a->ctx, tn_raw_binary(a->ctx, kind, ex, ey));
+    const tn_expr *r = NULL;
+    if (!product_atom(x) && !product_atom(y))
+        r = tn_apply_rules(a->ctx, tn_raw_binary(a->ctx, kind, ex, ey));
     if (r)
         return tn_poly_of(a, r);
     return tn_poly_atom(a, tn_atom_of(a, &(tn_atom){.kind = is_min ? TN_ATOM_MIN : TN_ATOM_MAX,
@@ -451,7 +482,7 @@ static const tn_poly *
 poly_of_division(tn_arith *a, const tn_expr *e, const tn_binary *b)
 {
     tnb_dtype d = tn_dtype_of(e);
-    const tn_poly *x = tn_poly_of(a, b->a), *y = tn_poly_of(a, b->b);
+    const tn_poly *x = tn_number_of(a, b->a), *y = tn_number_of(a, b->b);
     if (e->kind == TN_KIND_DIV || e->kind == TN_KIND_MOD) {
         /* truncation is floor when both are nonnegative */
         int64_t lo, hi, lo2, hi2;
@@ -517,15 +548,15 @@ poly_of_arithmetic(tn_arith *a, const tn_expr *e)
         return poly_of_division(a, e, b);
     case TN_KIND_MIN:
     case TN_KIND_MAX: {
-        const tn_poly *x = tn_poly_of(a, b->a);
-        return min_max(a, e->kind, d, x, tn_poly_of(a, b->b));
+        const tn_poly *x = tn_number_of(a, b->a);
+        return min_max(a, e->kind, d, x, tn_number_of(a, b->b));
     }
     case TN_KIND_CAST: {
         const tn_expr *v = tn_as_cast(e)->value;
         tnb_dtype from = tn_dtype_of(v);
         if (!tn_is_index_dtype(from))
             return NULL;
-        const tn_poly *x = tn_poly_of(a, v);
+        const tn_poly *x = tn_number_of(a, v);
         return from.bits <= d.bits ? cast_poly(a, x, from, d) : narrow_poly(a, x, d);
     }
     default:
@@ -550,6 +581,8 @@ tn_poly_of(tn_arith *a, const tn_expr *e)
         return value ? tn_poly_of(a, value) : tn_poly_atom(a, tn_atom_var(a, e));
     }
     p = poly_of_arithmetic(a, e);
+    if (p && p->n == 0)
+        p = tn_poly_const(a, tn_wrap_int(tn_dtype_of(e), p->k));
     if (!p) {
         const tn_expr *r = simp_choice(a, e);
         bool again = r != e && r->kind != e->kind && tn_is_index_dtype(tn_dtype_of(r));
@@ -558,6 +591,16 @@ tn_poly_of(tn_arith *a, const tn_expr *e)
     if (!p->impure)
         tnb_ptrmap_set(a->polys, e, p);
     return p;
+}
+
+const tn_poly *
+tn_number_of(tn_arith *a, const tn_expr *e)
+{
+    const tn_poly *p = tn_poly_of(a, e);
+    if (!tn_poly_may_wrap(a, p, tn_dtype_of(e)))
+        return p;
+    const tn_expr *sum = tn_poly_emit(a, p, tn_dtype_of(e));
+    return opaque(a, sum ? sum : rebuild(a, e));
 }
 
 /* ---- which of two equal expressions ---- */
@@ -672,8 +715,11 @@ emit_compare(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *diff)
     if (k == INT64_MIN)
         return NULL;
     bool left = nl == 0 || (nr != 0 && k > 0);
-    const tn_expr *x = tn_poly_emit(a, tn_poly_of_terms(a, left ? k : 0, l, nl), d);
-    const tn_expr *y = tn_poly_emit(a, tn_poly_of_terms(a, left ? 0 : -k, r, nr), d);
+    const tn_poly *p = tn_poly_of_terms(a, left ? k : 0, l, nl);
+    const tn_poly *q = tn_poly_of_terms(a, left ? 0 : -k, r, nr);
+    if (!p || !q || tn_poly_may_wrap(a, p, d) || tn_poly_may_wrap(a, q, d))
+        return NULL;
+    const tn_expr *x = tn_poly_emit(a, p, d), *y = tn_poly_emit(a, q, d);
     if (!x || !y)
         return NULL;
     bool swap = nl == 0 && (kind == TN_KIND_EQ || kind == TN_KIND_NE);
@@ -688,8 +734,8 @@ simp_compare(tn_arith *a, const tn_expr *e)
     tnb_dtype d = tn_dtype_of(b->a);
     if (!tn_is_index_dtype(d))
         return rebuild(a, e);
-    const tn_poly *p = tn_poly_of(a, b->a);
-    const tn_poly *q = tn_poly_of(a, b->b);
+    const tn_poly *p = tn_number_of(a, b->a);
+    const tn_poly *q = tn_number_of(a, b->b);
     bool swap = kind == TN_KIND_GT || kind == TN_KIND_GE;
     if (swap)
         kind = kind == TN_KIND_GT ? TN_KIND_LT : TN_KIND_LE;
@@ -773,7 +819,9 @@ simp_let(tn_arith *a, const tn_expr *e)
     }
     if (tn_is_index_dtype(tn_dtype_of(v))) {
         tn_atom *t = tn_atom_var(a, l->var);
-        tn_poly_bounds(a, tn_poly_of(a, v), &t->known_lo, &t->known_hi);
+        const tn_poly *value = tn_number_of(a, v);
+        tn_poly_bounds(a, value, &t->known_lo, &t->known_hi);
+        t->data = value->data;
         a->epoch++;
     }
     const tn_expr *body = simp(a, l->body);

@@ -309,7 +309,8 @@ users(tn_ctx *ctx, const tnk_seq_uses *uses, const tn_stmt *const *now, uint32_t
                 TNB_PUSH(a, at, bind);
         }
     }
-    qsort(at.at, at.n, sizeof *at.at, by_number);
+    if (at.n)
+        qsort(at.at, at.n, sizeof *at.at, by_number);
     for (uint32_t k = 0; k < at.n; k++)
         if (k == 0 || at.at[k] != at.at[k - 1])
             TNB_PUSH(a, v, now[at.at[k]]);

@@ -34,18 +34,6 @@ exprs(tnk_ranged *r, tn_list l)
     return out;
 }
 
-/* Integer lets: the variable has the bounds of its value from here on. */
-static void
-learn(tnk_ranged *r, const tn_bind *b)
-{
-    if (!tnb_dtype_is_int(tn_dtype_of(b->var)) || tn_dtype_of(b->var).lanes != 1)
-        return;
-    int64_t lo, hi;
-    tn_bounds(r->arith, b->value, &lo, &hi);
-    if (lo != TN_NEG_INF || hi != TN_POS_INF)
-        tn_arith_bounds_of_var(r->arith, b->var, lo, hi);
-}
-
 static const tn_stmt *
 for_stmt(tnk_ranged *r, const tn_for_loop *f)
 {
@@ -109,7 +97,7 @@ children(tnk_ranged *r, const tn_stmt *s)
         const tn_bind *b = (const tn_bind *)s;
         const tn_expr *v = expr(r, b->value);
         const tn_stmt *n = v == b->value ? s : tn_bind_of(ctx, b->var, v);
-        learn(r, (const tn_bind *)n);
+        tn_arith_bind(r->arith, b->var, v);
         return n;
     }
     case TN_KIND_ATTR_STMT: {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scalar_eval.h"
+#include "tenon/base/scalar.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -191,9 +192,13 @@ eval_expr(const env *e, const tn_expr *x, int64_t *out)
         }
     }
     const tn_binary *bin = tn_as_binary(x);
-    if (bin)
-        return eval_expr(e, bin->a, &a) && eval_expr(e, bin->b, &b) &&
-               eval_binary(x->kind, a, b, out);
+    if (bin) {
+        if (!eval_expr(e, bin->a, &a) || !eval_expr(e, bin->b, &b) ||
+            !eval_binary(x->kind, a, b, out))
+            return false;
+        *out = tnb_wrap_i64(tn_dtype_of(x), *out);
+        return true;
+    }
     const tn_select *s = tn_as_select(x);
     if (s) { /* both sides are evaluated */
         if (!eval_expr(e, s->cond, &c) || !eval_expr(e, s->a, &a) || !eval_expr(e, s->b, &b))

@@ -13,6 +13,7 @@
 
 #include "../../core/arith/poly.h"
 #include "scalar_eval.h"
+#include "tenon/core/text.h"
 
 static env
 new_env(void)
@@ -35,8 +36,10 @@ fail_expr(env *e, const char *what, const tn_expr *x, const tn_expr *y)
     tnb_buf out = {0};
     for (int i = 0; i < e->n; i++)
         tnb_buf_printf(&out, "%s=%lld ", e->name[i], (long long)e->value[i]);
-    fail_msg("%s: at %s: kinds %s and %s", what, out.s ? out.s : "", tn_kinds[x->kind].name,
-             tn_kinds[y->kind].name);
+    tn_print(e->ctx, x, NULL, &out);
+    tnb_buf_printf(&out, " and ");
+    tn_print(e->ctx, y, NULL, &out);
+    fail_msg("%s: at %s", what, out.s ? out.s : "");
 }
 
 /* ---- the rule table ---- */
@@ -392,6 +395,88 @@ random_expressions_keep_their_values(void **state)
     }
 }
 
+/* x, y and z are elements of tensors, i a loop's variable, which stands beside an element only: arithmetic of loop variables
+ * is taken not to overflow. */
+static const tn_expr *
+random_data(env *e, uint64_t *seed, int depth)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    static const tn_kind kinds[] = {TN_KIND_ADD,       TN_KIND_SUB,       TN_KIND_SUB, TN_KIND_MUL,
+                                    TN_KIND_FLOOR_DIV, TN_KIND_FLOOR_MOD, TN_KIND_MIN, TN_KIND_MAX,
+                                    TN_KIND_LT,        TN_KIND_LE,        TN_KIND_EQ,  TN_KIND_MUL};
+    static const int64_t literals[] = {0,       1,         2,  3,  4,  251,
+                                       1 << 20, INT32_MAX, -1, -2, -3, INT32_MIN};
+    static const tn_kind divisions[] = {TN_KIND_FLOOR_DIV, TN_KIND_FLOOR_MOD, TN_KIND_DIV,
+                                        TN_KIND_MOD};
+    uint64_t r = next_random(seed);
+    const tn_expr *literal = tn_int_imm_of(e->ctx, TNB_I32, literals[(r >> 16) % 12]);
+    if (depth == 0 || r % 8 == 0) {
+        const tn_expr *x = env_var(e, names[(r >> 16) % 3], TNB_I32);
+        bool beside = (r >> 8 & 7) == 1;
+        return beside       ? tn_raw_binary(e->ctx, TN_KIND_ADD, x, env_var(e, "i", TNB_I32))
+               : r >> 8 & 3 ? x
+                            : literal;
+    }
+    const tn_expr *a = random_data(e, seed, depth - 1), *b = random_data(e, seed, depth - 1);
+    tn_kind k = kinds[(r >> 8) % 12];
+    if (k == TN_KIND_FLOOR_DIV || k == TN_KIND_FLOOR_MOD)
+        return tn_raw_binary(e->ctx, divisions[(r >> 24) % 4], a,
+                             tn_int_imm_of(e->ctx, TNB_I32, 1 + (int64_t)(r >> 32) % 300));
+    const tn_expr *x = tn_raw_binary(e->ctx, k, a, r >> 24 & 1 ? b : literal);
+    return tn_is_compare(k) ? tn_select_of(e->ctx, x, a, b) : x;
+}
+
+static int64_t
+random_element(uint64_t *seed)
+{
+    static const int64_t values[] = {0,       1,       -1, INT32_MIN, INT32_MAX, INT32_MIN + 1,
+                                     1 << 30, 10000019};
+    uint64_t r = next_random(seed);
+    return r & 1 ? values[(r >> 8) % 8] : r & 2 ? (int32_t)(r >> 8) : (int64_t)(r >> 8) % 200 - 100;
+}
+
+/* Sums and products of elements wrap around, and what is made of them afterwards takes them wrapped. */
+static void
+arithmetic_of_data_wraps(void **state)
+{
+    (void)state;
+    uint64_t seed = 20261123;
+    for (int round = 0; round < 20000; round++) {
+        env e = new_env();
+        tn_ctx *ctx = e.ctx;
+        tn_arith *a = tn_arith_new(ctx);
+        static const char *const names[] = {"x", "y", "z"};
+        tn_list at = tn_list_of(ctx, (const tn_node *[]){tn_i64(ctx, 0)}, 1);
+        const tn_node *b =
+            tn_buffer_new(ctx, "b", tn_list_of(ctx, (const tn_node *[]){tn_i64(ctx, 9)}, 1),
+                          TNB_I32, NULL);
+        for (int i = 0; i < 3; i++)
+            tn_arith_bind(a, env_var(&e, names[i], TNB_I32), tn_load(ctx, b, at));
+        tn_arith_range(a, env_var(&e, "i", TNB_I32), tn_int_imm_of(ctx, TNB_I32, 0),
+                       tn_int_imm_of(ctx, TNB_I32, 12));
+        const tn_expr *x = random_data(&e, &seed, 1 + round % 4);
+        if (round % 4 == 3)
+            x = tn_raw_binary(ctx, TN_KIND_MUL, tn_raw_cast(ctx, TNB_I64, x), tn_i64(ctx, 3));
+        const tn_expr *s = tn_simplify(a, x);
+        int64_t lo, hi;
+        tn_bounds(a, x, &lo, &hi);
+        for (int p = 0; p < 20; p++) {
+            int64_t want, got;
+            for (int i = 0; i < 3; i++)
+                e.value[i] = random_element(&seed);
+            e.value[3] = (int64_t)(next_random(&seed) % 12);
+            if (!eval_expr(&e, x, &want))
+                continue;
+            if (!eval_expr(&e, s, &got) || got != want)
+                fail_expr(&e, "simplifying changed the value", x, s);
+            if (want < lo || want > hi)
+                fail_expr(&e, "outside of the bounds", x, s);
+        }
+        tnb_diags_clear(tn_diags(ctx));
+        tn_ctx_free(ctx);
+    }
+}
+
 /* Extrema of operands that may be equal, whose order is known all the same. */
 static void
 extrema_under_conditions(void **state)
@@ -631,6 +716,7 @@ main(void)
         cmocka_unit_test(canonical_forms),
         cmocka_unit_test(proofs_with_symbolic_ranges),
         cmocka_unit_test(random_expressions_keep_their_values),
+        cmocka_unit_test(arithmetic_of_data_wraps),
         cmocka_unit_test(extrema_under_conditions),
         cmocka_unit_test(intervals_hold),
         cmocka_unit_test(linear_forms),

@@ -19,7 +19,7 @@ for target in ${*:-$(tests/fuzz/fuzz_readers)}; do
     most=4096 quarantine=2
     case $target in
     artifact) most=65536 ;;
-    compile_*) mkdir -p "$corpus.cases"; quarantine=16 ;;
+    compile_*) rm -rf "$corpus.cases"; mkdir -p "$corpus.cases"; quarantine=16 ;;
     esac
     dictionary=$top_srcdir/tests/fuzz/dictionaries/$target.dict
     test -f "$dictionary" || dictionary=

@@ -30,6 +30,10 @@ TNB_EXPORT void
 tn_arith_value(tn_arith *a, const tn_expr *var, const tn_expr *value);
 TNB_EXPORT void
 tn_arith_shape_var(tn_arith *a, const tn_expr *var); /* >= 0 */
+/* A variable that is bound to `value` from here on: it has its bounds, and holds data where the value is computed from
+ * loaded elements. Sums and products of data wrap around, those of other integers of 32 and 64 bits are taken not to. */
+TNB_EXPORT void
+tn_arith_bind(tn_arith *a, const tn_expr *var, const tn_expr *value);
 /* Assumes a condition (NULL: none) until tn_arith_pop(mark). What tn_arith_range says of a loop's
  * variable implies that the loop runs at all: it has to be said within such a frame, which ends
  * with the loop. */

@@ -14,6 +14,7 @@ class Before:
             C[i] = T.index_in(I[i], T.int64(4), 1, "take, axis 0") // T.int64(4)
             C[i] = T.index_in(I[i], T.int64(4), 1, "take, axis 0") - T.index_in(I[i], T.int64(4), 1, "take, axis 0")
             C[i] = T.min(T.index_in(I[i], T.int64(4), 1, "take, axis 0"), T.int64(7))
+            C[i] = T.index_in(I[i], T.int64(4), 1, "take, axis 0") * T.int64(0)
             C[T.index_in(I[i], T.int64(8), 1, "take, axis 0")] = C[T.index_in(I[i], T.int64(8), 1, "take, axis 0")]
 # expected:
 # from tvm.script import ir as I
@@ -32,4 +33,5 @@ class Expected:
             C[i] = T.index_in(I_[i], T.int64(4), 1, "take, axis 0") // T.int64(4)
             C[i] = T.index_in(I_[i], T.int64(4), 1, "take, axis 0") - T.index_in(I_[i], T.int64(4), 1, "take, axis 0")
             C[i] = T.index_in(I_[i], T.int64(4), 1, "take, axis 0")
+            C[i] = T.index_in(I_[i], T.int64(4), 1, "take, axis 0") * T.int64(0)
             C[T.index_in(I_[i], T.int64(8), 1, "take, axis 0")] = C[T.index_in(I_[i], T.int64(8), 1, "take, axis 0")]
