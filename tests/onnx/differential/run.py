@@ -148,6 +148,7 @@ ALLOWED = [
     "the window is larger than the padded data",  # ONNX Runtime's pooling rounds -1/2 to 0
     "(Attention): extent 1 is",  # a mask is as long as the keys; ONNX Runtime leaves out the rest of a longer one
     "(GatherND): extent",  # the data's batches are the indices' batches; ONNX Runtime takes more or fewer
+    "argument 'max_output_boxes_per_class' has",  # NonMaxSuppression: a scalar; ONNX Runtime takes the first of more
     "target extents for",  # CenterCropPad without axes: there is one for each axis; ONNX Runtime takes fewer
 ]
 
