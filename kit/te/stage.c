@@ -212,7 +212,7 @@ static const tn_node *
 stage_buffer(stage *s, const char *name, tnb_dtype d)
 {
     tnk_te *te = s->pub.te;
-    const tn_node *b = tn_buffer_new(te->ctx, name, s->dims, d, NULL);
+    const tn_node *b = te_new_buffer(te, name, s->dims, d);
     TNB_PUSH(te->arena, te->made, b);
     return b;
 }

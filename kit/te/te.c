@@ -100,6 +100,18 @@ te_exprs(tnk_te *te, const tn_expr *const *e, uint32_t n)
     return tn_list_of(te->ctx, at, n);
 }
 
+const tn_node *
+te_new_buffer(tnk_te *te, const char *name, tn_list dims, tnb_dtype d)
+{
+    const tn_node *b = tn_buffer_new(te->ctx, name, dims, d, NULL);
+    if (!tn_is_error(b))
+        return b;
+    te->bad = true;
+    for (uint32_t i = 0; i < dims.n; i++)
+        dims = tn_list_with(te->ctx, dims, i, tn_i64(te->ctx, 1));
+    return tn_buffer_new(te->ctx, name, dims, d, NULL);
+}
+
 /* A buffer is a parameter: its bare extents define their variables. */
 static void
 know_extents(tnk_te *te, const tn_node *buffer)
@@ -120,8 +132,8 @@ tnk_te_input(tnk_te *te, const char *name, const tn_type *tensor)
         return tn_error(te->ctx, 0, TNB_INTERNAL,
                         "input '%s' of a tensor program has no known shape", name);
     }
-    const tn_node *b = tn_buffer_new(te->ctx, te_name(te, name), te_exprs(te, dims.at, dims.n),
-                                     tn_type_dtype(tensor), NULL);
+    const tn_node *b =
+        te_new_buffer(te, te_name(te, name), te_exprs(te, dims.at, dims.n), tn_type_dtype(tensor));
     TNB_PUSH(te->arena, te->inputs, b);
     return b;
 }
@@ -138,8 +150,7 @@ const tn_node *
 tnk_te_buffer(tnk_te *te, const char *name, const tn_expr *const *dims, uint32_t n_dims,
               tnb_dtype d)
 {
-    const tn_node *b =
-        tn_buffer_new(te->ctx, te_name(te, name), te_exprs(te, dims, n_dims), d, NULL);
+    const tn_node *b = te_new_buffer(te, te_name(te, name), te_exprs(te, dims, n_dims), d);
     TNB_PUSH(te->arena, te->made, b);
     return b;
 }

@@ -26,6 +26,10 @@ const char *
 te_name(tnk_te *te, const char *hint);
 const tn_expr *
 te_var(tnk_te *te, const char *name, tnb_dtype d);
+/* A buffer. Where its elements cannot be counted the program is bad, and a buffer of one element stands in, so that a rule
+ * may go on asking for extents. */
+const tn_node *
+te_new_buffer(tnk_te *te, const char *name, tn_list dims, tnb_dtype d);
 tn_list
 te_exprs(tnk_te *te, const tn_expr *const *e, uint32_t n);
 /* The parameter that stands for a buffer. */

@@ -11,6 +11,7 @@ with TENON_LONG.
 """
 import argparse
 import glob
+import math
 import os
 import random
 import re
@@ -93,7 +94,7 @@ class Draw:
 
     def __init__(self, rng):
         self.rng = rng
-        self.way = rng.choice(["all", "one", "renamed", "renamed", "renamed", "product", "mixed", "constants", "both"])
+        self.way = rng.choice(["all", "one", "renamed", "renamed", "renamed", "product", "mixed", "constants", "both", "brim", "brim"])
         self.value = rng.choice(HUGE)
         self.names = {}  # an extent -> what it becomes everywhere
 
@@ -115,9 +116,13 @@ class Draw:
         def shape(s):
             dims = [v for f, k, v in fields(s) if f == 1]
             chosen = self.rng.randrange(len(dims)) if dims else 0
-            out = []
+            old, out = [next((x for f, k, x in fields(d) if f == 1), 0) for d in dims], []
+            # the tensor alone still fits the address space, a larger one on the way to the result does not
+            brim = 2**48 // self.rng.choice([1, 2, 3, 5]) // max(1, math.prod(x for i, x in enumerate(old) if i != chosen and x))
             for i, d in enumerate(dims):
-                v = self.extent(i, next((x for f, k, x in fields(d) if f == 1), 0), chosen)
+                v = self.extent(i, old[i], chosen)
+                if self.way == "brim" and v is not None:
+                    v = brim
                 out.append((1, 2, d if v is None else message([(1, 0, v)])))
             return message(out)
         return mapped(data, 2, lambda t: mapped(t, 1, lambda x: mapped(x, 2, shape)))
@@ -129,7 +134,8 @@ class Draw:
             return data
 
         def number(old):
-            v = self.rng.choice([self.value, self.value, -self.value, old, self.rng.choice(HUGE + SMALL)])
+            v = self.rng.choice([self.value, -self.value, old, self.rng.choice(HUGE + SMALL), 2**48 // self.rng.randint(1, 4000)])
+            v = old if self.rng.random() < 0.4 else v
             return v & (1 << 64) - 1
         out = []
         for f, k, v in parts:
