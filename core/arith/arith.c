@@ -46,6 +46,7 @@ tn_arith_bind(tn_arith *a, const tn_expr *var, const tn_expr *value)
     t->known_lo = lo;
     t->known_hi = hi;
     t->data = data;
+    a->data_vars |= data;
     tn_arith_forget(a);
 }
 

@@ -87,6 +87,7 @@ struct tn_arith {
     tn_ctx *ctx;
     tnb_arena *arena;
     bool all_shape_vars;       /* variables not told about are >= 0 */
+    bool data_vars;            /* a variable holds data */
     bool checks;               /* an index that may be out of its range (T.index_in) was met */
     tnb_ptrmap vars;           /* Var -> atom */
     tnb_ptrmap values;         /* Var -> expression */

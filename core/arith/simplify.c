@@ -97,19 +97,20 @@ is_impure(const tn_expr *e)
     return !tn_walk(e, 0, find_impure, NULL, NULL);
 }
 
+/* ---- what is computed from loaded elements ---- */
+
 static tn_walk_step
 find_data(void *user, const tn_node *n)
 {
     tn_arith *a = user;
-    if (tn_is(n, TN_KIND_BUFFER_LOAD))
+    if (n->kind == TN_KIND_BUFFER_LOAD)
         return TN_WALK_STOP;
-    if (tn_is_var(n)) {
+    if (a->data_vars && tn_is_var(n)) {
         const tn_atom *t = tnb_ptrmap_get(&a->vars, n);
         return t && t->data ? TN_WALK_STOP : TN_WALK_ON;
     }
     /* an index that is looked at is one */
-    bool skip = tn_is(n, TN_KIND_BUFFER) || tn_is_call_to(n, "tirx.index_in");
-    return skip ? TN_WALK_SKIP : TN_WALK_ON;
+    return n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") ? TN_WALK_SKIP : TN_WALK_ON;
 }
 
 bool
@@ -370,10 +371,9 @@ min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly 
     const tn_poly *diff = tn_poly_lin(a, 1, x, -1, y);
     if (!diff)
         return NULL;
-    int le = tn_poly_decide(a, TN_KIND_LE, diff);
-    if (le >= 0)
-        return (le == 1) == is_min ? x : y;
-    if (tn_poly_decide(a, TN_KIND_GE, diff) == 1) /* they may be equal */
+    if (tn_poly_ge0(a, tn_poly_lin(a, -1, diff, 0, diff)))
+        return is_min ? x : y;
+    if (tn_poly_ge0(a, diff))
         return is_min ? y : x;
     /* terms that both hold stand outside */
     tn_term *t = TNB_NEW_N(a->arena, tn_term, x->n + 1);
@@ -822,6 +822,7 @@ simp_let(tn_arith *a, const tn_expr *e)
         const tn_poly *value = tn_number_of(a, v);
         tn_poly_bounds(a, value, &t->known_lo, &t->known_hi);
         t->data = value->data;
+        a->data_vars |= t->data;
         a->epoch++;
     }
     const tn_expr *body = simp(a, l->body);

@@ -31,9 +31,8 @@ window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t othe
         out[i] = have < 0 ? otherwise : v[i];
         if (out[i] < least || out[i] > INT32_MAX)
             return onnx_fail(n, TNB_INVALID,
-                             "entry %d of attribute '%s' is %" PRId64 ", wanted %" PRId64
-                             " or more",
-                             i, name, out[i], least);
+                             "entry %d of attribute '%s' is %" PRId64 ", wanted %" PRId64 " to %d",
+                             i, name, out[i], least, INT32_MAX);
     }
     return true;
 }

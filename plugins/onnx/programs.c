@@ -53,9 +53,8 @@ spatial_ints(onnx_node *n, const char *name, int64_t *out, uint32_t want, int64_
         out[i] = have < 0 ? otherwise : v[i];
         if (out[i] < least || out[i] > INT32_MAX)
             return onnx_fail(n, TNB_INVALID,
-                             "entry %u of attribute '%s' is %" PRId64 ", wanted %" PRId64
-                             " or more",
-                             i, name, out[i], least);
+                             "entry %u of attribute '%s' is %" PRId64 ", wanted %" PRId64 " to %d",
+                             i, name, out[i], least, INT32_MAX);
     }
     return true;
 }
@@ -198,15 +197,18 @@ import_col2im(onnx_node *n)
                          "columns of type %s, an image of %u axes and blocks of %u do not fit",
                          onnx_type_text(n->imp, x->type), rank, n_block);
     for (uint32_t i = 0; i < rank; i++) {
-        int64_t span = image[i] + pads[i] + pads[rank + i] - (block[i] - 1) * dilations[i] - 1;
-        if (image[i] < 0 || block[i] < 1 || span < 0)
+        bool sizes =
+            image[i] >= 0 && image[i] <= INT32_MAX && block[i] >= 1 && block[i] <= INT32_MAX;
+        int64_t span =
+            sizes ? image[i] + pads[i] + pads[rank + i] - (block[i] - 1) * dilations[i] - 1 : -1;
+        if (span < 0)
             return onnx_fail(n, TNB_SHAPE,
                              "axis %u of the image has %" PRId64
                              " pixels, where no block of %" PRId64 " fits",
                              i, image[i], block[i]);
         blocks[i] = span / strides[i] + 1;
-        size *= block[i];
-        total *= blocks[i];
+        if (!tnb_mul_i64(size, block[i], &size) || !tnb_mul_i64(total, blocks[i], &total))
+            return onnx_fail(n, TNB_SHAPE, "the blocks have more elements than can be counted");
         dims[2 + i] = I64(image[i]);
     }
     if (tn_int_value(in.at[2], &columns) && columns != total)

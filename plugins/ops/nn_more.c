@@ -24,6 +24,9 @@ pad_mode_of(const tn_call *call)
     return PAD_UNKNOWN;
 }
 
+/* No axis has more elements than fit the address space. */
+static const int64_t MOST_PAD = (int64_t)1 << 48;
+
 const tn_type *
 infer_pad(tn_ctx *ctx, const tn_call *call)
 {
@@ -48,6 +51,12 @@ infer_pad(tn_ctx *ctx, const tn_call *call)
         return infer_rank(ctx, call, t->ndim, t->dtype);
     for (uint32_t i = 0; i < dims.n; i++) {
         int64_t v;
+        if (w[2 * i] < -MOST_PAD || w[2 * i] > MOST_PAD || w[2 * i + 1] < -MOST_PAD ||
+            w[2 * i + 1] > MOST_PAD)
+            return infer_fail(
+                ctx, call, TNB_SHAPE,
+                "attribute 'pad_width' pads axis %u by %lld and %lld, at most %lld is possible", i,
+                (long long)w[2 * i], (long long)w[2 * i + 1], (long long)MOST_PAD);
         const tn_expr *e = dim_addi(ctx, dims.at[i], w[2 * i] + w[2 * i + 1]);
         if (tn_int_value(e, &v) && v < 0)
             return infer_fail(ctx, call, TNB_SHAPE, "attribute 'pad_width' cuts axis %u to %lld", i,
