@@ -37,7 +37,8 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
         } else if (d.code == TNB_UINT) {
             tnb_buf_puts(&e->src->helpers, "    return x;\n}\n");
         } else {
-            tnb_buf_printf(&e->src->helpers, "    return %s(x, (%s)(0 - x));\n}\n", mx, t);
+            const char *u = d.lanes == 1 ? tnk_c_type(e, (tnb_dtype){TNB_UINT, d.bits, 1}) : t;
+            tnb_buf_printf(&e->src->helpers, "    return %s(x, (%s)(0 - (%s)x));\n}\n", mx, t, u);
         }
     }
     tnb_buf_printf(e->out, "%s(", f);
@@ -125,7 +126,7 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
     else if (n == 1 && !strcmp(name, "bitwise_not")) {
         tnb_buf_printf(e->out, d.lanes == 1 ? "((%s)" : "(", tnk_c_type(e, d));
         put(e, dt.code == TNB_BOOL ? "!" : "~");
-        ex(e, a[0]);
+        tnk_emit_whole(e, a[0]);
         put(e, ")");
     } else if (n == 2 && (!strcmp(name, "shift_left") || !strcmp(name, "shift_right"))) {
         const char *f = tnk_help_shift(e, with_lanes(d, 1), name[6] == 'l');

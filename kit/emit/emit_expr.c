@@ -43,15 +43,107 @@ tnk_float_literal(tnk_emitter *e, tnb_dtype d, double v)
                    negative ? ")" : "");
 }
 
+/* Whether the language computes x, whose dtype has 64 bits, with 32: a literal that is small enough has its type int, and so
+ * has what is chosen of two. */
+static bool
+is_short(const tn_expr *x)
+{
+    tnb_dtype d = tn_dtype_of(x);
+    int64_t v;
+    if (!tnb_dtype_is_int(d) || d.bits != 64 || d.lanes != 1)
+        return false;
+    if (tn_int_value(x, &v))
+        return d.code == TNB_UINT ? (uint64_t)v <= UINT32_MAX : v > INT32_MIN && v <= INT32_MAX;
+    const tn_select *s = tn_as_select(x);
+    if (s)
+        return is_short(s->a) && is_short(s->b);
+    const tn_call *c = tn_as_call(x);
+    bool chosen = c && tn_is_call_to(x, "tirx.if_then_else");
+    if (chosen)
+        return is_short(c->args.at[1]) && is_short(c->args.at[2]);
+    bool bits = c && (tn_is_call_to(x, "tirx.bitwise_and") || tn_is_call_to(x, "tirx.bitwise_or") ||
+                      tn_is_call_to(x, "tirx.bitwise_xor"));
+    if (bits)
+        return is_short(c->args.at[0]) && is_short(c->args.at[1]);
+    return tn_is_call_to(x, "tirx.likely") && is_short(c->args.at[0]);
+}
+
+void
+tnk_emit_whole(tnk_emitter *e, const tn_expr *x)
+{
+    if (is_short(x))
+        tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, tn_dtype_of(x)));
+    ex(e, x);
+}
+
+/* Whether x is computed from loaded elements, whose sums and products wrap around. Those of extents and loop variables are
+ * taken not to. */
+static bool
+is_data(tnk_emitter *e, const tn_expr *x)
+{
+    enum { NO = 1, YES };
+    const tn_binary *b = tn_as_binary(x);
+    const tn_cast *cast = tn_as_cast(x);
+    const tn_select *s = tn_as_select(x);
+    const tn_call *c = tn_as_call(x);
+    if (x->kind == TN_KIND_BUFFER_LOAD)
+        return true;
+    if (tn_is_var(x))
+        return tnb_ptrmap_has(&e->data, x);
+    if (cast)
+        return is_data(e, cast->value);
+    if (s)
+        return is_data(e, s->a) || is_data(e, s->b);
+    if (!b && (!c || tn_is_call_to(x, "tirx.index_in")))
+        return false;
+    uintptr_t known = (uintptr_t)tnb_ptrmap_get(&e->data, x);
+    if (known)
+        return known == YES;
+    bool data = b && (is_data(e, b->a) || is_data(e, b->b));
+    for (uint32_t i = 0; c && i < c->args.n && !data; i++)
+        data = tn_is_scalar(c->args.at[i]) && is_data(e, c->args.at[i]);
+    tnb_ptrmap_set(&e->data, x, (void *)(uintptr_t)(data ? YES : NO));
+    return data;
+}
+
+void
+tnk_note_data(tnk_emitter *e, const tn_expr *var, const tn_expr *value)
+{
+    if (tnb_dtype_is_int(tn_dtype_of(var)) && is_data(e, value))
+        tnb_ptrmap_set(&e->data, var, e);
+}
+
+/* The type that x op y has to be computed in, where that is not theirs: signed numbers that may wrap around, which is
+ * undefined where the compiler is not told otherwise (-fwrapv), and the products of 16 bits, which are computed as int. NULL: theirs. */
+static const char *
+wrapping_type(tnk_emitter *e, const tn_binary *b, const char *op, tnb_dtype d)
+{
+    if (e->d->id == TN_DIALECT_C || d.lanes != 1 || !strchr("+-*", *op) || !tnb_dtype_is_int(d))
+        return NULL;
+    if (d.bits < 32)
+        return *op == '*' && d.bits == 16 && d.code == TNB_UINT
+                   ? tnk_c_type(e, (tnb_dtype){TNB_UINT, 32, 1})
+                   : NULL;
+    bool data = d.code == TNB_INT && (is_data(e, b->a) || is_data(e, b->b));
+    return data ? tnk_c_type(e, (tnb_dtype){TNB_UINT, d.bits, 1}) : NULL;
+}
+
 static void
 infix(tnk_emitter *e, const tn_binary *b, const char *op, tnb_dtype d)
 {
-    bool narrow = d.lanes == 1 && (tnb_dtype_is_int(d) && d.bits < 32);
-    if (narrow)
+    const char *in = wrapping_type(e, b, op, d);
+    if (in || (d.lanes == 1 && tnb_dtype_is_int(d) && d.bits < 32))
         tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, d));
     put(e, "(");
-    ex(e, b->a);
+    if (in)
+        tnb_buf_printf(e->out, "(%s)", in);
+    if (!in && is_short(b->a) && is_short(b->b))
+        tnk_emit_whole(e, b->a);
+    else
+        ex(e, b->a);
     tnb_buf_printf(e->out, " %s ", op);
+    if (in)
+        tnb_buf_printf(e->out, "(%s)", in);
     ex(e, b->b);
     put(e, ")");
 }
@@ -207,6 +299,7 @@ let(tnk_emitter *e, const tn_let *l)
         return;
     }
     const char *name = tnk_name_of(e, l->var);
+    tnk_note_data(e, l->var, l->value);
     tnb_buf_printf(e->out, "({ const %s %s = ", tnk_c_type(e, d), name);
     ex(e, l->value);
     put(e, "; ");

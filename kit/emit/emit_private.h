@@ -52,6 +52,7 @@ typedef struct tnk_emitter {
     tnb_buf *out;
     tnb_ptrmap names;  /* Var -> C name */
     tnb_ptrmap memory; /* data Var -> tnk_memory */
+    tnb_ptrmap data;   /* variables that hold loaded elements, and what is known of expressions */
     tnb_strmap used;   /* C names taken in this kernel */
     int indent;
     bool in_parallel, failed;
@@ -191,6 +192,12 @@ tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc
 /* ---- emit_expr.c ---- */
 void
 tnk_emit_expr(tnk_emitter *e, const tn_expr *x);
+/* The same, of x's own type: literals are ints for the language. */
+void
+tnk_emit_whole(tnk_emitter *e, const tn_expr *x);
+/* From here on the variable has this value. */
+void
+tnk_note_data(tnk_emitter *e, const tn_expr *var, const tn_expr *value);
 
 void
 tnk_float_literal(tnk_emitter *e, tnb_dtype d, double v);

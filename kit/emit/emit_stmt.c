@@ -320,6 +320,7 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         const tn_bind *b = (const tn_bind *)s;
         tnb_dtype d = tnk_compute_dtype(tn_dtype_of(b->var));
         fetch_ahead(e, b->value);
+        tnk_note_data(e, b->var, b->value);
         line(e);
         tnb_buf_printf(e->out, "const %s %s = ", tnk_c_type(e, d), tnk_name_of(e, b->var));
         tnk_emit_expr(e, b->value);

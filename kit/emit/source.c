@@ -184,6 +184,7 @@ tnk_source_add(tnk_source *s, const tnk_kernel *k)
     tnb_arena *a = tn_scratch(s->ctx);
     tnb_ptrmap_init(&e.names, a);
     tnb_ptrmap_init(&e.memory, a);
+    tnb_ptrmap_init(&e.data, a);
     tnb_ptrmap_init(&e.ahead, a);
     tnb_strmap_init(&e.used, a);
     tnk_emit_kernel(&e);

@@ -246,13 +246,6 @@ def tensor_scatter_circular(rng):
 # ---- running ----
 
 
-def targets():
-    """Of the device, only if it runs a model."""
-    at = write(path_of("probe"), "probe", graph([node("Relu", "x", "y")], [value("x", F, [2])], [value("y", F, [2])]), [])
-    r = subprocess.run([os.environ["TENON"], "run", os.path.join(at, "model.onnx"), "-t", "opencl"], capture_output=True)
-    return [["--interp"], ["-t", "cpu"]] + ([["-t", "opencl"]] if r.returncode == 0 else [])
-
-
 def opset(name):
     return LATER.get(name, OPSET)
 
@@ -283,7 +276,7 @@ def main():
                 g, draws = f(np.random.default_rng(1))
                 written.append((write(folder, name, g, draws, opset(name)), draws))
                 failed |= not interpreter_refuses(name, g, draws)
-        for how in targets():
+        for how in targets(folder):
             failed |= not run_cases([at for at, draws in written if not isinstance(draws[0][1], tuple)], how)
             for at, draws in written if how[0] == "-t" else []:
                 failed |= not run_refused(at, draws, how)

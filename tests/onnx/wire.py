@@ -158,6 +158,13 @@ def run_refused(at, draws, how):
     return ok
 
 
+def targets(folder):
+    """The interpreter, the cpu, and the OpenCL device if it runs a model: options of `tenon onnx-test`."""
+    at = write(folder, "probe", graph([node("Relu", "x", "y")], [value("x", F, [2])], [value("y", F, [2])]), [])
+    r = subprocess.run([os.environ["TENON"], "run", os.path.join(at, "model.onnx"), "-t", "opencl"], capture_output=True)
+    return [["--interp"], ["-t", "cpu"]] + ([["-t", "opencl"]] if r.returncode == 0 else [])
+
+
 def plugins_there():
     plugins = os.environ.get("TENON_PLUGIN_PATH")
     if plugins and not all(os.path.exists(os.path.join(plugins, p)) for p in ("onnx.so", "cpu.so")):
