@@ -90,10 +90,10 @@ is_data(tnk_emitter *e, const tn_expr *x)
         return true;
     if (tn_is_var(x))
         return tnb_ptrmap_has(&e->data, x);
-    if (cast)
-        return is_data(e, cast->value);
+    if (cast || x->kind == TN_KIND_NOT)
+        return is_data(e, cast ? cast->value : tn_as_unary(x)->a);
     if (s)
-        return is_data(e, s->a) || is_data(e, s->b);
+        return is_data(e, s->cond) || is_data(e, s->a) || is_data(e, s->b);
     if (!b && (!c || tn_is_call_to(x, "tirx.index_in")))
         return false;
     uintptr_t known = (uintptr_t)tnb_ptrmap_get(&e->data, x);

@@ -462,8 +462,12 @@ import_rotary(onnx_node *n)
         angle[i] = onnx_in(n, (uint32_t)(1 + i));
         if (onnx_has(n, 3)) {
             tn_list rows;
-            if (!onnx_dims(n, angle[i], &rows) || !rows.n)
+            if (!onnx_dims(n, angle[i], &rows))
                 return false;
+            if (!rows.n)
+                return onnx_fail(n, TNB_SHAPE,
+                                 "the %s are a scalar, wanted a row for each position",
+                                 i ? "sines" : "cosines");
             angle[i] = onnx_take(n, angle[i],
                                  onnx_in_range(n, onnx_in(n, 3), rows.at[0], "position_ids"), 0);
         }

@@ -237,6 +237,31 @@ divides_by_term(const tn_expr *e)
                  divides_by_term(b->a) || divides_by_term(b->b));
 }
 
+/* What -1 stands for: the elements over those of the other entries. An extent that the result keeps is left out of both: where
+ * it is 0 there are no elements, and any number will do. */
+static const tn_expr *
+rest_of(onnx_node *n, tn_list in, const tn_expr *const *out, uint32_t count, uint32_t hole)
+{
+    tn_ctx *ctx = n->ctx;
+    const tn_expr *known = tn_i64(ctx, 1), *one = known;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k = 0;
+        while (i != hole && k < in.n &&
+               (tn_is(in.at[k], TN_KIND_INT_IMM) || !tn_prove_equal(ctx, in.at[k], out[i])))
+            k++;
+        if (i != hole && k < in.n)
+            in = tn_list_with(ctx, in, k, one);
+        else if (i != hole)
+            known = tn_mul(ctx, known, out[i]);
+    }
+    const tn_expr *all = tn_product(ctx, in);
+    known = onnx_simplify(n, known);
+    const tn_expr *rest = onnx_simplify(n, tn_floordiv(ctx, all, known));
+    if (divides_by_term(rest)) /* which may be 0 */
+        rest = onnx_simplify(n, tn_floordiv(ctx, all, tn_max(ctx, known, one)));
+    return rest;
+}
+
 bool
 onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t count,
                     bool zero_copies, const tn_expr **out)
@@ -279,9 +304,7 @@ onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint
                          "%" PRId64
                          " elements cannot be reshaped: they are not a multiple of %" PRId64,
                          total, part);
-    out[hole] = onnx_simplify(n, tn_floordiv(ctx, all, known));
-    if (divides_by_term(out[hole])) /* which may be 0 */
-        out[hole] = onnx_simplify(n, tn_floordiv(ctx, all, tn_max(ctx, known, tn_i64(ctx, 1))));
+    out[hole] = rest_of(n, in, out, count, (uint32_t)hole);
     return true;
 }
 

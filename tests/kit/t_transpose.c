@@ -17,7 +17,7 @@
 #include "tenon/core/text.h"
 #include "tenon/kit/te.h"
 
-enum { MAX_RANK = 5 };
+enum { MAX_RANK = 13, DRAWN_RANK = 5 };
 
 static krun k;
 static uint32_t n_turned; /* programs that the rule took */
@@ -151,7 +151,7 @@ permutations(void **state)
     (void)state;
     for (int i = 0; i < draw_rounds(80); i++) {
         program p;
-        begin(&p, (uint32_t)between(2, MAX_RANK), i % 3 == 0);
+        begin(&p, (uint32_t)between(2, DRAWN_RANK), i % 3 == 0);
         const tn_node *x = operand(&p, "x", p.extent, p.rank);
         const tn_expr *dims[MAX_RANK];
         result_extents(&p, dims);
@@ -223,14 +223,18 @@ large_ones(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t rank, perm[4];
-        int64_t size[4];
+        uint32_t rank, perm[MAX_RANK];
+        int64_t size[MAX_RANK];
         tnb_dtype d;
     } all[] = {{2, {1, 0}, {2048, 2064}, TNB_F32},
                {3, {0, 2, 1}, {2, 48, 65536}, TNB_F32},
                {3, {0, 2, 1}, {4, 70000, 32}, {TNB_UINT, 16, 1}},
                {4, {0, 2, 1, 3}, {8, 64, 128, 96}, TNB_F32},
-               {2, {1, 0}, {1024, 4097}, TNB_I64}};
+               {2, {1, 0}, {1024, 4097}, TNB_I64},
+               {13, /* more axes than a rule counts, most of them of one element */
+                {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 11, 10},
+                {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 64, 3, 80},
+                TNB_F32}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         program p = {.te = tnk_te_new(k.ctx),
                      .dims = tn_dictv(k.ctx, NULL),

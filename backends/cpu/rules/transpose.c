@@ -173,7 +173,7 @@ fetch(turn *t, const place *p, uint32_t load, const tn_expr *i)
     const tn_expr *ahead =
         tn_mul(t->ctx, tn_add(t->ctx, row, u), t->a.step[load][t->a.first[t->x + 1] - 1]);
     ahead = tn_add(t->ctx, ahead, tn_select_of(t->ctx, over, I(t->ty), I(0)));
-    const tn_expr *index[CPU_MAX_AXES];
+    const tn_expr **index = TNB_NEW_N(tn_scratch(t->ctx), const tn_expr *, l->indices.n);
     for (uint32_t k = 0; k < l->indices.n; k++)
         index[k] = cpu_axes_at(&t->a, l->indices.at[k], p->at);
     const tn_expr **last = &index[l->indices.n - 1], *from = tn_add(t->ctx, *last, ahead);
@@ -243,7 +243,8 @@ write_out(turn *t, const place *p)
     swap user = {t, p, tn_add(t->ctx, tn_mul(t->ctx, j, I(t->tx)), i)};
     tn_rewriter r = {.ctx = t->ctx, .user = &user, .pre = from_tile};
     const tn_buffer_store *st = t->a.store;
-    const tn_expr *value = tn_rewrite(&r, st->value), *index[CPU_MAX_AXES];
+    const tn_expr *value = tn_rewrite(&r, st->value),
+                  **index = TNB_NEW_N(tn_scratch(t->ctx), const tn_expr *, st->indices.n);
     for (uint32_t k = 0; k < st->indices.n; k++)
         index[k] = at(t, p, st->indices.at[k], j, i);
     const tn_stmt *s = tn_store(t->ctx, st->buffer, at(t, p, value, j, i),
@@ -352,7 +353,9 @@ write_tiles(turn *t)
 static const tn_node *
 write_rows(turn *t)
 {
-    const tn_expr *digit[CPU_MAX_AXES], *index[CPU_MAX_AXES];
+    const tn_buffer_store *st = t->a.store;
+    const tn_expr *digit[CPU_MAX_AXES],
+        **index = TNB_NEW_N(tn_scratch(t->ctx), const tn_expr *, st->indices.n);
     int64_t step;
     tnb_dtype d = tn_as_buffer(t->a.store->buffer)->dtype;
     for (uint32_t i = 0; i < t->a.n_loads; i++)
@@ -360,7 +363,6 @@ write_rows(turn *t)
             return NULL;
     for (uint32_t g = 0; g < t->a.n_groups; g++)
         digit[g] = var(t, "at");
-    const tn_buffer_store *st = t->a.store;
     for (uint32_t k = 0; k < st->indices.n; k++)
         index[k] = cpu_axes_at(&t->a, st->indices.at[k], digit);
     const tn_stmt *s = tn_store(t->ctx, st->buffer, cpu_axes_at(&t->a, st->value, digit),
