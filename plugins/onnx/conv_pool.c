@@ -13,12 +13,27 @@ typedef struct window {
     bool same;
 } window;
 
-enum { NOTSET, SAME_UPPER, SAME_LOWER, VALID };
 static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
 
-static bool
-window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
-            int64_t least)
+int
+onnx_auto_pad(onnx_node *n)
+{
+    return onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
+}
+
+void
+onnx_same_pads(int mode, int64_t extent, int64_t span, int64_t stride, int64_t *before,
+               int64_t *after)
+{
+    int64_t total = (tnb_ceildiv(extent, stride) - 1) * stride + span - extent;
+    total = total < 0 ? 0 : total;
+    *before = mode == ONNX_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+    *after = total - *before;
+}
+
+bool
+onnx_window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
+                 int64_t least)
 {
     int64_t v[2 * MAX_SPATIAL + 2];
     int have = onnx_attr_ints(n, name, v, 2 * MAX_SPATIAL + 2);
@@ -70,29 +85,30 @@ read_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added
     const tn_expr *before[2 + MAX_SPATIAL], *after[2 + MAX_SPATIAL];
     bool open = false;
     tn_list dims;
-    if (mode < 0 || !window_ints(n, "strides", w->strides, w->rank, 1, 1) ||
-        !window_ints(n, "dilations", w->dilations, w->rank, 1, 1) ||
-        !window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN) || !onnx_dims(n, *x, &dims))
+    if (mode < 0 || !onnx_window_ints(n, "strides", w->strides, w->rank, 1, 1) ||
+        !onnx_window_ints(n, "dilations", w->dilations, w->rank, 1, 1) ||
+        !onnx_window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN) ||
+        !onnx_dims(n, *x, &dims))
         return false;
-    w->same = mode == SAME_UPPER || mode == SAME_LOWER;
-    if (mode == VALID)
+    w->same = mode == ONNX_PAD_SAME_UPPER || mode == ONNX_PAD_SAME_LOWER;
+    if (mode == ONNX_PAD_VALID)
         memset(w->pads, 0, sizeof w->pads);
     before[0] = before[1] = after[0] = after[1] = tn_i64(ctx, 0);
     for (int i = 0; i < w->rank && w->same; i++) {
         int64_t extent = onnx_dim(*x, 2 + i), span = (w->kernel[i] - 1) * w->dilations[i] + 1,
-                s = w->strides[i], total;
+                s = w->strides[i];
         before[2 + i] = after[2 + i] = tn_i64(ctx, 0);
         w->pads[i] = w->pads[w->rank + i] = 0;
         if (extent < 0 && s != 1) {
-            same_terms(n, dims.at[2 + i], span, s, mode == SAME_UPPER, &before[2 + i],
+            same_terms(n, dims.at[2 + i], span, s, mode == ONNX_PAD_SAME_UPPER, &before[2 + i],
                        &after[2 + i]);
             open = true;
             continue;
         }
-        total = s == 1 ? span - 1 : ((extent + s - 1) / s - 1) * s + span - extent;
-        total = total < 0 ? 0 : total;
-        w->pads[i] = mode == SAME_UPPER ? total / 2 : total - total / 2;
-        w->pads[w->rank + i] = total - w->pads[i];
+        if (extent >= 0)
+            onnx_same_pads(mode, extent, span, s, &w->pads[i], &w->pads[w->rank + i]);
+        else
+            onnx_same_pads(mode, 1, span, 1, &w->pads[i], &w->pads[w->rank + i]);
     }
     if (!open)
         return true;
@@ -160,9 +176,10 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
     if (r != win->rank + 2)
         return onnx_fail(n, TNB_SHAPE, "the input has rank %d, but the weight has rank %" PRId64,
                          win->rank + 2, r);
-    if (stated && !window_ints(n, "kernel_shape", given, win->rank, 1, 1))
+    if (stated && !onnx_window_ints(n, "kernel_shape", given, win->rank, 1, 1))
         return false;
-    bool needed = mode == SAME_UPPER || mode == SAME_LOWER || onnx_attr(n, "output_shape");
+    bool needed =
+        mode == ONNX_PAD_SAME_UPPER || mode == ONNX_PAD_SAME_LOWER || onnx_attr(n, "output_shape");
     for (int i = 0; i < win->rank; i++) {
         win->kernel[i] = onnx_dim(*w, 2 + i);
         if (win->kernel[i] < 0 && stated)
@@ -171,6 +188,10 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
         else if (win->kernel[i] == 0 || (win->kernel[i] < 0 && needed))
             return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is not a positive number",
                              2 + i);
+        else if (win->kernel[i] > INT32_MAX)
+            return onnx_fail(n, TNB_BOUNDS,
+                             "extent %d of the weight is %" PRId64 ", wanted at most %d", 2 + i,
+                             win->kernel[i], INT32_MAX);
         else if (stated && given[i] != win->kernel[i])
             return onnx_fail(n, TNB_SHAPE,
                              "entry %d of attribute 'kernel_shape' is %" PRId64
@@ -265,12 +286,12 @@ import_conv_transpose(onnx_node *n)
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1), out_pad[MAX_SPATIAL], want[MAX_SPATIAL + 2];
     if (!spatial_rank(n, x, &win) || !kernel_of(n, &w, &win) ||
-        !window_ints(n, "output_padding", out_pad, win.rank, 0, 0))
+        !onnx_window_ints(n, "output_padding", out_pad, win.rank, 0, 0))
         return false;
     int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
-    if (mode < 0 || !window_ints(n, "strides", win.strides, win.rank, 1, 1) ||
-        !window_ints(n, "dilations", win.dilations, win.rank, 1, 1) ||
-        !window_ints(n, "pads", win.pads, 2 * win.rank, 0, INT32_MIN))
+    if (mode < 0 || !onnx_window_ints(n, "strides", win.strides, win.rank, 1, 1) ||
+        !onnx_window_ints(n, "dilations", win.dilations, win.rank, 1, 1) ||
+        !onnx_window_ints(n, "pads", win.pads, 2 * win.rank, 0, INT32_MIN))
         return false;
     int64_t c = onnx_dim(x, 1), ci = onnx_dim(w, 0);
     if (group < 1 || (c >= 0 && c % group) || (c >= 0 && ci >= 0 && c != ci))
@@ -278,16 +299,16 @@ import_conv_transpose(onnx_node *n)
                          "the input has %" PRId64 " channels in %" PRId64
                          " groups, but the weight takes %" PRId64,
                          c, group, ci);
-    if (mode == VALID)
+    if (mode == ONNX_PAD_VALID)
         memset(win.pads, 0, sizeof win.pads);
     int given = onnx_attr_ints(n, "output_shape", want, MAX_SPATIAL + 2);
     if (given >= 0 && given != win.rank && given != win.rank + 2)
         return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, wanted %d",
                          given, win.rank);
-    bool same = mode == SAME_UPPER || mode == SAME_LOWER;
+    bool same = mode == ONNX_PAD_SAME_UPPER || mode == ONNX_PAD_SAME_LOWER;
     if ((given >= 0 || same) &&
         !pads_for_output(n, x, &win, out_pad, given < 0 ? NULL : want + (given - win.rank),
-                         mode == SAME_UPPER))
+                         mode == ONNX_PAD_SAME_UPPER))
         return false;
     y = onnx_emit(n, conv_t_names[win.rank - 1],
                   tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding",
@@ -312,7 +333,7 @@ drop_windows(onnx_node *n, const tn_expr *x, window *w)
         int64_t room = extent + before + after - span;
         if (extent < 0 || room < 0)
             continue;
-        int64_t last = (room + s - 1) / s;
+        int64_t last = tnb_ceildiv(room, s);
         if (last * s < extent + before || last == 0)
             continue;
         int64_t rest = (last - 1) * s + span - extent - before;
@@ -392,7 +413,7 @@ pool_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added
         return false;
     if (!onnx_attr(n, "kernel_shape"))
         return onnx_fail(n, TNB_INVALID, "attribute 'kernel_shape' is missing");
-    return window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) &&
+    return onnx_window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) &&
            read_window(n, x, w, fill, added);
 }
 

@@ -58,6 +58,20 @@ parts_of(onnx_node *n, const tn_expr *x, uint32_t count)
     return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "parts", &x, 1, &out, 1));
 }
 
+struct onnx_fit {
+    uint32_t region;
+    const tn_expr *term;
+    tnb_dtype dtype;
+};
+
+static void
+keep_fit(onnx_import *imp, const tn_expr *term, tnb_dtype d)
+{
+    struct onnx_fit *fit = TNB_NEW(imp->arena, struct onnx_fit);
+    *fit = (struct onnx_fit){imp->region, term, d};
+    TNB_PUSH(imp->arena, imp->fits, fit);
+}
+
 static bool
 read_tensor(onnx_node *n, onnx_value *v, uint32_t count)
 {
@@ -78,6 +92,7 @@ read_tensor(onnx_node *n, onnx_value *v, uint32_t count)
     bool may_be_negative = d.code == TNB_INT;
     for (uint32_t i = 0; i < count; i++) {
         e[i] = may_be_negative ? tn_sub(ctx, vars[i], vars[count + i]) : vars[i];
+        keep_fit(n->imp, e[i], d);
         onnx_note_signed(n->imp, vars[i]);
         onnx_note_signed(n->imp, vars[count + i]);
     }
@@ -449,6 +464,62 @@ onnx_bind(onnx_node *n, const tn_expr **e, uint32_t count, const onnx_demand *d)
         e[place[i]] = vars[i];
     }
     return true;
+}
+
+/* ---- dtypes ---- */
+
+static bool
+is_kept_fit(const onnx_import *imp, const tn_expr *e, tnb_dtype d)
+{
+    uint32_t from = imp->fits.n > 256 ? imp->fits.n - 256 : 0;
+    for (uint32_t i = imp->fits.n; i-- > from;) {
+        const struct onnx_fit *f = imp->fits.at[i];
+        if (f->region == imp->region && tnb_dtype_eq(f->dtype, d) &&
+            (f->term == e || tn_equal(imp->ctx, f->term, e, false, NULL)))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_between(tn_ctx *ctx, const tn_expr *e, int64_t least, int64_t most)
+{
+    int64_t lo, hi;
+    tn_arith *a = tn_arith_new(ctx);
+    tn_list vars = tn_free_vars(ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++)
+        tn_arith_shape_var(a, vars.at[i]);
+    tn_bounds(a, e, &lo, &hi);
+    return lo >= least && hi <= most;
+}
+
+bool
+onnx_demand_fit(onnx_node *n, onnx_value *v)
+{
+    tn_ctx *ctx = n->ctx;
+    tnb_dtype d = v->dtype;
+    bool is_signed = d.code == TNB_INT;
+    if ((!is_signed && d.code != TNB_UINT) || d.bits > 32)
+        return true;
+    int64_t most = (INT64_C(1) << (is_signed ? d.bits - 1 : d.bits)) - 1,
+            least = is_signed ? -most - 1 : 0;
+    for (uint32_t k = 0; k < v->n_elems && !n->failed; k++) {
+        const tn_expr *e = v->elems[k];
+        if (tn_is(e, TN_KIND_INT_IMM) || is_kept_fit(n->imp, e, d))
+            continue;
+        const tn_expr *simple = onnx_simplify(n, e);
+        if (is_between(ctx, simple, least, most) || is_kept_fit(n->imp, simple, d))
+            continue;
+        onnx_demand demand = {NULL, &simple, 1,
+                              tn_strf(ctx, "'%s' would be {1}, which %s cannot hold",
+                                      v->name ? v->name : "an input", tnb_dtype_print(d).s)};
+        const tn_expr *ok = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, simple, tn_i64(ctx, least)),
+                                   tn_bin(ctx, TN_KIND_LE, simple, tn_i64(ctx, most)));
+        if (!emit_names(n, ok, NULL, NULL, 0, &demand))
+            return false;
+        keep_fit(n->imp, simple, d);
+    }
+    return !n->failed;
 }
 
 const tn_expr *

@@ -43,6 +43,11 @@ typedef struct onnx_demand {
  * gets a name, by which everything that uses it follows the check. False after an error. */
 bool
 onnx_bind(onnx_node *n, const tn_expr **e, uint32_t count, const onnx_demand *d);
+/* The terms of v as what its dtype holds. Sums, differences, products of terms of 32 bits are right modulo 2^32; an operator
+ * for which the number itself counts (a quotient, an order, a wider dtype, an extent) calls this: a term that may not fit is
+ * checked at run time, once in a function. False after an error. */
+bool
+onnx_demand_fit(onnx_node *n, onnx_value *v);
 /* A term that may be negative, for use in programs: as it is if it is simple, else by names. */
 const tn_expr *
 onnx_bind_signed(onnx_node *n, const tn_expr *e);

@@ -62,6 +62,20 @@ ret_terms(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, const tn
     return onnx_ret_elems(n, 0, d, ndim, dims, e);
 }
 
+/* The same of an operator for which the inputs' numbers count, not only what they are modulo 2^32. */
+static bool
+ret_of_numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, const tn_expr **e,
+               uint64_t count)
+{
+    for (uint64_t k = 0; k < count; k++)
+        if (!e[k] || tn_is_error(e[k]) || !onnx_term_small(e[k]))
+            return false;
+    for (uint32_t i = 0; i < n->n_in && count; i++)
+        if (n->in[i] && n->in[i]->has_elems && !onnx_demand_fit(n, n->in[i]))
+            return false;
+    return onnx_ret_elems(n, 0, d, ndim, dims, e);
+}
+
 /* a OP b, broadcast; the result's shape and terms. */
 static const tn_expr **
 combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int64_t *dims,
@@ -89,6 +103,14 @@ is_comparison(const char *op)
            !strcmp(op, "LessOrEqual") || !strcmp(op, "GreaterOrEqual");
 }
 
+/* Whether the result modulo 2^32 follows from the operands modulo 2^32. */
+static bool
+is_ring(const char *op)
+{
+    return !strcmp(op, "Add") || !strcmp(op, "Sub") || !strcmp(op, "Mul") || !strcmp(op, "Sum") ||
+           !strcmp(op, "Pow") || !strcmp(op, "Neg");
+}
+
 bool
 onnx_fold_binary(onnx_node *n)
 {
@@ -110,7 +132,9 @@ onnx_fold_binary(onnx_node *n)
         all.elems = e;
         all.n_elems = (uint32_t)count;
     }
-    return ret_terms(n, is_comparison(n->op) ? TNB_B8 : d, all.ndim, all.dims, e, count);
+    return is_ring(n->op)
+               ? ret_terms(n, d, all.ndim, all.dims, e, count)
+               : ret_of_numbers(n, is_comparison(n->op) ? TNB_B8 : d, all.ndim, all.dims, e, count);
 }
 
 bool
@@ -124,7 +148,10 @@ onnx_fold_unary(onnx_node *n)
             return false;
         e[k] = onnx_term_fit(n->ctx, v->dtype, e[k]);
     }
-    return e && ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
+    if (!e)
+        return false;
+    return is_ring(n->op) ? ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems)
+                          : ret_of_numbers(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
 }
 
 bool
@@ -145,7 +172,7 @@ onnx_fold_clip(onnx_node *n)
                                     n->in[i]->elems[0]);
         }
     }
-    return e && ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
+    return e && ret_of_numbers(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
 }
 
 bool
@@ -178,7 +205,11 @@ onnx_fold_cast(onnx_node *n)
         return false;
     for (uint32_t k = 0; e && k < v->n_elems; k++)
         e[k] = onnx_term_cast(n->ctx, v->dtype, to, v->elems[k]);
-    return e && ret_terms(n, to, v->ndim, v->dims, e, v->n_elems);
+    bool narrows = tnb_dtype_is_int(to) && to.bits <= v->dtype.bits;
+    if (!e)
+        return false;
+    return narrows ? ret_terms(n, to, v->ndim, v->dims, e, v->n_elems)
+                   : ret_of_numbers(n, to, v->ndim, v->dims, e, v->n_elems);
 }
 
 /* ---- shapes ---- */
@@ -813,5 +844,8 @@ onnx_fold_reduce(onnx_node *n)
             return false;
         e[at] = onnx_term_fit(n->ctx, v->dtype, e[at]);
     }
-    return e && ret_terms(n, v->dtype, ndim, dims, e, total);
+    if (!e)
+        return false;
+    return is_ring(op) ? ret_terms(n, v->dtype, ndim, dims, e, total)
+                       : ret_of_numbers(n, v->dtype, ndim, dims, e, total);
 }

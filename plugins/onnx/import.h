@@ -81,7 +81,8 @@ struct onnx_import {
     /* extents of run time (dynamic.c) */
     uint32_t region, n_regions; /* the function that nodes are emitted into */
     TNB_VEC(struct onnx_name *) names;
-    tnb_ptrmap signed_vars; /* parts of terms that may be negative */
+    TNB_VEC(struct onnx_fit *) fits; /* terms that are known to fit their dtype */
+    tnb_ptrmap signed_vars;          /* parts of terms that may be negative */
     bool has_signed;
     const tn_node
         *must_bind; /* Dict: run-time inputs whose value decides a shape -> place; NULL: none */
@@ -347,6 +348,20 @@ onnx_fix_extent(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *wan
 /* Integers x, each as one of 0 to extent - 1: what becomes of others says the target (check_indices). `what`: "position_ids". */
 const tn_expr *
 onnx_in_range(onnx_node *n, const tn_expr *x, const tn_expr *extent, const char *what);
+
+/* ---- windows (conv_pool.c) ---- */
+enum { ONNX_PAD_NOTSET, ONNX_PAD_SAME_UPPER, ONNX_PAD_SAME_LOWER, ONNX_PAD_VALID };
+/* Attribute auto_pad, -1 after an error. */
+int
+onnx_auto_pad(onnx_node *n);
+/* `want` integers of an attribute, each from `least` to 2^31 - 1. */
+bool
+onnx_window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
+                 int64_t least);
+/* What ONNX_PAD_SAME_* adds before and after an axis for windows that reach over `span` entries. */
+void
+onnx_same_pads(int mode, int64_t extent, int64_t span, int64_t stride, int64_t *before,
+               int64_t *after);
 
 /* ---- the model's function (import.c, fork.c) ---- */
 /* What the model's inputs and outputs are called. */

@@ -58,7 +58,7 @@ spread(onnx_node *n, const tn_expr *p, const tn_expr *x, int64_t axis, int64_t s
     int64_t extent = onnx_dim(x, axis), blocks = onnx_dim(p, axis);
     tn_list dims;
     if (n->failed || onnx_rank(n, p) != onnx_rank(n, x) ||
-        (extent >= 0 && blocks >= 0 && blocks != (extent + size - 1) / size)) {
+        (extent >= 0 && blocks >= 0 && blocks != tnb_ceildiv(extent, size))) {
         if (!n->failed)
             onnx_fail(n, TNB_SHAPE,
                       "parameters of type %s do not fit data of type %s in blocks of %" PRId64,
@@ -262,34 +262,32 @@ static const tn_expr *
 conv_int32(onnx_node *n, const tn_expr *x, const tn_expr *w)
 {
     static const char *const names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
-    static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
     int64_t rank = onnx_rank(n, x) - 2, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1},
             pads[6] = {0}, kernel[3];
-    int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
+    int mode = onnx_auto_pad(n);
     if (n->failed || rank < 1 || rank > 3 || mode < 0) {
         if (!n->failed)
             onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", wanted 3, 4 or 5",
                       rank + 2);
         return tn_error_node(n->ctx);
     }
-    int a = onnx_attr_ints(n, "strides", strides, 3),
-        b = onnx_attr_ints(n, "dilations", dilations, 3), c = onnx_attr_ints(n, "pads", pads, 6);
-    onnx_attr_ints(n, "kernel_shape", kernel, 3);
-    if ((a >= 0 && a != rank) || (b >= 0 && b != rank) || (c >= 0 && c != 2 * rank))
-        onnx_fail(n, TNB_INVALID,
-                  "attributes 'strides', 'dilations' and 'pads' do not fit %" PRId64
-                  " spatial axes",
-                  rank);
-    for (int64_t i = 0; i < rank && (mode == 1 || mode == 2); i++) {
-        int64_t in = onnx_dim(x, 2 + i), span = (onnx_dim(w, 2 + i) - 1) * dilations[i] + 1, total;
-        if (in < 0 || strides[i] < 1)
+    if (!onnx_window_ints(n, "strides", strides, (int)rank, 1, 1) ||
+        !onnx_window_ints(n, "dilations", dilations, (int)rank, 1, 1) ||
+        !onnx_window_ints(n, "pads", pads, 2 * (int)rank, 0, INT32_MIN) ||
+        onnx_attr_ints(n, "kernel_shape", kernel, 3) < -1)
+        return tn_error_node(n->ctx);
+    for (int64_t i = 0; i < rank && mode != ONNX_PAD_NOTSET; i++) {
+        int64_t in = onnx_dim(x, 2 + i), taps = onnx_dim(w, 2 + i);
+        pads[i] = pads[rank + i] = 0;
+        if (mode == ONNX_PAD_VALID)
+            continue;
+        if (in < 0 || taps < 1 || taps > INT32_MAX) {
             onnx_fail(n, TNB_UNSUPPORTED,
                       "attribute 'auto_pad' needs a known extent of axis %" PRId64, 2 + i);
-        total =
-            strides[i] < 1 ? 0 : ((in + strides[i] - 1) / strides[i] - 1) * strides[i] + span - in;
-        total = total < 0 ? 0 : total;
-        pads[i] = mode == 1 ? total / 2 : total - total / 2;
-        pads[rank + i] = total - pads[i];
+            return tn_error_node(n->ctx);
+        }
+        onnx_same_pads(mode, in, (taps - 1) * dilations[i] + 1, strides[i], &pads[i],
+                       &pads[rank + i]);
     }
     return onnx_emit(n, names[rank - 1],
                      tn_dictv(n->ctx, "strides", tn_int_array(n->ctx, strides, (uint32_t)rank),

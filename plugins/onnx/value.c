@@ -289,7 +289,7 @@ onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e,
                          v->name, tnb_dtype_print(v->dtype).s);
     *e = v->elems;
     *count = v->n_elems;
-    return true;
+    return onnx_demand_fit(n, v);
 }
 
 bool

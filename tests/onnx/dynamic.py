@@ -605,6 +605,44 @@ def center_crop_pad(rng):
     return g, draws
 
 
+def int32_terms(op):
+    """n in int32, times a million, for an operator to which the number itself counts: 3000 millions are refused. A negative
+    number where the product wraps, as ONNX has it, comes where only sums, differences and products follow."""
+    def make(rng):
+        nodes = [node("Shape", "x", "s"), node("Cast", "s", "i", to=6), node("Mul", "i million", "p")]
+        consts = {"million": np.array([1000000], np.int32), "seven": np.array([7], np.int32), "zero": np.array(0, np.int32),
+                  "one": np.array(1, np.int32), "back": np.array([-2999990], np.int32), "none": i64([])}
+        of = {"Div": (lambda p: p // 7, I32), "Mod": (lambda p: p % 7, I32), "Min": (lambda p: np.minimum(p, 7), I32),
+              "Less": (lambda p: p < 7, B), "Abs": (np.abs, I32), "Cast": (lambda p: p.astype(np.int64), I),
+              "Sub": (lambda p: p - np.int32(7), I32), "Neg": (lambda p: -p, I32),
+              "Range": (lambda p: np.arange(p[0] - 2999990, dtype=np.int32), I32)}
+        f, dtype = of[op]
+        if op == "Range":
+            nodes += [node("Add", "p back", "q"), node("Reshape", "q none", "r"), node("Range", "zero r one", "y")]
+        elif op == "Cast":
+            nodes += [node("Cast", "p", "y", to=7)]
+        else:
+            nodes += [node(op, "p" if op in ("Abs", "Neg") else "p seven", "y")]
+        draws = []
+        for n in (3, 2147, 2148, 3000):
+            p = (np.array([n], np.int64) * 1000000).astype(np.int32)
+            x = np.zeros(n, np.float32)
+            if n == 3 or op in ("Sub", "Neg") or (n == 2147 and op != "Range"):
+                draws.append(([x], [f(p).astype({I32: np.int32, I: np.int64, B: bool}[dtype])]))
+            elif n >= 2148 and op != "Range":
+                draws.append(([x], f"({op}): 'p' would be {n}000000, which int32 cannot hold"))
+        if op == "Range":
+            draws.append(([np.zeros(5151, np.float32)], "'r' would be 5148000010, which int32 cannot hold"))
+        return graph(nodes, [value("x", F, ["n"])], [value("y", dtype, ["a"])], consts), draws
+    return make
+
+
+for op in ("Div", "Mod", "Min", "Less", "Abs", "Cast", "Sub", "Neg", "Range"):
+    make = int32_terms(op)
+    make.__name__ = f"int32_terms_{op}"
+    case()(make)
+
+
 # ---- running ----
 
 

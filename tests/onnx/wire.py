@@ -24,7 +24,7 @@ except ImportError:  # another Python of this machine may have it
 # ---- models as wire bytes ----
 
 TYPES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9}
-F, I, B = "float32", "int64", "bool"
+F, I, I32, B = "float32", "int64", "int32", "bool"
 
 
 def varint(v):

@@ -180,6 +180,12 @@ tnb_mul_i64(int64_t a, int64_t b, int64_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);
 }
+/* How many pieces of `size` cover n: n 0 or more, size 1 or more. Never overflows. */
+static inline int64_t
+tnb_ceildiv(int64_t n, int64_t size)
+{
+    return n / size + (n % size != 0);
+}
 
 #ifdef __cplusplus
 }
