@@ -92,8 +92,7 @@ onnx_value_inside(onnx_region *r, onnx_value *v)
     *dep = v;
     p->deps = dep;
     p->n_deps = 1;
-    if (!v->has_elems && !v->expr)
-        (void)onnx_value_expr(f->n, v);
+    const tn_expr *x = v->has_elems ? NULL : onnx_value_expr(f->n, v);
     if (v->has_elems) {
         const tn_expr **e = TNB_NEW_N(imp->arena, const tn_expr *, v->n_elems + 1);
         bool closed = true;
@@ -114,7 +113,7 @@ onnx_value_inside(onnx_region *r, onnx_value *v)
             p->expr = v->expr;
         return p;
     }
-    p->expr = onnx_tensor_inside(f, v->expr);
+    p->expr = onnx_tensor_inside(f, x);
     return p;
 }
 

@@ -189,14 +189,18 @@ onnx_value_expr(onnx_node *n, onnx_value *v)
         return v->expr;
     if (v->init) {
         const Onnx__TensorProto *t = v->init;
+        const tn_expr *x = onnx_tensor(n, t, tn_strf(n->ctx, "initializer '%s'", v->name));
+        if (tn_is_error(
+                x)) /* recorded again for the next one who asks: this error may be taken back */
+            return x;
         v->init = NULL;
-        v->expr = onnx_tensor(n, t, tn_strf(n->ctx, "initializer '%s'", v->name));
+        v->expr = x;
     } else if (v->has_elems) {
         v->expr = onnx_elems_expr(n, v->elems, v->n_elems, v->dtype, v->ndim, v->dims);
     }
     if (!v->expr) {
         onnx_fail(n, TNB_UNSUPPORTED, "value '%s' cannot be made a tensor", v->name);
-        v->expr = tn_error_node(n->ctx);
+        return tn_error_node(n->ctx);
     }
     return v->expr;
 }

@@ -555,6 +555,26 @@ an_endless_loop_is_refused(void **state)
     fixture_refused(f, "node 'loop' (Loop)", "does not end", NULL);
 }
 
+/* The error of the first branch is put aside while the second is tried; one value is wrong for both. */
+static void
+a_wrong_tensor_of_both_branches_is_named(void **state)
+{
+    fixture *f = *state;
+    const int64_t wrong[1] = {-1};
+    mw g = graph_xy(), n = mw_node("If", "pick", "c", "y"), a = {0}, b = {0};
+    mw_put(&a, GRAPH_NODE, mw_node("Add", NULL, "x w", "ya"));
+    mw_put(&a, GRAPH_OUTPUT, mw_value("ya", FLOAT, NULL, -1));
+    mw_put(&b, GRAPH_NODE, mw_node("Mul", NULL, "x w", "yb"));
+    mw_put(&b, GRAPH_OUTPUT, mw_value("yb", FLOAT, NULL, -1));
+    mw_attr_graph(&n, "then_branch", a);
+    mw_attr_graph(&n, "else_branch", b);
+    mw_put(&g, GRAPH_INPUT, mw_value("c", BOOL, NULL, 0));
+    mw_put(&g, GRAPH_INITIALIZER, mw_tensor("w", FLOAT, wrong, 1, NULL, 0));
+    mw_put(&g, GRAPH_NODE, n);
+    fixture_import(f, mw_model(g, 13), NULL);
+    fixture_refused(f, "If", "initializer 'w'", "-1", NULL);
+}
+
 static void
 a_branch_without_its_output_is_refused(void **state)
 {
@@ -785,6 +805,7 @@ main(void)
         cmocka_unit_test(a_rank_known_at_run_time_only_names_the_input_to_bind),
         cmocka_unit_test(functions_that_call_each_other_for_ever_are_refused),
         cmocka_unit_test(an_endless_loop_is_refused),
+        cmocka_unit_test(a_wrong_tensor_of_both_branches_is_named),
         cmocka_unit_test(a_branch_without_its_output_is_refused),
         cmocka_unit_test(steps_at_the_ends_of_int64_are_computed_with),
         cmocka_unit_test(tensors_without_elements_are_joined),
