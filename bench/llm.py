@@ -35,7 +35,7 @@ def pass_list(tenon, target):
         if not line.startswith(" "):
             phase = line.split(":")[0]
             continue
-        name = re.match(r"  (.*?)\s+(?:\S+ plugin|generic finalize list|\S+:\d+)", line).group(1)
+        name = re.match(r"  (.*?)\s+(?:\S+ plugin|every target|\S+:\d+)", line).group(1)
         if phase in ("library_dispatch", "legalize", "finalize") and "Schedule" not in name:
             names.append(BOUNDS if name == "AttachVariableBounds" else name)
     return names

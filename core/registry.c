@@ -107,6 +107,11 @@ check_entry(tn_registry *r, enum table t, const void *entry, const char *plugin,
         return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin,
                         kinds[t].kind);
     const char *key = key_of(r, t, e);
+    if (t == T_RULE && !strchr(e->name, '.'))
+        return tnb_fail(
+            err, TNB_INVALID,
+            "plugin %s: the rule '%s' has no dot in its name; call it after what it is for: gpu.%s",
+            plugin, e->name, e->name);
     if (tnb_strmap_has(&r->tables[t].by_name, key) && !(r->plugins && r->loading))
         return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
                         kinds[t].kind, key);

@@ -2,6 +2,7 @@
 /* tenon list: what is there. Reads manifests only, with --why modules too; nothing is loaded but for devices. */
 #include "tool.h"
 
+#include "tenon/kit/lists.h"
 #include "tenon/kit/codegen.h"
 
 static const tnt_option options[] = {
@@ -106,6 +107,16 @@ list_targets(tnt_session *s)
     return TNT_OK;
 }
 
+/* Names as pass lists write them. */
+static int
+list_lists(void)
+{
+#define SHOW_LIST(name, passes, doc) printf("@%-18s %s\n    %s\n", name, doc, passes);
+    TNK_PASS_LISTS(SHOW_LIST)
+#undef SHOW_LIST
+    return TNT_OK;
+}
+
 /* The devices of a driver, each with what it can or why it cannot be used. */
 static void
 list_driver(tnr_runtime *rt, const tnr_driver *d)
@@ -164,12 +175,14 @@ run(tnt_session *s, const tnt_args *a)
         return list_provided(s, "importer");
     if (strcmp(what, "rules") == 0)
         return list_provided(s, "rule");
+    if (strcmp(what, "lists") == 0)
+        return list_lists();
     return tnt_usage(a->command, "there is no list of '%s'", what);
 }
 
 const tnt_command tnt_command_list = {
     .name = "list",
-    .operands = "plugins|passes|rules|ops|targets|devices|importers",
+    .operands = "plugins|passes|lists|rules|ops|targets|devices|importers",
     .summary = "list what is installed",
     .options = options,
     .min_operands = 1,

@@ -3,6 +3,8 @@
  *
  *     [pipeline cpu]
  *     insert.mine = after FuseTIR: MyPass{level=2}
+ *
+ * Names with @ stand for lists that targets share: tenon/kit/lists.h. `tenon show pipeline cpu` shows the passes.
  */
 #include "cpu.h"
 

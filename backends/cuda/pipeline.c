@@ -6,57 +6,33 @@
  *     insert.mine = before library_dispatch: MyPass{level=2}
  *     legalize = LegalizeOps, FuseOps, FuseTIR
  *     drop = FoldConstant
+ *
+ * Names with @ stand for lists that targets share: tenon/kit/lists.h. `tenon show pipeline cuda` shows the passes.
  */
 #include "cuda.h"
 
 /* Key operators to kernels and libraries made for them. */
 const char *const cuda_library_dispatch[] = {
-    "DispatchSampling",
-    "DispatchSortScan",
+    "@gpu_dispatch",
     NULL,
 };
 
-/* Tensor programs for everything else, fused. */
+/* Tensor programs for everything else, fused and on threads. */
 const char *const cuda_legalize[] = {
-    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", NULL,
+    "@tensor_programs",
+    "DeadCodeElimination",
+    "@gpu_schedule",
+    NULL,
 };
 
-/* Memory, shapes and calls made explicit; RewriteCUDAGraph does nothing unless the configuration
- * sets relax.backend.use_cuda_graph. */
+/* Memory, shapes and calls made explicit; then each launch a function of its own. RewriteCUDAGraph does nothing unless
+ * the configuration sets relax.backend.use_cuda_graph. */
 const char *const cuda_finalize[] = {
-    "RewriteDataflowReshape",
-    "ToNonDataflow",
-    "RemovePurityChecking",
-    "CallTIRRewrite",
-    "StaticPlanBlockMemory{mode=arena}",
-    "RewriteCUDAGraph",
-    "LowerAllocTensor",
-    "KillAfterLastUse",
-    "LowerRuntimeBuiltin",
-    "ComputePrimValue",
-    "VMShapeLower",
-    "AttachGlobalSymbol",
-    NULL,
+    "@memory", "RewriteCUDAGraph", "@vm", "SplitHostDevice", NULL,
 };
 
 /* From a scheduled tensor program to what a code generator reads. */
 const char *const cuda_lower[] = {
-    "LowerInitBlock",
-    "LowerMatchBuffer",
-    "ConvertBlocksToOpaque",
-    "Simplify",
-    "LowerIndexChecks",
-    "PlanAndUpdateBufferAllocationLocation",
-    "CompactBufferAllocation",
-    "FlattenBuffer",
-    "Simplify",
-    "LoopPartition",
-    "VectorizeLoop",
-    "UnrollLoop",
-    "Simplify",
-    "HoistIfThenElse",
-    "RemoveNoOp",
-    "NarrowDataType",
-    "CommonSubexprElim",
+    "@gpu_lower",
     NULL,
 };

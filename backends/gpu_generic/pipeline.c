@@ -6,45 +6,34 @@
  *     insert.mine = before library_dispatch: MyPass{level=2}
  *     legalize = LegalizeOps, FuseOps, FuseTIR
  *     drop = FoldConstant
+ *
+ * Names with @ stand for lists that targets share: tenon/kit/lists.h. `tenon show pipeline gpu_generic` shows the passes.
  */
 #include "gpu_generic.h"
 
 /* Key operators to kernels made for them. */
 const char *const gpu_generic_library_dispatch[] = {
-    "DispatchSampling",
-    "DispatchSortScan",
+    "@gpu_dispatch",
     NULL,
 };
 
-/* Tensor programs for everything else, fused. */
+/* Tensor programs for everything else, fused and on threads. */
 const char *const gpu_generic_legalize[] = {
-    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", NULL,
+    "@tensor_programs",
+    "DeadCodeElimination",
+    "@gpu_schedule",
+    NULL,
 };
 
-/* Memory, shapes and calls made explicit. */
+/* Memory, shapes and calls made explicit; then each launch a function of its own. */
 const char *const gpu_generic_finalize[] = {
     "@generic",
+    "SplitHostDevice",
     NULL,
 };
 
 /* From a scheduled tensor program to what a code generator reads. */
 const char *const gpu_generic_lower[] = {
-    "LowerInitBlock",
-    "LowerMatchBuffer",
-    "ConvertBlocksToOpaque",
-    "Simplify",
-    "LowerIndexChecks",
-    "PlanAndUpdateBufferAllocationLocation",
-    "CompactBufferAllocation",
-    "FlattenBuffer",
-    "Simplify",
-    "LoopPartition",
-    "VectorizeLoop",
-    "UnrollLoop",
-    "Simplify",
-    "HoistIfThenElse",
-    "RemoveNoOp",
-    "NarrowDataType",
-    "CommonSubexprElim",
+    "@gpu_lower",
     NULL,
 };

@@ -7,7 +7,8 @@ const char *const null_library_dispatch[] = {
 };
 
 const char *const null_legalize[] = {
-    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", NULL,
+    "@tensor_programs",
+    NULL,
 };
 
 const char *const null_finalize[] = {

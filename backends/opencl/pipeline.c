@@ -6,15 +6,17 @@
  *     insert.mine = before library_dispatch: MyPass{level=2}
  *     legalize = LegalizeOps, FuseOps, FuseTIR
  *     drop = FoldConstant
+ *
+ * Names with @ stand for lists that targets share: tenon/kit/lists.h. `tenon show pipeline opencl` shows the passes.
  */
 #include "opencl.h"
+#include "tenon/kit/lists.h"
 
 /* Qualcomm's library takes what it can when the target has the key `clml`; sampling and sorting have
  * kernels of their own here. */
 const char *const opencl_library_dispatch[] = {
     "CLMLDispatch",
-    "DispatchSampling",
-    "DispatchSortScan",
+    "@gpu_dispatch",
     NULL,
 };
 
@@ -23,15 +25,10 @@ const char *const opencl_library_dispatch[] = {
 const char *const opencl_legalize[] = {
     "DecomposeOpsForInference{only_marked=true}",
     "TextureLayout",
-    "LegalizeOps",
-    "AnnotateTIROpPattern",
-    "FoldConstant",
-    "FuseOps",
-    "FuseTIR",
+    "@tensor_programs",
     "TextureScopes",
     "DeadCodeElimination",
-    "ApplyDefaultSchedule{rules=[opencl.Texture,Matmul,LowBatchGEMV,GEMV,Reduction,"
-    "RMSNorm,GeneralReduction,Transpose,Fallback]}",
+    "ApplyDefaultSchedule{rules=[Texture," TNK_GPU_RULES "]}",
     NULL,
 };
 
@@ -44,26 +41,6 @@ const char *const opencl_finalize[] = {
 
 /* From a scheduled tensor program to what a code generator reads. */
 const char *const opencl_lower[] = {
-    "LowerCrossThreadReduction",
-    "LowerInitBlock",
-    "LowerMatchBuffer",
-    "ConvertBlocksToOpaque",
-    "Simplify",
-    "LowerIndexChecks",
-    "ThreadSync",
-    "UnifyThreadBinding",
-    "PlanAndUpdateBufferAllocationLocation",
-    "CompactBufferAllocation",
-    "FlattenBuffer",
-    "PlanSharedMemory",
-    "Simplify",
-    "LoopPartition",
-    "VectorizeLoop",
-    "UnrollLoop",
-    "Simplify",
-    "HoistIfThenElse",
-    "RemoveNoOp",
-    "NarrowDataType",
-    "CommonSubexprElim",
+    "@gpu_lower",
     NULL,
 };

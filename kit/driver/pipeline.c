@@ -11,17 +11,31 @@
 #include "tenon/base/file.h"
 
 #include "tenon/base/num.h"
+#include "tenon/kit/lists.h"
 #include "tenon/kit/tune.h"
 
 static const char *const phase_names[TNK_N_PHASES] = {/* ORDER PHASE */
                                                       "library_dispatch", "legalize", "finalize",
                                                       "lower"};
 
-/* What "@generic" in a `finalize` list stands for. */
-static const char generic_finalize[] =
-    "RewriteDataflowReshape, DeadCodeElimination, ToNonDataflow, RemovePurityChecking, "
-    "CallTIRRewrite, StaticPlanBlockMemory{mode=arena}, LowerAllocTensor, KillAfterLastUse, "
-    "LowerRuntimeBuiltin, ComputePrimValue, VMShapeLower, AttachGlobalSymbol";
+static const struct shared_list {
+    const char *name, *passes;
+} shared_lists[] = {
+#define SHARED_LIST(name, passes, doc) {name, passes},
+    TNK_PASS_LISTS(SHARED_LIST)
+#undef SHARED_LIST
+};
+enum { N_SHARED_LISTS = sizeof shared_lists / sizeof shared_lists[0] };
+
+/* The list that "@NAME" stands for; NULL: there is none. */
+static const struct shared_list *
+find_shared(const char *item)
+{
+    for (int i = 0; i < N_SHARED_LISTS; i++)
+        if (item[0] == '@' && strcmp(item + 1, shared_lists[i].name) == 0)
+            return &shared_lists[i];
+    return NULL;
+}
 
 const char *
 tnk_phase_name(tnk_phase p)
@@ -46,7 +60,21 @@ push(struct maker *m, tn_pass_list *l, tn_pass_item item)
     l->n = v.n;
 }
 
-/* Parses a list and appends it, with "@generic" replaced by what it stands for. */
+static void
+no_such_list(tn_ctx *ctx, const char *item, const char *origin, bool phases)
+{
+    const char *all = "";
+    for (int i = 0; i < N_SHARED_LISTS; i++)
+        all = tn_strf(ctx, "%s%s@%s", all, i ? ", " : "", shared_lists[i].name);
+    tn_error(ctx, 0, TNB_NOT_FOUND, "%s%sthere is no pass list '%s'", origin ? origin : "",
+             origin ? ": " : "", item);
+    if (phases)
+        tnb_diag_note(tn_diags(ctx), "@pipeline, @library_dispatch, @legalize, @finalize and "
+                                     "@lower stand for passes of the target");
+    tnb_diag_hint(tn_diags(ctx), "lists that targets share: %s", all);
+}
+
+/* Parses a list and appends it, with the shared lists in it replaced by their passes. */
 static void
 parse_into(struct maker *m, const char *text, const char *origin, tnk_phase phase, tn_pass_list *l)
 {
@@ -56,12 +84,17 @@ parse_into(struct maker *m, const char *text, const char *origin, tnk_phase phas
         return;
     }
     for (uint32_t i = 0; i < parsed.n; i++) {
-        if (strcmp(parsed.at[i].name, "@generic") == 0 && phase == TNK_FINALIZE) {
-            parse_into(m, generic_finalize, "generic finalize list", phase, l);
-            continue;
+        const char *name = parsed.at[i].name;
+        const struct shared_list *shared = find_shared(name);
+        if (shared) {
+            parse_into(m, shared->passes, tn_strf(m->ctx, "%s, %s", origin, name), phase, l);
+        } else if (name[0] == '@') {
+            no_such_list(m->ctx, name, origin, false);
+            m->failed = true;
+        } else {
+            parsed.at[i].phase = phase_names[phase];
+            push(m, l, parsed.at[i]);
         }
-        parsed.at[i].phase = phase_names[phase];
-        push(m, l, parsed.at[i]);
     }
 }
 
@@ -391,38 +424,49 @@ tnk_set_limits(tn_ctx *ctx, const tnb_conf *conf)
             tn_limit_set(ctx, (tn_limit)i, (uint64_t)mib << 20);
 }
 
+/* Appends the passes of the phases that "@NAME" stands for; false: it is no phase. "@pipeline": all but `lower`, which is
+ * for single programs. */
+static bool
+push_phases(struct maker *m, const tnk_pipeline *p, const char *item, tn_pass_list *out)
+{
+    bool all = strcmp(item, "@pipeline") == 0, known = all;
+    for (int ph = 0; ph < TNK_N_PHASES; ph++) {
+        if (all ? ph == TNK_LOWER : strcmp(item + 1, phase_names[ph]) != 0)
+            continue;
+        known = true;
+        for (uint32_t k = 0; p && k < p->phases[ph].n; k++)
+            push(m, out, p->phases[ph].at[k]);
+    }
+    return known;
+}
+
 bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list)
 {
     struct maker m = {.ctx = ctx};
     tn_pass_list out = {0};
-    for (uint32_t i = 0; i < list->n; i++) {
+    for (uint32_t i = 0; i < list->n && !m.failed; i++) {
         const char *name = list->at[i].name;
+        const struct shared_list *shared = find_shared(name);
         if (name[0] != '@') {
             push(&m, &out, list->at[i]);
-            continue;
-        }
-        bool all = strcmp(name, "@pipeline") == 0, known = all;
-        for (int ph = 0; ph <= TNK_FINALIZE; ph++) {
-            if (!all && strcmp(name + 1, phase_names[ph]) != 0)
-                continue;
-            known = true;
-            for (uint32_t k = 0; p && k < p->phases[ph].n; k++)
-                push(&m, &out, p->phases[ph].at[k]);
-        }
-        if (!known || !p) {
+        } else if (shared) {
+            uint32_t from = out.n;
+            parse_into(&m, shared->passes, name, TNK_LIBRARY_DISPATCH, &out);
+            for (uint32_t k = from; k < out.n; k++)
+                out.at[k].phase = NULL;
+        } else if (!push_phases(&m, p, name, &out)) {
+            no_such_list(ctx, name, NULL, true);
+            return false;
+        } else if (!p) {
             tn_error(ctx, 0, TNB_INVALID,
-                     known ? "'%s' stands for passes of a target's pipeline, but there is no target"
-                           : "no phase '%s'",
-                     name);
-            tnb_diag_hint(tn_diags(ctx), known ? "choose one with -t"
-                                               : "@pipeline, @library_dispatch, @legalize and "
-                                                 "@finalize stand for passes of the target");
+                     "'%s' stands for passes of a target's pipeline, but there is no target", name);
+            tnb_diag_hint(tn_diags(ctx), "choose one with -t");
             return false;
         }
     }
     *list = out;
-    return true;
+    return !m.failed;
 }
 
 bool

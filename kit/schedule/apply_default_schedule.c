@@ -3,8 +3,8 @@
  *
  *     ApplyDefaultSchedule{rules=[Matmul, Fallback]}
  *
- * A rule is looked for under "TARGET.NAME" (cpu.Matmul), then under "KEY.NAME" for each of the target's keys (gpu.Matmul), and
- * then under its name as written. Functions with tirx.is_scheduled are
+ * A name with a dot is a rule's own; one without is looked for as the target's (cpu.Matmul), then as that of each of its keys
+ * (gpu.Matmul). Functions with tirx.is_scheduled are
  * left alone; scheduled ones get it. What callers promise of a function's symbols (symbol_bounds.c) its rules find in its attribute
  * tir_var_upper_bound, and later passes too. trace="FILE" writes the primitives that the rules applied. A function that no rule takes stays as it is; one that a
  * rule gives other parameters is an error.
@@ -181,22 +181,31 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
 {
     tn_registry *reg = tn_ctx_registry(ctx);
     const tn_target_kind *kind = target ? tn_find_target(reg, target->kind, NULL) : NULL;
+    const tn_array *keys = target ? keys_of(ctx, target, kind) : NULL;
     const tnk_rule *r = NULL;
     tnb_err err = {0};
-    if (kind && !strchr(name, '.'))
-        r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", kind->name, name), NULL);
-    const tn_array *keys = target ? keys_of(ctx, target, kind) : NULL;
-    for (uint32_t i = 0; !r && keys && i < keys->items.n && !strchr(name, '.'); i++) {
-        const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
-        if (key)
-            r = tn_find_entry(reg, "rule", tn_strf(ctx, "%s.%s", key->value, name), NULL);
-    }
-    if (!r)
+    const char *tried = name;
+    if (strchr(name, '.')) {
         r = tn_find_entry(reg, "rule", name, &err);
+    } else {
+        tried = tn_strf(ctx, "%s.%s", kind ? kind->name : "TARGET", name);
+        r = kind ? tn_find_entry(reg, "rule", tried, &err) : NULL;
+        for (uint32_t i = 0; !r && keys && i < keys->items.n; i++) {
+            const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
+            const char *full = key ? tn_strf(ctx, "%s.%s", key->value, name) : NULL;
+            if (full && (r = tn_find_entry(reg, "rule", full, NULL)) == NULL &&
+                !strstr(tried, full))
+                tried = tn_strf(ctx, "%s, %s", tried, full);
+        }
+    }
     if (!r) {
         tn_error(ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name,
                  kind ? kind->name : "none");
-        tnb_diag_note(tn_diags(ctx), "%s", err.message);
+        if (strchr(name, '.'))
+            tnb_diag_note(tn_diags(ctx), "%s", err.message);
+        else
+            tnb_diag_note(tn_diags(ctx), "there is none of these: %s", tried);
+        tnb_diag_hint(tn_diags(ctx), "tenon list rules names them all");
     }
     return r;
 }

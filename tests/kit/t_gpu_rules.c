@@ -21,13 +21,24 @@
 #include "tenon/core/pass.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/lists.h"
 #include "tenon/kit/rule.h"
 
-/* What the opencl target does to a scheduled function before blocks are gone; then barriers. */
-static const char lowering[] =
-    "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, ConvertBlocksToOpaque, Simplify, "
-    "ThreadSync, UnifyThreadBinding, PlanAndUpdateBufferAllocationLocation, "
-    "CompactBufferAllocation";
+/* What targets do to a scheduled function while its buffers still have their axes. */
+static const char *
+lowering(void)
+{
+    static char text[1024];
+#define GPU_LOWER(name, passes, doc) \
+    if (!strcmp(name, "gpu_lower"))  \
+        snprintf(text, sizeof text, "%s", passes);
+    TNK_PASS_LISTS(GPU_LOWER)
+#undef GPU_LOWER
+    char *end = strstr(text, ", FlattenBuffer");
+    assert_non_null(end);
+    *end = 0;
+    return text;
+}
 
 static krun k;
 static int taken[TNK_N_GPU_RULES], within[TNK_N_GPU_RULES], total;
@@ -54,25 +65,30 @@ typedef struct limits {
     int64_t warp, threads, shared;
 } limits;
 
+/* Of every target that has the rules: opencl, cuda, gpu_generic under its kind vulkan. */
 static const tn_target *
 draw_target(limits *l)
 {
+    static const char *const kinds[] = {"opencl", "cuda", "vulkan"};
     static const int64_t warps[] = {1, 32, 64, 8}, threads[] = {64, 256, 1024, 4, 1},
                          shared[] = {16384, 49152};
     static const char *const groups[] = {"cl_khr_subgroup_shuffle",
                                          "cl_khr_subgroup_clustered_reduce", "fp64", "fp64"};
-    *l = (limits){warps[gpu_below(4)], threads[gpu_below(5)], shared[gpu_below(2)]};
-    const tn_node *keys = tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, "opencl"),
-                                                      tn_string(k.ctx, "gpu"), NULL));
+    const char *kind = kinds[gpu_below(3)];
+    *l = (limits){!strcmp(kind, "cuda") ? 32 : warps[gpu_below(4)], threads[gpu_below(5)],
+                  shared[gpu_below(2)]};
+    const tn_node *keys =
+        tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, kind), tn_string(k.ctx, "gpu"), NULL));
     const tn_node *features =
         tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, gpu_below(2) ? "subgroups" : "fp64"),
                                     tn_string(k.ctx, groups[gpu_below(4)]), NULL));
-    const tn_node *a =
-        tn_dictv(k.ctx, "features", features, "keys", keys, "thread_warp_size",
-                 tn_i64(k.ctx, l->warp), "max_threads_per_block", tn_i64(k.ctx, l->threads),
-                 "max_num_threads", tn_i64(k.ctx, l->threads), "max_shared_memory_per_block",
-                 tn_i64(k.ctx, l->shared), NULL);
-    return tn_as_target(tn_target_of(k.ctx, "opencl", a));
+    const tn_node *a = tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, l->warp),
+                                "max_threads_per_block", tn_i64(k.ctx, l->threads),
+                                "max_num_threads", tn_i64(k.ctx, l->threads),
+                                "max_shared_memory_per_block", tn_i64(k.ctx, l->shared), NULL);
+    if (!strcmp(kind, "opencl"))
+        a = tn_dict_set(k.ctx, a, "features", features);
+    return tn_as_target(tn_target_of(k.ctx, kind, a));
 }
 
 /* ---- what holds of a scheduled function ---- */
@@ -174,8 +190,8 @@ static const tn_module *
 lowered(const tn_node *f, const tn_target *target, bool split)
 {
     tn_pass_list list;
-    char text[1024];
-    snprintf(text, sizeof text, "%s%s", split ? "SplitHostDevice, " : "", lowering);
+    char text[1100];
+    snprintf(text, sizeof text, "%s%s", split ? "SplitHostDevice, " : "", lowering());
     if (!tn_pass_list_parse(k.ctx, text, "test", &list))
         return NULL;
     const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f);

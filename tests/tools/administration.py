@@ -35,7 +35,7 @@ def lists(r):
             phase = line.split(":")[0]
             found[phase] = []
         else:
-            item, origin = re.split(r"\s{1,}(?=\S+ plugin$|every target$|generic finalize list$|\S+:\d+$|--set$)", line.strip(), maxsplit=1)
+            item, origin = re.split(r"\s{1,}(?=\S+ plugin(?:, @\w+)*$|every target$|\S+:\d+$|--set$)", line.strip(), maxsplit=1)
             found[phase].append((item.strip(), origin))
     return found
 

@@ -69,6 +69,11 @@ for target in GPUS:
     check(("DecomposeOpsForInference" in p["legalize"]) == (target == "opencl"), f"{target}: decomposition for Adreno")
     check(("RewriteCUDAGraph" in p["finalize"]) == (target == "cuda"), f"{target}: graphs are captured on cuda only")
     text = run(f"{target} as it is", target, "--verify")
+    check(text.count("threadIdx.x") >= 4 and "tirx.is_host_func" in text, f"{target}: programs are on threads, launches split off")
+    low = path(f"{target}_low.py")
+    r = tenon("opt", NET, "-p", "@pipeline, @lower", "-t", target, "-o", low)
+    check(r.returncode == 0 and "tvm_storage_sync" in open(low).read() and "T.sblock" not in open(low).read(),
+          f"{target}: kernels are lowered, with barriers", r)
     check("gpu_cumsum" in text and "gpu_sort" in text, f"{target}: scans and sorts are dispatched")
     check("vm.builtin.match_shape" in text and "R.dataflow" not in text, f"{target}: the module is in VM form")
     if target == "opencl":
@@ -120,7 +125,10 @@ check(passes("cuda", "--config", ini)["legalize"].count("FoldConstant") == 1, "a
 r = tenon("opt", NET, "-p", "@legalize", "-t", "nvidia/nvidia-h100")
 check(r.returncode == 0 and "call_tir" in r.stdout, "one phase, for a tag", r)
 r = tenon("opt", NET, "-p", "@legalise", "-t", "cuda")
-refused("a phase that does not exist", r, "no phase '@legalise'")
+refused("a list that does not exist", r, "no pass list '@legalise'", "@legalize", "@gpu_lower")
+ini = write("nolist.ini", "[pipeline cuda]\nfinalize = @memori, @vm\n")
+r = tenon("show", "pipeline", "cuda", "--config", ini)
+refused("a list that does not exist, in an INI file", r, "nolist.ini:2", "no pass list '@memori'", "@memory")
 r = tenon("opt", NET, "-p", "@legalize")
 refused("a phase without a target", r, "no target")
 r = tenon("opt", NET, "-p", "LegalizeOps", "-t", '{"kind": "cuda", "arhc": "sm_90"}')

@@ -50,7 +50,7 @@ typedef struct tn_target_kind {
     /* the four lists, NULL-terminated arrays of pass items */
     const char *const *library_dispatch;
     const char *const *legalize;
-    const char *const *finalize; /* "@generic" stands for the list that targets share */
+    const char *const *finalize; /* "@generic": see tenon/kit/lists.h */
     const char *const *lower;
     const struct tnk_codegen *codegen;
     /* Fills attributes from the machine ("native") and checks what the schema cannot; returns the Dict, NULL after

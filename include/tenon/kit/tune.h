@@ -115,8 +115,8 @@ tnk_trial_run(tn_ctx *ctx, const tnk_rule *rule, const tn_node *prim_func, const
 TNB_EXPORT bool
 tnk_trial_followed(const tnk_trial *t);
 
-/* A rule by its name in a pass list: "Matmul" is looked for as that of the target (cpu.Matmul), of
- * each of its keys (gpu.Matmul), and as it stands. NULL after recording an error. */
+/* A rule by its name in a pass list: a name with a dot is the rule's own; "Matmul" is looked for as that of the target
+ * (cpu.Matmul), then of each of its keys (gpu.Matmul). NULL after recording an error. */
 TNB_EXPORT const tnk_rule *
 tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name);
 
