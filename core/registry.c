@@ -21,11 +21,9 @@ enum table {
     N_TABLES
 };
 
-enum { HIGHER_LAYER = 512 };
-
 static const struct {
     const char *kind; /* as in manifests: "op:relax.add" */
-    size_t size;      /* 0: of a higher layer, at most HIGHER_LAYER */
+    size_t size;      /* 0: of a higher layer, which the core does not know */
 } kinds[N_TABLES] = {
     {"pass", sizeof(tn_pass)},
     {"op", sizeof(tn_op)},
@@ -69,17 +67,6 @@ table_of(const char *kind)
 }
 
 /* ---- adding ---- */
-static const struct entry *
-own_copy(tn_registry *r, enum table t, const struct entry *e)
-{
-    size_t size = kinds[t].size ? kinds[t].size : HIGHER_LAYER;
-    if (e->size == size)
-        return e; /* the same layout: used in place */
-    struct entry *copy = tnb_alloc(r->arena, size);
-    tnb_copy_sized(copy, size, e, e->size);
-    return copy;
-}
-
 static const char *
 key_of(tn_registry *r, enum table t, const struct entry *e)
 {
@@ -106,6 +93,12 @@ check_entry(tn_registry *r, enum table t, const void *entry, const char *plugin,
     if (!e || e->size < sizeof *e || !e->name)
         return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin,
                         kinds[t].kind);
+    if (kinds[t].size && e->size != kinds[t].size) {
+        tnb_fail(err, TNB_ABI, "plugin %s: the %s '%s' has %u bytes; in this Tenon it has %zu",
+                 plugin, kinds[t].kind, e->name, e->size, kinds[t].size);
+        tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
+        return TNB_ABI;
+    }
     const char *key = key_of(r, t, e);
     if (t == T_RULE && !strchr(e->name, '.'))
         return tnb_fail(
@@ -122,7 +115,7 @@ check_entry(tn_registry *r, enum table t, const void *entry, const char *plugin,
 static void
 add_entry(tn_registry *r, enum table t, const void *entry)
 {
-    const struct entry *e = own_copy(r, t, entry);
+    const struct entry *e = entry;
     struct table_data *td = &r->tables[t];
     const char *key = key_of(r, t, e);
     if (tnb_strmap_has(&td->by_name, key) && !new_one_serves(r, t, key))
@@ -161,7 +154,7 @@ static tnb_status
 add_desc(tn_registry *r, const tn_plugin_desc *given, const char *folder, tnb_err *err)
 {
     tn_plugin_desc *d = TNB_NEW(r->arena, tn_plugin_desc);
-    tnb_copy_sized(d, sizeof *d, given, given->head.size ? given->head.size : sizeof *d);
+    *d = *given;
     const char *name = d->head.name ? d->head.name : "(unnamed)";
     struct span spans[N_TABLES];
     spans_of(d, spans);
@@ -246,12 +239,10 @@ is_loaded_with(const struct span spans[N_TABLES], const tn_legalizer *l)
 
 /* What a descriptor's tables hold, as manifests say it: legalizers (OP@TARGET) where the target is another plugin's. */
 static tnb_status
-check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *given, tnb_err *err)
+check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_err *err)
 {
-    tn_plugin_desc d;
-    tnb_copy_sized(&d, sizeof d, given, given->head.size);
     struct span spans[N_TABLES];
-    spans_of(&d, spans);
+    spans_of(d, spans);
     TNB_VEC(const char *) holds = {0};
     for (int t = 0; t < N_TABLES; t++)
         for (uint32_t i = 0; i < spans[t].n; i++) {
@@ -284,10 +275,16 @@ load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     if (!head)
         return err->status ? err->status : TNB_INVALID;
     const tn_plugin_desc *d = (const tn_plugin_desc *)(const void *)head;
-    TNB_TRY(check_promise(r, p, d, err));
+    tnb_status s = tnb_plugin_size_check(head, sizeof *d, err);
+    if (s == TNB_OK)
+        s = check_promise(r, p, d, err);
+    if (s != TNB_OK) {
+        tnb_plugins_refuse(r->plugins, p, err);
+        return s;
+    }
     const tnb_plugin *outer = r->loading;
     r->loading = p;
-    tnb_status s = add_desc(r, d, p->folder, err);
+    s = add_desc(r, d, p->folder, err);
     r->loading = outer;
     if (s != TNB_OK)
         tnb_plugins_refuse(r->plugins, p, err);

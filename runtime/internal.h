@@ -87,9 +87,9 @@ struct tnr_runtime {
     tnr_runtime_options opt;
     int threads;
     pthread_mutex_t lock; /* of the lists below; recursive, as finding one thing may load another */
-    tnr_driver **drivers; /* copies, so that members unknown to an older plugin read as zero */
+    tnr_driver **drivers; /* copies */
     uint32_t n_drivers;
-    tnr_loader **loaders; /* copies likewise */
+    tnr_loader **loaders; /* copies */
     uint32_t n_loaders;
     struct packed_entry **packed; /* open addressing by name; NULL: free */
     uint32_t n_packed, packed_slots;

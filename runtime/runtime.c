@@ -39,13 +39,25 @@ packed_grow(tnr_runtime *rt, tnb_err *err)
     return TNB_OK;
 }
 
+/* Every entry of a table begins with its size. */
+static tnb_status
+check_size(uint32_t size, size_t wanted, const char *what, tnb_err *err)
+{
+    if (size == wanted)
+        return TNB_OK;
+    if (size < sizeof size)
+        return tnb_fail(err, TNB_INVALID, "a table has a %s that does not say its size", what);
+    (void)tnb_fail(err, TNB_ABI, "a %s has %" PRIu32 " bytes; in this Tenon it has %zu", what, size,
+                   wanted);
+    tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
+    return TNB_ABI;
+}
+
 static tnb_status
 check_packed(const tnr_packed *p, tnb_err *err)
 {
     const uint32_t flags = TNR_PACKED_VM | TNR_PACKED_BLOCKING | TNR_PACKED_CAPTURABLE;
-    if (p->size < sizeof *p)
-        return tnb_fail(err, TNB_ABI, "a packed function's entry has %" PRIu32 " bytes of %zu",
-                        p->size, sizeof *p);
+    TNB_TRY(check_size(p->size, sizeof *p, "packed function", err));
     if (!p->name || !*p->name || !p->call)
         return tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
     if (p->flags & ~flags)
@@ -67,7 +79,7 @@ add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
     struct packed_entry *e = calloc(1, sizeof *e);
     if (!e)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for packed functions");
-    tnb_copy_sized(&e->p, sizeof e->p, p, p->size);
+    e->p = *p;
     struct packed_entry **slot = packed_slot(rt->packed, rt->packed_slots, p->name);
     if (*slot) {
         (*slot)->next = rt->replaced;
@@ -124,7 +136,7 @@ add_driver(tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
         free(copy);
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a driver");
     }
-    tnb_copy_sized(copy, sizeof *copy, d, d->size);
+    *copy = *d;
     rt->drivers[rt->n_drivers++] = copy;
     return TNB_OK;
 }
@@ -160,88 +172,88 @@ add_loader(tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
         free(copy);
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a loader");
     }
-    tnb_copy_sized(copy, sizeof *copy, l, l->size);
+    *copy = *l;
     rt->loaders[rt->n_loaders++] = copy;
     return TNB_OK;
 }
 
-/* Every entry of a table begins with its size. */
 static tnb_status
-check_entry(const void *entry, const char *what, tnb_err *err)
+is_null(const char *what, tnb_err *err)
 {
-    if (entry && *(const uint32_t *)entry >= sizeof(uint32_t))
-        return TNB_OK;
-    return tnb_fail(err, TNB_INVALID, "a table has a %s that %s", what,
-                    entry ? "does not say its size" : "is NULL");
+    return tnb_fail(err, TNB_INVALID, "a table has a %s that is NULL", what);
 }
 
 static tnb_status
 check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
 {
     for (uint32_t i = 0; i < d->n_drivers; i++) {
-        tnr_driver copy;
-        TNB_TRY(check_entry(d->drivers[i], "driver", err));
-        tnb_copy_sized(&copy, sizeof copy, d->drivers[i], d->drivers[i]->size);
-        TNB_TRY(check_driver(&copy, err));
-        if (driver_named(rt, copy.name))
-            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", copy.name);
+        const tnr_driver *e = d->drivers[i];
+        if (!e)
+            return is_null("driver", err);
+        TNB_TRY(check_size(e->size, sizeof *e, "driver", err));
+        TNB_TRY(check_driver(e, err));
+        if (driver_named(rt, e->name))
+            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", e->name);
     }
     for (uint32_t i = 0; i < d->n_packed; i++) {
-        TNB_TRY(check_entry(d->packed[i], "packed function", err));
+        if (!d->packed[i])
+            return is_null("packed function", err);
         TNB_TRY(check_packed(d->packed[i], err));
     }
     for (uint32_t i = 0; i < d->n_loaders; i++) {
-        tnr_loader copy;
-        TNB_TRY(check_entry(d->loaders[i], "loader", err));
-        tnb_copy_sized(&copy, sizeof copy, d->loaders[i], d->loaders[i]->size);
-        TNB_TRY(check_loader(rt, &copy, err));
+        const tnr_loader *e = d->loaders[i];
+        if (!e)
+            return is_null("loader", err);
+        TNB_TRY(check_size(e->size, sizeof *e, "loader", err));
+        TNB_TRY(check_loader(rt, e, err));
     }
     return TNB_OK;
 }
 
 /* With the lock held. ORDER: nothing of a plugin is added before its init succeeded. */
 static tnb_status
-add_plugin(tnr_runtime *rt, const tnr_plugin_desc *given, const char *folder, tnb_err *err)
+add_plugin(tnr_runtime *rt, const tnr_plugin_desc *d, const char *folder, tnb_err *err)
 {
-    tnr_plugin_desc d;
-    tnb_copy_sized(&d, sizeof d, given, given->head.size);
-    TNB_TRY(check_tables(rt, &d, err));
+    TNB_TRY(check_tables(rt, d, err));
     void (**finis)(void) = realloc(rt->finis, (rt->n_finis + 1) * sizeof *finis);
     if (!finis)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to add a plugin");
     rt->finis = finis;
-    if (d.init)
-        TNB_TRY(d.init(folder, err));
-    if (d.fini)
-        rt->finis[rt->n_finis++] = d.fini;
-    for (uint32_t i = 0; i < d.n_drivers; i++)
-        TNB_TRY(add_driver(rt, d.drivers[i], err));
-    for (uint32_t i = 0; i < d.n_packed; i++)
-        TNB_TRY(add_packed(rt, d.packed[i], err));
-    for (uint32_t i = 0; i < d.n_loaders; i++)
-        TNB_TRY(add_loader(rt, d.loaders[i], err));
+    if (d->init)
+        TNB_TRY(d->init(folder, err));
+    if (d->fini)
+        rt->finis[rt->n_finis++] = d->fini;
+    for (uint32_t i = 0; i < d->n_drivers; i++)
+        TNB_TRY(add_driver(rt, d->drivers[i], err));
+    for (uint32_t i = 0; i < d->n_packed; i++)
+        TNB_TRY(add_packed(rt, d->packed[i], err));
+    for (uint32_t i = 0; i < d->n_loaders; i++)
+        TNB_TRY(add_loader(rt, d->loaders[i], err));
     return TNB_OK;
 }
 
 /* Of a plugin that is linked in: what the loader asks of one that it finds in a file. */
 static tnb_status
-check_descriptor(const tnr_plugin_desc *given, tnb_err *err)
+check_descriptor(const tnr_plugin_desc *d, tnb_err *err)
 {
-    if (given->head.magic != TNB_PLUGIN_MAGIC || given->head.size < sizeof given->head ||
-        given->head.kind != TNB_PLUGIN_RUNTIME || !given->head.name) {
+    if (d->head.magic != TNB_PLUGIN_MAGIC || d->head.size < sizeof d->head ||
+        d->head.kind != TNB_PLUGIN_RUNTIME || !d->head.name) {
         (void)tnb_fail(err, TNB_INVALID, "tnr_runtime_add: not a descriptor of a runtime plugin");
         tnb_hint(err, "make it with TNR_PLUGIN of tenon/rt/plugin.h");
         return TNB_INVALID;
     }
-    if (given->head.abi_major != TNB_ABI_MAJOR || given->head.abi_minor > TNB_ABI_MINOR)
-        return tnb_fail(err, TNB_ABI, "plugin '%s' was built for ABI %u.%u, this runtime has %d.%d",
-                        given->head.name, given->head.abi_major, given->head.abi_minor,
-                        TNB_ABI_MAJOR, TNB_ABI_MINOR);
-    tnr_plugin_desc d;
-    tnb_copy_sized(&d, sizeof d, given, given->head.size);
-    if ((d.n_drivers && !d.drivers) || (d.n_packed && !d.packed) || (d.n_loaders && !d.loaders))
+    if (d->head.abi_major != TNB_ABI_MAJOR || d->head.abi_minor != TNB_ABI_MINOR) {
+        (void)tnb_fail(err, TNB_ABI, "plugin '%s' was built for ABI %u.%u, this runtime has %d.%d",
+                       d->head.name, d->head.abi_major, d->head.abi_minor, TNB_ABI_MAJOR,
+                       TNB_ABI_MINOR);
+        tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
+        return TNB_ABI;
+    }
+    TNB_TRY(tnb_plugin_size_check(&d->head, sizeof *d, err));
+    if ((d->n_drivers && !d->drivers) || (d->n_packed && !d->packed) ||
+        (d->n_loaders && !d->loaders))
         return tnb_fail(err, TNB_INVALID, "plugin '%s' counts entries of a table that is NULL",
-                        d.head.name);
+                        d->head.name);
     return TNB_OK;
 }
 
@@ -290,11 +302,12 @@ load(tnr_runtime *rt, const tnb_plugin *plugin, tnb_err *err)
         return err && err->status ? err->status : TNB_NOT_FOUND;
     if (head->kind != TNB_PLUGIN_RUNTIME)
         return tnb_fail(err, TNB_INVALID, "plugin '%s' is no runtime plugin", plugin->name);
-    tnr_plugin_desc d;
-    tnb_copy_sized(&d, sizeof d, head, head->size);
-    tnb_status st = check_promises(rt, plugin, &d, err);
+    const tnr_plugin_desc *d = (const tnr_plugin_desc *)(const void *)head;
+    tnb_status st = tnb_plugin_size_check(head, sizeof *d, err);
     if (st == TNB_OK)
-        st = add_plugin(rt, &d, plugin->folder, err);
+        st = check_promises(rt, plugin, d, err);
+    if (st == TNB_OK)
+        st = add_plugin(rt, d, plugin->folder, err);
     if (st != TNB_OK && err)
         tnb_plugins_refuse(rt->opt.plugins, plugin, err);
     return st;
@@ -550,16 +563,16 @@ tnr_device_host(tnr_runtime *rt)
 
 /* ---- the runtime ---- */
 
-/* ORDER: options grow at the end; what a program for a newer Tenon sets there cannot be honoured. */
 static tnb_status
 take_options(const tnr_runtime_options *opt, tnr_runtime_options *out, tnb_err *err)
 {
-    size_t size = opt->size ? opt->size : sizeof *out; /* that of ABI 1.0 */
-    for (size_t i = sizeof *out; i < size; i++)
-        if (((const char *)opt)[i])
-            return tnb_fail(err, TNB_ABI,
-                            "tnr_runtime_new: an option is set that this runtime does not know");
-    tnb_copy_sized(out, sizeof *out, opt, size);
+    if (opt->size && opt->size != sizeof *out) {
+        (void)tnb_fail(err, TNB_ABI, "tnr_runtime_new: the options have %" PRIu32 " bytes of %zu",
+                       opt->size, sizeof *out);
+        tnb_hint(err, "rebuild the program against the headers of this Tenon");
+        return TNB_ABI;
+    }
+    *out = *opt;
     if (out->threads < 0)
         return tnb_fail(err, TNB_INVALID, "tnr_runtime_new: %d threads", out->threads);
     return TNB_OK;

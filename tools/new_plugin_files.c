@@ -168,9 +168,9 @@ put_readme(tnt_kit *k, tnt_names *names, bool target, bool page, tnb_err *err)
         "the same. The manifest's `version` is that of the entry macro.\n"
         "New source files: name them in the Makefile. More variables of it: the head of "
         "`pkg-config --variable=pluginmk tenon`.\n\n"
-        "The ABI: `abi.md` of Tenon's documentation. A plugin built for ABI X.Y loads in "
-        "every Tenon X.Z with Z >= Y;\nfor another X it has to be built again, and is refused "
-        "before any of its code runs.\n",
+        "The ABI: `abi.md` of Tenon's documentation. Before 1.0 a plugin built for "
+        "ABI 0.Y loads in Tenon of\nABI 0.Y only; for another one it has to be built again, and "
+        "is refused before any of its code runs.\n",
         renamed(names, k->parts.at[0].name));
     tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for README.md")
                              : tnt_project_put(k, "README.md", b.s, b.n, err);

@@ -82,8 +82,7 @@ show_rule(tnt_session *s, const char *name)
     if (dot)
         printf("for targets of the kind or with the key %.*s; ", (int)(dot - r->name), r->name);
     printf("of plugin %s\n", plugin);
-    const char *const *a =
-        r->size >= offsetof(tnk_rule, attrs) + sizeof r->attrs && r->attrs ? r->attrs : NULL;
+    const char *const *a = r->attrs;
     for (uint32_t i = 0; a && a[i]; i++)
         printf("%s%s", i ? ", " : "goes by the target's attributes ", a[i]);
     fputs(a ? "\n" : "", stdout);

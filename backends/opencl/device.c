@@ -294,7 +294,7 @@ read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *e
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open an OpenCL device");
     TNB_TRY(read_tuning(d, opt, err));
     const char *dir = setting(opt, "cache_dir");
-    if (!dir && opt && opt->size >= offsetof(tnr_device_options, cache_dir) + sizeof dir)
+    if (!dir && opt)
         dir = opt->cache_dir;
     tnb_err why = {0};
     if (tnb_cache_open(d->arena,

@@ -29,7 +29,7 @@ tnb_plugins_refuse(tnb_plugins *p, const tnb_plugin *plugin, const tnb_err *why)
     mark(p, &tnb_candidate_of(p, plugin)->pub, TNB_PLUGIN_REFUSED, why->message, why->hint);
 }
 
-/* "1.0" */
+/* "0.1" */
 static bool
 read_version(const char *s, uint32_t *major, uint32_t *minor)
 {
@@ -142,11 +142,11 @@ take_manifest(tnb_plugins *p, tnb_plugin *c, const void *text, size_t size, tnb_
         s = take_entry(p, c, &e[i], err);
     if (s != TNB_OK)
         return s;
-    const char *missing = !*c->name       ? "name"
-                          : !c->abi_major ? "abi"
-                          : !c->kind      ? "kind"
-                          : !*c->module   ? "module"
-                                          : NULL;
+    const char *missing = !*c->name                        ? "name"
+                          : !c->abi_major && !c->abi_minor ? "abi"
+                          : !c->kind                       ? "kind"
+                          : !*c->module                    ? "module"
+                                                           : NULL;
     if (missing)
         return tnb_fail(err, TNB_FORMAT, "%s: the manifest lacks '%s'", c->manifest, missing);
     if (!tnb_is_ini_name(c->name, strlen(c->name)))
@@ -179,14 +179,27 @@ read_manifest(tnb_plugins *p, tnb_plugin *c, tnb_err *err)
 tnb_status
 tnb_plugin_abi_check(const char *path, uint32_t major, uint32_t minor, tnb_err *err)
 {
-    if (major == TNB_ABI_MAJOR && minor <= TNB_ABI_MINOR)
+    if (major == TNB_ABI_MAJOR && minor == TNB_ABI_MINOR)
         return TNB_OK;
-    tnb_fail(err, TNB_ABI, "'%s' was built for Tenon ABI %u.%u; this Tenon has ABI %d.%d", path,
-             major, minor, TNB_ABI_MAJOR, TNB_ABI_MINOR);
+    tnb_fail(err, TNB_ABI,
+             "'%s' was built for Tenon ABI %u.%u; this Tenon has ABI %d.%d, and before 1.0 both "
+             "have to be the same",
+             path, major, minor, TNB_ABI_MAJOR, TNB_ABI_MINOR);
     if (major > TNB_ABI_MAJOR || (major == TNB_ABI_MAJOR && minor > TNB_ABI_MINOR))
         tnb_hint(err, "update Tenon, or rebuild the plugin against the installed headers");
     else
         tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
+    return TNB_ABI;
+}
+
+tnb_status
+tnb_plugin_size_check(const tnb_plugin_head *head, size_t wanted, tnb_err *err)
+{
+    if (head->size == wanted)
+        return TNB_OK;
+    tnb_fail(err, TNB_ABI, "plugin '%s': its descriptor has %u bytes; in this Tenon it has %zu",
+             head->name, head->size, wanted);
+    tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
     return TNB_ABI;
 }
 

@@ -31,9 +31,7 @@ func_name(const interp_frame *f)
 static void
 note_out_of_bounds(interp_frame *f)
 {
-    tn_eval_options *opt = f->vm->opt;
-    if (opt->size >= offsetof(tn_eval_options, out_of_bounds) + sizeof opt->out_of_bounds)
-        opt->out_of_bounds = true;
+    f->vm->opt->out_of_bounds = true;
 }
 
 static outcome

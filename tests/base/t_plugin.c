@@ -8,7 +8,7 @@
 #include <malloc.h>
 
 static const char good_manifest[] =
-    "[plugin]\nname = test\nversion = 1.5\nabi = 1.0\nkind = compiler\n"
+    "[plugin]\nname = test\nversion = 1.5\nabi = 0.1\nkind = compiler\n"
     "module = test.so\nprovides = pass:A, pass:B,\n  op:x.y\n";
 
 static tnb_plugins *index_;
@@ -118,15 +118,9 @@ a_good_plugin_is_found_and_loaded(void **state)
     assert_string_equal(h->licence, "Apache-2.0");
     assert_int_equal(p->state, TNB_PLUGIN_LOADED);
     assert_ptr_equal(tnb_plugins_load(index_, p, &err), h);
-    struct {
-        tnb_plugin_head head;
-        int more;
-        int newer;
-    } copy;
-    memset(&copy, 0xFF, sizeof copy);
-    tnb_copy_sized(&copy, sizeof copy, h, h->size);
-    assert_int_equal(copy.more, 42);
-    assert_int_equal(copy.newer, 0);
+    assert_int_equal(tnb_plugin_size_check(h, h->size, &err), TNB_OK);
+    assert_int_equal(tnb_plugin_size_check(h, h->size + 8, &err), TNB_ABI);
+    has(err.hint, "rebuild the plugin");
     static const char *const holds[] = {"pass:B", "op:x.y", "pass:A"};
     assert_int_equal(tnb_plugins_check(index_, p, holds, 3, &err), TNB_OK);
     assert_null(tnb_plugins_find(index_, "pass", "AA", &err));
@@ -150,15 +144,15 @@ a_manifest_that_lies_is_refused(void **state)
     assert_int_equal(tnb_plugins_check(index_, p, more, 2, &err), TNB_ABI);
     has(err.message, "promises op:x.y, which the module does not hold");
     put("module_good",
-        "[plugin]\nname = test\nversion = 2.0\nabi = 1.0\nkind = compiler\nmodule = test.so\n");
+        "[plugin]\nname = test\nversion = 2.0\nabi = 0.1\nkind = compiler\nmodule = test.so\n");
     p = look(NULL, 0);
     assert_null(tnb_plugins_load(index_, p, &err));
     has(err.message, "says test 2.0; the module is test 1.5");
     put("module_good",
-        "[plugin]\nname = test\nversion = 1.5\nabi = 1.0\nkind = runtime\nmodule = test.so\n");
+        "[plugin]\nname = test\nversion = 1.5\nabi = 0.1\nkind = runtime\nmodule = test.so\n");
     p = look(NULL, 0);
     assert_null(tnb_plugins_load(index_, p, &err));
-    has(err.message, "says ABI 1.0, runtime; the module says ABI 1.0, compiler");
+    has(err.message, "says ABI 0.1, runtime; the module says ABI 0.1, compiler");
     assert_null(getenv("TENON_TEST_MODULE_RAN"));
 }
 
@@ -166,9 +160,9 @@ static void
 bad_modules_are_refused(void **state)
 {
     (void)state;
-    refused_on_loading("module_abi", "was built for Tenon ABI 9.0; this Tenon has ABI 1.0",
+    refused_on_loading("module_abi", "was built for Tenon ABI 9.1; this Tenon has ABI 0.1",
                        "rebuild the plugin", false);
-    refused_on_loading("module_minor", "was built for Tenon ABI 1.77; this Tenon has ABI 1.0",
+    refused_on_loading("module_minor", "was built for Tenon ABI 0.77; this Tenon has ABI 0.1",
                        "update Tenon", false);
     refused_on_loading("module_nonote", "has no Tenon note", "entry macro", false);
     refused_on_loading("module_nosymbol", "has no symbol 'tn_plugin'", "entry macro", true);
@@ -219,11 +213,15 @@ bad_manifests_are_refused(void **state)
 {
     (void)state;
     refused_on_listing("[plugin]\nname = test\nabi = 2.0\nkind = compiler\nmodule = test.so\n",
-                       "was built for Tenon ABI 2.0; this Tenon has ABI 1.0", "update Tenon");
-    refused_on_listing("[plugin]\nname = test\nabi = 1.0\nkind = compiler\n", "lacks 'module'", "");
+                       "was built for Tenon ABI 2.0; this Tenon has ABI 0.1", "update Tenon");
+    refused_on_listing("[plugin]\nname = test\nabi = 0.2\nkind = compiler\nmodule = test.so\n",
+                       "before 1.0 both have to be the same", "rebuild the plugin");
+    refused_on_listing("[plugin]\nname = test\nabi = 0.0\nkind = compiler\nmodule = test.so\n",
+                       "lacks 'abi'", "");
+    refused_on_listing("[plugin]\nname = test\nabi = 0.1\nkind = compiler\n", "lacks 'module'", "");
     refused_on_listing("[plugin]\nname = test\nabi = one\n",
                        ":3: abi is 'one'; MAJOR.MINOR is wanted", "");
-    refused_on_listing("[plugin]\nname = test\nabi = 1.0\nkind = compiler\nmodule = ../x.so\n",
+    refused_on_listing("[plugin]\nname = test\nabi = 0.1\nkind = compiler\nmodule = ../x.so\n",
                        "a file beside the manifest", "");
     refused_on_listing("[plugin]\nprovide = pass:A\n", ":2: unknown key 'provide'",
                        "did you mean 'provides'?");
@@ -231,7 +229,7 @@ bad_manifests_are_refused(void **state)
     refused_on_listing("[plugin]\nname = a\nname = b\n", "set twice", "");
     refused_on_listing("[other]\nname = a\n", "section [plugin] only", "");
     refused_on_listing("", "lacks", "");
-    refused_on_listing("[plugin]\nname = a/b\nabi = 1.0\nkind = compiler\nmodule = x.so\n",
+    refused_on_listing("[plugin]\nname = a/b\nabi = 0.1\nkind = compiler\nmodule = x.so\n",
                        "letters, digits", "");
 }
 
@@ -334,7 +332,7 @@ one_name_of_two_plugins_needs_a_preference(void **state)
     put("module_good", good_manifest);
     char other[4400];
     static const char text[] =
-        "[plugin]\nname = twin\nabi = 1.0\nkind = compiler\nmodule = test.so\nprovides = pass:A\n"
+        "[plugin]\nname = twin\nabi = 0.1\nkind = compiler\nmodule = test.so\nprovides = pass:A\n"
         "requires = test, twin\n";
     snprintf(other, sizeof other, "%s/twin.plugin", folder);
     assert_int_equal(tnb_write_file(other, text, sizeof text - 1, &err), TNB_OK);

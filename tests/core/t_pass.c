@@ -418,24 +418,19 @@ dumps_and_reproducers_can_be_read_again(void **state)
 
 /* ---- the registry ---- */
 static void
-an_older_entry_reads_as_zero_beyond_its_size(void **state)
+an_entry_of_another_size_is_refused(void **state)
 {
     struct fixture *f = *state;
-    static const struct {
-        uint32_t size;
-        int level;
-        const char *name;
-    } old = {sizeof old, 1, "Old"};
-    const tn_pass *const list[] = {(const tn_pass *)(const void *)&old};
-    const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "old"},
+    static const tn_pass other = {.size = sizeof other - 8, .name = "Other"};
+    const tn_pass *const list[] = {&other};
+    const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "other"},
                               .passes = list,
                               .n_passes = 1};
     tnb_err err;
-    assert_int_equal(tn_registry_add(f->reg, &d, &err), TNB_OK);
-    const tn_pass *p = tn_find_pass(f->reg, "Old", &err);
-    assert_int_equal(p->opt_level, 1);
-    assert_null(p->run);
-    assert_null(p->needs);
+    assert_int_equal(tn_registry_add(f->reg, &d, &err), TNB_ABI);
+    assert_non_null(strstr(err.message, "the pass 'Other' has"));
+    assert_non_null(strstr(err.hint, "rebuild the plugin"));
+    assert_null(tn_find_pass(f->reg, "Other", &err));
     assert_int_not_equal(tn_registry_add(f->reg, &plugin, &err), TNB_OK); /* the names exist */
 }
 
@@ -543,7 +538,7 @@ main(void)
         P(traces_are_written),
         P(modules_survive_printing_and_reading),
         P(dumps_and_reproducers_can_be_read_again),
-        P(an_older_entry_reads_as_zero_beyond_its_size),
+        P(an_entry_of_another_size_is_refused),
         P(nothing_of_a_plugin_that_fails_to_start_is_found),
         P(made_up_arguments_fit_and_repeat),
         P(values_are_close_by_the_stated_rule),

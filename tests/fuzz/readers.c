@@ -168,7 +168,7 @@ manifest_seeds(tnb_buf *out, uint32_t *n)
 {
     seed_text(
         out, n,
-        "[plugin]\nname = fuzz\nversion = 0.1.0\nabi = 1.0\nkind = compiler\nmodule = "
+        "[plugin]\nname = fuzz\nversion = 0.1.0\nabi = 0.1\nkind = compiler\nmodule = "
         "fuzz.so\nlicence = MIT\n"
         "summary = nothing\nprovides = target:fuzz, pass:Fuzz\n  op:relax.fuzz\nrequires = ops\n");
 }

@@ -86,9 +86,7 @@ put_front(tnr_runtime *rt, const char *device, tnb_err *err)
     const tnr_plugin_desc *d = so ? dlsym(so, "tnr_plugin") : NULL;
     if (!d || !d->n_drivers)
         return false;
-    memset(&real, 0, sizeof real);
-    memcpy(&real, d->drivers[0],
-           d->drivers[0]->size < sizeof real ? d->drivers[0]->size : sizeof real);
+    real = *d->drivers[0];
     front = real;
     front.size = sizeof front;
     front.count = front_count;

@@ -258,17 +258,16 @@ test_runtimes(void **state)
     tnr_runtime *other = NULL;
     struct {
         tnr_runtime_options opt;
-        uint64_t newer;
-    } wide = {.opt = {.size = sizeof wide}, .newer = 1};
+        uint64_t more;
+    } wide = {.opt = {.size = sizeof wide}};
     REFUSES(tnr_runtime_new(NULL, NULL, &err), "out");
-    FAILS(tnr_runtime_new(&wide.opt, &other, &err), TNB_ABI, "does not know");
-    wide.newer = 0;
+    FAILS(tnr_runtime_new(&wide.opt, &other, &err), TNB_ABI, "bytes of");
+    wide.opt.size = sizeof wide.opt;
     OK(tnr_runtime_new(&wide.opt, &other, &err));
     tnr_runtime_free(other);
     wide.opt.threads = -1;
     FAILS(tnr_runtime_new(&wide.opt, &other, &err), TNB_INVALID, "-1 threads");
-    /* what lies behind the size does not count */
-    wide.opt.size = offsetof(tnr_runtime_options, threads);
+    wide.opt = (tnr_runtime_options){.size = 0};
     OK(tnr_runtime_new(&wide.opt, &other, &err));
     assert_true(tnr_runtime_threads(other) > 0);
     tnr_runtime_free(other);
@@ -323,6 +322,12 @@ test_descriptors(void **state)
     bad = d;
     bad.head.abi_major = TNB_ABI_MAJOR + 1;
     FAILS(tnr_runtime_add(rt, &bad, &err), TNB_ABI, "built for ABI");
+    bad = d;
+    bad.head.abi_minor = TNB_ABI_MINOR + 1;
+    FAILS(tnr_runtime_add(rt, &bad, &err), TNB_ABI, "built for ABI");
+    bad = d;
+    bad.head.size -= 8;
+    FAILS(tnr_runtime_add(rt, &bad, &err), TNB_ABI, "its descriptor has");
     bad = d;
     bad.n_drivers = 1;
     FAILS(tnr_runtime_add(rt, &bad, &err), TNB_INVALID, "a table that is NULL");

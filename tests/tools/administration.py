@@ -180,7 +180,7 @@ if not os.path.exists(os.path.join(MODULES, "module_good.so")):
 MANIFEST = "[plugin]\nname = {name}\nversion = 1.5\nabi = {abi}\nkind = compiler\nmodule = test.so\nprovides = {provides}\n"
 
 
-def put(folder, name="test", module="good", abi="1.0", provides="pass:Twist"):
+def put(folder, name="test", module="good", abi="0.1", provides="pass:Twist"):
     os.makedirs(path(folder), exist_ok=True)
     os.chmod(path(folder), 0o755)
     os.chmod(write(f"{folder}/{name}.plugin", MANIFEST.format(name=name, abi=abi, provides=provides)), 0o644)

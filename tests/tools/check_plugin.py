@@ -57,8 +57,8 @@ good = build("good")
 r = tried(good)
 check(r.returncode == 0 and "may be installed" in r.stdout and "CandidatePass" not in r.stderr, "a good plugin", r)
 check(os.path.exists(MARK), "and its constructor ran")
-r = tried(build("older", "-DOLD_DESCRIPTOR"))
-check(r.returncode == 0, "one made when descriptors were shorter (older minor version)", r)
+bad("one compiled with other headers of the same version", build("other", "-DOTHER_DESCRIPTOR"), "its descriptor has", "rebuild the plugin")
+bad("a pass of another size", build("entry", "-DOTHER_ENTRY"), "the pass 'CandidatePass' has", "rebuild the plugin")
 
 # refused by what is read: nothing runs
 bad("another major version", build("major", "-DWRONG_MAJOR", abi="7.0"), "7.0", ABI, "rebuild", ran=False)

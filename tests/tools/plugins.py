@@ -22,7 +22,7 @@ TEXT = write("module.py", '@R.function\ndef main(x: R.Tensor((2, 3), dtype="floa
 IMAGE = f"image={DIGITS}/digit4.npy"
 
 
-def put(name, module, abi="1.0", provides="pass:Twist", mode=None):
+def put(name, module, abi="0.1", provides="pass:Twist", mode=None):
     """A folder with one plugin `test`, made of a module with one fault."""
     folder = path(name)
     os.makedirs(folder, mode=0o755)
@@ -46,8 +46,8 @@ def bad(what, folder, *texts):
     check(r.returncode == 0 and "test " in r.stdout and "transform" in r.stdout, what + ": list shows all", r)
 
 
-bad("a manifest of another ABI", put("abi", "good", abi="9.0"), "9.0", "1.")
-bad("a module of another ABI", put("abi_note", "abi"), "9.", "1.")
+bad("a manifest of another ABI", put("abi", "good", abi="9.0"), "9.0", "0.1")
+bad("a module of another ABI", put("abi_note", "abi"), "9.", "0.1")
 bad("a module of a newer minor ABI", put("minor", "minor"), "77")
 bad("a module without a note", put("nonote", "nonote"), "note")
 bad("a module without the symbol", put("nosymbol", "nosymbol"), "tn_plugin")

@@ -81,7 +81,7 @@ TNB_EXPORT const tnb_conf_section *
 tnb_conf_schema(void);
 
 typedef struct tnb_conf_options {
-    uint32_t size;            /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;            /* sizeof, or 0 */
     const char *const *files; /* --config, in order */
     uint32_t n_files;
     const char *const *sets; /* --set, "SECTION.NAME.KEY=VALUE" or "tenon.KEY=VALUE" */

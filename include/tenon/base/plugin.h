@@ -6,7 +6,7 @@
  *     [plugin]
  *     name = opencl
  *     version = 1.0
- *     abi = 1.0                    the Tenon ABI it was built for
+ *     abi = 0.1                    the Tenon ABI it was built for
  *     kind = compiler              or runtime
  *     module = opencl.so
  *     licence = Apache-2.0
@@ -16,7 +16,7 @@
  *
  * The index reads manifests only. A module is loaded when something that it provides is first asked
  * for, after its file, note and needs have been checked. This header knows nothing about what the
- * tables behind a descriptor's head mean; the compiler (tenon/core/plugin.h) and the runtime
+ * tables behind a descriptor's head mean; the compiler (tenon/core/registry.h) and the runtime
  * (tenon/rt/plugin.h) put their own on top.
  */
 #ifndef TENON_BASE_PLUGIN_H
@@ -28,9 +28,10 @@
 extern "C" {
 #endif
 
-/* A change that breaks plugins raises the major number; an addition the minor one. */
-#define TNB_ABI_MAJOR 1
-#define TNB_ABI_MINOR 0
+/* A change that breaks plugins raises the major number; an addition the minor one. Before 1.0 every
+ * change raises the minor one, and a plugin loads in the very version that it was built for. */
+#define TNB_ABI_MAJOR 0
+#define TNB_ABI_MINOR 1
 
 /* ---- the descriptor's head ---- */
 
@@ -76,8 +77,7 @@ typedef enum tnb_plugin_kind { TNB_PLUGIN_COMPILER = 1, TNB_PLUGIN_RUNTIME = 2 }
 #endif
 #define TNB_CPU_BITS (TNB_CPU_HAS_0 | TNB_CPU_HAS_1 | TNB_CPU_HAS_2 | TNB_CPU_HAS_3 | TNB_CPU_HAS_4)
 
-/* The first member of every descriptor. `size` is that of the whole descriptor; members behind it
- * that an older plugin does not know read as zero, which always means the default. */
+/* The first member of every descriptor. `size` is that of the whole descriptor. */
 typedef struct tnb_plugin_head {
     uint64_t magic;
     uint32_t size;
@@ -125,16 +125,6 @@ typedef struct tnb_plugin_note {
 #else
 #define TNB_PLUGIN_SYMBOL(name_, symbol_) symbol_
 #endif
-
-/* Copies a structure whose first `from_size` bytes the plugin knows into one of `to_size` bytes:
- * what is unknown to it becomes zero, what is unknown to the host is dropped. */
-static inline void
-tnb_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
-{
-    size_t n = from_size < to_size ? from_size : to_size;
-    memcpy(to, from, n);
-    memset((char *)to + n, 0, to_size - n);
-}
 
 /* ---- the index ---- */
 
@@ -225,6 +215,9 @@ tnb_plugins_examine(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_plugins_check(tnb_plugins *p, const tnb_plugin *plugin, const char *const *holds, uint32_t n,
                   tnb_err *err);
+/* TNB_ABI, with what to do, unless the descriptor is as large as its type in the caller's headers. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_plugin_size_check(const tnb_plugin_head *head, size_t wanted, tnb_err *err);
 /* Marks a plugin as refused for a reason of the caller's, such as a failed init. */
 TNB_EXPORT void
 tnb_plugins_refuse(tnb_plugins *p, const tnb_plugin *plugin, const tnb_err *why);

@@ -33,26 +33,26 @@ typedef struct tn_eval_call {
 } tn_eval_call;
 
 typedef struct tn_eval_options {
-    uint32_t size;   /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;   /* sizeof, or 0 */
     uint64_t budget; /* scalar operations (arithmetic, loads, stores); 0: no limit */
     bool no_checks;  /* leave out bounds and uninitialized-read checks */
     int threads;     /* 0: one */
     /* results */
     uint64_t spent; /* operations executed */
     bool out_of_budget;
+    /* A tensor program went beyond a buffer where compiled code has no check and would too. Not set
+     * for indices that an operator checks (check_index): compiled code refuses those. */
+    bool out_of_bounds;
     /* Packed functions that the evaluator does not know; may be NULL. Gives the result (an empty
      * Tuple for none), or NULL after recording an error; *known false: it does not know the
      * function either. */
     const tn_expr *(*packed)(void *user, const tn_eval_call *c, bool *known);
     void *packed_user;
-    /* since 1.1; a result: a tensor program went beyond a buffer where compiled code has no check and would too. Not
-     * set for indices that an operator checks (check_index): compiled code refuses those. */
-    bool out_of_bounds;
 } tn_eval_options;
 
 /* How tensor programs are made into machine code, and what it took. */
 typedef struct tn_native_options {
-    uint32_t size;         /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;         /* sizeof, or 0 */
     int jobs;              /* compilers to run at the same time, threads of a program; 0: one */
     const char *cache_dir; /* of compiled code, as tnb_cache_dir takes it; NULL: no cache */
     /* results */

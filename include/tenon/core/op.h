@@ -105,15 +105,29 @@ struct tn_op {
     uint32_t flags;
     const char *name; /* with its dialect: "relax.nn.relu", "tirx.exp" */
     const char *doc;
+    /* TVMScript spelling where it differs from the name ("R.nn.relu" from "relax.nn.relu" is
+     * implied). */
+    const char *script_name;
     const tn_arg_schema *args;   /* ends with a NULL name */
     int min_args;                /* -1: all of `args` */
+    uint32_t mixed;              /* tn_mixed */
     const tn_attr_schema *attrs; /* ends with a NULL name; printing order */
+    const char *result;          /* what the type of a call is, in words; may be NULL */
+    /* The attributes in their canonical form (padding completed to all sides, out_layout from
+     * data_layout), after defaults were filled in and types checked; NULL after an error. May be
+     * NULL. */
+    const tn_node *(*complete)(tn_ctx *ctx, const tn_op *op, const tn_node *attrs);
     /* The call's type; `call` has no type yet. After a mistake: record it (tn_error) and return the
      * error node. */
     const tn_type *(*infer)(tn_ctx *ctx, const tn_call *call);
+    /* Layouts of arguments and result (ConvertLayout); false, or no function: all as written. After
+     * a mistake in `desired`: record it (tn_error), give false. */
+    bool (*layout)(tn_layouts *q);
     /* Replaces the call by calls of tensor programs added to the builder's module; NULL: left as it
      * is. */
     const tn_expr *(*legalize)(tn_builder *b, const tn_call *call);
+    /* Lowering of a structural operator to run-time calls (LowerRuntimeBuiltin); NULL: none. */
+    const tn_expr *(*lower_builtin)(tn_ctx *ctx, const tn_call *call);
     void *self; /* the plugin's; NULL else */
     /* ---- scalar intrinsics only ---- */
     /* printf-less spelling per dialect for float32 ("expf"); NULL: the emitter decides or refuses.
@@ -122,21 +136,6 @@ struct tn_op {
     /* Evaluation on doubles for folding and interpreting floats; NULL: none. n is the argument
      * count. */
     double (*eval)(const double *args, int n);
-    /* ---- added later: at the end ---- */
-    /* TVMScript spelling where it differs from the name ("R.nn.relu" from "relax.nn.relu" is
-     * implied). */
-    const char *script_name;
-    /* Lowering of a structural operator to run-time calls (LowerRuntimeBuiltin); NULL: none. */
-    const tn_expr *(*lower_builtin)(tn_ctx *ctx, const tn_call *call);
-    /* The attributes in their canonical form (padding completed to all sides, out_layout from
-     * data_layout), after defaults were filled in and types checked; NULL after an error. May be
-     * NULL. */
-    const tn_node *(*complete)(tn_ctx *ctx, const tn_op *op, const tn_node *attrs);
-    /* Layouts of arguments and result (ConvertLayout); false, or no function: all as written. After
-     * a mistake in `desired`: record it (tn_error), give false. */
-    bool (*layout)(tn_layouts *q);
-    uint32_t mixed;     /* tn_mixed */
-    const char *result; /* what the type of a call is, in words; may be NULL */
 };
 
 /* In a legalization or inference: the attribute `key` of the call (defaults are always present);

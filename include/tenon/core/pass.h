@@ -52,6 +52,9 @@ typedef struct tn_pass {
     const char *alias;             /* another accepted name, or NULL */
     const char *doc;               /* one line, then details */
     const tn_attr_schema *options; /* ends with a NULL name; may be NULL */
+    /* Keys of tn_pass_ctx.config that the pass reads ("relax.FuseOps.max_depth"), ends with NULL;
+     * NULL: none. A key that no pass reads is a mistake of whoever gives it. */
+    const char *const *config;
     tn_keeps keeps;
     unsigned flags; /* TN_PASS_* */
     /* The new module; the same pointer if nothing changed; NULL after recording an error. */
@@ -68,10 +71,6 @@ typedef struct tn_pass {
      * so it is where a pass changes on purpose what a function computes. Not set: functions are compared as they are. */
     bool (*adapt)(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after,
                   const char **why);
-    /* ---- added later ---- */
-    /* Keys of tn_pass_ctx.config that the pass reads ("relax.FuseOps.max_depth"), ends with NULL; NULL: none.
-     * A key that no pass reads is a mistake of whoever gives it. */
-    const char *const *config;
 } tn_pass;
 
 enum { TN_PASS_PARALLEL = 1 /* may run concurrently with itself on other contexts */ };
@@ -112,7 +111,7 @@ typedef struct tn_pass_check {
 } tn_pass_check;
 
 typedef struct tn_pass_run {
-    uint32_t size; /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size; /* sizeof, or 0 */
     const tn_target *target;
     const tn_node *config; /* Dict or NULL */
     int opt_level;         /* 0: default 2; -1: level 0 */

@@ -3,8 +3,8 @@
  * descriptor by which a compiler plugin offers them.
  *
  * A plugin exports one constant symbol `tn_plugin` of type tn_plugin_desc through TN_PLUGIN(...).
- * Tables are declarative; `init` and `fini` are optional. Every table entry carries its size, so
- * that members unknown to an older plugin read as zero.
+ * Tables are declarative; `init` and `fini` are optional. Every table entry carries its size, by
+ * which a plugin that was compiled with other headers is refused.
  */
 #ifndef TENON_CORE_REGISTRY_H
 #define TENON_CORE_REGISTRY_H
@@ -56,11 +56,10 @@ typedef struct tn_target_kind {
     /* Fills attributes from the machine ("native") and checks what the schema cannot; returns the Dict, NULL after
      * recording an error. May be NULL. */
     const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
-    const char *device; /* the driver that runs its artifacts: "cpu"; NULL: that of the same name */
-    void *self;
-    /* ---- added later ---- */
     /* False: threads of a block meet in shared memory only. NULL: they do. */
     bool (*warp)(const tn_node *attrs, tn_warp *out, void *self);
+    const char *device; /* the driver that runs its artifacts: "cpu"; NULL: that of the same name */
+    void *self;
 } tn_target_kind;
 
 /* A target-specific legalization: overrides the operator's own. The manifest promises it as
@@ -75,8 +74,7 @@ typedef struct tn_legalizer {
     void *self;
 } tn_legalizer;
 
-/* The tables: arrays of n pointers to entries, so that entries may stand in a file each and differ
- * in size. */
+/* The tables: arrays of n pointers to entries, so that entries may stand in a file each. */
 typedef struct tn_plugin_desc {
     tnb_plugin_head head; /* magic, ABI, name, version: filled by the macro */
     const tn_pass *const *passes;
@@ -93,17 +91,16 @@ typedef struct tn_plugin_desc {
     uint32_t n_importers;
     const struct tn_evaluator *const *evaluators;
     uint32_t n_evaluators;
-    /* Before the tables are added to `reg`, which may hold other plugins. NULL: none. fini is
-     * called, when the registry is freed, if init succeeded. */
-    tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
-    void (*fini)(void);
-    /* ---- added later: at the end ---- */
     const struct tnk_fusion_pattern *const *patterns;
     uint32_t n_patterns;
     const struct tnk_external *const *externals;
     uint32_t n_externals;
     const struct tnk_tensor_intrin *const *tensor_intrins;
     uint32_t n_tensor_intrins;
+    /* Before the tables are added to `reg`, which may hold other plugins. NULL: none. fini is
+     * called, when the registry is freed, if init succeeded. */
+    tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
+    void (*fini)(void);
 } tn_plugin_desc;
 
 /* The one symbol of a compiler plugin:

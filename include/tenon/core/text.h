@@ -45,7 +45,7 @@ TNB_EXPORT tn_named_module *
 tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint32_t *count);
 
 typedef struct tn_print_options {
-    uint32_t size;         /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;         /* sizeof, or 0 */
     bool hide_types;       /* omit annotations that inference gives again */
     bool inline_constants; /* print all constants in the text, however large */
     const char *sidecar;   /* NULL: large constants print as metadata[...] placeholders with their

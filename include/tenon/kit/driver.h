@@ -90,7 +90,7 @@ tnk_set_limits(tn_ctx *ctx, const struct tnb_conf *conf);
 
 /* ---- compilation ---- */
 typedef struct tnk_compile_options {
-    uint32_t size;               /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;               /* sizeof, or 0 */
     const struct tnb_conf *conf; /* NULL: built-in defaults only */
     const char *const *targets;  /* texts; each becomes a variant, in this order */
     uint32_t n_targets;

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 typedef struct tnk_import_options {
-    uint32_t size;       /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;       /* sizeof, or 0 */
     const tn_node *dims; /* Dict: name of a dynamic dimension -> int, or input name -> Array of
                             ints; NULL: none */
     const tn_node

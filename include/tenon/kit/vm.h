@@ -18,7 +18,7 @@ typedef struct tnk_constant_sink {
 } tnk_constant_sink;
 
 typedef struct tnk_vm_input {
-    uint32_t size;           /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;           /* sizeof, or 0 */
     const tn_module *module; /* in VM form */
     const char *device;      /* driver that runs the kernels */
     const tnk_kernel

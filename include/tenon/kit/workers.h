@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 typedef struct tnk_workers_run {
-    uint32_t size;   /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;   /* sizeof, or 0 */
     uint32_t groups; /* 0: as many as the function has stages */
     /* results */
     uint32_t started;  /* workers; 1 when the function does not dispatch to stages */

@@ -49,7 +49,7 @@ typedef union tnr_scalar {
     double f;
 } tnr_scalar;
 
-/* One launch. Grows at the end; zero is the default of what a driver does not know. */
+/* One launch. */
 typedef struct tnr_launch {
     uint32_t size;
     uint32_t n_buffers, n_scalars;
@@ -93,6 +93,8 @@ typedef struct tnr_driver {
     int32_t type;       /* DLPack's device type */
     uint32_t alignment; /* of memory given out, bytes */
     void *self;
+    /* All keys of [device NAME], ends with a NULL name: another one is an error then. NULL: any. */
+    const tnr_setting *settings;
     /* Devices present. None: *n = 0, TNB_OK, and `err` (may be NULL) tells why. */
     tnb_status (*count)(void *self, int *n, tnb_err *err);
     tnb_status (*open)(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err);
@@ -140,9 +142,6 @@ typedef struct tnr_driver {
 
     /* Threads that kernels use from now on; 0: the default. Optional. */
     void (*set_threads)(void *dev, int threads);
-    /* ---- added later ---- */
-    /* All keys of [device NAME], ends with a NULL name: another one is an error then. NULL: any. */
-    const tnr_setting *settings;
     /* Whether this device runs an artifact's kernels as code of the host's processor, with the
      * rights of this process, whatever form the code has in the artifact: --no-native then refuses
      * it. For drivers of which some devices do, as OpenCL's for processors, which compile text to

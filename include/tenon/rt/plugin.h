@@ -18,10 +18,10 @@ typedef struct tnr_plugin_desc {
     uint32_t n_drivers;
     const tnr_packed *const *packed;
     uint32_t n_packed;
-    tnb_status (*init)(const char *plugin_dir, tnb_err *err); /* may be NULL */
-    void (*fini)(void);
     const tnr_loader *const *loaders; /* manifest: loader:NAME */
     uint32_t n_loaders;
+    tnb_status (*init)(const char *plugin_dir, tnb_err *err); /* may be NULL */
+    void (*fini)(void);
 } tnr_plugin_desc;
 
 /* The definition of a runtime plugin's descriptor:

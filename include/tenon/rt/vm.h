@@ -35,7 +35,7 @@ struct tnb_conf;        /* tenon/base/conf.h */
 struct tnr_plugin_desc; /* tenon/rt/plugin.h */
 
 typedef struct tnr_runtime_options {
-    uint32_t size;               /* sizeof, or 0: that of ABI 1.0 */
+    uint32_t size;               /* sizeof, or 0 */
     struct tnb_plugins *plugins; /* where drivers and packed functions are found; borrowed. NULL:
                                     only what is added by hand */
     const struct tnb_conf *conf; /* [device NAME] settings; borrowed; may be NULL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiler plugin as one could be written for ABI 1.0, kept as it was: an operator with its program; a pass that makes it out
+/* A compiler plugin as an author outside of the tree writes it: an operator with its program; a pass that makes it out
  * of `x + x`; a legalizer of another's operator for another's target. */
 #include "tenon/core/build.h"
 #include "tenon/core/registry.h"
@@ -107,5 +107,5 @@ static const tn_legalizer four = {.size = sizeof(tn_legalizer),
                                   .legalize = legalize_four};
 static const tn_legalizer *const legalizers[] = {&four};
 
-TN_PLUGIN(abi, "1.0", "Apache-2.0", "a plugin of ABI 1.0", .ops = ops, .n_ops = 1, .passes = passes,
-          .n_passes = 1, .legalizers = legalizers, .n_legalizers = 1);
+TN_PLUGIN(abi, "1.0", "Apache-2.0", "a plugin of the ABI test", .ops = ops, .n_ops = 1,
+          .passes = passes, .n_passes = 1, .legalizers = legalizers, .n_legalizers = 1);

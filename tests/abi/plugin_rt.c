@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime plugin as one could be written for ABI 1.0, kept as it was: abi.negate(x, y) writes -x to y. */
+/* A runtime plugin as an author outside of the tree writes it: abi.negate(x, y) writes -x to y. */
 #include <string.h>
 
 #include "tenon/rt/plugin.h"
@@ -31,5 +31,5 @@ static const tnr_packed packed_negate = {
     .size = sizeof(tnr_packed), .name = "abi.negate", .call = negate, .min_args = 2, .max_args = 2};
 static const tnr_packed *const packed[] = {&packed_negate};
 
-TNR_PLUGIN(abi_rt, "1.0", "Apache-2.0", "a runtime plugin of ABI 1.0", .packed = packed,
+TNR_PLUGIN(abi_rt, "1.0", "Apache-2.0", "a runtime plugin of the ABI test", .packed = packed,
            .n_packed = 1);
