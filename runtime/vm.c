@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter of VM code. The program was verified when the machine was made
- * (runtime/program.c): here only what depends on data is checked.
+ * (core/base/program.c): here only what depends on data is checked.
  *
  * Frames, value registers and scalar registers are three stacks that grow and are reused. A packed
  * function may call back into the machine, which may move the stacks: register pointers are read

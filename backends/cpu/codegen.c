@@ -274,7 +274,7 @@ compiler_error(work *w, const char *what, const cpu_job *job, uint32_t group)
     if (tnb_read_file(path, 1u << 20, &text, &n, NULL) != TNB_OK)
         text = NULL;
     const char *name = "";
-    /* "g0.c: In function 'NAME':" */
+    /* "NAME.c: In function 'NAME':" */
     const char *in = text ? strstr(text, "In function '") : NULL;
     if (in)
         name = tnb_strndup(a, in + 13, strcspn(in + 13, "'"));

@@ -101,7 +101,7 @@ tn_none_value(tn_ctx *ctx);
 
 /* ---- scalar expressions ---- */
 /* The folding operators: match dtypes, fold literals and units exactly as upstream's operators do
- * while parsing (research: tvmscript.md section 1). kind: a binary kind. Comparisons match dtypes
+ * while parsing. kind: a binary kind. Comparisons match dtypes
  * (a literal takes the other side's) and, like AND and OR, are not folded; see tn_cmp, tn_and,
  * tn_or. */
 TNB_EXPORT const tn_expr *

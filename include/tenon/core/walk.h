@@ -119,7 +119,7 @@ tn_type_join(tn_ctx *ctx, const tn_type *a, const tn_type *b);
 TNB_EXPORT const tn_type *
 tn_type_erase(tn_ctx *ctx, const tn_type *t, tn_list keep);
 
-/* The verifier: every invariant of the IR (research: tvmscript.md section 15), once. Records
+/* The verifier: every invariant of the IR, once. Records
  * located errors and returns how many. */
 TNB_EXPORT uint32_t
 tn_verify(tn_ctx *ctx, const tn_module *m);
