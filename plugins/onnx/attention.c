@@ -307,7 +307,7 @@ scores_of(onnx_node *n, const attention *a)
     int64_t size = onnx_dim(a->x[Q], 3);
     if (!onnx_attr(n, "scale")) {
         if (size < 1) {
-            onnx_fail(n, TNB_UNSUPPORTED, "the size of a head is not known");
+            onnx_unknown(n, "the size of a head has");
             return tn_error_node(n->ctx);
         }
         scale = 1 / sqrt((double)size);

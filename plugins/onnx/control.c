@@ -825,6 +825,8 @@ import_scan_8(onnx_node *n)
     if (onnx_has(n, 0))
         return onnx_fail(n, TNB_UNSUPPORTED, "sequence lengths of Scan are not supported");
     int64_t batch = onnx_dim(onnx_in(n, 1), 0);
+    if (!n->failed && batch < 0)
+        return onnx_unknown(n, "the batch has");
     if (n->failed || batch < 1 || batch > MAX_BATCH)
         return n->failed
                    ? false

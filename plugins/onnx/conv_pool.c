@@ -116,7 +116,7 @@ read_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added
         onnx_fail(n, TNB_UNSUPPORTED,
                   "attribute 'auto_pad' is %s, but the input's extents are dynamic",
                   auto_pads[mode]);
-        onnx_hint(n, "fix the dimensions: --dim NAME=VALUE");
+        onnx_hint_dims(n);
         return false;
     }
     *added = true;
@@ -185,8 +185,10 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
         if (win->kernel[i] < 0 && stated)
             dims = tn_list_with(n->ctx, dims, (uint32_t)(2 + i),
                                 tn_i64(n->ctx, win->kernel[i] = given[i]));
-        else if (win->kernel[i] == 0 || (win->kernel[i] < 0 && needed))
-            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is not a positive number",
+        else if (win->kernel[i] < 0 && needed)
+            return onnx_unknown(n, tn_strf(n->ctx, "extent %d of the weight has", 2 + i));
+        else if (win->kernel[i] == 0)
+            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is 0, wanted 1 or more",
                              2 + i);
         else if (win->kernel[i] > INT32_MAX)
             return onnx_fail(n, TNB_BOUNDS,
@@ -263,9 +265,10 @@ pads_for_output(onnx_node *n, const tn_expr *x, window *win, int64_t *out_pad, c
         if (extent < 0 && !want) /* the extent's part cancels out */
             extent = 1;
         if (extent < 0)
-            return onnx_fail(
-                n, TNB_UNSUPPORTED,
-                "the output's extents are given, but extent %d of the input is dynamic", 2 + i);
+            return onnx_unknown(n, tn_strf(n->ctx,
+                                           "the output's extents are given, so extent %d of the "
+                                           "input has",
+                                           2 + i));
         int64_t full = win->strides[i] * (extent - 1) + out_pad[i] +
                        (win->kernel[i] - 1) * win->dilations[i] + 1;
         int64_t total = full - (want ? want[i] : extent * win->strides[i]);

@@ -74,7 +74,7 @@ onnx_rank(onnx_node *n, const tn_expr *x)
 {
     int64_t r = x && x->type && !tn_is_error(x) ? tn_type_ndim(x->type) : -1;
     if (r < 0 && !n->failed)
-        onnx_fail(n, TNB_UNSUPPORTED, "the rank of an input is not known");
+        onnx_unknown(n, "the rank of an input has");
     return r;
 }
 
@@ -84,7 +84,7 @@ onnx_dims(onnx_node *n, const tn_expr *x, tn_list *dims)
     if (x && x->type && !tn_is_error(x) && tn_type_dims(x->type, dims))
         return true;
     if (!n->failed)
-        onnx_fail(n, TNB_UNSUPPORTED, "the shape of an input is not known");
+        onnx_unknown(n, "the shape of an input has");
     return false;
 }
 
@@ -109,7 +109,7 @@ onnx_static_dims(onnx_node *n, const tn_expr *x, int64_t *out, const char *what)
         if (!tn_int_value(dims.at[i], &out[i])) {
             onnx_fail(n, TNB_UNSUPPORTED, "extent %u of %s is %s, wanted a number", i, what,
                       onnx_dim_text(n->imp, dims.at[i]));
-            onnx_hint(n, "fix the dynamic dimension: --dim NAME=VALUE");
+            onnx_hint_dims(n);
             return -1;
         }
     return (int)dims.n;

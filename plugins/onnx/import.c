@@ -25,14 +25,23 @@ onnx_fail(onnx_node *n, tnb_status status, const char *fmt, ...)
     return false;
 }
 
+void
+onnx_hint_dims(onnx_node *n)
+{
+    if (n->imp->shapeless)
+        onnx_hint(n, "the model says nothing of the extents of input '%s': --dim %s=[N, ...]",
+                  n->imp->shapeless, n->imp->shapeless);
+    else if (n->imp->dim_names)
+        onnx_hint(n,
+                  "fix the dynamic dimension that it depends on: --dim NAME=VALUE, with one of %s",
+                  n->imp->dim_names);
+}
+
 bool
 onnx_unknown(onnx_node *n, const char *what)
 {
     onnx_fail(n, TNB_UNSUPPORTED, "%s to be known when the model is compiled", what);
-    if (n->imp->dim_names)
-        onnx_hint(n,
-                  "fix the dynamic dimension that it depends on: --dim NAME=VALUE, with one of %s",
-                  n->imp->dim_names);
+    onnx_hint_dims(n);
     return false;
 }
 
@@ -367,6 +376,8 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
                             tnb_dtype_print(tn_type_dtype(t)).s);
             continue;
         }
+        if (tn_type_ndim(t) < 0)
+            imp->shapeless = info->name;
         v->run_time_input = v->name;
         v->expr = tn_var_new(imp->ctx, identifier(imp, info->name), t);
         *params = tn_list_append(imp->ctx, *params, v->expr);

@@ -72,9 +72,11 @@ struct onnx_import {
     onnx_scope *scope;
     tnb_strmap dims;       /* name of a dynamic dimension -> scalar expression */
     const char *dim_names; /* the keys of `dims` for a message, NULL before the first */
-    tnb_strmap functions;  /* see onnx_function_key -> FunctionProto */
-    onnx_value absent;     /* stands for an input that a call of a function leaves out */
-    int64_t opset;         /* of the default domain */
+    const char
+        *shapeless; /* an input of whose extents the model says nothing, NULL: there is none */
+    tnb_strmap functions; /* see onnx_function_key -> FunctionProto */
+    onnx_value absent;    /* stands for an input that a call of a function leaves out */
+    int64_t opset;        /* of the default domain */
     const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
     int function_depth, graph_depth;
     uint32_t mark, n_nodes, n_functions;
@@ -135,7 +137,10 @@ bool
 onnx_fail(onnx_node *n, tnb_status status, const char *fmt, ...) TNB_PRINTF(3, 4);
 void
 onnx_note(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
-/* Fails with "WHAT to be known when the model is compiled", and tells which dimensions can be fixed. Returns false. */
+/* Tells what of the inputs' extents can be fixed, if anything. */
+void
+onnx_hint_dims(onnx_node *n);
+/* Fails with "WHAT to be known when the model is compiled" and that hint. Returns false. */
 bool
 onnx_unknown(onnx_node *n, const char *what);
 void

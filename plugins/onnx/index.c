@@ -54,8 +54,10 @@ import_gather_nd(onnx_node *n)
     int64_t batch = onnx_attr_int(n, "batch_dims", 0);
     const tn_expr *x = onnx_in(n, 0), *at = onnx_in(n, 1);
     tn_list d, k;
-    if (batch > 0 && (!onnx_dims(n, x, &d) || !onnx_dims(n, at, &k)))
+    if (!onnx_dims(n, x, &d) || !onnx_dims(n, at, &k))
         return false;
+    if (k.n && !tn_is(k.at[k.n - 1], TN_KIND_INT_IMM)) /* the rank of what it gives depends on it */
+        return onnx_unknown(n, "the last extent of the indices has");
     for (uint32_t i = 0; (int64_t)i < batch && i < d.n && i < k.n && !n->failed; i++)
         at = onnx_fix_extent(n, at, i, d.at[i], "the batch of the indices");
     return onnx_ret(n, onnx_emit(n, "gather_nd",

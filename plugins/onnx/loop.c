@@ -90,8 +90,8 @@ prepare_carry(loop *p, carry *c, uint32_t index)
     c->rank = onnx_rank(n, e);
     c->dtype = onnx_dtype(e);
     if (c->rank < 0 || c->rank > ONNX_MAX_DIMS || !tn_type_dims(e->type, &dims))
-        return onnx_fail(n, TNB_UNSUPPORTED, "the shape of carried value %u ('%s') is not known",
-                         index, c->start->name);
+        return onnx_unknown(n, tn_strf(n->ctx, "the shape of carried value %u ('%s') has", index,
+                                       c->start->name));
     return true;
 }
 

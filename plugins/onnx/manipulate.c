@@ -538,6 +538,7 @@ squeeze_all(onnx_node *n, const tn_expr *x)
         if (tn_is_int_const(d, 1))
             continue;
         if (!tn_is(d, TN_KIND_INT_IMM)) {
+            const char *name = tn_is_var(d) ? tn_var_name(d) : "";
             const onnx_demand two = {
                 .ok = tn_bin(n->ctx, TN_KIND_NE, d, tn_i64(n->ctx, 1)),
                 .shown = &dims.at[i],
@@ -545,8 +546,9 @@ squeeze_all(onnx_node *n, const tn_expr *x)
                 .text =
                     tn_strf(n->ctx,
                             "without a list of axes, dynamic axis %u would be removed, since it "
-                            "has {1} entry",
-                            i)};
+                            "has {1} entry; this has to be known when the model is compiled: "
+                            "--dim %s=1",
+                            i, tnb_strmap_get(&n->imp->dims, name) == d ? name : "NAME")};
             if (!onnx_bind(n, &d, 1, &two))
                 return false;
         }

@@ -310,6 +310,8 @@ read_deform(onnx_node *n, deform *p)
     p->taps = 1;
     for (int i = 0; i < p->rank; i++) {
         int64_t k = onnx_dim(p->in[1], 2 + i);
+        if (k < 0)
+            return onnx_unknown(n, "the extents of the weight have");
         if (k < 1 || (p->kernel[i] && p->kernel[i] != k))
             return onnx_fail(n, TNB_SHAPE,
                              "extent %d of the weight is %" PRId64

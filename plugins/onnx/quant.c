@@ -284,6 +284,8 @@ conv_int32(onnx_node *n, const tn_expr *x, const tn_expr *w)
         if (in < 0 || taps < 1 || taps > INT32_MAX) {
             onnx_fail(n, TNB_UNSUPPORTED,
                       "attribute 'auto_pad' needs a known extent of axis %" PRId64, 2 + i);
+            if (in < 0 || taps < 0)
+                onnx_hint_dims(n);
             return tn_error_node(n->ctx);
         }
         onnx_same_pads(mode, in, (taps - 1) * dilations[i] + 1, strides[i], &pads[i],

@@ -315,6 +315,8 @@ read_sizes(linear *l, tn_list q, tn_list k, tn_list v)
             return false;
         bool of_heads = tn_prove_equal(ctx, g.at[2], I64(l->heads));
         l->decay_of_keys = tn_prove_equal(ctx, g.at[2], k.at[2]);
+        if (!of_heads && !l->decay_of_keys && !tn_int_value(g.at[2], &width))
+            return onnx_unknown(n, "the last extent of the decay has");
         if (!of_heads && !l->decay_of_keys)
             return onnx_fail(n, TNB_SHAPE,
                              "the decay has type %s, wanted %" PRId64
@@ -383,6 +385,8 @@ import_causal_conv(onnx_node *n)
     tn_list d;
     if (activation < 0 || n->failed || onnx_rank(n, x) < 0 || !onnx_dims(n, x, &d))
         return false;
+    if (d.n == 3 && onnx_rank(n, w) == 3 && (kernel < 0 || channels < 0 || onnx_dim(w, 1) < 0))
+        return onnx_unknown(n, "the extents of the weight have");
     if (d.n != 3 || onnx_rank(n, w) != 3 || onnx_dim(w, 1) != 1)
         return onnx_fail(n, TNB_SHAPE,
                          "the input has type %s and the weight %s, wanted [batch, channels, length]"

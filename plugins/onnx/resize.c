@@ -66,7 +66,8 @@ sizes_with_policy(onnx_node *n, resize *r, uint32_t i_sizes, int policy)
         if (isnan(r->scale[r->axes[k]])) {
             (void)onnx_fail(n, TNB_UNSUPPORTED,
                             "attribute 'keep_aspect_ratio_policy' wants extents that are known");
-            (void)onnx_blame_inputs(n, i_sizes);
+            if (!onnx_blame_inputs(n, i_sizes))
+                onnx_hint_dims(n);
             return false;
         }
         common =
@@ -264,9 +265,12 @@ emit_resize(onnx_node *n, const tn_expr *x, const resize *r)
         if (!onnx_ints(n, onnx_has(n, 3) ? 3 : 1, "the sizes", sizes, ONNX_MAX_DIMS, &count))
             return false;
     }
-    if (many_cropped)
-        return onnx_fail(n, TNB_UNSUPPORTED,
-                         "%d axes are cropped and resized, at most 3 are supported", total);
+    if (many_cropped) {
+        onnx_fail(n, TNB_UNSUPPORTED, "%d axes are cropped and resized, at most 3 are supported",
+                  total);
+        onnx_hint_dims(n); /* axes of a known extent may turn out to stay */
+        return false;
+    }
     while (total > 3 && !n->failed) {
         resize some = left;
         for (int chosen = 0; axis-- > 0;) {

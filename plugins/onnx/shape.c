@@ -11,7 +11,7 @@ static bool
 import_shape(onnx_node *n)
 {
     (void)onnx_rank(n, onnx_in(n, 0));
-    return n->failed ? false : onnx_fail(n, TNB_UNSUPPORTED, "the shape of the input is not known");
+    return n->failed ? false : onnx_unknown(n, "the shape of the input has");
 }
 
 /* A list of numbers as a constant. */

@@ -120,11 +120,13 @@ import_tf_idf(onnx_node *n)
                          : onnx_fail(n, TNB_INVALID, "there are %d weights for %d n-grams",
                                      n_weights, p.n_grams);
     tn_list dims;
-    if (rank < 1 || rank > 2 || onnx_dim(x, rank - 1) < 0 || !onnx_dims(n, x, &dims))
-        return n->failed ? false
-                         : onnx_fail(n, TNB_UNSUPPORTED,
-                                     "the input has type %s, wanted rank 1 or 2 and a known length",
-                                     onnx_type_text(n->imp, x->type));
+    if (!onnx_dims(n, x, &dims))
+        return false;
+    if (rank < 1 || rank > 2)
+        return onnx_fail(n, TNB_UNSUPPORTED, "the input has type %s, wanted rank 1 or 2",
+                         onnx_type_text(n->imp, x->type));
+    if (onnx_dim(x, rank - 1) < 0)
+        return onnx_unknown(n, "the length of the input has");
     x = onnx_astype(n, x, TNB_I64);
     for (int k = 0; k < p.n_lengths; k++) {
         int64_t grams = (p.starts[k + 1] - p.starts[k]) / (k + 1);

@@ -312,7 +312,7 @@ onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max
             onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is %s, wanted a number",
                       k, what, i, n->in[i]->name, onnx_dim_text(n->imp, e[k]));
             if (!onnx_blame_inputs(n, i))
-                onnx_hint(n, "fix the dynamic dimension that it depends on: --dim NAME=VALUE");
+                onnx_hint_dims(n);
             return false;
         }
     return true;

@@ -8,8 +8,10 @@
  *     attr NAME int|float|text|ints VALUE...
  *     attr NAME ref int|float|text|ints PARENT  what the function's call gives for PARENT
  *     in|any|const|out NAME TYPE EXTENT,... : VALUE...   "scalar": no extents;
+ *                                                    "?": likewise, and the model does not say so;
  *                                                    "s=3": the dynamic dimension s, here 3
  *     error TEXT                                     of a wrong use, instead of `out`
+ *     hint TEXT                                      that comes with it
  *     files NAME...                             the order of the inputs in the data set, which then
  *                                               have names; without: the order of the model
  *     graph ATTRIBUTE INPUT... -> OUTPUT...     of the last node: its nodes follow, up to `end`
@@ -18,7 +20,7 @@
  *
  * Each case becomes FOLDER/NAME with model.onnx and test_data_set_0, which holds the tensors `in`
  * and `out` in their order; `any` is an input of whose extents the model says nothing, `const` an
- * initializer. The text of an error is in FOLDER/NAME/error. */
+ * initializer. The text of an error is in FOLDER/NAME/error, that of its hint in FOLDER/NAME/hint. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -350,7 +352,9 @@ read_tensor(writer *w, const char *kind, char *text)
         fail(w, "no shape or no ':' after", name);
     int type = type_of(w, type_name);
     tnb_dtype d = tnb_onnx_dtype(type);
-    for (char *p = shape; strcmp(shape, "scalar") && *p && rank < MAX_RANK; p += *p == ',') {
+    bool open = strcmp(shape, "?") == 0;
+    for (char *p = shape; strcmp(shape, "scalar") && !open && *p && rank < MAX_RANK;
+         p += *p == ',') {
         char *end = p + strcspn(p, "=,");
         names[rank] = *end == '=' ? p : NULL;
         p = *end == '=' ? end + 1 : p;
@@ -375,20 +379,26 @@ read_tensor(writer *w, const char *kind, char *text)
     for (int i = 0; i < rank && strcmp(kind, "any") == 0; i++)
         dims[i] = -1;
     mw_put(&w->graph, in ? GRAPH_INPUT : GRAPH_OUTPUT,
-           mw_value_named(name, type, dims, names, rank));
+           mw_value_named(name, type, dims, names, open ? -1 : rank));
     snprintf(path, sizeof path, "%s/%s/test_data_set_0/%s_%d.pb", w->folder, w->name,
              in ? "input" : "output", in ? file_of(w, name, w->n_in++) : w->n_out++);
     write_bytes(w, path, t);
 }
 
 static void
-read_error(writer *w, const char *text)
+write_text(writer *w, const char *file, const char *text)
 {
     char path[512];
     mw m = {0};
     tnb_buf_puts(&m, text);
-    snprintf(path, sizeof path, "%s/%s/error", w->folder, w->name);
+    snprintf(path, sizeof path, "%s/%s/%s", w->folder, w->name, file);
     write_bytes(w, path, m);
+}
+
+static void
+read_error(writer *w, const char *text)
+{
+    write_text(w, "error", text);
     mw_put(&w->graph, GRAPH_OUTPUT, mw_value("y0", 1, NULL, -1));
     w->n_out++;
 }
@@ -426,6 +436,8 @@ read_line(writer *w, char *line)
         read_function(w, rest);
     else if (strcmp(line, "error") == 0)
         read_error(w, rest);
+    else if (strcmp(line, "hint") == 0)
+        write_text(w, "hint", rest);
     else if (!strcmp(line, "in") || !strcmp(line, "any") || !strcmp(line, "const") ||
              !strcmp(line, "out"))
         read_tensor(w, line, rest);

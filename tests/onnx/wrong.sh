@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Wrong uses of ONNX operators (wrong.txt) are refused at their node with the text that stands there.
+# Wrong uses of ONNX operators (wrong.txt) are refused at their node with the text that stands there, and the hint.
 test -f "$TENON_PLUGIN_PATH/onnx.so" || exit 77
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -13,6 +13,10 @@ for c in "$work"/cases/*; do
     if [ $status -ne 1 ] || ! grep -qF "$(cat "$c/error")" "$work/err" ||
         ! grep -q "^model.onnx: node .* ([A-Z]" "$work/err"; then
         echo "FAIL $name: exit status $status, wanted '$(cat "$c/error")' at the node:"
+        cat "$work/err"
+        failed=1
+    elif [ -f "$c/hint" ] && ! grep -qxF "  hint: $(cat "$c/hint")" "$work/err"; then
+        echo "FAIL $name: wanted the hint '$(cat "$c/hint")':"
         cat "$work/err"
         failed=1
     fi
