@@ -401,9 +401,9 @@ find_deciding(onnx_node *n, const Onnx__GraphProto *g, tnb_strmap *names)
                 find_deciding(n, p->attribute[k]->g, names);
         for (size_t k = 0; k < p->n_output && row && row->fold; k++)
             wanted |= p->output[k] && tnb_strmap_has(names, p->output[k]);
-        wanted &= !(row && row->flags & ONNX_OP_FOLD_SHAPE);
+        uint32_t folded = wanted ? onnx_folded_inputs(row, (uint32_t)p->n_input) : 0;
         for (size_t k = 0; k < p->n_input; k++)
-            if (p->input[k] && p->input[k][0] && (wanted || decides_shape(op, k)))
+            if (p->input[k] && p->input[k][0] && (k < folded || decides_shape(op, k)))
                 tnb_strmap_set(names, p->input[k], names);
     }
 }

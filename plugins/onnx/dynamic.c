@@ -129,7 +129,7 @@ static way
 plan_node(plan *p, const onnx_node *maker, int depth)
 {
     way w = {COMPUTED, 0};
-    for (uint32_t i = 0; i < maker->n_in && w.how; i++) {
+    for (uint32_t i = 0; i < onnx_folded_inputs(maker->row, maker->n_in) && w.how; i++) {
         way in = maker->in[i] ? plan_value(p, maker->in[i], depth + 1) : (way){KNOWN, 0};
         w.cost += in.cost;
         if (in.how == NOT_AT_ALL)
@@ -182,7 +182,7 @@ fold_again(plan *p, onnx_value *v)
 {
     onnx_node again = *v->maker;
     onnx_import *imp = p->n->imp;
-    for (uint32_t i = 0; i < again.n_in; i++)
+    for (uint32_t i = 0; i < onnx_folded_inputs(again.row, again.n_in); i++)
         if (again.in[i] && !carry_out(p, again.in[i]))
             return false;
     again.failed = false;

@@ -544,7 +544,7 @@ const onnx_op onnx_elementwise_ops[] = {
     {"Clip", 1, 0, 1, 3, 1, 1, import_clip, onnx_fold_clip, 0, NULL},
     {"Where", 9, 0, 3, 3, 1, 1, import_where, onnx_fold_where, 0, NULL},
     {"Cast", 1, 0, 1, 1, 1, 1, import_cast, onnx_fold_cast, 0, NULL},
-    {"CastLike", 15, 0, 2, 2, 1, 1, import_cast_like, NULL, 0, NULL},
+    {"CastLike", 15, 0, 2, 2, 1, 1, import_cast_like, onnx_fold_cast, ONNX_OP_FOLD_FIRST, NULL},
     {"Dropout", 1, 0, 1, 3, 1, 2, import_dropout, NULL, 0, NULL},
     {0},
 };

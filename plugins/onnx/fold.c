@@ -70,7 +70,7 @@ ret_of_numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, con
     for (uint64_t k = 0; k < count; k++)
         if (!e[k] || tn_is_error(e[k]) || !onnx_term_small(e[k]))
             return false;
-    for (uint32_t i = 0; i < n->n_in && count; i++)
+    for (uint32_t i = 0; i < onnx_folded_inputs(n->row, n->n_in) && count; i++)
         if (n->in[i] && n->in[i]->has_elems && !onnx_demand_fit(n, n->in[i]))
             return false;
     return onnx_ret_elems(n, 0, d, ndim, dims, e);
@@ -197,8 +197,8 @@ bool
 onnx_fold_cast(onnx_node *n)
 {
     const onnx_value *v = n->in[0];
-    tnb_dtype to =
-        !strcmp(n->op, "CastLike") ? n->in[1]->dtype : tnb_onnx_dtype(onnx_attr_int(n, "to", 0));
+    tnb_dtype to = !strcmp(n->op, "CastLike") ? onnx_in_dtype(n, 1)
+                                              : tnb_onnx_dtype(onnx_attr_int(n, "to", 0));
     const tn_expr **e = new_elems(n, v->n_elems);
     if (!to.bits || (!tnb_dtype_is_float(to) && !tnb_dtype_is_int(to) && to.code != TNB_BOOL) ||
         to.bits < 8 || (to.bits == 8 && tnb_dtype_is_float(to)))

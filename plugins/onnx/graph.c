@@ -283,10 +283,9 @@ try_fold(onnx_node *n)
 {
     if (!n->row->fold)
         return false;
-    if (!(n->row->flags & ONNX_OP_FOLD_SHAPE))
-        for (uint32_t i = 0; i < n->n_in; i++)
-            if (n->in[i] && !onnx_known(n, i))
-                return false;
+    for (uint32_t i = 0; i < onnx_folded_inputs(n->row, n->n_in); i++)
+        if (n->in[i] && !onnx_known(n, i))
+            return false;
     return !n->failed && n->row->fold(n) && !n->failed;
 }
 

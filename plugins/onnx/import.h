@@ -111,7 +111,8 @@ typedef struct onnx_op {
 } onnx_op;
 enum {
     ONNX_OP_SHAPE_ONLY = 1, /* looks at its inputs' shapes only */
-    ONNX_OP_FOLD_SHAPE = 2  /* `fold` wants no elements of its inputs */
+    ONNX_OP_FOLD_SHAPE = 2, /* `fold` wants no elements of its inputs */
+    ONNX_OP_FOLD_FIRST = 4  /* those of input 0 only */
 };
 
 struct onnx_node {
@@ -418,6 +419,9 @@ onnx_ret_value(onnx_node *n, uint32_t i, onnx_value *v);
 /* ---- operators (table.c) ---- */
 const onnx_op *
 onnx_find_op(const char *domain, const char *name, int64_t version, bool *other_version);
+/* Of how many of a node's inputs, from the first on, `fold` wants the elements. */
+uint32_t
+onnx_folded_inputs(const onnx_op *row, uint32_t n_in);
 bool
 onnx_is_default_domain(const char *domain);
 

@@ -32,3 +32,11 @@ onnx_find_op(const char *domain, const char *name, int64_t version, bool *other_
         }
     return NULL;
 }
+
+uint32_t
+onnx_folded_inputs(const onnx_op *row, uint32_t n_in)
+{
+    if (row->flags & ONNX_OP_FOLD_SHAPE)
+        return 0;
+    return row->flags & ONNX_OP_FOLD_FIRST && n_in > 1 ? 1 : n_in;
+}

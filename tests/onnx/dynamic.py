@@ -643,6 +643,27 @@ for op in ("Div", "Mod", "Min", "Less", "Abs", "Cast", "Sub", "Neg", "Range"):
     case()(make)
 
 
+@case()
+def cast_like_a_number_that_does_not_fit(rng):
+    """Of the second input only the type counts."""
+    nodes = [node("Shape", "x", "s"), node("Cast", "s", "i", to=6), node("Mul", "i million", "p"), node("Less", "i seven", "few"),
+             node("CastLike", "few p", "y")]
+    consts = {"million": np.array([1000000], np.int32), "seven": np.array([7], np.int32)}
+    draws = [([np.zeros(n, np.float32)], [np.array([n < 7], np.int32)]) for n in (3, 2147, 3000)]
+    return graph(nodes, [value("x", F, ["n"])], [value("y", I32, ["a"])], consts), draws
+
+
+@case()
+def axes_that_are_cast_like_another_value(rng):
+    """What is known stays so."""
+    nodes = [node("Shape", "x", "s"), node("CastLike", "one s", "axes"), node("ReduceSum", "x axes", "y", keepdims=0)]
+    draws = []
+    for n in (1, 5):
+        x = f32(rng.normal(size=(n, 3)))
+        draws.append(([x], [x.sum(1)]))
+    return graph(nodes, [value("x", F, ["n", 3])], [value("y", F, ["n"])], {"one": np.array([1], np.int32)}), draws
+
+
 # ---- running ----
 
 
