@@ -106,12 +106,7 @@ bind_padding(onnx_node *n, tn_list have, const tn_expr *const *before, const tn_
         if (!tn_is(before[i], TN_KIND_INT_IMM) || !tn_is(after[i], TN_KIND_INT_IMM))
             ok = tn_and(ctx, ok,
                         tn_and(ctx, is_sensible(ctx, before[i]), is_sensible(ctx, after[i])));
-        if (mode[0] == 'r') { /* what is left when negative amounts are cut is mirrored once */
-            const tn_expr *left = left_of(ctx, have.at[i], before[i], after[i]),
-                          *most = tn_max(ctx, tn_sub(ctx, left, tn_i64(ctx, 1)), zero);
-            ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, before[i], most));
-            ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, after[i], most));
-        } else if (strcmp(mode, "constant") != 0) /* there must be something to repeat */
+        if (strcmp(mode, "constant") != 0) /* there must be something to repeat */
             ok = tn_and(ctx, ok,
                         tn_or(ctx,
                               tn_cmp(ctx, TN_KIND_GT, left_of(ctx, have.at[i], before[i], after[i]),

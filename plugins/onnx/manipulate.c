@@ -773,6 +773,18 @@ pad_at_run_time(onnx_node *n, const tn_expr *x, const char *mode)
     return onnx_ret(n, onnx_pad_at(n, x, before, after, mode, value));
 }
 
+/* Pads by [before, after] of each axis; negative amounts cut. */
+static const tn_expr *
+pad_by(onnx_node *n, const tn_expr *x, const int64_t *width, uint32_t rank, const char *mode)
+{
+    const tn_expr *before[ONNX_MAX_DIMS], *after[ONNX_MAX_DIMS];
+    for (uint32_t i = 0; i < rank; i++) {
+        before[i] = tn_i64(n->ctx, width[2 * i]);
+        after[i] = tn_i64(n->ctx, width[2 * i + 1]);
+    }
+    return onnx_pad_at(n, x, before, after, mode, NULL);
+}
+
 /* Whether the padding value may stand in an attribute, which is a float64. */
 static bool
 is_double(const onnx_value *v)
@@ -818,10 +830,14 @@ import_pad(onnx_node *n)
     if (count != 2 * n_axes)
         return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, wanted %u", count,
                          n_axes, 2 * n_axes);
+    bool cuts = false;
     for (uint32_t i = 0; i < n_axes; i++) {
         width[2 * axes[i]] = pads[i];
         width[2 * axes[i] + 1] = pads[n_axes + i];
+        cuts |= pads[i] < 0 || pads[n_axes + i] < 0;
     }
+    if (mode != 0 && cuts) /* what is cut is not repeated */
+        return onnx_ret(n, pad_by(n, x, width, (uint32_t)rank, modes[mode]));
     const tn_node *attrs =
         tn_dictv(n->ctx, "pad_width", tn_int_array(n->ctx, width, 2 * (uint32_t)rank), "pad_mode",
                  tn_string(n->ctx, relax[mode]), "pad_value",

@@ -240,21 +240,43 @@ def pad(rng):
     return g, draws
 
 
+def padded(x, p, mode):
+    """Negative amounts cut first: what is cut is not repeated."""
+    for axis in (0, 1):
+        x = x.take(np.arange(max(-p[axis], 0), x.shape[axis] - max(-p[axis + 2], 0)), axis)
+        if mode == "wrap":  # which np.pad gets wrong before NumPy 1.25
+            x = x.take(np.arange(-max(p[axis], 0), x.shape[axis] + max(p[axis + 2], 0)) % x.shape[axis], axis)
+    return x if mode == "wrap" else np.pad(x, [(max(p[0], 0), max(p[2], 0)), (max(p[1], 0), max(p[3], 0))], mode=mode)
+
+
 def pad_mode(mode, numpy_mode):
     def make(rng):
         g = graph([node("Pad", "x p", "y", mode=mode)], [value("x", F, ["n", 5]), value("p", I, [4])], [value("y", F, ["a", "b"])])
         draws = []
-        for n, p in ((4, (1, 2, 0, 1)), (4, (3, 0, 2, 4)), (4, (0, 0, 0, 0)), (2, (1, 1, 1, 1))):
+        for n, p in ((4, (1, 2, 0, 1)), (4, (3, 0, 2, 4)), (4, (0, 0, 0, 0)), (2, (1, 1, 1, 1)), (2, (3, 0, 7, 11)), (1, (2, 0, 1, 0)),
+                     (4, (-1, -2, 3, 4)), (4, (5, 0, -1, -3))):
             x = f32(rng.normal(size=(n, 5)))
-            draws.append(([x, i64(p)], [np.pad(x, [(p[0], p[2]), (p[1], p[3])], mode=numpy_mode)]))
+            draws.append(([x, i64(p)], [padded(x, p, numpy_mode)]))
         draws.append(([np.zeros((0, 5), np.float32), i64([1, 0, 0, 0])], "(Pad): axis 0 of 0 entries cannot be padded by 1 and 0"))
+        draws.append(([np.zeros((3, 5), np.float32), i64([-3, 0, 1, 0])], "(Pad): axis 0 of 3 entries cannot be padded by -3 and 1"))
         return g, draws
     make.__name__ = "pad_" + mode
     case(19)(make)
 
 
+def pad_mode_by_known_amounts(mode, numpy_mode, p):
+    def make(rng):
+        g = graph([node("Pad", "x p", "y", mode=mode)], [value("x", F, ["n", 5])], [value("y", F, ["a", "b"])], {"p": i64(p)})
+        x = [f32(rng.normal(size=(n, 5))) for n in (2, 4)]
+        return g, [([v], [padded(v, p, numpy_mode)]) for v in x]
+    make.__name__ = f"pad_{mode}_by_known_amounts_that_{'cut' if min(p) < 0 else 'repeat'}"
+    case(19)(make)
+
+
 for modes in (("reflect", "reflect"), ("edge", "edge"), ("wrap", "wrap")):
     pad_mode(*modes)
+    pad_mode_by_known_amounts(*modes, (3, 0, 7, 11))
+    pad_mode_by_known_amounts(*modes, (-1, -2, 3, 4))
 
 
 @case()
