@@ -171,6 +171,18 @@ all_supported(onnx_import *imp)
                "unsupported %s", m.found.at[0].key);
     for (uint32_t i = 1; i < m.found.n; i++)
         tnb_diag_note(tn_diags(imp->ctx), "also unsupported: %s", m.found.at[i].key);
+    for (uint32_t i = 0; i < m.found.n; i++) {
+        const Onnx__NodeProto *p = m.found.at[i].value;
+        if (p->domain && strncmp(p->domain, "com.microsoft", 13) == 0) {
+            tnb_diag_hint(
+                tn_diags(imp->ctx),
+                "com.microsoft has ONNX Runtime's own operators: export the model without "
+                "its optimizer, and quantize it in the format QDQ");
+            return false;
+        }
+    }
+    tnb_diag_hint(tn_diags(imp->ctx), "docs/onnx.md lists the operators that there are, and why "
+                                      "others are not");
     return false;
 }
 
