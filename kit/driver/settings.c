@@ -50,6 +50,50 @@ check_plugin_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
         tnb_diag_hint(tn_diags(ctx), "tenon list plugins --why shows every plugin");
 }
 
+/* Whether a promise, "kind:name", is what prefer.NAME or prefer.KIND.NAME speaks of. */
+static bool
+is_promise_of(const char *promise, const char *what)
+{
+    const char *colon = strchr(promise, ':');
+    size_t n = colon ? (size_t)(colon - promise) : 0;
+    return colon &&
+           (strcmp(colon + 1, what) == 0 || (strncmp(promise, what, n) == 0 && what[n] == '.' &&
+                                             strcmp(colon + 1, what + n + 1) == 0));
+}
+
+/* prefer.WHAT of a plugin that does not provide it. */
+static void
+check_preference(tn_ctx *ctx, const tnb_conf_value *v, const char *what)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    const char *who = NULL;
+    TNB_VEC(const char *) names = {0};
+    if (v->layer < TNB_CONF_SYSTEM || !p || !plugin_exists(p, v->value))
+        return;
+    for (uint32_t i = 0; i < tnb_plugins_count(p); i++) {
+        const tnb_plugin *c = tnb_plugins_get(p, i);
+        for (uint32_t k = 0; k < c->n_provides; k++) {
+            const char *colon = strchr(c->provides[k], ':');
+            if (colon)
+                TNB_PUSH(tn_arena(ctx), names, colon + 1);
+            if (!is_promise_of(c->provides[k], what))
+                continue;
+            if (strcmp(c->name, v->value) == 0)
+                return;
+            who = c->name;
+        }
+    }
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
+               "'%s' has no effect: plugin '%s' does not provide '%s'", v->key, v->value, what);
+    const char *near = who ? NULL : tnb_nearest(what, names.at, names.n);
+    if (who)
+        tnb_diag_hint(tn_diags(ctx), "plugin '%s' does", who);
+    else if (near)
+        tnb_diag_hint(tn_diags(ctx), "no plugin does; did you mean 'prefer.%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "no plugin does; tenon list plugins shows what each is for");
+}
+
 static void
 check_plugin_names(tn_ctx *ctx, const tnb_conf *conf)
 {
@@ -57,8 +101,10 @@ check_plugin_names(tn_ctx *ctx, const tnb_conf *conf)
     const tnb_conf_value **values =
         tnb_conf_section_values(conf, tn_arena(ctx), "tenon", "", &n_values);
     for (uint32_t i = 0; i < n_values; i++) {
-        if (strncmp(values[i]->key, "prefer.", 7) == 0)
+        if (strncmp(values[i]->key, "prefer.", 7) == 0) {
             check_plugin_name(ctx, values[i], values[i]->value);
+            check_preference(ctx, values[i], values[i]->key + 7);
+        }
         if (strcmp(values[i]->key, "plugins") != 0)
             continue;
         const char **names = tnb_conf_split(tn_arena(ctx), values[i]->value, &n);

@@ -85,6 +85,15 @@ for section, name, near in (("plugin", "cppu", "cpu"), ("device", "cppu", "cpu")
            f"did you mean [{section} {near}]")
 warned("a plugin that may be loaded", compile_with("--set", "tenon.plugins=*,cppu"), "'cppu' in 'plugins'", "did you mean 'cpu'")
 warned("a plugin that is preferred", compile_with("--set", "tenon.prefer.FuseOps=transfrom"), "'transfrom'", "'transform'")
+warned("a plugin that does not provide the name", compile_with("--set", "tenon.prefer.opencl=cpu"),
+       "'prefer.opencl' has no effect: plugin 'cpu' does not provide 'opencl'", "plugin 'opencl")
+warned("the same of a name with its kind", compile_with("--set", "tenon.prefer.pass.FuseOps=cpu"),
+       "'prefer.pass.FuseOps' has no effect", "plugin 'transform' does")
+warned("a name that nobody provides", compile_with("--set", "tenon.prefer.FuseOp=transform"),
+       "'prefer.FuseOp' has no effect", "no plugin does; did you mean 'prefer.FuseOps'?")
+for good in ("FuseOps=transform", "pass.FuseOps=transform", "relax.add=ops", "op.relax.add=ops"):
+    r = compile_with("--set", "tenon.prefer." + good)
+    check(r.returncode == 0 and "warning" not in r.stderr, "prefer." + good + " says what is the case", r)
 
 # ---- locks ----
 for lock, *texts in (("tenn.threads", "names no section", "did you mean 'tenon'"),
