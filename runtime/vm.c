@@ -447,8 +447,15 @@ alloc_storage(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 {
     int64_t bytes = vm->scalars[top(vm)->scalars + in->b];
     tnr_value v;
-    if (bytes < 0)
-        return tnb_fail(err, TNB_BOUNDS, "a storage of %" PRId64 " bytes", bytes);
+    if (bytes < 0) /* the least integer: what a program makes of a size that overflows */
+        return bytes == INT64_MIN
+                   ? tnb_fail(err, TNB_BOUNDS,
+                              "the bytes that a storage takes do not fit an integer of 64 bits: "
+                              "the inputs' extents are too large")
+                   : tnb_fail(err, TNB_BOUNDS,
+                              "a storage cannot have %" PRId64 " bytes: an extent is negative, or "
+                              "the inputs' extents are too large",
+                              bytes);
     /* What the register held goes first, so that a loop reuses its memory. */
     tnr_release(&vm->values[top(vm)->values + in->a]);
     TNB_TRY(tnr_storage_new(vm->devices[in->c], (uint64_t)bytes,

@@ -893,7 +893,10 @@ test_storage_too_large_is_an_error(void **state)
     bytes = tnr_int(1ll << 40);
     FAILS(tnr_vm_call(vm, "main", &bytes, 1, &ret, &err), TNB_NO_MEMORY, "no memory");
     bytes = tnr_int(-1);
-    FAILS(tnr_vm_call(vm, "main", &bytes, 1, &ret, &err), TNB_BOUNDS, "-1 bytes");
+    FAILS(tnr_vm_call(vm, "main", &bytes, 1, &ret, &err), TNB_BOUNDS, "cannot have -1 bytes");
+    bytes = tnr_int(INT64_MIN); /* an overflow */
+    FAILS(tnr_vm_call(vm, "main", &bytes, 1, &ret, &err), TNB_BOUNDS,
+          "the bytes that a storage takes do not fit an integer of 64 bits");
 }
 
 static void
