@@ -109,6 +109,17 @@ free_tensor(tnr_object *o)
     free(t);
 }
 
+static tnb_status
+no_dtype(tnb_dtype d, tnb_err *err)
+{
+    (void)tnb_fail(err, TNB_TYPE, "there is no element type of code %u with %u bits and %u lanes",
+                   d.code, d.bits, d.lanes);
+    tnb_hint(
+        err,
+        "tenon/base/dtype.h has the codes; a width is one that the code has, lanes are 1 or more");
+    return TNB_TYPE;
+}
+
 /* Elements and bytes of a shape, checked. */
 static tnb_status
 measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, uint64_t *bytes,
@@ -118,8 +129,10 @@ measure(const int64_t *shape, uint32_t ndim, tnb_dtype dtype, uint64_t *elems, u
         return tnb_fail(err, TNB_SHAPE,
                         "a tensor of %" PRIu32 " dimensions; at most %d are supported", ndim,
                         TNB_TNO_MAX_DIMS);
-    if (tnb_dtype_is_void(dtype) || dtype.lanes == 0 || dtype.bits == 0)
+    if (tnb_dtype_is_void(dtype))
         return tnb_fail(err, TNB_TYPE, "a tensor needs an element type that has bits");
+    if (!tnb_dtype_exists(dtype))
+        return no_dtype(dtype, err);
     /* most tensors of a program: elements of whole bytes, none of the extents 0, small */
     uint64_t n = 1, bits = (uint64_t)dtype.bits * dtype.lanes;
     uint32_t i = 0;

@@ -24,6 +24,11 @@ tnr_check_value(tnr_value v, tnb_err *err)
     if (v.tag >= TNR_N_TAGS)
         return tnb_fail(err, TNB_INVALID, "a value has the tag %" PRIu32 "; there are %d", v.tag,
                         TNR_N_TAGS);
+    if (v.tag == TNR_DTYPE && !tnb_dtype_is_void(v.u.dtype) && !tnb_dtype_exists(v.u.dtype))
+        return tnb_fail(err, TNB_INVALID,
+                        "a value with the tag %s has the code %u, %u bits and %u lanes, which no "
+                        "dtype has",
+                        tnr_tag_name(v.tag), v.u.dtype.code, v.u.dtype.bits, v.u.dtype.lanes);
     if (holds_object(v) && !v.u.object)
         return tnb_fail(err, TNB_INVALID, "a value with the tag %s holds NULL",
                         tnr_tag_name(v.tag));

@@ -144,6 +144,15 @@ width_exists(uint8_t code, uint32_t bits)
 }
 
 bool
+tnb_dtype_exists(tnb_dtype d)
+{
+    for (int i = 0; i < N_NAMES && d.lanes; i++)
+        if (names[i].code == d.code)
+            return names[i].fixed ? names[i].bits == d.bits : width_exists(d.code, d.bits);
+    return false;
+}
+
+bool
 tnb_dtype_parse(const char *s, size_t n, tnb_dtype *d)
 {
     const char *end = s + n;

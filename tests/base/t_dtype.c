@@ -163,11 +163,32 @@ elements_are_read_as_numbers(void **state)
     assert_false(tnb_load_f64(&u64, (tnb_dtype){TNB_FLOAT, 32, 2}, 0, &v));
 }
 
+/* Exactly those that have a spelling; void is none. */
+static void
+there_are_no_other_types(void **state)
+{
+    (void)state;
+    static const uint16_t lanes[] = {0, 1, 3, UINT16_MAX};
+    int found = 0;
+    for (int code = 0; code < 256; code++)
+        for (int bits = 0; bits < 256; bits++)
+            for (int i = 0; i < 4; i++) {
+                tnb_dtype d = {(uint8_t)code, (uint8_t)bits, lanes[i]}, again;
+                tnb_dtype_text t = tnb_dtype_print(d);
+                bool spelled =
+                    bits && tnb_dtype_parse(t.s, strlen(t.s), &again) && tnb_dtype_eq(d, again);
+                assert_int_equal(tnb_dtype_exists(d), spelled);
+                found += spelled;
+            }
+    assert_int_equal(found, 3 * (7 + 7 + 3 + 1 + 1 + 2 + 1 + 5));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_read_and_written),
+        cmocka_unit_test(there_are_no_other_types),
         cmocka_unit_test(storage_packs_and_refuses_overflow),
 #ifdef __FLT16_MANT_DIG__
         cmocka_unit_test(half_agrees_with_the_compiler),

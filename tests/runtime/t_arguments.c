@@ -15,6 +15,7 @@ static tnr_artifact *artifact;
 static tnr_vm *vm;
 static tnr_value tensor, out;
 static const int64_t dims[] = {2, 3};
+static const tnb_dtype odd = {9, 77, 3}; /* there is no such dtype */
 
 /* A NULL argument: the message names it, and nothing was put out. */
 #define REFUSES(call, argument)                             \
@@ -72,6 +73,11 @@ test_values(void **state)
           "item 1 of a tuple: a value has the tag 99");
     items[1] = (tnr_value){.tag = TNR_TENSOR};
     FAILS(tnr_tuple_new(items, 2, &out, &err), TNB_INVALID, "the tag tensor holds NULL");
+    items[1] = (tnr_value){.tag = TNR_DTYPE, .u.dtype = odd};
+    FAILS(tnr_tuple_new(items, 2, &out, &err), TNB_INVALID, "the code 9, 77 bits and 3 lanes");
+    items[1].u.dtype = TNB_VOID; /* for "any" */
+    OK(tnr_tuple_new(items, 2, &out, &err));
+    tnr_release(&out);
     REFUSES(tnr_expect(NULL, items, 0, TNR_INT, &err), "function");
     REFUSES(tnr_expect("f", NULL, 0, TNR_INT, &err), "args");
     FAILS(tnr_expect("f", items, -1, TNR_INT, &err), TNB_BOUNDS, "no argument -1");
@@ -123,6 +129,13 @@ test_storage_and_tensors(void **state)
     FAILS(tnr_tensor_view(s.u.storage, 0, dims, 2, TNB_VOID, &out, &err), TNB_TYPE, "element type");
     FAILS(tnr_tensor_view(s.u.storage, 0, dims, 2, TNB_DTYPE(TNB_FLOAT, 0), &out, &err), TNB_TYPE,
           "element type");
+    FAILS(tnr_tensor_view(s.u.storage, 0, dims, 2, odd, &out, &err), TNB_TYPE,
+          "code 9 with 77 bits and 3 lanes");
+    FAILS(tnr_tensor_view(s.u.storage, 0, dims, 2, (tnb_dtype){TNB_FLOAT, 32, 0}, &out, &err),
+          TNB_TYPE, "code 2 with 32 bits and 0 lanes");
+    FAILS(tnr_tensor_new(host, dims, 2, odd, &out, &err), TNB_TYPE, "code 9");
+    FAILS(tnr_tensor_new(host, dims, 2, TNB_DTYPE(TNB_INT, 7), &out, &err), TNB_TYPE, "7 bits");
+    FAILS(tnr_tensor_from(host, data, dims, 2, odd, &out, &err), TNB_TYPE, "code 9");
     FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){-1}, 1, TNB_F32, &out, &err), TNB_SHAPE,
           "negative");
     FAILS(tnr_tensor_view(s.u.storage, 0, (int64_t[]){INT64_MAX, 4}, 2, TNB_F32, &out, &err),
@@ -193,6 +206,9 @@ test_dlpack(void **state)
     m.dl.byte_offset = UINT64_MAX - 4;
     FAILS(tnr_tensor_from_dlpack(host, &m, &out, &err), TNB_BOUNDS, "beyond the address space");
     m.dl.byte_offset = 0;
+    m.dl.dtype = odd;
+    FAILS(tnr_tensor_from_dlpack(host, &m, &out, &err), TNB_TYPE, "code 9");
+    m.dl.dtype = TNB_F32;
     m.dl.strides = strides;
     FAILS(tnr_tensor_from_dlpack(host, &m, &out, &err), TNB_BOUNDS, "overflow 64 bits");
     m.dl.strides = NULL;
@@ -401,6 +417,8 @@ test_machines(void **state)
     arg = (tnr_value){.tag = 77};
     FAILS(tnr_vm_call(vm, "main", &arg, 1, &out, &err), TNB_INVALID,
           "argument 0: a value has the tag 77");
+    arg = (tnr_value){.tag = TNR_DTYPE, .u.dtype = odd};
+    FAILS(tnr_vm_call(vm, "main", &arg, 1, &out, &err), TNB_INVALID, "argument 0: ");
     arg = (tnr_value){.tag = TNR_TENSOR};
     FAILS(tnr_vm_call(vm, "main", &arg, 1, &out, &err), TNB_INVALID, "the tag tensor holds NULL");
     REFUSES(tnr_closure_new(NULL, 0, NULL, 0, &out, &err), "vm");

@@ -136,6 +136,10 @@ typedef struct tnb_dtype_text {
 TNB_EXPORT tnb_dtype_text
 tnb_dtype_print(tnb_dtype d);
 
+/* Whether it is the type of an element: a code that is listed above, a width that it has, lanes. Void is none. */
+TNB_EXPORT bool
+tnb_dtype_exists(tnb_dtype d);
+
 /* Reads upstream's spelling. False when `s` (length n) is none; `d` is then untouched. */
 TNB_EXPORT bool
 tnb_dtype_parse(const char *s, size_t n, tnb_dtype *d);

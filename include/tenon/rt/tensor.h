@@ -51,7 +51,7 @@ tnr_storage_wrap(tnr_device *dev, void *mem, uint64_t bytes, uint32_t flags, voi
                  void (*release)(void *), tnr_value *out, tnb_err *err);
 /* A compact, row-major view of the storage from `offset` bytes on; it has to fit (TNB_BOUNDS). shape: ndim
  * extents >= 0, copied (TNB_SHAPE: a negative one, or more than 64); ndim 0: a scalar. TNB_TYPE: the
- * void dtype, one without lanes or bits; TNB_BOUNDS: the elements do not fit the address space. Retains
+ * void dtype, one that there is not (tnb_dtype_exists); TNB_BOUNDS: the elements do not fit the address space. Retains
  * the storage; `out` is the caller's. So are shape, dtype and errors of the functions below. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_view(tnr_storage *s, uint64_t offset, const int64_t *shape, uint32_t ndim,
