@@ -4,6 +4,7 @@
  */
 #include "lower.h"
 
+#include "tenon/kit/driver.h"
 #include "tenon/base/hash.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/codegen.h"
@@ -61,18 +62,18 @@ note_writes(void *user, const tn_node *n)
 {
     if (n->kind == TN_KIND_BUFFER_STORE)
         mark(user, tn_as_buffer(((const tn_buffer_store *)n)->buffer)->data);
-    if (tn_is_call_to(n, "tirx.prefetch"))
+    if (tn_is_intrin(n, TN_INTRIN_prefetch))
         return TN_WALK_SKIP;
     /* a data pointer handed to a call may be written through, unless its mask says that it is read */
     const tn_call *call = n->kind == TN_KIND_CALL ? (const tn_call *)n : NULL;
-    if (call && call->args.n == 5 && tn_is_call_to(n, "tirx.tvm_access_ptr") &&
+    if (call && call->args.n == 5 && tn_is_intrin(n, TN_INTRIN_tvm_access_ptr) &&
         tn_is_int_const(call->args.at[4], 1))
         return TN_WALK_ON;
     if (call)
         for (uint32_t i = 0; i < ((const tn_call *)n)->args.n; i++) {
             const tn_node *a = ((const tn_call *)n)->args.at[i];
             mark(user, a);
-            if (a && a->kind == TN_KIND_BUFFER_LOAD && tn_is_call_to(n, "tirx.address_of"))
+            if (a && a->kind == TN_KIND_BUFFER_LOAD && tn_is_intrin(n, TN_INTRIN_address_of))
                 mark(user, tn_as_buffer(((const tn_buffer_load *)a)->buffer)->data);
         }
     return TN_WALK_ON;
@@ -139,7 +140,7 @@ note_kernel(void *user, const tn_node *n)
     const tn_for_loop *f = w->kernel ? tn_as_for_loop(n) : NULL;
     if (f && f->for_kind == TN_FOR_THREAD_BINDING && !note_threads(w->ctx, w->kernel, f))
         w->ok = false;
-    if (n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in"))
+    if (n->kind == TN_KIND_CALL && tn_is_intrin(n, TN_INTRIN_index_in))
         note_check(w, (const tn_call *)n);
     return w->ok ? TN_WALK_ON : TN_WALK_STOP;
 }
@@ -264,6 +265,8 @@ tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kin
             TNB_PUSH(tn_arena(ctx), items, part.at[p]);
     }
     list = (tn_pass_list){items.at, items.n};
+    if (!tnk_pass_list_expand(ctx, NULL, &list))
+        return NULL;
     const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), name, prim_func);
     tn_pass_run run = {.target = target, .no_verify = true};
     m = m ? tn_run_passes(ctx, m, &list, &run) : NULL;

@@ -55,9 +55,9 @@ TNB_EXPORT bool
 tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
                   const char *profile, tnk_pipeline *out);
 
-/* `list` with "@pipeline" and "@library_dispatch", "@legalize", "@finalize" replaced by what the
- * pipeline has there. False after recording an error: an '@' name that is none of these, or p NULL
- * (no target) where one is needed. */
+/* `list` with the lists of tenon/kit/lists.h in the place of their names, and "@pipeline", "@library_dispatch", "@legalize",
+ * "@finalize" and "@lower" replaced by what the pipeline has there. False after recording an error: an '@' name that is none
+ * of these, or p NULL (no target) where one is needed. */
 TNB_EXPORT bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list);
 
