@@ -5,6 +5,7 @@
 #include "scalar.h"
 
 #include "tenon/base/scalar.h"
+#include "tenon/core/op.h"
 #include "tenon/core/walk.h"
 
 #include <float.h>
@@ -530,7 +531,7 @@ static tn_walk_step
 find_check(void *user, const tn_node *n)
 {
     (void)user;
-    return tn_is_call_to(n, "tirx.index_in") ? TN_WALK_STOP : TN_WALK_ON;
+    return tn_is_intrin(n, TN_INTRIN_index_in) ? TN_WALK_STOP : TN_WALK_ON;
 }
 
 /* Whether the value may be left out: an index in it that came as data is looked at even where it does not matter. */

@@ -318,11 +318,11 @@ stmt(struct gen *g, const tn_stmt *s)
         emit(g, NULL_ASSERT, TNB_B8, 0);
         break;
     case TN_KIND_EVALUATE:
-        if (tn_is_call_to(tn_as_evaluate(s)->value, "tirx.index_in")) { /* for what it refuses */
+        if (tn_is_intrin(tn_as_evaluate(s)->value, TN_INTRIN_index_in)) { /* for what it refuses */
             expr(g, tn_as_evaluate(s)->value);
             emit(g, NULL_SET, TNB_I64, local(g, s));
         } else if (!tn_is(tn_as_evaluate(s)->value, TN_KIND_INT_IMM) &&
-                   !tn_is_call_to(tn_as_evaluate(s)->value, "tirx.assume")) {
+                   !tn_is_intrin(tn_as_evaluate(s)->value, TN_INTRIN_assume)) {
             refuse(g, s);
         }
         break;

@@ -119,7 +119,7 @@ check_reads(void *user, const tn_node *n)
 {
     plain_reads *p = user;
     const tn_match_buffer *match = tn_as_match_buffer(n);
-    const tn_call *address = tn_is_call_to(n, "tirx.address_of");
+    const tn_call *address = tn_is_intrin(n, TN_INTRIN_address_of) ? tn_as_call(n) : NULL;
     const tn_buffer_load *l = address ? tn_as_buffer_load(address->args.at[0]) : NULL;
     if (n == tn_as_buffer(p->buffer)->data || (l && l->buffer == p->buffer) || match)
         p->ok = false;

@@ -103,16 +103,14 @@ opaque_interval(scope *s, const tn_atom *t, interval *out)
     const tn_expr *e = t->expr;
     const tn_select *sel = tn_as_select(e);
     const tn_call *c = tn_as_call(e);
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
     interval x, y;
     if (sel)
         return expr_interval(s, sel->a, &x) && expr_interval(s, sel->b, &y) &&
                join(s, t->dtype, x, y, out);
-    if (op && c->args.n == 3 && strcmp(op->name, "tirx.if_then_else") == 0)
+    if (tn_is_intrin(e, TN_INTRIN_if_then_else))
         return expr_interval(s, c->args.at[1], &x) && expr_interval(s, c->args.at[2], &y) &&
                join(s, t->dtype, x, y, out);
-    if (op && c->args.n == 4 && strcmp(op->name, "tirx.index_in") == 0 &&
-        expr_interval(s, c->args.at[1], &x) && x.hi) {
+    if (tn_is_intrin(e, TN_INTRIN_index_in) && expr_interval(s, c->args.at[1], &x) && x.hi) {
         *out = (interval){tn_poly_const(s->a, 0), tn_poly_add_const(s->a, x.hi, -1)};
         return true;
     }

@@ -128,26 +128,31 @@ opaque_span(tn_arith *a, const tn_expr *e)
     const tn_op *op = call ? tn_call_op_of(call) : NULL;
     if (!op || !(op->flags & TN_OP_SCALAR))
         return open;
-    if (call->args.n == 3 && strcmp(op->name, "tirx.if_then_else") == 0)
+    int64_t n;
+    switch ((int)op->intrin) {
+    case TN_INTRIN_if_then_else:
         return span_union(expr_span(a, call->args.at[1]), expr_span(a, call->args.at[2]));
-    if (call->args.n == 4 && strcmp(op->name, "tirx.index_in") == 0) {
-        span n = expr_span(a, call->args.at[1]);
-        return (span){0, n.hi == TN_POS_INF ? n.hi : n.hi > 0 ? n.hi - 1 : 0};
+    case TN_INTRIN_index_in: {
+        span in = expr_span(a, call->args.at[1]);
+        return (span){0, in.hi == TN_POS_INF ? in.hi : in.hi > 0 ? in.hi - 1 : 0};
     }
-    if (call->args.n == 2 && strcmp(op->name, "tirx.bitwise_and") == 0) {
+    case TN_INTRIN_bitwise_and:
         for (uint32_t i = 0; i < 2; i++) {
             span m = expr_span(a, call->args.at[i]);
             if (m.lo >= 0)
                 return (span){0, m.hi};
         }
+        return open;
+    case TN_INTRIN_shift_right:
+        if (tn_int_value(call->args.at[1], &n) && n >= 0 && n < 62) {
+            span x = expr_span(a, call->args.at[0]);
+            return (span){sat_floor_div(x.lo, (int64_t)1 << n),
+                          sat_floor_div(x.hi, (int64_t)1 << n)};
+        }
+        return open;
+    default:
+        return open;
     }
-    int64_t n;
-    if (call->args.n == 2 && strcmp(op->name, "tirx.shift_right") == 0 &&
-        tn_int_value(call->args.at[1], &n) && n >= 0 && n < 62) {
-        span x = expr_span(a, call->args.at[0]);
-        return (span){sat_floor_div(x.lo, (int64_t)1 << n), sat_floor_div(x.hi, (int64_t)1 << n)};
-    }
-    return open;
 }
 
 static span

@@ -110,7 +110,8 @@ find_data(void *user, const tn_node *n)
         return t && t->data ? TN_WALK_STOP : TN_WALK_ON;
     }
     /* an index that is looked at is one */
-    return n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") ? TN_WALK_SKIP : TN_WALK_ON;
+    return n->kind == TN_KIND_CALL && tn_is_intrin(n, TN_INTRIN_index_in) ? TN_WALK_SKIP
+                                                                          : TN_WALK_ON;
 }
 
 bool
@@ -176,7 +177,7 @@ find_index_check(void *user, const tn_node *n)
     check_search *s = user;
     if (tn_is(n, TN_KIND_BUFFER))
         return TN_WALK_SKIP;
-    if (n->kind != TN_KIND_CALL || !tn_is_call_to(n, "tirx.index_in"))
+    if (n->kind != TN_KIND_CALL || !tn_is_intrin(n, TN_INTRIN_index_in))
         return TN_WALK_ON;
     if (!s->all)
         return TN_WALK_STOP;
@@ -856,9 +857,9 @@ simp_call(tn_arith *a, const tn_expr *e)
 {
     tn_ctx *ctx = a->ctx;
     const tn_call *c = tn_as_call(e);
-    const tn_op *op = tn_call_op_of(c);
+    tn_intrin_id id = tn_intrin_of(e);
     int64_t v;
-    if (op && c->args.n == 3 && strcmp(op->name, "tirx.if_then_else") == 0) {
+    if (id == TN_INTRIN_if_then_else) {
         const tn_expr *cond = simp(a, c->args.at[0]);
         if (tn_int_value(cond, &v))
             return simp(a, c->args.at[v ? 1 : 2]);
@@ -872,25 +873,27 @@ simp_call(tn_arith *a, const tn_expr *e)
     }
     const tn_expr *r = rebuild(a, e);
     c = tn_as_call(r);
-    if (op && c && c->args.n == 4 && strcmp(op->name, "tirx.index_in") == 0)
+    if (id == TN_INTRIN_index_in && c)
         return checked_index(a, r, c);
-    if (!op || !c || c->args.n != 2 || strncmp(op->name, "tirx.", 5) != 0 ||
-        !tn_is(c->args.at[0], TN_KIND_INT_IMM) || !tn_int_value(c->args.at[1], &v))
+    if (!c || c->args.n != 2 || !tn_is(c->args.at[0], TN_KIND_INT_IMM) ||
+        !tn_int_value(c->args.at[1], &v))
         return r;
-    const char *name = op->name + 5;
     const tn_expr *x = c->args.at[0], *y = c->args.at[1];
     bool in_range = v >= 0 && v < tn_dtype_of(x).bits;
-    if (strcmp(name, "bitwise_and") == 0)
+    switch ((int)id) {
+    case TN_INTRIN_bitwise_and:
         return tn_bitwise_and(ctx, x, y);
-    if (strcmp(name, "bitwise_or") == 0)
+    case TN_INTRIN_bitwise_or:
         return tn_bitwise_or(ctx, x, y);
-    if (strcmp(name, "bitwise_xor") == 0)
+    case TN_INTRIN_bitwise_xor:
         return tn_bitwise_xor(ctx, x, y);
-    if (in_range && strcmp(name, "shift_left") == 0)
-        return tn_shift_left(ctx, x, y);
-    if (in_range && strcmp(name, "shift_right") == 0)
-        return tn_shift_right(ctx, x, y);
-    return r;
+    case TN_INTRIN_shift_left:
+        return in_range ? tn_shift_left(ctx, x, y) : r;
+    case TN_INTRIN_shift_right:
+        return in_range ? tn_shift_right(ctx, x, y) : r;
+    default:
+        return r;
+    }
 }
 
 /* Everything whose value is not integer arithmetic: choice, calls, loads, lets, casts. */

@@ -482,8 +482,7 @@ static void
 evaluate_line(printer *p, const tn_evaluate *s)
 {
     const tn_call *c = tn_as_call(s->value);
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    bool bare = c && !(op && !strcmp(op->name, "tirx.ret"));
+    bool bare = c && !tn_is_intrin(s->value, TN_INTRIN_ret);
     if (!bare)
         pr_puts(p, "T.evaluate(");
     pr_expr(p, s->value, PREC_TEST);

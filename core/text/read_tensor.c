@@ -630,8 +630,7 @@ evaluate(reader *r, const ast *e, value v)
         return;
     rd_at(r, e);
     const tn_call *c = tn_as_call(x);
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    if (op && !strcmp(op->name, "tirx.ret") && c->args.n == 1) /* the old spelling of return */
+    if (tn_is_intrin(x, TN_INTRIN_ret) && c->args.n == 1) /* the old spelling of return */
         rd_push_stmt(r, tn_return_of(r->ctx, c->args.at[0]));
     else
         rd_push_stmt(r, tn_evaluate_of(r->ctx, x));

@@ -249,12 +249,10 @@ enter(void *user, const tn_node *n)
         return TN_WALK_SKIP;
     case TN_KIND_BUFFER:
         return TN_WALK_SKIP;
-    case TN_KIND_CALL: {
-        const tn_op *op = tn_call_op_of((const tn_call *)n);
-        if (op && !strcmp(op->name, "tirx.tvm_access_ptr"))
+    case TN_KIND_CALL:
+        if (tn_is_intrin(n, TN_INTRIN_tvm_access_ptr))
             opaque_access(g, (const tn_call *)n);
         break;
-    }
     default:
         break;
     }

@@ -60,7 +60,7 @@ static const tnk_dialect dialects[] = {
     {
         .size = sizeof(tnk_dialect),
         .name = "c",
-        .id = TN_DIALECT_C,
+        .id = TNK_DIALECT_C,
         .calling = TNK_CALL_HOST_TABLE,
         .kernel = "TK_KERNEL int32_t",
         .global_ptr = "",
@@ -77,7 +77,7 @@ static const tnk_dialect dialects[] = {
     {
         .size = sizeof(tnk_dialect),
         .name = "opencl",
-        .id = TN_DIALECT_OPENCL,
+        .id = TNK_DIALECT_OPENCL,
         .calling = TNK_CALL_DIRECT,
         .kernel = "__kernel void",
         .global_ptr = "__global ",
@@ -96,7 +96,7 @@ static const tnk_dialect dialects[] = {
     {
         .size = sizeof(tnk_dialect),
         .name = "cuda",
-        .id = TN_DIALECT_CUDA,
+        .id = TNK_DIALECT_CUDA,
         .calling = TNK_CALL_DIRECT,
         .kernel = "extern \"C\" __global__ void",
         .global_ptr = "",

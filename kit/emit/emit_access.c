@@ -173,7 +173,7 @@ tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
 static const tn_expr *
 as_bits(const tn_expr *x)
 {
-    if (!tn_is_call_to(x, "tirx.reinterpret"))
+    if (!tn_is_intrin(x, TN_INTRIN_reinterpret))
         return NULL;
     const tn_expr *v = ((const tn_call *)x)->args.at[0];
     tnb_dtype d = tn_dtype_of(x);
@@ -183,7 +183,7 @@ as_bits(const tn_expr *x)
 bool
 tnk_is_moved(tnk_emitter *e, const tn_expr *x)
 {
-    if (tn_is_call_to(x, "tirx.if_then_else")) {
+    if (tn_is_intrin(x, TN_INTRIN_if_then_else)) {
         const tn_call *c = (const tn_call *)x;
         return tnk_is_moved(e, c->args.at[1]) && tnk_is_moved(e, c->args.at[2]);
     }
@@ -270,7 +270,7 @@ static bool
 is_streamed(tnk_emitter *e, const tnk_memory *m, tnb_dtype v)
 {
     int bytes = v.bits / 8 * v.lanes;
-    if (!e->stream || e->d->id != TN_DIALECT_C || (bytes != 16 && bytes != 32 && bytes != 64))
+    if (!e->stream || e->d->id != TNK_DIALECT_C || (bytes != 16 && bytes != 32 && bytes != 64))
         return false;
     for (uint32_t i = 0; i < e->kernel->n_buffers; i++)
         if (m == tnb_ptrmap_get(&e->memory, tn_as_buffer(e->kernel->buffers[i])->data))
@@ -366,7 +366,7 @@ bool
 tnk_emit_pointer(tnk_emitter *e, const tn_expr *x)
 {
     const tn_call *c = tn_as_call(x);
-    if (tn_is_call_to(x, "tirx.address_of")) {
+    if (tn_is_intrin(x, TN_INTRIN_address_of)) {
         const tn_buffer_load *l = tn_as_buffer_load(c->args.at[0]);
         const tnk_memory *m = l ? memory_of(e, l->buffer, x->loc) : NULL;
         if (!m || l->indices.n != 1 || m->packed || tn_dtype_of(l->indices.at[0]).lanes != 1)

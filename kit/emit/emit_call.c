@@ -28,7 +28,7 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
     /* before the helper is begun: it may write the type's definition */
     const char *m = d.code == TNB_FLOAT ? tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)) : NULL;
     if (d.code == TNB_FLOAT && (d.lanes == 1 || !e->d->gnu_vectors))
-        f = tnk_math_function(e, "fabs", d, NULL, 1);
+        f = tnk_math_function(e, "fabs", d, 1);
     else if (tnk_once(e, f)) {
         tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n", e->d->inline_, t, f, t);
         if (d.code == TNB_FLOAT) {
@@ -51,7 +51,7 @@ static void
 declare_function(tnk_emitter *e, const char *name, const tn_call *c)
 {
     tnb_dtype ret = tn_dtype_of(TN_NODE(c));
-    if (e->d->id != TN_DIALECT_C || tnb_strmap_has(&e->src->imported, name) ||
+    if (e->d->id != TNK_DIALECT_C || tnb_strmap_has(&e->src->imported, name) ||
         !tnk_once(e, tn_strf(e->ctx, "extern %s", name)))
         return;
     const char *args = "";
@@ -86,103 +86,174 @@ extern_call(tnk_emitter *e, const tn_call *c)
     put(e, ")");
 }
 
+/* if_then_else(condition, t, f) */
+static void
+choice(tnk_emitter *e, const tn_expr *const *a)
+{
+    put(e, "(");
+    ex(e, a[0]);
+    put(e, " ? ");
+    ex(e, a[1]);
+    put(e, " : ");
+    ex(e, a[2]);
+    put(e, ")");
+}
+
+static void
+shift(tnk_emitter *e, const tn_call *c, tnb_dtype d, bool left)
+{
+    const char *f = tnk_help_shift(e, with_lanes(d, 1), left);
+    call2(e, d.lanes > 1 ? tnk_help_map(e, d, d, f, 2) : f, c->args.at[0], c->args.at[1]);
+}
+
+static void
+complement(tnk_emitter *e, const tn_call *c, tnb_dtype d)
+{
+    tnb_buf_printf(e->out, d.lanes == 1 ? "((%s)" : "(", tnk_c_type(e, d));
+    put(e, tn_dtype_of(TN_NODE(c)).code == TNB_BOOL ? "!" : "~");
+    tnk_emit_whole(e, c->args.at[0]);
+    put(e, ")");
+}
+
+/* isnan, isinf, isfinite */
+static void
+float_class(tnk_emitter *e, const tn_call *c, const char *name)
+{
+    tnb_buf_printf(e->out, "(%s%s(", e->d->id == TNK_DIALECT_C ? "0 != __builtin_" : "0 != ", name);
+    ex(e, c->args.at[0]);
+    put(e, "))");
+}
+
+/* popcount, clz of one number */
+static void
+count_bits(tnk_emitter *e, const tn_call *c, tnb_dtype d, bool ones)
+{
+    tnb_dtype from = tn_dtype_of(c->args.at[0]);
+    if (!e->d->gnu_vectors) {
+        tnb_buf_printf(e->out, "((%s)%s((%s)", tnk_c_type(e, d), ones ? "popcount" : "clz",
+                       tnk_c_type(e, from));
+        ex(e, c->args.at[0]);
+        put(e, "))");
+        return;
+    }
+    tnb_buf_printf(e->out, "((%s)%s((uint64_t)(u%s)", tnk_c_type(e, d),
+                   ones ? "__builtin_popcountll(" : "(__builtin_clzll((",
+                   tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
+    ex(e, c->args.at[0]);
+    if (ones)
+        put(e, "))");
+    else
+        tnb_buf_printf(e->out, " << 1) | 1) - %d))", 63 - from.bits);
+}
+
+/* What the dialect calls a plugin's intrinsic; NULL: nothing of its own. */
+static const char *
+spelling(const tnk_emitter *e, const tn_op *op)
+{
+    for (const char *const *s = op->spellings; s && s[0]; s += 2)
+        if (!strcmp(s[0], e->d->name))
+            return s[1];
+    return NULL;
+}
+
+/* A call of a function of mathematics, of a plugin's intrinsic, or of a warp. */
+static void
+function_call(tnk_emitter *e, const tn_call *c, const char *name, tnb_dtype d)
+{
+    const tn_op *op = tn_call_op_of(c);
+    const tn_expr *const *a = c->args.at;
+    uint32_t n = c->args.n;
+    if (tnk_emit_warp_call(e, c))
+        return;
+    tnb_dtype arg = n ? tnk_compute_dtype(tn_dtype_of(a[0])) : d;
+    const char *f = spelling(e, op);
+    if (f && d.lanes > 1 && n && n <= 3)
+        f = tnk_help_map(e, d, arg, f, (int)n);
+    if (!f && n >= 1 && n <= 3)
+        f = tnk_math_function(e, name, arg, (int)n);
+    if (!f) {
+        tnk_emit_fail(e, c->base.loc, "the intrinsic '%s' on %s has no form in %s source", op->name,
+                      tnb_dtype_print(n ? tn_dtype_of(a[0]) : tn_dtype_of(TN_NODE(c))).s,
+                      e->d->name);
+        return;
+    }
+    tnb_buf_printf(e->out, "%s(", f);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            put(e, ", ");
+        ex(e, a[i]);
+    }
+    put(e, ")");
+}
+
 void
 tnk_emit_call(tnk_emitter *e, const tn_expr *x)
 {
     const tn_call *c = (const tn_call *)x;
     const tn_op *op = tn_call_op_of(c);
-    tnb_dtype dt = tn_dtype_of(x), d = tnk_compute_dtype(dt);
+    tnb_dtype d = tnk_compute_dtype(tn_dtype_of(x));
     if (!op) {
         tnk_emit_fail(e, x->loc, "a call of another function has no form in source");
         return;
     }
     const char *dot = strchr(op->name, '.'), *name = dot ? dot + 1 : op->name;
-    const tn_expr *const *a = c->args.at;
-    uint32_t n = c->args.n;
-    if (n == 3 && !strcmp(name, "if_then_else")) {
-        put(e, "(");
-        ex(e, a[0]);
-        put(e, " ? ");
-        ex(e, a[1]);
-        put(e, " : ");
-        ex(e, a[2]);
-        put(e, ")");
+    switch ((int)op->intrin) {
+    case TN_INTRIN_if_then_else:
+        choice(e, c->args.at);
         return;
-    }
-    if (n >= 1 && (!strcmp(name, "likely") || !strcmp(name, "tvm_thread_invariant"))) {
-        ex(e, a[0]);
+    case TN_INTRIN_likely:
+    case TN_INTRIN_tvm_thread_invariant:
+        ex(e, c->args.at[0]);
         return;
-    }
-    if (n == 4 && !strcmp(name, "index_in")) {
+    case TN_INTRIN_index_in:
         tnk_emit_index(e, c);
         return;
-    }
-    if (n == 2 && !strcmp(name, "bitwise_and"))
+    case TN_INTRIN_bitwise_and:
         bit_operation(e, c, "&", d);
-    else if (n == 2 && !strcmp(name, "bitwise_or"))
+        return;
+    case TN_INTRIN_bitwise_or:
         bit_operation(e, c, "|", d);
-    else if (n == 2 && !strcmp(name, "bitwise_xor"))
+        return;
+    case TN_INTRIN_bitwise_xor:
         bit_operation(e, c, "^", d);
-    else if (n == 1 && !strcmp(name, "bitwise_not")) {
-        tnb_buf_printf(e->out, d.lanes == 1 ? "((%s)" : "(", tnk_c_type(e, d));
-        put(e, dt.code == TNB_BOOL ? "!" : "~");
-        tnk_emit_whole(e, a[0]);
-        put(e, ")");
-    } else if (n == 2 && (!strcmp(name, "shift_left") || !strcmp(name, "shift_right"))) {
-        const char *f = tnk_help_shift(e, with_lanes(d, 1), name[6] == 'l');
-        call2(e, d.lanes > 1 ? tnk_help_map(e, d, d, f, 2) : f, a[0], a[1]);
-    } else if (n == 1 && (!strcmp(name, "abs") || !strcmp(name, "fabs"))) {
+        return;
+    case TN_INTRIN_bitwise_not:
+        complement(e, c, d);
+        return;
+    case TN_INTRIN_shift_left:
+    case TN_INTRIN_shift_right:
+        shift(e, c, d, op->intrin == TN_INTRIN_shift_left);
+        return;
+    case TN_INTRIN_abs:
+    case TN_INTRIN_fabs:
         absolute(e, c, d);
-    } else if (n == 1 &&
-               (!strcmp(name, "isnan") || !strcmp(name, "isinf") || !strcmp(name, "isfinite"))) {
-        tnb_buf_printf(e->out, "(%s%s(",
-                       e->d->id == TN_DIALECT_C ? "0 != __builtin_" : "0 != ", name);
-        ex(e, a[0]);
-        put(e, "))");
-    } else if (n == 1 && (!strcmp(name, "popcount") || !strcmp(name, "clz")) && d.lanes == 1) {
-        tnb_dtype from = tn_dtype_of(a[0]);
-        bool pop = name[0] == 'p';
-        if (!e->d->gnu_vectors) {
-            tnb_buf_printf(e->out, "((%s)%s((%s)", tnk_c_type(e, d), name, tnk_c_type(e, from));
-            ex(e, a[0]);
-            put(e, "))");
+        return;
+    case TN_INTRIN_isnan:
+    case TN_INTRIN_isinf:
+    case TN_INTRIN_isfinite:
+        float_class(e, c, name);
+        return;
+    case TN_INTRIN_popcount:
+    case TN_INTRIN_clz:
+        if (d.lanes == 1) {
+            count_bits(e, c, d, op->intrin == TN_INTRIN_popcount);
             return;
         }
-        tnb_buf_printf(e->out, "((%s)", tnk_c_type(e, d));
-        if (pop)
-            tnb_buf_printf(e->out, "__builtin_popcountll((uint64_t)(u%s)",
-                           tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
-        else
-            tnb_buf_printf(e->out, "(__builtin_clzll(((uint64_t)(u%s)",
-                           tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
-        ex(e, a[0]);
-        if (pop)
-            put(e, "))");
-        else
-            tnb_buf_printf(e->out, " << 1) | 1) - %d))", 63 - from.bits);
-    } else if (n == 1 && !strcmp(name, "reinterpret")) {
+        break;
+    case TN_INTRIN_reinterpret:
         tnk_emit_reinterpret(e, c);
-    } else if (n && (!strcmp(name, "call_extern") || !strcmp(name, "call_pure_extern"))) {
+        return;
+    case TN_INTRIN_call_extern:
+    case TN_INTRIN_call_pure_extern:
         extern_call(e, c);
-    } else if (n && (!strcmp(name, "address_of") || !strcmp(name, "tvm_access_ptr"))) {
+        return;
+    case TN_INTRIN_address_of:
+    case TN_INTRIN_tvm_access_ptr:
         if (!tnk_emit_pointer(e, x))
             tnk_emit_fail(e, x->loc, "the address %s has no form in source", tn_text(e->ctx, x));
-    } else if (n == 0 && !strcmp(name, "infinity")) {
-        tnk_float_literal(e, d, (double)INFINITY);
-    } else if (!tnk_emit_warp_call(e, c)) {
-        tnb_dtype arg = n ? tnk_compute_dtype(tn_dtype_of(a[0])) : d;
-        const char *f = n >= 1 && n <= 3 ? tnk_math_function(e, name, arg, op, (int)n) : NULL;
-        if (!f) {
-            tnk_emit_fail(e, x->loc, "the intrinsic '%s' on %s has no form in %s source", op->name,
-                          tnb_dtype_print(n ? tn_dtype_of(a[0]) : dt).s, e->d->name);
-            return;
-        }
-        tnb_buf_printf(e->out, "%s(", f);
-        for (uint32_t i = 0; i < n; i++) {
-            if (i)
-                put(e, ", ");
-            ex(e, a[i]);
-        }
-        put(e, ")");
+        return;
+    default:
+        break;
     }
+    function_call(e, c, name, d);
 }

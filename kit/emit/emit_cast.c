@@ -54,7 +54,7 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
             return;
         }
         if (to.bits <= 8 && tnb_dtype_is_int(cf) && cf.bits >= 32 &&
-            e->d->id == TN_DIALECT_OPENCL) { /* without doubles */
+            e->d->id == TNK_DIALECT_OPENCL) { /* without doubles */
             tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to), tnk_help_narrow_int(e, to, cf));
             ex(e, v);
             put(e, "))");

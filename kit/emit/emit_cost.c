@@ -41,23 +41,43 @@ vectors(tnb_dtype d)
 static double
 call_cost(const tn_call *c, tnb_dtype d)
 {
-    static const char *const own[] = {"exp",   "exp2",    "exp10", "log", "log2", "log10",
-                                      "log1p", "sigmoid", "tanh",  "erf", "sin",  "cos"};
-    static const char *const foreign[] = {"pow",  "tan",  "asin",  "acos",  "atan",  "atan2",
-                                          "sinh", "cosh", "asinh", "acosh", "atanh", "fmod"};
     const tn_op *op = tn_call_op_of(c);
-    const char *dot = op ? strchr(op->name, '.') : NULL, *name = dot ? dot + 1 : op ? op->name : "";
-    for (uint32_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!strcmp(name, own[i]))
-            return FUNCTION_NS * vectors(d);
-    if (!strcmp(name, "pow") && d.lanes > 1)
-        return POWER_NS * vectors(d);
-    for (uint32_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (!strcmp(name, foreign[i]))
-            return FOREIGN_NS * d.lanes;
-    if (!strcmp(name, "index_in"))
+    switch (op ? (int)op->intrin : TN_INTRIN_NONE) {
+    case TN_INTRIN_exp:
+    case TN_INTRIN_exp2:
+    case TN_INTRIN_exp10:
+    case TN_INTRIN_log:
+    case TN_INTRIN_log2:
+    case TN_INTRIN_log10:
+    case TN_INTRIN_log1p:
+    case TN_INTRIN_sigmoid:
+    case TN_INTRIN_tanh:
+    case TN_INTRIN_erf:
+    case TN_INTRIN_sin:
+    case TN_INTRIN_cos:
+        return FUNCTION_NS * vectors(d);
+    case TN_INTRIN_pow:
+        return d.lanes > 1 ? POWER_NS * vectors(d) : FOREIGN_NS;
+    case TN_INTRIN_tan:
+    case TN_INTRIN_asin:
+    case TN_INTRIN_acos:
+    case TN_INTRIN_atan:
+    case TN_INTRIN_atan2:
+    case TN_INTRIN_sinh:
+    case TN_INTRIN_cosh:
+    case TN_INTRIN_asinh:
+    case TN_INTRIN_acosh:
+    case TN_INTRIN_atanh:
+    case TN_INTRIN_fmod:
+        return FOREIGN_NS * d.lanes;
+    case TN_INTRIN_index_in:
         return 0; /* counted with what it reads or writes */
-    return (!strcmp(name, "sqrt") || !strcmp(name, "rsqrt") ? DIVISION_NS : FLOP_NS) * vectors(d);
+    case TN_INTRIN_sqrt:
+    case TN_INTRIN_rsqrt:
+        return DIVISION_NS * vectors(d);
+    default:
+        return FLOP_NS * vectors(d);
+    }
 }
 
 /* Places are not counted but for their divisions, which scalars pay. */

@@ -25,7 +25,7 @@ int_literal(tnk_emitter *e, tnb_dtype d, int64_t v)
 void
 tnk_float_literal(tnk_emitter *e, tnb_dtype d, double v)
 {
-    bool f64 = d.bits == 64, c = e->d->id == TN_DIALECT_C;
+    bool f64 = d.bits == 64, c = e->d->id == TNK_DIALECT_C;
     if (isnan(v)) {
         put(e, c ? (f64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")")
                  : (f64 ? "((double)NAN)" : "NAN"));
@@ -58,14 +58,15 @@ is_short(const tn_expr *x)
     if (s)
         return is_short(s->a) && is_short(s->b);
     const tn_call *c = tn_as_call(x);
-    bool chosen = c && tn_is_call_to(x, "tirx.if_then_else");
+    bool chosen = c && tn_is_intrin(x, TN_INTRIN_if_then_else);
     if (chosen)
         return is_short(c->args.at[1]) && is_short(c->args.at[2]);
-    bool bits = c && (tn_is_call_to(x, "tirx.bitwise_and") || tn_is_call_to(x, "tirx.bitwise_or") ||
-                      tn_is_call_to(x, "tirx.bitwise_xor"));
+    bool bits =
+        c && (tn_is_intrin(x, TN_INTRIN_bitwise_and) || tn_is_intrin(x, TN_INTRIN_bitwise_or) ||
+              tn_is_intrin(x, TN_INTRIN_bitwise_xor));
     if (bits)
         return is_short(c->args.at[0]) && is_short(c->args.at[1]);
-    return tn_is_call_to(x, "tirx.likely") && is_short(c->args.at[0]);
+    return tn_is_intrin(x, TN_INTRIN_likely) && is_short(c->args.at[0]);
 }
 
 void
@@ -94,7 +95,7 @@ is_data(tnk_emitter *e, const tn_expr *x)
         return is_data(e, cast ? cast->value : tn_as_unary(x)->a);
     if (s)
         return is_data(e, s->cond) || is_data(e, s->a) || is_data(e, s->b);
-    if (!b && (!c || tn_is_call_to(x, "tirx.index_in")))
+    if (!b && (!c || tn_is_intrin(x, TN_INTRIN_index_in)))
         return false;
     uintptr_t known = (uintptr_t)tnb_ptrmap_get(&e->data, x);
     if (known)
@@ -118,7 +119,7 @@ tnk_note_data(tnk_emitter *e, const tn_expr *var, const tn_expr *value)
 static const char *
 wrapping_type(tnk_emitter *e, const tn_binary *b, const char *op, tnb_dtype d)
 {
-    if (e->d->id == TN_DIALECT_C || d.lanes != 1 || !strchr("+-*", *op) || !tnb_dtype_is_int(d))
+    if (e->d->id == TNK_DIALECT_C || d.lanes != 1 || !strchr("+-*", *op) || !tnb_dtype_is_int(d))
         return NULL;
     if (d.bits < 32)
         return *op == '*' && d.bits == 16 && d.code == TNB_UINT
@@ -161,10 +162,10 @@ division(tnk_emitter *e, const tn_expr *x, tnb_dtype d)
             return;
         }
         if (kind == TN_KIND_MOD) {
-            call2(e, tnk_math_function(e, "fmod", d, NULL, 2), b->a, b->b);
+            call2(e, tnk_math_function(e, "fmod", d, 2), b->a, b->b);
             return;
         }
-        floor_fn = tnk_math_function(e, "floor", d, NULL, 1);
+        floor_fn = tnk_math_function(e, "floor", d, 1);
         if (kind == TN_KIND_FLOOR_DIV) {
             tnb_buf_printf(e->out, "%s", floor_fn);
             infix(e, b, "/", d);
@@ -315,7 +316,7 @@ wraps(const tn_expr *x)
     if (!tnb_dtype_is_int(d) || d.bits >= 8)
         return false;
     if (x->kind == TN_KIND_CALL)
-        return !tn_is_call_to(x, "tirx.if_then_else") && !tn_is_call_to(x, "tirx.likely");
+        return !tn_is_intrin(x, TN_INTRIN_if_then_else) && !tn_is_intrin(x, TN_INTRIN_likely);
     return x->kind == TN_KIND_CAST || x->kind == TN_KIND_RAMP ||
            (tn_is_binary(x) && x->kind != TN_KIND_MIN && x->kind != TN_KIND_MAX);
 }

@@ -45,7 +45,7 @@ tnk_image_rank(tnk_emitter *e, const tn_node *buffer)
 {
     const tn_buffer *b = tn_as_buffer(buffer);
     uint32_t split[2];
-    if (e->d->id != TN_DIALECT_OPENCL || !b->scope || strncmp(b->scope, "global.texture", 14) != 0)
+    if (e->d->id != TNK_DIALECT_OPENCL || !b->scope || strncmp(b->scope, "global.texture", 14) != 0)
         return 0;
     bool known = tnk_image_split(b->scope, b->shape.n, split);
     bool four = known && tn_is_int_const(b->shape.at[b->shape.n - 1], CHANNELS);

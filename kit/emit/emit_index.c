@@ -48,7 +48,7 @@ static const char device_index[] =
 static void
 write_device_index(tnk_emitter *e)
 {
-    bool cl = e->d->id == TN_DIALECT_OPENCL;
+    bool cl = e->d->id == TNK_DIALECT_OPENCL;
     tnb_buf *out = &e->src->helpers;
     if (!cl)
         tnb_buf_printf(out,

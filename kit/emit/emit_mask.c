@@ -132,9 +132,10 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
     case TN_KIND_CALL: {
         const tn_call *c = (const tn_call *)x;
         const tn_op *op = tn_call_op_of(c);
-        const char *name = op && strchr(op->name, '.') ? strchr(op->name, '.') + 1 : "";
-        if (c->args.n >= 1 && !is_bool_vector(c->args.at[0]) &&
-            (!strcmp(name, "isnan") || !strcmp(name, "isinf") || !strcmp(name, "isfinite"))) {
+        tn_intrin_id id = tn_intrin_of(x);
+        bool test = id == TN_INTRIN_isnan || id == TN_INTRIN_isinf || id == TN_INTRIN_isfinite;
+        if (test && !is_bool_vector(c->args.at[0])) {
+            const char *name = strchr(op->name, '.') + 1;
             tnb_dtype d = tnk_compute_dtype(tn_dtype_of(c->args.at[0]));
             const char *fn = tn_strf(e->ctx, "__builtin_%s", name);
             const char *map = e->d->gnu_vectors
@@ -149,22 +150,24 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
             close_mask(e, d.bits, bits, n);
             return;
         }
-        if (c->args.n == 2 && (!strcmp(name, "bitwise_and") || !strcmp(name, "bitwise_or") ||
-                               !strcmp(name, "bitwise_xor"))) {
+        if (id == TN_INTRIN_bitwise_and || id == TN_INTRIN_bitwise_or ||
+            id == TN_INTRIN_bitwise_xor) {
             put(e, "(");
             tnk_emit_mask(e, c->args.at[0], bits);
-            put(e, name[8] == 'a' ? " & " : name[8] == 'o' ? " | " : " ^ ");
+            put(e, id == TN_INTRIN_bitwise_and  ? " & "
+                   : id == TN_INTRIN_bitwise_or ? " | "
+                                                : " ^ ");
             tnk_emit_mask(e, c->args.at[1], bits);
             put(e, ")");
             return;
         }
-        if (c->args.n == 1 && !strcmp(name, "bitwise_not")) {
+        if (id == TN_INTRIN_bitwise_not) {
             put(e, "(~");
             tnk_emit_mask(e, c->args.at[0], bits);
             put(e, ")");
             return;
         }
-        if (c->args.n == 3 && !strcmp(name, "if_then_else")) { /* the condition is a scalar */
+        if (id == TN_INTRIN_if_then_else) { /* the condition is a scalar */
             put(e, "(");
             ex(e, c->args.at[0]);
             put(e, " ? ");

@@ -267,27 +267,27 @@ static const char *const plain[] = {
     "erf",   "sin",   "cos",    "tan",      "asin",      "acos",  "atan",  "sinh",      "cosh",
     "asinh", "acosh", "atanh",  "floor",    "ceil",      "round", "trunc", "nearbyint", "pow",
     "atan2", "fmod",  "hypot",  "copysign", "nextafter", "fabs",  "rint",  "fmax",      "fmin",
-    "fma",   "cbrt",  "lgamma", "tgamma",   "erfc",
+    "fma",   "cbrt",  "lgamma", "tgamma",   "erfc",      "ldexp",
 };
 
 static const char *
-scalar_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc)
+scalar_function(tnk_emitter *e, const char *op, tnb_dtype d)
 {
     bool f64 = d.bits == 64;
     const char *t = f64 ? "double" : "float", *x = f64 ? "" : "f";
     static const char *const made[] = {"sigmoid", "rsqrt", "exp10"};
-    if (e->d->id == TN_DIALECT_OPENCL && !strcmp(op, "nearbyint"))
+    if (e->d->id == TNK_DIALECT_OPENCL && !strcmp(op, "nearbyint"))
         return "rint";
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (!strcmp(plain[i], op))
             return tn_strf(e->ctx, "%s%s", op,
-                           e->d->id == TN_DIALECT_C || e->d->id == TN_DIALECT_CUDA ? x : "");
+                           e->d->id == TNK_DIALECT_C || e->d->id == TNK_DIALECT_CUDA ? x : "");
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         if (strcmp(made[i], op))
             continue;
         const char *f = tn_strf(e->ctx, "tk_%s_%s", op, tnk_short_name(d));
         if (tnk_once(e, f)) {
-            const char *call = e->d->id == TN_DIALECT_OPENCL ? "" : x;
+            const char *call = e->d->id == TNK_DIALECT_OPENCL ? "" : x;
             tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return ", e->d->inline_, t, f,
                            t);
             if (i == 0)
@@ -300,17 +300,13 @@ scalar_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc)
         }
         return f;
     }
-    const char *s = desc && desc->spelling[e->d->id] ? desc->spelling[e->d->id] : NULL;
-    if (!s)
-        return NULL;
-    size_t n = strlen(s);
-    return f64 && n > 1 && s[n - 1] == 'f' ? tn_strn(e->ctx, s, n - 1) : s;
+    return NULL;
 }
 
 static const char *
 reciprocal_root(tnk_emitter *e, tnb_dtype d)
 {
-    const char *root = tnk_math_function(e, "sqrt", d, NULL, 1), *v = tnk_c_type(e, d),
+    const char *root = tnk_math_function(e, "sqrt", d, 1), *v = tnk_c_type(e, d),
                *f = tn_strf(e->ctx, "tk_rsqrt_%s", v);
     if (tnk_once(e, f))
         tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return 1 / %s(x);\n}\n",
@@ -319,16 +315,16 @@ reciprocal_root(tnk_emitter *e, tnb_dtype d)
 }
 
 const char *
-tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc, int n_args)
+tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, int n_args)
 {
     tnb_dtype s = d;
     s.lanes = 1;
     if (d.code != TNB_FLOAT)
         return NULL;
-    const char *scalar = scalar_function(e, op, s, desc);
+    const char *scalar = scalar_function(e, op, s);
     if (d.lanes == 1 || !scalar)
         return scalar;
-    if (e->d->id == TN_DIALECT_OPENCL) /* its functions take vectors; those made here do not */
+    if (e->d->id == TNK_DIALECT_OPENCL) /* its functions take vectors; those made here do not */
         return strncmp(scalar, "tk_", 3) ? scalar : tnk_help_map(e, d, d, scalar, n_args);
     const char *f = d.bits == 32 ? own_vector(e, op, d) : NULL;
     if (!f && n_args == 1 && d.bits >= 32 && !strcmp(op, "rsqrt"))

@@ -55,7 +55,7 @@ in_expr(void *user, const tn_node *n)
             use *u = a ? tnb_ptrmap_get(&p->uses, a) : NULL;
             if (u)
                 u->constant = false, u->aliased = true;
-            if (tn_is_call_to(n, "tirx.address_of") && a->kind == TN_KIND_BUFFER_LOAD) {
+            if (tn_is_intrin(n, TN_INTRIN_address_of) && a->kind == TN_KIND_BUFFER_LOAD) {
                 u = tnb_ptrmap_get(&p->uses,
                                    tn_as_buffer(((const tn_buffer_load *)a)->buffer)->data);
                 if (u)

@@ -187,7 +187,7 @@ tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *scalar_fn
 /* The function for the intrinsic `op` ("exp") on compute dtype d (scalar or vector); NULL if there
  * is none. */
 const char *
-tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, const tn_op *desc, int n_args);
+tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, int n_args);
 
 /* ---- emit_expr.c ---- */
 void

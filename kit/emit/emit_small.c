@@ -286,13 +286,13 @@ packed_store_by_word(tnk_emitter *e, const char *f, uint8_t bits, const char *sp
 const char *
 tnk_help_packed_store(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space)
 {
-    bool by_word = e->d->id == TN_DIALECT_OPENCL && *space;
+    bool by_word = e->d->id == TNK_DIALECT_OPENCL && *space;
     const char *f = tn_strf(e->ctx, "tk_stp%d%s%.*s", bits,
                             by_word          ? "_"
                             : e->in_parallel ? "_shared"
                                              : "",
                             by_word ? (int)strcspn(space, " ") : 0, space);
-    if (!e->d->team && e->d->id != TN_DIALECT_OPENCL) {
+    if (!e->d->team && e->d->id != TNK_DIALECT_OPENCL) {
         tnk_emit_fail(e, 0, "a store of %d bits has no form in %s source", bits, e->d->name);
         return f;
     }

@@ -53,7 +53,7 @@ static tn_walk_step
 find_barrier(void *user, const tn_node *n)
 {
     *(bool *)user |= n->kind == TN_KIND_CALL &&
-                     (tn_is_call_to(n, "tirx.tvm_storage_sync") || tnk_is_warp_call(n));
+                     (tn_is_intrin(n, TN_INTRIN_tvm_storage_sync) || tnk_is_warp_call(n));
     return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
 }
 
@@ -132,7 +132,8 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
     e->turn_from = turn_from;
     e->in_parallel = was;
     text(e, "}\n");
-    if (e->stream && !streamed && e->d->id == TN_DIALECT_C) /* who waits for the loop sees it all */
+    if (e->stream && !streamed &&
+        e->d->id == TNK_DIALECT_C) /* who waits for the loop sees it all */
         tnb_buf_puts(e->out, "#if defined(__SSE__)\n    __builtin_ia32_sfence();\n#endif\n");
     e->stream = streamed;
     e->scope.n = scope;
@@ -194,15 +195,15 @@ alloc(tnk_emitter *e, const tn_node *buffer)
 static void
 evaluate(tnk_emitter *e, const tn_evaluate *v)
 {
-    if (tn_is(v->value, TN_KIND_INT_IMM) || tn_is_call_to(v->value, "tirx.assume"))
+    if (tn_is(v->value, TN_KIND_INT_IMM) || tn_is_intrin(v->value, TN_INTRIN_assume))
         return;
-    if (tn_is_call_to(v->value, "tirx.tvm_storage_sync") && e->barrier) {
+    if (tn_is_intrin(v->value, TN_INTRIN_tvm_storage_sync) && e->barrier) {
         line(e);
         tnb_buf_printf(e->out, "%s\n", e->barrier);
         return;
     }
-    if (tn_is_call_to(v->value, "tirx.prefetch")) {
-        if (e->d->id != TN_DIALECT_C) /* advice */
+    if (tn_is_intrin(v->value, TN_INTRIN_prefetch)) {
+        if (e->d->id != TNK_DIALECT_C) /* advice */
             return;
         text(e, "__builtin_prefetch(");
         tnk_emit_expr(e, ((const tn_call *)v->value)->args.at[0]);
@@ -250,7 +251,7 @@ static void
 attr_stmt(tnk_emitter *e, const tn_attr_stmt *a)
 {
     const tnk_memory *m = a->node ? tnb_ptrmap_get(&e->memory, a->node) : NULL;
-    if (!m || !m->given || strcmp(a->key, "tenon.ahead") || e->d->id != TN_DIALECT_C) {
+    if (!m || !m->given || strcmp(a->key, "tenon.ahead") || e->d->id != TNK_DIALECT_C) {
         import_source(e, a);
         stmt(e, a->body);
         return;

@@ -58,7 +58,7 @@ tnk_mask_dtype(uint8_t bits, uint16_t lanes)
 bool
 tnk_native_half(const tnk_emitter *e, tnb_dtype d)
 {
-    if (e->d->id != TN_DIALECT_OPENCL || d.code != TNB_FLOAT || d.bits != 16)
+    if (e->d->id != TNK_DIALECT_OPENCL || d.code != TNB_FLOAT || d.bits != 16)
         return false;
     for (const char *const *f = e->src->allowed; f && *f; f++)
         if (!strcmp(*f, "fp16"))

@@ -59,7 +59,7 @@ find_calls(void *user, const tn_node *n)
 {
     search *s = user;
     const tn_call *c = tn_as_call(n);
-    if (c && tn_is_call_to(n, "tirx.warp_size_is")) {
+    if (c && tn_is_intrin(n, TN_INTRIN_warp_size_is)) {
         s->asked = true;
         note_size(s, c->args.at[0]);
     } else if (c && tnk_is_warp_call(n)) {
@@ -74,7 +74,7 @@ tnk_warp_begin(tnk_emitter *e)
 {
     const tnk_kernel *k = e->kernel;
     search s = {0};
-    if (e->d->id != TN_DIALECT_OPENCL)
+    if (e->d->id != TNK_DIALECT_OPENCL)
         return;
     tn_walk(tn_as_prim_func(k->func)->body, TN_WALK_ONCE, find_calls, NULL, &s);
     if (!s.asked && !s.calls)
@@ -197,8 +197,8 @@ reduce(tnk_emitter *e, const tn_call *c)
                              *const part[] = {"cl_khr_subgroup_clustered_reduce", NULL};
     const tn_string_imm *op = tn_as_string_imm(c->args.at[1]);
     int64_t width;
-    if (e->d->id != TN_DIALECT_OPENCL || !op || !tn_int_value(c->args.at[2], &width) || width < 1 ||
-        width > e->warp || width & (width - 1)) {
+    if (e->d->id != TNK_DIALECT_OPENCL || !op || !tn_int_value(c->args.at[2], &width) ||
+        width < 1 || width > e->warp || width & (width - 1)) {
         fail(e, c, "it has no form in source");
         return;
     }
@@ -246,7 +246,7 @@ shuffle(tnk_emitter *e, const tn_call *c, char kind)
         fail(e, c, "the number of lanes is no power of two");
         return;
     }
-    if (e->d->id == TN_DIALECT_CUDA) {
+    if (e->d->id == TNK_DIALECT_CUDA) {
         tnb_buf_printf(e->out, "__shfl_%ssync((unsigned)(",
                        kind == 'x'   ? "xor_"
                        : kind == 'u' ? "up_"
@@ -286,12 +286,11 @@ bool
 tnk_emit_warp_call(tnk_emitter *e, const tn_call *c)
 {
     const tn_expr *x = TN_NODE(c);
-    const char *name = tn_call_op_of(c)->name;
     int64_t size;
-    if (e->d->id != TN_DIALECT_OPENCL && e->d->id != TN_DIALECT_CUDA)
+    if (e->d->id != TNK_DIALECT_OPENCL && e->d->id != TNK_DIALECT_CUDA)
         return false;
-    if (!strcmp(name, "tirx.warp_size_is") && c->args.n == 1) {
-        bool cuda = e->d->id == TN_DIALECT_CUDA;
+    if (tn_is_intrin(x, TN_INTRIN_warp_size_is)) {
+        bool cuda = e->d->id == TNK_DIALECT_CUDA;
         tnb_buf_puts(e->out, !cuda                                              ? "tk_full"
                              : tn_int_value(c->args.at[0], &size) && size == 32 ? "1"
                                                                                 : "0");
@@ -302,11 +301,21 @@ tnk_emit_warp_call(tnk_emitter *e, const tn_call *c)
     tnb_dtype d = tnk_compute_dtype(tn_dtype_of(x));
     bool narrow = !tnb_dtype_eq(d, travels_as(d));
     tnb_buf_puts(e->out, narrow ? tn_strf(e->ctx, "((%s)", tnk_c_type(e, d)) : "");
-    if (!strcmp(name, "tirx.warp_reduce")) {
+    switch ((int)tn_intrin_of(x)) {
+    case TN_INTRIN_tvm_warp_shuffle_up:
+        shuffle(e, c, 'u');
+        break;
+    case TN_INTRIN_tvm_warp_shuffle_down:
+        shuffle(e, c, 'd');
+        break;
+    case TN_INTRIN_tvm_warp_shuffle_xor:
+        shuffle(e, c, 'x');
+        break;
+    case TN_INTRIN_tvm_warp_shuffle:
+        shuffle(e, c, 's');
+        break;
+    default:
         reduce(e, c);
-    } else {
-        const char *kind = name + strlen("tirx.tvm_warp_shuffle");
-        shuffle(e, c, *kind ? kind[1] : 's');
     }
     tnb_buf_puts(e->out, narrow ? ")" : "");
     return true;

@@ -206,9 +206,9 @@ tnk_source_last(const tnk_source *s)
 void
 tnk_source_header(tnk_source *s, tnb_buf *out)
 {
-    if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, "fp64"))
+    if (s->d->id == TNK_DIALECT_OPENCL && tnk_source_uses(s, "fp64"))
         tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-    if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, "fp16"))
+    if (s->d->id == TNK_DIALECT_OPENCL && tnk_source_uses(s, "fp16"))
         tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
     static const struct {
         const char *feature, *extension;
@@ -221,7 +221,7 @@ tnk_source_header(tnk_source *s, tnb_buf *out)
         {"cl_qcom_reqd_sub_group_size", "cl_qcom_reqd_sub_group_size"},
     };
     for (size_t i = 0; i < sizeof of_warps / sizeof *of_warps; i++)
-        if (s->d->id == TN_DIALECT_OPENCL && tnk_source_uses(s, of_warps[i].feature))
+        if (s->d->id == TNK_DIALECT_OPENCL && tnk_source_uses(s, of_warps[i].feature))
             tnb_buf_printf(out, "#ifdef %s\n#pragma OPENCL EXTENSION %s : enable\n#endif\n",
                            of_warps[i].extension, of_warps[i].extension);
     tnb_buf_puts(out, s->d->prologue);

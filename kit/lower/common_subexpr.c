@@ -117,7 +117,7 @@ look(cse *c, const tn_expr *e, tnk_place at)
         return;
     case TN_KIND_CALL:
         look_at_all(c, ((const tn_call *)e)->args,
-                    tn_is_call_to(e, "tirx.if_then_else") ? maybe : at);
+                    tn_is_intrin(e, TN_INTRIN_if_then_else) ? maybe : at);
         return;
     default:
         return;

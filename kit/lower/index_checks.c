@@ -35,7 +35,7 @@ find_open(void *user, const tn_node *n)
     checks *k = user;
     if (n->kind == TN_KIND_BUFFER_LOAD)
         return TN_WALK_SKIP; /* has its own */
-    if (n->kind != TN_KIND_CALL || !tn_is_call_to(n, "tirx.index_in"))
+    if (n->kind != TN_KIND_CALL || !tn_is_intrin(n, TN_INTRIN_index_in))
         return TN_WALK_ON;
     const tn_call *c = (const tn_call *)n;
     const tn_expr *extent = c->args.at[1];
@@ -86,7 +86,7 @@ replace(tn_rewriter *r, const tn_node *n)
 {
     checks *k = r->user;
     tn_ctx *ctx = k->ctx;
-    if (n->kind != TN_KIND_CALL || !tn_is_call_to(n, "tirx.index_in"))
+    if (n->kind != TN_KIND_CALL || !tn_is_intrin(n, TN_INTRIN_index_in))
         return NULL;
     const tn_call *c = (const tn_call *)n;
     const tn_expr *i = c->args.at[0], *extent = c->args.at[1], *zero = number(k, i, 0);

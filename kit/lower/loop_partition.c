@@ -86,7 +86,7 @@ condition(finder *f, const tn_expr *e)
     tn_ctx *ctx = f->r->ctx;
     const tn_binary *b = tn_as_binary(e);
     if (e->kind == TN_KIND_CALL && ((const tn_call *)e)->args.n == 1 &&
-        tn_is_call_to(e, "tirx.likely")) {
+        tn_is_intrin(e, TN_INTRIN_likely)) {
         condition(f, ((const tn_call *)e)->args.at[0]);
         return;
     }
@@ -144,9 +144,9 @@ collect_threads(void *user, const tn_node *n)
 static tn_walk_step
 find_meeting(void *user, const tn_node *n)
 {
-    *(bool *)user |= tn_is_call_to(n, "tirx.tvm_storage_sync") ||
-                     tn_is_call_to(n, "tirx.call_extern") ||
-                     tn_is_call_to(n, "tirx.call_pure_extern");
+    *(bool *)user |= tn_is_intrin(n, TN_INTRIN_tvm_storage_sync) ||
+                     tn_is_intrin(n, TN_INTRIN_call_extern) ||
+                     tn_is_intrin(n, TN_INTRIN_call_pure_extern);
     return TN_WALK_ON;
 }
 
@@ -163,7 +163,7 @@ enter(void *user, const tn_node *n)
     }
     if (n->kind == TN_KIND_IF_STMT)
         condition(f, ((const tn_if_stmt *)n)->cond);
-    if (tn_is_call_to(n, "tirx.if_then_else"))
+    if (tn_is_intrin(n, TN_INTRIN_if_then_else))
         condition(f, ((const tn_call *)n)->args.at[0]);
     return TN_WALK_ON;
 }
@@ -320,7 +320,7 @@ static tn_walk_step
 find_condition(void *user, const tn_node *n)
 {
     bool *found = user;
-    *found |= n->kind == TN_KIND_IF_STMT || tn_is_call_to(n, "tirx.if_then_else");
+    *found |= n->kind == TN_KIND_IF_STMT || tn_is_intrin(n, TN_INTRIN_if_then_else);
     return *found ? TN_WALK_STOP : TN_WALK_ON;
 }
 

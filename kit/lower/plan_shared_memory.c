@@ -36,7 +36,7 @@ static bool
 is_barrier(const tn_stmt *s)
 {
     const tn_evaluate *e = tn_as_evaluate(s);
-    return e && tn_is_call_to(e->value, "tirx.tvm_storage_sync");
+    return e && tn_is_intrin(e->value, TN_INTRIN_tvm_storage_sync);
 }
 
 static bool

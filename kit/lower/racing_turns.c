@@ -44,7 +44,7 @@ find_clamp(void *user, const tn_node *n)
 {
     clamp_search *c = user;
     c->found |= (n->kind == TN_KIND_MIN || n->kind == TN_KIND_MAX || n->kind == TN_KIND_SELECT ||
-                 tn_is_call_to(n, "tirx.if_then_else")) &&
+                 tn_is_intrin(n, TN_INTRIN_if_then_else)) &&
                 tn_uses(n, c->var);
     return c->found ? TN_WALK_STOP : TN_WALK_ON;
 }

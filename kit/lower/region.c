@@ -119,7 +119,7 @@ in_expr(void *user, const tn_node *n)
         tnb_ptrmap_set(&c->inner, ((const tn_let *)n)->var, n);
         TNB_PUSH(tn_scratch(c->ctx), c->opaque, ((const tn_let *)n)->var);
     }
-    if (tn_is_call_to(n, "tirx.address_of")) { /* what lies behind it may be touched as well */
+    if (tn_is_intrin(n, TN_INTRIN_address_of)) { /* what lies behind it may be touched as well */
         const tn_buffer_load *l = tn_as_buffer_load(tn_as_call(n)->args.at[0]);
         if (l && l->buffer == c->buffer)
             c->out->opaque = true;

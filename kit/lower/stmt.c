@@ -83,7 +83,8 @@ static tn_walk_step
 find_index_check(void *user, const tn_node *n)
 {
     (void)user;
-    return n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") ? TN_WALK_STOP : TN_WALK_ON;
+    return n->kind == TN_KIND_CALL && tn_is_intrin(n, TN_INTRIN_index_in) ? TN_WALK_STOP
+                                                                          : TN_WALK_ON;
 }
 
 bool
@@ -120,8 +121,14 @@ tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
 bool
 tnk_is_warp_call(const tn_node *n)
 {
-    const tn_call *c = tn_as_call(n);
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    return op && (!strncmp(op->name, "tirx.tvm_warp_shuffle", 21) ||
-                  !strcmp(op->name, "tirx.warp_reduce"));
+    switch ((int)tn_intrin_of(n)) {
+    case TN_INTRIN_tvm_warp_shuffle:
+    case TN_INTRIN_tvm_warp_shuffle_up:
+    case TN_INTRIN_tvm_warp_shuffle_down:
+    case TN_INTRIN_tvm_warp_shuffle_xor:
+    case TN_INTRIN_warp_reduce:
+        return true;
+    default:
+        return false;
+    }
 }

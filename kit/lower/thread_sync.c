@@ -59,7 +59,7 @@ is_barrier(const tn_stmt *s)
     const tn_evaluate *e = tn_as_evaluate(s);
     const tn_call *c = e ? tn_as_call(e->value) : NULL;
     const tn_string_imm *scope = c && c->args.n ? tn_as_string_imm(c->args.at[0]) : NULL;
-    return c && tn_is_call_to(e->value, "tirx.tvm_storage_sync") &&
+    return c && tn_is_intrin(e->value, TN_INTRIN_tvm_storage_sync) &&
            (!scope || !strncmp(scope->value, "shared", 6));
 }
 
@@ -102,7 +102,7 @@ static tn_walk_step
 find_divergent(void *user, const tn_node *n)
 {
     differ *d = user;
-    if (tn_is_call_to(n, "tirx.tvm_thread_invariant"))
+    if (tn_is_intrin(n, TN_INTRIN_tvm_thread_invariant))
         return TN_WALK_SKIP;
     const tn_buffer_load *l = tn_as_buffer_load(n);
     const char *scope = l ? tn_as_buffer(l->buffer)->scope : NULL;

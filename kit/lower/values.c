@@ -290,13 +290,18 @@ is_truth(tnb_dtype d)
 static bool
 is_pure(const tn_expr *e)
 {
-    static const char *const names[] = {"tirx.if_then_else", "tirx.shift_left", "tirx.shift_right",
-                                        "tirx.bitwise_and",  "tirx.bitwise_or", "tirx.bitwise_xor",
-                                        "tirx.likely"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tn_is_call_to(e, names[i]))
-            return true;
-    return false;
+    switch ((int)tn_intrin_of(e)) {
+    case TN_INTRIN_if_then_else:
+    case TN_INTRIN_shift_left:
+    case TN_INTRIN_shift_right:
+    case TN_INTRIN_bitwise_and:
+    case TN_INTRIN_bitwise_or:
+    case TN_INTRIN_bitwise_xor:
+    case TN_INTRIN_likely:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool

@@ -114,7 +114,7 @@ call(vectorizer *v, const tn_expr *e)
         TNB_PUSH(tn_scratch(ctx), args, x);
     }
     const tn_op *op = tn_call_op_of(c);
-    if (any && tn_is_call_to(e, "tirx.index_in"))
+    if (any && tn_is_intrin(e, TN_INTRIN_index_in))
         return fail(
             v); /* indices are looked at one by one, and vectors of them would go through memory */
     if (!any) {
@@ -166,7 +166,7 @@ find_checks(void *user, const tn_node *n)
     check_search *s = user;
     s->lets |= tnb_ptrmap_get(&s->v->lets, n) != NULL;
     s->varies |=
-        n->kind == TN_KIND_CALL && tn_is_call_to(n, "tirx.index_in") && tn_uses(n, s->v->var);
+        n->kind == TN_KIND_CALL && tn_is_intrin(n, TN_INTRIN_index_in) && tn_uses(n, s->v->var);
     return TN_WALK_ON;
 }
 

@@ -563,13 +563,10 @@ multiply(tn_rewriter *rw, const tn_node *n)
 static tn_walk_step
 find_step(void *user, const tn_node *n)
 {
-    static const char *const rounding[] = {"tirx.round", "tirx.nearbyint", "tirx.rint",
-                                           "tirx.floor", "tirx.ceil",      "tirx.trunc"};
     bool *found = user;
-    const tn_call *c = tn_as_call(n);
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    for (size_t i = 0; op && i < sizeof rounding / sizeof *rounding; i++)
-        *found |= strcmp(op->name, rounding[i]) == 0;
+    tn_intrin_id id = tn_intrin_of(n);
+    *found |= id == TN_INTRIN_round || id == TN_INTRIN_nearbyint || id == TN_INTRIN_floor ||
+              id == TN_INTRIN_ceil || id == TN_INTRIN_trunc;
     if (n->kind == TN_KIND_CAST && !tnb_dtype_is_float(tn_dtype_of(n)))
         *found |= tnb_dtype_is_float(tn_dtype_of(tn_as_cast(n)->value));
     if (n->kind >= TN_KIND_EQ && n->kind <= TN_KIND_GE)

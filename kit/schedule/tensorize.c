@@ -234,7 +234,7 @@ find_pointer(void *user, const tn_node *n)
     pointer_search *p = user;
     if (n == p->buffer->data)
         p->found = true;
-    if (tn_is_call_to(n, "tirx.address_of")) {
+    if (tn_is_intrin(n, TN_INTRIN_address_of)) {
         const tn_buffer_load *l = tn_as_buffer_load(tn_as_call(n)->args.at[0]);
         p->found |= l && tn_as_buffer(l->buffer) == p->buffer;
     }

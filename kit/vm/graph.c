@@ -591,7 +591,7 @@ static void
 value_to(struct vm_gen *g, const tn_expr *e, uint32_t dst)
 {
     if (tn_is(e, TN_KIND_CALL) && (!tn_is_scalar(e) || !tn_call_op_of(tn_as_call(e)) ||
-                                   strncmp(tn_call_op_of(tn_as_call(e))->name, "tirx.", 5) != 0)) {
+                                   !(tn_call_op_of(tn_as_call(e))->flags & TN_OP_SCALAR))) {
         call(g, tn_as_call(e), dst);
         return;
     }

@@ -293,10 +293,9 @@ static void
 evaluate(struct vm_gen *g, const tn_evaluate *s)
 {
     const tn_call *c = tn_as_call(s->value);
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
     if (c && tn_as_global_var(c->op))
         call(g, c);
-    else if (op && strcmp(op->name, "tirx.ret") == 0)
+    else if (c && tn_is_intrin(s->value, TN_INTRIN_ret))
         give_back(g, c->args.n ? c->args.at[0] : NULL);
     else if (s->value && tn_is_scalar(s->value))
         vm_scalar(g, s->value);

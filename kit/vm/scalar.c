@@ -371,40 +371,46 @@ absolute(struct vm_gen *g, const tn_call *c)
 }
 
 static uint32_t
+on_bits(struct vm_gen *g, const tn_call *c, tnb_vm_op op)
+{
+    uint32_t a = vm_scalar(g, c->args.at[0]), b = vm_scalar(g, c->args.at[1]);
+    return fit(g, tn_dtype_of(&c->base), emit3(g, op, 0, a, b));
+}
+
+static uint32_t
 call(struct vm_gen *g, const tn_call *c)
 {
-    static const struct {
-        const char *name;
-        tnb_vm_op op;
-    } bits[] = {{"bitwise_and", TNB_VM_AND},
-                {"bitwise_or", TNB_VM_OR},
-                {"bitwise_xor", TNB_VM_XOR},
-                {"shift_left", TNB_VM_SHL},
-                {"shift_right", TNB_VM_SHR}};
     const tn_op *op = tn_call_op_of(c);
-    if (!op || strncmp(op->name, "tirx.", 5) != 0) {
+    if (!op || !(op->flags & TN_OP_SCALAR)) {
         vm_error(g, &c->base, "host code cannot make this call: %s", tn_text(g->ctx, &c->base));
         return vm_load_int(g, 0);
     }
-    const char *name = op->name + 5;
     tnb_dtype d = tn_dtype_of(&c->base);
-    if (strcmp(name, "if_then_else") == 0)
+    switch ((int)op->intrin) {
+    case TN_INTRIN_if_then_else:
         return choice(g, c->args.at[0], c->args.at[1], c->args.at[2]);
-    if (strcmp(name, "likely") == 0 || strcmp(name, "tvm_thread_invariant") == 0)
+    case TN_INTRIN_likely:
+    case TN_INTRIN_tvm_thread_invariant:
         return vm_scalar(g, c->args.at[0]);
-    if (strcmp(name, "assume") == 0)
+    case TN_INTRIN_assume:
         return vm_load_int(g, 1);
-    if (strcmp(name, "abs") == 0)
+    case TN_INTRIN_abs:
         return absolute(g, c);
-    if (strcmp(name, "bitwise_not") == 0)
+    case TN_INTRIN_bitwise_not:
         return fit(g, d, emit3(g, TNB_VM_XOR, 0, vm_scalar(g, c->args.at[0]), vm_load_int(g, -1)));
-    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
-        if (strcmp(bits[i].name, name) == 0) {
-            uint32_t a = vm_scalar(g, c->args.at[0]), b = vm_scalar(g, c->args.at[1]);
-            tnb_vm_op o = bits[i].op == TNB_VM_SHR && is_unsigned(d) ? TNB_VM_SHRU : bits[i].op;
-            return fit(g, d, emit3(g, o, 0, a, b));
-        }
-    return math_call(g, c, name);
+    case TN_INTRIN_bitwise_and:
+        return on_bits(g, c, TNB_VM_AND);
+    case TN_INTRIN_bitwise_or:
+        return on_bits(g, c, TNB_VM_OR);
+    case TN_INTRIN_bitwise_xor:
+        return on_bits(g, c, TNB_VM_XOR);
+    case TN_INTRIN_shift_left:
+        return on_bits(g, c, TNB_VM_SHL);
+    case TN_INTRIN_shift_right:
+        return on_bits(g, c, is_unsigned(d) ? TNB_VM_SHRU : TNB_VM_SHR);
+    default:
+        return math_call(g, c, strchr(op->name, '.') + 1);
+    }
 }
 
 static uint32_t

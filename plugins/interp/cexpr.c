@@ -318,16 +318,6 @@ compile_store(compiler *c, const tn_node *buffer, const tn_expr *value, tn_list 
 
 /* ---- calls ---- */
 
-const char *
-compile_intrinsic(const tn_call *call)
-{
-    const tn_op *op = tn_call_op_of(call);
-    if (!op || !(op->flags & TN_OP_SCALAR))
-        return NULL;
-    const char *dot = strchr(op->name, '.');
-    return dot ? dot + 1 : op->name;
-}
-
 static const char *
 help_popcount(interp_reg *r, int32_t a, int32_t b, int64_t bits)
 {
@@ -441,20 +431,32 @@ math(compiler *c, const tn_expr *e, const tn_op *op, tn_list args)
     return (interp_opd){r, 1};
 }
 
+static interp_op
+bits_op(tn_intrin_id id, tnb_dtype d)
+{
+    switch ((int)id) {
+    case TN_INTRIN_bitwise_and:
+        return INTERP_AND;
+    case TN_INTRIN_bitwise_or:
+        return INTERP_OR;
+    case TN_INTRIN_bitwise_xor:
+        return INTERP_XOR;
+    case TN_INTRIN_bitwise_not:
+        return tnb_dtype_is_bool(d) ? INTERP_NOT : INTERP_BNOT;
+    case TN_INTRIN_shift_left:
+        return INTERP_SHL;
+    default:
+        return d.code == TNB_UINT ? INTERP_USHR : INTERP_SHR;
+    }
+}
+
 static interp_opd
-bits(compiler *c, const tn_expr *e, const char *name, tn_list args)
+bits(compiler *c, const tn_expr *e, tn_intrin_id id, tn_list args)
 {
     tnb_dtype d = tn_dtype_of(e), in = tn_dtype_of(args.at[0]);
     interp_opd x = compile_expr(c, args.at[0]), y = args.n > 1 ? compile_expr(c, args.at[1]) : x;
     int32_t r = compile_temp(c, d.lanes);
-    interp_op op = strcmp(name, "bitwise_and") == 0   ? INTERP_AND
-                   : strcmp(name, "bitwise_or") == 0  ? INTERP_OR
-                   : strcmp(name, "bitwise_xor") == 0 ? INTERP_XOR
-                   : strcmp(name, "bitwise_not") == 0
-                       ? (tnb_dtype_is_bool(d) ? INTERP_NOT : INTERP_BNOT)
-                   : strcmp(name, "shift_left") == 0 ? INTERP_SHL
-                   : d.code == TNB_UINT              ? INTERP_USHR
-                                                     : INTERP_SHR;
+    interp_op op = bits_op(id, d);
     for (int32_t i = 0; i < d.lanes; i++) {
         compile_emit(c, op, r + i, compile_lane(x, i), args.n > 1 ? compile_lane(y, i) : 0,
                      in.bits);
@@ -519,7 +521,6 @@ find_extern(const char *name)
         if (!op->eval)
             continue;
         if (strcmp(name, plain) == 0 ||
-            (op->spelling[TN_DIALECT_C] && strcmp(name, op->spelling[TN_DIALECT_C]) == 0) ||
             (strncmp(name, plain, n) == 0 && strcmp(name + n, "f") == 0))
             return op;
     }
@@ -566,12 +567,12 @@ call_prim(compiler *c, const tn_expr *e, const tn_call *call)
 
 /* halves of vectors, and joining them */
 static interp_opd
-vector_part(compiler *c, const tn_expr *e, const char *name, tn_list args)
+vector_part(compiler *c, const tn_expr *e, tn_intrin_id id, tn_list args)
 {
     int32_t lanes = tn_dtype_of(e).lanes, r = compile_temp(c, lanes);
     interp_opd x = compile_expr(c, args.at[0]), y = args.n > 1 ? compile_expr(c, args.at[1]) : x;
-    bool joins = strcmp(name, "vectorcombine") == 0;
-    int32_t shift = strcmp(name, "vectorhigh") == 0 ? lanes : 0;
+    bool joins = id == TN_INTRIN_vectorcombine;
+    int32_t shift = id == TN_INTRIN_vectorhigh ? lanes : 0;
     for (int32_t i = 0; i < lanes; i++) {
         int32_t s = !joins          ? compile_lane(x, i + shift)
                     : i < lanes / 2 ? compile_lane(x, i)
@@ -600,98 +601,132 @@ index_in(compiler *c, const tn_expr *e, tn_list args)
 }
 
 static interp_opd
+absolute(compiler *c, const tn_expr *v, tnb_dtype d)
+{
+    static const interp_op ops[4] = {INTERP_ABS, INTERP_MOV, INTERP_ABSF, INTERP_ABSD};
+    interp_opd x = compile_expr(c, v);
+    int32_t r = compile_temp(c, d.lanes);
+    for (int32_t i = 0; i < d.lanes; i++) {
+        compile_emit(c, ops[column(d)], r + i, compile_lane(x, i), 0, 0);
+        if (column(d) == 0)
+            normalise(c, d, r + i);
+        c->ops++;
+    }
+    return (interp_opd){r, 1};
+}
+
+static interp_opd
+count_bits(compiler *c, const tn_expr *v, tnb_dtype d, bool ones)
+{
+    interp_opd x = compile_expr(c, v);
+    int32_t r = compile_temp(c, d.lanes);
+    for (int32_t i = 0; i < d.lanes; i++)
+        compile_emit(c, INTERP_MOV, r + i,
+                     emit_helper(c, ones ? help_popcount : help_clz, compile_lane(x, i),
+                                 tn_dtype_of(v).bits),
+                     0, 0);
+    return (interp_opd){r, 1};
+}
+
+static interp_opd
+by_helper(compiler *c, tn_list args, tnb_dtype d, bool dot)
+{
+    interp_opd at[4];
+    for (uint32_t i = 0; i < args.n; i++)
+        at[i] = compile_expr(c, args.at[i]);
+    int32_t r = compile_temp(c, d.lanes);
+    for (int32_t i = 0; i < d.lanes; i++) {
+        int32_t got =
+            emit_helper(c, dot ? help_dp4a : help_q_multiply_shift, gather(c, at, args.n, i),
+                        tn_dtype_of(args.at[0]).code == TNB_UINT);
+        compile_emit(c, INTERP_MOV, r + i, got, 0, 0);
+        normalise(c, d, r + i);
+    }
+    return (interp_opd){r, 1};
+}
+
+static bool
+rounds(tn_intrin_id id)
+{
+    return id == TN_INTRIN_floor || id == TN_INTRIN_ceil || id == TN_INTRIN_round ||
+           id == TN_INTRIN_trunc || id == TN_INTRIN_nearbyint;
+}
+
+static interp_opd
 call(compiler *c, const tn_expr *e)
 {
     const tn_call *k = tn_as_call(e);
     const tn_op *op = tn_call_op_of(k);
-    const char *name = compile_intrinsic(k);
     tnb_dtype d = tn_dtype_of(e);
     interp_opd out = {0, 0};
     int64_t v, w;
     if (!op)
         return call_prim(c, e, k);
-    if (!name) {
+    if (!(op->flags & TN_OP_SCALAR)) {
         compile_fail(c, e, "graph operator %s inside of a tensor program", op->name);
         return out;
     }
     tn_list args = k->args;
-    if (strcmp(name, "if_then_else") == 0)
-        return lazy_choice(c, e, k);
-    if (args.n && op->eval && interp_class_of(tn_dtype_of(args.at[0])) == INTERP_INT &&
-        d.code != TNB_BOOL &&
-        (strcmp(name, "floor") == 0 || strcmp(name, "ceil") == 0 || strcmp(name, "round") == 0 ||
-         strcmp(name, "trunc") == 0 || strcmp(name, "nearbyint") == 0))
+    if (args.n && rounds(op->intrin) && interp_class_of(tn_dtype_of(args.at[0])) == INTERP_INT)
         return compile_expr(c, args.at[0]); /* of an integer: itself, also beyond 2^53 */
     if (op->eval && args.n)
         return math(c, e, op, args);
-    if (strncmp(name, "bitwise_", 8) == 0 || strncmp(name, "shift_", 6) == 0)
-        return bits(c, e, name, args);
-    if (strcmp(name, "likely") == 0 || strcmp(name, "tvm_thread_invariant") == 0)
+    switch ((int)op->intrin) {
+    case TN_INTRIN_if_then_else:
+        return lazy_choice(c, e, k);
+    case TN_INTRIN_bitwise_and:
+    case TN_INTRIN_bitwise_or:
+    case TN_INTRIN_bitwise_xor:
+    case TN_INTRIN_bitwise_not:
+    case TN_INTRIN_shift_left:
+    case TN_INTRIN_shift_right:
+        return bits(c, e, op->intrin, args);
+    case TN_INTRIN_likely:
+    case TN_INTRIN_tvm_thread_invariant:
         return compile_expr(c, args.at[0]);
-    if (strcmp(name, "reinterpret") == 0)
+    case TN_INTRIN_reinterpret:
         return reinterpreted(c, e, args.at[0]);
-    if (strcmp(name, "abs") == 0) {
-        interp_opd x = compile_expr(c, args.at[0]);
-        int32_t r = compile_temp(c, d.lanes);
-        static const interp_op ops[4] = {INTERP_ABS, INTERP_MOV, INTERP_ABSF, INTERP_ABSD};
-        for (int32_t i = 0; i < d.lanes; i++) {
-            compile_emit(c, ops[column(d)], r + i, compile_lane(x, i), 0, 0);
-            if (column(d) == 0)
-                normalise(c, d, r + i);
-            c->ops++;
-        }
-        return (interp_opd){r, 1};
-    }
-    bool pop = strcmp(name, "popcount") == 0;
-    if (pop || strcmp(name, "clz") == 0) {
-        interp_opd x = compile_expr(c, args.at[0]);
-        int32_t r = compile_temp(c, d.lanes);
-        for (int32_t i = 0; i < d.lanes; i++)
-            compile_emit(c, INTERP_MOV, r + i,
-                         emit_helper(c, pop ? help_popcount : help_clz, compile_lane(x, i),
-                                     tn_dtype_of(args.at[0]).bits),
-                         0, 0);
-        return (interp_opd){r, 1};
-    }
-    if (strcmp(name, "index_in") == 0)
+    case TN_INTRIN_abs:
+        return absolute(c, args.at[0], d);
+    case TN_INTRIN_popcount:
+    case TN_INTRIN_clz:
+        return count_bits(c, args.at[0], d, op->intrin == TN_INTRIN_popcount);
+    case TN_INTRIN_index_in:
         return index_in(c, e, args);
-    if (strcmp(name, "address_of") == 0)
+    case TN_INTRIN_address_of:
         return address_of(c, e, args.at[0]);
-    if (strcmp(name, "tvm_access_ptr") == 0) {
-        tnb_dtype elem = tn_dtype_of(args.at[0]);
-        return move_pointer(c, args.at[1], args.at[2], (int64_t)tnb_dtype_bytes(elem));
-    }
-    if (strcmp(name, "handle_add_byte_offset") == 0)
+    case TN_INTRIN_tvm_access_ptr:
+        return move_pointer(c, args.at[1], args.at[2],
+                            (int64_t)tnb_dtype_bytes(tn_dtype_of(args.at[0])));
+    case TN_INTRIN_handle_add_byte_offset:
         return move_pointer(c, args.at[0], args.at[1], 1);
-    if (strcmp(name, "isnullptr") == 0) {
+    case TN_INTRIN_isnullptr: {
         int32_t r = compile_temp(c, 1);
         compile_emit(c, INTERP_EQ, r, compile_scalar(c, args.at[0]), compile_const_int(c, 0), 0);
         return (interp_opd){r, 1};
     }
-    if (strcmp(name, "large_uint_imm") == 0 && args.n == 2 && tn_int_value(args.at[0], &v) &&
-        tn_int_value(args.at[1], &w))
-        return (interp_opd){compile_const_int(c, (int64_t)((uint64_t)w << 32 | (uint64_t)v)), 0};
-    if (strcmp(name, "undef") == 0)
+    case TN_INTRIN_large_uint_imm:
+        if (args.n == 2 && tn_int_value(args.at[0], &v) && tn_int_value(args.at[1], &w))
+            return (interp_opd){compile_const_int(c, (int64_t)((uint64_t)w << 32 | (uint64_t)v)),
+                                0};
+        break;
+    case TN_INTRIN_undef:
         return (interp_opd){compile_const_int(c, 0), 0};
-    if (strncmp(name, "vector", 6) == 0)
-        return vector_part(c, e, name, args);
-    bool dot = strcmp(name, "dp4a") == 0;
-    if ((dot && args.n == 3) || (strcmp(name, "q_multiply_shift") == 0 && args.n == 4)) {
-        interp_opd at[4];
-        for (uint32_t i = 0; i < args.n; i++)
-            at[i] = compile_expr(c, args.at[i]);
-        int32_t r = compile_temp(c, d.lanes);
-        for (int32_t i = 0; i < d.lanes; i++) {
-            int32_t got =
-                emit_helper(c, dot ? help_dp4a : help_q_multiply_shift, gather(c, at, args.n, i),
-                            tn_dtype_of(args.at[0]).code == TNB_UINT);
-            compile_emit(c, INTERP_MOV, r + i, got, 0, 0);
-            normalise(c, d, r + i);
-        }
-        return (interp_opd){r, 1};
-    }
-    if (strcmp(name, "call_extern") == 0 || strcmp(name, "call_pure_extern") == 0)
+    case TN_INTRIN_vectorlow:
+    case TN_INTRIN_vectorhigh:
+    case TN_INTRIN_vectorcombine:
+        return vector_part(c, e, op->intrin, args);
+    case TN_INTRIN_dp4a:
+    case TN_INTRIN_q_multiply_shift:
+        if (args.n == (op->intrin == TN_INTRIN_dp4a ? 3 : 4))
+            return by_helper(c, args, d, op->intrin == TN_INTRIN_dp4a);
+        break;
+    case TN_INTRIN_call_extern:
+    case TN_INTRIN_call_pure_extern:
         return call_extern(c, e, k);
+    default:
+        break;
+    }
     if (compile_effect(c, k, op, &out))
         return out;
     compile_fail(c, e, "the interpreter does not run the intrinsic %s", op->name);

@@ -82,9 +82,6 @@ compile_add_buffer(compiler *c, const tn_node *buffer);
  */
 bool
 compile_effect(compiler *c, const tn_call *call, const tn_op *op, interp_opd *out);
-/* The intrinsic's name without dialect, NULL if the call is none. */
-const char *
-compile_intrinsic(const tn_call *call);
 
 /* ---- meaning.c ---- */
 /* What the block's tensor intrinsic means, where its implementation is nothing that the interpreter

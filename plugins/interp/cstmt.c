@@ -279,13 +279,11 @@ find_barrier(void *user, const tn_node *n)
     (void)user;
     if (tn_is(n, TN_KIND_BUFFER))
         return TN_WALK_SKIP;
-    const tn_call *call = tn_as_call(n);
-    const char *name = call ? compile_intrinsic(call) : NULL;
-    if (!name)
-        return TN_WALK_ON;
-    bool waits = strcmp(name, "tvm_storage_sync") == 0 ||
-                 strcmp(name, "tvm_thread_allreduce") == 0 || strcmp(name, "warp_reduce") == 0 ||
-                 strncmp(name, "tvm_warp_shuffle", 16) == 0;
+    tn_intrin_id id = tn_intrin_of(n);
+    bool waits = id == TN_INTRIN_tvm_storage_sync || id == TN_INTRIN_tvm_thread_allreduce ||
+                 id == TN_INTRIN_tvm_warp_shuffle || id == TN_INTRIN_tvm_warp_shuffle_up ||
+                 id == TN_INTRIN_tvm_warp_shuffle_down || id == TN_INTRIN_tvm_warp_shuffle_xor ||
+                 id == TN_INTRIN_warp_reduce;
     return waits ? TN_WALK_STOP : TN_WALK_ON;
 }
 
@@ -757,12 +755,12 @@ from_lane(compiler *c, int mode, int32_t value, int32_t lane, int32_t width)
 enum { LANE_XOR = 3 };
 
 static interp_opd
-warp_shuffle(compiler *c, const tn_call *call, const char *name)
+warp_shuffle(compiler *c, const tn_call *call, tn_intrin_id id)
 {
-    int mode = strcmp(name, "tvm_warp_shuffle_up") == 0     ? 1
-               : strcmp(name, "tvm_warp_shuffle_down") == 0 ? 2
-               : strcmp(name, "tvm_warp_shuffle_xor") == 0  ? LANE_XOR
-                                                            : 0;
+    int mode = id == TN_INTRIN_tvm_warp_shuffle_up     ? 1
+               : id == TN_INTRIN_tvm_warp_shuffle_down ? 2
+               : id == TN_INTRIN_tvm_warp_shuffle_xor  ? LANE_XOR
+                                                       : 0;
     int32_t value = compile_scalar(c, call->args.at[1]), lane = compile_scalar(c, call->args.at[2]);
     return from_lane(c, mode, value, lane, compile_scalar(c, call->args.at[3]));
 }
@@ -806,30 +804,45 @@ warp_reduce(compiler *c, const tn_call *call)
 bool
 compile_effect(compiler *c, const tn_call *call, const tn_op *op, interp_opd *out)
 {
-    const char *name = strchr(op->name, '.') + 1;
     *out = (interp_opd){compile_const_int(c, 0), 0};
-    if (strcmp(name, "tvm_storage_sync") == 0) {
+    switch ((int)op->intrin) {
+    case TN_INTRIN_tvm_storage_sync:
         compile_emit(c, INTERP_BARRIER, 0, 0, 0, 0);
-    } else if (strcmp(name, "tvm_thread_allreduce") == 0) {
+        return true;
+    case TN_INTRIN_tvm_thread_allreduce:
         thread_allreduce(c, call);
-    } else if (strcmp(name, "tvm_warp_activemask") == 0) {
+        return true;
+    case TN_INTRIN_tvm_warp_activemask:
         *out = (interp_opd){compile_const_int(c, 0xffffffff), 0};
-    } else if (strncmp(name, "tvm_warp_shuffle", 16) == 0 && call->args.n >= 4) {
-        *out = warp_shuffle(c, call, name);
-    } else if (strcmp(name, "warp_reduce") == 0) {
+        return true;
+    case TN_INTRIN_tvm_warp_shuffle:
+    case TN_INTRIN_tvm_warp_shuffle_up:
+    case TN_INTRIN_tvm_warp_shuffle_down:
+    case TN_INTRIN_tvm_warp_shuffle_xor:
+        *out = warp_shuffle(c, call, op->intrin);
+        return true;
+    case TN_INTRIN_warp_reduce:
         *out = warp_reduce(c, call);
-    } else if (strcmp(name, "warp_size_is") == 0) { /* lanes are numbered as threads are */
+        return true;
+    case TN_INTRIN_warp_size_is: /* lanes are numbered as threads are */
         *out = (interp_opd){compile_const_int(c, 1), 0};
-    } else if (strcmp(name, "ret") == 0) {
+        return true;
+    case TN_INTRIN_ret:
         compile_emit(c, INTERP_RET, compile_scalar(c, call->args.at[0]), 0, 0, 0);
-    } else if (strcmp(name, "assume") == 0) {
+        return true;
+    case TN_INTRIN_assume: {
         uint32_t at = compile_emit(c, INTERP_ASSERT, compile_scalar(c, call->args.at[0]), 0, 0, 0);
         c->ins.at[at].x.ptr = "an assumption does not hold";
-    } else if (strcmp(name, "prefetch") != 0 && strcmp(name, "tvm_global_barrier_kinit") != 0 &&
-               strcmp(name, "ptx_commit_group") != 0 && strcmp(name, "ptx_wait_group") != 0) {
+        return true;
+    }
+    case TN_INTRIN_prefetch:
+    case TN_INTRIN_tvm_global_barrier_kinit:
+    case TN_INTRIN_ptx_commit_group:
+    case TN_INTRIN_ptx_wait_group:
+        return true;
+    default:
         return false;
     }
-    return true;
 }
 
 static void

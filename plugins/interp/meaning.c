@@ -16,15 +16,13 @@
 static tn_walk_step
 find_outside(void *user, const tn_node *n)
 {
-    static const char *const ours[] = {"tirx.tvm_storage_sync", "tirx.assume"};
     (void)user;
     const tn_op *op = n->kind == TN_KIND_CALL ? tn_call_op_of((const tn_call *)n) : NULL;
-    if (!op)
+    tn_intrin_id id = op ? op->intrin : TN_INTRIN_NONE;
+    if (!op || id == TN_INTRIN_tvm_storage_sync || id == TN_INTRIN_assume)
         return TN_WALK_ON;
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (!strcmp(op->name, ours[i]))
-            return TN_WALK_ON;
-    bool outside = op->flags & TN_OP_IMPURE || !strncmp(op->name, "tirx.call_", 10);
+    bool outside = op->flags & TN_OP_IMPURE || id == TN_INTRIN_call_pure_extern ||
+                   id == TN_INTRIN_call_llvm_pure_intrin;
     return outside ? TN_WALK_STOP : TN_WALK_ON;
 }
 

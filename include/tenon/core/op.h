@@ -71,14 +71,14 @@ enum {
     TN_OP_LAZY = 128          /* scalar: evaluates not all its arguments (if_then_else) */
 };
 
-/* ORDER DIALECT: spellings of scalar intrinsics in source dialects. */
-typedef enum tn_dialect {
-    TN_DIALECT_C,
-    TN_DIALECT_OPENCL,
-    TN_DIALECT_CUDA,
-    TN_DIALECT_COUNT,
-    TN_DIALECT_PLACES = 8 /* of tn_op.spelling, which cannot grow */
-} tn_dialect;
+/* Scalar intrinsics of the core, TN_INTRIN_exp and so on; NONE: an operator of the graph, or a plugin's. */
+typedef enum tn_intrin_id {
+    TN_INTRIN_NONE,
+#define TN_INTRIN(id, more, takes, fewest, rule, value, what) TN_INTRIN_##id,
+#include "tenon/core/intrin.def"
+#undef TN_INTRIN
+    TN_INTRIN_COUNT
+} tn_intrin_id;
 
 /* What ConvertLayout asks an operator. A layout is a StringImm that names the axes of a tensor, as
  * it was written, in the order in which they lie (tenon/kit/layout.h: "ABCD" as written, "ACDB",
@@ -130,9 +130,10 @@ struct tn_op {
     const tn_expr *(*lower_builtin)(tn_ctx *ctx, const tn_call *call);
     void *self; /* the plugin's; NULL else */
     /* ---- scalar intrinsics only ---- */
-    /* printf-less spelling per dialect for float32 ("expf"); NULL: the emitter decides or refuses.
-     */
-    const char *spelling[TN_DIALECT_PLACES];
+    tn_intrin_id intrin; /* the core's own; a plugin's have NONE */
+    /* Of a plugin's: the function that source calls, by the dialect's name, in pairs:
+     * {"c", "vendor_expf", "opencl", "native_exp", NULL}. NULL: its own name where that is a function of mathematics. */
+    const char *const *spellings;
     /* Evaluation on doubles for folding and interpreting floats; NULL: none. n is the argument
      * count. */
     double (*eval)(const double *args, int n);
@@ -158,6 +159,18 @@ static inline const tn_op *
 tn_call_op_of(const tn_call *c)
 {
     return tn_is(c->op, TN_KIND_OP_REF) ? ((const tn_op_ref *)c->op)->op : NULL;
+}
+/* Which intrinsic of the core is called; NONE: another operator, or no call. */
+static inline tn_intrin_id
+tn_intrin_of(const tn_node *n)
+{
+    const tn_op *op = tn_is(n, TN_KIND_CALL) ? tn_call_op_of((const tn_call *)n) : NULL;
+    return op ? op->intrin : TN_INTRIN_NONE;
+}
+static inline bool
+tn_is_intrin(const tn_node *n, tn_intrin_id id)
+{
+    return tn_intrin_of(n) == id;
 }
 /* The call has no effects, so that it may go when its result is not used, and equal calls may be
  * merged (unless the operator allocates). False for GlobalVars, whose functions the call does not

@@ -22,10 +22,12 @@ typedef enum tnk_calling {
     TNK_CALL_DIRECT      /* a parameter each */
 } tnk_calling;
 
+typedef enum tnk_dialect_id { TNK_DIALECT_C, TNK_DIALECT_OPENCL, TNK_DIALECT_CUDA } tnk_dialect_id;
+
 typedef struct tnk_dialect {
     uint32_t size;
     const char *name; /* "c", "opencl", "cuda" */
-    tn_dialect id;    /* column of the intrinsics' spelling table */
+    tnk_dialect_id id;
     tnk_calling calling;
     const char
         *kernel; /* before a kernel's name: "__kernel void", "extern \"C\" __global__ void" */
