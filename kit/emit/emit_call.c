@@ -46,18 +46,18 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
     put(e, ")");
 }
 
-/* A function that no imported source has: declared as it is called. */
+/* A function that no imported source has: declared as it is called, with the operands from `first` on. */
 static void
-declare_function(tnk_emitter *e, const char *name, const tn_call *c)
+declare_function(tnk_emitter *e, const char *name, const tn_call *c, uint32_t first)
 {
-    tnb_dtype ret = tn_dtype_of(TN_NODE(c));
+    tnb_dtype ret = with_lanes(tn_dtype_of(TN_NODE(c)), 1);
     if (e->d->id != TNK_DIALECT_C || tnb_strmap_has(&e->src->imported, name) ||
         !tnk_once(e, tn_strf(e->ctx, "extern %s", name)))
         return;
     const char *args = "";
-    for (uint32_t i = 1; i < c->args.n; i++) {
-        tnb_dtype d = tn_dtype_of(c->args.at[i]);
-        args = tn_strf(e->ctx, "%s%s%s", args, i > 1 ? ", " : "",
+    for (uint32_t i = first; i < c->args.n; i++) {
+        tnb_dtype d = with_lanes(tn_dtype_of(c->args.at[i]), 1);
+        args = tn_strf(e->ctx, "%s%s%s", args, i > first ? ", " : "",
                        d.code == TNB_HANDLE ? "void *" : tnk_c_type(e, tnk_compute_dtype(d)));
     }
     tnb_buf_printf(&e->src->helpers, "%s %s(%s);\n",
@@ -76,7 +76,7 @@ extern_call(tnk_emitter *e, const tn_call *c)
         tnk_emit_fail(e, c->base.loc, "the external function that is called has no name");
         return;
     }
-    declare_function(e, name->value, c);
+    declare_function(e, name->value, c, 1);
     tnb_buf_printf(e->out, "%s(", name->value);
     for (uint32_t i = 1; i < c->args.n; i++) {
         if (i > 1)
@@ -167,6 +167,8 @@ function_call(tnk_emitter *e, const tn_call *c, const char *name, tnb_dtype d)
         return;
     tnb_dtype arg = n ? tnk_compute_dtype(tn_dtype_of(a[0])) : d;
     const char *f = spelling(e, op);
+    if (f)
+        declare_function(e, f, c, 0);
     if (f && d.lanes > 1 && n && n <= 3)
         f = tnk_help_map(e, d, arg, f, (int)n);
     if (!f && n >= 1 && n <= 3)

@@ -259,6 +259,66 @@ external_functions_are_declared(void **state)
     tnb_buf_free(&text);
 }
 
+/* ---- intrinsics of plugins ---- */
+
+static const tn_type *
+like_its_argument(tn_ctx *ctx, const tn_call *c)
+{
+    (void)ctx;
+    return c->args.at[0]->type;
+}
+
+static const tn_arg_schema one_arg[] = {{"x", NULL}, {0}};
+static const char *const fast_exp_names[] = {"c", "vendor_fast_expf", "opencl", "native_exp", NULL};
+static const tn_op fast_exp = {.size = sizeof(tn_op),
+                               .flags = TN_OP_SCALAR,
+                               .name = "vendor.fast_exp",
+                               .doc = "e to the power x, roughly",
+                               .args = one_arg,
+                               .min_args = -1,
+                               .infer = like_its_argument,
+                               .spellings = fast_exp_names};
+static const tn_op *const vendor_ops[] = {&fast_exp};
+static const tn_plugin_desc vendor = {.head = {.size = sizeof vendor, .name = "vendor"},
+                                      .ops = vendor_ops,
+                                      .n_ops = 1};
+
+static void
+intrinsics_of_plugins_are_spelled_by_the_dialect(void **state)
+{
+    (void)state;
+    static const char module[] =
+        "from tvm.script import ir as I\nfrom tvm.script import tirx as T\n\n"
+        "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n"
+        "    def f(A: T.Buffer((8,), \"float32\"), B: T.Buffer((8,), \"float32\")):\n"
+        "        for i in range(8):\n"
+        "            B[i] = T.call_intrin(\"float32\", \"vendor.fast_exp\", A[i])\n";
+    static const struct {
+        const char *dialect, *call;
+    } want[] = {{"c", "vendor_fast_expf("}, {"opencl", "native_exp("}, {"cuda", NULL}};
+    tnb_err err = {0};
+    assert_int_equal(tn_registry_add(k.reg, &vendor, &err), TNB_OK);
+    const tn_module *m = tn_read_module(k.ctx, "test", module, sizeof module - 1);
+    if (!m)
+        krun_print_errors(&k);
+    assert_non_null(m);
+    const tnk_kernel *kernel =
+        tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f"));
+    assert_non_null(kernel);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        tnk_source *s = tnk_source_new(k.ctx, tnk_dialect_find(want[i].dialect));
+        tnb_buf text = {0};
+        assert_int_equal(tnk_source_add(s, kernel), want[i].call != NULL);
+        if (want[i].call) {
+            tnk_source_text(s, &text);
+            assert_non_null(strstr(text.s, want[i].call));
+            assert_int_equal(strstr(text.s, "float vendor_fast_expf(float);") != NULL, i == 0);
+        }
+        tnb_buf_free(&text);
+    }
+    tnb_diags_clear(tn_diags(k.ctx));
+}
+
 int
 main(void)
 {
@@ -269,6 +329,7 @@ main(void)
         cmocka_unit_test(dialects_differ_by_their_table),
         cmocka_unit_test(threads_meet_behind_loops),
         cmocka_unit_test(external_functions_are_declared),
+        cmocka_unit_test(intrinsics_of_plugins_are_spelled_by_the_dialect),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
