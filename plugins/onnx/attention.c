@@ -159,10 +159,7 @@ mask_matched(onnx_node *n, const attention *a, const tn_expr *m)
     }
     if (!changed)
         return m;
-    return tn_emit_match_cast(n->imp->b, m,
-                              tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, want, d.n),
-                                                onnx_dtype(m)),
-                              "mask");
+    return onnx_match_extents(n, m, tn_list_of(n->ctx, want, d.n), "the mask", "mask");
 }
 
 /* The mask as a bias. From opset 24 on it may have fewer keys than there are: none of the others

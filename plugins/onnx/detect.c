@@ -103,12 +103,8 @@ import_max_roi_pool(onnx_node *n)
     if (!onnx_dims(n, rois, &dims))
         return false;
     if (onnx_dim(rois, 1) < 0) /* the program checks it */
-        rois =
-            tn_emit_match_cast(n->imp->b, rois,
-                               tn_ty_tensor_dims(n->ctx,
-                                                 tn_list_with(n->ctx, dims, 1, tn_i64(n->ctx, 5)),
-                                                 onnx_dtype(rois)),
-                               "rows");
+        rois = onnx_match_extents(n, rois, tn_list_with(n->ctx, dims, 1, tn_i64(n->ctx, 5)),
+                                  "the list of regions", "rows");
     row[0] = entries(n, x, onnx_slice_ints(n, rois, 1, 0, 1), onnx_dtype(rois));
     row[1] = onnx_slice_ints(n, rois, 1, 1, 5);
     rois = onnx_concat(n, row, 2, 1);

@@ -329,10 +329,7 @@ agreed(onnx_node *n, const tn_expr *a, const tn_expr *b)
     }
     if (!changed)
         return b;
-    return tn_emit_match_cast(n->imp->b, b,
-                              tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, out, db.n),
-                                                onnx_dtype(b)),
-                              "mc");
+    return onnx_match_extents(n, b, tn_list_of(n->ctx, out, db.n), "an operand", "mc");
 }
 
 const tn_expr *

@@ -340,6 +340,10 @@ onnx_elems_expr(onnx_node *n, const tn_expr *const *elems, uint32_t count, tnb_d
                 int32_t ndim, const int64_t *dims);
 const tn_expr *
 onnx_simplify(onnx_node *n, const tn_expr *e);
+/* x with these extents, which run time checks; an error where they can never be. `what`: "the bias". (select.c) */
+const tn_expr *
+onnx_match_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what,
+                   const char *hint);
 /* x with its extents, which are found at run time: `dims`, a new name for each that is NULL.
  * (select.c) */
 const tn_expr *

@@ -308,7 +308,7 @@ has_extent(onnx_node *n, const tn_expr **x, uint32_t axis, int64_t extent)
     if (!tn_type_dims((*x)->type, &dims) || tn_is(dims.at[axis], TN_KIND_INT_IMM))
         return true;
     dims = tn_list_with(n->ctx, dims, axis, tn_i64(n->ctx, extent));
-    *x = tn_emit_match_cast(n->imp->b, *x, tn_ty_tensor_dims(n->ctx, dims, onnx_dtype(*x)), "lv");
+    *x = onnx_match_extents(n, *x, dims, "the data", "lv");
     n->failed |= tn_is_error(*x);
     return !n->failed;
 }

@@ -216,7 +216,7 @@ import_col2im(onnx_node *n)
                          total);
     if (!tn_int_value(in.at[2], &columns) && !n->failed) {
         in = tn_list_with(ctx, in, 2, I64(total)); /* checked at run time */
-        x = tn_emit_match_cast(n->imp->b, x, tn_ty_tensor_dims(ctx, in, onnx_dtype(x)), "columns");
+        x = onnx_match_extents(n, x, in, "the data", "columns");
     }
     if (tn_is_error(x))
         return false;
@@ -273,7 +273,7 @@ fix_deform(onnx_node *n, deform *p, int64_t channels)
         const tn_expr *d = tn_floordiv(ctx, ADD(p->x.at[2 + i], I64(around)), I64(p->strides[i]));
         dims = tn_list_with(ctx, dims, (uint32_t)(2 + i), onnx_simplify(n, ADD(d, I64(1))));
     }
-    p->in[2] = onnx_fix_extents(n, p->in[2], dims, "the offsets");
+    p->in[2] = onnx_fix_extents(n, p->in[2], dims, "the tensor of offsets");
     p->offset = dims;
     if (p->in[3])
         p->in[3] = onnx_fix_extents(n, p->in[3],

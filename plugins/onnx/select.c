@@ -3,7 +3,25 @@
  * extent from its node on. */
 #include "import.h"
 #include "tenon/core/text.h"
+#include "tenon/core/walk.h"
 #include "tenon/kit/te.h"
+
+const tn_expr *
+onnx_match_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what, const char *hint)
+{
+    if (tn_is_error(x))
+        return x;
+    const tn_type *to = tn_ty_tensor_dims(n->ctx, dims, onnx_dtype(x));
+    if (tn_is_error(to))
+        return tn_error_node(n->ctx);
+    if (tn_type_check(n->ctx, to, x->type) == TN_SUBTYPE_FAIL &&
+        tn_type_check(n->ctx, x->type, to) == TN_SUBTYPE_FAIL) {
+        onnx_fail(n, TNB_SHAPE, "%s has type %s, wanted the extents %s", what,
+                  onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape(n->ctx, dims)));
+        return tn_error_node(n->ctx);
+    }
+    return tn_emit_match_cast(n->imp->b, x, to, hint);
+}
 
 const tn_expr *
 onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
@@ -13,28 +31,19 @@ onnx_name_extents(onnx_node *n, const tn_expr *x, tn_list dims)
         return tn_error_node(n->ctx);
     for (uint32_t i = 0; i < dims.n; i++)
         out[i] = dims.at[i] ? dims.at[i] : tn_var_dtype(n->ctx, "count", TNB_I64);
-    return tn_emit_match_cast(n->imp->b, x,
-                              tn_ty_tensor_dims(n->ctx, tn_list_of(n->ctx, out, dims.n),
-                                                onnx_dtype(x)),
-                              "found");
+    return onnx_match_extents(n, x, tn_list_of(n->ctx, out, dims.n), "a value", "found");
 }
 
 const tn_expr *
 onnx_fix_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *what)
 {
     tn_list have;
-    int64_t a, b;
     if (!onnx_dims(n, x, &have))
         return tn_error_node(n->ctx);
-    bool same = true, fits = have.n == dims.n;
-    for (uint32_t i = 0; fits && i < have.n; i++) {
-        same &= tn_prove_equal(n->ctx, have.at[i], dims.at[i]);
-        fits = !tn_int_value(have.at[i], &a) || !tn_int_value(dims.at[i], &b) || a == b;
-    }
-    if (!fits)
-        onnx_fail(n, TNB_SHAPE, "%s has type %s, wanted the extents %s", what,
-                  onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape(n->ctx, dims)));
-    return n->failed ? tn_error_node(n->ctx) : same ? x : onnx_name_extents(n, x, dims);
+    bool same = have.n == dims.n;
+    for (uint32_t i = 0; same && i < have.n; i++)
+        same = tn_prove_equal(n->ctx, have.at[i], dims.at[i]);
+    return same ? x : onnx_match_extents(n, x, dims, what, "found");
 }
 
 const tn_expr *
