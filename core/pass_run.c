@@ -207,12 +207,25 @@ tn_pass_note(const tn_pass_ctx *pc, const char *fmt, ...)
     pc->note(pc->note_user, tn_str(pc->ctx, text));
 }
 
+/* Whether an error of the status was recorded since there were `from` diagnostics. */
+static bool
+recorded(struct run *r, uint32_t from, tnb_status status)
+{
+    const tnb_diags *d = tn_diags(r->ctx);
+    for (uint32_t i = from; i < tnb_diags_count(d); i++) {
+        const tnb_diag *at = tnb_diags_get(d, i);
+        if (at->severity == TNB_ERROR && at->status == status)
+            return true;
+    }
+    return false;
+}
+
 /* After a pass: everything that could show it wrong. */
 static bool
 check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_module *after,
       const char **what)
 {
-    uint32_t errors = tnb_diags_errors(tn_diags(r->ctx));
+    uint32_t errors = tnb_diags_errors(tn_diags(r->ctx)), n = tnb_diags_count(tn_diags(r->ctx));
     *what = "the module is not well-formed after";
     if (!r->opt->no_verify && after != before && tn_verify_since(r->ctx, before, after))
         return false;
@@ -223,8 +236,11 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
     if (r->opt->check && r->opt->check->compare && after != before &&
         pass->keeps != TN_KEEPS_NOTHING &&
         !r->opt->check->compare(r->opt->check->user, r->ctx, &r->list->at[r->at], pass->keeps,
-                                before, after))
+                                before, after)) {
+        if (recorded(r, n, TNB_BOUNDS) && !recorded(r, n, TNB_DIFFERS))
+            *what = "it does so already before";
         return false;
+    }
     return tnb_diags_errors(tn_diags(r->ctx)) == errors;
 }
 

@@ -104,8 +104,8 @@ tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, cons
 /* Execution checking: implemented outside the core (tenon/core/eval.h), set by the driver. */
 typedef struct tn_pass_check {
     void *user;
-    /* Compares the modules before and after `item`; false after recording an error naming the pass.
-     */
+    /* Compares the modules before and after `item`; false after recording an error: one of status TNB_DIFFERS, which names
+     * the pass, or one of TNB_BOUNDS, of what the module did already before. */
     bool (*compare)(void *user, tn_ctx *ctx, const tn_pass_item *item, tn_keeps keeps,
                     const tn_module *before, const tn_module *after);
 } tn_pass_check;
