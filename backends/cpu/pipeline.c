@@ -44,6 +44,7 @@ const char *const cpu_lower[] = {
     "CompactBufferAllocation",
     "FlattenBuffer",
     "Simplify",
+    "HoistIfThenElse", /* before an inner loop has statements beside it */
     "WidenLoop",
     "LoopPartition",
     "VectorizeLoop",

@@ -26,5 +26,6 @@ const char *const null_lower[] = {
     "CompactBufferAllocation",
     "FlattenBuffer",
     "Simplify",
+    "HoistIfThenElse",
     NULL,
 };

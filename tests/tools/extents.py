@@ -70,6 +70,15 @@ for name, line, result in (("relu", "y = R.nn.relu(x)", "[68719476736, 0]"),
     for target in ("cpu", "null"):
         r = tenon("run", "-t", target, file, "-i", "x=" + path("huge.npy"), timeout=20)
         check(r.returncode == 0 and "float32" + result in r.stdout, f"{name} of an empty tensor on {target} ends", r)
+# so does a reduction of all of it, which has a result: no loop turns for a loop that has no turns
+for name, line, targets, result in (("sum", "y = R.sum(x)", ["null"], "float32[] from 0.0 to 0.0"),
+                                    ("max", "y = R.max(x)", ["null"], "float32[] from -inf to -inf"),
+                                    ("argmax", "y = R.argmax(x)", ["cpu", "null"], "int64[]"),
+                                    ("sum of powers", "y = R.sum(R.exp(x))", ["cpu", "null"], "float32[] from 0.0 to 0.0")):
+    file = module("reduced_" + name.replace(" ", "_"), "nm", 'x: R.Tensor(("n", "m"), "float32")', [line])
+    for target in targets:
+        r = tenon("run", "-t", target, file, "-i", "x=" + path("huge.npy"), timeout=20)
+        check(r.returncode == 0 and result in r.stdout, f"the {name} of an empty tensor on {target} ends", r)
 # extents whose product, sum or difference no integer holds are refused, whatever comes of them
 write("wide.npy", npy_bytes("<f4", (2 ** 32, 0), []))
 for name, extent in (("product", "n * m"), ("third power", "n * 1024 * m"), ("sum", "n * 1073741824 + m * 1073741824"),
