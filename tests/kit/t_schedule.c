@@ -479,7 +479,7 @@ rules_that_forget_elements(void **state)
 {
     (void)state;
     static const tnk_rule rule = {.size = sizeof(tnk_rule),
-                                  .name = "ForgetColumns",
+                                  .name = "test.ForgetColumns",
                                   .doc = "wrong",
                                   .apply = forget_columns};
     static const tnk_rule *const rules[] = {&rule};
@@ -494,10 +494,10 @@ rules_that_forget_elements(void **state)
     const char *const wrong[] = {"matmul", "transpose", "gate", "symbolic_add"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         begin(wrong[i]);
-        assert_null(krun_schedule(&k, func, "ForgetColumns"));
+        assert_null(krun_schedule(&k, func, "test.ForgetColumns"));
         const tnb_diag *d = tnb_diags_get(tn_diags(k.ctx), 0);
         assert_non_null(d);
-        assert_non_null(strstr(d->message, "the rule 'ForgetColumns'"));
+        assert_non_null(strstr(d->message, "the rule 'test.ForgetColumns'"));
         assert_non_null(strstr(d->message, "does not write all of its results"));
     }
     tnb_diags_clear(tn_diags(k.ctx));
