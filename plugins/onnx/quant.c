@@ -15,7 +15,10 @@ zero_point(onnx_node *n, uint32_t i, const tn_expr *scale, tnb_dtype d)
         return onnx_fix_extents(n, onnx_in(n, i), dims, "the zero point");
     if (onnx_has(n, i))
         return onnx_in(n, i);
-    return known ? onnx_full(n, dims.at, dims.n, d, 0) : tn_error_node(n->ctx);
+    if (!known)
+        return tn_error_node(n->ctx);
+    bool packed = d.bits < 8; /* of these there is no constant of one value */
+    return onnx_astype(n, onnx_full(n, dims.at, dims.n, packed ? TNB_F32 : d, 0), d);
 }
 
 static const tn_expr *
@@ -171,10 +174,14 @@ import_dequantize(onnx_node *n)
     if (!channel_axis(n, x, scale, &axis))
         return false;
     const tn_expr *zp = scalar_if_one(n, zero_point(n, 2, scale, onnx_dtype(x)));
-    return onnx_ret(n, onnx_emit(n, "dequantize",
+    /* the operator's float16 stops at the largest number, ONNX's is infinite beyond it */
+    bool half = tnb_dtype_eq(to, TNB_F16);
+    scale = scalar_if_one(n, half ? onnx_astype(n, scale, TNB_F32) : scale);
+    const tn_expr *y = onnx_emit(n, "dequantize",
                                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "out_dtype",
-                                          tn_dtype_value(n->ctx, to), NULL),
-                                 x, scalar_if_one(n, scale), zp, NULL));
+                                          tn_dtype_value(n->ctx, half ? TNB_F32 : to), NULL),
+                                 x, scale, zp, NULL);
+    return onnx_ret(n, onnx_astype(n, y, to));
 }
 
 static bool
@@ -184,6 +191,8 @@ import_dynamic_quantize(onnx_node *n)
     const tn_expr *lo = onnx_bin_num(n, "minimum", onnx_reduce(n, "min", x, NULL, 0, false), 0);
     const tn_expr *hi = onnx_bin_num(n, "maximum", onnx_reduce(n, "max", x, NULL, 0, false), 0);
     const tn_expr *scale = onnx_bin_num(n, "divide", onnx_bin(n, "subtract", hi, lo), 255);
+    scale = onnx_where(n, onnx_bin_num(n, "equal", scale, 0), onnx_scalar(n, TNB_F32, 1),
+                       scale); /* all are 0 */
     const tn_expr *zp =
         onnx_un(n, "round", onnx_un(n, "negative", onnx_bin(n, "divide", lo, scale)));
     zp = onnx_astype(n, onnx_clip(n, zp, 0, 255), TNB_U8);
@@ -241,8 +250,9 @@ static const tn_expr *
 requantize(onnx_node *n, const tn_expr *acc, const tn_expr *factor, uint32_t i_scale)
 {
     const tn_expr *sy = onnx_in(n, i_scale), *zp = onnx_in(n, i_scale + 1);
+    factor = onnx_bin(n, "divide", factor, scalar_if_one(n, onnx_astype(n, sy, TNB_F32)));
     const tn_expr *f = onnx_bin(n, "multiply", onnx_astype(n, acc, TNB_F32), factor);
-    return quantize(n, f, scalar_if_one(n, onnx_astype(n, sy, TNB_F32)), scalar_if_one(n, zp), -1);
+    return quantize(n, f, onnx_scalar(n, TNB_F32, 1), scalar_if_one(n, zp), -1);
 }
 
 static bool

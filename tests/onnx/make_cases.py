@@ -620,3 +620,50 @@ in x float 1,4 : 1 2 3 4
 const axes int64 1 : 0
 out y float 4 : -1 -2 -3 -4
 """)
+
+# ---- quantized, without a zero point: every integer type, there and back ----
+
+NAMES = {22: ("int4", -8, 7), 21: ("uint4", 0, 15), 25: ("uint2", 0, 3), 26: ("int2", -2, 1), 3: ("int8", -128, 127), 2: ("uint8", 0, 255),
+         5: ("int16", -32768, 32767), 4: ("uint16", 0, 65535)}
+x = np.array([-3.4, -0.6, 0.0, 0.4, 1.3, 3.9, 40.0], np.float32)
+for code, (name, lo, hi) in sorted(NAMES.items()):
+    y = (np.clip(np.rint(x / np.float32(0.5)), lo, hi) * np.float32(0.5)).astype(np.float32)
+    print(f"""case quantize_{name}_and_back_without_a_zero_point
+opset 25
+node QuantizeLinear x s -> q
+attr output_dtype int {code}
+node DequantizeLinear q s -> y
+in x float 7 : {" ".join(values(x))}
+const s float scalar : 0.5
+out y float 7 : {" ".join(values(y))}
+""")
+print("""case dequantize_to_float16_beyond_its_range
+opset 21
+node DequantizeLinear x s -> h
+node Cast h -> y
+attr to int 1
+in x uint16 2 : 60000 3
+const s float16 scalar : 2
+out y float 2 : inf 6
+
+case dynamic_quantize_of_zeros
+opset 11
+node DynamicQuantizeLinear x -> y s z
+in x float 3 : 0 0 0
+out y uint8 3 : 0 0 0
+out s float scalar : 1
+out z uint8 scalar : 0
+
+case qlinear_matmul_at_a_tie
+opset 10
+node QLinearMatMul a as az b bs bz ys yz -> y
+in a uint8 1,2 : 250 125
+in b uint8 2,1 : 200 114
+const as float scalar : 0.1
+const az uint8 scalar : 0
+const bs float scalar : 0.1
+const bz uint8 scalar : 0
+const ys float scalar : 5
+const yz uint8 scalar : 0
+out y uint8 1,1 : 128
+""")
