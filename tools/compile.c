@@ -2,6 +2,9 @@
 /* tenon compile: a model into an artifact. */
 #include "tool.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+
 #include "tenon/base/file.h"
 
 static const tnt_option options[] = {
@@ -27,6 +30,33 @@ static const tnt_option options[] = {
     {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
     {0}};
 
+static bool
+is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Whether the artifact would replace the model or a tensor that it is made of. */
+static bool
+is_read_from(const tnt_args *a, const char *out)
+{
+    uint32_t n;
+    const char **binds = tnt_values(a, "bind", &n);
+    bool same = is_same_file(out, a->operands[0]);
+    for (uint32_t i = 0; binds && i < n; i++) {
+        const char *eq = strchr(binds[i], '=');
+        same |= eq && is_same_file(out, eq + 1);
+    }
+    free(binds);
+    if (same)
+        fprintf(stderr,
+                "tenon: %s is what the model is read from; it stays as it is\n  hint: choose "
+                "another name with -o\n",
+                out);
+    return same;
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
@@ -37,6 +67,8 @@ run(tnt_session *s, const tnt_args *a)
         out = tn_strf(s->ctx, "%.*s.tno",
                       (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
     }
+    if (is_read_from(a, out))
+        return TNT_FAILED;
     tnk_model model;
     tnk_compile_options opt;
     double start = tnt_now();

@@ -383,7 +383,13 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
             free(dims);
             return false;
         }
-        o->dims = tn_dict_set(s->ctx, o->dims, tn_strn(s->ctx, dims[i], (size_t)(eq - dims[i])), v);
+        const char *name = tn_strn(s->ctx, dims[i], (size_t)(eq - dims[i]));
+        if (tn_dict_get(o->dims, name)) {
+            tnt_usage(a->command, "option '--dim' gives '%s' twice", name);
+            free(dims);
+            return false;
+        }
+        o->dims = tn_dict_set(s->ctx, o->dims, name, v);
     }
     free(dims);
     const char **binds = tnt_values(a, "bind", &n);

@@ -58,6 +58,16 @@ refused("an attribute of another type, not used", compile_with("--set", "target.
 warned("a kind that nobody serves", compile_with("--set", "target.mine.kind=cpuu"), "[target mine]", "'cpuu'", "did you mean 'cpu'")
 refused("an attribute of a JSON target", compile_with("-t", '{"kind": "cpu", "mcpux": "a"}'), "no attribute 'mcpux'", "'mcpu'")
 
+# ---- what would be lost ----
+copy = write("copy.py", open(SYMBOLIC).read())
+refused("an artifact over its model", tenon("compile", copy, "-t", "null", "-o", copy), "is what the model is read from", "choose another name")
+check(open(copy).read() == open(SYMBOLIC).read(), "the model stays as it was")
+again = path("again.tno")
+for _ in range(2):
+    r = tenon("compile", copy, "-t", "null", "-o", again)
+    check(r.returncode == 0, "an artifact over an artifact", r)
+refused("a dimension twice", tenon("compile", SYMBOLIC, "-t", "null", "--dim", "n=2", "--dim", "n=3", "-o", again), "gives 'n' twice", status=(2,))
+
 # ---- passes ----
 for what in ("skip=", "print=", "stop-after="):
     refused(f"--debug {what}", compile_with("--debug", what + "FuseOp"), "no pass 'FuseOp'", "did you mean 'FuseOps'", status=(2,))
