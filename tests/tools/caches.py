@@ -27,6 +27,9 @@ def compiler(name, body):
 
 
 LOG = path("calls.log")
+# the cache's folder is called after the ABI's major version
+VERSION = next(line.split("=")[1].split(".")[0].strip() for line in open(os.path.join(os.environ["TENON_PLUGIN_PATH"], "ops.plugin"))
+               if line.startswith("abi"))
 COUNTING = compiler("counting", f'echo x >>"{LOG}"; exec {REAL} "$@"')
 
 
@@ -48,7 +51,7 @@ def compile_in(home, *args, cc=COUNTING, umask=0o022, limits=None, **more):
 
 
 def entries(home):
-    return glob.glob(os.path.join(home, "tenon", "1", "*.kernels"))
+    return glob.glob(os.path.join(home, "tenon", VERSION, "*.kernels"))
 
 
 def home(name):
@@ -88,7 +91,7 @@ def links():
     check(r.returncode == 0 and "is not a folder" in r.stderr and not os.listdir(target), "no folder is made through a link", r)
     h = home("linked2")
     os.makedirs(os.path.join(h, "tenon"), 0o700)
-    os.symlink(target, os.path.join(h, "tenon", "1"))
+    os.symlink(target, os.path.join(h, "tenon", VERSION))
     r = compile_in(h)
     check(r.returncode == 0 and "is not a folder" in r.stderr and not os.listdir(target), "nor found behind one", r)
 
@@ -117,7 +120,7 @@ def left_behind():
     compile_in(h)
     for e in entries(h):
         os.remove(e)
-    stale, fresh = (write(os.path.join(h, "tenon", "1", n), "x") for n in ("a.kernels.1.tmp", "b.kernels.2.tmp"))
+    stale, fresh = (write(os.path.join(h, "tenon", VERSION, n), "x") for n in ("a.kernels.1.tmp", "b.kernels.2.tmp"))
     old(stale)
     compile_in(h)
     check(not os.path.exists(stale) and os.path.exists(fresh), "an old unfinished entry is removed, a new one stays")
