@@ -146,6 +146,10 @@ width_exists(uint8_t code, uint32_t bits)
 bool
 tnb_dtype_exists(tnb_dtype d)
 {
+    bool usual =
+        (d.bits == 32 || d.bits == 64) && d.lanes && (d.code == TNB_FLOAT || d.code == TNB_INT);
+    if (usual) /* each tensor of a run is asked for */
+        return true;
     for (int i = 0; i < N_NAMES && d.lanes; i++)
         if (names[i].code == d.code)
             return names[i].fixed ? names[i].bits == d.bits : width_exists(d.code, d.bits);
