@@ -40,12 +40,24 @@ typedef struct clamp_search {
 } clamp_search;
 
 static tn_walk_step
+find_var(void *user, const tn_node *n)
+{
+    clamp_search *c = user;
+    c->found |= n == c->var;
+    return n->kind == TN_KIND_BUFFER_LOAD ? TN_WALK_SKIP : c->found ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* A choice between places. One between elements that are read at such places is data, as an index of a scatter that wraps
+ * around: whether turns meet there is for their schedule to know. */
+static tn_walk_step
 find_clamp(void *user, const tn_node *n)
 {
     clamp_search *c = user;
-    c->found |= (n->kind == TN_KIND_MIN || n->kind == TN_KIND_MAX || n->kind == TN_KIND_SELECT ||
-                 tn_is_intrin(n, TN_INTRIN_if_then_else)) &&
-                tn_uses(n, c->var);
+    if (n->kind == TN_KIND_BUFFER_LOAD)
+        return TN_WALK_SKIP;
+    if (n->kind == TN_KIND_MIN || n->kind == TN_KIND_MAX || n->kind == TN_KIND_SELECT ||
+        tn_is_intrin(n, TN_INTRIN_if_then_else))
+        tn_walk(n, 0, find_var, NULL, c);
     return c->found ? TN_WALK_STOP : TN_WALK_ON;
 }
 

@@ -667,3 +667,12 @@ const ys float scalar : 5
 const yz uint8 scalar : 0
 out y uint8 1,1 : 128
 """)
+
+# ---- sums at places that come as data, large enough for several thread blocks ----
+
+x, u = np.zeros((3, 100, 4), np.float32), np.ones((3, 100, 2), np.float32)
+i = np.array([[[k % 4 - 4, (k * 3 + 1) % 4] for k in range(100)] for _ in range(3)], np.int64)
+y = x.copy()
+for p in np.ndindex(u.shape):
+    y[p[0], p[1], i[p]] += u[p]
+case("scatter_elements_added_by_many_rows", 18, "ScatterElements", [x, i, u], [y], axis=2, reduction="add")
