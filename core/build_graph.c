@@ -114,14 +114,14 @@ check_arg_count(tn_ctx *ctx, const tn_op *op, uint32_t got)
     if (got >= min && (got <= max || (op->flags & TN_OP_VARIADIC)))
         return true;
     if (op->flags & TN_OP_VARIADIC)
-        tn_error(ctx, 0, TNB_INVALID, "%s takes at least %u argument%s, not %u", op->name, min,
+        tn_error(ctx, 0, TNB_INVALID, "%s takes at least %u argument%s, not %u", op->base.name, min,
                  min == 1 ? "" : "s", got);
     else if (min == max)
-        tn_error(ctx, 0, TNB_INVALID, "%s takes %u argument%s, not %u", op->name, max,
+        tn_error(ctx, 0, TNB_INVALID, "%s takes %u argument%s, not %u", op->base.name, max,
                  max == 1 ? "" : "s", got);
     else
-        tn_error(ctx, 0, TNB_INVALID, "%s takes %u to %u arguments, not %u", op->name, min, max,
-                 got);
+        tn_error(ctx, 0, TNB_INVALID, "%s takes %u to %u arguments, not %u", op->base.name, min,
+                 max, got);
     return false;
 }
 
@@ -208,7 +208,7 @@ tn_is_call_to(const tn_expr *e, const char *name)
 {
     const tn_call *c = tn_as_call(e);
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    return op && strcmp(op->name, name) == 0 ? c : NULL;
+    return op && strcmp(op->base.name, name) == 0 ? c : NULL;
 }
 
 bool

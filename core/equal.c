@@ -193,7 +193,7 @@ eq_leaf(struct eq *e, const tn_field *f, const void *p, const void *q)
         return tnb_dtype_eq(*(const tnb_dtype *)p, *(const tnb_dtype *)q);
     case TN_FIELD_OP: {
         const tn_op *x = *(const tn_op *const *)p, *y = *(const tn_op *const *)q;
-        return x == y || (x && y && strcmp(x->name, y->name) == 0);
+        return x == y || (x && y && strcmp(x->base.name, y->base.name) == 0);
     }
     case TN_FIELD_DATA:
         return tn_data_equal(e->ctx, *(const tn_data *const *)p, *(const tn_data *const *)q);

@@ -85,7 +85,7 @@ hash_leaf(const tn_field *f, const void *p)
     case TN_FIELD_DTYPE:
         return tn_mix_dtype(0, *(const tnb_dtype *)p);
     case TN_FIELD_OP:
-        s = (*(const tn_op *const *)p)->name;
+        s = (*(const tn_op *const *)p)->base.name;
         return tn_hash_bytes(s, strlen(s));
     case TN_FIELD_DATA:
         return hash_data(*(const tn_data *const *)p);

@@ -9,7 +9,7 @@ static const tn_type *
 like_first(tn_ctx *ctx, const tn_call *c)
 {
     if (!c->args.n || !tn_is_scalar(c->args.at[0]))
-        return tn_error(ctx, 0, TNB_TYPE, "%s needs scalar arguments", tn_call_op_of(c)->name);
+        return tn_error(ctx, 0, TNB_TYPE, "%s needs scalar arguments", tn_call_op_of(c)->base.name);
     return c->args.at[0]->type;
 }
 
@@ -23,7 +23,7 @@ like_both(tn_ctx *ctx, const tn_call *c)
     tnb_dtype a = tn_dtype_of(c->args.at[0]), b = tn_dtype_of(c->args.at[1]);
     if (!tnb_dtype_eq(a, b))
         return tn_error(ctx, 0, TNB_TYPE, "operands of %s have different dtypes: %s and %s",
-                        tn_call_op_of(c)->name, tnb_dtype_print(a).s, tnb_dtype_print(b).s);
+                        tn_call_op_of(c)->base.name, tnb_dtype_print(a).s, tnb_dtype_print(b).s);
     return t;
 }
 
@@ -153,10 +153,10 @@ static const tn_arg_schema any_args[] = {{"args", NULL}, {NULL, NULL}};
 
 const tn_op tn_scalar_intrinsics[] = {
 #define TN_INTRIN(id, more, takes, fewest, rule, value, what) \
-    {.size = sizeof(tn_op),                                   \
+    {.base.size = sizeof(tn_op),                              \
      .flags = TN_OP_SCALAR | (more),                          \
-     .name = "tirx." #id,                                     \
-     .doc = (what),                                           \
+     .base.name = "tirx." #id,                                \
+     .base.doc = (what),                                      \
      .args = (takes),                                         \
      .min_args = (fewest),                                    \
      .infer = (rule),                                         \

@@ -7,7 +7,7 @@
 static const char *
 name_of(const tn_call *c)
 {
-    return tn_call_op_of(c)->name;
+    return tn_call_op_of(c)->base.name;
 }
 
 static const tn_type *
@@ -279,7 +279,7 @@ tn_complete_args(tn_ctx *ctx, const tn_op *op, tn_list args)
         {"relax.memory.view", 4, NOTHING},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(op->name, rows[i].op) != 0)
+        if (strcmp(op->base.name, rows[i].op) != 0)
             continue;
         while (args.n < rows[i].n)
             args = tn_list_append(ctx, args,
@@ -321,10 +321,10 @@ ATTRS(vdevice_attrs, {"dst_vdevice", TN_ATTR_VDEVICE, 0, NULL, "where the copy s
 ATTRS(dtype_attrs, {"dtype", TN_ATTR_DTYPE, 0, "float32", NULL});
 
 /* ---- the table ---- */
-#define OP(n, fl, a, min, at, rule, d)                                                 \
-    {                                                                                  \
-        .size = sizeof(tn_op), .flags = (fl), .name = "relax." n, .doc = d, .args = a, \
-        .min_args = min, .attrs = at, .infer = rule                                    \
+#define OP(n, fl, a, min, at, rule, d)                                                     \
+    {                                                                                      \
+        .base.size = sizeof(tn_op), .flags = (fl), .base.name = "relax." n, .base.doc = d, \
+        .args = a, .min_args = min, .attrs = at, .infer = rule                             \
     }
 
 const tn_op tn_structural_ops[] = {

@@ -71,7 +71,7 @@ look_up(tn_ctx *ctx, const tn_pass *pass, const char *dir, const tn_pair *ref, c
     const tn_node *v = tn_dict_get(m->attrs, name);
     return v ? v
              : tn_error(ctx, 0, TNB_NOT_FOUND, "pass %s: the module has no attribute '%s'",
-                        pass->name, name);
+                        pass->base.name, name);
 }
 
 const tn_node *
@@ -90,7 +90,7 @@ tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, cons
             return v;
         given = tn_dict_set(ctx, given, p->key, v);
     }
-    return tn_schema_apply(ctx, tn_strf(ctx, "pass %s", pass->name), "option", pass->options,
+    return tn_schema_apply(ctx, tn_strf(ctx, "pass %s", pass->base.name), "option", pass->options,
                            given);
 }
 

@@ -32,7 +32,8 @@ static bool
 named_in(const char *const *names, const tn_pass *pass)
 {
     for (; names && *names; names++)
-        if (strcmp(*names, pass->name) == 0 || (pass->alias && strcmp(*names, pass->alias) == 0))
+        if (strcmp(*names, pass->base.name) == 0 ||
+            (pass->alias && strcmp(*names, pass->alias) == 0))
             return true;
     return false;
 }
@@ -80,14 +81,14 @@ static bool
 dump_before(struct run *r, const tn_pass *pass, const tn_module *m)
 {
     return !named_in(r->opt->dump_only, pass) ||
-           dump(r, m, r->at + 1, tn_strf(r->ctx, "%s-before", pass->name));
+           dump(r, m, r->at + 1, tn_strf(r->ctx, "%s-before", pass->base.name));
 }
 
 static bool
 dump_after(struct run *r, const tn_pass *pass, const tn_module *m)
 {
     return (r->opt->dump_only && !named_in(r->opt->dump_only, pass)) ||
-           dump(r, m, r->at + 1, pass->name);
+           dump(r, m, r->at + 1, pass->base.name);
 }
 
 static bool
@@ -230,7 +231,7 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
     if (!r->opt->no_verify && after != before && tn_verify_since(r->ctx, before, after))
         return false;
     *what = "after";
-    if (r->opt->roundtrip && after != before && !roundtrip(r, after, pass->name))
+    if (r->opt->roundtrip && after != before && !roundtrip(r, after, pass->base.name))
         return false;
     *what = "the results differ after";
     if (r->opt->check && r->opt->check->compare && after != before &&
@@ -276,14 +277,15 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
         r->opt->seconds[r->at] = took;
     if (r->opt->changed)
         r->opt->changed[r->at] = after != m;
-    tn_trace_event(r->opt->trace, item->phase ? item->phase : "pass", pass->name, start, took, 0);
-    tnb_log(TNB_LOG_DEBUG, "pass %s: %.3f ms%s", pass->name, took * 1e3,
+    tn_trace_event(r->opt->trace, item->phase ? item->phase : "pass", pass->base.name, start, took,
+                   0);
+    tnb_log(TNB_LOG_DEBUG, "pass %s: %.3f ms%s", pass->base.name, took * 1e3,
             after == m ? ", nothing changed" : "");
     if (tnb_arena_failed(ctx->arena) || tnb_arena_failed(ctx->scratch) ||
         tnb_arena_failed(ctx->perm))
         tn_error(ctx, 0, TNB_NO_MEMORY, "memory ran out");
     if (!after && tnb_diags_errors(tn_diags(ctx)) == errors)
-        tn_error(ctx, 0, TNB_INTERNAL, "pass %s failed and did not say why", pass->name);
+        tn_error(ctx, 0, TNB_INTERNAL, "pass %s failed and did not say why", pass->base.name);
     if (!after || tnb_diags_errors(tn_diags(ctx)) != errors)
         return fail(r, m, "in");
     const char *what;
@@ -294,7 +296,7 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
     if (named_in(r->opt->print, pass)) {
         tnb_buf b = {0};
         if (text_of(r, after, &b))
-            fprintf(stderr, "# after %s\n%s", pass->name, b.s ? b.s : "");
+            fprintf(stderr, "# after %s\n%s", pass->base.name, b.s ? b.s : "");
         tnb_buf_free(&b);
     }
     return after;
@@ -332,9 +334,9 @@ run_list(struct run *r, const tn_module *m)
         const tn_pass *pass = find_pass(r, item);
         if (!pass)
             return fail(r, m, "looking for");
-        tnb_progress_step(r->bar, 1, pass->name);
+        tnb_progress_step(r->bar, 1, pass->base.name);
         if (named_in(r->opt->skip, pass) || pass->opt_level > r->level) {
-            tnb_log(TNB_LOG_DEBUG, "pass %s: left out", pass->name);
+            tnb_log(TNB_LOG_DEBUG, "pass %s: left out", pass->base.name);
         } else {
             m = run_one(r, pass, m);
             if (!m)
@@ -342,7 +344,7 @@ run_list(struct run *r, const tn_module *m)
             m = compact(r, m);
         }
         tnb_arena_reset(ctx->scratch);
-        if (r->opt->stop_after && (strcmp(r->opt->stop_after, pass->name) == 0 ||
+        if (r->opt->stop_after && (strcmp(r->opt->stop_after, pass->base.name) == 0 ||
                                    (pass->alias && strcmp(r->opt->stop_after, pass->alias) == 0)))
             break;
     }

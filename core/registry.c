@@ -37,14 +37,15 @@ static const struct {
     {"tensor_intrin", 0},
 };
 
-/* How every entry begins. */
-struct entry {
-    uint32_t size, flags;
-    const char *name;
-};
+/* The entry that begins with this base. */
+#define AS(T, e) ((const T *)(const void *)(e))
+_Static_assert(offsetof(tn_pass, base) == 0 && offsetof(tn_op, base) == 0 &&
+                   offsetof(tn_target_kind, base) == 0 && offsetof(tn_legalizer, base) == 0 &&
+                   offsetof(tn_evaluator, base) == 0,
+               "an entry begins with its base");
 
 struct table_data {
-    TNB_VEC(const struct entry *) entries;
+    TNB_VEC(const tnb_entry *) entries;
     tnb_strmap by_name; /* legalizers: "op@target" */
 };
 
@@ -68,12 +69,12 @@ table_of(const char *kind)
 
 /* ---- adding ---- */
 static const char *
-key_of(tn_registry *r, enum table t, const struct entry *e)
+key_of(tn_registry *r, enum table t, const tnb_entry *e)
 {
     if (t != T_LEGALIZER)
         return e->name;
-    const tn_legalizer *l = (const tn_legalizer *)(const void *)e;
-    return tnb_printf(r->arena, "%s@%s", l->op, l->target);
+    const tn_legalizer *l = AS(tn_legalizer, e);
+    return tnb_printf(r->arena, "%s@%s", l->base.name, l->target);
 }
 
 /* Where two plugins hold a name, the index decides; it has refused the name already if it cannot.
@@ -86,19 +87,25 @@ new_one_serves(tn_registry *r, enum table t, const char *name)
     return tnb_plugins_find(r->plugins, kinds[t].kind, name, NULL) == r->loading;
 }
 
+/* What is not of the size that this Tenon knows is not read any further. */
 static tnb_status
-check_entry(tn_registry *r, enum table t, const void *entry, const char *plugin, tnb_err *err)
+check_base(enum table t, const tnb_entry *e, const char *plugin, tnb_err *err)
 {
-    const struct entry *e = entry;
     if (!e || e->size < sizeof *e || !e->name)
         return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin,
                         kinds[t].kind);
-    if (kinds[t].size && e->size != kinds[t].size) {
-        tnb_fail(err, TNB_ABI, "plugin %s: the %s '%s' has %u bytes; in this Tenon it has %zu",
-                 plugin, kinds[t].kind, e->name, e->size, kinds[t].size);
-        tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
-        return TNB_ABI;
-    }
+    if (!kinds[t].size || e->size == kinds[t].size)
+        return TNB_OK;
+    tnb_fail(err, TNB_ABI, "plugin %s: the %s '%s' has %u bytes; in this Tenon it has %zu", plugin,
+             kinds[t].kind, e->name, e->size, kinds[t].size);
+    tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
+    return TNB_ABI;
+}
+
+static tnb_status
+check_entry(tn_registry *r, enum table t, const tnb_entry *e, const char *plugin, tnb_err *err)
+{
+    TNB_TRY(check_base(t, e, plugin, err));
     const char *key = key_of(r, t, e);
     if (t == T_RULE && !strchr(e->name, '.'))
         return tnb_fail(
@@ -113,18 +120,17 @@ check_entry(tn_registry *r, enum table t, const void *entry, const char *plugin,
 
 /* The entry was checked. */
 static void
-add_entry(tn_registry *r, enum table t, const void *entry)
+add_entry(tn_registry *r, enum table t, const tnb_entry *e)
 {
-    const struct entry *e = entry;
     struct table_data *td = &r->tables[t];
     const char *key = key_of(r, t, e);
     if (tnb_strmap_has(&td->by_name, key) && !new_one_serves(r, t, key))
         return;
     TNB_PUSH(r->arena, td->entries, e);
     tnb_strmap_set(&td->by_name, key, e);
-    if (t == T_PASS && ((const tn_pass *)(const void *)e)->alias &&
-        !tnb_strmap_has(&td->by_name, ((const tn_pass *)(const void *)e)->alias))
-        tnb_strmap_set(&td->by_name, ((const tn_pass *)(const void *)e)->alias, e);
+    const char *alias = t == T_PASS ? AS(tn_pass, e)->alias : NULL;
+    if (alias && !tnb_strmap_has(&td->by_name, alias))
+        tnb_strmap_set(&td->by_name, alias, e);
 }
 
 /* The tables of a descriptor in the order of `kinds`. */
@@ -192,9 +198,9 @@ tn_registry_new(tnb_plugins *plugins)
         tnb_strmap_init(&r->tables[t].by_name, a);
     tnb_strmap_init(&r->added, a);
     for (uint32_t i = 0; i < tn_n_structural_ops; i++)
-        add_entry(r, T_OP, &tn_structural_ops[i]);
+        add_entry(r, T_OP, &tn_structural_ops[i].base);
     for (uint32_t i = 0; i < tn_n_scalar_intrinsics; i++)
-        add_entry(r, T_OP, &tn_scalar_intrinsics[i]);
+        add_entry(r, T_OP, &tn_scalar_intrinsics[i].base);
     if (tnb_arena_failed(a)) {
         tnb_arena_free(a);
         return NULL;
@@ -221,14 +227,14 @@ is_loaded_with(const struct span spans[N_TABLES], const tn_legalizer *l)
 {
     for (uint32_t i = 0; i < spans[T_OP].n; i++) {
         const tn_op *op = spans[T_OP].at[i];
-        if (op && op->name && strcmp(op->name, l->op) == 0)
+        if (op && op->base.name && strcmp(op->base.name, l->base.name) == 0)
             return true;
     }
     for (uint32_t i = 0; i < spans[T_TARGET].n; i++) {
         const tn_target_kind *k = spans[T_TARGET].at[i];
-        if (!k || !k->name)
+        if (!k || !k->base.name)
             continue;
-        if (strcmp(k->name, l->target) == 0)
+        if (strcmp(k->base.name, l->target) == 0)
             return true;
         for (const char *const *served = k->kinds; served && *served; served++)
             if (strcmp(*served, l->target) == 0)
@@ -246,11 +252,9 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_
     TNB_VEC(const char *) holds = {0};
     for (int t = 0; t < N_TABLES; t++)
         for (uint32_t i = 0; i < spans[t].n; i++) {
-            const struct entry *e = spans[t].at[i];
-            if (!e || !e->name)
-                return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no name", p->name,
-                                kinds[t].kind);
-            if (t == T_LEGALIZER && !((const tn_legalizer *)(const void *)e)->target)
+            const tnb_entry *e = spans[t].at[i];
+            TNB_TRY(check_base(t, e, p->name, err));
+            if (t == T_LEGALIZER && !AS(tn_legalizer, e)->target)
                 return tnb_fail(err, TNB_ABI, "plugin %s: the legalizer of '%s' has no target",
                                 p->name, e->name);
             if (t == T_LEGALIZER && is_loaded_with(spans, spans[t].at[i]))
@@ -300,10 +304,10 @@ tn_registry_load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     return load(r, p, err ? err : &local);
 }
 
-static const struct entry *
+static const tnb_entry *
 find(tn_registry *r, enum table t, const char *name, tnb_err *err)
 {
-    const struct entry *e = tnb_strmap_get(&r->tables[t].by_name, name);
+    const tnb_entry *e = tnb_strmap_get(&r->tables[t].by_name, name);
     if (e)
         return e;
     if (!r->plugins) {
@@ -331,26 +335,25 @@ find(tn_registry *r, enum table t, const char *name, tnb_err *err)
 const tn_op *
 tn_find_op(tn_registry *r, const char *name, tnb_err *err)
 {
-    return (const tn_op *)(const void *)find(r, T_OP, name, err);
+    return AS(tn_op, find(r, T_OP, name, err));
 }
 
 const tn_pass *
 tn_find_pass(tn_registry *r, const char *name, tnb_err *err)
 {
-    const struct entry *e = find(r, T_PASS, name, err);
+    const tnb_entry *e = find(r, T_PASS, name, err);
     if (!e && r->plugins) { /* manifests do not list aliases */
         tn_registry_load_all(r, "pass");
         e = tnb_strmap_get(&r->tables[T_PASS].by_name, name);
     }
-    return (const tn_pass *)(const void *)e;
+    return AS(tn_pass, e);
 }
 
 static const tn_target_kind *
 serving(const tn_registry *r, const char *kind)
 {
     for (uint32_t i = 0; i < r->tables[T_TARGET].entries.n; i++) {
-        const tn_target_kind *k =
-            (const tn_target_kind *)(const void *)r->tables[T_TARGET].entries.at[i];
+        const tn_target_kind *k = AS(tn_target_kind, r->tables[T_TARGET].entries.at[i]);
         for (const char *const *p = k->kinds; p && *p; p++)
             if (strcmp(*p, kind) == 0)
                 return k;
@@ -362,12 +365,12 @@ const tn_target_kind *
 tn_find_target(tn_registry *r, const char *name, tnb_err *err)
 {
     tnb_err local = {0};
-    const struct entry *e = tnb_strmap_get(&r->tables[T_TARGET].by_name, name);
-    const tn_target_kind *k = (const tn_target_kind *)(const void *)e;
+    const tnb_entry *e = tnb_strmap_get(&r->tables[T_TARGET].by_name, name);
+    const tn_target_kind *k = AS(tn_target_kind, e);
     if (!k)
         k = serving(r, name);
     if (!k)
-        k = (const tn_target_kind *)(const void *)find(r, T_TARGET, name, err ? err : &local);
+        k = AS(tn_target_kind, find(r, T_TARGET, name, err ? err : &local));
     if (!k && r->plugins) {
         tn_registry_load_all(r, "target");
         k = serving(r, name);
@@ -390,8 +393,7 @@ static const tn_evaluator *
 evaluator_that(tn_registry *r, bool native)
 {
     for (uint32_t i = 0; i < r->tables[T_EVALUATOR].entries.n; i++) {
-        const tn_evaluator *e =
-            (const tn_evaluator *)(const void *)r->tables[T_EVALUATOR].entries.at[i];
+        const tn_evaluator *e = AS(tn_evaluator, r->tables[T_EVALUATOR].entries.at[i]);
         if (native ? e->prepare && e->call && e->release : e->run != NULL)
             return e;
     }
@@ -402,7 +404,7 @@ const struct tn_evaluator *
 tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err)
 {
     if (name)
-        return (const tn_evaluator *)(const void *)find(r, T_EVALUATOR, name, err);
+        return AS(tn_evaluator, find(r, T_EVALUATOR, name, err));
     const tn_evaluator *e = evaluator_that(r, false);
     if (!e) {
         tn_registry_load_all(r, "evaluator");

@@ -329,7 +329,7 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
 const tn_node *
 tn_op_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *given)
 {
-    const tn_node *d = tn_schema_apply(ctx, op->name, "attribute", op->attrs, given);
+    const tn_node *d = tn_schema_apply(ctx, op->base.name, "attribute", op->attrs, given);
     if (!tn_is_error(d) && op->complete)
         d = op->complete(ctx, op, d);
     return tn_is_error(d) ? NULL : d;
@@ -383,8 +383,8 @@ tn_check_accepts(tn_ctx *ctx, const tn_call *call)
             (!rank || t->ndim < 0 || rank_is_named(rank + strlen("of rank "), t->ndim)))
             continue;
         tn_error(ctx, call->base.loc, TNB_TYPE, "%s: argument '%s' must be %s %s, but is %s",
-                 op->name, a[i].name, strchr("aeiou", *a[i].accepts) ? "an" : "a", a[i].accepts,
-                 tn_text(ctx, TN_NODE(t)));
+                 op->base.name, a[i].name, strchr("aeiou", *a[i].accepts) ? "an" : "a",
+                 a[i].accepts, tn_text(ctx, TN_NODE(t)));
         return false;
     }
     return true;

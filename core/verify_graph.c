@@ -154,7 +154,7 @@ check_call_type(verifier *v, const tn_call *c)
         v->errors += tnb_diags_errors(tn_diags(v->ctx)) - errors;
     else if (tn_type_check(v->ctx, c->base.type, t) == TN_SUBTYPE_FAIL)
         tn_verify_error(v, &c->base, "the call of %s has type %s, but the operator gives %s",
-                        op->name, tn_brief(v->ctx, c->base.type), tn_brief(v->ctx, t));
+                        op->base.name, tn_brief(v->ctx, c->base.type), tn_brief(v->ctx, t));
 }
 
 static void
@@ -169,7 +169,7 @@ check_call(struct graph *g, const tn_call *c)
     for (uint32_t i = 0; i < c->ty_args.n; i++)
         check_type(v, c->ty_args.at[i]);
     if ((g->in_dataflow || g->pure) && !callee_is_pure(v, c)) {
-        const char *name = op ? op->name : tn_brief(v->ctx, c->op);
+        const char *name = op ? op->base.name : tn_brief(v->ctx, c->op);
         if (g->in_dataflow) {
             tn_verify_error(v, &c->base, "an impure call (of %s) stands in a dataflow block", name);
         } else {
@@ -180,7 +180,7 @@ check_call(struct graph *g, const tn_call *c)
     if (v->errors)
         return;
     check_call_type(v, c);
-    if (op && strncmp(op->name, "relax.call_tir", 14) == 0)
+    if (op && strncmp(op->base.name, "relax.call_tir", 14) == 0)
         tn_verify_call_tir(v, c);
 }
 

@@ -394,7 +394,7 @@ device_takes(tnr_runtime *rt, const char *device, size_t code_bytes, const char 
             known |= strcmp(*f, format) == 0;
         if (!known)
             return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'",
-                            drv->name, format);
+                            drv->base.name, format);
     }
     return drv->check_features(tnr_device_handle(dev), features, n_features, err);
 }

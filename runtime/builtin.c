@@ -640,10 +640,10 @@ call_tir_dyn(ARGS)
     return tnr_vm_call_closure(vm, args[0].u.closure, all, k, ret, err);
 }
 
-#define BUILTIN(fn, least, most, more)                                                      \
-    {                                                                                       \
-        .size = sizeof(tnr_packed), .flags = (more), .name = "vm.builtin." #fn, .call = fn, \
-        .min_args = (least), .max_args = (most)                                             \
+#define BUILTIN(fn, least, most, more)                                                    \
+    {                                                                                     \
+        .base.size = sizeof(tnr_packed), .flags = (more), .base.name = "vm.builtin." #fn, \
+        .call = fn, .min_args = (least), .max_args = (most)                               \
     }
 const tnr_packed tnr_builtins[] = {
     BUILTIN(alloc_shape_heap, 1, 1, TNR_PACKED_VM),
@@ -671,14 +671,14 @@ const tnr_packed tnr_builtins[] = {
     BUILTIN(make_closure, 1, -1, TNR_PACKED_VM),
     BUILTIN(invoke_closure, 1, -1, TNR_PACKED_VM),
     BUILTIN(call_tir_dyn, 2, -1, TNR_PACKED_VM),
-    {.size = sizeof(tnr_packed),
+    {.base.size = sizeof(tnr_packed),
      .flags = TNR_PACKED_BLOCKING,
-     .name = "relax.run.assert_op",
+     .base.name = "relax.run.assert_op",
      .call = assert_op,
      .min_args = 2,
      .max_args = -1},
-    {.size = sizeof(tnr_packed),
-     .name = "runtime.TVMTensorCreateView",
+    {.base.size = sizeof(tnr_packed),
+     .base.name = "runtime.TVMTensorCreateView",
      .call = create_view,
      .min_args = 1,
      .max_args = 4},

@@ -43,7 +43,7 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
         return tnb_fail(err, TNB_NO_MEMORY,
                         "a storage of %" PRIu64 " bytes exceeds the limit of %" PRIu64
                         " bytes on '%s', of which %" PRIu64 " are in use",
-                        bytes, dev->limit, dev->driver->name, dev->stats.in_use);
+                        bytes, dev->limit, dev->driver->base.name, dev->stats.in_use);
     }
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < dev->n_blocks; i++) {
@@ -72,7 +72,7 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
             tnb_err_prefix(err,
                            "storage for tensors on device '%s', of which %" PRIu64
                            " bytes are in use",
-                           dev->driver->name, dev->stats.in_use);
+                           dev->driver->base.name, dev->stats.in_use);
     }
     if (st == TNB_OK) {
         dev->stats.in_use += *capacity;
@@ -178,7 +178,7 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
                 ? TNB_OK
                 : tnb_fail(err, why.status, "%s", why.message));
     if (count == 0) {
-        (void)tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->name,
+        (void)tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->base.name,
                        why.message[0] ? ": " : "", why.message);
         if (why.hint[0])
             tnb_hint(err, "%s", why.hint);
@@ -186,7 +186,7 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
     }
     if (id < 0 || id >= count)
         return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; number %d was asked for",
-                        drv->name, count, id);
+                        drv->base.name, count, id);
     tnr_device *dev = calloc(1, sizeof *dev);
     if (!dev)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open a device");
@@ -252,7 +252,7 @@ tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err)
                    machine_code ? "it holds machine code of the host, which is not allowed here"
                                 : "device '%s' runs its kernels as machine code of the host, which "
                                   "is not allowed here",
-                   dev->driver->name);
+                   dev->driver->base.name);
     tnb_hint(err, machine_code ? "leave out --no-native for artifacts that you trust"
                                : "choose a GPU ([device NAME] in the configuration), or leave out "
                                  "--no-native for artifacts that you trust");

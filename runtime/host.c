@@ -107,10 +107,10 @@ host_module_load(void *dev, const char *format, const void *code, size_t n, void
 }
 
 const tnr_driver tnr_host_driver = {
-    .size = sizeof(tnr_driver),
+    .base.size = sizeof(tnr_driver),
     .flags = TNR_DRIVER_HOST_MEMORY,
-    .name = "host",
-    .doc = "memory of the host, without kernels",
+    .base.name = "host",
+    .base.doc = "memory of the host, without kernels",
     .type = TNB_CPU,
     .alignment = TNR_HOST_ALIGNMENT,
     .count = tnr_host_count,

@@ -68,8 +68,8 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     if (vm->modules[i])
         return TNB_OK;
     const tnr_variant *info = &vm->variant->info;
-    bool other = info->fallback_device && strcmp(dev->driver->name, info->device) != 0 &&
-                 strcmp(dev->driver->name, info->fallback_device) == 0;
+    bool other = info->fallback_device && strcmp(dev->driver->base.name, info->device) != 0 &&
+                 strcmp(dev->driver->base.name, info->fallback_device) == 0;
     const struct section *code = other ? &vm->variant->fallback : &vm->variant->code;
     if (!code->at)
         return tnb_fail(err, TNB_FORMAT, "the program has kernels, but the variant holds no code");
@@ -80,7 +80,7 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     if (st == TNB_OK && other)
         vm->fallback = dev;
     if (st != TNB_OK)
-        tnb_err_prefix(err, "loading kernels for '%s'", dev->driver->name);
+        tnb_err_prefix(err, "loading kernels for '%s'", dev->driver->base.name);
     return st;
 }
 

@@ -18,7 +18,7 @@ static struct packed_entry **
 packed_slot(struct packed_entry **table, uint32_t slots, const char *name)
 {
     uint32_t i = (uint32_t)tnb_hash64(name, strlen(name), 0) & (slots - 1);
-    while (table[i] && strcmp(table[i]->p.name, name) != 0)
+    while (table[i] && strcmp(table[i]->p.base.name, name) != 0)
         i = (i + 1) & (slots - 1);
     return &table[i];
 }
@@ -32,23 +32,24 @@ packed_grow(tnr_runtime *rt, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for packed functions");
     for (uint32_t i = 0; i < rt->packed_slots; i++)
         if (rt->packed[i])
-            *packed_slot(table, slots, rt->packed[i]->p.name) = rt->packed[i];
+            *packed_slot(table, slots, rt->packed[i]->p.base.name) = rt->packed[i];
     free(rt->packed);
     rt->packed = table;
     rt->packed_slots = slots;
     return TNB_OK;
 }
 
-/* Every entry of a table begins with its size. */
+/* What is not of the size that this Tenon knows is not read any further. */
 static tnb_status
-check_size(uint32_t size, size_t wanted, const char *what, tnb_err *err)
+check_base(const tnb_entry *e, size_t wanted, const char *what, tnb_err *err)
 {
-    if (size == wanted)
+    if (e && e->size == wanted)
         return TNB_OK;
-    if (size < sizeof size)
-        return tnb_fail(err, TNB_INVALID, "a table has a %s that does not say its size", what);
-    (void)tnb_fail(err, TNB_ABI, "a %s has %" PRIu32 " bytes; in this Tenon it has %zu", what, size,
-                   wanted);
+    if (!e || e->size < sizeof e->size)
+        return tnb_fail(err, TNB_INVALID, "a table has a %s that %s", what,
+                        e ? "does not say its size" : "is NULL");
+    (void)tnb_fail(err, TNB_ABI, "a %s has %" PRIu32 " bytes; in this Tenon it has %zu", what,
+                   e->size, wanted);
     tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
     return TNB_ABI;
 }
@@ -57,15 +58,15 @@ static tnb_status
 check_packed(const tnr_packed *p, tnb_err *err)
 {
     const uint32_t flags = TNR_PACKED_VM | TNR_PACKED_BLOCKING | TNR_PACKED_CAPTURABLE;
-    TNB_TRY(check_size(p->size, sizeof *p, "packed function", err));
-    if (!p->name || !*p->name || !p->call)
+    TNB_TRY(check_base(p ? &p->base : NULL, sizeof *p, "packed function", err));
+    if (!p->base.name || !*p->base.name || !p->call)
         return tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
     if (p->flags & ~flags)
         return tnb_fail(err, TNB_INVALID, "packed function '%s' has the unknown flag 0x%" PRIx32,
-                        p->name, p->flags & ~flags);
+                        p->base.name, p->flags & ~flags);
     if (p->min_args < 0 || p->max_args < -1 || (p->max_args >= 0 && p->max_args < p->min_args))
-        return tnb_fail(err, TNB_INVALID, "packed function '%s' takes %d to %d arguments", p->name,
-                        p->min_args, p->max_args);
+        return tnb_fail(err, TNB_INVALID, "packed function '%s' takes %d to %d arguments",
+                        p->base.name, p->min_args, p->max_args);
     return TNB_OK;
 }
 
@@ -80,7 +81,7 @@ add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
     if (!e)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for packed functions");
     e->p = *p;
-    struct packed_entry **slot = packed_slot(rt->packed, rt->packed_slots, p->name);
+    struct packed_entry **slot = packed_slot(rt->packed, rt->packed_slots, p->base.name);
     if (*slot) {
         (*slot)->next = rt->replaced;
         rt->replaced = *slot;
@@ -107,19 +108,19 @@ tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 static tnb_status
 check_driver(const tnr_driver *d, tnb_err *err)
 {
-    if (d->name && d->count && d->open && d->close && d->describe && d->check_features &&
+    if (d->base.name && d->count && d->open && d->close && d->describe && d->check_features &&
         d->alloc && d->free && d->copy && d->zero && d->sync && d->module_load &&
         (!d->formats || (d->module_free && d->module_kernel && d->launch)))
         return TNB_OK;
     return tnb_fail(err, TNB_ABI, "the driver '%s' lacks functions that every driver has",
-                    d->name ? d->name : "?");
+                    d->base.name ? d->base.name : "?");
 }
 
 static const tnr_driver *
 driver_named(tnr_runtime *rt, const char *name)
 {
     for (uint32_t i = 0; i < rt->n_drivers; i++)
-        if (strcmp(rt->drivers[i]->name, name) == 0)
+        if (strcmp(rt->drivers[i]->base.name, name) == 0)
             return rt->drivers[i];
     return NULL;
 }
@@ -145,7 +146,7 @@ static const tnr_loader *
 loader_named(const tnr_runtime *rt, const char *name)
 {
     for (uint32_t i = 0; i < rt->n_loaders; i++)
-        if (strcmp(rt->loaders[i]->name, name) == 0)
+        if (strcmp(rt->loaders[i]->base.name, name) == 0)
             return rt->loaders[i];
     return NULL;
 }
@@ -153,10 +154,10 @@ loader_named(const tnr_runtime *rt, const char *name)
 static tnb_status
 check_loader(const tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
 {
-    if (!l->name || !*l->name || !l->open || !l->call || !l->close)
+    if (!l->base.name || !*l->base.name || !l->open || !l->call || !l->close)
         return tnb_fail(err, TNB_INVALID, "a loader needs a name, open, call and close");
-    if (loader_named(rt, l->name))
-        return tnb_fail(err, TNB_INVALID, "two loaders are named '%s'", l->name);
+    if (loader_named(rt, l->base.name))
+        return tnb_fail(err, TNB_INVALID, "two loaders are named '%s'", l->base.name);
     return TNB_OK;
 }
 
@@ -178,33 +179,20 @@ add_loader(tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
 }
 
 static tnb_status
-is_null(const char *what, tnb_err *err)
-{
-    return tnb_fail(err, TNB_INVALID, "a table has a %s that is NULL", what);
-}
-
-static tnb_status
 check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
 {
     for (uint32_t i = 0; i < d->n_drivers; i++) {
         const tnr_driver *e = d->drivers[i];
-        if (!e)
-            return is_null("driver", err);
-        TNB_TRY(check_size(e->size, sizeof *e, "driver", err));
+        TNB_TRY(check_base(e ? &e->base : NULL, sizeof *e, "driver", err));
         TNB_TRY(check_driver(e, err));
-        if (driver_named(rt, e->name))
-            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", e->name);
+        if (driver_named(rt, e->base.name))
+            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", e->base.name);
     }
-    for (uint32_t i = 0; i < d->n_packed; i++) {
-        if (!d->packed[i])
-            return is_null("packed function", err);
+    for (uint32_t i = 0; i < d->n_packed; i++)
         TNB_TRY(check_packed(d->packed[i], err));
-    }
     for (uint32_t i = 0; i < d->n_loaders; i++) {
         const tnr_loader *e = d->loaders[i];
-        if (!e)
-            return is_null("loader", err);
-        TNB_TRY(check_size(e->size, sizeof *e, "loader", err));
+        TNB_TRY(check_base(e ? &e->base : NULL, sizeof *e, "loader", err));
         TNB_TRY(check_loader(rt, e, err));
     }
     return TNB_OK;
@@ -280,11 +268,11 @@ check_promises(tnr_runtime *rt, const tnb_plugin *plugin, const tnr_plugin_desc 
         TNB_NEW_N(a, const char *, (size_t)d->n_drivers + d->n_packed + d->n_loaders);
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->n_drivers; i++)
-        holds[n++] = tnb_printf(a, "device:%s", d->drivers[i]->name);
+        holds[n++] = tnb_printf(a, "device:%s", d->drivers[i]->base.name);
     for (uint32_t i = 0; i < d->n_packed; i++)
-        holds[n++] = tnb_printf(a, "packed:%s", d->packed[i]->name);
+        holds[n++] = tnb_printf(a, "packed:%s", d->packed[i]->base.name);
     for (uint32_t i = 0; i < d->n_loaders; i++)
-        holds[n++] = tnb_printf(a, "loader:%s", d->loaders[i]->name);
+        holds[n++] = tnb_printf(a, "loader:%s", d->loaders[i]->base.name);
     tnb_status st = tnb_arena_failed(a) ? tnb_fail(err, TNB_NO_MEMORY, "no memory to load a plugin")
                                         : tnb_plugins_check(rt->opt.plugins, plugin, holds, n, err);
     tnb_arena_free(a);
@@ -492,7 +480,7 @@ check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
     if (!a)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open a device");
     const tnb_conf_value **set =
-        tnb_conf_section_values(rt->opt.conf, a, "device", d->name, &n_set);
+        tnb_conf_section_values(rt->opt.conf, a, "device", d->base.name, &n_set);
     tnb_status st = TNB_OK;
     for (uint32_t i = 0; i < n_set && st == TNB_OK; i++) {
         uint32_t k = 0;
@@ -505,7 +493,7 @@ check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
             snprintf(at, sizeof at, ":%u", set[i]->line);
         const char *near = tnb_nearest(set[i]->key, known, n);
         st = tnb_fail(err, TNB_INVALID, "%s%s: the device '%s' has no setting '%s'", set[i]->file,
-                      at, d->name, set[i]->key);
+                      at, d->base.name, set[i]->key);
         if (near)
             tnb_hint(err, "did you mean '%s'?", near);
         else
@@ -525,7 +513,7 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
     err = err ? err : &own;
     pthread_mutex_lock(&rt->lock);
     tnr_device *dev = rt->devices;
-    while (dev && (dev->dl.id != id || strcmp(dev->driver->name, name) != 0))
+    while (dev && (dev->dl.id != id || strcmp(dev->driver->base.name, name) != 0))
         dev = dev->next;
     tnb_status st = TNB_OK;
     if (!dev) {

@@ -449,7 +449,7 @@ tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_er
     uint64_t elems, bytes, extent;
     if (dl->device.type != dev->dl.type || dl->device.id != dev->dl.id)
         return tnb_fail(err, TNB_INVALID, "the tensor lies on device (%d, %d), not on %s %d",
-                        dl->device.type, dl->device.id, dev->driver->name, dev->dl.id);
+                        dl->device.type, dl->device.id, dev->driver->base.name, dev->dl.id);
     if (dl->ndim < 0 || (dl->ndim && !dl->shape))
         return tnb_fail(err, TNB_INVALID, "the tensor's description is broken");
     uint32_t ndim = (uint32_t)dl->ndim;

@@ -572,7 +572,7 @@ buffer_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bo
     if (elsewhere && dev != vm->fallback)
         return tnb_fail(err, TNB_DEVICE,
                         "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
-                        t->storage->device->driver->name, dev->driver->name);
+                        t->storage->device->driver->base.name, dev->driver->base.name);
     if (t->dl.strides)
         return tnb_fail(err, TNB_UNSUPPORTED, "argument %" PRIu32 " is not compact", i);
     bool written = want->flags & TNB_TNO_WRITTEN;
@@ -777,12 +777,12 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
         tnb_status st = x->loader->call(x->module, args, in->aux, err);
         if (st != TNB_OK)
             tnb_err_prefix(err, "'%s', which %s runs", vm->p.text + vm->p.packed[in->b],
-                           x->loader->name);
+                           x->loader->base.name);
         return st;
     }
     if (in->aux < p->min_args || (p->max_args >= 0 && in->aux > p->max_args))
         return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments",
-                        p->name, in->aux);
+                        p->base.name, in->aux);
     return p->call(vm, args, in->aux, ret, err);
 }
 

@@ -137,15 +137,15 @@ ask_devices(tnr_runtime *rt, const tnb_plugin *p)
             return false;
         }
         if (!d->count || !d->open || !d->alloc || !d->copy || !d->describe) {
-            tell('E', "the driver '%s' lacks functions that every driver has\t%s", d->name,
+            tell('E', "the driver '%s' lacks functions that every driver has\t%s", d->base.name,
                  "see tnr_driver in tenon/rt/device.h, and the device half of the backend null");
             return false;
         }
         if (d->count(d->self, &n, &err) != TNB_OK || n <= 0)
-            tell('O', "driver %s; no device here: %s", d->name,
+            tell('O', "driver %s; no device here: %s", d->base.name,
                  *err.message ? err.message : "it finds none");
         else
-            tell('O', "driver %s, %d device%s", d->name, n, n == 1 ? "" : "s");
+            tell('O', "driver %s, %d device%s", d->base.name, n, n == 1 ? "" : "s");
     }
     return true;
 }

@@ -82,14 +82,14 @@ choose(doctor *d)
             d->ok = false;
             continue;
         }
-        d->kinds[d->n] = t.kind->name;
-        d->devices[d->n] = t.kind->device ? t.kind->device : t.kind->name;
+        d->kinds[d->n] = t.kind->base.name;
+        d->devices[d->n] = t.kind->device ? t.kind->device : t.kind->base.name;
         d->compilers[d->n++] = tn_dict_str(t.target->attrs, "cc", "");
         if (t.kind->codegen)
-            say("ok", NULL, "target %s, served by %s", t.name, t.kind->name);
+            say("ok", NULL, "target %s, served by %s", t.name, t.kind->base.name);
         else
             say("warning", NULL, "target %s: the backend %s generates no code", t.name,
-                t.kind->name);
+                t.kind->base.name);
     }
 }
 

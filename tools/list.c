@@ -74,7 +74,7 @@ static int
 list_ops(tnt_session *s)
 {
     for (uint32_t i = 0; i < tn_n_structural_ops; i++)
-        printf("%-36s %s\n", tn_structural_ops[i].name, "core");
+        printf("%-36s %s\n", tn_structural_ops[i].base.name, "core");
     return list_provided(s, "op");
 }
 
@@ -131,7 +131,7 @@ list_driver(tnr_runtime *rt, const tnr_driver *d)
     for (int id = 0; id < n; id++) {
         tnr_device *dev;
         char text[512] = "";
-        if (tnr_device_open(rt, d->name, id, &dev, &err) == TNB_OK) {
+        if (tnr_device_open(rt, d->base.name, id, &dev, &err) == TNB_OK) {
             d->describe(tnr_device_handle(dev), text, sizeof text);
             printf("    %d: %s\n", id, text);
         } else {
@@ -151,7 +151,7 @@ list_devices(tnt_session *s, const tnt_args *a)
     tnr_load_drivers(rt);
     const tnr_driver *d;
     for (uint32_t i = 0; (d = tnr_driver_at(rt, i)); i++) {
-        printf("%-12s %s\n", d->name, d->doc ? d->doc : "");
+        printf("%-12s %s\n", d->base.name, d->base.doc ? d->base.doc : "");
         list_driver(rt, d);
     }
     return TNT_OK;

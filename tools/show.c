@@ -55,7 +55,7 @@ show_pass(tnt_session *s, const char *name)
     const tn_pass *p = tn_find_pass(s->registry, name, &err);
     if (!p)
         return not_found(&err);
-    printf("%s: %s\noptimization level %d; keeps %s\n", p->name, p->doc, p->opt_level,
+    printf("%s: %s\noptimization level %d; keeps %s\n", p->base.name, p->base.doc, p->opt_level,
            tnt_keeps_words(p->keeps));
     tnt_print_schema(s, p->options, "options");
     for (const char *const *k = p->config; k && *k; k++)
@@ -76,11 +76,12 @@ show_rule(tnt_session *s, const char *name)
     const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "rule", &n);
     const char *plugin = "?";
     for (uint32_t i = 0; i < n; i++)
-        plugin = strcmp(p[i].name, r->name) ? plugin : p[i].plugin->name;
-    const char *dot = strchr(r->name, '.');
-    printf("%s: %s\n", r->name, r->doc ? r->doc : "");
+        plugin = strcmp(p[i].name, r->base.name) ? plugin : p[i].plugin->name;
+    const char *dot = strchr(r->base.name, '.');
+    printf("%s: %s\n", r->base.name, r->base.doc ? r->base.doc : "");
     if (dot)
-        printf("for targets of the kind or with the key %.*s; ", (int)(dot - r->name), r->name);
+        printf("for targets of the kind or with the key %.*s; ", (int)(dot - r->base.name),
+               r->base.name);
     printf("of plugin %s\n", plugin);
     const char *const *a = r->attrs;
     for (uint32_t i = 0; a && a[i]; i++)
@@ -100,7 +101,7 @@ show_target(tnt_session *s, const char *name)
     tnb_buf b = {0};
     tnb_status st = t.target->attrs ? tn_value_to_json(t.target->attrs, &b) : TNB_OK;
     printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind,
-           t.kind->name, t.kind->device ? t.kind->device : t.kind->name,
+           t.kind->base.name, t.kind->device ? t.kind->device : t.kind->base.name,
            st == TNB_OK && b.n ? b.s : "{}");
     tnb_buf_free(&b);
     tnt_print_schema(s, t.kind->attrs, "attributes it knows");
@@ -179,8 +180,8 @@ count_ops(tnt_session *s, const tn_function *f)
             const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
             const tn_op *op = c ? tn_call_op_of(c) : NULL;
             if (op)
-                tnb_strmap_set(&counts, op->name,
-                               (void *)((uintptr_t)tnb_strmap_get(&counts, op->name) + 1));
+                tnb_strmap_set(&counts, op->base.name,
+                               (void *)((uintptr_t)tnb_strmap_get(&counts, op->base.name) + 1));
         }
     }
     puts("operators:");

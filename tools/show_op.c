@@ -60,7 +60,7 @@ tnt_show_op(tnt_session *s, const char *name)
         tnt_complain(whole ? &as_given : &err);
         return TNT_FAILED;
     }
-    printf("%s: %s\n", op->name, text_or(op->doc, ""));
+    printf("%s: %s\n", op->base.name, text_or(op->base.doc, ""));
     if (op->args && op->args->name)
         puts("\narguments:");
     int i = 0;
@@ -109,8 +109,8 @@ tnt_print_schema_table(tnt_session *s, const tn_attr_schema *a, const char *what
 static void
 print_entry(tnt_session *s, const tn_op *op)
 {
-    const char *name = strncmp(op->name, "relax.", 6) == 0 ? op->name + 6 : op->name;
-    printf("\n## %s\n\n%s\n", name, text_or(op->doc, ""));
+    const char *name = strncmp(op->base.name, "relax.", 6) == 0 ? op->base.name + 6 : op->base.name;
+    printf("\n## %s\n\n%s\n", name, text_or(op->base.doc, ""));
     int i = 0;
     for (const tn_arg_schema *a = op->args; a && a->name; a++, i++) {
         if (i == 0)
@@ -155,7 +155,8 @@ tnt_show_ops(tnt_session *s)
          "the "
          "core holds them.\n\n| operator | |\n|---|---|");
     for (uint32_t i = 0; i < tn_n_structural_ops; i++)
-        printf("| `%s` | %s |\n", tn_structural_ops[i].name, text_or(tn_structural_ops[i].doc, ""));
+        printf("| `%s` | %s |\n", tn_structural_ops[i].base.name,
+               text_or(tn_structural_ops[i].base.doc, ""));
     return TNT_OK;
 }
 
@@ -187,8 +188,8 @@ op_node(tnt_session *s, const tn_op *op, const char *plugin)
                                     text_node(s, a->fallback), "optional",
                                     tn_bool(ctx, (a->flags & TN_ATTR_OPTIONAL) != 0), "allowed",
                                     text_node(s, a->allowed), "doc", text_node(s, a->doc), NULL));
-    return tn_dictv(ctx, "name", text_node(s, op->name), "plugin", text_node(s, plugin), "doc",
-                    text_node(s, op->doc), "arguments", tn_array_of(ctx, args), "attributes",
+    return tn_dictv(ctx, "name", text_node(s, op->base.name), "plugin", text_node(s, plugin), "doc",
+                    text_node(s, op->base.doc), "arguments", tn_array_of(ctx, args), "attributes",
                     tn_array_of(ctx, attrs), "result", text_node(s, op->result), "program",
                     tn_bool(ctx, op->legalize != NULL), "effects",
                     tn_bool(ctx, (op->flags & TN_OP_IMPURE) != 0), "data_dependent",

@@ -71,14 +71,14 @@ print_places(const pipelines *all, const tn_pass *p)
         for (int ph = 0; ph < TNK_N_PHASES; ph++) {
             const tn_pass_list *l = &all->lists[i].phases[ph];
             for (uint32_t k = 0; k < l->n; k++) {
-                if (strcmp(l->at[k].name, p->name) != 0 &&
+                if (strcmp(l->at[k].name, p->base.name) != 0 &&
                     (!p->alias || strcmp(l->at[k].name, p->alias) != 0))
                     continue;
                 tnb_buf b = {0};
                 tn_pass_list one = {&l->at[k], 1};
                 tn_pass_list_print(&one, &b);
                 if (!here)
-                    printf("%s* %s: ", any ? "" : "\n", all->kinds[i]->name);
+                    printf("%s* %s: ", any ? "" : "\n", all->kinds[i]->base.name);
                 printf("%s%s, number %u", here ? "; " : "", tnk_phase_name((tnk_phase)ph), k + 1);
                 if (l->at[k].options && b.n)
                     printf(", as `%s`", b.s);
@@ -109,8 +109,8 @@ tnt_show_passes(tnt_session *s)
             tnt_complain(&err);
             return TNT_FAILED;
         }
-        printf("\n## %s\n\n%s\n\nOf plugin %s; optimization level %d; keeps %s.\n", pass->name,
-               text_or(pass->doc, ""), p[i].plugin->name, pass->opt_level,
+        printf("\n## %s\n\n%s\n\nOf plugin %s; optimization level %d; keeps %s.\n", pass->base.name,
+               text_or(pass->base.doc, ""), p[i].plugin->name, pass->opt_level,
                tnt_keeps_words(pass->keeps));
         tnt_print_schema_table(s, pass->options, "option");
         print_places(&all, pass);
@@ -137,8 +137,8 @@ print_rules(tnt_session *s, const tn_target_kind *k)
     const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "rule", &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *dot = strchr(p[i].name, '.');
-        if (!dot || strlen(k->name) != (size_t)(dot - p[i].name) ||
-            strncmp(p[i].name, k->name, (size_t)(dot - p[i].name)) != 0)
+        if (!dot || strlen(k->base.name) != (size_t)(dot - p[i].name) ||
+            strncmp(p[i].name, k->base.name, (size_t)(dot - p[i].name)) != 0)
             continue;
         printf("%s`%s`", found++ ? ", " : "\nSchedule rules of its own: ", p[i].name);
     }
@@ -155,11 +155,11 @@ tnt_show_targets(tnt_session *s)
     fputs(targets_head, stdout);
     for (uint32_t i = 0; i < all.n; i++) {
         const tn_target_kind *k = all.kinds[i];
-        printf("\n## %s\n\n%s\n\nOf plugin %s. Kinds: ", k->name, text_or(k->doc, ""),
+        printf("\n## %s\n\n%s\n\nOf plugin %s. Kinds: ", k->base.name, text_or(k->base.doc, ""),
                all.plugins[i]);
         for (uint32_t j = 0; k->kinds && k->kinds[j]; j++)
             printf("%s`%s`", j ? ", " : "", k->kinds[j]);
-        printf(". Device: `%s`.%s\n", text_or(k->device, k->name),
+        printf(". Device: `%s`.%s\n", text_or(k->device, k->base.name),
                k->codegen ? "" : " It generates no code yet: its lists can be run and looked at.");
         tnt_print_schema_table(s, k->attrs, "attribute");
         print_rules(s, k);
@@ -204,7 +204,8 @@ tnt_show_devices(tnt_session *s, const tnt_args *a)
             tnt_complain(&err);
             return TNT_FAILED;
         }
-        printf("\n## %s\n\n%s. Of plugin %s.\n", d->name, text_or(d->doc, ""), p[i].plugin->name);
+        printf("\n## %s\n\n%s. Of plugin %s.\n", d->base.name, text_or(d->base.doc, ""),
+               p[i].plugin->name);
         if (!d->settings || !d->settings->name) {
             puts(d->settings ? "\nNo settings." : "\nIts settings are not listed by the driver.");
             continue;

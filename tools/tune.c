@@ -177,7 +177,7 @@ record(tuner *t, const tune_point *p)
     const tnk_tuning_record r = {.target = t->r.target_key,
                                  .function = p->task->function,
                                  .name = p->task->name,
-                                 .rule = p->c->rule->name,
+                                 .rule = p->c->rule->base.name,
                                  .choices = p->c->choices,
                                  .n_choices = p->c->n_choices,
                                  .threads = t->r.threads,

@@ -63,7 +63,7 @@ is_dequantized(const chooser *c, const tn_expr *e)
 {
     const tn_expr *value = tnb_ptrmap_get(&c->constant, e);
     const tn_op *op = value && tn_is(value, TN_KIND_CALL) ? tn_call_op_of(tn_as_call(value)) : NULL;
-    return op && strcmp(op->name, "relax.dequantize") == 0;
+    return op && strcmp(op->base.name, "relax.dequantize") == 0;
 }
 
 /* ---- layouts of a convolution ---- */
@@ -112,7 +112,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
     chooser *c = user;
     tn_list x, k;
     int64_t in, out, taken;
-    const char *name = tn_call_op_of(call)->name;
+    const char *name = tn_call_op_of(call)->base.name;
     if (strcmp(name, "relax.nn.conv2d") != 0 || !is_constant(c, call->args.at[1]) ||
         is_dequantized(c, call->args.at[1]) ||
         strcmp(tn_call_str(call, "data_layout"), "NCHW") != 0 ||
@@ -148,10 +148,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass cpu_block_layouts = {
-    .size = sizeof(tn_pass),
-    .name = "BlockLayouts",
-    .doc = "convolutions with constant kernels in blocks of channels as wide as the target's "
-           "vectors",
+    .base.size = sizeof(tn_pass),
+    .base.name = "BlockLayouts",
+    .base.doc = "convolutions with constant kernels in blocks of channels as wide as the target's "
+                "vectors",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op",

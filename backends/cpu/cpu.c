@@ -43,9 +43,9 @@ static const tn_attr_schema attrs[] = {
 };
 
 static const tn_target_kind cpu = {
-    .size = sizeof(tn_target_kind),
-    .name = "cpu",
-    .doc = "Processors, through C source and the system's C compiler.",
+    .base.size = sizeof(tn_target_kind),
+    .base.name = "cpu",
+    .base.doc = "Processors, through C source and the system's C compiler.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = cpu_library_dispatch,

@@ -379,10 +379,10 @@ static const char *const cpu_formats[] = {"elf", NULL};
 static const tnr_setting cpu_settings[] = {{0}}; /* [device cpu] has no keys */
 
 static const tnr_driver cpu_driver = {
-    .size = sizeof(tnr_driver),
+    .base.size = sizeof(tnr_driver),
     .flags = TNR_DRIVER_HOST_MEMORY | TNR_DRIVER_NATIVE,
-    .name = "cpu",
-    .doc = "the processor of this machine",
+    .base.name = "cpu",
+    .base.doc = "the processor of this machine",
     .type = TNB_CPU,
     .alignment = CPU_ALIGN,
     .count = tnr_host_count,

@@ -114,9 +114,10 @@
 #define X4 "x, x, x, x"
 #define X8 X4 ", " X4
 
-#define INTRIN(its_name, its_doc, its_text)                                                   \
-    {                                                                                         \
-        .size = sizeof(tnk_tensor_intrin), .name = its_name, .doc = its_doc, .text = its_text \
+#define INTRIN(its_name, its_doc, its_text)                                                 \
+    {                                                                                       \
+        .base.size = sizeof(tnk_tensor_intrin), .base.name = its_name, .base.doc = its_doc, \
+        .text = its_text                                                                    \
     }
 
 /* By name. */

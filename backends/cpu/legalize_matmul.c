@@ -177,8 +177,10 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void 
     return dot ? dot : cpu_legalize_winograd(b, call, target);
 }
 
-#define ONE(id, op, kind, f) \
-    static const tn_legalizer id##_for_##kind = {sizeof(tn_legalizer), op, #kind, f, NULL};
+#define ONE(id, op, kind, f)                                                               \
+    static const tn_legalizer id##_for_##kind = {.base = {sizeof(tn_legalizer), op, NULL}, \
+                                                 .target = #kind,                          \
+                                                 .legalize = f};
 #define FOR_KIND(kind)                                                                 \
     ONE(matmul, "relax.matmul", kind, legalize)                                        \
     ONE(conv, "relax.nn.conv2d", kind, legalize_conv)                                  \

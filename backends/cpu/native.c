@@ -255,9 +255,9 @@ call(void *self, tn_ctx *ctx, void *p, uint32_t i, void *const *buffers)
 }
 
 const tn_evaluator cpu_native = {
-    .size = sizeof(tn_evaluator),
-    .name = "cpu",
-    .doc = "machine code of this processor for tensor programs, by the system's C compiler",
+    .base.size = sizeof(tn_evaluator),
+    .base.name = "cpu",
+    .base.doc = "machine code of this processor for tensor programs, by the system's C compiler",
     .prepare = prepare,
     .call = call,
     .release = release,

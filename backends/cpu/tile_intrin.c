@@ -95,10 +95,10 @@
     "#define LEFT(v) ((union {uint32_t u; float f;}){(uint32_t)(v) << 16}.f)\\n" \
     "#define RIGHT(v) ((union {uint32_t u; float f;}){(uint32_t)(v) << 16}.f)\\n"
 
-#define INTRIN(id, what, ...)                                               \
-    {                                                                       \
-        .size = sizeof(tnk_tensor_intrin), .name = "cpu." #id, .doc = what, \
-        .text = TILES("tk_" #id, __VA_ARGS__),                              \
+#define INTRIN(id, what, ...)                                                              \
+    {                                                                                      \
+        .base.size = sizeof(tnk_tensor_intrin), .base.name = "cpu." #id, .base.doc = what, \
+        .text = TILES("tk_" #id, __VA_ARGS__),                                             \
     }
 
 const tnk_tensor_intrin cpu_tile_intrins[CPU_N_TILE_INTRINS] = {

@@ -111,20 +111,20 @@ range_of(tn_builder *b, const tn_expr *e, int steps, int64_t *lo, int64_t *hi)
     const tn_op *op = call ? tn_call_op_of(call) : NULL;
     if (!op)
         return of_type(tn_type_dtype(e->type), lo, hi);
-    if (moves_only(op->name)) {
+    if (moves_only(op->base.name)) {
         if (!range_of(b, call->args.at[0], steps - 1, lo, hi))
             return false;
         *lo = *lo < 0 ? *lo : 0;
         *hi = *hi > 0 ? *hi : 0;
         return true;
     }
-    if (strcmp(op->name, "relax.astype") == 0) {
+    if (strcmp(op->base.name, "relax.astype") == 0) {
         const tnb_dtype from = tn_type_dtype(call->args.at[0]->type), to = tn_type_dtype(e->type);
         bool known = tnb_dtype_is_float(from) ? of_clipped(b, call->args.at[0], lo, hi)
                                               : range_of(b, call->args.at[0], steps - 1, lo, hi);
         return known && to.code == TNB_INT && to.bits >= 16 && *lo >= -32768 && *hi <= 32767;
     }
-    if (strcmp(op->name, "relax.subtract") == 0) {
+    if (strcmp(op->base.name, "relax.subtract") == 0) {
         bool known = range_of(b, call->args.at[0], steps - 1, lo, hi) &&
                      range_of(b, call->args.at[1], steps - 1, &l, &h);
         if (!known)

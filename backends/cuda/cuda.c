@@ -56,9 +56,9 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
 }
 
 static const tn_target_kind cuda = {
-    .size = sizeof(tn_target_kind),
-    .name = "cuda",
-    .doc = "NVIDIA GPUs.",
+    .base.size = sizeof(tn_target_kind),
+    .base.name = "cuda",
+    .base.doc = "NVIDIA GPUs.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = cuda_library_dispatch,

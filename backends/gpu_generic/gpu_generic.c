@@ -30,9 +30,9 @@ static const tn_attr_schema attrs[] = {
 };
 
 static const tn_target_kind gpu_generic = {
-    .size = sizeof(tn_target_kind),
-    .name = "gpu_generic",
-    .doc = "GPUs of any vendor, through Vulkan.",
+    .base.size = sizeof(tn_target_kind),
+    .base.name = "gpu_generic",
+    .base.doc = "GPUs of any vendor, through Vulkan.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = gpu_generic_library_dispatch,

@@ -124,7 +124,7 @@ call(struct gen *g, const tn_call *c)
 #undef X
     };
     const tn_op *op = tn_call_op_of(c);
-    const char *name = op && strncmp(op->name, "tirx.", 5) == 0 ? op->name + 5 : "";
+    const char *name = op && strncmp(op->base.name, "tirx.", 5) == 0 ? op->base.name + 5 : "";
     tnb_dtype d = c->args.n ? tn_dtype_of(c->args.at[0]) : TNB_VOID;
     if (strcmp(name, "if_then_else") == 0) {
         choice(g, c->args.at[0], c->args.at[1], c->args.at[2]);

@@ -379,10 +379,10 @@ static const char *const null_formats[] = {"null", NULL};
 static const tnr_setting null_settings[] = {{0}}; /* [device null] has no keys */
 
 static const tnr_driver null_driver = {
-    .size = sizeof(tnr_driver),
+    .base.size = sizeof(tnr_driver),
     .flags = TNR_DRIVER_HOST_MEMORY,
-    .name = "null",
-    .doc = "kernels on a little stack machine, for teaching, copying and tests",
+    .base.name = "null",
+    .base.doc = "kernels on a little stack machine, for teaching, copying and tests",
     .type = TNB_EXT_DEV,
     .alignment = TNR_HOST_ALIGNMENT,
     .count = tnr_host_count,

@@ -7,10 +7,11 @@ static const char *const kinds[] = {"null", NULL};
 static const tn_attr_schema attrs[] = {TNK_ATTR_CHECK_INDICES, {0}};
 
 static const tn_target_kind null_kind = {
-    .size = sizeof(tn_target_kind),
-    .name = "null",
-    .doc = "The smallest complete backend: kernels run on a little stack machine. For teaching, "
-           "copying and tests.",
+    .base.size = sizeof(tn_target_kind),
+    .base.name = "null",
+    .base.doc =
+        "The smallest complete backend: kernels run on a little stack machine. For teaching, "
+        "copying and tests.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = null_library_dispatch,

@@ -139,7 +139,7 @@ is_relu6(const tn_call *c)
 static bool
 is_clip(const tn_call *c)
 {
-    return strcmp(tn_call_op_of(c)->name, "relax.clip") == 0;
+    return strcmp(tn_call_op_of(c)->base.name, "relax.clip") == 0;
 }
 
 static bool
@@ -149,7 +149,7 @@ check_convolution(tn_ctx *ctx, const tnk_match *m, void *self)
     (void)self;
     const tn_call *conv = called(m, "conv"), *pad = called(m, "p"), *act = called(m, "act");
     const tn_expr *w = tnk_match_get(m, "w");
-    bool transposed = strcmp(tn_call_op_of(conv)->name, "relax.nn.conv2d_transpose") == 0;
+    bool transposed = strcmp(tn_call_op_of(conv)->base.name, "relax.nn.conv2d_transpose") == 0;
     int64_t x[4], k[4], y[4], groups = tn_call_int(conv, "groups");
     tnb_dtype d = tn_type_dtype(conv->base.type);
     if (tnk_match_leaks(m) || !tn_is(w, TN_KIND_CONSTANT) || !is_float(conv->base.type) ||
@@ -191,7 +191,7 @@ check_pool(tn_ctx *ctx, const tnk_match *m, void *self)
         tn_call_ints(c, "dilation", dilation, 2) != 2)
         return false;
     bool padded = pads[0] || pads[1] || pads[2] || pads[3];
-    bool average = strcmp(tn_call_op_of(c)->name, "relax.nn.avg_pool2d") == 0;
+    bool average = strcmp(tn_call_op_of(c)->base.name, "relax.nn.avg_pool2d") == 0;
     return dilation[0] == 1 && dilation[1] == 1 && !tn_call_int(c, "ceil_mode") &&
            !(average && padded && tn_call_int(c, "count_include_pad"));
 }
@@ -207,7 +207,7 @@ check_global_pool(tn_ctx *ctx, const tnk_match *m, void *self)
     if (!is_float(c->base.type) || clml_extents(type_of(m, "x"), x) != 4 ||
         clml_extents(c->base.type, y) != 4 || y[2] != 1 || y[3] != 1)
         return false;
-    if (strcmp(tn_call_op_of(c)->name, "relax.mean") != 0)
+    if (strcmp(tn_call_op_of(c)->base.name, "relax.mean") != 0)
         return is_layout(c, "layout", "NCHW") && is_layout(c, "out_layout", "NCHW");
     int n = tn_call_ints(c, "axis", axes, 4);
     return n == 2 && (axes[0] + 4) % 4 + (axes[1] + 4) % 4 == 5 && axes[0] % 4 != axes[1] % 4 &&
@@ -375,22 +375,22 @@ clml_pattern(tn_ctx *ctx, const tnk_fusion_pattern *p)
     return p->pattern ? tnk_pat_parse(ctx, p->pattern) : p->build(ctx, p->self);
 }
 
-#define CONVOLUTION(id, prio, last_, doc_)  \
-    static const tnk_fusion_pattern id = {  \
-        .size = sizeof(tnk_fusion_pattern), \
-        .priority = prio,                   \
-        .name = "clml." #id,                \
-        .doc = doc_,                        \
-        .build = build_convolution,         \
-        .check = check_convolution,         \
-        .self = (void *)(uintptr_t)&last_,  \
+#define CONVOLUTION(id, prio, last_, doc_)       \
+    static const tnk_fusion_pattern id = {       \
+        .base.size = sizeof(tnk_fusion_pattern), \
+        .priority = prio,                        \
+        .base.name = "clml." #id,                \
+        .base.doc = doc_,                        \
+        .build = build_convolution,              \
+        .check = check_convolution,              \
+        .self = (void *)(uintptr_t)&last_,       \
     };
 #define PATTERN_OF(codegen, id, prio, text, check_, doc_) \
     static const tnk_fusion_pattern id = {                \
-        .size = sizeof(tnk_fusion_pattern),               \
+        .base.size = sizeof(tnk_fusion_pattern),          \
         .priority = prio,                                 \
-        .name = codegen "." #id,                          \
-        .doc = doc_,                                      \
+        .base.name = codegen "." #id,                     \
+        .base.doc = doc_,                                 \
         .pattern = text,                                  \
         .check = check_,                                  \
     };
@@ -504,10 +504,11 @@ static const tn_attr_schema options[] = {
     {0}};
 
 const tn_pass clml_dispatch = {
-    .size = sizeof(tn_pass),
-    .name = "CLMLDispatch",
-    .doc = "give operators to Qualcomm's OpenCL ML extension, for targets with the key or library "
-           "clml",
+    .base.size = sizeof(tn_pass),
+    .base.name = "CLMLDispatch",
+    .base.doc =
+        "give operators to Qualcomm's OpenCL ML extension, for targets with the key or library "
+        "clml",
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,

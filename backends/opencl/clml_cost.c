@@ -70,9 +70,10 @@ count_call(void *user, const tn_node *n)
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
     if (!op)
         return TN_WALK_ON;
-    t->work += work_of(c, op->name);
+    t->work += work_of(c, op->base.name);
     tnb_buf_puts(&t->ops, t->ops.n ? ", " : "");
-    tnb_buf_puts(&t->ops, strncmp(op->name, "relax.", 6) == 0 ? op->name + 6 : op->name);
+    tnb_buf_puts(&t->ops,
+                 strncmp(op->base.name, "relax.", 6) == 0 ? op->base.name + 6 : op->base.name);
     return TN_WALK_ON;
 }
 

@@ -187,7 +187,7 @@ called(site *s, const char *name)
 static bool
 is_op(const tn_call *c, const char *name)
 {
-    return c && strcmp(tn_call_op_of(c)->name, name) == 0;
+    return c && strcmp(tn_call_op_of(c)->base.name, name) == 0;
 }
 
 /* The tensor that receives the result, with extents of its own. */
@@ -398,7 +398,7 @@ binary(site *s, const tn_expr *var)
         in[i] = v ? (int64_t)view(g, v, v->dims, optimal) : -1;
     }
     push_op(g, with(g, op_of(g, "binary", in, 2, result_as(s, var, NULL, optimal)), "function",
-                    tn_string(g->ctx, tn_call_op_of(c)->name + strlen("relax."))));
+                    tn_string(g->ctx, tn_call_op_of(c)->base.name + strlen("relax."))));
 }
 
 static void
@@ -458,7 +458,7 @@ composite(void *user, const tnk_composite *c)
     graph *g = user;
     site s = {.g = g, .c = c};
     for (uint32_t i = 0; i < CLML_N_PATTERNS; i++)
-        if (strcmp(clml_patterns[i]->name, c->name) == 0) {
+        if (strcmp(clml_patterns[i]->base.name, c->name) == 0) {
             const tnk_pat *p = clml_pattern(g->ctx, clml_patterns[i]);
             const tn_seq_expr *body = tn_as_seq_expr(c->func->body);
             if (!p ||
@@ -544,17 +544,18 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
 }
 
 const tnk_external clml_external = {
-    .size = sizeof(tnk_external),
-    .name = "clml",
-    .doc = "Qualcomm's OpenCL ML extension",
+    .base.size = sizeof(tnk_external),
+    .base.name = "clml",
+    .base.doc = "Qualcomm's OpenCL ML extension",
     .compile = compile,
     .feature = "clml",
 };
 
 const tnk_external clml5_external = {
-    .size = sizeof(tnk_external),
-    .name = "clml5",
-    .doc = "Qualcomm's OpenCL ML extension, of version 5: products with matrices of 4-bit numbers",
+    .base.size = sizeof(tnk_external),
+    .base.name = "clml5",
+    .base.doc =
+        "Qualcomm's OpenCL ML extension, of version 5: products with matrices of 4-bit numbers",
     .compile = compile,
     .feature = "clml>=5",
 };

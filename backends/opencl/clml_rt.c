@@ -355,9 +355,9 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
 {
     (void)self;
     json_t *root;
-    if (strcmp(tnr_device_driver(dev)->name, "opencl") != 0)
+    if (strcmp(tnr_device_driver(dev)->base.name, "opencl") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "clml runs on opencl devices, not on '%s'",
-                        tnr_device_driver(dev)->name);
+                        tnr_device_driver(dev)->base.name);
     TNB_TRY(tnb_json_parse(desc->payload, strlen(desc->payload), 0, &root, err));
     struct module *m = calloc(1, sizeof *m);
     if (!m) {
@@ -596,18 +596,18 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
 }
 
 const tnr_loader opencl_clml = {
-    .size = sizeof(tnr_loader),
-    .name = "clml",
-    .doc = "Qualcomm's OpenCL ML extension (" EXTENSION ")",
+    .base.size = sizeof(tnr_loader),
+    .base.name = "clml",
+    .base.doc = "Qualcomm's OpenCL ML extension (" EXTENSION ")",
     .open = open_module,
     .call = call,
     .close = close_module,
 };
 
 const tnr_loader opencl_clml5 = {
-    .size = sizeof(tnr_loader),
-    .name = "clml5",
-    .doc = "Qualcomm's OpenCL ML extension (" EXTENSION "), of version 5",
+    .base.size = sizeof(tnr_loader),
+    .base.name = "clml5",
+    .base.doc = "Qualcomm's OpenCL ML extension (" EXTENSION "), of version 5",
     .open = open_module,
     .call = call,
     .close = close_module,

@@ -448,9 +448,9 @@ static const tnr_setting opencl_settings[] = {
 };
 
 static const tnr_driver opencl_driver = {
-    .size = sizeof(tnr_driver),
-    .name = "opencl",
-    .doc = "GPUs, processors and accelerators through OpenCL 1.2 and newer",
+    .base.size = sizeof(tnr_driver),
+    .base.name = "opencl",
+    .base.doc = "GPUs, processors and accelerators through OpenCL 1.2 and newer",
     .type = TNB_OPENCL,
     .alignment = 128,
     .count = opencl_count,

@@ -91,9 +91,9 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
 }
 
 static const tn_target_kind opencl = {
-    .size = sizeof(tn_target_kind),
-    .name = "opencl",
-    .doc = "OpenCL devices, Adreno GPUs first.",
+    .base.size = sizeof(tn_target_kind),
+    .base.name = "opencl",
+    .base.doc = "OpenCL devices, Adreno GPUs first.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = opencl_library_dispatch,

@@ -45,9 +45,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass texture_layout = {
-    .size = sizeof(tn_pass),
-    .name = "TextureLayout",
-    .doc = "convolutions in layouts that images hold, for targets with the key texture",
+    .base.size = sizeof(tn_pass),
+    .base.name = "TextureLayout",
+    .base.doc = "convolutions in layouts that images hold, for targets with the key texture",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op pass",

@@ -169,8 +169,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule texture_rule = {
-    .size = sizeof(tnk_rule),
-    .name = "opencl.Texture",
-    .doc = "Four neighbours to a thread, stored at once: for results in images.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "opencl.Texture",
+    .base.doc = "Four neighbours to a thread, stored at once: for results in images.",
     .apply = apply,
 };

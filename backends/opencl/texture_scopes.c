@@ -358,9 +358,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass texture_scopes = {
-    .size = sizeof(tn_pass),
-    .name = "TextureScopes",
-    .doc =
+    .base.size = sizeof(tn_pass),
+    .base.name = "TextureScopes",
+    .base.doc =
         "tensors that tensor programs hand to each other lie in images, for targets with the key "
         "texture",
     .keeps = TN_KEEPS_BITS,

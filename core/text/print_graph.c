@@ -208,12 +208,12 @@ structural_call(printer *p, const tn_call *c, const char *name)
 static void
 operator_call(printer *p, const tn_call *c, const tn_op *op)
 {
-    const char *name = !strncmp(op->name, "relax.", 6) ? op->name + 6 : op->name;
+    const char *name = !strncmp(op->base.name, "relax.", 6) ? op->base.name + 6 : op->base.name;
     if (structural_call(p, c, name))
         return;
     if (!p->one_line && !type_follows(p, c, op)) {
         pr_puts(p, "R.emit_with_ty(");
-        pr_string(p, op->name);
+        pr_string(p, op->base.name);
         pr_puts(p, ", ");
         tuple(p, c->args);
         pr_puts(p, ", (");
@@ -294,7 +294,7 @@ pr_value(printer *p, const tn_expr *e)
         pr_puts(p, ")");
         return;
     case TN_KIND_OP_REF:
-        pr_printf(p, "R.op(\"%s\")", ((const tn_op_ref *)e)->op->name);
+        pr_printf(p, "R.op(\"%s\")", ((const tn_op_ref *)e)->op->base.name);
         return;
     case TN_KIND_STRING_IMM:
         pr_puts(p, "R.str(");

@@ -241,7 +241,7 @@ intrinsic_reads_back(printer *p, const tn_call *c, const tn_op *op)
     const tn_expr *made = NULL;
     if (c->attrs || c->ty_args.n)
         return false;
-    const char *name = op->name + 5;
+    const char *name = op->base.name + 5;
     bool folding = !strncmp(name, "bitwise_", 8) || !strncmp(name, "shift_", 6);
     if (folding || !strcmp(name, "if_then_else")) {
         if (!has_literal(c->args))
@@ -262,7 +262,7 @@ intrinsic_reads_back(printer *p, const tn_call *c, const tn_op *op)
     } else {
         if (!op->infer)
             return false;
-        made = tn_intrin(p->child, op->name, c->args);
+        made = tn_intrin(p->child, op->base.name, c->args);
     }
     const tn_call *m = tn_as_call(made);
     if (!m || m->args.n != c->args.n || tn_call_op_of(m) != op ||
@@ -302,7 +302,7 @@ static void
 operator_call(printer *p, const tn_call *c, const tn_op *op)
 {
     const char *dtype = dtype_text(p, tn_dtype_of(&c->base));
-    const char *name = !strncmp(op->name, "tirx.", 5) ? op->name + 5 : op->name;
+    const char *name = !strncmp(op->base.name, "tirx.", 5) ? op->base.name + 5 : op->base.name;
     const tn_string_imm *text = c->args.n ? tn_as_string_imm(c->args.at[0]) : NULL;
     bool external = !strncmp(name, "call_extern", 11) || !strncmp(name, "call_pure_extern", 16) ||
                     !strncmp(name, "call_llvm_", 10);
@@ -320,12 +320,12 @@ operator_call(printer *p, const tn_call *c, const tn_op *op)
         pr_puts(p, "T.tvm_struct_get(");
         pr_exprs(p, c->args);
         pr_printf(p, ", \"%s\")", dtype);
-    } else if (!strncmp(op->name, "tirx.", 5) && intrinsic_reads_back(p, c, op)) {
+    } else if (!strncmp(op->base.name, "tirx.", 5) && intrinsic_reads_back(p, c, op)) {
         bool metal =
             !strncmp(name, "simdgroup_", 10) || !strncmp(name, "make_filled_simdgroup", 21);
         call_by_name(p, c, metal ? tnb_printf(p->arena, "metal.%s", name) : name, NULL, NULL, 0);
     } else {
-        call_by_name(p, c, "call_intrin", dtype, op->name, 0);
+        call_by_name(p, c, "call_intrin", dtype, op->base.name, 0);
     }
 }
 

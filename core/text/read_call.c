@@ -602,7 +602,7 @@ complete_scalars(reader *r, operator_call *c)
     };
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
         uint32_t at = defaults[i].position;
-        if (c->args[at] || strcmp(c->op->name, defaults[i].op) != 0)
+        if (c->args[at] || strcmp(c->op->base.name, defaults[i].op) != 0)
             continue;
         c->args[at] = defaults[i].truth ? tn_bool(r->ctx, defaults[i].value)
                                         : tn_i64(r->ctx, defaults[i].value);
@@ -614,7 +614,7 @@ complete_scalars(reader *r, operator_call *c)
 static value
 finish_call(reader *r, const ast *e, operator_call *c)
 {
-    if (!strcmp(c->op->name, "relax.arange"))
+    if (!strcmp(c->op->base.name, "relax.arange"))
         complete_arange(r, c);
     complete_scalars(r, c);
     node_vec args = {0};
@@ -623,7 +623,7 @@ finish_call(reader *r, const ast *e, operator_call *c)
         if (!c->args[i] && c->op->min_args >= 0 && i >= (uint32_t)c->op->min_args)
             c->args[i] = tn_tuple_of(r->ctx, (tn_list){0});
         if (!c->args[i])
-            return rd_error(r, e, TNB_INVALID, "%s: argument '%s' is missing", c->op->name,
+            return rd_error(r, e, TNB_INVALID, "%s: argument '%s' is missing", c->op->base.name,
                             c->op->args ? c->op->args[i].name : "?");
         TNB_PUSH(r->arena, args, c->args[i]);
     }

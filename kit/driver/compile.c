@@ -131,7 +131,7 @@ check_codegen(struct driver *d, const struct driver_variant *v)
         d->ctx, first->loc, TNB_UNSUPPORTED,
         "target '%s': the backend '%s' of this build generates no kernels; the model needs %u, "
         "the first is '%s'",
-        v->target.name, v->target.kind->name, n, name);
+        v->target.name, v->target.kind->base.name, n, name);
     tnb_diag_hint(
         tn_diags(d->ctx),
         "tenon compile MODEL -t %s --dump-ir DIR shows what its pass lists make of the model; "

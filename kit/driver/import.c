@@ -69,7 +69,7 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     const char *kinds = ".py (text)";
     for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++)
         for (const char *const *e = imp->extensions; e && *e; e++)
-            kinds = tn_strf(ctx, "%s, %s (%s)", kinds, *e, imp->name);
+            kinds = tn_strf(ctx, "%s, %s (%s)", kinds, *e, imp->base.name);
     tnb_diag_hint(tn_diags(ctx),
                   "models are read from %s; tenon list plugins --why tells of importers "
                   "that are not used",

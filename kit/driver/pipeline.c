@@ -118,7 +118,7 @@ plugin_lists(struct maker *m, const tn_target_kind *kind)
                &m->out->phases[TNK_LIBRARY_DISPATCH]);
     const char *const *const own[TNK_N_PHASES] = {kind->library_dispatch, kind->legalize,
                                                   kind->finalize, kind->lower};
-    const char *origin = tn_strf(m->ctx, "%s plugin", kind->name);
+    const char *origin = tn_strf(m->ctx, "%s plugin", kind->base.name);
     for (int p = 0; p < TNK_N_PHASES; p++)
         for (const char *const *s = own[p]; s && *s; s++)
             parse_into(m, *s, origin, (tnk_phase)p, &m->out->phases[p]);
@@ -377,10 +377,10 @@ tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const 
     memset(out, 0, sizeof *out);
     plugin_lists(&m, t->kind);
     if (conf) {
-        edit(&m, "pipeline", t->kind->name);
-        if (strcmp(t->target->kind, t->kind->name) != 0)
+        edit(&m, "pipeline", t->kind->base.name);
+        if (strcmp(t->target->kind, t->kind->base.name) != 0)
             edit(&m, "pipeline", t->target->kind);
-        if (strcmp(t->name, t->kind->name) != 0 && strcmp(t->name, t->target->kind) != 0)
+        if (strcmp(t->name, t->kind->base.name) != 0 && strcmp(t->name, t->target->kind) != 0)
             edit(&m, "pipeline", t->name);
         if (profile && !tnb_conf_has(conf, "profile", profile)) {
             tn_error(ctx, 0, TNB_NOT_FOUND, "there is no [profile %s] in the configuration",

@@ -18,7 +18,7 @@ driver_error(tn_ctx *ctx, const tnb_err *err)
 const char *
 driver_device(const tn_target_kind *kind)
 {
-    return kind->device ? kind->device : kind->name;
+    return kind->device ? kind->device : kind->base.name;
 }
 
 static tn_loc
@@ -110,8 +110,8 @@ static const tn_node *
 section_attr(tn_ctx *ctx, const char *section, const tn_attr_schema *s, const tnb_conf_value *v)
 {
     const tn_attr_schema rows[2] = {*s, {0}};
-    tn_op schema = {.size = sizeof schema,
-                    .name = tn_strf(ctx, "target %s", section),
+    tn_op schema = {.base.size = sizeof schema,
+                    .base.name = tn_strf(ctx, "target %s", section),
                     .attrs = rows};
     tn_loc before = tn_at(ctx, place_of(ctx, v));
     const tn_node *d =
@@ -160,15 +160,15 @@ static bool
 complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind,
          const tn_node *attrs, tnk_target *out)
 {
-    tn_op schema = {.size = sizeof schema,
-                    .name = tn_strf(ctx, "target %s", name),
+    tn_op schema = {.base.size = sizeof schema,
+                    .base.name = tn_strf(ctx, "target %s", name),
                     .attrs = kind->attrs};
     attrs = tn_op_attrs(ctx, &schema, attrs);
     if (attrs && kind->probe)
         attrs = kind->probe(ctx, attrs, kind->self);
     if (!attrs || tn_is_error(attrs))
         return false;
-    if (strcmp(ir_kind, kind->name) == 0 && kind->kinds && kind->kinds[0])
+    if (strcmp(ir_kind, kind->base.name) == 0 && kind->kinds && kind->kinds[0])
         ir_kind = kind->kinds[0];
     *out = (tnk_target){.name = tn_str(ctx, name),
                         .target = tn_as_target(tn_target_of(ctx, ir_kind, attrs)),

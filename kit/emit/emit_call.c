@@ -174,7 +174,8 @@ function_call(tnk_emitter *e, const tn_call *c, const char *name, tnb_dtype d)
     if (!f && n >= 1 && n <= 3)
         f = tnk_math_function(e, name, arg, (int)n);
     if (!f) {
-        tnk_emit_fail(e, c->base.loc, "the intrinsic '%s' on %s has no form in %s source", op->name,
+        tnk_emit_fail(e, c->base.loc, "the intrinsic '%s' on %s has no form in %s source",
+                      op->base.name,
                       tnb_dtype_print(n ? tn_dtype_of(a[0]) : tn_dtype_of(TN_NODE(c))).s,
                       e->d->name);
         return;
@@ -198,7 +199,7 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
         tnk_emit_fail(e, x->loc, "a call of another function has no form in source");
         return;
     }
-    const char *dot = strchr(op->name, '.'), *name = dot ? dot + 1 : op->name;
+    const char *dot = strchr(op->base.name, '.'), *name = dot ? dot + 1 : op->base.name;
     switch ((int)op->intrin) {
     case TN_INTRIN_if_then_else:
         choice(e, c->args.at);

@@ -135,7 +135,7 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         tn_intrin_id id = tn_intrin_of(x);
         bool test = id == TN_INTRIN_isnan || id == TN_INTRIN_isinf || id == TN_INTRIN_isfinite;
         if (test && !is_bool_vector(c->args.at[0])) {
-            const char *name = strchr(op->name, '.') + 1;
+            const char *name = strchr(op->base.name, '.') + 1;
             tnb_dtype d = tnk_compute_dtype(tn_dtype_of(c->args.at[0]));
             const char *fn = tn_strf(e->ctx, "__builtin_%s", name);
             const char *map = e->d->gnu_vectors

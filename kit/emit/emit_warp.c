@@ -178,7 +178,7 @@ travels_as(tnb_dtype d)
 static void
 fail(tnk_emitter *e, const tn_call *c, const char *why)
 {
-    tnk_emit_fail(e, TN_NODE(c)->loc, "%s of %s: %s", tn_call_op_of(c)->name,
+    tnk_emit_fail(e, TN_NODE(c)->loc, "%s of %s: %s", tn_call_op_of(c)->base.name,
                   tnb_dtype_print(tn_dtype_of(TN_NODE(c))).s, why);
 }
 

@@ -497,9 +497,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass tnk_pass_common_subexpr = {
-    .size = sizeof(tn_pass),
-    .name = "CommonSubexprElim",
-    .doc = "Binds common index arithmetic and conditions to variables, out of loops.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "CommonSubexprElim",
+    .base.doc = "Binds common index arithmetic and conditions to variables, out of loops.",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,

@@ -366,9 +366,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_compact = {
-    .size = sizeof(tn_pass),
-    .name = "CompactBufferAllocation",
-    .doc = "Shrinks allocated buffers to the region that is accessed.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "CompactBufferAllocation",
+    .base.doc = "Shrinks allocated buffers to the region that is accessed.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -112,11 +112,11 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_convert_blocks = {
-    .size = sizeof(tn_pass),
-    .name = "ConvertBlocksToOpaque",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ConvertBlocksToOpaque",
     .alias = "LowerOpaqueBlock",
-    .doc = "Removes blocks: substitutes iteration variables, turns predicates into ifs and "
-           "allocations into statements.",
+    .base.doc = "Removes blocks: substitutes iteration variables, turns predicates into ifs and "
+                "allocations into statements.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

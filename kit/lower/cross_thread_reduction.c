@@ -689,9 +689,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_cross_thread_reduction = {
-    .size = sizeof(tn_pass),
-    .name = "LowerCrossThreadReduction",
-    .doc = "Turns reductions over threads into each thread's share and a tree in shared memory.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerCrossThreadReduction",
+    .base.doc =
+        "Turns reductions over threads into each thread's share and a tree in shared memory.",
     .keeps = TN_KEEPS_TOLERANCE,
     .flags = TN_PASS_PARALLEL,
     .run = run,

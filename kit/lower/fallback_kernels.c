@@ -42,8 +42,8 @@ visit(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     why = why ? why : "it does not say why";
     if (!fb->allowed) {
         tn_error(pc->ctx, func->loc, TNB_UNSUPPORTED,
-                 "the target '%s' does not take the tensor program '%s': %s", fb->kind->name, name,
-                 why);
+                 "the target '%s' does not take the tensor program '%s': %s", fb->kind->base.name,
+                 name, why);
         tnb_diag_hint(tn_diags(pc->ctx),
                       "[tenon] fallback = true (or --set tenon.fallback=true) runs such programs "
                       "on the target '%s'",
@@ -53,7 +53,7 @@ visit(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     }
     tn_pass_note(pc, "%s runs on %s: %s", name, fb->to, why);
     tn_warn(pc->ctx, func->loc, "%s runs on the target '%s': '%s' does not take it: %s", name,
-            fb->to, fb->kind->name, why);
+            fb->to, fb->kind->base.name, why);
     func = tn_func_with_attr(pc->ctx, func, TNK_FALLBACK_ATTR, tn_string(pc->ctx, fb->to));
     return tn_func_with_attr(pc->ctx, func, "tirx.is_scheduled", tn_bool(pc->ctx, true));
 }
@@ -66,7 +66,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     fb.allowed = tn_dict_int(pc->config, "tenon.fallback", 0) != 0;
     fb.kind = pc->target && reg ? tn_find_target(reg, pc->target->kind, NULL) : NULL;
     fb.takes = takes_of(fb.kind);
-    if (!fb.takes || !strcmp(fb.kind->name, fb.to))
+    if (!fb.takes || !strcmp(fb.kind->base.name, fb.to))
         return m;
     m = tn_map_functions(pc, m, TN_PRIM_FUNCS, visit, &fb);
     return fb.failed ? NULL : m;
@@ -80,9 +80,10 @@ static const tn_attr_schema options[] = {
 static const char *const config_keys[] = {"tenon.fallback", NULL};
 
 const tn_pass tnk_pass_fallback_kernels = {
-    .size = sizeof(tn_pass),
-    .name = "FallbackKernels",
-    .doc = "Gives tensor programs that the target does not take to another, if that is allowed.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FallbackKernels",
+    .base.doc =
+        "Gives tensor programs that the target does not take to another, if that is allowed.",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

@@ -217,9 +217,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_flatten = {
-    .size = sizeof(tn_pass),
-    .name = "FlattenBuffer",
-    .doc = "Turns buffers of any rank into one-dimensional ones.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FlattenBuffer",
+    .base.doc = "Turns buffers of any rank into one-dimensional ones.",
     .keeps = TN_KEEPS_SIGNATURES,
     .flags = TN_PASS_PARALLEL,
     .run = run,

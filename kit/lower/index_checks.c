@@ -123,11 +123,12 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_index_checks = {
-    .size = sizeof(tn_pass),
-    .name = "LowerIndexChecks",
-    .doc = "Makes of indices that came as data what the target's attribute check_indices says: "
-           "refused, "
-           "clamped or as they are.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerIndexChecks",
+    .base.doc =
+        "Makes of indices that came as data what the target's attribute check_indices says: "
+        "refused, "
+        "clamped or as they are.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -252,14 +252,15 @@ tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kin
         return NULL;
     }
     if (!kind->lower) {
-        tn_error(ctx, 0, TNB_INVALID, "target '%s' has no list of lowering passes", kind->name);
+        tn_error(ctx, 0, TNB_INVALID, "target '%s' has no list of lowering passes",
+                 kind->base.name);
         return NULL;
     }
     tn_pass_list list = {0};
     TNB_VEC(tn_pass_item) items = {0};
     for (uint32_t i = 0; kind->lower[i]; i++) {
         tn_pass_list part;
-        if (!tn_pass_list_parse(ctx, kind->lower[i], kind->name, &part))
+        if (!tn_pass_list_parse(ctx, kind->lower[i], kind->base.name, &part))
             return NULL;
         for (uint32_t p = 0; p < part.n; p++)
             TNB_PUSH(tn_arena(ctx), items, part.at[p]);

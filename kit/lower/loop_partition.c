@@ -347,9 +347,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_loop_partition = {
-    .size = sizeof(tn_pass),
-    .name = "LoopPartition",
-    .doc =
+    .base.size = sizeof(tn_pass),
+    .base.name = "LoopPartition",
+    .base.doc =
         "Cuts loops where conditions of their bodies change, so that the long part needs no test.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,

@@ -187,9 +187,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_lower_init_block = {
-    .size = sizeof(tn_pass),
-    .name = "LowerInitBlock",
-    .doc = "Turns the init of reduction blocks into a guarded statement of the body.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerInitBlock",
+    .base.doc = "Turns the init of reduction blocks into a guarded statement of the body.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

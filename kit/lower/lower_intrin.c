@@ -65,9 +65,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_lower_intrin = {
-    .size = sizeof(tn_pass),
-    .name = "LowerIntrin",
-    .doc = "Replaces floor division by truncating division where both agree.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerIntrin",
+    .base.doc = "Replaces floor division by truncating division where both agree.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

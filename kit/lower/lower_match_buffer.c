@@ -161,9 +161,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_lower_match_buffer = {
-    .size = sizeof(tn_pass),
-    .name = "LowerMatchBuffer",
-    .doc = "Replaces matched sub-regions by the buffers they are parts of.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerMatchBuffer",
+    .base.doc = "Replaces matched sub-regions by the buffers they are parts of.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -266,9 +266,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass tnk_pass_narrow = {
-    .size = sizeof(tn_pass),
-    .name = "NarrowDataType",
-    .doc = "Narrows index arithmetic where every intermediate value provably fits.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "NarrowDataType",
+    .base.doc = "Narrows index arithmetic where every intermediate value provably fits.",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,

@@ -249,9 +249,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_plan_location = {
-    .size = sizeof(tn_pass),
-    .name = "PlanAndUpdateBufferAllocationLocation",
-    .doc = "Moves allocations into the innermost loops that may hold them.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "PlanAndUpdateBufferAllocationLocation",
+    .base.doc = "Moves allocations into the innermost loops that may hold them.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -243,9 +243,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_plan_shared_memory = {
-    .size = sizeof(tn_pass),
-    .name = "PlanSharedMemory",
-    .doc = "Lets buffers of shared memory share their place, and checks that all fit.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "PlanSharedMemory",
+    .base.doc = "Lets buffers of shared memory share their place, and checks that all fit.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

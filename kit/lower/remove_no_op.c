@@ -60,9 +60,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_remove_no_op = {
-    .size = sizeof(tn_pass),
-    .name = "RemoveNoOp",
-    .doc = "Removes statements without effect.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "RemoveNoOp",
+    .base.doc = "Removes statements without effect.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -394,9 +394,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_split_host_device = {
-    .size = sizeof(tn_pass),
-    .name = "SplitHostDevice",
-    .doc = "Turns tensor programs of several launches into host code and kernels.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "SplitHostDevice",
+    .base.doc = "Turns tensor programs of several launches into host code and kernels.",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

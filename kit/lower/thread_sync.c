@@ -651,9 +651,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_thread_sync = {
-    .size = sizeof(tn_pass),
-    .name = "ThreadSync",
-    .doc = "Inserts barriers between conflicting accesses of shared memory.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ThreadSync",
+    .base.doc = "Inserts barriers between conflicting accesses of shared memory.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -258,9 +258,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_unify_thread_binding = {
-    .size = sizeof(tn_pass),
-    .name = "UnifyThreadBinding",
-    .doc = "Makes one loop for each thread index, around the whole kernel.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "UnifyThreadBinding",
+    .base.doc = "Makes one loop for each thread index, around the whole kernel.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

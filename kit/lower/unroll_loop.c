@@ -70,9 +70,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_unroll = {
-    .size = sizeof(tn_pass),
-    .name = "UnrollLoop",
-    .doc = "Writes out the turns of loops marked unrolled.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "UnrollLoop",
+    .base.doc = "Writes out the turns of loops marked unrolled.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

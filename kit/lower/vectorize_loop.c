@@ -377,10 +377,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_vectorize = {
-    .size = sizeof(tn_pass),
-    .name = "VectorizeLoop",
-    .doc = "Turns loops marked vectorized into vector expressions, or into serial loops where "
-           "there is no vector form.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "VectorizeLoop",
+    .base.doc = "Turns loops marked vectorized into vector expressions, or into serial loops where "
+                "there is no vector form.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -706,10 +706,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass tnk_pass_widen = {
-    .size = sizeof(tn_pass),
-    .name = "WidenLoop",
-    .doc = "Turns loops annotated with tenon.wide into loops over vectors: sums into several "
-           "accumulators, the last elements into a vector that is moved back.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "WidenLoop",
+    .base.doc = "Turns loops annotated with tenon.wide into loops over vectors: sums into several "
+                "accumulators, the last elements into a vector that is moved back.",
     .keeps = TN_KEEPS_TOLERANCE,
     .flags = TN_PASS_PARALLEL,
     .run = run,

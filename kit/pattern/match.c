@@ -153,7 +153,7 @@ match_value(matcher *s, const tnk_pat *p, const tn_expr *v)
     case PATTERN_CONST:
         return tn_is(v, TN_KIND_CONSTANT);
     case PATTERN_OP:
-        return op && strcmp(op->name, p->callee) == 0 && match_args(s, p, c->args);
+        return op && strcmp(op->base.name, p->callee) == 0 && match_args(s, p, c->args);
     case PATTERN_CALL_TIR:
         return match_call_tir(s, p, v);
     case PATTERN_EXTERN:

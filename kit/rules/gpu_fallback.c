@@ -170,9 +170,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_fallback = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.Fallback",
-    .doc = "A kernel for each block, a thread for each element of its result; takes any function.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.Fallback",
+    .base.doc =
+        "A kernel for each block, a thread for each element of its result; takes any function.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

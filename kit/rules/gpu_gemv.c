@@ -114,9 +114,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_gemv = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.GEMV",
-    .doc = "Matrix times vector: the threads of a row read it in order and join their sums.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.GEMV",
+    .base.doc = "Matrix times vector: the threads of a row read it in order and join their sums.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

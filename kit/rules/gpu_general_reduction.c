@@ -67,9 +67,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_general_reduction = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.GeneralReduction",
-    .doc =
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.GeneralReduction",
+    .base.doc =
         "Several reductions over the same rows and what follows from them in one kernel: softmax, "
         "normalizations.",
     .apply = apply,

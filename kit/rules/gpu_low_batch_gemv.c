@@ -283,9 +283,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_low_batch_gemv = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.LowBatchGEMV",
-    .doc = "Matrix times a few vectors: each element of the matrix is read once for four of them.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.LowBatchGEMV",
+    .base.doc =
+        "Matrix times a few vectors: each element of the matrix is read once for four of them.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

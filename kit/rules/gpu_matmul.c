@@ -414,9 +414,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_matmul = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.Matmul",
-    .doc = "Matrix products and convolutions: tiles in shared memory, results in registers.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.Matmul",
+    .base.doc = "Matrix products and convolutions: tiles in shared memory, results in registers.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

@@ -155,9 +155,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_reduction = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.Reduction",
-    .doc = "One reduction: threads of a block share it where it is long, and reduce along memory.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.Reduction",
+    .base.doc =
+        "One reduction: threads of a block share it where it is long, and reduce along memory.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

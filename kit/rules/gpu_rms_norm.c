@@ -16,7 +16,7 @@ find_root(void *user, const tn_node *n)
 {
     bool *found = user;
     const tn_op *op = n->kind == TN_KIND_CALL ? tn_call_op_of((const tn_call *)n) : NULL;
-    if (op && (strstr(op->name, "rsqrt") || strstr(op->name, "sqrt")))
+    if (op && (strstr(op->base.name, "rsqrt") || strstr(op->base.name, "sqrt")))
         *found = true;
     return *found ? TN_WALK_STOP : TN_WALK_ON;
 }
@@ -43,9 +43,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_rms_norm = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.RMSNorm",
-    .doc = "Normalization by the root of the mean square: a thread block for each row.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.RMSNorm",
+    .base.doc = "Normalization by the root of the mean square: a thread block for each row.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

@@ -168,9 +168,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule tnk_rule_gpu_transpose = {
-    .size = sizeof(tnk_rule),
-    .name = "gpu.Transpose",
-    .doc = "A copy along other dimensions: tiles pass through shared memory.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "gpu.Transpose",
+    .base.doc = "A copy along other dimensions: tiles pass through shared memory.",
     .apply = apply,
     .attrs = gpu_attrs,
 };

@@ -71,7 +71,7 @@ as_measured(const tn_pass_ctx *pc, apply_state *st, const char *name, const tn_n
     const tnk_tuning_record *r =
         key ? tnk_tuning_best(st->tuning, tnk_tuning_target(ctx, target), key, st->threads) : NULL;
     for (uint32_t i = 0; r && i < st->n; i++) {
-        if (strcmp(st->rules[i]->name, r->rule) != 0)
+        if (strcmp(st->rules[i]->base.name, r->rule) != 0)
             continue;
         tnk_trial t = {.choices = r->choices, .n_choices = r->n_choices};
         const tn_node *f = tnk_trial_run(ctx, st->rules[i], given, target, &t);
@@ -104,20 +104,21 @@ fits(tn_ctx *ctx, const tnk_rule *r, const char *name, const tn_node *func, cons
     const char *missing;
     if (!is)
         tn_error(ctx, func->loc, TNB_INVALID,
-                 "the rule '%s' gave something else than a tensor program for '%s'", r->name, name);
+                 "the rule '%s' gave something else than a tensor program for '%s'", r->base.name,
+                 name);
     else if (was->params.n != is->params.n)
         tn_error(ctx, func->loc, TNB_INVALID,
-                 "the rule '%s' gave a function of %u parameters for '%s', which has %u", r->name,
-                 is->params.n, name, was->params.n);
+                 "the rule '%s' gave a function of %u parameters for '%s', which has %u",
+                 r->base.name, is->params.n, name, was->params.n);
     else if (!tn_equal(ctx, signature(ctx, was), signature(ctx, is), false, &where))
         tn_error(ctx, func->loc, TNB_INVALID, "the rule '%s' changed the parameters of '%s'%s%s",
-                 r->name, name, where.n ? ": " : "", where.n ? where.s : "");
+                 r->base.name, name, where.n ? ": " : "", where.n ? where.s : "");
     else if (!(missing = tnk_not_written(ctx, func, f)))
         return true;
     else {
         tnb_buf_free(&where);
         tn_error(ctx, func->loc, TNB_INTERNAL,
-                 "what the rule '%s' made of '%s' does not write all of its results", r->name,
+                 "what the rule '%s' made of '%s' does not write all of its results", r->base.name,
                  name);
         tnb_diag_note(tn_diags(ctx), "%s", missing);
         tnb_diag_hint(tn_diags(ctx), "leave the rule out of ApplyDefaultSchedule{rules=...}, and "
@@ -148,8 +149,8 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
         if (!f && tnb_diags_errors(tn_diags(ctx)) == errors)
             f = st->rules[i]->apply(ctx, given, target, st->rules[i]->self);
         if (tnb_diags_errors(tn_diags(ctx)) != errors || tn_is_error(f)) {
-            tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'", st->rules[i]->name,
-                          name);
+            tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'",
+                          st->rules[i]->base.name, name);
             return NULL;
         }
         if (f && !fits(ctx, st->rules[i], name, func, f))
@@ -188,7 +189,7 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
     if (strchr(name, '.')) {
         r = tn_find_entry(reg, "rule", name, &err);
     } else {
-        tried = tn_strf(ctx, "%s.%s", kind ? kind->name : "TARGET", name);
+        tried = tn_strf(ctx, "%s.%s", kind ? kind->base.name : "TARGET", name);
         r = kind ? tn_find_entry(reg, "rule", tried, &err) : NULL;
         for (uint32_t i = 0; !r && keys && i < keys->items.n; i++) {
             const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
@@ -200,7 +201,7 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
     }
     if (!r) {
         tn_error(ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name,
-                 kind ? kind->name : "none");
+                 kind ? kind->base.name : "none");
         if (strchr(name, '.'))
             tnb_diag_note(tn_diags(ctx), "%s", err.message);
         else
@@ -287,9 +288,9 @@ static const tn_attr_schema options[] = {
 static const char *const config_keys[] = {"tenon.tuning_db", "tenon.tuning_threads", NULL};
 
 const tn_pass tnk_pass_apply_default_schedule = {
-    .size = sizeof(tn_pass),
-    .name = "ApplyDefaultSchedule",
-    .doc = "Schedules each tensor program by the first rule that takes it.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ApplyDefaultSchedule",
+    .base.doc = "Schedules each tensor program by the first rule that takes it.",
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,

@@ -148,9 +148,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass tnk_pass_apply_schedule_trace = {
-    .size = sizeof(tn_pass),
-    .name = "ApplyScheduleTrace",
-    .doc = "Schedules tensor programs by the primitives in a file, one a line.",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ApplyScheduleTrace",
+    .base.doc = "Schedules tensor programs by the primitives in a file, one a line.",
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,

@@ -21,7 +21,7 @@ tnk_tensor_intrin_get(tn_ctx *ctx, const tnk_tensor_intrin *intrin, const tn_nod
     *desc = *impl = NULL;
     if (!intrin->text)
         return intrin->make && intrin->make(ctx, desc, impl, intrin->self);
-    const char *file = tn_strf(ctx, "<intrinsic %s>", intrin->name);
+    const char *file = tn_strf(ctx, "<intrinsic %s>", intrin->base.name);
     const tn_module *m = tn_read_module(ctx, file, intrin->text, strlen(intrin->text));
     if (!m)
         return false;
@@ -29,8 +29,8 @@ tnk_tensor_intrin_get(tn_ctx *ctx, const tnk_tensor_intrin *intrin, const tn_nod
     *impl = tn_module_get(m, "impl");
     if (*desc && *impl)
         return true;
-    tn_error(ctx, 0, TNB_INVALID, "the text of the tensor intrinsic '%s' has no '%s'", intrin->name,
-             *desc ? "impl" : "desc");
+    tn_error(ctx, 0, TNB_INVALID, "the text of the tensor intrinsic '%s' has no '%s'",
+             intrin->base.name, *desc ? "impl" : "desc");
     return false;
 }
 

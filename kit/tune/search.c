@@ -72,7 +72,7 @@ make(tnk_search *s, const tnk_rule *rule, tnk_trial *t, bool follow)
             *c = (tnk_candidate){.rule = rule,
                                  .choices = choices,
                                  .n_choices = t->n_asked,
-                                 .key = tune_key(s->arena, rule->name, choices, t->n_asked),
+                                 .key = tune_key(s->arena, rule->base.name, choices, t->n_asked),
                                  .code = tn_hash(child, f, true)};
     }
     t->asked = NULL;
@@ -305,7 +305,7 @@ const tnk_candidate *
 tnk_search_know(tnk_search *s, const tnk_tuning_record *r)
 {
     for (uint32_t i = 0; i < s->n_rules; i++) {
-        if (strcmp(s->rules[i]->name, r->rule) != 0)
+        if (strcmp(s->rules[i]->base.name, r->rule) != 0)
             continue;
         tnk_trial t = {.choices = r->choices, .n_choices = r->n_choices};
         const tnk_candidate *c = make(s, s->rules[i], &t, true);

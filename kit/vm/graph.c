@@ -456,7 +456,7 @@ call_with_tuple(struct vm_gen *g, const tn_call *c, const char *packed, uint32_t
     const tn_extern_func *f = c->args.n == 2 ? tn_as_extern_func(c->args.at[0]) : NULL;
     if (!packed && !f) {
         vm_error(g, &c->base, "the callee of %s is not an external function",
-                 tn_call_op_of(c)->name);
+                 tn_call_op_of(c)->base.name);
         return;
     }
     if (!packed) {
@@ -510,7 +510,7 @@ call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
                  {"relax.reshape", "vm.builtin.reshape"},
                  {"relax.memory.ensure_zero_offset", "vm.builtin.ensure_zero_offset"},
                  {"relax.memory.view", "runtime.TVMTensorCreateView"}};
-    const char *name = tn_call_op_of(c)->name;
+    const char *name = tn_call_op_of(c)->base.name;
     if (strcmp(name, "relax.vm.alloc_storage") == 0)
         alloc_storage(g, c, dst);
     else if (strcmp(name, "relax.vm.alloc_tensor") == 0)

@@ -409,7 +409,7 @@ call(struct vm_gen *g, const tn_call *c)
     case TN_INTRIN_shift_right:
         return on_bits(g, c, is_unsigned(d) ? TNB_VM_SHRU : TNB_VM_SHR);
     default:
-        return math_call(g, c, strchr(op->name, '.') + 1);
+        return math_call(g, c, strchr(op->base.name, '.') + 1);
     }
 }
 

@@ -44,7 +44,7 @@ static bool
 is_op(const tn_call *c, const char *name)
 {
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    return op && strcmp(op->name + strlen("relax."), name) == 0;
+    return op && strcmp(op->base.name + strlen("relax."), name) == 0;
 }
 
 static bool
@@ -146,7 +146,7 @@ check_convolution(tn_ctx *ctx, const tnk_match *m, void *self)
                              *const kernel_t[] = {"IOW", "IOHW", "IODHW", NULL};
     (void)ctx, (void)self;
     const tn_call *conv = called(m, "conv");
-    const bool transposed = strstr(tn_call_op_of(conv)->name, "transpose") != NULL;
+    const bool transposed = strstr(tn_call_op_of(conv)->base.name, "transpose") != NULL;
     tn_list x, w, y;
     if (!dnnl_dims(tnk_match_get(m, "x")->type, &x) || !dnnl_dims(conv->base.type, &y) ||
         !dnnl_dims(tnk_match_get(m, "w")->type, &w) || x.n != y.n || w.n != y.n || y.n > 5 ||
@@ -194,7 +194,7 @@ check_pool(tn_ctx *ctx, const tnk_match *m, void *self)
     static const char *const data[] = {"NCW", "NCHW", "NCDHW", NULL};
     (void)ctx, (void)self;
     const tn_call *c = called(m, "pool");
-    const bool average = strstr(tn_call_op_of(c)->name, "avg_pool") != NULL;
+    const bool average = strstr(tn_call_op_of(c)->base.name, "avg_pool") != NULL;
     tn_list x, y;
     if (!dnnl_dims(tnk_match_get(m, "x")->type, &x) || !dnnl_dims(c->base.type, &y) || x.n != y.n ||
         !is_layout(c, "layout", data) || !is_layout(c, "out_layout", data) ||
@@ -404,25 +404,25 @@ dnnl_pattern(tn_ctx *ctx, const tnk_fusion_pattern *p)
     return p->pattern ? tnk_pat_parse(ctx, p->pattern) : p->build(ctx, p->self);
 }
 
-#define CHAIN(id, prio, kind, last_, doc_)     \
-    static const int id##_last = last_;        \
-    static const tnk_fusion_pattern id = {     \
-        .size = sizeof(tnk_fusion_pattern),    \
-        .priority = prio,                      \
-        .name = "dnnl." #id,                   \
-        .doc = doc_,                           \
-        .build = build_##kind,                 \
-        .check = check_##kind,                 \
-        .self = (void *)(uintptr_t)&id##_last, \
+#define CHAIN(id, prio, kind, last_, doc_)       \
+    static const int id##_last = last_;          \
+    static const tnk_fusion_pattern id = {       \
+        .base.size = sizeof(tnk_fusion_pattern), \
+        .priority = prio,                        \
+        .base.name = "dnnl." #id,                \
+        .base.doc = doc_,                        \
+        .build = build_##kind,                   \
+        .check = check_##kind,                   \
+        .self = (void *)(uintptr_t)&id##_last,   \
     };
-#define PATTERN(id, prio, text, check_, doc_) \
-    static const tnk_fusion_pattern id = {    \
-        .size = sizeof(tnk_fusion_pattern),   \
-        .priority = prio,                     \
-        .name = "dnnl." #id,                  \
-        .doc = doc_,                          \
-        .pattern = text,                      \
-        .check = check_,                      \
+#define PATTERN(id, prio, text, check_, doc_)    \
+    static const tnk_fusion_pattern id = {       \
+        .base.size = sizeof(tnk_fusion_pattern), \
+        .priority = prio,                        \
+        .base.name = "dnnl." #id,                \
+        .base.doc = doc_,                        \
+        .pattern = text,                         \
+        .check = check_,                         \
     };
 
 CHAIN(conv_activation, 70, convolution, ACTIVATION,
@@ -505,9 +505,9 @@ look_at(void *user, const tn_node *n)
     if (!op)
         return TN_WALK_ON;
     for (size_t i = 0; i < sizeof heavy / sizeof *heavy; i++)
-        h->heavy |= strncmp(op->name, heavy[i], strlen(heavy[i])) == 0;
+        h->heavy |= strncmp(op->base.name, heavy[i], strlen(heavy[i])) == 0;
     tnb_buf_puts(&h->ops, h->ops.n ? ", " : "");
-    tnb_buf_puts(&h->ops, op->name + strlen("relax."));
+    tnb_buf_puts(&h->ops, op->base.name + strlen("relax."));
     return TN_WALK_ON;
 }
 
@@ -544,9 +544,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass dnnl_dispatch = {
-    .size = sizeof(tn_pass),
-    .name = "DNNLDispatch",
-    .doc = "give convolutions, products and normalizations to oneDNN",
+    .base.size = sizeof(tn_pass),
+    .base.name = "DNNLDispatch",
+    .base.doc = "give convolutions, products and normalizations to oneDNN",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op pattern external pass",

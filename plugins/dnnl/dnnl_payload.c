@@ -111,7 +111,7 @@ called(site *s, const char *name)
 static const char *
 name_of(const tn_call *c)
 {
-    return tn_call_op_of(c)->name + strlen("relax.");
+    return tn_call_op_of(c)->base.name + strlen("relax.");
 }
 
 static void
@@ -296,7 +296,7 @@ composite(void *user, const tnk_composite *c)
     graph *g = user;
     site s = {.g = g, .c = c};
     for (uint32_t i = 0; i < DNNL_N_PATTERNS; i++) {
-        if (strcmp(dnnl_patterns[i]->name, c->name) != 0)
+        if (strcmp(dnnl_patterns[i]->base.name, c->name) != 0)
             continue;
         const tnk_pat *p = dnnl_pattern(g->ctx, dnnl_patterns[i]);
         if (!p || !tnk_pat_match(p, tnk_graph_new(g->ctx, TN_NODE(c->func)),
@@ -344,8 +344,8 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
 }
 
 const tnk_external dnnl_external = {
-    .size = sizeof(tnk_external),
-    .name = "dnnl",
-    .doc = "oneDNN, the library of primitives for processors",
+    .base.size = sizeof(tnk_external),
+    .base.name = "dnnl",
+    .base.doc = "oneDNN, the library of primitives for processors",
     .compile = compile,
 };

@@ -239,7 +239,7 @@ open_module(void *self, const tnr_external *desc, tnr_device *dev, void **module
     (void)self;
     if (!(tnr_device_driver(dev)->flags & TNR_DRIVER_HOST_MEMORY))
         return tnb_fail(err, TNB_UNSUPPORTED, "oneDNN works in memory of the host, not of '%s'",
-                        tnr_device_driver(dev)->name);
+                        tnr_device_driver(dev)->base.name);
     struct dnnl_module *m = calloc(1, sizeof *m);
     if (!m)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a module of oneDNN");
@@ -368,9 +368,9 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
 }
 
 static const tnr_loader dnnl_loader = {
-    .size = sizeof(tnr_loader),
-    .name = "dnnl",
-    .doc = "oneDNN, primitives for processors",
+    .base.size = sizeof(tnr_loader),
+    .base.name = "dnnl",
+    .base.doc = "oneDNN, primitives for processors",
     .open = open_module,
     .call = call,
     .close = close_module,

@@ -396,7 +396,7 @@ math(compiler *c, const tn_expr *e, const tn_op *op, tn_list args)
     tnb_dtype in = tn_dtype_of(args.at[0]), out = tn_dtype_of(e);
     if (args.n > MAX_ARGS || interp_class_of(out) == INTERP_NO_CLASS ||
         interp_class_of(in) == INTERP_PTR) {
-        compile_fail(c, e, "%s of %s cannot be computed", op->name, tnb_dtype_print(in).s);
+        compile_fail(c, e, "%s of %s cannot be computed", op->base.name, tnb_dtype_print(in).s);
         return (interp_opd){0, 0};
     }
     for (uint32_t k = 0; k < args.n; k++)
@@ -516,7 +516,7 @@ find_extern(const char *name)
 {
     for (uint32_t i = 0; i < tn_n_scalar_intrinsics; i++) {
         const tn_op *op = &tn_scalar_intrinsics[i];
-        const char *plain = strchr(op->name, '.') + 1;
+        const char *plain = strchr(op->base.name, '.') + 1;
         size_t n = strlen(plain);
         if (!op->eval)
             continue;
@@ -663,7 +663,7 @@ call(compiler *c, const tn_expr *e)
     if (!op)
         return call_prim(c, e, k);
     if (!(op->flags & TN_OP_SCALAR)) {
-        compile_fail(c, e, "graph operator %s inside of a tensor program", op->name);
+        compile_fail(c, e, "graph operator %s inside of a tensor program", op->base.name);
         return out;
     }
     tn_list args = k->args;
@@ -729,7 +729,7 @@ call(compiler *c, const tn_expr *e)
     }
     if (compile_effect(c, k, op, &out))
         return out;
-    compile_fail(c, e, "the interpreter does not run the intrinsic %s", op->name);
+    compile_fail(c, e, "the interpreter does not run the intrinsic %s", op->base.name);
     return out;
 }
 

@@ -92,9 +92,9 @@ run(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr
 }
 
 static const tn_evaluator interpreter = {
-    .size = sizeof(tn_evaluator),
-    .name = "interp",
-    .doc = "the reference interpreter: every stage of a module, every access checked",
+    .base.size = sizeof(tn_evaluator),
+    .base.name = "interp",
+    .base.doc = "the reference interpreter: every stage of a module, every access checked",
     .run = run,
 };
 

@@ -67,7 +67,7 @@ legalize(interp *vm, interp_env *env, const tn_call *c, const tn_op *op, const t
             return vm->legal.at[i];
     if (!op->legalize) {
         tn_error(ctx, c->base.loc, TNB_UNSUPPORTED, "%s: operator %s has no legalization to run",
-                 env->func, op->name);
+                 env->func, op->base.name);
         return NULL;
     }
     uint32_t errors = tnb_diags_errors(tn_diags(ctx));
@@ -84,7 +84,7 @@ legalize(interp *vm, interp_env *env, const tn_call *c, const tn_op *op, const t
         if (tnb_diags_errors(tn_diags(ctx)) == errors)
             tn_error(ctx, c->base.loc, TNB_UNSUPPORTED,
                      "%s: operator %s cannot be legalized for these arguments", env->func,
-                     op->name);
+                     op->base.name);
         return NULL;
     }
     interp_legal *l = TNB_NEW(vm->arena, interp_legal);
@@ -141,7 +141,8 @@ interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op)
         l = NULL;
     }
     if (l)
-        r = interp_call_func(vm, l->m, op->name, l->func, p.vals.at, p.vals.n, NULL, c->base.loc);
+        r = interp_call_func(vm, l->m, op->base.name, l->func, p.vals.at, p.vals.n, NULL,
+                             c->base.loc);
     tn_at(ctx, saved);
     for (uint32_t i = 0; v && i < c->args.n; i++)
         interp_val_unref(vm, v[i]);

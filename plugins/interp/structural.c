@@ -18,7 +18,7 @@ static interp_val *
 wrong(op_call *o, uint32_t i, const char *wanted)
 {
     tn_error(o->vm->ctx, o->c->base.loc, TNB_TYPE, "%s: %s: argument %u is %s, but %s is wanted",
-             o->env->func, tn_call_op_of(o->c)->name, i,
+             o->env->func, tn_call_op_of(o->c)->base.name, i,
              interp_describe(o->vm, i < o->n ? o->v[i] : NULL), wanted);
     return NULL;
 }
@@ -480,10 +480,10 @@ interp_structural(interp *vm, interp_env *env, const tn_call *c, const tn_op *op
 {
     const struct op_row *row = NULL;
     *handled = false;
-    if (strncmp(op->name, "relax.", 6) != 0)
+    if (strncmp(op->base.name, "relax.", 6) != 0)
         return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !row; i++)
-        if (strcmp(rows[i].name, op->name + 6) == 0)
+        if (strcmp(rows[i].name, op->base.name + 6) == 0)
             row = &rows[i];
     if (!row)
         return NULL;
@@ -493,7 +493,7 @@ interp_structural(interp *vm, interp_env *env, const tn_call *c, const tn_op *op
     bool ok = o.v != NULL && c->args.n >= row->min_args;
     if (!ok)
         tn_error(vm->ctx, c->base.loc, TNB_INVALID, "%s: %s has too few arguments", env->func,
-                 op->name);
+                 op->base.name);
     for (; ok && o.n < c->args.n; o.n++)
         if (!(o.v[o.n] = interp_eval_expr(vm, env, c->args.at[o.n])))
             ok = false;

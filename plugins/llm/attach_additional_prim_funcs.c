@@ -131,9 +131,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass llm_attach_additional_prim_funcs = {
-    .size = sizeof(tn_pass),
-    .name = "AttachAdditionalPrimFuncs",
-    .doc = "add tensor programs from TVMScript files to the module",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachAdditionalPrimFuncs",
+    .base.doc = "add tensor programs from TVMScript files to the module",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

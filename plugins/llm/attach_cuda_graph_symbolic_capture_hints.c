@@ -73,10 +73,10 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass llm_attach_cuda_graph_symbolic_capture_hints = {
-    .size = sizeof(tn_pass),
-    .name = "AttachCUDAGraphSymbolicCaptureHints",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachCUDAGraphSymbolicCaptureHints",
     .alias = "AttachCUDAGraphCaptureHints",
-    .doc = "name the symbolic variables for whose every value a CUDA graph may be captured",
+    .base.doc = "name the symbolic variables for whose every value a CUDA graph may be captured",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,

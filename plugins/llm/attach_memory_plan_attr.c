@@ -27,9 +27,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass llm_attach_memory_plan_attr = {
-    .size = sizeof(tn_pass),
-    .name = "AttachMemoryPlanAttr",
-    .doc = "let memory planning plan what functions return",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachMemoryPlanAttr",
+    .base.doc = "let memory planning plan what functions return",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -48,9 +48,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass llm_attach_pipeline_parallel_stages = {
-    .size = sizeof(tn_pass),
-    .name = "AttachPipelineParallelStages",
-    .doc = "attach the number of pipeline stages to a model's entry points",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachPipelineParallelStages",
+    .base.doc = "attach the number of pipeline stages to a model's entry points",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,

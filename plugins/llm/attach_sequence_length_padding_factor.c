@@ -67,9 +67,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass llm_attach_sequence_length_padding_factor = {
-    .size = sizeof(tn_pass),
-    .name = "AttachSequenceLengthPaddingFactor",
-    .doc = "write the multiple that sequence lengths are padded to into the metadata",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachSequenceLengthPaddingFactor",
+    .base.doc = "write the multiple that sequence lengths are padded to into the metadata",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -67,9 +67,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass llm_attach_variable_bounds = {
-    .size = sizeof(tn_pass),
-    .name = "AttachVariableBounds",
-    .doc = "attach upper bounds of symbolic variables to functions, for memory planning",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachVariableBounds",
+    .base.doc = "attach upper bounds of symbolic variables to functions, for memory planning",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,

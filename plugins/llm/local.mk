@@ -30,5 +30,5 @@ EXTRA_DIST += plugins/llm/llm.plugin.in plugins/llm/README.md
 plugins/llm/llm.plugin: plugins/llm/llm.plugin.in $(LLM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/llm && { cat $(srcdir)/plugins/llm/llm.plugin.in && \
 	echo 'provides =' && ( cd $(srcdir) && \
-	$(SED) -n 's|^    \.name = "\(.*\)",$$|    pass:\1|p' $(LLM_PASSES) ); } > $@.tmp && mv $@.tmp $@
+	$(SED) -n 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(LLM_PASSES) ); } > $@.tmp && mv $@.tmp $@
 CLEANFILES += plugins/llm/llm.plugin

@@ -128,9 +128,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass llm_pipeline_parallel_rewrite = {
-    .size = sizeof(tn_pass),
-    .name = "PipelineParallelRewrite",
-    .doc = "cut functions into stages that run on groups of workers",
+    .base.size = sizeof(tn_pass),
+    .base.name = "PipelineParallelRewrite",
+    .base.doc = "cut functions into stages that run on groups of workers",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

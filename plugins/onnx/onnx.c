@@ -18,9 +18,9 @@ recognize(const char *path, const void *head, size_t n)
 }
 
 static const tnk_importer importer = {
-    .size = sizeof importer,
-    .name = "onnx",
-    .doc = "ONNX models, opset 1 to 28",
+    .base.size = sizeof importer,
+    .base.name = "onnx",
+    .base.doc = "ONNX models, opset 1 to 28",
     .extensions = extensions,
     .recognize = recognize,
     .import = onnx_import_file,

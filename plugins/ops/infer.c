@@ -8,7 +8,7 @@ const char *
 infer_op_name(const tn_call *call)
 {
     const tn_op *op = tn_call_op_of(call);
-    return op && strncmp(op->name, "relax.", 6) == 0 ? op->name + 6 : "";
+    return op && strncmp(op->base.name, "relax.", 6) == 0 ? op->base.name + 6 : "";
 }
 
 int
@@ -32,7 +32,7 @@ infer_fail(tn_ctx *ctx, const tn_call *call, tnb_status status, const char *fmt,
     char *text = tnb_alloc(tn_scratch(ctx), (size_t)n + 1);
     vsnprintf(text, (size_t)n + 1, fmt, again);
     va_end(again);
-    return tn_error(ctx, call->base.loc, status, "%s: %s", tn_call_op_of(call)->name, text);
+    return tn_error(ctx, call->base.loc, status, "%s: %s", tn_call_op_of(call)->base.name, text);
 }
 
 const tn_expr *

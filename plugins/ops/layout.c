@@ -220,7 +220,7 @@ spread(tn_ctx *ctx, const tn_node *attrs, const char *key, int n)
 const tn_node *
 complete_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *attrs)
 {
-    int n = spatial_axes(op->name);
+    int n = spatial_axes(op->base.name);
     if (!n)
         return attrs;
     static const char *const lone[] = {"strides", "dilation", "pool_size", "output_padding",

@@ -269,7 +269,7 @@ through_plain(tn_builder *b, const tn_call *call, const conv *c)
     const tn_node *attrs = tn_dict_set(ctx, call->attrs, "data_layout", tn_string(ctx, data));
     attrs = tn_dict_set(ctx, attrs, "kernel_layout", tn_string(ctx, kernel));
     attrs = tn_dict_set(ctx, attrs, "out_layout", tn_string(ctx, out));
-    const tn_expr *y = tn_call_opv(ctx, tn_call_op_of(call)->name, attrs, x, k, NULL);
+    const tn_expr *y = tn_call_opv(ctx, tn_call_op_of(call)->base.name, attrs, x, k, NULL);
     if (tn_is_error(y))
         return y;
     y = laid_out(b, tn_emit(b, y, "lv"), out, c->out.text);

@@ -19,10 +19,10 @@
 
 static const tn_op *const ops[] = {
 #define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_, ...) \
-    &(const tn_op){.size = sizeof(tn_op),                              \
+    &(const tn_op){.base.size = sizeof(tn_op),                         \
                    .flags = FLAGS((unsigned)(flags_)),                 \
-                   .name = "relax." name_,                             \
-                   .doc = doc_,                                        \
+                   .base.name = "relax." name_,                        \
+                   .base.doc = doc_,                                   \
                    .args = args_,                                      \
                    .min_args = MIN_ARGS((unsigned)(flags_)),           \
                    .attrs = attrs_,                                    \

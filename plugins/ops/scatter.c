@@ -522,10 +522,10 @@ nd_for_gpu(tn_builder *b, const tn_call *call, const tn_target *target, void *se
     return scatter_nd(b, call, true);
 }
 
-#define FOR_KIND(op, kind, f)                   \
-    &(const tn_legalizer)                       \
-    {                                           \
-        sizeof(tn_legalizer), op, kind, f, NULL \
+#define FOR_KIND(op, kind, f)                                                   \
+    &(const tn_legalizer)                                                       \
+    {                                                                           \
+        .base = {sizeof(tn_legalizer), op, NULL}, .target = kind, .legalize = f \
     }
 
 const tn_legalizer *const scatter_legalizers[N_SCATTER_LEGALIZERS] = {

@@ -275,10 +275,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_annotate_tir_op_pattern = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 0,
-    .name = "AnnotateTIROpPattern",
-    .doc = "classifies tensor programs for fusion (attribute op_pattern)",
+    .base.name = "AnnotateTIROpPattern",
+    .base.doc = "classifies tensor programs for fusion (attribute op_pattern)",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -82,9 +82,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_attach_global_symbol = {
-    .size = sizeof(tn_pass),
-    .name = "AttachGlobalSymbol",
-    .doc = "make every function public under its name",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AttachGlobalSymbol",
+    .base.doc = "make every function public under its name",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

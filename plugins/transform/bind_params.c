@@ -186,9 +186,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass transform_bind_params = {
-    .size = sizeof(tn_pass),
-    .name = "BindParams",
-    .doc = "replace parameters of a function by constants",
+    .base.size = sizeof(tn_pass),
+    .base.name = "BindParams",
+    .base.doc = "replace parameters of a function by constants",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

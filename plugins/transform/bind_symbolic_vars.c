@@ -204,10 +204,10 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass transform_bind_symbolic_vars = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "BindSymbolicVars",
-    .doc = "replace symbolic variables by numbers or expressions",
+    .base.name = "BindSymbolicVars",
+    .base.doc = "replace symbolic variables by numbers or expressions",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

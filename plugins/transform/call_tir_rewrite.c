@@ -183,9 +183,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_call_tir_rewrite = {
-    .size = sizeof(tn_pass),
-    .name = "CallTIRRewrite",
-    .doc = "make the allocation of a call's outputs explicit",
+    .base.size = sizeof(tn_pass),
+    .base.name = "CallTIRRewrite",
+    .base.doc = "make the allocation of a call's outputs explicit",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -37,10 +37,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_canonicalize_bindings = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "CanonicalizeBindings",
-    .doc = "remove bindings that only rename or take apart what is known",
+    .base.name = "CanonicalizeBindings",
+    .base.doc = "remove bindings that only rename or take apart what is known",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

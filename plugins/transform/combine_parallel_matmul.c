@@ -400,9 +400,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_combine_parallel_matmul = {
-    .size = sizeof(tn_pass),
-    .name = "CombineParallelMatmul",
-    .doc = "compute products of one left operand together",
+    .base.size = sizeof(tn_pass),
+    .base.name = "CombineParallelMatmul",
+    .base.doc = "compute products of one left operand together",
     .keeps = TN_KEEPS_TOLERANCE,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -153,9 +153,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_compute_prim_value = {
-    .size = sizeof(tn_pass),
-    .name = "ComputePrimValue",
-    .doc = "move scalar expressions of graph code into host functions",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ComputePrimValue",
+    .base.doc = "move scalar expressions of graph code into host functions",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

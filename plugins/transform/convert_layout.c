@@ -50,7 +50,7 @@ wanted(void *desired, tn_ctx *ctx, const tn_call *call)
 {
     (void)ctx;
     const tn_node **options = desired;
-    return tn_dict_get(*options, tn_call_op_of(call)->name);
+    return tn_dict_get(*options, tn_call_op_of(call)->base.name);
 }
 
 static const tn_module *
@@ -69,9 +69,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass transform_convert_layout = {
-    .size = sizeof(tn_pass),
-    .name = "ConvertLayout",
-    .doc = "give operators the layouts asked for and carry them through what follows",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ConvertLayout",
+    .base.doc = "give operators the layouts asked for and carry them through what follows",
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .flags = TN_PASS_PARALLEL,

@@ -44,10 +44,10 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass transform_dead_code_elimination = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "DeadCodeElimination",
-    .doc = "remove unused bindings and functions",
+    .base.name = "DeadCodeElimination",
+    .base.doc = "remove unused bindings and functions",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

@@ -35,9 +35,9 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 }
 
 const tn_pass transform_decompose_ops_for_inference = {
-    .size = sizeof(tn_pass),
-    .name = "DecomposeOpsForInference",
-    .doc = "split batch_norm and tensor_to_shape into simpler operators",
+    .base.size = sizeof(tn_pass),
+    .base.name = "DecomposeOpsForInference",
+    .base.doc = "split batch_norm and tensor_to_shape into simpler operators",
     .options = decompose_options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,

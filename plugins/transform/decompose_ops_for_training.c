@@ -140,9 +140,10 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 }
 
 const tn_pass transform_decompose_ops_for_training = {
-    .size = sizeof(tn_pass),
-    .name = "DecomposeOpsForTraining",
-    .doc = "split batch_norm and layer_norm into simpler operators, with the batch's statistics",
+    .base.size = sizeof(tn_pass),
+    .base.name = "DecomposeOpsForTraining",
+    .base.doc =
+        "split batch_norm and layer_norm into simpler operators, with the batch's statistics",
     .options = decompose_options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,

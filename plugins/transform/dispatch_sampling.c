@@ -110,7 +110,7 @@ static const tn_expr *
 dispatch_sampling(dispatch *d, const tn_call *c)
 {
     const tn_op *op = tn_call_op_of(c);
-    if (!op || strcmp(op->name, "relax.multinomial_from_uniform") != 0)
+    if (!op || strcmp(op->base.name, "relax.multinomial_from_uniform") != 0)
         return NULL;
     tn_ctx *ctx = d->ctx;
     const tn_expr *prob = c->args.at[0], *uniform = c->args.at[1], *rows = c->args.at[2];
@@ -153,9 +153,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_dispatch_sampling = {
-    .size = sizeof(tn_pass),
-    .name = "DispatchSampling",
-    .doc = "put kernels in place of drawing from probabilities",
+    .base.size = sizeof(tn_pass),
+    .base.name = "DispatchSampling",
+    .base.doc = "put kernels in place of drawing from probabilities",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op",

@@ -278,16 +278,16 @@ dispatch_call(dispatch *d, const tn_call *c)
     const tn_op *op = tn_call_op_of(c);
     if (!op || !dispatch_is_gpu(dispatch_target(d, c)))
         return NULL;
-    if (strcmp(op->name, "relax.cumsum") == 0)
+    if (strcmp(op->base.name, "relax.cumsum") == 0)
         return dispatch_scan(d, c, true);
-    if (strcmp(op->name, "relax.cumprod") == 0)
+    if (strcmp(op->base.name, "relax.cumprod") == 0)
         return dispatch_scan(d, c, false);
-    if (strcmp(op->name, "relax.sort") == 0)
+    if (strcmp(op->base.name, "relax.sort") == 0)
         return dispatch_sort(d, c, tn_call_int(c, "descending") != 0, NULL, TNB_I32, true, false);
-    if (strcmp(op->name, "relax.argsort") == 0)
+    if (strcmp(op->base.name, "relax.argsort") == 0)
         return dispatch_sort(d, c, tn_call_int(c, "descending") != 0, NULL,
                              tn_type_dtype(c->base.type), false, true);
-    return strcmp(op->name, "relax.topk") == 0 ? dispatch_topk(d, c) : NULL;
+    return strcmp(op->base.name, "relax.topk") == 0 ? dispatch_topk(d, c) : NULL;
 }
 
 static const tn_module *
@@ -297,9 +297,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_dispatch_sort_scan = {
-    .size = sizeof(tn_pass),
-    .name = "DispatchSortScan",
-    .doc = "put kernels in place of sorting and running sums on GPUs",
+    .base.size = sizeof(tn_pass),
+    .base.name = "DispatchSortScan",
+    .base.doc = "put kernels in place of sorting and running sums on GPUs",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op",

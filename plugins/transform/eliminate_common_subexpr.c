@@ -264,10 +264,10 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass transform_eliminate_common_subexpr = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "EliminateCommonSubexpr",
-    .doc = "use again what was computed before",
+    .base.name = "EliminateCommonSubexpr",
+    .base.doc = "use again what was computed before",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

@@ -701,9 +701,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_fake_quantization_to_integer = {
-    .size = sizeof(tn_pass),
-    .name = "FakeQuantizationToInteger",
-    .doc = "convolutions and matrix products between dequantize and quantize compute with integers",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FakeQuantizationToInteger",
+    .base.doc =
+        "convolutions and matrix products between dequantize and quantize compute with integers",
     .keeps = TN_KEEPS_HALF,
     .flags = TN_PASS_PARALLEL,
     .run = run,

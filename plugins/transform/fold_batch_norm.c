@@ -391,9 +391,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_fold_batch_norm = {
-    .size = sizeof(tn_pass),
-    .name = "FoldBatchNorm",
-    .doc = "constant scales and shifts of channels go into the convolution before them",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FoldBatchNorm",
+    .base.doc = "constant scales and shifts of channels go into the convolution before them",
     .keeps = TN_KEEPS_TOLERANCE,
     .flags = TN_PASS_PARALLEL,
     .run = run,

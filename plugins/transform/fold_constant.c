@@ -453,9 +453,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_fold_constant = {
-    .size = sizeof(tn_pass),
-    .name = "FoldConstant",
-    .doc = "replace tensor programs over constants by their results",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FoldConstant",
+    .base.doc = "replace tensor programs over constants by their results",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "evaluator",

@@ -95,10 +95,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_fold_vdevice_scope_change = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "FoldVDeviceScopeChange",
-    .doc = "write to global memory at once where a texture would only be copied there",
+    .base.name = "FoldVDeviceScopeChange",
+    .base.doc = "write to global memory at once where a texture would only be copied there",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

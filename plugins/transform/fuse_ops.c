@@ -218,9 +218,9 @@ static const tn_attr_schema options[] = {{"fuse_opt_level", TN_ATTR_INT, 0, "-1"
 static const char *const config_keys[] = {"relax.FuseOps.max_depth", NULL};
 
 const tn_pass transform_fuse_ops = {
-    .size = sizeof(tn_pass),
-    .name = "FuseOps",
-    .doc = "group operators that one kernel can compute into Primitive functions",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FuseOps",
+    .base.doc = "group operators that one kernel can compute into Primitive functions",
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,

@@ -33,7 +33,7 @@ typedef TNB_VEC(rule) rule_list;
 static bool
 add_rule(tn_ctx *ctx, rule_list *out, const tnk_fusion_pattern *e)
 {
-    rule r = {.name = e->name, .entry = e};
+    rule r = {.name = e->base.name, .entry = e};
     r.pat = e->pattern ? tnk_pat_parse(ctx, e->pattern) : e->build(ctx, e->self);
     if (r.pat)
         TNB_PUSH(tn_scratch(ctx), *out, r);
@@ -49,7 +49,7 @@ add_family(tn_ctx *ctx, rule_list *out, const char *prefix, size_t n)
     TNB_VEC(const tnk_fusion_pattern *) found = {0};
     const tnk_fusion_pattern *e;
     for (uint32_t i = 0; (e = tn_registry_entry(reg, "pattern", i)); i++) {
-        if (strncmp(e->name, prefix, n) != 0)
+        if (strncmp(e->base.name, prefix, n) != 0)
             continue;
         TNB_PUSH(tn_scratch(ctx), found, e);
         for (uint32_t k = found.n - 1; k > 0 && found.at[k - 1]->priority <= e->priority; k--) {
@@ -461,9 +461,9 @@ static const tn_attr_schema options[] = {
     {0}};
 
 const tn_pass transform_fuse_ops_by_pattern = {
-    .size = sizeof(tn_pass),
-    .name = "FuseOpsByPattern",
-    .doc = "group values that patterns match into Composite functions",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FuseOpsByPattern",
+    .base.doc = "group values that patterns match into Composite functions",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

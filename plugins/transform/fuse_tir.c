@@ -925,9 +925,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_fuse_tir = {
-    .size = sizeof(tn_pass),
-    .name = "FuseTIR",
-    .doc = "turn Primitive functions into one tensor program each",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FuseTIR",
+    .base.doc = "turn Primitive functions into one tensor program each",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -182,7 +182,7 @@ put_callee(tnb_buf *b, const tn_expr *value)
         tnb_buf_printf(b, "_%s", gv->name);
     } else if (op) {
         tnb_buf_putc(b, '_');
-        for (const char *s = op->name; *s; s++)
+        for (const char *s = op->base.name; *s; s++)
             tnb_buf_putc(b, *s == '.' ? '_' : *s);
     } else if (c && (gv = tn_as_global_var(c->op))) {
         tnb_buf_printf(b, "_%s", strncmp(gv->name, "fused_", 6) == 0 ? gv->name + 6 : gv->name);

@@ -149,7 +149,7 @@ check_value(inserter *s, shape_scope *scope, shape_checks *checks, uint32_t inde
         const tn_op *op = tn_call_op_of(call);
         s->failed |= !shape_call_assumptions(s->ctx, s->module, &s->calls, call, &found);
         for (uint32_t i = 0; i < found.n && !s->failed; i++)
-            require(s, scope, checks, v->loc, op ? op->name : "call", &found.at[i]);
+            require(s, scope, checks, v->loc, op ? op->base.name : "call", &found.at[i]);
     }
     return v;
 }
@@ -280,9 +280,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_insert_shape_checks = {
-    .size = sizeof(tn_pass),
-    .name = "InsertShapeChecks",
-    .doc = "check what operators take for granted about extents",
+    .base.size = sizeof(tn_pass),
+    .base.name = "InsertShapeChecks",
+    .base.doc = "check what operators take for granted about extents",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -194,9 +194,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_kill_after_last_use = {
-    .size = sizeof(tn_pass),
-    .name = "KillAfterLastUse",
-    .doc = "release tensors, storages and objects after their last use",
+    .base.size = sizeof(tn_pass),
+    .base.name = "KillAfterLastUse",
+    .base.doc = "release tensors, storages and objects after their last use",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -222,9 +222,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_lambda_lift = {
-    .size = sizeof(tn_pass),
-    .name = "LambdaLift",
-    .doc = "make local functions functions of the module",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LambdaLift",
+    .base.doc = "make local functions functions of the module",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

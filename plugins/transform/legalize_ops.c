@@ -98,7 +98,7 @@ has_dtypes(legalizer *l, const tn_call *call, const tn_op *op)
     tn_error(l->ctx, call->base.loc, TNB_TYPE,
              "%s becomes a tensor program, for which the element types of its operands have to be "
              "known",
-             op->name);
+             op->base.name);
     l->failed = true;
     return false;
 }
@@ -108,7 +108,7 @@ is_skipped(const legalizer *l, const tn_op *op)
 {
     for (uint32_t i = 0; i < l->skip.n; i++) {
         const tn_string_imm *s = tn_as_string_imm(l->skip.at[i]);
-        if (s && strcmp(s->value, op->name) == 0)
+        if (s && strcmp(s->value, op->base.name) == 0)
             return true;
     }
     return false;
@@ -119,7 +119,7 @@ target_rule(const legalizer *l, const tn_op *op)
 {
     const tn_target *target = l->pc->target;
     tn_registry *reg = tn_ctx_registry(l->ctx);
-    return target && reg ? tn_find_legalizer(reg, op->name, target->kind) : NULL;
+    return target && reg ? tn_find_legalizer(reg, op->base.name, target->kind) : NULL;
 }
 
 /* Runs the rule; NULL: the call stays. */
@@ -339,7 +339,7 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
         !is_eligible(call, op) || !has_dtypes(l, call, op))
         return TN_NODE(call);
     if (l->depth == MAX_DEPTH) {
-        tn_error(l->ctx, call->base.loc, TNB_INTERNAL, "legalizing %s does not end", op->name);
+        tn_error(l->ctx, call->base.loc, TNB_INTERNAL, "legalizing %s does not end", op->base.name);
         l->failed = true;
         return TN_NODE(call);
     }
@@ -366,7 +366,7 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
     }
     if (!r || r == TN_NODE(call)) {
         if (l->warn && !r && op->legalize)
-            tn_warn(l->ctx, call->base.loc, "%s was not legalized", op->name);
+            tn_warn(l->ctx, call->base.loc, "%s was not legalized", op->base.name);
         return TN_NODE(call);
     }
     out->changed = true;
@@ -559,10 +559,10 @@ static const tn_attr_schema options[] = {
 static const char *const config_keys[] = {"relax.transform.apply_legalize_ops", NULL};
 
 const tn_pass transform_legalize_ops = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 0,
-    .name = "LegalizeOps",
-    .doc = "replaces operator calls by calls of tensor programs",
+    .base.name = "LegalizeOps",
+    .base.doc = "replaces operator calls by calls of tensor programs",
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .flags = TN_PASS_PARALLEL,

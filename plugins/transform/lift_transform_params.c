@@ -429,10 +429,10 @@ static const tn_attr_schema options[] = {
 static const char *const config_keys[] = {"relax.lift_transform_params.consume_params", NULL};
 
 const tn_pass transform_lift_transform_params = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "LiftTransformParams",
-    .doc = "compute what depends on weights alone in functions of its own",
+    .base.name = "LiftTransformParams",
+    .base.doc = "compute what depends on weights alone in functions of its own",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

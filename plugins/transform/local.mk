@@ -97,5 +97,5 @@ EXTRA_DIST += plugins/transform/transform.plugin.in plugins/transform/README.md
 plugins/transform/transform.plugin: plugins/transform/transform.plugin.in $(TRANSFORM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/transform && { cat $(srcdir)/plugins/transform/transform.plugin.in && \
 	echo 'provides =' && ( cd $(srcdir) && \
-	$(SED) -n 's|^    \.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES) ); } > $@.tmp && mv $@.tmp $@
+	$(SED) -n 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES) ); } > $@.tmp && mv $@.tmp $@
 CLEANFILES += plugins/transform/transform.plugin

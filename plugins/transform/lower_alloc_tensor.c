@@ -102,9 +102,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_lower_alloc_tensor = {
-    .size = sizeof(tn_pass),
-    .name = "LowerAllocTensor",
-    .doc = "give every remaining tensor allocation its own storage",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerAllocTensor",
+    .base.doc = "give every remaining tensor allocation its own storage",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -95,13 +95,13 @@ lower(tn_rewriter *r, const tn_node *n)
     if (op->lower_builtin)
         return op->lower_builtin(ctx, c);
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
-        if (strcmp(op->name, simple[i].op) == 0)
+        if (strcmp(op->base.name, simple[i].op) == 0)
             return lower_simple(ctx, c, &simple[i]);
-    if (strcmp(op->name, "relax.assert_op") == 0)
+    if (strcmp(op->base.name, "relax.assert_op") == 0)
         return transform_packed_assertion(ctx, c);
-    if (strcmp(op->name, "relax.to_vdevice") == 0)
+    if (strcmp(op->base.name, "relax.to_vdevice") == 0)
         return lower_to_vdevice(ctx, c);
-    if (strcmp(op->name, "relax.invoke_closure") == 0) {
+    if (strcmp(op->base.name, "relax.invoke_closure") == 0) {
         const tn_tuple *t = tn_as_tuple(c->args.at[1]);
         tn_list args = tn_listv(ctx, c->args.at[0], NULL);
         for (uint32_t i = 0; t && i < t->fields.n; i++)
@@ -112,17 +112,17 @@ lower(tn_rewriter *r, const tn_node *n)
                                  tn_tuple_of(ctx, args), NULL);
         return tn_call_of(ctx, tn_op_ref_of(ctx, with_ctx), outer, NULL, c->ty_args, n->type);
     }
-    if (strcmp(op->name, "relax.memory.alloc_storage") == 0) /* size, device, scope, dtype */
+    if (strcmp(op->base.name, "relax.memory.alloc_storage") == 0) /* size, device, scope, dtype */
         return vm_op(ctx, "relax.vm.alloc_storage",
                      tn_listv(ctx, c->args.at[0], c->args.at[1], tn_dtype_value(ctx, TNB_U8),
                               c->args.at[2], NULL),
                      n->type);
-    if (strcmp(op->name, "relax.memory.alloc_tensor") == 0)
+    if (strcmp(op->base.name, "relax.memory.alloc_tensor") == 0)
         return vm_op(ctx, "relax.vm.alloc_tensor", c->args, n->type);
-    if (strcmp(op->name, "relax.memory.kill_tensor") == 0 ||
-        strcmp(op->name, "relax.memory.kill_storage") == 0)
+    if (strcmp(op->base.name, "relax.memory.kill_tensor") == 0 ||
+        strcmp(op->base.name, "relax.memory.kill_storage") == 0)
         return vm_op(ctx, "relax.vm.kill_object", c->args, n->type);
-    if (strcmp(op->name, "relax.builtin.alloc_tensor") == 0)
+    if (strcmp(op->base.name, "relax.builtin.alloc_tensor") == 0)
         return tn_error(ctx, n->loc, TNB_UNSUPPORTED,
                         "an allocation was not lowered: LowerAllocTensor has to run before");
     return NULL;
@@ -151,10 +151,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_lower_runtime_builtin = {
-    .size = sizeof(tn_pass),
-    .name = "LowerRuntimeBuiltin",
+    .base.size = sizeof(tn_pass),
+    .base.name = "LowerRuntimeBuiltin",
     .alias = "VMBuiltinLower",
-    .doc = "turn graph-level builtins into calls of the runtime",
+    .base.doc = "turn graph-level builtins into calls of the runtime",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -404,9 +404,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_merge_composite_functions = {
-    .size = sizeof(tn_pass),
-    .name = "MergeCompositeFunctions",
-    .doc = "merge calls of Composite functions of one codegen into Codegen functions",
+    .base.size = sizeof(tn_pass),
+    .base.name = "MergeCompositeFunctions",
+    .base.doc = "merge calls of Composite functions of one codegen into Codegen functions",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

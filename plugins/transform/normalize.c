@@ -60,10 +60,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_normalize = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "Normalize",
-    .doc = "bring binding blocks and result types into their normal form",
+    .base.name = "Normalize",
+    .base.doc = "bring binding blocks and result types into their normal form",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -84,9 +84,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_remove_purity_checking = {
-    .size = sizeof(tn_pass),
-    .name = "RemovePurityChecking",
-    .doc = "mark pure functions as forced pure and unwrap pure calls",
+    .base.size = sizeof(tn_pass),
+    .base.name = "RemovePurityChecking",
+    .base.doc = "mark pure functions as forced pure and unwrap pure calls",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

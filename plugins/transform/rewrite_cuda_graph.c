@@ -259,11 +259,11 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 static const char *const config_keys[] = {"relax.backend.use_cuda_graph", NULL};
 
 const tn_pass transform_rewrite_cuda_graph = {
-    .size = sizeof(tn_pass),
+    .base.size = sizeof(tn_pass),
     .opt_level = 1,
-    .name = "RewriteCUDAGraph",
-    .doc = "record runs of kernels on fixed memory as CUDA graphs (configuration "
-           "relax.backend.use_cuda_graph)",
+    .base.name = "RewriteCUDAGraph",
+    .base.doc = "record runs of kernels on fixed memory as CUDA graphs (configuration "
+                "relax.backend.use_cuda_graph)",
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .config = config_keys,

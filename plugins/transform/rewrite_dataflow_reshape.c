@@ -205,9 +205,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_rewrite_dataflow_reshape = {
-    .size = sizeof(tn_pass),
-    .name = "RewriteDataflowReshape",
-    .doc = "replace tensor programs that only reshape by R.reshape",
+    .base.size = sizeof(tn_pass),
+    .base.name = "RewriteDataflowReshape",
+    .base.doc = "replace tensor programs that only reshape by R.reshape",
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "op",

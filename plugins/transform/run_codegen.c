@@ -217,9 +217,9 @@ static const tn_attr_schema options[] = {
 static const char *const config_keys[] = {"tenon.fallback", NULL};
 
 const tn_pass transform_run_codegen = {
-    .size = sizeof(tn_pass),
-    .name = "RunCodegen",
-    .doc = "give functions marked Codegen to external code generators",
+    .base.size = sizeof(tn_pass),
+    .base.name = "RunCodegen",
+    .base.doc = "give functions marked Codegen to external code generators",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

@@ -106,7 +106,7 @@ is_declared(const tn_call *call)
     if (!op)
         return tn_is(call->op, TN_KIND_EXTERN_FUNC);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (!strcmp(op->name, ops[i]))
+        if (!strcmp(op->base.name, ops[i]))
             return true;
     return false;
 }

@@ -254,9 +254,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_specialize_prim_func_based_on_call_site = {
-    .size = sizeof(tn_pass),
-    .name = "SpecializePrimFuncBasedOnCallSite",
-    .doc = "give tensor programs the shapes and memory scopes of their calls",
+    .base.size = sizeof(tn_pass),
+    .base.name = "SpecializePrimFuncBasedOnCallSite",
+    .base.doc = "give tensor programs the shapes and memory scopes of their calls",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

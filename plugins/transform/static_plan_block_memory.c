@@ -117,9 +117,9 @@ static const tn_attr_schema options[] = {
     {0}};
 
 const tn_pass transform_static_plan_block_memory = {
-    .size = sizeof(tn_pass),
-    .name = "StaticPlanBlockMemory",
-    .doc = "let tensors that are not alive together share memory",
+    .base.size = sizeof(tn_pass),
+    .base.name = "StaticPlanBlockMemory",
+    .base.doc = "let tensors that are not alive together share memory",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

@@ -366,7 +366,7 @@ static void
 mix_call(mixer *m, const tn_expr *var, const tn_call *call)
 {
     const tn_op *op = tn_call_op_of(call);
-    if (op && !strcmp(op->name, "relax.wrap_param")) {
+    if (op && !strcmp(op->base.name, "relax.wrap_param")) {
         bind(m, var, call->args.at[0]);
         return;
     }
@@ -645,9 +645,9 @@ static const tn_attr_schema options[] = {
 };
 
 const tn_pass transform_to_mixed_precision = {
-    .size = sizeof(tn_pass),
-    .name = "ToMixedPrecision",
-    .doc = "compute in float16 where operators gain by it",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ToMixedPrecision",
+    .base.doc = "compute in float16 where operators gain by it",
     .options = options,
     .keeps = TN_KEEPS_HALF,
     .flags = TN_PASS_PARALLEL,

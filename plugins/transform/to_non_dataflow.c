@@ -61,9 +61,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 const tn_pass transform_to_non_dataflow = {
-    .size = sizeof(tn_pass),
-    .name = "ToNonDataflow",
-    .doc = "turn dataflow blocks into ordinary binding blocks",
+    .base.size = sizeof(tn_pass),
+    .base.name = "ToNonDataflow",
+    .base.doc = "turn dataflow blocks into ordinary binding blocks",
     .keeps = TN_KEEPS_BITS,
     .run = run,
 };

@@ -795,9 +795,9 @@ static const tn_attr_schema options[] = {{"emit_err_ctx", TN_ATTR_BOOL, 0, "True
                                          {0}};
 
 const tn_pass transform_vm_shape_lower = {
-    .size = sizeof(tn_pass),
-    .name = "VMShapeLower",
-    .doc = "turn argument checks and symbolic shapes into calls of the runtime",
+    .base.size = sizeof(tn_pass),
+    .base.name = "VMShapeLower",
+    .base.doc = "turn argument checks and symbolic shapes into calls of the runtime",
     .options = options,
     .keeps = TN_KEEPS_BITS,
     .run = run,

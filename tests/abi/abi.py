@@ -144,8 +144,8 @@ def spoil(file, old, new, says):
 
 
 spoil("tenon/core/pass.h", "    TN_KEEPS_BITS, ", "    TN_KEEPS_ALL, TN_KEEPS_BITS, ", "TN_KEEPS_BITS: was 0, is 1")
-spoil("tenon/rt/packed.h", "    uint32_t flags;\n", "", "tnr_packed.flags: was uint32_t at 4, is gone")
-spoil("tenon/rt/packed.h", "    tnr_packed_fn call;\n", "    void *more; tnr_packed_fn call;\n", "tnr_packed.more: is new, at 16")
+spoil("tenon/rt/packed.h", "    uint32_t flags;\n", "", "tnr_packed.flags: was uint32_t at 24, is gone")
+spoil("tenon/rt/packed.h", "    tnr_packed_fn call;\n", "    void *more; tnr_packed_fn call;\n", "tnr_packed.more: is new, at 32")
 spoil("tenon/core/op.h", "    const char *accepts;\n", "    const char *accepts, *more;\n", "tn_arg_schema: was 24 bytes, is 32")
 spoil("tenon/rt/packed.h", "int i, uint32_t tag, tnb_err *err", "int i, uint64_t tag, tnb_err *err", "tnr_expect: was ")
 spoil("tenon/rt/packed.h", "tnr_expect_int(", "tnr_expect_int_new(", "have_tnr_expect_int")

@@ -6,7 +6,7 @@ Usage: layout.py RELEASED-INCLUDE TODAY-INCLUDE...
 
 Both header sets are compiled with debugging information, which `readelf` prints. Every released structure, enumeration and
 function has to be there still: members at their places with their types, and no larger unless the structure says its
-own size, carries a descriptor's head or stands in `grows` beside this file; enumerators with their values; functions with their types.
+own size, begins with a descriptor's or an entry's head or stands in `grows` beside this file; enumerators with their values; functions with their types.
 """
 import os
 import re
@@ -131,7 +131,7 @@ class Facts:
 
 
 def says_its_size(members):
-    return bool(members) and (members[0][0] == "size" or members[0][2] == "tnb_plugin_head")
+    return bool(members) and (members[0][0] == "size" or members[0][2] in ("tnb_plugin_head", "tnb_entry"))
 
 
 def compare(old, new, may_grow):

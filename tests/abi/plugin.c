@@ -43,9 +43,9 @@ legalize_twice(tn_builder *b, const tn_call *call)
 
 static const tn_arg_schema twice_args[] = {{.name = "x", .doc = "any tensor"}, {0}};
 static const tn_op twice = {
-    .size = sizeof(tn_op),
-    .name = "relax.abi.twice",
-    .doc = "x + x",
+    .base.size = sizeof(tn_op),
+    .base.name = "relax.abi.twice",
+    .base.doc = "x + x",
     .args = twice_args,
     .min_args = -1,
     .infer = infer_twice,
@@ -82,9 +82,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_pass abi_twice = {
-    .size = sizeof(tn_pass),
-    .name = "AbiTwice",
-    .doc = "x + x by one operator",
+    .base.size = sizeof(tn_pass),
+    .base.name = "AbiTwice",
+    .base.doc = "x + x by one operator",
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "op",
@@ -101,8 +101,8 @@ legalize_four(tn_builder *b, const tn_call *call, const tn_target *target, void 
     return times(b, call, "abi_four", 4);
 }
 
-static const tn_legalizer four = {.size = sizeof(tn_legalizer),
-                                  .op = "relax.sin",
+static const tn_legalizer four = {.base.size = sizeof(tn_legalizer),
+                                  .base.name = "relax.sin",
                                   .target = "cpu",
                                   .legalize = legalize_four};
 static const tn_legalizer *const legalizers[] = {&four};

@@ -27,8 +27,11 @@ negate(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
     return TNB_OK;
 }
 
-static const tnr_packed packed_negate = {
-    .size = sizeof(tnr_packed), .name = "abi.negate", .call = negate, .min_args = 2, .max_args = 2};
+static const tnr_packed packed_negate = {.base.size = sizeof(tnr_packed),
+                                         .base.name = "abi.negate",
+                                         .call = negate,
+                                         .min_args = 2,
+                                         .max_args = 2};
 static const tnr_packed *const packed[] = {&packed_negate};
 
 TNR_PLUGIN(abi_rt, "1.0", "Apache-2.0", "a runtime plugin of the ABI test", .packed = packed,

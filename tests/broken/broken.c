@@ -153,9 +153,12 @@ run_shorten_loop(const tn_pass_ctx *pc, const tn_module *m)
     return rewrite_all(pc, m, NULL, shorten_loop, TN_PRIM_FUNCS);
 }
 
-#define BROKEN(id, pass_name, text)    \
-    static const tn_pass pass_##id = { \
-        .size = sizeof(tn_pass), .name = pass_name, .doc = text, .run = run_##id, .needs = "op"}
+#define BROKEN(id, pass_name, text)                                 \
+    static const tn_pass pass_##id = {.base.size = sizeof(tn_pass), \
+                                      .base.name = pass_name,       \
+                                      .base.doc = text,             \
+                                      .run = run_##id,              \
+                                      .needs = "op"}
 
 BROKEN(drop_binding, "BreakDropBinding", "drops a binding");
 BROKEN(wrong_broadcast, "BreakBroadcast", "broadcasts one element too far");

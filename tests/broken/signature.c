@@ -64,15 +64,15 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
     return true;
 }
 
-const tn_pass broken_reverse = {.size = sizeof(tn_pass),
-                                .name = "ReverseParameters",
-                                .doc = "reverses the parameters of public functions",
+const tn_pass broken_reverse = {.base.size = sizeof(tn_pass),
+                                .base.name = "ReverseParameters",
+                                .base.doc = "reverses the parameters of public functions",
                                 .run = run_reverse,
                                 .needs = "op",
                                 .adapt = adapt};
-const tn_pass broken_reverse_wrongly = {.size = sizeof(tn_pass),
-                                        .name = "BreakSignature",
-                                        .doc = "the same, and drops a binding",
+const tn_pass broken_reverse_wrongly = {.base.size = sizeof(tn_pass),
+                                        .base.name = "BreakSignature",
+                                        .base.doc = "the same, and drops a binding",
                                         .run = run_reverse_wrongly,
                                         .needs = "op",
                                         .adapt = adapt};
@@ -152,12 +152,12 @@ run_drop(const tn_pass_ctx *pc, const tn_module *m)
     return broken_passes[0]->run(pc, m);
 }
 
-#define CHEAT(id, pass_name, adapter)                                  \
-    const tn_pass broken_##id = {.size = sizeof(tn_pass),              \
-                                 .name = pass_name,                    \
-                                 .doc = "drops a binding, and cheats", \
-                                 .run = run_drop,                      \
-                                 .needs = "op",                        \
+#define CHEAT(id, pass_name, adapter)                                       \
+    const tn_pass broken_##id = {.base.size = sizeof(tn_pass),              \
+                                 .base.name = pass_name,                    \
+                                 .base.doc = "drops a binding, and cheats", \
+                                 .run = run_drop,                           \
+                                 .needs = "op",                             \
                                  .adapt = adapter}
 CHEAT(itself, "BreakReference", compare_with_itself);
 CHEAT(parameters, "BreakCaller", compare_parameters);

@@ -88,8 +88,11 @@ static const tn_attr_schema mark_options[] = {
     {"list", TN_ATTR_STRS, 0, "[]", NULL},
     {NULL, 0, 0, NULL, NULL},
 };
-#define PASS(id, f, ...) \
-    static const tn_pass id = {.size = sizeof(tn_pass), .name = #id, .run = f, __VA_ARGS__}
+#define PASS(id, f, ...)                                     \
+    static const tn_pass id = {.base.size = sizeof(tn_pass), \
+                               .base.name = #id,             \
+                               .run = f,                     \
+                               __VA_ARGS__}
 PASS(Nothing, run_nothing, .alias = "Idle");
 PASS(Mark, run_mark, .options = mark_options);
 PASS(Break, run_break);
@@ -421,7 +424,7 @@ static void
 an_entry_of_another_size_is_refused(void **state)
 {
     struct fixture *f = *state;
-    static const tn_pass other = {.size = sizeof other - 8, .name = "Other"};
+    static const tn_pass other = {.base.size = sizeof other - 8, .base.name = "Other"};
     const tn_pass *const list[] = {&other};
     const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "other"},
                               .passes = list,
@@ -451,7 +454,7 @@ static void
 nothing_of_a_plugin_that_fails_to_start_is_found(void **state)
 {
     struct fixture *f = *state;
-    static const tn_pass late = {.size = sizeof late, .name = "Late"};
+    static const tn_pass late = {.base.size = sizeof late, .base.name = "Late"};
     static const tn_pass *const list[] = {&late};
     const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "late"},
                               .passes = list,

@@ -222,7 +222,7 @@ describes_itself(struct suite *s)
     NEED(memchr(text, '\0', sizeof text) != NULL && text[0] != '\0');
     s->d->describe(s->dev, tiny, sizeof tiny);
     NEED(tiny[3] == '\0');
-    NEED(s->d->doc && s->d->doc[0]);
+    NEED(s->d->base.doc && s->d->base.doc[0]);
     DONE(s->d->count(s->d->self, &n, &err));
     NEED(n >= 1);
     return true;
@@ -375,7 +375,7 @@ run_all(struct suite *s)
             printf("# %s\n", reason);
         s->failed += !ok;
     }
-    printf("# %s: %d checks, %d failed%s\n", s->d->name, n, s->failed,
+    printf("# %s: %d checks, %d failed%s\n", s->d->base.name, n, s->failed,
            s->code ? "" : ", launches not checked (no module given)");
     return s->failed ? 1 : 0;
 }

@@ -335,15 +335,15 @@ one_program(int round)
         limits l;
         const tn_target *target = draw_target(&l);
         const tnk_rule *r = tnk_gpu_rules[i];
-        assert_string_equal(r->name, promises[i].rule);
+        assert_string_equal(r->base.name, promises[i].rule);
         const tn_node *g = r->apply(k.ctx, f, target, r->self);
         if (tnb_diags_errors(tn_diags(k.ctx))) {
             krun_print_errors(&k);
-            fail_msg("round %d: %s recorded an error for %s", round, r->name, p.name);
+            fail_msg("round %d: %s recorded an error for %s", round, r->base.name, p.name);
         }
-        bool fallback = !strcmp(r->name, "gpu.Fallback");
+        bool fallback = !strcmp(r->base.name, "gpu.Fallback");
         if (!g && fallback)
-            fail_msg("round %d: %s leaves %s", round, r->name, p.name);
+            fail_msg("round %d: %s leaves %s", round, r->base.name, p.name);
         if (!g)
             continue;
         taken[i]++;
@@ -353,8 +353,8 @@ one_program(int round)
         if (why) {
             show(f);
             show(g);
-            fail_msg("round %d: %s of %s, %lld threads, %lld bytes: %s", round, r->name, p.name,
-                     (long long)l.threads, (long long)l.shared, why);
+            fail_msg("round %d: %s of %s, %lld threads, %lld bytes: %s", round, r->base.name,
+                     p.name, (long long)l.threads, (long long)l.shared, why);
         }
     }
 }
@@ -367,7 +367,7 @@ rules_keep_the_meaning(void **state)
     for (int round = 0; round < (r ? atoi(r) : 60); round++)
         one_program(round);
     for (int i = 0; i < TNK_N_GPU_RULES; i++) {
-        printf("%s: %d, %d of them in loops bound before\n", tnk_gpu_rules[i]->name, taken[i],
+        printf("%s: %d, %d of them in loops bound before\n", tnk_gpu_rules[i]->base.name, taken[i],
                within[i]);
         assert_true(r || taken[i] > 0);
     }
@@ -460,7 +460,7 @@ loops_count_in_int32_and_int64(void **state)
             const tn_node *g = r->apply(k.ctx, f, target, r->self);
             if (tnb_diags_errors(tn_diags(k.ctx))) {
                 krun_print_errors(&k);
-                fail_msg("%s recorded an error for program %zu", r->name, b);
+                fail_msg("%s recorded an error for program %zu", r->base.name, b);
             }
             if (!g)
                 continue;
@@ -472,13 +472,14 @@ loops_count_in_int32_and_int64(void **state)
             done |= 1 << i % TNK_N_GPU_RULES;
             if (why) {
                 show(g);
-                fail_msg("%s of program %zu, %lld threads: %s", r->name, b, (long long)l.threads,
-                         why);
+                fail_msg("%s of program %zu, %lld threads: %s", r->base.name, b,
+                         (long long)l.threads, why);
             }
         }
     }
     for (int i = 0; i < TNK_N_GPU_RULES; i++)
-        printf("%s: %s\n", tnk_gpu_rules[i]->name, done >> i & 1 ? "yes" : "takes none of these");
+        printf("%s: %s\n", tnk_gpu_rules[i]->base.name,
+               done >> i & 1 ? "yes" : "takes none of these");
     assert_true((done & 1) && done >> (TNK_N_GPU_RULES - 1));
 }
 

@@ -235,7 +235,7 @@ one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_e
     tnb_buf module = {0};
     write_module(g, &module);
     if (!(getenv("TENON_APART") ? apart : same)(&module, text, args, want, p->d.bits == 16))
-        fail_msg("round %d: %s of %s for %s", round, r->name, p->name, text);
+        fail_msg("round %d: %s of %s for %s", round, r->base.name, p->name, text);
     tnb_buf_free(&module);
 }
 
@@ -268,7 +268,7 @@ schedules_compute_the_same_on_a_device(void **state)
     for (int round = 0; round < rounds; round++)
         one_program(round);
     for (int i = 0; i < TNK_N_GPU_RULES; i++) {
-        printf("%s: %d\n", tnk_gpu_rules[i]->name, taken[i]);
+        printf("%s: %d\n", tnk_gpu_rules[i]->base.name, taken[i]);
         assert_true(rounds < 60 || taken[i] > 0);
     }
 }

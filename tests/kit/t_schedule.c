@@ -478,9 +478,9 @@ static void
 rules_that_forget_elements(void **state)
 {
     (void)state;
-    static const tnk_rule rule = {.size = sizeof(tnk_rule),
-                                  .name = "test.ForgetColumns",
-                                  .doc = "wrong",
+    static const tnk_rule rule = {.base.size = sizeof(tnk_rule),
+                                  .base.name = "test.ForgetColumns",
+                                  .base.doc = "wrong",
                                   .apply = forget_columns};
     static const tnk_rule *const rules[] = {&rule};
     static const tn_plugin_desc plugin = {.head =

@@ -270,10 +270,10 @@ like_its_argument(tn_ctx *ctx, const tn_call *c)
 
 static const tn_arg_schema one_arg[] = {{"x", NULL}, {0}};
 static const char *const fast_exp_names[] = {"c", "vendor_fast_expf", "opencl", "native_exp", NULL};
-static const tn_op fast_exp = {.size = sizeof(tn_op),
+static const tn_op fast_exp = {.base.size = sizeof(tn_op),
                                .flags = TN_OP_SCALAR,
-                               .name = "vendor.fast_exp",
-                               .doc = "e to the power x, roughly",
+                               .base.name = "vendor.fast_exp",
+                               .base.doc = "e to the power x, roughly",
                                .args = one_arg,
                                .min_args = -1,
                                .infer = like_its_argument,

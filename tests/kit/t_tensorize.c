@@ -25,9 +25,9 @@ static krun k;
 /* c[0:8] += a[0:4] * b[0:4, 0:8], in vectors. The loops of the meaning stand in another order than
  * programs have them, and a factor is on the other side. */
 static const tnk_tensor_intrin fma_4x8 = {
-    .size = sizeof fma_4x8,
-    .name = "test.fma_4x8",
-    .doc = "a row of four times a tile of 4 x 8",
+    .base.size = sizeof fma_4x8,
+    .base.name = "test.fma_4x8",
+    .base.doc = "a row of four times a tile of 4 x 8",
     .text = "@I.ir_module\n"
             "class Intrin:\n"
             "    @T.prim_func\n"
@@ -52,9 +52,9 @@ static const tnk_tensor_intrin fma_4x8 = {
             "B[k, T.Ramp(0, 1, 8)]\n"};
 
 /* c[0:8] = v, where v is whatever the program has there */
-static const tnk_tensor_intrin fill_8 = {.size = sizeof fill_8,
-                                         .name = "test.fill_8",
-                                         .doc = "eight times a value",
+static const tnk_tensor_intrin fill_8 = {.base.size = sizeof fill_8,
+                                         .base.name = "test.fill_8",
+                                         .base.doc = "eight times a value",
                                          .text =
                                              "@I.ir_module\n"
                                              "class Intrin:\n"
@@ -72,9 +72,9 @@ static const tnk_tensor_intrin fill_8 = {.size = sizeof fill_8,
 
 /* Rows of four that lie behind each other without gaps. */
 static const tnk_tensor_intrin dense_2x4 = {
-    .size = sizeof dense_2x4,
-    .name = "test.dense_2x4",
-    .doc = "a copy of 2 x 4 that has to be dense",
+    .base.size = sizeof dense_2x4,
+    .base.name = "test.dense_2x4",
+    .base.doc = "a copy of 2 x 4 that has to be dense",
     .text = "@I.ir_module\n"
             "class Intrin:\n"
             "    @T.prim_func\n"
@@ -94,9 +94,9 @@ static const tnk_tensor_intrin dense_2x4 = {
 
 /* A dot product of bytes by a C function that the intrinsic brings along. */
 static const tnk_tensor_intrin dot_i8 = {
-    .size = sizeof dot_i8,
-    .name = "test.dot_i8",
-    .doc = "four bytes times four bytes",
+    .base.size = sizeof dot_i8,
+    .base.name = "test.dot_i8",
+    .base.doc = "four bytes times four bytes",
     .text =
         "@I.ir_module\n"
         "class Intrin:\n"
@@ -122,9 +122,9 @@ static const tnk_tensor_intrin dot_i8 = {
         "T.address_of(C[0])))\n"};
 
 /* Its meaning leaves a half of A out. */
-static const tnk_tensor_intrin half = {.size = sizeof half,
-                                       .name = "test.half",
-                                       .doc = "not well formed",
+static const tnk_tensor_intrin half = {.base.size = sizeof half,
+                                       .base.name = "test.half",
+                                       .base.doc = "not well formed",
                                        .text = "@I.ir_module\n"
                                                "class Intrin:\n"
                                                "    @T.prim_func\n"

@@ -323,9 +323,13 @@ apply_none(tn_ctx *ctx, const tn_node *f, const tn_target *target, void *self)
     return NULL;
 }
 
-static const tnk_rule small = {.size = sizeof small, .name = "small", .apply = apply_small},
-                      large = {.size = sizeof large, .name = "large", .apply = apply_large},
-                      none = {.size = sizeof none, .name = "none", .apply = apply_none};
+static const tnk_rule small = {.base.size = sizeof small,
+                               .base.name = "small",
+                               .apply = apply_small},
+                      large = {.base.size = sizeof large,
+                               .base.name = "large",
+                               .apply = apply_large},
+                      none = {.base.size = sizeof none, .base.name = "none", .apply = apply_none};
 
 static void
 test_a_small_space_is_walked_whole(void **state)

@@ -88,7 +88,7 @@ put_front(tnr_runtime *rt, const char *device, tnb_err *err)
         return false;
     real = *d->drivers[0];
     front = real;
-    front.size = sizeof front;
+    front.base.size = sizeof front;
     front.count = front_count;
     front.open = front_open;
     front.check_features = front_check_features;

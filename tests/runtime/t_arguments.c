@@ -53,8 +53,11 @@ hook(tnr_vm *machine, const tnr_value *args, int n, tnr_value *ret, tnb_err *err
     return TNB_OK;
 }
 
-static const tnr_packed hook_entry = {
-    .size = sizeof hook_entry, .name = "test.hook", .call = hook, .min_args = 1, .max_args = 1};
+static const tnr_packed hook_entry = {.base.size = sizeof hook_entry,
+                                      .base.name = "test.hook",
+                                      .call = hook,
+                                      .min_args = 1,
+                                      .max_args = 1};
 
 static void
 test_values(void **state)
@@ -298,10 +301,10 @@ test_runtimes(void **state)
     p.max_args = 0;
     FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_INVALID, "takes 1 to 0 arguments");
     p = hook_entry;
-    p.size = 8;
+    p.base.size = 8;
     FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_ABI, "8 bytes");
     p = hook_entry;
-    p.name = NULL;
+    p.base.name = NULL;
     FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_INVALID, "needs a name");
     p = hook_entry;
     p.call = NULL;

@@ -170,9 +170,9 @@ describe(void *dev, char *out, size_t n)
 
 static const char *const far_formats[] = {"test", NULL}, *const near_formats[] = {"native", NULL};
 
-static const tnr_driver far_driver = {.size = sizeof(tnr_driver),
-                                      .name = "far",
-                                      .doc = "for tests",
+static const tnr_driver far_driver = {.base.size = sizeof(tnr_driver),
+                                      .base.name = "far",
+                                      .base.doc = "for tests",
                                       .type = TNB_EXT_DEV,
                                       .alignment = 64,
                                       .count = tnr_host_count,
@@ -190,10 +190,10 @@ static const tnr_driver far_driver = {.size = sizeof(tnr_driver),
                                       .module_free = unload,
                                       .module_kernel = find_kernel,
                                       .launch = far_launch};
-static const tnr_driver near_driver = {.size = sizeof(tnr_driver),
+static const tnr_driver near_driver = {.base.size = sizeof(tnr_driver),
                                        .flags = TNR_DRIVER_HOST_MEMORY | TNR_DRIVER_NATIVE,
-                                       .name = "near",
-                                       .doc = "for tests",
+                                       .base.name = "near",
+                                       .base.doc = "for tests",
                                        .type = TNB_EXT_DEV + 1,
                                        .alignment = 64,
                                        .count = tnr_host_count,

@@ -185,9 +185,9 @@ describe(void *dev, char *out, size_t n)
 static tnb_status
 machine(bool native, uint32_t flags, bool no_native, tnb_err *why)
 {
-    tnr_driver driver = {.size = sizeof driver,
+    tnr_driver driver = {.base.size = sizeof driver,
                          .flags = TNR_DRIVER_HOST_MEMORY | flags,
-                         .name = "test",
+                         .base.name = "test",
                          .type = TNB_EXT_DEV,
                          .alignment = 64,
                          .count = tnr_host_count,

@@ -148,9 +148,9 @@ test_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err 
 }
 
 static const char *const test_formats[] = {"test", NULL};
-static const tnr_driver test_driver = {.size = sizeof(tnr_driver),
+static const tnr_driver test_driver = {.base.size = sizeof(tnr_driver),
                                        .flags = TNR_DRIVER_HOST_MEMORY,
-                                       .name = "test",
+                                       .base.name = "test",
                                        .type = TNB_EXT_DEV,
                                        .alignment = 64,
                                        .count = test_count,
@@ -181,9 +181,9 @@ apply_twice(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *e
     return st;
 }
 
-static const tnr_packed twice = {.size = sizeof(tnr_packed),
+static const tnr_packed twice = {.base.size = sizeof(tnr_packed),
                                  .flags = TNR_PACKED_VM,
-                                 .name = "test.apply_twice",
+                                 .base.name = "test.apply_twice",
                                  .call = apply_twice,
                                  .min_args = 2,
                                  .max_args = 2};
@@ -744,7 +744,7 @@ test_constants_lie_in_the_scope_that_kernels_want(void **state)
     static tnr_plugin_desc plugin;
     apart = test_driver;
     apart.flags = 0;
-    apart.name = "apart";
+    apart.base.name = "apart";
     apart.alloc = counted_get;
     plugin = (tnr_plugin_desc){.head = test_plugin.head, .drivers = drivers, .n_drivers = 1};
     plugin.head.name = "apart";
@@ -1058,7 +1058,10 @@ test_machines_keep_the_packed_functions_they_found(void **state)
     enum { MANY = 300 };
     static char names[MANY][24];
     (void)state;
-    tnr_packed f = {.size = sizeof f, .name = "test.number", .call = give_seven, .max_args = 0};
+    tnr_packed f = {.base.size = sizeof f,
+                    .base.name = "test.number",
+                    .call = give_seven,
+                    .max_args = 0};
     OK(tnr_runtime_add_packed(rt, &f, &err));
     begin_main(0, 1, 0);
     tnk_program_emit_list(p, TNB_VM_CALLP, 0, tnk_program_packed(p, "test.number"), NULL, 0);
@@ -1069,7 +1072,7 @@ test_machines_keep_the_packed_functions_they_found(void **state)
     OK(tnr_runtime_add_packed(rt, &f, &err));
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "test.%d", i);
-        f.name = names[i];
+        f.base.name = names[i];
         OK(tnr_runtime_add_packed(rt, &f, &err));
     }
     assert_int_equal(call_int(NULL, 0), 7);
@@ -1077,7 +1080,7 @@ test_machines_keep_the_packed_functions_they_found(void **state)
     OK(tnr_vm_new(rt, artifact, 0, &vm, &err));
     assert_int_equal(call_int(NULL, 0), 8);
     for (int i = 0; i < MANY; i++)
-        assert_ptr_equal(tnr_find_packed(rt, names[i], NULL)->name, names[i]);
+        assert_ptr_equal(tnr_find_packed(rt, names[i], NULL)->base.name, names[i]);
 }
 
 static void

@@ -77,9 +77,9 @@ candidate_run(const tn_pass_ctx *pc, const tn_module *m)
 #else
 #define PASS_SIZE sizeof(tn_pass)
 #endif
-static const tn_pass pass = {.size = PASS_SIZE,
-                             .name = "CandidatePass",
-                             .doc = "leaves everything as it is",
+static const tn_pass pass = {.base.size = PASS_SIZE,
+                             .base.name = "CandidatePass",
+                             .base.doc = "leaves everything as it is",
                              .run = candidate_run};
 static const tn_pass *const passes[] = {&pass};
 

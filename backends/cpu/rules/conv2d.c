@@ -12,8 +12,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_conv2d = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Conv2d",
-    .doc = "Convolutions: register tiles over output channels, rows and vectors of columns.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Conv2d",
+    .base.doc = "Convolutions: register tiles over output channels, rows and vectors of columns.",
     .apply = apply,
 };

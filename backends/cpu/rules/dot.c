@@ -161,10 +161,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_dot = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Dot",
-    .doc = "Sums of products of int16 pairs and fours of bytes in int32, of bfloat16 pairs in "
-           "float32: register tiles "
-           "of tensor intrinsics.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Dot",
+    .base.doc = "Sums of products of int16 pairs and fours of bytes in int32, of bfloat16 pairs in "
+                "float32: register tiles "
+                "of tensor intrinsics.",
     .apply = apply,
 };

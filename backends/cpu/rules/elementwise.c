@@ -228,9 +228,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_elementwise = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Elementwise",
-    .doc =
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Elementwise",
+    .base.doc =
         "Functions without reductions: vectors through all dimensions alike, tiles of transposed "
         "ones.",
     .apply = apply,

@@ -24,9 +24,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_fallback = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Fallback",
-    .doc = "Parallel outer loops, decomposed reductions, vectors for element-wise blocks; takes "
-           "any function.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Fallback",
+    .base.doc =
+        "Parallel outer loops, decomposed reductions, vectors for element-wise blocks; takes "
+        "any function.",
     .apply = apply,
 };

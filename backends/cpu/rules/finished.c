@@ -121,8 +121,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_finished = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Finished",
-    .doc = "Nests that were written as they should run, and what follows them element by element.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Finished",
+    .base.doc =
+        "Nests that were written as they should run, and what follows them element by element.",
     .apply = apply,
 };

@@ -35,8 +35,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_gemv = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.GEMV",
-    .doc = "Matrix times vector, and other reductions along memory: eight results side by side.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.GEMV",
+    .base.doc =
+        "Matrix times vector, and other reductions along memory: eight results side by side.",
     .apply = apply,
 };

@@ -13,8 +13,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_matmul = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Matmul",
-    .doc = "Matrix products: register tiles over rows and vectors of columns.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Matmul",
+    .base.doc = "Matrix products: register tiles over rows and vectors of columns.",
     .apply = apply,
 };

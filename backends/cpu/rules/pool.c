@@ -97,9 +97,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_pool = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Pool",
-    .doc = "Pooling and reductions over leading dimensions: vectors along the result's last "
-           "dimension.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Pool",
+    .base.doc = "Pooling and reductions over leading dimensions: vectors along the result's last "
+                "dimension.",
     .apply = apply,
 };

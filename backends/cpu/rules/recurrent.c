@@ -154,8 +154,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_recurrent = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Recurrent",
-    .doc = "Serial loops over steps: tiles for the products of a step, vectors for the rest.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Recurrent",
+    .base.doc = "Serial loops over steps: tiles for the products of a step, vectors for the rest.",
     .apply = apply,
 };

@@ -11,8 +11,8 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_reduction = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Reduction",
-    .doc = "One long reduction: vectors of sums, parallel over results or over parts.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Reduction",
+    .base.doc = "One long reduction: vectors of sums, parallel over results or over parts.",
     .apply = apply,
 };

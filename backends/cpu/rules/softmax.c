@@ -11,8 +11,9 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_softmax = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Softmax",
-    .doc = "Softmax, normalizations and other steps over rows some of which reduce: row by row.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Softmax",
+    .base.doc =
+        "Softmax, normalizations and other steps over rows some of which reduce: row by row.",
     .apply = apply,
 };

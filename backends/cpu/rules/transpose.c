@@ -434,9 +434,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 }
 
 const tnk_rule cpu_rule_transpose = {
-    .size = sizeof(tnk_rule),
-    .name = "cpu.Transpose",
-    .doc = "Functions that move elements so that memory runs along another axis: squares turned in "
-           "registers, tiles in the cache.",
+    .base.size = sizeof(tnk_rule),
+    .base.name = "cpu.Transpose",
+    .base.doc =
+        "Functions that move elements so that memory runs along another axis: squares turned in "
+        "registers, tiles in the cache.",
     .apply = apply,
 };

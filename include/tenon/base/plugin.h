@@ -88,6 +88,13 @@ typedef struct tnb_plugin_head {
     const char *name, *version, *licence, *summary;
 } tnb_plugin_head;
 
+/* How every entry of a descriptor's tables begins: its member `base`, the first one. */
+typedef struct tnb_entry {
+    uint32_t size;    /* of the whole entry: sizeof(tn_pass) */
+    const char *name; /* by which it is found, as manifests have it; legalizers: the operator's */
+    const char *doc;  /* one line, then details; may be NULL */
+} tnb_entry;
+
 /* The head of a descriptor of type T. */
 #define TNB_PLUGIN_HEAD(T, kind_, name_, version_, licence_, summary_)                       \
     {                                                                                        \

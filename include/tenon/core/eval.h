@@ -8,6 +8,7 @@
 #ifndef TENON_CORE_EVAL_H
 #define TENON_CORE_EVAL_H
 
+#include "tenon/base/plugin.h"
 #include "tenon/core/build.h"
 
 #ifdef __cplusplus
@@ -62,9 +63,7 @@ typedef struct tn_native_options {
 } tn_native_options;
 
 typedef struct tn_evaluator {
-    uint32_t size;
-    const char *name;
-    const char *doc;
+    tnb_entry base;
     /* Runs function `func` of m, at any stage of compilation, graph function or PrimFunc. A
      * PrimFunc takes its outputs as arguments too (Constants with writable storage made by the
      * caller: tn_data_new); args are then modified in place. NULL after recording a located error.

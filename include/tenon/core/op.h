@@ -6,6 +6,7 @@
 #ifndef TENON_CORE_OP_H
 #define TENON_CORE_OP_H
 
+#include "tenon/base/plugin.h"
 #include "tenon/core/build.h"
 
 #ifdef __cplusplus
@@ -101,10 +102,8 @@ typedef enum tn_mixed {
 } tn_mixed;
 
 struct tn_op {
-    uint32_t size; /* sizeof(tn_op) */
+    tnb_entry base; /* name: with its dialect, "relax.nn.relu", "tirx.exp" */
     uint32_t flags;
-    const char *name; /* with its dialect: "relax.nn.relu", "tirx.exp" */
-    const char *doc;
     /* TVMScript spelling where it differs from the name ("R.nn.relu" from "relax.nn.relu" is
      * implied). */
     const char *script_name;

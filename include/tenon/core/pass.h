@@ -46,11 +46,9 @@ typedef struct tn_pass_side {
 } tn_pass_side;
 
 typedef struct tn_pass {
-    uint32_t size; /* sizeof(tn_pass) */
+    tnb_entry base;    /* name: upstream's */
+    const char *alias; /* another accepted name, or NULL */
     int opt_level;
-    const char *name;              /* upstream's */
-    const char *alias;             /* another accepted name, or NULL */
-    const char *doc;               /* one line, then details */
     const tn_attr_schema *options; /* ends with a NULL name; may be NULL */
     /* Keys of tn_pass_ctx.config that the pass reads ("relax.FuseOps.max_depth"), ends with NULL;
      * NULL: none. A key that no pass reads is a mistake of whoever gives it. */

@@ -3,8 +3,8 @@
  * descriptor by which a compiler plugin offers them.
  *
  * A plugin exports one constant symbol `tn_plugin` of type tn_plugin_desc through TN_PLUGIN(...).
- * Tables are declarative; `init` and `fini` are optional. Every table entry carries its size, by
- * which a plugin that was compiled with other headers is refused.
+ * Tables are declarative; `init` and `fini` are optional. Every entry begins with a tnb_entry: its
+ * size, by which a plugin that was compiled with other headers is refused, its name, its text.
  */
 #ifndef TENON_CORE_REGISTRY_H
 #define TENON_CORE_REGISTRY_H
@@ -24,7 +24,6 @@ struct tn_evaluator;       /* tenon/core/eval.h */
 struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
 struct tnk_external;
 struct tnk_tensor_intrin; /* tenon/kit/tensor_intrin.h */
-/* Every table entry begins with a 32-bit size, another 32 bits, and its name. */
 
 /* What the threads of a warp (a sub-group) do together without memory. Kernels written for it ask
  * T.warp_size_is first, unless the size is certain. */
@@ -42,9 +41,7 @@ typedef struct tn_warp {
 
 /* A target kind that a backend serves. */
 typedef struct tn_target_kind {
-    uint32_t size;
-    const char *name; /* "cpu" */
-    const char *doc;
+    tnb_entry base;              /* name: "cpu" */
     const char *const *kinds;    /* kinds of the IR it serves, NULL-terminated: "llvm", "c" */
     const tn_attr_schema *attrs; /* attribute schema of [target NAME] */
     /* the four lists, NULL-terminated arrays of pass items */
@@ -66,8 +63,7 @@ typedef struct tn_target_kind {
  * `legalizer:OP@TARGET` where neither the operator nor the target is of the same plugin; it then comes before
  * one that the target's plugin has. */
 typedef struct tn_legalizer {
-    uint32_t size;
-    const char *op;
+    tnb_entry base;     /* name: the operator's */
     const char *target; /* target kind */
     const tn_expr *(*legalize)(tn_builder *b, const tn_call *call, const tn_target *target,
                                void *self);
@@ -141,7 +137,7 @@ tn_find_evaluator(tn_registry *r, const char *name,
 /* The first evaluator that makes machine code; NULL if there is none. */
 TNB_EXPORT const struct tn_evaluator *
 tn_find_native_evaluator(tn_registry *r);
-/* Generic lookup for kit's tables: kind "rule", "importer", "pattern",
+/* Generic lookup for kit's tables, whose entries begin with a tnb_entry too: kind "rule", "importer", "pattern",
  * "external" or "tensor_intrin". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);

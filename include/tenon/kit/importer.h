@@ -30,9 +30,7 @@ typedef struct tnk_model {
 } tnk_model;
 
 typedef struct tnk_importer {
-    uint32_t size;
-    const char *name;
-    const char *doc;
+    tnb_entry base;
     const char *const *extensions; /* NULL-terminated: ".onnx" */
     /* Whether the file (path, its first n bytes) is for this importer. */
     bool (*recognize)(const char *path, const void *head, size_t n);

@@ -147,10 +147,8 @@ tnk_pat_where(tnk_pat *p, tnk_pat_fn fn, void *user);
  * codegen takes the functions made from it. Patterns are tried by falling priority; among equals
  * the one registered later first. */
 typedef struct tnk_fusion_pattern {
-    uint32_t size; /* sizeof(tnk_fusion_pattern) */
+    tnb_entry base; /* name: "cudnn.conv2d.nhwc_ohwi_bias" */
     int32_t priority;
-    const char *name; /* "cudnn.conv2d.nhwc_ohwi_bias" */
-    const char *doc;
     const char *pattern; /* the notation; NULL: `build` makes it */
     const tnk_pat *(*build)(tn_ctx *ctx, void *self);
     /* Further conditions on a whole match; NULL: none. */
@@ -162,10 +160,8 @@ typedef struct tnk_fusion_pattern {
 
 /* An external code generator: what RunCodegen calls for the functions marked with its name. */
 typedef struct tnk_external {
-    uint32_t size; /* sizeof(tnk_external) */
+    tnb_entry base; /* name: "cudnn" */
     uint32_t flags;
-    const char *name; /* "cudnn" */
-    const char *doc;
     /* Compiles one function, whose composite functions are nested in it. `payload`: what the
      * runtime needs (a Dict of JSON values, kept in the module's attribute external_mods and in the
      * artifact), NULL: nothing. After an error is recorded: its status. */

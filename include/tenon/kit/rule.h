@@ -11,9 +11,7 @@ extern "C" {
 #endif
 
 typedef struct tnk_rule {
-    uint32_t size;
-    const char *name; /* "cpu.Matmul" */
-    const char *doc;
+    tnb_entry base; /* name: "cpu.Matmul" */
     /* The scheduled PrimFunc; NULL: not for this rule (nothing recorded), or an error was recorded.
      */
     const tn_node *(*apply)(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target,

@@ -6,7 +6,7 @@
  * `impl` there. A plugin offers a table of them (`tensor_intrins` of its descriptor, "tensor_intrin:NAME" in its manifest):
  *
  *     static const tnk_tensor_intrin dot = {
- *         .size = sizeof dot, .name = "mine.dot_1x4", .doc = "...",
+ *         .base = {sizeof dot, "mine.dot_1x4", "..."},
  *         .text = "@I.ir_module\n"
  *                 "class Intrin:\n"
  *                 "    @T.prim_func\n"
@@ -29,9 +29,7 @@ extern "C" {
 #endif
 
 typedef struct tnk_tensor_intrin {
-    uint32_t size;
-    const char *name; /* "cpu.fma_4x8" */
-    const char *doc;
+    tnb_entry base;   /* name: "cpu.fma_4x8" */
     const char *text; /* TVMScript: a module with the PrimFuncs `desc` and `impl` */
     /* Instead of text: builds both. False after recording an error. */
     bool (*make)(tn_ctx *ctx, const tn_node **desc, const tn_node **impl, void *self);

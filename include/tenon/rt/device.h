@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include "tenon/base/dtype.h"
+#include "tenon/base/plugin.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,10 +87,8 @@ typedef struct tnr_setting {
 } tnr_setting;
 
 typedef struct tnr_driver {
-    uint32_t size; /* sizeof(tnr_driver) */
+    tnb_entry base; /* name: "cpu" */
     uint32_t flags;
-    const char *name; /* "cpu" */
-    const char *doc;
     int32_t type;       /* DLPack's device type */
     uint32_t alignment; /* of memory given out, bytes */
     void *self;

@@ -24,10 +24,8 @@ typedef struct tnr_external {
 } tnr_external;
 
 typedef struct tnr_loader {
-    uint32_t size; /* sizeof(tnr_loader) */
+    tnb_entry base;
     uint32_t flags;
-    const char *name;
-    const char *doc;
     /* A module for one machine on `dev`. `desc` lives as long as the module. */
     tnb_status (*open)(void *self, const tnr_external *desc, tnr_device *dev, void **module,
                        tnb_err *err);

@@ -3,6 +3,7 @@
 #ifndef TENON_RT_PACKED_H
 #define TENON_RT_PACKED_H
 
+#include "tenon/base/plugin.h"
 #include "tenon/rt/value.h"
 
 #ifdef __cplusplus
@@ -23,9 +24,8 @@ enum {
 };
 
 typedef struct tnr_packed {
-    uint32_t size; /* sizeof(tnr_packed) */
+    tnb_entry base; /* name: "vm.builtin.reshape" */
     uint32_t flags;
-    const char *name; /* "vm.builtin.reshape" */
     tnr_packed_fn call;
     int min_args, max_args; /* checked before the call; max -1: no limit */
 } tnr_packed;

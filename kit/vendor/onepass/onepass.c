@@ -39,9 +39,9 @@ onepass_run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_pass onepass_pass = {
-    .size = sizeof(tn_pass),
-    .name = "DropEqualOperands",
-    .doc = "replaces the maximum or minimum of a value and itself by the value",
+    .base.size = sizeof(tn_pass),
+    .base.name = "DropEqualOperands",
+    .base.doc = "replaces the maximum or minimum of a value and itself by the value",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = onepass_run,

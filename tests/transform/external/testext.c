@@ -26,10 +26,10 @@ workspace(tn_ctx *ctx, const tnk_match *m, void *self)
 }
 
 static const tnk_fusion_pattern matmul = {
-    .size = sizeof(tnk_fusion_pattern),
+    .base.size = sizeof(tnk_fusion_pattern),
     .priority = 0,
-    .name = "testext.matmul",
-    .doc = "a matrix product",
+    .base.name = "testext.matmul",
+    .base.doc = "a matrix product",
     .pattern = "matmul(x, w)",
     .check = is_plain_matmul,
 };
@@ -48,10 +48,10 @@ build_matmul_bias_relu(tn_ctx *ctx, void *self)
 }
 
 static const tnk_fusion_pattern matmul_bias_relu = {
-    .size = sizeof(tnk_fusion_pattern),
+    .base.size = sizeof(tnk_fusion_pattern),
     .priority = 10,
-    .name = "testext.matmul_bias_relu",
-    .doc = "a matrix product with bias and activation",
+    .base.name = "testext.matmul_bias_relu",
+    .base.doc = "a matrix product with bias and activation",
     .build = build_matmul_bias_relu,
     .check = is_plain_matmul,
     .attrs = workspace,
@@ -74,9 +74,9 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
 }
 
 static const tnk_external external = {
-    .size = sizeof(tnk_external),
-    .name = "testext",
-    .doc = "for tests",
+    .base.size = sizeof(tnk_external),
+    .base.name = "testext",
+    .base.doc = "for tests",
     .compile = compile,
 };
 
@@ -109,9 +109,9 @@ static const tnk_codegen codegen = {.size = sizeof codegen, .name = "testext", .
 static const char *const kinds[] = {"testext", NULL};
 static const char *const none[] = {NULL};
 static const tn_target_kind target = {
-    .size = sizeof target,
-    .name = "testext",
-    .doc = "for tests",
+    .base.size = sizeof target,
+    .base.name = "testext",
+    .base.doc = "for tests",
     .kinds = kinds,
     .library_dispatch = none,
     .legalize = none,

@@ -74,9 +74,9 @@ call(void *self, const tnr_value *args, int n, tnb_err *err)
 }
 
 static const tnr_loader loader = {
-    .size = sizeof(tnr_loader),
-    .name = "testext",
-    .doc = "for tests",
+    .base.size = sizeof(tnr_loader),
+    .base.name = "testext",
+    .base.doc = "for tests",
     .open = open_module,
     .call = call,
     .close = free,

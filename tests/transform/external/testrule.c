@@ -125,8 +125,11 @@ apply_perilous(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, v
     }
 }
 
-#define RULE(v, n, what, fn) \
-    static const tnk_rule v = {.size = sizeof(tnk_rule), .name = n, .doc = what, .apply = fn}
+#define RULE(v, n, what, fn)                                  \
+    static const tnk_rule v = {.base.size = sizeof(tnk_rule), \
+                               .base.name = n,                \
+                               .base.doc = what,              \
+                               .apply = fn}
 RULE(one_loop, "testrule.OneLoop", "One loop around a function's only block.", apply_one_loop);
 RULE(for_cpu, "cpu.OneLoop", "The same, found by its short name for the target cpu.",
      apply_one_loop);

@@ -441,9 +441,9 @@ sim_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *
 static const char *const formats[] = {SIMACC_FORMAT, NULL};
 
 static const tnr_driver driver = {
-    .size = sizeof(tnr_driver),
-    .name = "simacc",
-    .doc = "an accelerator that a process of its own simulates",
+    .base.size = sizeof(tnr_driver),
+    .base.name = "simacc",
+    .base.doc = "an accelerator that a process of its own simulates",
     .type = TNB_EXT_DEV,
     .alignment = ALIGNMENT,
     .count = sim_count,

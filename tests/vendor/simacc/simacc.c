@@ -29,9 +29,9 @@ static const char *const kinds[] = {"simacc", NULL};
 static const tn_attr_schema attrs[] = {{0}};
 
 static const tn_target_kind simacc_kind = {
-    .size = sizeof(tn_target_kind),
-    .name = "simacc",
-    .doc = "A simulated accelerator: another process with memory of its own.",
+    .base.size = sizeof(tn_target_kind),
+    .base.name = "simacc",
+    .base.doc = "A simulated accelerator: another process with memory of its own.",
     .kinds = kinds,
     .attrs = attrs,
     .library_dispatch = library_dispatch,

@@ -22,9 +22,9 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
 }
 
 static const tnk_fusion_pattern silu = {
-    .size = sizeof(tnk_fusion_pattern),
-    .name = "swish.silu",
-    .doc = "a value times its sigmoid",
+    .base.size = sizeof(tnk_fusion_pattern),
+    .base.name = "swish.silu",
+    .base.doc = "a value times its sigmoid",
     .pattern = "multiply(x, sigmoid(x)) | multiply(sigmoid(x), x)",
     .check = check,
 };
@@ -38,7 +38,7 @@ to_operator(tn_rewriter *r, const tn_node *n)
         c && tn_is(c->op, TN_KIND_GLOBAL_VAR)
             ? tn_as_function(tn_module_get(r->user, tn_as_global_var(c->op)->name))
             : NULL;
-    if (!f || strcmp(tn_dict_str(f->attrs, "Composite", ""), silu.name) != 0)
+    if (!f || strcmp(tn_dict_str(f->attrs, "Composite", ""), silu.base.name) != 0)
         return NULL;
     return tn_call_op(r->ctx, "relax.nn.silu", c->args, NULL);
 }
@@ -72,9 +72,9 @@ find_swish(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_pass pass = {
-    .size = sizeof(tn_pass),
-    .name = "FindSwish",
-    .doc = "replaces a value times its sigmoid by one operator",
+    .base.size = sizeof(tn_pass),
+    .base.name = "FindSwish",
+    .base.doc = "replaces a value times its sigmoid by one operator",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = find_swish,
     .needs = "op pattern pass",

@@ -51,7 +51,7 @@ job(struct graph *g, const tn_function *fn, const tn_call *call, const tn_expr *
     const char *name = tn_dict_str(fn->attrs, "Composite", "");
     for (uint32_t i = 0; i < VEND_N_PATTERNS; i++) {
         tnk_match m = {0};
-        if (strcmp(vend_patterns[i]->name, name) != 0)
+        if (strcmp(vend_patterns[i]->base.name, name) != 0)
             continue;
         const tnk_pat *p = tnk_pat_parse(g->ctx, vend_patterns[i]->pattern);
         if (!p || !tnk_pat_match(p, tnk_graph_new(g->ctx, TN_NODE(fn)),
@@ -125,8 +125,8 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
 }
 
 const tnk_external vend_external = {
-    .size = sizeof(tnk_external),
-    .name = "vend",
-    .doc = "libvend, matrix products on a made-up accelerator",
+    .base.size = sizeof(tnk_external),
+    .base.name = "vend",
+    .base.doc = "libvend, matrix products on a made-up accelerator",
     .compile = compile,
 };

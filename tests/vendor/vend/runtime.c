@@ -343,9 +343,9 @@ call(void *module, const tnr_value *args, int n, tnb_err *err)
 }
 
 static const tnr_loader loader = {
-    .size = sizeof(tnr_loader),
-    .name = "vend",
-    .doc = "libvend, matrix products on a made-up accelerator",
+    .base.size = sizeof(tnr_loader),
+    .base.name = "vend",
+    .base.doc = "libvend, matrix products on a made-up accelerator",
     .open = open_module,
     .call = call,
     .close = close_module,

@@ -35,14 +35,14 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
     return !bias || (is_f32(bias, 1, 1, &b) && tn_int_value(b.at[0], &extent) && extent == n);
 }
 
-#define DENSE(name_, priority_, pattern_, doc_) \
-    static const tnk_fusion_pattern name_ = {   \
-        .size = sizeof(tnk_fusion_pattern),     \
-        .priority = priority_,                  \
-        .name = "vend." #name_,                 \
-        .doc = doc_,                            \
-        .pattern = pattern_,                    \
-        .check = check,                         \
+#define DENSE(name_, priority_, pattern_, doc_)  \
+    static const tnk_fusion_pattern name_ = {    \
+        .base.size = sizeof(tnk_fusion_pattern), \
+        .priority = priority_,                   \
+        .base.name = "vend." #name_,             \
+        .base.doc = doc_,                        \
+        .pattern = pattern_,                     \
+        .check = check,                          \
     };
 DENSE(dense_bias_relu, 40, "nn.relu(add(matmul(x, w), b))", "a product with bias and relu")
 DENSE(dense_bias, 30, "add(matmul(x, w), b)", "a product with bias")
@@ -79,9 +79,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_pass vend_dispatch = {
-    .size = sizeof(tn_pass),
-    .name = "VendDispatch",
-    .doc = "give matrix products to the library vend",
+    .base.size = sizeof(tn_pass),
+    .base.name = "VendDispatch",
+    .base.doc = "give matrix products to the library vend",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "op pattern external pass",
