@@ -2,8 +2,8 @@
 /* tenon list: what is there. Reads manifests only, with --why modules too; nothing is loaded but for devices. */
 #include "tool.h"
 
-#include "tenon/kit/lists.h"
 #include "tenon/kit/codegen.h"
+#include "tenon/kit/lists.h"
 
 static const tnt_option options[] = {
     {"why", 0, TNT_FLAG, NULL,

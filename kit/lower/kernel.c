@@ -4,10 +4,10 @@
  */
 #include "lower.h"
 
-#include "tenon/kit/driver.h"
 #include "tenon/base/hash.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/codegen.h"
+#include "tenon/kit/driver.h"
 #include "tenon/kit/emit.h"
 
 static bool
