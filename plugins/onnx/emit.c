@@ -123,10 +123,22 @@ onnx_simplify(onnx_node *n, const tn_expr *e)
 
 /* ---- constants ---- */
 
+/* The error node, and the reason: numbers of this dtype cannot be written down, as of complex ones. */
+static const tn_expr *
+no_constant(onnx_node *n, tnb_dtype d)
+{
+    if (!n->failed)
+        onnx_fail(n, TNB_UNSUPPORTED,
+                  "the operator computes with numbers of dtype %s, which there are not here",
+                  tnb_dtype_print(d).s);
+    return tn_error_node(n->ctx);
+}
+
 const tn_expr *
 onnx_scalar(onnx_node *n, tnb_dtype d, double v)
 {
-    return tn_scalar_constant(n->ctx, d, v);
+    const tn_expr *c = tn_scalar_constant(n->ctx, d, v);
+    return tn_is_error(c) ? no_constant(n, d) : c;
 }
 
 const tn_expr *
@@ -140,7 +152,7 @@ onnx_const_ints(onnx_node *n, tnb_dtype d, const int64_t *v, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, i, (double)v[i])
                                   : !tnb_store_i64(mem, d, i, v[i]))
-            return tn_error_node(n->ctx);
+            return no_constant(n, d);
     return tn_constant_of(n->ctx, data);
 }
 
@@ -149,9 +161,10 @@ onnx_scalar_int(onnx_node *n, tnb_dtype d, int64_t v)
 {
     void *mem = NULL;
     const tn_data *data = tn_data_new(n->ctx, d, 0, NULL, &mem);
-    if (!data || (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, 0, (double)v)
-                                        : !tnb_store_i64(mem, d, 0, v)))
+    if (!data)
         return tn_error_node(n->ctx);
+    if (tnb_dtype_is_float(d) ? !tnb_store_f64(mem, d, 0, (double)v) : !tnb_store_i64(mem, d, 0, v))
+        return no_constant(n, d);
     return tn_constant_of(n->ctx, data);
 }
 

@@ -555,6 +555,22 @@ an_endless_loop_is_refused(void **state)
     fixture_refused(f, "node 'loop' (Loop)", "does not end", NULL);
 }
 
+static void
+numbers_of_a_dtype_without_any_are_refused(void **state)
+{
+    fixture *f = *state;
+    const int64_t dims[3] = {1, 3, 3}, kernel[1] = {2};
+    enum { COMPLEX128 = 15 };
+    mw g = {0}, n = mw_node("LpPool", "norm", "x", "y");
+    tnb_wire_put_text(&g, GRAPH_NAME, "g");
+    mw_put(&g, GRAPH_INPUT, mw_value("x", COMPLEX128, dims, 3));
+    mw_put(&g, GRAPH_OUTPUT, mw_value("y", COMPLEX128, dims, 3));
+    mw_attr_ints(&n, "kernel_shape", kernel, 1);
+    mw_put(&g, GRAPH_NODE, n);
+    fixture_import(f, mw_model(g, 18), NULL);
+    fixture_refused(f, "node 'norm' (LpPool)", "numbers of dtype complex128", NULL);
+}
+
 /* The error of the first branch is put aside while the second is tried; one value is wrong for both. */
 static void
 a_wrong_tensor_of_both_branches_is_named(void **state)
@@ -805,6 +821,7 @@ main(void)
         cmocka_unit_test(a_rank_known_at_run_time_only_names_the_input_to_bind),
         cmocka_unit_test(functions_that_call_each_other_for_ever_are_refused),
         cmocka_unit_test(an_endless_loop_is_refused),
+        cmocka_unit_test(numbers_of_a_dtype_without_any_are_refused),
         cmocka_unit_test(a_wrong_tensor_of_both_branches_is_named),
         cmocka_unit_test(a_branch_without_its_output_is_refused),
         cmocka_unit_test(steps_at_the_ends_of_int64_are_computed_with),
