@@ -9,6 +9,8 @@
 #ifndef TENON_KIT_LISTS_H
 #define TENON_KIT_LISTS_H
 
+#include "tenon/kit/rule.h"
+
 /* The schedule rules for GPUs (tnk_gpu_rules), in the order in which targets try them. */
 #define TNK_GPU_RULES \
     "Matmul,LowBatchGEMV,GEMV,Reduction,RMSNorm,GeneralReduction,Transpose,Fallback"
