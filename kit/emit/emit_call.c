@@ -124,26 +124,33 @@ float_class(tnk_emitter *e, const tn_call *c, const char *name)
     put(e, "))");
 }
 
-/* popcount, clz of one number */
+/* The number of ones, or of leading zeros, of `x`: `d` of one lane from `from` of one lane. */
+static const char *
+bits_counted(tnk_emitter *e, tnb_dtype d, tnb_dtype from, bool ones, const char *x)
+{
+    const char *to = tnk_c_type(e, d), *u = tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1});
+    if (!e->d->gnu_vectors)
+        return tn_strf(e->ctx, "((%s)%s((%s)%s))", to, ones ? "popcount" : "clz",
+                       tnk_c_type(e, from), x);
+    if (ones)
+        return tn_strf(e->ctx, "((%s)__builtin_popcountll((uint64_t)(u%s)%s))", to, u, x);
+    return tn_strf(e->ctx, "((%s)(__builtin_clzll(((uint64_t)(u%s)%s << 1) | 1) - %d))", to, u, x,
+                   63 - from.bits);
+}
+
+/* popcount, clz: by a function, so that vectors take it lane by lane. */
 static void
 count_bits(tnk_emitter *e, const tn_call *c, tnb_dtype d, bool ones)
 {
-    tnb_dtype from = tn_dtype_of(c->args.at[0]);
-    if (!e->d->gnu_vectors) {
-        tnb_buf_printf(e->out, "((%s)%s((%s)", tnk_c_type(e, d), ones ? "popcount" : "clz",
-                       tnk_c_type(e, from));
-        ex(e, c->args.at[0]);
-        put(e, "))");
-        return;
-    }
-    tnb_buf_printf(e->out, "((%s)%s((uint64_t)(u%s)", tnk_c_type(e, d),
-                   ones ? "__builtin_popcountll(" : "(__builtin_clzll((",
-                   tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1}));
+    tnb_dtype from = tn_dtype_of(c->args.at[0]), one = with_lanes(from, 1), to = with_lanes(d, 1);
+    const char *f = tn_strf(e->ctx, "tk_%s_%s", ones ? "popcount" : "clz", tnk_short_name(one));
+    const char *counted = bits_counted(e, to, one, ones, "x");
+    if (tnk_once(e, f))
+        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return %s;\n}\n", e->d->inline_,
+                       tnk_c_type(e, to), f, tnk_c_type(e, one), counted);
+    tnb_buf_printf(e->out, "%s(", d.lanes > 1 ? tnk_help_map(e, d, from, f, 1) : f);
     ex(e, c->args.at[0]);
-    if (ones)
-        put(e, "))");
-    else
-        tnb_buf_printf(e->out, " << 1) | 1) - %d))", 63 - from.bits);
+    put(e, ")");
 }
 
 /* What the dialect calls a plugin's intrinsic; NULL: nothing of its own. */
@@ -238,11 +245,8 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
         return;
     case TN_INTRIN_popcount:
     case TN_INTRIN_clz:
-        if (d.lanes == 1) {
-            count_bits(e, c, d, op->intrin == TN_INTRIN_popcount);
-            return;
-        }
-        break;
+        count_bits(e, c, d, op->intrin == TN_INTRIN_popcount);
+        return;
     case TN_INTRIN_reinterpret:
         tnk_emit_reinterpret(e, c);
         return;

@@ -324,6 +324,25 @@ gate(tn_ctx *ctx)
     return tnk_te_finish(te, &y, 1);
 }
 
+/* Each operation on bits, of operands that shifts and counts of zeros are defined for. */
+static const tn_node *
+bit_ops(tn_ctx *ctx)
+{
+    tnk_te *te = tnk_te_new(ctx);
+    const tn_node *in = input(te, "x", (int64_t[]){77}, 1, TNB_I32);
+    tnk_stage *s = stage(te, "bits", (int64_t[]){77}, 1, TNB_I32);
+    const tn_expr *x = tnk_te_read_at(te, in, s->axes, 1), *three = tn_int_imm_of(ctx, TNB_I32, 3),
+                  *one = tn_bitwise_or(ctx, x, tn_int_imm_of(ctx, TNB_I32, 1));
+    const tn_expr *v = tn_add(ctx, tn_intrin1(ctx, "popcount", x), tn_intrin1(ctx, "clz", one));
+    v = tn_add(ctx, v,
+               tn_bitwise_and(ctx, tn_shift_right(ctx, x, three),
+                              tn_intrin1(ctx, "bitwise_not", one)));
+    v = tn_bitwise_xor(ctx, v, tn_shift_left(ctx, tn_bitwise_and(ctx, x, three), three));
+    v = tn_add(ctx, v, tn_intrin1(ctx, "abs", tn_shift_right(ctx, x, three)));
+    const tn_node *o = tnk_te_define(s, v);
+    return tnk_te_finish(te, &o, 1);
+}
+
 static const struct {
     const char *name;
     const tn_node *(*make)(tn_ctx *ctx);
@@ -339,6 +358,7 @@ static const struct {
     {"half_concat", half_concat},
     {"int", int_ops},
     {"bool", bool_ops},
+    {"bits", bit_ops},
     {"symbolic_add", symbolic_add},
     {"symbolic_sum", symbolic_sum},
     {"conv_3x3", conv_3x3},
