@@ -331,23 +331,44 @@ scalar_value(onnx_node *n, const tn_expr *e)
     return r;
 }
 
-/* Nodes of a graph, sub-graphs included. */
+/* Nodes with sub-graphs and what functions hold, up to `most`. */
 static uint64_t
-count_nodes(const Onnx__GraphProto *g)
+count_nodes(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n, int depth, uint64_t most)
 {
-    uint64_t count = g->n_node;
-    for (size_t i = 0; i < g->n_node; i++)
-        for (size_t k = 0; k < g->node[i]->n_attribute; k++)
-            if (g->node[i]->attribute[k]->g)
-                count += count_nodes(g->node[i]->attribute[k]->g);
-    return count;
+    uint64_t count = n;
+    for (size_t i = 0; i < n && count < most; i++) {
+        const Onnx__NodeProto *p = nodes[i];
+        const Onnx__FunctionProto *f = onnx_find_function(imp, p);
+        if (f && depth < ONNX_MAX_FUNCTION_DEPTH)
+            count += count_nodes(imp, f->node, f->n_node, depth + 1, most - count);
+        for (size_t k = 0; k < p->n_attribute && count < most; k++) {
+            const Onnx__GraphProto *g = p->attribute[k]->g;
+            if (g)
+                count += count_nodes(imp, g->node, g->n_node, depth, most - count);
+        }
+    }
+    return count < most ? count : most;
 }
 
+/* Whether all turns are written out; in loops that are themselves, so many times. */
 static bool
-is_short(const Onnx__GraphProto *body, int64_t turns)
+is_short(onnx_node *n, const Onnx__GraphProto *body, int64_t turns)
 {
-    return turns >= 1 && turns <= MAX_UNROLLED &&
-           count_nodes(body) * (uint64_t)turns <= MAX_UNROLLED_NODES;
+    if (turns < 1 || turns > MAX_UNROLLED)
+        return false;
+    uint64_t copies = (uint64_t)turns * (n->imp->copies ? n->imp->copies : 1),
+             most = MAX_UNROLLED_NODES / copies;
+    return most && count_nodes(n->imp, body->node, body->n_node, 0, most + 1) <= most;
+}
+
+/* From here to the end nodes are imported `turns` times for each of the loops around. Gives what to end with. */
+static uint32_t
+begin_copies(onnx_node *n, int64_t turns)
+{
+    uint32_t before = n->imp->copies;
+    uint64_t copies = (uint64_t)turns * (before ? before : 1);
+    n->imp->copies = (uint32_t)(copies <= MAX_UNROLLED_NODES ? copies : MAX_UNROLLED_NODES + 1);
+    return before;
 }
 
 /* ---- Loop ---- */
@@ -579,8 +600,11 @@ import_loop(onnx_node *n)
         onnx_known(n, 0) && n->in[0]->n_elems == 1 && tn_int_value(n->in[0]->elems[0], &count);
     bool starts = !onnx_has(n, 1) || (onnx_known(n, 1) && n->in[1]->n_elems == 1 &&
                                       tn_int_value(n->in[1]->elems[0], &cond) && cond);
-    if (counted && starts && is_short(body, count)) {
-        if (unrolled_loop(n, body, carried, count))
+    if (counted && starts && is_short(n, body, count)) {
+        uint32_t before = begin_copies(n, count);
+        bool done = unrolled_loop(n, body, carried, count);
+        n->imp->copies = before;
+        if (done)
             return true;
         if (n->failed)
             return false;
@@ -689,13 +713,11 @@ kept_state(onnx_node *n, onnx_value *was, onnx_value *now, uint32_t index)
     return kept == to || n->failed ? now : tensor_value(n, kept);
 }
 
-/* All turns over x[0..inputs): states are updated in place, outs gets the collected results. */
 static bool
-run_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x, const tn_expr **outs)
+unrolled_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x,
+              const tn_expr **outs)
 {
     uint32_t total = s->states + s->outputs;
-    if (s->steps < 0 || !is_short(s->body, s->steps))
-        return general_scan(n, s, state, x, outs);
     const tn_expr ***parts = TNB_NEW_N(n->imp->arena, const tn_expr **, s->outputs + 1);
     onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, s->states + s->inputs + 1);
     for (uint32_t i = 0; i < s->outputs; i++)
@@ -719,6 +741,18 @@ run_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x, con
     for (uint32_t i = 0; i < s->outputs; i++)
         outs[i] = stacked(n, parts[i], (uint32_t)s->steps, s->out_axes[i], s->out_dirs[i] != 0);
     return !n->failed;
+}
+
+/* All turns over x[0..inputs): states are updated in place, outs gets the collected results. */
+static bool
+run_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x, const tn_expr **outs)
+{
+    if (s->steps < 0 || !is_short(n, s->body, s->steps))
+        return general_scan(n, s, state, x, outs);
+    uint32_t before = begin_copies(n, s->steps);
+    bool done = unrolled_scan(n, s, state, x, outs);
+    n->imp->copies = before;
+    return done;
 }
 
 static bool
@@ -834,6 +868,7 @@ import_scan_8(onnx_node *n)
     const tn_expr ***all = TNB_NEW_N(n->imp->arena, const tn_expr **, s.states + s.outputs + 1);
     for (uint32_t i = 0; i < s.states + s.outputs; i++)
         all[i] = TNB_NEW_N(n->imp->arena, const tn_expr *, (size_t)batch);
+    uint32_t before = begin_copies(n, batch);
     for (int64_t b = 0; b < batch; b++) {
         onnx_value **state = TNB_NEW_N(n->imp->arena, onnx_value *, s.states + 1);
         for (uint32_t i = 0; i < s.states + s.inputs; i++) {
@@ -844,13 +879,16 @@ import_scan_8(onnx_node *n)
             else
                 x[i - s.states] = one;
         }
-        if (n->failed || !scan_steps(n, &s, x) || !run_scan(n, &s, state, x, outs))
+        if (n->failed || !scan_steps(n, &s, x) || !run_scan(n, &s, state, x, outs)) {
+            n->imp->copies = before;
             return false;
+        }
         for (uint32_t i = 0; i < s.states; i++)
             all[i][b] = onnx_value_expr(n, state[i]);
         for (uint32_t i = 0; i < s.outputs; i++)
             all[s.states + i][b] = outs[i];
     }
+    n->imp->copies = before;
     for (uint32_t i = 0; i < n->n_out && i < s.states + s.outputs; i++)
         if (n->out[i] && !onnx_ret_at(n, i, stacked(n, all[i], (uint32_t)batch, 0, false)))
             return false;

@@ -231,6 +231,28 @@ def many_turns_of_a_known_number(rng):
     return g, [([x], [v, f32(ms)])]
 
 
+def loops_of_known_counts(levels, turns):
+    """x + 1, so many times in so many loops, and the sums of the innermost."""
+    def nested(level):
+        nodes = [node("Add", "v one", "w") if level == 0 else node("Loop", "n  v", "w", body=nested(level - 1)), node("Identity", "c", "d")]
+        return body(nodes, [("v", F, [4])], ["d", "w"])
+    return graph([node("Loop", "n  x", "y", body=nested(levels - 1))], [value("x", F, [4])], [value("y", F, [4])],
+                 {"one": f32(1), "n": i64(turns)})
+
+
+@case
+def few_turns_in_few_turns(rng):
+    """Each loop is short, all of them together are not."""
+    x = f32(rng.integers(0, 9, 4))
+    return loops_of_known_counts(4, 16), [([x], [f32(x + 16 ** 4)])]
+
+
+@case
+def loops_written_out_in_loops(rng):
+    x = f32(rng.integers(0, 9, 4))
+    return loops_of_known_counts(3, 3), [([x], [f32(x + 27)])]
+
+
 @case
 def the_largest_count(rng):
     b = body([node("Add", "n one", "m"), node("Less", "m limit", "go"), node("Not", "f", "f2")],
@@ -302,6 +324,17 @@ def same_code(paths):
     return True
 
 
+def few_nodes(path):
+    """Loops are written out as long as all of them together are few nodes."""
+    r = subprocess.run([os.environ["TENON"], "compile", os.path.join(path, "model.onnx"), "--debug", "print=InsertShapeChecks",
+                        "-o", os.path.join(path, "model.tno")], capture_output=True, text=True)
+    text = r.stdout + r.stderr
+    if not 10 < text.count("\n") < 2000:
+        print(f"FAIL {path}: a module of {text.count(chr(10))} lines")
+        return False
+    return True
+
+
 # ---- running ----
 
 
@@ -315,6 +348,7 @@ def main():
             some = paths if how == ["-t", "cpu"] else [p for p in paths if not p.endswith("thousand_steps")]
             if some:
                 failed |= not run_cases(some, how)
+        failed |= not all([few_nodes(p) for p in paths if p.endswith("few_turns")])
         layers = [p for p in paths if p.endswith("_steps")]
         failed |= len(layers) == 2 and not same_code(layers)
     finally:
