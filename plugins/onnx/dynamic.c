@@ -485,11 +485,7 @@ static bool
 is_between(tn_ctx *ctx, const tn_expr *e, int64_t least, int64_t most)
 {
     int64_t lo, hi;
-    tn_arith *a = tn_arith_new(ctx);
-    tn_list vars = tn_free_vars(ctx, e, false);
-    for (uint32_t i = 0; i < vars.n; i++)
-        tn_arith_shape_var(a, vars.at[i]);
-    tn_bounds(a, e, &lo, &hi);
+    onnx_term_bounds(ctx, e, &lo, &hi);
     return lo >= least && hi <= most;
 }
 

@@ -259,15 +259,6 @@ onnx_fold_size(onnx_node *n)
     return onnx_ret_elems(n, 0, TNB_I64, 0, NULL, e);
 }
 
-/* Whether the extent is a quotient by something else than a number. */
-static bool
-divides_by_term(const tn_expr *e)
-{
-    const tn_binary *b = tn_as_binary(e);
-    return b && ((tn_is(e, TN_KIND_FLOOR_DIV) && !tn_is(b->b, TN_KIND_INT_IMM)) ||
-                 divides_by_term(b->a) || divides_by_term(b->b));
-}
-
 /* What -1 stands for: the elements over those of the other entries. An extent that the result keeps is left out of both: where
  * it is 0 there are no elements, and any number will do. */
 static const tn_expr *
@@ -288,7 +279,7 @@ rest_of(onnx_node *n, tn_list in, const tn_expr *const *out, uint32_t count, uin
     const tn_expr *all = tn_product(ctx, in);
     known = onnx_simplify(n, known);
     const tn_expr *rest = onnx_simplify(n, tn_floordiv(ctx, all, known));
-    if (divides_by_term(rest)) /* which may be 0 */
+    if (onnx_term_divides(rest)) /* which may be 0 */
         rest = onnx_simplify(n, tn_floordiv(ctx, all, tn_max(ctx, known, one)));
     return rest;
 }

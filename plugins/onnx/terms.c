@@ -5,9 +5,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "tenon/base/scalar.h"
 #include "tenon/core/walk.h"
 
 /* ---- what is known of a term ---- */
+
+void
+onnx_term_bounds(tn_ctx *ctx, const tn_expr *e, int64_t *lo, int64_t *hi)
+{
+    tn_arith *a = tn_arith_new(ctx);
+    tn_list vars = tn_free_vars(ctx, e, false);
+    for (uint32_t i = 0; i < vars.n; i++)
+        tn_arith_shape_var(a, vars.at[i]);
+    tn_bounds(a, e, lo, hi);
+}
 
 bool
 onnx_term_nonneg(tn_ctx *ctx, const tn_expr *e)
@@ -15,12 +26,16 @@ onnx_term_nonneg(tn_ctx *ctx, const tn_expr *e)
     int64_t lo, hi;
     if (tn_int_value(e, &lo))
         return lo >= 0;
-    tn_arith *a = tn_arith_new(ctx);
-    tn_list vars = tn_free_vars(ctx, e, false);
-    for (uint32_t i = 0; i < vars.n; i++)
-        tn_arith_shape_var(a, vars.at[i]);
-    tn_bounds(a, e, &lo, &hi);
+    onnx_term_bounds(ctx, e, &lo, &hi);
     return lo >= 0;
+}
+
+bool
+onnx_term_divides(const tn_expr *e)
+{
+    const tn_binary *b = tn_as_binary(e);
+    return b && ((tn_is(e, TN_KIND_FLOOR_DIV) && !tn_is(b->b, TN_KIND_INT_IMM)) ||
+                 onnx_term_divides(b->a) || onnx_term_divides(b->b));
 }
 
 /* Subtracts the nodes of `e`, as a tree, from what is left. */
@@ -163,11 +178,7 @@ compare(tn_ctx *ctx, int kind, const tn_expr *a, const tn_expr *b)
         return of_truth(ctx, tn_bin(ctx, (tn_kind)kind, a, b));
     const tn_expr *d = tn_simplify_now(ctx, tn_sub(ctx, a, b)), *zero = number(ctx, 0);
     if (!tn_int_value(d, &v)) {
-        tn_arith *arith = tn_arith_new(ctx);
-        tn_list vars = tn_free_vars(ctx, d, false);
-        for (uint32_t i = 0; i < vars.n; i++)
-            tn_arith_shape_var(arith, vars.at[i]);
-        tn_bounds(arith, d, &lo, &hi);
+        onnx_term_bounds(ctx, d, &lo, &hi);
         bool never_equal = lo > 0 || hi < 0;
         if (kind == TN_KIND_EQ && never_equal)
             return zero;
@@ -198,22 +209,40 @@ logical(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
 
 /* ---- integers ---- */
 
-/* Truncating quotient and remainder, or (floors) the remainder with the divisor's sign. */
+/* The same of numbers. By 0 both are 0; the least number over -1 is itself. */
+static int64_t
+divided(bool quotient, bool floors, int64_t x, int64_t y)
+{
+    if (y == 0)
+        return 0;
+    if (quotient)
+        return tnb_div_i64(x, y);
+    return floors ? tnb_floor_mod_i64(x, y) : tnb_mod_i64(x, y);
+}
+
+/* Truncating quotient and remainder, or (floors) the remainder with the divisor's sign. By 0 both are 0. */
 static const tn_expr *
 divide(tn_ctx *ctx, bool quotient, bool floors, const tn_expr *a, const tn_expr *b)
 {
-    int64_t x = 0, y = 0;
-    bool has_y = tn_int_value(b, &y), lit = has_y && tn_int_value(a, &x);
-    if (has_y && y == 0)
-        return NULL;
-    if (lit && !(x == INT64_MIN && y == -1)) {
-        int64_t r = x % y;
-        return number(ctx, quotient ? x / y : floors && r && (r < 0) != (y < 0) ? r + y : r);
+    int64_t x = 0, y = 0, lo = 0, hi = 0;
+    const tn_expr *zero = number(ctx, 0), *one = number(ctx, 1), *by = b;
+    bool has_y = tn_int_value(b, &y);
+    if (has_y && (y == 0 || tn_int_value(a, &x)))
+        return number(ctx, divided(quotient, floors, x, y));
+    onnx_term_bounds(ctx, b, &lo, &hi);
+    bool positive = onnx_term_nonneg(ctx, a) && lo >= 0, floor = positive || (!quotient && floors),
+         may_be_zero = lo <= 0 && hi >= 0;
+    if (may_be_zero && quotient && positive) { /* n * m over m is n */
+        const tn_expr *e = tn_simplify_now(ctx, tn_floordiv(ctx, a, b));
+        may_be_zero = onnx_term_divides(e);
     }
-    bool positive = onnx_term_nonneg(ctx, a) && (has_y ? y > 0 : onnx_term_nonneg(ctx, b));
-    if (positive || (!quotient && floors))
-        return quotient ? tn_floordiv(ctx, a, b) : tn_floormod(ctx, a, b);
-    return tn_raw_binary(ctx, quotient ? TN_KIND_DIV : TN_KIND_MOD, a, b);
+    if (may_be_zero)
+        by = lo >= 0 ? tn_max(ctx, b, one)
+                     : tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, b, zero), one, b);
+    const tn_expr *e = floor ? quotient ? tn_floordiv(ctx, a, by) : tn_floormod(ctx, a, by)
+                             : tn_raw_binary(ctx, quotient ? TN_KIND_DIV : TN_KIND_MOD, a, by);
+    return may_be_zero && quotient ? tn_select_of(ctx, tn_bin(ctx, TN_KIND_NE, b, zero), e, zero)
+                                   : e; /* anything modulo 1 is 0 */
 }
 
 static const tn_expr *

@@ -21,6 +21,12 @@ enum { ONNX_MAX_TERM = 96 }; /* nodes of a term; larger ones are left to run tim
 /* Whether the term is known to be 0 or more (dimensions are). */
 bool
 onnx_term_nonneg(tn_ctx *ctx, const tn_expr *e);
+/* The least and the largest number that an integer term can be, dimensions being 0 or more. */
+void
+onnx_term_bounds(tn_ctx *ctx, const tn_expr *e, int64_t *lo, int64_t *hi);
+/* Whether the term holds a quotient by something else than a number. */
+bool
+onnx_term_divides(const tn_expr *e);
 /* Whether the term, written out, has at most ONNX_MAX_TERM nodes. */
 bool
 onnx_term_small(const tn_expr *e);

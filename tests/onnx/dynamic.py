@@ -627,6 +627,53 @@ def center_crop_pad(rng):
     return g, draws
 
 
+def divided(op, a, b, fmod):
+    """As docs/numbers.md says: by 0 it is 0."""
+    if b == 0:
+        return 0
+    q = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return q if op == "Div" else a - q * b if fmod else a % b
+
+
+def division(op, fmod, signed):
+    """Of extents and of numbers from inputs, used as extents and as data: the same, also where the divisor is 0."""
+    def make(rng):
+        attrs = {"fmod": 1} if fmod else {}
+        nodes = [node("Shape", "x", "a0"), node("Shape", "w", "b0"), node("Neg" if signed else "Identity", "b0", "b1"),
+                 node("Sub", "a0 four", "a1") if signed else node("Identity", "a0", "a1"), node(op, "a1 b1", "q", **attrs),
+                 node(op, "a1 k", "r", **attrs), node(op, "k b1", "t", **attrs), node(op, "a1 zero", "u", **attrs),
+                 node("Concat", "q r t u", "data", axis=0), node("Add", "data d", "out")]
+        outs = ["q", "r", "t", "u"]
+        for name in outs:
+            nodes += [node("Abs", name, name + "1"), node("ConstantOfShape", name + "1", name + "2")]
+        g = graph(nodes, [value("x", F, ["n"]), value("w", F, ["m"]), value("k", I, [1]), value("d", I, [4])],
+                  [value("out", I, [4])] + [value(n + "2", F, [n]) for n in outs], {"zero": i64([0]), "four": i64([4])})
+        draws = []
+        for n, m, k in ((7, 2, 3), (7, 0, 3), (7, 2, 0), (0, 0, 0), (3, 0, -2), (1, 2, -2), (9, 4, 5)):
+            if not signed and k < 0:
+                continue
+            a, b, d = n - 4 if signed else n, -m if signed else m, i64(rng.integers(0, 9, 4))
+            all_ = i64([divided(op, a, b, fmod), divided(op, a, k, fmod), divided(op, k, b, fmod), 0])
+            draws.append(([f32(np.zeros(n)), f32(np.zeros(m)), i64([k]), d], [all_ + d] + [f32(np.zeros(abs(v))) for v in all_]))
+        return g, draws
+    return make
+
+
+for op, fmod, signed in (("Div", 0, 0), ("Div", 0, 1), ("Mod", 0, 0), ("Mod", 0, 1), ("Mod", 1, 1)):
+    make = division(op, fmod, signed)
+    make.__name__ = f"{'fmod' if fmod else op}{'_of_signed' if signed else ''}_by_what_may_be_0"
+    case()(make)
+
+
+@case()
+def extents_that_cancel(rng):
+    """(n * m) / m is n."""
+    g = graph([node("Size", "x", "s"), node("Shape", "x", "d", start=1), node("Div", "s d", "n"), node("Concat", "d n", "to", axis=0),
+               node("Reshape", "x to", "y")], [value("x", F, ["n", "m"])], [value("y", F, ["m", "n"])])
+    x = f32(rng.normal(size=(3, 4)))
+    return g, [([x], [x.reshape(4, 3)])]
+
+
 def int32_terms(op):
     """n in int32, times a million, for an operator to which the number itself counts: 3000 millions are refused. A negative
     number where the product wraps, as ONNX has it, comes where only sums, differences and products follow."""
