@@ -5,12 +5,13 @@
     bench/sources.py --base OLD/build/tools/tenon --tenon build/tools/tenon MODEL...
 
 A line a model and target: "same", or the first kernel whose source differs. On cpu a C compiler that keeps what it is given stands
-in for the real one (and compiles it without optimizing); an opencl artifact holds its sources, and is compared whole.
+in for the real one (and compiles it without optimizing); an opencl artifact holds its sources, whose section is compared.
 """
 import argparse
 import hashlib
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -54,8 +55,17 @@ class Build:
         for name in names:
             with open(name, "rb") as f:
                 data = f.read()
+            if target != "cpu":
+                data = code_of(data)
             made[hashlib.sha256(data).hexdigest()] = data
         return made
+
+
+def code_of(artifact):
+    """The sections of code of an artifact, one behind the other (tenon/base/tno.h)."""
+    n = struct.unpack_from("<I", artifact, 24)[0]
+    table = [struct.unpack_from("<IIQQQ", artifact, 64 + 32 * i) for i in range(n)]
+    return b"".join(artifact[offset : offset + size] for kind, _, offset, size, _ in sorted(table) if kind in (3, 5))
 
 
 def first_difference(a, b):

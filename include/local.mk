@@ -10,6 +10,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/ini.h \
 	include/tenon/base/json.h \
 	include/tenon/base/kernel_abi.h \
+	include/tenon/base/param.h \
 	include/tenon/base/log.h \
 	include/tenon/base/mem.h \
 	include/tenon/base/npy.h \

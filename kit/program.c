@@ -17,8 +17,8 @@ struct tnk_program {
     uint32_t current; /* the function being filled */
     TNB_VEC(uint32_t) operands;
     TNB_VEC(tnb_tno_kernel) kernels;
-    TNB_VEC(tnb_tno_buffer) buffers;
-    TNB_VEC(tnb_dtype) scalars;
+    TNB_VEC(tnb_tno_param) params;
+    TNB_VEC(tnb_tensor_map) maps;
     TNB_VEC(tnb_tno_constant) constants;
     TNB_VEC(int64_t) dims;
     TNB_VEC(uint32_t) packed;
@@ -203,30 +203,29 @@ tnk_program_string(tnk_program *p, const char *s)
 }
 
 uint32_t
-tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t device,
-                   const tnb_tno_buffer *buffers, uint32_t n_buffers, const tnb_dtype *scalars,
-                   uint32_t n_scalars)
+tnk_program_map(tnk_program *p, const tnb_tensor_map *map)
 {
-    tnb_tno_kernel k = {.name = tnk_program_text(p, name),
-                        .flags = flags,
-                        .device = device,
-                        .first_buffer = p->buffers.n,
-                        .n_buffers = n_buffers,
-                        .first_scalar = p->scalars.n,
-                        .n_scalars = n_scalars};
-    for (uint32_t i = 0; i < n_buffers; i++)
-        TNB_PUSH(p->arena, p->buffers, buffers[i]);
-    for (uint32_t i = 0; i < n_scalars; i++)
-        TNB_PUSH(p->arena, p->scalars, scalars[i]);
-    TNB_PUSH(p->arena, p->kernels, k);
-    return p->kernels.n - 1;
+    for (uint32_t i = 0; i < p->maps.n; i++)
+        if (memcmp(&p->maps.at[i], map, sizeof *map) == 0) /* without padding */
+            return i;
+    TNB_PUSH(p->arena, p->maps, *map);
+    return p->maps.n - 1;
 }
 
-void
-tnk_program_kernel_checks(tnk_program *p, uint32_t kernel, const char *texts)
+uint32_t
+tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t device,
+                   const tnb_tno_param *params, uint32_t n_params, const char *checks)
 {
-    p->kernels.at[kernel].flags |= TNB_TNO_CHECKED;
-    p->kernels.at[kernel].checks = tnk_program_text(p, texts);
+    tnb_tno_kernel k = {.name = tnk_program_text(p, name),
+                        .flags = flags | (checks ? TNB_TNO_CHECKED : 0),
+                        .device = device,
+                        .first_param = p->params.n,
+                        .n_params = n_params,
+                        .checks = checks ? tnk_program_text(p, checks) : 0};
+    for (uint32_t i = 0; i < n_params; i++)
+        TNB_PUSH(p->arena, p->params, params[i]);
+    TNB_PUSH(p->arena, p->kernels, k);
+    return p->kernels.n - 1;
 }
 
 /* ---- functions ---- */
@@ -352,8 +351,8 @@ tnk_program_write(const tnk_program *p, tnb_buf *out, tnb_err *err)
                             .n_insns = insns.n,
                             .n_operands = p->operands.n,
                             .n_kernels = p->kernels.n,
-                            .n_buffers = p->buffers.n,
-                            .n_scalars = p->scalars.n,
+                            .n_params = p->params.n,
+                            .n_maps = p->maps.n,
                             .n_constants = p->constants.n,
                             .n_dims = p->dims.n,
                             .n_packed = p->packed.n,
@@ -373,8 +372,8 @@ tnk_program_write(const tnk_program *p, tnb_buf *out, tnb_err *err)
     put_array(out, insns.at, insns.n, sizeof *insns.at);
     put_array(out, p->operands.at, p->operands.n, sizeof *p->operands.at);
     put_array(out, p->kernels.at, p->kernels.n, sizeof *p->kernels.at);
-    put_array(out, p->buffers.at, p->buffers.n, sizeof *p->buffers.at);
-    put_array(out, p->scalars.at, p->scalars.n, sizeof *p->scalars.at);
+    put_array(out, p->params.at, p->params.n, sizeof *p->params.at);
+    put_array(out, p->maps.at, p->maps.n, sizeof *p->maps.at);
     put_array(out, p->constants.at, p->constants.n, sizeof *p->constants.at);
     put_array(out, p->dims.at, p->dims.n, sizeof *p->dims.at);
     put_array(out, p->packed.at, p->packed.n, sizeof *p->packed.at);

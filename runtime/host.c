@@ -89,6 +89,21 @@ tnr_host_sync(void *dev, void *stream, tnb_err *err)
     return TNB_OK;
 }
 
+tnb_status
+tnr_refuse_param(const tnr_launch *l, uint32_t i, tnb_err *err)
+{
+    static const char *const names[] = {/* ORDER PARAM_KIND */
+                                        "?",        "a buffer",     "a scalar",
+                                        "an image", "a tensor map", "a place for a refused index",
+                                        "a tag"};
+    NEED(l, err);
+    if (i >= l->n_params)
+        return tnb_fail(err, TNB_BOUNDS, "parameter %" PRIu32 " of %" PRIu32, i, l->n_params);
+    uint32_t kind = l->params[i].kind < TNB_PARAM_END ? l->params[i].kind : 0;
+    return tnb_fail(err, TNB_UNSUPPORTED,
+                    "parameter %" PRIu32 " is %s, which this device does not take", i, names[kind]);
+}
+
 /* ---- the device "host" ---- */
 
 static void

@@ -187,9 +187,9 @@ struct tnr_vm {
     uint32_t n_values, n_scalars, n_frames;       /* in use */
     uint32_t cap_values, cap_scalars, cap_frames; /* allocated */
     uint32_t depth; /* of calls from packed functions into the machine */
-    tnr_buffer_arg *buffer_args;
-    tnr_value *copies; /* per buffer of a launch on `fallback`: the copy there, or null */
-    tnr_scalar *scalar_args;
+    tnr_param *params; /* of the launch at hand */
+    tnr_tensor_map *maps;
+    tnr_value *copies; /* per parameter of a launch on `fallback`: the copy there, or null */
     bool profiling;
     atomic_bool cancel;
     tnr_kernel_time *times;
@@ -198,9 +198,9 @@ tnb_status
 tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err);
 
 /* ---- refusal.c: indices that came as data and are out of range ---- */
-/* Prepares a launch of a kernel that looks for them. */
+/* Where a launch of a kernel that looks for them notes one. */
 tnb_status
-tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_launch *l, tnb_err *err);
+tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_memory *out, tnb_err *err);
 /* After a launch: TNB_BOUNDS and a message if it noted one, as far as the host sees it already. */
 tnb_status
 tnr_refusal_after(tnr_vm *vm, uint32_t kernel, tnb_err *err);

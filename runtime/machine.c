@@ -84,12 +84,43 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     return st;
 }
 
+/* TNB_UNSUPPORTED where a kernel needs of a launch what the device's driver does not take. */
+static tnb_status
+check_takes(const tnr_vm *vm, const tnb_tno_kernel *k, tnb_err *err)
+{
+    static const struct {
+        uint32_t takes, flag;
+        int kind;
+        const char *text;
+    } all[] = {{TNR_TAKES_IMAGES, 0, TNB_PARAM_IMAGE, "an image as a parameter"},
+               {TNR_TAKES_TENSOR_MAPS, 0, TNB_PARAM_TENSOR_MAP, "a tensor map as a parameter"},
+               {TNR_TAKES_CLUSTERS, TNB_TNO_CLUSTER, 0, "clusters of blocks"},
+               {TNR_TAKES_COOPERATIVE, TNB_TNO_COOPERATIVE, 0, "a cooperative launch"},
+               {TNR_TAKES_PROGRAMMATIC, TNB_TNO_PROGRAMMATIC, 0, "a programmatic launch"},
+               {TNR_TAKES_SHARED, TNB_TNO_SHARED, 0, "shared memory whose size a launch says"}};
+    const tnr_driver *d = vm->devices[k->device]->driver;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        bool needs = (k->flags & all[i].flag) != 0;
+        for (uint32_t j = 0; all[i].kind && j < k->n_params; j++)
+            needs |= vm->p.params[k->first_param + j].kind == all[i].kind;
+        if (!needs || d->takes & all[i].takes)
+            continue;
+        (void)tnb_fail(err, TNB_UNSUPPORTED,
+                       "kernel '%s' needs %s, which device '%s' does not take",
+                       vm->p.text + k->name, all[i].text, d->base.name);
+        tnb_hint(err, "compile the model for a target whose device this is");
+        return TNB_UNSUPPORTED;
+    }
+    return TNB_OK;
+}
+
 static tnb_status
 load_kernels(tnr_vm *vm, tnb_err *err)
 {
     for (uint32_t i = 0; i < vm->p.head.n_kernels; i++) {
         const tnb_tno_kernel *k = &vm->p.kernels[i];
         tnr_device *dev = vm->devices[k->device];
+        TNB_TRY(check_takes(vm, k, err));
         TNB_TRY(device_module(vm, k->device, err));
         TNB_TRY(dev->driver->module_kernel(dev->handle, vm->modules[k->device],
                                            vm->p.text + k->name, &vm->kernels[i].handle, err));
@@ -109,14 +140,11 @@ static tnb_status
 allocate(tnr_vm *vm, tnb_err *err)
 {
     const tnb_tno_program *h = &vm->p.head;
-    uint32_t buffers = 0, scalars = 0;
+    uint32_t params = 0;
     bool failed = false;
-    for (uint32_t i = 0; i < h->n_kernels; i++) {
-        if (vm->p.kernels[i].n_buffers > buffers)
-            buffers = vm->p.kernels[i].n_buffers;
-        if (vm->p.kernels[i].n_scalars > scalars)
-            scalars = vm->p.kernels[i].n_scalars;
-    }
+    for (uint32_t i = 0; i < h->n_kernels; i++)
+        if (vm->p.kernels[i].n_params > params)
+            params = vm->p.kernels[i].n_params;
     vm->devices = table(h->n_devices, sizeof *vm->devices, &failed);
     vm->modules = table(h->n_devices, sizeof *vm->modules, &failed);
     vm->kernels = table(h->n_kernels, sizeof *vm->kernels, &failed);
@@ -124,9 +152,9 @@ allocate(tnr_vm *vm, tnb_err *err)
     vm->packed = table(h->n_packed, sizeof *vm->packed, &failed);
     vm->externals = table(h->n_packed, sizeof *vm->externals, &failed);
     vm->constants = table(h->n_constants, sizeof *vm->constants, &failed);
-    vm->buffer_args = table(buffers, sizeof *vm->buffer_args, &failed);
-    vm->copies = table(buffers, sizeof *vm->copies, &failed);
-    vm->scalar_args = table(scalars, sizeof *vm->scalar_args, &failed);
+    vm->params = table(params, sizeof *vm->params, &failed);
+    vm->maps = table(h->n_maps ? params : 0, sizeof *vm->maps, &failed);
+    vm->copies = table(params, sizeof *vm->copies, &failed);
     vm->times = table(h->n_kernels, sizeof *vm->times, &failed);
     return failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for a virtual machine") : TNB_OK;
 }
@@ -208,8 +236,8 @@ tnr_vm_free(tnr_vm *vm)
     free(vm->scalars);
     free(vm->frames);
     free(vm->copies);
-    free(vm->buffer_args);
-    free(vm->scalar_args);
+    free(vm->params);
+    free(vm->maps);
     free(vm->times);
     free(vm);
 }

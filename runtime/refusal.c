@@ -17,11 +17,9 @@ on_host(const tnr_device *dev)
 }
 
 tnb_status
-tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_launch *l, tnb_err *err)
+tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_memory *out, tnb_err *err)
 {
     const tnb_tno_kernel *k = &vm->p.kernels[kernel];
-    if (!(k->flags & TNB_TNO_CHECKED))
-        return TNB_OK;
     tnr_device *dev = vm->devices[k->device];
     struct refusal *r = &vm->refusals[k->device];
     if (!r->mem) {
@@ -36,8 +34,7 @@ tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_launch *l, tnb_err *err)
         r->mem = mem;
     }
     r->pending = true;
-    l->refused = r->mem;
-    l->tag = kernel;
+    *out = (tnr_memory){.mem = r->mem, .bytes = sizeof(tnb_kernel_refusal)};
     return TNB_OK;
 }
 

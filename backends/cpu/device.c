@@ -300,19 +300,53 @@ kernel_team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, 
 /* Kernels rely on the alignment of their buffers. One that is not aligned (a caller's own memory)
  * is replaced by a copy. */
 static tnb_status
-align_buffers(const tnr_launch *l, void **buffers, struct cpu_workspace *w, tnb_err *err)
+align_buffer(const tnr_memory *m, uint32_t i, void **buffer, struct cpu_workspace *w, tnb_err *err)
 {
-    for (uint32_t i = 0; i < l->n_buffers; i++) {
-        char *p = (char *)l->buffers[i].mem + l->buffers[i].offset;
-        buffers[i] = p;
-        if ((uintptr_t)p % CPU_ALIGN == 0)
-            continue;
-        buffers[i] = workspace_block(w, l->buffers[i].bytes);
-        if (!buffers[i])
-            return tnb_fail(err, TNB_NO_MEMORY,
-                            "no memory for an aligned copy of argument %" PRIu32, i);
-        if (l->buffers[i].bytes)
-            memcpy(buffers[i], p, l->buffers[i].bytes);
+    *buffer = workspace_block(w, m->bytes);
+    if (!*buffer)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for an aligned copy of argument %" PRIu32,
+                        i);
+    if (m->bytes)
+        memcpy(*buffer, (char *)m->mem + m->offset, m->bytes);
+    return TNB_OK;
+}
+
+/* What a kernel is called with: at most as many buffers, and scalars, as it has parameters. */
+struct cpu_call {
+    void **buffers;
+    tnb_kernel_scalar *scalars;
+    tnb_kernel_refusal *refused;
+    bool copied; /* a buffer is a copy */
+};
+
+static tnb_status
+gather(const tnr_launch *l, struct cpu_call *c, struct cpu_workspace *w, tnb_err *err)
+{
+    uint32_t n = 0, scalars = 0;
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        const tnr_param *p = &l->params[i];
+        char *at;
+        switch (p->kind) {
+        case TNB_PARAM_BUFFER:
+            at = (char *)p->u.memory.mem + p->u.memory.offset;
+            c->buffers[n] = at;
+            if ((uintptr_t)at % CPU_ALIGN != 0) {
+                c->copied = true;
+                TNB_TRY(align_buffer(&p->u.memory, i, &c->buffers[n], w, err));
+            }
+            n++;
+            break;
+        case TNB_PARAM_SCALAR:
+            c->scalars[scalars++].i = p->u.scalar.i; /* doubles as bits */
+            break;
+        case TNB_PARAM_REFUSED:
+            c->refused = p->u.memory.mem;
+            break;
+        case TNB_PARAM_TAG: /* one kernel runs at a time */
+            break;
+        default:
+            return tnr_refuse_param(l, i, err);
+        }
     }
     return TNB_OK;
 }
@@ -320,30 +354,32 @@ align_buffers(const tnr_launch *l, void **buffers, struct cpu_workspace *w, tnb_
 static void
 copy_back(const tnr_launch *l, void *const *buffers)
 {
-    for (uint32_t i = 0; i < l->n_buffers; i++) {
-        char *p = (char *)l->buffers[i].mem + l->buffers[i].offset;
-        if (buffers[i] != p && l->buffers[i].written && l->buffers[i].bytes)
-            memcpy(p, buffers[i], l->buffers[i].bytes);
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        const tnr_param *p = &l->params[i];
+        if (p->kind != TNB_PARAM_BUFFER)
+            continue;
+        char *at = (char *)p->u.memory.mem + p->u.memory.offset;
+        if (*buffers != at && p->written && p->u.memory.bytes)
+            memcpy(at, *buffers, p->u.memory.bytes);
+        buffers++;
     }
 }
 
 static tnb_status
 run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, const tnr_launch *l,
-           void **buffers, tnb_err *err)
+           struct cpu_call *call, tnb_err *err)
 {
-    _Static_assert(sizeof(tnr_scalar) == sizeof(tnb_kernel_scalar),
-                   "scalars are passed as they are");
-    TNB_TRY(align_buffers(l, buffers, w, err));
+    TNB_TRY(gather(l, call, w, err));
     w->device = d;
     tnb_kernel_env env = {.threads = d->threads,
                           .workspace = kernel_workspace,
                           .user = w,
                           .team = kernel_team,
-                          .refused = l->refused};
+                          .refused = call->refused};
     bool tiles = d->tiles;
     if (tiles)
         cpu_tiles_configure();
-    int32_t rc = fn(buffers, (const tnb_kernel_scalar *)l->scalars, &env);
+    int32_t rc = fn(call->buffers, call->scalars, &env);
     if (tiles)
         cpu_tiles_release();
     if (rc == TNB_KERNEL_NO_MEMORY)
@@ -352,25 +388,32 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
         return tnb_fail(err, TNB_BOUNDS, "an index is out of range");
     if (rc != TNB_KERNEL_OK)
         return tnb_fail(err, TNB_INVALID, "assertion %" PRId32 " of the kernel failed", rc);
-    copy_back(l, buffers);
+    if (call->copied)
+        copy_back(l, call->buffers);
     return TNB_OK;
 }
 
 static tnb_status
 cpu_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err)
 {
-    void *few[CPU_FEW],
-        **buffers = l->n_buffers <= CPU_FEW ? few : malloc(l->n_buffers * sizeof *buffers);
-    struct cpu_workspace *w = buffers ? take_workspace(dev) : NULL;
+    void *few[CPU_FEW], **all = few;
+    tnb_kernel_scalar scalars[CPU_FEW];
+    struct cpu_call call = {.buffers = few, .scalars = scalars};
+    if (l->n_params > CPU_FEW) {
+        all = malloc(l->n_params * (sizeof *all + sizeof *call.scalars));
+        call.buffers = all;
+        call.scalars = (tnb_kernel_scalar *)(void *)(all + l->n_params);
+    }
+    struct cpu_workspace *w = all ? take_workspace(dev) : NULL;
     tnb_cpu_kernel fn;
     (void)stream;
     memcpy(&fn, &kernel, sizeof fn);
-    tnb_status st = w ? run_kernel(dev, w, fn, l, buffers, err)
+    tnb_status st = w ? run_kernel(dev, w, fn, l, &call, err)
                       : tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
     if (w)
         give_workspace(dev, w);
-    if (buffers != few)
-        free(buffers);
+    if (all != few)
+        free(all);
     return st;
 }
 

@@ -109,7 +109,12 @@ lower(tn_ctx *ctx, const tn_target *target, const tn_node *program, const char *
     m = m ? tn_run_passes(ctx, m, &list, &run) : NULL;
     const tnk_kernel *k =
         m ? tnk_lower_kernel(ctx, target, kind, name, tn_module_get(m, name)) : NULL;
-    if (!k || k->n_scalars || k->n_buffers != tn_as_prim_func(program)->params.n)
+    uint32_t memory = 0;
+    for (uint32_t i = 0; k && tnk_next_memory(k, &i);)
+        memory++;
+    for (uint32_t i = 0; k && tnk_next_param(k, TNB_PARAM_SCALAR, &i);)
+        return false;
+    if (!k || memory != tn_as_prim_func(program)->params.n)
         return false;
     *out = *k;
     return true;

@@ -353,16 +353,20 @@ kernel(tn_ctx *ctx, const tnk_kernel *k, tnb_buf *out)
 {
     struct gen g = {.ctx = ctx, .kernel = k, .arena = tn_arena(ctx)};
     tnb_ptrmap_init(&g.locals, g.arena);
-    for (uint32_t i = 0; i < k->n_scalars; i++)
-        local(&g, k->scalars[i].var);
-    for (uint32_t i = 0; i < k->n_buffers; i++)
-        TNB_PUSH(g.arena, g.buffers, tn_as_buffer(k->buffers[i])->data);
+    const tnk_param *p;
+    uint32_t n_buffers = 0, n_scalars = 0;
+    for (uint32_t i = 0; (p = tnk_next_param(k, TNB_PARAM_SCALAR, &i)); n_scalars++)
+        local(&g, p->var);
+    for (uint32_t i = 0; (p = tnk_next_memory(k, &i)); n_buffers++)
+        TNB_PUSH(g.arena, g.buffers, tn_as_buffer(p->buffer)->data);
+    for (uint32_t i = 0; (p = tnk_next_param(k, TNB_PARAM_TENSOR_MAP, &i));)
+        refuse(&g, p->var);
     stmt(&g, tn_as_prim_func(k->func)->body);
     emit(&g, NULL_END, TNB_B8, 0);
     null_kernel head = {.n_insns = g.insns.n,
-                        .n_buffers = k->n_buffers,
-                        .n_allocs = g.buffers.n - k->n_buffers,
-                        .n_scalars = k->n_scalars,
+                        .n_buffers = n_buffers,
+                        .n_allocs = g.buffers.n - n_buffers,
+                        .n_scalars = n_scalars,
                         .n_locals = g.n_locals};
     if (strlen(k->name) >= NULL_NAME || g.n_locals > NULL_MAX_LOCALS ||
         g.buffers.n > NULL_MAX_BUFFERS) {

@@ -217,6 +217,8 @@ enum { NULL_PATIENCE = 4096 }; /* jumps after which it is asked whether to go on
 struct run {
     const null_kernel *k;
     const tnr_launch *launch;
+    tnb_kernel_refusal *refused; /* memory of this device is the host's */
+    uint32_t tag;
     uint32_t jumps;
     null_value locals[NULL_MAX_LOCALS];
     struct {
@@ -272,16 +274,15 @@ may_go_on(struct run *r, tnb_err *err)
 
 /* An index that came as data in sp[-2], the extent that it is for in sp[-1]. The machine makes a message of what is noted. */
 static tnb_status
-check_index(const tnr_launch *l, uint32_t arg, null_value *sp, tnb_err *err)
+check_index(const struct run *r, uint32_t arg, null_value *sp, tnb_err *err)
 {
     int64_t i = sp[-2].i, n = sp[-1].i, at = arg & 1 && i < 0 ? i + n : i;
-    tnb_kernel_refusal *note = l->refused; /* memory of this device is the host's */
     sp[-2].i = at;
     if (at >= 0 && at < n)
         return TNB_OK;
-    if (note)
-        *note = (tnb_kernel_refusal){
-            .state = 1, .tag = l->tag, .check = arg >> 1, .index = i, .extent = n};
+    if (r->refused)
+        *r->refused = (tnb_kernel_refusal){
+            .state = 1, .tag = r->tag, .check = arg >> 1, .index = i, .extent = n};
     return tnb_fail(err, TNB_BOUNDS, "index %" PRId64 " is out of range, the extent is %" PRId64, i,
                     n);
 }
@@ -329,7 +330,7 @@ execute(struct run *r, tnb_err *err)
                 return tnb_fail(err, TNB_INVALID, "an assertion of the kernel failed");
             break;
         case NULL_INDEX:
-            TNB_TRY(check_index(r->launch, in->arg, sp, err));
+            TNB_TRY(check_index(r, in->arg, sp, err));
             sp--;
             break;
         case NULL_END:
@@ -348,26 +349,59 @@ execute(struct run *r, tnb_err *err)
 }
 
 static tnb_status
+wrong_number(const null_kernel *k, tnb_err *err)
+{
+    return tnb_fail(err, TNB_INVALID,
+                    "the kernel takes %" PRIu32 " buffers and %" PRIu32 " scalars", k->n_buffers,
+                    k->n_scalars);
+}
+
+static tnb_status
+gather(struct run *r, tnb_err *err)
+{
+    const tnr_launch *l = r->launch;
+    uint32_t n_buffers = 0, n_scalars = 0;
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        const tnr_param *p = &l->params[i];
+        switch (p->kind) {
+        case TNB_PARAM_BUFFER:
+            if (n_buffers == r->k->n_buffers)
+                return wrong_number(r->k, err);
+            r->buffers[n_buffers].data = (char *)p->u.memory.mem + p->u.memory.offset;
+            r->buffers[n_buffers++].bytes = p->u.memory.bytes;
+            break;
+        case TNB_PARAM_SCALAR:
+            if (n_scalars == r->k->n_scalars)
+                return wrong_number(r->k, err);
+            r->locals[n_scalars++].i = p->u.scalar.i; /* doubles travel as bits */
+            break;
+        case TNB_PARAM_REFUSED:
+            r->refused = p->u.memory.mem;
+            break;
+        case TNB_PARAM_TAG:
+            r->tag = (uint32_t)p->u.scalar.i;
+            break;
+        default:
+            return tnr_refuse_param(l, i, err);
+        }
+    }
+    return n_buffers == r->k->n_buffers && n_scalars == r->k->n_scalars ? TNB_OK
+                                                                        : wrong_number(r->k, err);
+}
+
+static tnb_status
 null_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err)
 {
     const null_kernel *k = kernel;
     (void)dev, (void)stream;
-    if (l->n_buffers != k->n_buffers || l->n_scalars != k->n_scalars)
-        return tnb_fail(err, TNB_INVALID,
-                        "the kernel takes %" PRIu32 " buffers and %" PRIu32 " scalars",
-                        k->n_buffers, k->n_scalars);
     struct run *r = calloc(1, sizeof *r);
     if (!r)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
     r->k = k;
     r->launch = l;
-    for (uint32_t i = 0; i < l->n_buffers; i++) {
-        r->buffers[i].data = (char *)l->buffers[i].mem + l->buffers[i].offset;
-        r->buffers[i].bytes = l->buffers[i].bytes;
-    }
-    for (uint32_t i = 0; i < l->n_scalars; i++)
-        r->locals[i].i = l->scalars[i].i; /* doubles travel as bits */
-    tnb_status st = execute(r, err);
+    tnb_status st = gather(r, err);
+    if (st == TNB_OK)
+        st = execute(r, err);
     for (uint32_t i = 0; i < k->n_allocs; i++)
         free(r->buffers[k->n_buffers + i].data);
     free(r);

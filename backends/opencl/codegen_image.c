@@ -24,8 +24,9 @@ largest(int64_t *a, int64_t b)
 void
 texture_note_demand(texture_demand *d, const tnk_kernel *k)
 {
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        const tn_buffer *b = tn_as_buffer(k->buffers[i]);
+    const tnk_param *p;
+    for (uint32_t i = 0; (p = tnk_next_param(k, TNB_PARAM_IMAGE, &i));) {
+        const tn_buffer *b = tn_as_buffer(p->buffer);
         uint32_t split[2];
         if (!tnk_image_split(b->scope, b->shape.n, split))
             continue;

@@ -451,6 +451,7 @@ static const tnr_driver opencl_driver = {
     .base.size = sizeof(tnr_driver),
     .base.name = "opencl",
     .base.doc = "GPUs, processors and accelerators through OpenCL 1.2 and newer",
+    .takes = TNR_TAKES_IMAGES | TNR_TAKES_SHARED,
     .type = TNB_OPENCL,
     .alignment = 128,
     .count = opencl_count,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The opencl backend, device half: launches.
  *
- * Arguments in order: a pointer for each buffer, its byte offset (ulong) for each buffer, the
- * scalars, of kernels that check indices the memory for one that is refused and the launch's tag, and one pointer to local memory where the kernel takes an argument more than these.
+ * Arguments in order: a pointer for each buffer and image, its byte offset (ulong) for each of them, the other parameters,
+ * and one pointer to local memory where the kernel takes an argument more than these.
  */
 #include "device.h"
 
@@ -96,14 +96,19 @@ check_group(const struct opencl_device *d, const struct opencl_kernel *k, const 
 static tnb_status
 check_args(const struct opencl_kernel *k, const tnr_launch *l, tnb_err *err)
 {
-    uint64_t n = 2 * (uint64_t)l->n_buffers + l->n_scalars + (l->refused ? 2 : 0);
+    uint64_t memory = 0, n = l->n_params;
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        if (l->params[i].kind == TNB_PARAM_TENSOR_MAP || l->params[i].kind >= TNB_PARAM_END)
+            return tnr_refuse_param(l, i, err);
+        memory += (uint64_t)tnb_param_is_memory(l->params[i].kind);
+    }
+    n += memory;
     if (k->n_args == n ? l->shared_bytes == 0 : k->n_args == n + 1)
         return TNB_OK;
     return tnb_fail(err, TNB_INVALID,
-                    "kernel '%s' takes %u arguments; %" PRIu32 " buffers with their offsets and "
-                    "%" PRIu32 " scalars are %" PRIu64 "%s%s",
-                    k->name, (unsigned)k->n_args, l->n_buffers, l->n_scalars, n,
-                    l->refused ? " with what checks of indices need" : "",
+                    "kernel '%s' takes %u arguments; %" PRIu64 " buffers with their offsets and "
+                    "%" PRIu64 " other parameters are %" PRIu64 "%s",
+                    k->name, (unsigned)k->n_args, memory, l->n_params - memory, n,
                     l->shared_bytes ? ", and local memory is one more" : "");
 }
 
@@ -137,25 +142,27 @@ set_args(struct opencl_device *d, const struct opencl_kernel *k, cl_kernel c, co
 {
     cl_uint at = 0;
     cl_int e = CL_SUCCESS;
-    for (uint32_t i = 0; i < l->n_buffers && e == CL_SUCCESS; i++) {
-        cl_mem m = l->buffers[i].mem;
-        e = clSetKernelArg(c, at++, sizeof m, &m);
+    for (uint32_t i = 0; i < l->n_params && e == CL_SUCCESS; i++) {
+        cl_mem m = l->params[i].u.memory.mem;
+        if (tnb_param_is_memory(l->params[i].kind))
+            e = clSetKernelArg(c, at++, sizeof m, &m);
     }
-    for (uint32_t i = 0; i < l->n_buffers && e == CL_SUCCESS; i++) {
-        cl_ulong offset = l->buffers[i].offset;
-        e = clSetKernelArg(c, at++, sizeof offset, &offset);
+    for (uint32_t i = 0; i < l->n_params && e == CL_SUCCESS; i++) {
+        cl_ulong offset = l->params[i].u.memory.offset;
+        if (tnb_param_is_memory(l->params[i].kind))
+            e = clSetKernelArg(c, at++, sizeof offset, &offset);
     }
-    for (uint32_t i = 0; i < l->n_scalars && e == CL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < l->n_params && e == CL_SUCCESS; i++) {
+        const tnr_param *p = &l->params[i];
         unsigned char bytes[8];
-        size_t n = narrow(l->scalar_dtypes[i], l->scalars[i], bytes);
-        e = clSetKernelArg(c, at++, n, bytes);
-    }
-    if (e == CL_SUCCESS && l->refused) {
-        cl_mem m = l->refused;
-        cl_uint tag = l->tag;
-        e = clSetKernelArg(c, at++, sizeof m, &m);
-        if (e == CL_SUCCESS)
-            e = clSetKernelArg(c, at++, sizeof tag, &tag);
+        if (p->kind == TNB_PARAM_REFUSED) {
+            cl_mem m = p->u.memory.mem;
+            e = clSetKernelArg(c, at++, sizeof m, &m);
+        } else if (!tnb_param_is_memory(p->kind)) {
+            tnb_dtype tag = {TNB_UINT, 32, 1};
+            size_t n = narrow(p->kind == TNB_PARAM_TAG ? tag : p->dtype, p->u.scalar, bytes);
+            e = clSetKernelArg(c, at++, n, bytes);
+        }
     }
     if (e == CL_SUCCESS && at < k->n_args)
         e = clSetKernelArg(c, at++, l->shared_bytes ? (size_t)l->shared_bytes : 1, NULL);
@@ -193,7 +200,7 @@ opencl_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_er
     struct opencl_kernel *k = kernel;
     tnr_launch launch = *l;
     cl_kernel c;
-    if (!l->has_grid) { /* one work item does it all */
+    if (!(l->flags & TNR_LAUNCH_GRID)) { /* one work item does it all */
         for (int i = 0; i < 3; i++)
             launch.grid[i] = launch.block[i] = 1;
         launch.shared_bytes = 0;

@@ -68,7 +68,7 @@ take_arrays(struct cursor *c, tnb_tno_view *p, tnb_err *err)
 {
     const tnb_tno_program *h = &p->head;
     const uint32_t counts[] = {h->n_functions, h->n_insns,   h->n_operands,  h->n_kernels,
-                               h->n_buffers,   h->n_scalars, h->n_constants, h->n_dims,
+                               h->n_params,    h->n_maps,    h->n_constants, h->n_dims,
                                h->n_packed,    h->n_devices, h->n_text};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i] > MAX_COUNT)
@@ -80,9 +80,9 @@ take_arrays(struct cursor *c, tnb_tno_view *p, tnb_err *err)
     p->insns = p->functions ? take(c, h->n_insns, sizeof *p->insns) : NULL;
     p->operands = p->insns ? take(c, h->n_operands, sizeof *p->operands) : NULL;
     p->kernels = p->operands ? take(c, h->n_kernels, sizeof *p->kernels) : NULL;
-    p->buffers = p->kernels ? take(c, h->n_buffers, sizeof *p->buffers) : NULL;
-    p->scalars = p->buffers ? take(c, h->n_scalars, sizeof *p->scalars) : NULL;
-    p->constants = p->scalars ? take(c, h->n_constants, sizeof *p->constants) : NULL;
+    p->params = p->kernels ? take(c, h->n_params, sizeof *p->params) : NULL;
+    p->maps = p->params ? take(c, h->n_maps, sizeof *p->maps) : NULL;
+    p->constants = p->maps ? take(c, h->n_constants, sizeof *p->constants) : NULL;
     p->dims = p->constants ? take(c, h->n_dims, sizeof *p->dims) : NULL;
     p->packed = p->dims ? take(c, h->n_packed, sizeof *p->packed) : NULL;
     p->devices = p->packed ? take(c, h->n_devices, sizeof *p->devices) : NULL;
@@ -162,6 +162,75 @@ check_constants(const tnb_tno_view *p, uint64_t constants_bytes, tnb_err *err)
 }
 
 static tnb_status
+check_map(const tnb_tensor_map *m, uint32_t i, tnb_err *err)
+{
+    if (!plain_dtype(m->dtype) || m->dtype.lanes != 1)
+        return broken(err, "tensor map %" PRIu32 " has no element type", i);
+    if (m->rank < 1 || m->rank > TNB_MAP_RANK || m->fill > TNB_MAP_NANS || m->reserved ||
+        (m->swizzle && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128))
+        return broken(err,
+                      "tensor map %" PRIu32 " has a rank, swizzle or fill that there is none of",
+                      i);
+    for (int k = 0; k < TNB_MAP_RANK; k++)
+        if ((m->box[k] == 0) != (k >= m->rank))
+            return broken(err,
+                          "the tile of tensor map %" PRIu32 " has %" PRIu32 " elements on axis %d",
+                          i, m->box[k], k);
+    return TNB_OK;
+}
+
+static tnb_status
+check_param(const tnb_tno_view *p, uint32_t i, tnb_err *err)
+{
+    const tnb_tno_param *q = &p->params[i];
+    bool memory = tnb_param_is_memory(q->kind), map = q->kind == TNB_PARAM_TENSOR_MAP;
+    if (q->kind < TNB_PARAM_BUFFER || q->kind >= TNB_PARAM_END)
+        return broken(err, "parameter %" PRIu32 " is of unknown kind %d", i, (int)q->kind);
+    if (q->flags & ~(memory ? TNB_TNO_WRITTEN : 0) || (!map && q->map) ||
+        (!memory && !map && q->ndim))
+        return broken(err, "parameter %" PRIu32 " says what its kind has not", i);
+    if (q->kind == TNB_PARAM_SCALAR
+            ? !plain_dtype(q->dtype) || q->dtype.lanes != 1 || q->dtype.bits > 64
+            : !memory && q->dtype.bits)
+        return broken(err, "parameter %" PRIu32 " has a type that its kind has not", i);
+    if (map && (q->map >= p->head.n_maps || q->ndim != p->maps[q->map].rank))
+        return broken(err,
+                      "parameter %" PRIu32 " is tensor map %" PRIu32 " of %" PRIu32 ", rank %d", i,
+                      q->map, p->head.n_maps, (int)q->ndim);
+    return TNB_OK;
+}
+
+static tnb_status
+check_kernel(const tnb_tno_view *p, uint32_t i, tnb_err *err)
+{
+    const tnb_tno_kernel *k = &p->kernels[i];
+    uint32_t refused = 0, tags = 0;
+    TNB_TRY(check_text(p, k->name, "a kernel", err));
+    if (k->device >= p->head.n_devices)
+        return broken(err, "kernel %" PRIu32 " is for device %" PRIu32 " of %" PRIu32, i, k->device,
+                      p->head.n_devices);
+    if (k->flags >= TNB_TNO_CHECKED << 1 || k->reserved[0] || k->reserved[1] ||
+        (!(k->flags & TNB_TNO_GRID) && k->flags & ~(uint32_t)TNB_TNO_CHECKED))
+        return broken(err, "kernel %" PRIu32 " has flags that are not known, or no grid for them",
+                      i);
+    if (!within(k->first_param, k->n_params, p->head.n_params))
+        return broken(err, "the parameters of kernel %" PRIu32 " lie outside the tables", i);
+    if (k->n_params > UINT16_MAX)
+        return broken(err, "kernel %" PRIu32 " has too many parameters", i);
+    for (uint32_t j = 0; j < k->n_params; j++) {
+        refused += p->params[k->first_param + j].kind == TNB_PARAM_REFUSED;
+        tags += p->params[k->first_param + j].kind == TNB_PARAM_TAG;
+    }
+    if (refused > 1 || tags > refused || (refused == 1) != ((k->flags & TNB_TNO_CHECKED) != 0))
+        return broken(err,
+                      "kernel %" PRIu32 " has %" PRIu32 " places for a refused index and %" PRIu32
+                      " tags",
+                      i, refused, tags);
+    return k->flags & TNB_TNO_CHECKED ? check_text(p, k->checks, "the checks of a kernel", err)
+                                      : TNB_OK;
+}
+
+static tnb_status
 check_tables(const tnb_tno_view *p, uint64_t constants_bytes, tnb_err *err)
 {
     const tnb_tno_program *h = &p->head;
@@ -173,25 +242,12 @@ check_tables(const tnb_tno_view *p, uint64_t constants_bytes, tnb_err *err)
         if (p->devices[i].id > 65535)
             return broken(err, "device number %" PRIu32 " is out of range", p->devices[i].id);
     }
-    for (uint32_t i = 0; i < h->n_scalars; i++)
-        if (!plain_dtype(p->scalars[i]) || p->scalars[i].lanes != 1 || p->scalars[i].bits > 64)
-            return broken(err, "scalar parameter %" PRIu32 " has no scalar type", i);
-    for (uint32_t i = 0; i < h->n_kernels; i++) {
-        const tnb_tno_kernel *k = &p->kernels[i];
-        TNB_TRY(check_text(p, k->name, "a kernel", err));
-        if (k->device >= h->n_devices)
-            return broken(err, "kernel %" PRIu32 " is for device %" PRIu32 " of %" PRIu32, i,
-                          k->device, h->n_devices);
-        if (k->flags & ~(uint32_t)(TNB_TNO_GRID | TNB_TNO_CHECKED))
-            return broken(err, "kernel %" PRIu32 " has flags that are not known", i);
-        if (k->flags & TNB_TNO_CHECKED)
-            TNB_TRY(check_text(p, k->checks, "the checks of a kernel", err));
-        if (!within(k->first_buffer, k->n_buffers, h->n_buffers) ||
-            !within(k->first_scalar, k->n_scalars, h->n_scalars))
-            return broken(err, "the parameters of kernel %" PRIu32 " lie outside the tables", i);
-        if (k->n_buffers + k->n_scalars > UINT16_MAX - 8)
-            return broken(err, "kernel %" PRIu32 " has too many parameters", i);
-    }
+    for (uint32_t i = 0; i < h->n_maps; i++)
+        TNB_TRY(check_map(&p->maps[i], i, err));
+    for (uint32_t i = 0; i < h->n_params; i++)
+        TNB_TRY(check_param(p, i, err));
+    for (uint32_t i = 0; i < h->n_kernels; i++)
+        TNB_TRY(check_kernel(p, i, err));
     return check_constants(p, constants_bytes, err);
 }
 
@@ -288,19 +344,24 @@ static tnb_status
 check_launch(const struct place *w, tnb_err *err)
 {
     const tnb_tno_kernel *k = &w->p->kernels[w->insn->b];
-    uint32_t want = k->n_buffers + k->n_scalars + (k->flags & TNB_TNO_GRID ? 7 : 0);
-    if (w->insn->aux != want)
-        return bad(w, err, "number of arguments", w->insn->aux, want);
-    for (uint32_t i = 0; i < want; i++) {
-        unsigned mask = INTS;
-        if (i < k->n_buffers) {
-            mask = OBJECTS;
-        } else if (i < k->n_buffers + k->n_scalars) {
-            tnb_dtype d = w->p->scalars[k->first_scalar + i - k->n_buffers];
-            mask = tnb_dtype_is_float(d) ? FLOATS : INTS;
+    uint32_t n = w->insn->aux, at = 0;
+    uint64_t want = (k->flags & TNB_TNO_GRID ? 6 : 0) + (k->flags & TNB_TNO_CLUSTER ? 3 : 0) +
+                    (k->flags & TNB_TNO_SHARED ? 1 : 0);
+    for (uint32_t i = 0; i < k->n_params; i++) {
+        const tnb_tno_param *q = &w->p->params[k->first_param + i];
+        uint32_t own = tnb_tno_operands(q);
+        want += own;
+        for (uint32_t j = 0; j < own && at < n; j++) {
+            unsigned mask = j ? INTS : OBJECTS;
+            if (q->kind == TNB_PARAM_SCALAR)
+                mask = tnb_dtype_is_float(q->dtype) ? FLOATS : INTS;
+            TNB_TRY(need_kind(w, at++, mask, err));
         }
-        TNB_TRY(need_kind(w, i, mask, err));
     }
+    if (n != want)
+        return bad(w, err, "number of arguments", n, want);
+    for (; at < n; at++)
+        TNB_TRY(need_kind(w, at, INTS, err));
     return TNB_OK;
 }
 

@@ -272,8 +272,9 @@ is_streamed(tnk_emitter *e, const tnk_memory *m, tnb_dtype v)
     int bytes = v.bits / 8 * v.lanes;
     if (!e->stream || e->d->id != TNK_DIALECT_C || (bytes != 16 && bytes != 32 && bytes != 64))
         return false;
-    for (uint32_t i = 0; i < e->kernel->n_buffers; i++)
-        if (m == tnb_ptrmap_get(&e->memory, tn_as_buffer(e->kernel->buffers[i])->data))
+    const tnk_param *p;
+    for (uint32_t i = 0; (p = tnk_next_memory(e->kernel, &i));)
+        if (m == tnb_ptrmap_get(&e->memory, tn_as_buffer(p->buffer)->data))
             return true;
     return false;
 }

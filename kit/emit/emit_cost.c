@@ -140,11 +140,8 @@ times(tnk_emitter *e, tnk_cost c, const tn_expr *extent)
     }
     bool known = true;
     tn_list vars = tn_free_vars(e->ctx, extent, true);
-    for (uint32_t i = 0; i < vars.n && known; i++) {
-        known = false;
-        for (uint32_t k = 0; k < e->kernel->n_scalars; k++)
-            known |= e->kernel->scalars[k].var == vars.at[i];
-    }
+    for (uint32_t i = 0; i < vars.n && known; i++)
+        known = tnk_find_param(e->kernel, vars.at[i]) != NULL;
     if (!known)
         return (tnk_cost){c.ns * UNKNOWN_TURNS,
                           c.text ? tn_strf(e->ctx, "%d.0 * %s", UNKNOWN_TURNS, c.text) : NULL};

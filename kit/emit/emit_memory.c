@@ -89,10 +89,7 @@ host_size(planner *p, const tn_expr *size)
     }
     tn_list fv = tn_free_vars(ctx, size, true);
     for (uint32_t i = 0; i < fv.n; i++) {
-        bool scalar = false;
-        for (uint32_t k = 0; k < p->e->kernel->n_scalars; k++)
-            scalar |= p->e->kernel->scalars[k].var == fv.at[i];
-        if (!scalar)
+        if (!tnk_find_param(p->e->kernel, fv.at[i]))
             return NULL;
     }
     return tn_simplify_now(ctx, size);

@@ -415,6 +415,20 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
     }
 }
 
+static const tnk_memory *
+memory_of(const tnk_emitter *e, const tnk_param *p)
+{
+    return tnb_ptrmap_get(&e->memory, tn_as_buffer(p->buffer)->data);
+}
+
+static void
+refuse_map(tnk_emitter *e, const tnk_param *p)
+{
+    tnk_emit_fail(e, p->var->loc,
+                  "kernel '%s' takes a tensor map, '%s', which dialect %s does not have",
+                  e->kernel->name, tn_var_name(p->var), e->d->name);
+}
+
 static void
 host_table(tnk_emitter *e, bool noalias)
 {
@@ -432,25 +446,27 @@ host_table(tnk_emitter *e, bool noalias)
         text(e, "    env->refused = &tk_own;\n");
         tnk_declare(e, "tnb_kernel_env *", "env");
     }
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+    const tnk_param *p;
+    for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++) {
+        const tnk_memory *m = memory_of(e, p);
         line(e);
-        const char *type = tn_strf(e->ctx, "%s%s *%s ", k->written[i] ? "" : "const ",
+        const char *type = tn_strf(e->ctx, "%s%s *%s ", p->written ? "" : "const ",
                                    tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "");
         tnb_buf_printf(e->out, "%s%s = buffers[%u];\n", type, m->name, i);
         tnk_declare(e, type, m->name);
         line(e);
         tnb_buf_printf(e->out, "(void)%s;\n", m->name);
     }
-    for (uint32_t i = 0; i < k->n_scalars; i++) {
-        tnb_dtype d = tnk_compute_dtype(k->scalars[i].dtype);
+    for (uint32_t at = 0, i = 0; (p = tnk_next_param(k, TNB_PARAM_SCALAR, &at)); i++) {
+        tnb_dtype d = tnk_compute_dtype(p->dtype);
         line(e);
         tnb_buf_printf(e->out, "const %s %s = (%s)scalars[%u].%s;\n", tnk_c_type(e, d),
-                       tnk_name_of(e, k->scalars[i].var), tnk_c_type(e, d), i,
+                       tnk_name_of(e, p->var), tnk_c_type(e, d), i,
                        tnb_dtype_is_float(d) ? "f" : "i");
-        tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)),
-                    tnk_name_of(e, k->scalars[i].var));
+        tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, p->var));
     }
+    for (uint32_t at = 0; (p = tnk_next_param(k, TNB_PARAM_TENSOR_MAP, &at));)
+        refuse_map(e, p);
 }
 
 /* Shared memory is declared at the outermost level of a kernel: OpenCL C demands it. */
@@ -474,44 +490,55 @@ scalar_param_type(tnk_emitter *e, tnb_dtype d)
     return tnk_c_type(e, tnb_dtype_is_bool(d) ? tnk_storage_dtype(d) : tnk_compute_dtype(d));
 }
 
-/* Behind all others: where a refused index is noted, and what the host calls this launch there. */
+/* A parameter that is not the caller's memory. */
 static void
-refusal_params(tnk_emitter *e, const char *comma)
+other_param(tnk_emitter *e, const tnk_param *p, const char *comma)
 {
-    if (e->n_checks)
-        tnb_buf_printf(e->out, "%s%stk_refusal *tk_refused, const %s tk_tag", comma,
-                       e->d->global_ptr, e->d->uint32);
+    bool at_offsets = e->d->byte_offsets;
+    if (p->kind == TNB_PARAM_SCALAR)
+        tnb_buf_printf(e->out, "%s%s%s %s", comma, at_offsets ? "const " : "",
+                       at_offsets ? scalar_param_type(e, p->dtype)
+                                  : tnk_c_type(e, tnk_compute_dtype(p->dtype)),
+                       tnk_name_of(e, p->var));
+    else if (p->kind == TNB_PARAM_REFUSED)
+        tnb_buf_printf(e->out, "%s%stk_refusal *tk_refused", comma, e->d->global_ptr);
+    else if (p->kind == TNB_PARAM_TAG)
+        tnb_buf_printf(e->out, "%sconst %s tk_tag", comma, e->d->uint32);
+    else
+        refuse_map(e, p);
 }
 
-/* Pointers to bytes, offsets, scalars; then the pointers to elements. */
+/* Pointers to bytes, offsets, then the others; then the pointers to elements. */
 static void
 direct_at_offsets(tnk_emitter *e, bool noalias)
 {
     const tnk_kernel *k = e->kernel;
     const char *comma = "";
     tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, tnk_warp_attribute(e), k->name);
-    for (uint32_t i = 0; i < k->n_buffers; i++, comma = ", ") {
-        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+    const tnk_param *p;
+    for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++, comma = ", ") {
+        const tnk_memory *m = memory_of(e, p);
         if (m->image)
-            tnb_buf_printf(e->out, "%s%s %s", comma, tnk_image_type(m, k->written[i]), m->name);
+            tnb_buf_printf(e->out, "%s%s %s", comma, tnk_image_type(m, p->written), m->name);
         else
             tnb_buf_printf(e->out, "%s%s%s%s *tk_mem%u", comma, e->d->global_ptr,
-                           k->written[i] ? "" : "const ", e->d->uint8, i);
+                           p->written ? "" : "const ", e->d->uint8, i);
     }
-    for (uint32_t i = 0; i < k->n_buffers; i++)
+    for (uint32_t at = 0, i = 0; tnk_next_memory(k, &at); i++)
         tnb_buf_printf(e->out, ", const %s tk_at%u", e->d->uint64, i);
-    for (uint32_t i = 0; i < k->n_scalars; i++, comma = ", ")
-        tnb_buf_printf(e->out, "%sconst %s %s", comma, scalar_param_type(e, k->scalars[i].dtype),
-                       tnk_name_of(e, k->scalars[i].var));
-    refusal_params(e, comma);
+    for (uint32_t i = 0; i < k->n_params; i++)
+        if (!tnb_param_is_memory(k->params[i].kind)) {
+            other_param(e, &k->params[i], comma);
+            comma = ", ";
+        }
     tnb_buf_puts(e->out, ")\n{\n");
     e->indent = 1;
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
+    for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++) {
+        const tnk_memory *m = memory_of(e, p);
         if (m->image)
             continue;
-        const char *type = tn_strf(e->ctx, "%s%s%s *", e->d->global_ptr,
-                                   k->written[i] ? "" : "const ", tnk_c_type(e, m->elem));
+        const char *type = tn_strf(e->ctx, "%s%s%s *", e->d->global_ptr, p->written ? "" : "const ",
+                                   tnk_c_type(e, m->elem));
         line(e);
         tnb_buf_printf(e->out, "%s%s%s = (%s)(tk_mem%u + tk_at%u);\n", type,
                        noalias ? tn_strf(e->ctx, "%s ", e->d->restrict_) : "", m->name, type, i, i);
@@ -527,17 +554,16 @@ direct(tnk_emitter *e, bool noalias)
         return;
     }
     tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(k->buffers[i])->data);
-        tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", e->d->global_ptr,
-                       k->written[i] ? "" : "const ", tnk_c_type(e, m->elem),
-                       noalias ? e->d->restrict_ : "", m->name);
+    for (uint32_t i = 0; i < k->n_params; i++) {
+        const tnk_param *p = &k->params[i];
+        const tnk_memory *m = tnb_param_is_memory(p->kind) ? memory_of(e, p) : NULL;
+        if (m)
+            tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", e->d->global_ptr,
+                           p->written ? "" : "const ", tnk_c_type(e, m->elem),
+                           noalias ? e->d->restrict_ : "", m->name);
+        else
+            other_param(e, p, i ? ", " : "");
     }
-    for (uint32_t i = 0; i < k->n_scalars; i++)
-        tnb_buf_printf(e->out, "%s%s %s", i || k->n_buffers ? ", " : "",
-                       tnk_c_type(e, tnk_compute_dtype(k->scalars[i].dtype)),
-                       tnk_name_of(e, k->scalars[i].var));
-    refusal_params(e, k->n_scalars || k->n_buffers ? ", " : "");
     tnb_buf_puts(e->out, ")\n{\n");
     e->indent = 1;
 }
@@ -547,9 +573,9 @@ find_own_read(void *user, const tn_node *n)
 {
     tnk_emitter *e = user;
     const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? (const tn_buffer_load *)n : NULL;
-    for (uint32_t i = 0; l && i < e->kernel->n_buffers; i++)
-        if (e->kernel->written[i] &&
-            tn_as_buffer(e->kernel->buffers[i])->data == tn_as_buffer(l->buffer)->data)
+    const tnk_param *p;
+    for (uint32_t i = 0; l && (p = tnk_next_memory(e->kernel, &i));)
+        if (p->written && tn_as_buffer(p->buffer)->data == tn_as_buffer(l->buffer)->data)
             e->barrier = e->d->global_barrier;
     return e->barrier == e->d->global_barrier ? TN_WALK_STOP : TN_WALK_ON;
 }
@@ -562,8 +588,9 @@ tnk_emit_kernel(tnk_emitter *e)
     e->barrier = e->d->barrier;
     if (e->d->global_barrier)
         tn_walk(f->body, 0, find_own_read, NULL, e);
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        const tn_buffer *b = tn_as_buffer(k->buffers[i]);
+    const tnk_param *p;
+    for (uint32_t i = 0; (p = tnk_next_memory(k, &i));) {
+        const tn_buffer *b = tn_as_buffer(p->buffer);
         tnk_memory *m = TNB_NEW(tn_scratch(e->ctx), tnk_memory);
         tnb_dtype d = b->dtype;
         d.lanes = 1;
@@ -574,8 +601,8 @@ tnk_emit_kernel(tnk_emitter *e)
         m->lanes = 1;
         m->count = -3;
         m->given = true;
-        m->image = tnk_image_rank(e, k->buffers[i]);
-        m->image_written = k->written[i];
+        m->image = tnk_image_rank(e, p->buffer);
+        m->image_written = p->written;
         tnb_ptrmap_set(&e->memory, b->data, m);
     }
     tnk_temporaries t = {0};

@@ -10,51 +10,33 @@
 #include "tenon/kit/driver.h"
 #include "tenon/kit/emit.h"
 
+/* Whether the host knows the variable when it launches: a scalar parameter, an extent or a stride. */
 static bool
-find_source(const tn_prim_func *f, const tn_expr *var, tnk_kernel_scalar_param *out)
+is_given(const tn_prim_func *f, const tn_expr *var)
 {
-    uint32_t scalar = 0, buffer = 0;
-    for (uint32_t i = 0; i < f->params.n; i++) {
-        if (f->params.at[i] == var) {
-            *out = (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_PARAM, scalar, 0};
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (f->params.at[i] == var)
             return true;
-        }
-        const tn_buffer *b = i < f->buffers.n ? tn_as_buffer(f->buffers.at[i]) : NULL;
-        scalar += b ? 0 : 1;
-    }
     for (uint32_t i = 0; i < f->buffers.n; i++) {
         const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
-        if (!b)
-            continue;
-        for (uint32_t d = 0; d < b->shape.n; d++)
-            if (b->shape.at[d] == var) {
-                *out =
-                    (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_SHAPE, buffer, d};
+        for (uint32_t d = 0; b && d < b->shape.n; d++)
+            if (b->shape.at[d] == var)
                 return true;
-            }
-        for (uint32_t d = 0; d < b->strides.n; d++)
-            if (b->strides.at[d] == var) {
-                *out =
-                    (tnk_kernel_scalar_param){var, tn_dtype_of(var), TNK_SCALAR_STRIDE, buffer, d};
+        for (uint32_t d = 0; b && d < b->strides.n; d++)
+            if (b->strides.at[d] == var)
                 return true;
-            }
-        buffer++;
     }
     return false;
 }
 
-typedef struct writes {
-    const tn_node *const *buffers;
-    uint8_t *written;
-    uint32_t n;
-} writes;
-
 static void
-mark(writes *w, const tn_expr *data)
+mark(tnk_kernel *k, const tn_expr *data)
 {
-    for (uint32_t i = 0; i < w->n; i++)
-        if (tn_as_buffer(w->buffers[i])->data == data)
-            w->written[i] = 1;
+    for (uint32_t i = 0; i < k->n_params; i++) {
+        tnk_param *p = (tnk_param *)(uintptr_t)&k->params[i]; /* made here */
+        if (p->buffer && tn_as_buffer(p->buffer)->data == data)
+            p->written = tnb_param_is_memory(p->kind);
+    }
 }
 
 static tn_walk_step
@@ -102,10 +84,7 @@ note_threads(tn_ctx *ctx, tnk_kernel *k, const tn_for_loop *f)
         *extent = f->extent;
     tn_list fv = tn_free_vars(ctx, f->extent, true);
     for (uint32_t i = 0; i < fv.n; i++) {
-        bool scalar = false;
-        for (uint32_t s = 0; s < k->n_scalars; s++)
-            scalar |= k->scalars[s].var == fv.at[i];
-        if (scalar)
+        if (tnk_find_param(k, fv.at[i]))
             continue;
         tn_error(ctx, f->base.loc, TNB_INVALID,
                  "kernel '%s': the extent of %s, %s, is not known before the kernel runs", k->name,
@@ -197,49 +176,247 @@ identifier(tn_ctx *ctx, const char *name)
                : s;
 }
 
+/* What a kernel is described with. */
+typedef struct description {
+    tn_ctx *ctx;
+    tnk_kernel *kernel;
+    const tn_prim_func *original, *lowered;
+    const tn_node *launch; /* TNK_LAUNCH_ATTR, or NULL */
+    TNB_VEC(tnk_param) params;
+    TNB_VEC(const tn_node *) vars, buffers; /* of the kernel's function */
+} description;
+
+static bool
+refuse(const description *d, const char *what, const tn_expr *e)
+{
+    tn_error(d->ctx, TN_NODE(d->lowered)->loc, TNB_INVALID,
+             "kernel '%s': %s, %s, is not known before the kernel runs", d->kernel->name, what,
+             tn_text(d->ctx, e));
+    tnb_diag_hint(tn_diags(d->ctx),
+                  "the host knows the tensor program's scalars, and the extents and "
+                  "strides of its buffers");
+    return false;
+}
+
+static bool
+is_host_value(const description *d, const char *what, const tn_expr *e)
+{
+    tn_list fv = tn_free_vars(d->ctx, e, true);
+    for (uint32_t i = 0; i < fv.n; i++)
+        if (!is_given(d->original, fv.at[i]))
+            return refuse(d, what, e);
+    return true;
+}
+
+static void
+add_param(description *d, tnk_param p, const tn_expr *var)
+{
+    TNB_PUSH(tn_arena(d->ctx), d->params, p);
+    if (!var)
+        return;
+    TNB_PUSH(tn_scratch(d->ctx), d->vars, var);
+    TNB_PUSH(tn_scratch(d->ctx), d->buffers, tnb_param_is_memory(p.kind) ? p.buffer : NULL);
+}
+
+static void
+describe_memory(description *d)
+{
+    const tn_prim_func *f = d->lowered;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->params.n && i < f->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
+        if (!b)
+            continue;
+        bool image = b->scope && strncmp(b->scope, "global.texture", 14) == 0;
+        add_param(d,
+                  (tnk_param){.kind = image ? TNB_PARAM_IMAGE : TNB_PARAM_BUFFER,
+                              .dtype = b->dtype,
+                              .buffer = f->buffers.at[i],
+                              .argument = n++},
+                  f->params.at[i]);
+    }
+}
+
+static bool
+add_scalar(description *d, const tn_expr *var, const tn_expr *value)
+{
+    if (!tn_uses(d->lowered->body, var))
+        return true;
+    if (!is_host_value(d, tn_strf(d->ctx, "the scalar '%s'", tn_var_name(var)), value))
+        return false;
+    add_param(d,
+              (tnk_param){
+                  .kind = TNB_PARAM_SCALAR, .dtype = tn_dtype_of(var), .var = var, .value = value},
+              var);
+    return true;
+}
+
+/* Parameters of the lowered function, then those that a pass made of expressions of the host. */
+static bool
+describe_scalars(description *d)
+{
+    const tn_prim_func *f = d->lowered;
+    const tn_array *values = tn_as_array(tn_dict_get(d->launch, "values"));
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        bool memory = i < f->buffers.n && f->buffers.at[i], made = false;
+        for (uint32_t k = 0; values && k < values->items.n; k++) {
+            const tn_array *pair = tn_as_array(values->items.at[k]);
+            made |= pair && pair->items.n == 2 && pair->items.at[0] == f->params.at[i];
+        }
+        if (!memory && !made && tn_dtype_of(f->params.at[i]).code != TNB_HANDLE &&
+            !add_scalar(d, f->params.at[i], f->params.at[i]))
+            return false;
+    }
+    for (uint32_t k = 0; values && k < values->items.n; k++) {
+        const tn_array *pair = tn_as_array(values->items.at[k]);
+        if (!pair || pair->items.n != 2) {
+            tn_error(d->ctx, TN_NODE(f)->loc, TNB_INVALID,
+                     "kernel '%s': attribute '" TNK_LAUNCH_ATTR
+                     "': values are pairs of a variable and an expression",
+                     d->kernel->name);
+            return false;
+        }
+        if (!add_scalar(d, pair->items.at[0], pair->items.at[1]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+bad_map(const description *d, uint32_t i, const char *why)
+{
+    tn_error(d->ctx, TN_NODE(d->lowered)->loc, TNB_INVALID,
+             "kernel '%s': attribute '" TNK_LAUNCH_ATTR "': tensor map %u: %s", d->kernel->name, i,
+             why);
+    return false;
+}
+
+static bool
+host_list(const description *d, const tn_node *of, const char *key, const char *what, tn_list *out)
+{
+    const tn_array *a = tn_as_array(tn_dict_get(of, key));
+    if (a)
+        *out = a->items;
+    for (uint32_t i = 0; i < out->n; i++)
+        if (!is_host_value(d, what, out->at[i]))
+            return false;
+    return true;
+}
+
+/* The strides of a compact tensor, of all axes but the last. */
+static tn_list
+compact_strides(tn_ctx *ctx, tn_list extents)
+{
+    const tn_expr **s = TNB_NEW_N(tn_arena(ctx), const tn_expr *, extents.n);
+    for (uint32_t i = extents.n; i-- > 1;)
+        s[i - 1] = i == extents.n - 1 ? extents.at[i] : tn_mul(ctx, s[i], extents.at[i]);
+    return tn_list_of(ctx, s, extents.n ? extents.n - 1 : 0);
+}
+
+static const tn_buffer *
+nth_buffer(const tn_prim_func *f, int64_t n)
+{
+    for (uint32_t i = 0; i < f->buffers.n; i++)
+        if (f->buffers.at[i] && n-- == 0)
+            return tn_as_buffer(f->buffers.at[i]);
+    return NULL;
+}
+
+static bool
+describe_map(description *d, uint32_t i, const tn_node *m)
+{
+    const tn_node *var = tn_dict_get(m, "var");
+    int64_t argument = tn_dict_int(m, "argument", -1), swizzle = tn_dict_int(m, "swizzle", 0);
+    const tn_buffer *b = nth_buffer(d->original, argument);
+    const tn_string_imm *fill = tn_as_string_imm(tn_dict_get(m, "fill"));
+    const tn_array *box = tn_as_array(tn_dict_get(m, "box"));
+    if (!var || !b)
+        return bad_map(d, i, "it needs 'var', a handle, and 'argument', the number of a buffer");
+    if (!box || box->items.n != b->shape.n || b->shape.n < 1 || b->shape.n > TNB_MAP_RANK)
+        return bad_map(d, i,
+                       "its box needs an extent for each axis of the buffer, which has 1 to 5");
+    if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
+        return bad_map(d, i, "its swizzle is 0, 32, 64 or 128 bytes");
+    if (fill && strcmp(fill->value, "zeros") != 0 && strcmp(fill->value, "nans") != 0)
+        return bad_map(d, i, "its fill is zeros or nans");
+    tnk_param p = {.kind = TNB_PARAM_TENSOR_MAP,
+                   .buffer = TN_NODE(b),
+                   .argument = (uint32_t)argument,
+                   .var = var,
+                   .map = {.dtype = b->dtype,
+                           .rank = (uint8_t)b->shape.n,
+                           .fill = fill && fill->value[0] == 'n' ? TNB_MAP_NANS : TNB_MAP_ZEROS,
+                           .swizzle = (uint16_t)swizzle},
+                   .extents = b->shape,
+                   .strides = b->strides.n ? tn_list_of(d->ctx, b->strides.at, b->strides.n - 1)
+                                           : compact_strides(d->ctx, b->shape)};
+    for (uint32_t k = 0; k < box->items.n; k++) {
+        int64_t n = 0;
+        if (!tn_int_value(box->items.at[k], &n) || n < 1 || n > UINT32_MAX)
+            return bad_map(d, i, "the extents of its box are positive numbers");
+        p.map.box[k] = (uint32_t)n;
+    }
+    if (!host_list(d, m, "extents", "an extent of a tensor map", &p.extents) ||
+        !host_list(d, m, "strides", "a stride of a tensor map", &p.strides))
+        return false;
+    if (p.extents.n != b->shape.n || p.strides.n + 1 != b->shape.n)
+        return bad_map(d, i,
+                       "it needs an extent for each axis, and a stride for each but the last");
+    add_param(d, p, var);
+    return true;
+}
+
+static bool
+describe_launch(description *d)
+{
+    tnk_kernel *k = d->kernel;
+    const tn_array *maps = tn_as_array(tn_dict_get(d->launch, "tensor_maps"));
+    tn_list cluster = {0};
+    for (uint32_t i = 0; maps && i < maps->items.n; i++)
+        if (!describe_map(d, i, maps->items.at[i]))
+            return false;
+    if (!host_list(d, d->launch, "cluster", "an extent of a cluster", &cluster))
+        return false;
+    for (uint32_t i = 0; i < cluster.n && i < 3; i++)
+        k->cluster[i] = cluster.at[i];
+    k->dyn_shared_bytes = tn_dict_get(d->launch, "shared_bytes");
+    k->cooperative = tn_dict_int(d->launch, "cooperative", 0) != 0;
+    k->programmatic = tn_dict_int(d->launch, "programmatic", 0) != 0;
+    return !k->dyn_shared_bytes ||
+           is_host_value(d, "the size of shared memory", k->dyn_shared_bytes);
+}
+
 static const tnk_kernel *
 describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_prim_func *f)
 {
-    tnb_arena *a = tn_arena(ctx);
-    tnk_kernel *k = TNB_NEW(a, tnk_kernel);
+    tnk_kernel *k = TNB_NEW(tn_arena(ctx), tnk_kernel);
+    description d = {.ctx = ctx,
+                     .kernel = k,
+                     .original = original,
+                     .lowered = f,
+                     .launch = tn_dict_get(f->attrs, TNK_LAUNCH_ATTR)};
     k->name = identifier(ctx, name);
-    const tn_node **buffers = TNB_NEW_N(a, const tn_node *, f->params.n + 1);
-    uint8_t *written = TNB_NEW_N(a, uint8_t, f->params.n + 1);
-    tnk_kernel_scalar_param *scalars = TNB_NEW_N(a, tnk_kernel_scalar_param, f->params.n + 1);
-    TNB_VEC(const tn_node *) params = {0}, maps = {0};
-    for (uint32_t i = 0; i < f->params.n; i++)
-        if (i < f->buffers.n && f->buffers.at[i]) {
-            buffers[k->n_buffers++] = f->buffers.at[i];
-            TNB_PUSH(tn_scratch(ctx), params, f->params.at[i]);
-            TNB_PUSH(tn_scratch(ctx), maps, f->buffers.at[i]);
-        }
-    for (uint32_t i = 0; i < f->params.n; i++) {
-        if (i < f->buffers.n && f->buffers.at[i])
-            continue;
-        const tn_expr *v = f->params.at[i];
-        if (!tn_uses(f->body, v))
-            continue;
-        if (!find_source(original, v, &scalars[k->n_scalars])) {
-            tn_error(ctx, TN_NODE(f)->loc, TNB_INTERNAL,
-                     "kernel '%s': the scalar '%s' of the lowered function has no source", name,
-                     tn_var_name(v));
-            return NULL;
-        }
-        k->n_scalars++;
-        TNB_PUSH(tn_scratch(ctx), params, v);
-        TNB_PUSH(tn_scratch(ctx), maps, NULL);
-    }
-    k->buffers = buffers;
-    k->written = written;
-    k->scalars = scalars;
-    writes w = {buffers, written, k->n_buffers};
-    tn_walk(f->body, 0, note_writes, NULL, &w);
+    describe_memory(&d);
+    if (!describe_scalars(&d) || !describe_launch(&d))
+        return NULL;
+    k->params = d.params.at;
+    k->n_params = d.params.n;
+    tn_walk(f->body, 0, note_writes, NULL, k);
     const tn_node *attrs = describe_body(ctx, k, f);
     if (!attrs)
         return NULL;
-    k->func = tn_prim_func_of(ctx, tn_list_of(ctx, params.at, params.n),
-                              tn_list_of(ctx, maps.at, maps.n), f->body, f->ret, attrs);
-    return tn_is_error(k->func) ? NULL : k;
+    k->func = tn_prim_func_of(ctx, tn_list_of(ctx, d.vars.at, d.vars.n),
+                              tn_list_of(ctx, d.buffers.at, d.buffers.n), f->body, f->ret, attrs);
+    if (tn_is_error(k->func))
+        return NULL;
+    const char *const *checks;
+    if (tnk_kernel_checks(ctx, k, &checks)) {
+        add_param(&d, (tnk_param){.kind = TNB_PARAM_REFUSED}, NULL);
+        add_param(&d, (tnk_param){.kind = TNB_PARAM_TAG, .dtype = TNB_DTYPE(TNB_UINT, 32)}, NULL);
+        k->params = d.params.at;
+        k->n_params = d.params.n;
+    }
+    return k;
 }
 
 const tnk_kernel *

@@ -12,38 +12,41 @@ tnk_is_host_func(const tn_node *prim_func)
     return v && !tn_is_int_const(v, 0);
 }
 
+/* The shape before flattening is what callers pass. */
+static tnb_tno_param
+declare_param(struct vm_gen *g, const tn_prim_func *f, const tnk_param *p)
+{
+    tnb_tno_param to = {.kind = (uint8_t)p->kind};
+    if (tnb_param_is_memory(p->kind)) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[vm_argument(f, true, p->argument)]);
+        to.dtype = b->dtype;
+        to.ndim = (int16_t)b->shape.n;
+        to.flags = p->written ? TNB_TNO_WRITTEN : 0;
+    } else if (p->kind == TNB_PARAM_SCALAR) {
+        to.dtype = p->dtype;
+    } else if (p->kind == TNB_PARAM_TENSOR_MAP) {
+        to.ndim = p->map.rank;
+        to.map = tnk_program_map(g->p, &p->map);
+    }
+    return to;
+}
+
 static void
 declare_kernel(struct vm_gen *g, struct callee *c)
 {
     const tnk_kernel *k = c->kernel;
-    tnb_tno_buffer *buffers = TNB_NEW_N(g->arena, tnb_tno_buffer, k->n_buffers);
-    tnb_dtype *scalars = TNB_NEW_N(g->arena, tnb_dtype, k->n_scalars);
-    const tn_prim_func *f = tn_as_prim_func(c->func);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < f->buffers.n && n < k->n_buffers;
-         i++) { /* the shape before flattening is what callers pass */
-        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
-        if (b) {
-            bool written = !k->written || k->written[n];
-            buffers[n++] = (tnb_tno_buffer){.dtype = b->dtype,
-                                            .ndim = (int16_t)b->shape.n,
-                                            .flags = written ? TNB_TNO_WRITTEN : 0};
-        }
-    }
-    for (uint32_t i = 0; i < k->n_scalars; i++)
-        scalars[i] = k->scalars[i].dtype;
+    tnb_tno_param *params = TNB_NEW_N(g->arena, tnb_tno_param, k->n_params);
+    for (uint32_t i = 0; i < k->n_params; i++)
+        params[i] = declare_param(g, tn_as_prim_func(c->func), &k->params[i]);
     c->fallback = (uint32_t)(k - g->in->kernels) >= g->in->n_kernels - g->in->n_fallback;
     uint32_t device =
         tnk_program_device(g->p, c->fallback ? g->in->fallback_device : g->in->device, 0, "global");
-    c->kernel_index =
-        tnk_program_kernel(g->p, k->name, k->grid[0] || k->block[0] ? TNB_TNO_GRID : 0, device,
-                           buffers, k->n_buffers, scalars, k->n_scalars);
     const char *const *checks;
     tnb_buf text = {0};
     for (uint32_t i = 0, all = tnk_kernel_checks(g->ctx, k, &checks); i < all; i++)
         tnb_buf_printf(&text, "%s%s", i ? "\n" : "", checks[i]);
-    if (text.n)
-        tnk_program_kernel_checks(g->p, c->kernel_index, text.s);
+    c->kernel_index = tnk_program_kernel(g->p, k->name, vm_kernel_flags(k), device, params,
+                                         k->n_params, text.n ? text.s : NULL);
     tnb_buf_free(&text);
 }
 

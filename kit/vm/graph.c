@@ -12,6 +12,8 @@
  */
 #include "vm_private.h"
 
+#include "tenon/core/walk.h"
+
 static uint32_t
 operand(struct vm_gen *g, const tn_expr *e);
 static void
@@ -220,43 +222,150 @@ scalar_operand(struct vm_gen *g, uint32_t o, tnb_dtype d)
 
 /* ---- launches ---- */
 
-/* The argument that is the index-th buffer (or scalar) of the PrimFunc. */
-static bool
-nth_argument(const tn_prim_func *f, bool buffer, uint32_t index, uint32_t *at)
+uint32_t
+vm_kernel_flags(const tnk_kernel *k)
+{
+    if (!k->grid[0] && !k->block[0])
+        return 0;
+    return TNB_TNO_GRID | (k->cluster[0] ? TNB_TNO_CLUSTER : 0) |
+           (k->dyn_shared_bytes ? TNB_TNO_SHARED : 0) | (k->cooperative ? TNB_TNO_COOPERATIVE : 0) |
+           (k->programmatic ? TNB_TNO_PROGRAMMATIC : 0);
+}
+
+uint32_t
+vm_argument(const tn_prim_func *f, bool buffer, uint32_t index)
 {
     for (uint32_t i = 0; i < f->params.n; i++) {
         bool is_buffer = i < f->buffers.n && f->buffers.at[i];
-        if (is_buffer == buffer && index-- == 0) {
-            *at = i;
-            return true;
-        }
+        if (is_buffer == buffer && index-- == 0)
+            return i;
     }
-    return false;
+    return UINT32_MAX;
 }
 
+/* A launch in the making. */
+typedef struct vm_launching {
+    const tn_node *at;
+    const struct callee *callee;
+    const uint32_t *args;
+    tnb_ptrmap known; /* variables of the PrimFunc -> scalar register + 1 */
+    TNB_VEC(uint32_t) ops;
+} vm_launching;
+
+/* The register of a variable that the PrimFunc's arguments give. */
 static uint32_t
-kernel_scalar(struct vm_gen *g, const tn_node *at, const struct callee *c,
-              const tnk_kernel_scalar_param *s, const uint32_t *args, uint32_t n)
+given(struct vm_gen *g, vm_launching *l, const tn_expr *var)
 {
-    uint32_t i = 0, r;
-    if (!nth_argument(tn_as_prim_func(c->func), s->source != TNK_SCALAR_PARAM, s->index, &i) ||
-        i >= n) {
-        vm_error(g, at, "kernel '%s' has a scalar parameter that its function does not give",
-                 c->kernel->name);
+    const tn_prim_func *f = tn_as_prim_func(l->callee->func);
+    uintptr_t known = (uintptr_t)tnb_ptrmap_get(&l->known, var);
+    uint32_t r = NO_REG;
+    if (known)
+        return (uint32_t)known - 1;
+    for (uint32_t i = 0; i < f->params.n && r == NO_REG; i++)
+        if (f->params.at[i] == var)
+            r = scalar_operand(g, l->args[i], tn_dtype_of(var));
+    for (uint32_t i = 0; i < f->buffers.n && r == NO_REG; i++) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
+        for (uint32_t d = 0; b && d < b->shape.n + b->strides.n && r == NO_REG; d++) {
+            bool stride = d >= b->shape.n;
+            uint32_t axis = stride ? d - b->shape.n : d;
+            if ((stride ? b->strides.at[axis] : b->shape.at[axis]) != var)
+                continue;
+            r = tnk_program_scalar_reg(g->p);
+            tnk_program_emit(g->p, stride ? TNB_VM_STRIDE : TNB_VM_DIM, 0, r,
+                             in_register(g, l->args[i]), axis);
+        }
+    }
+    if (r == NO_REG) {
+        vm_error(g, l->at, "kernel '%s' needs '%s', which its function does not give",
+                 l->callee->kernel->name, tn_var_name(var));
         return 0;
     }
-    if (s->source == TNK_SCALAR_PARAM)
-        return scalar_operand(g, args[i], s->dtype);
-    r = tnk_program_scalar_reg(g->p);
-    tnk_program_emit(g->p, s->source == TNK_SCALAR_SHAPE ? TNB_VM_DIM : TNB_VM_STRIDE, 0, r,
-                     in_register(g, args[i]), s->dim);
+    tnb_ptrmap_set(&l->known, var, (void *)(uintptr_t)(r + 1));
     return r;
 }
 
+/* The register of an expression of the host. */
 static uint32_t
-size_operand(struct vm_gen *g, const tn_expr *e, int64_t otherwise)
+host_value(struct vm_gen *g, vm_launching *l, const tn_expr *e)
 {
-    return TNB_VM_OPERAND(TNB_VM_INT, e ? vm_scalar(g, e) : vm_load_int(g, otherwise));
+    if (tn_is(e, TN_KIND_VAR))
+        return given(g, l, e);
+    tn_list fv = tn_free_vars(g->ctx, e, true);
+    for (uint32_t i = 0; i < fv.n; i++)
+        vm_define_scalar(g, fv.at[i], given(g, l, fv.at[i]));
+    return vm_scalar(g, e);
+}
+
+static void
+push_operand(struct vm_gen *g, vm_launching *l, uint32_t o)
+{
+    TNB_PUSH(g->arena, l->ops, o);
+}
+
+static void
+push_int(struct vm_gen *g, vm_launching *l, uint32_t reg)
+{
+    push_operand(g, l, TNB_VM_OPERAND(TNB_VM_INT, reg));
+}
+
+/* The tensor that is the parameter's memory; which argument of the call it is. */
+static uint32_t
+push_memory(struct vm_gen *g, vm_launching *l, const tnk_param *p)
+{
+    uint32_t arg = vm_argument(tn_as_prim_func(l->callee->func), true, p->argument);
+    if (arg == UINT32_MAX) {
+        vm_error(g, l->at, "kernel '%s' has a buffer that its function does not give",
+                 l->callee->kernel->name);
+        return 0;
+    }
+    push_operand(g, l, l->args[arg]);
+    if (TNB_VM_OPERAND_KIND(l->args[arg]) != TNB_VM_VALUE &&
+        TNB_VM_OPERAND_KIND(l->args[arg]) != TNB_VM_CONST_)
+        vm_error(g, l->at, "argument %u of '%s' must be a tensor", arg, l->callee->name);
+    return arg;
+}
+
+static void
+push_scalar(struct vm_gen *g, vm_launching *l, const tnk_param *p)
+{
+    uint32_t r = host_value(g, l, p->value);
+    push_operand(g, l, TNB_VM_OPERAND(tnb_dtype_is_float(p->dtype) ? TNB_VM_FLOAT : TNB_VM_INT, r));
+    if (vm_kernel_flags(l->callee->kernel))
+        vm_define_scalar(g, p->var, r);
+}
+
+static void
+push_list(struct vm_gen *g, vm_launching *l, tn_list values)
+{
+    for (uint32_t i = 0; i < values.n; i++)
+        push_int(g, l, host_value(g, l, values.at[i]));
+}
+
+/* Grid, block and what follows; a grid without blocks or threads is no launch, so `over` gets jumps that leave it out. */
+static void
+push_sizes(struct vm_gen *g, vm_launching *l, uint32_t over[6], uint32_t *n_over)
+{
+    const tnk_kernel *k = l->callee->kernel;
+    uint32_t flags = vm_kernel_flags(k), first = l->ops.n;
+    for (int i = 0; flags & TNB_TNO_GRID && i < 6; i++) {
+        const tn_expr *e = i < 3 ? k->grid[i] : k->block[i - 3];
+        push_int(g, l, e ? vm_scalar(g, e) : vm_load_int(g, 1));
+    }
+    for (int i = 0; flags & TNB_TNO_CLUSTER && i < 3; i++)
+        push_int(g, l, k->cluster[i] ? host_value(g, l, k->cluster[i]) : vm_load_int(g, 1));
+    if (flags & TNB_TNO_SHARED)
+        push_int(g, l, host_value(g, l, k->dyn_shared_bytes));
+    for (uint32_t i = 0; flags & TNB_TNO_GRID && i < 6; i++) {
+        const tn_expr *extent = i < 3 ? k->grid[i] : k->block[i - 3];
+        int64_t fixed = 1;
+        if (!extent || (tn_int_value(extent, &fixed) && fixed > 0))
+            continue;
+        uint32_t size = TNB_VM_OPERAND_INDEX(l->ops.at[first + i]),
+                 ok = tnk_program_scalar_reg(g->p);
+        tnk_program_emit(g->p, TNB_VM_LT, 0, ok, vm_load_int(g, 0), size);
+        over[(*n_over)++] = tnk_program_emit(g->p, TNB_VM_JZ, 0, ok, 0, 0);
+    }
 }
 
 void
@@ -265,51 +374,31 @@ vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uin
 {
     const tnk_kernel *k = c->kernel;
     const tn_prim_func *f = tn_as_prim_func(c->func);
-    bool grid = k->grid[0] || k->block[0];
-    uint32_t total = k->n_buffers + k->n_scalars + (grid ? 7 : 0), at_op = 0;
-    uint32_t *ops = TNB_NEW_N(g->arena, uint32_t, total), empty = 0;
+    vm_launching l = {.at = at, .callee = c, .args = args};
+    uint32_t empty = 0, over[6], n_over = 0;
+    tnb_ptrmap_init(&l.known, g->arena);
     if (n != f->params.n) {
         vm_error(g, at, "'%s' takes %u arguments, %u are given", c->name, f->params.n, n);
         return;
     }
-    for (uint32_t i = 0; i < k->n_buffers; i++) {
-        uint32_t arg = 0;
-        if (!nth_argument(f, true, i, &arg)) {
-            vm_error(g, at, "kernel '%s' has a buffer that its function does not give", k->name);
-            return;
+    for (uint32_t i = 0; i < k->n_params; i++) {
+        const tnk_param *p = &k->params[i];
+        if (tnb_param_is_memory(p->kind)) {
+            uint32_t arg = push_memory(g, &l, p);
+            if (fresh && fresh[arg] && i < 32)
+                empty |= 1u << i;
+        } else if (p->kind == TNB_PARAM_SCALAR) {
+            push_scalar(g, &l, p);
+        } else if (p->kind == TNB_PARAM_TENSOR_MAP) {
+            push_memory(g, &l, p);
+            push_list(g, &l, p->extents);
+            push_list(g, &l, p->strides);
         }
-        if (fresh && fresh[arg] && i < 32)
-            empty |= 1u << i;
-        ops[at_op++] = args[arg];
-        if (TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_VALUE &&
-            TNB_VM_OPERAND_KIND(args[arg]) != TNB_VM_CONST_)
-            vm_error(g, at, "argument %u of '%s' must be a tensor", arg, c->name);
     }
-    for (uint32_t i = 0; i < k->n_scalars; i++) {
-        uint32_t r = kernel_scalar(g, at, c, &k->scalars[i], args, n);
-        ops[at_op++] =
-            TNB_VM_OPERAND(tnb_dtype_is_float(k->scalars[i].dtype) ? TNB_VM_FLOAT : TNB_VM_INT, r);
-        if (grid)
-            vm_define_scalar(g, k->scalars[i].var, r);
-    }
-    for (int i = 0; grid && i < 6; i++)
-        ops[at_op++] = size_operand(g, i < 3 ? k->grid[i] : k->block[i - 3], 1);
-    if (grid)
-        ops[at_op++] = size_operand(g, k->dyn_shared_bytes, 0);
-    /* a grid without blocks or threads is no launch */
-    TNB_VEC(uint32_t) over = {0};
-    for (uint32_t i = 0; grid && i < 6; i++) {
-        const tn_expr *extent = i < 3 ? k->grid[i] : k->block[i - 3];
-        int64_t fixed = 1;
-        if (!extent || (tn_int_value(extent, &fixed) && fixed > 0))
-            continue;
-        uint32_t size = TNB_VM_OPERAND_INDEX(ops[total - 7 + i]), ok = tnk_program_scalar_reg(g->p);
-        tnk_program_emit(g->p, TNB_VM_LT, 0, ok, vm_load_int(g, 0), size);
-        TNB_PUSH(g->arena, over, tnk_program_emit(g->p, TNB_VM_JZ, 0, ok, 0, 0));
-    }
-    tnk_program_emit_list(g->p, TNB_VM_LAUNCH, empty, c->kernel_index, ops, total);
-    for (uint32_t i = 0; i < over.n; i++)
-        tnk_program_patch(g->p, over.at[i], tnk_program_here(g->p));
+    push_sizes(g, &l, over, &n_over);
+    tnk_program_emit_list(g->p, TNB_VM_LAUNCH, empty, c->kernel_index, l.ops.at, l.ops.n);
+    for (uint32_t i = 0; i < n_over; i++)
+        tnk_program_patch(g->p, over[i], tnk_program_here(g->p));
 }
 
 void

@@ -75,6 +75,12 @@ vm_graph_func(struct vm_gen *g, const struct callee *c);
 /* A function that takes the PrimFunc's parameters and launches its kernel. */
 void
 vm_wrapper(struct vm_gen *g, struct callee *c);
+/* Of the tnb_tno_kernel. */
+uint32_t
+vm_kernel_flags(const tnk_kernel *k);
+/* The parameter of the PrimFunc that is its index-th buffer, or scalar; UINT32_MAX: it has fewer. */
+uint32_t
+vm_argument(const tn_prim_func *f, bool buffer, uint32_t index);
 /* Code that launches a kernel; args: one operand for each parameter of the PrimFunc. fresh: which of them
  * hold nothing yet; NULL: none. */
 void

@@ -315,18 +315,15 @@ launches_compute(struct suite *s)
         uint64_t ox = 0, oy = 4096 + shift, oz = 2 * 4096 + 64;
         NEED(up(s, mem, ox, x, 4 * N) && up(s, mem, oy, y, 4 * N) && up(s, mem, oz - 4, z, 4) &&
              up(s, mem, oz + 4 * N, &z[N + 1], 4));
-        tnr_buffer_arg buffers[] = {{.mem = mem, .offset = ox, .bytes = 4 * N},
-                                    {.mem = mem, .offset = oy, .bytes = 4 * N},
-                                    {.mem = mem, .offset = oz, .bytes = 4 * N, .written = 1}};
-        static const tnb_dtype dtypes[] = {{TNB_INT, 64, 1}};
-        tnr_scalar n = {.i = N};
+        tnr_param params[] = {
+            {.kind = TNB_PARAM_BUFFER, .u.memory = {mem, ox, 4 * N}},
+            {.kind = TNB_PARAM_BUFFER, .u.memory = {mem, oy, 4 * N}},
+            {.kind = TNB_PARAM_BUFFER, .written = 1, .u.memory = {mem, oz, 4 * N}},
+            {.kind = TNB_PARAM_SCALAR, .dtype = {TNB_INT, 64, 1}, .u.scalar.i = N}};
         tnr_launch l = {.size = sizeof l,
-                        .n_buffers = 3,
-                        .n_scalars = 1,
-                        .buffers = buffers,
-                        .scalars = &n,
-                        .scalar_dtypes = dtypes,
-                        .has_grid = !(s->d->flags & TNR_DRIVER_HOST_MEMORY),
+                        .flags = s->d->flags & TNR_DRIVER_HOST_MEMORY ? 0 : TNR_LAUNCH_GRID,
+                        .n_params = 4,
+                        .params = params,
                         .grid = {(N + 63) / 64, 1, 1},
                         .block = {64, 1, 1}};
         DONE(s->d->launch(s->dev, NULL, kernel, &l, &err));
@@ -336,6 +333,30 @@ launches_compute(struct suite *s)
         for (int i = 0; i < N; i++)
             NEED(z[i + 1] == x[i] + y[i]);
     }
+    s->d->free(s->dev, mem);
+    s->d->module_free(s->dev, module);
+    return true;
+}
+
+static bool
+parameters_that_it_does_not_take_are_refused(struct suite *s)
+{
+    void *module, *kernel, *mem;
+    if (!s->code)
+        return true;
+    DONE(s->d->module_load(s->dev, s->format, s->code, s->n_code, &module, &err));
+    DONE(s->d->module_kernel(s->dev, module, "add_f32", &kernel, &err));
+    DONE(s->d->alloc(s->dev, 64, "global", &mem, &err));
+    tnb_tensor_map map = {.dtype = TNB_F32, .rank = 1, .box = {4}};
+    tnr_tensor_map value = {.map = &map, .memory = {mem, 0, 64}, .extents = {16}, .strides = {1}};
+    tnr_param p = {.kind = TNB_PARAM_TENSOR_MAP, .u.map = &value};
+    tnr_launch l = {.size = sizeof l,
+                    .flags = s->d->flags & TNR_DRIVER_HOST_MEMORY ? 0 : TNR_LAUNCH_GRID,
+                    .n_params = 1,
+                    .params = &p,
+                    .grid = {1, 1, 1},
+                    .block = {1, 1, 1}};
+    REFUSED(s->d->launch(s->dev, NULL, kernel, &l, &err)); /* add_f32 takes none */
     s->d->free(s->dev, mem);
     s->d->module_free(s->dev, module);
     return true;
@@ -362,6 +383,7 @@ static const struct check {
     CHECK(garbage_is_no_module),
     CHECK(truncated_modules_are_refused),
     CHECK(launches_compute),
+    CHECK(parameters_that_it_does_not_take_are_refused),
 };
 
 static int

@@ -241,13 +241,33 @@ put(void *dev, void *mem, uint64_t offset, const void *host, uint64_t n)
     OK(drv->copy(dev, NULL, &c, &err));
 }
 
+static tnr_param
+written(void *mem, uint64_t offset, uint64_t bytes)
+{
+    return (tnr_param){.kind = TNB_PARAM_BUFFER,
+                       .written = 1,
+                       .u.memory = {.mem = mem, .offset = offset, .bytes = bytes}};
+}
+
+static tnr_param
+integer(uint8_t bits, int64_t v)
+{
+    return (tnr_param){.kind = TNB_PARAM_SCALAR, .dtype = {TNB_INT, bits, 1}, .u.scalar.i = v};
+}
+
+static tnr_param
+real(uint8_t bits, double v)
+{
+    return (tnr_param){.kind = TNB_PARAM_SCALAR, .dtype = {TNB_FLOAT, bits, 1}, .u.scalar.f = v};
+}
+
 static tnr_launch
-launch_of(const tnr_buffer_arg *b, uint64_t gx, uint64_t bx)
+launch_of(const tnr_param *params, uint32_t n, uint64_t gx, uint64_t bx)
 {
     return (tnr_launch){.size = sizeof(tnr_launch),
-                        .n_buffers = 1,
-                        .buffers = b,
-                        .has_grid = 1,
+                        .flags = TNR_LAUNCH_GRID,
+                        .n_params = n,
+                        .params = params,
                         .grid = {gx, 1, 1},
                         .block = {bx, 1, 1}};
 }
@@ -262,29 +282,28 @@ launches_pass_what_they_are_given(void **state)
     OK(drv->module_kernel(dev, module, "ids", &ids, &err));
     OK(drv->module_kernel(dev, module, "dynamic", &dynamic, &err));
     OK(drv->alloc(dev, 4096, "global", &mem, &err));
-    static const tnb_dtype dtypes[] = {{TNB_INT, 8, 1},   {TNB_INT, 16, 1}, {TNB_INT, 32, 1},
-                                       {TNB_INT, 64, 1},  {TNB_BOOL, 8, 1}, {TNB_FLOAT, 32, 1},
-                                       {TNB_FLOAT, 16, 1}};
-    tnr_scalar scalars[] = {{.i = -7}, {.i = -30000}, {.i = -2000000000}, {.i = INT64_MIN},
-                            {.i = 1},  {.f = 2.25},   {.f = -0.75}};
-    tnr_buffer_arg b = {.mem = mem, .offset = 64, .bytes = 56, .written = 1};
-    tnr_launch l = launch_of(&b, 1, 1);
-    l.n_scalars = 7;
-    l.scalars = scalars;
-    l.scalar_dtypes = dtypes;
+    tnr_param b[] = {written(mem, 64, 56),
+                     integer(8, -7),
+                     integer(16, -30000),
+                     integer(32, -2000000000),
+                     integer(64, INT64_MIN),
+                     {.kind = TNB_PARAM_SCALAR, .dtype = {TNB_BOOL, 8, 1}, .u.scalar.i = 1},
+                     real(32, 2.25),
+                     real(16, -0.75)};
+    tnr_launch l = launch_of(b, 8, 1, 1);
     OK(drv->launch(dev, NULL, all, &l, &err));
     int64_t want[] = {-7, -30000, -2000000000, INT64_MIN, 1, 9, -3}, have[7];
     get(dev, mem, 64, have, sizeof have);
     assert_memory_equal(want, have, sizeof want);
-    l.has_grid = 0; /* one work item */
-    scalars[0].i = 100;
+    l.flags = 0; /* one work item */
+    b[1].u.scalar.i = 100;
     OK(drv->launch(dev, NULL, all, &l, &err));
     get(dev, mem, 64, have, sizeof have);
     assert_int_equal(have[0], 100);
 
     int32_t seen[3 * 2 * 2 * 2];
-    b = (tnr_buffer_arg){.mem = mem, .bytes = sizeof seen, .written = 1};
-    l = launch_of(&b, 3, 1);
+    b[0] = written(mem, 0, sizeof seen);
+    l = launch_of(b, 1, 3, 1);
     l.block[1] = 2;
     l.block[2] = 2;
     l.grid[1] = 2;
@@ -295,11 +314,11 @@ launches_pass_what_they_are_given(void **state)
             for (int z = 0; z < 2; z++)
                 assert_int_equal(seen[x + 3 * (y + 4 * z)], x + 100 * (y % 2) + 10000 * z);
     l.grid[1] = 0; /* nothing to do */
-    b.mem = NULL;
+    b[0].u.memory.mem = NULL;
     OK(drv->launch(dev, NULL, ids, &l, &err));
-    b.mem = mem;
+    b[0].u.memory.mem = mem;
 
-    l = launch_of(&b, 1, 16);
+    l = launch_of(b, 1, 1, 16);
     l.shared_bytes = 64;
     OK(drv->launch(dev, NULL, dynamic, &l, &err));
     get(dev, mem, 0, seen, 4);
@@ -318,30 +337,30 @@ launches_beyond_the_limits_are_refused(void **state)
     FAILS(TNB_NOT_FOUND, "kernel 'nowhere'", drv->module_kernel(dev, module, "nowhere", &k, &err));
     OK(drv->module_kernel(dev, module, "fixed", &k, &err));
     OK(drv->alloc(dev, 4096, "global", &mem, &err));
-    tnr_buffer_arg b = {.mem = mem, .bytes = 4096, .written = 1};
-    tnr_launch l = launch_of(&b, 1, 1u << 30);
+    tnr_param b = written(mem, 0, 4096);
+    tnr_launch l = launch_of(&b, 1, 1, 1u << 30);
     FAILS(TNB_INVALID, "kernel 'fixed': a group of 1073741824x1x1",
           drv->launch(dev, NULL, k, &l, &err));
-    l = launch_of(&b, 1, 256);
+    l = launch_of(&b, 1, 1, 256);
     l.block[1] = l.block[2] = 256;
     FAILS(TNB_INVALID, "kernel 'fixed': a group of 256x256x256",
           drv->launch(dev, NULL, k, &l, &err));
-    l = launch_of(&b, UINT64_MAX, 64);
+    l = launch_of(&b, 1, UINT64_MAX, 64);
     FAILS(TNB_BOUNDS, "too many", drv->launch(dev, NULL, k, &l, &err));
-    l = launch_of(&b, 1, 64);
-    l.n_buffers = 0;
+    l = launch_of(&b, 1, 1, 64);
+    l.n_params = 0;
     FAILS(TNB_INVALID, "takes 2 arguments", drv->launch(dev, NULL, k, &l, &err));
-    l = launch_of(&b, 1, 64);
+    l = launch_of(&b, 1, 1, 64);
     l.shared_bytes = 128;
     FAILS(TNB_INVALID, "takes 2 arguments", drv->launch(dev, NULL, k, &l, &err));
     OK(drv->module_kernel(dev, module, "dynamic", &k, &err));
     l.shared_bytes = (uint64_t)1 << 40;
     FAILS(TNB_INVALID, "bytes of local memory", drv->launch(dev, NULL, k, &l, &err));
     OK(drv->module_kernel(dev, module, "shaped", &k, &err));
-    l = launch_of(&b, 1, 8);
+    l = launch_of(&b, 1, 1, 8);
     FAILS(TNB_INVALID, "compiled for 4x2x1", drv->launch(dev, NULL, k, &l, &err));
     int32_t v = 0;
-    l = launch_of(&b, 1, 4);
+    l = launch_of(&b, 1, 1, 4);
     l.block[1] = 2;
     OK(drv->launch(dev, NULL, k, &l, &err));
     get(dev, mem, 0, &v, 4);
@@ -363,25 +382,18 @@ static void *
 work(void *p)
 {
     struct worker *w = p;
-    static const tnb_dtype i32 = {TNB_INT, 32, 1};
     for (int i = 0; i < 50; i++) {
         int32_t back = 0;
-        tnr_scalar n = {.i = w->number * 1000 + i};
-        tnr_buffer_arg b = {.mem = w->mem,
-                            .offset = (uint64_t)w->number * 64,
-                            .bytes = 4,
-                            .written = 1};
-        tnr_launch l = launch_of(&b, 1, 1);
-        l.n_scalars = 1;
-        l.scalars = &n;
-        l.scalar_dtypes = &i32;
+        tnr_param b[] = {written(w->mem, (uint64_t)w->number * 64, 4),
+                         integer(32, w->number * 1000 + i)};
+        tnr_launch l = launch_of(b, 2, 1, 1);
         tnr_copy c = {.kind = TNR_COPY_TO_HOST,
                       .dst = &back,
                       .src = w->mem,
-                      .src_offset = b.offset,
+                      .src_offset = b[0].u.memory.offset,
                       .bytes = 4};
         w->wrong |= drv->launch(w->dev, NULL, w->kernel, &l, NULL) != TNB_OK ||
-                    drv->copy(w->dev, NULL, &c, NULL) != TNB_OK || back != n.i;
+                    drv->copy(w->dev, NULL, &c, NULL) != TNB_OK || back != b[1].u.scalar.i;
     }
     return NULL;
 }
@@ -423,7 +435,6 @@ streams_wait_for_events(void **state)
         "    for (int i = 0; i < 5000000; i++)\n        x = x * 0.999f + 1.0f;\n"
         "    *(__global int *)(m + at) = x > 1e30f ? -1 : n;\n}\n";
     void *dev = open_device(NULL), *module, *mem, *k, *a, *b, *done, *begun;
-    static const tnb_dtype i32 = {TNB_INT, 32, 1};
     double seconds = -1;
     (void)state;
     OK(load(dev, slow, &module, &err));
@@ -436,12 +447,8 @@ streams_wait_for_events(void **state)
     OK(drv->event_wait(dev, done, a, &err)); /* nothing recorded: nothing to wait for */
     FAILS(TNB_INVALID, "not recorded", drv->event_seconds(dev, done, done, &seconds, &err));
     for (int i = 0; i < 5; i++) {
-        tnr_scalar n = {.i = i};
-        tnr_buffer_arg arg = {.mem = mem, .bytes = 4, .written = 1};
-        tnr_launch l = launch_of(&arg, 1, 1);
-        l.n_scalars = 1;
-        l.scalars = &n;
-        l.scalar_dtypes = &i32;
+        tnr_param args[] = {written(mem, 0, 4), integer(32, i)};
+        tnr_launch l = launch_of(args, 2, 1, 1);
         OK(drv->event_record(dev, begun, a, &err));
         OK(drv->launch(dev, a, k, &l, &err));
         OK(drv->event_record(dev, done, a, &err));
@@ -697,17 +704,12 @@ static void
 use_program(const struct settings *s)
 {
     void *dev = open_device(s), *module, *k, *mem;
-    static const tnb_dtype i32 = {TNB_INT, 32, 1};
-    tnr_scalar n = {.i = 77};
     int32_t back = 0;
     OK(load(dev, arguments, &module, &err));
     OK(drv->module_kernel(dev, module, "count", &k, &err));
     OK(drv->alloc(dev, 4, "global", &mem, &err));
-    tnr_buffer_arg b = {.mem = mem, .bytes = 4, .written = 1};
-    tnr_launch l = launch_of(&b, 1, 1);
-    l.n_scalars = 1;
-    l.scalars = &n;
-    l.scalar_dtypes = &i32;
+    tnr_param b[] = {written(mem, 0, 4), integer(32, 77)};
+    tnr_launch l = launch_of(b, 2, 1, 1);
     OK(drv->launch(dev, NULL, k, &l, &err));
     get(dev, mem, 0, &back, 4);
     assert_int_equal(back, 77);
@@ -791,10 +793,8 @@ static tnb_status
 everything(tnb_err *err)
 {
     static const char *const features[] = {"opencl>=1.2"};
-    static const tnb_dtype i32 = {TNB_INT, 32, 1};
     void *dev = NULL, *mem[3] = {0}, *module = NULL, *k, *stream = NULL, *from = NULL, *to = NULL;
     uint8_t bytes[512] = {0};
-    tnr_scalar n = {.i = 5};
     double seconds;
     tnb_status st = open_id(0, NULL, &dev, err);
     if (st != TNB_OK)
@@ -825,11 +825,8 @@ everything(tnb_err *err)
     STEP(drv->event_new(dev, &from, err));
     STEP(drv->event_new(dev, &to, err));
     STEP(drv->event_record(dev, from, stream, err));
-    tnr_buffer_arg b = {.mem = mem[0], .bytes = 4, .written = 1};
-    tnr_launch l = launch_of(&b, 1, 1);
-    l.n_scalars = 1;
-    l.scalars = &n;
-    l.scalar_dtypes = &i32;
+    tnr_param b[] = {written(mem[0], 0, 4), integer(32, 5)};
+    tnr_launch l = launch_of(b, 2, 1, 1);
     for (int i = 0; i < 17; i++) /* with a flush */
         STEP(drv->launch(dev, stream, k, &l, err));
     STEP(drv->event_record(dev, to, stream, err));

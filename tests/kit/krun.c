@@ -126,6 +126,30 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The value of a variable that is a scalar parameter, or an extent of a buffer. */
+static tnb_kernel_scalar
+scalar_value(const tn_prim_func *f, const tn_expr *var, const tn_expr *const *plain,
+             const tn_data *const *data)
+{
+    tnb_kernel_scalar s = {0};
+    for (uint32_t i = 0, np = 0, nb = 0; i < f->params.n; i++) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
+        for (uint32_t d = 0; b && d < b->shape.n; d++)
+            if (b->shape.at[d] == var)
+                s.i = data[nb]->shape[d];
+        if (f->params.at[i] == var) {
+            const tn_float_imm *v = tn_as_float_imm(plain[np]);
+            if (v)
+                s.f = v->value;
+            else
+                (void)tn_int_value(plain[np], &s.i);
+        }
+        nb += b != NULL;
+        np += b == NULL;
+    }
+    return s;
+}
+
 bool
 krun_call(krun *k, const krun_kernel *f, tn_list args)
 {
@@ -150,18 +174,9 @@ krun_call(krun *k, const krun_kernel *f, tn_list args)
         data[nb] = c->data;
         buffers[nb++] = (void *)(uintptr_t)tn_data_get(k->ctx, c->data);
     }
-    for (uint32_t i = 0; i < kernel->n_scalars; i++) {
-        const tnk_kernel_scalar_param *p = &kernel->scalars[i];
-        if (p->source == TNK_SCALAR_PARAM) {
-            const tn_float_imm *v = tn_as_float_imm(plain[p->index]);
-            if (v)
-                scalars[i].f = v->value;
-            else
-                (void)tn_int_value(plain[p->index], &scalars[i].i);
-        } else {
-            scalars[i].i = data[p->index]->shape[p->dim];
-        }
-    }
+    const tnk_param *p;
+    for (uint32_t at = 0, i = 0; (p = tnk_next_param(kernel, TNB_PARAM_SCALAR, &at)); i++)
+        scalars[i] = scalar_value(tn_as_prim_func(f->func), p->value, plain, data);
     int32_t rc = -1;
     k->seconds = 1e9;
     for (int r = 0; r < k->repeat && entry.f; r++) {
@@ -191,7 +206,7 @@ krun_compile(krun *k, const tn_node *func, krun_kernel *out)
         krun_print_errors(k);
         return false;
     }
-    *out = (krun_kernel){*kernel, NULL};
+    *out = (krun_kernel){*kernel, func, NULL};
     tnk_build b = {.ctx = k->ctx, .target = k->target, .jobs = 1, .keep_source = true};
     tnk_code code;
     tnb_status s = k->kind->codegen->build(k->kind->codegen->self, &b, &out->kernel, 1, &code);

@@ -37,6 +37,7 @@ krun_schedule(krun *k, const tn_node *func, const char *rules);
 /* A compiled kernel; loaded, if this processor may run it. */
 typedef struct krun_kernel {
     tnk_kernel kernel;
+    const tn_node *func; /* it was compiled from */
     void *so;
 } krun_kernel;
 bool

@@ -13,7 +13,7 @@ tests_kit_t_tuning_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_tuning_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 if BUILD_CPU
 KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_rows tests/kit/t_schedule tests/kit/t_source \
-	tests/kit/t_codegen tests/kit/t_common_subexpr tests/kit/t_team_cost tests/kit/t_math tests/kit/t_shapes \
+	tests/kit/t_codegen tests/kit/t_launch tests/kit/t_common_subexpr tests/kit/t_team_cost tests/kit/t_math tests/kit/t_shapes \
 	tests/kit/t_schedule_random tests/kit/t_gpu_rules tests/kit/t_schedule_gpu tests/kit/t_trace tests/kit/t_small tests/kit/t_tensorize \
 	tests/kit/t_transpose
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
@@ -33,6 +33,9 @@ tests_kit_t_schedule_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_source_SOURCES = tests/kit/t_source.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_source_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_source_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_launch_SOURCES = tests/kit/t_launch.c tests/kit/krun.c tests/kit/krun.h
+tests_kit_t_launch_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_launch_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_codegen_SOURCES = tests/kit/t_codegen.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_codegen_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_codegen_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)

@@ -25,6 +25,12 @@ tests_runtime_t_arguments_SOURCES = tests/runtime/t_arguments.c tests/runtime/as
 tests_runtime_t_arguments_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_arguments_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/runtime/t_params
+TESTS += tests/runtime/t_params
+tests_runtime_t_params_SOURCES = tests/runtime/t_params.c tests/runtime/assemble.h
+tests_runtime_t_params_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_params_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/runtime/t_fallback
 TESTS += tests/runtime/t_fallback
 tests_runtime_t_fallback_SOURCES = tests/runtime/t_fallback.c tests/runtime/assemble.h

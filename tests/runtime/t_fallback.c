@@ -125,17 +125,19 @@ compute(char *(*at)(const void *, uint64_t), void *kernel, const tnr_launch *l, 
 {
     if ((uintptr_t)kernel == 'f')
         return tnb_fail(err, TNB_DEVICE, "the kernel failed");
-    if (l->n_buffers != 3)
+    if (l->n_params != 3)
         return tnb_fail(err, TNB_INVALID, "three buffers");
-    uint64_t bytes = l->buffers[2].bytes;
-    if (l->buffers[0].bytes < bytes || l->buffers[1].bytes < bytes)
+    const tnr_memory *x = &l->params[0].u.memory, *y = &l->params[1].u.memory,
+                     *z = &l->params[2].u.memory;
+    uint64_t bytes = z->bytes;
+    if (x->bytes < bytes || y->bytes < bytes)
         return tnb_fail(err, TNB_BOUNDS, "buffers differ");
     for (uint64_t i = 0; i < bytes / 4; i++) {
         float a, b;
-        memcpy(&a, at(l->buffers[0].mem, l->buffers[0].offset + 4 * i), 4);
-        memcpy(&b, at(l->buffers[1].mem, l->buffers[1].offset + 4 * i), 4);
+        memcpy(&a, at(x->mem, x->offset + 4 * i), 4);
+        memcpy(&b, at(y->mem, y->offset + 4 * i), 4);
         a += 2 * b;
-        memcpy(at(l->buffers[2].mem, l->buffers[2].offset + 4 * i), &a, 4);
+        memcpy(at(z->mem, z->offset + 4 * i), &a, 4);
     }
     return TNB_OK;
 }
@@ -227,11 +229,10 @@ static const tnr_plugin_desc plugin = {.head =
 #define FALLBACK \
     VARIANT ", \"fallback\": {\"device\": \"near\", \"format\": \"native\", \"features\": []}}]}"
 
-static const tnb_tno_buffer three_floats[] = {{.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
-                                              {.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
-                                              {.dtype = {TNB_FLOAT, 32, 1},
-                                               .ndim = 1,
-                                               .flags = TNB_TNO_WRITTEN}};
+static const tnb_tno_param three_floats[] = {
+    {.kind = TNB_PARAM_BUFFER, .dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
+    {.kind = TNB_PARAM_BUFFER, .dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
+    {.kind = TNB_PARAM_BUFFER, .dtype = {TNB_FLOAT, 32, 1}, .ndim = 1, .flags = TNB_TNO_WRITTEN}};
 
 /* main(x): y = x + 2 c on far; z = y + 2 c on near. `empty`: the launch's bits of buffers that hold nothing yet. */
 static tnk_program *
@@ -241,8 +242,8 @@ sample_with(tnb_arena *arena, const char *near_kernel, uint32_t empty)
     tnk_program *p = tnk_program_new(arena);
     uint32_t far = tnk_program_device(p, "far", 0, "global");
     uint32_t near = tnk_program_device(p, "near", 0, "global");
-    uint32_t k0 = tnk_program_kernel(p, "add", 0, far, three_floats, 3, NULL, 0);
-    uint32_t k1 = tnk_program_kernel(p, near_kernel, 0, near, three_floats, 3, NULL, 0);
+    uint32_t k0 = tnk_program_kernel(p, "add", 0, far, three_floats, 3, NULL);
+    uint32_t k1 = tnk_program_kernel(p, near_kernel, 0, near, three_floats, 3, NULL);
     uint32_t c = tnk_program_tensor(p, TNB_F32, &four, 1, 0, 16);
     uint32_t on_near = tnk_program_tensor_on(p, c, near);
     uint32_t f = tnk_program_function(p, "main", TNB_TNO_PUBLIC, 1);

@@ -217,7 +217,7 @@ machine(bool native, uint32_t flags, bool no_native, tnb_err *why)
     uint32_t variant;
     tnk_program *p = tnk_program_new(arena);
     uint32_t dev = tnk_program_device(p, "test", 0, "global");
-    (void)tnk_program_kernel(p, "k", dev, 0, NULL, 0, NULL, 0);
+    (void)tnk_program_kernel(p, "k", dev, 0, NULL, 0, NULL);
     tnk_program_begin(p, tnk_program_function(p, "main", TNB_TNO_PUBLIC, 0));
     OP(RET, 0, tnk_program_value_reg(p), 0, 0);
     tnk_program_end(p);

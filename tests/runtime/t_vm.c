@@ -130,17 +130,24 @@ test_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err 
 {
     (void)dev, (void)stream;
     float *buf[3];
-    for (uint32_t i = 0; i < l->n_buffers; i++)
-        buf[i] = (float *)(void *)((char *)l->buffers[i].mem + l->buffers[i].offset);
-    uint64_t n = l->buffers[0].bytes / sizeof(float);
+    tnr_scalar scalars[2];
+    uint32_t nb = 0, ns = 0;
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        const tnr_param *q = &l->params[i];
+        if (q->kind == TNB_PARAM_SCALAR)
+            scalars[ns++] = q->u.scalar;
+        else
+            buf[nb++] = (float *)(void *)((char *)q->u.memory.mem + q->u.memory.offset);
+    }
+    uint64_t n = l->params[0].u.memory.bytes / sizeof(float);
     switch ((intptr_t)kernel) {
     case ADD_KERNEL:
         for (uint64_t i = 0; i < n; i++)
             buf[2][i] = buf[0][i] + buf[1][i];
         return TNB_OK;
     case SCALE_KERNEL: /* y = x * f + i, once for each work item of the grid */
-        for (uint64_t g = 0; g < (l->has_grid ? l->grid[0] * l->block[0] : n); g++)
-            buf[1][g] = buf[0][g] * (float)l->scalars[0].f + (float)l->scalars[1].i;
+        for (uint64_t g = 0; g < (l->flags & TNR_LAUNCH_GRID ? l->grid[0] * l->block[0] : n); g++)
+            buf[1][g] = buf[0][g] * (float)scalars[0].f + (float)scalars[1].i;
         return TNB_OK;
     default:
         return tnb_fail(err, TNB_DEVICE, "the device is lost");
@@ -150,6 +157,7 @@ test_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err 
 static const char *const test_formats[] = {"test", NULL};
 static const tnr_driver test_driver = {.base.size = sizeof(tnr_driver),
                                        .flags = TNR_DRIVER_HOST_MEMORY,
+                                       .takes = TNR_TAKES_SHARED,
                                        .base.name = "test",
                                        .type = TNB_EXT_DEV,
                                        .alignment = 64,
@@ -671,18 +679,17 @@ test_conditions_take_tensors(void **state)
 
 /* ---- launches ---- */
 
-static const tnb_tno_buffer three_floats[] = {{.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
-                                              {.dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
-                                              {.dtype = {TNB_FLOAT, 32, 1},
-                                               .ndim = 1,
-                                               .flags = TNB_TNO_WRITTEN}};
+static const tnb_tno_param three_floats[] = {
+    {.kind = TNB_PARAM_BUFFER, .dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
+    {.kind = TNB_PARAM_BUFFER, .dtype = {TNB_FLOAT, 32, 1}, .ndim = 1},
+    {.kind = TNB_PARAM_BUFFER, .dtype = {TNB_FLOAT, 32, 1}, .ndim = 1, .flags = TNB_TNO_WRITTEN}};
 
 /* main(x) = x + constant, in a tensor at an offset of its storage */
 static void
 build_add(bool write_constant)
 {
     static const int64_t four = 4;
-    uint32_t k = tnk_program_kernel(p, "add", 0, 0, three_floats, 3, NULL, 0);
+    uint32_t k = tnk_program_kernel(p, "add", 0, 0, three_floats, 3, NULL);
     uint32_t c = tnk_program_tensor(p, TNB_F32, &four, 1, 0, 16);
     begin_main(1, 3, 2);
     load_int(p, 0, 16 + 64);
@@ -751,7 +758,7 @@ test_constants_lie_in_the_scope_that_kernels_want(void **state)
     OK(tnr_runtime_add(rt, &plugin, &err));
     p = tnk_program_new(arena);
     tnk_program_device(p, "apart", 0, "global");
-    uint32_t k = tnk_program_kernel(p, "add", 0, 0, three_floats, 3, NULL, 0),
+    uint32_t k = tnk_program_kernel(p, "add", 0, 0, three_floats, 3, NULL),
              usual = tnk_program_tensor(p, TNB_F32, &four, 1, 0, 16),
              image = tnk_program_device(p, "apart", 0, "image:1x1"),
              c = tnk_program_tensor_on(p, usual, image);
@@ -816,8 +823,11 @@ static void
 test_scalars_and_grid_reach_the_kernel(void **state)
 {
     (void)state;
-    static const tnb_dtype scalars[] = {{TNB_FLOAT, 32, 1}, {TNB_INT, 64, 1}};
-    uint32_t k = tnk_program_kernel(p, "scale", TNB_TNO_GRID, 0, three_floats + 1, 2, scalars, 2);
+    const tnb_tno_param params[] = {three_floats[0],
+                                    three_floats[2],
+                                    {.kind = TNB_PARAM_SCALAR, .dtype = {TNB_FLOAT, 32, 1}},
+                                    {.kind = TNB_PARAM_SCALAR, .dtype = {TNB_INT, 64, 1}}};
+    uint32_t k = tnk_program_kernel(p, "scale", TNB_TNO_GRID | TNB_TNO_SHARED, 0, params, 4, NULL);
     begin_main(1, 3, 6);
     OP(DIM, 0, 0, 0, 0);
     load_int(p, 1, 4);
@@ -849,7 +859,7 @@ test_device_errors_name_the_kernel(void **state)
 {
     (void)state;
     tnr_value ret;
-    uint32_t k = tnk_program_kernel(p, "fail", 0, 0, three_floats, 1, NULL, 0);
+    uint32_t k = tnk_program_kernel(p, "fail", 0, 0, three_floats, 1, NULL);
     begin_main(1, 1, 0);
     OPL(LAUNCH, 0, k, V(0));
     OP(RET, 0, 0, 0, 0);
@@ -865,7 +875,7 @@ static void
 test_missing_kernels_and_functions_are_errors(void **state)
 {
     (void)state;
-    tnk_program_kernel(p, "nobody", 0, 0, NULL, 0, NULL, 0);
+    tnk_program_kernel(p, "nobody", 0, 0, NULL, 0, NULL);
     begin_main(0, 1, 0);
     OP(RET, 0, 0, 0, 0);
     tnk_program_end(p);

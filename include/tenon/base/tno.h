@@ -19,7 +19,7 @@
 #ifndef TENON_BASE_TNO_H
 #define TENON_BASE_TNO_H
 
-#include "tenon/base/dtype.h"
+#include "tenon/base/param.h"
 #include "tenon/base/vmcode.h"
 
 #ifdef __cplusplus
@@ -28,8 +28,8 @@ extern "C" {
 
 #define TNB_TNO_MAGIC "TenonTNO"
 enum {
-    TNB_TNO_MAJOR = 1,
-    TNB_TNO_MINOR = 2, /* a reader takes files whose minor is not newer than its own */
+    TNB_TNO_MAJOR = 2,
+    TNB_TNO_MINOR = 0, /* a reader takes files whose minor is not newer than its own */
     TNB_TNO_BYTE_ORDER = 0x01020304,
     TNB_TNO_ALIGN = 64,
     TNB_TNO_PAGE = 4096,
@@ -70,8 +70,8 @@ typedef struct tnb_tno_program {
     uint32_t n_insns;     /* tnb_vm_insn */
     uint32_t n_operands;  /* uint32_t */
     uint32_t n_kernels;   /* tnb_tno_kernel */
-    uint32_t n_buffers;   /* tnb_tno_buffer */
-    uint32_t n_scalars;   /* tnb_dtype */
+    uint32_t n_params;    /* tnb_tno_param */
+    uint32_t n_maps;      /* tnb_tensor_map */
     uint32_t n_constants; /* tnb_tno_constant */
     uint32_t n_dims;      /* int64_t */
     uint32_t n_packed;    /* uint32_t: text */
@@ -89,23 +89,40 @@ typedef struct tnb_tno_function {
     uint32_t reserved;
 } tnb_tno_function;
 
+/* Of kernels. GRID: launched with grid and block, which all others but CHECKED need. */
 enum {
-    TNB_TNO_GRID = 1 /* launched with grid, block and shared bytes */,
-    TNB_TNO_CHECKED = 2 /* refuses indices that are out of range; since minor version 1 */,
-    TNB_TNO_WRITTEN = 1 /* of buffers */
+    TNB_TNO_GRID = 1,
+    TNB_TNO_CLUSTER = 2,     /* blocks come in clusters */
+    TNB_TNO_SHARED = 4,      /* a launch says how many bytes of shared memory a block has */
+    TNB_TNO_COOPERATIVE = 8, /* all blocks run at the same time */
+    TNB_TNO_PROGRAMMATIC =
+        16, /* may begin before the kernel in front of it ends, and waits for it itself */
+    TNB_TNO_CHECKED = 32 /* refuses indices that are out of range: has a parameter REFUSED */
 };
 typedef struct tnb_tno_kernel {
     uint32_t name, flags, device;
-    uint32_t first_buffer, n_buffers, first_scalar, n_scalars;
+    uint32_t first_param, n_params;
     uint32_t checks; /* of checked ones: text, a line for each check; else 0 */
+    uint32_t reserved[2];
 } tnb_tno_kernel;
 
-/* What a launch checks of each buffer. */
-typedef struct tnb_tno_buffer {
-    tnb_dtype dtype; /* void: not checked */
-    uint16_t flags;
-    int16_t ndim; /* -1: not checked */
-} tnb_tno_buffer;
+enum { TNB_TNO_WRITTEN = 1 }; /* of parameters that are memory */
+/* A parameter of a kernel, and what a launch checks of it. */
+typedef struct tnb_tno_param {
+    uint8_t kind; /* tnb_param_kind */
+    uint8_t flags;
+    int16_t ndim;    /* of memory, -1: not checked; of tensor maps the rank; else 0 */
+    tnb_dtype dtype; /* of scalars, of memory (void: not checked), of tensor maps void */
+    uint32_t map;    /* of tensor maps: which */
+} tnb_tno_param;
+/* Operands that a LAUNCH has for it. */
+static inline uint32_t
+tnb_tno_operands(const tnb_tno_param *p)
+{
+    if (p->kind == TNB_PARAM_TENSOR_MAP)
+        return 2 * (uint32_t)p->ndim;
+    return p->kind == TNB_PARAM_REFUSED || p->kind == TNB_PARAM_TAG ? 0 : 1;
+}
 
 typedef enum tnb_tno_constant_kind {
     TNB_TNO_TENSOR =
@@ -140,8 +157,8 @@ typedef struct tnb_tno_view {
     const tnb_vm_insn *insns;
     const uint32_t *operands;
     const tnb_tno_kernel *kernels;
-    const tnb_tno_buffer *buffers;
-    const tnb_dtype *scalars;
+    const tnb_tno_param *params;
+    const tnb_tensor_map *maps;
     const tnb_tno_constant *constants;
     const int64_t *dims;
     const uint32_t *packed;

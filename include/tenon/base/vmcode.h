@@ -113,10 +113,12 @@ extern "C" {
     X(CALL, VD, FN, L)                                                                             \
     X(CALLV, VD, VS, L) /* of a closure */                                                         \
     X(CALLP, VD, PK, L)                                                                            \
-    /* LAUNCH: buffers, scalars, then grid[3], block[3], shared bytes if the kernel has them; */   \
-    /* bit i of a: what the i-th buffer holds is not needed, nothing was written to it yet */      \
+    /* LAUNCH: for each parameter in order: memory, a tensor; a scalar; of a tensor map the */     \
+    /* tensor, extents, strides (elements) of all axes but the last; nothing where the runtime */  \
+    /* gives it. Then by the kernel's flags grid[3], block[3]; cluster[3]; shared bytes. */        \
+    /* Bit i of a: what parameter i holds is not needed, nothing was written to it yet */          \
     X(LAUNCH, IM, KN, L)                                                                           \
-    /* since minor version 2: sum, difference, product. Where 64 bits do not hold it: an error, */ \
+    /* sum, difference, product. Where 64 bits do not hold it: an error, */                        \
     /* or, if aux is not 0, execution goes on aux instructions further */                          \
     X(ADDFIT, SD, SS, SS)                                                                          \
     X(SUBFIT, SD, SS, SS)                                                                          \

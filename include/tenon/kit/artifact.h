@@ -42,14 +42,14 @@ tnk_program_value(tnk_program *p, tnb_tno_constant_kind kind, tnb_dtype d,
                   uint64_t data); /* the other kinds */
 TNB_EXPORT uint32_t
 tnk_program_string(tnk_program *p, const char *s);
-/* A kernel: its buffers and scalars are copied. */
+/* A tensor map; equal ones are shared. */
+TNB_EXPORT uint32_t
+tnk_program_map(tnk_program *p, const tnb_tensor_map *map);
+/* A kernel; its parameters are copied. `checks`: of one that notes indices that are out of range, a line for each of
+ * its checks; else NULL. */
 TNB_EXPORT uint32_t
 tnk_program_kernel(tnk_program *p, const char *name, uint32_t flags, uint32_t device,
-                   const tnb_tno_buffer *buffers, uint32_t n_buffers, const tnb_dtype *scalars,
-                   uint32_t n_scalars);
-/* The kernel notes indices that are out of range (tnb_kernel_refusal): a line for each of its checks. */
-TNB_EXPORT void
-tnk_program_kernel_checks(tnk_program *p, uint32_t kernel, const char *texts);
+                   const tnb_tno_param *params, uint32_t n_params, const char *checks);
 /* Functions: declared first (so that they can call each other), then filled one after the other, in
  * any order. */
 TNB_EXPORT uint32_t

@@ -3,39 +3,43 @@
 #ifndef TENON_KIT_CODEGEN_H
 #define TENON_KIT_CODEGEN_H
 
+#include "tenon/base/param.h"
 #include "tenon/core/registry.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Where the host gets a kernel's scalar parameter from. */
-typedef enum tnk_scalar_source {
-    TNK_SCALAR_PARAM, /* the index-th scalar parameter of the PrimFunc */
-    TNK_SCALAR_SHAPE, /* extent `dim` of the index-th buffer parameter */
-    TNK_SCALAR_STRIDE /* stride `dim` (elements) of the index-th buffer parameter */
-} tnk_scalar_source;
-
-typedef struct tnk_kernel_scalar_param {
-    const tn_expr *var; /* in the lowered function */
-    tnb_dtype dtype;
-    tnk_scalar_source source;
-    uint32_t index, dim;
-} tnk_kernel_scalar_param;
+/* A parameter of a kernel. Expressions are the host's: over the scalar parameters of the PrimFunc before it was lowered
+ * and the variables that are extents or strides of its buffers. */
+typedef struct tnk_param {
+    tnb_param_kind kind;
+    tnb_dtype dtype; /* scalars: theirs; memory: of an element */
+    const tn_node
+        *buffer; /* memory: the flattened Buffer; tensor maps: the Buffer that they describe */
+    uint32_t argument;    /* memory and tensor maps: the how manieth buffer of the PrimFunc it is */
+    bool written;         /* memory: the kernel writes it */
+    const tn_expr *var;   /* scalars and tensor maps: the Var of the lowered function */
+    const tn_expr *value; /* scalars: what the host gives */
+    tnb_tensor_map map;   /* tensor maps */
+    tn_list extents, strides; /* tensor maps: of each axis, and of all but the last (elements) */
+} tnk_param;
 
 /* One kernel: the part of a PrimFunc that runs on the device, after the target's `lower` list: no
  * blocks, flat buffers, scalars explicit. On the CPU a PrimFunc is one kernel. */
 typedef struct tnk_kernel {
-    const char *name;    /* unique symbol, a C identifier */
-    const tn_node *func; /* lowered PrimFunc: params = buffer handles, then scalar Vars */
-    uint32_t n_buffers;
-    const tn_node *const *buffers; /* flattened parameter buffers in order */
-    const uint8_t *written;        /* per buffer: 1 if the kernel writes it */
-    uint32_t n_scalars;
-    const tnk_kernel_scalar_param *scalars;
+    const char *name; /* unique symbol, a C identifier */
+    const tn_node *
+        func; /* lowered PrimFunc: params = handles of memory, then Vars of scalars and tensor maps */
+    const tnk_param *params; /* in order: those of `func`, then what the runtime gives */
+    uint32_t n_params;
     const tn_expr *grid[3],
-        *block[3];                   /* host expressions over the scalars; NULL: not bound (CPU) */
-    const tn_expr *dyn_shared_bytes; /* NULL: none */
+        *block[3];             /* host expressions over the scalars; NULL: not bound (CPU) */
+    const tn_expr *cluster[3]; /* blocks of a cluster; NULL: no clusters */
+    const tn_expr
+        *dyn_shared_bytes; /* bytes of a block beyond what its source declares; NULL: none */
+    bool cooperative;      /* all blocks run at the same time */
+    bool programmatic;     /* may begin before the kernel in front of it ends */
     const char *source; /* set by emission where the backend generates source text; for `tenon show
                            kernel` */
 } tnk_kernel;
@@ -84,8 +88,48 @@ typedef struct tnk_codegen {
                   const char **why);
 } tnk_codegen;
 
+/* Attribute of lowered PrimFuncs, a Dict of what a launch has beside grid and block; expressions as in tnk_param:
+ *   "values"            Array of Arrays [var, value]: scalars that the PrimFunc does not have
+ *   "tensor_maps"       Array of Dicts: "var" (a handle), "argument" (which buffer of the PrimFunc, from 0), "box" (Array), optional
+ *                       "swizzle" (bytes), "fill" ("zeros" or "nans"), "extents", "strides" (Arrays; usual: the buffer's)
+ *   "cluster"           Array of up to three extents
+ *   "shared_bytes"      dynamic shared memory of a block
+ *   "cooperative", "programmatic"   1: it is */
+#define TNK_LAUNCH_ATTR "tenon.launch"
+
 /* Attribute of PrimFuncs that another target runs: its name. */
 #define TNK_FALLBACK_ATTR "tenon.fallback"
+
+/* The kernel's parameters of one kind: the next at or behind *i, and *i behind it; NULL: no further one.
+ *
+ *     for (uint32_t i = 0; (p = tnk_next_param(k, TNB_PARAM_SCALAR, &i));)
+ */
+static inline const tnk_param *
+tnk_next_param(const tnk_kernel *k, tnb_param_kind kind, uint32_t *i)
+{
+    while (*i < k->n_params)
+        if (k->params[(*i)++].kind == kind)
+            return &k->params[*i - 1];
+    return NULL;
+}
+/* The same for memory: buffers and images. */
+static inline const tnk_param *
+tnk_next_memory(const tnk_kernel *k, uint32_t *i)
+{
+    while (*i < k->n_params)
+        if (tnb_param_is_memory(k->params[(*i)++].kind))
+            return &k->params[*i - 1];
+    return NULL;
+}
+/* The parameter that is the variable; NULL: none is. */
+static inline const tnk_param *
+tnk_find_param(const tnk_kernel *k, const tn_expr *var)
+{
+    for (uint32_t i = 0; i < k->n_params; i++)
+        if (k->params[i].var && k->params[i].var == var)
+            return &k->params[i];
+    return NULL;
+}
 
 /* The places at which the kernel looks whether an index that came as data is in its range (T.index_in),
  * as texts for a message ("node 'x' (Gather), axis 0"). Generated code calls them by their number in this

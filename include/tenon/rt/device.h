@@ -11,7 +11,7 @@
 #define TENON_RT_DEVICE_H
 
 #include <stdbool.h>
-#include "tenon/base/dtype.h"
+#include "tenon/base/param.h"
 #include "tenon/base/plugin.h"
 
 #ifdef __cplusplus
@@ -38,39 +38,70 @@ typedef struct tnr_copy {
     uint64_t bytes; /* 0: nothing happens. Ranges may overlap on the device */
 } tnr_copy;
 
-typedef struct tnr_buffer_arg {
-    void *mem;
-    uint64_t offset, bytes;
-    uint32_t written; /* 1: the kernel writes it */
-    uint32_t reserved;
-} tnr_buffer_arg;
-
+/* Integers sign- or zero-extended, floats as double. */
 typedef union tnr_scalar {
     int64_t i;
     double f;
 } tnr_scalar;
 
+/* Memory of the device: `mem` is what the driver's `alloc` gave, offset and bytes count within it. */
+typedef struct tnr_memory {
+    void *mem;
+    uint64_t offset, bytes;
+} tnr_memory;
+
+/* A tensor map of one launch: memory as a tensor, and the constant part. Axes as those of a tensor. */
+typedef struct tnr_tensor_map {
+    const tnb_tensor_map *map;
+    tnr_memory memory;
+    uint64_t extents[TNB_MAP_RANK], strides[TNB_MAP_RANK]; /* elements; the last stride is 1 */
+} tnr_tensor_map;
+
+/* The value of one parameter. */
+typedef struct tnr_param {
+    uint16_t kind;    /* tnb_param_kind */
+    uint16_t written; /* memory: 1 if the kernel writes it */
+    tnb_dtype dtype;  /* of scalars; of memory what the kernel takes it for, void: not known */
+    union {
+        tnr_memory memory; /* BUFFER, IMAGE, REFUSED */
+        tnr_scalar scalar; /* SCALAR, TAG */
+        const tnr_tensor_map *map;
+    } u;
+} tnr_param;
+
+/* Of launches. GRID: grid and block count; a kernel without runs once. */
+enum {
+    TNR_LAUNCH_GRID = 1,
+    TNR_LAUNCH_CLUSTER = 2,     /* blocks come in clusters of `cluster` blocks */
+    TNR_LAUNCH_COOPERATIVE = 4, /* all blocks run at the same time */
+    TNR_LAUNCH_PROGRAMMATIC =
+        8, /* may begin before the launch in front of it ends, and waits for it itself */
+};
+
 /* One launch. */
 typedef struct tnr_launch {
     uint32_t size;
-    uint32_t n_buffers, n_scalars;
-    const tnr_buffer_arg *buffers;
-    const tnr_scalar *scalars;
-    const tnb_dtype *scalar_dtypes;
-    uint32_t has_grid; /* grid, block and shared_bytes count */
-    uint64_t grid[3], block[3], shared_bytes;
+    uint32_t flags;
+    const tnr_param *params; /* in the order of the kernel's table */
+    uint32_t n_params;
     uint32_t cluster[3];
-    uint32_t cooperative, programmatic;
+    uint64_t grid[3], block[3];
+    uint64_t shared_bytes; /* of a block, beyond what the kernel's code declares */
     /* For kernels that run while `launch` does: true when somebody wants the call to end, which it
      * then does with TNB_CANCELLED. May be NULL. */
     bool (*cancelled)(const void *user);
     const void *user; /* of `cancelled` */
-    /* Of a kernel that looks whether indices that came as data are in their range: memory of the device, a
-     * tnb_kernel_refusal (tenon/base/kernel_abi.h) in which it notes the first one that is not, and what it notes as
-     * `tag`. A kernel with a parameter for each takes them behind its scalars. NULL: it looks for none. */
-    void *refused;
-    uint32_t tag, reserved;
 } tnr_launch;
+
+/* What launches of a driver may have beside buffers, scalars, a grid, and the notes of refused indices. */
+enum {
+    TNR_TAKES_IMAGES = 1,
+    TNR_TAKES_TENSOR_MAPS = 2,
+    TNR_TAKES_CLUSTERS = 4,
+    TNR_TAKES_COOPERATIVE = 8,
+    TNR_TAKES_PROGRAMMATIC = 16,
+    TNR_TAKES_SHARED = 32 /* shared_bytes */
+};
 
 enum {
     TNR_DRIVER_HOST_MEMORY =
@@ -89,7 +120,9 @@ typedef struct tnr_setting {
 typedef struct tnr_driver {
     tnb_entry base; /* name: "cpu" */
     uint32_t flags;
-    int32_t type;       /* DLPack's device type */
+    uint32_t
+        takes;    /* TNR_TAKES_*: a machine whose kernels need another is refused when it is made */
+    int32_t type; /* DLPack's device type */
     uint32_t alignment; /* of memory given out, bytes */
     void *self;
     /* All keys of [device NAME], ends with a NULL name: another one is an error then. NULL: any. */
@@ -169,6 +202,10 @@ TNB_EXPORT tnb_status
 tnr_host_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
 TNB_EXPORT tnb_status
 tnr_host_sync(void *dev, void *stream, tnb_err *err);
+/* For a driver's `launch`: TNB_UNSUPPORTED with a message that names the i-th parameter, of a kind that the driver's
+ * kernels do not take. */
+TNB_EXPORT tnb_status
+tnr_refuse_param(const tnr_launch *l, uint32_t i, tnb_err *err);
 
 /* ---- opened devices ---- */
 typedef struct tnr_runtime tnr_runtime;

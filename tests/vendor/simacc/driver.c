@@ -15,7 +15,7 @@
 #include "tenon/base/num.h"
 #include "tenon/rt/plugin.h"
 
-enum { ALIGNMENT = 64, SOME_BUFFERS = 16 };
+enum { ALIGNMENT = 64, SOME_PARAMS = 32 };
 
 /* Memory, a stream, an event, a module or a kernel. */
 typedef struct handle {
@@ -415,26 +415,55 @@ sim_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_
     return TNB_OK;
 }
 
+/* The parameters in the two arrays that follow a launch; both have room for all. */
+static tnb_status
+gather(const tnr_launch *l, simacc_buffer *buffers, tnr_scalar *scalars, uint32_t n[2],
+       tnb_err *err)
+{
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        const tnr_param *p = &l->params[i];
+        const tnr_memory *m = &p->u.memory;
+        switch (p->kind) {
+        case TNB_PARAM_BUFFER:
+            TNB_TRY(within(m->mem, m->offset, m->bytes, err));
+            buffers[n[0]++] =
+                (simacc_buffer){((const handle *)m->mem)->id, m->offset, m->bytes, p->written};
+            break;
+        case TNB_PARAM_SCALAR:
+            scalars[n[1]++] = p->u.scalar;
+            break;
+        case TNB_PARAM_REFUSED: /* an index that is refused ends the launch */
+        case TNB_PARAM_TAG:
+            break;
+        default:
+            return tnr_refuse_param(l, i, err);
+        }
+    }
+    return TNB_OK;
+}
+
 static tnb_status
 sim_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err)
 {
+    simacc_buffer some[SOME_PARAMS], *buffers = some;
+    tnr_scalar few[SOME_PARAMS], *scalars = few;
+    uint32_t n[2] = {0};
+    if (l->n_params > SOME_PARAMS) {
+        buffers = calloc(l->n_params, sizeof *buffers);
+        scalars = calloc(l->n_params, sizeof *scalars);
+    }
+    tnb_status st = buffers && scalars ? gather(l, buffers, scalars, n, err)
+                                       : tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
     const simacc_command cmd = {.op = SIMACC_LAUNCH,
                                 .stream = stream_id(stream),
-                                .args = {((const handle *)kernel)->id, l->n_buffers, l->n_scalars}};
-    simacc_buffer some[SOME_BUFFERS], *buffers = some;
-    tnb_status st = TNB_OK;
-    if (l->n_buffers > SOME_BUFFERS && !(buffers = calloc(l->n_buffers, sizeof *buffers)))
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
-    for (uint32_t i = 0; i < l->n_buffers && st == TNB_OK; i++) {
-        const tnr_buffer_arg *b = &l->buffers[i];
-        st = within(b->mem, b->offset, b->bytes, err);
-        buffers[i] = (simacc_buffer){((const handle *)b->mem)->id, b->offset, b->bytes, b->written};
-    }
+                                .args = {((const handle *)kernel)->id, n[0], n[1]}};
     if (st == TNB_OK)
-        st = simacc_send(((device *)dev)->link, &cmd, buffers, l->n_buffers * sizeof *buffers,
-                         l->scalars, l->n_scalars * sizeof *l->scalars, err);
+        st = simacc_send(((device *)dev)->link, &cmd, buffers, n[0] * sizeof *buffers, scalars,
+                         n[1] * sizeof *scalars, err);
     if (buffers != some)
         free(buffers);
+    if (scalars != few)
+        free(scalars);
     return st;
 }
 
