@@ -232,7 +232,7 @@ static tnb_status
 access_element(struct run *r, const null_insn *in, tnb_dtype d, null_value *sp, tnb_err *err)
 {
     int64_t index = sp[-1].i;
-    uint64_t size = tnb_dtype_bytes(d), room = size ? r->buffers[in->arg].bytes / size : 0;
+    uint64_t room = d.bits ? r->buffers[in->arg].bytes * 8 / d.bits : 0; /* small ones are packed */
     void *data = r->buffers[in->arg].data;
     bool done;
     if (index < 0 || (uint64_t)index >= room)

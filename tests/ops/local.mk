@@ -9,8 +9,8 @@ SELECTION = \
 check_PROGRAMS += tests/ops/write_selection
 tests_ops_write_selection_SOURCES = tests/ops/write_selection.c $(SELECTION)
 tests_ops_write_selection_LDADD = $(CORE_LIB) $(BASE_LIB) -lm
-TESTS += tests/ops/selection.sh tests/ops/symbolic.sh tests/ops/indices.py
-EXTRA_DIST += tests/ops/selection.sh tests/ops/symbolic.sh tests/ops/indices.py
+TESTS += tests/ops/selection.sh tests/ops/symbolic.sh tests/ops/indices.py tests/ops/packed.py
+EXTRA_DIST += tests/ops/selection.sh tests/ops/symbolic.sh tests/ops/indices.py tests/ops/packed.py
 if HAVE_CMOCKA
 OPS_TESTS = \
 	tests/ops/t_infer \
