@@ -71,6 +71,7 @@ typedef struct sorter {
     onnx_import *imp;
     Onnx__NodeProto *const *nodes;
     tnb_strmap makers; /* value name -> node index + 1 */
+    bool *wanted;      /* what an output of the graph needs: other nodes are left out */
     uint8_t *state;    /* 0 new, 1 on the way, 2 placed */
     uint32_t *order, placed;
 } sorter;
@@ -166,6 +167,21 @@ find_makers(sorter *s, size_t n)
             tnb_strmap_set(&s->makers, y, (void *)(uintptr_t)(i + 1));
         }
     return true;
+}
+
+static void
+find_wanted(sorter *s, const char *const *outputs, size_t n)
+{
+    index_list todo = {0};
+    for (size_t i = 0; i < n; i++)
+        if (outputs[i])
+            add_dep(s, &todo, outputs[i]);
+    while (todo.n) {
+        uint32_t at = todo.at[--todo.n];
+        if (!s->wanted[at])
+            add_node_deps(s, &todo, s->nodes[at], NULL);
+        s->wanted[at] = true;
+    }
 }
 
 static bool
@@ -345,7 +361,8 @@ call_function(onnx_node *n, const Onnx__FunctionProto *f)
         tnb_strmap_set(&scope.values, f->input[i], onnx_has(n, i) ? n->in[i] : &imp->absent);
     imp->function_depth++;
     imp->opset = onnx_function_opset(imp, f);
-    bool ok = onnx_import_nodes(imp, f->node, f->n_node);
+    bool ok =
+        onnx_import_nodes(imp, f->node, f->n_node, (const char *const *)f->output, f->n_output);
     for (uint32_t i = 0; i < n->n_out && ok; i++) {
         onnx_value *v = tnb_strmap_get(&scope.values, f->output[i]);
         if (v && v != &imp->absent)
@@ -404,24 +421,36 @@ import_node(onnx_import *imp, const Onnx__NodeProto *p)
 }
 
 bool
-onnx_import_nodes(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n)
+onnx_import_nodes(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n,
+                  const char *const *outputs, size_t n_outputs)
 {
     sorter s = {.imp = imp, .nodes = nodes};
     tnb_strmap_init(&s.makers, imp->arena);
+    s.wanted = TNB_NEW_N(imp->arena, bool, n + 1);
     s.state = TNB_NEW_N(imp->arena, uint8_t, n + 1);
     s.order = TNB_NEW_N(imp->arena, uint32_t, n + 1);
     if (tnb_arena_failed(imp->arena) || !find_makers(&s, n))
         return false;
+    find_wanted(&s, outputs, n_outputs);
     for (size_t i = 0; i < n; i++)
-        if (!place_from(&s, (uint32_t)i))
+        if (s.wanted[i] && !place_from(&s, (uint32_t)i))
             return false;
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < s.placed; i++)
         if (!import_node(imp, nodes[s.order[i]]) || tnb_arena_failed(imp->arena))
             return false;
     return true;
 }
 
 /* ---- graphs ---- */
+
+bool
+onnx_import_nodes_of(onnx_import *imp, const Onnx__GraphProto *g)
+{
+    const char **outputs = TNB_NEW_N(imp->arena, const char *, g->n_output + 1);
+    for (size_t i = 0; i < g->n_output; i++)
+        outputs[i] = g->output[i]->name;
+    return onnx_import_nodes(imp, g->node, g->n_node, outputs, g->n_output);
+}
 
 bool
 onnx_import_initializers(onnx_import *imp, const Onnx__GraphProto *g)
@@ -461,7 +490,7 @@ onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *ar
     for (uint32_t i = 0; i < n_args; i++)
         if (g->input[i]->name)
             tnb_strmap_set(&scope->values, g->input[i]->name, args[i]);
-    bool ok = onnx_import_initializers(imp, g) && onnx_import_nodes(imp, g->node, g->n_node);
+    bool ok = onnx_import_initializers(imp, g) && onnx_import_nodes_of(imp, g);
     for (uint32_t i = 0; i < n_outs && ok; i++) {
         const char *name = g->output[i]->name ? g->output[i]->name : "";
         outs[i] = onnx_find_value(imp, name);

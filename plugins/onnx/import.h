@@ -154,6 +154,10 @@ onnx_type_text(onnx_import *imp, const tn_type *t);
 const char *
 onnx_dim_text(onnx_import *imp, const tn_expr *e);
 
+/* Whether the node stands where run time may not come: in a branch, or in the body of a loop. (subgraph.c) */
+bool
+onnx_may_not_run(const onnx_node *n);
+
 /* ---- values (value.c) ---- */
 /* Terms with this variable may be negative. (dynamic.c) */
 void
@@ -404,9 +408,12 @@ onnx_function_opset(const onnx_import *imp, const Onnx__FunctionProto *f);
 /* NULL: there is none; &imp->absent: an input that the caller left out. */
 onnx_value *
 onnx_find_value(const onnx_import *imp, const char *name);
-/* A graph's nodes in the current scope. */
+/* Nodes of a graph or a function in the current scope, those that the outputs need. */
 bool
-onnx_import_nodes(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n);
+onnx_import_nodes(onnx_import *imp, Onnx__NodeProto *const *nodes, size_t n,
+                  const char *const *outputs, size_t n_outputs);
+bool
+onnx_import_nodes_of(onnx_import *imp, const Onnx__GraphProto *g);
 bool
 onnx_import_initializers(onnx_import *imp, const Onnx__GraphProto *g);
 void

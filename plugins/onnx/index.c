@@ -14,27 +14,30 @@ import_gather(onnx_node *n)
         return false;
     int64_t extent;
     /* known indices: negative ones are resolved here. Of an unknown extent the sum could be negative again, and
-     * count from the end once more: run time, which looks at the index as it is, resolves it. */
+     * count from the end once more: run time, which looks at the index as it is, resolves it. One that is out of
+     * range is an error, and where it may never be used, in a branch or a loop, one of run time. */
     if (onnx_known(n, 1) && tn_int_value(dims.at[axis], &extent)) {
         onnx_value *k = n->in[1];
         const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, k->n_elems + 1);
-        bool changed = false;
+        bool changed = false, wrong = false;
         for (uint32_t i = 0; i < k->n_elems; i++) {
             bool negative = tn_int_value(k->elems[i], &v) && v < 0;
             e[i] = negative ? onnx_simplify(n, tn_add(n->ctx, dims.at[axis], k->elems[i]))
                             : k->elems[i];
             changed |= negative;
-            if (tn_int_value(e[i], &v) && (v < 0 || v >= extent))
+            if (!tn_int_value(e[i], &v) || (v >= 0 && v < extent))
+                continue;
+            wrong = true;
+            if (!onnx_may_not_run(n))
                 return onnx_fail(n, TNB_BOUNDS,
                                  "index %" PRId64 " is out of range for an axis of %" PRId64
                                  " entries",
                                  negative ? v - extent : v, extent);
         }
-        if (changed)
+        if (changed && !wrong)
             idx = onnx_elems_expr(n, e, k->n_elems, k->dtype, k->ndim, k->dims);
-        return idx && onnx_ret(n, onnx_take(n, x, idx, axis));
     }
-    return onnx_ret(n, onnx_take(n, x, idx, axis));
+    return idx && onnx_ret(n, onnx_take(n, x, idx, axis));
 }
 
 static bool

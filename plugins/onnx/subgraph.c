@@ -119,6 +119,12 @@ onnx_value_inside(onnx_region *r, onnx_value *v)
 
 /* ---- regions ---- */
 
+bool
+onnx_may_not_run(const onnx_node *n)
+{
+    return n->imp->region != 0;
+}
+
 void
 onnx_region_begin(onnx_region *r, onnx_function *f)
 {

@@ -32,6 +32,7 @@ typedef struct folder {
     tnb_ptrmap retyped;     /* variable -> the same with the type that its folded arguments give */
     tnb_ptrmap overwritten; /* variables that calls compute in place: these need memory */
     bool can_evaluate;
+    bool certain; /* what is at hand runs whenever the program does */
 } folder;
 
 /* ---- leaves ---- */
@@ -108,6 +109,25 @@ static_shape(const tn_type *t, int64_t *shape, int max, uint64_t *elems)
     return tnb_shape_count((int32_t)dims.n, shape, elems);
 }
 
+static tn_walk_step
+note_check(void *user, const tn_node *n)
+{
+    if (!tn_is_intrin(n, TN_INTRIN_index_in))
+        return TN_WALK_ON;
+    *(bool *)user = true;
+    return TN_WALK_STOP;
+}
+
+/* Whether the program may refuse an index. Where it may not run at all, that must not be an error now. */
+static bool
+may_refuse(const folder *f, const tn_node *program)
+{
+    bool found = false;
+    if (!f->certain)
+        tn_walk(program, 0, note_check, NULL, &found);
+    return found;
+}
+
 static const tn_expr *
 make_result(folder *f, const tn_type *type, const tn_node *program, const tn_data *const *inputs,
             uint32_t n_inputs, uint64_t in_work, uint32_t result)
@@ -130,11 +150,19 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
         return tn_constant_of(f->ctx, splat);
     if (elems > MAX_ENLARGED && elems / ENLARGED > in_work)
         return NULL;
+    bool refuses = may_refuse(f, program);
+    if (large && refuses)
+        return NULL;
     const tn_data *lazy =
         tn_data_deferred(f->ctx, d, (int32_t)dims.n, shape, program, inputs, n_inputs, result);
     if (!lazy || large)
         return lazy ? tn_constant_of(f->ctx, lazy) : NULL;
+    uint32_t before = tnb_diags_count(tn_diags(f->ctx));
     const void *bytes = tn_data_get(f->ctx, lazy);
+    if (!bytes && refuses) { /* the kernel will */
+        tnb_diags_cut(tn_diags(f->ctx), before);
+        return NULL;
+    }
     void *copy;
     const tn_data *done = bytes ? tn_data_new(f->ctx, d, (int32_t)dims.n, shape, &copy) : NULL;
     if (!done)
@@ -251,9 +279,12 @@ fold_operator(folder *f, const tn_call *c, const tn_op *op)
     if (!static_shape(c->base.type, shape, 64, &elems) || (!any && elems > MAX_CREATED))
         return NULL;
     tn_builder *b = tn_builder_new(f->ctx, f->m);
+    uint32_t before = tnb_diags_count(tn_diags(f->ctx));
     tn_builder_begin_function(b, (tn_list){0});
     tn_builder_begin_block(b, true);
     const tn_expr *e = op->legalize(b, c);
+    if (tn_is_error(e) && !f->certain) /* LegalizeOps says what is wrong, if it has to */
+        tnb_diags_cut(tn_diags(f->ctx), before);
     const tn_call *call = tn_is_call_to(e, "relax.call_tir");
     return call ? fold_call_tir(f, tn_builder_module(b), call, !any) : NULL;
 }
@@ -380,6 +411,8 @@ fold_within(folder *f, const tn_expr *v)
     const tn_if_expr *i = tn_as_if_expr(v);
     const tn_function *fn = tn_as_function(v);
     tn_loc old = tn_at(f->ctx, v->loc);
+    bool certain = f->certain;
+    f->certain = false;
     if (i) {
         const tn_expr *a = fold_sequence(f, i->then_branch), *b = fold_sequence(f, i->else_branch);
         if (a != i->then_branch || b != i->else_branch)
@@ -389,6 +422,7 @@ fold_within(folder *f, const tn_expr *v)
         if (body != fn->body)
             v = transform_function(f->ctx, fn, fn->params, body, fn->ret);
     }
+    f->certain = certain;
     tn_at(f->ctx, old);
     return v;
 }
@@ -423,6 +457,7 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     if (!fn)
         return func;
     folder f = {.ctx = pc->ctx, .m = m};
+    f.certain = tn_func_attr(func, "global_symbol") != NULL;
     f.can_evaluate =
         tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
     tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));

@@ -32,6 +32,7 @@ typedef struct legalizer {
     tn_builder *b;
     tn_list skip;
     bool warn, failed;
+    bool certain; /* what is at hand runs whenever the program does */
     int depth;
     tnb_ptrmap finer; /* variables that were bound to a value of a finer type -> theirs */
     tnb_ptrmap made;  /* hash of a call, as a key -> struct made */
@@ -331,6 +332,66 @@ remember(legalizer *l, const tn_call *call, const tn_expr *result)
     tnb_ptrmap_set(&l->made, key_of(call), m);
 }
 
+/* ---- rules ---- */
+
+/* The rule's result; *emitted: a function with what it emitted. */
+static const tn_expr *
+emit_rule(legalizer *l, const bindings *out, const tn_call *call, const tn_op *op,
+          const tn_expr **emitted)
+{
+    tn_builder_begin_function(l->b, (tn_list){0});
+    tn_builder_begin_block(l->b, out->dataflow);
+    const tn_expr *r = apply_rule(l, call, op);
+    tn_builder_end_block(l->b);
+    *emitted = tn_builder_end_function(l->b, tn_tuple_of(l->ctx, (tn_list){0}), NULL, true, NULL);
+    return r;
+}
+
+/* The call with integers that are constants, and so are looked at here, as variables that are bound in front of it. */
+static const tn_call *
+with_hidden_integers(legalizer *l, bindings *out, const tn_call *call)
+{
+    tn_list args = call->args;
+    for (uint32_t i = 0; i < args.n; i++) {
+        const tn_expr *a = call->args.at[i];
+        const tn_type *t = a->type;
+        if (tn_is(a, TN_KIND_INT_IMM))
+            t = tn_ty_prim_of(l->ctx, tn_dtype_of(a));
+        else if (!tn_is(a, TN_KIND_CONSTANT) || !tnb_dtype_is_int(tn_type_dtype(t)))
+            continue;
+        const tn_expr *var = fresh_var(l, out, t);
+        push_value(l, out, var, a);
+        args = tn_list_with(l->ctx, args, i, var);
+    }
+    return args.at == call->args.at ? call
+                                    : tn_as_call(tn_call_of(l->ctx, call->op, args, call->attrs,
+                                                            call->ty_args, call->base.type));
+}
+
+/* A constant index is out of range where it may never be used: the kernel finds that, and a warning says so now. NULL: something
+ * else is wrong. */
+static const tn_expr *
+emit_checked(legalizer *l, bindings *out, const tn_call *call, const tn_op *op, uint32_t before,
+             const tn_expr **emitted)
+{
+    tnb_diags *d = tn_diags(l->ctx);
+    const tnb_diag *e = tnb_diags_get(d, before);
+    const tn_target *target = l->pc->target;
+    bool is_off = target && strcmp(tn_dict_str(target->attrs, "check_indices", ""), "off") == 0;
+    if (l->certain || is_off || tnb_diags_count(d) != before + 1 || e->status != TNB_BOUNDS)
+        return NULL;
+    const char *why = tn_strf(l->ctx, "%s", e->message);
+    const tn_call *hidden = with_hidden_integers(l, out, call);
+    if (hidden == call)
+        return NULL;
+    tnb_diags_cut(d, before);
+    const tn_expr *r = emit_rule(l, out, hidden, op, emitted);
+    if (!tn_is_error(r))
+        tn_warn(l->ctx, call->base.loc,
+                "%s; computing it ends the program, unless check_indices says else", why);
+    return r;
+}
+
 static const tn_expr *
 legal_call(legalizer *l, bindings *out, const tn_call *call)
 {
@@ -353,12 +414,12 @@ legal_call(legalizer *l, bindings *out, const tn_call *call)
         return again;
     }
     uint32_t bound = out->at.n;
-    tn_builder_begin_function(l->b, (tn_list){0});
-    tn_builder_begin_block(l->b, out->dataflow);
-    const tn_expr *r = apply_rule(l, call, op);
-    tn_builder_end_block(l->b);
-    const tn_expr *emitted =
-        tn_builder_end_function(l->b, tn_tuple_of(l->ctx, (tn_list){0}), NULL, true, NULL);
+    uint32_t diags = tnb_diags_count(tn_diags(l->ctx));
+    const tn_expr *emitted, *r = emit_rule(l, out, call, op, &emitted);
+    if (tn_is_error(r)) {
+        const tn_expr *checked = emit_checked(l, out, call, op, diags, &emitted);
+        r = checked ? checked : r;
+    }
     tn_at(l->ctx, before);
     if (tn_is_error(r)) {
         l->failed = true;
@@ -397,18 +458,25 @@ static const tn_expr *
 legal_value(legalizer *l, bindings *out, const tn_expr *value)
 {
     const tn_if_expr *cond = tn_as_if_expr(value);
+    bool certain = l->certain;
     if (tn_is(value, TN_KIND_CALL)) {
         const tn_expr *e = with_leaf_args(l, out, tn_as_call(value));
         return legal_call(l, out, tn_as_call(e));
     }
     if (cond) {
+        l->certain = false;
         const tn_expr *a = legal_seq(l, cond->then_branch), *b = legal_seq(l, cond->else_branch);
+        l->certain = certain;
         if (a == cond->then_branch && b == cond->else_branch)
             return value;
         return tn_if(l->ctx, cond->cond, a, b);
     }
-    if (tn_is(value, TN_KIND_FUNCTION))
-        return legal_function(l, tn_as_function(value));
+    if (tn_is(value, TN_KIND_FUNCTION)) {
+        l->certain = false;
+        const tn_expr *f = legal_function(l, tn_as_function(value));
+        l->certain = certain;
+        return f;
+    }
     if (tn_is(value, TN_KIND_TUPLE_GET)) {
         const tn_tuple_get *g = tn_as_tuple_get(value);
         const tn_expr *t = as_leaf(l, out, g->tuple);
@@ -474,6 +542,7 @@ legal_to_the_end(legalizer *l, const tn_expr *f)
 {
     for (;;) {
         tnb_ptrmap_init(&l->finer, l->arena);
+        l->certain = tn_func_attr(f, "global_symbol") != NULL;
         const tn_expr *now = legal_function(l, tn_as_function(f));
         if (l->failed || !l->finer.n)
             return now;

@@ -55,6 +55,46 @@ def gather_of_any_extent(rng):
                ([none, i64(np.zeros((1, 3)))], refused("Gather", 0, 0))] + wrong("Gather", x, (2, 3), (1, 2))
 
 
+def of_constants(op, x, out):
+    """A constant index that is out of range."""
+    if op == "Shape":  # of what is known while importing
+        return [node("Shape", x, "sh"), named("Gather", "sh k", "g"), node("Cast", "g", out, to=1)]
+    if op == "Add":  # found only when constants are folded
+        return [node("Expand", "k two", "ks"), node("Add", "ks ks", "kk"), named("Gather", "table kk", "g", axis=0), node("Add", "g " + x, out)]
+    inputs = {"Gather": "k", "GatherElements": "k", "GatherND": "kk", "ScatterND": "kk one", "ScatterElements": "k one"}[op]
+    return [named(op, f"{x} {inputs}", out, **({} if op.endswith("ND") else {"axis": 0}))]
+
+
+def not_run(op, where, extent):
+    """In a branch, a loop or for a result that nothing uses: an error only where it is computed."""
+    def build(rng):
+        consts = {"k": i64([7]), "kk": i64([[7]]), "one": f32([1]), "two": i64([1]), "table": f32([1, 2, 3])}
+        if op == "Add":
+            del consts["kk"]
+        x = f32(rng.normal(size=3))
+        why = f"node 'the node' ({'Gather' if op in ('Shape', 'Add') else op})", f"index {14 if op == 'Add' else 7} is out of range"
+        if where == "branch":
+            g = graph([node("If", "c", "y", then_branch=branch(of_constants(op, "x", "r") + [node("ReduceSum", "r", "s", keepdims=0)], "s"),
+                            else_branch=branch([node("ReduceSum", "x", "s", keepdims=0)], "s"))],
+                      [value("x", F, [extent]), value("c", B, [])], [value("y", F, [])], consts)
+            return g, [([x, np.array(False)], [x.sum()]), ([x, np.array(True)], why)]
+        if where == "loop":
+            turn = of_constants(op, "x", "r") + [node("ReduceSum", "r", "q", keepdims=0), node("Add", "s q", "s2"), node("Identity", "c", "d")]
+            g = graph([node("Loop", "m  s0", "y all", body=body(turn, [("s", F, [])], ["d", "s2", "q"]))],
+                      [value("x", F, [extent]), value("m", I, []), value("s0", F, [])], [value("y", F, []), value("all", F, ["t"])], consts)
+            return g, [([x, i64(0), f32(5)], [f32(5), np.zeros(0, np.float32)]), ([x, i64(2), f32(5)], why)]
+        g = graph(of_constants(op, "x", "r") + [node("Neg", "x", "y")], [value("x", F, [extent])], [value("y", F, [extent])], consts)
+        return g, [([x], [-x])]
+    build.__name__ = f"constant_{op}_in_a_{where}_of_{extent}"
+    return case(build)
+
+
+for op in ("Gather", "GatherElements", "GatherND", "ScatterND", "ScatterElements", "Shape", "Add"):
+    for where in ("branch", "loop", "dead_result"):
+        for extent in (3, "n") if op == "Gather" else (3,):
+            not_run(op, where, extent)
+
+
 def alone(name, op, x, index, *rest, **attrs):
     """An axis of one element has one index, 0 or -1, and others are refused even so."""
     def build(rng):
