@@ -73,48 +73,50 @@ hard_sigmoid(tn_ctx *ctx, const tn_expr *x, tnb_dtype d, double alpha, double be
 }
 
 static const tn_expr *
-activation_value(tn_ctx *ctx, const tn_call *call, const char *op, const tn_expr *x)
+activation_value(tn_ctx *ctx, const tn_call *call, const tn_expr *x)
 {
     tnb_dtype d = tn_dtype_of(x);
-    if (!strcmp(op, "relu"))
+    switch (infer_op(call)->id) {
+    case OP_nn_relu:
         return GREATEST(x, LIT(d, 0));
-    if (!strcmp(op, "relu6"))
+    case OP_nn_relu6:
         return LEAST(GREATEST(x, LIT(d, 0)), LIT(d, 6));
-    if (!strcmp(op, "leakyrelu"))
+    case OP_nn_leakyrelu:
         return SELECT(LESS(LIT(d, 0), x), x, MUL(x, LIT(d, tn_call_float(call, "alpha"))));
-    if (!strcmp(op, "elu"))
+    case OP_nn_elu:
         return SELECT(LESS(LIT(d, 0), x), x,
                       MUL(SUB(MATH1("exp", x), LIT(d, 1)), LIT(d, tn_call_float(call, "alpha"))));
-    if (!strcmp(op, "gelu"))
+    case OP_nn_gelu:
         return gelu_erf(ctx, x, d);
-    if (!strcmp(op, "gelu_tanh"))
+    case OP_nn_gelu_tanh:
         return gelu_tanh(ctx, x, d);
-    if (!strcmp(op, "silu"))
+    case OP_nn_silu:
         return MUL(x, MATH1("sigmoid", x));
-    if (!strcmp(op, "selu"))
+    case OP_nn_selu:
         return selu(ctx, x, d);
-    if (!strcmp(op, "softplus"))
+    case OP_nn_softplus:
         return softplus_scaled(ctx, call, x, d);
-    if (!strcmp(op, "hardsigmoid"))
+    case OP_nn_hardsigmoid:
         return hard_sigmoid(ctx, x, d, tn_call_float(call, "alpha"), tn_call_float(call, "beta"));
-    if (!strcmp(op, "hardswish"))
+    case OP_nn_hardswish:
         return MUL(x, hard_sigmoid(ctx, x, d, 1.0 / 6, 0.5));
-    if (!strcmp(op, "mish"))
+    case OP_nn_mish:
         return MUL(x, MATH1("tanh", softplus(ctx, x, d)));
-    /* softsign */
-    return DIVIDE(x, ADD(LIT(d, 1), MATH1("fabs", x)));
+    default: /* nn.softsign */
+        return DIVIDE(x, ADD(LIT(d, 1), MATH1("fabs", x)));
+    }
 }
 
 const tn_expr *
 legalize_activation(tn_builder *b, const tn_call *call)
 {
-    const char *op = infer_op_name(call) + strlen("nn.");
+    bool leaky = infer_op(call)->id == OP_nn_leakyrelu;
     emit e = emit_begin(b, call);
     const tn_node *a = emit_input(&e, call->args.at[0]);
     tnk_stage *s = emit_stage(&e, "compute");
     const tn_expr *x = tnk_te_read_at(e.te, a, s->axes, s->n_axes);
-    const tn_node *out = tnk_te_define(s, activation_value(e.ctx, call, op, x));
-    return emit_end(&e, !strcmp(op, "leakyrelu") ? "leaky_relu" : op, out);
+    const tn_node *out = tnk_te_define(s, activation_value(e.ctx, call, x));
+    return emit_end(&e, leaky ? "leaky_relu" : emit_hint(call), out);
 }
 
 const tn_expr *

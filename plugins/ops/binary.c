@@ -189,13 +189,10 @@ floor_mod(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 }
 
 static const tn_expr *
-bits(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
+bits(tn_ctx *ctx, const char *name, tn_kind of_bools, const tn_expr *x, const tn_expr *y)
 {
-    if (tnb_dtype_is_bool(tn_dtype_of(x)))
-        return !strcmp(op, "bitwise_and")  ? AND(x, y)
-               : !strcmp(op, "bitwise_or") ? OR(x, y)
-                                           : tn_bin(ctx, TN_KIND_NE, x, y);
-    return MATH2(op, x, y);
+    bool bools = tnb_dtype_is_bool(tn_dtype_of(x));
+    return bools ? tn_bin(ctx, of_bools, x, y) : MATH2(name, x, y);
 }
 
 /* Integers: 0 where the divisor is 0. */
@@ -228,43 +225,74 @@ shift(tn_ctx *ctx, bool left, const tn_expr *x, const tn_expr *y)
     return SELECT(inside, MATH2(left ? "shift_left" : "shift_right", x, count), LIT(d, 0));
 }
 
-/* Operators that are one binary node. */
-static const struct {
-    const char *op;
-    tn_kind kind;
-} simple[] = {
-    {"add", TN_KIND_ADD},         {"subtract", TN_KIND_SUB},  {"multiply", TN_KIND_MUL},
-    {"equal", TN_KIND_EQ},        {"not_equal", TN_KIND_NE},  {"less", TN_KIND_LT},
-    {"less_equal", TN_KIND_LE},   {"greater", TN_KIND_GT},    {"greater_equal", TN_KIND_GE},
-    {"logical_and", TN_KIND_AND}, {"logical_or", TN_KIND_OR}, {"logical_xor", TN_KIND_NE},
-    {"maximum", TN_KIND_MAX},     {"minimum", TN_KIND_MIN},
-};
+/* The node that is the whole of an operator; TN_KIND_NONE: it is more than one. */
+static tn_kind
+kind_of(op_id id)
+{
+    switch (id) {
+    case OP_add:
+        return TN_KIND_ADD;
+    case OP_subtract:
+        return TN_KIND_SUB;
+    case OP_multiply:
+        return TN_KIND_MUL;
+    case OP_equal:
+        return TN_KIND_EQ;
+    case OP_not_equal:
+    case OP_logical_xor:
+        return TN_KIND_NE;
+    case OP_less:
+        return TN_KIND_LT;
+    case OP_less_equal:
+        return TN_KIND_LE;
+    case OP_greater:
+        return TN_KIND_GT;
+    case OP_greater_equal:
+        return TN_KIND_GE;
+    case OP_logical_and:
+        return TN_KIND_AND;
+    case OP_logical_or:
+        return TN_KIND_OR;
+    case OP_maximum:
+        return TN_KIND_MAX;
+    case OP_minimum:
+        return TN_KIND_MIN;
+    default:
+        return TN_KIND_NONE;
+    }
+}
 
 static const tn_expr *
-binary_value(tn_ctx *ctx, const char *op, const tn_expr *x, const tn_expr *y)
+binary_value(tn_ctx *ctx, op_id id, const tn_expr *x, const tn_expr *y)
 {
     bool is_float = tnb_dtype_is_float(tn_dtype_of(x));
-    for (unsigned i = 0; i < sizeof simple / sizeof *simple; i++) {
-        if (!strcmp(simple[i].op, op))
-            return tn_bin(ctx, simple[i].kind, x, y);
-    }
-    if (!strcmp(op, "divide"))
+    switch (id) {
+    case OP_divide:
         return is_float ? DIVIDE(x, y) : int_division(ctx, TN_KIND_DIV, x, y);
-    if (!strcmp(op, "power"))
+    case OP_power:
         return power_value(ctx, x, y);
-    if (!strcmp(op, "floor_divide"))
+    case OP_floor_divide:
         return is_float ? MATH1("floor", DIVIDE(x, y)) : int_division(ctx, TN_KIND_FLOOR_DIV, x, y);
-    if (!strcmp(op, "mod"))
+    case OP_mod:
         return is_float ? MATH2("fmod", x, y) : int_division(ctx, TN_KIND_MOD, x, y);
-    if (!strcmp(op, "floor_mod"))
+    case OP_floor_mod:
         return is_float ? floor_mod(ctx, x, y) : int_division(ctx, TN_KIND_FLOOR_MOD, x, y);
-    if (!strcmp(op, "atan2"))
+    case OP_atan2:
         return MATH2("atan2", x, y);
-    if (!strcmp(op, "log_add_exp"))
+    case OP_log_add_exp:
         return log_add_exp(ctx, x, y);
-    if (!strcmp(op, "left_shift") || !strcmp(op, "right_shift"))
-        return shift(ctx, op[0] == 'l', x, y);
-    return bits(ctx, op, x, y);
+    case OP_left_shift:
+    case OP_right_shift:
+        return shift(ctx, id == OP_left_shift, x, y);
+    case OP_bitwise_and:
+        return bits(ctx, "bitwise_and", TN_KIND_AND, x, y);
+    case OP_bitwise_or:
+        return bits(ctx, "bitwise_or", TN_KIND_OR, x, y);
+    case OP_bitwise_xor:
+        return bits(ctx, "bitwise_xor", TN_KIND_NE, x, y);
+    default:
+        return tn_bin(ctx, kind_of(id), x, y);
+    }
 }
 
 /* ---- legalization ---- */
@@ -311,7 +339,7 @@ legalize_binary(tn_builder *b, const tn_call *call)
     bool second = emit_constant(e.ctx, y, dy) != NULL;
     place px = make_place(&e, x, dx, !second), py = make_place(&e, y, dy, second);
     tnk_stage *s = emit_stage(&e, tnb_printf(tn_scratch(e.ctx), "T_%s", op));
-    const tn_expr *v = binary_value(e.ctx, op, tn_cast_to(e.ctx, d, place_value(&e, px, s)),
+    const tn_expr *v = binary_value(e.ctx, infer_op(call)->id, tn_cast_to(e.ctx, d, place_value(&e, px, s)),
                                     tn_cast_to(e.ctx, d, place_value(&e, py, s)));
     return emit_end(&e, op, tnk_te_define(s, v));
 }

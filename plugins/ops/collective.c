@@ -100,15 +100,15 @@ legalize_collective(tn_builder *b, const tn_call *call)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0];
-    const char *name = infer_op_name(call);
+    op_id id = infer_op(call)->id;
     const tn_type *out = call->base.type;
-    if (!strcmp(name, "ccl.allreduce")) {
+    if (id == OP_ccl_allreduce) {
         const tn_expr *code = tn_shape(ctx, tn_listv(ctx, tn_i64(ctx, reduction_code(call)), NULL));
         const tn_expr *group = tn_bool(ctx, tn_call_int(call, "in_group") != 0);
         return call_runtime(ctx, "runtime.disco.allreduce", tn_listv(ctx, x, code, group, NULL),
                             out);
     }
-    if (!strcmp(name, "ccl.allgather")) {
+    if (id == OP_ccl_allgather) {
         const tn_expr *group = tn_bool(ctx, tn_call_int(call, "in_group") != 0);
         return call_runtime(ctx, "runtime.disco.allgather", tn_listv(ctx, x, group, NULL), out);
     }

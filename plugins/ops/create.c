@@ -14,7 +14,8 @@ wanted_dtype(const tn_call *call, tnb_dtype otherwise)
 static bool
 is_full(const tn_call *call)
 {
-    return strncmp(infer_op_name(call), "full", 4) == 0;
+    op_id id = infer_op(call)->id;
+    return id == OP_full || id == OP_full_like;
 }
 
 /* The fill value's type; false after an error. Its dtype is void for ones and zeros. */
@@ -67,7 +68,7 @@ infer_like(tn_ctx *ctx, const tn_call *call)
     tnb_dtype d;
     if (!t || !fill_dtype(ctx, call, &d))
         return tn_error_node(ctx);
-    if (!strcmp(infer_op_name(call), "eye_like") && t->ndim >= 0 && t->ndim != 2)
+    if (infer_op(call)->id == OP_eye_like && t->ndim >= 0 && t->ndim != 2)
         return infer_fail(ctx, call, TNB_SHAPE, "the tensor must be a matrix, but has %lld axes",
                           (long long)t->ndim);
     return infer_same(ctx, call, t, wanted_dtype(call, t->dtype));
@@ -79,7 +80,8 @@ legalize_full(tn_builder *b, const tn_call *call)
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     tnb_dtype d = tn_type_dtype(call->base.type);
-    const char *op = infer_op_name(call);
+    op_id id = infer_op(call)->id;
+    bool ones = id == OP_ones || id == OP_ones_like;
     const tn_expr *value;
     const tn_node *fill = NULL;
     if (is_full(call)) {
@@ -87,16 +89,13 @@ legalize_full(tn_builder *b, const tn_call *call)
         if (!value)
             fill = emit_input(&e, call->args.at[1]);
     } else {
-        value = LIT(d, op[0] == 'o' ? 1 : 0);
+        value = LIT(d, ones ? 1 : 0);
     }
     tnk_stage *s = emit_stage(&e, "T_full");
     if (fill)
         value = CAST(d, tnk_te_read_at(e.te, fill, NULL, 0));
-    return emit_end(&e,
-                    is_full(call)  ? "full"
-                    : op[0] == 'o' ? "ones"
-                                   : "zeros",
-                    tnk_te_define(s, value));
+    const char *hint = is_full(call) ? "full" : ones ? "ones" : "zeros";
+    return emit_end(&e, hint, tnk_te_define(s, value));
 }
 
 const tn_type *
@@ -247,7 +246,7 @@ legalize_triangle(tn_builder *b, const tn_call *call)
 {
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
-    bool upper = !strcmp(infer_op_name(call), "triu");
+    bool upper = infer_op(call)->id == OP_triu;
     const tn_node *x = emit_input(&e, call->args.at[0]);
     const tn_expr *k = emit_scalar(&e, call->args.at[1], TNB_I64);
     tnk_stage *s = emit_stage(&e, "trilu");

@@ -28,6 +28,13 @@ emit_scalar(emit *e, const tn_expr *value, tnb_dtype d)
     return tn_cast_to(e->ctx, d, tnk_te_scalar(e->te, "p", own));
 }
 
+const char *
+emit_hint(const tn_call *call)
+{
+    const char *name = infer_op_name(call), *group = strrchr(name, '.');
+    return group ? group + 1 : name;
+}
+
 const tn_expr *
 emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n)
 {

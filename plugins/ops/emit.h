@@ -29,6 +29,9 @@ emit_input(emit *e, const tn_expr *tensor);
  * becomes a parameter. */
 const tn_expr *
 emit_scalar(emit *e, const tn_expr *value, tnb_dtype d);
+/* The operator's name without its groups: "relu" of "nn.relu". A name for its program. */
+const char *
+emit_hint(const tn_call *call);
 /* The program's call. */
 const tn_expr *
 emit_end(emit *e, const char *hint, const tn_node *out);

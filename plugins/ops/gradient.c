@@ -66,7 +66,7 @@ check_window(tn_ctx *ctx, const tn_call *call)
 static bool
 check_incoming(tn_ctx *ctx, const tn_call *call)
 {
-    bool take = !strcmp(infer_op_name(call), "grad.take_backward");
+    bool take = infer_op(call)->id == OP_grad_take_backward;
     tn_list grad, x, at = {0}, want = {0};
     if (!tn_type_dims(call->args.at[0]->type, &grad) || !tn_type_dims(call->args.at[1]->type, &x) ||
         (take && !tn_type_dims(call->args.at[2]->type, &at)))
@@ -98,7 +98,7 @@ infer_gradient(tn_ctx *ctx, const tn_call *call)
         if (!infer_tensor(ctx, call, i))
             return tn_error_node(ctx);
     int64_t axis, ndim = tn_type_ndim(call->args.at[1]->type);
-    if (strcmp(infer_op_name(call), "grad.take_backward")) {
+    if (infer_op(call)->id != OP_grad_take_backward) {
         if (!check_window(ctx, call))
             return tn_error_node(ctx);
     } else if (tn_call_attr(call, "axis") && ndim >= 0 &&

@@ -7,18 +7,7 @@
 const char *
 infer_op_name(const tn_call *call)
 {
-    const tn_op *op = tn_call_op_of(call);
-    return op && strncmp(op->base.name, "relax.", 6) == 0 ? op->base.name + 6 : "";
-}
-
-int
-infer_spatial_axes(const tn_call *call)
-{
-    for (const char *s = infer_op_name(call); *s; s++) {
-        if (*s >= '1' && *s <= '3' && s[1] == 'd')
-            return *s - '0';
-    }
-    return 0;
+    return tn_call_op_of(call)->base.name + strlen("relax.");
 }
 
 const tn_type *

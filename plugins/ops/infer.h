@@ -11,11 +11,25 @@
 #include "tenon/core/walk.h"
 
 /* every inference and legalization function that the tables name */
-#define OP(name, args, attrs, flags, infer, legalize, doc, ...) \
-    const tn_type *infer(tn_ctx *ctx, const tn_call *call);     \
+#define OP(id, name, args, attrs, flags, infer, legalize, doc, ...) \
+    const tn_type *infer(tn_ctx *ctx, const tn_call *call);         \
     const tn_expr *legalize(tn_builder *b, const tn_call *call);
 #include "tables.def"
 #undef OP
+
+/* Which row of the tables an operator is: OP_nn_relu and so on. */
+typedef enum op_id {
+#define OP(id, ...) OP_##id,
+#include "tables.def"
+#undef OP
+} op_id;
+
+/* An operator of this plugin. */
+typedef struct op_row {
+    tn_op op;
+    op_id id;
+    int spatial; /* spatial axes of windows and images; 0: none */
+} op_row;
 
 enum { INFER_MAX_DIMS = 32 };
 
@@ -24,12 +38,15 @@ const tn_type *
 infer_fail(tn_ctx *ctx, const tn_call *call, tnb_status status, const char *fmt, ...)
     TNB_PRINTF(4, 5);
 
-/* The operator's name without "relax.". */
+/* The operator called, which is one of this plugin's. */
+static inline const op_row *
+infer_op(const tn_call *call)
+{
+    return (const op_row *)tn_call_op_of(call);
+}
+/* Its name without "relax.", for messages and the names of programs. */
 const char *
 infer_op_name(const tn_call *call);
-/* Its number of spatial axes, from the digit in names such as "nn.conv2d". */
-int
-infer_spatial_axes(const tn_call *call);
 /* The call's i-th argument; NULL when it was left out. */
 const tn_expr *
 infer_arg(const tn_call *call, uint32_t i);

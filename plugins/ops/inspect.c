@@ -58,15 +58,10 @@ legalize_size(tn_builder *b, const tn_call *call)
 }
 
 static bool
-asks_for(const tn_call *call, const char *what)
-{
-    return strcmp(infer_op_name(call) + strlen("inspect.tensor_"), what) == 0;
-}
-
-static bool
 has_axis(const tn_call *call)
 {
-    return asks_for(call, "shape_i") || asks_for(call, "stride_i");
+    op_id id = infer_op(call)->id;
+    return id == OP_inspect_tensor_shape_i || id == OP_inspect_tensor_stride_i;
 }
 
 const tn_type *
@@ -85,9 +80,10 @@ infer_inspect(tn_ctx *ctx, const tn_call *call)
                               (long long)axis, (long long)t->ndim);
         return tn_ty_prim_of(ctx, TNB_I64);
     }
-    if (asks_for(call, "ndim"))
+    if (infer_op(call)->id == OP_inspect_tensor_ndim)
         return tn_ty_prim_of(ctx, TNB_I32);
-    return tn_ty_prim_of(ctx, asks_for(call, "dtype_lanes") ? TNB_DTYPE(TNB_UINT, 16) : TNB_U8);
+    bool lanes = infer_op(call)->id == OP_inspect_tensor_dtype_lanes;
+    return tn_ty_prim_of(ctx, lanes ? TNB_DTYPE(TNB_UINT, 16) : TNB_U8);
 }
 
 const tn_expr *
@@ -96,20 +92,21 @@ legalize_inspect(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = tn_builder_ctx(b);
     tn_list dims = emit_dims(call->args.at[0]);
     tnb_dtype d = tn_type_dtype(call->args.at[0]->type);
+    op_id id = infer_op(call)->id;
     int64_t axis;
     if (has_axis(call)) {
         if (!tn_int_value(call->args.at[1], &axis))
             return NULL;
-        if (asks_for(call, "shape_i"))
+        if (id == OP_inspect_tensor_shape_i)
             return dims.at[axis];
         const tn_expr *stride = I64(1); /* tensors are compact */
         for (uint32_t i = (uint32_t)axis + 1; i < dims.n; i++)
             stride = dim_mul(ctx, stride, dims.at[i]);
         return stride;
     }
-    if (asks_for(call, "ndim"))
+    if (id == OP_inspect_tensor_ndim)
         return tn_i32(ctx, (int32_t)dims.n);
-    if (asks_for(call, "dtype_lanes"))
+    if (id == OP_inspect_tensor_dtype_lanes)
         return tn_int_imm_of(ctx, TNB_DTYPE(TNB_UINT, 16), d.lanes);
-    return tn_int_imm_of(ctx, TNB_U8, asks_for(call, "dtype_bits") ? d.bits : d.code);
+    return tn_int_imm_of(ctx, TNB_U8, id == OP_inspect_tensor_dtype_bits ? d.bits : d.code);
 }

@@ -84,5 +84,5 @@ EXTRA_DIST += plugins/ops/ops.plugin.in plugins/ops/README.md
 plugins/ops/ops.plugin: plugins/ops/ops.plugin.in $(OPS_TABLES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/ops && { cat $(srcdir)/plugins/ops/ops.plugin.in && \
 	echo 'provides =' && ( cd $(srcdir) && \
-	$(SED) -n 's|^OP("\([^"]*\)".*|    op:relax.\1|p' $(OPS_TABLES) ); } > $@.tmp && mv $@.tmp $@
+	$(SED) -n 's|^OP([^,]*, "\([^"]*\)".*|    op:relax.\1|p' $(OPS_TABLES) ); } > $@.tmp && mv $@.tmp $@
 CLEANFILES += plugins/ops/ops.plugin

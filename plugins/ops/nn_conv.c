@@ -24,7 +24,7 @@ typedef struct conv {
 static bool
 read_conv(tn_ctx *ctx, const tn_call *call, conv *c)
 {
-    c->n = infer_spatial_axes(call);
+    c->n = infer_op(call)->spatial;
     c->axes = layout_data_axes(c->n);
     c->kernel_axes = layout_kernel_axes(c->n);
     c->groups = tn_call_int(call, "groups");

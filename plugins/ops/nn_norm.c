@@ -127,7 +127,7 @@ infer_group_norm(tn_ctx *ctx, const tn_call *call)
     bool used[INFER_MAX_DIMS];
     int64_t axes[INFER_MAX_DIMS], axis = 0, channels;
     tn_list dims;
-    bool group = !strcmp(infer_op_name(call), "nn.group_norm");
+    bool group = infer_op(call)->id == OP_nn_group_norm;
     int64_t groups = group ? tn_call_int(call, "num_groups") : 1;
     if (!t || !check_float(ctx, call, t))
         return tn_error_node(ctx);

@@ -19,7 +19,7 @@ typedef struct pool {
 static bool
 read_layouts(tn_ctx *ctx, const tn_call *call, pool *p)
 {
-    p->n = infer_spatial_axes(call);
+    p->n = infer_op(call)->spatial;
     p->axes = layout_data_axes(p->n);
     if (!layout_read(ctx, call, "layout", p->axes, &p->data))
         return false;
@@ -148,7 +148,7 @@ infer_adaptive_pool(tn_ctx *ctx, const tn_call *call)
 const tn_type *
 infer_pool_indices(tn_ctx *ctx, const tn_call *call)
 {
-    pool p = {.n = infer_spatial_axes(call)};
+    pool p = {.n = infer_op(call)->spatial};
     tn_list x;
     const tn_expr *out[5];
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
@@ -310,13 +310,30 @@ divisor(emit *e, const pool *p, const tn_node *x, const tnk_stage *s, bool with_
 
 static const char *const reduce_names[] = {"rv0", "rv1", "rv2"};
 
+/* Largest elements, not means. */
+static bool
+is_max(const tn_call *call)
+{
+    switch (infer_op(call)->id) {
+    case OP_nn_max_pool1d:
+    case OP_nn_max_pool2d:
+    case OP_nn_max_pool3d:
+    case OP_nn_adaptive_max_pool1d:
+    case OP_nn_adaptive_max_pool2d:
+    case OP_nn_adaptive_max_pool3d:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const tn_expr *
 legalize_pool(tn_builder *b, const tn_call *call)
 {
     pool p;
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
-    bool max = strncmp(infer_op_name(call), "nn.max", 6) == 0;
+    bool max = is_max(call);
     if (!read_layouts(ctx, call, &p) || !read_pool(ctx, call, &p) || !has_program(&p))
         return NULL;
     tn_list out_dims = {0};
@@ -343,7 +360,7 @@ legalize_pool(tn_builder *b, const tn_call *call)
         v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
         out = tnk_te_define(t, CAST(d, v));
     }
-    return emit_end(&e, infer_op_name(call) + strlen("nn."), out);
+    return emit_end(&e, emit_hint(call), out);
 }
 
 /* Part o of the axis is [floor(o * in / out), ceil((o + 1) * in / out)). */
@@ -353,7 +370,7 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
     pool p;
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
-    bool max = strstr(infer_op_name(call), "max") != NULL;
+    bool max = is_max(call);
     if (!read_layouts(ctx, call, &p) || !has_program(&p))
         return NULL;
     const tn_node *x = emit_input(&e, call->args.at[0]);
@@ -406,7 +423,7 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
         v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
         out = tnk_te_define(t, CAST(d, v));
     }
-    return emit_end(&e, infer_op_name(call) + strlen("nn."), out);
+    return emit_end(&e, emit_hint(call), out);
 }
 
 /* The larger value with its position; the earlier one of equal values. Positions below zero lie
@@ -426,7 +443,7 @@ combine_indexed(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x,
 const tn_expr *
 legalize_pool_indices(tn_builder *b, const tn_call *call)
 {
-    pool p = {.n = infer_spatial_axes(call)};
+    pool p = {.n = infer_op(call)->spatial};
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     if (!read_pool(ctx, call, &p))
@@ -465,5 +482,5 @@ legalize_pool_indices(tn_builder *b, const tn_call *call)
     const tn_expr *init[2] = {lowest(ctx, d), I64(-1)};
     const tn_node *outs[2];
     tnk_te_reduce_tuple(s, dtypes, values, init, 2, combine_indexed, NULL, outs);
-    return emit_end_n(&e, infer_op_name(call) + strlen("nn."), outs, 2);
+    return emit_end_n(&e, emit_hint(call), outs, 2);
 }

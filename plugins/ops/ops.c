@@ -11,26 +11,31 @@
 #include <config.h>
 
 #define MIN_ARGS(flags) ((int)((flags) >> 24) ? (int)((flags) >> 24) : -1)
-#define FLAGS(flags) (((flags)&0x7fffffu) | ((flags)&ANY_SHAPES ? 0 : TN_OP_ARG_SHAPES))
+#define SPATIAL_AXES(flags) ((int)((flags) >> 16 & 3))
+#define FLAGS(flags) (((flags)&0xffffu) | ((flags)&ANY_SHAPES ? 0 : TN_OP_ARG_SHAPES))
 
 #define RESULT(infer, words) static const char result_##infer[] = words;
 #include "results.def"
 #undef RESULT
 
 static const tn_op *const ops[] = {
-#define OP(name_, args_, attrs_, flags_, infer_, legalize_, doc_, ...) \
-    &(const tn_op){.base.size = sizeof(tn_op),                         \
-                   .flags = FLAGS((unsigned)(flags_)),                 \
-                   .base.name = "relax." name_,                        \
-                   .base.doc = doc_,                                   \
-                   .args = args_,                                      \
-                   .min_args = MIN_ARGS((unsigned)(flags_)),           \
-                   .attrs = attrs_,                                    \
-                   .infer = infer_,                                    \
-                   .legalize = legalize_,                              \
-                   .complete = complete_attrs,                         \
-                   .result = result_##infer_,                          \
-                   __VA_ARGS__},
+#define OP(id_, name_, args_, attrs_, flags_, infer_, legalize_, doc_, ...) \
+    &(const op_row){                                                        \
+        .op = {.base.size = sizeof(tn_op),                                  \
+               .flags = FLAGS((unsigned)(flags_)),                          \
+               .base.name = "relax." name_,                                 \
+               .base.doc = doc_,                                            \
+               .args = args_,                                               \
+               .min_args = MIN_ARGS((unsigned)(flags_)),                    \
+               .attrs = attrs_,                                             \
+               .infer = infer_,                                             \
+               .legalize = legalize_,                                       \
+               .complete = complete_attrs,                                  \
+               .result = result_##infer_,                                   \
+               __VA_ARGS__},                                                \
+        .id = OP_##id_,                                                     \
+        .spatial = SPATIAL_AXES((unsigned)(flags_))}                        \
+         .op,
 #include "tables.def"
 #undef OP
 };

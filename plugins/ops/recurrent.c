@@ -555,5 +555,5 @@ legalize_recurrent(tn_builder *b, const tn_call *call)
     copy_state(p, "end_h", outs[1], p->hs);
     if (c0)
         copy_state(p, "end_c", outs[2], p->cs);
-    return emit_end_n(&p->e, infer_op_name(call) + strlen("nn."), outs, c0 ? 3 : 2);
+    return emit_end_n(&p->e, emit_hint(call), outs, c0 ? 3 : 2);
 }

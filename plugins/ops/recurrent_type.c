@@ -67,9 +67,10 @@ read_functions(tn_ctx *ctx, const tn_call *call, recurrent_layer *l)
 bool
 recurrent_read(tn_ctx *ctx, const tn_call *call, recurrent_layer *l)
 {
-    const char *op = infer_op_name(call), *dir = tn_call_str(call, "direction");
+    op_id id = infer_op(call)->id;
+    const char *dir = tn_call_str(call, "direction");
     *l = (recurrent_layer){.dirs = 1};
-    bool lstm = !strcmp(op, "nn.lstm"), gru = !strcmp(op, "nn.gru");
+    bool lstm = id == OP_nn_lstm, gru = id == OP_nn_gru;
     l->gates = lstm ? 4 : gru ? 3 : 1;
     l->functions = lstm ? 3 : gru ? 2 : 1;
     if (!strcmp(dir, "bidirectional")) {

@@ -32,10 +32,10 @@ infer_reduce(tn_ctx *ctx, const tn_call *call)
     int64_t list[INFER_MAX_DIMS];
     if (!t)
         return tn_error_node(ctx);
-    const char *op = infer_op_name(call);
+    op_id id = infer_op(call)->id;
     tnb_dtype d = t->dtype;
-    bool logical = !strcmp(op, "any") || !strcmp(op, "all");
-    bool mean = !strcmp(op, "mean") || !strcmp(op, "variance") || !strcmp(op, "std");
+    bool logical = id == OP_any || id == OP_all;
+    bool mean = id == OP_mean || id == OP_variance || id == OP_std;
     if (logical && !tnb_dtype_is_void(d) && !tnb_dtype_is_bool(d))
         return infer_fail(ctx, call, TNB_TYPE, "the operand must be bool, but is of %s",
                           tnb_dtype_print(d).s);
@@ -155,53 +155,72 @@ converted(reduction *r, const tn_node *v, tnb_dtype d)
 }
 
 static const tn_expr *
-legalize_mean(reduction *r, const char *op)
+legalize_mean(reduction *r)
 {
     tn_ctx *ctx = r->e.ctx;
+    op_id id = infer_op(r->e.call)->id;
     tnb_dtype d = emit_dtype(r->x), wide = emit_wide(d);
     const tn_expr *idx[INFER_MAX_DIMS];
     tnk_stage *s = reduction_stage(r, "T_red", wide, idx);
     const tn_node *sum = tnk_te_sum(s, CAST(wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)));
     const tn_node *mean = mean_of(r, sum, "T_divide", wide);
-    if (!strcmp(op, "mean"))
+    if (id == OP_mean)
         return emit_end(&r->e, "mean", converted(r, mean, d));
     /* the second pass: squares of the distances */
     s = reduction_stage(r, "T_red", wide, idx);
     const tn_expr *far =
         SUB(CAST(wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)), of_result(r, mean, s));
     const tn_node *var = mean_of(r, tnk_te_sum(s, MUL(far, far)), "T_divide", wide);
-    if (!strcmp(op, "std")) {
+    if (id == OP_std) {
         s = tnk_te_stage_like(r->e.te, "compute", var, wide);
         var = tnk_te_define(s, MATH1("sqrt", of_result(r, var, s)));
     }
-    return emit_end(&r->e, op, converted(r, var, d));
+    return emit_end(&r->e, infer_op_name(r->e.call), converted(r, var, d));
+}
+
+static bool
+is_plain(op_id id, tnk_reduction *kind)
+{
+    switch (id) {
+    case OP_sum:
+        *kind = TNK_SUM;
+        return true;
+    case OP_prod:
+        *kind = TNK_PROD;
+        return true;
+    case OP_max:
+        *kind = TNK_MAX;
+        return true;
+    case OP_min:
+        *kind = TNK_MIN;
+        return true;
+    case OP_any:
+        *kind = TNK_ANY;
+        return true;
+    case OP_all:
+        *kind = TNK_ALL;
+        return true;
+    default:
+        return false;
+    }
 }
 
 const tn_expr *
 legalize_reduce(tn_builder *b, const tn_call *call)
 {
-    static const struct {
-        const char *op;
-        tnk_reduction kind;
-    } plain[] = {{"sum", TNK_SUM}, {"prod", TNK_PROD}, {"max", TNK_MAX},
-                 {"min", TNK_MIN}, {"any", TNK_ANY},   {"all", TNK_ALL}};
-    const char *op = infer_op_name(call);
     if (tn_type_ndim(call->args.at[0]->type) > INFER_MAX_DIMS)
         return NULL;
     reduction r = reduction_begin(b, call, call->base.type);
     tn_ctx *ctx = r.e.ctx;
     tnb_dtype d = emit_dtype(r.x);
-    for (unsigned i = 0; i < sizeof plain / sizeof *plain; i++) {
-        if (strcmp(plain[i].op, op))
-            continue;
-        bool wide = plain[i].kind == TNK_SUM || plain[i].kind == TNK_PROD;
-        tnb_dtype sum = wide ? emit_wide(d) : d;
-        const tn_expr *idx[INFER_MAX_DIMS];
-        tnk_stage *s = reduction_stage(&r, "x_red", sum, idx);
-        const tn_expr *v = CAST(sum, tnk_te_read_at(r.e.te, r.x, idx, r.n));
-        return emit_end(&r.e, op, converted(&r, tnk_te_reduce(s, plain[i].kind, v), d));
-    }
-    return legalize_mean(&r, op);
+    tnk_reduction kind;
+    if (!is_plain(infer_op(call)->id, &kind))
+        return legalize_mean(&r);
+    tnb_dtype sum = kind == TNK_SUM || kind == TNK_PROD ? emit_wide(d) : d;
+    const tn_expr *idx[INFER_MAX_DIMS];
+    tnk_stage *s = reduction_stage(&r, "x_red", sum, idx);
+    const tn_expr *v = CAST(sum, tnk_te_read_at(r.e.te, r.x, idx, r.n));
+    return emit_end(&r.e, infer_op_name(call), converted(&r, tnk_te_reduce(s, kind, v), d));
 }
 
 /* The better value with its position; of equal values the earlier position. NaN is better than any
@@ -228,8 +247,7 @@ combine_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, co
 const tn_expr *
 legalize_arg_reduce(tn_builder *b, const tn_call *call)
 {
-    const char *op = infer_op_name(call);
-    bool max = !strcmp(op, "argmax");
+    bool max = infer_op(call)->id == OP_argmax;
     reduction r = reduction_begin(b, call, call->base.type);
     tn_ctx *ctx = r.e.ctx;
     tnb_dtype d = emit_dtype(r.x), dtypes[2] = {TNB_I64, d};
@@ -248,5 +266,5 @@ legalize_arg_reduce(tn_builder *b, const tn_call *call)
     const tn_node *outs[2];
     tnk_te_reduce_tuple(s, dtypes, values, init, 2, combine_best, &max, outs);
     s = emit_stage(&r.e, "x_red");
-    return emit_end(&r.e, op, tnk_te_define(s, of_result(&r, outs[0], s)));
+    return emit_end(&r.e, infer_op_name(call), tnk_te_define(s, of_result(&r, outs[0], s)));
 }

@@ -253,7 +253,7 @@ legalize_meshgrid(tn_builder *b, const tn_call *call)
 static bool
 wanted_shape(tn_ctx *ctx, const tn_call *call, tn_list *dims, int64_t *ndim, bool *known)
 {
-    if (!strcmp(infer_op_name(call), "collapse_sum_to")) {
+    if (infer_op(call)->id == OP_collapse_sum_to) {
         int k = infer_shape_arg(ctx, call, 1, dims, ndim);
         *known = k > 0;
         return k >= 0;

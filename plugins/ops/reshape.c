@@ -311,8 +311,8 @@ legalize_reshape(tn_builder *b, const tn_call *call)
 const tn_expr *
 legalize_reshaping(tn_builder *b, const tn_call *call)
 {
-    const char *op = infer_op_name(call);
-    bool expand = !strcmp(op, "expand_dims"), squeeze = !strcmp(op, "squeeze");
+    op_id id = infer_op(call)->id;
+    bool expand = id == OP_expand_dims, squeeze = id == OP_squeeze;
     if (!expand && !squeeze)
         return legalize_reshape(b, call);
     emit e = emit_begin(b, call);
@@ -341,7 +341,7 @@ legalize_reshaping(tn_builder *b, const tn_call *call)
             idx[i] = gone ? I64(0) : s->axes[k++];
         }
     }
-    return emit_end(&e, op, tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
+    return emit_end(&e, infer_op_name(call), tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
 }
 
 const tn_expr *

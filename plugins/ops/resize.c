@@ -77,7 +77,7 @@ static bool
 read_resize(tn_ctx *ctx, const tn_call *call, resize *r)
 {
     memset(r, 0, sizeof *r);
-    r->n = infer_spatial_axes(call);
+    r->n = infer_op(call)->spatial;
     r->axes = layout_data_axes(r->n);
     if (!layout_read(ctx, call, "layout", r->axes, &r->layout))
         return false;
@@ -558,5 +558,5 @@ legalize_resize(tn_builder *b, const tn_call *call)
         tnk_stage *s = emit_stage(&e, "resize");
         from = tnk_te_define(s, CAST(d, tnk_te_read_at(e.te, from, s->axes, s->n_axes)));
     }
-    return emit_end(&e, infer_op_name(call) + strlen("image."), from);
+    return emit_end(&e, emit_hint(call), from);
 }

@@ -10,7 +10,7 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
 {
     static const char *const modes[] = {"avg", "max", "max_corner"};
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0), *r = t ? infer_tensor(ctx, call, 1) : NULL;
-    bool align = !strcmp(infer_op_name(call), "vision.roi_align"), found = !align;
+    bool align = infer_op(call)->id == OP_vision_roi_align, found = !align;
     const char *layout = tn_call_str(call, "layout");
     int64_t size[3];
     tn_list x, rois;

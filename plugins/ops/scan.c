@@ -28,7 +28,7 @@ legalize_scan(tn_builder *b, const tn_call *call)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     const char *op = infer_op_name(call);
-    bool sum = !strcmp(op, "cumsum"), exclusive = tn_call_int(call, "exclusive") != 0;
+    bool sum = infer_op(call)->id == OP_cumsum, exclusive = tn_call_int(call, "exclusive") != 0;
     if (!tn_call_attr(call, "axis")) {
         const tn_expr *flat = tn_call_opv(ctx, "flatten", NULL, call->args.at[0], NULL);
         return tn_call_opv(ctx, op, tn_dict_set(ctx, call->attrs, "axis", I64(0)), flat, NULL);

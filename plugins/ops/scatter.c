@@ -66,7 +66,7 @@ infer_scatter(tn_ctx *ctx, const tn_call *call)
         return infer_fail(
             ctx, call, TNB_INVALID,
             "attribute 'reduction' is \"%s\", wanted update, add, mul, mean, max or min", how);
-    if (!strcmp(infer_op_name(call), "scatter_nd"))
+    if (infer_op(call)->id == OP_scatter_nd)
         return check_slices(ctx, call, t, at, u) ? infer_same(ctx, call, t, d) : tn_error_node(ctx);
     if (t->ndim >= 0 && at->ndim >= 0 && u->ndim >= 0 &&
         (t->ndim != at->ndim || at->ndim != u->ndim))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary of the operator tables (table/NAME.def).
  *
- * A row is OP(name, arguments, attributes, flags, type inference, legalization, doc), and further
- * members of tn_op by name where they are not zero (.layout, see layout_rules.h; .mixed). The
- * tables are read twice: for the prototypes of the functions they name, and for the descriptor's
- * array; the manifest's list is made from them too.
+ * A row is OP(id, name, arguments, attributes, flags, type inference, legalization, doc), and
+ * further members of tn_op by name where they are not zero (.layout, see layout_rules.h; .mixed).
+ * Functions that serve several rows tell them apart by their ids (infer_op). The tables are read for
+ * the ids, for the prototypes of the functions they name, and for the descriptor's array; the
+ * manifest's list is made from them too.
  */
 #ifndef TENON_PLUGINS_OPS_SCHEMA_H
 #define TENON_PLUGINS_OPS_SCHEMA_H
@@ -24,6 +25,8 @@
 #define OPTIONAL_FROM(n) ((unsigned)(n) << 24)
 /* There too: the operator is legalized where its result's shape is known, whatever is known of its arguments'. */
 #define ANY_SHAPES (1u << 23)
+/* And there: the windows or images have n spatial axes. */
+#define SPATIAL(n) ((unsigned)(n) << 16)
 
 /* frequent arguments */
 #define X A("x", "tensor", "operand")

@@ -60,7 +60,7 @@ legalize_softmax(tn_builder *b, const tn_call *call)
 {
     rows r = {.e = emit_begin(b, call)};
     tn_ctx *ctx = r.e.ctx;
-    bool logarithm = strcmp(infer_op_name(call), "nn.log_softmax") == 0;
+    bool logarithm = infer_op(call)->id == OP_nn_log_softmax;
     const tn_node *x = emit_input(&r.e, call->args.at[0]);
     tnb_dtype d = emit_dtype(x), wide = emit_wide(d);
     int64_t axis = tn_call_int(call, "axis");

@@ -11,7 +11,7 @@ infer_sort(tn_ctx *ctx, const tn_call *call)
     if (!t ||
         (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
-    bool positions = !strcmp(infer_op_name(call), "argsort");
+    bool positions = infer_op(call)->id == OP_argsort;
     return infer_same(ctx, call, t, positions ? tn_call_dtype(call, "dtype") : t->dtype);
 }
 
@@ -206,10 +206,10 @@ sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool val
 const tn_expr *
 legalize_sort(tn_builder *b, const tn_call *call)
 {
-    const char *op = infer_op_name(call);
-    bool positions = !strcmp(op, "argsort");
+    bool positions = infer_op(call)->id == OP_argsort;
     sorter s = {.descending = tn_call_int(call, "descending") != 0};
-    return sorted(&s, b, call, op, !positions, positions, NULL, tn_type_dtype(call->base.type));
+    return sorted(&s, b, call, infer_op_name(call), !positions, positions, NULL,
+                  tn_type_dtype(call->base.type));
 }
 
 const tn_expr *

@@ -95,53 +95,68 @@ wide_math(tn_ctx *ctx, const char *name, const tn_expr *x)
 }
 
 static const tn_expr *
-unary_value(tn_ctx *ctx, const char *op, const tn_expr *x)
+unary_value(tn_ctx *ctx, const tn_call *call, const tn_expr *x)
 {
     tnb_dtype d = tn_dtype_of(x);
     bool is_float = tnb_dtype_is_float(d);
-    if (!strcmp(op, "abs"))
+    const char *same_name = infer_op_name(call); /* of the intrinsic */
+    switch (infer_op(call)->id) {
+    case OP_abs:
         return abs_of(ctx, x);
-    if (!strcmp(op, "negative"))
+    case OP_negative:
         return SUB(LIT(d, is_float ? -0.0 : 0), x);
-    if (!strcmp(op, "sign"))
+    case OP_sign:
         return sign_of(ctx, x);
-    if (!strcmp(op, "square"))
+    case OP_square:
         return MUL(x, x);
-    if (!strcmp(op, "logical_not"))
+    case OP_logical_not:
         return tn_not(ctx, x);
-    if (!strcmp(op, "bitwise_not"))
+    case OP_bitwise_not:
         return tnb_dtype_is_bool(d) ? tn_not(ctx, x) : MATH1("bitwise_not", x);
-    if (!strcmp(op, "round"))
+    case OP_round:
         return is_float ? wide_math(ctx, "nearbyint", x) : x;
-    if (!strcmp(op, "ceil") || !strcmp(op, "floor") || !strcmp(op, "trunc"))
-        return is_float ? wide_math(ctx, op, x) : x;
-    if (!strcmp(op, "isnan") || !strcmp(op, "isinf") || !strcmp(op, "isfinite")) {
-        if (!is_float)
-            return tn_bool(ctx, !strcmp(op, "isfinite"));
-        return MATH1(op, CAST(emit_wide(d), x));
+    case OP_ceil:
+    case OP_floor:
+    case OP_trunc:
+        return is_float ? wide_math(ctx, same_name, x) : x;
+    case OP_isnan:
+    case OP_isinf:
+        return is_float ? MATH1(same_name, CAST(emit_wide(d), x)) : tn_bool(ctx, false);
+    case OP_isfinite:
+        return is_float ? MATH1(same_name, CAST(emit_wide(d), x)) : tn_bool(ctx, true);
+    default:
+        return wide_math(ctx, same_name, x);
     }
-    return wide_math(ctx, op, x);
 }
 
-static const char *const plain_names[] = {"bitwise_not", "isfinite", "isinf",  "isnan",
-                                          "logical_not", "negative", "square", NULL};
+/* Programs are named as upstream names them: those of its scalar functions "tir_exp". */
+static const char *
+unary_hint(tn_ctx *ctx, const tn_call *call)
+{
+    switch (infer_op(call)->id) {
+    case OP_bitwise_not:
+    case OP_isfinite:
+    case OP_isinf:
+    case OP_isnan:
+    case OP_logical_not:
+    case OP_negative:
+    case OP_square:
+        return infer_op_name(call);
+    default:
+        return tnb_printf(tn_scratch(ctx), "tir_%s", infer_op_name(call));
+    }
+}
 
 const tn_expr *
 legalize_unary(tn_builder *b, const tn_call *call)
 {
-    const char *op = infer_op_name(call);
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     const tn_node *a = emit_input(&e, call->args.at[0]);
     tnk_stage *s = emit_stage(&e, "compute");
     const tn_expr *x = tnk_te_read_at(e.te, a, s->axes, s->n_axes);
-    const tn_node *out = tnk_te_define(s, unary_value(ctx, op, x));
-    const char *hint = tnb_printf(tn_scratch(ctx), "tir_%s", op);
-    for (const char *const *p = plain_names; *p; p++) {
-        if (!strcmp(*p, op))
-            hint = op;
-    }
-    return emit_end(&e, hint, out);
+    const tn_node *out = tnk_te_define(s, unary_value(ctx, call, x));
+    return emit_end(&e, unary_hint(ctx, call), out);
 }
 
 const tn_expr *
