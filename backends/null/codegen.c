@@ -109,28 +109,27 @@ static void
 call(struct gen *g, const tn_call *c)
 {
     static const struct {
-        const char *name;
         enum null_op op;
-        uint32_t arg, n;
-    } table[] = {{"bitwise_and", NULL_BIT_AND, 0, 2},
-                 {"bitwise_or", NULL_BIT_OR, 0, 2},
-                 {"bitwise_xor", NULL_BIT_XOR, 0, 2},
-                 {"bitwise_not", NULL_BIT_NOT, 0, 1},
-                 {"abs", NULL_ABS, 0, 1},
-                 {"shift_left", NULL_SHL, 0, 2},
-                 {"shift_right", NULL_SHR, 0, 2},
-#define X(name, n) {#name, n == 1 ? NULL_MATH1 : NULL_MATH2, TNB_VM_MATH_##name, n},
-                 TNB_VM_MATHS(X)
+        uint32_t arg, n; /* n: arguments; 0: not in the table */
+    } table[TN_INTRIN_COUNT] = {
+        [TN_INTRIN_bitwise_and] = {NULL_BIT_AND, 0, 2},
+        [TN_INTRIN_bitwise_or] = {NULL_BIT_OR, 0, 2},
+        [TN_INTRIN_bitwise_xor] = {NULL_BIT_XOR, 0, 2},
+        [TN_INTRIN_bitwise_not] = {NULL_BIT_NOT, 0, 1},
+        [TN_INTRIN_abs] = {NULL_ABS, 0, 1},
+        [TN_INTRIN_shift_left] = {NULL_SHL, 0, 2},
+        [TN_INTRIN_shift_right] = {NULL_SHR, 0, 2},
+#define X(name, n) [TN_INTRIN_##name] = {n == 1 ? NULL_MATH1 : NULL_MATH2, TNB_VM_MATH_##name, n},
+        TNB_VM_MATHS(X)
 #undef X
     };
-    const tn_op *op = tn_call_op_of(c);
-    const char *name = op && strncmp(op->base.name, "tirx.", 5) == 0 ? op->base.name + 5 : "";
+    tn_intrin_id id = tn_intrin_of(&c->base);
     tnb_dtype d = c->args.n ? tn_dtype_of(c->args.at[0]) : TNB_VOID;
-    if (strcmp(name, "if_then_else") == 0) {
+    if (id == TN_INTRIN_if_then_else) {
         choice(g, c->args.at[0], c->args.at[1], c->args.at[2]);
         return;
     }
-    if (strcmp(name, "index_in") == 0) {
+    if (id == TN_INTRIN_index_in) {
         const char *const *checks, *site = tn_as_string_imm(c->args.at[3])->value;
         uint32_t n = tnk_kernel_checks(g->ctx, g->kernel, &checks), i = 0;
         while (i < n && strcmp(checks[i], site))
@@ -140,24 +139,23 @@ call(struct gen *g, const tn_call *c)
         emit(g, NULL_INDEX, d, i << 1 | !tn_is_int_const(c->args.at[2], 0));
         return;
     }
-    if (strcmp(name, "likely") == 0) {
+    if (id == TN_INTRIN_likely) {
         expr(g, c->args.at[0]);
         return;
     }
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].name, name) == 0 && c->args.n == table[i].n &&
-            (table[i].op < NULL_MATH1 || tnb_dtype_is_float(d))) {
-            for (uint32_t k = 0; k < c->args.n; k++) {
-                expr(g, c->args.at[k]);
-                if (table[i].op == NULL_MATH2 && !tnb_dtype_is_float(tn_dtype_of(c->args.at[k])))
-                    emit(g, NULL_CAST, TNB_F64, TNB_VM_DTYPE(tn_dtype_of(c->args.at[k])));
-            }
-            emit(g, table[i].op, d, table[i].arg);
-            if (table[i].op == NULL_MATH1 && tnb_dtype_is_bool(tn_dtype_of(&c->base)))
-                emit(g, NULL_CAST, TNB_B8, TNB_VM_DTYPE(d));
-            return;
-        }
-    refuse(g, &c->base);
+    enum null_op op = table[id].op;
+    if (!table[id].n || c->args.n != table[id].n || (op >= NULL_MATH1 && !tnb_dtype_is_float(d))) {
+        refuse(g, &c->base);
+        return;
+    }
+    for (uint32_t k = 0; k < c->args.n; k++) {
+        expr(g, c->args.at[k]);
+        if (op == NULL_MATH2 && !tnb_dtype_is_float(tn_dtype_of(c->args.at[k])))
+            emit(g, NULL_CAST, TNB_F64, TNB_VM_DTYPE(tn_dtype_of(c->args.at[k])));
+    }
+    emit(g, op, d, table[id].arg);
+    if (op == NULL_MATH1 && tnb_dtype_is_bool(tn_dtype_of(&c->base)))
+        emit(g, NULL_CAST, TNB_B8, TNB_VM_DTYPE(d));
 }
 
 static void

@@ -44,8 +44,8 @@ tnb_math1(tnb_vm_math id, double x)
     case TNB_VM_MATH_##f: \
         return f(x) != 0;
         /* clang-format off */
-    CASE(exp) CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p) CASE(expm1)
-    CASE(sqrt) CASE(cbrt) CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh)
+    CASE(exp) CASE(exp2) CASE(exp10) CASE(log) CASE(log2) CASE(log10) CASE(log1p)
+    CASE(sqrt) CASE(sin) CASE(cos) CASE(tan) CASE(sinh) CASE(cosh) CASE(tanh)
     CASE(asin) CASE(acos) CASE(atan) CASE(asinh) CASE(acosh) CASE(atanh) CASE(erf) CASE(floor)
     CASE(ceil) CASE(round) CASE(nearbyint) CASE(trunc) CASE(fabs)
     TEST(isnan) TEST(isinf) TEST(isfinite)

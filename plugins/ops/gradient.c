@@ -12,7 +12,7 @@ infer_cross_entropy(tn_ctx *ctx, const tn_call *call)
     tn_list a, b;
     if (!l || !infer_same_dtype(ctx, call, p->dtype, l->dtype, &d))
         return tn_error_node(ctx);
-    if (p->ndim >= 0 && l->ndim >= 0 && p->ndim != l->ndim)
+    if (infer_ranks_differ(p, l))
         return infer_fail(ctx, call, TNB_SHAPE, "predictions have %lld axes, labels %lld",
                           (long long)p->ndim, (long long)l->ndim);
     if (tn_type_dims(TN_NODE(p), &a) && tn_type_dims(TN_NODE(l), &b))
@@ -79,6 +79,11 @@ check_incoming(tn_ctx *ctx, const tn_call *call)
         for (uint32_t k = 0; take && i == axis && k < at.n; k++)
             want = tn_list_append(ctx, want, at.at[k]);
     }
+    if (take && grad.n != want.n) {
+        infer_fail(ctx, call, TNB_SHAPE, "the incoming gradient has %u axes, wanted %u", grad.n,
+                   want.n);
+        return false;
+    }
     for (uint32_t i = 0; i < want.n && i < grad.n; i++)
         if (dim_differ(ctx, grad.at[i], want.at[i],
                        "the incoming gradient has extent {} in axis %u, wanted {}", i)) {
@@ -101,6 +106,9 @@ infer_gradient(tn_ctx *ctx, const tn_call *call)
     if (infer_op(call)->id != OP_grad_take_backward) {
         if (!check_window(ctx, call))
             return tn_error_node(ctx);
+    } else if (!tn_call_attr(call, "axis") && ndim >= 0 && ndim != 1) {
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "a tensor with %lld axes needs the attribute 'axis'", (long long)ndim);
     } else if (tn_call_attr(call, "axis") && ndim >= 0 &&
                !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), ndim, &axis)) {
         return tn_error_node(ctx);
@@ -277,7 +285,7 @@ legalize_take_grad(tn_builder *b, const tn_call *call)
     const tn_stmt *clear = tn_store(ctx, out, LIT(d, 0), tn_list_of(ctx, zeros, n));
     clear = emit_loops(ctx, zeros, tn_as_buffer(out)->shape.at, n, clear);
     for (uint32_t i = 0; i < n; i++)
-        place[i] = vars[i < axis ? i : i + m - 1];
+        place[i] = i < axis ? vars[i] : i > axis ? vars[i + m - 1] : NULL;
     place[axis] = emit_data_index(&e, call->args.at[2], tnk_te_read_at(e.te, in[2], vars + axis, m),
                                   emit_dim(in[1], (uint32_t)axis), true, emit_axis(ctx, axis));
     if (tn_is_error(place[axis]))

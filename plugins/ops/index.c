@@ -123,7 +123,7 @@ infer_gather_elements(tn_ctx *ctx, const tn_call *call)
     int64_t axis;
     if (!t || !u || !check_indices(ctx, call, u->dtype))
         return tn_error_node(ctx);
-    if (t->ndim >= 0 && u->ndim >= 0 && t->ndim != u->ndim)
+    if (infer_ranks_differ(t, u))
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the indices %lld",
                           (long long)t->ndim, (long long)u->ndim);
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))

@@ -51,6 +51,16 @@ infer_tensor(tn_ctx *ctx, const tn_call *call, uint32_t i)
     return t;
 }
 
+bool
+infer_float_data(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t)
+{
+    if (tnb_dtype_is_void(t->dtype) || tnb_dtype_is_float(t->dtype))
+        return true;
+    infer_fail(ctx, call, TNB_TYPE, "the data must be of a float type, but is of %s",
+               tnb_dtype_print(t->dtype).s);
+    return false;
+}
+
 const tn_expr *
 infer_scalar(tn_ctx *ctx, const tn_call *call, uint32_t i)
 {

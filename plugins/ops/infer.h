@@ -88,6 +88,15 @@ infer_axes(tn_ctx *ctx, const tn_call *call, const char *key, int64_t ndim, bool
  * error. */
 int
 infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list *out);
+/* The operand is of a float type, or its dtype is unknown; false after an error. */
+bool
+infer_float_data(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t);
+/* Both ranks are known, and are not the same. */
+static inline bool
+infer_ranks_differ(const tn_ty_tensor *a, const tn_ty_tensor *b)
+{
+    return a->ndim >= 0 && b->ndim >= 0 && a->ndim != b->ndim;
+}
 /* The common dtype of both, void if one is unknown; false after an error when they differ. */
 bool
 infer_same_dtype(tn_ctx *ctx, const tn_call *call, tnb_dtype a, tnb_dtype b, tnb_dtype *out);

@@ -208,21 +208,50 @@ check_starts(tn_ctx *ctx, const tn_call *call)
     return true;
 }
 
-/* Heads of queries that share one of keys, and a bias that is added to the scores. */
+/* Heads of queries share one of keys. */
 static void
-assume_attention(tn_ctx *ctx, const tn_call *call, const tn_list *d)
+assume_heads(tn_ctx *ctx, const tn_list *d)
 {
     const tn_expr *heads[] = {d[0].at[2], d[1].at[2]};
-    tn_list bias;
     const tn_expr *left = tn_floormod(ctx, heads[0], tn_max(ctx, heads[1], tn_i64(ctx, 1)));
     tn_assume(ctx, tn_bin(ctx, TN_KIND_EQ, left, tn_i64(ctx, 0)),
               "query has {} heads, key {}, which do not divide them", (tn_list){heads, 2});
-    if (call->args.n != 4 || !tn_type_dims(call->args.at[3]->type, &bias) || bias.n > 4)
-        return;
+}
+
+/* A bias is broadcast to the scores, to which it is added. */
+static bool
+check_bias(tn_ctx *ctx, const tn_call *call, const tn_list *d, tnb_dtype dtype)
+{
+    const tn_ty_tensor *t = tn_as_ty_tensor(call->args.at[3]->type);
     const tn_expr *scores[] = {d[0].at[0], d[0].at[2], d[0].at[1], d[1].at[1]};
-    for (uint32_t i = 0; i < bias.n; i++)
-        dim_misfit(ctx, bias.at[i], scores[4 - bias.n + i],
-                   "the bias has extent {} in axis %u, the scores {}", i);
+    tn_list bias;
+    if (!infer_same_dtype(ctx, call, dtype, t->dtype, &dtype))
+        return false;
+    if (t->ndim > 4) {
+        infer_fail(ctx, call, TNB_SHAPE, "the bias has %lld axes, the scores 4",
+                   (long long)t->ndim);
+        return false;
+    }
+    for (uint32_t i = 0; tn_type_dims(TN_NODE(t), &bias) && i < bias.n; i++) {
+        const tn_expr *to = scores[4 - bias.n + i];
+        if (dim_misfit(ctx, bias.at[i], to, "the bias has extent {} in axis %u, the scores {}",
+                       i)) {
+            infer_fail(ctx, call, TNB_SHAPE, "the bias has extent %s in axis %u, the scores %s",
+                       tn_text(ctx, bias.at[i]), i, tn_text(ctx, to));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Not where it is known that they do not. */
+static bool
+heads_divide(const tn_expr *of_query, const tn_expr *shared)
+{
+    int64_t h, by;
+    if (!tn_int_value(shared, &by) || by == 0)
+        return !tn_is(shared, TN_KIND_INT_IMM);
+    return !tn_int_value(of_query, &h) || h % by == 0;
 }
 
 const tn_type *
@@ -235,7 +264,7 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
     bool known = true;
     for (uint32_t i = 0; i < 3; i++) {
         t[i] = infer_tensor(ctx, call, i);
-        if (!t[i])
+        if (!t[i] || !infer_float_data(ctx, call, t[i]))
             return tn_error_node(ctx);
         if (t[i]->ndim >= 0 && t[i]->ndim != 4)
             return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have 4 axes, but has %lld",
@@ -267,11 +296,12 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
     if (dim_differ(ctx, d[1].at[1], d[2].at[1], "key has {} positions, value {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "key has %s positions, value %s",
                           tn_text(ctx, d[1].at[1]), tn_text(ctx, d[2].at[1]));
-    int64_t h, hk;
     if (tn_assuming(ctx))
-        assume_attention(ctx, call, d);
+        assume_heads(ctx, d);
+    if (call->args.n == 4 && !check_bias(ctx, call, d, dtype))
+        return tn_error_node(ctx);
     if (dim_differ(ctx, d[1].at[2], d[2].at[2], "key has {} heads, value {}") ||
-        (tn_int_value(d[0].at[2], &h) && tn_int_value(d[1].at[2], &hk) && (hk == 0 || h % hk)))
+        !heads_divide(d[0].at[2], d[1].at[2]) || !heads_divide(d[0].at[2], d[2].at[2]))
         return infer_fail(ctx, call, TNB_SHAPE, "query has %s heads, key %s, value %s",
                           tn_text(ctx, d[0].at[2]), tn_text(ctx, d[1].at[2]),
                           tn_text(ctx, d[2].at[2]));
@@ -298,12 +328,29 @@ permuted(tn_builder *b, const tn_expr *x, int64_t i, int64_t j, int64_t k, int64
     return op1(b, "permute_dims", tn_dictv(ctx, "axes", tn_int_array(ctx, axes, 4), NULL), x);
 }
 
+/* Key or value (argument `which`) with the extents of query and key that it has to have: the program has checked them. */
+static const tn_expr *
+agreeing(tn_builder *b, const tn_call *call, uint32_t which)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *x = call->args.at[which];
+    tn_list dims = emit_dims(x), q = emit_dims(call->args.at[0]), k = emit_dims(call->args.at[1]);
+    const tn_expr *want[4] = {q.at[0], k.at[1], dims.at[2], which == 1 ? q.at[3] : dims.at[3]};
+    bool same = true;
+    for (uint32_t i = 0; i < 4; i++)
+        same &= tn_prove_equal(ctx, dims.at[i], want[i]);
+    tn_list to = tn_list_of(ctx, want, 4);
+    return same
+               ? x
+               : tn_emit_match_cast(b, x, tn_ty_tensor_dims(ctx, to, tn_type_dtype(x->type)), "lv");
+}
+
 /* Heads of key and value repeated to those of the query, a multiple of them. */
 static const tn_expr *
 repeated_heads(tn_builder *b, const tn_call *call, uint32_t which)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
-    const tn_expr *x = call->args.at[which], *heads = emit_dims(call->args.at[0]).at[2];
+    const tn_expr *x = agreeing(b, call, which), *heads = emit_dims(call->args.at[0]).at[2];
     tn_list dims = emit_dims(x);
     int64_t h, own;
     if (tn_prove_equal(ctx, heads, dims.at[2]))
@@ -419,6 +466,20 @@ masked_by_sequence(tn_builder *b, const tn_call *call, const tn_expr *scores, do
     return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
 }
 
+/* The bias, broadcast first where its extents alone do not say how. */
+static const tn_expr *
+spread_bias(tn_builder *b, const tn_expr *bias, const tn_expr *scores)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    tn_list dims = emit_dims(bias), to = emit_dims(scores);
+    bool decided = true;
+    for (uint32_t i = 0; i < dims.n && decided; i++) {
+        const tn_expr *from = dims.at[i];
+        decided = tn_is_int_const(from, 1) || tn_prove_equal(ctx, from, to.at[to.n - dims.n + i]);
+    }
+    return decided ? bias : op2(b, "broadcast_to", bias, tn_shape(ctx, to));
+}
+
 const tn_expr *
 legalize_attention(tn_builder *b, const tn_call *call)
 {
@@ -428,7 +489,7 @@ legalize_attention(tn_builder *b, const tn_call *call)
     const tn_expr *scores = scaled(b, call, op2(b, "matmul", q, k));
     bool var_len = is_var_len(call);
     if (!var_len && infer_arg(call, 3))
-        scores = op2(b, "add", scores, call->args.at[3]);
+        scores = op2(b, "add", scores, spread_bias(b, call->args.at[3], scores));
     scores = var_len ? masked_by_sequence(b, call, scores, -INFINITY) : masked(b, call, scores);
     const tn_expr *weights = op1(b, "nn.softmax", NULL, scores);
     if (var_len) /* a query that sees no key gives 0 */

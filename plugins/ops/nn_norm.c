@@ -9,16 +9,6 @@
 
 /* ---- type inference ---- */
 
-static bool
-check_float(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t)
-{
-    if (tnb_dtype_is_void(t->dtype) || tnb_dtype_is_float(t->dtype))
-        return true;
-    infer_fail(ctx, call, TNB_TYPE, "the data must be of a float type, but is of %s",
-               tnb_dtype_print(t->dtype).s);
-    return false;
-}
-
 /* Argument i is a vector with one entry for each channel. */
 static bool
 check_vector(tn_ctx *ctx, const tn_call *call, uint32_t i, const tn_expr *channels)
@@ -49,7 +39,7 @@ infer_batch_norm(tn_ctx *ctx, const tn_call *call)
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     tn_list dims;
     int64_t axis = 0;
-    if (!t || !check_float(ctx, call, t) ||
+    if (!t || !infer_float_data(ctx, call, t) ||
         (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     const tn_expr *channels = tn_type_dims(TN_NODE(t), &dims) ? dims.at[axis] : NULL;
@@ -98,7 +88,7 @@ infer_layer_norm(tn_ctx *ctx, const tn_call *call)
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     bool used[INFER_MAX_DIMS];
     int64_t axes[INFER_MAX_DIMS];
-    if (!t || !check_float(ctx, call, t))
+    if (!t || !infer_float_data(ctx, call, t))
         return tn_error_node(ctx);
     int n = t->ndim < 0 ? -1 : infer_axes(ctx, call, "axes", t->ndim, used, axes);
     if ((t->ndim >= 0 && n < 0) || !check_scales(ctx, call, t, 1, 2, n, axes))
@@ -112,7 +102,7 @@ infer_rms_norm(tn_ctx *ctx, const tn_call *call)
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     bool used[INFER_MAX_DIMS];
     int64_t axes[INFER_MAX_DIMS];
-    if (!t || !check_float(ctx, call, t))
+    if (!t || !infer_float_data(ctx, call, t))
         return tn_error_node(ctx);
     int n = t->ndim < 0 ? -1 : infer_axes(ctx, call, "axes", t->ndim, used, axes);
     if ((t->ndim >= 0 && n < 0) || !check_scales(ctx, call, t, 1, 1, n, axes))
@@ -129,7 +119,7 @@ infer_group_norm(tn_ctx *ctx, const tn_call *call)
     tn_list dims;
     bool group = infer_op(call)->id == OP_nn_group_norm;
     int64_t groups = group ? tn_call_int(call, "num_groups") : 1;
-    if (!t || !check_float(ctx, call, t))
+    if (!t || !infer_float_data(ctx, call, t))
         return tn_error_node(ctx);
     if (groups < 1)
         return infer_fail(ctx, call, TNB_INVALID,
@@ -163,7 +153,7 @@ infer_lrn(tn_ctx *ctx, const tn_call *call)
 {
     const tn_ty_tensor *t = infer_tensor(ctx, call, 0);
     int64_t axis;
-    if (!t || !check_float(ctx, call, t) ||
+    if (!t || !infer_float_data(ctx, call, t) ||
         (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     if (tn_call_int(call, "size") < 1)

@@ -14,7 +14,7 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
     const char *layout = tn_call_str(call, "layout");
     int64_t size[3];
     tn_list x, rois;
-    if (!r)
+    if (!r || (align && !infer_float_data(ctx, call, t)))
         return tn_error_node(ctx);
     if (t->ndim >= 0 && t->ndim != 4)
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, wanted 4",

@@ -68,8 +68,7 @@ infer_scatter(tn_ctx *ctx, const tn_call *call)
             "attribute 'reduction' is \"%s\", wanted update, add, mul, mean, max or min", how);
     if (infer_op(call)->id == OP_scatter_nd)
         return check_slices(ctx, call, t, at, u) ? infer_same(ctx, call, t, d) : tn_error_node(ctx);
-    if (t->ndim >= 0 && at->ndim >= 0 && u->ndim >= 0 &&
-        (t->ndim != at->ndim || at->ndim != u->ndim))
+    if (infer_ranks_differ(t, at) || infer_ranks_differ(t, u) || infer_ranks_differ(at, u))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "data, indices and updates have %lld, %lld and %lld axes",
                           (long long)t->ndim, (long long)at->ndim, (long long)u->ndim);

@@ -303,7 +303,7 @@ infer_slice_scatter(tn_ctx *ctx, const tn_call *call)
     if (tn_is_int_const(infer_arg(call, 4), 0) || (tn_is(infer_arg(call, 4), TN_KIND_INT_IMM) &&
                                                    tn_as_int_imm(infer_arg(call, 4))->value < 0))
         return infer_fail(ctx, call, TNB_INVALID, "the step must be at least 1");
-    if (t->ndim >= 0 && u->ndim >= 0 && t->ndim != u->ndim)
+    if (infer_ranks_differ(t, u))
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, the source %lld",
                           (long long)t->ndim, (long long)u->ndim);
     if (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis))

@@ -15,6 +15,7 @@ if HAVE_CMOCKA
 OPS_TESTS = \
 	tests/ops/t_infer \
 	tests/ops/t_legalize \
+	tests/ops/t_random_calls \
 	tests/ops/t_selection \
 	tests/ops/t_values
 check_PROGRAMS += $(OPS_TESTS)
@@ -25,6 +26,10 @@ tests_ops_t_infer_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_ops_t_legalize_SOURCES = tests/ops/t_legalize.c tests/ops/tops.c tests/ops/tops.h
 tests_ops_t_legalize_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_ops_t_legalize_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_ops_t_random_calls_SOURCES = tests/ops/t_random_calls.c tests/ops/tops.c tests/ops/tops.h tests/fuzz/random_graph.c tests/fuzz/random_flow.c \
+	tests/fuzz/random_graph.h
+tests_ops_t_random_calls_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_ops_t_random_calls_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_ops_t_values_SOURCES = tests/ops/t_values.c tests/ops/tops.c tests/ops/tops.h
 tests_ops_t_values_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_ops_t_values_LDADD = $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS) -lm

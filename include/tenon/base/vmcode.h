@@ -169,8 +169,8 @@ tnb_vm_to_dtype(uint32_t operand)
 /* ORDER VM_MATH */
 /* clang-format off */
 #define TNB_VM_MATHS(X) \
-    X(exp, 1) X(exp2, 1) X(exp10, 1) X(log, 1) X(log2, 1) X(log10, 1) X(log1p, 1) X(expm1, 1) \
-    X(sqrt, 1) X(rsqrt, 1) X(cbrt, 1) X(sin, 1) X(cos, 1) X(tan, 1) X(sinh, 1) X(cosh, 1) \
+    X(exp, 1) X(exp2, 1) X(exp10, 1) X(log, 1) X(log2, 1) X(log10, 1) X(log1p, 1) \
+    X(sqrt, 1) X(rsqrt, 1) X(sin, 1) X(cos, 1) X(tan, 1) X(sinh, 1) X(cosh, 1) \
     X(tanh, 1) X(asin, 1) X(acos, 1) X(atan, 1) X(asinh, 1) X(acosh, 1) X(atanh, 1) X(erf, 1) \
     X(floor, 1) X(ceil, 1) X(round, 1) X(nearbyint, 1) X(trunc, 1) X(fabs, 1) X(sigmoid, 1) \
     X(isnan, 1) X(isinf, 1) X(isfinite, 1) X(pow, 2) X(fmod, 2) X(atan2, 2) X(hypot, 2) \
