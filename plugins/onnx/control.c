@@ -9,6 +9,7 @@
 #include "dynamic.h"
 #include "loop.h"
 #include "subgraph.h"
+#include "tenon/core/walk.h"
 
 enum { MAX_UNROLLED = 16, MAX_UNROLLED_NODES = 256, MAX_BATCH = 4096 /* of opset 8's Scan */ };
 
@@ -156,6 +157,23 @@ import_branches(open_if *o)
     return !n->failed;
 }
 
+/* Which branch was taken for the same condition: 0 or 1; -1: there was none. */
+static int
+decided_before(const onnx_import *imp, const tn_expr *cond)
+{
+    for (uint32_t i = 0; i < imp->n_decided && cond; i++)
+        if (tn_equal(imp->ctx, imp->decided[i].cond, cond, false, NULL))
+            return imp->decided[i].taken;
+    return -1;
+}
+
+static void
+decide_so(onnx_import *imp, const tn_expr *cond, int taken)
+{
+    if (cond && imp->n_decided < ONNX_MAX_DECIDED)
+        imp->decided[imp->n_decided++] = (onnx_decision){cond, taken};
+}
+
 /* Where a result has other ranks or element types, the rest of the model is made for one branch. */
 static bool
 choose_branch(open_if *o)
@@ -171,17 +189,22 @@ choose_branch(open_if *o)
             continue;
         const char *types = tn_strf(n->ctx, "the branches give output %u the types %s and %s", i,
                                     onnx_type_text(imp, x->type), onnx_type_text(imp, y->type));
-        if (!imp->choices[imp->n_choices]) {
-            bool known = onnx_known(n, 0) && n->in[0]->n_elems == 1;
+        bool known = onnx_known(n, 0) && n->in[0]->n_elems == 1;
+        const tn_expr *cond = known ? n->in[0]->elems[0] : NULL;
+        int taken = decided_before(imp, cond);
+        if (taken < 0 && !imp->choices[imp->n_choices]) {
             imp->at_fork = true;
-            imp->fork_cond = known ? n->in[0]->elems[0] : NULL;
+            imp->fork_cond = cond;
             imp->fork_text = n->text;
             imp->fork_inputs = onnx_has(n, 0) ? onnx_run_time_inputs(imp, n->in[0]) : NULL;
             onnx_fail(n, TNB_UNSUPPORTED, "%s", types);
             onnx_hint(n, "make the condition known at compile time");
             return false;
         }
-        int taken = imp->choices[imp->n_choices++] == 'e';
+        if (taken < 0) {
+            taken = imp->choices[imp->n_choices++] == 'e';
+            decide_so(imp, cond, taken);
+        }
         refuse_branch(o, !taken,
                       tn_strf(n->ctx, "%s: %s, and the program was compiled for the %s branch",
                               n->text, types, branch_names[taken]));

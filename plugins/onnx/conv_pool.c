@@ -15,25 +15,22 @@ typedef struct window {
 
 static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
 
-int
-onnx_auto_pad(onnx_node *n)
-{
-    return onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
-}
+enum { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
 
-void
-onnx_same_pads(int mode, int64_t extent, int64_t span, int64_t stride, int64_t *before,
-               int64_t *after)
+/* What PAD_SAME_* adds before and after an axis for windows that reach over `span` entries. */
+static void
+same_pads(int mode, int64_t extent, int64_t span, int64_t stride, int64_t *before, int64_t *after)
 {
     int64_t total = (tnb_ceildiv(extent, stride) - 1) * stride + span - extent;
     total = total < 0 ? 0 : total;
-    *before = mode == ONNX_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+    *before = mode == PAD_SAME_UPPER ? total / 2 : total - total / 2;
     *after = total - *before;
 }
 
-bool
-onnx_window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
-                 int64_t least)
+/* `want` integers of an attribute, each from `least` to 2^31 - 1. */
+static bool
+window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
+            int64_t least)
 {
     int64_t v[2 * MAX_SPATIAL + 2];
     int have = onnx_attr_ints(n, name, v, 2 * MAX_SPATIAL + 2);
@@ -85,13 +82,12 @@ read_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added
     const tn_expr *before[2 + MAX_SPATIAL], *after[2 + MAX_SPATIAL];
     bool open = false;
     tn_list dims;
-    if (mode < 0 || !onnx_window_ints(n, "strides", w->strides, w->rank, 1, 1) ||
-        !onnx_window_ints(n, "dilations", w->dilations, w->rank, 1, 1) ||
-        !onnx_window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN) ||
-        !onnx_dims(n, *x, &dims))
+    if (mode < 0 || !window_ints(n, "strides", w->strides, w->rank, 1, 1) ||
+        !window_ints(n, "dilations", w->dilations, w->rank, 1, 1) ||
+        !window_ints(n, "pads", w->pads, 2 * w->rank, 0, INT32_MIN) || !onnx_dims(n, *x, &dims))
         return false;
-    w->same = mode == ONNX_PAD_SAME_UPPER || mode == ONNX_PAD_SAME_LOWER;
-    if (mode == ONNX_PAD_VALID)
+    w->same = mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER;
+    if (mode == PAD_VALID)
         memset(w->pads, 0, sizeof w->pads);
     before[0] = before[1] = after[0] = after[1] = tn_i64(ctx, 0);
     for (int i = 0; i < w->rank && w->same; i++) {
@@ -100,15 +96,15 @@ read_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added
         before[2 + i] = after[2 + i] = tn_i64(ctx, 0);
         w->pads[i] = w->pads[w->rank + i] = 0;
         if (extent < 0 && s != 1) {
-            same_terms(n, dims.at[2 + i], span, s, mode == ONNX_PAD_SAME_UPPER, &before[2 + i],
+            same_terms(n, dims.at[2 + i], span, s, mode == PAD_SAME_UPPER, &before[2 + i],
                        &after[2 + i]);
             open = true;
             continue;
         }
         if (extent >= 0)
-            onnx_same_pads(mode, extent, span, s, &w->pads[i], &w->pads[w->rank + i]);
+            same_pads(mode, extent, span, s, &w->pads[i], &w->pads[w->rank + i]);
         else
-            onnx_same_pads(mode, 1, span, 1, &w->pads[i], &w->pads[w->rank + i]);
+            same_pads(mode, 1, span, 1, &w->pads[i], &w->pads[w->rank + i]);
     }
     if (!open)
         return true;
@@ -176,10 +172,9 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
     if (r != win->rank + 2)
         return onnx_fail(n, TNB_SHAPE, "the input has rank %d, but the weight has rank %" PRId64,
                          win->rank + 2, r);
-    if (stated && !onnx_window_ints(n, "kernel_shape", given, win->rank, 1, 1))
+    if (stated && !window_ints(n, "kernel_shape", given, win->rank, 1, 1))
         return false;
-    bool needed =
-        mode == ONNX_PAD_SAME_UPPER || mode == ONNX_PAD_SAME_LOWER || onnx_attr(n, "output_shape");
+    bool needed = mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER || onnx_attr(n, "output_shape");
     for (int i = 0; i < win->rank; i++) {
         win->kernel[i] = onnx_dim(*w, 2 + i);
         if (win->kernel[i] < 0 && stated)
@@ -205,7 +200,7 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
 }
 
 static bool
-check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, int64_t group)
+check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, const char *weight, int64_t group)
 {
     int64_t c = onnx_dim(x, 1), o = onnx_dim(w, 0), per = onnx_dim(w, 1);
     if (group < 1)
@@ -228,7 +223,7 @@ check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, int64_t group)
                   c, group, per);
     if (!n->failed)
         return true;
-    onnx_note(n, "weight '%s' has type %s", n->in[1]->name, onnx_type_text(n->imp, w->type));
+    onnx_note(n, "weight '%s' has type %s", weight, onnx_type_text(n->imp, w->type));
     onnx_hint(n, "check the exporter's group setting");
     return false;
 }
@@ -237,22 +232,32 @@ static const char *const conv_names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
 static const char *const conv_t_names[] = {"nn.conv1d_transpose", "nn.conv2d_transpose",
                                            "nn.conv3d_transpose"};
 
-static bool
-import_conv(onnx_node *n)
+const tn_expr *
+onnx_convolve(onnx_node *n, const tn_expr *x, const tn_expr *w, const char *weight, tnb_dtype out)
 {
-    const tn_expr *x = onnx_in(n, 0), *w = onnx_in(n, 1), *y;
+    tn_ctx *ctx = n->ctx;
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1);
     bool added;
     if (!spatial_rank(n, x, &win) || !kernel_of(n, &w, &win) ||
-        !read_window(n, &x, &win, 0, &added) || !check_groups(n, x, w, group))
-        return false;
-    y = onnx_emit(n, conv_names[win.rank - 1],
-                  tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding",
-                           ints(n, win.pads, 2 * win.rank), "dilation",
-                           ints(n, win.dilations, win.rank), "groups", tn_i64(n->ctx, group), NULL),
-                  x, w, NULL);
-    return onnx_ret(n, onnx_has(n, 2) ? add_bias(n, y, onnx_in(n, 2), win.rank) : y);
+        !read_window(n, &x, &win, 0, &added) || !check_groups(n, x, w, weight, group))
+        return tn_error_node(ctx);
+    const tn_node *attrs =
+        tn_dictv(ctx, "strides", ints(n, win.strides, win.rank), "padding",
+                 ints(n, win.pads, 2 * win.rank), "dilation", ints(n, win.dilations, win.rank),
+                 "groups", tn_i64(ctx, group), NULL);
+    if (!tnb_dtype_is_void(out))
+        attrs = tn_dict_set(ctx, attrs, "out_dtype", tn_dtype_value(ctx, out));
+    return onnx_emit(n, conv_names[win.rank - 1], attrs, x, w, NULL);
+}
+
+static bool
+import_conv(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0),
+                  *y = onnx_convolve(n, x, onnx_in(n, 1), n->in[1]->name, TNB_VOID);
+    int spatial = n->failed ? 0 : (int)onnx_rank(n, x) - 2;
+    return onnx_ret(n, onnx_has(n, 2) && !n->failed ? add_bias(n, y, onnx_in(n, 2), spatial) : y);
 }
 
 /* Paddings of a transposed convolution whose output extents are given. */
@@ -289,12 +294,12 @@ import_conv_transpose(onnx_node *n)
     window win = {0};
     int64_t group = onnx_attr_int(n, "group", 1), out_pad[MAX_SPATIAL], want[MAX_SPATIAL + 2];
     if (!spatial_rank(n, x, &win) || !kernel_of(n, &w, &win) ||
-        !onnx_window_ints(n, "output_padding", out_pad, win.rank, 0, 0))
+        !window_ints(n, "output_padding", out_pad, win.rank, 0, 0))
         return false;
     int mode = onnx_attr_choice(n, "auto_pad", "NOTSET", auto_pads);
-    if (mode < 0 || !onnx_window_ints(n, "strides", win.strides, win.rank, 1, 1) ||
-        !onnx_window_ints(n, "dilations", win.dilations, win.rank, 1, 1) ||
-        !onnx_window_ints(n, "pads", win.pads, 2 * win.rank, 0, INT32_MIN))
+    if (mode < 0 || !window_ints(n, "strides", win.strides, win.rank, 1, 1) ||
+        !window_ints(n, "dilations", win.dilations, win.rank, 1, 1) ||
+        !window_ints(n, "pads", win.pads, 2 * win.rank, 0, INT32_MIN))
         return false;
     int64_t c = onnx_dim(x, 1), ci = onnx_dim(w, 0);
     if (group < 1 || (c >= 0 && c % group) || (c >= 0 && ci >= 0 && c != ci))
@@ -302,16 +307,16 @@ import_conv_transpose(onnx_node *n)
                          "the input has %" PRId64 " channels in %" PRId64
                          " groups, but the weight takes %" PRId64,
                          c, group, ci);
-    if (mode == ONNX_PAD_VALID)
+    if (mode == PAD_VALID)
         memset(win.pads, 0, sizeof win.pads);
     int given = onnx_attr_ints(n, "output_shape", want, MAX_SPATIAL + 2);
     if (given >= 0 && given != win.rank && given != win.rank + 2)
         return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, wanted %d",
                          given, win.rank);
-    bool same = mode == ONNX_PAD_SAME_UPPER || mode == ONNX_PAD_SAME_LOWER;
+    bool same = mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER;
     if ((given >= 0 || same) &&
         !pads_for_output(n, x, &win, out_pad, given < 0 ? NULL : want + (given - win.rank),
-                         mode == ONNX_PAD_SAME_UPPER))
+                         mode == PAD_SAME_UPPER))
         return false;
     y = onnx_emit(n, conv_t_names[win.rank - 1],
                   tn_dictv(n->ctx, "strides", ints(n, win.strides, win.rank), "padding",
@@ -416,7 +421,7 @@ pool_window(onnx_node *n, const tn_expr **x, window *w, double fill, bool *added
         return false;
     if (!onnx_attr(n, "kernel_shape"))
         return onnx_fail(n, TNB_INVALID, "attribute 'kernel_shape' is missing");
-    return onnx_window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) &&
+    return window_ints(n, "kernel_shape", w->kernel, w->rank, 1, 1) &&
            read_window(n, x, w, fill, added);
 }
 

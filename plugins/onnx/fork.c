@@ -19,13 +19,14 @@
 
 #include "tenon/core/walk.h"
 
-enum { MAX_FORKS = 8, MAX_ATTEMPTS = 64 };
+enum { MAX_VERSIONS = 64 };
 
 typedef struct forks {
     onnx_import *imp;
     const tn_module *module; /* with the functions made so far */
     onnx_names *names;
-    uint32_t attempts;
+    uint32_t functions, versions; /* made so far: functions, and those that hold the whole model */
+    bool too_many;                /* versions were wanted */
 } forks;
 
 /* The import as it begins, with nothing of what another attempt found. */
@@ -36,7 +37,7 @@ begin_attempt(forks *f, const char *choices)
     imp->b = tn_builder_new(imp->ctx, f->module);
     imp->scope = NULL;
     imp->choices = choices;
-    imp->n_choices = 0;
+    imp->n_choices = imp->n_decided = imp->n_nodes = 0;
     imp->at_fork = false;
     tnb_strmap_init(&imp->dims, imp->arena);
 }
@@ -138,6 +139,43 @@ make_dispatch(forks *f, const char *name, const tn_expr *cond, const tnb_strmap 
 static const char *
 choose(forks *f, const char *choices);
 
+/* How to make the condition known that is computed from these inputs (NULL: from none). */
+static void
+hint_at_condition(forks *f, const tn_node *inputs)
+{
+    tnb_diags *d = tn_diags(f->imp->ctx);
+    if (!inputs) {
+        tnb_diag_hint(d, "make the condition known at compile time");
+        return;
+    }
+    const char *input = tn_as_pair(tn_as_dict(inputs)->items.at[0])->key;
+    f->imp->must_bind = inputs;
+    tnb_diag_hint(d, "give the value of input '%s' at compile time: --bind %s=FILE", input, input);
+}
+
+/* The model is not made for more combinations of branches than this. */
+static void
+report_too_many(forks *f, uint32_t before)
+{
+    onnx_import *imp = f->imp;
+    tnb_diags *d = tn_diags(imp->ctx);
+    const char *types = first_error(imp, before);
+    tnb_place place = {.file = imp->model->file, .node = imp->fork_text};
+    f->too_many = true;
+    tnb_diags_cut(d, before);
+    tnb_report(d, TNB_ERROR, TNB_BOUNDS, place,
+               "the branches give values of other ranks or types, so that the rest of the model is "
+               "made for each combination "
+               "of such branches; there are more than %d",
+               MAX_VERSIONS);
+    tnb_diag_note(d, "%s", types);
+    if (imp->fork_cond)
+        tnb_diag_hint(d, "make the conditions known at compile time: fix the dimensions that they "
+                         "depend on (--dim NAME=VALUE)");
+    else
+        hint_at_condition(f, imp->fork_inputs);
+}
+
 /* The rest of the model for both branches of the If that the last attempt came to. */
 static const char *
 choose_both(forks *f, const char *choices, uint32_t before)
@@ -145,19 +183,23 @@ choose_both(forks *f, const char *choices, uint32_t before)
     onnx_import *imp = f->imp;
     tnb_diags *d = tn_diags(imp->ctx);
     const tn_expr *cond = imp->fork_cond;
-    const char *text = imp->fork_text, *types = first_error(imp, before), *why[2], *made[2];
+    const char *text = imp->fork_text, *types = first_error(imp, before), *why[2],
+               *made[2] = {NULL};
     const tnb_strmap dims = imp->dims;
     const tn_node *bound = imp->must_bind, *bound_by[2], *inputs = imp->fork_inputs;
     tnb_diags_cut(d, before);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2 && !f->too_many; k++) {
         uint32_t from = tnb_diags_count(d);
         imp->must_bind = bound;
         made[k] = choose(f, tn_strf(imp->ctx, "%s%c", choices, "te"[k]));
         why[k] = made[k] ? NULL : first_error(imp, from);
         bound_by[k] = imp->must_bind;
-        if (!made[k] && !(k && !made[0])) /* the last one's errors stay if neither is made */
+        if (!made[k] && !f->too_many &&
+            !(k && !made[0])) /* the last one's errors stay if neither is made */
             tnb_diags_cut(d, from);
     }
+    if (f->too_many)
+        return NULL;
     if (!made[0] && !made[1]) {
         tnb_diag_note(d, "%s", types);
         tnb_diag_note(d, "with the then branch: %s", why[0]);
@@ -176,7 +218,7 @@ choose_both(forks *f, const char *choices, uint32_t before)
             tnb_diag_note(d, "%s", why[k]);
             return made[!k];
         }
-    const char *name = tn_strf(imp->ctx, "main_%u", ++f->attempts);
+    const char *name = tn_strf(imp->ctx, "main_%u", ++f->functions);
     if (make_dispatch(f, name, cond, &dims, made[0], made[1])) {
         f->module = tn_builder_module(imp->b);
         return name;
@@ -185,14 +227,7 @@ choose_both(forks *f, const char *choices, uint32_t before)
                "the branches give values of other ranks or types, and the rest of the model fits "
                "both");
     tnb_diag_note(d, "%s", types);
-    if (inputs) {
-        const char *input = tn_as_pair(tn_as_dict(inputs)->items.at[0])->key;
-        imp->must_bind = inputs;
-        tnb_diag_hint(d, "give the value of input '%s' at compile time: --bind %s=FILE", input,
-                      input);
-    } else {
-        tnb_diag_hint(d, "make the condition known at compile time");
-    }
+    hint_at_condition(f, inputs);
     return NULL;
 }
 
@@ -202,17 +237,23 @@ choose(forks *f, const char *choices)
 {
     onnx_import *imp = f->imp;
     uint32_t before = tnb_diags_count(tn_diags(imp->ctx));
-    const char *name = tn_strf(imp->ctx, "main_%u", ++f->attempts);
+    const char *name = tn_strf(imp->ctx, "main_%u", ++f->functions);
     onnx_names names;
     begin_attempt(f, choices);
     if (onnx_import_graph(imp, name, &names)) {
+        f->versions++;
         *f->names = names;
         f->module = tn_builder_module(imp->b);
         return name;
     }
-    if (!imp->at_fork || strlen(choices) == MAX_FORKS || f->attempts >= MAX_ATTEMPTS)
+    if (!imp->at_fork) {
+        f->versions++;
         return NULL;
-    return choose_both(f, choices, before);
+    }
+    if (f->versions < MAX_VERSIONS && strlen(choices) < MAX_VERSIONS)
+        return choose_both(f, choices, before);
+    report_too_many(f, before);
+    return NULL;
 }
 
 const tn_module *

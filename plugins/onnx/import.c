@@ -474,8 +474,7 @@ onnx_import_graph(onnx_import *imp, const char *name, onnx_names *names)
     }
     tn_builder_begin_function(imp->b, params);
     tn_builder_begin_block(imp->b, true);
-    bool ok = onnx_import_nodes_of(imp, g) &&
-              import_outputs(imp, g, &results, &names->outputs);
+    bool ok = onnx_import_nodes_of(imp, g) && import_outputs(imp, g, &results, &names->outputs);
     onnx_scope_pop(imp);
     tn_builder_end_block(imp->b);
     const tn_expr *body = !ok              ? tn_error_node(ctx)

@@ -63,6 +63,13 @@ struct onnx_scope {
     const Onnx__FunctionProto *function;
 };
 
+/* A condition over extents, and the branch for which the rest of the model is made: 0 then, 1 else. */
+typedef struct onnx_decision {
+    const tn_expr *cond;
+    int taken;
+} onnx_decision;
+enum { ONNX_MAX_DECIDED = 64 };
+
 struct onnx_import {
     tn_ctx *ctx;
     tn_builder *b;
@@ -93,6 +100,8 @@ struct onnx_import {
      * 't' or 'e' in the order of the Ifs (see fork.c), and the first If without a choice. */
     const char *choices;
     uint32_t n_choices; /* used so far */
+    onnx_decision decided[ONNX_MAX_DECIDED];
+    uint32_t n_decided;
     bool at_fork;
     const tn_expr *fork_cond; /* NULL: it is not known before run time */
     const char *fork_text;
@@ -364,19 +373,10 @@ onnx_fix_extent(onnx_node *n, const tn_expr *x, int64_t axis, const tn_expr *wan
 const tn_expr *
 onnx_in_range(onnx_node *n, const tn_expr *x, const tn_expr *extent, const char *what);
 
-/* ---- windows (conv_pool.c) ---- */
-enum { ONNX_PAD_NOTSET, ONNX_PAD_SAME_UPPER, ONNX_PAD_SAME_LOWER, ONNX_PAD_VALID };
-/* Attribute auto_pad, -1 after an error. */
-int
-onnx_auto_pad(onnx_node *n);
-/* `want` integers of an attribute, each from `least` to 2^31 - 1. */
-bool
-onnx_window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t otherwise,
-                 int64_t least);
-/* What ONNX_PAD_SAME_* adds before and after an axis for windows that reach over `span` entries. */
-void
-onnx_same_pads(int mode, int64_t extent, int64_t span, int64_t stride, int64_t *before,
-               int64_t *after);
+/* ---- convolution (conv_pool.c) ---- */
+/* x convolved with w as the node's attributes say; weight: w's name in the model. out: of the result, void: as x. */
+const tn_expr *
+onnx_convolve(onnx_node *n, const tn_expr *x, const tn_expr *w, const char *weight, tnb_dtype out);
 
 /* ---- the model's function (import.c, fork.c) ---- */
 /* What the model's inputs and outputs are called. */

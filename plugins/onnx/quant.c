@@ -267,55 +267,13 @@ import_qlinear_matmul(onnx_node *n)
     return onnx_ret(n, requantize(n, acc, onnx_bin(n, "multiply", sa, sb), 6));
 }
 
-/* The integer convolution of centred operands. */
-static const tn_expr *
-conv_int32(onnx_node *n, const tn_expr *x, const tn_expr *w)
-{
-    static const char *const names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
-    int64_t rank = onnx_rank(n, x) - 2, strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1},
-            pads[6] = {0}, kernel[3];
-    int mode = onnx_auto_pad(n);
-    if (n->failed || rank < 1 || rank > 3 || mode < 0) {
-        if (!n->failed)
-            onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", wanted 3, 4 or 5",
-                      rank + 2);
-        return tn_error_node(n->ctx);
-    }
-    if (!onnx_window_ints(n, "strides", strides, (int)rank, 1, 1) ||
-        !onnx_window_ints(n, "dilations", dilations, (int)rank, 1, 1) ||
-        !onnx_window_ints(n, "pads", pads, 2 * (int)rank, 0, INT32_MIN) ||
-        onnx_attr_ints(n, "kernel_shape", kernel, 3) < -1)
-        return tn_error_node(n->ctx);
-    for (int64_t i = 0; i < rank && mode != ONNX_PAD_NOTSET; i++) {
-        int64_t in = onnx_dim(x, 2 + i), taps = onnx_dim(w, 2 + i);
-        pads[i] = pads[rank + i] = 0;
-        if (mode == ONNX_PAD_VALID)
-            continue;
-        if (in < 0 || taps < 1 || taps > INT32_MAX) {
-            onnx_fail(n, TNB_UNSUPPORTED,
-                      "attribute 'auto_pad' needs a known extent of axis %" PRId64, 2 + i);
-            if (in < 0 || taps < 0)
-                onnx_hint_dims(n);
-            return tn_error_node(n->ctx);
-        }
-        onnx_same_pads(mode, in, (taps - 1) * dilations[i] + 1, strides[i], &pads[i],
-                       &pads[rank + i]);
-    }
-    return onnx_emit(n, names[rank - 1],
-                     tn_dictv(n->ctx, "strides", tn_int_array(n->ctx, strides, (uint32_t)rank),
-                              "padding", tn_int_array(n->ctx, pads, 2 * (uint32_t)rank), "dilation",
-                              tn_int_array(n->ctx, dilations, (uint32_t)rank), "groups",
-                              tn_i64(n->ctx, onnx_attr_int(n, "group", 1)), "out_dtype",
-                              tn_dtype_value(n->ctx, TNB_I32), NULL),
-                     x, w, NULL);
-}
-
 static bool
 import_conv_integer(onnx_node *n)
 {
     int64_t trailing = onnx_rank(n, onnx_in(n, 1)) - 1;
     tnb_dtype d = are_bytes(n, 0, 1) ? TNB_DTYPE(TNB_INT, 16) : TNB_I32;
-    return onnx_ret(n, conv_int32(n, centred(n, 0, 2, 0, d), centred(n, 1, 3, trailing, d)));
+    return onnx_ret(n, onnx_convolve(n, centred(n, 0, 2, 0, d), centred(n, 1, 3, trailing, d),
+                                     n->in[1]->name, TNB_I32));
 }
 
 static bool
@@ -330,7 +288,8 @@ import_qlinear_conv(onnx_node *n)
     for (int64_t i = 0; i < rank - 1; i++) /* all but the channels' */
         axes[i] = i + (i > 0);
     tnb_dtype d = are_bytes(n, 0, 3) ? TNB_DTYPE(TNB_INT, 16) : TNB_I32;
-    const tn_expr *acc = conv_int32(n, centred(n, 0, 2, 0, d), centred(n, 3, 5, rank - 1, d));
+    const tn_expr *acc = onnx_convolve(n, centred(n, 0, 2, 0, d), centred(n, 3, 5, rank - 1, d),
+                                       n->in[3]->name, TNB_I32);
     if (onnx_has(n, 8))
         acc = onnx_bin(n, "add", acc,
                        onnx_one_way(n,

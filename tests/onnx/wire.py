@@ -23,7 +23,7 @@ except ImportError:  # another Python of this machine may have it
 
 # ---- models as wire bytes ----
 
-TYPES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9}
+TYPES = {"float32": 1, "uint8": 2, "int32": 6, "int64": 7, "bool": 9}
 F, I, I32, B = "float32", "int64", "int32", "bool"
 
 
