@@ -18,6 +18,7 @@ enum table {
     T_PATTERN,
     T_EXTERNAL,
     T_TENSOR_INTRIN,
+    T_DIALECT,
     N_TABLES
 };
 
@@ -35,6 +36,7 @@ static const struct {
     {"pattern", 0},
     {"external", 0},
     {"tensor_intrin", 0},
+    {"dialect", 0},
 };
 
 /* The entry that begins with this base. */
@@ -153,6 +155,7 @@ spans_of(const tn_plugin_desc *d, struct span out[N_TABLES])
     out[T_EXTERNAL] = (struct span){(const void *const *)d->externals, d->n_externals};
     out[T_TENSOR_INTRIN] =
         (struct span){(const void *const *)d->tensor_intrins, d->n_tensor_intrins};
+    out[T_DIALECT] = (struct span){(const void *const *)d->dialects, d->n_dialects};
 }
 
 /* ORDER: nothing of a plugin is added before all of it was checked and its init succeeded. */

@@ -42,6 +42,7 @@ tenonkit_HEADERS += \
 	include/tenon/kit/codegen.h \
 	include/tenon/kit/driver.h \
 	include/tenon/kit/emit.h \
+	include/tenon/kit/emit_hooks.h \
 	include/tenon/kit/importer.h \
 	include/tenon/kit/passes.h \
 	include/tenon/kit/pattern.h \

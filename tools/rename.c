@@ -86,8 +86,9 @@ renamed(const tnt_names *n, const char *word)
 void
 tnt_names_promise(tnt_names *n, const char *promise)
 {
-    static const char *const kinds[] = {"pass",      "rule",          "pattern", "external",
-                                        "evaluator", "tensor_intrin", "loader",  "importer"};
+    static const char *const kinds[] = {"pass",     "rule",      "pattern",
+                                        "external", "evaluator", "tensor_intrin",
+                                        "loader",   "importer",  "dialect"};
     const char *colon = strchr(promise, ':');
     bool ours = false;
     for (size_t i = 0; colon && i < sizeof kinds / sizeof *kinds; i++)

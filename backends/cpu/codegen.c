@@ -115,7 +115,9 @@ neutral(tn_ctx *ctx, const char *text, size_t n, const char *name)
 static bool
 emit_all(work *w)
 {
-    tnk_source *src = tnk_source_new(w->ctx, tnk_dialect_find("c"));
+    tnk_source *src = tnk_source_new(w->ctx, tnk_dialect_find(w->ctx, "c"));
+    if (!src)
+        return false;
     tnb_strmap seen;
     tnb_strmap_init(&seen, tn_arena(w->ctx));
     for (uint32_t i = 0; i < w->n; i++) {

@@ -3,6 +3,8 @@
  * passes: pipeline.c. */
 #include "cuda.h"
 
+#include "tenon/kit/emit.h"
+
 static const char *const kinds[] = {"cuda", NULL};
 
 static const tn_attr_schema attrs[] = {
@@ -71,5 +73,7 @@ static const tn_target_kind cuda = {
 };
 static const tn_target_kind *const targets[] = {&cuda};
 
+static const tnk_dialect *const dialects[] = {&cuda_dialect};
+
 TN_PLUGIN(cuda, "0.1.0", "Apache-2.0", "the pass lists of NVIDIA GPUs", .targets = targets,
-          .n_targets = 1);
+          .n_targets = 1, .dialects = dialects, .n_dialects = 1);

@@ -5,6 +5,9 @@
 
 #include "tenon/kit/codegen.h"
 
+/* ---- dialect.c ---- */
+extern const struct tnk_dialect cuda_dialect;
+/* ---- pipeline.c ---- */
 extern const char *const cuda_library_dispatch[], *const cuda_legalize[], *const cuda_finalize[],
                                                                               *const cuda_lower[];
 

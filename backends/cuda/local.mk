@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += backends/cuda/cuda.la
 backends_cuda_cuda_la_SOURCES = \
 	backends/cuda/cuda.c \
 	backends/cuda/cuda.h \
+	backends/cuda/dialect.c \
 	backends/cuda/pipeline.c
 backends_cuda_cuda_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cuda_cuda_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

@@ -11,10 +11,9 @@
  * Offsets are passed as numbers since a sub-buffer has to be aligned to what the device demands
  * (up to 4 KiB), which the parts of a memory plan are not.
  */
+#include "dialect.h"
 #include "opencl.h"
 #include "texture.h"
-
-#include "tenon/kit/emit.h"
 
 /* A tensor program that no rule has scheduled would run on one thread, if at all. One that has been,
  * and whose loops all fell away, is for one thread. */
@@ -126,7 +125,7 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
     (void)self;
     tn_ctx *ctx = b->ctx;
-    tnk_source *src = tnk_source_new(ctx, tnk_dialect_find("opencl"));
+    tnk_source *src = tnk_source_new(ctx, &opencl_dialect);
     opencl_limits limits = {features_of(b), tn_dict_int(b->target->attrs,
                                                         "max_shared_memory_per_block", INT64_MAX)};
     tnk_source_allow(src, limits.features);

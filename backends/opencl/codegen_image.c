@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code generation of the opencl target: what kernels over images ask of a device. How the accesses are
- * written: kit/emit/emit_image.c. */
+ * written: emit_image.c. */
 #include "texture.h"
 
 #include "tenon/core/build.h"
@@ -28,7 +28,7 @@ texture_note_demand(texture_demand *d, const tnk_kernel *k)
     for (uint32_t i = 0; (p = tnk_next_param(k, TNB_PARAM_IMAGE, &i));) {
         const tn_buffer *b = tn_as_buffer(p->buffer);
         uint32_t split[2];
-        if (!tnk_image_split(b->scope, b->shape.n, split))
+        if (!texture_split(b->scope, b->shape.n, split))
             continue;
         largest(&d->width, product(b, split[1], b->shape.n - 1));
         largest(&d->height, product(b, split[0], split[1]));

@@ -11,9 +11,13 @@ backends_opencl_opencl_la_SOURCES = \
 	backends/opencl/clml_why.c \
 	backends/opencl/codegen.c \
 	backends/opencl/codegen_image.c \
+	backends/opencl/dialect.c \
+	backends/opencl/dialect.h \
+	backends/opencl/emit_image.c \
 	backends/opencl/opencl.c \
 	backends/opencl/opencl.h \
 	backends/opencl/pipeline.c \
+	backends/opencl/sub_groups.c \
 	backends/opencl/texture.h \
 	backends/opencl/texture_layout.c \
 	backends/opencl/texture_rule.c \

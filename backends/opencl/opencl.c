@@ -3,6 +3,7 @@
  * passes: pipeline.c. */
 #include "opencl.h"
 #include "clml.h"
+#include "dialect.h"
 #include "texture.h"
 
 static const char *const kinds[] = {"opencl", NULL};
@@ -108,9 +109,10 @@ static const tn_target_kind opencl = {
 static const tn_target_kind *const targets[] = {&opencl};
 static const tn_pass *const passes[] = {&clml_dispatch, &texture_layout, &texture_scopes};
 static const tnk_rule *const rules[] = {&texture_rule};
+static const tnk_dialect *const dialects[] = {&opencl_dialect};
 static const tnk_external *const externals[] = {&clml_external, &clml5_external};
 
 TN_PLUGIN(opencl, "0.1.0", "Apache-2.0", "OpenCL devices, with Qualcomm's CLML", .targets = targets,
           .n_targets = 1, .passes = passes, .n_passes = 3, .rules = rules, .n_rules = 1,
           .patterns = clml_patterns, .n_patterns = CLML_N_PATTERNS, .externals = externals,
-          .n_externals = 2);
+          .n_externals = 2, .dialects = dialects, .n_dialects = 1);

@@ -21,6 +21,14 @@ const tn_node *
 texture_schedule(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target);
 extern const tnk_rule texture_rule;
 
+/* ---- emit_image.c ---- */
+/* How a tensor of `ndim` dimensions lies in an image of the scope "global.texture", "global.texture-nhwc"
+ * or "global.texture-weight" (and anything behind a colon): the last dimension, of 4, is the
+ * channels of an element; those before split[0] are its layer (none: the image is no array), up to
+ * split[1] its row, the rest its column, each in row-major order. False: not such a scope. */
+bool
+texture_split(const char *scope, uint32_t ndim, uint32_t split[2]);
+
 /* ---- codegen_image.c ---- */
 /* What the largest images of kernels ask of a device. */
 typedef struct texture_demand {

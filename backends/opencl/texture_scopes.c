@@ -10,7 +10,7 @@
  * Float tensors of five constant extents, the last of 4, qualify if the program that makes them can store
  * four neighbours at once (the rule opencl.Texture), only arguments of call_tir use them, and they are
  * within the target's texture_spatial_limit and texture_depth_limit: the first of texture-weight,
- * texture-nhwc and texture whose image is (kit/emit/emit_image.c says what lies where). So do constants
+ * texture-nhwc and texture whose image is (emit_image.c says what lies where). So do constants
  * (weights, biases, folded vectors) that only programs read which that rule takes: such a program has
  * the scope on its buffer, which is what places the constant. What does not qualify stays in buffers.
  * Cases: tests/pass/TextureScopes.
@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "tenon/core/walk.h"
-#include "tenon/kit/emit.h"
 
 typedef struct scoping {
     const tn_pass_ctx *pc;
@@ -60,7 +59,7 @@ scope_for(scoping *s, const tn_type *type)
     for (size_t k = 0; at[4] == 4 && k < sizeof kinds / sizeof *kinds; k++) {
         uint32_t split[2];
         int64_t size[3] = {1, 1, 1}; /* layers, rows, columns */
-        if (!tnk_image_split(kinds[k], 5, split))
+        if (!texture_split(kinds[k], 5, split))
             continue;
         for (uint32_t i = 0; i < 4; i++) {
             int part = i < split[0] ? 0 : i < split[1] ? 1 : 2;

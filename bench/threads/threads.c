@@ -5,7 +5,7 @@
  *
  * First the time from a call to its return with nothing to do, for a team that is awake and for one that sleeps. Then, for
  * loops of three kinds and growing length, microseconds on one thread, on the team awake, and on the team after it slept.
- * The work from which the team awake is at least a tenth faster is what kit/emit/emit_cost.c knows as TEAM_NS.
+ * The work from which the team awake is at least a tenth faster is what plugins/tir/c_cost.c knows as C_TEAM_NS.
  */
 #include "team.h"
 

@@ -16,6 +16,17 @@ memory_of(tnk_emitter *e, const tn_node *buffer, tn_loc loc)
     return m;
 }
 
+/* The hooks of the dialect write accesses to what is no pointer. */
+static bool
+has_pointer(tnk_emitter *e, const tnk_memory *m, tn_loc loc)
+{
+    if (m->type)
+        tnk_emit_fail(e, loc,
+                      "this access to '%s', a parameter of type %s, has no form in %s source",
+                      m->name, m->type, e->d->base.name);
+    return !m->type;
+}
+
 /* The dtype in memory of elements of `buffer`, one lane. */
 static tnb_dtype
 stored_dtype(const tn_buffer *b, const tnk_memory *m)
@@ -144,9 +155,7 @@ void
 tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
 {
     const tnk_memory *m = memory_of(e, l->buffer, l->base.loc);
-    if (m && m->image)
-        tnk_emit_image_load(e, m, l);
-    if (!m || m->image || l->indices.n != 1)
+    if (!m || !has_pointer(e, m, l->base.loc) || l->indices.n != 1)
         return;
     const tn_buffer *b = tn_as_buffer(l->buffer);
     tnb_dtype d = with_lanes(b->dtype, 1), s = stored_dtype(b, m);
@@ -195,7 +204,7 @@ tnk_is_moved(tnk_emitter *e, const tn_expr *x)
         return true;
     const tn_buffer_load *l = tn_as_buffer_load(x);
     const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
-    return m && !m->packed && !m->image &&
+    return m && !m->packed && !m->type &&
            stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
            tn_as_buffer(l->buffer)->dtype.lanes == 1;
 }
@@ -265,18 +274,24 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
     ex(e, value);
 }
 
-/* In a loop that writes past the caches: whole registers of the kernel's results. */
-static bool
-is_streamed(tnk_emitter *e, const tnk_memory *m, tnb_dtype v)
+const tnk_memory *
+tnk_memory_of(tnk_emitter *e, const tn_node *buffer)
 {
-    int bytes = v.bits / 8 * v.lanes;
-    if (!e->stream || e->d->id != TNK_DIALECT_C || (bytes != 16 && bytes != 32 && bytes != 64))
-        return false;
-    const tnk_param *p;
-    for (uint32_t i = 0; (p = tnk_next_memory(e->kernel, &i));)
-        if (m == tnb_ptrmap_get(&e->memory, tn_as_buffer(p->buffer)->data))
-            return true;
-    return false;
+    return tnb_ptrmap_get(&e->memory, tn_as_buffer(buffer)->data);
+}
+
+tnb_dtype
+tnk_stored_dtype(tnk_emitter *e, const tn_node *buffer)
+{
+    const tnk_memory *m = tnk_memory_of(e, buffer);
+    const tn_buffer *b = tn_as_buffer(buffer);
+    return m ? stored_dtype(b, m) : tnk_storage_dtype(with_lanes(b->dtype, 1));
+}
+
+void
+tnk_emit_stored_value(tnk_emitter *e, const tn_buffer_store *st)
+{
+    stored_value(e, tn_as_buffer(st->buffer), tnk_stored_dtype(e, st->buffer), st->value);
 }
 
 void
@@ -291,9 +306,7 @@ void
 tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
 {
     const tnk_memory *m = memory_of(e, st->buffer, st->base.loc);
-    if (m && m->image)
-        tnk_emit_image_store(e, m, st);
-    if (!m || m->image || st->indices.n != 1)
+    if (!m || !has_pointer(e, m, st->base.loc) || st->indices.n != 1)
         return;
     const tn_buffer *b = tn_as_buffer(st->buffer);
     if (b->dtype.lanes != 1) {
@@ -329,13 +342,6 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
             stored_value(e, b, s, st->value);
             put(e, ", 0, ");
             element_address(e, m, s, r->start);
-            put(e, ");\n");
-            return;
-        } else if (is_streamed(e, m, v)) {
-            tnb_buf_printf(e->out, "%s(", tnk_help_stream(e, v));
-            element_address(e, m, s, r->start);
-            put(e, ", ");
-            stored_value(e, b, s, st->value);
             put(e, ");\n");
             return;
         } else {

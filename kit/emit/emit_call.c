@@ -28,7 +28,7 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
     /* before the helper is begun: it may write the type's definition */
     const char *m = d.code == TNB_FLOAT ? tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)) : NULL;
     if (d.code == TNB_FLOAT && (d.lanes == 1 || !e->d->gnu_vectors))
-        f = tnk_math_function(e, "fabs", d, 1);
+        f = tnk_math_function(e, TN_INTRIN_fabs, d, 1);
     else if (tnk_once(e, f)) {
         tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n", e->d->inline_, t, f, t);
         if (d.code == TNB_FLOAT) {
@@ -51,7 +51,7 @@ static void
 declare_function(tnk_emitter *e, const char *name, const tn_call *c, uint32_t first)
 {
     tnb_dtype ret = with_lanes(tn_dtype_of(TN_NODE(c)), 1);
-    if (e->d->id != TNK_DIALECT_C || tnb_strmap_has(&e->src->imported, name) ||
+    if (!e->d->declares || tnb_strmap_has(&e->src->imported, name) ||
         !tnk_once(e, tn_strf(e->ctx, "extern %s", name)))
         return;
     const char *args = "";
@@ -115,11 +115,16 @@ complement(tnk_emitter *e, const tn_call *c, tnb_dtype d)
     put(e, ")");
 }
 
-/* isnan, isinf, isfinite */
+const char *
+tnk_class_test(tn_intrin_id id)
+{
+    return id == TN_INTRIN_isnan ? "isnan" : id == TN_INTRIN_isinf ? "isinf" : "isfinite";
+}
+
 static void
 float_class(tnk_emitter *e, const tn_call *c, const char *name)
 {
-    tnb_buf_printf(e->out, "(%s%s(", e->d->id == TNK_DIALECT_C ? "0 != __builtin_" : "0 != ", name);
+    tnb_buf_printf(e->out, "(0 != %s%s(", tnk_or_none(e->d->classify), name);
     ex(e, c->args.at[0]);
     put(e, "))");
 }
@@ -157,21 +162,20 @@ count_bits(tnk_emitter *e, const tn_call *c, tnb_dtype d, bool ones)
 static const char *
 spelling(const tnk_emitter *e, const tn_op *op)
 {
+    const char *language = e->d->language ? e->d->language : e->d->base.name;
     for (const char *const *s = op->spellings; s && s[0]; s += 2)
-        if (!strcmp(s[0], e->d->name))
+        if (!strcmp(s[0], language))
             return s[1];
     return NULL;
 }
 
-/* A call of a function of mathematics, of a plugin's intrinsic, or of a warp. */
+/* A call of a function of mathematics, or of a plugin's intrinsic. */
 static void
-function_call(tnk_emitter *e, const tn_call *c, const char *name, tnb_dtype d)
+function_call(tnk_emitter *e, const tn_call *c, tnb_dtype d)
 {
     const tn_op *op = tn_call_op_of(c);
     const tn_expr *const *a = c->args.at;
     uint32_t n = c->args.n;
-    if (tnk_emit_warp_call(e, c))
-        return;
     tnb_dtype arg = n ? tnk_compute_dtype(tn_dtype_of(a[0])) : d;
     const char *f = spelling(e, op);
     if (f)
@@ -179,12 +183,12 @@ function_call(tnk_emitter *e, const tn_call *c, const char *name, tnb_dtype d)
     if (f && d.lanes > 1 && n && n <= 3)
         f = tnk_help_map(e, d, arg, f, (int)n);
     if (!f && n >= 1 && n <= 3)
-        f = tnk_math_function(e, name, arg, (int)n);
+        f = tnk_math_function(e, op->intrin, arg, (int)n);
     if (!f) {
         tnk_emit_fail(e, c->base.loc, "the intrinsic '%s' on %s has no form in %s source",
                       op->base.name,
                       tnb_dtype_print(n ? tn_dtype_of(a[0]) : tn_dtype_of(TN_NODE(c))).s,
-                      e->d->name);
+                      e->d->base.name);
         return;
     }
     tnb_buf_printf(e->out, "%s(", f);
@@ -206,7 +210,6 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
         tnk_emit_fail(e, x->loc, "a call of another function has no form in source");
         return;
     }
-    const char *dot = strchr(op->base.name, '.'), *name = dot ? dot + 1 : op->base.name;
     switch ((int)op->intrin) {
     case TN_INTRIN_if_then_else:
         choice(e, c->args.at);
@@ -241,7 +244,7 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
     case TN_INTRIN_isnan:
     case TN_INTRIN_isinf:
     case TN_INTRIN_isfinite:
-        float_class(e, c, name);
+        float_class(e, c, tnk_class_test(op->intrin));
         return;
     case TN_INTRIN_popcount:
     case TN_INTRIN_clz:
@@ -262,5 +265,5 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
     default:
         break;
     }
-    function_call(e, c, name, d);
+    function_call(e, c, d);
 }

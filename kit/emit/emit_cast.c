@@ -53,13 +53,6 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
             ex(e, v);
             return;
         }
-        if (to.bits <= 8 && tnb_dtype_is_int(cf) && cf.bits >= 32 &&
-            e->d->id == TNK_DIALECT_OPENCL) { /* without doubles */
-            tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to), tnk_help_narrow_int(e, to, cf));
-            ex(e, v);
-            put(e, "))");
-            return;
-        }
         bool by64 = to.bits <= 8 && cf.bits >= 32 && !tnb_dtype_eq(cf, ct);
         tnb_dtype over = {TNB_FLOAT, by64 ? 64 : 32, to.lanes};
         tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to),

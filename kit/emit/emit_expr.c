@@ -25,15 +25,16 @@ int_literal(tnk_emitter *e, tnb_dtype d, int64_t v)
 void
 tnk_float_literal(tnk_emitter *e, tnb_dtype d, double v)
 {
-    bool f64 = d.bits == 64, c = e->d->id == TNK_DIALECT_C;
+    bool f64 = d.bits == 64;
     if (isnan(v)) {
-        put(e, c ? (f64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")")
-                 : (f64 ? "((double)NAN)" : "NAN"));
+        const char *own = f64 ? e->d->nan64 : e->d->nan32;
+        put(e, own ? own : f64 ? "((double)NAN)" : "NAN");
         return;
     }
     if (isinf(v)) {
-        const char *inf = c ? (f64 ? "__builtin_inf()" : "__builtin_inff()")
-                            : (f64 ? "((double)INFINITY)" : "INFINITY");
+        const char *own = f64 ? e->d->inf64 : e->d->inf32, *inf = own   ? own
+                                                                  : f64 ? "((double)INFINITY)"
+                                                                        : "INFINITY";
         tnb_buf_printf(e->out, v < 0 ? "(-%s)" : "%s", inf);
         return;
     }
@@ -119,7 +120,7 @@ tnk_note_data(tnk_emitter *e, const tn_expr *var, const tn_expr *value)
 static const char *
 wrapping_type(tnk_emitter *e, const tn_binary *b, const char *op, tnb_dtype d)
 {
-    if (e->d->id == TNK_DIALECT_C || d.lanes != 1 || !strchr("+-*", *op) || !tnb_dtype_is_int(d))
+    if (e->d->signed_wraps || d.lanes != 1 || !strchr("+-*", *op) || !tnb_dtype_is_int(d))
         return NULL;
     if (d.bits < 32)
         return *op == '*' && d.bits == 16 && d.code == TNB_UINT
@@ -162,10 +163,10 @@ division(tnk_emitter *e, const tn_expr *x, tnb_dtype d)
             return;
         }
         if (kind == TN_KIND_MOD) {
-            call2(e, tnk_math_function(e, "fmod", d, 2), b->a, b->b);
+            call2(e, tnk_math_function(e, TN_INTRIN_fmod, d, 2), b->a, b->b);
             return;
         }
-        floor_fn = tnk_math_function(e, "floor", d, 1);
+        floor_fn = tnk_math_function(e, TN_INTRIN_floor, d, 1);
         if (kind == TN_KIND_FLOOR_DIV) {
             tnb_buf_printf(e->out, "%s", floor_fn);
             infix(e, b, "/", d);
@@ -348,6 +349,13 @@ value(tnk_emitter *e, const tn_expr *x)
         tnk_emit_mask(e, x, 32);
         return;
     }
+    if (!e->d->expr || !e->d->expr(e, x))
+        tnk_emit_plain_expr(e, x);
+}
+
+void
+tnk_emit_plain_expr(tnk_emitter *e, const tn_expr *x)
+{
     tnb_dtype d = tnk_compute_dtype(tn_dtype_of(x));
     if (tnk_half_operator(e, x)) {
         put(e, d.lanes > 1 ? tn_strf(e->ctx, "convert_float%d(", d.lanes) : "convert_float(");

@@ -25,7 +25,7 @@ named(tnk_emitter *e, const char *what, tnb_dtype d)
     const char *s = tnk_short_name(scalar_of(d));
     if (!s) {
         tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(d).s,
-                      e->d->name);
+                      e->d->base.name);
         s = "i32";
     }
     return d.lanes > 1 ? tn_strf(e->ctx, "tk_%s_%sx%d", what, s, d.lanes)

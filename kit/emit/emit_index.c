@@ -48,13 +48,7 @@ static const char device_index[] =
 static void
 write_device_index(tnk_emitter *e)
 {
-    bool cl = e->d->id == TNK_DIALECT_OPENCL;
     tnb_buf *out = &e->src->helpers;
-    if (!cl)
-        tnb_buf_printf(out,
-                       "typedef %s int64_t;\ntypedef %s uint64_t;\ntypedef %s int32_t;\n"
-                       "typedef %s uint32_t;\n",
-                       e->d->int64, e->d->uint64, e->d->int32, e->d->uint32);
     for (const char *p = device_index; *p; p++) {
         if (*p != '$') {
             tnb_buf_put(out, p, 1);
@@ -62,9 +56,8 @@ write_device_index(tnk_emitter *e)
         }
         p++;
         tnb_buf_puts(out, *p == 'F'   ? e->d->inline_
-                          : *p == 'G' ? e->d->global_ptr
-                          : cl        ? "atomic_cmpxchg((volatile __global int *)&r->state, 0, 1)"
-                                      : "atomicCAS((int *)&r->state, 0, 1)");
+                          : *p == 'G' ? tnk_or_none(e->d->global_ptr)
+                                      : e->d->compare_exchange);
     }
 }
 
@@ -72,6 +65,14 @@ bool
 tnk_index_begin(tnk_emitter *e)
 {
     e->n_checks = tnk_kernel_checks(e->ctx, e->kernel, &e->checks);
+    if (e->n_checks && e->d->calling == TNK_CALL_DIRECT && !e->d->compare_exchange) {
+        tnk_emit_fail(
+            e, 0,
+            "an index that comes as data is checked (target attribute check_indices), which "
+            "%s source has no form for",
+            e->d->base.name);
+        return false;
+    }
     if (e->n_checks && tnk_once(e, "tk_index")) {
         if (e->d->calling == TNK_CALL_HOST_TABLE)
             tnb_buf_puts(&e->src->helpers, c_index);
@@ -111,7 +112,7 @@ help_device_indices(tnk_emitter *e, tnb_dtype d)
     tnb_buf_printf(b,
                    "%s %s\n%s(%s i, %s n, int wraps, uint32_t check, uint32_t tag, %s"
                    "tk_refusal *r)\n{\n    return %s",
-                   e->d->inline_, v, f, v, v, e->d->global_ptr, tnk_make_open(e, d));
+                   e->d->inline_, v, f, v, v, tnk_or_none(e->d->global_ptr), tnk_make_open(e, d));
     for (int k = 0; k < d.lanes; k++)
         tnb_buf_printf(b, "%stk_index(i%s, n%s, wraps, check, tag, r)", k ? ", " : "",
                        tnk_lane(e, k), tnk_lane(e, k));

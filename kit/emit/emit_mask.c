@@ -131,13 +131,12 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         return;
     case TN_KIND_CALL: {
         const tn_call *c = (const tn_call *)x;
-        const tn_op *op = tn_call_op_of(c);
         tn_intrin_id id = tn_intrin_of(x);
         bool test = id == TN_INTRIN_isnan || id == TN_INTRIN_isinf || id == TN_INTRIN_isfinite;
         if (test && !is_bool_vector(c->args.at[0])) {
-            const char *name = strchr(op->base.name, '.') + 1;
+            const char *name = tnk_class_test(id);
             tnb_dtype d = tnk_compute_dtype(tn_dtype_of(c->args.at[0]));
-            const char *fn = tn_strf(e->ctx, "__builtin_%s", name);
+            const char *fn = tn_strf(e->ctx, "%s%s", tnk_or_none(e->d->classify), name);
             const char *map = e->d->gnu_vectors
                                   ? tnk_help_map(e, tnk_mask_dtype(d.bits, d.lanes), d, fn, 1)
                                   : name;

@@ -157,16 +157,120 @@ static const char pow_text[] =
     "    w = ($V)(($I)w | ($I)(x != x));\n"
     "    return $sel(($I)(x == 1.0f) | ($I)(y == 0.0f), $bc(1.0f), w);\n}\n";
 
-typedef struct own_function {
-    const char *name, *needs, *text;
-} own_function;
+/* The C library's name for doubles, and what helpers of emission's own are called after; NULL: no function of mathematics. */
+static const char *
+c_name(tn_intrin_id op)
+{
+    switch ((int)op) {
+    case TN_INTRIN_exp:
+        return "exp";
+    case TN_INTRIN_exp2:
+        return "exp2";
+    case TN_INTRIN_log:
+        return "log";
+    case TN_INTRIN_log2:
+        return "log2";
+    case TN_INTRIN_log10:
+        return "log10";
+    case TN_INTRIN_log1p:
+        return "log1p";
+    case TN_INTRIN_sqrt:
+        return "sqrt";
+    case TN_INTRIN_tanh:
+        return "tanh";
+    case TN_INTRIN_erf:
+        return "erf";
+    case TN_INTRIN_sin:
+        return "sin";
+    case TN_INTRIN_cos:
+        return "cos";
+    case TN_INTRIN_tan:
+        return "tan";
+    case TN_INTRIN_asin:
+        return "asin";
+    case TN_INTRIN_acos:
+        return "acos";
+    case TN_INTRIN_atan:
+        return "atan";
+    case TN_INTRIN_sinh:
+        return "sinh";
+    case TN_INTRIN_cosh:
+        return "cosh";
+    case TN_INTRIN_asinh:
+        return "asinh";
+    case TN_INTRIN_acosh:
+        return "acosh";
+    case TN_INTRIN_atanh:
+        return "atanh";
+    case TN_INTRIN_floor:
+        return "floor";
+    case TN_INTRIN_ceil:
+        return "ceil";
+    case TN_INTRIN_round:
+        return "round";
+    case TN_INTRIN_trunc:
+        return "trunc";
+    case TN_INTRIN_nearbyint:
+        return "nearbyint";
+    case TN_INTRIN_pow:
+        return "pow";
+    case TN_INTRIN_atan2:
+        return "atan2";
+    case TN_INTRIN_fmod:
+        return "fmod";
+    case TN_INTRIN_hypot:
+        return "hypot";
+    case TN_INTRIN_copysign:
+        return "copysign";
+    case TN_INTRIN_nextafter:
+        return "nextafter";
+    case TN_INTRIN_fabs:
+        return "fabs";
+    case TN_INTRIN_ldexp:
+        return "ldexp";
+    case TN_INTRIN_sigmoid:
+        return "sigmoid";
+    case TN_INTRIN_rsqrt:
+        return "rsqrt";
+    case TN_INTRIN_exp10:
+        return "exp10";
+    default:
+        return NULL;
+    }
+}
 
-static const own_function own[] = {
-    {"exp", NULL, exp_text},   {"sigmoid", "exp", sigmoid_text}, {"log", NULL, log_text},
-    {"log2", NULL, log2_text}, {"log10", NULL, log10_text},      {"log1p", NULL, log1p_text},
-    {"tanh", NULL, tanh_text}, {"erf", NULL, erf_text},          {"sin", NULL, sin_text},
-    {"cos", NULL, cos_text},   {"pow", NULL, pow_text},
-};
+/* Functions of vectors of float32 that are made here; *needs: another one that it calls, or NONE. NULL: there is none. */
+static const char *
+own_text(tn_intrin_id op, tn_intrin_id *needs)
+{
+    *needs = op == TN_INTRIN_sigmoid ? TN_INTRIN_exp : TN_INTRIN_NONE;
+    switch ((int)op) {
+    case TN_INTRIN_exp:
+        return exp_text;
+    case TN_INTRIN_sigmoid:
+        return sigmoid_text;
+    case TN_INTRIN_log:
+        return log_text;
+    case TN_INTRIN_log2:
+        return log2_text;
+    case TN_INTRIN_log10:
+        return log10_text;
+    case TN_INTRIN_log1p:
+        return log1p_text;
+    case TN_INTRIN_tanh:
+        return tanh_text;
+    case TN_INTRIN_erf:
+        return erf_text;
+    case TN_INTRIN_sin:
+        return sin_text;
+    case TN_INTRIN_cos:
+        return cos_text;
+    case TN_INTRIN_pow:
+        return pow_text;
+    default:
+        return NULL;
+    }
+}
 
 static void
 instantiate(tnk_emitter *e, const char *text, tnb_dtype d)
@@ -202,42 +306,44 @@ instantiate(tnk_emitter *e, const char *text, tnb_dtype d)
 }
 
 static const char *
-own_vector(tnk_emitter *e, const char *op, tnb_dtype d)
+own_vector(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
 {
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        if (strcmp(own[i].name, op))
-            continue;
-        if (own[i].needs)
-            (void)own_vector(e, own[i].needs, d);
-        const char *f = tn_strf(e->ctx, "tk_%s_%s", op, tnk_c_type(e, d));
-        if (!tnb_strmap_has(&e->src->have, f)) {
-            instantiate(e, own[i].text, d);
-            (void)tnk_once(e, f);
-        }
-        return f;
+    tn_intrin_id needs;
+    const char *text = own_text(op, &needs);
+    if (!text)
+        return NULL;
+    if (needs != TN_INTRIN_NONE)
+        (void)own_vector(e, needs, d);
+    const char *f = tn_strf(e->ctx, "tk_%s_%s", c_name(op), tnk_c_type(e, d));
+    if (!tnb_strmap_has(&e->src->have, f)) {
+        instantiate(e, text, d);
+        (void)tnk_once(e, f);
     }
-    return NULL;
+    return f;
 }
 
 /* Single instructions of x86 where the vector is as wide as a register, lane by lane elsewhere. AVX-512 rounds by another
  * instruction, with the same modes. */
 static const char *
-machine_vector(tnk_emitter *e, const char *op, tnb_dtype d, const char *scalar)
+machine_vector(tnk_emitter *e, tn_intrin_id op, tnb_dtype d, const char *scalar)
 {
     static const struct {
-        const char *op, *builtin, *mode, *feature128;
+        tn_intrin_id op;
+        const char *builtin, *mode, *feature128;
     } rows[] = {
-        {"sqrt", "sqrt", NULL, "__SSE2__"},        {"floor", "round", "9", "__SSE4_1__"},
-        {"ceil", "round", "10", "__SSE4_1__"},     {"trunc", "round", "11", "__SSE4_1__"},
-        {"nearbyint", "round", "8", "__SSE4_1__"},
+        {TN_INTRIN_sqrt, "sqrt", NULL, "__SSE2__"},
+        {TN_INTRIN_floor, "round", "9", "__SSE4_1__"},
+        {TN_INTRIN_ceil, "round", "10", "__SSE4_1__"},
+        {TN_INTRIN_trunc, "round", "11", "__SSE4_1__"},
+        {TN_INTRIN_nearbyint, "round", "8", "__SSE4_1__"},
     };
     unsigned bits = (unsigned)d.bits * d.lanes;
     if (d.code != TNB_FLOAT || (bits != 128 && bits != 256 && bits != 512))
         return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].op, op))
+        if (rows[i].op != op)
             continue;
-        const char *v = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_%s_%s", op, v);
+        const char *v = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_%s_%s", c_name(op), v);
         if (!tnk_once(e, f))
             return f;
         const char *feature = bits == 512   ? "__AVX512F__"
@@ -262,51 +368,46 @@ machine_vector(tnk_emitter *e, const char *op, tnb_dtype d, const char *scalar)
     return NULL;
 }
 
-static const char *const plain[] = {
-    "exp",   "exp2",  "log",    "log2",     "log10",     "log1p", "expm1", "sqrt",      "tanh",
-    "erf",   "sin",   "cos",    "tan",      "asin",      "acos",  "atan",  "sinh",      "cosh",
-    "asinh", "acosh", "atanh",  "floor",    "ceil",      "round", "trunc", "nearbyint", "pow",
-    "atan2", "fmod",  "hypot",  "copysign", "nextafter", "fabs",  "rint",  "fmax",      "fmin",
-    "fma",   "cbrt",  "lgamma", "tgamma",   "erfc",      "ldexp",
-};
-
+/* sigmoid, rsqrt, exp10, which no library has. */
 static const char *
-scalar_function(tnk_emitter *e, const char *op, tnb_dtype d)
+made_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
 {
     bool f64 = d.bits == 64;
-    const char *t = f64 ? "double" : "float", *x = f64 ? "" : "f";
-    static const char *const made[] = {"sigmoid", "rsqrt", "exp10"};
-    if (e->d->id == TNK_DIALECT_OPENCL && !strcmp(op, "nearbyint"))
-        return "rint";
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (!strcmp(plain[i], op))
-            return tn_strf(e->ctx, "%s%s", op,
-                           e->d->id == TNK_DIALECT_C || e->d->id == TNK_DIALECT_CUDA ? x : "");
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
-        if (strcmp(made[i], op))
-            continue;
-        const char *f = tn_strf(e->ctx, "tk_%s_%s", op, tnk_short_name(d));
-        if (tnk_once(e, f)) {
-            const char *call = e->d->id == TNK_DIALECT_OPENCL ? "" : x;
-            tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return ", e->d->inline_, t, f,
-                           t);
-            if (i == 0)
-                tnb_buf_printf(&e->src->helpers, "1 / (1 + exp%s(-x))", call);
-            else if (i == 1)
-                tnb_buf_printf(&e->src->helpers, "1 / sqrt%s(x)", call);
-            else
-                tnb_buf_printf(&e->src->helpers, "exp2%s(x * 3.32192809488736234787%s)", call, x);
-            tnb_buf_puts(&e->src->helpers, ";\n}\n");
-        }
+    const char *t = f64 ? "double" : "float", *x = f64 ? "" : "f",
+               *call = f64 ? "" : tnk_or_none(e->d->float_suffix),
+               *f = tn_strf(e->ctx, "tk_%s_%s", c_name(op), tnk_short_name(d));
+    if (!tnk_once(e, f))
         return f;
-    }
-    return NULL;
+    tnb_buf *b = &e->src->helpers;
+    tnb_buf_printf(b, "%s %s %s(%s x)\n{\n    return ", e->d->inline_, t, f, t);
+    if (op == TN_INTRIN_sigmoid)
+        tnb_buf_printf(b, "1 / (1 + exp%s(-x))", call);
+    else if (op == TN_INTRIN_rsqrt)
+        tnb_buf_printf(b, "1 / sqrt%s(x)", call);
+    else
+        tnb_buf_printf(b, "exp2%s(x * 3.32192809488736234787%s)", call, x);
+    tnb_buf_puts(b, ";\n}\n");
+    return f;
+}
+
+static const char *
+scalar_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
+{
+    for (const tnk_function_name *f = e->d->functions; f && f->intrin != TN_INTRIN_NONE; f++)
+        if (f->intrin == op)
+            return f->name;
+    if (op == TN_INTRIN_sigmoid || op == TN_INTRIN_rsqrt || op == TN_INTRIN_exp10)
+        return made_function(e, op, d);
+    const char *name = c_name(op);
+    if (!name)
+        return NULL;
+    return d.bits == 64 ? name : tn_strf(e->ctx, "%s%s", name, tnk_or_none(e->d->float_suffix));
 }
 
 static const char *
 reciprocal_root(tnk_emitter *e, tnb_dtype d)
 {
-    const char *root = tnk_math_function(e, "sqrt", d, 1), *v = tnk_c_type(e, d),
+    const char *root = tnk_math_function(e, TN_INTRIN_sqrt, d, 1), *v = tnk_c_type(e, d),
                *f = tn_strf(e->ctx, "tk_rsqrt_%s", v);
     if (tnk_once(e, f))
         tnb_buf_printf(&e->src->helpers, "%s %s %s(%s x)\n{\n    return 1 / %s(x);\n}\n",
@@ -315,7 +416,7 @@ reciprocal_root(tnk_emitter *e, tnb_dtype d)
 }
 
 const char *
-tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, int n_args)
+tnk_math_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d, int n_args)
 {
     tnb_dtype s = d;
     s.lanes = 1;
@@ -324,10 +425,12 @@ tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, int n_args)
     const char *scalar = scalar_function(e, op, s);
     if (d.lanes == 1 || !scalar)
         return scalar;
-    if (e->d->id == TNK_DIALECT_OPENCL) /* its functions take vectors; those made here do not */
+    if (e->d->vector_functions) /* of the language; those made here take no vectors */
         return strncmp(scalar, "tk_", 3) ? scalar : tnk_help_map(e, d, d, scalar, n_args);
+    if (!e->d->gnu_vectors)
+        return tnk_help_map(e, d, d, scalar, n_args);
     const char *f = d.bits == 32 ? own_vector(e, op, d) : NULL;
-    if (!f && n_args == 1 && d.bits >= 32 && !strcmp(op, "rsqrt"))
+    if (!f && n_args == 1 && d.bits >= 32 && op == TN_INTRIN_rsqrt)
         f = reciprocal_root(e, d);
     if (!f && n_args == 1)
         f = machine_vector(e, op, d, scalar);

@@ -210,13 +210,14 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         d.lanes = 1;
         bool shared = tnk_is_shared(x->buffer);
         x->memory->name = tnk_new_name(e, b->name);
-        x->memory->space = shared ? e->d->shared : e->d->local;
+        x->memory->space = tnk_or_none(shared ? e->d->shared : e->d->local);
         /* shared memory holds what its planning counts: a float16 has two bytes there */
         bool stored = u->aliased || tnb_dtype_is_bool(d) || (shared && tnb_dtype_is_float(d)) ||
                       tnk_native_half(e, d);
         x->memory->elem = stored ? tnk_storage_dtype(d) : tnk_compute_dtype(d);
         x->memory->packed = u->aliased && !shared && d.bits < 8 ? d.bits : 0;
         x->memory->count = x->fixed;
+        x->memory->per_thread = x->per_thread;
         x->memory->lanes = u->lanes ? u->lanes : 1;
         int64_t registers = x->fixed > 0 ? (x->fixed + x->memory->lanes - 1) / x->memory->lanes : 0;
         if (shared && x->fixed < 0) {

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State and parts of source emission. Not installed.
- *
- * Values: a float of 16 bits or less is computed as float32 and rounded where it is stored or cast (where an OpenCL device has
- * half, + - * and / of float16 are computed in that); an integer of less than 8 bits is computed with 8 and wrapped; a bool is an
- * int, a vector of bools a vector of integers that are 0 or -1. Memory: float16 and bfloat16 are uint16_t, bool and float8 are
- * uint8_t, smaller elements are packed in uint8_t; a temporary of the kernel itself is kept as values are, but for floats in
- * shared memory, and float16 that is computed as half.
- */
+/* State and parts of source emission. Not installed. How values and memory are represented: tenon/kit/emit_hooks.h. */
 #ifndef TENON_KIT_EMIT_PRIVATE_H
 #define TENON_KIT_EMIT_PRIVATE_H
 
 #include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
-#include "tenon/kit/emit.h"
+#include "tenon/kit/emit_hooks.h"
 
 struct tnk_source {
     tn_ctx *ctx;
@@ -26,81 +19,22 @@ struct tnk_source {
     bool failed;
 };
 
-/* Memory behind a data pointer. */
-typedef struct tnk_memory {
-    const char *name;
-    const char *space; /* address-space qualifier with its blank; "" where there is none */
-    tnb_dtype elem;    /* as stored, lanes 1 */
-    uint8_t packed;    /* bits of an element where several share a byte, else 0 */
-    bool given;        /* by the host: a parameter */
-    bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
-    int64_t lanes, count;
-    int image; /* 2 or 3: an image, or an array of them; 0: neither */
-    bool image_written;
-} tnk_memory;
-
-/* A variable that the parts of a kernel may use: "const float *restrict ", "A". */
-typedef struct tnk_declared {
-    const char *type, *name;
-} tnk_declared;
-
-typedef struct tnk_emitter {
-    tn_ctx *ctx;
-    tnk_source *src;
-    const tnk_dialect *d;
-    const tnk_kernel *kernel;
-    tnb_buf *out;
-    tnb_ptrmap names;  /* Var -> C name */
-    tnb_ptrmap memory; /* data Var -> tnk_memory */
-    tnb_ptrmap data;   /* variables that hold loaded elements, and what is known of expressions */
-    tnb_strmap used;   /* C names taken in this kernel */
-    int indent;
-    bool in_parallel, failed;
-    bool stream;         /* vectors are stored past the caches */
-    const char *barrier; /* statement of this kernel */
-    int64_t warp;        /* threads of the warps that it is written for; 0: for any */
-    int64_t block[3];    /* then: its threads */
-    uint32_t asserts;
-    TNB_VEC(tnk_declared) scope; /* variables in front of the statement at hand */
-    tnb_buf parts;               /* functions that stand before the kernel */
-    tnb_ptrmap ahead;            /* data Var -> int64_t: elements of it are fetched that early */
-    size_t turn_from;            /* where in the output the innermost loop's body begins */
-    uint32_t n_parts;
-    const char *const *checks; /* texts of its indices that came as data */
-    uint32_t n_checks;
-} tnk_emitter;
+/* A text of the dialect's table, none where it has none. */
+static inline const char *
+tnk_or_none(const char *s)
+{
+    return s ? s : "";
+}
 
 /* ---- emit_types.c ---- */
-/* "f32", "i64": the name of a scalar dtype in helper names. */
-const char *
-tnk_short_name(tnb_dtype d);
-/* The dtype that values of `d` are computed in; that they are stored as. Lanes are kept. */
-tnb_dtype
-tnk_compute_dtype(tnb_dtype d);
-tnb_dtype
-tnk_storage_dtype(tnb_dtype d);
-/* The C type of a dtype as it is (compute or storage), scalar or vector; a vector type is declared
- * at first use. */
-const char *
-tnk_c_type(tnk_emitter *e, tnb_dtype d);
-/* The same for accesses at any address. */
-const char *
-tnk_c_access_type(tnk_emitter *e, tnb_dtype d);
 tnb_dtype
 tnk_mask_dtype(uint8_t bits, uint16_t lanes);
 /* Whether arithmetic on `d` is the device's own on half. */
 bool
 tnk_native_half(const tnk_emitter *e, tnb_dtype d);
-/* The kernel uses what not every device has; an error where the target does not. */
-void
-tnk_need(tnk_emitter *e, const char *feature);
 
 /* ---- emit_vector.c: how the dialect writes what vectors are made of ---- */
-/* In front of an operand and behind it: conversion of each lane to `to`, the same bits as `to`. */
-const char *
-tnk_convert_open(tnk_emitter *e, tnb_dtype to);
-const char *
-tnk_convert_close(tnk_emitter *e, tnb_dtype to);
+/* In front of an operand and behind it: the same bits as `to`. */
 const char *
 tnk_bits_open(tnk_emitter *e, tnb_dtype to);
 const char *
@@ -117,17 +51,11 @@ tnk_make_close(tnk_emitter *e);
 const char *
 tnk_lane(tnk_emitter *e, int i);
 
-/* Helper functions for a shuffle, (a) or (a, b); NULL: it has no such form. For a vector's store past the
- * caches, (pointer, vector). */
+/* A helper function for a shuffle, (a) or (a, b); NULL: it has no such form. */
 const char *
 tnk_help_shuffle(tnk_emitter *e, const tn_shuffle *x);
-const char *
-tnk_help_stream(tnk_emitter *e, tnb_dtype vec);
 
 /* ---- emit_helpers.c: each gives the name of a helper function, emitted at first use ---- */
-/* True at the first call with this key. */
-bool
-tnk_once(tnk_emitter *e, const char *key);
 const char *
 tnk_help_broadcast(tnk_emitter *e, tnb_dtype vec);
 const char *
@@ -154,20 +82,13 @@ const char *
 tnk_help_strided_store(tnk_emitter *e, tnb_dtype vec, const char *space);
 const char *
 tnk_help_scatter(tnk_emitter *e, tnb_dtype vec, const char *space);
-/* From and to the storage of a float of 16 bits or less, scalar or vector. */
-const char *
-tnk_help_widen(tnk_emitter *e, tnb_dtype small);
+/* To the storage of a float of 16 bits or less, scalar or vector. */
 const char *
 tnk_help_narrow(tnk_emitter *e, tnb_dtype small);
 /* ---- emit_small.c ---- */
-/* The same for floats of 8 bits or less; narrow takes float32 or float64. */
+/* From the storage of a float of 8 bits or less. */
 const char *
 tnk_help_widen_small(tnk_emitter *e, tnb_dtype small);
-const char *
-tnk_help_narrow_small(tnk_emitter *e, tnb_dtype small, uint8_t from_bits);
-/* From an integer of 32 or 64 bits to a float of 8 bits or less, in OpenCL C; rounded once. */
-const char *
-tnk_help_narrow_int(tnk_emitter *e, tnb_dtype small, tnb_dtype from);
 /* To the range of an integer of less than 8 bits. */
 const char *
 tnk_help_wrap(tnk_emitter *e, tnb_dtype d);
@@ -177,22 +98,14 @@ const char *
 tnk_help_packed_load(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space);
 const char *
 tnk_help_packed_store(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space);
-/* ---- emit_helpers.c ---- */
-/* An elementwise helper over the scalar function `scalar_fn` with n arguments of type `arg`
- * (vector) and result `ret`. */
-const char *
-tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *scalar_fn, int n);
 
 /* ---- emit_math.c ---- */
-/* The function for the intrinsic `op` ("exp") on compute dtype d (scalar or vector); NULL if there
- * is none. */
+/* The function for an intrinsic on compute dtype d (scalar or vector); NULL if there is none. */
 const char *
-tnk_math_function(tnk_emitter *e, const char *op, tnb_dtype d, int n_args);
+tnk_math_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d, int n_args);
 
 /* ---- emit_expr.c ---- */
-void
-tnk_emit_expr(tnk_emitter *e, const tn_expr *x);
-/* The same, of x's own type: literals are ints for the language. */
+/* As tnk_emit_expr, of x's own type: literals are ints for the language. */
 void
 tnk_emit_whole(tnk_emitter *e, const tn_expr *x);
 /* From here on the variable has this value. */
@@ -252,9 +165,6 @@ bool
 tnk_is_moved(tnk_emitter *e, const tn_expr *x);
 void
 tnk_emit_moved(tnk_emitter *e, const tn_expr *x);
-/* The address of an element of a buffer in memory. */
-void
-tnk_emit_address(tnk_emitter *e, const tn_node *buffer, const tn_expr *at);
 /* The address of an element, or of what a pointer intrinsic says; false: x is neither, or in no memory that has one. */
 bool
 tnk_emit_pointer(tnk_emitter *e, const tn_expr *x);
@@ -285,45 +195,11 @@ void
 tnk_emit_reinterpret(tnk_emitter *e, const tn_call *c);
 
 /* ---- emit_call.c ---- */
+/* "isnan", "isinf", "isfinite" */
+const char *
+tnk_class_test(tn_intrin_id id);
 void
 tnk_emit_call(tnk_emitter *e, const tn_expr *x);
-
-/* ---- source.c ---- */
-const char *
-tnk_name_of(tnk_emitter *e, const tn_expr *var);
-const char *
-tnk_new_name(tnk_emitter *e, const char *wanted);
-/* Records an error naming the kernel; emission of it ends. */
-void
-tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4);
-
-/* ---- emit_image.c ---- */
-/* 2 or 3 for a parameter that is an image; 0: it is none, or an error was recorded. */
-int
-tnk_image_rank(tnk_emitter *e, const tn_node *buffer);
-/* Its type, with the access that the kernel has. */
-const char *
-tnk_image_type(const tnk_memory *m, bool written);
-void
-tnk_emit_image_load(tnk_emitter *e, const tnk_memory *m, const tn_buffer_load *l);
-void
-tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store *s);
-
-/* ---- emit_warp.c ---- */
-/* Finds out whether the kernel at hand is written for warps of some size. */
-void
-tnk_warp_begin(tnk_emitter *e);
-/* Text behind the kernel's return type, and at its start. */
-const char *
-tnk_warp_attribute(tnk_emitter *e);
-void
-tnk_warp_declare(tnk_emitter *e);
-/* What stands for the thread index `tag` ("threadIdx.x"); NULL: what the dialect says. */
-const char *
-tnk_warp_thread(tnk_emitter *e, const char *tag);
-/* A call of T.warp_size_is, T.warp_reduce or T.tvm_warp_shuffle*; false: it is none. */
-bool
-tnk_emit_warp_call(tnk_emitter *e, const tn_call *c);
 
 /* ---- emit_index.c ---- */
 /* Finds the checks of the kernel at hand; false: it has none. */
@@ -336,35 +212,6 @@ tnk_emit_index(tnk_emitter *e, const tn_call *c);
 /* ---- emit_stmt.c ---- */
 void
 tnk_emit_kernel(tnk_emitter *e);
-/* ---- emit_cost.c ---- */
-/* Nanoseconds that a statement takes, roughly. `text`: the same as C text over the kernel's scalars, which `ns` guesses; NULL:
- * they do not matter. */
-typedef struct tnk_cost {
-    double ns;
-    const char *text;
-} tnk_cost;
-/* Of one thread, from which on a second pays: bench/threads measures it. */
-enum { TNK_TEAM_NS = 2000 };
-tnk_cost
-tnk_cost_of(tnk_emitter *e, const tn_stmt *s);
-/* For how many threads there is enough to do. */
-int
-tnk_cost_threads(double ns);
-/* ---- emit_parallel.c: loops for a team of threads ---- */
-/* `type` with its blank or star. */
-void
-tnk_declare(tnk_emitter *e, const char *type, const char *name);
-typedef struct tnk_part {
-    tnb_buf text, *out;
-    int indent;
-    uint32_t scope;
-} tnk_part;
-/* Between the two, what is emitted becomes the body of a function that runs turns tk_from to tk_to
- * of the loop; the end emits the calls. */
-void
-tnk_part_begin(tnk_emitter *e, tnk_part *p);
-void
-tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost);
 /* ---- emit_memory.c: which temporaries are registers, on the stack, in the workspace ---- */
 typedef struct tnk_temporary {
     const tn_node *buffer;

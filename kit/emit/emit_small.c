@@ -126,7 +126,7 @@ tnk_help_widen_small(tnk_emitter *e, tnb_dtype small)
     const format *f = format_of(small);
     if (!f) {
         tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(small).s,
-                      e->d->name);
+                      e->d->base.name);
         return "";
     }
     const char *scalar = decoder(e, f);
@@ -140,7 +140,7 @@ tnk_help_narrow_small(tnk_emitter *e, tnb_dtype small, uint8_t from_bits)
     const format *f = format_of(small);
     if (!f) {
         tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(small).s,
-                      e->d->name);
+                      e->d->base.name);
         return "";
     }
     const char *scalar = encoder(e, f);
@@ -153,23 +153,6 @@ tnk_help_narrow_small(tnk_emitter *e, tnb_dtype small, uint8_t from_bits)
         scalar = wide;
     }
     return small.lanes == 1 ? scalar : tnk_help_map(e, ud, fd, scalar, 1);
-}
-
-/* Towards zero, with a last bit of 1 where that is not the same; then to fewer bits. */
-const char *
-tnk_help_narrow_int(tnk_emitter *e, tnb_dtype small, tnb_dtype from)
-{
-    tnb_dtype one = from, ud = {TNB_UINT, 8, small.lanes};
-    one.lanes = 1;
-    small.lanes = 1;
-    const char *t = tnk_c_type(e, one), *narrow = tnk_help_narrow_small(e, small, 32),
-               *f = tn_strf(e->ctx, "%s_%s", narrow, tnk_short_name(one));
-    if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers,
-                       "%s %s %s(%s x)\n{\n    float y = convert_float_rtz(x);\n"
-                       "    return %s((%s)y == x ? y : as_float(as_uint(y) | 1u));\n}\n",
-                       e->d->inline_, e->d->uint8, f, t, narrow, t);
-    return from.lanes == 1 ? f : tnk_help_map(e, ud, from, f, 1);
 }
 
 /* ---- integers ---- */
@@ -243,64 +226,28 @@ tnk_help_packed_load(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *s
     return lanes == 1 ? f : over_lanes(e, f, lanes, space, false);
 }
 
-/* Of C, in two steps that leave the other parts alone where threads may store to them. */
-static void
-packed_store_by_byte(tnk_emitter *e, const char *f, uint8_t bits, const char *space)
+void
+tnk_help_packed_store_by_byte(tnk_emitter *e, const char *name, uint8_t bits, const char *space)
 {
     const char *u8 = e->d->uint8;
     int s = log2_per_byte(bits), mask = (1 << bits) - 1;
-    tnb_buf *b = &e->src->helpers;
-    tnb_buf_printf(b,
-                   "%s void %s(%s%s *p, %s i, %s x)\n{\n"
-                   "    const int s = (int)(i & %d) * %d;\n    p += i >> %d;\n",
-                   e->d->inline_, f, space, u8, e->d->int64, u8, (1 << s) - 1, bits, s);
-    if (e->in_parallel)
-        tnb_buf_printf(b,
-                       "    (void)__atomic_fetch_and(p, (%s)~(%d << s), __ATOMIC_RELAXED);\n"
-                       "    (void)__atomic_fetch_or(p, (%s)((x & %d) << s), "
-                       "__ATOMIC_RELAXED);\n}\n",
-                       u8, mask, u8, mask);
-    else
-        tnb_buf_printf(b, "    *p = (%s)((*p & ~(%d << s)) | (x & %d) << s);\n}\n", u8, mask, mask);
-}
-
-/* Of OpenCL C, whose atomics take 32 bits: memory objects are multiples of four bytes. */
-static void
-packed_store_by_word(tnk_emitter *e, const char *f, uint8_t bits, const char *space)
-{
-    int s = log2_per_byte(bits), mask = (1 << bits) - 1;
+    if (!tnk_once(e, name))
+        return;
     tnb_buf_printf(&e->src->helpers,
-                   "%s void %s(%suchar *p, long i, uchar x)\n{\n"
-                   "    const size_t at = (size_t)(p + (i >> %d));\n"
-                   "    volatile %suint *w = (volatile %suint *)(at & ~(size_t)3);\n"
-                   "#ifdef __ENDIAN_LITTLE__\n    const uint byte = at & 3;\n"
-                   "#else\n    const uint byte = 3 - (at & 3);\n#endif\n"
-                   "    const uint s = byte * 8 + (uint)(i & %d) * %d;\n"
-                   "    (void)atomic_and(w, ~(%du << s));\n"
-                   "    (void)atomic_or(w, (uint)(x & %d) << s);\n}\n",
-                   e->d->inline_, f, space, s, space, space, (1 << s) - 1, bits, mask, mask);
+                   "%s void %s(%s%s *p, %s i, %s x)\n{\n"
+                   "    const int s = (int)(i & %d) * %d;\n    p += i >> %d;\n"
+                   "    *p = (%s)((*p & ~(%d << s)) | (x & %d) << s);\n}\n",
+                   e->d->inline_, name, space, u8, e->d->int64, u8, (1 << s) - 1, bits, s, u8, mask,
+                   mask);
 }
 
-/* Threads may store to the parts of one byte: then in two steps that leave the others alone. (One
- * exchange of what changed would not do: overlapping tiles store an element twice.) */
 const char *
 tnk_help_packed_store(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space)
 {
-    bool by_word = e->d->id == TNK_DIALECT_OPENCL && *space;
-    const char *f = tn_strf(e->ctx, "tk_stp%d%s%.*s", bits,
-                            by_word          ? "_"
-                            : e->in_parallel ? "_shared"
-                                             : "",
-                            by_word ? (int)strcspn(space, " ") : 0, space);
-    if (!e->d->team && e->d->id != TNK_DIALECT_OPENCL) {
-        tnk_emit_fail(e, 0, "a store of %d bits has no form in %s source", bits, e->d->name);
-        return f;
-    }
-    if (tnk_once(e, f)) {
-        if (by_word)
-            packed_store_by_word(e, f, bits, space);
-        else
-            packed_store_by_byte(e, f, bits, space);
+    const char *f = e->d->packed_store ? e->d->packed_store(e, bits, space) : NULL;
+    if (!f) {
+        tnk_emit_fail(e, 0, "a store of %d bits has no form in %s source", bits, e->d->base.name);
+        return "";
     }
     return lanes == 1 ? f : over_lanes(e, f, lanes, space, true);
 }

@@ -4,13 +4,15 @@
 #include "emit_private.h"
 
 static void
-stmt(tnk_emitter *e, const tn_stmt *s);
+stmt(tnk_emitter *e, const tn_stmt *s)
+{
+    tnk_emit_stmt(e, s);
+}
 
 static void
 line(tnk_emitter *e)
 {
-    for (int i = 0; i < e->indent; i++)
-        tnb_buf_puts(e->out, "    ");
+    tnk_emit_line(e);
 }
 
 static void
@@ -75,71 +77,72 @@ meet_behind(tnk_emitter *e, const tn_stmt *body)
     tnb_buf_printf(e->out, "%s\n", e->barrier);
 }
 
+/* A loop that is bound to a thread index: its variable is that index. */
+static void
+bound_loop(tnk_emitter *e, const tn_for_loop *f)
+{
+    const char *tag = e->d->thread ? e->d->thread(e, f->thread_tag) : NULL;
+    for (const char *const *t = e->d->threads; t && *t; t += 2)
+        if (!tag && !strcmp(t[0], f->thread_tag))
+            tag = t[1];
+    if (!tag) {
+        tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have",
+                      f->thread_tag, e->d->base.name);
+        return;
+    }
+    line(e);
+    tnb_buf_printf(e->out, "{\n");
+    e->indent++;
+    line(e);
+    tnb_buf_printf(e->out, "const %s %s = %s", tnk_c_type(e, tn_dtype_of(f->var)),
+                   tnk_name_of(e, f->var), tag);
+    if (!tn_is_int_const(f->min, 0)) {
+        tnb_buf_puts(e->out, " + ");
+        tnk_emit_expr(e, f->min);
+    }
+    tnb_buf_puts(e->out, ";\n");
+    stmt(e, f->body);
+    e->indent--;
+    text(e, "}\n");
+}
+
+void
+tnk_emit_loop(tnk_emitter *e, const tn_for_loop *f, const char *from, const char *to)
+{
+    const char *v = tnk_name_of(e, f->var), *t = tnk_c_type(e, tn_dtype_of(f->var));
+    uint32_t scope = e->scope.n;
+    line(e);
+    tnb_buf_printf(e->out, "for (%s %s = ", t, v);
+    if (from)
+        tnb_buf_puts(e->out, from);
+    else
+        tnk_emit_expr(e, f->min);
+    tnb_buf_printf(e->out, "; %s < ", v);
+    if (to)
+        tnb_buf_puts(e->out, to);
+    else
+        tnk_emit_expr(e, tn_add(e->ctx, f->min, f->extent));
+    tnb_buf_printf(e->out, "; %s++) {\n", v);
+    tnk_emit_declare(e, tn_strf(e->ctx, "const %s ", t), v, f->var);
+    block(e, f->body);
+    text(e, "}\n");
+    e->scope.n = scope;
+    meet_behind(e, f->body);
+}
+
 static void
 for_stmt(tnk_emitter *e, const tn_for_loop *f)
 {
-    tnb_dtype d = tn_dtype_of(f->var);
     if (f->for_kind == TN_FOR_THREAD_BINDING) {
-        const char *tag = tnk_warp_thread(e, f->thread_tag);
-        for (const char *const *t = e->d->threads; t && *t; t += 2)
-            if (!tag && !strcmp(t[0], f->thread_tag))
-                tag = t[1];
-        if (!tag) {
-            tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have",
-                          f->thread_tag, e->d->name);
-            return;
-        }
-        line(e);
-        tnb_buf_printf(e->out, "{\n");
-        e->indent++;
-        line(e);
-        tnb_buf_printf(e->out, "const %s %s = %s", tnk_c_type(e, d), tnk_name_of(e, f->var), tag);
-        if (!tn_is_int_const(f->min, 0)) {
-            tnb_buf_puts(e->out, " + ");
-            tnk_emit_expr(e, f->min);
-        }
-        tnb_buf_puts(e->out, ";\n");
-        stmt(e, f->body);
-        e->indent--;
-        text(e, "}\n");
+        bound_loop(e, f);
         return;
     }
-    bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->team && !e->in_parallel;
-    tnk_cost cost = parallel ? tnk_cost_of(e, TN_NODE(f)) : (tnk_cost){0};
-    bool team = parallel && (cost.text || cost.ns >= TNK_TEAM_NS);
-    const char *v = tnk_name_of(e, f->var), *t = tnk_c_type(e, d);
-    uint32_t scope = e->scope.n;
-    tnk_part part;
-    if (team) {
-        tnk_part_begin(e, &part);
-        line(e);
-        tnb_buf_printf(e->out, "for (%s %s = tk_from; %s < tk_to; %s++) {\n", t, v, v, v);
-    } else {
-        line(e);
-        tnb_buf_printf(e->out, "for (%s %s = ", t, v);
-        tnk_emit_expr(e, f->min);
-        tnb_buf_printf(e->out, "; %s < ", v);
-        tnk_emit_expr(e, tn_add(e->ctx, f->min, f->extent));
-        tnb_buf_printf(e->out, "; %s++) {\n", v);
-        tnk_declare(e, tn_strf(e->ctx, "const %s ", t), v);
-    }
-    bool was = e->in_parallel, streamed = e->stream;
-    size_t turn_from = e->turn_from;
+    bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->parallel && !e->in_parallel;
     e->in_parallel |= parallel;
-    e->stream |= tn_dict_int(f->annotations, "tenon.stream", 0) != 0;
-    e->turn_from = e->out->n;
-    block(e, f->body);
-    e->turn_from = turn_from;
-    e->in_parallel = was;
-    text(e, "}\n");
-    if (e->stream && !streamed &&
-        e->d->id == TNK_DIALECT_C) /* who waits for the loop sees it all */
-        tnb_buf_puts(e->out, "#if defined(__SSE__)\n    __builtin_ia32_sfence();\n#endif\n");
-    e->stream = streamed;
-    e->scope.n = scope;
-    meet_behind(e, f->body);
-    if (team)
-        tnk_part_end(e, &part, f, cost);
+    if (!parallel || !e->d->parallel(e, f))
+        tnk_emit_loop(e, f, NULL, NULL);
+    if (parallel)
+        e->in_parallel = false;
 }
 
 static void
@@ -172,7 +175,8 @@ alloc(tnk_emitter *e, const tn_node *buffer)
         for (int64_t i = 0; i < n; i++) {
             const char *name = tn_strf(e->ctx, "%s_%lld", m->name, (long long)i);
             tnb_buf_printf(e->out, "%s%s", i ? ", " : "", name);
-            tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, v)), name);
+            tnk_emit_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, v)), name,
+                             tn_as_buffer(buffer)->data);
         }
         tnb_buf_puts(e->out, ";\n");
         return;
@@ -183,13 +187,17 @@ alloc(tnk_emitter *e, const tn_node *buffer)
         return; /* declared in front of the kernel's statements */
     line(e);
     if (m->count >= 0) /* on the stack */
-        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", e->d->local, tnk_c_type(e, m->elem), m->name,
-                       (long long)(m->count ? m->count : 1),
+        tnb_buf_printf(e->out, "%s%s %s[%lld]%s;\n", tnk_or_none(e->d->local),
+                       tnk_c_type(e, m->elem), m->name, (long long)(m->count ? m->count : 1),
                        e->d->gnu_vectors ? " __attribute__((aligned(64)))" : "");
     else /* one share a thread */
         tnb_buf_printf(e->out, "%s *%s %s = tk_ws_%s + tk_size_%s * (size_t)tk_thread;\n",
-                       tnk_c_type(e, m->elem), e->d->restrict_, m->name, m->name, m->name);
-    tnk_declare(e, tn_strf(e->ctx, "%s *%s ", tnk_c_type(e, m->elem), e->d->restrict_), m->name);
+                       tnk_c_type(e, m->elem), tnk_or_none(e->d->restrict_), m->name, m->name,
+                       m->name);
+    tnk_emit_declare(e,
+                     tn_strf(e->ctx, "%s *%s ", tnk_c_type(e, m->elem),
+                             tnk_or_none(e->d->restrict_)),
+                     m->name, tn_as_buffer(buffer)->data);
 }
 
 static void
@@ -202,14 +210,8 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
         tnb_buf_printf(e->out, "%s\n", e->barrier);
         return;
     }
-    if (tn_is_intrin(v->value, TN_INTRIN_prefetch)) {
-        if (e->d->id != TNK_DIALECT_C) /* advice */
-            return;
-        text(e, "__builtin_prefetch(");
-        tnk_emit_expr(e, ((const tn_call *)v->value)->args.at[0]);
-        tnb_buf_puts(e->out, ");\n");
+    if (tn_is_intrin(v->value, TN_INTRIN_prefetch)) /* advice, which hooks may follow */
         return;
-    }
     text(e, "(void)");
     tnk_emit_expr(e, v->value);
     tnb_buf_puts(e->out, ";\n");
@@ -232,13 +234,14 @@ collect_functions(tnk_emitter *e, const char *c)
     }
 }
 
-/* Source that the statement's calls need, in the dialect's language: the attribute pragma_import_c (or
- * _opencl, _cuda) with its text. It stands in front of the kernels, once. */
+/* Source that the statement's calls need, in the dialect's language: the attribute pragma_import_LANGUAGE
+ * with its text. It stands in front of the kernels, once. */
 static void
 import_source(tnk_emitter *e, const tn_attr_stmt *a)
 {
     const tn_string_imm *text = tn_as_string_imm(a->value);
-    if (!text || strncmp(a->key, "pragma_import_", 14) || strcmp(a->key + 14, e->d->name))
+    const char *language = e->d->language ? e->d->language : e->d->base.name;
+    if (!text || strncmp(a->key, "pragma_import_", 14) || strcmp(a->key + 14, language))
         return;
     if (!tnk_once(e, text->value))
         return;
@@ -246,59 +249,18 @@ import_source(tnk_emitter *e, const tn_attr_stmt *a)
     collect_functions(e, text->value);
 }
 
-/* tenon.ahead (WidenLoop) holds for what is below: only memory that the host gives is far away. */
-static void
-attr_stmt(tnk_emitter *e, const tn_attr_stmt *a)
-{
-    const tnk_memory *m = a->node ? tnb_ptrmap_get(&e->memory, a->node) : NULL;
-    if (!m || !m->given || strcmp(a->key, "tenon.ahead") || e->d->id != TNK_DIALECT_C) {
-        import_source(e, a);
-        stmt(e, a->body);
-        return;
-    }
-    void *was = tnb_ptrmap_get(&e->ahead, a->node);
-    int64_t *n = TNB_NEW(tn_scratch(e->ctx), int64_t);
-    (void)tn_int_value(a->value, n);
-    tnb_ptrmap_set(&e->ahead, a->node, n);
-    stmt(e, a->body);
-    tnb_ptrmap_set(&e->ahead, a->node, was);
-}
-
-static tn_walk_step
-fetch(void *user, const tn_node *n)
-{
-    tnk_emitter *e = user;
-    const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? (const tn_buffer_load *)n : NULL;
-    const int64_t *ahead = l ? tnb_ptrmap_get(&e->ahead, tn_as_buffer(l->buffer)->data) : NULL;
-    const tn_ramp *r = l ? tn_as_ramp(l->indices.at[0]) : NULL;
-    if (!ahead || !r || !tn_is_int_const(r->stride, 1))
-        return TN_WALK_ON;
-    tnb_buf one = {0}, *out = e->out;
-    e->out = &one;
-    line(e);
-    tnb_buf_puts(&one, "__builtin_prefetch(");
-    tnk_emit_address(e, l->buffer, r->start);
-    tnb_buf_printf(&one, " + %lld);\n", (long long)*ahead);
-    e->out = out;
-    if (out->n <= e->turn_from || !strstr(out->s + e->turn_from, one.s))
-        tnb_buf_put(out, one.s, one.n);
-    tnb_buf_free(&one);
-    return TN_WALK_ON;
-}
-
-/* What loads of a statement's value will read some turns later; once in a turn. */
-static void
-fetch_ahead(tnk_emitter *e, const tn_expr *value)
-{
-    if (e->ahead.n)
-        tn_walk(value, 0, fetch, NULL, e);
-}
-
-static void
-stmt(tnk_emitter *e, const tn_stmt *s)
+void
+tnk_emit_stmt(tnk_emitter *e, const tn_stmt *s)
 {
     if (!s || e->failed)
         return;
+    if (!e->d->stmt || !e->d->stmt(e, s))
+        tnk_emit_plain_stmt(e, s);
+}
+
+void
+tnk_emit_plain_stmt(tnk_emitter *e, const tn_stmt *s)
+{
     switch (s->kind) {
     case TN_KIND_SEQ: {
         const tn_seq *q = (const tn_seq *)s;
@@ -313,20 +275,19 @@ stmt(tnk_emitter *e, const tn_stmt *s)
         if_stmt(e, (const tn_if_stmt *)s);
         return;
     case TN_KIND_BUFFER_STORE:
-        fetch_ahead(e, ((const tn_buffer_store *)s)->value);
         line(e);
         tnk_emit_store(e, (const tn_buffer_store *)s);
         return;
     case TN_KIND_BIND: {
         const tn_bind *b = (const tn_bind *)s;
         tnb_dtype d = tnk_compute_dtype(tn_dtype_of(b->var));
-        fetch_ahead(e, b->value);
         tnk_note_data(e, b->var, b->value);
         line(e);
         tnb_buf_printf(e->out, "const %s %s = ", tnk_c_type(e, d), tnk_name_of(e, b->var));
         tnk_emit_expr(e, b->value);
         tnb_buf_puts(e->out, ";\n");
-        tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, b->var));
+        tnk_emit_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, b->var),
+                         b->var);
         return;
     }
     case TN_KIND_ALLOC_BUFFER:
@@ -335,7 +296,8 @@ stmt(tnk_emitter *e, const tn_stmt *s)
     case TN_KIND_DECL_BUFFER:
         return;
     case TN_KIND_ATTR_STMT:
-        attr_stmt(e, (const tn_attr_stmt *)s);
+        import_source(e, (const tn_attr_stmt *)s);
+        stmt(e, ((const tn_attr_stmt *)s)->body);
         return;
     case TN_KIND_ASSERT:
         e->asserts++;
@@ -385,17 +347,20 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
             continue;
         const char *n = x->memory->name, *c = tnk_c_type(e, x->memory->elem);
         if (e->d->calling != TNK_CALL_HOST_TABLE) {
-            tnk_emit_fail(e, 0, "the temporary '%s' is too large for %s source", n, e->d->name);
+            tnk_emit_fail(e, 0, "the temporary '%s' is too large for %s source", n,
+                          e->d->base.name);
             return;
         }
         line(e);
         tnb_buf_printf(e->out, "const size_t tk_size_%s = ((size_t)(", n);
         tnk_emit_expr(e, x->size);
         tnb_buf_printf(e->out, ") + 15) / 16 * 16;\n");
-        tnk_declare(e, "const size_t ", tn_strf(e->ctx, "tk_size_%s", n));
+        const tn_node *data = tn_as_buffer(x->buffer)->data;
+        tnk_emit_declare(e, "const size_t ", tn_strf(e->ctx, "tk_size_%s", n),
+                         x->per_thread ? data : NULL);
         line(e);
         if (x->per_thread) {
-            tnk_declare(e, tn_strf(e->ctx, "%s *", c), tn_strf(e->ctx, "tk_ws_%s", n));
+            tnk_emit_declare(e, tn_strf(e->ctx, "%s *", c), tn_strf(e->ctx, "tk_ws_%s", n), data);
             x->memory->count = -2;
             tnb_buf_printf(e->out,
                            "%s *tk_ws_%s = env->workspace(env, tk_size_%s * sizeof(%s) * "
@@ -403,9 +368,10 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
                            c, n, n, c);
         } else {
             x->memory->count = -3;
-            tnk_declare(e, tn_strf(e->ctx, "%s *%s ", c, e->d->restrict_), n);
+            tnk_emit_declare(e, tn_strf(e->ctx, "%s *%s ", c, tnk_or_none(e->d->restrict_)), n,
+                             data);
             tnb_buf_printf(e->out, "%s *%s %s = env->workspace(env, tk_size_%s * sizeof(%s));\n", c,
-                           e->d->restrict_, n, n, c);
+                           tnk_or_none(e->d->restrict_), n, n, c);
         }
         line(e);
         tnb_buf_printf(e->out, "if (!%s%s)\n", x->per_thread ? "tk_ws_" : "", n);
@@ -426,7 +392,7 @@ refuse_map(tnk_emitter *e, const tnk_param *p)
 {
     tnk_emit_fail(e, p->var->loc,
                   "kernel '%s' takes a tensor map, '%s', which dialect %s does not have",
-                  e->kernel->name, tn_var_name(p->var), e->d->name);
+                  e->kernel->name, tn_var_name(p->var), e->d->base.name);
 }
 
 static void
@@ -444,16 +410,17 @@ host_table(tnk_emitter *e, bool noalias)
         text(e, "tnb_kernel_refusal tk_bad = {0}, tk_own = {0};\n");
         text(e, "if (!env->refused)\n");
         text(e, "    env->refused = &tk_own;\n");
-        tnk_declare(e, "tnb_kernel_env *", "env");
+        tnk_emit_declare(e, "tnb_kernel_env *", "env", k->func);
     }
     const tnk_param *p;
     for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++) {
         const tnk_memory *m = memory_of(e, p);
         line(e);
-        const char *type = tn_strf(e->ctx, "%s%s *%s ", p->written ? "" : "const ",
-                                   tnk_c_type(e, m->elem), noalias ? e->d->restrict_ : "");
+        const char *type =
+            tn_strf(e->ctx, "%s%s *%s ", p->written ? "" : "const ", tnk_c_type(e, m->elem),
+                    noalias ? tnk_or_none(e->d->restrict_) : "");
         tnb_buf_printf(e->out, "%s%s = buffers[%u];\n", type, m->name, i);
-        tnk_declare(e, type, m->name);
+        tnk_emit_declare(e, type, m->name, tn_as_buffer(p->buffer)->data);
         line(e);
         tnb_buf_printf(e->out, "(void)%s;\n", m->name);
     }
@@ -463,7 +430,8 @@ host_table(tnk_emitter *e, bool noalias)
         tnb_buf_printf(e->out, "const %s %s = (%s)scalars[%u].%s;\n", tnk_c_type(e, d),
                        tnk_name_of(e, p->var), tnk_c_type(e, d), i,
                        tnb_dtype_is_float(d) ? "f" : "i");
-        tnk_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, p->var));
+        tnk_emit_declare(e, tn_strf(e->ctx, "const %s ", tnk_c_type(e, d)), tnk_name_of(e, p->var),
+                         p->var);
     }
     for (uint32_t at = 0; (p = tnk_next_param(k, TNB_PARAM_TENSOR_MAP, &at));)
         refuse_map(e, p);
@@ -478,8 +446,9 @@ shared_memory(tnk_emitter *e, const tnk_temporaries *t)
         if (!tnk_is_shared(x->buffer))
             continue;
         line(e);
-        tnb_buf_printf(e->out, "%s%s %s[%lld];\n", e->d->shared, tnk_c_type(e, x->memory->elem),
-                       x->memory->name, (long long)(x->fixed > 0 ? x->fixed : 1));
+        tnb_buf_printf(e->out, "%s%s %s[%lld];\n", tnk_or_none(e->d->shared),
+                       tnk_c_type(e, x->memory->elem), x->memory->name,
+                       (long long)(x->fixed > 0 ? x->fixed : 1));
     }
 }
 
@@ -501,9 +470,11 @@ other_param(tnk_emitter *e, const tnk_param *p, const char *comma)
                                   : tnk_c_type(e, tnk_compute_dtype(p->dtype)),
                        tnk_name_of(e, p->var));
     else if (p->kind == TNB_PARAM_REFUSED)
-        tnb_buf_printf(e->out, "%s%stk_refusal *tk_refused", comma, e->d->global_ptr);
+        tnb_buf_printf(e->out, "%s%stk_refusal *tk_refused", comma, tnk_or_none(e->d->global_ptr));
     else if (p->kind == TNB_PARAM_TAG)
         tnb_buf_printf(e->out, "%sconst %s tk_tag", comma, e->d->uint32);
+    else if (e->d->param && e->d->param(e, p))
+        tnb_buf_printf(e->out, "%s%s %s", comma, e->d->param(e, p), tnk_name_of(e, p->var));
     else
         refuse_map(e, p);
 }
@@ -514,14 +485,15 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
 {
     const tnk_kernel *k = e->kernel;
     const char *comma = "";
-    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, tnk_warp_attribute(e), k->name);
+    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, e->d->attribute ? e->d->attribute(e) : "",
+                   k->name);
     const tnk_param *p;
     for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++, comma = ", ") {
         const tnk_memory *m = memory_of(e, p);
-        if (m->image)
-            tnb_buf_printf(e->out, "%s%s %s", comma, tnk_image_type(m, p->written), m->name);
+        if (m->type)
+            tnb_buf_printf(e->out, "%s%s %s", comma, m->type, m->name);
         else
-            tnb_buf_printf(e->out, "%s%s%s%s *tk_mem%u", comma, e->d->global_ptr,
+            tnb_buf_printf(e->out, "%s%s%s%s *tk_mem%u", comma, tnk_or_none(e->d->global_ptr),
                            p->written ? "" : "const ", e->d->uint8, i);
     }
     for (uint32_t at = 0, i = 0; tnk_next_memory(k, &at); i++)
@@ -535,13 +507,14 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
     e->indent = 1;
     for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++) {
         const tnk_memory *m = memory_of(e, p);
-        if (m->image)
+        if (m->type)
             continue;
-        const char *type = tn_strf(e->ctx, "%s%s%s *", e->d->global_ptr, p->written ? "" : "const ",
-                                   tnk_c_type(e, m->elem));
+        const char *type = tn_strf(e->ctx, "%s%s%s *", tnk_or_none(e->d->global_ptr),
+                                   p->written ? "" : "const ", tnk_c_type(e, m->elem));
         line(e);
         tnb_buf_printf(e->out, "%s%s%s = (%s)(tk_mem%u + tk_at%u);\n", type,
-                       noalias ? tn_strf(e->ctx, "%s ", e->d->restrict_) : "", m->name, type, i, i);
+                       noalias ? tn_strf(e->ctx, "%s ", tnk_or_none(e->d->restrict_)) : "", m->name,
+                       type, i, i);
     }
 }
 
@@ -553,14 +526,17 @@ direct(tnk_emitter *e, bool noalias)
         direct_at_offsets(e, noalias);
         return;
     }
-    tnb_buf_printf(e->out, "%s\n%s(", e->d->kernel, k->name);
+    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, e->d->attribute ? e->d->attribute(e) : "",
+                   k->name);
     for (uint32_t i = 0; i < k->n_params; i++) {
         const tnk_param *p = &k->params[i];
         const tnk_memory *m = tnb_param_is_memory(p->kind) ? memory_of(e, p) : NULL;
-        if (m)
-            tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", e->d->global_ptr,
+        if (m && m->type)
+            tnb_buf_printf(e->out, "%s%s %s", i ? ", " : "", m->type, m->name);
+        else if (m)
+            tnb_buf_printf(e->out, "%s%s%s%s *%s %s", i ? ", " : "", tnk_or_none(e->d->global_ptr),
                            p->written ? "" : "const ", tnk_c_type(e, m->elem),
-                           noalias ? e->d->restrict_ : "", m->name);
+                           noalias ? tnk_or_none(e->d->restrict_) : "", m->name);
         else
             other_param(e, p, i ? ", " : "");
     }
@@ -595,18 +571,19 @@ tnk_emit_kernel(tnk_emitter *e)
         tnb_dtype d = b->dtype;
         d.lanes = 1;
         m->name = tnk_new_name(e, b->name);
-        m->space = e->d->global_ptr;
+        m->space = tnk_or_none(e->d->global_ptr);
         m->elem = tnk_storage_dtype(d);
         m->packed = d.bits < 8 ? d.bits : 0;
         m->lanes = 1;
         m->count = -3;
         m->given = true;
-        m->image = tnk_image_rank(e, p->buffer);
-        m->image_written = p->written;
+        m->written = p->written;
+        m->type = e->d->param ? e->d->param(e, p) : NULL;
         tnb_ptrmap_set(&e->memory, b->data, m);
     }
     tnk_temporaries t = {0};
-    tnk_warp_begin(e);
+    if (e->d->begin)
+        e->d->begin(e);
     (void)tnk_index_begin(e);
     if (e->failed || !tnk_plan_temporaries(e, &t))
         return;
@@ -620,7 +597,8 @@ tnk_emit_kernel(tnk_emitter *e)
     else
         direct(e, noalias);
     shared_memory(e, &t);
-    tnk_warp_declare(e);
+    if (e->d->declare)
+        e->d->declare(e);
     workspaces(e, &t);
     stmt(e, f->body);
     if (table && e->n_checks) {
@@ -632,8 +610,8 @@ tnk_emit_kernel(tnk_emitter *e)
     }
     tnb_buf_puts(e->out, "}\n");
     e->out = out;
-    tnb_buf_put(out, e->parts.s, e->parts.n);
+    tnb_buf_put(out, e->before.s, e->before.n);
     tnb_buf_put(out, all.s, all.n);
-    tnb_buf_free(&e->parts);
+    tnb_buf_free(&e->before);
     tnb_buf_free(&all);
 }

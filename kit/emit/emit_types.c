@@ -58,10 +58,24 @@ tnk_mask_dtype(uint8_t bits, uint16_t lanes)
 bool
 tnk_native_half(const tnk_emitter *e, tnb_dtype d)
 {
-    if (e->d->id != TNK_DIALECT_OPENCL || d.code != TNB_FLOAT || d.bits != 16)
-        return false;
-    for (const char *const *f = e->src->allowed; f && *f; f++)
-        if (!strcmp(*f, "fp16"))
+    return e->d->has_half && d.code == TNB_FLOAT && d.bits == 16 && e->src->allowed &&
+           tnk_allows(e, "fp16");
+}
+
+const char *const *
+tnk_allowed(const tnk_emitter *e)
+{
+    return e->src->allowed;
+}
+
+bool
+tnk_allows(const tnk_emitter *e, const char *feature)
+{
+    const char *const *f = e->src->allowed;
+    if (!f)
+        return true;
+    for (; *f; f++)
+        if (!strcmp(*f, feature))
             return true;
     return false;
 }
@@ -71,10 +85,7 @@ tnk_need(tnk_emitter *e, const char *feature)
 {
     tnk_source *s = e->src;
     tnb_strmap_set(&s->used, feature, (void *)(uintptr_t)1);
-    bool has = !s->allowed;
-    for (const char *const *f = s->allowed; f && *f; f++)
-        has |= !strcmp(*f, feature);
-    if (!has)
+    if (!tnk_allows(e, feature))
         tnk_emit_fail(e, e->kernel->func->loc,
                       "it needs the feature '%s', which the target does not have", feature);
 }
@@ -99,7 +110,8 @@ scalar_type(tnk_emitter *e, tnb_dtype d)
     }
     if (d.code == TNB_BOOL)
         return "int";
-    tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(d).s, t->name);
+    tnk_emit_fail(e, 0, "the dtype %s has no form in %s source", tnb_dtype_print(d).s,
+                  t->base.name);
     return "int";
 }
 
@@ -113,7 +125,7 @@ vector_type(tnk_emitter *e, tnb_dtype d, bool anywhere)
         if (name && (d.lanes <= 4 || d.lanes == 8 || d.lanes == 16))
             return tn_strf(e->ctx, "%s%d", elem, d.lanes);
         tnk_emit_fail(e, 0, "a vector of %d %s has no form in %s source", d.lanes,
-                      tnb_dtype_print(s).s, e->d->name);
+                      tnb_dtype_print(s).s, e->d->base.name);
         return "int";
     }
     if (!name || (d.lanes & (d.lanes - 1))) {

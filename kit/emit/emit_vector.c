@@ -110,32 +110,3 @@ tnk_help_shuffle(tnk_emitter *e, const tn_shuffle *x)
                        tnk_make_close(e));
     return f;
 }
-
-/* A store past the caches: (address of the first element, vector). Where the address is not aligned, or the
- * instruction set has no such store, it is a plain one. */
-const char *
-tnk_help_stream(tnk_emitter *e, tnb_dtype d)
-{
-    tnb_dtype one = d;
-    one.lanes = 1;
-    int bytes = d.bits / 8 * d.lanes;
-    const char *v = tnk_c_type(e, d), *u = tnk_c_access_type(e, d), *s = tnk_c_type(e, one),
-               *f = tn_strf(e->ctx, "tk_stream_%sx%d", tnk_short_name(one), d.lanes);
-    if (!tnk_once(e, f))
-        return f;
-    const char *isa = bytes == 64   ? "__AVX512F__"
-                      : bytes == 32 ? "__AVX__"
-                                    : "__SSE__",
-               *gcc = bytes == 64   ? "movntps512"
-                      : bytes == 32 ? "movntps256"
-                                    : "movntps";
-    tnb_buf_printf(
-        &e->src->helpers,
-        "%s void %s(%s *p, %s v)\n{\n#if defined(%s)\n"
-        "    if (((uintptr_t)p & %d) == 0) {\n#if defined(__clang__)\n"
-        "        __builtin_nontemporal_store(v, (%s *)p);\n#else\n"
-        "        __builtin_ia32_%s((float *)p, (float __attribute__((vector_size(%d))))v);\n"
-        "#endif\n        return;\n    }\n#endif\n    *(%s *)p = v;\n}\n",
-        e->d->inline_, f, s, v, isa, bytes - 1, v, gcc, bytes, u);
-    return f;
-}

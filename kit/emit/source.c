@@ -16,6 +16,8 @@ release(void *p)
 tnk_source *
 tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
 {
+    if (!d)
+        return NULL;
     tnk_source *s = TNB_NEW(tn_arena(ctx), tnk_source);
     s->ctx = ctx;
     s->d = d;
@@ -164,6 +166,19 @@ tnk_new_name(tnk_emitter *e, const char *wanted)
     return name;
 }
 
+tnb_buf *
+tnk_helpers(tnk_emitter *e)
+{
+    return &e->src->helpers;
+}
+
+void
+tnk_emit_line(tnk_emitter *e)
+{
+    for (int i = 0; i < e->indent; i++)
+        tnb_buf_puts(e->out, "    ");
+}
+
 const char *
 tnk_name_of(tnk_emitter *e, const tn_expr *var)
 {
@@ -185,7 +200,6 @@ tnk_source_add(tnk_source *s, const tnk_kernel *k)
     tnb_ptrmap_init(&e.names, a);
     tnb_ptrmap_init(&e.memory, a);
     tnb_ptrmap_init(&e.data, a);
-    tnb_ptrmap_init(&e.ahead, a);
     tnb_strmap_init(&e.used, a);
     tnk_emit_kernel(&e);
     if (e.failed) {
@@ -206,25 +220,9 @@ tnk_source_last(const tnk_source *s)
 void
 tnk_source_header(tnk_source *s, tnb_buf *out)
 {
-    if (s->d->id == TNK_DIALECT_OPENCL && tnk_source_uses(s, "fp64"))
-        tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-    if (s->d->id == TNK_DIALECT_OPENCL && tnk_source_uses(s, "fp16"))
-        tnb_buf_puts(out, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
-    static const struct {
-        const char *feature, *extension;
-    } of_warps[] = {
-        /* the others have no pragma */
-        {"subgroups", "cl_khr_subgroups"},
-        {"cl_intel_subgroups", "cl_intel_subgroups"},
-        {"cl_qcom_subgroup_shuffle", "cl_qcom_subgroup_shuffle"},
-        {"cl_intel_required_subgroup_size", "cl_intel_required_subgroup_size"},
-        {"cl_qcom_reqd_sub_group_size", "cl_qcom_reqd_sub_group_size"},
-    };
-    for (size_t i = 0; i < sizeof of_warps / sizeof *of_warps; i++)
-        if (s->d->id == TNK_DIALECT_OPENCL && tnk_source_uses(s, of_warps[i].feature))
-            tnb_buf_printf(out, "#ifdef %s\n#pragma OPENCL EXTENSION %s : enable\n#endif\n",
-                           of_warps[i].extension, of_warps[i].extension);
-    tnb_buf_puts(out, s->d->prologue);
+    if (s->d->header)
+        s->d->header(s, out);
+    tnb_buf_puts(out, tnk_or_none(s->d->prologue));
     tnb_buf_puts(out, "\n");
     if (s->helpers.n)
         tnb_buf_put(out, s->helpers.s, s->helpers.n);

@@ -26,6 +26,7 @@
 #include "tenon/core/pass.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/emit_hooks.h"
 
 /* ---- ranged.c: rewriting statements while the ranges of loop variables and the conditions on the
  * way are known ---- */
@@ -79,17 +80,9 @@ const tn_module *
 tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
                const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f));
 
-/* "threadIdx.y": a thread of a block, dimension 1; "blockIdx.x": a block of the grid. False for
- * another tag. */
-bool
-tnk_thread_tag(const char *tag, bool *is_block, int *dim);
 /* "vthread.x" and the like: threads of a name only, which run as a loop. */
 bool
 tnk_is_vthread(const char *tag);
-
-/* Whether `n` is a call in which the threads of a warp meet. */
-bool
-tnk_is_warp_call(const tn_node *n);
 
 /* The body in which no parallel loop has turns that overlap in an accumulator (racing_turns.c); the
  * error node where that cannot be. */

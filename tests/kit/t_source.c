@@ -60,7 +60,7 @@ compiles_without_warning(void **state)
     static const char *const flags[] = {"", "-march=x86-64-v3",
                                         "-march=x86-64-v2 -fsanitize=undefined"};
     for (int r = 0; r < 3; r++) {
-        tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find("c"));
+        tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "c"));
         for (int i = 0; i < program_count(); i++) {
             const char *name;
             assert_true(tnk_source_add(src, lowered(i, rules[r], &name)));
@@ -156,7 +156,7 @@ dialects_differ_by_their_table(void **state)
          "TK_KERNEL"},
     };
     for (int i = 0; i < 3; i++) {
-        tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(rows[i].dialect));
+        tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, rows[i].dialect));
         if (!tnk_source_add(src, kernel))
             krun_print_errors(&k);
         const char *text = tnk_source_last(src);
@@ -208,8 +208,8 @@ threads_meet_behind_loops(void **state)
                      tn_dictv(k.ctx, "max_threads_per_block", tn_i64(k.ctx, 8), NULL)));
     const tnk_kernel *kernel =
         m ? tnk_lower_kernel(k.ctx, t, kind, "f", tn_module_get(m, "f")) : NULL;
-    tnk_source *cl = tnk_source_new(k.ctx, tnk_dialect_find("opencl")),
-               *cuda = tnk_source_new(k.ctx, tnk_dialect_find("cuda"));
+    tnk_source *cl = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "opencl")),
+               *cuda = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "cuda"));
     if (!kernel || !tnk_source_add(cl, kernel) || !tnk_source_add(cuda, kernel)) {
         krun_print_errors(&k);
         fail();
@@ -246,7 +246,7 @@ external_functions_are_declared(void **state)
     const tn_module *m = tn_read_module(k.ctx, "test", module, sizeof module - 1);
     const tnk_kernel *kernel =
         m ? tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f")) : NULL;
-    tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find("c"));
+    tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "c"));
     if (!kernel || !tnk_source_add(src, kernel)) {
         krun_print_errors(&k);
         fail();
@@ -306,7 +306,7 @@ intrinsics_of_plugins_are_spelled_by_the_dialect(void **state)
         tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f"));
     assert_non_null(kernel);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        tnk_source *s = tnk_source_new(k.ctx, tnk_dialect_find(want[i].dialect));
+        tnk_source *s = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, want[i].dialect));
         tnb_buf text = {0};
         assert_int_equal(tnk_source_add(s, kernel), want[i].call != NULL);
         if (want[i].call) {

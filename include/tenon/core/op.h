@@ -131,7 +131,7 @@ struct tn_op {
     /* ---- scalar intrinsics only ---- */
     tn_intrin_id intrin; /* the core's own; a plugin's have NONE */
     /* Of a plugin's: the function that source calls, by the dialect's name, in pairs:
-     * {"c", "vendor_expf", "opencl", "native_exp", NULL}. NULL: its own name where that is a function of mathematics. */
+     * {"c", "vendor_expf", "acme_c", "acme_exp", NULL}. */
     const char *const *spellings;
     /* Evaluation on doubles for folding and interpreting floats; NULL: none. n is the argument
      * count. */

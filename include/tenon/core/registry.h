@@ -24,6 +24,7 @@ struct tn_evaluator;       /* tenon/core/eval.h */
 struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
 struct tnk_external;
 struct tnk_tensor_intrin; /* tenon/kit/tensor_intrin.h */
+struct tnk_dialect;       /* tenon/kit/emit.h */
 
 /* What the threads of a warp (a sub-group) do together without memory. Kernels written for it ask
  * T.warp_size_is first, unless the size is certain. */
@@ -93,6 +94,8 @@ typedef struct tn_plugin_desc {
     uint32_t n_externals;
     const struct tnk_tensor_intrin *const *tensor_intrins;
     uint32_t n_tensor_intrins;
+    const struct tnk_dialect *const *dialects;
+    uint32_t n_dialects;
     /* Before the tables are added to `reg`, which may hold other plugins. NULL: none. fini is
      * called, when the registry is freed, if init succeeded. */
     tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
@@ -138,7 +141,7 @@ tn_find_evaluator(tn_registry *r, const char *name,
 TNB_EXPORT const struct tn_evaluator *
 tn_find_native_evaluator(tn_registry *r);
 /* Generic lookup for kit's tables, whose entries begin with a tnb_entry too: kind "rule", "importer", "pattern",
- * "external" or "tensor_intrin". */
+ * "external", "tensor_intrin" or "dialect". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
 /* Loads this plugin, after those that it requires; fine when it is loaded already. On failure it counts as refused. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source emission for the C family: kernels in, one source text out.
+/* Source emission for languages of the C family: kernels in, one source text out.
  *
- * A dialect is a table; C, OpenCL C and CUDA C share everything that the table does not name.
+ * A dialect is a table with hooks; all share what the table does not name.
  *
- *     tnk_source *s = tnk_source_new(ctx, tnk_dialect_find("c"));
+ *     tnk_source *s = tnk_source_new(ctx, tnk_dialect_find(ctx, "acme_c"));
  *     tnk_source_add(s, kernel);                      for each
  *     tnk_source_text(s, &buf);                       prologue with the helpers that are used, then the kernels
  */
@@ -22,51 +22,93 @@ typedef enum tnk_calling {
     TNK_CALL_DIRECT      /* a parameter each */
 } tnk_calling;
 
-typedef enum tnk_dialect_id { TNK_DIALECT_C, TNK_DIALECT_OPENCL, TNK_DIALECT_CUDA } tnk_dialect_id;
+typedef struct tnk_source tnk_source;
+typedef struct tnk_emitter tnk_emitter; /* a kernel in the making: tenon/kit/emit_hooks.h */
 
+/* What a function of mathematics is called where its intrinsic's name is not it. */
+typedef struct tnk_function_name {
+    tn_intrin_id intrin; /* TN_INTRIN_NONE ends a table */
+    const char *name;
+} tnk_function_name;
+
+/* A language of the C family. A plugin offers a table of them (`dialects` of its descriptor, "dialect:NAME" in its manifest). */
 typedef struct tnk_dialect {
-    uint32_t size;
-    const char *name; /* "c", "opencl", "cuda" */
-    tnk_dialect_id id;
+    tnb_entry base; /* name: "acme_c" */
+    /* By which spellings of intrinsics (tn_op.spellings) and imported source (pragma_import_LANGUAGE) are found; NULL: the
+     * dialect's name. A copy of a backend keeps its original's. */
+    const char *language;
     tnk_calling calling;
-    const char
-        *kernel; /* before a kernel's name: "__kernel void", "extern \"C\" __global__ void" */
-    const char *global_ptr; /* address-space qualifiers, "" where there are none */
+    const char *kernel;     /* before a kernel's name: "__kernel void" */
+    const char *global_ptr; /* address-space qualifiers with a blank behind; NULL: none */
     const char *shared;
     const char *local;
     const char *restrict_;
     const char *barrier; /* statement for T.tvm_storage_sync("shared") */
+    /* the barrier of kernels that read what they write; NULL: `barrier` orders global memory too */
+    const char *global_barrier;
     const char *inline_; /* of helper functions */
     /* spelling of thread indices: {"threadIdx.x", "get_local_id(0)", ...}; pairs, NULL-terminated;
      * may be NULL */
     const char *const *threads;
     const char *int64, *uint64; /* C's names differ: "int64_t", "long", "long long" */
     const char *int32, *uint32, *int16, *uint16, *int8, *uint8;
-    bool gnu_vectors;       /* vectors are GNU vector types; else native types such as float4 */
-    bool byte_offsets;      /* a byte offset for each buffer follows the buffers (direct calling) */
+    const char *nan32, *nan64, *inf32,
+        *inf64; /* literals; NULL: NAN and INFINITY, which the prologue may define */
+    /* r->state, an int32_t in global memory, from 0 to 1 at once; what was there: for T.index_in (direct calling) */
+    const char *compare_exchange;
+    const char *float_suffix; /* of mathematical functions on float32: "f"; NULL: none */
+    const char *classify;     /* in front of isnan, isinf, isfinite: "__builtin_"; NULL: nothing */
+    const tnk_function_name *functions; /* those of other names; may be NULL */
+    /* Text in front of everything. Helpers use int64_t, uint64_t, int32_t, uint32_t, uint16_t and INT64_MAX and the like: it has
+     * to define them. NULL: none. */
+    const char *prologue;
+    /* Vectors are GNU vector types; else built in, with functions that have their types' names: float4, convert_float4,
+     * as_float4, vload4, lanes .s0 */
+    bool gnu_vectors;
+    bool vector_functions; /* functions of mathematics take vectors too */
+    bool has_half;         /* a type half, in which devices with the feature "fp16" compute */
+    bool signed_wraps; /* signed numbers wrap around by the language or by a flag of the compiler */
+    bool declares;     /* an external function is declared as it is called */
+    bool byte_offsets; /* a byte offset for each buffer follows the buffers (direct calling) */
     bool meet_behind_loops; /* a barrier behind each loop that holds one */
-    bool team;              /* T.parallel loops run on the threads that the host offers */
-    const char *prologue;   /* text in front of everything */
-    /* the barrier of kernels that read what they write; NULL: `barrier` orders global memory too */
-    const char *global_barrier;
+
+    /* ---- hooks, for what a table cannot say; NULL: none. tenon/kit/emit_hooks.h has what they may call. ---- */
+    /* Writes what stands in front of the prologue: which extensions the source uses. */
+    void (*header)(const tnk_source *s, tnb_buf *out);
+    /* Before a kernel is written: may look at it, set the emitter's `state`, or fail. */
+    void (*begin)(tnk_emitter *e);
+    /* Text between a kernel's return type and its name; "": none. */
+    const char *(*attribute)(tnk_emitter *e);
+    /* Writes declarations at the start of a kernel's body. */
+    void (*declare)(tnk_emitter *e);
+    /* The type of a parameter that is no pointer (memory that is an image: "__read_only image2d_t"; a tensor map), whose uses the
+     * hooks `expr` and `stmt` write. NULL: memory is a pointer, a tensor map an error; or an error was recorded. Called for memory
+     * before `begin`. */
+    const char *(*param)(tnk_emitter *e, const tnk_param *p);
+    /* What stands for a thread index ("threadIdx.x"); NULL: what `threads` says. */
+    const char *(*thread)(tnk_emitter *e, const char *tag);
+    /* Writes a statement, or an expression, in a form of its own; false, with nothing written: the usual form. Each comes here
+     * once; tnk_emit_plain_stmt and tnk_emit_plain_expr write the usual form. */
+    bool (*stmt)(tnk_emitter *e, const tn_stmt *s);
+    bool (*expr)(tnk_emitter *e, const tn_expr *x);
+    /* A loop T.parallel, not within another, whose turns a team of threads may share; false: it is written as one for a single
+     * thread. In either case `in_parallel` of the emitter is set meanwhile. NULL: all loops are for a single thread. */
+    bool (*parallel)(tnk_emitter *e, const tn_for_loop *f);
+    /* The name of a helper (pointer, int64 place, uint8 value) that stores an element of `bits`, which shares its byte with others,
+     * in memory of the address space. NULL: the dialect has none. */
+    const char *(*packed_store)(tnk_emitter *e, uint8_t bits, const char *space);
+    void *self;
 } tnk_dialect;
 
+/* The dialect of this name of the context's registry, whose plugin is loaded when needed. NULL after recording an error. */
 TNB_EXPORT const tnk_dialect *
-tnk_dialect_find(const char *name);
+tnk_dialect_find(tn_ctx *ctx, const char *name);
 
 /* Names that no kernel or variable may have: keywords and library functions of the C family. */
 TNB_EXPORT bool
 tnk_is_reserved_name(const char *name);
 
-/* How a tensor of `ndim` dimensions lies in an image of the scope "global.texture", "global.texture-nhwc"
- * or "global.texture-weight" (and anything behind a colon): the last dimension, of 4, is the
- * channels of an element; those before split[0] are its layer (none: the image is no array), up to
- * split[1] its row, the rest its column, each in row-major order. False: not such a scope. */
-TNB_EXPORT bool
-tnk_image_split(const char *scope, uint32_t ndim, uint32_t split[2]);
-
-typedef struct tnk_source tnk_source;
-/* In the context's arena. */
+/* In the context's arena. d NULL (tnk_dialect_find has recorded why): NULL. */
 TNB_EXPORT tnk_source *
 tnk_source_new(tn_ctx *ctx, const tnk_dialect *d);
 /* What the device can do beyond the dialect's baseline ("fp64", "fp16"), up to NULL; borrowed. Not

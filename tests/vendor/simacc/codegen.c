@@ -67,9 +67,11 @@ takes(void *self, tn_ctx *ctx, const tn_target *target, const tn_node *prim_func
 static tnb_status
 build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
-    tnk_source *src = tnk_source_new(b->ctx, tnk_dialect_find("c"));
+    tnk_source *src = tnk_source_new(b->ctx, tnk_dialect_find(b->ctx, "c"));
     tnb_buf text = {0}, file = {0};
     (void)self;
+    if (!src)
+        return TNB_NOT_FOUND;
     for (uint32_t i = 0; i < n; i++) {
         if (!tnk_source_add(src, &kernels[i]))
             return TNB_UNSUPPORTED;

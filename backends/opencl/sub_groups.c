@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the threads of a warp (OpenCL: a sub-group) do together.
+/* What the threads of a warp, here a sub-group, do together.
  *
  * OpenCL lets an implementation choose how large sub-groups are, for each kernel, and which work item is which lane. So a kernel
  * that is written for sub-groups of 32 finds out as it runs, and its threads are numbered by sub-groups then:
@@ -9,27 +9,20 @@
  *
  * T.warp_size_is(32) is tk_full, which is the same for all threads of a block; threadIdx.x is made of tk_thread.
  */
-#include "../lower/lower.h"
-#include "emit_private.h"
+#include "dialect.h"
 
-static bool
-allows(const tnk_emitter *e, const char *feature)
-{
-    const char *const *f = e->src->allowed;
-    if (!f)
-        return true;
-    for (; *f; f++)
-        if (!strcmp(*f, feature))
-            return true;
-    return false;
-}
+/* The warps that a kernel is written for. */
+typedef struct warps {
+    int64_t size;     /* threads of one */
+    int64_t block[3]; /* threads of a block */
+} warps;
 
 /* The first of these features that the target has, or an error about the first; up to NULL. */
 static const char *
 choose(tnk_emitter *e, const char *const *features)
 {
     for (int i = 0; features[i]; i++)
-        if (allows(e, features[i])) {
+        if (tnk_allows(e, features[i])) {
             tnk_need(e, features[i]);
             return features[i];
         }
@@ -70,12 +63,10 @@ find_calls(void *user, const tn_node *n)
 }
 
 void
-tnk_warp_begin(tnk_emitter *e)
+opencl_warp_begin(tnk_emitter *e)
 {
     const tnk_kernel *k = e->kernel;
     search s = {0};
-    if (e->d->id != TNK_DIALECT_OPENCL)
-        return;
     tn_walk(tn_as_prim_func(k->func)->body, TN_WALK_ONCE, find_calls, NULL, &s);
     if (!s.asked && !s.calls)
         return;
@@ -90,27 +81,30 @@ tnk_warp_begin(tnk_emitter *e)
                       (long long)s.size);
         return;
     }
+    warps *w = TNB_NEW(tn_scratch(e->ctx), warps);
     for (int i = 0; i < 3; i++) {
-        e->block[i] = 1;
-        if (k->block[i] && !tn_int_value(k->block[i], &e->block[i]))
+        w->block[i] = 1;
+        if (k->block[i] && !tn_int_value(k->block[i], &w->block[i]))
             tnk_emit_fail(e, k->func->loc,
                           "it is written for warps, but how many threads a block has is not known");
     }
-    e->warp = s.size;
+    w->size = s.size;
+    e->state = w;
 }
 
 const char *
-tnk_warp_attribute(tnk_emitter *e)
+opencl_warp_attribute(tnk_emitter *e)
 {
-    if (!e->warp)
+    const warps *w = e->state;
+    if (!w)
         return "";
-    if (e->src->allowed && allows(e, "cl_intel_required_subgroup_size")) {
+    if (tnk_allowed(e) && tnk_allows(e, "cl_intel_required_subgroup_size")) {
         tnk_need(e, "cl_intel_required_subgroup_size");
         return tn_strf(e->ctx, " __attribute__((intel_reqd_sub_group_size(%lld)))",
-                       (long long)e->warp);
+                       (long long)w->size);
     }
-    bool full = e->warp == 128;
-    if (e->src->allowed && allows(e, "cl_qcom_reqd_sub_group_size") && (full || e->warp == 64)) {
+    bool full = w->size == 128;
+    if (tnk_allowed(e) && tnk_allows(e, "cl_qcom_reqd_sub_group_size") && (full || w->size == 64)) {
         tnk_need(e, "cl_qcom_reqd_sub_group_size");
         return full ? " __attribute__((qcom_reqd_sub_group_size(\"full\")))"
                     : " __attribute__((qcom_reqd_sub_group_size(\"half\")))";
@@ -119,14 +113,15 @@ tnk_warp_attribute(tnk_emitter *e)
 }
 
 void
-tnk_warp_declare(tnk_emitter *e)
+opencl_warp_declare(tnk_emitter *e)
 {
     static const char *const names[] = {"subgroups", "cl_intel_subgroups", NULL};
-    if (!e->warp)
+    const warps *k = e->state;
+    if (!k)
         return;
     (void)choose(e, names);
-    long long w = e->warp, x = e->block[0], y = e->block[1],
-              threads = (long long)(e->block[0] * e->block[1] * e->block[2]);
+    long long w = k->size, x = k->block[0], y = k->block[1],
+              threads = (long long)(k->block[0] * k->block[1] * k->block[2]);
     if (threads % w) {
         tnb_buf_printf(e->out, "    const int tk_full = 0;\n");
     } else {
@@ -144,15 +139,16 @@ tnk_warp_declare(tnk_emitter *e)
 }
 
 const char *
-tnk_warp_thread(tnk_emitter *e, const char *tag)
+opencl_warp_thread(tnk_emitter *e, const char *tag)
 {
+    const warps *w = e->state;
     bool is_block;
     int dim;
-    if (!e->warp || !tnk_thread_tag(tag, &is_block, &dim) || is_block)
+    if (!w || !tnk_thread_tag(tag, &is_block, &dim) || is_block)
         return NULL;
-    long long below = 1, above = 1, n = e->block[dim];
+    long long below = 1, above = 1, n = w->block[dim];
     for (int i = 0; i < 3; i++)
-        *(i < dim ? &below : &above) *= i == dim ? 1 : e->block[i];
+        *(i < dim ? &below : &above) *= i == dim ? 1 : w->block[i];
     if (n == 1)
         return "0";
     const char *s = "tk_thread";
@@ -196,18 +192,19 @@ reduce(tnk_emitter *e, const tn_call *c)
     static const char *const whole[] = {"subgroups", "cl_intel_subgroups", NULL},
                              *const part[] = {"cl_khr_subgroup_clustered_reduce", NULL};
     const tn_string_imm *op = tn_as_string_imm(c->args.at[1]);
+    const warps *w = e->state;
     int64_t width;
-    if (e->d->id != TNK_DIALECT_OPENCL || !op || !tn_int_value(c->args.at[2], &width) ||
-        width < 1 || width > e->warp || width & (width - 1)) {
+    if (!w || !op || !tn_int_value(c->args.at[2], &width) || width < 1 || width > w->size ||
+        width & (width - 1)) {
         fail(e, c, "it has no form in source");
         return;
     }
-    (void)choose(e, width == e->warp ? whole : part);
+    (void)choose(e, width == w->size ? whole : part);
     tnb_buf_printf(e->out,
-                   width == e->warp ? "sub_group_reduce_%s(" : "sub_group_clustered_reduce_%s(",
+                   width == w->size ? "sub_group_reduce_%s(" : "sub_group_clustered_reduce_%s(",
                    op->value);
     cast_value(e, c->args.at[0]);
-    if (width < e->warp)
+    if (width < w->size)
         tnb_buf_printf(e->out, ", %lld", (long long)width);
     tnb_buf_puts(e->out, ")");
 }
@@ -246,20 +243,6 @@ shuffle(tnk_emitter *e, const tn_call *c, char kind)
         fail(e, c, "the number of lanes is no power of two");
         return;
     }
-    if (e->d->id == TNK_DIALECT_CUDA) {
-        tnb_buf_printf(e->out, "__shfl_%ssync((unsigned)(",
-                       kind == 'x'   ? "xor_"
-                       : kind == 'u' ? "up_"
-                       : kind == 'd' ? "down_"
-                                     : "");
-        tnk_emit_expr(e, c->args.at[0]);
-        tnb_buf_puts(e->out, "), ");
-        cast_value(e, c->args.at[1]);
-        tnb_buf_puts(e->out, ", ");
-        tnk_emit_expr(e, c->args.at[2]);
-        tnb_buf_printf(e->out, ", %lld)", (long long)width);
-        return;
-    }
     const char *feature = choose(e, kind == 'x' ? flips : any);
     bool qcom = !strcmp(feature, "cl_qcom_subgroup_shuffle");
     tnb_buf_printf(e->out, "%ssub_group_shuffle%s(",
@@ -283,17 +266,11 @@ shuffle(tnk_emitter *e, const tn_call *c, char kind)
 }
 
 bool
-tnk_emit_warp_call(tnk_emitter *e, const tn_call *c)
+opencl_warp_call(tnk_emitter *e, const tn_call *c)
 {
     const tn_expr *x = TN_NODE(c);
-    int64_t size;
-    if (e->d->id != TNK_DIALECT_OPENCL && e->d->id != TNK_DIALECT_CUDA)
-        return false;
     if (tn_is_intrin(x, TN_INTRIN_warp_size_is)) {
-        bool cuda = e->d->id == TNK_DIALECT_CUDA;
-        tnb_buf_puts(e->out, !cuda                                              ? "tk_full"
-                             : tn_int_value(c->args.at[0], &size) && size == 32 ? "1"
-                                                                                : "0");
+        tnb_buf_puts(e->out, "tk_full");
         return true;
     }
     if (!tnk_is_warp_call(x))

@@ -12,12 +12,14 @@
  *
  * The part behind a colon, if any, is the device's: how large the image is.
  */
-#include "emit_private.h"
+#include "texture.h"
+
+#include "dialect.h"
 
 enum { CHANNELS = 4 };
 
 bool
-tnk_image_split(const char *scope, uint32_t ndim, uint32_t split[2])
+texture_split(const char *scope, uint32_t ndim, uint32_t split[2])
 {
     static const char prefix[] = "global.texture";
     size_t n = sizeof prefix - 1;
@@ -40,36 +42,37 @@ tnk_image_split(const char *scope, uint32_t ndim, uint32_t split[2])
     return true;
 }
 
-int
-tnk_image_rank(tnk_emitter *e, const tn_node *buffer)
+static bool
+is_image(const tn_node *buffer)
 {
-    const tn_buffer *b = tn_as_buffer(buffer);
+    const char *scope = tn_as_buffer(buffer)->scope;
+    return scope && strncmp(scope, "global.texture", 14) == 0;
+}
+
+const char *
+opencl_param(tnk_emitter *e, const tnk_param *p)
+{
     uint32_t split[2];
-    if (e->d->id != TNK_DIALECT_OPENCL || !b->scope || strncmp(b->scope, "global.texture", 14) != 0)
-        return 0;
-    bool known = tnk_image_split(b->scope, b->shape.n, split);
+    if (!tnb_param_is_memory(p->kind) || !is_image(p->buffer))
+        return NULL;
+    const tn_buffer *b = tn_as_buffer(p->buffer);
+    bool known = texture_split(b->scope, b->shape.n, split);
     bool four = known && tn_is_int_const(b->shape.at[b->shape.n - 1], CHANNELS);
     tnb_dtype d = b->dtype;
     bool type = d.lanes == 1 &&
                 ((d.code == TNB_FLOAT && (d.bits == 16 || d.bits == 32)) ||
                  ((d.code == TNB_INT || d.code == TNB_UINT) && d.bits >= 8 && d.bits <= 32));
     if (!four || !type || b->strides.n || b->elem_offset) {
-        tnk_emit_fail(e, buffer->loc,
+        tnk_emit_fail(e, p->buffer->loc,
                       "buffer '%s' of %s cannot be an image of scope '%s': it needs a last "
                       "dimension of 4 and elements of 8 to 32 bits (floats: 16 or 32)",
                       b->name, tnb_dtype_print(d).s, b->scope);
-        return 0;
+        return NULL;
     }
     tnk_need(e, "images");
-    return split[0] ? 3 : 2;
-}
-
-const char *
-tnk_image_type(const tnk_memory *m, bool written)
-{
-    if (m->image == 3)
-        return written ? "__write_only image2d_array_t" : "__read_only image2d_array_t";
-    return written ? "__write_only image2d_t" : "__read_only image2d_t";
+    if (split[0])
+        return p->written ? "__write_only image2d_array_t" : "__read_only image2d_array_t";
+    return p->written ? "__write_only image2d_t" : "__read_only image2d_t";
 }
 
 /* ---- where an element is ---- */
@@ -88,10 +91,10 @@ flat(tnk_emitter *e, const tn_buffer *b, tn_list at, uint32_t from, uint32_t to)
 }
 
 static bool
-place(tnk_emitter *e, const tnk_memory *m, const tn_buffer *b, tn_list at, tn_loc loc)
+place(tnk_emitter *e, const tn_buffer *b, tn_list at, tn_loc loc)
 {
     uint32_t split[2], n = b->shape.n;
-    if (!tnk_image_split(b->scope, n, split) || at.n != n)
+    if (!texture_split(b->scope, n, split) || at.n != n)
         return false;
     for (uint32_t i = 0; i + 1 < n; i++)
         if (tn_dtype_of(at.at[i]).lanes != 1) {
@@ -99,11 +102,11 @@ place(tnk_emitter *e, const tnk_memory *m, const tn_buffer *b, tn_list at, tn_lo
                           i, b->name);
             return false;
         }
-    tnb_buf_puts(e->out, m->image == 3 ? "(int4)(" : "(int2)(");
+    tnb_buf_puts(e->out, split[0] ? "(int4)(" : "(int2)(");
     tnk_emit_expr(e, flat(e, b, at, split[1], n - 1));
     tnb_buf_puts(e->out, ", ");
     tnk_emit_expr(e, flat(e, b, at, split[0], split[1]));
-    if (m->image == 3) {
+    if (split[0]) {
         tnb_buf_puts(e->out, ", ");
         tnk_emit_expr(e, flat(e, b, at, 0, split[0]));
         tnb_buf_puts(e->out, ", 0");
@@ -139,7 +142,7 @@ sampler(tnk_emitter *e)
 {
     static const char name[] = "tk_sampler";
     if (tnk_once(e, name))
-        tnb_buf_printf(&e->src->helpers,
+        tnb_buf_printf(tnk_helpers(e),
                        "__constant sampler_t %s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP "
                        "| CLK_FILTER_NEAREST;\n",
                        name);
@@ -154,28 +157,31 @@ pick(tnk_emitter *e, tnb_dtype vec)
     one.lanes = 1;
     const char *f = tn_strf(e->ctx, "tk_pick_%s", tnk_short_name(one));
     if (tnk_once(e, f))
-        tnb_buf_printf(&e->src->helpers,
+        tnb_buf_printf(tnk_helpers(e),
                        "%s %s %s(%s v, long c)\n{\n    return c < 2 ? (c < 1 ? v.s0 : v.s1) : (c < "
                        "3 ? v.s2 : v.s3);\n}\n",
                        e->d->inline_, tnk_c_type(e, one), f, tnk_c_type(e, vec));
     return f;
 }
 
-void
-tnk_emit_image_load(tnk_emitter *e, const tnk_memory *m, const tn_buffer_load *l)
+bool
+opencl_image_load(tnk_emitter *e, const tn_buffer_load *l)
 {
+    const tnk_memory *m = tnk_memory_of(e, l->buffer);
+    if (!m || !m->type)
+        return false;
     const tn_buffer *b = tn_as_buffer(l->buffer);
     const tn_expr *last = l->indices.at[l->indices.n - 1];
     tnb_dtype as, to = tnk_compute_dtype(b->dtype);
     const char *kind = family(b->dtype, &as);
     int64_t first = 0, n;
     bool fixed = channels(last, &first, &n);
-    if (m->image_written || (!fixed && n != 1)) {
+    if (m->written || (!fixed && n != 1)) {
         tnk_emit_fail(e, l->base.loc,
-                      m->image_written ? "the image '%s' is read and written by the same kernel"
-                                       : "a load of '%s' takes neither one element nor neighbours",
+                      m->written ? "the image '%s' is read and written by the same kernel"
+                                 : "a load of '%s' takes neither one element nor neighbours",
                       b->name);
-        return;
+        return true;
     }
     bool convert = !tnb_dtype_eq(as, to);
     to.lanes = (uint16_t)n;
@@ -187,7 +193,7 @@ tnk_emit_image_load(tnk_emitter *e, const tnk_memory *m, const tn_buffer_load *l
     if (!fixed)
         tnb_buf_printf(e->out, "%s(", pick(e, as));
     tnb_buf_printf(e->out, "read_image%s(%s, %s, ", kind, m->name, sampler(e));
-    (void)place(e, m, b, l->indices, l->base.loc);
+    (void)place(e, b, l->indices, l->base.loc);
     tnb_buf_puts(e->out, ")");
     if (!fixed) {
         tnb_buf_puts(e->out, ", ");
@@ -198,11 +204,15 @@ tnk_emit_image_load(tnk_emitter *e, const tnk_memory *m, const tn_buffer_load *l
     }
     if (convert)
         tnb_buf_puts(e->out, n > 1 ? tnk_convert_close(e, to) : ")");
+    return true;
 }
 
-void
-tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store *s)
+bool
+opencl_image_store(tnk_emitter *e, const tn_buffer_store *s)
 {
+    const tnk_memory *m = tnk_memory_of(e, s->buffer);
+    if (!m || !m->type)
+        return false;
     const tn_buffer *b = tn_as_buffer(s->buffer);
     const tn_expr *last = s->indices.at[s->indices.n - 1];
     tnb_dtype as, from = tnk_compute_dtype(tn_dtype_of(s->value));
@@ -212,10 +222,11 @@ tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store 
     if (!channels(last, &first, &n) || n != CHANNELS) {
         tnk_emit_fail(e, s->base.loc, "a store to the image '%s' is of %lld elements, not of all 4",
                       b->name, (long long)n);
-        return;
+        return true;
     }
+    tnk_emit_line(e);
     tnb_buf_printf(e->out, "write_image%s(%s, ", kind, m->name);
-    (void)place(e, m, b, s->indices, s->base.loc);
+    (void)place(e, b, s->indices, s->base.loc);
     tnb_buf_puts(e->out, ", ");
     bool convert = !tnb_dtype_eq(as, from);
     if (convert)
@@ -224,4 +235,5 @@ tnk_emit_image_store(tnk_emitter *e, const tnk_memory *m, const tn_buffer_store 
     if (convert)
         tnb_buf_puts(e->out, tnk_convert_close(e, as));
     tnb_buf_puts(e->out, ");\n");
+    return true;
 }

@@ -6,97 +6,67 @@
  * thread) if (tk_threads > 1 && enough work) env->team(env, tk_call0_f, &(args){A}, 0, n); else tk_part0_f(A, 0,
  * n, 0);
  *
- * Below so much work a team does not pay (emit_cost.c), and a loop of little work is not worth all threads of a large one. The annotation tenon.parallel_from of the loop says from how many turns on a team pays.
+ * Below so much work a team does not pay (c_cost.c), and a loop of little work is not worth all threads of a large one. The annotation
+ * tenon.parallel_from of the loop says from how many turns on a team pays.
  * So a kernel on one thread has nothing to do with others, and pointers are restricted as
  * parameters are, which compilers heed more than they do for variables.
  */
-#include "emit_private.h"
-
-void
-tnk_declare(tnk_emitter *e, const char *type, const char *name)
-{
-    tnk_declared d = {type, name};
-    TNB_PUSH(tn_scratch(e->ctx), e->scope, d);
-}
-
-static bool
-in_identifier(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool
-mentions(const char *text, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *p = strstr(text, name); p; p = strstr(p + 1, name))
-        if ((p == text || !in_identifier(p[-1])) && !in_identifier(p[n]))
-            return true;
-    return false;
-}
-
-void
-tnk_part_begin(tnk_emitter *e, tnk_part *p)
-{
-    *p = (tnk_part){.out = e->out, .indent = e->indent, .scope = e->scope.n};
-    e->out = &p->text;
-    e->indent = 1;
-}
+#include "c.h"
 
 static void
-begin_line(tnk_emitter *e)
+write_parts(tnk_emitter *e, const char *text, const char *stem, const char *type,
+            const bool *captured, bool checks)
 {
-    for (int i = 0; i < e->indent; i++)
-        tnb_buf_puts(e->out, "    ");
-}
-
-void
-tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost)
-{
-    const char *type = tnk_c_type(e, tn_dtype_of(f->var));
-    const char *stem = tn_strf(e->ctx, "%u_%s", e->n_parts++, e->kernel->name);
-    bool checks = e->n_checks && p->text.s && mentions(p->text.s, "tk_bad");
-    if (checks)
-        tnb_buf_puts(&p->text, "    if (tk_bad.state)\n        tk_refuse(env, &tk_bad);\n");
-    const char *text = p->text.s ? p->text.s : "";
-    tnb_buf params = {0}, fields = {0}, values = {0}, given = {0}, *out = p->out;
-    e->out = out;
-    e->indent = p->indent;
-    e->scope.n = p->scope;
+    tnb_buf params = {0}, fields = {0}, given = {0}, *parts = &e->before;
     for (uint32_t i = 0; i < e->scope.n; i++) {
         const tnk_declared *d = &e->scope.at[i];
-        if (!mentions(text, d->name))
+        if (!captured[i])
             continue;
         tnb_buf_printf(&params, "%s%s, ", d->type, d->name);
         tnb_buf_printf(&fields, "    %s%s;\n", d->type, d->name);
-        tnb_buf_printf(&values, "%s, ", d->name);
         tnb_buf_printf(&given, "a->%s, ", d->name);
     }
     if (!params.n) /* a structure is not empty */
         tnb_buf_puts(&fields, "    int unused;\n");
-    tnb_buf_printf(&e->parts,
+    tnb_buf_printf(parts,
                    "static __attribute__((noinline)) void\n"
                    "tk_part%s(%sconst %s tk_from, const %s tk_to, const int32_t tk_thread)\n"
                    "{\n    (void)tk_thread;\n",
                    stem, params.s ? params.s : "", type, type);
     if (checks)
-        tnb_buf_puts(&e->parts, "    tnb_kernel_refusal tk_bad = {0};\n");
-    tnb_buf_puts(&e->parts, text);
-    tnb_buf_printf(&e->parts, "}\nstruct tk_args%s {\n%s};\n", stem, fields.s);
-    tnb_buf_printf(&e->parts,
+        tnb_buf_puts(parts, "    tnb_kernel_refusal tk_bad = {0};\n");
+    tnb_buf_puts(parts, text);
+    if (checks)
+        tnb_buf_puts(parts, "    if (tk_bad.state)\n        tk_refuse(env, &tk_bad);\n");
+    tnb_buf_printf(parts, "}\nstruct tk_args%s {\n%s};\n", stem, fields.s);
+    tnb_buf_printf(parts,
                    "static void\ntk_call%s(void *p, int64_t from, int64_t to, int32_t thread)\n"
                    "{\n    const struct tk_args%s *a = p;\n    (void)a;\n"
                    "    tk_part%s(%s(%s)from, (%s)to, thread);\n}\n\n",
                    stem, stem, stem, given.s ? given.s : "", type, type);
+    tnb_buf_free(&params);
+    tnb_buf_free(&fields);
+    tnb_buf_free(&given);
+}
+
+/* What stands in the loop's place: the calls. */
+static void
+write_calls(tnk_emitter *e, const tn_for_loop *f, const char *stem, c_cost cost,
+            const bool *captured)
+{
+    tnb_buf values = {0}, *out = e->out;
+    for (uint32_t i = 0; i < e->scope.n; i++)
+        if (captured[i])
+            tnb_buf_printf(&values, "%s, ", e->scope.at[i].name);
     const char *v = values.s ? values.s : "";
-    begin_line(e);
+    tnk_emit_line(e);
     if (cost.text) {
         tnb_buf_printf(out, "const double tk_cost%s = %s;\n", stem, cost.text);
-        begin_line(e);
+        tnk_emit_line(e);
     }
     tnb_buf_puts(out, "if (tk_threads > 1");
     if (cost.text)
-        tnb_buf_printf(out, " && tk_cost%s >= %d", stem, TNK_TEAM_NS);
+        tnb_buf_printf(out, " && tk_cost%s >= %d", stem, C_TEAM_NS);
     int64_t from = tn_dict_int(f->annotations, "tenon.parallel_from", 0);
     if (from > 0) {
         tnb_buf_puts(out, " && ");
@@ -105,36 +75,60 @@ tnk_part_end(tnk_emitter *e, tnk_part *p, const tn_for_loop *f, tnk_cost cost)
     }
     tnb_buf_puts(out, ") {\n");
     e->indent++;
-    begin_line(e);
+    tnk_emit_line(e);
     tnb_buf_printf(out, "struct tk_args%s tk_args = {%s};\n", stem, *v ? v : "0");
-    begin_line(e);
+    tnk_emit_line(e);
     if (cost.text)
         tnb_buf_printf(out, "env->worth = tk_cost%s < 1e9 ? (int32_t)(tk_cost%s / %d) : 0;\n", stem,
-                       stem, TNK_TEAM_NS / 2);
+                       stem, C_TEAM_NS / 2);
     else
-        tnb_buf_printf(out, "env->worth = %d;\n", tnk_cost_threads(cost.ns));
-    begin_line(e);
+        tnb_buf_printf(out, "env->worth = %d;\n", c_cost_threads(cost.ns));
+    tnk_emit_line(e);
     tnb_buf_printf(out, "env->team(env, tk_call%s, &tk_args, ", stem);
     tnk_emit_expr(e, f->min);
     tnb_buf_puts(out, ", ");
     tnk_emit_expr(e, f->extent);
     tnb_buf_puts(out, ");\n");
     e->indent--;
-    begin_line(e);
+    tnk_emit_line(e);
     tnb_buf_puts(out, "} else {\n");
     e->indent++;
-    begin_line(e);
+    tnk_emit_line(e);
     tnb_buf_printf(out, "tk_part%s(%s", stem, v);
     tnk_emit_expr(e, f->min);
     tnb_buf_puts(out, ", ");
     tnk_emit_expr(e, tn_add(e->ctx, f->min, f->extent));
     tnb_buf_puts(out, ", 0);\n");
     e->indent--;
-    begin_line(e);
+    tnk_emit_line(e);
     tnb_buf_puts(out, "}\n");
-    tnb_buf_free(&params);
-    tnb_buf_free(&fields);
     tnb_buf_free(&values);
-    tnb_buf_free(&given);
-    tnb_buf_free(&p->text);
+}
+
+bool
+c_parallel(tnk_emitter *e, const tn_for_loop *f)
+{
+    c_cost cost = c_cost_of(e, TN_NODE(f));
+    c_kernel *k = c_kernel_of(e);
+    uint32_t fetched = k->fetched.n;
+    if (!cost.text && cost.ns < C_TEAM_NS) {
+        c_turns(e, f, NULL, NULL);
+        return true;
+    }
+    const char *type = tnk_c_type(e, tn_dtype_of(f->var));
+    tnb_buf text = {0}, *out = e->out;
+    int indent = e->indent;
+    bool checks;
+    e->out = &text;
+    e->indent = 1;
+    c_turns(e, f, "tk_from", "tk_to");
+    k->fetched.n = fetched; /* by whoever runs the part */
+    e->out = out;
+    e->indent = indent;
+    const char *stem = tn_strf(e->ctx, "%u_%s", k->n_parts++, e->kernel->name);
+    const bool *captured = tnk_captured(e, f, &checks);
+    write_parts(e, text.s ? text.s : "", stem, type, captured, checks);
+    write_calls(e, f, stem, cost, captured);
+    tnb_buf_free(&text);
+    return true;
 }

@@ -9,7 +9,7 @@
  * the place where a second thread comes in by a little work, near which it neither gains nor loses much. A machine's own:
  * bench/threads.
  */
-#include "emit_private.h"
+#include "c.h"
 
 #include <math.h>
 
@@ -86,8 +86,7 @@ in_value(void *user, const tn_node *n)
 {
     value_cost *v = user;
     if (n->kind == TN_KIND_BUFFER_LOAD) {
-        const tn_buffer *b = tn_as_buffer(((const tn_buffer_load *)n)->buffer);
-        const tnk_memory *m = tnb_ptrmap_get(&v->e->memory, b->data);
+        const tnk_memory *m = tnk_memory_of(v->e, ((const tn_buffer_load *)n)->buffer);
         v->ns += m && m->promoted ? 0 : v->touch_ns * vectors(tn_dtype_of(n));
         return TN_WALK_ON;
     }
@@ -111,7 +110,7 @@ in_value(void *user, const tn_node *n)
 static double
 store_cost(tnk_emitter *e, const tn_buffer_store *s)
 {
-    const tnk_memory *m = tnb_ptrmap_get(&e->memory, tn_as_buffer(s->buffer)->data);
+    const tnk_memory *m = tnk_memory_of(e, s->buffer);
     bool promoted = m && m->promoted;
     value_cost v = {e, promoted ? 0 : TOUCH_NS * vectors(tn_dtype_of(s->value)),
                     promoted ? TOUCH_NS / 2 : TOUCH_NS};
@@ -128,38 +127,37 @@ spelled(tnk_emitter *e, double ns)
     return tn_strf(e->ctx, "%s", tnb_print_f64(floor(ns * 100 + 0.5) / 100).s);
 }
 
-static tnk_cost
-times(tnk_emitter *e, tnk_cost c, const tn_expr *extent)
+static c_cost
+times(tnk_emitter *e, c_cost c, const tn_expr *extent)
 {
     int64_t n;
     if (tn_int_value(extent, &n)) {
         double turns = n > 0 ? (double)n : 0;
-        return (tnk_cost){c.ns * turns,
-                          c.text ? tn_strf(e->ctx, "%s * %s", tnb_print_f64(turns).s, c.text)
-                                 : NULL};
+        return (c_cost){c.ns * turns,
+                        c.text ? tn_strf(e->ctx, "%s * %s", tnb_print_f64(turns).s, c.text) : NULL};
     }
     bool known = true;
     tn_list vars = tn_free_vars(e->ctx, extent, true);
     for (uint32_t i = 0; i < vars.n && known; i++)
         known = tnk_find_param(e->kernel, vars.at[i]) != NULL;
     if (!known)
-        return (tnk_cost){c.ns * UNKNOWN_TURNS,
-                          c.text ? tn_strf(e->ctx, "%d.0 * %s", UNKNOWN_TURNS, c.text) : NULL};
+        return (c_cost){c.ns * UNKNOWN_TURNS,
+                        c.text ? tn_strf(e->ctx, "%d.0 * %s", UNKNOWN_TURNS, c.text) : NULL};
     tnb_buf text = {0}, *out = e->out;
     e->out = &text;
     tnk_emit_expr(e, extent);
     e->out = out;
     const char *one = c.text ? c.text : spelled(e, c.ns);
-    c = (tnk_cost){c.ns * UNKNOWN_TURNS,
-                   tn_strf(e->ctx, "(double)(%s) * %s", text.s ? text.s : "", one)};
+    c = (c_cost){c.ns * UNKNOWN_TURNS,
+                 tn_strf(e->ctx, "(double)(%s) * %s", text.s ? text.s : "", one)};
     tnb_buf_free(&text);
     return c;
 }
 
-static tnk_cost
-plus(tnk_emitter *e, tnk_cost a, tnk_cost b)
+static c_cost
+plus(tnk_emitter *e, c_cost a, c_cost b)
 {
-    tnk_cost c = {a.ns + b.ns, NULL};
+    c_cost c = {a.ns + b.ns, NULL};
     if (!a.text && !b.text)
         return c;
     const char *l = a.text ? a.text : spelled(e, a.ns);
@@ -168,46 +166,46 @@ plus(tnk_emitter *e, tnk_cost a, tnk_cost b)
     return c;
 }
 
-tnk_cost
-tnk_cost_of(tnk_emitter *e, const tn_stmt *s)
+c_cost
+c_cost_of(tnk_emitter *e, const tn_stmt *s)
 {
-    tnk_cost c = {0, NULL};
+    c_cost c = {0, NULL};
     if (!s)
         return c;
     switch (s->kind) {
     case TN_KIND_SEQ:
         for (uint32_t i = 0; i < ((const tn_seq *)s)->stmts.n; i++)
-            c = plus(e, c, tnk_cost_of(e, ((const tn_seq *)s)->stmts.at[i]));
+            c = plus(e, c, c_cost_of(e, ((const tn_seq *)s)->stmts.at[i]));
         return c;
     case TN_KIND_FOR: {
         const tn_for_loop *f = (const tn_for_loop *)s;
-        return times(e, plus(e, (tnk_cost){TURN_NS, NULL}, tnk_cost_of(e, f->body)), f->extent);
+        return times(e, plus(e, (c_cost){TURN_NS, NULL}, c_cost_of(e, f->body)), f->extent);
     }
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = (const tn_if_stmt *)s;
-        c = (tnk_cost){TURN_NS, NULL};
-        c = plus(e, c, tnk_cost_of(e, i->then_case));
-        return i->else_case ? plus(e, c, tnk_cost_of(e, i->else_case)) : c;
+        c = (c_cost){TURN_NS, NULL};
+        c = plus(e, c, c_cost_of(e, i->then_case));
+        return i->else_case ? plus(e, c, c_cost_of(e, i->else_case)) : c;
     }
     case TN_KIND_WHILE:
-        return (tnk_cost){64 * tnk_cost_of(e, ((const tn_while_loop *)s)->body).ns, NULL};
+        return (c_cost){64 * c_cost_of(e, ((const tn_while_loop *)s)->body).ns, NULL};
     case TN_KIND_ATTR_STMT:
-        return tnk_cost_of(e, ((const tn_attr_stmt *)s)->body);
+        return c_cost_of(e, ((const tn_attr_stmt *)s)->body);
     case TN_KIND_BUFFER_STORE:
-        return (tnk_cost){store_cost(e, (const tn_buffer_store *)s), NULL};
+        return (c_cost){store_cost(e, (const tn_buffer_store *)s), NULL};
     case TN_KIND_BIND: {
         value_cost v = {e, 0, TOUCH_NS};
         tn_walk(((const tn_bind *)s)->value, 0, in_value, NULL, &v);
-        return (tnk_cost){v.ns, NULL};
+        return (c_cost){v.ns, NULL};
     }
     default:
-        return (tnk_cost){FLOP_NS, NULL};
+        return (c_cost){FLOP_NS, NULL};
     }
 }
 
 int
-tnk_cost_threads(double ns)
+c_cost_threads(double ns)
 {
-    double threads = ns / (TNK_TEAM_NS / 2);
+    double threads = ns / (C_TEAM_NS / 2);
     return threads > MOST_THREADS ? MOST_THREADS : (int)threads;
 }
