@@ -262,7 +262,7 @@ onnx_truth(onnx_node *n, const tn_expr *e)
 }
 
 const tn_expr *
-onnx_t(onnx_node *n, const char *op, const tn_expr *a, const tn_expr *b)
+onnx_t(onnx_node *n, onnx_arith op, const tn_expr *a, const tn_expr *b)
 {
     return onnx_term_binary(n->ctx, op, TNB_I64, false, a, b);
 }

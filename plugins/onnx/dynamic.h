@@ -14,6 +14,7 @@
 #define ONNX_DYNAMIC_H
 
 #include "import.h"
+#include "terms.h"
 
 /* The elements of v: known, or read at run time by what is emitted here. False (nothing recorded):
  * not integers, too many, or of a number that is not known. */
@@ -60,7 +61,7 @@ const tn_expr *
 onnx_truth(onnx_node *n, const tn_expr *e);
 /* An integer term (0 or 1) by the name of an operator: "Equal", "Less", "And" ... */
 const tn_expr *
-onnx_t(onnx_node *n, const char *op, const tn_expr *a, const tn_expr *b);
+onnx_t(onnx_node *n, onnx_arith op, const tn_expr *a, const tn_expr *b);
 
 /* How wide a step is: between 1 and 2^40, so that nothing overflows, whatever its sign. To be bound,
  * with the demand that it is not 0. */

@@ -157,50 +157,42 @@ import_mean(onnx_node *n)
 
 /* ---- one operand ---- */
 
-static const struct unary_row {
-    const char *onnx, *relax;
-} unary_rows[] = {
-    {"Abs", "abs"},
-    {"Acos", "acos"},
-    {"Acosh", "acosh"},
-    {"Asin", "asin"},
-    {"Asinh", "asinh"},
-    {"Atan", "atan"},
-    {"Atanh", "atanh"},
-    {"Ceil", "ceil"},
-    {"Cos", "cos"},
-    {"Cosh", "cosh"},
-    {"Erf", "erf"},
-    {"Exp", "exp"},
-    {"Floor", "floor"},
-    {"Log", "log"},
-    {"Neg", "negative"},
-    {"Not", "logical_not"},
-    {"Round", "round"},
-    {"Sigmoid", "sigmoid"},
-    {"Sign", "sign"},
-    {"Sin", "sin"},
-    {"Sinh", "sinh"},
-    {"Sqrt", "sqrt"},
-    {"Tan", "tan"},
-    {"Tanh", "tanh"},
-    {"IsNaN", "isnan"},
-    {"BitwiseNot", "bitwise_not"},
-    {"Relu", "nn.relu"},
-    {"Softsign", "nn.softsign"},
-    {"HardSwish", "nn.hardswish"},
-    {"Mish", "nn.mish"},
-    {"Softplus", "nn.softplus"},
-};
-
-static bool
-import_unary(onnx_node *n)
-{
-    for (size_t i = 0; i < sizeof unary_rows / sizeof *unary_rows; i++)
-        if (strcmp(unary_rows[i].onnx, n->op) == 0)
-            return onnx_ret(n, onnx_un(n, unary_rows[i].relax, onnx_in(n, 0)));
-    return false;
-}
+#define IMPORT_UNARY(name, relax)                             \
+    static bool import_##name(onnx_node *n)                   \
+    {                                                         \
+        return onnx_ret(n, onnx_un(n, relax, onnx_in(n, 0))); \
+    }
+IMPORT_UNARY(abs, "abs")
+IMPORT_UNARY(acos, "acos")
+IMPORT_UNARY(acosh, "acosh")
+IMPORT_UNARY(asin, "asin")
+IMPORT_UNARY(asinh, "asinh")
+IMPORT_UNARY(atan, "atan")
+IMPORT_UNARY(atanh, "atanh")
+IMPORT_UNARY(ceil, "ceil")
+IMPORT_UNARY(cos, "cos")
+IMPORT_UNARY(cosh, "cosh")
+IMPORT_UNARY(erf, "erf")
+IMPORT_UNARY(exp, "exp")
+IMPORT_UNARY(floor, "floor")
+IMPORT_UNARY(log, "log")
+IMPORT_UNARY(negative, "negative")
+IMPORT_UNARY(logical_not, "logical_not")
+IMPORT_UNARY(round, "round")
+IMPORT_UNARY(sigmoid, "sigmoid")
+IMPORT_UNARY(sign, "sign")
+IMPORT_UNARY(sin, "sin")
+IMPORT_UNARY(sinh, "sinh")
+IMPORT_UNARY(sqrt, "sqrt")
+IMPORT_UNARY(tan, "tan")
+IMPORT_UNARY(tanh, "tanh")
+IMPORT_UNARY(isnan, "isnan")
+IMPORT_UNARY(bitwise_not, "bitwise_not")
+IMPORT_UNARY(relu, "nn.relu")
+IMPORT_UNARY(softsign, "nn.softsign")
+IMPORT_UNARY(hardswish, "nn.hardswish")
+IMPORT_UNARY(mish, "nn.mish")
+IMPORT_UNARY(softplus, "nn.softplus")
 
 static bool
 import_reciprocal(onnx_node *n)
@@ -465,70 +457,79 @@ import_dropout(onnx_node *n)
     return !n->failed;
 }
 
-#define UNARY(name, since, fold)                                \
-    {                                                           \
-        name, since, 0, 1, 1, 1, 1, import_unary, fold, 0, NULL \
-    }
-#define BINARY_ROW(name, since, fn, fold)             \
+#define UNARY(name, since, fn)                        \
     {                                                 \
-        name, since, 0, 2, 2, 1, 1, fn, fold, 0, NULL \
+        name, since, 0, 1, 1, 1, 1, fn, NULL, 0, NULL \
+    }
+#define FOLDED_UNARY(name, since, fn, arith)                                        \
+    {                                                                               \
+        name, since, 0, 1, 1, 1, 1, fn, onnx_fold_unary, ONNX_OP_ARITH(arith), NULL \
+    }
+#define ARITH(name, since, fn, arith)                                                \
+    {                                                                                \
+        name, since, 0, 2, 2, 1, 1, fn, onnx_fold_binary, ONNX_OP_ARITH(arith), NULL \
+    }
+#define BINARY_ROW(name, since, fn)                   \
+    {                                                 \
+        name, since, 0, 2, 2, 1, 1, fn, NULL, 0, NULL \
     }
 
 const onnx_op onnx_elementwise_ops[] = {
-    BINARY_ROW("Add", 1, import_add, onnx_fold_binary),
-    BINARY_ROW("Sub", 1, import_sub, onnx_fold_binary),
-    BINARY_ROW("Mul", 1, import_mul, onnx_fold_binary),
-    BINARY_ROW("Div", 1, import_div, onnx_fold_binary),
-    BINARY_ROW("Mod", 10, import_mod, onnx_fold_binary),
-    BINARY_ROW("Pow", 1, import_pow, onnx_fold_binary),
-    BINARY_ROW("And", 1, import_and, onnx_fold_binary),
-    BINARY_ROW("Or", 1, import_or, onnx_fold_binary),
-    BINARY_ROW("Xor", 1, import_xor, onnx_fold_binary),
-    BINARY_ROW("Equal", 1, import_equal, onnx_fold_binary),
-    BINARY_ROW("Less", 1, import_less, onnx_fold_binary),
-    BINARY_ROW("LessOrEqual", 12, import_less_equal, onnx_fold_binary),
-    BINARY_ROW("Greater", 1, import_greater, onnx_fold_binary),
-    BINARY_ROW("GreaterOrEqual", 12, import_greater_equal, onnx_fold_binary),
-    BINARY_ROW("BitShift", 11, import_bit_shift, NULL),
-    BINARY_ROW("BitwiseAnd", 18, import_bitwise_and, NULL),
-    BINARY_ROW("BitwiseOr", 18, import_bitwise_or, NULL),
-    BINARY_ROW("BitwiseXor", 18, import_bitwise_xor, NULL),
-    {"Max", 1, 0, 1, -1, 1, 1, import_max, onnx_fold_binary, 0, NULL},
-    {"Min", 1, 0, 1, -1, 1, 1, import_min, onnx_fold_binary, 0, NULL},
-    {"Sum", 1, 0, 1, -1, 1, 1, import_sum, onnx_fold_binary, 0, NULL},
+    ARITH("Add", 1, import_add, ONNX_ADD),
+    ARITH("Sub", 1, import_sub, ONNX_SUB),
+    ARITH("Mul", 1, import_mul, ONNX_MUL),
+    ARITH("Div", 1, import_div, ONNX_DIV),
+    ARITH("Mod", 10, import_mod, ONNX_MOD),
+    ARITH("Pow", 1, import_pow, ONNX_POW),
+    ARITH("And", 1, import_and, ONNX_AND),
+    ARITH("Or", 1, import_or, ONNX_OR),
+    ARITH("Xor", 1, import_xor, ONNX_XOR),
+    ARITH("Equal", 1, import_equal, ONNX_EQUAL),
+    ARITH("Less", 1, import_less, ONNX_LESS),
+    ARITH("LessOrEqual", 12, import_less_equal, ONNX_LESS_EQUAL),
+    ARITH("Greater", 1, import_greater, ONNX_GREATER),
+    ARITH("GreaterOrEqual", 12, import_greater_equal, ONNX_GREATER_EQUAL),
+    BINARY_ROW("BitShift", 11, import_bit_shift),
+    BINARY_ROW("BitwiseAnd", 18, import_bitwise_and),
+    BINARY_ROW("BitwiseOr", 18, import_bitwise_or),
+    BINARY_ROW("BitwiseXor", 18, import_bitwise_xor),
+    {"Max", 1, 0, 1, -1, 1, 1, import_max, onnx_fold_binary, ONNX_OP_ARITH(ONNX_MAX), NULL},
+    {"Min", 1, 0, 1, -1, 1, 1, import_min, onnx_fold_binary, ONNX_OP_ARITH(ONNX_MIN), NULL},
+    {"Sum", 1, 0, 1, -1, 1, 1, import_sum, onnx_fold_binary, ONNX_OP_ARITH(ONNX_ADD), NULL},
     {"Mean", 1, 0, 1, -1, 1, 1, import_mean, NULL, 0, NULL},
-    UNARY("Abs", 1, onnx_fold_unary),
-    UNARY("Acos", 7, NULL),
-    UNARY("Acosh", 9, NULL),
-    UNARY("Asin", 7, NULL),
-    UNARY("Asinh", 9, NULL),
-    UNARY("Atan", 7, NULL),
-    UNARY("Atanh", 9, NULL),
-    UNARY("Ceil", 1, onnx_fold_unary),
-    UNARY("Cos", 7, NULL),
-    UNARY("Cosh", 9, NULL),
-    UNARY("Erf", 9, NULL),
-    UNARY("Exp", 1, NULL),
-    UNARY("Floor", 1, onnx_fold_unary),
-    UNARY("Log", 1, NULL),
-    UNARY("Neg", 1, onnx_fold_unary),
-    UNARY("Not", 1, onnx_fold_unary),
-    UNARY("Round", 11, onnx_fold_unary),
-    UNARY("Sigmoid", 1, NULL),
-    UNARY("Sign", 9, onnx_fold_unary),
-    UNARY("Sin", 7, NULL),
-    UNARY("Sinh", 9, NULL),
-    UNARY("Sqrt", 1, onnx_fold_unary),
-    UNARY("Tan", 7, NULL),
-    UNARY("Tanh", 1, NULL),
-    UNARY("IsNaN", 9, NULL),
-    UNARY("BitwiseNot", 18, NULL),
-    UNARY("Relu", 1, onnx_fold_unary),
-    UNARY("Softsign", 1, NULL),
-    UNARY("Softplus", 1, NULL),
-    UNARY("HardSwish", 14, NULL),
-    UNARY("Mish", 18, NULL),
-    {"Reciprocal", 1, 0, 1, 1, 1, 1, import_reciprocal, onnx_fold_unary, 0, NULL},
+    FOLDED_UNARY("Abs", 1, import_abs, ONNX_ABS),
+    UNARY("Acos", 7, import_acos),
+    UNARY("Acosh", 9, import_acosh),
+    UNARY("Asin", 7, import_asin),
+    UNARY("Asinh", 9, import_asinh),
+    UNARY("Atan", 7, import_atan),
+    UNARY("Atanh", 9, import_atanh),
+    FOLDED_UNARY("Ceil", 1, import_ceil, ONNX_CEIL),
+    UNARY("Cos", 7, import_cos),
+    UNARY("Cosh", 9, import_cosh),
+    UNARY("Erf", 9, import_erf),
+    UNARY("Exp", 1, import_exp),
+    FOLDED_UNARY("Floor", 1, import_floor, ONNX_FLOOR),
+    UNARY("Log", 1, import_log),
+    FOLDED_UNARY("Neg", 1, import_negative, ONNX_NEG),
+    FOLDED_UNARY("Not", 1, import_logical_not, ONNX_NOT),
+    FOLDED_UNARY("Round", 11, import_round, ONNX_ROUND),
+    UNARY("Sigmoid", 1, import_sigmoid),
+    FOLDED_UNARY("Sign", 9, import_sign, ONNX_SIGN),
+    UNARY("Sin", 7, import_sin),
+    UNARY("Sinh", 9, import_sinh),
+    FOLDED_UNARY("Sqrt", 1, import_sqrt, ONNX_SQRT),
+    UNARY("Tan", 7, import_tan),
+    UNARY("Tanh", 1, import_tanh),
+    UNARY("IsNaN", 9, import_isnan),
+    UNARY("BitwiseNot", 18, import_bitwise_not),
+    FOLDED_UNARY("Relu", 1, import_relu, ONNX_RELU),
+    UNARY("Softsign", 1, import_softsign),
+    UNARY("Softplus", 1, import_softplus),
+    UNARY("HardSwish", 14, import_hardswish),
+    UNARY("Mish", 18, import_mish),
+    {"Reciprocal", 1, 0, 1, 1, 1, 1, import_reciprocal, onnx_fold_unary,
+     ONNX_OP_ARITH(ONNX_RECIPROCAL), NULL},
     {"IsInf", 10, 0, 1, 1, 1, 1, import_isinf, NULL, 0, NULL},
     {"LeakyRelu", 1, 0, 1, 1, 1, 1, import_leaky_relu, NULL, 0, NULL},
     {"Elu", 1, 0, 1, 1, 1, 1, import_elu, NULL, 0, NULL},
@@ -544,7 +545,8 @@ const onnx_op onnx_elementwise_ops[] = {
     {"Clip", 1, 0, 1, 3, 1, 1, import_clip, onnx_fold_clip, 0, NULL},
     {"Where", 9, 0, 3, 3, 1, 1, import_where, onnx_fold_where, 0, NULL},
     {"Cast", 1, 0, 1, 1, 1, 1, import_cast, onnx_fold_cast, 0, NULL},
-    {"CastLike", 15, 0, 2, 2, 1, 1, import_cast_like, onnx_fold_cast, ONNX_OP_FOLD_FIRST, NULL},
+    {"CastLike", 15, 0, 2, 2, 1, 1, import_cast_like, onnx_fold_cast_like, ONNX_OP_FOLD_FIRST,
+     NULL},
     {"Dropout", 1, 0, 1, 3, 1, 2, import_dropout, NULL, 0, NULL},
     {0},
 };

@@ -76,6 +76,12 @@ ret_of_numbers(onnx_node *n, tnb_dtype d, int32_t ndim, const int64_t *dims, con
     return onnx_ret_elems(n, 0, d, ndim, dims, e);
 }
 
+static onnx_arith
+arith_of(const onnx_node *n)
+{
+    return (onnx_arith)(n->row->flags >> ONNX_OP_ARITH_SHIFT);
+}
+
 /* a OP b, broadcast; the result's shape and terms. */
 static const tn_expr **
 combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int64_t *dims,
@@ -87,7 +93,7 @@ combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int
     *count = count_of(dims, *ndim);
     const tn_expr **e = new_elems(n, *count);
     for (uint64_t k = 0; e && k < *count; k++) {
-        e[k] = onnx_term_binary(n->ctx, n->op, d, fmod, broadcast_at(a, k, dims, *ndim),
+        e[k] = onnx_term_binary(n->ctx, arith_of(n), d, fmod, broadcast_at(a, k, dims, *ndim),
                                 broadcast_at(b, k, dims, *ndim));
         if (!e[k] || tn_is_error(e[k]))
             return NULL;
@@ -97,18 +103,25 @@ combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int
 }
 
 static bool
-is_comparison(const char *op)
+is_comparison(onnx_arith op)
 {
-    return !strcmp(op, "Equal") || !strcmp(op, "Less") || !strcmp(op, "Greater") ||
-           !strcmp(op, "LessOrEqual") || !strcmp(op, "GreaterOrEqual");
+    return op >= ONNX_EQUAL && op <= ONNX_GREATER_EQUAL;
 }
 
 /* Whether the result modulo 2^32 follows from the operands modulo 2^32. */
 static bool
-is_ring(const char *op)
+is_ring(onnx_arith op)
 {
-    return !strcmp(op, "Add") || !strcmp(op, "Sub") || !strcmp(op, "Mul") || !strcmp(op, "Sum") ||
-           !strcmp(op, "Pow") || !strcmp(op, "Neg");
+    switch (op) {
+    case ONNX_ADD:
+    case ONNX_SUB:
+    case ONNX_MUL:
+    case ONNX_POW:
+    case ONNX_NEG:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool
@@ -123,7 +136,7 @@ onnx_fold_binary(onnx_node *n)
     for (uint32_t i = 1; i < n->n_in; i++) {
         int64_t dims[ONNX_MAX_RANK];
         const onnx_value *b = n->in[i];
-        if (!b || (!tnb_dtype_eq(d, b->dtype) && strcmp(n->op, "Pow") != 0))
+        if (!b || (!tnb_dtype_eq(d, b->dtype) && arith_of(n) != ONNX_POW))
             return false;
         e = combine(n, &all, b, d, dims, &all.ndim, &count);
         if (!e)
@@ -132,9 +145,9 @@ onnx_fold_binary(onnx_node *n)
         all.elems = e;
         all.n_elems = (uint32_t)count;
     }
-    return is_ring(n->op)
-               ? ret_terms(n, d, all.ndim, all.dims, e, count)
-               : ret_of_numbers(n, is_comparison(n->op) ? TNB_B8 : d, all.ndim, all.dims, e, count);
+    return is_ring(arith_of(n)) ? ret_terms(n, d, all.ndim, all.dims, e, count)
+                                : ret_of_numbers(n, is_comparison(arith_of(n)) ? TNB_B8 : d,
+                                                 all.ndim, all.dims, e, count);
 }
 
 bool
@@ -143,15 +156,15 @@ onnx_fold_unary(onnx_node *n)
     const onnx_value *v = n->in[0];
     const tn_expr **e = new_elems(n, v->n_elems);
     for (uint32_t k = 0; e && k < v->n_elems; k++) {
-        e[k] = onnx_term_unary(n->ctx, n->op, v->dtype, v->elems[k]);
+        e[k] = onnx_term_unary(n->ctx, arith_of(n), v->dtype, v->elems[k]);
         if (!e[k] || tn_is_error(e[k]))
             return false;
         e[k] = onnx_term_fit(n->ctx, v->dtype, e[k]);
     }
     if (!e)
         return false;
-    return is_ring(n->op) ? ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems)
-                          : ret_of_numbers(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
+    return is_ring(arith_of(n)) ? ret_terms(n, v->dtype, v->ndim, v->dims, e, v->n_elems)
+                                : ret_of_numbers(n, v->dtype, v->ndim, v->dims, e, v->n_elems);
 }
 
 bool
@@ -168,7 +181,7 @@ onnx_fold_clip(onnx_node *n)
                 continue;
             if (n->in[i]->n_elems != 1)
                 return false;
-            e[k] = onnx_term_binary(n->ctx, i == 1 ? "Max" : "Min", v->dtype, false, e[k],
+            e[k] = onnx_term_binary(n->ctx, i == 1 ? ONNX_MAX : ONNX_MIN, v->dtype, false, e[k],
                                     n->in[i]->elems[0]);
         }
     }
@@ -193,12 +206,10 @@ onnx_fold_where(onnx_node *n)
     return e && ret_terms(n, a->dtype, ndim, dims, e, count);
 }
 
-bool
-onnx_fold_cast(onnx_node *n)
+static bool
+fold_cast(onnx_node *n, tnb_dtype to)
 {
     const onnx_value *v = n->in[0];
-    tnb_dtype to = !strcmp(n->op, "CastLike") ? onnx_in_dtype(n, 1)
-                                              : tnb_onnx_dtype(onnx_attr_int(n, "to", 0));
     const tn_expr **e = new_elems(n, v->n_elems);
     if (!to.bits || (!tnb_dtype_is_float(to) && !tnb_dtype_is_int(to) && to.code != TNB_BOOL) ||
         to.bits < 8 || (to.bits == 8 && tnb_dtype_is_float(to)))
@@ -210,6 +221,18 @@ onnx_fold_cast(onnx_node *n)
         return false;
     return narrows ? ret_terms(n, to, v->ndim, v->dims, e, v->n_elems)
                    : ret_of_numbers(n, to, v->ndim, v->dims, e, v->n_elems);
+}
+
+bool
+onnx_fold_cast(onnx_node *n)
+{
+    return fold_cast(n, tnb_onnx_dtype(onnx_attr_int(n, "to", 0)));
+}
+
+bool
+onnx_fold_cast_like(onnx_node *n)
+{
+    return fold_cast(n, onnx_in_dtype(n, 1));
 }
 
 /* ---- shapes ---- */
@@ -330,81 +353,90 @@ onnx_reshape_target(onnx_node *n, tn_list in, const tn_expr *const *target, uint
     return true;
 }
 
+/* The elements as they are, in another shape. */
 static bool
-reshape_dims(onnx_node *n, const onnx_value *v, int64_t *dims, int32_t *ndim)
+ret_reshaped(onnx_node *n, int32_t ndim, const int64_t *dims)
 {
-    int64_t axes[ONNX_MAX_DIMS];
-    int count;
-    if (!strcmp(n->op, "Identity")) {
-        *ndim = v->ndim;
-        memcpy(dims, v->dims, sizeof v->dims);
-        return true;
-    }
-    if (!strcmp(n->op, "Reshape")) {
-        const tn_expr *out[ONNX_MAX_DIMS];
-        tn_list in = {0};
-        if (n->n_in < 2 || n->in[1]->n_elems > ONNX_MAX_RANK)
-            return false;
-        if (!dims_of(n, n->in[0], &in) ||
-            !onnx_reshape_target(n, in, n->in[1]->elems, n->in[1]->n_elems,
-                                 !onnx_attr_int(n, "allowzero", 0), out))
-            return false;
-        *ndim = (int32_t)n->in[1]->n_elems;
-        for (int32_t i = 0; i < *ndim; i++)
-            if (!tn_int_value(out[i], &dims[i]))
-                return false;
-        return true;
-    }
-    if (!strcmp(n->op, "Flatten")) {
-        int64_t axis = onnx_attr_int(n, "axis", 1);
-        axis = axis < 0 ? axis + v->ndim : axis;
-        if (axis < 0 || axis > v->ndim)
-            return false;
-        *ndim = 2;
-        dims[0] = (int64_t)count_of(v->dims, (int32_t)axis);
-        dims[1] = (int64_t)count_of(v->dims + axis, v->ndim - (int32_t)axis);
-        return true;
-    }
-    count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
-    if (!strcmp(n->op, "Unsqueeze")) {
-        int64_t rank = v->ndim + count;
-        if (count < 0 || rank > ONNX_MAX_RANK || !onnx_axes(n, rank, axes, count))
-            return false;
-        *ndim = (int32_t)rank;
-        for (int32_t i = 0, j = 0; i < rank; i++) {
-            bool added = false;
-            for (int k = 0; k < count; k++)
-                added |= axes[k] == i;
-            dims[i] = added ? 1 : v->dims[j++];
-        }
-        return true;
-    }
-    if (!strcmp(n->op, "Squeeze")) {
-        if (count > 0 && !onnx_axes(n, v->ndim, axes, count))
-            return false;
-        *ndim = 0;
-        for (int32_t i = 0; i < v->ndim; i++) {
-            bool drop = count < 0 && v->dims[i] == 1;
-            for (int k = 0; k < count; k++)
-                drop |= axes[k] == i;
-            if (drop && v->dims[i] != 1)
-                return false;
-            if (!drop)
-                dims[(*ndim)++] = v->dims[i];
-        }
-        return true;
-    }
-    return false;
+    onnx_value *v = n->in[0];
+    return count_of(dims, ndim) == v->n_elems &&
+           onnx_ret_elems(n, 0, v->dtype, ndim, dims, v->elems);
+}
+
+bool
+onnx_fold_identity(onnx_node *n)
+{
+    return ret_reshaped(n, n->in[0]->ndim, n->in[0]->dims);
 }
 
 bool
 onnx_fold_reshape(onnx_node *n)
 {
     int64_t dims[ONNX_MAX_RANK];
-    int32_t ndim;
-    onnx_value *v = n->in[0];
-    return reshape_dims(n, v, dims, &ndim) && count_of(dims, ndim) == v->n_elems &&
-           onnx_ret_elems(n, 0, v->dtype, ndim, dims, v->elems);
+    const tn_expr *out[ONNX_MAX_DIMS];
+    tn_list in = {0};
+    if (n->n_in < 2 || n->in[1]->n_elems > ONNX_MAX_RANK)
+        return false;
+    if (!dims_of(n, n->in[0], &in) ||
+        !onnx_reshape_target(n, in, n->in[1]->elems, n->in[1]->n_elems,
+                             !onnx_attr_int(n, "allowzero", 0), out))
+        return false;
+    int32_t ndim = (int32_t)n->in[1]->n_elems;
+    for (int32_t i = 0; i < ndim; i++)
+        if (!tn_int_value(out[i], &dims[i]))
+            return false;
+    return ret_reshaped(n, ndim, dims);
+}
+
+bool
+onnx_fold_flatten(onnx_node *n)
+{
+    const onnx_value *v = n->in[0];
+    int64_t axis = onnx_attr_int(n, "axis", 1);
+    axis = axis < 0 ? axis + v->ndim : axis;
+    if (axis < 0 || axis > v->ndim)
+        return false;
+    int64_t dims[2] = {(int64_t)count_of(v->dims, (int32_t)axis),
+                       (int64_t)count_of(v->dims + axis, v->ndim - (int32_t)axis)};
+    return ret_reshaped(n, 2, dims);
+}
+
+bool
+onnx_fold_unsqueeze(onnx_node *n)
+{
+    const onnx_value *v = n->in[0];
+    int64_t axes[ONNX_MAX_DIMS], dims[ONNX_MAX_RANK];
+    int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
+    int64_t rank = v->ndim + count;
+    if (count < 0 || rank > ONNX_MAX_RANK || !onnx_axes(n, rank, axes, count))
+        return false;
+    for (int32_t i = 0, j = 0; i < rank; i++) {
+        bool added = false;
+        for (int k = 0; k < count; k++)
+            added |= axes[k] == i;
+        dims[i] = added ? 1 : v->dims[j++];
+    }
+    return ret_reshaped(n, (int32_t)rank, dims);
+}
+
+bool
+onnx_fold_squeeze(onnx_node *n)
+{
+    const onnx_value *v = n->in[0];
+    int64_t axes[ONNX_MAX_DIMS], dims[ONNX_MAX_RANK];
+    int count = onnx_axes_in(n, 1, axes, ONNX_MAX_DIMS);
+    int32_t ndim = 0;
+    if (count > 0 && !onnx_axes(n, v->ndim, axes, count))
+        return false;
+    for (int32_t i = 0; i < v->ndim; i++) {
+        bool drop = count < 0 && v->dims[i] == 1;
+        for (int k = 0; k < count; k++)
+            drop |= axes[k] == i;
+        if (drop && v->dims[i] != 1)
+            return false;
+        if (!drop)
+            dims[ndim++] = v->dims[i];
+    }
+    return ret_reshaped(n, ndim, dims);
 }
 
 /* ---- moving elements ---- */
@@ -822,10 +854,7 @@ onnx_fold_reduce(onnx_node *n)
     for (int32_t i = 0; i < v->ndim; i++)
         if (!gone[i] || keep)
             dims[ndim++] = gone[i] ? 1 : v->dims[i];
-    const char *op = !strcmp(n->op, "ReduceProd")  ? "Mul"
-                     : !strcmp(n->op, "ReduceSum") ? "Add"
-                     : !strcmp(n->op, "ReduceMax") ? "Max"
-                                                   : "Min";
+    onnx_arith op = arith_of(n);
     uint64_t total = count_of(dims, ndim);
     const tn_expr **e = new_elems(n, total);
     for (uint32_t k = 0; e && k < v->n_elems; k++) {

@@ -5,13 +5,13 @@
 #define ONNX_FOLD_H
 
 #include "import.h"
+#include "terms.h"
 
+/* What the row of the operator's table says of each two or each one (ONNX_OP_ARITH). */
 bool
-onnx_fold_binary(
-    onnx_node *
-        n); /* Add Sub Mul Div Mod Min Max Sum Pow Equal Less ... And Or Xor: by the operator's name */
+onnx_fold_binary(onnx_node *n);
 bool
-onnx_fold_unary(onnx_node *n); /* Neg Abs Sign Floor Ceil Round Not Sqrt Reciprocal Relu */
+onnx_fold_unary(onnx_node *n);
 bool
 onnx_fold_clip(onnx_node *n);
 bool
@@ -19,11 +19,21 @@ onnx_fold_where(onnx_node *n);
 bool
 onnx_fold_cast(onnx_node *n);
 bool
+onnx_fold_cast_like(onnx_node *n);
+bool
 onnx_fold_shape(onnx_node *n);
 bool
 onnx_fold_size(onnx_node *n);
 bool
-onnx_fold_reshape(onnx_node *n); /* Reshape Squeeze Unsqueeze Flatten Identity */
+onnx_fold_identity(onnx_node *n);
+bool
+onnx_fold_reshape(onnx_node *n);
+bool
+onnx_fold_flatten(onnx_node *n);
+bool
+onnx_fold_unsqueeze(onnx_node *n);
+bool
+onnx_fold_squeeze(onnx_node *n);
 bool
 onnx_fold_gather(onnx_node *n);
 bool
@@ -41,7 +51,7 @@ onnx_fold_constant_of_shape(onnx_node *n);
 bool
 onnx_fold_range(onnx_node *n);
 bool
-onnx_fold_reduce(onnx_node *n); /* ReduceProd ReduceSum ReduceMin ReduceMax */
+onnx_fold_reduce(onnx_node *n); /* by ONNX_OP_ARITH too */
 
 /* Shared with the handlers of the same operators. */
 /* The extents that Reshape makes: target with 0 and -1 resolved against the input's. */

@@ -122,8 +122,11 @@ typedef struct onnx_op {
 enum {
     ONNX_OP_SHAPE_ONLY = 1, /* looks at its inputs' shapes only */
     ONNX_OP_FOLD_SHAPE = 2, /* `fold` wants no elements of its inputs */
-    ONNX_OP_FOLD_FIRST = 4  /* those of input 0 only */
+    ONNX_OP_FOLD_FIRST = 4, /* those of input 0 only */
+    /* from this bit on an onnx_arith: what onnx_fold_binary, onnx_fold_unary and onnx_fold_reduce compute */
+    ONNX_OP_ARITH_SHIFT = 8
 };
+#define ONNX_OP_ARITH(id) ((unsigned)(id) << ONNX_OP_ARITH_SHIFT)
 
 struct onnx_node {
     onnx_import *imp;

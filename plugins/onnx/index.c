@@ -135,7 +135,7 @@ topk_at_run_time(onnx_node *n, const tn_expr *x, int64_t axis, bool largest)
         return onnx_fail(n, TNB_SHAPE, "k has %u entries, wanted one", count);
     k = shown[0] = onnx_simplify(n, e[0]);
     shown[1] = in.at[axis];
-    const tn_expr *fits = onnx_t(n, "LessOrEqual", k, in.at[axis]);
+    const tn_expr *fits = onnx_t(n, ONNX_LESS_EQUAL, k, in.at[axis]);
     onnx_demand d = {tn_is_int_const(fits, 1) ? NULL : onnx_truth(n, fits), shown, 2,
                      tn_strf(ctx, "k is {1}, but axis %" PRId64 " has {2} entries", axis)};
     if (!onnx_bind(n, &k, 1, &d))

@@ -71,7 +71,7 @@ may_copy(onnx_node *n, tn_list in, const tn_expr *e)
     int64_t v;
     if (tn_is(e, TN_KIND_FLOOR_DIV) && is_of_extents(n, in, e))
         return false;
-    if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, "Equal", e, tn_i64(n->ctx, 0)), &v))
+    if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, ONNX_EQUAL, e, tn_i64(n->ctx, 0)), &v))
         return false;
     for (uint32_t i = 0; i < in.n; i++)
         if (has_factor(in.at[i], e) || tn_prove_equal(n->ctx, in.at[i], e))
@@ -103,10 +103,10 @@ reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *c
     if (count > ONNX_MAX_DIMS)
         return onnx_fail(n, TNB_BOUNDS, "the target shape has %u dimensions", count);
     for (uint32_t i = 0; i < count; i++) {
-        const tn_expr *e = onnx_simplify(n, target[i]), *is_zero = onnx_t(n, "Equal", e, zero);
+        const tn_expr *e = onnx_simplify(n, target[i]), *is_zero = onnx_t(n, ONNX_EQUAL, e, zero);
         shown[1 + i] = e;
         text = tn_strf(ctx, "%s%s{%u}", text, i ? ", " : "", i + 2);
-        hole[i] = onnx_t(n, "Equal", e, tn_i64(ctx, -1));
+        hole[i] = onnx_t(n, ONNX_EQUAL, e, tn_i64(ctx, -1));
         holes = tn_add(ctx, holes, hole[i]);
         bool open = is_open(n, e) || may_copy(n, in, e);
         if (zero_copies && i < in.n && (open || tn_is_int_const(e, 0)))
@@ -143,7 +143,7 @@ zeros_agree(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t cou
     for (uint32_t i = 0; i < count && i < ONNX_MAX_DIMS && k + 2 <= 24; i++) {
         const tn_expr *e = onnx_simplify(n, target[i]), *own = i < in.n ? in.at[i] : NULL;
         int64_t v;
-        if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, "Equal", e, zero), &v) ||
+        if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, ONNX_EQUAL, e, zero), &v) ||
             (own && (has_factor(own, e) || tn_prove_equal(ctx, own, e))))
             continue;
         const tn_expr *agree = tn_cmp(ctx, TN_KIND_NE, e, zero);
@@ -355,8 +355,8 @@ gather_axes(onnx_node *n, const onnx_terms *s, tn_list in, open_slice *axis, con
         *o = (open_slice){0};
         for (uint32_t k = 0; k < s->count; k++) {
             const tn_expr *at = s->axes[k],
-                          *here = onnx_t(n, "Or", onnx_t(n, "Equal", at, tn_i64(ctx, a)),
-                                         onnx_t(n, "Equal", at, tn_i64(ctx, (int64_t)a - in.n)));
+                          *here = onnx_t(n, ONNX_OR, onnx_t(n, ONNX_EQUAL, at, tn_i64(ctx, a)),
+                                         onnx_t(n, ONNX_EQUAL, at, tn_i64(ctx, (int64_t)a - in.n)));
             if (tn_is_int_const(here, 0))
                 continue;
             o->start = onnx_t_where(n, here, s->starts[k], o->start ? o->start : tn_i64(ctx, 0));
@@ -377,7 +377,7 @@ clamped(onnx_node *n, const tn_expr *v, const tn_expr *extent, bool forward, boo
     const tn_expr *low = tn_i64(ctx, forward || start ? 0 : -1), *zero = tn_i64(ctx, 0),
                   *high = forward ? extent : tn_sub(ctx, extent, tn_i64(ctx, 1)),
                   *from_end = tn_max(ctx, tn_add(ctx, v, extent), low);
-    return onnx_t_where(n, onnx_t(n, "Less", v, zero), tn_min(ctx, from_end, high),
+    return onnx_t_where(n, onnx_t(n, ONNX_LESS, v, zero), tn_min(ctx, from_end, high),
                         tn_min(ctx, v, high));
 }
 
@@ -385,8 +385,9 @@ clamped(onnx_node *n, const tn_expr *v, const tn_expr *extent, bool forward, boo
 static const tn_expr *
 end_backwards(onnx_node *n, const tn_expr *end)
 {
-    const tn_expr *largest = onnx_t(n, "Or", onnx_t(n, "Equal", end, tn_i64(n->ctx, INT64_MAX)),
-                                    onnx_t(n, "Equal", end, tn_i64(n->ctx, INT32_MAX)));
+    const tn_expr *largest =
+        onnx_t(n, ONNX_OR, onnx_t(n, ONNX_EQUAL, end, tn_i64(n->ctx, INT64_MAX)),
+               onnx_t(n, ONNX_EQUAL, end, tn_i64(n->ctx, INT32_MAX)));
     return onnx_t_where(n, largest, tn_i64(n->ctx, -INT64_MAX), end);
 }
 
@@ -395,7 +396,7 @@ static void
 measure_axis(onnx_node *n, open_slice *o, const tn_expr *extent)
 {
     tn_ctx *ctx = n->ctx;
-    const tn_expr *zero = tn_i64(ctx, 0), *forward = onnx_t(n, "Greater", o->step, zero), *b[2],
+    const tn_expr *zero = tn_i64(ctx, 0), *forward = onnx_t(n, ONNX_GREATER, o->step, zero), *b[2],
                   *count[2];
     for (int k = 0; k < 2; k++) {
         const tn_expr *e = clamped(n, k ? end_backwards(n, o->end) : o->end, extent, !k, false);
@@ -640,10 +641,11 @@ expand_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *co
         shown[rank + i] = b;
         text[0] = tn_strf(ctx, "%s%s{%u}", text[0], i ? ", " : "", i + 1);
         text[1] = tn_strf(ctx, "%s%s{%u}", text[1], i ? ", " : "", rank + i + 1);
-        const tn_expr *a_one = onnx_t(n, "Equal", a, one), *b_one = onnx_t(n, "Equal", b, one),
-                      *same = onnx_t(n, "Equal", a, b);
+        const tn_expr *a_one = onnx_t(n, ONNX_EQUAL, a, one),
+                      *b_one = onnx_t(n, ONNX_EQUAL, b, one), *same = onnx_t(n, ONNX_EQUAL, a, b);
         out[i] = onnx_t_where(n, b_one, a, b);
-        ok = tn_and(ctx, ok, onnx_truth(n, onnx_t(n, "Or", same, onnx_t(n, "Or", a_one, b_one))));
+        ok = tn_and(ctx, ok,
+                    onnx_truth(n, onnx_t(n, ONNX_OR, same, onnx_t(n, ONNX_OR, a_one, b_one))));
         if (onnx_is_plain(n, out[i]) && !tn_is(out[i], TN_KIND_INT_IMM) && !tn_is_int_const(a, 1) &&
             !tn_prove_equal(ctx, a, b) && !tn_is_int_const(b, 1)) /* checked, so named anew */
             out[i] = tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, b, one), a, b);
@@ -977,7 +979,7 @@ center_at_run_time(onnx_node *n, const tn_expr *x, tn_list in)
             return false;
         const tn_expr *more = onnx_simplify(n, tn_sub(ctx, w, in.at[axes[i]])),
                       *cut = tn_floordiv(ctx, tn_sub(ctx, zero, more), two);
-        before[axes[i]] = onnx_t_where(n, onnx_t(n, "Less", more, zero), tn_sub(ctx, zero, cut),
+        before[axes[i]] = onnx_t_where(n, onnx_t(n, ONNX_LESS, more, zero), tn_sub(ctx, zero, cut),
                                        tn_floordiv(ctx, more, two));
         after[axes[i]] = tn_sub(ctx, more, before[axes[i]]);
     }
@@ -1029,15 +1031,15 @@ import_center_crop_pad(onnx_node *n)
 }
 
 const onnx_op onnx_manipulate_ops[] = {
-    {"Identity", 1, 0, 1, 1, 1, 1, import_identity, onnx_fold_reshape, 0, NULL},
+    {"Identity", 1, 0, 1, 1, 1, 1, import_identity, onnx_fold_identity, 0, NULL},
     {"Reshape", 1, 0, 1, 2, 1, 1, import_reshape, onnx_fold_reshape, 0, NULL},
     {"Transpose", 1, 0, 1, 1, 1, 1, import_transpose, onnx_fold_transpose, 0, NULL},
     {"Concat", 1, 0, 1, -1, 1, 1, import_concat, onnx_fold_concat, 0, NULL},
     {"Split", 1, 0, 1, 2, 1, -1, import_split, onnx_fold_split, 0, NULL},
     {"Slice", 1, 0, 1, 5, 1, 1, import_slice, onnx_fold_slice, 0, NULL},
-    {"Squeeze", 1, 0, 1, 2, 1, 1, import_squeeze, onnx_fold_reshape, 0, NULL},
-    {"Unsqueeze", 1, 0, 1, 2, 1, 1, import_unsqueeze, onnx_fold_reshape, 0, NULL},
-    {"Flatten", 1, 0, 1, 1, 1, 1, import_flatten, onnx_fold_reshape, 0, NULL},
+    {"Squeeze", 1, 0, 1, 2, 1, 1, import_squeeze, onnx_fold_squeeze, 0, NULL},
+    {"Unsqueeze", 1, 0, 1, 2, 1, 1, import_unsqueeze, onnx_fold_unsqueeze, 0, NULL},
+    {"Flatten", 1, 0, 1, 1, 1, 1, import_flatten, onnx_fold_flatten, 0, NULL},
     {"Expand", 8, 0, 2, 2, 1, 1, import_expand, onnx_fold_expand, 0, NULL},
     {"Tile", 1, 0, 2, 3, 1, 1, import_tile, NULL, 0, NULL},
     {"Pad", 1, 0, 1, 4, 1, 1, import_pad, NULL, 0, NULL},

@@ -199,22 +199,27 @@ import_cumprod(onnx_node *n)
     return scan(n, "cumprod");
 }
 
-#define ROW(name, fn, fold)                       \
+#define ROW(name, fn)                             \
     {                                             \
-        name, 1, 0, 1, 2, 1, 1, fn, fold, 0, NULL \
+        name, 1, 0, 1, 2, 1, 1, fn, NULL, 0, NULL \
+    }
+
+#define FOLDED(name, fn, arith)                                                  \
+    {                                                                            \
+        name, 1, 0, 1, 2, 1, 1, fn, onnx_fold_reduce, ONNX_OP_ARITH(arith), NULL \
     }
 
 const onnx_op onnx_reduce_ops[] = {
-    ROW("ReduceSum", import_sum, onnx_fold_reduce),
-    ROW("ReduceMean", import_mean, NULL),
-    ROW("ReduceProd", import_prod, onnx_fold_reduce),
-    ROW("ReduceMax", import_max, onnx_fold_reduce),
-    ROW("ReduceMin", import_min, onnx_fold_reduce),
-    ROW("ReduceL1", import_l1, NULL),
-    ROW("ReduceL2", import_l2, NULL),
-    ROW("ReduceSumSquare", import_sum_square, NULL),
-    ROW("ReduceLogSum", import_log_sum, NULL),
-    ROW("ReduceLogSumExp", import_log_sum_exp, NULL),
+    FOLDED("ReduceSum", import_sum, ONNX_ADD),
+    ROW("ReduceMean", import_mean),
+    FOLDED("ReduceProd", import_prod, ONNX_MUL),
+    FOLDED("ReduceMax", import_max, ONNX_MAX),
+    FOLDED("ReduceMin", import_min, ONNX_MIN),
+    ROW("ReduceL1", import_l1),
+    ROW("ReduceL2", import_l2),
+    ROW("ReduceSumSquare", import_sum_square),
+    ROW("ReduceLogSum", import_log_sum),
+    ROW("ReduceLogSumExp", import_log_sum_exp),
     {"ArgMax", 1, 0, 1, 1, 1, 1, import_argmax, NULL, 0, NULL},
     {"ArgMin", 1, 0, 1, 1, 1, 1, import_argmin, NULL, 0, NULL},
     {"CumSum", 11, 0, 2, 2, 1, 1, import_cumsum, NULL, 0, NULL},

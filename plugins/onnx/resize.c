@@ -52,8 +52,8 @@ scaled(onnx_node *n, const tn_expr *extent, double scale)
     if (tn_int_value(extent, &v))
         return whole_size(n, floorf((float)v * (float)scale));
     const tn_expr *e = onnx_term_cast(ctx, TNB_I64, TNB_F32, extent);
-    e = onnx_term_binary(ctx, "Mul", TNB_F32, false, e, tn_float_imm_of(ctx, TNB_F64, scale));
-    e = onnx_term_cast(ctx, TNB_F32, TNB_I64, onnx_term_unary(ctx, "Floor", TNB_F32, e));
+    e = onnx_term_binary(ctx, ONNX_MUL, TNB_F32, false, e, tn_float_imm_of(ctx, TNB_F64, scale));
+    e = onnx_term_cast(ctx, TNB_F32, TNB_I64, onnx_term_unary(ctx, ONNX_FLOOR, TNB_F32, e));
     return onnx_bind(n, &e, 1, NULL) ? e : tn_error_node(ctx);
 }
 

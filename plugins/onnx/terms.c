@@ -138,20 +138,22 @@ of_truth(tn_ctx *ctx, const tn_expr *cond)
 }
 
 static int
-comparison_kind(const char *op)
+comparison_kind(onnx_arith op)
 {
-    static const struct {
-        const char *op;
-        tn_kind kind;
-    } table[] = {{"Equal", TN_KIND_EQ},
-                 {"Less", TN_KIND_LT},
-                 {"LessOrEqual", TN_KIND_LE},
-                 {"Greater", TN_KIND_GT},
-                 {"GreaterOrEqual", TN_KIND_GE}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(op, table[i].op) == 0)
-            return (int)table[i].kind;
-    return -1;
+    switch (op) {
+    case ONNX_EQUAL:
+        return TN_KIND_EQ;
+    case ONNX_LESS:
+        return TN_KIND_LT;
+    case ONNX_LESS_EQUAL:
+        return TN_KIND_LE;
+    case ONNX_GREATER:
+        return TN_KIND_GT;
+    case ONNX_GREATER_EQUAL:
+        return TN_KIND_GE;
+    default:
+        return -1;
+    }
 }
 
 static bool
@@ -196,12 +198,12 @@ compare(tn_ctx *ctx, int kind, const tn_expr *a, const tn_expr *b)
 }
 
 static const tn_expr *
-logical(tn_ctx *ctx, const char *op, const tn_expr *a, const tn_expr *b)
+logical(tn_ctx *ctx, onnx_arith op, const tn_expr *a, const tn_expr *b)
 {
     const tn_expr *x = onnx_term_truth(ctx, a), *y = onnx_term_truth(ctx, b);
-    if (op[0] == 'A')
+    if (op == ONNX_AND)
         return of_truth(ctx, tn_and(ctx, x, y));
-    if (op[0] == 'O')
+    if (op == ONNX_OR)
         return of_truth(ctx, tn_or(ctx, x, y));
     return of_truth(ctx,
                     tn_or(ctx, tn_and(ctx, x, tn_not(ctx, y)), tn_and(ctx, tn_not(ctx, x), y)));
@@ -259,24 +261,29 @@ power(tn_ctx *ctx, tnb_dtype d, const tn_expr *a, const tn_expr *b)
         return NULL;
     const tn_expr *r = a;
     for (int64_t i = 1; i < n && r; i++)
-        r = onnx_term_fit(ctx, d, onnx_term_binary(ctx, "Mul", d, false, r, a));
+        r = onnx_term_fit(ctx, d, onnx_term_binary(ctx, ONNX_MUL, d, false, r, a));
     return r;
 }
 
 /* Whether the sum, difference or product of two such numbers of uint64 is one again. */
 static bool
-stays_below(const char *op, int64_t x, int64_t y)
+stays_below(onnx_arith op, int64_t x, int64_t y)
 {
     int64_t r;
-    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+    switch (op) {
+    case ONNX_ADD:
         return !__builtin_add_overflow(x, y, &r);
-    if (!strcmp(op, "Mul"))
+    case ONNX_MUL:
         return !__builtin_mul_overflow(x, y, &r);
-    return strcmp(op, "Sub") != 0 || x >= y;
+    case ONNX_SUB:
+        return x >= y;
+    default:
+        return true;
+    }
 }
 
 static const tn_expr *
-int_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a, const tn_expr *b)
+int_binary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, bool fmod, const tn_expr *a, const tn_expr *b)
 {
     int64_t x, y;
     bool lit = tn_int_value(a, &x) && tn_int_value(b, &y);
@@ -284,21 +291,27 @@ int_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a
         return NULL;
     if (lit && is_uint64(d) && !stays_below(op, x, y))
         return NULL;
-    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+    switch (op) {
+    case ONNX_ADD:
         return tn_add(ctx, a, b);
-    if (!strcmp(op, "Sub"))
+    case ONNX_SUB:
         return tn_sub(ctx, a, b);
-    if (!strcmp(op, "Mul"))
+    case ONNX_MUL:
         return tn_mul(ctx, a, b);
-    if (!strcmp(op, "Min"))
+    case ONNX_MIN:
         return tn_min(ctx, a, b);
-    if (!strcmp(op, "Max"))
+    case ONNX_MAX:
         return tn_max(ctx, a, b);
-    if (!strcmp(op, "Div") || !strcmp(op, "Mod"))
-        return divide(ctx, op[0] == 'D', !fmod, a, b);
-    if (!strcmp(op, "And") || !strcmp(op, "Or") || !strcmp(op, "Xor"))
+    case ONNX_DIV:
+    case ONNX_MOD:
+        return divide(ctx, op == ONNX_DIV, !fmod, a, b);
+    case ONNX_AND:
+    case ONNX_OR:
+    case ONNX_XOR:
         return logical(ctx, op, a, b);
-    return comparison_kind(op) < 0 ? NULL : compare(ctx, comparison_kind(op), a, b);
+    default:
+        return comparison_kind(op) < 0 ? NULL : compare(ctx, comparison_kind(op), a, b);
+    }
 }
 
 /* ---- floats ---- */
@@ -386,7 +399,7 @@ operand(tn_ctx *ctx, tnb_dtype d, const tn_expr *e)
 }
 
 static const tn_expr *
-literal_binary(tn_ctx *ctx, const char *op, double x, double y)
+literal_binary(tn_ctx *ctx, onnx_arith op, double x, double y)
 {
     int kind = comparison_kind(op);
     if (kind >= 0)
@@ -396,32 +409,55 @@ literal_binary(tn_ctx *ctx, const char *op, double x, double y)
                            : kind == TN_KIND_GT ? x > y
                                                 : x >= y);
     double r;
-    if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
+    switch (op) {
+    case ONNX_ADD:
         r = x + y;
-    else if (!strcmp(op, "Sub"))
+        break;
+    case ONNX_SUB:
         r = x - y;
-    else if (!strcmp(op, "Mul"))
+        break;
+    case ONNX_MUL:
         r = x * y;
-    else if (!strcmp(op, "Div"))
+        break;
+    case ONNX_DIV:
         r = x / y;
-    else if (!strcmp(op, "Min"))
+        break;
+    case ONNX_MIN:
         r = isnan(x) || x < y ? x : y;
-    else if (!strcmp(op, "Max"))
+        break;
+    case ONNX_MAX:
         r = isnan(x) || x > y ? x : y;
-    else
+        break;
+    default:
         return NULL;
+    }
     return tn_float_imm_of(ctx, TNB_F64, r);
 }
 
-static const tn_expr *
-float_binary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a, const tn_expr *b)
+static int
+float_kind(onnx_arith op)
 {
-    static const struct {
-        const char *op;
-        tn_kind kind;
-    } table[] = {{"Add", TN_KIND_ADD}, {"Sum", TN_KIND_ADD}, {"Sub", TN_KIND_SUB},
-                 {"Mul", TN_KIND_MUL}, {"Div", TN_KIND_DIV}, {"Min", TN_KIND_MIN},
-                 {"Max", TN_KIND_MAX}};
+    switch (op) {
+    case ONNX_ADD:
+        return TN_KIND_ADD;
+    case ONNX_SUB:
+        return TN_KIND_SUB;
+    case ONNX_MUL:
+        return TN_KIND_MUL;
+    case ONNX_DIV:
+        return TN_KIND_DIV;
+    case ONNX_MIN:
+        return TN_KIND_MIN;
+    case ONNX_MAX:
+        return TN_KIND_MAX;
+    default:
+        return -1;
+    }
+}
+
+static const tn_expr *
+float_binary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a, const tn_expr *b)
+{
     double x = 0, y = 0;
     if (float_value(a, &x) && float_value(b, &y))
         return literal_binary(ctx, op, x, y);
@@ -435,21 +471,20 @@ float_binary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a, const t
                        tn_mul(ctx, q.num, number(ctx, p.den)));
     if (kind >= 0)
         return of_truth(ctx, tn_bin(ctx, (tn_kind)kind, operand(ctx, d, a), operand(ctx, d, b)));
-    if (exact && p.den == 1 && q.den == 1 && strcmp(op, "Div") != 0) {
+    if (exact && p.den == 1 && q.den == 1 && op != ONNX_DIV) {
         const tn_expr *whole = int_binary(ctx, op, TNB_I64, false, p.num, q.num);
         return whole ? tn_raw_cast(ctx, d, whole) : NULL;
     }
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(op, table[i].op) == 0)
-            return tn_raw_binary(ctx, table[i].kind, operand(ctx, d, a), operand(ctx, d, b));
-    return NULL;
+    kind = float_kind(op);
+    return kind < 0 ? NULL
+                    : tn_raw_binary(ctx, (tn_kind)kind, operand(ctx, d, a), operand(ctx, d, b));
 }
 
 const tn_expr *
-onnx_term_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a,
+onnx_term_binary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, bool fmod, const tn_expr *a,
                  const tn_expr *b)
 {
-    if (!strcmp(op, "Pow"))
+    if (op == ONNX_POW)
         return power(ctx, d, a, b);
     return tnb_dtype_is_float(d) ? float_binary(ctx, op, d, a, b)
                                  : int_binary(ctx, op, d, fmod, a, b);
@@ -458,70 +493,81 @@ onnx_term_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_e
 /* ---- unary ---- */
 
 static const tn_expr *
-int_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+int_unary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a)
 {
     int64_t v = 0;
     const tn_expr *zero = number(ctx, 0), *one = number(ctx, 1);
-    if (!strcmp(op, "Not"))
+    if (op == ONNX_NOT)
         return of_truth(ctx, tn_not(ctx, onnx_term_truth(ctx, a)));
-    if (!strcmp(op, "Relu"))
+    if (op == ONNX_RELU)
         return tn_max(ctx, a, zero);
     if (!tn_int_value(a, &v) && !is_wide(d))
         return NULL;
-    if (!strcmp(op, "Neg"))
+    if (op == ONNX_NEG)
         return is_uint64(d) && v ? NULL : tn_sub(ctx, zero, a);
-    if (!strcmp(op, "Abs"))
+    if (op == ONNX_ABS)
         return onnx_term_nonneg(ctx, a) ? a : tn_max(ctx, a, tn_sub(ctx, zero, a));
-    if (!strcmp(op, "Sign"))
+    if (op == ONNX_SIGN)
         return tn_max(ctx, number(ctx, -1), tn_min(ctx, one, a));
     return NULL;
 }
 
 static const tn_expr *
-literal_unary(tn_ctx *ctx, const char *op, double x)
+literal_unary(tn_ctx *ctx, onnx_arith op, double x)
 {
     double r;
-    if (!strcmp(op, "Neg"))
+    switch (op) {
+    case ONNX_NEG:
         r = -x;
-    else if (!strcmp(op, "Abs"))
+        break;
+    case ONNX_ABS:
         r = fabs(x);
-    else if (!strcmp(op, "Sign"))
+        break;
+    case ONNX_SIGN:
         r = (x > 0) - (x < 0);
-    else if (!strcmp(op, "Floor"))
+        break;
+    case ONNX_FLOOR:
         r = floor(x);
-    else if (!strcmp(op, "Ceil"))
+        break;
+    case ONNX_CEIL:
         r = ceil(x);
-    else if (!strcmp(op, "Round"))
+        break;
+    case ONNX_ROUND:
         r = nearbyint(x);
-    else if (!strcmp(op, "Sqrt"))
+        break;
+    case ONNX_SQRT:
         r = sqrt(x);
-    else if (!strcmp(op, "Reciprocal"))
+        break;
+    case ONNX_RECIPROCAL:
         r = 1 / x;
-    else if (!strcmp(op, "Relu"))
+        break;
+    case ONNX_RELU:
         r = x > 0 ? x : 0;
-    else
+        break;
+    default:
         return NULL;
+    }
     return tn_float_imm_of(ctx, TNB_F64, r);
 }
 
 static const tn_expr *
-rounded(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+rounded(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a)
 {
     ratio r;
     if (as_ratio(ctx, a, true, &r)) {
         const tn_expr *den = number(ctx, r.den);
         if (r.den == 1)
             return tn_raw_cast(ctx, d, r.num);
-        if (op[0] == 'F')
+        if (op == ONNX_FLOOR)
             return tn_raw_cast(ctx, d, tn_floordiv(ctx, r.num, den));
-        if (op[0] == 'C')
+        if (op == ONNX_CEIL)
             return tn_raw_cast(ctx, d, tn_ceildiv(ctx, r.num, den));
     }
-    return tn_intrin1(ctx, op[0] == 'F' ? "floor" : op[0] == 'C' ? "ceil" : "nearbyint", a);
+    return tn_intrin1(ctx, op == ONNX_FLOOR ? "floor" : op == ONNX_CEIL ? "ceil" : "nearbyint", a);
 }
 
 static const tn_expr *
-float_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+float_unary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a)
 {
     double x;
     const tn_expr *zero = tn_float_imm_of(ctx, TNB_F64, 0);
@@ -529,23 +575,23 @@ float_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
         return literal_unary(ctx, op, x);
     if (!is_wide(d))
         return NULL;
-    if (!strcmp(op, "Floor") || !strcmp(op, "Ceil") || !strcmp(op, "Round"))
+    if (op == ONNX_FLOOR || op == ONNX_CEIL || op == ONNX_ROUND)
         return rounded(ctx, op, d, a);
-    if (!strcmp(op, "Neg"))
-        return float_binary(ctx, "Sub", d, zero, a);
-    if (!strcmp(op, "Relu"))
-        return float_binary(ctx, "Max", d, a, zero);
-    if (!strcmp(op, "Abs"))
-        return float_binary(ctx, "Max", d, a, float_binary(ctx, "Sub", d, zero, a));
-    if (!strcmp(op, "Sqrt"))
+    if (op == ONNX_NEG)
+        return float_binary(ctx, ONNX_SUB, d, zero, a);
+    if (op == ONNX_RELU)
+        return float_binary(ctx, ONNX_MAX, d, a, zero);
+    if (op == ONNX_ABS)
+        return float_binary(ctx, ONNX_MAX, d, a, float_binary(ctx, ONNX_SUB, d, zero, a));
+    if (op == ONNX_SQRT)
         return tn_intrin1(ctx, "sqrt", a);
-    if (!strcmp(op, "Reciprocal"))
-        return float_binary(ctx, "Div", d, tn_float_imm_of(ctx, TNB_F64, 1), a);
+    if (op == ONNX_RECIPROCAL)
+        return float_binary(ctx, ONNX_DIV, d, tn_float_imm_of(ctx, TNB_F64, 1), a);
     return NULL;
 }
 
 const tn_expr *
-onnx_term_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a)
+onnx_term_unary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a)
 {
     return tnb_dtype_is_float(d) ? float_unary(ctx, op, d, a) : int_unary(ctx, op, d, a);
 }

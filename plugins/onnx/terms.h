@@ -16,6 +16,39 @@
 #include "tenon/core/arith.h"
 #include "tenon/core/build.h"
 
+/* What an operator computes of each element. */
+typedef enum onnx_arith {
+    ONNX_NO_ARITH,
+    /* of two */
+    ONNX_ADD,
+    ONNX_SUB,
+    ONNX_MUL,
+    ONNX_DIV,
+    ONNX_MOD,
+    ONNX_MIN,
+    ONNX_MAX,
+    ONNX_POW,
+    ONNX_AND,
+    ONNX_OR,
+    ONNX_XOR,
+    ONNX_EQUAL,
+    ONNX_LESS,
+    ONNX_LESS_EQUAL,
+    ONNX_GREATER,
+    ONNX_GREATER_EQUAL,
+    /* of one */
+    ONNX_NEG,
+    ONNX_ABS,
+    ONNX_SIGN,
+    ONNX_FLOOR,
+    ONNX_CEIL,
+    ONNX_ROUND,
+    ONNX_NOT,
+    ONNX_SQRT,
+    ONNX_RECIPROCAL,
+    ONNX_RELU
+} onnx_arith;
+
 enum { ONNX_MAX_TERM = 96 }; /* nodes of a term; larger ones are left to run time */
 
 /* Whether the term is known to be 0 or more (dimensions are). */
@@ -33,14 +66,12 @@ onnx_term_small(const tn_expr *e);
 /* A literal integer wrapped to its dtype, a float one rounded; other terms as they are. */
 const tn_expr *
 onnx_term_fit(tn_ctx *ctx, tnb_dtype d, const tn_expr *e);
-/* Op: an ONNX operator's name: Add Sub Mul Div Mod Min Max Pow Equal Less ... And Or Xor. d: the
- * operands' dtype. Comparisons give 0 or 1. fmod: Mod's attribute. */
+/* One of two terms of dtype d. Comparisons give 0 or 1. fmod: Mod's attribute. */
 const tn_expr *
-onnx_term_binary(tn_ctx *ctx, const char *op, tnb_dtype d, bool fmod, const tn_expr *a,
+onnx_term_binary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, bool fmod, const tn_expr *a,
                  const tn_expr *b);
-/* Neg Abs Sign Floor Ceil Round Sqrt Reciprocal Relu Not */
 const tn_expr *
-onnx_term_unary(tn_ctx *ctx, const char *op, tnb_dtype d, const tn_expr *a);
+onnx_term_unary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a);
 const tn_expr *
 onnx_term_cast(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e);
 /* cond ? a : b; cond: an integer term, a and b of dtype d. */
