@@ -416,11 +416,20 @@ checked_shape(ARGS)
     return tnr_shape_new(s->dims + (s->n - k), (uint32_t)k, ret, err);
 }
 
+static struct tnr_queue *
+queue_of(const tnr_vm *vm, const tnr_device *dev)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_devices; i++)
+        if (vm->devices[i] == dev)
+            return vm->queues[i];
+    return NULL;
+}
+
 /* A tensor of the same elements in storage of its own. */
 static tnb_status
 copy(ARGS)
 {
-    (void)vm, (void)n;
+    (void)n;
     if (args[0].tag != TNR_TENSOR) {
         *ret = args[0];
         tnr_retain(*ret);
@@ -428,8 +437,9 @@ copy(ARGS)
     }
     const tnr_tensor *t = args[0].u.tensor;
     tnr_value v;
-    TNB_TRY(tnr_tensor_new(t->storage->device, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v,
-                           err));
+    struct tnr_queue *q = vm ? queue_of(vm, t->storage->device) : NULL;
+    TNB_TRY(tnr_tensor_new_on(t->storage->device, q, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype,
+                              &v, err));
     tnb_status st = tnr_tensor_copy(t, v.u.tensor, err);
     if (st != TNB_OK)
         tnr_release(&v);
@@ -503,7 +513,7 @@ to_device(ARGS)
     TNB_TRY(tnr_expect_int(fn, args, 2, &id, err));
     for (uint32_t i = 0; i < vm->p.head.n_devices; i++)
         if (vm->devices[i]->dl.type == type && vm->devices[i]->dl.id == id)
-            return tnr_tensor_to(args[0].u.tensor, vm->devices[i], ret, err);
+            return tnr_tensor_to_on(args[0].u.tensor, vm->devices[i], vm->queues[i], ret, err);
     if (type == TNB_CPU)
         return tnr_tensor_to(args[0].u.tensor, tnr_device_host(tnr_vm_runtime(vm)), ret, err);
     return tnb_fail(err, TNB_NOT_FOUND, "%s: the program has no device (%" PRId64 ", %" PRId64 ")",
@@ -640,44 +650,57 @@ call_tir_dyn(ARGS)
     return tnr_vm_call_closure(vm, args[0].u.closure, all, k, ret, err);
 }
 
-#define BUILTIN(fn, least, most, more)                                                    \
-    {                                                                                     \
-        .base.size = sizeof(tnr_packed), .flags = (more), .base.name = "vm.builtin." #fn, \
-        .call = fn, .min_args = (least), .max_args = (most)                               \
+#define BUILTIN(fn, least, most, more)                                                      \
+    {                                                                                       \
+        .base.size = sizeof(tnr_packed), .flags = TNR_PACKED_STREAM | (more),               \
+        .base.name = "vm.builtin." #fn, .call = fn, .min_args = (least), .max_args = (most) \
     }
 const tnr_packed tnr_builtins[] = {
-    BUILTIN(alloc_shape_heap, 1, 1, TNR_PACKED_VM),
-    BUILTIN(match_shape, 3, -1, 0),
-    BUILTIN(match_prim_value, 4, 5, 0),
-    BUILTIN(make_shape, 2, -1, 0),
-    BUILTIN(make_prim_value, 3, 3, 0),
-    BUILTIN(check_tensor_info, 4, 4, 0),
-    BUILTIN(check_shape_info, 3, 3, 0),
-    BUILTIN(check_prim_value_info, 3, 3, 0),
-    BUILTIN(check_tuple_info, 3, 3, 0),
-    BUILTIN(check_func_info, 2, 2, 0),
+    BUILTIN(alloc_shape_heap, 1, 1, TNR_PACKED_VM | TNR_PACKED_CAPTURABLE),
+    BUILTIN(match_shape, 3, -1, TNR_PACKED_CAPTURABLE),
+    BUILTIN(match_prim_value, 4, 5, TNR_PACKED_CAPTURABLE),
+    BUILTIN(make_shape, 2, -1, TNR_PACKED_CAPTURABLE),
+    BUILTIN(make_prim_value, 3, 3, TNR_PACKED_CAPTURABLE),
+    BUILTIN(check_tensor_info, 4, 4, TNR_PACKED_CAPTURABLE),
+    BUILTIN(check_shape_info, 3, 3, TNR_PACKED_CAPTURABLE),
+    BUILTIN(check_prim_value_info, 3, 3, TNR_PACKED_CAPTURABLE),
+    BUILTIN(check_tuple_info, 3, 3, TNR_PACKED_CAPTURABLE),
+    BUILTIN(check_func_info, 2, 2, TNR_PACKED_CAPTURABLE),
     BUILTIN(reshape, 2, 2, TNR_PACKED_CAPTURABLE),
-    BUILTIN(shape_of, 1, 1, 0),
+    BUILTIN(shape_of, 1, 1, TNR_PACKED_CAPTURABLE),
     BUILTIN(tensor_to_shape, 1, 1, TNR_PACKED_BLOCKING),
-    BUILTIN(checked_shape, 3, 3, 0),
+    BUILTIN(checked_shape, 3, 3, TNR_PACKED_CAPTURABLE),
     BUILTIN(copy, 1, 1, 0),
     BUILTIN(ensure_zero_offset, 1, 1, 0),
     BUILTIN(to_device, 3, 4, TNR_PACKED_VM),
-    BUILTIN(null_value, 0, -1, 0),
+    BUILTIN(null_value, 0, -1, TNR_PACKED_CAPTURABLE),
     BUILTIN(read_if_cond, 1, 1, TNR_PACKED_BLOCKING),
-    BUILTIN(tuple_getitem, 2, 2, 0),
-    BUILTIN(tuple_reset_item, 2, 2, 0),
-    BUILTIN(make_tuple, 0, -1, 0),
-    BUILTIN(make_closure, 1, -1, TNR_PACKED_VM),
-    BUILTIN(invoke_closure, 1, -1, TNR_PACKED_VM),
-    BUILTIN(call_tir_dyn, 2, -1, TNR_PACKED_VM),
+    BUILTIN(tuple_getitem, 2, 2, TNR_PACKED_CAPTURABLE),
+    BUILTIN(tuple_reset_item, 2, 2, TNR_PACKED_CAPTURABLE),
+    BUILTIN(make_tuple, 0, -1, TNR_PACKED_CAPTURABLE),
+    BUILTIN(make_closure, 1, -1, TNR_PACKED_VM | TNR_PACKED_CAPTURABLE),
+    BUILTIN(invoke_closure, 1, -1, TNR_PACKED_VM | TNR_PACKED_CAPTURABLE),
+    BUILTIN(call_tir_dyn, 2, -1, TNR_PACKED_VM | TNR_PACKED_CAPTURABLE),
     {.base.size = sizeof(tnr_packed),
-     .flags = TNR_PACKED_BLOCKING,
+     .flags = TNR_PACKED_BLOCKING | TNR_PACKED_STREAM,
      .base.name = "relax.run.assert_op",
      .call = assert_op,
      .min_args = 2,
      .max_args = -1},
     {.base.size = sizeof(tnr_packed),
+     .flags = TNR_PACKED_VM | TNR_PACKED_STREAM,
+     .base.name = "vm.builtin.cuda_graph.get_cached_alloc",
+     .call = tnr_graph_cached_alloc,
+     .min_args = 2,
+     .max_args = 2},
+    {.base.size = sizeof(tnr_packed),
+     .flags = TNR_PACKED_VM | TNR_PACKED_STREAM,
+     .base.name = "vm.builtin.cuda_graph.run_or_capture",
+     .call = tnr_graph_run,
+     .min_args = 3,
+     .max_args = 4},
+    {.base.size = sizeof(tnr_packed),
+     .flags = TNR_PACKED_STREAM | TNR_PACKED_CAPTURABLE,
      .base.name = "runtime.TVMTensorCreateView",
      .call = create_view,
      .min_args = 1,

@@ -10,10 +10,37 @@
 
 enum { POOL_SLACK = 16 << 20 };
 
+/* In stream order where the driver has that; else it keeps what queued work needs. Takes the queue over. */
+static void
+give_to_driver(tnr_device *dev, struct tnr_queue *q, void *mem)
+{
+    const tnr_driver *d = dev->driver;
+    if (!d->free_ordered || d->free_ordered(dev->handle, tnr_stream(q), mem, NULL) != TNB_OK)
+        d->free(dev->handle, mem);
+    tnr_queue_release_locked(q);
+}
+
+static tnb_status
+get_from_driver(tnr_device *dev, struct tnr_queue *q, uint64_t bytes, const char *scope, void **mem,
+                tnb_err *err)
+{
+    const tnr_driver *d = dev->driver;
+    return d->alloc_ordered ? d->alloc_ordered(dev->handle, tnr_stream(q), bytes, scope, mem, err)
+                            : d->alloc(dev->handle, bytes, scope, mem, err);
+}
+
+/* A block for work in the order of the queue. Of fitting ones those of its own are free of cost; another one is used
+ * behind what its queue did. */
+static bool
+better(const struct tnr_queue *q, const struct pool_block *a, const struct pool_block *b)
+{
+    return (a->queue == q) != (b->queue == q) ? a->queue == q : a->bytes < b->bytes;
+}
+
 static void
 pool_drop(tnr_device *dev, uint32_t i)
 {
-    dev->driver->free(dev->handle, dev->blocks[i].mem);
+    give_to_driver(dev, dev->blocks[i].queue, dev->blocks[i].mem);
     dev->stats.cached -= dev->blocks[i].bytes;
     dev->blocks[i] = dev->blocks[--dev->n_blocks];
 }
@@ -29,8 +56,8 @@ pool_drop_oldest(tnr_device *dev)
 }
 
 tnb_status
-tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity,
-             tnb_err *err)
+tnr_pool_get(tnr_device *dev, struct tnr_queue *queue, uint64_t bytes, const char *scope,
+             void **mem, uint64_t *capacity, tnb_err *err)
 {
     uint64_t grain = bytes >= 1 << 20 ? 65536 : bytes >= 4096 ? 4096 : 64;
     uint64_t want;
@@ -49,23 +76,26 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
     for (uint32_t i = 0; i < dev->n_blocks; i++) {
         const struct pool_block *b = &dev->blocks[i];
         if (b->bytes >= want && b->bytes - want <= want / 4 &&
-            (best == UINT32_MAX || b->bytes < dev->blocks[best].bytes) &&
+            (best == UINT32_MAX || better(queue, b, &dev->blocks[best])) &&
             (b->scope == scope || strcmp(b->scope, scope) == 0))
             best = i;
     }
     tnb_status st = TNB_OK;
-    if (best != UINT32_MAX) {
+    if (best != UINT32_MAX && dev->blocks[best].queue != queue)
+        st = tnr_queue_wait_locked(dev, queue, dev->blocks[best].queue, err);
+    if (best != UINT32_MAX && st == TNB_OK) {
+        tnr_queue_release_locked(dev->blocks[best].queue);
         *mem = dev->blocks[best].mem;
         *capacity = dev->blocks[best].bytes;
         dev->stats.cached -= *capacity;
         dev->blocks[best] = dev->blocks[--dev->n_blocks];
         dev->stats.reuses++;
-    } else {
+    } else if (st == TNB_OK) {
         *capacity = want;
-        st = dev->driver->alloc(dev->handle, want, scope, mem, err);
+        st = get_from_driver(dev, queue, want, scope, mem, err);
         while (st == TNB_NO_MEMORY && dev->n_blocks) { /* what is cached may make room */
             pool_drop_oldest(dev);
-            st = dev->driver->alloc(dev->handle, want, scope, mem, err);
+            st = get_from_driver(dev, queue, want, scope, mem, err);
         }
         dev->stats.allocs += st == TNB_OK;
         if (st == TNB_NO_MEMORY)
@@ -84,7 +114,8 @@ tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uin
 }
 
 void
-tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope)
+tnr_pool_put(tnr_device *dev, struct tnr_queue *queue, void *mem, uint64_t capacity,
+             const char *scope)
 {
     pthread_mutex_lock(&dev->lock);
     dev->stats.in_use -= capacity;
@@ -93,13 +124,11 @@ tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope)
         pool_drop_oldest(dev);
     if (dev->n_blocks < POOL_BLOCKS &&
         dev->stats.cached + capacity <= dev->stats.peak + POOL_SLACK) {
-        dev->blocks[dev->n_blocks++] = (struct pool_block){.mem = mem,
-                                                           .bytes = capacity,
-                                                           .scope = scope,
-                                                           .stamp = ++dev->stamp};
+        dev->blocks[dev->n_blocks++] = (struct pool_block){
+            .mem = mem, .bytes = capacity, .scope = scope, .queue = queue, .stamp = ++dev->stamp};
         dev->stats.cached += capacity;
     } else {
-        dev->driver->free(dev->handle, mem);
+        give_to_driver(dev, queue, mem);
     }
     pthread_mutex_unlock(&dev->lock);
 }
@@ -158,6 +187,8 @@ free_device(tnr_object *o)
 {
     tnr_device *dev = (tnr_device *)o;
     tnr_device_trim(dev);
+    if (dev->event)
+        dev->driver->event_free(dev->handle, dev->event);
     dev->driver->close(dev->handle);
     while (dev->scopes) {
         struct scope_name *next = dev->scopes->next;
@@ -193,6 +224,7 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
     dev->object = (tnr_object){.refs = 1, .destroy = free_device};
     dev->table = *drv;
     dev->driver = &dev->table;
+    dev->has_streams = drv->stream_new && !(drv->flags & TNR_DRIVER_HOST_MEMORY);
     dev->dl = (tnb_device){.type = drv->type, .id = id};
     pthread_mutex_init(&dev->lock, NULL);
     tnb_status st = drv->open(drv->self, id, opt, &dev->handle, err);
@@ -257,11 +289,4 @@ tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err)
                                : "choose a GPU ([device NAME] in the configuration), or leave out "
                                  "--no-native for artifacts that you trust");
     return TNB_UNTRUSTED;
-}
-
-tnb_status
-tnr_device_sync(tnr_device *dev, tnb_err *err)
-{
-    NEED(dev, err);
-    return dev->driver->sync(dev->handle, NULL, err);
 }

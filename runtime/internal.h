@@ -36,7 +36,8 @@ struct pool_block {
     void *mem;
     uint64_t bytes;
     const char *scope;
-    uint64_t stamp; /* when it came back: the oldest leaves first */
+    uint64_t stamp;          /* when it came back: the oldest leaves first */
+    struct tnr_queue *queue; /* that used it last, counted; NULL: the device's own stream */
 };
 /* The name of a memory scope that was asked for, kept as long as the device. */
 struct scope_name {
@@ -50,20 +51,97 @@ struct tnr_device {
     void *handle;
     tnb_device dl;
     int threads;
+    bool has_streams;
     pthread_mutex_t lock; /* of what follows */
     struct scope_name *scopes;
     struct pool_block blocks[POOL_BLOCKS];
     uint32_t n_blocks;
     uint64_t stamp, limit;
     tnr_memory_stats stats;
+    struct tnr_queue *queues; /* all that there are */
+    void *event;              /* for waits behind the device's own stream; NULL: none so far */
     struct tnr_device *next;
 };
-/* Memory of at least `bytes` for the scope; *capacity is what to give back. */
+/* Memory of at least `bytes` for the scope, for work in the order of `queue`; *capacity is what to give back. */
 tnb_status
-tnr_pool_get(tnr_device *dev, uint64_t bytes, const char *scope, void **mem, uint64_t *capacity,
-             tnb_err *err);
+tnr_pool_get(tnr_device *dev, struct tnr_queue *queue, uint64_t bytes, const char *scope,
+             void **mem, uint64_t *capacity, tnb_err *err);
+/* Takes the reference to the queue over. */
 void
-tnr_pool_put(tnr_device *dev, void *mem, uint64_t capacity, const char *scope);
+tnr_pool_put(tnr_device *dev, struct tnr_queue *queue, void *mem, uint64_t capacity,
+             const char *scope);
+
+/* ---- queue.c: streams and the order of their work ---- */
+/* A stream of a machine. NULL stands for the device's own everywhere. Whoever holds one holds its device. */
+struct tnr_queue {
+    atomic_uint refs;
+    tnr_device *device;
+    void *stream;
+    void *event;    /* for waits behind it, under the device's lock; NULL: none so far */
+    bool capturing; /* what is queued becomes a graph */
+    struct tnr_queue *next;
+};
+static inline void *
+tnr_stream(const struct tnr_queue *q)
+{
+    return q ? q->stream : NULL;
+}
+/* *out NULL: the device has no streams. */
+tnb_status
+tnr_queue_new(tnr_device *dev, struct tnr_queue **out, tnb_err *err);
+struct tnr_queue *
+tnr_queue_retain(struct tnr_queue *q);
+void
+tnr_queue_drop(struct tnr_queue *q, bool locked);
+static inline void
+tnr_queue_release(struct tnr_queue *q)
+{
+    if (q)
+        tnr_queue_drop(q, false);
+}
+static inline void
+tnr_queue_release_locked(struct tnr_queue *q)
+{
+    if (q)
+        tnr_queue_drop(q, true);
+}
+/* What is queued on `q` from now on waits for what was queued on `behind` until now. */
+tnb_status
+tnr_queue_wait(tnr_device *dev, struct tnr_queue *q, struct tnr_queue *behind, tnb_err *err);
+tnb_status
+tnr_queue_wait_locked(tnr_device *dev, struct tnr_queue *q, struct tnr_queue *behind, tnb_err *err);
+/* TNB_UNSUPPORTED: WHAT while a graph is captured. */
+tnb_status
+tnr_capture_forbids(const char *what, tnb_err *err);
+/* To compare with; another thread may change it. */
+static inline const struct tnr_queue *
+tnr_queue_of(const tnr_storage *s)
+{
+    return __atomic_load_n(&s->queue, __ATOMIC_RELAXED);
+}
+/* The storage is used in the order of `q` from now on, behind what used it until now. */
+tnb_status
+tnr_storage_adopt(tnr_storage *s, struct tnr_queue *q, tnb_err *err);
+/* Its queue, counted. */
+struct tnr_queue *
+tnr_storage_retain_queue(const tnr_storage *s);
+static inline struct tnr_queue *
+tnr_storage_queue(const tnr_storage *s)
+{
+    return s->device->has_streams ? tnr_storage_retain_queue(s) : NULL;
+}
+tnb_status
+tnr_storage_new_on(tnr_device *dev, struct tnr_queue *q, uint64_t bytes, const char *scope,
+                   tnr_value *out, tnb_err *err);
+tnb_status
+tnr_tensor_new_on(tnr_device *dev, struct tnr_queue *q, const int64_t *shape, uint32_t ndim,
+                  tnb_dtype dtype, tnr_value *out, tnb_err *err);
+/* As tnr_tensor_to, a copy in the order of `q`. */
+tnb_status
+tnr_tensor_to_on(tnr_tensor *t, tnr_device *dev, struct tnr_queue *q, tnr_value *out, tnb_err *err);
+/* Whether so many bytes may be copied from the tensor to the host, or back. */
+tnb_status
+tnr_check_copy(const tnr_tensor *t, uint64_t bytes, bool write, tnb_err *err);
 /* The device's own copy of a scope's name, "global" for NULL and ""; NULL without memory. */
 const char *
 tnr_device_scope(tnr_device *dev, const char *scope);
@@ -177,7 +255,11 @@ struct tnr_vm {
     tnr_device *fallback; /* runs kernels on copies of what lies elsewhere; NULL: none */
     void **modules;       /* per device; NULL: no kernel there */
     struct kernel *kernels;
-    struct refusal *refusals;  /* per device */
+    struct refusal *refusals; /* per device */
+    struct tnr_queue *
+        *queues;           /* per device, entries of the same device share one; NULL: no streams */
+    bool has_queues;       /* one is not NULL */
+    struct graphs *graphs; /* captured ones; NULL: none */
     const tnr_packed **packed; /* NULL: the external of the same index */
     struct external *externals;
     tnr_value *constants; /* null until used */
@@ -186,11 +268,15 @@ struct tnr_vm {
     struct frame *frames;
     uint32_t n_values, n_scalars, n_frames;       /* in use */
     uint32_t cap_values, cap_scalars, cap_frames; /* allocated */
-    uint32_t depth; /* of calls from packed functions into the machine */
+    uint32_t depth;    /* of calls from packed functions into the machine */
     tnr_param *params; /* of the launch at hand */
     tnr_tensor_map *maps;
     tnr_value *copies; /* per parameter of a launch on `fallback`: the copy there, or null */
     bool profiling;
+    bool capturing; /* what is launched becomes a graph */
+    void *
+        uploaded; /* event behind the arguments that were copied without waiting; NULL: none so far */
+    struct tnr_queue *fallback_queue;
     atomic_bool cancel;
     tnr_kernel_time *times;
 };
@@ -209,6 +295,14 @@ tnb_status
 tnr_refusal_end(tnr_vm *vm, tnb_status st, tnb_err *err);
 void
 tnr_refusal_free(tnr_vm *vm);
+
+/* ---- graph.c: captured graphs ---- */
+tnb_status
+tnr_graph_cached_alloc(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+tnb_status
+tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+void
+tnr_graphs_free(tnr_vm *vm);
 
 extern const tnr_packed tnr_builtins[];
 extern const uint32_t tnr_n_builtins;

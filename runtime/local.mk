@@ -4,10 +4,12 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/artifact.c \
 	runtime/builtin.c \
 	runtime/device.c \
+	runtime/graph.c \
 	runtime/host.c \
 	runtime/internal.h \
 	runtime/machine.c \
 	runtime/metadata.c \
+	runtime/queue.c \
 	runtime/refusal.c \
 	runtime/runtime.c \
 	runtime/tensor.c \

@@ -22,6 +22,23 @@ find_packed(tnr_vm *vm, tnb_err *err)
     return TNB_OK;
 }
 
+/* A stream for each device, which its entries share. */
+static tnb_status
+open_queues(tnr_vm *vm, tnb_err *err)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_devices; i++) {
+        uint32_t j = 0;
+        while (vm->devices[j] != vm->devices[i])
+            j++;
+        if (j < i)
+            vm->queues[i] = tnr_queue_retain(vm->queues[j]);
+        else
+            TNB_TRY(tnr_queue_new(vm->devices[i], &vm->queues[i], err));
+        vm->has_queues |= vm->queues[i] != NULL;
+    }
+    return TNB_OK;
+}
+
 static tnb_status
 open_devices(tnr_vm *vm, tnb_err *err)
 {
@@ -30,7 +47,7 @@ open_devices(tnr_vm *vm, tnb_err *err)
         TNB_TRY(tnr_device_open(vm->rt, vm->p.text + d->driver, (int)d->id, &vm->devices[i], err));
     }
     vm->device = vm->p.head.n_devices ? vm->devices[0] : tnr_device_host(vm->rt);
-    return TNB_OK;
+    return open_queues(vm, err);
 }
 
 /* The functions that libraries run, on the variant's device. */
@@ -77,8 +94,10 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     tnb_status st =
         dev->driver->module_load(dev->handle, other ? info->fallback_format : info->format,
                                  code->at, code->n, &vm->modules[i], err);
-    if (st == TNB_OK && other)
+    if (st == TNB_OK && other) {
         vm->fallback = dev;
+        vm->fallback_queue = vm->queues[i];
+    }
     if (st != TNB_OK)
         tnb_err_prefix(err, "loading kernels for '%s'", dev->driver->base.name);
     return st;
@@ -148,6 +167,7 @@ allocate(tnr_vm *vm, tnb_err *err)
     vm->devices = table(h->n_devices, sizeof *vm->devices, &failed);
     vm->modules = table(h->n_devices, sizeof *vm->modules, &failed);
     vm->kernels = table(h->n_kernels, sizeof *vm->kernels, &failed);
+    vm->queues = table(h->n_devices, sizeof *vm->queues, &failed);
     vm->refusals = table(h->n_devices, sizeof *vm->refusals, &failed);
     vm->packed = table(h->n_packed, sizeof *vm->packed, &failed);
     vm->externals = table(h->n_packed, sizeof *vm->externals, &failed);
@@ -218,6 +238,7 @@ tnr_vm_free(tnr_vm *vm)
 {
     if (!vm)
         return;
+    tnr_graphs_free(vm);
     for (uint32_t i = 0; vm->constants && i < vm->p.head.n_constants; i++)
         tnr_release(&vm->constants[i]);
     for (uint32_t i = 0; vm->externals && i < vm->p.head.n_packed; i++)
@@ -225,6 +246,11 @@ tnr_vm_free(tnr_vm *vm)
             vm->externals[i].loader->close(vm->externals[i].module);
     free_modules(vm);
     tnr_refusal_free(vm);
+    if (vm->uploaded)
+        vm->device->driver->event_free(vm->device->handle, vm->uploaded);
+    for (uint32_t i = 0; vm->queues && i < vm->p.head.n_devices; i++)
+        tnr_queue_release(vm->queues[i]);
+    free(vm->queues);
     tnr_artifact_close(vm->artifact);
     free(vm->devices);
     free(vm->modules);
@@ -252,6 +278,15 @@ tnr_device *
 tnr_vm_device(tnr_vm *vm)
 {
     return vm ? vm->device : NULL;
+}
+
+void *
+tnr_vm_stream(tnr_vm *vm, const tnr_device *dev)
+{
+    for (uint32_t i = 0; vm && i < vm->p.head.n_devices; i++)
+        if (vm->devices[i] == dev)
+            return tnr_stream(vm->queues[i]);
+    return NULL;
 }
 
 void
@@ -323,10 +358,72 @@ tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t 
 
 enum { DEEPEST_ARGUMENT = 32, MOST_ITEMS = 1 << 20 };
 
+/* A tensor on the machine's device, in the order of its stream. A copy of the host's may go on when this returns (*uploads). */
+static tnb_status
+take_tensor(tnr_vm *vm, tnr_tensor *t, bool *uploads, tnr_value *out, tnb_err *err)
+{
+    struct tnr_queue *q = vm->has_queues ? vm->queues[0] : NULL;
+    tnr_device *dev = vm->device;
+    if (!q)
+        return tnr_tensor_to(t, dev, out, err);
+    if (t->storage->device == dev)
+        TNB_TRY(tnr_storage_adopt(t->storage, q, err));
+    if (t->storage->device == dev || !tnr_device_is_host(t->storage->device) ||
+        !dev->driver->copy_start || !t->n_bytes)
+        return tnr_tensor_to_on(t, dev, q, out, err);
+    tnr_value v;
+    TNB_TRY(tnr_tensor_new_on(dev, q, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v, err));
+    tnr_copy c = {.kind = TNR_COPY_TO_DEVICE,
+                  .dst = v.u.tensor->dl.data,
+                  .dst_offset = v.u.tensor->dl.byte_offset,
+                  .src = tnr_tensor_data(t),
+                  .bytes = t->n_bytes};
+    *uploads = true;
+    tnb_status st = dev->driver->copy_start(dev->handle, q->stream, &c, err);
+    if (st != TNB_OK)
+        tnr_release(&v);
+    else
+        *out = v;
+    return st;
+}
+
+/* Notes the end of the copies of arguments, for uploads_end. */
+static tnb_status
+uploads_begun(tnr_vm *vm, tnb_err *err)
+{
+    const tnr_driver *d = vm->device->driver;
+    if (!vm->uploaded)
+        TNB_TRY(d->event_new(vm->device->handle, &vm->uploaded, err));
+    return d->event_record(vm->device->handle, vm->uploaded, vm->queues[0]->stream, err);
+}
+
+/* The host's memory is the caller's again. */
+static tnb_status
+uploads_end(tnr_vm *vm, bool noted, tnb_status st, tnb_err *err)
+{
+    const tnr_driver *d = vm->device->driver;
+    tnb_status waited =
+        noted ? d->event_sync(vm->device->handle, vm->uploaded, st == TNB_OK ? err : NULL)
+              : d->sync(vm->device->handle, vm->queues[0]->stream, st == TNB_OK ? err : NULL);
+    return st == TNB_OK ? waited : st;
+}
+
+/* After a call: other users of its arguments wait for what it queued. */
+static tnb_status
+keep_order(tnr_vm *vm, tnr_value v, int depth, tnb_err *err)
+{
+    if (v.tag == TNR_TENSOR && v.u.tensor->storage->device == vm->device)
+        return tnr_storage_adopt(v.u.tensor->storage, vm->queues[0], err);
+    for (uint32_t i = 0; v.tag == TNR_TUPLE && depth <= DEEPEST_ARGUMENT && i < v.u.tuple->n; i++)
+        TNB_TRY(keep_order(vm, v.u.tuple->items[i], depth + 1, err));
+    return TNB_OK;
+}
+
 /* The argument as the machine takes it: tensors on its device, compact. The result is the caller's.
  * `items` counts those of tuples, which may hold one another many times. */
 static tnb_status
-take_argument(tnr_vm *vm, tnr_value v, int depth, uint32_t *items, tnr_value *out, tnb_err *err)
+take_argument(tnr_vm *vm, tnr_value v, int depth, uint32_t *items, bool *uploads, tnr_value *out,
+              tnb_err *err)
 {
     if (v.tag == TNR_TENSOR) {
         if (!tnr_tensor_is_compact(v.u.tensor)) {
@@ -335,7 +432,7 @@ take_argument(tnr_vm *vm, tnr_value v, int depth, uint32_t *items, tnr_value *ou
             tnb_hint(err, "make it contiguous first");
             return TNB_UNSUPPORTED;
         }
-        return tnr_tensor_to(v.u.tensor, vm->device, out, err);
+        return take_tensor(vm, v.u.tensor, uploads, out, err);
     }
     if (v.tag != TNR_TUPLE) {
         tnr_retain(v);
@@ -350,8 +447,8 @@ take_argument(tnr_vm *vm, tnr_value v, int depth, uint32_t *items, tnr_value *ou
     tnr_value t;
     TNB_TRY(tnr_tuple_new(NULL, v.u.tuple->n, &t, err));
     for (uint32_t i = 0; i < v.u.tuple->n; i++) {
-        tnb_status st =
-            take_argument(vm, v.u.tuple->items[i], depth + 1, items, &t.u.tuple->items[i], err);
+        tnb_status st = take_argument(vm, v.u.tuple->items[i], depth + 1, items, uploads,
+                                      &t.u.tuple->items[i], err);
         if (st != TNB_OK) {
             tnr_release(&t);
             return st;
@@ -399,15 +496,28 @@ tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n,
     tnr_value closure = tnr_null(), *own = malloc((n ? n : 1) * sizeof *own);
     if (!own)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the arguments of '%s'", function);
+    bool uploads = false, noted = false;
     tnb_status st = tnr_closure_new(vm, index, NULL, 0, &closure, err);
     for (; st == TNB_OK && taken < n; taken++) {
         own[taken] = tnr_null();
-        st = take_argument(vm, args[taken], 0, &items, &own[taken], err);
+        st = take_argument(vm, args[taken], 0, &items, &uploads, &own[taken], err);
         if (st != TNB_OK)
             tnb_err_prefix(err, "argument %" PRIu32 " of '%s'", taken, function);
     }
+    if (st == TNB_OK && uploads) {
+        st = uploads_begun(vm, err);
+        noted = st == TNB_OK;
+    }
     if (st == TNB_OK)
         st = tnr_vm_call_closure(vm, closure.u.closure, own, n, ret, err);
+    for (uint32_t i = 0; vm->has_queues && vm->queues[0] && i < taken; i++) {
+        tnb_status kept = keep_order(vm, own[i], 0, st == TNB_OK ? err : NULL);
+        st = st == TNB_OK ? kept : st;
+    }
+    if (uploads)
+        st = uploads_end(vm, noted, st, err);
+    if (st != TNB_OK)
+        tnr_release(ret);
     while (taken)
         tnr_release(&own[--taken]);
     tnr_release(&closure);

@@ -25,8 +25,8 @@ tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_memory *out, tnb_err *err)
     if (!r->mem) {
         void *mem = NULL;
         TNB_TRY(dev->driver->alloc(dev->handle, sizeof(tnb_kernel_refusal), "global", &mem, err));
-        tnb_status st =
-            dev->driver->zero(dev->handle, NULL, mem, 0, sizeof(tnb_kernel_refusal), err);
+        tnb_status st = dev->driver->zero(dev->handle, tnr_stream(vm->queues[k->device]), mem, 0,
+                                          sizeof(tnb_kernel_refusal), err);
         if (st != TNB_OK) {
             dev->driver->free(dev->handle, mem);
             return st;
@@ -71,6 +71,7 @@ look(tnr_vm *vm, uint32_t device, const uint32_t *kernel, tnb_err *err)
     tnr_device *dev = vm->devices[device];
     struct refusal *r = &vm->refusals[device];
     tnb_kernel_refusal found;
+    void *stream = tnr_stream(vm->queues[device]);
     r->pending = false;
     if (on_host(dev)) {
         memcpy(&found, r->mem, sizeof found);
@@ -79,14 +80,14 @@ look(tnr_vm *vm, uint32_t device, const uint32_t *kernel, tnb_err *err)
                       .dst = &found,
                       .src = r->mem,
                       .bytes = sizeof found};
-        TNB_TRY(dev->driver->copy(dev->handle, NULL, &c, err));
+        TNB_TRY(dev->driver->copy(dev->handle, stream, &c, err));
     }
     if (!found.state)
         return TNB_OK;
     if (kernel)
         found.tag = *kernel;
     tnb_err none;
-    if (dev->driver->zero(dev->handle, NULL, r->mem, 0, sizeof found, &none) != TNB_OK) {
+    if (dev->driver->zero(dev->handle, stream, r->mem, 0, sizeof found, &none) != TNB_OK) {
         dev->driver->free(dev->handle, r->mem); /* the next launch gets another one */
         r->mem = NULL;
     }

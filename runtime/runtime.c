@@ -57,7 +57,8 @@ check_base(const tnb_entry *e, size_t wanted, const char *what, tnb_err *err)
 static tnb_status
 check_packed(const tnr_packed *p, tnb_err *err)
 {
-    const uint32_t flags = TNR_PACKED_VM | TNR_PACKED_BLOCKING | TNR_PACKED_CAPTURABLE;
+    const uint32_t flags =
+        TNR_PACKED_VM | TNR_PACKED_BLOCKING | TNR_PACKED_CAPTURABLE | TNR_PACKED_STREAM;
     TNB_TRY(check_base(p ? &p->base : NULL, sizeof *p, "packed function", err));
     if (!p->base.name || !*p->base.name || !p->call)
         return tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
@@ -108,12 +109,43 @@ tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 static tnb_status
 check_driver(const tnr_driver *d, tnb_err *err)
 {
-    if (d->base.name && d->count && d->open && d->close && d->describe && d->check_features &&
-        d->alloc && d->free && d->copy && d->zero && d->sync && d->module_load &&
-        (!d->formats || (d->module_free && d->module_kernel && d->launch)))
-        return TNB_OK;
-    return tnb_fail(err, TNB_ABI, "the driver '%s' lacks functions that every driver has",
-                    d->base.name ? d->base.name : "?");
+    const char *name = d->base.name ? d->base.name : "?";
+    if (!d->base.name || !d->count || !d->open || !d->close || !d->describe || !d->check_features ||
+        !d->alloc || !d->free || !d->copy || !d->zero || !d->sync || !d->module_load ||
+        (d->formats && (!d->module_free || !d->module_kernel || !d->launch)))
+        return tnb_fail(err, TNB_ABI, "the driver '%s' lacks functions that every driver has",
+                        name);
+        /* optional groups: how many functions each has, of how many; what it needs beside */
+#define HAS(f) (d->f ? 1 : 0)
+    const struct {
+        const char *group;
+        int has, all;
+        bool needs;
+    } groups[] = {
+        {"streams", HAS(stream_new) + HAS(stream_free), 2, true},
+        {"events",
+         HAS(event_new) + HAS(event_free) + HAS(event_record) + HAS(event_wait) +
+             HAS(event_seconds),
+         5, true},
+        {"events and the host", HAS(event_done) + HAS(event_sync), 2, d->event_new},
+        {"copies that are not waited for", HAS(copy_start), 1, d->event_done},
+        {"pinned memory", HAS(pinned_alloc) + HAS(pinned_free), 2, true},
+        {"memory in stream order", HAS(alloc_ordered) + HAS(free_ordered), 2, d->event_new},
+        {"copies between devices", HAS(peer) + HAS(peer_copy), 2, true},
+        {"graphs",
+         HAS(graph_begin) + HAS(graph_end) + HAS(graph_update) + HAS(graph_launch) +
+             HAS(graph_free),
+         5, d->stream_new},
+    };
+#undef HAS
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (groups[i].has && (groups[i].has != groups[i].all || !groups[i].needs))
+            return tnb_fail(err, TNB_ABI,
+                            "the driver '%s' has %d of %d functions for %s%s: all of a group are "
+                            "needed, or none",
+                            name, groups[i].has, groups[i].all, groups[i].group,
+                            groups[i].needs ? "" : ", and not what these build on");
+    return TNB_OK;
 }
 
 static const tnr_driver *

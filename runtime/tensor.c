@@ -11,10 +11,12 @@ static void
 free_storage(tnr_object *o)
 {
     tnr_storage *s = (tnr_storage *)o;
-    if (s->release)
+    if (s->release) {
         s->release(s->owner);
-    else
-        tnr_pool_put(s->device, s->mem, s->capacity, s->scope);
+        tnr_queue_release(s->queue);
+    } else {
+        tnr_pool_put(s->device, s->queue, s->mem, s->capacity, s->scope);
+    }
     tnr_object_release(&s->device->object);
     free(s);
 }
@@ -37,6 +39,15 @@ tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *o
 {
     NEED(dev, err);
     NEED(out, err);
+    return tnr_storage_new_on(dev, NULL, bytes, scope, out, err);
+}
+
+tnb_status
+tnr_storage_new_on(tnr_device *dev, struct tnr_queue *q, uint64_t bytes, const char *scope,
+                   tnr_value *out, tnb_err *err)
+{
+    if (q && q->capturing)
+        return tnr_capture_forbids("memory of the device is asked for", err);
     const char *kept = tnr_device_scope(dev, scope);
     if (!kept)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a storage");
@@ -45,12 +56,13 @@ tnr_storage_new(tnr_device *dev, uint64_t bytes, const char *scope, tnr_value *o
         return TNB_NO_MEMORY;
     s->scope = kept;
     s->size = bytes;
-    tnb_status st = tnr_pool_get(dev, bytes, kept, &s->mem, &s->capacity, err);
+    tnb_status st = tnr_pool_get(dev, q, bytes, kept, &s->mem, &s->capacity, err);
     if (st != TNB_OK) {
         free(s);
         return st;
     }
     tnr_object_retain(&dev->object);
+    s->queue = tnr_queue_retain(q);
     *out = (tnr_value){.tag = TNR_STORAGE, .u.storage = s};
     return TNB_OK;
 }
@@ -187,10 +199,17 @@ tnr_tensor_new(tnr_device *dev, const int64_t *shape, uint32_t ndim, tnb_dtype d
     NEED(dev, err);
     NEED_N(shape, ndim, err);
     NEED(out, err);
+    return tnr_tensor_new_on(dev, NULL, shape, ndim, dtype, out, err);
+}
+
+tnb_status
+tnr_tensor_new_on(tnr_device *dev, struct tnr_queue *q, const int64_t *shape, uint32_t ndim,
+                  tnb_dtype dtype, tnr_value *out, tnb_err *err)
+{
     uint64_t elems, bytes;
     TNB_TRY(measure(shape, ndim, dtype, &elems, &bytes, err));
     tnr_value s;
-    TNB_TRY(tnr_storage_new(dev, bytes, NULL, &s, err));
+    TNB_TRY(tnr_storage_new_on(dev, q, bytes, NULL, &s, err));
     tnb_status st = tnr_tensor_view(s.u.storage, 0, shape, ndim, dtype, out, err);
     tnr_release(&s);
     return st;
@@ -275,44 +294,107 @@ tnr_tensor_data(const tnr_tensor *t)
 }
 
 tnb_status
+tnr_check_copy(const tnr_tensor *t, uint64_t bytes, bool write, tnb_err *err)
+{
+    if (bytes != t->n_bytes)
+        return tnb_fail(err, TNB_SHAPE,
+                        write ? "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were given"
+                              : "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were asked for",
+                        t->n_bytes, bytes);
+    TNB_TRY(need_compact(t, err));
+    if (write && t->storage->flags & TNR_STORAGE_READ_ONLY)
+        return tnb_fail(err, TNB_INVALID,
+                        "the tensor is a constant of the artifact and cannot be written");
+    return TNB_OK;
+}
+
+/* In the order of the storage's queue. */
+static tnb_status
+copy_in_order(const tnr_storage *s, const tnr_copy *c, tnb_err *err)
+{
+    if (!c->bytes)
+        return TNB_OK;
+    struct tnr_queue *q = tnr_storage_queue(s);
+    bool waits = c->kind != TNR_COPY_ON_DEVICE;
+    tnb_status st =
+        q && q->capturing && waits
+            ? tnr_capture_forbids("a copy with the host, which waits for the device,", err)
+            : s->device->driver->copy(s->device->handle, tnr_stream(q), c, err);
+    tnr_queue_release(q);
+    return st;
+}
+
+tnb_status
 tnr_tensor_read(const tnr_tensor *t, void *host, uint64_t bytes, tnb_err *err)
 {
     NEED(t, err);
-    if (bytes != t->n_bytes)
-        return tnb_fail(err, TNB_SHAPE,
-                        "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were asked for",
-                        t->n_bytes, bytes);
+    TNB_TRY(tnr_check_copy(t, bytes, false, err));
     NEED_N(host, bytes, err);
-    TNB_TRY(need_compact(t, err));
-    tnr_device *dev = t->storage->device;
     tnr_copy c = {.kind = TNR_COPY_TO_HOST,
                   .dst = host,
                   .src = t->dl.data,
                   .src_offset = t->dl.byte_offset,
                   .bytes = bytes};
-    return bytes ? dev->driver->copy(dev->handle, NULL, &c, err) : TNB_OK;
+    return copy_in_order(t->storage, &c, err);
 }
 
 tnb_status
 tnr_tensor_write(const tnr_tensor *t, const void *host, uint64_t bytes, tnb_err *err)
 {
     NEED(t, err);
-    if (bytes != t->n_bytes)
-        return tnb_fail(err, TNB_SHAPE,
-                        "the tensor holds %" PRIu64 " bytes, %" PRIu64 " were given", t->n_bytes,
-                        bytes);
+    TNB_TRY(tnr_check_copy(t, bytes, true, err));
     NEED_N(host, bytes, err);
-    TNB_TRY(need_compact(t, err));
-    if (t->storage->flags & TNR_STORAGE_READ_ONLY)
-        return tnb_fail(err, TNB_INVALID,
-                        "the tensor is a constant of the artifact and cannot be written");
-    tnr_device *dev = t->storage->device;
     tnr_copy c = {.kind = TNR_COPY_TO_DEVICE,
                   .dst = t->dl.data,
                   .dst_offset = t->dl.byte_offset,
                   .src = host,
                   .bytes = bytes};
-    return bytes ? dev->driver->copy(dev->handle, NULL, &c, err) : TNB_OK;
+    return copy_in_order(t->storage, &c, err);
+}
+
+/* Between tensors of one device: in the order of `to`, behind what was done with `from` and before what will be. */
+static tnb_status
+copy_on_device(const tnr_tensor *from, const tnr_tensor *to, const tnr_copy *c, tnb_err *err)
+{
+    tnr_device *dev = to->storage->device;
+    struct tnr_queue *source = tnr_storage_queue(from->storage),
+                     *q = tnr_storage_queue(to->storage);
+    tnb_status st = tnr_queue_wait(dev, q, source, err);
+    if (st == TNB_OK && c->bytes)
+        st = dev->driver->copy(dev->handle, tnr_stream(q), c, err);
+    if (st == TNB_OK)
+        st = tnr_queue_wait(dev, source, q, err);
+    tnr_queue_release(q);
+    tnr_queue_release(source);
+    return st;
+}
+
+/* Between two devices of a driver that can copy straight. */
+static tnb_status
+copy_to_peer(const tnr_tensor *from, const tnr_tensor *to, const tnr_copy *c, tnb_err *err)
+{
+    tnr_device *a = from->storage->device, *b = to->storage->device;
+    struct tnr_queue *source = tnr_storage_queue(from->storage),
+                     *q = tnr_storage_queue(to->storage);
+    tnb_status st = TNB_OK;
+    if ((source && source->capturing) || (q && q->capturing))
+        st = tnr_capture_forbids("a copy between devices, which is waited for,", err);
+    if (st == TNB_OK)
+        st = a->driver->sync(a->handle, tnr_stream(source), err);
+    if (st == TNB_OK && c->bytes)
+        st = b->driver->peer_copy(b->handle, tnr_stream(q), a->handle, c, err);
+    if (st == TNB_OK)
+        st = b->driver->sync(b->handle, tnr_stream(q), err);
+    tnr_queue_release(q);
+    tnr_queue_release(source);
+    return st;
+}
+
+static bool
+are_peers(const tnr_device *a, const tnr_device *b)
+{
+    return a->driver->peer_copy && a->driver->peer_copy == b->driver->peer_copy &&
+           b->driver->peer(b->handle, a->handle);
 }
 
 tnb_status
@@ -339,7 +421,7 @@ tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
                             "the tensor is a constant of the artifact and cannot be written");
         return tnr_tensor_read(from, (char *)to->dl.data + to->dl.byte_offset, to->n_bytes, err);
     }
-    if (a == b) {
+    if (a == b || are_peers(a, b)) {
         TNB_TRY(need_compact(from, err));
         TNB_TRY(need_compact(to, err));
         tnr_copy c = {.kind = TNR_COPY_ON_DEVICE,
@@ -348,7 +430,7 @@ tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err)
                       .src = from->dl.data,
                       .src_offset = from->dl.byte_offset,
                       .bytes = from->n_bytes};
-        return c.bytes ? a->driver->copy(a->handle, NULL, &c, err) : TNB_OK;
+        return a == b ? copy_on_device(from, to, &c, err) : copy_to_peer(from, to, &c, err);
     }
     /* two devices whose memory the host does not see: by way of the host */
     void *bounce = malloc(from->n_bytes ? from->n_bytes : 1);
@@ -368,6 +450,12 @@ tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err)
     NEED(t, err);
     NEED(dev, err);
     NEED(out, err);
+    return tnr_tensor_to_on(t, dev, NULL, out, err);
+}
+
+tnb_status
+tnr_tensor_to_on(tnr_tensor *t, tnr_device *dev, struct tnr_queue *q, tnr_value *out, tnb_err *err)
+{
     if (t->storage->device == dev ||
         (tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev))) {
         *out = (tnr_value){.tag = TNR_TENSOR, .u.tensor = t};
@@ -375,7 +463,7 @@ tnr_tensor_to(tnr_tensor *t, tnr_device *dev, tnr_value *out, tnb_err *err)
         return TNB_OK;
     }
     tnr_value v;
-    TNB_TRY(tnr_tensor_new(dev, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v, err));
+    TNB_TRY(tnr_tensor_new_on(dev, q, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype, &v, err));
     tnb_status st = tnr_tensor_copy(t, v.u.tensor, err);
     if (st != TNB_OK)
         tnr_release(&v);
@@ -401,6 +489,13 @@ tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err)
 {
     NEED(t, err);
     NEED(out, err);
+    if (t->storage->device->has_streams) { /* whoever gets it knows nothing of the stream */
+        struct tnr_queue *q = tnr_storage_queue(t->storage);
+        tnb_status st =
+            t->storage->device->driver->sync(t->storage->device->handle, tnr_stream(q), err);
+        tnr_queue_release(q);
+        TNB_TRY(st);
+    }
     tnr_dlmanaged *m = malloc(sizeof *m);
     if (!m)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to export a tensor");

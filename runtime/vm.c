@@ -185,17 +185,17 @@ release_artifact(void *a)
 
 /* In the device's memory of another scope, written straight from the file. */
 static tnb_status
-scoped_constant(tnr_device *dev, const char *scope, const void *at, const int64_t *dims,
-                const tnb_tno_constant *c, tnr_value *out, tnb_err *err)
+scoped_constant(tnr_device *dev, struct tnr_queue *q, const char *scope, const void *at,
+                const int64_t *dims, const tnb_tno_constant *c, tnr_value *out, tnb_err *err)
 {
     tnr_value s, v;
-    TNB_TRY(tnr_storage_new(dev, c->bytes, scope, &s, err));
+    TNB_TRY(tnr_storage_new_on(dev, q, c->bytes, scope, &s, err));
     tnb_status st = tnr_tensor_view(s.u.storage, 0, dims, c->n_dims, c->dtype, &v, err);
     tnr_release(&s);
     TNB_TRY(st);
     st = tnr_tensor_write(v.u.tensor, at, c->bytes, err);
     if (st != TNB_OK) {
-        tnb_err_prefix(err, "a constant of scope '%s'", scope);
+        tnb_err_prefix(err, "a constant of scope '%s'", scope ? scope : "global");
         tnr_release(&v);
         return st;
     }
@@ -211,10 +211,10 @@ tensor_constant(tnr_vm *vm, const tnb_tno_constant *c, tnr_value *out, tnb_err *
     void *at = a->map + ((const uint8_t *)a->constants.at - a->map) + c->data;
     const int64_t *dims = vm->p.dims + c->first_dim;
     if (!tnr_device_is_host(dev) && c->device)
-        return scoped_constant(dev, vm->p.text + vm->p.devices[c->device].scope, at, dims, c, out,
-                               err);
+        return scoped_constant(dev, vm->queues[c->device],
+                               vm->p.text + vm->p.devices[c->device].scope, at, dims, c, out, err);
     if (!tnr_device_is_host(dev))
-        return tnr_tensor_from(dev, at, dims, c->n_dims, c->dtype, out, err);
+        return scoped_constant(dev, vm->queues[0], NULL, at, dims, c, out, err);
     tnr_value s;
     TNB_TRY(
         tnr_storage_wrap(dev, at, c->bytes, TNR_STORAGE_READ_ONLY, a, release_artifact, &s, err));
@@ -458,8 +458,8 @@ alloc_storage(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
                               bytes);
     /* What the register held goes first, so that a loop reuses its memory. */
     tnr_release(&vm->values[top(vm)->values + in->a]);
-    TNB_TRY(tnr_storage_new(vm->devices[in->c], (uint64_t)bytes,
-                            vm->p.text + vm->p.devices[in->c].scope, &v, err));
+    TNB_TRY(tnr_storage_new_on(vm->devices[in->c], vm->queues[in->c], (uint64_t)bytes,
+                               vm->p.text + vm->p.devices[in->c].scope, &v, err));
     set(vm, in->a, v);
     return TNB_OK;
 }
@@ -525,8 +525,8 @@ now(void)
 static tnb_status
 bring(tnr_vm *vm, uint32_t i, const tnr_tensor *t, bool empty, tnb_err *err)
 {
-    TNB_TRY(tnr_tensor_new(vm->fallback, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype,
-                           &vm->copies[i], err));
+    TNB_TRY(tnr_tensor_new_on(vm->fallback, vm->fallback_queue, t->dl.shape, (uint32_t)t->dl.ndim,
+                              t->dl.dtype, &vm->copies[i], err));
     return empty ? TNB_OK : tnr_tensor_copy(t, vm->copies[i].u.tensor, err);
 }
 
@@ -539,7 +539,8 @@ give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status 
         tnr_value v;
         if (vm->copies[i].tag == TNR_TENSOR) {
             if (st == TNB_OK && p->flags & TNB_TNO_WRITTEN) {
-                st = vm->fallback->driver->sync(vm->fallback->handle, NULL, err);
+                st = vm->fallback->driver->sync(vm->fallback->handle,
+                                                tnr_stream(vm->fallback_queue), err);
                 if (st == TNB_OK)
                     st = operand(vm, top(vm), *list, &v, err);
                 if (st == TNB_OK)
@@ -554,14 +555,15 @@ give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status 
 
 /* Whether a launch takes the tensor as it is: what nearly all are. */
 static inline bool
-is_usual(tnr_value v, const tnb_tno_param *want, const tnr_device *dev)
+is_usual(tnr_value v, const tnb_tno_param *want, const tnr_device *dev, const struct tnr_queue *q)
 {
     if (v.tag != TNR_TENSOR)
         return false;
     const tnr_tensor *t = v.u.tensor;
     uint32_t forbidden = want->flags & TNB_TNO_WRITTEN ? TNR_STORAGE_READ_ONLY : 0;
     return tnb_dtype_eq(want->dtype, t->dl.dtype) && want->ndim == t->dl.ndim && !t->dl.strides &&
-           t->storage->device == dev && !(t->storage->flags & forbidden);
+           t->storage->device == dev && tnr_queue_of(t->storage) == q &&
+           !(t->storage->flags & forbidden);
 }
 
 /* The memory of parameter i: the tensor of one that is not usual, or why the kernel does not take it. */
@@ -596,6 +598,8 @@ odd_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bool 
     if (elsewhere) {
         TNB_TRY(bring(vm, i, t, empty, err));
         t = vm->copies[i].u.tensor;
+    } else if (t->storage->device == dev && tnr_queue_of(t->storage) != vm->queues[k->device]) {
+        TNB_TRY(tnr_storage_adopt(t->storage, vm->queues[k->device], err));
     }
     *out = t;
     return TNB_OK;
@@ -606,7 +610,8 @@ memory_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bo
                 tnr_memory *out, tnb_err *err)
 {
     const tnr_tensor *t = v.u.tensor;
-    if (__builtin_expect(!is_usual(v, &vm->p.params[k->first_param + i], vm->devices[k->device]),
+    if (__builtin_expect(!is_usual(v, &vm->p.params[k->first_param + i], vm->devices[k->device],
+                                   vm->queues[k->device]),
                          0))
         TNB_TRY(odd_argument(vm, k, i, v, empty, &t, err));
     *out = (tnr_memory){.mem = t->dl.data, .offset = t->dl.byte_offset, .bytes = t->n_bytes};
@@ -615,20 +620,20 @@ memory_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bo
 
 /* Between two events where the device has them, else by the clock from before to after. */
 static tnb_status
-timed_launch(struct kernel *kernel, tnr_device *dev, const tnr_launch *l, double *seconds,
-             tnb_err *err)
+timed_launch(struct kernel *kernel, tnr_device *dev, void *stream, const tnr_launch *l,
+             double *seconds, tnb_err *err)
 {
     const tnr_driver *d = dev->driver;
     void *from = NULL, *to = NULL, *h = dev->handle;
     bool events = d->event_new && d->event_new(h, &from, NULL) == TNB_OK &&
                   d->event_new(h, &to, NULL) == TNB_OK &&
-                  d->event_record(h, from, NULL, NULL) == TNB_OK;
+                  d->event_record(h, from, stream, NULL) == TNB_OK;
     double start = now();
-    tnb_status st = d->launch(h, NULL, kernel->handle, l, err);
+    tnb_status st = d->launch(h, stream, kernel->handle, l, err);
     if (st == TNB_OK)
-        events = events && d->event_record(h, to, NULL, NULL) == TNB_OK;
+        events = events && d->event_record(h, to, stream, NULL) == TNB_OK;
     if (st == TNB_OK)
-        st = d->sync(h, NULL, err);
+        st = d->sync(h, stream, err);
     if (st == TNB_OK && (!events || d->event_seconds(h, from, to, seconds, NULL) != TNB_OK))
         *seconds = now() - start;
     if (from)
@@ -639,13 +644,15 @@ timed_launch(struct kernel *kernel, tnr_device *dev, const tnr_launch *l, double
 }
 
 static tnb_status
-run_launch(tnr_vm *vm, struct kernel *kernel, tnr_device *dev, const tnr_launch *l, tnb_err *err)
+run_launch(tnr_vm *vm, struct kernel *kernel, uint32_t device, const tnr_launch *l, tnb_err *err)
 {
     double seconds = 0;
+    tnr_device *dev = vm->devices[device];
+    void *stream = tnr_stream(vm->queues[device]);
     if (!vm->profiling)
-        return dev->driver->launch(dev->handle, NULL, kernel->handle, l, err);
-    TNB_TRY(dev->driver->sync(dev->handle, NULL, err));
-    TNB_TRY(timed_launch(kernel, dev, l, &seconds, err));
+        return dev->driver->launch(dev->handle, stream, kernel->handle, l, err);
+    TNB_TRY(dev->driver->sync(dev->handle, stream, err));
+    TNB_TRY(timed_launch(kernel, dev, stream, l, &seconds, err));
     kernel->seconds += seconds;
     kernel->calls++;
     for (uint32_t i = 0; i < l->n_params; i++)
@@ -814,7 +821,7 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
         return TNB_OK;
     if (k->flags & TNB_TNO_CHECKED)
         TNB_TRY(tnr_refusal_give(vm, in->b, &vm->params[refused].u.memory, err));
-    st = run_launch(vm, &vm->kernels[in->b], vm->devices[k->device], &l, err);
+    st = run_launch(vm, &vm->kernels[in->b], k->device, &l, err);
     if (k->flags & TNB_TNO_CHECKED && tnr_refusal_after(vm, in->b, err) != TNB_OK)
         return TNB_BOUNDS; /* with a message that names the kernel */
     if (st != TNB_OK)
@@ -888,6 +895,35 @@ gather(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnb_err *err)
     return TNB_OK;
 }
 
+/* Work on the devices' own streams between two pieces of the machine's: `begin` before it, then behind it. */
+static tnb_status
+join_own_streams(tnr_vm *vm, bool begin, tnb_err *err)
+{
+    for (uint32_t i = 0; i < vm->p.head.n_devices; i++) {
+        struct tnr_queue *q = vm->queues[i];
+        bool shared = false;
+        for (uint32_t j = 0; j < i; j++)
+            shared |= vm->queues[j] == q;
+        if (q && !shared)
+            TNB_TRY(begin ? tnr_queue_wait(vm->devices[i], NULL, q, err)
+                          : tnr_queue_wait(vm->devices[i], q, NULL, err));
+    }
+    return TNB_OK;
+}
+
+/* What is called: a packed function may say of itself how it works, others may do anything. */
+static tnb_status
+may_be_captured(const tnr_vm *vm, const tnr_packed *p, const char *name, tnb_err *err)
+{
+    char what[160];
+    if (!vm->capturing ||
+        (p && p->flags & TNR_PACKED_CAPTURABLE && !(p->flags & TNR_PACKED_BLOCKING)))
+        return TNB_OK;
+    snprintf(what, sizeof what,
+             "'%s' is called, which may wait for the device or ask for its memory,", name);
+    return tnr_capture_forbids(what, err);
+}
+
 static tnb_status
 invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_err *err)
 {
@@ -911,6 +947,19 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
     return p->call(vm, args, in->aux, ret, err);
 }
 
+/* On a device with streams. */
+static tnb_status
+invoke_in_order(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_err *err)
+{
+    const tnr_packed *p = vm->packed[in->b];
+    bool apart = !p || !(p->flags & TNR_PACKED_STREAM);
+    TNB_TRY(may_be_captured(vm, p, vm->p.text + vm->p.packed[in->b], err));
+    if (apart)
+        TNB_TRY(join_own_streams(vm, true, err));
+    tnb_status st = invoke(vm, in, args, ret, err);
+    return st == TNB_OK && apart ? join_own_streams(vm, false, err) : st;
+}
+
 /* Packed functions and closures: they may call back into the machine. Values stay in the caller's
  * registers meanwhile. */
 static tnb_status
@@ -922,7 +971,8 @@ call_out(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the arguments of a call");
     tnb_status st = gather(vm, in, args, err);
     if (st == TNB_OK)
-        st = invoke(vm, in, args, &ret, err);
+        st = vm->has_queues && in->op == TNB_VM_CALLP ? invoke_in_order(vm, in, args, &ret, err)
+                                                      : invoke(vm, in, args, &ret, err);
     if (args != few)
         free(args);
     if (st == TNB_OK)

@@ -105,6 +105,8 @@ opencl_free(void *dev, void *mem);
 tnb_status
 opencl_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
 tnb_status
+opencl_copy_start(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
+tnb_status
 opencl_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
 
 /* ---- image.c ---- */
@@ -144,6 +146,10 @@ tnb_status
 opencl_event_record(void *dev, void *event, void *stream, tnb_err *err);
 tnb_status
 opencl_event_wait(void *dev, void *event, void *stream, tnb_err *err);
+tnb_status
+opencl_event_done(void *dev, void *event, bool *done, tnb_err *err);
+tnb_status
+opencl_event_sync(void *dev, void *event, tnb_err *err);
 tnb_status
 opencl_event_seconds(void *dev, void *from, void *to, double *seconds, tnb_err *err);
 static inline cl_command_queue

@@ -161,8 +161,10 @@ on_device(struct opencl_device *d, cl_command_queue q, const tnr_copy *c, tnb_er
     return move(d, q, from.mem, from.offset, to.mem, to.offset, c->bytes, err);
 }
 
+/* Buffers without waiting where that is not asked for; images always wait. */
 static tnb_status
-with_host(struct opencl_device *d, cl_command_queue q, const tnr_copy *c, tnb_err *err)
+with_host(struct opencl_device *d, cl_command_queue q, const tnr_copy *c, cl_bool wait,
+          tnb_err *err)
 {
     bool up = c->kind == TNR_COPY_TO_DEVICE, is_image;
     cl_mem mem = up ? c->dst : (cl_mem)(uintptr_t)c->src;
@@ -173,9 +175,9 @@ with_host(struct opencl_device *d, cl_command_queue q, const tnr_copy *c, tnb_er
     if (is_image)
         return opencl_image_move(d, q, up ? OPENCL_FROM_HOST : OPENCL_TO_HOST, &image, offset,
                                  c->bytes, host, NULL, 0, err);
-    cl_int e = up ? clEnqueueWriteBuffer(q, mem, CL_TRUE, (size_t)offset, (size_t)c->bytes, host, 0,
+    cl_int e = up ? clEnqueueWriteBuffer(q, mem, wait, (size_t)offset, (size_t)c->bytes, host, 0,
                                          NULL, NULL)
-                  : clEnqueueReadBuffer(q, mem, CL_TRUE, (size_t)offset, (size_t)c->bytes, host, 0,
+                  : clEnqueueReadBuffer(q, mem, wait, (size_t)offset, (size_t)c->bytes, host, 0,
                                         NULL, NULL);
     return e == CL_SUCCESS ? TNB_OK
                            : opencl_fail(d, e, err, "copying %" PRIu64 " bytes %s the device",
@@ -193,12 +195,24 @@ opencl_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
     switch (c->kind) {
     case TNR_COPY_TO_DEVICE:
     case TNR_COPY_TO_HOST:
-        return with_host(d, q, c, err);
+        return with_host(d, q, c, CL_TRUE, err);
     case TNR_COPY_ON_DEVICE:
         return on_device(d, q, c, err);
     default:
         return tnb_fail(err, TNB_INVALID, "a copy of unknown kind %d", c->kind);
     }
+}
+
+tnb_status
+opencl_copy_start(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
+{
+    struct opencl_device *d = dev;
+    if (c->bytes == 0)
+        return TNB_OK;
+    TNB_TRY(opencl_alive(d, err));
+    if (c->kind != TNR_COPY_TO_DEVICE && c->kind != TNR_COPY_TO_HOST)
+        return tnb_fail(err, TNB_INVALID, "a copy of kind %d that is not waited for", c->kind);
+    return with_host(d, opencl_queue(d, stream), c, CL_FALSE, err);
 }
 
 tnb_status

@@ -73,8 +73,13 @@ opencl_event_record(void *dev, void *event, void *stream, tnb_err *err)
     cl_event marker = NULL;
     TNB_TRY(opencl_alive(d, err));
     cl_int e = clEnqueueMarkerWithWaitList(opencl_queue(d, stream), 0, NULL, &marker);
-    if (e != CL_SUCCESS)
+    if (e == CL_SUCCESS)
+        e = clFlush(opencl_queue(d, stream)); /* or who waits for it waits for ever */
+    if (e != CL_SUCCESS) {
+        if (marker)
+            (void)clReleaseEvent(marker);
         return opencl_fail(d, e, err, "recording an event");
+    }
     if (ev->marker)
         (void)clReleaseEvent(ev->marker);
     ev->marker = marker;
@@ -91,6 +96,32 @@ opencl_event_wait(void *dev, void *event, void *stream, tnb_err *err)
     if (!ev->marker)
         return TNB_OK;
     cl_int e = clEnqueueBarrierWithWaitList(opencl_queue(d, stream), 1, &ev->marker, NULL);
+    return e == CL_SUCCESS ? TNB_OK : opencl_fail(d, e, err, "waiting for an event");
+}
+
+tnb_status
+opencl_event_done(void *dev, void *event, bool *done, tnb_err *err)
+{
+    struct opencl_device *d = dev;
+    const struct opencl_event *ev = event;
+    cl_int status = CL_COMPLETE;
+    TNB_TRY(opencl_alive(d, err));
+    cl_int e = ev->marker ? clGetEventInfo(ev->marker, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                           sizeof status, &status, NULL)
+                          : CL_SUCCESS;
+    if (e == CL_SUCCESS && status < 0)
+        e = status;
+    *done = status == CL_COMPLETE;
+    return e == CL_SUCCESS ? TNB_OK : opencl_fail(d, e, err, "asking for an event");
+}
+
+tnb_status
+opencl_event_sync(void *dev, void *event, tnb_err *err)
+{
+    struct opencl_device *d = dev;
+    const struct opencl_event *ev = event;
+    TNB_TRY(opencl_alive(d, err));
+    cl_int e = ev->marker ? clWaitForEvents(1, &ev->marker) : CL_SUCCESS;
     return e == CL_SUCCESS ? TNB_OK : opencl_fail(d, e, err, "waiting for an event");
 }
 

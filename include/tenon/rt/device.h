@@ -5,7 +5,8 @@
  * A driver's functions get `dev`, what its `open` gave. Memory is an opaque handle with byte
  * offsets; where the driver says TNR_DRIVER_HOST_MEMORY the handle is an address that the host may
  * read and write. Work is queued on a stream (NULL: the device's own) in order; copies with the
- * host and `sync` wait for it. Functions marked optional may be NULL.
+ * host and `sync` wait for it. Work of different streams has no order but that of events. Functions
+ * marked optional may be NULL: all of a group, or none. They may be called from several threads.
  */
 #ifndef TENON_RT_DEVICE_H
 #define TENON_RT_DEVICE_H
@@ -146,15 +147,35 @@ typedef struct tnr_driver {
                        tnb_err *err);
     tnb_status (*sync)(void *dev, void *stream, tnb_err *err);
 
-    /* streams and events: optional, all or none of each group */
+    /* streams: optional. What was queued on one that is freed is still done */
     tnb_status (*stream_new)(void *dev, void **stream, tnb_err *err);
     void (*stream_free)(void *dev, void *stream);
+    /* events: optional. `event_wait` waits for the last record before it; for nothing if there was none */
     tnb_status (*event_new)(void *dev, void **event, tnb_err *err);
     void (*event_free)(void *dev, void *event);
     tnb_status (*event_record)(void *dev, void *event, void *stream, tnb_err *err);
     tnb_status (*event_wait)(void *dev, void *event, void *stream,
                              tnb_err *err); /* the stream waits */
     tnb_status (*event_seconds)(void *dev, void *from, void *to, double *seconds, tnb_err *err);
+    /* events and the host: optional, with those of events. `event_done` does not wait; true where nothing was recorded */
+    tnb_status (*event_done)(void *dev, void *event, bool *done, tnb_err *err);
+    tnb_status (*event_sync)(void *dev, void *event, tnb_err *err);
+
+    /* A copy with the host (TNR_COPY_TO_DEVICE, TNR_COPY_TO_HOST) that is not waited for: until an event behind it is done
+     * the host's bytes may not be changed, or mean nothing. Optional, with events and the host */
+    tnb_status (*copy_start)(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
+    /* memory of the host that such copies are fast with: optional. Never NULL for bytes > 0 */
+    tnb_status (*pinned_alloc)(void *dev, uint64_t bytes, void **host, tnb_err *err);
+    void (*pinned_free)(void *dev, void *host);
+    /* memory in stream order: optional. What is queued on the stream behind `alloc_ordered` may use the memory, what is
+     * queued behind `free_ordered` may get it anew; other streams need an event for either. `free` takes such memory, too */
+    tnb_status (*alloc_ordered)(void *dev, void *stream, uint64_t bytes, const char *scope,
+                                void **mem, tnb_err *err);
+    tnb_status (*free_ordered)(void *dev, void *stream, void *mem, tnb_err *err);
+    /* Copies between devices of this driver: optional. Whether `dev` reaches memory of `from`; a copy to `dev`, in its stream,
+     * for which the work of `from` that it needs was waited for */
+    bool (*peer)(void *dev, void *from);
+    tnb_status (*peer_copy)(void *dev, void *stream, void *from, const tnr_copy *c, tnb_err *err);
 
     /* modules: code in one of `formats` (NULL-terminated). The bytes may be unmapped after
      * module_free only. */
@@ -166,9 +187,12 @@ typedef struct tnr_driver {
                                 tnb_err *err);
     tnb_status (*launch)(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err);
 
-    /* graph capture: optional */
+    /* Graphs: optional. Between begin and end what is queued on the stream is not done but kept: launches, zeros, copies
+     * on the device. `graph_end` after an error gives no graph (TNB_INVALID) and ends the capture all the same.
+     * `graph_update` makes `graph` do what `from` does; TNB_UNSUPPORTED, and nothing changed, where they are too different */
     tnb_status (*graph_begin)(void *dev, void *stream, tnb_err *err);
     tnb_status (*graph_end)(void *dev, void *stream, void **graph, tnb_err *err);
+    tnb_status (*graph_update)(void *dev, void *graph, void *from, tnb_err *err);
     tnb_status (*graph_launch)(void *dev, void *stream, void *graph, tnb_err *err);
     void (*graph_free)(void *dev, void *graph);
 
@@ -239,6 +263,12 @@ tnr_device_is_native(const tnr_device *dev);
 /* Waits for all work of the device; TNB_DEVICE where some of it failed. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_device_sync(tnr_device *dev, tnb_err *err);
+/* Memory of the host that copies without waiting are fast with; plain memory where the driver has none. The caller's, to be
+ * given to tnr_pinned_free before the device's runtime is freed; NULL is fine there. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_pinned_new(tnr_device *dev, uint64_t bytes, void **host, tnb_err *err);
+TNB_EXPORT void
+tnr_pinned_free(tnr_device *dev, void *host);
 /* Gives cached memory back to the driver. */
 TNB_EXPORT void
 tnr_device_trim(tnr_device *dev);

@@ -18,9 +18,13 @@ typedef tnb_status (*tnr_packed_fn)(tnr_vm *vm, const tnr_value *args, int n, tn
                                     tnb_err *err);
 
 enum {
-    TNR_PACKED_VM = 1,        /* needs the VM */
-    TNR_PACKED_BLOCKING = 2,  /* may wait for the device or a peer */
-    TNR_PACKED_CAPTURABLE = 4 /* may be part of a captured graph */
+    TNR_PACKED_VM = 1,       /* needs the VM */
+    TNR_PACKED_BLOCKING = 2, /* may wait for the device or a peer */
+    TNR_PACKED_CAPTURABLE =
+        4, /* may be part of a captured graph: neither waits for the device nor allocates its memory */
+    TNR_PACKED_STREAM =
+        8 /* gives work to the machine's stream (tnr_vm_stream) alone, or gives none; work of others is taken
+                             to be on the device's own stream, in order behind and before that of the machine */
 };
 
 typedef struct tnr_packed {

@@ -24,6 +24,8 @@ struct tnr_storage {
     const char *scope;
     void *owner; /* of memory from elsewhere, with its release function */
     void (*release)(void *owner);
+    struct tnr_queue
+        *queue; /* the runtime's: in whose order it is used; NULL: of the device's own stream */
 };
 enum { TNR_STORAGE_READ_ONLY = 1 /* constants: a kernel that writes it is refused */ };
 
@@ -74,6 +76,24 @@ tnr_tensor_reshape(const tnr_tensor *t, const int64_t *shape, uint32_t ndim, tnr
  * compact (else TNB_UNSUPPORTED); `to` is no constant of an artifact (TNB_INVALID). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tensor_copy(const tnr_tensor *from, const tnr_tensor *to, tnb_err *err);
+/* The same with memory of the host, without waiting for the device where its driver has such copies (tnr_driver.copy_start; others
+ * are done when this returns): `host` stays, and is not changed or looked at, until the copy is done. The tensor may be released. *out
+ * is the caller's, to be given to tnr_pending_free. Errors as of tnr_tensor_read. */
+typedef struct tnr_pending tnr_pending;
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_read_start(const tnr_tensor *t, void *host, uint64_t bytes, tnr_pending **out,
+                      tnb_err *err);
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tensor_write_start(const tnr_tensor *t, const void *host, uint64_t bytes, tnr_pending **out,
+                       tnb_err *err);
+/* Whether it is done, without waiting; waiting for it. TNB_DEVICE: the device failed. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_pending_done(tnr_pending *p, bool *done, tnb_err *err);
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_pending_wait(tnr_pending *p, tnb_err *err);
+/* Waits first. NULL is fine. */
+TNB_EXPORT void
+tnr_pending_free(tnr_pending *p);
 /* All elements, dense and row-major, to or from host memory of exactly `bytes` bytes, those of the tensor
  * (else TNB_SHAPE); waits for the device. Errors as of tnr_tensor_copy. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
@@ -97,7 +117,8 @@ typedef struct tnr_dlmanaged {
     void *manager_ctx;
     void (*deleter)(struct tnr_dlmanaged *self);
 } tnr_dlmanaged;
-/* Without copying. What is exported keeps the tensor alive until its deleter is called. Import takes the
+/* Without copying. Export waits for what the device does with the tensor; what is exported keeps the tensor alive until its
+ * deleter is called. Import takes the
  * managed tensor over (its deleter runs with the last reference) only when it succeeds. It has to lie on
  * `dev` (else TNB_INVALID), its data may be NULL only without elements; negative strides are
  * TNB_UNSUPPORTED; an offset or strides beyond the address space TNB_BOUNDS; a shape or dtype as of

@@ -122,6 +122,10 @@ TNB_EXPORT tnr_runtime *
 tnr_vm_runtime(tnr_vm *vm);
 TNB_EXPORT tnr_device *
 tnr_vm_device(tnr_vm *vm); /* the variant's */
+/* The stream of a device of the machine on which its work is queued in order, for packed functions; NULL: the device's own, or
+ * no device of the machine. Work of different machines has no order but where one uses what the other made. */
+TNB_EXPORT void *
+tnr_vm_stream(tnr_vm *vm, const tnr_device *dev);
 /* Asks for the end of a call, from any thread or a signal handler: the call under way ends with
  * TNB_CANCELLED before its next kernel, call or turn of a loop. A request that comes when none is under
  * way, or too late for the one that is, is kept and ends the next one before it begins, so that a request

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captured graphs: what RewriteCUDAGraph makes of a module.
+ *
+ *     storages = vm.builtin.cuda_graph.get_cached_alloc(allocate, slot)
+ *     results  = vm.builtin.cuda_graph.run_or_capture(work, (arguments), slot[, shape])
+ *
+ * What `allocate` gives is made once and kept. `work` runs as it is when it is met first, with a shape of its own; then the
+ * same launches are captured, and from the next time on replayed as one. Its memory is that of the storages, so the addresses
+ * stay; where an argument lies elsewhere, it runs and is captured again, and the graph is updated. Capture permits neither a
+ * wait for the device nor an allocation of its memory: both are refused. A device without graphs runs `work` each time.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+#include "tenon/base/log.h"
+
+struct cached_alloc {
+    struct cached_alloc *next;
+    uint32_t function;
+    int64_t slot;
+    tnr_value value;
+};
+
+/* One captured graph. The key: function, slot, dims; what it depends on beside: the arguments. */
+struct graph {
+    struct graph *next;
+    uint32_t function;
+    int64_t slot;
+    tnr_value shape; /* or null */
+    tnr_value args;  /* the tuple that it was captured with: its memory stays */
+    tnr_value result;
+    void *graph; /* the driver's */
+};
+
+struct graphs {
+    struct cached_alloc *allocs;
+    struct graph *first;
+};
+
+static struct graphs *
+graphs_of(tnr_vm *vm, tnb_err *err)
+{
+    if (!vm->graphs && !(vm->graphs = calloc(1, sizeof *vm->graphs)))
+        (void)tnb_fail(err, TNB_NO_MEMORY, "no memory for captured graphs");
+    return vm->graphs;
+}
+
+static void
+free_graph(tnr_vm *vm, struct graph *g)
+{
+    if (g->graph)
+        vm->device->driver->graph_free(vm->device->handle, g->graph);
+    tnr_release(&g->shape);
+    tnr_release(&g->args);
+    tnr_release(&g->result);
+    free(g);
+}
+
+void
+tnr_graphs_free(tnr_vm *vm)
+{
+    if (!vm->graphs)
+        return;
+    tnb_err err;
+    if (vm->graphs->first && tnr_device_sync(vm->device, &err) != TNB_OK) /* one may be under way */
+        tnb_log(TNB_LOG_WARN, "%s", err.message);
+    for (struct graph *g = vm->graphs->first, *next; g; g = next) {
+        next = g->next;
+        free_graph(vm, g);
+    }
+    for (struct cached_alloc *c = vm->graphs->allocs, *next; c; c = next) {
+        next = c->next;
+        tnr_release(&c->value);
+        free(c);
+    }
+    free(vm->graphs);
+    vm->graphs = NULL;
+}
+
+/* (function, slot) */
+tnb_status
+tnr_graph_cached_alloc(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
+{
+    static const char fn[] = "vm.builtin.cuda_graph.get_cached_alloc";
+    struct graphs *all = graphs_of(vm, err);
+    int64_t slot;
+    (void)n;
+    if (!all)
+        return TNB_NO_MEMORY;
+    TNB_TRY(tnr_expect(fn, args, 0, TNR_CLOSURE, err));
+    TNB_TRY(tnr_expect_int(fn, args, 1, &slot, err));
+    uint32_t function = args[0].u.closure->function;
+    struct cached_alloc *c = all->allocs;
+    while (c && (c->function != function || c->slot != slot))
+        c = c->next;
+    if (!c) {
+        tnr_value made = tnr_null();
+        TNB_TRY(tnr_vm_call_closure(vm, args[0].u.closure, NULL, 0, &made, err));
+        c = malloc(sizeof *c);
+        if (!c) {
+            tnr_release(&made);
+            return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory", fn);
+        }
+        *c = (struct cached_alloc){all->allocs, function, slot, made};
+        all->allocs = c;
+    }
+    *ret = c->value;
+    tnr_retain(*ret);
+    return TNB_OK;
+}
+
+/* ---- equal arguments ---- */
+
+static bool
+same_shape(tnr_value a, tnr_value b)
+{
+    if (a.tag != b.tag)
+        return false;
+    return a.tag != TNR_SHAPE ||
+           (a.u.shape->n == b.u.shape->n &&
+            memcmp(a.u.shape->dims, b.u.shape->dims, (size_t)a.u.shape->n * sizeof(int64_t)) == 0);
+}
+
+/* Whether launches with one do what those with the other do: memory and extents, not what lies there. */
+static bool
+same(tnr_value a, tnr_value b, int depth)
+{
+    if (a.tag != b.tag || depth > 32)
+        return false;
+    if (a.tag == TNR_TENSOR) {
+        const tnb_dltensor *x = &a.u.tensor->dl, *y = &b.u.tensor->dl;
+        return x->data == y->data && x->byte_offset == y->byte_offset && x->ndim == y->ndim &&
+               tnb_dtype_eq(x->dtype, y->dtype) &&
+               memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof *x->shape) == 0;
+    }
+    if (a.tag == TNR_STORAGE)
+        return a.u.storage == b.u.storage;
+    if (a.tag == TNR_SHAPE)
+        return same_shape(a, b);
+    if (a.tag == TNR_TUPLE) {
+        bool equal = a.u.tuple->n == b.u.tuple->n;
+        for (uint32_t i = 0; equal && i < a.u.tuple->n; i++)
+            equal = same(a.u.tuple->items[i], b.u.tuple->items[i], depth + 1);
+        return equal;
+    }
+    return a.tag == TNR_NULL || (a.tag != TNR_CLOSURE && a.tag != TNR_STRING && a.u.i == b.u.i);
+}
+
+/* ---- capture ---- */
+
+static tnb_status
+run(tnr_vm *vm, const tnr_value *args, tnr_value *ret, tnb_err *err)
+{
+    const tnr_tuple *t = args[1].u.tuple;
+    return tnr_vm_call_closure(vm, args[0].u.closure, t->items, t->n, ret, err);
+}
+
+static tnb_status
+capture(tnr_vm *vm, const tnr_value *args, void **graph, tnr_value *result, tnb_err *err)
+{
+    tnr_device *dev = vm->device;
+    struct tnr_queue *q = vm->queues[0];
+    void *stream = tnr_stream(q);
+    tnb_err why;
+    TNB_TRY(dev->driver->graph_begin(dev->handle, stream, err));
+    q->capturing = vm->capturing = true;
+    tnb_status st = run(vm, args, result, err);
+    q->capturing = vm->capturing = false;
+    tnb_status end = dev->driver->graph_end(dev->handle, stream, graph, st == TNB_OK ? err : &why);
+    if (st != TNB_OK && end == TNB_OK)
+        dev->driver->graph_free(dev->handle, *graph);
+    if (st == TNB_OK && end != TNB_OK)
+        tnr_release(result);
+    return st != TNB_OK ? st : end;
+}
+
+/* The first time, and with other arguments: runs, and captures for the next time. */
+static tnb_status
+run_and_capture(tnr_vm *vm, struct graph *g, const tnr_value *args, tnr_value *ret, tnb_err *err)
+{
+    const tnr_driver *d = vm->device->driver;
+    tnr_value done = tnr_null(), result = tnr_null();
+    void *graph = NULL;
+    TNB_TRY(run(vm, args, &done, err));
+    tnb_status st = capture(vm, args, &graph, &result, err);
+    tnr_release(&done); /* in the same memory as `result` */
+    if (st != TNB_OK) {
+        tnb_err_prefix(err, "capturing a graph of '%s'",
+                       vm->p.text + vm->p.functions[g->function].name);
+        return st;
+    }
+    if (g->graph && d->graph_update(vm->device->handle, g->graph, graph, NULL) == TNB_OK) {
+        d->graph_free(vm->device->handle, graph);
+    } else {
+        if (g->graph)
+            d->graph_free(vm->device->handle, g->graph);
+        g->graph = graph;
+    }
+    tnr_release(&g->args);
+    tnr_release(&g->result);
+    g->args = args[1];
+    g->result = result;
+    tnr_retain(g->args);
+    *ret = result;
+    tnr_retain(*ret);
+    return TNB_OK;
+}
+
+static struct graph *
+find(struct graphs *all, uint32_t function, int64_t slot, tnr_value shape, tnb_err *err)
+{
+    struct graph *g = all->first;
+    while (g && (g->function != function || g->slot != slot || !same_shape(g->shape, shape)))
+        g = g->next;
+    if (g)
+        return g;
+    g = calloc(1, sizeof *g);
+    if (!g) {
+        (void)tnb_fail(err, TNB_NO_MEMORY, "no memory for a graph");
+        return NULL;
+    }
+    *g = (struct graph){.next = all->first, .function = function, .slot = slot, .shape = shape};
+    tnr_retain(shape);
+    all->first = g;
+    return g;
+}
+
+/* (function, tuple of arguments, slot[, shape]) */
+tnb_status
+tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
+{
+    static const char fn[] = "vm.builtin.cuda_graph.run_or_capture";
+    tnr_device *dev = vm->device;
+    int64_t slot;
+    TNB_TRY(tnr_expect(fn, args, 0, TNR_CLOSURE, err));
+    TNB_TRY(tnr_expect(fn, args, 1, TNR_TUPLE, err));
+    TNB_TRY(tnr_expect_int(fn, args, 2, &slot, err));
+    if (n > 3)
+        TNB_TRY(tnr_expect(fn, args, 3, TNR_SHAPE, err));
+    struct graphs *all = graphs_of(vm, err);
+    if (!all)
+        return TNB_NO_MEMORY;
+    struct tnr_queue *q = vm->has_queues ? vm->queues[0] : NULL;
+    if (!q || !dev->driver->graph_begin || vm->capturing || vm->profiling)
+        return run(vm, args, ret, err);
+    struct graph *g =
+        find(all, args[0].u.closure->function, slot, n > 3 ? args[3] : tnr_null(), err);
+    if (!g)
+        return TNB_NO_MEMORY;
+    if (!g->graph || !same(g->args, args[1], 0))
+        return run_and_capture(vm, g, args, ret, err);
+    TNB_TRY(dev->driver->graph_launch(dev->handle, tnr_stream(q), g->graph, err));
+    vm->refusals[0].pending = vm->refusals[0].mem != NULL; /* its kernels may have noted one */
+    *ret = g->result;
+    tnr_retain(*ret);
+    return TNB_OK;
+}
