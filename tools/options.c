@@ -78,6 +78,15 @@ unknown_option(const tnt_command *c, const char *text, size_t n)
                 : tnt_usage(c, "unknown option '--%s'", name);
 }
 
+/* No value at all is most likely a variable of the shell that is not set: it must not mean what is the default. A list of no
+ * passes is one. */
+static bool
+is_blank(const tnt_option *o, const char *value)
+{
+    const char *skipped = strcmp(o->name, "target") == 0 ? " \t," : " \t";
+    return strcmp(o->name, "passes") != 0 && value[strspn(value, skipped)] == '\0';
+}
+
 static void
 give(tnt_args *a, const tnt_option *o, const char *value)
 {
@@ -98,8 +107,9 @@ parse_short(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
             continue;
         }
         const char *v = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-        if (!v)
-            return tnt_usage(c, "option '-%c' needs a value (%s)", *p, o->metavar);
+        if (!v || is_blank(o, v))
+            return tnt_usage(c, "option '-%c' needs a value (%s)%s", *p, o->metavar,
+                             v ? ", and what is given is empty" : "");
         give(out, o, v);
         return TNT_OK;
     }
@@ -121,8 +131,9 @@ parse_long(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
         return TNT_OK;
     }
     const char *v = eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-    if (!v)
-        return tnt_usage(c, "option '--%s' needs a value (%s)", o->name, o->metavar);
+    if (!v || is_blank(o, v))
+        return tnt_usage(c, "option '--%s' needs a value (%s)%s", o->name, o->metavar,
+                         v ? ", and what is given is empty" : "");
     give(out, o, v);
     return TNT_OK;
 }

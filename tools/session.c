@@ -402,8 +402,13 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
             free(binds);
             return false;
         }
-        o->inputs =
-            tn_dict_set(s->ctx, o->inputs, tn_strn(s->ctx, binds[i], (size_t)(eq - binds[i])), v);
+        const char *name = tn_strn(s->ctx, binds[i], (size_t)(eq - binds[i]));
+        if (tn_dict_get(o->inputs, name)) {
+            tnt_usage(a->command, "option '--bind' gives '%s' twice", name);
+            free(binds);
+            return false;
+        }
+        o->inputs = tn_dict_set(s->ctx, o->inputs, name, v);
     }
     free(binds);
     return true;

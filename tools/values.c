@@ -206,6 +206,10 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
     snprintf(name, sizeof name, "%.*s", (int)(eq - text < 127 ? eq - text : 127), text);
     fprintf(stderr, "tenon: there is no %s named '%s'\n", what, name);
     const char *near = tnb_nearest(name, names, n);
+    if (!n) {
+        fprintf(stderr, "  hint: there are no %ss at all\n", what);
+        return -1;
+    }
     fputs("  hint: ", stderr);
     if (near)
         fprintf(stderr, "did you mean '%s'? ", near);
@@ -293,6 +297,33 @@ tell_extents(const tnr_signature *sig)
 }
 
 /* Names of a function's parameters as its model has them; malloc'ed. NULL without memory. */
+/* Whether --bind names the input that `text`, an input as NAME=FILE, is for: it is none any more. Says so. */
+static bool
+is_bound(const tnt_args *a, const char *text)
+{
+    uint32_t n;
+    const char **binds = tnt_values(a, "bind", &n), *eq = strchr(text, '=');
+    bool found = false;
+    for (uint32_t i = 0; binds && eq && !found && i < n; i++)
+        found = strncmp(binds[i], text, (size_t)(eq - text) + 1) == 0;
+    free(binds);
+    if (found)
+        fprintf(stderr,
+                "tenon: input '%.*s' is given twice: --bind makes it a constant, so that -i cannot "
+                "give it\n"
+                "  hint: leave out one of the two\n",
+                (int)(eq - text), text);
+    return found;
+}
+
+/* tnt_assignment of an input. */
+static int
+find_input(const tnt_args *a, const char *text, const char *const *names, uint32_t n,
+           const char **file)
+{
+    return is_bound(a, text) ? -1 : tnt_assignment(text, names, n, "input", file);
+}
+
 static const char **
 input_names(const tnk_model *model, const tn_function *f)
 {
@@ -320,7 +351,7 @@ tnt_given_extents(tnt_session *s, const tnt_args *a, const tnk_model *model, con
     for (uint32_t g = 0; ok && f && g < n; g++) {
         const char *file;
         tn_list dims;
-        int i = tnt_assignment(given[g], names, f->params.n, "input", &file);
+        int i = find_input(a, given[g], names, f->params.n, &file);
         ok = i >= 0;
         if (!ok || is_pipe(file) || !tn_type_dims(f->params.at[i]->type, &dims))
             continue;
@@ -354,7 +385,7 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
     tnr_device *dev = tnr_vm_device(p->vm);
     for (uint32_t g = 0; ok && g < n_given; g++) {
         const char *file;
-        int i = tnt_assignment(given[g], names, sig->n_params, "input", &file);
+        int i = find_input(a, given[g], names, sig->n_params, &file);
         const tn_expr *c = i < 0 ? NULL : tnt_load_tensor(s, file);
         ok = c && args[i].tag == TNR_NULL;
         if (c && !ok)

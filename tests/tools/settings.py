@@ -39,6 +39,20 @@ refused("--dim of no dimension", compile_with("--dim", "batc=2"), "no dynamic di
 refused("--dim of a text module", compile_with("--dim", "m=2", model=SYMBOLIC), "no symbolic variable 'm'")
 refused("--bind of a text module", compile_with("--bind", f"y={DIGIT}", model=SYMBOLIC), "no parameter 'y'", "x")
 
+# ---- an input that is none any more ----
+both = tenon("run", MODEL, "--bind", f"image={DIGIT}", "-i", f"image={DIGIT}")
+refused("-i of an input that --bind made a constant", both, "input 'image' is given twice", "--bind", "hint: leave out one of the two")
+refused("--bind of an input twice", compile_with("--bind", f"image={DIGIT}", "--bind", f"image={DIGIT}"), "gives 'image' twice")
+other = tenon("run", MODEL, "--bind", f"image={DIGIT}", "-i", f"imag={DIGIT}")
+refused("-i where there are no inputs", other, "no input named 'imag'", "there are no inputs at all")
+
+# ---- empty values: of a variable of the shell that is not set ----
+for option in ("-t", "--target=", "--profile", "--dim", "--bind", "--debug", "--set", "--config", "-o", "--log", "--tuning-db", "-j"):
+    args = [option] if option.endswith("=") else [option, ""]
+    refused(f"{option} without a value", tenon("compile", MODEL, "-o", OUT, *args), "needs a value", "what is given is empty", status=(2,))
+for text in (" ", ",", " , "):
+    refused(f"-t '{text}'", compile_with("-t", text), "needs a value", status=(2,))
+
 # ---- what is compiled already ----
 for option in (["--dim", "n=4"], ["--bind", f"image={DIGIT}"], ["--profile", "llm"], ["--dump-ir", path("ir")], ["--verify"],
                ["--no-cache"], ["-j", "2"], ["--trace", path("t.json")], ["--debug", "no-verify"]):
