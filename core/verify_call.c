@@ -3,6 +3,7 @@
 #include "verify.h"
 
 #include "tenon/core/arith.h"
+#include "tenon/core/walk.h"
 
 struct call {
     verifier *v;
@@ -149,4 +150,94 @@ tn_verify_call_tir(verifier *v, const tn_call *call)
     for (uint32_t i = 0; i < outs.n; i++)
         if (!inplace || (i < inplace->items.n && tn_is_int_const(inplace->items.at[i], -1)))
             check_param(&c, at++, outs.at[i], NULL, "output", i);
+}
+
+/* ---- what a program writes ---- */
+
+struct writes {
+    tnb_ptrmap stored;  /* data of the buffers that are stored to */
+    tnb_ptrmap sources; /* data of a part of a buffer -> data of the buffer */
+};
+
+static tn_walk_step
+note_write(void *user, const tn_node *n)
+{
+    struct writes *w = user;
+    const tn_match_buffer *m = tn_as_match_buffer(n);
+    if (n->kind == TN_KIND_BUFFER_STORE) {
+        const tn_node *data = tn_as_buffer(((const tn_buffer_store *)n)->buffer)->data;
+        tnb_ptrmap_set(&w->stored, data, (void *)(uintptr_t)data);
+    } else if (m) {
+        const tn_buffer *source = tn_as_buffer(tn_as_buffer_region(m->source)->buffer);
+        tnb_ptrmap_set(&w->sources, tn_as_buffer(m->buffer)->data, (void *)(uintptr_t)source->data);
+    }
+    return TN_WALK_ON;
+}
+
+struct reads {
+    verifier v;
+    tnb_ptrmap programs; /* tensor program -> what it writes */
+};
+
+/* Data of the buffers that the program stores to, as keys; found once. */
+static const tnb_ptrmap *
+written_by(struct reads *r, const tn_prim_func *f)
+{
+    struct writes *w = tnb_ptrmap_get(&r->programs, f);
+    if (w)
+        return &w->stored;
+    w = TNB_NEW(r->v.arena, struct writes);
+    tnb_ptrmap_init(&w->stored, r->v.arena);
+    tnb_ptrmap_init(&w->sources, r->v.arena);
+    tn_walk(f->body, TN_WALK_ONCE, note_write, NULL, w);
+    for (uint32_t i = 0; i < w->stored.n; i++) { /* grows */
+        const void *source = tnb_ptrmap_get(&w->sources, w->stored.at[i].key);
+        if (source)
+            tnb_ptrmap_set(&w->stored, source, (void *)(uintptr_t)source);
+    }
+    tnb_ptrmap_set(&r->programs, f, w);
+    return &w->stored;
+}
+
+static tn_walk_step
+check_call(void *user, const tn_node *n)
+{
+    struct reads *r = user;
+    const tn_call *call = tn_is_call_to(n, "relax.call_tir");
+    const tn_global_var *gv = call && call->args.n > 1 ? tn_as_global_var(call->args.at[0]) : NULL;
+    const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(r->v.module, gv->name)) : NULL;
+    const tn_tuple *args = f ? tn_as_tuple(call->args.at[1]) : NULL;
+    for (uint32_t i = 0; args && i < args->fields.n && i < f->buffers.n; i++) {
+        const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
+        if (!b || !tnb_ptrmap_has(written_by(r, f), b->data))
+            continue;
+        tn_verify_error(&r->v, n,
+                        "'%s' writes its argument %u ('%s'), but call_tir gives new tensors only",
+                        gv->name, i, b->name);
+        tnb_diag_hint(tn_diags(r->v.ctx),
+                      "call it with R.call_tir_inplace, or let it write to a buffer of its own");
+    }
+    return TN_WALK_ON;
+}
+
+uint32_t
+tn_verify_reads(tn_ctx *ctx, const tn_module *m)
+{
+    struct reads r = {.v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx)}};
+    uint32_t errors = 0;
+    if (!r.v.arena) {
+        tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for verifying");
+        return 1;
+    }
+    tnb_ptrmap_init(&r.programs, r.v.arena);
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        r.v.func = tn_module_name(m, i);
+        r.v.place = 0;
+        r.v.errors = 0;
+        if (tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
+            tn_walk(m->funcs.at[i], TN_WALK_ONCE, check_call, NULL, &r);
+        errors += r.v.errors;
+    }
+    tn_return_arena(ctx, r.v.arena);
+    return errors;
 }

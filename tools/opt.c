@@ -99,6 +99,10 @@ run_opt(tnt_session *s, const tnt_args *a)
         return TNT_FAILED;
     }
     tnk_verify *check = NULL;
+    if (opt.verify && tn_verify_reads(s->ctx, m)) {
+        tnt_report(s);
+        return TNT_FAILED;
+    }
     if (opt.verify)
         check = tnk_verify_new(s->ctx, opt.verify_budget, 0, 0, opt.seed);
     double *seconds = TNB_NEW_N(tn_arena(s->ctx), double, list.n + 1);
@@ -145,6 +149,7 @@ run_check(tnt_session *s, const tnt_args *a)
     for (int i = 0; i < a->n_operands; i++) {
         const tn_module *m = tnt_read(s, a->operands[i]);
         uint32_t errors = m ? tn_verify(s->ctx, m) : 1;
+        errors = errors ? errors : tn_verify_reads(s->ctx, m);
         tnt_report(s);
         if (errors)
             status = TNT_FAILED;

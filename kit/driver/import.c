@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tenon/base/file.h"
+#include "tenon/core/walk.h"
 
 enum { HEAD_BYTES = 4096 };
 
@@ -97,6 +98,8 @@ import_module(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_
     const tn_module *m = tn_read_module_file(ctx, path);
     if (!m)
         return TNB_FORMAT;
+    if (tn_verify_reads(ctx, m))
+        return TNB_INVALID;
     if (opt->dims && !(m = run_with(ctx, m, "BindSymbolicVars", "binding_map", opt->dims)))
         return TNB_INVALID;
     if (opt->inputs && !(m = run_with(ctx, m, "BindParams", "params", opt->inputs)))

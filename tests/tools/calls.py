@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a module says of the values of its calls is checked before a kernel relies on it: arguments of tensor programs
 whose extents are not known, results of packed functions, outputs in place of an argument."""
-from clitest import check, done, npy_bytes, refused, tenon, write
+from clitest import check, done, npy_bytes, path, refused, tenon, write
 
 HEADER = """from tvm.script import ir as I, relax as R, tirx as T
 @I.ir_module
@@ -58,4 +58,46 @@ r = tenon("run", "-t", "cpu", far, "-i", "#0=" + X, "--verify")
 refused("beyond", r, "goes beyond a buffer", "but the index is 100000", "it does so already before pass ", status=(1,))
 check("the results differ" not in r.stderr, "and no pass is blamed", r)
 check("output0" not in r.stdout, "and no kernel ran", r)
+
+# ---- a program that writes what it only should read ----
+OUTER = """from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+%s
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = Module
+        with R.dataflow():
+            y = R.%s
+            z = R.add(x, y)
+            R.output(z)
+        return z
+"""
+STORE = """        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                T.reads(A[v])
+                T.writes(A[v], B[v])
+                B[v] = A[v] + T.float32(1)
+                A[v] = A[v] * T.float32(2)
+"""
+PART = """        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                T.reads(A[v])
+                T.writes(A[v], B[v])
+                C = T.match_buffer(A[v:v + 1], (1,), "float32", offset_factor=1)
+                B[v] = C[0] + T.float32(1)
+                C[0] = T.float32(2)
+"""
+NEW, IN_PLACE = 'call_tir(cls.f, (x,), out_ty=R.Tensor((4,), "float32"))', 'call_tir_inplace(cls.f, (x,), 0, out_ty=R.Tensor((4,), "float32"))'
+for name, text in (("writes-an-argument", STORE), ("writes-a-part-of-an-argument", PART)):
+    file = write(name + ".py", OUTER % (text, NEW))
+    for command in (["check"], ["run"], ["compile", "--verify", "-o", path("out.tno")], ["opt", "--verify", "-p", "LegalizeOps"]):
+        refused(f"{name}: {' '.join(command)}", tenon(*command, file), ":%d:" % (text.count("\n") + 11), "'f' writes its argument 0 ('A')", "R.call_tir_inplace", status=(1,))
+good = write("writes-its-output.py", OUTER % (STORE.replace("A[v] = A[v] *", "B[v] = A[v] *"), NEW))
+check(tenon("check", good).returncode == 0, "a program that writes its output is right")
+
 done()
