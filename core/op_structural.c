@@ -268,26 +268,21 @@ tn_complete_args(tn_ctx *ctx, const tn_op *op, tn_list args)
 {
     enum { NOTHING, DEVICE_0, GLOBAL_SCOPE };
     static const struct {
-        const char *op;
         uint32_t n; /* arguments when complete */
         int what;
-    } rows[] = {
-        {"relax.memory.alloc_tensor", 5, DEVICE_0},
-        {"relax.vm.alloc_tensor", 5, DEVICE_0},
-        {"relax.builtin.alloc_tensor", 4, GLOBAL_SCOPE},
-        {"relax.vm.alloc_storage", 4, GLOBAL_SCOPE},
-        {"relax.memory.view", 4, NOTHING},
+    } rows[TN_STRUCTURAL_COUNT] = {
+        [TN_STRUCTURAL_memory_alloc_tensor] = {5, DEVICE_0},
+        [TN_STRUCTURAL_vm_alloc_tensor] = {5, DEVICE_0},
+        [TN_STRUCTURAL_builtin_alloc_tensor] = {4, GLOBAL_SCOPE},
+        [TN_STRUCTURAL_vm_alloc_storage] = {4, GLOBAL_SCOPE},
+        [TN_STRUCTURAL_memory_view] = {4, NOTHING},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(op->base.name, rows[i].op) != 0)
-            continue;
-        while (args.n < rows[i].n)
-            args = tn_list_append(ctx, args,
-                                  rows[i].what == DEVICE_0       ? tn_i64(ctx, 0)
-                                  : rows[i].what == GLOBAL_SCOPE ? tn_string(ctx, "global")
-                                                                 : tn_tuple_of(ctx, (tn_list){0}));
-        break;
-    }
+    int what = rows[op->structural].what;
+    while (args.n < rows[op->structural].n)
+        args = tn_list_append(ctx, args,
+                              what == DEVICE_0       ? tn_i64(ctx, 0)
+                              : what == GLOBAL_SCOPE ? tn_string(ctx, "global")
+                                                     : tn_tuple_of(ctx, (tn_list){0}));
     return args;
 }
 
@@ -321,64 +316,18 @@ ATTRS(vdevice_attrs, {"dst_vdevice", TN_ATTR_VDEVICE, 0, NULL, "where the copy s
 ATTRS(dtype_attrs, {"dtype", TN_ATTR_DTYPE, 0, "float32", NULL});
 
 /* ---- the table ---- */
-#define OP(n, fl, a, min, at, rule, d)                                                     \
-    {                                                                                      \
-        .base.size = sizeof(tn_op), .flags = (fl), .base.name = "relax." n, .base.doc = d, \
-        .args = a, .min_args = min, .attrs = at, .infer = rule                             \
-    }
-
 const tn_op tn_structural_ops[] = {
-    OP("call_tir", 0, callee_args, -1, NULL, call_tir,
-       "call of a tensor program; out_ty gives the outputs"),
-    OP("call_tir_inplace", 0, callee_args, -1, inplace_attrs, call_tir_inplace,
-       "call of a tensor program that overwrites arguments"),
-    OP("call_tir_with_grad", 0, callee_args, -1, grad_attrs, call_tir,
-       "call_tir with its gradient's name"),
-    OP("dist.call_tir", 0, callee_args, -1, NULL, call_tir,
-       "call of a tensor program by every worker on its part of distributed tensors"),
-    OP("call_dps_packed", 0, callee_args, -1, NULL, call_dps_packed,
-       "call of a packed function that writes into outputs made by the caller"),
-    OP("call_pure_packed", TN_OP_VARIADIC, packed_args, 1, NULL, call_packed,
-       "call of a packed function without effects"),
-    OP("call_inplace_packed", TN_OP_VARIADIC, packed_args, 1, inplace_attrs, call_packed,
-       "call of a packed function that overwrites arguments"),
-    OP("call_builtin_with_ctx", TN_OP_IMPURE, callee_args, -1, NULL, call_packed,
-       "call of a run-time function that gets the virtual machine"),
-    OP("make_closure", 0, callee_args, -1, NULL, any_type,
-       "a function with its first arguments bound"),
-    OP("invoke_closure", TN_OP_IMPURE, closure_args, -1, NULL, as_given, "call of a closure"),
-    OP("invoke_pure_closure", 0, closure_args, -1, NULL, as_given,
-       "call of a closure without effects"),
-    OP("null_value", 0, no_args, -1, NULL, any_type, "the null object"),
-    OP("shape_of", 0, one_arg, -1, NULL, shape_of, "the shape of a tensor"),
-    OP("tensor_to_shape", 0, one_arg, -1, NULL, tensor_to_shape, "an integer tensor as a shape"),
-    OP("to_vdevice", 0, one_arg, -1, vdevice_attrs, to_vdevice, "a copy on another device"),
-    OP("hint_on_device", 0, one_arg, -1, hint_attrs, like_argument, "where a tensor should lie"),
-    OP("assert_op", TN_OP_IMPURE | TN_OP_VARIADIC, assert_args, 1, format_attrs, void_type,
-       "an error at run time unless the condition holds"),
-    OP("print", TN_OP_IMPURE | TN_OP_VARIADIC, many_args, 0, format_attrs, void_type,
-       "print values"),
-    OP("wrap_param", 0, one_arg, -1, dtype_attrs, wrap_param, "a parameter in another dtype"),
-    OP("builtin.stop_lift_params", 0, one_arg, -1, NULL, like_argument,
-       "what follows is not moved into the parameters' transformation"),
-    OP("builtin.alloc_tensor", TN_OP_ALLOCATES, alloc_args, 3, NULL, builtin_alloc_tensor,
-       "a new tensor"),
-    OP("memory.alloc_storage", TN_OP_ALLOCATES, mem_storage_args, -1, NULL, any_type, "new memory"),
-    OP("memory.alloc_tensor", TN_OP_ALLOCATES, storage_tensor_args, 4, NULL, storage_alloc_tensor,
-       "a tensor in memory made before"),
-    OP("memory.kill_tensor", TN_OP_IMPURE, one_arg, -1, NULL, void_type,
-       "the tensor is not used again"),
-    OP("memory.kill_storage", TN_OP_IMPURE, one_arg, -1, NULL, void_type,
-       "the memory is not used again"),
-    OP("memory.view", 0, view_args, 1, NULL, memory_view,
-       "the same memory as another shape or dtype"),
-    OP("memory.ensure_zero_offset", 0, one_arg, -1, NULL, like_argument,
-       "a tensor that begins at byte 0"),
-    OP("vm.alloc_storage", TN_OP_ALLOCATES, vm_storage_args, 3, NULL, any_type, "new memory"),
-    OP("vm.alloc_tensor", TN_OP_ALLOCATES, storage_tensor_args, 4, NULL, storage_alloc_tensor,
-       "a tensor in memory made before"),
-    OP("vm.kill_object", TN_OP_IMPURE, one_arg, -1, NULL, void_type, "the value is not used again"),
-    OP("vm.call_tir_dyn", TN_OP_IMPURE, callee_args, -1, NULL, void_type,
-       "call of a tensor program whose last argument is a shape of scalars"),
+#define TN_STRUCTURAL(id, name_, more, takes, fewest, keys, rule, what) \
+    {.base.size = sizeof(tn_op),                                        \
+     .flags = (more),                                                   \
+     .base.name = "relax." name_,                                       \
+     .base.doc = what,                                                  \
+     .args = takes,                                                     \
+     .min_args = fewest,                                                \
+     .attrs = keys,                                                     \
+     .infer = rule,                                                     \
+     .structural = TN_STRUCTURAL_##id},
+#include "tenon/core/structural.def"
+#undef TN_STRUCTURAL
 };
 const uint32_t tn_n_structural_ops = sizeof tn_structural_ops / sizeof *tn_structural_ops;

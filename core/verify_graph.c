@@ -180,7 +180,7 @@ check_call(struct graph *g, const tn_call *c)
     if (v->errors)
         return;
     check_call_type(v, c);
-    if (op && strncmp(op->base.name, "relax.call_tir", 14) == 0)
+    if (tn_is_call_tir(&c->base))
         tn_verify_call_tir(v, c);
 }
 

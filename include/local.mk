@@ -31,6 +31,7 @@ tenoncore_HEADERS += \
 	include/tenon/core/eval.h \
 	include/tenon/core/node.h \
 	include/tenon/core/intrin.def \
+	include/tenon/core/structural.def \
 	include/tenon/core/nodes.def \
 	include/tenon/core/op.h \
 	include/tenon/core/pass.h \

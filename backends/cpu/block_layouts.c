@@ -62,8 +62,7 @@ static bool
 is_dequantized(const chooser *c, const tn_expr *e)
 {
     const tn_expr *value = tnb_ptrmap_get(&c->constant, e);
-    const tn_op *op = value && tn_is(value, TN_KIND_CALL) ? tn_call_op_of(tn_as_call(value)) : NULL;
-    return op && strcmp(op->base.name, "relax.dequantize") == 0;
+    return tn_is_call_to(value, "relax.dequantize") != NULL;
 }
 
 /* ---- layouts of a convolution ---- */
@@ -112,8 +111,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
     chooser *c = user;
     tn_list x, k;
     int64_t in, out, taken;
-    const char *name = tn_call_op_of(call)->base.name;
-    if (strcmp(name, "relax.nn.conv2d") != 0 || !is_constant(c, call->args.at[1]) ||
+    if (!tn_is_call_to(&call->base, "relax.nn.conv2d") || !is_constant(c, call->args.at[1]) ||
         is_dequantized(c, call->args.at[1]) ||
         strcmp(tn_call_str(call, "data_layout"), "NCHW") != 0 ||
         strcmp(tn_call_str(call, "kernel_layout"), "OIHW") != 0 ||

@@ -15,7 +15,7 @@ enum { MAX_STEPS = 12 };
 
 /* Operators whose result has no other values than their first operand, or 0. */
 static bool
-moves_only(const char *op)
+moves_only(const tn_call *call)
 {
     static const char *const names[] = {"relax.layout_transform", "relax.reshape",
                                         "relax.permute_dims",     "relax.nn.max_pool2d",
@@ -23,7 +23,7 @@ moves_only(const char *op)
                                         "relax.squeeze",          "relax.strided_slice",
                                         "relax.broadcast_to",     "relax.nn.max_pool1d"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(op, names[i]) == 0)
+        if (tn_is_call_to(&call->base, names[i]))
             return true;
     return false;
 }
@@ -108,23 +108,22 @@ range_of(tn_builder *b, const tn_expr *e, int steps, int64_t *lo, int64_t *hi)
     if (tn_is(v, TN_KIND_CONSTANT))
         return of_constant(ctx, tn_as_constant(v)->data, lo, hi);
     const tn_call *call = tn_is(v, TN_KIND_CALL) ? tn_as_call(v) : NULL;
-    const tn_op *op = call ? tn_call_op_of(call) : NULL;
-    if (!op)
+    if (!call || !tn_call_op_of(call))
         return of_type(tn_type_dtype(e->type), lo, hi);
-    if (moves_only(op->base.name)) {
+    if (moves_only(call)) {
         if (!range_of(b, call->args.at[0], steps - 1, lo, hi))
             return false;
         *lo = *lo < 0 ? *lo : 0;
         *hi = *hi > 0 ? *hi : 0;
         return true;
     }
-    if (strcmp(op->base.name, "relax.astype") == 0) {
+    if (tn_is_call_to(v, "relax.astype")) {
         const tnb_dtype from = tn_type_dtype(call->args.at[0]->type), to = tn_type_dtype(e->type);
         bool known = tnb_dtype_is_float(from) ? of_clipped(b, call->args.at[0], lo, hi)
                                               : range_of(b, call->args.at[0], steps - 1, lo, hi);
         return known && to.code == TNB_INT && to.bits >= 16 && *lo >= -32768 && *hi <= 32767;
     }
-    if (strcmp(op->base.name, "relax.subtract") == 0) {
+    if (tn_is_call_to(v, "relax.subtract")) {
         bool known = range_of(b, call->args.at[0], steps - 1, lo, hi) &&
                      range_of(b, call->args.at[1], steps - 1, &l, &h);
         if (!known)

@@ -139,7 +139,7 @@ is_relu6(const tn_call *c)
 static bool
 is_clip(const tn_call *c)
 {
-    return strcmp(tn_call_op_of(c)->base.name, "relax.clip") == 0;
+    return tn_is_call_to(&c->base, "relax.clip");
 }
 
 static bool
@@ -149,7 +149,7 @@ check_convolution(tn_ctx *ctx, const tnk_match *m, void *self)
     (void)self;
     const tn_call *conv = called(m, "conv"), *pad = called(m, "p"), *act = called(m, "act");
     const tn_expr *w = tnk_match_get(m, "w");
-    bool transposed = strcmp(tn_call_op_of(conv)->base.name, "relax.nn.conv2d_transpose") == 0;
+    bool transposed = tn_is_call_to(&conv->base, "relax.nn.conv2d_transpose");
     int64_t x[4], k[4], y[4], groups = tn_call_int(conv, "groups");
     tnb_dtype d = tn_type_dtype(conv->base.type);
     if (tnk_match_leaks(m) || !tn_is(w, TN_KIND_CONSTANT) || !is_float(conv->base.type) ||
@@ -191,7 +191,7 @@ check_pool(tn_ctx *ctx, const tnk_match *m, void *self)
         tn_call_ints(c, "dilation", dilation, 2) != 2)
         return false;
     bool padded = pads[0] || pads[1] || pads[2] || pads[3];
-    bool average = strcmp(tn_call_op_of(c)->base.name, "relax.nn.avg_pool2d") == 0;
+    bool average = tn_is_call_to(&c->base, "relax.nn.avg_pool2d");
     return dilation[0] == 1 && dilation[1] == 1 && !tn_call_int(c, "ceil_mode") &&
            !(average && padded && tn_call_int(c, "count_include_pad"));
 }
@@ -207,7 +207,7 @@ check_global_pool(tn_ctx *ctx, const tnk_match *m, void *self)
     if (!is_float(c->base.type) || clml_extents(type_of(m, "x"), x) != 4 ||
         clml_extents(c->base.type, y) != 4 || y[2] != 1 || y[3] != 1)
         return false;
-    if (strcmp(tn_call_op_of(c)->base.name, "relax.mean") != 0)
+    if (!tn_is_call_to(&c->base, "relax.mean"))
         return is_layout(c, "layout", "NCHW") && is_layout(c, "out_layout", "NCHW");
     int n = tn_call_ints(c, "axis", axes, 4);
     return n == 2 && (axes[0] + 4) % 4 + (axes[1] + 4) % 4 == 5 && axes[0] % 4 != axes[1] % 4 &&

@@ -34,27 +34,30 @@ elements(const tn_type *t)
 
 /* Multiplications and additions, roughly. */
 static double
-work_of(const tn_call *c, const char *op)
+work_of(const tn_call *c)
 {
     const tn_type *in = c->args.n ? c->args.at[0]->type : NULL;
     double out = elements(c->base.type), x = in ? elements(in) : 0;
     int64_t w[4], size[2];
-    if (strcmp(op, "relax.nn.conv2d") == 0 && clml_extents(c->args.at[1]->type, w) == 4)
+    if (tn_is_call_to(&c->base, "relax.nn.conv2d") && clml_extents(c->args.at[1]->type, w) == 4)
         return 2 * out * (double)(w[1] * w[2] * w[3]);
-    if (strcmp(op, "relax.nn.conv2d_transpose") == 0 && clml_extents(c->args.at[1]->type, w) == 4)
+    if (tn_is_call_to(&c->base, "relax.nn.conv2d_transpose") &&
+        clml_extents(c->args.at[1]->type, w) == 4)
         return 2 * x * (double)(w[1] * w[2] * w[3]);
-    if (strcmp(op, "relax.matmul") == 0 && clml_extents(c->args.at[1]->type, w) == 2)
+    if (tn_is_call_to(&c->base, "relax.matmul") && clml_extents(c->args.at[1]->type, w) == 2)
         return 2 * out * (double)w[0];
-    if ((strcmp(op, "relax.nn.max_pool2d") == 0 || strcmp(op, "relax.nn.avg_pool2d") == 0) &&
+    if ((tn_is_call_to(&c->base, "relax.nn.max_pool2d") ||
+         tn_is_call_to(&c->base, "relax.nn.avg_pool2d")) &&
         tn_call_ints(c, "pool_size", size, 2) == 2)
         return out * (double)(size[0] * size[1]);
-    if (strcmp(op, "relax.mean") == 0 || strcmp(op, "relax.nn.adaptive_avg_pool2d") == 0)
+    if (tn_is_call_to(&c->base, "relax.mean") ||
+        tn_is_call_to(&c->base, "relax.nn.adaptive_avg_pool2d"))
         return x;
-    if (strcmp(op, "relax.nn.softmax") == 0)
+    if (tn_is_call_to(&c->base, "relax.nn.softmax"))
         return 5 * out;
-    if (strcmp(op, "relax.nn.batch_norm") == 0)
+    if (tn_is_call_to(&c->base, "relax.nn.batch_norm"))
         return 4 * x;
-    return strcmp(op, "relax.image.resize2d") == 0 ? 8 * out : 0;
+    return tn_is_call_to(&c->base, "relax.image.resize2d") ? 8 * out : 0;
 }
 
 typedef struct tally {
@@ -70,7 +73,7 @@ count_call(void *user, const tn_node *n)
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
     if (!op)
         return TN_WALK_ON;
-    t->work += work_of(c, op->base.name);
+    t->work += work_of(c);
     tnb_buf_puts(&t->ops, t->ops.n ? ", " : "");
     tnb_buf_puts(&t->ops,
                  strncmp(op->base.name, "relax.", 6) == 0 ? op->base.name + 6 : op->base.name);

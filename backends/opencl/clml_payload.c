@@ -187,7 +187,7 @@ called(site *s, const char *name)
 static bool
 is_op(const tn_call *c, const char *name)
 {
-    return c && strcmp(tn_call_op_of(c)->base.name, name) == 0;
+    return c && tn_is_call_to(&c->base, name);
 }
 
 /* The tensor that receives the result, with extents of its own. */

@@ -173,8 +173,8 @@ compute(const weight *w, const tn_expr *e, double word, double factor, double *o
         return true;
     }
     if (op) {
-        bool shift = strcmp(op->base.name, "tirx.shift_right") == 0;
-        if ((!shift && strcmp(op->base.name, "tirx.bitwise_and") != 0) || !whole ||
+        bool shift = op->intrin == TN_INTRIN_shift_right;
+        if ((!shift && op->intrin != TN_INTRIN_bitwise_and) || !whole ||
             !compute(w, call->args.at[0], word, factor, &a) ||
             !tn_int_value(call->args.at[1], &literal) || literal < 0 || (shift && literal >= 32))
             return false;

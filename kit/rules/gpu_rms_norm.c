@@ -15,9 +15,7 @@ static tn_walk_step
 find_root(void *user, const tn_node *n)
 {
     bool *found = user;
-    const tn_op *op = n->kind == TN_KIND_CALL ? tn_call_op_of((const tn_call *)n) : NULL;
-    if (op && (strstr(op->base.name, "rsqrt") || strstr(op->base.name, "sqrt")))
-        *found = true;
+    *found |= tn_is_intrin(n, TN_INTRIN_rsqrt) || tn_is_intrin(n, TN_INTRIN_sqrt);
     return *found ? TN_WALK_STOP : TN_WALK_ON;
 }
 

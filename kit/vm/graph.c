@@ -592,40 +592,51 @@ left_over(struct vm_gen *g, const tn_call *c, const char *name)
 static void
 call_operator(struct vm_gen *g, const tn_call *c, uint32_t dst)
 {
-    static const struct {
-        const char *op, *packed;
-    } plain[] = {{"relax.shape_of", "vm.builtin.shape_of"},
-                 {"relax.tensor_to_shape", "vm.builtin.tensor_to_shape"},
-                 {"relax.reshape", "vm.builtin.reshape"},
-                 {"relax.memory.ensure_zero_offset", "vm.builtin.ensure_zero_offset"},
-                 {"relax.memory.view", "runtime.TVMTensorCreateView"}};
-    const char *name = tn_call_op_of(c)->base.name;
-    if (strcmp(name, "relax.vm.alloc_storage") == 0)
+    switch (tn_structural_of(&c->base)) {
+    case TN_STRUCTURAL_vm_alloc_storage:
         alloc_storage(g, c, dst);
-    else if (strcmp(name, "relax.vm.alloc_tensor") == 0)
+        break;
+    case TN_STRUCTURAL_vm_alloc_tensor:
         alloc_tensor(g, c, dst);
-    else if (strcmp(name, "relax.vm.kill_object") == 0 ||
-             strcmp(name, "relax.memory.kill_tensor") == 0 ||
-             strcmp(name, "relax.memory.kill_storage") == 0)
+        break;
+    case TN_STRUCTURAL_vm_kill_object:
+    case TN_STRUCTURAL_memory_kill_tensor:
+    case TN_STRUCTURAL_memory_kill_storage:
         kill(g, c);
-    else if (strcmp(name, "relax.call_builtin_with_ctx") == 0)
+        break;
+    case TN_STRUCTURAL_call_builtin_with_ctx:
         call_with_tuple(g, c, NULL, dst);
-    else if (strcmp(name, "relax.make_closure") == 0)
+        break;
+    case TN_STRUCTURAL_make_closure:
         call_with_tuple(g, c, "vm.builtin.make_closure", dst);
-    else if (strcmp(name, "relax.invoke_closure") == 0 ||
-             strcmp(name, "relax.invoke_pure_closure") == 0)
+        break;
+    case TN_STRUCTURAL_invoke_closure:
+    case TN_STRUCTURAL_invoke_pure_closure:
         call_with_tuple(g, c, "vm.builtin.invoke_closure", dst);
-    else if (strcmp(name, "relax.vm.call_tir_dyn") == 0)
+        break;
+    case TN_STRUCTURAL_vm_call_tir_dyn:
         call_with_tuple(g, c, "vm.builtin.call_tir_dyn", dst);
-    else if (strcmp(name, "relax.null_value") == 0)
+        break;
+    case TN_STRUCTURAL_null_value:
         tnk_program_emit(g->p, TNB_VM_KILL, 0, dst, 0, 0);
-    else {
-        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-            if (strcmp(name, plain[i].op) == 0) {
-                call_packed(g, &c->base, plain[i].packed, c->args, dst);
-                return;
-            }
-        left_over(g, c, name);
+        break;
+    case TN_STRUCTURAL_shape_of:
+        call_packed(g, &c->base, "vm.builtin.shape_of", c->args, dst);
+        break;
+    case TN_STRUCTURAL_tensor_to_shape:
+        call_packed(g, &c->base, "vm.builtin.tensor_to_shape", c->args, dst);
+        break;
+    case TN_STRUCTURAL_memory_ensure_zero_offset:
+        call_packed(g, &c->base, "vm.builtin.ensure_zero_offset", c->args, dst);
+        break;
+    case TN_STRUCTURAL_memory_view:
+        call_packed(g, &c->base, "runtime.TVMTensorCreateView", c->args, dst);
+        break;
+    default:
+        if (tn_is_call_to(&c->base, "relax.reshape"))
+            call_packed(g, &c->base, "vm.builtin.reshape", c->args, dst);
+        else
+            left_over(g, c, tn_call_op_of(c)->base.name);
     }
 }
 

@@ -322,41 +322,38 @@ load(struct vm_gen *g, const tn_buffer_load *e)
                  TNB_VM_DTYPE(b->dtype), v, index);
 }
 
-static const struct {
-    const char *name;
-    tnb_vm_math id;
-    int args;
-} maths[] = {
-#define X(n, k) {#n, TNB_VM_MATH_##n, k},
-    TNB_VM_MATHS(X)
-#undef X
-};
-
 static uint32_t
-math_call(struct vm_gen *g, const tn_call *c, const char *name)
+math_call(struct vm_gen *g, const tn_call *c)
 {
+    static const struct {
+        tnb_vm_math id;
+        uint32_t args; /* 0: the machine has no such function */
+    } maths[TN_INTRIN_COUNT] = {
+#define X(n, k) [TN_INTRIN_##n] = {TNB_VM_MATH_##n, k},
+        TNB_VM_MATHS(X)
+#undef X
+    };
     tnb_dtype d = tn_dtype_of(&c->base);
-    for (size_t i = 0; i < sizeof maths / sizeof *maths; i++) {
-        if (strcmp(maths[i].name, name) != 0 || c->args.n != (uint32_t)maths[i].args)
-            continue;
-        uint32_t a = vm_scalar(g, c->args.at[0]),
-                 b = maths[i].args == 2 ? vm_scalar(g, c->args.at[1]) : 0;
-        if (!tnb_dtype_is_float(tn_dtype_of(c->args.at[0]))) { /* floor(int) and the like */
-            if (maths[i].args == 1 && !tnb_dtype_is_float(d) && !tnb_dtype_is_bool(d))
-                return a;
-            vm_error(g, &c->base, "'%s' of an integer in host code", name);
-            return a;
-        }
-        if (maths[i].args == 2 && !tnb_dtype_is_float(tn_dtype_of(c->args.at[1])))
-            b = emit3(g, TNB_VM_I2F, 0, b, 0);
-        uint32_t r = emit3(g, maths[i].args == 1 ? TNB_VM_FMATH1 : TNB_VM_FMATH2,
-                           (uint16_t)maths[i].id, a, b);
-        if (tnb_dtype_is_bool(d))
-            return emit3(g, TNB_VM_FNE, 0, r, load_float(g, 0));
-        return fit(g, d, r);
+    tn_intrin_id id = tn_intrin_of(&c->base);
+    const char *name = strchr(tn_call_op_of(c)->base.name, '.') + 1;
+    if (!maths[id].args || c->args.n != maths[id].args) {
+        vm_error(g, &c->base, "host code has no '%s'", name);
+        return vm_load_int(g, 0);
     }
-    vm_error(g, &c->base, "host code has no '%s'", name);
-    return vm_load_int(g, 0);
+    bool one = maths[id].args == 1;
+    uint32_t a = vm_scalar(g, c->args.at[0]), b = one ? 0 : vm_scalar(g, c->args.at[1]);
+    if (!tnb_dtype_is_float(tn_dtype_of(c->args.at[0]))) { /* floor(int) and the like */
+        if (one && !tnb_dtype_is_float(d) && !tnb_dtype_is_bool(d))
+            return a;
+        vm_error(g, &c->base, "'%s' of an integer in host code", name);
+        return a;
+    }
+    if (!one && !tnb_dtype_is_float(tn_dtype_of(c->args.at[1])))
+        b = emit3(g, TNB_VM_I2F, 0, b, 0);
+    uint32_t r = emit3(g, one ? TNB_VM_FMATH1 : TNB_VM_FMATH2, (uint16_t)maths[id].id, a, b);
+    if (tnb_dtype_is_bool(d))
+        return emit3(g, TNB_VM_FNE, 0, r, load_float(g, 0));
+    return fit(g, d, r);
 }
 
 static uint32_t
@@ -409,7 +406,7 @@ call(struct vm_gen *g, const tn_call *c)
     case TN_INTRIN_shift_right:
         return on_bits(g, c, is_unsigned(d) ? TNB_VM_SHRU : TNB_VM_SHR);
     default:
-        return math_call(g, c, strchr(op->base.name, '.') + 1);
+        return math_call(g, c);
     }
 }
 

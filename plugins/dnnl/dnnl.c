@@ -43,8 +43,24 @@ dnnl_extent(tn_list dims, uint32_t n)
 static bool
 is_op(const tn_call *c, const char *name)
 {
-    const tn_op *op = c ? tn_call_op_of(c) : NULL;
-    return op && strcmp(op->base.name + strlen("relax."), name) == 0;
+    return c && tn_is_call_to(&c->base, name);
+}
+
+static const char *const convolutions[] = {"relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d",
+                                           NULL},
+                         *const transposed_convolutions[] = {"relax.nn.conv1d_transpose",
+                                                             "relax.nn.conv2d_transpose",
+                                                             "relax.nn.conv3d_transpose", NULL},
+                         *const average_pools[] = {"relax.nn.avg_pool1d", "relax.nn.avg_pool2d",
+                                                   "relax.nn.avg_pool3d", NULL};
+
+/* names: up to NULL. */
+static bool
+is_one_of(const tn_call *c, const char *const *names)
+{
+    while (*names && !is_op(c, *names))
+        names++;
+    return *names != NULL;
 }
 
 static bool
@@ -65,21 +81,23 @@ const char *
 dnnl_activation(const tn_call *c, double *alpha, double *beta)
 {
     static const char *const plain[][2] = {
-        {"nn.relu", "relu"},     {"sigmoid", "logistic"},       {"tanh", "tanh"},
-        {"nn.gelu", "gelu_erf"}, {"nn.gelu_tanh", "gelu_tanh"}, {"nn.mish", "mish"},
+        {"relax.nn.relu", "relu"}, {"relax.sigmoid", "logistic"},
+        {"relax.tanh", "tanh"},    {"relax.nn.gelu", "gelu_erf"},
+        {"relax.nn.mish", "mish"}, {"relax.nn.gelu_tanh", "gelu_tanh"},
     };
     *alpha = *beta = 0;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (is_op(c, plain[i][0]))
             return plain[i][1];
-    if (is_op(c, "nn.relu6"))
+    if (is_op(c, "relax.nn.relu6"))
         return *beta = 6, "clip";
-    if (is_op(c, "nn.silu"))
+    if (is_op(c, "relax.nn.silu"))
         return *alpha = 1, "swish";
-    if (is_op(c, "nn.leakyrelu"))
+    if (is_op(c, "relax.nn.leakyrelu"))
         return *alpha = tn_call_float(c, "alpha"), "relu";
-    return is_op(c, "clip") && number(c->args.at[1], alpha) && number(c->args.at[2], beta) ? "clip"
-                                                                                           : NULL;
+    return is_op(c, "relax.clip") && number(c->args.at[1], alpha) && number(c->args.at[2], beta)
+               ? "clip"
+               : NULL;
 }
 
 /* ---- checks ---- */
@@ -146,7 +164,7 @@ check_convolution(tn_ctx *ctx, const tnk_match *m, void *self)
                              *const kernel_t[] = {"IOW", "IOHW", "IODHW", NULL};
     (void)ctx, (void)self;
     const tn_call *conv = called(m, "conv");
-    const bool transposed = strstr(tn_call_op_of(conv)->base.name, "transpose") != NULL;
+    const bool transposed = is_one_of(conv, transposed_convolutions);
     tn_list x, w, y;
     if (!dnnl_dims(tnk_match_get(m, "x")->type, &x) || !dnnl_dims(conv->base.type, &y) ||
         !dnnl_dims(tnk_match_get(m, "w")->type, &w) || x.n != y.n || w.n != y.n || y.n > 5 ||
@@ -194,7 +212,7 @@ check_pool(tn_ctx *ctx, const tnk_match *m, void *self)
     static const char *const data[] = {"NCW", "NCHW", "NCDHW", NULL};
     (void)ctx, (void)self;
     const tn_call *c = called(m, "pool");
-    const bool average = strstr(tn_call_op_of(c)->base.name, "avg_pool") != NULL;
+    const bool average = is_one_of(c, average_pools);
     tn_list x, y;
     if (!dnnl_dims(tnk_match_get(m, "x")->type, &x) || !dnnl_dims(c->base.type, &y) || x.n != y.n ||
         !is_layout(c, "layout", data) || !is_layout(c, "out_layout", data) ||
@@ -221,7 +239,7 @@ check_global_pool(tn_ctx *ctx, const tnk_match *m, void *self)
     for (uint32_t i = 1; i < 4; i++)
         if (dnnl_extent(x, i) < 0)
             return false;
-    if (!is_op(c, "mean"))
+    if (!is_op(c, "relax.mean"))
         return is_layout(c, "layout", data) && is_layout(c, "out_layout", data);
     return tn_call_attr(c, "axis") && tn_call_ints(c, "axis", axes, 4) == 2 &&
            (axes[0] + 4) % 4 + (axes[1] + 4) % 4 == 5 && (axes[0] + 4) % 4 >= 2 &&
@@ -278,7 +296,7 @@ check_unary(tn_ctx *ctx, const tnk_match *m, void *self)
     tn_list x;
     double alpha, beta;
     return dnnl_dims(c->base.type, &x) && dnnl_dims(tnk_match_get(m, "x")->type, &x) &&
-           (is_op(c, "nn.softmax") || dnnl_activation(c, &alpha, &beta));
+           (is_op(c, "relax.nn.softmax") || dnnl_activation(c, &alpha, &beta));
 }
 
 static bool
@@ -497,15 +515,15 @@ typedef struct holds {
 static tn_walk_step
 look_at(void *user, const tn_node *n)
 {
-    static const char *const heavy[] = {"relax.nn.conv", "relax.matmul", "relax.nn.layer_norm",
-                                        "relax.nn.softmax"};
+    static const char *const heavy[] = {"relax.matmul", "relax.nn.layer_norm", "relax.nn.softmax",
+                                        NULL};
     holds *h = user;
     const tn_call *c = tn_as_call(n);
     const tn_op *op = c ? tn_call_op_of(c) : NULL;
     if (!op)
         return TN_WALK_ON;
-    for (size_t i = 0; i < sizeof heavy / sizeof *heavy; i++)
-        h->heavy |= strncmp(op->base.name, heavy[i], strlen(heavy[i])) == 0;
+    h->heavy |=
+        is_one_of(c, heavy) || is_one_of(c, convolutions) || is_one_of(c, transposed_convolutions);
     tnb_buf_puts(&h->ops, h->ops.n ? ", " : "");
     tnb_buf_puts(&h->ops, op->base.name + strlen("relax."));
     return TN_WALK_ON;

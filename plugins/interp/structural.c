@@ -438,56 +438,51 @@ print(op_call *o)
 /* ---- the table ---- */
 
 static const struct op_row {
-    const char *name; /* without "relax." */
     uint32_t min_args;
     interp_val *(*run)(op_call *o);
-} rows[] = {
-    {"call_tir", 2, call_tir},
-    {"call_tir_with_grad", 2, call_tir},
-    {"call_tir_inplace", 2, call_tir_inplace},
-    {"call_dps_packed", 2, call_tir},
-    {"call_pure_packed", 1, call_packed},
-    {"call_inplace_packed", 1, call_packed},
-    {"call_builtin_with_ctx", 2, call_with_ctx},
-    {"make_closure", 2, make_closure},
-    {"invoke_closure", 2, invoke_closure},
-    {"invoke_pure_closure", 2, invoke_closure},
-    {"null_value", 0, null_value},
-    {"shape_of", 1, shape_of},
-    {"tensor_to_shape", 1, tensor_to_shape},
-    {"shape_to_tensor", 1, shape_to_tensor},
-    {"to_vdevice", 1, identity},
-    {"hint_on_device", 1, identity},
-    {"assert_op", 1, assert_op},
-    {"print", 0, print},
-    {"wrap_param", 1, wrap_param},
-    {"builtin.stop_lift_params", 1, identity},
-    {"builtin.alloc_tensor", 2, alloc_tensor},
-    {"memory.alloc_storage", 1, alloc_storage},
-    {"memory.alloc_tensor", 4, storage_tensor},
-    {"memory.kill_tensor", 1, nothing},
-    {"memory.kill_storage", 1, nothing},
-    {"memory.view", 1, view},
-    {"memory.ensure_zero_offset", 1, identity},
-    {"vm.alloc_storage", 1, alloc_storage},
-    {"vm.alloc_tensor", 4, storage_tensor},
-    {"vm.kill_object", 1, nothing},
-    {"vm.call_tir_dyn", 2, call_tir_dyn},
+} rows[TN_STRUCTURAL_COUNT] = {
+    [TN_STRUCTURAL_call_tir] = {2, call_tir},
+    [TN_STRUCTURAL_call_tir_with_grad] = {2, call_tir},
+    [TN_STRUCTURAL_call_tir_inplace] = {2, call_tir_inplace},
+    [TN_STRUCTURAL_call_dps_packed] = {2, call_tir},
+    [TN_STRUCTURAL_call_pure_packed] = {1, call_packed},
+    [TN_STRUCTURAL_call_inplace_packed] = {1, call_packed},
+    [TN_STRUCTURAL_call_builtin_with_ctx] = {2, call_with_ctx},
+    [TN_STRUCTURAL_make_closure] = {2, make_closure},
+    [TN_STRUCTURAL_invoke_closure] = {2, invoke_closure},
+    [TN_STRUCTURAL_invoke_pure_closure] = {2, invoke_closure},
+    [TN_STRUCTURAL_null_value] = {0, null_value},
+    [TN_STRUCTURAL_shape_of] = {1, shape_of},
+    [TN_STRUCTURAL_tensor_to_shape] = {1, tensor_to_shape},
+    [TN_STRUCTURAL_to_vdevice] = {1, identity},
+    [TN_STRUCTURAL_hint_on_device] = {1, identity},
+    [TN_STRUCTURAL_assert_op] = {1, assert_op},
+    [TN_STRUCTURAL_print] = {0, print},
+    [TN_STRUCTURAL_wrap_param] = {1, wrap_param},
+    [TN_STRUCTURAL_builtin_stop_lift_params] = {1, identity},
+    [TN_STRUCTURAL_builtin_alloc_tensor] = {2, alloc_tensor},
+    [TN_STRUCTURAL_memory_alloc_storage] = {1, alloc_storage},
+    [TN_STRUCTURAL_memory_alloc_tensor] = {4, storage_tensor},
+    [TN_STRUCTURAL_memory_kill_tensor] = {1, nothing},
+    [TN_STRUCTURAL_memory_kill_storage] = {1, nothing},
+    [TN_STRUCTURAL_memory_view] = {1, view},
+    [TN_STRUCTURAL_memory_ensure_zero_offset] = {1, identity},
+    [TN_STRUCTURAL_vm_alloc_storage] = {1, alloc_storage},
+    [TN_STRUCTURAL_vm_alloc_tensor] = {4, storage_tensor},
+    [TN_STRUCTURAL_vm_kill_object] = {1, nothing},
+    [TN_STRUCTURAL_vm_call_tir_dyn] = {2, call_tir_dyn},
 };
 
 interp_val *
 interp_structural(interp *vm, interp_env *env, const tn_call *c, const tn_op *op, bool *handled)
 {
-    const struct op_row *row = NULL;
-    *handled = false;
-    if (strncmp(op->base.name, "relax.", 6) != 0)
+    static const struct op_row reads_shape = {1, shape_to_tensor};
+    const struct op_row *row = &rows[op->structural];
+    if (tn_is_call_to(&c->base, "relax.shape_to_tensor"))
+        row = &reads_shape;
+    *handled = row->run != NULL;
+    if (!*handled)
         return NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && !row; i++)
-        if (strcmp(rows[i].name, op->base.name + 6) == 0)
-            row = &rows[i];
-    if (!row)
-        return NULL;
-    *handled = true;
     op_call o = {vm, env, c, calloc((size_t)c->args.n + 1, sizeof *o.v), 0};
     interp_val *r = NULL;
     bool ok = o.v != NULL && c->args.n >= row->min_args;

@@ -65,7 +65,7 @@ is_reader(const placing *p, const tn_call *c, reader *out)
     *out = (reader){.args = c->args};
     if (!op)
         return false;
-    if (!strcmp(op->base.name, "relax.call_tir")) {
+    if (op->structural == TN_STRUCTURAL_call_tir) {
         const tn_global_var *gv = tn_as_global_var(c->args.at[0]);
         const tn_node *f = gv ? tn_module_get(p->m, gv->name) : NULL;
         const tn_tuple *args = tn_as_tuple(c->args.at[1]);
@@ -77,13 +77,13 @@ is_reader(const placing *p, const tn_call *c, reader *out)
         out->first = out->others = pattern >= 0 && pattern <= INJECTIVE;
         return true;
     }
-    if (!strcmp(op->base.name, "relax.nn.conv2d"))
+    if (tn_is_call_to(&c->base, "relax.nn.conv2d"))
         out->first = is_text(c, "data_layout", "NCHW4c") && is_text(c, "kernel_layout", "OIHW4o");
-    else if (!strcmp(op->base.name, "relax.nn.max_pool2d") ||
-             !strcmp(op->base.name, "relax.nn.avg_pool2d") ||
-             !strcmp(op->base.name, "relax.nn.adaptive_avg_pool2d"))
+    else if (tn_is_call_to(&c->base, "relax.nn.max_pool2d") ||
+             tn_is_call_to(&c->base, "relax.nn.avg_pool2d") ||
+             tn_is_call_to(&c->base, "relax.nn.adaptive_avg_pool2d"))
         out->first = out->others = is_text(c, "layout", "NCHW4c");
-    else if (!strcmp(op->base.name, "relax.nn.layer_norm"))
+    else if (tn_is_call_to(&c->base, "relax.nn.layer_norm"))
         out->first = out->others = true;
     return op->legalize != NULL;
 }

@@ -109,8 +109,7 @@ is_column(const tn_type *t)
 static const tn_expr *
 dispatch_sampling(dispatch *d, const tn_call *c)
 {
-    const tn_op *op = tn_call_op_of(c);
-    if (!op || strcmp(op->base.name, "relax.multinomial_from_uniform") != 0)
+    if (!tn_is_call_to(&c->base, "relax.multinomial_from_uniform"))
         return NULL;
     tn_ctx *ctx = d->ctx;
     const tn_expr *prob = c->args.at[0], *uniform = c->args.at[1], *rows = c->args.at[2];

@@ -275,19 +275,18 @@ dispatch_topk(dispatch *d, const tn_call *c)
 static const tn_expr *
 dispatch_call(dispatch *d, const tn_call *c)
 {
-    const tn_op *op = tn_call_op_of(c);
-    if (!op || !dispatch_is_gpu(dispatch_target(d, c)))
+    if (!tn_call_op_of(c) || !dispatch_is_gpu(dispatch_target(d, c)))
         return NULL;
-    if (strcmp(op->base.name, "relax.cumsum") == 0)
+    if (tn_is_call_to(&c->base, "relax.cumsum"))
         return dispatch_scan(d, c, true);
-    if (strcmp(op->base.name, "relax.cumprod") == 0)
+    if (tn_is_call_to(&c->base, "relax.cumprod"))
         return dispatch_scan(d, c, false);
-    if (strcmp(op->base.name, "relax.sort") == 0)
+    if (tn_is_call_to(&c->base, "relax.sort"))
         return dispatch_sort(d, c, tn_call_int(c, "descending") != 0, NULL, TNB_I32, true, false);
-    if (strcmp(op->base.name, "relax.argsort") == 0)
+    if (tn_is_call_to(&c->base, "relax.argsort"))
         return dispatch_sort(d, c, tn_call_int(c, "descending") != 0, NULL,
                              tn_type_dtype(c->base.type), false, true);
-    return strcmp(op->base.name, "relax.topk") == 0 ? dispatch_topk(d, c) : NULL;
+    return tn_is_call_to(&c->base, "relax.topk") ? dispatch_topk(d, c) : NULL;
 }
 
 static const tn_module *

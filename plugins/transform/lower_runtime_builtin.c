@@ -22,17 +22,6 @@
 
 /* Operators that become a packed function of the same arguments; with `tuple` the second argument's
  * fields are spread. */
-static const struct simple {
-    const char *op, *packed;
-    bool spread;
-} simple[] = {
-    {"relax.vm.call_tir_dyn", "vm.builtin.call_tir_dyn", true},
-    {"relax.reshape", "vm.builtin.reshape", false},
-    {"relax.shape_of", "vm.builtin.shape_of", false},
-    {"relax.tensor_to_shape", "vm.builtin.tensor_to_shape", false},
-    {"relax.make_closure", "vm.builtin.make_closure", true},
-};
-
 static const tn_expr *
 packed_call(tn_ctx *ctx, const char *name, tn_list args, const tn_type *type)
 {
@@ -40,21 +29,28 @@ packed_call(tn_ctx *ctx, const char *name, tn_list args, const tn_type *type)
                       type);
 }
 
+/* The tuple behind the callee becomes arguments of their own. */
 static const tn_expr *
-lower_simple(tn_ctx *ctx, const tn_call *c, const struct simple *s)
+spread_call(tn_ctx *ctx, const tn_call *c, const char *packed)
 {
     tn_list args = c->args;
-    const tn_tuple *t = s->spread && args.n == 2 ? tn_as_tuple(args.at[1]) : NULL;
+    const tn_tuple *t = args.n == 2 ? tn_as_tuple(args.at[1]) : NULL;
     if (t) {
         args = tn_listv(ctx, c->args.at[0], NULL);
         for (uint32_t i = 0; i < t->fields.n; i++)
             args = tn_list_append(ctx, args, t->fields.at[i]);
     }
-    if (strcmp(s->op, "relax.reshape") == 0 && !tn_is(c->args.at[1]->type, TN_KIND_TY_SHAPE))
+    return packed_call(ctx, packed, args, c->base.type);
+}
+
+static const tn_expr *
+lower_reshape(tn_ctx *ctx, const tn_call *c)
+{
+    if (!tn_is(c->args.at[1]->type, TN_KIND_TY_SHAPE))
         return tn_error(ctx, c->base.loc, TNB_TYPE,
                         "R.reshape: the new shape is of type %s, not a shape",
                         tn_text(ctx, c->args.at[1]->type));
-    return packed_call(ctx, s->packed, args, c->base.type);
+    return packed_call(ctx, "vm.builtin.reshape", c->args, c->base.type);
 }
 
 static const tn_expr *
@@ -84,6 +80,19 @@ lower_to_vdevice(tn_ctx *ctx, const tn_call *c)
     return packed_call(ctx, "vm.builtin.to_device", args, c->base.type);
 }
 
+static const tn_expr *
+lower_invoke_closure(tn_ctx *ctx, const tn_call *c)
+{
+    const tn_tuple *t = tn_as_tuple(c->args.at[1]);
+    tn_list args = tn_listv(ctx, c->args.at[0], NULL);
+    for (uint32_t i = 0; t && i < t->fields.n; i++)
+        args = tn_list_append(ctx, args, t->fields.at[i]);
+    const tn_op *with_ctx = tn_find_op(tn_ctx_registry(ctx), "relax.call_builtin_with_ctx", NULL);
+    tn_list outer = tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.invoke_closure"),
+                             tn_tuple_of(ctx, args), NULL);
+    return tn_call_of(ctx, tn_op_ref_of(ctx, with_ctx), outer, NULL, c->ty_args, c->base.type);
+}
+
 static const tn_node *
 lower(tn_rewriter *r, const tn_node *n)
 {
@@ -94,38 +103,37 @@ lower(tn_rewriter *r, const tn_node *n)
         return NULL;
     if (op->lower_builtin)
         return op->lower_builtin(ctx, c);
-    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
-        if (strcmp(op->base.name, simple[i].op) == 0)
-            return lower_simple(ctx, c, &simple[i]);
-    if (strcmp(op->base.name, "relax.assert_op") == 0)
+    switch (op->structural) {
+    case TN_STRUCTURAL_vm_call_tir_dyn:
+        return spread_call(ctx, c, "vm.builtin.call_tir_dyn");
+    case TN_STRUCTURAL_make_closure:
+        return spread_call(ctx, c, "vm.builtin.make_closure");
+    case TN_STRUCTURAL_shape_of:
+        return packed_call(ctx, "vm.builtin.shape_of", c->args, n->type);
+    case TN_STRUCTURAL_tensor_to_shape:
+        return packed_call(ctx, "vm.builtin.tensor_to_shape", c->args, n->type);
+    case TN_STRUCTURAL_assert_op:
         return transform_packed_assertion(ctx, c);
-    if (strcmp(op->base.name, "relax.to_vdevice") == 0)
+    case TN_STRUCTURAL_to_vdevice:
         return lower_to_vdevice(ctx, c);
-    if (strcmp(op->base.name, "relax.invoke_closure") == 0) {
-        const tn_tuple *t = tn_as_tuple(c->args.at[1]);
-        tn_list args = tn_listv(ctx, c->args.at[0], NULL);
-        for (uint32_t i = 0; t && i < t->fields.n; i++)
-            args = tn_list_append(ctx, args, t->fields.at[i]);
-        const tn_op *with_ctx =
-            tn_find_op(tn_ctx_registry(ctx), "relax.call_builtin_with_ctx", NULL);
-        tn_list outer = tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.invoke_closure"),
-                                 tn_tuple_of(ctx, args), NULL);
-        return tn_call_of(ctx, tn_op_ref_of(ctx, with_ctx), outer, NULL, c->ty_args, n->type);
-    }
-    if (strcmp(op->base.name, "relax.memory.alloc_storage") == 0) /* size, device, scope, dtype */
+    case TN_STRUCTURAL_invoke_closure:
+        return lower_invoke_closure(ctx, c);
+    case TN_STRUCTURAL_memory_alloc_storage: /* size, device, scope, dtype */
         return vm_op(ctx, "relax.vm.alloc_storage",
                      tn_listv(ctx, c->args.at[0], c->args.at[1], tn_dtype_value(ctx, TNB_U8),
                               c->args.at[2], NULL),
                      n->type);
-    if (strcmp(op->base.name, "relax.memory.alloc_tensor") == 0)
+    case TN_STRUCTURAL_memory_alloc_tensor:
         return vm_op(ctx, "relax.vm.alloc_tensor", c->args, n->type);
-    if (strcmp(op->base.name, "relax.memory.kill_tensor") == 0 ||
-        strcmp(op->base.name, "relax.memory.kill_storage") == 0)
+    case TN_STRUCTURAL_memory_kill_tensor:
+    case TN_STRUCTURAL_memory_kill_storage:
         return vm_op(ctx, "relax.vm.kill_object", c->args, n->type);
-    if (strcmp(op->base.name, "relax.builtin.alloc_tensor") == 0)
+    case TN_STRUCTURAL_builtin_alloc_tensor:
         return tn_error(ctx, n->loc, TNB_UNSUPPORTED,
                         "an allocation was not lowered: LowerAllocTensor has to run before");
-    return NULL;
+    default:
+        return tn_is_call_to(n, "relax.reshape") ? lower_reshape(ctx, c) : NULL;
+    }
 }
 
 static const tn_node *

@@ -146,8 +146,7 @@ program_name(const tn_call *call)
     const tn_op *op = tn_call_op_of(call);
     if (!op)
         return tn_as_global_var(call->op);
-    bool by_op = !strncmp(op->base.name, "relax.call_tir", 14) ||
-                 !strcmp(op->base.name, "relax.dist.call_tir");
+    bool by_op = tn_is_call_tir(&call->base) || op->structural == TN_STRUCTURAL_dist_call_tir;
     return by_op && call->args.n >= 2 ? tn_as_global_var(call->args.at[0]) : NULL;
 }
 

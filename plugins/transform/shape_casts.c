@@ -97,18 +97,21 @@ cast_program_call(casting *c, const tn_call *call, const tn_prim_func *f)
 static bool
 is_declared(const tn_call *call)
 {
-    static const char *const ops[] = {"relax.call_pure_packed", "relax.call_inplace_packed",
-                                      "relax.call_builtin_with_ctx", "relax.invoke_closure",
-                                      "relax.invoke_pure_closure"};
     const tn_op *op = tn_call_op_of(call);
     if (!call->ty_args.n)
         return false;
     if (!op)
         return tn_is(call->op, TN_KIND_EXTERN_FUNC);
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (!strcmp(op->base.name, ops[i]))
-            return true;
-    return false;
+    switch (op->structural) {
+    case TN_STRUCTURAL_call_pure_packed:
+    case TN_STRUCTURAL_call_inplace_packed:
+    case TN_STRUCTURAL_call_builtin_with_ctx:
+    case TN_STRUCTURAL_invoke_closure:
+    case TN_STRUCTURAL_invoke_pure_closure:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Whether the machine has a check for values of the type that can fail. */

@@ -365,8 +365,7 @@ all_half(tn_ctx *ctx, tn_list args)
 static void
 mix_call(mixer *m, const tn_expr *var, const tn_call *call)
 {
-    const tn_op *op = tn_call_op_of(call);
-    if (op && !strcmp(op->base.name, "relax.wrap_param")) {
+    if (tn_structural_of(&call->base) == TN_STRUCTURAL_wrap_param) {
         bind(m, var, call->args.at[0]);
         return;
     }

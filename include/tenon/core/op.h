@@ -81,6 +81,15 @@ typedef enum tn_intrin_id {
     TN_INTRIN_COUNT
 } tn_intrin_id;
 
+/* Structural operators, TN_STRUCTURAL_call_tir and so on; NONE: any other. */
+typedef enum tn_structural_id {
+    TN_STRUCTURAL_NONE,
+#define TN_STRUCTURAL(id, name, more, takes, fewest, keys, rule, what) TN_STRUCTURAL_##id,
+#include "tenon/core/structural.def"
+#undef TN_STRUCTURAL
+    TN_STRUCTURAL_COUNT
+} tn_structural_id;
+
 /* What ConvertLayout asks an operator. A layout is a StringImm that names the axes of a tensor, as
  * it was written, in the order in which they lie (tenon/kit/layout.h: "ABCD" as written, "ACDB",
  * "ABCD4b"); for a tuple an Array of layouts; None for what is no tensor of known rank. */
@@ -127,7 +136,8 @@ struct tn_op {
     const tn_expr *(*legalize)(tn_builder *b, const tn_call *call);
     /* Lowering of a structural operator to run-time calls (LowerRuntimeBuiltin); NULL: none. */
     const tn_expr *(*lower_builtin)(tn_ctx *ctx, const tn_call *call);
-    void *self; /* the plugin's; NULL else */
+    void *self;                  /* the plugin's; NULL else */
+    tn_structural_id structural; /* the core's own; a plugin's have NONE */
     /* ---- scalar intrinsics only ---- */
     tn_intrin_id intrin; /* the core's own; a plugin's have NONE */
     /* Of a plugin's: the function that source calls, by the dialect's name, in pairs:
@@ -170,6 +180,21 @@ static inline bool
 tn_is_intrin(const tn_node *n, tn_intrin_id id)
 {
     return tn_intrin_of(n) == id;
+}
+/* Likewise which structural operator. */
+static inline tn_structural_id
+tn_structural_of(const tn_node *n)
+{
+    const tn_op *op = tn_is(n, TN_KIND_CALL) ? tn_call_op_of((const tn_call *)n) : NULL;
+    return op ? op->structural : TN_STRUCTURAL_NONE;
+}
+/* A call of a tensor program: call_tir, call_tir_inplace or call_tir_with_grad. */
+static inline bool
+tn_is_call_tir(const tn_node *n)
+{
+    tn_structural_id id = tn_structural_of(n);
+    return id == TN_STRUCTURAL_call_tir || id == TN_STRUCTURAL_call_tir_inplace ||
+           id == TN_STRUCTURAL_call_tir_with_grad;
 }
 /* The call has no effects, so that it may go when its result is not used, and equal calls may be
  * merged (unless the operator allocates). False for GlobalVars, whose functions the call does not
