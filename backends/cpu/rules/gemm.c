@@ -22,6 +22,7 @@ enum {
     VECTORS_OF_PANEL = 2, /* of constant operands */
     LEAST_ROWS = 16,
     LEAST_WORK = 1 << 16,
+    LEAST_SUM = 17,       /* of results that are stored one by one; shorter ones are unrolled */
     PACKED_COLUMNS = 256, /* that packing rows pays for */
     WAYS = 8,             /* of a second cache, at most */
     GROUPS = 16,          /* for threads to share */
@@ -97,6 +98,28 @@ find_axes(cpu_gemm *g)
     return g->k && spatial == g->rank;
 }
 
+/* The last dimension has no known extent, and neighbours along it lie apart in its operand (a convolution with a stride): the
+ * dimension before it that belongs to the other operand alone becomes the columns, although results then lie apart, where sums are
+ * long enough for that. */
+static bool
+other_columns(cpu_gemm *g)
+{
+    const tn_expr *mine = tn_uses(g->left, g->axis[g->n]) ? g->left : g->right,
+                  *other = mine == g->left ? g->right : g->left;
+    const tn_expr *vars[2] = {g->axis[g->n], g->k};
+    int64_t steps[2];
+    if (g->K < LEAST_SUM || tn_uses(other, g->axis[g->n]) || !tn_uses(mine, g->axis[g->n]) ||
+        !cpu_nest_steps(g->ctx, tn_arith_new(g->ctx), mine, vars, steps) || steps[0] == 1)
+        return false;
+    for (uint32_t i = g->n; i-- > 0;)
+        if (tn_uses(other, g->axis[i]) && !tn_uses(mine, g->axis[i]) &&
+            tn_int_value(g->extent[i], &g->N) && g->N > 1) {
+            g->n = i;
+            return true;
+        }
+    return false;
+}
+
 /* Columns: the last dimension that is longer than 1 and belongs to one operand alone. Rows: the
  * longest of the other operand alone. */
 static bool
@@ -107,7 +130,9 @@ choose_dims(cpu_gemm *g)
     for (uint32_t i = g->rank; i-- > 0 && g->n == GEMM_NONE;)
         if (!tn_is_int_const(g->extent[i], 1))
             g->n = i;
-    if (g->n == GEMM_NONE || !tn_int_value(g->extent[g->n], &g->N))
+    if (g->n == GEMM_NONE)
+        return false;
+    if (!tn_int_value(g->extent[g->n], &g->N) && !other_columns(g))
         return false;
     if (tn_uses(l, g->axis[g->n])) {
         const tn_expr *t = l;
