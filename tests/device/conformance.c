@@ -265,6 +265,165 @@ sync_and_streams(struct suite *s)
 }
 
 static bool
+streams_are_ordered_by_events(struct suite *s)
+{
+    enum { BYTES = 1 << 16 };
+    static uint8_t out[BYTES], back[BYTES];
+    void *a, *b, *mem, *event;
+    if (!s->d->stream_new || !s->d->event_new)
+        return true;
+    DONE(s->d->stream_new(s->dev, &a, &err));
+    DONE(s->d->stream_new(s->dev, &b, &err));
+    DONE(s->d->event_new(s->dev, &event, &err));
+    DONE(s->d->event_wait(s->dev, event, a, &err)); /* never recorded: nothing is waited for */
+    DONE(s->d->alloc(s->dev, 2 * BYTES, "global", &mem, &err));
+    for (unsigned i = 0; i < 20; i++) {
+        pattern(out, BYTES, i);
+        tnr_copy up_ = {.kind = TNR_COPY_TO_DEVICE, .dst = mem, .src = out, .bytes = BYTES};
+        tnr_copy over = {.kind = TNR_COPY_ON_DEVICE,
+                         .dst = mem,
+                         .dst_offset = BYTES,
+                         .src = mem,
+                         .bytes = BYTES};
+        tnr_copy down_ = {
+            .kind = TNR_COPY_TO_HOST, .dst = back, .src = mem, .src_offset = BYTES, .bytes = BYTES};
+        DONE(s->d->copy(s->dev, a, &up_, &err));
+        DONE(s->d->copy(s->dev, a, &over, &err));
+        DONE(s->d->event_record(s->dev, event, a, &err));
+        DONE(s->d->event_wait(s->dev, event, b, &err));
+        DONE(s->d->copy(s->dev, b, &down_, &err));
+        NEED(memcmp(out, back, BYTES) == 0);
+    }
+    s->d->event_free(s->dev, event);
+    s->d->stream_free(s->dev, a);
+    s->d->stream_free(s->dev, b);
+    s->d->free(s->dev, mem);
+    return true;
+}
+
+/* Copies that are not waited for, and how the host learns of their end. */
+static bool
+copies_go_on(struct suite *s)
+{
+    enum { BYTES = 1 << 16 };
+    uint8_t *host[2];
+    void *mem, *event;
+    bool done = false;
+    if (!s->d->event_done || !s->d->copy_start)
+        return true;
+    for (int i = 0; i < 2; i++) {
+        void *p = NULL;
+        if (s->d->pinned_alloc)
+            DONE(s->d->pinned_alloc(s->dev, BYTES, &p, &err));
+        else
+            p = malloc(BYTES);
+        NEED(p);
+        host[i] = p;
+    }
+    DONE(s->d->event_new(s->dev, &event, &err));
+    DONE(s->d->event_done(s->dev, event, &done, &err));
+    NEED(done); /* nothing was recorded */
+    DONE(s->d->event_sync(s->dev, event, &err));
+    DONE(s->d->alloc(s->dev, BYTES, "global", &mem, &err));
+    for (unsigned i = 0; i < 6; i++) {
+        pattern(host[0], BYTES, i);
+        memset(host[1], 0, BYTES);
+        tnr_copy c = {.kind = TNR_COPY_TO_DEVICE, .dst = mem, .src = host[0], .bytes = BYTES};
+        DONE(s->d->copy_start(s->dev, NULL, &c, &err));
+        c = (tnr_copy){.kind = TNR_COPY_TO_HOST, .dst = host[1], .src = mem, .bytes = BYTES};
+        DONE(s->d->copy_start(s->dev, NULL, &c, &err));
+        DONE(s->d->event_record(s->dev, event, NULL, &err));
+        done = false;
+        while (i % 2 && !done)
+            DONE(s->d->event_done(s->dev, event, &done, &err));
+        if (!done)
+            DONE(s->d->event_sync(s->dev, event, &err));
+        DONE(s->d->event_done(s->dev, event, &done, &err));
+        NEED(done && memcmp(host[0], host[1], BYTES) == 0);
+    }
+    for (int i = 0; i < 2; i++)
+        if (s->d->pinned_alloc)
+            s->d->pinned_free(s->dev, host[i]);
+        else
+            free(host[i]);
+    s->d->event_free(s->dev, event);
+    s->d->free(s->dev, mem);
+    return true;
+}
+
+static bool
+memory_comes_in_the_order_of_its_stream(struct suite *s)
+{
+    uint8_t out[4096], back[4096];
+    void *stream, *mem;
+    if (!s->d->alloc_ordered)
+        return true;
+    DONE(s->d->stream_new(s->dev, &stream, &err));
+    for (unsigned i = 0; i < 10; i++) {
+        pattern(out, sizeof out, i);
+        DONE(s->d->alloc_ordered(s->dev, stream, sizeof out, "global", &mem, &err));
+        tnr_copy c = {.kind = TNR_COPY_TO_DEVICE, .dst = mem, .src = out, .bytes = sizeof out};
+        DONE(s->d->copy(s->dev, stream, &c, &err));
+        c = (tnr_copy){.kind = TNR_COPY_TO_HOST, .dst = back, .src = mem, .bytes = sizeof back};
+        DONE(s->d->copy(s->dev, stream, &c, &err));
+        DONE(s->d->free_ordered(s->dev, stream, mem, &err));
+        NEED(memcmp(out, back, sizeof out) == 0);
+    }
+    REFUSED(s->d->alloc_ordered(s->dev, stream, UINT64_MAX, "global", &mem, &err));
+    DONE(s->d->alloc_ordered(s->dev, stream, 64, "global", &mem, &err));
+    s->d->free(s->dev, mem);
+    s->d->stream_free(s->dev, stream);
+    return true;
+}
+
+static bool
+graphs_are_replayed(struct suite *s)
+{
+    uint8_t out[256], back[256];
+    void *stream, *mem, *graph[2] = {NULL}, *none = NULL;
+    if (!s->d->graph_begin)
+        return true;
+    DONE(s->d->stream_new(s->dev, &stream, &err));
+    DONE(s->d->alloc(s->dev, 3 * 256, "global", &mem, &err));
+    for (unsigned i = 0; i < 2; i++) { /* copies the first part to the second, or to the third */
+        tnr_copy c = {.kind = TNR_COPY_ON_DEVICE,
+                      .dst = mem,
+                      .dst_offset = 256 * (i + 1),
+                      .src = mem,
+                      .bytes = 256};
+        DONE(s->d->graph_begin(s->dev, stream, &err));
+        DONE(s->d->copy(s->dev, stream, &c, &err));
+        DONE(s->d->graph_end(s->dev, stream, &graph[i], &err));
+    }
+    DONE(s->d->zero(s->dev, stream, mem, 0, 3 * 256, &err));
+    for (unsigned i = 0; i < 6; i++) {
+        if (i == 3) {
+            DONE(s->d->graph_update(s->dev, graph[0], graph[1], &err));
+            s->d->graph_free(s->dev, graph[1]);
+        }
+        pattern(out, sizeof out, i + 1);
+        tnr_copy c = {.kind = TNR_COPY_TO_DEVICE, .dst = mem, .src = out, .bytes = sizeof out};
+        DONE(s->d->copy(s->dev, stream, &c, &err));
+        DONE(s->d->graph_launch(s->dev, stream, graph[0], &err));
+        c = (tnr_copy){.kind = TNR_COPY_TO_HOST,
+                       .dst = back,
+                       .src = mem,
+                       .src_offset = i < 3 ? 256 : 512,
+                       .bytes = sizeof back};
+        DONE(s->d->copy(s->dev, stream, &c, &err));
+        NEED(memcmp(out, back, sizeof out) == 0);
+    }
+    DONE(s->d->graph_begin(s->dev, stream, &err));
+    REFUSED(s->d->sync(s->dev, stream, &err)); /* a wait cannot be captured */
+    REFUSED(s->d->graph_end(s->dev, stream, &none, &err));
+    DONE(s->d->sync(s->dev, stream, &err));
+    s->d->graph_free(s->dev, graph[0]);
+    s->d->free(s->dev, mem);
+    s->d->stream_free(s->dev, stream);
+    return true;
+}
+
+static bool
 garbage_is_no_module(struct suite *s)
 {
     char junk[2048];
@@ -380,6 +539,10 @@ static const struct check {
     CHECK(too_much_memory_is_an_error),
     CHECK(unknown_features_are_refused),
     CHECK(sync_and_streams),
+    CHECK(streams_are_ordered_by_events),
+    CHECK(copies_go_on),
+    CHECK(memory_comes_in_the_order_of_its_stream),
+    CHECK(graphs_are_replayed),
     CHECK(garbage_is_no_module),
     CHECK(truncated_modules_are_refused),
     CHECK(launches_compute),

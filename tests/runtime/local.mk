@@ -31,6 +31,12 @@ tests_runtime_t_params_SOURCES = tests/runtime/t_params.c tests/runtime/assemble
 tests_runtime_t_params_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_params_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/runtime/t_queue
+TESTS += tests/runtime/t_queue
+tests_runtime_t_queue_SOURCES = tests/runtime/t_queue.c tests/runtime/assemble.h tests/vendor/simacc/queue.c tests/vendor/simacc/queue.h
+tests_runtime_t_queue_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_queue_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/runtime/t_fallback
 TESTS += tests/runtime/t_fallback
 tests_runtime_t_fallback_SOURCES = tests/runtime/t_fallback.c tests/runtime/assemble.h

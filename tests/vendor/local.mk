@@ -13,6 +13,8 @@ VENDOR_PLUGINS = \
 	tests/vendor/simacc/module.c \
 	tests/vendor/simacc/module.h \
 	tests/vendor/simacc/protocol.h \
+	tests/vendor/simacc/queue.c \
+	tests/vendor/simacc/queue.h \
 	tests/vendor/simacc/simacc.c \
 	tests/vendor/simacc/simacc.h \
 	tests/vendor/simacc/simacc.ini \
@@ -24,6 +26,7 @@ VENDOR_PLUGINS = \
 	tests/vendor/simacc/tests/fallback.sh \
 	tests/vendor/simacc/tests/faults.sh \
 	tests/vendor/simacc/tests/onnx.sh \
+	tests/vendor/simacc/tests/order.sh \
 	tests/vendor/simacc/tests/sort.py \
 	tests/vendor/swish/Makefile \
 	tests/vendor/swish/README.md \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The process that simulates an accelerator:  simacc_device MEMORY CC FAULT, with the socket as standard input.
  *
- * The main thread reads commands, finds the objects they name and puts them into the queue of their stream; a thread a
- * stream does them in order. One lock guards all state; work is done without it. A queued command holds what it
+ * The main thread reads commands, finds the objects they name and puts them into a queue; another thread does them in
+ * order. One lock guards all state; work is done without it. A queued command holds what it
  * names, so freeing is safe at any time. The process ends when the socket does.
  */
 #include <errno.h>
@@ -27,18 +27,15 @@
 
 enum { SOCKET = STDIN_FILENO, ALIGN = 64, TEXT = 512, QUEUED_BYTES = 256 << 20, MAX_IDS = 1 << 24 };
 
-enum kind { MEMORY, STREAM, EVENT, MODULE, KERNEL };
+enum kind { MEMORY, MODULE, KERNEL };
 
 typedef struct object {
     enum kind kind;
     uint32_t refs;
     char *data; /* MEMORY */
     uint64_t bytes;
-    struct task *first, **last; /* STREAM */
-    bool ending;
-    uint64_t record, ns; /* EVENT: the last record that is done, and when */
-    void *code;          /* MODULE */
-    tnb_cpu_kernel fn;   /* KERNEL */
+    void *code;        /* MODULE */
+    tnb_cpu_kernel fn; /* KERNEL */
     struct object *module;
 } object;
 
@@ -54,7 +51,7 @@ static struct {
     pthread_mutex_t lock, answers;
     pthread_cond_t changed;
     object **objects; /* by number */
-    object own;       /* the stream 0 */
+    task *first, **last;
     uint64_t n_objects, queued, memory, in_use;
     uint32_t failed; /* a status, and why: for the next answer */
     char why[TEXT];
@@ -196,10 +193,7 @@ release(uint64_t id)
     if (!o)
         return;
     sim.objects[id] = NULL;
-    o->ending = true;
-    pthread_cond_broadcast(&sim.changed);
-    if (o->kind != STREAM) /* its thread does, at its end */
-        drop(o);
+    drop(o);
 }
 
 /* ---- work ---- */
@@ -288,31 +282,6 @@ launch(const task *t)
     free(s.blocks);
 }
 
-static uint64_t
-await(object *event, uint64_t record)
-{
-    pthread_mutex_lock(&sim.lock);
-    while (event->record < record)
-        pthread_cond_wait(&sim.changed, &sim.lock);
-    uint64_t ns = event->ns;
-    pthread_mutex_unlock(&sim.lock);
-    return ns;
-}
-
-static void
-happened(object *event, uint64_t record)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    pthread_mutex_lock(&sim.lock);
-    if (event->record < record) {
-        event->record = record;
-        event->ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    }
-    pthread_cond_broadcast(&sim.changed);
-    pthread_mutex_unlock(&sim.lock);
-}
-
 static void
 perform(task *t)
 {
@@ -341,62 +310,36 @@ perform(task *t)
     case SIMACC_LAUNCH:
         launch(t);
         break;
-    case SIMACC_FENCE:
+    default: /* FENCE */
         answer(SIMACC_FENCE, 0, NULL, 0);
-        break;
-    case SIMACC_RECORD:
-        happened(o, a[1]);
-        break;
-    case SIMACC_WAIT:
-        (void)await(o, a[1]);
-        break;
-    default: /* TIME */
-        answer(SIMACC_TIME, await(o, a[1]), NULL, 0);
     }
 }
 
-/* ---- streams ---- */
+/* ---- the queue ---- */
 
 static void *
-run_stream(void *arg)
+work(void *arg)
 {
-    object *s = arg;
     pthread_mutex_lock(&sim.lock);
     for (;;) {
-        task *t = s->first;
+        task *t = sim.first;
         if (!t) {
-            if (s->ending)
-                break;
             pthread_cond_wait(&sim.changed, &sim.lock);
             continue;
         }
-        s->first = t->next;
-        if (!s->first)
-            s->last = &s->first;
+        sim.first = t->next;
+        if (!sim.first)
+            sim.last = &sim.first;
         pthread_mutex_unlock(&sim.lock);
         perform(t);
         pthread_mutex_lock(&sim.lock);
         sim.queued -= t->c.bytes;
         for (uint32_t i = 0; i < t->n; i++)
             drop(t->objects[i]);
-        pthread_cond_broadcast(&sim.changed);
         free(t->payload);
         free(t);
     }
-    drop(s);
-    pthread_mutex_unlock(&sim.lock);
-    return NULL;
-}
-
-static bool
-start_stream(object *s)
-{
-    pthread_t thread;
-    s->last = &s->first;
-    if (pthread_create(&thread, NULL, run_stream, s) != 0)
-        return false;
-    pthread_detach(thread);
-    return true;
+    return arg;
 }
 
 /* ---- commands ---- */
@@ -421,10 +364,6 @@ hold_all(task *t)
     switch (t->c.op) {
     case SIMACC_FENCE:
         return true;
-    case SIMACC_RECORD:
-    case SIMACC_WAIT:
-    case SIMACC_TIME:
-        return hold(t, a[0], EVENT);
     case SIMACC_COPY:
         return hold(t, a[0], MEMORY) && hold(t, a[2], MEMORY);
     case SIMACC_LAUNCH:
@@ -454,10 +393,10 @@ most_objects(const simacc_command *c)
 static bool
 answered(uint32_t op)
 {
-    return op == SIMACC_READ || op == SIMACC_FENCE || op == SIMACC_TIME;
+    return op == SIMACC_READ || op == SIMACC_FENCE;
 }
 
-/* Gives a command to its stream, which frees the payload. */
+/* Queues a command with its payload. */
 static void
 enqueue(const simacc_command *c, char *payload)
 {
@@ -466,14 +405,13 @@ enqueue(const simacc_command *c, char *payload)
     uint64_t room = most_objects(c);
     task *t = room ? calloc(1, sizeof *t + room * sizeof t->objects[0]) : NULL;
     pthread_mutex_lock(&sim.lock);
-    object *s = c->stream ? find(c->stream, STREAM) : &sim.own;
     if (t) {
         t->c = *c;
         t->payload = payload;
     }
-    if (t && s && hold_all(t)) {
-        *s->last = t;
-        s->last = &t->next;
+    if (t && hold_all(t)) {
+        *sim.last = t;
+        sim.last = &t->next;
         sim.queued += c->bytes;
         pthread_cond_broadcast(&sim.changed);
         pthread_mutex_unlock(&sim.lock);
@@ -546,33 +484,24 @@ kernel(uint64_t id, uint64_t module, const char *name)
     answer(SIMACC_KERNEL, 0, NULL, 0);
 }
 
-/* What the reader does itself; false: it belongs to a stream. */
+/* What the reader does itself; false: it belongs into the queue. */
 static bool
 at_once(const simacc_command *c, const char *payload)
 {
     const uint64_t *a = c->args;
-    object *o;
     if (c->op == SIMACC_HELLO) {
         answer(SIMACC_HELLO, SIMACC_VERSION, NULL, 0);
     } else if (c->op == SIMACC_LOAD) {
         load(a[0], payload, c->bytes);
     } else if (c->op == SIMACC_KERNEL) {
         kernel(a[0], a[1], payload);
-    } else if (c->op == SIMACC_ALLOC || c->op == SIMACC_FREE || c->op == SIMACC_NEW_EVENT) {
+    } else if (c->op == SIMACC_ALLOC || c->op == SIMACC_FREE) {
         pthread_mutex_lock(&sim.lock);
         if (c->op == SIMACC_ALLOC)
             allocate(a[0], a[1]);
-        else if (c->op == SIMACC_FREE)
-            release(a[0]);
         else
-            (void)new_object(a[0], EVENT);
+            release(a[0]);
         pthread_mutex_unlock(&sim.lock);
-    } else if (c->op == SIMACC_NEW_STREAM) {
-        pthread_mutex_lock(&sim.lock);
-        o = new_object(a[0], STREAM);
-        pthread_mutex_unlock(&sim.lock);
-        if (!o || !start_stream(o))
-            fail(TNB_NO_MEMORY, "the simacc device cannot have another stream");
     } else {
         return false;
     }
@@ -620,8 +549,9 @@ main(int argc, char **argv)
     sim.memory = strtoull(argv[1], NULL, 10);
     sim.cc = argv[2];
     (void)sscanf(argv[3], "%15[a-z]:%lu", fault, &when);
-    sim.own = (object){.kind = STREAM, .refs = 1};
-    if (!start_stream(&sim.own))
+    sim.last = &sim.first;
+    pthread_t worker;
+    if (pthread_create(&worker, NULL, work, NULL) != 0)
         return 1;
     for (;;) {
         simacc_command c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The simulated accelerator, device half: the driver. A handle of memory holds a number that the process knows, and no
- * address; commands are sent and not waited for, except reads, fences, and what loads code.
+ * address. Work goes into a queue that is late and out of order (queue.h), which sends it to the process when somebody waits.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,21 +12,24 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "queue.h"
 #include "tenon/base/num.h"
 #include "tenon/rt/plugin.h"
 
-enum { ALIGNMENT = 64, SOME_PARAMS = 32 };
+enum { ALIGNMENT = 64 };
 
-/* Memory, a stream, an event, a module or a kernel. */
+/* Memory, a module or a kernel. */
 typedef struct handle {
     uint64_t id;
     uint64_t bytes;      /* of memory */
-    uint64_t records;    /* of an event */
+    unsigned refs;       /* the owner's, and of what is queued */
     struct handle *next; /* of those that are free, or of a module's kernels */
 } handle;
 
 typedef struct device {
     simacc_link *link;
+    simacc_queue *queue;
+    simacc_stream *own; /* the stream NULL */
     uint64_t memory, in_use;
     uint64_t n_ids;
     handle *free_ones; /* their numbers are given again */
@@ -46,7 +49,7 @@ new_handle(device *d, tnb_err *err)
         h->id = ++d->n_ids;
     pthread_mutex_unlock(&d->lock);
     if (h)
-        *h = (handle){.id = h->id};
+        *h = (handle){.id = h->id, .refs = 1};
     else
         (void)tnb_fail(err, TNB_NO_MEMORY, "no memory for a handle of the simacc device");
     return h;
@@ -61,19 +64,20 @@ forget(device *d, handle *h)
     pthread_mutex_unlock(&d->lock);
 }
 
-static uint64_t
-stream_id(const void *stream)
+/* A command with up to three arguments and nothing behind it, at once. */
+static tnb_status
+command(device *d, uint32_t op, uint64_t a, uint64_t b, tnb_err *err)
 {
-    return stream ? ((const handle *)stream)->id : 0;
+    const simacc_command cmd = {.op = op, .args = {a, b}};
+    return simacc_send(d->link, &cmd, NULL, 0, NULL, 0, err);
 }
 
-/* A command with up to three arguments and nothing behind it. */
-static tnb_status
-command(device *d, uint32_t op, const void *stream, uint64_t a, uint64_t b, uint64_t c,
-        tnb_err *err)
+static void
+hold(device *d, handle *h)
 {
-    const simacc_command cmd = {.op = op, .stream = stream_id(stream), .args = {a, b, c}};
-    return simacc_send(d->link, &cmd, NULL, 0, NULL, 0, err);
+    pthread_mutex_lock(&d->lock);
+    h->refs++;
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void
@@ -83,10 +87,14 @@ free_object(void *dev, void *object)
     handle *h = object;
     if (!h)
         return;
-    (void)command(d, SIMACC_FREE, NULL, h->id, 0, 0, NULL);
     pthread_mutex_lock(&d->lock);
-    d->in_use -= h->bytes;
+    bool last = --h->refs == 0;
+    if (last)
+        d->in_use -= h->bytes;
     pthread_mutex_unlock(&d->lock);
+    if (!last)
+        return;
+    (void)command(d, SIMACC_FREE, h->id, 0, NULL);
     forget(d, h);
 }
 
@@ -96,7 +104,7 @@ new_object(device *d, uint32_t op, uint64_t bytes, void **out, tnb_err *err)
     handle *h = new_handle(d, err);
     if (!h)
         return TNB_NO_MEMORY;
-    tnb_status st = command(d, op, NULL, h->id, bytes, 0, err);
+    tnb_status st = command(d, op, h->id, bytes, err);
     if (st != TNB_OK) {
         forget(d, h);
         return st;
@@ -104,6 +112,82 @@ new_object(device *d, uint32_t op, uint64_t bytes, void **out, tnb_err *err)
     h->bytes = bytes;
     *out = h;
     return TNB_OK;
+}
+
+/* ---- work that is queued ---- */
+
+/* A command with the handles it names. What follows it: bytes of its own, or of the host's memory as they are when it is
+ * done; its answer goes to the host's memory. */
+typedef struct task {
+    simacc_task base;
+    device *device;
+    simacc_command command;
+    uint64_t n_own, n_late, n_answer;
+    const void *late;
+    void *answer;
+    uint32_t n_handles;
+    handle **handles;
+    char own[];
+} task;
+
+static tnb_status
+perform(simacc_task *base, tnb_err *err)
+{
+    task *t = (task *)base;
+    if (t->answer)
+        return simacc_ask(t->device->link, &t->command, NULL, 0, t->answer, t->n_answer, NULL, err);
+    return simacc_send(t->device->link, &t->command, t->own, t->n_own, t->late, t->n_late, err);
+}
+
+static void
+drop(simacc_task *base)
+{
+    task *t = (task *)base;
+    for (uint32_t i = 0; i < t->n_handles; i++)
+        free_object(t->device, t->handles[i]);
+    free(t->handles);
+    free(t);
+}
+
+/* With room for so many handles, and bytes of its own. */
+static task *
+new_task(device *d, uint32_t op, uint32_t handles, uint64_t own, tnb_err *err)
+{
+    task *t = calloc(1, sizeof *t + own);
+    if (t)
+        t->handles = calloc(handles + 1, sizeof *t->handles);
+    if (!t || !t->handles) {
+        free(t);
+        (void)tnb_fail(err, TNB_NO_MEMORY, "no memory for the queue of the simacc device");
+        return NULL;
+    }
+    t->base = (simacc_task){perform, drop};
+    t->device = d;
+    t->command.op = op;
+    t->n_own = own;
+    return t;
+}
+
+/* The number of a handle that the task names from now on. */
+static uint64_t
+name(task *t, const void *object)
+{
+    handle *h = (handle *)(uintptr_t)object;
+    hold(t->device, h);
+    t->handles[t->n_handles++] = h;
+    return h->id;
+}
+
+static simacc_stream *
+stream_of(const device *d, void *stream)
+{
+    return stream ? stream : d->own;
+}
+
+static tnb_status
+put(device *d, void *stream, task *t, tnb_err *err)
+{
+    return simacc_queue_put(d->queue, stream_of(d, stream), &t->base, err);
 }
 
 /* ---- opening ---- */
@@ -143,20 +227,31 @@ static tnb_status
 sim_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err)
 {
     const char *memory = setting(opt, "memory", "1073741824"),
-               *timeout = setting(opt, "timeout", "60");
-    char *memory_end;
+               *timeout = setting(opt, "timeout", "60"), *delay = setting(opt, "delay", "1");
+    char *memory_end, *delay_end;
     double seconds = 0; /* stays if it is no number */
     (void)tnb_read_f64(timeout, strlen(timeout), &seconds);
-    unsigned long long bytes = strtoull(memory, &memory_end, 10);
+    unsigned long long bytes = strtoull(memory, &memory_end, 10),
+                       seed = strtoull(delay, &delay_end, 10);
     (void)self, (void)id;
     if (*memory_end || !bytes || !(seconds > 0 && seconds < 1e6))
         return tnb_fail(
             err, TNB_INVALID,
             "[device simacc] memory = %s, timeout = %s: not a number of bytes and of seconds",
             memory, timeout);
+    if (*delay_end || !*delay)
+        return tnb_fail(err, TNB_INVALID, "[device simacc] delay = %s: a number, 0 for none",
+                        delay);
     device *d = calloc(1, sizeof *d);
-    if (!d)
+    if (d)
+        d->queue = simacc_queue_new(seed);
+    if (d && d->queue)
+        d->own = simacc_stream_new(d->queue);
+    if (!d || !d->own) {
+        simacc_queue_free(d ? d->queue : NULL);
+        free(d);
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open the simacc device");
+    }
     const simacc_settings s = {.program = program,
                                .memory = memory,
                                .cc = setting(opt, "cc", NULL),
@@ -165,6 +260,7 @@ sim_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err 
     d->memory = bytes;
     tnb_status st = simacc_link_open(&s, &d->link, err);
     if (st != TNB_OK) {
+        simacc_queue_free(d->queue);
         free(d);
         return st;
     }
@@ -177,6 +273,7 @@ static void
 sim_close(void *dev)
 {
     device *d = dev;
+    simacc_queue_free(d->queue);
     simacc_link_close(d->link);
     while (d->free_ones) {
         handle *next = d->free_ones->next;
@@ -241,48 +338,102 @@ within(const handle *h, uint64_t offset, uint64_t bytes, tnb_err *err)
                     bytes, offset, h->bytes);
 }
 
+/* Queues a copy; the host's memory is read, or written, when its turn comes. */
+static tnb_status
+sim_copy_start(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
+{
+    device *d = dev;
+    task *t = NULL;
+    if (c->bytes == 0)
+        return TNB_OK;
+    if (c->kind != TNR_COPY_TO_HOST)
+        TNB_TRY(within(c->dst, c->dst_offset, c->bytes, err));
+    if (c->kind != TNR_COPY_TO_DEVICE)
+        TNB_TRY(within(c->src, c->src_offset, c->bytes, err));
+    switch (c->kind) {
+    case TNR_COPY_TO_DEVICE:
+        if (!(t = new_task(d, SIMACC_WRITE, 1, 0, err)))
+            return TNB_NO_MEMORY;
+        t->command.args[0] = name(t, c->dst);
+        t->command.args[1] = c->dst_offset;
+        t->late = (const char *)c->src + c->src_offset;
+        t->n_late = c->bytes;
+        break;
+    case TNR_COPY_TO_HOST:
+        if (!(t = new_task(d, SIMACC_READ, 1, 0, err)))
+            return TNB_NO_MEMORY;
+        t->command.args[0] = name(t, c->src);
+        t->command.args[1] = c->src_offset;
+        t->command.args[2] = c->bytes;
+        t->answer = (char *)c->dst + c->dst_offset;
+        t->n_answer = c->bytes;
+        break;
+    case TNR_COPY_ON_DEVICE:
+        if (!(t = new_task(d, SIMACC_COPY, 2, 0, err)))
+            return TNB_NO_MEMORY;
+        t->command.args[0] = name(t, c->dst);
+        t->command.args[1] = c->dst_offset;
+        t->command.args[2] = name(t, c->src);
+        t->command.args[3] = c->src_offset;
+        t->command.args[4] = c->bytes;
+        break;
+    default:
+        return tnb_fail(err, TNB_INVALID, "a copy of unknown kind %d", c->kind);
+    }
+    return put(d, stream, t, err);
+}
+
 static tnb_status
 sim_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
 {
     device *d = dev;
-    const handle *dst = c->dst, *src = c->src;
-    simacc_command cmd = {.stream = stream_id(stream)};
-    if (c->bytes == 0)
-        return TNB_OK;
-    switch (c->kind) {
-    case TNR_COPY_TO_DEVICE:
-        TNB_TRY(within(dst, c->dst_offset, c->bytes, err));
-        cmd.op = SIMACC_WRITE;
-        cmd.args[0] = dst->id;
-        cmd.args[1] = c->dst_offset;
-        return simacc_send(d->link, &cmd, (const char *)c->src + c->src_offset, c->bytes, NULL, 0,
-                           err);
-    case TNR_COPY_TO_HOST:
-        TNB_TRY(within(src, c->src_offset, c->bytes, err));
-        cmd.op = SIMACC_READ;
-        cmd.args[0] = src->id;
-        cmd.args[1] = c->src_offset;
-        cmd.args[2] = c->bytes;
-        return simacc_ask(d->link, &cmd, NULL, 0, (char *)c->dst + c->dst_offset, c->bytes, NULL,
-                          err);
-    case TNR_COPY_ON_DEVICE:
-        TNB_TRY(within(dst, c->dst_offset, c->bytes, err));
-        TNB_TRY(within(src, c->src_offset, c->bytes, err));
-        cmd = (simacc_command){.op = SIMACC_COPY,
-                               .stream = cmd.stream,
-                               .args = {dst->id, c->dst_offset, src->id, c->src_offset, c->bytes}};
-        return simacc_send(d->link, &cmd, NULL, 0, NULL, 0, err);
-    default:
-        return tnb_fail(err, TNB_INVALID, "a copy of unknown kind %d", c->kind);
-    }
+    TNB_TRY(sim_copy_start(dev, stream, c, err));
+    return c->bytes == 0 || c->kind == TNR_COPY_ON_DEVICE
+               ? TNB_OK
+               : simacc_queue_sync(d->queue, stream_of(d, stream), SIMACC_FOR_COPY, err);
 }
 
 static tnb_status
 sim_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
 {
-    const handle *h = mem;
-    TNB_TRY(within(h, offset, bytes, err));
-    return bytes ? command(dev, SIMACC_ZERO, stream, h->id, offset, bytes, err) : TNB_OK;
+    TNB_TRY(within(mem, offset, bytes, err));
+    task *t = bytes ? new_task(dev, SIMACC_ZERO, 1, 0, err) : NULL;
+    if (!t)
+        return bytes ? TNB_NO_MEMORY : TNB_OK;
+    t->command.args[0] = name(t, mem);
+    t->command.args[1] = offset;
+    t->command.args[2] = bytes;
+    return put(dev, stream, t, err);
+}
+
+/* Memory is there at once; what is given back is spoilt in the order of the stream. */
+static tnb_status
+sim_alloc_ordered(void *dev, void *stream, uint64_t bytes, const char *scope, void **mem,
+                  tnb_err *err)
+{
+    (void)stream;
+    return sim_alloc(dev, bytes, scope, mem, err);
+}
+
+static tnb_status
+sim_free_ordered(void *dev, void *stream, void *mem, tnb_err *err)
+{
+    TNB_TRY(sim_zero(dev, stream, mem, 0, ((const handle *)mem)->bytes, err));
+    free_object(dev, mem);
+    return TNB_OK;
+}
+
+static tnb_status
+sim_pinned_alloc(void *dev, uint64_t bytes, void **host, tnb_err *err)
+{
+    (void)dev;
+    return tnr_host_alloc(NULL, bytes, NULL, host, err);
+}
+
+static void
+sim_pinned_free(void *dev, void *host)
+{
+    tnr_host_free(dev, host);
 }
 
 /* ---- streams and events ---- */
@@ -290,55 +441,115 @@ sim_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tn
 static tnb_status
 sim_sync(void *dev, void *stream, tnb_err *err)
 {
-    const simacc_command cmd = {.op = SIMACC_FENCE, .stream = stream_id(stream)};
-    return simacc_ask(((device *)dev)->link, &cmd, NULL, 0, NULL, 0, NULL, err);
+    device *d = dev;
+    const simacc_command cmd = {.op = SIMACC_FENCE};
+    TNB_TRY(simacc_queue_sync(d->queue, stream_of(d, stream), SIMACC_FOR_STREAM, err));
+    return simacc_ask(d->link, &cmd, NULL, 0, NULL, 0, NULL, err);
 }
 
 static tnb_status
 sim_stream_new(void *dev, void **stream, tnb_err *err)
 {
-    return new_object(dev, SIMACC_NEW_STREAM, 0, stream, err);
+    *stream = simacc_stream_new(((device *)dev)->queue);
+    return *stream ? TNB_OK
+                   : tnb_fail(err, TNB_NO_MEMORY, "no memory for a stream of the simacc device");
+}
+
+static void
+sim_stream_free(void *dev, void *stream)
+{
+    (void)dev, (void)stream; /* its work goes on; it goes with the queue */
 }
 
 static tnb_status
 sim_event_new(void *dev, void **event, tnb_err *err)
 {
-    return new_object(dev, SIMACC_NEW_EVENT, 0, event, err);
+    (void)dev;
+    *event = simacc_event_new();
+    return *event ? TNB_OK
+                  : tnb_fail(err, TNB_NO_MEMORY, "no memory for an event of the simacc device");
+}
+
+static void
+sim_event_free(void *dev, void *event)
+{
+    simacc_event_free(((device *)dev)->queue, event);
 }
 
 static tnb_status
 sim_event_record(void *dev, void *event, void *stream, tnb_err *err)
 {
-    handle *h = event;
-    TNB_TRY(command(dev, SIMACC_RECORD, stream, h->id, h->records + 1, 0, err));
-    h->records++;
-    return TNB_OK;
+    device *d = dev;
+    return simacc_event_record(d->queue, stream_of(d, stream), event, err);
 }
 
 static tnb_status
 sim_event_wait(void *dev, void *event, void *stream, tnb_err *err)
 {
-    const handle *h = event;
-    return h->records ? command(dev, SIMACC_WAIT, stream, h->id, h->records, 0, err) : TNB_OK;
-}
-
-static tnb_status
-time_of(device *d, const handle *h, uint64_t *ns, tnb_err *err)
-{
-    const simacc_command cmd = {.op = SIMACC_TIME, .args = {h->id, h->records}};
-    if (!h->records)
-        return tnb_fail(err, TNB_INVALID, "the event was not recorded");
-    return simacc_ask(d->link, &cmd, NULL, 0, NULL, 0, ns, err);
+    device *d = dev;
+    return simacc_event_wait(d->queue, stream_of(d, stream), event, err);
 }
 
 static tnb_status
 sim_event_seconds(void *dev, void *from, void *to, double *seconds, tnb_err *err)
 {
-    uint64_t a, b;
-    TNB_TRY(time_of(dev, from, &a, err));
-    TNB_TRY(time_of(dev, to, &b, err));
-    *seconds = (double)(int64_t)(b - a) * 1e-9;
+    device *d = dev;
+    TNB_TRY(simacc_event_sync(d->queue, from, err));
+    TNB_TRY(simacc_event_sync(d->queue, to, err));
+    *seconds = simacc_event_seconds(d->queue, from, to);
     return TNB_OK;
+}
+
+static tnb_status
+sim_event_done(void *dev, void *event, bool *done, tnb_err *err)
+{
+    (void)err;
+    *done = simacc_event_done(((device *)dev)->queue, event);
+    return TNB_OK;
+}
+
+static tnb_status
+sim_event_sync(void *dev, void *event, tnb_err *err)
+{
+    return simacc_event_sync(((device *)dev)->queue, event, err);
+}
+
+/* ---- graphs ---- */
+
+static tnb_status
+sim_graph_begin(void *dev, void *stream, tnb_err *err)
+{
+    device *d = dev;
+    return simacc_graph_begin(d->queue, stream_of(d, stream), err);
+}
+
+static tnb_status
+sim_graph_end(void *dev, void *stream, void **graph, tnb_err *err)
+{
+    device *d = dev;
+    simacc_graph *g = NULL;
+    TNB_TRY(simacc_graph_end(d->queue, stream_of(d, stream), &g, err));
+    *graph = g;
+    return TNB_OK;
+}
+
+static tnb_status
+sim_graph_update(void *dev, void *graph, void *from, tnb_err *err)
+{
+    return simacc_graph_update(((device *)dev)->queue, graph, from, err);
+}
+
+static tnb_status
+sim_graph_launch(void *dev, void *stream, void *graph, tnb_err *err)
+{
+    device *d = dev;
+    return simacc_graph_launch(d->queue, stream_of(d, stream), graph, err);
+}
+
+static void
+sim_graph_free(void *dev, void *graph)
+{
+    simacc_graph_free(((device *)dev)->queue, graph);
 }
 
 /* ---- modules ---- */
@@ -415,29 +626,21 @@ sim_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_
     return TNB_OK;
 }
 
-/* The parameters in the two arrays that follow a launch; both have room for all. */
+/* Parameters in the order of a launch's payload: buffers, then scalars. */
 static tnb_status
-gather(const tnr_launch *l, simacc_buffer *buffers, tnr_scalar *scalars, uint32_t n[2],
-       tnb_err *err)
+describe_launch(task *t, const tnr_launch *l, uint32_t n_buffers, tnb_err *err)
 {
+    simacc_buffer *buffers = (simacc_buffer *)(void *)t->own;
+    tnr_scalar *scalars = (tnr_scalar *)(void *)(buffers + n_buffers);
     for (uint32_t i = 0; i < l->n_params; i++) {
         const tnr_param *p = &l->params[i];
         const tnr_memory *m = &p->u.memory;
-        switch (p->kind) {
-        case TNB_PARAM_BUFFER:
-            TNB_TRY(within(m->mem, m->offset, m->bytes, err));
-            buffers[n[0]++] =
-                (simacc_buffer){((const handle *)m->mem)->id, m->offset, m->bytes, p->written};
-            break;
-        case TNB_PARAM_SCALAR:
-            scalars[n[1]++] = p->u.scalar;
-            break;
-        case TNB_PARAM_REFUSED: /* an index that is refused ends the launch */
-        case TNB_PARAM_TAG:
-            break;
-        default:
-            return tnr_refuse_param(l, i, err);
-        }
+        if (p->kind == TNB_PARAM_SCALAR)
+            *scalars++ = p->u.scalar;
+        if (p->kind != TNB_PARAM_BUFFER)
+            continue;
+        TNB_TRY(within(m->mem, m->offset, m->bytes, err));
+        *buffers++ = (simacc_buffer){name(t, m->mem), m->offset, m->bytes, p->written};
     }
     return TNB_OK;
 }
@@ -445,26 +648,29 @@ gather(const tnr_launch *l, simacc_buffer *buffers, tnr_scalar *scalars, uint32_
 static tnb_status
 sim_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err)
 {
-    simacc_buffer some[SOME_PARAMS], *buffers = some;
-    tnr_scalar few[SOME_PARAMS], *scalars = few;
-    uint32_t n[2] = {0};
-    if (l->n_params > SOME_PARAMS) {
-        buffers = calloc(l->n_params, sizeof *buffers);
-        scalars = calloc(l->n_params, sizeof *scalars);
+    uint32_t buffers = 0, scalars = 0;
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        uint32_t kind = l->params[i].kind;
+        buffers += kind == TNB_PARAM_BUFFER;
+        scalars += kind == TNB_PARAM_SCALAR;
+        /* an index that is refused ends the launch */
+        if (kind != TNB_PARAM_BUFFER && kind != TNB_PARAM_SCALAR && kind != TNB_PARAM_REFUSED &&
+            kind != TNB_PARAM_TAG)
+            return tnr_refuse_param(l, i, err);
     }
-    tnb_status st = buffers && scalars ? gather(l, buffers, scalars, n, err)
-                                       : tnb_fail(err, TNB_NO_MEMORY, "no memory for a launch");
-    const simacc_command cmd = {.op = SIMACC_LAUNCH,
-                                .stream = stream_id(stream),
-                                .args = {((const handle *)kernel)->id, n[0], n[1]}};
-    if (st == TNB_OK)
-        st = simacc_send(((device *)dev)->link, &cmd, buffers, n[0] * sizeof *buffers, scalars,
-                         n[1] * sizeof *scalars, err);
-    if (buffers != some)
-        free(buffers);
-    if (scalars != few)
-        free(scalars);
-    return st;
+    task *t = new_task(dev, SIMACC_LAUNCH, buffers + 1,
+                       buffers * sizeof(simacc_buffer) + scalars * sizeof(tnr_scalar), err);
+    if (!t)
+        return TNB_NO_MEMORY;
+    t->command.args[0] = name(t, kernel);
+    t->command.args[1] = buffers;
+    t->command.args[2] = scalars;
+    tnb_status st = describe_launch(t, l, buffers, err);
+    if (st != TNB_OK) {
+        drop(&t->base);
+        return st;
+    }
+    return put(dev, stream, t, err);
 }
 
 static const char *const formats[] = {SIMACC_FORMAT, NULL};
@@ -486,12 +692,24 @@ static const tnr_driver driver = {
     .zero = sim_zero,
     .sync = sim_sync,
     .stream_new = sim_stream_new,
-    .stream_free = free_object,
+    .stream_free = sim_stream_free,
     .event_new = sim_event_new,
-    .event_free = free_object,
+    .event_free = sim_event_free,
     .event_record = sim_event_record,
     .event_wait = sim_event_wait,
     .event_seconds = sim_event_seconds,
+    .event_done = sim_event_done,
+    .event_sync = sim_event_sync,
+    .copy_start = sim_copy_start,
+    .pinned_alloc = sim_pinned_alloc,
+    .pinned_free = sim_pinned_free,
+    .alloc_ordered = sim_alloc_ordered,
+    .free_ordered = sim_free_ordered,
+    .graph_begin = sim_graph_begin,
+    .graph_end = sim_graph_end,
+    .graph_update = sim_graph_update,
+    .graph_launch = sim_graph_launch,
+    .graph_free = sim_graph_free,
     .formats = formats,
     .module_load = sim_module_load,
     .module_free = sim_module_free,

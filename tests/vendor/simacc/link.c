@@ -31,8 +31,7 @@ struct simacc_link {
 };
 
 static const char *const op_names[SIMACC_N_OPS] = {
-    "hello",  "alloc",  "free",  "write",      "read",      "copy",   "zero", "load",
-    "kernel", "launch", "fence", "new stream", "new event", "record", "wait", "time",
+    "hello", "alloc", "free", "write", "read", "copy", "zero", "load", "kernel", "launch", "fence",
 };
 
 /* ---- the end of the process ---- */
