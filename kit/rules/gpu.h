@@ -25,7 +25,7 @@ typedef struct gpu_target {
 extern const char *const gpu_attrs[];
 /* False: the target is no GPU, which these rules leave alone. */
 bool
-gpu_target_of(const tn_target *target, gpu_target *out);
+gpu_target_of(tn_ctx *ctx, const tn_target *target, gpu_target *out);
 /* The largest power of two that is at most n (n >= 1). */
 int64_t
 gpu_floor_pow2(int64_t n);

@@ -151,7 +151,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
 {
     (void)self;
     gpu_target t;
-    if (!gpu_target_of(target, &t))
+    if (!gpu_target_of(ctx, target, &t))
         return NULL;
     prim_func = gpu_within_each(ctx, prim_func, target, apply);
     for (int attempt = TILED; prim_func && attempt < ATTEMPTS; attempt++) {

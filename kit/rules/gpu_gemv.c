@@ -63,7 +63,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (gpu_within(ctx, prim_func, target, apply, &within))
         return within;
     gpu_target t;
-    tnk_sch *s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = gpu_target_of(ctx, target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
     const tn_buffer_load *matrix;
     tnk_item *all[3];
     if (!s)

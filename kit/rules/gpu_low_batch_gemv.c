@@ -279,7 +279,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (gpu_within(ctx, prim_func, target, apply, &within))
         return within;
     gpu_target t;
-    return gpu_target_of(target, &t) ? attempt(ctx, prim_func, &t, false) : NULL;
+    return gpu_target_of(ctx, target, &t) ? attempt(ctx, prim_func, &t, false) : NULL;
 }
 
 const tnk_rule tnk_rule_gpu_low_batch_gemv = {

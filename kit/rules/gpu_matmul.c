@@ -404,7 +404,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         return within;
     gpu_target t;
     const tn_node *f = NULL;
-    if (!gpu_target_of(target, &t) || gpu_has_few_vectors(ctx, prim_func, &t))
+    if (!gpu_target_of(ctx, target, &t) || gpu_has_few_vectors(ctx, prim_func, &t))
         return NULL;
     /* a window (a convolution's) takes more of an operand than the tile is large */
     for (int64_t part = 1; !f && part <= 8; part *= 2)

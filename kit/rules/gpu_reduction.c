@@ -113,7 +113,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (gpu_within(ctx, prim_func, target, apply, &within))
         return within;
     gpu_target t;
-    tnk_sch *s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = gpu_target_of(ctx, target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
     if (!s)
         return NULL;
     tnk_sch_quiet(s);

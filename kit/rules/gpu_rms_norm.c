@@ -27,7 +27,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (gpu_within(ctx, prim_func, target, apply, &within))
         return within;
     gpu_target t;
-    tnk_sch *s = gpu_target_of(target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = gpu_target_of(ctx, target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
     tnk_item *all[GPU_MAX_BLOCKS];
     uint32_t n = s ? tnk_sch_blocks(s, all, GPU_MAX_BLOCKS) : 0, reductions = 0;
     bool root = false;

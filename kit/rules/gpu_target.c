@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the schedule rules for GPUs read of a target. Defaults, where an attribute is absent:
+/* What the schedule rules for GPUs read of a target. An attribute that it does not give (targets written in a module) is what the
+ * schema of its kind says, and where there is none:
  *
- *     attribute                       cuda     other GPUs
- *     max_threads_per_block           1024     256            the smaller of the two counts
- *     max_num_threads                 1024     256
- *     thread_warp_size                32       1
- *     max_shared_memory_per_block     49152    16384
- *     vector_bytes                    16       16
+ *     max_threads_per_block           256            the smaller of the two counts
+ *     max_num_threads                 256
+ *     thread_warp_size                1
+ *     max_shared_memory_per_block     16384
+ *     vector_bytes                    16
  *
- * Images take no part in schedules: where a buffer lies in one, its scope says so, and loops stay as they are.
+ * A GPU is what has the key "gpu". Images take no part in schedules: where a buffer lies in one, its scope says so, and loops stay
+ * as they are.
  */
 #include "gpu.h"
 
@@ -16,51 +17,57 @@ const char *const gpu_attrs[] = {"max_threads_per_block", "max_num_threads",
                                  "thread_warp_size",      "max_shared_memory_per_block",
                                  "vector_bytes",          NULL};
 
-static bool
-has_key(const tn_node *attrs, const char *key)
+/* The target's attributes, or where they lack `name`, a Dict of what the schema of its kind gives that one. */
+static const tn_node *
+attrs_with(tn_ctx *ctx, const tn_target *target, const char *name)
 {
-    const tn_array *a = tn_as_array(tn_dict_get(attrs, "keys"));
+    tn_registry *r = tn_ctx_registry(ctx);
+    if (!r || tn_dict_get(target->attrs, name))
+        return target->attrs;
+    const tn_target_kind *kind = tn_find_target(r, target->kind, NULL);
+    for (const tn_attr_schema *a = kind ? kind->attrs : NULL; a && a->name; a++) {
+        if (strcmp(a->name, name))
+            continue;
+        const tn_attr_schema rows[2] = {*a, {0}};
+        tn_op schema = {.base.size = sizeof schema, .base.name = target->kind, .attrs = rows};
+        return tn_op_attrs(ctx, &schema, tn_dict_of(ctx, NULL, NULL, 0));
+    }
+    return target->attrs;
+}
+
+static bool
+is_gpu(tn_ctx *ctx, const tn_target *target)
+{
+    const tn_array *a = tn_as_array(tn_dict_get(attrs_with(ctx, target, "keys"), "keys"));
     for (uint32_t i = 0; a && i < a->items.n; i++) {
         const tn_string_imm *k = tn_as_string_imm(a->items.at[i]);
-        if (k && !strcmp(k->value, key))
+        if (k && !strcmp(k->value, "gpu"))
             return true;
     }
     return false;
 }
 
-static bool
-is_gpu(const tn_target *target)
-{
-    static const char *const kinds[] = {"cuda", "opencl", "vulkan",      "metal",
-                                        "rocm", "webgpu", "gpu_generic", NULL};
-    if (tn_dict_get(target->attrs, "keys"))
-        return has_key(target->attrs, "gpu");
-    for (int i = 0; kinds[i]; i++)
-        if (!strcmp(target->kind, kinds[i]))
-            return true;
-    return false;
-}
-
+/* The attribute's number, of lo to hi; else `otherwise`. */
 static int64_t
-within(int64_t v, int64_t lo, int64_t hi, int64_t otherwise)
+within(tn_ctx *ctx, const tn_target *target, const char *name, int64_t lo, int64_t hi,
+       int64_t otherwise)
 {
-    return v < lo || v > hi ? otherwise : v;
+    int64_t v = tn_dict_int(attrs_with(ctx, target, name), name, otherwise);
+    return v >= lo && v <= hi ? v : otherwise;
 }
 
 bool
-gpu_target_of(const tn_target *target, gpu_target *out)
+gpu_target_of(tn_ctx *ctx, const tn_target *target, gpu_target *out)
 {
-    if (!target || !is_gpu(target))
+    if (!target || !is_gpu(ctx, target))
         return false;
-    bool cuda = !strcmp(target->kind, "cuda");
-    const tn_node *a = target->attrs;
-    int64_t most = cuda ? 1024 : 256;
-    int64_t x = within(tn_dict_int(a, "max_threads_per_block", most), 1, 1 << 16, most),
-            y = within(tn_dict_int(a, "max_num_threads", most), 1, 1 << 16, most);
+    int64_t x = within(ctx, target, "max_threads_per_block", 1, 1 << 16, 256),
+            y = within(ctx, target, "max_num_threads", 1, 1 << 16, 256);
     out->threads = x < y ? x : y;
-    out->warp = within(tn_dict_int(a, "thread_warp_size", cuda ? 32 : 1), 1, 1024, 1);
-    out->shared_bytes = tn_dict_int(a, "max_shared_memory_per_block", cuda ? 49152 : 16384);
-    out->vector_bytes = within(tn_dict_int(a, "vector_bytes", 16), 1, 64, 16);
+    out->warp = within(ctx, target, "thread_warp_size", 1, 1024, 1);
+    out->shared_bytes =
+        within(ctx, target, "max_shared_memory_per_block", INT64_MIN, INT64_MAX, 16384);
+    out->vector_bytes = within(ctx, target, "vector_bytes", 1, 64, 16);
     return true;
 }
 

@@ -458,7 +458,7 @@ gpu_within(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, gpu_a
     const tn_prim_func *f = tn_as_prim_func(prim_func);
     gpu_target t;
     const tn_block *root;
-    tn_list l = f && gpu_target_of(target, &t) ? statements(ctx, f, &root) : (tn_list){0},
+    tn_list l = f && gpu_target_of(ctx, target, &t) ? statements(ctx, f, &root) : (tn_list){0},
             allocs = {0};
     if (l.n != 1 || !is_bound_nest(ctx, f, l.at[0]))
         return false;
