@@ -17,4 +17,5 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_stmt.c \
 	kit/emit/emit_types.c \
 	kit/emit/emit_vector.c \
-	kit/emit/source.c
+	kit/emit/source.c \
+	kit/emit/visit.c
