@@ -401,6 +401,7 @@ typedef struct general {
     const Onnx__GraphProto *body;
     uint32_t carried, rows;
     uint32_t *output; /* of the body, for each collected result that is used */
+    int64_t before;   /* turns that were made before the loop */
 } general;
 
 /* Whether the value of input i decides a shape. */
@@ -509,7 +510,7 @@ loop_turn(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,
                **outs = TNB_NEW_N(n->imp->arena, onnx_value *, total + 1);
     (void)r;
     (void)count;
-    args[0] = scalar_value(n, i);
+    args[0] = scalar_value(n, g->before ? tn_add(n->ctx, i, tn_i64(n->ctx, g->before)) : i);
     args[1] = known_int(n, TNB_B8, 1);
     memcpy(args + 2, carried, g->carried * sizeof *args);
     if (!onnx_inline_graph(n, g->body, args, g->carried + 2, outs, total))
@@ -521,9 +522,88 @@ loop_turn(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,
     return true;
 }
 
+/* The program stops where the loop makes no turn. *count (NULL: no limit) becomes one that is 1 or more. */
+static bool
+demand_turn(onnx_node *n, const tn_expr **count)
+{
+    tn_ctx *ctx = n->ctx;
+    int64_t v;
+    const tn_expr *ok = NULL, *cond = NULL;
+    if (*count && (!tn_int_value(*count, &v) || v < 1))
+        ok = tn_bin(ctx, TN_KIND_GE, *count, tn_i64(ctx, 1));
+    if (onnx_has(n, 1)) {
+        if (!onnx_read(n, 1) || n->in[1]->n_elems != 1)
+            return n->failed ? false
+                             : onnx_fail(n, TNB_TYPE, "the condition is no bool without axes");
+        cond = onnx_simplify(n, n->in[1]->elems[0]);
+        ok = tn_int_value(cond, &v) && v ? ok : tn_and(ctx, ok, onnx_truth(n, cond));
+    }
+    if (!ok)
+        return true;
+    onnx_demand d = {ok, NULL, 0,
+                     "the loop makes no turn, and the program was compiled for what a turn makes "
+                     "of its carried values"};
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_UNSUPPORTED,
+               (tnb_place){.file = n->imp->model->file, .node = n->text},
+               "the program stops where the loop makes no turn: the first one gives its carried "
+               "values other ranks or types");
+    const tn_expr **bound = *count && !tn_int_value(*count, &v) ? count : &cond;
+    if (!*bound) /* a number below 1 */
+        return onnx_fail(n, TNB_UNSUPPORTED, "%s", d.text);
+    return onnx_bind(n, bound, 1, &d);
+}
+
+/* The first turn gives carried values the ranks and types that they keep from then on: it is written out, the rest is a loop. */
+static bool
+first_turn_apart(general *g, const onnx_loop *l, const tn_expr **v, const tn_expr **y)
+{
+    onnx_node *n = g->n, rest_node = *n;
+    tn_ctx *ctx = n->ctx;
+    uint32_t total = (uint32_t)g->body->n_output;
+    int64_t number, cond = 1;
+    onnx_value **args = TNB_NEW_N(n->imp->arena, onnx_value *, g->carried + 2),
+               **outs = TNB_NEW_N(n->imp->arena, onnx_value *, total + 1);
+    onnx_loop rest = *l;
+    if (!demand_turn(n, &rest.count))
+        return false;
+    args[0] = known_int(n, TNB_I64, 0);
+    args[1] = known_int(n, TNB_B8, 1);
+    memcpy(args + 2, n->in + 2, g->carried * sizeof *args);
+    if (!onnx_inline_graph(n, g->body, args, g->carried + 2, outs, total))
+        return false;
+    bool known = onnx_value_known(n, outs[0]) && outs[0]->n_elems == 1 &&
+                 tn_int_value(onnx_simplify(n, outs[0]->elems[0]), &cond);
+    if (rest.count)
+        rest.count = tn_int_value(rest.count, &number)
+                         ? tn_i64(ctx, number - 1)
+                         : onnx_simplify(n, tn_sub(ctx, rest.count, tn_i64(ctx, 1)));
+    if (known && !cond)
+        rest.count = tn_i64(ctx, 0);
+    rest_node.in = TNB_NEW_N(n->imp->arena, onnx_value *, g->carried + 3);
+    memcpy(rest_node.in + 1, outs, (g->carried + 1) * sizeof *outs);
+    rest_node.n_in = g->carried + 2;
+    rest.cond_known = known;
+    rest.start = outs + 1;
+    rest.changes_rank = NULL;
+    g->n = &rest_node;
+    g->before = 1;
+    bool made = onnx_make_loop(&rest_node, &rest, v, y);
+    g->n = n;
+    n->failed |= rest_node.failed;
+    for (uint32_t k = 0; k < g->rows && made && !n->failed; k++) {
+        const int64_t zero = 0;
+        const tn_expr *both[2] = {onnx_unsqueeze(n, onnx_value_expr(n, outs[g->output[k]]), &zero,
+                                                 1),
+                                  y[k]};
+        y[k] = onnx_concat(n, both, 2, 0);
+    }
+    return made && !n->failed;
+}
+
 static bool
 general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
 {
+    bool changes_rank = false;
     general g = {.n = n, .body = body, .carried = carried};
     int64_t cond = 1, number;
     read_for_body(n, body);
@@ -541,7 +621,8 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
                    .start = n->in + 2,
                    .rows = TNB_NEW_N(n->imp->arena, onnx_loop_rows, g.rows + 1),
                    .body = loop_turn,
-                   .user = &g};
+                   .user = &g,
+                   .changes_rank = &changes_rank};
     l.cond_known = !onnx_has(n, 1) || (onnx_known(n, 1) && n->in[1]->n_elems == 1 &&
                                        tn_int_value(n->in[1]->elems[0], &cond));
     if (l.cond_known && !cond)
@@ -553,7 +634,14 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
         return !n->failed;
     const tn_expr **v = TNB_NEW_N(n->imp->arena, const tn_expr *, carried + 1),
                   **y = TNB_NEW_N(n->imp->arena, const tn_expr *, g.rows + 1);
-    if (!onnx_make_loop(n, &l, v, y)) { /* as a loop written out it may work */
+    uint32_t before = tnb_diags_count(tn_diags(n->ctx));
+    bool made = onnx_make_loop(n, &l, v, y);
+    if (!made && changes_rank) {
+        tnb_diags_cut(tn_diags(n->ctx), before);
+        n->failed = false;
+        made = first_turn_apart(&g, &l, v, y);
+    }
+    if (!made) { /* as a loop written out it may work */
         (void)onnx_blame_inputs(n, 0);
         (void)onnx_blame_inputs(n, 1);
         return false;

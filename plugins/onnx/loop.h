@@ -24,6 +24,8 @@ typedef struct onnx_loop {
     bool (*body)(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,
                  onnx_value *const *carried, onnx_value **next, onnx_value **cond, onnx_value **y);
     void *user;
+    bool *
+        changes_rank; /* set where that is the error: a turn gives a carried value another rank or element type */
 } onnx_loop;
 
 /* Emits the loop: final values of what is carried, and what was collected. False after an error. */

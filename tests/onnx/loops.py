@@ -253,6 +253,40 @@ def loops_written_out_in_loops(rng):
     return loops_of_known_counts(3, 3), [([x], [f32(x + 27)])]
 
 
+def grows_a_rank(count, start, rows):
+    """A scalar that becomes a matrix in the first turn, by an If over the counter, and gets a row in each of the next."""
+    pick = node("If", "first", "w", then_branch=branch([node("Identity", "row", "r")], "r"),
+                else_branch=branch([node("Concat", "v row", "r", axis=0)], "r"))
+    nodes = [node("Cast", "i", "f", to=1), node("Add", "x f", "row0"), node("Unsqueeze", "row0 axis", "row"), node("Equal", "i zero", "first"), pick,
+             node("Less", "i limit", "d")]
+    b = body(nodes, [("v", F, [])], ["d", "w"] + (["row0"] if rows else []))
+
+    def make(rng):
+        inputs = [value("x", F, [3]), value("limit", I, [])] + ([value("m", I, [])] if count else []) + ([value("go", B, [])] if start else [])
+        g = graph([node("Loop", f"{'m' if count else ''} {'go' if start else ''} v0", "y" + (" all" if rows else ""), body=b)], inputs,
+                  [value("y", F, ["a", 3])] + ([value("all", F, ["a", 3])] if rows else []),
+                  {"v0": f32(0), "zero": i64(0), "axis": i64([0])})
+        draws = []
+        for m, limit in ((30, 100), (1, 100), (2, 100), (30, 4), (30, -1)):
+            x = f32(rng.normal(size=3))
+            turns = min(m if count else 1000, max(limit, 0) + 1)
+            y = np.stack([x + f32(i) for i in range(turns)])
+            draws.append(([x, i64(limit)] + ([i64(m)] if count else []) + ([np.array(True)] if start else []), [y] * (2 if rows else 1)))
+        none = "(Loop): the loop makes no turn, and the program was compiled for what a turn makes"
+        if count:
+            draws.append(([x, i64(9), i64(0)] + ([np.array(True)] if start else []), none))
+        if start:
+            draws.append(([x, i64(9)] + ([i64(7)] if count else []) + [np.array(False)], none))
+        return g, draws
+    return make
+
+
+for count, start, rows in ((1, 0, 1), (0, 1, 0), (1, 1, 1), (0, 0, 1)):
+    make = grows_a_rank(count, start, rows)
+    make.__name__ = f"a_scalar_becomes_a_matrix_{count}{start}{rows}"
+    case(make)
+
+
 @case
 def the_largest_count(rng):
     b = body([node("Add", "n one", "m"), node("Less", "m limit", "go"), node("Not", "f", "f2")],
@@ -343,11 +377,13 @@ def main():
     failed = False
     plugins_there()
     try:
-        paths = [write(folder, n, *f(np.random.default_rng(1))) for n, f in cases.items() if not names or n in names]
+        made = {n: f(np.random.default_rng(1)) for n, f in cases.items() if not names or n in names}
+        paths = [write(folder, n, *m) for n, m in made.items()]
         for how in (["-t", "cpu"], ["--interp"], ["-t", "cpu", "--verify", "--verify-budget", "20000000"]):
             some = paths if how == ["-t", "cpu"] else [p for p in paths if not p.endswith("thousand_steps")]
             if some:
                 failed |= not run_cases(some, how)
+        failed |= not all([run_refused(p, m[1], ["-t", "cpu"]) for p, m in zip(paths, made.values())])
         failed |= not all([few_nodes(p) for p in paths if p.endswith("few_turns")])
         layers = [p for p in paths if p.endswith("_steps")]
         failed |= len(layers) == 2 and not same_code(layers)
