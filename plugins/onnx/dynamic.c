@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading integers at run time and naming extents: see dynamic.h. */
+#include <inttypes.h>
 #include "dynamic.h"
 
 #include "fold.h"
@@ -516,6 +517,38 @@ onnx_demand_fit(onnx_node *n, onnx_value *v)
         keep_fit(n->imp, simple, d);
     }
     return !n->failed;
+}
+
+bool
+onnx_demand_near(onnx_node *n, const tn_expr *a, const tn_expr *b)
+{
+    tn_ctx *ctx = n->ctx;
+    int64_t c, most, least;
+    const tn_expr *e = tn_int_value(b, &c) ? a : tn_int_value(a, &c) ? b : NULL;
+    bool product = !strcmp(n->op, "Mul"), from = !strcmp(n->op, "Sub") && e == b;
+    if (!e || c == INT64_MIN || c == 0)
+        return false;
+    if (product) {
+        int64_t factor = c < 0 ? -c : c;
+        most = INT64_MAX / factor;
+        least = -most;
+    } else if (from || strcmp(n->op, "Sub") != 0) { /* c - e, c + e: as many below as above */
+        most = from ? c < 0 ? INT64_MAX : INT64_MAX - 1 : c > 0 ? INT64_MAX - c : INT64_MAX;
+        least = from ? c > 0 ? c - INT64_MAX : -INT64_MAX : c < 0 ? -INT64_MAX - c : -INT64_MAX;
+    } else { /* e - c */
+        most = c < 0 ? INT64_MAX + c : INT64_MAX;
+        least = c > 0 ? c - INT64_MAX : -INT64_MAX;
+    }
+    onnx_demand d = {NULL, &e, 1,
+                     tn_strf(ctx, "{1} %s %" PRId64 " is beyond int64",
+                             product                 ? "times"
+                             : from                  ? "from"
+                             : !strcmp(n->op, "Sub") ? "less"
+                                                     : "and",
+                             c)};
+    const tn_expr *ok = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, e, tn_i64(ctx, least)),
+                               tn_bin(ctx, TN_KIND_LE, e, tn_i64(ctx, most)));
+    return emit_names(n, ok, NULL, NULL, 0, &d);
 }
 
 const tn_expr *

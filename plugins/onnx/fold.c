@@ -93,9 +93,12 @@ combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int
     *count = count_of(dims, *ndim);
     const tn_expr **e = new_elems(n, *count);
     for (uint64_t k = 0; e && k < *count; k++) {
-        e[k] = onnx_term_binary(n->ctx, arith_of(n), d, fmod, broadcast_at(a, k, dims, *ndim),
-                                broadcast_at(b, k, dims, *ndim));
+        const tn_expr *x = broadcast_at(a, k, dims, *ndim), *y = broadcast_at(b, k, dims, *ndim);
+        e[k] = onnx_term_binary(n->ctx, arith_of(n), d, fmod, x, y);
         if (!e[k] || tn_is_error(e[k]))
+            return NULL;
+        if (d.bits == 64 && !tnb_dtype_is_float(d) && onnx_term_is_far(e[k]) &&
+            !onnx_demand_near(n, onnx_simplify(n, x), onnx_simplify(n, y)))
             return NULL;
         e[k] = onnx_term_fit(n->ctx, d, e[k]);
     }

@@ -114,6 +114,35 @@ is_uint64(tnb_dtype d)
     return d.code == TNB_UINT && d.bits == 64;
 }
 
+/* How many bits the literal factors of a term have together. */
+static int
+factor_bits(const tn_expr *e)
+{
+    const tn_binary *b = tn_as_binary(e);
+    int64_t v;
+    if (tn_int_value(e, &v))
+        return v == 0 ? 0 : 64 - __builtin_clzll(v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+    if (!b)
+        return 0;
+    int x = factor_bits(b->a), y = factor_bits(b->b);
+    if (tn_is(e, TN_KIND_MUL))
+        return x + y;
+    return tn_is(e, TN_KIND_ADD) || tn_is(e, TN_KIND_SUB) ? (x > y ? x : y) : 0;
+}
+
+bool
+onnx_term_is_far(const tn_expr *e)
+{
+    enum { MOST_OF_FACTORS = 32, MOST_OF_SUMMANDS = 62 };
+    const tn_binary *b = tn_as_binary(e);
+    if (tn_is(e, TN_KIND_MUL))
+        return factor_bits(e) > MOST_OF_FACTORS || onnx_term_is_far(b->a) || onnx_term_is_far(b->b);
+    if (tn_is(e, TN_KIND_ADD) || tn_is(e, TN_KIND_SUB))
+        return factor_bits(e) > MOST_OF_SUMMANDS || onnx_term_is_far(b->a) ||
+               onnx_term_is_far(b->b);
+    return false;
+}
+
 /* ---- conditions ---- */
 
 const tn_expr *

@@ -60,6 +60,10 @@ onnx_term_bounds(tn_ctx *ctx, const tn_expr *e, int64_t *lo, int64_t *hi);
 /* Whether the term holds a quotient by something else than a number. */
 bool
 onnx_term_divides(const tn_expr *e);
+/* Whether a sum or product may be a number beyond int64: a factor or a summand is large already. (Extents and products of them are
+ * taken to be below 2^31 here.) */
+bool
+onnx_term_is_far(const tn_expr *e);
 /* Whether the term, written out, has at most ONNX_MAX_TERM nodes. */
 bool
 onnx_term_small(const tn_expr *e);

@@ -792,6 +792,33 @@ def extents_that_cancel(rng):
     return g, [([x], [x.reshape(4, 3)])]
 
 
+def far_terms(name, nodes, consts, f, text, most):
+    """A number beyond int64 ends the run; up to `most` there is none."""
+    def make(rng):
+        g = graph([node("Shape", "x", "s")] + nodes + [node("Add", "q none", "as_data"), node("ConstantOfShape", "q", "y")],
+                  [value("x", F, ["n"]), value("none", I, [1])], [value("as_data", I, [1]), value("y", F, ["m"])], consts)
+        draws = []
+        for n in (0, 1, 2, 3, 4, 7):
+            x = [np.zeros(n, np.float32), i64([0])]
+            draws.append((x, [i64([f(n)]), np.zeros(f(n), np.float32)] if n <= most else text))
+        return g, draws
+    make.__name__ = name
+    case()(make)
+
+
+FAR = 2 ** 62 + 1
+far_terms("a_product_beyond_int64", [node("Mul", "s far", "p"), node("Div", "p far", "q")], {"far": i64([FAR])}, lambda n: n,
+          f" times {FAR} is beyond int64", 1)
+far_terms("a_remainder_beyond_int64", [node("Mul", "s far", "p"), node("Mod", "p seven", "q")], {"far": i64([2 ** 61 + 1]), "seven": i64([7])},
+          lambda n: n * (2 ** 61 + 1) % 7, f" times {2 ** 61 + 1} is beyond int64", 3)
+far_terms("a_product_of_factors_beyond_int64", [node("Mul", "s half", "h"), node("Mul", "h half", "p"), node("Div", "p far", "q")],
+          {"half": i64([2 ** 31]), "far": i64([2 ** 62])}, lambda n: n, f" times {2 ** 31} is beyond int64", 1)
+far_terms("a_sum_beyond_int64", [node("Add", "s far", "p"), node("Less", "p s", "c"), node("Cast", "c", "q", to=7)], {"far": i64([2 ** 63 - 4])},
+          lambda n: 0, f" and {2 ** 63 - 4} is beyond int64", 3)
+far_terms("a_difference_beyond_int64", [node("Sub", "s far", "p"), node("Less", "p s", "c"), node("Cast", "c", "q", to=7)],
+          {"far": i64([-(2 ** 63 - 4)])}, lambda n: 0, f" less -{2 ** 63 - 4} is beyond int64", 3)
+
+
 def int32_terms(op):
     """n in int32, times a million, for an operator to which the number itself counts: 3000 millions are refused. A negative
     number where the product wraps, as ONNX has it, comes where only sums, differences and products follow."""
