@@ -49,6 +49,7 @@ tenonkit_HEADERS += \
 	include/tenon/kit/pattern.h \
 	include/tenon/kit/layout.h \
 	include/tenon/kit/lists.h \
+	include/tenon/kit/lower.h \
 	include/tenon/kit/rule.h \
 	include/tenon/kit/tune.h \
 	include/tenon/kit/schedule.h \

@@ -58,7 +58,7 @@ static const tn_target_kind cpu = {
 };
 static const tn_target_kind *const targets[] = {&cpu};
 
-static const tn_pass *const passes[] = {&cpu_block_layouts};
+static const tn_pass *const passes[] = {&cpu_block_layouts, &cpu_widen_loop};
 
 static const tnk_rule *const rules[] = {
 #define CPU_RULE(id) &cpu_rule_##id,
@@ -69,7 +69,7 @@ static const tnk_rule *const rules[] = {
 static const tn_evaluator *const evaluators[] = {&cpu_native};
 
 TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler",
-          .targets = targets, .n_targets = 1, .passes = passes, .n_passes = 1, .rules = rules,
+          .targets = targets, .n_targets = 1, .passes = passes, .n_passes = 2, .rules = rules,
           .n_rules = sizeof rules / sizeof rules[0], .legalizers = cpu_legalizers,
           .n_legalizers = CPU_N_LEGALIZERS, .tensor_intrins = cpu_tensor_intrins,
           .n_tensor_intrins = CPU_N_TENSOR_INTRINS, .evaluators = evaluators, .n_evaluators = 1);

@@ -42,6 +42,8 @@ cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name);
 
 /* ---- block_layouts.c ---- */
 extern const tn_pass cpu_block_layouts;
+/* ---- widen_loop.c ---- */
+extern const tn_pass cpu_widen_loop;
 
 /* Kinds of target that this backend serves. */
 #define CPU_KINDS(X) X(cpu) X(llvm) X(c)

@@ -56,6 +56,9 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/tile_intrin.c \
 	backends/cpu/toolchain.c \
 	backends/cpu/value_range.c \
+	backends/cpu/widen_choice.c \
+	backends/cpu/widen_loop.c \
+	backends/cpu/widen_loop.h \
 	backends/cpu/winograd.c
 backends_cpu_cpu_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cpu_cpu_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

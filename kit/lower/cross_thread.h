@@ -4,7 +4,7 @@
 #ifndef TENON_KIT_CROSS_THREAD_H
 #define TENON_KIT_CROSS_THREAD_H
 
-#include "../schedule/tuple_reducer.h"
+#include "tenon/kit/lower.h"
 #include "lower.h"
 #include "tenon/core/registry.h"
 

@@ -35,6 +35,4 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/values.c \
 	kit/lower/values.h \
 	kit/lower/vectorize_loop.c \
-	kit/lower/warp_reduction.c \
-	kit/lower/widen_choice.c \
-	kit/lower/widen_loop.c
+	kit/lower/warp_reduction.c

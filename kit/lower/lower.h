@@ -16,41 +16,22 @@
  *     CompactBufferAllocation                 buffers are as small as their accesses allow
  *     FlattenBuffer                           one dimension, offsets explicit
  *     PlanSharedMemory                        shared memory fits the target
- *     WidenLoop, LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
+ *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  *     CommonSubexprElim                       what is computed often is computed once, outside of loops
  */
-#ifndef TENON_KIT_LOWER_H
-#define TENON_KIT_LOWER_H
+#ifndef TENON_KIT_LOWER_PRIVATE_H
+#define TENON_KIT_LOWER_PRIVATE_H
 
 #include "tenon/core/arith.h"
 #include "tenon/core/pass.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/emit_hooks.h"
+#include "tenon/kit/lower.h"
 
-/* ---- ranged.c: rewriting statements while the ranges of loop variables and the conditions on the
- * way are known ---- */
-typedef struct tnk_ranged tnk_ranged;
-struct tnk_ranged {
-    tn_ctx *ctx;
-    tn_arith *arith;
-    /* Each expression of a statement (index, value, condition, bound); NULL: left as it is. */
-    const tn_expr *(*expr)(tnk_ranged *r, const tn_expr *e);
-    /* A statement, before its children: a replacement (not visited further) or NULL. May be NULL.
-     */
-    const tn_stmt *(*pre)(tnk_ranged *r, const tn_stmt *s);
-    /* A statement, after its children. May be NULL. */
-    const tn_stmt *(*post)(tnk_ranged *r, const tn_stmt *s);
-    void *user;
-};
 /* Variables of a PrimFunc that are never negative (sizes.c). */
 tn_list
 tnk_sizes_of(tn_ctx *ctx, const tn_node *prim_func);
-/* Variables of `f` that are never negative are registered first. */
-void
-tnk_ranged_init(tnk_ranged *r, tn_ctx *ctx, const tn_prim_func *f);
-const tn_stmt *
-tnk_ranged_rewrite(tnk_ranged *r, const tn_stmt *s);
 
 /* ---- stmt.c: small helpers on statements ---- */
 /* The statement that does nothing, and whether `s` is one. */
@@ -58,12 +39,6 @@ const tn_stmt *
 tnk_nothing(tn_ctx *ctx);
 bool
 tnk_is_nothing(const tn_stmt *s);
-/* The sequence of the statements that do something. */
-const tn_stmt *
-tnk_seq(tn_ctx *ctx, const tn_stmt *const *at, uint32_t n);
-const tn_stmt *
-tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_expr *extent,
-             const tn_stmt *body);
 /* A copy of `f` around another body. */
 const tn_node *
 tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body);
@@ -75,11 +50,6 @@ tnk_accessed(const tn_node *n, tn_list *indices);
 /* Whether an index that came as data is looked at within `n` (T.index_in), which may refuse it. */
 bool
 tnk_checks_index(const tn_node *n);
-/* Runs `fn` over the body of every PrimFunc of a module that the pass may lower. */
-const tn_module *
-tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
-               const tn_stmt *(*fn)(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f));
-
 /* "vthread.x" and the like: threads of a name only, which run as a loop. */
 bool
 tnk_is_vthread(const char *tag);
@@ -99,12 +69,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_simplify, tnk_pass_loop_partition, tnk_pass_vectorize, tnk_pass_unroll,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
-    tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr, tnk_pass_widen,
+    tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
     tnk_pass_fallback_kernels, tnk_pass_index_checks;
-
-/* ---- widen_choice.c ---- */
-/* The wide form of a serial loop that chooses, an argmax; NULL: it is something else. */
-const tn_stmt *
-tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes);
 
 #endif

@@ -28,7 +28,6 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_thread_sync,
     &tnk_pass_plan_shared_memory,
     &tnk_pass_common_subexpr,
-    &tnk_pass_widen,
     &tnk_pass_fallback_kernels,
     &tnk_pass_index_checks,
 };

@@ -9,7 +9,7 @@
  * takes shared memory for all threads. Results that are parameters of the function are written by the first thread.
  */
 #include "../schedule/schedule_private.h"
-#include "../schedule/tuple_reducer.h"
+#include "tenon/kit/lower.h"
 #include "gpu.h"
 
 enum { ROW_THREADS = 256, COLUMNS = 32 };

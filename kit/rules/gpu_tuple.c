@@ -9,7 +9,7 @@
  * The second one finds what the first one read in a cache. An argmax, whose results depend on each other, stays.
  */
 #include "../schedule/schedule_private.h"
-#include "../schedule/tuple_reducer.h"
+#include "tenon/kit/lower.h"
 #include "gpu.h"
 
 typedef struct results {

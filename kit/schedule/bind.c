@@ -8,7 +8,7 @@
  * fill memory that they share, from inside the threads' own loops.
  */
 #include "schedule_private.h"
-#include "tuple_reducer.h"
+#include "tenon/kit/lower.h"
 
 static const char *const tags[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z", "threadIdx.x",
                                    "threadIdx.y", "threadIdx.z", "vthread",    "vthread.x",

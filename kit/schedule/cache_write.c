@@ -5,7 +5,7 @@
  *                                      C[v0, v1] = C_local[v0, v1]
  */
 #include "schedule_private.h"
-#include "tuple_reducer.h"
+#include "tenon/kit/lower.h"
 
 typedef struct swap {
     const tn_node *from, *to;

@@ -31,7 +31,6 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/touch.c \
 	kit/schedule/trace.c \
 	kit/schedule/tuple_reducer.c \
-	kit/schedule/tuple_reducer.h \
 	kit/schedule/tensor_match.c \
 	kit/schedule/tensorize.c \
 	kit/schedule/tree.c

@@ -6,7 +6,7 @@
  *                                                   for j: C[i, j] = B[i, j]
  */
 #include "schedule_private.h"
-#include "tuple_reducer.h"
+#include "tenon/kit/lower.h"
 
 typedef struct mover {
     tnk_sch *s;

@@ -8,7 +8,7 @@
  * that the order does not matter is proved by trying: a comparison tells no more of three values than which are equal and
  * which is larger, so three values beside each constant (and NaN, where the choice asks for it) stand for all there are.
  */
-#include "tuple_reducer.h"
+#include "tenon/kit/lower.h"
 
 #include <math.h>
 

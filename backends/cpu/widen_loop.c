@@ -27,7 +27,8 @@
  */
 #include <math.h>
 
-#include "lower.h"
+#include "cpu.h"
+#include "widen_loop.h"
 
 static const char wide_key[] = "tenon.wide", ahead_key[] = "tenon.ahead";
 enum { MAX_PARTS = 16, MAX_UNROLL = 4, LAST_ELEMENTS = 4 /* of a sum that are added one by one */ };
@@ -655,7 +656,7 @@ widen(tnk_ranged *r, const tn_stmt *s)
         return plain;
     if (!fill(&w, f)) {
         const bool alone = *(bool *)r->user;
-        const tn_stmt *choice = alone ? tnk_widen_choice(r, f, lanes) : NULL;
+        const tn_stmt *choice = alone ? cpu_widen_choice(r, f, lanes) : NULL;
         w.f = f;
         return choice ? mark_memory(&w, choice) : widen_body(r, plain, lanes);
     }
@@ -705,7 +706,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return tnk_map_bodies(pc, m, run_body);
 }
 
-const tn_pass tnk_pass_widen = {
+const tn_pass cpu_widen_loop = {
     .base.size = sizeof(tn_pass),
     .base.name = "WidenLoop",
     .base.doc = "Turns loops annotated with tenon.wide into loops over vectors: sums into several "

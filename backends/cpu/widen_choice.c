@@ -21,8 +21,8 @@
  *         for c in range(m):                =>   for k in range(n): for c in vectors: v_acc[c], turn[c] = A[k, c] if take ..., k if ...
  *             v[c], p[c] = ...                   for c in vectors: v[c], p[c] joined with v_acc[c], turn[c]
  */
-#include "../schedule/tuple_reducer.h"
-#include "lower.h"
+#include "cpu.h"
+#include "widen_loop.h"
 
 enum { MAX_UNROLL = 4 };
 
@@ -255,7 +255,7 @@ join_from(choice *c, int64_t far)
 
 /* The accumulators, each with the first vector, which may be joined in again. */
 static void
-begin(choice *c, tnk_stmt_vec *out)
+begin(choice *c, cpu_stmts *out)
 {
     tn_ctx *ctx = c->ctx;
     for (uint32_t i = 0; i < c->r.n; i++) {
@@ -281,7 +281,7 @@ static const tn_stmt *
 vector_turns(choice *c, const tn_expr *from, const tn_expr *turns, int64_t per)
 {
     tn_ctx *ctx = c->ctx;
-    tnk_stmt_vec out = {0};
+    cpu_stmts out = {0};
     const tn_expr *j = tn_var_dtype(ctx, tn_var_name(c->f->var), tn_dtype_of(c->f->var));
     for (int64_t u = 0; u < per; u++) {
         const tn_expr *turn =
@@ -304,7 +304,7 @@ body_at(choice *c, const tn_expr *k)
 
 /* Copies of the accumulators, so that these are registers; of turns, the places in the loop. */
 static const tn_node *
-copy_of_lanes(choice *c, uint32_t i, tnk_stmt_vec *out)
+copy_of_lanes(choice *c, uint32_t i, cpu_stmts *out)
 {
     tn_ctx *ctx = c->ctx;
     const tn_expr *v = lane_variable(c), *x = element(c, i, v);
@@ -324,7 +324,7 @@ copy_of_lanes(choice *c, uint32_t i, tnk_stmt_vec *out)
 /* The lanes' bests, joined by halves, quarters, ...; always half of the lanes at once, as joining twice does no harm, so
  * that no branch goes by what the values are. Then the body for the first lane's place. */
 static bool
-join_with_results(choice *c, tnk_stmt_vec *out)
+join_with_results(choice *c, cpu_stmts *out)
 {
     tn_ctx *ctx = c->ctx;
     const int64_t lanes = c->lanes;
@@ -459,7 +459,7 @@ choice_of_columns(choice *c)
     tn_ctx *ctx = c->ctx;
     int64_t turns;
     columns q = {.c = c};
-    tnk_stmt_vec out = {0};
+    cpu_stmts out = {0};
     if (c->columns->for_kind != TN_FOR_SERIAL || !tn_int_value(c->columns->extent, &q.n) ||
         q.n < c->lanes || q.n > MOST_COLUMNS || !tn_int_value(c->f->extent, &turns) || turns < 1 ||
         turns > INT32_MAX || tn_uses(c->columns->min, c->f->var) ||
@@ -484,7 +484,7 @@ choice_of_columns(choice *c)
 }
 
 const tn_stmt *
-tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
+cpu_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
 {
     tn_ctx *ctx = r->ctx;
     if (tn_is(f->body, TN_KIND_FOR) && f->for_kind == TN_FOR_SERIAL) {
@@ -502,7 +502,7 @@ tnk_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
     int64_t known, step = lanes * MAX_UNROLL;
     if (tn_int_value(f->extent, &known) && known < 2 * step)
         c.unroll = known < 2 * lanes ? 1 : 2, step = lanes * c.unroll;
-    tnk_stmt_vec out = {0};
+    cpu_stmts out = {0};
     begin(&c, &out);
     const tn_expr *n = f->extent, *zero = number(&c, 0),
                   *rounds = tn_simplify(r->arith, tn_floordiv(ctx, n, number(&c, step)));
