@@ -25,8 +25,15 @@ static struct {
     memory *all;
     uint64_t seed;
     int allocs, replays, captures, updates, asked;
-    bool graphs;
+    int calls, fail; /* the call that fails, from 1; 0: none */
 } dev;
+
+static tnb_status
+call_fails(tnb_err *err)
+{
+    return ++dev.calls == dev.fail ? tnb_fail(err, TNB_DEVICE, "the test lets this call fail")
+                                   : TNB_OK;
+}
 
 typedef struct work {
     simacc_task base;
@@ -102,6 +109,7 @@ static tnb_status
 sim_alloc(void *d, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
     (void)d, (void)scope, (void)err;
+    TNB_TRY(call_fails(err));
     memory *m = calloc(1, sizeof *m);
     m->at = aligned_alloc(64, (bytes + 63) / 64 * 64);
     memset(m->at, 0xff, (bytes + 63) / 64 * 64);
@@ -128,6 +136,7 @@ at(const void *mem, uint64_t offset)
 static tnb_status
 begin_copy(void *stream, const tnr_copy *c, tnb_err *err)
 {
+    TNB_TRY(call_fails(err));
     bool up = c->kind == TNR_COPY_TO_DEVICE, down = c->kind == TNR_COPY_TO_HOST;
     return give(stream,
                 (work){.kind = 'c',
@@ -159,6 +168,7 @@ static tnb_status
 sim_zero(void *d, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     return give(stream, (work){.kind = 'z', .to = at(mem, offset), .bytes = bytes}, err);
 }
 
@@ -166,6 +176,7 @@ static tnb_status
 sim_sync(void *d, void *stream, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     return simacc_queue_sync(dev.q, stream ? stream : dev.own, SIMACC_FOR_STREAM, err);
 }
 
@@ -173,6 +184,7 @@ static tnb_status
 sim_stream_new(void *d, void **stream, tnb_err *err)
 {
     (void)d, (void)err;
+    TNB_TRY(call_fails(err));
     *stream = simacc_stream_new(dev.q);
     return TNB_OK;
 }
@@ -187,6 +199,7 @@ static tnb_status
 sim_event_new(void *d, void **event, tnb_err *err)
 {
     (void)d, (void)err;
+    TNB_TRY(call_fails(err));
     *event = simacc_event_new();
     return TNB_OK;
 }
@@ -202,6 +215,7 @@ static tnb_status
 sim_event_record(void *d, void *event, void *stream, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     return simacc_event_record(dev.q, stream ? stream : dev.own, event, err);
 }
 
@@ -209,6 +223,7 @@ static tnb_status
 sim_event_wait(void *d, void *event, void *stream, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     return simacc_event_wait(dev.q, stream ? stream : dev.own, event, err);
 }
 
@@ -224,6 +239,7 @@ static tnb_status
 sim_event_done(void *d, void *event, bool *done, tnb_err *err)
 {
     (void)d, (void)err;
+    TNB_TRY(call_fails(err));
     dev.asked++;
     *done = simacc_event_done(dev.q, event);
     return TNB_OK;
@@ -233,6 +249,7 @@ static tnb_status
 sim_event_sync(void *d, void *event, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     return simacc_event_sync(dev.q, event, err);
 }
 
@@ -279,6 +296,7 @@ sim_launch(void *d, void *stream, void *kernel, const tnr_launch *l, tnb_err *er
     const tnr_memory *x = &l->params[0].u.memory, *y = &l->params[1].u.memory,
                      *z = &l->params[l->n_params - 1].u.memory;
     (void)d;
+    TNB_TRY(call_fails(err));
     return give(stream,
                 (work){.kind = (int)(intptr_t)kernel,
                        .from = at(x->mem, x->offset),
@@ -292,6 +310,7 @@ static tnb_status
 sim_graph_begin(void *d, void *stream, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     dev.captures++;
     return simacc_graph_begin(dev.q, stream, err);
 }
@@ -302,6 +321,10 @@ sim_graph_end(void *d, void *stream, void **graph, tnb_err *err)
     simacc_graph *g = NULL;
     (void)d;
     TNB_TRY(simacc_graph_end(dev.q, stream, &g, err));
+    if (call_fails(err) != TNB_OK) { /* as a device that refuses what was captured */
+        simacc_graph_free(dev.q, g);
+        return TNB_DEVICE;
+    }
     *graph = g;
     return TNB_OK;
 }
@@ -310,6 +333,7 @@ static tnb_status
 sim_graph_update(void *d, void *graph, void *from, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     dev.updates++;
     return simacc_graph_update(dev.q, graph, from, err);
 }
@@ -318,6 +342,7 @@ static tnb_status
 sim_graph_launch(void *d, void *stream, void *graph, tnb_err *err)
 {
     (void)d;
+    TNB_TRY(call_fails(err));
     dev.replays++;
     return simacc_graph_launch(dev.q, stream, graph, err);
 }
@@ -897,6 +922,73 @@ test_capture_permits_neither_waits_nor_allocations(void **state)
     tnb_arena_free(arena);
 }
 
+/* ---- calls of the driver that fail ---- */
+
+/* Two calls of a machine, a copy that is not waited for: all is right, or an error with a message. False: nothing failed. */
+static bool
+survives(tnk_program *p, int fail)
+{
+    use u = {0};
+    tnr_value x = tnr_null(), y;
+    tnr_pending *pending = NULL;
+    tnb_err why = {0};
+    dev.seed = 4;
+    dev.calls = 0;
+    dev.fail = fail;
+    OK(tnr_runtime_new(NULL, &u.rt, &err));
+    OK(tnr_runtime_add(u.rt, &plugin, &err));
+    u.artifact[0] = assemble(p, "late", NULL, 0);
+    for (int i = 0; i < N; i++)
+        u.host[i] = (float)(i + 1);
+    tnb_status st = tnr_vm_new(u.rt, u.artifact[0], 0, &u.vm[0], &why);
+    for (int i = 0; st == TNB_OK && i < 3; i++) {
+        x = on_host(&u);
+        st = tnr_vm_call(u.vm[0], "main", &x, 1, &y, &why);
+        if (st == TNB_OK) {
+            st = tnr_tensor_read_start(y.u.tensor, u.back, BYTES, &pending, &why);
+            if (st == TNB_OK)
+                st = tnr_pending_wait(pending, &why);
+            if (st == TNB_OK)
+                expect(&u, u.back, 4);
+            tnr_pending_free(pending);
+            pending = NULL;
+            tnr_release(&y);
+        }
+        tnr_release(&x);
+    }
+    assert_false(u.wrong);
+    assert_true(st == TNB_OK || why.message[0]);
+    bool failed = dev.calls >= fail;
+    dev.fail = 0;
+    if (st != TNB_OK && u.vm[0]) { /* the machine can be called again */
+        x = on_host(&u);
+        y = call(&u, 0, x);
+        read_and_expect(&u, y, 4);
+        assert_false(u.wrong);
+        tnr_release(&x);
+        tnr_release(&y);
+    }
+    use_end(&u);
+    return failed;
+}
+
+static void
+test_every_call_of_the_driver_may_fail(void **state)
+{
+    (void)state;
+    for (int graph = 0; graph < 2; graph++) {
+        int n = 0;
+        do {
+            arena = tnb_arena_new();
+            n++;
+        } while (
+            survives(graph ? captured("test.machine", false) : doubling("test.own", false), n) &&
+            (tnb_arena_free(arena), true));
+        tnb_arena_free(arena);
+        assert_true(n > 15);
+    }
+}
+
 /* ---- several threads ---- */
 
 typedef struct caller {
@@ -979,6 +1071,7 @@ main(void)
         cmocka_unit_test(test_every_missing_wait_is_seen),
         cmocka_unit_test(test_other_memory_updates_the_graph),
         cmocka_unit_test(test_capture_permits_neither_waits_nor_allocations),
+        cmocka_unit_test(test_every_call_of_the_driver_may_fail),
         cmocka_unit_test(test_machines_of_two_threads_share_an_argument),
         cmocka_unit_test(test_a_group_is_whole_or_not_there),
     };
