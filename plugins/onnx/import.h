@@ -87,7 +87,9 @@ struct onnx_import {
     const Onnx__FunctionProto *function; /* whose body is being imported; NULL: the model's graph */
     int function_depth, graph_depth;
     uint32_t mark, n_nodes, n_functions;
-    uint32_t copies; /* of the graph at hand, by loops that are written out; 0: not in one */
+    uint32_t loops;     /* that the graph at hand is the body of, one in the other (loop.c) */
+    tnb_ptrmap settled; /* of the outermost of them: what is known of the carried values of loops */
+    uint32_t copies;    /* of the graph at hand, by loops that are written out; 0: not in one */
     /* extents of run time (dynamic.c) */
     uint32_t region, n_regions; /* the function that nodes are emitted into */
     TNB_VEC(struct onnx_name *) names;

@@ -76,6 +76,50 @@ start_carry(loop *p, carry *c, onnx_value *v)
     c->dtype = v->dtype;
 }
 
+/* What attempts found of a loop's carried values. Within another loop, which takes attempts itself, the next import of this
+ * one begins with that: attempts add up with the depth of loops, and do not multiply. */
+struct onnx_settled {
+    uint32_t n;
+    struct {
+        bool scalars, with_sign, varies[ONNX_MAX_DIMS];
+        int64_t rank;
+    } at[];
+};
+
+/* The loop's node, and the calls of functions around it. */
+static const void *
+settled_key(const onnx_node *n)
+{
+    uintptr_t key = (uintptr_t)n->proto;
+    for (const onnx_scope *s = n->scope; s; s = s->outer)
+        if (s->call)
+            key = key * 31 + (uintptr_t)s->call->proto;
+    return (const void *)(key | 1);
+}
+
+static const struct onnx_settled *
+settled_before(const loop *p)
+{
+    const struct onnx_settled *s = tnb_ptrmap_get(&p->n->imp->settled, settled_key(p->n));
+    return s && s->n == p->l->n_carries ? s : NULL;
+}
+
+static void
+keep_settled(loop *p)
+{
+    uint32_t n = p->l->n_carries;
+    struct onnx_settled *s = tnb_alloc(p->n->imp->arena, sizeof *s + n * sizeof s->at[0]);
+    s->n = n;
+    for (uint32_t k = 0; k < n; k++) {
+        const carry *c = &p->carries[k];
+        s->at[k].scalars = c->scalars;
+        s->at[k].with_sign = c->with_sign;
+        s->at[k].rank = c->rank;
+        memcpy(s->at[k].varies, c->varies, sizeof c->varies);
+    }
+    tnb_ptrmap_set(&p->n->imp->settled, settled_key(p->n), s);
+}
+
 /* Before an attempt, outside: the start as a tensor, if it is one. */
 static bool
 prepare_carry(loop *p, carry *c, uint32_t index)
@@ -570,8 +614,8 @@ field(loop *p, const tn_expr *all, uint32_t index, tn_list inside)
     return onnx_name_extents(n, e, outside);
 }
 
-bool
-onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const tn_expr **collected)
+static bool
+make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const tn_expr **collected)
 {
     tn_ctx *ctx = n->ctx;
     loop p = {.n = n, .l = l, .cond_kind = l->cond_known ? COND_ALWAYS : COND_TENSOR};
@@ -583,11 +627,21 @@ onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const 
     for (uint32_t k = 0; k < l->n_rows; k++)
         p.rows[k].how = &l->rows[k];
     bool again = true;
+    const struct onnx_settled *known = settled_before(&p);
+    for (uint32_t k = 0; known && k < l->n_carries; k++) {
+        p.carries[k].scalars &= known->at[k].scalars;
+        p.carries[k].with_sign |= known->at[k].with_sign;
+    }
     for (int attempt = 0; again && attempt < MAX_ATTEMPTS; attempt++) {
         again = false;
-        for (uint32_t k = 0; k < l->n_carries; k++)
-            if (!prepare_carry(&p, &p.carries[k], k))
+        for (uint32_t k = 0; k < l->n_carries; k++) {
+            carry *c = &p.carries[k];
+            if (!prepare_carry(&p, c, k))
                 return false;
+            if (known && known->at[k].rank == c->rank)
+                memcpy(c->varies, known->at[k].varies, sizeof c->varies);
+        }
+        known = NULL;
         onnx_function_begin(&p.f, n, "loop");
         turn = turn_sequence(&p, &again);
         if (n->failed)
@@ -595,6 +649,7 @@ onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const 
     }
     if (again || !turn)
         return onnx_fail(n, TNB_UNSUPPORTED, "the types of the carried values do not settle");
+    keep_settled(&p);
     int64_t number;
     if (l->n_rows && p.cond_kind == COND_ALWAYS && p.count && tn_int_value(p.count, &number) &&
         number > INT32_MAX)
@@ -625,4 +680,14 @@ onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const 
         collected[k] = field(&p, all, l->n_carries + k, dims);
     }
     return !n->failed;
+}
+
+bool
+onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const tn_expr **collected)
+{
+    if (n->imp->loops++ == 0)
+        tnb_ptrmap_init(&n->imp->settled, n->imp->arena);
+    bool made = make_loop(n, l, carried, collected);
+    n->imp->loops--;
+    return made;
 }

@@ -287,6 +287,21 @@ for count, start, rows in ((1, 0, 1), (0, 1, 0), (1, 1, 1), (0, 0, 1)):
     case(make)
 
 
+def loops_that_grow(level):
+    nodes = [node("Sub", "a b", "a2"), node("Concat", "v more", "w", axis=0)] if level == 0 else \
+        [node("Loop", "n  a v", "a2 w", body=loops_that_grow(level - 1))]
+    return body(nodes + [node("Identity", "c", "d")], [("a", I, []), ("v", F, ["k"])], ["d", "a2", "w"])
+
+
+@case
+def types_settle_in_deep_loops(rng):
+    """Fourteen loops, each of which is imported until the types of what it carries are known. Attempts do not multiply."""
+    g = graph([node("Loop", "n  a0 x", "a y", body=loops_that_grow(13))], [value("x", F, [4]), value("more", F, [1]), value("n", I, []), value("b", I, [])],
+              [value("a", I, []), value("y", F, ["z"])], {"a0": i64(3)})
+    x, more = f32(rng.normal(size=4)), f32(rng.normal(size=1))
+    return g, [([x, more, i64(n), i64(5)], [i64(3 - 5 * n), np.concatenate([x] + [more] * n)]) for n in (0, 1)]
+
+
 @case
 def the_largest_count(rng):
     b = body([node("Add", "n one", "m"), node("Less", "m limit", "go"), node("Not", "f", "f2")],
