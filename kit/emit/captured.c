@@ -15,7 +15,7 @@ static void
 walk(uses *u, const tn_node *n)
 {
     if (n)
-        tn_walk(n, TN_WALK_ONCE, note, NULL, u);
+        tn_walk(n, 0, note, NULL, u); /* as often as it is written */
 }
 
 static void

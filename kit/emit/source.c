@@ -138,6 +138,15 @@ tnk_is_reserved_name(const char *name)
     return !strncmp(name, "tk_", 3) || !strncmp(name, "omp_", 4);
 }
 
+static bool
+is_reserved(const tnk_emitter *e, const char *name)
+{
+    for (const char *const *r = e->d->reserved; r && *r; r++)
+        if (!strcmp(*r, name))
+            return true;
+    return tnk_is_reserved_name(name);
+}
+
 const char *
 tnk_new_name(tnk_emitter *e, const char *wanted)
 {
@@ -154,7 +163,7 @@ tnk_new_name(tnk_emitter *e, const char *wanted)
                                    ? "v"
                                    : "",
                                clean);
-    bool taken = tnb_strmap_has(&e->used, name) || tnk_is_reserved_name(name);
+    bool taken = tnb_strmap_has(&e->used, name) || is_reserved(e, name);
     const char *stem = name;
     uintptr_t i = (uintptr_t)tnb_strmap_get(&e->used, stem); /* the number to try next */
     for (i = i ? i : 1; taken; i++) {

@@ -59,6 +59,9 @@ typedef struct tnk_dialect {
     const char *float_suffix; /* of mathematical functions on float32: "f"; NULL: none */
     const char *classify;     /* in front of isnan, isinf, isfinite: "__builtin_"; NULL: nothing */
     const tnk_function_name *functions; /* those of other names; may be NULL */
+    /* Names that no variable may have, beside those that C and languages like it keep (tnk_is_reserved_name); NULL-terminated, may
+     * be NULL. */
+    const char *const *reserved;
     /* Text in front of everything. Helpers use int64_t, uint64_t, int32_t, uint32_t, uint16_t and INT64_MAX and the like: it has
      * to define them. NULL: none. */
     const char *prologue;

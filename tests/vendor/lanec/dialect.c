@@ -13,6 +13,8 @@ static const char *const threads[] = {
     "threadIdx.x", "lane_id(0)", "threadIdx.y", "lane_id(1)", "blockIdx.x", "group_id(0)", NULL,
 };
 
+static const char *const reserved[] = {"far", "near", "meet", "LANES", NULL};
+
 static const char prologue[] = "#include <lanec.h>\n";
 
 /* A feature by which kernels say that they use pipelines: it stands in front of the source. */
@@ -86,6 +88,7 @@ const tnk_dialect lanec_dialect = {
     .uint8 = "u8",
     .compare_exchange = "exchange_if(&r->state, 0, 1)",
     .float_suffix = "f",
+    .reserved = reserved,
     .prologue = prologue,
     .signed_wraps = true,
     .header = header,

@@ -4,14 +4,14 @@ from tvm.script import ir as I, relax as R, tirx as T
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
-    def sums(A: T.Buffer((96, 4), "float32"), B: T.Buffer((96,), "float32")):
+    def sums(far: T.Buffer((96, 4), "float32"), B: T.Buffer((96,), "float32")):
         T.func_attr({"tirx.is_scheduled": True})
         for b in T.thread_binding(3, thread="blockIdx.x"):
             for t in T.thread_binding(32, thread="threadIdx.x"):
                 with T.sblock("sums"):
                     B[b * 32 + t] = T.float32(0)
                     for k in T.serial(4, annotations={"lanec.pipeline": 2}):
-                        B[b * 32 + t] = B[b * 32 + t] + T.call_intrin("float32", "lanec.halve", A[b * 32 + t, k])
+                        B[b * 32 + t] = B[b * 32 + t] + T.call_intrin("float32", "lanec.halve", far[b * 32 + t, k])
                     if T.warp_size_is(32):
                         B[b * 32 + t] = B[b * 32 + t] + T.float32(1)
 
