@@ -65,6 +65,7 @@ core_libtenon_la_SOURCES = \
 	core/text/read_buffer.c \
 	core/text/read_call.c \
 	core/text/read_graph.c \
+	core/text/read_expr.c \
 	core/text/read_module.c \
 	core/text/read_scalar.c \
 	core/text/read_tensor.c \

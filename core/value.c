@@ -8,6 +8,7 @@
 #include "value.h"
 #include <ctype.h>
 #include "tenon/base/num.h"
+#include "tenon/core/text.h"
 
 enum { MAX_NESTING = 64 };
 
@@ -251,6 +252,15 @@ tn_value_of_text(tn_ctx *ctx, const char *text)
         return v;
     return tn_error(ctx, 0, TNB_FORMAT, "'%s' is not a value: %s", text,
                     r.error ? r.error : "something follows it");
+}
+
+const tn_node *
+tn_read_value(tn_ctx *ctx, const char *text, size_t n, size_t *used)
+{
+    tn_value_reader r = {.ctx = ctx, .p = text, .end = text + n};
+    const tn_node *v = tn_value_read(&r);
+    *used = (size_t)((v ? r.p : r.error_at ? r.error_at : r.p) - text);
+    return v;
 }
 
 /* ---- writing ---- */

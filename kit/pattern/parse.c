@@ -160,34 +160,14 @@ parse_dims(parser *p, tnk_pat *pat)
     return true;
 }
 
-/* The text up to the ',' or '}' that ends a value. */
 static const tn_node *
 parse_value(parser *p)
 {
+    size_t used = 0;
     skip_space(p);
-    const char *s = p->at;
-    int depth = 0;
-    for (bool quoted = false; *s && (quoted || depth || (*s != ',' && *s != '}')); s++) {
-        if (*s == '"')
-            quoted = !quoted;
-        depth += !quoted && (*s == '[' || *s == '{');
-        depth -= !quoted && (*s == ']' || *s == '}');
-    }
-    size_t n = (size_t)(s - p->at);
-    while (n && isspace((unsigned char)p->at[n - 1]))
-        n--;
-    if (!n)
-        return wrong(p, "a value");
-    tnb_err err = {0};
-    const tn_node *v = tn_value_from_json(p->ctx, p->at, n, &err);
-    if (!v) {
-        for (size_t i = 0; i < n; i++) /* a bare word stands for text */
-            if (!isalnum((unsigned char)p->at[i]) && p->at[i] != '_')
-                return wrong(p, "a JSON value or a word");
-        v = tn_string(p->ctx, tn_strn(p->ctx, p->at, n));
-    }
-    p->at = s;
-    return v;
+    const tn_node *v = tn_read_value(p->ctx, p->at, strlen(p->at), &used);
+    p->at += used;
+    return v ? v : wrong(p, "a value");
 }
 
 static bool

@@ -11,6 +11,7 @@
 #include "schedule_private.h"
 
 #include <stdio.h>
+#include "tenon/core/text.h"
 
 enum { MAX_BLOCKS = 512, MAX_LOOPS = 64, MAX_INTS = 64 };
 
@@ -253,110 +254,19 @@ read_value(reader *r, const tn_node **out, int depth)
     return true;
 }
 
-/* ---- index maps: lambda i, j: (j, i // 4) ---- */
-
-static const tn_expr *
-index_sum(reader *r, tn_list vars, int depth);
-
-static const tn_expr *
-index_atom(reader *r, tn_list vars, int depth)
-{
-    blanks(r);
-    if (depth > 32) {
-        complain(r, "the index is too deep");
-        return NULL;
-    }
-    if (*r->p == '(') {
-        r->p++;
-        const tn_expr *e = index_sum(r, vars, depth + 1);
-        if (e && !punct(r, ')')) {
-            complain(r, "')' is missing");
-            return NULL;
-        }
-        return e;
-    }
-    if (*r->p == '-' || (*r->p >= '0' && *r->p <= '9')) {
-        int64_t v;
-        return number(r, &v) ? tn_i64(r->ctx, v) : NULL;
-    }
-    const char *at = r->p, *name = word(r);
-    for (uint32_t i = 0; name && i < vars.n; i++)
-        if (!strcmp(tn_var_name(vars.at[i]), name))
-            return vars.at[i];
-    r->p = at;
-    complain(r, "'%s' is no variable of the map", name ? name : "");
-    return NULL;
-}
-
-static const tn_expr *
-index_product(reader *r, tn_list vars, int depth)
-{
-    const tn_expr *e = index_atom(r, vars, depth);
-    while (e) {
-        blanks(r);
-        const char *op = r->p;
-        if (*op != '*' && *op != '%' && !(*op == '/' && op[1] == '/'))
-            break;
-        r->p += *op == '/' ? 2 : 1;
-        const tn_expr *by = index_atom(r, vars, depth);
-        if (!by)
-            return NULL;
-        if (*op != '*' && tn_is_int_const(by, 0)) {
-            complain(r, "division by zero");
-            return NULL;
-        }
-        e = *op == '*'   ? tn_mul(r->ctx, e, by)
-            : *op == '%' ? tn_floormod(r->ctx, e, by)
-                         : tn_floordiv(r->ctx, e, by);
-    }
-    return e;
-}
-
-static const tn_expr *
-index_sum(reader *r, tn_list vars, int depth)
-{
-    const tn_expr *e = index_product(r, vars, depth);
-    while (e) {
-        blanks(r);
-        char op = *r->p;
-        if (op != '+' && op != '-')
-            break;
-        r->p++;
-        const tn_expr *x = index_product(r, vars, depth);
-        if (!x)
-            return NULL;
-        e = op == '+' ? tn_add(r->ctx, e, x) : tn_sub(r->ctx, e, x);
-    }
-    return e;
-}
-
+/* lambda i, j: (j, i // 4), up to the end of the operand */
 static bool
 read_map(reader *r, operands *o)
 {
     blanks(r);
-    const char *w = word(r);
-    tn_index_map m = {0};
-    if (!w || strcmp(w, "lambda"))
-        return complain(r, "'lambda' is missing");
-    do {
-        blanks(r);
-        const char *name = word(r);
-        if (!name)
-            return complain(r, "a variable of the map is missing");
-        m.vars = tn_list_append(r->ctx, m.vars, tn_var_dtype(r->ctx, name, TNB_I64));
-    } while (punct(r, ','));
-    if (!punct(r, ':') || !punct(r, '('))
-        return complain(r, "':' and '(' are missing");
-    do {
-        const tn_expr *e = index_sum(r, m.vars, 0);
-        if (!e)
-            return false;
-        m.result = tn_list_append(r->ctx, m.result, e);
-    } while (punct(r, ','));
-    if (!punct(r, ')'))
-        return complain(r, "')' is missing");
-    o->value = tn_rebuild(r->ctx, TN_KIND_INDEX_MAP, &m, NULL);
-    return !tn_is_error(o->value);
+    const char *from = r->p, *p = from + strcspn(from, ":\n");
+    for (int depth = 0; *p && *p != '\n' && (depth || (*p != ',' && *p != ')')); p++)
+        depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+    tnb_place at = {.file = r->file, .line = r->number, .column = (uint32_t)(from - r->line) + 1};
+    o->value = r->s->broken ? NULL : tn_read_index_map(r->ctx, at, from, (size_t)(p - from));
+    r->p = p;
+    r->s->broken |= !o->value;
+    return o->value != NULL;
 }
 
 /* ---- the primitives ---- */

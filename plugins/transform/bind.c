@@ -138,35 +138,6 @@ bind_at(const tn_function *f, const char *name, const bind_place *p)
     return tn_type_dims(param->type, &dims) && p->dim < dims.n ? dims.at[p->dim] : NULL;
 }
 
-/* The text is read as a dimension of a function whose first parameter has all variables. */
-const tn_expr *
-bind_dimension(tn_ctx *ctx, tn_list list, const char *text)
-{
-    tnb_buf b = {0};
-    for (const char *s = text; *s; s++)
-        if (!strchr("+-*/%() ", *s) && !(*s >= '0' && *s <= '9') && *s != '_' &&
-            !((*s | 32) >= 'a' && (*s | 32) <= 'z'))
-            return tn_error(ctx, 0, TNB_FORMAT,
-                            "the expression \"%s\" may hold names, numbers and + - * // %% only",
-                            text);
-    tnb_buf_puts(&b, "@R.function\ndef f(x: R.Shape([");
-    for (uint32_t i = 0; i < list.n; i++)
-        tnb_buf_printf(&b, "%s\"%s\"", i ? ", " : "", tn_var_name(list.at[i]));
-    tnb_buf_printf(&b, "]), y: R.Shape([\"%s\"])):\n    return y\n", text);
-    const tn_module *m = b.failed ? NULL : tn_read_module(ctx, "<expression>", b.s, b.n);
-    tnb_buf_free(&b);
-    const tn_function *f = m ? tn_as_function(tn_module_get(m, "f")) : NULL;
-    tn_list names, wanted;
-    if (!f || !tn_type_dims(f->params.at[0]->type, &names) ||
-        !tn_type_dims(f->params.at[1]->type, &wanted))
-        return tn_error_node(ctx);
-    tnb_ptrmap map;
-    tnb_ptrmap_init(&map, tn_scratch(ctx));
-    for (uint32_t i = 0; i < names.n; i++)
-        tnb_ptrmap_set(&map, names.at[i], list.at[i]);
-    return tn_subst(ctx, wanted.at[0], &map);
-}
-
 /* ---- replacing ---- */
 
 static tn_walk_step

@@ -9,10 +9,6 @@
 /* Symbolic variables that a function defines: in its parameters' types and by match_casts. */
 tn_list
 bind_symbols(tn_ctx *ctx, const tn_node *func);
-/* An expression over `symbols` (Vars) from its text: "n * 2 + 1". The error node after recording an
- * error. */
-const tn_expr *
-bind_dimension(tn_ctx *ctx, tn_list symbols, const char *text);
 /* What a host program can name as an object, written as there: "Module['main'].params[1]" is a
  * parameter, "Module['main'].params[1].ty.shape[0]" an extent of it (struct_info: the older word).
  * The module's own name does not matter. */

@@ -28,8 +28,18 @@ replacement(const tn_pass_ctx *pc, const tn_function *f, const tn_pair *p)
         return tn_i64(ctx, v);
     if (tn_is_scalar(p->value) && tnb_dtype_is_int(tn_dtype_of(p->value)))
         return tn_cast_to(ctx, TNB_I64, p->value);
-    if (text)
-        return bind_dimension(ctx, bind_symbols(ctx, TN_NODE(f)), text->value);
+    if (text) {
+        tnb_place at = {.file = tn_strf(ctx, "<%s=%s>", p->key, text->value)};
+        const tn_expr *e =
+            tn_read_expr(ctx, at, text->value, strlen(text->value), bind_symbols(ctx, TN_NODE(f)));
+        if (!e)
+            return tn_error_node(ctx);
+        if (tnb_dtype_is_int(tn_dtype_of(e)))
+            return tn_cast_to(ctx, TNB_I64, e);
+        return tn_error(ctx, tn_loc_make(ctx, at), TNB_TYPE,
+                        "symbolic variable '%s' is an integer; the expression is of %s", p->key,
+                        tnb_dtype_print(tn_dtype_of(e)).s);
+    }
     return tn_error(ctx, f->base.loc, TNB_TYPE,
                     "symbolic variable '%s' can be bound to an integer or an expression, not to %s",
                     p->key, tn_text(ctx, p->value));

@@ -270,7 +270,7 @@ static const char *const mistakes[][2] = {
     {"x{dtype=float17}", "a data type"},
     {"x{axis=1}", "an operator call before the attribute"},
     {"nn.relu(x){axis=}", "a value"},
-    {"nn.relu(x){axis=[1}", "a JSON value or a word"},
+    {"nn.relu(x){axis=[1}", "column 19: a value expected"},
     {"call_tir(f)", "a name in quotes"},
     {"x{shape=[1,2}", "expected"},
     {"(x, ...)", "a tuple without '...'"},

@@ -138,7 +138,7 @@ a_line_that_cannot_be_read_is_refused_where_it_is(void **state)
         {"cache_read(T_matmul, D, \"local\")", "the block accesses no buffer 'D'", 1, 22},
         {"set_scope(A, \"local\")", "no buffer 'A' is allocated", 1, 11},
         {"transform_block_layout(T_matmul, lambda i, j, k: (i, k, l))",
-         "'l' is no variable of the map", 1, 57},
+         "'l'", 1, 57},
         {"annotate(T_matmul, ax0, \"x\", [1, oops])", "number, text, True, False, None or a list",
          1, 38},
     };

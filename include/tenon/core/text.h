@@ -44,6 +44,14 @@ typedef struct tn_named_module {
 TNB_EXPORT tn_named_module *
 tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint32_t *count);
 
+/* A scalar expression as tensor programs hold it, "n * 2 + 1" or "T.min(n, 8)", in which numbers are int64 and `vars` are the
+ * names. `at`: where the text stands, for messages; all zero: nowhere. NULL after recording located errors. */
+TNB_EXPORT const tn_expr *
+tn_read_expr(tn_ctx *ctx, tnb_place at, const char *text, size_t n, tn_list vars);
+/* Likewise an index map, "lambda i, j: (j, i // 4, i % 4)". */
+TNB_EXPORT const tn_node *
+tn_read_index_map(tn_ctx *ctx, tnb_place at, const char *text, size_t n);
+
 typedef struct tn_print_options {
     uint32_t size;         /* sizeof, or 0 */
     bool hide_types;       /* omit annotations that inference gives again */
@@ -61,6 +69,11 @@ tn_print(tn_ctx *ctx, const tn_node *n, const tn_print_options *opt, tnb_buf *ou
 /* A short one-line text for messages, in the scratch arena. */
 TNB_EXPORT const char *
 tn_text(tn_ctx *ctx, const tn_node *n);
+
+/* The attribute value that the text begins with, as options are written: a number, "text", True, False, None, a list, {"key":
+ * value} or a word, which is text. *used: bytes that it takes, or up to the mistake. NULL: there is none; nothing is recorded. */
+TNB_EXPORT const tn_node *
+tn_read_value(tn_ctx *ctx, const char *text, size_t n, size_t *used);
 
 /* Attribute values as JSON and back (pass options, targets, metadata). */
 TNB_EXPORT const tn_node *
