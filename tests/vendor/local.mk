@@ -36,6 +36,7 @@ VENDOR_PLUGINS = \
 	tests/vendor/simacc/tests/before.py \
 	tests/vendor/simacc/tests/fallback.sh \
 	tests/vendor/simacc/tests/faults.sh \
+	tests/vendor/simacc/tests/graph.sh \
 	tests/vendor/simacc/tests/onnx.sh \
 	tests/vendor/simacc/tests/order.sh \
 	tests/vendor/simacc/tests/sort.py \
