@@ -711,7 +711,8 @@ import_loop(onnx_node *n)
         onnx_known(n, 0) && n->in[0]->n_elems == 1 && tn_int_value(n->in[0]->elems[0], &count);
     bool starts = !onnx_has(n, 1) || (onnx_known(n, 1) && n->in[1]->n_elems == 1 &&
                                       tn_int_value(n->in[1]->elems[0], &cond) && cond);
-    if (counted && starts && is_short(n, body, count)) {
+    if (counted && starts && is_short(n, body, count) &&
+        !tnb_ptrmap_has(&n->imp->rolled, onnx_loop_key(n))) {
         uint32_t before = begin_copies(n, count);
         bool done = unrolled_loop(n, body, carried, count);
         n->imp->copies = before;
@@ -719,6 +720,7 @@ import_loop(onnx_node *n)
             return true;
         if (n->failed)
             return false;
+        tnb_ptrmap_set(&n->imp->rolled, onnx_loop_key(n), n->imp);
     }
     return general_loop(n, body, carried);
 }

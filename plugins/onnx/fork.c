@@ -40,6 +40,7 @@ begin_attempt(forks *f, const char *choices)
     imp->n_choices = imp->n_decided = imp->n_nodes = 0;
     imp->at_fork = false;
     tnb_strmap_init(&imp->dims, imp->arena);
+    tnb_ptrmap_init(&imp->rolled, imp->arena);
 }
 
 /* The first error since `before`, as a text. */

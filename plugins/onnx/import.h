@@ -89,6 +89,7 @@ struct onnx_import {
     uint32_t mark, n_nodes, n_functions;
     uint32_t loops;     /* that the graph at hand is the body of, one in the other (loop.c) */
     tnb_ptrmap settled; /* of the outermost of them: what is known of the carried values of loops */
+    tnb_ptrmap rolled;  /* loops of a known count that cannot be written out (control.c) */
     uint32_t copies;    /* of the graph at hand, by loops that are written out; 0: not in one */
     /* extents of run time (dynamic.c) */
     uint32_t region, n_regions; /* the function that nodes are emitted into */

@@ -76,6 +76,16 @@ start_carry(loop *p, carry *c, onnx_value *v)
     c->dtype = v->dtype;
 }
 
+const void *
+onnx_loop_key(const onnx_node *n)
+{
+    uintptr_t key = (uintptr_t)n->proto;
+    for (const onnx_scope *s = n->scope; s; s = s->outer)
+        if (s->call)
+            key = key * 31 + (uintptr_t)s->call->proto;
+    return (const void *)(key | 1);
+}
+
 /* What attempts found of a loop's carried values. Within another loop, which takes attempts itself, the next import of this
  * one begins with that: attempts add up with the depth of loops, and do not multiply. */
 struct onnx_settled {
@@ -86,21 +96,10 @@ struct onnx_settled {
     } at[];
 };
 
-/* The loop's node, and the calls of functions around it. */
-static const void *
-settled_key(const onnx_node *n)
-{
-    uintptr_t key = (uintptr_t)n->proto;
-    for (const onnx_scope *s = n->scope; s; s = s->outer)
-        if (s->call)
-            key = key * 31 + (uintptr_t)s->call->proto;
-    return (const void *)(key | 1);
-}
-
 static const struct onnx_settled *
 settled_before(const loop *p)
 {
-    const struct onnx_settled *s = tnb_ptrmap_get(&p->n->imp->settled, settled_key(p->n));
+    const struct onnx_settled *s = tnb_ptrmap_get(&p->n->imp->settled, onnx_loop_key(p->n));
     return s && s->n == p->l->n_carries ? s : NULL;
 }
 
@@ -117,7 +116,7 @@ keep_settled(loop *p)
         s->at[k].rank = c->rank;
         memcpy(s->at[k].varies, c->varies, sizeof c->varies);
     }
-    tnb_ptrmap_set(&p->n->imp->settled, settled_key(p->n), s);
+    tnb_ptrmap_set(&p->n->imp->settled, onnx_loop_key(p->n), s);
 }
 
 /* Before an attempt, outside: the start as a tensor, if it is one. */

@@ -28,6 +28,9 @@ typedef struct onnx_loop {
         changes_rank; /* set where that is the error: a turn gives a carried value another rank or element type */
 } onnx_loop;
 
+/* The same for each import of a loop: of its node, and the calls of functions around it. */
+const void *
+onnx_loop_key(const onnx_node *n);
 /* Emits the loop: final values of what is carried, and what was collected. False after an error. */
 bool
 onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried,

@@ -302,6 +302,19 @@ def types_settle_in_deep_loops(rng):
     return g, [([x, more, i64(n), i64(5)], [i64(3 - 5 * n), np.concatenate([x] + [more] * n)]) for n in (0, 1)]
 
 
+def loops_of_one_turn(level):
+    nodes = [node("Add", "v v", "w")] if level == 0 else [node("Loop", "one  v", "w", body=loops_of_one_turn(level - 1))]
+    return body(nodes + [node("ReduceMax", "w", "top", keepdims=0), node("Less", "top limit", "d")], [("v", F, [4])], ["d", "w"])
+
+
+@case
+def deep_loops_that_are_not_written_out(rng):
+    """Sixteen loops, each of which turns out not to be written out, as its condition is not known: found once."""
+    g = graph([node("Loop", "one  x", "y", body=loops_of_one_turn(15))], [value("x", F, [4]), value("limit", F, [])], [value("y", F, [4])], {"one": i64(1)})
+    x = f32(rng.normal(size=4))
+    return g, [([x, f32(100)], [2 * x])]
+
+
 @case
 def the_largest_count(rng):
     b = body([node("Add", "n one", "m"), node("Less", "m limit", "go"), node("Not", "f", "f2")],
