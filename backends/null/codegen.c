@@ -111,16 +111,15 @@ call(struct gen *g, const tn_call *c)
     static const struct {
         enum null_op op;
         uint32_t arg, n; /* n: arguments; 0: not in the table */
-    } table[TN_INTRIN_COUNT] = {
-        [TN_INTRIN_bitwise_and] = {NULL_BIT_AND, 0, 2},
-        [TN_INTRIN_bitwise_or] = {NULL_BIT_OR, 0, 2},
-        [TN_INTRIN_bitwise_xor] = {NULL_BIT_XOR, 0, 2},
-        [TN_INTRIN_bitwise_not] = {NULL_BIT_NOT, 0, 1},
-        [TN_INTRIN_abs] = {NULL_ABS, 0, 1},
-        [TN_INTRIN_shift_left] = {NULL_SHL, 0, 2},
-        [TN_INTRIN_shift_right] = {NULL_SHR, 0, 2},
+    } table[TN_INTRIN_COUNT] = {[TN_INTRIN_bitwise_and] = {NULL_BIT_AND, 0, 2},
+                                [TN_INTRIN_bitwise_or] = {NULL_BIT_OR, 0, 2},
+                                [TN_INTRIN_bitwise_xor] = {NULL_BIT_XOR, 0, 2},
+                                [TN_INTRIN_bitwise_not] = {NULL_BIT_NOT, 0, 1},
+                                [TN_INTRIN_abs] = {NULL_ABS, 0, 1},
+                                [TN_INTRIN_shift_left] = {NULL_SHL, 0, 2},
+                                [TN_INTRIN_shift_right] = {NULL_SHR, 0, 2},
 #define X(name, n) [TN_INTRIN_##name] = {n == 1 ? NULL_MATH1 : NULL_MATH2, TNB_VM_MATH_##name, n},
-        TNB_VM_MATHS(X)
+                                TNB_VM_MATHS(X)
 #undef X
     };
     tn_intrin_id id = tn_intrin_of(&c->base);

@@ -520,19 +520,19 @@ onnx_demand_fit(onnx_node *n, onnx_value *v)
 }
 
 bool
-onnx_demand_near(onnx_node *n, const tn_expr *a, const tn_expr *b)
+onnx_demand_near(onnx_node *n, onnx_arith op, const tn_expr *a, const tn_expr *b)
 {
     tn_ctx *ctx = n->ctx;
     int64_t c, most, least;
     const tn_expr *e = tn_int_value(b, &c) ? a : tn_int_value(a, &c) ? b : NULL;
-    bool product = !strcmp(n->op, "Mul"), from = !strcmp(n->op, "Sub") && e == b;
+    bool product = op == ONNX_MUL, from = op == ONNX_SUB && e == b;
     if (!e || c == INT64_MIN || c == 0)
         return false;
     if (product) {
         int64_t factor = c < 0 ? -c : c;
         most = INT64_MAX / factor;
         least = -most;
-    } else if (from || strcmp(n->op, "Sub") != 0) { /* c - e, c + e: as many below as above */
+    } else if (from || op != ONNX_SUB) { /* c - e, c + e: as many below as above */
         most = from ? c < 0 ? INT64_MAX : INT64_MAX - 1 : c > 0 ? INT64_MAX - c : INT64_MAX;
         least = from ? c > 0 ? c - INT64_MAX : -INT64_MAX : c < 0 ? -INT64_MAX - c : -INT64_MAX;
     } else { /* e - c */
@@ -541,10 +541,10 @@ onnx_demand_near(onnx_node *n, const tn_expr *a, const tn_expr *b)
     }
     onnx_demand d = {NULL, &e, 1,
                      tn_strf(ctx, "{1} %s %" PRId64 " is beyond int64",
-                             product                 ? "times"
-                             : from                  ? "from"
-                             : !strcmp(n->op, "Sub") ? "less"
-                                                     : "and",
+                             product          ? "times"
+                             : from           ? "from"
+                             : op == ONNX_SUB ? "less"
+                                              : "and",
                              c)};
     const tn_expr *ok = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, e, tn_i64(ctx, least)),
                                tn_bin(ctx, TN_KIND_LE, e, tn_i64(ctx, most)));

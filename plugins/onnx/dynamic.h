@@ -49,10 +49,10 @@ onnx_bind(onnx_node *n, const tn_expr **e, uint32_t count, const onnx_demand *d)
  * checked at run time, once in a function. False after an error. */
 bool
 onnx_demand_fit(onnx_node *n, onnx_value *v);
-/* Of the calling node, Add, Sub or Mul: what it makes of a and b, one of them a number, is checked at run time to fit int64. False:
+/* ONNX_ADD, ONNX_SUB or ONNX_MUL: what the calling node makes of a and b, one of them a number, is checked at run time to fit int64. False:
  * neither is one, or after an error. */
 bool
-onnx_demand_near(onnx_node *n, const tn_expr *a, const tn_expr *b);
+onnx_demand_near(onnx_node *n, onnx_arith op, const tn_expr *a, const tn_expr *b);
 /* A term that may be negative, for use in programs: as it is if it is simple, else by names. */
 const tn_expr *
 onnx_bind_signed(onnx_node *n, const tn_expr *e);

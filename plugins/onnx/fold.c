@@ -98,7 +98,7 @@ combine(onnx_node *n, const onnx_value *a, const onnx_value *b, tnb_dtype d, int
         if (!e[k] || tn_is_error(e[k]))
             return NULL;
         if (d.bits == 64 && !tnb_dtype_is_float(d) && onnx_term_is_far(e[k]) &&
-            !onnx_demand_near(n, onnx_simplify(n, x), onnx_simplify(n, y)))
+            !onnx_demand_near(n, arith_of(n), onnx_simplify(n, x), onnx_simplify(n, y)))
             return NULL;
         e[k] = onnx_term_fit(n->ctx, d, e[k]);
     }

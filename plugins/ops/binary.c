@@ -339,8 +339,9 @@ legalize_binary(tn_builder *b, const tn_call *call)
     bool second = emit_constant(e.ctx, y, dy) != NULL;
     place px = make_place(&e, x, dx, !second), py = make_place(&e, y, dy, second);
     tnk_stage *s = emit_stage(&e, tnb_printf(tn_scratch(e.ctx), "T_%s", op));
-    const tn_expr *v = binary_value(e.ctx, infer_op(call)->id, tn_cast_to(e.ctx, d, place_value(&e, px, s)),
-                                    tn_cast_to(e.ctx, d, place_value(&e, py, s)));
+    const tn_expr *v =
+        binary_value(e.ctx, infer_op(call)->id, tn_cast_to(e.ctx, d, place_value(&e, px, s)),
+                     tn_cast_to(e.ctx, d, place_value(&e, py, s)));
     return emit_end(&e, op, tnk_te_define(s, v));
 }
 

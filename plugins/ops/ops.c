@@ -20,21 +20,20 @@
 
 static const tn_op *const ops[] = {
 #define OP(id_, name_, args_, attrs_, flags_, infer_, legalize_, doc_, ...) \
-    &(const op_row){                                                        \
-        .op = {.base.size = sizeof(tn_op),                                  \
-               .flags = FLAGS((unsigned)(flags_)),                          \
-               .base.name = "relax." name_,                                 \
-               .base.doc = doc_,                                            \
-               .args = args_,                                               \
-               .min_args = MIN_ARGS((unsigned)(flags_)),                    \
-               .attrs = attrs_,                                             \
-               .infer = infer_,                                             \
-               .legalize = legalize_,                                       \
-               .complete = complete_attrs,                                  \
-               .result = result_##infer_,                                   \
-               __VA_ARGS__},                                                \
-        .id = OP_##id_,                                                     \
-        .spatial = SPATIAL_AXES((unsigned)(flags_))}                        \
+    &(const op_row){.op = {.base.size = sizeof(tn_op),                      \
+                           .flags = FLAGS((unsigned)(flags_)),              \
+                           .base.name = "relax." name_,                     \
+                           .base.doc = doc_,                                \
+                           .args = args_,                                   \
+                           .min_args = MIN_ARGS((unsigned)(flags_)),        \
+                           .attrs = attrs_,                                 \
+                           .infer = infer_,                                 \
+                           .legalize = legalize_,                           \
+                           .complete = complete_attrs,                      \
+                           .result = result_##infer_,                       \
+                           __VA_ARGS__},                                    \
+                    .id = OP_##id_,                                         \
+                    .spatial = SPATIAL_AXES((unsigned)(flags_))}            \
          .op,
 #include "tables.def"
 #undef OP

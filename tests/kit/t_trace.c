@@ -137,8 +137,7 @@ a_line_that_cannot_be_read_is_refused_where_it_is(void **state)
         {"bind(T_matmul, ax0, \"blockIdx.x)", "the text does not end", 1, 33},
         {"cache_read(T_matmul, D, \"local\")", "the block accesses no buffer 'D'", 1, 22},
         {"set_scope(A, \"local\")", "no buffer 'A' is allocated", 1, 11},
-        {"transform_block_layout(T_matmul, lambda i, j, k: (i, k, l))",
-         "'l'", 1, 57},
+        {"transform_block_layout(T_matmul, lambda i, j, k: (i, k, l))", "'l'", 1, 57},
         {"annotate(T_matmul, ax0, \"x\", [1, oops])", "number, text, True, False, None or a list",
          1, 38},
     };

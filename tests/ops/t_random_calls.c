@@ -40,7 +40,8 @@ chance(draws *d, uint32_t percent)
 static tnb_dtype
 any_dtype(draws *d)
 {
-    static const tnb_dtype all[] = {TNB_F32, TNB_F16, TNB_F64, TNB_I32, TNB_I64, TNB_I8, TNB_U8, TNB_B8};
+    static const tnb_dtype all[] = {TNB_F32, TNB_F16, TNB_F64, TNB_I32,
+                                    TNB_I64, TNB_I8,  TNB_U8,  TNB_B8};
     return chance(d, 5) ? TNB_VOID : all[below(d, sizeof all / sizeof *all)];
 }
 
@@ -92,7 +93,8 @@ fitting_rank(draws *d, const char *words)
     const char *rank = strstr(words, "of rank ");
     uint32_t n = below(d, 5);
     if (rank && chance(d, 90))
-        n = (uint32_t)(rank[strlen("of rank ")] - '0') + (strstr(rank, "or more") ? below(d, 3) : 0);
+        n = (uint32_t)(rank[strlen("of rank ")] - '0') +
+            (strstr(rank, "or more") ? below(d, 3) : 0);
     return n;
 }
 
@@ -101,7 +103,9 @@ tensor(draws *d, const char *words, uint32_t *rank)
 {
     tn_ctx *ctx = d->t.ctx;
     tnb_dtype dtype = fitting_dtype(d, words);
-    uint32_t n = chance(d, 70) && *rank != UINT32_MAX && !strstr(words, "of rank ") ? *rank : fitting_rank(d, words);
+    uint32_t n = chance(d, 70) && *rank != UINT32_MAX && !strstr(words, "of rank ")
+                     ? *rank
+                     : fitting_rank(d, words);
     const tn_type *type = chance(d, 12)   ? tn_ty_tensor_of(ctx, NULL, dtype, -1, NULL)
                           : chance(d, 12) ? tn_ty_tensor_of(ctx, NULL, dtype, n, NULL)
                                           : tn_ty_tensor_dims(ctx, extents(d, n), dtype);
@@ -116,8 +120,10 @@ scalar(draws *d, const char *words)
     tnb_dtype dtype = strstr(words, "float") ? TNB_F32 : strstr(words, "bool") ? TNB_B8 : TNB_I64;
     if (chance(d, 20))
         return tn_var_new(ctx, "s", tn_ty_prim_of(ctx, chance(d, 10) ? any_dtype(d) : dtype));
-    return tnb_dtype_is_float(dtype) ? tn_float_imm_of(ctx, dtype, below(d, 7) - 3.0)
-                                     : tn_int_imm_of(ctx, dtype, tnb_dtype_is_bool(dtype) ? below(d, 2) : below(d, 7) - 3);
+    return tnb_dtype_is_float(dtype)
+               ? tn_float_imm_of(ctx, dtype, below(d, 7) - 3.0)
+               : tn_int_imm_of(ctx, dtype,
+                               tnb_dtype_is_bool(dtype) ? below(d, 2) : below(d, 7) - 3);
 }
 
 static const tn_expr *
@@ -125,16 +131,20 @@ argument(draws *d, const char *words, uint32_t *rank)
 {
     tn_ctx *ctx = d->t.ctx;
     if (!words || chance(d, 3))
-        words = ((const char *[]){"tensor", "int tensor", "scalar", "shape", "tuple of tensor"})[below(d, 5)];
+        words = ((const char *[]){"tensor", "int tensor", "scalar", "shape",
+                                  "tuple of tensor"})[below(d, 5)];
     if (strstr(words, "tuple of")) {
         tn_list fields = {0};
         for (uint32_t n = below(d, 5), i = 0; i < n; i++)
-            fields = tn_list_append(ctx, fields, strstr(words, "tensor") ? tensor(d, words, rank) : scalar(d, words));
+            fields =
+                tn_list_append(ctx, fields,
+                               strstr(words, "tensor") ? tensor(d, words, rank) : scalar(d, words));
         return tn_tuple_of(ctx, fields);
     }
     if (strstr(words, "shape")) {
         uint32_t n = chance(d, 60) && *rank < 9 ? *rank : below(d, 5);
-        return chance(d, 15)   ? tn_var_new(ctx, "shape", tn_ty_shape_rank(ctx, chance(d, 50) ? -1 : (int64_t)n))
+        return chance(d, 15)   ? tn_var_new(ctx, "shape",
+                                            tn_ty_shape_rank(ctx, chance(d, 50) ? -1 : (int64_t)n))
                : chance(d, 10) ? tn_var_new(ctx, "shape", tn_ty_shape_of(ctx, extents(d, n)))
                                : tn_shape(ctx, extents(d, n));
     }
@@ -219,7 +229,8 @@ check_errors(draws *d, const tn_op *op, const tn_expr *call)
     for (uint32_t i = 0; i < tnb_diags_count(diags); i++)
         if (tnb_diags_get(diags, i)->status == TNB_INTERNAL) {
             tops_print_errors(&d->t);
-            fail_msg("%s: an error of Tenon's own%s%s", op->base.name, call ? " of " : "", call ? tn_text(d->t.ctx, call) : "");
+            fail_msg("%s: an error of Tenon's own%s%s", op->base.name, call ? " of " : "",
+                     call ? tn_text(d->t.ctx, call) : "");
         }
 }
 
@@ -235,7 +246,8 @@ draw(draws *d, const tn_op *op)
     if (n > least && chance(d, 40))
         n = least + below(d, n - least + 1);
     const tn_node *attrs = attributes(d, op);
-    const tn_expr *call = tn_call_op(ctx, op->base.name + strlen("relax."), tn_list_of(ctx, args, n), attrs);
+    const tn_expr *call =
+        tn_call_op(ctx, op->base.name + strlen("relax."), tn_list_of(ctx, args, n), attrs);
     d->calls++;
     if (tn_is_error(call)) {
         if (!tnb_diags_errors(tn_diags(ctx)))
@@ -270,7 +282,8 @@ static void
 calls_of_every_operator(void **state)
 {
     draws d = {.t = {0}};
-    const char *calls = getenv("TENON_CALLS"), *seed = getenv("TENON_SEED"), *only = getenv("TENON_OP");
+    const char *calls = getenv("TENON_CALLS"), *seed = getenv("TENON_SEED"),
+               *only = getenv("TENON_OP");
     uint32_t n = calls ? (uint32_t)atoi(calls) : 100, i = 0;
     (void)state;
     assert_true(tops_open(&d.t));
