@@ -546,14 +546,14 @@ demand_turn(onnx_node *n, const tn_expr **count)
     tnb_report(tn_diags(ctx), TNB_WARNING, TNB_UNSUPPORTED,
                (tnb_place){.file = n->imp->model->file, .node = n->text},
                "the program stops where the loop makes no turn: the first one gives its carried "
-               "values other ranks or types");
+               "values other ranks");
     const tn_expr **bound = *count && !tn_int_value(*count, &v) ? count : &cond;
     if (!*bound) /* a number below 1 */
         return onnx_fail(n, TNB_UNSUPPORTED, "%s", d.text);
     return onnx_bind(n, bound, 1, &d);
 }
 
-/* The first turn gives carried values the ranks and types that they keep from then on: it is written out, the rest is a loop. */
+/* The first turn gives carried values the ranks that they keep from then on: it is written out, the rest is a loop. */
 static bool
 first_turn_apart(general *g, const onnx_loop *l, const tn_expr **v, const tn_expr **y)
 {

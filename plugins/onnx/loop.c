@@ -217,11 +217,11 @@ check_carry(loop *p, carry *c, uint32_t index, bool *again)
                   c->start->name, onnx_type_text(n->imp, c->start->expr->type),
                   onnx_type_text(n->imp, e->type));
         onnx_note(
-            n, "a carried value has to keep its element type and its rank, but for the first turn");
+            n, "a carried value has to keep its element type, and its rank from the first turn on");
         onnx_hint(n, "let it begin with the type that turns give it, or make the number of turns "
                      "known: 16 at most are written out");
         if (p->l->changes_rank)
-            *p->l->changes_rank = true;
+            *p->l->changes_rank = tnb_dtype_eq(onnx_dtype(e), c->dtype);
         return false;
     }
     tn_list kept = dims;

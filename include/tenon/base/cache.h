@@ -20,7 +20,7 @@ typedef struct tnb_cache {
 /* Opens the folder that tnb_cache_dir gives for `wanted` ("": the usual one; NULL: no cache, no
  * error). `suffix` is borrowed, the folder's name lies in the arena. On an error there is no cache
  * (`dir` is NULL), and work goes on without. */
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_cache_open(tnb_arena *a, const char *wanted, const char *suffix, uint64_t bytes, tnb_cache *out,
                tnb_err *err);
 /* What was kept under the key (letters and digits), in the arena; NULL if it is not there. A
@@ -28,7 +28,7 @@ tnb_cache_open(tnb_arena *a, const char *wanted, const char *suffix, uint64_t by
 TNB_EXPORT const void *
 tnb_cache_get(tnb_arena *a, const tnb_cache *c, const char *key, size_t *n);
 /* Keeps it, then makes room. Does nothing without a cache. `a` is for what it needs meanwhile. */
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_cache_put(tnb_arena *a, const tnb_cache *c, const char *key, const void *p, size_t n,
               tnb_err *err);
 /* Forgets it: the content was right, but is of no use any more. */

@@ -149,7 +149,7 @@ tn_trace_open(const char *path, tnb_err *err);
 TNB_EXPORT void
 tn_trace_event(tn_trace *t, const char *category, const char *name, double start_s,
                double duration_s, int thread);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tn_trace_close(tn_trace *t, tnb_err *err);
 
 /* ---- inside a pass ---- */

@@ -121,7 +121,7 @@ tn_registry_new(tnb_plugins *plugins);
 TNB_EXPORT void
 tn_registry_free(tn_registry *r);
 /* Adds the tables of a descriptor (a loaded plugin, or one linked in). */
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err);
 
 /* Finding loads the plugin that provides the name when needed; NULL if nobody does or loading

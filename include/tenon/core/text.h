@@ -78,7 +78,7 @@ tn_read_value(tn_ctx *ctx, const char *text, size_t n, size_t *used);
 /* Attribute values as JSON and back (pass options, targets, metadata). */
 TNB_EXPORT const tn_node *
 tn_value_from_json(tn_ctx *ctx, const char *json, size_t n, tnb_err *err);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tn_value_to_json(const tn_node *v, tnb_buf *out);
 
 #ifdef __cplusplus

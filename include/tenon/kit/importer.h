@@ -44,7 +44,7 @@ typedef struct tnk_importer {
 TNB_EXPORT const tnk_importer *
 tnk_find_importer(tn_ctx *ctx, const char *path);
 /* Reads a model by the importer that recognises it, or a TVMScript module (.py). */
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnk_import(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out);
 
 #ifdef __cplusplus

@@ -208,27 +208,27 @@ typedef struct tnr_driver {
 /* What a driver may take for its functions of the same names: one device without a state or features
  * of its own, whose memory is the host's. Arguments and errors are those of the table above. */
 enum { TNR_HOST_ALIGNMENT = 64 };
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_count(void *self, int *n, tnb_err *err);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err *err);
 TNB_EXPORT void
 tnr_host_close(void *dev);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
 TNB_EXPORT void
 tnr_host_free(void *dev, void *mem);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_host_sync(void *dev, void *stream, tnb_err *err);
 /* For a driver's `launch`: TNB_UNSUPPORTED with a message that names the i-th parameter, of a kind that the driver's
  * kernels do not take. */
-TNB_EXPORT tnb_status
+TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_refuse_param(const tnr_launch *l, uint32_t i, tnb_err *err);
 
 /* ---- opened devices ---- */
