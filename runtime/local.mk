@@ -4,9 +4,11 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/artifact.c \
 	runtime/builtin.c \
 	runtime/device.c \
+	runtime/frame.h \
 	runtime/graph.c \
 	runtime/host.c \
 	runtime/internal.h \
+	runtime/launch.c \
 	runtime/machine.c \
 	runtime/metadata.c \
 	runtime/queue.c \

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include "internal.h"
+#include "frame.h"
 #include "tenon/base/scalar.h"
 
 enum { MAX_FRAMES = 1 << 14, MAX_STACK = 1 << 24, MAX_DEPTH = 200, FEW_ARGS = 24 };
@@ -97,8 +96,9 @@ as_bits(double f)
     return bits;
 }
 
-static tnb_status
-scalar_or_constant(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *err)
+tnb_status
+tnr_vm_scalar_or_constant(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out,
+                          tnb_err *err)
 {
     uint32_t i = TNB_VM_OPERAND_INDEX(o);
     switch (TNB_VM_OPERAND_KIND(o)) {
@@ -114,16 +114,6 @@ scalar_or_constant(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out
         *out = vm->constants[i];
         return TNB_OK;
     }
-}
-
-/* The value of an operand, borrowed: registers and the constant cache hold the reference. */
-static inline tnb_status
-operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *err)
-{
-    if (TNB_VM_OPERAND_KIND(o) != TNB_VM_VALUE)
-        return scalar_or_constant(vm, f, o, out, err);
-    *out = vm->values[f->values + TNB_VM_OPERAND_INDEX(o)];
-    return TNB_OK;
 }
 
 /* The message of an assertion, with the numbers that it names. */
@@ -145,24 +135,6 @@ assertion_failed(const tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     }
     tnb_fill_braces(text, sizeof text, format, values, n);
     return tnb_fail(err, TNB_INVALID, "%s", text);
-}
-
-static const struct frame *
-top(const tnr_vm *vm)
-{
-    return &vm->frames[vm->n_frames - 1];
-}
-
-static const uint32_t *
-operands(const tnr_vm *vm, const tnb_vm_insn *in)
-{
-    return vm->p.operands + in->c;
-}
-
-static int64_t
-int_operand(const tnr_vm *vm, const struct frame *f, uint32_t o)
-{
-    return vm->scalars[f->scalars + TNB_VM_OPERAND_INDEX(o)];
 }
 
 /* Puts a value that the caller owns into a register of the top frame. */
@@ -302,8 +274,8 @@ extend(int64_t v, uint16_t aux)
 
 /* ---- values ---- */
 
-static tnb_status
-wrong(tnr_value v, const char *want, tnb_err *err)
+tnb_status
+tnr_vm_wrong(tnr_value v, const char *want, tnb_err *err)
 {
     char text[160];
     tnr_describe(v, text, sizeof text);
@@ -320,7 +292,7 @@ extent(tnr_value v, uint32_t dim, int64_t *out, tnb_err *err)
     else if (v.tag == TNR_TENSOR || v.tag == TNR_SHAPE)
         return tnb_fail(err, TNB_SHAPE, "extent %" PRIu32 " of a value of fewer dimensions", dim);
     else
-        return wrong(v, "a tensor or a shape", err);
+        return tnr_vm_wrong(v, "a tensor or a shape", err);
     return TNB_OK;
 }
 
@@ -328,7 +300,7 @@ static tnb_status
 stride(tnr_value v, uint32_t dim, int64_t *out, tnb_err *err)
 {
     if (v.tag != TNR_TENSOR)
-        return wrong(v, "a tensor", err);
+        return tnr_vm_wrong(v, "a tensor", err);
     const tnb_dltensor *t = &v.u.tensor->dl;
     if (dim >= (uint32_t)t->ndim)
         return tnb_fail(err, TNB_SHAPE, "stride %" PRIu32 " of a tensor of %" PRId32 " dimensions",
@@ -346,7 +318,7 @@ static tnb_status
 element(tnr_value v, int64_t index, uint16_t aux, void **base, tnb_dtype *d, tnb_err *err)
 {
     if (v.tag != TNR_TENSOR)
-        return wrong(v, "a tensor", err);
+        return tnr_vm_wrong(v, "a tensor", err);
     const tnr_tensor *t = v.u.tensor;
     *d = t->dl.dtype;
     *base = tnr_tensor_data(t);
@@ -433,7 +405,7 @@ get_item(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
 {
     tnr_value t = vm->values[top(vm)->values + in->b];
     if (t.tag != TNR_TUPLE)
-        return wrong(t, "a tuple", err);
+        return tnr_vm_wrong(t, "a tuple", err);
     if (in->c >= t.u.tuple->n)
         return tnb_fail(err, TNB_BOUNDS, "item %" PRIu32 " of a tuple of %" PRIu32, in->c,
                         t.u.tuple->n);
@@ -475,13 +447,13 @@ alloc_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     tnr_value storage, shape, v;
     TNB_TRY(operand(vm, f, list[0], &storage, err));
     if (storage.tag != TNR_STORAGE)
-        return wrong(storage, "a storage", err);
+        return tnr_vm_wrong(storage, "a storage", err);
     if (offset < 0)
         return tnb_fail(err, TNB_BOUNDS, "a tensor at offset %" PRId64, offset);
     if (n == 1 && TNB_VM_OPERAND_KIND(list[2]) != TNB_VM_INT) {
         TNB_TRY(operand(vm, f, list[2], &shape, err));
         if (shape.tag != TNR_SHAPE)
-            return wrong(shape, "a shape", err);
+            return tnr_vm_wrong(shape, "a shape", err);
         dims = shape.u.shape->dims;
         n = (uint32_t)shape.u.shape->n;
     } else {
@@ -507,335 +479,6 @@ host_tensor(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
         memset(tnr_tensor_data(v.u.tensor), 0, v.u.tensor->n_bytes);
     set(vm, in->a, v);
     return TNB_OK;
-}
-
-/* ---- launches ---- */
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* ---- launches on the device that stands in for another ---- */
-
-/* A copy of an argument on it; of one that holds nothing yet only the room. */
-static tnb_status
-bring(tnr_vm *vm, uint32_t i, const tnr_tensor *t, bool empty, tnb_err *err)
-{
-    TNB_TRY(tnr_tensor_new_on(vm->fallback, vm->fallback_queue, t->dl.shape, (uint32_t)t->dl.ndim,
-                              t->dl.dtype, &vm->copies[i], err));
-    return empty ? TNB_OK : tnr_tensor_copy(t, vm->copies[i].u.tensor, err);
-}
-
-/* After a launch, or one that failed: what the kernel wrote goes to where it belongs; copies go. */
-static tnb_status
-give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status st, tnb_err *err)
-{
-    for (uint32_t i = 0; i < k->n_params; i++) {
-        const tnb_tno_param *p = &vm->p.params[k->first_param + i];
-        tnr_value v;
-        if (vm->copies[i].tag == TNR_TENSOR) {
-            if (st == TNB_OK && p->flags & TNB_TNO_WRITTEN) {
-                st = vm->fallback->driver->sync(vm->fallback->handle,
-                                                tnr_stream(vm->fallback_queue), err);
-                if (st == TNB_OK)
-                    st = operand(vm, top(vm), *list, &v, err);
-                if (st == TNB_OK)
-                    st = tnr_tensor_copy(vm->copies[i].u.tensor, v.u.tensor, err);
-            }
-            tnr_release(&vm->copies[i]);
-        }
-        list += tnb_tno_operands(p);
-    }
-    return st;
-}
-
-/* Whether a launch takes the tensor as it is: what nearly all are. */
-static inline bool
-is_usual(tnr_value v, const tnb_tno_param *want, const tnr_device *dev, const struct tnr_queue *q)
-{
-    if (v.tag != TNR_TENSOR)
-        return false;
-    const tnr_tensor *t = v.u.tensor;
-    uint32_t forbidden = want->flags & TNB_TNO_WRITTEN ? TNR_STORAGE_READ_ONLY : 0;
-    return tnb_dtype_eq(want->dtype, t->dl.dtype) && want->ndim == t->dl.ndim && !t->dl.strides &&
-           t->storage->device == dev && tnr_queue_of(t->storage) == q &&
-           !(t->storage->flags & forbidden);
-}
-
-/* The memory of parameter i: the tensor of one that is not usual, or why the kernel does not take it. */
-static __attribute__((noinline)) tnb_status
-odd_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bool empty,
-             const tnr_tensor **out, tnb_err *err)
-{
-    const tnb_tno_param *want = &vm->p.params[k->first_param + i];
-    tnr_device *dev = vm->devices[k->device];
-    if (v.tag != TNR_TENSOR)
-        return wrong(v, "a tensor", err);
-    const tnr_tensor *t = v.u.tensor;
-    if ((!tnb_dtype_is_void(want->dtype) && !tnb_dtype_eq(want->dtype, t->dl.dtype)) ||
-        (want->ndim >= 0 && want->ndim != t->dl.ndim)) {
-        char text[160];
-        tnr_describe(v, text, sizeof text);
-        return tnb_fail(err, TNB_TYPE,
-                        "argument %" PRIu32 " is %s, the kernel takes %s of %d dimensions", i, text,
-                        tnb_dtype_print(want->dtype).s, want->ndim);
-    }
-    bool elsewhere = t->storage->device != dev &&
-                     !(tnr_device_is_host(t->storage->device) && tnr_device_is_host(dev));
-    if (elsewhere && dev != vm->fallback)
-        return tnb_fail(err, TNB_DEVICE,
-                        "argument %" PRIu32 " lies on device '%s', the kernel runs on '%s'", i,
-                        t->storage->device->driver->base.name, dev->driver->base.name);
-    if (t->dl.strides)
-        return tnb_fail(err, TNB_UNSUPPORTED, "argument %" PRIu32 " is not compact", i);
-    if (want->flags & TNB_TNO_WRITTEN && t->storage->flags & TNR_STORAGE_READ_ONLY)
-        return tnb_fail(err, TNB_INVALID,
-                        "argument %" PRIu32 ", which the kernel writes, is a constant", i);
-    if (elsewhere) {
-        TNB_TRY(bring(vm, i, t, empty, err));
-        t = vm->copies[i].u.tensor;
-    } else if (t->storage->device == dev && tnr_queue_of(t->storage) != vm->queues[k->device]) {
-        TNB_TRY(tnr_storage_adopt(t->storage, vm->queues[k->device], err));
-    }
-    *out = t;
-    return TNB_OK;
-}
-
-static inline tnb_status
-memory_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bool empty,
-                tnr_memory *out, tnb_err *err)
-{
-    const tnr_tensor *t = v.u.tensor;
-    if (__builtin_expect(!is_usual(v, &vm->p.params[k->first_param + i], vm->devices[k->device],
-                                   vm->queues[k->device]),
-                         0))
-        TNB_TRY(odd_argument(vm, k, i, v, empty, &t, err));
-    *out = (tnr_memory){.mem = t->dl.data, .offset = t->dl.byte_offset, .bytes = t->n_bytes};
-    return TNB_OK;
-}
-
-/* Between two events where the device has them, else by the clock from before to after. */
-static tnb_status
-timed_launch(struct kernel *kernel, tnr_device *dev, void *stream, const tnr_launch *l,
-             double *seconds, tnb_err *err)
-{
-    const tnr_driver *d = dev->driver;
-    void *from = NULL, *to = NULL, *h = dev->handle;
-    bool events = d->event_new && d->event_new(h, &from, NULL) == TNB_OK &&
-                  d->event_new(h, &to, NULL) == TNB_OK &&
-                  d->event_record(h, from, stream, NULL) == TNB_OK;
-    double start = now();
-    tnb_status st = d->launch(h, stream, kernel->handle, l, err);
-    if (st == TNB_OK)
-        events = events && d->event_record(h, to, stream, NULL) == TNB_OK;
-    if (st == TNB_OK)
-        st = d->sync(h, stream, err);
-    if (st == TNB_OK && (!events || d->event_seconds(h, from, to, seconds, NULL) != TNB_OK))
-        *seconds = now() - start;
-    if (from)
-        d->event_free(h, from);
-    if (to)
-        d->event_free(h, to);
-    return st;
-}
-
-static tnb_status
-run_launch(tnr_vm *vm, struct kernel *kernel, uint32_t device, const tnr_launch *l, tnb_err *err)
-{
-    double seconds = 0;
-    tnr_device *dev = vm->devices[device];
-    void *stream = tnr_stream(vm->queues[device]);
-    if (!vm->profiling)
-        return dev->driver->launch(dev->handle, stream, kernel->handle, l, err);
-    TNB_TRY(dev->driver->sync(dev->handle, stream, err));
-    TNB_TRY(timed_launch(kernel, dev, stream, l, &seconds, err));
-    kernel->seconds += seconds;
-    kernel->calls++;
-    for (uint32_t i = 0; i < l->n_params; i++)
-        kernel->bytes += tnb_param_is_memory(l->params[i].kind) ? l->params[i].u.memory.bytes : 0;
-    return TNB_OK;
-}
-
-static bool
-is_cancelled(const void *vm)
-{
-    return atomic_load_explicit(&((const tnr_vm *)vm)->cancel, memory_order_relaxed);
-}
-
-/* A tensor map: the tensor, its extents, its strides but the last. */
-static __attribute__((noinline)) tnb_status
-map_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, const uint32_t *list,
-             tnr_tensor_map *out, tnb_err *err)
-{
-    const struct frame *f = top(vm);
-    const tnb_tensor_map *m = &vm->p.maps[vm->p.params[k->first_param + i].map];
-    tnr_value v;
-    TNB_TRY(operand(vm, f, list[0], &v, err));
-    TNB_TRY(memory_argument(vm, k, i, v, false, &out->memory, err));
-    if (!tnb_dtype_eq(v.u.tensor->dl.dtype, m->dtype))
-        return tnb_fail(err, TNB_TYPE, "argument %" PRIu32 " is of %s, its tensor map of %s", i,
-                        tnb_dtype_print(v.u.tensor->dl.dtype).s, tnb_dtype_print(m->dtype).s);
-    out->map = m;
-    uint64_t last = 0;
-    bool none = false;
-    for (uint32_t d = 0; d < m->rank; d++) {
-        int64_t n = int_operand(vm, f, list[1 + d]),
-                step = d + 1u < m->rank ? int_operand(vm, f, list[1 + m->rank + d]) : 1;
-        uint64_t part;
-        if (n < 0 || step < 0 || !tnb_mul_u64((uint64_t)(n ? n - 1 : 0), (uint64_t)step, &part) ||
-            !tnb_add_u64(last, part, &last))
-            return tnb_fail(err, TNB_BOUNDS,
-                            "axis %" PRIu32 " of tensor map %" PRIu32 " has extent %" PRId64
-                            " and stride %" PRId64,
-                            d, i, n, step);
-        none |= n == 0;
-        out->extents[d] = (uint64_t)n;
-        out->strides[d] = (uint64_t)step;
-    }
-    if (!none && last >= v.u.tensor->n_elems)
-        return tnb_fail(err, TNB_BOUNDS,
-                        "tensor map %" PRIu32 " reaches element %" PRIu64 " of %" PRIu64, i, last,
-                        v.u.tensor->n_elems);
-    return TNB_OK;
-}
-
-static tnb_status
-launch_size(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t operand_, uint64_t *out, tnb_err *err)
-{
-    int64_t n = int_operand(vm, top(vm), operand_);
-    if (n < 0 || n > UINT32_MAX)
-        return tnb_fail(err, TNB_BOUNDS, "kernel '%s': a launch of %" PRId64, vm->p.text + k->name,
-                        n);
-    *out = (uint64_t)n;
-    return TNB_OK;
-}
-
-/* Grid and what follows; *nothing: there is nothing to do. */
-static tnb_status
-launch_sizes(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnr_launch *l,
-             bool *nothing, tnb_err *err)
-{
-    uint64_t n = 0;
-    l->flags = TNR_LAUNCH_GRID;
-    for (int i = 0; i < 6; i++) {
-        TNB_TRY(launch_size(vm, k, *list++, &n, err));
-        if (n == 0) {
-            *nothing = true;
-            return TNB_OK;
-        }
-        *(i < 3 ? &l->grid[i] : &l->block[i - 3]) = n;
-    }
-    for (int i = 0; k->flags & TNB_TNO_CLUSTER && i < 3; i++) {
-        TNB_TRY(launch_size(vm, k, *list++, &n, err));
-        if (n == 0 || l->grid[i] % n)
-            return tnb_fail(err, TNB_INVALID,
-                            "kernel '%s': clusters of %" PRIu64
-                            " blocks in dimension %d of a grid of "
-                            "%" PRIu64,
-                            vm->p.text + k->name, n, i, l->grid[i]);
-        l->cluster[i] = (uint32_t)n;
-    }
-    l->flags |= (k->flags & TNB_TNO_CLUSTER ? TNR_LAUNCH_CLUSTER : 0u) |
-                (k->flags & TNB_TNO_COOPERATIVE ? TNR_LAUNCH_COOPERATIVE : 0u) |
-                (k->flags & TNB_TNO_PROGRAMMATIC ? TNR_LAUNCH_PROGRAMMATIC : 0u);
-    if (!(k->flags & TNB_TNO_SHARED))
-        return TNB_OK;
-    int64_t shared = int_operand(vm, top(vm), *list);
-    if (shared < 0)
-        return tnb_fail(err, TNB_BOUNDS, "kernel '%s': negative shared memory",
-                        vm->p.text + k->name);
-    l->shared_bytes = (uint64_t)shared;
-    return TNB_OK;
-}
-
-/* The parameters that the program gives. *nothing: what would be written is empty; outer loops, which may be long beside an
- * inner extent of zero, would run for nothing. */
-static tnb_status
-gather_params(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t **list, bool *nothing,
-              uint32_t *refused, tnb_err *err)
-{
-    const tnb_tno_kernel *k = &vm->p.kernels[in->b];
-    const struct frame *f = top(vm);
-    tnr_value v;
-    bool writes = false;
-    uint64_t written = 0;
-    uint32_t maps = 0;
-    for (uint32_t i = 0; i < k->n_params; i++) {
-        const tnb_tno_param *p = &vm->p.params[k->first_param + i];
-        tnr_param *to = &vm->params[i];
-        to->kind = p->kind;
-        to->written = p->flags & TNB_TNO_WRITTEN;
-        to->dtype = p->dtype;
-        switch (p->kind) {
-        case TNB_PARAM_SCALAR: /* doubles travel as bits */
-            to->u.scalar.i = int_operand(vm, f, *(*list)++);
-            break;
-        case TNB_PARAM_BUFFER:
-        case TNB_PARAM_IMAGE:
-            TNB_TRY(operand(vm, f, *(*list)++, &v, err));
-            TNB_TRY(memory_argument(vm, k, i, v, i < 32 && in->a >> i & 1, &to->u.memory, err));
-            writes |= to->written;
-            written |= to->written ? to->u.memory.bytes : 0;
-            break;
-        case TNB_PARAM_TENSOR_MAP:
-            TNB_TRY(map_argument(vm, k, i, *list, &vm->maps[maps], err));
-            to->u.map = &vm->maps[maps++];
-            *list += tnb_tno_operands(p);
-            break;
-        case TNB_PARAM_REFUSED:
-            *refused = i;
-            break;
-        default: /* TAG */
-            to->u.scalar.i = in->b;
-        }
-    }
-    *nothing = writes && !written;
-    return TNB_OK;
-}
-
-static tnb_status
-launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *err)
-{
-    const tnb_tno_kernel *k = &vm->p.kernels[in->b];
-    bool nothing = false;
-    uint32_t refused = 0;
-    tnb_status st = gather_params(vm, in, &list, &nothing, &refused, err);
-    if (st != TNB_OK) {
-        tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
-        return st;
-    }
-    if (nothing)
-        return TNB_OK;
-    tnr_launch l = {.size = sizeof l,
-                    .n_params = k->n_params,
-                    .params = vm->params,
-                    .cancelled = is_cancelled,
-                    .user = vm};
-    if (k->flags & TNB_TNO_GRID)
-        TNB_TRY(launch_sizes(vm, k, list, &l, &nothing, err));
-    if (nothing)
-        return TNB_OK;
-    if (k->flags & TNB_TNO_CHECKED)
-        TNB_TRY(tnr_refusal_give(vm, in->b, &vm->params[refused].u.memory, err));
-    st = run_launch(vm, &vm->kernels[in->b], k->device, &l, err);
-    if (k->flags & TNB_TNO_CHECKED && tnr_refusal_after(vm, in->b, err) != TNB_OK)
-        return TNB_BOUNDS; /* with a message that names the kernel */
-    if (st != TNB_OK)
-        tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
-    return st;
-}
-
-static tnb_status
-launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
-{
-    const tnb_tno_kernel *k = &vm->p.kernels[in->b];
-    const uint32_t *list = operands(vm, in);
-    tnb_status st = launch_with(vm, in, list, err);
-    return vm->devices[k->device] == vm->fallback ? give_back(vm, k, list, st, err) : st;
 }
 
 /* ---- calls ---- */
@@ -930,7 +573,7 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
     if (in->op == TNB_VM_CALLV) {
         tnr_value c = vm->values[top(vm)->values + in->b];
         return c.tag == TNR_CLOSURE ? tnr_vm_call_closure(vm, c.u.closure, args, in->aux, ret, err)
-                                    : wrong(c, "a closure", err);
+                                    : tnr_vm_wrong(c, "a closure", err);
     }
     const tnr_packed *p = vm->packed[in->b];
     const struct external *x = &vm->externals[in->b];
@@ -1294,7 +937,7 @@ op_CALLP:
     NEXT();
 op_LAUNCH:
     MUST(cancelled(vm, err));
-    MUST(launch(vm, in, err));
+    MUST(tnr_vm_launch(vm, in, err));
     NEXT();
     FITTING(ADDFIT, __builtin_add_overflow)
     FITTING(SUBFIT, __builtin_sub_overflow)
