@@ -9,7 +9,8 @@ doc_DATA = $(SCHEMA_PAGES)
 CLEANFILES += $(SCHEMA_PAGES)
 $(SCHEMA_PAGES): tools/tenon$(EXEEXT) plugins-stage/.stamp
 	$(AM_V_GEN)$(MKDIR_P) docs; page=`basename $@ .md | $(SED) s/operators/ops/`; \
-	tools/tenon$(EXEEXT) show "$$page" > $@.tmp && mv $@.tmp $@
+	tools/tenon$(EXEEXT) show "$$page" > $@.tmp && \
+	{ grep -q '^## ' $@.tmp || { echo "$@: no plugin of the build tree has any $$page" >&2; exit 1; }; } && mv $@.tmp $@
 
 # The reference of the public headers, in docs/reference/html.
 EXTRA_DIST += docs/doxygen_filter.py

@@ -22,6 +22,7 @@ cat <<'END'
 extern const tnb_static_plugin tnt_static_plugins[];
 END
 for la; do
+    manifest "$la" | grep -q '^provides' || { echo "$la: its manifest is missing, or provides nothing" >&2; exit 1; }
     echo "extern const tnb_plugin_head $(head_of "$la");"
 done
 echo 'const tnb_static_plugin tnt_static_plugins[] = {'

@@ -38,6 +38,9 @@ TENON_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 tenon_value = $(shell sed -n 's/^$(2) *= *//p' $(1).plugin)
 # The names after "target:" or "device:" in the manifests.
 tenon_provided = $(shell cat $(PLUGINS:%=%.plugin) | sed 's/^[a-z]* *= *//' | tr ',' '\n' | sed -n 's/^ *$(1):\([A-Za-z0-9_.-]*\).*/\1/p')
+# An entry that is not read would leave out, in silence, what follows from it.
+tenon_kind = $(or $(filter compiler runtime,$(call tenon_value,$(1),kind)),$(error $(1).plugin: `kind = compiler` or `kind = runtime` is missing))
+$(foreach p,$(PLUGINS),$(if $(shell grep -s '^provides *=' $(p).plugin),,$(error $(p).plugin: `provides` is missing)))
 TARGET ?= $(firstword $(call tenon_provided,target))
 DEVICE ?= $(firstword $(call tenon_provided,device))
 TENON_MODULES := $(foreach p,$(PLUGINS),$(BUILD)/$(p).so)
@@ -60,7 +63,7 @@ $(BUILD)/obj/$(1)/%.o: %.c $(firstword $(MAKEFILE_LIST))
 endef
 # A module or manifest that others may write to is refused, so the group's right is taken away.
 define tenon_plugin
-$(call tenon_objects,$(1),$(if $(filter runtime,$(call tenon_value,$(1),kind)),tenon-rt,tenon-kit))
+$(call tenon_objects,$(1),$(if $(filter runtime,$(call tenon_kind,$(1))),tenon-rt,tenon-kit))
 $(BUILD)/$(1).so: $$($(1)_OBJECTS)
 	$$(CC) -shared -Wl,-z,defs -Wl,--as-needed $$(CFLAGS) $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
 	@chmod go-w $$@ $$(@D)

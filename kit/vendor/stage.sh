@@ -13,6 +13,9 @@ while [ "$1" != -- ]; do
     shift
 done
 shift
+for l in "$@"; do
+    case $l in *" "*" "?*) ;; *) echo "stage.sh: ${l% } has no sources" >&2; exit 1 ;; esac
+done
 rm -rf "$share.tmp" && mkdir -p "$share.tmp/backends"
 of() { # the lines of a folder, given as further arguments
     f=$1

@@ -27,8 +27,8 @@ plugins_llm_llm_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += plugins/llm/llm.plugin.in plugins/llm/README.md
 
 # The manifest promises what the pass files hold.
-plugins/llm/llm.plugin: plugins/llm/llm.plugin.in $(LLM_PASSES) Makefile
+plugins/llm/llm.plugin: plugins/llm/llm.plugin.in plugins/provides.sh $(LLM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/llm && { cat $(srcdir)/plugins/llm/llm.plugin.in && \
-	echo 'provides =' && ( cd $(srcdir) && \
-	$(SED) -n 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(LLM_PASSES) ); } > $@.tmp && mv $@.tmp $@
+	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(LLM_PASSES); } > $@.tmp && \
+	mv $@.tmp $@
 CLEANFILES += plugins/llm/llm.plugin

@@ -81,8 +81,8 @@ plugins_ops_ops_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += plugins/ops/ops.plugin.in plugins/ops/README.md
 
 # The manifest promises what the tables hold.
-plugins/ops/ops.plugin: plugins/ops/ops.plugin.in $(OPS_TABLES) Makefile
+plugins/ops/ops.plugin: plugins/ops/ops.plugin.in plugins/provides.sh $(OPS_TABLES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/ops && { cat $(srcdir)/plugins/ops/ops.plugin.in && \
-	echo 'provides =' && ( cd $(srcdir) && \
-	$(SED) -n 's|^OP([^,]*, "\([^"]*\)".*|    op:relax.\1|p' $(OPS_TABLES) ); } > $@.tmp && mv $@.tmp $@
+	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^OP([^,]*, "\([^"]*\)".*|    op:relax.\1|p' $(OPS_TABLES); } > $@.tmp && \
+	mv $@.tmp $@
 CLEANFILES += plugins/ops/ops.plugin

@@ -33,7 +33,6 @@ TRANSFORM_PASSES = \
 	plugins/transform/legalize_ops.c \
 	plugins/transform/lift_transform_params.c \
 	plugins/transform/lower_alloc_tensor.c \
-	plugins/transform/lower_assertions.c \
 	plugins/transform/lower_runtime_builtin.c \
 	plugins/transform/merge_composite_functions.c \
 	plugins/transform/normalize.c \
@@ -41,12 +40,6 @@ TRANSFORM_PASSES = \
 	plugins/transform/rewrite_cuda_graph.c \
 	plugins/transform/rewrite_dataflow_reshape.c \
 	plugins/transform/run_codegen.c \
-	plugins/transform/shape_assumptions.c \
-	plugins/transform/shape_casts.c \
-	plugins/transform/shape_facts.c \
-	plugins/transform/shape_facts.h \
-	plugins/transform/shape_places.c \
-	plugins/transform/shape_text.c \
 	plugins/transform/specialize_prim_func_based_on_call_site.c \
 	plugins/transform/static_plan_block_memory.c \
 	plugins/transform/to_mixed_precision.c \
@@ -83,7 +76,14 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/plugin.c \
 	plugins/transform/imperative.c \
 	plugins/transform/in_place.c \
+	plugins/transform/lower_assertions.c \
 	plugins/transform/reachable.c \
+	plugins/transform/shape_assumptions.c \
+	plugins/transform/shape_casts.c \
+	plugins/transform/shape_facts.c \
+	plugins/transform/shape_facts.h \
+	plugins/transform/shape_places.c \
+	plugins/transform/shape_text.c \
 	plugins/transform/transform.h \
 	plugins/transform/uniform.c \
 	plugins/transform/uniform.h \
@@ -94,8 +94,8 @@ plugins_transform_transform_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += plugins/transform/transform.plugin.in plugins/transform/README.md
 
 # The manifest promises what the pass files hold.
-plugins/transform/transform.plugin: plugins/transform/transform.plugin.in $(TRANSFORM_PASSES) Makefile
+plugins/transform/transform.plugin: plugins/transform/transform.plugin.in plugins/provides.sh $(TRANSFORM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/transform && { cat $(srcdir)/plugins/transform/transform.plugin.in && \
-	echo 'provides =' && ( cd $(srcdir) && \
-	$(SED) -n 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES) ); } > $@.tmp && mv $@.tmp $@
+	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES); } > $@.tmp && \
+	mv $@.tmp $@
 CLEANFILES += plugins/transform/transform.plugin

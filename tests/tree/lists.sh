@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Lists that the build makes of files fail where nothing is found to put into them: a manifest without a pass would leave the pass out
+# of Tenon without a word.
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 99
+status=0
+fails() { # what is said, command...
+    said=$1
+    shift
+    if "$@" >out 2>&1; then
+        echo "FAIL it succeeds: $*"
+        status=1
+    fi
+    grep -q "$said" out || { echo "FAIL not said: $said"; cat out; status=1; }
+}
+provides="sh $top_srcdir/plugins/provides.sh"
+names='s|^    \.base\.name = "\(.*\)",$|    pass:\1|p'
+printf 'const tn_pass a = {\n    .base.name = "One",\n};\n' >one.c
+printf 'const tn_pass b = {\n    .base = {.name = "Two"},\n};\n' >two.c
+[ "$($provides . "$names" one.c)" = "provides =
+    pass:One" ] || { echo "FAIL the list of one file"; status=1; }
+fails 'two.c: no name' $provides . "$names" one.c two.c
+fails 'three.c' $provides . "$names" one.c three.c
+fails 'no files' $provides . "$names"
+fails 'module backends/a/a has no sources' sh "$top_srcdir/kit/vendor/stage.sh" "$top_srcdir" share 0 -- 'module backends/a/a '
+fails 'a.la: its manifest is missing' sh "$top_srcdir/tools/static_plugins.sh" . 0 0.1 a.la
+# of a plugin out of tree
+printf '[plugin]\nname = a\nprovides = pass:A\n' >a.plugin
+printf 'PLUGINS = a\na_SOURCES = one.c\ninclude %s\n' "$top_srcdir/kit/vendor/plugin.mk" >Makefile
+fails 'a.plugin: `kind' "${MAKE:-make}" -n
+printf '[plugin]\nname = a\nkind = compiler\n' >a.plugin
+fails 'a.plugin: `provides' "${MAKE:-make}" -n
+exit $status
