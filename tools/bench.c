@@ -26,6 +26,7 @@ static const tnt_option options[] = {
     {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},

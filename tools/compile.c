@@ -12,6 +12,7 @@ static const tnt_option options[] = {
      "targets: section names, kinds, tags or JSON (default: cpu)"},
     {"output", 'o', TNT_VALUE, "FILE.tno", "where to write (default: the model's name with .tno)"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},

@@ -17,6 +17,8 @@ static const tnt_option options[] = {
     {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the results"},
     {"target", 't', TNT_VALUE, "NAME",
      "with --exec: run the second module (default: the first) compiled for this target"},
+    {"pass-config", 0, TNT_LIST, "KEY=JSON",
+     "with --target: configuration of passes under upstream's keys"},
     {"seed", 0, TNT_VALUE, "N", "seed of --exec"},
     {"budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function (default 1e9)"},
     {"rtol", 0, TNT_VALUE, "X",

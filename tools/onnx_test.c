@@ -37,6 +37,7 @@ static const tnt_option options[] = {
     {"timeout", 0, TNT_VALUE, "S", "seconds a case may take (default 300)"},
     {"threads", 0, TNT_VALUE, "N", "processors that a case may use (default 1)"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",

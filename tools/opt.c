@@ -30,29 +30,6 @@ write_module(tnt_session *s, const tn_module *m, const char *path)
     return st == TNB_OK;
 }
 
-/* KEY=JSON, e.g. relax.FuseOps.max_depth=10 */
-static bool
-pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
-{
-    uint32_t n;
-    const char **given = tnt_values(a, "pass-config", &n);
-    bool ok = given != NULL;
-    for (uint32_t i = 0; ok && i < n; i++) {
-        const char *eq = strchr(given[i], '=');
-        tnb_err err = {0};
-        const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
-        if (v)
-            *config =
-                tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
-        else
-            tnt_usage(a->command, "option '--pass-config' wants KEY=JSON, not '%s'%s%s", given[i],
-                      *err.message ? ": " : "", err.message);
-        ok = v != NULL;
-    }
-    free(given);
-    return ok;
-}
-
 /* The time of each pass, and under it what the pass had to tell. */
 static void
 print_timing(const tn_pass_list *list, const double *seconds, const bool *changed,
@@ -77,8 +54,7 @@ run_opt(tnt_session *s, const tnt_args *a)
         return tnt_usage(a->command, "no passes given: add -p LIST");
     const tn_module *m = tnt_read(s, a->operands[0]);
     tnk_compile_options opt;
-    const tn_node *config = NULL;
-    if (!m || !pass_config(s, a, &config) || !tnt_compile_options(s, a, &opt))
+    if (!m || !tnt_compile_options(s, a, &opt))
         return tnt_failure();
     tnk_target target = {0};
     if (tnt_has(a, "target") && !tnk_target_find(s->ctx, s->conf, opt.targets[0], &target)) {
@@ -94,7 +70,7 @@ run_opt(tnt_session *s, const tnt_args *a)
         (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, NULL, &pipeline)) ||
         !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list) ||
         !tnk_pass_list_configure(s->ctx, s->conf, &list) ||
-        !tnk_check_config(s->ctx, config, &list)) {
+        !tnk_check_config(s->ctx, opt.config, &list)) {
         tnt_report(s);
         return TNT_FAILED;
     }
@@ -109,7 +85,7 @@ run_opt(tnt_session *s, const tnt_args *a)
     bool *changed = TNB_NEW_N(tn_arena(s->ctx), bool, list.n + 1);
     const char **notes = TNB_NEW_N(tn_arena(s->ctx), const char *, list.n + 1);
     tn_pass_run run = {.target = target.target,
-                       .config = tnk_pass_config(s->ctx, s->conf, config),
+                       .config = tnk_pass_config(s->ctx, s->conf, opt.config),
                        .opt_level = level ? (int)level : -1,
                        .no_verify = opt.no_verify_ir,
                        .roundtrip = opt.roundtrip,
@@ -166,7 +142,7 @@ static const tnt_option opt_options[] = {
      "the target"},
     {"target", 't', TNT_VALUE, "NAME", "the current target of the passes"},
     {"output", 'o', TNT_VALUE, "FILE.py", "where to write (default: standard output)"},
-    {"pass-config", 0, TNT_LIST, "KEY=JSON", "pass configuration under upstream's keys"},
+    TNT_PASS_CONFIG,
     {"opt-level", 0, TNT_VALUE, "N", "passes above this level are skipped (default 2)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",

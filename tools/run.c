@@ -26,6 +26,7 @@ static const tnt_option options[] = {
      "refuse kernels that run as machine code of the host: cpu, and opencl on processors"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},

@@ -319,6 +319,29 @@ cache_options(tnt_session *s, tnk_compile_options *opt)
     opt->cache_bytes = (uint64_t)mib << 20;
 }
 
+/* KEY=JSON, e.g. relax.FuseOps.max_depth=10 */
+static bool
+pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
+{
+    uint32_t n;
+    const char **given = tnt_values(a, "pass-config", &n);
+    bool ok = given != NULL;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const char *eq = strchr(given[i], '=');
+        tnb_err err = {0};
+        const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
+        if (v)
+            *config =
+                tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
+        else
+            tnt_usage(a->command, "option '--pass-config' wants KEY=JSON, not '%s'%s%s", given[i],
+                      *err.message ? ": " : "", err.message);
+        ok = v != NULL;
+    }
+    free(given);
+    return ok;
+}
+
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
@@ -330,7 +353,7 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) ||
         !tnt_int(a, "verify-budget", 0, 1, INT64_MAX, &budget) ||
         !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !debug_options(s, a, opt) ||
-        !dump_options(s, a, opt))
+        !dump_options(s, a, opt) || !pass_config(s, a, &opt->config))
         return false;
     opt->jobs = (int)jobs;
     opt->seed = (uint64_t)seed;
@@ -454,7 +477,8 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
 {
     static const char *const compiling[] = {"dim",           "bind",    "profile",   "verify",
                                             "verify-budget", "dump-ir", "dump-only", "reproducer",
-                                            "trace",         "jobs",    "no-cache",  "debug"};
+                                            "trace",         "jobs",    "no-cache",  "debug",
+                                            "pass-config"};
     for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
         if (tnt_has(a, compiling[i])) {
             tnt_usage(

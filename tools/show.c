@@ -10,6 +10,8 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "kernel: for this target (default: cpu)"},
     {"profile", 0, TNT_VALUE, "NAME", "pipeline, kernel: with the passes of [profile NAME]"},
+    {"pass-config", 0, TNT_LIST, "KEY=JSON",
+     "kernel: configuration of passes under upstream's keys"},
     {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel: compilers to run at the same time"},

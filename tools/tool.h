@@ -31,6 +31,12 @@ typedef struct tnt_option {
     const char *doc;
 } tnt_option;
 
+/* The option of commands that run passes; tnt_compile_options reads it. */
+#define TNT_PASS_CONFIG                                                                         \
+    {                                                                                           \
+        "pass-config", 0, TNT_LIST, "KEY=JSON", "configuration of passes under upstream's keys" \
+    }
+
 typedef struct tnt_args tnt_args;
 typedef struct tnt_session tnt_session;
 

@@ -30,6 +30,7 @@ static const tnt_option options[] = {
     {"threads", 0, TNT_VALUE, "N", "processors to use"},
     {"seed", 0, TNT_VALUE, "N", "seed of the search and of inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "schedules to compile at the same time (default: processors)"},

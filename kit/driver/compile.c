@@ -49,18 +49,30 @@ driver_jobs(const struct driver *d)
 
 /* ---- phases ---- */
 
+static tn_pass_list
+phases(tn_ctx *ctx, const tnk_pipeline *p, tnk_phase first, tnk_phase last)
+{
+    TNB_VEC(tn_pass_item) items = {0};
+    for (int ph = first; ph <= (int)last; ph++)
+        for (uint32_t i = 0; i < p->phases[ph].n; i++)
+            TNB_PUSH(tn_arena(ctx), items, p->phases[ph].at[i]);
+    return (tn_pass_list){.at = items.at, .n = items.n};
+}
+
+/* Whether a pass reads each key of the configuration that was given. The passes that lower a kernel have none. */
+static bool
+check_config(tn_ctx *ctx, const tn_node *config, const tnk_pipeline *p)
+{
+    tn_pass_list all = phases(ctx, p, TNK_LIBRARY_DISPATCH, TNK_FINALIZE);
+    return tnk_check_config(ctx, config, &all);
+}
+
 static const tn_module *
 run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p,
            tnk_phase first, tnk_phase last, const tnk_compile_options *opt,
            const tn_pass_check *check, uint32_t dump_first)
 {
-    tn_pass_list all = {0};
-    TNB_VEC(tn_pass_item) items = {0};
-    for (int ph = first; ph <= (int)last; ph++)
-        for (uint32_t i = 0; i < p->phases[ph].n; i++)
-            TNB_PUSH(tn_arena(ctx), items, p->phases[ph].at[i]);
-    all.at = items.at;
-    all.n = items.n;
+    tn_pass_list all = phases(ctx, p, first, last);
     tn_pass_run run = {.target = t->target,
                        .config = tnk_pass_config(ctx, opt->conf, opt->config),
                        .opt_level = opt->opt_level,
@@ -86,6 +98,8 @@ tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_p
                tnk_phase first, tnk_phase last, const tnk_compile_options *opt)
 {
     static const tnk_compile_options none;
+    if (opt && !check_config(ctx, opt->config, p))
+        return NULL;
     return run_phases(ctx, m, t, p, first, last, opt ? opt : &none, NULL, 0);
 }
 
@@ -291,7 +305,8 @@ compile_variant(struct driver *d, struct driver_variant *v)
     const char *profile = d->opt->profile ? d->opt->profile : d->model->profile;
     tnk_pipeline pipeline;
     double start = now();
-    if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline))
+    if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline) ||
+        !check_config(ctx, d->opt->config, &pipeline))
         return TNB_INVALID;
     if (d->opt->start_after)
         TNB_TRY(start_after(ctx, &pipeline, d->opt->start_after));

@@ -98,6 +98,38 @@ warned("--pass-config that no pass of the list reads",
        tenon("opt", SYMBOLIC, "-p", "LegalizeOps", "--pass-config", "relax.FuseOps.max_depth=10"), "has no effect")
 known = tenon("opt", SYMBOLIC, "-p", "FuseOps", "--pass-config", "relax.FuseOps.max_depth=10")
 check(known.returncode == 0 and not known.stderr, "a key that a pass reads is taken", known)
+# Commands that compile take the same option and refuse the same.
+COMPILING = {"compile": ("-o", OUT), "run": (), "bench": ("--runs", "1"), "tune": ("--list",), "show kernel": (), "diff": ("--exec", "-t", "cpu")}
+for command, rest in COMPILING.items():
+    def given(text):
+        return tenon(*command.split(), SYMBOLIC, *rest, "--pass-config", text)
+    refused(f"{command} --pass-config of an unknown key", given("relax.FuseOps.max_dept=10"),
+            "no pass reads the configuration 'relax.FuseOps.max_dept'", "did you mean 'relax.FuseOps.max_depth'")
+    refused(f"{command} --pass-config without a value", given("relax.FuseOps.max_depth"), "'--pass-config' wants KEY=JSON", status=(2,))
+    refused(f"{command} --pass-config of no JSON", given("relax.FuseOps.max_depth=[1"), "'--pass-config' wants KEY=JSON", status=(2,))
+    check("--pass-config" in tenon("help", command.split()[0]).stdout, f"the help of {command} has --pass-config")
+TWO = write("two.py", """
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32")) -> R.Tensor((2, 4), "float32"):
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.tanh(a)
+            R.output(b)
+        return b
+""")
+for depth, kernels in ((1, ["tir_exp", "tir_tanh"]), (10, ["fused_tir_exp_tir_tanh"])):
+    shown = tenon("show", "kernel", TWO, "--pass-config", f"relax.FuseOps.max_depth={depth}")
+    check(shown.returncode == 0 and sorted(shown.stdout.split()) == kernels, f"a maximal depth of {depth} makes the kernels {kernels}", shown)
+    ran = tenon("run", TWO, "--profile-kernels", "--pass-config", f"relax.FuseOps.max_depth={depth}")
+    check(ran.returncode == 0 and all(k in ran.stderr for k in kernels), f"run: {kernels}", ran)
+refused("--pass-config for an artifact", tenon("run", OUT, "--pass-config", "relax.FuseOps.max_depth=1") if
+        tenon("compile", TWO, "-o", OUT, "--pass-config", "relax.FuseOps.max_depth=1").returncode == 0 else None,
+        "option '--pass-config' is for a compilation", status=(2,))
 check("reads the configuration relax.FuseOps.max_depth" in tenon("show", "pass", "FuseOps").stdout, "show pass names its keys")
 
 # ---- sections ----

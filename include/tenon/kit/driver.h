@@ -100,7 +100,8 @@ typedef struct tnk_compile_options {
     int jobs;              /* 0: [tenon] threads, or all processors */
     const char *cache_dir; /* of generated kernels, as tnb_cache_dir takes it ("": the usual one);
                               NULL: no cache */
-    const tn_node *config; /* pass configuration under upstream's keys; Dict or NULL */
+    /* pass configuration under upstream's keys; Dict or NULL. A key that no pass reads is an error (tnk_check_config). */
+    const tn_node *config;
     int opt_level;
     /* --verify: every pass is executed before and after on the evaluator `interp` */
     bool verify;
@@ -155,8 +156,8 @@ TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnk_compile(tn_ctx *ctx, const tnk_model *model, const tnk_compile_options *opt,
             tnk_compile_result *out);
 
-/* Runs phases [first, last] of a pipeline over m. NULL after recording an error. For tools that
- * stop half way. */
+/* Runs phases [first, last] of a pipeline over m. NULL after recording an error, also of a key of opt's `config` that no pass reads.
+ * For tools that stop half way. */
 TNB_EXPORT const tn_module *
 tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipeline *p,
                tnk_phase first, tnk_phase last, const tnk_compile_options *opt);
