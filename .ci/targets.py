@@ -4,7 +4,7 @@
 
     .ci/targets.py SRCDIR
 
-Names are the backends' folders, the kinds that their descriptors list and the dialects that manifests promise. A text of the code in core/
+In kit, so are the builtins of one machine's instructions in emitted source: they are a dialect's. Names are the backends' folders, the kinds that their descriptors list and the dialects that manifests promise. A text of the code in core/
 and kit/ that is one of them is an error; comments, and texts of many words (messages, examples), may say them. core/text reads and
 prints what others write, whose words these are.
 """
@@ -20,6 +20,9 @@ ALLOWED = {
     ("kit/lower/fallback_kernels.c", '\\"cpu\\"'): "the usual value of an option",
 }
 TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:[^"\\\n]|\\.)*)"', re.S)
+
+
+MACHINE = re.compile(r"__builtin_(ia32|neon|arm|ppc)_|__AVX|__SSE|__F16C__|__ARM_")
 
 
 def names():
@@ -43,6 +46,9 @@ def main():
                 source = open(os.path.join(TOP, path)).read()
                 for m in TEXT.finditer(source):
                     text = m.group(1)
+                    if text and folder == "kit" and MACHINE.search(text):
+                        bad = 1
+                        print(f"{path}:{source.count(chr(10), 0, m.start()) + 1}: instructions of one machine; they belong to a dialect")
                     if text is None or text.strip('\\"') not in known or (path, text) in ALLOWED:
                         continue
                     bad = 1

@@ -32,6 +32,13 @@ named(tnk_emitter *e, const char *what, tnb_dtype d)
                        : tn_strf(e->ctx, "tk_%s_%s", what, s);
 }
 
+/* What the dialect has in front of the usual body of a helper; NULL: nothing. */
+static const char *
+body_of(tnk_emitter *e, tnk_helper helper, tnb_dtype d)
+{
+    return e->d->body ? e->d->body(e, helper, TN_INTRIN_NONE, d) : NULL;
+}
+
 /* "X0, X1, ..." with `fmt` taking the lane. */
 static const char *
 lanes(tnk_emitter *e, const char *fmt_before, const char *fmt_after, uint16_t n)
@@ -87,31 +94,15 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
     }
     if (!tnk_once(e, f))
         return f;
-    unsigned bits = (unsigned)d.bits * d.lanes;
-    bool native = d.bits == 32 && (bits == 128 || bits == 256);
-    /* the type is declared in front of the function */
-    const char *fv = native ? tnk_c_type(e, (tnb_dtype){TNB_FLOAT, 32, d.lanes}) : NULL;
-    tnb_buf_printf(&e->src->helpers, "%s %s %s(%s m, %s a, %s b)\n{\n", e->d->inline_, v, f, m, v,
-                   v);
-    if (native)
-        tnb_buf_printf(&e->src->helpers,
-                       "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
-                       "(%s)__builtin_ia32_blendvps%s((%s)b, (%s)a, (%s)m);\n#else\n",
-                       bits == 256 ? "__AVX__" : "__SSE4_1__", v, bits == 256 ? "256" : "", fv, fv,
-                       fv);
-    /* gcc makes comparison and blend of the lanes' loop, of the masks' bits it makes three instructions */
-    if (bits == 512)
-        tnb_buf_printf(&e->src->helpers,
-                       "#ifdef %s\n    %s r;\n    for (int i = 0; i < %d; i++)\n        "
-                       "r[i] = m[i] ? a[i] : b[i];\n    return r;\n#else\n",
-                       d.bits < 32 ? "__AVX512BW__" : "__AVX512F__", v, d.lanes);
+    const char *own = body_of(e, TNK_HELPER_SELECT, d);
+    tnb_buf_printf(&e->src->helpers, "%s %s %s(%s m, %s a, %s b)\n{\n%s%s", e->d->inline_, v, f, m,
+                   v, v, tnk_or_none(own), own ? "#else\n" : "");
     tnb_buf_printf(&e->src->helpers, "    return (%s)((m & (%s)a) | (~m & (%s)b));\n%s}\n", v, m, m,
-                   native || bits == 512 ? "#endif\n" : "");
+                   own ? "#endif\n" : "");
     return f;
 }
 
-/* The first operand stays when a comparison with NaN fails. x86's instructions keep the second, and
- * mean exactly a < b ? a : b and a > b ? a : b. */
+/* The first operand stays when a comparison with NaN fails. */
 const char *
 tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
 {
@@ -126,26 +117,11 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
         return f;
     }
     const char *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes));
-    unsigned bits = (unsigned)d.bits * d.lanes;
-    bool native =
-        d.code == TNB_FLOAT && (bits == 128 || bits == 256 || bits == 512) && e->d->gnu_vectors;
-    if (native)
-        tnb_buf_printf(b,
-                       "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n    return "
-                       "__builtin_ia32_%s%s%s(b, a%s);\n#else\n",
-                       bits == 512   ? "__AVX512F__"
-                       : bits == 256 ? "__AVX__"
-                                     : "__SSE2__",
-                       max ? "max" : "min", d.bits == 64 ? "pd" : "ps",
-                       bits == 512   ? "512_mask"
-                       : bits == 256 ? "256"
-                                     : "",
-                       bits < 512     ? ""
-                       : d.bits == 64 ? ", b, 0xff, 4"
-                                      : ", b, 0xffff, 4");
+    const char *own = body_of(e, max ? TNK_HELPER_MAX : TNK_HELPER_MIN, d);
+    tnb_buf_printf(b, "%s%s", tnk_or_none(own), own ? "#else\n" : "");
     if (e->d->gnu_vectors)
         tnb_buf_printf(b, "    return %s((%s)(b %c a), b, a);\n%s}\n", sel, m, max ? '>' : '<',
-                       native ? "#endif\n" : "");
+                       own ? "#endif\n" : "");
     else
         tnb_buf_printf(b, "    return %s(b %c a, b, a);\n}\n", sel, max ? '>' : '<');
     return f;
@@ -163,15 +139,8 @@ tnk_help_nan_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     tnb_buf *b = &e->src->helpers;
     tnb_buf_printf(b, "%s %s %s(%s a, %s b)\n{\n", e->d->inline_, v, f, v, v);
     if (!sel) {
-        /* without a branch, which the values would decide */
-        if (e->d->gnu_vectors && d.code == TNB_FLOAT && d.bits == 32)
-            tnb_buf_printf(b,
-                           "#if defined(__SSE4_1__) && defined(__GNUC__) && !defined(__clang__)\n"
-                           "    typedef float tk_v4sf __attribute__((vector_size(16)));\n"
-                           "    tk_v4sf x = {a, a, a, a}, y = {b, b, b, b};\n"
-                           "    return __builtin_ia32_blendvps(__builtin_ia32_%sps(y, x), y, "
-                           "(tk_v4sf)(y != y))[0];\n#endif\n",
-                           max ? "max" : "min");
+        const char *own = body_of(e, max ? TNK_HELPER_NAN_MAX : TNK_HELPER_NAN_MIN, d);
+        tnb_buf_printf(b, "%s%s", tnk_or_none(own), own ? "#endif\n" : "");
         tnb_buf_printf(b, "    return b %c a || b != b ? b : a;\n}\n", max ? '>' : '<');
     } else if (e->d->gnu_vectors)
         tnb_buf_printf(b, "    return %s((%s)(b != b), b, %s(a, b));\n}\n", sel,
@@ -386,20 +355,20 @@ half_scalars(tnk_emitter *e)
             e->d->inline_, e->d->inline_);
         return;
     }
+    const tnb_dtype half = TNB_DTYPE(TNB_FLOAT, 16);
+    const char *widen = body_of(e, TNK_HELPER_WIDEN_HALF, half),
+               *narrow = body_of(e, TNK_HELPER_NARROW_HALF, half);
+    tnb_buf_printf(&e->src->helpers,
+                   "%s float tk_h2f(uint16_t h)\n{\n%s%s"
+                   "    union { uint32_t u; float f; } o = {(uint32_t)(h & 0x7fff) << 13};\n"
+                   "    o.f *= 0x1p112f;\n"
+                   "    if ((h & 0x7c00) == 0x7c00)\n        o.u |= 0x7f800000u;\n"
+                   "    o.u |= (uint32_t)(h & 0x8000) << 16;\n    return o.f;\n%s}\n",
+                   e->d->inline_, tnk_or_none(widen), widen ? "#else\n" : "",
+                   widen ? "#endif\n" : "");
     tnb_buf_printf(
         &e->src->helpers,
-        "%s float tk_h2f(uint16_t h)\n{\n"
-        "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-        "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
-        "    return __builtin_ia32_vcvtph2ps((tk_v8hi){(short)h})[0];\n#else\n"
-        "    union { uint32_t u; float f; } o = {(uint32_t)(h & 0x7fff) << 13};\n"
-        "    o.f *= 0x1p112f;\n"
-        "    if ((h & 0x7c00) == 0x7c00)\n        o.u |= 0x7f800000u;\n"
-        "    o.u |= (uint32_t)(h & 0x8000) << 16;\n    return o.f;\n#endif\n}\n"
-        "%s uint16_t tk_f2h(float x)\n{\n"
-        "#if defined(__F16C__) && defined(__GNUC__) && !defined(__clang__)\n"
-        "    typedef float tk_v4sf __attribute__((vector_size(16)));\n"
-        "    return (uint16_t)__builtin_ia32_vcvtps2ph((tk_v4sf){x}, 0)[0];\n#else\n"
+        "%s uint16_t tk_f2h(float x)\n{\n%s%s"
         "    union { float f; uint32_t u; } v = {x};\n"
         "    uint32_t s = v.u >> 16 & 0x8000u, r;\n    v.u &= 0x7fffffffu;\n"
         "    if (v.u >= 0x47800000u) {\n        r = v.u > 0x7f800000u ? 0x7e00u : 0x7c00u;\n"
@@ -407,8 +376,8 @@ half_scalars(tnk_emitter *e)
         "0x3f000000u;\n"
         "    } else {\n        v.u += 0xc8000fffu + (v.u >> 13 & 1u);\n        r = v.u >> 13;\n    "
         "}\n"
-        "    return (uint16_t)(r | s);\n#endif\n}\n",
-        e->d->inline_, e->d->inline_);
+        "    return (uint16_t)(r | s);\n%s}\n",
+        e->d->inline_, tnk_or_none(narrow), narrow ? "#else\n" : "", narrow ? "#endif\n" : "");
 }
 
 static void
@@ -476,30 +445,13 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
         tnb_buf_puts(b, ");\n}\n");
         return f;
     }
-    bool native = half && (small.lanes == 8 || small.lanes == 16);
-    if (native) {
-        tnb_buf_printf(b, "#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n",
-                       small.lanes == 8 ? "__F16C__" : "__AVX512F__");
-        tnb_buf_puts(
-            b,
-            widen
-                ? (small.lanes == 8
-                       ? "    typedef short tk_v8hi __attribute__((vector_size(16)));\n"
-                         "    return __builtin_ia32_vcvtph2ps256((tk_v8hi)x);\n"
-                       : "    typedef short tk_v16hi __attribute__((vector_size(32)));\n"
-                         "    return __builtin_ia32_vcvtph2ps512_mask((tk_v16hi)x, (f32x16){0}, "
-                         "0xffff, 4);\n")
-                : (small.lanes == 8
-                       ? "    return (u16x8)__builtin_ia32_vcvtps2ph256(x, 0);\n"
-                       : "    typedef short tk_v16hi __attribute__((vector_size(32)));\n"
-                         "    return (u16x16)__builtin_ia32_vcvtps2ph512_mask(x, 0, (tk_v16hi){0}, "
-                         "0xffff);\n"));
-        tnb_buf_puts(b, "#else\n");
-    }
+    const char *own =
+        half ? body_of(e, widen ? TNK_HELPER_WIDEN_HALF : TNK_HELPER_NARROW_HALF, small) : NULL;
+    tnb_buf_printf(b, "%s%s", tnk_or_none(own), own ? "#else\n" : "");
     tnb_buf_printf(b,
                    "    %s r;\n    for (int i = 0; i < %d; i++)\n        r[i] = %s(x[i]);\n    "
                    "return r;\n%s}\n",
-                   widen ? fv : uv, small.lanes, scalar, native ? "#endif\n" : "");
+                   widen ? fv : uv, small.lanes, scalar, own ? "#endif\n" : "");
     return f;
 }
 

@@ -322,50 +322,20 @@ own_vector(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
     return f;
 }
 
-/* Single instructions of x86 where the vector is as wide as a register, lane by lane elsewhere. AVX-512 rounds by another
- * instruction, with the same modes. */
+/* What the dialect has a body of its own for; lane by lane elsewhere. NULL: it has none. */
 static const char *
 machine_vector(tnk_emitter *e, tn_intrin_id op, tnb_dtype d, const char *scalar)
 {
-    static const struct {
-        tn_intrin_id op;
-        const char *builtin, *mode, *feature128;
-    } rows[] = {
-        {TN_INTRIN_sqrt, "sqrt", NULL, "__SSE2__"},
-        {TN_INTRIN_floor, "round", "9", "__SSE4_1__"},
-        {TN_INTRIN_ceil, "round", "10", "__SSE4_1__"},
-        {TN_INTRIN_trunc, "round", "11", "__SSE4_1__"},
-        {TN_INTRIN_nearbyint, "round", "8", "__SSE4_1__"},
-    };
-    unsigned bits = (unsigned)d.bits * d.lanes;
-    if (d.code != TNB_FLOAT || (bits != 128 && bits != 256 && bits != 512))
+    const char *own = e->d->body ? e->d->body(e, TNK_HELPER_FUNCTION, op, d) : NULL;
+    if (!own)
         return NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].op != op)
-            continue;
-        const char *v = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_%s_%s", c_name(op), v);
-        if (!tnk_once(e, f))
-            return f;
-        const char *feature = bits == 512   ? "__AVX512F__"
-                              : bits == 256 ? "__AVX__"
-                                            : rows[i].feature128;
-        const char *builtin = bits != 512 ? rows[i].builtin : rows[i].mode ? "rndscale" : "sqrt";
-        const char *width = bits == 256    ? "256"
-                            : bits != 512  ? ""
-                            : rows[i].mode ? "_mask"
-                                           : "512_mask";
-        tnb_buf_printf(
-            &e->src->helpers,
-            "%s %s %s(%s x)\n{\n#if defined(%s) && defined(__GNUC__) && !defined(__clang__)\n"
-            "    return __builtin_ia32_%s%s%s(x%s%s%s);\n#else\n    %s r;\n"
-            "    for (int i = 0; i < %d; i++)\n        r[i] = %s(x[i]);\n    return "
-            "r;\n#endif\n}\n",
-            e->d->inline_, v, f, v, feature, builtin, d.bits == 64 ? "pd" : "ps", width,
-            rows[i].mode ? ", " : "", rows[i].mode ? rows[i].mode : "",
-            bits == 512 ? ", x, -1, 4" /* all lanes; rounding as it is */ : "", v, d.lanes, scalar);
-        return f;
-    }
-    return NULL;
+    const char *v = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_%s_%s", c_name(op), v);
+    if (tnk_once(e, f))
+        tnb_buf_printf(&e->src->helpers,
+                       "%s %s %s(%s x)\n{\n%s#else\n    %s r;\n    for (int i = 0; i < %d; i++)\n"
+                       "        r[i] = %s(x[i]);\n    return r;\n#endif\n}\n",
+                       e->d->inline_, v, f, v, own, v, d.lanes, scalar);
+    return f;
 }
 
 /* sigmoid, rsqrt, exp10, which no library has. */

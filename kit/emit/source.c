@@ -64,6 +64,7 @@ tnk_emit_fail(tnk_emitter *e, tn_loc loc, const char *fmt, ...)
     tn_error(e->ctx, loc, TNB_UNSUPPORTED, "kernel '%s': %s", e->kernel->name, message);
 }
 
+/* Keywords and library functions of C, and what hosts' systems and emission itself have. */
 static const char *const reserved[] = {
     "auto",    "break",     "case",      "char",      "const",    "continue", "default",
     "do",      "double",    "else",      "enum",      "extern",   "float",    "for",
@@ -85,32 +86,33 @@ static const char *const reserved[] = {
     "nan",     "pow10",     "finite",
 };
 
-/* Those of OpenCL C and CUDA C++ beside the above. */
+/* Words of languages for devices: names of types may have a number of lanes behind them ("float4"), names of functions that end in
+ * '_' begin those of a family ("atomic_add"). */
 static const char *const reserved_on_devices[] = {
-    "all",       "and",        "any",         "as_",        "atom_",      "atomic_",
-    "barrier",   "bitselect",  "bool",        "cbrt",       "char",       "class",
-    "clamp",     "clz",        "complex",     "convert_",   "cospi",      "cross",
-    "ctz",       "degrees",    "delete",      "distance",   "dot",        "double",
-    "event_t",   "explicit",   "export",      "false",      "fast_",      "float",
-    "fract",     "friend",     "generic",     "get_",       "hadd",       "half",
-    "image1d",   "image2d",    "image3d",     "imaginary",  "int",        "isequal",
-    "isgreater", "isless",     "isnormal",    "isnotequal", "isordered",  "isunordered",
-    "length",    "long",       "mad",         "mad24",      "mad_",       "max",
-    "maxmag",    "mem_fence",  "min",         "minmag",     "mix",        "mul24",
-    "mul_hi",    "mutable",    "namespace",   "native_",    "new",        "normalize",
-    "not",       "operator",   "or",          "pipe",       "popcount",   "pown",
-    "powr",      "prefetch",   "printf",      "private",    "protected",  "public",
-    "queue_t",   "quad",       "radians",     "read_",      "reserve_id", "rhadd",
-    "rootn",     "rotate",     "rsqrt",       "sampler_t",  "select",     "short",
-    "shuffle",   "shuffle2",   "sign",        "signed",     "sincos",     "sinpi",
-    "sizeof",    "smoothstep", "step",        "sub_group_", "sub_sat",    "add_sat",
-    "tanpi",     "template",   "this",        "throw",      "true",       "try",
-    "typeid",    "typename",   "uchar",       "uint",       "ulong",      "upsample",
-    "ushort",    "using",      "vec_step",    "virtual",    "vload",      "vload_",
-    "vstore",    "vstore_",    "wait_group_", "work_group", "write_",     "xor",
-    "threadIdx", "blockIdx",   "blockDim",    "gridDim",    "size_t",     "ptrdiff_t",
-    "uniform",   "NULL",       "NAN",         "INFINITY",   "MAXFLOAT",   "HUGE_VAL",
-    "HUGE_VALF", "atomic",     "sub_group",   "read_only",  "write_only", "read_write",
+    "HUGE_VAL",  "HUGE_VALF",  "INFINITY",  "MAXFLOAT",    "NAN",         "NULL",
+    "add_sat",   "all",        "and",       "any",         "as_",         "atom_",
+    "atomic",    "atomic_",    "barrier",   "bitselect",   "blockDim",    "blockIdx",
+    "bool",      "char",       "clamp",     "class",       "clz",         "complex",
+    "convert_",  "cospi",      "cross",     "ctz",         "degrees",     "delete",
+    "distance",  "dot",        "double",    "event_t",     "explicit",    "export",
+    "false",     "fast_",      "float",     "fract",       "friend",      "generic",
+    "get_",      "gridDim",    "hadd",      "half",        "image1d",     "image2d",
+    "image3d",   "imaginary",  "int",       "isequal",     "isgreater",   "isless",
+    "isnormal",  "isnotequal", "isordered", "isunordered", "length",      "long",
+    "mad",       "mad24",      "mad_",      "max",         "maxmag",      "mem_fence",
+    "min",       "minmag",     "mix",       "mul24",       "mul_hi",      "mutable",
+    "namespace", "native_",    "new",       "normalize",   "not",         "operator",
+    "or",        "pipe",       "popcount",  "pown",        "powr",        "prefetch",
+    "printf",    "private",    "protected", "ptrdiff_t",   "public",      "quad",
+    "queue_t",   "radians",    "read_",     "read_only",   "read_write",  "reserve_id",
+    "rhadd",     "rootn",      "rotate",    "rsqrt",       "sampler_t",   "select",
+    "short",     "shuffle",    "shuffle2",  "sign",        "sincos",      "sinpi",
+    "size_t",    "smoothstep", "step",      "sub_group",   "sub_group_",  "sub_sat",
+    "tanpi",     "template",   "this",      "threadIdx",   "throw",       "true",
+    "try",       "typeid",     "typename",  "uchar",       "uint",        "ulong",
+    "uniform",   "upsample",   "ushort",    "using",       "vec_step",    "virtual",
+    "vload",     "vload_",     "vstore",    "vstore_",     "wait_group_", "work_group",
+    "write_",    "write_only", "xor",
 };
 
 bool

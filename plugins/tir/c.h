@@ -65,4 +65,9 @@ c_stream_store(tnk_emitter *e, const tn_buffer_store *s);
 const char *
 c_packed_store(tnk_emitter *e, uint8_t bits, const char *space);
 
+/* ---- c_x86.c ---- */
+/* tnk_dialect.body */
+const char *
+c_x86_body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d);
+
 #endif

@@ -98,4 +98,5 @@ const tnk_dialect c_dialect = {
     .stmt = stmt,
     .parallel = c_parallel,
     .packed_store = c_packed_store,
+    .body = c_x86_body,
 };

@@ -8,6 +8,7 @@ plugins_tir_tir_la_SOURCES = \
 	plugins/tir/c_dialect.c \
 	plugins/tir/c_memory.c \
 	plugins/tir/c_team.c \
+	plugins/tir/c_x86.c \
 	plugins/tir/tir.c
 plugins_tir_tir_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_tir_tir_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

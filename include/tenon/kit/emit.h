@@ -31,6 +31,18 @@ typedef struct tnk_function_name {
     const char *name;
 } tnk_function_name;
 
+/* Helper functions whose body a dialect may have in another form, by their parameters; vectors have as many lanes as the dtype. */
+typedef enum tnk_helper {
+    TNK_HELPER_SELECT,  /* (m, a, b): of each lane a where m is -1, b where it is 0 */
+    TNK_HELPER_MIN,     /* (a, b): b < a ? b : a */
+    TNK_HELPER_MAX,     /* (a, b): b > a ? b : a */
+    TNK_HELPER_NAN_MIN, /* (a, b): NaN if either is */
+    TNK_HELPER_NAN_MAX,
+    TNK_HELPER_WIDEN_HALF,  /* float32 from the bits of float16, (h); of a vector (x) */
+    TNK_HELPER_NARROW_HALF, /* (x): the bits of float16 from float32, rounded to even */
+    TNK_HELPER_FUNCTION     /* (x): a function of mathematics on a vector */
+} tnk_helper;
+
 /* A language of the C family. A plugin offers a table of them (`dialects` of its descriptor, "dialect:NAME" in its manifest). */
 typedef struct tnk_dialect {
     tnb_entry base; /* name: "acme_c" */
@@ -100,6 +112,9 @@ typedef struct tnk_dialect {
     /* The name of a helper (pointer, int64 place, uint8 value) that stores an element of `bits`, which shares its byte with others,
      * in memory of the address space. NULL: the dialect has none. */
     const char *(*packed_store)(tnk_emitter *e, uint8_t bits, const char *space);
+    /* A body of a helper for some machines: "#if CONDITION", then statements that return; the usual body follows behind "#else".
+     * `function`: of TNK_HELPER_FUNCTION. NULL: none. */
+    const char *(*body)(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d);
     void *self;
 } tnk_dialect;
 
