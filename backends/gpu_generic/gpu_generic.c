@@ -12,6 +12,7 @@ static const tn_attr_schema attrs[] = {
     {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most", "1..65536"},
     {"thread_warp_size", TN_ATTR_INT, 0, "1", "threads that run in lock step",
      "1|2|4|8|16|32|64|128"},
+    {"max_vector_lanes", TN_ATTR_INT, 0, "4", "lanes of the widest vector; 0: any", "0..1024"},
     {"supports_float16", TN_ATTR_BOOL, 0, "False", "arithmetic on float16"},
     {"supports_float64", TN_ATTR_BOOL, 0, "False", "arithmetic on float64"},
     {"supports_int8", TN_ATTR_BOOL, 0, "False", "arithmetic on int8"},

@@ -28,6 +28,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/simplify.c \
 	kit/lower/sizes.c \
 	kit/lower/split_host_device.c \
+	kit/lower/split_vectors.c \
 	kit/lower/stmt.c \
 	kit/lower/thread_sync.c \
 	kit/lower/unify_thread_binding.c \

@@ -47,6 +47,12 @@ typedef TNB_VEC(const tn_stmt *) tnk_stmt_vec;
  */
 const tn_node *
 tnk_accessed(const tn_node *n, tn_list *indices);
+/* What the target says by an attribute; `otherwise` where there is no target, or it has none of that name. */
+int64_t
+tnk_target_int(const tn_pass_ctx *pc, const char *attr, int64_t otherwise);
+/* Whether the target has the attribute and says no by it. */
+bool
+tnk_target_lacks(const tn_pass_ctx *pc, const char *attr);
 /* Whether an index that came as data is looked at within `n` (T.index_in), which may refuse it. */
 bool
 tnk_checks_index(const tn_node *n);
@@ -70,6 +76,6 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
-    tnk_pass_fallback_kernels, tnk_pass_index_checks;
+    tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors;
 
 #endif

@@ -54,6 +54,18 @@ tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body)
     return n;
 }
 
+int64_t
+tnk_target_int(const tn_pass_ctx *pc, const char *attr, int64_t otherwise)
+{
+    return pc->target ? tn_dict_int(pc->target->attrs, attr, otherwise) : otherwise;
+}
+
+bool
+tnk_target_lacks(const tn_pass_ctx *pc, const char *attr)
+{
+    return tnk_target_int(pc, attr, 1) == 0;
+}
+
 const tn_node *
 tnk_accessed(const tn_node *n, tn_list *indices)
 {

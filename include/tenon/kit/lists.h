@@ -36,7 +36,8 @@
          "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, ConvertBlocksToOpaque, "  \
          "Simplify, LowerIndexChecks, ThreadSync, UnifyThreadBinding, "                          \
          "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, FlattenBuffer, "       \
-         "PlanSharedMemory, Simplify, LoopPartition, VectorizeLoop, UnrollLoop, Simplify, "      \
+         "PlanSharedMemory, Simplify, LoopPartition, VectorizeLoop, SplitVectors, UnrollLoop, "  \
+         "Simplify, "                                                                            \
          "HoistIfThenElse, RemoveNoOp, NarrowDataType, CommonSubexprElim",                       \
          "A program scheduled for threads, as a code generator for GPUs reads it.")
 
