@@ -17,6 +17,7 @@
  *     FlattenBuffer                           one dimension, offsets explicit
  *     PlanSharedMemory                        shared memory fits the target
  *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
+ *     SplitVectors                            no vector is wider than the target has them
  *     CommonSubexprElim                       what is computed often is computed once, outside of loops
  */
 #ifndef TENON_KIT_LOWER_PRIVATE_H

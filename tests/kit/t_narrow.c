@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lowering for devices that lack something: random programs are lowered for targets with narrow capabilities (SplitVectors and the
+ * passes behind it in @gpu_lower), run by the interpreter with the threads of a block side by side, and compared with the same
+ * programs as they were written. What is lowered holds nothing that the target lacks; where one of the passes is left out, it does.
+ * The seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "draw.h"
+#include "gpu_programs.h"
+#include "krun.h"
+#include "tenon/core/arith.h"
+#include "tenon/core/pass.h"
+#include "tenon/core/text.h"
+#include "tenon/core/walk.h"
+#include "tenon/kit/lists.h"
+#include "tenon/kit/rule.h"
+
+static krun k;
+static const tn_target_kind *vulkan;
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    gpu_programs_seed();
+    draw_seed(20261123);
+    if (!krun_open(&k))
+        return -1;
+    vulkan = tn_find_target(k.reg, "vulkan", NULL);
+    return vulkan ? 0 : -1;
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    krun_close(&k);
+    return 0;
+}
+
+/* ---- targets ---- */
+
+typedef struct device {
+    int64_t max_vector_lanes;
+} device;
+
+static device
+draw_device(void)
+{
+    static const int64_t lanes[] = {4, 2, 1, 3, 0};
+    return (device){.max_vector_lanes = lanes[between(0, 4)]};
+}
+
+static const tn_target *
+target_of(const device *d)
+{
+    const tn_node *keys = tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, "vulkan"),
+                                                      tn_string(k.ctx, "gpu"), NULL));
+    return tn_as_target(
+        tn_target_of(k.ctx, "vulkan",
+                     tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, 1),
+                              "max_threads_per_block", tn_i64(k.ctx, 64), "max_num_threads",
+                              tn_i64(k.ctx, 64), "max_shared_memory_per_block",
+                              tn_i64(k.ctx, 65536), "max_vector_lanes",
+                              tn_i64(k.ctx, d->max_vector_lanes), NULL)));
+}
+
+/* ---- what a device lacks ---- */
+
+typedef struct lack {
+    const device *d;
+    const char *what;
+} lack;
+
+static tn_walk_step
+find_lack(void *user, const tn_node *n)
+{
+    lack *l = user;
+    tnb_dtype d = tn_is_scalar(n) ? tn_dtype_of(n) : TNB_I32;
+    if (l->d->max_vector_lanes > 0 && d.lanes > l->d->max_vector_lanes)
+        l->what = "a vector is too wide";
+    return l->what ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* What the kernel has and the device has not; NULL: nothing. */
+static const char *
+lacking(const device *d, const tnk_kernel *kernel)
+{
+    lack l = {d, NULL};
+    tn_walk(tn_as_prim_func(kernel->func)->body, 0, find_lack, NULL, &l);
+    return l.what;
+}
+
+/* ---- lowering and running ---- */
+
+/* The kernel, lowered without one of the passes (NULL: with all of them). */
+static const tnk_kernel *
+lowered(const device *d, const tn_node *f, const char *without)
+{
+    static char text[2048];
+    static const char *const list[] = {text, NULL};
+#define GPU_LOWER(name, passes, doc) \
+    if (!strcmp(name, "gpu_lower"))  \
+        snprintf(text, sizeof text, "%s", passes);
+    TNK_PASS_LISTS(GPU_LOWER)
+#undef GPU_LOWER
+    for (char *at = without ? text : NULL; at && (at = strstr(at, without));) {
+        size_t n = strlen(without) + strlen(", ");
+        memmove(at, at + n, strlen(at + n) + 1);
+    }
+    tn_target_kind kind = *vulkan;
+    kind.lower = list;
+    return tnk_lower_kernel(k.ctx, target_of(d), &kind, "f", f);
+}
+
+static bool
+run(const tn_node *f, tn_list args)
+{
+    tnb_err err = {0};
+    const tn_evaluator *eval = tn_find_evaluator(k.reg, "interp", &err);
+    assert_non_null(eval);
+    tn_eval_options opt = {0};
+    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f);
+    if (eval->run(eval->self, k.ctx, m, "f", args.at, args.n, &opt))
+        return true;
+    krun_print_errors(&k);
+    return false;
+}
+
+/* What the host knows: the symbols of `f` by their names, its scalars by its arguments. */
+typedef struct host {
+    tnb_ptrmap values;
+} host;
+
+static void
+host_init(host *h, const tn_node *func, const tn_node *dims, tn_list args)
+{
+    const tn_prim_func *f = tn_as_prim_func(func);
+    tn_list symbols = tn_defined_symbols(k.ctx, func);
+    tnb_ptrmap_init(&h->values, tn_scratch(k.ctx));
+    for (uint32_t i = 0; i < symbols.n; i++)
+        tnb_ptrmap_set(&h->values, symbols.at[i],
+                       tn_i64(k.ctx, tn_dict_int(dims, tn_var_name(symbols.at[i]), 1)));
+    for (uint32_t i = 0; i < f->params.n; i++)
+        if (!f->buffers.at[i])
+            tnb_ptrmap_set(&h->values, f->params.at[i], args.at[i]);
+}
+
+static const tn_expr *
+host_value(host *h, const tn_expr *e)
+{
+    return tn_simplify_now(k.ctx, tn_subst(k.ctx, e, &h->values));
+}
+
+static const tn_constant *
+nth_tensor(tn_list args, uint32_t n)
+{
+    for (uint32_t i = 0; i < args.n; i++)
+        if (tn_as_constant(args.at[i]) && n-- == 0)
+            return tn_as_constant(args.at[i]);
+    return NULL;
+}
+
+/* Runs the kernel as a launch does: its memory holds the bytes of the tensors, whatever the dtypes are called. */
+static bool
+launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list args)
+{
+    host h;
+    host_init(&h, f, dims, args);
+    tn_list given = {0};
+    void *bytes[16];
+    for (uint32_t i = 0; i < kernel->n_params; i++) {
+        const tnk_param *p = &kernel->params[i];
+        if (p->kind == TNB_PARAM_SCALAR) {
+            given = tn_list_append(k.ctx, given, host_value(&h, p->value));
+            continue;
+        }
+        if (p->kind != TNB_PARAM_BUFFER)
+            continue;
+        const tn_constant *c = nth_tensor(args, p->argument);
+        const tn_buffer *b = tn_as_buffer(p->buffer);
+        int64_t n = 0;
+        assert_true(c && given.n < 16 && tn_int_value(host_value(&h, b->shape.at[0]), &n));
+        const tn_data *d = tn_data_new(k.ctx, b->dtype, 1, &n, &bytes[given.n]);
+        assert_non_null(d);
+        if (d->n_bytes < c->data->n_bytes || d->n_bytes > c->data->n_bytes + 7) {
+            fprintf(stderr, "argument %u: the kernel has %llu bytes of %llu\n", i,
+                    (unsigned long long)d->n_bytes, (unsigned long long)c->data->n_bytes);
+            return false;
+        }
+        if (c->data->n_bytes)
+            memcpy(bytes[given.n], tn_data_get(k.ctx, c->data), c->data->n_bytes);
+        given = tn_list_append(k.ctx, given, tn_constant_of(k.ctx, d));
+    }
+    if (!run(kernel->func, given))
+        return false;
+    for (uint32_t i = 0, at = 0; i < kernel->n_params; i++) {
+        const tnk_param *p = &kernel->params[i];
+        if (p->kind == TNB_PARAM_BUFFER) {
+            const tn_constant *c = nth_tensor(args, p->argument);
+            if (c->data->n_bytes)
+                memcpy((void *)(uintptr_t)c->data->bytes, bytes[at], c->data->n_bytes);
+        }
+        at += p->kind == TNB_PARAM_BUFFER || p->kind == TNB_PARAM_SCALAR;
+    }
+    return true;
+}
+
+static bool
+same(tn_list a, tn_list b, double tolerance)
+{
+    for (uint32_t i = 0; i < a.n; i++) {
+        tnb_buf why = {0};
+        bool ok = tn_values_close(k.ctx, b.at[i], a.at[i], tolerance, tolerance, &why);
+        if (!ok)
+            fprintf(stderr, "argument %u: %s\n", i, why.s ? why.s : "");
+        tnb_buf_free(&why);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static void
+show(const tn_node *f)
+{
+    tnb_buf text = {0};
+    tn_print_options opt = {0};
+    (void)tn_print(k.ctx, TN_NODE(tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f)), &opt, &text);
+    fprintf(stderr, "%s\n", text.s ? text.s : "");
+    tnb_buf_free(&text);
+}
+
+static int checked, lacked;
+
+/* Lowers `f`, one kernel that computes what `meaning` says, and compares. */
+static void
+check(const device *d, const tn_node *meaning, const tn_node *f, const tn_node *dims,
+      double tolerance, const char *name)
+{
+    const tnk_kernel *kernel = lowered(d, f, NULL);
+    const char *why = NULL;
+    tn_list a;
+    if (!kernel) {
+        krun_print_errors(&k);
+        why = "is not lowered";
+    } else if (tn_verify(k.ctx, tn_module_set(k.ctx, tn_module_new(k.ctx), "f", kernel->func))) {
+        krun_print_errors(&k);
+        why = "not well formed";
+    } else {
+        why = lacking(d, kernel);
+    }
+    if (!why) {
+        assert_true(
+            tn_random_args_within(k.ctx, meaning, (uint64_t)between(1, 1000), dims, 0, 5, &a));
+        tn_list b = krun_copy(&k, a);
+        assert_true(run(meaning, a));
+        why = !launch(kernel, f, dims, b) ? "does not run"
+              : !same(a, b, tolerance)    ? "computes something else"
+                                          : NULL;
+    }
+    checked++;
+    if (!why)
+        return;
+    show(f);
+    if (kernel)
+        show(kernel->func);
+    fail_msg("%s, at most %lld lanes: %s", name, (long long)d->max_vector_lanes, why);
+}
+
+/* ---- programs with vectors, as text ---- */
+
+typedef struct text {
+    char s[16384];
+    size_t n;
+    int64_t blocks, threads, lanes, inputs, elements;
+    const char *dtypes[5]; /* of the inputs, and of the result */
+} text;
+
+static void
+add(text *t, const char *fmt, ...) TNB_PRINTF(2, 3);
+static void
+add(text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(t->s + t->n, sizeof t->s - t->n, fmt, ap);
+    va_end(ap);
+    t->n += (size_t)n;
+    assert_true(t->n < sizeof t->s);
+}
+
+static bool
+is_float(const char *d)
+{
+    return d[0] == 'f';
+}
+
+static const char *
+draw_dtype(bool ints)
+{
+    static const char *const all[] = {"int32",  "int8",    "uint8",   "int16",  "uint16",
+                                      "uint32", "float32", "float32", "float16"};
+    return all[between(0, ints ? 5 : 8)];
+}
+
+/* An element of an input, where the lane at hand is. */
+static void
+element(text *t, int64_t i)
+{
+    add(t, "A%d[(b * %d + t) * %d + v]", (int)i, (int)t->threads, (int)t->lanes);
+}
+
+static void
+expression(text *t, const char *d, int depth);
+
+static void
+leaf(text *t, const char *d)
+{
+    int64_t i = between(0, t->inputs);
+    if (i == t->inputs && !is_float(d))
+        add(t, "T.Cast(\"%s\", t * 3 + %d)", d, (int)between(0, 9));
+    else if (i == t->inputs)
+        add(t, "T.%s(%d.5)", d, (int)between(-3, 3));
+    else if (!strcmp(t->dtypes[i], d))
+        element(t, i);
+    else {
+        add(t, "T.Cast(\"%s\", ", d);
+        element(t, i);
+        add(t, ")");
+    }
+}
+
+static void
+pair_of(text *t, const char *form, const char *d, int depth)
+{
+    const char *comma = strchr(form, ',');
+    add(t, "%.*s", (int)(comma - form), form);
+    expression(t, d, depth - 1);
+    add(t, "%s", comma + 1);
+    expression(t, d, depth - 1);
+    add(t, ")");
+}
+
+static void
+expression(text *t, const char *d, int depth)
+{
+    if (depth == 0) {
+        leaf(t, d);
+        return;
+    }
+    switch (between(0, is_float(d) ? 6 : 9)) {
+    case 0:
+    case 1:
+        pair_of(t, "(, + ", d, depth);
+        return;
+    case 2:
+        pair_of(t, "(, - ", d, depth);
+        return;
+    case 3:
+        pair_of(t, "(, * ", d, depth);
+        return;
+    case 4:
+        pair_of(t, "T.max(,, ", d, depth);
+        return;
+    case 5: {
+        const char *of = draw_dtype(true);
+        add(t, "T.Select(");
+        expression(t, of, depth - 1);
+        add(t, between(0, 1) ? " < " : " == ");
+        expression(t, of, depth - 1);
+        add(t, ", ");
+        expression(t, d, depth - 1);
+        add(t, ", ");
+        expression(t, d, depth - 1);
+        add(t, ")");
+        return;
+    }
+    case 6:
+        add(t, "T.if_then_else(t < %d, ", (int)between(0, t->threads));
+        expression(t, d, depth - 1);
+        add(t, ", ");
+        expression(t, d, depth - 1);
+        add(t, ")");
+        return;
+    case 7:
+        pair_of(t, "T.bitwise_xor(,, ", d, depth);
+        return;
+    case 8: {
+        const char *of = draw_dtype(true);
+        add(t, "T.Cast(\"%s\", ", d);
+        expression(t, of, depth - 1);
+        add(t, ")");
+        return;
+    }
+    default:
+        add(t, "T.%s(", between(0, 1) ? "shift_left" : "shift_right");
+        expression(t, d, depth - 1);
+        add(t, ", T.%s(%d))", d, (int)between(0, 7));
+    }
+}
+
+/* A kernel of vectors over random inputs, through memory of the block or of a thread sometimes. */
+static const tn_node *
+draw_text(text *t)
+{
+    static const int64_t lanes[] = {1, 2, 3, 4, 5, 8, 16};
+    static const char *const rooms[] = {"shared", "local"};
+    *t = (text){.blocks = between(1, 3), .threads = between(1, 9), .lanes = lanes[between(0, 6)]};
+    t->inputs = between(1, 4);
+    int64_t n = t->blocks * t->threads * t->lanes, guard = between(0, 3) ? n : between(1, n);
+    int room = (int)between(-1, 1);
+    bool narrow = strcmp(t->dtypes[t->inputs] = draw_dtype(false), "float16") == 0;
+    add(t, "@I.ir_module\nclass M:\n    @T.prim_func(s_tir=True)\n    def f(");
+    for (int64_t i = 0; i < t->inputs; i++) {
+        t->dtypes[i] = draw_dtype(false);
+        narrow |= !strcmp(t->dtypes[i], "float16");
+        add(t, "A%d: T.Buffer((%d,), \"%s\"), ", (int)i, (int)n, t->dtypes[i]);
+    }
+    const char *d = t->dtypes[t->inputs];
+    add(t, "B: T.Buffer((%d,), \"%s\")):\n", (int)n, d);
+    if (room >= 0)
+        add(t, "        S = T.alloc_buffer((%d,), \"%s\", scope=\"%s\")\n",
+            (int)(room ? t->lanes : t->threads * t->lanes), d, rooms[room]);
+    add(t,
+        "        for b in T.thread_binding(%d, thread=\"blockIdx.x\"):\n"
+        "            for t in T.thread_binding(%d, thread=\"threadIdx.x\"):\n",
+        (int)t->blocks, (int)t->threads);
+    char to[64] = "S[v]";
+    if (room == 0)
+        snprintf(to, sizeof to, "S[t * %d + v]", (int)t->lanes);
+    add(t, "                for v in T.vectorized(%d):\n                    ", (int)t->lanes);
+    char result[96];
+    snprintf(result, sizeof result, "B[(b * %d + t) * %d + v]", (int)t->threads, (int)t->lanes);
+    if (room < 0 && guard < n)
+        add(t, "if (b * %d + t) * %d + v < %d:\n                        ", (int)t->threads,
+            (int)t->lanes, (int)guard);
+    add(t, "%s = ", room < 0 ? result : to);
+    expression(t, d, (int)between(0, 3));
+    add(t, "\n");
+    if (room >= 0) {
+        add(t, "                for v in T.vectorized(%d):\n                    ", (int)t->lanes);
+        if (guard < n)
+            add(t, "if (b * %d + t) * %d + v < %d:\n                        ", (int)t->threads,
+                (int)t->lanes, (int)guard);
+        if (room == 0)
+            add(t, "%s = S[(%d - t) * %d + v]\n", result, (int)t->threads - 1, (int)t->lanes);
+        else
+            add(t, "%s = S[v]\n", result);
+    }
+    const tn_module *m = tn_read_module(k.ctx, "drawn", t->s, t->n);
+    if (!m)
+        krun_print_errors(&k);
+    assert_non_null(m);
+    t->elements = narrow;
+    return tn_module_get(m, "f");
+}
+
+/* The function as it was written, with the barriers that it needs. */
+static const tn_node *
+with_barriers(const tn_node *f)
+{
+    tn_pass_list list;
+    assert_true(tn_pass_list_parse(k.ctx, "ThreadSync", "test", &list));
+    tn_pass_run how = {0};
+    const tn_module *m =
+        tn_run_passes(k.ctx, tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f), &list, &how);
+    assert_non_null(m);
+    return tn_module_get(m, "f");
+}
+
+static void
+vectors(void **state)
+{
+    (void)state;
+    text *t = malloc(sizeof *t);
+    for (int round = 0; round < draw_rounds(150); round++) {
+        device d = draw_device();
+        const tn_node *f = draw_text(t);
+        check(&d, with_barriers(f), f, tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL),
+              t->elements ? 0.05 : 1e-3, "a text");
+    }
+    free(t);
+}
+
+static tn_walk_step
+count_kernels(void *user, const tn_node *n)
+{
+    const tn_for_loop *f = tn_as_for_loop(n);
+    bool starts = f && f->for_kind == TN_FOR_THREAD_BINDING;
+    *(int *)user += starts;
+    return starts ? TN_WALK_SKIP : TN_WALK_ON;
+}
+
+/* What the rules for GPUs make. */
+static void
+schedules(void **state)
+{
+    (void)state;
+    for (int round = 0; round < draw_rounds(30); round++) {
+        gpu_program p;
+        gpu_program_draw(k.ctx, &p);
+        assert_non_null(p.func);
+        for (int i = 0; i < TNK_N_GPU_RULES && !p.empty; i++) {
+            device d = draw_device();
+            const tnk_rule *r = tnk_gpu_rules[i];
+            const tn_node *g = r->apply(k.ctx, p.func, target_of(&d), r->self);
+            int kernels = 0;
+            if (g)
+                tn_walk(tn_as_prim_func(g)->body, 0, count_kernels, NULL, &kernels);
+            if (kernels == 1)
+                check(&d, p.func, g, p.dims, p.d.bits == 16 ? 0.05 : 1e-3, p.name);
+        }
+    }
+    printf("%d kernels\n", checked);
+}
+
+/* Each pass is what the device needs: without it some kernels have what the device lacks. */
+static void
+nothing_is_there_for_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pass;
+        device d;
+    } rows[] = {{"SplitVectors", {.max_vector_lanes = 2}}};
+    text *t = malloc(sizeof *t);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lacked = 0;
+        for (int round = 0; round < 20; round++) {
+            const tnk_kernel *kernel = lowered(&rows[i].d, draw_text(t), rows[i].pass);
+            lacked += !kernel || lacking(&rows[i].d, kernel);
+            tnb_diags_clear(tn_diags(k.ctx));
+        }
+        printf("without %s: %d of 20\n", rows[i].pass, lacked);
+        assert_true(lacked > 0);
+    }
+    free(t);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors),
+        cmocka_unit_test(schedules),
+        cmocka_unit_test(nothing_is_there_for_nothing),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
