@@ -13,6 +13,11 @@ static const tn_attr_schema attrs[] = {
     {"thread_warp_size", TN_ATTR_INT, 0, "1", "threads that run in lock step",
      "1|2|4|8|16|32|64|128"},
     {"max_vector_lanes", TN_ATTR_INT, 0, "4", "lanes of the widest vector; 0: any", "0..1024"},
+    {"uniform_barriers", TN_ATTR_STR, 0, "\"yes\"",
+     "whether all threads of a block have to come to a barrier: conditions of some threads are "
+     "moved away from it (yes), also "
+     "those that depend on memory that the kernel writes (static: as WGSL's analysis sees it)",
+     "no|yes|static"},
     {"supports_float16", TN_ATTR_BOOL, 0, "False", "arithmetic on float16"},
     {"supports_float64", TN_ATTR_BOOL, 0, "False", "arithmetic on float64"},
     {"supports_int8", TN_ATTR_BOOL, 0, "False", "arithmetic on int8"},

@@ -31,6 +31,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/split_vectors.c \
 	kit/lower/stmt.c \
 	kit/lower/thread_sync.c \
+	kit/lower/uniform_barriers.c \
 	kit/lower/unify_thread_binding.c \
 	kit/lower/unroll_loop.c \
 	kit/lower/values.c \

@@ -10,6 +10,7 @@
  *     LowerMatchBuffer                        no block has match_buffers
  *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are AllocBuffer statements
  *     LowerIndexChecks                        indices that came as data are checked as the target says
+ *     UniformBarriers                         barriers of the program stand where all threads of a block come
  *     ThreadSync                              barriers where threads meet in shared memory
  *     UnifyThreadBinding                      one loop a thread index, around the kernel
  *     PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the innermost loop that may hold it
@@ -77,6 +78,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_remove_no_op, tnk_pass_hoist_if, tnk_pass_narrow, tnk_pass_lower_intrin,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
-    tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors;
+    tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors,
+    tnk_pass_uniform_barriers;
 
 #endif

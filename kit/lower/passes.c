@@ -31,4 +31,5 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_fallback_kernels,
     &tnk_pass_index_checks,
     &tnk_pass_split_vectors,
+    &tnk_pass_uniform_barriers,
 };

@@ -50,13 +50,15 @@ close_all(void **state)
 
 typedef struct device {
     int64_t max_vector_lanes;
+    const char *uniform_barriers;
 } device;
 
 static device
 draw_device(void)
 {
     static const int64_t lanes[] = {4, 2, 1, 3, 0};
-    return (device){.max_vector_lanes = lanes[between(0, 4)]};
+    return (device){.max_vector_lanes = lanes[between(0, 4)],
+                    .uniform_barriers = between(0, 1) ? "yes" : "static"};
 }
 
 static const tn_target *
@@ -70,7 +72,8 @@ target_of(const device *d)
                               "max_threads_per_block", tn_i64(k.ctx, 64), "max_num_threads",
                               tn_i64(k.ctx, 64), "max_shared_memory_per_block",
                               tn_i64(k.ctx, 65536), "max_vector_lanes",
-                              tn_i64(k.ctx, d->max_vector_lanes), NULL)));
+                              tn_i64(k.ctx, d->max_vector_lanes), "uniform_barriers",
+                              tn_string(k.ctx, d->uniform_barriers), NULL)));
 }
 
 /* ---- what a device lacks ---- */
@@ -408,6 +411,16 @@ expression(text *t, const char *d, int depth)
     }
 }
 
+static const tn_node *
+read_text(const text *t)
+{
+    const tn_module *m = tn_read_module(k.ctx, "drawn", t->s, t->n);
+    if (!m)
+        krun_print_errors(&k);
+    assert_non_null(m);
+    return tn_module_get(m, "f");
+}
+
 /* A kernel of vectors over random inputs, through memory of the block or of a thread sometimes. */
 static const tn_node *
 draw_text(text *t)
@@ -456,12 +469,8 @@ draw_text(text *t)
         else
             add(t, "%s = S[v]\n", result);
     }
-    const tn_module *m = tn_read_module(k.ctx, "drawn", t->s, t->n);
-    if (!m)
-        krun_print_errors(&k);
-    assert_non_null(m);
     t->elements = narrow;
-    return tn_module_get(m, "f");
+    return read_text(t);
 }
 
 /* The function as it was written, with the barriers that it needs. */
@@ -489,6 +498,84 @@ vectors(void **state)
               t->elements ? 0.05 : 1e-3, "a text");
     }
     free(t);
+}
+
+/* ---- barriers that some threads come to ---- */
+
+/* A kernel of phases with barriers between them under a condition of some threads, and in `serial` the same with the phases one
+ * after another. */
+static void
+draw_phases(text *t, text *serial)
+{
+    int64_t threads = between(2, 9), most = between(1, threads), phases = between(2, 4),
+            turns = between(0, 3);
+    char cond[64], phase[5][160];
+    bool own = between(0, 2) == 0, other = between(0, 1);
+    if (own)
+        snprintf(cond, sizeof cond, "A[b * %d + t] < T.float32(2)", (int)threads);
+    else
+        snprintf(cond, sizeof cond, "t < %d", (int)most);
+    for (int64_t i = 0; i < phases; i++) {
+        char from[32] = "t";
+        if (!own)
+            snprintf(from, sizeof from, "%d - t", (int)most - 1);
+        if (i == 0)
+            snprintf(phase[i], sizeof phase[i], "S0[t] = A[b * %d + t]", (int)threads);
+        else
+            snprintf(phase[i], sizeof phase[i], "S%d[t] = S%d[%s] + T.float32(%d)", (int)(i % 2),
+                     (int)((i + 1) % 2), from, (int)i);
+    }
+    snprintf(phase[phases], sizeof phase[phases], "B[b * %d + t] = S%d[t]", (int)threads,
+             (int)((phases - 1) % 2));
+    for (int s = 0; s < 2; s++) {
+        text *x = s ? serial : t;
+        *x = (text){.n = 0};
+        add(x,
+            "@I.ir_module\nclass M:\n    @T.prim_func(s_tir=True)\n"
+            "    def f(A: T.Buffer((%d,), \"float32\"), B: T.Buffer((%d,), \"float32\")):\n"
+            "        S0 = T.alloc_buffer((%d,), scope=\"shared\")\n"
+            "        S1 = T.alloc_buffer((%d,), scope=\"shared\")\n"
+            "        for b in T.thread_binding(2, thread=\"blockIdx.x\"):\n",
+            (int)threads * 2, (int)threads * 2, (int)threads, (int)threads);
+        for (int64_t i = 0; i <= phases; i++) {
+            if (s || i == 0)
+                add(x,
+                    "            for t in T.thread_binding(%d, thread=\"threadIdx.x\"):\n"
+                    "                if %s:\n",
+                    (int)threads, cond);
+            add(x, "                    %s\n", phase[i]);
+            if (!s && i < phases)
+                add(x, "                    T.tvm_storage_sync(\"shared\")\n");
+            if (turns && i == phases - 1) {
+                add(x, "                    for k in range(t %% 2, t %% 2 + %d - t %% 3):\n",
+                    (int)turns);
+                add(x,
+                    "                        S%d[t] = S%d[t] * T.float32(2) + T.Cast(\"float32\", "
+                    "k)\n",
+                    (int)(i % 2), (int)(i % 2));
+                if (!s)
+                    add(x, "                        T.tvm_storage_sync(\"shared\")\n");
+            }
+        }
+        if (other)
+            add(x, "                else:\n                    B[b * %d + t] = T.float32(7)\n%s",
+                (int)threads, s ? "" : "                    T.tvm_storage_sync(\"shared\")\n");
+    }
+}
+
+static void
+barriers(void **state)
+{
+    (void)state;
+    text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
+    const tn_node *dims = tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL);
+    for (int round = 0; round < draw_rounds(60); round++) {
+        device d = draw_device();
+        draw_phases(t, serial);
+        check(&d, read_text(serial), read_text(t), dims, 1e-5, "phases");
+    }
+    free(t);
+    free(serial);
 }
 
 static tn_walk_step
@@ -531,12 +618,17 @@ nothing_is_there_for_nothing(void **state)
     static const struct {
         const char *pass;
         device d;
-    } rows[] = {{"SplitVectors", {.max_vector_lanes = 2}}};
-    text *t = malloc(sizeof *t);
+        bool phases;
+    } rows[] = {{"SplitVectors", {.max_vector_lanes = 2, .uniform_barriers = "no"}, false},
+                {"UniformBarriers", {.uniform_barriers = "yes"}, true}};
+    text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lacked = 0;
         for (int round = 0; round < 20; round++) {
-            const tnk_kernel *kernel = lowered(&rows[i].d, draw_text(t), rows[i].pass);
+            if (rows[i].phases)
+                draw_phases(t, serial);
+            const tn_node *f = rows[i].phases ? read_text(t) : draw_text(t);
+            const tnk_kernel *kernel = lowered(&rows[i].d, f, rows[i].pass);
             lacked += !kernel || lacking(&rows[i].d, kernel);
             tnb_diags_clear(tn_diags(k.ctx));
         }
@@ -544,6 +636,7 @@ nothing_is_there_for_nothing(void **state)
         assert_true(lacked > 0);
     }
     free(t);
+    free(serial);
 }
 
 int
@@ -551,6 +644,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors),
+        cmocka_unit_test(barriers),
         cmocka_unit_test(schedules),
         cmocka_unit_test(nothing_is_there_for_nothing),
     };

@@ -34,7 +34,7 @@
     LIST("generic", "@memory, @vm", "What every target's finalize does.")                        \
     LIST("gpu_lower",                                                                            \
          "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, ConvertBlocksToOpaque, "  \
-         "Simplify, LowerIndexChecks, ThreadSync, UnifyThreadBinding, "                          \
+         "Simplify, LowerIndexChecks, UniformBarriers, ThreadSync, UnifyThreadBinding, "         \
          "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, FlattenBuffer, "       \
          "PlanSharedMemory, Simplify, LoopPartition, VectorizeLoop, SplitVectors, UnrollLoop, "  \
          "Simplify, "                                                                            \
