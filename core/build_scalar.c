@@ -2,6 +2,8 @@
 /* Scalar expressions as nodes; those of arithmetic are in core/scalar.c. */
 #include "private.h"
 
+#include "tenon/core/expr.h"
+
 static bool
 scalar(tn_ctx *ctx, const tn_expr *e, const char *what)
 {
@@ -87,7 +89,18 @@ tn_scalar_call(tn_ctx *ctx, tnb_dtype d, const tn_expr *op, tn_list args, const 
 }
 
 const tn_expr *
-tn_intrin(tn_ctx *ctx, const char *name, tn_list args)
+tn_intrin(tn_ctx *ctx, tn_intrin_id id, tn_list args)
+{
+    if (tn_bad_list(ctx, args))
+        return tn_error_node(ctx);
+    if (id <= TN_INTRIN_NONE || id >= TN_INTRIN_COUNT)
+        return tn_error(ctx, 0, TNB_INVALID, "%d is no intrinsic of the core", (int)id);
+    return tn_call_of(ctx, tn_op_ref_of(ctx, &tn_scalar_intrinsics[id - 1]), args, NULL,
+                      (tn_list){0}, NULL);
+}
+
+const tn_expr *
+tn_intrin_named(tn_ctx *ctx, const char *name, tn_list args)
 {
     if (tn_bad_list(ctx, args))
         return tn_error_node(ctx);
@@ -97,12 +110,4 @@ tn_intrin(tn_ctx *ctx, const char *name, tn_list args)
     if (!op)
         return tn_missing(ctx, "op", full, &err);
     return tn_call_of(ctx, tn_op_ref_of(ctx, op), args, NULL, (tn_list){0}, NULL);
-}
-
-const tn_expr *
-tn_intrin1(tn_ctx *ctx, const char *name, const tn_expr *a)
-{
-    if (tn_bad(ctx, a))
-        return tn_error_node(ctx);
-    return tn_intrin(ctx, name, (tn_list){&a, 1});
 }

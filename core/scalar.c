@@ -5,7 +5,8 @@
 #include "scalar.h"
 
 #include "tenon/base/scalar.h"
-#include "tenon/core/op.h"
+#include "tenon/core/expr.h"
+#include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
 
 #include <float.h>
@@ -724,53 +725,62 @@ tn_if_then_else(tn_ctx *ctx, const tn_expr *c, const tn_expr *a, const tn_expr *
     int64_t v;
     if (tn_int_value(c, &v))
         return v ? a : b;
-    return tn_intrin(ctx, "if_then_else", tn_listv(ctx, c, a, b, NULL));
+    return tn_intrin(ctx, TN_INTRIN_if_then_else, tn_listv(ctx, c, a, b, NULL));
 }
 
 /* ---- bits ---- */
 
+/* Its name in messages, without prefix. */
+static const char *
+intrin_name(tn_intrin_id id)
+{
+    return tn_scalar_intrinsics[id - 1].base.name + strlen("tirx.");
+}
+
 /* Both operands of an integer or bool dtype, matched. */
 static bool
-match_bits(tn_ctx *ctx, const char *name, const tn_expr **a, const tn_expr **b)
+match_bits(tn_ctx *ctx, tn_intrin_id id, const tn_expr **a, const tn_expr **b)
 {
     if (!tn_match_dtypes(ctx, a, b))
         return false;
     tnb_dtype d = tn_dtype_of(*a);
     if (tnb_dtype_is_int(d) || tnb_dtype_is_bool(d))
         return true;
-    tn_error(ctx, 0, TNB_TYPE, "%s takes integers, not %s", name, tnb_dtype_print(d).s);
+    tn_error(ctx, 0, TNB_TYPE, "%s takes integers, not %s", intrin_name(id), tnb_dtype_print(d).s);
     return false;
 }
 
 static const tn_expr *
-bitwise(tn_ctx *ctx, const char *name, char op, const tn_expr *a, const tn_expr *b)
+bitwise(tn_ctx *ctx, tn_intrin_id id, const tn_expr *a, const tn_expr *b)
 {
-    if (!match_bits(ctx, name, &a, &b))
+    if (!match_bits(ctx, id, &a, &b))
         return tn_error_node(ctx);
     int64_t x, y;
     if (tn_int_value(a, &x) && tn_int_value(b, &y)) {
-        int64_t r = op == '&' ? (x & y) : op == '|' ? (x | y) : (x ^ y);
+        int64_t r = id == TN_INTRIN_bitwise_and  ? (x & y)
+                    : id == TN_INTRIN_bitwise_or ? (x | y)
+                                                 : (x ^ y);
         return tn_int_imm_of(ctx, tn_dtype_of(a), r);
     }
-    return tn_intrin(ctx, name, tn_listv(ctx, a, b, NULL));
+    return tn_intrin2(ctx, id, a, b);
 }
 
 const tn_expr *
 tn_bitwise_and(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
 {
-    return bitwise(ctx, "bitwise_and", '&', a, b);
+    return bitwise(ctx, TN_INTRIN_bitwise_and, a, b);
 }
 
 const tn_expr *
 tn_bitwise_or(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
 {
-    return bitwise(ctx, "bitwise_or", '|', a, b);
+    return bitwise(ctx, TN_INTRIN_bitwise_or, a, b);
 }
 
 const tn_expr *
 tn_bitwise_xor(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
 {
-    return bitwise(ctx, "bitwise_xor", '^', a, b);
+    return bitwise(ctx, TN_INTRIN_bitwise_xor, a, b);
 }
 
 const tn_expr *
@@ -785,26 +795,26 @@ tn_bitwise_not(tn_ctx *ctx, const tn_expr *a)
     int64_t x;
     if (tn_int_value(a, &x))
         return tn_int_imm_of(ctx, d, tnb_dtype_is_bool(d) ? x == 0 : ~x);
-    return tn_intrin1(ctx, "bitwise_not", a);
+    return tn_intrin1(ctx, TN_INTRIN_bitwise_not, a);
 }
 
 static const tn_expr *
 shift(tn_ctx *ctx, bool left, const tn_expr *a, const tn_expr *b)
 {
-    const char *name = left ? "shift_left" : "shift_right";
-    if (!match_bits(ctx, name, &a, &b))
+    tn_intrin_id id = left ? TN_INTRIN_shift_left : TN_INTRIN_shift_right;
+    if (!match_bits(ctx, id, &a, &b))
         return tn_error_node(ctx);
     tnb_dtype d = tn_dtype_of(a);
     int64_t x, n;
     if (!tn_int_value(b, &n))
-        return tn_intrin(ctx, name, tn_listv(ctx, a, b, NULL));
+        return tn_intrin2(ctx, id, a, b);
     if (n < 0 || n >= d.bits)
         return tn_error(ctx, 0, TNB_INVALID, "%s of %s by %lld: the amount must lie in [0, %u)",
-                        name, tnb_dtype_print(d).s, (long long)n, d.bits);
+                        intrin_name(id), tnb_dtype_print(d).s, (long long)n, d.bits);
     if (n == 0)
         return a;
     if (!tn_int_value(a, &x))
-        return tn_intrin(ctx, name, tn_listv(ctx, a, b, NULL));
+        return tn_intrin2(ctx, id, a, b);
     if (left)
         return tn_int_imm_of(ctx, d, (int64_t)((uint64_t)x << n));
     return tn_int_imm_of(ctx, d, d.code == TNB_UINT ? (int64_t)((uint64_t)x >> n) : x >> n);

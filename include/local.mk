@@ -29,6 +29,7 @@ tenoncore_HEADERS += \
 	include/tenon/core/builder.h \
 	include/tenon/core/ctx.h \
 	include/tenon/core/eval.h \
+	include/tenon/core/expr.h \
 	include/tenon/core/node.h \
 	include/tenon/core/intrin.def \
 	include/tenon/core/structural.def \

@@ -478,7 +478,7 @@ changed(const nest *w, const tn_expr *score, const tn_expr *r, lane l)
             score = tn_select_of(w->ctx, CMP(NE, x, F(0)), c, score);
             break;
         case CPU_STEP_TANH:
-            score = tn_intrin1(w->ctx, "tanh", score);
+            score = tn_intrin1(w->ctx, TN_INTRIN_tanh, score);
             break;
         }
     }
@@ -520,12 +520,13 @@ weights(const nest *w)
     /* where all is -infinity so far, differences are no numbers */
     const tn_expr *level = tn_select_of(w->ctx, CMP(EQ, now, F(-INFINITY)), F(0), now);
     const tn_stmt *begin =
-        SEQ(store(w, w->factor, l.at, tn_intrin1(w->ctx, "exp", SUB(top, level))),
+        SEQ(store(w, w->factor, l.at, tn_intrin1(w->ctx, TN_INTRIN_exp, SUB(top, level))),
             store(w, w->top, of_group(w, l), now), store(w, w->now, l.at, level));
     const tn_expr *sum = load(w, w->sum, of_group(w, m));
     const tn_stmt *sums = store(w, w->acc, m.at, MUL(sum, load(w, w->factor, m.at)));
     const tn_expr *at = cell(w, r, w->q, n.at), *p = tn_var_dtype(w->ctx, "p", TNB_F32);
-    const tn_expr *e = tn_intrin1(w->ctx, "exp", SUB(load(w, w->ps, at), load(w, w->now, n.at)));
+    const tn_expr *e =
+        tn_intrin1(w->ctx, TN_INTRIN_exp, SUB(load(w, w->ps, at), load(w, w->now, n.at)));
     const tn_stmt *each = SEQ(tn_bind_of(w->ctx, p, e), store(w, w->ps, at, p),
                               store(w, w->acc, n.at, ADD(load(w, w->acc, n.at), p)));
     lane o = lane_of(w);

@@ -208,7 +208,7 @@ scalar_intrinsic(reader *r, const ast *e, int op, const tn_expr *a, const tn_exp
         if (!tn_match_dtypes(r->ctx, &a, &b))
             return rd_failed();
         const tn_node *both[] = {a, b};
-        return rd_node(tn_intrin(r->ctx, "pow", (tn_list){both, 2}));
+        return rd_node(tn_intrin(r->ctx, TN_INTRIN_pow, (tn_list){both, 2}));
     }
     }
 }

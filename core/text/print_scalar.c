@@ -262,7 +262,7 @@ intrinsic_reads_back(printer *p, const tn_call *c, const tn_op *op)
     } else {
         if (!op->infer)
             return false;
-        made = tn_intrin(p->child, op->base.name, c->args);
+        made = tn_call_of(p->child, tn_op_ref_of(p->child, op), c->args, NULL, (tn_list){0}, NULL);
     }
     const tn_call *m = tn_as_call(made);
     if (!m || m->args.n != c->args.n || tn_call_op_of(m) != op ||

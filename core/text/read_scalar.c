@@ -531,7 +531,8 @@ intrinsic(reader *r, const ast *e, const char *name)
     if (typed)
         return rd_node(
             tn_scalar_call(r->ctx, d, tn_op_ref_of(r->ctx, op), (tn_list){args.at, args.n}, NULL));
-    return rd_node(tn_intrin(r->ctx, tn_strf(r->ctx, "tirx.%s", full), (tn_list){args.at, args.n}));
+    return rd_node(tn_call_of(r->ctx, tn_op_ref_of(r->ctx, op), (tn_list){args.at, args.n}, NULL,
+                              (tn_list){0}, NULL));
 }
 
 /* ---- index maps, reducers, targets, ranges ---- */

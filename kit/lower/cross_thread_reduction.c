@@ -240,7 +240,8 @@ const tn_stmt *
 tnk_barrier(tn_ctx *ctx)
 {
     const tn_expr *scope = tn_string(ctx, "shared");
-    return tn_evaluate_of(ctx, tn_intrin(ctx, "tvm_storage_sync", tn_list_of(ctx, &scope, 1)));
+    return tn_evaluate_of(ctx,
+                          tn_intrin(ctx, TN_INTRIN_tvm_storage_sync, tn_list_of(ctx, &scope, 1)));
 }
 
 /* ---- the tree ---- */
@@ -544,7 +545,7 @@ lower(state *st, reduction *r, const tn_stmt *s)
         for (uint32_t k = 0; k < r->of.n; k++)
             TNB_PUSH(a, tree.v, put(ctx, r->own[k], zero, NULL, at(ctx, r->red[k], t.row, zero)));
         TNB_PUSH(a, out.v,
-                 tn_if_stmt_of(ctx, tn_intrin1(ctx, "warp_size_is", size),
+                 tn_if_stmt_of(ctx, tn_intrin1(ctx, TN_INTRIN_warp_size_is, size),
                                tn_seq_of(ctx, tn_list_of(ctx, joined.v.at, joined.v.n)),
                                tn_seq_of(ctx, tn_list_of(ctx, tree.v.at, tree.v.n))));
     } else {

@@ -334,7 +334,8 @@ static const tn_stmt *
 behind_barrier(sync *st, const tn_stmt *s)
 {
     const tn_expr *scope = tn_string(st->ctx, "shared");
-    const tn_expr *call = tn_intrin(st->ctx, "tvm_storage_sync", tn_list_of(st->ctx, &scope, 1));
+    const tn_expr *call =
+        tn_intrin(st->ctx, TN_INTRIN_tvm_storage_sync, tn_list_of(st->ctx, &scope, 1));
     st->inserted++;
     return tn_seqv(st->ctx, tn_evaluate_of(st->ctx, call), s, NULL);
 }

@@ -143,7 +143,8 @@ join_lanes(tn_ctx *ctx, const tnk_warps *w, const tnk_reduction *r, int64_t widt
                                  tn_string(ctx, reduce_name(r->of.op[k], dtype_of(r, k))),
                                  tn_i32(ctx, (int32_t)width), tn_i32(ctx, (int32_t)w->warp.size)};
         TNB_PUSH(a, out->v,
-                 set_own(ctx, r, k, tn_intrin(ctx, "warp_reduce", tn_list_of(ctx, args, 4))));
+                 set_own(ctx, r, k,
+                         tn_intrin(ctx, TN_INTRIN_warp_reduce, tn_list_of(ctx, args, 4))));
     }
 }
 
@@ -188,7 +189,7 @@ tnk_join_in_warps(tn_ctx *ctx, const tnk_warps *w, const tnk_reduction *r, const
                                      v,
                                      r->of.independent ? tnk_neutral(ctx, r->of.op[k], d)
                                                        : tn_cast_to(ctx, d, r->of.init[k])};
-            v = tn_intrin(ctx, "if_then_else", tn_list_of(ctx, args, 3));
+            v = tn_intrin(ctx, TN_INTRIN_if_then_else, tn_list_of(ctx, args, 3));
         }
         TNB_PUSH(a, out->v, set_own(ctx, r, k, v));
     }

@@ -85,7 +85,7 @@ tnk_te_index(tn_ctx *ctx, const tn_expr *index, const tn_expr *extent, bool wrap
     const char *node = here ? tn_loc_place(ctx, here).node : NULL;
     const char *site = tn_strf(ctx, "%s, %s", node ? node : op, what);
     wraps &= tnb_dtype_is_int(tn_dtype_of(index)) && tn_dtype_of(index).code != TNB_UINT;
-    return tn_intrin(ctx, "index_in",
+    return tn_intrin(ctx, TN_INTRIN_index_in,
                      tn_listv(ctx, tn_cast_to(ctx, TNB_I64, index),
                               tn_cast_to(ctx, TNB_I64, extent), tn_i32(ctx, wraps),
                               tn_string(ctx, site), NULL));

@@ -356,7 +356,7 @@ deformed(tn_ctx *ctx, tnk_te *te, const deform *p, const tn_node *x, const tn_no
         const tn_expr *v =
             ADD(tn_cast_to(ctx, d, base),
                 tn_cast_to(ctx, d, tnk_te_read_at(te, offset, at, (uint32_t)p->rank + 2)));
-        const tn_expr *floor = tn_intrin1(ctx, "floor", v);
+        const tn_expr *floor = tn_intrin1(ctx, TN_INTRIN_floor, v);
         low[i] = tn_cast_to(ctx, TNB_I64, floor);
         part[i] = SUB(v, floor);
     }

@@ -163,7 +163,7 @@ add_decay(linear *l)
                   *k = iter(&c, "k", l->key_size, TN_ITER_SPATIAL),
                   *v = iter(&c, "v", l->value_size, TN_ITER_SPATIAL);
     const tn_expr *at = l->decay_of_keys ? column(l, h, l->key_size, k) : h;
-    const tn_expr *keep = tn_intrin1(ctx, "exp", wide_at(l, DECAY, b, t, at));
+    const tn_expr *keep = tn_intrin1(ctx, TN_INTRIN_exp, wide_at(l, DECAY, b, t, at));
     const tn_node *s = POINT(l->state, b, h, k, v);
     add_turn(l, end_nest(&c, "decay", LIST(s, POINT(l->in[DECAY], b, t, at)), s, NULL,
                          PUT(l->state, MUL(AT(l->state, b, h, k, v), keep), b, h, k, v)));

@@ -228,8 +228,8 @@ turn(tn_ctx *ctx, tnb_dtype d, const tn_expr *r, const tn_expr *all, bool sines)
                              tn_cast_to(ctx, d, all));
     const tn_expr *cosines = tn_bin(ctx, TN_KIND_EQ, tn_cast_to(ctx, TNB_I64, far),
                                     tn_cast_to(ctx, TNB_I64, odd)),
-                  *v = tn_select_of(ctx, cosines, tn_intrin1(ctx, "cos", angle),
-                                    tn_intrin1(ctx, "sin", angle));
+                  *v = tn_select_of(ctx, cosines, tn_intrin1(ctx, TN_INTRIN_cos, angle),
+                                    tn_intrin1(ctx, TN_INTRIN_sin, angle));
     return tn_select_of(ctx, minus, tn_sub(ctx, tn_float_imm_of(ctx, d, 0), v), v);
 }
 

@@ -592,7 +592,11 @@ rounded(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a)
         if (op == ONNX_CEIL)
             return tn_raw_cast(ctx, d, tn_ceildiv(ctx, r.num, den));
     }
-    return tn_intrin1(ctx, op == ONNX_FLOOR ? "floor" : op == ONNX_CEIL ? "ceil" : "nearbyint", a);
+    return tn_intrin1(ctx,
+                      op == ONNX_FLOOR  ? TN_INTRIN_floor
+                      : op == ONNX_CEIL ? TN_INTRIN_ceil
+                                        : TN_INTRIN_nearbyint,
+                      a);
 }
 
 static const tn_expr *
@@ -613,7 +617,7 @@ float_unary(tn_ctx *ctx, onnx_arith op, tnb_dtype d, const tn_expr *a)
     if (op == ONNX_ABS)
         return float_binary(ctx, ONNX_MAX, d, a, float_binary(ctx, ONNX_SUB, d, zero, a));
     if (op == ONNX_SQRT)
-        return tn_intrin1(ctx, "sqrt", a);
+        return tn_intrin1(ctx, TN_INTRIN_sqrt, a);
     if (op == ONNX_RECIPROCAL)
         return float_binary(ctx, ONNX_DIV, d, tn_float_imm_of(ctx, TNB_F64, 1), a);
     return NULL;

@@ -229,10 +229,12 @@ scalar_intrinsics_have_types(void **state)
 {
     tn_ctx *ctx = *state;
     const tn_expr *x = tn_var_dtype(ctx, "x", TNB_F16);
-    assert_true(tnb_dtype_eq(tn_dtype_of(tn_intrin1(ctx, "exp", x)), TNB_F16));
-    assert_true(tnb_dtype_eq(tn_dtype_of(tn_intrin1(ctx, "tirx.isnan", x)), TNB_B8));
-    assert_true(tn_is_error(tn_intrin(ctx, "pow", (tn_list){&x, 1})));
-    assert_true(tn_is_error(tn_intrin1(ctx, "expo", x)));
+    assert_true(tnb_dtype_eq(tn_dtype_of(tn_intrin1(ctx, TN_INTRIN_exp, x)), TNB_F16));
+    assert_true(tnb_dtype_eq(tn_dtype_of(tn_intrin1(ctx, TN_INTRIN_isnan, x)), TNB_B8));
+    assert_true(tn_is_error(tn_intrin(ctx, TN_INTRIN_pow, (tn_list){&x, 1})));
+    assert_true(tn_is_error(tn_intrin1(ctx, TN_INTRIN_NONE, x)));
+    assert_true(tn_is_error(tn_intrin1(ctx, TN_INTRIN_COUNT, x)));
+    assert_true(tn_is_error(tn_intrin_named(ctx, "expo", (tn_list){&x, 1})));
     double one = 1;
     assert_true(tn_find_op(tn_ctx_registry(ctx), "tirx.isinf", NULL)->eval(&one, 1) == 0);
 }

@@ -175,7 +175,7 @@ softmax(gpu_program *p)
         tnk_te_reduce(s, TNK_MAX, tnk_te_read(p->te, x, s->axes[0], s->axes[1], r, NULL));
     s = st(p, "exp", p->dim, 3);
     const tn_node *e =
-        tnk_te_define(s, tn_intrin1(p->ctx, "exp",
+        tnk_te_define(s, tn_intrin1(p->ctx, TN_INTRIN_exp,
                                     tn_sub(p->ctx, tnk_te_read_at(p->te, x, s->axes, 3),
                                            tnk_te_read_at(p->te, m, s->axes, 2))));
     s = st(p, "sum", p->dim, 2);
@@ -214,7 +214,7 @@ layer_norm(gpu_program *p)
     s = st(p, "norm", p->dim, 2);
     const tn_expr *sum = tnk_te_read(p->te, both[0], s->axes[0], NULL),
                   *sq = tnk_te_read(p->te, both[1], s->axes[0], NULL);
-    const tn_expr *root = tn_intrin1(p->ctx, "rsqrt", tn_add(p->ctx, sq, number(p, 1)));
+    const tn_expr *root = tn_intrin1(p->ctx, TN_INTRIN_rsqrt, tn_add(p->ctx, sq, number(p, 1)));
     const tn_node *o =
         tnk_te_define(s, tn_mul(p->ctx, tn_sub(p->ctx, tnk_te_read_at(p->te, x, s->axes, 2), sum),
                                 root));
@@ -301,7 +301,7 @@ rms_norm(gpu_program *p)
                   *v = tnk_te_read(p->te, x, s->axes[0], r, NULL);
     const tn_node *q = tnk_te_sum(s, tn_mul(p->ctx, v, v));
     s = st(p, "rsqrt", p->dim, 1);
-    q = tnk_te_define(s, tn_intrin1(p->ctx, "rsqrt",
+    q = tnk_te_define(s, tn_intrin1(p->ctx, TN_INTRIN_rsqrt,
                                     tn_add(p->ctx, tnk_te_read_at(p->te, q, s->axes, 1),
                                            number(p, 1))));
     s = st(p, "norm", p->dim, 2);

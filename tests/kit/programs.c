@@ -53,7 +53,7 @@ matmul_bias(tn_ctx *ctx)
     const tn_node *o = tnk_te_define(e, tn_add(ctx, tnk_te_read_at(te, c, e->axes, 2),
                                                tnk_te_read(te, bias, e->axes[1], NULL)));
     tnk_stage *t = stage(te, "T_tanh", (int64_t[]){33, 20}, 2, TNB_F32);
-    o = tnk_te_define(t, tn_intrin1(ctx, "tanh", tnk_te_read_at(te, o, t->axes, 2)));
+    o = tnk_te_define(t, tn_intrin1(ctx, TN_INTRIN_tanh, tnk_te_read_at(te, o, t->axes, 2)));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -109,7 +109,7 @@ softmax(tn_ctx *ctx)
     const tn_expr *k = tnk_te_reduce_axis(s, "k", tn_i64(ctx, 37));
     const tn_node *mx = tnk_te_reduce(s, TNK_MAX, tnk_te_read(te, x, s->axes[0], k, NULL));
     s = stage(te, "T_softmax_exp", (int64_t[]){5, 37}, 2, TNB_F32);
-    const tn_node *e = tnk_te_define(s, tn_intrin1(ctx, "exp",
+    const tn_node *e = tnk_te_define(s, tn_intrin1(ctx, TN_INTRIN_exp,
                                                    tn_sub(ctx, tnk_te_read_at(te, x, s->axes, 2),
                                                           tnk_te_read_at(te, mx, s->axes, 1))));
     s = stage(te, "T_softmax_expsum", (int64_t[]){5}, 1, TNB_F32);
@@ -158,10 +158,11 @@ math(tn_ctx *ctx)
                   *y = input(te, "y", (int64_t[]){53}, 1, TNB_F32);
     tnk_stage *s = stage(te, "compute", (int64_t[]){4, 53}, 2, TNB_F32);
     const tn_expr *a = tnk_te_read_at(te, x, s->axes, 2), *b = tnk_te_read(te, y, s->axes[1], NULL);
-    const tn_expr *t = tn_add(ctx, tn_intrin1(ctx, "sigmoid", a), tn_intrin1(ctx, "erf", b));
+    const tn_expr *t =
+        tn_add(ctx, tn_intrin1(ctx, TN_INTRIN_sigmoid, a), tn_intrin1(ctx, TN_INTRIN_erf, b));
     const tn_expr *f =
-        tn_intrin1(ctx, "log",
-                   tn_add(ctx, tn_intrin1(ctx, "fabs", a), tn_literal(ctx, TNB_F32, 1)));
+        tn_intrin1(ctx, TN_INTRIN_log,
+                   tn_add(ctx, tn_intrin1(ctx, TN_INTRIN_fabs, a), tn_literal(ctx, TNB_F32, 1)));
     const tn_node *o = tnk_te_define(s, tn_select_of(ctx, tn_bin(ctx, TN_KIND_GT, a, b), t, f));
     return tnk_te_finish(te, &o, 1);
 }
@@ -317,7 +318,7 @@ gate(tn_ctx *ctx)
         tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, v, s->axes[0], rc, s->axes[2], s->axes[3], NULL),
                              tnk_te_read(te, w, s->axes[1], rc, zero, zero, NULL)));
     s = tnk_te_stage_like(te, "compute", y, TNB_F32);
-    y = tnk_te_define(s, tn_intrin1(ctx, "tirx.sigmoid", tnk_te_read_at(te, y, s->axes, 4)));
+    y = tnk_te_define(s, tn_intrin1(ctx, TN_INTRIN_sigmoid, tnk_te_read_at(te, y, s->axes, 4)));
     s = tnk_te_stage_like(te, "T_multiply", x, TNB_F32);
     y = tnk_te_define(s, tn_mul(ctx, tnk_te_read_at(te, x, s->axes, 4),
                                 tnk_te_read(te, y, s->axes[0], s->axes[1], zero, zero, NULL)));
@@ -333,12 +334,13 @@ bit_ops(tn_ctx *ctx)
     tnk_stage *s = stage(te, "bits", (int64_t[]){77}, 1, TNB_I32);
     const tn_expr *x = tnk_te_read_at(te, in, s->axes, 1), *three = tn_int_imm_of(ctx, TNB_I32, 3),
                   *one = tn_bitwise_or(ctx, x, tn_int_imm_of(ctx, TNB_I32, 1));
-    const tn_expr *v = tn_add(ctx, tn_intrin1(ctx, "popcount", x), tn_intrin1(ctx, "clz", one));
+    const tn_expr *v =
+        tn_add(ctx, tn_intrin1(ctx, TN_INTRIN_popcount, x), tn_intrin1(ctx, TN_INTRIN_clz, one));
     v = tn_add(ctx, v,
                tn_bitwise_and(ctx, tn_shift_right(ctx, x, three),
-                              tn_intrin1(ctx, "bitwise_not", one)));
+                              tn_intrin1(ctx, TN_INTRIN_bitwise_not, one)));
     v = tn_bitwise_xor(ctx, v, tn_shift_left(ctx, tn_bitwise_and(ctx, x, three), three));
-    v = tn_add(ctx, v, tn_intrin1(ctx, "abs", tn_shift_right(ctx, x, three)));
+    v = tn_add(ctx, v, tn_intrin1(ctx, TN_INTRIN_abs, tn_shift_right(ctx, x, three)));
     const tn_node *o = tnk_te_define(s, v);
     return tnk_te_finish(te, &o, 1);
 }

@@ -312,8 +312,8 @@ kernel_of(const function *f)
     tnk_stage *s = tnk_te_stage_like(te, "out", x, TNB_F32);
     const tn_expr *both[] = {tnk_te_read_at(te, x, s->axes, 1), tnk_te_read_at(te, y, s->axes, 1)};
     const tn_node *out =
-        tnk_te_define(s, tn_intrin(k.ctx, f->name,
-                                   (tn_list){(const tn_node **)both, f->exact2 ? 2 : 1}));
+        tnk_te_define(s, tn_intrin_named(k.ctx, f->name,
+                                         (tn_list){(const tn_node **)both, f->exact2 ? 2 : 1}));
     return krun_schedule(&k, tnk_te_finish(te, &out, 1), "Elementwise");
 }
 

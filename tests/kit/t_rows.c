@@ -149,7 +149,7 @@ reduce(program *p, const tn_node *of, unsigned dims, kind how, const tn_node *le
     if (less)
         v = tn_sub(k.ctx, v, tnk_te_read_at(p->te, less, own, n));
     if (exp)
-        v = tn_intrin1(k.ctx, "exp", v);
+        v = tn_intrin1(k.ctx, TN_INTRIN_exp, v);
     if (!sum)
         return tnk_te_reduce(s, how == LARGEST ? TNK_MAX : TNK_MIN, v);
     v = tn_cast_to(k.ctx, wider ? TNB_F32 : p->d, v);
@@ -240,7 +240,7 @@ places(void **state)
         if (how == 0) /* many equal ones */
             v = tn_max(k.ctx, v, tn_literal(k.ctx, p.d, 1));
         else if (how == 1 && floats && p.d.bits >= 32) /* and many that are no number */
-            v = tn_intrin1(k.ctx, "sqrt", v);
+            v = tn_intrin1(k.ctx, TN_INTRIN_sqrt, v);
         else if (how == 2)
             v = tn_literal(k.ctx, p.d, 0); /* nothing else */
         if (how == 2)
@@ -287,7 +287,7 @@ steps_over_rows(void **state)
                     own[n++] = s->axes[j];
             const tn_expr *v = tn_sub(k.ctx, tnk_te_read_at(p.te, p.x, s->axes, p.rank),
                                       tnk_te_read_at(p.te, m, own, n));
-            e = tnk_te_define(s, exp ? tn_intrin1(k.ctx, "exp", v) : v);
+            e = tnk_te_define(s, exp ? tn_intrin1(k.ctx, TN_INTRIN_exp, v) : v);
         }
         const tn_node *sum = kept ? reduce(&p, e, dims, exp ? SUM : SQUARES, NULL, false)
                                   : reduce(&p, p.x, dims, exp ? SUM : SQUARES, m, exp);
@@ -342,7 +342,7 @@ elements(void **state)
         const tn_expr *v = tnk_te_read_at(p.te, p.x, at, p.rank);
         v = tn_sub(k.ctx, v, tnk_te_read_at(p.te, b, b_at, n));
         if (tnb_dtype_is_float(p.d) && between(0, 1))
-            v = tn_intrin1(k.ctx, between(0, 1) ? "tanh" : "sigmoid", v);
+            v = tn_intrin1(k.ctx, between(0, 1) ? TN_INTRIN_tanh : TN_INTRIN_sigmoid, v);
         else
             v = tn_max(k.ctx, v, tn_literal(k.ctx, p.d, 2));
         char what[60];

@@ -33,7 +33,7 @@ close_all(void **state)
 
 /* function(x) or x + 1 for n rows of 64 elements; how many loops a team ran. */
 static int
-team_calls(int64_t n, bool symbolic, const char *function, int threads)
+team_calls(int64_t n, bool symbolic, tn_intrin_id function, int threads)
 {
     tn_ctx *ctx = k.ctx;
     tnk_te *te = tnk_te_new(ctx);
@@ -59,16 +59,16 @@ static void
 little_work_is_done_by_one_thread(void **state)
 {
     (void)state;
-    assert_int_equal(team_calls(4, false, NULL, 2), 0);
-    assert_int_equal(team_calls(8192, false, NULL, 2), 1);
+    assert_int_equal(team_calls(4, false, TN_INTRIN_NONE, 2), 0);
+    assert_int_equal(team_calls(8192, false, TN_INTRIN_NONE, 2), 1);
 }
 
 static void
 symbolic_extents_decide_when_the_kernel_runs(void **state)
 {
     (void)state;
-    assert_int_equal(team_calls(4, true, NULL, 2), 0);
-    assert_int_equal(team_calls(8192, true, NULL, 2), 1);
+    assert_int_equal(team_calls(4, true, TN_INTRIN_NONE, 2), 0);
+    assert_int_equal(team_calls(8192, true, TN_INTRIN_NONE, 2), 1);
 }
 
 static void
@@ -76,9 +76,9 @@ functions_weigh_more_than_additions(void **state)
 {
     (void)state;
     int64_t plain = 1, costly = 1;
-    for (; plain < 1 << 16 && team_calls(plain, true, NULL, 2) == 0; plain *= 2)
+    for (; plain < 1 << 16 && team_calls(plain, true, TN_INTRIN_NONE, 2) == 0; plain *= 2)
         ;
-    for (; costly < 1 << 16 && team_calls(costly, true, "erf", 2) == 0; costly *= 2)
+    for (; costly < 1 << 16 && team_calls(costly, true, TN_INTRIN_erf, 2) == 0; costly *= 2)
         ;
     assert_in_range(plain, 2, 1 << 12);
     assert_in_range(costly, 2, plain / 4);
@@ -89,10 +89,10 @@ a_loop_is_worth_as_many_threads_as_it_has_work_for(void **state)
 {
     (void)state;
     for (int symbolic = 0; symbolic < 2; symbolic++) {
-        assert_int_equal(team_calls(512, symbolic, NULL, 2), 1);
+        assert_int_equal(team_calls(512, symbolic, TN_INTRIN_NONE, 2), 1);
         int worth = k.worth;
         assert_in_range(worth, 2, 64);
-        assert_int_equal(team_calls(8192, symbolic, NULL, 2), 1);
+        assert_int_equal(team_calls(8192, symbolic, TN_INTRIN_NONE, 2), 1);
         assert_in_range(k.worth, 8 * worth, 32 * worth);
     }
 }
@@ -101,8 +101,8 @@ static void
 one_thread_calls_no_team(void **state)
 {
     (void)state;
-    assert_int_equal(team_calls(8192, false, NULL, 1), 0);
-    assert_int_equal(team_calls(8192, true, "erf", 1), 0);
+    assert_int_equal(team_calls(8192, false, TN_INTRIN_NONE, 1), 0);
+    assert_int_equal(team_calls(8192, true, TN_INTRIN_erf, 1), 0);
 }
 
 int

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tenon/base/file.h"
+#include "tenon/core/expr.h"
 #include "tenon/core/registry.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
@@ -206,7 +207,8 @@ unfolded_nodes_come_back(void **state)
             expression_comes_back(ctx, &o, tn_raw_binary(ctx, TN_KIND_AND, bools[i], bools[j]));
             expression_comes_back(ctx, &o, tn_raw_binary(ctx, TN_KIND_OR, bools[i], bools[j]));
             const tn_node *args[] = {bools[i], o.x, ints[j]};
-            expression_comes_back(ctx, &o, tn_intrin(ctx, "if_then_else", (tn_list){args, 3}));
+            expression_comes_back(ctx, &o,
+                                  tn_intrin(ctx, TN_INTRIN_if_then_else, (tn_list){args, 3}));
             expression_comes_back(ctx, &o, tn_select_of(ctx, bools[i], o.x, ints[j]));
         }
     }
@@ -216,13 +218,13 @@ unfolded_nodes_come_back(void **state)
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++) {
                 const tn_node *args[] = {ints[i], ints[j]};
-                expression_comes_back(ctx, &o, tn_intrin(ctx, bits[k], (tn_list){args, 2}));
+                expression_comes_back(ctx, &o, tn_intrin_named(ctx, bits[k], (tn_list){args, 2}));
             }
     for (int i = 0; i < 6; i++) {
         expression_comes_back(ctx, &o, tn_raw_cast(ctx, TNB_F16, floats[i]));
         expression_comes_back(ctx, &o, tn_raw_cast(ctx, TNB_I64, ints[i]));
         expression_comes_back(ctx, &o, tn_raw_cast(ctx, TNB_I32, ints[i]));
-        expression_comes_back(ctx, &o, tn_intrin1(ctx, "exp", floats[i]));
+        expression_comes_back(ctx, &o, tn_intrin1(ctx, TN_INTRIN_exp, floats[i]));
         expression_comes_back(ctx, &o, tn_broadcast_of(ctx, floats[i], 4));
         expression_comes_back(ctx, &o, tn_ramp_of(ctx, ints[i], ints[5 - i], 8));
     }

@@ -442,8 +442,8 @@ cpu_nest_result(nest *n, const tn_expr *i, const tn_expr *j)
 static const tn_stmt *
 fetch(cpu_gemm *g, const tn_expr *load)
 {
-    const tn_expr *e = tn_intrin1(g->ctx, "tirx.address_of", load);
-    return tn_evaluate_of(g->ctx, tn_intrin1(g->ctx, "tirx.prefetch", e));
+    const tn_expr *e = tn_intrin1(g->ctx, TN_INTRIN_address_of, load);
+    return tn_evaluate_of(g->ctx, tn_intrin1(g->ctx, TN_INTRIN_prefetch, e));
 }
 
 /* Asks for rows of the next panel's part: over all tiles of the group, for all of them. step: number of the turn. */

@@ -183,8 +183,8 @@ fetch(turn *t, const place *p, uint32_t load, const tn_expr *i)
         /* counted in elements of memory: the place may be in another row */
         *last = tn_add(t->ctx, from, I(k * line));
         const tn_expr *e = tn_load(t->ctx, l->buffer, tn_list_of(t->ctx, index, l->indices.n));
-        e = tn_intrin1(t->ctx, "tirx.address_of", e);
-        s[n++] = tn_evaluate_of(t->ctx, tn_intrin1(t->ctx, "tirx.prefetch", e));
+        e = tn_intrin1(t->ctx, TN_INTRIN_address_of, e);
+        s[n++] = tn_evaluate_of(t->ctx, tn_intrin1(t->ctx, TN_INTRIN_prefetch, e));
     }
     return loop(t, u, I(t->square.lanes), TN_FOR_SERIAL,
                 tn_seq_of(t->ctx, tn_list_of(t->ctx, s, n)));

@@ -7,7 +7,7 @@
 #ifndef TENON_CORE_ARITH_H
 #define TENON_CORE_ARITH_H
 
-#include "tenon/core/build.h"
+#include "tenon/core/expr.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -176,12 +176,10 @@ TNB_EXPORT const tn_expr *
 tn_shuffle_of(tn_ctx *ctx, tn_list vectors, tn_list indices);
 TNB_EXPORT const tn_expr *
 tn_load(tn_ctx *ctx, const tn_node *buffer, tn_list indices);
-/* A call of a scalar intrinsic by name without prefix ("exp", "tirx.exp" also taken): type by the
- * intrinsic's rule. */
+/* A call of a scalar intrinsic, which may be a plugin's, by name without prefix ("exp", "tirx.exp" also taken): type by the
+ * intrinsic's rule. Those of the core have ids: tn_intrin (expr.h). */
 TNB_EXPORT const tn_expr *
-tn_intrin(tn_ctx *ctx, const char *name, tn_list args);
-TNB_EXPORT const tn_expr *
-tn_intrin1(tn_ctx *ctx, const char *name, const tn_expr *a);
+tn_intrin_named(tn_ctx *ctx, const char *name, tn_list args);
 /* A scalar call with the result dtype given. op: OpRef, GlobalVar, ExternFunc. */
 TNB_EXPORT const tn_expr *
 tn_scalar_call(tn_ctx *ctx, tnb_dtype d, const tn_expr *op, tn_list args, const tn_node *attrs);

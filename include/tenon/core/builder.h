@@ -14,7 +14,7 @@
 #ifndef TENON_CORE_BUILDER_H
 #define TENON_CORE_BUILDER_H
 
-#include "tenon/core/op.h"
+#include "tenon/core/expr.h"
 
 #ifdef __cplusplus
 extern "C" {
