@@ -28,48 +28,49 @@ infer_prelu(tn_ctx *ctx, const tn_call *call)
 static const tn_expr *
 gelu_erf(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 {
-    const tn_expr *z = CAST(emit_wide(d), MUL(x, LIT(d, 0.7071067811865476)));
-    return MUL(x, ADD(LIT(d, 0.5), MUL(CAST(d, MATH1("erf", z)), LIT(d, 0.5))));
+    const tn_expr *z =
+        tn_cast_to(ctx, emit_wide(d), tn_mul(ctx, x, tn_literal(ctx, d, 0.7071067811865476)));
+    const tn_expr *half = tn_literal(ctx, d, 0.5),
+                  *erf = tn_cast_to(ctx, d, tn_intrin1(ctx, TN_INTRIN_erf, z));
+    return tn_mul(ctx, x, tn_add(ctx, half, tn_mul(ctx, erf, half)));
 }
 
 static const tn_expr *
 gelu_tanh(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 {
-    const tn_expr *inner =
-        MUL(MUL(LIT(d, 0.7978845608028654), x), ADD(LIT(d, 1), MUL(MUL(LIT(d, 0.044715), x), x)));
-    return MUL(MUL(LIT(d, 0.5), x), ADD(LIT(d, 1), MATH1("tanh", inner)));
-}
-
-/* log(1 + exp(z)) without overflow. */
-static const tn_expr *
-softplus(tn_ctx *ctx, const tn_expr *z, tnb_dtype d)
-{
-    const tn_expr *tail =
-        MATH1("log", ADD(LIT(d, 1), MATH1("exp", SUB(LIT(d, 0), MATH1("fabs", z)))));
-    return ADD(GREATEST(z, LIT(d, 0)), tail);
+    const tn_expr *linear = tn_mul(ctx, tn_literal(ctx, d, 0.7978845608028654), x),
+                  *square = tn_mul(ctx, tn_mul(ctx, tn_literal(ctx, d, 0.044715), x), x);
+    const tn_expr *inner = tn_mul(ctx, linear, tn_add(ctx, tn_literal(ctx, d, 1), square));
+    return tn_mul(ctx, tn_mul(ctx, tn_literal(ctx, d, 0.5), x),
+                  tn_add(ctx, tn_literal(ctx, d, 1), tn_intrin1(ctx, TN_INTRIN_tanh, inner)));
 }
 
 static const tn_expr *
 softplus_scaled(tn_ctx *ctx, const tn_call *call, const tn_expr *x, tnb_dtype d)
 {
     double beta = tn_call_float(call, "beta"), threshold = tn_call_float(call, "threshold");
-    const tn_expr *z = MUL(x, LIT(d, beta));
-    return SELECT(GREATER(z, LIT(d, threshold)), x, DIVIDE(softplus(ctx, z, d), LIT(d, beta)));
+    const tn_expr *z = tn_mul(ctx, x, tn_literal(ctx, d, beta));
+    return tn_select_of(ctx, tn_gt_of(ctx, z, tn_literal(ctx, d, threshold)), x,
+                        tn_div(ctx, emit_softplus(ctx, z, d), tn_literal(ctx, d, beta)));
 }
 
 static const tn_expr *
 selu(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 {
     const double alpha = 1.6732632423543772, scale = 1.0507009873554805;
-    const tn_expr *below = MUL(LIT(d, scale * alpha), SUB(MATH1("exp", x), LIT(d, 1)));
-    return SELECT(GREATER(x, LIT(d, 0)), MUL(LIT(d, scale), x), below);
+    const tn_expr *below =
+        tn_mul(ctx, tn_literal(ctx, d, scale * alpha),
+               tn_sub(ctx, tn_intrin1(ctx, TN_INTRIN_exp, x), tn_literal(ctx, d, 1)));
+    return tn_select_of(ctx, tn_gt_of(ctx, x, tn_literal(ctx, d, 0)),
+                        tn_mul(ctx, tn_literal(ctx, d, scale), x), below);
 }
 
 static const tn_expr *
 hard_sigmoid(tn_ctx *ctx, const tn_expr *x, tnb_dtype d, double alpha, double beta)
 {
-    const tn_expr *line = ADD(MUL(x, LIT(d, alpha)), LIT(d, beta));
-    return GREATEST(LEAST(line, LIT(d, 1)), LIT(d, 0));
+    const tn_expr *line =
+        tn_add(ctx, tn_mul(ctx, x, tn_literal(ctx, d, alpha)), tn_literal(ctx, d, beta));
+    return tn_max(ctx, tn_min(ctx, line, tn_literal(ctx, d, 1)), tn_literal(ctx, d, 0));
 }
 
 static const tn_expr *
@@ -78,20 +79,23 @@ activation_value(tn_ctx *ctx, const tn_call *call, const tn_expr *x)
     tnb_dtype d = tn_dtype_of(x);
     switch (infer_op(call)->id) {
     case OP_nn_relu:
-        return GREATEST(x, LIT(d, 0));
+        return tn_max(ctx, x, tn_literal(ctx, d, 0));
     case OP_nn_relu6:
-        return LEAST(GREATEST(x, LIT(d, 0)), LIT(d, 6));
+        return tn_min(ctx, tn_max(ctx, x, tn_literal(ctx, d, 0)), tn_literal(ctx, d, 6));
     case OP_nn_leakyrelu:
-        return SELECT(LESS(LIT(d, 0), x), x, MUL(x, LIT(d, tn_call_float(call, "alpha"))));
+        return tn_select_of(ctx, tn_lt_of(ctx, tn_literal(ctx, d, 0), x), x,
+                            tn_mul(ctx, x, tn_literal(ctx, d, tn_call_float(call, "alpha"))));
     case OP_nn_elu:
-        return SELECT(LESS(LIT(d, 0), x), x,
-                      MUL(SUB(MATH1("exp", x), LIT(d, 1)), LIT(d, tn_call_float(call, "alpha"))));
+        return tn_select_of(
+            ctx, tn_lt_of(ctx, tn_literal(ctx, d, 0), x), x,
+            tn_mul(ctx, tn_sub(ctx, tn_intrin1(ctx, TN_INTRIN_exp, x), tn_literal(ctx, d, 1)),
+                   tn_literal(ctx, d, tn_call_float(call, "alpha"))));
     case OP_nn_gelu:
         return gelu_erf(ctx, x, d);
     case OP_nn_gelu_tanh:
         return gelu_tanh(ctx, x, d);
     case OP_nn_silu:
-        return MUL(x, MATH1("sigmoid", x));
+        return tn_mul(ctx, x, tn_intrin1(ctx, TN_INTRIN_sigmoid, x));
     case OP_nn_selu:
         return selu(ctx, x, d);
     case OP_nn_softplus:
@@ -99,11 +103,12 @@ activation_value(tn_ctx *ctx, const tn_call *call, const tn_expr *x)
     case OP_nn_hardsigmoid:
         return hard_sigmoid(ctx, x, d, tn_call_float(call, "alpha"), tn_call_float(call, "beta"));
     case OP_nn_hardswish:
-        return MUL(x, hard_sigmoid(ctx, x, d, 1.0 / 6, 0.5));
+        return tn_mul(ctx, x, hard_sigmoid(ctx, x, d, 1.0 / 6, 0.5));
     case OP_nn_mish:
-        return MUL(x, MATH1("tanh", softplus(ctx, x, d)));
+        return tn_mul(ctx, x, tn_intrin1(ctx, TN_INTRIN_tanh, emit_softplus(ctx, x, d)));
     default: /* nn.softsign */
-        return DIVIDE(x, ADD(LIT(d, 1), MATH1("fabs", x)));
+        return tn_div(ctx, x,
+                      tn_add(ctx, tn_literal(ctx, d, 1), tn_intrin1(ctx, TN_INTRIN_fabs, x)));
     }
 }
 
@@ -134,6 +139,6 @@ legalize_prelu(tn_builder *b, const tn_call *call)
     if (emit_ndim(alpha))
         at = emit_stretched(&e, emit_dim(alpha, 0), emit_dims(TN_NODE(call)).at[axis], at);
     const tn_expr *slope = tnk_te_read_at(e.te, alpha, &at, emit_ndim(alpha));
-    v = SELECT(LESS(LIT(d, 0), v), v, MUL(v, slope));
+    v = tn_select_of(ctx, tn_lt_of(ctx, tn_literal(ctx, d, 0), v), v, tn_mul(ctx, v, slope));
     return emit_end(&e, "prelu", tnk_te_define(s, v));
 }

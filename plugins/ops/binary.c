@@ -160,39 +160,46 @@ power_value(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
     int64_t i;
     double p = f ? f->value : tn_int_value(y, &i) ? (double)i : -1;
     if (p == 0)
-        return LIT(d, 1);
+        return tn_literal(ctx, d, 1);
     if (p == 1)
         return x;
     if (p == 2)
-        return MUL(x, x);
+        return tn_mul(ctx, x, x);
     if (p == 3)
-        return MUL(MUL(x, x), x);
+        return tn_mul(ctx, tn_mul(ctx, x, x), x);
     if (p == 0.5)
-        return CAST(d, MATH1("sqrt", CAST(emit_wide(d), x)));
+        return tn_cast_to(ctx, d,
+                          tn_intrin1(ctx, TN_INTRIN_sqrt, tn_cast_to(ctx, emit_wide(d), x)));
     tnb_dtype wide = tnb_dtype_is_float(d) ? emit_wide(d) : TNB_F64;
-    return CAST(d, MATH2("pow", CAST(wide, x), CAST(wide, y)));
+    return tn_cast_to(ctx, d,
+                      tn_intrin2(ctx, TN_INTRIN_pow, tn_cast_to(ctx, wide, x),
+                                 tn_cast_to(ctx, wide, y)));
 }
 
 static const tn_expr *
 log_add_exp(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 {
-    const tn_expr *most = GREATEST(x, y), *least = LEAST(x, y);
-    const tn_expr *tail = MATH1("log", ADD(LIT(tn_dtype_of(x), 1), MATH1("exp", SUB(least, most))));
-    return SELECT(EQUAL(x, y), ADD(x, LIT(tn_dtype_of(x), 0.6931471805599453)), ADD(most, tail));
+    const tn_expr *most = tn_max(ctx, x, y), *least = tn_min(ctx, x, y);
+    const tn_expr *ratio = tn_intrin1(ctx, TN_INTRIN_exp, tn_sub(ctx, least, most));
+    const tn_expr *tail =
+        tn_intrin1(ctx, TN_INTRIN_log, tn_add(ctx, tn_literal(ctx, tn_dtype_of(x), 1), ratio));
+    return tn_select_of(ctx, tn_eq_of(ctx, x, y),
+                        tn_add(ctx, x, tn_literal(ctx, tn_dtype_of(x), 0.6931471805599453)),
+                        tn_add(ctx, most, tail));
 }
 
 /* x - floor(x / y) * y. */
 static const tn_expr *
 floor_mod(tn_ctx *ctx, const tn_expr *x, const tn_expr *y)
 {
-    return SUB(x, MUL(MATH1("floor", DIVIDE(x, y)), y));
+    return tn_sub(ctx, x, tn_mul(ctx, tn_intrin1(ctx, TN_INTRIN_floor, tn_div(ctx, x, y)), y));
 }
 
 static const tn_expr *
-bits(tn_ctx *ctx, const char *name, tn_kind of_bools, const tn_expr *x, const tn_expr *y)
+bits(tn_ctx *ctx, tn_intrin_id id, tn_kind of_bools, const tn_expr *x, const tn_expr *y)
 {
     bool bools = tnb_dtype_is_bool(tn_dtype_of(x));
-    return bools ? tn_bin(ctx, of_bools, x, y) : MATH2(name, x, y);
+    return bools ? tn_bin(ctx, of_bools, x, y) : tn_intrin2(ctx, id, x, y);
 }
 
 /* Integers: 0 where the divisor is 0. */
@@ -203,8 +210,9 @@ int_division(tn_ctx *ctx, tn_kind kind, const tn_expr *x, const tn_expr *y)
     if (tn_int_value(y, &v) && v)
         return tn_bin(ctx, kind, x, y);
     tnb_dtype d = tn_dtype_of(y);
-    const tn_expr *zero = EQUAL(y, LIT(d, 0));
-    return SELECT(zero, LIT(d, 0), tn_bin(ctx, kind, x, SELECT(zero, LIT(d, 1), y)));
+    const tn_expr *zero = tn_eq_of(ctx, y, tn_literal(ctx, d, 0));
+    return tn_select_of(ctx, zero, tn_literal(ctx, d, 0),
+                        tn_bin(ctx, kind, x, tn_select_of(ctx, zero, tn_literal(ctx, d, 1), y)));
 }
 
 /* Counts outside of the bits shift everything out. */
@@ -213,16 +221,17 @@ shift(tn_ctx *ctx, bool left, const tn_expr *x, const tn_expr *y)
 {
     tnb_dtype d = tn_dtype_of(y);
     bool is_signed = d.code == TNB_INT;
-    const tn_expr *inside = LESS(y, LIT(d, d.bits));
+    tn_intrin_id id = left ? TN_INTRIN_shift_left : TN_INTRIN_shift_right;
+    const tn_expr *inside = tn_lt_of(ctx, y, tn_literal(ctx, d, d.bits));
     int64_t v;
     if (tn_int_value(y, &v) && v >= 0 && v < d.bits)
-        return MATH2(left ? "shift_left" : "shift_right", x, y);
+        return tn_intrin2(ctx, id, x, y);
     if (is_signed)
-        inside = AND(tn_bin(ctx, TN_KIND_GE, y, LIT(d, 0)), inside);
+        inside = tn_and_of(ctx, tn_ge_of(ctx, y, tn_literal(ctx, d, 0)), inside);
     if (!left && is_signed) /* copies of the sign */
-        return MATH2("shift_right", x, SELECT(inside, y, LIT(d, d.bits - 1)));
-    const tn_expr *count = SELECT(inside, y, LIT(d, 0));
-    return SELECT(inside, MATH2(left ? "shift_left" : "shift_right", x, count), LIT(d, 0));
+        return tn_intrin2(ctx, id, x, tn_select_of(ctx, inside, y, tn_literal(ctx, d, d.bits - 1)));
+    const tn_expr *count = tn_select_of(ctx, inside, y, tn_literal(ctx, d, 0));
+    return tn_select_of(ctx, inside, tn_intrin2(ctx, id, x, count), tn_literal(ctx, d, 0));
 }
 
 /* The node that is the whole of an operator; TN_KIND_NONE: it is more than one. */
@@ -268,28 +277,30 @@ binary_value(tn_ctx *ctx, op_id id, const tn_expr *x, const tn_expr *y)
     bool is_float = tnb_dtype_is_float(tn_dtype_of(x));
     switch (id) {
     case OP_divide:
-        return is_float ? DIVIDE(x, y) : int_division(ctx, TN_KIND_DIV, x, y);
+        return is_float ? tn_div(ctx, x, y) : int_division(ctx, TN_KIND_DIV, x, y);
     case OP_power:
         return power_value(ctx, x, y);
     case OP_floor_divide:
-        return is_float ? MATH1("floor", DIVIDE(x, y)) : int_division(ctx, TN_KIND_FLOOR_DIV, x, y);
+        return is_float ? tn_intrin1(ctx, TN_INTRIN_floor, tn_div(ctx, x, y))
+                        : int_division(ctx, TN_KIND_FLOOR_DIV, x, y);
     case OP_mod:
-        return is_float ? MATH2("fmod", x, y) : int_division(ctx, TN_KIND_MOD, x, y);
+        return is_float ? tn_intrin2(ctx, TN_INTRIN_fmod, x, y)
+                        : int_division(ctx, TN_KIND_MOD, x, y);
     case OP_floor_mod:
         return is_float ? floor_mod(ctx, x, y) : int_division(ctx, TN_KIND_FLOOR_MOD, x, y);
     case OP_atan2:
-        return MATH2("atan2", x, y);
+        return tn_intrin2(ctx, TN_INTRIN_atan2, x, y);
     case OP_log_add_exp:
         return log_add_exp(ctx, x, y);
     case OP_left_shift:
     case OP_right_shift:
         return shift(ctx, id == OP_left_shift, x, y);
     case OP_bitwise_and:
-        return bits(ctx, "bitwise_and", TN_KIND_AND, x, y);
+        return bits(ctx, TN_INTRIN_bitwise_and, TN_KIND_AND, x, y);
     case OP_bitwise_or:
-        return bits(ctx, "bitwise_or", TN_KIND_OR, x, y);
+        return bits(ctx, TN_INTRIN_bitwise_or, TN_KIND_OR, x, y);
     case OP_bitwise_xor:
-        return bits(ctx, "bitwise_xor", TN_KIND_NE, x, y);
+        return bits(ctx, TN_INTRIN_bitwise_xor, TN_KIND_NE, x, y);
     default:
         return tn_bin(ctx, kind_of(id), x, y);
     }
@@ -357,7 +368,7 @@ legalize_ewise_fma(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "T_add");
     for (uint32_t i = 0; i < 3; i++)
         v[i] = emit_broadcast(&e, in[i], s);
-    return emit_end(&e, "fma", tnk_te_define(s, ADD(MUL(v[0], v[1]), v[2])));
+    return emit_end(&e, "fma", tnk_te_define(s, tn_add(ctx, tn_mul(ctx, v[0], v[1]), v[2])));
 }
 
 const tn_expr *
@@ -371,6 +382,6 @@ legalize_where(tn_builder *b, const tn_call *call)
           py = make_place(&e, call->args.at[2], d, true);
     tnk_stage *s = emit_stage(&e, "T_where");
     const tn_expr *cond = place_value(&e, c, s);
-    const tn_expr *v = SELECT(cond, place_value(&e, px, s), place_value(&e, py, s));
+    const tn_expr *v = tn_select_of(ctx, cond, place_value(&e, px, s), place_value(&e, py, s));
     return emit_end(&e, "where", tnk_te_define(s, v));
 }

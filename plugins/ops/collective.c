@@ -179,6 +179,6 @@ legalize_replica_to_shard(tn_builder *b, const tn_call *call)
     memcpy(idx, s->axes, n * sizeof *idx);
     const tn_expr *part =
         dim_floordiv(ctx, emit_dim(x, (uint32_t)axis), tn_call_int(call, "num_workers"));
-    idx[axis] = ADD(MUL(at, part), idx[axis]);
+    idx[axis] = tn_add(ctx, tn_mul(ctx, at, part), idx[axis]);
     return emit_end(&e, "strided_slice", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
 }

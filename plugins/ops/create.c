@@ -89,11 +89,11 @@ legalize_full(tn_builder *b, const tn_call *call)
         if (!value)
             fill = emit_input(&e, call->args.at[1]);
     } else {
-        value = LIT(d, ones ? 1 : 0);
+        value = tn_literal(ctx, d, ones ? 1 : 0);
     }
     tnk_stage *s = emit_stage(&e, "T_full");
     if (fill)
-        value = CAST(d, tnk_te_read_at(e.te, fill, NULL, 0));
+        value = tn_cast_to(ctx, d, tnk_te_read_at(e.te, fill, NULL, 0));
     const char *hint = is_full(call) ? "full" : ones ? "ones" : "zeros";
     return emit_end(&e, hint, tnk_te_define(s, value));
 }
@@ -118,8 +118,10 @@ legalize_eye(tn_builder *b, const tn_call *call)
     tnb_dtype d = tn_type_dtype(call->base.type);
     const tn_expr *k = emit_scalar(&e, call->args.at[call->args.n - 1], TNB_I64);
     tnk_stage *s = emit_stage(&e, "T_eye");
-    const tn_expr *hit = EQUAL(SUB(s->axes[1], s->axes[0]), k);
-    return emit_end(&e, "eye", tnk_te_define(s, SELECT(hit, LIT(d, 1), LIT(d, 0))));
+    const tn_expr *hit = tn_eq_of(ctx, tn_sub(ctx, s->axes[1], s->axes[0]), k);
+    return emit_end(&e, "eye",
+                    tnk_te_define(s, tn_select_of(ctx, hit, tn_literal(ctx, d, 1),
+                                                  tn_literal(ctx, d, 0))));
 }
 
 static double
@@ -189,8 +191,8 @@ legalize_arange(tn_builder *b, const tn_call *call)
     const tn_expr *start = emit_scalar(&e, call->args.at[0], wide),
                   *step = emit_scalar(&e, call->args.at[2], wide);
     tnk_stage *s = emit_stage(&e, "T_arange");
-    const tn_expr *v = ADD(start, MUL(CAST(wide, s->axes[0]), step));
-    return emit_end(&e, "arange", tnk_te_define(s, CAST(d, v)));
+    const tn_expr *v = tn_add(ctx, start, tn_mul(ctx, tn_cast_to(ctx, wide, s->axes[0]), step));
+    return emit_end(&e, "arange", tnk_te_define(s, tn_cast_to(ctx, d, v)));
 }
 
 const tn_type *
@@ -218,14 +220,19 @@ legalize_hamming_window(tn_builder *b, const tn_call *call)
     int64_t periodic;
     if (!tn_int_value(call->args.at[1], &periodic))
         return NULL;
-    const tn_expr *n = CAST(wide, emit_scalar(&e, call->args.at[0], TNB_I64));
+    const tn_expr *n = tn_cast_to(ctx, wide, emit_scalar(&e, call->args.at[0], TNB_I64));
     const tn_expr *alpha = emit_scalar(&e, call->args.at[2], wide),
                   *beta = emit_scalar(&e, call->args.at[3], wide);
     tnk_stage *s = emit_stage(&e, "T_hamming_window");
-    const tn_expr *span = GREATEST(periodic ? n : SUB(n, LIT(wide, 1)), LIT(wide, 1));
-    const tn_expr *turn = DIVIDE(MUL(CAST(wide, s->axes[0]), LIT(wide, 6.283185307179586)), span);
-    return emit_end(&e, "hamming_window",
-                    tnk_te_define(s, CAST(d, SUB(alpha, MUL(beta, MATH1("cos", turn))))));
+    const tn_expr *span = tn_max(ctx, periodic ? n : tn_sub(ctx, n, tn_literal(ctx, wide, 1)),
+                                 tn_literal(ctx, wide, 1));
+    const tn_expr *turn = tn_div(ctx,
+                                 tn_mul(ctx, tn_cast_to(ctx, wide, s->axes[0]),
+                                        tn_literal(ctx, wide, 6.283185307179586)),
+                                 span);
+    const tn_expr *swing = tn_mul(ctx, beta, tn_intrin1(ctx, TN_INTRIN_cos, turn));
+    const tn_expr *v = tn_cast_to(ctx, d, tn_sub(ctx, alpha, swing));
+    return emit_end(&e, "hamming_window", tnk_te_define(s, v));
 }
 
 const tn_type *
@@ -251,8 +258,9 @@ legalize_triangle(tn_builder *b, const tn_call *call)
     const tn_expr *k = emit_scalar(&e, call->args.at[1], TNB_I64);
     tnk_stage *s = emit_stage(&e, "trilu");
     const tn_expr *row = s->axes[s->n_axes - 2], *column = s->axes[s->n_axes - 1];
-    const tn_expr *kept = upper ? GREATER_EQ(SUB(column, row), k) : LESS_EQ(SUB(column, row), k);
-    const tn_expr *v =
-        SELECT(kept, tnk_te_read_at(e.te, x, s->axes, s->n_axes), LIT(emit_dtype(x), 0));
+    const tn_expr *kept = upper ? tn_ge_of(ctx, tn_sub(ctx, column, row), k)
+                                : tn_le_of(ctx, tn_sub(ctx, column, row), k);
+    const tn_expr *v = tn_select_of(ctx, kept, tnk_te_read_at(e.te, x, s->axes, s->n_axes),
+                                    tn_literal(ctx, emit_dtype(x), 0));
     return emit_end(&e, upper ? "triu" : "tril", tnk_te_define(s, v));
 }

@@ -131,10 +131,11 @@ emit_stretched(emit *e, const tn_expr *own, const tn_expr *extent, const tn_expr
 {
     tn_ctx *ctx = e->ctx;
     if (tn_is_int_const(own, 1))
-        return tn_is_int_const(extent, 1) ? idx : I64(0);
+        return tn_is_int_const(extent, 1) ? idx : tn_i64(ctx, 0);
     if (tn_is(own, TN_KIND_INT_IMM) || dim_equal(ctx, own, tnk_te_expr(e->te, extent)))
         return idx;
-    return LEAST(idx, SUB(own, I64(1))); /* 0 where the extent is 1, else the same place */
+    return tn_min(ctx, idx,
+                  tn_subi(ctx, own, 1)); /* 0 where the extent is 1, else the same place */
 }
 
 const tn_expr *
@@ -168,8 +169,8 @@ emit_wide(tnb_dtype d)
 const tn_expr *
 emit_index(tn_ctx *ctx, const tn_expr *i, const tn_expr *wrap)
 {
-    i = CAST(TNB_I64, i);
-    return wrap ? SELECT(LESS(i, I64(0)), ADD(i, wrap), i) : i;
+    i = tn_cast_to(ctx, TNB_I64, i);
+    return wrap ? tn_select_of(ctx, tn_lt_of(ctx, i, tn_i64(ctx, 0)), tn_add(ctx, i, wrap), i) : i;
 }
 
 const char *
@@ -240,11 +241,58 @@ emit_divisor(tn_ctx *ctx, const tn_expr *extent)
 }
 
 const tn_expr *
+emit_floordiv(tn_ctx *ctx, const tn_expr *pos, const tn_expr *extent)
+{
+    return tn_floordiv(ctx, pos, emit_divisor(ctx, extent));
+}
+
+const tn_expr *
+emit_floormod(tn_ctx *ctx, const tn_expr *pos, const tn_expr *extent)
+{
+    return tn_floormod(ctx, pos, emit_divisor(ctx, extent));
+}
+
+const tn_expr *
+emit_softplus(tn_ctx *ctx, const tn_expr *z, tnb_dtype d)
+{
+    const tn_expr *zero = tn_literal(ctx, d, 0), *one = tn_literal(ctx, d, 1);
+    const tn_expr *below = tn_sub(ctx, zero, tn_intrin1(ctx, TN_INTRIN_fabs, z)); /* -|z| */
+    const tn_expr *sum = tn_add(ctx, one, tn_intrin1(ctx, TN_INTRIN_exp, below));
+    return tn_add(ctx, tn_max(ctx, z, zero), tn_intrin1(ctx, TN_INTRIN_log, sum));
+}
+
+const tn_expr *
+emit_cubic_near(tn_ctx *ctx, double alpha, const tn_expr *x)
+{
+    /* ((alpha + 2) x - (alpha + 3)) x x + 1 */
+    tnb_dtype d = tn_dtype_of(x);
+    const tn_expr *v = tn_mul(ctx, tn_literal(ctx, d, alpha + 2), x);
+    v = tn_mul(ctx, tn_sub(ctx, v, tn_literal(ctx, d, alpha + 3)), x);
+    return tn_add(ctx, tn_mul(ctx, v, x), tn_literal(ctx, d, 1));
+}
+
+const tn_expr *
+emit_cubic_far(tn_ctx *ctx, double alpha, const tn_expr *x)
+{
+    /* (((x - 5) x + 8) x - 4) alpha */
+    tnb_dtype d = tn_dtype_of(x);
+    const tn_expr *v = tn_mul(ctx, tn_sub(ctx, x, tn_literal(ctx, d, 5)), x);
+    v = tn_mul(ctx, tn_add(ctx, v, tn_literal(ctx, d, 8)), x);
+    return tn_mul(ctx, tn_literal(ctx, d, alpha), tn_sub(ctx, v, tn_literal(ctx, d, 4)));
+}
+
+const tn_expr *
+emit_inside(tn_ctx *ctx, const tn_expr *i, const tn_expr *extent)
+{
+    return tn_and_of(ctx, tn_ge_of(ctx, i, tn_i64(ctx, 0)), tn_lt_of(ctx, i, extent));
+}
+
+const tn_expr *
 emit_flatten(tn_ctx *ctx, const tn_expr *const *idx, const tn_expr *const *extents, uint32_t n)
 {
-    const tn_expr *pos = I64(0);
+    const tn_expr *pos = tn_i64(ctx, 0);
     for (uint32_t i = 0; i < n; i++)
-        pos = ADD(MUL(pos, extents[i]), idx[i]);
+        pos = tn_add(ctx, tn_mul(ctx, pos, extents[i]), idx[i]);
     return pos;
 }
 
@@ -253,9 +301,9 @@ emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, u
                const tn_expr **idx)
 {
     for (uint32_t i = n; i-- > 0;) {
-        idx[i] = i ? FLOORMOD(pos, extents[i]) : pos;
+        idx[i] = i ? emit_floormod(ctx, pos, extents[i]) : pos;
         if (i)
-            pos = FLOORDIV(pos, extents[i]);
+            pos = emit_floordiv(ctx, pos, extents[i]);
     }
 }
 
@@ -265,7 +313,7 @@ emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr *
     tn_ctx *ctx = tnk_te_ctx(s->te);
     tn_arith *a = tn_arith_new(ctx);
     for (uint32_t i = 0; i < s->n_axes; i++)
-        tn_arith_range(a, s->axes[i], I64(0), tnk_te_expr(s->te, extents[i]));
+        tn_arith_range(a, s->axes[i], tn_i64(ctx, 0), tnk_te_expr(s->te, extents[i]));
     for (uint32_t i = 0; i < n; i++)
         idx[i] = tn_simplify(a, idx[i]);
 }
@@ -282,6 +330,6 @@ emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extent
            const tn_stmt *body)
 {
     for (uint32_t i = n; i-- > 0;)
-        body = tn_for(ctx, vars[i], I64(0), extents[i], TN_FOR_SERIAL, NULL, NULL, body);
+        body = tn_for(ctx, vars[i], tn_i64(ctx, 0), extents[i], TN_FOR_SERIAL, NULL, NULL, body);
     return body;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What legalizations share: one tensor program and its call, and short names for scalar arithmetic.
- */
+/* What legalizations share: one tensor program and its call. */
 #ifndef TENON_PLUGINS_OPS_EMIT_H
 #define TENON_PLUGINS_OPS_EMIT_H
 
 #include "infer.h"
 
+#include "tenon/core/expr.h"
 #include "tenon/kit/te.h"
 
 enum { EMIT_MAX_INPUTS = 1024 };
@@ -101,38 +101,30 @@ emit_unflatten(tn_ctx *ctx, const tn_expr *pos, const tn_expr *const *extents, u
 /* An extent to divide positions by. Where it is 0 there are no positions: 1 does as well. */
 const tn_expr *
 emit_divisor(tn_ctx *ctx, const tn_expr *extent);
+/* A position divided by such an extent, rounded down; what remains. */
+const tn_expr *
+emit_floordiv(tn_ctx *ctx, const tn_expr *pos, const tn_expr *extent);
+const tn_expr *
+emit_floormod(tn_ctx *ctx, const tn_expr *pos, const tn_expr *extent);
 /* Index expressions made simpler by the ranges of the stage's axes. */
 void
 emit_simplify(const tnk_stage *s, const tn_expr *const *extents, const tn_expr **idx, uint32_t n);
+/* log(1 + exp(z)) without overflow. */
+const tn_expr *
+emit_softplus(tn_ctx *ctx, const tn_expr *z, tnb_dtype d);
+/* The weights of cubic convolution of a tap at a distance x of at most 1; of one from 1 to 2. */
+const tn_expr *
+emit_cubic_near(tn_ctx *ctx, double alpha, const tn_expr *x);
+const tn_expr *
+emit_cubic_far(tn_ctx *ctx, double alpha, const tn_expr *x);
+/* Whether 0 <= i < extent. */
+const tn_expr *
+emit_inside(tn_ctx *ctx, const tn_expr *i, const tn_expr *extent);
 /* Loop variables for hand-written programs, and the nest of serial loops over them. */
 void
 emit_loop_vars(tn_ctx *ctx, const tn_expr **vars, uint32_t n);
 const tn_stmt *
 emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n,
            const tn_stmt *body);
-
-/* ---- scalar arithmetic; `ctx` must be in scope ---- */
-#define ADD(a, b) tn_add(ctx, (a), (b))
-#define SUB(a, b) tn_sub(ctx, (a), (b))
-#define MUL(a, b) tn_mul(ctx, (a), (b))
-#define DIVIDE(a, b) tn_bin(ctx, TN_KIND_DIV, (a), (b))
-#define FLOORDIV(a, b) tn_floordiv(ctx, (a), emit_divisor(ctx, b))
-#define FLOORMOD(a, b) tn_floormod(ctx, (a), emit_divisor(ctx, b))
-#define LEAST(a, b) tn_min(ctx, (a), (b))
-#define GREATEST(a, b) tn_max(ctx, (a), (b))
-#define LESS(a, b) tn_bin(ctx, TN_KIND_LT, (a), (b))
-#define LESS_EQ(a, b) tn_bin(ctx, TN_KIND_LE, (a), (b))
-#define GREATER(a, b) tn_bin(ctx, TN_KIND_GT, (a), (b))
-#define GREATER_EQ(a, b) tn_bin(ctx, TN_KIND_GE, (a), (b))
-#define EQUAL(a, b) tn_bin(ctx, TN_KIND_EQ, (a), (b))
-#define AND(a, b) tn_bin(ctx, TN_KIND_AND, (a), (b))
-#define OR(a, b) tn_bin(ctx, TN_KIND_OR, (a), (b))
-#define SELECT(c, a, b) tn_select_of(ctx, (c), (a), (b))
-#define GUARDED(c, a, b) tn_if_then_else(ctx, (c), (a), (b))
-#define CAST(d, a) tn_cast_to(ctx, (d), (a))
-#define LIT(d, v) tn_literal(ctx, (d), (v))
-#define I64(v) tn_i64(ctx, (v))
-#define MATH1(name, a) tn_intrin1(ctx, (name), (a))
-#define MATH2(name, a, b) tn_intrin(ctx, (name), tn_listv(ctx, (a), (b), NULL))
 
 #endif

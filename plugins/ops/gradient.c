@@ -39,12 +39,12 @@ legalize_cross_entropy(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "loss_sum");
     for (uint32_t i = 0; i < n; i++)
         at[i] = tnk_te_reduce_axis(s, "k", emit_dim(p, i));
-    const tn_expr *v = MUL(tnk_te_read_at(e.te, p, at, n), tnk_te_read_at(e.te, l, at, n));
+    const tn_expr *v = tn_mul(ctx, tnk_te_read_at(e.te, p, at, n), tnk_te_read_at(e.te, l, at, n));
     const tn_node *sum = tnk_te_reduce(s, TNK_SUM, v);
     tnk_stage *t = emit_stage(&e, "loss");
-    v = MUL(tnk_te_read_at(e.te, sum, t->axes, 0), LIT(d, -1));
+    v = tn_mul(ctx, tnk_te_read_at(e.te, sum, t->axes, 0), tn_literal(ctx, d, -1));
     if (n > 1)
-        v = DIVIDE(v, CAST(d, emit_dim(p, 0)));
+        v = tn_div(ctx, v, tn_cast_to(ctx, d, emit_dim(p, 0)));
     return emit_end(&e, "cross_entropy_with_logits", tnk_te_define(t, v));
 }
 
@@ -169,13 +169,14 @@ covering(pool_grad *p, tnk_stage *s, const tn_expr **place)
     const tn_expr *inside = NULL;
     for (int i = 0; i < 2; i++) {
         int64_t stride = p->w.stride[i], most = (p->size[i] + stride - 1) / stride;
-        const tn_expr *r = tnk_te_reduce_axis(s, names[i], I64(most));
-        const tn_expr *from = ADD(s->axes[2 + i], I64(p->w.before[i])); /* in the padded data */
-        place[i] = SUB(FLOORDIV(from, I64(stride)), r);
-        const tn_expr *ok =
-            AND(GREATER_EQ(place[i], I64(0)), LESS(place[i], emit_dim(p->grad, 2 + (uint32_t)i)));
-        ok = AND(ok, LESS(from, ADD(MUL(place[i], I64(stride)), I64(p->size[i]))));
-        inside = inside ? AND(inside, ok) : ok;
+        const tn_expr *r = tnk_te_reduce_axis(s, names[i], tn_i64(ctx, most));
+        const tn_expr *from = tn_addi(ctx, s->axes[2 + i], p->w.before[i]); /* in the padded data */
+        place[i] = tn_sub(ctx, emit_floordiv(ctx, from, tn_i64(ctx, stride)), r);
+        const tn_expr *ok = emit_inside(ctx, place[i], emit_dim(p->grad, 2 + (uint32_t)i));
+        ok = tn_and_of(ctx, ok,
+                       tn_lt_of(ctx, from,
+                                tn_addi(ctx, tn_muli(ctx, place[i], stride), p->size[i])));
+        inside = inside ? tn_and_of(ctx, inside, ok) : ok;
     }
     return inside;
 }
@@ -185,8 +186,8 @@ pool_grad_end(pool_grad *p, tnk_stage *s, const tn_expr *inside, const tn_expr *
               const char *hint)
 {
     tn_ctx *ctx = p->e.ctx;
-    const tn_expr *zero = LIT(emit_dtype(p->grad), 0);
-    return emit_end(&p->e, hint, tnk_te_sum(s, GUARDED(inside, value, zero)));
+    const tn_expr *zero = tn_literal(ctx, emit_dtype(p->grad), 0);
+    return emit_end(&p->e, hint, tnk_te_sum(s, tn_if_then_else(ctx, inside, value, zero)));
 }
 
 const tn_expr *
@@ -199,16 +200,20 @@ legalize_avg_pool_grad(tn_builder *b, const tn_call *call)
     tnb_dtype d = emit_dtype(p.grad);
     bool with_padding = tn_call_int(call, "count_include_pad") != 0;
     tnk_stage *s = emit_stage(&p.e, "T_pool_grad");
-    const tn_expr *at[4] = {s->axes[0], s->axes[1]}, *count = I64(1);
+    const tn_expr *at[4] = {s->axes[0], s->axes[1]}, *count = tn_i64(ctx, 1);
     const tn_expr *inside = covering(&p, s, at + 2);
     for (int i = 0; i < 2; i++) {
-        const tn_expr *start = SUB(MUL(at[2 + i], I64(p.w.stride[i])), I64(p.w.before[i]));
-        const tn_expr *end = LEAST(ADD(start, I64(p.size[i])), emit_dim(p.x, 2 + (uint32_t)i));
-        count = MUL(count, with_padding ? I64(p.size[i]) : SUB(end, GREATEST(start, I64(0))));
+        const tn_expr *start = tn_subi(ctx, tn_muli(ctx, at[2 + i], p.w.stride[i]), p.w.before[i]);
+        const tn_expr *end =
+            tn_min(ctx, tn_addi(ctx, start, p.size[i]), emit_dim(p.x, 2 + (uint32_t)i));
+        count = tn_mul(ctx, count,
+                       with_padding ? tn_i64(ctx, p.size[i])
+                                    : tn_sub(ctx, end, tn_max(ctx, start, tn_i64(ctx, 0))));
     }
     if (!with_padding)
-        count = GREATEST(count, I64(1));
-    const tn_expr *v = DIVIDE(tnk_te_read_at(p.e.te, p.grad, at, 4), CAST(d, count));
+        count = tn_max(ctx, count, tn_i64(ctx, 1));
+    const tn_expr *v =
+        tn_div(ctx, tnk_te_read_at(p.e.te, p.grad, at, 4), tn_cast_to(ctx, d, count));
     return pool_grad_end(&p, s, inside, v, "avg_pool2d_backward");
 }
 
@@ -219,10 +224,11 @@ first_largest(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, c
 {
     (void)n;
     (void)user;
-    const tn_expr *take =
-        AND(GREATER_EQ(x[0], I64(0)), OR(LESS(acc[0], I64(0)), GREATER(x[1], acc[1])));
-    next[0] = SELECT(take, x[0], acc[0]);
-    next[1] = SELECT(take, x[1], acc[1]);
+    const tn_expr *take = tn_and_of(ctx, tn_ge_of(ctx, x[0], tn_i64(ctx, 0)),
+                                    tn_or_of(ctx, tn_lt_of(ctx, acc[0], tn_i64(ctx, 0)),
+                                             tn_gt_of(ctx, x[1], acc[1])));
+    next[0] = tn_select_of(ctx, take, x[0], acc[0]);
+    next[1] = tn_select_of(ctx, take, x[1], acc[1]);
 }
 
 const tn_expr *
@@ -238,24 +244,27 @@ legalize_max_pool_grad(tn_builder *b, const tn_call *call)
         tnk_te_stage(p.e.te, "maxpool_grad_argmax", tn_as_buffer(p.grad)->shape.at, 4, d);
     const tn_expr *at[4] = {s->axes[0], s->axes[1]};
     for (int i = 0; i < 2; i++) {
-        const tn_expr *r = tnk_te_reduce_axis(s, i ? "dw" : "dh", I64(p.size[i]));
-        at[2 + i] = SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), r), I64(p.w.before[i]));
-        const tn_expr *ok = AND(GREATER_EQ(at[2 + i], I64(0)), LESS(at[2 + i], i ? width : height));
-        inside = inside ? AND(inside, ok) : ok;
+        const tn_expr *r = tnk_te_reduce_axis(s, i ? "dw" : "dh", tn_i64(ctx, p.size[i]));
+        at[2 + i] = tn_subi(ctx, tn_add(ctx, tn_muli(ctx, s->axes[2 + i], p.w.stride[i]), r),
+                            p.w.before[i]);
+        const tn_expr *ok = emit_inside(ctx, at[2 + i], i ? width : height);
+        inside = inside ? tn_and_of(ctx, inside, ok) : ok;
     }
     const tn_expr *least = tn_min_value(ctx, d);
-    const tn_expr *values[2] = {SELECT(inside, ADD(MUL(at[2], width), at[3]), I64(-1)),
-                                GUARDED(inside, tnk_te_read_at(p.e.te, p.x, at, 4), least)};
-    const tn_expr *init[2] = {I64(-1), least};
+    const tn_expr *values[2] = {
+        tn_select_of(ctx, inside, tn_add(ctx, tn_mul(ctx, at[2], width), at[3]), tn_i64(ctx, -1)),
+        tn_if_then_else(ctx, inside, tnk_te_read_at(p.e.te, p.x, at, 4), least)};
+    const tn_expr *init[2] = {tn_i64(ctx, -1), least};
     const tn_node *best[2];
     tnk_te_reduce_tuple(s, dtypes, values, init, 2, first_largest, NULL, best);
     s = emit_stage(&p.e, "T_pool_grad");
     inside = covering(&p, s, at + 2);
     at[0] = s->axes[0];
     at[1] = s->axes[1];
-    const tn_expr *own = ADD(MUL(s->axes[2], width), s->axes[3]);
-    const tn_expr *v = SELECT(EQUAL(tnk_te_read_at(p.e.te, best[0], at, 4), own),
-                              tnk_te_read_at(p.e.te, p.grad, at, 4), LIT(emit_dtype(p.grad), 0));
+    const tn_expr *own = tn_add(ctx, tn_mul(ctx, s->axes[2], width), s->axes[3]);
+    const tn_expr *v =
+        tn_select_of(ctx, tn_eq_of(ctx, tnk_te_read_at(p.e.te, best[0], at, 4), own),
+                     tnk_te_read_at(p.e.te, p.grad, at, 4), tn_literal(ctx, emit_dtype(p.grad), 0));
     return pool_grad_end(&p, s, inside, v, "max_pool2d_backward");
 }
 
@@ -282,7 +291,7 @@ legalize_take_grad(tn_builder *b, const tn_call *call)
     const tn_node *out = tnk_te_buffer(e.te, "out_buf", tn_as_buffer(in[1])->shape.at, n, d);
     emit_loop_vars(ctx, zeros, n);
     emit_loop_vars(ctx, vars, total);
-    const tn_stmt *clear = tn_store(ctx, out, LIT(d, 0), tn_list_of(ctx, zeros, n));
+    const tn_stmt *clear = tn_store(ctx, out, tn_literal(ctx, d, 0), tn_list_of(ctx, zeros, n));
     clear = emit_loops(ctx, zeros, tn_as_buffer(out)->shape.at, n, clear);
     for (uint32_t i = 0; i < n; i++)
         place[i] = i < axis ? vars[i] : i > axis ? vars[i + m - 1] : NULL;
@@ -292,8 +301,8 @@ legalize_take_grad(tn_builder *b, const tn_call *call)
         return place[axis];
     tn_list at = tn_list_of(ctx, place, n);
     const tn_stmt *add =
-        tn_store(ctx, out, ADD(tn_load(ctx, out, at), tnk_te_read_at(e.te, in[0], vars, total)),
-                 at);
+        tn_store(ctx, out,
+                 tn_add(ctx, tn_load(ctx, out, at), tnk_te_read_at(e.te, in[0], vars, total)), at);
     add = emit_loops(ctx, vars, tn_as_buffer(in[0])->shape.at, total, add);
     tnk_te_extern(e.te, "take_backward", in, 3, &out, 1, tn_seqv(ctx, clear, add, NULL));
     return emit_end(&e, "take_backward", out);

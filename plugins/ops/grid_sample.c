@@ -66,10 +66,11 @@ in_elements(const sampler *s, const tn_expr *v, const tn_expr *extent)
 {
     tn_ctx *ctx = s->e->ctx;
     tnb_dtype d = s->wide;
-    const tn_expr *one = LIT(d, 1), *half = LIT(d, 0.5), *n = CAST(d, extent);
+    const tn_expr *one = tn_literal(ctx, d, 1), *half = tn_literal(ctx, d, 0.5),
+                  *n = tn_cast_to(ctx, d, extent);
     if (s->corners)
-        return MUL(MUL(ADD(v, one), half), SUB(n, one));
-    return SUB(MUL(MUL(ADD(v, one), n), half), half);
+        return tn_mul(ctx, tn_mul(ctx, tn_add(ctx, v, one), half), tn_sub(ctx, n, one));
+    return tn_sub(ctx, tn_mul(ctx, tn_mul(ctx, tn_add(ctx, v, one), n), half), half);
 }
 
 /* Mirrors a coordinate into [low, low + span]. */
@@ -78,14 +79,16 @@ mirrored(const sampler *s, const tn_expr *v, const tn_expr *extent)
 {
     tn_ctx *ctx = s->e->ctx;
     tnb_dtype d = s->wide;
-    const tn_expr *n = CAST(d, extent), *low = LIT(d, s->corners ? 0 : -0.5),
-                  *span = s->corners ? SUB(n, LIT(d, 1)) : n;
-    span = GREATEST(span, LIT(d, s->corners ? 1e-30 : 1));
-    const tn_expr *far = MATH1("fabs", SUB(v, low)), *turns = MATH1("floor", DIVIDE(far, span));
-    const tn_expr *rest = SUB(far, MUL(turns, span)),
-                  *pairs = MATH1("floor", MUL(turns, LIT(d, 0.5)));
-    const tn_expr *even = EQUAL(MUL(pairs, LIT(d, 2)), turns);
-    return ADD(SELECT(even, rest, SUB(span, rest)), low);
+    const tn_expr *n = tn_cast_to(ctx, d, extent), *low = tn_literal(ctx, d, s->corners ? 0 : -0.5),
+                  *span = s->corners ? tn_sub(ctx, n, tn_literal(ctx, d, 1)) : n;
+    span = tn_max(ctx, span, tn_literal(ctx, d, s->corners ? 1e-30 : 1));
+    const tn_expr *far = tn_intrin1(ctx, TN_INTRIN_fabs, tn_sub(ctx, v, low)),
+                  *turns = tn_intrin1(ctx, TN_INTRIN_floor, tn_div(ctx, far, span));
+    const tn_expr *rest = tn_sub(ctx, far, tn_mul(ctx, turns, span)),
+                  *pairs =
+                      tn_intrin1(ctx, TN_INTRIN_floor, tn_mul(ctx, turns, tn_literal(ctx, d, 0.5)));
+    const tn_expr *even = tn_eq_of(ctx, tn_mul(ctx, pairs, tn_literal(ctx, d, 2)), turns);
+    return tn_add(ctx, tn_select_of(ctx, even, rest, tn_sub(ctx, span, rest)), low);
 }
 
 /* An index of a tap brought into the image, by the padding mode. */
@@ -94,8 +97,10 @@ tap_index(const sampler *s, const tn_expr *i, const tn_expr *extent)
 {
     tn_ctx *ctx = s->e->ctx;
     if (s->reflect)
-        i = CAST(TNB_I64, MATH1("nearbyint", mirrored(s, CAST(s->wide, i), extent)));
-    return LEAST(GREATEST(i, I64(0)), SUB(extent, I64(1)));
+        i = tn_cast_to(ctx, TNB_I64,
+                       tn_intrin1(ctx, TN_INTRIN_nearbyint,
+                                  mirrored(s, tn_cast_to(ctx, s->wide, i), extent)));
+    return tn_min(ctx, tn_max(ctx, i, tn_i64(ctx, 0)), tn_subi(ctx, extent, 1));
 }
 
 static const tn_expr *
@@ -105,11 +110,12 @@ pixel(const sampler *s, const tn_expr *const *place)
     const tn_expr *at[2 + MAX_SPATIAL] = {s->n, s->c}, *inside = NULL;
     for (int i = 0; i < s->axes; i++) {
         at[2 + i] = tap_index(s, place[i], s->extent[i]);
-        const tn_expr *same = EQUAL(at[2 + i], place[i]);
-        inside = inside ? AND(inside, same) : same;
+        const tn_expr *same = tn_eq_of(ctx, at[2 + i], place[i]);
+        inside = inside ? tn_and_of(ctx, inside, same) : same;
     }
-    const tn_expr *v = CAST(s->wide, tnk_te_read_at(s->e->te, s->x, at, 2 + (uint32_t)s->axes));
-    return s->zeros ? SELECT(inside, v, LIT(s->wide, 0)) : v;
+    const tn_expr *v =
+        tn_cast_to(ctx, s->wide, tnk_te_read_at(s->e->te, s->x, at, 2 + (uint32_t)s->axes));
+    return s->zeros ? tn_select_of(ctx, inside, v, tn_literal(ctx, s->wide, 0)) : v;
 }
 
 /* Weights of `taps` taps that begin `before` elements before floor(v). */
@@ -118,22 +124,19 @@ weights(const sampler *s, bool cubic, const tn_expr *t, const tn_expr **w)
 {
     tn_ctx *ctx = s->e->ctx;
     tnb_dtype d = s->wide;
-    const tn_expr *one = LIT(d, 1);
+    const tn_expr *one = tn_literal(ctx, d, 1);
     if (!cubic) {
-        w[0] = SUB(one, t);
+        w[0] = tn_sub(ctx, one, t);
         w[1] = t;
         return;
     }
     const double alpha = -0.75;
     for (int k = 0; k < 4; k++) {
-        const tn_expr *x = k == 0   ? ADD(t, one)
+        const tn_expr *x = k == 0   ? tn_add(ctx, t, one)
                            : k == 1 ? t
-                           : k == 2 ? SUB(one, t)
-                                    : SUB(LIT(d, 2), t);
-        bool outer = k == 0 || k == 3;
-        w[k] = outer ? MUL(LIT(d, alpha),
-                           SUB(MUL(ADD(MUL(SUB(x, LIT(d, 5)), x), LIT(d, 8)), x), LIT(d, 4)))
-                     : ADD(MUL(MUL(SUB(MUL(LIT(d, alpha + 2), x), LIT(d, alpha + 3)), x), x), one);
+                           : k == 2 ? tn_sub(ctx, one, t)
+                                    : tn_sub(ctx, tn_literal(ctx, d, 2), t);
+        w[k] = k == 0 || k == 3 ? emit_cubic_far(ctx, alpha, x) : emit_cubic_near(ctx, alpha, x);
     }
 }
 
@@ -147,16 +150,17 @@ sample(const sampler *s, const tn_call *call, const tn_expr *const *at)
     int taps = cubic ? 4 : 2, before = cubic ? 1 : 0, count = 1;
     if (!strcmp(method, "nearest")) {
         for (int i = 0; i < s->axes; i++)
-            place[i] = CAST(TNB_I64, MATH1("nearbyint", at[i]));
+            place[i] = tn_cast_to(ctx, TNB_I64, tn_intrin1(ctx, TN_INTRIN_nearbyint, at[i]));
         return pixel(s, place);
     }
     for (int i = 0; i < s->axes; i++) {
-        const tn_expr *floor = MATH1("floor", at[i]);
-        const tn_expr *part = SUB(at[i], floor);
+        const tn_expr *floor = tn_intrin1(ctx, TN_INTRIN_floor, at[i]);
+        const tn_expr *part = tn_sub(ctx, at[i], floor);
         if (cubic) /* a place far outside, of which a fused operation rounds one use and not the other, has no third power */
-            part = LEAST(GREATEST(part, LIT(s->wide, 0)), LIT(s->wide, 1));
+            part = tn_min(ctx, tn_max(ctx, part, tn_literal(ctx, s->wide, 0)),
+                          tn_literal(ctx, s->wide, 1));
         weights(s, cubic, part, w[i]);
-        low[i] = CAST(TNB_I64, floor);
+        low[i] = tn_cast_to(ctx, TNB_I64, floor);
         count *= taps;
     }
     for (int k = 0; k < count; k++) {
@@ -165,11 +169,11 @@ sample(const sampler *s, const tn_call *call, const tn_expr *const *at)
         for (int i = s->axes - 1; i >= 0; i--) {
             int tap = rest % taps;
             rest /= taps;
-            place[i] = ADD(low[i], I64(tap - before));
-            weight = weight ? MUL(w[i][tap], weight) : w[i][tap];
+            place[i] = tn_addi(ctx, low[i], tap - before);
+            weight = weight ? tn_mul(ctx, w[i][tap], weight) : w[i][tap];
         }
-        const tn_expr *v = MUL(pixel(s, place), weight);
-        sum = sum ? ADD(sum, v) : v;
+        const tn_expr *v = tn_mul(ctx, pixel(s, place), weight);
+        sum = sum ? tn_add(ctx, sum, v) : v;
     }
     return sum;
 }
@@ -200,17 +204,18 @@ legalize_grid_sample(tn_builder *b, const tn_call *call)
         from[2 + i] = st->axes[2 + i];
     }
     for (int i = 0; i < s.axes; i++) { /* the last axis, x, comes first in the grid */
-        from[1] = I64(s.axes - 1 - i);
+        from[1] = tn_i64(ctx, s.axes - 1 - i);
         const tn_expr *v = tnk_te_read_at(e.te, grid, from, 2 + (uint32_t)s.axes);
-        at[i] = in_elements(&s, CAST(wide, v), s.extent[i]);
+        at[i] = in_elements(&s, tn_cast_to(ctx, wide, v), s.extent[i]);
         if (!strcmp(padding, "border") && places)
             at[i] =
-                LEAST(GREATEST(at[i], LIT(wide, 0)), SUB(CAST(wide, s.extent[i]), LIT(wide, 1)));
+                tn_min(ctx, tn_max(ctx, at[i], tn_literal(ctx, wide, 0)),
+                       tn_sub(ctx, tn_cast_to(ctx, wide, s.extent[i]), tn_literal(ctx, wide, 1)));
         if (s.reflect && places)
             at[i] = mirrored(&s, at[i], s.extent[i]);
     }
     const tn_expr *v = sample(&s, call, at);
-    return emit_end(&e, "grid_sample", tnk_te_define(st, CAST(emit_dtype(x), v)));
+    return emit_end(&e, "grid_sample", tnk_te_define(st, tn_cast_to(ctx, emit_dtype(x), v)));
 }
 
 const tn_type *
@@ -246,12 +251,17 @@ infer_affine_grid(tn_ctx *ctx, const tn_call *call)
 static const tn_expr *
 between_borders(tn_ctx *ctx, tnb_dtype d, const tn_expr *i, const tn_expr *extent, bool corners)
 {
-    const tn_expr *one = LIT(d, 1), *two = LIT(d, 2), *n = CAST(d, extent);
+    const tn_expr *one = tn_literal(ctx, d, 1), *two = tn_literal(ctx, d, 2),
+                  *n = tn_cast_to(ctx, d, extent);
     if (corners) { /* a lone element stands in the middle */
-        const tn_expr *step = DIVIDE(two, GREATEST(SUB(n, one), one));
-        return SELECT(GREATER(n, one), ADD(LIT(d, -1), MUL(CAST(d, i), step)), LIT(d, 0));
+        const tn_expr *step = tn_div(ctx, two, tn_max(ctx, tn_sub(ctx, n, one), one));
+        return tn_select_of(ctx, tn_gt_of(ctx, n, one),
+                            tn_add(ctx, tn_literal(ctx, d, -1),
+                                   tn_mul(ctx, tn_cast_to(ctx, d, i), step)),
+                            tn_literal(ctx, d, 0));
     }
-    return SUB(DIVIDE(ADD(MUL(CAST(d, i), two), one), n), one);
+    return tn_sub(ctx, tn_div(ctx, tn_add(ctx, tn_mul(ctx, tn_cast_to(ctx, d, i), two), one), n),
+                  one);
 }
 
 const tn_expr *
@@ -265,15 +275,18 @@ legalize_affine_grid(tn_builder *b, const tn_call *call)
     tn_type_dims(call->base.type, &dims);
     tnk_stage *s = emit_stage(&e, "compute");
     uint32_t n = s->n_axes - 2;
-    const tn_expr *v = CAST(wide, tnk_te_read(e.te, theta, s->axes[0], s->axes[1], I64(n), NULL));
+    const tn_expr *v =
+        tn_cast_to(ctx, wide,
+                   tnk_te_read(e.te, theta, s->axes[0], s->axes[1], tn_i64(ctx, n), NULL));
     for (uint32_t k = n; k-- > 0;) { /* theta's columns are x, y, z: the axes from the last */
         uint32_t axis = 2 + n - 1 - k;
         const tn_expr *at =
             between_borders(ctx, wide, s->axes[axis], tnk_te_expr(e.te, dims.at[axis]),
                             tn_call_int(call, "align_corners") != 0);
         const tn_expr *w =
-            CAST(wide, tnk_te_read(e.te, theta, s->axes[0], s->axes[1], I64(k), NULL));
-        v = ADD(v, MUL(w, at));
+            tn_cast_to(ctx, wide,
+                       tnk_te_read(e.te, theta, s->axes[0], s->axes[1], tn_i64(ctx, k), NULL));
+        v = tn_add(ctx, v, tn_mul(ctx, w, at));
     }
-    return emit_end(&e, "affine_grid", tnk_te_define(s, CAST(d, v)));
+    return emit_end(&e, "affine_grid", tnk_te_define(s, tn_cast_to(ctx, d, v)));
 }

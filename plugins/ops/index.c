@@ -83,14 +83,14 @@ legalize_take(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "T_take");
     uint32_t m = at ? emit_ndim(at) : 0;
     if (at)
-        index = CAST(TNB_I64, tnk_te_read_at(e.te, at, s->axes + axis, m));
+        index = tn_cast_to(ctx, TNB_I64, tnk_te_read_at(e.te, at, s->axes + axis, m));
     if (!strcmp(mode, "wrap")) {
-        index = FLOORMOD(index, GREATEST(extent, I64(1)));
+        index = emit_floormod(ctx, index, tn_max(ctx, extent, tn_i64(ctx, 1)));
     } else if (!strcmp(mode, "clip")) {
-        index = LEAST(GREATEST(index, I64(0)), SUB(extent, I64(1)));
+        index = tn_min(ctx, tn_max(ctx, index, tn_i64(ctx, 0)), tn_subi(ctx, extent, 1));
     } else if (!strcmp(mode, "nan")) {
         index = emit_index(ctx, index, extent);
-        inside = AND(GREATER_EQ(index, I64(0)), LESS(index, extent));
+        inside = emit_inside(ctx, index, extent);
     }
     if (!strcmp(mode, "fast"))
         index = emit_data_index(&e, call->args.at[1], index, extent, true, emit_axis(ctx, axis));
@@ -107,10 +107,10 @@ legalize_take(tn_builder *b, const tn_call *call)
         }
     }
     const tn_expr *v = tnk_te_read_at(e.te, x, idx, n);
+    tnb_dtype d = emit_dtype(x);
     if (inside)
-        v = GUARDED(inside, v,
-                    tnb_dtype_is_float(emit_dtype(x)) ? tn_float_imm_of(ctx, emit_dtype(x), NAN)
-                                                      : LIT(emit_dtype(x), 0));
+        v = tn_if_then_else(ctx, inside, v,
+                            tn_literal(ctx, d, tnb_dtype_is_float(d) ? (double)NAN : 0));
     return emit_end(&e, "take", tnk_te_define(s, v));
 }
 
@@ -209,7 +209,7 @@ legalize_gather_nd(tn_builder *b, const tn_call *call)
         if (i < batch) {
             idx[i] = s->axes[i];
         } else if (i < batch + depth) {
-            place[m - 1] = I64(i - batch);
+            place[m - 1] = tn_i64(ctx, i - batch);
             idx[i] = emit_data_index_of(&e, call->args.at[1], i - batch, (uint32_t)depth,
                                         tnk_te_read_at(e.te, at, place, m), emit_dim(x, i), true,
                                         emit_axis(ctx, i));
@@ -338,6 +338,8 @@ legalize_one_hot(tn_builder *b, const tn_call *call)
             idx[k++] = s->axes[i];
     }
     const tn_expr *hot = emit_index(ctx, tnk_te_read_at(e.te, at, idx, s->n_axes - 1),
-                                    I64(tn_call_int(call, "depth")));
-    return emit_end(&e, "one_hot", tnk_te_define(s, SELECT(EQUAL(hot, s->axes[axis]), on, off)));
+                                    tn_i64(ctx, tn_call_int(call, "depth")));
+    return emit_end(&e, "one_hot",
+                    tnk_te_define(s,
+                                  tn_select_of(ctx, tn_eq_of(ctx, hot, s->axes[axis]), on, off)));
 }

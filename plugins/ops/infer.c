@@ -297,7 +297,7 @@ dim_exceeds(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *fmt, ..
     if (a != b && tn_assuming(ctx)) {
         va_list ap;
         va_start(ap, fmt);
-        assume_of(ctx, tn_bin(ctx, TN_KIND_LE, a, b), a, b, fmt, ap);
+        assume_of(ctx, tn_le_of(ctx, a, b), a, b, fmt, ap);
         va_end(ap);
     }
     return false;
@@ -315,7 +315,7 @@ dim_ragged(tn_ctx *ctx, const tn_expr *a, int64_t k, const char *fmt, ...)
         va_list ap;
         va_start(ap, fmt);
         const tn_expr *left = tn_floormod(ctx, a, tn_i64(ctx, k));
-        assume_of(ctx, tn_bin(ctx, TN_KIND_EQ, left, tn_i64(ctx, 0)), a, NULL, fmt, ap);
+        assume_of(ctx, tn_eq_of(ctx, left, tn_i64(ctx, 0)), a, NULL, fmt, ap);
         va_end(ap);
     }
     return false;
@@ -331,9 +331,9 @@ dim_misfit(tn_ctx *ctx, const tn_expr *from, const tn_expr *to, const char *fmt,
     if (tn_assuming(ctx)) {
         va_list ap;
         va_start(ap, fmt);
-        const tn_expr *same = tn_bin(ctx, TN_KIND_EQ, from, to);
+        const tn_expr *same = tn_eq_of(ctx, from, to);
         if (!tn_is(from, TN_KIND_INT_IMM))
-            same = tn_bin(ctx, TN_KIND_OR, same, tn_bin(ctx, TN_KIND_EQ, from, tn_i64(ctx, 1)));
+            same = tn_or_of(ctx, same, tn_eq_of(ctx, from, tn_i64(ctx, 1)));
         assume_of(ctx, same, from, to, fmt, ap);
         va_end(ap);
     }
@@ -348,14 +348,14 @@ dim_vacant(tn_ctx *ctx, const tn_expr *from, tn_list to, const char *fmt, ...)
     bool full = true; /* no extent of the result is, or may be, 0 */
     if (tn_int_value(from, &v) && v > 0)
         return false;
-    const tn_expr *holds = tn_bin(ctx, TN_KIND_GT, from, zero);
+    const tn_expr *holds = tn_gt_of(ctx, from, zero);
     for (uint32_t i = 0; i < to.n; i++) {
         if (tn_is_int_const(to.at[i], 0))
             return false;
         if (tn_int_value(to.at[i], &v))
             continue;
         full = false;
-        holds = tn_bin(ctx, TN_KIND_OR, holds, tn_bin(ctx, TN_KIND_EQ, to.at[i], zero));
+        holds = tn_or_of(ctx, holds, tn_eq_of(ctx, to.at[i], zero));
     }
     if (full && tn_is(from, TN_KIND_INT_IMM))
         return true;

@@ -31,12 +31,13 @@ legalize_shape_to_tensor(tn_builder *b, const tn_call *call)
     if (!known &&
         tn_is_error(tn_emit_match_cast(b, call->args.at[0], tn_ty_shape_of(ctx, dims), "lv")))
         return tn_error_node(ctx);
-    const tn_expr **own = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, dims.n + 1), *v = I64(0);
+    const tn_expr **own = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, dims.n + 1),
+                  *v = tn_i64(ctx, 0);
     for (uint32_t i = 0; i < dims.n; i++)
         own[i] = emit_scalar(&e, dims.at[i], TNB_I64);
     tnk_stage *s = emit_stage(&e, "shape_to_tensor");
     for (uint32_t i = dims.n; i-- > 0;)
-        v = GUARDED(EQUAL(s->axes[0], I64(i)), own[i], v);
+        v = tn_if_then_else(ctx, tn_eq_of(ctx, s->axes[0], tn_i64(ctx, i)), own[i], v);
     return emit_end(&e, "shape_to_tensor", tnk_te_define(s, v));
 }
 
@@ -54,7 +55,7 @@ legalize_size(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = e.ctx;
     const tn_expr *n = tn_product(ctx, emit_dims(call->args.at[0]));
     tnk_stage *s = emit_stage(&e, "size");
-    return emit_end(&e, "size", tnk_te_define(s, CAST(TNB_I64, tnk_te_expr(e.te, n))));
+    return emit_end(&e, "size", tnk_te_define(s, tn_cast_to(ctx, TNB_I64, tnk_te_expr(e.te, n))));
 }
 
 static bool
@@ -99,7 +100,7 @@ legalize_inspect(tn_builder *b, const tn_call *call)
             return NULL;
         if (id == OP_inspect_tensor_shape_i)
             return dims.at[axis];
-        const tn_expr *stride = I64(1); /* tensors are compact */
+        const tn_expr *stride = tn_i64(ctx, 1); /* tensors are compact */
         for (uint32_t i = (uint32_t)axis + 1; i < dims.n; i++)
             stride = dim_mul(ctx, stride, dims.at[i]);
         return stride;

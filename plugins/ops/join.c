@@ -259,15 +259,15 @@ legalize_concat(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "T_concat");
     if (axis < 0)
         axis += s->n_axes;
-    const tn_expr *idx[INFER_MAX_DIMS], *value = NULL, *begin = I64(0);
+    const tn_expr *idx[INFER_MAX_DIMS], *value = NULL, *begin = tn_i64(ctx, 0);
     if (s->n_axes > INFER_MAX_DIMS)
         return NULL;
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_expr *at = s->axes[axis];
-        idx[axis] = i ? SUB(at, begin) : at;
+        idx[axis] = i ? tn_sub(ctx, at, begin) : at;
         const tn_expr *v = tnk_te_read_at(e.te, in[i], idx, s->n_axes);
-        value = value ? GUARDED(LESS_EQ(begin, at), v, value) : v;
+        value = value ? tn_if_then_else(ctx, tn_le_of(ctx, begin, at), v, value) : v;
         begin = dim_add(ctx, begin, emit_dim(in[i], (uint32_t)axis));
     }
     return emit_end(&e, "concatenate", tnk_te_define(s, value));
@@ -293,7 +293,8 @@ legalize_stack(tn_builder *b, const tn_call *call)
     }
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_expr *v = tnk_te_read_at(e.te, in[i], idx, s->n_axes - 1);
-        value = value ? GUARDED(EQUAL(s->axes[axis], I64(i)), v, value) : v;
+        value = value ? tn_if_then_else(ctx, tn_eq_of(ctx, s->axes[axis], tn_i64(ctx, i)), v, value)
+                      : v;
     }
     return emit_end(&e, "stack", tnk_te_define(s, value));
 }
@@ -317,7 +318,7 @@ legalize_split(tn_builder *b, const tn_call *call)
         tnk_stage *s = emit_stage_of(&e, "T_split_sections", types.at[i], emit_dtype(x));
         const tn_expr *idx[INFER_MAX_DIMS];
         memcpy(idx, s->axes, s->n_axes * sizeof *idx);
-        idx[axis] = ADD(s->axes[axis], points[i]);
+        idx[axis] = tn_add(ctx, s->axes[axis], points[i]);
         outs[i] = tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes));
     }
     if (n == 1) { /* a tuple all the same */

@@ -197,13 +197,13 @@ legalize_einsum(tn_builder *b, const tn_call *call)
             unsigned char label = es.in[i].at[k];
             idx[k] = emit_stretched(&e, emit_dim(in[i], k), es.extent[label], axis[label]);
         }
-        const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, in[i], idx, es.in[i].n));
-        product = product ? MUL(product, v) : v;
+        const tn_expr *v = tn_cast_to(ctx, wide, tnk_te_read_at(e.te, in[i], idx, es.in[i].n));
+        product = product ? tn_mul(ctx, product, v) : v;
     }
     const tn_node *out = es.n_summed ? tnk_te_sum(s, product) : tnk_te_define(s, product);
     if (!tnb_dtype_eq(wide, d)) {
         s = emit_stage(&e, "T_cast");
-        out = tnk_te_define(s, CAST(d, tnk_te_read_at(e.te, out, s->axes, s->n_axes)));
+        out = tnk_te_define(s, tn_cast_to(ctx, d, tnk_te_read_at(e.te, out, s->axes, s->n_axes)));
     }
     return emit_end(&e, "einsum", out);
 }
@@ -256,7 +256,7 @@ static const tn_stmt *
 multiply_result(elimination *g, const tn_expr *v)
 {
     tn_ctx *ctx = g->e.ctx;
-    return tn_store(ctx, g->out, MUL(tn_load(ctx, g->out, g->place), v), g->place);
+    return tn_store(ctx, g->out, tn_mul(ctx, tn_load(ctx, g->out, g->place), v), g->place);
 }
 
 /* Swaps rows c and best[0] and turns the sign. */
@@ -265,15 +265,15 @@ swap_rows(elimination *g, const tn_expr *c)
 {
     tn_ctx *ctx = g->e.ctx;
     const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64),
-                  *p = tnk_te_read(g->e.te, g->best, I64(0), NULL);
+                  *p = tnk_te_read(g->e.te, g->best, tn_i64(ctx, 0), NULL);
     tnb_dtype d = emit_dtype(g->work);
     const tn_expr *held = tn_var_dtype(ctx, "held", d);
     const tn_stmt *swap =
         tn_seqv(ctx, tn_bind_of(ctx, held, entry(g, c, k)), set_entry(g, c, k, entry(g, p, k)),
                 set_entry(g, p, k, held), NULL);
-    return tn_if_stmt_of(ctx, tn_bin(ctx, TN_KIND_NE, p, c),
+    return tn_if_stmt_of(ctx, tn_ne_of(ctx, p, c),
                          tn_seqv(ctx, emit_loops(ctx, &k, &g->n, 1, swap),
-                                 multiply_result(g, LIT(emit_dtype(g->out), -1)), NULL),
+                                 multiply_result(g, tn_literal(ctx, emit_dtype(g->out), -1)), NULL),
                          NULL);
 }
 
@@ -283,26 +283,29 @@ eliminate_column(elimination *g, const tn_expr *c)
 {
     tn_ctx *ctx = g->e.ctx;
     tnb_dtype d = emit_dtype(g->work);
-    tn_list zero = tn_listv(ctx, I64(0), NULL);
-    const tn_expr *below = SUB(SUB(g->n, c), I64(1)), *r = tn_var_dtype(ctx, "r", TNB_I64),
-                  *row = ADD(ADD(c, I64(1)), r);
-    const tn_expr *p = tnk_te_read(g->e.te, g->best, I64(0), NULL);
+    tn_list zero = tn_listv(ctx, tn_i64(ctx, 0), NULL);
+    const tn_expr *below = tn_subi(ctx, tn_sub(ctx, g->n, c), 1),
+                  *r = tn_var_dtype(ctx, "r", TNB_I64), *row = tn_add(ctx, tn_addi(ctx, c, 1), r);
+    const tn_expr *p = tnk_te_read(g->e.te, g->best, tn_i64(ctx, 0), NULL);
     const tn_expr *candidate = entry(g, row, c);
-    const tn_expr *larger = GREATER(MATH1("fabs", candidate), MATH1("fabs", entry(g, p, c)));
+    const tn_expr *larger = tn_gt_of(ctx, tn_intrin1(ctx, TN_INTRIN_fabs, candidate),
+                                     tn_intrin1(ctx, TN_INTRIN_fabs, entry(g, p, c)));
     /* NaN is the pivot, and so the determinant's factor */
-    larger = OR(larger, tn_bin(ctx, TN_KIND_NE, candidate, candidate));
+    larger = tn_or_of(ctx, larger, tn_ne_of(ctx, candidate, candidate));
     const tn_stmt *search = tn_if_stmt_of(ctx, larger, tn_store(ctx, g->best, row, zero), NULL);
-    const tn_expr *r2 = tn_var_dtype(ctx, "r", TNB_I64), *row2 = ADD(ADD(c, I64(1)), r2),
-                  *k = tn_var_dtype(ctx, "k", TNB_I64);
+    const tn_expr *r2 = tn_var_dtype(ctx, "r", TNB_I64),
+                  *row2 = tn_add(ctx, tn_addi(ctx, c, 1), r2), *k = tn_var_dtype(ctx, "k", TNB_I64);
     const tn_expr *pivot = entry(g, c, c), *times = tn_var_dtype(ctx, "times", d);
-    const tn_stmt *take = set_entry(g, row2, k, SUB(entry(g, row2, k), MUL(times, entry(g, c, k))));
-    const tn_stmt *clear = tn_seqv(ctx, tn_bind_of(ctx, times, DIVIDE(entry(g, row2, c), pivot)),
-                                   emit_loops(ctx, &k, &g->n, 1, take), NULL);
-    const tn_stmt *rest = tn_if_stmt_of(ctx, tn_bin(ctx, TN_KIND_NE, pivot, LIT(d, 0)),
+    const tn_stmt *take =
+        set_entry(g, row2, k, tn_sub(ctx, entry(g, row2, k), tn_mul(ctx, times, entry(g, c, k))));
+    const tn_stmt *clear =
+        tn_seqv(ctx, tn_bind_of(ctx, times, tn_div(ctx, entry(g, row2, c), pivot)),
+                emit_loops(ctx, &k, &g->n, 1, take), NULL);
+    const tn_stmt *rest = tn_if_stmt_of(ctx, tn_ne_of(ctx, pivot, tn_literal(ctx, d, 0)),
                                         emit_loops(ctx, &r2, &below, 1, clear), NULL);
     return tn_seqv(ctx, tn_store(ctx, g->best, c, zero), emit_loops(ctx, &r, &below, 1, search),
-                   swap_rows(g, c), multiply_result(g, CAST(emit_dtype(g->out), pivot)), rest,
-                   NULL);
+                   swap_rows(g, c), multiply_result(g, tn_cast_to(ctx, emit_dtype(g->out), pivot)),
+                   rest, NULL);
 }
 
 const tn_expr *
@@ -316,7 +319,7 @@ legalize_det(tn_builder *b, const tn_call *call)
         return NULL;
     tnb_dtype d = emit_dtype(x), wide = emit_wide(d);
     g.n = emit_dim(x, n - 1);
-    const tn_expr *square[2] = {g.n, g.n}, *one = I64(1), *vars[INFER_MAX_DIMS],
+    const tn_expr *square[2] = {g.n, g.n}, *one = tn_i64(ctx, 1), *vars[INFER_MAX_DIMS],
                   *extents[INFER_MAX_DIMS], *c = tn_var_dtype(ctx, "c", TNB_I64);
     g.out = tnk_te_buffer(g.e.te, "T_det", tn_as_buffer(x)->shape.at, batch, d);
     g.work = tnk_te_buffer(g.e.te, "work", square, 2, wide);
@@ -325,10 +328,10 @@ legalize_det(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < n; i++)
         extents[i] = emit_dim(x, i);
     g.place = tn_list_of(ctx, vars, batch);
-    const tn_stmt *copy =
-        set_entry(&g, vars[n - 2], vars[n - 1], CAST(wide, tnk_te_read_at(g.e.te, x, vars, n)));
+    const tn_stmt *copy = set_entry(&g, vars[n - 2], vars[n - 1],
+                                    tn_cast_to(ctx, wide, tnk_te_read_at(g.e.te, x, vars, n)));
     const tn_stmt *body = tn_seqv(ctx, emit_loops(ctx, vars + batch, extents + batch, 2, copy),
-                                  tn_store(ctx, g.out, LIT(d, 1), g.place),
+                                  tn_store(ctx, g.out, tn_literal(ctx, d, 1), g.place),
                                   emit_loops(ctx, &c, &g.n, 1, eliminate_column(&g, c)), NULL);
     const tn_node *outs[3] = {g.out, g.work, g.best};
     tnk_te_extern(g.e.te, "det", &x, 1, outs, 3, emit_loops(ctx, vars, extents, batch, body));

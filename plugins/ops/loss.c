@@ -54,19 +54,22 @@ loss_at(nll *l, const tn_expr *const *at, bool value)
     tnb_dtype d = emit_dtype(l->p);
     uint32_t n = emit_ndim(l->t), m = emit_ndim(l->p);
     const tn_expr *idx[INFER_MAX_DIMS + 1],
-        *target = CAST(TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
+        *target = tn_cast_to(ctx, TNB_I64, tnk_te_read_at(l->e.te, l->t, at, n));
     /* a gradient takes other numbers of weights than of classes, and reads weights alone */
     const tn_expr *classes = l->w && !value ? emit_dim(l->w, 0) : emit_dim(l->p, m > 1),
                   *class =
                       tnk_te_index(ctx, target, classes, false, infer_op_name(l->e.call), "class");
-    const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &class, 1) : LIT(d, 1), *v = w;
+    const tn_expr *w = l->w ? tnk_te_read_at(l->e.te, l->w, &class, 1) : tn_literal(ctx, d, 1),
+                  *v = w;
     if (value) {
         idx[m > 1] = class;
         for (uint32_t i = 0; i < n; i++)
             idx[i ? i + 1 : 0] = at[i];
-        v = SUB(LIT(d, 0), MUL(tnk_te_read_at(l->e.te, l->p, idx, m), w));
+        v = tn_sub(ctx, tn_literal(ctx, d, 0),
+                   tn_mul(ctx, tnk_te_read_at(l->e.te, l->p, idx, m), w));
     }
-    return GUARDED(tn_bin(ctx, TN_KIND_NE, target, I64(l->ignored)), v, LIT(d, 0));
+    return tn_if_then_else(ctx, tn_ne_of(ctx, target, tn_i64(ctx, l->ignored)), v,
+                           tn_literal(ctx, d, 0));
 }
 
 static const tn_node *
@@ -100,7 +103,7 @@ legalize_nll_loss(tn_builder *b, const tn_call *call)
     if (!strcmp(how, "mean")) {
         const tn_node *weights = loss_sum(&l, "weights_sum", false);
         tnk_stage *s = emit_stage(&l.e, "T_divide");
-        sum = tnk_te_define(s, DIVIDE(tnk_te_read_at(l.e.te, sum, NULL, 0),
+        sum = tnk_te_define(s, tn_div(ctx, tnk_te_read_at(l.e.te, sum, NULL, 0),
                                       tnk_te_read_at(l.e.te, weights, NULL, 0)));
     }
     return emit_end(&l.e, hint, sum);
@@ -151,10 +154,11 @@ legalize_nll_loss_grad(tn_builder *b, const tn_call *call)
     const tn_expr *scale =
         tnk_te_read_at(l.e.te, grad, at, strcmp(how, "none") ? 0 : emit_ndim(grad));
     if (weights)
-        scale = DIVIDE(scale, tnk_te_read_at(l.e.te, weights, NULL, 0));
-    const tn_expr *target = CAST(TNB_I64, tnk_te_read_at(l.e.te, l.t, at, n));
-    const tn_expr *v = MUL(MUL(loss_at(&l, at, false), LIT(d, -1)), scale);
-    v = SELECT(EQUAL(s->axes[m > 1], target), v, LIT(d, 0));
+        scale = tn_div(ctx, scale, tnk_te_read_at(l.e.te, weights, NULL, 0));
+    const tn_expr *target = tn_cast_to(ctx, TNB_I64, tnk_te_read_at(l.e.te, l.t, at, n));
+    const tn_expr *v =
+        tn_mul(ctx, tn_mul(ctx, loss_at(&l, at, false), tn_literal(ctx, d, -1)), scale);
+    v = tn_select_of(ctx, tn_eq_of(ctx, s->axes[m > 1], target), v, tn_literal(ctx, d, 0));
     return emit_end(&l.e, l.w ? "nll_loss_backward" : "te_nll_loss_backward_no_weight",
                     tnk_te_define(s, v));
 }

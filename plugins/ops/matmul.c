@@ -69,7 +69,8 @@ operand_at(emit *e, const tn_node *t, const tnk_stage *s, uint32_t n_batch, cons
     for (uint32_t i = 0; i < batch; i++) {
         uint32_t at = n_batch - batch + i;
         const tn_expr *own = emit_dim(t, i);
-        idx[i] = tn_is_int_const(own, 1) ? I64(0) : emit_stretched(e, own, out.at[at], s->axes[at]);
+        idx[i] = tn_is_int_const(own, 1) ? tn_i64(ctx, 0)
+                                         : emit_stretched(e, own, out.at[at], s->axes[at]);
     }
     if (n > 1)
         idx[batch] = row;
@@ -92,14 +93,15 @@ legalize_matmul(tn_builder *b, const tn_call *call)
     const tn_expr *k = tnk_te_reduce_axis(s, "k", emit_dim(x, emit_ndim(x) - 1));
     const tn_expr *i = rows ? s->axes[n_batch] : NULL,
                   *j = columns ? s->axes[n_batch + rows] : NULL;
-    const tn_expr *vx = CAST(sum, operand_at(&e, x, s, n_batch, i, k));
+    const tn_expr *vx = tn_cast_to(ctx, sum, operand_at(&e, x, s, n_batch, i, k));
     /* the second operand's row is the summed axis; a vector has only that */
     const tn_expr *vy =
-        CAST(sum, columns ? operand_at(&e, y, s, n_batch, k, j) : tnk_te_read(e.te, y, k, NULL));
-    const tn_node *out = tnk_te_sum(s, MUL(vx, vy));
+        tn_cast_to(ctx, sum,
+                   columns ? operand_at(&e, y, s, n_batch, k, j) : tnk_te_read(e.te, y, k, NULL));
+    const tn_node *out = tnk_te_sum(s, tn_mul(ctx, vx, vy));
     if (!tnb_dtype_eq(sum, d)) {
         s = emit_stage(&e, "T_cast");
-        out = tnk_te_define(s, CAST(d, tnk_te_read_at(e.te, out, s->axes, s->n_axes)));
+        out = tnk_te_define(s, tn_cast_to(ctx, d, tnk_te_read_at(e.te, out, s->axes, s->n_axes)));
     }
     return emit_end(&e, "matmul", out);
 }
@@ -139,9 +141,9 @@ biased(tn_builder *b, const tn_call *call, const tn_expr *y)
     const tn_node *x = emit_input(&e, tn_emit(b, y, "lv")),
                   *bias = emit_input(&e, call->args.at[2]);
     tnk_stage *s = emit_stage(&e, "T_add");
-    const tn_expr *at = LEAST(s->axes[s->n_axes - 1], SUB(emit_dim(bias, 0), I64(1)));
+    const tn_expr *at = tn_min(ctx, s->axes[s->n_axes - 1], tn_subi(ctx, emit_dim(bias, 0), 1));
     const tn_expr *v =
-        ADD(tnk_te_read_at(e.te, x, s->axes, s->n_axes), tnk_te_read(e.te, bias, at, NULL));
+        tn_add(ctx, tnk_te_read_at(e.te, x, s->axes, s->n_axes), tnk_te_read(e.te, bias, at, NULL));
     return emit_end(&e, "add", tnk_te_define(s, v));
 }
 
@@ -187,6 +189,6 @@ legalize_outer(tn_builder *b, const tn_call *call)
     const tn_node *x = emit_input(&e, call->args.at[0]), *y = emit_input(&e, call->args.at[1]);
     tnk_stage *s = emit_stage(&e, "T_outer");
     const tn_expr *v =
-        MUL(tnk_te_read(e.te, x, s->axes[0], NULL), tnk_te_read(e.te, y, s->axes[1], NULL));
+        tn_mul(ctx, tnk_te_read(e.te, x, s->axes[0], NULL), tnk_te_read(e.te, y, s->axes[1], NULL));
     return emit_end(&e, "outer", tnk_te_define(s, v));
 }

@@ -207,16 +207,17 @@ pad_data(emit *e, const conv *c, const tn_node *x)
         int64_t before = c->w.before[i];
         if (!before && !c->w.after[i])
             continue;
-        const tn_expr *end = ADD(emit_dim(x, (uint32_t)at), I64(before));
-        const tn_expr *low = LESS_EQ(I64(before), s->axes[at]), *high = LESS(s->axes[at], end);
-        idx[at] = before ? SUB(s->axes[at], I64(before)) : s->axes[at];
+        const tn_expr *end = tn_addi(ctx, emit_dim(x, (uint32_t)at), before);
+        const tn_expr *low = tn_le_of(ctx, tn_i64(ctx, before), s->axes[at]),
+                      *high = tn_lt_of(ctx, s->axes[at], end);
+        idx[at] = before ? tn_subi(ctx, s->axes[at], before) : s->axes[at];
         if (before)
-            inside = inside ? AND(inside, low) : low;
+            inside = inside ? tn_and_of(ctx, inside, low) : low;
         if (c->w.after[i])
-            inside = inside ? AND(inside, high) : high;
+            inside = inside ? tn_and_of(ctx, inside, high) : high;
     }
     const tn_expr *v = tnk_te_read_at(e->te, x, idx, (uint32_t)c->data.n);
-    return tnk_te_define(s, GUARDED(inside, v, LIT(emit_dtype(x), 0)));
+    return tnk_te_define(s, tn_if_then_else(ctx, inside, v, tn_literal(ctx, emit_dtype(x), 0)));
 }
 
 /* "conv2d", "depthwise_conv2d", "group_conv2d". */
@@ -288,7 +289,7 @@ typedef struct conv_channel {
 static conv_channel
 in_blocks(tn_ctx *ctx, const tn_expr *outer, const tn_expr *inner, int64_t block)
 {
-    return (conv_channel){ADD(MUL(outer, I64(block)), inner), outer, inner, block};
+    return (conv_channel){tn_add(ctx, tn_muli(ctx, outer, block), inner), outer, inner, block};
 }
 
 /* The channel as the indices of an axis, upper-case, and of its block. */
@@ -302,8 +303,8 @@ put_channel(tn_ctx *ctx, const layout *l, char axis, conv_channel c, const tn_ex
         return;
     }
     int64_t f = l->factor[block];
-    *outer = c.block == f ? c.outer : FLOORDIV(c.whole, I64(f));
-    idx[block] = c.block == f ? c.inner : FLOORMOD(c.whole, I64(f));
+    *outer = c.block == f ? c.outer : emit_floordiv(ctx, c.whole, tn_i64(ctx, f));
+    idx[block] = c.block == f ? c.inner : emit_floormod(ctx, c.whole, tn_i64(ctx, f));
 }
 
 static int64_t
@@ -344,12 +345,15 @@ data_channel(tn_ctx *ctx, const conv *c, conv_channel oc, conv_channel rc, const
     if (depthwise && tn_is_int_const(outs, 1))
         return oc;
     if (depthwise)
-        return (conv_channel){.whole = FLOORDIV(oc.whole, outs)};
+        return (conv_channel){.whole = emit_floordiv(ctx, oc.whole, outs)};
     if (!rc.block || !tn_int_value(outs, &n) || !tn_int_value(taken, &in))
-        return (conv_channel){.whole = ADD(MUL(FLOORDIV(oc.whole, outs), taken), rc.whole)};
-    const tn_expr *group = oc.block && n % oc.block == 0 ? FLOORDIV(oc.outer, I64(n / oc.block))
-                                                         : FLOORDIV(oc.whole, outs);
-    return in_blocks(ctx, ADD(MUL(group, I64(in / rc.block)), rc.outer), rc.inner, rc.block);
+        return (conv_channel){
+            .whole = tn_add(ctx, tn_mul(ctx, emit_floordiv(ctx, oc.whole, outs), taken), rc.whole)};
+    const tn_expr *group = oc.block && n % oc.block == 0
+                               ? emit_floordiv(ctx, oc.outer, tn_i64(ctx, n / oc.block))
+                               : emit_floordiv(ctx, oc.whole, outs);
+    return in_blocks(ctx, tn_add(ctx, tn_muli(ctx, group, in / rc.block), rc.outer), rc.inner,
+                     rc.block);
 }
 
 const tn_expr *
@@ -399,25 +403,25 @@ legalize_conv(tn_builder *b, const tn_call *call)
                 tnk_te_reduce_axis(s, names[3 - c.n + n], emit_dim(k, (uint32_t)k_at));
             const tn_expr *o = s->axes[layout_find(&c.out, axis)];
             kat[k_at] = r;
-            at[i] = ADD(MUL(o, I64(c.w.stride[n])), MUL(r, I64(c.w.dilation[n])));
+            at[i] = tn_add(ctx, tn_muli(ctx, o, c.w.stride[n]), tn_muli(ctx, r, c.w.dilation[n]));
         } else if (depthwise) {
-            rc.whole = I64(0);
+            rc.whole = tn_i64(ctx, 0);
         } else if (axis == 'C') {
             rc.whole = tnk_te_reduce_axis(s, block ? "rco" : "rc",
                                           block ? dim_floordiv(ctx, taken, block) : taken);
         } else if (block) {
-            rc = in_blocks(ctx, rc.whole, tnk_te_reduce_axis(s, "rci", I64(block)), block);
+            rc = in_blocks(ctx, rc.whole, tnk_te_reduce_axis(s, "rci", tn_i64(ctx, block)), block);
         }
     }
     if (block && !rc.block && !depthwise) /* the kernel's blocks */
-        rc = in_blocks(ctx, rc.whole, tnk_te_reduce_axis(s, "rci", I64(block)), block);
+        rc = in_blocks(ctx, rc.whole, tnk_te_reduce_axis(s, "rci", tn_i64(ctx, block)), block);
     const tn_expr *outs = dim_floordiv(ctx, out_channels, c.groups);
     put_channel(ctx, &c.data, 'C', data_channel(ctx, &c, oc, rc, outs, taken, depthwise), at);
     put_channel(ctx, &c.kernel, 'I', rc, kat);
     put_channel(ctx, &c.kernel, 'O', oc, kat);
-    const tn_expr *v = CAST(d, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
-    const tn_expr *w = CAST(d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
-    return emit_end(&e, conv_hint(&e, &c, k), tnk_te_sum(s, MUL(v, w)));
+    const tn_expr *v = tn_cast_to(ctx, d, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
+    const tn_expr *w = tn_cast_to(ctx, d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
+    return emit_end(&e, conv_hint(&e, &c, k), tnk_te_sum(s, tn_mul(ctx, v, w)));
 }
 
 /* The data with stride - 1 zeros between elements along spatial axes and as many around as the
@@ -443,16 +447,17 @@ spread_data(emit *e, const conv *c, const tn_node *x, const tn_node *k, tn_list 
         int at = layout_find(&c->data, axis);
         const tn_expr *size = emit_dim(k, (uint32_t)layout_find(&c->kernel, axis));
         const tn_expr *reach = dim_muli(ctx, dim_addi(ctx, size, -1), c->w.dilation[i]);
-        const tn_expr *place = SUB(ADD(s->axes[at], I64(c->w.before[i])), reach);
-        const tn_expr *stride = I64(c->w.stride[i]);
-        const tn_expr *end = MUL(emit_dim(x, (uint32_t)at), stride);
-        inside = AND(inside, AND(GREATER_EQ(place, I64(0)), LESS(place, end)));
+        const tn_expr *place = tn_sub(ctx, tn_addi(ctx, s->axes[at], c->w.before[i]), reach);
+        const tn_expr *stride = tn_i64(ctx, c->w.stride[i]);
+        const tn_expr *end = tn_mul(ctx, emit_dim(x, (uint32_t)at), stride);
+        inside = tn_and_of(ctx, inside, emit_inside(ctx, place, end));
         if (c->w.stride[i] > 1)
-            inside = AND(inside, EQUAL(FLOORMOD(place, stride), I64(0)));
-        idx[at] = FLOORDIV(place, stride);
+            inside = tn_and_of(ctx, inside,
+                               tn_eq_of(ctx, emit_floormod(ctx, place, stride), tn_i64(ctx, 0)));
+        idx[at] = emit_floordiv(ctx, place, stride);
     }
     const tn_expr *v = tnk_te_read_at(e->te, x, idx, (uint32_t)c->data.n);
-    return tnk_te_define(s, GUARDED(inside, v, LIT(emit_dtype(x), 0)));
+    return tnk_te_define(s, tn_if_then_else(ctx, inside, v, tn_literal(ctx, emit_dtype(x), 0)));
 }
 
 const tn_expr *
@@ -475,12 +480,13 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage_of(&e, name, call->base.type, d);
     const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
     int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
-    const tn_expr *group_in = FLOORDIV(emit_dim(k, (uint32_t)i_at), I64(c.groups));
+    const tn_expr *group_in =
+        emit_floordiv(ctx, emit_dim(k, (uint32_t)i_at), tn_i64(ctx, c.groups));
     const tn_expr *group_out = emit_dim(k, (uint32_t)o_at);
     const tn_expr *ic = tnk_te_reduce_axis(s, "rc", group_in), *channel = ic, *o_in = oc;
     if (c.groups > 1) {
-        channel = ADD(MUL(FLOORDIV(oc, group_out), group_in), ic);
-        o_in = FLOORMOD(oc, group_out);
+        channel = tn_add(ctx, tn_mul(ctx, emit_floordiv(ctx, oc, group_out), group_in), ic);
+        o_in = emit_floormod(ctx, oc, group_out);
     }
     at[layout_find(&c.data, 'N')] = s->axes[layout_find(&c.out, 'N')];
     at[layout_find(&c.data, 'C')] = channel;
@@ -492,11 +498,11 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
         int k_at = layout_find(&c.kernel, axis);
         const tn_expr *size = emit_dim(k, (uint32_t)k_at);
         const tn_expr *r = tnk_te_reduce_axis(s, names[3 - c.n + i], size);
-        kat[k_at] = SUB(SUB(size, I64(1)), r);
+        kat[k_at] = tn_sub(ctx, tn_subi(ctx, size, 1), r);
         at[layout_find(&c.data, axis)] =
-            ADD(s->axes[layout_find(&c.out, axis)], MUL(r, I64(c.w.dilation[i])));
+            tn_add(ctx, s->axes[layout_find(&c.out, axis)], tn_muli(ctx, r, c.w.dilation[i]));
     }
-    const tn_expr *v = CAST(d, tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n));
-    const tn_expr *w = CAST(d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
-    return emit_end(&e, name, tnk_te_sum(s, MUL(v, w)));
+    const tn_expr *v = tn_cast_to(ctx, d, tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n));
+    const tn_expr *w = tn_cast_to(ctx, d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
+    return emit_end(&e, name, tnk_te_sum(s, tn_mul(ctx, v, w)));
 }

@@ -74,14 +74,14 @@ infer_pad(tn_ctx *ctx, const tn_call *call)
 static const tn_expr *
 pad_source(tn_ctx *ctx, enum pad_mode mode, const tn_expr *p, const tn_expr *n)
 {
-    const tn_expr *last = SUB(n, I64(1));
+    const tn_expr *last = tn_subi(ctx, n, 1);
     if (mode == PAD_REPLICATE)
-        return LEAST(GREATEST(p, I64(0)), last);
+        return tn_min(ctx, tn_max(ctx, p, tn_i64(ctx, 0)), last);
     if (mode == PAD_CIRCULAR)
-        return FLOORMOD(p, n);
-    const tn_expr *period = GREATEST(MUL(last, I64(2)), I64(1));
-    const tn_expr *m = FLOORMOD(p, period);
-    return SELECT(LESS(m, n), m, SUB(period, m));
+        return emit_floormod(ctx, p, n);
+    const tn_expr *period = tn_max(ctx, tn_muli(ctx, last, 2), tn_i64(ctx, 1));
+    const tn_expr *m = emit_floormod(ctx, p, period);
+    return tn_select_of(ctx, tn_lt_of(ctx, m, n), m, tn_sub(ctx, period, m));
 }
 
 const tn_expr *
@@ -100,24 +100,25 @@ legalize_pad(tn_builder *b, const tn_call *call)
     tnk_stage *s = emit_stage(&e, "PadInput");
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *dim = emit_dim(x, i);
-        idx[i] = w[2 * i] ? SUB(s->axes[i], I64(w[2 * i])) : s->axes[i];
+        idx[i] = w[2 * i] ? tn_subi(ctx, s->axes[i], w[2 * i]) : s->axes[i];
         if (mode != PAD_CONSTANT) {
             if (w[2 * i] || w[2 * i + 1])
                 idx[i] = pad_source(ctx, mode, idx[i], dim);
             continue;
         }
         if (w[2 * i] > 0) {
-            const tn_expr *c = GREATER_EQ(s->axes[i], I64(w[2 * i]));
-            inside = inside ? AND(inside, c) : c;
+            const tn_expr *c = tn_ge_of(ctx, s->axes[i], tn_i64(ctx, w[2 * i]));
+            inside = inside ? tn_and_of(ctx, inside, c) : c;
         }
         if (w[2 * i + 1] > 0) {
-            const tn_expr *c = LESS(idx[i], dim);
-            inside = inside ? AND(inside, c) : c;
+            const tn_expr *c = tn_lt_of(ctx, idx[i], dim);
+            inside = inside ? tn_and_of(ctx, inside, c) : c;
         }
     }
     const tn_expr *v = tnk_te_read_at(e.te, x, idx, n);
     if (inside)
-        v = GUARDED(inside, v, LIT(emit_dtype(x), tn_call_float(call, "pad_value")));
+        v = tn_if_then_else(ctx, inside, v,
+                            tn_literal(ctx, emit_dtype(x), tn_call_float(call, "pad_value")));
     static const char *const hints[] = {"pad", "reflect_pad", "replicate_pad", "circular_pad"};
     return emit_end(&e, hints[mode], tnk_te_define(s, v));
 }
@@ -162,16 +163,18 @@ legalize_pixel_shuffle(tn_builder *b, const tn_call *call)
     emit e = emit_begin(b, call);
     tn_ctx *ctx = e.ctx;
     const tn_node *x = emit_input(&e, call->args.at[0]);
-    const tn_expr *r = I64(tn_call_int(call, "upscale_factor")), *idx[INFER_MAX_DIMS];
+    const tn_expr *r = tn_i64(ctx, tn_call_int(call, "upscale_factor")), *idx[INFER_MAX_DIMS];
     tnk_stage *s = emit_stage(&e, "T_pixel_shuffle");
     uint32_t n = s->n_axes;
     if (n > INFER_MAX_DIMS)
         return NULL;
     memcpy(idx, s->axes, n * sizeof *idx);
     const tn_expr *row = s->axes[n - 2], *column = s->axes[n - 1];
-    idx[n - 3] = ADD(MUL(ADD(MUL(s->axes[n - 3], r), FLOORMOD(row, r)), r), FLOORMOD(column, r));
-    idx[n - 2] = FLOORDIV(row, r);
-    idx[n - 1] = FLOORDIV(column, r);
+    const tn_expr *in_row = emit_floormod(ctx, row, r), *in_column = emit_floormod(ctx, column, r);
+    const tn_expr *first = tn_add(ctx, tn_mul(ctx, s->axes[n - 3], r), in_row);
+    idx[n - 3] = tn_add(ctx, tn_mul(ctx, first, r), in_column);
+    idx[n - 2] = emit_floordiv(ctx, row, r);
+    idx[n - 1] = emit_floordiv(ctx, column, r);
     return emit_end(&e, "pixel_shuffle", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));
 }
 
@@ -214,7 +217,7 @@ assume_heads(tn_ctx *ctx, const tn_list *d)
 {
     const tn_expr *heads[] = {d[0].at[2], d[1].at[2]};
     const tn_expr *left = tn_floormod(ctx, heads[0], tn_max(ctx, heads[1], tn_i64(ctx, 1)));
-    tn_assume(ctx, tn_bin(ctx, TN_KIND_EQ, left, tn_i64(ctx, 0)),
+    tn_assume(ctx, tn_eq_of(ctx, left, tn_i64(ctx, 0)),
               "query has {} heads, key {}, which do not divide them", (tn_list){heads, 2});
 }
 
@@ -356,16 +359,17 @@ repeated_heads(tn_builder *b, const tn_call *call, uint32_t which)
     if (tn_prove_equal(ctx, heads, dims.at[2]))
         return x;
     if (tn_int_value(heads, &h) && tn_int_value(dims.at[2], &own))
-        return op1(b, "repeat", tn_dictv(ctx, "repeats", I64(h / own), "axis", I64(2), NULL), x);
+        return op1(b, "repeat",
+                   tn_dictv(ctx, "repeats", tn_i64(ctx, h / own), "axis", tn_i64(ctx, 2), NULL), x);
     emit e = emit_begin(b, call);
     const tn_node *in = emit_input(&e, x);
     const tn_expr *out[4], *at[4], *sharing;
     for (uint32_t i = 0; i < 4; i++)
         out[i] = i == 2 ? tnk_te_expr(e.te, heads) : emit_dim(in, i);
-    sharing = FLOORDIV(out[2], emit_dim(in, 2));
+    sharing = emit_floordiv(ctx, out[2], emit_dim(in, 2));
     tnk_stage *s = tnk_te_stage(e.te, "T_repeat", out, 4, emit_dtype(in));
     for (uint32_t i = 0; i < 4; i++)
-        at[i] = i == 2 ? FLOORDIV(s->axes[i], sharing) : s->axes[i];
+        at[i] = i == 2 ? emit_floordiv(ctx, s->axes[i], sharing) : s->axes[i];
     return tn_emit(b, emit_end(&e, "repeat", tnk_te_define(s, tnk_te_read_at(e.te, in, at, 4))),
                    "lv");
 }
@@ -385,10 +389,11 @@ scaled(tn_builder *b, const tn_call *call, const tn_expr *scores)
     }
     emit e = emit_begin(b, call);
     const tn_node *x = emit_input(&e, scores);
-    const tn_expr *root = MATH1("sqrt", CAST(wide, tnk_te_expr(e.te, size)));
+    const tn_expr *root =
+        tn_intrin1(ctx, TN_INTRIN_sqrt, tn_cast_to(ctx, wide, tnk_te_expr(e.te, size)));
     tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_scale", x, d);
-    const tn_expr *v =
-        MUL(tnk_te_read_at(e.te, x, s->axes, 4), CAST(d, DIVIDE(LIT(wide, 1), root)));
+    const tn_expr *v = tn_mul(ctx, tnk_te_read_at(e.te, x, s->axes, 4),
+                              tn_cast_to(ctx, d, tn_div(ctx, tn_literal(ctx, wide, 1), root)));
     return tn_emit(b, emit_end(&e, "attention_scale", tnk_te_define(s, v)), "lv");
 }
 
@@ -407,13 +412,15 @@ masked(tn_builder *b, const tn_call *call, const tn_expr *scores)
     tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_mask", x, d);
     const tn_expr *i = s->axes[2], *j = s->axes[3], *seen = tn_bool(ctx, true);
     if (!mask || !strcmp(mask, "BottomRight"))
-        i = ADD(i, SUB(emit_dim(x, 3), emit_dim(x, 2)));
+        i = tn_add(ctx, i, tn_sub(ctx, emit_dim(x, 3), emit_dim(x, 2)));
     if (mask)
-        seen = AND(seen, LESS_EQ(j, i));
+        seen = tn_and_of(ctx, seen, tn_le_of(ctx, j, i));
     if (window)
-        seen = AND(seen, LESS(SUB(i, j), I64(tn_call_int(call, "window_size"))));
-    const tn_expr *v =
-        SELECT(seen, tnk_te_read_at(e.te, x, s->axes, 4), tn_float_imm_of(ctx, d, -INFINITY));
+        seen = tn_and_of(ctx, seen,
+                         tn_lt_of(ctx, tn_sub(ctx, i, j),
+                                  tn_i64(ctx, tn_call_int(call, "window_size"))));
+    const tn_expr *v = tn_select_of(ctx, seen, tnk_te_read_at(e.te, x, s->axes, 4),
+                                    tn_float_imm_of(ctx, d, -INFINITY));
     return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
 }
 
@@ -425,7 +432,8 @@ sequence_of(tn_builder *b, const tn_expr *n, const tn_expr *starts)
     const tn_node *dtype =
         tn_dictv(ctx, "dtype", tn_dtype_value(ctx, tn_type_dtype(starts->type)), NULL);
     const tn_expr *places =
-        tn_emit(b, tn_call_opv(ctx, "arange", dtype, I64(0), n, I64(1), NULL), "lv");
+        tn_emit(b, tn_call_opv(ctx, "arange", dtype, tn_i64(ctx, 0), n, tn_i64(ctx, 1), NULL),
+                "lv");
     const tn_node *right = tn_dictv(ctx, "right", tn_bool(ctx, true), NULL);
     return tn_emit(b, tn_call_opv(ctx, "bucketize", right, places, starts, NULL), "lv");
 }
@@ -446,23 +454,28 @@ masked_by_sequence(tn_builder *b, const tn_call *call, const tn_expr *scores, do
     tnk_stage *s = tnk_te_stage_like(e.te, "T_attention_mask", x, d);
     const tn_expr *count = emit_dim(starts[0], 0), *at[2], *length[2];
     const tn_expr *own = emit_index(ctx, tnk_te_read(e.te, seq, s->axes[2], NULL), NULL);
-    const tn_expr *q = GREATEST(LEAST(own, SUB(count, I64(1))), I64(1)); /* behind its start */
+    const tn_expr *q = tn_max(ctx, tn_min(ctx, own, tn_subi(ctx, count, 1)),
+                              tn_i64(ctx, 1)); /* behind its start */
     for (int k = 0; k < 2; k++) {
         const tn_expr *from =
-            emit_index(ctx, tnk_te_read(e.te, starts[k], SUB(q, I64(1)), NULL), NULL);
-        length[k] = SUB(emit_index(ctx, tnk_te_read(e.te, starts[k], q, NULL), NULL), from);
-        at[k] = SUB(s->axes[2 + k], from);
+            emit_index(ctx, tnk_te_read(e.te, starts[k], tn_subi(ctx, q, 1), NULL), NULL);
+        length[k] = tn_sub(ctx, emit_index(ctx, tnk_te_read(e.te, starts[k], q, NULL), NULL), from);
+        at[k] = tn_sub(ctx, s->axes[2 + k], from);
     }
-    const tn_expr *seen = AND(GREATER_EQ(at[1], I64(0)), LESS(at[1], length[1]));
-    seen = AND(AND(GREATER(own, I64(0)), LESS(own, count)), seen);
+    const tn_expr *seen = emit_inside(ctx, at[1], length[1]);
+    seen = tn_and_of(ctx,
+                     tn_and_of(ctx, tn_gt_of(ctx, own, tn_i64(ctx, 0)), tn_lt_of(ctx, own, count)),
+                     seen);
     if (!mask || !strcmp(mask, "BottomRight"))
-        at[0] = ADD(at[0], SUB(length[1], length[0]));
+        at[0] = tn_add(ctx, at[0], tn_sub(ctx, length[1], length[0]));
     if (mask)
-        seen = AND(seen, LESS_EQ(at[1], at[0]));
+        seen = tn_and_of(ctx, seen, tn_le_of(ctx, at[1], at[0]));
     if (tn_call_attr(call, "window_size"))
-        seen = AND(seen, LESS(SUB(at[0], at[1]), I64(tn_call_int(call, "window_size"))));
-    const tn_expr *v =
-        SELECT(seen, tnk_te_read_at(e.te, x, s->axes, 4), tn_float_imm_of(ctx, d, hidden));
+        seen = tn_and_of(ctx, seen,
+                         tn_lt_of(ctx, tn_sub(ctx, at[0], at[1]),
+                                  tn_i64(ctx, tn_call_int(call, "window_size"))));
+    const tn_expr *v = tn_select_of(ctx, seen, tnk_te_read_at(e.te, x, s->axes, 4),
+                                    tn_float_imm_of(ctx, d, hidden));
     return tn_emit(b, emit_end(&e, "attention_mask", tnk_te_define(s, v)), "lv");
 }
 

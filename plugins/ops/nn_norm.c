@@ -313,7 +313,7 @@ norm_begin(norm *m, tn_builder *b, const tn_call *call, int64_t channel, int64_t
         m->axes[i] += m->axes[i] < 0 ? (int64_t)m->n : 0;
         m->reduced[m->axes[i]] = true;
     }
-    m->count = I64(1);
+    m->count = tn_i64(ctx, 1);
     for (uint32_t i = 0; i < m->n; i++) {
         const tn_expr *dim = emit_dim(m->x, i);
         bool grouped = groups && i == m->channel;
@@ -322,7 +322,7 @@ norm_begin(norm *m, tn_builder *b, const tn_call *call, int64_t channel, int64_t
         else if (m->reduced[i])
             m->count = dim_mul(ctx, m->count, dim);
         if (grouped || !m->reduced[i])
-            m->rows[m->n_rows++] = grouped ? I64(groups) : dim;
+            m->rows[m->n_rows++] = grouped ? tn_i64(ctx, groups) : dim;
     }
     return true;
 }
@@ -341,7 +341,7 @@ row_stage(norm *m, const char *name, const tn_expr **idx)
             const tn_expr *group = s->axes[r++];
             idx[i] = tn_is_int_const(size, 1)
                          ? group
-                         : ADD(MUL(group, size), tnk_te_reduce_axis(s, k, size));
+                         : tn_add(ctx, tn_mul(ctx, group, size), tnk_te_reduce_axis(s, k, size));
         } else {
             idx[i] = m->reduced[i] ? tnk_te_reduce_axis(s, k, dim) : s->axes[r++];
         }
@@ -359,7 +359,7 @@ of_row(norm *m, const tn_node *rows, const tn_expr *const *place)
     for (uint32_t i = 0; i < m->n; i++) {
         if (m->groups && i == m->channel) {
             const tn_expr *size = dim_floordiv(ctx, emit_dim(m->x, i), m->groups);
-            idx[r++] = tn_is_int_const(size, 1) ? place[i] : FLOORDIV(place[i], size);
+            idx[r++] = tn_is_int_const(size, 1) ? place[i] : emit_floordiv(ctx, place[i], size);
         } else if (!m->reduced[i]) {
             idx[r++] = place[i];
         }
@@ -390,8 +390,8 @@ mean_of(norm *m, const tn_node *sum, const char *name)
 {
     tn_ctx *ctx = m->e.ctx;
     tnk_stage *s = tnk_te_stage_like(m->e.te, name, sum, m->wide);
-    return tnk_te_define(s, DIVIDE(tnk_te_read_at(m->e.te, sum, s->axes, s->n_axes),
-                                   CAST(m->wide, m->count)));
+    return tnk_te_define(s, tn_div(ctx, tnk_te_read_at(m->e.te, sum, s->axes, s->n_axes),
+                                   tn_cast_to(ctx, m->wide, m->count)));
 }
 
 static const tn_expr *
@@ -405,17 +405,19 @@ normalize(norm *m, const tn_call *call, const char *hint)
     const tn_node *mean = mean_of(m, tnk_te_sum(s, element(m, m->x, idx, m->n)), "x_mean");
     s = row_stage(m, "x_sq_red", idx);
     const tn_expr *far =
-        SUB(element(m, m->x, idx, m->n), tnk_te_read_at(m->e.te, mean, s->axes, s->n_axes));
-    const tn_node *var = mean_of(m, tnk_te_sum(s, MUL(far, far)), "x_var");
+        tn_sub(ctx, element(m, m->x, idx, m->n), tnk_te_read_at(m->e.te, mean, s->axes, s->n_axes));
+    const tn_node *var = mean_of(m, tnk_te_sum(s, tn_mul(ctx, far, far)), "x_var");
     s = emit_stage(&m->e, tnb_printf(tn_scratch(ctx), "T_%s", hint));
+    const tn_expr *epsilon = tn_literal(ctx, m->wide, tn_call_float(call, "epsilon"));
     const tn_expr *root =
-        MATH1("rsqrt", ADD(of_row(m, var, s->axes), LIT(m->wide, tn_call_float(call, "epsilon"))));
-    const tn_expr *v = MUL(SUB(element(m, m->x, s->axes, m->n), of_row(m, mean, s->axes)), root);
-    v = CAST(emit_dtype(m->x), v); /* scale and offset act on the rounded value */
+        tn_intrin1(ctx, TN_INTRIN_rsqrt, tn_add(ctx, of_row(m, var, s->axes), epsilon));
+    const tn_expr *v =
+        tn_mul(ctx, tn_sub(ctx, element(m, m->x, s->axes, m->n), of_row(m, mean, s->axes)), root);
+    v = tn_cast_to(ctx, emit_dtype(m->x), v); /* scale and offset act on the rounded value */
     if (tn_call_int(call, "scale"))
-        v = MUL(v, factor(m, gamma, s->axes));
+        v = tn_mul(ctx, v, factor(m, gamma, s->axes));
     if (tn_call_int(call, "center"))
-        v = ADD(v, factor(m, beta, s->axes));
+        v = tn_add(ctx, v, factor(m, beta, s->axes));
     return emit_end(&m->e, hint, tnk_te_define(s, v));
 }
 
@@ -456,16 +458,17 @@ legalize_rms_norm(tn_builder *b, const tn_call *call)
     const tn_expr *idx[INFER_MAX_DIMS];
     tnk_stage *s = row_stage(&m, "Ared_temp", idx);
     const tn_expr *v = element(&m, m.x, idx, m.n);
-    const tn_node *sum = tnk_te_sum(s, MUL(v, v));
+    const tn_node *sum = tnk_te_sum(s, tn_mul(ctx, v, v));
     s = tnk_te_stage_like(m.e.te, "rsqrt", sum, m.wide);
-    const tn_expr *mean =
-        DIVIDE(tnk_te_read_at(m.e.te, sum, s->axes, s->n_axes), CAST(m.wide, m.count));
-    const tn_node *root =
-        tnk_te_define(s, MATH1("rsqrt", ADD(mean, LIT(m.wide, tn_call_float(call, "epsilon")))));
+    const tn_expr *mean = tn_div(ctx, tnk_te_read_at(m.e.te, sum, s->axes, s->n_axes),
+                                 tn_cast_to(ctx, m.wide, m.count));
+    const tn_node *root = tnk_te_define(
+        s, tn_intrin1(ctx, TN_INTRIN_rsqrt,
+                      tn_add(ctx, mean, tn_literal(ctx, m.wide, tn_call_float(call, "epsilon")))));
     s = emit_stage(&m.e, "T_rms_norm");
-    v = MUL(MUL(element(&m, m.x, s->axes, m.n), of_row(&m, root, s->axes)),
-            CAST(m.wide, factor(&m, weight, s->axes)));
-    return emit_end(&m.e, "rms_norm", tnk_te_define(s, CAST(emit_dtype(m.x), v)));
+    v = tn_mul(ctx, tn_mul(ctx, element(&m, m.x, s->axes, m.n), of_row(&m, root, s->axes)),
+               tn_cast_to(ctx, m.wide, factor(&m, weight, s->axes)));
+    return emit_end(&m.e, "rms_norm", tnk_te_define(s, tn_cast_to(ctx, emit_dtype(m.x), v)));
 }
 
 /* ---- local response normalization, dropout ---- */
@@ -483,32 +486,36 @@ legalize_lrn(tn_builder *b, const tn_call *call)
     if (n > INFER_MAX_DIMS)
         return NULL;
     axis += axis < 0 ? (int64_t)n : 0;
-    const tn_expr *before = I64((size - 1) / 2);
+    const tn_expr *before = tn_i64(ctx, (size - 1) / 2);
     for (uint32_t i = 0; i < n; i++)
         idx[i] = emit_dim(x, i);
-    idx[axis] = ADD(idx[axis], I64(size - 1));
+    idx[axis] = tn_addi(ctx, idx[axis], size - 1);
     tnk_stage *s = tnk_te_stage(e.te, "pad_temp", idx, n, d);
     memcpy(idx, s->axes, n * sizeof *idx);
-    idx[axis] = SUB(idx[axis], before);
-    const tn_expr *inside =
-        AND(GREATER_EQ(idx[axis], I64(0)), LESS(idx[axis], emit_dim(x, (uint32_t)axis)));
+    idx[axis] = tn_sub(ctx, idx[axis], before);
+    const tn_expr *inside = emit_inside(ctx, idx[axis], emit_dim(x, (uint32_t)axis));
     const tn_node *padded =
-        tnk_te_define(s, GUARDED(inside, tnk_te_read_at(e.te, x, idx, n), LIT(d, 0)));
+        tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(e.te, x, idx, n),
+                                         tn_literal(ctx, d, 0)));
     s = emit_stage_of(&e, "lrn_sum", call->base.type, wide);
     memcpy(idx, s->axes, n * sizeof *idx);
-    idx[axis] = ADD(idx[axis], tnk_te_reduce_axis(s, "k", I64(size)));
-    const tn_expr *v = CAST(wide, tnk_te_read_at(e.te, padded, idx, n));
-    const tn_node *sum = tnk_te_sum(s, MUL(v, v));
+    idx[axis] = tn_add(ctx, idx[axis], tnk_te_reduce_axis(s, "k", tn_i64(ctx, size)));
+    const tn_expr *v = tn_cast_to(ctx, wide, tnk_te_read_at(e.te, padded, idx, n));
+    const tn_node *sum = tnk_te_sum(s, tn_mul(ctx, v, v));
     s = emit_stage(&e, "T_lrn");
-    v = CAST(wide, tnk_te_read_at(e.te, x, s->axes, n));
-    const tn_expr *total = MUL(tnk_te_read_at(e.te, sum, s->axes, n),
-                               LIT(wide, tn_call_float(call, "alpha") / (double)size));
-    const tn_expr *base = ADD(LIT(wide, tn_call_float(call, "bias")), total);
+    v = tn_cast_to(ctx, wide, tnk_te_read_at(e.te, x, s->axes, n));
+    const tn_expr *total =
+        tn_mul(ctx, tnk_te_read_at(e.te, sum, s->axes, n),
+               tn_literal(ctx, wide, tn_call_float(call, "alpha") / (double)size));
+    const tn_expr *base = tn_add(ctx, tn_literal(ctx, wide, tn_call_float(call, "bias")), total);
     double beta = tn_call_float(call, "beta");
-    const tn_expr *root = MATH1("sqrt", base);
-    v = DIVIDE(v, beta == 0.75 ? MUL(root, MATH1("sqrt", root)) /* as most models have it */
-                               : MATH2("pow", base, LIT(wide, beta)));
-    return emit_end(&e, "lrn", tnk_te_define(s, CAST(d, v)));
+    const tn_expr *root = tn_intrin1(ctx, TN_INTRIN_sqrt, base);
+    v = tn_div(ctx, v,
+               beta == 0.75
+                   ? tn_mul(ctx, root,
+                            tn_intrin1(ctx, TN_INTRIN_sqrt, root)) /* as most models have it */
+                   : tn_intrin2(ctx, TN_INTRIN_pow, base, tn_literal(ctx, wide, beta)));
+    return emit_end(&e, "lrn", tnk_te_define(s, tn_cast_to(ctx, d, v)));
 }
 
 const tn_expr *

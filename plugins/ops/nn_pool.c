@@ -96,8 +96,8 @@ pooled(tn_ctx *ctx, const tn_call *call, const pool *p, tn_list x, const tn_expr
     for (int i = 0; i < p->n; i++) {
         const tn_expr *in = layout_extent(ctx, &p->data, x, LAYOUT_SPATIAL(p->axes)[i]);
         const tn_expr *room =
-            dim_simplify(ctx, SUB(dim_addi(ctx, in, p->w.before[i] + p->w.after[i] - 1),
-                                  reach(ctx, p, i)));
+            dim_simplify(ctx, tn_sub(ctx, dim_addi(ctx, in, p->w.before[i] + p->w.after[i] - 1),
+                                     reach(ctx, p, i)));
         const tn_expr *steps = p->ceil ? dim_ceildiv(ctx, room, p->w.stride[i])
                                        : dim_floordiv(ctx, room, p->w.stride[i]);
         out[2 + i] = dim_addi(ctx, steps, 1);
@@ -217,11 +217,11 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
         const tn_expr *out = tnk_te_expr(e->te, out_dims.at[layout_find(&p->out, axis)]);
         const tn_expr *room = dim_addi(ctx, dims[at], p->w.before[i] + p->w.after[i]);
         const tn_expr *need =
-            dim_simplify(ctx, ADD(dim_muli(ctx, dim_addi(ctx, out, -1), p->w.stride[i]),
-                                  dim_addi(ctx, reach(ctx, p, i), 1)));
+            dim_simplify(ctx, tn_add(ctx, dim_muli(ctx, dim_addi(ctx, out, -1), p->w.stride[i]),
+                                     dim_addi(ctx, reach(ctx, p, i), 1)));
         padded[at] = p->w.before[i] || p->w.after[i];
         if (p->ceil && !dim_equal(ctx, need, room)) {
-            room = dim_simplify(ctx, GREATEST(room, need));
+            room = dim_simplify(ctx, tn_max(ctx, room, need));
             padded[at] |= !dim_equal(ctx, room, dims[at]);
         }
         dims[at] = room;
@@ -235,16 +235,17 @@ pad_data(emit *e, const pool *p, const tn_node *x, tn_list out_dims, const tn_ex
             s = tnk_te_stage(e->te, "pad_temp", dims, n, emit_dtype(x));
             memcpy(idx, s->axes, n * sizeof *idx);
         }
-        const tn_expr *before = I64(p->w.before[i]);
-        const tn_expr *ok = LESS(s->axes[at], ADD(emit_dim(x, (uint32_t)at), before));
+        const tn_expr *before = tn_i64(ctx, p->w.before[i]);
+        const tn_expr *ok =
+            tn_lt_of(ctx, s->axes[at], tn_add(ctx, emit_dim(x, (uint32_t)at), before));
         if (p->w.before[i])
-            ok = AND(LESS_EQ(before, s->axes[at]), ok);
-        inside = inside ? AND(inside, ok) : ok;
-        idx[at] = SUB(s->axes[at], before);
+            ok = tn_and_of(ctx, tn_le_of(ctx, before, s->axes[at]), ok);
+        inside = inside ? tn_and_of(ctx, inside, ok) : ok;
+        idx[at] = tn_sub(ctx, s->axes[at], before);
     }
     if (!s)
         return x;
-    return tnk_te_define(s, GUARDED(inside, tnk_te_read_at(e->te, x, idx, n), fill));
+    return tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(e->te, x, idx, n), fill));
 }
 
 /* How many elements of the window at o lie inside the data (or, counting padding, inside the padded
@@ -254,20 +255,23 @@ window_count(tn_ctx *ctx, const pool *p, int i, const tn_expr *o, const tn_expr 
              bool with_padding)
 {
     const tnb_dtype d = tn_dtype_of(o);
-#define NUMBER(v) tn_int_imm_of(ctx, d, v)
-    const tn_expr *dilation = NUMBER(p->w.dilation[i]);
-    const tn_expr *start = SUB(MUL(o, NUMBER(p->w.stride[i])), NUMBER(p->w.before[i]));
-    const tn_expr *size = CAST(d, p->size[i]);
-    const tn_expr *last = ADD(start, CAST(d, reach(ctx, p, i)));
-    const tn_expr *low = NUMBER(with_padding ? -p->w.before[i] : 0);
-    const tn_expr *high = SUB(with_padding ? ADD(in, NUMBER(p->w.after[i])) : in, NUMBER(1));
+    const tn_expr *zero = tn_int_imm_of(ctx, d, 0), *one = tn_int_imm_of(ctx, d, 1);
+    const tn_expr *dilation = tn_int_imm_of(ctx, d, p->w.dilation[i]);
+    const tn_expr *before = tn_int_imm_of(ctx, d, p->w.before[i]);
+    const tn_expr *after = tn_int_imm_of(ctx, d, p->w.after[i]);
+    const tn_expr *stride = tn_int_imm_of(ctx, d, p->w.stride[i]);
+    const tn_expr *start = tn_sub(ctx, tn_mul(ctx, o, stride), before);
+    const tn_expr *size = tn_cast_to(ctx, d, p->size[i]);
+    const tn_expr *last = tn_add(ctx, start, tn_cast_to(ctx, d, reach(ctx, p, i)));
+    const tn_expr *low = with_padding ? tn_int_imm_of(ctx, d, -p->w.before[i]) : zero;
+    const tn_expr *high = tn_sub(ctx, with_padding ? tn_add(ctx, in, after) : in, one);
     /* steps to get from the start to the first element that is not below the border */
-    const tn_expr *skip =
-        GREATEST(FLOORDIV(ADD(SUB(low, start), SUB(dilation, NUMBER(1))), dilation), NUMBER(0));
-    const tn_expr *cut =
-        GREATEST(FLOORDIV(ADD(SUB(last, high), SUB(dilation, NUMBER(1))), dilation), NUMBER(0));
-    return SUB(SUB(size, skip), cut);
-#undef NUMBER
+    const tn_expr *round_up = tn_sub(ctx, dilation, one);
+    const tn_expr *below = tn_add(ctx, tn_sub(ctx, low, start), round_up);
+    const tn_expr *skip = tn_max(ctx, emit_floordiv(ctx, below, dilation), zero);
+    const tn_expr *above = tn_add(ctx, tn_sub(ctx, last, high), round_up);
+    const tn_expr *cut = tn_max(ctx, emit_floordiv(ctx, above, dilation), zero);
+    return tn_sub(ctx, tn_sub(ctx, size, skip), cut);
 }
 
 /* Whether places around a window are small numbers, which 32 bits hold whatever is done with them. */
@@ -299,13 +303,13 @@ divisor(emit *e, const pool *p, const tn_node *x, const tnk_stage *s, bool with_
         const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p->data, axis));
         const tn_expr *o = s->axes[layout_find(&p->out, axis)];
         if (border && is_small(p, i, in)) {
-            o = CAST(TNB_I32, o);
-            in = CAST(TNB_I32, in);
+            o = tn_cast_to(ctx, TNB_I32, o);
+            in = tn_cast_to(ctx, TNB_I32, in);
         }
         const tn_expr *n = border ? window_count(ctx, p, i, o, in, with_padding) : p->size[i];
-        count = MUL(count, CAST(d, n));
+        count = tn_mul(ctx, count, tn_cast_to(ctx, d, n));
     }
-    return tn_is(count, TN_KIND_INT_IMM) ? count : GREATEST(count, tn_int_imm_of(ctx, d, 1));
+    return tn_is(count, TN_KIND_INT_IMM) ? count : tn_max(ctx, count, tn_int_imm_of(ctx, d, 1));
 }
 
 static const char *const reduce_names[] = {"rv0", "rv1", "rv2"};
@@ -341,7 +345,8 @@ legalize_pool(tn_builder *b, const tn_call *call)
     const tn_node *x = emit_input(&e, call->args.at[0]);
     own_sizes(&e, &p);
     tnb_dtype d = emit_dtype(x), sum = max ? d : emit_wide(d);
-    const tn_node *padded = pad_data(&e, &p, x, out_dims, max ? lowest(ctx, d) : LIT(d, 0));
+    const tn_node *padded =
+        pad_data(&e, &p, x, out_dims, max ? lowest(ctx, d) : tn_literal(ctx, d, 0));
     tnk_stage *s = emit_stage_of(&e, max ? "pool_max" : "pool_sum", call->base.type, sum);
     const tn_expr *at[MAX_AXES];
     same_places(&p, s, at);
@@ -350,15 +355,15 @@ legalize_pool(tn_builder *b, const tn_call *call)
         const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], p.size[i]);
         const tn_expr *o = s->axes[layout_find(&p.out, axis)];
         at[layout_find(&p.data, axis)] =
-            ADD(MUL(o, I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i])));
+            tn_add(ctx, tn_muli(ctx, o, p.w.stride[i]), tn_muli(ctx, r, p.w.dilation[i]));
     }
-    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, padded, at, (uint32_t)p.data.n));
+    const tn_expr *v = tn_cast_to(ctx, sum, tnk_te_read_at(e.te, padded, at, (uint32_t)p.data.n));
     const tn_node *out = tnk_te_reduce(s, max ? TNK_MAX : TNK_SUM, v);
     if (!max) {
         tnk_stage *t = emit_stage(&e, "pool_avg");
         const tn_expr *count = divisor(&e, &p, x, t, tn_call_int(call, "count_include_pad") != 0);
-        v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
-        out = tnk_te_define(t, CAST(d, v));
+        v = tn_div(ctx, tnk_te_read_at(e.te, out, t->axes, t->n_axes), tn_cast_to(ctx, sum, count));
+        out = tnk_te_define(t, tn_cast_to(ctx, d, v));
     }
     return emit_end(&e, emit_hint(call), out);
 }
@@ -389,39 +394,40 @@ legalize_adaptive_pool(tn_builder *b, const tn_call *call)
         int64_t iv = 0, ov = 0;
         if (tn_is_int_const(out, 1) ||
             (tn_int_value(in, &iv) && tn_int_value(out, &ov) && ov && iv % ov == 0)) {
-            size[i] = tn_is_int_const(out, 1) ? in : I64(iv / ov);
+            size[i] = tn_is_int_const(out, 1) ? in : tn_i64(ctx, iv / ov);
             r = tnk_te_reduce_axis(s, reduce_names[i], size[i]);
-            first[i] = MUL(o, size[i]);
+            first[i] = tn_mul(ctx, o, size[i]);
         } else {
             size[i] = NULL;
             r = tnk_te_reduce_axis(s, reduce_names[i],
-                                   dim_simplify(ctx, ADD(FLOORDIV(in, out), I64(2))));
-            first[i] = FLOORDIV(MUL(o, in), out);
-            const tn_expr *ok = LESS(ADD(first[i], r), tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in),
-                                                                  emit_divisor(ctx, out)));
-            inside = inside ? AND(inside, ok) : ok;
+                                   dim_simplify(ctx, tn_addi(ctx, emit_floordiv(ctx, in, out), 2)));
+            first[i] = emit_floordiv(ctx, tn_mul(ctx, o, in), out);
+            const tn_expr *ok = tn_lt_of(ctx, tn_add(ctx, first[i], r),
+                                         tn_ceildiv(ctx, tn_mul(ctx, tn_addi(ctx, o, 1), in),
+                                                    emit_divisor(ctx, out)));
+            inside = inside ? tn_and_of(ctx, inside, ok) : ok;
         }
-        at[layout_find(&p.data, axis)] = ADD(first[i], r);
+        at[layout_find(&p.data, axis)] = tn_add(ctx, first[i], r);
     }
-    const tn_expr *v = CAST(sum, tnk_te_read_at(e.te, x, at, (uint32_t)p.data.n));
+    const tn_expr *v = tn_cast_to(ctx, sum, tnk_te_read_at(e.te, x, at, (uint32_t)p.data.n));
     if (inside)
-        v = GUARDED(inside, v, max ? lowest(ctx, sum) : LIT(sum, 0));
+        v = tn_if_then_else(ctx, inside, v, max ? lowest(ctx, sum) : tn_literal(ctx, sum, 0));
     const tn_node *out = tnk_te_reduce(s, max ? TNK_MAX : TNK_SUM, v);
     if (!max) {
         tnk_stage *t = emit_stage(&e, "adaptive_pool_avg");
-        const tn_expr *count = I64(1);
+        const tn_expr *count = tn_i64(ctx, 1);
         for (int i = 0; i < p.n; i++) {
             char axis = LAYOUT_SPATIAL(p.axes)[i];
             const tn_expr *in = emit_dim(x, (uint32_t)layout_find(&p.data, axis));
             const tn_expr *extent = tnk_te_expr(e.te, out_dims.at[layout_find(&p.out, axis)]);
             const tn_expr *o = t->axes[layout_find(&p.out, axis)];
-            count = MUL(count, size[i] ? size[i]
-                                       : SUB(tn_ceildiv(ctx, MUL(ADD(o, I64(1)), in),
-                                                        emit_divisor(ctx, extent)),
-                                             FLOORDIV(MUL(o, in), extent)));
+            const tn_expr *end =
+                tn_ceildiv(ctx, tn_mul(ctx, tn_addi(ctx, o, 1), in), emit_divisor(ctx, extent));
+            const tn_expr *begin = emit_floordiv(ctx, tn_mul(ctx, o, in), extent);
+            count = tn_mul(ctx, count, size[i] ? size[i] : tn_sub(ctx, end, begin));
         }
-        v = DIVIDE(tnk_te_read_at(e.te, out, t->axes, t->n_axes), CAST(sum, count));
-        out = tnk_te_define(t, CAST(d, v));
+        v = tn_div(ctx, tnk_te_read_at(e.te, out, t->axes, t->n_axes), tn_cast_to(ctx, sum, count));
+        out = tnk_te_define(t, tn_cast_to(ctx, d, v));
     }
     return emit_end(&e, emit_hint(call), out);
 }
@@ -434,10 +440,11 @@ combine_indexed(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x,
 {
     (void)n;
     (void)user;
-    const tn_expr *take =
-        AND(GREATER_EQ(x[1], I64(0)), OR(LESS(acc[1], I64(0)), GREATER(x[0], acc[0])));
-    next[0] = SELECT(take, x[0], acc[0]);
-    next[1] = SELECT(take, x[1], acc[1]);
+    const tn_expr *take = tn_and_of(ctx, tn_ge_of(ctx, x[1], tn_i64(ctx, 0)),
+                                    tn_or_of(ctx, tn_lt_of(ctx, acc[1], tn_i64(ctx, 0)),
+                                             tn_gt_of(ctx, x[0], acc[0])));
+    next[0] = tn_select_of(ctx, take, x[0], acc[0]);
+    next[1] = tn_select_of(ctx, take, x[1], acc[1]);
 }
 
 const tn_expr *
@@ -460,14 +467,14 @@ legalize_pool_indices(tn_builder *b, const tn_call *call)
         extents[i] = emit_dim(x, i);
     for (int i = 0; i < p.n; i++) {
         const tn_expr *r = tnk_te_reduce_axis(s, reduce_names[i], p.size[i]);
-        const tn_expr *place =
-            SUB(ADD(MUL(s->axes[2 + i], I64(p.w.stride[i])), MUL(r, I64(p.w.dilation[i]))),
-                I64(p.w.before[i]));
+        const tn_expr *first = tn_muli(ctx, s->axes[2 + i], p.w.stride[i]),
+                      *step = tn_muli(ctx, r, p.w.dilation[i]);
+        const tn_expr *place = tn_subi(ctx, tn_add(ctx, first, step), p.w.before[i]);
         at[2 + i] = place;
         if (p.w.before[i])
-            inside = AND(inside, GREATER_EQ(place, I64(0)));
+            inside = tn_and_of(ctx, inside, tn_ge_of(ctx, place, tn_i64(ctx, 0)));
         if (p.w.after[i] || p.ceil)
-            inside = AND(inside, LESS(place, extents[2 + i]));
+            inside = tn_and_of(ctx, inside, tn_lt_of(ctx, place, extents[2 + i]));
     }
     /* column-major: the spatial axes count in the opposite order */
     bool column = tn_call_int(call, "storage_order") != 0;
@@ -477,9 +484,11 @@ legalize_pool_indices(tn_builder *b, const tn_call *call)
         order[2 + i] = at[2 + from];
         ordered[2 + i] = extents[2 + from];
     }
-    const tn_expr *values[2] = {GUARDED(inside, tnk_te_read_at(e.te, x, at, n), lowest(ctx, d)),
-                                SELECT(inside, emit_flatten(ctx, order, ordered, n), I64(-1))};
-    const tn_expr *init[2] = {lowest(ctx, d), I64(-1)};
+    const tn_expr *values[2] = {tn_if_then_else(ctx, inside, tnk_te_read_at(e.te, x, at, n),
+                                                lowest(ctx, d)),
+                                tn_select_of(ctx, inside, emit_flatten(ctx, order, ordered, n),
+                                             tn_i64(ctx, -1))};
+    const tn_expr *init[2] = {lowest(ctx, d), tn_i64(ctx, -1)};
     const tn_node *outs[2];
     tnk_te_reduce_tuple(s, dtypes, values, init, 2, combine_indexed, NULL, outs);
     return emit_end_n(&e, emit_hint(call), outs, 2);

@@ -93,7 +93,8 @@ parameter_at(emit *e, parameter p, const tnk_stage *s, const tn_call *call)
     bool one = n == 0 || tn_is_int_const(emit_dim(p.buffer, 0), 1);
     tn_list dims = emit_dims(TN_NODE(call));
     const tn_expr *at =
-        one ? I64(0) : emit_stretched(e, emit_dim(p.buffer, 0), dims.at[axis], s->axes[axis]);
+        one ? tn_i64(ctx, 0)
+            : emit_stretched(e, emit_dim(p.buffer, 0), dims.at[axis], s->axes[axis]);
     return tnk_te_read_at(e->te, p.buffer, &at, n);
 }
 
@@ -109,18 +110,19 @@ legalize_quantize(tn_builder *b, const tn_call *call)
     if (tnb_dtype_eq(emit_dtype(x), TNB_F64))
         wide = TNB_F64;
     tnk_stage *s = emit_stage(&e, "quantized");
-    const tn_expr *scale = CAST(wide, parameter_at(&e, ps, s, call)),
-                  *zero = CAST(wide, parameter_at(&e, pz, s, call));
-    const tn_expr *v = DIVIDE(CAST(wide, tnk_te_read_at(e.te, x, s->axes, s->n_axes)), scale);
+    const tn_expr *scale = tn_cast_to(ctx, wide, parameter_at(&e, ps, s, call)),
+                  *zero = tn_cast_to(ctx, wide, parameter_at(&e, pz, s, call));
+    const tn_expr *v =
+        tn_div(ctx, tn_cast_to(ctx, wide, tnk_te_read_at(e.te, x, s->axes, s->n_axes)), scale);
     if (tnb_dtype_is_int(d)) {
         double low = d.code == TNB_UINT ? 0 : -ldexp(1, d.bits - 1);
         double high = ldexp(1, d.code == TNB_UINT ? d.bits : d.bits - 1) - 1;
-        v = ADD(MATH1("nearbyint", v), zero);
-        v = LEAST(GREATEST(v, LIT(wide, low)), LIT(wide, high));
+        v = tn_add(ctx, tn_intrin1(ctx, TN_INTRIN_nearbyint, v), zero);
+        v = tn_min(ctx, tn_max(ctx, v, tn_literal(ctx, wide, low)), tn_literal(ctx, wide, high));
     } else {
-        v = ADD(v, zero);
+        v = tn_add(ctx, v, zero);
     }
-    return emit_end(&e, "quantize", tnk_te_define(s, CAST(d, v)));
+    return emit_end(&e, "quantize", tnk_te_define(s, tn_cast_to(ctx, d, v)));
 }
 
 const tn_expr *
@@ -134,11 +136,13 @@ legalize_dequantize(tn_builder *b, const tn_call *call)
     tnb_dtype wide = tnb_dtype_eq(d, TNB_F64) ? TNB_F64 : TNB_F32;
     tnb_dtype exact = tnb_dtype_is_int(from) ? (from.bits >= 32 ? TNB_I64 : TNB_I32) : wide;
     tnk_stage *s = emit_stage(&e, "dequantized");
-    const tn_expr *zero = CAST(exact, parameter_at(&e, pz, s, call)),
-                  *scale = CAST(wide, parameter_at(&e, ps, s, call));
-    const tn_expr *v = SUB(CAST(exact, tnk_te_read_at(e.te, x, s->axes, s->n_axes)), zero);
-    v = MUL(CAST(wide, v), scale);
+    const tn_expr *zero = tn_cast_to(ctx, exact, parameter_at(&e, pz, s, call)),
+                  *scale = tn_cast_to(ctx, wide, parameter_at(&e, ps, s, call));
+    const tn_expr *v =
+        tn_sub(ctx, tn_cast_to(ctx, exact, tnk_te_read_at(e.te, x, s->axes, s->n_axes)), zero);
+    v = tn_mul(ctx, tn_cast_to(ctx, wide, v), scale);
     if (tnb_dtype_eq(d, TNB_F16))
-        v = LEAST(GREATEST(v, LIT(wide, -65504)), LIT(wide, 65504));
-    return emit_end(&e, "dequantize", tnk_te_define(s, CAST(d, v)));
+        v = tn_min(ctx, tn_max(ctx, v, tn_literal(ctx, wide, -65504)),
+                   tn_literal(ctx, wide, 65504));
+    return emit_end(&e, "dequantize", tnk_te_define(s, tn_cast_to(ctx, d, v)));
 }

@@ -71,30 +71,19 @@ begin_nest(program *p, const char *name, int where)
     return n;
 }
 
-static tn_list
-regions(tn_ctx *ctx, const tn_node *const *regions_of)
-{
-    tn_list l = {0};
-    for (; *regions_of; regions_of++)
-        l = tn_list_append(ctx, l, *regions_of);
-    return l;
-}
-
-/* reads, writes: regions, ending with NULL */
 static const tn_stmt *
-end_nest(nest *n, const tn_node *const *reads, const tn_node *const *writes, const tn_stmt *init,
-         const tn_stmt *body)
+end_nest(nest *n, tn_list reads, tn_list writes, const tn_stmt *init, const tn_stmt *body)
 {
     tn_ctx *ctx = n->p->e.ctx;
     tn_list iters = {0};
     for (uint32_t i = 0; i < n->n; i++)
         iters = tn_list_append(ctx, iters,
-                               tn_iter_var_of(ctx, tn_range_of(ctx, I64(0), n->extent[i]),
+                               tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), n->extent[i]),
                                               n->var[i], n->kind[i], NULL));
     tn_block b = {.name = tn_str(ctx, n->name),
                   .iters = iters,
-                  .reads = regions(ctx, reads),
-                  .writes = regions(ctx, writes),
+                  .reads = reads,
+                  .writes = writes,
                   .init = init,
                   .body = body};
     const tn_stmt *s = tn_block_realize_of(ctx, tn_list_of(ctx, n->loop, n->n), tn_bool(ctx, true),
@@ -102,11 +91,12 @@ end_nest(nest *n, const tn_node *const *reads, const tn_node *const *writes, con
     return emit_loops(ctx, n->loop + n->outer, n->extent + n->outer, n->n - n->outer, s);
 }
 
-#define POINT(buffer, ...) tn_region_point(ctx, buffer, tn_listv(ctx, __VA_ARGS__, NULL))
-#define FULL(buffer) tn_region_full(ctx, buffer)
-#define LIST(...) ((const tn_node *const[]){__VA_ARGS__, NULL})
-#define AT(buffer, ...) tnk_te_read(p->e.te, buffer, __VA_ARGS__, NULL)
-#define PUT(buffer, value, ...) tn_store(ctx, buffer, value, tn_listv(ctx, __VA_ARGS__, NULL))
+/* buffer[at] */
+static const tn_expr *
+read_at(program *p, const tn_node *buffer, tn_list at)
+{
+    return tnk_te_read_at(p->e.te, buffer, at.at, at.n);
+}
 
 /* to[d, b, h] = from[d, b, h], in front of the loops or behind them */
 static void
@@ -116,8 +106,11 @@ copy_state(program *p, const char *name, const tn_node *to, const tn_node *from)
     nest n = begin_nest(p, name, OUTSIDE);
     const tn_expr *d = n.var[0], *b = iter(&n, "b", p->batch, TN_ITER_SPATIAL, NULL),
                   *h = iter(&n, "h", p->hidden, TN_ITER_SPATIAL, NULL);
-    tnk_te_append(p->e.te, end_nest(&n, LIST(POINT(from, d, b, h)), LIST(POINT(to, d, b, h)), NULL,
-                                    PUT(to, CAST(emit_dtype(to), AT(from, d, b, h)), d, b, h)));
+    tn_list at = tn_listv(ctx, d, b, h, NULL);
+    tn_list reads = tn_listv(ctx, tn_region_point(ctx, from, at), NULL),
+            writes = tn_listv(ctx, tn_region_point(ctx, to, at), NULL);
+    const tn_expr *v = tn_cast_to(ctx, emit_dtype(to), read_at(p, from, at));
+    tnk_te_append(p->e.te, end_nest(&n, reads, writes, NULL, tn_store(ctx, to, v, at)));
 }
 
 /* The sequences' lengths, each looked at once: at most as many steps as there are. */
@@ -129,10 +122,13 @@ check_lengths(program *p)
     const tn_node *from = p->lengths,
                   *to = tnk_te_buffer(p->e.te, "lengths", &p->batch, 1, TNB_I64);
     const tn_expr *b = iter(&n, "b", p->batch, TN_ITER_SPATIAL, NULL);
-    const tn_expr *steps = emit_data_index(&p->e, p->l.lengths, AT(from, b), ADD(p->steps, I64(1)),
-                                           false, "sequence length");
-    tnk_te_append(p->e.te, end_nest(&n, LIST(POINT(from, b)), LIST(POINT(to, b)), NULL,
-                                    PUT(to, CAST(TNB_I64, steps), b)));
+    tn_list at = tn_listv(ctx, b, NULL);
+    const tn_expr *steps = emit_data_index(&p->e, p->l.lengths, read_at(p, from, at),
+                                           tn_addi(ctx, p->steps, 1), false, "sequence length");
+    tn_list reads = tn_listv(ctx, tn_region_point(ctx, from, at), NULL),
+            writes = tn_listv(ctx, tn_region_point(ctx, to, at), NULL);
+    const tn_stmt *put = tn_store(ctx, to, tn_cast_to(ctx, TNB_I64, steps), at);
+    tnk_te_append(p->e.te, end_nest(&n, reads, writes, NULL, put));
     p->lengths = to;
 }
 
@@ -141,7 +137,7 @@ check_lengths(program *p)
 static const tn_expr *
 length(program *p, const tn_expr *b)
 {
-    return AT(p->lengths, b);
+    return tnk_te_read(p->e.te, p->lengths, b, NULL);
 }
 
 /* Whether the lengths decide where a direction's steps are. */
@@ -158,17 +154,20 @@ place(program *p, const tn_expr *d, const tn_expr *t, const tn_expr *b)
     tn_ctx *ctx = p->e.ctx;
     if (!p->l.reverse[0] && !p->l.reverse[1])
         return t;
-    const tn_expr *back = SUB(SUB(p->steps, I64(1)), t);
+    const tn_expr *back = tn_sub(ctx, tn_subi(ctx, p->steps, 1), t);
     if (p->lengths)
-        back = SELECT(LESS(t, length(p, b)), SUB(SUB(length(p, b), I64(1)), t), t);
-    return p->l.reverse[0] ? back : SELECT(EQUAL(d, I64(1)), back, t);
+        back = tn_select_of(ctx, tn_lt_of(ctx, t, length(p, b)),
+                            tn_sub(ctx, tn_subi(ctx, length(p, b), 1), t), t);
+    return p->l.reverse[0] ? back : tn_select_of(ctx, tn_eq_of(ctx, d, tn_i64(ctx, 1)), back, t);
 }
 
 static const tn_expr *
 clipped(program *p, const tn_expr *x)
 {
     tn_ctx *ctx = p->e.ctx;
-    return p->l.has_clip ? GREATEST(LEAST(x, LIT(p->w, p->l.clip)), LIT(p->w, -p->l.clip)) : x;
+    return p->l.has_clip ? tn_max(ctx, tn_min(ctx, x, tn_literal(ctx, p->w, p->l.clip)),
+                                  tn_literal(ctx, p->w, -p->l.clip))
+                         : x;
 }
 
 static const tn_expr *
@@ -176,32 +175,33 @@ function_value(program *p, const recurrent_function *f, const tn_expr *x)
 {
     tn_ctx *ctx = p->e.ctx;
     tnb_dtype w = p->w;
-    const tn_expr *zero = LIT(w, 0), *one = LIT(w, 1), *alpha = LIT(w, f->alpha),
-                  *beta = LIT(w, f->beta);
+    const tn_expr *zero = tn_literal(ctx, w, 0), *one = tn_literal(ctx, w, 1),
+                  *alpha = tn_literal(ctx, w, f->alpha), *beta = tn_literal(ctx, w, f->beta);
     switch (f->kind) {
     case RECURRENT_SIGMOID:
-        return MATH1("sigmoid", x);
+        return tn_intrin1(ctx, TN_INTRIN_sigmoid, x);
     case RECURRENT_TANH:
-        return MATH1("tanh", x);
+        return tn_intrin1(ctx, TN_INTRIN_tanh, x);
     case RECURRENT_RELU:
-        return GREATEST(x, zero);
+        return tn_max(ctx, x, zero);
     case RECURRENT_AFFINE:
-        return ADD(MUL(x, alpha), beta);
+        return tn_add(ctx, tn_mul(ctx, x, alpha), beta);
     case RECURRENT_LEAKY_RELU:
-        return SELECT(LESS(zero, x), x, MUL(x, alpha));
+        return tn_select_of(ctx, tn_lt_of(ctx, zero, x), x, tn_mul(ctx, x, alpha));
     case RECURRENT_THRESHOLDED_RELU:
-        return SELECT(GREATER(x, alpha), x, zero);
+        return tn_select_of(ctx, tn_gt_of(ctx, x, alpha), x, zero);
     case RECURRENT_SCALED_TANH:
-        return MUL(MATH1("tanh", MUL(x, beta)), alpha);
+        return tn_mul(ctx, tn_intrin1(ctx, TN_INTRIN_tanh, tn_mul(ctx, x, beta)), alpha);
     case RECURRENT_HARD_SIGMOID:
-        return GREATEST(LEAST(ADD(MUL(x, alpha), beta), one), zero);
+        return tn_max(ctx, tn_min(ctx, tn_add(ctx, tn_mul(ctx, x, alpha), beta), one), zero);
     case RECURRENT_ELU:
-        return SELECT(LESS(zero, x), x, MUL(SUB(MATH1("exp", x), one), alpha));
+        return tn_select_of(ctx, tn_lt_of(ctx, zero, x), x,
+                            tn_mul(ctx, tn_sub(ctx, tn_intrin1(ctx, TN_INTRIN_exp, x), one),
+                                   alpha));
     case RECURRENT_SOFTSIGN:
-        return DIVIDE(x, ADD(one, MATH1("fabs", x)));
+        return tn_div(ctx, x, tn_add(ctx, one, tn_intrin1(ctx, TN_INTRIN_fabs, x)));
     case RECURRENT_SOFTPLUS:
-        return ADD(GREATEST(x, zero),
-                   MATH1("log", ADD(one, MATH1("exp", SUB(zero, MATH1("fabs", x))))));
+        return emit_softplus(ctx, x, w);
     }
     return tn_error_node(ctx);
 }
@@ -215,7 +215,7 @@ activate(program *p, uint32_t i, const tn_expr *d, const tn_expr *x)
     const tn_expr *v = function_value(p, a, x);
     if (p->l.dirs == 1 || (a->kind == b->kind && a->alpha == b->alpha && a->beta == b->beta))
         return v;
-    return SELECT(EQUAL(d, I64(0)), v, function_value(p, b, x));
+    return tn_select_of(ctx, tn_eq_of(ctx, d, tn_i64(ctx, 0)), v, function_value(p, b, x));
 }
 
 /* ---- columns ---- */
@@ -225,8 +225,8 @@ static void
 columns_dims(program *p, const tn_expr *columns, const tn_expr **panels, const tn_expr **each)
 {
     tn_ctx *ctx = p->e.ctx;
-    *panels = p->panel ? dim_floordiv(ctx, columns, p->panel) : I64(1);
-    *each = p->panel ? I64(p->panel) : columns;
+    *panels = p->panel ? dim_floordiv(ctx, columns, p->panel) : tn_i64(ctx, 1);
+    *each = p->panel ? tn_i64(ctx, p->panel) : columns;
 }
 
 /* buffer[d, b, column] */
@@ -234,9 +234,12 @@ static const tn_expr *
 at_column(program *p, const tn_node *buffer, const tn_expr *d, const tn_expr *b, const tn_expr *j)
 {
     tn_ctx *ctx = p->e.ctx;
-    return p->panel ? AT(buffer, d, b, tn_floordiv(ctx, j, I64(p->panel)),
-                         tn_floormod(ctx, j, I64(p->panel)))
-                    : AT(buffer, d, b, I64(0), j);
+    const tn_expr *panel = tn_i64(ctx, 0);
+    if (p->panel) {
+        panel = tn_floordivi(ctx, j, p->panel);
+        j = tn_floormodi(ctx, j, p->panel);
+    }
+    return tnk_te_read(p->e.te, buffer, d, b, panel, j, NULL);
 }
 
 static const tn_node *
@@ -261,14 +264,19 @@ product(program *p, const char *name, const tn_node *sums, const tn_node *state,
                   *jo = iter(&n, "jo", panels, TN_ITER_SPATIAL, NULL),
                   *ji = iter(&n, "ji", each, TN_ITER_SPATIAL, NULL),
                   *k = iter(&n, "k", p->hidden, TN_ITER_REDUCE, NULL);
-    const tn_expr *ro = p->panel ? ADD(dim_floordiv(ctx, first, p->panel), jo) : jo,
-                  *ri = p->panel ? ji : ADD(first, ji);
-    const tn_expr *next =
-        ADD(AT(sums, d, b, jo, ji), MUL(AT(state, d, b, k), CAST(p->w, AT(p->r, d, ro, k, ri))));
-    TNB_PUSH(tn_scratch(ctx), p->turn,
-             end_nest(&n, LIST(POINT(state, d, b, k), POINT(p->r, d, ro, k, ri)),
-                      LIST(POINT(sums, d, b, jo, ji)), PUT(sums, LIT(p->w, 0), d, b, jo, ji),
-                      PUT(sums, next, d, b, jo, ji)));
+    const tn_expr *ro = p->panel ? tn_add(ctx, dim_floordiv(ctx, first, p->panel), jo) : jo,
+                  *ri = p->panel ? ji : tn_add(ctx, first, ji);
+    tn_list state_at = tn_listv(ctx, d, b, k, NULL), weight_at = tn_listv(ctx, d, ro, k, ri, NULL),
+            sum_at = tn_listv(ctx, d, b, jo, ji, NULL);
+    const tn_expr *weight = tn_cast_to(ctx, p->w, read_at(p, p->r, weight_at));
+    const tn_expr *term = tn_mul(ctx, read_at(p, state, state_at), weight);
+    const tn_expr *next = tn_add(ctx, read_at(p, sums, sum_at), term);
+    tn_list reads = tn_listv(ctx, tn_region_point(ctx, state, state_at),
+                             tn_region_point(ctx, p->r, weight_at), NULL),
+            writes = tn_listv(ctx, tn_region_point(ctx, sums, sum_at), NULL);
+    const tn_stmt *init = tn_store(ctx, sums, tn_literal(ctx, p->w, 0), sum_at),
+                  *body = tn_store(ctx, sums, next, sum_at);
+    TNB_PUSH(tn_scratch(ctx), p->turn, end_nest(&n, reads, writes, init, body));
 }
 
 /* What the input gives to gate g of element h. */
@@ -276,8 +284,9 @@ static const tn_expr *
 from_input(program *p, const tn_expr *at, const tn_expr *b, const tn_expr *d, const tn_expr *j)
 {
     tn_ctx *ctx = p->e.ctx;
-    const tn_expr *all = MUL(I64(p->l.gates), p->hidden);
-    return CAST(p->w, AT(p->xw, at, b, ADD(MUL(d, all), j)));
+    const tn_expr *all = tn_mul(ctx, tn_i64(ctx, p->l.gates), p->hidden);
+    const tn_expr *column = tn_add(ctx, tn_mul(ctx, d, all), j);
+    return tn_cast_to(ctx, p->w, tnk_te_read(p->e.te, p->xw, at, b, column, NULL));
 }
 
 /* gates = sums + what the input or the bias adds, for `columns` columns; first: the bias' place */
@@ -292,15 +301,19 @@ add_to_sums(program *p, const char *name, const tn_node *gates, const tn_node *s
     const tn_expr *d = n.var[0], *t = n.var[1], *b = iter(&n, "b", p->batch, TN_ITER_SPATIAL, NULL),
                   *jo = iter(&n, "jo", panels, TN_ITER_SPATIAL, NULL),
                   *ji = iter(&n, "ji", each, TN_ITER_SPATIAL, NULL);
-    const tn_expr *j = ADD(MUL(jo, each), ji);
-    const tn_expr *v = input ? from_input(p, place(p, d, t, b), b, d, j)
-                             : CAST(p->w, AT(p->bias, d, ADD(first, j)));
-    const tn_node *sum = POINT(sums, d, b, jo, ji), *out = POINT(gates, d, b, jo, ji);
-    const tn_stmt *body = PUT(gates, ADD(AT(sums, d, b, jo, ji), v), d, b, jo, ji);
-    const tn_node *const *reads = !input           ? LIST(sum, FULL(p->bias))
-                                  : places_vary(p) ? LIST(sum, FULL(p->xw), FULL(p->lengths))
-                                                   : LIST(sum, FULL(p->xw));
-    TNB_PUSH(tn_scratch(ctx), p->turn, end_nest(&n, reads, LIST(out), NULL, body));
+    const tn_expr *j = tn_add(ctx, tn_mul(ctx, jo, each), ji);
+    const tn_expr *v =
+        input
+            ? from_input(p, place(p, d, t, b), b, d, j)
+            : tn_cast_to(ctx, p->w, tnk_te_read(p->e.te, p->bias, d, tn_add(ctx, first, j), NULL));
+    tn_list at = tn_listv(ctx, d, b, jo, ji, NULL);
+    const tn_stmt *body = tn_store(ctx, gates, tn_add(ctx, read_at(p, sums, at), v), at);
+    tn_list reads = tn_listv(ctx, tn_region_point(ctx, sums, at),
+                             tn_region_full(ctx, input ? p->xw : p->bias), NULL),
+            writes = tn_listv(ctx, tn_region_point(ctx, gates, at), NULL);
+    if (input && places_vary(p))
+        reads = tn_list_append(ctx, reads, tn_region_full(ctx, p->lengths));
+    TNB_PUSH(tn_scratch(ctx), p->turn, end_nest(&n, reads, writes, NULL, body));
 }
 
 /* ---- cells ---- */
@@ -308,7 +321,8 @@ add_to_sums(program *p, const char *name, const tn_node *gates, const tn_node *s
 typedef struct cell {
     nest n;
     const tn_expr *d, *t, *b, *h, *at, *live;
-    TNB_VEC(const tn_node *) reads;
+    tn_list own;   /* [d, b, h]: where its state is */
+    tn_list reads; /* regions */
 } cell;
 
 static cell
@@ -320,10 +334,11 @@ begin_cell(program *p, const char *name)
     c.t = c.n.var[1];
     c.b = iter(&c.n, "b", p->batch, TN_ITER_SPATIAL, NULL);
     c.h = iter(&c.n, "h", p->hidden, TN_ITER_SPATIAL, NULL);
+    c.own = tn_listv(ctx, c.d, c.b, c.h, NULL);
     c.at = place(p, c.d, c.t, c.b);
-    c.live = p->lengths ? LESS(c.t, length(p, c.b)) : NULL;
+    c.live = p->lengths ? tn_lt_of(ctx, c.t, length(p, c.b)) : NULL;
     if (places_vary(p))
-        TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->lengths));
+        c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->lengths));
     return c;
 }
 
@@ -331,7 +346,7 @@ static const tn_expr *
 column(program *p, const cell *c, uint32_t gate)
 {
     tn_ctx *ctx = p->e.ctx;
-    return ADD(MUL(I64(gate), p->hidden), c->h);
+    return tn_add(ctx, tn_mul(ctx, tn_i64(ctx, gate), p->hidden), c->h);
 }
 
 /* state = live ? value : state */
@@ -340,8 +355,8 @@ put_state(program *p, const cell *c, const tn_node *state, const tn_expr *value)
 {
     tn_ctx *ctx = p->e.ctx;
     if (c->live)
-        value = SELECT(c->live, value, AT(state, c->d, c->b, c->h));
-    return PUT(state, value, c->d, c->b, c->h);
+        value = tn_select_of(ctx, c->live, value, read_at(p, state, c->own));
+    return tn_store(ctx, state, value, c->own);
 }
 
 /* The new h, and the step's result. */
@@ -349,36 +364,37 @@ static void
 end_cell(program *p, cell *c, const tn_stmt *first, const tn_expr *h)
 {
     tn_ctx *ctx = p->e.ctx;
-    tnb_arena *a = tn_scratch(ctx);
-    const tn_expr *result = AT(p->hs, c->d, c->b, c->h);
+    const tn_expr *result = read_at(p, p->hs, c->own);
     if (c->live)
-        result = SELECT(c->live, result, LIT(p->w, 0));
+        result = tn_select_of(ctx, c->live, result, tn_literal(ctx, p->w, 0));
+    tn_list y_at = tn_listv(ctx, c->at, c->d, c->b, c->h, NULL), reads = c->reads, writes = {0};
     const tn_stmt *put_h = put_state(p, c, p->hs, h),
-                  *put_y = PUT(p->y, CAST(p->d, result), c->at, c->d, c->b, c->h);
-    const tn_node *state = POINT(p->hs, c->d, c->b, c->h),
-                  *cell_state = p->cs ? POINT(p->cs, c->d, c->b, c->h) : NULL,
-                  *y = p->l.reverse[0] || p->l.reverse[1] ? FULL(p->y)
-                                                          : POINT(p->y, c->at, c->d, c->b, c->h);
+                  *put_y = tn_store(ctx, p->y, tn_cast_to(ctx, p->d, result), y_at);
+    const tn_node *state = tn_region_point(ctx, p->hs, c->own),
+                  *y = p->l.reverse[0] || p->l.reverse[1] ? tn_region_full(ctx, p->y)
+                                                          : tn_region_point(ctx, p->y, y_at);
     if (c->live && !places_vary(p))
-        TNB_PUSH(a, c->reads, FULL(p->lengths));
-    TNB_PUSH(a, c->reads, state);
-    if (cell_state)
-        TNB_PUSH(a, c->reads, cell_state);
-    TNB_PUSH(a, c->reads, NULL);
+        reads = tn_list_append(ctx, reads, tn_region_full(ctx, p->lengths));
+    reads = tn_list_append(ctx, reads, state);
+    if (p->cs) {
+        const tn_node *cell_state = tn_region_point(ctx, p->cs, c->own);
+        reads = tn_list_append(ctx, reads, cell_state);
+        writes = tn_list_append(ctx, writes, cell_state);
+    }
+    writes = tn_list_append(ctx, tn_list_append(ctx, writes, state), y);
     const tn_stmt *body =
         first ? tn_seqv(ctx, first, put_h, put_y, NULL) : tn_seqv(ctx, put_h, put_y, NULL);
-    const tn_node *const *writes = cell_state ? LIST(cell_state, state, y) : LIST(state, y);
-    TNB_PUSH(a, p->turn, end_nest(&c->n, c->reads.at, writes, NULL, body));
+    TNB_PUSH(tn_scratch(ctx), p->turn, end_nest(&c->n, reads, writes, NULL, body));
 }
 
 static void
 rnn_turn(program *p)
 {
     tn_ctx *ctx = p->e.ctx;
-    product(p, "product", p->sums, p->hs, I64(0), p->hidden);
-    add_to_sums(p, "gates", p->gates, p->sums, true, I64(0), p->hidden);
+    product(p, "product", p->sums, p->hs, tn_i64(ctx, 0), p->hidden);
+    add_to_sums(p, "gates", p->gates, p->sums, true, tn_i64(ctx, 0), p->hidden);
     cell c = begin_cell(p, "cell");
-    TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->gates));
+    c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->gates));
     end_cell(p, &c, NULL, activate(p, 0, c.d, clipped(p, at_column(p, p->gates, c.d, c.b, c.h))));
 }
 
@@ -387,29 +403,31 @@ lstm_turn(program *p)
 {
     tn_ctx *ctx = p->e.ctx;
     const tn_expr *all = dim_muli(ctx, p->hidden, 4);
-    product(p, "product", p->sums, p->hs, I64(0), all);
-    add_to_sums(p, "gates", p->gates, p->sums, true, I64(0), all);
+    product(p, "product", p->sums, p->hs, tn_i64(ctx, 0), all);
+    add_to_sums(p, "gates", p->gates, p->sums, true, tn_i64(ctx, 0), all);
     cell c = begin_cell(p, "cell");
     const tn_expr *g[4], *peep[3] = {0};
-    TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->gates));
+    c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->gates));
     if (p->peephole)
-        TNB_PUSH(tn_scratch(ctx), c.reads, FULL(p->peephole));
-    const tn_expr *cs = AT(p->cs, c.d, c.b, c.h);
+        c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->peephole));
+    const tn_expr *cs = read_at(p, p->cs, c.own);
     for (uint32_t i = 0; i < 4; i++)
         g[i] = at_column(p, p->gates, c.d, c.b, column(p, &c, i));
     for (uint32_t i = 0; p->peephole && i < 3; i++)
-        peep[i] = CAST(p->w, AT(p->peephole, c.d, column(p, &c, i)));
+        peep[i] =
+            tn_cast_to(ctx, p->w, tnk_te_read(p->e.te, p->peephole, c.d, column(p, &c, i), NULL));
     /* input, output, forget, cell; peepholes: input, output, forget. The load of cs in the output
      * gate is of the new state, which is stored first. */
     for (uint32_t i = 0; p->peephole && i < 3; i++)
-        g[i] = ADD(g[i], MUL(peep[i], cs));
+        g[i] = tn_add(ctx, g[i], tn_mul(ctx, peep[i], cs));
     const tn_expr *in = activate(p, 0, c.d, clipped(p, g[0])),
                   *out = activate(p, 0, c.d, clipped(p, g[1])),
-                  *forget = p->l.input_forget ? SUB(LIT(p->w, 1), in)
+                  *forget = p->l.input_forget ? tn_sub(ctx, tn_literal(ctx, p->w, 1), in)
                                               : activate(p, 0, c.d, clipped(p, g[2])),
                   *next = activate(p, 1, c.d, clipped(p, g[3]));
-    const tn_stmt *put_c = put_state(p, &c, p->cs, ADD(MUL(forget, cs), MUL(in, next)));
-    end_cell(p, &c, put_c, MUL(out, activate(p, 2, c.d, cs)));
+    const tn_stmt *put_c =
+        put_state(p, &c, p->cs, tn_add(ctx, tn_mul(ctx, forget, cs), tn_mul(ctx, in, next)));
+    end_cell(p, &c, put_c, tn_mul(ctx, out, activate(p, 2, c.d, cs)));
 }
 
 /* h = (1 - z) * candidate + z * h */
@@ -417,12 +435,14 @@ static void
 gru_end(program *p, cell *c, const tn_expr *candidate)
 {
     tn_ctx *ctx = p->e.ctx;
-    const tn_expr *zero_gate =
-        ADD(at_column(p, p->gates, c->d, c->b, c->h), from_input(p, c->at, c->b, c->d, c->h));
+    const tn_expr *zero_gate = tn_add(ctx, at_column(p, p->gates, c->d, c->b, c->h),
+                                      from_input(p, c->at, c->b, c->d, c->h));
     const tn_expr *z = activate(p, 0, c->d, clipped(p, zero_gate));
     const tn_expr *x = from_input(p, c->at, c->b, c->d, column(p, c, 2));
-    const tn_expr *t = activate(p, 1, c->d, clipped(p, ADD(x, candidate)));
-    end_cell(p, c, NULL, ADD(MUL(SUB(LIT(p->w, 1), z), t), MUL(z, AT(p->hs, c->d, c->b, c->h))));
+    const tn_expr *t = activate(p, 1, c->d, clipped(p, tn_add(ctx, x, candidate)));
+    const tn_expr *fresh = tn_mul(ctx, tn_sub(ctx, tn_literal(ctx, p->w, 1), z), t),
+                  *kept = tn_mul(ctx, z, read_at(p, p->hs, c->own));
+    end_cell(p, c, NULL, tn_add(ctx, fresh, kept));
 }
 
 static const tn_expr *
@@ -431,7 +451,7 @@ reset_gate(program *p, const cell *c)
     tn_ctx *ctx = p->e.ctx;
     const tn_expr *j = column(p, c, 1);
     const tn_expr *g =
-        ADD(at_column(p, p->gates, c->d, c->b, j), from_input(p, c->at, c->b, c->d, j));
+        tn_add(ctx, at_column(p, p->gates, c->d, c->b, j), from_input(p, c->at, c->b, c->d, j));
     return activate(p, 0, c->d, clipped(p, g));
 }
 
@@ -439,37 +459,37 @@ static void
 gru_turn(program *p)
 {
     tn_ctx *ctx = p->e.ctx;
-    tnb_arena *a = tn_scratch(ctx);
     const tn_expr *two = dim_muli(ctx, p->hidden, 2), *all = dim_muli(ctx, p->hidden, 3);
     if (p->l.linear_before_reset) {
-        product(p, "product", p->sums, p->hs, I64(0), all);
-        add_to_sums(p, "gates", p->gates, p->sums, false, I64(0), all);
+        product(p, "product", p->sums, p->hs, tn_i64(ctx, 0), all);
+        add_to_sums(p, "gates", p->gates, p->sums, false, tn_i64(ctx, 0), all);
         cell c = begin_cell(p, "cell");
-        TNB_PUSH(a, c.reads, FULL(p->gates));
-        TNB_PUSH(a, c.reads, FULL(p->xw));
-        gru_end(p, &c, MUL(reset_gate(p, &c), at_column(p, p->gates, c.d, c.b, column(p, &c, 2))));
+        c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->gates));
+        c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->xw));
+        gru_end(p, &c,
+                tn_mul(ctx, reset_gate(p, &c), at_column(p, p->gates, c.d, c.b, column(p, &c, 2))));
         return;
     }
     const tn_expr *dims[3] = {p->dirs, p->batch, p->hidden};
     const tn_node *rh = tnk_te_buffer(p->e.te, "reset_h", dims, 3, p->w),
                   *sums = columns_buffer(p, "products_candidate", p->hidden),
                   *new = columns_buffer(p, "candidate", p->hidden);
-    product(p, "product", p->sums, p->hs, I64(0), two);
-    add_to_sums(p, "gates", p->gates, p->sums, false, I64(0), two);
+    product(p, "product", p->sums, p->hs, tn_i64(ctx, 0), two);
+    add_to_sums(p, "gates", p->gates, p->sums, false, tn_i64(ctx, 0), two);
     cell r = begin_cell(p, "reset");
-    TNB_PUSH(a, r.reads, FULL(p->gates));
-    TNB_PUSH(a, r.reads, FULL(p->xw));
-    TNB_PUSH(a, r.reads, POINT(p->hs, r.d, r.b, r.h));
-    TNB_PUSH(a, r.reads, NULL);
-    TNB_PUSH(a, p->turn,
-             end_nest(&r.n, r.reads.at, LIST(POINT(rh, r.d, r.b, r.h)), NULL,
-                      PUT(rh, MUL(reset_gate(p, &r), AT(p->hs, r.d, r.b, r.h)), r.d, r.b, r.h)));
+    r.reads = tn_list_append(ctx, r.reads, tn_region_full(ctx, p->gates));
+    r.reads = tn_list_append(ctx, r.reads, tn_region_full(ctx, p->xw));
+    r.reads = tn_list_append(ctx, r.reads, tn_region_point(ctx, p->hs, r.own));
+    const tn_expr *reset = tn_mul(ctx, reset_gate(p, &r), read_at(p, p->hs, r.own));
+    tn_list writes = tn_listv(ctx, tn_region_point(ctx, rh, r.own), NULL);
+    TNB_PUSH(tn_scratch(ctx), p->turn,
+             end_nest(&r.n, r.reads, writes, NULL, tn_store(ctx, rh, reset, r.own)));
     product(p, "product_candidate", sums, rh, two, p->hidden);
     add_to_sums(p, "candidate", new, sums, false, two, p->hidden);
     cell c = begin_cell(p, "cell");
-    TNB_PUSH(a, c.reads, FULL(p->gates));
-    TNB_PUSH(a, c.reads, FULL(p->xw));
-    TNB_PUSH(a, c.reads, FULL(new));
+    c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->gates));
+    c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, p->xw));
+    c.reads = tn_list_append(ctx, c.reads, tn_region_full(ctx, new));
     gru_end(p, &c, at_column(p, new, c.d, c.b, c.h));
 }
 
@@ -505,9 +525,10 @@ packed_weights(program *p, const tn_expr *r)
         for (int64_t v = 64; v >= 16 && !p->panel; v /= 2)
             p->panel = hidden * together % v == 0 ? v : 0;
     if (!p->panel)
-        return tn_call_opv(ctx, "expand_dims", tn_dictv(ctx, "axis", I64(1), NULL), r, NULL);
-    tn_list cut =
-        tn_listv(ctx, dims.at[0], hid, dim_floordiv(ctx, all, p->panel), I64(p->panel), NULL);
+        return tn_call_opv(ctx, "expand_dims", tn_dictv(ctx, "axis", tn_i64(ctx, 1), NULL), r,
+                           NULL);
+    tn_list cut = tn_listv(ctx, dims.at[0], hid, dim_floordiv(ctx, all, p->panel),
+                           tn_i64(ctx, p->panel), NULL);
     return tn_call_opv(ctx, "permute_dims", tn_dictv(ctx, "axes", tn_int_array(ctx, perm, 4), NULL),
                        tn_call_opv(ctx, "reshape", NULL, r, tn_shape(ctx, cut), NULL), NULL);
 }
@@ -531,7 +552,7 @@ legalize_recurrent(tn_builder *b, const tn_call *call)
     p->steps = emit_dim(p->xw, 0);
     p->batch = emit_dim(p->xw, 1);
     p->hidden = emit_dim(p->r, 2);
-    p->dirs = I64(p->l.dirs);
+    p->dirs = tn_i64(ctx, p->l.dirs);
     p->loop_d = tn_var_dtype(ctx, "d", TNB_I64);
     p->loop_t = tn_var_dtype(ctx, "t", TNB_I64);
     make_buffers(p);

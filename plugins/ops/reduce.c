@@ -103,7 +103,7 @@ reduction_begin(tn_builder *b, const tn_call *call, const tn_type *out)
         r.used[i] = axis == NULL;
     for (int i = 0; i < n; i++)
         r.used[list[i] < 0 ? list[i] + r.n : list[i]] = true;
-    r.count = I64(1);
+    r.count = tn_i64(ctx, 1);
     for (uint32_t i = 0; i < r.n; i++) {
         if (r.used[i])
             r.count = dim_mul(ctx, r.count, emit_dim(r.x, i));
@@ -141,7 +141,7 @@ mean_of(reduction *r, const tn_node *sum, const char *name, tnb_dtype wide)
 {
     tn_ctx *ctx = r->e.ctx;
     tnk_stage *s = tnk_te_stage_like(r->e.te, name, sum, wide);
-    return tnk_te_define(s, DIVIDE(of_result(r, sum, s), CAST(wide, r->count)));
+    return tnk_te_define(s, tn_div(ctx, of_result(r, sum, s), tn_cast_to(ctx, wide, r->count)));
 }
 
 static const tn_node *
@@ -151,7 +151,7 @@ converted(reduction *r, const tn_node *v, tnb_dtype d)
     if (tnb_dtype_eq(emit_dtype(v), d))
         return v;
     tnk_stage *s = tnk_te_stage_like(r->e.te, "T_cast", v, d);
-    return tnk_te_define(s, CAST(d, of_result(r, v, s)));
+    return tnk_te_define(s, tn_cast_to(ctx, d, of_result(r, v, s)));
 }
 
 static const tn_expr *
@@ -162,18 +162,20 @@ legalize_mean(reduction *r)
     tnb_dtype d = emit_dtype(r->x), wide = emit_wide(d);
     const tn_expr *idx[INFER_MAX_DIMS];
     tnk_stage *s = reduction_stage(r, "T_red", wide, idx);
-    const tn_node *sum = tnk_te_sum(s, CAST(wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)));
+    const tn_node *sum =
+        tnk_te_sum(s, tn_cast_to(ctx, wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)));
     const tn_node *mean = mean_of(r, sum, "T_divide", wide);
     if (id == OP_mean)
         return emit_end(&r->e, "mean", converted(r, mean, d));
     /* the second pass: squares of the distances */
     s = reduction_stage(r, "T_red", wide, idx);
     const tn_expr *far =
-        SUB(CAST(wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)), of_result(r, mean, s));
-    const tn_node *var = mean_of(r, tnk_te_sum(s, MUL(far, far)), "T_divide", wide);
+        tn_sub(ctx, tn_cast_to(ctx, wide, tnk_te_read_at(r->e.te, r->x, idx, r->n)),
+               of_result(r, mean, s));
+    const tn_node *var = mean_of(r, tnk_te_sum(s, tn_mul(ctx, far, far)), "T_divide", wide);
     if (id == OP_std) {
         s = tnk_te_stage_like(r->e.te, "compute", var, wide);
-        var = tnk_te_define(s, MATH1("sqrt", of_result(r, var, s)));
+        var = tnk_te_define(s, tn_intrin1(ctx, TN_INTRIN_sqrt, of_result(r, var, s)));
     }
     return emit_end(&r->e, infer_op_name(r->e.call), converted(r, var, d));
 }
@@ -219,7 +221,7 @@ legalize_reduce(tn_builder *b, const tn_call *call)
     tnb_dtype sum = kind == TNK_SUM || kind == TNK_PROD ? emit_wide(d) : d;
     const tn_expr *idx[INFER_MAX_DIMS];
     tnk_stage *s = reduction_stage(&r, "x_red", sum, idx);
-    const tn_expr *v = CAST(sum, tnk_te_read_at(r.e.te, r.x, idx, r.n));
+    const tn_expr *v = tn_cast_to(ctx, sum, tnk_te_read_at(r.e.te, r.x, idx, r.n));
     return emit_end(&r.e, infer_op_name(call), converted(&r, tnk_te_reduce(s, kind, v), d));
 }
 
@@ -232,16 +234,16 @@ combine_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, co
 {
     const bool *max = user;
     (void)n;
-    const tn_expr *better = *max ? GREATER(x[1], acc[1]) : LESS(x[1], acc[1]);
-    const tn_expr *equal = EQUAL(x[1], acc[1]);
+    const tn_expr *better = *max ? tn_gt_of(ctx, x[1], acc[1]) : tn_lt_of(ctx, x[1], acc[1]);
+    const tn_expr *equal = tn_eq_of(ctx, x[1], acc[1]);
     if (tnb_dtype_is_float(tn_dtype_of(x[1]))) {
-        const tn_expr *nan = tn_bin(ctx, TN_KIND_NE, x[1], x[1]);
-        better = OR(better, AND(nan, EQUAL(acc[1], acc[1])));
-        equal = OR(equal, AND(nan, tn_bin(ctx, TN_KIND_NE, acc[1], acc[1])));
+        const tn_expr *nan = tn_ne_of(ctx, x[1], x[1]);
+        better = tn_or_of(ctx, better, tn_and_of(ctx, nan, tn_eq_of(ctx, acc[1], acc[1])));
+        equal = tn_or_of(ctx, equal, tn_and_of(ctx, nan, tn_ne_of(ctx, acc[1], acc[1])));
     }
-    const tn_expr *take = OR(better, AND(equal, LESS(x[0], acc[0])));
-    next[0] = SELECT(take, x[0], acc[0]);
-    next[1] = SELECT(take, x[1], acc[1]);
+    const tn_expr *take = tn_or_of(ctx, better, tn_and_of(ctx, equal, tn_lt_of(ctx, x[0], acc[0])));
+    next[0] = tn_select_of(ctx, take, x[0], acc[0]);
+    next[1] = tn_select_of(ctx, take, x[1], acc[1]);
 }
 
 const tn_expr *
@@ -251,11 +253,11 @@ legalize_arg_reduce(tn_builder *b, const tn_call *call)
     reduction r = reduction_begin(b, call, call->base.type);
     tn_ctx *ctx = r.e.ctx;
     tnb_dtype d = emit_dtype(r.x), dtypes[2] = {TNB_I64, d};
-    const tn_expr *idx[INFER_MAX_DIMS], *position = I64(0);
+    const tn_expr *idx[INFER_MAX_DIMS], *position = tn_i64(ctx, 0);
     tnk_stage *s = reduction_stage(&r, "x_red_temp", TNB_I64, idx);
     for (uint32_t i = 0; i < r.n; i++) {
         if (r.used[i])
-            position = ADD(MUL(position, emit_dim(r.x, i)), idx[i]);
+            position = tn_add(ctx, tn_mul(ctx, position, emit_dim(r.x, i)), idx[i]);
     }
     const tn_expr *worst = tnb_dtype_is_float(d)
                                ? tn_float_imm_of(ctx, d, max ? -INFINITY : INFINITY)

@@ -39,7 +39,8 @@ legalize_repeat(tn_builder *b, const tn_call *call)
     int64_t n = tn_call_int(call, "repeats");
     if (!tn_call_attr(call, "axis")) {
         const tn_expr *flat = tn_call_opv(ctx, "flatten", NULL, call->args.at[0], NULL);
-        return tn_call_opv(ctx, "repeat", tn_dictv(ctx, "repeats", I64(n), "axis", I64(0), NULL),
+        return tn_call_opv(ctx, "repeat",
+                           tn_dictv(ctx, "repeats", tn_i64(ctx, n), "axis", tn_i64(ctx, 0), NULL),
                            flat, NULL);
     }
     emit e = emit_begin(b, call);
@@ -53,7 +54,7 @@ legalize_repeat(tn_builder *b, const tn_call *call)
     if (axis < 0)
         axis += s->n_axes;
     if (n > 0)
-        idx[axis] = FLOORDIV(s->axes[axis], I64(n));
+        idx[axis] = emit_floordiv(ctx, s->axes[axis], tn_i64(ctx, n));
     return emit_end(&e, "repeat", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
 
@@ -96,7 +97,7 @@ legalize_tile(tn_builder *b, const tn_call *call)
     uint32_t n = emit_ndim(x);
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *dim = emit_dim(x, i), *at = s->axes[s->n_axes - n + i];
-        idx[i] = tn_is_int_const(dim, 1) ? I64(0) : FLOORMOD(at, dim);
+        idx[i] = tn_is_int_const(dim, 1) ? tn_i64(ctx, 0) : emit_floormod(ctx, at, dim);
     }
     tn_list dims = emit_dims(TN_NODE(call));
     emit_simplify(s, dims.at, idx, n);
@@ -128,7 +129,7 @@ legalize_flip(tn_builder *b, const tn_call *call)
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
     if (axis < 0)
         axis += s->n_axes;
-    idx[axis] = SUB(SUB(emit_dim(x, (uint32_t)axis), I64(1)), s->axes[axis]);
+    idx[axis] = tn_sub(ctx, tn_subi(ctx, emit_dim(x, (uint32_t)axis), 1), s->axes[axis]);
     return emit_end(&e, "flip", tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
 
@@ -172,10 +173,11 @@ legalize_reverse_sequence(tn_builder *b, const tn_call *call)
     seq += seq < 0 ? (int64_t)s->n_axes : 0;
     batch += batch < 0 ? (int64_t)s->n_axes : 0;
     const tn_expr *length = tnk_te_index(ctx, tnk_te_read(e.te, n, s->axes[batch], NULL),
-                                         ADD(emit_dim(x, (uint32_t)seq), I64(1)), false,
+                                         tn_addi(ctx, emit_dim(x, (uint32_t)seq), 1), false,
                                          "reverse_sequence", "sequence length"),
                   *at = s->axes[seq];
-    idx[seq] = SELECT(LESS(at, length), SUB(SUB(length, I64(1)), at), at);
+    idx[seq] =
+        tn_select_of(ctx, tn_lt_of(ctx, at, length), tn_sub(ctx, tn_subi(ctx, length, 1), at), at);
     return emit_end(&e, "reverse_sequence",
                     tnk_te_define(s, tnk_te_read_at(e.te, x, idx, s->n_axes)));
 }
@@ -434,12 +436,12 @@ legalize_layout_transform(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < n; i++)
         extents[i] = emit_dim(x, i);
     const tn_expr *pad = tn_call_attr(call, "pad_value");
-    pad = pad ? CAST(emit_dtype(x), pad) : LIT(emit_dtype(x), 0);
+    pad = pad ? tn_cast_to(ctx, emit_dtype(x), pad) : tn_literal(ctx, emit_dtype(x), 0);
     tn_arith *a = tn_arith_new(ctx);
     const tn_expr *own[INFER_MAX_DIMS];
     for (uint32_t i = 0; i < n; i++) {
         own[i] = tn_var_dtype(ctx, "i", TNB_I64);
-        tn_arith_range(a, own[i], I64(0), extents[i]);
+        tn_arith_range(a, own[i], tn_i64(ctx, 0), extents[i]);
     }
     tn_list results = mapped(ctx, m, own);
     bool exact =

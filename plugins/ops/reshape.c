@@ -242,19 +242,20 @@ static const tn_expr *
 digit(tn_ctx *ctx, const tn_expr *const *axes, const int64_t *scale, uint32_t n, int64_t stride,
       int64_t extent)
 {
-    const tn_expr *whole = I64(0), *rest = I64(0), *all = I64(0);
+    const tn_expr *whole = tn_i64(ctx, 0), *rest = tn_i64(ctx, 0), *all = tn_i64(ctx, 0);
     for (uint32_t k = 0; k < n; k++) {
         bool exact = scale[k] % stride == 0;
-        all = ADD(all, MUL(axes[k], I64(scale[k])));
+        all = tn_add(ctx, all, tn_muli(ctx, axes[k], scale[k]));
         if (!exact)
-            rest = ADD(rest, MUL(axes[k], I64(scale[k])));
+            rest = tn_add(ctx, rest, tn_muli(ctx, axes[k], scale[k]));
         else if (scale[k] / stride % extent)
-            whole = ADD(whole, MUL(axes[k], I64(scale[k] / stride)));
+            whole = tn_add(ctx, whole, tn_muli(ctx, axes[k], scale[k] / stride));
     }
     if (tn_is_int_const(whole, 0) || tn_is_int_const(rest, 0))
-        return tn_simplify_now(ctx, FLOORMOD(FLOORDIV(all, I64(stride)), I64(extent)));
-    rest = tn_simplify_now(ctx, FLOORDIV(rest, I64(stride)));
-    return FLOORMOD(ADD(rest, whole), I64(extent));
+        return tn_simplify_now(ctx, emit_floormod(ctx, emit_floordiv(ctx, all, tn_i64(ctx, stride)),
+                                                  tn_i64(ctx, extent)));
+    rest = tn_simplify_now(ctx, emit_floordiv(ctx, rest, tn_i64(ctx, stride)));
+    return emit_floormod(ctx, tn_add(ctx, rest, whole), tn_i64(ctx, extent));
 }
 
 /* Upstream's indices where all extents are literals above 0; false where not. */
@@ -338,7 +339,7 @@ legalize_reshaping(tn_builder *b, const tn_call *call)
     } else {
         for (uint32_t i = 0; i < n; i++) {
             bool gone = tn_call_attr(call, "axis") ? used[i] : tn_is_int_const(emit_dim(x, i), 1);
-            idx[i] = gone ? I64(0) : s->axes[k++];
+            idx[i] = gone ? tn_i64(ctx, 0) : s->axes[k++];
         }
     }
     return emit_end(&e, infer_op_name(call), tnk_te_define(s, tnk_te_read_at(e.te, x, idx, n)));

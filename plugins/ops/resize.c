@@ -222,8 +222,8 @@ take_fractions(axis *a, int64_t limit)
         q = out / gcd(in, out);
     }
     bool numbers = scale > 0 || (known && in > 0 && out > 0);
-    a->p = numbers ? I64(p) : a->in;
-    a->q = numbers ? I64(q) : a->out;
+    a->p = numbers ? tn_i64(ctx, p) : a->in;
+    a->q = numbers ? tn_i64(ctx, q) : a->out;
     double x = numbers ? (double)p : i, y = numbers ? (double)q : o, num, den;
     a->unit = 1;
     switch (a->r->places) {
@@ -253,7 +253,7 @@ static const tn_expr *
 centre(const axis *a)
 {
     tn_ctx *ctx = a->ctx;
-    return SUB(MUL(ADD(MUL(a->o, I64(2)), I64(1)), a->p), a->q);
+    return tn_sub(ctx, tn_mul(ctx, tn_addi(ctx, tn_muli(ctx, a->o, 2), 1), a->p), a->q);
 }
 
 /* Finds where in the input the result's element lies. */
@@ -266,37 +266,40 @@ find_place(axis *a)
         limit /= 2;
     /* given scales make the result's extent a fraction, length / a->p */
     bool scaled = a->r->scale[a->i] > 0;
-    const tn_expr *last = SUB(a->in, I64(1)), *zero = I64(0), *one = I64(1),
+    const tn_expr *last = tn_subi(ctx, a->in, 1), *zero = tn_i64(ctx, 0), *one = tn_i64(ctx, 1),
                   *times = scaled ? a->p : one,
-                  *gaps = scaled ? SUB(MUL(a->in, a->q), a->p) : SUB(a->out, one),
-                  *several = GREATER(gaps, zero);
-    a->den = MUL(a->q, I64(2));
+                  *gaps = scaled ? tn_sub(ctx, tn_mul(ctx, a->in, a->q), a->p)
+                                 : tn_sub(ctx, a->out, one),
+                  *several = tn_gt_of(ctx, gaps, zero);
+    a->den = tn_muli(ctx, a->q, 2);
     switch (a->r->places) {
     case PYTORCH_HALF_PIXEL:
-        a->num = SELECT(several, centre(a), zero);
+        a->num = tn_select_of(ctx, several, centre(a), zero);
         break;
     case ALIGN_CORNERS:
-        a->num = SELECT(several, MUL(MUL(a->o, last), times), zero);
-        a->den = GREATEST(gaps, one);
+        a->num = tn_select_of(ctx, several, tn_mul(ctx, tn_mul(ctx, a->o, last), times), zero);
+        a->den = tn_max(ctx, gaps, one);
         break;
     case ASYMMETRIC:
-        a->num = MUL(a->o, a->p);
+        a->num = tn_mul(ctx, a->o, a->p);
         a->den = a->q;
         break;
     case TF_HALF_PIXEL:
-        a->num = ADD(centre(a), a->q);
+        a->num = tn_add(ctx, centre(a), a->q);
         break;
     case TF_CROP: {
-        const tn_expr *moved = MUL(MUL(a->o, I64(a->end - a->start)), times),
-                      *from = ADD(MUL(gaps, I64(a->start)), moved);
-        a->num = MUL(SELECT(several, MUL(from, I64(2)), I64(a->start + a->end)), last);
-        a->den = MUL(GREATEST(gaps, one), I64(2 * a->unit));
+        const tn_expr *moved = tn_mul(ctx, tn_muli(ctx, a->o, a->end - a->start), times),
+                      *from = tn_add(ctx, tn_muli(ctx, gaps, a->start), moved);
+        const tn_expr *twice =
+            tn_select_of(ctx, several, tn_muli(ctx, from, 2), tn_i64(ctx, a->start + a->end));
+        a->num = tn_mul(ctx, twice, last);
+        a->den = tn_muli(ctx, tn_max(ctx, gaps, one), 2 * a->unit);
         break;
     }
     case HALF_SYMMETRIC: {
         /* what the result's fraction of an element leaves over, half of it at each end */
-        const tn_expr *rest = SUB(MUL(a->in, a->q), MUL(a->out, a->p));
-        a->num = scaled ? ADD(rest, centre(a)) : centre(a);
+        const tn_expr *rest = tn_sub(ctx, tn_mul(ctx, a->in, a->q), tn_mul(ctx, a->out, a->p));
+        a->num = scaled ? tn_add(ctx, rest, centre(a)) : centre(a);
         break;
     }
     default:
@@ -309,20 +312,21 @@ static const tn_expr *
 floor_of(const axis *a)
 {
     tn_ctx *ctx = a->ctx;
-    return FLOORDIV(a->num, a->den);
+    return emit_floordiv(ctx, a->num, a->den);
 }
 
 static const tn_expr *
 rest_of(const axis *a, tnb_dtype d)
 {
     tn_ctx *ctx = a->ctx;
-    return DIVIDE(CAST(d, FLOORMOD(a->num, a->den)), CAST(d, a->den));
+    return tn_div(ctx, tn_cast_to(ctx, d, emit_floormod(ctx, a->num, a->den)),
+                  tn_cast_to(ctx, d, a->den));
 }
 
 static const tn_expr *
 clamped(tn_ctx *ctx, const tn_expr *i, const tn_expr *extent)
 {
-    return LEAST(GREATEST(i, I64(0)), SUB(extent, I64(1)));
+    return tn_min(ctx, tn_max(ctx, i, tn_i64(ctx, 0)), tn_subi(ctx, extent, 1));
 }
 
 static const tn_expr *
@@ -335,20 +339,21 @@ nearest(const axis *a)
     bool whole = plain && ((a->r->places == ASYMMETRIC && a->r->rounding == ROUND_FLOOR) ||
                            (a->r->places == HALF_PIXEL && a->r->rounding <= PREFER_CEIL));
     if (whole) /* every element is repeated */
-        return FLOORDIV(a->o, I64(out / in));
-    const tn_expr *one = I64(1), *twice = MUL(a->num, I64(2)), *den2 = MUL(a->den, I64(2)), *i;
+        return emit_floordiv(ctx, a->o, tn_i64(ctx, out / in));
+    const tn_expr *one = tn_i64(ctx, 1), *twice = tn_muli(ctx, a->num, 2),
+                  *den2 = tn_muli(ctx, a->den, 2), *i;
     switch (a->r->rounding) {
     case PREFER_FLOOR: /* ceil(x - 1/2) */
-        i = FLOORDIV(ADD(twice, SUB(a->den, one)), den2);
+        i = emit_floordiv(ctx, tn_add(ctx, twice, tn_sub(ctx, a->den, one)), den2);
         break;
     case ROUND_FLOOR:
         i = floor_of(a);
         break;
     case ROUND_CEIL:
-        i = FLOORDIV(ADD(a->num, SUB(a->den, one)), a->den);
+        i = emit_floordiv(ctx, tn_add(ctx, a->num, tn_sub(ctx, a->den, one)), a->den);
         break;
     default: /* floor(x + 1/2) */
-        i = FLOORDIV(ADD(twice, a->den), den2);
+        i = emit_floordiv(ctx, tn_add(ctx, twice, a->den), den2);
     }
     return clamped(ctx, i, a->in);
 }
@@ -357,19 +362,11 @@ nearest(const axis *a)
 static void
 cubic_weights(tn_ctx *ctx, const tn_expr *t, double alpha, tnb_dtype d, const tn_expr **w)
 {
-    const tn_expr *c = LIT(d, alpha), *one = LIT(d, 1), *u = SUB(one, t),
-                  *far[2] = {ADD(t, one), ADD(u, one)}, *near[2] = {t, u};
-    const tn_expr *outer[2], *inner[2];
-    for (int i = 0; i < 2; i++) {
-        const tn_expr *x = far[i], *y = near[i];
-        /* ((x - 5) x + 8) x - 4, times alpha; and ((alpha + 2) y - (alpha + 3)) y y + 1 */
-        outer[i] = MUL(c, SUB(MUL(ADD(MUL(SUB(x, LIT(d, 5)), x), LIT(d, 8)), x), LIT(d, 4)));
-        inner[i] = ADD(MUL(MUL(SUB(MUL(LIT(d, alpha + 2), y), LIT(d, alpha + 3)), y), y), one);
-    }
-    w[0] = outer[0];
-    w[1] = inner[0];
-    w[2] = inner[1];
-    w[3] = outer[1];
+    const tn_expr *one = tn_literal(ctx, d, 1), *u = tn_sub(ctx, one, t);
+    w[0] = emit_cubic_far(ctx, alpha, tn_add(ctx, t, one));
+    w[1] = emit_cubic_near(ctx, alpha, t);
+    w[2] = emit_cubic_near(ctx, alpha, u);
+    w[3] = emit_cubic_far(ctx, alpha, tn_add(ctx, u, one));
 }
 
 /* ---- stages ---- */
@@ -387,7 +384,7 @@ tap(const source *s, const tn_expr *i)
 {
     tn_ctx *ctx = s->e->ctx;
     s->idx[s->at] = i;
-    return CAST(s->wide, tnk_te_read_at(s->e->te, s->x, s->idx, emit_ndim(s->x)));
+    return tn_cast_to(ctx, s->wide, tnk_te_read_at(s->e->te, s->x, s->idx, emit_ndim(s->x)));
 }
 
 /* A product even if the weight is the literal 0: NaN and infinity times that are NaN. */
@@ -404,21 +401,23 @@ interpolated(const source *s, const axis *a, const tn_call *call)
     const tn_expr *i = floor_of(a), *t = rest_of(a, s->wide);
     if (a->r->method == LINEAR) {
         const tn_expr *left = tap(s, clamped(ctx, i, a->in)),
-                      *right = tap(s, clamped(ctx, ADD(i, I64(1)), a->in));
-        return ADD(weighted(ctx, left, SUB(LIT(s->wide, 1), t)), weighted(ctx, right, t));
+                      *right = tap(s, clamped(ctx, tn_addi(ctx, i, 1), a->in));
+        return tn_add(ctx, weighted(ctx, left, tn_sub(ctx, tn_literal(ctx, s->wide, 1), t)),
+                      weighted(ctx, right, t));
     }
     const tn_expr *w[4], *sum = NULL, *total = NULL;
     bool exclude = tn_call_int(call, "cubic_exclude") != 0;
     cubic_weights(ctx, t, tn_call_float(call, "cubic_alpha"), s->wide, w);
     for (int k = 0; k < 4; k++) {
-        const tn_expr *at = ADD(i, I64(k - 1));
+        const tn_expr *at = tn_addi(ctx, i, k - 1);
         if (exclude)
-            w[k] = SELECT(AND(GREATER_EQ(at, I64(0)), LESS(at, a->in)), w[k], LIT(s->wide, 0));
+            w[k] =
+                tn_select_of(ctx, emit_inside(ctx, at, a->in), w[k], tn_literal(ctx, s->wide, 0));
         const tn_expr *v = weighted(ctx, tap(s, clamped(ctx, at, a->in)), w[k]);
-        sum = sum ? ADD(sum, v) : v;
-        total = total ? ADD(total, w[k]) : w[k];
+        sum = sum ? tn_add(ctx, sum, v) : v;
+        total = total ? tn_add(ctx, total, w[k]) : w[k];
     }
-    return exclude ? DIVIDE(sum, total) : sum;
+    return exclude ? tn_div(ctx, sum, total) : sum;
 }
 
 /* The filter of a resize that shrinks: it is `step` elements of the input wide, 1 or more. */
@@ -439,13 +438,15 @@ read_filter(const axis *a, tnb_dtype d, filter *f)
     } else if (tn_int_value(a->in, &in) && tn_int_value(a->out, &out)) {
         step = out > 0 ? (double)in / (double)out : 0;
     } else {
-        const tn_expr *some = tn_max(ctx, a->out, I64(1)), *one = LIT(d, 1);
-        f->reach = ADD(tn_max(ctx, FLOORDIV(MUL(a->in, I64(width)), some), I64(width)), I64(1));
-        f->inverse = LEAST(DIVIDE(CAST(d, some), CAST(d, a->in)), one);
+        const tn_expr *some = tn_max(ctx, a->out, tn_i64(ctx, 1)), *one = tn_literal(ctx, d, 1);
+        const tn_expr *wide = emit_floordiv(ctx, tn_muli(ctx, a->in, width), some);
+        f->reach = tn_addi(ctx, tn_max(ctx, wide, tn_i64(ctx, width)), 1);
+        f->inverse =
+            tn_min(ctx, tn_div(ctx, tn_cast_to(ctx, d, some), tn_cast_to(ctx, d, a->in)), one);
         return true;
     }
-    f->reach = I64(tnb_f64_to_i64((double)width * step) + 1);
-    f->inverse = LIT(d, 1 / step);
+    f->reach = tn_i64(ctx, tnb_f64_to_i64((double)width * step) + 1);
+    f->inverse = tn_literal(ctx, d, 1 / step);
     return step > 1;
 }
 
@@ -453,14 +454,12 @@ read_filter(const axis *a, tnb_dtype d, filter *f)
 static const tn_expr *
 filter_weight(tn_ctx *ctx, const resize *r, double alpha, const tn_expr *x, tnb_dtype d)
 {
-    const tn_expr *one = LIT(d, 1), *zero = LIT(d, 0);
+    const tn_expr *one = tn_literal(ctx, d, 1), *zero = tn_literal(ctx, d, 0);
     if (r->method == LINEAR)
-        return GREATEST(SUB(one, x), zero);
-    const tn_expr *near =
-        ADD(MUL(MUL(SUB(MUL(LIT(d, alpha + 2), x), LIT(d, alpha + 3)), x), x), one);
-    const tn_expr *far =
-        MUL(LIT(d, alpha), SUB(MUL(ADD(MUL(SUB(x, LIT(d, 5)), x), LIT(d, 8)), x), LIT(d, 4)));
-    return SELECT(LESS_EQ(x, one), near, SELECT(LESS(x, LIT(d, 2)), far, zero));
+        return tn_max(ctx, tn_sub(ctx, one, x), zero);
+    const tn_expr *near = emit_cubic_near(ctx, alpha, x), *far = emit_cubic_far(ctx, alpha, x);
+    return tn_select_of(ctx, tn_le_of(ctx, x, one), near,
+                        tn_select_of(ctx, tn_lt_of(ctx, x, tn_literal(ctx, d, 2)), far, zero));
 }
 
 static void
@@ -469,7 +468,7 @@ add_both(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const 
 {
     (void)user;
     for (uint32_t i = 0; i < n; i++)
-        next[i] = ADD(acc[i], x[i]);
+        next[i] = tn_add(ctx, acc[i], x[i]);
 }
 
 /* A weighted mean over as many taps as the widened filter reaches. */
@@ -480,18 +479,20 @@ shrink_axis(const source *src, const axis *a, tnk_stage *s, const filter *f)
     tn_ctx *ctx = e->ctx;
     tnb_dtype d = src->wide, dtypes[2] = {d, d};
     double alpha = tn_call_float(e->call, "cubic_alpha");
-    const tn_expr *k = tnk_te_reduce_axis(s, "k", ADD(MUL(f->reach, I64(2)), I64(1))),
-                  *off = SUB(k, f->reach), *at = ADD(floor_of(a), off);
-    const tn_expr *far = MATH1("fabs", MUL(SUB(CAST(d, off), rest_of(a, d)), f->inverse));
+    const tn_expr *k = tnk_te_reduce_axis(s, "k", tn_addi(ctx, tn_muli(ctx, f->reach, 2), 1)),
+                  *off = tn_sub(ctx, k, f->reach), *at = tn_add(ctx, floor_of(a), off);
+    const tn_expr *far =
+        tn_intrin1(ctx, TN_INTRIN_fabs,
+                   tn_mul(ctx, tn_sub(ctx, tn_cast_to(ctx, d, off), rest_of(a, d)), f->inverse));
     const tn_expr *w = filter_weight(ctx, a->r, alpha, far, d);
     if (tn_call_int(e->call, "cubic_exclude"))
-        w = SELECT(AND(GREATER_EQ(at, I64(0)), LESS(at, a->in)), w, LIT(d, 0));
-    const tn_expr *values[2] = {MUL(tap(src, clamped(ctx, at, a->in)), w), w},
-                  *init[2] = {LIT(d, 0), LIT(d, 0)};
+        w = tn_select_of(ctx, emit_inside(ctx, at, a->in), w, tn_literal(ctx, d, 0));
+    const tn_expr *values[2] = {tn_mul(ctx, tap(src, clamped(ctx, at, a->in)), w), w},
+                  *init[2] = {tn_literal(ctx, d, 0), tn_literal(ctx, d, 0)};
     const tn_node *sums[2];
     tnk_te_reduce_tuple(s, dtypes, values, init, 2, add_both, NULL, sums);
     s = tnk_te_stage_like(e->te, "resize", sums[0], d);
-    return tnk_te_define(s, DIVIDE(tnk_te_read_at(e->te, sums[0], s->axes, s->n_axes),
+    return tnk_te_define(s, tn_div(ctx, tnk_te_read_at(e->te, sums[0], s->axes, s->n_axes),
                                    tnk_te_read_at(e->te, sums[1], s->axes, s->n_axes)));
 }
 
@@ -528,8 +529,10 @@ resize_axis(emit *e, const resize *r, int i, const tn_node *x, const tn_expr *ou
         r->method == NEAREST ? tap(&src, nearest(&a)) : interpolated(&src, &a, e->call);
     if (r->places == TF_CROP) {
         const tn_expr *inside =
-            AND(GREATER_EQ(a.num, I64(0)), LESS_EQ(a.num, MUL(SUB(a.in, I64(1)), a.den)));
-        v = SELECT(inside, v, LIT(d, tn_call_float(e->call, "extrapolation_value")));
+            tn_and_of(ctx, tn_ge_of(ctx, a.num, tn_i64(ctx, 0)),
+                      tn_le_of(ctx, a.num, tn_mul(ctx, tn_subi(ctx, a.in, 1), a.den)));
+        v = tn_select_of(ctx, inside, v,
+                         tn_literal(ctx, d, tn_call_float(e->call, "extrapolation_value")));
     }
     return tnk_te_define(s, v);
 }
@@ -556,7 +559,7 @@ legalize_resize(tn_builder *b, const tn_call *call)
     }
     if (from == x || !tnb_dtype_eq(emit_dtype(from), d)) {
         tnk_stage *s = emit_stage(&e, "resize");
-        from = tnk_te_define(s, CAST(d, tnk_te_read_at(e.te, from, s->axes, s->n_axes)));
+        from = tnk_te_define(s, tn_cast_to(ctx, d, tnk_te_read_at(e.te, from, s->axes, s->n_axes)));
     }
     return emit_end(&e, emit_hint(call), from);
 }

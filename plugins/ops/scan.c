@@ -31,7 +31,8 @@ legalize_scan(tn_builder *b, const tn_call *call)
     bool sum = infer_op(call)->id == OP_cumsum, exclusive = tn_call_int(call, "exclusive") != 0;
     if (!tn_call_attr(call, "axis")) {
         const tn_expr *flat = tn_call_opv(ctx, "flatten", NULL, call->args.at[0], NULL);
-        return tn_call_opv(ctx, op, tn_dict_set(ctx, call->attrs, "axis", I64(0)), flat, NULL);
+        return tn_call_opv(ctx, op, tn_dict_set(ctx, call->attrs, "axis", tn_i64(ctx, 0)), flat,
+                           NULL);
     }
     emit e = emit_begin(b, call);
     const tn_node *x = emit_input(&e, call->args.at[0]);
@@ -47,11 +48,13 @@ legalize_scan(tn_builder *b, const tn_call *call)
     for (uint32_t i = 0; i < n; i++)
         extents[i] = emit_dim(x, i);
     memcpy(before, vars, n * sizeof *before);
-    before[axis] = SUB(vars[axis], I64(1));
-    const tn_expr *so_far = tnk_te_read_at(e.te, out, before, n), *start = LIT(d, sum ? 0 : 1);
-    const tn_expr *term = CAST(d, tnk_te_read_at(e.te, x, exclusive ? before : vars, n));
-    const tn_expr *next = sum ? ADD(so_far, term) : MUL(so_far, term);
-    const tn_expr *v = GUARDED(GREATER(vars[axis], I64(0)), next, exclusive ? start : term);
+    before[axis] = tn_subi(ctx, vars[axis], 1);
+    const tn_expr *so_far = tnk_te_read_at(e.te, out, before, n),
+                  *start = tn_literal(ctx, d, sum ? 0 : 1);
+    const tn_expr *term = tn_cast_to(ctx, d, tnk_te_read_at(e.te, x, exclusive ? before : vars, n));
+    const tn_expr *next = sum ? tn_add(ctx, so_far, term) : tn_mul(ctx, so_far, term);
+    const tn_expr *v = tn_if_then_else(ctx, tn_gt_of(ctx, vars[axis], tn_i64(ctx, 0)), next,
+                                       exclusive ? start : term);
     const tn_stmt *body = tn_store(ctx, out, v, tn_list_of(ctx, vars, n));
     tnk_te_extern(e.te, op, &x, 1, &out, 1, emit_loops(ctx, vars, extents, n, body));
     return emit_end(&e, op, out);
@@ -81,8 +84,11 @@ legalize_bucketize(tn_builder *b, const tn_call *call)
     const tn_expr *k = tnk_te_reduce_axis(s, "k", emit_dim(limits, 0));
     const tn_expr *v = tnk_te_read_at(e.te, x, s->axes, s->n_axes),
                   *limit = tnk_te_read(e.te, limits, k, NULL);
-    const tn_expr *past = tn_call_int(call, "right") ? LESS_EQ(limit, v) : LESS(limit, v);
+    const tn_expr *past =
+        tn_call_int(call, "right") ? tn_le_of(ctx, limit, v) : tn_lt_of(ctx, limit, v);
     if (tnb_dtype_is_float(tn_dtype_of(v))) /* NaN is past every limit */
-        past = OR(past, tn_bin(ctx, TN_KIND_NE, v, v));
-    return emit_end(&e, "bucketize", tnk_te_sum(s, SELECT(past, LIT(d, 1), LIT(d, 0))));
+        past = tn_or_of(ctx, past, tn_ne_of(ctx, v, v));
+    return emit_end(&e, "bucketize",
+                    tnk_te_sum(s, tn_select_of(ctx, past, tn_literal(ctx, d, 1),
+                                               tn_literal(ctx, d, 0))));
 }

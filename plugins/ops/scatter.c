@@ -167,13 +167,13 @@ static const tn_expr *
 combined(tn_ctx *ctx, const char *how, const tn_expr *old, const tn_expr *update)
 {
     if (!strcmp(how, "add") || !strcmp(how, "mean"))
-        return ADD(old, update);
+        return tn_add(ctx, old, update);
     if (!strcmp(how, "mul"))
-        return MUL(old, update);
+        return tn_mul(ctx, old, update);
     if (!strcmp(how, "max"))
-        return GREATEST(old, update);
+        return tn_max(ctx, old, update);
     if (!strcmp(how, "min"))
-        return LEAST(old, update);
+        return tn_min(ctx, old, update);
     return update;
 }
 
@@ -209,7 +209,7 @@ end_nest(emit *e, const nest *t, tn_list reads, tn_list writes, const tn_stmt *b
     emit_loop_vars(ctx, loops, t->n);
     for (uint32_t i = 0; i < t->n; i++)
         iters = tn_list_append(ctx, iters,
-                               tn_iter_var_of(ctx, tn_range_of(ctx, I64(0), t->extent[i]),
+                               tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), t->extent[i]),
                                               t->var[i], t->kind[i], NULL));
     tn_block b = {.name = t->name, .iters = iters, .reads = reads, .writes = writes, .body = body};
     tnk_te_append(e->te, emit_loops(ctx, loops, t->extent, t->n,
@@ -301,8 +301,8 @@ region(emit *e, const nest *t, const tn_node *out, const tn_expr *const *place)
         for (uint32_t k = 0; k < t->n; k++)
             own |= t->kind[k] == TN_ITER_SPATIAL && t->var[k] == place[i];
         ranges = tn_list_append(ctx, ranges,
-                                own ? tn_range_of(ctx, place[i], I64(1))
-                                    : tn_range_of(ctx, I64(0), emit_dim(out, i)));
+                                own ? tn_range_of(ctx, place[i], tn_i64(ctx, 1))
+                                    : tn_range_of(ctx, tn_i64(ctx, 0), emit_dim(out, i)));
     }
     return tn_region_of(ctx, out, ranges);
 }
@@ -317,7 +317,7 @@ updates(emit *e, const nest *t, const tn_node *const *in, uint32_t n_in, const t
     tn_list reads = {0}, writes = tn_listv(ctx, region(e, t, out, place), NULL);
     const tn_stmt *s = put(e, out, how, place, value);
     if (count) {
-        s = tn_seqv(ctx, s, put(e, count, "add", place, LIT(emit_dtype(out), 1)), NULL);
+        s = tn_seqv(ctx, s, put(e, count, "add", place, tn_literal(ctx, emit_dtype(out), 1)), NULL);
         writes = tn_list_append(ctx, writes, region(e, t, count, place));
     }
     for (uint32_t i = 0; i < n_in; i++)
@@ -336,8 +336,8 @@ divide(emit *e, const tn_node *out, const tn_node *count)
     begin_nest(e, &t, "mean", emit_ndim(out), (const tn_expr *const *)tn_as_buffer(out)->shape.at);
     tn_list at = tn_list_of(ctx, t.var, t.n);
     const tn_expr *old = tn_load(ctx, out, at), *times = tn_load(ctx, count, at);
-    const tn_expr *mean =
-        tnb_dtype_is_float(emit_dtype(out)) ? DIVIDE(old, times) : FLOORDIV(old, times);
+    const tn_expr *mean = tnb_dtype_is_float(emit_dtype(out)) ? tn_div(ctx, old, times)
+                                                              : emit_floordiv(ctx, old, times);
     const tn_node *own = tn_region_point(ctx, out, at);
     end_nest(e, &t, tn_listv(ctx, own, tn_region_point(ctx, count, at), NULL),
              tn_listv(ctx, own, NULL), tn_store(ctx, out, mean, at));
@@ -357,13 +357,13 @@ search_elements(emit *e, const tn_node *const *in, const tn_node *out, const cha
     at[axis] = t.var[n];
     for (uint32_t i = 0; i < n; i++) { /* there may be fewer lines of indices */
         if (i != axis && !dim_equal(ctx, emit_dim(in[1], i), emit_dim(out, i)))
-            inside = tn_and(ctx, inside, LESS(t.var[i], emit_dim(in[1], i)));
+            inside = tn_and(ctx, inside, tn_lt_of(ctx, t.var[i], emit_dim(in[1], i)));
     }
     const tn_expr *to = emit_data_index(e, e->call->args.at[1], tnk_te_read_at(e->te, in[1], at, n),
                                         emit_dim(out, axis), true, emit_axis(ctx, axis));
     if (tn_is_error(to))
         return false;
-    end_search(e, &t, in + 1, 2, out, how, inside, EQUAL(to, t.var[axis]),
+    end_search(e, &t, in + 1, 2, out, how, inside, tn_eq_of(ctx, to, t.var[axis]),
                tnk_te_read_at(e->te, in[2], at, n));
     return true;
 }
@@ -390,7 +390,7 @@ scatter_elements(tn_builder *b, const tn_call *call, bool gpu)
                                : tnk_te_buffer(e.te, "count", tn_as_buffer(x)->shape.at, n, d);
     fill(&e, "copy", out, x, NULL);
     if (count)
-        fill(&e, "ones", count, NULL, LIT(d, 1));
+        fill(&e, "ones", count, NULL, tn_literal(ctx, d, 1));
     /* the axis last: elements of different lines never meet */
     nest t;
     const tn_expr *extents[INFER_MAX_DIMS] = {0}, *at[INFER_MAX_DIMS] = {0}, *place[INFER_MAX_DIMS];
@@ -429,13 +429,13 @@ search_nd(emit *e, const tn_node *const *in, const tn_node *out, const char *how
                  outer);
     memcpy(row, t.var + n, outer * sizeof *row);
     for (uint32_t i = 0; i < depth; i++) {
-        row[outer] = I64(i);
+        row[outer] = tn_i64(ctx, i);
         const tn_expr *to = emit_data_index_of(e, e->call->args.at[1], i, depth,
                                                tnk_te_read_at(e->te, in[1], row, outer + 1),
                                                emit_dim(out, i), true, emit_axis(ctx, i));
         if (tn_is_error(to))
             return false;
-        meant = tn_and(ctx, meant, EQUAL(to, t.var[i]));
+        meant = tn_and(ctx, meant, tn_eq_of(ctx, to, t.var[i]));
     }
     memcpy(row + outer, t.var + depth, (n - depth) * sizeof *row);
     end_search(e, &t, in + 1, 2, out, how, NULL, meant,
@@ -478,7 +478,7 @@ scatter_nd(tn_builder *b, const tn_call *call, bool gpu)
     memcpy(row, t.var, outer * sizeof *row);
     for (uint32_t i = 0; i < n; i++) {
         if (i < depth) {
-            row[outer] = I64(i);
+            row[outer] = tn_i64(ctx, i);
             place[i] = emit_data_index_of(&e, call->args.at[1], i, (uint32_t)depth,
                                           tnk_te_read_at(e.te, at, row, m), emit_dim(x, i), true,
                                           emit_axis(ctx, i));

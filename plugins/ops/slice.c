@@ -22,9 +22,8 @@ clamp_bound(tn_ctx *ctx, const tn_expr *v, const tn_expr *dim, bool forward, boo
             return lowest;
         if (i < 0)
             v = dim_addi(ctx, dim, i);
-    } else if (!inbound &&
-               !tn_prove(tn_arith_new(ctx), tn_bin(ctx, TN_KIND_GE, v, tn_i64(ctx, 0)))) {
-        v = tn_select_of(ctx, tn_bin(ctx, TN_KIND_LT, v, tn_i64(ctx, 0)), tn_add(ctx, v, dim), v);
+    } else if (!inbound && !tn_prove(tn_arith_new(ctx), tn_ge_of(ctx, v, tn_i64(ctx, 0)))) {
+        v = tn_select_of(ctx, tn_lt_of(ctx, v, tn_i64(ctx, 0)), tn_add(ctx, v, dim), v);
     }
     if (inbound)
         return dim_simplify(ctx, v);
@@ -47,7 +46,7 @@ slice_length(tn_ctx *ctx, const tn_expr *begin, const tn_expr *end, int64_t step
     tn_list vars = tn_free_vars(ctx, n, false);
     for (uint32_t i = 0; i < vars.n; i++)
         tn_arith_shape_var(a, vars.at[i]);
-    if (tn_prove(a, tn_bin(ctx, TN_KIND_GE, n, tn_i64(ctx, 0))))
+    if (tn_prove(a, tn_ge_of(ctx, n, tn_i64(ctx, 0))))
         return n;
     return dim_simplify(ctx, tn_max(ctx, n, tn_i64(ctx, 0)));
 }
@@ -173,7 +172,7 @@ legalize_strided_slice(tn_builder *b, const tn_call *call)
         int64_t known;
         bool trusted = inbound && !tn_int_value(begin, &known);
         begin = tnk_te_expr(e.te, begin);
-        idx[at] = ADD(begin, MUL(s->axes[at], I64(sl.step[i])));
+        idx[at] = tn_add(ctx, begin, tn_muli(ctx, s->axes[at], sl.step[i]));
         if (trusted) /* what is promised of the bounds is looked at */
             idx[at] = tnk_te_index(ctx, idx[at], emit_dim(x, (uint32_t)at), false, "strided_slice",
                                    emit_axis(ctx, at));
@@ -214,11 +213,11 @@ dynamic_bounds(emit *e, const tn_node *const *v, const tn_expr *i, const tn_expr
     const tn_expr *raw[3];
     for (int k = 0; k < 3; k++)
         raw[k] = tnk_te_read(e->te, v[k], i, NULL);
-    const tn_expr *forward = GREATER(raw[2], I64(0));
-    const tn_expr *low = SELECT(forward, I64(0), I64(-1)),
-                  *high = SELECT(forward, dim, SUB(dim, I64(1)));
-    *begin = LEAST(GREATEST(emit_index(ctx, raw[0], dim), low), high);
-    *end = LEAST(GREATEST(emit_index(ctx, raw[1], dim), low), high);
+    const tn_expr *forward = tn_gt_of(ctx, raw[2], tn_i64(ctx, 0));
+    const tn_expr *low = tn_select_of(ctx, forward, tn_i64(ctx, 0), tn_i64(ctx, -1)),
+                  *high = tn_select_of(ctx, forward, dim, tn_subi(ctx, dim, 1));
+    *begin = tn_min(ctx, tn_max(ctx, emit_index(ctx, raw[0], dim), low), high);
+    *end = tn_min(ctx, tn_max(ctx, emit_index(ctx, raw[1], dim), low), high);
     *step = raw[2];
 }
 
@@ -232,18 +231,22 @@ legalize_dynamic_strided_slice(tn_builder *b, const tn_call *call)
     if (dims.n == 0 || dims.n > INFER_MAX_DIMS)
         return NULL;
     const tn_node *v[3];
-    const tn_expr *count = I64(dims.n), *begin, *end, *step;
+    const tn_expr *count = tn_i64(ctx, dims.n), *begin, *end, *step;
     for (uint32_t i = 0; i < 3; i++)
         v[i] = emit_input(&e, call->args.at[i + 1]);
     tnk_stage *s = tnk_te_stage(e.te, "T_shape_func_strided_slice_dynamic", &count, 1, TNB_I64);
     const tn_expr *dim = tnk_te_expr(e.te, dims.at[dims.n - 1]);
     for (uint32_t i = dims.n - 1; i-- > 0;)
-        dim = SELECT(EQUAL(s->axes[0], I64(i)), tnk_te_expr(e.te, dims.at[i]), dim);
+        dim = tn_select_of(ctx, tn_eq_of(ctx, s->axes[0], tn_i64(ctx, i)),
+                           tnk_te_expr(e.te, dims.at[i]), dim);
     dynamic_bounds(&e, v, s->axes[0], dim, &begin, &end, &step);
-    const tn_expr *width = SELECT(GREATER(step, I64(0)), step, SUB(I64(0), step));
-    const tn_expr *span = SELECT(GREATER(step, I64(0)), SUB(end, begin), SUB(begin, end));
-    const tn_expr *n =
-        GREATEST(FLOORDIV(SUB(ADD(span, width), I64(1)), GREATEST(width, I64(1))), I64(0));
+    const tn_expr *width = tn_select_of(ctx, tn_gt_of(ctx, step, tn_i64(ctx, 0)), step,
+                                        tn_sub(ctx, tn_i64(ctx, 0), step));
+    const tn_expr *span = tn_select_of(ctx, tn_gt_of(ctx, step, tn_i64(ctx, 0)),
+                                       tn_sub(ctx, end, begin), tn_sub(ctx, begin, end));
+    const tn_expr *steps = emit_floordiv(ctx, tn_subi(ctx, tn_add(ctx, span, width), 1),
+                                         tn_max(ctx, width, tn_i64(ctx, 1)));
+    const tn_expr *n = tn_max(ctx, steps, tn_i64(ctx, 0));
     const tn_expr *names[INFER_MAX_DIMS];
     if (!emit_read_extents(b, emit_end(&e, "shape_func", tnk_te_define(s, n)), names, dims.n))
         return tn_error_node(ctx);
@@ -256,9 +259,10 @@ legalize_dynamic_strided_slice(tn_builder *b, const tn_call *call)
     s = tnk_te_stage(e.te, "T_strided_slice_dynamic", out_dims.at, dims.n, emit_dtype(x));
     const tn_expr *idx[INFER_MAX_DIMS];
     for (uint32_t i = 0; i < dims.n; i++) {
-        dynamic_bounds(&e, v, I64(i), emit_dim(x, i), &begin, &end, &step);
-        idx[i] = tnk_te_index(ctx, ADD(begin, MUL(s->axes[i], step)), emit_dim(x, i), false,
-                              "dynamic_strided_slice", emit_axis(ctx, i)); /* a step may be 0 */
+        dynamic_bounds(&e, v, tn_i64(ctx, i), emit_dim(x, i), &begin, &end, &step);
+        idx[i] =
+            tnk_te_index(ctx, tn_add(ctx, begin, tn_mul(ctx, s->axes[i], step)), emit_dim(x, i),
+                         false, "dynamic_strided_slice", emit_axis(ctx, i)); /* a step may be 0 */
     }
     return emit_end(&e, "dynamic_strided_slice",
                     tnk_te_define(s, tnk_te_read_at(e.te, x, idx, dims.n)));
@@ -328,17 +332,18 @@ legalize_slice_scatter(tn_builder *b, const tn_call *call)
                   *step = emit_scalar(&e, call->args.at[4], TNB_I64);
     for (int i = 0; i < 2; i++) {
         const tn_expr *v = emit_index(ctx, emit_scalar(&e, call->args.at[2 + i], TNB_I64), dim);
-        bound[i] = LEAST(GREATEST(v, I64(0)), dim);
+        bound[i] = tn_min(ctx, tn_max(ctx, v, tn_i64(ctx, 0)), dim);
     }
     tnk_stage *s = emit_stage(&e, "slice_scatter");
-    const tn_expr *idx[INFER_MAX_DIMS], *at = s->axes[axis], *off = SUB(at, bound[0]);
+    const tn_expr *idx[INFER_MAX_DIMS], *at = s->axes[axis], *off = tn_sub(ctx, at, bound[0]);
     if (s->n_axes > INFER_MAX_DIMS)
         return NULL;
     memcpy(idx, s->axes, s->n_axes * sizeof *idx);
-    idx[axis] = FLOORDIV(off, step);
+    idx[axis] = emit_floordiv(ctx, off, step);
     const tn_expr *hit =
-        AND(AND(GREATER_EQ(at, bound[0]), LESS(at, bound[1])), EQUAL(FLOORMOD(off, step), I64(0)));
-    const tn_expr *v = GUARDED(hit, tnk_te_read_at(e.te, src, idx, s->n_axes),
-                               tnk_te_read_at(e.te, x, s->axes, s->n_axes));
+        tn_and_of(ctx, tn_and_of(ctx, tn_ge_of(ctx, at, bound[0]), tn_lt_of(ctx, at, bound[1])),
+                  tn_eq_of(ctx, emit_floormod(ctx, off, step), tn_i64(ctx, 0)));
+    const tn_expr *v = tn_if_then_else(ctx, hit, tnk_te_read_at(e.te, src, idx, s->n_axes),
+                                       tnk_te_read_at(e.te, x, s->axes, s->n_axes));
     return emit_end(&e, "slice_scatter", tnk_te_define(s, v));
 }

@@ -81,26 +81,31 @@ legalize_softmax(tn_builder *b, const tn_call *call)
     if (!logarithm) {
         s = tnk_te_stage_like(r.e.te, "T_softmax_exp", x, wide);
         const tn_expr *v = tnk_te_read_at(r.e.te, x, s->axes, s->n_axes);
-        exp = tnk_te_define(s, MATH1("exp", SUB(CAST(wide, v), CAST(wide, of_row(&r, max, s)))));
+        exp = tnk_te_define(s, tn_intrin1(ctx, TN_INTRIN_exp,
+                                          tn_sub(ctx, tn_cast_to(ctx, wide, v),
+                                                 tn_cast_to(ctx, wide, of_row(&r, max, s)))));
     }
     s = row_stage(&r, logarithm ? "compute" : "T_softmax_expsum", wide);
     k = tnk_te_reduce_axis(s, "k", extent);
     const tn_expr *term;
     if (logarithm) {
         const tn_expr *top = tnk_te_read_at(r.e.te, max, s->axes, s->n_axes);
-        term = MATH1("exp", SUB(CAST(wide, along(&r, x, s, k)), CAST(wide, top)));
+        term = tn_intrin1(ctx, TN_INTRIN_exp,
+                          tn_sub(ctx, tn_cast_to(ctx, wide, along(&r, x, s, k)),
+                                 tn_cast_to(ctx, wide, top)));
     } else {
         term = along(&r, exp, s, k);
     }
     const tn_node *sum = tnk_te_sum(s, term), *out;
     s = emit_stage(&r.e, logarithm ? "compute" : "T_softmax_norm");
     if (logarithm) {
-        const tn_expr *v = CAST(wide, tnk_te_read_at(r.e.te, x, s->axes, s->n_axes));
-        v = SUB(SUB(v, CAST(wide, of_row(&r, max, s))), MATH1("log", of_row(&r, sum, s)));
-        out = tnk_te_define(s, CAST(d, v));
+        const tn_expr *v = tn_cast_to(ctx, wide, tnk_te_read_at(r.e.te, x, s->axes, s->n_axes));
+        v = tn_sub(ctx, tn_sub(ctx, v, tn_cast_to(ctx, wide, of_row(&r, max, s))),
+                   tn_intrin1(ctx, TN_INTRIN_log, of_row(&r, sum, s)));
+        out = tnk_te_define(s, tn_cast_to(ctx, d, v));
     } else {
         const tn_expr *v = tnk_te_read_at(r.e.te, exp, s->axes, s->n_axes);
-        out = tnk_te_define(s, CAST(d, DIVIDE(v, of_row(&r, sum, s))));
+        out = tnk_te_define(s, tn_cast_to(ctx, d, tn_div(ctx, v, of_row(&r, sum, s))));
     }
     return emit_end(&r.e, logarithm ? "log_softmax" : "softmax", out);
 }

@@ -85,8 +85,9 @@ static const tn_expr *
 before(tn_ctx *ctx, const tn_expr *a, const tn_expr *b)
 {
     if (!tnb_dtype_is_float(tn_dtype_of(a)))
-        return LESS(a, b);
-    return OR(LESS(a, b), AND(tn_bin(ctx, TN_KIND_NE, b, b), EQUAL(a, a)));
+        return tn_lt_of(ctx, a, b);
+    return tn_or_of(ctx, tn_lt_of(ctx, a, b),
+                    tn_and_of(ctx, tn_ne_of(ctx, b, b), tn_eq_of(ctx, a, a)));
 }
 
 /* One step of a merge: the smaller head of two runs goes to `to`. The cursors are the heads'
@@ -96,20 +97,24 @@ merge_step(sorter *s, const tn_expr *from, const tn_expr *to, const tn_expr *pla
            const tn_expr *mid, const tn_expr *high)
 {
     tn_ctx *ctx = s->e.ctx;
-    const tn_expr *i = tnk_te_read(s->e.te, s->cursor, I64(0), NULL),
-                  *j = tnk_te_read(s->e.te, s->cursor, I64(1), NULL);
+    const tn_expr *i = tnk_te_read(s->e.te, s->cursor, tn_i64(ctx, 0), NULL),
+                  *j = tnk_te_read(s->e.te, s->cursor, tn_i64(ctx, 1), NULL);
     const tn_expr *left = at_axis(s, order_at(s, from, i)),
                   *right = at_axis(s, order_at(s, from, j));
     const tn_expr *right_first =
         s->descending ? before(ctx, left, right) : before(ctx, right, left);
-    const tn_expr *both = GUARDED(LESS(j, high), tn_not(ctx, right_first), tn_bool(ctx, true));
-    const tn_expr *take_left = GUARDED(LESS(i, mid), both, tn_bool(ctx, false));
+    const tn_expr *both =
+        tn_if_then_else(ctx, tn_lt_of(ctx, j, high), tn_not(ctx, right_first), tn_bool(ctx, true));
+    const tn_expr *take_left =
+        tn_if_then_else(ctx, tn_lt_of(ctx, i, mid), both, tn_bool(ctx, false));
     const tn_stmt *a =
         tn_seqv(ctx, set(s, s->order, order_at(s, from, i), to, place),
-                tn_store(ctx, s->cursor, ADD(i, I64(1)), tn_listv(ctx, I64(0), NULL)), NULL);
+                tn_store(ctx, s->cursor, tn_addi(ctx, i, 1), tn_listv(ctx, tn_i64(ctx, 0), NULL)),
+                NULL);
     const tn_stmt *b =
         tn_seqv(ctx, set(s, s->order, order_at(s, from, j), to, place),
-                tn_store(ctx, s->cursor, ADD(j, I64(1)), tn_listv(ctx, I64(1), NULL)), NULL);
+                tn_store(ctx, s->cursor, tn_addi(ctx, j, 1), tn_listv(ctx, tn_i64(ctx, 1), NULL)),
+                NULL);
     return tn_if_stmt_of(ctx, take_left, a, b);
 }
 
@@ -127,22 +132,26 @@ sort_row(sorter *s, int64_t *result)
     }
     *result = passes % 2;
     emit_loop_vars(ctx, v, 4);
-    const tn_stmt *start = emit_loops(ctx, &v[0], &n, 1, set(s, s->order, v[0], I64(0), v[0]));
+    const tn_stmt *start =
+        emit_loops(ctx, &v[0], &n, 1, set(s, s->order, v[0], tn_i64(ctx, 0), v[0]));
     if (passes == 0)
         return start;
     const tn_expr *pass = tn_var_dtype(ctx, "level", TNB_I64),
                   *run = tn_var_dtype(ctx, "run", TNB_I64);
     const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64);
-    const tn_expr *width = MATH2("shift_left", I64(1), pass), *pair = MUL(width, I64(2));
-    const tn_expr *low = MUL(run, pair), *mid = LEAST(ADD(low, width), n),
-                  *high = LEAST(ADD(low, pair), n);
-    const tn_expr *from = FLOORMOD(pass, I64(2)), *to = SUB(I64(1), from);
-    const tn_expr *length = SUB(high, low), *runs = FLOORDIV(SUB(ADD(n, pair), I64(1)), pair),
-                  *levels = I64(passes);
+    const tn_expr *width = tn_intrin2(ctx, TN_INTRIN_shift_left, tn_i64(ctx, 1), pass),
+                  *pair = tn_muli(ctx, width, 2);
+    const tn_expr *low = tn_mul(ctx, run, pair), *mid = tn_min(ctx, tn_add(ctx, low, width), n),
+                  *high = tn_min(ctx, tn_add(ctx, low, pair), n);
+    const tn_expr *from = tn_floormodi(ctx, pass, 2), *to = tn_sub(ctx, tn_i64(ctx, 1), from);
+    const tn_expr *length = tn_sub(ctx, high, low),
+                  *runs = emit_floordiv(ctx, tn_subi(ctx, tn_add(ctx, n, pair), 1), pair),
+                  *levels = tn_i64(ctx, passes);
     const tn_stmt *merge =
-        tn_seqv(ctx, tn_store(ctx, s->cursor, low, tn_listv(ctx, I64(0), NULL)),
-                tn_store(ctx, s->cursor, mid, tn_listv(ctx, I64(1), NULL)),
-                emit_loops(ctx, &k, &length, 1, merge_step(s, from, to, ADD(low, k), mid, high)),
+        tn_seqv(ctx, tn_store(ctx, s->cursor, low, tn_listv(ctx, tn_i64(ctx, 0), NULL)),
+                tn_store(ctx, s->cursor, mid, tn_listv(ctx, tn_i64(ctx, 1), NULL)),
+                emit_loops(ctx, &k, &length, 1,
+                           merge_step(s, from, to, tn_add(ctx, low, k), mid, high)),
                 NULL);
     merge = emit_loops(ctx, &run, &runs, 1, merge);
     return tn_seqv(ctx, start, emit_loops(ctx, &pass, &levels, 1, merge), NULL);
@@ -174,7 +183,7 @@ sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool val
     }
     if (count)
         dims[s->axis] = count;
-    const tn_expr *two[2] = {I64(2), s->extents[s->axis]};
+    const tn_expr *two[2] = {tn_i64(ctx, 2), s->extents[s->axis]};
     const tn_node *made[4], *outs[2];
     uint32_t n_outs = 0;
     if (values)
@@ -191,11 +200,11 @@ sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool val
     memcpy(place, s->vars, s->n * sizeof *place);
     place[s->axis] = k;
     tn_list at = tn_list_of(ctx, place, s->n);
-    const tn_expr *from = order_at(s, I64(row), k);
+    const tn_expr *from = order_at(s, tn_i64(ctx, row), k);
     if (values)
         write[0] = tn_store(ctx, outs[0], at_axis(s, from), at);
     if (positions)
-        write[values] = tn_store(ctx, outs[n_outs - 1], CAST(position_dtype, from), at);
+        write[values] = tn_store(ctx, outs[n_outs - 1], tn_cast_to(ctx, position_dtype, from), at);
     const tn_stmt *both = write[1] ? tn_seqv(ctx, write[0], write[1], NULL) : write[0];
     body = tn_seqv(ctx, body, emit_loops(ctx, &k, &dims[s->axis], 1, both), NULL);
     tnk_te_extern(s->e.te, hint, &s->x, 1, made, n_outs + 2,

@@ -207,7 +207,7 @@ legalize_unique(tn_builder *b, const tn_call *call)
     axis += along && axis < 0 ? dims.n : 0;
 
     /* as a matrix of slices */
-    const tn_expr *n = along ? dims.at[axis] : tn_product(ctx, dims), *m = I64(1);
+    const tn_expr *n = along ? dims.at[axis] : tn_product(ctx, dims), *m = tn_i64(ctx, 1);
     if (along && axis > 0)
         x = op_of(b, "permute_dims", axes_attr(ctx, axis, dims.n, false), x, NULL);
     for (uint32_t i = 0; along && i < dims.n; i++)
@@ -225,11 +225,11 @@ legalize_unique(tn_builder *b, const tn_call *call)
     p = begin(b, n, m, d);
     program_text(&p, "RENUMBER", flag[1] ? "" : renumber);
     const tn_type *types =
-        tn_ty_tuple_of(ctx, tn_listv(ctx, vector(ctx, n), vector(ctx, I64(1)), NULL));
+        tn_ty_tuple_of(ctx, tn_listv(ctx, vector(ctx, n), vector(ctx, tn_i64(ctx, 1)), NULL));
     const tn_expr *groups =
         program_call(&p, "unique_groups", group_program, tn_listv(ctx, x, order, NULL), types);
     groups = tn_emit(b, groups, "lv");
-    const tn_expr *group = tn_emit(b, tn_tuple_get_of(ctx, groups, 0), "lv"), *u = I64(1);
+    const tn_expr *group = tn_emit(b, tn_tuple_get_of(ctx, groups, 0), "lv"), *u = tn_i64(ctx, 1);
     if (dims.n && !emit_read_extents(b, tn_tuple_get_of(ctx, groups, 1), &u, 1))
         return tn_error_node(ctx);
 

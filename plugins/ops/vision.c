@@ -427,17 +427,20 @@ corner(emit *e, const tnk_stage *s, const tn_node *loc, const tn_node *anchor, i
         double number = tn_as_float_imm(value)        ? tn_as_float_imm(value)->value
                         : tn_int_value(value, &whole) ? (double)whole
                                                       : 1;
-        v[k] = LIT(d, number);
-        at[k] = tnk_te_read(e->te, anchor, I64(0), i, I64(along + 2 * k), NULL);
-        const tn_expr *column = ADD(MUL(i, I64(4)), I64(along + 2 * k));
+        v[k] = tn_literal(ctx, d, number);
+        at[k] = tnk_te_read(e->te, anchor, tn_i64(ctx, 0), i, tn_i64(ctx, along + 2 * k), NULL);
+        const tn_expr *column = tn_addi(ctx, tn_muli(ctx, i, 4), along + 2 * k);
         offset[k] = tnk_te_read(e->te, loc, s->axes[0], column, NULL);
     }
-    const tn_expr *extent = SUB(at[1], at[0]), *half = LIT(d, 0.5);
-    const tn_expr *centre = ADD(MUL(MUL(offset[0], v[0]), extent), MUL(ADD(at[0], at[1]), half));
-    const tn_expr *reach = MUL(MUL(half, MATH1("exp", MUL(offset[1], v[1]))), extent);
-    const tn_expr *c = direction < 0 ? SUB(centre, reach) : ADD(centre, reach);
+    const tn_expr *extent = tn_sub(ctx, at[1], at[0]), *half = tn_literal(ctx, d, 0.5);
+    const tn_expr *centre = tn_add(ctx, tn_mul(ctx, tn_mul(ctx, offset[0], v[0]), extent),
+                                   tn_mul(ctx, tn_add(ctx, at[0], at[1]), half));
+    const tn_expr *reach =
+        tn_mul(ctx, tn_mul(ctx, half, tn_intrin1(ctx, TN_INTRIN_exp, tn_mul(ctx, offset[1], v[1]))),
+               extent);
+    const tn_expr *c = direction < 0 ? tn_sub(ctx, centre, reach) : tn_add(ctx, centre, reach);
     if (tn_call_int(e->call, "clip"))
-        c = GREATEST(LEAST(c, LIT(d, 1)), LIT(d, 0));
+        c = tn_max(ctx, tn_min(ctx, c, tn_literal(ctx, d, 1)), tn_literal(ctx, d, 0));
     return c;
 }
 
@@ -452,12 +455,12 @@ legalize_multibox(tn_builder *b, const tn_call *call)
         return NULL;
     const tn_node *loc = emit_input(&e, call->args.at[1]),
                   *anchor = emit_input(&e, call->args.at[2]);
-    const tn_expr *dims[3] = {cls.at[0], cls.at[2], I64(4)};
+    const tn_expr *dims[3] = {cls.at[0], cls.at[2], tn_i64(ctx, 4)};
     tnk_stage *s = tnk_te_stage(e.te, "multibox_boxes", dims, 3, d);
     const tn_expr *k = s->axes[2], *v = corner(&e, s, loc, anchor, 0, 1);
-    v = SELECT(EQUAL(k, I64(2)), corner(&e, s, loc, anchor, 1, 1), v);
-    v = SELECT(EQUAL(k, I64(1)), corner(&e, s, loc, anchor, 0, -1), v);
-    v = SELECT(EQUAL(k, I64(0)), corner(&e, s, loc, anchor, 1, -1), v);
+    v = tn_select_of(ctx, tn_eq_of(ctx, k, tn_i64(ctx, 2)), corner(&e, s, loc, anchor, 1, 1), v);
+    v = tn_select_of(ctx, tn_eq_of(ctx, k, tn_i64(ctx, 1)), corner(&e, s, loc, anchor, 0, -1), v);
+    v = tn_select_of(ctx, tn_eq_of(ctx, k, tn_i64(ctx, 0)), corner(&e, s, loc, anchor, 1, -1), v);
     const tn_expr *boxes = tn_emit(b, emit_end(&e, "multibox_boxes", tnk_te_define(s, v)), "lv");
 
     const tn_expr *scores =
@@ -469,9 +472,10 @@ legalize_multibox(tn_builder *b, const tn_call *call)
     const tn_node *x = emit_input(&e, scores);
     s = tnk_te_stage_like(e.te, "multibox_scores", x, d);
     v = tnk_te_read_at(e.te, x, s->axes, 3);
-    v = SELECT(GREATER_EQ(v, LIT(d, tn_call_float(call, "threshold"))), v, LIT(d, 0));
+    v = tn_select_of(ctx, tn_ge_of(ctx, v, tn_literal(ctx, d, tn_call_float(call, "threshold"))), v,
+                     tn_literal(ctx, d, 0));
     if (!tn_call_int(call, "keep_background"))
-        v = SELECT(EQUAL(s->axes[1], I64(0)), LIT(d, 0), v);
+        v = tn_select_of(ctx, tn_eq_of(ctx, s->axes[1], tn_i64(ctx, 0)), tn_literal(ctx, d, 0), v);
     scores = tn_emit(b, emit_end(&e, "multibox_scores", tnk_te_define(s, v)), "lv");
     return tn_tuple_of(ctx, tn_listv(ctx, boxes, scores, NULL));
 }
