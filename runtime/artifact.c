@@ -209,6 +209,8 @@ open_bytes(void *map, uint64_t n, bool allocated, int fd, const struct stat *wat
     return TNB_OK;
 }
 
+enum { SMALL_FILE = 256 << 10 }; /* bytes; read in 0.1 ms */
+
 /* Whether someone else may write the file: somebody could then change it between the check of a
  * byte and its use. As tnb_trust_fd judges. */
 static bool
@@ -226,8 +228,8 @@ read_whole(int fd, const char *name, uint64_t n, void **out, tnb_err *err)
     void *p;
     if (n > PTRDIFF_MAX || posix_memalign(&p, TNB_TNO_PAGE, n ? n : 1) != 0)
         return tnb_fail(err, TNB_NO_MEMORY,
-                        "%s: no memory for an artifact of %" PRIu64 " bytes; others may write the "
-                        "file, so it is not mapped",
+                        "%s: no memory for an artifact of %" PRIu64 " bytes, which is not mapped: "
+                        "it is small, or others may write the file",
                         name, n);
     for (uint64_t at = 0; at < n;) {
         ssize_t k = pread(fd, (char *)p + at, n - at < 1u << 30 ? n - at : 1u << 30, (off_t)at);
@@ -244,12 +246,14 @@ read_whole(int fd, const char *name, uint64_t n, void **out, tnb_err *err)
     return TNB_OK;
 }
 
-/* A regular file is mapped, and noted to be looked at again, or read. */
+/* A regular file is read, where it is small or others may write it, or mapped. What is mapped has to be
+ * looked at again before each run: of a small model that system call would be a good part of the time. */
 static tnb_status
 open_file(int fd, const char *name, bool anonymous, tnr_artifact **out, tnb_err *err)
 {
     struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !anonymous && others_may_write(&st)) {
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !anonymous &&
+        (st.st_size <= SMALL_FILE || others_may_write(&st))) {
         void *bytes = NULL;
         TNB_TRY(read_whole(fd, name, (uint64_t)st.st_size, &bytes, err));
         return open_bytes(bytes, (uint64_t)st.st_size, true, -1, NULL, name, out, err);

@@ -277,6 +277,7 @@ struct tnr_vm {
     void *
         uploaded; /* event behind the arguments that were copied without waiting; NULL: none so far */
     struct tnr_queue *fallback_queue;
+    int64_t looked; /* at the file of the artifact, ns of the monotonic clock; 0: never */
     atomic_bool cancel;
     tnr_kernel_time *times;
 };

@@ -106,7 +106,8 @@ look(void *user, const tn_node *n)
     }
     if (n->kind == TN_KIND_CALL) {
         const tn_op *op = tn_call_op_of((const tn_call *)n);
-        q->calls = true;
+        /* a condition around a vector is one of the loops outside, and LoopPartition's */
+        q->calls |= !tn_is_intrin(n, TN_INTRIN_if_then_else);
         q->odd |= !op || op->flags & (TN_OP_IMPURE | TN_OP_READS_MEMORY);
     }
     return TN_WALK_ON;

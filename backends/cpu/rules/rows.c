@@ -24,6 +24,7 @@ enum {
     LEAST_AHEAD = 1536, /* elements that are fetched early; a short row's time is not enough */
     COLUMNS_AHEAD = 1024, /* the same of columns */
     MIN_SHARED = 1 << 16, /* elements that are worth cutting a reduction to one number for */
+    PARTS = 64,           /* of a loop whose extent is known at run time alone */
 };
 
 typedef struct rows {
@@ -236,7 +237,10 @@ note_width(void *user, const tn_node *n)
     widths *w = user;
     if (n->kind == TN_KIND_CALL) {
         const tn_op *op = tn_call_op_of((const tn_call *)n);
-        w->bad |= !op || (op->flags & TN_OP_LAZY && tn_uses(n, w->along));
+        /* a condition that holds for a whole vector or for none of it is LoopPartition's */
+        bool whole = tn_is_intrin(n, TN_INTRIN_if_then_else) &&
+                     !tn_uses(((const tn_call *)n)->args.at[0], w->along);
+        w->bad |= !op || (op->flags & TN_OP_LAZY && tn_uses(n, w->along) && !whole);
     }
     const tn_buffer_load *l = tn_as_buffer_load(n);
     if (!l && n->kind != TN_KIND_CAST && n->kind != TN_KIND_BUFFER_STORE)
@@ -549,6 +553,11 @@ cut(rows *r, tnk_item *block)
         if (e % chunk != 0)
             return true;
         if (!tnk_split(r->s, outer, chunk, part))
+            return false;
+        outer = part[0];
+    } else if (!tnk_loop_extent(outer, &e)) { /* may be any number: not one partial result a turn */
+        const int64_t factors[2] = {PARTS, -1};
+        if (!tnk_split_n(r->s, outer, factors, 2, part))
             return false;
         outer = part[0];
     }
