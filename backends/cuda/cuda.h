@@ -7,6 +7,8 @@
 
 /* ---- dialect.c ---- */
 extern const struct tnk_dialect cuda_dialect;
+/* ---- vectors.c ---- */
+extern const struct tnk_vector_structs cuda_vectors;
 /* ---- pipeline.c ---- */
 extern const char *const cuda_library_dispatch[], *const cuda_legalize[], *const cuda_finalize[],
                                                                               *const cuda_lower[];

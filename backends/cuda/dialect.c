@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA C++ as a dialect of what kit/emit writes: warps of 32, whose lanes exchange values. */
+/* CUDA C++ as a dialect of what kit/emit writes: warps of 32, whose lanes exchange values. Vectors: vectors.c. */
 #include "cuda.h"
 
 #include "tenon/core/build.h"
@@ -7,12 +7,33 @@
 
 enum { WARP = 32 };
 
-/* The names that helpers use, without a header of the system's. */
-static const char prologue[] = "typedef long long int64_t;\n"
-                               "typedef unsigned long long uint64_t;\n"
-                               "typedef int int32_t;\n"
-                               "typedef unsigned int uint32_t;\n"
-                               "typedef unsigned short uint16_t;\n";
+/* The names that helpers use, without a header of the system's; macros, for such a header may have types of these names. */
+static const char prologue[] = "#define int64_t long long\n"
+                               "#define uint64_t unsigned long long\n"
+                               "#define int32_t int\n"
+                               "#define uint32_t unsigned int\n"
+                               "#define uint16_t unsigned short\n"
+                               "#define int8_t signed char\n"
+                               "#define uint8_t unsigned char\n"
+                               "#undef INT64_MAX\n"
+                               "#undef INT64_MIN\n"
+                               "#undef UINT64_MAX\n"
+                               "#define INT64_MAX 9223372036854775807ll\n"
+                               "#define INT64_MIN (-INT64_MAX - 1)\n"
+                               "#define UINT64_MAX 18446744073709551615ull\n";
+
+/* Words of C++ and of CUDA beside those of other languages for devices. */
+static const char *const reserved[] = {
+    "alignas",   "alignof",       "and_eq",      "bitand",       "bitor",
+    "catch",     "compl",         "concept",     "const_cast",   "constexpr",
+    "consteval", "constinit",     "decltype",    "dim3",         "dynamic_cast",
+    "noexcept",  "not_eq",        "nullptr",     "or_eq",        "reinterpret_cast",
+    "requires",  "static_assert", "static_cast", "thread_local", "warpSize",
+    "wchar_t",   "xor_eq",        "norm",        "rcbrt",        "rhypot",
+    "assert",    "clock",         "longlong1",   "longlong2",    "longlong3",
+    "longlong4", "ulonglong1",    "ulonglong2",  "ulonglong3",   "ulonglong4",
+    NULL,
+};
 
 static const char *const threads[] = {
     "threadIdx.x", "(int)threadIdx.x", "threadIdx.y", "(int)threadIdx.y",
@@ -84,27 +105,59 @@ expr(tnk_emitter *e, const tn_expr *x)
     return true;
 }
 
+static const char *
+body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d)
+{
+    (void)e;
+    (void)function;
+    if (d.lanes > 1)
+        return NULL;
+    if (helper == TNK_HELPER_WIDEN_HALF)
+        return "#if defined(__CUDA_ARCH__)\n    float f;\n"
+               "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n    return f;\n";
+    if (helper == TNK_HELPER_NARROW_HALF)
+        return "#if defined(__CUDA_ARCH__)\n    uint16_t h;\n"
+               "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n    return h;\n";
+    return NULL;
+}
+
+/* Of 64 bits: kit/emit makes those of fewer of them. */
+static const tnk_function_name functions[] = {{TN_INTRIN_popcount, "__popcll"},
+                                              {TN_INTRIN_clz, "__clzll"},
+                                              {0}};
+
 const tnk_dialect cuda_dialect = {
     .base.size = sizeof(tnk_dialect),
     .base.name = "cuda",
     .base.doc = "CUDA C++",
     .calling = TNK_CALL_DIRECT,
     .kernel = "extern \"C\" __global__ void",
-    .shared = "__shared__ ",
+    /* vectors of 16 bytes are accessed whole: tnk_vector_structs.align */
+    .shared = "__shared__ __align__(16) ",
+    .local = "__align__(16) ",
     .restrict_ = "__restrict__",
     .barrier = "__syncthreads();",
     .inline_ = "static __device__ __forceinline__",
     .threads = threads,
-    .int64 = "long long",
-    .uint64 = "unsigned long long",
+    .int64 = "int64_t",
+    .uint64 = "uint64_t",
     .int32 = "int",
-    .uint32 = "unsigned int",
+    .uint32 = "uint32_t",
     .int16 = "short",
-    .uint16 = "unsigned short",
-    .int8 = "signed char",
-    .uint8 = "unsigned char",
+    .uint16 = "uint16_t",
+    .int8 = "int8_t",
+    .uint8 = "uint8_t",
+    .nan32 = "__int_as_float(0x7fffffff)",
+    .nan64 = "__longlong_as_double(0x7ff8000000000000ll)",
+    .inf32 = "__int_as_float(0x7f800000)",
+    .inf64 = "__longlong_as_double(0x7ff0000000000000ll)",
     .compare_exchange = "atomicCAS((int *)&r->state, 0, 1)",
     .float_suffix = "f",
+    .functions = functions,
+    .reserved = reserved,
     .prologue = prologue,
+    .one_space = true,
+    .structs = &cuda_vectors,
     .expr = expr,
+    .body = body,
 };

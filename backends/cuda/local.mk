@@ -6,7 +6,8 @@ backends_cuda_cuda_la_SOURCES = \
 	backends/cuda/cuda.c \
 	backends/cuda/cuda.h \
 	backends/cuda/dialect.c \
-	backends/cuda/pipeline.c
+	backends/cuda/pipeline.c \
+	backends/cuda/vectors.c
 backends_cuda_cuda_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_cuda_cuda_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += backends/cuda/README.md backends/cuda/cuda.plugin

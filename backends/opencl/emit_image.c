@@ -186,8 +186,8 @@ opencl_image_load(tnk_emitter *e, const tn_buffer_load *l)
     bool convert = !tnb_dtype_eq(as, to);
     to.lanes = (uint16_t)n;
     if (convert)
-        tnb_buf_puts(e->out,
-                     n > 1 ? tnk_convert_open(e, to) : tn_strf(e->ctx, "((%s)", tnk_c_type(e, to)));
+        tnb_buf_puts(e->out, n > 1 ? tnk_convert_open(e, as, to)
+                                   : tn_strf(e->ctx, "((%s)", tnk_c_type(e, to)));
     as.lanes = CHANNELS;
     (void)tnk_c_type(e, as);
     if (!fixed)
@@ -230,7 +230,7 @@ opencl_image_store(tnk_emitter *e, const tn_buffer_store *s)
     tnb_buf_puts(e->out, ", ");
     bool convert = !tnb_dtype_eq(as, from);
     if (convert)
-        tnb_buf_puts(e->out, tnk_convert_open(e, as));
+        tnb_buf_puts(e->out, tnk_convert_open(e, from, as));
     tnk_emit_expr(e, s->value);
     if (convert)
         tnb_buf_puts(e->out, tnk_convert_close(e, as));

@@ -76,7 +76,7 @@ wide_index(tnk_emitter *e, const tn_expr *index)
     tnb_dtype wide = {TNB_INT, 64, tn_dtype_of(index).lanes};
     bool already = wide.lanes == 1 || tn_dtype_of(index).bits == 64;
     if (!already)
-        put(e, tnk_convert_open(e, wide));
+        put(e, tnk_convert_open(e, tn_dtype_of(index), wide));
     ex(e, index);
     if (!already)
         put(e, tnk_convert_close(e, wide));
@@ -84,7 +84,8 @@ wide_index(tnk_emitter *e, const tn_expr *index)
 
 /* The elements as stored. */
 static void
-load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
+load_raw(tnk_emitter *e, const tn_node *buffer, const tnk_memory *m, tnb_dtype s,
+         const tn_expr *index)
 {
     uint16_t n = tn_dtype_of(index).lanes;
     tnb_dtype v = with_lanes(s, n);
@@ -101,6 +102,15 @@ load_raw(tnk_emitter *e, const tnk_memory *m, tnb_dtype s, const tn_expr *index)
         put(e, "[");
         ex(e, index);
         put(e, "]");
+    } else if (r && tn_is_int_const(r->stride, 1) && e->d->structs) {
+        const char *type = tnk_c_type(e, v);
+        bool whole = tnk_is_whole_access(e, buffer, v, r->start);
+        if (whole)
+            tnb_buf_printf(e->out, "(*(const %s%s *)", m->space, type);
+        else
+            tnb_buf_printf(e->out, "%s(", tnk_help_strided_load(e, v, m->space));
+        element_address(e, m, s, r->start);
+        put(e, whole ? ")" : ", 1)");
     } else if (r && tn_is_int_const(r->stride, 1) && !e->d->gnu_vectors) {
         (void)tnk_c_type(e, v);
         tnb_buf_printf(e->out, "vload%d(0, ", n);
@@ -141,14 +151,14 @@ tnk_emit_raw_load(tnk_emitter *e, const tn_buffer_load *l, tnb_dtype s)
 {
     const tnk_memory *m = memory_of(e, l->buffer, l->base.loc);
     if (m)
-        load_raw(e, m, s, l->indices.at[0]);
+        load_raw(e, l->buffer, m, s, l->indices.at[0]);
 }
 
 /* Bytes of either sign as those of the other: "((int8_t)"; a parenthesis closes. */
 static const char *
-same_bits(tnk_emitter *e, tnb_dtype d)
+same_bits(tnk_emitter *e, tnb_dtype from, tnb_dtype d)
 {
-    return d.lanes > 1 ? tnk_bits_open(e, d) : tn_strf(e->ctx, "((%s)", tnk_c_type(e, d));
+    return d.lanes > 1 ? tnk_bits_open(e, from, d) : tn_strf(e->ctx, "((%s)", tnk_c_type(e, d));
 }
 
 void
@@ -172,8 +182,9 @@ tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
     bool sign = m->packed && d.code == TNB_INT;
     tnb_dtype c = with_lanes(tnk_compute_dtype(d), n);
     if (sign)
-        tnb_buf_printf(e->out, "%s(%s", tnk_help_wrap(e, with_lanes(d, n)), same_bits(e, c));
-    load_raw(e, m, s, l->indices.at[0]);
+        tnb_buf_printf(e->out, "%s(%s", tnk_help_wrap(e, with_lanes(d, n)),
+                       same_bits(e, with_lanes(s, n), c));
+    load_raw(e, l->buffer, m, s, l->indices.at[0]);
     if (convert || sign)
         put(e, sign ? "))" : ")");
 }
@@ -250,9 +261,11 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
         }
         /* 0 or -1 in each lane; its low bit */
         tnb_dtype mask = tnk_mask_dtype(8, n), unsigned_ = with_lanes(s, n);
-        tnb_buf_printf(e->out, "%s(", tnk_bits_open(e, unsigned_));
+        put(e, tnk_bits_open(e, mask, unsigned_));
+        put(e, tnk_op_open(e, "&", mask));
         tnk_emit_mask(e, value, 8);
-        tnb_buf_printf(e->out, " & %s)%s", tnk_one_mask(e, mask), tnk_bits_close(e, unsigned_));
+        put(e, tnk_op_between(e, "&", mask));
+        tnb_buf_printf(e->out, "%s)%s", tnk_one_mask(e, mask), tnk_bits_close(e, unsigned_));
         return;
     }
     if (tnb_dtype_is_float(d) && !tnb_dtype_eq(s, with_lanes(tnk_compute_dtype(d), 1))) {
@@ -324,12 +337,16 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
         tnb_buf_printf(e->out, "%s(%s, ", tnk_help_packed_store(e, m->packed, n, m->space),
                        m->name);
         wide_index(e, index);
-        tnb_buf_printf(e->out, ", %s", same_bits(e, with_lanes(TNB_U8, n)));
+        tnb_buf_printf(e->out, ", %s",
+                       same_bits(e, with_lanes(tnk_compute_dtype(with_lanes(b->dtype, 1)), n),
+                                 with_lanes(TNB_U8, n)));
         stored_value(e, b, s, st->value);
         put(e, "));\n");
         return;
     }
-    if (m->promoted || n == 1 || (r && tn_is_int_const(r->stride, 1))) {
+    bool whole =
+        r && tn_is_int_const(r->stride, 1) && tnk_is_whole_access(e, st->buffer, v, r->start);
+    if (m->promoted || n == 1 || whole) {
         if (m->promoted) {
             promoted_name(e, m, index);
         } else if (n == 1) {
@@ -337,7 +354,7 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
             put(e, "[");
             ex(e, index);
             put(e, "]");
-        } else if (!e->d->gnu_vectors) {
+        } else if (!e->d->gnu_vectors && !e->d->structs) {
             put(e, tn_strf(e->ctx, "vstore%d(", n));
             stored_value(e, b, s, st->value);
             put(e, ", 0, ");

@@ -13,9 +13,9 @@ bit_operation(tnk_emitter *e, const tn_call *c, const char *op, tnb_dtype d)
         put(e, "(0 != ");
     if (d.lanes == 1 && d.bits < 32)
         tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, d));
-    put(e, "(");
+    put(e, tnk_op_open(e, op, d));
     ex(e, c->args.at[0]);
-    tnb_buf_printf(e->out, " %s ", op);
+    put(e, tnk_op_between(e, op, d));
     ex(e, c->args.at[1]);
     put(e, tn_dtype_of(TN_NODE(c)).code == TNB_BOOL ? "))" : ")");
 }
@@ -23,6 +23,9 @@ bit_operation(tnk_emitter *e, const tn_call *c, const char *op, tnb_dtype d)
 static void
 absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
 {
+    tnb_dtype all = d;
+    bool map = e->d->structs && d.lanes > 1 && d.code != TNB_FLOAT;
+    d.lanes = map ? 1 : d.lanes;
     const char *t = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_abs_%s", t);
     const char *mx = d.code == TNB_FLOAT ? NULL : tnk_help_minmax(e, d, true);
     /* before the helper is begun: it may write the type's definition */
@@ -41,7 +44,7 @@ absolute(tnk_emitter *e, const tn_call *c, tnb_dtype d)
             tnb_buf_printf(&e->src->helpers, "    return %s(x, (%s)(0 - (%s)x));\n}\n", mx, t, u);
         }
     }
-    tnb_buf_printf(e->out, "%s(", f);
+    tnb_buf_printf(e->out, "%s(", map ? tnk_help_map(e, all, all, f, 1) : f);
     ex(e, c->args.at[0]);
     put(e, ")");
 }
@@ -109,6 +112,12 @@ shift(tnk_emitter *e, const tn_call *c, tnb_dtype d, bool left)
 static void
 complement(tnk_emitter *e, const tn_call *c, tnb_dtype d)
 {
+    if (d.lanes > 1 && e->d->structs) {
+        put(e, tnk_not_open(e, d));
+        ex(e, c->args.at[0]);
+        put(e, ")");
+        return;
+    }
     tnb_buf_printf(e->out, d.lanes == 1 ? "((%s)" : "(", tnk_c_type(e, d));
     put(e, tn_dtype_of(TN_NODE(c)).code == TNB_BOOL ? "!" : "~");
     tnk_emit_whole(e, c->args.at[0]);
@@ -133,13 +142,18 @@ float_class(tnk_emitter *e, const tn_call *c, const char *name)
 static const char *
 bits_counted(tnk_emitter *e, tnb_dtype d, tnb_dtype from, bool ones, const char *x)
 {
-    const char *to = tnk_c_type(e, d), *u = tnk_c_type(e, (tnb_dtype){TNB_INT, from.bits, 1});
-    if (!e->d->gnu_vectors)
+    const char *to = tnk_c_type(e, d);
+    const char *own = tnk_own_name(e, ones ? TN_INTRIN_popcount : TN_INTRIN_clz);
+    if (!e->d->gnu_vectors && !own)
         return tn_strf(e->ctx, "((%s)%s((%s)%s))", to, ones ? "popcount" : "clz",
                        tnk_c_type(e, from), x);
+    const char *u = tn_strf(e->ctx, "uint%d_t", from.bits);
     if (ones)
-        return tn_strf(e->ctx, "((%s)__builtin_popcountll((uint64_t)(u%s)%s))", to, u, x);
-    return tn_strf(e->ctx, "((%s)(__builtin_clzll(((uint64_t)(u%s)%s << 1) | 1) - %d))", to, u, x,
+        return tn_strf(e->ctx, "((%s)%s((uint64_t)(%s)%s))", to, own ? own : "__builtin_popcountll",
+                       u, x);
+    if (own)
+        return tn_strf(e->ctx, "((%s)(%s((uint64_t)(%s)%s) - %d))", to, own, u, x, 64 - from.bits);
+    return tn_strf(e->ctx, "((%s)(__builtin_clzll(((uint64_t)(%s)%s << 1) | 1) - %d))", to, u, x,
                    63 - from.bits);
 }
 

@@ -35,11 +35,12 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
     tnb_dtype from = tn_dtype_of(v), to = tn_dtype_of(x);
     tnb_dtype cf = tnk_compute_dtype(from), ct = tnk_compute_dtype(to);
     if (is_bool_vector(v)) {
-        put(e, tnk_convert_open(e, ct));
-        put(e, "(");
+        const tnb_dtype mask = tnk_mask_dtype(ct.bits, ct.lanes);
+        put(e, tnk_convert_open(e, mask, ct));
+        put(e, tnk_op_open(e, "&", mask));
         tnk_emit_mask(e, v, ct.bits);
-        tnb_buf_printf(e->out, " & %s)%s", tnk_one_mask(e, tnk_mask_dtype(ct.bits, ct.lanes)),
-                       tnk_convert_close(e, ct));
+        put(e, tnk_op_between(e, "&", mask));
+        tnb_buf_printf(e->out, "%s)%s", tnk_one_mask(e, mask), tnk_convert_close(e, ct));
         return;
     }
     if (to.code == TNB_BOOL) {
@@ -58,7 +59,7 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
         tnb_buf_printf(e->out, "%s(%s(", tnk_help_widen(e, to),
                        by64 ? tnk_help_narrow_small(e, to, 64) : tnk_help_narrow(e, to));
         if (!tnb_dtype_eq(cf, over)) {
-            put(e, to.lanes > 1 ? tnk_convert_open(e, over) : by64 ? "(double)(" : "(float)(");
+            put(e, to.lanes > 1 ? tnk_convert_open(e, cf, over) : by64 ? "(double)(" : "(float)(");
             ex(e, v);
             put(e, to.lanes > 1 ? tnk_convert_close(e, over) : ")");
         } else {
@@ -74,8 +75,8 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
     if (e->d->gnu_vectors && ct.lanes > 1 && ct.bits <= 16 && tnb_dtype_is_int(ct) &&
         tnb_dtype_eq(with_lanes(cf, 1), TNB_F32) && is_bounded(v)) {
         const tnb_dtype wide = {TNB_INT, 32, ct.lanes};
-        put(e, tnk_convert_open(e, ct));
-        put(e, tnk_convert_open(e, wide));
+        put(e, tnk_convert_open(e, wide, ct));
+        put(e, tnk_convert_open(e, cf, wide));
         ex(e, v);
         put(e, tnk_convert_close(e, wide));
         put(e, tnk_convert_close(e, ct));
@@ -89,7 +90,7 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
         return;
     }
     if (ct.lanes > 1) {
-        put(e, tnk_convert_open(e, ct));
+        put(e, tnk_convert_open(e, cf, ct));
         ex(e, v);
         put(e, tnk_convert_close(e, ct));
         return;
@@ -114,19 +115,21 @@ tnk_emit_reinterpret(tnk_emitter *e, const tn_call *c)
         return;
     }
     /* scalars through a union; GNU vectors of one size are cast by their bits */
-    const char *f = !e->d->gnu_vectors ? tn_strf(e->ctx, "as_%s", tnk_c_type(e, st))
-                    : from.lanes > 1
-                        ? tn_strf(e->ctx, "(%s)", tnk_c_type(e, st))
-                        : tn_strf(e->ctx, "tk_bits_%s_%s", tnk_short_name(sf), tnk_short_name(st));
-    if (from.lanes == 1 && e->d->gnu_vectors && tnk_once(e, f))
+    bool by_union = from.lanes == 1 && (e->d->gnu_vectors || e->d->structs);
+    const char *f = by_union
+                        ? tn_strf(e->ctx, "tk_bits_%s_%s(", tnk_short_name(sf), tnk_short_name(st))
+                    : e->d->structs     ? tnk_bits_open(e, sf, st)
+                    : e->d->gnu_vectors ? tn_strf(e->ctx, "(%s)(", tnk_c_type(e, st))
+                                        : tn_strf(e->ctx, "as_%s(", tnk_c_type(e, st));
+    if (by_union && tnk_once(e, f))
         tnb_buf_printf(
             &e->src->helpers,
-            "%s %s %s(%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",
+            "%s %s %s%s x)\n{\n    union { %s a; %s b; } u;\n    u.a = x;\n    return u.b;\n}\n",
             e->d->inline_, tnk_c_type(e, st), f, tnk_c_type(e, sf), tnk_c_type(e, sf),
             tnk_c_type(e, st));
     bool narrow = tnb_dtype_is_float(from) && from.bits <= 16,
          widen = tnb_dtype_is_float(to) && to.bits <= 16;
-    tnb_buf_printf(e->out, "%s%s%s(", widen ? tnk_help_widen(e, to) : "", widen ? "(" : "", f);
+    tnb_buf_printf(e->out, "%s%s%s", widen ? tnk_help_widen(e, to) : "", widen ? "(" : "", f);
     if (narrow)
         tnb_buf_printf(e->out, "%s(", tnk_help_narrow(e, from));
     ex(e, c->args.at[0]);

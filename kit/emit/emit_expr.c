@@ -134,16 +134,17 @@ static void
 infix(tnk_emitter *e, const tn_binary *b, const char *op, tnb_dtype d)
 {
     const char *in = wrapping_type(e, b, op, d);
+    const tnb_dtype of = tnk_compute_dtype(tn_dtype_of(b->a));
     if (in || (d.lanes == 1 && tnb_dtype_is_int(d) && d.bits < 32))
         tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, d));
-    put(e, "(");
+    put(e, tnk_op_open(e, op, of));
     if (in)
         tnb_buf_printf(e->out, "(%s)", in);
     if (!in && is_short(b->a) && is_short(b->b))
         tnk_emit_whole(e, b->a);
     else
         ex(e, b->a);
-    tnb_buf_printf(e->out, " %s ", op);
+    put(e, tnk_op_between(e, op, of));
     if (in)
         tnb_buf_printf(e->out, "(%s)", in);
     ex(e, b->b);
@@ -168,17 +169,20 @@ division(tnk_emitter *e, const tn_expr *x, tnb_dtype d)
         }
         floor_fn = tnk_math_function(e, TN_INTRIN_floor, d, 1);
         if (kind == TN_KIND_FLOOR_DIV) {
-            tnb_buf_printf(e->out, "%s", floor_fn);
+            bool apart = e->d->structs && d.lanes > 1;
+            tnb_buf_printf(e->out, apart ? "%s(" : "%s", floor_fn);
             infix(e, b, "/", d);
+            put(e, apart ? ")" : "");
             return;
         }
-        const char *f = tn_strf(e->ctx, "tk_ffmod_%s", tnk_c_type(e, d));
+        tnb_dtype each = e->d->structs ? s : d;
+        const char *t = tnk_c_type(e, each), *f = tn_strf(e->ctx, "tk_ffmod_%s", t);
+        floor_fn = tnk_math_function(e, TN_INTRIN_floor, each, 1);
         if (tnk_once(e, f))
             tnb_buf_printf(&e->src->helpers,
                            "%s %s %s(%s a, %s b)\n{\n    return a - %s(a / b) * b;\n}\n",
-                           e->d->inline_, tnk_c_type(e, d), f, tnk_c_type(e, d), tnk_c_type(e, d),
-                           floor_fn);
-        call2(e, f, b->a, b->b);
+                           e->d->inline_, t, f, t, t, floor_fn);
+        call2(e, e->d->structs && d.lanes > 1 ? tnk_help_map(e, d, d, f, 2) : f, b->a, b->b);
         return;
     }
     int64_t by;

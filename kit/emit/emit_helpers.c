@@ -71,7 +71,12 @@ tnk_help_ramp(tnk_emitter *e, tnb_dtype d)
 {
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)),
                *bc = tnk_help_broadcast(e, d), *f = named(e, "ramp", d);
-    if (tnk_once(e, f))
+    if (e->d->structs && tnk_once(e, f))
+        tnb_buf_printf(&e->src->helpers,
+                       "%s %s %s(%s start, %s stride)\n{\n    return %s%s%s;\n}\n", e->d->inline_,
+                       v, f, s, s, tnk_make_open(e, d), lanes(e, "start + stride * ", "", d.lanes),
+                       tnk_make_close(e));
+    else if (tnk_once(e, f))
         tnb_buf_printf(
             &e->src->helpers,
             "%s %s %s(%s start, %s stride)\n{\n    return %s(start) + %s(stride) * %s%s%s;\n}\n",
@@ -86,10 +91,18 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
     const char *v = tnk_c_type(e, d), *m = tnk_c_type(e, tnk_mask_dtype(d.bits, d.lanes)),
                *f = named(e, "sel", d);
     if (!e->d->gnu_vectors) {
-        if (tnk_once(e, f))
-            tnb_buf_printf(&e->src->helpers,
-                           "%s %s %s(%s m, %s a, %s b)\n{\n    return select(b, a, m);\n}\n",
-                           e->d->inline_, v, f, m, v, v);
+        if (!tnk_once(e, f))
+            return f;
+        tnb_buf_printf(&e->src->helpers, "%s %s %s(%s m, %s a, %s b)\n{\n    return ",
+                       e->d->inline_, v, f, m, v, v);
+        if (!e->d->structs)
+            tnb_buf_puts(&e->src->helpers, "select(b, a, m");
+        for (int i = 0; e->d->structs && i < d.lanes; i++) {
+            const char *l = tnk_lane(e, d.lanes, i);
+            tnb_buf_printf(&e->src->helpers, "%sm%s ? a%s : b%s", i ? ", " : tnk_make_open(e, d), l,
+                           l, l);
+        }
+        tnb_buf_puts(&e->src->helpers, ");\n}\n");
         return f;
     }
     if (!tnk_once(e, f))
@@ -106,6 +119,8 @@ tnk_help_select(tnk_emitter *e, tnb_dtype d)
 const char *
 tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
 {
+    if (e->d->structs && d.lanes > 1)
+        return tnk_help_map(e, d, d, tnk_help_minmax(e, scalar_of(d), max), 2);
     const char *v = tnk_c_type(e, d), *f = named(e, max ? "max" : "min", d);
     const char *sel = d.lanes > 1 ? tnk_help_select(e, d) : NULL;
     if (!tnk_once(e, f))
@@ -131,6 +146,8 @@ tnk_help_minmax(tnk_emitter *e, tnb_dtype d, bool max)
 const char *
 tnk_help_nan_minmax(tnk_emitter *e, tnb_dtype d, bool max)
 {
+    if (e->d->structs && d.lanes > 1)
+        return tnk_help_map(e, d, d, tnk_help_nan_minmax(e, scalar_of(d), max), 2);
     const char *v = tnk_c_type(e, d), *f = named(e, max ? "nmax" : "nmin", d);
     const char *plain = tnk_help_minmax(e, d, max);
     const char *sel = d.lanes > 1 ? tnk_help_select(e, d) : NULL;
@@ -290,7 +307,7 @@ tnk_help_gather(tnk_emitter *e, tnb_dtype d, const char *space)
     if (tnk_once(e, f)) {
         tnb_buf all = {0};
         for (int i = 0; i < d.lanes; i++)
-            tnb_buf_printf(&all, "%sp[i%s]", i ? ", " : "", tnk_lane(e, i));
+            tnb_buf_printf(&all, "%sp[i%s]", i ? ", " : "", tnk_lane(e, d.lanes, i));
         tnb_buf_printf(&e->src->helpers,
                        "%s %s %s(const %s%s *p, %s i)\n{\n    return %s%s%s;\n}\n", e->d->inline_,
                        v, f, space, s, iv, tnk_make_open(e, d), all.s, tnk_make_close(e));
@@ -308,7 +325,7 @@ tnk_help_strided_store(tnk_emitter *e, tnb_dtype d, const char *space)
         tnb_buf_printf(&e->src->helpers, "%s void %s(%s%s *p, int64_t s, %s x)\n{\n", e->d->inline_,
                        f, space, s, v);
         for (int i = 0; i < d.lanes; i++)
-            tnb_buf_printf(&e->src->helpers, "    p[%d * s] = x%s;\n", i, tnk_lane(e, i));
+            tnb_buf_printf(&e->src->helpers, "    p[%d * s] = x%s;\n", i, tnk_lane(e, d.lanes, i));
         tnb_buf_puts(&e->src->helpers, "}\n");
     }
     return f;
@@ -324,7 +341,8 @@ tnk_help_scatter(tnk_emitter *e, tnb_dtype d, const char *space)
         tnb_buf_printf(&e->src->helpers, "%s void %s(%s%s *p, %s i, %s x)\n{\n", e->d->inline_, f,
                        space, s, iv, v);
         for (int i = 0; i < d.lanes; i++)
-            tnb_buf_printf(&e->src->helpers, "    p[i%s] = x%s;\n", tnk_lane(e, i), tnk_lane(e, i));
+            tnb_buf_printf(&e->src->helpers, "    p[i%s] = x%s;\n", tnk_lane(e, d.lanes, i),
+                           tnk_lane(e, d.lanes, i));
         tnb_buf_puts(&e->src->helpers, "}\n");
     }
     return f;
@@ -346,7 +364,8 @@ half_scalars(tnk_emitter *e)
                        e->d->inline_, e->d->inline_);
         return;
     }
-    if (!e->d->gnu_vectors) { /* part of the language, also where arithmetic on them is not */
+    if (!e->d->gnu_vectors &&
+        !e->d->structs) { /* part of the language, also where arithmetic on them is not */
         tnb_buf_printf(
             &e->src->helpers,
             "%s float tk_h2f(ushort h)\n{\n    return vload_half(0, (const half *)&h);\n}\n"
@@ -385,7 +404,7 @@ bfloat_scalars(tnk_emitter *e)
 {
     if (!tnk_once(e, "tk_bfloat"))
         return;
-    if (!e->d->gnu_vectors) {
+    if (!e->d->gnu_vectors && !e->d->structs) {
         tnb_buf_printf(&e->src->helpers,
                        "%s float tk_b2f(ushort h)\n{\n    return as_float((uint)h << 16);\n}\n"
                        "%s ushort tk_f2b(float x)\n{\n    uint u = as_uint(x);\n"
@@ -428,7 +447,7 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
                        small.lanes, small.lanes);
         return f;
     }
-    if (!e->d->gnu_vectors && half) {
+    if (!e->d->gnu_vectors && !e->d->structs && half) {
         if (widen)
             tnb_buf_printf(b, "    return vload_half%d(0, (const half *)&x);\n}\n", small.lanes);
         else
@@ -441,7 +460,7 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
     if (!e->d->gnu_vectors) {
         tnb_buf_printf(b, "    return %s", tnk_make_open(e, widen ? fd : ud));
         for (int i = 0; i < small.lanes; i++)
-            tnb_buf_printf(b, "%s%s(x%s)", i ? ", " : "", scalar, tnk_lane(e, i));
+            tnb_buf_printf(b, "%s%s(x%s)", i ? ", " : "", scalar, tnk_lane(e, small.lanes, i));
         tnb_buf_puts(b, ");\n}\n");
         return f;
     }
@@ -485,9 +504,9 @@ tnk_help_map(tnk_emitter *e, tnb_dtype ret, tnb_dtype arg, const char *fn, int n
             tnb_buf_printf(b, ", %s %c", av, 'a' + k);
         tnb_buf_printf(b, ")\n{\n    return %s", tnk_make_open(e, ret));
         for (int i = 0; i < ret.lanes; i++) {
-            tnb_buf_printf(b, "%s%s(a%s", i ? ", " : "", fn, tnk_lane(e, i));
+            tnb_buf_printf(b, "%s%s(a%s", i ? ", " : "", fn, tnk_lane(e, ret.lanes, i));
             for (int k = 1; k < n; k++)
-                tnb_buf_printf(b, ", %c%s", 'a' + k, tnk_lane(e, i));
+                tnb_buf_printf(b, ", %c%s", 'a' + k, tnk_lane(e, ret.lanes, i));
             tnb_buf_puts(b, ")");
         }
         tnb_buf_puts(b, ");\n}\n");

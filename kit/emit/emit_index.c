@@ -115,7 +115,7 @@ help_device_indices(tnk_emitter *e, tnb_dtype d)
                    e->d->inline_, v, f, v, v, tnk_or_none(e->d->global_ptr), tnk_make_open(e, d));
     for (int k = 0; k < d.lanes; k++)
         tnb_buf_printf(b, "%stk_index(i%s, n%s, wraps, check, tag, r)", k ? ", " : "",
-                       tnk_lane(e, k), tnk_lane(e, k));
+                       tnk_lane(e, d.lanes, k), tnk_lane(e, d.lanes, k));
     tnb_buf_printf(b, "%s;\n}\n", tnk_make_close(e));
     return f;
 }

@@ -24,7 +24,9 @@ tnk_compare_op(unsigned kind)
 const char *
 tnk_one_mask(tnk_emitter *e, tnb_dtype mask)
 {
-    return e->d->gnu_vectors ? "1" : tn_strf(e->ctx, "((%s)(1))", tnk_c_type(e, mask));
+    return e->d->gnu_vectors ? "1"
+           : e->d->structs   ? tn_strf(e->ctx, "%s(1)", tnk_help_broadcast(e, mask))
+                             : tn_strf(e->ctx, "((%s)(1))", tnk_c_type(e, mask));
 }
 
 /* (`text` of width `from`) as a mask of width `to`: opens or closes the conversion. */
@@ -32,7 +34,7 @@ static void
 open_mask(tnk_emitter *e, uint8_t from, uint8_t to, uint16_t lanes)
 {
     if (from != to)
-        put(e, tnk_convert_open(e, tnk_mask_dtype(to, lanes)));
+        put(e, tnk_convert_open(e, tnk_mask_dtype(from, lanes), tnk_mask_dtype(to, lanes)));
     if (e->d->gnu_vectors)
         tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, tnk_mask_dtype(from, lanes)));
 }
@@ -48,13 +50,16 @@ void
 tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
 {
     uint16_t n = tn_dtype_of(x).lanes;
+    const tnb_dtype mask = tnk_mask_dtype(bits, n);
     const tn_binary *b = tn_as_binary(x);
     if (b && x->kind >= TN_KIND_EQ && x->kind <= TN_KIND_GE && !is_bool_vector(b->a)) {
-        uint8_t from = tnk_compute_dtype(tn_dtype_of(b->a)).bits;
+        const tnb_dtype d = tnk_compute_dtype(tn_dtype_of(b->a));
+        const char *op = tnk_compare_op(x->kind);
+        uint8_t from = d.bits;
         open_mask(e, from, bits, n);
-        put(e, "(");
+        put(e, tnk_op_open(e, op, d));
         ex(e, b->a);
-        tnb_buf_printf(e->out, " %s ", tnk_compare_op(x->kind));
+        put(e, tnk_op_between(e, op, d));
         ex(e, b->b);
         put(e, ")");
         close_mask(e, from, bits, n);
@@ -70,16 +75,17 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
             tnk_emit_fail(e, x->loc, "an operation on vectors of bool has no form in source");
             return;
         }
-        tnb_buf_printf(e->out, x->kind == TN_KIND_EQ ? "(~(" : "((");
+        put(e, x->kind == TN_KIND_EQ ? tnk_not_open(e, mask) : "(");
+        put(e, tnk_op_open(e, op, mask));
         tnk_emit_mask(e, b->a, bits);
-        tnb_buf_printf(e->out, " %s ", op);
+        put(e, tnk_op_between(e, op, mask));
         tnk_emit_mask(e, b->b, bits);
         put(e, "))");
         return;
     }
     switch (x->kind) {
     case TN_KIND_NOT:
-        put(e, "(~");
+        put(e, tnk_not_open(e, mask));
         tnk_emit_mask(e, ((const tn_unary *)x)->a, bits);
         put(e, ")");
         return;
@@ -97,9 +103,9 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         }
         tnb_dtype d = tnk_compute_dtype(tn_dtype_of(v));
         open_mask(e, d.bits, bits, n);
-        put(e, "(");
+        put(e, tnk_op_open(e, "!=", d));
         ex(e, v);
-        tnb_buf_printf(e->out, " != %s)", tnk_zeros(e, d));
+        tnb_buf_printf(e->out, "%s%s)", tnk_op_between(e, "!=", d), tnk_zeros(e, d));
         close_mask(e, d.bits, bits, n);
         return;
     }
@@ -107,9 +113,9 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         const tn_buffer_load *l = (const tn_buffer_load *)x;
         tnb_dtype s = {TNB_UINT, 8, n};
         open_mask(e, 8, bits, n);
-        put(e, "(");
+        put(e, tnk_op_open(e, "!=", s));
         tnk_emit_raw_load(e, l, with_lanes(s, 1));
-        tnb_buf_printf(e->out, " != %s)", tnk_zeros(e, s));
+        tnb_buf_printf(e->out, "%s%s)", tnk_op_between(e, "!=", s), tnk_zeros(e, s));
         close_mask(e, 8, bits, n);
         return;
     }
@@ -137,31 +143,32 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
             const char *name = tnk_class_test(id);
             tnb_dtype d = tnk_compute_dtype(tn_dtype_of(c->args.at[0]));
             const char *fn = tn_strf(e->ctx, "%s%s", tnk_or_none(e->d->classify), name);
-            const char *map = e->d->gnu_vectors
-                                  ? tnk_help_map(e, tnk_mask_dtype(d.bits, d.lanes), d, fn, 1)
-                                  : name;
+            const tnb_dtype found = tnk_mask_dtype(d.bits, d.lanes);
+            const char *map =
+                e->d->gnu_vectors || e->d->structs ? tnk_help_map(e, found, d, fn, 1) : name;
             open_mask(e, d.bits, bits, n);
-            put(e, "(");
+            put(e, tnk_op_open(e, "!=", found));
             put(e, map);
             put(e, "(");
             ex(e, c->args.at[0]);
-            tnb_buf_printf(e->out, ") != %s)", tnk_zeros(e, tnk_mask_dtype(d.bits, d.lanes)));
+            tnb_buf_printf(e->out, ")%s%s)", tnk_op_between(e, "!=", found), tnk_zeros(e, found));
             close_mask(e, d.bits, bits, n);
             return;
         }
         if (id == TN_INTRIN_bitwise_and || id == TN_INTRIN_bitwise_or ||
             id == TN_INTRIN_bitwise_xor) {
-            put(e, "(");
+            const char *op = id == TN_INTRIN_bitwise_and  ? "&"
+                             : id == TN_INTRIN_bitwise_or ? "|"
+                                                          : "^";
+            put(e, tnk_op_open(e, op, mask));
             tnk_emit_mask(e, c->args.at[0], bits);
-            put(e, id == TN_INTRIN_bitwise_and  ? " & "
-                   : id == TN_INTRIN_bitwise_or ? " | "
-                                                : " ^ ");
+            put(e, tnk_op_between(e, op, mask));
             tnk_emit_mask(e, c->args.at[1], bits);
             put(e, ")");
             return;
         }
         if (id == TN_INTRIN_bitwise_not) {
-            put(e, "(~");
+            put(e, tnk_not_open(e, mask));
             tnk_emit_mask(e, c->args.at[0], bits);
             put(e, ")");
             return;

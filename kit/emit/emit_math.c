@@ -360,12 +360,21 @@ made_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
     return f;
 }
 
-static const char *
-scalar_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
+const char *
+tnk_own_name(const tnk_emitter *e, tn_intrin_id op)
 {
     for (const tnk_function_name *f = e->d->functions; f && f->intrin != TN_INTRIN_NONE; f++)
         if (f->intrin == op)
             return f->name;
+    return NULL;
+}
+
+static const char *
+scalar_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
+{
+    const char *own = tnk_own_name(e, op);
+    if (own)
+        return own;
     if (op == TN_INTRIN_sigmoid || op == TN_INTRIN_rsqrt || op == TN_INTRIN_exp10)
         return made_function(e, op, d);
     const char *name = c_name(op);

@@ -210,7 +210,9 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         d.lanes = 1;
         bool shared = tnk_is_shared(x->buffer);
         x->memory->name = tnk_new_name(e, b->name);
-        x->memory->space = tnk_or_none(shared ? e->d->shared : e->d->local);
+        x->memory->space = tnk_or_none(e->d->one_space ? NULL
+                                       : shared        ? e->d->shared
+                                                       : e->d->local);
         /* shared memory holds what its planning counts: a float16 has two bytes there */
         bool stored = u->aliased || tnb_dtype_is_bool(d) || (shared && tnb_dtype_is_float(d)) ||
                       tnk_native_half(e, d);

@@ -34,9 +34,9 @@ bool
 tnk_native_half(const tnk_emitter *e, tnb_dtype d);
 
 /* ---- emit_vector.c: how the dialect writes what vectors are made of ---- */
-/* In front of an operand and behind it: the same bits as `to`. */
+/* In front of an operand and behind it: the same bits as `to`, a vector of as many. */
 const char *
-tnk_bits_open(tnk_emitter *e, tnb_dtype to);
+tnk_bits_open(tnk_emitter *e, tnb_dtype from, tnb_dtype to);
 const char *
 tnk_bits_close(tnk_emitter *e, tnb_dtype to);
 /* A vector of zeros. */
@@ -47,9 +47,20 @@ const char *
 tnk_make_open(tnk_emitter *e, tnb_dtype d);
 const char *
 tnk_make_close(tnk_emitter *e);
-/* Behind a vector: its lane i, "[3]". */
+/* Behind a vector of so many lanes: its lane i, "[3]". */
 const char *
-tnk_lane(tnk_emitter *e, int i);
+tnk_lane(tnk_emitter *e, uint16_t lanes, int i);
+/* In front of the two operands of an operation on vectors of `d`, and between them: "(" and " + "; a parenthesis closes. */
+const char *
+tnk_op_open(tnk_emitter *e, const char *op, tnb_dtype d);
+const char *
+tnk_op_between(tnk_emitter *e, const char *op, tnb_dtype d);
+/* In front of a vector of integers: its complement; a parenthesis closes. */
+const char *
+tnk_not_open(tnk_emitter *e, tnb_dtype d);
+/* Whether an access to the vector `d` from element `start` of a buffer's memory on is one of the whole vector. */
+bool
+tnk_is_whole_access(tnk_emitter *e, const tn_node *buffer, tnb_dtype d, const tn_expr *start);
 
 /* A helper function for a shuffle, (a) or (a, b); NULL: it has no such form. */
 const char *
@@ -100,6 +111,9 @@ const char *
 tnk_help_packed_store(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space);
 
 /* ---- emit_math.c ---- */
+/* What the dialect calls a function; NULL: nothing of its own. */
+const char *
+tnk_own_name(const tnk_emitter *e, tn_intrin_id op);
 /* The function for an intrinsic on compute dtype d (scalar or vector); NULL if there is none. */
 const char *
 tnk_math_function(tnk_emitter *e, tn_intrin_id op, tnb_dtype d, int n_args);

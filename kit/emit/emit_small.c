@@ -161,6 +161,8 @@ const char *
 tnk_help_wrap(tnk_emitter *e, tnb_dtype d)
 {
     tnb_dtype c = tnk_compute_dtype(d);
+    if (e->d->structs && d.lanes > 1)
+        return tnk_help_map(e, c, c, tnk_help_wrap(e, with_lanes(d, 1)), 1);
     const char *t = tnk_c_type(e, c), *f = tn_strf(e->ctx, "tk_wrap%d_%s", d.bits, t);
     if (!tnk_once(e, f))
         return f;
@@ -198,7 +200,7 @@ over_lanes(tnk_emitter *e, const char *scalar, uint16_t n, const char *space, bo
     if (!store)
         tnb_buf_printf(b, "    return %s", tnk_make_open(e, ud));
     for (int k = 0; k < n; k++) {
-        const char *lane = tnk_lane(e, k);
+        const char *lane = tnk_lane(e, n, k);
         if (store)
             tnb_buf_printf(b, "    %s(p, i%s, x%s);\n", scalar, lane, lane);
         else

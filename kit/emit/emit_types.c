@@ -121,6 +121,13 @@ vector_type(tnk_emitter *e, tnb_dtype d, bool anywhere)
     tnb_dtype s = d;
     s.lanes = 1;
     const char *elem = scalar_type(e, s), *name = tnk_short_name(s);
+    if (e->d->structs) {
+        const char *v = name ? e->d->structs->type(e, d) : NULL;
+        if (!v)
+            tnk_emit_fail(e, 0, "a vector of %d %s has no form in %s source", d.lanes,
+                          tnb_dtype_print(s).s, e->d->base.name);
+        return v ? v : "int";
+    }
     if (!e->d->gnu_vectors) {
         if (name && (d.lanes <= 4 || d.lanes == 8 || d.lanes == 16))
             return tn_strf(e->ctx, "%s%d", elem, d.lanes);

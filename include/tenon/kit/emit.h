@@ -31,6 +31,17 @@ typedef struct tnk_function_name {
     const char *name;
 } tnk_function_name;
 
+/* Vectors that are structures, in a language that has no operations on them: emission writes functions that go lane by lane. */
+typedef struct tnk_vector_structs {
+    /* The name of a vector type; one that the language does not have is defined at first use (tnk_helpers). NULL: there is none. */
+    const char *(*type)(tnk_emitter *e, tnb_dtype d);
+    /* The function that makes a vector of a value for each lane: "make_float4". */
+    const char *(*make)(tnk_emitter *e, tnb_dtype d);
+    const char *(*lane)(uint16_t lanes, int i); /* the name of a member: "x" */
+    /* The bytes to which memory has to be aligned that is accessed as such a vector; other memory is accessed lane by lane. */
+    uint32_t (*align)(tnb_dtype d);
+} tnk_vector_structs;
+
 /* Helper functions whose body a dialect may have in another form, by their parameters; vectors have as many lanes as the dtype. */
 typedef enum tnk_helper {
     TNK_HELPER_SELECT,  /* (m, a, b): of each lane a where m is -1, b where it is 0 */
@@ -70,18 +81,22 @@ typedef struct tnk_dialect {
     const char *compare_exchange;
     const char *float_suffix; /* of mathematical functions on float32: "f"; NULL: none */
     const char *classify;     /* in front of isnan, isinf, isfinite: "__builtin_"; NULL: nothing */
-    const tnk_function_name *functions; /* those of other names; may be NULL */
+    /* those of other names; popcount and clz take an uint64_t; may be NULL */
+    const tnk_function_name *functions;
     /* Names that no variable may have, beside those that C and languages like it keep (tnk_is_reserved_name); NULL-terminated, may
      * be NULL. */
     const char *const *reserved;
     /* Text in front of everything. Helpers use int64_t, uint64_t, int32_t, uint32_t, uint16_t and INT64_MAX and the like: it has
      * to define them. NULL: none. */
     const char *prologue;
-    /* Vectors are GNU vector types; else built in, with functions that have their types' names: float4, convert_float4,
-     * as_float4, vload4, lanes .s0 */
+    /* Vectors are GNU vector types, or structures; else built in, with functions that have their types' names: float4,
+     * convert_float4, as_float4, vload4, lanes .s0 */
     bool gnu_vectors;
-    bool vector_functions; /* functions of mathematics take vectors too */
-    bool has_half;         /* a type half, in which devices with the feature "fp16" compute */
+    bool
+        one_space; /* `shared` and `local` stand in declarations alone: pointers to all memory are of one kind */
+    const tnk_vector_structs *structs; /* NULL: vectors are no structures */
+    bool vector_functions;             /* functions of mathematics take vectors too */
+    bool has_half;     /* a type half, in which devices with the feature "fp16" compute */
     bool signed_wraps; /* signed numbers wrap around by the language or by a flag of the compiler */
     bool declares;     /* an external function is declared as it is called */
     bool byte_offsets; /* a byte offset for each buffer follows the buffers (direct calling) */

@@ -128,9 +128,9 @@ tnk_c_type(tnk_emitter *e, tnb_dtype d);
 /* The same for accesses at any address. */
 TNB_EXPORT const char *
 tnk_c_access_type(tnk_emitter *e, tnb_dtype d);
-/* In front of an operand and behind it: conversion of each lane to the vector type `to`. */
+/* In front of an operand and behind it: conversion of each lane of a vector `from` to those of `to`. */
 TNB_EXPORT const char *
-tnk_convert_open(tnk_emitter *e, tnb_dtype to);
+tnk_convert_open(tnk_emitter *e, tnb_dtype from, tnb_dtype to);
 TNB_EXPORT const char *
 tnk_convert_close(tnk_emitter *e, tnb_dtype to);
 
