@@ -56,16 +56,6 @@ typedef struct nest {
     const tn_expr *n_queries, *all_keys; /* extents */
 } nest;
 
-#define I(v) tn_i64(w->ctx, (v))
-#define F(v) tn_literal(w->ctx, TNB_F32, (v))
-#define ADD(x, y) tn_add(w->ctx, (x), (y))
-#define SUB(x, y) tn_sub(w->ctx, (x), (y))
-#define MUL(x, y) tn_mul(w->ctx, (x), (y))
-#define MIN(x, y) tn_min(w->ctx, (x), (y))
-#define MAX(x, y) tn_max(w->ctx, (x), (y))
-#define CMP(op, x, y) tn_cmp(w->ctx, TN_KIND_##op, (x), (y))
-#define SEQ(...) tn_seqv(w->ctx, __VA_ARGS__, NULL)
-
 /* ---- pieces ---- */
 
 static const tn_expr *
@@ -77,7 +67,7 @@ var(const nest *w, const char *name)
 static const tn_stmt *
 loop(const nest *w, const tn_expr *v, const tn_expr *extent, tn_for_kind kind, const tn_stmt *body)
 {
-    return tn_for(w->ctx, v, I(0), extent, kind, NULL, NULL, body);
+    return tn_for(w->ctx, v, tn_i64(w->ctx, 0), extent, kind, NULL, NULL, body);
 }
 
 static const tn_stmt *
@@ -102,13 +92,14 @@ store(const nest *w, const tn_node *buffer, const tn_expr *at, const tn_expr *va
 static const tn_expr *
 cell(const nest *w, const tn_expr *row, int64_t width, const tn_expr *column)
 {
-    return ADD(MUL(row, I(width)), column);
+    return tn_add(w->ctx, tn_muli(w->ctx, row, width), column);
 }
 
 static const tn_node *
 local(const nest *w, const char *name, int64_t n, tnb_dtype d)
 {
-    return tn_buffer_new(w->ctx, name, tn_listv(w->ctx, I(n), NULL), d, "local");
+    tn_ctx *ctx = w->ctx;
+    return tn_buffer_new(ctx, name, tn_listv(ctx, tn_i64(ctx, n), NULL), d, "local");
 }
 
 /* A query of a group: vector j, lane v. */
@@ -127,7 +118,8 @@ lane_of(const nest *w)
 static const tn_stmt *
 each_lane(const nest *w, lane l, const tn_stmt *body)
 {
-    return loop(w, l.j, I(w->nv), TN_FOR_UNROLLED, loop(w, l.v, I(w->L), TN_FOR_VECTORIZED, body));
+    return loop(w, l.j, tn_i64(w->ctx, w->nv), TN_FOR_UNROLLED,
+                loop(w, l.v, tn_i64(w->ctx, w->L), TN_FOR_VECTORIZED, body));
 }
 
 static const tn_expr *
@@ -141,17 +133,17 @@ static const tn_expr *
 element(const nest *w, const cpu_attention_operand *o, const tn_node *buffer, const tn_expr *row,
         const tn_expr *column)
 {
+    tn_ctx *ctx = w->ctx;
     const tn_expr *index[CPU_ATTENTION_RANK];
     for (uint32_t i = 0; i < o->n; i++) {
         uint32_t along = o->along[i];
-        index[i] =
-            along == CPU_ALONG_ROW      ? row
-            : along == CPU_ALONG_COLUMN ? column
-            : along == CPU_ALONG_NOTHING
-                ? I(0)
-                : tn_floordiv(w->ctx, w->batch[along], I(o->shared[i] > 0 ? o->shared[i] : 1));
+        index[i] = along == CPU_ALONG_ROW      ? row
+                   : along == CPU_ALONG_COLUMN ? column
+                   : along == CPU_ALONG_NOTHING
+                       ? tn_i64(ctx, 0)
+                       : tn_floordivi(ctx, w->batch[along], o->shared[i] > 0 ? o->shared[i] : 1);
     }
-    return tn_load(w->ctx, buffer, tn_list_of(w->ctx, index, o->n));
+    return tn_load(ctx, buffer, tn_list_of(ctx, index, o->n));
 }
 
 static const tn_expr *
@@ -164,8 +156,9 @@ wide(const nest *w, const tn_expr *e)
 static const tn_expr *
 number(const nest *w, const tn_expr *in_group)
 {
-    const tn_expr *g = ADD(MUL(w->tile, I(w->groups)), w->group);
-    return ADD(MUL(g, I(w->q)), in_group);
+    tn_ctx *ctx = w->ctx;
+    const tn_expr *g = tn_add(ctx, tn_muli(ctx, w->tile, w->groups), w->group);
+    return tn_add(ctx, tn_muli(ctx, g, w->q), in_group);
 }
 
 static bool
@@ -180,7 +173,7 @@ static const tn_expr *
 query(const nest *w, const tn_expr *in_group)
 {
     const tn_expr *n = number(w, in_group);
-    return divides(w->n_queries, w->q) ? n : MIN(n, SUB(w->n_queries, I(1)));
+    return divides(w->n_queries, w->q) ? n : tn_min(w->ctx, n, tn_subi(w->ctx, w->n_queries, 1));
 }
 
 /* ---- which keys the queries see ---- */
@@ -195,54 +188,62 @@ start_at(const nest *w, int which, const tn_expr *i)
 static const tn_stmt *
 range_of(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const cpu_attention *a = w->a;
-    const tn_expr *i = var(w, "lane"), *q = query(w, i), *first[2] = {I(0), I(0)};
+    const tn_expr *i = var(w, "lane"), *q = query(w, i),
+                  *first[2] = {tn_i64(ctx, 0), tn_i64(ctx, 0)};
     const tn_expr *length[2] = {w->n_queries, w->all_keys};
     const tn_expr *from = var(w, "first_key"), *to = var(w, "end_key"), *begin, *end;
-    const tn_stmt *count = tn_evaluate_of(w->ctx, I(0));
+    const tn_stmt *count = tn_evaluate_of(ctx, tn_i64(ctx, 0));
     if (a->starts[0]) { /* the sequence that the query is in: as many starts are not behind it */
         const tn_expr *k = var(w, "k"), *n = tn_as_buffer(w->starts[0])->shape.at[0];
-        const tn_expr *is = tn_select_of(w->ctx, CMP(LE, start_at(w, 0, k), q), I(1), I(0));
-        count = SEQ(store(w, w->own, I(0), I(0)),
-                    serial(w, k, n, store(w, w->own, I(0), ADD(load(w, w->own, I(0)), is))));
-        const tn_expr *own = load(w, w->own, I(0));
-        const tn_expr *s = MAX(MIN(own, SUB(n, I(1))), I(1));
+        const tn_expr *is =
+            tn_select_of(ctx, tn_le(ctx, start_at(w, 0, k), q), tn_i64(ctx, 1), tn_i64(ctx, 0));
+        const tn_expr *zero = tn_i64(ctx, 0), *own = load(w, w->own, zero);
+        const tn_stmt *add = store(w, w->own, zero, tn_add(ctx, own, is));
+        count = tn_seqv(ctx, store(w, w->own, zero, zero), serial(w, k, n, add), NULL);
+        const tn_expr *s = tn_max(ctx, tn_min(ctx, own, tn_subi(ctx, n, 1)), tn_i64(ctx, 1));
         for (int x = 0; x < 2; x++) {
-            first[x] = start_at(w, x, SUB(s, I(1)));
-            length[x] = SUB(start_at(w, x, s), first[x]);
+            first[x] = start_at(w, x, tn_subi(ctx, s, 1));
+            length[x] = tn_sub(ctx, start_at(w, x, s), first[x]);
         }
-        length[1] = tn_select_of(w->ctx, CMP(EQ, own, s), length[1], I(0));
+        length[1] = tn_select_of(ctx, tn_eq(ctx, own, s), length[1], tn_i64(ctx, 0));
     }
     begin = first[1];
-    end = ADD(first[1], length[1]);
-    const tn_expr *at = ADD(SUB(q, first[0]), first[1]);
+    end = tn_add(ctx, first[1], length[1]);
+    const tn_expr *at = tn_add(ctx, tn_sub(ctx, q, first[0]), first[1]);
     if (a->from_end)
-        at = ADD(at, SUB(length[1], length[0]));
+        at = tn_add(ctx, at, tn_sub(ctx, length[1], length[0]));
     if (a->causal)
-        end = MIN(end, ADD(at, I(1)));
+        end = tn_min(ctx, end, tn_addi(ctx, at, 1));
     if (a->window)
-        begin = MAX(begin, ADD(SUB(at, I(a->window)), I(1)));
-    begin = MAX(begin, I(0));
-    end = MIN(end, w->all_keys);
-    const tn_expr *g = MUL(w->group, I(4));
+        begin = tn_max(ctx, begin, tn_addi(ctx, tn_subi(ctx, at, a->window), 1));
+    begin = tn_max(ctx, begin, tn_i64(ctx, 0));
+    end = tn_min(ctx, end, w->all_keys);
+    const tn_expr *span[4], *in_span[4]; /* the group's, and what they hold */
+    for (int x = 0; x < 4; x++) {
+        span[x] = tn_addi(ctx, tn_muli(ctx, w->group, 4), x);
+        in_span[x] = load(w, w->span, span[x]);
+    }
     const tn_stmt *all[] = {
         count,
-        tn_bind_of(w->ctx, from, begin),
-        tn_bind_of(w->ctx, to, MAX(end, from)),
-        store(w, w->from, cell(w, w->group, w->q, i), tn_cast_to(w->ctx, TNB_I32, from)),
-        store(w, w->to, cell(w, w->group, w->q, i), tn_cast_to(w->ctx, TNB_I32, to)),
-        store(w, w->span, g, MIN(load(w, w->span, g), from)),
-        store(w, w->span, ADD(g, I(1)), MAX(load(w, w->span, ADD(g, I(1))), from)),
-        store(w, w->span, ADD(g, I(2)), MIN(load(w, w->span, ADD(g, I(2))), to)),
-        store(w, w->span, ADD(g, I(3)), MAX(load(w, w->span, ADD(g, I(3))), to)),
+        tn_bind_of(ctx, from, begin),
+        tn_bind_of(ctx, to, tn_max(ctx, end, from)),
+        store(w, w->from, cell(w, w->group, w->q, i), tn_cast_to(ctx, TNB_I32, from)),
+        store(w, w->to, cell(w, w->group, w->q, i), tn_cast_to(ctx, TNB_I32, to)),
+        store(w, w->span, span[0], tn_min(ctx, in_span[0], from)),
+        store(w, w->span, span[1], tn_max(ctx, in_span[1], from)),
+        store(w, w->span, span[2], tn_min(ctx, in_span[2], to)),
+        store(w, w->span, span[3], tn_max(ctx, in_span[3], to)),
     };
-    const tn_stmt *s = serial(w, i, I(w->q), tn_seq_of(w->ctx, tn_list_of(w->ctx, all, 9)));
-    int64_t t = 4 * w->groups; /* the tile's */
-    return SEQ(store(w, w->span, g, w->all_keys), store(w, w->span, ADD(g, I(1)), I(0)),
-               store(w, w->span, ADD(g, I(2)), w->all_keys), store(w, w->span, ADD(g, I(3)), I(0)),
-               s, store(w, w->span, I(t), MIN(load(w, w->span, I(t)), load(w, w->span, g))),
-               store(w, w->span, I(t + 1),
-                     MAX(load(w, w->span, I(t + 1)), load(w, w->span, ADD(g, I(3))))));
+    const tn_stmt *s = serial(w, i, tn_i64(ctx, w->q), tn_seq_of(ctx, tn_list_of(ctx, all, 9)));
+    const tn_expr *least = tn_i64(ctx, 4 * w->groups), *largest = tn_i64(ctx, 4 * w->groups + 1);
+    const tn_expr *zero = tn_i64(ctx, 0); /* least, largest: of the tile */
+    return tn_seqv(ctx, store(w, w->span, span[0], w->all_keys), store(w, w->span, span[1], zero),
+                   store(w, w->span, span[2], w->all_keys), store(w, w->span, span[3], zero), s,
+                   store(w, w->span, least, tn_min(ctx, load(w, w->span, least), in_span[0])),
+                   store(w, w->span, largest, tn_max(ctx, load(w, w->span, largest), in_span[3])),
+                   NULL);
 }
 
 /* ---- queries come in, the result goes out ---- */
@@ -256,24 +257,29 @@ in_squares(const nest *w, int64_t columns)
 static const tn_stmt *
 bring_query(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const cpu_attention *a = w->a;
     int64_t n = w->square.lanes, d = a->d;
-    const tn_expr *i = var(w, "i"), *c = var(w, "c"), *scale = F(a->scale);
+    const tn_expr *i = var(w, "i"), *c = var(w, "c"), *scale = tn_literal(ctx, TNB_F32, a->scale);
     if (!in_squares(w, d)) {
-        const tn_expr *value = MUL(wide(w, element(w, &a->q, w->in[0], query(w, i), c)), scale);
+        const tn_expr *value =
+            tn_mul(ctx, wide(w, element(w, &a->q, w->in[0], query(w, i), c)), scale);
         const tn_stmt *s = store(w, w->qs, cell(w, cell(w, w->group, d, c), w->q, i), value);
-        return serial(w, i, I(w->q), serial(w, c, I(d), s));
+        return serial(w, i, tn_i64(ctx, w->q), serial(w, c, tn_i64(ctx, d), s));
     }
     const tn_expr *u = var(w, "u"), *v = var(w, "v"), *x = var(w, "u"), *y = var(w, "v");
     const tn_expr *row = query(w, cell(w, i, n, u));
     const tn_expr *value = element(w, &a->q, w->in[0], row, cell(w, c, n, v));
-    const tn_stmt *set = cpu_square_set(&w->square, u, v, MUL(wide(w, value), scale));
-    set = loop(w, u, I(n), TN_FOR_UNROLLED, loop(w, v, I(n), TN_FOR_VECTORIZED, set));
+    const tn_stmt *set = cpu_square_set(&w->square, u, v, tn_mul(ctx, wide(w, value), scale));
+    set = loop(w, u, tn_i64(ctx, n), TN_FOR_UNROLLED,
+               loop(w, v, tn_i64(ctx, n), TN_FOR_VECTORIZED, set));
     const tn_expr *to = cell(w, cell(w, w->group, d, cell(w, c, n, x)), w->q, cell(w, i, n, y));
     const tn_stmt *get = store(w, w->qs, to, cpu_square_get(&w->square, x, y));
-    get = loop(w, x, I(n), TN_FOR_UNROLLED, loop(w, y, I(n), TN_FOR_VECTORIZED, get));
-    return serial(w, i, I(w->q / n),
-                  serial(w, c, I(d / n), SEQ(set, cpu_square_turn(&w->square), get)));
+    get = loop(w, x, tn_i64(ctx, n), TN_FOR_UNROLLED,
+               loop(w, y, tn_i64(ctx, n), TN_FOR_VECTORIZED, get));
+    return serial(w, i, tn_i64(ctx, w->q / n),
+                  serial(w, c, tn_i64(ctx, d / n),
+                         tn_seqv(ctx, set, cpu_square_turn(&w->square), get, NULL)));
 }
 
 static const tn_stmt *
@@ -287,44 +293,53 @@ put_result(const nest *w, const tn_expr *row, const tn_expr *column, const tn_ex
 static const tn_stmt *
 if_inside(const nest *w, const tn_expr *row, const tn_stmt *s)
 {
-    return divides(w->n_queries, w->q) ? s
-                                       : tn_if_stmt_of(w->ctx, CMP(LT, row, w->n_queries), s, NULL);
+    return divides(w->n_queries, w->q)
+               ? s
+               : tn_if_stmt_of(w->ctx, tn_lt(w->ctx, row, w->n_queries), s, NULL);
 }
 
 static const tn_stmt *
 write_result(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const cpu_attention *a = w->a;
     int64_t n = w->square.lanes, rows = w->panels * w->panel;
     lane l = lane_of(w);
     const tn_expr *sum = load(w, w->sum, of_group(w, l)),
-                  *one = tn_bin(w->ctx, TN_KIND_DIV, F(1), sum);
+                  *one = tn_div(ctx, tn_literal(ctx, TNB_F32, 1), sum);
     if (a->zero)
-        one = tn_select_of(w->ctx, CMP(EQ, sum, F(0)), F(0), one);
+        one = tn_select_of(ctx, tn_eq(ctx, sum, tn_literal(ctx, TNB_F32, 0)),
+                           tn_literal(ctx, TNB_F32, 0), one);
     if (!tn_is(w->all_keys, TN_KIND_INT_IMM)) /* a product over no key is 0 */
-        one = tn_select_of(w->ctx, CMP(EQ, w->all_keys, I(0)), F(0), one);
+        one = tn_select_of(ctx, tn_eq(ctx, w->all_keys, tn_i64(ctx, 0)),
+                           tn_literal(ctx, TNB_F32, 0), one);
     const tn_stmt *invert = each_lane(w, l, store(w, w->sum, of_group(w, l), one));
     const tn_expr *i = var(w, "i"), *c = var(w, "c");
     if (!in_squares(w, a->dv)) {
-        const tn_expr *value = MUL(load(w, w->os, cell(w, cell(w, w->group, rows, c), w->q, i)),
-                                   load(w, w->sum, cell(w, w->group, w->q, i)));
+        const tn_expr *value =
+            tn_mul(ctx, load(w, w->os, cell(w, cell(w, w->group, rows, c), w->q, i)),
+                   load(w, w->sum, cell(w, w->group, w->q, i)));
         const tn_stmt *s = put_result(w, number(w, i), c, value);
-        s = if_inside(w, number(w, i), serial(w, c, I(a->dv), s));
-        return SEQ(invert, serial(w, i, I(w->q), s));
+        s = if_inside(w, number(w, i), serial(w, c, tn_i64(ctx, a->dv), s));
+        return tn_seqv(ctx, invert, serial(w, i, tn_i64(ctx, w->q), s), NULL);
     }
     const tn_expr *u = var(w, "u"), *v = var(w, "v"), *x = var(w, "u"), *y = var(w, "v");
     const tn_expr *in_group = cell(w, i, n, v);
     const tn_expr *value =
-        MUL(load(w, w->os, cell(w, cell(w, w->group, rows, cell(w, c, n, u)), w->q, in_group)),
-            load(w, w->sum, cell(w, w->group, w->q, in_group)));
+        tn_mul(ctx,
+               load(w, w->os, cell(w, cell(w, w->group, rows, cell(w, c, n, u)), w->q, in_group)),
+               load(w, w->sum, cell(w, w->group, w->q, in_group)));
     const tn_stmt *set = cpu_square_set(&w->square, u, v, value);
-    set = loop(w, u, I(n), TN_FOR_UNROLLED, loop(w, v, I(n), TN_FOR_VECTORIZED, set));
+    set = loop(w, u, tn_i64(ctx, n), TN_FOR_UNROLLED,
+               loop(w, v, tn_i64(ctx, n), TN_FOR_VECTORIZED, set));
     const tn_expr *row = number(w, cell(w, i, n, x));
     const tn_stmt *get = put_result(w, row, cell(w, c, n, y), cpu_square_get(&w->square, x, y));
-    get = if_inside(w, row, loop(w, y, I(n), TN_FOR_VECTORIZED, get));
-    get = loop(w, x, I(n), TN_FOR_UNROLLED, get);
-    const tn_stmt *s = SEQ(set, cpu_square_turn(&w->square), get);
-    return SEQ(invert, serial(w, i, I(w->q / n), serial(w, c, I(a->dv / n), s)));
+    get = if_inside(w, row, loop(w, y, tn_i64(ctx, n), TN_FOR_VECTORIZED, get));
+    get = loop(w, x, tn_i64(ctx, n), TN_FOR_UNROLLED, get);
+    const tn_stmt *s = tn_seqv(ctx, set, cpu_square_turn(&w->square), get, NULL);
+    return tn_seqv(ctx, invert,
+                   serial(w, i, tn_i64(ctx, w->q / n), serial(w, c, tn_i64(ctx, a->dv / n), s)),
+                   NULL);
 }
 
 /* ---- a tile of keys ---- */
@@ -333,45 +348,52 @@ write_result(const nest *w)
 static const tn_stmt *
 copy_keys(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const cpu_attention *a = w->a;
     const tn_expr *r = var(w, "r"), *c = var(w, "c"), *v = var(w, "v");
-    const tn_expr *row = MIN(ADD(w->key0, r), SUB(w->all_keys, I(1)));
+    const tn_expr *row = tn_min(ctx, tn_add(ctx, w->key0, r), tn_subi(ctx, w->all_keys, 1));
     bool vectors = a->d % w->L == 0;
     const tn_expr *column = vectors ? cell(w, c, w->L, v) : c;
     const tn_stmt *s = store(w, w->ks, cell(w, r, a->d, column),
                              wide(w, element(w, &a->k, w->in[1], row, column)));
-    s = vectors ? serial(w, c, I(a->d / w->L), loop(w, v, I(w->L), TN_FOR_VECTORIZED, s))
-                : serial(w, c, I(a->d), s);
-    const tn_expr *rows = MUL(tn_ceildiv(w->ctx, w->n_keys, I(w->mk)), I(w->mk));
+    s = vectors ? serial(w, c, tn_i64(ctx, a->d / w->L),
+                         loop(w, v, tn_i64(ctx, w->L), TN_FOR_VECTORIZED, s))
+                : serial(w, c, tn_i64(ctx, a->d), s);
+    const tn_expr *rows = tn_muli(ctx, tn_ceildiv(ctx, w->n_keys, tn_i64(ctx, w->mk)), w->mk);
     return serial(w, r, rows, s);
 }
 
 static const tn_stmt *
 copy_values(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const cpu_attention *a = w->a;
     const tn_expr *r = var(w, "r"), *c = var(w, "c"), *p = var(w, "p"), *v = var(w, "v");
-    const tn_expr *row = ADD(w->key0, r);
+    const tn_expr *row = tn_add(ctx, w->key0, r);
     int64_t L = w->panel % w->L ? w->panel : w->L; /* of one copy */
     if (a->dv % w->panel == 0) {
         const tn_expr *in = cell(w, p, L, v);
         const tn_stmt *s =
             store(w, w->vs, cell(w, cell(w, c, w->keys, r), w->panel, in),
                   wide(w, element(w, &a->v, w->in[2], row, cell(w, c, w->panel, in))));
-        s = loop(w, p, I(w->panel / L), TN_FOR_UNROLLED, loop(w, v, I(L), TN_FOR_VECTORIZED, s));
-        return serial(w, r, w->n_keys, serial(w, c, I(w->panels), s));
+        s = loop(w, p, tn_i64(ctx, w->panel / L), TN_FOR_UNROLLED,
+                 loop(w, v, tn_i64(ctx, L), TN_FOR_VECTORIZED, s));
+        return serial(w, r, w->n_keys, serial(w, c, tn_i64(ctx, w->panels), s));
     }
     const tn_expr *column = cell(w, c, w->panel, v);
-    const tn_expr *value = tn_if_then_else(w->ctx, CMP(LT, column, I(a->dv)),
-                                           wide(w, element(w, &a->v, w->in[2], row, column)), F(0));
+    const tn_expr *value = tn_if_then_else(ctx, tn_lt(ctx, column, tn_i64(ctx, a->dv)),
+                                           wide(w, element(w, &a->v, w->in[2], row, column)),
+                                           tn_literal(ctx, TNB_F32, 0));
     const tn_stmt *s = store(w, w->vs, cell(w, cell(w, c, w->keys, r), w->panel, v), value);
-    return serial(w, r, w->n_keys, serial(w, c, I(w->panels), serial(w, v, I(w->panel), s)));
+    return serial(w, r, w->n_keys,
+                  serial(w, c, tn_i64(ctx, w->panels), serial(w, v, tn_i64(ctx, w->panel), s)));
 }
 
 /* ps[key, query] = the products of keys and queries. */
 static const tn_stmt *
 scores(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     int64_t d = w->a->d;
     const tn_expr *g = var(w, "keys"), *c = var(w, "c"), *r[3];
     lane l[3];
@@ -379,18 +401,20 @@ scores(const nest *w)
         l[i] = lane_of(w);
         r[i] = var(w, "r");
     }
-    const tn_stmt *clear = store(w, w->acc, cell(w, r[0], w->q, l[0].at), F(0));
+    const tn_stmt *clear =
+        store(w, w->acc, cell(w, r[0], w->q, l[0].at), tn_literal(ctx, TNB_F32, 0));
     const tn_expr *at = cell(w, r[1], w->q, l[1].at);
-    const tn_expr *product = MUL(load(w, w->ks, cell(w, cell(w, g, w->mk, r[1]), d, c)),
-                                 load(w, w->qs, cell(w, cell(w, w->group, d, c), w->q, l[1].at)));
-    const tn_stmt *add = store(w, w->acc, at, ADD(load(w, w->acc, at), product));
+    const tn_expr *product =
+        tn_mul(ctx, load(w, w->ks, cell(w, cell(w, g, w->mk, r[1]), d, c)),
+               load(w, w->qs, cell(w, cell(w, w->group, d, c), w->q, l[1].at)));
+    const tn_stmt *add = store(w, w->acc, at, tn_add(ctx, load(w, w->acc, at), product));
     const tn_stmt *put = store(w, w->ps, cell(w, cell(w, g, w->mk, r[2]), w->q, l[2].at),
                                load(w, w->acc, cell(w, r[2], w->q, l[2].at)));
-    clear = loop(w, r[0], I(w->mk), TN_FOR_UNROLLED, each_lane(w, l[0], clear));
-    add = loop(w, r[1], I(w->mk), TN_FOR_UNROLLED, each_lane(w, l[1], add));
-    put = loop(w, r[2], I(w->mk), TN_FOR_UNROLLED, each_lane(w, l[2], put));
-    return serial(w, g, tn_ceildiv(w->ctx, w->n_keys, I(w->mk)),
-                  SEQ(clear, serial(w, c, I(d), add), put));
+    clear = loop(w, r[0], tn_i64(ctx, w->mk), TN_FOR_UNROLLED, each_lane(w, l[0], clear));
+    add = loop(w, r[1], tn_i64(ctx, w->mk), TN_FOR_UNROLLED, each_lane(w, l[1], add));
+    put = loop(w, r[2], tn_i64(ctx, w->mk), TN_FOR_UNROLLED, each_lane(w, l[2], put));
+    return serial(w, g, tn_ceildiv(ctx, w->n_keys, tn_i64(ctx, w->mk)),
+                  tn_seqv(ctx, clear, serial(w, c, tn_i64(ctx, d), add), put, NULL));
 }
 
 static bool
@@ -415,14 +439,15 @@ changes_in_squares(const nest *w)
 static const tn_expr *
 given_row(const nest *w, const tn_expr *r)
 {
-    return ADD(r, I(w->square.lanes));
+    return tn_addi(w->ctx, r, w->square.lanes);
 }
 
 /* What the graph changes scores by, where it differs from query to query: lanes lie apart in memory. */
 static const tn_stmt *
 bring_changes(const nest *w)
 {
-    const tn_stmt *all = tn_evaluate_of(w->ctx, I(0));
+    tn_ctx *ctx = w->ctx;
+    const tn_stmt *all = tn_evaluate_of(ctx, tn_i64(ctx, 0));
     int64_t n = w->square.lanes;
     for (uint32_t s = 0; s < w->a->n_steps; s++) {
         const cpu_attention_operand *o = &w->a->step[s].x;
@@ -430,25 +455,32 @@ bring_changes(const nest *w)
         if (!w->given[s])
             continue;
         if (!changes_in_squares(w)) {
-            const tn_expr *value = element(w, o, w->changes[s], query(w, i), ADD(w->key0, r));
+            const tn_expr *value =
+                element(w, o, w->changes[s], query(w, i), tn_add(ctx, w->key0, r));
             const tn_stmt *one =
                 store(w, w->given[s], cell(w, given_row(w, r), w->q, i), wide(w, value));
-            all = SEQ(all, serial(w, i, I(w->q), serial(w, r, w->n_keys, one)));
+            all = tn_seqv(ctx, all, serial(w, i, tn_i64(ctx, w->q), serial(w, r, w->n_keys, one)),
+                          NULL);
             continue;
         }
         const tn_expr *u = var(w, "u"), *v = var(w, "v"), *x = var(w, "u"), *y = var(w, "v");
-        const tn_expr *key = MIN(ADD(w->key0, MUL(r, I(n))), SUB(w->all_keys, I(n)));
+        const tn_expr *key =
+            tn_min(ctx, tn_add(ctx, w->key0, tn_muli(ctx, r, n)), tn_subi(ctx, w->all_keys, n));
         const tn_expr *value =
-            element(w, o, w->changes[s], query(w, cell(w, i, n, u)), ADD(key, v));
+            element(w, o, w->changes[s], query(w, cell(w, i, n, u)), tn_add(ctx, key, v));
         const tn_stmt *set = cpu_square_set(&w->square, u, v, wide(w, value));
-        set = loop(w, u, I(n), TN_FOR_UNROLLED, loop(w, v, I(n), TN_FOR_VECTORIZED, set));
-        const tn_expr *row = given_row(w, ADD(SUB(key, w->key0), x));
+        set = loop(w, u, tn_i64(ctx, n), TN_FOR_UNROLLED,
+                   loop(w, v, tn_i64(ctx, n), TN_FOR_VECTORIZED, set));
+        const tn_expr *row = given_row(w, tn_add(ctx, tn_sub(ctx, key, w->key0), x));
         const tn_stmt *get = store(w, w->given[s], cell(w, row, w->q, cell(w, i, n, y)),
                                    cpu_square_get(&w->square, x, y));
-        get = loop(w, x, I(n), TN_FOR_UNROLLED, loop(w, y, I(n), TN_FOR_VECTORIZED, get));
-        const tn_stmt *square = SEQ(set, cpu_square_turn(&w->square), get);
-        all = SEQ(all, serial(w, i, I(w->q / n),
-                              serial(w, r, tn_ceildiv(w->ctx, w->n_keys, I(n)), square)));
+        get = loop(w, x, tn_i64(ctx, n), TN_FOR_UNROLLED,
+                   loop(w, y, tn_i64(ctx, n), TN_FOR_VECTORIZED, get));
+        const tn_stmt *square = tn_seqv(ctx, set, cpu_square_turn(&w->square), get, NULL);
+        all = tn_seqv(ctx, all,
+                      serial(w, i, tn_i64(ctx, w->q / n),
+                             serial(w, r, tn_ceildiv(ctx, w->n_keys, tn_i64(ctx, n)), square)),
+                      NULL);
     }
     return all;
 }
@@ -457,28 +489,30 @@ bring_changes(const nest *w)
 static const tn_expr *
 changed(const nest *w, const tn_expr *score, const tn_expr *r, lane l)
 {
+    tn_ctx *ctx = w->ctx;
     for (uint32_t s = 0; s < w->a->n_steps; s++) {
         const cpu_attention_step *step = &w->a->step[s];
-        const tn_expr *x = NULL, *c = F(step->c);
+        const tn_expr *x = NULL, *c = tn_literal(ctx, TNB_F32, step->c);
         if (w->given[s])
             x = load(w, w->given[s], cell(w, given_row(w, r), w->q, l.at));
         else if (w->changes[s])
-            x = wide(w, element(w, &step->x, w->changes[s], I(0), ADD(w->key0, r)));
+            x = wide(w,
+                     element(w, &step->x, w->changes[s], tn_i64(ctx, 0), tn_add(ctx, w->key0, r)));
         switch (step->kind) {
         case CPU_STEP_MULTIPLY:
-            score = MUL(score, c);
+            score = tn_mul(ctx, score, c);
             break;
         case CPU_STEP_ADD:
-            score = ADD(score, x);
+            score = tn_add(ctx, score, x);
             break;
         case CPU_STEP_KEEP:
-            score = tn_select_of(w->ctx, CMP(NE, x, F(0)), score, c);
+            score = tn_select_of(ctx, tn_ne(ctx, x, tn_literal(ctx, TNB_F32, 0)), score, c);
             break;
         case CPU_STEP_REPLACE:
-            score = tn_select_of(w->ctx, CMP(NE, x, F(0)), c, score);
+            score = tn_select_of(ctx, tn_ne(ctx, x, tn_literal(ctx, TNB_F32, 0)), c, score);
             break;
         case CPU_STEP_TANH:
-            score = tn_intrin1(w->ctx, TN_INTRIN_tanh, score);
+            score = tn_intrin1(ctx, TN_INTRIN_tanh, score);
             break;
         }
     }
@@ -489,56 +523,63 @@ changed(const nest *w, const tn_expr *score, const tn_expr *r, lane l)
 static const tn_stmt *
 largest(const nest *w, bool masked)
 {
-    const tn_expr *r = var(w, "r"), *key = ADD(w->key0, r);
+    tn_ctx *ctx = w->ctx;
+    const tn_expr *r = var(w, "r"), *key = tn_add(ctx, w->key0, r);
     lane l = lane_of(w), m = lane_of(w), n = lane_of(w);
     const tn_expr *at = cell(w, r, w->q, l.at);
     const tn_expr *value = changed(w, load(w, w->ps, at), r, l);
     if (masked) {
-        key = tn_cast_to(w->ctx, TNB_I32, key);
-        const tn_expr *seen = tn_and(w->ctx, CMP(LE, load(w, w->from, of_group(w, l)), key),
-                                     CMP(LT, key, load(w, w->to, of_group(w, l))));
-        value = tn_select_of(w->ctx, seen, value, F(-INFINITY));
+        key = tn_cast_to(ctx, TNB_I32, key);
+        const tn_expr *seen = tn_and(ctx, tn_le(ctx, load(w, w->from, of_group(w, l)), key),
+                                     tn_lt(ctx, key, load(w, w->to, of_group(w, l))));
+        value = tn_select_of(ctx, seen, value, tn_literal(ctx, TNB_F32, -INFINITY));
     }
     const tn_stmt *s = NULL;
     if (masked || w->a->n_steps)
         s = loop(w, r, w->n_keys, TN_FOR_SERIAL, each_lane(w, l, store(w, w->ps, at, value)));
     const tn_expr *k = var(w, "r");
     const tn_stmt *max =
-        store(w, w->now, m.at, MAX(load(w, w->now, m.at), load(w, w->ps, cell(w, k, w->q, m.at))));
-    max = SEQ(each_lane(w, n, store(w, w->now, n.at, load(w, w->top, of_group(w, n)))),
-              serial(w, k, w->n_keys, each_lane(w, m, max)));
-    return s ? SEQ(s, max) : max;
+        store(w, w->now, m.at,
+              tn_max(ctx, load(w, w->now, m.at), load(w, w->ps, cell(w, k, w->q, m.at))));
+    max = tn_seqv(ctx, each_lane(w, n, store(w, w->now, n.at, load(w, w->top, of_group(w, n)))),
+                  serial(w, k, w->n_keys, each_lane(w, m, max)), NULL);
+    return s ? tn_seqv(ctx, s, max, NULL) : max;
 }
 
 /* Scores become weights; `factor` is what all so far is multiplied by. now: the largest score, then the sum. */
 static const tn_stmt *
 weights(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const tn_expr *r = var(w, "r");
     lane l = lane_of(w), m = lane_of(w), n = lane_of(w);
     const tn_expr *top = load(w, w->top, of_group(w, l)), *now = load(w, w->now, l.at);
     /* where all is -infinity so far, differences are no numbers */
-    const tn_expr *level = tn_select_of(w->ctx, CMP(EQ, now, F(-INFINITY)), F(0), now);
+    const tn_expr *level = tn_select_of(ctx, tn_eq(ctx, now, tn_literal(ctx, TNB_F32, -INFINITY)),
+                                        tn_literal(ctx, TNB_F32, 0), now);
     const tn_stmt *begin =
-        SEQ(store(w, w->factor, l.at, tn_intrin1(w->ctx, TN_INTRIN_exp, SUB(top, level))),
-            store(w, w->top, of_group(w, l), now), store(w, w->now, l.at, level));
+        tn_seqv(ctx,
+                store(w, w->factor, l.at, tn_intrin1(ctx, TN_INTRIN_exp, tn_sub(ctx, top, level))),
+                store(w, w->top, of_group(w, l), now), store(w, w->now, l.at, level), NULL);
     const tn_expr *sum = load(w, w->sum, of_group(w, m));
-    const tn_stmt *sums = store(w, w->acc, m.at, MUL(sum, load(w, w->factor, m.at)));
-    const tn_expr *at = cell(w, r, w->q, n.at), *p = tn_var_dtype(w->ctx, "p", TNB_F32);
+    const tn_stmt *sums = store(w, w->acc, m.at, tn_mul(ctx, sum, load(w, w->factor, m.at)));
+    const tn_expr *at = cell(w, r, w->q, n.at), *p = tn_var_dtype(ctx, "p", TNB_F32);
     const tn_expr *e =
-        tn_intrin1(w->ctx, TN_INTRIN_exp, SUB(load(w, w->ps, at), load(w, w->now, n.at)));
-    const tn_stmt *each = SEQ(tn_bind_of(w->ctx, p, e), store(w, w->ps, at, p),
-                              store(w, w->acc, n.at, ADD(load(w, w->acc, n.at), p)));
+        tn_intrin1(ctx, TN_INTRIN_exp, tn_sub(ctx, load(w, w->ps, at), load(w, w->now, n.at)));
+    const tn_stmt *each =
+        tn_seqv(ctx, tn_bind_of(ctx, p, e), store(w, w->ps, at, p),
+                store(w, w->acc, n.at, tn_add(ctx, load(w, w->acc, n.at), p)), NULL);
     lane o = lane_of(w);
-    return SEQ(each_lane(w, l, begin), each_lane(w, m, sums),
-               serial(w, r, w->n_keys, each_lane(w, n, each)),
-               each_lane(w, o, store(w, w->sum, of_group(w, o), load(w, w->acc, o.at))));
+    return tn_seqv(ctx, each_lane(w, l, begin), each_lane(w, m, sums),
+                   serial(w, r, w->n_keys, each_lane(w, n, each)),
+                   each_lane(w, o, store(w, w->sum, of_group(w, o), load(w, w->acc, o.at))), NULL);
 }
 
 /* os[c, query] = os * factor + the products of values and weights. */
 static const tn_stmt *
 outputs(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     int64_t rows = w->panels * w->panel, parts = w->panel / w->mc;
     const tn_expr *p = var(w, "panel"), *h = var(w, "part"), *k = var(w, "key"), *c[3];
     lane l[3];
@@ -546,41 +587,45 @@ outputs(const nest *w)
         l[i] = lane_of(w);
         c[i] = var(w, "c");
     }
-#define OUTPUT(i) \
-    cell(w, cell(w, w->group, rows, cell(w, p, w->panel, cell(w, h, w->mc, c[i]))), w->q, l[i].at)
-#define SUM(i) cell(w, c[i], w->q, l[i].at)
+    const tn_expr *output[3], *sum[3]; /* where they are */
+    for (int i = 0; i < 3; i++) {
+        const tn_expr *column = cell(w, p, w->panel, cell(w, h, w->mc, c[i]));
+        output[i] = cell(w, cell(w, w->group, rows, column), w->q, l[i].at);
+        sum[i] = cell(w, c[i], w->q, l[i].at);
+    }
     const tn_stmt *begin =
-        store(w, w->acc, SUM(0), MUL(load(w, w->os, OUTPUT(0)), load(w, w->factor, l[0].at)));
+        store(w, w->acc, sum[0],
+              tn_mul(ctx, load(w, w->os, output[0]), load(w, w->factor, l[0].at)));
     const tn_expr *value =
         load(w, w->vs, cell(w, cell(w, p, w->keys, k), w->panel, cell(w, h, w->mc, c[1])));
-    const tn_expr *product = MUL(value, load(w, w->ps, cell(w, k, w->q, l[1].at)));
-    const tn_stmt *add = store(w, w->acc, SUM(1), ADD(load(w, w->acc, SUM(1)), product));
-    const tn_stmt *end = store(w, w->os, OUTPUT(2), load(w, w->acc, SUM(2)));
-    begin = loop(w, c[0], I(w->mc), TN_FOR_UNROLLED, each_lane(w, l[0], begin));
-    add = loop(w, c[1], I(w->mc), TN_FOR_UNROLLED, each_lane(w, l[1], add));
-    end = loop(w, c[2], I(w->mc), TN_FOR_UNROLLED, each_lane(w, l[2], end));
-    const tn_stmt *s = SEQ(begin, serial(w, k, w->n_keys, add), end);
-#undef OUTPUT
-#undef SUM
-    return serial(w, p, I(w->panels), serial(w, h, I(parts), s));
+    const tn_expr *product = tn_mul(ctx, value, load(w, w->ps, cell(w, k, w->q, l[1].at)));
+    const tn_stmt *add = store(w, w->acc, sum[1], tn_add(ctx, load(w, w->acc, sum[1]), product));
+    const tn_stmt *end = store(w, w->os, output[2], load(w, w->acc, sum[2]));
+    begin = loop(w, c[0], tn_i64(ctx, w->mc), TN_FOR_UNROLLED, each_lane(w, l[0], begin));
+    add = loop(w, c[1], tn_i64(ctx, w->mc), TN_FOR_UNROLLED, each_lane(w, l[1], add));
+    end = loop(w, c[2], tn_i64(ctx, w->mc), TN_FOR_UNROLLED, each_lane(w, l[2], end));
+    const tn_stmt *s = tn_seqv(ctx, begin, serial(w, k, w->n_keys, add), end, NULL);
+    return serial(w, p, tn_i64(ctx, w->panels), serial(w, h, tn_i64(ctx, parts), s));
 }
 
 /* A group of queries and the tile of keys. */
 static const tn_stmt *
 group_and_keys(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const tn_stmt *top = largest(w, false);
     if (w->ranged) {
-        const tn_expr *end = ADD(w->key0, w->n_keys), *g = MUL(w->group, I(4));
-        const tn_expr *cut = tn_or(w->ctx, CMP(LT, w->key0, load(w, w->span, ADD(g, I(1)))),
-                                   CMP(GT, end, load(w, w->span, ADD(g, I(2)))));
-        top = tn_if_stmt_of(w->ctx, cut, largest(w, true), top);
-        const tn_stmt *s = SEQ(scores(w), bring_changes(w), top, weights(w), outputs(w));
-        const tn_expr *seen = tn_and(w->ctx, CMP(LT, load(w, w->span, g), end),
-                                     CMP(GT, load(w, w->span, ADD(g, I(3))), w->key0));
-        return tn_if_stmt_of(w->ctx, seen, s, NULL);
+        const tn_expr *end = tn_add(ctx, w->key0, w->n_keys), *g = tn_muli(ctx, w->group, 4);
+        const tn_expr *cut = tn_or(ctx, tn_lt(ctx, w->key0, load(w, w->span, tn_addi(ctx, g, 1))),
+                                   tn_gt(ctx, end, load(w, w->span, tn_addi(ctx, g, 2))));
+        top = tn_if_stmt_of(ctx, cut, largest(w, true), top);
+        const tn_stmt *s =
+            tn_seqv(ctx, scores(w), bring_changes(w), top, weights(w), outputs(w), NULL);
+        const tn_expr *seen = tn_and(ctx, tn_lt(ctx, load(w, w->span, g), end),
+                                     tn_gt(ctx, load(w, w->span, tn_addi(ctx, g, 3)), w->key0));
+        return tn_if_stmt_of(ctx, seen, s, NULL);
     }
-    return SEQ(scores(w), bring_changes(w), top, weights(w), outputs(w));
+    return tn_seqv(ctx, scores(w), bring_changes(w), top, weights(w), outputs(w), NULL);
 }
 
 /* ---- a tile of queries ---- */
@@ -588,14 +633,18 @@ group_and_keys(const nest *w)
 static const tn_stmt *
 begin_group(const nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     int64_t rows = w->panels * w->panel;
     const tn_expr *c = var(w, "c");
     lane l = lane_of(w), m = lane_of(w);
     const tn_stmt *s =
-        SEQ(store(w, w->top, of_group(w, l), F(-INFINITY)), store(w, w->sum, of_group(w, l), F(0)));
-    const tn_stmt *clear = store(w, w->os, cell(w, cell(w, w->group, rows, c), w->q, m.at), F(0));
-    s = SEQ(each_lane(w, l, s), serial(w, c, I(rows), each_lane(w, m, clear)), bring_query(w));
-    return w->ranged ? SEQ(range_of(w), s) : s;
+        tn_seqv(ctx, store(w, w->top, of_group(w, l), tn_literal(ctx, TNB_F32, -INFINITY)),
+                store(w, w->sum, of_group(w, l), tn_literal(ctx, TNB_F32, 0)), NULL);
+    const tn_stmt *clear = store(w, w->os, cell(w, cell(w, w->group, rows, c), w->q, m.at),
+                                 tn_literal(ctx, TNB_F32, 0));
+    s = tn_seqv(ctx, each_lane(w, l, s), serial(w, c, tn_i64(ctx, rows), each_lane(w, m, clear)),
+                bring_query(w), NULL);
+    return w->ranged ? tn_seqv(ctx, range_of(w), s, NULL) : s;
 }
 
 static const tn_stmt *
@@ -608,26 +657,32 @@ each_group(nest *w, const tn_expr *n, const tn_stmt *(*body)(const nest *w))
 static const tn_stmt *
 tile(nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     int64_t known, t = 4 * w->groups;
-    const tn_expr *all = tn_ceildiv(w->ctx, w->n_queries, I(w->q)), *n = I(w->groups);
+    const tn_expr *all = tn_ceildiv(ctx, w->n_queries, tn_i64(ctx, w->q)),
+                  *n = tn_i64(ctx, w->groups);
     if (!tn_int_value(all, &known) || known % w->groups)
-        n = MIN(n, SUB(all, MUL(w->tile, n)));
+        n = tn_min(ctx, n, tn_sub(ctx, all, tn_mul(ctx, w->tile, n)));
     const tn_stmt *begin = each_group(w, n, begin_group);
-    const tn_expr *turn = var(w, "keys"), *first = I(0), *end = w->all_keys;
+    const tn_expr *turn = var(w, "keys"), *first = tn_i64(ctx, 0), *end = w->all_keys;
     if (w->ranged) {
-        begin = SEQ(store(w, w->span, I(t), w->all_keys), store(w, w->span, I(t + 1), I(0)), begin);
-        first = load(w, w->span, I(t));
-        end = load(w, w->span, I(t + 1));
+        begin = tn_seqv(ctx, store(w, w->span, tn_i64(ctx, t), w->all_keys),
+                        store(w, w->span, tn_i64(ctx, t + 1), tn_i64(ctx, 0)), begin, NULL);
+        first = load(w, w->span, tn_i64(ctx, t));
+        end = load(w, w->span, tn_i64(ctx, t + 1));
     }
     const tn_expr *key0 = var(w, "key0"), *n_keys = var(w, "n_keys");
     w->key0 = key0;
     w->n_keys = n_keys;
-    const tn_expr *at = ADD(first, MUL(turn, I(w->keys)));
-    const tn_stmt *s = SEQ(copy_keys(w), copy_values(w), each_group(w, n, group_and_keys));
-    s = SEQ(tn_bind_of(w->ctx, key0, at),
-            tn_bind_of(w->ctx, n_keys, MIN(I(w->keys), SUB(end, key0))), s);
-    const tn_expr *turns = tn_ceildiv(w->ctx, MAX(SUB(end, first), I(0)), I(w->keys));
-    return SEQ(begin, serial(w, turn, turns, s), each_group(w, n, write_result));
+    const tn_expr *at = tn_add(ctx, first, tn_muli(ctx, turn, w->keys));
+    const tn_stmt *s =
+        tn_seqv(ctx, copy_keys(w), copy_values(w), each_group(w, n, group_and_keys), NULL);
+    s = tn_seqv(ctx, tn_bind_of(ctx, key0, at),
+                tn_bind_of(ctx, n_keys, tn_min(ctx, tn_i64(ctx, w->keys), tn_sub(ctx, end, key0))),
+                s, NULL);
+    const tn_expr *turns =
+        tn_ceildiv(ctx, tn_max(ctx, tn_sub(ctx, end, first), tn_i64(ctx, 0)), tn_i64(ctx, w->keys));
+    return tn_seqv(ctx, begin, serial(w, turn, turns, s), each_group(w, n, write_result), NULL);
 }
 
 /* ---- the program ---- */
@@ -724,11 +779,12 @@ allocate(nest *w, const tn_node **all)
 static const tn_stmt *
 tiles_of_heads(nest *w)
 {
+    tn_ctx *ctx = w->ctx;
     const cpu_attention *a = w->a;
     const tn_node *allocs[16 + CPU_ATTENTION_STEPS + CPU_SQUARE_BUFFERS],
         *reads[5 + CPU_ATTENTION_STEPS];
     const tn_expr *vars[CPU_ATTENTION_BATCH + 1], *extents[CPU_ATTENTION_BATCH + 1],
-        *values[CPU_ATTENTION_BATCH + 1], *p = var(w, "tile"), *total = I(1);
+        *values[CPU_ATTENTION_BATCH + 1], *p = var(w, "tile"), *total = tn_i64(ctx, 1);
     const tn_node *iters[CPU_ATTENTION_BATCH + 1];
     uint32_t n = a->n_batch, r = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -736,32 +792,32 @@ tiles_of_heads(nest *w)
         extents[i] = tnk_te_expr(w->te, a->batch[i]);
     }
     vars[n] = w->tile = var(w, "v_tile");
-    extents[n] = tn_ceildiv(w->ctx, w->n_queries, I(w->groups * w->q));
+    extents[n] = tn_ceildiv(ctx, w->n_queries, tn_i64(ctx, w->groups * w->q));
     for (uint32_t i = n + 1; i-- > 0;) {
-        values[i] = tn_is_int_const(total, 1) ? p : tn_floordiv(w->ctx, p, total);
+        values[i] = tn_is_int_const(total, 1) ? p : tn_floordiv(ctx, p, total);
         if (i)
-            values[i] = tn_floormod(w->ctx, values[i], extents[i]);
-        total = MUL(total, extents[i]);
-        iters[i] = tn_iter_var_of(w->ctx, tn_range_of(w->ctx, I(0), extents[i]), vars[i],
+            values[i] = tn_floormod(ctx, values[i], extents[i]);
+        total = tn_mul(ctx, total, extents[i]);
+        iters[i] = tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), extents[i]), vars[i],
                                   TN_ITER_SPATIAL, NULL);
     }
     uint32_t n_allocs = allocate(w, allocs);
     for (int i = 0; i < 3; i++)
-        reads[r++] = tn_region_full(w->ctx, w->in[i]);
+        reads[r++] = tn_region_full(ctx, w->in[i]);
     for (int i = 0; i < 2; i++)
         if (w->starts[i])
-            reads[r++] = tn_region_full(w->ctx, w->starts[i]);
+            reads[r++] = tn_region_full(ctx, w->starts[i]);
     for (uint32_t s = 0; s < a->n_steps; s++)
         if (w->changes[s])
-            reads[r++] = tn_region_full(w->ctx, w->changes[s]);
+            reads[r++] = tn_region_full(ctx, w->changes[s]);
     tn_block b = {.name = "attention",
-                  .iters = tn_list_of(w->ctx, iters, n + 1),
-                  .allocs = tn_list_of(w->ctx, allocs, n_allocs),
-                  .reads = tn_list_of(w->ctx, reads, r),
-                  .writes = tn_listv(w->ctx, tn_region_full(w->ctx, w->out), NULL),
+                  .iters = tn_list_of(ctx, iters, n + 1),
+                  .allocs = tn_list_of(ctx, allocs, n_allocs),
+                  .reads = tn_list_of(ctx, reads, r),
+                  .writes = tn_listv(ctx, tn_region_full(ctx, w->out), NULL),
                   .body = tile(w)};
-    const tn_stmt *s = tn_block_realize_of(w->ctx, tn_list_of(w->ctx, values, n + 1),
-                                           tn_bool(w->ctx, true), tn_block_of(w->ctx, &b));
+    const tn_stmt *s = tn_block_realize_of(ctx, tn_list_of(ctx, values, n + 1), tn_bool(ctx, true),
+                                           tn_block_of(ctx, &b));
     return loop(w, p, total, TN_FOR_PARALLEL, s);
 }
 
@@ -806,7 +862,7 @@ cpu_attention_call(tn_builder *b, const cpu_attention *a, const tn_type *type,
         return f;
     if (tn_as_prim_func(f)->params.n != n + 1)
         return NULL; /* of an extent p + s of keys alone, no operand tells p */
-    f = tn_func_with_attr(w->ctx, f, "op_pattern", I(OPAQUE));
+    f = tn_func_with_attr(w->ctx, f, "op_pattern", tn_i64(w->ctx, OPAQUE));
     f = tn_func_with_attr(w->ctx, f, "tirx.is_scheduled", tn_bool(w->ctx, true));
     return tn_builder_call_tir(b, f, "attention", tn_list_of(w->ctx, args, n), type);
 }

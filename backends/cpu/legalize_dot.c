@@ -29,10 +29,6 @@
 
 enum { MAX_RANK = 6, LEAST_ROWS = 8 /* that packing while the function runs pays for */ };
 
-#define I64(v) tn_i64(ctx, v)
-#define ADD(a, b) tn_add(ctx, a, b)
-#define MUL(a, b) tn_mul(ctx, a, b)
-
 /* What a product's operands, its sums and its result are, and how many products lie together. */
 typedef struct kind {
     tnb_dtype left, right, sum, result;
@@ -123,7 +119,7 @@ left_of(tn_builder *b, const tn_call *call, const kind *k)
 static const tn_expr *
 product(tn_ctx *ctx, const kind *k, const tn_expr *a, const tn_expr *b)
 {
-    return MUL(tn_cast_to(ctx, k->sum, a), tn_cast_to(ctx, k->sum, b));
+    return tn_mul(ctx, tn_cast_to(ctx, k->sum, a), tn_cast_to(ctx, k->sum, b));
 }
 
 /* What stands for 0 in the left operand. */
@@ -152,7 +148,7 @@ sums_of_weights(tn_builder *b, const tn_expr *w, const kind *k, const uint32_t *
         if (!at[i])
             at[i] = tnk_te_reduce_axis(s, "r", shape.at[i]);
     const tn_expr *v = tn_cast_to(ctx, TNB_I32, tnk_te_read_at(te, in, at, shape.n));
-    const tn_node *out = tnk_te_sum(s, MUL(v, tn_int_imm_of(ctx, TNB_I32, k->least)));
+    const tn_node *out = tnk_te_sum(s, tn_mul(ctx, v, tn_int_imm_of(ctx, TNB_I32, k->least)));
     return tn_emit(b, tnk_te_call(te, b, "of_weights", &w, 1, &out, 1), "of_weights");
 }
 
@@ -184,9 +180,9 @@ finish(parts *p, tn_builder *b, const kind *k, const char *name, const tn_node *
         const tn_expr *v = tnk_te_read_at(p->te, sums, s->axes, s->n_axes);
         for (uint32_t i = 0; i < p->n; i++)
             at[i] = tn_is_int_const(tn_as_buffer(p->of_weights)->shape.at[i], 1)
-                        ? I64(0)
+                        ? tn_i64(ctx, 0)
                         : s->axes[p->dims[i]];
-        sums = tnk_te_define(s, ADD(v, tnk_te_read_at(p->te, p->of_weights, at, p->n)));
+        sums = tnk_te_define(s, tn_add(ctx, v, tnk_te_read_at(p->te, p->of_weights, at, p->n)));
     } else if (!tnb_dtype_eq(k->sum, k->result)) {
         tnk_stage *s = tnk_te_stage_like(p->te, "T_cast", sums, k->result);
         const tn_expr *v = tnk_te_read_at(p->te, sums, s->axes, s->n_axes);
@@ -219,7 +215,7 @@ read_window(const tn_call *call, conv *c)
 static const tn_expr *
 in_window(tn_ctx *ctx, const conv *c, int i, const tn_expr *o, const tn_expr *r)
 {
-    return ADD(MUL(o, I64(c->stride[i])), MUL(r, I64(c->dilation[i])));
+    return tn_add(ctx, tn_muli(ctx, o, c->stride[i]), tn_muli(ctx, r, c->dilation[i]));
 }
 
 /* The places in x, of `shape` with height and width from 2 on, of the padded data's two axes; `inside` and that they are in x. */
@@ -228,9 +224,9 @@ unpadded(tn_ctx *ctx, const conv *c, const tn_expr *const *axes, const tn_list s
          const tn_expr *inside, const tn_expr **at)
 {
     for (int i = 0; i < 2; i++) {
-        const tn_expr *before = I64(c->pad[i]);
-        const tn_expr *low = tn_cmp(ctx, TN_KIND_LE, before, axes[i]),
-                      *high = tn_cmp(ctx, TN_KIND_LT, axes[i], ADD(shape.at[2 + i], before));
+        const tn_expr *before = tn_i64(ctx, c->pad[i]);
+        const tn_expr *low = tn_le(ctx, before, axes[i]),
+                      *high = tn_lt(ctx, axes[i], tn_add(ctx, shape.at[2 + i], before));
         if (c->pad[i])
             inside = inside ? tn_and(ctx, inside, low) : low;
         if (c->pad[2 + i])
@@ -279,15 +275,19 @@ pack_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     tn_ctx *ctx = tn_builder_ctx(b);
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "w", w->type);
-    const tn_expr *dims[7] = {
-        c->k.at[0], c->k.at[1],        c->k.at[2], c->k.at[3], I64(c->in_block / c->kind.group),
-        c->k.at[5], I64(c->kind.group)};
+    const tn_expr *dims[7] = {c->k.at[0],
+                              c->k.at[1],
+                              c->k.at[2],
+                              c->k.at[3],
+                              tn_i64(ctx, c->in_block / c->kind.group),
+                              c->k.at[5],
+                              tn_i64(ctx, c->kind.group)};
     tnk_stage *s = tnk_te_stage(te, "pairs", dims, 7, c->kind.right);
     const tn_expr *at[6] = {s->axes[0],
                             s->axes[1],
                             s->axes[2],
                             s->axes[3],
-                            ADD(MUL(s->axes[4], I64(c->kind.group)), s->axes[6]),
+                            tn_add(ctx, tn_muli(ctx, s->axes[4], c->kind.group), s->axes[6]),
                             s->axes[5]};
     const tn_node *out =
         tnk_te_define(s, tn_cast_to(ctx, c->kind.right, tnk_te_read_at(te, in, at, 6)));
@@ -314,7 +314,7 @@ pad(tnk_te *te, const tn_node *x, const conv *c)
         return x;
     memcpy(dims, shape.at, sizeof dims);
     for (int i = 0; i < 2; i++)
-        dims[2 + i] = ADD(dims[2 + i], I64(c->pad[i] + c->pad[2 + i]));
+        dims[2 + i] = tn_addi(ctx, dims[2 + i], c->pad[i] + c->pad[2 + i]);
     tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 5, c->kind.left);
     memcpy(at, s->axes, sizeof at);
     const tn_expr *inside = unpadded(ctx, c, s->axes + 2, shape, NULL, at + 2);
@@ -336,10 +336,11 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target)
     const tn_expr *rc = tnk_te_reduce_axis(s, "rco", c.k.at[1]),
                   *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
-                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / c.kind.group)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(c.kind.group));
+                  *ri = tnk_te_reduce_axis(s, "rci", tn_i64(ctx, c.in_block / c.kind.group)),
+                  *rp = tnk_te_reduce_axis(s, "rp", tn_i64(ctx, c.kind.group));
     const tn_expr *at[5] = {o[0], rc, in_window(ctx, &c, 0, o[2], ry),
-                            in_window(ctx, &c, 1, o[3], rx), ADD(MUL(ri, I64(c.kind.group)), rp)};
+                            in_window(ctx, &c, 1, o[3], rx),
+                            tn_add(ctx, tn_muli(ctx, ri, c.kind.group), rp)};
     const tn_expr *wat[7] = {o[1], rc, ry, rx, ri, o[4], rp};
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 5),
                                                tnk_te_read_at(p.te, p.w, wat, 7)));
@@ -374,13 +375,13 @@ pack_first_kernel(tn_builder *b, const tn_expr *w, const conv *c)
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "w", w->type);
     const tn_expr *dims[6] = {c->k.at[0], c->k.at[2],
-                              c->k.at[3], I64(c->in_block / c->kind.group),
-                              c->k.at[4], I64(c->kind.group)};
+                              c->k.at[3], tn_i64(ctx, c->in_block / c->kind.group),
+                              c->k.at[4], tn_i64(ctx, c->kind.group)};
     tnk_stage *s = tnk_te_stage(te, "pairs", dims, 6, c->kind.right);
-    const tn_expr *i = ADD(MUL(s->axes[3], I64(c->kind.group)), s->axes[5]);
+    const tn_expr *i = tn_add(ctx, tn_muli(ctx, s->axes[3], c->kind.group), s->axes[5]);
     const tn_expr *at[5] = {s->axes[0], i, s->axes[1], s->axes[2], s->axes[4]};
     const tn_expr *v =
-        tn_if_then_else(ctx, tn_cmp(ctx, TN_KIND_LT, i, c->k.at[1]),
+        tn_if_then_else(ctx, tn_lt(ctx, i, c->k.at[1]),
                         tn_cast_to(ctx, c->kind.right, tnk_te_read_at(te, in, at, 5)),
                         tn_cast_to(ctx, c->kind.right, tn_int_imm_of(ctx, TNB_I32, 0)));
     const tn_node *out = tnk_te_define(s, v);
@@ -393,11 +394,11 @@ pad_first(tnk_te *te, const tn_node *x, const conv *c)
 {
     tn_ctx *ctx = tnk_te_ctx(te);
     const tn_list shape = tn_as_buffer(x)->shape;
-    const tn_expr *dims[4] = {shape.at[0], ADD(shape.at[2], I64(c->pad[0] + c->pad[2])),
-                              ADD(shape.at[3], I64(c->pad[1] + c->pad[3])), I64(c->in_block)};
+    const tn_expr *dims[4] = {shape.at[0], tn_addi(ctx, shape.at[2], c->pad[0] + c->pad[2]),
+                              tn_addi(ctx, shape.at[3], c->pad[1] + c->pad[3]),
+                              tn_i64(ctx, c->in_block)};
     tnk_stage *s = tnk_te_stage(te, "pad_temp", dims, 4, c->kind.left);
-    const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, s->axes[3], shape.at[1]),
-                  *at[4] = {s->axes[0], s->axes[3]};
+    const tn_expr *inside = tn_lt(ctx, s->axes[3], shape.at[1]), *at[4] = {s->axes[0], s->axes[3]};
     inside = unpadded(ctx, c, s->axes + 1, shape, inside, at + 2);
     return tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(te, x, at, 4),
                                             zero(ctx, &c->kind)));
@@ -416,10 +417,10 @@ legalize_first(tn_builder *b, const tn_call *call, const tn_target *target)
     const tn_expr *const *o = s->axes;
     const tn_expr *ry = tnk_te_reduce_axis(s, "ry", c.k.at[2]),
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]),
-                  *ri = tnk_te_reduce_axis(s, "rci", I64(c.in_block / c.kind.group)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(c.kind.group));
+                  *ri = tnk_te_reduce_axis(s, "rci", tn_i64(ctx, c.in_block / c.kind.group)),
+                  *rp = tnk_te_reduce_axis(s, "rp", tn_i64(ctx, c.kind.group));
     const tn_expr *at[4] = {o[0], in_window(ctx, &c, 0, o[2], ry), in_window(ctx, &c, 1, o[3], rx),
-                            ADD(MUL(ri, I64(c.kind.group)), rp)};
+                            tn_add(ctx, tn_muli(ctx, ri, c.kind.group), rp)};
     const tn_expr *wat[6] = {o[1], ry, rx, ri, o[4], rp};
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 4),
                                                tnk_te_read_at(p.te, p.w, wat, 6)));
@@ -436,7 +437,7 @@ static const tn_expr *
 exact_integer(tn_ctx *ctx, const tn_expr *v)
 {
     const int32_t bits = 0x4b400000; /* of 3 * EXACT */
-    const tn_expr *moved = ADD(v, tn_float_imm_of(ctx, TNB_F32, 3.0 * EXACT));
+    const tn_expr *moved = tn_add(ctx, v, tn_float_imm_of(ctx, TNB_F32, 3.0 * EXACT));
     const tn_expr *whole = tn_scalar_call(ctx, TNB_I32,
                                           tn_op_ref_of(ctx, tn_find_op(tn_ctx_registry(ctx),
                                                                        "tirx.reinterpret", NULL)),
@@ -494,7 +495,7 @@ legalize_depthwise(tn_builder *b, const tn_call *call)
                   *rx = tnk_te_reduce_axis(s, "rx", c.k.at[3]);
     const tn_expr *at[5] = {o[0], o[1], in_window(ctx, &c, 0, o[2], ry),
                             in_window(ctx, &c, 1, o[3], rx), o[4]};
-    const tn_expr *wat[5] = {o[1], I64(0), ry, rx, o[4]};
+    const tn_expr *wat[5] = {o[1], tn_i64(ctx, 0), ry, rx, o[4]};
     const tn_node *out = tnk_te_sum(s, product(ctx, &c.kind, tnk_te_read_at(p.te, padded, at, 5),
                                                tnk_te_read_at(p.te, p.w, wat, 5)));
     tnk_stage *last = tnk_te_stage_like(p.te, "whole", out, TNB_I32);
@@ -544,15 +545,15 @@ pack_matrix(tn_builder *b, const tn_expr *w, const matrices *m)
     const tn_expr *dims[MAX_RANK + 2], *at[MAX_RANK];
     uint32_t batch = m->w.n - 2;
     memcpy(dims, m->w.at, batch * sizeof *dims);
-    dims[batch] = I64(m->n / m->lanes);
-    dims[batch + 1] = I64(m->k / m->kind.group);
-    dims[batch + 2] = I64(m->lanes);
-    dims[batch + 3] = I64(m->kind.group);
+    dims[batch] = tn_i64(ctx, m->n / m->lanes);
+    dims[batch + 1] = tn_i64(ctx, m->k / m->kind.group);
+    dims[batch + 2] = tn_i64(ctx, m->lanes);
+    dims[batch + 3] = tn_i64(ctx, m->kind.group);
     tnk_stage *s = tnk_te_stage(te, "pairs", dims, batch + 4, m->kind.right);
     const tn_expr *const *a = s->axes + batch;
     memcpy(at, s->axes, batch * sizeof *at);
-    at[batch] = ADD(MUL(a[1], I64(m->kind.group)), a[3]);
-    at[batch + 1] = ADD(MUL(a[0], I64(m->lanes)), a[2]);
+    at[batch] = tn_add(ctx, tn_muli(ctx, a[1], m->kind.group), a[3]);
+    at[batch + 1] = tn_add(ctx, tn_muli(ctx, a[0], m->lanes), a[2]);
     const tn_node *out =
         tnk_te_define(s, tn_cast_to(ctx, m->kind.right, tnk_te_read_at(te, in, at, batch + 2)));
     return tn_emit(b, tnk_te_call(te, b, "pairs", &w, 1, &out, 1), "pairs");
@@ -589,15 +590,16 @@ legalize_matmul(tn_builder *b, const tn_call *call, const tn_target *target)
     tnk_te *te = p.te;
     const tn_node *x = p.x, *w = p.w;
     tnk_stage *s = tnk_te_stage(te, "matmul_pairs", m.out.at, m.out.n, m.kind.sum);
-    const tn_expr *r = tnk_te_reduce_axis(s, "rk", I64(m.k / m.kind.group)),
-                  *rp = tnk_te_reduce_axis(s, "rp", I64(m.kind.group)), *j = s->axes[m.out.n - 1];
+    const tn_expr *r = tnk_te_reduce_axis(s, "rk", tn_i64(ctx, m.k / m.kind.group)),
+                  *rp = tnk_te_reduce_axis(s, "rp", tn_i64(ctx, m.kind.group)),
+                  *j = s->axes[m.out.n - 1];
     batch_of(s, m.x, at);
     at[m.x.n - 2] = s->axes[m.out.n - 2];
-    at[m.x.n - 1] = ADD(MUL(r, I64(m.kind.group)), rp);
+    at[m.x.n - 1] = tn_add(ctx, tn_muli(ctx, r, m.kind.group), rp);
     batch_of(s, m.w, wat);
-    wat[batch] = tn_floordiv(ctx, j, I64(m.lanes));
+    wat[batch] = tn_floordivi(ctx, j, m.lanes);
     wat[batch + 1] = r;
-    wat[batch + 2] = tn_floormod(ctx, j, I64(m.lanes));
+    wat[batch + 2] = tn_floormodi(ctx, j, m.lanes);
     wat[batch + 3] = rp;
     const tn_node *out = tnk_te_sum(s, product(ctx, &m.kind, tnk_te_read_at(te, x, at, m.x.n),
                                                tnk_te_read_at(te, w, wat, batch + 4)));

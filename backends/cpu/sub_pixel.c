@@ -10,12 +10,6 @@
 #include "cpu.h"
 #include "tenon/kit/te.h"
 
-#define I(v) tn_i64(ctx, (v))
-#define ADD(a, b) tn_add(ctx, (a), (b))
-#define MUL(a, b) tn_mul(ctx, (a), (b))
-#define DIV(a, b) tn_floordiv(ctx, (a), (b))
-#define MOD(a, b) tn_floormod(ctx, (a), (b))
-
 typedef struct transposed {
     tn_ctx *ctx;
     int64_t stride[2], before[2], after[2], size[2]; /* of the kernel */
@@ -32,19 +26,21 @@ kernel_by_rest(const transposed *t, tn_builder *b, const tn_expr *k)
     tnb_dtype d = tn_type_dtype(k->type);
     const tn_node *in = tnk_te_input(te, "w", k->type);
     int64_t rests = t->stride[0] * t->stride[1];
-    const tn_expr *dims[4] = {I(t->out * rests), I(t->in), I(t->taps[0]), I(t->taps[1])};
+    const tn_expr *dims[4] = {tn_i64(ctx, t->out * rests), tn_i64(ctx, t->in),
+                              tn_i64(ctx, t->taps[0]), tn_i64(ctx, t->taps[1])};
     tnk_stage *s = tnk_te_stage(te, "sub_pixel_kernel", dims, 4, d);
     const tn_expr *at[2], *inside = NULL;
     for (int i = 0; i < 2; i++) {
-        const tn_expr *rest = i ? MOD(s->axes[0], I(t->stride[1]))
-                                : MOD(DIV(s->axes[0], I(t->stride[1])), I(t->stride[0]));
-        const tn_expr *tap = tn_sub(ctx, I(t->taps[i] - 1), s->axes[2 + i]);
-        at[i] = ADD(rest, MUL(tap, I(t->stride[i])));
+        const tn_expr *rest =
+            i ? tn_floormodi(ctx, s->axes[0], t->stride[1])
+              : tn_floormodi(ctx, tn_floordivi(ctx, s->axes[0], t->stride[1]), t->stride[0]);
+        const tn_expr *tap = tn_sub(ctx, tn_i64(ctx, t->taps[i] - 1), s->axes[2 + i]);
+        at[i] = tn_add(ctx, rest, tn_muli(ctx, tap, t->stride[i]));
         if (t->size[i] % t->stride[i])
-            inside = tn_and(ctx, inside, tn_cmp(ctx, TN_KIND_LT, at[i], I(t->size[i])));
+            inside = tn_and(ctx, inside, tn_lt(ctx, at[i], tn_i64(ctx, t->size[i])));
     }
     const tn_expr *v =
-        tnk_te_read(te, in, s->axes[1], DIV(s->axes[0], I(rests)), at[0], at[1], NULL);
+        tnk_te_read(te, in, s->axes[1], tn_floordivi(ctx, s->axes[0], rests), at[0], at[1], NULL);
     v = inside ? tn_if_then_else(ctx, inside, v, tn_literal(ctx, d, 0)) : v;
     const tn_node *out = tnk_te_define(s, v);
     return tn_emit(b, tnk_te_call(te, b, "sub_pixel_kernel", &k, 1, &out, 1), "kernel");
@@ -65,12 +61,12 @@ spread(const transposed *t, tn_builder *b, const tn_expr *y, const tn_type *type
         d[i] = tnk_te_expr(te, dims.at[i]);
     tnk_stage *s = tnk_te_stage(te, "sub_pixels", d, 4, tn_type_dtype(type));
     for (int i = 0; i < 2; i++) {
-        const tn_expr *place = ADD(s->axes[2 + i], I(t->before[i]));
-        at[i] = DIV(place, I(t->stride[i]));
-        rest[i] = MOD(place, I(t->stride[i]));
+        const tn_expr *place = tn_addi(ctx, s->axes[2 + i], t->before[i]);
+        at[i] = tn_floordivi(ctx, place, t->stride[i]);
+        rest[i] = tn_floormodi(ctx, place, t->stride[i]);
     }
-    const tn_expr *channel = ADD(MUL(s->axes[1], I(t->stride[0])), rest[0]);
-    channel = ADD(MUL(channel, I(t->stride[1])), rest[1]);
+    const tn_expr *channel = tn_add(ctx, tn_muli(ctx, s->axes[1], t->stride[0]), rest[0]);
+    channel = tn_add(ctx, tn_muli(ctx, channel, t->stride[1]), rest[1]);
     const tn_node *out =
         tnk_te_define(s, tnk_te_read(te, in, s->axes[0], channel, at[0], at[1], NULL));
     return tnk_te_call(te, b, "sub_pixels", &y, 1, &out, 1);

@@ -41,11 +41,6 @@ typedef struct winograd {
     int64_t tile_rows, tile_columns; /* of an image */
 } winograd;
 
-#define I(v) tn_i64(w->ctx, (v))
-#define ADD(a, b) tn_add(w->ctx, (a), (b))
-#define SUB(a, b) tn_sub(w->ctx, (a), (b))
-#define MUL(a, b) tn_mul(w->ctx, (a), (b))
-
 static int64_t
 tiles(const winograd *w)
 {
@@ -71,7 +66,7 @@ pays(const winograd *w)
 static const tn_expr *
 scaled(const winograd *w, const tn_expr *e, double by)
 {
-    return by == 1 ? e : MUL(tn_literal(w->ctx, TNB_F32, by), e);
+    return by == 1 ? e : tn_mul(w->ctx, tn_literal(w->ctx, TNB_F32, by), e);
 }
 
 typedef struct statements {
@@ -104,10 +99,11 @@ named(const winograd *w, statements *s, const tn_expr *value)
 static const tn_expr *
 within(const winograd *w, statements *s, const tn_expr *e, int64_t low, int64_t high)
 {
-    const tn_expr *v = tn_var_dtype(w->ctx, "inside", TNB_B8);
-    put(s, tn_bind_of(w->ctx, v,
-                      tn_and(w->ctx, tn_cmp(w->ctx, TN_KIND_GE, e, I(low)),
-                             tn_cmp(w->ctx, TN_KIND_LT, e, I(high)))));
+    tn_ctx *ctx = w->ctx;
+    const tn_expr *v = tn_var_dtype(ctx, "inside", TNB_B8);
+    put(s,
+        tn_bind_of(ctx, v,
+                   tn_and(ctx, tn_ge(ctx, e, tn_i64(ctx, low)), tn_lt(ctx, e, tn_i64(ctx, high)))));
     return v;
 }
 
@@ -115,15 +111,16 @@ within(const winograd *w, statements *s, const tn_expr *e, int64_t low, int64_t 
 static void
 data_line(const winograd *w, statements *s, const tn_expr *const *d, const tn_expr **out)
 {
+    tn_ctx *ctx = w->ctx;
     for (int p = 0; p < 2; p++)
-        out[p * (IN - 1)] = ADD(d[p], SUB(d[p + 4], scaled(w, d[p + 2], 2.5)));
+        out[p * (IN - 1)] = tn_add(ctx, d[p], tn_sub(ctx, d[p + 4], scaled(w, d[p + 2], 2.5)));
     for (int p = 1; p < IN - 1; p += 2) {
         double q = p == 1 ? 2 : 0.5; /* the square of the other points */
-        const tn_expr *even = named(w, s, SUB(d[4], scaled(w, d[2], q)));
+        const tn_expr *even = named(w, s, tn_sub(ctx, d[4], scaled(w, d[2], q)));
         const tn_expr *odd =
-            named(w, s, scaled(w, SUB(d[3], scaled(w, d[1], q)), p == 1 ? NEAR : FAR));
-        out[p] = ADD(even, odd);
-        out[p + 1] = SUB(even, odd);
+            named(w, s, scaled(w, tn_sub(ctx, d[3], scaled(w, d[1], q)), p == 1 ? NEAR : FAR));
+        out[p] = tn_add(ctx, even, odd);
+        out[p + 1] = tn_sub(ctx, even, odd);
     }
 }
 
@@ -131,14 +128,18 @@ data_line(const winograd *w, statements *s, const tn_expr *const *d, const tn_ex
 static void
 result_line(const winograd *w, statements *s, const tn_expr *const *m, const tn_expr **out)
 {
+    tn_ctx *ctx = w->ctx;
     static const double near_power[OUT] = {1, NEAR, 0.5, 0.5 * NEAR},
                         far_power[OUT] = {1, FAR, 2, 2 * FAR};
-    const tn_expr *near[2] = {named(w, s, ADD(m[1], m[2])), named(w, s, SUB(m[1], m[2]))};
-    const tn_expr *far[2] = {named(w, s, ADD(m[3], m[4])), named(w, s, SUB(m[3], m[4]))};
+    const tn_expr *near[2] = {named(w, s, tn_add(ctx, m[1], m[2])),
+                              named(w, s, tn_sub(ctx, m[1], m[2]))};
+    const tn_expr *far[2] = {named(w, s, tn_add(ctx, m[3], m[4])),
+                             named(w, s, tn_sub(ctx, m[3], m[4]))};
     for (int p = 0; p < OUT; p++)
-        out[p] = ADD(scaled(w, near[p % 2], near_power[p]), scaled(w, far[p % 2], far_power[p]));
-    out[0] = ADD(m[0], out[0]);
-    out[OUT - 1] = ADD(out[OUT - 1], m[IN - 1]);
+        out[p] =
+            tn_add(ctx, scaled(w, near[p % 2], near_power[p]), scaled(w, far[p % 2], far_power[p]));
+    out[0] = tn_add(ctx, m[0], out[0]);
+    out[OUT - 1] = tn_add(ctx, out[OUT - 1], m[IN - 1]);
 }
 
 /* The kernel's: six elements from k[0..3). */
@@ -155,7 +156,7 @@ kernel_line(const winograd *w, const tn_expr *const *k, const tn_expr **out)
         out[p] = NULL;
         for (int r = 0; r < 3; r++) {
             const tn_expr *e = factor[p][r] != 0 ? scaled(w, k[r], factor[p][r]) : NULL;
-            out[p] = out[p] && e ? ADD(out[p], e) : e ? e : out[p];
+            out[p] = out[p] && e ? tn_add(w->ctx, out[p], e) : e ? e : out[p];
         }
     }
 }
@@ -178,38 +179,42 @@ static const tn_stmt *
 tile_block(const winograd *w, const char *name, tn_list vars, tn_list extents, tn_list values,
            const buffers *f, const tn_stmt *body, bool finished)
 {
+    tn_ctx *ctx = w->ctx;
     const tn_node *iters[8];
     for (uint32_t i = 0; i < vars.n; i++)
-        iters[i] = tn_iter_var_of(w->ctx, tn_range_of(w->ctx, I(0), extents.at[i]), vars.at[i],
+        iters[i] = tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), extents.at[i]), vars.at[i],
                                   TN_ITER_SPATIAL, NULL);
     tn_block b = {.name = name,
-                  .iters = tn_list_of(w->ctx, iters, vars.n),
-                  .allocs = tn_listv(w->ctx, f->lines, NULL),
-                  .reads = tn_listv(w->ctx, tn_region_full(w->ctx, f->in), NULL),
-                  .writes = tn_listv(w->ctx, tn_region_full(w->ctx, f->out), NULL),
+                  .iters = tn_list_of(ctx, iters, vars.n),
+                  .allocs = tn_listv(ctx, f->lines, NULL),
+                  .reads = tn_listv(ctx, tn_region_full(ctx, f->in), NULL),
+                  .writes = tn_listv(ctx, tn_region_full(ctx, f->out), NULL),
                   .body = body};
     if (finished)
-        b.annotations = tn_dictv(w->ctx, CPU_FINISHED, tn_bool(w->ctx, true), NULL);
-    return tn_block_realize_of(w->ctx, values, tn_bool(w->ctx, true), tn_block_of(w->ctx, &b));
+        b.annotations = tn_dictv(ctx, CPU_FINISHED, tn_bool(ctx, true), NULL);
+    return tn_block_realize_of(ctx, values, tn_bool(ctx, true), tn_block_of(ctx, &b));
 }
 
 static const tn_stmt *
 loop(const winograd *w, const tn_expr *v, int64_t extent, tn_for_kind kind, const tn_stmt *body)
 {
-    return tn_for(w->ctx, v, I(0), I(extent), kind, NULL, NULL, body);
+    tn_ctx *ctx = w->ctx;
+    return tn_for(ctx, v, tn_i64(ctx, 0), tn_i64(ctx, extent), kind, NULL, NULL, body);
 }
 
 static const tn_node *
 registers(const winograd *w, int64_t vectors)
 {
-    return tn_buffer_new(w->ctx, "lines", tn_listv(w->ctx, I(vectors * w->lanes), NULL), TNB_F32,
-                         "local");
+    tn_ctx *ctx = w->ctx;
+    return tn_buffer_new(ctx, "lines", tn_listv(ctx, tn_i64(ctx, vectors * w->lanes), NULL),
+                         TNB_F32, "local");
 }
 
 static tn_list
 register_at(const winograd *w, const tn_expr *number, const tn_expr *lane)
 {
-    return tn_listv(w->ctx, ADD(MUL(number, I(w->lanes)), lane), NULL);
+    tn_ctx *ctx = w->ctx;
+    return tn_listv(ctx, tn_add(ctx, tn_muli(ctx, number, w->lanes), lane), NULL);
 }
 
 /* Where a tile lies. */
@@ -222,11 +227,12 @@ typedef struct place {
 static place
 place_of(const winograd *w)
 {
+    tn_ctx *ctx = w->ctx;
     place p = {.row = var(w, "v_row"), .block = var(w, "v_block"), .column = var(w, "v_column")};
-    p.image = tn_floordiv(w->ctx, p.row, I(w->tile_rows));
-    p.y = MUL(tn_floormod(w->ctx, p.row, I(w->tile_rows)), I(OUT));
-    p.x = MUL(p.column, I(OUT));
-    p.tile = ADD(MUL(p.row, I(w->tile_columns)), p.column);
+    p.image = tn_floordivi(ctx, p.row, w->tile_rows);
+    p.y = tn_muli(ctx, tn_floormodi(ctx, p.row, w->tile_rows), OUT);
+    p.x = tn_muli(ctx, p.column, OUT);
+    p.tile = tn_add(ctx, tn_muli(ctx, p.row, w->tile_columns), p.column);
     p.lane = var(w, "c");
     return p;
 }
@@ -236,11 +242,13 @@ static const tn_stmt *
 nest(const winograd *w, const place *p, const char *name, int64_t rows, int64_t blocks,
      int64_t columns, const buffers *f, const tn_stmt *body, bool finished)
 {
+    tn_ctx *ctx = w->ctx;
     const tn_expr *i = var(w, "i"), *x = var(w, "x");
-    tn_list vars = tn_listv(w->ctx, p->row, p->block, p->column, NULL);
-    tn_list extents = tn_listv(w->ctx, I(rows), I(blocks), I(columns), NULL);
-    tn_list values = tn_listv(w->ctx, tn_floordiv(w->ctx, i, I(blocks)),
-                              tn_floormod(w->ctx, i, I(blocks)), x, NULL);
+    tn_list vars = tn_listv(ctx, p->row, p->block, p->column, NULL);
+    tn_list extents =
+        tn_listv(ctx, tn_i64(ctx, rows), tn_i64(ctx, blocks), tn_i64(ctx, columns), NULL);
+    tn_list values =
+        tn_listv(ctx, tn_floordivi(ctx, i, blocks), tn_floormodi(ctx, i, blocks), x, NULL);
     const tn_stmt *s = tile_block(w, name, vars, extents, values, f, body, finished);
     return loop(w, i, rows * blocks, TN_FOR_PARALLEL, loop(w, x, columns, TN_FOR_SERIAL, s));
 }
@@ -266,21 +274,24 @@ static const tn_stmt *
 data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node *lines,
              const tn_expr *const *rows)
 {
+    tn_ctx *ctx = w->ctx;
     statements body = {0}, all = {0};
-    const tn_expr *s = var(w, "s"), *c = ADD(p->x, ADD(s, I(-w->left))), *d[IN], *out[IN];
+    const tn_expr *s = var(w, "s"), *c = tn_add(ctx, p->x, tn_addi(ctx, s, -w->left)), *d[IN],
+                  *out[IN];
     const tn_expr *column = rows ? within(w, &body, c, 0, w->columns) : NULL;
     for (int r = 0; r < IN; r++) {
-        const tn_expr *y = ADD(p->y, I(r - w->top));
-        d[r] = tn_load(w->ctx, x, tn_listv(w->ctx, p->image, p->block, y, c, p->lane, NULL));
-        d[r] = tn_cast_to(w->ctx, TNB_F32, d[r]);
+        const tn_expr *y = tn_addi(ctx, p->y, r - w->top);
+        d[r] = tn_load(ctx, x, tn_listv(ctx, p->image, p->block, y, c, p->lane, NULL));
+        d[r] = tn_cast_to(ctx, TNB_F32, d[r]);
         if (rows)
-            d[r] = tn_if_then_else(w->ctx, tn_and(w->ctx, rows[r], column), d[r],
-                                   tn_literal(w->ctx, TNB_F32, 0));
+            d[r] = tn_if_then_else(ctx, tn_and(ctx, rows[r], column), d[r],
+                                   tn_literal(ctx, TNB_F32, 0));
         d[r] = named(w, &all, d[r]);
     }
     data_line(w, &all, d, out);
     for (int a = 0; a < IN; a++)
-        put(&all, tn_store(w->ctx, lines, out[a], register_at(w, ADD(I(a * IN), s), p->lane)));
+        put(&all, tn_store(ctx, lines, out[a],
+                           register_at(w, tn_add(ctx, tn_i64(ctx, a * IN), s), p->lane)));
     put(&body, in_vectors(w, p, &all));
     return for_lines(w, s, IN, sequence(w, &body));
 }
@@ -289,23 +300,24 @@ static const tn_stmt *
 data_tile(const winograd *w, const place *p, const tn_node *x, const tn_node *out,
           const tn_node *lines)
 {
+    tn_ctx *ctx = w->ctx;
     statements tile = {0}, edge = {0}, all = {0};
-    const tn_expr *y = ADD(p->y, I(-w->top)), *c = ADD(p->x, I(-w->left)), *rows[IN];
-    const tn_expr *inside = tn_and(w->ctx, within(w, &tile, y, 0, w->rows - IN + 1),
+    const tn_expr *y = tn_addi(ctx, p->y, -w->top), *c = tn_addi(ctx, p->x, -w->left), *rows[IN];
+    const tn_expr *inside = tn_and(ctx, within(w, &tile, y, 0, w->rows - IN + 1),
                                    within(w, &tile, c, 0, w->columns - IN + 1));
     for (int r = 0; r < IN; r++)
-        rows[r] = within(w, &edge, ADD(y, I(r)), 0, w->rows);
+        rows[r] = within(w, &edge, tn_addi(ctx, y, r), 0, w->rows);
     put(&edge, data_columns(w, p, x, lines, rows));
-    put(&tile,
-        tn_if_stmt_of(w->ctx, inside, data_columns(w, p, x, lines, NULL), sequence(w, &edge)));
+    put(&tile, tn_if_stmt_of(ctx, inside, data_columns(w, p, x, lines, NULL), sequence(w, &edge)));
 
-    const tn_expr *a = var(w, "a"), *first = MUL(a, I(IN)), *d[IN], *line[IN];
+    const tn_expr *a = var(w, "a"), *first = tn_muli(ctx, a, IN), *d[IN], *line[IN];
     for (int s = 0; s < IN; s++)
-        d[s] = named(w, &all, tn_load(w->ctx, lines, register_at(w, ADD(first, I(s)), p->lane)));
+        d[s] = named(w, &all, tn_load(ctx, lines, register_at(w, tn_addi(ctx, first, s), p->lane)));
     data_line(w, &all, d, line);
     for (int b = 0; b < IN; b++)
-        put(&all, tn_store(w->ctx, out, line[b],
-                           tn_listv(w->ctx, ADD(first, I(b)), p->block, p->tile, p->lane, NULL)));
+        put(&all,
+            tn_store(ctx, out, line[b],
+                     tn_listv(ctx, tn_addi(ctx, first, b), p->block, p->tile, p->lane, NULL)));
     put(&tile, for_lines(w, a, IN, in_vectors(w, p, &all)));
     return sequence(w, &tile);
 }
@@ -314,36 +326,39 @@ static const tn_stmt *
 result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *out,
             const tn_node *lines)
 {
+    tn_ctx *ctx = w->ctx;
     statements tile = {0}, all = {0}, rows = {0};
     const tn_expr *s = var(w, "s"), *d[IN], *line[OUT];
-    for (int a = 0; a < IN; a++)
-        d[a] =
-            named(w, &all,
-                  tn_load(w->ctx, m,
-                          tn_listv(w->ctx, ADD(I(a * IN), s), p->block, p->tile, p->lane, NULL)));
+    for (int a = 0; a < IN; a++) {
+        const tn_expr *point = tn_add(ctx, tn_i64(ctx, a * IN), s);
+        tn_list at = tn_listv(ctx, point, p->block, p->tile, p->lane, NULL);
+        d[a] = named(w, &all, tn_load(ctx, m, at));
+    }
     result_line(w, &all, d, line);
     for (int r = 0; r < OUT; r++)
-        put(&all, tn_store(w->ctx, lines, line[r], register_at(w, ADD(I(r * IN), s), p->lane)));
+        put(&all, tn_store(ctx, lines, line[r],
+                           register_at(w, tn_add(ctx, tn_i64(ctx, r * IN), s), p->lane)));
     put(&tile, for_lines(w, s, IN, in_vectors(w, p, &all)));
 
     all.n = 0;
-    const tn_expr *r = var(w, "r"), *y = ADD(p->y, r), *there[OUT] = {NULL};
+    const tn_expr *r = var(w, "r"), *y = tn_add(ctx, p->y, r), *there[OUT] = {NULL};
     for (int c = 0; c < OUT; c++)
         if (w->out_columns % OUT > 0 && w->out_columns % OUT <= c)
-            there[c] = within(w, &tile, ADD(p->x, I(c)), 0, w->out_columns);
+            there[c] = within(w, &tile, tn_addi(ctx, p->x, c), 0, w->out_columns);
     for (int i = 0; i < IN; i++)
         d[i] = named(w, &all,
-                     tn_load(w->ctx, lines, register_at(w, ADD(MUL(r, I(IN)), I(i)), p->lane)));
+                     tn_load(ctx, lines,
+                             register_at(w, tn_addi(ctx, tn_muli(ctx, r, IN), i), p->lane)));
     result_line(w, &all, d, line);
     for (int c = 0; c < OUT; c++) {
-        tn_list at = tn_listv(w->ctx, p->image, p->block, y, ADD(p->x, I(c)), p->lane, NULL);
-        const tn_stmt *one = tn_store(w->ctx, out, line[c], at);
-        put(&all, there[c] ? tn_if_stmt_of(w->ctx, there[c], one, NULL) : one);
+        tn_list at = tn_listv(ctx, p->image, p->block, y, tn_addi(ctx, p->x, c), p->lane, NULL);
+        const tn_stmt *one = tn_store(ctx, out, line[c], at);
+        put(&all, there[c] ? tn_if_stmt_of(ctx, there[c], one, NULL) : one);
     }
     const tn_stmt *row = in_vectors(w, p, &all);
     if (w->out_rows % OUT > 0) {
         const tn_expr *inside = within(w, &rows, y, 0, w->out_rows);
-        put(&rows, tn_if_stmt_of(w->ctx, inside, row, NULL));
+        put(&rows, tn_if_stmt_of(ctx, inside, row, NULL));
         row = sequence(w, &rows);
     }
     put(&tile, for_lines(w, r, OUT, row));
@@ -358,13 +373,14 @@ static const tn_expr *
 finish(winograd *w, tn_builder *b, const char *name, const tn_expr *input, const tn_node *out,
        const tn_type *type, int64_t pattern, bool scheduled)
 {
+    tn_ctx *ctx = w->ctx;
     const tn_node *f = tnk_te_finish(w->te, &out, 1);
     if (tn_is_error(f))
         return f;
-    f = tn_func_with_attr(w->ctx, f, "op_pattern", I(pattern));
+    f = tn_func_with_attr(ctx, f, "op_pattern", tn_i64(ctx, pattern));
     if (scheduled)
-        f = tn_func_with_attr(w->ctx, f, "tirx.is_scheduled", tn_bool(w->ctx, true));
-    const tn_expr *call = tn_builder_call_tir(b, f, name, tn_listv(w->ctx, input, NULL), type);
+        f = tn_func_with_attr(ctx, f, "tirx.is_scheduled", tn_bool(ctx, true));
+    const tn_expr *call = tn_builder_call_tir(b, f, name, tn_listv(ctx, input, NULL), type);
     return call;
 }
 
@@ -377,33 +393,38 @@ type_of(const winograd *w, const tn_expr *const *dims, uint32_t n)
 static const tn_expr *
 kernel(winograd *w, tn_builder *b, const tn_expr *k)
 {
-    w->te = tnk_te_new(w->ctx);
+    tn_ctx *ctx = w->ctx;
+    w->te = tnk_te_new(ctx);
     place p = {.row = var(w, "v_out"),
                .block = var(w, "v_in"),
                .column = var(w, "v_lane"),
                .lane = var(w, "c")};
     const tn_node *in = tnk_te_input(w->te, "w", k->type), *lines = registers(w, 3 * IN);
-    const tn_expr *dims[5] = {I(POINTS), I(w->out), I(w->in), I(w->lanes), I(w->lanes)};
+    const tn_expr *dims[5] = {tn_i64(ctx, POINTS), tn_i64(ctx, w->out), tn_i64(ctx, w->in),
+                              tn_i64(ctx, w->lanes), tn_i64(ctx, w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "kernel", dims, 5, TNB_F32);
     statements columns = {0}, rows = {0};
-    const tn_expr *c = var(w, "s"), *a = var(w, "a"), *first = MUL(a, I(IN)), *d[3], *line[IN];
+    const tn_expr *c = var(w, "s"), *a = var(w, "a"), *first = tn_muli(ctx, a, IN), *d[3],
+                  *line[IN];
     for (int r = 0; r < 3; r++) {
-        d[r] =
-            tn_load(w->ctx, in, tn_listv(w->ctx, p.row, p.block, I(r), c, p.column, p.lane, NULL));
-        d[r] = named(w, &columns, tn_cast_to(w->ctx, TNB_F32, d[r]));
+        d[r] = tn_load(ctx, in,
+                       tn_listv(ctx, p.row, p.block, tn_i64(ctx, r), c, p.column, p.lane, NULL));
+        d[r] = named(w, &columns, tn_cast_to(ctx, TNB_F32, d[r]));
     }
     kernel_line(w, d, line);
     for (int i = 0; i < IN; i++)
-        put(&columns, tn_store(w->ctx, lines, line[i], register_at(w, ADD(I(3 * i), c), p.lane)));
+        put(&columns, tn_store(ctx, lines, line[i],
+                               register_at(w, tn_add(ctx, tn_i64(ctx, 3 * i), c), p.lane)));
     for (int i = 0; i < 3; i++)
-        d[i] = named(w, &rows,
-                     tn_load(w->ctx, lines, register_at(w, ADD(MUL(a, I(3)), I(i)), p.lane)));
+        d[i] =
+            named(w, &rows,
+                  tn_load(ctx, lines, register_at(w, tn_addi(ctx, tn_muli(ctx, a, 3), i), p.lane)));
     kernel_line(w, d, line);
     for (int i = 0; i < IN; i++)
-        put(&rows,
-            tn_store(w->ctx, out, line[i],
-                     tn_listv(w->ctx, ADD(first, I(i)), p.row, p.block, p.column, p.lane, NULL)));
-    const tn_stmt *body = tn_seqv(w->ctx, for_lines(w, c, 3, in_vectors(w, &p, &columns)),
+        put(&rows, tn_store(ctx, out, line[i],
+                            tn_listv(ctx, tn_addi(ctx, first, i), p.row, p.block, p.column, p.lane,
+                                     NULL)));
+    const tn_stmt *body = tn_seqv(ctx, for_lines(w, c, 3, in_vectors(w, &p, &columns)),
                                   for_lines(w, a, IN, in_vectors(w, &p, &rows)), NULL);
     tnk_te_append(w->te, nest(w, &p, "winograd_kernel", w->out, w->in, w->lanes,
                               &(buffers){in, out, lines}, body, false));
@@ -415,10 +436,12 @@ kernel(winograd *w, tn_builder *b, const tn_expr *k)
 static const tn_expr *
 data(winograd *w, tn_builder *b, const tn_expr *x)
 {
-    w->te = tnk_te_new(w->ctx);
+    tn_ctx *ctx = w->ctx;
+    w->te = tnk_te_new(ctx);
     place p = place_of(w);
     const tn_node *in = tnk_te_input(w->te, "x", x->type), *lines = registers(w, POINTS);
-    const tn_expr *dims[4] = {I(POINTS), I(w->in), I(tiles(w)), I(w->lanes)};
+    const tn_expr *dims[4] = {tn_i64(ctx, POINTS), tn_i64(ctx, w->in), tn_i64(ctx, tiles(w)),
+                              tn_i64(ctx, w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "data", dims, 4, TNB_F32);
     tnk_te_append(w->te, nest(w, &p, "winograd_data", w->n * w->tile_rows, w->in, w->tile_columns,
                               &(buffers){in, out, lines}, data_tile(w, &p, in, out, lines), false));
@@ -429,25 +452,30 @@ data(winograd *w, tn_builder *b, const tn_expr *x)
 static const tn_expr *
 product(winograd *w, tn_builder *b, const tn_expr *d, const tn_expr *k)
 {
-    w->te = tnk_te_new(w->ctx);
+    tn_ctx *ctx = w->ctx;
+    w->te = tnk_te_new(ctx);
     const tn_node *x = tnk_te_input(w->te, "d", d->type), *y = tnk_te_input(w->te, "k", k->type);
-    const tn_expr *dims[4] = {I(POINTS), I(w->out), I(tiles(w)), I(w->lanes)}, *args[2] = {d, k};
+    const tn_expr *dims[4] = {tn_i64(ctx, POINTS), tn_i64(ctx, w->out), tn_i64(ctx, tiles(w)),
+                              tn_i64(ctx, w->lanes)},
+                  *args[2] = {d, k};
     tnk_stage *s = tnk_te_stage(w->te, "winograd_product", dims, 4, TNB_F32);
-    const tn_expr *c = tnk_te_reduce_axis(s, "rco", I(w->in));
-    const tn_expr *i = tnk_te_reduce_axis(s, "rci", I(w->lanes));
+    const tn_expr *c = tnk_te_reduce_axis(s, "rco", tn_i64(ctx, w->in));
+    const tn_expr *i = tnk_te_reduce_axis(s, "rci", tn_i64(ctx, w->lanes));
     const tn_expr *v = tnk_te_read(w->te, x, s->axes[0], c, s->axes[2], i, NULL);
     const tn_expr *u = tnk_te_read(w->te, y, s->axes[0], s->axes[1], c, i, s->axes[3], NULL);
-    const tn_node *out = tnk_te_sum(s, MUL(v, u));
+    const tn_node *out = tnk_te_sum(s, tn_mul(ctx, v, u));
     return tn_emit(b, tnk_te_call(w->te, b, "winograd_product", args, 2, &out, 1), "product");
 }
 
 static const tn_expr *
 result(winograd *w, tn_builder *b, const tn_expr *m, const tn_type *type)
 {
-    w->te = tnk_te_new(w->ctx);
+    tn_ctx *ctx = w->ctx;
+    w->te = tnk_te_new(ctx);
     place p = place_of(w);
     const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, OUT * IN);
-    const tn_expr *dims[5] = {I(w->n), I(w->out), I(w->out_rows), I(w->out_columns), I(w->lanes)};
+    const tn_expr *dims[5] = {tn_i64(ctx, w->n), tn_i64(ctx, w->out), tn_i64(ctx, w->out_rows),
+                              tn_i64(ctx, w->out_columns), tn_i64(ctx, w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, w->d);
     tnk_te_append(w->te,
                   nest(w, &p, "winograd_result", w->n * w->tile_rows, w->out, w->tile_columns,

@@ -9,8 +9,6 @@
  */
 #include "gemm.h"
 
-#define I(v) tn_i64(g->ctx, (v))
-
 enum {
     ROWS_AT_ONCE = 8,
     LEAST_SUM = 16,
@@ -24,7 +22,7 @@ typedef cpu_nest nest;
 static const tn_stmt *
 vectors(cpu_gemm *g, const tn_expr *v, const tn_stmt *body)
 {
-    return cpu_nest_loop(g, v, I(g->lanes), TN_FOR_VECTORIZED, body);
+    return cpu_nest_loop(g, v, tn_i64(g->ctx, g->lanes), TN_FOR_VECTORIZED, body);
 }
 
 /* left * right at place k of the sum and column n0 + j. */
@@ -59,7 +57,8 @@ add_to(cpu_gemm *g, const tn_node *buffer, const tn_expr *at, const tn_expr *val
 static const tn_node *
 temporary(cpu_gemm *g, const char *name, int64_t n)
 {
-    return tn_buffer_new(g->ctx, name, tn_listv(g->ctx, I(n), NULL), g->acc, "local");
+    tn_ctx *ctx = g->ctx;
+    return tn_buffer_new(ctx, name, tn_listv(ctx, tn_i64(ctx, n), NULL), g->acc, "local");
 }
 
 /* A number and a loop over it; loops of a tile are unrolled where they are short. */
@@ -67,9 +66,11 @@ static const tn_stmt *
 results(nest *n, tn_for_kind kind)
 {
     cpu_gemm *g = n->g;
+    tn_ctx *ctx = g->ctx;
     const tn_expr *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v");
-    const tn_stmt *s = cpu_nest_result(n, I(0), tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v));
-    return cpu_nest_loop(g, j, I(g->nv), kind, vectors(g, v, s));
+    const tn_stmt *s =
+        cpu_nest_result(n, tn_i64(ctx, 0), tn_add(ctx, tn_muli(ctx, j, g->lanes), v));
+    return cpu_nest_loop(g, j, tn_i64(ctx, g->nv), kind, vectors(g, v, s));
 }
 
 /* ---- rows along the sum ---- */
@@ -78,7 +79,7 @@ static const tn_expr *
 sum_of_lanes(cpu_gemm *g, const tn_node *buffer, int64_t from, int64_t n)
 {
     if (n == 1)
-        return element(g, buffer, I(from));
+        return element(g, buffer, tn_i64(g->ctx, from));
     return tn_add(g->ctx, sum_of_lanes(g, buffer, from, n / 2),
                   sum_of_lanes(g, buffer, from + n / 2, n - n / 2));
 }
@@ -87,6 +88,7 @@ static const tn_stmt *
 tile_of_rows(nest *n, const tn_expr *k_part)
 {
     cpu_gemm *g = n->g;
+    tn_ctx *ctx = g->ctx;
     (void)k_part;
     int64_t rows = g->nv * g->lanes, rest = g->K % g->lanes;
     const tn_node *part = temporary(g, "part", rows * g->lanes),
@@ -96,30 +98,31 @@ tile_of_rows(nest *n, const tn_expr *k_part)
         r[i] = cpu_nest_var(g, "r");
     for (int i = 0; i < 3; i++)
         v[i] = cpu_nest_var(g, "v");
-#define AT(i) tn_add(g->ctx, tn_mul(g->ctx, r[i], I(g->lanes)), v[i])
-    const tn_stmt *clear = vectors(g, v[0], set(g, part, AT(0), tn_literal(g->ctx, g->acc, 0)));
-    const tn_expr *at = tn_add(g->ctx, tn_mul(g->ctx, k, I(g->lanes)), v[1]);
-    const tn_stmt *add = vectors(g, v[1], add_to(g, part, AT(1), product_at(n, at, r[1])));
-    const tn_stmt *move = vectors(g, v[2], set(g, lanes, AT(2), element(g, part, AT(2))));
-#undef AT
-    clear = cpu_nest_loop(g, r[0], I(rows), TN_FOR_UNROLLED, clear);
-    add = cpu_nest_loop(g, r[1], I(rows), TN_FOR_UNROLLED, add);
-    add = cpu_nest_loop(g, k, I(g->K / g->lanes), TN_FOR_SERIAL, add);
-    move = cpu_nest_loop(g, r[2], I(rows), TN_FOR_UNROLLED, move);
+    const tn_expr *lane[3];
+    for (int i = 0; i < 3; i++)
+        lane[i] = tn_add(ctx, tn_muli(ctx, r[i], g->lanes), v[i]);
+    const tn_stmt *clear = vectors(g, v[0], set(g, part, lane[0], tn_literal(ctx, g->acc, 0)));
+    const tn_expr *at = tn_add(ctx, tn_muli(ctx, k, g->lanes), v[1]);
+    const tn_stmt *add = vectors(g, v[1], add_to(g, part, lane[1], product_at(n, at, r[1])));
+    const tn_stmt *move = vectors(g, v[2], set(g, lanes, lane[2], element(g, part, lane[2])));
+    clear = cpu_nest_loop(g, r[0], tn_i64(ctx, rows), TN_FOR_UNROLLED, clear);
+    add = cpu_nest_loop(g, r[1], tn_i64(ctx, rows), TN_FOR_UNROLLED, add);
+    add = cpu_nest_loop(g, k, tn_i64(ctx, g->K / g->lanes), TN_FOR_SERIAL, add);
+    move = cpu_nest_loop(g, r[2], tn_i64(ctx, rows), TN_FOR_UNROLLED, move);
     const tn_stmt *s[64];
     uint32_t c = 0;
     s[c++] = clear, s[c++] = add, s[c++] = move;
     if (rest) {
-        const tn_stmt *last = add_to(g, lanes, tn_mul(g->ctx, r[3], I(g->lanes)),
-                                     product_at(n, tn_add(g->ctx, t, I(g->K - rest)), r[3]));
-        last = cpu_nest_loop(g, r[3], I(rows), TN_FOR_UNROLLED, last);
-        s[c++] = cpu_nest_loop(g, t, I(rest), TN_FOR_SERIAL, last);
+        const tn_stmt *last = add_to(g, lanes, tn_muli(ctx, r[3], g->lanes),
+                                     product_at(n, tn_addi(ctx, t, g->K - rest), r[3]));
+        last = cpu_nest_loop(g, r[3], tn_i64(ctx, rows), TN_FOR_UNROLLED, last);
+        s[c++] = cpu_nest_loop(g, t, tn_i64(ctx, rest), TN_FOR_SERIAL, last);
     }
     for (int64_t i = 0; i < rows && c < 62; i++)
-        s[c++] = set(g, n->acc, I(i), sum_of_lanes(g, lanes, i * g->lanes, g->lanes));
+        s[c++] = set(g, n->acc, tn_i64(ctx, i), sum_of_lanes(g, lanes, i * g->lanes, g->lanes));
     s[c++] = results(n, TN_FOR_UNROLLED);
-    n->tile_allocs = tn_listv(g->ctx, n->acc, part, lanes, NULL);
-    return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
+    n->tile_allocs = tn_listv(ctx, n->acc, part, lanes, NULL);
+    return tn_seq_of(ctx, tn_list_of(ctx, s, c));
 }
 
 /* ---- rows along the result ---- */
@@ -129,35 +132,38 @@ static const tn_stmt *
 add_rows(nest *n, const tn_expr *k, int64_t rows)
 {
     cpu_gemm *g = n->g;
+    tn_ctx *ctx = g->ctx;
     const tn_expr *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v");
-    const tn_expr *at = tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v);
+    const tn_expr *at = tn_add(ctx, tn_muli(ctx, j, g->lanes), v);
     const tn_expr *sum = element(g, n->acc, at);
     for (int64_t u = 0; u < rows; u++)
-        sum = tn_add(g->ctx, sum, product_at(n, tn_add(g->ctx, k, I(u)), at));
-    return cpu_nest_loop(g, j, I(g->nv), TN_FOR_SERIAL, vectors(g, v, set(g, n->acc, at, sum)));
+        sum = tn_add(ctx, sum, product_at(n, tn_addi(ctx, k, u), at));
+    return cpu_nest_loop(g, j, tn_i64(ctx, g->nv), TN_FOR_SERIAL,
+                         vectors(g, v, set(g, n->acc, at, sum)));
 }
 
 static const tn_stmt *
 tile_of_columns(nest *n, const tn_expr *k_part)
 {
     cpu_gemm *g = n->g;
+    tn_ctx *ctx = g->ctx;
     (void)k_part;
     const tn_expr *j = cpu_nest_var(g, "j"), *v = cpu_nest_var(g, "v"), *k = cpu_nest_var(g, "k"),
                   *t = cpu_nest_var(g, "k");
-    const tn_expr *at = tn_add(g->ctx, tn_mul(g->ctx, j, I(g->lanes)), v);
+    const tn_expr *at = tn_add(ctx, tn_muli(ctx, j, g->lanes), v);
     int64_t rest = g->K % ROWS_AT_ONCE;
     const tn_stmt *s[4];
     uint32_t c = 0;
-    s[c++] = cpu_nest_loop(g, j, I(g->nv), TN_FOR_SERIAL,
-                           vectors(g, v, set(g, n->acc, at, tn_literal(g->ctx, g->acc, 0))));
-    s[c++] = cpu_nest_loop(g, k, I(g->K / ROWS_AT_ONCE), TN_FOR_SERIAL,
-                           add_rows(n, tn_mul(g->ctx, k, I(ROWS_AT_ONCE)), ROWS_AT_ONCE));
+    s[c++] = cpu_nest_loop(g, j, tn_i64(ctx, g->nv), TN_FOR_SERIAL,
+                           vectors(g, v, set(g, n->acc, at, tn_literal(ctx, g->acc, 0))));
+    s[c++] = cpu_nest_loop(g, k, tn_i64(ctx, g->K / ROWS_AT_ONCE), TN_FOR_SERIAL,
+                           add_rows(n, tn_muli(ctx, k, ROWS_AT_ONCE), ROWS_AT_ONCE));
     if (rest)
-        s[c++] = cpu_nest_loop(g, t, I(rest), TN_FOR_SERIAL,
-                               add_rows(n, tn_add(g->ctx, t, I(g->K - rest)), 1));
+        s[c++] = cpu_nest_loop(g, t, tn_i64(ctx, rest), TN_FOR_SERIAL,
+                               add_rows(n, tn_addi(ctx, t, g->K - rest), 1));
     s[c++] = results(n, TN_FOR_SERIAL);
-    n->tile_allocs = tn_listv(g->ctx, n->acc, NULL);
-    return tn_seq_of(g->ctx, tn_list_of(g->ctx, s, c));
+    n->tile_allocs = tn_listv(ctx, n->acc, NULL);
+    return tn_seq_of(ctx, tn_list_of(ctx, s, c));
 }
 
 /* ---- the rule's part ---- */

@@ -24,8 +24,6 @@ enum {
     MAX_TURNED = 3
 };
 
-#define I(v) tn_i64(t->ctx, (v))
-
 typedef struct turn {
     tn_ctx *ctx;
     cpu_axes a;
@@ -117,32 +115,36 @@ var(turn *t, const char *name)
 static const tn_stmt *
 loop(turn *t, const tn_expr *v, const tn_expr *extent, tn_for_kind kind, const tn_stmt *body)
 {
-    return tn_for(t->ctx, v, I(0), extent, kind, NULL, NULL, body);
+    return tn_for(t->ctx, v, tn_i64(t->ctx, 0), extent, kind, NULL, NULL, body);
 }
 
 /* Where piece number `n` begins, of pieces of `piece` in `extent`: the last one is moved back to end with it. */
 static const tn_expr *
 start(turn *t, const tn_expr *n, int64_t piece, const tn_expr *extent, int64_t smallest)
 {
+    tn_ctx *ctx = t->ctx;
     int64_t e = known(extent);
-    const tn_expr *at = tn_mul(t->ctx, n, I(piece));
-    return e >= 0 && e % piece == 0 ? at : tn_min(t->ctx, at, tn_sub(t->ctx, extent, I(smallest)));
+    const tn_expr *at = tn_muli(ctx, n, piece);
+    return e >= 0 && e % piece == 0 ? at : tn_min(ctx, at, tn_subi(ctx, extent, smallest));
 }
 
 static const tn_expr *
 pieces(turn *t, const tn_expr *extent, int64_t piece)
 {
+    tn_ctx *ctx = t->ctx;
     int64_t e = known(extent);
-    return e >= 0 ? I((e + piece - 1) / piece) : tn_ceildiv(t->ctx, extent, I(piece));
+    return e >= 0 ? tn_i64(ctx, (e + piece - 1) / piece)
+                  : tn_ceildiv(ctx, extent, tn_i64(ctx, piece));
 }
 
 /* How much of a tile lies within. */
 static const tn_expr *
 inside(turn *t, const tn_expr *from, int64_t tile, const tn_expr *extent)
 {
+    tn_ctx *ctx = t->ctx;
     int64_t e = known(extent);
-    return e >= 0 && e % tile == 0 ? I(tile)
-                                   : tn_min(t->ctx, I(tile), tn_sub(t->ctx, extent, from));
+    return e >= 0 && e % tile == 0 ? tn_i64(ctx, tile)
+                                   : tn_min(ctx, tn_i64(ctx, tile), tn_sub(ctx, extent, from));
 }
 
 typedef struct place {
@@ -165,52 +167,55 @@ at(turn *t, const place *p, const tn_expr *e, const tn_expr *j, const tn_expr *i
 static const tn_stmt *
 fetch(turn *t, const place *p, uint32_t load, const tn_expr *i)
 {
+    tn_ctx *ctx = t->ctx;
     const tn_buffer_load *l = t->a.load[load];
     int64_t line = LINE / t->square.bytes, lines = t->ty / line;
-    const tn_expr *u = var(t, "u"), *row = tn_add(t->ctx, i, I(least(AHEAD, t->tx)));
-    const tn_expr *over = tn_cmp(t->ctx, TN_KIND_GE, row, p->nx);
-    row = tn_select_of(t->ctx, over, tn_sub(t->ctx, row, p->nx), row);
+    const tn_expr *u = var(t, "u"), *row = tn_addi(ctx, i, least(AHEAD, t->tx));
+    const tn_expr *over = tn_ge(ctx, row, p->nx);
+    row = tn_select_of(ctx, over, tn_sub(ctx, row, p->nx), row);
     const tn_expr *ahead =
-        tn_mul(t->ctx, tn_add(t->ctx, row, u), t->a.step[load][t->a.first[t->x + 1] - 1]);
-    ahead = tn_add(t->ctx, ahead, tn_select_of(t->ctx, over, I(t->ty), I(0)));
-    const tn_expr **index = TNB_NEW_N(tn_scratch(t->ctx), const tn_expr *, l->indices.n);
+        tn_mul(ctx, tn_add(ctx, row, u), t->a.step[load][t->a.first[t->x + 1] - 1]);
+    ahead = tn_add(ctx, ahead, tn_select_of(ctx, over, tn_i64(ctx, t->ty), tn_i64(ctx, 0)));
+    const tn_expr **index = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, l->indices.n);
     for (uint32_t k = 0; k < l->indices.n; k++)
         index[k] = cpu_axes_at(&t->a, l->indices.at[k], p->at);
-    const tn_expr **last = &index[l->indices.n - 1], *from = tn_add(t->ctx, *last, ahead);
+    const tn_expr **last = &index[l->indices.n - 1], *from = tn_add(ctx, *last, ahead);
     const tn_stmt *s[4];
     uint32_t n = 0;
     for (int64_t k = 0; k < (lines ? lines : 1) && k < 4; k++) {
         /* counted in elements of memory: the place may be in another row */
-        *last = tn_add(t->ctx, from, I(k * line));
-        const tn_expr *e = tn_load(t->ctx, l->buffer, tn_list_of(t->ctx, index, l->indices.n));
-        e = tn_intrin1(t->ctx, TN_INTRIN_address_of, e);
-        s[n++] = tn_evaluate_of(t->ctx, tn_intrin1(t->ctx, TN_INTRIN_prefetch, e));
+        *last = tn_addi(ctx, from, k * line);
+        const tn_expr *e = tn_load(ctx, l->buffer, tn_list_of(ctx, index, l->indices.n));
+        e = tn_intrin1(ctx, TN_INTRIN_address_of, e);
+        s[n++] = tn_evaluate_of(ctx, tn_intrin1(ctx, TN_INTRIN_prefetch, e));
     }
-    return loop(t, u, I(t->square.lanes), TN_FOR_SERIAL,
-                tn_seq_of(t->ctx, tn_list_of(t->ctx, s, n)));
+    return loop(t, u, tn_i64(ctx, t->square.lanes), TN_FOR_SERIAL,
+                tn_seq_of(ctx, tn_list_of(ctx, s, n)));
 }
 
 /* Fills the tile of one load. */
 static const tn_stmt *
 turn_in(turn *t, const place *p, uint32_t k, bool fetches)
 {
+    tn_ctx *ctx = t->ctx;
     const tn_buffer_load *l = t->a.load[t->turned[k]];
     int64_t L = t->square.lanes;
     const tn_expr *gi = var(t, "rows"), *gj = var(t, "columns");
     const tn_expr *i = start(t, gi, L, p->nx, L), *j = start(t, gj, L, p->ny, L);
     const tn_expr *u = var(t, "u"), *v = var(t, "v"), *w = var(t, "u"), *z = var(t, "v");
-    const tn_expr *element = at(t, p, TN_NODE(l), tn_add(t->ctx, j, v), tn_add(t->ctx, i, u));
+    const tn_expr *element = at(t, p, TN_NODE(l), tn_add(ctx, j, v), tn_add(ctx, i, u));
     const tn_stmt *load = cpu_square_set(&t->square, u, v, element);
-    load = loop(t, u, I(L), TN_FOR_UNROLLED, loop(t, v, I(L), TN_FOR_VECTORIZED, load));
-    const tn_expr *to =
-        tn_add(t->ctx, tn_mul(t->ctx, tn_add(t->ctx, j, w), I(t->tx)), tn_add(t->ctx, i, z));
+    load = loop(t, u, tn_i64(ctx, L), TN_FOR_UNROLLED,
+                loop(t, v, tn_i64(ctx, L), TN_FOR_VECTORIZED, load));
+    const tn_expr *to = tn_add(ctx, tn_muli(ctx, tn_add(ctx, j, w), t->tx), tn_add(ctx, i, z));
     const tn_stmt *store =
-        tn_store(t->ctx, t->tile[k], cpu_square_get(&t->square, w, z), tn_listv(t->ctx, to, NULL));
-    store = loop(t, w, I(L), TN_FOR_UNROLLED, loop(t, z, I(L), TN_FOR_VECTORIZED, store));
-    const tn_stmt *s = tn_seqv(t->ctx, load, cpu_square_turn(&t->square), store, NULL);
+        tn_store(ctx, t->tile[k], cpu_square_get(&t->square, w, z), tn_listv(ctx, to, NULL));
+    store = loop(t, w, tn_i64(ctx, L), TN_FOR_UNROLLED,
+                 loop(t, z, tn_i64(ctx, L), TN_FOR_VECTORIZED, store));
+    const tn_stmt *s = tn_seqv(ctx, load, cpu_square_turn(&t->square), store, NULL);
     s = loop(t, gj, pieces(t, p->ny, L), TN_FOR_SERIAL, s);
     if (fetches)
-        s = tn_seqv(t->ctx, fetch(t, p, t->turned[k], i), s, NULL);
+        s = tn_seqv(ctx, fetch(t, p, t->turned[k], i), s, NULL);
     return loop(t, gi, pieces(t, p->nx, L), TN_FOR_SERIAL, s);
 }
 
@@ -225,10 +230,11 @@ from_tile(tn_rewriter *r, const tn_node *n)
 {
     swap *s = r->user;
     turn *t = s->t;
+    tn_ctx *ctx = t->ctx;
     for (uint32_t k = 0; n->kind == TN_KIND_BUFFER_LOAD && k < t->n_turned; k++)
-        if (tn_equal(t->ctx, n, TN_NODE(t->a.load[t->turned[k]]), false, NULL))
+        if (tn_equal(ctx, n, TN_NODE(t->a.load[t->turned[k]]), false, NULL))
             return cpu_square_value(&t->square,
-                                    tn_load(t->ctx, t->tile[k], tn_listv(t->ctx, s->from, NULL)),
+                                    tn_load(ctx, t->tile[k], tn_listv(ctx, s->from, NULL)),
                                     tn_dtype_of(n));
     return NULL;
 }
@@ -237,30 +243,32 @@ from_tile(tn_rewriter *r, const tn_node *n)
 static const tn_stmt *
 write_out(turn *t, const place *p)
 {
+    tn_ctx *ctx = t->ctx;
     int64_t L = t->square.lanes;
     const tn_expr *j = var(t, "j"), *g = var(t, "i"), *v = var(t, "v");
-    const tn_expr *i = tn_add(t->ctx, start(t, g, L, p->nx, L), v);
-    swap user = {t, p, tn_add(t->ctx, tn_mul(t->ctx, j, I(t->tx)), i)};
-    tn_rewriter r = {.ctx = t->ctx, .user = &user, .pre = from_tile};
+    const tn_expr *i = tn_add(ctx, start(t, g, L, p->nx, L), v);
+    swap user = {t, p, tn_add(ctx, tn_muli(ctx, j, t->tx), i)};
+    tn_rewriter r = {.ctx = ctx, .user = &user, .pre = from_tile};
     const tn_buffer_store *st = t->a.store;
     const tn_expr *value = tn_rewrite(&r, st->value),
-                  **index = TNB_NEW_N(tn_scratch(t->ctx), const tn_expr *, st->indices.n);
+                  **index = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, st->indices.n);
     for (uint32_t k = 0; k < st->indices.n; k++)
         index[k] = at(t, p, st->indices.at[k], j, i);
-    const tn_stmt *s = tn_store(t->ctx, st->buffer, at(t, p, value, j, i),
-                                tn_list_of(t->ctx, index, st->indices.n));
-    s = loop(t, g, pieces(t, p->nx, L), TN_FOR_SERIAL, loop(t, v, I(L), TN_FOR_VECTORIZED, s));
+    const tn_stmt *s =
+        tn_store(ctx, st->buffer, at(t, p, value, j, i), tn_list_of(ctx, index, st->indices.n));
+    s = loop(t, g, pieces(t, p->nx, L), TN_FOR_SERIAL,
+             loop(t, v, tn_i64(ctx, L), TN_FOR_VECTORIZED, s));
     return loop(t, j, p->ny, TN_FOR_SERIAL, s);
 }
 
 static const tn_node *
 function(turn *t, const tn_stmt *body)
 {
+    tn_ctx *ctx = t->ctx;
     tn_block root = {.name = "root", .body = body};
-    body = tn_block_realize_of(t->ctx, (tn_list){0}, tn_bool(t->ctx, true),
-                               tn_block_of(t->ctx, &root));
+    body = tn_block_realize_of(ctx, (tn_list){0}, tn_bool(ctx, true), tn_block_of(ctx, &root));
     const tn_prim_func *f = t->func;
-    const tn_node *r = tn_prim_func_of(t->ctx, f->params, f->buffers, body, f->ret, f->attrs);
+    const tn_node *r = tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, f->attrs);
     return tn_is_error(r) ? NULL : r;
 }
 
@@ -293,30 +301,32 @@ static const tn_stmt *
 parallel(turn *t, const tn_expr *const *digit, const tn_expr *const *count, uint32_t n,
          const tn_stmt *body, tn_list allocs, bool stream)
 {
-    const tn_expr *p = var(t, "tile"), *total = I(1), *value[CPU_MAX_AXES + 2];
+    tn_ctx *ctx = t->ctx;
+    const tn_expr *p = var(t, "tile"), *total = tn_i64(ctx, 1), *value[CPU_MAX_AXES + 2];
     const tn_node *iters[CPU_MAX_AXES + 2];
     for (uint32_t i = n; i-- > 0;) {
-        value[i] = tn_is_int_const(total, 1) ? p : tn_floordiv(t->ctx, p, total);
+        value[i] = tn_is_int_const(total, 1) ? p : tn_floordiv(ctx, p, total);
         if (i)
-            value[i] = tn_floormod(t->ctx, value[i], count[i]);
-        iters[i] = tn_iter_var_of(t->ctx, tn_range_of(t->ctx, I(0), count[i]), digit[i],
+            value[i] = tn_floormod(ctx, value[i], count[i]);
+        iters[i] = tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), count[i]), digit[i],
                                   TN_ITER_SPATIAL, NULL);
-        total = tn_mul(t->ctx, total, count[i]);
+        total = tn_mul(ctx, total, count[i]);
     }
     tn_block b = {.name = "tile",
-                  .iters = tn_list_of(t->ctx, iters, n),
+                  .iters = tn_list_of(ctx, iters, n),
                   .allocs = allocs,
                   .body = body};
-    tn_block_regions(t->ctx, &b, &b.reads, &b.writes);
-    body = tn_block_realize_of(t->ctx, tn_list_of(t->ctx, value, n), tn_bool(t->ctx, true),
-                               tn_block_of(t->ctx, &b));
-    const tn_node *notes = stream ? tn_dictv(t->ctx, "tenon.stream", I(1), NULL) : NULL;
-    return tn_for(t->ctx, p, I(0), total, TN_FOR_PARALLEL, NULL, notes, body);
+    tn_block_regions(ctx, &b, &b.reads, &b.writes);
+    body = tn_block_realize_of(ctx, tn_list_of(ctx, value, n), tn_bool(ctx, true),
+                               tn_block_of(ctx, &b));
+    const tn_node *notes = stream ? tn_dictv(ctx, "tenon.stream", tn_i64(ctx, 1), NULL) : NULL;
+    return tn_for(ctx, p, tn_i64(ctx, 0), total, TN_FOR_PARALLEL, NULL, notes, body);
 }
 
 static const tn_node *
 write_tiles(turn *t)
 {
+    tn_ctx *ctx = t->ctx;
     const tn_expr *digit[CPU_MAX_AXES + 2], *count[CPU_MAX_AXES + 2];
     const tn_expr *ex = t->a.size[t->x], *ey = t->a.size[t->y];
     int64_t L = t->square.lanes, bytes = result_bytes(t);
@@ -339,13 +349,13 @@ write_tiles(turn *t)
     uint32_t n_allocs = cpu_square_buffers(&t->square, allocs), k = 0;
     for (; k < t->n_turned; k++) {
         allocs[n_allocs++] = t->tile[k] =
-            tn_buffer_new(t->ctx, "turned", tn_listv(t->ctx, I(t->tx * t->ty), NULL),
+            tn_buffer_new(ctx, "turned", tn_listv(ctx, tn_i64(ctx, t->tx * t->ty), NULL),
                           t->square.dtype, "local");
         s[k] = turn_in(t, &p, k, bytes < 0 || bytes >= t->caches.l2 / 2);
     }
     s[k++] = write_out(t, &p);
-    const tn_stmt *body = tn_seq_of(t->ctx, tn_list_of(t->ctx, s, k));
-    return function(t, parallel(t, digit, count, n, body, tn_list_of(t->ctx, allocs, n_allocs),
+    const tn_stmt *body = tn_seq_of(ctx, tn_list_of(ctx, s, k));
+    return function(t, parallel(t, digit, count, n, body, tn_list_of(ctx, allocs, n_allocs),
                                 past_caches(t)));
 }
 
@@ -353,9 +363,10 @@ write_tiles(turn *t)
 static const tn_node *
 write_rows(turn *t)
 {
+    tn_ctx *ctx = t->ctx;
     const tn_buffer_store *st = t->a.store;
     const tn_expr *digit[CPU_MAX_AXES],
-        **index = TNB_NEW_N(tn_scratch(t->ctx), const tn_expr *, st->indices.n);
+        **index = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, st->indices.n);
     int64_t step;
     tnb_dtype d = tn_as_buffer(t->a.store->buffer)->dtype;
     for (uint32_t i = 0; i < t->a.n_loads; i++)
@@ -365,13 +376,13 @@ write_rows(turn *t)
         digit[g] = var(t, "at");
     for (uint32_t k = 0; k < st->indices.n; k++)
         index[k] = cpu_axes_at(&t->a, st->indices.at[k], digit);
-    const tn_stmt *s = tn_store(t->ctx, st->buffer, cpu_axes_at(&t->a, st->value, digit),
-                                tn_list_of(t->ctx, index, st->indices.n));
+    const tn_stmt *s = tn_store(ctx, st->buffer, cpu_axes_at(&t->a, st->value, digit),
+                                tn_list_of(ctx, index, st->indices.n));
     int64_t lanes = cpu_lanes(t->vector_bytes, d), X = known(t->a.size[t->x]);
     while (X >= 0 && lanes > X && lanes > 1)
         lanes /= 2;
-    const tn_node *notes = lanes > 1 ? tn_dictv(t->ctx, "tenon.wide", I(lanes), NULL) : NULL;
-    s = tn_for(t->ctx, digit[t->x], I(0), t->a.size[t->x], TN_FOR_SERIAL, NULL, notes, s);
+    const tn_node *notes = lanes > 1 ? tn_dictv(ctx, "tenon.wide", tn_i64(ctx, lanes), NULL) : NULL;
+    s = tn_for(ctx, digit[t->x], tn_i64(ctx, 0), t->a.size[t->x], TN_FOR_SERIAL, NULL, notes, s);
     return function(t, parallel(t, digit, t->a.size, t->x, s, (tn_list){0}, past_caches(t)));
 }
 
@@ -386,12 +397,13 @@ moves_rows(const turn *t)
 static const tn_expr *
 holds_square(turn *t)
 {
+    tn_ctx *ctx = t->ctx;
     const tn_expr *c = NULL;
     const uint32_t dims[2] = {t->x, t->y};
     for (int i = 0; i < 2; i++)
         if (known(t->a.size[dims[i]]) < 0) {
-            const tn_expr *x = tn_cmp(t->ctx, TN_KIND_GE, t->a.size[dims[i]], I(t->square.lanes));
-            c = c ? tn_and(t->ctx, c, x) : x;
+            const tn_expr *x = tn_ge(ctx, t->a.size[dims[i]], tn_i64(ctx, t->square.lanes));
+            c = c ? tn_and(ctx, c, x) : x;
         }
     return c;
 }
