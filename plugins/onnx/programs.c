@@ -9,17 +9,11 @@
 enum { MAX_SPATIAL = 3 };
 
 /* ---- scalar arithmetic; `ctx` must be in scope ---- */
-#define ADD(a, b) tn_add(ctx, (a), (b))
-#define SUB(a, b) tn_sub(ctx, (a), (b))
-#define MUL(a, b) tn_mul(ctx, (a), (b))
-#define LESS(a, b) tn_bin(ctx, TN_KIND_LT, (a), (b))
-#define AND(a, b) tn_bin(ctx, TN_KIND_AND, (a), (b))
-#define I64(v) tn_i64(ctx, (v))
 
 static const tn_expr *
 inside(tn_ctx *ctx, const tn_expr *i, const tn_expr *extent)
 {
-    return AND(tn_bin(ctx, TN_KIND_GE, i, I64(0)), LESS(i, extent));
+    return tn_and_of(ctx, tn_ge_of(ctx, i, tn_i64(ctx, 0)), tn_lt_of(ctx, i, extent));
 }
 
 /* What sums of `d` are computed in. */
@@ -114,7 +108,7 @@ import_tensor_scatter(onnx_node *n)
                          onnx_type_text(n->imp, in[1]->type), axis);
     /* as many entries as the cache has, or fewer */
     const tn_expr *shown[2] = {update.at[axis], past.at[axis]}, *more = update.at[axis],
-                  *fits = onnx_simplify(n, tn_cmp(ctx, TN_KIND_LE, shown[0], shown[1]));
+                  *fits = onnx_simplify(n, tn_le(ctx, shown[0], shown[1]));
     onnx_demand d = {tn_is_int_const(fits, 1) ? NULL : fits, shown, 2,
                      "an update of {1} entries does not fit a cache of {2}"};
     if (tn_is_int_const(fits, 0))
@@ -137,11 +131,12 @@ import_tensor_scatter(onnx_node *n)
     const tn_expr *idx[ONNX_MAX_DIMS], *i = s->axes[axis];
     const tn_expr *at = w ? tnk_te_read(te, w, s->axes[0], NULL) : NULL;
     if (w) { /* the first place that is written: of a cache that is no circle the last one is in it, too */
-        const tn_expr *room = SUB(tnk_te_expr(te, past.at[axis]), tnk_te_expr(te, update.at[axis]));
-        at = tnk_te_index(ctx, at, mode == 0 ? ADD(room, I64(1)) : I64(INT64_MAX), false, n->op,
-                          "write_indices");
+        const tn_expr *room =
+            tn_sub(ctx, tnk_te_expr(te, past.at[axis]), tnk_te_expr(te, update.at[axis]));
+        at = tnk_te_index(ctx, at, mode == 0 ? tn_addi(ctx, room, 1) : tn_i64(ctx, INT64_MAX),
+                          false, n->op, "write_indices");
     }
-    i = w ? SUB(i, at) : i;
+    i = w ? tn_sub(ctx, i, at) : i;
     if (mode == 1)
         i = tn_floormod(ctx, i, tnk_te_expr(te, past.at[axis]));
     for (uint32_t k = 0; k < past.n; k++)
@@ -159,7 +154,7 @@ static const tn_expr *
 channels_of(onnx_node *n, const tn_expr *rows, int64_t size)
 {
     tn_ctx *ctx = n->ctx;
-    const tn_expr *channels = onnx_simplify(n, tn_floordiv(ctx, rows, I64(size)));
+    const tn_expr *channels = onnx_simplify(n, tn_floordivi(ctx, rows, size));
     int64_t v;
     if (tn_int_value(rows, &v) && v % size) {
         onnx_fail(n, TNB_SHAPE,
@@ -167,7 +162,7 @@ channels_of(onnx_node *n, const tn_expr *rows, int64_t size)
                   v, size);
         return NULL;
     }
-    onnx_demand d = {tn_bin(ctx, TN_KIND_EQ, tn_floormod(ctx, rows, I64(size)), I64(0)), &rows, 1,
+    onnx_demand d = {tn_eq_of(ctx, tn_floormodi(ctx, rows, size), tn_i64(ctx, 0)), &rows, 1,
                      tn_strf(ctx,
                              "{1} rows of columns are no multiple of a block's %" PRId64
                              " elements",
@@ -209,13 +204,13 @@ import_col2im(onnx_node *n)
         blocks[i] = span / strides[i] + 1;
         if (!tnb_mul_i64(size, block[i], &size) || !tnb_mul_i64(total, blocks[i], &total))
             return onnx_fail(n, TNB_SHAPE, "the blocks have more elements than can be counted");
-        dims[2 + i] = I64(image[i]);
+        dims[2 + i] = tn_i64(ctx, image[i]);
     }
     if (tn_int_value(in.at[2], &columns) && columns != total)
         return onnx_fail(n, TNB_SHAPE, "there are %" PRId64 " columns, wanted %" PRId64, columns,
                          total);
     if (!tn_int_value(in.at[2], &columns) && !n->failed) {
-        in = tn_list_with(ctx, in, 2, I64(total)); /* checked at run time */
+        in = tn_list_with(ctx, in, 2, tn_i64(ctx, total)); /* checked at run time */
         x = onnx_match_extents(n, x, in, "the data", "columns");
     }
     if (tn_is_error(x))
@@ -228,19 +223,21 @@ import_col2im(onnx_node *n)
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *a = tnk_te_input(te, "X", x->type);
     tnk_stage *s = tnk_te_stage(te, "col2im", dims, 2 + rank, d);
-    const tn_expr *place = MUL(s->axes[1], I64(size)), *column = I64(0), *seen = tn_bool(ctx, true);
+    const tn_expr *place = tn_muli(ctx, s->axes[1], size), *column = tn_i64(ctx, 0),
+                  *seen = tn_bool(ctx, true);
     int64_t each = size;
     for (uint32_t i = 0; i < rank; i++) {
-        const tn_expr *k = tnk_te_reduce_axis(s, "k", I64(block[i]));
-        const tn_expr *at = SUB(ADD(s->axes[2 + i], I64(pads[i])), MUL(k, I64(dilations[i])));
-        const tn_expr *b = tn_floordiv(ctx, at, I64(strides[i]));
+        const tn_expr *k = tnk_te_reduce_axis(s, "k", tn_i64(ctx, block[i]));
+        const tn_expr *at =
+            tn_sub(ctx, tn_addi(ctx, s->axes[2 + i], pads[i]), tn_muli(ctx, k, dilations[i]));
+        const tn_expr *b = tn_floordivi(ctx, at, strides[i]);
         if (strides[i] > 1)
-            seen =
-                AND(seen, tn_bin(ctx, TN_KIND_EQ, tn_floormod(ctx, at, I64(strides[i])), I64(0)));
-        seen = AND(seen, inside(ctx, b, I64(blocks[i])));
+            seen = tn_and_of(ctx, seen,
+                             tn_eq_of(ctx, tn_floormodi(ctx, at, strides[i]), tn_i64(ctx, 0)));
+        seen = tn_and_of(ctx, seen, inside(ctx, b, tn_i64(ctx, blocks[i])));
         each /= block[i];
-        place = ADD(place, MUL(k, I64(each)));
-        column = ADD(MUL(column, I64(blocks[i])), b);
+        place = tn_add(ctx, place, tn_muli(ctx, k, each));
+        column = tn_add(ctx, tn_muli(ctx, column, blocks[i]), b);
     }
     const tn_expr *v =
         tn_if_then_else(ctx, seen, tnk_te_read(te, a, s->axes[0], place, column, NULL),
@@ -264,21 +261,22 @@ static bool
 fix_deform(onnx_node *n, deform *p, int64_t channels)
 {
     tn_ctx *ctx = n->ctx;
-    tn_list dims = tn_list_with(ctx, p->x, 1, I64(channels));
+    tn_list dims = tn_list_with(ctx, p->x, 1, tn_i64(ctx, channels));
     p->in[0] = onnx_fix_extents(n, p->in[0], dims, "the data");
-    dims = tn_list_with(ctx, dims, 1, I64(p->offset_group * p->taps * p->rank));
+    dims = tn_list_with(ctx, dims, 1, tn_i64(ctx, p->offset_group * p->taps * p->rank));
     for (int i = 0; i < p->rank; i++) {
         int64_t around =
             p->pads[i] + p->pads[p->rank + i] - (p->kernel[i] - 1) * p->dilations[i] - 1;
-        const tn_expr *d = tn_floordiv(ctx, ADD(p->x.at[2 + i], I64(around)), I64(p->strides[i]));
-        dims = tn_list_with(ctx, dims, (uint32_t)(2 + i), onnx_simplify(n, ADD(d, I64(1))));
+        const tn_expr *d = tn_floordivi(ctx, tn_addi(ctx, p->x.at[2 + i], around), p->strides[i]);
+        dims = tn_list_with(ctx, dims, (uint32_t)(2 + i), onnx_simplify(n, tn_addi(ctx, d, 1)));
     }
     p->in[2] = onnx_fix_extents(n, p->in[2], dims, "the tensor of offsets");
     p->offset = dims;
     if (p->in[3])
-        p->in[3] = onnx_fix_extents(n, p->in[3],
-                                    tn_list_with(ctx, dims, 1, I64(p->offset_group * p->taps)),
-                                    "the mask");
+        p->in[3] =
+            onnx_fix_extents(n, p->in[3],
+                             tn_list_with(ctx, dims, 1, tn_i64(ctx, p->offset_group * p->taps)),
+                             "the mask");
     return !n->failed;
 }
 
@@ -349,29 +347,32 @@ deformed(tn_ctx *ctx, tnk_te *te, const deform *p, const tn_node *x, const tn_no
     const tn_expr *low[MAX_SPATIAL], *part[MAX_SPATIAL], *sum = NULL;
     for (int i = 0; i < p->rank; i++) {
         const tn_expr *at[2 + MAX_SPATIAL] = {batch}, *base;
-        at[1] = ADD(MUL(ADD(MUL(group, I64(p->taps)), tap), I64(p->rank)), I64(i));
+        at[1] =
+            tn_addi(ctx, tn_muli(ctx, tn_add(ctx, tn_muli(ctx, group, p->taps), tap), p->rank), i);
         memcpy(at + 2, o, (size_t)p->rank * sizeof *o);
-        base = SUB(ADD(MUL(o[i], I64(p->strides[i])), MUL(k[i], I64(p->dilations[i]))),
-                   I64(p->pads[i]));
+        base = tn_subi(ctx,
+                       tn_add(ctx, tn_muli(ctx, o[i], p->strides[i]),
+                              tn_muli(ctx, k[i], p->dilations[i])),
+                       p->pads[i]);
         const tn_expr *v =
-            ADD(tn_cast_to(ctx, d, base),
-                tn_cast_to(ctx, d, tnk_te_read_at(te, offset, at, (uint32_t)p->rank + 2)));
+            tn_add(ctx, tn_cast_to(ctx, d, base),
+                   tn_cast_to(ctx, d, tnk_te_read_at(te, offset, at, (uint32_t)p->rank + 2)));
         const tn_expr *floor = tn_intrin1(ctx, TN_INTRIN_floor, v);
         low[i] = tn_cast_to(ctx, TNB_I64, floor);
-        part[i] = SUB(v, floor);
+        part[i] = tn_sub(ctx, v, floor);
     }
     for (int corner = 0; corner < 1 << p->rank; corner++) {
         const tn_expr *at[2 + MAX_SPATIAL] = {batch, c}, *in = tn_bool(ctx, true), *w = NULL;
         for (int i = 0; i < p->rank; i++) {
             bool upper = corner >> i & 1;
-            const tn_expr *weight = upper ? part[i] : SUB(tn_literal(ctx, d, 1), part[i]);
-            at[2 + i] = upper ? ADD(low[i], I64(1)) : low[i];
-            in = AND(in, inside(ctx, at[2 + i], tnk_te_expr(te, p->x.at[2 + i])));
-            w = w ? MUL(w, weight) : weight;
+            const tn_expr *weight = upper ? part[i] : tn_sub(ctx, tn_literal(ctx, d, 1), part[i]);
+            at[2 + i] = upper ? tn_addi(ctx, low[i], 1) : low[i];
+            in = tn_and_of(ctx, in, inside(ctx, at[2 + i], tnk_te_expr(te, p->x.at[2 + i])));
+            w = w ? tn_mul(ctx, w, weight) : weight;
         }
         const tn_expr *v = tn_cast_to(ctx, d, tnk_te_read_at(te, x, at, (uint32_t)p->rank + 2));
-        v = MUL(tn_if_then_else(ctx, in, v, tn_literal(ctx, d, 0)), w);
-        sum = sum ? ADD(sum, v) : v;
+        v = tn_mul(ctx, tn_if_then_else(ctx, in, v, tn_literal(ctx, d, 0)), w);
+        sum = sum ? tn_add(ctx, sum, v) : v;
     }
     return sum;
 }
@@ -393,46 +394,47 @@ import_deform_conv(onnx_node *n)
                   *weight = tnk_te_input(te, "W", p.in[1]->type),
                   *offset = tnk_te_input(te, "offset", p.in[2]->type),
                   *mask = count == 4 ? tnk_te_input(te, "mask", p.in[3]->type) : NULL;
-    const tn_expr *dims[3 + MAX_SPATIAL] = {p.x.at[0], I64(channels), I64(p.taps)};
+    const tn_expr *dims[3 + MAX_SPATIAL] = {p.x.at[0], tn_i64(ctx, channels), tn_i64(ctx, p.taps)};
     memcpy(dims + 3, p.offset.at + 2, r * sizeof *dims);
     tnk_stage *s = tnk_te_stage(te, "samples", dims, 3 + r, w);
     const tn_expr *k[MAX_SPATIAL], *rest = s->axes[2];
     for (int i = p.rank - 1; i >= 0; i--) {
-        k[i] = tn_floormod(ctx, rest, I64(p.kernel[i]));
-        rest = tn_floordiv(ctx, rest, I64(p.kernel[i]));
+        k[i] = tn_floormodi(ctx, rest, p.kernel[i]);
+        rest = tn_floordivi(ctx, rest, p.kernel[i]);
     }
-    const tn_expr *group = tn_floordiv(ctx, s->axes[1], I64(channels / p.offset_group));
+    const tn_expr *group = tn_floordivi(ctx, s->axes[1], channels / p.offset_group);
     const tn_expr *v =
         deformed(ctx, te, &p, x, offset, s->axes[0], s->axes[1], group, k, s->axes + 3, s->axes[2]);
     if (mask) {
-        const tn_expr *at[2 + MAX_SPATIAL] = {s->axes[0], ADD(MUL(group, I64(p.taps)), s->axes[2])};
+        const tn_expr *at[2 + MAX_SPATIAL] = {s->axes[0],
+                                              tn_add(ctx, tn_muli(ctx, group, p.taps), s->axes[2])};
         memcpy(at + 2, s->axes + 3, r * sizeof *at);
-        v = MUL(v, tn_cast_to(ctx, w, tnk_te_read_at(te, mask, at, 2 + r)));
+        v = tn_mul(ctx, v, tn_cast_to(ctx, w, tnk_te_read_at(te, mask, at, 2 + r)));
     }
     const tn_node *samples = tnk_te_define(s, v);
-    dims[1] = I64(outs);
+    dims[1] = tn_i64(ctx, outs);
     memcpy(dims + 2, p.offset.at + 2, r * sizeof *dims);
     s = tnk_te_stage(te, "deform_conv", dims, 2 + r, w);
-    const tn_expr *c = tnk_te_reduce_axis(s, "rc", I64(per)),
-                  *tap = tnk_te_reduce_axis(s, "tap", I64(p.taps)),
-                  *first = MUL(tn_floordiv(ctx, s->axes[1], I64(outs / p.group)), I64(per));
-    const tn_expr *from[3 + MAX_SPATIAL] = {s->axes[0], ADD(first, c), tap},
+    const tn_expr *c = tnk_te_reduce_axis(s, "rc", tn_i64(ctx, per)),
+                  *tap = tnk_te_reduce_axis(s, "tap", tn_i64(ctx, p.taps)),
+                  *first = tn_muli(ctx, tn_floordivi(ctx, s->axes[1], outs / p.group), per);
+    const tn_expr *from[3 + MAX_SPATIAL] = {s->axes[0], tn_add(ctx, first, c), tap},
                             *by[2 + MAX_SPATIAL] = {s->axes[1], c};
     memcpy(from + 3, s->axes + 2, r * sizeof *from);
     rest = tap;
     for (int i = p.rank - 1; i >= 0; i--) {
-        by[2 + i] = tn_floormod(ctx, rest, I64(p.kernel[i]));
-        rest = tn_floordiv(ctx, rest, I64(p.kernel[i]));
+        by[2 + i] = tn_floormodi(ctx, rest, p.kernel[i]);
+        rest = tn_floordivi(ctx, rest, p.kernel[i]);
     }
     const tn_node *out =
-        tnk_te_sum(s, MUL(tnk_te_read_at(te, samples, from, 3 + r),
-                          tn_cast_to(ctx, w, tnk_te_read_at(te, weight, by, 2 + r))));
+        tnk_te_sum(s, tn_mul(ctx, tnk_te_read_at(te, samples, from, 3 + r),
+                             tn_cast_to(ctx, w, tnk_te_read_at(te, weight, by, 2 + r))));
     const tn_expr *y = tnk_te_call(te, n->imp->b, "deform_conv", p.in, count, &out, 1);
     y = onnx_emit_call(n, y);
     if (onnx_has(n, 3)) {
         const tn_expr *one[2 + MAX_SPATIAL];
         for (uint32_t i = 0; i < 2 + r; i++)
-            one[i] = I64(i == 1 ? outs : 1);
+            one[i] = tn_i64(ctx, i == 1 ? outs : 1);
         const tn_expr *bias = onnx_fix_extents(n, onnx_astype(n, onnx_in(n, 3), w),
                                                (tn_list){one + 1, 1}, "the bias");
         y = onnx_bin(n, "add", y, onnx_reshape(n, bias, one, 2 + r));

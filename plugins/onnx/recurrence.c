@@ -87,28 +87,25 @@ end_nest(nest *b, const char *name, tn_list reads, const tn_node *write, const t
     return s;
 }
 
-/* Scalar arithmetic; `ctx` and `l` must be in scope. */
-#define ADD(a, b) tn_add(ctx, (a), (b))
-#define SUB(a, b) tn_sub(ctx, (a), (b))
-#define MUL(a, b) tn_mul(ctx, (a), (b))
-#define I64(v) tn_i64(ctx, (v))
-#define LIST(...) tn_listv(ctx, __VA_ARGS__, NULL)
-#define AT(buffer, ...) tnk_te_read(l->te, buffer, __VA_ARGS__, NULL)
-#define POINT(buffer, ...) tn_region_point(ctx, buffer, LIST(__VA_ARGS__))
-#define PUT(buffer, value, ...) tn_store(ctx, buffer, value, LIST(__VA_ARGS__))
+/* buffer[at] */
+static const tn_expr *
+read_at(linear *l, const tn_node *buffer, tn_list at)
+{
+    return tnk_te_read_at(l->te, buffer, at.at, at.n);
+}
 
 /* Element i of a head in [batch, positions, heads * size]. */
 static const tn_expr *
 column(linear *l, const tn_expr *head, const tn_expr *size, const tn_expr *i)
 {
     tn_ctx *ctx = l->ctx;
-    return ADD(MUL(head, size), i);
+    return tn_add(ctx, tn_mul(ctx, head, size), i);
 }
 
 static const tn_expr *
 wide_at(linear *l, uint32_t i, const tn_expr *b, const tn_expr *t, const tn_expr *c)
 {
-    return tn_cast_to(l->ctx, l->w, AT(l->in[i], b, t, c));
+    return tn_cast_to(l->ctx, l->w, tnk_te_read(l->te, l->in[i], b, t, c, NULL));
 }
 
 /* to[b, h, k, v] = from[b, h, k, v], or 0, before or after the loop */
@@ -118,15 +115,17 @@ copy_state(linear *l, const char *name, const tn_node *to, const tn_node *from, 
     tn_ctx *ctx = l->ctx;
     nest c = {.l = l};
     const tn_expr *b = iter(&c, "b", l->batch, TN_ITER_SPATIAL),
-                  *h = iter(&c, "h", I64(l->heads), TN_ITER_SPATIAL),
+                  *h = iter(&c, "h", tn_i64(ctx, l->heads), TN_ITER_SPATIAL),
                   *k = iter(&c, "k", l->key_size, TN_ITER_SPATIAL),
                   *v = iter(&c, "v", l->value_size, TN_ITER_SPATIAL);
-    const tn_expr *x = from ? tn_cast_to(ctx, d, AT(from, b, h, k, v)) : tn_literal(ctx, d, 0);
-    tn_list reads = {0};
-    if (from)
-        reads = LIST(POINT(from, b, h, k, v));
-    tnk_te_append(l->te,
-                  end_nest(&c, name, reads, POINT(to, b, h, k, v), NULL, PUT(to, x, b, h, k, v)));
+    tn_list at = tn_listv(ctx, b, h, k, v, NULL), reads = {0};
+    const tn_expr *x = tn_literal(ctx, d, 0);
+    if (from) {
+        x = tn_cast_to(ctx, d, read_at(l, from, at));
+        reads = tn_listv(ctx, tn_region_point(ctx, from, at), NULL);
+    }
+    tnk_te_append(l->te, end_nest(&c, name, reads, tn_region_point(ctx, to, at), NULL,
+                                  tn_store(ctx, to, x, at)));
 }
 
 static void
@@ -143,13 +142,15 @@ add_row(linear *l, const char *name, const tn_node *to, uint32_t from, int64_t h
     nest c = {.l = l};
     const tn_expr *t = iter(&c, "t", l->steps, TN_ITER_SCAN),
                   *b = iter(&c, "b", l->batch, TN_ITER_SPATIAL),
-                  *h = iter(&c, "h", I64(heads), TN_ITER_SPATIAL),
+                  *h = iter(&c, "h", tn_i64(ctx, heads), TN_ITER_SPATIAL),
                   *i = iter(&c, "i", l->key_size, TN_ITER_SPATIAL);
     const tn_expr *at = column(l, h, l->key_size, i), *x = wide_at(l, from, b, t, at);
     if (scale != 1)
-        x = MUL(x, tn_literal(ctx, l->w, scale));
-    add_turn(l, end_nest(&c, name, LIST(POINT(l->in[from], b, t, at)), POINT(to, b, h, i), NULL,
-                         PUT(to, x, b, h, i)));
+        x = tn_mul(ctx, x, tn_literal(ctx, l->w, scale));
+    tn_list in_row = tn_listv(ctx, b, t, at, NULL), element = tn_listv(ctx, b, h, i, NULL),
+            reads = tn_listv(ctx, tn_region_point(ctx, l->in[from], in_row), NULL);
+    add_turn(l, end_nest(&c, name, reads, tn_region_point(ctx, to, element), NULL,
+                         tn_store(ctx, to, x, element)));
 }
 
 static void
@@ -159,14 +160,16 @@ add_decay(linear *l)
     nest c = {.l = l};
     const tn_expr *t = iter(&c, "t", l->steps, TN_ITER_SCAN),
                   *b = iter(&c, "b", l->batch, TN_ITER_SPATIAL),
-                  *h = iter(&c, "h", I64(l->heads), TN_ITER_SPATIAL),
+                  *h = iter(&c, "h", tn_i64(ctx, l->heads), TN_ITER_SPATIAL),
                   *k = iter(&c, "k", l->key_size, TN_ITER_SPATIAL),
                   *v = iter(&c, "v", l->value_size, TN_ITER_SPATIAL);
     const tn_expr *at = l->decay_of_keys ? column(l, h, l->key_size, k) : h;
     const tn_expr *keep = tn_intrin1(ctx, TN_INTRIN_exp, wide_at(l, DECAY, b, t, at));
-    const tn_node *s = POINT(l->state, b, h, k, v);
-    add_turn(l, end_nest(&c, "decay", LIST(s, POINT(l->in[DECAY], b, t, at)), s, NULL,
-                         PUT(l->state, MUL(AT(l->state, b, h, k, v), keep), b, h, k, v)));
+    tn_list in_state = tn_listv(ctx, b, h, k, v, NULL), in_row = tn_listv(ctx, b, t, at, NULL);
+    const tn_node *s = tn_region_point(ctx, l->state, in_state);
+    tn_list reads = tn_listv(ctx, s, tn_region_point(ctx, l->in[DECAY], in_row), NULL);
+    const tn_expr *next = tn_mul(ctx, read_at(l, l->state, in_state), keep);
+    add_turn(l, end_nest(&c, "decay", reads, s, NULL, tn_store(ctx, l->state, next, in_state)));
 }
 
 /* sums[b, h, v] = sum over k of row[b, h, k] * S[b, head of h, k, v] */
@@ -176,14 +179,19 @@ add_product(linear *l, const char *name, const tn_node *sums, const tn_node *row
     tn_ctx *ctx = l->ctx;
     nest c = {.l = l};
     const tn_expr *b = iter(&c, "b", l->batch, TN_ITER_SPATIAL),
-                  *h = iter(&c, "h", I64(heads), TN_ITER_SPATIAL),
+                  *h = iter(&c, "h", tn_i64(ctx, heads), TN_ITER_SPATIAL),
                   *v = iter(&c, "v", l->value_size, TN_ITER_SPATIAL),
                   *k = iter(&c, "k", l->key_size, TN_ITER_REDUCE);
-    const tn_expr *of = heads == l->heads ? h : tn_floordiv(ctx, h, I64(heads / l->heads));
-    const tn_expr *next = ADD(AT(sums, b, h, v), MUL(AT(row, b, h, k), AT(l->state, b, of, k, v)));
-    add_turn(l, end_nest(&c, name, LIST(POINT(row, b, h, k), POINT(l->state, b, of, k, v)),
-                         POINT(sums, b, h, v), PUT(sums, tn_literal(ctx, l->w, 0), b, h, v),
-                         PUT(sums, next, b, h, v)));
+    const tn_expr *of = heads == l->heads ? h : tn_floordivi(ctx, h, heads / l->heads);
+    tn_list in_sums = tn_listv(ctx, b, h, v, NULL), in_row = tn_listv(ctx, b, h, k, NULL),
+            in_state = tn_listv(ctx, b, of, k, v, NULL);
+    const tn_expr *product = tn_mul(ctx, read_at(l, row, in_row), read_at(l, l->state, in_state));
+    const tn_expr *next = tn_add(ctx, read_at(l, sums, in_sums), product);
+    tn_list reads = tn_listv(ctx, tn_region_point(ctx, row, in_row),
+                             tn_region_point(ctx, l->state, in_state), NULL);
+    add_turn(l, end_nest(&c, name, reads, tn_region_point(ctx, sums, in_sums),
+                         tn_store(ctx, sums, tn_literal(ctx, l->w, 0), in_sums),
+                         tn_store(ctx, sums, next, in_sums)));
 }
 
 static void
@@ -193,20 +201,26 @@ add_update(linear *l)
     nest c = {.l = l};
     const tn_expr *t = iter(&c, "t", l->steps, TN_ITER_SCAN),
                   *b = iter(&c, "b", l->batch, TN_ITER_SPATIAL),
-                  *h = iter(&c, "h", I64(l->heads), TN_ITER_SPATIAL),
+                  *h = iter(&c, "h", tn_i64(ctx, l->heads), TN_ITER_SPATIAL),
                   *k = iter(&c, "k", l->key_size, TN_ITER_SPATIAL),
                   *v = iter(&c, "v", l->value_size, TN_ITER_SPATIAL);
     const tn_expr *at = column(l, h, l->value_size, v), *x = wide_at(l, V, b, t, at),
-                  *rate = l->one_beta ? I64(0) : h;
-    const tn_node *s = POINT(l->state, b, h, k, v);
-    tn_list reads = LIST(s, POINT(l->k, b, h, k), POINT(l->in[V], b, t, at));
+                  *rate = l->one_beta ? tn_i64(ctx, 0) : h;
+    tn_list in_state = tn_listv(ctx, b, h, k, v, NULL), in_key = tn_listv(ctx, b, h, k, NULL),
+            in_row = tn_listv(ctx, b, t, at, NULL);
+    const tn_node *s = tn_region_point(ctx, l->state, in_state);
+    tn_list reads = tn_listv(ctx, s, tn_region_point(ctx, l->k, in_key),
+                             tn_region_point(ctx, l->in[V], in_row), NULL);
     if (l->seen) {
-        x = MUL(wide_at(l, BETA, b, t, rate), SUB(x, AT(l->seen, b, h, v)));
-        reads = tn_list_append(ctx, reads, POINT(l->seen, b, h, v));
-        reads = tn_list_append(ctx, reads, POINT(l->in[BETA], b, t, rate));
+        tn_list in_seen = tn_listv(ctx, b, h, v, NULL), in_beta = tn_listv(ctx, b, t, rate, NULL);
+        const tn_expr *change = tn_sub(ctx, x, read_at(l, l->seen, in_seen));
+        x = tn_mul(ctx, wide_at(l, BETA, b, t, rate), change);
+        reads = tn_list_append(ctx, reads, tn_region_point(ctx, l->seen, in_seen));
+        reads = tn_list_append(ctx, reads, tn_region_point(ctx, l->in[BETA], in_beta));
     }
-    const tn_expr *next = ADD(AT(l->state, b, h, k, v), MUL(AT(l->k, b, h, k), x));
-    add_turn(l, end_nest(&c, "update", reads, s, NULL, PUT(l->state, next, b, h, k, v)));
+    const tn_expr *product = tn_mul(ctx, read_at(l, l->k, in_key), x);
+    const tn_expr *next = tn_add(ctx, read_at(l, l->state, in_state), product);
+    add_turn(l, end_nest(&c, "update", reads, s, NULL, tn_store(ctx, l->state, next, in_state)));
 }
 
 static void
@@ -216,10 +230,13 @@ add_result(linear *l)
     nest c = {.l = l};
     const tn_expr *t = iter(&c, "t", l->steps, TN_ITER_SCAN),
                   *b = iter(&c, "b", l->batch, TN_ITER_SPATIAL),
-                  *h = iter(&c, "h", I64(l->q_heads), TN_ITER_SPATIAL),
+                  *h = iter(&c, "h", tn_i64(ctx, l->q_heads), TN_ITER_SPATIAL),
                   *v = iter(&c, "v", l->value_size, TN_ITER_SPATIAL);
-    add_turn(l, end_nest(&c, "result", LIST(POINT(l->sums, b, h, v)), POINT(l->y, b, t, h, v), NULL,
-                         PUT(l->y, tn_cast_to(ctx, l->d, AT(l->sums, b, h, v)), b, t, h, v)));
+    tn_list in_sums = tn_listv(ctx, b, h, v, NULL), in_y = tn_listv(ctx, b, t, h, v, NULL);
+    tn_list reads = tn_listv(ctx, tn_region_point(ctx, l->sums, in_sums), NULL);
+    const tn_expr *x = tn_cast_to(ctx, l->d, read_at(l, l->sums, in_sums));
+    add_turn(l, end_nest(&c, "result", reads, tn_region_point(ctx, l->y, in_y), NULL,
+                         tn_store(ctx, l->y, x, in_y)));
 }
 
 /* The loop over the positions. */
@@ -227,10 +244,10 @@ static void
 add_loop(linear *l)
 {
     tn_ctx *ctx = l->ctx;
-    const tn_expr *keys[] = {l->batch, I64(l->heads), l->key_size},
-                  *queries[] = {l->batch, I64(l->q_heads), l->key_size},
-                  *values[] = {l->batch, I64(l->heads), l->value_size},
-                  *results[] = {l->batch, I64(l->q_heads), l->value_size};
+    const tn_expr *keys[] = {l->batch, tn_i64(ctx, l->heads), l->key_size},
+                  *queries[] = {l->batch, tn_i64(ctx, l->q_heads), l->key_size},
+                  *values[] = {l->batch, tn_i64(ctx, l->heads), l->value_size},
+                  *results[] = {l->batch, tn_i64(ctx, l->q_heads), l->value_size};
     l->k = tnk_te_buffer(l->te, "k", keys, 3, l->w);
     l->q = tnk_te_buffer(l->te, "q", queries, 3, l->w);
     l->sums = tnk_te_buffer(l->te, "sums", results, 3, l->w);
@@ -246,7 +263,7 @@ add_loop(linear *l)
     add_update(l);
     add_product(l, "products", l->sums, l->q, l->q_heads);
     add_result(l);
-    tnk_te_append(l->te, tn_for(ctx, l->t, I64(0), l->steps, TN_FOR_SERIAL, NULL, NULL,
+    tnk_te_append(l->te, tn_for(ctx, l->t, tn_i64(ctx, 0), l->steps, TN_FOR_SERIAL, NULL, NULL,
                                 tn_seq_of(ctx, l->turn)));
 }
 
@@ -299,8 +316,8 @@ read_sizes(linear *l, tn_list q, tn_list k, tn_list v)
             return onnx_fail(n, TNB_SHAPE,
                              "an input of type %s cannot be split into %" PRId64 " heads",
                              onnx_type_text(n->imp, l->args[i]->type), heads[i]);
-    const tn_expr *sizes[2] = {onnx_simplify(n, tn_floordiv(ctx, q.at[2], I64(l->q_heads))),
-                               onnx_simplify(n, tn_floordiv(ctx, k.at[2], I64(l->heads)))};
+    const tn_expr *sizes[2] = {onnx_simplify(n, tn_floordivi(ctx, q.at[2], l->q_heads)),
+                               onnx_simplify(n, tn_floordivi(ctx, k.at[2], l->heads))};
     if (tn_int_value(sizes[0], &size) && tn_int_value(sizes[1], &width) && size != width)
         return onnx_fail(n, TNB_SHAPE,
                          "a head of the query has %" PRId64 " entries, one of the key %" PRId64,
@@ -313,7 +330,7 @@ read_sizes(linear *l, tn_list q, tn_list k, tn_list v)
     if (l->args[DECAY]) {
         if (!onnx_dims(n, l->args[DECAY], &g))
             return false;
-        bool of_heads = tn_prove_equal(ctx, g.at[2], I64(l->heads));
+        bool of_heads = tn_prove_equal(ctx, g.at[2], tn_i64(ctx, l->heads));
         l->decay_of_keys = tn_prove_equal(ctx, g.at[2], k.at[2]);
         if (!of_heads && !l->decay_of_keys && !tn_int_value(g.at[2], &width))
             return onnx_unknown(n, "the last extent of the decay has");
@@ -328,7 +345,7 @@ read_sizes(linear *l, tn_list q, tn_list k, tn_list v)
     l->batch = tnk_te_expr(l->te, q.at[0]);
     l->steps = tnk_te_expr(l->te, q.at[1]);
     l->key_size = tnk_te_expr(l->te, sizes[1]);
-    l->value_size = tnk_te_expr(l->te, onnx_simplify(n, tn_floordiv(ctx, v.at[2], I64(l->heads))));
+    l->value_size = tnk_te_expr(l->te, onnx_simplify(n, tn_floordivi(ctx, v.at[2], l->heads)));
     return true;
 }
 
@@ -354,8 +371,8 @@ import_linear_attention(onnx_node *n)
     l->d = onnx_dtype(l->args[Q]);
     l->w = l->d.bits < 32 ? TNB_F32 : l->d;
     tnb_dtype state_type = l->args[PAST] ? onnx_dtype(l->args[PAST]) : l->d;
-    const tn_expr *dims[] = {l->batch, I64(l->heads), l->key_size, l->value_size},
-                  *out[] = {l->batch, l->steps, I64(l->q_heads), l->value_size};
+    const tn_expr *dims[] = {l->batch, tn_i64(ctx, l->heads), l->key_size, l->value_size},
+                  *out[] = {l->batch, l->steps, tn_i64(ctx, l->q_heads), l->value_size};
     l->state = tnk_te_buffer(l->te, "state", dims, 4, l->w);
     l->y = tnk_te_buffer(l->te, "y", out, 4, l->d);
     copy_state(l, "start", l->state, l->in[PAST], l->w);
@@ -365,8 +382,8 @@ import_linear_attention(onnx_node *n)
     const tn_expr *both = onnx_emit_call(n, tnk_te_call(l->te, n->imp->b, "linear_attention",
                                                         inputs, count, outs, 2));
     const tn_expr *width =
-        onnx_simplify(n, MUL(onnx_simplify(n, tn_floordiv(ctx, v.at[2], I64(l->heads))),
-                             I64(l->q_heads)));
+        onnx_simplify(n, tn_muli(ctx, onnx_simplify(n, tn_floordivi(ctx, v.at[2], l->heads)),
+                                 l->q_heads));
     const tn_expr *three[] = {q.at[0], q.at[1], width};
     const tn_expr *y = onnx_reshape(n, onnx_tuple_get(n, both, 0), three, 3);
     return onnx_ret_at(n, 0, y) && (n->n_out < 2 || onnx_ret_at(n, 1, onnx_tuple_get(n, both, 1)));
@@ -394,7 +411,7 @@ import_causal_conv(onnx_node *n)
                          onnx_type_text(n->imp, x->type), onnx_type_text(n->imp, w->type));
     if (kernel < 1 || channels < 1)
         return onnx_unknown(n, "the extents of the weight have");
-    const tn_expr *before[] = {d.at[0], d.at[1], I64(kernel - 1)};
+    const tn_expr *before[] = {d.at[0], d.at[1], tn_i64(ctx, kernel - 1)};
     const tn_expr *parts[] = {onnx_has(n, 3)
                                   ? onnx_fix_extents(n, onnx_in(n, 3), tn_list_of(ctx, before, 3),
                                                      "the state")
@@ -402,9 +419,10 @@ import_causal_conv(onnx_node *n)
                               x},
                   *all = kernel > 1 ? onnx_concat(n, parts, 2, 2) : x;
     const tn_expr *y =
-        onnx_emit(n, "nn.conv1d", tn_dictv(ctx, "groups", I64(channels), NULL), all, w, NULL);
+        onnx_emit(n, "nn.conv1d", tn_dictv(ctx, "groups", tn_i64(ctx, channels), NULL), all, w,
+                  NULL);
     if (onnx_has(n, 2)) {
-        const tn_expr *column[] = {I64(1), I64(channels), I64(1)};
+        const tn_expr *column[] = {tn_i64(ctx, 1), tn_i64(ctx, channels), tn_i64(ctx, 1)};
         y = onnx_bin(n, "add", y, onnx_reshape(n, onnx_in(n, 2), column, 3));
     }
     if (activation)
@@ -412,7 +430,7 @@ import_causal_conv(onnx_node *n)
     if (n->n_out < 2 || n->failed)
         return onnx_ret_at(n, 0, y);
     /* the last positions of what the kernel went over */
-    const tn_expr *end = onnx_simplify(n, ADD(d.at[2], I64(kernel - 1))), *begin = d.at[2];
+    const tn_expr *end = onnx_simplify(n, tn_addi(ctx, d.at[2], kernel - 1)), *begin = d.at[2];
     return onnx_ret_at(n, 0, y) &&
            onnx_ret_at(n, 1, onnx_slice(n, all, &axis, &begin, &end, NULL, 1));
 }
