@@ -38,7 +38,7 @@ tn_assume_equal(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, const char *tex
     if (!ctx->recorder || !a || !b)
         return true;
     const tn_node *both[] = {a, b};
-    return tn_assume(ctx, tn_bin(ctx, TN_KIND_EQ, a, b), text, (tn_list){both, 2});
+    return tn_assume(ctx, tn_eq_of(ctx, a, b), text, (tn_list){both, 2});
 }
 
 /* No symbolic variable occurs in the arguments: what could be wrong has been told. */

@@ -63,11 +63,11 @@ assume_joined(tn_ctx *ctx, const joined *j, uint32_t from_end)
     const tn_expr *one = tn_i64(ctx, 1);
     for (uint32_t i = 0; i < j->n; i++)
         for (uint32_t k = i + 1; k < j->n; k++) {
-            const tn_expr *a = j->at[i], *b = j->at[k], *holds = tn_bin(ctx, TN_KIND_EQ, a, b);
+            const tn_expr *a = j->at[i], *b = j->at[k], *holds = tn_eq_of(ctx, a, b);
             if (!tn_is(a, TN_KIND_INT_IMM))
-                holds = tn_or(ctx, holds, tn_bin(ctx, TN_KIND_EQ, a, one));
+                holds = tn_or(ctx, holds, tn_eq_of(ctx, a, one));
             if (!tn_is(b, TN_KIND_INT_IMM))
-                holds = tn_or(ctx, holds, tn_bin(ctx, TN_KIND_EQ, b, one));
+                holds = tn_or(ctx, holds, tn_eq_of(ctx, b, one));
             const tn_node *both[] = {a, b};
             tn_assume(ctx, holds,
                       tn_strf(ctx,
@@ -101,7 +101,6 @@ tn_broadcast_dim(tn_ctx *ctx, const tn_expr *x, const tn_expr *y, uint32_t from_
             return j.at[i];
     for (uint32_t i = 0; i < j.n; i++)
         out =
-            out ? tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, j.at[i], tn_i64(ctx, 1)), out, j.at[i])
-                : j.at[i];
+            out ? tn_select_of(ctx, tn_eq_of(ctx, j.at[i], tn_i64(ctx, 1)), out, j.at[i]) : j.at[i];
     return out;
 }

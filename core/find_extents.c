@@ -159,7 +159,7 @@ collect_match(struct search *s, const tn_match_cast *mc)
             tnb_ptrmap_set(&s->known, want.at[i],
                            (void *)(uintptr_t)tn_subst(s->ctx, have.at[i], &s->known));
         else
-            add_condition(s, tn_bin(s->ctx, TN_KIND_EQ, have.at[i], want.at[i]));
+            add_condition(s, tn_eq_of(s->ctx, have.at[i], want.at[i]));
 }
 
 static tn_walk_step
@@ -198,8 +198,8 @@ collect_extents(struct search *s, const tn_type *t)
     if (!tuple && tn_type_dims(t, &dims))
         for (uint32_t i = 0; i < dims.n; i++)
             if (!tn_is_var(dims.at[i]) && !tn_is(dims.at[i], TN_KIND_INT_IMM))
-                add_condition(s, tn_bin(s->ctx, TN_KIND_GE, dims.at[i],
-                                        tn_int_imm_of(s->ctx, tn_dtype_of(dims.at[i]), 0)));
+                add_condition(s, tn_ge_of(s->ctx, dims.at[i],
+                                          tn_int_imm_of(s->ctx, tn_dtype_of(dims.at[i]), 0)));
 }
 
 static bool

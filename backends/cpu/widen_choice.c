@@ -533,8 +533,8 @@ cpu_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
     }
     const tn_stmt *fast = tnk_seq(ctx, out.at, out.n);
     /* at least a vector, and no more turns than their type counts */
-    const tn_expr *fits = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, n, number(&c, lanes)),
-                                 tn_bin(ctx, TN_KIND_LE, n, number(&c, INT32_MAX)));
+    const tn_expr *fits =
+        tn_and(ctx, tn_ge_of(ctx, n, number(&c, lanes)), tn_le_of(ctx, n, number(&c, INT32_MAX)));
     if (tn_prove(r->arith, fits))
         return fast;
     const tn_stmt *few = tn_for(ctx, f->var, f->min, n, TN_FOR_SERIAL, NULL, NULL, f->body);

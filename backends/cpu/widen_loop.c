@@ -336,7 +336,7 @@ vector_turn(const wide *w, const tn_expr *base, int64_t u, const tn_expr *skip)
             const tn_expr *at = tn_add(ctx, v, tn_int_imm_of(ctx, tn_dtype_of(v), u * w->lanes));
             const tn_expr *x = tn_cast_to(ctx, e, p->x);
             if (skip)
-                x = tn_select_of(ctx, tn_bin(ctx, TN_KIND_GE, v, skip), x, neutral(w, p));
+                x = tn_select_of(ctx, tn_ge_of(ctx, v, skip), x, neutral(w, p));
             s = set_element(w, p->acc, tn_raw_binary(ctx, p->op, element(w, p->acc, at), x), at);
         }
         TNB_PUSH(tn_scratch(ctx), out, s);
@@ -471,7 +471,7 @@ wide_turns(wide *w, const tn_expr *n)
             w->again ? vector_turn(w, tn_simplify(w->arith, end), 0, tn_simplify(w->arith, skip))
                      : single_turns(w, tn_simplify(w->arith, end), rest);
         if (w->again && !tn_int_value(rest, &known))
-            tail = tn_if_stmt_of(ctx, tn_bin(ctx, TN_KIND_GT, rest, number(w, 0)), tail, NULL);
+            tail = tn_if_stmt_of(ctx, tn_gt_of(ctx, rest, number(w, 0)), tail, NULL);
         TNB_PUSH(tn_scratch(ctx), out, tail);
     }
     end_sums(w, &out);
@@ -592,8 +592,8 @@ without_division(wide *w, const tn_expr **by, const tn_expr **with, const tn_exp
         return NULL;
     *by = q.by;
     *with = q.with = tn_var_dtype(ctx, "reciprocal", TNB_F32);
-    *holds = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, q.by, tn_float_imm_of(ctx, TNB_F32, 0x1p-100)),
-                    tn_bin(ctx, TN_KIND_LE, q.by, tn_float_imm_of(ctx, TNB_F32, 0x1p100)));
+    *holds = tn_and(ctx, tn_ge_of(ctx, q.by, tn_float_imm_of(ctx, TNB_F32, 0x1p-100)),
+                    tn_le_of(ctx, q.by, tn_float_imm_of(ctx, TNB_F32, 0x1p100)));
     tn_rewriter rw = {.ctx = ctx, .user = &q, .post = multiply};
     const tn_stmt *body = tn_rewrite(&rw, w->f->body);
     return tn_as_for_loop(tnk_for_with(ctx, w->f, w->f->min, w->f->extent, body));
@@ -667,7 +667,7 @@ widen(tnk_ranged *r, const tn_stmt *s)
     if (w.reduces && !w.calls)
         w.unroll = !known || n >= MAX_UNROLL * lanes ? MAX_UNROLL : n >= 2 * lanes ? 2 : 1;
     const tn_stmt *fast = fast_form(&w);
-    const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, f->extent, number(&w, lanes));
+    const tn_expr *enough = tn_ge_of(ctx, f->extent, number(&w, lanes));
     if (tn_prove(r->arith, enough))
         return fast;
     const tn_stmt *few = tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL, f->body);

@@ -841,9 +841,9 @@ checked_index(tn_arith *a, const tn_expr *e, const tn_call *c)
     const tn_expr *i = c->args.at[0], *n = c->args.at[1];
     a->checks = true;
     if (tn_dtype_of(i).lanes != 1 || tn_dtype_of(n).lanes != 1 ||
-        !tn_prove(a, tn_bin(ctx, TN_KIND_GE, i, tn_int_imm_of(ctx, tn_dtype_of(i), 0))))
+        !tn_prove(a, tn_ge_of(ctx, i, tn_int_imm_of(ctx, tn_dtype_of(i), 0))))
         return e;
-    if (tn_prove(a, tn_bin(ctx, TN_KIND_LT, i, n)))
+    if (tn_prove(a, tn_lt_of(ctx, i, n)))
         return i;
     if (tn_is_int_const(c->args.at[2], 0))
         return e;

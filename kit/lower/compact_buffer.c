@@ -87,9 +87,8 @@ starts_over(tn_ctx *ctx, tn_arith *arith, const home *h, const tn_stmt *body, co
             }
         }
         for (uint32_t i = 0; i < acc.v.n; i++)
-            if (!acc.v.at[i].is_store &&
-                (!tn_prove(arith, tn_bin(ctx, TN_KIND_GE, acc.v.at[i].lo[d], lo)) ||
-                 !tn_prove(arith, tn_bin(ctx, TN_KIND_LE, acc.v.at[i].hi[d], hi))))
+            if (!acc.v.at[i].is_store && (!tn_prove(arith, tn_ge_of(ctx, acc.v.at[i].lo[d], lo)) ||
+                                          !tn_prove(arith, tn_le_of(ctx, acc.v.at[i].hi[d], hi))))
                 return false;
     }
     return true;

@@ -299,7 +299,7 @@ step(tn_ctx *ctx, const reduction *r, const threads *t, int64_t below, int64_t d
         lhs[k] = at(ctx, r->red[k], t->row, t->lane);
         rhs[k] = at(ctx, r->red[k], t->row, other);
     }
-    return tn_if_stmt_of(ctx, tn_cmp(ctx, TN_KIND_LT, t->lane, tn_i32(ctx, (int32_t)below)),
+    return tn_if_stmt_of(ctx, tn_lt(ctx, t->lane, tn_i32(ctx, (int32_t)below)),
                          tnk_join_shares(ctx, r, r->red, t->row, t->lane, lhs, rhs), NULL);
 }
 
@@ -356,7 +356,7 @@ write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, bool wa
     s = map->n ? tn_subst(ctx, s, map) : s;
     const char *scope = tn_as_buffer(store->buffer)->scope;
     if (!scope || strncmp(scope, "local", 5))
-        cond = tn_and(ctx, cond, tn_cmp(ctx, TN_KIND_EQ, t->lane, tn_i32(ctx, 0)));
+        cond = tn_and(ctx, cond, tn_eq(ctx, t->lane, tn_i32(ctx, 0)));
     return cond ? tn_if_stmt_of(ctx, cond, s, NULL) : s;
 }
 
@@ -377,7 +377,7 @@ write_results(state *st, const reduction *r, const threads *t, bool warps,
             continue;
         const tn_expr *v = tn_cast_to(ctx, tn_dtype_of(iv->var), r->realize->values.at[i]);
         const tn_range *dom = tn_as_range(iv->dom);
-        const tn_expr *inside = tn_cmp(ctx, TN_KIND_LT, v, tn_add(ctx, dom->min, dom->extent));
+        const tn_expr *inside = tn_lt(ctx, v, tn_add(ctx, dom->min, dom->extent));
         tnb_ptrmap_set(&map, iv->var, v);
         if (!tn_prove(arith, inside))
             cond = tn_and(ctx, cond, inside);

@@ -55,8 +55,8 @@ has_turns(tnk_ranged *r, const tn_for_loop *f, const tn_for_loop *inner)
     if (!plain || no_value || tn_is(inner->extent, TN_KIND_INT_IMM) ||
         inner->for_kind == TN_FOR_THREAD_BINDING || !is_outside(f, inner->extent))
         return NULL;
-    const tn_expr *c = tn_cmp(r->ctx, TN_KIND_GT, inner->extent,
-                              tn_int_imm_of(r->ctx, tn_type_dtype(inner->extent->type), 0));
+    const tn_expr *c =
+        tn_gt(r->ctx, inner->extent, tn_int_imm_of(r->ctx, tn_type_dtype(inner->extent->type), 0));
     return tn_prove(r->arith, c) ? NULL : c;
 }
 

@@ -39,7 +39,7 @@ find_open(void *user, const tn_node *n)
         return TN_WALK_ON;
     const tn_call *c = (const tn_call *)n;
     const tn_expr *extent = c->args.at[1];
-    if (!tn_prove(k->arith, tn_bin(k->ctx, TN_KIND_GE, extent, number(k, extent, 1))))
+    if (!tn_prove(k->arith, tn_ge_of(k->ctx, extent, number(k, extent, 1))))
         TNB_PUSH(tn_scratch(k->ctx), k->open, c);
     return TN_WALK_ON;
 }
@@ -49,7 +49,7 @@ static const tn_expr *
 has_elements(checks *k, const tn_call *index)
 {
     const tn_expr *extent = index->args.at[1];
-    return tn_bin(k->ctx, TN_KIND_LT, number(k, extent, 0), extent);
+    return tn_lt_of(k->ctx, number(k, extent, 0), extent);
 }
 
 static void
@@ -91,7 +91,7 @@ replace(tn_rewriter *r, const tn_node *n)
     const tn_call *c = (const tn_call *)n;
     const tn_expr *i = c->args.at[0], *extent = c->args.at[1], *zero = number(k, i, 0);
     if (!tn_is_int_const(c->args.at[2], 0))
-        i = tn_select_of(ctx, tn_bin(ctx, TN_KIND_LT, i, zero), tn_add(ctx, i, extent), i);
+        i = tn_select_of(ctx, tn_lt_of(ctx, i, zero), tn_add(ctx, i, extent), i);
     return k->mode == OFF
                ? i
                : tn_max(ctx, tn_min(ctx, i, tn_sub(ctx, extent, number(k, extent, 1))), zero);

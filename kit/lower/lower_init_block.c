@@ -100,7 +100,7 @@ init_before(tn_ctx *ctx, const nest *t)
         const tn_expr *one = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->b : rest;
         rest = tn_is(rest, TN_KIND_AND) ? tn_as_binary(rest)->a : NULL;
         if (!uses_loops(t, one))
-            predicate = predicate ? tn_bin(ctx, TN_KIND_AND, one, predicate) : one;
+            predicate = predicate ? tn_and_of(ctx, one, predicate) : one;
         else if (!is_of_reduction(ctx, t, one))
             return NULL;
     }
@@ -162,8 +162,8 @@ lower(tn_rewriter *r, const tn_node *n)
         const tn_iter_var *iv = tn_as_iter_var(b->iters.at[i]);
         if (iv->iter_kind != TN_ITER_REDUCE)
             continue;
-        const tn_expr *at_start = tn_bin(r->ctx, TN_KIND_EQ, iv->var, tn_as_range(iv->dom)->min);
-        first = first ? tn_bin(r->ctx, TN_KIND_AND, first, at_start) : at_start;
+        const tn_expr *at_start = tn_eq_of(r->ctx, iv->var, tn_as_range(iv->dom)->min);
+        first = first ? tn_and_of(r->ctx, first, at_start) : at_start;
     }
     tn_block copy = *b;
     const tn_stmt *init = first ? tn_if_stmt_of(r->ctx, first, b->init, NULL) : b->init;

@@ -22,15 +22,14 @@ fills(tn_ctx *ctx, tn_arith *arith, const tnk_access *w, const tn_node *buffer, 
     const tn_expr *n = tn_as_buffer(buffer)->shape.at[d];
     const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(w->lo[d]), 0);
     const tn_expr *end = tn_add(ctx, w->hi[d], tn_int_imm_of(ctx, tn_dtype_of(w->hi[d]), 1));
-    return tn_prove(arith, tn_bin(ctx, TN_KIND_LE, w->lo[d], zero)) &&
-           tn_prove(arith, tn_bin(ctx, TN_KIND_GE, end, n));
+    return tn_prove(arith, tn_le_of(ctx, w->lo[d], zero)) && tn_prove(arith, tn_ge_of(ctx, end, n));
 }
 
 static bool
 holds(tn_ctx *ctx, tn_arith *arith, const tnk_access *w, const tnk_access *a, uint32_t d)
 {
-    return a->lo[d] && tn_prove(arith, tn_bin(ctx, TN_KIND_GE, a->lo[d], w->lo[d])) &&
-           tn_prove(arith, tn_bin(ctx, TN_KIND_LE, a->hi[d], w->hi[d]));
+    return a->lo[d] && tn_prove(arith, tn_ge_of(ctx, a->lo[d], w->lo[d])) &&
+           tn_prove(arith, tn_le_of(ctx, a->hi[d], w->hi[d]));
 }
 
 /* Whether the conditions around the write at `k`, the only one, are the same in all turns of the loop over `turn`. */

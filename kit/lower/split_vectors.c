@@ -111,8 +111,7 @@ shuffle(splitter *s, const tn_shuffle *f, int64_t at, int64_t n)
         index = whole(s, index);
         one[i] = lane_of_all(s, f->vectors, 0);
         for (int64_t k = 1; k < total; k++) {
-            const tn_expr *is =
-                tn_cmp(ctx, TN_KIND_EQ, index, tn_int_imm_of(ctx, tn_dtype_of(index), k));
+            const tn_expr *is = tn_eq(ctx, index, tn_int_imm_of(ctx, tn_dtype_of(index), k));
             one[i] = tn_select_of(ctx, is, lane_of_all(s, f->vectors, k), one[i]);
         }
     }

@@ -256,8 +256,7 @@ loop(flow *w, const tn_for_loop *f, const tn_expr *some)
     tnb_dtype d = tn_dtype_of(f->var);
     const tn_expr *k = tn_var_dtype(ctx, tn_var_name(f->var), d);
     tnk_stmt_vec out = {0};
-    const tn_expr *mine =
-        condition(w, some, tn_cmp(ctx, TN_KIND_LT, k, tn_cast_to(ctx, d, f->extent)), &out);
+    const tn_expr *mine = condition(w, some, tn_lt(ctx, k, tn_cast_to(ctx, d, f->extent)), &out);
     mark(w, f->var);
     TNB_PUSH(tn_scratch(ctx), out, tn_bind_of(ctx, f->var, tn_add(ctx, f->min, k)));
     TNB_PUSH(tn_scratch(ctx), out, together(w, f->body, mine));

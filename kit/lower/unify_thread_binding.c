@@ -146,8 +146,7 @@ guarded(unify *u, const tn_stmt *s)
         const thread_index *t = &u->index[i];
         if (t->var && !t->active && !tn_is_int_const(t->extent, 1))
             first = tn_and(u->ctx, first,
-                           tn_cmp(u->ctx, TN_KIND_EQ, t->var,
-                                  tn_int_imm_of(u->ctx, tn_dtype_of(t->var), 0)));
+                           tn_eq(u->ctx, t->var, tn_int_imm_of(u->ctx, tn_dtype_of(t->var), 0)));
     }
     return first ? tn_if_stmt_of(u->ctx, first, s, NULL) : s;
 }

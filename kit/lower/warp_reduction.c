@@ -86,8 +86,8 @@ tnk_in_warps(tn_ctx *ctx, const tn_warp *w, const tnk_reduction *r, const tnk_th
     const tn_expr *n = tn_i32(ctx, (int32_t)size);
     *out = (tnk_warps){*w, lanes > size ? lanes / size : 1, number, tn_i32(ctx, 0)};
     if (lanes > size) {
-        out->lane = tn_bin(ctx, TN_KIND_MOD, number, n);
-        out->share = tn_bin(ctx, TN_KIND_DIV, number, n);
+        out->lane = tn_mod(ctx, number, n);
+        out->share = tn_div(ctx, number, n);
     }
     return true;
 }
@@ -117,7 +117,7 @@ shuffled(tn_ctx *ctx, const tnk_warps *w, const tn_expr *own, int64_t flip, int6
     const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "tirx.tvm_warp_shuffle_xor", NULL);
     const tn_expr *got =
         tn_scalar_call(ctx, tn_dtype_of(v), tn_op_ref_of(ctx, op), tn_list_of(ctx, args, 5), NULL);
-    return d.code == TNB_BOOL ? tn_cmp(ctx, TN_KIND_NE, got, tn_i32(ctx, 0)) : got;
+    return d.code == TNB_BOOL ? tn_ne(ctx, got, tn_i32(ctx, 0)) : got;
 }
 
 /* All of `width` neighbouring lanes have the join of their `own` then. */
@@ -172,21 +172,18 @@ tnk_join_in_warps(tn_ctx *ctx, const tnk_warps *w, const tnk_reduction *r, const
         put[k] = tn_store(ctx, r->red[k], own_of(ctx, r, k), tn_list_of(ctx, idx, 2));
     }
     const tn_stmt *all = r->of.n == 1 ? put[0] : tn_seq_of(ctx, tn_list_of(ctx, put, r->of.n));
-    TNB_PUSH(a, out->v,
-             tn_if_stmt_of(ctx, tn_cmp(ctx, TN_KIND_EQ, w->lane, tn_i32(ctx, 0)), all, NULL));
+    TNB_PUSH(a, out->v, tn_if_stmt_of(ctx, tn_eq(ctx, w->lane, tn_i32(ctx, 0)), all, NULL));
     TNB_PUSH(a, out->v, tnk_barrier(ctx));
     /* each `width` lanes take the shares of all warps, and what changes nothing beyond them */
     int64_t width = power_of_two(w->shares);
     if (width > size || !can_join(&w->warp, width))
         width = size;
-    const tn_expr *at =
-        width == size ? w->lane : tn_bin(ctx, TN_KIND_MOD, w->lane, tn_i32(ctx, (int32_t)width));
+    const tn_expr *at = width == size ? w->lane : tn_mod(ctx, w->lane, tn_i32(ctx, (int32_t)width));
     for (uint32_t k = 0; k < r->of.n; k++) {
         const tn_expr *v = share_of(ctx, r, t, k, at);
         if (w->shares < width) {
             tnb_dtype d = dtype_of(r, k);
-            const tn_expr *args[] = {tn_cmp(ctx, TN_KIND_LT, at, tn_i32(ctx, (int32_t)w->shares)),
-                                     v,
+            const tn_expr *args[] = {tn_lt(ctx, at, tn_i32(ctx, (int32_t)w->shares)), v,
                                      r->of.independent ? tnk_neutral(ctx, r->of.op[k], d)
                                                        : tn_cast_to(ctx, d, r->of.init[k])};
             v = tn_intrin(ctx, TN_INTRIN_if_then_else, tn_list_of(ctx, args, 3));
@@ -202,8 +199,7 @@ tnk_join_in_warps(tn_ctx *ctx, const tnk_warps *w, const tnk_reduction *r, const
         }
         const tn_stmt *s = tnk_join_shares(ctx, r, r->own, tn_i32(ctx, 0), NULL, lhs, rhs);
         if (w->shares - from < width)
-            s = tn_if_stmt_of(ctx, tn_cmp(ctx, TN_KIND_LT, place, tn_i32(ctx, (int32_t)w->shares)),
-                              s, NULL);
+            s = tn_if_stmt_of(ctx, tn_lt(ctx, place, tn_i32(ctx, (int32_t)w->shares)), s, NULL);
         TNB_PUSH(a, out->v, s);
     }
     join_lanes(ctx, w, r, width, out);

@@ -124,9 +124,8 @@ tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop)
         }
         if (!gone && !tn_is_int_const(one, 1)) {
             const tn_expr *c = tn_subst(ctx, one, &map);
-            init->predicate = tn_is_int_const(init->predicate, 1)
-                                  ? c
-                                  : tn_bin(ctx, TN_KIND_AND, c, init->predicate);
+            init->predicate =
+                tn_is_int_const(init->predicate, 1) ? c : tn_and_of(ctx, c, init->predicate);
         }
     }
     tn_block fields = {.name = tn_strf(ctx, "%s_init", b->name),

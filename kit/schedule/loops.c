@@ -25,9 +25,8 @@ void
 tnk_item_guard(tnk_sch *s, tnk_item *i, const tn_expr *cond)
 {
     if (i->kind == TNK_ITEM_BLOCK)
-        i->predicate = tn_is_int_const(i->predicate, 1)
-                           ? cond
-                           : tn_bin(s->ctx, TN_KIND_AND, i->predicate, cond);
+        i->predicate =
+            tn_is_int_const(i->predicate, 1) ? cond : tn_and_of(s->ctx, i->predicate, cond);
     for (uint32_t k = 0; k < i->children.n; k++)
         tnk_item_guard(s, i->children.at[k], cond);
 }
@@ -67,7 +66,7 @@ tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2])
     bool exact = tn_prove_eq(a, tn_mul(ctx, turns, f), loop->extent);
     if (!exact)
         for (uint32_t k = 0; k < loop->children.n; k++)
-            tnk_item_guard(s, loop->children.at[k], tn_bin(ctx, TN_KIND_LT, at, loop->extent));
+            tnk_item_guard(s, loop->children.at[k], tn_lt_of(ctx, at, loop->extent));
     outer->for_kind = inner->for_kind = loop->for_kind;
     put_split(s, loop, outer, inner, tn_add(ctx, loop->min, at));
     out[0] = outer;

@@ -35,14 +35,13 @@ tnk_move_iter(tnk_move *m, uint32_t k, const tn_expr *start, const tn_expr *exte
     m->values[k] = tn_simplify(m->arith, tn_add(ctx, start, l->var));
     if (!m->hide_units)
         tn_arith_range(m->arith, l->var, l->min, l->extent);
-    const tn_expr *bounds[2] = {tn_bin(ctx, TN_KIND_LT, m->values[k],
-                                       tn_add(ctx, dom->min, dom->extent)),
-                                tn_bin(ctx, TN_KIND_GE, m->values[k], dom->min)};
+    const tn_expr *bounds[2] = {tn_lt_of(ctx, m->values[k], tn_add(ctx, dom->min, dom->extent)),
+                                tn_ge_of(ctx, m->values[k], dom->min)};
     for (int i = 0; i < 2; i++)
         if (!tn_prove(m->arith, bounds[i]))
             m->predicate = tn_is_int_const(m->predicate, 1)
                                ? bounds[i]
-                               : tn_bin(ctx, TN_KIND_AND, m->predicate, bounds[i]);
+                               : tn_and_of(ctx, m->predicate, bounds[i]);
     if (m->innermost)
         tnk_item_insert(m->s, m->innermost, 0, l);
     else

@@ -136,7 +136,7 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, tn_list shape,
                                tn_iter_var_of(ctx, tn_range_of(ctx, l->min, l->extent), v,
                                               TN_ITER_SPATIAL, NULL));
         if (within && within[i])
-            inside = tn_and(ctx, inside, tn_bin(ctx, TN_KIND_LT, v, within[i]));
+            inside = tn_and(ctx, inside, tn_lt_of(ctx, v, within[i]));
         if (at)
             tnk_item_insert(s, at, 0, l);
         else

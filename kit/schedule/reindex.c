@@ -157,8 +157,8 @@ tnk_reindex(tnk_sch *s, tnk_item *block, const tn_node *buffer)
         tn_arith_range(in, vars[k], tn_int_imm_of(ctx, tn_dtype_of(vars[k]), 0), extents[k]);
     for (uint32_t i = 0; i < f.indices.n; i++) {
         const tn_expr *e = f.indices.at[i], *zero = tn_int_imm_of(ctx, tn_dtype_of(e), 0);
-        if (!tn_prove(in, tn_bin(ctx, TN_KIND_GE, e, zero)) ||
-            !tn_prove(in, tn_bin(ctx, TN_KIND_LT, e, tn_as_buffer(buffer)->shape.at[i]))) {
+        if (!tn_prove(in, tn_ge_of(ctx, e, zero)) ||
+            !tn_prove(in, tn_lt_of(ctx, e, tn_as_buffer(buffer)->shape.at[i]))) {
             tnk_sch_fail(s, block, me,
                          "an index may lie outside of '%s' where the block does not access it",
                          name);

@@ -192,8 +192,8 @@ solve(mover *m, const tn_expr *e, const tn_expr *lo, const tn_expr *hi, const tn
         const tn_range *dom = tn_as_range(tn_as_iter_var(b->iters.at[k])->dom);
         const tn_expr *end = tn_sub(ctx, tn_add(ctx, dom->min, dom->extent), one);
         const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(e), 0);
-        if (!tn_prove(m->arith, tn_bin(ctx, TN_KIND_GE, tn_subst1(ctx, e, v, dom->min), zero)) ||
-            !tn_prove(m->arith, tn_bin(ctx, TN_KIND_LT, tn_subst1(ctx, e, v, end), shape)))
+        if (!tn_prove(m->arith, tn_ge_of(ctx, tn_subst1(ctx, e, v, dom->min), zero)) ||
+            !tn_prove(m->arith, tn_lt_of(ctx, tn_subst1(ctx, e, v, end), shape)))
             return;
         if (tn_is(e, TN_KIND_FLOOR_DIV) && tn_as_binary(e)->a == v &&
             !tn_uses(tn_as_binary(e)->b, v)) {
@@ -232,8 +232,8 @@ covered(loads *l, const tn_expr *e, const tn_expr *lo, const tn_expr *hi)
              !most))
             return false;
     }
-    return tn_prove(m->arith, tn_bin(ctx, TN_KIND_GE, least, lo)) &&
-           tn_prove(m->arith, tn_bin(ctx, TN_KIND_LE, most, hi));
+    return tn_prove(m->arith, tn_ge_of(ctx, least, lo)) &&
+           tn_prove(m->arith, tn_le_of(ctx, most, hi));
 }
 
 static tn_walk_step

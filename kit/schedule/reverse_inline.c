@@ -119,7 +119,7 @@ obstacle(tnk_sch *s, const tnk_item *block, plan *p)
     /* the rest of the elements has no reader: dimensions that the consumer does not run through */
     for (uint32_t k = 0; k < n; k++)
         if (!tn_is(p->inverse[k], TN_KIND_INT_IMM))
-            p->within = tn_and(ctx, p->within, tn_bin(ctx, TN_KIND_LT, p->inverse[k], extents[k]));
+            p->within = tn_and(ctx, p->within, tn_lt_of(ctx, p->inverse[k], extents[k]));
     for (uint32_t d = 0; d < rank; d++) {
         const tn_expr *e = p->load->indices.at[d];
         for (uint32_t k = 0; k < n; k++)
@@ -127,7 +127,7 @@ obstacle(tnk_sch *s, const tnk_item *block, plan *p)
                                                       : e;
         e = tn_simplify(a, e);
         if (tn_is(e, TN_KIND_INT_IMM) && !tn_is_int_const(tn_as_buffer(p->buffer)->shape.at[d], 1))
-            p->within = tn_and(ctx, p->within, tn_bin(ctx, TN_KIND_EQ, p->element[d], e));
+            p->within = tn_and(ctx, p->within, tn_eq_of(ctx, p->element[d], e));
     }
     return NULL;
 }
@@ -224,7 +224,7 @@ tnk_reverse_compute_inline(tnk_sch *s, tnk_item *block)
         if (!tn_is_int_const(cond, 1))
             p.producer->predicate = tn_is_int_const(p.producer->predicate, 1)
                                         ? cond
-                                        : tn_bin(ctx, TN_KIND_AND, p.producer->predicate, cond);
+                                        : tn_and_of(ctx, p.producer->predicate, cond);
     }
     tn_block fields = *p.producer->block;
     fields.body = tn_store(ctx, st->buffer, value, indices);

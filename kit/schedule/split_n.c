@@ -35,7 +35,7 @@ tnk_split_n(tnk_sch *s, tnk_item *loop, const int64_t *factors, uint32_t n, tnk_
     if (open != UINT32_MAX) {
         rest = tn_simplify(a, tn_ceildiv(ctx, loop->extent, product));
         product = tn_mul(ctx, product, rest);
-    } else if (!tn_prove(a, tn_bin(ctx, TN_KIND_GE, product, loop->extent))) {
+    } else if (!tn_prove(a, tn_ge_of(ctx, product, loop->extent))) {
         return tnk_sch_fail(s, loop, "split",
                             "the product of the factors, %lld, may be less than its extent",
                             (long long)known);
@@ -58,7 +58,7 @@ tnk_split_n(tnk_sch *s, tnk_item *loop, const int64_t *factors, uint32_t n, tnk_
     }
     if (!tn_prove_eq(a, product, loop->extent))
         for (uint32_t k = 0; k < loop->children.n; k++)
-            tnk_item_guard(s, loop->children.at[k], tn_bin(ctx, TN_KIND_LT, at, loop->extent));
+            tnk_item_guard(s, loop->children.at[k], tn_lt_of(ctx, at, loop->extent));
     for (uint32_t k = 0; k < loop->children.n; k++)
         tnk_item_subst(s, loop->children.at[k], loop->var, tn_add(ctx, loop->min, at));
     tnk_item_replace(loop, out[0]);

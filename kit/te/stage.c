@@ -275,9 +275,9 @@ combine(tn_ctx *ctx, tnk_reduction kind, const tn_expr *acc, const tn_expr *x)
     case TNK_MIN:
         return tn_min(ctx, acc, x);
     case TNK_ANY:
-        return tn_bin(ctx, TN_KIND_OR, acc, x);
+        return tn_or_of(ctx, acc, x);
     case TNK_ALL:
-        return tn_bin(ctx, TN_KIND_AND, acc, x);
+        return tn_and_of(ctx, acc, x);
     }
     return tn_error_node(ctx);
 }

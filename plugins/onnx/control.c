@@ -86,7 +86,7 @@ read_condition(open_if *o)
     if (onnx_known(n, 0) && n->in[0]->n_elems == 1) {
         o->cond = onnx_to_inside(&o->f, n->in[0]->elems[0]);
         if (!tnb_dtype_is_bool(tn_dtype_of(o->cond)))
-            o->cond = tn_bin(ctx, TN_KIND_NE, o->cond, tn_i64(ctx, 0));
+            o->cond = tn_ne_of(ctx, o->cond, tn_i64(ctx, 0));
         return true;
     }
     const tn_expr *given = onnx_reshape(n, onnx_in(n, 0), NULL, 0);
@@ -530,7 +530,7 @@ demand_turn(onnx_node *n, const tn_expr **count)
     int64_t v;
     const tn_expr *ok = NULL, *cond = NULL;
     if (*count && (!tn_int_value(*count, &v) || v < 1))
-        ok = tn_bin(ctx, TN_KIND_GE, *count, tn_i64(ctx, 1));
+        ok = tn_ge_of(ctx, *count, tn_i64(ctx, 1));
     if (onnx_has(n, 1)) {
         if (!onnx_read(n, 1) || n->in[1]->n_elems != 1)
             return n->failed ? false

@@ -53,7 +53,7 @@ parts_of(onnx_node *n, const tn_expr *x, uint32_t count)
     const tn_expr *i = s->axes[0],
                   *v = tnk_te_read(te, in, count == 1 ? zero : tn_floormod(ctx, i, size), NULL),
                   *least = tn_i64(ctx, -INT64_MAX);
-    v = tn_select_of(ctx, tn_bin(ctx, TN_KIND_LT, i, size), tn_max(ctx, v, zero),
+    v = tn_select_of(ctx, tn_lt_of(ctx, i, size), tn_max(ctx, v, zero),
                      tn_max(ctx, tn_sub(ctx, zero, tn_max(ctx, v, least)), zero));
     const tn_node *out = tnk_te_define(s, v);
     return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "parts", &x, 1, &out, 1));
@@ -370,7 +370,7 @@ keep_name(onnx_import *imp, const tn_expr *term, const tn_expr *var)
 static const tn_expr *
 at_least_zero(tn_ctx *ctx, const tn_expr *e)
 {
-    return onnx_term_nonneg(ctx, e) ? NULL : tn_bin(ctx, TN_KIND_GE, e, tn_i64(ctx, 0));
+    return onnx_term_nonneg(ctx, e) ? NULL : tn_ge_of(ctx, e, tn_i64(ctx, 0));
 }
 
 /* The text for extents of which one is negative: they are shown. */
@@ -510,8 +510,8 @@ onnx_demand_fit(onnx_node *n, onnx_value *v)
         onnx_demand demand = {NULL, &simple, 1,
                               tn_strf(ctx, "'%s' would be {1}, which %s cannot hold",
                                       v->name ? v->name : "an input", tnb_dtype_print(d).s)};
-        const tn_expr *ok = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, simple, tn_i64(ctx, least)),
-                                   tn_bin(ctx, TN_KIND_LE, simple, tn_i64(ctx, most)));
+        const tn_expr *ok = tn_and(ctx, tn_ge_of(ctx, simple, tn_i64(ctx, least)),
+                                   tn_le_of(ctx, simple, tn_i64(ctx, most)));
         if (!emit_names(n, ok, NULL, NULL, 0, &demand))
             return false;
         keep_fit(n->imp, simple, d);
@@ -546,8 +546,8 @@ onnx_demand_near(onnx_node *n, onnx_arith op, const tn_expr *a, const tn_expr *b
                              : op == ONNX_SUB ? "less"
                                               : "and",
                              c)};
-    const tn_expr *ok = tn_and(ctx, tn_bin(ctx, TN_KIND_GE, e, tn_i64(ctx, least)),
-                               tn_bin(ctx, TN_KIND_LE, e, tn_i64(ctx, most)));
+    const tn_expr *ok =
+        tn_and(ctx, tn_ge_of(ctx, e, tn_i64(ctx, least)), tn_le_of(ctx, e, tn_i64(ctx, most)));
     return emit_names(n, ok, NULL, NULL, 0, &d);
 }
 

@@ -58,8 +58,8 @@ static const tn_expr *
 is_sensible(tn_ctx *ctx, const tn_expr *amount)
 {
     const tn_expr *most = tn_i64(ctx, INT64_C(1) << MOST_PADDING_BITS);
-    return tn_and(ctx, tn_cmp(ctx, TN_KIND_LE, amount, most),
-                  tn_cmp(ctx, TN_KIND_GE, amount, tn_sub(ctx, tn_i64(ctx, 0), most)));
+    return tn_and(ctx, tn_le(ctx, amount, most),
+                  tn_ge(ctx, amount, tn_sub(ctx, tn_i64(ctx, 0), most)));
 }
 
 /* The place in an axis of n entries that a padded place i (from -before on) repeats. */
@@ -108,10 +108,8 @@ bind_padding(onnx_node *n, tn_list have, const tn_expr *const *before, const tn_
                         tn_and(ctx, is_sensible(ctx, before[i]), is_sensible(ctx, after[i])));
         if (strcmp(mode, "constant") != 0) /* there must be something to repeat */
             ok = tn_and(ctx, ok,
-                        tn_or(ctx,
-                              tn_cmp(ctx, TN_KIND_GT, left_of(ctx, have.at[i], before[i], after[i]),
-                                     zero),
-                              tn_cmp(ctx, TN_KIND_LE, dims[i], zero)));
+                        tn_or(ctx, tn_gt(ctx, left_of(ctx, have.at[i], before[i], after[i]), zero),
+                              tn_le(ctx, dims[i], zero)));
     }
     if (!onnx_bind(n, dims, have.n, &(onnx_demand){ok, shown, n_shown, text}))
         return false;
@@ -150,9 +148,9 @@ onnx_pad_at(onnx_node *n, const tn_expr *x, const tn_expr *const *before,
                           *left = left_of(ctx, extent, lead, end);
             idx[i] = tn_add(ctx, cut, repeated_place(ctx, mode, tn_sub(ctx, idx[i], cut), left));
         } else
-            inside = tn_and(ctx, inside,
-                            tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, idx[i], tn_i64(ctx, 0)),
-                                   tn_cmp(ctx, TN_KIND_LT, idx[i], extent)));
+            inside =
+                tn_and(ctx, inside,
+                       tn_and(ctx, tn_ge(ctx, idx[i], tn_i64(ctx, 0)), tn_lt(ctx, idx[i], extent)));
     }
     const tn_expr *v = tnk_te_read_at(te, in, idx, have.n);
     if (inside)

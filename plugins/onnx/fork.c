@@ -123,7 +123,7 @@ make_dispatch(forks *f, const char *name, const tn_expr *cond, const tnb_strmap 
     const tn_type *ta, *tb;
     cond = tn_subst(ctx, cond, &map);
     if (!tnb_dtype_is_bool(tn_dtype_of(cond)))
-        cond = tn_bin(ctx, TN_KIND_NE, cond, tn_i64(ctx, 0));
+        cond = tn_ne_of(ctx, cond, tn_i64(ctx, 0));
     tn_builder_begin_function(imp->b, params);
     const tn_expr *then_seq = calling(imp->b, a, params, &ta),
                   *else_seq = calling(imp->b, b, params, &tb);

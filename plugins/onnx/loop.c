@@ -321,7 +321,7 @@ grown(loop *p, rows *r)
         }
         seq[k] = tn_as_function(f)->body;
     }
-    const tn_expr *fits = tn_bin(ctx, TN_KIND_LT, p->i, r->capacity);
+    const tn_expr *fits = tn_lt_of(ctx, p->i, r->capacity);
     const tn_expr *e = tn_emit(b, tn_if(ctx, fits, seq[0], seq[1]), "rows");
     tn_list dims = tn_list_append(ctx, (tn_list){0}, NULL);
     for (uint32_t i = 0; i < r->dims.n; i++)
@@ -569,9 +569,9 @@ static const tn_expr *
 decide(loop *p, const tn_expr *turn)
 {
     tn_ctx *ctx = p->n->ctx;
-    const tn_expr *test = p->count ? tn_bin(ctx, TN_KIND_LT, p->i, p->count) : NULL, *seq = turn;
+    const tn_expr *test = p->count ? tn_lt_of(ctx, p->i, p->count) : NULL, *seq = turn;
     if (p->cond_kind == COND_SCALAR)
-        test = tn_and(ctx, test, tn_bin(ctx, TN_KIND_NE, p->cond, tn_i64(ctx, 0)));
+        test = tn_and(ctx, test, tn_ne_of(ctx, p->cond, tn_i64(ctx, 0)));
     if (p->cond_kind == COND_TENSOR)
         seq = onnx_if_sequence(&p->f, p->cond, seq, exit_sequence(p));
     if (test)

@@ -112,7 +112,7 @@ reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *c
         if (zero_copies && i < in.n && (open || tn_is_int_const(e, 0)))
             e = onnx_t_where(n, is_zero, in.at[i], e);
         else if (zero_copies && open)
-            ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_NE, e, zero));
+            ok = tn_and(ctx, ok, tn_ne(ctx, e, zero));
         out[i] = e;
         known = tn_mul(ctx, known, onnx_t_where(n, hole[i], one, e));
     }
@@ -121,12 +121,10 @@ reshape_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *c
         out[i] = onnx_t_where(n, hole[i], rest, out[i]);
         total = tn_mul(ctx, total, out[i]);
     }
-    ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LE, holes, one));
+    ok = tn_and(ctx, ok, tn_le(ctx, holes, one));
     if (!tn_is_int_const(holes, 0)) /* beside an extent of 0 the rest could be anything */
-        ok = tn_and(ctx, ok,
-                    tn_or(ctx, tn_cmp(ctx, TN_KIND_EQ, holes, zero),
-                          tn_cmp(ctx, TN_KIND_GT, known, zero)));
-    ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_EQ, total, all));
+        ok = tn_and(ctx, ok, tn_or(ctx, tn_eq(ctx, holes, zero), tn_gt(ctx, known, zero)));
+    ok = tn_and(ctx, ok, tn_eq(ctx, total, all));
     onnx_demand d = {ok, shown, count + 1, tn_strf(ctx, "%s]", text)};
     return onnx_bind(n, out, count, &d) && onnx_ret(n, onnx_reshape(n, x, out, count));
 }
@@ -146,9 +144,9 @@ zeros_agree(onnx_node *n, tn_list in, const tn_expr *const *target, uint32_t cou
         if (tn_int_value(e, &v) || tn_int_value(onnx_t(n, ONNX_EQUAL, e, zero), &v) ||
             (own && (has_factor(own, e) || tn_prove_equal(ctx, own, e))))
             continue;
-        const tn_expr *agree = tn_cmp(ctx, TN_KIND_NE, e, zero);
+        const tn_expr *agree = tn_ne(ctx, e, zero);
         if (own)
-            agree = tn_or(ctx, agree, tn_cmp(ctx, TN_KIND_EQ, own, zero));
+            agree = tn_or(ctx, agree, tn_eq(ctx, own, zero));
         ok = tn_and(ctx, ok, agree);
         text = tn_strf(ctx, "%s%s entry %u is {%u}", text, k ? "," : "", i, k + 1);
         shown[k++] = e;
@@ -269,7 +267,7 @@ split_at_run_time(onnx_node *n, const tn_expr *x, int64_t axis)
         shown[1 + i] = size[i];
         text = tn_strf(ctx, "%s%s {%u}", text, i ? "," : "", i + 2);
     }
-    ok = tn_prove_equal(ctx, sum, extent) ? NULL : tn_cmp(ctx, TN_KIND_EQ, sum, extent);
+    ok = tn_prove_equal(ctx, sum, extent) ? NULL : tn_eq(ctx, sum, extent);
     onnx_demand d = {ok, shown, count + 1, text};
     if (!onnx_bind(n, size, count, &d))
         return false;
@@ -365,7 +363,7 @@ gather_axes(onnx_node *n, const onnx_terms *s, tn_list in, open_slice *axis, con
             named = tn_add(ctx, named, here);
         }
         if (o->start)
-            *ok = tn_and(ctx, *ok, tn_cmp(ctx, TN_KIND_LE, named, tn_i64(ctx, 1)));
+            *ok = tn_and(ctx, *ok, tn_le(ctx, named, tn_i64(ctx, 1)));
     }
 }
 
@@ -417,9 +415,9 @@ bind_widths(onnx_node *n, const onnx_terms *s, tn_list in, open_slice *axis, con
     uint32_t n_shown = 0, count = 0;
     const char *text = tn_strf(ctx, "an input of rank %u cannot be sliced along", in.n);
     for (uint32_t k = 0; k < s->count && n_shown + 2 <= 24; k++) {
-        ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_NE, s->steps[k], zero));
-        ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_LT, s->axes[k], rank));
-        ok = tn_and(ctx, ok, tn_cmp(ctx, TN_KIND_GE, s->axes[k], tn_i64(ctx, -(int64_t)in.n)));
+        ok = tn_and(ctx, ok, tn_ne(ctx, s->steps[k], zero));
+        ok = tn_and(ctx, ok, tn_lt(ctx, s->axes[k], rank));
+        ok = tn_and(ctx, ok, tn_ge(ctx, s->axes[k], tn_i64(ctx, -(int64_t)in.n)));
         shown[n_shown++] = s->axes[k];
         shown[n_shown++] = s->steps[k];
         text =
@@ -541,7 +539,7 @@ squeeze_all(onnx_node *n, const tn_expr *x)
         if (!tn_is(d, TN_KIND_INT_IMM)) {
             const char *name = tn_is_var(d) ? tn_var_name(d) : "";
             const onnx_demand two = {
-                .ok = tn_bin(n->ctx, TN_KIND_NE, d, tn_i64(n->ctx, 1)),
+                .ok = tn_ne_of(n->ctx, d, tn_i64(n->ctx, 1)),
                 .shown = &dims.at[i],
                 .n_shown = 1,
                 .text =
@@ -648,7 +646,7 @@ expand_at_run_time(onnx_node *n, const tn_expr *x, tn_list in, const tn_expr *co
                     onnx_truth(n, onnx_t(n, ONNX_OR, same, onnx_t(n, ONNX_OR, a_one, b_one))));
         if (onnx_is_plain(n, out[i]) && !tn_is(out[i], TN_KIND_INT_IMM) && !tn_is_int_const(a, 1) &&
             !tn_prove_equal(ctx, a, b) && !tn_is_int_const(b, 1)) /* checked, so named anew */
-            out[i] = tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, b, one), a, b);
+            out[i] = tn_select_of(ctx, tn_eq_of(ctx, b, one), a, b);
     }
     onnx_demand d = {ok, shown, 2 * rank,
                      tn_strf(ctx, "the shape [%s] cannot be expanded to [%s]", text[0], text[1])};

@@ -103,10 +103,10 @@ with_entries(onnx_node *n, const tn_expr *x, int64_t axis)
     if (!onnx_dims(n, x, &dims))
         return tn_error_node(ctx);
     const tn_expr *extent = dims.at[axis], *zero = tn_i64(ctx, 0);
-    const tn_expr *ok = tn_cmp(ctx, TN_KIND_GE, extent, tn_i64(ctx, 1));
+    const tn_expr *ok = tn_ge(ctx, extent, tn_i64(ctx, 1));
     for (uint32_t i = 0; i < dims.n; i++)
         if (i != axis && (!tn_int_value(dims.at[i], &v) || v == 0))
-            ok = tn_or(ctx, ok, tn_bin(ctx, TN_KIND_EQ, dims.at[i], zero));
+            ok = tn_or(ctx, ok, tn_eq_of(ctx, dims.at[i], zero));
     ok = onnx_simplify(n, ok);
     if (tn_is_int_const(ok, 1))
         return x;

@@ -91,7 +91,7 @@ bind_size(onnx_node *n, const tn_expr **size, uint32_t k)
     onnx_demand d = {NULL, &shown, 1, tn_strf(n->ctx, "size %u is {1}, wanted 1 or more", k)};
     if (onnx_is_plain(n, *size))
         return true;
-    d.ok = tn_cmp(n->ctx, TN_KIND_GE, *size, tn_i64(n->ctx, 1));
+    d.ok = tn_ge(n->ctx, *size, tn_i64(n->ctx, 1));
     return onnx_bind(n, size, 1, &d);
 }
 

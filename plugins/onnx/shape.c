@@ -172,23 +172,22 @@ range_count(onnx_node *n, const tn_expr *const *v)
         in[i] = tnk_te_read(te, tnk_te_input(te, "x", x[i]->type), zero, NULL);
     }
     tnk_stage *s = tnk_te_stage(te, "count", shape, 1, TNB_I64);
-    const tn_expr *up = tn_bin(ctx, TN_KIND_GT, in[2], zero),
+    const tn_expr *up = tn_gt_of(ctx, in[2], zero),
                   *span =
                       tn_select_of(ctx, up, tn_sub(ctx, in[1], in[0]), tn_sub(ctx, in[0], in[1])),
                   *width = tn_select_of(ctx, up, in[2], tn_sub(ctx, zero, in[2])),
-                  *any = tn_select_of(ctx, up, tn_bin(ctx, TN_KIND_LT, in[0], in[1]),
-                                      tn_bin(ctx, TN_KIND_LT, in[1], in[0]));
+                  *any = tn_select_of(ctx, up, tn_lt_of(ctx, in[0], in[1]),
+                                      tn_lt_of(ctx, in[1], in[0]));
     const tnb_dtype U64 = TNB_DTYPE(TNB_UINT, 64);
     const tn_expr *least = tn_literal(ctx, U64, 1);
     span = tn_sub(ctx, tn_cast_to(ctx, U64, span), least);
     width = tn_max(ctx, tn_cast_to(ctx, U64, width), least);
     const tn_expr *steps = tn_cast_to(ctx, TNB_I64, tn_floordiv(ctx, span, width)),
                   *most = tn_i64(ctx, INT64_MAX), *no = tn_i64(ctx, -1);
-    const tn_expr *fits =
-        tn_and(ctx, tn_bin(ctx, TN_KIND_GE, steps, zero), tn_bin(ctx, TN_KIND_LT, steps, most));
+    const tn_expr *fits = tn_and(ctx, tn_ge_of(ctx, steps, zero), tn_lt_of(ctx, steps, most));
     const tn_expr *count = tn_select_of(ctx, fits, tn_add(ctx, steps, one), no);
     count = tn_select_of(ctx, any, count, zero);
-    count = tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, in[2], zero), no, count);
+    count = tn_select_of(ctx, tn_eq_of(ctx, in[2], zero), no, count);
     const tn_node *out = tnk_te_define(s, count);
     return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "range_count", x, 3, &out, 1));
 }
@@ -298,7 +297,7 @@ read_depth(onnx_node *n, const tn_expr **depth)
     if (tn_int_value(*depth, &v))
         return v >= 1 || onnx_fail(n, TNB_INVALID, "the depth is %" PRId64 ", wanted 1 or more", v);
     const tn_expr *shown = *depth;
-    onnx_demand d = {tn_cmp(n->ctx, TN_KIND_GE, *depth, tn_i64(n->ctx, 1)), &shown, 1,
+    onnx_demand d = {tn_ge(n->ctx, *depth, tn_i64(n->ctx, 1)), &shown, 1,
                      "the depth is {1}, wanted 1 or more"};
     return onnx_bind(n, depth, 1, &d);
 }

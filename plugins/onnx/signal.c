@@ -212,22 +212,22 @@ turn(tn_ctx *ctx, tnb_dtype d, const tn_expr *r, const tn_expr *all, bool sines)
                   *rest = tn_floormod(ctx, r4, all), *quadrant = tn_floordiv(ctx, r4, all);
     if (sines)
         quadrant = tn_floormod(ctx, tn_add(ctx, quadrant, tn_i64(ctx, 3)), four);
-    const tn_expr *far = tn_bin(ctx, TN_KIND_GT, tn_mul(ctx, rest, two), all),
-                  *odd = tn_bin(ctx, TN_KIND_EQ, tn_floormod(ctx, quadrant, two), tn_i64(ctx, 1)),
+    const tn_expr *far = tn_gt_of(ctx, tn_mul(ctx, rest, two), all),
+                  *odd = tn_eq_of(ctx, tn_floormod(ctx, quadrant, two), tn_i64(ctx, 1)),
                   *minus =
-                      tn_bin(ctx, TN_KIND_EQ,
-                             tn_floordiv(ctx,
-                                         tn_floormod(ctx, tn_add(ctx, quadrant, tn_i64(ctx, 1)),
-                                                     four),
-                                         two),
-                             tn_i64(ctx, 1));
+                      tn_eq_of(ctx,
+                               tn_floordiv(ctx,
+                                           tn_floormod(ctx, tn_add(ctx, quadrant, tn_i64(ctx, 1)),
+                                                       four),
+                                           two),
+                               tn_i64(ctx, 1));
     const tn_expr *u = tn_select_of(ctx, far, tn_sub(ctx, all, rest), rest),
                   *angle =
-                      tn_bin(ctx, TN_KIND_DIV,
+                      tn_div(ctx,
                              tn_mul(ctx, tn_cast_to(ctx, d, u), tn_float_imm_of(ctx, d, M_PI / 2)),
                              tn_cast_to(ctx, d, all));
-    const tn_expr *cosines = tn_bin(ctx, TN_KIND_EQ, tn_cast_to(ctx, TNB_I64, far),
-                                    tn_cast_to(ctx, TNB_I64, odd)),
+    const tn_expr *cosines =
+                      tn_eq_of(ctx, tn_cast_to(ctx, TNB_I64, far), tn_cast_to(ctx, TNB_I64, odd)),
                   *v = tn_select_of(ctx, cosines, tn_intrin1(ctx, TN_INTRIN_cos, angle),
                                     tn_intrin1(ctx, TN_INTRIN_sin, angle));
     return tn_select_of(ctx, minus, tn_sub(ctx, tn_float_imm_of(ctx, d, 0), v), v);
@@ -247,10 +247,10 @@ matrix_at_run_time(onnx_node *n, tnb_dtype d, const tn_expr *const *dims, int wh
                   *at = tn_floormod(ctx, tn_mul(ctx, i, s->axes[1]), all),
                   *v = turn(ctx, wide, at, all, sines);
     if (which >= COSINE_FROM_HALF) { /* all bins but the first and the middle count twice */
-        const tn_expr *once = tn_or(ctx, tn_bin(ctx, TN_KIND_EQ, i, tn_i64(ctx, 0)),
-                                    tn_bin(ctx, TN_KIND_EQ, tn_mul(ctx, i, tn_i64(ctx, 2)), all));
+        const tn_expr *once = tn_or(ctx, tn_eq_of(ctx, i, tn_i64(ctx, 0)),
+                                    tn_eq_of(ctx, tn_mul(ctx, i, tn_i64(ctx, 2)), all));
         double sign = sines ? -1 : 1;
-        v = tn_bin(ctx, TN_KIND_DIV,
+        v = tn_div(ctx,
                    tn_mul(ctx, v,
                           tn_select_of(ctx, once, tn_float_imm_of(ctx, wide, sign),
                                        tn_float_imm_of(ctx, wide, 2 * sign))),
@@ -337,8 +337,7 @@ as_signal(onnx_node *n, const tn_expr *x)
                   parts);
         return NULL;
     }
-    onnx_demand demand = {tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, d, tn_i64(ctx, 1)),
-                                 tn_cmp(ctx, TN_KIND_LE, d, tn_i64(ctx, 2))),
+    onnx_demand demand = {tn_and(ctx, tn_ge(ctx, d, tn_i64(ctx, 1)), tn_le(ctx, d, tn_i64(ctx, 2))),
                           &dims.at[last], 1, "the last extent of the signal is {1}, wanted 1 or 2"};
     if (!onnx_bind(n, &d, 1, &demand))
         return NULL;
@@ -437,8 +436,8 @@ bind_length(onnx_node *n, const tn_expr **length)
                onnx_fail(n, TNB_UNSUPPORTED,
                          "a transform of %" PRId64 " samples is not supported (1 to %d are)", v,
                          MAX_DFT);
-    onnx_demand d = {tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, *length, tn_i64(ctx, 1)),
-                            tn_cmp(ctx, TN_KIND_LE, *length, tn_i64(ctx, MAX_DFT))),
+    onnx_demand d = {tn_and(ctx, tn_ge(ctx, *length, tn_i64(ctx, 1)),
+                            tn_le(ctx, *length, tn_i64(ctx, MAX_DFT))),
                      &shown, 1, text};
     return onnx_bind(n, length, 1, &d);
 }
@@ -497,7 +496,7 @@ frame_places(onnx_node *n, const tn_expr *total, const tn_expr *step, const tn_e
     if (!bind_length(n, length))
         return tn_error_node(ctx);
     bool known = tn_int_value(*length, &v) && tn_int_value(step, &v) && tn_int_value(total, &v);
-    ok = tn_and(ctx, tn_cmp(ctx, TN_KIND_GE, step, one), tn_cmp(ctx, TN_KIND_LE, *length, total));
+    ok = tn_and(ctx, tn_ge(ctx, step, one), tn_le(ctx, *length, total));
     if (known && !tn_is_int_const(onnx_simplify(n, ok), 1)) {
         onnx_fail(n, TNB_INVALID, "frames of %s samples with step %s cannot be cut from %s samples",
                   tn_text(ctx, *length), tn_text(ctx, step), tn_text(ctx, total));

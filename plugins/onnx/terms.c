@@ -154,7 +154,7 @@ onnx_term_truth(tn_ctx *ctx, const tn_expr *e)
         return tn_bool(ctx, v != 0);
     if (c && tnb_dtype_is_bool(tn_dtype_of(c->value)))
         return c->value;
-    return tn_bin(ctx, TN_KIND_NE, e, number(ctx, 0));
+    return tn_ne_of(ctx, e, number(ctx, 0));
 }
 
 static const tn_expr *
@@ -214,7 +214,7 @@ compare(tn_ctx *ctx, int kind, const tn_expr *a, const tn_expr *b)
         if (kind == TN_KIND_EQ && never_equal)
             return zero;
         if (kind == TN_KIND_EQ)
-            return of_truth(ctx, tn_bin(ctx, TN_KIND_EQ, a, b));
+            return of_truth(ctx, tn_eq_of(ctx, a, b));
         bool less = kind == TN_KIND_LT || kind == TN_KIND_LE;
         bool strict = kind == TN_KIND_LT || kind == TN_KIND_GT;
         if (less ? (strict ? hi < 0 : hi <= 0) : (strict ? lo > 0 : lo >= 0))
@@ -268,11 +268,10 @@ divide(tn_ctx *ctx, bool quotient, bool floors, const tn_expr *a, const tn_expr 
         may_be_zero = onnx_term_divides(e);
     }
     if (may_be_zero)
-        by = lo >= 0 ? tn_max(ctx, b, one)
-                     : tn_select_of(ctx, tn_bin(ctx, TN_KIND_EQ, b, zero), one, b);
+        by = lo >= 0 ? tn_max(ctx, b, one) : tn_select_of(ctx, tn_eq_of(ctx, b, zero), one, b);
     const tn_expr *e = floor ? quotient ? tn_floordiv(ctx, a, by) : tn_floormod(ctx, a, by)
                              : tn_raw_binary(ctx, quotient ? TN_KIND_DIV : TN_KIND_MOD, a, by);
-    return may_be_zero && quotient ? tn_select_of(ctx, tn_bin(ctx, TN_KIND_NE, b, zero), e, zero)
+    return may_be_zero && quotient ? tn_select_of(ctx, tn_ne_of(ctx, b, zero), e, zero)
                                    : e; /* anything modulo 1 is 0 */
 }
 
@@ -655,7 +654,7 @@ from_float(tn_ctx *ctx, tnb_dtype from, tnb_dtype to, const tn_expr *e)
         return tnb_dtype_eq(from, to) ? e : tn_raw_cast(ctx, to, whole ? c->value : e);
     }
     if (to.code == TNB_BOOL)
-        return of_truth(ctx, tn_bin(ctx, TN_KIND_NE, e, tn_float_imm_of(ctx, from, 0)));
+        return of_truth(ctx, tn_ne_of(ctx, e, tn_float_imm_of(ctx, from, 0)));
     if (as_ratio(ctx, e, true, &r)) {
         if (r.den == 1)
             return r.num;

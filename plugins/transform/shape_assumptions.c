@@ -23,7 +23,7 @@ assume_equal(tn_ctx *ctx, tn_assumptions *out, const tn_expr *have, const tn_exp
     if (have == want || (tn_int_value(have, &x) && tn_int_value(want, &y) && x == y))
         return;
     const tn_node *both[] = {have, want};
-    tn_assumption a = {.holds = tn_bin(ctx, TN_KIND_EQ, have, want),
+    tn_assumption a = {.holds = tn_eq_of(ctx, have, want),
                        .text = text,
                        .values = tn_list_of(ctx, both, 2)};
     if (!tn_is_error(a.holds))
@@ -100,7 +100,7 @@ compare_param(matching *m, const tn_prim_func *f, const char *name, uint32_t at,
                             "argument %u of '%s' is compact, of stride {} in axis %u, but the "
                             "program wants {}",
                             at, name, i));
-        stride = tn_bin(ctx, TN_KIND_MUL, stride, dims.at[i]);
+        stride = tn_mul(ctx, stride, dims.at[i]);
     }
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include "tenon/core/op.h"
+#include "tenon/core/expr.h"
 
 static int
 setup(void **state)
@@ -89,7 +89,7 @@ floats_round_to_their_dtype(void **state)
     assert_int_equal(tn_add(c, h, one)->kind, TN_KIND_ADD);
     assert_ptr_equal(tn_mul(c, h, one), h);
     /* division by zero stays in the program */
-    assert_int_equal(tn_bin(c, TN_KIND_DIV, a, tn_float_imm_of(c, TNB_F32, 0))->kind, TN_KIND_DIV);
+    assert_int_equal(tn_div(c, a, tn_float_imm_of(c, TNB_F32, 0))->kind, TN_KIND_DIV);
 }
 
 static void
@@ -142,12 +142,12 @@ comparisons_and_logic_stay(void **state)
 {
     tn_ctx *c = *state;
     const tn_expr *x = tn_var_dtype(c, "x", TNB_DTYPE(TNB_INT, 8));
-    const tn_expr *e = tn_bin(c, TN_KIND_LT, x, tn_i32(c, 3));
+    const tn_expr *e = tn_lt_of(c, x, tn_i32(c, 3));
     assert_true(tnb_dtype_eq(tn_dtype_of(tn_as_binary(e)->b), TNB_I8)); /* the literal takes int8 */
     assert_true(tnb_dtype_eq(tn_dtype_of(e), TNB_B8));
-    assert_int_equal(tn_bin(c, TN_KIND_LT, tn_i32(c, 1), tn_i32(c, 3))->kind, TN_KIND_LT);
-    assert_int_equal(tn_bin(c, TN_KIND_AND, tn_bool(c, true), tn_bool(c, true))->kind, TN_KIND_AND);
-    expect_int(tn_cmp(c, TN_KIND_LT, tn_i32(c, 1), tn_i32(c, 3)), TNB_B8, 1);
+    assert_int_equal(tn_lt_of(c, tn_i32(c, 1), tn_i32(c, 3))->kind, TN_KIND_LT);
+    assert_int_equal(tn_and_of(c, tn_bool(c, true), tn_bool(c, true))->kind, TN_KIND_AND);
+    expect_int(tn_lt(c, tn_i32(c, 1), tn_i32(c, 3)), TNB_B8, 1);
     assert_ptr_equal(tn_and(c, tn_bool(c, true), e), e);
     assert_ptr_equal(tn_or(c, NULL, e), e);
     expect_int(tn_not(c, tn_bool(c, true)), TNB_B8, 0);

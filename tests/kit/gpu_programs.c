@@ -182,9 +182,8 @@ softmax(gpu_program *p)
     r = tnk_te_reduce_axis(s, "k", p->dim[2]);
     const tn_node *sum = tnk_te_sum(s, tnk_te_read(p->te, e, s->axes[0], s->axes[1], r, NULL));
     s = st(p, "norm", p->dim, 3);
-    const tn_node *o =
-        tnk_te_define(s, tn_bin(p->ctx, TN_KIND_DIV, tnk_te_read_at(p->te, e, s->axes, 3),
-                                tnk_te_read_at(p->te, sum, s->axes, 2)));
+    const tn_node *o = tnk_te_define(s, tn_div(p->ctx, tnk_te_read_at(p->te, e, s->axes, 3),
+                                               tnk_te_read_at(p->te, sum, s->axes, 2)));
     o = epilogue(p, o);
     p->d = given;
     return o;
@@ -251,9 +250,9 @@ later_best(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, cons
 {
     (void)n;
     tn_kind better = *(bool *)user ? TN_KIND_GT : TN_KIND_LT;
-    const tn_expr *take = tn_or(ctx, tn_bin(ctx, better, x[0], acc[0]),
-                                tn_and(ctx, tn_bin(ctx, TN_KIND_EQ, x[0], acc[0]),
-                                       tn_bin(ctx, TN_KIND_GT, x[1], acc[1])));
+    const tn_expr *take =
+        tn_or(ctx, tn_bin(ctx, better, x[0], acc[0]),
+              tn_and(ctx, tn_eq_of(ctx, x[0], acc[0]), tn_gt_of(ctx, x[1], acc[1])));
     for (int i = 0; i < 2; i++)
         next[i] = tn_select_of(ctx, take, x[i], acc[i]);
 }

@@ -70,11 +70,9 @@ program_conv(tn_ctx *ctx, conv_shape c, tnb_dtype d)
     if (c.pad) {
         tnk_stage *p = stage(te, "pad_temp", (int64_t[]){c.n, c.ic, ph, pw}, 4, d);
         const tn_expr *pad = tn_i64(ctx, c.pad), *y = p->axes[2], *z = p->axes[3];
-        const tn_expr *in = tn_bin(ctx, TN_KIND_AND,
-                                   tn_bin(ctx, TN_KIND_AND, tn_bin(ctx, TN_KIND_LE, pad, y),
-                                          tn_bin(ctx, TN_KIND_LT, y, tn_i64(ctx, c.h + c.pad))),
-                                   tn_bin(ctx, TN_KIND_AND, tn_bin(ctx, TN_KIND_LE, pad, z),
-                                          tn_bin(ctx, TN_KIND_LT, z, tn_i64(ctx, c.w + c.pad))));
+        const tn_expr *in = tn_and_of(
+            ctx, tn_and_of(ctx, tn_le_of(ctx, pad, y), tn_lt_of(ctx, y, tn_i64(ctx, c.h + c.pad))),
+            tn_and_of(ctx, tn_le_of(ctx, pad, z), tn_lt_of(ctx, z, tn_i64(ctx, c.w + c.pad))));
         const tn_expr *v = tnk_te_read(te, x, p->axes[0], p->axes[1], tn_sub(ctx, y, pad),
                                        tn_sub(ctx, z, pad), NULL);
         x = tnk_te_define(p, tn_if_then_else(ctx, in, v, tn_literal(ctx, d, 0)));
@@ -116,7 +114,7 @@ softmax(tn_ctx *ctx)
     k = tnk_te_reduce_axis(s, "k", tn_i64(ctx, 37));
     const tn_node *sum = tnk_te_sum(s, tnk_te_read(te, e, s->axes[0], k, NULL));
     s = stage(te, "T_softmax_norm", (int64_t[]){5, 37}, 2, TNB_F32);
-    const tn_node *o = tnk_te_define(s, tn_bin(ctx, TN_KIND_DIV, tnk_te_read_at(te, e, s->axes, 2),
+    const tn_node *o = tnk_te_define(s, tn_div(ctx, tnk_te_read_at(te, e, s->axes, 2),
                                                tnk_te_read_at(te, sum, s->axes, 1)));
     return tnk_te_finish(te, &o, 1);
 }
@@ -163,7 +161,7 @@ math(tn_ctx *ctx)
     const tn_expr *f =
         tn_intrin1(ctx, TN_INTRIN_log,
                    tn_add(ctx, tn_intrin1(ctx, TN_INTRIN_fabs, a), tn_literal(ctx, TNB_F32, 1)));
-    const tn_node *o = tnk_te_define(s, tn_select_of(ctx, tn_bin(ctx, TN_KIND_GT, a, b), t, f));
+    const tn_node *o = tnk_te_define(s, tn_select_of(ctx, tn_gt_of(ctx, a, b), t, f));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -190,10 +188,9 @@ half_concat(tn_ctx *ctx)
     tnk_stage *s = stage(te, "T_concat", (int64_t[]){12, 19}, 2, TNB_F16);
     const tn_expr *i = s->axes[0], *six = tn_i64(ctx, 6), *ten = tn_i64(ctx, 10);
     const tn_expr *b = tnk_te_read(te, y, tn_sub(ctx, i, six), s->axes[1], NULL);
-    b = tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, ten), b, tn_literal(ctx, TNB_F16, 0));
+    b = tn_if_then_else(ctx, tn_lt_of(ctx, i, ten), b, tn_literal(ctx, TNB_F16, 0));
     const tn_expr *a = tnk_te_read_at(te, x, s->axes, 2);
-    const tn_node *o =
-        tnk_te_define(s, tn_if_then_else(ctx, tn_bin(ctx, TN_KIND_LT, i, six), a, b));
+    const tn_node *o = tnk_te_define(s, tn_if_then_else(ctx, tn_lt_of(ctx, i, six), a, b));
     return tnk_te_finish(te, &o, 1);
 }
 
@@ -207,7 +204,7 @@ int_ops(tn_ctx *ctx)
     const tn_expr *a = tnk_te_read(te, x, s->axes[0], NULL),
                   *b = tnk_te_read(te, y, s->axes[0], NULL);
     const tn_expr *q = tn_add(ctx, tn_floordiv(ctx, a, b), tn_floormod(ctx, a, tn_i32(ctx, -7)));
-    q = tn_add(ctx, q, tn_bin(ctx, TN_KIND_MOD, b, tn_i32(ctx, 5)));
+    q = tn_add(ctx, q, tn_mod(ctx, b, tn_i32(ctx, 5)));
     const tn_node *o = tnk_te_define(s, tn_cast_to(ctx, TNB_I64, q));
     return tnk_te_finish(te, &o, 1);
 }
@@ -247,9 +244,9 @@ bool_ops(tn_ctx *ctx)
                   *y = input(te, "y", (int64_t[]){3, 41}, 2, TNB_B8);
     tnk_stage *s = stage(te, "compute", (int64_t[]){3, 41}, 2, TNB_B8);
     const tn_expr *c =
-        tn_bin(ctx, TN_KIND_LT, tnk_te_read_at(te, x, s->axes, 2), tn_literal(ctx, TNB_F32, 0.5));
-    const tn_node *o = tnk_te_define(s, tn_bin(ctx, TN_KIND_AND, tn_not(ctx, c),
-                                               tnk_te_read_at(te, y, s->axes, 2)));
+        tn_lt_of(ctx, tnk_te_read_at(te, x, s->axes, 2), tn_literal(ctx, TNB_F32, 0.5));
+    const tn_node *o =
+        tnk_te_define(s, tn_and_of(ctx, tn_not(ctx, c), tnk_te_read_at(te, y, s->axes, 2)));
     return tnk_te_finish(te, &o, 1);
 }
 

@@ -13,6 +13,7 @@
 
 #include "draw.h"
 #include "krun.h"
+#include "tenon/core/expr.h"
 #include "tenon/core/text.h"
 
 enum { ELEMENTS = 64, NAMES = 24 };
@@ -94,7 +95,7 @@ operation(place *p, int depth)
     }
     case 5:
         return p->nonzero[by] ? quotient(p, depth, by)
-                              : tn_if_then_else(c, tn_cmp(c, TN_KIND_NE, params[by], tn_i64(c, 0)),
+                              : tn_if_then_else(c, tn_ne(c, params[by], tn_i64(c, 0)),
                                                 quotient(p, depth, by), x);
     case 6:
         return tn_sub(c, x, number(p, depth));
@@ -171,7 +172,7 @@ statement(place p, int depth)
         return loop(p, depth);
     if (what == 2) {
         int by = (int)between(0, 2);
-        const tn_expr *zero = tn_cmp(c, TN_KIND_NE, params[by], tn_i64(c, 0));
+        const tn_expr *zero = tn_ne(c, params[by], tn_i64(c, 0));
         place other = p;
         p.nonzero[by] = true;
         const tn_stmt *a = statements(p, depth - 1);

@@ -197,11 +197,11 @@ better(tn_ctx *ctx, const tn_expr *const *acc, const tn_expr *const *x, const tn
     const best *b = user;
     (void)n;
     const tn_expr *take = tn_bin(ctx, b->most ? TN_KIND_GT : TN_KIND_LT, x[1], acc[1]);
-    const tn_expr *equal = tn_bin(ctx, TN_KIND_EQ, x[1], acc[1]);
+    const tn_expr *equal = tn_eq_of(ctx, x[1], acc[1]);
     if (b->nan) {
-        const tn_expr *none = tn_bin(ctx, TN_KIND_NE, x[1], x[1]);
-        take = tn_or(ctx, take, tn_and(ctx, none, tn_bin(ctx, TN_KIND_EQ, acc[1], acc[1])));
-        equal = tn_or(ctx, equal, tn_and(ctx, none, tn_bin(ctx, TN_KIND_NE, acc[1], acc[1])));
+        const tn_expr *none = tn_ne_of(ctx, x[1], x[1]);
+        take = tn_or(ctx, take, tn_and(ctx, none, tn_eq_of(ctx, acc[1], acc[1])));
+        equal = tn_or(ctx, equal, tn_and(ctx, none, tn_ne_of(ctx, acc[1], acc[1])));
     }
     const tn_expr *at = tn_bin(ctx, b->last ? TN_KIND_GT : TN_KIND_LT, x[0], acc[0]);
     take = tn_or(ctx, take, tn_and(ctx, equal, at));
@@ -300,7 +300,7 @@ steps_over_rows(void **state)
         const tn_expr *v = tnk_te_read_at(p.te, kept ? e : p.x, s->axes, p.rank);
         if (!kept)
             v = tn_sub(k.ctx, v, tnk_te_read_at(p.te, m, own, n));
-        const tn_node *y = tnk_te_define(s, tn_bin(k.ctx, TN_KIND_DIV, v,
+        const tn_node *y = tnk_te_define(s, tn_div(k.ctx, v,
                                                    tn_add(k.ctx, tnk_te_read_at(p.te, sum, own, n),
                                                           tn_literal(k.ctx, p.d, 1))));
         char what[60];
@@ -373,9 +373,8 @@ divisors_of_any_size(void **state)
         tnk_te_input(te, "b",
                      tn_ty_tensor_dims(k.ctx, tn_listv(k.ctx, tn_i64(k.ctx, N), NULL), TNB_F32));
     tnk_stage *s = tnk_te_stage_like(te, "y", x, TNB_F32);
-    const tn_node *y =
-        tnk_te_define(s, tn_bin(k.ctx, TN_KIND_DIV, tnk_te_read_at(te, x, s->axes, 2),
-                                tnk_te_read_at(te, b, s->axes, 1)));
+    const tn_node *y = tnk_te_define(s, tn_div(k.ctx, tnk_te_read_at(te, x, s->axes, 2),
+                                               tnk_te_read_at(te, b, s->axes, 1)));
     const tn_node *f = krun_schedule(&k, tnk_te_finish(te, &y, 1), "Elementwise");
     float *in, *div, *out;
     const tn_node *args[] = {
@@ -420,7 +419,7 @@ large_results(void **state)
         p.x = tnk_te_input(p.te, "x", tn_ty_tensor_dims(k.ctx, (tn_list){shape.at, 2}, p.d));
         const tn_node *sum = reduce(&p, p.x, 2, SQUARES, NULL, false);
         tnk_stage *s = tnk_te_stage_like(p.te, "out", p.x, p.d);
-        const tn_expr *v = tn_bin(k.ctx, TN_KIND_DIV, tnk_te_read_at(p.te, p.x, s->axes, 2),
+        const tn_expr *v = tn_div(k.ctx, tnk_te_read_at(p.te, p.x, s->axes, 2),
                                   tnk_te_read_at(p.te, sum, s->axes, 1));
         check(&p, tnk_te_define(s, v), "large rows");
         assert_non_null(strstr(k.last_source, "prefetch"));

@@ -206,8 +206,8 @@ all_values_are_rounded(void **state)
 static const tn_expr *
 chosen(const tn_expr *const *x, tnb_dtype out)
 {
-    return tn_if_then_else(k.ctx, tn_bin(k.ctx, TN_KIND_GT, x[1], tn_literal(k.ctx, TNB_F32, 0)),
-                           x[0], tn_literal(k.ctx, out, 0));
+    return tn_if_then_else(k.ctx, tn_gt_of(k.ctx, x[1], tn_literal(k.ctx, TNB_F32, 0)), x[0],
+                           tn_literal(k.ctx, out, 0));
 }
 
 static void

@@ -69,9 +69,9 @@ extent(draws *d)
     case 0:
         return s;
     case 1:
-        return tn_bin(ctx, TN_KIND_MUL, s, tn_i64(ctx, 1 + below(d, 3)));
+        return tn_mul(ctx, s, tn_i64(ctx, 1 + below(d, 3)));
     case 2:
-        return tn_bin(ctx, TN_KIND_SUB, s, tn_i64(ctx, below(d, 3)));
+        return tn_sub(ctx, s, tn_i64(ctx, below(d, 3)));
     default:
         return tn_i64(ctx, below(d, 6));
     }

@@ -528,8 +528,8 @@ split_unknown(cpu_tile *c, tnk_item *loop, uint32_t dim, int64_t t, tnk_item **p
 {
     const tn_node *out = tn_as_buffer_store(tnk_item_block(c->block)->body)->buffer;
     const tn_expr *n = tn_as_buffer(out)->shape.at[dim];
-    const tn_expr *enough = tn_bin(c->ctx, TN_KIND_GE, n, tn_int_imm_of(c->ctx, tn_dtype_of(n), t));
-    c->need = c->need ? tn_bin(c->ctx, TN_KIND_AND, c->need, enough) : enough;
+    const tn_expr *enough = tn_ge_of(c->ctx, n, tn_int_imm_of(c->ctx, tn_dtype_of(n), t));
+    c->need = c->need ? tn_and_of(c->ctx, c->need, enough) : enough;
     return tnk_split_overlap_unproved(c->s, loop, t, part);
 }
 

@@ -357,7 +357,7 @@ cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
     if (!f || g.M >= 0)
         return f;
     const tn_expr *rows = g.extent[g.m];
-    const tn_expr *enough = tn_bin(ctx, TN_KIND_GE, rows, tn_i64(ctx, packed ? g.mr : LEAST_ROWS));
+    const tn_expr *enough = tn_ge_of(ctx, rows, tn_i64(ctx, packed ? g.mr : LEAST_ROWS));
     if (packed) {
         g.mr = 1;
         rest = cpu_gemm_write(&g);
