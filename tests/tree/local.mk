@@ -21,4 +21,4 @@ tests_tree_comma_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpat
 tests/tree/install.log: $(filter-out tests/tree/install.log,$(TEST_LOGS))
 
 # Those who build plugins against an installed tree: make installcheck, make check-vendor.
-EXTRA_DIST += tests/vendor/newcomer.sh tests/vendor/private.sh tests/vendor/tutorial.py
+EXTRA_DIST += tests/vendor/newcomer.sh tests/vendor/private.sh tests/vendor/tutorial.py tests/vendor/field.sh

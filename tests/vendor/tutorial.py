@@ -44,10 +44,24 @@ def matches(quoted, lines):
     return re.fullmatch(pattern, "".join(l.rstrip() + "\n" for l in lines)) is not None
 
 
+def names_of_the_tree(work):
+    """Files that were made in `work` and name the sources or the build, which they must not need."""
+    trees = {os.path.realpath(os.environ[v]).encode() + b"/" for v in ("top_srcdir", "top_builddir") if v in os.environ}
+    found, looked = [], 0
+    for at, folders, files in os.walk(work):
+        folders[:] = [f for f in folders if os.path.join(at, f) != os.path.join(work, "tenon")]
+        for f in files:
+            with open(os.path.join(at, f), "rb") as file:
+                data = file.read()
+            looked += f.endswith(".d")  # the headers that a module was made of
+            found += [os.path.join(at, f)] if any(t in data.replace(work.encode(), b"") for t in trees) else []
+    return found if looked else ["no module was built"]
+
+
 def main():
     page, install, work = sys.argv[1], sys.argv[2] == "--install", tempfile.mkdtemp(prefix="tenon-page-")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TENON", "XDG_")) and
-           k not in ("LD_LIBRARY_PATH", "MFLAGS", "MAKELEVEL", "BUILD", "DESTDIR")}
+           k not in ("LD_LIBRARY_PATH", "MFLAGS", "MAKELEVEL", "BUILD", "DESTDIR", "top_srcdir", "top_builddir")}
     env.update(HOME=sys.argv[4] if install else work, LC_ALL="C", MAKEFLAGS="-j2" if install else "")
     start = sys.argv[3] if install else work
     if not install and not all(os.path.exists(os.path.join(sys.argv[2], f)) for f in ("lib/pkgconfig/tenon.pc", "etc/tenon")):
@@ -84,6 +98,9 @@ def main():
                 break
     shell.stdin.close()
     shell.wait()
+    for f in names_of_the_tree(work) if not install else []:
+        bad += 1
+        print(f"FAIL the sources or the build are named by {f}")
     shutil.rmtree(work, ignore_errors=True)
     print(f"{len(todo)} commands, {bad} not as the page says")
     return 1 if bad else 0
